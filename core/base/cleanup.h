@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/* Cleanup attributes: what a function made is undone when it leaves, unless it is stolen. */
+#ifndef KETTLE_CLEANUP_H
+#define KETTLE_CLEANUP_H
+
+#include <dirent.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static inline void
+cleanup_free(void *pointer)
+{
+	free(*(void **)pointer);
+}
+static inline void
+cleanup_json(json_t **pointer)
+{
+	json_decref(*pointer);
+}
+static inline void
+cleanup_file(FILE **pointer)
+{
+	if (*pointer)
+		fclose(*pointer);
+}
+static inline void
+cleanup_dir(DIR **pointer)
+{
+	if (*pointer)
+		closedir(*pointer);
+}
+static inline void
+cleanup_fd(int *pointer)
+{
+	if (*pointer >= 0)
+		close(*pointer);
+}
+
+#define AUTO_FREE __attribute__((cleanup(cleanup_free)))
+#define AUTO_JSON __attribute__((cleanup(cleanup_json)))
+#define AUTO_FILE __attribute__((cleanup(cleanup_file)))
+#define AUTO_DIR __attribute__((cleanup(cleanup_dir)))
+#define AUTO_FD __attribute__((cleanup(cleanup_fd)))
+
+/* Hands a pointer on: the value, and NULL stays behind. */
+#define STEAL(pointer) \
+	({ \
+		__typeof__(pointer) stolen_ = (pointer); \
+		(pointer) = NULL; \
+		stolen_; \
+	})
+#define STEAL_FD(fd) \
+	({ \
+		int stolen_ = (fd); \
+		(fd) = -1; \
+		stolen_; \
+	})
+
+#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
+
+#endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/* How functions of Kettle say that something went wrong. Self-contained: a plugin needs no library for it. */
+#ifndef KETTLE_ERROR_H
+#define KETTLE_ERROR_H
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * The one list of error codes: name, value, name on the wire, meaning.
+ * A function returns 0 or one of these. Values never change and are never reused.
+ */
+#define KETTLE_ERRORS(X) \
+	X(EINVAL, -1, "invalid", "what was asked for is malformed") \
+	X(ENOENT, -2, "not-found", "it does not exist") \
+	X(EACCES, -3, "denied", "the actor has no right to it") \
+	X(ECONFLICT, -4, "conflict", "it contradicts what is there") \
+	X(ETOOBIG, -5, "too-big", "it is over a limit of size") \
+	X(ERATE, -6, "rate-limited", "the actor has used up what is allowed in this time") \
+	X(EUNAVAIL, -7, "unavailable", "the engine or a machine cannot do it now") \
+	X(ECANCELED, -8, "cancelled", "it was cancelled") \
+	X(EVERSION, -9, "version", "the other side is of a version that does not fit") \
+	X(EIO, -10, "io", "reading or writing failed") \
+	X(ENOMEM, -11, "memory", "there is not enough memory") \
+	X(EINTERNAL, -12, "internal", "a fault of Kettle itself")
+
+enum kettle_errno {
+#define X(name, value, wire, text) KETTLE_##name = value,
+	KETTLE_ERRORS(X)
+#undef X
+};
+
+/* A code and one complete sentence, in English, for the person who asked. Zero-initialise it. */
+struct kettle_error {
+	int code;
+	char message[1000];
+};
+
+/*
+ * Sets *err (which may be NULL) and returns code, so that a function can end with
+ * `return kettle_fail(err, KETTLE_EINVAL, "…", …)`. [any]
+ */
+__attribute__((format(printf, 3, 4), unused)) static int
+kettle_fail(struct kettle_error *err, int code, const char *format, ...)
+{
+	if (err) {
+		va_list args;
+		va_start(args, format);
+		err->code = code;
+		(void)vsnprintf(err->message, sizeof(err->message), format, args);
+		va_end(args);
+	}
+	return code;
+}
+
+/* The name of a code on the wire ("not-found"), "internal" for a number that is none. [any] */
+__attribute__((unused)) static const char *
+kettle_error_name(int code)
+{
+	switch (code) {
+#define X(name, value, wire, text) \
+	case value: \
+		return wire;
+		KETTLE_ERRORS(X)
+#undef X
+	}
+	return "internal";
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* A frontend: who asks. It reaches the core through host->call and host->subscribe alone. */
+#ifndef KETTLE_FRONTEND_H
+#define KETTLE_FRONTEND_H
+
+#include <jansson.h>
+#include <kettle/error.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct kettle_frontend {
+	uint32_t size;
+	/* A stored event, in order, each number once over restarts (the core keeps the cursor). NULL: not interested. */
+	void (*event)(void *self, const json_t *event);
+	/*
+	 * The command line, for the frontend that owns the terminal: argv without the global options (which are in
+	 * globals: {"user", "json", "quiet"}). done(arg, exit status) is called exactly once. NULL: it has none.
+	 */
+	int (*run)(void *self, int argc, const char *const *argv, const json_t *globals,
+		void (*done)(void *arg, int status), void *arg, struct kettle_error *err);
+};
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/* What the engine offers to a plugin: a table of functions handed to its create operation. */
+#ifndef KETTLE_HOST_H
+#define KETTLE_HOST_H
+
+#include <jansson.h>
+#include <kettle/error.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * Threads. The loop thread owns everything. Every function below is called on the loop thread,
+ * except those marked [any]; every callback comes on the loop thread.
+ *
+ * Memory. Arguments are borrowed for the time of the call, a returned json_t is a new reference,
+ * a parameter with _take in its name is stolen (also when the call fails). Callbacks borrow too.
+ *
+ * Errors. 0, or a negative kettle_errno with the sentence in *err.
+ */
+struct kettle_host;
+struct kettle_timer;   /* opaque; the host owns it until timer_stop */
+struct kettle_process; /* opaque; valid until its on_exit has returned */
+
+enum kettle_log_level { KETTLE_LOG_ERROR = 0, KETTLE_LOG_WARNING, KETTLE_LOG_INFO, KETTLE_LOG_DEBUG };
+
+typedef void (*kettle_fn)(void *arg);
+/* The answer to a call: err->code is 0 and result is set, or err says why and result is NULL. Both are borrowed. */
+typedef void (*kettle_answer)(void *arg, const struct kettle_error *err, json_t *result);
+/* One event of a subscription: {"seq": n or absent, "at": time, "kind": "job.done", …}. Borrowed. */
+typedef void (*kettle_event_fn)(void *arg, const json_t *event);
+
+/* How to start a child. Strings and arrays are borrowed for the call. */
+struct kettle_spawn {
+	uint32_t size;           /* sizeof(struct kettle_spawn) */
+	const char *file;        /* a path, or a name looked up in PATH */
+	const char *const *argv; /* NULL-terminated, argv[0] included */
+	const char *const *env;  /* NULL-terminated NAME=value, or NULL: the engine's own */
+	const char *cwd;         /* or NULL */
+	size_t max_line;         /* longest line passed on, in bytes; a longer one ends the child (0: 1 MiB) */
+	/* One line of output without its newline, NUL-terminated; len counts bytes. May be NULL: discarded. */
+	void (*on_stdout)(void *arg, const char *line, size_t len);
+	void (*on_stderr)(void *arg, const char *line, size_t len);
+	/* Exactly once, after the last line. status is the exit code, or -1 when a signal ended it. */
+	void (*on_exit)(void *arg, int status, int signal);
+	void *arg;
+};
+
+/* The answer of http: status is the HTTP status, or 0 when there was no answer and err says why. */
+typedef void (*kettle_http_fn)(
+	void *arg, const struct kettle_error *err, int status, const json_t *headers, const void *body, size_t size);
+struct kettle_http_request {
+	uint32_t size;
+	const char *method, *url;
+	const char *const *headers; /* NULL-terminated "Name: value" */
+	const void *body;
+	size_t body_size, max_answer; /* bytes */
+	unsigned timeout_ms;
+};
+
+/*
+ * The table. Fields are only ever appended: a plugin checks `size` before it uses one that came
+ * after the version it needs. A member that this host does not offer is NULL.
+ */
+struct kettle_host {
+	uint32_t size;
+	uint16_t abi_major, abi_minor;
+	const char *version; /* of Kettle, "0.1.0" */
+	const char *name;    /* of the plugin instance that this table was made for; prefixes its log lines */
+
+	/* Writes one line. [any] */
+	void (*log)(const struct kettle_host *, enum kettle_log_level, const char *format, ...)
+		__attribute__((format(printf, 3, 4)));
+	/* Runs fn(arg) on the loop thread, in the order of the posts of one thread. [any] */
+	int (*post)(const struct kettle_host *, kettle_fn fn, void *arg);
+	/* Runs work(arg) on a thread of the pool, then after(arg) on the loop thread. For whatever blocks. */
+	int (*work)(const struct kettle_host *, kettle_fn work, kettle_fn after, void *arg, struct kettle_error *err);
+
+	/* Calls fn after delay_ms, then every repeat_ms (0: once; the timer then frees itself after fn). */
+	int (*timer_start)(const struct kettle_host *, uint64_t delay_ms, uint64_t repeat_ms, kettle_fn fn, void *arg,
+		struct kettle_timer **ret_timer, struct kettle_error *err);
+	/* Stops and frees; NULL is allowed. fn is not called any more. */
+	void (*timer_stop)(const struct kettle_host *, struct kettle_timer *timer);
+
+	/* Starts a child with stdin, stdout and stderr as pipes, in a process group of its own. */
+	int (*spawn)(const struct kettle_host *, const struct kettle_spawn *, struct kettle_process **ret_process,
+		struct kettle_error *err);
+	/* Queues bytes for its stdin. A child that no longer reads is no error here: its exit tells. */
+	int (*process_write)(
+		const struct kettle_host *, struct kettle_process *, const void *data, size_t size, struct kettle_error *err);
+	void (*process_close_stdin)(const struct kettle_host *, struct kettle_process *);
+	/* Sends a signal to the child alone; on_exit still comes. */
+	void (*process_kill)(const struct kettle_host *, struct kettle_process *, int signal);
+
+	/*
+	 * The plugin's durable key-value store. Keys are at most 200 bytes, values any JSON up to 1 MiB;
+	 * value NULL in state_put removes. done comes after the commit.
+	 */
+	int (*state_get)(const struct kettle_host *, const char *key, kettle_answer done, void *arg);
+	int (*state_put)(const struct kettle_host *, const char *key, const json_t *value, kettle_answer done, void *arg);
+
+	/*
+	 * Asks the core for one of its commands (see commands) on behalf of an actor:
+	 * {"provider": "cli", "subject": "alice", "name": "alice"}; "role": "admin" where the frontend itself
+	 * vouches for that. done is called exactly once, never before call returns. [any]
+	 */
+	int (*call)(const struct kettle_host *, const json_t *actor, const char *command, const json_t *args,
+		kettle_answer done, void *arg);
+	/* The command table as data: [{"name", "help", "right", "args": [{"name", "type", …}]}]. Borrowed, never changes.
+	 * [any] */
+	const json_t *(*commands)(const struct kettle_host *);
+	/*
+	 * Events that the actor may see and that match filter ({"submission": id}, {"leaderboard": name}, {} for all),
+	 * stored ones from number `after` on (-1: only new ones), then live. *ret_id ends it with unsubscribe. [any]
+	 */
+	int (*subscribe)(const struct kettle_host *, const json_t *actor, const json_t *filter, int64_t after,
+		kettle_event_fn fn, void *arg, uint64_t *ret_id, struct kettle_error *err);
+	void (*unsubscribe)(
+		const struct kettle_host *, uint64_t id); /* [any]; fn may still come once from another thread's view */
+
+	/* For runners; see runner.h. `job` is the reference that submit was given. */
+	void (*job_event)(const struct kettle_host *, const char *job, const json_t *event);
+	/* Stores the handle of what is about to be started; done comes after the commit. */
+	int (*job_handle)(const struct kettle_host *, const char *job, const char *handle, kettle_answer done, void *arg);
+	/* The one completion of an accepted job; a second one, or one of an unknown job, is logged and dropped. */
+	void (*job_done)(const struct kettle_host *, const char *job, json_t *completion_take);
+
+	/* An HTTP request; done is called exactly once, never before http returns. NULL where outgoing HTTP is not built
+	 * in. */
+	int (*http)(const struct kettle_host *, const struct kettle_http_request *, kettle_http_fn done, void *arg,
+		struct kettle_error *err);
+	/* A one-time link to a blob for ttl_s seconds. NULL where no frontend serves links. */
+	int (*publish)(
+		const struct kettle_host *, const void *data, size_t size, unsigned ttl_s, kettle_answer done, void *arg);
+};
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/* A language: how a task's files and a submission become a plan, and what the outcomes mean. */
+#ifndef KETTLE_LANGUAGE_H
+#define KETTLE_LANGUAGE_H
+
+#include <jansson.h>
+#include <kettle/error.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * What plan is given; everything is borrowed and read-only.
+ *
+ * runs: the run steps of the job in order, made by the core from the task's cases, the mode and the
+ * seed, each a JSON object that already has id, kind, needs (the run before it), run (mode and
+ * secret), cases, result, pass, secret, limits and device. The language completes a deep copy of
+ * each: argv (append the arguments of the harness with kettle's convention "<mode> <cases file>",
+ * both in run.args), inputs, environment, and `needs` on its own build steps for the first of them.
+ */
+struct kettle_plan_request {
+	uint32_t size;
+	const json_t *task; /* the checked task.yml, defaults filled in */
+	const json_t *
+		files; /* object: name in the job's folder → contents ({"text"}, {"base64"} or {"blob"}), submission included */
+	const char *submission; /* the name under which files holds the submission */
+	const char *mode;       /* "test", "benchmark", "profile", "ranked" */
+	const json_t *device;   /* the device's section of the configuration with "name" */
+	const json_t *runs;     /* array of prepared run steps */
+};
+
+/* A harness file that eval-code hands out: name for people, path relative to the installed tasks/harness folder. */
+struct kettle_harness_file {
+	const char *name, *path;
+};
+
+/* A starter per template name; text has no header (the core writes that as comments). */
+struct kettle_skeleton {
+	const char *template_name, *file_name, *text;
+};
+
+/*
+ * All functions are pure: no I/O, no state but what configure left in self. They run on the loop thread.
+ * Lists of strings end with NULL. Appended members read as NULL for an older plugin.
+ */
+struct kettle_language {
+	uint32_t size;
+	const char *const *aliases;        /* other names for eval-code and the like: "c++" */
+	const char *const *extensions;     /* of a submission, with the dot: ".cpp" */
+	const char *comment;               /* line comment prefix: "//" */
+	const char *const *template_names; /* keys of task.yml's templates that belong to it: "CPP" */
+	const char *config_schema;         /* JSON Schema (the subset of schema.h) of task.yml's config */
+	const struct kettle_skeleton *skeletons;
+	size_t skeletons_count, skeleton_size; /* element size: sizeof(struct kettle_skeleton) */
+	const struct kettle_harness_file *harness;
+	size_t harness_count, harness_file_size;
+
+	/* The steps of the job: {"version": 1, "files": …, "steps": […]} (docs/plan.schema.json). */
+	int (*plan)(void *self, const struct kettle_plan_request *request, json_t **ret_plan, struct kettle_error *err);
+
+	/*
+	 * What the outcome of one step means:
+	 * {"passed": bool, "state": "passed"|"failed"|"timed_out"|"error", "message": sentence or null, "blame":
+	 * "participant"|"task"|"machine"}. NULL: the core's own reading (exit status, limits, the POPCORN result protocol).
+	 */
+	int (*interpret)(
+		void *self, const json_t *step, const json_t *outcome, json_t **ret_verdict, struct kettle_error *err);
+
+	/*
+	 * A single reference file becomes a task: returns the same object that reading a folder gives
+	 * ({"task": …, "files": …}). NULL: the language has no such form.
+	 */
+	int (*single_file)(
+		void *self, const char *name, const char *text, size_t size, json_t **ret_task, struct kettle_error *err);
+};
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* Option tables: what a plugin (or a section of the configuration) may be told. */
+#ifndef KETTLE_OPTION_H
+#define KETTLE_OPTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum kettle_option_type {
+	KETTLE_OPTION_STRING = 1,
+	KETTLE_OPTION_PATH,   /* a string that names a file or folder; `~/` and relative paths are resolved against the
+							 configuration file */
+	KETTLE_OPTION_INT,    /* min and max hold */
+	KETTLE_OPTION_NUMBER, /* min and max hold */
+	KETTLE_OPTION_BOOL,
+	KETTLE_OPTION_STRINGS, /* a list of strings; one string stands for a list of one */
+	KETTLE_OPTION_MAP,     /* string keys, string values */
+	KETTLE_OPTION_ANY,     /* any JSON value: the plugin checks it in configure */
+};
+
+/*
+ * One option. The core checks the configuration against the table before anything starts,
+ * prints the table as help, and hands the plugin an object in which every option that has a
+ * default is present. All strings are static.
+ */
+struct kettle_option {
+	const char *key; /* [a-z][a-z0-9_]* */
+	enum kettle_option_type type;
+	bool required;
+	const char *default_value;  /* as it would be written in the file; NULL: absent unless given */
+	double min, max;            /* range of INT and NUMBER; both 0: no range */
+	const char *const *choices; /* NULL-terminated list of the strings allowed, or NULL */
+	const char *help;           /* one sentence, with the unit where there is one */
+};
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/* The plugin ABI: the one symbol that a plugin exports and the life it leads. */
+#ifndef KETTLE_PLUGIN_H
+#define KETTLE_PLUGIN_H
+
+#include <jansson.h>
+#include <kettle/error.h>
+#include <kettle/frontend.h>
+#include <kettle/host.h>
+#include <kettle/language.h>
+#include <kettle/option.h>
+#include <kettle/runner.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define KETTLE_PLUGIN_MAGIC 0x4c54544bu /* "KTTL" in little-endian memory */
+#define KETTLE_ABI_MAJOR 1
+#define KETTLE_ABI_MINOR 0
+
+enum kettle_plugin_kind { KETTLE_LANGUAGE = 1, KETTLE_RUNNER = 2, KETTLE_FRONTEND = 3 };
+
+/*
+ * A plugin exports exactly one symbol, `kettle_plugin`. The first six members are frozen for ever, so that any
+ * host can say what is wrong with any plugin. Members are only ever appended; a tail that an older minor lacks
+ * reads as NULL.
+ *
+ * Life: load → check → create (no I/O) → configure → start → stop → destroy. Runners start first, then languages,
+ * then frontends; they stop the other way round. A failure is returned, never fatal: main decides. A plugin keeps
+ * no mutable state in its file: everything hangs off self, so two instances may run.
+ */
+struct kettle_plugin {
+	uint32_t magic;                /* KETTLE_PLUGIN_MAGIC */
+	uint16_t abi_major, abi_minor; /* KETTLE_ABI_MAJOR, KETTLE_ABI_MINOR at the time of its build */
+	uint32_t size;                 /* sizeof(struct kettle_plugin) at the time of its build */
+	uint32_t kind;                 /* enum kettle_plugin_kind */
+	const char *name;              /* [a-z][a-z0-9_]{0,31}: the section of the configuration that loads it */
+
+	const char *version;
+	const char *summary; /* one line for `kettle plugin list` */
+	const struct kettle_option *options;
+	size_t options_count, option_size; /* element size: sizeof(struct kettle_option) */
+
+	/* Makes an instance; host stays valid until destroy has returned. */
+	int (*create)(const struct kettle_host *host, void **ret_self, struct kettle_error *err);
+	/* options: the checked section with defaults filled in. Refuses what the table cannot express. */
+	int (*configure)(void *self, const json_t *options, struct kettle_error *err);
+	/* Begins to work; must not block. NULL: nothing to start. */
+	int (*start)(void *self, struct kettle_error *err);
+	/* Ends everything it began, then calls done(arg) once, possibly at once. NULL: nothing to stop. */
+	void (*stop)(void *self, kettle_fn done, void *arg);
+	/* Frees; accepts NULL and an instance that was never configured or started. */
+	void (*destroy)(void *self);
+
+	/* Exactly the one of its kind is set. */
+	const struct kettle_language *language;
+	const struct kettle_runner *runner;
+	const struct kettle_frontend *frontend;
+};
+
+/* Put this before the definition: it is the only symbol to export. */
+#define KETTLE_EXPORT __attribute__((visibility("default")))
+extern KETTLE_EXPORT const struct kettle_plugin kettle_plugin;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

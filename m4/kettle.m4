@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: MIT
+# Macros of Kettle's configure.ac.
+
+# A folder named "core" stands where configure expects a core dump: its `rm -f core` would fail
+# there and leave confdefs.h behind. This rm passes over the folder and does all the rest.
+AC_DEFUN([KETTLE_GUARD_CORE_FOLDER], [
+rm ()
+{
+  kettle_rm=
+  for kettle_arg
+  do
+    if test "x$kettle_arg" = xcore && test -d core; then continue; fi
+    kettle_rm="$kettle_rm '$kettle_arg'"
+  done
+  eval "command rm $kettle_rm"
+}
+])
+
+AC_DEFUN([KETTLE_WARNINGS], [
+AC_ARG_ENABLE([werror], [AS_HELP_STRING([--enable-werror], [warnings are errors (what CI uses)])], [], [enable_werror=no])
+WARN_CFLAGS="-std=gnu11 -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla"
+AS_IF([test "$enable_werror" = yes], [WARN_CFLAGS="$WARN_CFLAGS -Werror"])
+AC_SUBST([WARN_CFLAGS])
+])
+
+AC_DEFUN([KETTLE_SANITIZERS], [
+AC_ARG_ENABLE([sanitizers], [AS_HELP_STRING([--enable-sanitizers=LIST], [build with sanitizers: "address,undefined" or "thread"])], [], [enable_sanitizers=no])
+AS_IF([test "$enable_sanitizers" != no], [
+  SANITIZE_FLAGS="-fsanitize=$enable_sanitizers -fno-omit-frame-pointer -fno-sanitize-recover=undefined"])
+AC_SUBST([SANITIZE_FLAGS])
+AM_CONDITIONAL([SANITIZED], [test "$enable_sanitizers" != no])
+])
+
+# Points where a test can make a process die: compiled in only on demand.
+AC_DEFUN([KETTLE_ARG_FAILPOINTS], [
+AC_ARG_ENABLE([failpoints], [AS_HELP_STRING([--enable-failpoints], [compile in the points at which the crash tests kill a process; never for production])], [], [enable_failpoints=no])
+AS_IF([test "$enable_failpoints" = yes], [AC_DEFINE([KETTLE_FAILPOINTS], [1], [Named points where KETTLE_FAIL kills the process.])])
+AM_CONDITIONAL([FAILPOINTS], [test "$enable_failpoints" = yes])
+])
+
+# KETTLE_PLUGIN(NAME, KIND, WHAT, [DEPENDENCY-CHECK that sets kettle_missing to what is missing])
+AC_DEFUN([KETTLE_PLUGIN], [
+AC_ARG_ENABLE([$1], [AS_HELP_STRING([--enable-$1=auto|yes|no], [$2 plugin: $3 (default auto)])], [], [enable_$1=auto])
+kettle_missing=
+AS_CASE([$enable_$1],
+  [no], [kettle_missing="disabled by --disable-$1"],
+  [yes|auto], [$4],
+  [AC_MSG_ERROR([--enable-$1 takes auto, yes or no, not "$enable_$1"])])
+AS_IF([test -n "$kettle_missing" && test "$enable_$1" = yes], [AC_MSG_ERROR([the $2 plugin $1 cannot be built: $kettle_missing])])
+AS_IF([test -z "$kettle_missing"], [build_$1=yes], [build_$1=no])
+AM_CONDITIONAL([BUILD_]m4_toupper([$1]), [test "$build_$1" = yes])
+kettle_summary="$kettle_summary
+  $1|$2|$build_$1|$3|$kettle_missing"
+])
+
+AC_DEFUN([KETTLE_SUMMARY], [
+echo
+echo "$PACKAGE_NAME $PACKAGE_VERSION will be built for $prefix with $CC."
+echo "$kettle_summary" | $AWK -F'|' 'NF > 1 {
+  gsub(/^ +/, "", @S|@1)
+  printf "  %-8s %-9s %-4s %s%s\n", @S|@1, @S|@2, @S|@3, @S|@4, (@S|@5 != "" ? " (" @S|@5 ")" : "") }'
+echo "  unit tests         $have_cmocka $(test "$have_cmocka" = yes || echo "(install libcmocka-dev)")"
+echo "  sanitizers         $enable_sanitizers"
+echo
+])
