@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* The languages that are loaded. The core names none of them: it looks them up here. */
+#ifndef KETTLE_CORE_LANGUAGE_H
+#define KETTLE_CORE_LANGUAGE_H
+
+#include <kettle/language.h>
+
+struct language {
+	const char *name;
+	const struct kettle_language *ops;
+	void *self;
+};
+
+/* Filled once before anything starts, then read-only: every function may read it. [any] */
+struct languages {
+	struct language *items;
+	size_t count;
+};
+
+/* By name or alias, without case; NULL when there is none. */
+const struct language *language_find(const struct languages *languages, const char *name);
+/* "cpp, cu, py": for messages. New string. */
+char *language_names(const struct languages *languages);
+/* Whether the language takes a submission of this file name (by its extension, without case). */
+int language_takes_file(const struct language *language, const char *file_name, struct kettle_error *err);
+
+#endif
