@@ -7,23 +7,35 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Reads a regular file of at most max bytes; new bytes, NUL behind them. ENOENT, ETOOBIG, EINVAL (no regular file),
- * EIO. */
+#define PATH_INSIDE_MAX 200 /* bytes of a relative path that comes from outside */
+
+/*
+ * Reads a regular file of at most max bytes; new bytes, NUL behind them. ENOENT, EACCES, ETOOBIG, EINVAL (no regular
+ * file), EIO, ENOMEM. Never waits for a FIFO or a device.
+ */
 int file_read(const char *path, size_t max, char **ret_data, size_t *ret_size, struct kettle_error *err);
-/* The same below a folder's descriptor, without following a link in the last component. */
+/* The same below a folder's descriptor, without following a link in the last component (EINVAL). */
 int file_read_at(int dir, const char *name, size_t max, char **ret_data, size_t *ret_size, struct kettle_error *err);
-/* Writes to a temporary name beside it, then renames: whole or not at all. */
+/*
+ * Writes to a temporary name beside it, then renames: whole or not at all, to whoever reads. Mode is exact (no umask).
+ * Not flushed to the disk. ENOENT, EACCES, EIO.
+ */
 int file_write(const char *path, const void *data, size_t size, mode_t mode, struct kettle_error *err);
-/* mkdir -p. */
+/* mkdir -p; what exists keeps its mode. EACCES, ECONFLICT (something else is there), EIO. */
 int file_mkdirs(const char *path, mode_t mode, struct kettle_error *err);
-/* rm -rf without following links; ENOENT is success. */
+/*
+ * rm -rf without following links; ENOENT is success. However deep the tree is, it takes two descriptors and no stack.
+ * Folders that their owner made unreadable are made readable first. EACCES, EIO.
+ */
 int file_remove_tree(const char *path, struct kettle_error *err);
-/* Joins with one slash; new string. */
+/* Joins with one slash; an absolute name stays alone. New string; NULL: no memory. */
 char *path_join(const char *dir, const char *name);
-/* Whether a relative path stays below where it starts: not empty, no "..", no leading slash, no empty part, at most 200
- * bytes. */
+/*
+ * Whether a relative path stays below where it starts: not empty, at most PATH_INSIDE_MAX bytes of UTF-8 without
+ * control characters, no leading slash, no part that is empty, "." or "..". EINVAL.
+ */
 int path_check_inside(const char *path, struct kettle_error *err);
-/* The folder that holds the running program; new string. */
+/* The folder that holds the running program; new string; NULL: /proc is missing. */
 char *path_program_dir(void);
 
 #endif

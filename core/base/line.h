@@ -1,23 +1,28 @@
 /* SPDX-License-Identifier: MIT */
-/* Cuts a stream of bytes into lines of bounded length. */
+/* Cuts a stream of bytes into lines of bounded length. One thread at a time. */
 #ifndef KETTLE_LINE_H
 #define KETTLE_LINE_H
 
-#include "text.h"
+#include "buf.h"
 
 /* Zero-initialise and set max. */
 struct line_reader {
 	struct buf pending;
 	size_t scanned;
-	size_t max; /* bytes of the longest line */
+	size_t max; /* bytes of the longest line, without its newline */
 };
 
+/* A line without its newline, NUL-terminated; may be changed by the function, but not the reader that it is of. */
+typedef int (*line_fn)(void *arg, char *line, size_t len);
+
 /*
- * Adds bytes and calls fn for every line that is complete (without its newline, NUL-terminated, may be changed by fn).
- * fn returning non-zero ends the call with that value. KETTLE_ETOOBIG: a line over max; nothing more may be added.
+ * Adds bytes and calls fn for every line that is complete. fn returning non-zero ends the call with that value; what
+ * was added stays, and the next call goes on behind that line. KETTLE_ETOOBIG: a line over max; KETTLE_ENOMEM: nothing
+ * more may be added after either.
  */
-int line_add(
-	struct line_reader *reader, const void *data, size_t size, int (*fn)(void *arg, char *line, size_t len), void *arg);
+int line_add(struct line_reader *reader, const void *data, size_t size, line_fn fn, void *arg);
+/* At the end of the stream: calls fn for a last line that has no newline, if there is one. Returns what fn returns. */
+int line_end(struct line_reader *reader, line_fn fn, void *arg);
 void line_free(struct line_reader *reader);
 
 #endif

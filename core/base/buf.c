@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/* Growing bytes. */
+#include <config.h>
+
+#include "buf.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SMALLEST 64
+
+/* Room for size more bytes and the NUL. */
+static int
+reserve(struct buf *buf, size_t size)
+{
+	if (size >= SIZE_MAX / 2 - buf->len)
+		return KETTLE_ENOMEM;
+	size_t need = buf->len + size + 1;
+	if (need <= buf->cap)
+		return 0;
+	size_t cap = buf->cap < SMALLEST ? SMALLEST : buf->cap;
+	while (cap < need)
+		cap *= 2;
+	char *data = realloc(buf->data, cap);
+	if (!data)
+		return KETTLE_ENOMEM;
+	buf->data = data;
+	buf->cap = cap;
+	return 0;
+}
+
+int
+buf_add(struct buf *buf, const void *data, size_t size)
+{
+	int rc = reserve(buf, size);
+	if (rc)
+		return rc;
+	if (size)
+		memcpy(buf->data + buf->len, data, size);
+	buf->len += size;
+	buf->data[buf->len] = '\0';
+	return 0;
+}
+
+int
+buf_adds(struct buf *buf, const char *text)
+{
+	return buf_add(buf, text, strlen(text));
+}
+
+int
+buf_printf(struct buf *buf, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	int len = vsnprintf(NULL, 0, format, args);
+	va_end(args);
+	if (len < 0 || reserve(buf, (size_t)len))
+		return KETTLE_ENOMEM;
+	va_start(args, format);
+	(void)vsnprintf(buf->data + buf->len, (size_t)len + 1, format, args);
+	va_end(args);
+	buf->len += (size_t)len;
+	return 0;
+}
+
+char *
+buf_take(struct buf *buf)
+{
+	char *data = buf->data ? buf->data : calloc(1, 1);
+	*buf = (struct buf){0};
+	return data;
+}
+
+void
+buf_free(struct buf *buf)
+{
+	free(buf->data);
+	*buf = (struct buf){0};
+}

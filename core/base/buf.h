@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* Growing bytes. All [any]. */
+#ifndef KETTLE_BUF_H
+#define KETTLE_BUF_H
+
+#include <kettle/error.h>
+#include <stddef.h>
+
+/* Always NUL-terminated once something was added. Zero-initialise; buf_free at the end. */
+struct buf {
+	char *data;
+	size_t len, cap;
+};
+
+/* All three: 0, or KETTLE_ENOMEM with the buffer as it was. */
+int buf_add(struct buf *buf, const void *data, size_t size);
+int buf_adds(struct buf *buf, const char *text);
+int buf_printf(struct buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Hands the bytes on and empties the buffer: the caller frees; "" when empty; NULL: no memory. */
+char *buf_take(struct buf *buf);
+/* Frees the bytes and empties the buffer. */
+void buf_free(struct buf *buf);
+
+#define AUTO_BUF __attribute__((cleanup(buf_free)))
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/* Cuts a stream of bytes into lines of bounded length. */
+#include <config.h>
+
+#include "line.h"
+
+#include <string.h>
+
+/* Removes what was handed on. */
+static void
+consume(struct line_reader *reader, size_t count)
+{
+	if (count == 0)
+		return;
+	reader->pending.len -= count;
+	memmove(reader->pending.data, reader->pending.data + count, reader->pending.len);
+	reader->pending.data[reader->pending.len] = '\0';
+	reader->scanned = 0;
+}
+
+int
+line_add(struct line_reader *reader, const void *data, size_t size, line_fn fn, void *arg)
+{
+	struct buf *pending = &reader->pending;
+	int rc = buf_add(pending, data, size);
+	size_t start = 0;
+	while (rc == 0) {
+		size_t from = reader->scanned > start ? reader->scanned : start;
+		char *newline = memchr(pending->data + from, '\n', pending->len - from);
+		size_t len = (newline ? (size_t)(newline - pending->data) : pending->len) - start;
+		if (len > reader->max)
+			rc = KETTLE_ETOOBIG;
+		if (rc || !newline)
+			break;
+		*newline = '\0';
+		char *line = pending->data + start;
+		start += len + 1;
+		rc = fn(arg, line, len);
+	}
+	consume(reader, start);
+	reader->scanned = rc == 0 ? pending->len : 0;
+	return rc;
+}
+
+int
+line_end(struct line_reader *reader, line_fn fn, void *arg)
+{
+	struct buf last = reader->pending;
+	reader->pending = (struct buf){0};
+	reader->scanned = 0;
+	int rc = last.len ? fn(arg, last.data, last.len) : 0;
+	buf_free(&last);
+	return rc;
+}
+
+void
+line_free(struct line_reader *reader)
+{
+	buf_free(&reader->pending);
+	reader->scanned = 0;
+}

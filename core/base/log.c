@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+/* The log: one line an entry on stderr, in a form that journald understands. */
+#include <config.h>
+
+#include "log.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "text.h"
+
+#define FORMATS(X) X(TEXT, "text") X(JSON, "json") X(JOURNAL, "journal")
+#define LEVELS(X) X(ERROR, "error", 3) X(WARNING, "warning", 4) X(INFO, "info", 6) X(DEBUG, "debug", 7)
+
+static const char *const format_names[] = {
+#define X(name, text) [LOG_##name] = text,
+	FORMATS(X)
+#undef X
+};
+static const char *const level_names[] = {
+#define X(name, text, priority) [KETTLE_LOG_##name] = text,
+	LEVELS(X)
+#undef X
+};
+static const char level_priorities[] = {
+#define X(name, text, priority) [KETTLE_LOG_##name] = '0' + priority,
+	LEVELS(X)
+#undef X
+};
+
+/* The one state of this file: a process has one stderr. */
+static _Atomic int log_format = LOG_TEXT;
+static _Atomic int log_level = KETTLE_LOG_INFO;
+
+#define TAIL 8 /* room kept for the "…", the end of the JSON object and the newline */
+
+struct line {
+	char data[LOG_LINE_MAX];
+	size_t len;
+	bool full;
+};
+
+void
+log_setup(enum log_format format, enum kettle_log_level level)
+{
+	log_format = (int)format;
+	log_level = (int)level;
+}
+
+enum log_format
+log_format_default(void)
+{
+	const char *stream = getenv("JOURNAL_STREAM");
+	struct stat st;
+	unsigned long long device, inode;
+	if (!stream || sscanf(stream, "%llu:%llu", &device, &inode) != 2 || fstat(STDERR_FILENO, &st) != 0)
+		return LOG_TEXT;
+	return st.st_dev == device && st.st_ino == inode ? LOG_JOURNAL : LOG_TEXT;
+}
+
+int
+log_format_parse(const char *text, enum log_format *ret_format, struct kettle_error *err)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(format_names); i++) {
+		if (strcmp(text, format_names[i]) == 0) {
+			*ret_format = (enum log_format)i;
+			return 0;
+		}
+	}
+	return kettle_fail(
+		err, KETTLE_EINVAL, "The log format \"%.40s\" is unknown; it must be text, json or journal.", text);
+}
+
+int
+log_level_parse(const char *text, enum kettle_log_level *ret_level, struct kettle_error *err)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(level_names); i++) {
+		if (strcmp(text, level_names[i]) == 0) {
+			*ret_level = (enum kettle_log_level)i;
+			return 0;
+		}
+	}
+	return kettle_fail(
+		err, KETTLE_EINVAL, "The log level \"%.40s\" is unknown; it must be error, warning, info or debug.", text);
+}
+
+const char *
+log_level_name(enum kettle_log_level level)
+{
+	return level_names[level];
+}
+
+/* Adds whole pieces alone, so that no escape and no character is cut in two. */
+static void
+put(struct line *line, const char *data, size_t size)
+{
+	if (line->full || line->len + size > LOG_LINE_MAX - TAIL) {
+		line->full = true;
+		return;
+	}
+	memcpy(line->data + line->len, data, size);
+	line->len += size;
+}
+
+static void
+puts_line(struct line *line, const char *text)
+{
+	put(line, text, strlen(text));
+}
+
+/* A character that would break the line, as \n or its number. */
+static void
+put_escaped(struct line *line, unsigned char c, bool json)
+{
+	char text[8];
+	if (c == '\n' || c == '\t')
+		(void)snprintf(text, sizeof(text), "\\%c", c == '\n' ? 'n' : 't');
+	else
+		(void)snprintf(text, sizeof(text), json ? "\\u%04x" : "\\x%02x", c);
+	puts_line(line, text);
+}
+
+static void
+put_message(struct line *line, const char *text, bool json)
+{
+	for (size_t left = strlen(text), len; left; text += len, left -= len) {
+		unsigned char c = (unsigned char)*text;
+		len = utf8_length(text, left);
+		bool c1 = len == 2 && c == 0xc2 && (unsigned char)text[1] < 0xa0;
+		if (len == 0)
+			len = 1;
+		if (c1)
+			put_escaped(line, (unsigned char)text[1], json);
+		else if (c < 0x20 || c == 0x7f || (c >= 0x80 && len == 1))
+			put_escaped(line, c, json);
+		else if (json && (c == '"' || c == '\\'))
+			put(line, (char[]){'\\', (char)c}, 2);
+		else
+			put(line, text, len);
+	}
+}
+
+static void
+put_head(struct line *line, enum log_format format, enum kettle_log_level level, const char *area)
+{
+	char time[TIME_TEXT_SIZE];
+	time_text(time_now_ms(), time);
+	switch (format) {
+	case LOG_TEXT:
+		puts_line(line, time);
+		puts_line(line, " ");
+		puts_line(line, level_names[level]);
+		puts_line(line, " ");
+		break;
+	case LOG_JSON:
+		puts_line(line, "{\"at\":\"");
+		puts_line(line, time);
+		puts_line(line, "\",\"level\":\"");
+		puts_line(line, level_names[level]);
+		puts_line(line, "\",\"area\":\"");
+		break;
+	case LOG_JOURNAL:
+		put(line, (char[]){'<', level_priorities[level], '>'}, 3);
+		break;
+	}
+	put_message(line, area, format == LOG_JSON);
+	puts_line(line, format == LOG_JSON ? "\",\"message\":\"" : ": ");
+}
+
+static void
+put_tail(struct line *line, enum log_format format)
+{
+	const char *end = format == LOG_JSON ? "\"}\n" : "\n";
+	if (line->full) {
+		memcpy(line->data + line->len, "…", strlen("…"));
+		line->len += strlen("…");
+	}
+	memcpy(line->data + line->len, end, strlen(end));
+	line->len += strlen(end);
+}
+
+void
+log_vwrite(enum kettle_log_level level, const char *area, const char *format, va_list args)
+{
+	if ((int)level > log_level)
+		return;
+	int saved = errno;
+	char message[LOG_LINE_MAX];
+	if (vsnprintf(message, sizeof(message), format, args) < 0)
+		message[0] = '\0';
+	struct line line = {.len = 0};
+	enum log_format wanted = (enum log_format)log_format;
+	put_head(&line, wanted, level, area);
+	put_message(&line, message, wanted == LOG_JSON);
+	put_tail(&line, wanted);
+	ssize_t written;
+	do
+		written = write(STDERR_FILENO, line.data, line.len);
+	while (written < 0 && errno == EINTR);
+	errno = saved;
+}
+
+void
+log_write(enum kettle_log_level level, const char *area, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	log_vwrite(level, area, format, args);
+	va_end(args);
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/* UTF-8: whether bytes are it, and how they become it. */
+#include <config.h>
+
+#include "utf8.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#define REPLACEMENT "\xef\xbf\xbd"
+
+/* What the first byte promises: how many follow, and the least code point that needs as many. */
+static size_t
+promised(unsigned char first, uint32_t *ret_bits, uint32_t *ret_least)
+{
+	if (first >= 0xc2 && first <= 0xdf) {
+		*ret_bits = first & 0x1fu;
+		*ret_least = 0x80;
+		return 2;
+	}
+	if (first >= 0xe0 && first <= 0xef) {
+		*ret_bits = first & 0x0fu;
+		*ret_least = 0x800;
+		return 3;
+	}
+	if (first >= 0xf0 && first <= 0xf4) {
+		*ret_bits = first & 0x07u;
+		*ret_least = 0x10000;
+		return 4;
+	}
+	return 0;
+}
+
+size_t
+utf8_length(const char *data, size_t size)
+{
+	const unsigned char *bytes = (const unsigned char *)data;
+	if (size == 0)
+		return 0;
+	if (bytes[0] < 0x80)
+		return 1;
+	uint32_t point = 0, least = 0;
+	size_t len = promised(bytes[0], &point, &least);
+	if (len == 0 || len > size)
+		return 0;
+	for (size_t i = 1; i < len; i++) {
+		if ((bytes[i] & 0xc0) != 0x80)
+			return 0;
+		point = point << 6 | (bytes[i] & 0x3fu);
+	}
+	bool surrogate = point >= 0xd800 && point <= 0xdfff;
+	return point < least || point > 0x10ffff || surrogate ? 0 : len;
+}
+
+bool
+utf8_valid(const char *data, size_t size)
+{
+	while (size) {
+		size_t len = utf8_length(data, size);
+		if (len == 0 || *data == '\0')
+			return false;
+		data += len;
+		size -= len;
+	}
+	return true;
+}
+
+/* Whether the character of len bytes is one that a terminal acts on. */
+static bool
+is_control(const unsigned char *at, size_t len)
+{
+	if (len == 1)
+		return (at[0] < 0x20 && at[0] != '\t' && at[0] != '\n') || at[0] == 0x7f;
+	return len == 2 && at[0] == 0xc2 && at[1] < 0xa0;
+}
+
+size_t
+utf8_clean(const char *data, size_t size, struct buf *out)
+{
+	size_t replaced = 0, kept = 0; /* data[kept, at) is good and not yet added */
+	for (size_t at = 0; at < size;) {
+		size_t len = utf8_length(data + at, size - at);
+		bool line_end = data[at] == '\r' && at + 1 < size && data[at + 1] == '\n';
+		if (len && !is_control((const unsigned char *)data + at, len)) {
+			at += len;
+			continue;
+		}
+		(void)buf_add(out, data + kept, at - kept);
+		if (!line_end) {
+			(void)buf_adds(out, REPLACEMENT);
+			replaced++;
+		}
+		at += len ? len : 1;
+		kept = at;
+	}
+	(void)buf_add(out, data + kept, size - kept);
+	return replaced;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* UTF-8: whether bytes are it, and how they become it. All [any]. */
+#ifndef KETTLE_UTF8_H
+#define KETTLE_UTF8_H
+
+#include "buf.h"
+
+#include <stdbool.h>
+
+/* Bytes of the character that begins at data (1 to 4), or 0: not UTF-8, or cut off by the end. NUL counts as one. */
+size_t utf8_length(const char *data, size_t size);
+/* Whether it is UTF-8 without NUL (what JSON strings can hold). */
+bool utf8_valid(const char *data, size_t size);
+/*
+ * Makes bytes into UTF-8 that JSON, SQLite and terminals can hold: every byte that is no UTF-8, and every control
+ * character (C1 too) but \t and \n, becomes U+FFFD, so that no escape sequence reaches a terminal; \r\n becomes \n.
+ * Appends to out (cut where memory ends); returns how many were replaced.
+ */
+size_t utf8_clean(const char *data, size_t size, struct buf *out);
+
+#endif
