@@ -1,78 +1,67 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Runs one untrusted program with no privileges in namespaces of its own. No libuv, no globals.
+ * Runs one untrusted program with no privileges in namespaces of its own. No libuv, no globals, no signal handlers.
  *
- * Theory of operation. sandbox_start makes one clone into fresh user, mount, pid, network, IPC, UTS and
- * cgroup namespaces. The child is PID 1 there ("init"): it builds the root, passes the descriptor of the
- * output folder back, drops what it can, starts the payload as PID 2 and reaps. When the payload ends,
- * init kills everything else, reaps it, writes the report to its control socket and exits; when the control
- * socket closes, because the owner died, init exits and the kernel kills the rest. Whatever happens, the end
- * of init (its pidfd becomes readable) means that nothing of it runs any more.
+ * Theory of operation. The owner builds a plan of the run (strings, mounts, the seccomp filter) in memory that it
+ * shares with the child, makes one clone3 into fresh user, mount, pid, network, IPC, UTS and cgroup namespaces, writes
+ * the child's id maps and tells it to go on. The child is PID 1 there ("init"): it enters its cgroup, builds the root,
+ * passes the descriptor of the output folder back, starts the payload as PID 2 and reaps. When the payload ends or a
+ * limit is reached, init kills everything else, reaps it, leaves the report in the shared memory and exits; when the
+ * control socket closes or the owner's thread ends, init dies and the kernel kills the rest. Whatever happens, the end
+ * of init (its pidfd becomes readable) means that nothing of it runs any more. Nothing is allocated between clone and
+ * exec, so the owner may have threads.
  *
- * The owner waits for `pidfd` and `control` in its own loop, keeps the wall clock, and calls sandbox_kill
- * when a limit it watches is reached. Nothing is allocated between clone and exec.
+ * The owner waits for the pidfd in its own loop, keeps the wall clock, and calls sandbox_kill when a limit that it
+ * watches is reached. CPU time and memory are init's business.
+ *
+ * What the payload sees: / read-only with /usr, /bin, /sbin, /lib*, a little of /etc, /dev with null, zero, full,
+ * random, urandom, /proc of its own (read-only, without init), /sys/devices/system/{cpu,node}; writable and gone
+ * afterwards: /tmp (with /tmp/home), /dev/shm; /job read-only; /job/out, kept in memory until sandbox_free.
+ *
+ * With root, the payload's user id owns nothing outside: job_dir and all in it must be readable by others (put it in a
+ * folder that is closed to them), and so must sandbox_bind sources. A `device` bind whose node only a group may open
+ * gives the payload that group.
+ *
+ * Level OFF has no namespaces: init is a child subreaper, cwd is job_dir itself, out is its real folder, and a
+ * payload that is determined can get away.
  */
 #ifndef KETTLE_SANDBOX_H
 #define KETTLE_SANDBOX_H
 
-#include <jansson.h>
 #include <kettle/error.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Protections, from one list: bit, name on the wire, meaning, how to get it. */
-#define SANDBOX_PROTECTIONS(X) \
-	X(USER, "user", "a user namespace: no privileges outside", \
-		"sysctl kernel.unprivileged_userns_clone=1, or the AppArmor profile that is installed with Kettle, or run as " \
-		"root") \
-	X(MOUNT, "mount", "a root of its own", "user namespaces, or CAP_SYS_ADMIN") \
-	X(PID, "pid", "a process tree of its own", "user namespaces, or CAP_SYS_ADMIN") \
-	X(NET, "net", "no network but its own loopback", "user namespaces, or CAP_SYS_ADMIN") \
-	X(IPC, "ipc", "System V IPC and message queues of its own", "user namespaces, or CAP_SYS_ADMIN") \
-	X(UTS, "uts", "a host name of its own", "user namespaces, or CAP_SYS_ADMIN") \
-	X(CGROUPNS, "cgroupns", "a view of cgroups of its own", "a kernel from 4.6 on") \
-	X(NNP, "no_new_privs", "no setuid programs", "a kernel from 3.5 on") \
-	X(SECCOMP, "seccomp", "an allow-list of system calls", "a kernel with CONFIG_SECCOMP_FILTER") \
-	X(LANDLOCK, "landlock", "a second lock on files and /proc", \
-		"a kernel from 5.13 on with landlock in its lsm= list") \
-	X(MEMORY_CGROUP, "memory_cgroup", "memory limited by a cgroup (else by polling)", \
-		"run as root or under the systemd unit with Delegate=yes") \
-	X(PIDS_CGROUP, "pids_cgroup", "processes limited by a cgroup (else by RLIMIT_NPROC)", \
-		"run as root or under the systemd unit with Delegate=yes") \
-	X(CPU_CGROUP, "cpu_cgroup", "CPU time counted by a cgroup (else by polling)", \
-		"run as root or under the systemd unit with Delegate=yes") \
-	X(OWN_UID, "own_uid", "a user id that owns nothing on this machine", "run as root")
-
-enum sandbox_protection_index {
-#define X(name, wire, meaning, how) SANDBOX_INDEX_##name,
-	SANDBOX_PROTECTIONS(X)
-#undef X
-		SANDBOX_PROTECTION_COUNT
-};
-enum sandbox_protection {
-#define X(name, wire, meaning, how) SANDBOX_##name = 1 << SANDBOX_INDEX_##name,
-	SANDBOX_PROTECTIONS(X)
-#undef X
-};
-
-/* What a device may demand. FULL: all of user … seccomp above; Landlock, cgroups and own_uid are reported, not
- * demanded. */
-enum sandbox_level { SANDBOX_LEVEL_OFF, SANDBOX_LEVEL_REDUCED, SANDBOX_LEVEL_FULL };
+#include "cgroup.h"
+#include "protections.h"
 
 /* Why a payload was killed. NONE: it ended by itself. */
+#define SANDBOX_LIMITS(X) \
+	X(NONE, "none") \
+	X(WALL, "wall") /* the owner's decision */ \
+	X(CPU, "cpu") \
+	X(MEMORY, "memory") \
+	X(PROCESSES, "processes") /* never a reason to kill: see sandbox_report.hits */ \
+	X(DISK, "disk")           /* the same */ \
+	X(OUTPUT, "output")       /* stdout, stderr: the owner's decision */ \
+	X(RESULT, "result")       /* the result channel: the owner's decision */ \
+	X(CANCEL, "cancel")       /* the owner's decision */
 enum sandbox_limit {
-	SANDBOX_LIMIT_NONE = 0,
-	SANDBOX_LIMIT_WALL,
-	SANDBOX_LIMIT_CPU,
-	SANDBOX_LIMIT_MEMORY,
-	SANDBOX_LIMIT_PROCESSES,
-	SANDBOX_LIMIT_DISK,
-	SANDBOX_LIMIT_OUTPUT, /* stdout, stderr or result channel: the owner's decision */
-	SANDBOX_LIMIT_CANCEL, /* the owner's decision */
+#define X(name, wire) SANDBOX_LIMIT_##name,
+	SANDBOX_LIMITS(X)
+#undef X
 };
 const char *sandbox_limit_name(enum sandbox_limit limit);
+
+#define SANDBOX_JOB "/job"
+#define SANDBOX_HOME "/tmp/home"
+#define SANDBOX_ID 1000          /* user and group id of the payload, as it sees itself */
+#define SANDBOX_FDS_MAX 64       /* of sandbox_config.fds, and of keep */
+#define SANDBOX_TARGET_MAX 900   /* highest number under which a descriptor can be given */
+#define SANDBOX_TEXT_MAX 8388608 /* bytes of all arguments and the environment */
+#define SANDBOX_BINDS_MAX 1000
 
 /* 0 in a limit: the default given here. */
 struct sandbox_limits {
@@ -85,17 +74,18 @@ struct sandbox_limits {
 	uint64_t file_size;  /* RLIMIT_FSIZE; 0: as disk */
 	uint64_t open_files; /* RLIMIT_NOFILE; 0: 1024 */
 	uint64_t stack;      /* RLIMIT_STACK; 0: 64 MiB */
-	bool core_dumps;     /* never set by kettle-exec: RLIMIT_CORE is 0 */
 };
 
-/* A path of the machine that the payload sees, read-only, at the same path (or at `target`). Missing ones are skipped
- * if optional. */
+/*
+ * A path of the machine that the payload sees, read-only, at the same path (or at `target`), with all that is mounted
+ * below it. A link is followed once, when the run starts.
+ */
 struct sandbox_bind {
-	const char *source;
+	const char *source; /* absolute */
 	const char *target; /* NULL: the same */
 	bool writable;
-	bool optional;
-	bool device; /* a device node: kept usable (no nodev) */
+	bool optional; /* skipped where it is missing */
+	bool device;   /* a device node: kept usable, and writable */
 };
 
 /* A descriptor of the owner that the payload gets under a given number. All others are closed. */
@@ -114,7 +104,7 @@ struct sandbox_config {
 	bool job_writable;       /* prepare steps: /job is a discarded copy of job_dir (tmpfs), written to freely */
 	const struct sandbox_bind *binds;
 	size_t binds_count;
-	const struct sandbox_fd *fds; /* at least 0, 1, 2 */
+	const struct sandbox_fd *fds; /* at least the targets 0, 1, 2; each target once */
 	size_t fds_count;
 	const int *keep; /* descriptors that init holds until it ends (device locks), close-on-exec for the payload */
 	size_t keep_count;
@@ -123,7 +113,8 @@ struct sandbox_config {
 	size_t cores_count;
 	const int *init_cores; /* CPU affinity of init, off the device; NULL: the owner's */
 	size_t init_cores_count;
-	const char *cgroup; /* from sandbox_cgroup_root, or NULL: none to be had */
+	struct sandbox_machine *machine; /* NULL: this start probes and makes all by itself */
+	const char *cgroup; /* from sandbox_cgroup_root, or NULL: none to be had; not used where machine is set */
 	uid_t uid;          /* with root: the user id outside; 0: 700000 plus the pid modulo 65536 */
 };
 
@@ -135,33 +126,37 @@ struct sandbox_report {
 	enum sandbox_limit limit;  /* what init or the cgroup enforced, or what sandbox_kill was told */
 	uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC of exec and of the payload's end */
 	uint64_t cpu_ns;           /* user and system, whole tree */
-	uint64_t memory_peak;      /* bytes; of the tree where a cgroup counts, else of the largest process */
+	uint64_t memory_peak;      /* bytes; of the tree */
 	uint32_t left_behind;      /* processes that were still there when the payload ended, and were killed */
-	char message[256];
+	unsigned hits; /* 1 << limit of what it ran into without being killed: PROCESSES (where a cgroup counts), DISK */
+	unsigned protections; /* those in force */
+	char message[256];    /* a sentence where started is false or the end is not the payload's own; else empty */
 };
 
 struct sandbox; /* one run; opaque */
 
-/* What this machine offers, found by trying once (a clone or two, about 5 ms). Bit set of enum sandbox_protection. */
-unsigned sandbox_probe(void);
-/* [{"name", "meaning", "present", "how"}] for people and for the greeting. New reference. */
-json_t *sandbox_describe(unsigned protections);
-/* The level that these protections amount to. */
-enum sandbox_level sandbox_level_of(unsigned protections);
-int sandbox_level_parse(const char *text, enum sandbox_level *ret_level, struct kettle_error *err);
-const char *sandbox_level_name(enum sandbox_level level);
-
 /*
- * Finds, and where allowed makes, the cgroup below which every run gets one of its own (v2 with delegation, or v1
- * memory, pids, cpuacct), and removes what dead owners left there. Returns a new string for sandbox_config.cgroup,
- * or NULL: none to be had, and limits are polled. `reason` (may be NULL) gets why.
+ * What an owner makes once and uses for all its runs: what the machine offers, the seccomp filter, the cgroup root, and
+ * a spare: namespaces and cgroup prepared for one run ahead. A namespace is never used by two runs. [one thread: the
+ * owner's]
  */
-char *sandbox_cgroup_root(struct kettle_error *reason);
-/* Removes the owner's own level when it ends. */
-void sandbox_cgroup_leave(const char *root);
+struct sandbox_machine;
+/* `cgroup` (from sandbox_cgroup_root, may be NULL) is copied. Probes. */
+int sandbox_machine_new(const char *cgroup, struct sandbox_machine **ret_machine, struct kettle_error *err);
+/* What it offers, cgroups included: bit set of enum sandbox_protection. */
+unsigned sandbox_machine_protections(const struct sandbox_machine *machine);
+/*
+ * Prepares a spare if there is none, so that the next sandbox_start is short (about 1 ms here; the rest, up to 15 ms
+ * where cgroups are v1, goes on in the spare itself). Call it when nothing is being measured. A failure means only that
+ * the next start is slower.
+ */
+void sandbox_machine_prepare(struct sandbox_machine *machine);
+/* NULL is allowed. The sandboxes started with it must have been freed. */
+void sandbox_machine_free(struct sandbox_machine *machine);
 
 /*
- * Starts. On success the owner must call sandbox_free after the end. The fds in config stay the owner's.
+ * Starts, in 1 to 3 ms. On success the owner must call sandbox_free after the end. Everything in config stays the
+ * owner's and need not outlive the call. Whether the program could be executed is in the report.
  * KETTLE_EUNAVAIL: this machine does not offer the level (the sentence names what is missing).
  * [one thread: the owner's; init dies when that thread dies]
  */
@@ -171,16 +166,16 @@ int sandbox_start(const struct sandbox_config *config, struct sandbox **ret_sand
 int sandbox_pidfd(const struct sandbox *sandbox);
 /* Of init, as the owner sees it; for messages and tests. */
 pid_t sandbox_pid(const struct sandbox *sandbox);
-/* The output folder (O_DIRECTORY, readable also after the end), or -1 when it never came. Owned by the sandbox. */
-int sandbox_out_fd(const struct sandbox *sandbox);
+/*
+ * The output folder (O_DIRECTORY; stays readable with openat until sandbox_free), or -1 when it has not come (yet).
+ * What is in it is the payload's: open with O_NOFOLLOW | O_NONBLOCK and check for regular files. Owned by the sandbox.
+ */
+int sandbox_out_fd(struct sandbox *sandbox);
 /* Kills everything; the first limit given counts. Returns at once; the end shows on the pidfd. */
 void sandbox_kill(struct sandbox *sandbox, enum sandbox_limit limit);
-/*
- * Looks at the cgroup's counters (CPU time, out-of-memory kills) and kills where a limit is reached; call it every
- * 20 to 100 ms while it runs. Does nothing where init polls by itself. Returns CPU time so far in ns.
- */
-uint64_t sandbox_watch(struct sandbox *sandbox);
-/* After the pidfd is readable: reaps init and fills the report. Removes the run's cgroup. */
+/* CPU time so far in ns, for a display: at most 20 ms old, or a count by the cgroup. Limits need no call of this. */
+uint64_t sandbox_cpu(struct sandbox *sandbox);
+/* Once, after the pidfd is readable (else it blocks): reaps init and fills the report. Removes the run's cgroup. */
 int sandbox_wait(struct sandbox *sandbox, struct sandbox_report *ret_report, struct kettle_error *err);
 /* Kills (and waits, at most 10 s) if it still runs, closes everything. NULL is allowed. */
 void sandbox_free(struct sandbox *sandbox);
