@@ -5,31 +5,41 @@
 
 #include <jansson.h>
 #include <kettle/error.h>
-#include <kettle/option.h>
+#include <stdbool.h>
+
+#define SCHEMA_MAX_DEPTH 200 /* levels of a value or a schema, references counted */
 
 /*
  * The subset of JSON Schema 2020-12 that is understood: type (one or a list), enum, const, properties, required,
  * additionalProperties (bool or schema), propertyNames.pattern, items, minItems, maxItems, minProperties,
- * maxProperties, minLength, maxLength, pattern (POSIX extended), minimum, maximum, exclusiveMinimum, oneOf (told apart
- * by the keys present), $defs with $ref "#/$defs/NAME", default, title, description. A schema that uses another
- * keyword is refused by schema_load, so nothing is ignored in silence.
+ * maxProperties, minLength, maxLength (characters), pattern (POSIX extended), minimum, maximum, exclusiveMinimum, oneOf
+ * (told apart by type and by the required keys that are present), $defs with $ref "#/$defs/NAME", default, title,
+ * description, $schema. A schema that uses another keyword, or one of these wrongly, is refused by schema_load, so
+ * nothing is ignored in silence. An integer is written without a point; NULs never match a pattern.
  */
 
-/* Parses schema text and checks that it is within the subset. New reference. */
+/* Parses schema text and checks that it is within the subset. New reference. EINVAL. [any] */
 int schema_load(const char *text, json_t **ret_schema, struct kettle_error *err);
 
 /*
- * Checks value. On the first fault err is a sentence that names the place, what was found and what would be right,
- * an unknown key together with the nearest known one. With `name`, it begins "NAME:LINE: " (lines as yaml_parse gives
- * them; may be NULL) or "NAME: ". [any]
+ * Checks value against a schema that schema_load gave. On the first fault err is a sentence that names the place, what
+ * was found and what would be right, an unknown key together with the nearest known one. With `name`, it begins
+ * "NAME:LINE: " (lines as yaml_parse gives them; may be NULL) or "NAME: ". EINVAL. [any]
  */
 int schema_check(
 	const json_t *schema, const json_t *value, const char *name, const json_t *lines, struct kettle_error *err);
+/* The same for a value that stands at `pointer` ("/runners/local") of the document that lines and places speak of. */
+int schema_check_at(const json_t *schema, const json_t *value, const char *name, const json_t *lines,
+	const char *pointer, struct kettle_error *err);
 
-/* Fills in defaults of absent properties, in place, recursively. */
+/* Fills in defaults of absent properties, in place, recursively; value has passed schema_check. ENOMEM. [any] */
 int schema_defaults(const json_t *schema, json_t *value, struct kettle_error *err);
 
-/* The schema of an option table, as an object schema. New reference; NULL: no memory. */
-json_t *schema_of_options(const struct kettle_option *options, size_t count, size_t option_size);
+/* What checking and filling in share. Follows "$ref" once; NULL: no such. Borrowed. [any] */
+const json_t *schema_resolve(const json_t *root, const json_t *schema);
+/* Whether a value is of a "type" (NULL: any). [any] */
+bool schema_type_matches(const json_t *type, const json_t *value);
+/* Whether an alternative of oneOf is meant: by type and by the required keys. [any] */
+bool schema_fits(const json_t *root, const json_t *schema, const json_t *value);
 
 #endif

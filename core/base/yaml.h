@@ -10,18 +10,24 @@
 #define YAML_MAX_BYTES (1u << 20)
 #define YAML_MAX_NODES 100000
 #define YAML_MAX_DEPTH 64
+#define YAML_MAX_KEY 1000    /* bytes */
+#define YAML_MAX_POINTER 256 /* bytes: the line of a node further down is that of its parent */
 
 /*
- * Parses one document of at most YAML_MAX_BYTES. Aliases are refused beyond YAML_MAX_NODES nodes in all (they are
- * copied, and counted as copied), so that a small file cannot become a large value; merge keys (<<) are understood.
- * Plain scalars follow the YAML 1.2 core schema (true/True/false, null/~, integers, floats) and the field's
- * True/False; a repeated key is an error. lines maps the JSON pointer of every node ("", "/tests/0/size") to its
- * line. Errors begin with "NAME:LINE: ". Both results are new references. [any]
+ * Parses one document of at most YAML_MAX_BYTES. Aliases are copied, and counted as copied, so that a small file cannot
+ * become a large value; merge keys (<<) are understood. Plain scalars follow the YAML 1.2 core schema (true, True and
+ * TRUE, null and ~, integers of 64 bits, finite floats; a date stays a string); a repeated key is an error; keys are
+ * strings as written. An empty document is null. lines maps the JSON pointer of every node ("", "/tests/0/size") to its
+ * line, a member to the line of its key. Errors begin with "NAME:LINE: ". EINVAL, ETOOBIG, ENOMEM. Both results are new
+ * references; ret_lines may be NULL. [any]
  */
 int yaml_parse(
 	const char *name, const char *text, size_t size, json_t **ret_value, json_t **ret_lines, struct kettle_error *err);
 
-/* The line of a node, or of its nearest parent that has one; 0 when unknown. */
+/* One plain scalar as yaml_parse would read it. New reference. EINVAL (without a place), ENOMEM. [any] */
+int yaml_scalar(const char *text, size_t size, json_t **ret_value, struct kettle_error *err);
+
+/* The line of a node, or of its nearest parent that has one; 0 when unknown. [any] */
 int yaml_line(const json_t *lines, const char *pointer);
 
 #endif

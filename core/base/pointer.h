@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* JSON pointers (RFC 6901): how a node of a value is named between the parser, the checker and people. All [any]. */
+#ifndef KETTLE_POINTER_H
+#define KETTLE_POINTER_H
+
+#include "buf.h"
+
+/* Appends "/KEY" with the escapes of a pointer. KETTLE_ENOMEM or 0. */
+int pointer_add_key(struct buf *pointer, const char *key);
+/* Appends "/INDEX". */
+int pointer_add_index(struct buf *pointer, size_t index);
+/* Appends a pointer as people write it: "/tests/0/size" becomes "tests[0].size". */
+int pointer_add_place(struct buf *out, const char *pointer);
+
+#endif

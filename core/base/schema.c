@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: MIT */
+/* Schemas: loading them, and filling in what they give by default. */
+#include <config.h>
+
+#include "schema.h"
+
+#include <regex.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "nearest.h"
+
+#define REF_PREFIX "#/$defs/"
+
+/* What the value of a keyword must be. */
+enum form {
+	FORM_ANY,
+	FORM_TEXT,
+	FORM_COUNT,
+	FORM_NUMBER,
+	FORM_TYPE,
+	FORM_VALUES,
+	FORM_NAMES,
+	FORM_PATTERN,
+	FORM_REF,
+	FORM_SCHEMA,
+	FORM_BOOL_OR_SCHEMA,
+	FORM_SCHEMAS,
+	FORM_SCHEMA_MAP,
+};
+
+static const struct keyword {
+	const char *name;
+	enum form form;
+} keywords[] = {
+	{"$defs", FORM_SCHEMA_MAP},
+	{"$ref", FORM_REF},
+	{"$schema", FORM_TEXT},
+	{"additionalProperties", FORM_BOOL_OR_SCHEMA},
+	{"const", FORM_ANY},
+	{"default", FORM_ANY},
+	{"description", FORM_TEXT},
+	{"enum", FORM_VALUES},
+	{"exclusiveMinimum", FORM_NUMBER},
+	{"items", FORM_SCHEMA},
+	{"maxItems", FORM_COUNT},
+	{"maxLength", FORM_COUNT},
+	{"maxProperties", FORM_COUNT},
+	{"maximum", FORM_NUMBER},
+	{"minItems", FORM_COUNT},
+	{"minLength", FORM_COUNT},
+	{"minProperties", FORM_COUNT},
+	{"minimum", FORM_NUMBER},
+	{"oneOf", FORM_SCHEMAS},
+	{"pattern", FORM_PATTERN},
+	{"properties", FORM_SCHEMA_MAP},
+	{"propertyNames", FORM_SCHEMA},
+	{"required", FORM_NAMES},
+	{"title", FORM_TEXT},
+	{"type", FORM_TYPE},
+};
+
+static const char *const types[] = {"null", "boolean", "integer", "number", "string", "array", "object", NULL};
+
+struct loading {
+	const json_t *root;
+	struct kettle_error *err;
+	unsigned depth;
+};
+
+static int check_schema(struct loading *loading, const json_t *schema);
+
+static bool
+is_type(const json_t *value)
+{
+	for (size_t i = 0; json_is_string(value) && types[i]; i++) {
+		if (strcmp(json_string_value(value), types[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool
+is_names(const json_t *value)
+{
+	size_t i;
+	json_t *name;
+	json_array_foreach((json_t *)value, i, name)
+	{
+		if (!json_is_string(name))
+			return false;
+	}
+	return json_is_array(value);
+}
+
+static bool
+is_type_or_types(const json_t *value)
+{
+	size_t i;
+	json_t *type;
+	if (!json_is_array(value))
+		return is_type(value);
+	json_array_foreach((json_t *)value, i, type)
+	{
+		if (!is_type(type))
+			return false;
+	}
+	return json_array_size(value) > 0;
+}
+
+static bool
+is_pattern(const json_t *value)
+{
+	regex_t regex;
+	if (!json_is_string(value) || regcomp(&regex, json_string_value(value), REG_EXTENDED | REG_NOSUB) != 0)
+		return false;
+	regfree(&regex);
+	return true;
+}
+
+/* Whether the value of a keyword that holds no schema has its form. */
+static bool
+has_form(const struct loading *loading, enum form form, const json_t *value)
+{
+	switch (form) {
+	case FORM_ANY:
+		return true;
+	case FORM_TEXT:
+		return json_is_string(value);
+	case FORM_COUNT:
+		return json_is_integer(value) && json_integer_value(value) >= 0;
+	case FORM_NUMBER:
+		return json_is_number(value);
+	case FORM_TYPE:
+		return is_type_or_types(value);
+	case FORM_VALUES:
+		return json_array_size(value) > 0;
+	case FORM_NAMES:
+		return is_names(value);
+	case FORM_PATTERN:
+		return is_pattern(value);
+	case FORM_REF:
+		return json_is_string(value) && strncmp(json_string_value(value), REF_PREFIX, strlen(REF_PREFIX)) == 0 &&
+			   json_object_get(
+				   json_object_get(loading->root, "$defs"), json_string_value(value) + strlen(REF_PREFIX)) != NULL;
+	case FORM_BOOL_OR_SCHEMA:
+		return json_is_boolean(value) || json_is_object(value);
+	case FORM_SCHEMAS:
+		return json_array_size(value) > 0;
+	case FORM_SCHEMA:
+	case FORM_SCHEMA_MAP:
+		return json_is_object(value);
+	}
+	return false;
+}
+
+/* Checks the schemas that the value of a keyword holds. */
+static int
+check_inner(struct loading *loading, enum form form, const json_t *value)
+{
+	int rc = 0;
+	size_t i;
+	const char *key;
+	json_t *inner;
+	if (form == FORM_SCHEMA || (form == FORM_BOOL_OR_SCHEMA && json_is_object(value)))
+		return check_schema(loading, value);
+	if (form == FORM_SCHEMAS) {
+		json_array_foreach((json_t *)value, i, inner)
+		{
+			if (rc == 0)
+				rc = check_schema(loading, inner);
+		}
+	}
+	if (form == FORM_SCHEMA_MAP) {
+		json_object_foreach((json_t *)value, key, inner)
+		{
+			if (rc == 0)
+				rc = check_schema(loading, inner);
+		}
+	}
+	return rc;
+}
+
+static int
+check_keyword(struct loading *loading, const char *key, const json_t *value)
+{
+	const char *names[ARRAY_SIZE(keywords) + 1] = {NULL};
+	for (size_t i = 0; i < ARRAY_SIZE(keywords); i++) {
+		names[i] = keywords[i].name;
+		if (strcmp(key, keywords[i].name) != 0)
+			continue;
+		if (!has_form(loading, keywords[i].form, value))
+			return kettle_fail(loading->err, KETTLE_EINVAL, "The schema gives `%s` a value that it cannot have.", key);
+		return check_inner(loading, keywords[i].form, value);
+	}
+	const char *meant = nearest(key, names);
+	return kettle_fail(loading->err, KETTLE_EINVAL, "The schema uses the keyword `%s`, which is not supported%s%s%s.",
+		key, meant ? "; did you mean `" : "", meant ? meant : "", meant ? "`" : "");
+}
+
+static int
+check_schema(struct loading *loading, const json_t *schema)
+{
+	if (!json_is_object(schema))
+		return kettle_fail(loading->err, KETTLE_EINVAL, "A schema must be an object.");
+	if (loading->depth >= SCHEMA_MAX_DEPTH)
+		return kettle_fail(loading->err, KETTLE_EINVAL, "The schema is nested too deeply.");
+	loading->depth++;
+	int rc = 0;
+	const char *key;
+	json_t *value;
+	json_object_foreach((json_t *)schema, key, value)
+	{
+		rc = check_keyword(loading, key, value);
+		if (rc)
+			break;
+	}
+	loading->depth--;
+	return rc;
+}
+
+int
+schema_load(const char *text, json_t **ret_schema, struct kettle_error *err)
+{
+	json_error_t error;
+	AUTO_JSON json_t *schema = json_loads(text, JSON_REJECT_DUPLICATES, &error);
+	if (!schema)
+		return kettle_fail(err, KETTLE_EINVAL, "The schema is not valid JSON: line %d: %s.", error.line, error.text);
+	struct loading loading = {.root = schema, .err = err};
+	int rc = check_schema(&loading, schema);
+	if (rc == 0)
+		*ret_schema = STEAL(schema);
+	return rc;
+}
+
+const json_t *
+schema_resolve(const json_t *root, const json_t *schema)
+{
+	const char *ref = json_string_value(json_object_get(schema, "$ref"));
+	if (!ref)
+		return schema;
+	return json_object_get(json_object_get(root, "$defs"), ref + strlen(REF_PREFIX));
+}
+
+static bool
+type_is(const char *type, const json_t *value)
+{
+	switch (json_typeof(value)) {
+	case JSON_NULL:
+		return strcmp(type, "null") == 0;
+	case JSON_TRUE:
+	case JSON_FALSE:
+		return strcmp(type, "boolean") == 0;
+	case JSON_INTEGER:
+		return strcmp(type, "integer") == 0 || strcmp(type, "number") == 0;
+	case JSON_REAL:
+		return strcmp(type, "number") == 0;
+	case JSON_STRING:
+		return strcmp(type, "string") == 0;
+	case JSON_ARRAY:
+		return strcmp(type, "array") == 0;
+	case JSON_OBJECT:
+		return strcmp(type, "object") == 0;
+	}
+	return false;
+}
+
+bool
+schema_type_matches(const json_t *type, const json_t *value)
+{
+	size_t i;
+	json_t *one;
+	if (!type)
+		return true;
+	if (json_is_string(type))
+		return type_is(json_string_value(type), value);
+	json_array_foreach((json_t *)type, i, one)
+	{
+		if (type_is(json_string_value(one), value))
+			return true;
+	}
+	return false;
+}
+
+bool
+schema_fits(const json_t *root, const json_t *schema, const json_t *value)
+{
+	for (unsigned hops = 0; json_object_get(schema, "$ref"); hops++) {
+		if (hops > SCHEMA_MAX_DEPTH)
+			return false;
+		schema = schema_resolve(root, schema);
+	}
+	if (!schema_type_matches(json_object_get(schema, "type"), value))
+		return false;
+	size_t i;
+	json_t *name;
+	json_array_foreach(json_object_get(schema, "required"), i, name)
+	{
+		if (json_is_object(value) && !json_object_get(value, json_string_value(name)))
+			return false;
+	}
+	return true;
+}
+
+static int fill(const json_t *root, const json_t *schema, json_t *value, unsigned depth);
+
+static int
+fill_object(const json_t *root, const json_t *schema, json_t *value, unsigned depth)
+{
+	const json_t *properties = json_object_get(schema, "properties"), *inner;
+	const json_t *rest = json_object_get(schema, "additionalProperties");
+	const char *key;
+	json_t *member;
+	int rc = 0;
+	json_object_foreach((json_t *)properties, key, member)
+	{
+		json_t *preset = json_object_get(schema_resolve(root, member), "default");
+		preset = json_object_get(member, "default") ? json_object_get(member, "default") : preset;
+		if (preset && !json_object_get(value, key) && json_object_set_new(value, key, json_deep_copy(preset)) != 0)
+			return KETTLE_ENOMEM;
+	}
+	json_object_foreach(value, key, member)
+	{
+		inner = json_object_get(properties, key);
+		if (!inner)
+			inner = rest;
+		if (rc == 0 && json_is_object(inner))
+			rc = fill(root, inner, member, depth);
+	}
+	return rc;
+}
+
+static int
+fill(const json_t *root, const json_t *schema, json_t *value, unsigned depth)
+{
+	int rc = 0;
+	size_t i;
+	json_t *inner;
+	if (depth >= SCHEMA_MAX_DEPTH)
+		return KETTLE_EINVAL;
+	if (json_object_get(schema, "$ref"))
+		rc = fill(root, schema_resolve(root, schema), value, depth + 1);
+	json_array_foreach(json_object_get(schema, "oneOf"), i, inner)
+	{
+		if (rc == 0 && schema_fits(root, inner, value)) {
+			rc = fill(root, inner, value, depth + 1);
+			break;
+		}
+	}
+	if (rc == 0 && json_is_object(value))
+		rc = fill_object(root, schema, value, depth + 1);
+	const json_t *items = json_object_get(schema, "items");
+	json_array_foreach(value, i, inner)
+	{
+		if (rc == 0 && items)
+			rc = fill(root, items, inner, depth + 1);
+	}
+	return rc;
+}
+
+int
+schema_defaults(const json_t *schema, json_t *value, struct kettle_error *err)
+{
+	int rc = fill(schema, schema, value, 0);
+	if (rc == KETTLE_EINVAL)
+		return kettle_fail(err, rc, "The value is nested too deeply.");
+	if (rc)
+		return kettle_fail(err, rc, "There is not enough memory to fill in defaults.");
+	return 0;
+}

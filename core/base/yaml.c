@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: MIT */
+/* YAML becomes JSON, with the lines kept for messages. */
+#include <config.h>
+
+#include "yaml.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <string.h>
+#include <yaml.h>
+
+#include "cleanup.h"
+#include "pointer.h"
+#include "utf8.h"
+
+#define STRING_TAG "tag:yaml.org,2002:str"
+
+struct reader {
+	yaml_parser_t parser;
+	const char *name;
+	struct kettle_error *err;
+	json_t *anchors; /* name → node that is complete */
+	json_t *lines;   /* NULL: nobody asked */
+	struct buf pointer;
+	size_t nodes;
+	unsigned depth;
+};
+
+static int read_node(struct reader *reader, const yaml_event_t *event, json_t **ret_node);
+
+__attribute__((format(printf, 4, 5))) static int
+fail_at(struct reader *reader, int code, const yaml_mark_t *mark, const char *format, ...)
+{
+	char message[900];
+	va_list args;
+	va_start(args, format);
+	(void)vsnprintf(message, sizeof(message), format, args);
+	va_end(args);
+	return kettle_fail(reader->err, code, "%s:%zu: %s", reader->name, mark->line + 1, message);
+}
+
+static int
+fail_memory(struct reader *reader)
+{
+	return kettle_fail(reader->err, KETTLE_ENOMEM, "There is not enough memory to read %s.", reader->name);
+}
+
+/* The next event; the caller deletes it. */
+static int
+next_event(struct reader *reader, yaml_event_t *ret_event)
+{
+	yaml_parser_t *parser = &reader->parser;
+	if (yaml_parser_parse(parser, ret_event))
+		return 0;
+	memset(ret_event, 0, sizeof(*ret_event));
+	if (parser->error == YAML_MEMORY_ERROR)
+		return fail_memory(reader);
+	const char *problem = parser->problem ? parser->problem : "it cannot be read";
+	return fail_at(reader, KETTLE_EINVAL, &parser->problem_mark, "this is not YAML: %s%s%s.",
+		parser->context ? parser->context : "", parser->context ? ", " : "", problem);
+}
+
+/* Remembers the line of the node that reader->pointer names. */
+static int
+note_line(struct reader *reader, const yaml_mark_t *mark)
+{
+	if (!reader->lines || reader->pointer.len > YAML_MAX_POINTER)
+		return 0;
+	const char *pointer = reader->pointer.len ? reader->pointer.data : "";
+	if (json_object_set_new(reader->lines, pointer, json_integer((json_int_t)mark->line + 1)) != 0)
+		return fail_memory(reader);
+	return 0;
+}
+
+static int
+count_nodes(struct reader *reader, size_t count, const yaml_mark_t *mark)
+{
+	reader->nodes += count;
+	if (reader->nodes > YAML_MAX_NODES)
+		return fail_at(reader, KETTLE_ETOOBIG, mark,
+			"there are more than %d values, aliases counted as what they stand for.", YAML_MAX_NODES);
+	return 0;
+}
+
+static size_t
+node_count(const json_t *node)
+{
+	size_t i, count = 1;
+	const char *key;
+	json_t *inner;
+	json_array_foreach((json_t *)node, i, inner) count += node_count(inner);
+	json_object_foreach((json_t *)node, key, inner) count += node_count(inner);
+	return count;
+}
+
+static unsigned
+node_depth(const json_t *node)
+{
+	unsigned deepest = 0, depth;
+	size_t i;
+	const char *key;
+	json_t *inner;
+	json_array_foreach((json_t *)node, i, inner)
+	{
+		depth = node_depth(inner);
+		deepest = depth > deepest ? depth : deepest;
+	}
+	json_object_foreach((json_t *)node, key, inner)
+	{
+		depth = node_depth(inner);
+		deepest = depth > deepest ? depth : deepest;
+	}
+	return deepest + (json_is_array(node) || json_is_object(node));
+}
+
+static int
+read_alias(struct reader *reader, const yaml_event_t *event, json_t **ret_node)
+{
+	const char *name = (const char *)event->data.alias.anchor;
+	const json_t *node = json_object_get(reader->anchors, name);
+	if (!node)
+		return fail_at(reader, KETTLE_EINVAL, &event->start_mark,
+			"the alias `*%.60s` stands for nothing that is complete before it.", name);
+	/* Counted before it is copied. */
+	int rc = count_nodes(reader, node_count(node), &event->start_mark);
+	if (rc)
+		return rc;
+	if (reader->depth + node_depth(node) > YAML_MAX_DEPTH)
+		return fail_at(
+			reader, KETTLE_ETOOBIG, &event->start_mark, "it is nested deeper than %d levels.", YAML_MAX_DEPTH);
+	*ret_node = json_deep_copy(node);
+	return *ret_node ? 0 : fail_memory(reader);
+}
+
+static int
+read_scalar(struct reader *reader, const yaml_event_t *event, json_t **ret_node)
+{
+	const char *text = (const char *)event->data.scalar.value, *tag = (const char *)event->data.scalar.tag;
+	size_t size = event->data.scalar.length;
+	if (tag && strcmp(tag, STRING_TAG) != 0 && strcmp(tag, "!") != 0)
+		return fail_at(reader, KETTLE_EINVAL, &event->start_mark, "the tag %.60s is not understood.", tag);
+	if (!tag && event->data.scalar.plain_implicit) {
+		struct kettle_error why;
+		int rc = yaml_scalar(text, size, ret_node, &why);
+		return rc ? fail_at(reader, rc, &event->start_mark, "%s", why.message) : 0;
+	}
+	if (memchr(text, '\0', size))
+		return fail_at(reader, KETTLE_EINVAL, &event->start_mark, "a string holds a NUL character.");
+	*ret_node = json_stringn(text, size);
+	return *ret_node ? 0 : fail_memory(reader);
+}
+
+static int
+read_item(struct reader *reader, const yaml_event_t *event, json_t *list)
+{
+	size_t length = reader->pointer.len;
+	json_t *node = NULL;
+	if (pointer_add_index(&reader->pointer, json_array_size(list)) != 0)
+		return fail_memory(reader);
+	int rc = note_line(reader, &event->start_mark);
+	if (rc == 0)
+		rc = read_node(reader, event, &node);
+	if (rc == 0 && json_array_append_new(list, node) != 0)
+		rc = fail_memory(reader);
+	reader->pointer.len = length;
+	reader->pointer.data[length] = '\0';
+	return rc;
+}
+
+static int
+read_list(struct reader *reader, json_t **ret_node)
+{
+	AUTO_JSON json_t *list = json_array();
+	int rc = list ? 0 : fail_memory(reader);
+	for (bool end = false; rc == 0 && !end;) {
+		yaml_event_t event;
+		rc = next_event(reader, &event);
+		end = event.type == YAML_SEQUENCE_END_EVENT;
+		if (rc == 0 && !end)
+			rc = read_item(reader, &event, list);
+		yaml_event_delete(&event);
+	}
+	if (rc == 0)
+		*ret_node = STEAL(list);
+	return rc;
+}
+
+/* Keeps what "<<" brings for the end of the map. */
+static int
+keep_merge(struct reader *reader, json_t *merges, json_t *node_take, const yaml_mark_t *mark)
+{
+	AUTO_JSON json_t *node = node_take;
+	size_t i;
+	json_t *one;
+	bool list = json_is_array(node);
+	json_array_foreach(node, i, one)
+	{
+		if (!json_is_object(one))
+			list = false;
+	}
+	if (!list && !json_is_object(node))
+		return fail_at(reader, KETTLE_EINVAL, mark, "the merge key `<<` needs a map or a list of maps.");
+	int failed = list ? json_array_extend(merges, node) : json_array_append(merges, node);
+	return failed ? fail_memory(reader) : 0;
+}
+
+static int
+check_key(struct reader *reader, const yaml_event_t *event, const json_t *map, bool merge)
+{
+	const char *key = (const char *)event->data.scalar.value;
+	if (event->type != YAML_SCALAR_EVENT)
+		return fail_at(reader, KETTLE_EINVAL, &event->start_mark, "a key must be a string.");
+	if (event->data.scalar.length > YAML_MAX_KEY)
+		return fail_at(reader, KETTLE_ETOOBIG, &event->start_mark, "a key is longer than %d bytes.", YAML_MAX_KEY);
+	if (strlen(key) != event->data.scalar.length)
+		return fail_at(reader, KETTLE_EINVAL, &event->start_mark, "a key holds a NUL character.");
+	if (event->data.scalar.anchor || event->data.scalar.tag)
+		return fail_at(reader, KETTLE_EINVAL, &event->start_mark, "a key can have neither an anchor nor a tag.");
+	if (!merge && json_object_get(map, key))
+		return fail_at(reader, KETTLE_EINVAL, &event->start_mark, "the key `%.60s` is given twice.", key);
+	return 0;
+}
+
+static int
+read_value(struct reader *reader, json_t **ret_node)
+{
+	yaml_event_t event;
+	int rc = next_event(reader, &event);
+	if (rc == 0)
+		rc = read_node(reader, &event, ret_node);
+	yaml_event_delete(&event);
+	return rc;
+}
+
+static int
+read_member(struct reader *reader, const yaml_event_t *event, json_t *map, json_t *merges)
+{
+	const char *key = (const char *)event->data.scalar.value;
+	bool merge = event->type == YAML_SCALAR_EVENT && event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE &&
+				 strcmp(key, "<<") == 0;
+	size_t length = reader->pointer.len;
+	json_t *node = NULL;
+	int rc = check_key(reader, event, map, merge);
+	if (rc)
+		return rc;
+	if (pointer_add_key(&reader->pointer, key) != 0)
+		return fail_memory(reader);
+	if (!merge)
+		rc = note_line(reader, &event->start_mark);
+	if (rc == 0)
+		rc = read_value(reader, &node);
+	if (rc == 0 && merge)
+		rc = keep_merge(reader, merges, node, &event->start_mark);
+	else if (rc == 0 && json_object_set_new(map, key, node) != 0)
+		rc = fail_memory(reader);
+	reader->pointer.len = length;
+	reader->pointer.data[length] = '\0';
+	return rc;
+}
+
+static int
+read_map(struct reader *reader, json_t **ret_node)
+{
+	AUTO_JSON json_t *map = json_object(), *merges = json_array();
+	int rc = map && merges ? 0 : fail_memory(reader);
+	for (bool end = false; rc == 0 && !end;) {
+		yaml_event_t event;
+		rc = next_event(reader, &event);
+		end = event.type == YAML_MAPPING_END_EVENT;
+		if (rc == 0 && !end)
+			rc = read_member(reader, &event, map, merges);
+		yaml_event_delete(&event);
+	}
+	size_t i;
+	json_t *merge;
+	json_array_foreach(merges, i, merge)
+	{
+		if (rc == 0 && json_object_update_missing(map, merge) != 0)
+			rc = fail_memory(reader);
+	}
+	if (rc == 0)
+		*ret_node = STEAL(map);
+	return rc;
+}
+
+/* A collection, one level further down. */
+static int
+read_nested(struct reader *reader, const yaml_event_t *event, json_t **ret_node)
+{
+	bool list = event->type == YAML_SEQUENCE_START_EVENT;
+	const char *tag = (const char *)(list ? event->data.sequence_start.tag : event->data.mapping_start.tag);
+	if (tag)
+		return fail_at(reader, KETTLE_EINVAL, &event->start_mark, "the tag %.60s is not understood.", tag);
+	if (reader->depth >= YAML_MAX_DEPTH)
+		return fail_at(
+			reader, KETTLE_ETOOBIG, &event->start_mark, "it is nested deeper than %d levels.", YAML_MAX_DEPTH);
+	reader->depth++;
+	int rc = list ? read_list(reader, ret_node) : read_map(reader, ret_node);
+	reader->depth--;
+	return rc;
+}
+
+static const char *
+anchor_of(const yaml_event_t *event)
+{
+	if (event->type == YAML_SCALAR_EVENT)
+		return (const char *)event->data.scalar.anchor;
+	if (event->type == YAML_SEQUENCE_START_EVENT)
+		return (const char *)event->data.sequence_start.anchor;
+	return event->type == YAML_MAPPING_START_EVENT ? (const char *)event->data.mapping_start.anchor : NULL;
+}
+
+/* The node that begins with event. */
+static int
+read_node(struct reader *reader, const yaml_event_t *event, json_t **ret_node)
+{
+	json_t *node = NULL;
+	if (event->type == YAML_ALIAS_EVENT)
+		return read_alias(reader, event, ret_node);
+	int rc = count_nodes(reader, 1, &event->start_mark);
+	if (rc)
+		return rc;
+	rc = event->type == YAML_SCALAR_EVENT ? read_scalar(reader, event, &node) : read_nested(reader, event, &node);
+	if (rc)
+		return rc;
+	const char *anchor = anchor_of(event);
+	if (anchor && json_object_set(reader->anchors, anchor, node) != 0) {
+		json_decref(node);
+		return fail_memory(reader);
+	}
+	*ret_node = node;
+	return 0;
+}
+
+/* Nothing but the end may follow the one document. */
+static int
+read_end(struct reader *reader)
+{
+	yaml_event_t event;
+	int rc;
+	bool end = false;
+	do {
+		rc = next_event(reader, &event);
+		if (rc == 0 && event.type == YAML_DOCUMENT_START_EVENT)
+			rc = fail_at(reader, KETTLE_EINVAL, &event.start_mark, "a second document begins; there must be one.");
+		end = event.type == YAML_STREAM_END_EVENT;
+		yaml_event_delete(&event);
+	} while (rc == 0 && !end);
+	return rc;
+}
+
+static int
+read_document(struct reader *reader, json_t **ret_value)
+{
+	yaml_event_t event;
+	int rc = 0;
+	for (bool start = true; start && rc == 0;) {
+		rc = next_event(reader, &event);
+		start = event.type == YAML_STREAM_START_EVENT || event.type == YAML_DOCUMENT_START_EVENT;
+		if (rc == 0 && event.type == YAML_STREAM_END_EVENT)
+			*ret_value = json_null();
+		else if (rc == 0 && !start)
+			rc = note_line(reader, &event.start_mark);
+		if (rc == 0 && !start && event.type != YAML_STREAM_END_EVENT)
+			rc = read_node(reader, &event, ret_value);
+		bool ended = event.type == YAML_STREAM_END_EVENT;
+		yaml_event_delete(&event);
+		if (ended)
+			return rc;
+	}
+	return rc ? rc : read_end(reader);
+}
+
+/* Says where a text stops being UTF-8, which libyaml tells by an offset alone. */
+static int
+check_bytes(struct reader *reader, const char *text, size_t size)
+{
+	yaml_mark_t mark = {0};
+	if (size > YAML_MAX_BYTES)
+		return fail_at(reader, KETTLE_ETOOBIG, &mark, "the file is larger than the %u bytes allowed.", YAML_MAX_BYTES);
+	for (size_t i = 0; i < size;) {
+		size_t len = utf8_length(text + i, size - i);
+		if (len == 0 || text[i] == '\0')
+			return fail_at(reader, KETTLE_EINVAL, &mark, "the file is not text in UTF-8.");
+		mark.line += text[i] == '\n';
+		i += len;
+	}
+	return 0;
+}
+
+int
+yaml_parse(
+	const char *name, const char *text, size_t size, json_t **ret_value, json_t **ret_lines, struct kettle_error *err)
+{
+	AUTO_JSON json_t *value = NULL, *anchors = json_object(), *lines = ret_lines ? json_object() : NULL;
+	struct reader reader = {.name = name, .err = err, .anchors = anchors, .lines = lines};
+	int rc = check_bytes(&reader, text, size);
+	if (rc)
+		return rc;
+	if (!anchors || (ret_lines && !lines) || !yaml_parser_initialize(&reader.parser))
+		return fail_memory(&reader);
+	yaml_parser_set_encoding(&reader.parser, YAML_UTF8_ENCODING);
+	yaml_parser_set_input_string(&reader.parser, (const unsigned char *)text, size);
+	rc = read_document(&reader, &value);
+	yaml_parser_delete(&reader.parser);
+	buf_free(&reader.pointer);
+	if (rc)
+		return rc;
+	*ret_value = STEAL(value);
+	if (ret_lines)
+		*ret_lines = STEAL(lines);
+	return 0;
+}
+
+int
+yaml_line(const json_t *lines, const char *pointer)
+{
+	AUTO_FREE char *at = strdup(pointer);
+	while (at) {
+		const json_t *line = json_object_get(lines, at);
+		char *slash = strrchr(at, '/');
+		if (line)
+			return (int)json_integer_value(line);
+		if (!slash)
+			return 0;
+		*slash = '\0';
+	}
+	return 0;
+}
