@@ -1,30 +1,47 @@
 /* SPDX-License-Identifier: MIT */
-/* The parts of the host that are the loop's: posts, work, timers, children. Shared by the engine's host and the fake one. */
+/* The parts of the host that are the loop's: posts, work, timers, children. Shared by the engine's host and the fake
+ * one. */
 #ifndef KETTLE_HOSTIO_H
 #define KETTLE_HOSTIO_H
 
 #include <kettle/host.h>
 #include <uv.h>
 
-/* Around a loop that the caller owns and runs. Functions mean what the members of kettle_host of the same name say. */
+#define HOSTIO_MAX_LINE (1u << 20)     /* bytes of a child's line unless kettle_spawn says otherwise */
+#define HOSTIO_MAX_WRITES (256u << 20) /* bytes that may wait for a child to read them */
+#define HOSTIO_DRAIN_MS 2000           /* how long after a child's end its pipes may stay open elsewhere */
+#define HOSTIO_CHUNK (64u << 10)       /* bytes read at once */
+
+/*
+ * Around a loop that the caller owns and runs. Functions mean what the members of kettle_host of the same name say.
+ * All but hostio_post are called on the loop's thread. It keeps the loop alive until it is closed.
+ */
 struct hostio;
 
+/* Also has SIGPIPE ignored in this process: a child that no longer reads is no reason to die. ENOMEM, EIO. */
 int hostio_new(uv_loop_t *loop, struct hostio **ret_io, struct kettle_error *err);
 /*
- * Closes its handles, kills children that are left (their on_exit still comes) and frees timers that were not stopped;
- * closed(arg) is called once, on the loop, when nothing is left; then it is freed.
+ * Runs what was posted, frees timers that were not stopped, kills children that are left together with their process
+ * groups (their on_exit still comes) and lets work that began end (its after still comes); closed(arg) is called once,
+ * on the loop, never before this returns, when nothing is left; then it is freed. From now on post and whatever starts
+ * something answer KETTLE_ECANCELED.
  */
 void hostio_close(struct hostio *io, void (*closed)(void *arg), void *arg);
 
-int hostio_post(struct hostio *io, kettle_fn fn, void *arg); /* [any] */
+int hostio_post(struct hostio *io, kettle_fn fn, void *arg); /* [any]; ENOMEM, ECANCELED */
 int hostio_work(struct hostio *io, kettle_fn work, kettle_fn after, void *arg, struct kettle_error *err);
 int hostio_timer_start(struct hostio *io, uint64_t delay_ms, uint64_t repeat_ms, kettle_fn fn, void *arg,
 	struct kettle_timer **ret_timer, struct kettle_error *err);
 void hostio_timer_stop(struct hostio *io, struct kettle_timer *timer);
-int hostio_spawn(struct hostio *io, const struct kettle_spawn *spawn, struct kettle_process **ret_process,
-	struct kettle_error *err);
-int hostio_process_write(struct hostio *io, struct kettle_process *process, const void *data, size_t size,
-	struct kettle_error *err);
+/*
+ * A line over max_line is logged and the child killed. Where something that the child left behind holds its pipes open,
+ * on_exit comes HOSTIO_DRAIN_MS after its end all the same.
+ */
+int hostio_spawn(
+	struct hostio *io, const struct kettle_spawn *spawn, struct kettle_process **ret_process, struct kettle_error *err);
+int hostio_process_write(
+	struct hostio *io, struct kettle_process *process, const void *data, size_t size, struct kettle_error *err);
+/* What was written before still reaches it. */
 void hostio_process_close_stdin(struct hostio *io, struct kettle_process *process);
 void hostio_process_kill(struct hostio *io, struct kettle_process *process, int signal);
 
