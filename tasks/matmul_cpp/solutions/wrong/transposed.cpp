@@ -1,0 +1,15 @@
+// expect: failed
+// Takes B by columns: right for one element only.
+#include "task.h"
+
+void
+custom_kernel(const input_t &input, output_t &output)
+{
+	for (size_t i = 0; i < input.m; i++)
+		for (size_t j = 0; j < input.n; j++) {
+			float sum = 0;
+			for (size_t p = 0; p < input.k; p++)
+				sum += input.a[i * input.k + p] * input.b[j * input.k + p];
+			output[i * input.n + j] = sum;
+		}
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+// Vector addition: inputs, the right answer, the check.
+#include "task.h"
+#include "utils.h"
+
+#include <limits>
+
+#define BENCHMARK_SECONDS 0.2
+#define RANKED_SECONDS 0.5
+
+static input_t
+generate_input(const Case &c)
+{
+	size_t size = c.size("size", 1 << 26);
+	Random random(c.seed());
+	input_t input;
+	input.a = random.uniforms<float>(size, -1, 1);
+	input.b = random.uniforms<float>(size, -1, 1);
+	return input;
+}
+
+static output_t
+make_output(const input_t &input)
+{
+	return output_t(input.a.size(), std::numeric_limits<float>::quiet_NaN());
+}
+
+static output_t
+ref_kernel(const input_t &input)
+{
+	output_t sum(input.a.size());
+	for (size_t i = 0; i < sum.size(); i++)
+		sum[i] = input.a[i] + input.b[i];
+	return sum;
+}
+
+static std::string
+check_implementation(const input_t &input, const output_t &output)
+{
+	return differences(output, ref_kernel(input), 0, 1e-7); // one addition: nothing to lose
+}
