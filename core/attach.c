@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+/* Attaching a process to its database: as the owner where the lock is free, else as a client of the owner. */
+#include <config.h>
+
+#include "core_inner.h"
+
+#include "cleanup.h"
+#include "lock.h"
+#include "log.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* An owner that starts or ends is waited for this long. */
+#define ATTACH_LIMIT_MS 15000
+#define ATTACH_RETRY_MS 25
+
+struct attach {
+	struct core *core;
+	struct call *first, **last;
+	struct kettle_timer *timer;
+	uint64_t give_up_ms;
+	struct waiting {
+		store_done done;
+		void *arg;
+		struct waiting *next;
+	} * waiting;
+};
+
+static void try_attach(void *arg);
+
+static struct attach *
+begin(struct core *core)
+{
+	if (!core->attach) {
+		core->attach = calloc(1, sizeof(*core->attach));
+		if (!core->attach)
+			return NULL;
+		core->attach->core = core;
+		core->attach->last = &core->attach->first;
+	}
+	if (core->role == CORE_DETACHED) {
+		core->role = CORE_ATTACHING;
+		core->attach->give_up_ms = uv_now(core->setup.loop) + ATTACH_LIMIT_MS;
+		struct kettle_error err = {0};
+		if (hostio_timer_start(core->setup.io, 0, 0, try_attach, core->attach, &core->attach->timer, &err) < 0)
+			return NULL;
+	}
+	return core->attach;
+}
+
+void
+attach_wait(struct core *core, struct call *call)
+{
+	struct attach *attach = begin(core);
+	if (!attach) {
+		call_fail(call, KETTLE_ENOMEM, "There is not enough memory to open the database.");
+		return;
+	}
+	call->next = NULL;
+	*attach->last = call;
+	attach->last = &call->next;
+}
+
+void
+core_attach(struct core *core, store_done done, void *arg)
+{
+	struct attach *attach = begin(core);
+	struct waiting *waiting = attach ? calloc(1, sizeof(*waiting)) : NULL;
+	if (!waiting) {
+		struct kettle_error err = {
+			.code = KETTLE_ENOMEM, .message = "There is not enough memory to open the database."};
+		done(arg, &err);
+		return;
+	}
+	*waiting = (struct waiting){done, arg, attach->waiting};
+	attach->waiting = waiting;
+}
+
+/* Everything that waited goes on, or is answered with the error. */
+static void
+release(struct core *core, const struct kettle_error *err)
+{
+	struct attach *attach = core->attach;
+	struct call *calls = STEAL(attach->first);
+	attach->last = &attach->first;
+	struct waiting *waiting = STEAL(attach->waiting);
+	while (waiting) {
+		struct waiting *next = waiting->next;
+		waiting->done(waiting->arg, err);
+		free(waiting);
+		waiting = next;
+	}
+	while (calls) {
+		struct call *next = calls->next;
+		if (err)
+			call_answer(calls, err, NULL);
+		else
+			call_route(calls);
+		calls = next;
+	}
+}
+
+static void
+fail(struct core *core, const struct kettle_error *err)
+{
+	core->role = CORE_DETACHED;
+	release(core, err);
+}
+
+static void
+on_events(void *arg, const json_t *events)
+{
+	struct core *core = arg;
+	size_t i;
+	json_t *event;
+	json_array_foreach(events, i, event)
+	{
+		if (core->engine)
+			engine_event(core->engine, event);
+		subscriptions_event(core, event);
+	}
+}
+
+static void
+on_progress(void *arg, const json_t *event)
+{
+	subscriptions_event(arg, event);
+}
+
+static void
+engine_started(void *arg, const struct kettle_error *err)
+{
+	(void)arg;
+	if (err)
+		log_write(KETTLE_LOG_ERROR, "core", "the open jobs could not be loaded: %s", err->message);
+}
+
+/* With the lock held: the store, the engine, the socket. */
+static int
+become_owner(struct core *core, struct kettle_error *err)
+{
+	int status =
+		store_open(core->setup.loop, core->setup.database, core->setup.owner, on_events, core, &core->store, err);
+	if (status < 0)
+		return status;
+	struct engine_setup setup = {
+		.loop = core->setup.loop,
+		.store = core->store,
+		.live = &core->live,
+		.languages = &core->languages,
+		.runners = core->runners,
+		.runners_count = core->runners_count,
+		.devices = core->devices,
+		.progress = on_progress,
+		.arg = core,
+	};
+	status = engine_new(&setup, &core->engine, err);
+	if (status == 0)
+		status = server_listen(core, &core->server, err);
+	if (status < 0)
+		return status;
+	core->role = CORE_OWNER;
+	engine_start(core->engine, engine_started, core);
+	return 0;
+}
+
+static void
+undo_owner(struct core *core)
+{
+	engine_free(STEAL(core->engine));
+	store_close(STEAL(core->store), NULL, NULL);
+	close(core->lock_fd);
+	core->lock_fd = -1;
+}
+
+static void
+retry(struct attach *attach, pid_t holder)
+{
+	struct core *core = attach->core;
+	struct kettle_error err = {0};
+	if (uv_now(core->setup.loop) >= attach->give_up_ms)
+		(void)kettle_fail(&err, KETTLE_EUNAVAIL,
+			"The database %s is held by process %ld, which does not answer on its socket.", core->setup.database,
+			(long)holder);
+	else if (hostio_timer_start(core->setup.io, ATTACH_RETRY_MS, 0, try_attach, attach, &attach->timer, &err) == 0)
+		return;
+	fail(core, &err);
+}
+
+static void
+try_attach(void *arg)
+{
+	struct attach *attach = arg;
+	struct core *core = attach->core;
+	struct kettle_error err = {0};
+	pid_t holder = 0;
+	attach->timer = NULL;
+	int status = lock_take(core->setup.database, &core->lock_fd, &holder, &err);
+	if (status == 0) {
+		status = become_owner(core, &err);
+		if (status < 0) {
+			undo_owner(core);
+			fail(core, &err);
+			return;
+		}
+	} else if (status == KETTLE_ECONFLICT) {
+		if (client_connect(core, &core->client, &err) < 0) {
+			retry(attach, holder);
+			return;
+		}
+		core->role = CORE_CLIENT;
+	} else {
+		fail(core, &err);
+		return;
+	}
+	release(core, NULL);
+	subscriptions_resume(core);
+}
+
+void
+attach_again(struct core *core)
+{
+	if (core->closing)
+		return;
+	core->client = NULL;
+	core->role = CORE_DETACHED;
+	(void)begin(core);
+}
+
+void
+attach_stop(struct core *core, const struct kettle_error *err)
+{
+	if (!core->attach)
+		return;
+	hostio_timer_stop(core->setup.io, STEAL(core->attach->timer));
+	release(core, err);
+	free(STEAL(core->attach));
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/* Commands that the engine answers: its devices, and the place of a job in the queue. */
+#include <config.h>
+
+#include "cmd_engine.h"
+
+#include "cleanup.h"
+#include "core_inner.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* device.list waits for the greeting of each unit's machine. */
+struct listing {
+	json_t *devices;
+	kettle_answer answer;
+	void *arg;
+	unsigned pending;
+};
+
+struct inquiry {
+	struct listing *listing;
+	json_t *unit; /* where the facts go; part of devices */
+};
+
+static void
+finish(struct listing *listing)
+{
+	if (--listing->pending > 0)
+		return;
+	struct kettle_error none = {0};
+	listing->answer(listing->arg, &none, listing->devices);
+	json_decref(listing->devices);
+	free(listing);
+}
+
+static void
+described(void *arg, const struct kettle_error *err, json_t *facts)
+{
+	struct inquiry *inquiry = arg;
+	if (err->code < 0)
+		(void)json_object_set_new(inquiry->unit, "unreachable", json_string(err->message));
+	else
+		(void)json_object_update_new(inquiry->unit,
+			json_pack("{s:O*, s:O*, s:O*, s:O*, s:O*}", "level", json_object_get(facts, "level"), "machine",
+				json_object_get(facts, "machine"), "protections", json_object_get(facts, "protections"), "tools",
+				json_object_get(facts, "tools"), "version", json_object_get(facts, "version")));
+	finish(inquiry->listing);
+	free(inquiry);
+}
+
+static void
+ask(struct core *core, struct listing *listing, json_t *unit)
+{
+	const char *name = json_string_value(json_object_get(unit, "runner"));
+	struct kettle_error err = {0};
+	for (size_t i = 0; i < core->runners_count; i++) {
+		const struct runner *runner = &core->runners[i];
+		struct inquiry *inquiry;
+		if (strcmp(runner->name, name) != 0 || !runner->ops->describe || !(inquiry = calloc(1, sizeof(*inquiry))))
+			continue;
+		*inquiry = (struct inquiry){listing, unit};
+		listing->pending++;
+		if (runner->ops->describe(runner->self, json_object_get(unit, "config"), described, inquiry, &err) < 0)
+			described(inquiry, &err, NULL);
+	}
+}
+
+void
+cmd_device_list(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
+{
+	struct kettle_error err = {.code = KETTLE_ENOMEM, .message = "There is not enough memory to list the devices."};
+	struct listing *listing = calloc(1, sizeof(*listing));
+	(void)actor;
+	(void)args;
+	if (!listing) {
+		answer(arg, &err, NULL);
+		return;
+	}
+	*listing = (struct listing){.devices = engine_devices(core->engine), .answer = answer, .arg = arg, .pending = 1};
+	size_t i, k;
+	json_t *device, *unit;
+	json_array_foreach(listing->devices, i, device) json_array_foreach(json_object_get(device, "units"), k, unit)
+		ask(core, listing, unit);
+	finish(listing);
+}
+
+void
+cmd_submission_place(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
+{
+	struct kettle_error none = {0};
+	AUTO_JSON json_t *result = json_object();
+	(void)actor;
+	json_t *places = json_array();
+	size_t i;
+	json_t *id;
+	json_array_foreach(json_object_get(args, "job"), i, id)
+	{
+		json_t *place = engine_place(core->engine, json_integer_value(id));
+		if (place)
+			(void)json_array_append_new(places, place);
+	}
+	(void)json_object_set_new(result, "places", places);
+	answer(arg, &none, result);
+}

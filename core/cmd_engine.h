@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* Commands that the engine answers, on the loop thread of the database's owner. See command.h for their form. */
+#ifndef KETTLE_CMD_ENGINE_H
+#define KETTLE_CMD_ENGINE_H
+
+#include "command.h"
+
+/* device.list {}: every device with its units, their state, queue and machine. */
+void cmd_device_list(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg);
+/* queue.place {job: [id…]}: {"places": [{"device", "place", "length"}]} of those that are queued. */
+void cmd_submission_place(
+	struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg);
+
+#endif

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: MIT */
+/* The engine: its jobs, the scheduler, start and stop. See engine.h for the theory of operation. */
+#include <config.h>
+
+#include "engine.h"
+
+#include "cleanup.h"
+#include "engine_inner.h"
+#include "jobs.h"
+#include "log.h"
+
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int
+by_id(const void *a, const void *b)
+{
+	const struct engine_job *x = a, *y = b;
+	return (x->id > y->id) - (x->id < y->id);
+}
+
+struct engine_job *
+engine_job_find(const struct engine *engine, int64_t id)
+{
+	struct engine_job key = {.id = id};
+	struct engine_job *const *found = tfind(&key, &engine->jobs_by_id, by_id);
+	return found ? *found : NULL;
+}
+
+static struct engine_job *
+add_job(struct engine *engine, int64_t id, int64_t submission, int64_t user, const char *device_name)
+{
+	struct device *device = engine_device_find(engine, device_name);
+	if (!device) {
+		log_write(KETTLE_LOG_WARNING, "engine", "job %lld waits for device `%s`, which is not configured any more",
+			(long long)id, device_name);
+		return NULL;
+	}
+	struct engine_job *job = calloc(1, sizeof(*job));
+	if (!job)
+		return NULL;
+	*job = (struct engine_job){.engine = engine, .id = id, .submission = submission, .user = user, .device = device};
+	if (!tsearch(job, &engine->jobs_by_id, by_id)) {
+		free(job);
+		return NULL;
+	}
+	job->next = engine->jobs;
+	if (job->next)
+		job->next->previous = job;
+	engine->jobs = job;
+	return job;
+}
+
+void
+engine_job_forget(struct engine_job *job)
+{
+	struct engine *engine = job->engine;
+	queue_remove(job->device->queue, &job->item);
+	live_remove(engine->setup.live, &job->live);
+	(void)tdelete(job, &engine->jobs_by_id, by_id);
+	*(job->previous ? &job->previous->next : &engine->jobs) = job->next;
+	if (job->next)
+		job->next->previous = job->previous;
+	json_decref(job->plan);
+	json_decref(job->task);
+	free(job);
+}
+
+void
+engine_job_queue(struct engine_job *job, bool front)
+{
+	job->state = JOB_QUEUED;
+	job->unit = NULL;
+	job->deadline_ms = 0;
+	if (queue_add(job->device->queue, job->user, &job->item, front) < 0) {
+		log_write(KETTLE_LOG_ERROR, "engine", "job %lld cannot be queued: no memory; it stays in the database",
+			(long long)job->id);
+		engine_job_forget(job);
+	}
+}
+
+void
+engine_progress(const struct engine_job *job, json_t *event_take)
+{
+	AUTO_JSON json_t *event = json_pack("{s:s, s:I, s:I, s:I, s:s, s:o}", "kind", "progress", "submission",
+		(json_int_t)job->submission, "user", (json_int_t)job->user, "job", (json_int_t)job->id, "device",
+		job->device->name, "event", event_take);
+	if (event && job->engine->setup.progress)
+		job->engine->setup.progress(job->engine->setup.arg, event);
+}
+
+void
+engine_schedule(struct engine *engine)
+{
+	if (engine->stopping)
+		return;
+	for (struct device *device = engine->devices; device; device = device->next) {
+		struct unit *unit;
+		while (queue_length(device->queue) > 0 && (unit = engine_unit_free(engine, device)))
+			engine_job_start((struct engine_job *)queue_take(device->queue), unit);
+	}
+}
+
+/* The stop is complete once nothing is in flight. */
+static void
+finish_stop(struct engine *engine)
+{
+	if (!engine->stopping || engine->in_flight > 0 || !engine->stopped)
+		return;
+	void (*stopped)(void *) = STEAL(engine->stopped);
+	stopped(engine->stopped_arg);
+}
+
+static void
+hand_back_all(struct engine *engine)
+{
+	engine->handed_back = true;
+	struct engine_job *next;
+	for (struct engine_job *job = engine->jobs; job; job = next) {
+		next = job->next;
+		if (job->state == JOB_ACTIVE)
+			engine_job_stop(job, STOP_HAND_BACK);
+	}
+}
+
+static void
+on_tick(uv_timer_t *timer)
+{
+	struct engine *engine = timer->data;
+	uint64_t now = uv_now(engine->setup.loop);
+	struct engine_job *next;
+	for (struct engine_job *job = engine->jobs; job; job = next) {
+		next = job->next;
+		if (job->state == JOB_ACTIVE && job->deadline_ms && now >= job->deadline_ms)
+			engine_job_overdue(job);
+	}
+	if (engine->stopping && now >= engine->stop_at_ms)
+		hand_back_all(engine);
+	engine_schedule(engine);
+	finish_stop(engine);
+}
+
+int
+engine_new(const struct engine_setup *setup, struct engine **ret_engine, struct kettle_error *err)
+{
+	struct engine *engine = calloc(1, sizeof(*engine));
+	if (!engine)
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the engine.");
+	engine->setup = *setup;
+	(void)uv_timer_init(setup->loop, &engine->tick);
+	engine->tick.data = engine;
+	int status = engine_devices_load(engine, setup->devices, err);
+	if (status < 0) {
+		engine_free(engine);
+		return status;
+	}
+	(void)uv_timer_start(&engine->tick, on_tick, ENGINE_TICK_MS, ENGINE_TICK_MS);
+	uv_unref((uv_handle_t *)&engine->tick);
+	*ret_engine = engine;
+	return 0;
+}
+
+struct load {
+	struct engine *engine;
+	json_t *jobs;
+	store_done done;
+	void *arg;
+};
+
+static int
+load_open(struct db *db, void *arg, struct kettle_error *err)
+{
+	struct load *load = arg;
+	return jobs_open(db, &load->jobs, err);
+}
+
+static void
+load_job(struct engine *engine, const json_t *row)
+{
+	json_int_t id = 0, submission = 0, user = 0, attempt = 0;
+	const char *device = "", *state = "", *unit = "", *handle = NULL;
+	(void)json_unpack((json_t *)row, "{s:I, s:I, s:I, s:s, s:s, s?I, s?s, s?s}", "job", &id, "submission", &submission,
+		"user", &user, "device", &device, "state", &state, "attempt", &attempt, "unit", &unit, "handle", &handle);
+	if (engine_job_find(engine, id))
+		return;
+	struct engine_job *job = add_job(engine, id, submission, user, device);
+	if (!job)
+		return;
+	job->attempt = attempt;
+	if (strcmp(state, "running") == 0)
+		engine_job_recover(job, unit, handle);
+	else
+		engine_job_queue(job, false);
+}
+
+static void
+loaded(void *arg, const struct kettle_error *err)
+{
+	struct load *load = arg;
+	size_t i;
+	json_t *row;
+	json_array_foreach(load->jobs, i, row) load_job(load->engine, row);
+	if (load->done)
+		load->done(load->arg, err);
+	engine_schedule(load->engine);
+	json_decref(load->jobs);
+	free(load);
+}
+
+void
+engine_start(struct engine *engine, store_done done, void *arg)
+{
+	struct load *load = calloc(1, sizeof(*load));
+	if (!load) {
+		struct kettle_error err = {0};
+		(void)kettle_fail(&err, KETTLE_ENOMEM, "There is not enough memory to load the open jobs.");
+		done(arg, &err);
+		return;
+	}
+	*load = (struct load){.engine = engine, .done = done, .arg = arg};
+	store_read(engine->setup.store, load_open, loaded, load);
+}
+
+/* submission.accepted: its jobs enter the queues. */
+static void
+accept_jobs(struct engine *engine, const json_t *event)
+{
+	int64_t submission = json_integer_value(json_object_get(event, "submission"));
+	int64_t user = json_integer_value(json_object_get(event, "user"));
+	size_t i;
+	json_t *entry;
+	json_array_foreach(json_object_get(json_object_get(event, "data"), "jobs"), i, entry)
+	{
+		int64_t id = json_integer_value(json_object_get(entry, "job"));
+		const char *device = json_string_value(json_object_get(entry, "device"));
+		if (!device || engine_job_find(engine, id))
+			continue;
+		struct engine_job *job = add_job(engine, id, submission, user, device);
+		if (job)
+			engine_job_queue(job, false);
+	}
+	engine_schedule(engine);
+}
+
+/* The jobs that an event took away: stopped where they run, forgotten where they wait. */
+static void
+cancel_jobs(struct engine *engine, const json_t *jobs)
+{
+	size_t i;
+	json_t *entry;
+	json_array_foreach(jobs, i, entry)
+	{
+		int64_t id = json_integer_value(json_is_object(entry) ? json_object_get(entry, "job") : entry);
+		struct engine_job *job = engine_job_find(engine, id);
+		if (!job)
+			continue;
+		if (job->state == JOB_QUEUED)
+			engine_job_forget(job);
+		else
+			engine_job_stop(job, STOP_CANCEL);
+	}
+	engine_schedule(engine);
+}
+
+void
+engine_event(struct engine *engine, const json_t *event)
+{
+	const char *kind = json_string_value(json_object_get(event, "kind"));
+	const json_t *data = json_object_get(event, "data");
+	if (!kind)
+		return;
+	if (strcmp(kind, "submission.accepted") == 0)
+		accept_jobs(engine, event);
+	else if (strcmp(kind, "submission.cancelled") == 0 || strcmp(kind, "submission.deleted") == 0 ||
+			 strcmp(kind, "leaderboard.deleted") == 0)
+		cancel_jobs(engine, json_object_get(data, "jobs"));
+}
+
+json_t *
+engine_place(const struct engine *engine, int64_t id)
+{
+	const struct engine_job *job = engine_job_find(engine, id);
+	if (!job || job->state != JOB_QUEUED)
+		return NULL;
+	return json_pack("{s:I, s:I, s:s}", "place", (json_int_t)queue_place(job->device->queue, &job->item), "length",
+		(json_int_t)queue_length(job->device->queue), "device", job->device->name);
+}
+
+void
+engine_stop(struct engine *engine, uint64_t grace_ms, void (*done)(void *arg), void *arg)
+{
+	engine->stopping = true;
+	engine->stop_at_ms = uv_now(engine->setup.loop) + grace_ms;
+	engine->stopped = done;
+	engine->stopped_arg = arg;
+	uv_ref((uv_handle_t *)&engine->tick);
+	if (grace_ms == 0)
+		hand_back_all(engine);
+	/* Completion is told from the tick, never from inside this call. */
+	(void)uv_timer_start(&engine->tick, on_tick, 1, engine->in_flight ? 10 : ENGINE_TICK_MS);
+}
+
+static void
+on_closed(uv_handle_t *handle)
+{
+	struct engine *engine = handle->data;
+	while (engine->jobs)
+		engine_job_forget(engine->jobs);
+	engine_devices_free(engine);
+	free(engine);
+}
+
+void
+engine_free(struct engine *engine)
+{
+	if (engine)
+		uv_close((uv_handle_t *)&engine->tick, on_closed);
+}

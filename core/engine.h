@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The engine: from accepted jobs to verdicts.
+ *
+ * Theory of operation. Everything happens on the loop thread. A job that the store accepted enters the queue of its
+ * device. Whenever something changes, the first healthy unit of a device with room takes the next job: the store makes
+ * it `running` with a new attempt (durably, before anything starts), the language makes the plan, the runner gets it.
+ * The runner's one completion becomes a verdict, and the store takes that only while the attempt is still the job's
+ * current one. So a crash anywhere leaves a job either queued or running with an attempt that nobody answers for;
+ * engine_start finds both. `slots` of a unit bounds the jobs in run steps, `prefetch` the jobs that build meanwhile.
+ *
+ *   queued ──start──▶ starting ──submit──▶ active ──done──▶ ending ──▶ gone
+ *      ▲                                      │
+ *      └────────── handed back, lost ─────────┘
+ */
+#ifndef KETTLE_ENGINE_H
+#define KETTLE_ENGINE_H
+
+#include "language.h"
+#include "live.h"
+#include "store.h"
+
+#include <kettle/runner.h>
+#include <stdbool.h>
+#include <uv.h>
+
+struct engine;
+
+/* A runner that is loaded and started. */
+struct runner {
+	const char *name;
+	const struct kettle_runner *ops;
+	void *self;
+};
+
+struct engine_setup {
+	uv_loop_t *loop;
+	struct store *store;
+	struct live *live;
+	const struct languages *languages;
+	const struct runner *runners;
+	size_t runners_count;
+	const json_t *devices; /* the configuration: name → {"units": […]} */
+	/* Something to show that is not stored: event is {"kind": "progress", "submission", "user", "job", "device",
+	 * "event": …}. */
+	void (*progress)(void *arg, const json_t *event);
+	void *arg;
+};
+
+/* Borrowed pointers in setup must outlive the engine. */
+int engine_new(const struct engine_setup *setup, struct engine **ret_engine, struct kettle_error *err);
+/* Loads what the database holds open: queued jobs are queued, running ones recovered or started again. done once, on
+ * the loop. */
+void engine_start(struct engine *engine, store_done done, void *arg);
+/* Told of every stored event (store_events): new jobs are queued, cancelled and deleted ones stopped. */
+void engine_event(struct engine *engine, const json_t *event);
+/* Devices, units, their state and queues, for device.list. New reference. */
+json_t *engine_devices(const struct engine *engine);
+/* {"place": n, "device": …} of a queued job (0: next), NULL when it is not queued. New reference. */
+json_t *engine_place(const struct engine *engine, int64_t job);
+/* Takes a new configuration of the devices: new units come, units that went are drained. Borrowed. */
+int engine_reload(struct engine *engine, const json_t *devices, struct kettle_error *err);
+/*
+ * Starts nothing more, waits at most grace_ms for what runs, then hands the rest back to the queue and calls done once.
+ * May be called again with a shorter grace.
+ */
+void engine_stop(struct engine *engine, uint64_t grace_ms, void (*done)(void *arg), void *arg);
+/* After engine_stop's done. NULL is allowed. */
+void engine_free(struct engine *engine);
+
+#endif

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+/* The engine's devices and units: what is configured, what is healthy, what has room. */
+#include <config.h>
+
+#include "engine_inner.h"
+
+#include "cleanup.h"
+#include "log.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+struct device *
+engine_device_find(const struct engine *engine, const char *name)
+{
+	for (struct device *device = engine->devices; device; device = device->next)
+		if (strcasecmp(device->name, name) == 0)
+			return device;
+	return NULL;
+}
+
+static const struct runner *
+find_runner(const struct engine *engine, const char *name)
+{
+	for (size_t i = 0; i < engine->setup.runners_count; i++)
+		if (strcmp(engine->setup.runners[i].name, name) == 0)
+			return &engine->setup.runners[i];
+	return NULL;
+}
+
+static void
+free_unit(struct unit *unit)
+{
+	json_decref(unit->config);
+	free(unit);
+}
+
+/* Fills a unit from its section; the runner says how many jobs it takes. */
+static int
+setup_unit(struct engine *engine, struct unit *unit, const json_t *section, size_t index, struct kettle_error *err)
+{
+	const char *runner = json_string_value(json_object_get(section, "runner"));
+	unit->runner = find_runner(engine, runner ? runner : "local");
+	if (!unit->runner)
+		return kettle_fail(
+			err, KETTLE_EINVAL, "Device `%s` names the runner `%s`, which is not loaded.", unit->device->name, runner);
+	(void)snprintf(unit->label, sizeof(unit->label), "%s.%zu", unit->device->name, index);
+	unit->config = json_deep_copy(section);
+	if (!unit->config || json_object_set_new(unit->config, "name", json_string(unit->device->name)) < 0 ||
+		json_object_set_new(unit->config, "unit", json_string(unit->label)) < 0)
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for device `%s`.", unit->device->name);
+	return unit->runner->ops->capacity(unit->runner->self, unit->config, &unit->slots, &unit->prefetch, err);
+}
+
+static int
+add_unit(struct engine *engine, struct device *device, const json_t *section, size_t index, struct kettle_error *err)
+{
+	struct unit *unit = calloc(1, sizeof(*unit));
+	if (!unit)
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for device `%s`.", device->name);
+	unit->device = device;
+	int status = setup_unit(engine, unit, section, index, err);
+	if (status < 0) {
+		free_unit(unit);
+		return status;
+	}
+	struct unit **end = &device->units;
+	while (*end)
+		end = &(*end)->next;
+	*end = unit;
+	return 0;
+}
+
+static struct device *
+add_device(struct engine *engine, const char *name)
+{
+	struct device *device = calloc(1, sizeof(*device));
+	if (!device)
+		return NULL;
+	device->name = strdup(name);
+	device->queue = queue_new();
+	if (!device->name || !device->queue) {
+		queue_free(device->queue);
+		free(device->name);
+		free(device);
+		return NULL;
+	}
+	struct device **end = &engine->devices;
+	while (*end)
+		end = &(*end)->next;
+	*end = device;
+	return device;
+}
+
+int
+engine_devices_load(struct engine *engine, const json_t *devices, struct kettle_error *err)
+{
+	const char *name;
+	json_t *section;
+	json_object_foreach((json_t *)devices, name, section)
+	{
+		struct device *device = engine_device_find(engine, name);
+		if (!device)
+			device = add_device(engine, name);
+		if (!device)
+			return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for device `%s`.", name);
+		size_t i;
+		json_t *unit;
+		json_array_foreach(json_object_get(section, "units"), i, unit)
+		{
+			int status = add_unit(engine, device, unit, i, err);
+			if (status < 0)
+				return status;
+		}
+	}
+	return 0;
+}
+
+int
+engine_reload(struct engine *engine, const json_t *devices, struct kettle_error *err)
+{
+	for (struct device *device = engine->devices; device; device = device->next)
+		for (struct unit *unit = device->units; unit; unit = unit->next)
+			unit->removed = true;
+	int status = engine_devices_load(engine, devices, err);
+	engine_schedule(engine);
+	return status;
+}
+
+struct unit *
+engine_unit_free(const struct engine *engine, const struct device *device)
+{
+	uint64_t now = uv_now(engine->setup.loop);
+	for (struct unit *unit = device->units; unit; unit = unit->next)
+		if (!unit->removed && !unit->aside[0] && unit->pause_until_ms <= now &&
+			unit->active < unit->slots + unit->prefetch)
+			return unit;
+	return NULL;
+}
+
+void
+engine_unit_lost(struct engine *engine, struct unit *unit, const char *why)
+{
+	unsigned shift = unit->losses < 16 ? unit->losses : 16;
+	uint64_t pause = (uint64_t)ENGINE_PAUSE_MS << shift;
+	unit->losses++;
+	unit->pause_until_ms = uv_now(engine->setup.loop) + (pause < ENGINE_PAUSE_MAX_MS ? pause : ENGINE_PAUSE_MAX_MS);
+	log_write(KETTLE_LOG_WARNING, "engine", "unit %s lost a job: %s", unit->label, why);
+}
+
+void
+engine_unit_aside(struct unit *unit, const char *why)
+{
+	(void)snprintf(unit->aside, sizeof(unit->aside), "%s", why);
+	log_write(KETTLE_LOG_ERROR, "engine", "unit %s is set aside: %s", unit->label, why);
+}
+
+static const char *
+unit_state(const struct engine *engine, const struct unit *unit)
+{
+	if (unit->aside[0])
+		return "aside";
+	if (unit->removed)
+		return "removed";
+	if (unit->pause_until_ms > uv_now(engine->setup.loop))
+		return "paused";
+	return unit->running ? "running" : unit->active ? "building" : "idle";
+}
+
+static json_t *
+describe_unit(const struct engine *engine, const struct unit *unit)
+{
+	return json_pack("{s:s, s:s, s:s, s:s*, s:i, s:i, s:i, s:i, s:O}", "unit", unit->label, "runner",
+		unit->runner->name, "state", unit_state(engine, unit), "reason", unit->aside[0] ? unit->aside : NULL, "slots",
+		(int)unit->slots, "prefetch", (int)unit->prefetch, "active", (int)unit->active, "running", (int)unit->running,
+		"config", unit->config);
+}
+
+json_t *
+engine_devices(const struct engine *engine)
+{
+	json_t *list = json_array();
+	for (const struct device *device = engine->devices; device; device = device->next) {
+		json_t *units = json_array();
+		for (const struct unit *unit = device->units; unit; unit = unit->next)
+			if (!unit->removed || unit->active)
+				(void)json_array_append_new(units, describe_unit(engine, unit));
+		(void)json_array_append_new(list, json_pack("{s:s, s:I, s:o}", "name", device->name, "queued",
+											  (json_int_t)queue_length(device->queue), "units", units));
+	}
+	return list;
+}
+
+void
+engine_devices_free(struct engine *engine)
+{
+	struct device *next_device;
+	for (struct device *device = engine->devices; device; device = next_device) {
+		next_device = device->next;
+		struct unit *next;
+		for (struct unit *unit = device->units; unit; unit = next) {
+			next = unit->next;
+			free_unit(unit);
+		}
+		queue_free(device->queue);
+		free(device->name);
+		free(device);
+	}
+}

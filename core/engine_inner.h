@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of the engine share. */
+#ifndef KETTLE_ENGINE_INNER_H
+#define KETTLE_ENGINE_INNER_H
+
+#include "engine.h"
+#include "queue.h"
+
+#include <kettle/error.h>
+
+/* Time a runner gets, beyond the limits of the steps, to build, transfer and answer. */
+#define ENGINE_SLACK_MS 120000
+/* Time a cancelled job gets to complete before its unit is set aside. */
+#define ENGINE_CANCEL_MS 30000
+/* A unit that lost a job pauses this long, doubled for each loss in a row, at most ENGINE_PAUSE_MAX_MS. */
+#define ENGINE_PAUSE_MS 250
+#define ENGINE_PAUSE_MAX_MS 60000
+#define ENGINE_TICK_MS 250
+
+/* Named states, in the order of the picture in engine.h. */
+enum job_state { JOB_QUEUED, JOB_STARTING, JOB_ACTIVE, JOB_ENDING };
+enum job_phase { PHASE_BUILDING, PHASE_WAITING, PHASE_RUNNING };
+/* Why a job is being stopped. */
+enum job_stop { STOP_NO, STOP_CANCEL, STOP_HAND_BACK, STOP_DEADLINE };
+
+struct unit {
+	struct device *device;
+	json_t *config; /* with name and unit */
+	char label[96]; /* "CPU.0": the store's and people's name of it */
+	const struct runner *runner;
+	unsigned slots, prefetch;
+	unsigned active;  /* jobs from starting to ending */
+	unsigned running; /* of these, in run steps */
+	unsigned losses;  /* in a row */
+	uint64_t pause_until_ms;
+	bool removed;    /* no longer configured: drained */
+	char aside[256]; /* why it is set aside until the engine starts again; "" when it is not */
+	struct unit *next;
+};
+
+struct device {
+	char *name;
+	struct unit *units;
+	struct queue *queue;
+	struct device *next;
+};
+
+struct engine_job {
+	struct queue_item item; /* first: a queue item is its job */
+	struct live_job live;
+	struct engine *engine;
+	int64_t id, submission, user, attempt;
+	struct device *device;
+	struct unit *unit;
+	enum job_state state;
+	enum job_phase phase;
+	enum job_stop stop;
+	uint64_t deadline_ms; /* on the loop's clock; 0: none */
+	json_t *plan, *task;
+	struct engine_job *previous, *next;
+};
+
+struct engine {
+	struct engine_setup setup;
+	struct device *devices;
+	void *jobs_by_id; /* tsearch tree of engine_job */
+	struct engine_job *jobs;
+	size_t in_flight; /* jobs that are starting, active or ending */
+	uv_timer_t tick;
+	bool stopping, tick_closed;
+	uint64_t stop_at_ms;
+	bool handed_back;
+	void (*stopped)(void *arg);
+	void *stopped_arg;
+};
+
+/* engine_device.c */
+int engine_devices_load(struct engine *engine, const json_t *devices, struct kettle_error *err);
+struct device *engine_device_find(const struct engine *engine, const char *name);
+/* The first healthy unit of the device with room, or NULL. */
+struct unit *engine_unit_free(const struct engine *engine, const struct device *device);
+void engine_unit_lost(struct engine *engine, struct unit *unit, const char *why);
+void engine_unit_aside(struct unit *unit, const char *why);
+void engine_devices_free(struct engine *engine);
+
+/* engine_run.c: a job from the queue to its verdict */
+void engine_job_start(struct engine_job *job, struct unit *unit);
+/* Found running in the database: asks its runner, else queues it again. */
+void engine_job_recover(struct engine_job *job, const char *unit, const char *handle);
+void engine_job_stop(struct engine_job *job, enum job_stop why);
+void engine_job_overdue(struct engine_job *job);
+
+/* engine.c */
+struct engine_job *engine_job_find(const struct engine *engine, int64_t id);
+void engine_job_forget(struct engine_job *job);
+void engine_job_queue(struct engine_job *job, bool front);
+void engine_schedule(struct engine *engine);
+void engine_progress(const struct engine_job *job, json_t *event_take);
+
+#endif

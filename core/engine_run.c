@@ -1,0 +1,497 @@
+/* SPDX-License-Identifier: MIT */
+/* One job of the engine: from the queue over its runner to its verdict. */
+#include <config.h>
+
+#include "engine_inner.h"
+
+#include "cleanup.h"
+#include "failpoint.h"
+#include "jobs.h"
+#include "log.h"
+#include "task.h"
+#include "verdict.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The store's work for one job, and what the loop does after it. */
+struct job_op {
+	struct engine_job *job;
+	json_t *material, *verdict;
+	char *handle;
+	char reason[300];
+	int64_t attempt;
+	bool spared, queued;
+	kettle_answer answer;
+	void *arg;
+};
+
+static struct job_op *
+new_op(struct engine_job *job)
+{
+	struct job_op *op = calloc(1, sizeof(*op));
+	if (!op)
+		abort(); /* a few bytes for a job that is already running: no state could be kept without them */
+	op->job = job;
+	op->attempt = job->attempt;
+	return op;
+}
+
+static void
+free_op(struct job_op *op)
+{
+	json_decref(op->material);
+	json_decref(op->verdict);
+	free(op->handle);
+	free(op);
+}
+
+/* The job leaves its unit. */
+static void
+leave_unit(struct engine_job *job)
+{
+	if (!job->unit)
+		return;
+	if (job->phase == PHASE_RUNNING)
+		job->unit->running--;
+	job->unit->active--;
+	job->unit = NULL;
+	job->phase = PHASE_BUILDING;
+	job->engine->in_flight--;
+}
+
+static void
+forget(struct engine_job *job)
+{
+	struct engine *engine = job->engine;
+	leave_unit(job);
+	engine_job_forget(job);
+	engine_schedule(engine);
+}
+
+static int
+requeue_op(struct db *db, void *arg, struct kettle_error *err)
+{
+	struct job_op *op = arg;
+	return jobs_requeue(db, op->job->id, op->attempt, op->spared, op->reason, &op->queued, err);
+}
+
+static void
+requeued(void *arg, const struct kettle_error *err)
+{
+	struct job_op *op = arg;
+	struct engine_job *job = op->job;
+	struct engine *engine = job->engine;
+	if (err && err->code != KETTLE_ECONFLICT)
+		log_write(KETTLE_LOG_ERROR, "engine", "job %lld stays as it is in the database: %s", (long long)job->id,
+			err->message);
+	leave_unit(job);
+	if (!err && op->queued && !engine->stopping && job->stop != STOP_CANCEL) {
+		job->stop = STOP_NO;
+		engine_job_queue(job, true);
+	} else {
+		engine_job_forget(job);
+	}
+	engine_schedule(engine);
+	free_op(op);
+}
+
+/* Back to the queue, or to the verdict "the runner failed" when the attempts are used up. */
+static void
+requeue(struct engine_job *job, bool spared, const char *reason)
+{
+	struct job_op *op = new_op(job);
+	job->state = JOB_ENDING;
+	op->spared = spared;
+	(void)snprintf(op->reason, sizeof(op->reason), "%s", reason);
+	failpoint("engine.requeue");
+	store_write(job->engine->setup.store, requeue_op, requeued, op);
+}
+
+static int
+finish_op(struct db *db, void *arg, struct kettle_error *err)
+{
+	struct job_op *op = arg;
+	return jobs_finish(db, op->job->id, op->attempt, op->verdict, err);
+}
+
+static void
+finished(void *arg, const struct kettle_error *err)
+{
+	struct job_op *op = arg;
+	if (err && err->code == KETTLE_ECONFLICT)
+		log_write(KETTLE_LOG_INFO, "engine", "job %lld: a late outcome of attempt %lld is dropped",
+			(long long)op->job->id, (long long)op->attempt);
+	else if (err && err->code != KETTLE_ECANCELED)
+		log_write(KETTLE_LOG_ERROR, "engine", "job %lld: the verdict could not be stored, it will run again: %s",
+			(long long)op->job->id, err->message);
+	failpoint("engine.finished");
+	forget(op->job);
+	free_op(op);
+}
+
+static void
+finish(struct engine_job *job, json_t *verdict_take)
+{
+	struct job_op *op = new_op(job);
+	job->state = JOB_ENDING;
+	op->verdict = verdict_take;
+	failpoint("engine.verdict");
+	store_write(job->engine->setup.store, finish_op, finished, op);
+}
+
+/* A verdict without any outcome: the engine could not even begin. */
+static void
+finish_error(struct engine_job *job, const char *sentence)
+{
+	finish(
+		job, json_pack("{s:s, s:s, s:b, s:n, s:[]}", "state", "error", "error", sentence, "retry", 0, "score", "runs"));
+}
+
+static void
+interpret(struct engine_job *job, const json_t *completion)
+{
+	struct kettle_error err = {0};
+	json_t *verdict = NULL;
+	if (verdict_make(job->engine->setup.languages, job->task, job->plan, completion, &verdict, &err) < 0) {
+		finish_error(job, err.message);
+		return;
+	}
+	if (json_is_true(json_object_get(verdict, "retry"))) {
+		const char *why = json_string_value(json_object_get(verdict, "error"));
+		engine_unit_lost(job->engine, job->unit, why ? why : "no reason was given");
+		requeue(job, false, why ? why : "the machine could not run it");
+		json_decref(verdict);
+		return;
+	}
+	job->unit->losses = 0;
+	finish(job, verdict);
+}
+
+/* The runner's one completion. */
+static void
+on_done(struct live_job *live, const json_t *completion)
+{
+	struct engine_job *job = (struct engine_job *)((char *)live - offsetof(struct engine_job, live));
+	const char *status = json_string_value(json_object_get(completion, "status"));
+	const char *why = json_string_value(json_object_get(completion, "error"));
+	const char *aside = json_string_value(json_object_get(completion, "aside"));
+	failpoint("engine.completed");
+	if (aside)
+		engine_unit_aside(job->unit, aside);
+	if (job->stop == STOP_CANCEL) {
+		forget(job);
+	} else if (status && strcmp(status, "done") == 0) {
+		interpret(job, completion);
+	} else if (job->stop == STOP_HAND_BACK) {
+		requeue(job, true, "handed back when the engine stopped");
+	} else {
+		if (!why)
+			why = job->stop == STOP_DEADLINE ? "the runner did not finish in time" : "the runner gave no reason";
+		engine_unit_lost(job->engine, job->unit, why);
+		requeue(job, false, why);
+	}
+}
+
+/* The sum of the wall limits of the job's build steps, or of its run steps. */
+static uint64_t
+budget_ms(const struct engine_job *job, bool running)
+{
+	double seconds = 0;
+	size_t i;
+	json_t *step;
+	json_array_foreach(json_object_get(job->plan, "steps"), i, step)
+	{
+		const char *kind = json_string_value(json_object_get(step, "kind"));
+		const json_t *wall = json_object_get(json_object_get(step, "limits"), "wall");
+		if (kind && (strcmp(kind, "run") == 0) == running)
+			seconds += wall ? json_number_value(wall) : 180;
+	}
+	return (uint64_t)(seconds * 1000) + ENGINE_SLACK_MS;
+}
+
+static void
+enter_phase(struct engine_job *job, enum job_phase phase)
+{
+	uint64_t now = uv_now(job->engine->setup.loop);
+	if (job->phase == PHASE_RUNNING)
+		job->unit->running--;
+	job->phase = phase;
+	switch (phase) {
+	case PHASE_BUILDING:
+		job->deadline_ms = now + budget_ms(job, false);
+		break;
+	case PHASE_WAITING:
+		job->deadline_ms = 0;
+		break;
+	case PHASE_RUNNING:
+		job->unit->running++;
+		job->deadline_ms = now + budget_ms(job, true);
+		break;
+	}
+}
+
+static bool
+is_secret_step(const struct engine_job *job, const char *id)
+{
+	size_t i;
+	json_t *step;
+	json_array_foreach(json_object_get(job->plan, "steps"), i, step)
+	{
+		const char *own = json_string_value(json_object_get(step, "id"));
+		if (own && strcmp(own, id) == 0)
+			return json_is_true(json_object_get(json_object_get(step, "run"), "secret"));
+	}
+	return true;
+}
+
+/* What of a runner's event may be shown: of a secret run no more than that it goes on. */
+static json_t *
+public_event(const struct engine_job *job, const char *name, const json_t *event)
+{
+	const json_t *outcome = json_object_get(event, "outcome");
+	const char *step = json_string_value(json_object_get(outcome ? outcome : event, "step"));
+	bool secret = step && is_secret_step(job, step);
+	if (strcmp(name, "result") == 0)
+		return secret ? NULL : json_deep_copy(event);
+	if (strcmp(name, "outcome") == 0)
+		return json_pack("{s:s, s:s*, s:O*, s:b, s:O*, s:O*}", "event", name, "step", step, "state",
+			json_object_get(outcome, "state"), "secret", secret, "run", json_object_get(outcome, "run"), "wall_ns",
+			secret ? NULL : json_object_get(outcome, "wall_ns"));
+	json_t *copy = json_deep_copy(event);
+	(void)json_object_set_new(copy, "secret", json_boolean(secret));
+	return copy;
+}
+
+static void
+on_event(struct live_job *live, const json_t *event)
+{
+	struct engine_job *job = (struct engine_job *)((char *)live - offsetof(struct engine_job, live));
+	const char *name = json_string_value(json_object_get(event, "event"));
+	if (!name || job->state != JOB_ACTIVE || job->stop != STOP_NO)
+		return;
+	if (strcmp(name, "waiting") == 0)
+		enter_phase(job, PHASE_WAITING);
+	else if (strcmp(name, "device") == 0)
+		enter_phase(job, PHASE_RUNNING);
+	json_t *shown = public_event(job, name, event);
+	if (shown)
+		engine_progress(job, shown);
+}
+
+static int
+handle_op(struct db *db, void *arg, struct kettle_error *err)
+{
+	struct job_op *op = arg;
+	return jobs_set_handle(db, op->job->id, op->attempt, op->handle, err);
+}
+
+static void
+handle_stored(void *arg, const struct kettle_error *err)
+{
+	struct job_op *op = arg;
+	AUTO_JSON json_t *result = json_object();
+	failpoint("engine.handle");
+	struct kettle_error none = {0};
+	op->answer(op->arg, err ? err : &none, err ? NULL : result);
+	free_op(op);
+}
+
+static void
+on_handle(struct live_job *live, const char *handle, kettle_answer answer, void *arg)
+{
+	struct engine_job *job = (struct engine_job *)((char *)live - offsetof(struct engine_job, live));
+	struct job_op *op = new_op(job);
+	op->handle = strdup(handle);
+	op->answer = answer;
+	op->arg = arg;
+	store_write(job->engine->setup.store, handle_op, handle_stored, op);
+}
+
+static void
+register_live(struct engine_job *job)
+{
+	(void)snprintf(job->live.ref, sizeof(job->live.ref), "%lld.%lld", (long long)job->id, (long long)job->attempt);
+	job->live.event = on_event;
+	job->live.handle = on_handle;
+	job->live.done = on_done;
+}
+
+static struct kettle_job
+describe_job(const struct engine_job *job)
+{
+	return (struct kettle_job){
+		.size = sizeof(struct kettle_job),
+		.ref = job->live.ref,
+		.device = job->device->name,
+		.unit = job->unit->config,
+		.deadline_ms = job->plan ? budget_ms(job, false) + budget_ms(job, true) : 0,
+	};
+}
+
+/* Plans the job and gives it to the runner. */
+static void
+submit(struct engine_job *job, const json_t *material)
+{
+	struct kettle_error err = {0};
+	const json_t *bundle = json_object_get(material, "task");
+	job->task = json_incref(json_object_get(bundle, "task"));
+	if (task_plan(job->engine->setup.languages, bundle, json_string_value(json_object_get(material, "code")),
+			json_string_value(json_object_get(material, "mode")), job->unit->config,
+			json_string_value(json_object_get(material, "seed")), &job->plan, &err) < 0) {
+		finish_error(job, err.message);
+		return;
+	}
+	register_live(job);
+	if (live_add(job->engine->setup.live, &job->live) < 0) {
+		requeue(job, true, "there is not enough memory for it");
+		return;
+	}
+	job->state = JOB_ACTIVE;
+	job->phase = PHASE_BUILDING;
+	enter_phase(job, PHASE_BUILDING);
+	struct kettle_job description = describe_job(job);
+	failpoint("engine.submit");
+	if (job->unit->runner->ops->submit(job->unit->runner->self, &description, job->plan, &err) < 0) {
+		live_remove(job->engine->setup.live, &job->live);
+		engine_unit_lost(job->engine, job->unit, err.message);
+		requeue(job, false, err.message);
+		return;
+	}
+	failpoint("engine.submitted");
+}
+
+static int
+start_op(struct db *db, void *arg, struct kettle_error *err)
+{
+	struct job_op *op = arg;
+	int status = jobs_start(db, op->job->id, op->job->unit->label, &op->attempt, err);
+	return status < 0 ? status : jobs_material(db, op->job->id, &op->material, err);
+}
+
+static void
+started(void *arg, const struct kettle_error *err)
+{
+	struct job_op *op = arg;
+	struct engine_job *job = op->job;
+	failpoint("engine.started");
+	if (err) {
+		if (err->code != KETTLE_ECONFLICT && err->code != KETTLE_ENOENT)
+			log_write(
+				KETTLE_LOG_ERROR, "engine", "job %lld could not be started: %s", (long long)job->id, err->message);
+		forget(job);
+	} else if (job->stop == STOP_CANCEL) {
+		forget(job);
+	} else {
+		job->attempt = op->attempt;
+		json_t *place = json_pack("{s:s, s:s}", "event", "assigned", "unit", job->unit->label);
+		engine_progress(job, place);
+		if (job->engine->stopping)
+			requeue(job, true, "handed back when the engine stopped");
+		else
+			submit(job, op->material);
+	}
+	free_op(op);
+}
+
+void
+engine_job_start(struct engine_job *job, struct unit *unit)
+{
+	job->state = JOB_STARTING;
+	job->unit = unit;
+	unit->active++;
+	job->engine->in_flight++;
+	json_decref(STEAL(job->plan));
+	json_decref(STEAL(job->task));
+	failpoint("engine.start");
+	store_write(job->engine->setup.store, start_op, started, new_op(job));
+}
+
+static struct unit *
+find_unit(const struct device *device, const char *label)
+{
+	for (struct unit *unit = device->units; unit; unit = unit->next)
+		if (strcmp(unit->label, label) == 0)
+			return unit;
+	return device->units;
+}
+
+static int
+material_op(struct db *db, void *arg, struct kettle_error *err)
+{
+	struct job_op *op = arg;
+	return jobs_material(db, op->job->id, &op->material, err);
+}
+
+/* The plan is made again (it is a pure function), so that the outcomes found can be interpreted. */
+static void
+recover(void *arg, const struct kettle_error *store_err)
+{
+	struct job_op *op = arg;
+	struct engine_job *job = op->job;
+	struct kettle_error err = {0};
+	const json_t *bundle = json_object_get(op->material, "task");
+	bool found =
+		!store_err && job->unit->runner->ops->recover && op->handle &&
+		task_plan(job->engine->setup.languages, bundle, json_string_value(json_object_get(op->material, "code")),
+			json_string_value(json_object_get(op->material, "mode")), job->unit->config,
+			json_string_value(json_object_get(op->material, "seed")), &job->plan, &err) == 0;
+	if (found) {
+		job->task = json_incref(json_object_get(bundle, "task"));
+		register_live(job);
+		found = live_add(job->engine->setup.live, &job->live) == 0;
+	}
+	if (found) {
+		struct kettle_job description = describe_job(job);
+		job->state = JOB_ACTIVE;
+		enter_phase(job, PHASE_BUILDING);
+		if (job->unit->runner->ops->recover(job->unit->runner->self, &description, op->handle, &err) < 0) {
+			live_remove(job->engine->setup.live, &job->live);
+			found = false;
+		}
+	}
+	if (!found)
+		requeue(job, false, "the engine was restarted while it ran");
+	free_op(op);
+}
+
+void
+engine_job_recover(struct engine_job *job, const char *unit, const char *handle)
+{
+	struct job_op *op = new_op(job);
+	op->handle = handle ? strdup(handle) : NULL;
+	job->state = JOB_STARTING;
+	job->unit = find_unit(job->device, unit);
+	job->unit->active++;
+	job->engine->in_flight++;
+	store_read(job->engine->setup.store, material_op, recover, op);
+}
+
+void
+engine_job_stop(struct engine_job *job, enum job_stop why)
+{
+	if (job->stop == STOP_CANCEL || (job->stop != STOP_NO && why != STOP_CANCEL))
+		return;
+	bool told = job->stop != STOP_NO;
+	job->stop = why;
+	if (job->state != JOB_ACTIVE)
+		return;
+	job->deadline_ms = uv_now(job->engine->setup.loop) + ENGINE_CANCEL_MS;
+	if (!told)
+		job->unit->runner->ops->cancel(job->unit->runner->self, job->live.ref);
+}
+
+void
+engine_job_overdue(struct engine_job *job)
+{
+	if (job->stop == STOP_NO) {
+		log_write(KETTLE_LOG_WARNING, "engine", "job %s is overdue and is cancelled", job->live.ref);
+		engine_job_stop(job, STOP_DEADLINE);
+		return;
+	}
+	/* Told to stop and still there: whatever it holds is not to be trusted with another job. */
+	live_remove(job->engine->setup.live, &job->live);
+	engine_unit_aside(job->unit, "a job that was cancelled did not end");
+	AUTO_JSON json_t *completion = json_pack("{s:s, s:s}", "status", "lost", "error", "the runner did not answer");
+	on_done(&job->live, completion);
+}

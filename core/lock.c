@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/* DB.lock: who runs jobs on a database. The lock is the flock, never the file's existence. */
+#include <config.h>
+
+#include "lock.h"
+
+#include "cleanup.h"
+#include "file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/file.h>
+
+static int
+make_folder(const char *path, struct kettle_error *err)
+{
+	const char *slash = strrchr(path, '/');
+	if (!slash || slash == path)
+		return 0;
+	AUTO_FREE char *folder = strndup(path, (size_t)(slash - path));
+	if (!folder)
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory.");
+	return file_mkdirs(folder, 0700, err);
+}
+
+static pid_t
+read_holder(int fd)
+{
+	char text[32] = "";
+	ssize_t size = pread(fd, text, sizeof(text) - 1, 0);
+	return size > 0 ? (pid_t)atol(text) : 0;
+}
+
+int
+lock_take(const char *database, int *ret_fd, pid_t *ret_holder, struct kettle_error *err)
+{
+	AUTO_FREE char *path = NULL;
+	if (asprintf(&path, "%s.lock", database) < 0)
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory.");
+	int status = make_folder(path, err);
+	if (status < 0)
+		return status;
+	AUTO_FD int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return kettle_fail(err, KETTLE_EUNAVAIL,
+			"The lock %s of the database cannot be opened: %s. The folder must be writable.", path, strerror(errno));
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+		pid_t holder = read_holder(fd);
+		if (ret_holder)
+			*ret_holder = holder;
+		return kettle_fail(err, errno == EWOULDBLOCK ? KETTLE_ECONFLICT : KETTLE_EIO,
+			"The database %s is in use by process %ld (%s).", database, (long)holder, strerror(errno));
+	}
+	char text[32];
+	int size = snprintf(text, sizeof(text), "%ld\n", (long)getpid());
+	if (ftruncate(fd, 0) < 0 || pwrite(fd, text, (size_t)size, 0) != size)
+		return kettle_fail(
+			err, KETTLE_EUNAVAIL, "The lock %s of the database cannot be written: %s.", path, strerror(errno));
+	*ret_fd = STEAL_FD(fd);
+	return 0;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* The queue of one device: fair between users, in order within one. Pure. */
+#ifndef KETTLE_QUEUE_H
+#define KETTLE_QUEUE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Start-time fair queueing with jobs of equal weight: each user has a list in order of arrival and a turn; whoever has
+ * the lowest turn goes next, and each job served moves that turn one on. A user who comes back does not collect turns
+ * for the time away. Adding, taking and removing cost O(log users); the place of a job is counted only when somebody
+ * asks.
+ */
+struct queue;
+
+/* Embedded in whatever is queued; zero-initialise. */
+struct queue_item {
+	struct queue_user *user_list;
+	struct queue_item *previous, *next;
+};
+
+struct queue *queue_new(void);
+void queue_free(struct queue *queue); /* items stay the caller's; NULL is allowed */
+/* KETTLE_ENOMEM or 0. front: before the user's other jobs (a job that was handed back). */
+int queue_add(struct queue *queue, int64_t user, struct queue_item *item, bool front);
+/* The next job, taken out, or NULL. */
+struct queue_item *queue_take(struct queue *queue);
+/* Takes out one that is queued; does nothing to one that is not. */
+void queue_remove(struct queue *queue, struct queue_item *item);
+size_t queue_length(const struct queue *queue);
+/* How many jobs would be taken before this one if nothing else came: 0 is next. O(users + jobs of one user). */
+size_t queue_place(const struct queue *queue, const struct queue_item *item);
+
+#endif
