@@ -42,7 +42,7 @@ struct kettle_error {
 
 /*
  * Sets *err (which may be NULL) and returns code, so that a function can end with
- * `return kettle_fail(err, KETTLE_EINVAL, "…", …)`. [any]
+ * `return kettle_fail(err, KETTLE_EINVAL, "…", …)`. A message that is too long is cut between characters. [any]
  */
 __attribute__((format(printf, 3, 4), unused)) static int
 kettle_fail(struct kettle_error *err, int code, const char *format, ...)
@@ -51,8 +51,17 @@ kettle_fail(struct kettle_error *err, int code, const char *format, ...)
 		va_list args;
 		va_start(args, format);
 		err->code = code;
-		(void)vsnprintf(err->message, sizeof(err->message), format, args);
+		int full = vsnprintf(err->message, sizeof(err->message), format, args);
 		va_end(args);
+		/* Cut between characters: half of one is not UTF-8 any more, and no JSON could hold the message. */
+		size_t len = sizeof(err->message) - 1;
+		if (full > (int)len) {
+			while (len && (err->message[len - 1] & 0xc0) == 0x80)
+				len--;
+			if (len && (err->message[len - 1] & 0xc0) == 0xc0)
+				len--;
+			err->message[len] = '\0';
+		}
 	}
 	return code;
 }
