@@ -2,7 +2,7 @@
 # Makes a C source with the text of a file as a string: awk -v name=SYMBOL -f embed.awk FILE
 BEGIN { printf "extern const char %s[];\nconst char %s[] =\n", name, name }
 {
-	gsub(/\\/, "\\\\")
+	gsub(/\\/, "&&")
 	gsub(/"/, "\\\"")
 	gsub(/\t/, "\\t")
 	printf "\t\"%s\\n\"\n", $0
