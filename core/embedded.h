@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: MIT */
+/* Text files of the tree that libcore carries inside (build-aux/embed.awk). */
+#ifndef KETTLE_EMBEDDED_H
+#define KETTLE_EMBEDDED_H
+
+extern const char task_schema[]; /* core/task.schema.json */
+extern const char plan_schema[]; /* core/exec/plan.schema.json */
+
+#endif
