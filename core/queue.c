@@ -196,7 +196,6 @@ queue_take(struct queue *queue)
 	struct queue_item *item = user->first;
 	unlink_item(queue, item);
 	queue->now = user->turn++;
-	user->order = queue->arrivals++;
 	if (user->count == 0)
 		drop_user(queue, user);
 	else
