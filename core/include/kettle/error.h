@@ -37,6 +37,7 @@ enum kettle_errno {
 /* A code and one complete sentence, in English, for the person who asked. Zero-initialise it. */
 struct kettle_error {
 	int code;
+	unsigned retry_s; /* with KETTLE_ERATE: in how many seconds it may be tried again (an HTTP Retry-After); else 0 */
 	char message[1000];
 };
 
@@ -51,6 +52,7 @@ kettle_fail(struct kettle_error *err, int code, const char *format, ...)
 		va_list args;
 		va_start(args, format);
 		err->code = code;
+		err->retry_s = 0;
 		int full = vsnprintf(err->message, sizeof(err->message), format, args);
 		va_end(args);
 		/* Cut between characters: half of one is not UTF-8 any more, and no JSON could hold the message. */
