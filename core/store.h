@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The database: one SQLite file, one thread.
+ * The database: one SQLite file, one thread that writes, one that only reads.
  *
- * Theory of operation. The store owns a thread with the only connection. Operations are queued from the loop thread;
- * the thread takes all that wait, runs the writes of a batch in one transaction, each below a savepoint of its own (so
- * that one which fails undoes nothing of the others), commits once with synchronous=FULL, and only then posts the
- * answers and the events back to the loop. So an answer always comes after its commit, and commits that arrive together
- * cost one flush. When the commit itself fails, every operation of the batch answers with that error.
+ * Theory of operation. The writer owns the connection that changes things. Operations are queued from the loop thread;
+ * the writer takes all that wait, runs them in one transaction, each below a savepoint of its own (so that one which
+ * fails undoes nothing of the others), commits once with synchronous=FULL, and only then posts the events and the
+ * answers back to the loop: an answer always comes after its commit, and commits that arrive together cost one flush.
+ * When the commit itself fails, every operation of the batch answers with that error and the store goes on.
+ *
+ * The reader has a connection of its own. What it runs waits for no commit and sees, as one snapshot, everything that
+ * was answered before it began. Both threads post to one list behind a mutex and wake the loop with one uv_async.
  */
 #ifndef KETTLE_STORE_H
 #define KETTLE_STORE_H
@@ -22,27 +25,37 @@ struct store;
 /* What an operation works on; only valid on the store's thread during the operation. See db.h. */
 struct db;
 
-/* Runs on the store's thread. A negative return undoes what it wrote. */
+/* Runs on the store's thread, once. A negative return undoes what it wrote and answers *err. */
 typedef int (*store_op)(struct db *db, void *arg, struct kettle_error *err);
-/* Runs on the loop thread, after the commit (or the failure), exactly once for each operation. */
+/* Runs on the loop thread, after the commit (or the failure), exactly once for each operation. err is never NULL: its
+ * code is 0 when it went well. */
 typedef void (*store_done)(void *arg, const struct kettle_error *err);
 /* Runs on the loop thread once for each commit that wrote events, before its answers. events: array, in order;
  * borrowed. */
 typedef void (*store_events)(void *arg, const json_t *events);
 
+#define STORE_BATCH_MAX 1000 /* operations in one transaction */
+
 /*
  * Opens or creates the database, checks it (a file system where WAL cannot work, not a database, corrupt, read-only,
- * locked by another program, made by a newer Kettle: one sentence each), applies the migrations inside a transaction
- * and starts the thread. `owner` is the login name that becomes admin when the database is new. Blocks; call it at
- * start.
+ * locked by another program, made by a newer Kettle: one sentence each; see dbfile.h), applies the migrations inside a
+ * transaction and starts the threads. `owner` is the login name that becomes admin when the database is new. Blocks;
+ * call it at start. on_events may be NULL.
  */
 int store_open(uv_loop_t *loop, const char *path, const char *owner, store_events on_events, void *events_arg,
 	struct store **ret_store, struct kettle_error *err);
-/* Queues; never blocks. done may be NULL. Writes and reads keep their order. After store_close began: answers
- * ECANCELED. */
+/*
+ * Queue; never block; called on the loop thread. done may be NULL. Writes and reads keep their order: a read sees the
+ * writes queued before it, and answers with them. After store_close began they answer ECANCELED, never before they
+ * return (but ENOMEM does).
+ */
 void store_write(struct store *store, store_op op, store_done done, void *arg);
 void store_read(struct store *store, store_op op, store_done done, void *arg);
-/* Finishes what is queued, checkpoints, closes, then calls closed(arg) on the loop thread and frees. NULL is allowed.
+/* The same on the reader: beside the writes that wait, and not ordered with them. For whatever only shows something. */
+void store_query(struct store *store, store_op op, store_done done, void *arg);
+/*
+ * Finishes what is queued, checkpoints, closes, then calls closed(arg) on the loop thread and frees. Once. NULL is
+ * allowed and closed is then called at once; closed may be NULL.
  */
 void store_close(struct store *store, void (*closed)(void *arg), void *arg);
 

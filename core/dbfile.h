@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* The database file: opened, or refused with a sentence that says why. */
+#ifndef KETTLE_DBFILE_H
+#define KETTLE_DBFILE_H
+
+#include <kettle/error.h>
+#include <sqlite3.h>
+#include <stdint.h>
+
+#define DBFILE_BUSY_MS 2000                /* how long another program's lock is waited for */
+#define DBFILE_CACHE_KIB 8192              /* page cache of a connection */
+#define DBFILE_FULL_CHECK_BYTES (4u << 20) /* a database up to this size is checked whole when it is opened */
+
+/*
+ * Opens or creates the database for writing: makes its folder (0700) and the file (0600), refuses what cannot work
+ * (a network file system, no regular file, not a database, another program's, corrupt, read-only, locked, newer),
+ * sets WAL and what else every connection has, applies the migrations. `owner`: see migrations_apply. What it created
+ * is removed again when it fails. Blocks. EINVAL, EACCES, EUNAVAIL, EVERSION, EIO, ENOMEM.
+ */
+int dbfile_open(const char *path, const char *owner, sqlite3 **ret_handle, struct kettle_error *err);
+/* A second connection to a database that is open, which can only read. */
+int dbfile_open_reader(const char *path, sqlite3 **ret_handle, struct kettle_error *err);
+
+/* The name of the network file system that statfs's f_type stands for; NULL: none that is known, WAL works. [any] */
+const char *dbfile_network_name(uint32_t magic);
+/* The path behind a connection, for messages; valid as long as it. */
+const char *dbfile_path(sqlite3 *handle);
+/*
+ * What SQLite's result code means, as a sentence: disk full, read-only, corrupt, … EIO; locked: EUNAVAIL; a uniqueness
+ * that would be broken: ECONFLICT; no memory: ENOMEM; the rest: EINTERNAL. `doing` completes "… failed while …".
+ */
+int dbfile_fail(sqlite3 *handle, int rc, const char *doing, struct kettle_error *err);
+
+#endif
