@@ -84,7 +84,7 @@ statement_get(struct db *db, const char *sql, struct db_statement **ret_entry, s
 		entry = calloc(1, sizeof(*entry));
 		if (!entry) {
 			sqlite3_finalize(statement);
-			return kettle_fail(err, KETTLE_ENOMEM, "there is not enough memory for the database");
+			return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the database.");
 		}
 		*entry = (struct db_statement){.next = db->statements, .hash = hash, .statement = statement};
 		db->statements = entry;
@@ -301,14 +301,14 @@ first_int(void *arg, sqlite3_stmt *row)
 static int
 fail_row(struct db *db, struct kettle_error *err)
 {
-	return kettle_fail(err, KETTLE_EIO, "the database %s is damaged (a row cannot be read): put a backup in its place",
+	return kettle_fail(err, KETTLE_EIO, "The database %s is damaged (a row cannot be read): put a backup in its place.",
 		dbfile_path(db->handle));
 }
 
 static int
 fail_none(struct kettle_error *err)
 {
-	return kettle_fail(err, KETTLE_ENOENT, "there is no such row");
+	return kettle_fail(err, KETTLE_ENOENT, "There is no such row.");
 }
 
 int
@@ -332,7 +332,7 @@ db_array(struct db *db, json_t **ret_rows, struct kettle_error *err, const char 
 {
 	AUTO_JSON json_t *rows = json_array();
 	if (!rows)
-		return kettle_fail(err, KETTLE_ENOMEM, "there is not enough memory for the database");
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the database.");
 	struct kettle_error local = {0};
 	va_list args;
 	va_start(args, format);

@@ -31,7 +31,7 @@ int db_query(struct db *db, struct kettle_error *err, db_row row, void *arg, con
 /*
  * The first row as an object of column name → value. The end of a name says more and is cut off: _json is parsed,
  * _bool becomes a boolean, _iso (ms since 1970) an ISO 8601 time, _text the number as a string. A blob becomes contents
- * ({"text"} or {"base64"}). ENOENT: no row (message "there is no such row": the caller has a better one).
+ * ({"text"} or {"base64"}). ENOENT: no row (the caller has a better message).
  */
 int db_object(struct db *db, json_t **ret_row, struct kettle_error *err, const char *sql, const char *format, ...);
 /* All rows as an array of such objects. */
@@ -53,8 +53,8 @@ int db_event(struct db *db, const char *kind, char scope, int64_t leaderboard, i
 	json_t *data, struct kettle_error *err);
 /* The columns of an event, in the shape that everybody gets it in. */
 #define DB_EVENT_COLUMNS \
-	"seq, at AS at_iso, kind, scope, closed AS closed_bool, leaderboard AS leaderboard_id, leaderboard_name AS " \
-	"leaderboard, submission, user AS user_id, user_name AS \"user\", data_json"
+	"seq, at AS at_iso, kind, scope, closed AS closed_bool, leaderboard, leaderboard_name, submission, user, " \
+	"user_name, data_json"
 /* A row of DB_EVENT_COLUMNS; what does not apply is absent. New reference. */
 json_t *db_event_object(sqlite3_stmt *row);
 

@@ -73,36 +73,36 @@ dbfile_fail(sqlite3 *handle, int rc, const char *doing, struct kettle_error *err
 	const char *path = dbfile_path(handle);
 	if (is_full(handle, rc))
 		return kettle_fail(err, KETTLE_EIO,
-			"the disk that holds the database %s is full: nothing was stored; free some space and try again", path);
+			"The disk that holds the database %s is full: nothing was stored; free some space and try again.", path);
 	switch (rc & 0xff) {
 	case SQLITE_CORRUPT:
 		return kettle_fail(err, KETTLE_EIO,
-			"the database %s is damaged (found while %s): stop Kettle and put a backup in its place", path, doing);
+			"The database %s is damaged (found while %s): stop Kettle and put a backup in its place.", path, doing);
 	case SQLITE_NOTADB:
-		return kettle_fail(err, KETTLE_EINVAL, "%s is not a database: name another file", path);
+		return kettle_fail(err, KETTLE_EINVAL, "%s is not a database: name another file.", path);
 	case SQLITE_BUSY:
 	case SQLITE_LOCKED:
-		return kettle_fail(
-			err, KETTLE_EUNAVAIL, "the database %s is locked by another program: end that program and try again", path);
+		return kettle_fail(err, KETTLE_EUNAVAIL,
+			"The database %s is locked by another program: end that program and try again.", path);
 	case SQLITE_READONLY:
 	case SQLITE_PERM:
 	case SQLITE_AUTH:
 		return kettle_fail(
-			err, KETTLE_EACCES, "the database %s cannot be written: make it and its folder writable", path);
+			err, KETTLE_EACCES, "The database %s cannot be written: make it and its folder writable.", path);
 	case SQLITE_IOERR:
 	case SQLITE_CANTOPEN:
-		return kettle_fail(err, KETTLE_EIO, "reading or writing the database %s failed while %s: %s", path, doing,
+		return kettle_fail(err, KETTLE_EIO, "Reading or writing the database %s failed while %s: %s.", path, doing,
 			handle ? sqlite3_errmsg(handle) : sqlite3_errstr(rc));
 	case SQLITE_NOMEM:
-		return kettle_fail(err, KETTLE_ENOMEM, "there is not enough memory for the database");
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the database.");
 	case SQLITE_INTERRUPT:
-		return kettle_fail(err, KETTLE_ECANCELED, "the work on the database was cancelled");
+		return kettle_fail(err, KETTLE_ECANCELED, "The work on the database was cancelled.");
 	case SQLITE_CONSTRAINT:
 		if (rc == SQLITE_CONSTRAINT_UNIQUE || rc == SQLITE_CONSTRAINT_PRIMARYKEY)
-			return kettle_fail(err, KETTLE_ECONFLICT, "the database already holds this: %s", sqlite3_errmsg(handle));
+			return kettle_fail(err, KETTLE_ECONFLICT, "The database already holds this: %s.", sqlite3_errmsg(handle));
 		break;
 	}
-	return kettle_fail(err, KETTLE_EINTERNAL, "the database failed while %s: %s", doing,
+	return kettle_fail(err, KETTLE_EINTERNAL, "The database %s failed while %s: %s.", path, doing,
 		handle ? sqlite3_errmsg(handle) : sqlite3_errstr(rc));
 }
 
@@ -115,15 +115,16 @@ fail_open(const char *path, int number, struct kettle_error *err)
 	case EPERM:
 	case EROFS:
 		return kettle_fail(err, KETTLE_EACCES,
-			"the database %s cannot be written (%s): make it and its folder writable, or name another file", path,
+			"The database %s cannot be written (%s): make it and its folder writable, or name another file.", path,
 			strerror(number));
 	case EISDIR:
-		return kettle_fail(err, KETTLE_EINVAL, "%s is a folder: a database is a file", path);
+		return kettle_fail(err, KETTLE_EINVAL, "%s is a folder: a database is a file.", path);
 	case ENOSPC:
 	case EDQUOT:
-		return kettle_fail(err, KETTLE_EIO, "the disk that should hold the database %s is full: free some space", path);
+		return kettle_fail(
+			err, KETTLE_EIO, "The disk that should hold the database %s is full: free some space.", path);
 	}
-	return kettle_fail(err, KETTLE_EIO, "the database %s cannot be opened: %s", path, strerror(number));
+	return kettle_fail(err, KETTLE_EIO, "The database %s cannot be opened: %s.", path, strerror(number));
 }
 
 static int
@@ -131,7 +132,7 @@ prepare_folder(const char *path, struct kettle_error *err)
 {
 	AUTO_FREE char *copy = strdup(path);
 	if (!copy)
-		return kettle_fail(err, KETTLE_ENOMEM, "there is not enough memory to open the database");
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to open the database.");
 	const char *folder = dirname(copy);
 	int code = file_mkdirs(folder, 0700, err);
 	if (code < 0)
@@ -142,8 +143,8 @@ prepare_folder(const char *path, struct kettle_error *err)
 	const char *network = dbfile_network_name((uint32_t)fs.f_type);
 	if (network)
 		return kettle_fail(err, KETTLE_EINVAL,
-			"the database %s would be on %s, where several programs cannot share it safely: put it on a disk of this "
-			"machine",
+			"The database %s would be on %s, where several programs cannot share it safely: put it on a disk of this "
+			"machine.",
 			path, network);
 	/* WAL makes two files beside the database. */
 	if (faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) != 0)
@@ -179,16 +180,16 @@ prepare_file(const char *path, bool *ret_created, uint64_t *ret_size, struct ket
 	if (fstat(fd, &status) != 0)
 		return fail_open(path, errno, err);
 	if (!S_ISREG(status.st_mode))
-		return kettle_fail(err, KETTLE_EINVAL, "%s is no ordinary file: a database is one", path);
+		return kettle_fail(err, KETTLE_EINVAL, "%s is no ordinary file: a database is one.", path);
 	if (status.st_size > 0) {
 		ssize_t got = pread(fd, header, sizeof(header), 0);
 		if (got < 0)
 			return fail_open(path, errno, err);
 		if (got < HEADER_SIZE || memcmp(header, "SQLite format 3", 16) != 0)
-			return kettle_fail(err, KETTLE_EINVAL, "%s is not a database: name another file", path);
+			return kettle_fail(err, KETTLE_EINVAL, "%s is not a database: name another file.", path);
 		if (!header_sound(header, &status))
 			return kettle_fail(err, KETTLE_EIO,
-				"the database %s is damaged (its header makes no sense): put a backup in its place", path);
+				"The database %s is damaged (its header makes no sense): put a backup in its place.", path);
 	}
 	*ret_created = created;
 	*ret_size = (uint64_t)status.st_size;
@@ -219,7 +220,7 @@ check_owner(sqlite3 *handle, struct kettle_error *err)
 	if (code < 0 || application == MIGRATIONS_APPLICATION_ID || (application == 0 && things == 0))
 		return code;
 	return kettle_fail(
-		err, KETTLE_EINVAL, "%s is a database of another program: name another file", dbfile_path(handle));
+		err, KETTLE_EINVAL, "%s is a database of another program: name another file.", dbfile_path(handle));
 }
 
 static int
@@ -236,7 +237,7 @@ check_pages(sqlite3 *handle, uint64_t size, struct kettle_error *err)
 	if (rc != SQLITE_ROW)
 		code = dbfile_fail(handle, rc, "checking it", err);
 	else if (!said || strcmp(said, "ok") != 0)
-		code = kettle_fail(err, KETTLE_EIO, "the database %s is damaged (%s): put a backup in its place",
+		code = kettle_fail(err, KETTLE_EIO, "The database %s is damaged (%s): put a backup in its place.",
 			dbfile_path(handle), said ? said : "no result");
 	sqlite3_finalize(statement);
 	return code;
@@ -255,7 +256,7 @@ set_wal(sqlite3 *handle, struct kettle_error *err)
 		return dbfile_fail(handle, rc, "opening it", err);
 	return wal ? 0
 			   : kettle_fail(err, KETTLE_EINVAL,
-					 "the file system of %s cannot keep a write-ahead log: put the database on another disk",
+					 "The file system of %s cannot keep a write-ahead log: put the database on another disk.",
 					 dbfile_path(handle));
 }
 
@@ -265,7 +266,8 @@ connect(const char *path, sqlite3 **ret_handle, struct kettle_error *err)
 	sqlite3 *handle = NULL;
 	int rc = sqlite3_open_v2(path, &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
 	if (rc != SQLITE_OK) {
-		int code = handle ? dbfile_fail(handle, rc, "opening it", err) : kettle_fail(err, KETTLE_ENOMEM, "no memory");
+		int code = handle ? dbfile_fail(handle, rc, "opening it", err)
+						  : kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the database.");
 		sqlite3_close(handle);
 		return code;
 	}

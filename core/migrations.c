@@ -107,9 +107,8 @@ migrations_apply(sqlite3 *handle, const char *owner, struct kettle_error *err)
 		code = advance(handle, owner, &version, err);
 	if (code == 0 && version > migrations_newest())
 		return kettle_fail(err, KETTLE_EVERSION,
-			"the database %s has schema %d, but this Kettle knows only up to %d: use the Kettle that made it, or a "
-			"newer "
-			"one",
+			"The database %s has schema %d, but this Kettle knows only up to %d: use the Kettle that made it, or a "
+			"newer one.",
 			dbfile_path(handle), version, migrations_newest());
 	return code;
 }

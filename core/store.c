@@ -99,7 +99,7 @@ ops_answer(struct ops *ops)
 	struct op *op;
 	while ((op = ops_pop(ops))) {
 		if (op->done)
-			op->done(op->arg, &op->err);
+			op->done(op->arg, op->err.code ? &op->err : NULL);
 		free(op);
 	}
 }
@@ -141,7 +141,7 @@ op_run(struct db *db, struct op *op)
 		code = op->run(db, op->arg, &op->err);
 	if (code < 0) {
 		if (op->err.code == 0)
-			(void)kettle_fail(&op->err, code, "the database could not do it");
+			(void)kettle_fail(&op->err, code, "The database could not do it.");
 		while (json_array_size(db->events) > events)
 			(void)json_array_remove(db->events, json_array_size(db->events) - 1);
 		if (!sqlite3_get_autocommit(db->handle))
@@ -176,7 +176,7 @@ commit(struct db *db, const struct ops *done, struct kettle_error *err)
 	while (last && last->next)
 		last = last->next;
 	return kettle_fail(err, last && last->err.code ? last->err.code : KETTLE_EIO, "%s",
-		last && last->err.code ? last->err.message : "the database ended the transaction by itself");
+		last && last->err.code ? last->err.message : "The database ended the transaction by itself.");
 }
 
 /* Runs operations off the queue in one transaction: all of them, or as many as one takes. */
@@ -246,7 +246,7 @@ query_run(struct lane *lane, struct op *op)
 	if (code == 0)
 		code = op->run(db, op->arg, &op->err);
 	if (code < 0 && op->err.code == 0)
-		(void)kettle_fail(&op->err, code, "the database could not do it");
+		(void)kettle_fail(&op->err, code, "The database could not do it.");
 	if (code >= 0)
 		op->err.code = 0;
 	if (!sqlite3_get_autocommit(db->handle))
@@ -392,7 +392,7 @@ set_up(uv_loop_t *loop, struct store *store, sqlite3 *writer_take, sqlite3 *read
 		uv_close((uv_handle_t *)&store->async, on_abandoned);
 	else
 		free(store);
-	return kettle_fail(err, KETTLE_EUNAVAIL, "the database's threads cannot be started: %s", uv_strerror(rc));
+	return kettle_fail(err, KETTLE_EUNAVAIL, "The database's threads cannot be started: %s.", uv_strerror(rc));
 }
 
 int
@@ -408,7 +408,7 @@ store_open(uv_loop_t *loop, const char *path, const char *owner, store_events on
 	if (!store) {
 		sqlite3_close(reader);
 		sqlite3_close(writer);
-		return code < 0 ? code : kettle_fail(err, KETTLE_ENOMEM, "there is not enough memory for the database");
+		return code < 0 ? code : kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the database.");
 	}
 	store->on_events = on_events;
 	store->events_arg = events_arg;
@@ -427,7 +427,7 @@ queue(struct lane *lane, bool writes, store_op run, store_done done, void *arg)
 	struct op *op = malloc(sizeof(*op));
 	if (!op) {
 		struct kettle_error err = {0};
-		(void)kettle_fail(&err, KETTLE_ENOMEM, "there is not enough memory to ask the database");
+		(void)kettle_fail(&err, KETTLE_ENOMEM, "There is not enough memory to ask the database.");
 		if (done)
 			done(arg, &err);
 		return;
@@ -440,7 +440,7 @@ queue(struct lane *lane, bool writes, store_op run, store_done done, void *arg)
 	op->err.retry_s = 0;
 	op->err.message[0] = '\0';
 	if (store->closing) {
-		(void)kettle_fail(&op->err, KETTLE_ECANCELED, "the database is being closed");
+		(void)kettle_fail(&op->err, KETTLE_ECANCELED, "The database is being closed.");
 		ops_add(&store->late, op);
 		/* Once the async is closing, its close callback answers. */
 		if (!uv_is_closing((uv_handle_t *)&store->async))

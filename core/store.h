@@ -27,8 +27,8 @@ struct db;
 
 /* Runs on the store's thread, once. A negative return undoes what it wrote and answers *err. */
 typedef int (*store_op)(struct db *db, void *arg, struct kettle_error *err);
-/* Runs on the loop thread, after the commit (or the failure), exactly once for each operation. err is never NULL: its
- * code is 0 when it went well. */
+/* Runs on the loop thread, after the commit (or the failure), exactly once for each operation. err is NULL when it
+ * went well. */
 typedef void (*store_done)(void *arg, const struct kettle_error *err);
 /* Runs on the loop thread once for each commit that wrote events, before its answers. events: array, in order;
  * borrowed. */

@@ -28,7 +28,8 @@ on_done(void *arg, const struct kettle_error *err)
 	struct wait *wait = arg;
 	assert_false(wait->done);
 	wait->done = true;
-	wait->err = *err;
+	if (err)
+		wait->err = *err;
 }
 
 static void

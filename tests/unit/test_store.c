@@ -87,7 +87,7 @@ test_folder_is_made(void **state)
 
 struct answers {
 	int count, failed, order[8], last_code;
-	char last[200];
+	char last[1000];
 	struct fixture *f;
 	size_t events_before[8];
 };
@@ -99,8 +99,8 @@ answered(void *arg, const struct kettle_error *err)
 {
 	answers.events_before[answers.count % 8] = json_array_size(answers.f->events);
 	answers.order[answers.count++ % 8] = (int)(intptr_t)arg;
-	answers.failed += err->code != 0;
-	if (err->code) {
+	answers.failed += err != NULL;
+	if (err) {
 		answers.last_code = err->code;
 		(void)snprintf(answers.last, sizeof(answers.last), "%s", err->message);
 	}
@@ -121,7 +121,13 @@ static void
 released(void *arg, const struct kettle_error *err)
 {
 	(void)arg;
-	assert_int_equal(err->code, 0);
+	assert_null(err);
+}
+
+static void
+released_somehow(void *arg, const struct kettle_error *err)
+{
+	(void)arg, (void)err;
 }
 
 static int commits;
@@ -409,7 +415,7 @@ test_damaged(void **state)
 		struct kettle_error err = {0};
 		if (fixture_store(&f, &err) < 0) {
 			refusals++;
-			assert_non_null(strstr(err.message, f.path));
+			assert_says(&err, f.path);
 			continue;
 		}
 		if (fixture_read(&f, read_all, NULL, &err) < 0)
@@ -488,14 +494,13 @@ expect_full(struct fixture *f)
 	/* Each of a batch hears of it: what was done before is undone with it. */
 	answers = (struct answers){.f = f};
 	sig_atomic_t go = 0;
-	store_read(f->store, slow, released, &go);
+	store_read(f->store, slow, released_somehow, &go);
 	store_write(f->store, event, answered, "test.kind");
 	store_write(f->store, insert_big, answered, NULL);
 	__atomic_store_n(&go, 1, __ATOMIC_RELEASE);
 	while (answers.count < 2)
 		uv_run(&f->loop, UV_RUN_ONCE);
-	assert_int_equal(answers.order[1], 0);
-	assert_true(answers.failed >= 1);
+	assert_true(answers.failed == 2);
 	assert_true(fixture_int(f, "SELECT count(*) FROM blobs") > 0);
 }
 
