@@ -5,5 +5,6 @@
 
 extern const char task_schema[]; /* core/task.schema.json */
 extern const char plan_schema[]; /* core/exec/plan.schema.json */
+extern const char schema_0001[]; /* core/schema/0001.sql */
 
 #endif

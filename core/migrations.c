@@ -6,12 +6,10 @@
 
 #include "cleanup.h"
 #include "dbfile.h"
+#include "embedded.h"
 #include "text.h"
 
 #include <stdint.h>
-
-/* Made of core/schema/NNNN.sql by build-aux/embed.awk. */
-extern const char schema_0001[];
 
 /* Entry n leads from version n to n + 1. What has been released never changes: a change is a new entry. */
 static const char *const steps[] = {schema_0001};
