@@ -49,6 +49,8 @@ AS_CASE([$enable_$1],
 AS_IF([test -n "$kettle_missing" && test "$enable_$1" = yes], [AC_MSG_ERROR([the $2 plugin $1 cannot be built: $kettle_missing])])
 AS_IF([test -z "$kettle_missing"], [build_$1=yes], [build_$1=no])
 AM_CONDITIONAL([BUILD_]m4_toupper([$1]), [test "$build_$1" = yes])
+m4_if([$2], [language], [AS_IF([test "$build_$1" = yes], [kettle_languages="$kettle_languages $1"])])
+AC_SUBST([kettle_languages])
 kettle_summary="$kettle_summary
   $1|$2|$build_$1|$3|$kettle_missing"
 ])

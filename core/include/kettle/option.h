@@ -27,13 +27,16 @@ enum kettle_option_type {
  * One option. The core checks the configuration against the table before anything starts,
  * prints the table as help, and hands the plugin an object in which every option that has a
  * default is present. All strings are static.
+ *
+ * Secrets never stand in the configuration. A table that has NAME_env (STRING: an environment variable) and NAME_file
+ * (PATH) is handed the secret itself as NAME; it must not log, store or publish it.
  */
 struct kettle_option {
 	const char *key; /* [a-z][a-z0-9_]* */
 	enum kettle_option_type type;
 	bool required;
 	const char *default_value;  /* as it would be written in the file; NULL: absent unless given */
-	double min, max;            /* range of INT and NUMBER; both 0: no range */
+	double min, max;            /* range of INT and NUMBER; both 0: no range; max below min: no upper end */
 	const char *const *choices; /* NULL-terminated list of the strings allowed, or NULL */
 	const char *help;           /* one sentence, with the unit where there is one */
 };
