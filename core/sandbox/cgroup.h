@@ -45,5 +45,7 @@ uint64_t sandbox_cgroup_oom_kills(const struct sandbox_cgroup *cgroup);
 uint64_t sandbox_cgroup_forks_refused(const struct sandbox_cgroup *cgroup);
 /* CPU time in ns from the descriptor `cpu` of a cgroup. Allocates nothing: init calls it too. */
 uint64_t sandbox_cgroup_cpu_ns(int cpu, bool unified);
+/* Whether a descriptor `oom` that became readable tells of a kill (v2's file changes for less). For init. */
+bool sandbox_cgroup_oom_happened(int oom, bool unified);
 
 #endif

@@ -1,1 +1,390 @@
+/* SPDX-License-Identifier: MIT */
+/* The owner's side of a sandbox: start, kill, wait, report. See sandbox.h for the theory of operation. */
 #include <config.h>
+
+#include "sandbox.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "init.h"
+#include "root.h"
+#include "seccomp.h"
+#include "spawn.h"
+#include "text.h"
+
+#ifndef SYS_pidfd_send_signal
+#define SYS_pidfd_send_signal 424
+#endif
+#define MACHINE_CGROUPS (SANDBOX_MEMORY_CGROUP | SANDBOX_PIDS_CGROUP | SANDBOX_CPU_CGROUP)
+
+struct sandbox_machine {
+	unsigned protections;
+	char *cgroup;
+	struct sock_fprog filter;
+	struct sandbox_spawn last; /* what the last start asked for: what the next spare is made like */
+	bool has_spare;
+	struct sandbox_spawn spare_how;
+	struct sandbox_child spare;
+};
+
+struct sandbox {
+	struct sandbox_child child;
+	pid_t pid; /* also after it was reaped */
+	int out;
+	bool reaped;
+};
+
+static const char *const limit_names[] = {
+#define X(name, wire) wire,
+	SANDBOX_LIMITS(X)
+#undef X
+};
+
+const char *
+sandbox_limit_name(enum sandbox_limit limit)
+{
+	return limit_names[limit];
+}
+
+/* The machine */
+
+int
+sandbox_machine_new(const char *cgroup, struct sandbox_machine **ret_machine, struct kettle_error *err)
+{
+	struct sandbox_machine *machine = calloc(1, sizeof(*machine));
+	if (!machine || (cgroup && !(machine->cgroup = strdup(cgroup)))) {
+		free(machine);
+		return kettle_fail(err, KETTLE_ENOMEM, "There is no memory to look at this machine.");
+	}
+	machine->protections = sandbox_probe() | sandbox_cgroup_protections(cgroup);
+	if (machine->protections & SANDBOX_SECCOMP) {
+		int rc = sandbox_seccomp_build(&machine->filter, err);
+		if (rc) {
+			sandbox_machine_free(machine);
+			return rc;
+		}
+	}
+	machine->last.protections = machine->protections;
+	*ret_machine = machine;
+	return 0;
+}
+
+unsigned
+sandbox_machine_protections(const struct sandbox_machine *machine)
+{
+	return machine->protections;
+}
+
+void
+sandbox_machine_prepare(struct sandbox_machine *machine)
+{
+	if (machine->has_spare)
+		return;
+	machine->spare_how = machine->last;
+	machine->spare_how.cgroup = machine->cgroup;
+	machine->has_spare = !sandbox_spawn_child(&machine->spare_how, &machine->spare, NULL);
+}
+
+void
+sandbox_machine_free(struct sandbox_machine *machine)
+{
+	if (!machine)
+		return;
+	if (machine->has_spare)
+		sandbox_spawn_end(&machine->spare);
+	free(machine->filter.filter);
+	free(machine->cgroup);
+	free(machine);
+}
+
+static bool
+is_alike(const struct sandbox_spawn *a, const struct sandbox_spawn *b)
+{
+	return a->protections == b->protections && a->uid == b->uid && a->groups_count == b->groups_count &&
+		   !memcmp(a->groups, b->groups, a->groups_count * sizeof(*a->groups));
+}
+
+/* An init for a run: the spare if it is what is needed and still lives, else a new one. */
+static int
+get_child(struct sandbox_machine *machine, const struct sandbox_spawn *how, struct sandbox_child *ret_child,
+	struct kettle_error *err)
+{
+	machine->last = *how;
+	if (!machine->has_spare)
+		return sandbox_spawn_child(how, ret_child, err);
+	machine->has_spare = false;
+	if (is_alike(&machine->spare_how, how) && !kill(machine->spare.pid, 0)) {
+		*ret_child = machine->spare;
+		return 0;
+	}
+	sandbox_spawn_end(&machine->spare);
+	return sandbox_spawn_child(how, ret_child, err);
+}
+
+/* Starting */
+
+/* Groups that alone may open a device node: the payload gets them. An ordinary user's payload keeps its owner's. */
+static void
+find_groups(const struct sandbox_config *config, struct sandbox_spawn *how)
+{
+	for (size_t i = 0; i < config->binds_count && how->protections & SANDBOX_OWN_UID; i++) {
+		struct stat st;
+		if (!config->binds[i].device || stat(config->binds[i].source, &st) || (st.st_mode & 0006) == 0006 ||
+			(st.st_mode & 0060) != 0060 || st.st_gid == 0)
+			continue;
+		bool known = false;
+		for (size_t j = 0; j < how->groups_count; j++)
+			known = known || how->groups[j] == st.st_gid;
+		if (!known && how->groups_count < SANDBOX_GROUPS_MAX)
+			how->groups[how->groups_count++] = st.st_gid;
+	}
+}
+
+/* Without a root of its own the payload works in the job's folder itself. */
+static int
+plan_off(struct sandbox_plan *plan, const struct sandbox_config *config, struct kettle_error *err)
+{
+	plan->directory = sandbox_plan_text(plan, config->job_dir);
+	plan->out_directory = sandbox_plan_printf(plan, "%s/out", config->job_dir);
+	if (plan->directory && plan->out_directory)
+		return 0;
+	return kettle_fail(err, KETTLE_ENOMEM, "There is no memory for the path of the job's folder.");
+}
+
+static int
+complete_plan(struct sandbox_machine *machine, const struct sandbox_config *config, struct sandbox_child *child,
+	struct kettle_error *err)
+{
+	struct sandbox_plan *plan = child->plan;
+	int rc = sandbox_plan_fill(plan, config, err);
+	if (!rc)
+		rc = plan->protections & SANDBOX_MOUNT ? sandbox_root_plan(plan, config, err) : plan_off(plan, config, err);
+	if (!rc && plan->protections & SANDBOX_SECCOMP) {
+		size_t size = machine->filter.len * sizeof(*machine->filter.filter);
+		struct sock_filter *copy = sandbox_plan_alloc(plan, size);
+		if (!copy)
+			return kettle_fail(err, KETTLE_ENOMEM, "There is no memory for the list of system calls.");
+		memcpy(copy, machine->filter.filter, size);
+		plan->filter = (struct sock_fprog){.len = machine->filter.len, .filter = copy};
+	}
+	if (!rc && child->has_cgroup)
+		rc = sandbox_cgroup_limit(&child->cgroup, plan->limits.memory, plan->limits.processes, err);
+	return rc;
+}
+
+static int
+start(struct sandbox_machine *machine, const struct sandbox_config *config, struct sandbox **ret_sandbox,
+	struct kettle_error *err)
+{
+	struct sandbox_spawn how = {.protections = machine->protections, .cgroup = machine->cgroup, .uid = config->uid};
+	if (config->level == SANDBOX_LEVEL_OFF)
+		how.protections &= MACHINE_CGROUPS;
+	int rc = sandbox_level_check(how.protections, config->level, err);
+	if (rc)
+		return rc;
+	find_groups(config, &how);
+	struct sandbox *sandbox = calloc(1, sizeof(*sandbox));
+	if (!sandbox)
+		return kettle_fail(err, KETTLE_ENOMEM, "There is no memory for a sandbox.");
+	sandbox->out = -1;
+	rc = get_child(machine, &how, &sandbox->child, err);
+	if (rc) {
+		free(sandbox);
+		return rc;
+	}
+	sandbox->pid = sandbox->child.pid;
+	rc = complete_plan(machine, config, &sandbox->child, err);
+	if (!rc)
+		rc = sandbox_spawn_go(&sandbox->child, config->fds, config->keep, err);
+	if (rc)
+		sandbox_free(sandbox);
+	else
+		*ret_sandbox = sandbox;
+	return rc;
+}
+
+int
+sandbox_start(const struct sandbox_config *config, struct sandbox **ret_sandbox, struct kettle_error *err)
+{
+	if (config->machine)
+		return start(config->machine, config, ret_sandbox, err);
+	struct sandbox_machine *machine = NULL;
+	int rc = sandbox_machine_new(config->cgroup, &machine, err);
+	if (!rc)
+		rc = start(machine, config, ret_sandbox, err);
+	sandbox_machine_free(machine);
+	return rc;
+}
+
+/* While it runs */
+
+int
+sandbox_pidfd(const struct sandbox *sandbox)
+{
+	return sandbox->child.pidfd;
+}
+
+pid_t
+sandbox_pid(const struct sandbox *sandbox)
+{
+	return sandbox->pid;
+}
+
+int
+sandbox_out_fd(struct sandbox *sandbox)
+{
+	char byte;
+	union {
+		struct cmsghdr header;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control = {0};
+	struct iovec iov = {&byte, 1};
+	struct msghdr msg = {
+		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control.space)};
+	if (sandbox->out >= 0 || recvmsg(sandbox->child.control, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) != 1)
+		return sandbox->out;
+	struct cmsghdr *header = CMSG_FIRSTHDR(&msg);
+	if (header && header->cmsg_type == SCM_RIGHTS)
+		memcpy(&sandbox->out, CMSG_DATA(header), sizeof(int));
+	return sandbox->out;
+}
+
+void
+sandbox_kill(struct sandbox *sandbox, enum sandbox_limit limit)
+{
+	struct sandbox_plan *plan = sandbox->child.plan;
+	int none = SANDBOX_LIMIT_NONE;
+	if (sandbox->reaped || plan->result.finished)
+		return;
+	atomic_compare_exchange_strong(&plan->result.limit, &none, (int)limit);
+	if (plan->protections & SANDBOX_PID) {
+		(void)syscall(SYS_pidfd_send_signal, sandbox->child.pidfd, SIGKILL, NULL, 0);
+		return;
+	}
+	/* Without a pid namespace its death would set the rest free. */
+	char message = SANDBOX_KILL;
+	(void)send(sandbox->child.control, &message, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+uint64_t
+sandbox_cpu(struct sandbox *sandbox)
+{
+	const struct sandbox_child *child = &sandbox->child;
+	if (child->has_cgroup && child->cgroup.cpu >= 0)
+		return sandbox_cgroup_cpu_ns(child->cgroup.cpu, child->cgroup.unified);
+	return child->plan->result.finished ? child->plan->result.total_cpu_ns : child->plan->result.cpu_ns;
+}
+
+/* The end */
+
+static uint64_t
+largest(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+static uint64_t
+usage_ns(const struct rusage *usage)
+{
+	return (uint64_t)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) * 1000000000u +
+		   (uint64_t)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) * 1000u;
+}
+
+static void
+report_end(const struct sandbox_result *result, struct sandbox_report *report)
+{
+	report->exit_status = -1;
+	report->start_ns = result->start_ns;
+	report->end_ns = result->end_ns ? result->end_ns : time_monotonic_ns();
+	report->left_behind = result->left_behind;
+	if (!result->end_ns)
+		report->signal = SIGKILL;
+	else if (WIFEXITED(result->status))
+		report->exit_status = WEXITSTATUS(result->status);
+	else
+		report->signal = WTERMSIG(result->status);
+}
+
+/* What the cgroup counted, or what init saw. */
+static void
+report_usage(const struct sandbox_child *child, const struct rusage *usage, struct sandbox_report *report)
+{
+	const struct sandbox_result *result = &child->plan->result;
+	const struct sandbox_cgroup *cgroup = &child->cgroup;
+	report->cpu_ns = largest(largest(result->total_cpu_ns, result->cpu_ns), usage_ns(usage));
+	report->memory_peak = largest(result->memory_peak, result->finished ? 0 : (uint64_t)usage->ru_maxrss * 1024);
+	report->hits = result->hits;
+	if (!child->has_cgroup)
+		return;
+	if (cgroup->cpu >= 0)
+		report->cpu_ns = sandbox_cgroup_cpu_ns(cgroup->cpu, cgroup->unified);
+	uint64_t peak = sandbox_cgroup_memory_peak(cgroup);
+	report->memory_peak = peak ? peak : report->memory_peak;
+	if (report->limit == SANDBOX_LIMIT_NONE && sandbox_cgroup_oom_kills(cgroup))
+		report->limit = SANDBOX_LIMIT_MEMORY;
+	if (sandbox_cgroup_forks_refused(cgroup))
+		report->hits |= 1u << SANDBOX_LIMIT_PROCESSES;
+}
+
+static void
+report_message(const struct sandbox_child *child, int status, struct sandbox_report *report)
+{
+	const struct sandbox_result *result = &child->plan->result;
+	if (result->finished || report->limit != SANDBOX_LIMIT_NONE)
+		return;
+	if (result->failed)
+		(void)snprintf(report->message, sizeof(report->message), "The sandbox could not %s%s%.120s%s: %s.",
+			result->failed, result->failed_path ? " `" : "", result->failed_path ? result->failed_path : "",
+			result->failed_path ? "`" : "", strerror(result->failed_errno));
+	else
+		(void)snprintf(report->message, sizeof(report->message),
+			"The sandbox's init ended before its report, with %s %d.", WIFSIGNALED(status) ? "signal" : "status",
+			WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+}
+
+int
+sandbox_wait(struct sandbox *sandbox, struct sandbox_report *ret_report, struct kettle_error *err)
+{
+	struct sandbox_child *child = &sandbox->child;
+	struct rusage usage = {0};
+	if (sandbox->reaped)
+		return kettle_fail(err, KETTLE_EINVAL, "The end of this sandbox was already reported.");
+	int status = sandbox_spawn_reap(child, &usage);
+	sandbox->reaped = true;
+	(void)sandbox_out_fd(sandbox);
+	const struct sandbox_result *result = &child->plan->result;
+	struct sandbox_report report = {
+		.started = result->started,
+		.limit = (enum sandbox_limit)result->limit,
+		.protections = child->plan->protections,
+	};
+	report_end(result, &report);
+	report_usage(child, &usage, &report);
+	report_message(child, status, &report);
+	if (child->has_cgroup)
+		sandbox_cgroup_remove(&child->cgroup);
+	child->has_cgroup = false;
+	*ret_report = report;
+	return 0;
+}
+
+void
+sandbox_free(struct sandbox *sandbox)
+{
+	if (!sandbox)
+		return;
+	sandbox_spawn_end(&sandbox->child);
+	if (sandbox->out >= 0)
+		close(sandbox->out);
+	free(sandbox);
+}

@@ -1,0 +1,537 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cgroups of runs.
+ *
+ * Theory of operation. Below a base that this process may use there is one folder per owner, PID-STARTTIME, so that a
+ * later owner can tell the dead ones by /proc and remove what they left, and in it one folder per run. With v1 the same
+ * exists below each of memory, pids and cpuacct, and init writes itself into their cgroup.procs (the first such write
+ * waits some 10 ms for RCU, which is why a spare does it ahead). With v2 the clone goes straight into the folder.
+ *
+ * v2 wants processes in leaves only. Where the caller's cgroup is delegated (systemd's Delegate=yes), everything in it
+ * moves to kettle-main beside KETTLE; a root without delegation uses the top of the hierarchy, which is exempt.
+ */
+#include <config.h>
+
+#include "cgroup.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "protections.h"
+#include "text.h"
+
+#define CGROUP_BASE "kettle"
+#define CGROUP_MAIN "kettle-main"
+#define CGROUP_TEXT_SIZE 4096
+#define CGROUP_LINE_MAX 8192
+#define CGROUP_RMDIR_TRIES 20
+#define CGROUP_RMDIR_PAUSE_NS 1000000
+#define CGROUP_NAME_TRIES 100
+
+static const char *const v1_names[SANDBOX_CG_COUNT] = {"memory", "pids", "cpuacct"};
+
+/* Reading and writing small files */
+
+static ssize_t
+read_at(int dir, const char *name, char *text, size_t size)
+{
+	AUTO_FD int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
+	ssize_t count = fd < 0 ? -1 : read(fd, text, size - 1);
+	text[count > 0 ? count : 0] = '\0';
+	return count;
+}
+
+static int
+write_at(int dir, const char *name, const char *text)
+{
+	AUTO_FD int fd = openat(dir, name, O_WRONLY | O_CLOEXEC);
+	return fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text) ? 0 : -1;
+}
+
+static int
+write_number(int dir, const char *name, uint64_t value)
+{
+	char text[32];
+	(void)snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
+	return write_at(dir, name, text);
+}
+
+/* The number behind a key at the start of a line. */
+static uint64_t
+keyed_number(const char *text, const char *key)
+{
+	size_t len = strlen(key);
+	for (const char *line = text; line && *line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL)
+		if (!strncmp(line, key, len) && line[len] == ' ')
+			return strtoull(line + len + 1, NULL, 10);
+	return 0;
+}
+
+static uint64_t
+number_at(int dir, const char *name, const char *key)
+{
+	char text[CGROUP_TEXT_SIZE];
+	if (dir < 0 || read_at(dir, name, text, sizeof(text)) <= 0)
+		return 0;
+	return key ? keyed_number(text, key) : strtoull(text, NULL, 10);
+}
+
+/* Owners: PID-STARTTIME */
+
+/* When a process started, in clock ticks since boot; 0: it is not there. */
+static unsigned long long
+start_time(pid_t pid)
+{
+	char path[64], text[CGROUP_TEXT_SIZE];
+	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	if (read_at(AT_FDCWD, path, text, sizeof(text)) <= 0)
+		return 0;
+	char *at = strrchr(text, ')');
+	unsigned long long value = 0;
+	/* state is the third field, the start time the 22nd */
+	return at && sscanf(at + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
+					 &value) == 1
+			   ? value
+			   : 0;
+}
+
+static void
+remove_folder(int parent, const char *name)
+{
+	const struct timespec pause = {.tv_nsec = CGROUP_RMDIR_PAUSE_NS};
+	for (int i = 0; i < CGROUP_RMDIR_TRIES; i++) {
+		if (!unlinkat(parent, name, AT_REMOVEDIR) || errno != EBUSY)
+			return;
+		(void)nanosleep(&pause, NULL); /* a process of it is being torn down */
+	}
+}
+
+static void
+kill_members(int dir)
+{
+	char text[CGROUP_TEXT_SIZE];
+	if (!write_at(dir, "cgroup.kill", "1") || read_at(dir, "cgroup.procs", text, sizeof(text)) <= 0)
+		return;
+	for (char *at = text; *at;) {
+		long pid = strtol(at, &at, 10);
+		if (pid > 1)
+			(void)kill((pid_t)pid, SIGKILL);
+		at += *at == '\n';
+		if (pid == 0)
+			break;
+	}
+}
+
+/* Removes a folder of runs and the runs in it. */
+static void
+remove_owner(int base, const char *name)
+{
+	int fd = openat(base, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	AUTO_DIR DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	if (!dir)
+		return;
+	for (struct dirent *entry; (entry = readdir(dir));) {
+		if (strncmp(entry->d_name, "run-", 4))
+			continue;
+		AUTO_FD int run = openat(fd, entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (run >= 0)
+			kill_members(run);
+		remove_folder(fd, entry->d_name);
+	}
+	remove_folder(base, name);
+}
+
+static void
+remove_dead_owners(const char *base)
+{
+	AUTO_DIR DIR *dir = opendir(base);
+	for (struct dirent *entry; dir && (entry = readdir(dir));) {
+		int pid = 0, end = 0;
+		unsigned long long started = 0;
+		if (sscanf(entry->d_name, "%d-%llu%n", &pid, &started, &end) == 2 && !entry->d_name[end] && pid > 0 &&
+			start_time(pid) != started)
+			remove_owner(dirfd(dir), entry->d_name);
+	}
+}
+
+/* Makes BASE/OWNER after cleaning BASE; new string or NULL. `controllers` are switched on for what is below (v2). */
+static char *
+make_owner(const char *parent, const char *controllers)
+{
+	AUTO_BUF struct buf path = {0};
+	if (buf_printf(&path, "%s/" CGROUP_BASE, parent) || (mkdir(path.data, 0755) && errno != EEXIST))
+		return NULL;
+	AUTO_FD int base = open(path.data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (base < 0 || (controllers && write_at(base, "cgroup.subtree_control", controllers)))
+		return NULL;
+	remove_dead_owners(path.data);
+	if (buf_printf(&path, "/%d-%llu", (int)getpid(), start_time(getpid())) ||
+		(mkdir(path.data, 0755) && errno != EEXIST))
+		return NULL;
+	AUTO_FD int own = open(path.data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (own < 0 || faccessat(own, "cgroup.procs", W_OK, AT_EACCESS) ||
+		(controllers && write_at(own, "cgroup.subtree_control", controllers)))
+		return NULL;
+	return buf_take(&path);
+}
+
+/* Where the caller is */
+
+/* The caller's path in a hierarchy: v1 by controller, v2 with NULL. New string or NULL. */
+static char *
+own_path(const char *controller)
+{
+	AUTO_FILE FILE *file = fopen("/proc/self/cgroup", "re");
+	char line[CGROUP_LINE_MAX];
+	while (file && fgets(line, sizeof(line), file)) {
+		char *names = strchr(line, ':'), *path = names ? strchr(names + 1, ':') : NULL;
+		if (!path)
+			continue;
+		*path++ = '\0';
+		path[strcspn(path, "\n")] = '\0';
+		names++;
+		if (!controller && !*names)
+			return strdup(path);
+		char *save = NULL;
+		for (char *name = strtok_r(names, ",", &save); controller && name; name = strtok_r(NULL, ",", &save))
+			if (!strcmp(name, controller))
+				return strdup(path);
+	}
+	return NULL;
+}
+
+static bool
+has_option(const char *options, const char *name)
+{
+	size_t len = strlen(name);
+	for (const char *at = options; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
+		if (!strncmp(at, name, len) && (!at[len] || at[len] == ',' || at[len] == '\n'))
+			return true;
+	return false;
+}
+
+/* Where a hierarchy is mounted, and which part of it: the mount point in *ret_root_len bytes of a root to cut off. */
+static char *
+mount_point(const char *controller, size_t *ret_root_len)
+{
+	AUTO_FILE FILE *file = fopen("/proc/self/mountinfo", "re");
+	char line[CGROUP_LINE_MAX], root[PATH_MAX], point[PATH_MAX];
+	while (file && fgets(line, sizeof(line), file)) {
+		char *rest = strstr(line, " - ");
+		if (!rest || sscanf(line, "%*d %*d %*s %4095s %4095s", root, point) != 2)
+			continue;
+		bool v2 = !strncmp(rest + 3, "cgroup2 ", 8), v1 = !strncmp(rest + 3, "cgroup ", 7);
+		if (!(controller ? v1 && has_option(strrchr(rest, ' ') + 1, controller) : v2))
+			continue;
+		*ret_root_len = strcmp(root, "/") ? strlen(root) : 0;
+		return strdup(point);
+	}
+	return NULL;
+}
+
+/* The caller's folder in a hierarchy, and its top. New strings; false: not mounted. */
+static bool
+own_folder(const char *controller, char **ret_folder, char **ret_top)
+{
+	size_t cut = 0;
+	AUTO_FREE char *top = mount_point(controller, &cut);
+	AUTO_FREE char *path = own_path(controller);
+	if (!top || !path)
+		return false;
+	AUTO_BUF struct buf folder = {0};
+	const char *below = strlen(path) >= cut ? path + cut : "";
+	if (buf_printf(&folder, "%s%s", top, strcmp(below, "/") ? below : ""))
+		return false;
+	*ret_folder = buf_take(&folder);
+	*ret_top = STEAL(top);
+	return true;
+}
+
+/* v2 */
+
+static bool
+is_delegated(int dir)
+{
+	char value[2];
+	struct stat st;
+	if (geteuid() == 0)
+		return (fgetxattr(dir, "trusted.delegate", value, sizeof(value)) >= 1 && value[0] == '1') ||
+			   (fgetxattr(dir, "user.delegate", value, sizeof(value)) >= 1 && value[0] == '1');
+	return !fstat(dir, &st) && st.st_uid == geteuid() && !faccessat(dir, "cgroup.subtree_control", W_OK, AT_EACCESS);
+}
+
+/* Moves everything in a cgroup to a leaf below it, so that it may have controllers. */
+static int
+move_to_leaf(int dir)
+{
+	char text[CGROUP_TEXT_SIZE];
+	if (mkdirat(dir, CGROUP_MAIN, 0755) && errno != EEXIST)
+		return -1;
+	for (int rounds = 0; rounds < CGROUP_NAME_TRIES && read_at(dir, "cgroup.procs", text, sizeof(text)) > 0; rounds++) {
+		text[strcspn(text, "\n")] = '\0';
+		if (write_at(dir, CGROUP_MAIN "/cgroup.procs", text))
+			return -1;
+	}
+	return 0;
+}
+
+/* The folder below which a v2 base can be made, with memory and pids on for its children; new string or NULL. */
+static char *
+unified_parent(void)
+{
+	AUTO_FREE char *own = NULL;
+	AUTO_FREE char *top = NULL;
+	if (!own_folder(NULL, &own, &top))
+		return NULL;
+	size_t len = strlen(own), suffix = strlen("/" CGROUP_MAIN);
+	if (len > suffix && !strcmp(own + len - suffix, "/" CGROUP_MAIN))
+		own[len - suffix] = '\0';
+	AUTO_FD int dir = open(own, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	char controllers[CGROUP_TEXT_SIZE];
+	if (dir < 0)
+		return NULL;
+	if (is_delegated(dir)) {
+		if (read_at(dir, "cgroup.controllers", controllers, sizeof(controllers)) > 0 && strstr(controllers, "memory") &&
+			strstr(controllers, "pids") && !move_to_leaf(dir) &&
+			!write_at(dir, "cgroup.subtree_control", "+memory +pids"))
+			return STEAL(own);
+		return NULL;
+	}
+	AUTO_FD int above = geteuid() == 0 ? open(top, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	if (above >= 0 && read_at(above, "cgroup.controllers", controllers, sizeof(controllers)) > 0 &&
+		strstr(controllers, "memory") && strstr(controllers, "pids") &&
+		!write_at(above, "cgroup.subtree_control", "+memory +pids"))
+		return STEAL(top);
+	return NULL;
+}
+
+/* The root: "2\nPATH", or "1\nMEMORY\nPIDS\nCPUACCT" with empty lines for what is not to be had. */
+
+char *
+sandbox_cgroup_root(struct kettle_error *reason)
+{
+	AUTO_BUF struct buf text = {0};
+	AUTO_FREE char *parent = unified_parent();
+	AUTO_FREE char *unified = parent ? make_owner(parent, "+memory +pids") : NULL;
+	if (unified)
+		return buf_printf(&text, "2\n%s", unified) ? NULL : buf_take(&text);
+	bool any = false;
+	int rc = buf_adds(&text, "1");
+	for (size_t i = 0; i < SANDBOX_CG_COUNT; i++) {
+		AUTO_FREE char *own = NULL;
+		AUTO_FREE char *top = NULL;
+		AUTO_FREE char *owner = own_folder(v1_names[i], &own, &top) ? make_owner(own, NULL) : NULL;
+		any = any || owner;
+		rc |= buf_printf(&text, "\n%s", owner ? owner : "");
+	}
+	if (any && !rc)
+		return buf_take(&text);
+	kettle_fail(reason, KETTLE_EUNAVAIL, "No cgroup can be made on this machine; %s. Limits are polled instead.",
+		SANDBOX_HOW_CGROUP);
+	return NULL;
+}
+
+/* The path of a controller in a root; new string or NULL. */
+static char *
+root_path(const char *root, size_t controller)
+{
+	const char *line = strchr(root, '\n');
+	for (size_t i = 0; line && root[0] == '1' && i < controller; i++)
+		line = strchr(line + 1, '\n');
+	size_t len = line ? strcspn(line + 1, "\n") : 0;
+	return len ? strndup(line + 1, len) : NULL;
+}
+
+void
+sandbox_cgroup_leave(const char *root)
+{
+	for (size_t i = 0; root && i < (root[0] == '2' ? 1 : SANDBOX_CG_COUNT); i++) {
+		AUTO_FREE char *path = root_path(root, i);
+		char *name = path ? strrchr(path, '/') : NULL;
+		if (!name)
+			continue;
+		*name++ = '\0';
+		AUTO_FD int base = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (base >= 0)
+			remove_owner(base, name);
+		(void)rmdir(path); /* the last owner; fails where there are others */
+	}
+}
+
+unsigned
+sandbox_cgroup_protections(const char *root)
+{
+	static const unsigned bits[SANDBOX_CG_COUNT] = {SANDBOX_MEMORY_CGROUP, SANDBOX_PIDS_CGROUP, SANDBOX_CPU_CGROUP};
+	unsigned protections = 0;
+	for (size_t i = 0; root && i < SANDBOX_CG_COUNT; i++) {
+		AUTO_FREE char *path = root_path(root, i);
+		protections |= path ? bits[i] : 0;
+	}
+	return protections;
+}
+
+/* Runs */
+
+static int
+dir_of(const struct sandbox_cgroup *cgroup, enum sandbox_controller controller)
+{
+	return cgroup->dir[cgroup->unified ? SANDBOX_CG_MEMORY : controller];
+}
+
+/* v1 tells of running out of memory by an eventfd, v2 by a change of memory.events. */
+static int
+open_oom(const struct sandbox_cgroup *cgroup)
+{
+	int dir = dir_of(cgroup, SANDBOX_CG_MEMORY);
+	if (dir < 0)
+		return -1;
+	if (cgroup->unified) {
+		int fd = openat(dir, "memory.events", O_RDONLY | O_CLOEXEC);
+		(void)sandbox_cgroup_oom_happened(fd, true); /* a first read, so that only a change wakes */
+		return fd;
+	}
+	AUTO_FD int event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	AUTO_FD int control = openat(dir, "memory.oom_control", O_RDONLY | O_CLOEXEC);
+	char text[64];
+	(void)snprintf(text, sizeof(text), "%d %d", event, control);
+	if (event < 0 || control < 0 || write_at(dir, "cgroup.event_control", text))
+		return -1;
+	return STEAL_FD(event);
+}
+
+static int
+make_run(const char *parent, const char *name, char **ret_path, int *ret_dir, struct kettle_error *err)
+{
+	AUTO_BUF struct buf path = {0};
+	if (buf_printf(&path, "%s/%s", parent, name))
+		return kettle_fail(err, KETTLE_ENOMEM, "There is no memory for the name of a cgroup.");
+	if (mkdir(path.data, 0755))
+		return kettle_fail(err, KETTLE_EUNAVAIL, "The cgroup `%s` cannot be made: %s.", path.data, strerror(errno));
+	*ret_dir = open(path.data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	*ret_path = buf_take(&path);
+	if (*ret_dir < 0)
+		return kettle_fail(err, KETTLE_EIO, "The cgroup `%s` cannot be opened: %s.", *ret_path, strerror(errno));
+	return 0;
+}
+
+int
+sandbox_cgroup_make(const char *root, struct sandbox_cgroup *ret_cgroup, struct kettle_error *err)
+{
+	struct sandbox_cgroup cgroup = {
+		.unified = root[0] == '2', .dir = {-1, -1, -1}, .procs = {-1, -1, -1}, .oom = -1, .cpu = -1};
+	char name[64];
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	(void)snprintf(name, sizeof(name), "run-%lld.%09ld", (long long)now.tv_sec, now.tv_nsec);
+	for (size_t i = 0; i < (cgroup.unified ? 1 : SANDBOX_CG_COUNT); i++) {
+		AUTO_FREE char *parent = root_path(root, i);
+		int rc = parent ? make_run(parent, name, &cgroup.path[i], &cgroup.dir[i], err) : 0;
+		if (rc) {
+			sandbox_cgroup_remove(&cgroup);
+			return rc;
+		}
+		if (parent && !cgroup.unified)
+			cgroup.procs[i] = openat(cgroup.dir[i], "cgroup.procs", O_WRONLY | O_CLOEXEC);
+	}
+	cgroup.oom = open_oom(&cgroup);
+	if (dir_of(&cgroup, SANDBOX_CG_CPU) >= 0)
+		cgroup.cpu = openat(
+			dir_of(&cgroup, SANDBOX_CG_CPU), cgroup.unified ? "cpu.stat" : "cpuacct.usage", O_RDONLY | O_CLOEXEC);
+	*ret_cgroup = cgroup;
+	return 0;
+}
+
+int
+sandbox_cgroup_limit(struct sandbox_cgroup *cgroup, uint64_t memory, uint64_t processes, struct kettle_error *err)
+{
+	int memory_dir = dir_of(cgroup, SANDBOX_CG_MEMORY), pids_dir = dir_of(cgroup, SANDBOX_CG_PIDS);
+	int rc = 0;
+	if (memory && memory_dir >= 0) {
+		rc = write_number(memory_dir, cgroup->unified ? "memory.max" : "memory.limit_in_bytes", memory);
+		/* Neither is there on every machine. */
+		if (cgroup->unified) {
+			(void)write_at(memory_dir, "memory.swap.max", "0");
+			(void)write_at(memory_dir, "memory.oom.group", "1");
+		} else {
+			(void)write_number(memory_dir, "memory.memsw.limit_in_bytes", memory);
+		}
+	}
+	if (!rc && processes && pids_dir >= 0)
+		rc = write_number(pids_dir, "pids.max", processes + 1);
+	return rc ? kettle_fail(err, KETTLE_EIO, "The limits of a cgroup cannot be set: %s.", strerror(errno)) : 0;
+}
+
+void
+sandbox_cgroup_remove(struct sandbox_cgroup *cgroup)
+{
+	for (size_t i = 0; i < SANDBOX_CG_COUNT; i++) {
+		if (cgroup->dir[i] >= 0)
+			close(cgroup->dir[i]);
+		if (cgroup->procs[i] >= 0)
+			close(cgroup->procs[i]);
+		if (cgroup->path[i])
+			remove_folder(AT_FDCWD, cgroup->path[i]);
+		free(cgroup->path[i]);
+		cgroup->path[i] = NULL;
+		cgroup->dir[i] = cgroup->procs[i] = -1;
+	}
+	if (cgroup->oom >= 0)
+		close(cgroup->oom);
+	if (cgroup->cpu >= 0)
+		close(cgroup->cpu);
+	cgroup->oom = cgroup->cpu = -1;
+}
+
+uint64_t
+sandbox_cgroup_memory_peak(const struct sandbox_cgroup *cgroup)
+{
+	return number_at(
+		dir_of(cgroup, SANDBOX_CG_MEMORY), cgroup->unified ? "memory.peak" : "memory.max_usage_in_bytes", NULL);
+}
+
+uint64_t
+sandbox_cgroup_oom_kills(const struct sandbox_cgroup *cgroup)
+{
+	return number_at(
+		dir_of(cgroup, SANDBOX_CG_MEMORY), cgroup->unified ? "memory.events" : "memory.oom_control", "oom_kill");
+}
+
+uint64_t
+sandbox_cgroup_forks_refused(const struct sandbox_cgroup *cgroup)
+{
+	return number_at(dir_of(cgroup, SANDBOX_CG_PIDS), "pids.events", "max");
+}
+
+uint64_t
+sandbox_cgroup_cpu_ns(int cpu, bool unified)
+{
+	char text[1024];
+	ssize_t size = pread(cpu, text, sizeof(text) - 1, 0);
+	if (size <= 0)
+		return 0;
+	text[size] = '\0';
+	return unified ? keyed_number(text, "usage_usec") * 1000 : strtoull(text, NULL, 10);
+}
+
+bool
+sandbox_cgroup_oom_happened(int oom, bool unified)
+{
+	char text[1024];
+	uint64_t count = 0;
+	if (!unified)
+		return read(oom, &count, sizeof(count)) == sizeof(count);
+	ssize_t size = pread(oom, text, sizeof(text) - 1, 0);
+	text[size > 0 ? size : 0] = '\0';
+	return keyed_number(text, "oom_kill") > 0;
+}

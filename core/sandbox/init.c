@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * PID 1 of a sandbox.
+ *
+ * Theory of operation. Between the clone and the owner's word init does what needs no plan: closes what it inherited,
+ * enters the cgroup, brings up the loopback. It may wait there for long, as a spare. With the word come the
+ * descriptors; the plan lies in shared memory. Then: root, payload, and a loop over the control socket (hang-up: the
+ * owner died), a signalfd for SIGCHLD, the cgroup's out-of-memory file and a timer for the limits that are polled. At
+ * the end everything is killed and reaped, the result is completed, and init leaves; if it cannot, the kernel's killing
+ * of all it leaves behind in its pid namespace is the same. All signals stay blocked; nothing is allocated.
+ */
+#include <config.h>
+
+#include "init.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <net/if.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "landlock.h"
+#include "payload.h"
+#include "root.h"
+#include "watch.h"
+
+#define INIT_FDS_MAX (2 * SANDBOX_FDS_MAX)
+#define INIT_KILL_PAUSE_NS 1000000 /* without a pid namespace: between two rounds of killing */
+#define INIT_OOM_SCORE "500"
+
+struct init {
+	struct sandbox_plan *plan;
+	int control, signals, proc;
+	int fds[INIT_FDS_MAX];
+	size_t fds_count;
+	pid_t payload;
+	bool payload_ended;
+};
+
+static void
+use_loopback(void)
+{
+	struct ifreq request = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING};
+	AUTO_FD int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd >= 0)
+		(void)ioctl(fd, SIOCSIFFLAGS, &request);
+}
+
+static void
+write_text(const char *path, const char *text)
+{
+	AUTO_FD int fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd >= 0 && write(fd, text, strlen(text)) < 0)
+		return; /* a wish, not a need */
+}
+
+static int
+enter_cgroups(struct sandbox_plan *plan, const int *procs)
+{
+	for (size_t i = 0; i < SANDBOX_CG_COUNT; i++)
+		if (procs[i] >= 0 && (write(procs[i], "0", 1) != 1 || close(procs[i])))
+			return sandbox_plan_failed(plan, "enter the cgroup", NULL);
+	return 0;
+}
+
+static int
+block_signals(struct init *self)
+{
+	sigset_t all, child;
+	sigfillset(&all);
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	struct sigaction action = {.sa_handler = SIG_DFL};
+	for (int signal = 1; signal < NSIG; signal++)
+		(void)sigaction(signal, &action, NULL); /* KILL, STOP and the C library's own cannot be set, nor need be */
+	if (sigprocmask(SIG_SETMASK, &all, NULL))
+		return -1;
+	self->signals = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+	return self->signals < 0 ? -1 : 0;
+}
+
+/* What needs neither mapped ids nor a plan. */
+static int
+prepare(struct init *self, const int *procs)
+{
+	struct sandbox_plan *plan = self->plan;
+	int kept[3 + SANDBOX_CG_COUNT] = {self->control, plan->cgroup_cpu, plan->cgroup_oom};
+	for (size_t i = 0; i < SANDBOX_CG_COUNT; i++)
+		kept[3 + i] = procs[i];
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	(void)prctl(PR_SET_NAME, "kettle-init", 0, 0, 0);
+	(void)syscall(SYS_setsid);
+	sandbox_payload_close_others(kept, ARRAY_SIZE(kept));
+	if (block_signals(self))
+		return sandbox_plan_failed(plan, "block signals", NULL);
+	if (!(plan->protections & SANDBOX_PID) && prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
+		return sandbox_plan_failed(plan, "become a subreaper", NULL);
+	write_text("/proc/self/oom_score_adj", INIT_OOM_SCORE);
+	if (plan->protections & SANDBOX_NET)
+		use_loopback();
+	if (plan->protections & SANDBOX_UTS && sethostname("kettle", 6))
+		return sandbox_plan_failed(plan, "set the host name", NULL);
+	if (plan->protections & SANDBOX_MOUNT && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL))
+		return sandbox_plan_failed(plan, "keep mounts private below", "/");
+	return enter_cgroups(plan, procs);
+}
+
+/* Waits for the owner's word. -1: the owner is gone, or sent nonsense. */
+static int
+receive_go(struct init *self)
+{
+	char message = SANDBOX_KILL;
+	union {
+		struct cmsghdr header;
+		char space[CMSG_SPACE(sizeof(self->fds))];
+	} control;
+	struct iovec iov = {&message, sizeof(message)};
+	struct msghdr msg = {
+		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control.space)};
+	ssize_t size;
+	do
+		size = recvmsg(self->control, &msg, MSG_CMSG_CLOEXEC);
+	while (size < 0 && errno == EINTR);
+	if (size != 1 || message != SANDBOX_GO || msg.msg_flags & MSG_CTRUNC)
+		return -1;
+	struct cmsghdr *header = CMSG_FIRSTHDR(&msg);
+	if (header && header->cmsg_type == SCM_RIGHTS) {
+		self->fds_count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+		memcpy(self->fds, CMSG_DATA(header), self->fds_count * sizeof(int));
+	}
+	return self->fds_count == self->plan->fds_count + self->plan->keep_count ? 0 : -1;
+}
+
+static int
+send_out(void *arg, int fd)
+{
+	struct init *self = arg;
+	char byte = 0;
+	union {
+		struct cmsghdr header;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control = {0};
+	struct iovec iov = {&byte, 1};
+	struct msghdr msg = {
+		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control.space)};
+	struct cmsghdr *header = CMSG_FIRSTHDR(&msg);
+	header->cmsg_level = SOL_SOCKET;
+	header->cmsg_type = SCM_RIGHTS;
+	header->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(header), &fd, sizeof(int));
+	return sendmsg(self->control, &msg, MSG_NOSIGNAL) == 1 ? 0 : -1;
+}
+
+/* Init itself needs to signal other user ids and to read about them, no more. */
+static int
+drop_capabilities(void)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	uint32_t kept = 1u << CAP_KILL | 1u << CAP_SYS_PTRACE;
+	struct __user_cap_data_struct data[2] = {{.effective = kept, .permitted = kept}};
+	return (int)syscall(SYS_capset, &header, data);
+}
+
+static int
+start_payload(struct init *self)
+{
+	struct sandbox_plan *plan = self->plan;
+	AUTO_FD int ruleset = -1;
+	if (plan->protections & SANDBOX_LANDLOCK) {
+		ruleset = sandbox_landlock_ruleset(plan);
+		if (ruleset < 0)
+			return sandbox_plan_failed(plan, "make the Landlock rules", NULL);
+	}
+	self->payload = sandbox_payload_start(plan, self->fds, ruleset);
+	if (self->payload < 0)
+		return -1;
+	for (size_t i = 0; i < plan->fds_count; i++)
+		close(self->fds[i]);
+	/* After the payload was made, which needs more; changing them clears the death signal. */
+	if (plan->protections & SANDBOX_USER && drop_capabilities())
+		return sandbox_plan_failed(plan, "give up capabilities", NULL);
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	return 0;
+}
+
+static int
+set_up(struct init *self)
+{
+	struct sandbox_plan *plan = self->plan;
+	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+	umask(0);
+	if (plan->has_init_cores && sched_setaffinity(0, sizeof(plan->init_cores), &plan->init_cores))
+		return sandbox_plan_failed(plan, "use the cores of init", NULL);
+	if (plan->protections & SANDBOX_MOUNT) {
+		if (sandbox_root_build(plan, send_out, self, &self->proc))
+			return -1;
+	} else if (plan->file) {
+		self->proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		AUTO_FD int out = open(plan->out_directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+		if (self->proc < 0 || out < 0 || send_out(self, out))
+			return sandbox_plan_failed(plan, "open the folder", plan->out_directory);
+	}
+	return plan->file ? start_payload(self) : 0;
+}
+
+static uint64_t
+now_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Notes the payload's end, or one that was left behind. */
+static void
+note_end(struct init *self, pid_t pid, int status)
+{
+	struct sandbox_result *result = &self->plan->result;
+	if (pid == self->payload) {
+		result->status = status;
+		result->end_ns = now_ns();
+		self->payload_ended = true;
+	} else if (self->payload_ended && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) {
+		result->left_behind++;
+	}
+}
+
+static void
+reap(struct init *self)
+{
+	struct signalfd_siginfo info;
+	while (read(self->signals, &info, sizeof(info)) > 0)
+		;
+	int status;
+	pid_t pid;
+	while (!self->payload_ended && (pid = wait4(-1, &status, WNOHANG | __WALL, NULL)) > 0)
+		note_end(self, pid, status);
+}
+
+/* The first limit counts. */
+static void
+set_limit(struct init *self, enum sandbox_limit limit)
+{
+	int none = SANDBOX_LIMIT_NONE;
+	atomic_compare_exchange_strong(&self->plan->result.limit, &none, (int)limit);
+}
+
+/* The owner's end: a word to kill, or its death. */
+static bool
+owner_says_end(struct init *self)
+{
+	char message = SANDBOX_KILL;
+	ssize_t size = recv(self->control, &message, 1, MSG_DONTWAIT);
+	return !(size < 0 && (errno == EAGAIN || errno == EINTR)) && message == SANDBOX_KILL;
+}
+
+static void
+watch(struct init *self)
+{
+	struct sandbox_plan *plan = self->plan;
+	struct pollfd fds[] = {{.fd = self->control, .events = POLLIN}, {.fd = self->signals, .events = POLLIN},
+		{.fd = plan->cgroup_oom, .events = plan->cgroup_unified ? POLLPRI : POLLIN}};
+	int wait_ms = sandbox_watch_needed(plan) ? 1 : -1;
+	while (!self->payload_ended) {
+		int count = poll(fds, ARRAY_SIZE(fds), wait_ms);
+		if (count > 0 && fds[0].revents && owner_says_end(self))
+			return;
+		if (count > 0 && fds[1].revents)
+			reap(self);
+		if (count > 0 && fds[2].revents && sandbox_cgroup_oom_happened(plan->cgroup_oom, plan->cgroup_unified)) {
+			set_limit(self, SANDBOX_LIMIT_MEMORY);
+			return;
+		}
+		if (wait_ms < 0 || self->payload_ended)
+			continue;
+		enum sandbox_limit limit = sandbox_watch_look(plan, self->proc, &wait_ms);
+		if (limit != SANDBOX_LIMIT_NONE) {
+			set_limit(self, limit);
+			return;
+		}
+	}
+}
+
+/* Kills and reaps until nothing is left. */
+static void
+end_all(struct init *self)
+{
+	bool namespaces = self->plan->protections & SANDBOX_PID;
+	const struct timespec pause = {.tv_nsec = INIT_KILL_PAUSE_NS};
+	for (;;) {
+		sandbox_watch_kill(self->plan, self->proc);
+		int status;
+		pid_t pid;
+		while ((pid = wait4(-1, &status, __WALL | (namespaces ? 0 : WNOHANG), NULL)) > 0)
+			note_end(self, pid, status);
+		if (pid < 0 && errno == ECHILD)
+			return;
+		if (pid == 0)
+			(void)nanosleep(&pause, NULL);
+	}
+}
+
+static void
+complete(struct init *self)
+{
+	struct sandbox_result *result = &self->plan->result;
+	struct rusage usage = {0};
+	(void)getrusage(RUSAGE_CHILDREN, &usage);
+	result->total_cpu_ns = (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000000u +
+						   (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000u;
+	uint64_t largest = (uint64_t)usage.ru_maxrss * 1024;
+	if (largest > result->memory_peak)
+		result->memory_peak = largest;
+	if (self->plan->protections & SANDBOX_MOUNT)
+		result->hits |= sandbox_root_hits();
+	result->finished = true;
+}
+
+void
+sandbox_init_main(struct sandbox_plan *plan, int control, const int procs[SANDBOX_CG_COUNT])
+{
+	struct init self = {.plan = plan, .control = control, .signals = -1, .proc = -1};
+	int prepared = prepare(&self, procs);
+	if (receive_go(&self))
+		_exit(1);
+	if (prepared || set_up(&self)) {
+		if (self.payload > 0)
+			end_all(&self);
+		_exit(1);
+	}
+	if (plan->file) {
+		watch(&self);
+		end_all(&self);
+		complete(&self);
+	}
+	plan->result.finished = true;
+	_exit(0);
+}

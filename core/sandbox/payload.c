@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From init to the payload.
+ *
+ * Theory of operation. The payload is made with CLONE_VM | CLONE_VFORK: init stands still until it has executed, so
+ * that no page table is copied and a failure is simply written to the shared result. Nothing is allocated, and ids are
+ * changed by raw system calls: the C library's would look for threads that are not there any more.
+ */
+#include <config.h>
+
+#include "payload.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/capability.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "landlock.h"
+#include "seccomp.h"
+
+#ifndef SYS_close_range
+#define SYS_close_range 436
+#endif
+#define PAYLOAD_FD_BASE (SANDBOX_TARGET_MAX + 1) /* where descriptors wait while targets are freed */
+#define PAYLOAD_CAPS_MAX 64
+#define PAYLOAD_CPU_GRACE_S 2 /* RLIMIT_CPU is a second line behind the count of the whole tree */
+#define PAYLOAD_FAILED 127
+
+struct payload {
+	struct sandbox_plan *plan;
+	const int *fds;
+	int ruleset;
+};
+
+static void
+close_between(unsigned first, unsigned last)
+{
+	if (first > last || !syscall(SYS_close_range, first, last, 0))
+		return;
+	struct rlimit limit; /* before 5.9 */
+	unsigned end = getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur > 65536 ? 65536 : (unsigned)limit.rlim_cur;
+	for (unsigned fd = first; fd <= last && fd < end; fd++)
+		close((int)fd);
+}
+
+void
+sandbox_payload_close_others(int *keep, size_t count)
+{
+	for (size_t i = 1; i < count; i++)
+		for (size_t j = i; j > 0 && keep[j - 1] > keep[j]; j--) {
+			int swap = keep[j];
+			keep[j] = keep[j - 1];
+			keep[j - 1] = swap;
+		}
+	unsigned next = 0;
+	for (size_t i = 0; i < count; i++) {
+		if (keep[i] < 0)
+			continue;
+		if ((unsigned)keep[i] > next)
+			close_between(next, (unsigned)keep[i] - 1);
+		next = (unsigned)keep[i] + 1;
+	}
+	close_between(next, UINT_MAX);
+}
+
+/* Puts the descriptors where they belong: first all out of the way, since a source may be another's target. */
+static int
+place_fds(struct payload *payload)
+{
+	struct sandbox_plan *plan = payload->plan;
+	int waiting[SANDBOX_FDS_MAX], kept[SANDBOX_FDS_MAX];
+	struct rlimit files;
+	/* The owner's own limit may be lower than what is needed for a moment. */
+	if (!getrlimit(RLIMIT_NOFILE, &files) && files.rlim_cur < PAYLOAD_FD_BASE + SANDBOX_FDS_MAX * 4) {
+		files.rlim_cur = files.rlim_max;
+		(void)setrlimit(RLIMIT_NOFILE, &files);
+	}
+	if (payload->ruleset >= 0) {
+		payload->ruleset = fcntl(payload->ruleset, F_DUPFD_CLOEXEC, PAYLOAD_FD_BASE);
+		if (payload->ruleset < 0)
+			return -1;
+	}
+	for (size_t i = 0; i < plan->fds_count; i++) {
+		waiting[i] = fcntl(payload->fds[i], F_DUPFD_CLOEXEC, PAYLOAD_FD_BASE);
+		if (waiting[i] < 0)
+			return -1;
+	}
+	for (size_t i = 0; i < plan->fds_count; i++) {
+		kept[i] = plan->fd_targets[i];
+		if (dup2(waiting[i], kept[i]) < 0)
+			return -1;
+	}
+	int all[SANDBOX_FDS_MAX + 1];
+	memcpy(all, kept, plan->fds_count * sizeof(*all));
+	all[plan->fds_count] = payload->ruleset;
+	sandbox_payload_close_others(all, plan->fds_count + 1);
+	return 0;
+}
+
+static int
+set_limits(const struct sandbox_plan *plan)
+{
+	const struct sandbox_limits *limits = &plan->limits;
+	/* init counts too where it has the same user id. */
+	rlim_t processes = limits->processes + (plan->root_owner ? 0 : 1);
+	bool count_processes = plan->protections & SANDBOX_USER && !(plan->protections & SANDBOX_PIDS_CGROUP);
+	const struct {
+		__typeof__(RLIMIT_CORE) resource;
+		rlim_t value;
+		bool set;
+	} list[] = {
+		{RLIMIT_CORE, 0, true},
+		{RLIMIT_FSIZE, limits->file_size, true},
+		{RLIMIT_NOFILE, limits->open_files, true},
+		{RLIMIT_STACK, limits->stack, true},
+		{RLIMIT_NPROC, processes, count_processes},
+		{RLIMIT_CPU, limits->cpu_ns / 1000000000 + PAYLOAD_CPU_GRACE_S, limits->cpu_ns != 0},
+	};
+	for (size_t i = 0; i < sizeof(list) / sizeof(*list); i++) {
+		struct rlimit present;
+		if (!list[i].set || getrlimit(list[i].resource, &present))
+			continue;
+		/* A hard limit of the owner that is lower stays. */
+		rlim_t value = list[i].value < present.rlim_max ? list[i].value : present.rlim_max;
+		struct rlimit limit = {.rlim_cur = value, .rlim_max = value};
+		if (setrlimit(list[i].resource, &limit))
+			return -1;
+	}
+	return 0;
+}
+
+static int
+drop_ids(const struct sandbox_plan *plan)
+{
+	for (int cap = 0; cap < PAYLOAD_CAPS_MAX; cap++)
+		if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) && errno == EINVAL)
+			break;
+	if (!plan->root_owner)
+		return 0;
+	if (syscall(SYS_setgroups, plan->groups_count, plan->groups) ||
+		syscall(SYS_setresgid, SANDBOX_ID, SANDBOX_ID, SANDBOX_ID) ||
+		syscall(SYS_setresuid, SANDBOX_ID, SANDBOX_ID, SANDBOX_ID))
+		return -1;
+	return 0;
+}
+
+static int
+drop_capabilities(void)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct none[2] = {{0}};
+	(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+	return (int)syscall(SYS_capset, &header, none);
+}
+
+/* The order matters: what needs capabilities comes first, then no_new_privs, then the locks that need it. */
+static const char *
+enter(struct payload *payload)
+{
+	struct sandbox_plan *plan = payload->plan;
+	bool namespaces = plan->protections & SANDBOX_USER;
+	sigset_t none;
+	sigemptyset(&none);
+	(void)syscall(SYS_setsid);
+	if (!namespaces)
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	if (place_fds(payload))
+		return "pass on the descriptors";
+	if (plan->has_cores && sched_setaffinity(0, sizeof(plan->cores), &plan->cores))
+		return "use the cores";
+	if (chdir(plan->directory))
+		return "enter the folder";
+	if (set_limits(plan))
+		return "set the limits";
+	if (namespaces && drop_ids(plan))
+		return "change the user";
+	if (namespaces && drop_capabilities())
+		return "give up capabilities";
+	if (plan->protections & SANDBOX_NNP && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		return "set no_new_privs";
+	if (payload->ruleset >= 0 && sandbox_landlock_enter(payload->ruleset))
+		return "enter the Landlock domain";
+	umask(022);
+	if (syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, sizeof(uint64_t)))
+		return "unblock signals";
+	if (plan->filter.len && sandbox_seccomp_enter(&plan->filter))
+		return "install the seccomp filter";
+	return NULL;
+}
+
+static int
+payload_main(void *arg)
+{
+	struct payload *payload = arg;
+	struct sandbox_plan *plan = payload->plan;
+	const char *failed = enter(payload);
+	if (failed) {
+		sandbox_plan_failed(plan, failed, NULL);
+		_exit(PAYLOAD_FAILED);
+	}
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	plan->result.start_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	plan->result.started = true;
+	execve(plan->file, plan->argv, plan->envp);
+	plan->result.started = false;
+	sandbox_plan_failed(plan, "run", plan->file);
+	_exit(PAYLOAD_FAILED);
+}
+
+pid_t
+sandbox_payload_start(struct sandbox_plan *plan, const int *fds, int ruleset)
+{
+	struct payload payload = {.plan = plan, .fds = fds, .ruleset = ruleset};
+	pid_t pid =
+		clone(payload_main, plan->payload_stack + SANDBOX_STACK_SIZE, CLONE_VM | CLONE_VFORK | SIGCHLD, &payload);
+	if (pid < 0)
+		return sandbox_plan_failed(plan, "start a process for", plan->file);
+	return plan->result.started ? pid : -1;
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+/* Copies what a run needs into memory shared with init, so that nothing is allocated after the clone. */
+#include <config.h>
+
+#include "plan.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define PLAN_ALIGN 16u
+#define PLAN_MEMORY_DEFAULT (UINT64_C(4) << 30)
+#define PLAN_PROCESSES_DEFAULT 512
+#define PLAN_DISK_DEFAULT (UINT64_C(1) << 30)
+#define PLAN_INODES_DEFAULT 65536
+#define PLAN_SHM_DEFAULT (UINT64_C(256) << 20)
+#define PLAN_FILES_DEFAULT 1024
+#define PLAN_STACK_DEFAULT (UINT64_C(64) << 20)
+#define PLAN_STRINGS_MAX 65536 /* arguments, and variables */
+
+struct sandbox_plan *
+sandbox_plan_map(void)
+{
+	void *base =
+		mmap(NULL, SANDBOX_ARENA_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (base == MAP_FAILED)
+		return NULL;
+	struct sandbox_plan *plan = base;
+	plan->used = (sizeof(*plan) + PLAN_ALIGN - 1) & ~(size_t)(PLAN_ALIGN - 1);
+	plan->cgroup_cpu = plan->cgroup_oom = -1;
+	plan->payload_stack = sandbox_plan_alloc(plan, SANDBOX_STACK_SIZE);
+	plan->watch_memory = sandbox_plan_alloc(plan, SANDBOX_WATCH_MEMORY);
+	return plan;
+}
+
+void
+sandbox_plan_unmap(struct sandbox_plan *plan)
+{
+	if (plan)
+		munmap(plan, SANDBOX_ARENA_SIZE);
+}
+
+void *
+sandbox_plan_alloc(struct sandbox_plan *plan, size_t size)
+{
+	if (size > SANDBOX_ARENA_SIZE - PLAN_ALIGN - plan->used)
+		return NULL;
+	void *memory = (char *)plan + plan->used;
+	plan->used += (size + PLAN_ALIGN - 1) & ~(size_t)(PLAN_ALIGN - 1);
+	return memory;
+}
+
+char *
+sandbox_plan_text(struct sandbox_plan *plan, const char *text)
+{
+	size_t size = strlen(text) + 1;
+	char *copy = sandbox_plan_alloc(plan, size);
+	return copy ? memcpy(copy, text, size) : NULL;
+}
+
+char *
+sandbox_plan_printf(struct sandbox_plan *plan, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	int size = vsnprintf(NULL, 0, format, args) + 1;
+	va_end(args);
+	char *text = size > 0 ? sandbox_plan_alloc(plan, (size_t)size) : NULL;
+	if (!text)
+		return NULL;
+	va_start(args, format);
+	(void)vsnprintf(text, (size_t)size, format, args);
+	va_end(args);
+	return text;
+}
+
+int
+sandbox_plan_failed(struct sandbox_plan *plan, const char *what, const char *path)
+{
+	plan->result.failed_errno = errno;
+	plan->result.failed = what;
+	plan->result.failed_path = path;
+	return -1;
+}
+
+/* Copies a list of strings with room for `more` behind it. */
+static int
+copy_strings(struct sandbox_plan *plan, const char *const *strings, size_t more, char ***ret_copy, size_t *ret_count,
+	struct kettle_error *err)
+{
+	size_t count = 0, bytes = 0;
+	for (; strings[count]; count++) {
+		bytes += strlen(strings[count]) + 1 + PLAN_ALIGN;
+		if (count >= PLAN_STRINGS_MAX || bytes > SANDBOX_TEXT_MAX / 2)
+			return kettle_fail(err, KETTLE_ETOOBIG,
+				"The arguments or the environment of the program are too big; at most %d strings of together %d bytes "
+				"are allowed.",
+				PLAN_STRINGS_MAX, SANDBOX_TEXT_MAX / 2);
+	}
+	char **copy = sandbox_plan_alloc(plan, (count + more + 1) * sizeof(*copy));
+	for (size_t i = 0; copy && i < count; i++) {
+		copy[i] = sandbox_plan_text(plan, strings[i]);
+		if (!copy[i])
+			copy = NULL;
+	}
+	if (!copy)
+		return kettle_fail(err, KETTLE_ENOMEM, "There is no memory for the arguments of the sandbox.");
+	*ret_copy = copy;
+	*ret_count = count;
+	return 0;
+}
+
+static bool
+has_variable(char *const *envp, const char *name)
+{
+	size_t len = strlen(name);
+	for (; *envp; envp++)
+		if (!strncmp(*envp, name, len) && (*envp)[len] == '=')
+			return true;
+	return false;
+}
+
+static int
+fill_text(struct sandbox_plan *plan, const struct sandbox_config *config, struct kettle_error *err)
+{
+	size_t count = 0;
+	int rc = copy_strings(plan, config->argv, 0, &plan->argv, &count, err);
+	if (rc)
+		return rc;
+	if (count == 0)
+		return kettle_fail(err, KETTLE_EINVAL, "The program in the sandbox needs at least its argv[0].");
+	rc = copy_strings(plan, config->envp, 2, &plan->envp, &count, err);
+	if (rc)
+		return rc;
+	if (!has_variable(plan->envp, "HOME"))
+		plan->envp[count++] = sandbox_plan_text(plan, "HOME=" SANDBOX_HOME);
+	if (!has_variable(plan->envp, "TMPDIR"))
+		plan->envp[count++] = sandbox_plan_text(plan, "TMPDIR=/tmp");
+	plan->file = sandbox_plan_text(plan, config->file);
+	return plan->file ? 0 : kettle_fail(err, KETTLE_ENOMEM, "There is no memory for the path of the program.");
+}
+
+static int
+fill_fds(struct sandbox_plan *plan, const struct sandbox_config *config, struct kettle_error *err)
+{
+	unsigned standard = 0;
+	if (config->fds_count > SANDBOX_FDS_MAX || config->keep_count > SANDBOX_FDS_MAX)
+		return kettle_fail(
+			err, KETTLE_ETOOBIG, "A sandbox takes at most %d descriptors of each kind.", SANDBOX_FDS_MAX);
+	for (size_t i = 0; i < config->fds_count; i++) {
+		int target = config->fds[i].target;
+		if (target < 0 || target > SANDBOX_TARGET_MAX)
+			return kettle_fail(err, KETTLE_EINVAL,
+				"Descriptor number %d cannot be given to a sandbox; 0 to %d are possible.", target, SANDBOX_TARGET_MAX);
+		for (size_t j = 0; j < i; j++)
+			if (plan->fd_targets[j] == target)
+				return kettle_fail(err, KETTLE_EINVAL, "Descriptor number %d is given to the sandbox twice.", target);
+		plan->fd_targets[i] = target;
+		standard |= target < 3 ? 1u << target : 0;
+	}
+	if (standard != 7)
+		return kettle_fail(err, KETTLE_EINVAL, "A sandbox needs the descriptors 0, 1 and 2.");
+	plan->fds_count = config->fds_count;
+	plan->keep_count = config->keep_count;
+	return 0;
+}
+
+static void
+fill_limits(struct sandbox_limits *limits)
+{
+#define DEFAULT(field, value) limits->field = limits->field ? limits->field : (value)
+	DEFAULT(memory, PLAN_MEMORY_DEFAULT);
+	DEFAULT(processes, PLAN_PROCESSES_DEFAULT);
+	DEFAULT(disk, PLAN_DISK_DEFAULT);
+	DEFAULT(inodes, PLAN_INODES_DEFAULT);
+	DEFAULT(shm, PLAN_SHM_DEFAULT);
+	DEFAULT(file_size, limits->disk);
+	DEFAULT(open_files, PLAN_FILES_DEFAULT);
+	DEFAULT(stack, PLAN_STACK_DEFAULT);
+#undef DEFAULT
+}
+
+static int
+fill_cores(const int *cores, size_t count, bool *ret_has, cpu_set_t *ret_set, struct kettle_error *err)
+{
+	CPU_ZERO(ret_set);
+	for (size_t i = 0; i < count; i++) {
+		if (cores[i] < 0 || cores[i] >= CPU_SETSIZE)
+			return kettle_fail(err, KETTLE_EINVAL, "Core %d is not between 0 and %d.", cores[i], CPU_SETSIZE - 1);
+		CPU_SET(cores[i], ret_set);
+	}
+	*ret_has = count > 0;
+	return 0;
+}
+
+int
+sandbox_plan_fill(struct sandbox_plan *plan, const struct sandbox_config *config, struct kettle_error *err)
+{
+	if (!config->file || !config->argv || !config->envp || !config->job_dir || !config->fds)
+		return kettle_fail(err, KETTLE_EINVAL, "A sandbox needs file, argv, envp, job_dir and descriptors.");
+	int rc = fill_text(plan, config, err);
+	if (!rc)
+		rc = fill_fds(plan, config, err);
+	if (!rc)
+		rc = fill_cores(config->cores, config->cores ? config->cores_count : 0, &plan->has_cores, &plan->cores, err);
+	if (!rc)
+		rc = fill_cores(config->init_cores, config->init_cores ? config->init_cores_count : 0, &plan->has_init_cores,
+			&plan->init_cores, err);
+	long online = sysconf(_SC_NPROCESSORS_ONLN);
+	plan->machine_cores = online > 0 ? (unsigned)online : 1;
+	plan->limits = config->limits;
+	fill_limits(&plan->limits);
+	return rc;
+}

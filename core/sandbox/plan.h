@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/* The plan of one run and its result, in memory that the owner and init share. The library's own. */
+#ifndef KETTLE_SANDBOX_PLAN_H
+#define KETTLE_SANDBOX_PLAN_H
+
+#include <linux/filter.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <sys/resource.h>
+
+#include "sandbox.h"
+
+#define SANDBOX_ARENA_SIZE (16u << 20)    /* reserved; only what is touched costs */
+#define SANDBOX_STACK_SIZE 65536          /* of the payload between clone and exec */
+#define SANDBOX_WATCH_MEMORY (256u << 10) /* for the list of processes */
+#define SANDBOX_GROUPS_MAX 8              /* groups of device nodes */
+
+/* One thing that init does to build the root, in order. Paths are absolute: sources below the old root. */
+enum sandbox_op_kind {
+	SANDBOX_OP_DIR,   /* make a folder with `mode` */
+	SANDBOX_OP_FILE,  /* make a file that holds `text` */
+	SANDBOX_OP_LINK,  /* make a link to `source` */
+	SANDBOX_OP_BIND,  /* bind `source`, with what is below it */
+	SANDBOX_OP_TMPFS, /* mount a tmpfs with the options `text` */
+	SANDBOX_OP_PROC,  /* mount a /proc */
+	SANDBOX_OP_COPY,  /* copy the folder `source` into the existing folder `target` */
+	SANDBOX_OP_OUT,   /* open the output folder and send it to the owner */
+};
+struct sandbox_op {
+	enum sandbox_op_kind kind;
+	const char *source, *target, *text;
+	unsigned mode;
+	bool writable, device, optional;
+	bool owned; /* DIR: belongs to the payload */
+};
+
+/* Written by init (and by the payload before its exec), read by the owner. */
+struct sandbox_result {
+	_Atomic uint64_t cpu_ns, memory_peak; /* as polled, while it runs */
+	_Atomic int limit;                    /* enum sandbox_limit */
+	uint64_t start_ns, end_ns;
+	uint64_t total_cpu_ns; /* at the end, of everything that was reaped */
+	uint32_t left_behind;
+	unsigned hits;
+	int status; /* of the payload, as wait reports it */
+	bool started, finished;
+	const char *failed;      /* what could not be done: text of the program, valid in the owner too */
+	const char *failed_path; /* in the arena, or NULL */
+	int failed_errno;
+};
+
+struct sandbox_plan {
+	/* The arena: this struct is at its start. */
+	size_t used;
+	/* Set before the clone. */
+	unsigned protections; /* those to be in force; without USER there are no namespaces */
+	bool root_owner;      /* two ids are mapped: init is 0, the payload SANDBOX_ID */
+	int cgroup_cpu;       /* descriptors that init inherits, or -1; see struct sandbox_cgroup */
+	int cgroup_oom;
+	bool cgroup_unified, cgroup_memory;
+	/* Set before it is told to go on. */
+	const char *file; /* NULL: a probe, which ends after the root was built */
+	char **argv, **envp;
+	const char *directory;     /* working directory */
+	const char *out_directory; /* without a root of its own */
+	struct sandbox_op *ops;
+	size_t ops_count, ops_room;
+	struct sandbox_limits limits; /* defaults filled in */
+	int fd_targets[SANDBOX_FDS_MAX];
+	size_t fds_count, keep_count;
+	bool has_cores, has_init_cores;
+	cpu_set_t cores, init_cores;
+	gid_t groups[SANDBOX_GROUPS_MAX];
+	size_t groups_count;
+	struct sock_fprog filter; /* len 0: none */
+	char *payload_stack;
+	void *watch_memory; /* SANDBOX_WATCH_MEMORY bytes */
+	unsigned machine_cores;
+	struct sandbox_result result;
+};
+
+/* A mapping with an empty plan in it; NULL: no memory. Free with sandbox_plan_unmap. */
+struct sandbox_plan *sandbox_plan_map(void);
+void sandbox_plan_unmap(struct sandbox_plan *plan);
+/* Bytes of the arena, aligned and zero; NULL when it is full. They live as long as the plan. */
+void *sandbox_plan_alloc(struct sandbox_plan *plan, size_t size);
+char *sandbox_plan_text(struct sandbox_plan *plan, const char *text);
+char *sandbox_plan_printf(struct sandbox_plan *plan, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Checks a config and copies it into a plan: everything but the root's operations and the filter. */
+int sandbox_plan_fill(struct sandbox_plan *plan, const struct sandbox_config *config, struct kettle_error *err);
+
+/* For init and the payload: notes what failed with the present errno; returns -1. */
+int sandbox_plan_failed(struct sandbox_plan *plan, const char *what, const char *path);
+
+#endif

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What this machine offers, found by trying.
+ *
+ * Theory of operation. A probe is a sandbox without a payload: init builds a root with a /proc and leaves. First all
+ * namespaces together; where that fails, the ones that everything needs, then each of the others with them. No policy
+ * of the machine (sysctl, AppArmor, container) is interpreted: only what works counts.
+ */
+#include <config.h>
+
+#include "protections.h"
+
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "landlock.h"
+#include "root.h"
+#include "seccomp.h"
+#include "spawn.h"
+#include "text.h"
+
+#define PROBE_BASE (SANDBOX_USER | SANDBOX_MOUNT | SANDBOX_PID)
+
+static const struct {
+	const char *name, *meaning, *how;
+} table[SANDBOX_PROTECTION_COUNT] = {
+#define X(name, wire, meaning, how) {wire, meaning, how},
+	SANDBOX_PROTECTIONS(X)
+#undef X
+};
+static const char *const level_names[] = {"off", "reduced", "full"};
+
+/* Whether an init with these namespaces comes up. */
+static bool
+try(unsigned protections)
+{
+	const struct sandbox_spawn how = {.protections = protections};
+	struct sandbox_child child;
+	struct rusage usage;
+	if (sandbox_spawn_child(&how, &child, NULL))
+		return false;
+	bool works = !sandbox_root_plan(child.plan, NULL, NULL) && !sandbox_spawn_go(&child, NULL, NULL, NULL);
+	if (works) {
+		(void)sandbox_spawn_reap(&child, &usage);
+		works = child.plan->result.finished;
+	}
+	sandbox_spawn_end(&child);
+	return works;
+}
+
+static unsigned
+probe_namespaces(unsigned more)
+{
+	if (try(SANDBOX_NAMESPACES | more))
+		return SANDBOX_NAMESPACES;
+	unsigned found = 0;
+	if (try(PROBE_BASE | more))
+		found = PROBE_BASE;
+	else if (!try(SANDBOX_USER | more))
+		return 0;
+	else
+		return SANDBOX_USER | (try(SANDBOX_USER | SANDBOX_MOUNT | more) ? SANDBOX_MOUNT : 0);
+	static const unsigned others[] = {SANDBOX_NET, SANDBOX_IPC, SANDBOX_UTS, SANDBOX_CGROUPNS};
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		found |= try(found | others[i] | more) ? others[i] : 0;
+	return found;
+}
+
+unsigned
+sandbox_probe(void)
+{
+	unsigned found = 0;
+	if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) >= 0)
+		found |= SANDBOX_NNP;
+	if (sandbox_seccomp_present())
+		found |= SANDBOX_SECCOMP;
+	if (sandbox_landlock_abi() > 0)
+		found |= SANDBOX_LANDLOCK;
+	if (geteuid() == 0) {
+		unsigned spaces = probe_namespaces(SANDBOX_OWN_UID);
+		if (spaces)
+			return found | spaces | SANDBOX_OWN_UID;
+	}
+	return found | probe_namespaces(0);
+}
+
+json_t *
+sandbox_describe(unsigned protections)
+{
+	AUTO_JSON json_t *list = json_array();
+	for (size_t i = 0; i < SANDBOX_PROTECTION_COUNT; i++) {
+		bool present = protections & 1u << i;
+		json_t *entry = json_pack("{s:s, s:s, s:b, s:s?}", "name", table[i].name, "meaning", table[i].meaning,
+			"present", present, "how", present ? NULL : table[i].how);
+		if (!entry || json_array_append_new(list, entry))
+			return NULL;
+	}
+	return STEAL(list);
+}
+
+json_t *
+sandbox_names(unsigned protections)
+{
+	AUTO_JSON json_t *list = json_array();
+	for (size_t i = 0; i < SANDBOX_PROTECTION_COUNT; i++)
+		if (protections & 1u << i && json_array_append_new(list, json_string(table[i].name)))
+			return NULL;
+	return STEAL(list);
+}
+
+enum sandbox_level
+sandbox_level_of(unsigned protections)
+{
+	if ((protections & SANDBOX_NEED_FULL) == SANDBOX_NEED_FULL)
+		return SANDBOX_LEVEL_FULL;
+	return (protections & SANDBOX_NEED_REDUCED) == SANDBOX_NEED_REDUCED ? SANDBOX_LEVEL_REDUCED : SANDBOX_LEVEL_OFF;
+}
+
+int
+sandbox_level_parse(const char *text, enum sandbox_level *ret_level, struct kettle_error *err)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(level_names); i++)
+		if (!strcmp(text, level_names[i])) {
+			*ret_level = (enum sandbox_level)i;
+			return 0;
+		}
+	return kettle_fail(
+		err, KETTLE_EINVAL, "`%.100s` is no level of the sandbox; there are full, reduced and off.", text);
+}
+
+const char *
+sandbox_level_name(enum sandbox_level level)
+{
+	return level_names[level];
+}
+
+int
+sandbox_level_check(unsigned protections, enum sandbox_level least, struct kettle_error *err)
+{
+	enum sandbox_level present = sandbox_level_of(protections);
+	if (present >= least)
+		return 0;
+	unsigned missing = (least == SANDBOX_LEVEL_FULL ? SANDBOX_NEED_FULL : SANDBOX_NEED_REDUCED) & ~protections;
+	AUTO_BUF struct buf names = {0};
+	const char *how = "";
+	for (size_t i = SANDBOX_PROTECTION_COUNT; i-- > 0;)
+		if (missing & 1u << i) {
+			if (buf_printf(&names, "%s%s (%s)", names.len ? ", " : "", table[i].name, table[i].meaning))
+				return kettle_fail(err, KETTLE_ENOMEM, "There is no memory to name the missing protections.");
+			how = table[i].how;
+		}
+	return kettle_fail(err, KETTLE_EUNAVAIL,
+		"This machine offers a sandbox of level %s, and %s is demanded; missing: %s. What helps: %s; or set the "
+		"device's sandbox to %s.",
+		level_names[present], level_names[least], names.data ? names.data : "nothing", how, level_names[present]);
+}

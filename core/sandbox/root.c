@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Plans and builds the payload's file system.
+ *
+ * Theory of operation. The owner looks at the machine (which of /bin, /lib … are links, what exists) and writes a list
+ * of operations into the plan. Init mounts a tmpfs, pivots into it with the old root at /.old, carries the list out,
+ * and detaches /.old. Sources are resolved by the owner, since an absolute link would lead elsewhere below /.old. /proc
+ * is mounted before the old root goes, because the kernel asks for one that is fully visible.
+ */
+#include <config.h>
+
+#include "root.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "copy.h"
+
+#ifndef SYS_mount_setattr
+#define SYS_mount_setattr 442
+#endif
+#define ROOT_OLD "/.old"
+#define ROOT_BASE "/usr" /* a folder that every machine has, to mount the new root on */
+#define ROOT_OPS_FIXED 96
+#define ROOT_OPS_PER_BIND 24 /* parents of a bind's target that may have to be made, and itself */
+#define ROOT_AT_RECURSIVE 0x8000
+#define ROOT_ATTR_RDONLY 0x1u
+#define ROOT_ATTR_NOSUID 0x2u
+#define ROOT_ATTR_NODEV 0x4u
+
+struct root_mount_attr {
+	uint64_t attr_set, attr_clr, propagation, userns_fd;
+};
+
+static const char *const system_dirs[] = {"/bin", "/sbin", "/lib", "/lib64", "/lib32", "/libx32", NULL};
+/* What compilers, interpreters and GPU libraries read there. */
+static const char *const etc_binds[] = {"/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives",
+	"/etc/localtime", "/etc/OpenCL", NULL};
+static const char *const device_nodes[] = {"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", NULL};
+static const char *const sys_binds[] = {"/sys/devices/system/cpu", "/sys/devices/system/node", NULL};
+
+static const struct {
+	const char *path, *text;
+} etc_files[] = {
+	{"/etc/passwd", "root:x:0:0:root:/:/bin/false\nkettle:x:1000:1000:kettle:" SANDBOX_HOME
+					":/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n"},
+	{"/etc/group", "root:x:0:\nkettle:x:1000:\nnogroup:x:65534:\n"},
+	{"/etc/hosts", "127.0.0.1 localhost kettle\n::1 localhost\n"},
+	{"/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n"},
+	{"/etc/resolv.conf", ""},
+	{"/etc/hostname", "kettle\n"},
+};
+static const struct {
+	const char *path, *target;
+} dev_links[] = {
+	{"/dev/fd", "/proc/self/fd"},
+	{"/dev/stdin", "/proc/self/fd/0"},
+	{"/dev/stdout", "/proc/self/fd/1"},
+	{"/dev/stderr", "/proc/self/fd/2"},
+};
+
+/* The next operation; NULL target or no room: the plan is marked as overfull by ops_count > ops_room. */
+static struct sandbox_op *
+add_op(struct sandbox_plan *plan, enum sandbox_op_kind kind, const char *target)
+{
+	if (plan->ops_count >= plan->ops_room || !target) {
+		plan->ops_count = plan->ops_room + 1;
+		return &plan->ops[plan->ops_room]; /* a scratch one: the plan is refused anyway */
+	}
+	struct sandbox_op *op = &plan->ops[plan->ops_count++];
+	*op = (struct sandbox_op){.kind = kind, .target = target, .mode = 0755};
+	return op;
+}
+
+static bool
+is_planned(const struct sandbox_plan *plan, const char *path)
+{
+	for (size_t i = 0; i < plan->ops_count && i < plan->ops_room; i++)
+		if (!strcmp(plan->ops[i].target, path))
+			return true;
+	return false;
+}
+
+/* Whether a bind or mount planned so far holds this path: then nothing can or need be made there. */
+static bool
+is_covered(const struct sandbox_plan *plan, const char *path)
+{
+	for (size_t i = 0; i < plan->ops_count && i < plan->ops_room; i++) {
+		const struct sandbox_op *op = &plan->ops[i];
+		size_t len = strlen(op->target);
+		if ((op->kind == SANDBOX_OP_BIND || op->kind == SANDBOX_OP_LINK) && !strncmp(path, op->target, len) &&
+			path[len] == '/')
+			return true;
+	}
+	return false;
+}
+
+/* Plans the folders above a path. */
+static void
+add_parents(struct sandbox_plan *plan, const char *path)
+{
+	for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		char *parent = sandbox_plan_printf(plan, "%.*s", (int)(slash - path), path);
+		if (parent && !is_planned(plan, parent) && !is_covered(plan, parent))
+			add_op(plan, SANDBOX_OP_DIR, parent);
+	}
+}
+
+/* Plans a bind of what really is at source; the folder or file to mount on comes first. */
+static int
+add_bind(struct sandbox_plan *plan, const char *source, const char *target, const struct sandbox_bind *how,
+	struct kettle_error *err)
+{
+	AUTO_FREE char *real = realpath(source, NULL);
+	struct stat st;
+	if (!real || stat(real, &st)) {
+		if (how->optional)
+			return 0;
+		return kettle_fail(err, KETTLE_ENOENT, "The sandbox cannot show `%s`: %s.", source, strerror(errno));
+	}
+	/* Already there, because a folder above it is; only more rights need a mount of their own. */
+	if (is_covered(plan, target) && !strcmp(real, target) && !how->writable && !how->device)
+		return 0;
+	bool above = is_covered(plan, target);
+	add_parents(plan, target);
+	target = sandbox_plan_text(plan, target);
+	if (target && !above && !is_planned(plan, target)) {
+		struct sandbox_op *point = add_op(plan, S_ISDIR(st.st_mode) ? SANDBOX_OP_DIR : SANDBOX_OP_FILE, target);
+		point->text = "";
+	}
+	struct sandbox_op *op = add_op(plan, SANDBOX_OP_BIND, target);
+	op->source = sandbox_plan_printf(plan, ROOT_OLD "%s", real);
+	op->writable = how->writable || how->device;
+	op->device = how->device;
+	op->optional = how->optional;
+	return 0;
+}
+
+static void
+add_tmpfs(struct sandbox_plan *plan, const char *target, uint64_t size, const char *more)
+{
+	add_op(plan, SANDBOX_OP_TMPFS, sandbox_plan_text(plan, target))->text = sandbox_plan_printf(
+		plan, "size=%llu,nr_inodes=%llu,%s", (unsigned long long)size, (unsigned long long)plan->limits.inodes, more);
+}
+
+static int
+plan_system(struct sandbox_plan *plan, struct kettle_error *err)
+{
+	static const struct sandbox_bind needed = {.optional = false}, wanted = {.optional = true},
+									 node = {.device = true, .optional = true};
+	int rc = add_bind(plan, "/usr", "/usr", &needed, err);
+	for (const char *const *dir = system_dirs; !rc && *dir; dir++) {
+		char link[PATH_MAX];
+		ssize_t len = readlink(*dir, link, sizeof(link) - 1);
+		if (len < 0) {
+			rc = add_bind(plan, *dir, *dir, &wanted, err);
+			continue;
+		}
+		link[len] = '\0';
+		add_op(plan, SANDBOX_OP_LINK, *dir)->source = sandbox_plan_text(plan, link);
+	}
+	add_op(plan, SANDBOX_OP_DIR, "/etc");
+	for (const char *const *path = etc_binds; !rc && *path; path++)
+		rc = add_bind(plan, *path, *path, &wanted, err);
+	for (size_t i = 0; i < ARRAY_SIZE(etc_files); i++)
+		add_op(plan, SANDBOX_OP_FILE, etc_files[i].path)->text = etc_files[i].text;
+	add_op(plan, SANDBOX_OP_DIR, "/dev");
+	for (const char *const *path = device_nodes; !rc && *path; path++)
+		rc = add_bind(plan, *path, *path, &node, err);
+	for (size_t i = 0; i < ARRAY_SIZE(dev_links); i++)
+		add_op(plan, SANDBOX_OP_LINK, dev_links[i].path)->source = dev_links[i].target;
+	for (const char *const *path = sys_binds; !rc && *path; path++)
+		rc = add_bind(plan, *path, *path, &wanted, err);
+	return rc;
+}
+
+static int
+plan_job(struct sandbox_plan *plan, const struct sandbox_config *config, struct kettle_error *err)
+{
+	static const char private_options[] = "mode=0755,uid=1000,gid=1000";
+	static const struct sandbox_bind needed = {.optional = false};
+	plan->directory = SANDBOX_JOB;
+	add_op(plan, SANDBOX_OP_DIR, SANDBOX_JOB);
+	if (config->job_writable) {
+		AUTO_FREE char *real = realpath(config->job_dir, NULL);
+		if (!real)
+			return kettle_fail(
+				err, KETTLE_ENOENT, "The job's folder `%s` cannot be used: %s.", config->job_dir, strerror(errno));
+		add_tmpfs(plan, SANDBOX_JOB, plan->limits.disk, private_options);
+		add_op(plan, SANDBOX_OP_COPY, SANDBOX_JOB)->source = sandbox_plan_printf(plan, ROOT_OLD "%s", real);
+		struct sandbox_op *out = add_op(plan, SANDBOX_OP_DIR, SANDBOX_JOB "/out");
+		out->owned = true;
+	} else {
+		int rc = add_bind(plan, config->job_dir, SANDBOX_JOB, &needed, err);
+		if (rc)
+			return rc;
+		add_tmpfs(plan, SANDBOX_JOB "/out", plan->limits.disk, private_options);
+	}
+	add_op(plan, SANDBOX_OP_OUT, SANDBOX_JOB "/out");
+	return 0;
+}
+
+static int
+plan_binds(struct sandbox_plan *plan, const struct sandbox_config *config, struct kettle_error *err)
+{
+	for (size_t i = 0; i < config->binds_count; i++) {
+		const struct sandbox_bind *bind = &config->binds[i];
+		const char *target = bind->target ? bind->target : bind->source;
+		if (bind->source[0] != '/' || target[0] != '/' || !target[1] || strstr(target, "/../"))
+			return kettle_fail(err, KETTLE_EINVAL, "The sandbox cannot show `%s` at `%s`: both must be absolute paths.",
+				bind->source, target);
+		int rc = add_bind(plan, bind->source, target, bind, err);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+static void
+plan_private(struct sandbox_plan *plan)
+{
+	add_op(plan, SANDBOX_OP_DIR, "/tmp");
+	add_tmpfs(plan, "/tmp", plan->limits.disk, "mode=1777");
+	add_op(plan, SANDBOX_OP_DIR, SANDBOX_HOME)->owned = true;
+	add_op(plan, SANDBOX_OP_DIR, "/dev/shm");
+	add_tmpfs(plan, "/dev/shm", plan->limits.shm, "mode=1777");
+}
+
+int
+sandbox_root_plan(struct sandbox_plan *plan, const struct sandbox_config *config, struct kettle_error *err)
+{
+	size_t binds = config ? config->binds_count : 0;
+	if (binds > SANDBOX_BINDS_MAX)
+		return kettle_fail(err, KETTLE_ETOOBIG, "A sandbox shows at most %d paths.", SANDBOX_BINDS_MAX);
+	plan->ops_count = 0;
+	plan->ops_room = ROOT_OPS_FIXED + binds * ROOT_OPS_PER_BIND;
+	plan->ops = sandbox_plan_alloc(plan, (plan->ops_room + 1) * sizeof(*plan->ops));
+	if (!plan->ops)
+		return kettle_fail(err, KETTLE_ENOMEM, "There is no memory to plan the sandbox's files.");
+	add_op(plan, SANDBOX_OP_DIR, "/proc");
+	add_op(plan, SANDBOX_OP_PROC, "/proc");
+	int rc = 0;
+	if (config) {
+		rc = plan_system(plan, err);
+		plan_private(plan);
+		if (!rc)
+			rc = plan_binds(plan, config, err);
+		if (!rc)
+			rc = plan_job(plan, config, err);
+	}
+	if (!rc && plan->ops_count > plan->ops_room)
+		rc = kettle_fail(err, KETTLE_ETOOBIG, "The paths that the sandbox shows are too many or too deep.");
+	return rc;
+}
+
+/* From here on: init. Nothing is allocated. */
+
+/* Without mount_setattr (before 5.12, gVisor): the top of the bind alone; what is below keeps what the owner had. */
+static int
+restrict_old(const struct sandbox_op *op)
+{
+	struct statvfs st;
+	if (statvfs(op->target, &st))
+		return -1;
+	unsigned long flags =
+		MS_REMOUNT | MS_BIND | MS_NOSUID | (op->writable ? 0 : MS_RDONLY) | (op->device ? 0 : MS_NODEV);
+	flags |= st.f_flag & ST_RDONLY ? MS_RDONLY : 0;
+	flags |= st.f_flag & ST_NODEV ? MS_NODEV : 0;
+	flags |= st.f_flag & ST_NOEXEC ? MS_NOEXEC : 0;
+	flags |= st.f_flag & ST_NOATIME ? MS_NOATIME : 0;
+	flags |= st.f_flag & ST_NODIRATIME ? MS_NODIRATIME : 0;
+	flags |= st.f_flag & ST_RELATIME ? MS_RELATIME : 0;
+	return mount(NULL, op->target, NULL, flags, NULL);
+}
+
+static int
+do_bind(const struct sandbox_op *op)
+{
+	if (mount(op->source, op->target, NULL, MS_BIND | MS_REC, NULL))
+		return -1;
+	struct root_mount_attr attr = {
+		.attr_set = ROOT_ATTR_NOSUID | (op->writable ? 0 : ROOT_ATTR_RDONLY) | (op->device ? 0 : ROOT_ATTR_NODEV)};
+	if (!syscall(SYS_mount_setattr, AT_FDCWD, op->target, ROOT_AT_RECURSIVE, &attr, sizeof(attr)))
+		return 0;
+	return errno == ENOSYS ? restrict_old(op) : -1;
+}
+
+static int
+do_file(const struct sandbox_op *op)
+{
+	AUTO_FD int fd = open(op->target, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
+	if (fd < 0)
+		return -1;
+	size_t size = strlen(op->text);
+	return size == 0 || write(fd, op->text, size) == (ssize_t)size ? 0 : -1;
+}
+
+static int
+do_dir(const struct sandbox_op *op)
+{
+	if (mkdir(op->target, op->mode) && errno != EEXIST)
+		return -1;
+	return op->owned ? lchown(op->target, SANDBOX_ID, SANDBOX_ID) : 0;
+}
+
+/* A second /proc for init's eyes, since the payload's hides init, and with it nothing else. */
+static int
+open_proc(void)
+{
+#if defined(SYS_fsopen) && defined(SYS_fsmount)
+	AUTO_FD int context = (int)syscall(SYS_fsopen, "proc", 1 /* FSOPEN_CLOEXEC */);
+	if (context < 0 || syscall(SYS_fsconfig, context, 6 /* FSCONFIG_CMD_CREATE */, NULL, NULL, 0))
+		return -1;
+	return (int)syscall(SYS_fsmount, context, 1 /* FSMOUNT_CLOEXEC */, ROOT_ATTR_NOSUID | ROOT_ATTR_NODEV);
+#else
+	errno = ENOSYS;
+	return -1;
+#endif
+}
+
+static int
+do_proc(const struct sandbox_op *op, int *ret_proc)
+{
+	unsigned long flags = MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY;
+	int proc = open_proc();
+	if ((proc < 0 || mount("proc", op->target, "proc", flags, "hidepid=ptraceable")) &&
+		mount("proc", op->target, "proc", flags, NULL)) {
+		if (proc >= 0)
+			close(proc);
+		return -1;
+	}
+	*ret_proc = proc >= 0 ? proc : open(op->target, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return 0;
+}
+
+static int
+do_op(struct sandbox_plan *plan, const struct sandbox_op *op, int (*send_out)(void *, int), void *arg, int *ret_proc)
+{
+	switch (op->kind) {
+	case SANDBOX_OP_DIR:
+		return do_dir(op);
+	case SANDBOX_OP_FILE:
+		return do_file(op);
+	case SANDBOX_OP_LINK:
+		return symlink(op->source, op->target);
+	case SANDBOX_OP_BIND:
+		return do_bind(op) && !op->optional ? -1 : 0;
+	case SANDBOX_OP_TMPFS:
+		return mount("tmpfs", op->target, "tmpfs", MS_NOSUID | MS_NODEV, op->text);
+	case SANDBOX_OP_PROC:
+		return do_proc(op, ret_proc);
+	case SANDBOX_OP_COPY:
+		return sandbox_copy_tree(op->source, op->target, plan->root_owner ? SANDBOX_ID : -1);
+	case SANDBOX_OP_OUT: {
+		AUTO_FD int out = open(op->target, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+		return out < 0 ? -1 : send_out(arg, out);
+	}
+	}
+	return 0;
+}
+
+/* What to say when an operation fails. */
+static const char *
+op_name(enum sandbox_op_kind kind)
+{
+	switch (kind) {
+	case SANDBOX_OP_DIR:
+		return "make the folder";
+	case SANDBOX_OP_FILE:
+		return "make the file";
+	case SANDBOX_OP_LINK:
+		return "make the link";
+	case SANDBOX_OP_BIND:
+		return "show";
+	case SANDBOX_OP_TMPFS:
+		return "mount a tmpfs at";
+	case SANDBOX_OP_PROC:
+		return "mount a process file system at";
+	case SANDBOX_OP_COPY:
+		return "copy the job's folder to";
+	case SANDBOX_OP_OUT:
+		return "pass on";
+	}
+	return "do";
+}
+
+static int
+pivot(struct sandbox_plan *plan)
+{
+	if (mount("tmpfs", ROOT_BASE, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755,size=4m,nr_inodes=16384"))
+		return sandbox_plan_failed(plan, "mount a tmpfs for", "/");
+	if (chdir(ROOT_BASE) || mkdir(&ROOT_OLD[1], 0700) || syscall(SYS_pivot_root, ".", &ROOT_OLD[1]) || chdir("/"))
+		return sandbox_plan_failed(plan, "change the root to", "/");
+	return 0;
+}
+
+int
+sandbox_root_build(struct sandbox_plan *plan, int (*send_out)(void *arg, int fd), void *arg, int *ret_proc)
+{
+	if (pivot(plan))
+		return -1;
+	for (size_t i = 0; i < plan->ops_count; i++)
+		if (do_op(plan, &plan->ops[i], send_out, arg, ret_proc))
+			return sandbox_plan_failed(plan, op_name(plan->ops[i].kind), plan->ops[i].target);
+	if (umount2(ROOT_OLD, MNT_DETACH) || rmdir(ROOT_OLD))
+		return sandbox_plan_failed(plan, "detach", ROOT_OLD);
+	if (mount(NULL, "/", NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV, NULL))
+		return sandbox_plan_failed(plan, "make read-only", "/");
+	return 0;
+}
+
+unsigned
+sandbox_root_hits(void)
+{
+	static const char *const places[] = {SANDBOX_JOB "/out", "/tmp", "/dev/shm"};
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+		struct statvfs st;
+		if (!statvfs(places[i], &st) && (st.f_bavail == 0 || st.f_favail == 0))
+			return 1u << SANDBOX_LIMIT_DISK;
+	}
+	return 0;
+}

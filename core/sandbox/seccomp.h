@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* The allow-list of system calls, as a program for the kernel. The library's own. */
+#ifndef KETTLE_SANDBOX_SECCOMP_H
+#define KETTLE_SANDBOX_SECCOMP_H
+
+#include <kettle/error.h>
+#include <linux/filter.h>
+
+/* Whether the kernel takes filters. [any] */
+int sandbox_seccomp_present(void);
+/* Builds the filter of this architecture; ret_program->filter is the caller's to free. About 3 ms. */
+int sandbox_seccomp_build(struct sock_fprog *ret_program, struct kettle_error *err);
+/* Payload, after no_new_privs: takes effect. 0 or -1 with errno. */
+int sandbox_seccomp_enter(const struct sock_fprog *program);
+
+#endif

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+/* Makes inits: one clone into all namespaces, the maps of its ids, the word to go on. */
+#include <config.h>
+
+#include "spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "init.h"
+#include "text.h"
+
+#ifndef SYS_pidfd_send_signal
+#define SYS_pidfd_send_signal 424
+#endif
+#ifndef SYS_clone3
+#define SYS_clone3 435
+#endif
+#ifndef CLONE_PIDFD
+#define CLONE_PIDFD 0x00001000
+#endif
+#ifndef CLONE_INTO_CGROUP
+#define CLONE_INTO_CGROUP 0x200000000ull
+#endif
+#define SPAWN_UID_BASE 700000
+#define SPAWN_UID_COUNT 65536
+#define SPAWN_END_MS 10000
+#define SPAWN_OFF_MS 2000 /* without a pid namespace: how long init may take to kill the tree by itself */
+
+struct spawn_clone_args {
+	uint64_t flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls, set_tid, set_tid_size, cgroup;
+};
+
+static uint64_t
+clone_flags(unsigned protections)
+{
+	static const struct {
+		unsigned protection;
+		uint64_t flag;
+	} flags[] = {{SANDBOX_USER, CLONE_NEWUSER}, {SANDBOX_MOUNT, CLONE_NEWNS}, {SANDBOX_PID, CLONE_NEWPID},
+		{SANDBOX_NET, CLONE_NEWNET}, {SANDBOX_IPC, CLONE_NEWIPC}, {SANDBOX_UTS, CLONE_NEWUTS},
+		{SANDBOX_CGROUPNS, CLONE_NEWCGROUP}};
+	uint64_t all = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
+		all |= protections & flags[i].protection ? flags[i].flag : 0;
+	return all;
+}
+
+/* 0 in the child. No exit signal: the owner's handlers have nothing to do with it. */
+static pid_t
+clone_child(unsigned protections, int cgroup, int *ret_pidfd)
+{
+	struct spawn_clone_args args = {
+		.flags = clone_flags(protections) | CLONE_PIDFD, .pidfd = (uint64_t)(uintptr_t)ret_pidfd};
+	if (cgroup >= 0) {
+		args.flags |= CLONE_INTO_CGROUP;
+		args.cgroup = (uint64_t)cgroup;
+	}
+	long pid = syscall(SYS_clone3, &args, sizeof(args));
+	if (pid < 0 && errno == ENOSYS && cgroup < 0) /* some containers hide clone3 */
+		pid = syscall(SYS_clone, args.flags, NULL, ret_pidfd, NULL, NULL);
+	return (pid_t)pid;
+}
+
+static int
+write_proc(pid_t pid, const char *name, const char *text)
+{
+	char path[64];
+	(void)snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	AUTO_FD int fd = open(path, O_WRONLY | O_CLOEXEC);
+	return fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text) ? 0 : -1;
+}
+
+static int
+map_ids(const struct sandbox_spawn *how, struct sandbox_child *child)
+{
+	AUTO_BUF struct buf users = {0};
+	AUTO_BUF struct buf groups = {0};
+	int rc;
+	if (how->protections & SANDBOX_OWN_UID) {
+		child->uid = how->uid ? how->uid : SPAWN_UID_BASE + (uid_t)(child->pid % SPAWN_UID_COUNT);
+		rc = buf_printf(&users, "0 0 1\n%d %u 1\n", SANDBOX_ID, child->uid);
+		rc |= buf_printf(&groups, "0 0 1\n%d %u 1\n", SANDBOX_ID, child->uid);
+		for (size_t i = 0; i < how->groups_count; i++) {
+			child->plan->groups[i] = (gid_t)(SANDBOX_ID + 1 + i);
+			rc |= buf_printf(&groups, "%zu %u 1\n", SANDBOX_ID + 1 + i, how->groups[i]);
+		}
+		child->plan->groups_count = how->groups_count;
+	} else {
+		child->uid = geteuid();
+		rc = buf_printf(&users, "%d %u 1\n", SANDBOX_ID, geteuid());
+		rc |= buf_printf(&groups, "%d %u 1\n", SANDBOX_ID, getegid());
+		/* Without this an ordinary user could shed a group that denies something. Absent before 3.19. */
+		if (write_proc(child->pid, "setgroups", "deny") && errno != ENOENT)
+			return -1;
+	}
+	return rc || write_proc(child->pid, "uid_map", users.data) || write_proc(child->pid, "gid_map", groups.data) ? -1
+																												 : 0;
+}
+
+static int
+make_cgroup(const struct sandbox_spawn *how, struct sandbox_child *child, struct kettle_error *err)
+{
+	if (!how->cgroup)
+		return 0;
+	int rc = sandbox_cgroup_make(how->cgroup, &child->cgroup, err);
+	if (rc)
+		return rc;
+	child->has_cgroup = true;
+	child->plan->cgroup_cpu = child->cgroup.cpu;
+	child->plan->cgroup_oom = child->cgroup.oom;
+	child->plan->cgroup_unified = child->cgroup.unified;
+	child->plan->cgroup_memory = how->protections & SANDBOX_MEMORY_CGROUP;
+	return 0;
+}
+
+int
+sandbox_spawn_child(const struct sandbox_spawn *how, struct sandbox_child *ret_child, struct kettle_error *err)
+{
+	struct sandbox_child child = {.pid = -1, .pidfd = -1, .control = -1, .plan = sandbox_plan_map()};
+	static const int no_procs[SANDBOX_CG_COUNT] = {-1, -1, -1};
+	int pair[2] = {-1, -1};
+	if (!child.plan || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)) {
+		sandbox_spawn_end(&child);
+		return kettle_fail(err, KETTLE_ENOMEM, "The sandbox cannot be prepared: %s.", strerror(errno));
+	}
+	child.control = pair[0];
+	AUTO_FD int theirs = pair[1];
+	child.plan->protections = how->protections;
+	child.plan->root_owner = how->protections & SANDBOX_OWN_UID;
+	int rc = make_cgroup(how, &child, err);
+	if (rc) {
+		sandbox_spawn_end(&child);
+		return rc;
+	}
+	/* No handler of the owner may run in the child. */
+	sigset_t all, before;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	int cgroup = child.has_cgroup && child.cgroup.unified ? child.cgroup.dir[SANDBOX_CG_MEMORY] : -1;
+	child.pid = clone_child(how->protections, cgroup, &child.pidfd);
+	if (child.pid == 0)
+		sandbox_init_main(child.plan, theirs, child.has_cgroup ? child.cgroup.procs : no_procs);
+	int error = errno;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (child.pid < 0 || (how->protections & SANDBOX_USER && map_ids(how, &child))) {
+		error = child.pid < 0 ? error : errno;
+		const char *what = child.pid < 0 ? "namespaces cannot be made" : "user ids cannot be mapped";
+		sandbox_spawn_end(&child);
+		return kettle_fail(
+			err, KETTLE_EUNAVAIL, "The sandbox cannot be started, because %s: %s.", what, strerror(error));
+	}
+	*ret_child = child;
+	return 0;
+}
+
+int
+sandbox_spawn_go(struct sandbox_child *child, const struct sandbox_fd *fds, const int *keep, struct kettle_error *err)
+{
+	const struct sandbox_plan *plan = child->plan;
+	size_t count = plan->fds_count + plan->keep_count;
+	char message = SANDBOX_GO;
+	union {
+		struct cmsghdr header;
+		char space[CMSG_SPACE(2 * SANDBOX_FDS_MAX * sizeof(int))];
+	} control = {0};
+	struct iovec iov = {&message, 1};
+	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
+	if (count) {
+		msg.msg_control = &control;
+		msg.msg_controllen = CMSG_SPACE(count * sizeof(int));
+		control.header.cmsg_level = SOL_SOCKET;
+		control.header.cmsg_type = SCM_RIGHTS;
+		control.header.cmsg_len = CMSG_LEN(count * sizeof(int));
+		int *list = (int *)(void *)CMSG_DATA(&control.header);
+		for (size_t i = 0; i < plan->fds_count; i++)
+			list[i] = fds[i].fd;
+		for (size_t i = 0; i < plan->keep_count; i++)
+			list[plan->fds_count + i] = keep[i];
+	}
+	if (sendmsg(child->control, &msg, MSG_NOSIGNAL) == 1)
+		return 0;
+	return kettle_fail(err, errno == EBADF ? KETTLE_EINVAL : KETTLE_EIO,
+		"The descriptors cannot be passed to the sandbox: %s.", strerror(errno));
+}
+
+int
+sandbox_spawn_reap(struct sandbox_child *child, struct rusage *ret_usage)
+{
+	int status = 0;
+	while (wait4(child->pid, &status, __WALL, ret_usage) < 0 && errno == EINTR)
+		;
+	child->pid = -1;
+	return status;
+}
+
+/* Whether it ends within a time. */
+static bool
+ends_within(const struct sandbox_child *child, int ms)
+{
+	struct pollfd fd = {.fd = child->pidfd, .events = POLLIN};
+	return poll(&fd, 1, ms) > 0;
+}
+
+static void
+kill_child(struct sandbox_child *child)
+{
+	char message = SANDBOX_KILL;
+	if (!(child->plan->protections & SANDBOX_PID) &&
+		send(child->control, &message, 1, MSG_NOSIGNAL | MSG_DONTWAIT) == 1 && ends_within(child, SPAWN_OFF_MS))
+		return;
+	(void)syscall(SYS_pidfd_send_signal, child->pidfd, SIGKILL, NULL, 0);
+}
+
+void
+sandbox_spawn_end(struct sandbox_child *child)
+{
+	struct rusage usage;
+	if (child->pid > 0) {
+		if (!ends_within(child, 0))
+			kill_child(child);
+		if (ends_within(child, SPAWN_END_MS))
+			(void)sandbox_spawn_reap(child, &usage);
+	}
+	if (child->has_cgroup)
+		sandbox_cgroup_remove(&child->cgroup);
+	if (child->pidfd >= 0)
+		close(child->pidfd);
+	if (child->control >= 0)
+		close(child->control);
+	sandbox_plan_unmap(child->plan);
+	*child = (struct sandbox_child){.pid = -1, .pidfd = -1, .control = -1};
+}

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Counts and limits of the tree of processes below init.
+ *
+ * Theory of operation. Where a cgroup counts, its files are read; else every process of init's /proc. CPU time is what
+ * the living and their reaped children used plus what init reaped; a process that ignores SIGCHLD hides what its
+ * children used once they are gone. Memory is what is resident and not shared, of all, plus the largest shared part;
+ * since pages shared by fork are counted several times that way, the proportional sizes decide before anything is
+ * killed. With namespaces the tree is all of /proc but init; without, init's descendants: orphans come to it, as it is
+ * a child subreaper. Nothing is allocated.
+ */
+#include <config.h>
+
+#include "watch.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+
+#define WATCH_OFF_MS 100 /* without namespaces all processes of the machine are looked through */
+#define WATCH_CPU_MIN_MS 5
+#define WATCH_CPU_MAX_MS 1000
+#define WATCH_TREE_MAX 4096
+#define WATCH_NAME_SIZE 64
+#define WATCH_TEXT_SIZE 1024
+#define WATCH_DENTS_SIZE 4096
+#define NS_PER_S UINT64_C(1000000000)
+
+struct watch_process {
+	pid_t pid, parent;
+	bool below; /* init */
+	uint64_t cpu_ticks, resident, shared;
+};
+struct watch_tree {
+	struct watch_process list[WATCH_TREE_MAX];
+	size_t count;
+};
+_Static_assert(sizeof(struct watch_tree) <= SANDBOX_WATCH_MEMORY, "the plan has room for the list of processes");
+struct watch_dirent {
+	uint64_t ino;
+	int64_t off;
+	uint16_t reclen;
+	uint8_t type;
+	char name[];
+};
+
+/* Reads PID/NAME below proc; false when the process is gone. */
+static bool
+read_text(int proc, pid_t pid, const char *name, char *text)
+{
+	char path[WATCH_NAME_SIZE], digits[16];
+	size_t at = sizeof(digits);
+	for (unsigned value = (unsigned)pid; value || at == sizeof(digits); value /= 10)
+		digits[--at] = (char)('0' + value % 10);
+	size_t len = sizeof(digits) - at;
+	memcpy(path, digits + at, len);
+	path[len] = '/';
+	memcpy(path + len + 1, name, strlen(name) + 1);
+	AUTO_FD int fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
+	ssize_t size = fd < 0 ? -1 : read(fd, text, WATCH_TEXT_SIZE - 1);
+	if (size <= 0)
+		return false;
+	text[size] = '\0';
+	return true;
+}
+
+static uint64_t
+next_number(char **at)
+{
+	return strtoull(*at, at, 10);
+}
+
+static bool
+read_process(int proc, pid_t pid, struct watch_process *ret)
+{
+	char text[WATCH_TEXT_SIZE];
+	if (!read_text(proc, pid, "stat", text))
+		return false;
+	char *at = strrchr(text, ')'); /* the name before it may hold anything */
+	if (!at || strlen(at) < 4)
+		return false;
+	at += 3; /* ") S" */
+	*ret = (struct watch_process){.pid = pid, .parent = (pid_t)next_number(&at)};
+	for (int field = 5; field < 14; field++)
+		(void)strtoll(at, &at, 10);
+	for (int field = 14; field < 18; field++)
+		ret->cpu_ticks += next_number(&at);
+	if (read_text(proc, pid, "statm", text)) {
+		at = text;
+		(void)next_number(&at);
+		ret->resident = next_number(&at);
+		ret->shared = next_number(&at);
+	}
+	return true;
+}
+
+static void
+mark_descendants(struct watch_tree *tree, pid_t init)
+{
+	for (bool changed = true; changed;) {
+		changed = false;
+		for (size_t i = 0; i < tree->count; i++) {
+			struct watch_process *process = &tree->list[i];
+			bool below = process->parent == init;
+			for (size_t j = 0; !process->below && !below && j < tree->count; j++)
+				below = tree->list[j].below && tree->list[j].pid == process->parent;
+			if (below && !process->below)
+				process->below = changed = true;
+		}
+	}
+}
+
+static void
+read_tree(int proc, bool namespaces, struct watch_tree *tree)
+{
+	_Alignas(8) char dents[WATCH_DENTS_SIZE];
+	pid_t self = getpid();
+	long size;
+	tree->count = 0;
+	(void)lseek(proc, 0, SEEK_SET);
+	while ((size = syscall(SYS_getdents64, proc, dents, sizeof(dents))) > 0)
+		for (long at = 0; at < size && tree->count < WATCH_TREE_MAX;) {
+			const struct watch_dirent *entry = (const struct watch_dirent *)(dents + at);
+			at += entry->reclen;
+			pid_t pid = entry->name[0] >= '1' && entry->name[0] <= '9' ? atoi(entry->name) : 0;
+			struct watch_process *process = &tree->list[tree->count];
+			if (pid > 0 && pid != self && read_process(proc, pid, process)) {
+				process->below = namespaces;
+				tree->count++;
+			}
+		}
+	if (!namespaces)
+		mark_descendants(tree, self);
+}
+
+/* Bytes of a process, pages that it shares divided among all who have them; -1 when unknown. */
+static int64_t
+proportional_size(int proc, pid_t pid)
+{
+	char text[WATCH_TEXT_SIZE];
+	if (!read_text(proc, pid, "smaps_rollup", text))
+		return -1;
+	char *line = strstr(text, "\nPss:");
+	return line ? strtoll(line + 5, NULL, 10) * 1024 : -1;
+}
+
+static uint64_t
+tree_memory(const struct sandbox_plan *plan, int proc, const struct watch_tree *tree)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), sum = 0, shared = 0;
+	for (size_t i = 0; i < tree->count; i++) {
+		const struct watch_process *process = &tree->list[i];
+		if (!process->below)
+			continue;
+		sum += process->resident > process->shared ? process->resident - process->shared : 0;
+		shared = process->shared > shared ? process->shared : shared;
+	}
+	sum = (sum + shared) * page;
+	if (sum <= plan->limits.memory || tree->count < 2)
+		return sum;
+	uint64_t exact = 0;
+	for (size_t i = 0; i < tree->count; i++) {
+		const struct watch_process *process = &tree->list[i];
+		int64_t size = process->below ? proportional_size(proc, process->pid) : 0;
+		exact += size >= 0 ? (uint64_t)size : (process->resident - process->shared) * page;
+	}
+	return exact < sum ? exact : sum;
+}
+
+static uint64_t
+tree_cpu(const struct watch_tree *tree)
+{
+	uint64_t ticks = 0, hz = (uint64_t)sysconf(_SC_CLK_TCK);
+	struct rusage usage = {0};
+	for (size_t i = 0; i < tree->count; i++)
+		ticks += tree->list[i].below ? tree->list[i].cpu_ticks : 0;
+	(void)getrusage(RUSAGE_CHILDREN, &usage);
+	uint64_t us = (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+	return ticks * (NS_PER_S / hz) + (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * NS_PER_S + us * 1000;
+}
+
+/* With a count by the cgroup: no sooner than all cores together could use up what is left. */
+static int
+cpu_wait_ms(const struct sandbox_plan *plan, uint64_t used)
+{
+	if (!plan->limits.cpu_ns)
+		return -1;
+	uint64_t left = plan->limits.cpu_ns > used ? plan->limits.cpu_ns - used : 0;
+	uint64_t ms = left / (plan->machine_cores ? plan->machine_cores : 1) / 1000000 + WATCH_CPU_MIN_MS;
+	return ms > WATCH_CPU_MAX_MS ? WATCH_CPU_MAX_MS : (int)ms;
+}
+
+bool
+sandbox_watch_needed(const struct sandbox_plan *plan)
+{
+	return !plan->cgroup_memory || plan->limits.cpu_ns;
+}
+
+enum sandbox_limit
+sandbox_watch_look(struct sandbox_plan *plan, int proc, int *ret_wait_ms)
+{
+	bool namespaces = plan->protections & SANDBOX_PID;
+	uint64_t cpu = 0, memory = 0;
+	*ret_wait_ms = -1;
+	if (!plan->cgroup_memory || plan->cgroup_cpu < 0) {
+		struct watch_tree *tree = (struct watch_tree *)plan->watch_memory;
+		read_tree(proc, namespaces, tree);
+		cpu = tree_cpu(tree);
+		memory = tree_memory(plan, proc, tree);
+		*ret_wait_ms = namespaces ? SANDBOX_WATCH_MS : WATCH_OFF_MS;
+	}
+	if (plan->cgroup_cpu >= 0) {
+		cpu = sandbox_cgroup_cpu_ns(plan->cgroup_cpu, plan->cgroup_unified);
+		int wait = cpu_wait_ms(plan, cpu);
+		if (*ret_wait_ms < 0 || (wait >= 0 && wait < *ret_wait_ms))
+			*ret_wait_ms = wait;
+	}
+	plan->result.cpu_ns = cpu;
+	if (memory > plan->result.memory_peak)
+		plan->result.memory_peak = memory;
+	if (plan->limits.cpu_ns && cpu >= plan->limits.cpu_ns)
+		return SANDBOX_LIMIT_CPU;
+	return !plan->cgroup_memory && memory > plan->limits.memory ? SANDBOX_LIMIT_MEMORY : SANDBOX_LIMIT_NONE;
+}
+
+void
+sandbox_watch_kill(const struct sandbox_plan *plan, int proc)
+{
+	if (plan->protections & SANDBOX_PID) {
+		(void)kill(-1, SIGKILL);
+		return;
+	}
+	struct watch_tree *tree = (struct watch_tree *)plan->watch_memory;
+	read_tree(proc, false, tree);
+	/* Stopped first, so that none makes another while the list is gone through. */
+	for (int signal = SIGSTOP; signal; signal = signal == SIGSTOP ? SIGKILL : 0)
+		for (size_t i = 0; i < tree->count; i++)
+			if (tree->list[i].below)
+				(void)kill(tree->list[i].pid, signal);
+}
