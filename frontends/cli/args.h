@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/* The command line against the core's command table. Pure. */
+#ifndef KETTLE_CLI_ARGS_H
+#define KETTLE_CLI_ARGS_H
+
+#include <jansson.h>
+#include <kettle/error.h>
+#include <stdbool.h>
+
+/* An option of the command line's own, besides those of the table. A list ends with a NULL name. */
+struct args_option {
+	const char *name;
+	char letter;      /* short form, or 0 */
+	const char *meta; /* what help shows for the value; NULL: a flag */
+	const char *help;
+};
+
+/* The global options, which main takes; those that may stand behind a command as well are understood there. */
+extern const struct args_option args_globals[];
+
+/*
+ * Finds the command that the first words name: "leaderboard create" is leaderboard.create. *ret_command is borrowed
+ * from the table. *ret_words counts the words used. *ret_command is NULL with 0 returned where the words name a group
+ * ("leaderboard") and nothing more follows, or an option. KETTLE_EINVAL: no such command; the sentence has the nearest.
+ */
+int args_find(const json_t *table, int argc, const char *const *argv, const json_t **ret_command, int *ret_words,
+	struct kettle_error *err);
+
+struct args {
+	json_t *values; /* argument of the table → its value as the core takes it; FILE and TASK are still paths */
+	json_t *own;    /* own or global option → its text, or true */
+};
+
+/*
+ * Parses what follows the command's words. Options may stand anywhere before "--"; prefixes are not accepted. Fills
+ * only what was given: the core knows defaults, ranges and choices. With --help, missing arguments are no error.
+ * KETTLE_EINVAL: the sentence names the option or what is missing. args_free in either case.
+ */
+int args_parse(const json_t *command, const struct args_option *own, int argc, const char *const *argv,
+	struct args *ret_args, struct kettle_error *err);
+void args_free(struct args *args);
+/* Text of an own option, or NULL. */
+const char *args_text(const struct args *args, const char *name);
+bool args_flag(const struct args *args, const char *name);
+
+/* The row of a command's argument, or NULL. */
+const json_t *args_row(const json_t *command, const char *name);
+/* Whether the argument's type in the table is this one ("file"). */
+bool args_is(const json_t *argument, const char *type);
+bool args_bool(const json_t *argument, const char *property);
+/* The name of an argument as an option: "problem_set" is "problem-set". ret_name holds ARGS_NAME_SIZE bytes. */
+#define ARGS_NAME_SIZE 100
+void args_option_name(const char *name, char ret_name[ARGS_NAME_SIZE]);
+/* The command as it is typed: "leaderboard create". */
+void args_command_words(const json_t *command, char ret_words[ARGS_NAME_SIZE]);
+/* What help shows for a value: the row's meta, or one made of its type or name. */
+void args_meta(const json_t *argument, char ret_meta[ARGS_NAME_SIZE]);
+
+/* The words that may follow the first ones: an object with them as keys. New reference. */
+json_t *args_following(const json_t *table, int words, const char *const *argv);
+
+#endif

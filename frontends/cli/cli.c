@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: MIT */
+/* The plugin `cli`: finds the command that was typed in the core's table and carries it out. */
+#include <config.h>
+
+#include "cli.h"
+
+#include <kettle/plugin.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "cleanup.h"
+#include "help.h"
+#include "render_board.h"
+#include "render_local.h"
+#include "render_submission.h"
+#include "submit.h"
+#include "value.h"
+
+struct cli {
+	const struct kettle_host *host;
+	struct run *run; /* the command that is being carried out, or NULL */
+};
+
+static void
+call_command(struct run *run)
+{
+	run_call(run, value_text(run->command, "name"), run->args.values, run_answered);
+}
+
+static void
+confirmed(struct run *run, const struct kettle_error *err, const char *line, size_t size)
+{
+	struct kettle_error no;
+	(void)size;
+	if (err && err->code) {
+		run_fail(run, err);
+		return;
+	}
+	if (strcasecmp(line, value_text(run->args.own, "confirm")) == 0) {
+		call_command(run);
+		return;
+	}
+	kettle_fail(&no, KETTLE_EINVAL, "That is not `%s`: nothing is deleted.", value_text(run->args.own, "confirm"));
+	run_fail(run, &no);
+}
+
+static void
+confirm(struct run *run, const char *what, const char *name)
+{
+	/* Whoever pipes or scripts has made up their mind. */
+	if (!run->term.ask || run->json) {
+		call_command(run);
+		return;
+	}
+	json_object_set_new(run->args.own, "confirm", json_string(name));
+	fprintf(run->term.out, "This deletes %s and everything that belongs to it. Type ", what);
+	term_put(&run->term, STYLE_BOLD, name);
+	fputs(" to go on: ", run->term.out);
+	fflush(run->term.out);
+	run_read_line(run, confirmed);
+}
+
+static void
+delete_board(struct run *run)
+{
+	if (value_true(run->args.values, "force"))
+		call_command(run);
+	else
+		confirm(run, "the leaderboard", value_text(run->args.values, "name"));
+}
+
+static void
+delete_submission(struct run *run)
+{
+	char id[24];
+	snprintf(id, sizeof(id), "%lld", (long long)value_int(run->args.values, "id", 0));
+	confirm(run, "the submission", id);
+}
+
+static const struct run_ui uis[] = {
+	{.command = "leaderboard.create",
+		.render = render_board_created,
+		.example = "kettle leaderboard create vectoradd --task tasks/vectoradd_cpp --deadline +30d --device CPU"},
+	{.command = "leaderboard.list", .render = render_board_list, .json = render_board_list_json},
+	{.command = "leaderboard.show", .render = render_board_show, .json = render_board_show_json},
+	{.command = "leaderboard.delete", .start = delete_board, .render = render_board_deleted},
+	{.command = "submit",
+		.own = submit_options,
+		.start = submit_start,
+		.render = render_submission_report,
+		.status = render_submission_status,
+		.example = "kettle submit submission.cpp --leaderboard vectoradd --mode ranked"},
+	{.command = "submission.list", .render = render_submission_list},
+	{.command = "submission.show", .render = render_submission_show},
+	{.command = "submission.cancel", .render = render_submission_cancelled},
+	{.command = "submission.delete", .start = delete_submission, .render = render_submission_deleted},
+	{.command = "task.check", .render = render_local_task_check, .status = render_local_task_check_status},
+	{.command = "task.run",
+		.own = task_run_options,
+		.start = submit_task_run,
+		.render = render_task_run,
+		.status = render_submission_status,
+		.example = "kettle task run tasks/vectoradd_cpp submission.cpp --mode test"},
+	{.command = "plugin.list", .render = render_local_plugin_list},
+	{.command = "plugin.info", .render = render_local_plugin_info},
+	{.command = "plugin.test", .render = render_local_plugin_test, .status = render_local_plugin_test_status},
+	{.command = "device.list", .render = render_local_device_list},
+	{.command = "config.check", .render = render_local_config_check, .status = render_local_config_check_status},
+};
+
+const struct run_ui *
+cli_ui(const char *command)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(uis); i++)
+		if (strcmp(uis[i].command, command) == 0)
+			return &uis[i];
+	return NULL;
+}
+
+bool
+cli_hidden(const json_t *command)
+{
+	return strcmp(value_text(command, "name"), "task.read") == 0;
+}
+
+/* What one line is about, before a command is known. */
+struct line {
+	struct cli *cli;
+	const json_t *table, *globals;
+	int argc; /* words behind the program's name */
+	const char *const *argv;
+	struct term term;
+};
+
+static int
+usage(const struct line *line, const struct kettle_error *err)
+{
+	run_print_error(&line->term, json_is_true(json_object_get(line->globals, "json")), err);
+	return RUN_USAGE;
+}
+
+/* "`kettle leaderboard` is followed by one of: create, delete, list, show." */
+static int
+group_alone(const struct line *line, int words)
+{
+	struct kettle_error err;
+	char list[400] = "";
+	size_t used = 0;
+	AUTO_JSON json_t *names = args_following(line->table, words, line->argv);
+	const char *name;
+	json_t *value;
+	json_object_foreach(names, name, value) if (used < sizeof(list)) used +=
+		(size_t)snprintf(list + used, sizeof(list) - used, "%s%s", used ? ", " : "", name);
+	kettle_fail(&err, KETTLE_EINVAL, "`kettle %s` is followed by one of: %s.", line->argv[0], list);
+	return usage(line, &err);
+}
+
+static int
+help(const struct line *line)
+{
+	struct kettle_error err = {0};
+	const json_t *command = NULL;
+	int words = 0;
+	if (line->argc > 0 && strcmp(line->argv[0], "--manual") == 0) {
+		help_manual(line->term.out, line->table);
+		return RUN_OK;
+	}
+	if (line->argc > 0 && strcmp(line->argv[0], "--words") == 0) {
+		help_words(line->term.out, line->table, line->argc - 1, line->argv + 1);
+		return RUN_OK;
+	}
+	if (args_find(line->table, line->argc, line->argv, &command, &words, &err))
+		return usage(line, &err);
+	if (command)
+		help_command(&line->term, command, cli_ui(value_text(command, "name")));
+	else if (words > 0)
+		help_group(&line->term, line->table, words, line->argv);
+	else
+		help_all(&line->term, line->table);
+	return RUN_OK;
+}
+
+static bool
+asks_for_help(const struct line *line, int words)
+{
+	if (json_is_true(json_object_get(line->globals, "help")))
+		return true;
+	return words < line->argc && (strcmp(line->argv[words], "--help") == 0 || strcmp(line->argv[words], "-h") == 0);
+}
+
+/* Everything that is answered at once: the exit status; -1 where *ret_command is to be carried out. */
+static int
+answer_at_once(const struct line *line, const json_t **ret_command, int *ret_words)
+{
+	struct kettle_error err = {0};
+	struct line rest = *line;
+	if (line->argc > 0 && strcmp(line->argv[0], "help") == 0) {
+		rest.argc--;
+		rest.argv++;
+		return help(&rest);
+	}
+	if (args_find(line->table, line->argc, line->argv, ret_command, ret_words, &err))
+		return usage(line, &err);
+	if (*ret_command)
+		return -1;
+	if (line->argc == 0 || asks_for_help(line, *ret_words)) {
+		rest.argc = *ret_words;
+		return help(&rest);
+	}
+	if (*ret_words > 0)
+		return group_alone(line, *ret_words);
+	kettle_fail(
+		&err, KETTLE_EINVAL, "There is no global option `%s`; `kettle help` lists what there is.", line->argv[0]);
+	return usage(line, &err);
+}
+
+static int
+cli_run(void *self, int argc, const char *const *argv, const json_t *globals, void (*done)(void *arg, int status),
+	void *arg, struct kettle_error *err)
+{
+	struct cli *cli = self;
+	struct line line = {.cli = cli, .table = cli->host->commands(cli->host), .globals = globals};
+	const json_t *command = NULL;
+	int words = 0;
+	if (cli->run)
+		return kettle_fail(err, KETTLE_ECONFLICT, "A command line is being carried out already.");
+	if (argc > 0) {
+		line.argc = argc - 1;
+		line.argv = argv + 1;
+	}
+	term_init(&line.term, stdout);
+	int status = answer_at_once(&line, &command, &words);
+	if (status >= 0)
+		run_post_done(cli->host, done, arg, status);
+	else
+		run_start(cli->host, globals, command, cli_ui(value_text(command, "name")), line.argc - words,
+			line.argv + words, &cli->run, done, arg);
+	return 0;
+}
+
+static int
+create(const struct kettle_host *host, void **ret_self, struct kettle_error *err)
+{
+	struct cli *cli = calloc(1, sizeof(*cli));
+	if (!cli)
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the command line.");
+	cli->host = host;
+	*ret_self = cli;
+	return 0;
+}
+
+static int
+configure(void *self, const json_t *options, struct kettle_error *err)
+{
+	(void)self;
+	(void)options;
+	(void)err;
+	return 0;
+}
+
+/* main calls it at SIGINT too: a command that still waits ends with what it has to say. */
+static void
+stop(void *self, kettle_fn done, void *arg)
+{
+	struct cli *cli = self;
+	if (cli->run)
+		run_interrupt(cli->run);
+	done(arg);
+}
+
+static void
+destroy(void *self)
+{
+	free(self);
+}
+
+static const struct kettle_frontend frontend = {.size = sizeof(frontend), .run = cli_run};
+
+const struct kettle_plugin kettle_plugin = {
+	.magic = KETTLE_PLUGIN_MAGIC,
+	.abi_major = KETTLE_ABI_MAJOR,
+	.abi_minor = KETTLE_ABI_MINOR,
+	.size = sizeof(kettle_plugin),
+	.kind = KETTLE_FRONTEND,
+	.name = "cli",
+	.version = PACKAGE_VERSION,
+	.summary = "the command line: kettle COMMAND",
+	.option_size = sizeof(struct kettle_option),
+	.create = create,
+	.configure = configure,
+	.stop = stop,
+	.destroy = destroy,
+	.frontend = &frontend,
+};

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Waits for a submission (or a local task run) and shows what happens to it.
+ *
+ * Theory of operation. The subscription begins at the event number of the accepting answer, so nothing is missed in
+ * between. An event that may have ended the submission, and a slow timer (should an event ever be lost with the process
+ * that held the database), ask for submission.show; when that says `done`, it is the report. A second timer draws the
+ * live line again.
+ */
+#include <config.h>
+
+#include "follow.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "progress.h"
+#include "value.h"
+
+#define FOLLOW_TICK_MS 1000
+#define FOLLOW_CHECK_MS 30000
+
+struct follow {
+	struct run *run;
+	struct progress *progress;
+	int64_t id; /* 0: a task run */
+	uint64_t subscription;
+	bool subscribed, asking, again;
+	struct kettle_timer *tick, *check;
+};
+
+static void ask(struct follow *follow);
+
+static void
+shown(struct run *run, const struct kettle_error *err, json_t *result)
+{
+	struct follow *follow = run->follow;
+	follow->asking = false;
+	if (err && err->code) {
+		run_fail(run, err);
+	} else if (value_true(result, "done")) {
+		follow_end(run);
+		run_result(run, result);
+	} else if (follow->again) {
+		ask(follow);
+	}
+}
+
+static void
+ask(struct follow *follow)
+{
+	follow->again = follow->asking;
+	if (follow->asking)
+		return;
+	follow->asking = true;
+	AUTO_JSON json_t *args = json_pack("{s:I}", "id", (json_int_t)follow->id);
+	run_call(follow->run, "submission.show", args, shown);
+}
+
+static void
+on_event(void *arg, const json_t *event)
+{
+	static const char ending[] = "submission.";
+	struct follow *follow = arg;
+	progress_event(follow->progress, event);
+	if (follow->id && strncmp(value_text(event, "kind"), ending, strlen(ending)) == 0)
+		ask(follow);
+}
+
+static void
+on_tick(void *arg)
+{
+	struct follow *follow = arg;
+	progress_tick(follow->progress);
+}
+
+static void
+on_check(void *arg)
+{
+	ask(arg);
+}
+
+static int
+begin(struct run *run, int64_t id, int64_t after, const json_t *filter, struct kettle_error *err)
+{
+	const struct kettle_host *host = run->host;
+	struct follow *follow = calloc(1, sizeof(*follow));
+	if (!follow)
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory.");
+	*follow = (struct follow){.run = run, .id = id};
+	run->follow = follow;
+	follow->progress = progress_new(&run->term, run->quiet || run->json);
+	if (!follow->progress)
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory.");
+	int rc = host->subscribe(host, run->actor, filter, after, on_event, follow, &follow->subscription, err);
+	if (rc)
+		return rc;
+	follow->subscribed = true;
+	if (run->term.tty)
+		rc = host->timer_start(host, FOLLOW_TICK_MS, FOLLOW_TICK_MS, on_tick, follow, &follow->tick, err);
+	if (rc == 0 && id)
+		rc = host->timer_start(host, FOLLOW_CHECK_MS, FOLLOW_CHECK_MS, on_check, follow, &follow->check, err);
+	return rc;
+}
+
+void
+follow_submission(struct run *run, int64_t id, int64_t seq, const json_t *devices)
+{
+	struct kettle_error err = {0};
+	AUTO_JSON json_t *filter = json_pack("{s:I}", "submission", (json_int_t)id);
+	size_t i;
+	const json_t *device;
+	if (begin(run, id, seq, filter, &err)) {
+		run_fail(run, &err);
+		return;
+	}
+	json_array_foreach(devices, i, device)
+	{
+		const char *name = json_is_string(device) ? json_string_value(device) : value_text(device, "device");
+		progress_queued(run->follow->progress, name, value_int(device, "place", -1));
+	}
+}
+
+void
+follow_task_run(struct run *run)
+{
+	struct kettle_error err = {0};
+	AUTO_JSON json_t *filter = json_pack("{s:b}", "task_run", 1);
+	/* Without progress the answer still comes. */
+	if (begin(run, 0, -1, filter, &err))
+		run->host->log(run->host, KETTLE_LOG_WARNING, "no progress is shown: %s", err.message);
+}
+
+void
+follow_end(struct run *run)
+{
+	struct follow *follow = STEAL(run->follow);
+	if (!follow)
+		return;
+	if (follow->subscribed)
+		run->host->unsubscribe(run->host, follow->subscription);
+	run->host->timer_stop(run->host, follow->tick);
+	run->host->timer_stop(run->host, follow->check);
+	progress_free(follow->progress);
+	free(follow);
+}
+
+void
+follow_interrupted(struct run *run)
+{
+	if (!run->follow || !run->follow->progress)
+		return;
+	progress_hide(run->follow->progress);
+	if (run->follow->id)
+		fprintf(stderr,
+			"kettle: submission %lld is still queued or running; `kettle submission cancel %lld` stops it.\n",
+			(long long)run->follow->id, (long long)run->follow->id);
+}

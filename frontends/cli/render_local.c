@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+/* Tasks, plugins, devices and the configuration for people. */
+#include <config.h>
+
+#include "render_local.h"
+
+#include <string.h>
+
+#include "cleanup.h"
+#include "format.h"
+#include "table.h"
+#include "value.h"
+
+#define LOCAL_TEXT_SIZE 300
+
+/* The list in a result: itself, or a member. Borrowed. */
+static const json_t *
+list_of(const json_t *result, const char *member)
+{
+	return json_is_array(result) ? result : json_object_get(result, member);
+}
+
+static void
+put_line(const struct term *term, const char *prefix, const char *text)
+{
+	fputs(prefix, term->out);
+	term_clean(term->out, text, 0);
+	fputc('\n', term->out);
+}
+
+static int
+check_status(const json_t *list, int bad)
+{
+	size_t i;
+	const json_t *entry;
+	json_array_foreach(list, i, entry) if (!value_true(entry, "ok")) return bad;
+	return RUN_OK;
+}
+
+int
+render_local_task_check_status(const json_t *result)
+{
+	return check_status(list_of(result, "tasks"), RUN_USAGE);
+}
+
+int
+render_local_task_check(struct run *run, const json_t *result)
+{
+	const struct term *term = &run->term;
+	size_t i, j;
+	const json_t *entry, *remark;
+	json_array_foreach(list_of(result, "tasks"), i, entry)
+	{
+		bool ok = value_true(entry, "ok");
+		if (ok && run->quiet)
+			continue;
+		term_clean(term->out, value_text(entry, "path"), 0);
+		fputs(": ", term->out);
+		term_put(term, ok ? STYLE_GREEN : STYLE_RED, ok ? "ok" : value_text(entry, "error"));
+		fputc('\n', term->out);
+		json_array_foreach(json_object_get(entry, "remarks"), j, remark)
+			put_line(term, "  remark: ", json_string_value(remark));
+	}
+	return render_local_task_check_status(result);
+}
+
+int
+render_local_plugin_list(struct run *run, const json_t *result)
+{
+	static const struct table_column columns[] = {{.title = "name"}, {.title = "kind"}, {.title = "version"},
+		{.title = "state", .cut = true}, {.title = "summary", .cut = true}, {.title = "file", .cut = true}};
+	AUTO_JSON json_t *rows = json_array();
+	size_t i;
+	const json_t *plugin;
+	json_array_foreach(list_of(result, "plugins"), i, plugin)
+	{
+		const char *error = value_text(plugin, "error");
+		table_row(rows, 6, value_text(plugin, "name"), value_text(plugin, "kind"), value_text(plugin, "version"),
+			*error ? error : value_text(plugin, "state"), value_text(plugin, "summary"), value_text(plugin, "file"));
+	}
+	table_print(&run->term, columns, ARRAY_SIZE(columns), rows, 0);
+	return RUN_OK;
+}
+
+/* "integer, 1 to 16, default 4": what one option takes. */
+static void
+option_facts(const json_t *option, char text[LOCAL_TEXT_SIZE])
+{
+	const json_t *min = json_object_get(option, "min"), *max = json_object_get(option, "max"), *choice,
+				 *choices = json_object_get(option, "choices");
+	const char *default_value = value_text(option, "default");
+	size_t used, i;
+	used = (size_t)snprintf(text, LOCAL_TEXT_SIZE, "%s", value_text(option, "type"));
+	if (json_is_number(min) && json_is_number(max) && used < LOCAL_TEXT_SIZE)
+		used += (size_t)snprintf(
+			text + used, LOCAL_TEXT_SIZE - used, ", %.16g to %.16g", json_number_value(min), json_number_value(max));
+	json_array_foreach(choices, i, choice) if (used < LOCAL_TEXT_SIZE) used +=
+		(size_t)snprintf(text + used, LOCAL_TEXT_SIZE - used, "%s%s", i > 0 ? "|" : ", ", json_string_value(choice));
+	if (used < LOCAL_TEXT_SIZE)
+		snprintf(text + used, LOCAL_TEXT_SIZE - used, "%s%s%s", value_true(option, "required") ? ", required" : "",
+			*default_value ? ", default " : "", default_value);
+}
+
+int
+render_local_plugin_info(struct run *run, const json_t *result)
+{
+	static const char *const facts[] = {"kind", "version", "state", "file", "error"};
+	const struct term *term = &run->term;
+	size_t i;
+	const json_t *option, *options = json_object_get(result, "options");
+	term_put(term, STYLE_BOLD, value_text(result, "name"));
+	put_line(term, "  ", value_text(result, "summary"));
+	for (i = 0; i < ARRAY_SIZE(facts); i++)
+		if (*value_text(result, facts[i])) {
+			fprintf(term->out, "  %-8s ", facts[i]);
+			put_line(term, "", value_text(result, facts[i]));
+		}
+	if (json_array_size(options) == 0)
+		fputs("  It has no options.\n", term->out);
+	json_array_foreach(options, i, option)
+	{
+		char text[LOCAL_TEXT_SIZE];
+		option_facts(option, text);
+		fputs("\n  ", term->out);
+		term_put(term, STYLE_BOLD, value_text(option, "key"));
+		put_line(term, "  ", text);
+		term_block(term->out, value_text(option, "help"), 6, 0);
+	}
+	return RUN_OK;
+}
+
+int
+render_local_plugin_test_status(const json_t *result)
+{
+	return check_status(list_of(result, "tests"), RUN_FAILED);
+}
+
+/* The Test Anything Protocol, and a line for people. */
+int
+render_local_plugin_test(struct run *run, const json_t *result)
+{
+	const struct term *term = &run->term;
+	const json_t *tests = list_of(result, "tests"), *test;
+	size_t i, passed = 0;
+	if (!run->quiet)
+		fprintf(term->out, "1..%zu\n", json_array_size(tests));
+	json_array_foreach(tests, i, test)
+	{
+		bool ok = value_true(test, "ok");
+		passed += ok;
+		if (run->quiet && ok)
+			continue;
+		fprintf(term->out, "%s %zu - ", ok ? "ok" : "not ok", i + 1);
+		put_line(term, "", value_text(test, "name"));
+		if (*value_text(test, "message"))
+			put_line(term, "# ", value_text(test, "message"));
+	}
+	fprintf(term->out, "# %zu of %zu passed\n", passed, json_array_size(tests));
+	return render_local_plugin_test_status(result);
+}
+
+static void
+device_row(json_t *rows, const json_t *device, const json_t *unit, bool first)
+{
+	char slots[FORMAT_SIZE], queued[FORMAT_SIZE];
+	const char *level = value_text(unit, "level"), *reason = value_text(unit, "reason"),
+			   *state = value_text(unit, "state");
+	char both[LOCAL_TEXT_SIZE];
+	snprintf(slots, sizeof(slots), "%lld/%lld", (long long)value_int(unit, "running", 0),
+		(long long)value_int(unit, "slots", 0));
+	snprintf(queued, sizeof(queued), "%lld", (long long)value_int(device, "queued", 0));
+	snprintf(both, sizeof(both), *reason ? "%s: %s" : "%s", state, reason);
+	table_row(rows, 7, first ? value_text(device, "name") : "", value_text(unit, "unit"), value_text(unit, "runner"),
+		both, slots, first ? queued : "", *level ? level : value_text(json_object_get(unit, "config"), "sandbox"));
+}
+
+int
+render_local_device_list(struct run *run, const json_t *result)
+{
+	static const struct table_column columns[] = {{.title = "device"}, {.title = "unit", .cut = true},
+		{.title = "runner"}, {.title = "state", .cut = true}, {.title = "slots", .right = true},
+		{.title = "queued", .right = true}, {.title = "protections"}};
+	AUTO_JSON json_t *rows = json_array();
+	size_t i, j;
+	const json_t *device, *unit;
+	json_array_foreach(list_of(result, "devices"), i, device)
+		json_array_foreach(json_object_get(device, "units"), j, unit) device_row(rows, device, unit, j == 0);
+	if (json_array_size(rows) == 0)
+		fputs("There is no device.\n", run->term.out);
+	else
+		table_print(&run->term, columns, ARRAY_SIZE(columns), rows, 0);
+	return RUN_OK;
+}
+
+int
+render_local_config_check_status(const json_t *result)
+{
+	return json_is_false(json_object_get(result, "ok")) ? RUN_USAGE : RUN_OK;
+}
+
+int
+render_local_config_check(struct run *run, const json_t *result)
+{
+	const struct term *term = &run->term;
+	const char *file = value_text(result, "file");
+	size_t i;
+	const json_t *line;
+	json_array_foreach(json_object_get(result, "errors"), i, line) put_line(term, "", json_string_value(line));
+	json_array_foreach(json_object_get(result, "remarks"), i, line) put_line(term, "remark: ", json_string_value(line));
+	int status = render_local_config_check_status(result);
+	if (status == RUN_OK && !run->quiet)
+		put_line(term, *file ? "The configuration is right: " : "The configuration is right: built-in defaults", file);
+	return status;
+}

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: MIT */
+/* Submissions for people: the report, lists. */
+#include <config.h>
+
+#include "render_submission.h"
+
+#include <math.h>
+#include <string.h>
+#include <strings.h>
+
+#include "cleanup.h"
+#include "format.h"
+#include "table.h"
+#include "value.h"
+
+#define REPORT_LOG_LINES 200
+#define REPORT_OUTPUT_LINES 40
+#define REPORT_LINE_SIZE 400
+
+/* A job's state from its own word, or from what http-api calls it. */
+static const char *
+state_of(const json_t *job)
+{
+	const char *state = value_text(job, "state");
+	if (!*state)
+		state = value_text(job, "status");
+	return strcmp(state, "succeeded") == 0 ? "passed" : state;
+}
+
+static int
+status_of_state(const char *state)
+{
+	if (strcmp(state, "passed") == 0)
+		return RUN_OK;
+	return strcmp(state, "error") == 0 ? RUN_ENGINE : RUN_FAILED;
+}
+
+int
+render_submission_status(const json_t *result)
+{
+	const json_t *jobs = json_object_get(result, "jobs"), *job;
+	int status = RUN_OK;
+	size_t i;
+	if (!jobs)
+		return status_of_state(state_of(json_object_get(result, "job") ? json_object_get(result, "job") : result));
+	/* A submission that failed anywhere failed, whatever a machine could not do elsewhere. */
+	json_array_foreach(jobs, i, job)
+	{
+		int one = status_of_state(state_of(job));
+		status = one == RUN_FAILED || (one == RUN_ENGINE && status == RUN_OK) ? one : status;
+	}
+	return status;
+}
+
+static enum term_style
+style_of(bool passed)
+{
+	return passed ? STYLE_GREEN : STYLE_RED;
+}
+
+static void
+mark_line(const struct term *term, bool passed, unsigned indent, const char *text)
+{
+	fprintf(term->out, "%*s", (int)indent, "");
+	term_put(term, style_of(passed), passed ? "✓" : "✗");
+	fputc(' ', term->out);
+	term_clean(term->out, text, 0);
+	fputc('\n', term->out);
+}
+
+/* The log of what did not compile, as the compiler gave it. */
+static void
+report_compilation(const struct term *term, const json_t *job)
+{
+	size_t i;
+	const json_t *step;
+	json_array_foreach(json_object_get(job, "compilation"), i, step)
+	{
+		if (value_true(step, "passed"))
+			continue;
+		const char *title = value_text(step, "title"), *output = value_log(step, "stdout"),
+				   *errors = value_log(step, "stderr"), *message = value_text(step, "message");
+		mark_line(term, false, 2, *title ? title : value_text(step, "step"));
+		if (*value_text(step, "command")) {
+			fputs("    $ ", term->out);
+			term_clean(term->out, value_text(step, "command"), 0);
+			fputc('\n', term->out);
+		}
+		term_block(term->out, message, 4, REPORT_LOG_LINES);
+		term_block(term->out, output, 4, REPORT_LOG_LINES);
+		term_block(term->out, errors, 4, REPORT_LOG_LINES);
+	}
+}
+
+static void
+report_tests(const struct term *term, const json_t *result)
+{
+	json_int_t count = value_int(result, "test-count", 0);
+	for (json_int_t i = 0; i < count; i++) {
+		const char *status = value_result(result, "test", i, "status"),
+				   *error = value_result(result, "test", i, "error"),
+				   *message = value_result(result, "test", i, "message"),
+				   *spec = value_result(result, "test", i, "spec");
+		if (!*status && !*spec)
+			break; /* it ended before this one */
+		mark_line(term, strcmp(status, "pass") == 0, 4, spec);
+		term_block(term->out, error, 8, REPORT_OUTPUT_LINES);
+		term_block(term->out, message, 8, REPORT_OUTPUT_LINES);
+	}
+}
+
+static void
+report_benchmarks(const struct term *term, const json_t *result)
+{
+	static const struct table_column columns[] = {{.title = "case", .cut = true}, {.title = "mean", .right = true},
+		{.title = "best", .right = true}, {.title = "worst", .right = true}, {.title = "runs", .right = true}};
+	AUTO_JSON json_t *rows = json_array();
+	json_int_t count = value_int(result, "benchmark-count", 0);
+	for (json_int_t i = 0; i < count; i++) {
+		char mean[FORMAT_SIZE], best[FORMAT_SIZE], worst[FORMAT_SIZE];
+		double ns = value_result_number(result, "benchmark", i, "mean");
+		if (!isfinite(ns))
+			continue;
+		format_ns_error(ns, value_result_number(result, "benchmark", i, "err"), mean);
+		format_ns(value_result_number(result, "benchmark", i, "best"), best);
+		format_ns(value_result_number(result, "benchmark", i, "worst"), worst);
+		table_row(rows, 5, value_result(result, "benchmark", i, "spec"), mean, best, worst,
+			value_result(result, "benchmark", i, "runs"));
+	}
+	if (json_array_size(rows) > 0)
+		table_print(term, columns, ARRAY_SIZE(columns), rows, 4);
+	for (json_int_t i = 0; i < count; i++) {
+		if (strcmp(value_result(result, "benchmark", i, "status"), "fail") != 0)
+			continue;
+		mark_line(term, false, 4, value_result(result, "benchmark", i, "spec"));
+		term_block(term->out, value_result(result, "benchmark", i, "error"), 8, REPORT_OUTPUT_LINES);
+	}
+}
+
+static void
+run_title(const json_t *run, char title[REPORT_LINE_SIZE])
+{
+	const char *mode = value_text(run, "mode");
+	char score[FORMAT_SIZE] = "";
+	double seconds = value_number(run, "score");
+	if (isfinite(seconds))
+		format_ns(seconds * 1e9, score);
+	snprintf(title, REPORT_LINE_SIZE, "%s%s%s%s", value_true(run, "secret") ? "secret " : "",
+		strcmp(mode, "leaderboard") == 0 ? "ranked run" : mode, *score ? "  " : "", score);
+}
+
+static void
+report_run(const struct term *term, const json_t *run)
+{
+	char title[REPORT_LINE_SIZE];
+	const json_t *result = json_object_get(run, "result");
+	bool passed = value_true(run, "passed");
+	if (strcmp(value_text(run, "state"), "skipped") == 0)
+		return;
+	run_title(run, title);
+	mark_line(term, passed, 2, title);
+	term_block(term->out, value_text(run, "message"), 6, REPORT_OUTPUT_LINES);
+	report_tests(term, result);
+	report_benchmarks(term, result);
+	if (passed)
+		return;
+	term_block(term->out, value_log(run, "stdout"), 6, REPORT_OUTPUT_LINES);
+	term_block(term->out, value_log(run, "stderr"), 6, REPORT_OUTPUT_LINES);
+}
+
+/* The rank of a device: {"rank", "of"}, or a number. False: not ranked. */
+static bool
+rank_of(const json_t *submission, const json_t *job, const char *device, char text[FORMAT_SIZE])
+{
+	const json_t *rank = json_object_get(job, "rank");
+	if (!rank)
+		rank = json_object_get(json_object_get(submission, "rank"), device);
+	json_int_t place = json_is_integer(rank) ? json_integer_value(rank) : value_int(rank, "rank", 0);
+	json_int_t of = value_int(rank, "of", value_int(rank, "count", 0));
+	if (place < 1)
+		return false;
+	if (of > 0)
+		snprintf(text, FORMAT_SIZE, "rank %lld of %lld", (long long)place, (long long)of);
+	else
+		snprintf(text, FORMAT_SIZE, "rank %lld", (long long)place);
+	return true;
+}
+
+static void
+job_score(const json_t *job, char text[FORMAT_SIZE])
+{
+	double score = value_number(job, "score"), low = value_number(job, "low"), high = value_number(job, "high");
+	text[0] = '\0';
+	if (isfinite(score))
+		format_ns_error(score * 1e9, fmax(score - low, high - score) * 1e9, text);
+}
+
+/* The runs of a job: its own, or those of the submission on its device. New array. */
+static json_t *
+runs_of(const json_t *submission, const json_t *job, const char *device)
+{
+	if (json_object_get(job, "runs"))
+		return json_incref(json_object_get(job, "runs"));
+	json_t *runs = json_array();
+	size_t i;
+	json_t *run;
+	json_array_foreach(json_object_get(submission, "runs"), i,
+		run) if (strcasecmp(value_text(run, "runner"), device) == 0) json_array_append(runs, run);
+	return runs;
+}
+
+static void
+report_job(struct run *run, const json_t *submission, const json_t *job, const char *device)
+{
+	const struct term *term = &run->term;
+	char score[FORMAT_SIZE], rank[FORMAT_SIZE];
+	const char *state = state_of(job), *error = value_text(job, "error");
+	AUTO_JSON json_t *runs = runs_of(submission, job, device);
+	size_t i;
+	const json_t *one;
+	fputc('\n', term->out);
+	term_put(term, STYLE_BOLD, device);
+	fputs("  ", term->out);
+	term_put(term, style_of(strcmp(state, "passed") == 0), state);
+	fputc('\n', term->out);
+	term_block(term->out, error, 2, REPORT_OUTPUT_LINES);
+	report_compilation(term, job);
+	json_array_foreach(runs, i, one) report_run(term, one);
+	job_score(job, score);
+	if (*score)
+		fprintf(term->out, "  score %s%s%s\n", score, rank_of(submission, job, device, rank) ? ", " : "",
+			rank_of(submission, job, device, rank) ? rank : "");
+}
+
+/* The last line of a report, the only one with --quiet. */
+static void
+summary(struct run *run, const char *title, const json_t *submission, const json_t *jobs)
+{
+	const struct term *term = &run->term;
+	size_t i;
+	const json_t *job;
+	term_put(term, STYLE_BOLD, title);
+	json_array_foreach(jobs, i, job)
+	{
+		char score[FORMAT_SIZE], rank[FORMAT_SIZE];
+		const char *device = value_text(job, "device"), *state = state_of(job);
+		fputs(i > 0 ? "; " : ": ", term->out);
+		term_clean(term->out, device, 0);
+		fputc(' ', term->out);
+		term_put(term, style_of(strcmp(state, "passed") == 0), state);
+		job_score(job, score);
+		if (*score)
+			fprintf(term->out, ", %s", score);
+		if (rank_of(submission, job, device, rank))
+			fprintf(term->out, ", %s", rank);
+	}
+	fputc('\n', term->out);
+}
+
+static void
+submission_head(struct run *run, const json_t *submission)
+{
+	static const char *const keys[] = {"leaderboard_name", "mode", "file_name", "user_name"};
+	const struct term *term = &run->term;
+	char time[FORMAT_SIZE];
+	fprintf(term->out, "Submission %lld", (long long)value_int(submission, "id", 0));
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+		if (*value_text(submission, keys[i])) {
+			fputs(" · ", term->out);
+			term_clean(term->out, value_text(submission, keys[i]), 0);
+		}
+	format_time(value_text(submission, "submission_time"), time);
+	fprintf(term->out, " · %s\n", time);
+}
+
+int
+render_submission_report(struct run *run, const json_t *submission)
+{
+	char title[FORMAT_SIZE];
+	const json_t *jobs = json_object_get(submission, "jobs"), *job;
+	size_t i;
+	if (!run->quiet) {
+		submission_head(run, submission);
+		json_array_foreach(jobs, i, job) report_job(run, submission, job, value_text(job, "device"));
+		fputc('\n', run->term.out);
+	}
+	snprintf(title, sizeof(title), "Submission %lld", (long long)value_int(submission, "id", 0));
+	summary(run, title, submission, jobs);
+	return render_submission_status(submission);
+}
+
+int
+render_submission_show(struct run *run, const json_t *result)
+{
+	render_submission_report(run, result);
+	return RUN_OK;
+}
+
+int
+render_task_run(struct run *run, const json_t *result)
+{
+	const char *device = value_text(result, "device");
+	AUTO_JSON json_t *jobs = json_pack("[O]", result);
+	if (!run->quiet) {
+		report_job(run, NULL, result, *device ? device : "here");
+		if (*value_text(result, "folder")) {
+			fputs("  kept in ", run->term.out);
+			term_clean(run->term.out, value_text(result, "folder"), 0);
+			fputc('\n', run->term.out);
+		}
+		fputc('\n', run->term.out);
+	}
+	summary(run, "Task run", NULL, jobs);
+	return render_submission_status(result);
+}
+
+/* "CPU 12.3 µs, H100 failed" of a row's runs. */
+static void
+row_scores(const json_t *submission, char text[REPORT_LINE_SIZE])
+{
+	size_t i, used = 0;
+	const json_t *run;
+	text[0] = '\0';
+	json_array_foreach(json_object_get(submission, "runs"), i, run)
+	{
+		char score[FORMAT_SIZE] = "";
+		double seconds = value_number(run, "score");
+		if (isfinite(seconds))
+			format_ns(seconds * 1e9, score);
+		if (used < REPORT_LINE_SIZE)
+			used += (size_t)snprintf(text + used, REPORT_LINE_SIZE - used, "%s%s %s", i > 0 ? ", " : "",
+				value_text(run, "gpu_type"), *score ? score : value_text(run, "state"));
+	}
+}
+
+int
+render_submission_list(struct run *run, const json_t *result)
+{
+	static const struct table_column columns[] = {{.title = "id", .right = true}, {.title = "leaderboard", .cut = true},
+		{.title = "file", .cut = true}, {.title = "mode"}, {.title = "when"}, {.title = "state"},
+		{.title = "scores", .cut = true}};
+	const json_t *list = json_is_array(result) ? result : json_object_get(result, "submissions"), *row;
+	AUTO_JSON json_t *rows = json_array();
+	size_t i;
+	json_array_foreach(list, i, row)
+	{
+		char id[FORMAT_SIZE], time[FORMAT_SIZE], scores[REPORT_LINE_SIZE];
+		const char *state = value_text(row, "state");
+		snprintf(id, sizeof(id), "%lld", (long long)value_int(row, "id", 0));
+		format_time(value_text(row, "submission_time"), time);
+		row_scores(row, scores);
+		table_row(rows, 7, id, value_text(row, "leaderboard_name"), value_text(row, "file_name"),
+			value_text(row, "mode"), time,
+			*state                    ? state
+			: value_true(row, "done") ? "done"
+									  : "open",
+			scores);
+	}
+	if (json_array_size(rows) == 0)
+		fputs("There is no submission.\n", run->term.out);
+	else
+		table_print(&run->term, columns, ARRAY_SIZE(columns), rows, 0);
+	return RUN_OK;
+}
+
+static int
+said(struct run *run, const char *what)
+{
+	fprintf(run->term.out, "Submission %lld is %s.\n", (long long)value_int(run->args.values, "id", 0), what);
+	return RUN_OK;
+}
+
+int
+render_submission_cancelled(struct run *run, const json_t *result)
+{
+	(void)result;
+	return said(run, "cancelled");
+}
+
+int
+render_submission_deleted(struct run *run, const json_t *result)
+{
+	(void)result;
+	return said(run, "deleted");
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* The terminal: its size and colours, and text from outside made fit to be printed. */
+#ifndef KETTLE_CLI_TERM_H
+#define KETTLE_CLI_TERM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum term_style { STYLE_NONE, STYLE_BOLD, STYLE_DIM, STYLE_GREEN, STYLE_RED, STYLE_YELLOW };
+
+struct term {
+	FILE *out;      /* borrowed */
+	unsigned width; /* columns; 0: not a terminal, nothing is cut */
+	bool tty;       /* out is a terminal */
+	bool ask;       /* questions can be asked: standard input is a terminal as well */
+	bool color;
+};
+
+/* Finds out what out is. Colours: only on a terminal, without NO_COLOR and not with TERM=dumb. */
+void term_init(struct term *term, FILE *out);
+/* Switches the style; STYLE_NONE ends it. Writes nothing without colours. */
+void term_style(const struct term *term, enum term_style style);
+/* One cleaned piece of text in a style. */
+void term_put(const struct term *term, enum term_style style, const char *text);
+
+/*
+ * The columns that a character takes: 0, 1 or 2; -1: it is never printed (controls, and marks that turn the direction
+ * of writing, with which a name could forge its surroundings). Does not depend on the locale.
+ */
+int term_char_width(uint32_t c);
+/* Takes one character off UTF-8 text; an invalid byte gives U+FFFD. 0 at the end. */
+uint32_t term_next(const char **text);
+/* Columns of text as term_clean writes it. */
+size_t term_width(const char *text);
+/*
+ * Writes text on one line without what is never printed: newlines and tabs become spaces, controls U+FFFD. At most max
+ * columns (0: all); what is longer is cut and ends with "…". Returns the columns written.
+ */
+size_t term_clean(FILE *out, const char *text, size_t max);
+/* The same as a string of its own, for a message that is composed of several; NULL: no memory. The caller frees. */
+char *term_cleaned(const char *text);
+/* Writes text of several lines, each cleaned and indented, and a newline at the end where one is missing. At most
+ * max_lines (0: all); says how many more there are. */
+void term_block(FILE *out, const char *text, unsigned indent, size_t max_lines);
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* Reading answers: members of JSON objects that may be absent. */
+#ifndef KETTLE_CLI_VALUE_H
+#define KETTLE_CLI_VALUE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+/* Text of a member, "" where there is none. Borrowed. */
+const char *value_text(const json_t *object, const char *key);
+/* A number, also one written as text (results are); NAN where there is none. */
+double value_number(const json_t *object, const char *key);
+json_int_t value_int(const json_t *object, const char *key, json_int_t otherwise);
+bool value_true(const json_t *object, const char *key);
+/* Captured output: a string, or {"text": …}. "" where there is none. Borrowed. */
+const char *value_log(const json_t *object, const char *key);
+/* Member "PREFIX.INDEX.FIELD" of a result ("test.0.status"). "" or NAN where there is none. */
+const char *value_result(const json_t *result, const char *prefix, json_int_t index, const char *field);
+double value_result_number(const json_t *result, const char *prefix, json_int_t index, const char *field);
+
+#endif
