@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: MIT */
+/* A host for tests of the command line: no loop, no core; answers are given by the test. */
+#include <config.h>
+
+#include "cli_host.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+
+struct cli_host_task {
+	struct cli_host_task *next;
+	kettle_fn fn;
+	void *arg;
+	/* Of an answer. */
+	kettle_answer answer;
+	json_t *result;
+	struct kettle_error err;
+};
+
+static const char table_text[] =
+#include "cli_table.h"
+	;
+
+static struct cli_host *
+of(const struct kettle_host *host)
+{
+	return (struct cli_host *)((char *)(uintptr_t)host - offsetof(struct cli_host, host));
+}
+
+static struct cli_host_task *
+queue(struct cli_host *host)
+{
+	struct cli_host_task *task = calloc(1, sizeof(*task));
+	if (!task)
+		abort();
+	*host->tasks_end = task;
+	host->tasks_end = &task->next;
+	return task;
+}
+
+static void
+host_log(const struct kettle_host *host, enum kettle_log_level level, const char *format, ...)
+{
+	va_list args;
+	(void)host;
+	(void)level;
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+}
+
+static int
+host_post(const struct kettle_host *host, kettle_fn fn, void *arg)
+{
+	struct cli_host_task *task = queue(of(host));
+	task->fn = fn;
+	task->arg = arg;
+	return 0;
+}
+
+static int
+host_work(const struct kettle_host *host, kettle_fn work, kettle_fn after, void *arg, struct kettle_error *err)
+{
+	(void)err;
+	work(arg);
+	return host_post(host, after, arg);
+}
+
+/* Timers never fire here: what they do is tested by itself. */
+static int
+host_timer_start(const struct kettle_host *host, uint64_t delay_ms, uint64_t repeat_ms, kettle_fn fn, void *arg,
+	struct kettle_timer **ret_timer, struct kettle_error *err)
+{
+	(void)delay_ms;
+	(void)repeat_ms;
+	(void)fn;
+	(void)arg;
+	(void)err;
+	of(host)->timers++;
+	*ret_timer = (struct kettle_timer *)of(host);
+	return 0;
+}
+
+static void
+host_timer_stop(const struct kettle_host *host, struct kettle_timer *timer)
+{
+	if (timer)
+		of(host)->timers--;
+}
+
+static int
+host_call(const struct kettle_host *const_host, const json_t *actor, const char *command, const json_t *args,
+	kettle_answer done, void *arg)
+{
+	struct cli_host *host = of(const_host);
+	struct cli_host_task *task = queue(host);
+	task->answer = done;
+	task->arg = arg;
+	kettle_fail(&task->err, KETTLE_EINTERNAL, "The test has no answer for %s.", command);
+	json_array_append_new(host->calls, json_pack("{s:s, s:o}", "command", command, "args", json_deep_copy(args)));
+	json_decref(host->actor);
+	host->actor = json_deep_copy(actor);
+	for (size_t i = 0; i < host->answers_count; i++) {
+		struct cli_host_answer *answer = &host->answers[i];
+		if (!answer->command || strcmp(answer->command, command) != 0)
+			continue;
+		task->err = (struct kettle_error){0};
+		if (!answer->result)
+			kettle_fail(&task->err, answer->code, "%s", answer->message);
+		task->result = STEAL(answer->result);
+		answer->command = NULL;
+		break;
+	}
+	return 0;
+}
+
+static const json_t *
+host_commands(const struct kettle_host *host)
+{
+	return of(host)->table;
+}
+
+static int
+host_subscribe(const struct kettle_host *const_host, const json_t *actor, const json_t *filter, int64_t after,
+	kettle_event_fn fn, void *arg, uint64_t *ret_id, struct kettle_error *err)
+{
+	struct cli_host *host = of(const_host);
+	(void)actor;
+	(void)err;
+	host->filter = json_deep_copy(filter);
+	host->after = after;
+	host->event_fn = fn;
+	host->event_arg = arg;
+	*ret_id = 1;
+	return 0;
+}
+
+static void
+host_unsubscribe(const struct kettle_host *host, uint64_t id)
+{
+	(void)id;
+	of(host)->event_fn = NULL;
+	of(host)->unsubscribed = true;
+}
+
+void
+cli_host_init(struct cli_host *host)
+{
+	*host = (struct cli_host){
+		.host = {.size = sizeof(host->host),
+			.abi_major = KETTLE_ABI_MAJOR,
+			.abi_minor = KETTLE_ABI_MINOR,
+			.version = PACKAGE_VERSION,
+			.name = "cli",
+			.log = host_log,
+			.post = host_post,
+			.work = host_work,
+			.timer_start = host_timer_start,
+			.timer_stop = host_timer_stop,
+			.call = host_call,
+			.commands = host_commands,
+			.subscribe = host_subscribe,
+			.unsubscribe = host_unsubscribe},
+		.calls = json_array(),
+		.events = json_array(),
+	};
+	host->tasks_end = &host->tasks;
+	host->table = json_loads(table_text, 0, NULL);
+	if (!host->table)
+		abort();
+}
+
+void
+cli_host_free(struct cli_host *host)
+{
+	for (size_t i = 0; i < host->answers_count; i++)
+		json_decref(host->answers[i].result);
+	json_decref(host->table);
+	json_decref(host->calls);
+	json_decref(host->events);
+	json_decref(host->filter);
+	json_decref(host->actor);
+}
+
+void
+cli_host_answer(struct cli_host *host, const char *command, json_t *result_take)
+{
+	host->answers[host->answers_count++] = (struct cli_host_answer){.command = command, .result = result_take};
+}
+
+void
+cli_host_refuse(struct cli_host *host, const char *command, int code, const char *message)
+{
+	host->answers[host->answers_count++] =
+		(struct cli_host_answer){.command = command, .code = code, .message = message};
+}
+
+static bool
+one_task(struct cli_host *host)
+{
+	struct cli_host_task *task = host->tasks;
+	if (!task)
+		return false;
+	host->tasks = task->next;
+	if (!host->tasks)
+		host->tasks_end = &host->tasks;
+	if (task->answer)
+		task->answer(task->arg, &task->err, task->result);
+	else
+		task->fn(task->arg);
+	json_decref(task->result);
+	free(task);
+	return true;
+}
+
+static bool
+one_event(struct cli_host *host)
+{
+	if (!host->event_fn || json_array_size(host->events) == 0)
+		return false;
+	AUTO_JSON json_t *event = json_incref(json_array_get(host->events, 0));
+	json_array_remove(host->events, 0);
+	host->event_fn(host->event_arg, event);
+	return true;
+}
+
+void
+cli_host_turn(struct cli_host *host)
+{
+	while (one_task(host) || one_event(host))
+		;
+}
+
+/* Sends what is written to a descriptor to a file; *ret_saved is the old one. */
+static FILE *
+capture(int fd, FILE *stream, int *ret_saved)
+{
+	FILE *file = tmpfile();
+	fflush(stream);
+	*ret_saved = dup(fd);
+	if (!file || *ret_saved < 0 || dup2(fileno(file), fd) < 0)
+		abort();
+	return file;
+}
+
+static char *
+release(int fd, FILE *stream, int saved, FILE *file)
+{
+	fflush(stream);
+	dup2(saved, fd);
+	close(saved);
+	long size = fseek(file, 0, SEEK_END) == 0 ? ftell(file) : 0;
+	char *text = calloc(1, (size_t)size + 1);
+	rewind(file);
+	if (!text || fread(text, 1, (size_t)size, file) != (size_t)size)
+		abort();
+	fclose(file);
+	return text;
+}
+
+static void
+ended(void *arg, int status)
+{
+	*(int *)arg = status;
+}
+
+static void
+stopped(void *arg)
+{
+	*(bool *)arg = true;
+}
+
+int
+cli_host_run(struct cli_host *host, const json_t *globals, const char *const *argv, char **ret_out, char **ret_err)
+{
+	int argc = 0, status = -1, saved_out, saved_err;
+	bool done = false;
+	struct kettle_error err = {0};
+	void *self = NULL;
+	AUTO_JSON json_t *user = json_pack("{s:s}", "user", "alice");
+	while (argv[argc])
+		argc++;
+	FILE *out = capture(STDOUT_FILENO, stdout, &saved_out), *errors = capture(STDERR_FILENO, stderr, &saved_err);
+	if (globals)
+		json_object_update(user, (json_t *)(uintptr_t)globals);
+	if (kettle_plugin.create(&host->host, &self, &err) ||
+		kettle_plugin.frontend->run(self, argc, argv, user, ended, &status, &err))
+		abort();
+	cli_host_turn(host);
+	/* What still waits is told to stop, as main does at SIGINT. */
+	kettle_plugin.stop(self, stopped, &done);
+	cli_host_turn(host);
+	kettle_plugin.destroy(self);
+	*ret_err = release(STDERR_FILENO, stderr, saved_err, errors);
+	*ret_out = release(STDOUT_FILENO, stdout, saved_out, out);
+	return done ? status : -1;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/* A host for tests of the command line: no loop, no core; answers are given by the test. */
+#ifndef KETTLE_TEST_CLI_HOST_H
+#define KETTLE_TEST_CLI_HOST_H
+
+#include <kettle/plugin.h>
+#include <stdbool.h>
+
+#define CLI_HOST_CALLS 32
+
+/* What the core would say to a command; the results are owned by the host. */
+struct cli_host_answer {
+	const char *command;
+	json_t *result; /* NULL: an error */
+	int code;
+	const char *message;
+};
+
+struct cli_host {
+	struct kettle_host host;
+	json_t *table;
+	struct cli_host_answer answers[CLI_HOST_CALLS];
+	size_t answers_count;
+	/* What was called: [{"command", "args"}]. */
+	json_t *calls;
+	json_t *actor;
+	/* Events to deliver to the subscription, once each. */
+	json_t *events;
+	json_t *filter;
+	int64_t after;
+	kettle_event_fn event_fn;
+	void *event_arg;
+	bool unsubscribed;
+	struct cli_host_task *tasks, **tasks_end;
+	size_t timers;
+};
+
+/* The commands as the core's table has them. */
+void cli_host_init(struct cli_host *host);
+void cli_host_free(struct cli_host *host);
+/* The next call of command gets this answer (stolen); a command without one gets an error. */
+void cli_host_answer(struct cli_host *host, const char *command, json_t *result_take);
+void cli_host_refuse(struct cli_host *host, const char *command, int code, const char *message);
+/* Runs what was posted and delivers events until nothing is left. */
+void cli_host_turn(struct cli_host *host);
+
+/*
+ * Runs a command line ("kettle" included, NULL at the end) against the plugin until it is done or nothing is left to
+ * happen; then the plugin is stopped, so a command that still waited ends with 130. Returns the exit status. What it
+ * wrote is in ret_out and ret_err: new strings. globals (may be NULL) are added to {"user": "alice"}.
+ */
+int cli_host_run(struct cli_host *host, const json_t *globals, const char *const *argv, char **ret_out, char **ret_err);
+
+#endif
