@@ -106,7 +106,7 @@ static const struct run_ui uis[] = {
 	{.command = "plugin.info", .render = render_local_plugin_info},
 	{.command = "plugin.test", .render = render_local_plugin_test, .status = render_local_plugin_test_status},
 	{.command = "device.list", .render = render_local_device_list},
-	{.command = "config.check", .render = render_local_config_check, .status = render_local_config_check_status},
+	{.command = "config.check", .render = render_local_config_check},
 };
 
 const struct run_ui *
@@ -121,7 +121,11 @@ cli_ui(const char *command)
 bool
 cli_hidden(const json_t *command)
 {
-	return strcmp(value_text(command, "name"), "task.read") == 0;
+	static const char *const names[] = {"task.read", "queue.place"};
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (strcmp(value_text(command, "name"), names[i]) == 0)
+			return true;
+	return false;
 }
 
 /* What one line is about, before a command is known. */

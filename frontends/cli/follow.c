@@ -4,8 +4,8 @@
  *
  * Theory of operation. The subscription begins at the event number of the accepting answer, so nothing is missed in
  * between. An event that may have ended the submission, and a slow timer (should an event ever be lost with the process
- * that held the database), ask for submission.show; when that says `done`, it is the report. A second timer draws the
- * live line again.
+ * that held the database), ask for submission.show; when that says `done`, it is the report. Two more timers draw the
+ * live line again and ask for the place in the queue.
  */
 #include <config.h>
 
@@ -19,6 +19,7 @@
 #include "value.h"
 
 #define FOLLOW_TICK_MS 1000
+#define FOLLOW_PLACE_MS 2000
 #define FOLLOW_CHECK_MS 30000
 
 struct follow {
@@ -26,8 +27,9 @@ struct follow {
 	struct progress *progress;
 	int64_t id; /* 0: a task run */
 	uint64_t subscription;
-	bool subscribed, asking, again;
-	struct kettle_timer *tick, *check;
+	bool subscribed, asking, again, placing;
+	json_t *jobs; /* arguments of queue.place */
+	struct kettle_timer *tick, *check, *place;
 };
 
 static void ask(struct follow *follow);
@@ -76,6 +78,29 @@ on_tick(void *arg)
 }
 
 static void
+placed(struct run *run, const struct kettle_error *err, json_t *result)
+{
+	size_t i;
+	const json_t *place;
+	struct follow *follow = run->follow;
+	/* Not worth an error: the place is a courtesy. */
+	follow->placing = false;
+	json_array_foreach(err && err->code ? NULL : json_object_get(result, "places"), i, place)
+		progress_queued(follow->progress, value_text(place, "device"), value_int(place, "place", -1));
+}
+
+/* Asks for the places in the queues while something waits there. */
+static void
+on_place(void *arg)
+{
+	struct follow *follow = arg;
+	if (follow->placing || !progress_waits(follow->progress))
+		return;
+	follow->placing = true;
+	run_call(follow->run, "queue.place", follow->jobs, placed);
+}
+
+static void
 on_check(void *arg)
 {
 	ask(arg);
@@ -105,21 +130,28 @@ begin(struct run *run, int64_t id, int64_t after, const json_t *filter, struct k
 }
 
 void
-follow_submission(struct run *run, int64_t id, int64_t seq, const json_t *devices)
+follow_submission(struct run *run, int64_t id, int64_t seq, const json_t *jobs)
 {
 	struct kettle_error err = {0};
 	AUTO_JSON json_t *filter = json_pack("{s:I}", "submission", (json_int_t)id);
 	size_t i;
-	const json_t *device;
+	const json_t *job;
 	if (begin(run, id, seq, filter, &err)) {
 		run_fail(run, &err);
 		return;
 	}
-	json_array_foreach(devices, i, device)
+	run->follow->jobs = json_pack("{s:[]}", "job");
+	json_array_foreach(jobs, i, job)
 	{
-		const char *name = json_is_string(device) ? json_string_value(device) : value_text(device, "device");
-		progress_queued(run->follow->progress, name, value_int(device, "place", -1));
+		json_int_t number = value_int(job, "id", 0);
+		progress_queued(run->follow->progress, value_text(job, "device"), -1);
+		if (number > 0)
+			json_array_append_new(json_object_get(run->follow->jobs, "job"), json_integer(number));
 	}
+	/* Without it only the place is not shown. */
+	if (json_array_size(json_object_get(run->follow->jobs, "job")) > 0)
+		(void)run->host->timer_start(
+			run->host, FOLLOW_PLACE_MS, FOLLOW_PLACE_MS, on_place, run->follow, &run->follow->place, NULL);
 }
 
 void
@@ -142,6 +174,8 @@ follow_end(struct run *run)
 		run->host->unsubscribe(run->host, follow->subscription);
 	run->host->timer_stop(run->host, follow->tick);
 	run->host->timer_stop(run->host, follow->check);
+	run->host->timer_stop(run->host, follow->place);
+	json_decref(follow->jobs);
 	progress_free(follow->progress);
 	free(follow);
 }

@@ -7,9 +7,9 @@
 
 /*
  * Shows the events of a submission after number seq until it is done, then renders submission.show and ends the run.
- * devices: array of the names it waits for.
+ * jobs: [{"id", "device"}].
  */
-void follow_submission(struct run *run, int64_t id, int64_t seq, const json_t *devices);
+void follow_submission(struct run *run, int64_t id, int64_t seq, const json_t *jobs);
 /* Shows the events of this process's task run; the answer to task.run, not this, ends the run. */
 void follow_task_run(struct run *run);
 /* Before the report: takes the live line away and ends the subscription. Does nothing without one. */

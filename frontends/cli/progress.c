@@ -19,7 +19,8 @@
 
 struct device {
 	char name[PROGRESS_NAME_SIZE];
-	char state[PROGRESS_STATE_SIZE]; /* "queued", "test 2/3"; "" when it is done */
+	char state[PROGRESS_STATE_SIZE]; /* "queued", "running test"; "" when it is done */
+	bool begun;                      /* has left its queue */
 	json_t *results;                 /* step → key → value, as far as it has come */
 };
 
@@ -155,7 +156,7 @@ progress_queued(struct progress *progress, const char *name, int64_t place)
 {
 	struct device *device = device_of(progress, name);
 	char state[PROGRESS_STATE_SIZE];
-	if (!device)
+	if (!device || device->begun)
 		return;
 	if (place > 0)
 		snprintf(state, sizeof(state), "queued, %lld before it", (long long)place);
@@ -165,7 +166,16 @@ progress_queued(struct progress *progress, const char *name, int64_t place)
 	progress_tick(progress);
 }
 
-/* "test", "benchmark", "ranked run" of a step's id as the core makes them ("leaderboard-secret"). */
+bool
+progress_waits(const struct progress *progress)
+{
+	for (size_t i = 0; i < progress->count; i++)
+		if (!progress->devices[i].begun)
+			return true;
+	return false;
+}
+
+/* Run steps are called as their mode is; the field's "leaderboard" mode is what people know as ranked. */
 static const char *
 step_label(const char *step, bool secret)
 {
@@ -228,7 +238,7 @@ benchmark_done(
 	char count[FORMAT_SIZE], time[FORMAT_SIZE], text[400];
 	const char *error = value_result(result, "benchmark", index, "error");
 	double mean = value_result_number(result, "benchmark", index, "mean");
-	bool failed = strcmp(value_result(result, "benchmark", index, "status"), "fail") == 0;
+	bool failed = *error || strcmp(value_result(result, "benchmark", index, "status"), "fail") == 0;
 	count_text(result, "benchmark-count", index, count);
 	format_ns_error(mean, value_result_number(result, "benchmark", index, "err"), time);
 	snprintf(text, sizeof(text), "%s %s  %s  %s",
@@ -278,8 +288,6 @@ on_progress(struct progress *progress, struct device *device, const json_t *even
 		on_outcome(progress, device, event);
 	else if (strcmp(name, "waiting") == 0)
 		set_state(progress, device, "waiting for the device");
-	else if (strcmp(name, "place") == 0 || strcmp(name, "queued") == 0)
-		progress_queued(progress, device->name, value_int(event, "place", -1));
 	else if (strcmp(name, "assigned") == 0 || strcmp(name, "started") == 0)
 		set_state(progress, device, "started");
 }
@@ -302,6 +310,7 @@ progress_event(struct progress *progress, const json_t *event)
 	struct device *device = *name ? device_of(progress, name) : NULL;
 	if (!device)
 		return;
+	device->begun = strcmp(kind, "job.queued") != 0 && strcmp(kind, "job.requeued") != 0;
 	if (strcmp(kind, "progress") == 0)
 		on_progress(progress, device, json_object_get(data, "event"));
 	else if (strcmp(kind, "job.started") == 0)

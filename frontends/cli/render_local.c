@@ -29,18 +29,19 @@ put_line(const struct term *term, const char *prefix, const char *text)
 }
 
 static int
-check_status(const json_t *list, int bad)
+check_status(const json_t *list, const char *member, int bad)
 {
 	size_t i;
 	const json_t *entry;
-	json_array_foreach(list, i, entry) if (!value_true(entry, "ok")) return bad;
+	json_array_foreach(list, i, entry) if (!value_true(entry, member))
+			return bad;
 	return RUN_OK;
 }
 
 int
 render_local_task_check_status(const json_t *result)
 {
-	return check_status(list_of(result, "tasks"), RUN_USAGE);
+	return check_status(list_of(result, "tasks"), "ok", RUN_USAGE);
 }
 
 int
@@ -57,6 +58,9 @@ render_local_task_check(struct run *run, const json_t *result)
 		term_clean(term->out, value_text(entry, "path"), 0);
 		fputs(": ", term->out);
 		term_put(term, ok ? STYLE_GREEN : STYLE_RED, ok ? "ok" : value_text(entry, "error"));
+		if (ok && *value_text(entry, "lang"))
+			fprintf(term->out, " (%s, %lld tests, %lld benchmarks)", value_text(entry, "lang"),
+				(long long)value_int(entry, "tests", 0), (long long)value_int(entry, "benchmarks", 0));
 		fputc('\n', term->out);
 		json_array_foreach(json_object_get(entry, "remarks"), j, remark)
 			put_line(term, "  remark: ", json_string_value(remark));
@@ -132,7 +136,7 @@ render_local_plugin_info(struct run *run, const json_t *result)
 int
 render_local_plugin_test_status(const json_t *result)
 {
-	return check_status(list_of(result, "tests"), RUN_FAILED);
+	return check_status(list_of(result, "tests"), "passed", RUN_FAILED);
 }
 
 /* The Test Anything Protocol, and a line for people. */
@@ -146,7 +150,7 @@ render_local_plugin_test(struct run *run, const json_t *result)
 		fprintf(term->out, "1..%zu\n", json_array_size(tests));
 	json_array_foreach(tests, i, test)
 	{
-		bool ok = value_true(test, "ok");
+		bool ok = value_true(test, "passed");
 		passed += ok;
 		if (run->quiet && ok)
 			continue;
@@ -163,8 +167,8 @@ static void
 device_row(json_t *rows, const json_t *device, const json_t *unit, bool first)
 {
 	char slots[FORMAT_SIZE], queued[FORMAT_SIZE];
-	const char *level = value_text(unit, "level"), *reason = value_text(unit, "reason"),
-			   *state = value_text(unit, "state");
+	const char *level = value_text(unit, "level"), *state = value_text(unit, "state"),
+			   *reason = value_text(unit, *value_text(unit, "reason") ? "reason" : "unreachable");
 	char both[LOCAL_TEXT_SIZE];
 	snprintf(slots, sizeof(slots), "%lld/%lld", (long long)value_int(unit, "running", 0),
 		(long long)value_int(unit, "slots", 0));
@@ -193,22 +197,13 @@ render_local_device_list(struct run *run, const json_t *result)
 }
 
 int
-render_local_config_check_status(const json_t *result)
-{
-	return json_is_false(json_object_get(result, "ok")) ? RUN_USAGE : RUN_OK;
-}
-
-int
 render_local_config_check(struct run *run, const json_t *result)
 {
-	const struct term *term = &run->term;
 	const char *file = value_text(result, "file");
-	size_t i;
-	const json_t *line;
-	json_array_foreach(json_object_get(result, "errors"), i, line) put_line(term, "", json_string_value(line));
-	json_array_foreach(json_object_get(result, "remarks"), i, line) put_line(term, "remark: ", json_string_value(line));
-	int status = render_local_config_check_status(result);
-	if (status == RUN_OK && !run->quiet)
-		put_line(term, *file ? "The configuration is right: " : "The configuration is right: built-in defaults", file);
-	return status;
+	if (run->quiet)
+		return RUN_OK;
+	put_line(
+		&run->term, *file ? "The configuration is right: " : "There is no configuration file; this is in force:", file);
+	run_print_json(&run->term, json_object_get(result, "config"));
+	return RUN_OK;
 }

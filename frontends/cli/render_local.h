@@ -16,6 +16,5 @@ int render_local_config_check(struct run *run, const json_t *result);
 /* Status members: whether all that was checked is right. */
 int render_local_task_check_status(const json_t *result);
 int render_local_plugin_test_status(const json_t *result);
-int render_local_config_check_status(const json_t *result);
 
 #endif

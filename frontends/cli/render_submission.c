@@ -209,6 +209,18 @@ runs_of(const json_t *submission, const json_t *job, const char *device)
 	return runs;
 }
 
+/* Whether a step of the job says the same, so that nobody reads it twice. */
+static bool
+said_below(const json_t *job, const json_t *runs, const char *message)
+{
+	size_t i;
+	const json_t *step;
+	json_array_foreach(json_object_get(job, "compilation"), i,
+		step) if (!value_true(step, "passed") && strcmp(value_text(step, "message"), message) == 0) return true;
+	json_array_foreach(runs, i, step) if (strcmp(value_text(step, "message"), message) == 0) return true;
+	return false;
+}
+
 static void
 report_job(struct run *run, const json_t *submission, const json_t *job, const char *device)
 {
@@ -223,7 +235,8 @@ report_job(struct run *run, const json_t *submission, const json_t *job, const c
 	fputs("  ", term->out);
 	term_put(term, style_of(strcmp(state, "passed") == 0), state);
 	fputc('\n', term->out);
-	term_block(term->out, error, 2, REPORT_OUTPUT_LINES);
+	if (!said_below(job, runs, error))
+		term_block(term->out, error, 2, REPORT_OUTPUT_LINES);
 	report_compilation(term, job);
 	json_array_foreach(runs, i, one) report_run(term, one);
 	job_score(job, score);
@@ -303,9 +316,9 @@ render_task_run(struct run *run, const json_t *result)
 	AUTO_JSON json_t *jobs = json_pack("[O]", result);
 	if (!run->quiet) {
 		report_job(run, NULL, result, *device ? device : "here");
-		if (*value_text(result, "folder")) {
+		if (*value_text(result, "kept")) {
 			fputs("  kept in ", run->term.out);
-			term_clean(run->term.out, value_text(result, "folder"), 0);
+			term_clean(run->term.out, value_text(result, "kept"), 0);
 			fputc('\n', run->term.out);
 		}
 		fputc('\n', run->term.out);

@@ -136,8 +136,8 @@ run_read_line(struct run *run, run_bytes fn)
 	read_input(run, "-", RUN_MAX_LINE, true, fn);
 }
 
-static void
-print_json(const struct term *term, const json_t *value)
+void
+run_print_json(const struct term *term, const json_t *value)
 {
 	/* On a terminal nothing but ASCII, so that no control character of a name reaches it. */
 	json_dumpf(value, term->out, JSON_INDENT(2) | JSON_ENCODE_ANY | (term->tty ? JSON_ENSURE_ASCII : 0));
@@ -163,7 +163,7 @@ print_result(struct run *run, const json_t *result)
 	if (!run->json && run->ui && run->ui->render)
 		return run->ui->render(run, result);
 	AUTO_JSON json_t *own = run->json && run->ui && run->ui->json ? run->ui->json(result) : NULL;
-	print_json(&run->term, own ? own : result);
+	run_print_json(&run->term, own ? own : result);
 	return run->ui && run->ui->status ? run->ui->status(result) : RUN_OK;
 }
 
@@ -221,7 +221,7 @@ run_print_error(const struct term *term, bool json, const struct kettle_error *e
 	if (json) {
 		AUTO_JSON json_t *document =
 			json_pack("{s:{s:s, s:s}}", "error", "code", kettle_error_name(err->code), "message", err->message);
-		print_json(term, document);
+		run_print_json(term, document);
 		return;
 	}
 	fputs("kettle: ", stderr);

@@ -76,6 +76,8 @@ void run_read_line(struct run *run, run_bytes fn);
 void run_result(struct run *run, const json_t *result);
 /* Opens the file of -o for writing, so that a wrong path is known before anything else happens. */
 int run_open_report(struct run *run, struct kettle_error *err);
+/* Prints a value as JSON; on a terminal in ASCII alone. */
+void run_print_json(const struct term *term, const json_t *value);
 /* The usual end of a call: renders the result or fails. */
 void run_answered(struct run *run, const struct kettle_error *err, json_t *result);
 /* Says what went wrong, on standard error or as the one document on term. */

@@ -25,7 +25,6 @@ const struct args_option submit_options[] = {
 
 const struct args_option task_run_options[] = {
 	{"output", 'o', "FILE", "writes the report (with --json the document) to this file as well"},
-	{"file-name", 0, "NAME", "what the submission is called when FILE is - (standard input)"},
 	{NULL, 0, NULL, NULL},
 };
 
@@ -105,7 +104,6 @@ submit_choice(const char *line, const json_t *devices)
 static void
 accepted(struct run *run, const struct kettle_error *err, json_t *result)
 {
-	const json_t *devices = json_object_get(result, "jobs");
 	if (err && err->code) {
 		run_fail(run, err);
 		return;
@@ -114,7 +112,7 @@ accepted(struct run *run, const struct kettle_error *err, json_t *result)
 	if (!args_flag(&run->args, "no-wait")) {
 		if (!run->json && !run->quiet)
 			fprintf(run->term.out, "Submission %lld is accepted.\n", (long long)id);
-		follow_submission(run, id, value_int(result, "seq", 0), devices ? devices : json_object_get(result, "devices"));
+		follow_submission(run, id, value_int(result, "seq", 0), json_object_get(result, "jobs"));
 		return;
 	}
 	if (run->json) {
