@@ -52,8 +52,9 @@ args_row(const json_t *command, const char *name)
 {
 	size_t i;
 	const json_t *row;
-	json_array_foreach(
-		json_object_get(command, "args"), i, row) if (strcmp(value_text(row, "name"), name) == 0) return row;
+	json_array_foreach(json_object_get(command, "args"), i, row)
+		if (strcmp(value_text(row, "name"), name) == 0)
+			return row;
 	return NULL;
 }
 
@@ -84,9 +85,10 @@ args_meta(const json_t *argument, char ret_meta[ARGS_NAME_SIZE])
 		return;
 	}
 	ret_meta[0] = '\0';
-	json_array_foreach(choices, i,
-		choice) if (json_is_string(choice) && used + json_string_length(choice) + 2 < ARGS_NAME_SIZE) used +=
-		(size_t)snprintf(ret_meta + used, ARGS_NAME_SIZE - used, "%s%s", i > 0 ? "|" : "", json_string_value(choice));
+	json_array_foreach(choices, i, choice)
+		if (json_is_string(choice) && used + json_string_length(choice) + 2 < ARGS_NAME_SIZE)
+			used += (size_t)snprintf(
+				ret_meta + used, ARGS_NAME_SIZE - used, "%s%s", i > 0 ? "|" : "", json_string_value(choice));
 	if (used > 0)
 		return;
 	args_option_name(value_text(argument, "name"), ret_meta);
@@ -122,8 +124,7 @@ args_following(const json_t *table, int words, const char *const *argv)
 	json_t *names = json_object();
 	size_t i;
 	const json_t *command;
-	json_array_foreach(table, i, command)
-	{
+	json_array_foreach(table, i, command) {
 		const char *rest;
 		char word[ARGS_NAME_SIZE];
 		if (!starts_with(command, words, argv, &rest))
@@ -161,8 +162,7 @@ args_find(const json_t *table, int argc, const char *const *argv, const json_t *
 		size_t i;
 		bool group = false;
 		const json_t *command;
-		json_array_foreach(table, i, command)
-		{
+		json_array_foreach(table, i, command) {
 			const char *rest;
 			if (!starts_with(command, words + 1, argv, &rest))
 				continue;
@@ -296,8 +296,7 @@ unknown_option(struct parser *p, const char *shown)
 	const struct args_option *lists[] = {p->own, args_globals};
 	size_t i;
 	const json_t *row;
-	json_array_foreach(json_object_get(p->command, "args"), i, row)
-	{
+	json_array_foreach(json_object_get(p->command, "args"), i, row) {
 		args_option_name(value_text(row, "name"), name);
 		snprintf(dashed, sizeof(dashed), "--%s", name);
 		if (!args_bool(row, "positional"))
@@ -324,8 +323,7 @@ long_option(struct parser *p, const char *word)
 	char shown[ARGS_NAME_SIZE], known[ARGS_NAME_SIZE], meta[ARGS_NAME_SIZE];
 	const json_t *row;
 	snprintf(shown, sizeof(shown), "--%.*s", (int)(len < ARGS_NAME_SIZE ? len : ARGS_NAME_SIZE), name);
-	json_array_foreach(json_object_get(p->command, "args"), i, row)
-	{
+	json_array_foreach(json_object_get(p->command, "args"), i, row) {
 		args_option_name(value_text(row, "name"), known);
 		if (args_bool(row, "positional") || strlen(known) != len || strncmp(known, name, len) != 0)
 			continue;
@@ -367,8 +365,7 @@ positional(struct parser *p, const char *word)
 	size_t i, seen = 0;
 	const json_t *row;
 	char meta[ARGS_NAME_SIZE];
-	json_array_foreach(json_object_get(p->command, "args"), i, row)
-	{
+	json_array_foreach(json_object_get(p->command, "args"), i, row) {
 		if (!args_bool(row, "positional"))
 			continue;
 		if (seen++ < p->positionals)
@@ -387,8 +384,7 @@ missing(struct parser *p)
 	char names[300] = "", meta[ARGS_NAME_SIZE], option[ARGS_NAME_SIZE];
 	size_t i, used = 0;
 	const json_t *row;
-	json_array_foreach(json_object_get(p->command, "args"), i, row)
-	{
+	json_array_foreach(json_object_get(p->command, "args"), i, row) {
 		if (!args_bool(row, "required") || json_object_get(p->args->values, value_text(row, "name")))
 			continue;
 		bool by_place = args_bool(row, "positional");

@@ -154,8 +154,9 @@ group_alone(const struct line *line, int words)
 	AUTO_JSON json_t *names = args_following(line->table, words, line->argv);
 	const char *name;
 	json_t *value;
-	json_object_foreach(names, name, value) if (used < sizeof(list)) used +=
-		(size_t)snprintf(list + used, sizeof(list) - used, "%s%s", used ? ", " : "", name);
+	json_object_foreach(names, name, value)
+		if (used < sizeof(list))
+			used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s", used ? ", " : "", name);
 	kettle_fail(&err, KETTLE_EINVAL, "`kettle %s` is followed by one of: %s.", line->argv[0], list);
 	return usage(line, &err);
 }

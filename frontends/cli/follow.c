@@ -141,8 +141,7 @@ follow_submission(struct run *run, int64_t id, int64_t seq, const json_t *jobs)
 		return;
 	}
 	run->follow->jobs = json_pack("{s:[]}", "job");
-	json_array_foreach(jobs, i, job)
-	{
+	json_array_foreach(jobs, i, job) {
 		json_int_t number = value_int(job, "id", 0);
 		progress_queued(run->follow->progress, value_text(job, "device"), -1);
 		if (number > 0)

@@ -104,8 +104,12 @@ write_usage(FILE *out, const json_t *command, const struct run_ui *ui)
 	args_command_words(command, words);
 	fprintf(out, "kettle %s", words);
 	/* What is named by its place first, as people type it. */
-	json_array_foreach(rows, i, row) if (args_bool(row, "positional")) usage_argument(out, row);
-	json_array_foreach(rows, i, row) if (!args_bool(row, "positional")) usage_argument(out, row);
+	json_array_foreach(rows, i, row)
+		if (args_bool(row, "positional"))
+			usage_argument(out, row);
+	json_array_foreach(rows, i, row)
+		if (!args_bool(row, "positional"))
+			usage_argument(out, row);
 	for (const struct args_option *o = ui ? ui->own : NULL; o && o->name; o++) {
 		fputs(" [", out);
 		if (o->letter)
@@ -161,7 +165,8 @@ argument_text(const json_t *row)
 	fputs(value_text(row, "help"), out);
 	if (json_array_size(choices) > 0)
 		fputs("; one of", out);
-	json_array_foreach(choices, i, choice) fprintf(out, "%s %s", i > 0 ? "," : "", json_string_value(choice));
+	json_array_foreach(choices, i, choice)
+		fprintf(out, "%s %s", i > 0 ? "," : "", json_string_value(choice));
 	if (*default_value)
 		fprintf(out, " (default: %s)", default_value);
 	if (args_bool(row, "repeated"))
@@ -177,8 +182,7 @@ list_arguments(const struct term *term, const json_t *command, bool positional, 
 	bool first = true;
 	size_t i;
 	const json_t *row;
-	json_array_foreach(json_object_get(command, "args"), i, row)
-	{
+	json_array_foreach(json_object_get(command, "args"), i, row) {
 		if (args_bool(row, "positional") != positional)
 			continue;
 		if (first && title)
@@ -195,7 +199,9 @@ has_options(const json_t *command, const struct run_ui *ui)
 {
 	size_t i;
 	const json_t *row;
-	json_array_foreach(json_object_get(command, "args"), i, row) if (!args_bool(row, "positional")) return true;
+	json_array_foreach(json_object_get(command, "args"), i, row)
+		if (!args_bool(row, "positional"))
+			return true;
 	return ui && ui->own;
 }
 
@@ -241,8 +247,9 @@ list_command(const struct term *term, const json_t *command)
 		return;
 	args_command_words(command, words);
 	fputs(words, out);
-	json_array_foreach(json_object_get(command, "args"), i,
-		row) if (args_bool(row, "required") && args_bool(row, "positional")) usage_argument(out, row);
+	json_array_foreach(json_object_get(command, "args"), i, row)
+		if (args_bool(row, "required") && args_bool(row, "positional"))
+			usage_argument(out, row);
 	fclose(out);
 	definition(term, title, value_text(command, "help"));
 	free(title);
@@ -259,7 +266,9 @@ help_all(const struct term *term, const json_t *table)
 		"sandbox, checks that it is right, times it and ranks it.",
 		0, 0);
 	heading(term, "Commands");
-	json_array_foreach(table, i, command) if (!cli_hidden(command)) list_command(term, command);
+	json_array_foreach(table, i, command)
+		if (!cli_hidden(command))
+			list_command(term, command);
 	for (i = 0; i < ARRAY_SIZE(own_commands); i++)
 		definition(term, own_commands[i].usage, own_commands[i].help);
 	heading(term, "Global options");
@@ -280,8 +289,7 @@ help_group(const struct term *term, const json_t *table, int words, const char *
 		used += (size_t)snprintf(group + used, sizeof(group) - used, "%s ", argv[w]);
 	fprintf(term->out, "usage: kettle %sCOMMAND [ARGUMENT…]\n", group);
 	heading(term, "Commands");
-	json_array_foreach(table, i, command)
-	{
+	json_array_foreach(table, i, command) {
 		args_command_words(command, name);
 		if (!cli_hidden(command) && strncmp(name, group, strlen(group)) == 0)
 			list_command(term, command);
@@ -338,8 +346,7 @@ manual_command(FILE *out, const json_t *command, const struct run_ui *ui)
 		roff(out, value_text(command, "details"));
 		fputc('\n', out);
 	}
-	json_array_foreach(json_object_get(command, "args"), i, row)
-	{
+	json_array_foreach(json_object_get(command, "args"), i, row) {
 		AUTO_FREE char *text = argument_text(row);
 		argument_title(title, sizeof(title), row);
 		roff_definition(out, title, text ? text : "");
@@ -357,8 +364,9 @@ help_manual(FILE *out, const json_t *table)
 	size_t i;
 	const json_t *command;
 	fputs(".SH COMMANDS\n", out);
-	json_array_foreach(table, i, command) if (!cli_hidden(command))
-		manual_command(out, command, cli_ui(value_text(command, "name")));
+	json_array_foreach(table, i, command)
+		if (!cli_hidden(command))
+			manual_command(out, command, cli_ui(value_text(command, "name")));
 	for (i = 0; i < ARRAY_SIZE(own_commands); i++) {
 		fprintf(out, ".TP\n.B kettle %s\n", own_commands[i].usage);
 		roff(out, own_commands[i].help);
@@ -382,12 +390,12 @@ command_words(FILE *out, const json_t *command, const struct run_ui *ui)
 	char name[ARGS_NAME_SIZE];
 	size_t i, j;
 	const json_t *row, *choice;
-	json_array_foreach(json_object_get(command, "args"), i, row)
-	{
+	json_array_foreach(json_object_get(command, "args"), i, row) {
 		args_option_name(value_text(row, "name"), name);
 		if (!args_bool(row, "positional"))
 			fprintf(out, "--%s\n", name);
-		json_array_foreach(json_object_get(row, "choices"), j, choice) fprintf(out, "%s\n", json_string_value(choice));
+		json_array_foreach(json_object_get(row, "choices"), j, choice)
+			fprintf(out, "%s\n", json_string_value(choice));
 	}
 	for (const struct args_option *o = ui ? ui->own : NULL; o && o->name; o++)
 		fprintf(out, "--%s\n", o->name);
@@ -407,7 +415,8 @@ help_words(FILE *out, const json_t *table, int argc, const char *const *argv)
 		AUTO_JSON json_t *names = args_following(table, words, argv);
 		const char *name;
 		json_t *value;
-		json_object_foreach(names, name, value) fprintf(out, "%s\n", name);
+		json_object_foreach(names, name, value)
+			fprintf(out, "%s\n", name);
 		if (words == 0)
 			fputs("serve\nhelp\n", out);
 	}

@@ -23,8 +23,9 @@ join(const json_t *names, char *text, size_t size)
 	size_t i, used = 0;
 	const json_t *name;
 	text[0] = '\0';
-	json_array_foreach(names, i, name) if (used < size) used +=
-		(size_t)snprintf(text + used, size - used, "%s%s", i > 0 ? ", " : "", json_string_value(name));
+	json_array_foreach(names, i, name)
+		if (used < size)
+			used += (size_t)snprintf(text + used, size - used, "%s%s", i > 0 ? ", " : "", json_string_value(name));
 }
 
 /* "2026-07-01 23:59 UTC, in 3 days"; "none" without a deadline. */
@@ -53,8 +54,7 @@ render_board_created(struct run *run, const json_t *result)
 	const json_t *remark;
 	join(json_object_get(result, "gpu_types"), devices, sizeof(devices));
 	deadline_text(result, deadline);
-	json_array_foreach(json_object_get(result, "remarks"), i, remark)
-	{
+	json_array_foreach(json_object_get(result, "remarks"), i, remark) {
 		term_put(&run->term, STYLE_YELLOW, "Remark: ");
 		term_clean(run->term.out, json_string_value(remark), 0);
 		fputc('\n', run->term.out);
@@ -76,8 +76,7 @@ render_board_list(struct run *run, const json_t *result)
 	AUTO_JSON json_t *boards = render_board_list_json(result);
 	size_t i;
 	const json_t *board;
-	json_array_foreach(boards, i, board)
-	{
+	json_array_foreach(boards, i, board) {
 		char devices[BOARD_TEXT_SIZE], deadline[BOARD_TEXT_SIZE], line[BOARD_TEXT_SIZE];
 		const char *description = value_text(board, "description"), *access = value_text(board, "visibility");
 		join(json_object_get(board, "gpu_types"), devices, sizeof(devices));
@@ -144,8 +143,9 @@ print_ranking(struct run *run, const json_t *entries, const char *device)
 	AUTO_JSON json_t *rows = json_array();
 	size_t i;
 	const json_t *entry;
-	json_array_foreach(entries, i, entry) if (strcasecmp(value_text(entry, "gpu_type"), device) == 0)
-		ranking_row(run, rows, entry);
+	json_array_foreach(entries, i, entry)
+		if (strcasecmp(value_text(entry, "gpu_type"), device) == 0)
+			ranking_row(run, rows, entry);
 	fputc('\n', run->term.out);
 	term_put(&run->term, STYLE_BOLD, device);
 	fputc('\n', run->term.out);
@@ -180,12 +180,11 @@ devices_shown(struct run *run, const json_t *board, const json_t *entries)
 		json_array_append_new(devices, json_string(device));
 	else if (json_object_get(board, "gpu_types"))
 		json_array_extend(devices, json_object_get(board, "gpu_types"));
-	json_array_foreach(json_array_size(devices) == 0 ? entries : NULL, i,
-		entry) if (!json_object_get(seen, value_text(entry, "gpu_type")))
-	{
-		json_object_set_new(seen, value_text(entry, "gpu_type"), json_true());
-		json_array_append(devices, json_object_get(entry, "gpu_type"));
-	}
+	json_array_foreach(json_array_size(devices) == 0 ? entries : NULL, i, entry)
+		if (!json_object_get(seen, value_text(entry, "gpu_type"))) {
+			json_object_set_new(seen, value_text(entry, "gpu_type"), json_true());
+			json_array_append(devices, json_object_get(entry, "gpu_type"));
+		}
 	json_decref(seen);
 	return devices;
 }
@@ -199,7 +198,8 @@ render_board_show(struct run *run, const json_t *result)
 	size_t i;
 	if (board)
 		print_board(run, board);
-	json_array_foreach(devices, i, device) print_ranking(run, entries, json_string_value(device));
+	json_array_foreach(devices, i, device)
+		print_ranking(run, entries, json_string_value(device));
 	if (json_array_size(devices) == 0)
 		fputs("Nobody is ranked yet.\n", run->term.out);
 	return RUN_OK;

@@ -33,7 +33,8 @@ check_status(const json_t *list, const char *member, int bad)
 {
 	size_t i;
 	const json_t *entry;
-	json_array_foreach(list, i, entry) if (!value_true(entry, member))
+	json_array_foreach(list, i, entry)
+		if (!value_true(entry, member))
 			return bad;
 	return RUN_OK;
 }
@@ -50,8 +51,7 @@ render_local_task_check(struct run *run, const json_t *result)
 	const struct term *term = &run->term;
 	size_t i, j;
 	const json_t *entry, *remark;
-	json_array_foreach(list_of(result, "tasks"), i, entry)
-	{
+	json_array_foreach(list_of(result, "tasks"), i, entry) {
 		bool ok = value_true(entry, "ok");
 		if (ok && run->quiet)
 			continue;
@@ -76,8 +76,7 @@ render_local_plugin_list(struct run *run, const json_t *result)
 	AUTO_JSON json_t *rows = json_array();
 	size_t i;
 	const json_t *plugin;
-	json_array_foreach(list_of(result, "plugins"), i, plugin)
-	{
+	json_array_foreach(list_of(result, "plugins"), i, plugin) {
 		const char *error = value_text(plugin, "error");
 		table_row(rows, 6, value_text(plugin, "name"), value_text(plugin, "kind"), value_text(plugin, "version"),
 			*error ? error : value_text(plugin, "state"), value_text(plugin, "summary"), value_text(plugin, "file"));
@@ -98,8 +97,10 @@ option_facts(const json_t *option, char text[LOCAL_TEXT_SIZE])
 	if (json_is_number(min) && json_is_number(max) && used < LOCAL_TEXT_SIZE)
 		used += (size_t)snprintf(
 			text + used, LOCAL_TEXT_SIZE - used, ", %.16g to %.16g", json_number_value(min), json_number_value(max));
-	json_array_foreach(choices, i, choice) if (used < LOCAL_TEXT_SIZE) used +=
-		(size_t)snprintf(text + used, LOCAL_TEXT_SIZE - used, "%s%s", i > 0 ? "|" : ", ", json_string_value(choice));
+	json_array_foreach(choices, i, choice)
+		if (used < LOCAL_TEXT_SIZE)
+			used += (size_t)snprintf(
+				text + used, LOCAL_TEXT_SIZE - used, "%s%s", i > 0 ? "|" : ", ", json_string_value(choice));
 	if (used < LOCAL_TEXT_SIZE)
 		snprintf(text + used, LOCAL_TEXT_SIZE - used, "%s%s%s", value_true(option, "required") ? ", required" : "",
 			*default_value ? ", default " : "", default_value);
@@ -121,8 +122,7 @@ render_local_plugin_info(struct run *run, const json_t *result)
 		}
 	if (json_array_size(options) == 0)
 		fputs("  It has no options.\n", term->out);
-	json_array_foreach(options, i, option)
-	{
+	json_array_foreach(options, i, option) {
 		char text[LOCAL_TEXT_SIZE];
 		option_facts(option, text);
 		fputs("\n  ", term->out);
@@ -148,8 +148,7 @@ render_local_plugin_test(struct run *run, const json_t *result)
 	size_t i, passed = 0;
 	if (!run->quiet)
 		fprintf(term->out, "1..%zu\n", json_array_size(tests));
-	json_array_foreach(tests, i, test)
-	{
+	json_array_foreach(tests, i, test) {
 		bool ok = value_true(test, "passed");
 		passed += ok;
 		if (run->quiet && ok)
@@ -188,7 +187,8 @@ render_local_device_list(struct run *run, const json_t *result)
 	size_t i, j;
 	const json_t *device, *unit;
 	json_array_foreach(list_of(result, "devices"), i, device)
-		json_array_foreach(json_object_get(device, "units"), j, unit) device_row(rows, device, unit, j == 0);
+		json_array_foreach(json_object_get(device, "units"), j, unit)
+			device_row(rows, device, unit, j == 0);
 	if (json_array_size(rows) == 0)
 		fputs("There is no device.\n", run->term.out);
 	else

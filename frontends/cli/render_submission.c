@@ -44,8 +44,7 @@ render_submission_status(const json_t *result)
 	if (!jobs)
 		return status_of_state(state_of(json_object_get(result, "job") ? json_object_get(result, "job") : result));
 	/* A submission that failed anywhere failed, whatever a machine could not do elsewhere. */
-	json_array_foreach(jobs, i, job)
-	{
+	json_array_foreach(jobs, i, job) {
 		int one = status_of_state(state_of(job));
 		status = one == RUN_FAILED || (one == RUN_ENGINE && status == RUN_OK) ? one : status;
 	}
@@ -74,8 +73,7 @@ report_compilation(const struct term *term, const json_t *job)
 {
 	size_t i;
 	const json_t *step;
-	json_array_foreach(json_object_get(job, "compilation"), i, step)
-	{
+	json_array_foreach(json_object_get(job, "compilation"), i, step) {
 		if (value_true(step, "passed"))
 			continue;
 		const char *title = value_text(step, "title"), *output = value_log(step, "stdout"),
@@ -204,8 +202,9 @@ runs_of(const json_t *submission, const json_t *job, const char *device)
 	json_t *runs = json_array();
 	size_t i;
 	json_t *run;
-	json_array_foreach(json_object_get(submission, "runs"), i,
-		run) if (strcasecmp(value_text(run, "runner"), device) == 0) json_array_append(runs, run);
+	json_array_foreach(json_object_get(submission, "runs"), i, run)
+		if (strcasecmp(value_text(run, "runner"), device) == 0)
+			json_array_append(runs, run);
 	return runs;
 }
 
@@ -215,9 +214,12 @@ said_below(const json_t *job, const json_t *runs, const char *message)
 {
 	size_t i;
 	const json_t *step;
-	json_array_foreach(json_object_get(job, "compilation"), i,
-		step) if (!value_true(step, "passed") && strcmp(value_text(step, "message"), message) == 0) return true;
-	json_array_foreach(runs, i, step) if (strcmp(value_text(step, "message"), message) == 0) return true;
+	json_array_foreach(json_object_get(job, "compilation"), i, step)
+		if (!value_true(step, "passed") && strcmp(value_text(step, "message"), message) == 0)
+			return true;
+	json_array_foreach(runs, i, step)
+		if (strcmp(value_text(step, "message"), message) == 0)
+			return true;
 	return false;
 }
 
@@ -238,7 +240,8 @@ report_job(struct run *run, const json_t *submission, const json_t *job, const c
 	if (!said_below(job, runs, error))
 		term_block(term->out, error, 2, REPORT_OUTPUT_LINES);
 	report_compilation(term, job);
-	json_array_foreach(runs, i, one) report_run(term, one);
+	json_array_foreach(runs, i, one)
+		report_run(term, one);
 	job_score(job, score);
 	if (*score)
 		fprintf(term->out, "  score %s%s%s\n", score, rank_of(submission, job, device, rank) ? ", " : "",
@@ -253,8 +256,7 @@ summary(struct run *run, const char *title, const json_t *submission, const json
 	size_t i;
 	const json_t *job;
 	term_put(term, STYLE_BOLD, title);
-	json_array_foreach(jobs, i, job)
-	{
+	json_array_foreach(jobs, i, job) {
 		char score[FORMAT_SIZE], rank[FORMAT_SIZE];
 		const char *device = value_text(job, "device"), *state = state_of(job);
 		fputs(i > 0 ? "; " : ": ", term->out);
@@ -294,7 +296,8 @@ render_submission_report(struct run *run, const json_t *submission)
 	size_t i;
 	if (!run->quiet) {
 		submission_head(run, submission);
-		json_array_foreach(jobs, i, job) report_job(run, submission, job, value_text(job, "device"));
+		json_array_foreach(jobs, i, job)
+			report_job(run, submission, job, value_text(job, "device"));
 		fputc('\n', run->term.out);
 	}
 	snprintf(title, sizeof(title), "Submission %lld", (long long)value_int(submission, "id", 0));
@@ -334,8 +337,7 @@ row_scores(const json_t *submission, char text[REPORT_LINE_SIZE])
 	size_t i, used = 0;
 	const json_t *run;
 	text[0] = '\0';
-	json_array_foreach(json_object_get(submission, "runs"), i, run)
-	{
+	json_array_foreach(json_object_get(submission, "runs"), i, run) {
 		char score[FORMAT_SIZE] = "";
 		double seconds = value_number(run, "score");
 		if (isfinite(seconds))
@@ -355,8 +357,7 @@ render_submission_list(struct run *run, const json_t *result)
 	const json_t *list = json_is_array(result) ? result : json_object_get(result, "submissions"), *row;
 	AUTO_JSON json_t *rows = json_array();
 	size_t i;
-	json_array_foreach(list, i, row)
-	{
+	json_array_foreach(list, i, row) {
 		char id[FORMAT_SIZE], time[FORMAT_SIZE], scores[REPORT_LINE_SIZE];
 		const char *state = value_text(row, "state");
 		snprintf(id, sizeof(id), "%lld", (long long)value_int(row, "id", 0));

@@ -321,8 +321,7 @@ path_argument(struct run *run, const json_t **ret_row)
 {
 	size_t i;
 	const json_t *row;
-	json_array_foreach(json_object_get(run->command, "args"), i, row)
-	{
+	json_array_foreach(json_object_get(run->command, "args"), i, row) {
 		const char *name = json_string_value(json_object_get(row, "name"));
 		const json_t *value = json_object_get(run->args.values, name);
 		if (!json_is_string(value) || (!args_is(row, "file") && !args_is(row, "task")))

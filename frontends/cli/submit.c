@@ -73,8 +73,9 @@ device_named(const char *word, const json_t *devices)
 	char *end;
 	size_t i;
 	const json_t *device;
-	json_array_foreach(
-		devices, i, device) if (strcasecmp(word, json_string_value(device)) == 0) return json_string_value(device);
+	json_array_foreach(devices, i, device)
+		if (strcasecmp(word, json_string_value(device)) == 0)
+			return json_string_value(device);
 	long number = strtol(word, &end, 10);
 	if (*end || number < 1)
 		return NULL;
@@ -94,7 +95,8 @@ submit_choice(const char *line, const json_t *devices)
 		bool twice = false;
 		if (!name)
 			return NULL;
-		json_array_foreach(chosen, i, have) twice = twice || strcmp(json_string_value(have), name) == 0;
+		json_array_foreach(chosen, i, have)
+			twice = twice || strcmp(json_string_value(have), name) == 0;
 		if (!twice)
 			json_array_append_new(chosen, json_string(name));
 	}
@@ -157,8 +159,7 @@ ask_devices(struct run *run)
 	FILE *out = run->term.out;
 	size_t i;
 	const json_t *device;
-	json_array_foreach(json_object_get(run->args.own, "devices"), i, device)
-	{
+	json_array_foreach(json_object_get(run->args.own, "devices"), i, device) {
 		fprintf(out, "  %zu  ", i + 1);
 		term_clean(out, json_string_value(device), 0);
 		fputc('\n', out);
@@ -179,8 +180,7 @@ boards_listed(struct run *run, const struct kettle_error *err, json_t *result)
 		run_fail(run, err);
 		return;
 	}
-	json_array_foreach(boards, i, board)
-	{
+	json_array_foreach(boards, i, board) {
 		json_t *devices = json_object_get(board, "gpu_types");
 		if (strcasecmp(value_text(board, "name"), name) != 0 || json_array_size(devices) < 2)
 			continue;

@@ -29,8 +29,7 @@ measure(struct layout *layout, const json_t *rows)
 	for (size_t c = 0; c < layout->count; c++) {
 		size_t i, width = 0;
 		const json_t *row;
-		json_array_foreach(rows, i, row)
-		{
+		json_array_foreach(rows, i, row) {
 			size_t w = term_width(cell(row, c));
 			width = w > width ? w : width;
 		}
@@ -108,8 +107,7 @@ table_print(
 	fputc('\n', term->out);
 	size_t i;
 	const json_t *row;
-	json_array_foreach(rows, i, row)
-	{
+	json_array_foreach(rows, i, row) {
 		bool marked = json_array_size(row) > count;
 		if (marked)
 			term_style(term, STYLE_BOLD);

@@ -116,7 +116,8 @@ static void
 test_submit(void **arg)
 {
 	struct state *state = *arg;
-	cli_host_answer(&state->host, "submit", json_pack("{s:i, s:i, s:[{s:i, s:s}]}", "id", 7, "seq", 41, "jobs", "id", 70, "device", "CPU"));
+	cli_host_answer(&state->host, "submit",
+		json_pack("{s:i, s:i, s:[{s:i, s:s}]}", "id", 7, "seq", 41, "jobs", "id", 70, "device", "CPU"));
 	cli_host_answer(&state->host, "submission.show", submission("passed", passed_runs));
 	json_array_append_new(state->host.events,
 		json_pack("{s:s, s:i, s:s, s:{s:s, s:s, s:s, s:b}}", "kind", "progress", "job", 1, "device", "CPU", "event",
