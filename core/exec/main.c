@@ -1,1 +1,117 @@
-int main(void){return 0;}
+/* SPDX-License-Identifier: MIT */
+/* kettle-exec: carries out plans in sandboxes. Its contract is docs/protocol.md. */
+#include <config.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "doctor.h"
+#include "serve.h"
+
+/* Options: long name, argument for people or NULL, letter, help. */
+#define OPTIONS(X) \
+	X("serve", NULL, 's', "take run and cancel lines on standard input until it ends") \
+	X("doctor", NULL, 'd', "say what this machine offers, what is missing, how to get it") \
+	X("json", NULL, 'j', "with --doctor: as JSON") \
+	X("config", "FILE", 'c', "exec.yml (default: ~/.config/kettle/exec.yml, then the system's)") \
+	X("state", "DIR", 't', "folder of build cache and spool") \
+	X("level", "LEVEL", 'l', "the least protection to accept: full, reduced, off") \
+	X("version", NULL, 'v', "print the version") \
+	X("help", NULL, 'h', "print this")
+
+static const struct option long_options[] = {
+#define X(name, argument, letter, help) {name, argument ? required_argument : no_argument, NULL, letter},
+	OPTIONS(X)
+#undef X
+		{0},
+};
+
+static void
+print_help(FILE *file)
+{
+	static const struct {
+		const char *name, *argument, *help;
+	} lines[] = {
+#define X(name, argument, letter, help) {name, argument, help},
+		OPTIONS(X)
+#undef X
+	};
+	(void)fprintf(file, "Usage: kettle-exec [OPTION]... PLAN.json | --serve | --doctor [--json]\n"
+						"Carries out plans in sandboxes; PLAN.json may be - for standard input.\n\n");
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+		(void)fprintf(file, "  --%s%s%-*s %s\n", lines[i].name, lines[i].argument ? " " : "",
+			(int)(16 - strlen(lines[i].name) - (lines[i].argument != NULL)), lines[i].argument ? lines[i].argument : "",
+			lines[i].help);
+	(void)fprintf(file, "\nExit status: 0 all steps passed, 1 a step did not, 2 usage, 3 this machine could not.\n"
+						"See kettle-exec(1).\n");
+}
+
+/* A closed 0, 1 or 2 would be taken by the next file that is opened. */
+static void
+open_standard(void)
+{
+	for (int fd = 0; fd < 3; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+			(void)open("/dev/null", fd == 0 ? O_RDONLY : O_WRONLY);
+}
+
+static int
+usage(const char *sentence)
+{
+	(void)fprintf(stderr, "kettle-exec: %s\nTry `kettle-exec --help`.\n", sentence);
+	return SERVE_USAGE;
+}
+
+int
+main(int argc, char **argv)
+{
+	struct exec_options options = {0};
+	bool serve = false, doctor = false, json = false;
+	int letter;
+	open_standard();
+	(void)umask(022);
+	(void)signal(SIGPIPE, SIG_IGN);
+	while ((letter = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
+		switch (letter) {
+		case 's':
+			serve = true;
+			break;
+		case 'd':
+			doctor = true;
+			break;
+		case 'j':
+			json = true;
+			break;
+		case 'c':
+			options.config = optarg;
+			break;
+		case 't':
+			options.state = optarg;
+			break;
+		case 'l':
+			options.level = optarg;
+			break;
+		case 'v':
+			(void)printf("kettle-exec %s\n", PACKAGE_VERSION);
+			return SERVE_PASSED;
+		case 'h':
+			print_help(stdout);
+			return SERVE_PASSED;
+		default:
+			return usage("The options are not understood.");
+		}
+	}
+	if (serve + doctor + (argc - optind) != 1)
+		return usage("It takes one PLAN.json, or --serve, or --doctor.");
+	if (json && !doctor)
+		return usage("--json goes with --doctor alone.");
+	if (doctor)
+		return doctor_run(&options, json);
+	return serve ? serve_lines(&options) : serve_plan(&options, argv[optind]);
+}

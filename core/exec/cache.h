@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* The build cache: what a build left, by the digest of all that it depends on. */
+#ifndef KETTLE_EXEC_CACHE_H
+#define KETTLE_EXEC_CACHE_H
+
+#include <jansson.h>
+#include <kettle/error.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define CACHE_MAX_MANIFEST (8u << 20)
+#define CACHE_TRIM_EVERY 32 /* stores between two looks at the size */
+
+/*
+ * STATE/cache/KEY/ holds manifest.json and the files below files/. An entry is made elsewhere and renamed into its
+ * place, so that it is there whole or not at all; its files are checked against the manifest's digests when they are
+ * used. The manifest's time is that of the last use. Any number of processes may share a cache.
+ */
+struct cache {
+	char *dir;
+	uint64_t max_bytes;
+	int64_t max_age_s;
+};
+
+int cache_open(
+	struct cache *cache, const char *state, uint64_t max_bytes, unsigned max_age_days, struct kettle_error *err);
+void cache_close(struct cache *cache);
+
+/*
+ * Brings the files of an entry into the folder `to` (by hard link where `link`). Returns its manifest, a new
+ * reference, or NULL: there is none; one that is damaged is removed. [any, blocks]
+ */
+json_t *cache_get(const struct cache *cache, const char *key, const char *to, bool link);
+/*
+ * Keeps an entry: `files` as output_collect gives them, lying in the folder `from`; `more` is merged into the manifest.
+ * The new entry is built in `scratch`, an empty folder on the same file system. One that is there already stays.
+ * [any, blocks]
+ */
+int cache_put(const struct cache *cache, const char *key, const json_t *files, const char *from, const json_t *more,
+	const char *scratch, struct kettle_error *err);
+/* Removes the oldest until bytes and age are within their bounds; `scratch` as above. [any, blocks] */
+void cache_trim(const struct cache *cache, const char *scratch);
+
+#endif

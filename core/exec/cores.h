@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* Lists of processor cores: "1", "2-3,6". */
+#ifndef KETTLE_EXEC_CORES_H
+#define KETTLE_EXEC_CORES_H
+
+#include <jansson.h>
+#include <kettle/error.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#define CORES_MAX 1024
+
+/* Zero-initialise; cores_free at the end. In order. Empty: not restricted. */
+struct cores {
+	int *list;
+	size_t count;
+};
+
+/* Parses; every number at most CORES_MAX - 1, each once. */
+int cores_parse(const char *text, struct cores *ret_cores, struct kettle_error *err);
+/* The cores that this process may use. */
+int cores_allowed(struct cores *ret_cores, struct kettle_error *err);
+bool cores_has(const struct cores *cores, int core);
+/* Those of all that are not in without; all of them when nothing would be left. */
+int cores_without(const struct cores *all, const struct cores *without, struct cores *ret_cores);
+/* Adds what is missing in cores. */
+int cores_join(struct cores *cores, const struct cores *more);
+/* "2,3,6"; new string, NULL: no memory. */
+char *cores_text(const struct cores *cores);
+void cores_free(struct cores *cores);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* Writes events as JSON lines without ever waiting for who reads them. */
+#ifndef KETTLE_EXEC_EMIT_H
+#define KETTLE_EXEC_EMIT_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <uv.h>
+
+#include "text.h"
+
+#define EMIT_MAX_QUEUE (256u << 20) /* bytes that a reader may be behind before it counts as gone */
+
+/* One output; on the loop thread. Files, which cannot be polled, are written directly. */
+struct emitter {
+	int fd, flags; /* flags: what the descriptor had before */
+	bool polled, broken, open;
+	uv_poll_t poll;
+	struct buf queue;
+	size_t sent; /* of the queue */
+	void (*on_broken)(void *arg);
+	void *arg;
+};
+
+void emit_open(struct emitter *emitter, uv_loop_t *loop, int fd, void (*on_broken)(void *arg), void *arg);
+/* One event; dropped once the output is broken. */
+void emit_json(struct emitter *emitter, json_t *event_take);
+/* Waits at most timeout_ms for what is still queued. */
+void emit_flush(struct emitter *emitter, int timeout_ms);
+/* The handle is closed by the loop's next turn. */
+void emit_close(struct emitter *emitter);
+
+#endif

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/* What all jobs of one kettle-exec share: the machine, its folders, its tools, who waits for what. */
+#include <config.h>
+
+#include "exec.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "failpoint.h"
+#include "file.h"
+#include "machine.h"
+#include "plan.h"
+
+static int
+open_folders(struct exec *exec, struct kettle_error *err)
+{
+	const struct execconfig *config = &exec->config;
+	AUTO_FREE char *memory = path_join(config->state, "tools.json");
+	exec->blobs = path_join(config->state, "blobs");
+	if (!memory || !exec->blobs)
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a path.");
+	int rc = file_mkdirs(config->state, 0700, err);
+	if (rc == 0)
+		rc = cache_open(&exec->cache, config->state, config->cache_max_bytes, config->cache_max_age_days, err);
+	if (rc == 0)
+		rc = spool_open(&exec->spool, config->state, err);
+	if (rc == 0 && !(exec->toolchain = toolchain_new(config, memory)))
+		rc = kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the list of tools.");
+	return rc;
+}
+
+static int
+open_machine(struct exec *exec, struct kettle_error *err)
+{
+	exec->cgroup = sandbox_cgroup_root(NULL);
+	int rc = sandbox_machine_new(exec->cgroup, &exec->machine, err);
+	if (rc != 0)
+		return rc;
+	exec->protections = sandbox_machine_protections(exec->machine);
+	exec->facts = machine_describe();
+	machine_cpu_digest(exec->cpu_digest);
+	if (!exec->facts)
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to describe this machine.");
+	return cores_allowed(&exec->all, err);
+}
+
+int
+exec_open(struct exec *exec, uv_loop_t *loop, struct emitter *out, const struct exec_options *options,
+	struct kettle_error *err)
+{
+	*exec = (struct exec){.loop = loop, .out = out, .spool.lock = -1};
+	int rc = execconfig_load(&exec->config, options->config, options->state, options->level, err);
+	if (rc == 0)
+		rc = plan_schema(&exec->plan_schema, err);
+	if (rc == 0)
+		rc = open_folders(exec, err);
+	if (rc == 0)
+		rc = open_machine(exec, err);
+	if (rc == 0)
+		rc = devlock_open(&exec->locks, loop, exec->config.locks, err);
+	exec->builds.max = exec->config.build_jobs;
+	return rc;
+}
+
+void
+exec_close(struct exec *exec)
+{
+	devlock_close(&exec->locks);
+	sandbox_machine_free(exec->machine);
+	sandbox_cgroup_leave(exec->cgroup);
+	free(exec->cgroup);
+	spool_close(&exec->spool);
+	cache_close(&exec->cache);
+	toolchain_free(exec->toolchain);
+	json_decref(exec->plan_schema);
+	json_decref(exec->facts);
+	cores_free(&exec->all);
+	cores_free(&exec->device);
+	free(exec->blobs);
+	execconfig_close(&exec->config);
+}
+
+void
+exec_emit(struct exec *exec, json_t *event_take)
+{
+	if (exec->on_event && event_take)
+		exec->on_event(exec->arg, event_take);
+	emit_json(exec->out, event_take);
+}
+
+json_t *
+exec_hello(struct exec *exec)
+{
+	failpoint("exec.hello");
+	enum sandbox_level level = sandbox_level_of(exec->protections);
+	return json_pack("{s:s, s:i, s:s, s:o, s:s, s:O, s:o}", "event", "hello", "protocol", EXEC_PROTOCOL, "version",
+		PACKAGE_VERSION, "protections", sandbox_describe(exec->protections), "level", sandbox_level_name(level),
+		"machine", exec->facts, "tools", toolchain_versions(exec->toolchain));
+}
+
+int
+exec_build_cores(const struct exec *exec, struct cores *ret_cores)
+{
+	*ret_cores = (struct cores){0};
+	if (exec->config.build_cores.count > 0)
+		return cores_join(ret_cores, &exec->config.build_cores);
+	return cores_without(&exec->all, &exec->device, ret_cores);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* exec.yml: what kettle-exec must know of its machine. */
+#ifndef KETTLE_EXEC_EXECCONFIG_H
+#define KETTLE_EXEC_EXECCONFIG_H
+
+#include <jansson.h>
+#include <kettle/error.h>
+#include <stdint.h>
+
+#include "cores.h"
+#include "limits.h"
+#include "sandbox/sandbox.h"
+
+#define EXECCONFIG_CACHE_BYTES (UINT64_C(4) << 30)
+#define EXECCONFIG_CACHE_DAYS 30
+#define EXECCONFIG_MAX_WALL (3600 * LIMITS_SECOND)
+#define EXECCONFIG_MAX_PROCESSES 4096
+
+struct execconfig {
+	json_t *root; /* the checked file; owns the three below */
+	json_t *tools, *env, *read;
+	char *file; /* where it came from; NULL: defaults alone */
+	char *state, *locks;
+	struct cores build_cores; /* empty: the ones that no device uses */
+	unsigned build_jobs;
+	uint64_t cache_max_bytes;
+	unsigned cache_max_age_days;
+	struct limits max;
+	enum sandbox_level level;
+};
+
+/*
+ * Reads `path`; NULL: $XDG_CONFIG_HOME/kettle/exec.yml, else the system's kettle/exec.yml, else defaults. `state`
+ * and `level` (from the command line, may be NULL) win over the file. Folders are not made here. The result is closed
+ * with execconfig_close, also after a failure.
+ */
+int execconfig_load(
+	struct execconfig *ret_config, const char *path, const char *state, const char *level, struct kettle_error *err);
+void execconfig_close(struct execconfig *config);
+
+#endif

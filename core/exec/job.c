@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: MIT */
+/* One job: its unit, its plan, the order of its steps, its end. */
+/*
+ * Theory of operation. job_advance looks at the steps in the order of the plan and begins every one that can begin:
+ * what it needs has passed, and, unless it is a build, no prepare or run step before it is still to come. It is called
+ * at the start and by every step that ends; a call from within itself only makes it look again. When all steps have
+ * ended the job is reported, and its folders go. A job that is lost is reported at once, and stays in the list without
+ * a word until its last process is really gone, so that its device lock lasts as long as what it locks out.
+ */
+#include <config.h>
+
+#include "job.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "failpoint.h"
+#include "file.h"
+#include "plan.h"
+#include "step.h"
+#include "text.h"
+#include "unit.h"
+
+struct job *
+job_find(const struct exec *exec, const char *ref)
+{
+	for (struct job *job = exec->jobs; job; job = job->next)
+		if (!job->reported && strcmp(job->ref, ref) == 0)
+			return job;
+	return NULL;
+}
+
+/* `done`, exactly once for each run line. */
+static void
+report(struct job *job, const char *status, const char *error)
+{
+	if (job->reported)
+		return;
+	AUTO_JSON json_t *outcomes = json_array();
+	for (size_t i = 0; i < job->count; i++)
+		if (job->steps[i].outcome)
+			(void)json_array_append(outcomes, job->steps[i].outcome);
+	AUTO_JSON json_t *system = json_deep_copy(job->exec->facts);
+	(void)json_object_set_new(
+		system, "level", json_string(sandbox_level_name(sandbox_level_of(job->exec->protections))));
+	failpoint("exec.done");
+	exec_emit(job->exec, json_pack("{s:s, s:s, s:s, s:o, s:O, s:O, s:{s:I, s:I, s:I}}", "event", "done", "job",
+							 job->ref, "status", status, "error", error ? json_string(error) : json_null(), "outcomes",
+							 outcomes, "system", system, "stamps", "received_ns", (json_int_t)job->received_ns,
+							 "device_ns", (json_int_t)job->device_ns, "done_ns", (json_int_t)time_monotonic_ns()));
+	job->reported = true;
+}
+
+static void
+job_free(struct job *job)
+{
+	for (size_t i = 0; i < job->count; i++)
+		step_close(&job->steps[i]);
+	if (job->dir)
+		(void)file_remove_tree(job->dir, NULL);
+	devlock_release(&job->exec->locks, &job->lock);
+	free(job->steps);
+	free(job->outputs);
+	free(job->dir);
+	free(job->artifacts);
+	free(job->lost);
+	unit_close(&job->unit);
+	json_decref(job->line);
+	free(job);
+}
+
+static void
+finish(struct job *job)
+{
+	struct exec *exec = job->exec;
+	if (job->cancelled)
+		report(job, "cancelled", NULL);
+	else
+		report(job, "done", NULL);
+	failpoint("exec.removed");
+	for (struct job **at = &exec->jobs; *at; at = &(*at)->next)
+		if (*at == job) {
+			*at = job->next;
+			break;
+		}
+	job_free(job);
+	if (!exec->jobs && exec->on_idle)
+		exec->on_idle(exec->arg);
+}
+
+static const struct step *
+find_step(const struct job *job, const char *id)
+{
+	for (size_t i = 0; i < job->count; i++)
+		if (strcmp(job->steps[i].id, id) == 0)
+			return &job->steps[i];
+	return NULL;
+}
+
+/* What a step depends on, as far as it has been looked at. */
+struct need {
+	bool open;                /* something has not ended */
+	const struct step *stops; /* something that has ended and not passed */
+};
+
+static void
+look_at(const struct job *job, const char *id, struct need *need)
+{
+	const struct step *other = id ? find_step(job, id) : NULL;
+	if (!other)
+		return;
+	if (other->phase != STEP_ENDED)
+		need->open = true;
+	else if (other->state != STEP_PASSED && !need->stops)
+		need->stops = other;
+}
+
+/* `needs`, and the steps whose outputs are inputs. */
+static struct need
+needs_of(const struct job *job, const struct step *step)
+{
+	struct need need = {0};
+	const json_t *id;
+	json_t *input;
+	const char *name;
+	size_t i;
+	json_array_foreach(json_object_get(step->plan, "needs"), i, id)
+		look_at(job, json_string_value(id), &need);
+	for (i = 0; i < step->count; i++)
+		json_object_foreach(json_object_get(step->processes[i].plan, "inputs"), name, input)
+			look_at(job, json_string_value(json_object_get(input, "step")), &need);
+	return need;
+}
+
+/* One prepare or run step after the other, in the order of the plan. */
+static bool
+is_its_turn(const struct job *job, const struct step *step)
+{
+	for (const struct step *other = job->steps; step->kind != STEP_BUILD && other < step; other++)
+		if (other->kind != STEP_BUILD && other->phase != STEP_ENDED)
+			return false;
+	return true;
+}
+
+static void
+advance_step(struct job *job, struct step *step)
+{
+	if (job->cancelled || job->lost) {
+		step_end_unbegun(step, STEP_CANCELLED, NULL);
+		return;
+	}
+	struct need need = needs_of(job, step);
+	if (need.stops) {
+		char why[128];
+		(void)snprintf(why, sizeof(why), "It needs step `%.64s`, which did not pass.", need.stops->id);
+		step_end_unbegun(step, STEP_SKIPPED, why);
+	} else if (!need.open && is_its_turn(job, step)) {
+		step_begin(step);
+	}
+}
+
+/* The lock goes with the last step that needs the device. */
+static void
+release_device(struct job *job)
+{
+	for (size_t i = 0; i < job->count; i++)
+		if (job->steps[i].device > 0 && job->steps[i].phase != STEP_ENDED)
+			return;
+	devlock_release(&job->exec->locks, &job->lock);
+	job->lock_held = job->lock_wanted = false;
+}
+
+void
+job_advance(struct job *job)
+{
+	if (job->advancing) {
+		job->again = true;
+		return;
+	}
+	job->advancing = true;
+	bool ended;
+	do {
+		job->again = false;
+		ended = true;
+		for (size_t i = 0; i < job->count; i++) {
+			if (job->steps[i].phase == STEP_IDLE)
+				advance_step(job, &job->steps[i]);
+			ended = ended && job->steps[i].phase == STEP_ENDED;
+		}
+	} while (job->again);
+	job->advancing = false;
+	release_device(job);
+	if (ended)
+		finish(job);
+}
+
+static void
+on_device(void *arg)
+{
+	struct job *job = arg;
+	job->lock_held = true;
+	job->device_ns = time_monotonic_ns();
+	failpoint("exec.device");
+	exec_emit(
+		job->exec, json_pack("{s:s, s:s, s:{s:s, s:i, s:I}}", "event", "device", "job", job->ref, "device", "lock",
+					   job->unit.lock, "slot", (int)job->lock.slot, "waited_ns", (json_int_t)job->lock.waited_ns));
+}
+
+static void
+on_granted(void *arg)
+{
+	struct job *job = arg;
+	on_device(job);
+	for (size_t i = 0; i < job->count; i++)
+		step_device_granted(&job->steps[i]);
+}
+
+int
+job_want_device(struct job *job, struct kettle_error *err)
+{
+	if (job->lock_held)
+		return 1;
+	if (job->lock_wanted)
+		return 0;
+	job->lock_wanted = true;
+	int rc = devlock_acquire(&job->exec->locks, &job->lock, job->unit.lock, job->unit.slots, on_granted, job, err);
+	if (rc > 0) {
+		on_device(job);
+	} else if (rc == 0) {
+		failpoint("exec.waiting");
+		exec_emit(job->exec, json_pack("{s:s, s:s}", "event", "waiting", "job", job->ref));
+	}
+	return rc;
+}
+
+static void
+stop(struct job *job)
+{
+	/* Nothing may be freed while the steps are gone through. */
+	job->advancing = true;
+	for (size_t i = 0; i < job->count; i++)
+		if (job->steps[i].phase != STEP_IDLE)
+			step_cancel(&job->steps[i]);
+	job->advancing = false;
+	job_advance(job);
+}
+
+void
+job_cancel(struct job *job)
+{
+	if (job->cancelled || job->lost)
+		return;
+	failpoint("exec.cancel");
+	job->cancelled = true;
+	stop(job);
+}
+
+void
+job_lose(struct job *job, const char *why)
+{
+	if (job->lost)
+		return;
+	job->lost = strdup(why);
+	report(job, "lost", why);
+	stop(job);
+}
+
+static int
+make_steps(struct job *job, struct kettle_error *err)
+{
+	const json_t *steps = json_object_get(job->plan, "steps"), *plan;
+	size_t i;
+	job->steps = calloc(json_array_size(steps), sizeof(*job->steps));
+	job->outputs = calloc(json_array_size(steps), sizeof(*job->outputs));
+	if (!job->steps || !job->outputs)
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a job.");
+	json_array_foreach(steps, i, plan) {
+		char name[32];
+		(void)snprintf(name, sizeof(name), "%zu", i);
+		AUTO_FREE char *dir = path_join(job->dir, name);
+		int rc = dir ? step_open(&job->steps[i], job, plan, dir, err) : KETTLE_ENOMEM;
+		job->count++;
+		if (rc != 0)
+			return rc;
+		job->outputs[i] = (struct folder_step){.id = job->steps[i].id, .dir = job->steps[i].kept};
+	}
+	return 0;
+}
+
+static int
+make_folders(struct job *job, struct kettle_error *err)
+{
+	const char *spool = json_string_value(json_object_get(job->line, "spool"));
+	const char *blobs = json_string_value(json_object_get(job->line, "blobs"));
+	size_t count = 0;
+	if (blobs)
+		job->blob_dirs[count++] = blobs;
+	job->blob_dirs[count] = job->exec->blobs;
+	int rc = spool_make(&job->exec->spool, "job-", &job->dir, err);
+	if (rc != 0)
+		return rc;
+	job->artifacts = spool ? strdup(spool) : path_join(job->dir, "artifacts");
+	return job->artifacts ? 0 : kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a job.");
+}
+
+/* Everything that can be wrong with a run line that has a `job`. */
+static int
+accept_line(struct job *job, struct kettle_error *err)
+{
+	const json_t *spool = json_object_get(job->line, "spool"), *blobs = json_object_get(job->line, "blobs");
+	job->plan = json_object_get(job->line, "plan");
+	if (!job->plan)
+		return kettle_fail(err, KETTLE_EINVAL, "The run line has no `plan`.");
+	if ((spool && !json_is_string(spool)) || (blobs && !json_is_string(blobs)))
+		return kettle_fail(err, KETTLE_EINVAL, "`spool` and `blobs` of a run line must be paths.");
+	int rc = plan_check(job->exec->plan_schema, job->plan, err);
+	if (rc == 0)
+		rc = unit_read(job->exec, json_object_get(job->line, "unit"), &job->unit, err);
+	if (rc == 0)
+		rc = cores_join(&job->exec->device, &job->unit.cores);
+	if (rc == 0) {
+		failpoint("exec.accepted");
+		rc = make_folders(job, err);
+	}
+	return rc == 0 ? make_steps(job, err) : rc;
+}
+
+int
+job_start(struct exec *exec, json_t *line_take, struct kettle_error *err)
+{
+	AUTO_JSON json_t *line = line_take;
+	const char *ref = json_string_value(json_object_get(line, "job"));
+	if (!ref || !ref[0] || strlen(ref) > JOB_MAX_REF)
+		return kettle_fail(err, KETTLE_EINVAL, "The line has no `job`, a string of 1 to %d bytes.", JOB_MAX_REF);
+	if (job_find(exec, ref))
+		return kettle_fail(err, KETTLE_ECONFLICT, "The job `%s` runs already.", ref);
+	struct job *job = calloc(1, sizeof(*job));
+	if (!job)
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a job.");
+	struct kettle_error error = {0};
+	job->exec = exec;
+	job->line = STEAL(line);
+	job->ref = ref;
+	job->lock.fd = -1;
+	job->received_ns = time_monotonic_ns();
+	if (accept_line(job, &error) != 0) {
+		exec->refused = error.code;
+		report(job, "lost", error.message);
+		job_free(job);
+		return 0;
+	}
+	job->next = exec->jobs;
+	exec->jobs = job;
+	failpoint("exec.started");
+	exec_emit(exec, json_pack("{s:s, s:s}", "event", "started", "job", ref));
+	job_advance(job);
+	return 0;
+}

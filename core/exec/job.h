@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/* One job: its unit, its plan, the order of its steps, its end. */
+#ifndef KETTLE_EXEC_JOB_H
+#define KETTLE_EXEC_JOB_H
+
+#include <jansson.h>
+#include <kettle/error.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "devlock.h"
+#include "exec.h"
+#include "folder.h"
+
+/*
+ * The named state transitions, at which the crash tests kill kettle-exec (failpoint.h):
+ *
+ *   exec.hello     before the greeting
+ *   exec.accepted  a plan passed its check, nothing is on disk yet
+ *   exec.started   before `started` is sent
+ *   exec.prepare   before a step's folder is made or its key computed
+ *   exec.cached    a step was found in the cache
+ *   exec.waiting   before a job begins to wait for its device
+ *   exec.device    it holds the device
+ *   exec.step      before a step's process is started
+ *   exec.running   a step's process was started
+ *   exec.ended     a step's process has ended, its report is taken
+ *   exec.collect   before what it left is taken over
+ *   exec.store     before a build is put into the cache
+ *   exec.outcome   before an outcome is sent
+ *   exec.cancel    a job was told to stop
+ *   exec.done      before `done` is sent
+ *   exec.removed   after `done`, before the job's folders are removed
+ */
+
+#define JOB_MAX_REF 200
+#define JOB_MAX_SLOTS 64
+
+/* Where a job runs: the checked `unit` of its run line. */
+struct unit {
+	const char *name; /* borrowed from the line, or "local" */
+	char *gpu;        /* index or UUID; NULL: none */
+	struct cores cores;
+	unsigned slots;
+	enum sandbox_level level;
+	char *lock;
+};
+
+struct step;
+
+/* Loop thread. */
+struct job {
+	struct exec *exec;
+	struct job *next;
+	json_t *line; /* owns ref, plan and unit */
+	const char *ref;
+	const json_t *plan;
+	struct unit unit;
+	char *dir;       /* below the spool; all that the job has on disk */
+	char *artifacts; /* where artifacts go */
+	const char *blob_dirs[3];
+	struct step *steps;
+	size_t count;
+	struct folder_step *outputs; /* one for each step */
+	bool cancelled, reported;
+	bool advancing, again; /* inner: job_advance is at work, and must look once more */
+	char *lost;            /* why the machine is not to be trusted any more */
+	struct devlock lock;
+	bool lock_wanted, lock_held;
+	uint64_t received_ns, device_ns;
+};
+
+/*
+ * Accepts a run line (stolen): checks it and begins. A line that cannot be carried out is answered with its `done`
+ * (status lost). A failure means that not even that was possible: err says what the line lacks.
+ */
+int job_start(struct exec *exec, json_t *line_take, struct kettle_error *err);
+struct job *job_find(const struct exec *exec, const char *ref);
+/* Kills what runs; its `done` comes with status cancelled. */
+void job_cancel(struct job *job);
+
+/* For its steps: one has ended; go on. */
+void job_advance(struct job *job);
+/* A step's process was killed and does not die: the job is over, the machine is not to be trusted. */
+void job_lose(struct job *job, const char *why);
+/* Asks for the device on behalf of a step. True: the job holds it; false: its steps are told later. */
+int job_want_device(struct job *job, struct kettle_error *err);
+
+#endif

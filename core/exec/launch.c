@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+/* Starts the processes of a step: what each of them sees, gets and may use. */
+/*
+ * Theory of operation. What a sandbox is told is put together here and nowhere else: the environment, from public to
+ * secret; the folders and devices of the machine that it sees; its limits; its cores; the lock that its init keeps. A
+ * referee and a solver get the two ends of a socket pair and, if the plan says so, one piece of memory of a sealed
+ * size. Only the first process of a step (its only one, or the referee) gets the secret and the result channel.
+ */
+#include <config.h>
+
+#include "launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "devices.h"
+#include "text.h"
+
+#define SYSTEM_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+/* The descriptors that join referee and solver; -1: none. */
+struct joint {
+	int peer[2];
+	int shm;
+};
+
+static int
+no_memory(struct kettle_error *err)
+{
+	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to start a process.");
+}
+
+/* PATH: the tool's own folder first, then the system's, then those of the tools that exec.yml names. */
+static char *
+make_path(const struct step_process *process)
+{
+	AUTO_BUF struct buf path = {0};
+	const json_t *tools = process->step->job->exec->config.tools;
+	const char *name;
+	json_t *value;
+	if (process->tool) {
+		int len = (int)(strrchr(process->tool->path, '/') - process->tool->path);
+		if (buf_printf(&path, "%.*s:", len ? len : 1, process->tool->path) != 0)
+			return NULL;
+	}
+	if (buf_adds(&path, SYSTEM_PATH) != 0)
+		return NULL;
+	json_object_foreach((json_t *)tools, name, value) {
+		const char *text = json_string_value(value), *slash = strrchr(text, '/');
+		if (buf_printf(&path, ":%.*s", slash > text ? (int)(slash - text) : 1, text) != 0)
+			return NULL;
+	}
+	return buf_take(&path);
+}
+
+/* The whole environment as an object; what comes later wins. New reference. */
+static json_t *
+make_environment(const struct step_process *process, bool first)
+{
+	const struct step *step = process->step;
+	const struct exec *exec = step->job->exec;
+	AUTO_FREE char *path = make_path(process);
+	AUTO_JSON json_t *env =
+		path ? json_pack("{s:s, s:s, s:s}", "PATH", path, "LANG", "C.UTF-8", "USER", "kettle") : NULL;
+	int rc = env ? 0 : -1;
+	if (rc == 0 && step->device > 0 && step->job->unit.gpu)
+		rc = devices_environment(step->job->unit.gpu, env);
+	if (rc == 0 && json_object_get(process->plan, "env"))
+		rc = json_object_update(env, json_object_get(process->plan, "env"));
+	if (rc == 0 && process->tool && json_object_get(exec->config.env, process->tool->name))
+		rc = json_object_update(env, json_object_get(exec->config.env, process->tool->name));
+	if (rc == 0 && first && json_object_get(step->plan, "secret"))
+		rc = json_object_update(env, json_object_get(step->plan, "secret"));
+	const char *result = json_string_value(json_object_get(step->plan, "result"));
+	if (rc == 0 && first && result)
+		rc = json_object_set_new(env, result, json_sprintf("%d", STEP_FD_RESULT));
+	if (rc == 0 && step->count > 1)
+		rc = json_object_set_new(env, "KETTLE_PEER_FD", json_sprintf("%d", STEP_FD_PEER));
+	if (rc == 0 && step->count > 1 && json_object_get(step->plan, "share"))
+		rc = json_object_set_new(env, "KETTLE_SHM_FD", json_sprintf("%d", STEP_FD_SHM));
+	return rc == 0 ? STEAL(env) : NULL;
+}
+
+/* "NAME=value" strings of an object, as an array that owns them. New reference. */
+static json_t *
+flatten(const json_t *environment)
+{
+	AUTO_JSON json_t *list = json_array();
+	const char *name;
+	json_t *value;
+	json_object_foreach((json_t *)environment, name, value)
+		if (json_array_append_new(list, json_sprintf("%s=%s", name, json_string_value(value))) != 0)
+			return NULL;
+	return STEAL(list);
+}
+
+/* The strings of an array, ended by NULL; the caller frees the list, the array keeps the strings. */
+static const char **
+pointers(const json_t *array)
+{
+	size_t count = json_array_size(array);
+	const char **list = calloc(count + 1, sizeof(*list));
+	for (size_t i = 0; list && i < count; i++)
+		list[i] = json_string_value(json_array_get(array, i));
+	return list;
+}
+
+/* What it sees of the machine besides the system: exec.yml's `read`, its tool, the device. */
+static struct sandbox_bind *
+make_binds(const struct step_process *process, json_t *nodes, size_t *ret_count)
+{
+	const json_t *read = process->step->job->exec->config.read, *path;
+	size_t count = 0, i;
+	struct sandbox_bind *binds = calloc(json_array_size(read) + json_array_size(nodes) + 2, sizeof(*binds));
+	if (!binds)
+		return NULL;
+	json_array_foreach(read, i, path)
+		binds[count++] = (struct sandbox_bind){.source = json_string_value(path), .optional = true};
+	if (process->tool && process->tool->prefix)
+		binds[count++] = (struct sandbox_bind){.source = process->tool->prefix, .optional = true};
+	if (process->tool && process->tool->real_prefix)
+		binds[count++] = (struct sandbox_bind){.source = process->tool->real_prefix, .optional = true};
+	json_array_foreach(nodes, i, path)
+		binds[count++] = (struct sandbox_bind){.source = json_string_value(path), .optional = true, .device = true};
+	*ret_count = count;
+	return binds;
+}
+
+static struct sandbox_limits
+make_limits(const struct limits *limits)
+{
+	return (struct sandbox_limits){
+		.cpu_ns = limits->cpu,
+		.memory = limits->memory,
+		.processes = limits->processes,
+		.disk = limits->disk,
+		.shm = limits->shm,
+	};
+}
+
+/* Starts one; everything that config points to is freed again when this returns. */
+static int
+launch(struct step_process *process, size_t index, const struct joint *joint, void (*ended)(void *arg),
+	void (*on_lost)(void *arg), struct kettle_error *err)
+{
+	struct step *step = process->step;
+	struct job *job = step->job;
+	const json_t *argv = json_object_get(process->plan, "argv");
+	AUTO_JSON json_t *environment = make_environment(process, index == 0);
+	AUTO_JSON json_t *flat = environment ? flatten(environment) : NULL;
+	AUTO_JSON json_t *nodes = json_array();
+	AUTO_FREE const char **args = pointers(argv);
+	AUTO_FREE const char **env = flat ? pointers(flat) : NULL;
+	if (!args || !env || !nodes || (step->device > 0 && job->unit.gpu && devices_nodes(job->unit.gpu, nodes) != 0))
+		return no_memory(err);
+	size_t binds_count = 0;
+	AUTO_FREE struct sandbox_bind *binds = make_binds(process, nodes, &binds_count);
+	struct cores build = {0};
+	if (!binds || exec_build_cores(job->exec, &build) != 0)
+		return no_memory(err);
+	bool on_device = step->kind == STEP_RUN || step->device > 0;
+	const struct cores *cores = on_device && job->unit.cores.count > 0 ? &job->unit.cores : on_device ? NULL : &build;
+	struct sandbox_fd fds[2];
+	size_t fds_count = 0;
+	if (joint->peer[index] >= 0)
+		fds[fds_count++] = (struct sandbox_fd){joint->peer[index], STEP_FD_PEER};
+	if (joint->shm >= 0)
+		fds[fds_count++] = (struct sandbox_fd){joint->shm, STEP_FD_SHM};
+	struct process_config config = {
+		.sandbox =
+			{
+				.level = job->unit.level,
+				.file = process->tool ? process->tool->path : args[0],
+				.argv = args,
+				.envp = env,
+				.job_dir = process->dir,
+				.job_writable = step->kind == STEP_PREPARE,
+				.binds = binds,
+				.binds_count = binds_count,
+				.fds = fds,
+				.fds_count = fds_count,
+				.keep = &job->lock.fd,
+				.keep_count = job->lock_held && job->lock.fd >= 0 ? 1 : 0,
+				.limits = make_limits(&process->limits),
+				.cores = cores ? cores->list : NULL,
+				.cores_count = cores ? cores->count : 0,
+				.init_cores = build.list,
+				.init_cores_count = build.count,
+				.machine = job->exec->machine,
+			},
+		.wall_ns = process->limits.wall,
+		.output_limit = process->limits.output,
+		.result = index == 0 && step->result.values ? &step->result : NULL,
+		.result_target = STEP_FD_RESULT,
+	};
+	process->running = true;
+	process_start(&process->process, job->exec->loop, &config, ended, on_lost, process);
+	cores_free(&build);
+	return 0;
+}
+
+static int
+make_joint(const struct step *step, struct joint *joint, struct kettle_error *err)
+{
+	if (step->count > 1 && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, joint->peer) != 0)
+		return kettle_fail(err, KETTLE_EIO, "A socket pair could not be made: %s.", strerror(errno));
+	json_int_t share = json_integer_value(json_object_get(step->plan, "share"));
+	if (share == 0)
+		return 0;
+	joint->shm = memfd_create("kettle", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	/* Whoever maps it must not be hurt by the other making it smaller. */
+	if (joint->shm < 0 || ftruncate(joint->shm, share) != 0 ||
+		fcntl(joint->shm, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
+		return kettle_fail(err, KETTLE_EIO, "Shared memory could not be made: %s.", strerror(errno));
+	return 0;
+}
+
+int
+launch_step(struct step *step, void (*ended)(void *arg), void (*on_lost)(void *arg), struct kettle_error *err)
+{
+	struct joint joint = {.peer = {-1, -1}, .shm = -1};
+	int rc = make_joint(step, &joint, err);
+	/* The referee last: it may begin to speak at once. */
+	for (size_t i = step->count; rc == 0 && i-- > 0;)
+		rc = launch(&step->processes[i], i, &joint, ended, on_lost, err);
+	int fds[] = {joint.peer[0], joint.peer[1], joint.shm};
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+	return rc;
+}

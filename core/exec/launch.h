@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* Starts the processes of a step: what each of them sees, gets and may use. */
+#ifndef KETTLE_EXEC_LAUNCH_H
+#define KETTLE_EXEC_LAUNCH_H
+
+#include "step.h"
+
+/*
+ * Starts the process of a step, or its solver and its referee. `ended` and `on_lost` get the struct step_process. After
+ * a failure (no memory, no descriptors) those that were started are marked running and must be killed. Loop thread.
+ */
+int launch_step(struct step *step, void (*ended)(void *arg), void (*on_lost)(void *arg), struct kettle_error *err);
+
+#endif

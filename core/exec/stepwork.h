@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* The parts of a step that read and write files, for threads of the pool. */
+#ifndef KETTLE_EXEC_STEPWORK_H
+#define KETTLE_EXEC_STEPWORK_H
+
+#include "step.h"
+
+/* All of them: the step is theirs while they run; what goes wrong is left in step->error or step->fault. */
+
+/* Computes the key of a cacheable step. */
+void stepwork_key(struct step *step);
+/* Brings a cacheable step's outputs from the cache (step->hit), or makes the folders of its processes. */
+void stepwork_prepare(struct step *step);
+/* Takes over outputs and artifacts where step->collect says so, stores a build, removes the processes' folders. */
+void stepwork_collect(struct step *step);
+
+#endif

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: MIT */
+/* The tools of this machine: where a name of a plan leads to, what version it is, and a fingerprint of all it uses. */
+#include <config.h>
+
+#include "toolchain.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "command.h"
+#include "file.h"
+#include "text.h"
+#include "toolfacts.h"
+
+/* A tool with what was found out about it. */
+struct entry {
+	struct tool tool; /* first: a tool's address is its entry's */
+	json_t *facts;    /* as toolfacts_ask gives them, or NULL */
+	bool fresh;       /* the facts were asked by this process */
+	json_t *watch;    /* paths that the fingerprint looks at, or NULL */
+	char fingerprint[DIGEST_HEX_SIZE];
+	uint64_t looked_ns;
+	struct entry *next;
+};
+
+struct toolchain {
+	const struct execconfig *config;
+	struct entry *entries;
+	char *memory_file;
+	json_t *memory; /* real path → facts */
+	bool memory_changed;
+};
+
+#define MEMORY_MAX_BYTES (1u << 20)
+
+static const char *const known_tools[] = {"g++", "gcc", "clang++", "clang", "nvcc", "hipcc", "python3", "rustc", NULL};
+
+const char *const *
+toolchain_known(void)
+{
+	return known_tools;
+}
+
+struct toolchain *
+toolchain_new(const struct execconfig *config, const char *memory)
+{
+	struct toolchain *toolchain = calloc(1, sizeof(*toolchain));
+	if (!toolchain)
+		return NULL;
+	AUTO_FREE char *text = NULL;
+	size_t size = 0;
+	toolchain->config = config;
+	toolchain->memory_file = strdup(memory);
+	/* A memory that is damaged or missing costs some milliseconds, nothing else. */
+	if (file_read(memory, MEMORY_MAX_BYTES, &text, &size, NULL) == 0)
+		toolchain->memory = json_loadb(text, size, 0, NULL);
+	if (!json_is_object(toolchain->memory)) {
+		json_decref(toolchain->memory);
+		toolchain->memory = json_object();
+	}
+	if (!toolchain->memory || !toolchain->memory_file) {
+		toolchain_free(toolchain);
+		return NULL;
+	}
+	return toolchain;
+}
+
+static void
+entry_free(struct entry *entry)
+{
+	if (!entry)
+		return;
+	free(entry->tool.name);
+	free(entry->tool.path);
+	free(entry->tool.real);
+	free(entry->tool.prefix);
+	free(entry->tool.real_prefix);
+	json_decref(entry->facts);
+	json_decref(entry->watch);
+	free(entry);
+}
+
+void
+toolchain_free(struct toolchain *toolchain)
+{
+	if (!toolchain)
+		return;
+	while (toolchain->entries) {
+		struct entry *entry = toolchain->entries;
+		toolchain->entries = entry->next;
+		entry_free(entry);
+	}
+	json_decref(toolchain->memory);
+	free(toolchain->memory_file);
+	free(toolchain);
+}
+
+/* Writes what was learnt; who comes second wins, and nothing is lost but milliseconds. */
+static void
+memory_save(struct toolchain *toolchain)
+{
+	AUTO_FREE char *text = toolchain->memory_changed ? json_dumps(toolchain->memory, JSON_COMPACT) : NULL;
+	toolchain->memory_changed = false;
+	if (text)
+		(void)file_write(toolchain->memory_file, text, strlen(text), 0600, NULL);
+}
+
+static bool
+is_executable(const char *path)
+{
+	struct stat st;
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+}
+
+/* The first of PATH; relative parts of it are passed over. New string or NULL. */
+static char *
+find_in_path(const char *name)
+{
+	const char *path = getenv("PATH");
+	for (const char *at = path ? path : "/usr/local/bin:/usr/bin:/bin"; *at;) {
+		size_t len = strcspn(at, ":");
+		AUTO_FREE char *dir = strndup(at, len);
+		char *file = dir && dir[0] == '/' ? path_join(dir, name) : NULL;
+		if (file && is_executable(file))
+			return file;
+		free(file);
+		at += len + (at[len] == ':');
+	}
+	return NULL;
+}
+
+/* Whether every sandbox sees it anyway. */
+static bool
+is_system(const char *path)
+{
+	static const char *const folders[] = {"/usr/", "/bin/", "/sbin/", "/lib/", "/lib64/", "/lib32/"};
+	for (size_t i = 0; i < ARRAY_SIZE(folders); i++)
+		if (strncmp(path, folders[i], strlen(folders[i])) == 0)
+			return true;
+	return false;
+}
+
+/* Whether showing the folder would show people's own files: a home or what lies above one. */
+static bool
+is_too_wide(const char *folder)
+{
+	const char *home = getenv("HOME");
+	size_t len = strlen(folder), slashes = 0;
+	for (const char *at = folder; *at; at++)
+		slashes += *at == '/';
+	if (len <= 1 || strcmp(folder, "/root") == 0 || (strncmp(folder, "/home/", 6) == 0 && slashes < 3))
+		return true;
+	return home && strncmp(home, folder, len) == 0 && (home[len] == '\0' || home[len] == '/');
+}
+
+/* /opt/venv/bin/python3 needs /opt/venv; a tool that lies alone needs its folder. NULL: nothing, or no memory. */
+static char *
+prefix_of(const char *path)
+{
+	if (is_system(path))
+		return NULL;
+	AUTO_FREE char *folder = strdup(path);
+	if (!folder)
+		return NULL;
+	*strrchr(folder, '/') = '\0';
+	char *last = strrchr(folder, '/');
+	if (last && (strcmp(last, "/bin") == 0 || strcmp(last, "/sbin") == 0 || strcmp(last, "/shims") == 0)) {
+		*last = '\0';
+		if (!is_too_wide(folder))
+			return STEAL(folder);
+		*last = '/';
+	}
+	return folder[0] ? STEAL(folder) : NULL;
+}
+
+static struct entry *
+entry_new(const char *name, char *path_take)
+{
+	struct entry *entry = calloc(1, sizeof(*entry));
+	if (!entry) {
+		free(path_take);
+		return NULL;
+	}
+	entry->tool.name = strdup(name);
+	entry->tool.path = path_take;
+	entry->tool.real = realpath(path_take, NULL);
+	entry->tool.prefix = prefix_of(path_take);
+	if (!entry->tool.name || !entry->tool.real) {
+		entry_free(entry);
+		return NULL;
+	}
+	entry->tool.real_prefix = prefix_of(entry->tool.real);
+	return entry;
+}
+
+int
+toolchain_find(struct toolchain *toolchain, const char *name, const struct tool **ret_tool, struct kettle_error *err)
+{
+	for (struct entry *entry = toolchain->entries; entry; entry = entry->next)
+		if (strcmp(entry->tool.name, name) == 0) {
+			*ret_tool = &entry->tool;
+			return 0;
+		}
+	const char *given = json_string_value(json_object_get(toolchain->config->tools, name));
+	if (given && !is_executable(given))
+		return kettle_fail(err, KETTLE_ENOENT,
+			"This machine has no `%s`: exec.yml says that it is %s, which is no program that can be started.", name,
+			given);
+	char *path = given ? strdup(given) : find_in_path(name);
+	if (!path)
+		return kettle_fail(err, KETTLE_ENOENT,
+			"This machine has no `%s`: it is neither in PATH nor among the tools of exec.yml.", name);
+	struct entry *entry = entry_new(name, path);
+	if (!entry)
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a tool.");
+	entry->next = toolchain->entries;
+	toolchain->entries = entry;
+	*ret_tool = &entry->tool;
+	return 0;
+}
+
+/* Takes facts from the memory where the file is still the same. */
+static bool
+remember(struct toolchain *toolchain, struct entry *entry)
+{
+	json_t *facts = json_object_get(toolchain->memory, entry->tool.real);
+	if (!entry->facts && toolfacts_fit(facts, entry->tool.real))
+		entry->facts = json_incref(facts);
+	return entry->facts != NULL;
+}
+
+static void
+learn(struct toolchain *toolchain, struct entry *entry, json_t *facts_take)
+{
+	json_decref(entry->facts);
+	entry->facts = facts_take;
+	entry->fresh = true;
+	(void)json_object_set(toolchain->memory, entry->tool.real, facts_take);
+	toolchain->memory_changed = true;
+}
+
+/* For a fingerprint: what a script prints may depend on more than the script, so it is asked once by each process. */
+static int
+know(struct toolchain *toolchain, struct entry *entry, struct kettle_error *err)
+{
+	bool same = toolfacts_fit(entry->facts, entry->tool.real);
+	if (entry->fresh && same)
+		return 0;
+	if (!same) {
+		json_decref(entry->facts);
+		entry->facts = NULL;
+	}
+	if (remember(toolchain, entry) && !json_is_true(json_object_get(entry->facts, "script")))
+		return 0;
+	const struct tool *tool = &entry->tool;
+	json_t *facts = NULL;
+	toolfacts_ask(&tool, 1, &facts);
+	if (!facts)
+		return kettle_fail(err, KETTLE_EIO, "`%s` does not say its version.", entry->tool.path);
+	learn(toolchain, entry, facts);
+	return 0;
+}
+
+/* The digest over everything that is watched; watch is made new where there is none. */
+static int
+look(struct entry *entry, char ret_hex[DIGEST_HEX_SIZE])
+{
+	AUTO_DIGEST struct digest *digest = digest_new();
+	if (!entry->watch)
+		entry->watch = toolfacts_watch(entry->facts, entry->tool.real, TOOLCHAIN_MAX_FOLDERS);
+	if (!digest || !entry->watch)
+		return KETTLE_ENOMEM;
+	digest_field(digest, entry->tool.real);
+	digest_field(digest, json_string_value(json_object_get(entry->facts, "banner")));
+	const json_t *path;
+	size_t i;
+	json_array_foreach(entry->watch, i, path)
+		toolfacts_stamp(json_string_value(path), digest);
+	digest_end(digest, ret_hex);
+	return 0;
+}
+
+/* A compiler of device code hands the rest to the host's. */
+static bool
+needs_host_compiler(const char *name)
+{
+	return strstr(name, "nvcc") || strstr(name, "hipcc");
+}
+
+static int
+join_host(struct toolchain *toolchain, char hex[DIGEST_HEX_SIZE])
+{
+	const struct tool *host = NULL;
+	char host_hex[DIGEST_HEX_SIZE];
+	if (toolchain_find(toolchain, "g++", &host, NULL) != 0)
+		return 0;
+	int rc = toolchain_fingerprint(toolchain, host, host_hex, NULL);
+	AUTO_DIGEST struct digest *digest = digest_new();
+	if (rc != 0 || !digest)
+		return rc ? rc : KETTLE_ENOMEM;
+	digest_field(digest, hex);
+	digest_field(digest, host_hex);
+	digest_end(digest, hex);
+	return 0;
+}
+
+int
+toolchain_fingerprint(
+	struct toolchain *toolchain, const struct tool *tool, char ret_hex[DIGEST_HEX_SIZE], struct kettle_error *err)
+{
+	struct entry *entry = (struct entry *)tool;
+	uint64_t now = time_monotonic_ns();
+	char hex[DIGEST_HEX_SIZE];
+	if (!entry->fingerprint[0] || now - entry->looked_ns > TOOLCHAIN_TRUST_MS * UINT64_C(1000000)) {
+		int rc = know(toolchain, entry, err);
+		if (rc == 0)
+			rc = look(entry, hex);
+		if (rc == 0 && strcmp(hex, entry->fingerprint) != 0) {
+			/* Something changed: there may be folders that were not there before. */
+			json_decref(STEAL(entry->watch));
+			rc = look(entry, hex);
+		}
+		if (rc != 0)
+			return rc;
+		memcpy(entry->fingerprint, hex, sizeof(hex));
+		entry->looked_ns = now;
+		memory_save(toolchain);
+	}
+	memcpy(ret_hex, entry->fingerprint, DIGEST_HEX_SIZE);
+	return needs_host_compiler(tool->name) ? join_host(toolchain, ret_hex) : 0;
+}
+
+/* Asks all at once those of the names that nothing is known of. */
+static void
+know_all(struct toolchain *toolchain, const struct tool **tools, size_t count)
+{
+	const struct tool *unknown[TOOLFACTS_MAX];
+	json_t *facts[TOOLFACTS_MAX] = {0};
+	size_t asked = 0;
+	for (size_t i = 0; i < count; i++)
+		if (!remember(toolchain, (struct entry *)tools[i]))
+			unknown[asked++] = tools[i];
+	toolfacts_ask(unknown, asked, facts);
+	for (size_t i = 0; i < asked; i++)
+		if (facts[i])
+			learn(toolchain, (struct entry *)unknown[i], facts[i]);
+	memory_save(toolchain);
+}
+
+json_t *
+toolchain_versions(struct toolchain *toolchain)
+{
+	const struct tool *tools[TOOLFACTS_MAX];
+	size_t count = 0;
+	for (size_t i = 0; known_tools[i]; i++)
+		count += toolchain_find(toolchain, known_tools[i], &tools[count], NULL) == 0;
+	const char *name;
+	json_t *path;
+	json_object_foreach(toolchain->config->tools, name, path) {
+		size_t i = 0;
+		while (known_tools[i] && strcmp(known_tools[i], name) != 0)
+			i++;
+		if (!known_tools[i] && count < TOOLFACTS_MAX)
+			count += toolchain_find(toolchain, name, &tools[count], NULL) == 0;
+	}
+	know_all(toolchain, tools, count);
+	json_t *versions = json_object();
+	for (size_t i = 0; versions && i < count; i++) {
+		const json_t *facts = ((const struct entry *)tools[i])->facts;
+		const char *version = json_string_value(json_object_get(facts, "version"));
+		(void)json_object_set_new(versions, tools[i]->name, json_string(version ? version : "unknown"));
+	}
+	return versions;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* The tools of this machine: where a name of a plan leads to, what version it is, and a fingerprint of all it uses. */
+#ifndef KETTLE_EXEC_TOOLCHAIN_H
+#define KETTLE_EXEC_TOOLCHAIN_H
+
+#include <jansson.h>
+#include <kettle/error.h>
+#include <stdbool.h>
+
+#include "digest.h"
+#include "execconfig.h"
+
+#define TOOLCHAIN_MAX_FOLDERS 4000 /* header folders that a fingerprint looks at */
+#define TOOLCHAIN_TRUST_MS 2000    /* for so long a fingerprint is not looked at again */
+
+struct toolchain; /* one machine's; opaque. Everything here on one thread, and blocking (some ms at first use). */
+
+/* A tool that was found. Owned by the toolchain, valid until it is freed. */
+struct tool {
+	char *name;
+	char *path;        /* as it is started */
+	char *real;        /* without links */
+	char *prefix;      /* what the sandbox must see besides the system for `path`; NULL: nothing */
+	char *real_prefix; /* the same for `real` */
+};
+
+/* `memory` is a file below the state folder in which versions are remembered by path, size and time. */
+struct toolchain *toolchain_new(const struct execconfig *config, const char *memory);
+void toolchain_free(struct toolchain *toolchain);
+
+/* KETTLE_ENOENT with a sentence: this machine does not have it. Looks again each time what was not found. */
+int toolchain_find(
+	struct toolchain *toolchain, const char *name, const struct tool **ret_tool, struct kettle_error *err);
+/*
+ * A digest of the tool's path, size, time and version, of the programs it starts (a compiler's own, assembler,
+ * linker), and of the system's header folders and libraries. Changes when any of them does.
+ */
+int toolchain_fingerprint(
+	struct toolchain *toolchain, const struct tool *tool, char ret_hex[DIGEST_HEX_SIZE], struct kettle_error *err);
+/* {"g++": "12.2.0", …} of the well-known tools that are here, and of those that exec.yml names. New reference. */
+json_t *toolchain_versions(struct toolchain *toolchain);
+/* The names it looks for, ended by NULL. */
+const char *const *toolchain_known(void);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* What a tool says about itself, and which files and folders its results depend on. */
+#ifndef KETTLE_EXEC_TOOLFACTS_H
+#define KETTLE_EXEC_TOOLFACTS_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "digest.h"
+#include "toolchain.h"
+
+#define TOOLFACTS_MAX 64 /* tools asked at once */
+
+/*
+ * Asks tools, side by side, for their version and, compilers, for the programs and libraries they use. facts[i] gets
+ * {"size", "mtime", "script", "version", "banner", "files"}, a new reference, or NULL when it did not answer.
+ * [blocks]
+ */
+void toolfacts_ask(const struct tool *const *tools, size_t count, json_t **ret_facts);
+/* Whether facts are there and the file is the one that they were asked of. */
+bool toolfacts_fit(const json_t *facts, const char *real);
+/* Everything to look at: the files of the facts, and the header folders with all folders below. New reference. */
+json_t *toolfacts_watch(const json_t *facts, const char *real, unsigned max_folders);
+/* Adds the path with its size and time to a digest (of a folder: its time). */
+void toolfacts_stamp(const char *path, struct digest *digest);
+
+/* The version number in what `--version` prints ("12.2.0"), or "" (exported for its test). */
+void toolfacts_version(const char *text, char *ret_version, size_t size);
+
+#endif
