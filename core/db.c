@@ -126,6 +126,11 @@ bind_one(sqlite3_stmt *statement, int index, char letter, va_list *args)
 		size_t size = va_arg(*args, size_t);
 		return sqlite3_bind_blob64(statement, index, data ? data : "", size, SQLITE_STATIC);
 	}
+	case 'r': {
+		const json_t *number = va_arg(*args, const json_t *);
+		return json_is_number(number) ? sqlite3_bind_double(statement, index, json_number_value(number))
+									  : sqlite3_bind_null(statement, index);
+	}
 	case 'j':
 		return bind_json(statement, index, va_arg(*args, const json_t *));
 	case 'n':

@@ -13,12 +13,12 @@
 
 #define JOB_MAX_ATTEMPTS 3
 
-/* Jobs that are not ended, oldest first:
- * [{"job","submission","user","device","mode","state","attempt","unit","handle","queued_at", "leaderboard"}]. */
+/* Jobs that are not ended, oldest first: [{"job", "submission", "user", "device", "mode", "state", "attempt", "unit",
+ * "handle", "queued_at" (ms since 1970), "leaderboard" (id), "leaderboard_name"}]. */
 int jobs_open(struct db *db, json_t **ret_jobs, struct kettle_error *err);
 /*
  * What is needed to plan it: {"task": bundle (task.h), "code", "file_name", "mode", "device", "seed" (secret, 31 bits,
- * decimal text), "submission", "user", "leaderboard"}. ENOENT: deleted meanwhile.
+ * decimal text), "submission", "user", "leaderboard" (id), "leaderboard_name"}. ENOENT: deleted meanwhile.
  */
 int jobs_material(struct db *db, int64_t job, json_t **ret_material, struct kettle_error *err);
 /* queued → running as the next attempt on this unit; event job.started. ECONFLICT: no longer queued. */
@@ -27,21 +27,22 @@ int jobs_start(struct db *db, int64_t job, const char *unit, int64_t *ret_attemp
 int jobs_set_handle(struct db *db, int64_t job, int64_t attempt, const char *handle, struct kettle_error *err);
 /*
  * running → queued. spared: the attempt does not count (handed back). Else, when the attempts are used up, → error with
- * `reason` as the sentence ("the runner failed three times: …"). *ret_queued says which. Event job.requeued or
- * job.done.
+ * a sentence that quotes `reason`. *ret_queued says which. Event job.requeued or job.done. ECONFLICT: not its attempt.
  */
 int jobs_requeue(struct db *db, int64_t job, int64_t attempt, bool spared, const char *reason, bool *ret_queued,
 	struct kettle_error *err);
 /*
- * running → ended. verdict (verdict.h): {"state", "score" or null, "low", "high", "error", "runs": [{"mode", "secret",
- * "passed", "score", "start", "end", "compilation", "result", "system", "timing"}], "artifacts": […], "system": {…}}.
- * In the same transaction: runs, best table, submission's state, events job.done, submission.done (when it was the
- * last), rank.changed. ECONFLICT: not its attempt any more; nothing is stored.
+ * running → ended, with what verdict.h says. In the same transaction: runs, artifacts, best table, submission's state,
+ * events job.done, rank.changed, submission.done (when it was the last). Of a secret run mode, passed and score are
+ * stored and nothing else. ECONFLICT: not its attempt any more; nothing is stored. EINVAL: not a verdict.
  */
 int jobs_finish(struct db *db, int64_t job, int64_t attempt, const json_t *verdict, struct kettle_error *err);
-
-/* Recomputes a user's (0: everybody's) entry in the best table of a board's device (NULL: all), with rank.changed where
- * it moved. */
-int best_recompute(struct db *db, int64_t leaderboard, const char *device, int64_t user, struct kettle_error *err);
+/*
+ * Every open job of the submission → cancelled; event submission.cancelled, then submission.done. Returns them:
+ * [{"job", "device", "attempt"}]; ECONFLICT: none is open.
+ */
+int jobs_cancel(struct db *db, int64_t submission, json_t **ret_jobs, struct kettle_error *err);
+/* The open jobs of a submission, in the same form. */
+int jobs_of(struct db *db, int64_t submission, json_t **ret_jobs, struct kettle_error *err);
 
 #endif

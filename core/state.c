@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/* Small durable values: of plugins, of the engine, of units. */
+#include <config.h>
+
+#include "state.h"
+
+#include "cleanup.h"
+#include "utf8.h"
+
+#include <string.h>
+
+static int
+check_key(const char *key, struct kettle_error *err)
+{
+	size_t len = strlen(key);
+	if (len == 0 || len > STATE_KEY_MAX || !utf8_valid(key, len))
+		return kettle_fail(err, KETTLE_EINVAL, "A key has 1 to %d bytes of UTF-8.", STATE_KEY_MAX);
+	return 0;
+}
+
+static int
+get(struct db *db, json_t **ret_value, struct kettle_error *err, const char *sql, const char *a, const char *b)
+{
+	AUTO_JSON json_t *row = NULL;
+	int code = db_object(db, &row, err, sql, b ? "ss" : "s", a, b);
+	if (code < 0 && code != KETTLE_ENOENT)
+		return code;
+	*ret_value = code == 0 ? json_incref(json_object_get(row, "value")) : json_null();
+	return 0;
+}
+
+int
+state_get(struct db *db, const char *plugin, const char *key, json_t **ret_value, struct kettle_error *err)
+{
+	int code = check_key(key, err);
+	return code < 0 ? code
+					: get(db, ret_value, err, "SELECT value_json FROM plugin_state WHERE plugin = ? AND key = ?",
+						  plugin, key);
+}
+
+int
+state_put(struct db *db, const char *plugin, const char *key, const json_t *value, struct kettle_error *err)
+{
+	int code = check_key(key, err);
+	if (code < 0)
+		return code;
+	if (!value || json_is_null(value))
+		return db_exec(db, err, "DELETE FROM plugin_state WHERE plugin = ? AND key = ?", "ss", plugin, key);
+	size_t size = json_dumpb(value, NULL, 0, JSON_COMPACT | JSON_ENCODE_ANY);
+	if (size == 0 || size > STATE_VALUE_MAX)
+		return kettle_fail(err, KETTLE_ETOOBIG, "The value of `%s` has %zu bytes of JSON; %u are allowed.", key, size,
+			STATE_VALUE_MAX);
+	return db_exec(db, err,
+		"INSERT INTO plugin_state (plugin, key, value_json, updated_at) VALUES (?, ?, ?, ?) ON CONFLICT (plugin, key) "
+		"DO UPDATE SET value_json = excluded.value_json, updated_at = excluded.updated_at",
+		"ssji", plugin, key, value, db->now_ms);
+}
+
+int
+state_setting_get(struct db *db, const char *key, json_t **ret_value, struct kettle_error *err)
+{
+	return get(db, ret_value, err, "SELECT value_json FROM settings WHERE key = ?", key, NULL);
+}
+
+int
+state_setting_put(struct db *db, const char *key, const json_t *value, struct kettle_error *err)
+{
+	return db_exec(db, err,
+		"INSERT INTO settings (key, value_json) VALUES (?, ?) "
+		"ON CONFLICT (key) DO UPDATE SET value_json = excluded.value_json",
+		"sj", key, value);
+}
+
+int
+state_units(struct db *db, json_t **ret_units, struct kettle_error *err)
+{
+	return db_array(db, ret_units, err,
+		"SELECT device, unit, state, reason, changed_at AS changed_iso, calibration_json FROM device_units "
+		"ORDER BY device, unit",
+		NULL);
+}
+
+int
+state_unit_aside(struct db *db, const char *device, const char *unit, const char *reason, struct kettle_error *err)
+{
+	return db_exec(db, err,
+		"INSERT INTO device_units (device, unit, state, reason, changed_at) "
+		"VALUES (?1, ?2, CASE WHEN ?3 IS NULL THEN 'ready' ELSE 'aside' END, ?3, ?4) ON CONFLICT (device, unit) "
+		"DO UPDATE SET state = excluded.state, reason = excluded.reason, changed_at = excluded.changed_at",
+		"sssi", device, unit, reason, db->now_ms);
+}
+
+int
+state_unit_calibrate(
+	struct db *db, const char *device, const char *unit, const json_t *calibration, struct kettle_error *err)
+{
+	return db_exec(db, err,
+		"INSERT INTO device_units (device, unit, changed_at, calibration_json) VALUES (?, ?, ?, ?) "
+		"ON CONFLICT (device, unit) DO UPDATE SET calibration_json = excluded.calibration_json",
+		"ssij", device, unit, db->now_ms, calibration);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* Small durable values: each plugin's own store (host.h: state_get, state_put), the engine's settings, what is known of
+ * units. */
+#ifndef KETTLE_STATE_H
+#define KETTLE_STATE_H
+
+#include "db.h"
+
+#define STATE_KEY_MAX 200          /* bytes */
+#define STATE_VALUE_MAX (1u << 20) /* bytes of JSON text */
+
+/* New reference; JSON null when there is none. EINVAL: the key. */
+int state_get(struct db *db, const char *plugin, const char *key, json_t **ret_value, struct kettle_error *err);
+/* value NULL or JSON null removes. EINVAL, ETOOBIG. */
+int state_put(struct db *db, const char *plugin, const char *key, const json_t *value, struct kettle_error *err);
+
+/* Settings of the whole engine: "accepting" (bool, default true). New reference; JSON null when it was never set. */
+int state_setting_get(struct db *db, const char *key, json_t **ret_value, struct kettle_error *err);
+int state_setting_put(struct db *db, const char *key, const json_t *value, struct kettle_error *err);
+
+/* All that is remembered of units: [{"device", "unit", "state": "ready"|"aside", "reason", "changed": ISO,
+ * "calibration"}]. */
+int state_units(struct db *db, json_t **ret_units, struct kettle_error *err);
+/* reason NULL: ready again. */
+int state_unit_aside(struct db *db, const char *device, const char *unit, const char *reason, struct kettle_error *err);
+int state_unit_calibrate(
+	struct db *db, const char *device, const char *unit, const json_t *calibration, struct kettle_error *err);
+
+#endif
