@@ -15,18 +15,20 @@
  *
  * kind                   scope data
  * leaderboard.created    p     {"name", "devices": [name], "deadline": ISO or null}
- * leaderboard.deleted    p     {"name", "submissions": how many, "jobs": [{"job", "device", "submission"}] that were
- * open} submission.accepted    u     {"mode", "file_name", "jobs": [{"job", "device"}]} submission.cancelled   u
- * {"jobs": [{"job", "device", "attempt"}] that were open}; submission.done follows submission.deleted     u {"mode",
- * "file_name", "jobs": [{"job", "device", "attempt"}] that were open} submission.done        u     {"mode", "state":
- * the worst of its jobs', "jobs": [{"job", "device", "state", "score", "low", "high", "error", "rank", "of"}]}
+ * leaderboard.deleted    p     {"name", "submissions": how many, "jobs": [{"job", "device", "submission"}] that were open}
+ * submission.accepted    u     {"mode", "file_name", "jobs": [{"job", "device"}]}
+ * submission.cancelled   u     {"jobs": [{"job", "device", "attempt"}] that were open}; submission.done follows
+ * submission.deleted     u     {"mode", "file_name", "jobs": [{"job", "device", "attempt"}] that were open}
+ * submission.done        u     {"mode", "state": the worst of its jobs', "jobs": [{"job", "device", "state", "score",
+ *                              "low", "high", "error", "rank", "of"}]}
  * job.started            u     {"job", "device", "unit", "attempt"}
  * job.requeued           u     {"job", "device", "attempt", "spared", "reason"}
  * job.done               u     {"job", "device", "mode", "state", "score", "low", "high", "error", "rank", "of",
- *                              "rank_before", "previous_score", "best": this is the user's best now, "first": of
- * theirs} rank.changed           p     {"device", "before": rank or null, "after": rank or null, "score",
- * "previous_score", "job", "displaced": {"user", "user_name", "score", "rank"} or null: who held the place on the
- * podium, "podium": [{"rank", "user", "user_name", "submission", "score"}] or null when the first three are as before}
+ *                              "rank_before", "previous_score", "best": this is the user's best now, "first": of theirs}
+ * rank.changed           p     {"device", "before": rank or null, "after": rank or null, "score", "previous_score", "job",
+ *                              "displaced": {"user", "user_name", "score", "rank"} or null: who held the place on the
+ *                              podium, "podium": [{"rank", "user", "user_name", "submission", "score"}] or null when the
+ *                              first three are as before}
  * user.created           a     {"name", "provider"}
  */
 /*
