@@ -195,8 +195,8 @@ check_keyword(struct loading *loading, const char *key, const json_t *value)
 		return check_inner(loading, keywords[i].form, value);
 	}
 	const char *meant = nearest(key, names);
-	return kettle_fail(loading->err, KETTLE_EINVAL, "The schema uses the keyword `%s`, which is not supported%s%s%s.",
-		key, meant ? "; did you mean `" : "", meant ? meant : "", meant ? "`" : "");
+	return kettle_fail(loading->err, KETTLE_EINVAL, "The schema uses the keyword `%s`, which is not supported%s%s%s",
+		key, meant ? "; did you mean `" : ".", meant ? meant : "", meant ? "`?" : "");
 }
 
 static int

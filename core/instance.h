@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* The life of a plugin after it is loaded: create → configure → start → stop → destroy. */
+#ifndef KETTLE_CORE_INSTANCE_H
+#define KETTLE_CORE_INSTANCE_H
+
+#include <kettle/plugin.h>
+#include <stdbool.h>
+
+struct stopping;
+
+/* One instance. Zero-initialise; whoever has it calls its functions on the loop thread. */
+struct instance {
+	const struct kettle_plugin *plugin; /* the loader's */
+	const struct kettle_host *host;
+	void *self;
+	bool created, started;
+	struct stopping *stopping; /* of instances_stop */
+	bool asked, stopped;
+};
+
+/*
+ * The three steps up. A failure of the plugin is passed on as "The runner `local` cannot start: …", with its code
+ * (INTERNAL where it is none); the instance is then to be destroyed.
+ */
+int instance_create(struct instance *instance, const struct kettle_plugin *plugin, const struct kettle_host *host,
+	struct kettle_error *err);
+int instance_configure(struct instance *instance, const json_t *options, struct kettle_error *err);
+int instance_start(struct instance *instance, struct kettle_error *err);
+/* Frees it; must not have been started, or have stopped. An instance that was never created is allowed. */
+void instance_destroy(struct instance *instance);
+
+/* Which of two kinds starts first: runners, languages, frontends. Less than 0: the former. [any] */
+int instance_order(const struct instance *one, const struct instance *other);
+
+/*
+ * Stops those of the list that were started: frontends, then languages, then runners; those of one kind together. done
+ * is called once, when the last of them has said so, possibly before this returns; how long that may take is for the
+ * caller to bound. The instances stay where they are until then. A plugin that says it twice is logged. ENOMEM: nothing
+ * was stopped.
+ */
+int instances_stop(struct instance *const *list, size_t count, kettle_fn done, void *arg, struct kettle_error *err);
+
+#endif

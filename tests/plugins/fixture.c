@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Plugins that are wrong in one way each: this source is compiled once for every fixture, with the macros that say
+ * which way. FIX_NAME is the name; all others have a default that is right.
+ */
+#include <config.h>
+
+#include <fcntl.h>
+#include <kettle/plugin.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifndef FIX_MAGIC
+#define FIX_MAGIC KETTLE_PLUGIN_MAGIC
+#endif
+#ifndef FIX_MAJOR
+#define FIX_MAJOR KETTLE_ABI_MAJOR
+#endif
+#ifndef FIX_MINOR
+#define FIX_MINOR KETTLE_ABI_MINOR
+#endif
+#ifndef FIX_SIZE
+#define FIX_SIZE sizeof(struct kettle_plugin)
+#endif
+#ifndef FIX_OPS_SIZE
+#define FIX_OPS_SIZE sizeof(struct kettle_language)
+#endif
+#ifndef FIX_KIND
+#define FIX_KIND KETTLE_LANGUAGE
+#endif
+#ifndef FIX_SYMBOL
+#define FIX_SYMBOL kettle_plugin
+#endif
+#ifndef FIX_HELP
+#define FIX_HELP "A number."
+#endif
+#ifndef FIX_SCHEMA
+#define FIX_SCHEMA "{\"type\": \"object\"}"
+#endif
+#ifndef FIX_CREATE
+#define FIX_CREATE fix_create
+#endif
+#ifndef FIX_CONFIGURE
+#define FIX_CONFIGURE fix_configure
+#endif
+#ifndef FIX_DESTROY
+#define FIX_DESTROY fix_destroy
+#endif
+#ifndef FIX_PLAN
+#define FIX_PLAN fix_plan
+#endif
+#ifndef FIX_EXTENSION
+#define FIX_EXTENSION ".fix"
+#endif
+#ifndef FIX_STEP
+#define FIX_STEP "{s:s, s:s, s:[s]}", "id", "build", "kind", "build", "argv", "true"
+#endif
+
+struct fix {
+	const struct kettle_host *host;
+	kettle_fn done;
+	void *arg;
+	struct kettle_timer *timer;
+};
+
+__attribute__((unused)) static int
+fix_create(const struct kettle_host *host, void **ret_self, struct kettle_error *err)
+{
+#ifdef FIX_CRASH
+	abort();
+#endif
+#ifdef FIX_CREATE_FAILS
+	return kettle_fail(err, KETTLE_EUNAVAIL, "The moon is not full.");
+#endif
+	struct fix *fix = calloc(1, sizeof(*fix));
+	if (!fix)
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory.");
+	fix->host = host;
+	*ret_self = fix;
+	return 0;
+}
+
+__attribute__((unused)) static int
+fix_configure(void *self, const json_t *options, struct kettle_error *err)
+{
+	(void)self;
+	if (json_integer_value(json_object_get(options, "count")) == 13)
+		return kettle_fail(err, KETTLE_EINVAL, "The number 13 brings bad luck.");
+#ifdef FIX_CONFIGURE_FAILS
+	return -77; /* no code of Kettle, and no sentence */
+#endif
+	return 0;
+}
+
+#ifdef FIX_TIMER
+static void
+fix_tick(void *arg)
+{
+	(void)arg;
+}
+#endif
+
+static int
+fix_start(void *self, struct kettle_error *err)
+{
+	struct fix *fix = self;
+	(void)fix;
+#ifdef FIX_START_FAILS
+	return kettle_fail(err, KETTLE_EIO, "The door is locked.");
+#endif
+#ifdef FIX_LEAKS
+	(void)open("/dev/null", O_RDONLY | O_CLOEXEC);
+#endif
+#ifdef FIX_TIMER
+	return fix->host->timer_start(fix->host, 3600000, 0, fix_tick, fix, &fix->timer, err);
+#endif
+	(void)err;
+	return 0;
+}
+
+#ifdef FIX_SLOW
+static void
+fix_late(void *arg)
+{
+	struct fix *fix = arg;
+	fix->done(fix->arg);
+}
+#endif
+
+static void
+fix_stop(void *self, kettle_fn done, void *arg)
+{
+	struct fix *fix = self;
+	fix->done = done;
+	fix->arg = arg;
+#ifdef FIX_HANG
+	return;
+#endif
+#ifdef FIX_SLOW
+	if (fix->host->timer_start(fix->host, 100, 0, fix_late, fix, NULL, NULL) == 0)
+		return;
+#endif
+	done(arg);
+#ifdef FIX_TWICE
+	done(arg);
+#endif
+}
+
+__attribute__((unused)) static void
+fix_destroy(void *self)
+{
+	free(self);
+}
+
+__attribute__((unused)) static int
+fix_plan(void *self, const struct kettle_plan_request *request, json_t **ret_plan, struct kettle_error *err)
+{
+	(void)self;
+	json_t *steps = json_pack("[" FIX_STEP "]");
+	if (!steps || json_array_extend(steps, (json_t *)request->runs) != 0)
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory.");
+	size_t i;
+	json_t *step;
+	json_array_foreach(steps, i, step) if (!json_object_get(step, "argv"))
+		json_object_set_new(step, "argv", json_pack("[s]", "true"));
+	*ret_plan = json_pack("{s:i, s:o}", "version", 1, "steps", steps);
+	return 0;
+}
+
+__attribute__((unused)) static int
+fix_capacity(void *self, const json_t *unit, unsigned *ret_slots, unsigned *ret_prefetch, struct kettle_error *err)
+{
+	(void)self;
+	(void)unit;
+	(void)err;
+	*ret_slots = *ret_prefetch = 1;
+	return 0;
+}
+
+__attribute__((unused)) static int
+fix_submit(void *self, const struct kettle_job *job, const json_t *plan, struct kettle_error *err)
+{
+	(void)self;
+	(void)job;
+	(void)plan;
+	return kettle_fail(err, KETTLE_EUNAVAIL, "This runner runs nothing.");
+}
+
+__attribute__((unused)) static void
+fix_cancel(void *self, const char *ref)
+{
+	(void)self;
+	(void)ref;
+}
+
+static const struct kettle_option options[] = {
+	{.key = "count", .type = KETTLE_OPTION_INT, .default_value = "3", .min = 1, .max = 99, .help = FIX_HELP},
+};
+static const struct kettle_skeleton skeletons[] = {{"Fix", "submission.fix", "nothing\n"}};
+static const char *const aliases[] = {"fixture", NULL};
+static const char *const extensions[] = {FIX_EXTENSION, NULL};
+
+__attribute__((unused)) static const struct kettle_language language = {
+	.size = FIX_OPS_SIZE,
+	.aliases = aliases,
+	.extensions = extensions,
+	.comment = "#",
+	.config_schema = FIX_SCHEMA,
+	.skeletons = skeletons,
+	.skeletons_count = 1,
+	.skeleton_size = sizeof(skeletons[0]),
+	.plan = FIX_PLAN,
+};
+
+__attribute__((unused)) static const struct kettle_runner runner = {
+	.size = sizeof(struct kettle_runner),
+	.capacity = fix_capacity,
+	.submit = fix_submit,
+	.cancel = fix_cancel,
+};
+
+extern KETTLE_EXPORT const struct kettle_plugin FIX_SYMBOL;
+const struct kettle_plugin FIX_SYMBOL = {
+	.magic = FIX_MAGIC,
+	.abi_major = FIX_MAJOR,
+	.abi_minor = FIX_MINOR,
+	.size = FIX_SIZE,
+	.kind = FIX_KIND,
+	.name = FIX_NAME,
+	.version = "1",
+	.summary = "a fixture",
+	.options = options,
+	.options_count = 1,
+	.option_size = sizeof(options[0]),
+	.create = FIX_CREATE,
+	.configure = FIX_CONFIGURE,
+	.start = fix_start,
+	.stop = fix_stop,
+	.destroy = FIX_DESTROY,
+#ifdef FIX_RUNNER
+	.runner = &runner,
+#else
+	.language = &language,
+#endif
+};
+
+#ifdef FIX_EXTRA
+extern KETTLE_EXPORT const int fix_extra;
+const int fix_extra = 1;
+#endif
