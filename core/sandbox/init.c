@@ -2,12 +2,13 @@
 /*
  * PID 1 of a sandbox.
  *
- * Theory of operation. Between the clone and the owner's word init does what needs no plan: closes what it inherited,
- * enters the cgroup, brings up the loopback. It may wait there for long, as a spare. With the word come the
- * descriptors; the plan lies in shared memory. Then: root, payload, and a loop over the control socket (hang-up: the
- * owner died), a signalfd for SIGCHLD, the cgroup's out-of-memory file and a timer for the limits that are polled. At
- * the end everything is killed and reaped, the result is completed, and init leaves; if it cannot, the kernel's killing
- * of all it leaves behind in its pid namespace is the same. All signals stay blocked; nothing is allocated.
+ * Theory of operation. Before the owner's word to go init does what is the same for all runs: closes what it inherited,
+ * enters the cgroup, brings up the loopback, builds the base of the root. It may wait there for long, as a spare. With
+ * the word come the descriptors; the plan lies in shared memory. Then: the rest of the root, payload, and a loop over
+ * the control socket (hang-up: the owner died), a signalfd for SIGCHLD, the cgroup's out-of-memory file and a timer for
+ * the limits that are polled. At the end everything is killed and reaped, the result is completed, and init leaves; if
+ * it cannot, the kernel's killing of all it leaves behind in its pid namespace is the same. All signals stay blocked;
+ * nothing is allocated.
  */
 #include <config.h>
 
@@ -93,7 +94,7 @@ block_signals(struct init *self)
 	return self->signals < 0 ? -1 : 0;
 }
 
-/* What needs neither mapped ids nor a plan. */
+/* What needs no mapped ids. */
 static int
 prepare(struct init *self, const int *procs)
 {
@@ -119,9 +120,9 @@ prepare(struct init *self, const int *procs)
 	return enter_cgroups(plan, procs);
 }
 
-/* Waits for the owner's word. -1: the owner is gone, or sent nonsense. */
+/* Waits for the owner's word. -1: the owner is gone, or sent something else. */
 static int
-receive_go(struct init *self)
+receive(struct init *self, enum sandbox_message expected)
 {
 	char message = SANDBOX_KILL;
 	union {
@@ -135,14 +136,14 @@ receive_go(struct init *self)
 	do
 		size = recvmsg(self->control, &msg, MSG_CMSG_CLOEXEC);
 	while (size < 0 && errno == EINTR);
-	if (size != 1 || message != SANDBOX_GO || msg.msg_flags & MSG_CTRUNC)
+	if (size != 1 || message != (char)expected || msg.msg_flags & MSG_CTRUNC)
 		return -1;
 	struct cmsghdr *header = CMSG_FIRSTHDR(&msg);
 	if (header && header->cmsg_type == SCM_RIGHTS) {
 		self->fds_count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
 		memcpy(self->fds, CMSG_DATA(header), self->fds_count * sizeof(int));
 	}
-	return self->fds_count == self->plan->fds_count + self->plan->keep_count ? 0 : -1;
+	return 0;
 }
 
 static int
@@ -197,24 +198,34 @@ start_payload(struct init *self)
 	return 0;
 }
 
+/* What needs mapped ids and no plan. */
+static int
+set_up_base(struct init *self)
+{
+	/* Not before: an ordinary owner could not open the files of its maps. */
+	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+	umask(0);
+	return self->plan->protections & SANDBOX_MOUNT ? sandbox_root_build_base(self->plan, &self->proc) : 0;
+}
+
 static int
 set_up(struct init *self)
 {
 	struct sandbox_plan *plan = self->plan;
-	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-	umask(0);
+	if (self->fds_count != plan->fds_count + plan->keep_count)
+		return sandbox_plan_failed(plan, "receive the descriptors", NULL);
 	if (plan->has_init_cores && sched_setaffinity(0, sizeof(plan->init_cores), &plan->init_cores))
 		return sandbox_plan_failed(plan, "use the cores of init", NULL);
 	if (plan->protections & SANDBOX_MOUNT) {
-		if (sandbox_root_build(plan, send_out, self, &self->proc))
+		if (sandbox_root_build(plan, send_out, self))
 			return -1;
-	} else if (plan->file) {
+	} else {
 		self->proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		AUTO_FD int out = open(plan->out_directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 		if (self->proc < 0 || out < 0 || send_out(self, out))
 			return sandbox_plan_failed(plan, "open the folder", plan->out_directory);
 	}
-	return plan->file ? start_payload(self) : 0;
+	return start_payload(self);
 }
 
 static uint64_t
@@ -327,17 +338,20 @@ complete(struct init *self)
 		result->memory_peak = largest;
 	if (self->plan->protections & SANDBOX_MOUNT)
 		result->hits |= sandbox_root_hits();
-	result->finished = true;
 }
 
 void
 sandbox_init_main(struct sandbox_plan *plan, int control, const int procs[SANDBOX_CG_COUNT])
 {
 	struct init self = {.plan = plan, .control = control, .signals = -1, .proc = -1};
-	int prepared = prepare(&self, procs);
-	if (receive_go(&self))
+	int failed = prepare(&self, procs);
+	if (receive(&self, SANDBOX_MAPPED))
 		_exit(1);
-	if (prepared || set_up(&self)) {
+	failed = failed || set_up_base(&self);
+	plan->result.prepared = !failed;
+	if (receive(&self, SANDBOX_GO))
+		_exit(1);
+	if (failed || (plan->file && set_up(&self))) {
 		if (self.payload > 0)
 			end_all(&self);
 		_exit(1);

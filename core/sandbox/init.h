@@ -7,8 +7,9 @@
 
 /* From the owner to init over the control socket (SOCK_SEQPACKET). */
 enum sandbox_message {
-	SANDBOX_GO,   /* ids are mapped, the plan is complete; with the descriptors: fds, then keep */
-	SANDBOX_KILL, /* kill everything and report; its limit is in the result */
+	SANDBOX_MAPPED, /* ids are mapped */
+	SANDBOX_GO,     /* the plan is complete; with the descriptors: fds, then keep */
+	SANDBOX_KILL,   /* kill everything and report; its limit is in the result */
 };
 
 /*

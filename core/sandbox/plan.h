@@ -11,6 +11,7 @@
 #include "sandbox.h"
 
 #define SANDBOX_ARENA_SIZE (16u << 20)    /* reserved; only what is touched costs */
+#define SANDBOX_OPS_MAX 8192              /* to build one root */
 #define SANDBOX_STACK_SIZE 65536          /* of the payload between clone and exec */
 #define SANDBOX_WATCH_MEMORY (256u << 10) /* for the list of processes */
 #define SANDBOX_GROUPS_MAX 8              /* groups of device nodes */
@@ -43,9 +44,10 @@ struct sandbox_result {
 	uint32_t left_behind;
 	unsigned hits;
 	int status; /* of the payload, as wait reports it */
-	bool started, finished;
-	const char *failed;      /* what could not be done: text of the program, valid in the owner too */
-	const char *failed_path; /* in the arena, or NULL */
+	bool started;
+	_Atomic bool prepared, finished; /* waits for the plan; all is over and reported */
+	const char *failed;              /* what could not be done: text of the program, valid in the owner too */
+	const char *failed_path;         /* in the arena, or NULL */
 	int failed_errno;
 };
 
@@ -63,8 +65,9 @@ struct sandbox_plan {
 	char **argv, **envp;
 	const char *directory;     /* working directory */
 	const char *out_directory; /* without a root of its own */
-	struct sandbox_op *ops;
-	size_t ops_count, ops_room;
+	struct sandbox_op *ops;    /* room for one more than SANDBOX_OPS_MAX; a count above that: overfull */
+	size_t ops_count;
+	size_t ops_base;              /* of them: known before the clone, the same for all runs */
 	struct sandbox_limits limits; /* defaults filled in */
 	int fd_targets[SANDBOX_FDS_MAX];
 	size_t fds_count, keep_count;

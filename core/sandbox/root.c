@@ -4,8 +4,9 @@
  *
  * Theory of operation. The owner looks at the machine (which of /bin, /lib … are links, what exists) and writes a list
  * of operations into the plan. Init mounts a tmpfs, pivots into it with the old root at /.old, carries the list out,
- * and detaches /.old. Sources are resolved by the owner, since an absolute link would lead elsewhere below /.old. /proc
- * is mounted before the old root goes, because the kernel asks for one that is fully visible.
+ * and detaches /.old. What is the same for all runs is done as soon as init is there, which may be long before the run.
+ * Sources are resolved by the owner, since an absolute link would lead elsewhere below /.old. /proc is mounted before
+ * the old root goes, because the kernel asks for one that is fully visible.
  */
 #include <config.h>
 
@@ -30,8 +31,6 @@
 #endif
 #define ROOT_OLD "/.old"
 #define ROOT_BASE "/usr" /* a folder that every machine has, to mount the new root on */
-#define ROOT_OPS_FIXED 96
-#define ROOT_OPS_PER_BIND 24 /* parents of a bind's target that may have to be made, and itself */
 #define ROOT_AT_RECURSIVE 0x8000
 #define ROOT_ATTR_RDONLY 0x1u
 #define ROOT_ATTR_NOSUID 0x2u
@@ -68,13 +67,13 @@ static const struct {
 	{"/dev/stderr", "/proc/self/fd/2"},
 };
 
-/* The next operation; NULL target or no room: the plan is marked as overfull by ops_count > ops_room. */
+/* The next operation; NULL target or no room: the plan is marked as overfull. */
 static struct sandbox_op *
 add_op(struct sandbox_plan *plan, enum sandbox_op_kind kind, const char *target)
 {
-	if (plan->ops_count >= plan->ops_room || !target) {
-		plan->ops_count = plan->ops_room + 1;
-		return &plan->ops[plan->ops_room]; /* a scratch one: the plan is refused anyway */
+	if (plan->ops_count >= SANDBOX_OPS_MAX || !target) {
+		plan->ops_count = SANDBOX_OPS_MAX + 1;
+		return &plan->ops[SANDBOX_OPS_MAX]; /* a scratch one: the plan is refused anyway */
 	}
 	struct sandbox_op *op = &plan->ops[plan->ops_count++];
 	*op = (struct sandbox_op){.kind = kind, .target = target, .mode = 0755};
@@ -84,7 +83,7 @@ add_op(struct sandbox_plan *plan, enum sandbox_op_kind kind, const char *target)
 static bool
 is_planned(const struct sandbox_plan *plan, const char *path)
 {
-	for (size_t i = 0; i < plan->ops_count && i < plan->ops_room; i++)
+	for (size_t i = 0; i < plan->ops_count && i < SANDBOX_OPS_MAX; i++)
 		if (!strcmp(plan->ops[i].target, path))
 			return true;
 	return false;
@@ -94,7 +93,7 @@ is_planned(const struct sandbox_plan *plan, const char *path)
 static bool
 is_covered(const struct sandbox_plan *plan, const char *path)
 {
-	for (size_t i = 0; i < plan->ops_count && i < plan->ops_room; i++) {
+	for (size_t i = 0; i < plan->ops_count && i < SANDBOX_OPS_MAX; i++) {
 		const struct sandbox_op *op = &plan->ops[i];
 		size_t len = strlen(op->target);
 		if ((op->kind == SANDBOX_OP_BIND || op->kind == SANDBOX_OP_LINK) && !strncmp(path, op->target, len) &&
@@ -235,31 +234,37 @@ plan_private(struct sandbox_plan *plan)
 	add_tmpfs(plan, "/dev/shm", plan->limits.shm, "mode=1777");
 }
 
-int
-sandbox_root_plan(struct sandbox_plan *plan, const struct sandbox_config *config, struct kettle_error *err)
+static int
+check_room(const struct sandbox_plan *plan, struct kettle_error *err)
 {
-	size_t binds = config ? config->binds_count : 0;
-	if (binds > SANDBOX_BINDS_MAX)
-		return kettle_fail(err, KETTLE_ETOOBIG, "A sandbox shows at most %d paths.", SANDBOX_BINDS_MAX);
-	plan->ops_count = 0;
-	plan->ops_room = ROOT_OPS_FIXED + binds * ROOT_OPS_PER_BIND;
-	plan->ops = sandbox_plan_alloc(plan, (plan->ops_room + 1) * sizeof(*plan->ops));
+	if (plan->ops_count <= SANDBOX_OPS_MAX)
+		return 0;
+	return kettle_fail(err, KETTLE_ETOOBIG, "The paths that the sandbox shows are too many or too deep.");
+}
+
+int
+sandbox_root_plan_base(struct sandbox_plan *plan, struct kettle_error *err)
+{
+	plan->ops = sandbox_plan_alloc(plan, (SANDBOX_OPS_MAX + 1) * sizeof(*plan->ops));
 	if (!plan->ops)
 		return kettle_fail(err, KETTLE_ENOMEM, "There is no memory to plan the sandbox's files.");
 	add_op(plan, SANDBOX_OP_DIR, "/proc");
 	add_op(plan, SANDBOX_OP_PROC, "/proc");
-	int rc = 0;
-	if (config) {
-		rc = plan_system(plan, err);
-		plan_private(plan);
-		if (!rc)
-			rc = plan_binds(plan, config, err);
-		if (!rc)
-			rc = plan_job(plan, config, err);
-	}
-	if (!rc && plan->ops_count > plan->ops_room)
-		rc = kettle_fail(err, KETTLE_ETOOBIG, "The paths that the sandbox shows are too many or too deep.");
-	return rc;
+	int rc = plan_system(plan, err);
+	plan->ops_base = plan->ops_count;
+	return rc ? rc : check_room(plan, err);
+}
+
+int
+sandbox_root_plan(struct sandbox_plan *plan, const struct sandbox_config *config, struct kettle_error *err)
+{
+	if (config->binds_count > SANDBOX_BINDS_MAX)
+		return kettle_fail(err, KETTLE_ETOOBIG, "A sandbox shows at most %d paths.", SANDBOX_BINDS_MAX);
+	plan_private(plan);
+	int rc = plan_binds(plan, config, err);
+	if (!rc)
+		rc = plan_job(plan, config, err);
+	return rc ? rc : check_room(plan, err);
 }
 
 /* From here on: init. Nothing is allocated. */
@@ -342,8 +347,15 @@ do_proc(const struct sandbox_op *op, int *ret_proc)
 	return 0;
 }
 
+/* Where the operations leave what they open. */
+struct builder {
+	int *ret_proc;
+	int (*send_out)(void *arg, int fd);
+	void *arg;
+};
+
 static int
-do_op(struct sandbox_plan *plan, const struct sandbox_op *op, int (*send_out)(void *, int), void *arg, int *ret_proc)
+do_op(const struct sandbox_plan *plan, const struct sandbox_op *op, const struct builder *builder)
 {
 	switch (op->kind) {
 	case SANDBOX_OP_DIR:
@@ -357,12 +369,12 @@ do_op(struct sandbox_plan *plan, const struct sandbox_op *op, int (*send_out)(vo
 	case SANDBOX_OP_TMPFS:
 		return mount("tmpfs", op->target, "tmpfs", MS_NOSUID | MS_NODEV, op->text);
 	case SANDBOX_OP_PROC:
-		return do_proc(op, ret_proc);
+		return do_proc(op, builder->ret_proc);
 	case SANDBOX_OP_COPY:
 		return sandbox_copy_tree(op->source, op->target, plan->root_owner ? SANDBOX_ID : -1);
 	case SANDBOX_OP_OUT: {
 		AUTO_FD int out = open(op->target, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-		return out < 0 ? -1 : send_out(arg, out);
+		return out < 0 ? -1 : builder->send_out(builder->arg, out);
 	}
 	}
 	return 0;
@@ -403,14 +415,28 @@ pivot(struct sandbox_plan *plan)
 	return 0;
 }
 
-int
-sandbox_root_build(struct sandbox_plan *plan, int (*send_out)(void *arg, int fd), void *arg, int *ret_proc)
+static int
+do_ops(struct sandbox_plan *plan, size_t from, size_t to, const struct builder *builder)
 {
-	if (pivot(plan))
-		return -1;
-	for (size_t i = 0; i < plan->ops_count; i++)
-		if (do_op(plan, &plan->ops[i], send_out, arg, ret_proc))
+	for (size_t i = from; i < to; i++)
+		if (do_op(plan, &plan->ops[i], builder))
 			return sandbox_plan_failed(plan, op_name(plan->ops[i].kind), plan->ops[i].target);
+	return 0;
+}
+
+int
+sandbox_root_build_base(struct sandbox_plan *plan, int *ret_proc)
+{
+	const struct builder builder = {.ret_proc = ret_proc};
+	return pivot(plan) ? -1 : do_ops(plan, 0, plan->ops_base, &builder);
+}
+
+int
+sandbox_root_build(struct sandbox_plan *plan, int (*send_out)(void *arg, int fd), void *arg)
+{
+	const struct builder builder = {.send_out = send_out, .arg = arg};
+	if (do_ops(plan, plan->ops_base, plan->ops_count, &builder))
+		return -1;
 	if (umount2(ROOT_OLD, MNT_DETACH) || rmdir(ROOT_OLD))
 		return sandbox_plan_failed(plan, "detach", ROOT_OLD);
 	if (mount(NULL, "/", NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV, NULL))

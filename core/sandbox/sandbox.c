@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,7 @@
 #ifndef SYS_pidfd_send_signal
 #define SYS_pidfd_send_signal 424
 #endif
+#define MACHINE_SPARE_AGE_NS (UINT64_C(600) * 1000000000)
 #define MACHINE_CGROUPS (SANDBOX_MEMORY_CGROUP | SANDBOX_PIDS_CGROUP | SANDBOX_CPU_CGROUP)
 
 struct sandbox_machine {
@@ -35,6 +37,8 @@ struct sandbox_machine {
 	bool has_spare;
 	struct sandbox_spawn spare_how;
 	struct sandbox_child spare;
+	uint64_t spare_born_ns;
+	int spare_mounts; /* /proc/self/mountinfo as it was then, to see whether it has changed */
 };
 
 struct sandbox {
@@ -75,6 +79,7 @@ sandbox_machine_new(const char *cgroup, struct sandbox_machine **ret_machine, st
 		}
 	}
 	machine->last.protections = machine->protections;
+	machine->spare_mounts = -1;
 	*ret_machine = machine;
 	return 0;
 }
@@ -85,6 +90,17 @@ sandbox_machine_protections(const struct sandbox_machine *machine)
 	return machine->protections;
 }
 
+static void
+drop_spare(struct sandbox_machine *machine)
+{
+	if (machine->has_spare)
+		sandbox_spawn_end(&machine->spare);
+	if (machine->spare_mounts >= 0)
+		close(machine->spare_mounts);
+	machine->has_spare = false;
+	machine->spare_mounts = -1;
+}
+
 void
 sandbox_machine_prepare(struct sandbox_machine *machine)
 {
@@ -92,7 +108,11 @@ sandbox_machine_prepare(struct sandbox_machine *machine)
 		return;
 	machine->spare_how = machine->last;
 	machine->spare_how.cgroup = machine->cgroup;
+	machine->spare_born_ns = time_monotonic_ns();
+	machine->spare_mounts = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
 	machine->has_spare = !sandbox_spawn_child(&machine->spare_how, &machine->spare, NULL);
+	if (!machine->has_spare)
+		drop_spare(machine);
 }
 
 void
@@ -100,8 +120,7 @@ sandbox_machine_free(struct sandbox_machine *machine)
 {
 	if (!machine)
 		return;
-	if (machine->has_spare)
-		sandbox_spawn_end(&machine->spare);
+	drop_spare(machine);
 	free(machine->filter.filter);
 	free(machine->cgroup);
 	free(machine);
@@ -114,21 +133,29 @@ is_alike(const struct sandbox_spawn *a, const struct sandbox_spawn *b)
 		   !memcmp(a->groups, b->groups, a->groups_count * sizeof(*a->groups));
 }
 
-/* An init for a run: the spare if it is what is needed and still lives, else a new one. */
+/* A spare saw the mounts, and files such as ld.so.cache, of its time. */
+static bool
+is_fresh(const struct sandbox_machine *machine)
+{
+	struct pollfd fds[] = {
+		{.fd = machine->spare_mounts, .events = POLLPRI}, {.fd = machine->spare.pidfd, .events = POLLIN}};
+	return time_monotonic_ns() - machine->spare_born_ns < MACHINE_SPARE_AGE_NS && machine->spare_mounts >= 0 &&
+		   poll(fds, ARRAY_SIZE(fds), 0) == 0;
+}
+
+/* An init for a run: the spare if it is what is needed, else a new one. */
 static int
 get_child(struct sandbox_machine *machine, const struct sandbox_spawn *how, struct sandbox_child *ret_child,
 	struct kettle_error *err)
 {
 	machine->last = *how;
-	if (!machine->has_spare)
-		return sandbox_spawn_child(how, ret_child, err);
-	machine->has_spare = false;
-	if (is_alike(&machine->spare_how, how) && !kill(machine->spare.pid, 0)) {
+	bool use = machine->has_spare && is_alike(&machine->spare_how, how) && is_fresh(machine);
+	if (use) {
 		*ret_child = machine->spare;
-		return 0;
+		machine->has_spare = false;
 	}
-	sandbox_spawn_end(&machine->spare);
-	return sandbox_spawn_child(how, ret_child, err);
+	drop_spare(machine);
+	return use ? 0 : sandbox_spawn_child(how, ret_child, err);
 }
 
 /* Starting */

@@ -193,20 +193,37 @@ emit_special(struct program *program, const struct special *special, uint32_t nr
 	program->code[start].jf = (uint8_t)(program->len - start - 1);
 }
 
-/* Ranges of calls with the same action; all others are "no such call". */
-static void
+/* Numbers from `start` up to the next range's have the same action. */
+struct range {
+	uint32_t start, action;
+};
+
+/* A binary search: the kernel runs the program once for every call when it is installed, so its depth costs time. */
+static int
+emit_search(struct program *program, const struct range *ranges, size_t count)
+{
+	if (count == 1) {
+		emit_return(program, ranges->action);
+		return 0;
+	}
+	size_t half = count / 2;
+	unsigned short at = program->len;
+	emit(program, BPF_JMP | BPF_JGE | BPF_K, 0, 0, ranges[half].start);
+	if (emit_search(program, ranges, half) || program->len - at - 1 > UINT8_MAX)
+		return -1;
+	program->code[at].jt = (uint8_t)(program->len - at - 1);
+	return emit_search(program, ranges + half, count - half);
+}
+
+static int
 emit_ranges(struct program *program, const uint32_t *actions)
 {
-	uint32_t missing = SECCOMP_ERRNO(ENOSYS);
-	for (unsigned start = 0, end; start < SECCOMP_CALLS_MAX; start = end) {
-		for (end = start + 1; end < SECCOMP_CALLS_MAX && actions[end] == actions[start]; end++)
-			;
-		if (end == SECCOMP_CALLS_MAX)
-			break;
-		emit(program, BPF_JMP | BPF_JGE | BPF_K, 1, 0, end);
-		emit_return(program, actions[start]);
-	}
-	emit_return(program, missing);
+	AUTO_FREE struct range *ranges = calloc(SECCOMP_CALLS_MAX, sizeof(*ranges));
+	size_t count = 0;
+	for (uint32_t nr = 0; ranges && nr < SECCOMP_CALLS_MAX; nr++)
+		if (!nr || actions[nr] != actions[nr - 1])
+			ranges[count++] = (struct range){nr, actions[nr]};
+	return count ? emit_search(program, ranges, count) : -1;
 }
 
 static void
@@ -243,9 +260,8 @@ sandbox_seccomp_build(struct sock_fprog *ret_program, struct kettle_error *err)
 		if (nr >= 0)
 			emit_special(program, &specials[i], (uint32_t)nr);
 	}
-	emit_ranges(program, actions);
-	if (program->len >= BPF_MAXINSNS)
-		return kettle_fail(err, KETTLE_EINTERNAL, "The list of system calls is longer than the kernel takes.");
+	if (emit_ranges(program, actions) || program->len >= BPF_MAXINSNS)
+		return kettle_fail(err, KETTLE_EINTERNAL, "The list of system calls cannot be made into a program.");
 	struct sock_filter *filter = malloc(program->len * sizeof(*filter));
 	if (!filter)
 		return kettle_fail(err, KETTLE_ENOMEM, "There is no memory for the list of system calls.");

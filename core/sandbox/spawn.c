@@ -16,6 +16,7 @@
 
 #include "cleanup.h"
 #include "init.h"
+#include "root.h"
 #include "text.h"
 
 #ifndef SYS_pidfd_send_signal
@@ -102,8 +103,14 @@ map_ids(const struct sandbox_spawn *how, struct sandbox_child *child)
 		if (write_proc(child->pid, "setgroups", "deny") && errno != ENOENT)
 			return -1;
 	}
-	return rc || write_proc(child->pid, "uid_map", users.data) || write_proc(child->pid, "gid_map", groups.data) ? -1
-																												 : 0;
+	return rc || write_proc(child->pid, "uid_map", users.data) || write_proc(child->pid, "gid_map", groups.data);
+}
+
+static int
+send_message(struct sandbox_child *child, enum sandbox_message message, int flags)
+{
+	char byte = (char)message;
+	return send(child->control, &byte, 1, MSG_NOSIGNAL | flags) == 1 ? 0 : -1;
 }
 
 static int
@@ -122,11 +129,35 @@ make_cgroup(const struct sandbox_spawn *how, struct sandbox_child *child, struct
 	return 0;
 }
 
+static int
+clone_init(const struct sandbox_spawn *how, struct sandbox_child *child, int theirs, struct kettle_error *err)
+{
+	static const int no_procs[SANDBOX_CG_COUNT] = {-1, -1, -1};
+	int cgroup = child->has_cgroup && child->cgroup.unified ? child->cgroup.dir[SANDBOX_CG_MEMORY] : -1;
+	sigset_t all, before;
+	sigfillset(&all);
+	/* No handler of the owner may run in the child. */
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	child->pid = clone_child(how->protections, cgroup, &child->pidfd);
+	if (child->pid == 0)
+		sandbox_init_main(child->plan, theirs, child->has_cgroup ? child->cgroup.procs : no_procs);
+	int error = errno;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (child->pid < 0)
+		return kettle_fail(err, KETTLE_EUNAVAIL,
+			"The sandbox cannot be started, because namespaces cannot be made: %s.", strerror(error));
+	if (how->protections & SANDBOX_USER && map_ids(how, child))
+		return kettle_fail(err, KETTLE_EUNAVAIL,
+			"The sandbox cannot be started, because user ids cannot be mapped: %s.", strerror(errno));
+	if (send_message(child, SANDBOX_MAPPED, 0))
+		return kettle_fail(err, KETTLE_EIO, "The sandbox ended before it began: %s.", strerror(errno));
+	return 0;
+}
+
 int
 sandbox_spawn_child(const struct sandbox_spawn *how, struct sandbox_child *ret_child, struct kettle_error *err)
 {
 	struct sandbox_child child = {.pid = -1, .pidfd = -1, .control = -1, .plan = sandbox_plan_map()};
-	static const int no_procs[SANDBOX_CG_COUNT] = {-1, -1, -1};
 	int pair[2] = {-1, -1};
 	if (!child.plan || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)) {
 		sandbox_spawn_end(&child);
@@ -137,29 +168,18 @@ sandbox_spawn_child(const struct sandbox_spawn *how, struct sandbox_child *ret_c
 	child.plan->protections = how->protections;
 	child.plan->root_owner = how->protections & SANDBOX_OWN_UID;
 	int rc = make_cgroup(how, &child, err);
+	if (!rc && how->protections & SANDBOX_MOUNT)
+		rc = sandbox_root_plan_base(child.plan, err);
 	if (rc) {
 		sandbox_spawn_end(&child);
 		return rc;
 	}
-	/* No handler of the owner may run in the child. */
-	sigset_t all, before;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	int cgroup = child.has_cgroup && child.cgroup.unified ? child.cgroup.dir[SANDBOX_CG_MEMORY] : -1;
-	child.pid = clone_child(how->protections, cgroup, &child.pidfd);
-	if (child.pid == 0)
-		sandbox_init_main(child.plan, theirs, child.has_cgroup ? child.cgroup.procs : no_procs);
-	int error = errno;
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (child.pid < 0 || (how->protections & SANDBOX_USER && map_ids(how, &child))) {
-		error = child.pid < 0 ? error : errno;
-		const char *what = child.pid < 0 ? "namespaces cannot be made" : "user ids cannot be mapped";
+	rc = clone_init(how, &child, theirs, err);
+	if (rc)
 		sandbox_spawn_end(&child);
-		return kettle_fail(
-			err, KETTLE_EUNAVAIL, "The sandbox cannot be started, because %s: %s.", what, strerror(error));
-	}
-	*ret_child = child;
-	return 0;
+	else
+		*ret_child = child;
+	return rc;
 }
 
 int
@@ -213,9 +233,8 @@ ends_within(const struct sandbox_child *child, int ms)
 static void
 kill_child(struct sandbox_child *child)
 {
-	char message = SANDBOX_KILL;
-	if (!(child->plan->protections & SANDBOX_PID) &&
-		send(child->control, &message, 1, MSG_NOSIGNAL | MSG_DONTWAIT) == 1 && ends_within(child, SPAWN_OFF_MS))
+	if (!(child->plan->protections & SANDBOX_PID) && !send_message(child, SANDBOX_KILL, MSG_DONTWAIT) &&
+		ends_within(child, SPAWN_OFF_MS))
 		return;
 	(void)syscall(SYS_pidfd_send_signal, child->pidfd, SIGKILL, NULL, 0);
 }
