@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/* Languages for tests: the real cpp, and stand-ins that take the field's py and cu tasks. */
+#include <config.h>
+
+#include "languages.h"
+
+#include <kettle/plugin.h>
+#include <stdlib.h>
+
+struct py_hooks py_hooks;
+
+/* Every run starts the harness by an interpreter and sees every file. */
+static json_t *
+plan_runs(const struct kettle_plan_request *request)
+{
+	json_t *steps = json_array(), *prepared;
+	size_t i;
+	json_array_foreach((json_t *)request->runs, i, prepared)
+	{
+		json_t *step = json_deep_copy(prepared), *inputs = json_object(), *contents;
+		const char *name;
+		const char *main = json_string_value(json_object_get(json_object_get(request->task, "config"), "main"));
+		json_t *argv = json_pack("[s, s]", "python3", main ? main : "eval");
+		json_object_foreach((json_t *)request->files, name, contents)
+			json_object_set_new(inputs, name, json_pack("{s:s}", "file", name));
+		json_array_extend(argv, json_object_get(json_object_get(prepared, "run"), "args"));
+		json_object_set_new(step, "argv", argv);
+		json_object_set_new(step, "inputs", inputs);
+		json_array_append_new(steps, step);
+	}
+	return steps;
+}
+
+static int
+plan(void *self, const struct kettle_plan_request *request, json_t **ret_plan, struct kettle_error *err)
+{
+	(void)self, (void)err;
+	*ret_plan = json_pack("{s:i, s:O, s:o}", "version", 1, "files", request->files, "steps", plan_runs(request));
+	return py_hooks.plan ? py_hooks.plan(request, *ret_plan) : 0;
+}
+
+static int
+interpret(void *self, const json_t *step, const json_t *outcome, json_t **ret_verdict, struct kettle_error *err)
+{
+	(void)self;
+	*ret_verdict = py_hooks.interpret ? py_hooks.interpret(step, outcome) : NULL;
+	return *ret_verdict ? 0 : kettle_fail(err, KETTLE_EUNAVAIL, "Nothing to add.");
+}
+
+static const char *const py_aliases[] = {"python", NULL};
+static const char *const py_extensions[] = {".py", NULL};
+static const struct kettle_language py = {
+	.size = sizeof(struct kettle_language),
+	.aliases = py_aliases,
+	.extensions = py_extensions,
+	.comment = "#",
+	.config_schema =
+		"{\"type\": \"object\", \"required\": [\"main\"], \"additionalProperties\": false, \"properties\": {"
+		"\"main\": {\"type\": \"string\"}, \"checks\": {\"type\": \"boolean\", \"default\": true}}}",
+	.plan = plan,
+	.interpret = interpret,
+};
+static const struct kettle_language cu = {
+	.size = sizeof(struct kettle_language),
+	.comment = "//",
+	.config_schema = "{\"type\": \"object\"}",
+	.plan = plan,
+};
+
+struct languages *
+languages_new(void)
+{
+	struct languages *languages = calloc(1, sizeof(*languages));
+	struct language *items = calloc(3, sizeof(*items));
+	json_t *options = json_pack("{s:s, s:s, s:s}", "cxx", "g++", "cc", "gcc", "march", "native");
+	if (!languages || !items || !options)
+		abort();
+	items[0] = (struct language){.name = "cpp", .ops = kettle_plugin.language};
+	items[1] = (struct language){.name = "cu", .ops = &cu};
+	items[2] = (struct language){.name = "py", .ops = &py};
+	if (kettle_plugin.create(NULL, &items[0].self, NULL) || kettle_plugin.configure(items[0].self, options, NULL))
+		abort();
+	json_decref(options);
+	languages->items = items;
+	languages->count = 3;
+	return languages;
+}
+
+void
+languages_free(struct languages *languages)
+{
+	kettle_plugin.destroy(languages->items[0].self);
+	free(languages->items);
+	free(languages);
+}
