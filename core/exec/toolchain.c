@@ -35,7 +35,7 @@ struct toolchain {
 	bool memory_changed;
 };
 
-#define MEMORY_MAX_BYTES (1u << 20)
+#define MEMORY_MAX_BYTES (8u << 20)
 
 static const char *const known_tools[] = {"g++", "gcc", "clang++", "clang", "nvcc", "hipcc", "python3", "rustc", NULL};
 
@@ -237,6 +237,7 @@ static void
 learn(struct toolchain *toolchain, struct entry *entry, json_t *facts_take)
 {
 	json_decref(entry->facts);
+	json_decref(STEAL(entry->watch));
 	entry->facts = facts_take;
 	entry->fresh = true;
 	(void)json_object_set(toolchain->memory, entry->tool.real, facts_take);
@@ -284,6 +285,40 @@ look(struct entry *entry, char ret_hex[DIGEST_HEX_SIZE])
 	return 0;
 }
 
+/* What was watched the last time, perhaps by another process. */
+static const json_t *
+known_watch(struct entry *entry)
+{
+	if (!entry->watch)
+		entry->watch = json_incref(json_object_get(entry->facts, "watch"));
+	return entry->watch;
+}
+
+/*
+ * Looks whether everything is as it was. Where it is not there may be folders that were not there before: all is looked
+ * for again, which takes some ten times as long.
+ */
+static int
+renew(struct toolchain *toolchain, struct entry *entry, struct kettle_error *err)
+{
+	char hex[DIGEST_HEX_SIZE];
+	int rc = know(toolchain, entry, err);
+	if (rc != 0)
+		return rc;
+	const char *known = json_string_value(json_object_get(entry->facts, "fingerprint"));
+	if (known_watch(entry) && known && look(entry, hex) == 0 && strcmp(hex, known) == 0) {
+		memcpy(entry->fingerprint, hex, sizeof(hex));
+		return 0;
+	}
+	json_decref(STEAL(entry->watch));
+	if (look(entry, hex) != 0 || json_object_set(entry->facts, "watch", entry->watch) != 0 ||
+		json_object_set_new(entry->facts, "fingerprint", json_string(hex)) != 0)
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the fingerprint of a tool.");
+	toolchain->memory_changed = true;
+	memcpy(entry->fingerprint, hex, sizeof(hex));
+	return 0;
+}
+
 /* A compiler of device code hands the rest to the host's. */
 static bool
 needs_host_compiler(const char *name)
@@ -314,19 +349,10 @@ toolchain_fingerprint(
 {
 	struct entry *entry = (struct entry *)tool;
 	uint64_t now = time_monotonic_ns();
-	char hex[DIGEST_HEX_SIZE];
 	if (!entry->fingerprint[0] || now - entry->looked_ns > TOOLCHAIN_TRUST_MS * UINT64_C(1000000)) {
-		int rc = know(toolchain, entry, err);
-		if (rc == 0)
-			rc = look(entry, hex);
-		if (rc == 0 && strcmp(hex, entry->fingerprint) != 0) {
-			/* Something changed: there may be folders that were not there before. */
-			json_decref(STEAL(entry->watch));
-			rc = look(entry, hex);
-		}
+		int rc = renew(toolchain, entry, err);
 		if (rc != 0)
 			return rc;
-		memcpy(entry->fingerprint, hex, sizeof(hex));
 		entry->looked_ns = now;
 		memory_save(toolchain);
 	}
