@@ -24,6 +24,8 @@
 
 #define SYSTEM_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
+#define BUILD_NICE 10
+
 /* The descriptors that join referee and solver; -1: none. */
 struct joint {
 	int peer[2];
@@ -192,6 +194,8 @@ launch(struct step_process *process, size_t index, const struct joint *joint, vo
 				.cores_count = cores ? cores->count : 0,
 				.init_cores = build.list,
 				.init_cores_count = build.count,
+				/* A build on the same core must not be in the way of what is being timed. */
+				.nice = on_device ? 0 : BUILD_NICE,
 				.machine = job->exec->machine,
 			},
 		.wall_ns = process->limits.wall,

@@ -177,6 +177,9 @@ enter(struct payload *payload)
 		return "pass on the descriptors";
 	if (plan->has_cores && sched_setaffinity(0, sizeof(plan->cores), &plan->cores))
 		return "use the cores";
+	/* Only upwards, which everyone may. */
+	if (plan->nice > 0 && setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + plan->nice))
+		return "lower the priority";
 	if (chdir(plan->directory))
 		return "enter the folder";
 	if (set_limits(plan))

@@ -73,6 +73,7 @@ struct sandbox_plan {
 	size_t fds_count, keep_count;
 	bool has_cores, has_init_cores;
 	cpu_set_t cores, init_cores;
+	int nice;
 	gid_t groups[SANDBOX_GROUPS_MAX];
 	size_t groups_count;
 	struct sock_fprog filter; /* len 0: none */

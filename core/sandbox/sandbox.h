@@ -113,6 +113,7 @@ struct sandbox_config {
 	size_t cores_count;
 	const int *init_cores; /* CPU affinity of init, off the device; NULL: the owner's */
 	size_t init_cores_count;
+	int nice; /* added to the owner's nice value, for the payload alone (0 to 19); 0: the owner's */
 	struct sandbox_machine *machine; /* NULL: this start probes and makes all by itself */
 	const char *cgroup; /* from sandbox_cgroup_root, or NULL: none to be had; not used where machine is set */
 	uid_t uid;          /* with root: the user id outside; 0: 700000 plus the pid modulo 65536 */
