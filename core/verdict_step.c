@@ -295,7 +295,9 @@ exit_passes(const struct reader *reader, const json_t *status)
 		return false;
 	if (!allowed)
 		return json_integer_value(status) == 0;
-	json_array_foreach((json_t *)allowed, i, one) if (json_equal(one, status)) return true;
+	json_array_foreach((json_t *)allowed, i, one)
+		if (json_equal(one, status))
+			return true;
 	return false;
 }
 
@@ -306,8 +308,9 @@ result_passes(const struct reader *reader)
 	const char *key;
 	json_t *wanted;
 	const json_t *result = json_object_get(reader->outcome, "result");
-	json_object_foreach(json_object_get(json_object_get(reader->step, "pass"), "result"), key,
-		wanted) if (!json_equal(json_object_get(result, key), wanted)) return false;
+	json_object_foreach(json_object_get(json_object_get(reader->step, "pass"), "result"), key, wanted)
+		if (!json_equal(json_object_get(result, key), wanted))
+			return false;
 	return true;
 }
 
@@ -434,7 +437,8 @@ take_explanation(const struct reader *reader, const json_t *said)
 		const char *found = blames[0];
 		for (size_t k = 0; blame && k < ARRAY_SIZE(blames); k++)
 			found = strcmp(blame, blames[k]) == 0 ? blames[k] : found;
-		bool retry = states[i] == VERDICT_ERROR && found == machine && !json_object_get(reader->outcome, "missing");
+		bool retry = states[i] == VERDICT_ERROR && found == machine && !json_object_get(reader->outcome, "missing") &&
+					 !json_is_false(json_object_get(said, "retry"));
 		struct kettle_error *why = read_as(reader, states[i], found, retry);
 		if (message && !reader->secret)
 			kettle_fail(why, KETTLE_EINVAL, "%s", message);

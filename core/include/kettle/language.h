@@ -64,7 +64,10 @@ struct kettle_language {
 	/*
 	 * What the outcome of one step means:
 	 * {"passed": bool, "state": "passed"|"failed"|"timed_out"|"error", "message": sentence or null, "blame":
-	 * "participant"|"task"|"machine"}. NULL: the core's own reading (exit status, limits, the POPCORN result protocol).
+	 * "participant"|"task"|"machine", "retry": bool (an error of the machine: whether another attempt may help; absent:
+	 * true)}. It explains a failure or sees one where the core saw none; a step that the core saw fail stays failed. What
+	 * it says of a secret run's step is not shown. NULL: the core's own reading (exit status, limits, the POPCORN result
+	 * protocol).
 	 */
 	int (*interpret)(
 		void *self, const json_t *step, const json_t *outcome, json_t **ret_verdict, struct kettle_error *err);
