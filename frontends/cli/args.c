@@ -107,7 +107,9 @@ starts_with(const json_t *command, int words, const char *const *argv, const cha
 	args_option_name(value_text(command, "name"), name);
 	size_t at = 0;
 	for (int i = 0; i < words; i++) {
-		size_t len = strlen(argv[i]);
+		size_t len = strcspn(argv[i], ".");
+		if (argv[i][len] != '\0') /* "leaderboard.create" is the table's word, not one to be typed */
+			return false;
 		if (i > 0 && name[at++] != '.')
 			return false;
 		if (strncmp(name + at, argv[i], len) != 0 || (name[at + len] != '.' && name[at + len] != '\0'))
@@ -129,9 +131,8 @@ args_following(const json_t *table, int words, const char *const *argv)
 		char word[ARGS_NAME_SIZE];
 		if (!starts_with(command, words, argv, &rest))
 			continue;
-		rest += *rest == '.';
-		snprintf(word, sizeof(word), "%.*s", (int)strcspn(rest, "."), rest);
-		args_option_name(word, word);
+		args_option_name(rest + (*rest == '.'), word);
+		word[strcspn(word, ".")] = '\0';
 		if (*word)
 			json_object_set_new(names, word, json_true());
 	}

@@ -63,33 +63,24 @@ fit(struct layout *layout, unsigned indent, size_t width)
 	}
 }
 
-static size_t
-last_column(const struct layout *layout)
-{
-	size_t last = 0;
-	for (size_t c = 0; c < layout->count; c++)
-		if (layout->widths[c] > 0)
-			last = c;
-	return last;
-}
-
 static void
 print_cells(const struct term *term, const struct layout *layout, const json_t *row, unsigned indent)
 {
-	size_t last = last_column(layout);
-	fprintf(term->out, "%*s", (int)indent, "");
-	for (size_t c = 0; c <= last; c++) {
+	size_t space = indent; /* owed, and written only if something follows: lines do not end with spaces */
+	for (size_t c = 0; c < layout->count; c++) {
 		size_t width = layout->widths[c];
 		if (width == 0)
 			continue;
 		const char *text = row ? cell(row, c) : layout->columns[c].title;
-		size_t used = term_width(text);
-		int pad = used < width ? (int)(width - used) : 0;
+		size_t used = term_width(text), pad = used < width ? width - used : 0;
 		if (layout->columns[c].right)
-			fprintf(term->out, "%*s", pad, "");
-		term_clean(term->out, text, width);
-		if (c < last)
-			fprintf(term->out, "%*s", TABLE_GAP + (layout->columns[c].right ? 0 : pad), "");
+			space += pad;
+		if (used > 0) {
+			fprintf(term->out, "%*s", (int)space, "");
+			term_clean(term->out, text, width);
+			space = 0;
+		}
+		space += TABLE_GAP + (layout->columns[c].right ? 0 : pad);
 	}
 }
 

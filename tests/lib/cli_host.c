@@ -4,10 +4,13 @@
 
 #include "cli_host.h"
 
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "cleanup.h"
@@ -275,28 +278,97 @@ stopped(void *arg)
 	*(bool *)arg = true;
 }
 
-int
-cli_host_run(struct cli_host *host, const json_t *globals, const char *const *argv, char **ret_out, char **ret_err)
+static int
+run_plugin(struct cli_host *host, const json_t *globals, const char *const *argv)
 {
-	int argc = 0, status = -1, saved_out, saved_err;
+	int argc = 0, status = -1;
 	bool done = false;
 	struct kettle_error err = {0};
 	void *self = NULL;
-	AUTO_JSON json_t *user = json_pack("{s:s}", "user", "alice");
+	AUTO_JSON json_t *all = json_pack("{s:s}", "user", "alice");
 	while (argv[argc])
 		argc++;
-	FILE *out = capture(STDOUT_FILENO, stdout, &saved_out), *errors = capture(STDERR_FILENO, stderr, &saved_err);
 	if (globals)
-		json_object_update(user, (json_t *)(uintptr_t)globals);
+		json_object_update(all, (json_t *)(uintptr_t)globals);
 	if (kettle_plugin.create(&host->host, &self, &err) ||
-		kettle_plugin.frontend->run(self, argc, argv, user, ended, &status, &err))
+		kettle_plugin.frontend->run(self, argc, argv, all, ended, &status, &err))
 		abort();
 	cli_host_turn(host);
 	/* What still waits is told to stop, as main does at SIGINT. */
 	kettle_plugin.stop(self, stopped, &done);
 	cli_host_turn(host);
 	kettle_plugin.destroy(self);
+	return done ? status : -1;
+}
+
+int
+cli_host_run(struct cli_host *host, const json_t *globals, const char *const *argv, char **ret_out, char **ret_err)
+{
+	int saved_out, saved_err;
+	FILE *out = capture(STDOUT_FILENO, stdout, &saved_out), *errors = capture(STDERR_FILENO, stderr, &saved_err);
+	int status = run_plugin(host, globals, argv);
 	*ret_err = release(STDERR_FILENO, stderr, saved_err, errors);
 	*ret_out = release(STDOUT_FILENO, stdout, saved_out, out);
-	return done ? status : -1;
+	return status;
+}
+
+/* A pseudo terminal that neither echoes nor changes what passes. */
+static int
+open_terminal(unsigned columns, int *ret_slave)
+{
+	struct winsize size = {.ws_row = 24, .ws_col = (unsigned short)columns};
+	struct termios mode;
+	int master = posix_openpt(O_RDWR | O_NOCTTY);
+	if (master < 0 || grantpt(master) || unlockpt(master))
+		abort();
+	int slave = open(ptsname(master), O_RDWR | O_NOCTTY);
+	if (slave < 0 || tcgetattr(slave, &mode))
+		abort();
+	mode.c_lflag &= ~(tcflag_t)ECHO;
+	mode.c_oflag &= ~(tcflag_t)OPOST;
+	if (tcsetattr(slave, TCSANOW, &mode) || ioctl(slave, TIOCSWINSZ, &size))
+		abort();
+	*ret_slave = slave;
+	return master;
+}
+
+static char *
+read_terminal(int master)
+{
+	char *text = NULL, chunk[4096];
+	size_t size = 0;
+	ssize_t n;
+	FILE *out = open_memstream(&text, &size);
+	if (!out || fcntl(master, F_SETFL, O_NONBLOCK))
+		abort();
+	while ((n = read(master, chunk, sizeof(chunk))) > 0)
+		fwrite(chunk, 1, (size_t)n, out);
+	fclose(out);
+	return text;
+}
+
+int
+cli_host_run_terminal(
+	struct cli_host *host, unsigned columns, const char *input, const char *const *argv, char **ret_out)
+{
+	int slave, saved[3];
+	int master = open_terminal(columns, &slave);
+	fflush(stdout);
+	for (int fd = 0; fd < 3; fd++) {
+		saved[fd] = dup(fd);
+		dup2(slave, fd);
+	}
+	setenv("TERM", "xterm", 1);
+	if (write(master, input, strlen(input)) != (ssize_t)strlen(input))
+		abort();
+	int status = run_plugin(host, NULL, argv);
+	fflush(stdout);
+	for (int fd = 0; fd < 3; fd++) {
+		dup2(saved[fd], fd);
+		close(saved[fd]);
+	}
+	*ret_out = read_terminal(master);
+	close(slave);
+	close(master);
+	return status;
 }

@@ -50,5 +50,8 @@ void cli_host_turn(struct cli_host *host);
  * wrote is in ret_out and ret_err: new strings. globals (may be NULL) are added to {"user": "alice"}.
  */
 int cli_host_run(struct cli_host *host, const json_t *globals, const char *const *argv, char **ret_out, char **ret_err);
+/* The same on a terminal of that many columns where input is typed; what is written to either stream is in ret_out. */
+int cli_host_run_terminal(
+	struct cli_host *host, unsigned columns, const char *input, const char *const *argv, char **ret_out);
 
 #endif

@@ -150,12 +150,370 @@ test_submit(void **arg)
 		"Submission 7: CPU passed, 12.35 ± 0.10 µs, rank 1 of 3\n");
 }
 
+static json_t *
+progress(const char *device, json_t *event_take)
+{
+	return json_pack("{s:s, s:i, s:i, s:s, s:o}", "kind", "progress", "submission", 7, "job", 70, "device", device,
+		"event", event_take);
+}
+
+static void
+test_submit_failed(void **arg)
+{
+	struct state *state = *arg;
+	json_t *result = submission("failed", "[]");
+	json_t *job = json_array_get(json_object_get(result, "jobs"), 0);
+	json_object_update_new(
+		job, json_pack("{s:s, s:n, s:[{s:s, s:b, s:s, s:s, s:{s:s}}]}", "error", "It does not compile.", "score",
+				 "compilation", "title", "compile submission.cpp", "passed", 0, "command", "g++ -c submission.cpp",
+				 "message", "It does not compile.", "stderr", "text", "a.cpp:1:\033[31m error\n  int x\n"));
+	cli_host_answer(&state->host, "submit", json_pack("{s:i, s:i}", "id", 7, "seq", 1));
+	cli_host_answer(&state->host, "submission.show", result);
+	json_array_append_new(state->host.events, json_pack("{s:s}", "kind", "submission.done"));
+	assert_int_equal(RUN(state, "submit", state->file), 1);
+	HAS(state->out, "CPU  failed\n"
+					"  ✗ compile submission.cpp\n"
+					"    $ g++ -c submission.cpp\n"
+					"    It does not compile.\n"
+					"    a.cpp:1:\xef\xbf\xbd[31m error\n"
+					"      int x\n");
+	HAS(state->out, "Submission 7: CPU failed");
+}
+
+static void
+test_submit_engine_could_not(void **arg)
+{
+	struct state *state = *arg;
+	cli_host_answer(&state->host, "submit", json_pack("{s:i, s:i}", "id", 7, "seq", 1));
+	cli_host_answer(&state->host, "submission.show", submission("error", "[]"));
+	json_array_append_new(state->host.events, json_pack("{s:s}", "kind", "submission.done"));
+	assert_int_equal(RUN(state, "submit", state->file), 3);
+}
+
+static void
+test_submit_waits_until_done(void **arg)
+{
+	struct state *state = *arg;
+	cli_host_answer(&state->host, "submit", json_pack("{s:i, s:i}", "id", 7, "seq", 1));
+	cli_host_answer(&state->host, "submission.show", json_pack("{s:b}", "done", 0));
+	json_array_append_new(state->host.events, json_pack("{s:s}", "kind", "submission.rerun"));
+	assert_int_equal(RUN(state, "submit", state->file), 130);
+	HAS(state->err, "submission 7 is still queued or running; `kettle submission cancel 7` stops it.");
+	assert_true(state->host.unsubscribed);
+}
+
+static void
+test_submit_json(void **arg)
+{
+	struct state *state = *arg;
+	char report[128];
+	snprintf(report, sizeof(report), "%s/report.json", state->folder);
+	AUTO_JSON json_t *globals = json_pack("{s:b}", "json", 1);
+	AUTO_JSON json_t *expected = submission("failed", passed_runs);
+	cli_host_answer(&state->host, "submit", json_pack("{s:i, s:i}", "id", 7, "seq", 1));
+	cli_host_answer(&state->host, "submission.show", submission("failed", passed_runs));
+	json_array_append_new(state->host.events, progress("CPU", json_pack("{s:s}", "event", "started")));
+	json_array_append_new(state->host.events, json_pack("{s:s}", "kind", "submission.done"));
+	assert_int_equal(
+		run_with(state, globals, (const char *const[]){"kettle", "submit", state->file, "-o", report, NULL}), 1);
+	AUTO_JSON json_t *document = json_loads(state->out, 0, NULL);
+	AUTO_JSON json_t *file = json_load_file(report, 0, NULL);
+	unlink(report);
+	assert_true(json_equal(document, expected));
+	assert_true(json_equal(file, expected));
+	assert_string_equal(state->err, "");
+}
+
+static void
+test_submit_quiet(void **arg)
+{
+	struct state *state = *arg;
+	cli_host_answer(&state->host, "submit", json_pack("{s:i, s:i}", "id", 7, "seq", 1));
+	cli_host_answer(&state->host, "submission.show", submission("passed", passed_runs));
+	json_array_append_new(state->host.events, progress("CPU", json_pack("{s:s}", "event", "started")));
+	json_array_append_new(state->host.events, json_pack("{s:s}", "kind", "submission.done"));
+	assert_int_equal(RUN(state, "submit", "-q", state->file), 0);
+	assert_string_equal(state->out, "Submission 7: CPU passed, 12.35 ± 0.10 µs, rank 1 of 3\n");
+}
+
+static void
+test_submit_no_wait(void **arg)
+{
+	struct state *state = *arg;
+	cli_host_answer(&state->host, "submit", json_pack("{s:i, s:i}", "id", 7, "seq", 1));
+	assert_int_equal(RUN(state, "submit", state->file, "--no-wait"), 0);
+	assert_string_equal(state->out, "7\n");
+	cli_host_refuse(&state->host, "submit", KETTLE_EUNAVAIL, "No engine stays to run it.");
+	assert_int_equal(RUN(state, "submit", state->file, "--no-wait"), 3);
+	assert_string_equal(state->err, "kettle: No engine stays to run it.\n");
+}
+
+static void
+test_submit_files(void **arg)
+{
+	struct state *state = *arg;
+	assert_int_equal(RUN(state, "submit", "/nowhere/a.cpp"), 2);
+	assert_string_equal(state->err, "kettle: There is no file `/nowhere/a.cpp`.\n");
+	assert_int_equal(RUN(state, "submit", state->folder), 2);
+	HAS(state->err, "is a folder, not a regular file.");
+	assert_int_equal(RUN(state, "submit", "/dev/zero"), 2);
+	HAS(state->err, "not a regular file.");
+	assert_int_equal(json_array_size(state->host.calls), 0);
+	assert_int_equal(RUN(state, "submit", state->file, "-o", "/nowhere/report"), 2);
+	HAS(state->err, "`/nowhere/report` cannot be written");
+	assert_int_equal(json_array_size(state->host.calls), 0);
+}
+
+static json_t *
+boards(void)
+{
+	return json_pack("[{s:s, s:[s, s], s:s, s:s, s:s}, {s:s, s:[s], s:n, s:s, s:s}]", "name", "vectoradd", "gpu_types",
+		"CPU", "H100", "deadline", "2020-01-02T23:59:59.999Z", "description", "Adds.\nMore.", "visibility", "public",
+		"name", "日本", "gpu_types", "CPU", "deadline", "description", "", "visibility", "closed");
+}
+
+static void
+test_menu(void **arg)
+{
+	struct state *state = *arg;
+	cli_host_answer(&state->host, "leaderboard.list", boards());
+	cli_host_refuse(&state->host, "submit", KETTLE_ERATE, "Too many.");
+	int status = cli_host_run_terminal(&state->host, 80, "3\n2 1,cpu\n",
+		(const char *const[]){"kettle", "submit", state->file, "--leaderboard", "VectorAdd", NULL}, &state->out);
+	assert_int_equal(status, 2);
+	HAS(state->out, "`vectoradd` runs on several devices:\n  1  CPU\n  2  H100\n");
+	assert_json(json_object_get(called(state, 1, "submit"), "device"), "[\"H100\",\"CPU\"]");
+}
+
+static void
+test_no_menu(void **arg)
+{
+	struct state *state = *arg;
+	FILE *file = fopen(state->file, "w");
+	fputs("// a kernel\n//!POPCORN leaderboard vectoradd\n//!POPCORN gpus CPU\nint x;\n", file);
+	fclose(file);
+	cli_host_refuse(&state->host, "submit", KETTLE_ERATE, "Too many.");
+	assert_int_equal(cli_host_run_terminal(&state->host, 80, "",
+						 (const char *const[]){"kettle", "submit", state->file, NULL}, &state->out),
+		2);
+	called(state, 0, "submit");
+}
+
+static void
+test_live_line(void **arg)
+{
+	struct state *state = *arg;
+	json_t *events = state->host.events;
+	cli_host_answer(&state->host, "submit",
+		json_pack("{s:i, s:i, s:[{s:i, s:s}, {s:i, s:s}]}", "id", 7, "seq", 1, "jobs", "id", 70, "device", "CPU", "id",
+			71, "device", "H100"));
+	cli_host_answer(&state->host, "submission.show", submission("passed", passed_runs));
+	json_array_append_new(
+		events, progress("CPU", json_pack("{s:s, s:s, s:s}", "event", "step", "step", "test", "state", "running")));
+	json_array_append_new(events, progress("CPU", json_pack("{s:s, s:s, s:s, s:s}", "event", "result", "step", "test",
+													  "key", "test.0.status", "value", "pass")));
+	json_array_append_new(events, json_pack("{s:s}", "kind", "submission.done"));
+	assert_int_equal(cli_host_run_terminal(&state->host, 40, "",
+						 (const char *const[]){"kettle", "submit", state->file, "--device", "CPU", NULL}, &state->out),
+		0);
+	HAS(state->out, "[0:00] CPU: queued · H100: queued");
+	HAS(state->out, "\r\033[K[0:00] CPU: running test · H100: queued");
+	HAS(state->out, "\033[32m✓\033[0m test 1");
+	/* Before the report the live line is gone. */
+	HAS(state->out, "H100: queued\r\033[KSubmission 7 ·");
+}
+
+static void
+test_delete(void **arg)
+{
+	struct state *state = *arg;
+	cli_host_answer(&state->host, "leaderboard.delete", json_object());
+	assert_int_equal(RUN(state, "leaderboard", "delete", "vectoradd"), 0);
+	assert_string_equal(state->out, "Leaderboard vectoradd is deleted.\n");
+	const char *const argv[] = {"kettle", "leaderboard", "delete", "vectoradd", NULL};
+	free(state->out);
+	assert_int_equal(cli_host_run_terminal(&state->host, 80, "vectorad\n", argv, &state->out), 2);
+	HAS(state->out, "kettle: That is not `vectoradd`: nothing is deleted.");
+	free(state->out);
+	assert_int_equal(json_array_size(state->host.calls), 1);
+	cli_host_answer(&state->host, "leaderboard.delete", json_object());
+	assert_int_equal(cli_host_run_terminal(&state->host, 80, "VectorAdd\n", argv, &state->out), 0);
+	free(state->out);
+	cli_host_answer(&state->host, "submission.delete", json_object());
+	assert_int_equal(cli_host_run_terminal(&state->host, 80, "12\n",
+						 (const char *const[]){"kettle", "submission", "delete", "12", NULL}, &state->out),
+		0);
+	assert_json(called(state, 2, "submission.delete"), "{\"id\":12}");
+}
+
+static void
+test_boards(void **arg)
+{
+	struct state *state = *arg;
+	cli_host_answer(&state->host, "leaderboard.list", boards());
+	assert_int_equal(RUN(state, "leaderboard", "list", "--all"), 0);
+	/* How many years ago is a matter of the day. */
+	HAS(state->out, "name       devices    deadline              ");
+	HAS(state->out, "vectoradd  CPU, H100  2020-01-02 23:59 UTC  ");
+	HAS(state->out, "years ago          Adds.\n");
+	HAS(state->out, "日本       CPU        none                  ");
+	HAS(state->out, "  closed\n");
+}
+
+static void
+test_ranking(void **arg)
+{
+	struct state *state = *arg;
+	cli_host_answer(&state->host, "leaderboard.show",
+		json_pack("[{s:i, s:i, s:s, s:f, s:s, s:s, s:s}, {s:i, s:i, s:s, s:f, s:s, s:s, s:s}]", "rank", 1,
+			"submission_id", 4, "user_name", "bob\033[2J\u202e", "submission_score", 0.0012341, "submission_time",
+			"2026-07-01T10:00:00Z", "gpu_type", "CPU", "submission_name", "a.cpp", "rank", 2, "submission_id", 12,
+			"user_name", "alice", "submission_score", 2.0, "submission_time", "2026-07-01T11:00:00Z", "gpu_type", "CPU",
+			"submission_name", "b.cpp"));
+	assert_int_equal(RUN(state, "leaderboard", "show", "vectoradd"), 0);
+	assert_string_equal(state->out, "\n"
+									"CPU\n"
+									"  rank  user        score  when                  id  file\n"
+									"     1  bob�[2J  1.234 ms  2026-07-01 10:00 UTC   4  a.cpp\n"
+									"     2  alice     2.000 s  2026-07-01 11:00 UTC  12  b.cpp\n");
+}
+
+static void
+test_errors(void **arg)
+{
+	struct state *state = *arg;
+	cli_host_refuse(&state->host, "leaderboard.list", KETTLE_EIO, "The disk is\nfull.");
+	assert_int_equal(RUN(state, "leaderboard", "list"), 3);
+	assert_string_equal(state->err, "kettle: The disk is\nfull.\n");
+	AUTO_JSON json_t *globals = json_pack("{s:b}", "json", 1);
+	cli_host_refuse(&state->host, "leaderboard.list", KETTLE_ENOENT, "No.");
+	assert_int_equal(run_with(state, globals, (const char *const[]){"kettle", "leaderboard", "list", NULL}), 2);
+	AUTO_JSON json_t *document = json_loads(state->out, 0, NULL);
+	assert_json(document, "{\"error\":{\"code\":\"not-found\",\"message\":\"No.\"}}");
+	assert_string_equal(state->err, "");
+}
+
+static void
+test_usage(void **arg)
+{
+	struct state *state = *arg;
+	assert_int_equal(RUN(state, "leaderbord"), 2);
+	assert_string_equal(state->err, "kettle: no command `leaderbord`; did you mean `leaderboard`?\n");
+	assert_int_equal(RUN(state, "leaderboard", "craete", "x"), 2);
+	assert_string_equal(state->err, "kettle: no command `leaderboard craete`; did you mean `leaderboard create`?\n");
+	assert_int_equal(RUN(state, "leaderboard"), 2);
+	assert_string_equal(
+		state->err, "kettle: `kettle leaderboard` is followed by one of: create, list, show, delete.\n");
+	assert_int_equal(RUN(state, "leaderboard", "create"), 2);
+	HAS(state->err,
+		"kettle: `kettle leaderboard create` needs NAME and --task PATH.\nusage: kettle leaderboard create NAME");
+	assert_int_equal(RUN(state, "--frobnicate"), 2);
+	HAS(state->err, "There is no global option `--frobnicate`");
+	assert_int_equal(json_array_size(state->host.calls), 0);
+}
+
+static void
+test_help(void **arg)
+{
+	struct state *state = *arg;
+	static const char *const forms[][4] = {
+		{"leaderboard", "create", "--help", NULL}, {"help", "leaderboard", "create", NULL}};
+	for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
+		assert_int_equal(RUN(state, forms[i][0], forms[i][1], forms[i][2]), 0);
+		HAS(state->out, "usage: kettle leaderboard create NAME --task PATH [--deadline WHEN] [--device DEVICE]…\n\n"
+						"makes a leaderboard of a task\n\n"
+						"The devices of the task are taken where none is named.\n\n"
+						"Arguments\n"
+						"  NAME                  its name\n\n"
+						"Options\n"
+						"  --task PATH           folder of the task\n");
+	}
+	assert_int_equal(run_with(state, NULL, (const char *const[]){"kettle", NULL}), 0);
+	HAS(state->out, "  submit FILE           runs a file against the task of a leaderboard\n");
+	HAS(state->out, "  --db FILE  ");
+	assert_null(strstr(state->out, "task read"));
+	assert_int_equal(RUN(state, "leaderboard", "--help"), 0);
+	HAS(state->out, "usage: kettle leaderboard COMMAND [ARGUMENT…]\n\nCommands\n  leaderboard create NAME\n");
+	assert_null(strstr(state->out, "submission"));
+	assert_int_equal(RUN(state, "help", "leaderbord"), 2);
+	assert_int_equal(RUN(state, "help", "--words", "leaderboard"), 0);
+	HAS(state->out, "create\nlist\nshow\ndelete\n");
+	assert_int_equal(RUN(state, "help", "--words", "submit"), 0);
+	HAS(state->out, "--mode\ntest\nbenchmark\nprofile\nranked\n");
+	assert_int_equal(RUN(state, "help", "--manual"), 0);
+	HAS(state->out, ".SH COMMANDS\n.TP\n.B kettle leaderboard create NAME \\-\\-task PATH [");
+}
+
+static void
+test_local(void **arg)
+{
+	struct state *state = *arg;
+	cli_host_answer(&state->host, "task.check",
+		json_pack("{s:[{s:s, s:b, s:s, s:i, s:i, s:[s]}, {s:s, s:b, s:s}], s:b}", "tasks", "path", "a", "ok", 1, "lang",
+			"cpp", "tests", 3, "benchmarks", 1, "remarks", "Odd.", "path", "b", "ok", 0, "error", "b/task.yml:3: wrong",
+			"ok", 0));
+	assert_int_equal(RUN(state, "task", "check", "a", "b"), 2);
+	assert_string_equal(state->out, "a: ok (cpp, 3 tests, 1 benchmarks)\n  remark: Odd.\nb: b/task.yml:3: wrong\n");
+	assert_json(called(state, 0, "task.check"), "{\"path\":[\"a\",\"b\"]}");
+	cli_host_answer(&state->host, "plugin.test",
+		json_pack("{s:[{s:s, s:b}, {s:s, s:b, s:s}], s:b}", "tests", "name", "loads", "passed", 1, "name", "stops",
+			"passed", 0, "message", "it hangs", "ok", 0));
+	assert_int_equal(RUN(state, "plugin", "test", "x.so"), 1);
+	assert_string_equal(state->out, "1..2\nok 1 - loads\nnot ok 2 - stops\n# it hangs\n# 1 of 2 passed\n");
+	cli_host_answer(&state->host, "device.list",
+		json_pack("[{s:s, s:i, s:[{s:s, s:s, s:s, s:i, s:i, s:s}]}]", "name", "CPU", "queued", 2, "units", "unit",
+			"CPU/0", "runner", "local", "state", "running", "slots", 1, "running", 1, "level", "full"));
+	assert_int_equal(RUN(state, "device", "list"), 0);
+	assert_string_equal(state->out, "device  unit   runner  state    slots  queued  protections\n"
+									"CPU     CPU/0  local   running    1/1       2  full\n");
+	cli_host_answer(&state->host, "plugin.info",
+		json_pack("{s:s, s:s, s:s, s:[{s:s, s:s, s:s, s:i, s:i, s:s}]}", "name", "local", "summary", "here", "kind",
+			"runner", "options", "key", "jobs", "type", "int", "default", "2", "min", 1, "max", 64, "help",
+			"how many"));
+	assert_int_equal(RUN(state, "plugin", "info", "local"), 0);
+	assert_string_equal(
+		state->out, "local  here\n  kind     runner\n\n  jobs  int, 1 to 64, default 2\n      how many\n");
+}
+
+static void
+test_task_run(void **arg)
+{
+	struct state *state = *arg;
+	json_t *result = json_array_get(json_object_get(submission("passed", passed_runs), "jobs"), 0);
+	json_object_set_new(result, "kept", json_string("/tmp/x"));
+	cli_host_answer(&state->host, "task.read", json_object());
+	cli_host_answer(&state->host, "task.run", result);
+	assert_int_equal(RUN(state, "task", "run", "dir", state->file, "--mode=test", "--keep"), 0);
+	assert_json(state->host.filter, "{\"task_run\":true}");
+	HAS(state->out, "kept in /tmp/x\n");
+	HAS(state->out, "Task run: CPU passed, 12.35 ± 0.10 µs\n");
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_create, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_submit, setup, teardown),
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+		TEST(test_create),
+		TEST(test_submit),
+		TEST(test_submit_failed),
+		TEST(test_submit_engine_could_not),
+		TEST(test_submit_waits_until_done),
+		TEST(test_submit_json),
+		TEST(test_submit_quiet),
+		TEST(test_submit_no_wait),
+		TEST(test_submit_files),
+		TEST(test_menu),
+		TEST(test_no_menu),
+		TEST(test_live_line),
+		TEST(test_delete),
+		TEST(test_boards),
+		TEST(test_ranking),
+		TEST(test_errors),
+		TEST(test_usage),
+		TEST(test_help),
+		TEST(test_local),
+		TEST(test_task_run),
 	};
 	return cmocka_run_group_tests_name("cli_command", tests, NULL, NULL);
 }

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/* Text of the command line: widths, cleaning, tables, numbers, times. */
+#include <config.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "cleanup.h"
+#include "format.h"
+#include "submit.h"
+#include "table.h"
+#include "term.h"
+
+static void
+assert_cleaned(const char *text, size_t max, const char *expected)
+{
+	char *data = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&data, &size);
+	size_t columns = term_clean(out, text, max);
+	fclose(out);
+	assert_string_equal(data, expected);
+	assert_int_equal(columns, term_width(expected));
+	free(data);
+}
+
+static void
+test_width(void **state)
+{
+	(void)state;
+	assert_int_equal(term_width("abc"), 3);
+	assert_int_equal(term_width("äöü"), 3);
+	assert_int_equal(term_width("日本語"), 6);
+	assert_int_equal(term_width("e\xcc\x81"), 1); /* a combining accent */
+	assert_int_equal(term_width("🚀"), 2);
+	assert_int_equal(term_width("ｆ"), 2);
+	assert_int_equal(term_width("\xff\xfe"), 2);
+	assert_int_equal(term_width(""), 0);
+	assert_int_equal(term_char_width(0x1b), -1);
+	assert_int_equal(term_char_width(0x9b), -1);
+	assert_int_equal(term_char_width(0x202e), -1);
+}
+
+static void
+test_clean(void **state)
+{
+	(void)state;
+	assert_cleaned("a\tb\nc\rd", 0, "a b c d");
+	assert_cleaned("\033[31mred\x7f", 0, "\xef\xbf\xbd[31mred\xef\xbf\xbd");
+	assert_cleaned("\xc2\x9b"
+				   "31m",
+		0,
+		"\xef\xbf\xbd"
+		"31m");
+	assert_cleaned("user\xe2\x80\xae"
+				   "cod.exe",
+		0, "usercod.exe");
+	assert_cleaned("\xc0\xaf\xed\xa0", 0, "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
+	assert_cleaned("abcdef", 6, "abcdef");
+	assert_cleaned("abcdefg", 6, "abcde…");
+	assert_cleaned("日本語", 5, "日本…");
+	assert_cleaned("日本語", 4, "日…");
+	assert_cleaned("abc", 1, "…");
+}
+
+static void
+test_block(void **state)
+{
+	char *data = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&data, &size);
+	(void)state;
+	term_block(out, "a\n\n\tb\033c", 2, 0);
+	term_block(out, "1\n2\n3\n", 1, 2);
+	term_block(out, "", 4, 0);
+	fclose(out);
+	assert_string_equal(data, "  a\n\n          b\xef\xbf\xbd"
+							  "c\n 1\n 2\n (1 more lines)\n");
+	free(data);
+}
+
+static void
+assert_table(unsigned width, const char *expected)
+{
+	static const struct table_column columns[] = {{.title = "name", .cut = true}, {.title = "n", .right = true},
+		{.title = "none"}, {.title = "text", .cut = true}};
+	char *data = NULL;
+	size_t size = 0;
+	AUTO_JSON json_t *rows = json_array();
+	table_row(rows, 4, "日本", "1", NULL, "first");
+	table_row(rows, 4, "a longer name", "100", "", NULL);
+	FILE *out = open_memstream(&data, &size);
+	struct term term = {.out = out, .width = width};
+	table_print(&term, columns, 4, rows, 1);
+	fclose(out);
+	assert_string_equal(data, expected);
+	free(data);
+}
+
+static void
+test_table(void **state)
+{
+	(void)state;
+	assert_table(0, " name             n  text\n"
+					" 日本             1  first\n"
+					" a longer name  100\n");
+	assert_table(21, " name        n  text\n"
+					 " 日本        1  first\n"
+					 " a longe…  100\n");
+}
+
+static void
+assert_ns(double ns, const char *expected)
+{
+	char text[FORMAT_SIZE];
+	format_ns(ns, text);
+	assert_string_equal(text, expected);
+}
+
+static void
+test_durations(void **state)
+{
+	char text[FORMAT_SIZE];
+	(void)state;
+	assert_ns(0, "0.000 ns");
+	assert_ns(1.5, "1.500 ns");
+	assert_ns(999.94, "999.9 ns");
+	assert_ns(999.96, "1.000 µs");
+	assert_ns(12345, "12.35 µs");
+	assert_ns(999999, "1.000 ms");
+	assert_ns(1.5e9, "1.500 s");
+	assert_ns(1.5e12, "1500 s");
+	assert_ns(-1, "–");
+	assert_ns(NAN, "–");
+	format_ns_error(12345, 50, text);
+	assert_string_equal(text, "12.35 ± 0.05 µs");
+	format_ns_error(12345, NAN, text);
+	assert_string_equal(text, "12.35 µs");
+	format_ns_error(NAN, 1, text);
+	assert_string_equal(text, "–");
+	format_bytes(512, text);
+	assert_string_equal(text, "512 B");
+	format_bytes(1536, text);
+	assert_string_equal(text, "1.5 KiB");
+}
+
+static void
+assert_relative(int64_t seconds, const char *expected)
+{
+	char text[FORMAT_SIZE];
+	format_relative(1000000000 + seconds * 1000, 1000000000, text);
+	assert_string_equal(text, expected);
+}
+
+static void
+test_times(void **state)
+{
+	int64_t ms = 0;
+	char text[FORMAT_SIZE];
+	(void)state;
+	assert_relative(0, "now");
+	assert_relative(1, "in 1 second");
+	assert_relative(-90, "1 minute ago");
+	assert_relative(35 * 3600, "in 35 hours");
+	assert_relative(3 * 86400, "in 3 days");
+	assert_relative(-40 * 86400, "40 days ago");
+	assert_relative(800 * 86400LL, "in 2 years");
+	assert_true(format_parse_time("1970-01-01T00:01:00.500Z", &ms));
+	assert_int_equal(ms, 60000);
+	assert_true(format_parse_time("1970-01-02", &ms));
+	assert_int_equal(ms, 86400000);
+	assert_false(format_parse_time("soon", &ms));
+	format_time("2026-07-01T09:59:59.999Z", text);
+	assert_string_equal(text, "2026-07-01 09:59 UTC");
+	format_time("soon", text);
+	assert_string_equal(text, "soon");
+}
+
+static void
+test_directives(void **state)
+{
+	char value[32];
+	(void)state;
+	assert_true(submit_directive("#!/bin/x\n  //!POPCORN Leaderboard  abc def\n", "leaderboard", value, sizeof(value)));
+	assert_string_equal(value, "abc");
+	assert_true(submit_directive("# a\r\n\r\n#!popcorn gpus A B\r\n", "gpus", value, sizeof(value)));
+	assert_false(submit_directive("#!POPCORN gpus A\n", "gpu", value, sizeof(value)));
+	assert_false(submit_directive("int x;\n//!POPCORN gpus A\n", "gpus", value, sizeof(value)));
+	assert_false(submit_directive("", "gpus", value, sizeof(value)));
+}
+
+static void
+assert_choice(const char *line, const char *expected)
+{
+	AUTO_JSON json_t *devices = json_pack("[s, s, s]", "CPU", "H100", "3090");
+	AUTO_JSON json_t *chosen = submit_choice(line, devices);
+	AUTO_JSON json_t *wanted = expected ? json_loads(expected, 0, NULL) : NULL;
+	assert_true(expected ? json_equal(chosen, wanted) : !chosen);
+}
+
+static void
+test_choices(void **state)
+{
+	(void)state;
+	assert_choice("1", "[\"CPU\"]");
+	assert_choice("2, h100 cpu", "[\"H100\",\"CPU\"]");
+	assert_choice("3090", "[\"3090\"]");
+	assert_choice("0", NULL);
+	assert_choice("4", NULL);
+	assert_choice("1 x", NULL);
+	assert_choice("  ", NULL);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_width),
+		cmocka_unit_test(test_clean),
+		cmocka_unit_test(test_block),
+		cmocka_unit_test(test_table),
+		cmocka_unit_test(test_durations),
+		cmocka_unit_test(test_times),
+		cmocka_unit_test(test_directives),
+		cmocka_unit_test(test_choices),
+	};
+	return cmocka_run_group_tests_name("cli_text", tests, NULL, NULL);
+}
