@@ -15,7 +15,8 @@
 
 #define PROGRESS_STATE_SIZE 160
 #define PROGRESS_NAME_SIZE 72
-#define PROGRESS_DEVICES 64 /* what is beyond is not shown live; the report has it all */
+#define PROGRESS_CASES 1000000 /* no task has as many */
+#define PROGRESS_DEVICES 64    /* what is beyond is not shown live; the report has it all */
 
 struct device {
 	char name[PROGRESS_NAME_SIZE];
@@ -208,7 +209,8 @@ index_of(const char *key, const char *prefix, const char *field)
 	if (strncmp(key, prefix, len) != 0 || key[len] != '.')
 		return -1;
 	long long index = strtoll(key + len + 1, &end, 10);
-	return end != key + len + 1 && index >= 0 && *end == '.' && strcmp(end + 1, field) == 0 ? index : -1;
+	bool number = end != key + len + 1 && index >= 0 && index < PROGRESS_CASES;
+	return number && *end == '.' && strcmp(end + 1, field) == 0 ? index : -1;
 }
 
 static void

@@ -479,7 +479,8 @@ static void
 test_task_run(void **arg)
 {
 	struct state *state = *arg;
-	json_t *result = json_array_get(json_object_get(submission("passed", passed_runs), "jobs"), 0);
+	AUTO_JSON json_t *whole = submission("passed", passed_runs);
+	json_t *result = json_incref(json_array_get(json_object_get(whole, "jobs"), 0));
 	json_object_set_new(result, "kept", json_string("/tmp/x"));
 	cli_host_answer(&state->host, "task.read", json_object());
 	cli_host_answer(&state->host, "task.run", result);
