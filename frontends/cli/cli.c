@@ -82,7 +82,7 @@ static const struct run_ui uis[] = {
 	{.command = "leaderboard.create",
 		.render = render_board_created,
 		.example = "kettle leaderboard create vectoradd --task tasks/vectoradd_cpp --deadline +30d --device CPU"},
-	{.command = "leaderboard.list", .render = render_board_list, .json = render_board_list_json},
+	{.command = "leaderboard.list", .render = render_board_list},
 	{.command = "leaderboard.show", .render = render_board_show, .json = render_board_show_json},
 	{.command = "leaderboard.delete", .start = delete_board, .render = render_board_deleted},
 	{.command = "submit",

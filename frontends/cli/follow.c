@@ -63,11 +63,15 @@ ask(struct follow *follow)
 static void
 on_event(void *arg, const json_t *event)
 {
-	static const char ending[] = "submission.";
+	static const char *const ends[] = {"submission.done", "submission.cancelled", "submission.deleted"};
 	struct follow *follow = arg;
+	const char *kind = value_text(event, "kind");
 	progress_event(follow->progress, event);
-	if (follow->id && strncmp(value_text(event, "kind"), ending, strlen(ending)) == 0)
-		ask(follow);
+	for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
+		if (follow->id && strcmp(kind, ends[i]) == 0) {
+			ask(follow);
+			return;
+		}
 }
 
 static void
@@ -142,7 +146,7 @@ follow_submission(struct run *run, int64_t id, int64_t seq, const json_t *jobs)
 	}
 	run->follow->jobs = json_pack("{s:[]}", "job");
 	json_array_foreach(jobs, i, job) {
-		json_int_t number = value_int(job, "id", 0);
+		json_int_t number = value_int(job, "job", 0);
 		progress_queued(run->follow->progress, value_text(job, "device"), -1);
 		if (number > 0)
 			json_array_append_new(json_object_get(run->follow->jobs, "job"), json_integer(number));

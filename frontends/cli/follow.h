@@ -7,7 +7,7 @@
 
 /*
  * Shows the events of a submission after number seq until it is done, then renders submission.show and ends the run.
- * jobs: [{"id", "device"}].
+ * jobs: [{"job", "device"}].
  */
 void follow_submission(struct run *run, int64_t id, int64_t seq, const json_t *jobs);
 /* Shows the events of this process's task run; the answer to task.run, not this, ends the run. */

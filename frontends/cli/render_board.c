@@ -73,10 +73,9 @@ render_board_list(struct run *run, const json_t *result)
 	static const struct table_column columns[] = {{.title = "name"}, {.title = "devices", .cut = true},
 		{.title = "deadline"}, {.title = "", .cut = false}, {.title = "access"}, {.title = "description", .cut = true}};
 	AUTO_JSON json_t *rows = json_array();
-	AUTO_JSON json_t *boards = render_board_list_json(result);
 	size_t i;
 	const json_t *board;
-	json_array_foreach(boards, i, board) {
+	json_array_foreach(result, i, board) {
 		char devices[BOARD_TEXT_SIZE], deadline[BOARD_TEXT_SIZE], line[BOARD_TEXT_SIZE];
 		const char *description = value_text(board, "description"), *access = value_text(board, "visibility");
 		join(json_object_get(board, "gpu_types"), devices, sizeof(devices));
@@ -96,17 +95,14 @@ render_board_list(struct run *run, const json_t *result)
 }
 
 json_t *
-render_board_list_json(const json_t *result)
-{
-	const json_t *boards = json_object_get(result, "leaderboards");
-	return json_incref((json_t *)(boards ? boards : result));
-}
-
-json_t *
 render_board_show_json(const json_t *result)
 {
-	const json_t *entries = json_object_get(result, "entries");
-	return json_incref((json_t *)(entries ? entries : result));
+	json_t *entries = json_array();
+	size_t i;
+	const json_t *page;
+	json_array_foreach(json_object_get(result, "rankings"), i, page)
+		json_array_extend(entries, json_object_get(page, "entries"));
+	return entries;
 }
 
 /* The interval of a score where it is known: half its width, or the side that is farther. */
@@ -121,10 +117,12 @@ score_error(const json_t *entry)
 static void
 ranking_row(struct run *run, json_t *rows, const json_t *entry)
 {
-	char rank[FORMAT_SIZE], score[FORMAT_SIZE], time[FORMAT_SIZE], id[FORMAT_SIZE];
+	char rank[FORMAT_SIZE] = "", score[FORMAT_SIZE], time[FORMAT_SIZE], id[FORMAT_SIZE];
 	const char *name = value_text(entry, "user_name");
 	double seconds = value_number(entry, "submission_score");
-	snprintf(rank, sizeof(rank), "%lld", (long long)value_int(entry, "rank", 0));
+	json_int_t place = value_int(entry, "rank", 0);
+	if (place > 0)
+		snprintf(rank, sizeof(rank), "%lld", (long long)place);
 	snprintf(id, sizeof(id), "%lld", (long long)value_int(entry, "submission_id", 0));
 	format_ns_error(seconds * 1e9, score_error(entry), score);
 	format_time(value_text(entry, "submission_time"), time);
@@ -134,25 +132,30 @@ ranking_row(struct run *run, json_t *rows, const json_t *entry)
 		table_mark(rows);
 }
 
+/* One device's page. */
 static void
-print_ranking(struct run *run, const json_t *entries, const char *device)
+print_ranking(struct run *run, const json_t *page)
 {
 	static const struct table_column columns[] = {{.title = "rank", .right = true}, {.title = "user", .cut = true},
 		{.title = "score", .right = true}, {.title = "when"}, {.title = "id", .right = true},
 		{.title = "file", .cut = true}};
 	AUTO_JSON json_t *rows = json_array();
+	json_int_t count = value_int(page, "count", 0);
 	size_t i;
 	const json_t *entry;
-	json_array_foreach(entries, i, entry)
-		if (strcasecmp(value_text(entry, "gpu_type"), device) == 0)
-			ranking_row(run, rows, entry);
+	json_array_foreach(json_object_get(page, "entries"), i, entry)
+		ranking_row(run, rows, entry);
 	fputc('\n', run->term.out);
-	term_put(&run->term, STYLE_BOLD, device);
+	term_put(&run->term, STYLE_BOLD, value_text(page, "device"));
 	fputc('\n', run->term.out);
-	if (json_array_size(rows) == 0)
-		fputs("  nobody is ranked yet\n", run->term.out);
-	else
+	if (json_array_size(rows) > 0)
 		table_print(&run->term, columns, ARRAY_SIZE(columns), rows, 2);
+	else
+		fputs(value_true(run->args.values, "mine") ? "  you are not ranked here\n" : "  nobody is ranked here\n",
+			run->term.out);
+	if (json_array_size(rows) > 0 && (json_int_t)json_array_size(rows) < count)
+		fprintf(run->term.out, "  (%zu of %lld; --limit and --offset show others)\n", json_array_size(rows),
+			(long long)count);
 }
 
 static void
@@ -168,49 +171,27 @@ print_board(struct run *run, const json_t *board)
 	term_block(run->term.out, value_text(board, "description"), 2, BOARD_DESCRIPTION_LINES);
 }
 
-/* The devices to show: the one asked for, the board's, or those that occur. New array. */
-static json_t *
-devices_shown(struct run *run, const json_t *board, const json_t *entries)
-{
-	const char *device = value_text(run->args.values, "device");
-	json_t *devices = json_array(), *seen = json_object();
-	size_t i;
-	const json_t *entry;
-	if (*device)
-		json_array_append_new(devices, json_string(device));
-	else if (json_object_get(board, "gpu_types"))
-		json_array_extend(devices, json_object_get(board, "gpu_types"));
-	json_array_foreach(json_array_size(devices) == 0 ? entries : NULL, i, entry)
-		if (!json_object_get(seen, value_text(entry, "gpu_type"))) {
-			json_object_set_new(seen, value_text(entry, "gpu_type"), json_true());
-			json_array_append(devices, json_object_get(entry, "gpu_type"));
-		}
-	json_decref(seen);
-	return devices;
-}
-
 int
 render_board_show(struct run *run, const json_t *result)
 {
-	const json_t *board = json_object_get(result, "leaderboard"), *device;
-	AUTO_JSON json_t *entries = render_board_show_json(result);
-	AUTO_JSON json_t *devices = devices_shown(run, board, entries);
 	size_t i;
-	if (board)
-		print_board(run, board);
-	json_array_foreach(devices, i, device)
-		print_ranking(run, entries, json_string_value(device));
-	if (json_array_size(devices) == 0)
-		fputs("Nobody is ranked yet.\n", run->term.out);
+	const json_t *page;
+	if (!run->quiet)
+		print_board(run, json_object_get(result, "leaderboard"));
+	json_array_foreach(json_object_get(result, "rankings"), i, page)
+		print_ranking(run, page);
 	return RUN_OK;
 }
 
 int
 render_board_deleted(struct run *run, const json_t *result)
 {
-	const char *name = value_text(result, "name");
+	json_int_t submissions = value_int(result, "submissions", 0);
 	fputs("Leaderboard ", run->term.out);
-	term_put(&run->term, STYLE_BOLD, *name ? name : value_text(run->args.values, "name"));
-	fputs(" is deleted.\n", run->term.out);
+	term_put(&run->term, STYLE_BOLD, value_text(result, "name"));
+	fputs(" is deleted", run->term.out);
+	if (submissions > 0)
+		fprintf(run->term.out, ", with %lld submission%s", (long long)submissions, submissions == 1 ? "" : "s");
+	fputs(".\n", run->term.out);
 	return RUN_OK;
 }

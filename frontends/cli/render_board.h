@@ -11,8 +11,7 @@ int render_board_list(struct run *run, const json_t *result);
 int render_board_show(struct run *run, const json_t *result);
 int render_board_deleted(struct run *run, const json_t *result);
 
-/* json members: the arrays that http-api's clients know. */
-json_t *render_board_list_json(const json_t *result);
+/* Its json member: all entries in one array, as GET /submissions has them. */
 json_t *render_board_show_json(const json_t *result);
 
 #endif

@@ -166,15 +166,15 @@ report_run(const struct term *term, const json_t *run)
 	term_block(term->out, value_log(run, "stderr"), 6, REPORT_OUTPUT_LINES);
 }
 
-/* The rank of a device: {"rank", "of"}, or a number. False: not ranked. */
+/* The rank of a device: "rank" and "of" of its job, or of the submission's "rank" for it. False: not ranked. */
 static bool
 rank_of(const json_t *submission, const json_t *job, const char *device, char text[FORMAT_SIZE])
 {
 	const json_t *rank = json_object_get(job, "rank");
-	if (!rank)
+	if (!rank || json_is_null(rank))
 		rank = json_object_get(json_object_get(submission, "rank"), device);
 	json_int_t place = json_is_integer(rank) ? json_integer_value(rank) : value_int(rank, "rank", 0);
-	json_int_t of = value_int(rank, "of", value_int(rank, "count", 0));
+	json_int_t of = value_int(json_is_integer(rank) ? job : rank, "of", 0);
 	if (place < 1)
 		return false;
 	if (of > 0)

@@ -173,14 +173,14 @@ ask_devices(struct run *run)
 static void
 boards_listed(struct run *run, const struct kettle_error *err, json_t *result)
 {
-	const json_t *boards = json_is_array(result) ? result : json_object_get(result, "leaderboards"), *board;
+	const json_t *board;
 	const char *name = value_text(run->args.own, "board");
 	size_t i;
 	if (err && err->code) {
 		run_fail(run, err);
 		return;
 	}
-	json_array_foreach(boards, i, board) {
+	json_array_foreach(result, i, board) {
 		json_t *devices = json_object_get(board, "gpu_types");
 		if (strcasecmp(value_text(board, "name"), name) != 0 || json_array_size(devices) < 2)
 			continue;

@@ -117,7 +117,7 @@ test_submit(void **arg)
 {
 	struct state *state = *arg;
 	cli_host_answer(&state->host, "submit",
-		json_pack("{s:i, s:i, s:[{s:i, s:s}]}", "id", 7, "seq", 41, "jobs", "id", 70, "device", "CPU"));
+		json_pack("{s:i, s:i, s:[{s:i, s:s}]}", "id", 7, "seq", 41, "jobs", "job", 70, "device", "CPU"));
 	cli_host_answer(&state->host, "submission.show", submission("passed", passed_runs));
 	json_array_append_new(state->host.events,
 		json_pack("{s:s, s:i, s:s, s:{s:s, s:s, s:s, s:b}}", "kind", "progress", "job", 1, "device", "CPU", "event",
@@ -196,7 +196,7 @@ test_submit_waits_until_done(void **arg)
 	struct state *state = *arg;
 	cli_host_answer(&state->host, "submit", json_pack("{s:i, s:i}", "id", 7, "seq", 1));
 	cli_host_answer(&state->host, "submission.show", json_pack("{s:b}", "done", 0));
-	json_array_append_new(state->host.events, json_pack("{s:s}", "kind", "submission.rerun"));
+	json_array_append_new(state->host.events, json_pack("{s:s}", "kind", "submission.cancelled"));
 	assert_int_equal(RUN(state, "submit", state->file), 130);
 	HAS(state->err, "submission 7 is still queued or running; `kettle submission cancel 7` stops it.");
 	assert_true(state->host.unsubscribed);
@@ -305,8 +305,8 @@ test_live_line(void **arg)
 	struct state *state = *arg;
 	json_t *events = state->host.events;
 	cli_host_answer(&state->host, "submit",
-		json_pack("{s:i, s:i, s:[{s:i, s:s}, {s:i, s:s}]}", "id", 7, "seq", 1, "jobs", "id", 70, "device", "CPU", "id",
-			71, "device", "H100"));
+		json_pack("{s:i, s:i, s:[{s:i, s:s}, {s:i, s:s}]}", "id", 7, "seq", 1, "jobs", "job", 70, "device", "CPU",
+			"job", 71, "device", "H100"));
 	cli_host_answer(&state->host, "submission.show", submission("passed", passed_runs));
 	json_array_append_new(
 		events, progress("CPU", json_pack("{s:s, s:s, s:s}", "event", "step", "step", "test", "state", "running")));
@@ -327,16 +327,16 @@ static void
 test_delete(void **arg)
 {
 	struct state *state = *arg;
-	cli_host_answer(&state->host, "leaderboard.delete", json_object());
+	cli_host_answer(&state->host, "leaderboard.delete", json_pack("{s:s, s:i}", "name", "vectoradd", "submissions", 2));
 	assert_int_equal(RUN(state, "leaderboard", "delete", "vectoradd"), 0);
-	assert_string_equal(state->out, "Leaderboard vectoradd is deleted.\n");
+	assert_string_equal(state->out, "Leaderboard vectoradd is deleted, with 2 submissions.\n");
 	const char *const argv[] = {"kettle", "leaderboard", "delete", "vectoradd", NULL};
 	free(state->out);
 	assert_int_equal(cli_host_run_terminal(&state->host, 80, "vectorad\n", argv, &state->out), 2);
 	HAS(state->out, "kettle: That is not `vectoradd`: nothing is deleted.");
 	free(state->out);
 	assert_int_equal(json_array_size(state->host.calls), 1);
-	cli_host_answer(&state->host, "leaderboard.delete", json_object());
+	cli_host_answer(&state->host, "leaderboard.delete", json_pack("{s:s, s:i}", "name", "vectoradd", "submissions", 2));
 	assert_int_equal(cli_host_run_terminal(&state->host, 80, "VectorAdd\n", argv, &state->out), 0);
 	free(state->out);
 	cli_host_answer(&state->host, "submission.delete", json_object());
@@ -364,18 +364,34 @@ static void
 test_ranking(void **arg)
 {
 	struct state *state = *arg;
-	cli_host_answer(&state->host, "leaderboard.show",
-		json_pack("[{s:i, s:i, s:s, s:f, s:s, s:s, s:s}, {s:i, s:i, s:s, s:f, s:s, s:s, s:s}]", "rank", 1,
-			"submission_id", 4, "user_name", "bob\033[2J\u202e", "submission_score", 0.0012341, "submission_time",
-			"2026-07-01T10:00:00Z", "gpu_type", "CPU", "submission_name", "a.cpp", "rank", 2, "submission_id", 12,
-			"user_name", "alice", "submission_score", 2.0, "submission_time", "2026-07-01T11:00:00Z", "gpu_type", "CPU",
-			"submission_name", "b.cpp"));
+	static const char result[] =
+		"{\"leaderboard\":{\"name\":\"vectoradd\",\"deadline\":null,\"description\":\"Adds.\",\"visibility\":"
+		"\"closed\"},"
+		"\"rankings\":[{\"device\":\"CPU\",\"count\":3,\"entries\":["
+		"{\"rank\":1,\"submission_id\":4,\"user_name\":\"bob\\u001b[2J\\u202e\",\"submission_score\":0.0012341,"
+		"\"submission_time\":\"2026-07-01T10:00:00Z\",\"submission_name\":\"a.cpp\",\"low\":0.0012,\"high\":0.0013},"
+		"{\"rank\":2,\"submission_id\":12,\"user_name\":\"alice\",\"submission_score\":2.0,"
+		"\"submission_time\":\"2026-07-01T11:00:00Z\",\"submission_name\":\"b.cpp\",\"low\":null}]},"
+		"{\"device\":\"H100\",\"count\":0,\"entries\":[]}]}";
+	cli_host_answer(&state->host, "leaderboard.show", json_loads(result, 0, NULL));
 	assert_int_equal(RUN(state, "leaderboard", "show", "vectoradd"), 0);
-	assert_string_equal(state->out, "\n"
+	assert_string_equal(state->out, "vectoradd  deadline: none  closed\n"
+									"  Adds.\n"
+									"\n"
 									"CPU\n"
-									"  rank  user        score  when                  id  file\n"
-									"     1  bob�[2J  1.234 ms  2026-07-01 10:00 UTC   4  a.cpp\n"
-									"     2  alice     2.000 s  2026-07-01 11:00 UTC  12  b.cpp\n");
+									"  rank  user                score  when                  id  file\n"
+									"     1  bob�[2J  1.234 ± 0.066 ms  2026-07-01 10:00 UTC   4  a.cpp\n"
+									"     2  alice             2.000 s  2026-07-01 11:00 UTC  12  b.cpp\n"
+									"  (2 of 3; --limit and --offset show others)\n"
+									"\n"
+									"H100\n"
+									"  nobody is ranked here\n");
+	AUTO_JSON json_t *globals = json_pack("{s:b}", "json", 1);
+	cli_host_answer(&state->host, "leaderboard.show", json_loads(result, 0, NULL));
+	assert_int_equal(
+		run_with(state, globals, (const char *const[]){"kettle", "leaderboard", "show", "vectoradd", NULL}), 0);
+	AUTO_JSON json_t *document = json_loads(state->out, 0, NULL);
+	assert_int_equal(json_array_size(document), 2);
 }
 
 static void
