@@ -21,7 +21,7 @@ const struct args_option args_globals[] = {
 	{"db", 0, "FILE", "the database (KETTLE_DB)"},
 	{"user", 0, "NAME", "acts as this user on a local database (KETTLE_USER; default: the login name)"},
 	{"json", 0, NULL, "one JSON document on standard output and nothing else (KETTLE_JSON)"},
-	{"quiet", 'q', NULL, "nothing but the last line (KETTLE_QUIET)"},
+	{"quiet", 0, NULL, "nothing but the last line (KETTLE_QUIET)"},
 	{"log-format", 0, "FORMAT", "text, json or journal (KETTLE_LOG_FORMAT)"},
 	{"log-level", 0, "LEVEL", "error, warning, info or debug (KETTLE_LOG_LEVEL)"},
 	{"help", 'h', NULL, "this help, also of a command"},

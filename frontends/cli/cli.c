@@ -132,7 +132,7 @@ cli_hidden(const json_t *command)
 struct line {
 	struct cli *cli;
 	const json_t *table, *globals;
-	int argc; /* words behind the program's name */
+	int argc;
 	const char *const *argv;
 	struct term term;
 };
@@ -189,8 +189,6 @@ help(const struct line *line)
 static bool
 asks_for_help(const struct line *line, int words)
 {
-	if (json_is_true(json_object_get(line->globals, "help")))
-		return true;
 	return words < line->argc && (strcmp(line->argv[words], "--help") == 0 || strcmp(line->argv[words], "-h") == 0);
 }
 
@@ -225,22 +223,19 @@ cli_run(void *self, int argc, const char *const *argv, const json_t *globals, vo
 	void *arg, struct kettle_error *err)
 {
 	struct cli *cli = self;
-	struct line line = {.cli = cli, .table = cli->host->commands(cli->host), .globals = globals};
+	struct line line = {
+		.cli = cli, .table = cli->host->commands(cli->host), .globals = globals, .argc = argc, .argv = argv};
 	const json_t *command = NULL;
 	int words = 0;
 	if (cli->run)
 		return kettle_fail(err, KETTLE_ECONFLICT, "A command line is being carried out already.");
-	if (argc > 0) {
-		line.argc = argc - 1;
-		line.argv = argv + 1;
-	}
 	term_init(&line.term, stdout);
 	int status = answer_at_once(&line, &command, &words);
 	if (status >= 0)
 		run_post_done(cli->host, done, arg, status);
 	else
-		run_start(cli->host, globals, command, cli_ui(value_text(command, "name")), line.argc - words,
-			line.argv + words, &cli->run, done, arg);
+		run_start(cli->host, globals, command, cli_ui(value_text(command, "name")), argc - words, argv + words,
+			&cli->run, done, arg);
 	return 0;
 }
 

@@ -200,6 +200,10 @@ int
 render_local_config_check(struct run *run, const json_t *result)
 {
 	const char *file = value_text(result, "file");
+	size_t i;
+	const json_t *warning;
+	json_array_foreach(json_object_get(result, "warnings"), i, warning)
+		put_line(&run->term, "warning: ", json_string_value(warning));
 	if (run->quiet)
 		return RUN_OK;
 	put_line(

@@ -446,7 +446,7 @@ run_start(const struct kettle_host *host, const json_t *globals, const json_t *c
 		if (!run->json)
 			help_usage(stderr, command, ui);
 		run_finish(run, RUN_USAGE);
-	} else if (args_flag(&run->args, "help") || json_is_true(json_object_get(globals, "help"))) {
+	} else if (args_flag(&run->args, "help")) {
 		help_command(&run->term, command, ui);
 		run_finish(run, RUN_OK);
 	} else {

@@ -45,7 +45,7 @@ void cli_host_refuse(struct cli_host *host, const char *command, int code, const
 void cli_host_turn(struct cli_host *host);
 
 /*
- * Runs a command line ("kettle" included, NULL at the end) against the plugin until it is done or nothing is left to
+ * Runs a command line (NULL at the end) against the plugin until it is done or nothing is left to
  * happen; then the plugin is stopped, so a command that still waited ends with 130. Returns the exit status. What it
  * wrote is in ret_out and ret_err: new strings. globals (may be NULL) are added to {"user": "alice"}.
  */

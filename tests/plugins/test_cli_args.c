@@ -101,7 +101,7 @@ test_own_options(void **state)
 	PARSED("{\"file\":\"f\"}", "{\"output\":\"x\",\"no-wait\":true}", "submit", "-o", "x", "f", "--no-wait");
 	PARSED("{\"file\":\"f\"}", "{\"output\":\"x\",\"no-wait\":true}", "submit", "-nox", "f");
 	PARSED("{\"file\":\"f\"}", "{\"output\":\"x\",\"json\":true,\"quiet\":true}", "submit", "--output=x", "f", "--json",
-		"-q");
+		"--quiet");
 	/* Help needs nothing else to be right. */
 	PARSED("{}", "{\"help\":true}", "submit", "--help");
 	REFUSED("--no-wait takes no value.", "submit", "f", "--no-wait=1");

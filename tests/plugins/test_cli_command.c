@@ -57,7 +57,7 @@ run_with(struct state *state, const json_t *globals, const char *const *argv)
 	return cli_host_run(&state->host, globals, argv, &state->out, &state->err);
 }
 
-#define RUN(state, ...) run_with(state, NULL, (const char *const[]){"kettle", __VA_ARGS__, NULL})
+#define RUN(state, ...) run_with(state, NULL, (const char *const[]){__VA_ARGS__, NULL})
 #define HAS(text, part) assert_non_null(strstr(text, part))
 
 /* An argument of the last call, as JSON text in place. */
@@ -214,8 +214,7 @@ test_submit_json(void **arg)
 	cli_host_answer(&state->host, "submission.show", submission("failed", passed_runs));
 	json_array_append_new(state->host.events, progress("CPU", json_pack("{s:s}", "event", "started")));
 	json_array_append_new(state->host.events, json_pack("{s:s}", "kind", "submission.done"));
-	assert_int_equal(
-		run_with(state, globals, (const char *const[]){"kettle", "submit", state->file, "-o", report, NULL}), 1);
+	assert_int_equal(run_with(state, globals, (const char *const[]){"submit", state->file, "-o", report, NULL}), 1);
 	AUTO_JSON json_t *document = json_loads(state->out, 0, NULL);
 	AUTO_JSON json_t *file = json_load_file(report, 0, NULL);
 	unlink(report);
@@ -232,7 +231,7 @@ test_submit_quiet(void **arg)
 	cli_host_answer(&state->host, "submission.show", submission("passed", passed_runs));
 	json_array_append_new(state->host.events, progress("CPU", json_pack("{s:s}", "event", "started")));
 	json_array_append_new(state->host.events, json_pack("{s:s}", "kind", "submission.done"));
-	assert_int_equal(RUN(state, "submit", "-q", state->file), 0);
+	assert_int_equal(RUN(state, "submit", "--quiet", state->file), 0);
 	assert_string_equal(state->out, "Submission 7: CPU passed, 12.35 ± 0.10 µs, rank 1 of 3\n");
 }
 
@@ -279,7 +278,7 @@ test_menu(void **arg)
 	cli_host_answer(&state->host, "leaderboard.list", boards());
 	cli_host_refuse(&state->host, "submit", KETTLE_ERATE, "Too many.");
 	int status = cli_host_run_terminal(&state->host, 80, "3\n2 1,cpu\n",
-		(const char *const[]){"kettle", "submit", state->file, "--leaderboard", "VectorAdd", NULL}, &state->out);
+		(const char *const[]){"submit", state->file, "--leaderboard", "VectorAdd", NULL}, &state->out);
 	assert_int_equal(status, 2);
 	HAS(state->out, "`vectoradd` runs on several devices:\n  1  CPU\n  2  H100\n");
 	assert_json(json_object_get(called(state, 1, "submit"), "device"), "[\"H100\",\"CPU\"]");
@@ -293,8 +292,8 @@ test_no_menu(void **arg)
 	fputs("// a kernel\n//!POPCORN leaderboard vectoradd\n//!POPCORN gpus CPU\nint x;\n", file);
 	fclose(file);
 	cli_host_refuse(&state->host, "submit", KETTLE_ERATE, "Too many.");
-	assert_int_equal(cli_host_run_terminal(&state->host, 80, "",
-						 (const char *const[]){"kettle", "submit", state->file, NULL}, &state->out),
+	assert_int_equal(
+		cli_host_run_terminal(&state->host, 80, "", (const char *const[]){"submit", state->file, NULL}, &state->out),
 		2);
 	called(state, 0, "submit");
 }
@@ -314,7 +313,7 @@ test_live_line(void **arg)
 													  "key", "test.0.status", "value", "pass")));
 	json_array_append_new(events, json_pack("{s:s}", "kind", "submission.done"));
 	assert_int_equal(cli_host_run_terminal(&state->host, 40, "",
-						 (const char *const[]){"kettle", "submit", state->file, "--device", "CPU", NULL}, &state->out),
+						 (const char *const[]){"submit", state->file, "--device", "CPU", NULL}, &state->out),
 		0);
 	HAS(state->out, "[0:00] CPU: queued · H100: queued");
 	HAS(state->out, "\r\033[K[0:00] CPU: running test · H100: queued");
@@ -330,7 +329,7 @@ test_delete(void **arg)
 	cli_host_answer(&state->host, "leaderboard.delete", json_pack("{s:s, s:i}", "name", "vectoradd", "submissions", 2));
 	assert_int_equal(RUN(state, "leaderboard", "delete", "vectoradd"), 0);
 	assert_string_equal(state->out, "Leaderboard vectoradd is deleted, with 2 submissions.\n");
-	const char *const argv[] = {"kettle", "leaderboard", "delete", "vectoradd", NULL};
+	const char *const argv[] = {"leaderboard", "delete", "vectoradd", NULL};
 	free(state->out);
 	assert_int_equal(cli_host_run_terminal(&state->host, 80, "vectorad\n", argv, &state->out), 2);
 	HAS(state->out, "kettle: That is not `vectoradd`: nothing is deleted.");
@@ -341,7 +340,7 @@ test_delete(void **arg)
 	free(state->out);
 	cli_host_answer(&state->host, "submission.delete", json_object());
 	assert_int_equal(cli_host_run_terminal(&state->host, 80, "12\n",
-						 (const char *const[]){"kettle", "submission", "delete", "12", NULL}, &state->out),
+						 (const char *const[]){"submission", "delete", "12", NULL}, &state->out),
 		0);
 	assert_json(called(state, 2, "submission.delete"), "{\"id\":12}");
 }
@@ -388,8 +387,7 @@ test_ranking(void **arg)
 									"  nobody is ranked here\n");
 	AUTO_JSON json_t *globals = json_pack("{s:b}", "json", 1);
 	cli_host_answer(&state->host, "leaderboard.show", json_loads(result, 0, NULL));
-	assert_int_equal(
-		run_with(state, globals, (const char *const[]){"kettle", "leaderboard", "show", "vectoradd", NULL}), 0);
+	assert_int_equal(run_with(state, globals, (const char *const[]){"leaderboard", "show", "vectoradd", NULL}), 0);
 	AUTO_JSON json_t *document = json_loads(state->out, 0, NULL);
 	assert_int_equal(json_array_size(document), 2);
 }
@@ -403,7 +401,7 @@ test_errors(void **arg)
 	assert_string_equal(state->err, "kettle: The disk is\nfull.\n");
 	AUTO_JSON json_t *globals = json_pack("{s:b}", "json", 1);
 	cli_host_refuse(&state->host, "leaderboard.list", KETTLE_ENOENT, "No.");
-	assert_int_equal(run_with(state, globals, (const char *const[]){"kettle", "leaderboard", "list", NULL}), 2);
+	assert_int_equal(run_with(state, globals, (const char *const[]){"leaderboard", "list", NULL}), 2);
 	AUTO_JSON json_t *document = json_loads(state->out, 0, NULL);
 	assert_json(document, "{\"error\":{\"code\":\"not-found\",\"message\":\"No.\"}}");
 	assert_string_equal(state->err, "");
@@ -444,7 +442,7 @@ test_help(void **arg)
 						"Options\n"
 						"  --task PATH           folder of the task\n");
 	}
-	assert_int_equal(run_with(state, NULL, (const char *const[]){"kettle", NULL}), 0);
+	assert_int_equal(run_with(state, NULL, (const char *const[]){NULL}), 0);
 	HAS(state->out, "  submit FILE           runs a file against the task of a leaderboard\n");
 	HAS(state->out, "  --db FILE  ");
 	assert_null(strstr(state->out, "task read"));

@@ -16,11 +16,10 @@ struct kettle_frontend {
 	/* A stored event, in order, each number once over restarts (the core keeps the cursor). NULL: not interested. */
 	void (*event)(void *self, const json_t *event);
 	/*
-	 * The command line, for the frontend that owns the terminal: argv[0] is the program's name, what follows is what
-	 * was typed without the global options, which are in globals: {"user": name, "json": bool, "quiet": bool, "help":
-	 * bool}. argv and globals are borrowed for the call. done(arg, exit status) is called exactly once, never before
-	 * run returns; stop ends a command that still waits (main calls it at SIGINT), with status 130 then. NULL: it has
-	 * none.
+	 * The command line, for the frontend that owns the terminal: argv is what was typed, without the program's name and
+	 * the global options, which are in globals: {"user": name, "json": bool, "quiet": bool}. Both are borrowed for the
+	 * call. done(arg, exit status) is called exactly once, never before run returns; stop ends a command that still
+	 * waits (main calls it at SIGINT), with status 130 then. NULL: it has none.
 	 */
 	int (*run)(void *self, int argc, const char *const *argv, const json_t *globals,
 		void (*done)(void *arg, int status), void *arg, struct kettle_error *err);
