@@ -325,7 +325,9 @@ open_proc(void)
 	AUTO_FD int context = (int)syscall(SYS_fsopen, "proc", 1 /* FSOPEN_CLOEXEC */);
 	if (context < 0 || syscall(SYS_fsconfig, context, 6 /* FSCONFIG_CMD_CREATE */, NULL, NULL, 0))
 		return -1;
-	return (int)syscall(SYS_fsmount, context, 1 /* FSMOUNT_CLOEXEC */, ROOT_ATTR_NOSUID | ROOT_ATTR_NODEV);
+	AUTO_FD int mounted =
+		(int)syscall(SYS_fsmount, context, 1 /* FSMOUNT_CLOEXEC */, ROOT_ATTR_NOSUID | ROOT_ATTR_NODEV);
+	return mounted < 0 ? -1 : openat(mounted, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 #else
 	errno = ENOSYS;
 	return -1;

@@ -90,6 +90,13 @@ sandbox_machine_protections(const struct sandbox_machine *machine)
 	return machine->protections;
 }
 
+void
+sandbox_machine_forgo(struct sandbox_machine *machine, unsigned protections)
+{
+	machine->protections &= ~protections;
+	machine->last.protections &= ~protections;
+}
+
 static void
 drop_spare(struct sandbox_machine *machine)
 {
@@ -351,10 +358,14 @@ report_usage(const struct sandbox_child *child, const struct rusage *usage, stru
 	report->cpu_ns = largest(largest(result->total_cpu_ns, result->cpu_ns), usage_ns(usage));
 	report->memory_peak = largest(result->memory_peak, result->finished ? 0 : (uint64_t)usage->ru_maxrss * 1024);
 	report->hits = result->hits;
+	if (child->has_cgroup && cgroup->cpu >= 0)
+		report->cpu_ns = sandbox_cgroup_cpu_ns(cgroup->cpu, cgroup->unified);
+	/* It may have ended, or run into RLIMIT_CPU, before anybody looked. */
+	uint64_t cpu_limit = child->plan->limits.cpu_ns;
+	if (report->limit == SANDBOX_LIMIT_NONE && cpu_limit && report->cpu_ns >= cpu_limit)
+		report->limit = SANDBOX_LIMIT_CPU;
 	if (!child->has_cgroup)
 		return;
-	if (cgroup->cpu >= 0)
-		report->cpu_ns = sandbox_cgroup_cpu_ns(cgroup->cpu, cgroup->unified);
 	uint64_t peak = sandbox_cgroup_memory_peak(cgroup);
 	report->memory_peak = peak ? peak : report->memory_peak;
 	if (report->limit == SANDBOX_LIMIT_NONE && sandbox_cgroup_oom_kills(cgroup))

@@ -146,6 +146,8 @@ struct sandbox_machine;
 int sandbox_machine_new(const char *cgroup, struct sandbox_machine **ret_machine, struct kettle_error *err);
 /* What it offers, cgroups included: bit set of enum sandbox_protection. */
 unsigned sandbox_machine_protections(const struct sandbox_machine *machine);
+/* Does without some of them from now on: for tests, and for a machine where one that works does harm. */
+void sandbox_machine_forgo(struct sandbox_machine *machine, unsigned protections);
 /*
  * Prepares a spare if there is none, so that the next sandbox_start is short (about 1 ms here; the rest, up to 15 ms
  * where cgroups are v1, goes on in the spare itself). Call it when nothing is being measured. A failure means only that

@@ -1,0 +1,548 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the tests of the sandbox run inside it: one subcommand an experiment, its finding on stdout. Linked with nothing
+ * of Kettle, and without sanitizers, which need what the sandbox forbids.
+ */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/netlink.h>
+#include <net/if.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/personality.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define CHUNK (1u << 20)
+
+static void
+say(const char *what, long rc)
+{
+	printf("%s=%s\n", what, rc < 0 ? strerrorname_np(errno) : "ok");
+}
+
+static int
+wait_forever(void)
+{
+	while (pause() < 0)
+		;
+	return 0;
+}
+
+/* Subcommands: int (*)(char **args) */
+
+static int
+do_exit(char **args)
+{
+	return atoi(args[0]);
+}
+
+static int
+do_abort(char **args)
+{
+	(void)args;
+	abort();
+}
+
+static int
+do_fds(char **args)
+{
+	(void)args;
+	for (int fd = 0; fd < 4096; fd++)
+		if (fcntl(fd, F_GETFD) >= 0)
+			printf("%d ", fd);
+	return 0;
+}
+
+/* Copies a line from descriptor 0 to each named one, with its number. */
+static int
+do_echo(char **args)
+{
+	char line[256];
+	ssize_t size = read(0, line, sizeof(line));
+	for (; *args; args++)
+		dprintf(atoi(*args), "%s:%.*s", *args, (int)size, line);
+	return 0;
+}
+
+static int
+do_env(char **args)
+{
+	extern char **environ;
+	(void)args;
+	for (char **at = environ; *at; at++)
+		printf("%s\n", *at);
+	return 0;
+}
+
+static int
+do_try_write(char **args)
+{
+	for (; *args; args++) {
+		int fd = open(*args, O_WRONLY | O_CREAT, 0644);
+		say(*args, fd < 0 ? -1 : write(fd, "text\n", 5));
+		if (fd >= 0)
+			close(fd);
+	}
+	return 0;
+}
+
+static int
+do_try_read(char **args)
+{
+	for (; *args; args++) {
+		char byte;
+		int fd = open(*args, O_RDONLY);
+		say(*args, fd < 0 ? -1 : read(fd, &byte, 1));
+		if (fd >= 0)
+			close(fd);
+	}
+	return 0;
+}
+
+/* Fills a file until nothing more goes in. */
+static int
+do_fill(char **args)
+{
+	static char zeros[65536];
+	long total = 0;
+	ssize_t size;
+	int fd = open(args[0], O_WRONLY | O_CREAT, 0644);
+	signal(SIGXFSZ, SIG_IGN);
+	while (fd >= 0 && (size = write(fd, zeros, sizeof(zeros))) > 0)
+		total += size;
+	say("fill", -1);
+	printf("bytes=%ld\n", total);
+	return 0;
+}
+
+static int
+do_inodes(char **args)
+{
+	char path[256];
+	int count = 0;
+	for (;; count++) {
+		(void)snprintf(path, sizeof(path), "%s/%d", args[0], count);
+		int fd = open(path, O_WRONLY | O_CREAT, 0644);
+		if (fd < 0)
+			break;
+		close(fd);
+	}
+	say("inodes", -1);
+	printf("count=%d\n", count);
+	return 0;
+}
+
+static int
+do_spin(char **args)
+{
+	int count = args[0] ? atoi(args[0]) : 1;
+	while (--count > 0 && fork())
+		;
+	for (volatile unsigned long i = 0; i < UINT64_MAX; i++)
+		;
+	return 0;
+}
+
+/* CPU time spread over children that live for a moment each. */
+static int
+do_spin_short(char **args)
+{
+	(void)args;
+	for (;;) {
+		pid_t pid = fork();
+		if (pid == 0) {
+			for (volatile unsigned long i = 0; i < 20000000; i++)
+				;
+			_exit(0);
+		}
+		waitpid(pid, NULL, 0);
+	}
+}
+
+static int
+do_sleep(char **args)
+{
+	signal(SIGTERM, SIG_IGN);
+	printf("asleep\n");
+	fflush(stdout);
+	(void)args;
+	return wait_forever();
+}
+
+static void
+eat_memory(void)
+{
+	for (;;) {
+		char *memory = mmap(NULL, CHUNK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (memory == MAP_FAILED)
+			_exit(3);
+		memset(memory, 1, CHUNK);
+	}
+}
+
+static int
+do_memory(char **args)
+{
+	(void)args;
+	eat_memory();
+	return 0;
+}
+
+/* A child runs out of memory, and its parent goes on as if nothing were. */
+static int
+do_memory_child(char **args)
+{
+	(void)args;
+	pid_t pid = fork();
+	if (pid == 0)
+		eat_memory();
+	waitpid(pid, NULL, 0);
+	return wait_forever();
+}
+
+/* Several children share what their parent touched: no reason to be killed. */
+static int
+do_memory_shared(char **args)
+{
+	size_t size = strtoul(args[0], NULL, 10);
+	char *memory = malloc(size);
+	memset(memory, 1, size);
+	for (int i = 0; i < 8; i++)
+		if (fork() == 0) {
+			usleep(200000);
+			_exit(memory[i] - 1);
+		}
+	while (wait(NULL) > 0)
+		;
+	printf("shared\n");
+	return 0;
+}
+
+static int
+do_fork_bomb(char **args)
+{
+	int refused = 0;
+	(void)args;
+	for (int i = 0; i < 20000 && refused < 100; i++) {
+		pid_t pid = fork();
+		if (pid == 0)
+			_exit(wait_forever());
+		refused += pid < 0;
+	}
+	printf("refused=%d\n", refused);
+	return 0;
+}
+
+/* A bomb whose children bomb too, and that ends at once itself. */
+static int
+do_fork_storm(char **args)
+{
+	(void)args;
+	for (int i = 0; i < 1000; i++)
+		(void)fork();
+	return 0;
+}
+
+/* args: "setsid" leaves the session, "stop" stops the daemon, "ignore" makes it ignore what can be ignored. */
+static int
+do_daemon(char **args)
+{
+	if (fork())
+		return 0;
+	if (args[0] && !strcmp(args[0], "setsid")) {
+		setsid();
+		if (fork())
+			_exit(0);
+	}
+	for (int number = 1; args[0] && !strcmp(args[0], "ignore") && number < NSIG; number++)
+		signal(number, SIG_IGN);
+	if (args[0] && !strcmp(args[0], "stop"))
+		raise(SIGSTOP);
+	return wait_forever();
+}
+
+/* Waits until its daemon is there, so that what is left behind can be counted. */
+static int
+do_daemons(char **args)
+{
+	int ready[2], count = atoi(args[0]);
+	char byte;
+	if (pipe(ready))
+		return 1;
+	for (int i = 0; i < count; i++)
+		if (fork() == 0) {
+			setsid();
+			if (fork())
+				_exit(0);
+			if (write(ready[1], "x", 1) != 1)
+				_exit(1);
+			_exit(wait_forever());
+		}
+	for (int i = 0; i < count; i++)
+		if (read(ready[0], &byte, 1) != 1)
+			return 1;
+	return 0;
+}
+
+static int
+do_kill_all(char **args)
+{
+	(void)args;
+	say("all", kill(-1, SIGKILL));
+	say("init", kill(1, SIGKILL));
+	say("init stop", kill(1, SIGSTOP));
+	return 7;
+}
+
+static int
+do_processes(char **args)
+{
+	DIR *dir = opendir("/proc");
+	(void)args;
+	for (struct dirent *entry; dir && (entry = readdir(dir));)
+		if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9')
+			printf("%s ", entry->d_name);
+	return 0;
+}
+
+static int
+do_list(char **args)
+{
+	DIR *dir = opendir(args[0]);
+	for (struct dirent *entry; dir && (entry = readdir(dir));)
+		if (entry->d_name[0] != '.')
+			printf("%s ", entry->d_name);
+	return dir ? 0 : 1;
+}
+
+static int
+do_net(char **args)
+{
+	struct sockaddr_in far = {.sin_family = AF_INET, .sin_port = htons(53), .sin_addr.s_addr = htonl(0x01010101)};
+	struct sockaddr_in near = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t size = sizeof(near);
+	struct if_nameindex *list = if_nameindex();
+	(void)args;
+	for (struct if_nameindex *at = list; at && at->if_name; at++)
+		printf("if=%s\n", at->if_name);
+	int listener = socket(AF_INET, SOCK_STREAM, 0), caller = socket(AF_INET, SOCK_STREAM, 0);
+	say("far", connect(caller, (struct sockaddr *)&far, sizeof(far)));
+	if (bind(listener, (struct sockaddr *)&near, sizeof(near)) || listen(listener, 1) ||
+		getsockname(listener, (struct sockaddr *)&near, &size))
+		say("listen", -1);
+	caller = socket(AF_INET, SOCK_STREAM, 0);
+	say("near", connect(caller, (struct sockaddr *)&near, sizeof(near)));
+	return 0;
+}
+
+static int
+do_sockets(char **args)
+{
+	(void)args;
+	say("unix", socket(AF_UNIX, SOCK_STREAM, 0));
+	say("inet6", socket(AF_INET6, SOCK_STREAM, 0));
+	say("route", socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE));
+	say("netfilter", socket(AF_NETLINK, SOCK_RAW, NETLINK_NETFILTER));
+	say("packet", socket(AF_PACKET, SOCK_RAW, 0));
+	say("vsock", socket(AF_VSOCK, SOCK_STREAM, 0));
+	say("alg", socket(AF_ALG, SOCK_SEQPACKET, 0));
+	say("pair", socketpair(AF_UNIX, SOCK_STREAM, 0, (int[2]){0}));
+	return 0;
+}
+
+/* System calls that must not work, whatever their arguments. */
+static int
+do_calls(char **args)
+{
+	char byte = 0;
+	struct {
+		void *base;
+		size_t size;
+	} vector = {&byte, 1};
+	uint64_t clone3_args[8] = {CLONE_NEWUSER, 0, 0, 0, SIGCHLD};
+	(void)args;
+	say("ptrace", syscall(SYS_ptrace, PTRACE_TRACEME, 0, 0, 0));
+	say("process_vm_readv", syscall(SYS_process_vm_readv, getpid(), &vector, 1, &vector, 1, 0));
+	say("process_vm_writev", syscall(SYS_process_vm_writev, getpid(), &vector, 1, &vector, 1, 0));
+	say("io_uring_setup", syscall(SYS_io_uring_setup, 1, NULL));
+	say("unshare", syscall(SYS_unshare, CLONE_NEWUSER));
+	say("setns", syscall(SYS_setns, 0, 0));
+	say("clone_newuser", syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0));
+	say("clone_newnet", syscall(SYS_clone, CLONE_NEWNET | SIGCHLD, 0, 0, 0, 0));
+	say("clone3", syscall(SYS_clone3, clone3_args, sizeof(clone3_args)));
+	say("mount", syscall(SYS_mount, "none", "/tmp", "tmpfs", 0, NULL));
+	say("umount2", syscall(SYS_umount2, "/job/out", 2));
+	say("pivot_root", syscall(SYS_pivot_root, "/tmp", "/tmp"));
+	say("chroot", syscall(SYS_chroot, "/tmp"));
+	say("keyctl", syscall(SYS_keyctl, 0, -3, 0, 0, 0));
+	say("add_key", syscall(SYS_add_key, "user", "x", "y", 1, -3));
+	say("request_key", syscall(SYS_request_key, "user", "x", NULL, -3));
+	say("bpf", syscall(SYS_bpf, 0, NULL, 0));
+	say("perf_event_open", syscall(SYS_perf_event_open, NULL, 0, -1, -1, 0));
+	say("userfaultfd", syscall(SYS_userfaultfd, 0));
+	say("open_by_handle_at", syscall(SYS_open_by_handle_at, 0, NULL, 0));
+	say("pidfd_getfd", syscall(438, 0, 0, 0));
+	say("fsopen", syscall(430, "tmpfs", 0));
+	say("kexec_load", syscall(SYS_kexec_load, 0, 0, NULL, 0));
+	say("init_module", syscall(SYS_init_module, NULL, 0, ""));
+	say("swapon", syscall(SYS_swapon, "/tmp/x", 0));
+	say("reboot", syscall(SYS_reboot, 0, 0, 0, NULL));
+	say("syslog", syscall(SYS_syslog, 3, NULL, 0));
+	say("acct", syscall(SYS_acct, "/tmp/x"));
+	say("sethostname", syscall(SYS_sethostname, "x", 1));
+	say("personality", personality(PER_LINUX32));
+	say("unknown", syscall(900));
+	say("tiocsti", ioctl(0, TIOCSTI, &byte));
+	say("tioclinux", ioctl(0, TIOCLINUX, &byte));
+	say("tiocsti_high", syscall(SYS_ioctl, 0L, (1L << 32) | TIOCSTI, &byte));
+	return 0;
+}
+
+/* What programs need, and must have. */
+static int
+do_allowed(char **args)
+{
+	cpu_set_t set;
+	(void)args;
+	say("affinity", sched_getaffinity(0, sizeof(set), &set));
+	say("set_affinity", sched_setaffinity(0, sizeof(set), &set));
+	say("memfd", memfd_create("x", 0));
+	say("mlock", mlock(&set, sizeof(set)));
+	say("no_randomize", personality(0xffffffff));
+	say("dev_null", open("/dev/null", O_RDWR));
+	say("dev_urandom", open("/dev/urandom", O_RDONLY));
+	say("shm_open", shm_open("/kettle", O_RDWR | O_CREAT, 0600));
+	say("tmp_exec", mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED ? -1 : 0);
+	say("cpuinfo", open("/proc/cpuinfo", O_RDONLY));
+	say("self_maps", open("/proc/self/maps", O_RDONLY));
+	say("self_exe", open("/proc/self/exe", O_RDONLY));
+	say("topology", access("/sys/devices/system/cpu/online", R_OK));
+	say("rename", open("/job/out/a", O_CREAT | O_WRONLY, 0644) < 0 ? -1 : rename("/job/out/a", "/job/out/b"));
+	say("subfolder", mkdir("/tmp/a", 0755) || mkdir("/tmp/b", 0755) || mkdir("/tmp/a/x", 0755)
+						 ? -1
+						 : rename("/tmp/a/x", "/tmp/b/x"));
+	say("fifo", mkfifo("/tmp/fifo", 0600));
+	return 0;
+}
+
+/* A 32-bit system call from a 64-bit program. */
+static int
+do_i386(char **args)
+{
+	(void)args;
+#if defined(__x86_64__)
+	long rc;
+	__asm__ volatile("int $0x80" : "=a"(rc) : "a"(20 /* getpid */) : "memory");
+	printf("i386=%ld\n", rc);
+#endif
+	return 0;
+}
+
+static int
+do_x32(char **args)
+{
+	(void)args;
+	say("x32", syscall(0x40000000 | 39));
+	return 0;
+}
+
+static int
+do_status(char **args)
+{
+	char line[256];
+	FILE *file = fopen("/proc/self/status", "r");
+	(void)args;
+	while (file && fgets(line, sizeof(line), file))
+		if (!strncmp(line, "Cap", 3) || !strncmp(line, "NoNewPrivs", 10) || !strncmp(line, "Seccomp:", 8) ||
+			!strncmp(line, "Uid", 3) || !strncmp(line, "Groups", 6))
+			fputs(line, stdout);
+	printf("umask=%o sid=%d pid=%d\n", umask(022), getsid(0) == getpid(), getpid());
+	return 0;
+}
+
+static int
+do_signals(char **args)
+{
+	sigset_t blocked;
+	(void)args;
+	sigprocmask(SIG_SETMASK, NULL, &blocked);
+	for (int number = 1; number < 32; number++) {
+		struct sigaction action;
+		sigaction(number, NULL, &action);
+		if (sigismember(&blocked, number) || action.sa_handler != SIG_DFL)
+			printf("%d ", number);
+	}
+	printf("checked");
+	return 0;
+}
+
+static int
+do_limits(char **args)
+{
+	static const struct {
+		const char *name;
+		int resource;
+	} list[] = {{"core", RLIMIT_CORE}, {"fsize", RLIMIT_FSIZE}, {"nofile", RLIMIT_NOFILE}, {"stack", RLIMIT_STACK},
+		{"as", RLIMIT_AS}};
+	(void)args;
+	for (size_t i = 0; i < sizeof(list) / sizeof(*list); i++) {
+		struct rlimit limit;
+		getrlimit((__rlimit_resource_t)list[i].resource, &limit);
+		printf("%s=%lld\n", list[i].name, (long long)limit.rlim_cur);
+	}
+	return 0;
+}
+
+static int
+do_connect_abstract(char **args)
+{
+	struct sockaddr_un_like {
+		sa_family_t family;
+		char path[108];
+	} address = {.family = AF_UNIX};
+	size_t len = strlen(args[0]);
+	memcpy(address.path + 1, args[0], len);
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+	say("abstract", connect(fd, (struct sockaddr *)&address, (socklen_t)(sizeof(sa_family_t) + 1 + len)));
+	return 0;
+}
+
+static const struct {
+	const char *name;
+	int (*run)(char **args);
+} commands[] = {{"exit", do_exit}, {"abort", do_abort}, {"fds", do_fds}, {"echo", do_echo}, {"env", do_env},
+	{"try-write", do_try_write}, {"try-read", do_try_read}, {"fill", do_fill}, {"inodes", do_inodes}, {"spin", do_spin},
+	{"spin-short", do_spin_short}, {"sleep", do_sleep}, {"memory", do_memory}, {"memory-child", do_memory_child},
+	{"memory-shared", do_memory_shared}, {"fork-bomb", do_fork_bomb}, {"fork-storm", do_fork_storm},
+	{"daemon", do_daemon}, {"daemons", do_daemons}, {"kill-all", do_kill_all}, {"processes", do_processes},
+	{"list", do_list}, {"net", do_net}, {"sockets", do_sockets}, {"calls", do_calls}, {"allowed", do_allowed},
+	{"i386", do_i386}, {"x32", do_x32}, {"status", do_status}, {"signals", do_signals}, {"limits", do_limits},
+	{"connect-abstract", do_connect_abstract}};
+
+int
+main(int argc, char **argv)
+{
+	for (size_t i = 0; argc > 1 && i < sizeof(commands) / sizeof(*commands); i++)
+		if (!strcmp(argv[1], commands[i].name))
+			return commands[i].run(argv + 2);
+	fprintf(stderr, "sandbox_probe: no such experiment\n");
+	return 99;
+}
