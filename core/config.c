@@ -114,21 +114,18 @@ fill_empty(json_t *root)
 	const char *key;
 	json_t *value;
 	void *next;
-	json_object_foreach_safe(root, next, key, value)
-	{
+	json_object_foreach_safe(root, next, key, value) {
 		if (json_is_null(value))
 			(void)json_object_set_new(root, key, json_object());
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(plugin_kinds); i++) {
 		json_t *section = json_object_get(root, plugin_kinds[i]);
-		json_object_foreach_safe(section, next, key, value)
-		{
+		json_object_foreach_safe(section, next, key, value) {
 			if (json_is_null(value))
 				(void)json_object_set_new(section, key, json_object());
 		}
 	}
-	json_object_foreach_safe(json_object_get(root, "devices"), next, key, value)
-	{
+	json_object_foreach_safe(json_object_get(root, "devices"), next, key, value) {
 		if (json_is_null(value))
 			(void)json_object_set_new(json_object_get(root, "devices"), key, json_object());
 	}
@@ -182,8 +179,7 @@ add_folder(json_t *list, const char *path, const char *base)
 	AUTO_FREE char *folder = options_path(path, base);
 	size_t i;
 	json_t *have;
-	json_array_foreach(list, i, have)
-	{
+	json_array_foreach(list, i, have) {
 		if (folder && strcmp(json_string_value(have), folder) == 0)
 			return;
 	}
@@ -214,7 +210,8 @@ set_plugin_path(struct config *config, struct kettle_error *err)
 		add_folder(list, one, config->base);
 	if (json_is_string(written))
 		add_folder(list, json_string_value(written), config->base);
-	json_array_foreach(written, i, folder) add_folder(list, json_string_value(folder), config->base);
+	json_array_foreach(written, i, folder)
+		add_folder(list, json_string_value(folder), config->base);
 	add_build_folder(list);
 	add_folder(list, KETTLE_PLUGIN_DIR, NULL);
 	return json_object_set(config->root, "plugin_path", list) ? fail_memory(err) : 0;
@@ -259,7 +256,8 @@ set_sandbox(struct config *config, struct kettle_error *err)
 	size_t i;
 	if (json_is_string(read))
 		add_folder(list, json_string_value(read), config->base);
-	json_array_foreach(read, i, one) add_folder(list, json_string_value(one), config->base);
+	json_array_foreach(read, i, one)
+		add_folder(list, json_string_value(one), config->base);
 	if (json_object_set(sandbox, "read", list) != 0)
 		return fail_memory(err);
 	json_t *build = json_object_get(config->root, "build"), *cores = json_object_get(build, "cores");
@@ -365,8 +363,7 @@ config_device(const struct config *config, const char *name, const json_t **ret_
 	const json_t *devices = json_object_get(config->root, "devices");
 	const char *key;
 	json_t *device;
-	json_object_foreach((json_t *)devices, key, device)
-	{
+	json_object_foreach((json_t *)devices, key, device) {
 		if (strcasecmp(key, name) == 0) {
 			*ret_device = device;
 			return 0;

@@ -100,8 +100,7 @@ share_keys(const struct config *config, const char *pointer, json_t *device, str
 		if (value && several && !unit_keys[i].shared)
 			return config_fail(config, pointer, KETTLE_EINVAL, err,
 				"the device names its `units`, so `%s` must be said for each of them.", key);
-		json_array_foreach(units, u, unit)
-		{
+		json_array_foreach(units, u, unit) {
 			if (value)
 				set_default(unit, key, json_deep_copy(value));
 		}
@@ -123,8 +122,7 @@ complete_device(struct config *config, const char *name, json_t *device, struct 
 	int rc = share_keys(config, pointer.data, device, err);
 	size_t i;
 	json_t *unit;
-	json_array_foreach(json_object_get(device, "units"), i, unit)
-	{
+	json_array_foreach(json_object_get(device, "units"), i, unit) {
 		AUTO_BUF struct buf at = {0};
 		if (buf_printf(&at, "%s/units/%zu", pointer.data, i))
 			return fail_memory(err);
@@ -140,10 +138,8 @@ check_names(const struct config *config, const json_t *devices, struct kettle_er
 {
 	const char *one, *other;
 	json_t *unused;
-	json_object_foreach((json_t *)devices, one, unused)
-	{
-		json_object_foreach((json_t *)devices, other, unused)
-		{
+	json_object_foreach((json_t *)devices, one, unused) {
+		json_object_foreach((json_t *)devices, other, unused) {
 			if (one == other || strcasecmp(one, other) != 0)
 				continue;
 			AUTO_BUF struct buf pointer = {0};
@@ -168,8 +164,7 @@ config_devices(struct config *config, struct kettle_error *err)
 	}
 	const char *name;
 	int rc = check_names(config, devices, err);
-	json_object_foreach(devices, name, device)
-	{
+	json_object_foreach(devices, name, device) {
 		if (rc == 0)
 			rc = complete_device(config, name, device, err);
 	}
@@ -181,8 +176,7 @@ config_device_fits(const struct config *config, const json_t *device)
 {
 	size_t i;
 	json_t *unit;
-	json_array_foreach(json_object_get(device, "units"), i, unit)
-	{
+	json_array_foreach(json_object_get(device, "units"), i, unit) {
 		const char *runner = json_string_value(json_object_get(unit, "runner"));
 		if (!json_object_get(json_object_get(config->root, "runners"), runner))
 			return false;

@@ -54,8 +54,7 @@ compare_plain(const struct difference *difference, const char *section)
 	const char *key;
 	json_t *unused;
 	int rc = keys ? 0 : KETTLE_ENOMEM;
-	json_object_foreach(keys, key, unused)
-	{
+	json_object_foreach(keys, key, unused) {
 		const json_t *before = json_object_get(old, key), *after = json_object_get(new, key);
 		if (rc || same(before, after))
 			continue;
@@ -90,8 +89,7 @@ compare_devices(const struct difference *difference)
 	const char *name;
 	json_t *unused;
 	int rc = keys ? 0 : KETTLE_ENOMEM;
-	json_object_foreach(keys, name, unused)
-	{
+	json_object_foreach(keys, name, unused) {
 		if (rc == 0)
 			rc = compare_device(difference, name, json_object_get(old, name), json_object_get(new, name));
 	}
@@ -108,8 +106,7 @@ compare_plugins(const struct difference *difference, const char *section)
 	const char *name;
 	json_t *unused;
 	int rc = keys ? 0 : KETTLE_ENOMEM;
-	json_object_foreach(keys, name, unused)
-	{
+	json_object_foreach(keys, name, unused) {
 		const json_t *before = json_object_get(old, name), *after = json_object_get(new, name);
 		if (rc == 0 && !same(before, after))
 			rc = say(difference->restart, "%s.%s %s, which takes a restart.", section, name,
@@ -151,8 +148,7 @@ adopted_devices(const struct config *config, const struct config *fresh)
 	const json_t *old = json_object_get(config->root, "devices");
 	json_t *devices = json_object(), *device;
 	const char *name;
-	json_object_foreach(json_object_get(fresh->root, "devices"), name, device)
-	{
+	json_object_foreach(json_object_get(fresh->root, "devices"), name, device) {
 		const json_t *kept = config_device_fits(config, device) ? device : json_object_get(old, name);
 		if (kept && json_object_set_new(devices, name, json_deep_copy(kept)) != 0) {
 			json_decref(devices);

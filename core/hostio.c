@@ -563,6 +563,16 @@ hostio_process_kill(struct hostio *io, struct kettle_process *process, int signa
 /* ---- the end ---- */
 
 void
+hostio_left(const struct hostio *io, size_t *ret_timers, size_t *ret_children)
+{
+	*ret_timers = *ret_children = 0;
+	for (const struct kettle_timer *timer = io->timers; timer; timer = timer->next)
+		++*ret_timers;
+	for (const struct kettle_process *process = io->processes; process; process = process->next)
+		*ret_children += !process->told;
+}
+
+void
 hostio_close(struct hostio *io, void (*closed)(void *arg), void *arg)
 {
 	uv_mutex_lock(&io->lock);

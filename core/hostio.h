@@ -28,6 +28,9 @@ int hostio_new(uv_loop_t *loop, struct hostio **ret_io, struct kettle_error *err
  */
 void hostio_close(struct hostio *io, void (*closed)(void *arg), void *arg);
 
+/* How many timers and children nobody has stopped. */
+void hostio_left(const struct hostio *io, size_t *ret_timers, size_t *ret_children);
+
 int hostio_post(struct hostio *io, kettle_fn fn, void *arg); /* [any]; ENOMEM, ECANCELED */
 int hostio_work(struct hostio *io, kettle_fn work, kettle_fn after, void *arg, struct kettle_error *err);
 int hostio_timer_start(struct hostio *io, uint64_t delay_ms, uint64_t repeat_ms, kettle_fn fn, void *arg,

@@ -451,8 +451,7 @@ names_there(const struct loader *loader)
 {
 	json_t *names = json_object(), *folder;
 	size_t i;
-	json_array_foreach(loader->path, i, folder)
-	{
+	json_array_foreach(loader->path, i, folder) {
 		AUTO_DIR DIR *dir = opendir(json_string_value(folder));
 		for (struct dirent *entry; dir && (entry = readdir(dir));) {
 			size_t len = strlen(entry->d_name), tail = strlen(SUFFIX);
@@ -472,8 +471,8 @@ fail_not_found(const struct loader *loader, const char *name, struct kettle_erro
 	json_t *folder;
 	AUTO_BUF struct buf folders = {0};
 	size_t i;
-	json_array_foreach(loader->path, i, folder)(void)
-		buf_printf(&folders, "%s%s", i ? ", " : "", json_string_value(folder));
+	json_array_foreach(loader->path, i, folder)
+		(void)buf_printf(&folders, "%s%s", i ? ", " : "", json_string_value(folder));
 	const char *meant = nearest_key(name, names);
 	return kettle_fail(err, KETTLE_ENOENT,
 		"There is no plugin `%.64s`: %.64s" SUFFIX " is in none of the folders %s%s%s%s", name, name,
@@ -489,8 +488,7 @@ loader_find(const struct loader *loader, const char *name, char **ret_file, stru
 	if (!name_is_good(name))
 		return kettle_fail(
 			err, KETTLE_EINVAL, "`%.64s` is no name of a plugin: those are of the form [a-z][a-z0-9_]*.", name);
-	json_array_foreach(loader->path, i, folder)
-	{
+	json_array_foreach(loader->path, i, folder) {
 		AUTO_BUF struct buf file = {0};
 		if (buf_printf(&file, "%s/%s" SUFFIX, json_string_value(folder), name))
 			return fail_memory(err);

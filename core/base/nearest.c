@@ -83,6 +83,7 @@ nearest_key(const char *word, const json_t *object)
 	struct best best = {0};
 	const char *key;
 	json_t *value;
-	json_object_foreach((json_t *)object, key, value) consider(word, key, &best);
+	json_object_foreach((json_t *)object, key, value)
+		consider(word, key, &best);
 	return best.name;
 }

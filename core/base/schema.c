@@ -86,8 +86,7 @@ is_names(const json_t *value)
 {
 	size_t i;
 	json_t *name;
-	json_array_foreach((json_t *)value, i, name)
-	{
+	json_array_foreach((json_t *)value, i, name) {
 		if (!json_is_string(name))
 			return false;
 	}
@@ -101,8 +100,7 @@ is_type_or_types(const json_t *value)
 	json_t *type;
 	if (!json_is_array(value))
 		return is_type(value);
-	json_array_foreach((json_t *)value, i, type)
-	{
+	json_array_foreach((json_t *)value, i, type) {
 		if (!is_type(type))
 			return false;
 	}
@@ -166,15 +164,13 @@ check_inner(struct loading *loading, enum form form, const json_t *value)
 	if (form == FORM_SCHEMA || (form == FORM_BOOL_OR_SCHEMA && json_is_object(value)))
 		return check_schema(loading, value);
 	if (form == FORM_SCHEMAS) {
-		json_array_foreach((json_t *)value, i, inner)
-		{
+		json_array_foreach((json_t *)value, i, inner) {
 			if (rc == 0)
 				rc = check_schema(loading, inner);
 		}
 	}
 	if (form == FORM_SCHEMA_MAP) {
-		json_object_foreach((json_t *)value, key, inner)
-		{
+		json_object_foreach((json_t *)value, key, inner) {
 			if (rc == 0)
 				rc = check_schema(loading, inner);
 		}
@@ -210,8 +206,7 @@ check_schema(struct loading *loading, const json_t *schema)
 	int rc = 0;
 	const char *key;
 	json_t *value;
-	json_object_foreach((json_t *)schema, key, value)
-	{
+	json_object_foreach((json_t *)schema, key, value) {
 		rc = check_keyword(loading, key, value);
 		if (rc)
 			break;
@@ -275,8 +270,7 @@ schema_type_matches(const json_t *type, const json_t *value)
 		return true;
 	if (json_is_string(type))
 		return type_is(json_string_value(type), value);
-	json_array_foreach((json_t *)type, i, one)
-	{
+	json_array_foreach((json_t *)type, i, one) {
 		if (type_is(json_string_value(one), value))
 			return true;
 	}
@@ -295,8 +289,7 @@ schema_fits(const json_t *root, const json_t *schema, const json_t *value)
 		return false;
 	size_t i;
 	json_t *name;
-	json_array_foreach(json_object_get(schema, "required"), i, name)
-	{
+	json_array_foreach(json_object_get(schema, "required"), i, name) {
 		if (json_is_object(value) && !json_object_get(value, json_string_value(name)))
 			return false;
 	}
@@ -313,15 +306,13 @@ fill_object(const json_t *root, const json_t *schema, json_t *value, unsigned de
 	const char *key;
 	json_t *member;
 	int rc = 0;
-	json_object_foreach((json_t *)properties, key, member)
-	{
+	json_object_foreach((json_t *)properties, key, member) {
 		json_t *preset = json_object_get(schema_resolve(root, member), "default");
 		preset = json_object_get(member, "default") ? json_object_get(member, "default") : preset;
 		if (preset && !json_object_get(value, key) && json_object_set_new(value, key, json_deep_copy(preset)) != 0)
 			return KETTLE_ENOMEM;
 	}
-	json_object_foreach(value, key, member)
-	{
+	json_object_foreach(value, key, member) {
 		inner = json_object_get(properties, key);
 		if (!inner)
 			inner = rest;
@@ -341,8 +332,7 @@ fill(const json_t *root, const json_t *schema, json_t *value, unsigned depth)
 		return KETTLE_EINVAL;
 	if (json_object_get(schema, "$ref"))
 		rc = fill(root, schema_resolve(root, schema), value, depth + 1);
-	json_array_foreach(json_object_get(schema, "oneOf"), i, inner)
-	{
+	json_array_foreach(json_object_get(schema, "oneOf"), i, inner) {
 		if (rc == 0 && schema_fits(root, inner, value)) {
 			rc = fill(root, inner, value, depth + 1);
 			break;
@@ -351,8 +341,7 @@ fill(const json_t *root, const json_t *schema, json_t *value, unsigned depth)
 	if (rc == 0 && json_is_object(value))
 		rc = fill_object(root, schema, value, depth + 1);
 	const json_t *items = json_object_get(schema, "items");
-	json_array_foreach(value, i, inner)
-	{
+	json_array_foreach(value, i, inner) {
 		if (rc == 0 && items)
 			rc = fill(root, items, inner, depth + 1);
 	}

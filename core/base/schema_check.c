@@ -85,8 +85,7 @@ say_keys(struct buf *out, const json_t *map, size_t most)
 	size_t n = 0, count = json_object_size(map);
 	const char *key;
 	json_t *unused;
-	json_object_foreach((json_t *)map, key, unused)
-	{
+	json_object_foreach((json_t *)map, key, unused) {
 		if (n == most) {
 			(void)buf_adds(out, " …");
 			break;
@@ -190,8 +189,7 @@ say_choices(struct buf *out, const json_t *choices)
 	json_t *choice;
 	if (count > 1)
 		(void)buf_adds(out, "one of ");
-	json_array_foreach((json_t *)choices, i, choice)
-	{
+	json_array_foreach((json_t *)choices, i, choice) {
 		say_separator(out, i, count, " or ");
 		say_value(out, choice);
 	}
@@ -204,8 +202,7 @@ say_alternatives(struct buf *out, const json_t *root, const json_t *alternatives
 {
 	size_t i, count = json_array_size(alternatives);
 	json_t *alternative;
-	json_array_foreach((json_t *)alternatives, i, alternative)
-	{
+	json_array_foreach((json_t *)alternatives, i, alternative) {
 		say_separator(out, i, count, " or ");
 		say_expected(out, root, alternative, depth + 1);
 	}
@@ -219,8 +216,7 @@ say_required(struct buf *out, const json_t *required)
 	json_t *name;
 	if (count)
 		(void)buf_adds(out, " with ");
-	json_array_foreach((json_t *)required, i, name)
-	{
+	json_array_foreach((json_t *)required, i, name) {
 		say_separator(out, i, count, " and ");
 		(void)buf_printf(out, "`%s`", json_string_value(name));
 	}
@@ -248,8 +244,7 @@ say_expected(struct buf *out, const json_t *root, const json_t *schema, unsigned
 	} else {
 		size_t i;
 		json_t *one;
-		json_array_foreach((json_t *)type, i, one)
-		{
+		json_array_foreach((json_t *)type, i, one) {
 			say_separator(out, i, json_array_size(type), " or ");
 			say_type(out, schema, json_string_value(one));
 		}
@@ -300,8 +295,7 @@ nearest_choice(const json_t *choices, const json_t *value)
 	json_t *choice;
 	if (!names || !json_is_string(value))
 		return NULL;
-	json_array_foreach((json_t *)choices, i, choice)
-	{
+	json_array_foreach((json_t *)choices, i, choice) {
 		if (json_is_string(choice))
 			names[count++] = json_string_value(choice);
 	}
@@ -441,8 +435,7 @@ check_array(struct check *check, const json_t *schema, const json_t *value, cons
 	const json_t *items = json_object_get(schema, "items");
 	size_t i;
 	json_t *item;
-	json_array_foreach((json_t *)value, i, item)
-	{
+	json_array_foreach((json_t *)value, i, item) {
 		const struct place at = {.up = place, .index = i};
 		if (rc || !items)
 			break;
@@ -473,8 +466,7 @@ check_names(struct check *check, const json_t *schema, const json_t *value, cons
 	json_t *unused;
 	if (!pattern)
 		return 0;
-	json_object_foreach((json_t *)value, key, unused)
-	{
+	json_object_foreach((json_t *)value, key, unused) {
 		if (matches(pattern, key, strlen(key)))
 			continue;
 		const struct place at = {.up = place, .key = key};
@@ -490,8 +482,7 @@ check_required(struct check *check, const json_t *schema, const json_t *value, c
 {
 	size_t i;
 	json_t *name;
-	json_array_foreach(json_object_get(schema, "required"), i, name)
-	{
+	json_array_foreach(json_object_get(schema, "required"), i, name) {
 		if (json_object_get(value, json_string_value(name)))
 			continue;
 		AUTO_BUF struct buf out = {0};
@@ -508,8 +499,7 @@ check_object(struct check *check, const json_t *schema, const json_t *value, con
 	json_t *member;
 	/* First what is there: a key that was meant to be a required one is the better hint. */
 	int rc = check_names(check, schema, value, place);
-	json_object_foreach((json_t *)value, key, member)
-	{
+	json_object_foreach((json_t *)value, key, member) {
 		if (rc)
 			return rc;
 		rc = check_member(check, schema, key, member, place);
@@ -529,8 +519,7 @@ check_one_of(struct check *check, const json_t *schema, const json_t *value, con
 	size_t i, passed = 0, meant = 0;
 	json_t *alternative;
 	struct kettle_error first = {0}, *err = check->err;
-	json_array_foreach(json_object_get(schema, "oneOf"), i, alternative)
-	{
+	json_array_foreach(json_object_get(schema, "oneOf"), i, alternative) {
 		struct kettle_error found = {0};
 		if (!schema_fits(check->root, alternative, value))
 			continue;
@@ -559,8 +548,7 @@ check_choice(struct check *check, const json_t *schema, const json_t *value, con
 	json_t *choice;
 	if (only && !json_equal(only, value))
 		return mismatch(check, schema, value, place);
-	json_array_foreach((json_t *)choices, i, choice)
-	{
+	json_array_foreach((json_t *)choices, i, choice) {
 		if (json_equal(choice, value))
 			return 0;
 	}

@@ -88,8 +88,10 @@ node_count(const json_t *node)
 	size_t i, count = 1;
 	const char *key;
 	json_t *inner;
-	json_array_foreach((json_t *)node, i, inner) count += node_count(inner);
-	json_object_foreach((json_t *)node, key, inner) count += node_count(inner);
+	json_array_foreach((json_t *)node, i, inner)
+		count += node_count(inner);
+	json_object_foreach((json_t *)node, key, inner)
+		count += node_count(inner);
 	return count;
 }
 
@@ -100,13 +102,11 @@ node_depth(const json_t *node)
 	size_t i;
 	const char *key;
 	json_t *inner;
-	json_array_foreach((json_t *)node, i, inner)
-	{
+	json_array_foreach((json_t *)node, i, inner) {
 		depth = node_depth(inner);
 		deepest = depth > deepest ? depth : deepest;
 	}
-	json_object_foreach((json_t *)node, key, inner)
-	{
+	json_object_foreach((json_t *)node, key, inner) {
 		depth = node_depth(inner);
 		deepest = depth > deepest ? depth : deepest;
 	}
@@ -193,8 +193,7 @@ keep_merge(struct reader *reader, json_t *merges, json_t *node_take, const yaml_
 	size_t i;
 	json_t *one;
 	bool list = json_is_array(node);
-	json_array_foreach(node, i, one)
-	{
+	json_array_foreach(node, i, one) {
 		if (!json_is_object(one))
 			list = false;
 	}
@@ -273,8 +272,7 @@ read_map(struct reader *reader, json_t **ret_node)
 	}
 	size_t i;
 	json_t *merge;
-	json_array_foreach(merges, i, merge)
-	{
+	json_array_foreach(merges, i, merge) {
 		if (rc == 0 && json_object_update_missing(map, merge) != 0)
 			rc = fail_memory(reader);
 	}

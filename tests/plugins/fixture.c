@@ -53,7 +53,7 @@
 #define FIX_EXTENSION ".fix"
 #endif
 #ifndef FIX_STEP
-#define FIX_STEP "{s:s, s:s, s:[s]}", "id", "build", "kind", "build", "argv", "true"
+#define FIX_STEP "build"
 #endif
 
 struct fix {
@@ -156,13 +156,17 @@ __attribute__((unused)) static int
 fix_plan(void *self, const struct kettle_plan_request *request, json_t **ret_plan, struct kettle_error *err)
 {
 	(void)self;
-	json_t *steps = json_pack("[" FIX_STEP "]");
-	if (!steps || json_array_extend(steps, (json_t *)request->runs) != 0)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory.");
+	json_t *steps = json_pack("[{s:s, s:s, s:[s]}]", "id", "build", "kind", FIX_STEP, "argv", "true");
+	json_t *runs = json_deep_copy(request->runs), *step;
 	size_t i;
-	json_t *step;
-	json_array_foreach(steps, i, step) if (!json_object_get(step, "argv"))
-		json_object_set_new(step, "argv", json_pack("[s]", "true"));
+	json_array_foreach(runs, i, step)
+		(void)json_object_set_new(step, "argv", json_pack("[s]", "true"));
+	int failed = !steps || !runs || json_array_extend(steps, runs) != 0;
+	json_decref(runs);
+	if (failed) {
+		json_decref(steps);
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory.");
+	}
 	*ret_plan = json_pack("{s:i, s:o}", "version", 1, "steps", steps);
 	return 0;
 }

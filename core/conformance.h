@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* What every plugin must keep to, tried on one: `kettle plugin test FILE.so`. */
+#ifndef KETTLE_CORE_CONFORMANCE_H
+#define KETTLE_CORE_CONFORMANCE_H
+
+#include <jansson.h>
+#include <kettle/error.h>
+
+#define CONFORMANCE_CHECK_MS 60000 /* for one check; a plugin that takes longer hangs */
+#define CONFORMANCE_STOP_MS 10000  /* for one stop */
+
+struct conformance_setup {
+	const char *file;
+	const json_t *options; /* a section for it, or NULL: an empty one */
+	unsigned stop_ms;      /* 0: CONFORMANCE_STOP_MS */
+};
+
+/*
+ * Runs every check in a child process of its own, so that a plugin that crashes, hangs or spoils the process gives a
+ * sentence: {"tests": [{"name", "passed", "skipped", "message": sentence or null}], "ok"}, a new reference. A check that
+ * does not apply is passed and skipped. Blocks for as long as that takes: not for the loop's thread of an engine. Its
+ * children use fork without exec, so no other thread may hold a lock that a plugin needs. EIO, ENOMEM. [any]
+ */
+int conformance_run(const struct conformance_setup *setup, json_t **ret_results, struct kettle_error *err);
+
+#endif

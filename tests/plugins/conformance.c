@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* Runs the conformance checks over the plugins given and prints TAP. */
+#include <config.h>
+
+#include "conformance.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+static int
+test_one(const char *file, size_t *number)
+{
+	const struct conformance_setup setup = {.file = file};
+	struct kettle_error err = {0};
+	AUTO_JSON json_t *results = NULL;
+	const char *slash = strrchr(file, '/');
+	if (conformance_run(&setup, &results, &err) != 0) {
+		printf("Bail out! %s\n", err.message);
+		return 1;
+	}
+	size_t i;
+	json_t *test;
+	json_array_foreach(json_object_get(results, "tests"), i, test) {
+		const char *message = json_string_value(json_object_get(test, "message"));
+		bool passed = json_is_true(json_object_get(test, "passed"));
+		printf("%s %zu - %s: %s\n", passed ? "ok" : "not ok", ++*number, slash ? slash + 1 : file,
+			json_string_value(json_object_get(test, "name")));
+		if (message)
+			printf("# %s\n", message);
+		fflush(stdout);
+	}
+	return !json_is_true(json_object_get(results, "ok"));
+}
+
+int
+main(int argc, char **argv)
+{
+	size_t number = 0;
+	int failed = 0;
+	for (int i = 1; i < argc; i++)
+		failed |= test_one(argv[i], &number);
+	printf("1..%zu\n", number);
+	return failed;
+}

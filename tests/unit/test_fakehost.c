@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+/* The fake host answers, keeps and passes on what a plugin's test needs, and tells what was left. */
+#include <config.h>
+
+#include <kettle/testing.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+
+struct fixture {
+	struct kettle_fake *fake;
+	const struct kettle_host *host;
+	struct kettle_error err;
+	int answers, events;
+	int code;
+	char text[1200];
+};
+
+static int
+setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	*state = f;
+	if (kettle_fake_new("probe", &f->fake, &f->err) != 0)
+		return -1;
+	f->host = kettle_fake_host(f->fake);
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	struct fixture *f = *state;
+	int rc = kettle_fake_free(f->fake, &f->err);
+	free(f);
+	return rc;
+}
+
+static void
+on_answer(void *arg, const struct kettle_error *err, json_t *result)
+{
+	struct fixture *f = arg;
+	AUTO_FREE char *text = result ? json_dumps(result, JSON_ENCODE_ANY) : NULL;
+	f->answers++;
+	f->code = err->code;
+	(void)snprintf(f->text, sizeof(f->text), "%s", text ? text : err->message);
+}
+
+static int
+has_answer(void *arg)
+{
+	return ((struct fixture *)arg)->answers > 0;
+}
+
+static void
+wait_answer(struct fixture *f)
+{
+	assert_int_equal(f->answers, 0); /* never before the call returned */
+	assert_int_equal(kettle_fake_run(f->fake, has_answer, f, 10000), 0);
+	assert_int_equal(f->answers, 1);
+	f->answers = 0;
+}
+
+static int
+answer_call(void *arg, const json_t *actor, const char *command, const json_t *args, json_t **ret_result,
+	struct kettle_error *err)
+{
+	(void)arg;
+	if (strcmp(command, "echo") != 0)
+		return kettle_fail(err, KETTLE_EACCES, "No.");
+	*ret_result = json_pack("{s:O, s:O}", "actor", (json_t *)actor, "args", (json_t *)args);
+	return 0;
+}
+
+static void
+test_calls(void **state)
+{
+	struct fixture *f = *state;
+	AUTO_JSON json_t *actor = json_pack("{s:s}", "name", "alice"), *args = json_pack("{s:i}", "a", 1);
+	assert_int_equal(f->host->call(f->host, actor, "echo", args, on_answer, f), 0);
+	wait_answer(f);
+	assert_int_equal(f->code, KETTLE_ENOENT);
+	kettle_fake_answer(f->fake, answer_call, NULL);
+	assert_int_equal(f->host->call(f->host, actor, "echo", args, on_answer, f), 0);
+	wait_answer(f);
+	assert_int_equal(f->code, 0);
+	assert_string_equal(f->text, "{\"actor\": {\"name\": \"alice\"}, \"args\": {\"a\": 1}}");
+	assert_int_equal(f->host->call(f->host, actor, "other", args, on_answer, f), 0);
+	wait_answer(f);
+	assert_int_equal(f->code, KETTLE_EACCES);
+	assert_string_equal(f->text, "No.");
+}
+
+static void
+test_state_and_log(void **state)
+{
+	struct fixture *f = *state;
+	AUTO_JSON json_t *value = json_pack("[i]", 5);
+	assert_int_equal(f->host->state_put(f->host, "k", value, on_answer, f), 0);
+	wait_answer(f);
+	assert_int_equal(f->host->state_get(f->host, "k", on_answer, f), 0);
+	wait_answer(f);
+	assert_string_equal(f->text, "[5]");
+	assert_int_equal(f->host->state_put(f->host, "k", NULL, on_answer, f), 0);
+	wait_answer(f);
+	assert_int_equal(json_object_size(kettle_fake_state(f->fake)), 0);
+	assert_int_equal(f->host->state_get(f->host, "k", on_answer, f), 0);
+	wait_answer(f);
+	assert_string_equal(f->text, "null");
+	f->host->log(f->host, KETTLE_LOG_WARNING, "%d bottles", 99);
+	const json_t *entry = json_array_get(kettle_fake_log(f->fake), 0);
+	assert_string_equal(json_string_value(json_object_get(entry, "level")), "warning");
+	assert_string_equal(json_string_value(json_object_get(entry, "message")), "99 bottles");
+}
+
+static void
+on_event(void *arg, const json_t *event)
+{
+	struct fixture *f = arg;
+	f->events += (int)json_integer_value(json_object_get(event, "seq"));
+}
+
+static void
+test_events(void **state)
+{
+	struct fixture *f = *state;
+	AUTO_JSON json_t *mine = json_pack("{s:i}", "submission", 7), *other = json_pack("{s:i}", "submission", 8);
+	uint64_t one, two;
+	assert_int_equal(kettle_fake_event(f->fake, mine), 0);
+	assert_int_equal(f->host->subscribe(f->host, NULL, mine, 0, on_event, f, &one, NULL), 0);
+	assert_int_equal(f->events, 1);
+	assert_int_equal(f->host->subscribe(f->host, NULL, mine, -1, on_event, f, &two, NULL), 0);
+	assert_int_equal(f->events, 1);
+	assert_int_equal(kettle_fake_event(f->fake, other), 0);
+	assert_int_equal(f->events, 1);
+	f->host->unsubscribe(f->host, two);
+	assert_int_equal(kettle_fake_event(f->fake, mine), 0);
+	assert_int_equal(f->events, 4);
+	f->host->unsubscribe(f->host, one);
+	f->host->unsubscribe(f->host, 12345);
+}
+
+static void
+test_jobs(void **state)
+{
+	struct fixture *f = *state;
+	AUTO_JSON json_t *event = json_pack("{s:s}", "event", "started");
+	f->host->job_event(f->host, "12.1", event);
+	assert_int_equal(f->host->job_handle(f->host, "12.1", "H", on_answer, f), 0);
+	wait_answer(f);
+	f->host->job_done(f->host, "12.1", json_pack("{s:s}", "status", "done"));
+	AUTO_FREE char *text = json_dumps(kettle_fake_jobs(f->fake), JSON_SORT_KEYS);
+	assert_string_equal(text,
+		"{\"12.1\": {\"completions\": [{\"status\": \"done\"}], \"events\": [{\"event\": \"started\"}], \"handle\": "
+		"\"H\"}}");
+}
+
+static void
+nothing(void *arg)
+{
+	(void)arg;
+}
+
+static void
+test_what_is_left(void **state)
+{
+	(void)state;
+	struct fixture f = {0};
+	assert_int_equal(kettle_fake_new("probe", &f.fake, &f.err), 0);
+	f.host = kettle_fake_host(f.fake);
+	struct kettle_timer *timer;
+	uint64_t id;
+	const char *const argv[] = {"sleep", "1000", NULL};
+	const struct kettle_spawn spawn = {.size = sizeof(spawn), .file = "sleep", .argv = argv};
+	struct kettle_process *process;
+	assert_int_equal(f.host->timer_start(f.host, 100000, 0, nothing, NULL, &timer, NULL), 0);
+	assert_int_equal(f.host->spawn(f.host, &spawn, &process, NULL), 0);
+	assert_int_equal(f.host->subscribe(f.host, NULL, NULL, -1, on_event, &f, &id, NULL), 0);
+	assert_int_equal(kettle_fake_free(f.fake, &f.err), KETTLE_EINTERNAL);
+	assert_string_equal(f.err.message, "The plugin left behind: 1 timer(s), 1 child process(es), 1 subscription(s).");
+	assert_int_equal(kettle_fake_free(NULL, NULL), 0);
+}
+
+int
+main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(test_calls),
+		TEST(test_state_and_log),
+		TEST(test_events),
+		TEST(test_jobs),
+		cmocka_unit_test(test_what_is_left),
+	};
+	return cmocka_run_group_tests_name("fakehost", tests, NULL, NULL);
+}
