@@ -150,11 +150,24 @@ run_open_report(struct run *run, struct kettle_error *err)
 	const char *path = args_text(&run->args, "output");
 	if (!path)
 		return 0;
-	run->report = fopen(path, "we");
+	/* What is there stays until there is a report to take its place. */
+	run->report_is_new = access(path, F_OK) != 0;
+	run->report = fopen(path, "ae");
 	if (!run->report)
 		return kettle_fail(
 			err, errno == EACCES ? KETTLE_EACCES : KETTLE_EINVAL, "`%s` cannot be written: %s.", path, strerror(errno));
 	return 0;
+}
+
+/* Without a report: a file that was made for it goes. */
+static void
+drop_report(struct run *run)
+{
+	if (!run->report)
+		return;
+	fclose(STEAL(run->report));
+	if (run->report_is_new)
+		unlink(args_text(&run->args, "output"));
 }
 
 static int
@@ -173,12 +186,14 @@ write_report(struct run *run, const json_t *result, int status)
 {
 	struct term term = run->term;
 	bool quiet = run->quiet;
+	bool failed = ftruncate(fileno(run->report), 0) != 0 && errno != EINVAL; /* EINVAL: a device */
 	run->term = (struct term){.out = run->report};
 	run->quiet = false;
 	print_result(run, result);
 	run->term = term;
 	run->quiet = quiet;
-	if (fclose(STEAL(run->report)) == 0)
+	failed = fclose(STEAL(run->report)) != 0 || failed;
+	if (!failed)
 		return status;
 	fprintf(stderr, "kettle: the report could not be written: %s.\n", strerror(errno));
 	return status == RUN_OK ? RUN_ENGINE : status;
@@ -253,7 +268,10 @@ void
 run_post_done(const struct kettle_host *host, void (*done)(void *arg, int status), void *done_arg, int status)
 {
 	struct ending *ending = malloc(sizeof(*ending));
-	fflush(stdout);
+	if (fflush(stdout) != 0 || ferror(stdout)) {
+		fprintf(stderr, "kettle: standard output cannot be written: %s.\n", strerror(errno));
+		status = status == RUN_OK ? RUN_ENGINE : status;
+	}
 	fflush(stderr);
 	if (ending) {
 		*ending = (struct ending){.done = done, .arg = done_arg, .status = status};
@@ -275,8 +293,7 @@ run_free(struct run *run)
 	}
 	follow_end(run);
 	*run->owner = NULL;
-	if (run->report)
-		fclose(run->report);
+	drop_report(run);
 	args_free(&run->args);
 	json_decref(run->actor);
 	free(run);

@@ -46,6 +46,7 @@ struct run {
 	bool json, quiet;
 	struct run_call *calls; /* all that are under way */
 	struct follow *follow;  /* a submission or task run that is shown, or NULL */
+	bool report_is_new;     /* and goes again where nothing is written to it */
 	FILE *report;           /* of -o, opened before anything is submitted, or NULL */
 	struct run **owner;     /* set to NULL when the run is over */
 	void (*done)(void *arg, int status);

@@ -261,6 +261,19 @@ test_submit_files(void **arg)
 	assert_int_equal(RUN(state, "submit", state->file, "-o", "/nowhere/report"), 2);
 	HAS(state->err, "`/nowhere/report` cannot be written");
 	assert_int_equal(json_array_size(state->host.calls), 0);
+	/* A refused submission leaves no report behind, and one that was there as it was. */
+	char report[128];
+	snprintf(report, sizeof(report), "%s/report", state->folder);
+	cli_host_refuse(&state->host, "submit", KETTLE_ERATE, "Too many.");
+	assert_int_equal(RUN(state, "submit", state->file, "-o", report), 2);
+	assert_int_equal(access(report, F_OK), -1);
+	cli_host_refuse(&state->host, "submit", KETTLE_ERATE, "Too many.");
+	assert_int_equal(RUN(state, "submit", state->file, "-o", state->file), 2);
+	cli_host_refuse(&state->host, "submit", KETTLE_ERATE, "Too many.");
+	assert_int_equal(RUN(state, "submit", state->file), 2);
+	assert_string_equal(
+		json_string_value(json_object_get(json_object_get(called(state, 2, "submit"), "file"), "base64")),
+		"aW50IHg7Cg==");
 }
 
 static json_t *
