@@ -167,7 +167,7 @@ argument_text(const json_t *row)
 		fputs("; one of", out);
 	json_array_foreach(choices, i, choice)
 		fprintf(out, "%s %s", i > 0 ? "," : "", json_string_value(choice));
-	if (*default_value)
+	if (*default_value && !args_is(row, "bool"))
 		fprintf(out, " (default: %s)", default_value);
 	if (args_bool(row, "repeated"))
 		fputs(" (may be given several times)", out);

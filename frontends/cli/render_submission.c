@@ -17,16 +17,6 @@
 #define REPORT_OUTPUT_LINES 40
 #define REPORT_LINE_SIZE 400
 
-/* A job's state from its own word, or from what http-api calls it. */
-static const char *
-state_of(const json_t *job)
-{
-	const char *state = value_text(job, "state");
-	if (!*state)
-		state = value_text(job, "status");
-	return strcmp(state, "succeeded") == 0 ? "passed" : state;
-}
-
 static int
 status_of_state(const char *state)
 {
@@ -42,26 +32,28 @@ render_submission_status(const json_t *result)
 	int status = RUN_OK;
 	size_t i;
 	if (!jobs)
-		return status_of_state(state_of(json_object_get(result, "job") ? json_object_get(result, "job") : result));
+		return status_of_state(value_text(result, "state"));
 	/* A submission that failed anywhere failed, whatever a machine could not do elsewhere. */
 	json_array_foreach(jobs, i, job) {
-		int one = status_of_state(state_of(job));
+		int one = status_of_state(value_text(job, "state"));
 		status = one == RUN_FAILED || (one == RUN_ENGINE && status == RUN_OK) ? one : status;
 	}
 	return status;
 }
 
 static enum term_style
-style_of(bool passed)
+style_of(const char *state)
 {
-	return passed ? STYLE_GREEN : STYLE_RED;
+	if (strcmp(state, "passed") == 0)
+		return STYLE_GREEN;
+	return strcmp(state, "queued") == 0 || strcmp(state, "running") == 0 ? STYLE_YELLOW : STYLE_RED;
 }
 
 static void
 mark_line(const struct term *term, bool passed, unsigned indent, const char *text)
 {
 	fprintf(term->out, "%*s", (int)indent, "");
-	term_put(term, style_of(passed), passed ? "✓" : "✗");
+	term_put(term, passed ? STYLE_GREEN : STYLE_RED, passed ? "✓" : "✗");
 	fputc(' ', term->out);
 	term_clean(term->out, text, 0);
 	fputc('\n', term->out);
@@ -166,22 +158,14 @@ report_run(const struct term *term, const json_t *run)
 	term_block(term->out, value_log(run, "stderr"), 6, REPORT_OUTPUT_LINES);
 }
 
-/* The rank of a device: "rank" and "of" of its job, or of the submission's "rank" for it. False: not ranked. */
+/* False: the job is not ranked. */
 static bool
-rank_of(const json_t *submission, const json_t *job, const char *device, char text[FORMAT_SIZE])
+rank_of(const json_t *job, char text[FORMAT_SIZE])
 {
 	const json_t *rank = json_object_get(job, "rank");
-	if (!rank || json_is_null(rank))
-		rank = json_object_get(json_object_get(submission, "rank"), device);
-	json_int_t place = json_is_integer(rank) ? json_integer_value(rank) : value_int(rank, "rank", 0);
-	json_int_t of = value_int(json_is_integer(rank) ? job : rank, "of", 0);
-	if (place < 1)
-		return false;
-	if (of > 0)
-		snprintf(text, FORMAT_SIZE, "rank %lld of %lld", (long long)place, (long long)of);
-	else
-		snprintf(text, FORMAT_SIZE, "rank %lld", (long long)place);
-	return true;
+	json_int_t place = value_int(rank, "rank", 0);
+	snprintf(text, FORMAT_SIZE, "rank %lld of %lld", (long long)place, (long long)value_int(rank, "of", 0));
+	return place > 0;
 }
 
 static void
@@ -191,21 +175,6 @@ job_score(const json_t *job, char text[FORMAT_SIZE])
 	text[0] = '\0';
 	if (isfinite(score))
 		format_ns_error(score * 1e9, fmax(score - low, high - score) * 1e9, text);
-}
-
-/* The runs of a job: its own, or those of the submission on its device. New array. */
-static json_t *
-runs_of(const json_t *submission, const json_t *job, const char *device)
-{
-	if (json_object_get(job, "runs"))
-		return json_incref(json_object_get(job, "runs"));
-	json_t *runs = json_array();
-	size_t i;
-	json_t *run;
-	json_array_foreach(json_object_get(submission, "runs"), i, run)
-		if (strcasecmp(value_text(run, "runner"), device) == 0)
-			json_array_append(runs, run);
-	return runs;
 }
 
 /* Whether a step of the job says the same, so that nobody reads it twice. */
@@ -224,18 +193,18 @@ said_below(const json_t *job, const json_t *runs, const char *message)
 }
 
 static void
-report_job(struct run *run, const json_t *submission, const json_t *job, const char *device)
+report_job(struct run *run, const json_t *job, const char *device)
 {
 	const struct term *term = &run->term;
 	char score[FORMAT_SIZE], rank[FORMAT_SIZE];
-	const char *state = state_of(job), *error = value_text(job, "error");
-	AUTO_JSON json_t *runs = runs_of(submission, job, device);
+	const char *state = value_text(job, "state"), *error = value_text(job, "error");
+	const json_t *runs = json_object_get(job, "runs");
 	size_t i;
 	const json_t *one;
 	fputc('\n', term->out);
 	term_put(term, STYLE_BOLD, device);
 	fputs("  ", term->out);
-	term_put(term, style_of(strcmp(state, "passed") == 0), state);
+	term_put(term, style_of(state), state);
 	fputc('\n', term->out);
 	if (!said_below(job, runs, error))
 		term_block(term->out, error, 2, REPORT_OUTPUT_LINES);
@@ -244,13 +213,12 @@ report_job(struct run *run, const json_t *submission, const json_t *job, const c
 		report_run(term, one);
 	job_score(job, score);
 	if (*score)
-		fprintf(term->out, "  score %s%s%s\n", score, rank_of(submission, job, device, rank) ? ", " : "",
-			rank_of(submission, job, device, rank) ? rank : "");
+		fprintf(term->out, "  score %s%s%s\n", score, rank_of(job, rank) ? ", " : "", rank_of(job, rank) ? rank : "");
 }
 
 /* The last line of a report, the only one with --quiet. */
 static void
-summary(struct run *run, const char *title, const json_t *submission, const json_t *jobs)
+summary(struct run *run, const char *title, const json_t *jobs)
 {
 	const struct term *term = &run->term;
 	size_t i;
@@ -258,15 +226,15 @@ summary(struct run *run, const char *title, const json_t *submission, const json
 	term_put(term, STYLE_BOLD, title);
 	json_array_foreach(jobs, i, job) {
 		char score[FORMAT_SIZE], rank[FORMAT_SIZE];
-		const char *device = value_text(job, "device"), *state = state_of(job);
+		const char *device = value_text(job, "device"), *state = value_text(job, "state");
 		fputs(i > 0 ? "; " : ": ", term->out);
 		term_clean(term->out, device, 0);
 		fputc(' ', term->out);
-		term_put(term, style_of(strcmp(state, "passed") == 0), state);
+		term_put(term, style_of(state), state);
 		job_score(job, score);
 		if (*score)
 			fprintf(term->out, ", %s", score);
-		if (rank_of(submission, job, device, rank))
+		if (rank_of(job, rank))
 			fprintf(term->out, ", %s", rank);
 	}
 	fputc('\n', term->out);
@@ -296,12 +264,17 @@ render_submission_report(struct run *run, const json_t *submission)
 	size_t i;
 	if (!run->quiet) {
 		submission_head(run, submission);
+		if (json_is_string(json_object_get(submission, "flagged"))) {
+			term_put(&run->term, STYLE_RED, "Marked as a cheat. ");
+			term_clean(run->term.out, value_text(submission, "flagged"), 0);
+			fputc('\n', run->term.out);
+		}
 		json_array_foreach(jobs, i, job)
-			report_job(run, submission, job, value_text(job, "device"));
+			report_job(run, job, value_text(job, "device"));
 		fputc('\n', run->term.out);
 	}
 	snprintf(title, sizeof(title), "Submission %lld", (long long)value_int(submission, "id", 0));
-	summary(run, title, submission, jobs);
+	summary(run, title, jobs);
 	return render_submission_status(submission);
 }
 
@@ -318,7 +291,7 @@ render_task_run(struct run *run, const json_t *result)
 	const char *device = value_text(result, "device");
 	AUTO_JSON json_t *jobs = json_pack("[O]", result);
 	if (!run->quiet) {
-		report_job(run, NULL, result, *device ? device : "here");
+		report_job(run, result, *device ? device : "here");
 		if (*value_text(result, "kept")) {
 			fputs("  kept in ", run->term.out);
 			term_clean(run->term.out, value_text(result, "kept"), 0);
@@ -326,7 +299,7 @@ render_task_run(struct run *run, const json_t *result)
 		}
 		fputc('\n', run->term.out);
 	}
-	summary(run, "Task run", NULL, jobs);
+	summary(run, "Task run", jobs);
 	return render_submission_status(result);
 }
 
@@ -354,21 +327,17 @@ render_submission_list(struct run *run, const json_t *result)
 	static const struct table_column columns[] = {{.title = "id", .right = true}, {.title = "leaderboard", .cut = true},
 		{.title = "file", .cut = true}, {.title = "mode"}, {.title = "when"}, {.title = "state"},
 		{.title = "scores", .cut = true}};
-	const json_t *list = json_is_array(result) ? result : json_object_get(result, "submissions"), *row;
+	const json_t *row;
 	AUTO_JSON json_t *rows = json_array();
 	size_t i;
-	json_array_foreach(list, i, row) {
+	json_array_foreach(result, i, row) {
 		char id[FORMAT_SIZE], time[FORMAT_SIZE], scores[REPORT_LINE_SIZE];
 		const char *state = value_text(row, "state");
 		snprintf(id, sizeof(id), "%lld", (long long)value_int(row, "id", 0));
 		format_time(value_text(row, "submission_time"), time);
 		row_scores(row, scores);
 		table_row(rows, 7, id, value_text(row, "leaderboard_name"), value_text(row, "file_name"),
-			value_text(row, "mode"), time,
-			*state                    ? state
-			: value_true(row, "done") ? "done"
-									  : "open",
-			scores);
+			value_text(row, "mode"), time, value_true(row, "flagged") ? "marked as a cheat" : state, scores);
 	}
 	if (json_array_size(rows) == 0)
 		fputs("There is no submission.\n", run->term.out);

@@ -17,7 +17,6 @@
 #define SUBMIT_LINE_SIZE 1024
 
 const struct args_option submit_options[] = {
-	{"no-wait", 0, NULL, "prints the number of the submission and returns; needs a `kettle serve`"},
 	{"output", 'o', "FILE", "writes the report (with --json the document) to this file as well"},
 	{"file-name", 0, "NAME", "what the submission is called when FILE is - (standard input)"},
 	{NULL, 0, NULL, NULL},
@@ -111,7 +110,7 @@ accepted(struct run *run, const struct kettle_error *err, json_t *result)
 		return;
 	}
 	int64_t id = value_int(result, "id", 0);
-	if (!args_flag(&run->args, "no-wait")) {
+	if (!value_true(run->args.values, "no_wait")) {
 		if (!run->json && !run->quiet)
 			fprintf(run->term.out, "Submission %lld is accepted.\n", (long long)id);
 		follow_submission(run, id, value_int(result, "seq", 0), json_object_get(result, "jobs"));
@@ -128,9 +127,6 @@ accepted(struct run *run, const struct kettle_error *err, json_t *result)
 static void
 send_submission(struct run *run)
 {
-	/* The core refuses it where no engine stays behind. */
-	if (args_row(run->command, "wait"))
-		json_object_set_new(run->args.values, "wait", json_boolean(!args_flag(&run->args, "no-wait")));
 	run_call(run, "submit", run->args.values, accepted);
 }
 

@@ -16,7 +16,7 @@ static const char table_text[] =
 	;
 
 static const struct args_option own[] = {
-	{"output", 'o', "FILE", "where to"}, {"no-wait", 'n', NULL, "at once"}, {NULL, 0, NULL, NULL}};
+	{"output", 'o', "FILE", "where to"}, {"no-look", 'n', NULL, "at once"}, {NULL, 0, NULL, NULL}};
 
 static int
 setup(void **state)
@@ -98,13 +98,13 @@ test_forms(void **state)
 static void
 test_own_options(void **state)
 {
-	PARSED("{\"file\":\"f\"}", "{\"output\":\"x\",\"no-wait\":true}", "submit", "-o", "x", "f", "--no-wait");
-	PARSED("{\"file\":\"f\"}", "{\"output\":\"x\",\"no-wait\":true}", "submit", "-nox", "f");
+	PARSED("{\"file\":\"f\"}", "{\"output\":\"x\",\"no-look\":true}", "submit", "-o", "x", "f", "--no-look");
+	PARSED("{\"file\":\"f\"}", "{\"output\":\"x\",\"no-look\":true}", "submit", "-nox", "f");
 	PARSED("{\"file\":\"f\"}", "{\"output\":\"x\",\"json\":true,\"quiet\":true}", "submit", "--output=x", "f", "--json",
 		"--quiet");
 	/* Help needs nothing else to be right. */
 	PARSED("{}", "{\"help\":true}", "submit", "--help");
-	REFUSED("--no-wait takes no value.", "submit", "f", "--no-wait=1");
+	REFUSED("--no-look takes no value.", "submit", "f", "--no-look=1");
 	REFUSED("-o needs a value: -o FILE.", "submit", "f", "-o");
 }
 

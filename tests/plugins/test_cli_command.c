@@ -78,14 +78,16 @@ assert_json(const json_t *value, const char *text)
 		fail_msg("found %s, not %s", found, text);
 }
 
+/* What submission.show gives of one that is done. */
 static json_t *
 submission(const char *state, const char *runs)
 {
-	return json_pack("{s:i, s:s, s:s, s:s, s:s, s:b, s:s, s:[{s:s, s:s, s:f, s:f, s:f, s:o}], s:{s:{s:i, s:i}}}", "id",
-		7, "leaderboard_name", "vectoradd", "mode", "ranked", "file_name", "submission.cpp", "user_name", "alice",
-		"done", 1, "submission_time", "2026-07-01T10:00:00.000Z", "jobs", "device", "CPU", "state", state, "score",
-		1.2345e-5, "low", 1.2245e-5, "high", 1.2445e-5, "runs", json_loads(runs, 0, NULL), "rank", "CPU", "rank", 1,
-		"of", 3);
+	json_t *job = json_pack("{s:i, s:s, s:s, s:f, s:f, s:f, s:o, s:{s:i, s:i}}", "job", 70, "device", "CPU", "state",
+		state, "score", 1.2345e-5, "low", 1.2245e-5, "high", 1.2445e-5, "runs", json_loads(runs, 0, NULL), "rank",
+		"rank", 1, "of", 3);
+	return json_pack("{s:i, s:s, s:s, s:s, s:s, s:b, s:s, s:[o], s:{s:i}}", "id", 7, "leaderboard_name", "vectoradd",
+		"mode", "ranked", "file_name", "submission.cpp", "user_name", "alice", "done", 1, "submission_time",
+		"2026-07-01T10:00:00.000Z", "jobs", job, "rank", "CPU", 1);
 }
 
 static const char passed_runs[] =
@@ -503,6 +505,29 @@ test_local(void **arg)
 }
 
 static void
+test_submissions(void **arg)
+{
+	struct state *state = *arg;
+	json_t *result = submission("running", "[]");
+	json_object_set_new(result, "flagged", json_string("It copies."));
+	cli_host_answer(&state->host, "submission.show", result);
+	assert_int_equal(RUN(state, "submission", "show", "7"), 0);
+	HAS(state->out, " UTC\nMarked as a cheat. It copies.\n\nCPU  running\n");
+	cli_host_answer(&state->host, "submission.list",
+		json_pack("[{s:i, s:s, s:s, s:s, s:s, s:b, s:s, s:b, s:[{s:s, s:f, s:s}, {s:s, s:n, s:s}]}]", "id", 7,
+			"leaderboard_name", "vectoradd", "file_name", "a.cpp", "submission_time", "2026-07-01T10:00:00.000Z",
+			"mode", "ranked", "done", 1, "state", "failed", "flagged", 0, "runs", "gpu_type", "CPU", "score", 0.5,
+			"state", "passed", "gpu_type", "H100", "score", "state", "failed"));
+	assert_int_equal(RUN(state, "submission", "list"), 0);
+	assert_string_equal(state->out,
+		"id  leaderboard  file   mode    when                  state   scores\n"
+		" 7  vectoradd    a.cpp  ranked  2026-07-01 10:00 UTC  failed  CPU 500.0 ms, H100 failed\n");
+	cli_host_answer(&state->host, "submission.cancel", json_object());
+	assert_int_equal(RUN(state, "submission", "cancel", "7"), 0);
+	assert_string_equal(state->out, "Submission 7 is cancelled.\n");
+}
+
+static void
 test_task_run(void **arg)
 {
 	struct state *state = *arg;
@@ -514,7 +539,7 @@ test_task_run(void **arg)
 	assert_int_equal(RUN(state, "task", "run", "dir", state->file, "--mode=test", "--keep"), 0);
 	assert_json(state->host.filter, "{\"task_run\":true}");
 	HAS(state->out, "kept in /tmp/x\n");
-	HAS(state->out, "Task run: CPU passed, 12.35 ± 0.10 µs\n");
+	HAS(state->out, "Task run: CPU passed, 12.35 ± 0.10 µs");
 }
 
 int
@@ -541,6 +566,7 @@ main(void)
 		TEST(test_usage),
 		TEST(test_help),
 		TEST(test_local),
+		TEST(test_submissions),
 		TEST(test_task_run),
 	};
 	return cmocka_run_group_tests_name("cli_command", tests, NULL, NULL);
