@@ -16,6 +16,7 @@
 #define CPP_STANDARD "c++17"
 #define C_STANDARD "gnu11"
 #define PROGRAM "program" /* what the link step makes and the runs start */
+#define MAX_SOURCES 100
 
 /* What configure left: the only state there is. */
 struct cpp {
@@ -47,13 +48,14 @@ static const struct kettle_option options[] = {
 static const char config_schema[] =
 	"{\"type\": \"object\", \"additionalProperties\": false, \"properties\": {"
 	"\"sources\": {\"type\": \"array\", \"minItems\": 1, \"maxItems\": 100, \"items\": {\"type\": \"string\"}},"
-	"\"include_dirs\": {\"type\": \"array\", \"maxItems\": 100, \"items\": {\"type\": \"string\", \"minLength\": 1}},"
+	"\"include_dirs\": {\"type\": \"array\", \"maxItems\": 100, \"items\": {\"$ref\": \"#/$defs/word\"}},"
 	"\"defines\": {\"type\": \"object\", \"maxProperties\": 200,"
 	" \"propertyNames\": {\"pattern\": \"^[A-Za-z_][A-Za-z0-9_]*$\"},"
-	" \"additionalProperties\": {\"type\": [\"string\", \"integer\", \"boolean\", \"null\"]}},"
-	"\"compile_flags\": {\"type\": \"array\", \"maxItems\": 100, \"items\": {\"type\": \"string\", \"minLength\": 1}},"
-	"\"libraries\": {\"type\": \"array\", \"maxItems\": 100, \"items\": {\"type\": \"string\", \"minLength\": 1}},"
-	"\"standard\": {\"type\": \"string\", \"pattern\": \"^(c|gnu)(\\\\+\\\\+)?[0-9][0-9a-z]$\"}}}";
+	" \"additionalProperties\": {\"type\": [\"string\", \"integer\", \"boolean\", \"null\"], \"maxLength\": 1000}},"
+	"\"compile_flags\": {\"type\": \"array\", \"maxItems\": 100, \"items\": {\"$ref\": \"#/$defs/word\"}},"
+	"\"libraries\": {\"type\": \"array\", \"maxItems\": 100, \"items\": {\"$ref\": \"#/$defs/word\"}},"
+	"\"standard\": {\"type\": \"string\", \"pattern\": \"^(c|gnu)(\\\\+\\\\+)?[0-9][0-9a-z]$\"}},"
+	"\"$defs\": {\"word\": {\"type\": \"string\", \"minLength\": 1, \"maxLength\": 1000}}}";
 
 static const char *const cxx_extensions[] = {".cpp", ".cc", ".cxx", NULL};
 static const char *const c_extensions[] = {".c", NULL};
@@ -80,7 +82,9 @@ list_has(const json_t *list, const char *word)
 {
 	size_t i;
 	json_t *item;
-	json_array_foreach(list, i, item) if (strcmp(json_string_value(item), word) == 0) return true;
+	json_array_foreach(list, i, item)
+		if (strcmp(json_string_value(item), word) == 0)
+			return true;
 	return false;
 }
 
@@ -103,7 +107,8 @@ add_all(json_t **list, const char *prefix, const json_t *words)
 {
 	size_t i;
 	json_t *word;
-	json_array_foreach(words, i, word) add(list, "%s%s", prefix, json_string_value(word));
+	json_array_foreach(words, i, word)
+		add(list, "%s%s", prefix, json_string_value(word));
 }
 
 static const char *
@@ -127,11 +132,14 @@ add_defines(json_t **argv, const json_t *config)
 {
 	const char *key;
 	json_t *value;
-	json_object_foreach(json_object_get(config, "defines"), key, value) if (json_is_string(value))
-		add(argv, "-D%s=%s", key, json_string_value(value));
-	else if (json_is_null(value)) add(argv, "-D%s", key);
-	else add(argv, "-D%s=%" JSON_INTEGER_FORMAT, key,
-		json_is_integer(value) ? json_integer_value(value) : json_is_true(value));
+	json_object_foreach(json_object_get(config, "defines"), key, value)
+		if (json_is_string(value))
+			add(argv, "-D%s=%s", key, json_string_value(value));
+		else if (json_is_null(value))
+			add(argv, "-D%s", key);
+		else
+			add(argv, "-D%s=%" JSON_INTEGER_FORMAT, key,
+				json_is_integer(value) ? json_integer_value(value) : json_is_true(value));
 }
 
 /* What compiling and linking have in common. */
@@ -152,9 +160,9 @@ compile_inputs(const struct making *making, const char *source)
 	json_t *inputs = json_object();
 	const char *name;
 	json_t *contents;
-	json_object_foreach((json_t *)making->request->files, name,
-		contents) if (strcmp(name, source) == 0 || !list_has(making->sources, name))
-		json_object_set_new(inputs, name, json_pack("{s:s}", "file", name));
+	json_object_foreach((json_t *)making->request->files, name, contents)
+		if (strcmp(name, source) == 0 || !list_has(making->sources, name))
+			json_object_set_new(inputs, name, json_pack("{s:s}", "file", name));
 	return inputs;
 }
 
@@ -187,7 +195,9 @@ links_cxx(const struct making *making)
 {
 	size_t i;
 	json_t *source;
-	json_array_foreach(making->sources, i, source) if (ends_in(json_string_value(source), cxx_extensions)) return true;
+	json_array_foreach(making->sources, i, source)
+		if (ends_in(json_string_value(source), cxx_extensions))
+			return true;
 	return false;
 }
 
@@ -225,10 +235,9 @@ run_step(const struct making *making, const json_t *prepared, bool first)
 	json_t *step = json_deep_copy(prepared), *argv = json_array(), *inputs = json_object();
 	const char *name;
 	json_t *contents;
-	json_object_foreach(
-		(json_t *)making->request->files, name, contents) if (!is_source(name) && !ends_in(name, header_extensions) &&
-															  strcmp(name, making->request->submission) != 0)
-		json_object_set_new(inputs, name, json_pack("{s:s}", "file", name));
+	json_object_foreach((json_t *)making->request->files, name, contents)
+		if (!is_source(name) && !ends_in(name, header_extensions) && strcmp(name, making->request->submission) != 0)
+			json_object_set_new(inputs, name, json_pack("{s:s}", "file", name));
 	json_object_set_new(inputs, PROGRAM, json_pack("{s:s, s:s}", "step", "link", "output", PROGRAM));
 	add(&argv, "./" PROGRAM);
 	add_all(&argv, "", json_object_get(json_object_get(prepared, "run"), "args"));
@@ -273,12 +282,18 @@ find_sources(struct making *making, struct kettle_error *err)
 	json_t *value;
 	size_t i;
 	int rc = 0;
-	json_array_foreach(listed, i, value) if (rc == 0) rc = take_source(making, json_string_value(value), err);
-	json_object_foreach((json_t *)making->request->files, name, value) if (rc == 0 && !listed && is_source(name)) rc =
-		take_source(making, name, err);
+	json_array_foreach(listed, i, value)
+		if (rc == 0)
+			rc = take_source(making, json_string_value(value), err);
+	json_object_foreach((json_t *)making->request->files, name, value)
+		if (rc == 0 && !listed && is_source(name))
+			rc = take_source(making, name, err);
 	if (rc == 0 && json_array_size(making->sources) == 0)
 		rc = kettle_fail(
 			err, KETTLE_EINVAL, "The task has nothing to compile: none of its files ends in .cpp, .cc, .cxx or .c.");
+	if (rc == 0 && json_array_size(making->sources) > MAX_SOURCES)
+		rc = kettle_fail(err, KETTLE_EINVAL, "The task has %zu files to compile; at most %d are possible.",
+			json_array_size(making->sources), MAX_SOURCES);
 	if (rc == 0 && json_object_get(making->request->files, PROGRAM))
 		rc = kettle_fail(err, KETTLE_EINVAL,
 			"The task has a file `" PROGRAM "`, which is the name that the built program gets; name it otherwise.");
@@ -294,8 +309,8 @@ add_steps(struct making *making, struct kettle_error *err)
 	for (i = 0; i < json_array_size(making->sources); i++)
 		failed |= json_array_append_new(making->steps, compile_step(making, i));
 	failed |= json_array_append_new(making->steps, link_step(making));
-	json_array_foreach(making->request->runs, i, prepared) failed |=
-		json_array_append_new(making->steps, run_step(making, prepared, i == 0));
+	json_array_foreach(making->request->runs, i, prepared)
+		failed |= json_array_append_new(making->steps, run_step(making, prepared, i == 0));
 	return failed ? fail_memory(err) : 0;
 }
 
