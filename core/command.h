@@ -9,6 +9,10 @@
 
 #include <kettle/host.h>
 
+#define COMMAND_TEXT_MAX 20000 /* bytes of a text argument */
+#define COMMAND_NAME_MAX 200   /* bytes of a name: board, device, file */
+#define COMMAND_LIST_MAX 100   /* values of a repeated argument */
+
 /* What an argument is; a frontend turns its own input into the JSON that the core checks. */
 enum argument_type {
 	ARGUMENT_STRING = 1,
@@ -42,7 +46,7 @@ enum command_right {
 };
 
 enum command_kind {
-	COMMAND_READ = 1, /* on the store's thread */
+	COMMAND_READ = 1, /* on the store's reader (store_query): beside the writes */
 	COMMAND_WRITE,    /* on the store's thread, in a transaction; answers after its commit */
 	COMMAND_ENGINE,   /* on the loop thread of whoever holds the database */
 	COMMAND_LOCAL,    /* on the loop thread of the process that asks; no database; not for the network */
@@ -50,9 +54,10 @@ enum command_kind {
 
 /* The actor, resolved. */
 struct actor {
-	int64_t user; /* 0: nobody yet (local commands) */
+	int64_t user; /* 0: nobody yet (local commands, and reads of somebody who never wrote) */
 	const char *name;
 	enum command_right role; /* what it may: RIGHT_ANYBODY, RIGHT_CREATOR, RIGHT_ADMIN */
+	const char *banned;      /* why it is banned; NULL: it is not */
 };
 
 /* What handlers may read besides the database: a snapshot that never changes while a command runs. */
@@ -70,6 +75,7 @@ struct command {
 	const char *details; /* a paragraph for the help of the command and the manual, or NULL */
 	enum command_right right;
 	enum command_kind kind;
+	bool late_ban; /* the handler itself refuses who is banned, at its place in the order of the checks */
 	const struct argument *arguments;
 	size_t arguments_count;
 	/* READ and WRITE. args is checked against the arguments, defaults filled in. */
@@ -82,17 +88,13 @@ struct command {
 /* Ends with a NULL name. */
 extern const struct command commands[];
 const struct command *command_find(const char *name);
-/* Checks args (KETTLE_EINVAL names the argument and the nearest known one) and fills in defaults; new reference. */
+/*
+ * Checks args (KETTLE_EINVAL names the argument and the nearest known one) and fills in defaults; new reference. One
+ * value stands for a list of one where an argument is repeated; a choice gets the case it is listed in. [any]
+ */
 int command_check(const struct command *command, const json_t *args, json_t **ret_args, struct kettle_error *err);
 /* The whole table as data for frontends:
- * [{"name","help","details","right","kind","args":[{"name","type","required","positional","repeated","choices","default","meta","help"}]}].
+ * [{"name","help","details","right","kind","args":[{"name","type","required","positional","repeated","choices","default","meta","help","min"?,"max"?}]}].
  * New reference. */
 json_t *command_table(void);
-/*
- * Finds or makes the user behind {"provider","subject","name","role"?}, with its role. KETTLE_EACCES: banned, for
- * writes. Store's thread. ret_actor->name is valid until the operation ends.
- */
-int actor_resolve(struct db *db, const json_t *actor, const struct command *command, struct actor *ret_actor,
-	struct kettle_error *err);
-
 #endif

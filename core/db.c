@@ -51,6 +51,7 @@ db_close(struct db *db)
 		return;
 	statements_drop(db, true);
 	json_decref(STEAL(db->events));
+	json_decref(STEAL(db->actor));
 	sqlite3_close(STEAL(db->handle));
 }
 
@@ -383,7 +384,9 @@ db_event_object(sqlite3_stmt *row)
 	json_t *event = db_row_object(row), *value;
 	const char *key;
 	void *next;
-	json_object_foreach_safe(event, next, key, value) if (json_is_null(value))(void) json_object_del(event, key);
+	json_object_foreach_safe(event, next, key, value)
+		if (json_is_null(value))
+			(void)json_object_del(event, key);
 	return event;
 }
 

@@ -11,8 +11,9 @@ struct db_statement;
 
 struct db {
 	sqlite3 *handle;
-	int64_t now_ms;                  /* wall clock at the beginning of the operation's batch */
-	json_t *events;                  /* written so far in this batch; NULL on a connection that only reads */
+	int64_t now_ms; /* wall clock at the beginning of the operation's batch */
+	json_t *events; /* written so far in this batch; NULL on a connection that only reads */
+	json_t *actor;  /* the row behind the last actor_resolve: its strings live as long as the operation */
 	struct db_statement *statements; /* the cache, newest first; only db.c touches it */
 };
 

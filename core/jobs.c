@@ -5,6 +5,7 @@
 #include "jobs.h"
 
 #include "cleanup.h"
+#include "content.h"
 #include "ranking.h"
 #include "text.h"
 
@@ -89,47 +90,29 @@ jobs_open(struct db *db, json_t **ret_jobs, struct kettle_error *err)
 		NULL);
 }
 
-static int
-add_file(void *arg, sqlite3_stmt *row)
-{
-	const void *data = sqlite3_column_blob(row, 1);
-	json_t *contents = contents_json(data ? data : "", (size_t)sqlite3_column_bytes(row, 1));
-	return json_object_set_new(arg, (const char *)sqlite3_column_text(row, 0), contents) < 0 ? KETTLE_ENOMEM : 0;
-}
-
-static int
-add_files(struct db *db, int64_t task, json_t *bundle, struct kettle_error *err)
-{
-	json_t *files = json_object();
-	if (json_object_set_new(bundle, "files", files) < 0)
-		return fail_memory(err);
-	int code = db_query(db, err, add_file, files,
-		"SELECT f.name, b.data FROM task_files f JOIN blobs b ON b.id = f.blob WHERE f.task = ? ORDER BY f.name", "i",
-		task);
-	return code == KETTLE_ENOMEM ? fail_memory(err) : code;
-}
-
 int
 jobs_material(struct db *db, int64_t job, json_t **ret_material, struct kettle_error *err)
 {
 	AUTO_JSON json_t *material = NULL;
 	int code = db_object(db, &material, err,
-		"SELECT t.bundle_json AS task_json, s.task AS task_id, CAST(c.data AS TEXT) AS code, s.file_name, s.mode, "
+		"SELECT s.task, CAST(c.data AS TEXT) AS code, s.file_name, s.mode, "
 		"j.device, j.seed AS seed_text, s.id AS submission, s.user, s.leaderboard, b.name AS leaderboard_name FROM "
 		"jobs j "
-		"JOIN submissions s ON s.id = j.submission JOIN tasks t ON t.id = s.task JOIN blobs c ON c.id = s.code JOIN "
+		"JOIN submissions s ON s.id = j.submission JOIN blobs c ON c.id = s.code JOIN "
 		"leaderboards b ON b.id = s.leaderboard WHERE j.id = ?",
 		"i", job);
 	if (code == KETTLE_ENOENT)
 		return kettle_fail(err, code, "Job %lld does not exist any more.", (long long)job);
 	if (code < 0)
 		return code;
-	int64_t task = json_integer_value(json_object_get(material, "task_id"));
-	code = add_files(db, task, json_object_get(material, "task"), err);
-	(void)json_object_del(material, "task_id");
-	if (code == 0)
-		*ret_material = STEAL(material);
-	return code;
+	json_t *bundle = NULL;
+	code = content_get_task(db, json_integer_value(json_object_get(material, "task")), &bundle, err);
+	if (code < 0)
+		return code;
+	if (json_object_set_new(material, "task", bundle) < 0)
+		return fail_memory(err);
+	*ret_material = STEAL(material);
+	return 0;
 }
 
 int
@@ -183,8 +166,7 @@ worst_state(const json_t *jobs)
 	for (size_t i = 0; i < ARRAY_SIZE(end_states); i++) {
 		size_t j;
 		json_t *job;
-		json_array_foreach(jobs, j, job)
-		{
+		json_array_foreach(jobs, j, job) {
 			if (strcmp(json_string_value(json_object_get(job, "state")), end_states[i]) == 0)
 				return end_states[i];
 		}
@@ -197,8 +179,7 @@ add_ranks(struct db *db, const struct job *job, json_t *jobs, struct kettle_erro
 {
 	size_t i;
 	json_t *row;
-	json_array_foreach(jobs, i, row)
-	{
+	json_array_foreach(jobs, i, row) {
 		struct ranking_place place;
 		int code =
 			ranking_of(db, job->leaderboard, json_string_value(json_object_get(row, "device")), job->user, &place, err);
@@ -353,7 +334,9 @@ last_end_ns(const json_t *runs)
 	int64_t last = 0;
 	size_t i;
 	json_t *run;
-	json_array_foreach(runs, i, run) if (end_ns(run) > last) last = end_ns(run);
+	json_array_foreach(runs, i, run)
+		if (end_ns(run) > last)
+			last = end_ns(run);
 	return last;
 }
 

@@ -5,11 +5,14 @@
 #include "nearest.h"
 
 #include <ctype.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
+#include <strings.h>
 
 /* Longer names are no typing errors of one another, and the tables stay on the stack. */
 #define LONGEST 64
+#define SHORTEST_BEGINNING 3 /* letters of a beginning that is a hint */
 
 struct best {
 	const char *name;
@@ -63,7 +66,13 @@ consider(const char *word, const char *candidate, struct best *best)
 	size_t allowed = n / 3 > 1 ? n / 3 : 1;
 	size_t found = distance(word, n, candidate, m);
 	/* One letter is never a hint of another. */
-	if (found > allowed || found >= n || (best->name && found >= best->distance))
+	bool near = found <= allowed && found < n;
+	/* The beginning of a name is meant for the name, but any typing error is nearer; the shortest is the nearest. */
+	if (!near && n >= SHORTEST_BEGINNING && strncasecmp(word, candidate, n) == 0) {
+		near = true;
+		found = LONGEST + m;
+	}
+	if (!near || (best->name && found >= best->distance))
 		return;
 	*best = (struct best){candidate, found};
 }

@@ -7,7 +7,7 @@
 
 /*
  * The candidate nearest to word, or NULL: at most a third of the word's length (at least one) of letters added, left
- * out, changed or swapped; case does not count. The list ends with NULL. Borrowed from it.
+ * out, changed or swapped, else the shortest that begins with the word; case does not count. The list ends with NULL. Borrowed from it.
  */
 const char *nearest(const char *word, const char *const *candidates);
 /* The same over the keys of an object. Borrowed from it. */

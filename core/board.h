@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* A leaderboard as the commands see it: found by name, with who may see it. Store's threads. */
+#ifndef KETTLE_BOARD_H
+#define KETTLE_BOARD_H
+
+#include "command.h"
+
+#define BOARD_NAME_MAX 64 /* bytes */
+
+struct board {
+	int64_t id, task, creator;
+	int64_t deadline_at; /* ms since 1970; 0: none */
+	char name[BOARD_NAME_MAX + 1];
+	char language[64]; /* of its task */
+	bool closed;       /* for those with access alone */
+};
+
+/* By name without case. ENOENT names the nearest that the actor may see. Whether the actor may see it is not asked. */
+int board_find(
+	struct db *db, const struct actor *actor, const char *name, struct board *ret_board, struct kettle_error *err);
+/* EACCES: it is closed and the actor is neither its creator nor an admin nor has joined it. */
+int board_check_access(struct db *db, const struct actor *actor, const struct board *board, struct kettle_error *err);
+/* EACCES: the actor is neither its creator nor an admin. */
+int board_check_owner(const struct actor *actor, const struct board *board, struct kettle_error *err);
+/* Its devices in their order, as an array of names. New reference. */
+int board_devices(struct db *db, int64_t leaderboard, json_t **ret_devices, struct kettle_error *err);
+/*
+ * The name in the list that is the word without case; EINVAL: none; `where` completes "… has no device `X`".
+ * *ret_device is borrowed from the list.
+ */
+int board_pick_device(
+	const json_t *devices, const char *word, const char *where, const char **ret_device, struct kettle_error *err);
+/* "A, B and C" of an array of names. New string; NULL: no memory. */
+char *board_join(const json_t *names);
+/*
+ * As GET /leaderboards shows it: {"id", "name", "description", "task", "deadline", "gpu_types", "visibility", "code",
+ * "creator", "created", "ended"}.
+ */
+int board_object(struct db *db, int64_t leaderboard, json_t **ret_object, struct kettle_error *err);
+/* Those that the actor may see, by name; all: the ended ones too. */
+int board_list(struct db *db, const struct actor *actor, bool all, json_t **ret_boards, struct kettle_error *err);
+
+#endif

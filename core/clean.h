@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* Text from outside that will be shown to others: names, reasons, descriptions. All [any]. */
+#ifndef KETTLE_CLEAN_H
+#define KETTLE_CLEAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * One line of at most max_characters: valid UTF-8, no control characters, nothing invisible and nothing that changes
+ * the direction of writing, blanks joined to single spaces and taken from the ends. New string, possibly empty; NULL:
+ * no memory.
+ */
+char *clean_line(const char *text, size_t max_characters);
+/* The same for a text of several lines, which keep their ends and their indentation. */
+char *clean_text(const char *text, size_t max_characters);
+
+#endif

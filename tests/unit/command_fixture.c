@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/* Commands run as the core runs them, on a database of their own. */
+#include <config.h>
+
+#include "command_fixture.h"
+
+#include "cleanup.h"
+#include "jobs.h"
+#include "lib/languages.h"
+#include "text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void
+commands_open(struct commands_fixture *c)
+{
+	memset(c, 0, sizeof(*c));
+	fixture_open(&c->f);
+	c->env = (struct command_env){
+		.languages = languages_new(),
+		.devices = json_pack("{s:{s:[]}, s:{s:[]}}", "CPU", "units", "H100", "units"),
+		.submission_bytes = 1000000,
+	};
+}
+
+void
+commands_close(struct commands_fixture *c)
+{
+	json_decref(c->result);
+	fixture_close(&c->f);
+	languages_free((struct languages *)c->env.languages);
+	json_decref((json_t *)c->env.devices);
+}
+
+struct call {
+	const struct command *command;
+	const struct command_env *env;
+	json_t *actor, *args, *result;
+};
+
+static int
+run_op(struct db *db, void *arg, struct kettle_error *err)
+{
+	struct call *call = arg;
+	struct actor actor = {0};
+	int code = actor_resolve(db, call->actor, call->command, &actor, err);
+	return code < 0 ? code : call->command->run(db, call->env, &actor, call->args, &call->result, err);
+}
+
+static json_t *
+actor_of(const char *who)
+{
+	char name[300];
+	(void)snprintf(name, sizeof(name), "%s", who);
+	char *role = strchr(name, ':');
+	if (role)
+		*role++ = '\0';
+	return json_pack("{s:s, s:s, s:s, s:s*}", "provider", "cli", "subject", name, "name", name, "role", role);
+}
+
+int
+commands_run(struct commands_fixture *c, const char *who, const char *command, json_t *args_take)
+{
+	AUTO_JSON json_t *args = args_take, *actor = actor_of(who), *checked = NULL;
+	json_decref(STEAL(c->result));
+	memset(&c->err, 0, sizeof(c->err));
+	assert_non_null(args);
+	struct call call = {.command = command_find(command), .env = &c->env, .actor = actor};
+	assert_non_null(call.command);
+	int code = command_check(call.command, args, &checked, &c->err);
+	if (code < 0)
+		return code;
+	call.args = checked;
+	bool reads = call.command->kind == COMMAND_READ;
+	code = reads ? fixture_query(&c->f, run_op, &call, &c->err) : fixture_write(&c->f, run_op, &call, &c->err);
+	if (code < 0)
+		json_decref(call.result);
+	else
+		c->result = call.result;
+	return code;
+}
+
+const json_t *
+commands_must(struct commands_fixture *c, const char *who, const char *command, json_t *args_take)
+{
+	if (commands_run(c, who, command, args_take) < 0)
+		fail_msg("%s: %s", command, c->err.message);
+	return c->result;
+}
+
+void
+commands_refused(
+	struct commands_fixture *c, const char *who, const char *command, json_t *args_take, int code, const char *says)
+{
+	int got = commands_run(c, who, command, args_take);
+	if (got == 0)
+		fail_msg("%s was not refused; it should say \"%s\"", command, says);
+	assert_says(&c->err, says);
+	assert_int_equal(got, code);
+	size_t len = strlen(c->err.message);
+	assert_true(len > 0 && strchr(".?", c->err.message[len - 1]));
+}
+
+json_t *
+commands_task(const char *more_yml)
+{
+	AUTO_JSON json_t *yml = json_sprintf(
+		"lang: cpp\ndescription: adds\nfiles:\n  - {name: eval.cpp, source: eval.cpp}\n"
+		"  - {name: submission.cpp, source: \"@SUBMISSION@\"}\nconfig:\n  sources: [eval.cpp, submission.cpp]\n"
+		"tests:\n  - {size: 1}\nbenchmarks:\n  - {size: 2}\n%s",
+		more_yml ? more_yml : "");
+	return json_pack("{s:s, s:O, s:{s:{s:s}}}", "name", "tiny", "yml", yml, "files", "eval.cpp", "text", "int main;\n");
+}
+
+json_t *
+commands_file(const char *name, const char *code)
+{
+	AUTO_FREE char *base64 = base64_encode(code, strlen(code));
+	return json_pack("{s:s, s:s}", "name", name, "base64", base64);
+}
+
+void
+commands_board(struct commands_fixture *c, const char *name, json_t *devices_take)
+{
+	if (!devices_take)
+		devices_take = json_pack("[s]", "CPU");
+	commands_must(c, "owner", "leaderboard.create",
+		json_pack("{s:s, s:o, s:o}", "name", name, "task", commands_task(NULL), "device", devices_take));
+}
+
+int64_t
+commands_submit(struct commands_fixture *c, const char *who, const char *board, const char *mode)
+{
+	const json_t *result = commands_must(c, who, "submit",
+		json_pack("{s:o, s:s, s:s, s:s}", "file", commands_file("a.cpp", "int a;\n"), "leaderboard", board, "mode",
+			mode, "device", "CPU"));
+	return commands_number(result, "id");
+}
+
+struct finish {
+	int64_t job;
+	json_t *verdict;
+};
+
+static int
+finish_op(struct db *db, void *arg, struct kettle_error *err)
+{
+	struct finish *finish = arg;
+	int64_t attempt = 0;
+	int code = jobs_start(db, finish->job, "CPU.0", &attempt, err);
+	return code < 0 ? code : jobs_finish(db, finish->job, attempt, finish->verdict, err);
+}
+
+void
+commands_finish(struct commands_fixture *c, int64_t job, json_t *verdict_take)
+{
+	AUTO_JSON json_t *verdict = verdict_take;
+	struct finish finish = {job, verdict};
+	struct kettle_error err = {0};
+	assert_non_null(verdict);
+	if (fixture_write(&c->f, finish_op, &finish, &err) < 0)
+		fail_msg("%s", err.message);
+}
+
+const json_t *
+commands_at(const json_t *value, const char *path)
+{
+	while (value && *path) {
+		char key[100];
+		size_t len = strcspn(path, ".");
+		(void)snprintf(key, sizeof(key), "%.*s", (int)len, path);
+		value = json_is_array(value) ? json_array_get(value, strtoul(key, NULL, 10)) : json_object_get(value, key);
+		path += len + (path[len] == '.');
+	}
+	return value;
+}
+
+int64_t
+commands_number(const json_t *value, const char *path)
+{
+	const json_t *found = commands_at(value, path);
+	if (!json_is_integer(found))
+		fail_msg("no number at %s", path);
+	return json_integer_value(found);
+}
+
+const char *
+commands_text(const json_t *value, const char *path)
+{
+	const json_t *found = commands_at(value, path);
+	if (!json_is_string(found))
+		fail_msg("no text at %s", path);
+	return json_string_value(found);
+}

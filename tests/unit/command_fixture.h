@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* Commands run as the core runs them, on a database of their own, with devices CPU and H100 and the language cpp. */
+#ifndef KETTLE_COMMAND_FIXTURE_H
+#define KETTLE_COMMAND_FIXTURE_H
+
+#include "actor.h"
+#include "store_fixture.h"
+
+struct commands_fixture {
+	struct fixture f;
+	struct command_env env;
+	struct kettle_error err; /* of the last command */
+	json_t *result;          /* of the last command, NULL when it failed */
+};
+
+void commands_open(struct commands_fixture *c);
+void commands_close(struct commands_fixture *c);
+/*
+ * Runs a command as NAME or NAME:ROLE (identity cli:NAME). args is a format of json_pack in which ' stands for "; it is
+ * stolen. Returns the code.
+ */
+int commands_run(struct commands_fixture *c, const char *who, const char *command, json_t *args_take);
+/* The same, failing the test when it fails; the result, borrowed until the next command. */
+const json_t *commands_must(struct commands_fixture *c, const char *who, const char *command, json_t *args_take);
+/* Fails the test unless the command fails with this code and says this. */
+void commands_refused(
+	struct commands_fixture *c, const char *who, const char *command, json_t *args_take, int code, const char *says);
+
+/* A small task of the language cpp. New reference. */
+json_t *commands_task(const char *more_yml);
+/* {"name": …, "base64": …} of a file. New reference. */
+json_t *commands_file(const char *name, const char *code);
+/* Makes a board as "owner" with these devices (NULL: as the command chooses). */
+void commands_board(struct commands_fixture *c, const char *name, json_t *devices_take);
+/* Submits code to a board; the id. */
+int64_t commands_submit(struct commands_fixture *c, const char *who, const char *board, const char *mode);
+/* Starts and ends a job with a verdict (stolen); fails the test when that fails. */
+void commands_finish(struct commands_fixture *c, int64_t job, json_t *verdict_take);
+/* The number behind a path of keys, "a.0.b"; fails the test when there is none. */
+int64_t commands_number(const json_t *value, const char *path);
+const char *commands_text(const json_t *value, const char *path);
+const json_t *commands_at(const json_t *value, const char *path);
+
+#endif
