@@ -195,6 +195,8 @@ enter(struct payload *payload)
 	umask(022);
 	if (syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, sizeof(uint64_t)))
 		return "unblock signals";
+	if (plan->filter.len && plan->has_cores && sandbox_seccomp_bind())
+		return "stay on the cores";
 	if (plan->filter.len && sandbox_seccomp_enter(&plan->filter))
 		return "install the seccomp filter";
 	return NULL;

@@ -23,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -34,6 +35,7 @@
 #define SECCOMP_NETLINK_ROUTE 0
 #define SECCOMP_CLONE_SPACES \
 	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP)
+#define SECCOMP_INIT 1 /* its process id there */
 #define SECCOMP_X32_BIT 0x40000000u
 #define SECCOMP_CALLS_MAX 1024 /* above the highest number of any call */
 #if defined(__x86_64__)
@@ -143,6 +145,28 @@ static const struct special specials[] = {
 			{0, SECCOMP_ALL, SECCOMP_ADDR_NO_RANDOMIZE, SECCOMP_RET_ALLOW, false},
 			{0, SECCOMP_ALL, SECCOMP_PERSONALITY_QUERY, SECCOMP_RET_ALLOW, false}},
 		SECCOMP_ERRNO(EPERM)},
+	/* Of an ordinary owner init has the payload's user id, and the kernel asks for no more than that to kill it by a
+	 * limit on its CPU time, or to make it too slow to watch. */
+	{"prlimit64", {{0, SECCOMP_ALL, SECCOMP_INIT, SECCOMP_ERRNO(EPERM), false}}, SECCOMP_RET_ALLOW},
+	{"sched_setaffinity", {{0, SECCOMP_ALL, SECCOMP_INIT, SECCOMP_ERRNO(EPERM), false}}, SECCOMP_RET_ALLOW},
+	{"sched_setattr", {{0, SECCOMP_ALL, SECCOMP_INIT, SECCOMP_ERRNO(EPERM), false}}, SECCOMP_RET_ALLOW},
+	{"sched_setparam", {{0, SECCOMP_ALL, SECCOMP_INIT, SECCOMP_ERRNO(EPERM), false}}, SECCOMP_RET_ALLOW},
+	{"sched_setscheduler", {{0, SECCOMP_ALL, SECCOMP_INIT, SECCOMP_ERRNO(EPERM), false}}, SECCOMP_RET_ALLOW},
+	{"setpriority",
+		{{1, SECCOMP_ALL, SECCOMP_INIT, SECCOMP_ERRNO(EPERM), false},
+			{0, SECCOMP_ALL, PRIO_USER, SECCOMP_ERRNO(EPERM), false}},
+		SECCOMP_RET_ALLOW},
+};
+
+/*
+ * For a payload that is bound to cores: it may not leave them, and only the kernel could tell which cores it asks for.
+ * It is told that all went well, since the C library makes no thread at all when binding one is refused.
+ */
+static struct sock_filter bound_code[] = {
+	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_sched_setaffinity, 0, 1),
+	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO),
+	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 };
 
 static void
@@ -280,4 +304,11 @@ sandbox_seccomp_enter(const struct sock_fprog *program)
 	if (!syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW, program))
 		return 0;
 	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, program);
+}
+
+int
+sandbox_seccomp_bind(void)
+{
+	const struct sock_fprog program = {.len = ARRAY_SIZE(bound_code), .filter = bound_code};
+	return sandbox_seccomp_enter(&program);
 }
