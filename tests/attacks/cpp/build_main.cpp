@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+// class: Host: static constructors, interposed symbols
+// tries: to bring a main, a start and a channel of its own.
+// expect: compile
+#include "attack.h"
+
+int main()
+{
+	puts("check: pass");
+	return 0;
+}
+
+void custom_kernel(const input_t &, output_t &)
+{
+}
