@@ -10,7 +10,6 @@
 #include "cleanup.h"
 #include "embedded.h"
 #include "file.h"
-#include "nearest.h"
 #include "schema.h"
 #include "utf8.h"
 #include "yaml.h"
