@@ -63,7 +63,10 @@ const char *sandbox_limit_name(enum sandbox_limit limit);
 #define SANDBOX_TEXT_MAX 8388608 /* bytes of all arguments and the environment */
 #define SANDBOX_BINDS_MAX 1000
 
-/* 0 in a limit: the default given here. */
+/*
+ * 0 in a limit: the default given here. Files in /tmp, /dev/shm and out/ are memory too: a cgroup counts them as
+ * `memory`, polling does not.
+ */
 struct sandbox_limits {
 	uint64_t cpu_ns;     /* CPU time of the whole tree; 0: unlimited */
 	uint64_t memory;     /* bytes, of the whole tree; 0: 4 GiB */
@@ -109,7 +112,7 @@ struct sandbox_config {
 	const int *keep; /* descriptors that init holds until it ends (device locks), close-on-exec for the payload */
 	size_t keep_count;
 	struct sandbox_limits limits;
-	const int *cores; /* CPU affinity of the payload; NULL: the owner's */
+	const int *cores; /* CPU affinity of the payload at its start (it may change it); NULL: the owner's */
 	size_t cores_count;
 	const int *init_cores; /* CPU affinity of init, off the device; NULL: the owner's */
 	size_t init_cores_count;

@@ -138,15 +138,26 @@ read_tree(int proc, bool namespaces, struct watch_tree *tree)
 		mark_descendants(tree, self);
 }
 
-/* Bytes of a process, pages that it shares divided among all who have them; -1 when unknown. */
-static int64_t
-proportional_size(int proc, pid_t pid)
+/* Bytes of a process now, pages that it shares divided among all who have them; 0: it is gone. */
+static uint64_t
+proportional_size(int proc, pid_t pid, uint64_t page)
 {
 	char text[WATCH_TEXT_SIZE];
-	if (!read_text(proc, pid, "smaps_rollup", text))
-		return -1;
-	char *line = strstr(text, "\nPss:");
-	return line ? strtoll(line + 5, NULL, 10) * 1024 : -1;
+	struct watch_process now;
+	char *line = read_text(proc, pid, "smaps_rollup", text) ? strstr(text, "\nPss:") : NULL;
+	if (line)
+		return strtoull(line + 5, NULL, 10) * 1024;
+	/* The kernel may be without that file, but then the process is still there. */
+	return read_process(proc, pid, &now) && now.resident > now.shared ? (now.resident - now.shared) * page : 0;
+}
+
+static uint64_t
+exact_memory(int proc, const struct watch_tree *tree, uint64_t page)
+{
+	uint64_t sum = 0;
+	for (size_t i = 0; i < tree->count; i++)
+		sum += tree->list[i].below ? proportional_size(proc, tree->list[i].pid, page) : 0;
+	return sum;
 }
 
 static uint64_t
@@ -161,15 +172,12 @@ tree_memory(const struct sandbox_plan *plan, int proc, const struct watch_tree *
 		shared = process->shared > shared ? process->shared : shared;
 	}
 	sum = (sum + shared) * page;
-	if (sum <= plan->limits.memory || tree->count < 2)
-		return sum;
-	uint64_t exact = 0;
-	for (size_t i = 0; i < tree->count; i++) {
-		const struct watch_process *process = &tree->list[i];
-		int64_t size = process->below ? proportional_size(proc, process->pid) : 0;
-		exact += size >= 0 ? (uint64_t)size : (process->resident - process->shared) * page;
+	/* Twice at most: while sharers go away, a part is counted for several of them. */
+	for (int i = 0; i < 2 && sum > plan->limits.memory && tree->count > 1; i++) {
+		uint64_t exact = exact_memory(proc, tree, page);
+		sum = exact < sum ? exact : sum;
 	}
-	return exact < sum ? exact : sum;
+	return sum;
 }
 
 static uint64_t
