@@ -153,10 +153,13 @@ unsigned sandbox_machine_protections(const struct sandbox_machine *machine);
 void sandbox_machine_forgo(struct sandbox_machine *machine, unsigned protections);
 /*
  * Prepares a spare if there is none, so that the next sandbox_start is short (about 1 ms here; the rest, up to 15 ms
- * where cgroups are v1, goes on in the spare itself). Call it when nothing is being measured. A failure means only that
- * the next start is slower.
+ * where cgroups are v1, goes on in the spare itself). A good moment is right after a start, or when nothing is being
+ * measured. A failure means only that the next start is slower. A spare is thrown away when it is ten minutes old or
+ * the machine's mounts have changed.
  */
 void sandbox_machine_prepare(struct sandbox_machine *machine);
+/* Whether a spare stands ready, with all its preparations over. */
+bool sandbox_machine_ready(const struct sandbox_machine *machine);
 /* NULL is allowed. The sandboxes started with it must have been freed. */
 void sandbox_machine_free(struct sandbox_machine *machine);
 
