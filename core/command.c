@@ -331,8 +331,10 @@ check_known(const struct command *command, const json_t *args, struct kettle_err
 		if (json_object_get(names, name))
 			continue;
 		const char *near = nearest_key(name, names);
-		return kettle_fail(err, KETTLE_EINVAL, "`%s` has no argument `%.64s`%s%s%s.", command->name, name,
-			near ? "; did you mean `" : "", near ? near : "", near ? "`" : "");
+		if (near)
+			return kettle_fail(
+				err, KETTLE_EINVAL, "`%s` has no argument `%.64s`; did you mean `%s`?", command->name, name, near);
+		return kettle_fail(err, KETTLE_EINVAL, "`%s` has no argument `%.64s`.", command->name, name);
 	}
 	return 0;
 }
