@@ -49,11 +49,11 @@ struct watch_dirent {
 	char name[];
 };
 
-/* Reads PID/NAME below proc; false when the process is gone. */
-static bool
-read_text(int proc, pid_t pid, const char *name, char *text)
+/* PID/NAME. */
+static void
+path_below(pid_t pid, const char *name, char *path)
 {
-	char path[WATCH_NAME_SIZE], digits[16];
+	char digits[16];
 	size_t at = sizeof(digits);
 	for (unsigned value = (unsigned)pid; value || at == sizeof(digits); value /= 10)
 		digits[--at] = (char)('0' + value % 10);
@@ -61,6 +61,14 @@ read_text(int proc, pid_t pid, const char *name, char *text)
 	memcpy(path, digits + at, len);
 	path[len] = '/';
 	memcpy(path + len + 1, name, strlen(name) + 1);
+}
+
+/* Reads PID/NAME below proc; false when the process is gone. */
+static bool
+read_text(int proc, pid_t pid, const char *name, char *text)
+{
+	char path[WATCH_NAME_SIZE];
+	path_below(pid, name, path);
 	AUTO_FD int fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
 	ssize_t size = fd < 0 ? -1 : read(fd, text, WATCH_TEXT_SIZE - 1);
 	if (size <= 0)
@@ -76,6 +84,36 @@ next_number(char **at)
 }
 
 static bool
+read_memory(int proc, pid_t pid, struct watch_process *ret)
+{
+	char text[WATCH_TEXT_SIZE], *at = text;
+	if (!read_text(proc, pid, "statm", text))
+		return false;
+	(void)next_number(&at);
+	ret->resident = next_number(&at);
+	ret->shared = next_number(&at);
+	return ret->resident > 0;
+}
+
+/* A process whose first thread has ended while others go on: the kernel shows its memory only with those. */
+static void
+read_memory_of_threads(int proc, pid_t pid, struct watch_process *ret)
+{
+	_Alignas(8) char dents[WATCH_DENTS_SIZE];
+	char path[WATCH_NAME_SIZE];
+	path_below(pid, "task", path);
+	AUTO_FD int tasks = openat(proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	long size = tasks < 0 ? 0 : syscall(SYS_getdents64, tasks, dents, sizeof(dents));
+	for (long at = 0; at < size;) {
+		const struct watch_dirent *entry = (const struct watch_dirent *)(dents + at);
+		at += entry->reclen;
+		pid_t thread = entry->name[0] >= '1' && entry->name[0] <= '9' ? atoi(entry->name) : 0;
+		if (thread > 0 && thread != pid && read_memory(tasks, thread, ret))
+			return;
+	}
+}
+
+static bool
 read_process(int proc, pid_t pid, struct watch_process *ret)
 {
 	char text[WATCH_TEXT_SIZE];
@@ -84,18 +122,15 @@ read_process(int proc, pid_t pid, struct watch_process *ret)
 	char *at = strrchr(text, ')'); /* the name before it may hold anything */
 	if (!at || strlen(at) < 4)
 		return false;
+	char state = at[2];
 	at += 3; /* ") S" */
 	*ret = (struct watch_process){.pid = pid, .parent = (pid_t)next_number(&at)};
 	for (int field = 5; field < 14; field++)
 		(void)strtoll(at, &at, 10);
 	for (int field = 14; field < 18; field++)
 		ret->cpu_ticks += next_number(&at);
-	if (read_text(proc, pid, "statm", text)) {
-		at = text;
-		(void)next_number(&at);
-		ret->resident = next_number(&at);
-		ret->shared = next_number(&at);
-	}
+	if (!read_memory(proc, pid, ret) && state == 'Z')
+		read_memory_of_threads(proc, pid, ret);
 	return true;
 }
 
