@@ -5,7 +5,6 @@
 
 #include "core_inner.h"
 
-#include "actor.h"
 #include "cleanup.h"
 #include "log.h"
 #include "text.h"
@@ -135,13 +134,13 @@ run_at_owner(struct call *call)
 	}
 	switch (call->command->kind) {
 	case COMMAND_READ:
-		store_query(call->core->store, run_on_store, ran_on_store, call);
+		store_read(call->core->store, run_on_store, ran_on_store, call);
 		break;
 	case COMMAND_WRITE:
 		store_write(call->core->store, run_on_store, ran_on_store, call);
 		break;
 	case COMMAND_ENGINE:
-		store_query(call->core->store, resolve_on_store, run_in_engine, call);
+		store_write(call->core->store, resolve_on_store, run_in_engine, call);
 		break;
 	case COMMAND_LOCAL:
 		run_local(call);

@@ -45,8 +45,7 @@ drop(const char *entry, const char *scratch)
 	char place[PATH_MAX];
 	unsigned random = 0;
 	random_bytes(&random, sizeof(random));
-	(void)snprintf(
-		place, sizeof(place), "%s%s%08x", scratch ? scratch : entry, scratch ? "/dropped-" : ".dropped-", random);
+	(void)snprintf(place, sizeof(place), "%s.dropped-%08x", scratch ? scratch : entry, random);
 	if (rename(entry, place) == 0)
 		(void)file_remove_tree(place, NULL);
 }

@@ -38,7 +38,10 @@ json_t *cache_get(const struct cache *cache, const char *key, const char *to, bo
  */
 int cache_put(const struct cache *cache, const char *key, const json_t *files, const char *from, const json_t *more,
 	const char *scratch, struct kettle_error *err);
-/* Removes the oldest until bytes and age are within their bounds; `scratch` as above. [any, blocks] */
+/*
+ * Removes the oldest until bytes and age are within their bounds; what goes is moved beside `scratch` (a path on the
+ * same file system) first. [any, blocks]
+ */
 void cache_trim(const struct cache *cache, const char *scratch);
 
 #endif

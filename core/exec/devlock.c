@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Device locks: who may run on a device, among all kettle-execs of a machine. */
 /*
- * Theory of operation. All that wait stand in one list in the order of their coming. Of each name only the first in
+ * Theory of operation. All that wait stand in one list by their rank. Of each name only the first in
  * the list is tried, at once and then by a timer every DEVLOCK_RETRY_MS, because the kernel offers no way to wait for
  * a flock without a thread; a release within this process tries at once. A lock is given back by closing it, never by
  * LOCK_UN: that would take it from an init that still holds the same open file.
@@ -143,10 +143,11 @@ retry(uv_timer_t *timer)
 }
 
 int
-devlock_acquire(struct devlock_table *table, struct devlock *lock, const char *name, unsigned slots,
+devlock_acquire(struct devlock_table *table, struct devlock *lock, const char *name, unsigned slots, uint64_t rank,
 	void (*granted)(void *arg), void *arg, struct kettle_error *err)
 {
-	*lock = (struct devlock){.fd = -1, .slots = slots, .granted = granted, .arg = arg, .since_ns = time_monotonic_ns()};
+	*lock = (struct devlock){
+		.fd = -1, .slots = slots, .rank = rank, .granted = granted, .arg = arg, .since_ns = time_monotonic_ns()};
 	int rc = file_mkdirs(table->dir, 0755, err);
 	if (rc == 0 && !(lock->name = devlock_name(name)))
 		rc = kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a lock's name.");
@@ -158,8 +159,9 @@ devlock_acquire(struct devlock_table *table, struct devlock *lock, const char *n
 		return rc;
 	}
 	struct devlock **at = &table->waiting;
-	while (*at)
+	while (*at && (*at)->rank <= rank)
 		at = &(*at)->next;
+	lock->next = *at;
 	*at = lock;
 	lock->waits = true;
 	return uv_timer_start(&table->timer, retry, DEVLOCK_RETRY_MS, DEVLOCK_RETRY_MS);

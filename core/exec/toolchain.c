@@ -261,7 +261,7 @@ know(struct toolchain *toolchain, struct entry *entry, struct kettle_error *err)
 	json_t *facts = NULL;
 	toolfacts_ask(&tool, 1, &facts);
 	if (!facts)
-		return kettle_fail(err, KETTLE_EIO, "`%s` does not say its version.", entry->tool.path);
+		return kettle_fail(err, KETTLE_EIO, "`%s` has gone.", entry->tool.path);
 	learn(toolchain, entry, facts);
 	return 0;
 }
@@ -398,7 +398,7 @@ toolchain_versions(struct toolchain *toolchain)
 	for (size_t i = 0; versions && i < count; i++) {
 		const json_t *facts = ((const struct entry *)tools[i])->facts;
 		const char *version = json_string_value(json_object_get(facts, "version"));
-		(void)json_object_set_new(versions, tools[i]->name, json_string(version ? version : "unknown"));
+		(void)json_object_set_new(versions, tools[i]->name, json_string(version && version[0] ? version : "unknown"));
 	}
 	return versions;
 }

@@ -127,9 +127,10 @@ make_facts(const struct tool *tool, struct command *commands, size_t count)
 {
 	struct stat st;
 	char version[VERSION_SIZE], banner[65];
-	const char *text = commands[0].output.len ? commands[0].output.data : "";
+	/* A tool that knows no --version is told apart by its path, size and time. */
+	const char *text = commands[0].passed && commands[0].output.len ? commands[0].output.data : "";
 	json_t *files = json_array();
-	if (!commands[0].passed || stat(tool->real, &st) != 0 || !files) {
+	if (stat(tool->real, &st) != 0 || !files) {
 		json_decref(files);
 		return NULL;
 	}

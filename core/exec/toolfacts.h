@@ -13,7 +13,7 @@
 
 /*
  * Asks tools, side by side, for their version and, compilers, for the programs and libraries they use. facts[i] gets
- * {"size", "mtime", "script", "version", "banner", "files"}, a new reference, or NULL when it did not answer.
+ * {"size", "mtime", "script", "version", "banner", "files"}, a new reference, or NULL when it has gone.
  * [blocks]
  */
 void toolfacts_ask(const struct tool *const *tools, size_t count, json_t **ret_facts);

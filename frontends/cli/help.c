@@ -4,7 +4,6 @@
 
 #include "help.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -164,9 +163,6 @@ argument_text(const json_t *row)
 	if (!out)
 		return NULL;
 	fputs(value_text(row, "help"), out);
-	/* Without a word for the value the title has the choices already. */
-	if (!*value_text(row, "meta"))
-		choices = NULL;
 	if (json_array_size(choices) > 0)
 		fputs("; one of", out);
 	json_array_foreach(choices, i, choice)
@@ -301,33 +297,22 @@ help_group(const struct term *term, const json_t *table, int words, const char *
 	fprintf(term->out, "\n`kettle help %sCOMMAND` says more.\n", group);
 }
 
-/* Text in the source of a manual page: no macro, no escape, hyphens that can be copied, nothing beyond ASCII. */
+/* Text in the source of a manual page: no macro, no escape, hyphens that can be copied. */
 static void
 roff(FILE *out, const char *text)
 {
 	bool start = true;
-	for (uint32_t c; (c = term_next(&text)); start = c == '\n') {
-		if (start && (c == '.' || c == '\''))
+	for (; *text; text++) {
+		if (start && (*text == '.' || *text == '\''))
 			fputs("\\&", out);
-		if (c == '\\')
+		if (*text == '\\')
 			fputs("\\e", out);
-		else if (c == '-')
+		else if (*text == '-')
 			fputs("\\-", out);
-		else if (c >= 0x80)
-			fprintf(out, "\\[u%04X]", (unsigned)c);
 		else
-			fputc((int)c, out);
+			fputc(*text, out);
+		start = *text == '\n';
 	}
-}
-
-/* A line of help as a sentence. */
-static void
-roff_sentence(FILE *out, const char *text)
-{
-	char first[] = {(char)toupper((unsigned char)*text), '\0'};
-	roff(out, first);
-	roff(out, *text ? text + 1 : "");
-	fputs(".\n", out);
 }
 
 static void
@@ -355,7 +340,8 @@ manual_command(FILE *out, const json_t *command, const struct run_ui *ui)
 	roff(out, usage);
 	free(usage);
 	fputc('\n', out);
-	roff_sentence(out, value_text(command, "help"));
+	roff(out, value_text(command, "help"));
+	fputs(".\n", out);
 	if (*value_text(command, "details")) {
 		roff(out, value_text(command, "details"));
 		fputc('\n', out);
@@ -383,7 +369,8 @@ help_manual(FILE *out, const json_t *table)
 			manual_command(out, command, cli_ui(value_text(command, "name")));
 	for (i = 0; i < ARRAY_SIZE(own_commands); i++) {
 		fprintf(out, ".TP\n.B kettle %s\n", own_commands[i].usage);
-		roff_sentence(out, own_commands[i].help);
+		roff(out, own_commands[i].help);
+		fputs(".\n", out);
 	}
 	fputs(".SH GLOBAL OPTIONS\n", out);
 	for (const struct args_option *o = args_globals; o->name; o++) {
@@ -391,7 +378,8 @@ help_manual(FILE *out, const json_t *table)
 		fputs(".TP\n.B ", out);
 		roff(out, title);
 		fputc('\n', out);
-		roff_sentence(out, o->help);
+		roff(out, o->help);
+		fputs(".\n", out);
 	}
 }
 

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: MIT
+"""The build cache: what is kept, when it is used, how it heals and stays small."""
+from exec_driver import *
+
+SOURCE_TEXT = "int main(void) { int unused; return 0; }\n"
+
+
+def build(**more):
+    return dict({"id": "b", "kind": "build", "cache": True, "argv": ["gcc", "-Wall", "a.c", "-o", "out/p"],
+                 "inputs": {"a.c": text(SOURCE_TEXT)}, "outputs": ["p"]}, **more)
+
+
+def entries(x):
+    folder = os.path.join(x.state, "cache")
+    return [os.path.join(folder, name) for name in os.listdir(folder)]
+
+
+def hits(folder):
+    """The second build of the same is cached, its warnings come again, and the result still runs"""
+    steps = [build(), {"id": "r", "kind": "run", "argv": ["./p"], "inputs": {"p": {"step": "b", "output": "p"}}}]
+    first = None
+    for number in range(3):
+        # The third time in another process.
+        with Exec(folder) as x:
+            for _ in range(2 if number == 0 else 1):
+                outcomes = x.outcomes("j", steps)
+                equal([outcome["state"] for outcome in outcomes.values()], ["passed", "passed"])
+                contains(outcomes["b"]["stderr"]["text"], "unused variable")
+                equal((outcomes["b"]["cached"], outcomes["b"]["exit"]), (first is not None, 0))
+                begun = [e for e in x.events if e["event"] == "step" and e["step"] == "b"][-1]
+                equal((begun["state"], begun["cached"]), ("building", first is not None))
+                first = first or outcomes["b"]
+                equal(len(entries(x)), 1)
+
+
+def misses(folder):
+    """Anything that a build depends on makes another entry; a failure makes none"""
+    variants = [
+        build(), build(argv=["gcc", "-Wall", "-O2", "a.c", "-o", "out/p"]), build(env={"A": "1"}),
+        build(inputs={"a.c": text(SOURCE_TEXT + "\n")}), build(inputs={"a.c": text(SOURCE_TEXT), "b.h": text("")}),
+        build(outputs=["p", "p"]), build(toolchain=["sh"]), build(argv=["gcc", "-march=native", "a.c", "-o", "out/p"]),
+    ]
+    with Exec(folder) as x:
+        for number, step in enumerate(variants):
+            outcome = x.outcomes("j", [step])["b"]
+            equal((outcome["state"], outcome["cached"]), ("passed", False))
+            equal(len(entries(x)), number + 1)
+        for broken in (build(inputs={"a.c": text("nonsense")}), build(outputs=["q"])):
+            for _ in range(2):
+                outcome = x.outcomes("j", [broken])["b"]
+                equal((outcome["state"], outcome["cached"]), ("failed", False))
+        equal(len(entries(x)), len(variants))
+        outcome = x.outcomes("j", [build(cache=False)])["b"]
+        equal((outcome["state"], outcome["cached"]), ("passed", False))
+        # The title is for people, the limits and the id do not change what comes out.
+        outcome = x.outcomes("j", [build(title="compile a.c", id="other", limits={"wall": 99})])["other"]
+        equal(outcome["cached"], True)
+
+
+def chain(folder):
+    """A build from cached outputs is cached too"""
+    steps = [build(id="o", argv=["gcc", "-c", "a.c", "-o", "out/a.o"], outputs=["a.o"]),
+             build(id="l", argv=["gcc", "a.o", "-o", "out/p"], inputs={"a.o": {"step": "o", "output": "a.o"}})]
+    with Exec(folder) as x:
+        for cached in (False, True):
+            outcomes = x.outcomes("j", steps)
+            equal([(o["state"], o["cached"]) for o in outcomes.values()], [("passed", cached)] * 2)
+
+
+def heals(folder):
+    """A damaged entry is dropped and built again"""
+    def flip(entry):
+        path = os.path.join(entry, "files", "p")
+        with open(path, "rb") as file:
+            data = bytearray(file.read())
+        data[len(data) // 2] ^= 1
+        # Through a new file: the old one may be in use by a link.
+        os.unlink(path)
+        with open(path, "wb") as file:
+            file.write(data)
+
+    def write(name, data):
+        def damage(entry):
+            with open(os.path.join(entry, name), "w") as file:
+                file.write(data)
+        return damage
+
+    def remove(entry):
+        os.unlink(os.path.join(entry, "files", "p"))
+
+    def link(entry):
+        path = os.path.join(entry, "files", "p")
+        os.unlink(path)
+        os.symlink("/etc/passwd", path)
+
+    escape = json.dumps({"version": 1, "files": [{"path": "../../../x", "mode": 420, "size": 0, "sha256": "0" * 64}]})
+    with Exec(folder) as x:
+        equal(x.outcomes("j", [build()])["b"]["cached"], False)
+        for damage in (flip, write("manifest.json", "{"), write("manifest.json", ""), write("manifest.json", escape), remove, link,
+                       lambda entry: shutil.rmtree(os.path.join(entry, "files"))):
+            equal(len(entries(x)), 1)
+            damage(entries(x)[0])
+            outcome = x.outcomes("j", [build()])["b"]
+            equal((outcome["state"], outcome["cached"]), ("passed", False))
+            outcome = x.outcomes("j", [build()])["b"]
+            equal((outcome["state"], outcome["cached"]), ("passed", True))
+
+
+def once(folder):
+    """Equal builds at the same time build once, in one process; two processes get along"""
+    slow = build(argv=["sh", "-c", "sleep 0.3; echo built; echo x >out/p"])
+    with Exec(folder) as x:
+        for number in range(4):
+            x.run("j%d" % number, [slow])
+        done = [x.until(event="done") for _ in range(4)]
+        equal(sorted(d["outcomes"][0]["cached"] for d in done), [False, True, True, True])
+        equal({d["outcomes"][0]["stdout"]["text"] for d in done}, {"built\n"})
+        # One that fails is no result for the others: each of them tries.
+        for number in range(2):
+            x.run("k%d" % number, [build(argv=["sh", "-c", "sleep 0.1; exit 1"])])
+        equal([x.until(event="done")["outcomes"][0]["state"] for _ in range(2)], ["failed", "failed"])
+        # One that is cancelled leaves the next to build.
+        other = build(argv=["sh", "-c", "sleep 0.5; echo y >out/p"])
+        x.run("c0", [other])
+        x.until(event="step", job="c0")
+        x.run("c1", [other])
+        x.until(event="started", job="c1")
+        x.send(op="cancel", job="c0")
+        equal(x.done("c0")["status"], "cancelled")
+        equal(x.done("c1")["outcomes"][0]["state"], "passed")
+        with Exec(folder) as y:
+            for process in (x, y):
+                process.run("both", [build(argv=["sh", "-c", "sleep 0.2; echo z >out/p"])])
+            equal([process.done("both")["outcomes"][0]["state"] for process in (x, y)], ["passed", "passed"])
+
+
+def toolchain(folder):
+    """A tool that changes makes a new key, also while kettle-exec runs"""
+    tool = os.path.join(folder, "cc1tool")
+
+    def write(version):
+        temporary = tool + ".new"
+        with open(temporary, "w") as file:
+            file.write("#!/bin/sh\n[ \"$1\" = --version ] && { echo tool %s; exit; }\necho %s >out/p\n" % (version, version))
+        os.chmod(temporary, 0o755)
+        os.rename(temporary, tool)
+    os.chmod(folder, 0o755)
+    write("1.0")
+    step = build(argv=["cc1tool"])
+    with Exec(folder, config={"tools": {"cc1tool": tool}}) as x:
+        equal(x.hello["tools"]["cc1tool"], "1.0")
+        equal([x.outcomes("j", [step])["b"]["cached"] for _ in range(2)], [False, True])
+        write("2.0")
+        poll(lambda: not x.outcomes("j", [step])["b"]["cached"], "the change is seen")
+        equal(x.outcomes("j", [step])["b"]["cached"], True)
+    with Exec(folder) as x:
+        equal(x.hello["tools"]["cc1tool"], "2.0")
+        equal(x.outcomes("j", [step])["b"]["cached"], True)
+
+
+def bounded(folder):
+    """The cache stays below its size, and the oldest go first"""
+    config = {"cache": {"max_bytes": 300000}}
+    def blob(name):
+        return build(argv=["sh", "-c", "head -c 100000 /dev/zero >out/p; echo %s >>out/p" % name])
+    with Exec(folder, config=config) as x:
+        for name in "abcdef":
+            x.outcomes("j", [blob(name)])
+        before = len(entries(x))
+        for entry in entries(x):
+            os.utime(os.path.join(entry, "manifest.json"), (1e9, 1e9))
+        equal(x.outcomes("j", [blob("a")])["b"]["cached"], True)
+    # A new process looks at the size with its first store.
+    with Exec(folder) as x:
+        assert before > 3, before
+        x.outcomes("j", [blob("new")])
+        equal(len(entries(x)), 2)
+        equal([x.outcomes("j", [blob(name)])["b"]["cached"] for name in ("a", "new", "f")], [True, True, False])
+
+
+if __name__ == "__main__":
+    if not shutil.which("gcc"):
+        print("1..0 # SKIP gcc is not installed")
+        sys.exit(0)
+    sys.exit(main([hits, misses, chain, heals, once, toolchain, bounded]))

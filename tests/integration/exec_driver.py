@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: MIT
+"""Drives kettle-exec for its tests: lines in, events out, TAP for the harness."""
+import base64
+import json
+import os
+import selectors
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+BUILD = os.environ.get("top_builddir", ".")
+SOURCE = os.environ.get("top_srcdir", ".")
+PROGRAM = os.path.join(BUILD, "kettle-exec")
+PATIENCE = 60  # seconds that any single wait may take
+
+
+class Skip(Exception):
+    """A test that this machine cannot do; the argument says why."""
+
+
+class Exec:
+    """One kettle-exec --serve with its own end of the conversation."""
+
+    def __init__(self, folder, state=None, config=None, arguments=(), env=None):
+        self.state = state or os.path.join(folder, "state")
+        self.events = []
+        command = [PROGRAM, "--serve", "--state", self.state]
+        path = os.path.join(folder, "exec.yml")
+        if config is not None or not os.path.exists(path):
+            with open(path, "w") as file:
+                json.dump(dict({"locks": os.path.join(folder, "locks")}, **(config or {})), file)
+        command += ["--config", path] + list(arguments)
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=dict(os.environ, **(env or {})))
+        self.selector = selectors.DefaultSelector()
+        self.selector.register(self.process.stdout, selectors.EVENT_READ)
+        self.pending = b""
+        self.hello = self.event()
+
+    def event(self):
+        """The next event; None: the end of the output."""
+        end = time.monotonic() + PATIENCE
+        while b"\n" not in self.pending:
+            if not self.selector.select(max(0, end - time.monotonic())):
+                raise AssertionError("no event came; so far: %r" % self.events[-5:])
+            data = os.read(self.process.stdout.fileno(), 1 << 20)
+            if not data:
+                return None
+            self.pending += data
+        line, self.pending = self.pending.split(b"\n", 1)
+        event = json.loads(line)
+        self.events.append(event)
+        return event
+
+    def send_bytes(self, data):
+        self.process.stdin.write(data)
+        self.process.stdin.flush()
+
+    def send(self, **line):
+        self.send_bytes(json.dumps(line).encode() + b"\n")
+
+    def run(self, job, steps, files=None, **more):
+        plan = {"version": 1, "steps": steps}
+        if files:
+            plan["files"] = files
+        self.send(op="run", job=job, plan=plan, **more)
+
+    def until(self, **wanted):
+        """The first event from now on that has these members."""
+        while True:
+            event = self.event()
+            assert event is not None, "the output ended before %r" % wanted
+            if all(event.get(key) == value for key, value in wanted.items()):
+                return event
+
+    def done(self, job):
+        return self.until(event="done", job=job)
+
+    def outcomes(self, job, steps, files=None, **more):
+        """Runs a job; its outcomes by step."""
+        self.run(job, steps, files, **more)
+        done = self.done(job)
+        assert done["status"] == "done", done
+        return {outcome["step"]: outcome for outcome in done["outcomes"]}
+
+    def one(self, step, **more):
+        """Runs a job of one step; its outcome."""
+        return self.outcomes("one", [dict({"id": "s", "kind": "run"}, **step)], **more)["s"]
+
+    def close(self):
+        """Ends the lease; the exit status."""
+        if self.process.stdin and not self.process.stdin.closed:
+            self.process.stdin.close()
+        try:
+            return self.process.wait(PATIENCE)
+        finally:
+            self.process.stdout.close()
+            self.selector.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.close()
+
+
+def shell(script, **more):
+    return dict({"argv": ["sh", "-c", script]}, **more)
+
+
+def text(value):
+    return {"text": value}
+
+
+def b64(data):
+    return {"base64": base64.b64encode(data).decode()}
+
+
+def poll(condition, what, patience=PATIENCE):
+    end = time.monotonic() + patience
+    while not condition():
+        assert time.monotonic() < end, "never happened: " + what
+        time.sleep(0.01)
+
+
+def processes_with(marker):
+    """Processes of this machine whose command line holds the marker."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open("/proc/%s/cmdline" % pid, "rb") as file:
+                if marker.encode() in file.read():
+                    found.append(int(pid))
+        except OSError:
+            pass
+    return [pid for pid in found if pid != os.getpid()]
+
+
+def spools(state):
+    folder = os.path.join(state, "spool")
+    return [name for name in os.listdir(folder) if name != "lock"] if os.path.isdir(folder) else []
+
+
+def equal(got, wanted):
+    assert got == wanted, "got %r, wanted %r" % (got, wanted)
+
+
+def contains(got, wanted):
+    assert got is not None and wanted in got, "got %r, wanted something with %r" % (got, wanted)
+
+
+def main(tests):
+    """Runs every test in a folder of its own and prints TAP."""
+    print("1..%d" % len(tests))
+    failed = 0
+    for number, test in enumerate(tests, 1):
+        folder = tempfile.mkdtemp(prefix="kettle-exec-test.")
+        title = "%d - %s" % (number, test.__doc__.strip().rstrip("."))
+        try:
+            test(folder)
+            print("ok " + title)
+        except Skip as why:
+            print("ok %s # SKIP %s" % (title, why))
+        except Exception:
+            failed += 1
+            print("not ok " + title)
+            for line in traceback.format_exc().splitlines():
+                print("# " + line)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+        sys.stdout.flush()
+    return 1 if failed else 0
+
+
+__all__ = [name for name in dir() if not name.startswith("_")]

@@ -1,0 +1,346 @@
+# SPDX-License-Identifier: MIT
+"""Jobs: bad plans and lines, cancels, leases, device locks, crashes."""
+import glob
+import re
+
+from exec_driver import *
+
+
+def step(**more):
+    return dict({"id": "a", "kind": "run", "argv": ["true"]}, **more)
+
+
+BAD_PLANS = [
+    ([], "steps"),
+    ([step(kind="dance")], "kind"),
+    ([step(argvv=["x"])], "argv"),
+    ([step(id="../x")], "id"),
+    ([step(), step()], "Two steps of the plan have the id `a`"),
+    ([step(needs=["b"]), step(id="b")], "needs `b`, and no step before it has that id"),
+    ([step(inputs={"x": {"file": "f"}})], "is the file `f`, which the plan's `files` do not have"),
+    ([step(inputs={"x": {"step": "z", "output": "o"}})], "no step before it has that id"),
+    ([step(id="z"), step(inputs={"x": {"step": "z", "output": "o"}})], "does not declare it in its outputs"),
+    ([step(inputs={"../x": {"text": ""}})], "must stay below"),
+    ([step(inputs={"/x": {"text": ""}})], "must stay below"),
+    ([step(inputs={"a//x": {"text": ""}})], "must stay below"),
+    ([step(inputs={"out/x": {"text": ""}})], "lies in `out`"),
+    ([step(inputs={"x": {"text": ""}, "x/y": {"text": ""}})], "collide"),
+    ([step(inputs={"x": {"text": ""}}, cases={"name": "x", "text": ""})], "collide"),
+    ([step(cases={"name": "../x", "text": ""})], "must stay below"),
+    ([step(outputs=["../x"])], "must stay below"),
+    ([step(outputs=["out/x"])], "without `out/` in front"),
+    ([step(artifacts=["/etc/passwd"])], "must stay below"),
+    ([step(argv=["/bin/true"])], "must be the name of a tool"),
+    ([step(argv=["./../x"])], "must stay below"),
+    ([step(referee={"argv": ["true"]})], "no solver"),
+    ([step(solver={"argv": ["true"]})], "they come together"),
+    ([step(referee={"argv": ["true"]}, solver={"argv": ["true"]})], "has `argv`, but its referee"),
+    ([{"id": "a", "kind": "run"}], "no `argv`"),
+    ([step(share=4096)], "share"),
+    ([step(unique=["x"])], "no `result` channel"),
+    ([step(result="FD", unique=["("])], "regular expression"),
+    ([step(**{"pass": {"result": {"check": "pass"}}})], "no `result` channel"),
+    ([step(kind="build", secret={"S": "1"})], "a build step gets no secret"),
+    ([step(kind="build", device=1)], "a build step gets no device"),
+    ([step(kind="prepare", cases={"name": "x", "text": ""})], "a prepare step gets no cases"),
+    ([step(cache=True)], "only build steps"),
+    ([step(kind="build", cache=True, artifacts=["x"])], "a cached step keeps outputs alone"),
+    ([step(env={"a=b": "c"})], "env"),
+    ([step(limits={"wall": 0})], "wall"),
+    ([step(limits={"wall": -1})], "wall"),
+    ([step(inputs={"x": {"base64": "!!!"}})], None),
+]
+
+
+def bad_plans(folder):
+    """Every malformed plan is answered with its sentence, and the next one is carried out"""
+    with Exec(folder) as x:
+        for number, (steps, wanted) in enumerate(BAD_PLANS):
+            x.run("bad%d" % number, steps)
+            done = x.done("bad%d" % number)
+            if wanted is None:
+                equal(done["outcomes"][0]["state"], "error")
+                continue
+            equal(done["status"], "lost")
+            equal(done["outcomes"], [])
+            contains(done["error"], wanted)
+            assert done["error"].endswith(".") or ":" in done["error"], done["error"]
+        for unit, wanted in (({"cores": "x"}, "list of cores"), ({"slots": 0}, "slots"), ({"sandbox": "iron"}, "full"), ([], "object")):
+            x.run("u", [step()], unit=unit)
+            done = x.done("u")
+            equal(done["status"], "lost")
+            contains(done["error"], wanted)
+        x.send(op="run", job="noplan")
+        contains(x.done("noplan")["error"], "no `plan`")
+        x.send(op="run", job="v", plan={"version": 2, "steps": [step()]})
+        contains(x.done("v")["error"], "version")
+        big = "x" * (33 << 20)
+        x.run("big", [step(inputs={"a": {"file": "a"}})], {"a": {"text": big}})
+        equal(x.done("big")["status"], "done")
+        equal(x.one(shell("echo fine"))["stdout"]["text"], "fine\n")
+
+
+def bad_lines(folder):
+    """A line that is no JSON or names no job is answered with an error, and the next one is read"""
+    with Exec(folder) as x:
+        for line in (b"{", b"[]", b"nonsense", b"\xff\xfe", b"{\"op\":\"run\"}", b"{\"op\":\"run\",\"job\":\"a\\u0000b\"}", b"{\"op\":\"dance\",\"job\":\"x\"}", b"{}",
+                     b"{\"op\":\"run\",\"job\":7,\"plan\":{}}", b"{\"op\":\"cancel\"}", b"[" * 10000, b"{\"op\":\"run\",\"job\":\"\",\"plan\":{}}"):
+            x.send_bytes(line + b"\n")
+            event = x.event()
+            equal(event["event"], "error")
+            assert event["error"].endswith("."), event
+        x.send_bytes(b"\n\n")
+        x.send(op="cancel", job="nobody")
+        equal(x.one(shell("echo fine"))["stdout"]["text"], "fine\n")
+        try:
+            x.send_bytes(b"x" * (65 << 20))
+        except BrokenPipeError:
+            pass
+        contains(x.until(event="error")["error"], "longer than the 64 MiB")
+        equal(x.process.wait(PATIENCE), 0)
+
+
+def greeting(folder):
+    """The greeting says what this machine is"""
+    with Exec(folder) as x:
+        equal((x.hello["event"], x.hello["protocol"]), ("hello", 1))
+        for key in ("version", "level", "machine", "tools", "protections"):
+            assert key in x.hello, key
+        equal(set(x.hello["machine"]), {"cpu", "cores", "memory", "kernel", "host"})
+        assert re.match(r"\d+\.\d+", x.hello["tools"].get("gcc", "0.0")), x.hello["tools"]
+        for protection in x.hello["protections"]:
+            equal(set(protection), {"name", "meaning", "present", "how"})
+        x.run("j", [step()])
+        done = x.done("j")
+        assert done["stamps"]["received_ns"] <= done["stamps"]["done_ns"], done
+        equal(done["system"]["host"], x.hello["machine"]["host"])
+
+
+def same_name(folder):
+    """A second job of the same name is refused while the first runs"""
+    with Exec(folder) as x:
+        x.run("j", [dict(shell("sleep 60"), id="s", kind="run")])
+        x.until(event="step")
+        x.run("j", [step()])
+        contains(x.until(event="error")["error"], "runs already")
+        x.send(op="cancel", job="j")
+        equal(x.done("j")["status"], "cancelled")
+        x.run("j", [step()])
+        equal(x.done("j")["status"], "done")
+
+
+def cancels(folder):
+    """A cancel ends a job in each of its states, once, and leaves the rest alone"""
+    with Exec(folder, config={"build": {"jobs": 1}}) as x:
+        def cancelled(job):
+            x.send(op="cancel", job=job)
+            done = x.done(job)
+            equal(done["status"], "cancelled")
+            equal({outcome["state"] for outcome in done["outcomes"]} - {"passed"}, {"cancelled"})
+            return done
+        long = "sleep 4%d" % os.getpid()
+        x.run("run", [dict(shell("true"), id="ok", kind="run"), dict(shell(long), id="s", kind="run"), step(needs=["s"])])
+        x.until(event="step", step="s")
+        done = cancelled("run")
+        equal([outcome["state"] for outcome in done["outcomes"]], ["passed", "cancelled", "cancelled"])
+        x.run("build", [dict(shell(long), id="s", kind="build")])
+        x.until(event="step", job="build")
+        x.run("queued", [dict(shell("true"), id="s", kind="build")])
+        x.until(event="started", job="queued")
+        cancelled("queued")
+        cancelled("build")
+        x.run("holder", [dict(shell(long), id="s", kind="run", device=1)], unit={"name": "d"})
+        x.until(event="device", job="holder")
+        x.run("waits", [dict(shell("true"), id="s", kind="run", device=1)], unit={"name": "d"})
+        x.until(event="waiting", job="waits")
+        cancelled("waits")
+        cancelled("holder")
+        # At once, before anything can have begun.
+        for number in range(10):
+            x.run("now%d" % number, [dict(shell("sleep 60"), id="s", kind="build"), dict(shell("sleep 60"), id="t", kind="run", device=1)])
+            x.send(op="cancel", job="now%d" % number)
+            equal(x.done("now%d" % number)["status"], "cancelled")
+        equal(processes_with(long), [])
+        equal(x.one(shell("echo fine"), unit={"name": "d"})["stdout"]["text"], "fine\n")
+        equal(x.close(), 0)
+        equal(len([e for e in x.events if e["event"] == "done"]), 16)
+
+
+def busy(x, marker):
+    """Several jobs in several states."""
+    long = "sleep %s & sleep %s" % (marker, marker)
+    for number in range(2):
+        x.run("b%d" % number, [dict(shell(long), id="s", kind="build")])
+        x.run("r%d" % number, [dict(shell(long), id="s", kind="run", device=1)], unit={"name": "d"})
+    x.until(event="step", state="running")
+    poll(lambda: len(processes_with(marker)) >= 2, "the jobs run")
+
+
+def lease(folder):
+    """The end of the input, SIGTERM and a closed output end all jobs and leave nothing"""
+    for how in ("input", "term", "output"):
+        marker = "8%d.%s" % (os.getpid(), how.encode().hex()[:4].translate(str.maketrans("abcdef", "123456")))
+        x = Exec(folder)
+        busy(x, marker)
+        if how == "input":
+            equal(x.close(), 0)
+            equal(sorted({e["status"] for e in x.events if e["event"] == "done"}), [])
+        elif how == "term":
+            x.process.send_signal(signal.SIGTERM)
+            while x.event():
+                pass
+            equal(sorted(e["status"] for e in x.events if e["event"] == "done"), ["cancelled"] * 4)
+            equal(x.process.wait(PATIENCE), 0)
+        else:
+            x.process.stdout.close()
+            x.run("more", [step()])
+            equal(x.process.wait(PATIENCE), 0)
+        equal(processes_with(marker), [])
+        equal(spools(x.state), [])
+        x.close()
+
+
+def killed(folder):
+    """After SIGKILL nothing runs, and the next one clears the rest away"""
+    marker = "9%d" % os.getpid()
+    x = Exec(folder)
+    busy(x, marker)
+    pid = x.process.pid
+    x.process.kill()
+    x.process.wait()
+    poll(lambda: not processes_with(marker), "its processes end")
+    equal(len(spools(x.state)), 1)
+    other = Exec(folder)
+    equal(len(spools(x.state)), 1)
+    equal(other.one(shell("true", device=1), unit={"name": "d"})["state"], "passed")
+    groups = [path for path in glob.glob("/sys/fs/cgroup/**/%d-*" % pid, recursive=True)]
+    equal(groups, [])
+    equal(other.close(), 0)
+    equal(spools(x.state), [])
+
+
+def intervals(done):
+    return [(o["start_ns"], o["start_ns"] + o["wall_ns"]) for o in done["outcomes"] if o["step"].startswith("d")]
+
+
+def device_lock(folder):
+    """Run steps of two kettle-execs on one device never overlap, and waiting counts against no limit"""
+    one, two = Exec(folder), Exec(folder, state=os.path.join(folder, "other"))
+    steps = [dict(shell("sleep 0.2", limits={"wall": 1}), id="d%d" % i, kind="run", device=1) for i in range(2)]
+    for number in range(4):
+        for x in (one, two):
+            x.run("j%d" % number, steps, unit={"name": "d", "lock": "shared/.. lock"})
+    used = []
+    for x in (one, two):
+        for done in [x.until(event="done") for _ in range(4)]:
+            equal([o["state"] for o in done["outcomes"]], ["passed", "passed"])
+            used += intervals(done)
+        assert any(e["event"] == "waiting" for e in x.events)
+    used.sort()
+    equal(len(used), 16)
+    for before, after in zip(used, used[1:]):
+        assert before[1] <= after[0], (before, after)
+    waits = [e["device"]["waited_ns"] for x in (one, two) for e in x.events if e["event"] == "device"]
+    assert max(waits) > 1e9, waits
+    for x in (one, two):
+        # Within one process the oldest goes first; who asks when nobody waits may be any.
+        order = [e["job"] for e in x.events if e["event"] == "device"]
+        equal(order[1:], sorted(order[1:]))
+        equal(x.close(), 0)
+    equal(os.listdir(os.path.join(folder, "locks"))[0][:14], "shared_.._lock")
+
+
+def slots(folder):
+    """A unit with two slots runs two jobs at once"""
+    with Exec(folder) as x:
+        for job in "abc":
+            x.run(job, [dict(shell("sleep 0.5"), id="d", kind="run", device=1)], unit={"name": "d", "slots": 2})
+        used = sorted(intervals(x.until(event="done"))[0] for _ in range(3))
+        assert used[1][0] < used[0][1], used
+        assert used[2][0] >= used[0][1], used
+
+
+def side_by_side(folder):
+    """Builds run side by side, at most build.jobs; runs of one job do not"""
+    with Exec(folder, config={"build": {"jobs": 2}}) as x:
+        steps = [dict(shell("sleep 0.4"), id="d%d" % i, kind="build") for i in range(3)]
+        x.run("j", steps)
+        used = sorted(intervals(x.done("j")))
+        assert used[1][0] < used[0][1], used
+        assert used[2][0] >= used[0][1], used
+        x.run("k", [dict(shell("sleep 0.1"), id="d%d" % i, kind="run") for i in range(3)])
+        used = sorted(intervals(x.done("k")))
+        assert used[0][1] <= used[1][0] and used[1][1] <= used[2][0], used
+
+
+def one_plan(folder):
+    """One plan from a file or from standard input, and its exit status"""
+    def plan(value, *arguments):
+        path = os.path.join(folder, "plan.json")
+        with open(path, "w") as file:
+            file.write(value if isinstance(value, str) else json.dumps(value))
+        return subprocess.run([PROGRAM, "--state", os.path.join(folder, "state"), path] + list(arguments), stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True, timeout=PATIENCE)
+    good = {"version": 1, "steps": [step()]}
+    equal(plan(good).returncode, 0)
+    equal(plan({"version": 1, "steps": [step(argv=["false"]), step(id="b", needs=["a"])]}).returncode, 1)
+    equal(plan({"version": 1, "steps": [step(argv=["no-such-tool-here"])]}).returncode, 3)
+    answer = plan({"version": 1})
+    equal(answer.returncode, 2)
+    contains(answer.stdout, "steps")
+    answer = plan("{")
+    equal(answer.returncode, 2)
+    contains(answer.stderr, "no JSON")
+    equal(plan(good, "--level", "iron").returncode, 2)
+    equal(plan(good, "extra").returncode, 2)
+    spool = os.path.join(folder, "kept")
+    equal(plan({"plan": {"version": 1, "steps": [step(argv=["sh", "-c", "echo >out/x"], artifacts=["x"])]}, "spool": spool}).returncode, 0)
+    assert os.path.exists(os.path.join(spool, "a", "x"))
+    answer = subprocess.run([PROGRAM, "--state", os.path.join(folder, "state"), "-"], input=json.dumps(good), stdout=subprocess.PIPE,
+                            text=True, timeout=PATIENCE)
+    equal(answer.returncode, 0)
+    events = [json.loads(line)["event"] for line in answer.stdout.splitlines()]
+    equal(events, ["hello", "started", "step", "outcome", "done"])
+    answer = subprocess.run([PROGRAM, "--serve", "--state", os.path.join(folder, "state")], stdin=subprocess.DEVNULL,
+                            stdout=subprocess.PIPE, timeout=PATIENCE)
+    equal(answer.returncode, 0)
+    equal(subprocess.run([PROGRAM], stderr=subprocess.DEVNULL).returncode, 2)
+    contains(subprocess.run([PROGRAM, "--help"], stdout=subprocess.PIPE, text=True).stdout, "--doctor")
+    contains(subprocess.run([PROGRAM, "--version"], stdout=subprocess.PIPE, text=True).stdout, "kettle-exec ")
+
+
+def doctor(folder):
+    """--doctor says what is there and how to get what is not"""
+    command = [PROGRAM, "--doctor", "--state", os.path.join(folder, "state")]
+    answer = subprocess.run(command + ["--json"], stdout=subprocess.PIPE, text=True, timeout=PATIENCE)
+    report = json.loads(answer.stdout)
+    equal(answer.returncode, 0 if report["level"] == "full" else 1)
+    for protection in report["protections"]:
+        assert protection["present"] or protection["how"], protection
+    equal(report["state"]["writable"], True)
+    assert report["state"]["free"] > 0
+    people = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=PATIENCE)
+    equal(people.returncode, answer.returncode)
+    for wanted in ("Sandbox: level " + report["level"], "Tools", "Folders", "hipcc"):
+        contains(people.stdout, wanted)
+    with open(os.path.join(folder, "bad.yml"), "w") as file:
+        file.write("level: full\nstat: /x\n")
+    answer = subprocess.run(command + ["--config", os.path.join(folder, "bad.yml")], stderr=subprocess.PIPE, text=True)
+    equal(answer.returncode, 2)
+    contains(answer.stderr, "bad.yml:2")
+    contains(answer.stderr, "state")
+
+
+def without_sandbox(folder):
+    """Level off runs steps without a sandbox, and says so"""
+    with Exec(folder, arguments=["--level", "off"]) as x:
+        outcome = x.outcomes("j", [dict(shell("cat i; echo x >out/x"), id="b", kind="build", inputs={"i": text("in\n")}, outputs=["x"]),
+                                   dict(shell("cat y"), id="r", kind="run", inputs={"y": {"step": "b", "output": "x"}})])
+        equal([o["state"] for o in outcome.values()], ["passed", "passed"])
+        assert "mount" not in outcome["r"]["protections"], outcome
+        equal(x.one(shell("sleep 60", limits={"wall": 0.2}))["limit"], "wall")
+
+
+if __name__ == "__main__":
+    sys.exit(main([bad_plans, bad_lines, greeting, same_name, cancels, lease, killed, device_lock, slots, side_by_side,
+                   one_plan, doctor, without_sandbox]))

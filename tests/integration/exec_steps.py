@@ -1,0 +1,318 @@
+# SPDX-License-Identifier: MIT
+"""What steps may do and what comes of it."""
+import hashlib
+import os
+import stat
+
+from exec_driver import *
+
+
+def passes_and_fails(folder):
+    """Exit status, signal and pass.exit decide"""
+    with Exec(folder) as x:
+        outcome = x.one(shell("echo hi; echo no >&2; exit 0"))
+        equal((outcome["state"], outcome["exit"], outcome["signal"], outcome["limit"]), ("passed", 0, None, None))
+        equal((outcome["stdout"]["text"], outcome["stderr"]["text"]), ("hi\n", "no\n"))
+        assert outcome["start_ns"] > 0 and outcome["wall_ns"] > 0, outcome
+        equal(x.one(shell("exit 3"))["state"], "failed")
+        equal(x.one(shell("exit 3", **{"pass": {"exit": [0, 3]}}))["state"], "passed")
+        outcome = x.one(shell("kill -9 $$"))
+        equal((outcome["state"], outcome["exit"], outcome["signal"]), ("failed", None, 9))
+        equal(x.close(), 0)
+
+
+def needs_and_skips(folder):
+    """What needs a failed step is skipped, the rest goes on"""
+    steps = [
+        dict(shell("exit 1"), id="a", kind="build"),
+        dict(shell("true"), id="b", kind="run", needs=["a"]),
+        dict(shell("true"), id="c", kind="run", needs=["b"]),
+        dict(shell("true"), id="d", kind="run"),
+        dict(shell("cat in"), id="e", kind="run", inputs={"in": {"step": "f", "output": "x"}}),
+    ]
+    steps.insert(0, dict(shell("exit 2"), id="f", kind="build", outputs=["x"]))
+    with Exec(folder) as x:
+        outcomes = x.outcomes("j", steps)
+        equal({key: value["state"] for key, value in outcomes.items()},
+              {"a": "failed", "b": "skipped", "c": "skipped", "d": "passed", "e": "skipped", "f": "failed"})
+        contains(outcomes["b"]["error"], "`a`")
+
+
+def inputs(folder):
+    """A step sees its inputs, from wherever they come, and nothing else"""
+    blob = b"a blob\x00\xff"
+    name = hashlib.sha256(blob).hexdigest()
+    blobs = os.path.join(folder, "blobs")
+    os.mkdir(blobs)
+    with open(os.path.join(blobs, name), "wb") as file:
+        file.write(blob)
+    steps = [
+        dict(shell("mkdir -p out/lib/deep; echo one >out/lib/a; echo two >out/lib/deep/b; echo '#!/bin/sh\necho ran' >out/p; chmod 700 out/p"),
+             id="make", kind="build", outputs=["lib", "p"]),
+        dict(shell("find . -type f | sort; cat text sub/bin shared blob tree/a other; ./p; stat -c %a p tree/a"), id="see", kind="run",
+             inputs={"text": text("T\n"), "sub/bin": b64(b"B\n"), "shared": {"file": "f"}, "blob": {"blob": name},
+                     "tree": {"step": "make", "output": "lib"}, "other": {"step": "make", "output": "lib/deep/b"},
+                     "p": {"step": "make", "output": "p"}},
+             cases={"name": "cases.txt", "text": "a: 1\n"}),
+        dict(argv=["./run.sh", "x"], id="own", kind="run", inputs={"run.sh": text("#!/bin/sh\necho own $1\n")}),
+        dict(shell("echo x >text || echo readonly; echo x >new || echo nonew"), id="ro", kind="run", inputs={"text": text("T")}),
+    ]
+    with Exec(folder) as x:
+        outcomes = x.outcomes("j", steps, {"f": text("F\n")}, blobs=blobs)
+        equal([outcome["state"] for outcome in outcomes.values()], ["passed"] * 4)
+        out = outcomes["see"]["stdout"]["text"]
+        equal(out.split("T\n")[0].split(),
+              ["./blob", "./cases.txt", "./other", "./p", "./shared", "./sub/bin", "./text", "./tree/a", "./tree/deep/b"])
+        contains(out, "T\nB\nF\na blob\ufffd\ufffdone\ntwo\nran\n755\n644\n")
+        equal(outcomes["own"]["stdout"]["text"], "own x\n")
+        equal(outcomes["ro"]["stdout"]["text"], "readonly\nnonew\n")
+        outcome = x.one(shell("true", inputs={"b": {"blob": "0" * 64}}))
+        equal(outcome["state"], "error")
+        contains(outcome["error"], "does not have the blob")
+
+
+def sandboxed(folder):
+    """Neither the state folder nor the home of kettle-exec are there; the environment is its own"""
+    with Exec(folder, env={"KETTLE_TEST_LEAK": "leaked"}) as x:
+        outcome = x.one(shell("ls %s %s; env; ls /proc/self/fd" % (x.state, folder), env={"A": "1"}))
+        contains(outcome["stderr"]["text"], "No such file")
+        assert "leaked" not in json.dumps(outcome), outcome
+        for wanted in ("USER=kettle", "LANG=C.UTF-8", "HOME=/tmp/", "TMPDIR=/tmp", "A=1"):
+            contains(outcome["stdout"]["text"], wanted)
+        contains(",".join(outcome["protections"]), "user")
+
+
+def result_channel(folder):
+    """The result channel: values, events, duplicates, garbage, its limit"""
+    with Exec(folder) as x:
+        def result(script, **more):
+            return x.one(shell(script, result="FD", **more))
+        outcome = result("echo 'check: pass' >&$FD; printf 'junk\\n\\nother-key: a: b\\nlast.1: x' >&$FD",
+                         unique=["check"], **{"pass": {"result": {"check": "pass"}}})
+        equal((outcome["state"], outcome["result_error"]), ("passed", None))
+        equal(outcome["result"], {"check": "pass", "other-key": "a: b", "last.1": "x"})
+        events = [event for event in x.events if event["event"] == "result"]
+        equal([(event["key"], event["value"]) for event in events][0], ("check", "pass"))
+        outcome = result("echo 'check: fail' >&$FD", **{"pass": {"result": {"check": "pass"}}})
+        equal(outcome["state"], "failed")
+        outcome = result("printf 'check: pass\\ncheck: pass\\n' >&$FD", unique=["check"], **{"pass": {"result": {"check": "pass"}}})
+        equal(outcome["state"], "failed")
+        contains(outcome["result_error"], "second value for `check`")
+        outcome = result("printf 'a: 1\\na: 2\\n' >&$FD", unique=["check"])
+        equal((outcome["state"], outcome["result"]), ("passed", {"a": "2"}))
+        outcome = result("printf 'a: \\377\\376\\n' >&$FD")
+        equal(outcome["state"], "failed")
+        contains(outcome["result_error"], "no UTF-8")
+        outcome = result("while :; do echo key: 0123456789012345678901234567890; done >&$FD", limits={"result": 2048})
+        equal((outcome["state"], outcome["limit"]), ("limit", "result"))
+        contains(outcome["result_error"], "over its limit")
+        x.events.clear()
+        outcome = result("i=0; while [ $i -lt 3000 ]; do echo k$i: $i; i=$((i+1)); done >&$FD")
+        equal((outcome["state"], len(outcome["result"])), ("passed", 3000))
+        equal(len([event for event in x.events if event["event"] == "result"]), 1000)
+        outcome = x.one(shell("echo check: pass >&3"))
+        equal((outcome["state"], outcome["result"]), ("failed", {}))
+
+
+def outputs(folder):
+    """Declared outputs: missing ones, links, FIFOs and sockets make the step fail"""
+    with Exec(folder) as x:
+        for script, wanted in (
+                ("true", "is not there"),
+                ("ln -s /etc/passwd out/x", "symbolic link"),
+                ("mkdir out/x; ln -s /etc out/x/etc", "symbolic link"),
+                ("mkfifo out/x", "FIFO"),
+                ("echo a >out/y; ln out/y out/x", "hard link"),
+                ("mkdir -p out/x/d; mkfifo out/x/d/f", "FIFO")):
+            outcome = x.one(shell(script, outputs=["x"]))
+            equal(outcome["state"], "failed")
+            contains(outcome["error"], wanted)
+        outcome = x.one(shell("mkdir out/d; echo >out/d/x; ln -s d out/l", outputs=["l/x"]))
+        contains(outcome["error"], "no folder")
+        outcome = x.one(shell("d=out/x; for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34; "
+                              "do mkdir $d; d=$d/a; done", outputs=["x"]))
+        contains(outcome["error"], "nested deeper")
+        equal(x.one(shell("mkdir -p out/x/y; echo >out/x/y/z", outputs=["x"]))["state"], "passed")
+        equal(x.one(shell("ln -s /etc/passwd out/x", artifacts=["x"]))["state"], "failed")
+
+
+def artifacts(folder):
+    """Artifacts come back with size and digest in the spool, also of a step that failed"""
+    spool = os.path.join(folder, "kept")
+    with Exec(folder) as x:
+        x.run("j", [dict(shell("printf profile >out/p.txt; mkdir out/d; printf x >out/d/q; exit 1"), id="s", kind="run",
+                         artifacts=["p.txt", "d", "absent"])], spool=spool)
+        outcome = x.done("j")["outcomes"][0]
+        equal(outcome["state"], "failed")
+        equal(sorted(a["name"] for a in outcome["artifacts"]), ["d/q", "p.txt"])
+        for artifact in outcome["artifacts"]:
+            with open(os.path.join(spool, "s", artifact["name"]), "rb") as file:
+                data = file.read()
+            equal((artifact["size"], artifact["sha256"]), (len(data), hashlib.sha256(data).hexdigest()))
+        x.close()
+        equal(spools(x.state), [])
+
+
+def limits(folder):
+    """Every limit ends the step and is named"""
+    with Exec(folder) as x:
+        equal([x.one(shell("sleep 60", limits={"wall": 0.2}))[key] for key in ("state", "limit", "exit")], ["limit", "wall", None])
+        equal(x.one(shell("while :; do :; done", limits={"cpu": 0.3, "wall": 20}))["limit"], "cpu")
+        hog = "a=x; while :; do a=$a$a; done"
+        equal(x.one(shell(hog, limits={"memory": 64 << 20, "wall": 20}))["limit"], "memory")
+        outcome = x.one(shell("head -c 30000000 /dev/zero >out/x || exit 1", limits={"disk": 1 << 20}))
+        assert outcome["state"] in ("limit", "failed"), outcome
+        if outcome["state"] == "limit":
+            equal(outcome["limit"], "disk")
+        outcome = x.one(shell("for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do sleep 5 & done; exit 0", limits={"processes": 6, "wall": 20}))
+        assert outcome["state"] in ("limit", "failed") and outcome["wall_ns"] < 5e9, outcome
+        outcome = x.one(shell("yes", limits={"output": 4096, "wall": 20}))
+        equal((outcome["state"], outcome["limit"]), ("limit", "output"))
+        outcome = x.one(shell("echo first; head -c 30000 /dev/zero | tr '\\0' x; echo last", limits={"output": 4096}))
+        equal(outcome["state"], "passed")
+        equal(outcome["stdout"]["bytes"], 30011)
+        equal(outcome["stdout"]["cut"], 30011 - 4096)
+        assert outcome["stdout"]["text"].startswith("first\nxxx") and outcome["stdout"]["text"].endswith("xxxlast\n"), outcome
+        outcome = x.one(shell("printf 'a\\033[31m\\377b\\n'"))
+        equal((outcome["stdout"]["text"], outcome["stdout"]["replaced"]), ("a\ufffd[31m\ufffdb\n", 2))
+
+
+def machine_limits(folder):
+    """exec.yml's limits are the most that a plan gets"""
+    with Exec(folder, config={"limits": {"wall": 0.3}}) as x:
+        equal(x.one(shell("sleep 60", limits={"wall": 1000}))["limit"], "wall")
+
+
+def missing_tool(folder):
+    """A missing tool is the machine's trouble, and named"""
+    with Exec(folder) as x:
+        outcome = x.one({"argv": ["no-such-tool-here", "x"]})
+        equal((outcome["state"], outcome["missing"]), ("error", "no-such-tool-here"))
+        contains(outcome["error"], "This machine has no `no-such-tool-here`")
+        outcome = x.one({"argv": ["./nothing"]})
+        equal(outcome["state"], "failed")
+        outcome = x.one({"argv": ["./text"], "inputs": {"text": text("\x01no program")}})
+        equal(outcome["state"], "failed")
+
+
+def prepare(folder):
+    """A prepare step writes to a discarded copy, what others see stays"""
+    steps = [
+        dict(shell("echo made >out/m"), id="build", kind="build", outputs=["m"]),
+        dict(shell("cat in m; echo changed >in; echo changed >m; echo new >new; cat in; echo kept >out/k; env"), id="prep", kind="prepare",
+             inputs={"in": {"file": "f"}, "m": {"step": "build", "output": "m"}}, outputs=["k"]),
+        dict(shell("cat in m k; ls"), id="run", kind="run", needs=["prep"],
+             inputs={"in": {"file": "f"}, "m": {"step": "build", "output": "m"}, "k": {"step": "prep", "output": "k"}}),
+    ]
+    with Exec(folder) as x:
+        outcomes = x.outcomes("j", steps, {"f": text("original\n")})
+        equal([outcome["state"] for outcome in outcomes.values()], ["passed"] * 3)
+        contains(outcomes["prep"]["stdout"]["text"], "original\nmade\nchanged\n")
+        equal(outcomes["run"]["stdout"]["text"], "original\nmade\nkept\nin\nk\nm\nout\n")
+
+
+def secrets(folder):
+    """A secret reaches the harness and nothing else"""
+    secret = "sesame-74520"
+    steps = [
+        dict(shell("env"), id="build", kind="build", outputs=[]),
+        dict(shell("[ \"$SEED\" = %s ] && echo \"check: pass\" >&$FD" % secret.replace("sesame", "ses''ame")), id="run", kind="run",
+             result="FD", secret={"SEED": secret}, run={"mode": "leaderboard", "secret": True},
+             **{"pass": {"result": {"check": "pass"}}}),
+    ]
+    with Exec(folder) as x:
+        outcomes = x.outcomes("j", steps)
+        equal([outcome["state"] for outcome in outcomes.values()], ["passed", "passed"])
+        equal(outcomes["run"]["run"], {"mode": "leaderboard", "secret": True})
+        assert secret not in json.dumps(x.events), "the secret is in an event"
+
+
+def left_behind(folder):
+    """What a step leaves running is counted and dead"""
+    marker = "4711.%d" % os.getpid()
+    with Exec(folder) as x:
+        outcome = x.one(shell("sleep %s & setsid sleep %s & exit 0" % (marker, marker)))
+        equal((outcome["state"], outcome["left_behind"]), ("passed", 2))
+        equal(processes_with(marker), [])
+
+
+def referee_and_solver(folder):
+    """Referee and solver talk over their socket and share memory; only the referee has the rest"""
+    def source(name):
+        with open(os.path.join(SOURCE, "tests/integration", name)) as file:
+            return text(file.read())
+    build = [dict(argv=["gcc", "-O1", name + ".c", "-o", "out/" + name], id=name, kind="build", cache=True,
+                  inputs={name + ".c": source("exec_%s.c" % name)}, outputs=[name]) for name in ("referee", "solver")]
+    def duel(solver_args, **more):
+        return dict({
+            "id": "duel", "kind": "run", "result": "RESULT_FD", "unique": ["check"], "share": 65536,
+            "secret": {"SEED": "12345"}, "cases": {"name": "cases.txt", "text": "n: 7\n"},
+            "pass": {"result": {"check": "pass"}},
+            "referee": {"argv": ["./referee", "cases.txt"], "inputs": {"referee": {"step": "referee", "output": "referee"}}},
+            "solver": {"argv": ["./solver"] + solver_args, "inputs": {"solver": {"step": "solver", "output": "solver"}}}}, **more)
+    with Exec(folder) as x:
+        outcomes = x.outcomes("j", build + [duel([])])
+        outcome = outcomes["duel"]
+        equal((outcome["state"], outcome["exit"]), ("passed", 0))
+        equal(outcome["result"], {"check": "pass", "sum": "28"})
+        # What the solver found of cases, secret and result channel when it looked: nothing.
+        equal(outcome["solver"]["stdout"]["text"], "cases no\nsecret no\nresult no\n")
+        assert outcome["solver"]["stopped"], outcome["solver"]
+        outcome = x.outcomes("early", build + [duel(["early"])])["duel"]
+        equal((outcome["state"], outcome["solver"]["exit"], outcome["result"]), ("failed", 7, {"check": "fail"}))
+        outcome = x.outcomes("wrong", build + [duel(["wrong"])])["duel"]
+        equal((outcome["state"], outcome["result"]["check"]), ("failed", "fail"))
+        slow = duel(["hang"])
+        slow["solver"]["limits"] = {"wall": 0.3}
+        outcome = x.outcomes("hang", build + [slow])["duel"]
+        equal((outcome["state"], outcome["solver"]["limit"]), ("failed", "wall"))
+        missing = duel([])
+        missing["solver"]["argv"] = ["no-such-tool-here"]
+        outcome = x.outcomes("missing", build + [missing])["duel"]
+        equal((outcome["state"], outcome["missing"]), ("error", "no-such-tool-here"))
+
+
+def pinned(folder):
+    """Run steps have the cores of their unit, builds others and a lower priority"""
+    cores = sorted(os.sched_getaffinity(0))
+    script = "grep Cpus_allowed_list /proc/self/status; nice"
+    steps = [dict(shell(script), id="b", kind="build"), dict(shell(script), id="r", kind="run")]
+    with Exec(folder) as x:
+        outcomes = x.outcomes("j", steps, unit={"name": "c", "cores": str(cores[-1])})
+        equal(outcomes["r"]["stdout"]["text"].split()[1:], [str(cores[-1]), str(os.nice(0))])
+        equal(outcomes["b"]["stdout"]["text"].split()[-1], str(min(os.nice(0) + 10, 19)))
+        if len(cores) > 1:
+            assert outcomes["b"]["stdout"]["text"].split()[1] != str(cores[-1]), outcomes
+        x.run("far", steps, unit={"cores": "1000"})
+        done = x.done("far")
+        equal(done["status"], "lost")
+        contains(done["error"], "no core 1000")
+
+
+def tools(folder):
+    """exec.yml names tools, what they need, and what may be read besides"""
+    prefix = os.path.join(folder, "opt")
+    os.makedirs(os.path.join(prefix, "bin"))
+    os.makedirs(os.path.join(prefix, "data"))
+    os.mkdir(os.path.join(folder, "more"))
+    os.chmod(folder, 0o755)
+    tool = os.path.join(prefix, "bin", "mytool")
+    with open(tool, "w") as file:
+        file.write("#!/bin/sh\necho $WHERE; ls %s/data %s/more 2>&1; mytool2\n" % (prefix, folder))
+    with open(tool + "2", "w") as file:
+        file.write("#!/bin/sh\necho second\n")
+    os.chmod(tool, 0o755)
+    os.chmod(tool + "2", 0o755)
+    config = {"tools": {"mytool": tool}, "env": {"mytool": {"WHERE": "here"}}, "read": [os.path.join(folder, "more"), "/no/such"]}
+    with Exec(folder, config=config) as x:
+        outcome = x.one({"argv": ["mytool"]})
+        equal(outcome["state"], "passed")
+        contains(outcome["stdout"]["text"], "here\n")
+        assert "No such" not in outcome["stdout"]["text"], outcome
+        contains(outcome["stdout"]["text"], "second\n")
+        contains(json.dumps(x.hello["tools"]), "mytool")
+
+
+if __name__ == "__main__":
+    sys.exit(main([passes_and_fails, needs_and_skips, inputs, sandboxed, result_channel, outputs, artifacts, limits,
+                   machine_limits, missing_tool, prepare, secrets, left_behind, referee_and_solver, pinned, tools]))
