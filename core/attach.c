@@ -204,6 +204,10 @@ try_attach(void *arg)
 			fail(core, &err);
 			return;
 		}
+	} else if (status == KETTLE_ECONFLICT && core->setup.stays) {
+		err.code = KETTLE_EUNAVAIL; /* a server is the owner or nothing */
+		fail(core, &err);
+		return;
 	} else if (status == KETTLE_ECONFLICT) {
 		if (client_connect(core, &core->client, &err) < 0) {
 			retry(attach, holder);

@@ -5,6 +5,7 @@
 
 #include "core_inner.h"
 
+#include "actor.h"
 #include "cleanup.h"
 #include "log.h"
 #include "text.h"
@@ -134,13 +135,13 @@ run_at_owner(struct call *call)
 	}
 	switch (call->command->kind) {
 	case COMMAND_READ:
-		store_read(call->core->store, run_on_store, ran_on_store, call);
+		store_query(call->core->store, run_on_store, ran_on_store, call);
 		break;
 	case COMMAND_WRITE:
 		store_write(call->core->store, run_on_store, ran_on_store, call);
 		break;
 	case COMMAND_ENGINE:
-		store_write(call->core->store, resolve_on_store, run_in_engine, call);
+		store_query(call->core->store, resolve_on_store, run_in_engine, call);
 		break;
 	case COMMAND_LOCAL:
 		run_local(call);

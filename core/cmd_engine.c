@@ -86,7 +86,7 @@ cmd_device_list(struct core *core, const struct actor *actor, const json_t *args
 }
 
 void
-cmd_submission_place(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
+cmd_queue_place(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
 	struct kettle_error none = {0};
 	AUTO_JSON json_t *result = json_object();

@@ -6,6 +6,8 @@
 
 #include "cleanup.h"
 #include "cmd_board.h"
+#include "cmd_engine.h"
+#include "cmd_local.h"
 #include "cmd_submission.h"
 #include "cmd_submit.h"
 #include "text.h"
@@ -70,6 +72,37 @@ static const struct argument submission_id[] = {
 	{"id", ARGUMENT_ID, .required = true, .positional = true, .meta = "ID", .help = "the number of the submission"},
 };
 
+static const struct argument task_read_arguments[] = {
+	{"path", ARGUMENT_PATH, .required = true, .positional = true, .meta = "PATH", .help = "a task's folder"},
+};
+
+static const struct argument task_check_arguments[] = {
+	{"path", ARGUMENT_PATH, .required = true, .positional = true, .repeated = true, .meta = "PATH",
+		.help = "a task's folder"},
+};
+
+static const struct argument task_run_arguments[] = {
+	{"path", ARGUMENT_PATH, .required = true, .positional = true, .meta = "PATH", .help = "the task's folder"},
+	{"file", ARGUMENT_PATH, .required = true, .positional = true, .meta = "FILE", .help = "the submission"},
+	{"mode", ARGUMENT_CHOICE, .choices = modes, .default_value = "ranked",
+		.help = "what to run; leaderboard is another word for ranked"},
+	{"device", ARGUMENT_DEVICE, .meta = "DEVICE", .help = "where to run; default: the first device there is"},
+	{"keep", ARGUMENT_BOOL, .default_value = "false", .help = "keeps the folders of the steps and says where"},
+};
+
+static const struct argument plugin_info_arguments[] = {
+	{"name", ARGUMENT_STRING, .required = true, .positional = true, .meta = "NAME", .help = "a plugin that is loaded"},
+};
+
+static const struct argument plugin_test_arguments[] = {
+	{"file", ARGUMENT_PATH, .required = true, .positional = true, .meta = "FILE", .help = "a plugin, NAME.so"},
+};
+
+static const struct argument queue_place_arguments[] = {
+	{"job", ARGUMENT_ID, .required = true, .positional = true, .repeated = true, .meta = "JOB",
+		.help = "the number of a job"},
+};
+
 #define ARGUMENTS(array) .arguments = (array), .arguments_count = ARRAY_SIZE(array)
 
 const struct command commands[] = {
@@ -102,6 +135,25 @@ const struct command commands[] = {
 		ARGUMENTS(submission_id), .run = cmd_submission_delete,
 		.details =
 			"It leaves the ranking; your next best run takes its place. What it used of a rate limit stays used."},
+	{"queue.place", "says how many jobs are before yours", .right = RIGHT_ANYBODY, .kind = COMMAND_ENGINE,
+		ARGUMENTS(queue_place_arguments), .engine = cmd_queue_place},
+	{"device.list", "lists the devices, what they run on and what is queued", .right = RIGHT_ANYBODY,
+		.kind = COMMAND_ENGINE, .engine = cmd_device_list},
+	{"task.read", "reads a task's folder into one document", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
+		ARGUMENTS(task_read_arguments), .engine = cmd_task_read},
+	{"task.check", "checks task folders", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL, ARGUMENTS(task_check_arguments),
+		.engine = cmd_task_check, .details = "No database is needed. Errors name the file, the line and the nearest key."},
+	{"task.run", "runs a file against a task, here and now", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
+		ARGUMENTS(task_run_arguments), .engine = cmd_task_run,
+		.details = "The loop of a task's author: no database, no leaderboard, nothing is stored."},
+	{"plugin.list", "lists the plugins that are loaded", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
+		.engine = cmd_plugin_list},
+	{"plugin.info", "shows what a plugin may be told", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
+		ARGUMENTS(plugin_info_arguments), .engine = cmd_plugin_info},
+	{"plugin.test", "tries whether a plugin keeps the rules", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
+		ARGUMENTS(plugin_test_arguments), .engine = cmd_plugin_test},
+	{"config.check", "checks the configuration and shows what is in force", .right = RIGHT_ANYBODY,
+		.kind = COMMAND_LOCAL, .engine = cmd_config_check},
 	{0},
 };
 
@@ -331,8 +383,10 @@ check_known(const struct command *command, const json_t *args, struct kettle_err
 		if (json_object_get(names, name))
 			continue;
 		const char *near = nearest_key(name, names);
-		return kettle_fail(err, KETTLE_EINVAL, "`%s` has no argument `%.64s`%s%s%s.", command->name, name,
-			near ? "; did you mean `" : "", near ? near : "", near ? "`" : "");
+		if (near)
+			return kettle_fail(
+				err, KETTLE_EINVAL, "`%s` has no argument `%.64s`; did you mean `%s`?", command->name, name, near);
+		return kettle_fail(err, KETTLE_EINVAL, "`%s` has no argument `%.64s`.", command->name, name);
 	}
 	return 0;
 }

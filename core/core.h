@@ -23,6 +23,7 @@
 
 enum core_role { CORE_DETACHED, CORE_ATTACHING, CORE_OWNER, CORE_CLIENT };
 
+struct config;
 struct attach;
 struct server;
 struct client;
@@ -56,7 +57,7 @@ struct core {
 	size_t runners_count;
 	struct core_plugin *plugins; /* all, for plugin.list; not owned */
 	size_t plugins_count;
-	const json_t *config; /* for config.check and plugin.*; borrowed */
+	const struct config *config; /* for config.check; borrowed */
 	struct live live;
 	struct command_env env;
 	json_t *devices;  /* the snapshot behind env */

@@ -111,7 +111,9 @@ list_has(const json_t *list, const char *name)
 {
 	size_t i;
 	json_t *item;
-	json_array_foreach(list, i, item) if (strcasecmp(json_string_value(item), name) == 0) return true;
+	json_array_foreach(list, i, item)
+		if (strcasecmp(json_string_value(item), name) == 0)
+			return true;
 	return false;
 }
 

@@ -21,8 +21,8 @@ struct languages {
 const struct language *language_find(const struct languages *languages, const char *name);
 /* "cpp, cu, py": for messages; "no language" when there is none. New string. */
 char *language_names(const struct languages *languages);
-/* Whether the language takes a submission of this file name (by its extension, without case). KETTLE_EINVAL names what it
- * takes. */
+/* Whether the language takes a submission of this file name (by its extension, without case). KETTLE_EINVAL names what
+ * it takes. */
 int language_takes_file(const struct language *language, const char *file_name, struct kettle_error *err);
 
 #endif

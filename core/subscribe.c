@@ -4,6 +4,7 @@
 
 #include "core_inner.h"
 
+#include "actor.h"
 #include "cleanup.h"
 #include "events.h"
 #include "log.h"
@@ -186,7 +187,7 @@ subscription_begin(struct subscription *subscription)
 		.filter = json_deep_copy(subscription->filter),
 	};
 	subscription->busy++;
-	store_write(subscription->core->store, replay_op, replayed, replay);
+	store_read(subscription->core->store, replay_op, replayed, replay);
 }
 
 static void

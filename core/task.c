@@ -117,8 +117,7 @@ take_files(struct making *making, struct kettle_error *err)
 {
 	size_t i;
 	json_t *file;
-	json_array_foreach(json_object_get(making->yml.task, "files"), i, file)
-	{
+	json_array_foreach(json_object_get(making->yml.task, "files"), i, file) {
 		const char *source = json_string_value(json_object_get(file, "source"));
 		if (strcmp(source, TASK_SUBMISSION) == 0)
 			continue;
@@ -134,8 +133,7 @@ take_templates(struct making *making, struct kettle_error *err)
 {
 	const char *language;
 	json_t *unused;
-	json_object_foreach(json_object_get(making->yml.task, "templates"), language, unused)
-	{
+	json_object_foreach(json_object_get(making->yml.task, "templates"), language, unused) {
 		const json_t *given = json_object_get(json_object_get(making->given, "templates"), language);
 		if (!given)
 			return kettle_fail(err, KETTLE_ENOENT, "%s: the template for %s is missing.", making->label, language);
@@ -155,7 +153,9 @@ any_case_has(const json_t *cases, const char *key)
 {
 	size_t i;
 	json_t *one;
-	json_array_foreach(cases, i, one) if (json_object_get(one, key)) return true;
+	json_array_foreach(cases, i, one)
+		if (json_object_get(one, key))
+			return true;
 	return false;
 }
 
@@ -191,6 +191,22 @@ hash_task(const struct making *making, char ret_hash[65], struct kettle_error *e
 	return 0;
 }
 
+/*
+ * Plans a job as a trial, so that whoever writes the task reads of its mistakes (a source that is none of its files),
+ * and not whoever submits to it. That a language misses something of the device says nothing about the task.
+ */
+static int
+try_plan(const struct making *making, const struct languages *languages, const json_t *bundle, struct kettle_error *err)
+{
+	AUTO_JSON json_t *device = json_pack("{s:s}", "name", "check"), *plan = NULL;
+	struct kettle_error found = {0};
+	int rc = task_plan(languages, bundle, "", "ranked", device, "0", &plan, &found);
+	if (rc == 0 || rc == KETTLE_EUNAVAIL)
+		return 0;
+	kettle_fail(err, rc, "%s", found.message);
+	return rc == KETTLE_EINVAL ? task_yml_fail_at(&making->yml, making->label, "/config", err) : rc;
+}
+
 int
 task_check_bundle(
 	const struct languages *languages, const json_t *bundle, json_t **ret_bundle, struct kettle_error *err)
@@ -217,8 +233,11 @@ task_check_bundle(
 	json_t *made = json_pack("{s:O, s:O, s:O, s:O, s:s, s:O, s:O, s:s}", "name", json_object_get(bundle, "name"), "yml",
 		json_object_get(bundle, "yml"), "task", making.yml.task, "files", making.files, "submission",
 		making.yml.submission, "templates", making.templates, "remarks", making.remarks, "hash", hash);
-	if (!made)
-		return fail_memory(err);
+	rc = made ? try_plan(&making, languages, made, err) : fail_memory(err);
+	if (rc) {
+		json_decref(made);
+		return rc;
+	}
 	*ret_bundle = made;
 	return 0;
 }

@@ -149,7 +149,8 @@ find_reach(struct folder *folder, struct kettle_error *err)
 	const char *language;
 	json_array_foreach(json_object_get(folder->yml.task, "files"), i, file)
 		reach_up(&most, json_object_get(file, "source"));
-	json_object_foreach(json_object_get(folder->yml.task, "templates"), language, source) reach_up(&most, source);
+	json_object_foreach(json_object_get(folder->yml.task, "templates"), language, source)
+		reach_up(&most, source);
 	folder->reach = folder_above(folder->path, most);
 	return folder->reach ? 0 : fail_memory(err);
 }
@@ -232,8 +233,7 @@ read_files(struct folder *folder, struct kettle_error *err)
 {
 	size_t i;
 	json_t *file;
-	json_array_foreach(json_object_get(folder->yml.task, "files"), i, file)
-	{
+	json_array_foreach(json_object_get(folder->yml.task, "files"), i, file) {
 		char pointer[64];
 		AUTO_FREE char *data = NULL;
 		size_t size = 0;
@@ -255,8 +255,7 @@ read_templates(struct folder *folder, struct kettle_error *err)
 {
 	const char *language;
 	json_t *source;
-	json_object_foreach(json_object_get(folder->yml.task, "templates"), language, source)
-	{
+	json_object_foreach(json_object_get(folder->yml.task, "templates"), language, source) {
 		char pointer[64];
 		AUTO_FREE char *data = NULL;
 		size_t size = 0;

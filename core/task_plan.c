@@ -31,7 +31,9 @@ list_has(const json_t *list, const char *word)
 {
 	size_t i;
 	json_t *item;
-	json_array_foreach(list, i, item) if (strcmp(json_string_value(item), word) == 0) return true;
+	json_array_foreach(list, i, item)
+		if (strcmp(json_string_value(item), word) == 0)
+			return true;
 	return false;
 }
 
@@ -53,9 +55,10 @@ check_needs(const json_t *steps, size_t index, struct kettle_error *err)
 	const json_t *step = json_array_get(steps, index);
 	size_t i;
 	json_t *need;
-	json_array_foreach(json_object_get(step, "needs"), i,
-		need) if (!find_step(steps, index, json_string_value(need))) return kettle_fail(err, KETTLE_EINVAL,
-		"the step `%s` needs `%s`, which is no step before it.", text_of(step, "id"), json_string_value(need));
+	json_array_foreach(json_object_get(step, "needs"), i, need)
+		if (!find_step(steps, index, json_string_value(need)))
+			return kettle_fail(err, KETTLE_EINVAL, "the step `%s` needs `%s`, which is no step before it.",
+				text_of(step, "id"), json_string_value(need));
 	return 0;
 }
 
@@ -86,8 +89,7 @@ check_inputs(const json_t *plan, size_t index, const json_t *process, struct ket
 {
 	const char *path;
 	json_t *input;
-	json_object_foreach(json_object_get(process, "inputs"), path, input)
-	{
+	json_object_foreach(json_object_get(process, "inputs"), path, input) {
 		int rc = check_input(plan, index, path, input, err);
 		if (rc)
 			return rc;
@@ -100,10 +102,10 @@ check_paths(const json_t *step, const char *key, struct kettle_error *err)
 {
 	size_t i;
 	json_t *path;
-	json_array_foreach(json_object_get(step, key), i,
-		path) if (path_check_inside(json_string_value(path), NULL)) return kettle_fail(err, KETTLE_EINVAL,
-		"`%s` in the %s of the step `%s` is no path inside its folder.", json_string_value(path), key,
-		text_of(step, "id"));
+	json_array_foreach(json_object_get(step, key), i, path)
+		if (path_check_inside(json_string_value(path), NULL))
+			return kettle_fail(err, KETTLE_EINVAL, "`%s` in the %s of the step `%s` is no path inside its folder.",
+				json_string_value(path), key, text_of(step, "id"));
 	return 0;
 }
 
@@ -167,7 +169,9 @@ keeps(const json_t *step, const json_t *kept)
 {
 	const char *key;
 	json_t *value;
-	json_object_foreach((json_t *)kept, key, value) if (!json_equal(json_object_get(step, key), value)) return false;
+	json_object_foreach((json_t *)kept, key, value)
+		if (!json_equal(json_object_get(step, key), value))
+			return false;
 	return true;
 }
 
@@ -187,8 +191,9 @@ check_run(const json_t *step, const json_t *run, struct kettle_error *err)
 		touched = "env";
 	size_t i;
 	json_t *need;
-	json_array_foreach(json_object_get(run, "needs"), i,
-		need) if (!list_has(json_object_get(step, "needs"), json_string_value(need))) touched = "needs";
+	json_array_foreach(json_object_get(run, "needs"), i, need)
+		if (!list_has(json_object_get(step, "needs"), json_string_value(need)))
+			touched = "needs";
 	if (touched)
 		return kettle_fail(err, KETTLE_EINVAL, "it changed `%s` of the run `%s`.", touched, id);
 	return 0;
@@ -200,8 +205,7 @@ check_runs(const json_t *plan, const json_t *runs, struct kettle_error *err)
 	const json_t *steps = json_object_get(plan, "steps");
 	size_t i;
 	json_t *run;
-	json_array_foreach((json_t *)runs, i, run)
-	{
+	json_array_foreach((json_t *)runs, i, run) {
 		const json_t *step = find_step(steps, json_array_size(steps), text_of(run, "id"));
 		int rc = step ? check_run(step, run, err)
 					  : kettle_fail(err, KETTLE_EINVAL, "the run `%s` is missing.", text_of(run, "id"));

@@ -55,8 +55,9 @@ add_list(struct buf *text, const json_t *list)
 	size_t i;
 	json_t *item;
 	int rc = buf_adds(text, "[");
-	json_array_foreach(list, i, item) if (rc == 0) rc =
-		buf_printf(text, "%s%" JSON_INTEGER_FORMAT, i ? ", " : "", json_integer_value(item));
+	json_array_foreach(list, i, item)
+		if (rc == 0)
+			rc = buf_printf(text, "%s%" JSON_INTEGER_FORMAT, i ? ", " : "", json_integer_value(item));
 	return rc ? rc : buf_adds(text, "]");
 }
 
@@ -88,8 +89,7 @@ add_case(struct buf *text, json_t *one)
 {
 	const char *key, *between = "";
 	json_t *value;
-	json_object_foreach(one, key, value)
-	{
+	json_object_foreach(one, key, value) {
 		if (buf_printf(text, "%s%s: ", between, key) || add_value(text, value))
 			return KETTLE_ENOMEM;
 		between = "; ";
@@ -112,8 +112,9 @@ has_file(const json_t *task, const char *name)
 {
 	size_t i;
 	json_t *file;
-	json_array_foreach(json_object_get(task, "files"), i,
-		file) if (strcmp(json_string_value(json_object_get(file, "name")), name) == 0) return true;
+	json_array_foreach(json_object_get(task, "files"), i, file)
+		if (strcmp(json_string_value(json_object_get(file, "name")), name) == 0)
+			return true;
 	return false;
 }
 

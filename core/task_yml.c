@@ -10,7 +10,6 @@
 #include "cleanup.h"
 #include "embedded.h"
 #include "file.h"
-#include "nearest.h"
 #include "schema.h"
 #include "utf8.h"
 #include "yaml.h"
@@ -185,8 +184,7 @@ check_templates(const struct check *check)
 {
 	const char *language;
 	json_t *source;
-	json_object_foreach(json_object_get(check->yml->task, "templates"), language, source)
-	{
+	json_object_foreach(json_object_get(check->yml->task, "templates"), language, source) {
 		if (check_source(json_string_value(source), check->err))
 			return fail_at(check, "/templates/%s", language);
 	}

@@ -89,8 +89,7 @@ keep_result(struct making *making, const json_t *outcome)
 	json_t *kept = json_object(), *value;
 	const char *key;
 	size_t most = making->left < VERDICT_MAX_RESULT ? making->left : VERDICT_MAX_RESULT, used = 0, left_out = 0;
-	json_object_foreach(json_object_get(outcome, "result"), key, value)
-	{
+	json_object_foreach(json_object_get(outcome, "result"), key, value) {
 		size_t size = strlen(key) + json_string_length(value);
 		if (!json_is_string(value) || size > most - used) {
 			left_out++;
@@ -139,8 +138,7 @@ keep_artifacts(struct making *making, const json_t *step, const json_t *outcome)
 {
 	size_t i;
 	json_t *artifact;
-	json_array_foreach(json_object_get(outcome, "artifacts"), i, artifact)
-	{
+	json_array_foreach(json_object_get(outcome, "artifacts"), i, artifact) {
 		const char *name = text_of(artifact, "name"), *sha256 = text_of(artifact, "sha256");
 		if (!name || !sha256 || json_array_size(making->artifacts) >= VERDICT_MAX_ARTIFACTS)
 			continue;
@@ -229,8 +227,7 @@ find_outcome(const struct making *making, const char *id)
 {
 	size_t i;
 	json_t *outcome;
-	json_array_foreach(json_object_get(making->completion, "outcomes"), i, outcome)
-	{
+	json_array_foreach(json_object_get(making->completion, "outcomes"), i, outcome) {
 		const char *step = text_of(outcome, "step");
 		if (step && strcmp(step, id) == 0)
 			return outcome;
@@ -280,8 +277,7 @@ is_ranked(const struct making *making)
 {
 	size_t i;
 	json_t *step;
-	json_array_foreach(json_object_get(making->plan, "steps"), i, step)
-	{
+	json_array_foreach(json_object_get(making->plan, "steps"), i, step) {
 		const char *mode = text_of(json_object_get(step, "run"), "mode");
 		if (mode && strcmp(mode, "leaderboard") == 0)
 			return true;
@@ -354,7 +350,9 @@ verdict_make(const struct languages *languages, const json_t *task, const json_t
 	size_t i;
 	json_t *step;
 	int rc = 0;
-	json_array_foreach(json_object_get(plan, "steps"), i, step) if (rc == 0) rc = add_step(&making, step);
+	json_array_foreach(json_object_get(plan, "steps"), i, step)
+		if (rc == 0)
+			rc = add_step(&making, step);
 	read_status(&making);
 	check_complete(&making);
 	say_secret(&making);

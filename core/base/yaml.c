@@ -13,6 +13,7 @@
 #include "pointer.h"
 #include "utf8.h"
 
+#define ORDER_MARK "\xef\xbb\xbf"
 #define STRING_TAG "tag:yaml.org,2002:str"
 
 struct reader {
@@ -398,7 +399,10 @@ yaml_parse(
 	if (!anchors || (ret_lines && !lines) || !yaml_parser_initialize(&reader.parser))
 		return fail_memory(&reader);
 	yaml_parser_set_encoding(&reader.parser, YAML_UTF8_ENCODING);
-	yaml_parser_set_input_string(&reader.parser, (const unsigned char *)text, size);
+	/* libyaml counts a byte order mark as a column, so that the first key would be indented. */
+	size_t mark =
+		size >= strlen(ORDER_MARK) && memcmp(text, ORDER_MARK, strlen(ORDER_MARK)) == 0 ? strlen(ORDER_MARK) : 0;
+	yaml_parser_set_input_string(&reader.parser, (const unsigned char *)text + mark, size - mark);
 	rc = read_document(&reader, &value);
 	yaml_parser_delete(&reader.parser);
 	buf_free(&reader.pointer);

@@ -163,7 +163,7 @@ doctor_run(const struct exec_options *options, bool json)
 {
 	struct execconfig config;
 	struct kettle_error error = {0};
-	int rc = execconfig_load(&config, options->config, options->state, options->level, &error);
+	int rc = execconfig_load(&config, options->config, options->settings, options->state, options->level, &error);
 	AUTO_JSON json_t *report = rc == 0 ? examine(&config) : NULL;
 	execconfig_close(&config);
 	if (rc != 0) {

@@ -51,7 +51,7 @@ exec_open(struct exec *exec, uv_loop_t *loop, struct emitter *out, const struct 
 	struct kettle_error *err)
 {
 	*exec = (struct exec){.loop = loop, .out = out, .spool.lock = -1};
-	int rc = execconfig_load(&exec->config, options->config, options->state, options->level, err);
+	int rc = execconfig_load(&exec->config, options->config, options->settings, options->state, options->level, err);
 	if (rc == 0)
 		rc = plan_schema(&exec->plan_schema, err);
 	if (rc == 0)

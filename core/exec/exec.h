@@ -51,7 +51,7 @@ struct exec {
 
 /* How a kettle-exec is opened; strings may be NULL. */
 struct exec_options {
-	const char *config, *state, *level;
+	const char *config, *settings, *state, *level;
 };
 
 /*

@@ -62,6 +62,22 @@ read_file(struct execconfig *config, struct kettle_error *err)
 	return rc == 0 ? schema_check(schema, config->root, config->file, lines, err) : rc;
 }
 
+/* What the command line says in the words of the file. */
+static int
+take_settings(struct execconfig *config, const char *text, struct kettle_error *err)
+{
+	AUTO_JSON json_t *schema = NULL;
+	AUTO_JSON json_t *settings = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+	if (!json_is_object(settings))
+		return kettle_fail(err, KETTLE_EINVAL, "--settings takes a JSON object with the keys of exec.yml.");
+	int rc = schema_load(exec_schema_text, &schema, err);
+	if (rc == 0)
+		rc = schema_check(schema, settings, "--settings", NULL, err);
+	if (rc == 0 && json_object_update(config->root, settings) < 0)
+		rc = kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a configuration.");
+	return rc;
+}
+
 static int
 take_build(struct execconfig *config, struct kettle_error *err)
 {
@@ -118,13 +134,15 @@ take_folders(struct execconfig *config, const char *state, struct kettle_error *
 }
 
 int
-execconfig_load(
-	struct execconfig *ret_config, const char *path, const char *state, const char *level, struct kettle_error *err)
+execconfig_load(struct execconfig *ret_config, const char *path, const char *settings, const char *state,
+	const char *level, struct kettle_error *err)
 {
 	*ret_config = (struct execconfig){.file = find_file(path), .level = SANDBOX_LEVEL_FULL};
 	int rc = ret_config->file ? read_file(ret_config, err) : 0;
 	if (rc == 0 && !ret_config->root && !(ret_config->root = json_object()))
 		rc = kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a configuration.");
+	if (rc == 0 && settings)
+		rc = take_settings(ret_config, settings, err);
 	if (rc != 0)
 		return rc;
 	ret_config->tools = json_object_get(ret_config->root, "tools");

@@ -32,10 +32,11 @@ struct execconfig {
 /*
  * Reads `path`; NULL: $XDG_CONFIG_HOME/kettle/exec.yml, else the system's kettle/exec.yml, else defaults. `state`
  * and `level` (from the command line, may be NULL) win over the file. Folders are not made here. The result is closed
- * with execconfig_close, also after a failure.
+ * with execconfig_close, also after a failure. `settings`: the same keys as the file's as JSON text; each of its keys
+ * takes the place of the file's (NULL: none).
  */
-int execconfig_load(
-	struct execconfig *ret_config, const char *path, const char *state, const char *level, struct kettle_error *err);
+int execconfig_load(struct execconfig *ret_config, const char *path, const char *settings, const char *state,
+	const char *level, struct kettle_error *err);
 void execconfig_close(struct execconfig *config);
 
 #endif

@@ -31,6 +31,23 @@ job_find(const struct exec *exec, const char *ref)
 	return NULL;
 }
 
+/* Takes the job's folder out of the spool where the run line asks for it; its new place, or NULL. */
+static char *
+keep_folder(struct job *job)
+{
+	const char *name = job->dir ? strrchr(job->dir, '/') : NULL;
+	if (!name || !json_is_true(json_object_get(job->line, "keep")))
+		return NULL;
+	AUTO_FREE char *folder = path_join(job->exec->config.state, "kept");
+	char *kept = folder && file_mkdirs(folder, 0755, NULL) == 0 ? path_join(folder, name + 1) : NULL;
+	if (!kept || rename(job->dir, kept) < 0) {
+		free(kept);
+		return NULL;
+	}
+	free(STEAL(job->dir));
+	return kept;
+}
+
 /* `done`, exactly once for each run line. */
 static void
 report(struct job *job, const char *status, const char *error)
@@ -44,9 +61,10 @@ report(struct job *job, const char *status, const char *error)
 	AUTO_JSON json_t *system = json_deep_copy(job->exec->facts);
 	(void)json_object_set_new(
 		system, "level", json_string(sandbox_level_name(sandbox_level_of(job->exec->protections))));
+	AUTO_FREE char *kept = keep_folder(job);
 	failpoint("exec.done");
-	exec_emit(job->exec, json_pack("{s:s, s:s, s:s, s:o, s:O, s:O, s:{s:I, s:I, s:I}}", "event", "done", "job",
-							 job->ref, "status", status, "error", error ? json_string(error) : json_null(), "outcomes",
+	exec_emit(job->exec, json_pack("{s:s, s:s, s:s, s:o, s:s*, s:O, s:O, s:{s:I, s:I, s:I}}", "event", "done", "job",
+							 job->ref, "status", status, "error", error ? json_string(error) : json_null(), "kept", kept, "outcomes",
 							 outcomes, "system", system, "stamps", "received_ns", (json_int_t)job->received_ns,
 							 "device_ns", (json_int_t)job->device_ns, "done_ns", (json_int_t)time_monotonic_ns()));
 	job->reported = true;

@@ -20,6 +20,7 @@
 	X("doctor", NULL, 'd', "say what this machine offers, what is missing, how to get it") \
 	X("json", NULL, 'j', "with --doctor: as JSON") \
 	X("config", "FILE", 'c', "exec.yml (default: ~/.config/kettle/exec.yml, then the system's)") \
+	X("settings", "JSON", 'e', "what exec.yml could say; each key takes the place of the file's") \
 	X("state", "DIR", 't', "folder of build cache and spool") \
 	X("level", "LEVEL", 'l', "the least protection to accept: full, reduced, off") \
 	X("version", NULL, 'v', "print the version") \
@@ -90,6 +91,9 @@ main(int argc, char **argv)
 			break;
 		case 'c':
 			options.config = optarg;
+			break;
+		case 'e':
+			options.settings = optarg;
 			break;
 		case 't':
 			options.state = optarg;

@@ -61,12 +61,13 @@ use_loopback(void)
 		(void)ioctl(fd, SIOCSIFFLAGS, &request);
 }
 
+/* What is a wish and not a need. */
 static void
-write_text(const char *path, const char *text)
+write_text(int dir, const char *path, const char *text)
 {
-	AUTO_FD int fd = open(path, O_WRONLY | O_CLOEXEC);
+	AUTO_FD int fd = openat(dir, path, O_WRONLY | O_CLOEXEC);
 	if (fd >= 0 && write(fd, text, strlen(text)) < 0)
-		return; /* a wish, not a need */
+		return;
 }
 
 static int
@@ -110,7 +111,7 @@ prepare(struct init *self, const int *procs)
 		return sandbox_plan_failed(plan, "block signals", NULL);
 	if (!(plan->protections & SANDBOX_PID) && prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
 		return sandbox_plan_failed(plan, "become a subreaper", NULL);
-	write_text("/proc/self/oom_score_adj", INIT_OOM_SCORE);
+	write_text(AT_FDCWD, "/proc/self/oom_score_adj", INIT_OOM_SCORE);
 	if (plan->protections & SANDBOX_NET)
 		use_loopback();
 	if (plan->protections & SANDBOX_UTS && sethostname("kettle", 6))
@@ -205,7 +206,13 @@ set_up_base(struct init *self)
 	/* Not before: an ordinary owner could not open the files of its maps. */
 	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	umask(0);
-	return self->plan->protections & SANDBOX_MOUNT ? sandbox_root_build_base(self->plan, &self->proc) : 0;
+	if (!(self->plan->protections & SANDBOX_MOUNT))
+		return 0;
+	if (sandbox_root_build_base(self->plan, &self->proc))
+		return -1;
+	/* A second line behind seccomp: no user namespaces below this one. */
+	write_text(self->proc, "sys/user/max_user_namespaces", "0");
+	return 0;
 }
 
 static int

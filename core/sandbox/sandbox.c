@@ -122,6 +122,12 @@ sandbox_machine_prepare(struct sandbox_machine *machine)
 		drop_spare(machine);
 }
 
+bool
+sandbox_machine_ready(const struct sandbox_machine *machine)
+{
+	return machine->has_spare && machine->spare.plan->result.prepared;
+}
+
 void
 sandbox_machine_free(struct sandbox_machine *machine)
 {

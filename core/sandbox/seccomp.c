@@ -71,13 +71,12 @@ static const char *const allowed[] = {
 	"futex_wake", "futex_requeue", "get_robust_list", "get_thread_area", "getcpu", "getegid", "geteuid", "getgid",
 	"getgroups", "getpgid", "getpgrp", "getpid", "getppid", "getpriority", "getresgid", "getresuid", "getrlimit",
 	"getrusage", "getsid", "gettid", "getuid", "ioprio_get", "kill", "pause", "pidfd_open", "pidfd_send_signal",
-	"prctl", "prlimit64", "restart_syscall", "rseq", "rt_sigaction", "rt_sigpending", "rt_sigprocmask",
-	"rt_sigqueueinfo", "rt_sigreturn", "rt_sigsuspend", "rt_sigtimedwait", "rt_tgsigqueueinfo",
-	"sched_get_priority_max", "sched_get_priority_min", "sched_getaffinity", "sched_getattr", "sched_getparam",
-	"sched_getscheduler", "sched_rr_get_interval", "sched_setaffinity", "sched_setattr", "sched_setparam",
-	"sched_setscheduler", "sched_yield", "set_robust_list", "set_thread_area", "set_tid_address", "setpgid",
-	"setpriority", "setrlimit", "setsid", "sigaltstack", "tgkill", "time", "times", "tkill", "vfork", "wait4", "waitid",
-	"waitpid", "landlock_add_rule", "landlock_create_ruleset", "landlock_restrict_self", "seccomp",
+	"prctl", "restart_syscall", "rseq", "rt_sigaction", "rt_sigpending", "rt_sigprocmask", "rt_sigqueueinfo",
+	"rt_sigreturn", "rt_sigsuspend", "rt_sigtimedwait", "rt_tgsigqueueinfo", "sched_get_priority_max",
+	"sched_get_priority_min", "sched_getaffinity", "sched_getattr", "sched_getparam", "sched_getscheduler",
+	"sched_rr_get_interval", "sched_yield", "set_robust_list", "set_thread_area", "set_tid_address", "setpgid",
+	"setrlimit", "setsid", "sigaltstack", "tgkill", "time", "times", "tkill", "vfork", "wait4", "waitid", "waitpid",
+	"landlock_add_rule", "landlock_create_ruleset", "landlock_restrict_self", "seccomp",
 	/* ids: no effect without capabilities, but programs call them */
 	"setfsgid", "setfsuid", "setgid", "setgroups", "setregid", "setresgid", "setresuid", "setreuid", "setuid",
 	/* time */
@@ -139,6 +138,18 @@ static const struct special specials[] = {
 	{"ioctl",
 		{{1, SECCOMP_ALL, TIOCSTI, SECCOMP_ERRNO(EPERM), false},
 			{1, SECCOMP_ALL, TIOCLINUX, SECCOMP_ERRNO(EPERM), false}},
+		SECCOMP_RET_ALLOW},
+	/*
+	 * Where init has the payload's user id, nothing but this keeps it from being starved: its limits, its place among
+	 * the others and its cores. Threads of the payload go by their numbers, so only number 1 is refused.
+	 */
+	{"prlimit64", {{0, SECCOMP_ALL, 0, SECCOMP_RET_ALLOW, false}}, SECCOMP_ERRNO(EPERM)},
+	{"sched_setaffinity", {{0, SECCOMP_ALL, 1, SECCOMP_ERRNO(EPERM), false}}, SECCOMP_RET_ALLOW},
+	{"sched_setscheduler", {{0, SECCOMP_ALL, 1, SECCOMP_ERRNO(EPERM), false}}, SECCOMP_RET_ALLOW},
+	{"sched_setparam", {{0, SECCOMP_ALL, 1, SECCOMP_ERRNO(EPERM), false}}, SECCOMP_RET_ALLOW},
+	{"sched_setattr", {{0, SECCOMP_ALL, 1, SECCOMP_ERRNO(EPERM), false}}, SECCOMP_RET_ALLOW},
+	{"setpriority",
+		{{0, SECCOMP_ALL, PRIO_PROCESS, SECCOMP_ERRNO(EPERM), true}, {1, SECCOMP_ALL, 1, SECCOMP_ERRNO(EPERM), false}},
 		SECCOMP_RET_ALLOW},
 	{"personality",
 		{{0, SECCOMP_ALL, 0, SECCOMP_RET_ALLOW, false},

@@ -49,11 +49,11 @@ struct watch_dirent {
 	char name[];
 };
 
-/* Reads PID/NAME below proc; false when the process is gone. */
-static bool
-read_text(int proc, pid_t pid, const char *name, char *text)
+/* PID/NAME. */
+static void
+path_below(pid_t pid, const char *name, char *path)
 {
-	char path[WATCH_NAME_SIZE], digits[16];
+	char digits[16];
 	size_t at = sizeof(digits);
 	for (unsigned value = (unsigned)pid; value || at == sizeof(digits); value /= 10)
 		digits[--at] = (char)('0' + value % 10);
@@ -61,6 +61,14 @@ read_text(int proc, pid_t pid, const char *name, char *text)
 	memcpy(path, digits + at, len);
 	path[len] = '/';
 	memcpy(path + len + 1, name, strlen(name) + 1);
+}
+
+/* Reads PID/NAME below proc; false when the process is gone. */
+static bool
+read_text(int proc, pid_t pid, const char *name, char *text)
+{
+	char path[WATCH_NAME_SIZE];
+	path_below(pid, name, path);
 	AUTO_FD int fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
 	ssize_t size = fd < 0 ? -1 : read(fd, text, WATCH_TEXT_SIZE - 1);
 	if (size <= 0)
@@ -76,6 +84,36 @@ next_number(char **at)
 }
 
 static bool
+read_memory(int proc, pid_t pid, struct watch_process *ret)
+{
+	char text[WATCH_TEXT_SIZE], *at = text;
+	if (!read_text(proc, pid, "statm", text))
+		return false;
+	(void)next_number(&at);
+	ret->resident = next_number(&at);
+	ret->shared = next_number(&at);
+	return ret->resident > 0;
+}
+
+/* A process whose first thread has ended while others go on: the kernel shows its memory only with those. */
+static void
+read_memory_of_threads(int proc, pid_t pid, struct watch_process *ret)
+{
+	_Alignas(8) char dents[WATCH_DENTS_SIZE];
+	char path[WATCH_NAME_SIZE];
+	path_below(pid, "task", path);
+	AUTO_FD int tasks = openat(proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	long size = tasks < 0 ? 0 : syscall(SYS_getdents64, tasks, dents, sizeof(dents));
+	for (long at = 0; at < size;) {
+		const struct watch_dirent *entry = (const struct watch_dirent *)(dents + at);
+		at += entry->reclen;
+		pid_t thread = entry->name[0] >= '1' && entry->name[0] <= '9' ? atoi(entry->name) : 0;
+		if (thread > 0 && thread != pid && read_memory(tasks, thread, ret))
+			return;
+	}
+}
+
+static bool
 read_process(int proc, pid_t pid, struct watch_process *ret)
 {
 	char text[WATCH_TEXT_SIZE];
@@ -84,18 +122,15 @@ read_process(int proc, pid_t pid, struct watch_process *ret)
 	char *at = strrchr(text, ')'); /* the name before it may hold anything */
 	if (!at || strlen(at) < 4)
 		return false;
+	char state = at[2];
 	at += 3; /* ") S" */
 	*ret = (struct watch_process){.pid = pid, .parent = (pid_t)next_number(&at)};
 	for (int field = 5; field < 14; field++)
 		(void)strtoll(at, &at, 10);
 	for (int field = 14; field < 18; field++)
 		ret->cpu_ticks += next_number(&at);
-	if (read_text(proc, pid, "statm", text)) {
-		at = text;
-		(void)next_number(&at);
-		ret->resident = next_number(&at);
-		ret->shared = next_number(&at);
-	}
+	if (!read_memory(proc, pid, ret) && state == 'Z')
+		read_memory_of_threads(proc, pid, ret);
 	return true;
 }
 
@@ -138,15 +173,26 @@ read_tree(int proc, bool namespaces, struct watch_tree *tree)
 		mark_descendants(tree, self);
 }
 
-/* Bytes of a process, pages that it shares divided among all who have them; -1 when unknown. */
-static int64_t
-proportional_size(int proc, pid_t pid)
+/* Bytes of a process now, pages that it shares divided among all who have them; 0: it is gone. */
+static uint64_t
+proportional_size(int proc, pid_t pid, uint64_t page)
 {
 	char text[WATCH_TEXT_SIZE];
-	if (!read_text(proc, pid, "smaps_rollup", text))
-		return -1;
-	char *line = strstr(text, "\nPss:");
-	return line ? strtoll(line + 5, NULL, 10) * 1024 : -1;
+	struct watch_process now;
+	char *line = read_text(proc, pid, "smaps_rollup", text) ? strstr(text, "\nPss:") : NULL;
+	if (line)
+		return strtoull(line + 5, NULL, 10) * 1024;
+	/* The kernel may be without that file, but then the process is still there. */
+	return read_process(proc, pid, &now) && now.resident > now.shared ? (now.resident - now.shared) * page : 0;
+}
+
+static uint64_t
+exact_memory(int proc, const struct watch_tree *tree, uint64_t page)
+{
+	uint64_t sum = 0;
+	for (size_t i = 0; i < tree->count; i++)
+		sum += tree->list[i].below ? proportional_size(proc, tree->list[i].pid, page) : 0;
+	return sum;
 }
 
 static uint64_t
@@ -161,15 +207,12 @@ tree_memory(const struct sandbox_plan *plan, int proc, const struct watch_tree *
 		shared = process->shared > shared ? process->shared : shared;
 	}
 	sum = (sum + shared) * page;
-	if (sum <= plan->limits.memory || tree->count < 2)
-		return sum;
-	uint64_t exact = 0;
-	for (size_t i = 0; i < tree->count; i++) {
-		const struct watch_process *process = &tree->list[i];
-		int64_t size = process->below ? proportional_size(proc, process->pid) : 0;
-		exact += size >= 0 ? (uint64_t)size : (process->resident - process->shared) * page;
+	/* Twice at most: while sharers go away, a part is counted for several of them. */
+	for (int i = 0; i < 2 && sum > plan->limits.memory && tree->count > 1; i++) {
+		uint64_t exact = exact_memory(proc, tree, page);
+		sum = exact < sum ? exact : sum;
 	}
-	return exact < sum ? exact : sum;
+	return sum;
 }
 
 static uint64_t

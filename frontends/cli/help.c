@@ -4,6 +4,7 @@
 
 #include "help.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -163,6 +164,9 @@ argument_text(const json_t *row)
 	if (!out)
 		return NULL;
 	fputs(value_text(row, "help"), out);
+	/* Without a word for the value the title has the choices already. */
+	if (!*value_text(row, "meta"))
+		choices = NULL;
 	if (json_array_size(choices) > 0)
 		fputs("; one of", out);
 	json_array_foreach(choices, i, choice)
@@ -297,22 +301,33 @@ help_group(const struct term *term, const json_t *table, int words, const char *
 	fprintf(term->out, "\n`kettle help %sCOMMAND` says more.\n", group);
 }
 
-/* Text in the source of a manual page: no macro, no escape, hyphens that can be copied. */
+/* Text in the source of a manual page: no macro, no escape, hyphens that can be copied, nothing beyond ASCII. */
 static void
 roff(FILE *out, const char *text)
 {
 	bool start = true;
-	for (; *text; text++) {
-		if (start && (*text == '.' || *text == '\''))
+	for (uint32_t c; (c = term_next(&text)); start = c == '\n') {
+		if (start && (c == '.' || c == '\''))
 			fputs("\\&", out);
-		if (*text == '\\')
+		if (c == '\\')
 			fputs("\\e", out);
-		else if (*text == '-')
+		else if (c == '-')
 			fputs("\\-", out);
+		else if (c >= 0x80)
+			fprintf(out, "\\[u%04X]", (unsigned)c);
 		else
-			fputc(*text, out);
-		start = *text == '\n';
+			fputc((int)c, out);
 	}
+}
+
+/* A line of help as a sentence. */
+static void
+roff_sentence(FILE *out, const char *text)
+{
+	char first[] = {(char)toupper((unsigned char)*text), '\0'};
+	roff(out, first);
+	roff(out, *text ? text + 1 : "");
+	fputs(".\n", out);
 }
 
 static void
@@ -340,8 +355,7 @@ manual_command(FILE *out, const json_t *command, const struct run_ui *ui)
 	roff(out, usage);
 	free(usage);
 	fputc('\n', out);
-	roff(out, value_text(command, "help"));
-	fputs(".\n", out);
+	roff_sentence(out, value_text(command, "help"));
 	if (*value_text(command, "details")) {
 		roff(out, value_text(command, "details"));
 		fputc('\n', out);
@@ -369,8 +383,7 @@ help_manual(FILE *out, const json_t *table)
 			manual_command(out, command, cli_ui(value_text(command, "name")));
 	for (i = 0; i < ARRAY_SIZE(own_commands); i++) {
 		fprintf(out, ".TP\n.B kettle %s\n", own_commands[i].usage);
-		roff(out, own_commands[i].help);
-		fputs(".\n", out);
+		roff_sentence(out, own_commands[i].help);
 	}
 	fputs(".SH GLOBAL OPTIONS\n", out);
 	for (const struct args_option *o = args_globals; o->name; o++) {
@@ -378,8 +391,7 @@ help_manual(FILE *out, const json_t *table)
 		fputs(".TP\n.B ", out);
 		roff(out, title);
 		fputc('\n', out);
-		roff(out, o->help);
-		fputs(".\n", out);
+		roff_sentence(out, o->help);
 	}
 }
 

@@ -120,11 +120,16 @@ class Bench:
             "XDG_STATE_HOME": f"{scratch}/state", "XDG_DATA_HOME": f"{scratch}/state", "XDG_RUNTIME_DIR": f"{scratch}/locks",
             "LC_ALL": "C.UTF-8", "SCRATCH": scratch, "SECRET_OF_THE_MACHINE": watch.SECRET}
         self.config = f"{scratch}/kettle.yml"
+        # Whose cgroups are whose can be told only by the pids of their owners.
+        self.exec = f"{scratch}/kettle-exec"
+        with open(self.exec, "w") as file:
+            file.write(f'#!/bin/sh\necho $$ >> "{scratch}/pids"\nexec "{os.path.abspath(KETTLE_EXEC)}" "$@"\n')
+        os.chmod(self.exec, 0o755)
         for name, limits in (("exec.yml", EXEC_LIMITS), ("first.yml", FIRST_LIMITS)):
             self.write(name, {"state": f"{scratch}/state", "locks": f"{scratch}/locks", "limits": limits})
         for name, limits in (("kettle.yml", "exec.yml"), ("kettle-first.yml", "first.yml")):
             self.write(name, {"plugin_path": [os.path.abspath(PLUGINS)], "languages": {"cpp": {}},
-                "runners": {"local": {"exec": os.path.abspath(KETTLE_EXEC), "config": f"{scratch}/{limits}",
+                "runners": {"local": {"exec": self.exec, "config": f"{scratch}/{limits}",
                     "state": f"{scratch}/state"}},
                 "devices": {"CPU": {"runner": "local", "cores": str(cores[0])},
                     "OTHER": {"runner": "local", "cores": str(cores[-1]), "lock": "other"}}})
@@ -154,7 +159,7 @@ class Bench:
         path = os.path.join(self.bait.scratch, "plan.json")
         with open(path, "w") as file:
             json.dump(plan, file)
-        return Started([KETTLE_EXEC, "--config", f"{self.bait.scratch}/exec.yml", "--state",
+        return Started([self.exec, "--config", f"{self.bait.scratch}/exec.yml", "--state",
             f"{self.bait.scratch}/state", path], self.env)
 
 

@@ -68,12 +68,12 @@ def available_memory():
     return 0
 
 
-def cgroups():
-    """Cgroups of Kettle whose owner is dead; a group is named by its owner's pid and start."""
+def cgroups(owners):
+    """Cgroups of Kettle that belong to one of these processes: a group is named by its owner's pid and start."""
     found = set()
     for folder, folders, _ in os.walk("/sys/fs/cgroup"):
         if os.path.basename(folder) == "kettle":
-            found.update(os.path.join(folder, name) for name in folders if not os.path.exists(f"/proc/{name.split('-')[0]}"))
+            found.update(os.path.join(folder, name) for name in folders if name.split("-")[0] in owners)
     return found
 
 
@@ -116,6 +116,14 @@ class Bait:
         self.canary_is = self.canary_state()
         self.listeners = self.listen()
         self.address = self.own_address()
+
+    def owners(self):
+        """Pids that every kettle-exec so far has had (its wrapper writes them down)."""
+        try:
+            with open(os.path.join(self.scratch, "pids")) as file:
+                return set(file.read().split())
+        except OSError:
+            return set()
 
     def canary_state(self):
         try:
@@ -199,7 +207,7 @@ class Watch:
 
     def __init__(self, bait):
         self.bait = bait
-        self.before = {"mounts": mounts(), "IPC objects": system_v(), "cgroups": cgroups()}
+        self.before = {"mounts": mounts(), "IPC objects": system_v()}
         # Tools that are asked for their version may make a folder in their user's home: only what is new counts.
         self.files = {place: files_below(os.path.join(bait.scratch, place)) for place in ("tmp", "home", "state")}
         self.memory = available_memory()
@@ -217,10 +225,13 @@ class Watch:
         if self.bait.canary_state() != self.bait.canary_is:
             found.append(f"the canary has changed: {self.bait.canary_state()}")
         found += [f"the {name} socket was reached" for name in self.bait.reached()]
-        for what, look in (("mounts", mounts), ("IPC objects", system_v), ("cgroups", cgroups)):
+        for what, look in (("mounts", mounts), ("IPC objects", system_v)):
             more = look() - self.before[what]
             if more:
                 found.append(f"{what} are left: {sorted(more)[:3]}")
+        groups = cgroups(self.bait.owners())
+        if groups:
+            found.append(f"cgroups are left: {sorted(groups)[:3]}")
         return found + self.files_left()
 
     @staticmethod

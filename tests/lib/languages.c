@@ -15,8 +15,7 @@ plan_runs(const struct kettle_plan_request *request)
 {
 	json_t *steps = json_array(), *prepared;
 	size_t i;
-	json_array_foreach((json_t *)request->runs, i, prepared)
-	{
+	json_array_foreach((json_t *)request->runs, i, prepared) {
 		json_t *step = json_deep_copy(prepared), *inputs = json_object(), *contents;
 		const char *name;
 		const char *main = json_string_value(json_object_get(json_object_get(request->task, "config"), "main"));

@@ -114,7 +114,7 @@ test_refusals(void **state)
 	REFUSED("`kettle submit` needs FILE.", "submit");
 	REFUSED("`kettle leaderboard create` needs NAME and --task PATH.", "leaderboard", "create");
 	REFUSED("`kettle submit` has no option `--devise`; did you mean `--device`?", "submit", "f", "--devise", "x");
-	REFUSED("`kettle submit` has no option `--dev`; `kettle help submit` lists what it takes.", "submit", "f", "--dev");
+	REFUSED("`kettle submit` has no option `--dev`; did you mean `--device`?", "submit", "f", "--dev");
 	REFUSED("`kettle submit` has no option `-x`; `kettle help submit` lists what it takes.", "submit", "f", "-x");
 	REFUSED("--leaderboard was given twice.", "submit", "f", "--leaderboard", "a", "--leaderboard", "b");
 	REFUSED("--mode needs a value: --mode MODE.", "submit", "f", "--mode");
@@ -138,8 +138,8 @@ test_find(void **state)
 	assert_int_equal(words, 1);
 	assert_int_equal(args_find(*state, 1, WORDS("--help"), &command, &words, &err), 0);
 	assert_int_equal(words, 0);
-	assert_int_equal(args_find(*state, 1, WORDS("lead"), &command, &words, &err), KETTLE_EINVAL);
-	assert_string_equal(err.message, "no command `lead`; `kettle help` lists what there is.");
+	assert_int_equal(args_find(*state, 1, WORDS("xyzzy"), &command, &words, &err), KETTLE_EINVAL);
+	assert_string_equal(err.message, "no command `xyzzy`; `kettle help` lists what there is.");
 	assert_int_equal(args_find(*state, 2, WORDS("submission", "shwo"), &command, &words, &err), KETTLE_EINVAL);
 	assert_string_equal(err.message, "no command `submission shwo`; did you mean `submission show`?");
 	assert_int_equal(args_find(*state, 1, WORDS("srve"), &command, &words, &err), KETTLE_EINVAL);

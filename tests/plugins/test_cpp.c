@@ -7,12 +7,14 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 #include "buf.h"
 #include "cleanup.h"
+#include "file.h"
 #include "schema.h"
 
 static void *self;
@@ -257,6 +259,46 @@ test_table(void **state)
 	kettle_plugin.destroy(NULL);
 }
 
+/* The manual page as plain text: no backslashes. */
+static char *
+read_manual(void)
+{
+	AUTO_BUF struct buf path = {0};
+	char *text = NULL, *to;
+	size_t size = 0;
+	(void)buf_printf(&path, "%s/plugins/languages/cpp/kettle-cpp.7", getenv("top_srcdir"));
+	assert_int_equal(file_read(path.data, 1 << 20, &text, &size, NULL), 0);
+	to = text;
+	for (const char *from = text; *from; from++)
+		if (*from != '\\')
+			*to++ = *from;
+	*to = '\0';
+	return text;
+}
+
+/* Options, their help and the keys of config stand in the manual. */
+static void
+test_manual(void **state)
+{
+	(void)state;
+	AUTO_FREE char *manual = read_manual();
+	AUTO_JSON json_t *schema = json_loads(kettle_plugin.language->config_schema, 0, NULL);
+	const char *key;
+	json_t *value;
+	for (size_t i = 0; i < kettle_plugin.options_count; i++) {
+		AUTO_BUF struct buf entry = {0};
+		(void)buf_printf(&entry, ".BR %s \"", kettle_plugin.options[i].key);
+		if (!strstr(manual, entry.data) || !strstr(manual, kettle_plugin.options[i].help))
+			fail_msg("the manual lacks %s: %s", kettle_plugin.options[i].key, kettle_plugin.options[i].help);
+	}
+	json_object_foreach(json_object_get(schema, "properties"), key, value) {
+		AUTO_BUF struct buf entry = {0};
+		(void)buf_printf(&entry, ".BR %s \"", key);
+		if (!strstr(manual, entry.data))
+			fail_msg("the manual lacks the configuration %s", key);
+	}
+}
+
 static int
 setup(void **state)
 {
@@ -285,6 +327,7 @@ main(void)
 		cmocka_unit_test(test_config_schema),
 		cmocka_unit_test(test_options),
 		cmocka_unit_test(test_table),
+		cmocka_unit_test(test_manual),
 	};
 	return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -456,6 +456,26 @@ do_i386(char **args)
 	return 0;
 }
 
+/* Attempts to starve init, which may have the same user id. */
+static int
+do_starve(char **args)
+{
+	struct rlimit none = {0, 0};
+	struct sched_param param = {0};
+	cpu_set_t set;
+	(void)args;
+	CPU_ZERO(&set);
+	CPU_SET(0, &set);
+	say("prlimit", prlimit(1, RLIMIT_NOFILE, &none, NULL));
+	say("affinity", sched_setaffinity(1, sizeof(set), &set));
+	say("scheduler", sched_setscheduler(1, SCHED_IDLE, &param));
+	say("priority", setpriority(PRIO_PROCESS, 1, 19));
+	say("priority user", setpriority(PRIO_USER, 0, 19));
+	say("priority group", setpriority(PRIO_PGRP, 1, 19));
+	say("oom", open("/proc/1/oom_score_adj", O_WRONLY));
+	return 0;
+}
+
 static int
 do_x32(char **args)
 {
@@ -534,8 +554,8 @@ static const struct {
 	{"memory-shared", do_memory_shared}, {"fork-bomb", do_fork_bomb}, {"fork-storm", do_fork_storm},
 	{"daemon", do_daemon}, {"daemons", do_daemons}, {"kill-all", do_kill_all}, {"processes", do_processes},
 	{"list", do_list}, {"net", do_net}, {"sockets", do_sockets}, {"calls", do_calls}, {"allowed", do_allowed},
-	{"i386", do_i386}, {"x32", do_x32}, {"status", do_status}, {"signals", do_signals}, {"limits", do_limits},
-	{"connect-abstract", do_connect_abstract}};
+	{"i386", do_i386}, {"starve", do_starve}, {"x32", do_x32}, {"status", do_status}, {"signals", do_signals},
+	{"limits", do_limits}, {"connect-abstract", do_connect_abstract}};
 
 int
 main(int argc, char **argv)

@@ -68,7 +68,8 @@ test_secret(void **state)
 	assert_int_equal(make_plan(bundle, "ranked", &plan, &err), 0);
 	json_t *step;
 	size_t i;
-	json_array_foreach(json_object_get(plan, "steps"), i, step) json_object_del(step, "secret");
+	json_array_foreach(json_object_get(plan, "steps"), i, step)
+		json_object_del(step, "secret");
 	AUTO_FREE char *text = json_dumps(plan, JSON_COMPACT);
 	assert_null(strstr(text, "1618033988"));
 	AUTO_JSON json_t *test = NULL;

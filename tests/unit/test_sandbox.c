@@ -474,6 +474,15 @@ test_refused_calls(void **state)
 }
 
 static void
+test_starving_init(void **state)
+{
+	struct fixture *fixture = *state;
+	FIXTURE_RUN(fixture, "starve");
+	assert_int_equal(fixture->report.exit_status, 0);
+	assert_not_said(fixture, "=ok");
+}
+
+static void
 test_allowed_calls(void **state)
 {
 	struct fixture *fixture = *state;
@@ -601,6 +610,7 @@ main(void)
 		FIXTURE_TEST(test_network),
 		FIXTURE_TEST(test_abstract_socket),
 		FIXTURE_TEST(test_refused_calls),
+		FIXTURE_TEST(test_starving_init),
 		FIXTURE_TEST(test_allowed_calls),
 		FIXTURE_TEST(test_foreign_calls),
 		FIXTURE_TEST(test_nothing_left),

@@ -362,6 +362,9 @@ test_reduced(void **state)
 	assert_said(fixture, "Seccomp:\t0\n");
 	assert_int_equal(fixture->report.protections & (SANDBOX_NET | SANDBOX_SECCOMP | SANDBOX_LANDLOCK), 0);
 	assert_int_equal(sandbox_level_of(fixture->report.protections), SANDBOX_LEVEL_REDUCED);
+	fixture->text[0] = '\0';
+	FIXTURE_RUN(fixture, "calls");
+	assert_said(fixture, "unshare=ENOSPC\n");
 	/* Without Landlock, /proc/1 is closed by what is left. */
 	fixture->text[0] = '\0';
 	FIXTURE_RUN(

@@ -294,6 +294,9 @@ test_bad_yml(void **state)
 		{"files:\n  - {name: s, source: \"@SUBMISSION@\"}\n  - {name: e.py, source: missing.py}\n" LANG CASES,
 			"task/task.yml:3: the file `missing.py` does not exist."},
 		{FILES LANG CASES "templates:\n  Python: none.py\n", "task/task.yml:7: the file `none.py` does not exist."},
+		{"files: [{name: s.cpp, source: \"@SUBMISSION@\"}]\nlang: c++\nconfig:\n  sources: [s.cpp, eval.cpp]\n" CASES,
+			"task/task.yml:3: The task's config lists `eval.cpp` in `sources`, but no entry of its `files` has that "
+			"name."},
 		{"files: &a [*a]\n", "task/task.yml:1: the alias `*a` stands for nothing that is complete before it."},
 		{"", "task/task.yml: the top level must be a map, not empty."},
 	};

@@ -58,7 +58,11 @@ struct kettle_language {
 	const struct kettle_harness_file *harness;
 	size_t harness_count, harness_file_size;
 
-	/* The steps of the job: {"version": 1, "files": …, "steps": […]} (docs/plan.schema.json). */
+	/*
+	 * The steps of the job: {"version": 1, "files": …, "steps": […]} (plan.schema.json). KETTLE_EINVAL: the task
+	 * itself cannot be planned; KETTLE_EUNAVAIL: not on this device, for something that its section lacks. The core
+	 * also plans on trial when it checks a task, with an empty submission and a device that has a name alone.
+	 */
 	int (*plan)(void *self, const struct kettle_plan_request *request, json_t **ret_plan, struct kettle_error *err);
 
 	/*

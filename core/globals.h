@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* The global options of kettle, from the command line and the environment. */
+#ifndef KETTLE_GLOBALS_H
+#define KETTLE_GLOBALS_H
+
+#include <kettle/error.h>
+#include <stdbool.h>
+
+/* Strings are borrowed from argv and the environment. What is not given is NULL or false. */
+struct globals {
+	const char *config, *database, *user, *log_format, *log_level;
+	bool json, quiet, version;
+	int argc; /* what is left: the command and its arguments; the program's name is not among them */
+	const char **argv;
+};
+
+/*
+ * Takes the global options out of argv, wherever they stand before `--` (`--name VALUE`, `--name=VALUE`), and fills in
+ * KETTLE_USER, KETTLE_JSON, KETTLE_QUIET, KETTLE_LOG_FORMAT and KETTLE_LOG_LEVEL for those that are not given
+ * (KETTLE_CONFIG and KETTLE_DB are the configuration's own). EINVAL: a value is missing. The caller frees argv.
+ */
+int globals_parse(int argc, char **argv, struct globals *ret_globals, struct kettle_error *err);
+
+#endif

@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""make bench: measures Kettle beside what it is compared with, interleaved in one run, and prints medians and ratios.
+Raw samples go to bench.json in the build folder."""
+import json
+import os
+import re
+import shutil
+import socket
+import statistics
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.environ.get("top_srcdir", "."), "tests", "lib"))
+from kettle_test import BUILD, SOURCE, Scratch  # noqa: E402
+
+samples = {}
+
+
+def add(name, value):
+    samples.setdefault(name, []).append(value)
+
+
+def median(name):
+    return statistics.median(samples[name])
+
+
+def timed(name, fn):
+    start = time.perf_counter()
+    result = fn()
+    add(name, (time.perf_counter() - start) * 1e3)
+    return result
+
+
+def sandbox_start(rounds=5):
+    """/bin/true in the sandbox, beside bubblewrap with the same namespaces, and beside no sandbox at all."""
+    program = BUILD / "tests" / "bench" / "sandbox_start"
+    bwrap = shutil.which("bwrap")
+    for _ in range(rounds):
+        answer = json.loads(subprocess.run([str(program)], capture_output=True, text=True, check=True).stdout)
+        for value in answer["samples_ms"]:
+            add("sandbox start: kettle", value)
+        for _ in range(20):
+            timed("sandbox start: no sandbox", lambda: subprocess.run(["/bin/true"], check=True))
+            if bwrap:
+                timed("sandbox start: bubblewrap", lambda: subprocess.run(
+                    [bwrap, "--unshare-all", "--ro-bind", "/usr", "/usr", "--symlink", "usr/lib", "/lib", "--symlink",
+                     "usr/lib64", "/lib64", "--symlink", "usr/bin", "/bin", "--proc", "/proc", "--dev", "/dev", "--tmpfs",
+                     "/tmp", "/bin/true"], check=True))
+
+
+class Client:
+    """A connection to the database's socket."""
+
+    def __init__(self, path):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.connect(str(path))
+        self.file = self.socket.makefile("rwb")
+        self.file.readline()
+        self.id = 0
+
+    def send(self, command, args, user="bench"):
+        self.id += 1
+        line = {"id": self.id, "call": command, "args": args,
+                "actor": {"provider": "cli", "subject": user, "name": user}}
+        self.file.write(json.dumps(line).encode() + b"\n")
+
+    def receive(self):
+        self.file.flush()
+        return json.loads(self.file.readline())
+
+
+def accept_rate(scratch, count=300):
+    """Submissions accepted durably in a second over one connection, and board pages read."""
+    import base64
+    server = scratch.serve()
+    client = Client(f"{scratch.database}.sock")
+    code = base64.b64encode(scratch.solution("does_not_compile", kind="wrong").read_bytes()).decode()
+    start = time.perf_counter()
+    for _ in range(count):
+        client.send("submit", {"file": {"name": "x.cpp", "base64": code}, "leaderboard": "b", "mode": "test"})
+    for _ in range(count):
+        answer = client.receive()
+        assert "result" in answer, answer
+    add("accepted submissions a second", count / (time.perf_counter() - start))
+    for _ in range(200):
+        client.send("leaderboard.show", {"name": "b"})
+        timed("board page", client.receive)
+    scratch.json("leaderboard", "delete", "b", "--force")
+    server.terminate()
+    server.wait(60)
+
+
+def ranked(scratch, rounds=5):
+    """A ranked submission through Kettle, beside a driver that does what the field's reference does: one compiler
+    command over harness and submission before each of the six runs, without sandbox, queue or database."""
+    task = SOURCE / "tasks" / "vectoradd_cpp"
+    base = scratch.solution("naive").read_text()
+    cases = read_cases()
+    scratch.board("r")
+    for number in range(rounds):
+        file = scratch.write(f"s{number}.cpp", base + f"\n// {number}\n")
+        answer = timed("ranked submission: kettle", lambda: scratch.json("submit", file, "--leaderboard", "r"))
+        shown = scratch.json("submission", "show", answer["id"])
+        runs = sum(r.get("wall_ns", 0) for job in shown["jobs"] for r in job["runs"])
+        add("ranked submission: kettle, outside of the task's runs", samples["ranked submission: kettle"][-1] - runs / 1e6)
+        timed("ranked submission: compile before each run",
+              lambda: reference_driver(task, cases, file, scratch.root / "ref"))
+
+
+def reference_driver(task, cases, submission, folder):
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    for source in (SOURCE / "tasks" / "harness" / "eval.cpp", SOURCE / "tasks" / "harness" / "utils.h", *task.glob("*.h")):
+        shutil.copy(source, folder)
+    shutil.copy(submission, folder / "submission.cpp")
+    for _ in range(2):
+        for mode in ("test", "benchmark", "leaderboard"):
+            subprocess.run(["g++", "-std=c++17", "-O3", "-march=native", "-fopenmp", "eval.cpp", "submission.cpp", "-o",
+                            "program"], cwd=folder, check=True)
+            (folder / "cases.txt").write_text(cases[mode])
+            ours, theirs = socket.socketpair()
+            child = subprocess.Popen(["./program", mode, "cases.txt"], cwd=folder, pass_fds=[theirs.fileno()],
+                                     env={**os.environ, "POPCORN_FD": str(theirs.fileno())})
+            theirs.close()
+            while ours.recv(65536):
+                pass
+            ours.close()
+            assert child.wait() == 0, f"{mode} failed"
+
+
+def read_cases():
+    """The cases of the shipped task, as the field writes them."""
+    text = (SOURCE / "tasks" / "vectoradd_cpp" / "task.yml").read_text()
+
+    def rows(key):
+        block = re.search(rf"^{key}:\n((?:[ -].*\n)+)", text, re.M).group(1)
+        return ["; ".join(f"{k}: {v}" for k, v in re.findall(r"(\w+): *([\w]+)", line)) for line in block.splitlines()
+                if "{" in line]
+    tests, benchmarks = rows("tests"), rows("benchmarks")
+    last = "ranking_by" not in text or re.search(r"ranking_by: *last", text)
+    chosen = benchmarks[-1:] if last else benchmarks
+    chosen = "\n".join(chosen) + "\n"
+    return {"test": "\n".join(tests) + "\n", "benchmark": chosen, "leaderboard": chosen}
+
+
+def report():
+    print(f"\n{'what':58} {'median':>12} {'p95':>12} {'n':>5}")
+    for name, values in samples.items():
+        p95 = sorted(values)[int(len(values) * 0.95)] if len(values) > 1 else values[0]
+        unit = "" if "a second" in name else " ms"
+        print(f"{name:58} {statistics.median(values):9.2f}{unit:3} {p95:9.2f}{unit:3} {len(values):5}")
+
+    def ratio(a, b, text):
+        if a in samples and b in samples:
+            print(f"{text}: {median(a) / median(b):.2f}")
+    print()
+    ratio("sandbox start: bubblewrap", "sandbox start: kettle", "sandbox start, bubblewrap over kettle")
+    ratio("ranked submission: compile before each run", "ranked submission: kettle",
+          "ranked submission, compile before each run over kettle (whole, process start and database included)")
+
+
+def main():
+    sandbox_start()
+    scratch = Scratch()
+    try:
+        scratch.board("b")
+        accept_rate(scratch)
+        ranked(scratch)
+    finally:
+        scratch.close()
+    report()
+    (BUILD / "bench.json").write_text(json.dumps(samples, indent=1))
+    print(f"\nraw samples: {BUILD}/bench.json")
+
+
+main()

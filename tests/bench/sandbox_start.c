@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Measures the start to the end of a static `true` in the sandbox, with every protection that this machine has: from a
+ * spare (as kettle-exec does), without one, and beside bubblewrap and a plain spawn. Interleaved; one JSON object on
+ * stdout. usage: sandbox_start STATIC_TRUE [RUNS]
+ */
+#include <config.h>
+
+#include "sandbox/sandbox.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "file.h"
+#include "text.h"
+
+#define BENCH_RUNS 200
+#define BENCH_RUNS_MAX 100000
+#define BENCH_SPARE_MS 200 /* how long a spare may take until it waits */
+#define BENCH_TRUE_MAX (16u << 20)
+
+extern char **environ;
+
+enum kind { KIND_SPARE, KIND_COLD, KIND_BUBBLEWRAP, KIND_SPAWN, KIND_COUNT };
+static const char *const kind_names[KIND_COUNT] = {"spare", "cold", "bubblewrap", "spawn"};
+
+struct bench {
+	struct sandbox_machine *machine;
+	struct sandbox_config config;
+	struct sandbox_bind bind;
+	struct sandbox_fd fds[3];
+	char folder[64], job[80], program[96];
+};
+
+static int
+run_sandbox(struct bench *bench)
+{
+	struct kettle_error err = {0};
+	struct sandbox *sandbox = NULL;
+	struct sandbox_report report;
+	if (sandbox_start(&bench->config, &sandbox, &err) || sandbox_wait(sandbox, &report, &err)) {
+		fprintf(stderr, "sandbox_start: %s\n", err.message);
+		return -1;
+	}
+	if (!report.started || report.exit_status)
+		fprintf(stderr, "sandbox_start: %s\n", report.message);
+	int rc = report.started && report.exit_status == 0 ? 0 : -1;
+	sandbox_free(sandbox);
+	return rc;
+}
+
+static int
+run_program(const char *const *argv)
+{
+	pid_t pid = 0;
+	int status = 0;
+	if (posix_spawnp(&pid, argv[0], NULL, NULL, (char *const *)argv, environ) || waitpid(pid, &status, 0) < 0)
+		return -1;
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -1;
+}
+
+static void
+await_spare(struct bench *bench)
+{
+	const struct timespec pause = {.tv_nsec = 1000000};
+	sandbox_machine_prepare(bench->machine);
+	for (int i = 0; i < BENCH_SPARE_MS && !sandbox_machine_ready(bench->machine); i++)
+		(void)nanosleep(&pause, NULL);
+}
+
+/* One run of a kind in ns, 0: it does not work here. */
+static uint64_t
+measure(struct bench *bench, enum kind kind)
+{
+	const char *const bubblewrap[] = {"bwrap", "--unshare-all", "--ro-bind", "/usr", "/usr", "--symlink", "usr/lib",
+		"/lib", "--symlink", "usr/lib64", "/lib64", "--symlink", "usr/bin", "/bin", "--ro-bind", bench->program,
+		"/opt/true", "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--die-with-parent", "--", "/opt/true",
+		NULL};
+	const char *const spawn[] = {bench->program, NULL};
+	int rc = 0;
+	if (kind == KIND_SPARE)
+		await_spare(bench);
+	uint64_t start = time_monotonic_ns();
+	switch (kind) {
+	case KIND_SPARE:
+	case KIND_COLD:
+		rc = run_sandbox(bench);
+		break;
+	case KIND_BUBBLEWRAP:
+		rc = run_program(bubblewrap);
+		break;
+	case KIND_SPAWN:
+		rc = run_program(spawn);
+		break;
+	case KIND_COUNT:
+		break;
+	}
+	return rc ? 0 : time_monotonic_ns() - start;
+}
+
+static int
+compare(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	return (x > y) - (x < y);
+}
+
+static json_t *
+summary(uint64_t *times, size_t runs)
+{
+	qsort(times, runs, sizeof(*times), compare);
+	if (times[0] == 0)
+		return json_null();
+	return json_pack("{s:f, s:f, s:f}", "median_us", (double)times[runs / 2] / 1000, "p95_us",
+		(double)times[runs * 95 / 100] / 1000, "p99_us", (double)times[runs * 99 / 100] / 1000);
+}
+
+static int
+set_up(struct bench *bench, const char *program, const char *cgroup, struct kettle_error *err)
+{
+	static const char *const argv[] = {"true", NULL}, *const envp[] = {"PATH=/usr/bin:/bin", NULL};
+	AUTO_FREE char *data = NULL;
+	size_t size = 0;
+	char out[96];
+	(void)snprintf(bench->folder, sizeof(bench->folder), "/tmp/kettle-bench-XXXXXX");
+	if (!mkdtemp(bench->folder) || chmod(bench->folder, 0755))
+		return kettle_fail(err, KETTLE_EIO, "There is no place in /tmp.");
+	(void)snprintf(bench->job, sizeof(bench->job), "%s/job", bench->folder);
+	(void)snprintf(bench->program, sizeof(bench->program), "%s/true", bench->folder);
+	(void)snprintf(out, sizeof(out), "%s/out", bench->job);
+	int rc = file_read(program, BENCH_TRUE_MAX, &data, &size, err);
+	if (!rc)
+		rc = file_write(bench->program, data, size, 0755, err);
+	if (!rc)
+		rc = file_mkdirs(out, 0755, err);
+	if (!rc)
+		rc = sandbox_machine_new(cgroup, &bench->machine, err);
+	if (rc)
+		return rc;
+	for (int i = 0; i < 3; i++)
+		bench->fds[i] = (struct sandbox_fd){i, i};
+	bench->bind = (struct sandbox_bind){.source = bench->program, .target = "/opt/true"};
+	bench->config = (struct sandbox_config){.level = sandbox_level_of(sandbox_machine_protections(bench->machine)),
+		.file = "/opt/true",
+		.argv = argv,
+		.envp = envp,
+		.job_dir = bench->job,
+		.binds = &bench->bind,
+		.binds_count = 1,
+		.fds = bench->fds,
+		.fds_count = 3,
+		.machine = bench->machine};
+	return 0;
+}
+
+static int
+report(struct bench *bench, size_t runs)
+{
+	AUTO_JSON json_t *result = json_pack("{s:s, s:I, s:o}", "name", "sandbox_start", "runs", (json_int_t)runs,
+		"protections", sandbox_names(sandbox_machine_protections(bench->machine)));
+	uint64_t *times[KIND_COUNT];
+	for (int kind = 0; kind < KIND_COUNT; kind++)
+		times[kind] = calloc(runs, sizeof(**times));
+	for (size_t run = 0; run < runs; run++)
+		for (int kind = 0; kind < KIND_COUNT; kind++)
+			times[kind][run] = measure(bench, (enum kind)kind);
+	for (int kind = 0; kind < KIND_COUNT; kind++)
+		(void)json_object_set_new(result, kind_names[kind], summary(times[kind], runs));
+	if (times[KIND_BUBBLEWRAP][0])
+		(void)json_object_set_new(result, "ratio_to_bubblewrap",
+			json_real((double)times[KIND_SPARE][runs / 2] / (double)times[KIND_BUBBLEWRAP][runs / 2]));
+	bool worked = times[KIND_SPARE][0] && times[KIND_COLD][0];
+	for (int kind = 0; kind < KIND_COUNT; kind++)
+		free(times[kind]);
+	(void)json_dumpf(result, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(6));
+	putchar('\n');
+	return worked ? 0 : 1;
+}
+
+int
+main(int argc, char **argv)
+{
+	struct bench bench = {0};
+	struct kettle_error err = {0};
+	long runs = argc > 2 ? strtol(argv[2], NULL, 10) : BENCH_RUNS;
+	if (argc < 2 || runs < 1 || runs > BENCH_RUNS_MAX) {
+		fprintf(stderr, "usage: sandbox_start STATIC_TRUE [RUNS]\n");
+		return 2;
+	}
+	AUTO_FREE char *cgroup = sandbox_cgroup_root(NULL);
+	int rc = set_up(&bench, argv[1], cgroup, &err);
+	if (rc)
+		fprintf(stderr, "sandbox_start: %s\n", err.message);
+	else
+		rc = report(&bench, (size_t)runs);
+	sandbox_machine_free(bench.machine);
+	sandbox_cgroup_leave(cgroup);
+	(void)file_remove_tree(bench.folder, NULL);
+	return rc ? 1 : 0;
+}

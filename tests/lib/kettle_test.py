@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: MIT
+"""What the integration tests share: TAP output, a scratch folder, the programs, and polling instead of sleeping."""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+SOURCE = pathlib.Path(os.environ.get("top_srcdir", pathlib.Path(__file__).parents[2])).resolve()
+BUILD = pathlib.Path(os.environ.get("top_builddir", ".")).resolve()
+KETTLE = BUILD / "kettle"
+EXEC = BUILD / "kettle-exec"
+TASKS = SOURCE / "tasks"
+
+
+def sanitizer():
+    """Which sanitizer the build has: '', 'address,undefined' or 'thread'."""
+    for line in (BUILD / "config.log").read_text(errors="replace").splitlines():
+        if line.startswith("SANITIZE_FLAGS="):
+            return line.split("-fsanitize=")[1].split()[0].strip("'") if "-fsanitize=" in line else ""
+    return ""
+
+
+def has_failpoints():
+    return "#define KETTLE_FAILPOINTS 1" in (BUILD / "config.h").read_text()
+
+
+class Skip(Exception):
+    """Raised by a test that cannot run here: says why."""
+
+
+def poll(condition, seconds=30, what="a condition"):
+    """Waits until condition() is true and returns its value; fails after the given time."""
+    end = time.monotonic() + seconds
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > end:
+            raise AssertionError(f"{what} did not come within {seconds} s")
+        time.sleep(0.01)
+
+
+class Scratch:
+    """A folder of its own with a configuration and a database; everything below it is removed at the end."""
+
+    def __init__(self, devices="{CPU: {runner: local}}", extra=""):
+        self.root = pathlib.Path(tempfile.mkdtemp(prefix="kettle-test-"))
+        os.chmod(self.root, 0o755)
+        self.database = self.root / "data" / "kettle.db"
+        self.config = self.root / "kettle.yml"
+        self.config.write_text(
+            f"languages: {{cpp: {{}}}}\nrunners: {{local: {{state: {self.root}/exec}}}}\ndevices: {devices}\n{extra}")
+        self.children = []
+
+    def environment(self, **more):
+        env = {k: v for k, v in os.environ.items() if not k.startswith(("KETTLE_", "XDG_"))}
+        env.update(KETTLE_CONFIG=str(self.config), KETTLE_DB=str(self.database), HOME=str(self.root),
+                   XDG_RUNTIME_DIR=str(self.root), NO_COLOR="1")
+        env.update({k: str(v) for k, v in more.items()})
+        return env
+
+    def run(self, *args, status=0, env=None, timeout=120, input=None, cwd=None):
+        """Runs kettle; checks its exit status (None: any). Returns the completed process."""
+        result = subprocess.run([str(KETTLE), *map(str, args)], env=self.environment(**(env or {})), input=input,
+                                capture_output=True, text=True, timeout=timeout, cwd=cwd or self.root)
+        if status is not None and result.returncode != status:
+            raise AssertionError(f"kettle {' '.join(map(str, args))}: status {result.returncode}, not {status}\n"
+                                 f"{result.stdout}\n{result.stderr}")
+        return result
+
+    def json(self, *args, status=0, **kwargs):
+        return json.loads(self.run(*args, "--json", status=status, **kwargs).stdout)
+
+    def start(self, *args, env=None):
+        """Starts kettle in the background with its output in files."""
+        log = open(self.root / f"child{len(self.children)}.log", "w+")
+        child = subprocess.Popen([str(KETTLE), *map(str, args)], env=self.environment(**(env or {})), stdout=log,
+                                 stderr=subprocess.STDOUT, cwd=self.root, start_new_session=True)
+        child.log = pathlib.Path(log.name)
+        log.close()
+        self.children.append(child)
+        return child
+
+    def serve(self, env=None):
+        """A server that answers."""
+        child = self.start("serve", env=env)
+
+        def up():
+            assert child.poll() is None, f"kettle serve ended:\n{child.log.read_text()}"
+            return pathlib.Path(f"{self.database}.sock").exists()
+        poll(up, what="the server's socket")
+        return child
+
+    def write(self, name, text):
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    def task(self, name="vectoradd_cpp"):
+        return TASKS / name
+
+    def solution(self, name="naive", task="vectoradd_cpp", kind="correct"):
+        return TASKS / task / "solutions" / kind / f"{name}.cpp"
+
+    def board(self, name="board", task="vectoradd_cpp"):
+        self.run("leaderboard", "create", name, "--task", self.task(task))
+        return name
+
+    def remains(self):
+        """Processes that still work below this folder (by their arguments or working folder)."""
+        found = []
+        for entry in pathlib.Path("/proc").iterdir():
+            if not entry.name.isdigit() or int(entry.name) == os.getpid():
+                continue
+            try:
+                line = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+                state = (entry / "stat").read_text().rsplit(")", 1)[1].split()[0]
+                where = os.readlink(entry / "cwd")
+            except OSError:
+                continue
+            if state != "Z" and (str(self.root) in line or where.startswith(str(self.root))):
+                found.append(f"{entry.name}: {line or where}")
+        return found
+
+    def close(self):
+        for child in self.children:
+            if child.poll() is None:
+                child.kill()
+            child.wait()
+        try:
+            poll(lambda: not self.remains(), 15, "the end of all processes")
+        finally:
+            shutil.rmtree(self.root, ignore_errors=True)
+
+
+def main(tests):
+    """Runs the functions in order, each with a scratch folder of its own, and prints TAP."""
+    print(f"1..{len(tests)}", flush=True)
+    for number, test in enumerate(tests, 1):
+        name = (test.__doc__ or test.__name__).strip().splitlines()[0]
+        scratch = Scratch()
+        try:
+            test(scratch)
+            scratch.close()
+            print(f"ok {number} - {name}", flush=True)
+        except Skip as skip:
+            scratch.close()
+            print(f"ok {number} - {name} # SKIP {skip}", flush=True)
+        except Exception:
+            for line in traceback.format_exc().splitlines():
+                print(f"# {line}")
+            for child in scratch.children:
+                if child.log.exists():
+                    for line in child.log.read_text(errors="replace").splitlines()[-30:]:
+                        print(f"#   log: {line}")
+            print(f"not ok {number} - {name}", flush=True)
+            try:
+                scratch.close()
+            except AssertionError as error:
+                print(f"# {error}")
+    sys.exit(0)

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/* kettle(1) against the core's command table: neither may say what the other does not. */
+#include <config.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "cli.h"
+#include "command.h"
+#include "file.h"
+#include "help.h"
+#include "value.h"
+
+#define MANUAL_MAX (1u << 20)
+
+static char *
+manual_of_table(const json_t *table)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+	help_manual(out, table);
+	fclose(out);
+	return text;
+}
+
+/* The sections of the page that are made of the table. */
+static char *
+manual_of_page(void)
+{
+	const char *source = getenv("top_srcdir");
+	AUTO_FREE char *path = path_join(source ? source : ".", "frontends/cli/kettle.1");
+	char *text = NULL;
+	size_t size = 0;
+	struct kettle_error err = {0};
+	if (file_read(path, MANUAL_MAX, &text, &size, &err))
+		fail_msg("%s", err.message);
+	char *begin = strstr(text, ".SH COMMANDS\n"), *end = strstr(text, ".SH ENVIRONMENT\n");
+	assert_non_null(begin);
+	assert_non_null(end);
+	*end = '\0';
+	memmove(text, begin, (size_t)(end - begin) + 1);
+	return text;
+}
+
+/* Says where they part, which a page of text would not. */
+static void
+test_page(void **state)
+{
+	AUTO_FREE char *table = manual_of_table(*state);
+	AUTO_FREE char *page = manual_of_page();
+	size_t line = 0;
+	for (char *a = table, *b = page; *a || *b; line++) {
+		size_t n = strcspn(a, "\n"), m = strcspn(b, "\n");
+		if (n != m || strncmp(a, b, n) != 0)
+			fail_msg(
+				"line %zu of COMMANDS in kettle.1 is `%.*s`, the command table gives `%.*s`: run `make update-manual`",
+				line + 1, (int)m, b, (int)n, a);
+		a += n + (a[n] != '\0');
+		b += m + (b[m] != '\0');
+	}
+}
+
+static void
+test_table(void **state)
+{
+	size_t i, j;
+	const json_t *command, *argument;
+	json_array_foreach(*state, i, command) {
+		assert_true(*value_text(command, "name"));
+		assert_true(*value_text(command, "help"));
+		json_array_foreach(json_object_get(command, "args"), j, argument)
+			if (!*value_text(argument, "help"))
+				fail_msg("%s: %s has no help", value_text(command, "name"), value_text(argument, "name"));
+		/* People shall not read JSON: what the command line shows has a form of its own. */
+		if (!cli_hidden(command) && !cli_ui(value_text(command, "name")))
+			fail_msg("the command line has no rendering of %s", value_text(command, "name"));
+	}
+}
+
+static int
+setup(void **state)
+{
+	*state = command_table();
+	return *state ? 0 : -1;
+}
+
+static int
+teardown(void **state)
+{
+	json_decref(*state);
+	return 0;
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_page),
+		cmocka_unit_test(test_table),
+	};
+	return cmocka_run_group_tests_name("cli_manual", tests, setup, teardown);
+}

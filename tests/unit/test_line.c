@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/* Lines of a stream, however it is cut. */
+#include <config.h>
+
+#include "base/line.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+
+struct seen {
+	struct buf text;
+	int stop_at, count;
+};
+
+static int
+on_line(void *arg, char *line, size_t len)
+{
+	struct seen *seen = arg;
+	(void)buf_add(&seen->text, line, len);
+	(void)buf_adds(&seen->text, "|");
+	memset(line, 'X', len); /* it may be changed */
+	return ++seen->count == seen->stop_at ? 77 : 0;
+}
+
+/* However the stream is cut, the lines are the same. */
+static void
+test_cuts(void **state)
+{
+	(void)state;
+	const char stream[] = "one\n\ntwo\0x\nthree\nlast";
+	size_t size = sizeof(stream) - 1;
+	for (size_t step = 1; step <= size; step++) {
+		struct line_reader reader = {.max = 5};
+		struct seen seen = {0};
+		for (size_t at = 0; at < size; at += step)
+			assert_int_equal(line_add(&reader, stream + at, step < size - at ? step : size - at, on_line, &seen), 0);
+		assert_int_equal(line_end(&reader, on_line, &seen), 0);
+		assert_int_equal(line_end(&reader, on_line, &seen), 0);
+		assert_int_equal(seen.text.len, 22);
+		assert_memory_equal(seen.text.data, "one||two\0x|three|last|", 22);
+		buf_free(&seen.text);
+		line_free(&reader);
+	}
+}
+
+static void
+test_limit(void **state)
+{
+	(void)state;
+	struct line_reader reader = {.max = 4};
+	struct seen seen = {0};
+	assert_int_equal(line_add(&reader, "abcd\nab", 7, on_line, &seen), 0);
+	assert_int_equal(line_add(&reader, "cd", 2, on_line, &seen), 0);
+	assert_int_equal(line_add(&reader, "e", 1, on_line, &seen), KETTLE_ETOOBIG);
+	assert_int_equal(seen.count, 1);
+	line_free(&reader);
+	struct line_reader other = {.max = 4};
+	assert_int_equal(line_add(&other, "ok\nabcde\nno\n", 12, on_line, &seen), KETTLE_ETOOBIG);
+	assert_string_equal(seen.text.data, "abcd|ok|");
+	line_free(&other);
+	buf_free(&seen.text);
+}
+
+static void
+test_stop_and_go_on(void **state)
+{
+	(void)state;
+	struct line_reader reader = {.max = 100};
+	struct seen seen = {.stop_at = 2};
+	assert_int_equal(line_add(&reader, "a\nb\nc\nd", 7, on_line, &seen), 77);
+	assert_string_equal(seen.text.data, "a|b|");
+	assert_int_equal(line_add(&reader, "e\n", 2, on_line, &seen), 0);
+	assert_string_equal(seen.text.data, "a|b|c|de|");
+	assert_int_equal(line_add(&reader, NULL, 0, on_line, &seen), 0);
+	line_free(&reader);
+	buf_free(&seen.text);
+}
+
+/* A long line in small pieces is scanned once, not once a piece. */
+static void
+test_many_pieces(void **state)
+{
+	(void)state;
+	struct line_reader reader = {.max = 4u << 20};
+	struct seen seen = {0};
+	for (int i = 0; i < (2 << 20) / 8; i++)
+		assert_int_equal(line_add(&reader, "12345678", 8, on_line, &seen), 0);
+	assert_int_equal(line_add(&reader, "\n", 1, on_line, &seen), 0);
+	assert_int_equal(seen.text.len, (2u << 20) + 1);
+	line_free(&reader);
+	buf_free(&seen.text);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_cuts),
+		cmocka_unit_test(test_limit),
+		cmocka_unit_test(test_stop_and_go_on),
+		cmocka_unit_test(test_many_pieces),
+	};
+	return cmocka_run_group_tests_name("line", tests, NULL, NULL);
+}

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+/* Buffers, UTF-8, nearest names, hashes, base64, contents, times. */
+#include <config.h>
+
+#include "base/text.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+
+#define REPLACED "\xef\xbf\xbd"
+
+static void
+test_buf(void **state)
+{
+	(void)state;
+	AUTO_BUF struct buf buf = {0};
+	assert_int_equal(buf_add(&buf, NULL, 0), 0);
+	assert_string_equal(buf.data, "");
+	for (int i = 0; i < 1000; i++)
+		assert_int_equal(buf_printf(&buf, "%03d,", i), 0);
+	assert_int_equal(buf.len, 4000);
+	assert_memory_equal(buf.data + 3996, "999,", 5);
+	assert_int_equal(buf_add(&buf, "x", SIZE_MAX - 10), KETTLE_ENOMEM);
+	assert_int_equal(buf.len, 4000);
+	AUTO_FREE char *taken = buf_take(&buf), *empty = buf_take(&buf);
+	assert_int_equal(strlen(taken), 4000);
+	assert_string_equal(empty, "");
+	assert_null(buf.data);
+}
+
+static void
+test_utf8_valid(void **state)
+{
+	(void)state;
+	const struct {
+		const char *text;
+		size_t size;
+		bool valid;
+	} cases[] = {
+		{"", 0, true}, {"abc", 3, true}, {"\xc3\xa9", 2, true}, {"\xe2\x82\xac", 3, true},
+		{"\xf0\x9f\x98\x80", 4, true}, {"\xf4\x8f\xbf\xbf", 4, true}, {"a\0b", 3, false}, {"\xff", 1, false},
+		{"\x80", 1, false}, {"\xc3", 1, false}, {"\xc0\xaf", 2, false}, /* overlong / */
+		{"\xc1\xbf", 2, false},                                         /* overlong */
+		{"\xe0\x80\xaf", 3, false},                                     /* overlong */
+		{"\xf0\x80\x80\xaf", 4, false},                                 /* overlong */
+		{"\xed\xa0\x80", 3, false},                                     /* surrogate */
+		{"\xf4\x90\x80\x80", 4, false},                                 /* beyond U+10FFFF */
+		{"\xf5\x80\x80\x80", 4, false},                                 /* beyond */
+		{"\xe2\x82", 2, false},                                         /* cut off */
+		{"\xe2\x28\xa1", 3, false},                                     /* no continuation */
+		{"\xfc\x84\x80\x80\x80\x80", 6, false},                         /* six bytes */
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		assert_int_equal(utf8_valid(cases[i].text, cases[i].size), cases[i].valid);
+}
+
+static void
+clean(const char *text, size_t size, const char *wanted, size_t wanted_replaced)
+{
+	AUTO_BUF struct buf out = {0};
+	assert_int_equal(utf8_clean(text, size, &out), wanted_replaced);
+	assert_string_equal(out.data, wanted);
+	assert_true(utf8_valid(out.data, out.len));
+}
+
+static void
+test_utf8_clean(void **state)
+{
+	(void)state;
+	clean("", 0, "", 0);
+	clean("a\tb\r\nc\n", 7, "a\tb\nc\n", 0);
+	clean("a\rb", 3, "a" REPLACED "b", 1);
+	clean("a\r", 2, "a" REPLACED, 1);
+	clean("\x1b[31mred", 8, REPLACED "[31mred", 1);
+	clean("a\0b\x7f", 4, "a" REPLACED "b" REPLACED, 2);
+	clean("\xc2\x9b"
+		  "31m",
+		5, REPLACED "31m", 1);
+	clean("\xc3\xa9\xff\xfe\xe2\x82\xac", 7, "\xc3\xa9" REPLACED REPLACED "\xe2\x82\xac", 2);
+	clean("x\xe2\x82", 3, "x" REPLACED REPLACED, 2);
+}
+
+static void
+test_nearest(void **state)
+{
+	(void)state;
+	const char *const names[] = {"tests", "benchmarks", "lang", "ranking_by", "a", NULL};
+	assert_string_equal(nearest("test", names), "tests");
+	assert_string_equal(nearest("TESTS", names), "tests");
+	assert_string_equal(nearest("benchmakrs", names), "benchmarks");
+	assert_string_equal(nearest("lnag", names), "lang");
+	assert_string_equal(nearest("rankingby", names), "ranking_by");
+	assert_null(nearest("b", names));
+	assert_null(nearest("entirely", names));
+	assert_null(nearest("", names));
+	char longest[500];
+	memset(longest, 'x', sizeof(longest));
+	longest[sizeof(longest) - 1] = '\0';
+	assert_null(nearest(longest, names));
+	AUTO_JSON json_t *object = json_pack("{s:i, s:i}", "slots", 1, "cores", 2);
+	assert_string_equal(nearest_key("slot", object), "slots");
+	assert_null(nearest_key("slot", NULL));
+}
+
+static void
+test_hashes(void **state)
+{
+	(void)state;
+	char hex[65];
+	sha256_hex("", 0, hex);
+	assert_string_equal(hex, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+	sha256_hex("abc", 3, hex);
+	assert_string_equal(hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+	unsigned char one[32] = {0}, other[32] = {0};
+	random_bytes(one, sizeof(one));
+	random_bytes(other, sizeof(other));
+	assert_memory_not_equal(one, other, sizeof(one));
+}
+
+static void
+test_base64(void **state)
+{
+	(void)state;
+	const char *const pairs[][2] = {{"", ""}, {"f", "Zg=="}, {"fo", "Zm8="}, {"foo", "Zm9v"}, {"foob", "Zm9vYg=="},
+		{"fooba", "Zm9vYmE="}, {"foobar", "Zm9vYmFy"}, {"\xff\xfe\xfd", "//79"}};
+	for (size_t i = 0; i < ARRAY_SIZE(pairs); i++) {
+		AUTO_FREE char *text = base64_encode(pairs[i][0], strlen(pairs[i][0]));
+		assert_string_equal(text, pairs[i][1]);
+		AUTO_FREE void *data = NULL;
+		size_t size = 99;
+		assert_int_equal(base64_decode(text, strlen(text), &data, &size), 0);
+		assert_int_equal(size, strlen(pairs[i][0]));
+		assert_string_equal(data, pairs[i][0]);
+	}
+	const char *const bad[] = {
+		"Z", "Zg", "Zg=", "Zg==\n", " Zg=", "Zh==", "Zm9=", "Z===", "====", "Zg==Zg==", "Zm-_", "Zm\xc3\xa9"};
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		void *data = NULL;
+		size_t size;
+		assert_int_equal(base64_decode(bad[i], strlen(bad[i]), &data, &size), KETTLE_EINVAL);
+		assert_null(data);
+	}
+}
+
+static void
+test_contents(void **state)
+{
+	(void)state;
+	const char bytes[] = {'a', '\0', 'b', (char)0xff};
+	AUTO_JSON json_t *binary = contents_json(bytes, sizeof(bytes)), *text = contents_json("h\xc3\xa9", 3);
+	AUTO_JSON json_t *empty = contents_json(NULL, 0), *blob = json_pack("{s:s}", "blob", "00");
+	AUTO_JSON json_t *wrong = json_pack("{s:s}", "base64", "not base64");
+	assert_string_equal(json_string_value(json_object_get(text, "text")), "h\xc3\xa9");
+	assert_non_null(json_object_get(binary, "base64"));
+	AUTO_FREE char *data = NULL, *nothing = NULL;
+	size_t size;
+	struct kettle_error err = {0};
+	assert_int_equal(contents_bytes(binary, &data, &size, &err), 0);
+	assert_int_equal(size, sizeof(bytes));
+	assert_memory_equal(data, bytes, sizeof(bytes));
+	assert_int_equal(contents_bytes(empty, &nothing, &size, &err), 0);
+	assert_int_equal(size, 0);
+	assert_int_equal(contents_bytes(blob, &data, &size, &err), KETTLE_EINVAL);
+	assert_int_equal(contents_bytes(wrong, &data, &size, &err), KETTLE_EINVAL);
+	assert_int_equal(contents_bytes(NULL, &data, &size, &err), KETTLE_EINVAL);
+}
+
+static void
+test_time_text(void **state)
+{
+	(void)state;
+	char text[TIME_TEXT_SIZE];
+	time_text(0, text);
+	assert_string_equal(text, "1970-01-01T00:00:00.000Z");
+	time_text(1782900000123, text);
+	assert_string_equal(text, "2026-07-01T10:00:00.123Z");
+	time_text(-1, text);
+	assert_string_equal(text, "1969-12-31T23:59:59.999Z");
+	time_text(INT64_MAX, text);
+	time_text(INT64_MIN, text);
+	assert_true(time_monotonic_ns() <= time_monotonic_ns());
+	assert_true(time_now_ms() > 1700000000000);
+}
+
+static void
+test_deadlines(void **state)
+{
+	(void)state;
+	const struct {
+		const char *given, *means;
+	} good[] = {
+		{"2026-07-31", "2026-07-31T23:59:59.999Z"},
+		{"2024-02-29", "2024-02-29T23:59:59.999Z"},
+		{"2026-07-31 18:00", "2026-07-31T18:00:00.000Z"},
+		{"2026-07-31 8:05", "2026-07-31T08:05:00.000Z"},
+		{"2026-07-31T18:00:30Z", "2026-07-31T18:00:30.000Z"},
+		{"2026-07-31 18:00Z", "2026-07-31T18:00:00.000Z"},
+		{"+30d", "1970-01-31T00:00:01.000Z"},
+		{"+12h", "1970-01-01T12:00:01.000Z"},
+		{"+90m", "1970-01-01T01:30:01.000Z"},
+		{"+0m", "1970-01-01T00:00:01.000Z"},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
+		int64_t ms = 0;
+		char text[TIME_TEXT_SIZE];
+		assert_int_equal(time_parse_deadline(good[i].given, 1000, &ms, NULL), 0);
+		time_text(ms, text);
+		assert_string_equal(text, good[i].means);
+	}
+	const char *const bad[] = {"", " ", "tomorrow", "2026-02-29", "2026-13-01", "2026-00-10", "2026-04-31", "2026-7-1",
+		"26-07-01", "2026-07-01 ", "2026-07-01 24:00", "2026-07-01 12:60", "2026-07-01 12:00:60", "2026-07-01 12:0",
+		"2026-07-01 12:00 UTC", "2026-07-01 12:00+02:00", "2026-07-01Z", "+", "+d", "+30", "+30s", "+30dd", "+-3d",
+		"+99999999d", "+999999999m", "-3d", "1969-12-31", "12026-01-01"};
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		int64_t ms = 42;
+		struct kettle_error err = {0};
+		if (time_parse_deadline(bad[i], 1000, &ms, &err) != KETTLE_EINVAL)
+			fail_msg("\"%s\" is taken", bad[i]);
+		assert_int_equal(ms, 42);
+		assert_int_equal(err.message[strlen(err.message) - 1], '.');
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_buf),
+		cmocka_unit_test(test_utf8_valid),
+		cmocka_unit_test(test_utf8_clean),
+		cmocka_unit_test(test_nearest),
+		cmocka_unit_test(test_hashes),
+		cmocka_unit_test(test_base64),
+		cmocka_unit_test(test_contents),
+		cmocka_unit_test(test_time_text),
+		cmocka_unit_test(test_deadlines),
+	};
+	return cmocka_run_group_tests_name("text", tests, NULL, NULL);
+}

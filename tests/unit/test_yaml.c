@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+/* YAML becomes JSON: types, lines, limits, and everything that is refused. */
+#include <config.h>
+
+#include "base/yaml.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+
+/* The text becomes this JSON. */
+static void
+becomes(const char *text, const char *wanted)
+{
+	struct kettle_error err = {0};
+	AUTO_JSON json_t *value = NULL;
+	if (yaml_parse("f.yml", text, strlen(text), &value, NULL, &err) != 0)
+		fail_msg("%s", err.message);
+	AUTO_FREE char *found = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+	assert_string_equal(found, wanted);
+}
+
+static void
+refused_bytes(const char *text, size_t size, int code, const char *part)
+{
+	struct kettle_error err = {0};
+	json_t *value = NULL, *lines = NULL;
+	int rc = yaml_parse("f.yml", text, size, &value, &lines, &err);
+	if (rc != code || !strstr(err.message, part))
+		fail_msg("%d \"%s\", not %d and \"%s\"", rc, err.message, code, part);
+	assert_null(value);
+	assert_null(lines);
+}
+
+static void
+refused(const char *text, const char *part)
+{
+	refused_bytes(text, strlen(text), KETTLE_EINVAL, part);
+}
+
+static void
+test_scalars(void **state)
+{
+	(void)state;
+	becomes("[null, Null, NULL, ~, ]", "[null,null,null,null]");
+	becomes("a:\nb: \n", "{\"a\":null,\"b\":null}");
+	becomes("[true, True, TRUE, false, False, FALSE, yes, no, on, off, tRUE]",
+		"[true,true,true,false,false,false,\"yes\",\"no\",\"on\",\"off\",\"tRUE\"]");
+	becomes("[0, -0, +12, -7, 007, 0x1F, 0o17, 9223372036854775807, -9223372036854775808]",
+		"[0,0,12,-7,7,31,15,9223372036854775807,-9223372036854775808]");
+	becomes("[1.5, -.5, 1., 1e3, 1E-2, +0.0]", "[1.5,-0.5,1.0,1000.0,0.01,0.0]");
+	becomes("[2025-06-30, 12:30, 1_000, 0xZZ, 1e, ., -, +, 0x, 1.2.3, \"5\", 'true', \"\"]",
+		"[\"2025-06-30\",\"12:30\",\"1_000\",\"0xZZ\",\"1e\",\".\",\"-\",\"+\",\"0x\",\"1.2.3\",\"5\",\"true\",\"\"]");
+	becomes("!!str 5", "\"5\"");
+	becomes("", "null");
+	becomes("# nothing\n", "null");
+	becomes("--- 5\n...\n", "5");
+	becomes("\xef\xbb\xbf"
+			"a: 1\r\nb: 2\r\n",
+		"{\"a\":1,\"b\":2}");
+}
+
+static void
+test_tasks_of_the_field(void **state)
+{
+	(void)state;
+	becomes("files:\n  - {\"name\": \"submission.py\", \"source\": \"@SUBMISSION@\"}\n"
+			"  - {\"name\":\"eval.py\",\"source\":\"../eval.py\"}\n"
+			"lang: \"py\"\n"
+			"description: |\n  One\n    two\n\n  three\n"
+			"tests:\n  - {\"size\": 127, \"seed\": 4242}\n  - {size: 64; , ok: True}\n",
+		"{\"files\":[{\"name\":\"submission.py\",\"source\":\"@SUBMISSION@\"},{\"name\":\"eval.py\",\"source\":\"../"
+		"eval.py\"}],\"lang\":\"py\",\"description\":\"One\\n  "
+		"two\\n\\nthree\\n\",\"tests\":[{\"size\":127,\"seed\":4242},"
+		"{\"size\":\"64;\",\"ok\":true}]}");
+	becomes("a: >-\n  folded\n  text\nb: {l: [1, 2], 'q r': x}\n1: y\n",
+		"{\"a\":\"folded text\",\"b\":{\"l\":[1,2],\"q r\":\"x\"},\"1\":\"y\"}");
+}
+
+static void
+test_aliases(void **state)
+{
+	(void)state;
+	becomes("a: &x [1, {b: 2}]\nc: *x\n", "{\"a\":[1,{\"b\":2}],\"c\":[1,{\"b\":2}]}");
+	becomes("a: &x {p: 1, q: 2}\nb: {<<: *x, q: 3}\nc: {q: 4, <<: *x}\n",
+		"{\"a\":{\"p\":1,\"q\":2},\"b\":{\"q\":3,\"p\":1},\"c\":{\"q\":4,\"p\":1}}");
+	becomes("- &x {p: 1}\n- &y {p: 2, q: 3}\n- {<<: [*x, *y], r: 4}\n",
+		"[{\"p\":1},{\"p\":2,\"q\":3},{\"r\":4,\"p\":1,\"q\":3}]");
+	becomes("{'<<': 1}", "{\"<<\":1}");
+	refused("a: *x\n", "f.yml:1: the alias `*x` stands for nothing");
+	refused("a: &x [1, *x]\n", "stands for nothing that is complete");
+	refused("a: &x {b: *x}\n", "stands for nothing that is complete");
+	refused("a: {<<: 5}\n", "needs a map");
+	refused("a: {<<: [1]}\n", "needs a map");
+}
+
+static void
+test_refused(void **state)
+{
+	(void)state;
+	refused("a: 1\nb: 2\na: 3\n", "f.yml:3: the key `a` is given twice.");
+	refused("a: 9223372036854775808\n", "does not fit in 64 bits");
+	refused("a: -99999999999999999999999\n", "does not fit in 64 bits");
+	refused("a: .inf\n", "is not finite");
+	refused("a: -.INF\n", "is not finite");
+	refused("a: .nan\n", "is not finite");
+	refused("a: 1e999\n", "is not finite");
+	refused("\n\na: [1, 2\nb: 3\n", "f.yml:4: this is not YAML");
+	refused("a:\n\tb: 1\n", "f.yml:2: this is not YAML");
+	refused("a: 'open\n", "this is not YAML");
+	refused("? [a]\n: b\n", "a key must be a string");
+	refused("? {a: 1}\n: b\n", "a key must be a string");
+	refused("a: 1\n---\nb: 2\n", "f.yml:2: a second document begins");
+	refused("a: !!binary aGk=\n", "the tag tag:yaml.org,2002:binary is not understood");
+	refused("a: !!set {x}\n", "is not understood");
+	refused("&k a: 1\n", "neither an anchor nor a tag");
+	refused("a: \"x\\0y\"\n", "holds a NUL");
+	refused("\"x\\0y\": 1\n", "a key holds a NUL");
+	refused_bytes("a: 1\nb: \xff\n", 10, KETTLE_EINVAL, "f.yml:2: the file is not text in UTF-8");
+	refused_bytes("a\0b", 3, KETTLE_EINVAL, "not text in UTF-8");
+	refused_bytes("\xff\xfe"
+				  "a\0",
+		4, KETTLE_EINVAL, "not text in UTF-8");
+}
+
+static char *
+repeat(const char *head, const char *piece, size_t count, const char *tail)
+{
+	struct buf text = {0};
+	(void)buf_adds(&text, head);
+	for (size_t i = 0; i < count; i++)
+		(void)buf_adds(&text, piece);
+	(void)buf_adds(&text, tail);
+	return buf_take(&text);
+}
+
+static void
+test_limits(void **state)
+{
+	(void)state;
+	AUTO_FREE char *deep = repeat("", "[", YAML_MAX_DEPTH, ""), *deeper = repeat("", "[", YAML_MAX_DEPTH + 1, "");
+	AUTO_FREE char *closed = repeat(deep, "]", YAML_MAX_DEPTH, "");
+	AUTO_FREE char *much_deeper = repeat("", "[", 200000, "");
+	AUTO_FREE char *block = repeat("", "- ", 200000, "x");
+	AUTO_FREE char *many = repeat("[", "1,", YAML_MAX_NODES, "1]"), *large = repeat("", "#xxxxxx\n", (1 << 17) + 1, "");
+	AUTO_FREE char *key = repeat("", "k", YAML_MAX_KEY + 1, ": 1\n");
+	json_t *value = NULL;
+	assert_int_equal(yaml_parse("f", closed, strlen(closed), &value, NULL, NULL), 0);
+	json_decref(value);
+	refused_bytes(deeper, strlen(deeper), KETTLE_ETOOBIG, "deeper than 64 levels");
+	refused_bytes(much_deeper, strlen(much_deeper), KETTLE_ETOOBIG, "deeper than 64 levels");
+	refused_bytes(block, strlen(block), KETTLE_ETOOBIG, "deeper than 64 levels");
+	refused_bytes(many, strlen(many), KETTLE_ETOOBIG, "more than 100000 values");
+	refused_bytes(large, strlen(large), KETTLE_ETOOBIG, "larger than the 1048576 bytes allowed");
+	refused_bytes(key, strlen(key), KETTLE_ETOOBIG, "a key is longer than 1000 bytes");
+}
+
+/* Nine levels of nine aliases each would be 387 million values; and a megabyte of aliases of a large list. */
+static void
+test_alias_bombs(void **state)
+{
+	(void)state;
+	AUTO_BUF struct buf bomb = {0};
+	(void)buf_adds(&bomb, "a: &a [x,x,x,x,x,x,x,x,x]\n");
+	for (char c = 'b'; c <= 'i'; c++) {
+		(void)buf_printf(&bomb, "%c: &%c [", c, c);
+		for (int i = 0; i < 9; i++)
+			(void)buf_printf(&bomb, "*%c,", c - 1);
+		(void)buf_adds(&bomb, "]\n");
+	}
+	refused_bytes(bomb.data, bomb.len, KETTLE_ETOOBIG, "aliases counted as what they stand for");
+	AUTO_FREE char *list = repeat("- &a [", "1,", 1000, "]\n"), *large = repeat(list, "- *a\n", 200000, "");
+	refused_bytes(large, strlen(large), KETTLE_ETOOBIG, "aliases counted as what they stand for");
+	/* A chain of depth: each alias one level further down. */
+	AUTO_BUF struct buf chain = {0};
+	(void)buf_adds(&chain, "- &a0 [1]\n");
+	for (int i = 1; i < 100; i++)
+		(void)buf_printf(&chain, "- &a%d [*a%d]\n", i, i - 1);
+	refused_bytes(chain.data, chain.len, KETTLE_ETOOBIG, "deeper than 64 levels");
+	/* Long keys around many values: the lines must not become gigabytes. */
+	AUTO_BUF struct buf keys = {0};
+	for (int i = 0; i < 60; i++) {
+		AUTO_FREE char *key = repeat("{", "k", YAML_MAX_KEY, ": ");
+		(void)buf_adds(&keys, key);
+	}
+	AUTO_FREE char *values = repeat("[", "1,", 90000, "1]"), *end = repeat("", "}", 60, "");
+	(void)buf_adds(&keys, values);
+	(void)buf_adds(&keys, end);
+	AUTO_JSON json_t *value = NULL, *lines = NULL;
+	assert_int_equal(yaml_parse("f", keys.data, keys.len, &value, &lines, NULL), 0);
+	assert_true(json_object_size(lines) < 100);
+}
+
+static void
+test_lines(void **state)
+{
+	(void)state;
+	const char text[] = "# head\na: 1\nb:\n  c:\n    - x\n    - {y: 2,\n       \"z/~\": 3}\n";
+	AUTO_JSON json_t *value = NULL, *lines = NULL;
+	assert_int_equal(yaml_parse("f", text, strlen(text), &value, &lines, NULL), 0);
+	assert_int_equal(yaml_line(lines, ""), 2);
+	assert_int_equal(yaml_line(lines, "/a"), 2);
+	assert_int_equal(yaml_line(lines, "/b"), 3);
+	assert_int_equal(yaml_line(lines, "/b/c"), 4);
+	assert_int_equal(yaml_line(lines, "/b/c/0"), 5);
+	assert_int_equal(yaml_line(lines, "/b/c/1/y"), 6);
+	assert_int_equal(yaml_line(lines, "/b/c/1/z~1~0"), 7);
+	assert_int_equal(yaml_line(lines, "/b/c/1/none"), 6);
+	assert_int_equal(yaml_line(lines, "/none"), 2);
+	assert_int_equal(yaml_line(NULL, "/a"), 0);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_scalars),
+		cmocka_unit_test(test_tasks_of_the_field),
+		cmocka_unit_test(test_aliases),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_alias_bombs),
+		cmocka_unit_test(test_lines),
+	};
+	return cmocka_run_group_tests_name("yaml", tests, NULL, NULL);
+}
