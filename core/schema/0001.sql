@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Schema 1. Times that end in _at are UTC in ms since 1970; columns that end in _json hold JSON; names have no case.
+-- Schema 1. In tables WITHOUT ROWID the columns of the key come first, in its order: SQLite 3.40's quick_check takes
+-- other ones for damaged. Times that end in _at are UTC in ms since 1970; columns that end in _json hold JSON; names have no case.
 
 CREATE TABLE settings (
 	key TEXT PRIMARY KEY,
@@ -137,10 +138,10 @@ CREATE TABLE rate_limits (
 CREATE TABLE rate_spent (
 	leaderboard INTEGER NOT NULL REFERENCES leaderboards (id) ON DELETE CASCADE,
 	user INTEGER NOT NULL REFERENCES users (id),
-	submission INTEGER NOT NULL,
-	category TEXT NOT NULL,
-	device TEXT NOT NULL COLLATE NOCASE,
 	at INTEGER NOT NULL,
+	submission INTEGER NOT NULL,
+	device TEXT NOT NULL COLLATE NOCASE,
+	category TEXT NOT NULL,
 	PRIMARY KEY (leaderboard, user, at, submission, device)
 ) STRICT, WITHOUT ROWID;
 

@@ -116,11 +116,11 @@ accepted(struct run *run, const struct kettle_error *err, json_t *result)
 		follow_submission(run, id, value_int(result, "seq", 0), json_object_get(result, "jobs"));
 		return;
 	}
-	if (run->json) {
-		run_result(run, result);
-		return;
-	}
-	fprintf(run->term.out, "%lld\n", (long long)id);
+	/* There is nothing to judge yet: accepted is all there is to say. */
+	if (run->json)
+		run_print_json(&run->term, result);
+	else
+		fprintf(run->term.out, "%lld\n", (long long)id);
 	run_finish(run, RUN_OK);
 }
 
