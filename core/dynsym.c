@@ -46,7 +46,7 @@ string_at(const struct image *image, const ElfW(Shdr) * strings, uint64_t index)
 	return memchr(text, '\0', strings->sh_size - index) ? text : NULL;
 }
 
-/* Marks that linkers put into every library. */
+/* Marks that linkers put into every library, and the address sanitizer beside every variable. */
 static bool
 is_mark(const char *name)
 {
@@ -55,7 +55,7 @@ is_mark(const char *name)
 		if (strcmp(name, marks[i]) == 0)
 			return true;
 	}
-	return false;
+	return strncmp(name, "__odr_asan.", strlen("__odr_asan.")) == 0;
 }
 
 static bool

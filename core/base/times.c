@@ -17,9 +17,9 @@ void
 time_text(int64_t ms, char ret_text[TIME_TEXT_SIZE])
 {
 	int64_t part = ms % 1000;
+	time_t seconds = (time_t)(ms / 1000 - (part < 0));
 	if (part < 0)
 		part += 1000;
-	time_t seconds = (time_t)((ms - part) / 1000);
 	struct tm tm = {0};
 	char date[24] = "";
 	if (!gmtime_r(&seconds, &tm) || strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &tm) == 0)
