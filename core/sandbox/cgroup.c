@@ -37,7 +37,8 @@
 #define CGROUP_LINE_MAX 8192
 #define CGROUP_RMDIR_TRIES 20
 #define CGROUP_RMDIR_PAUSE_NS 1000000
-#define CGROUP_NAME_TRIES 100
+#define CGROUP_BASE_TRIES 5
+#define CGROUP_MOVE_TRIES 100
 
 static const char *const v1_names[SANDBOX_CG_COUNT] = {"memory", "pids", "cpuacct"};
 
@@ -167,7 +168,7 @@ remove_dead_owners(const char *base)
 
 /* Makes BASE/OWNER after cleaning BASE; new string or NULL. `controllers` are switched on for what is below (v2). */
 static char *
-make_owner(const char *parent, const char *controllers)
+try_owner(const char *parent, const char *controllers)
 {
 	AUTO_BUF struct buf path = {0};
 	if (buf_printf(&path, "%s/" CGROUP_BASE, parent) || (mkdir(path.data, 0755) && errno != EEXIST))
@@ -184,6 +185,20 @@ make_owner(const char *parent, const char *controllers)
 		(controllers && write_at(own, "cgroup.subtree_control", controllers)))
 		return NULL;
 	return buf_take(&path);
+}
+
+/* Another owner that leaves may remove the empty base in between, hence several tries. */
+static char *
+make_owner(const char *parent, const char *controllers)
+{
+	char *owner = NULL;
+	for (int i = 0; i < CGROUP_BASE_TRIES && !owner; i++) {
+		errno = 0;
+		owner = try_owner(parent, controllers);
+		if (!owner && errno != ENOENT)
+			break;
+	}
+	return owner;
 }
 
 /* Where the caller is */
@@ -278,7 +293,7 @@ move_to_leaf(int dir)
 	char text[CGROUP_TEXT_SIZE];
 	if (mkdirat(dir, CGROUP_MAIN, 0755) && errno != EEXIST)
 		return -1;
-	for (int rounds = 0; rounds < CGROUP_NAME_TRIES && read_at(dir, "cgroup.procs", text, sizeof(text)) > 0; rounds++) {
+	for (int rounds = 0; rounds < CGROUP_MOVE_TRIES && read_at(dir, "cgroup.procs", text, sizeof(text)) > 0; rounds++) {
 		text[strcspn(text, "\n")] = '\0';
 		if (write_at(dir, CGROUP_MAIN "/cgroup.procs", text))
 			return -1;

@@ -30,7 +30,6 @@
 #ifndef SYS_close_range
 #define SYS_close_range 436
 #endif
-#define PAYLOAD_FD_BASE (SANDBOX_TARGET_MAX + 1) /* where descriptors wait while targets are freed */
 #define PAYLOAD_CAPS_MAX 64
 #define PAYLOAD_CPU_GRACE_S 2 /* RLIMIT_CPU is a second line behind the count of the whole tree */
 #define PAYLOAD_FAILED 127
@@ -77,20 +76,22 @@ static int
 place_fds(struct payload *payload)
 {
 	struct sandbox_plan *plan = payload->plan;
-	int waiting[SANDBOX_FDS_MAX], kept[SANDBOX_FDS_MAX];
+	int waiting[SANDBOX_FDS_MAX], kept[SANDBOX_FDS_MAX], above = 0;
 	struct rlimit files;
 	/* The owner's own limit may be lower than what is needed for a moment. */
-	if (!getrlimit(RLIMIT_NOFILE, &files) && files.rlim_cur < PAYLOAD_FD_BASE + SANDBOX_FDS_MAX * 4) {
+	if (!getrlimit(RLIMIT_NOFILE, &files) && files.rlim_cur < files.rlim_max) {
 		files.rlim_cur = files.rlim_max;
 		(void)setrlimit(RLIMIT_NOFILE, &files);
 	}
+	for (size_t i = 0; i < plan->fds_count; i++)
+		above = plan->fd_targets[i] >= above ? plan->fd_targets[i] + 1 : above;
 	if (payload->ruleset >= 0) {
-		payload->ruleset = fcntl(payload->ruleset, F_DUPFD_CLOEXEC, PAYLOAD_FD_BASE);
+		payload->ruleset = fcntl(payload->ruleset, F_DUPFD_CLOEXEC, above);
 		if (payload->ruleset < 0)
 			return -1;
 	}
 	for (size_t i = 0; i < plan->fds_count; i++) {
-		waiting[i] = fcntl(payload->fds[i], F_DUPFD_CLOEXEC, PAYLOAD_FD_BASE);
+		waiting[i] = fcntl(payload->fds[i], F_DUPFD_CLOEXEC, above);
 		if (waiting[i] < 0)
 			return -1;
 	}

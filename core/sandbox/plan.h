@@ -78,7 +78,8 @@ struct sandbox_plan {
 	size_t groups_count;
 	struct sock_fprog filter; /* len 0: none */
 	char *payload_stack;
-	void *watch_memory; /* SANDBOX_WATCH_MEMORY bytes */
+	void *watch_memory;     /* SANDBOX_WATCH_MEMORY bytes */
+	uint64_t watch_highest; /* sum of resident memory for which the peak was last looked at */
 	unsigned machine_cores;
 	struct sandbox_result result;
 };

@@ -112,7 +112,7 @@ struct sandbox_config {
 	const int *keep; /* descriptors that init holds until it ends (device locks), close-on-exec for the payload */
 	size_t keep_count;
 	struct sandbox_limits limits;
-	const int *cores; /* CPU affinity of the payload at its start (it may change it); NULL: the owner's */
+	const int *cores; /* CPU affinity of the payload (which it cannot leave, with seccomp); NULL: the owner's */
 	size_t cores_count;
 	const int *init_cores; /* CPU affinity of init, off the device; NULL: the owner's */
 	size_t init_cores_count;

@@ -139,18 +139,6 @@ static const struct special specials[] = {
 		{{1, SECCOMP_ALL, TIOCSTI, SECCOMP_ERRNO(EPERM), false},
 			{1, SECCOMP_ALL, TIOCLINUX, SECCOMP_ERRNO(EPERM), false}},
 		SECCOMP_RET_ALLOW},
-	/*
-	 * Where init has the payload's user id, nothing but this keeps it from being starved: its limits, its place among
-	 * the others and its cores. Threads of the payload go by their numbers, so only number 1 is refused.
-	 */
-	{"prlimit64", {{0, SECCOMP_ALL, 0, SECCOMP_RET_ALLOW, false}}, SECCOMP_ERRNO(EPERM)},
-	{"sched_setaffinity", {{0, SECCOMP_ALL, 1, SECCOMP_ERRNO(EPERM), false}}, SECCOMP_RET_ALLOW},
-	{"sched_setscheduler", {{0, SECCOMP_ALL, 1, SECCOMP_ERRNO(EPERM), false}}, SECCOMP_RET_ALLOW},
-	{"sched_setparam", {{0, SECCOMP_ALL, 1, SECCOMP_ERRNO(EPERM), false}}, SECCOMP_RET_ALLOW},
-	{"sched_setattr", {{0, SECCOMP_ALL, 1, SECCOMP_ERRNO(EPERM), false}}, SECCOMP_RET_ALLOW},
-	{"setpriority",
-		{{0, SECCOMP_ALL, PRIO_PROCESS, SECCOMP_ERRNO(EPERM), true}, {1, SECCOMP_ALL, 1, SECCOMP_ERRNO(EPERM), false}},
-		SECCOMP_RET_ALLOW},
 	{"personality",
 		{{0, SECCOMP_ALL, 0, SECCOMP_RET_ALLOW, false},
 			{0, SECCOMP_ALL, SECCOMP_ADDR_NO_RANDOMIZE, SECCOMP_RET_ALLOW, false},

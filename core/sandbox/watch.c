@@ -6,8 +6,8 @@
  * the living and their reaped children used plus what init reaped; a process that ignores SIGCHLD hides what its
  * children used once they are gone. Memory is what is resident and not shared, of all, plus the largest shared part;
  * since pages shared by fork are counted several times that way, the proportional sizes decide before anything is
- * killed. With namespaces the tree is all of /proc but init; without, init's descendants: orphans come to it, as it is
- * a child subreaper. Nothing is allocated.
+ * killed, and make the peak. With namespaces the tree is all of /proc but init; without, init's descendants: orphans
+ * come to it, as it is a child subreaper. Nothing is allocated.
  */
 #include <config.h>
 
@@ -22,7 +22,8 @@
 
 #include "cleanup.h"
 
-#define WATCH_OFF_MS 100 /* without namespaces all processes of the machine are looked through */
+#define WATCH_OFF_MS 100    /* without namespaces all processes of the machine are looked through */
+#define WATCH_HIGHER_PART 8 /* an eighth more is a new height */
 #define WATCH_CPU_MIN_MS 5
 #define WATCH_CPU_MAX_MS 1000
 #define WATCH_TREE_MAX 4096
@@ -195,8 +196,9 @@ exact_memory(int proc, const struct watch_tree *tree, uint64_t page)
 	return sum;
 }
 
+/* The plain sum is never too low; the exact one, which costs more, is asked for at the limit and at a new height. */
 static uint64_t
-tree_memory(const struct sandbox_plan *plan, int proc, const struct watch_tree *tree)
+tree_memory(struct sandbox_plan *plan, int proc, const struct watch_tree *tree)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), sum = 0, shared = 0;
 	for (size_t i = 0; i < tree->count; i++) {
@@ -207,12 +209,19 @@ tree_memory(const struct sandbox_plan *plan, int proc, const struct watch_tree *
 		shared = process->shared > shared ? process->shared : shared;
 	}
 	sum = (sum + shared) * page;
-	/* Twice at most: while sharers go away, a part is counted for several of them. */
-	for (int i = 0; i < 2 && sum > plan->limits.memory && tree->count > 1; i++) {
-		uint64_t exact = exact_memory(proc, tree, page);
-		sum = exact < sum ? exact : sum;
+	if (tree->count <= 1)
+		return sum;
+	bool higher = sum > plan->watch_highest + plan->watch_highest / WATCH_HIGHER_PART;
+	if (!higher && sum <= plan->limits.memory)
+		return 0;
+	plan->watch_highest = higher ? sum : plan->watch_highest;
+	uint64_t exact = exact_memory(proc, tree, page);
+	/* Once more at most: while sharers go away, a part is counted for several of them. */
+	if (exact > plan->limits.memory) {
+		uint64_t again = exact_memory(proc, tree, page);
+		exact = again < exact ? again : exact;
 	}
-	return sum;
+	return exact < sum ? exact : sum;
 }
 
 static uint64_t

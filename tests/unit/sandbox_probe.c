@@ -477,6 +477,18 @@ do_starve(char **args)
 }
 
 static int
+do_cores(char **args)
+{
+	cpu_set_t set;
+	(void)args;
+	memset(&set, 0xff, sizeof(set));
+	(void)sched_setaffinity(0, sizeof(set), &set);
+	sched_getaffinity(0, sizeof(set), &set);
+	printf("cores=%d first=%d nice=%d\n", CPU_COUNT(&set), CPU_ISSET(0, &set), getpriority(PRIO_PROCESS, 0));
+	return 0;
+}
+
+static int
 do_x32(char **args)
 {
 	(void)args;
@@ -554,8 +566,8 @@ static const struct {
 	{"memory-shared", do_memory_shared}, {"fork-bomb", do_fork_bomb}, {"fork-storm", do_fork_storm},
 	{"daemon", do_daemon}, {"daemons", do_daemons}, {"kill-all", do_kill_all}, {"processes", do_processes},
 	{"list", do_list}, {"net", do_net}, {"sockets", do_sockets}, {"calls", do_calls}, {"allowed", do_allowed},
-	{"i386", do_i386}, {"starve", do_starve}, {"x32", do_x32}, {"status", do_status}, {"signals", do_signals},
-	{"limits", do_limits}, {"connect-abstract", do_connect_abstract}};
+	{"i386", do_i386}, {"starve", do_starve}, {"cores", do_cores}, {"x32", do_x32}, {"status", do_status},
+	{"signals", do_signals}, {"limits", do_limits}, {"connect-abstract", do_connect_abstract}};
 
 int
 main(int argc, char **argv)

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -483,6 +484,20 @@ test_starving_init(void **state)
 }
 
 static void
+test_cores(void **state)
+{
+	struct fixture *fixture = *state;
+	const int cores[] = {0};
+	fixture->config.cores = cores;
+	fixture->config.cores_count = 1;
+	fixture->config.nice = 3;
+	FIXTURE_RUN(fixture, "cores");
+	char wanted[64];
+	(void)snprintf(wanted, sizeof(wanted), "cores=1 first=1 nice=%d\n", getpriority(PRIO_PROCESS, 0) + 3);
+	assert_string_equal(fixture->text, wanted);
+}
+
+static void
 test_allowed_calls(void **state)
 {
 	struct fixture *fixture = *state;
@@ -611,6 +626,7 @@ main(void)
 		FIXTURE_TEST(test_abstract_socket),
 		FIXTURE_TEST(test_refused_calls),
 		FIXTURE_TEST(test_starving_init),
+		FIXTURE_TEST(test_cores),
 		FIXTURE_TEST(test_allowed_calls),
 		FIXTURE_TEST(test_foreign_calls),
 		FIXTURE_TEST(test_nothing_left),
