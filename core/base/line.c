@@ -45,10 +45,14 @@ line_add(struct line_reader *reader, const void *data, size_t size, line_fn fn, 
 int
 line_end(struct line_reader *reader, line_fn fn, void *arg)
 {
+	/* Lines may be left that are complete: fn ended the call before. */
+	int rc = line_add(reader, NULL, 0, fn, arg);
+	if (rc)
+		return rc;
 	struct buf last = reader->pending;
 	reader->pending = (struct buf){0};
 	reader->scanned = 0;
-	int rc = last.len ? fn(arg, last.data, last.len) : 0;
+	rc = last.len ? fn(arg, last.data, last.len) : 0;
 	buf_free(&last);
 	return rc;
 }

@@ -21,7 +21,7 @@ typedef int (*line_fn)(void *arg, char *line, size_t len);
  * more may be added after either.
  */
 int line_add(struct line_reader *reader, const void *data, size_t size, line_fn fn, void *arg);
-/* At the end of the stream: calls fn for a last line that has no newline, if there is one. Returns what fn returns. */
+/* At the end of the stream: calls fn for what is left, a last line without a newline included. Returns as line_add. */
 int line_end(struct line_reader *reader, line_fn fn, void *arg);
 void line_free(struct line_reader *reader);
 

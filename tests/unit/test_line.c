@@ -78,6 +78,14 @@ test_stop_and_go_on(void **state)
 	assert_string_equal(seen.text.data, "a|b|c|de|");
 	assert_int_equal(line_add(&reader, NULL, 0, on_line, &seen), 0);
 	line_free(&reader);
+	/* The end comes while complete lines are left. */
+	struct line_reader other = {.max = 100};
+	struct seen rest = {.stop_at = 1};
+	assert_int_equal(line_add(&other, "a\nb\nc", 5, on_line, &rest), 77);
+	assert_int_equal(line_end(&other, on_line, &rest), 0);
+	assert_string_equal(rest.text.data, "a|b|c|");
+	line_free(&other);
+	buf_free(&rest.text);
 	buf_free(&seen.text);
 }
 
