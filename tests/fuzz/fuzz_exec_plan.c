@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* Fuzzes the check of plans: any JSON is accepted, or refused with a sentence that JSON can hold. */
+#include <config.h>
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "exec/plan.h"
+#include "utf8.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static json_t *schema;
+	struct kettle_error err = {0};
+	if (!schema && plan_schema(&schema, &err) != 0)
+		abort();
+	AUTO_JSON json_t *plan = json_loadb((const char *)data, size, JSON_REJECT_DUPLICATES, NULL);
+	if (!plan)
+		return 0;
+	int rc = plan_check(schema, plan, &err);
+	if (rc != 0 && (!err.message[0] || !utf8_valid(err.message, strlen(err.message))))
+		abort();
+	return 0;
+}

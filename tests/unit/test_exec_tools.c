@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/* The machine's tools: versions out of what they print, where they lie, fingerprints that notice a change. */
+#include <config.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "exec/command.h"
+#include "exec/toolchain.h"
+#include "exec/toolfacts.h"
+#include "scratch.h"
+
+static void
+finds_versions(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *text, *wanted;
+	} cases[] = {
+		{"g++ (Debian 12.2.0-14+deb12u1) 12.2.0\nCopyright (C) 2022\n", "12.2.0"},
+		{"Debian clang version 14.0.6\nTarget: x86_64\n", "14.0.6"},
+		{"nvcc: NVIDIA (R) Cuda compiler driver\nCopyright (c) 2005-2025 NVIDIA\nCuda compilation tools, release 13.0, "
+		 "V13.0.88\n",
+			"13.0.88"},
+		{"HIP version: 5.2.21153-0\n", "5.2.21153"},
+		{"Python 3.11.7", "3.11.7"},
+		{"GNU ld (GNU Binutils for Debian) 2.40\n", "2.40"},
+		{"no number", ""},
+		{"", ""},
+		{"version 7\n", ""},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		char version[64];
+		toolfacts_version(cases[i].text, version, sizeof(version));
+		assert_string_equal(version, cases[i].wanted);
+	}
+	char small[4];
+	toolfacts_version("1.2.3.4.5", small, sizeof(small));
+	assert_string_equal(small, "1.2");
+}
+
+static void
+runs_commands(void **state)
+{
+	(void)state;
+	struct command commands[] = {
+		{.argv = {"/bin/sh", "-c", "echo first; echo second"}},
+		{.argv = {"/bin/sh", "-c", "echo no; exit 3"}},
+		{.argv = {"/no/such/program"}},
+		{.argv = {"/bin/sh", "-c", "yes | head -c 1000000"}},
+	};
+	command_run(commands, ARRAY_SIZE(commands));
+	assert_true(commands[0].passed);
+	assert_string_equal(command_line(&commands[0]), "first");
+	assert_false(commands[1].passed);
+	assert_false(commands[2].passed);
+	assert_string_equal(command_line(&commands[2]), "");
+	assert_true(commands[3].output.len <= COMMAND_MAX_OUTPUT + 4096);
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+		buf_free(&commands[i].output);
+	command_run(NULL, 0);
+}
+
+static void
+write_tool(const char *dir, const char *name, const char *version)
+{
+	AUTO_BUF struct buf text = {0};
+	AUTO_FREE char *path = path_join(dir, name);
+	assert_int_equal(buf_printf(&text, "#!/bin/sh\necho tool %s\n", version), 0);
+	assert_int_equal(file_write(path, text.data, text.len, 0755, NULL), 0);
+}
+
+static void
+finds_tools(void **state)
+{
+	(void)state;
+	char *dir = scratch_make();
+	AUTO_FREE char *bin = path_join(dir, "prefix/bin");
+	AUTO_FREE char *memory = path_join(dir, "tools.json");
+	AUTO_FREE char *tool_path = path_join(bin, "mytool");
+	assert_int_equal(file_mkdirs(bin, 0755, NULL), 0);
+	write_tool(bin, "mytool", "1.5");
+	AUTO_JSON json_t *tools = json_pack("{s:s, s:s}", "mytool", tool_path, "gone", "/no/such/tool");
+	struct execconfig config = {.tools = tools};
+	struct toolchain *toolchain = toolchain_new(&config, memory);
+	const struct tool *tool = NULL;
+	struct kettle_error err = {0};
+	assert_int_equal(toolchain_find(toolchain, "mytool", &tool, &err), 0);
+	assert_string_equal(tool->path, tool_path);
+	assert_non_null(strstr(tool->prefix, "/prefix"));
+	assert_null(strstr(tool->prefix, "/bin"));
+	assert_int_equal(toolchain_find(toolchain, "sh", &tool, &err), 0);
+	assert_null(tool->prefix);
+	assert_int_equal(toolchain_find(toolchain, "gone", &tool, &err), KETTLE_ENOENT);
+	assert_non_null(strstr(err.message, "/no/such/tool"));
+	assert_int_equal(toolchain_find(toolchain, "no-such-tool-here", &tool, &err), KETTLE_ENOENT);
+	AUTO_JSON json_t *versions = toolchain_versions(toolchain);
+	assert_string_equal(json_string_value(json_object_get(versions, "mytool")), "1.5");
+	toolchain_free(toolchain);
+	scratch_remove(dir);
+}
+
+static void
+fingerprint(const struct execconfig *config, const char *memory, const char *name, char ret_hex[DIGEST_HEX_SIZE])
+{
+	struct toolchain *toolchain = toolchain_new(config, memory);
+	const struct tool *tool = NULL;
+	assert_int_equal(toolchain_find(toolchain, name, &tool, NULL), 0);
+	assert_int_equal(toolchain_fingerprint(toolchain, tool, ret_hex, NULL), 0);
+	char again[DIGEST_HEX_SIZE];
+	assert_int_equal(toolchain_fingerprint(toolchain, tool, again, NULL), 0);
+	assert_string_equal(ret_hex, again);
+	toolchain_free(toolchain);
+}
+
+static void
+fingerprints_notice(void **state)
+{
+	(void)state;
+	char *dir = scratch_make();
+	AUTO_FREE char *bin = path_join(dir, "prefix/bin");
+	AUTO_FREE char *include = path_join(dir, "prefix/include/deep");
+	AUTO_FREE char *memory = path_join(dir, "tools.json");
+	AUTO_FREE char *tool_path = path_join(bin, "mytool");
+	assert_int_equal(file_mkdirs(bin, 0755, NULL), 0);
+	write_tool(bin, "mytool", "1.5");
+	AUTO_JSON json_t *tools = json_pack("{s:s}", "mytool", tool_path);
+	struct execconfig config = {.tools = tools};
+	char first[DIGEST_HEX_SIZE], second[DIGEST_HEX_SIZE];
+	fingerprint(&config, memory, "mytool", first);
+	/* From the memory, without it, and with one that is damaged: the same. */
+	fingerprint(&config, memory, "mytool", second);
+	assert_string_equal(first, second);
+	assert_int_equal(unlink(memory), 0);
+	fingerprint(&config, memory, "mytool", second);
+	assert_string_equal(first, second);
+	assert_int_equal(file_write(memory, "[1", 2, 0600, NULL), 0);
+	fingerprint(&config, memory, "mytool", second);
+	assert_string_equal(first, second);
+	/* A header folder of its prefix, then the tool itself. */
+	assert_int_equal(file_mkdirs(include, 0755, NULL), 0);
+	fingerprint(&config, memory, "mytool", second);
+	assert_string_not_equal(first, second);
+	write_tool(bin, "mytool", "1.6");
+	fingerprint(&config, memory, "mytool", first);
+	assert_string_not_equal(first, second);
+	scratch_remove(dir);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(finds_versions),
+		cmocka_unit_test(runs_commands),
+		cmocka_unit_test(finds_tools),
+		cmocka_unit_test(fingerprints_notice),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
