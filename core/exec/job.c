@@ -31,21 +31,27 @@ job_find(const struct exec *exec, const char *ref)
 	return NULL;
 }
 
+bool
+job_is_kept(const struct job *job)
+{
+	return json_is_true(json_object_get(job->line, "keep"));
+}
+
 /* Takes the job's folder out of the spool where the run line asks for it; its new place, or NULL. */
 static char *
 keep_folder(struct job *job)
 {
-	const char *name = job->dir ? strrchr(job->dir, '/') : NULL;
-	if (!name || !json_is_true(json_object_get(job->line, "keep")))
+	const char *own = strrchr(job->exec->spool.dir, '/') + 1;
+	if (!job->dir || job->lost || !job_is_kept(job))
 		return NULL;
 	AUTO_FREE char *folder = path_join(job->exec->config.state, "kept");
-	char *kept = folder && file_mkdirs(folder, 0755, NULL) == 0 ? path_join(folder, name + 1) : NULL;
-	if (!kept || rename(job->dir, kept) < 0) {
-		free(kept);
+	AUTO_BUF struct buf kept = {0};
+	/* The spool's name makes it one that no other kettle-exec takes. */
+	if (!folder || file_mkdirs(folder, 0755, NULL) != 0 ||
+		buf_printf(&kept, "%s/%s-%s", folder, own, strrchr(job->dir, '/') + 1) != 0 || rename(job->dir, kept.data) != 0)
 		return NULL;
-	}
 	free(STEAL(job->dir));
-	return kept;
+	return buf_take(&kept);
 }
 
 /* `done`, exactly once for each run line. */
@@ -63,10 +69,11 @@ report(struct job *job, const char *status, const char *error)
 		system, "level", json_string(sandbox_level_name(sandbox_level_of(job->exec->protections))));
 	AUTO_FREE char *kept = keep_folder(job);
 	failpoint("exec.done");
-	exec_emit(job->exec, json_pack("{s:s, s:s, s:s, s:o, s:s*, s:O, s:O, s:{s:I, s:I, s:I}}", "event", "done", "job",
-							 job->ref, "status", status, "error", error ? json_string(error) : json_null(), "kept", kept, "outcomes",
-							 outcomes, "system", system, "stamps", "received_ns", (json_int_t)job->received_ns,
-							 "device_ns", (json_int_t)job->device_ns, "done_ns", (json_int_t)time_monotonic_ns()));
+	exec_emit(
+		job->exec, json_pack("{s:s, s:s, s:s, s:o, s:s*, s:O, s:O, s:{s:I, s:I, s:I}}", "event", "done", "job",
+					   job->ref, "status", status, "error", error ? json_string(error) : json_null(), "kept", kept,
+					   "outcomes", outcomes, "system", system, "stamps", "received_ns", (json_int_t)job->received_ns,
+					   "device_ns", (json_int_t)job->device_ns, "done_ns", (json_int_t)time_monotonic_ns()));
 	job->reported = true;
 }
 

@@ -79,6 +79,8 @@ struct job *job_find(const struct exec *exec, const char *ref);
 /* Kills what runs; its `done` comes with status cancelled. */
 void job_cancel(struct job *job);
 
+/* Whether what its steps saw is to stay for somebody to look at. [any] */
+bool job_is_kept(const struct job *job);
 /* For its steps: one has ended; go on. */
 void job_advance(struct job *job);
 /* A step's process was killed and does not die: the job is over, the machine is not to be trusted. */

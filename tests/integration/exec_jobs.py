@@ -309,6 +309,21 @@ def one_plan(folder):
     contains(subprocess.run([PROGRAM, "--version"], stdout=subprocess.PIPE, text=True).stdout, "kettle-exec ")
 
 
+def kept(folder):
+    """A job's folder is kept where the run line asks for it, and only there"""
+    with Exec(folder) as x:
+        places = []
+        for keep in (False, True, True):
+            x.run("j", [dict(shell("echo made >out/m"), id="s", kind="run", inputs={"in": text("seen\n")}, outputs=["m"])], keep=keep)
+            done = x.done("j")
+            equal("kept" in done, keep)
+            if keep:
+                places.append(done["kept"])
+        assert places[0] != places[1], places
+        for place in places:
+            equal(sorted(name for _, _, files in os.walk(place) for name in files), ["in", "m"])
+
+
 def doctor(folder):
     """--doctor says what is there and how to get what is not"""
     command = [PROGRAM, "--doctor", "--state", os.path.join(folder, "state")]
@@ -343,4 +358,4 @@ def without_sandbox(folder):
 
 if __name__ == "__main__":
     sys.exit(main([bad_plans, bad_lines, greeting, same_name, cancels, lease, killed, device_lock, slots, side_by_side,
-                   one_plan, doctor, without_sandbox]))
+                   one_plan, kept, doctor, without_sandbox]))

@@ -89,7 +89,7 @@ reads_a_file(void **state)
 		"limits: {memory: 2097152, wall: 7}\nlevel: reduced\n");
 	struct execconfig config;
 	struct kettle_error err = {0};
-	if (execconfig_load(&config, path, NULL, NULL, &err) != 0)
+	if (execconfig_load(&config, path, NULL, NULL, NULL, &err) != 0)
 		fail_msg("%s", err.message);
 	assert_string_equal(json_string_value(json_object_get(config.tools, "nvcc")), "/opt/cuda/bin/nvcc");
 	assert_string_equal(config.state, "/s");
@@ -104,10 +104,17 @@ reads_a_file(void **state)
 	assert_int_equal(config.level, SANDBOX_LEVEL_REDUCED);
 	execconfig_close(&config);
 	/* The command line wins; a relative folder is made absolute. */
-	assert_int_equal(execconfig_load(&config, path, "here", "off", &err), 0);
+	assert_int_equal(execconfig_load(&config, path, "{\"build\": {\"jobs\": 9}}", "here", "off", &err), 0);
 	assert_int_equal(config.state[0], '/');
 	assert_non_null(strstr(config.state, "/here"));
 	assert_int_equal(config.level, SANDBOX_LEVEL_OFF);
+	assert_int_equal(config.build_jobs, 9);
+	assert_string_equal(config.locks, "/l");
+	execconfig_close(&config);
+	assert_int_equal(execconfig_load(&config, path, "{\"bild\": {}}", NULL, NULL, &err), KETTLE_EINVAL);
+	assert_non_null(strstr(err.message, "--settings: "));
+	execconfig_close(&config);
+	assert_int_equal(execconfig_load(&config, path, "[", NULL, NULL, &err), KETTLE_EINVAL);
 	execconfig_close(&config);
 	scratch_remove(dir);
 }
@@ -126,16 +133,16 @@ refuses_bad_files(void **state)
 		AUTO_FREE char *path = scratch_write(dir, "exec.yml", cases[i].text);
 		struct execconfig config;
 		struct kettle_error err = {0};
-		assert_int_equal(execconfig_load(&config, path, NULL, NULL, &err), KETTLE_EINVAL);
+		assert_int_equal(execconfig_load(&config, path, NULL, NULL, NULL, &err), KETTLE_EINVAL);
 		assert_non_null(strstr(err.message, cases[i].why));
 		execconfig_close(&config);
 	}
 	AUTO_FREE char *empty = scratch_write(dir, "exec.yml", "# nothing\n");
 	struct execconfig config;
-	assert_int_equal(execconfig_load(&config, empty, dir, NULL, NULL), 0);
+	assert_int_equal(execconfig_load(&config, empty, NULL, dir, NULL, NULL), 0);
 	execconfig_close(&config);
 	AUTO_FREE char *absent = path_join(dir, "absent.yml");
-	assert_int_equal(execconfig_load(&config, absent, NULL, NULL, NULL), KETTLE_ENOENT);
+	assert_int_equal(execconfig_load(&config, absent, NULL, NULL, NULL, NULL), KETTLE_ENOENT);
 	execconfig_close(&config);
 	scratch_remove(dir);
 }
