@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs the conformance checks over the plugins given and prints TAP. */
+/* Runs the conformance checks over the plugins given and prints TAP; with --options, the names of their options. */
 #include <config.h>
 
 #include "conformance.h"
@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "loader.h"
 
 static int
 test_one(const char *file, size_t *number)
@@ -35,11 +36,38 @@ test_one(const char *file, size_t *number)
 	return !json_is_true(json_object_get(results, "ok"));
 }
 
+/* "PLUGIN OPTION" lines. */
+static int
+print_options(const char *file)
+{
+	struct kettle_error err = {0};
+	struct loader *loader = NULL;
+	const struct loaded *loaded = NULL;
+	int rc = loader_new(NULL, NULL, &loader, &err);
+	if (rc == 0)
+		rc = loader_open(loader, 0, NULL, file, &loaded, &err);
+	if (rc)
+		fprintf(stderr, "%s\n", err.message);
+	const struct option_table table = rc ? (struct option_table){0} : loader_options(&loaded->plugin);
+	for (size_t i = 0; i < table.count; i++) {
+		struct kettle_option option;
+		options_get(&table, i, &option);
+		printf("%s %s\n", loaded->plugin.name, option.key);
+	}
+	loader_free(loader);
+	return rc != 0;
+}
+
 int
 main(int argc, char **argv)
 {
 	size_t number = 0;
 	int failed = 0;
+	if (argc > 1 && strcmp(argv[1], "--options") == 0) {
+		for (int i = 2; i < argc; i++)
+			failed |= print_options(argv[i]);
+		return failed;
+	}
 	for (int i = 1; i < argc; i++)
 		failed |= test_one(argv[i], &number);
 	printf("1..%zu\n", number);
