@@ -17,6 +17,7 @@
 #include "plugins.h"
 
 #include "cleanup.h"
+#include "text.h"
 
 #include <errno.h>
 #include <pwd.h>
@@ -321,7 +322,9 @@ main(int argc, char **argv)
 {
 	static struct app app;
 	struct kettle_error err = {0};
+	char digest[65];
 	json_object_seed(0);
+	sha256_hex("", 0, digest); /* makes OpenSSL set itself up here: what a thread of the pool makes of it is never freed */
 	if (globals_parse(argc, argv, &app.globals, &err) < 0) {
 		complain(&app, &err);
 		return EXIT_USAGE;
