@@ -114,7 +114,8 @@ format_relative(int64_t ms, int64_t now_ms, char ret_text[FORMAT_SIZE])
 	int64_t away = ms > now_ms ? ms - now_ms : now_ms - ms, seconds = (away + 500) / 1000;
 	for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
 		/* Two of a unit at least, so that "in 35 hours" does not become "in 1 day". */
-		int64_t least = steps[i].seconds * (i + 2 < ARRAY_SIZE(steps) ? 2 : 1), count = seconds / steps[i].seconds;
+		int64_t least = steps[i].seconds * (i + 2 < ARRAY_SIZE(steps) ? 2 : 1);
+		int64_t count = (seconds + steps[i].seconds / 2) / steps[i].seconds;
 		if (seconds < least)
 			continue;
 		snprintf(ret_text, FORMAT_SIZE, ms > now_ms ? "in %lld %s%s" : "%lld %s%s ago", (long long)count, steps[i].name,

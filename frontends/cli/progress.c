@@ -27,7 +27,8 @@ struct device {
 
 struct progress {
 	const struct term *term;
-	bool silent, drawn;
+	bool silent;
+	char *drawn; /* the live line as it stands there, or NULL */
 	struct timespec start;
 	size_t count;
 	struct device devices[PROGRESS_DEVICES];
@@ -67,7 +68,7 @@ progress_hide(struct progress *progress)
 {
 	if (progress->drawn)
 		fputs("\r\033[K", progress->term->out);
-	progress->drawn = false;
+	free(STEAL(progress->drawn));
 }
 
 static char *
@@ -98,12 +99,14 @@ progress_tick(struct progress *progress)
 {
 	if (!live(progress))
 		return;
-	progress_hide(progress);
 	AUTO_FREE char *text = live_text(progress);
+	if (text && progress->drawn && strcmp(text, progress->drawn) == 0)
+		return;
+	progress_hide(progress);
 	if (text) {
 		/* One column less: a full line would wrap on some terminals, and \r would no longer reach its beginning. */
 		term_clean(progress->term->out, text, progress->term->width - 1);
-		progress->drawn = true;
+		progress->drawn = STEAL(text);
 	}
 	fflush(progress->term->out);
 }

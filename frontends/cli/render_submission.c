@@ -76,7 +76,9 @@ report_compilation(const struct term *term, const json_t *job)
 			term_clean(term->out, value_text(step, "command"), 0);
 			fputc('\n', term->out);
 		}
-		term_block(term->out, message, 4, REPORT_LOG_LINES);
+		/* Of what the compiler says itself the message is only a part. */
+		if (strcmp(value_text(step, "state"), "failed") != 0 || !(*output || *errors))
+			term_block(term->out, message, 4, REPORT_LOG_LINES);
 		term_block(term->out, output, 4, REPORT_LOG_LINES);
 		term_block(term->out, errors, 4, REPORT_LOG_LINES);
 	}
@@ -94,6 +96,8 @@ report_tests(const struct term *term, const json_t *result)
 		if (!*status && !*spec)
 			break; /* it ended before this one */
 		mark_line(term, strcmp(status, "pass") == 0, 4, spec);
+		if (!*status)
+			fputs("        it did not finish\n", term->out);
 		term_block(term->out, error, 8, REPORT_OUTPUT_LINES);
 		term_block(term->out, message, 8, REPORT_OUTPUT_LINES);
 	}
@@ -158,14 +162,14 @@ report_run(const struct term *term, const json_t *run)
 	term_block(term->out, value_log(run, "stderr"), 6, REPORT_OUTPUT_LINES);
 }
 
-/* False: the job is not ranked. */
+/* The owner's rank on the device; false: this job has no score that could have given one. */
 static bool
 rank_of(const json_t *job, char text[FORMAT_SIZE])
 {
 	const json_t *rank = json_object_get(job, "rank");
 	json_int_t place = value_int(rank, "rank", 0);
 	snprintf(text, FORMAT_SIZE, "rank %lld of %lld", (long long)place, (long long)value_int(rank, "of", 0));
-	return place > 0;
+	return place > 0 && json_is_number(json_object_get(job, "score"));
 }
 
 static void

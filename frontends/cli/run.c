@@ -25,6 +25,7 @@
 #include "follow.h"
 #include "help.h"
 #include "input.h"
+#include "value.h"
 
 #define RUN_MAX_LINE 4096
 
@@ -243,10 +244,42 @@ run_print_error(const struct term *term, bool json, const struct kettle_error *e
 	term_block(stderr, err->message, 0, 0);
 }
 
+/*
+ * The core's sentences call arguments by their names in the table ("`limit` must be …", "say `force`"); on a command
+ * line they are --limit and --force.
+ */
+static void
+name_options(const struct run *run, struct kettle_error *err)
+{
+	char word[ARGS_NAME_SIZE + 8], option[ARGS_NAME_SIZE], rest[sizeof(err->message)];
+	size_t i;
+	const json_t *row;
+	json_array_foreach(json_object_get(run->command, "args"), i, row) {
+		const char *name = value_text(row, "name");
+		if (args_bool(row, "positional"))
+			continue;
+		snprintf(word, sizeof(word), "say `%s`", name);
+		char *at = strstr(err->message, word);
+		at = at ? at + strlen("say ") : NULL;
+		snprintf(word, sizeof(word), "`%s`", name);
+		if (!at && strncmp(err->message, word, strlen(word)) == 0)
+			at = err->message;
+		if (!at)
+			continue;
+		args_option_name(name, option);
+		snprintf(rest, sizeof(rest), "%s", at + strlen(word));
+		snprintf(at, sizeof(err->message) - (size_t)(at - err->message), "`--%s`%s", option, rest);
+		return;
+	}
+}
+
 void
 run_fail(struct run *run, const struct kettle_error *err)
 {
-	run_print_error(&run->term, run->json, err);
+	struct kettle_error shown = *err;
+	if (!run->json)
+		name_options(run, &shown);
+	run_print_error(&run->term, run->json, &shown);
 	run_finish(run, run_status(err->code));
 }
 
@@ -264,11 +297,19 @@ ended(void *arg)
 	ending.done(ending.arg, ending.status);
 }
 
+/* Whoever reads standard output has had enough (`| head`): no error of this program. */
+static bool
+reader_is_gone(void)
+{
+	struct pollfd fd = {.fd = STDOUT_FILENO};
+	return poll(&fd, 1, 0) == 1 && (fd.revents & POLLERR);
+}
+
 void
 run_post_done(const struct kettle_host *host, void (*done)(void *arg, int status), void *done_arg, int status)
 {
 	struct ending *ending = malloc(sizeof(*ending));
-	if (fflush(stdout) != 0 || ferror(stdout)) {
+	if ((fflush(stdout) != 0 || ferror(stdout)) && !reader_is_gone()) {
 		fprintf(stderr, "kettle: standard output cannot be written: %s.\n", strerror(errno));
 		status = status == RUN_OK ? RUN_ENGINE : status;
 	}

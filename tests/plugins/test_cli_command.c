@@ -414,6 +414,15 @@ test_errors(void **arg)
 	cli_host_refuse(&state->host, "leaderboard.list", KETTLE_EIO, "The disk is\nfull.");
 	assert_int_equal(RUN(state, "leaderboard", "list"), 3);
 	assert_string_equal(state->err, "kettle: The disk is\nfull.\n");
+	cli_host_refuse(&state->host, "leaderboard.delete", KETTLE_ECONFLICT, "It has 2 submissions; say `force`.");
+	assert_int_equal(RUN(state, "leaderboard", "delete", "force"), 2);
+	assert_string_equal(state->err, "kettle: It has 2 submissions; say `--force`.\n");
+	cli_host_refuse(&state->host, "submit", KETTLE_EINVAL, "`no_wait` must be true or false.");
+	assert_int_equal(RUN(state, "submit", state->file), 2);
+	assert_string_equal(state->err, "kettle: `--no-wait` must be true or false.\n");
+	cli_host_refuse(&state->host, "leaderboard.delete", KETTLE_ENOENT, "There is no leaderboard `force`.");
+	assert_int_equal(RUN(state, "leaderboard", "delete", "force"), 2);
+	assert_string_equal(state->err, "kettle: There is no leaderboard `force`.\n");
 	AUTO_JSON json_t *globals = json_pack("{s:b}", "json", 1);
 	cli_host_refuse(&state->host, "leaderboard.list", KETTLE_ENOENT, "No.");
 	assert_int_equal(run_with(state, globals, (const char *const[]){"leaderboard", "list", NULL}), 2);

@@ -166,7 +166,8 @@ test_times(void **state)
 	(void)state;
 	assert_relative(0, "now");
 	assert_relative(1, "in 1 second");
-	assert_relative(-90, "1 minute ago");
+	assert_relative(-80, "1 minute ago");
+	assert_relative(30 * 86400 - 1, "in 30 days");
 	assert_relative(35 * 3600, "in 35 hours");
 	assert_relative(3 * 86400, "in 3 days");
 	assert_relative(-40 * 86400, "40 days ago");
