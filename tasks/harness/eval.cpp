@@ -319,7 +319,7 @@ report(const std::string &key, const std::string &value)
 		if (written == -EINTR || written == -EAGAIN)
 			continue;
 		if (written <= 0)
-			stop(NO_CHANNEL, "the result channel is gone");
+			stop(TEST_FAILED, "the result channel is gone"); // it was there: somebody has closed it since
 		at += written;
 		left -= static_cast<size_t>(written);
 	}

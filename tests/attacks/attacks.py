@@ -39,7 +39,7 @@ KETTLE_EXEC = os.environ.get("KETTLE_EXEC", os.path.join(BUILD, "kettle-exec"))
 PLUGINS = os.environ.get("KETTLE_PLUGINS", os.path.join(BUILD, "plugins/.libs"))
 DEFAULT_WITHIN_S = 40.0
 HARD_LIMIT_S = 120.0
-EXEC_LIMITS = {"wall": 10, "memory": 1 << 30, "processes": 256, "disk": 256 << 20, "shm": 64 << 20}
+EXEC_LIMITS = {"wall": 8, "memory": 1 << 30, "processes": 256, "disk": 256 << 20, "shm": 64 << 20}
 # Building the harness for the first time on a busy machine takes longer than any attack may.
 FIRST_LIMITS = {"wall": 180, "memory": 2 << 30, "processes": 256, "disk": 256 << 20, "shm": 64 << 20}
 
@@ -171,9 +171,8 @@ def verdict_of(output):
     report = json.loads(output)
     state = report.get("state")
     if any(not item.get("passed") for item in report.get("compilation") or []):
-        state = "compile" if state == "failed" else state
-    printed = "".join(str((run.get("stderr") or {}).get("text", "") if isinstance(run.get("stderr"), dict)
-        else run.get("stderr") or "") for run in report.get("runs") or [])
+        state = "compile" if state in ("failed", "timed_out") else state
+    printed = "".join(run.get("stderr") or "" for run in report.get("runs") or [])
     return state, report.get("score"), printed
 
 
