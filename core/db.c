@@ -254,7 +254,9 @@ suffix_of(const char *name, size_t len)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++) {
 		size_t size = strlen(suffixes[i].text);
-		if (len > size && memcmp(name + len - size, suffixes[i].text, size) == 0)
+		/* The last letters differ: for nearly every column this is all there is to do. */
+		if (name[len - 1] == suffixes[i].text[size - 1] && len > size &&
+			memcmp(name + len - size, suffixes[i].text, size) == 0)
 			return &suffixes[i];
 	}
 	return NULL;
@@ -264,12 +266,15 @@ static int
 set_column(json_t *object, sqlite3_stmt *row, int column)
 {
 	const char *name = sqlite3_column_name(row, column);
-	size_t len = strlen(name);
+	size_t len = name ? strlen(name) : 0;
+	if (len == 0)
+		return -1;
 	const struct suffix *suffix = suffix_of(name, len);
 	bool null = sqlite3_column_type(row, column) == SQLITE_NULL;
+	/* Names of columns are ours: they need no check. */
 	if (!suffix)
-		return json_object_set_new(object, name, plain_value(row, column));
-	return json_object_setn_new(
+		return json_object_setn_new_nocheck(object, name, len, plain_value(row, column));
+	return json_object_setn_new_nocheck(
 		object, name, len - strlen(suffix->text), null ? json_null() : suffix->value(row, column));
 }
 
@@ -390,22 +395,78 @@ db_event_object(sqlite3_stmt *row)
 	return event;
 }
 
+/* What an event keeps of the board and the user, which it outlives. */
+struct names {
+	bool closed;
+	json_t *board, *user;
+};
+
 static int
-add_event(void *arg, sqlite3_stmt *row)
+read_names(void *arg, sqlite3_stmt *row)
 {
-	return json_array_append_new(arg, db_event_object(row)) < 0 ? KETTLE_EIO : 0;
+	struct names *names = arg;
+	names->closed = sqlite3_column_int(row, 0) != 0;
+	names->board = plain_value(row, 1);
+	names->user = plain_value(row, 2);
+	return 1;
+}
+
+static void
+set_known(json_t *event, const char *key, json_t *value_take)
+{
+	if (json_is_null(value_take))
+		json_decref(value_take);
+	else
+		(void)json_object_set_new(event, key, value_take);
+}
+
+static json_t *
+id_or_null(int64_t id)
+{
+	return id ? json_integer(id) : json_null();
+}
+
+/* As db_event_object would read it; RETURNING would give just that, for several times the price of the insertion. */
+static int
+post_event(struct db *db, const char *kind, const char *scope, const int64_t ids[3], const struct names *names,
+	const json_t *data, struct kettle_error *err)
+{
+	char at[TIME_TEXT_SIZE];
+	time_text(db->now_ms, at);
+	json_t *event = json_pack("{s:I, s:s, s:s, s:s, s:b}", "seq", (json_int_t)db_last_id(db), "at", at, "kind", kind,
+		"scope", scope, "closed", names->closed);
+	set_known(event, "leaderboard", id_or_null(ids[0]));
+	set_known(event, "leaderboard_name", json_incref(names->board));
+	set_known(event, "submission", id_or_null(ids[1]));
+	set_known(event, "user", id_or_null(ids[2]));
+	set_known(event, "user_name", json_incref(names->user));
+	if (data)
+		(void)json_object_set_new(event, "data", json_deep_copy(data));
+	if (json_array_append_new(db->events, event) < 0)
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for an event.");
+	return 0;
 }
 
 int
 db_event(struct db *db, const char *kind, char scope, int64_t leaderboard, int64_t submission, int64_t user,
 	json_t *data, struct kettle_error *err)
 {
-	char text[2] = {scope, '\0'};
-	int code = db_query(db, err, add_event, db->events,
-		"INSERT INTO events (at, kind, scope, closed, leaderboard, leaderboard_name, submission, user, user_name, "
-		"data_json) VALUES (?1, ?2, ?3, coalesce((SELECT visibility = 'closed' FROM leaderboards WHERE id = ?4), 0), "
-		"nullif(?4, 0), (SELECT name FROM leaderboards WHERE id = ?4), nullif(?5, 0), nullif(?6, 0), "
-		"(SELECT name FROM users WHERE id = ?6), ?7) RETURNING " DB_EVENT_COLUMNS,
-		"issiiij", db->now_ms, kind, text, leaderboard, submission, user, data);
-	return code == KETTLE_EIO && err && err->code == 0 ? fail_row(db, err) : code;
+	struct names names = {0};
+	const char text[2] = {scope, '\0'};
+	const int64_t ids[3] = {leaderboard, submission, user};
+	int code = db_query(db, err, read_names, &names,
+		"SELECT coalesce((SELECT visibility = 'closed' FROM leaderboards WHERE id = ?1), 0), (SELECT name FROM "
+		"leaderboards WHERE id = ?1), (SELECT name FROM users WHERE id = ?2)",
+		"ii", leaderboard, user);
+	if (code > 0)
+		code = db_exec(db, err,
+			"INSERT INTO events (at, kind, scope, closed, leaderboard, leaderboard_name, submission, user, user_name, "
+			"data_json) VALUES (?, ?, ?, ?, nullif(?, 0), ?, nullif(?, 0), nullif(?, 0), ?, ?)",
+			"issiisiisj", db->now_ms, kind, text, (int64_t)names.closed, leaderboard, json_string_value(names.board),
+			submission, user, json_string_value(names.user), data);
+	if (code == 0)
+		code = post_event(db, kind, text, ids, &names, data, err);
+	json_decref(names.board);
+	json_decref(names.user);
+	return code;
 }

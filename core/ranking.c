@@ -52,16 +52,60 @@ read_entry(void *arg, sqlite3_stmt *row)
 
 #define ENTRY_COLUMNS "s.leaderboard, j.device, s.user, s.id, j.id, j.score, j.low, j.high "
 
+/*
+ * A score's bucket: exponent and the first twelve bits of the fraction of the number, which for positive numbers grow
+ * together with it. A bucket is 0.02 % wide.
+ */
+#define BUCKET_SHIFT 40
+
+static int64_t
+bucket_of(double score)
+{
+	int64_t bits;
+	memcpy(&bits, &score, sizeof(bits));
+	return bits >> BUCKET_SHIFT;
+}
+
+static double
+bucket_begin(int64_t bucket)
+{
+	int64_t bits = bucket << BUCKET_SHIFT;
+	double score;
+	memcpy(&score, &bits, sizeof(score));
+	return score;
+}
+
 static int
-read_place(void *arg, sqlite3_stmt *row)
+read_own(void *arg, sqlite3_stmt *row)
 {
 	struct ranking_place *place = arg;
 	place->submission = sqlite3_column_int64(row, 0);
 	place->job = sqlite3_column_int64(row, 1);
 	place->score = sqlite3_column_double(row, 2);
-	place->rank = sqlite3_column_int64(row, 3);
-	place->of = sqlite3_column_int64(row, 4);
+	place->of = sqlite3_column_int64(row, 3);
 	return 1;
+}
+
+/*
+ * How many are better: counts of coarse buckets, of the finer ones in the last of those, of the finest in the last of
+ * these, and what is better within the bucket itself. So it takes the same however many there are.
+ */
+static int
+count_better(
+	struct db *db, int64_t leaderboard, const char *device, double score, int64_t *ret_count, struct kettle_error *err)
+{
+	int64_t fine = bucket_of(score), middle = fine >> 6, coarse = fine >> 12;
+	return db_int(db, ret_count, err,
+		"SELECT coalesce((SELECT sum(entries) FROM best_counts WHERE leaderboard = ?1 AND device = ?2 AND level = 2 "
+		"AND "
+		"bucket < ?3), 0) + coalesce((SELECT sum(entries) FROM best_counts WHERE leaderboard = ?1 AND device = ?2 AND "
+		"level "
+		"= 1 AND bucket >= ?3 << 6 AND bucket < ?4), 0) + coalesce((SELECT sum(entries) FROM best_counts WHERE "
+		"leaderboard "
+		"= ?1 AND device = ?2 AND level = 0 AND bucket >= ?4 << 6 AND bucket < ?5), 0) + (SELECT count(*) FROM best "
+		"WHERE "
+		"leaderboard = ?1 AND device = ?2 AND score >= ?6 AND score < ?7)",
+		"isiiidd", leaderboard, device, coarse, middle, fine, bucket_begin(fine), score);
 }
 
 int
@@ -69,16 +113,19 @@ ranking_of(struct db *db, int64_t leaderboard, const char *device, int64_t user,
 	struct kettle_error *err)
 {
 	struct ranking_place place = {0};
-	int code = db_query(db, err, read_place, &place,
-		"SELECT submission, job, score, 1 + (SELECT count(*) FROM best o WHERE o.leaderboard = ?1 AND o.device = ?2 "
-		"AND "
-		"o.score < best.score), (SELECT ranked FROM leaderboard_devices WHERE leaderboard = ?1 AND device = ?2) FROM "
-		"best "
-		"WHERE leaderboard = ?1 AND device = ?2 AND user = ?3",
+	int64_t better = 0;
+	int code = db_query(db, err, read_own, &place,
+		"SELECT submission, job, score, (SELECT ranked FROM leaderboard_devices WHERE leaderboard = ?1 AND device = "
+		"?2) "
+		"FROM best WHERE leaderboard = ?1 AND device = ?2 AND user = ?3",
 		"isi", leaderboard, device, user);
-	if (code >= 0)
+	if (code == 1) {
+		code = count_better(db, leaderboard, device, place.score, &better, err);
+		place.rank = better + 1;
+	}
+	if (code == 0)
 		*ret_place = place;
-	return code < 0 ? code : 0;
+	return code;
 }
 
 /* The first three, by the order of a page; with ties there may be more of one rank, but never more than three rows. */
@@ -102,8 +149,7 @@ holder(const json_t *before, const struct entry *entry, const struct ranking_cha
 	json_t *row;
 	if (change->after.rank == 0 || change->after.rank > RANKING_PODIUM || change->after.rank == change->before.rank)
 		return NULL;
-	json_array_foreach(before, i, row)
-	{
+	json_array_foreach(before, i, row) {
 		if (json_integer_value(json_object_get(row, "rank")) == change->after.rank &&
 			json_integer_value(json_object_get(row, "user")) != entry->user)
 			return row;
@@ -127,7 +173,7 @@ static int
 write_event(struct db *db, const struct entry *entry, const struct ranking_change *change, const json_t *before,
 	json_t *after, struct kettle_error *err)
 {
-	bool same = json_equal(before, after);
+	bool same = (!before && !after) || json_equal(before, after);
 	if (same && change->before.rank == change->after.rank)
 		return 0;
 	const struct ranking_place *place = change->after.rank ? &change->after : &change->before;
@@ -149,13 +195,28 @@ store_entry(struct db *db, const struct entry *entry, struct kettle_error *err)
 		return db_exec(db, err, "DELETE FROM best WHERE leaderboard = ? AND device = ? AND user = ?", "isi",
 			entry->leaderboard, entry->device, entry->user);
 	return db_exec(db, err,
-		"INSERT INTO best (leaderboard, device, user, submission, job, score, low, high) VALUES (?1, ?2, ?3, ?4, ?5, "
-		"?6, "
-		"CASE WHEN ?7 THEN ?8 END, CASE WHEN ?9 THEN ?10 END) ON CONFLICT (leaderboard, device, user) DO UPDATE SET "
-		"submission = excluded.submission, job = excluded.job, score = excluded.score, low = excluded.low, high = "
-		"excluded.high",
-		"isiiididid", entry->leaderboard, entry->device, entry->user, entry->submission, entry->job, entry->score,
-		(int64_t)entry->has_low, entry->low, (int64_t)entry->has_high, entry->high);
+		"INSERT INTO best (leaderboard, device, user, submission, job, score, low, high, bucket) VALUES (?1, ?2, ?3, "
+		"?4, "
+		"?5, ?6, CASE WHEN ?7 THEN ?8 END, CASE WHEN ?9 THEN ?10 END, ?11) ON CONFLICT (leaderboard, device, user) DO "
+		"UPDATE SET submission = excluded.submission, job = excluded.job, score = excluded.score, low = excluded.low, "
+		"high "
+		"= excluded.high, bucket = excluded.bucket",
+		"isiiidididi", entry->leaderboard, entry->device, entry->user, entry->submission, entry->job, entry->score,
+		(int64_t)entry->has_low, entry->low, (int64_t)entry->has_high, entry->high, bucket_of(entry->score));
+}
+
+/* Whether the first three may change: somebody leaves them, or comes among them. */
+static int
+touches_podium(struct db *db, const struct entry *entry, const struct ranking_change *change, bool *ret_touches,
+	struct kettle_error *err)
+{
+	int64_t better = RANKING_PODIUM;
+	bool was = change->before.rank > 0 && change->before.rank <= RANKING_PODIUM;
+	int code = 0;
+	if (!was && entry->job)
+		code = count_better(db, entry->leaderboard, entry->device, entry->score, &better, err);
+	*ret_touches = was || better < RANKING_PODIUM;
+	return code;
 }
 
 /* Stores what the entry should be, and tells what that changed. */
@@ -163,12 +224,15 @@ static int
 apply(struct db *db, const struct entry *entry, struct ranking_change *change, struct kettle_error *err)
 {
 	AUTO_JSON json_t *before = NULL, *after = NULL;
-	int code = podium(db, entry, &before, err);
+	bool touches = false;
+	int code = touches_podium(db, entry, change, &touches, err);
+	if (code == 0 && touches)
+		code = podium(db, entry, &before, err);
 	if (code == 0)
 		code = store_entry(db, entry, err);
 	if (code == 0)
 		code = ranking_of(db, entry->leaderboard, entry->device, entry->user, &change->after, err);
-	if (code == 0)
+	if (code == 0 && touches)
 		code = podium(db, entry, &after, err);
 	return code < 0 ? code : write_event(db, entry, change, before, after, err);
 }
@@ -265,8 +329,7 @@ set_ranks(
 	double last = 0;
 	size_t i;
 	json_t *entry;
-	json_array_foreach(entries, i, entry)
-	{
+	json_array_foreach(entries, i, entry) {
 		double score = json_number_value(json_object_get(entry, "submission_score"));
 		if (i == 0) {
 			int code = db_int(db, &ties, err,
@@ -311,7 +374,8 @@ ranking_page(struct db *db, int64_t leaderboard, const char *device, int64_t lim
 		"SELECT s.id AS submission_id, 0 AS rank, s.file_name AS submission_name, s.created_at AS submission_time_iso, "
 		"p.score AS submission_score, b.name AS leaderboard_name, u.id AS user_id_text, u.name AS user_name, p.device "
 		"AS "
-		"gpu_type, p.low, p.high FROM (SELECT * FROM best WHERE leaderboard = ?1 AND device = ?2 ORDER BY score, "
+		"gpu_type, p.low, p.high FROM (SELECT leaderboard, device, user, submission, score, low, high FROM best WHERE "
+		"leaderboard = ?1 AND device = ?2 ORDER BY score, "
 		"submission LIMIT ?3 OFFSET ?4) p JOIN submissions s ON s.id = p.submission JOIN users u ON u.id = p.user JOIN "
 		"leaderboards b ON b.id = p.leaderboard ORDER BY p.score, p.submission",
 		"isii", leaderboard, device, limit, offset);

@@ -13,6 +13,15 @@
 #define DAY_MS (24 * 60 * MINUTE_MS)
 #define MOST_MS (36525 * DAY_MS) /* "+…" goes a hundred years at most */
 
+/* Digits of a number that is not negative, from the right, zeros in front. */
+static void
+put_digits(char *to, int64_t number, int count)
+{
+	for (; count > 0; number /= 10)
+		to[--count] = (char)('0' + number % 10);
+}
+
+/* Not by strftime: pages of rankings are full of times, and it would be most of their cost. */
 void
 time_text(int64_t ms, char ret_text[TIME_TEXT_SIZE])
 {
@@ -21,10 +30,18 @@ time_text(int64_t ms, char ret_text[TIME_TEXT_SIZE])
 	if (part < 0)
 		part += 1000;
 	struct tm tm = {0};
-	char date[24] = "";
-	if (!gmtime_r(&seconds, &tm) || strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &tm) == 0)
-		memcpy(date, "?", 2);
-	(void)snprintf(ret_text, TIME_TEXT_SIZE, "%s.%03dZ", date, (int)part);
+	if (!gmtime_r(&seconds, &tm) || tm.tm_year < -1900 || tm.tm_year > 9999 - 1900) {
+		memcpy(ret_text, "?", 2);
+		return;
+	}
+	memcpy(ret_text, "0000-00-00T00:00:00.000Z", 25);
+	put_digits(ret_text, tm.tm_year + 1900, 4);
+	put_digits(ret_text + 5, tm.tm_mon + 1, 2);
+	put_digits(ret_text + 8, tm.tm_mday, 2);
+	put_digits(ret_text + 11, tm.tm_hour, 2);
+	put_digits(ret_text + 14, tm.tm_min, 2);
+	put_digits(ret_text + 17, tm.tm_sec, 2);
+	put_digits(ret_text + 20, part, 3);
 }
 
 int64_t

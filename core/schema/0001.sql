@@ -168,12 +168,13 @@ CREATE INDEX submissions_own ON submissions (leaderboard, user, created_at);
 CREATE INDEX submissions_code ON submissions (code);
 CREATE INDEX submissions_task ON submissions (task);
 
--- One (submission, device) to be run. A rerun is a new row; the one before it is superseded and counts no more.
+-- One (submission, device) to be run. A rerun is a new row; the one before it is superseded (by its number) and counts
+-- no more.
 CREATE TABLE jobs (
 	id INTEGER PRIMARY KEY AUTOINCREMENT,
 	submission INTEGER NOT NULL REFERENCES submissions (id) ON DELETE CASCADE,
 	device TEXT NOT NULL COLLATE NOCASE,
-	superseded INTEGER NOT NULL DEFAULT 0 CHECK (superseded IN (0, 1)),
+	superseded INTEGER NOT NULL DEFAULT 0,
 	state TEXT NOT NULL DEFAULT 'queued'
 		CHECK (state IN ('queued', 'running', 'passed', 'failed', 'timed_out', 'error', 'cancelled')),
 	seed INTEGER NOT NULL CHECK (seed BETWEEN 0 AND 2147483647),
@@ -195,8 +196,7 @@ CREATE TABLE jobs (
 	CHECK ((state IN ('queued', 'running')) = (done_at IS NULL)),
 	CHECK (spared <= attempt)
 ) STRICT;
-CREATE UNIQUE INDEX jobs_submission ON jobs (submission, device) WHERE NOT superseded;
-CREATE INDEX jobs_all ON jobs (submission);
+CREATE UNIQUE INDEX jobs_submission ON jobs (submission, device, superseded);
 CREATE INDEX jobs_open ON jobs (id) WHERE done_at IS NULL;
 
 -- The runs of a job's last attempt. Of a secret one: mode, passed and score, nothing else.
@@ -238,6 +238,7 @@ CREATE INDEX artifacts_job ON artifacts (job);
 CREATE INDEX artifacts_blob ON artifacts (blob) WHERE blob IS NOT NULL;
 
 -- The best run of each user on each ranking: what pages are read from. Recomputed in the transaction that changes it.
+-- bucket grows with the score (see ranking.c): it makes a rank a sum of counts.
 CREATE TABLE best (
 	leaderboard INTEGER NOT NULL REFERENCES leaderboards (id) ON DELETE CASCADE,
 	device TEXT NOT NULL COLLATE NOCASE,
@@ -247,18 +248,42 @@ CREATE TABLE best (
 	score REAL NOT NULL CHECK (score > 0),
 	low REAL,
 	high REAL,
+	bucket INTEGER NOT NULL,
 	PRIMARY KEY (leaderboard, device, user)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX best_page ON best (leaderboard, device, score, submission, user, job, low, high);
 CREATE INDEX best_submission ON best (submission);
 CREATE INDEX best_user ON best (user);
+
+-- How many entries of a ranking are in a bucket (level 0), in 64 buckets (1), in 4,096 (2).
+CREATE TABLE best_counts (
+	leaderboard INTEGER NOT NULL REFERENCES leaderboards (id) ON DELETE CASCADE,
+	device TEXT NOT NULL COLLATE NOCASE,
+	level INTEGER NOT NULL,
+	bucket INTEGER NOT NULL,
+	entries INTEGER NOT NULL,
+	PRIMARY KEY (leaderboard, device, level, bucket)
+) STRICT, WITHOUT ROWID;
+
 CREATE TRIGGER best_added AFTER INSERT ON best BEGIN
-	UPDATE leaderboard_devices SET ranked = ranked + 1
-	WHERE leaderboard = NEW.leaderboard AND device = NEW.device;
+	UPDATE leaderboard_devices SET ranked = ranked + 1 WHERE leaderboard = NEW.leaderboard AND device = NEW.device;
+	INSERT INTO best_counts (leaderboard, device, level, bucket, entries)
+	VALUES (NEW.leaderboard, NEW.device, 0, NEW.bucket, 1), (NEW.leaderboard, NEW.device, 1, NEW.bucket >> 6, 1),
+		(NEW.leaderboard, NEW.device, 2, NEW.bucket >> 12, 1)
+	ON CONFLICT (leaderboard, device, level, bucket) DO UPDATE SET entries = entries + 1;
 END;
 CREATE TRIGGER best_removed AFTER DELETE ON best BEGIN
-	UPDATE leaderboard_devices SET ranked = ranked - 1
-	WHERE leaderboard = OLD.leaderboard AND device = OLD.device;
+	UPDATE leaderboard_devices SET ranked = ranked - 1 WHERE leaderboard = OLD.leaderboard AND device = OLD.device;
+	UPDATE best_counts SET entries = entries - 1 WHERE leaderboard = OLD.leaderboard AND device = OLD.device
+		AND (level, bucket) IN (VALUES (0, OLD.bucket), (1, OLD.bucket >> 6), (2, OLD.bucket >> 12));
+END;
+CREATE TRIGGER best_moved AFTER UPDATE OF bucket ON best WHEN NEW.bucket <> OLD.bucket BEGIN
+	UPDATE best_counts SET entries = entries - 1 WHERE leaderboard = OLD.leaderboard AND device = OLD.device
+		AND (level, bucket) IN (VALUES (0, OLD.bucket), (1, OLD.bucket >> 6), (2, OLD.bucket >> 12));
+	INSERT INTO best_counts (leaderboard, device, level, bucket, entries)
+	VALUES (NEW.leaderboard, NEW.device, 0, NEW.bucket, 1), (NEW.leaderboard, NEW.device, 1, NEW.bucket >> 6, 1),
+		(NEW.leaderboard, NEW.device, 2, NEW.bucket >> 12, 1)
+	ON CONFLICT (leaderboard, device, level, bucket) DO UPDATE SET entries = entries + 1;
 END;
 
 -- Numbered for ever. They outlive what they speak of, so they refer to nothing and keep the names.
