@@ -58,6 +58,16 @@ push(struct emitter *emitter)
 		(void)uv_poll_stop(&emitter->poll);
 }
 
+json_t *
+emit_text(const char *text)
+{
+	if (!text || !text[0])
+		return json_null();
+	AUTO_BUF struct buf clean = {0};
+	(void)utf8_clean(text, strlen(text), &clean);
+	return json_string(clean.len ? clean.data : "");
+}
+
 static void
 on_writable(uv_poll_t *poll, int status, int events)
 {

@@ -4,6 +4,8 @@
 
 #include "exec.h"
 
+#include <dirent.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -98,6 +100,34 @@ exec_hello(struct exec *exec)
 	return json_pack("{s:s, s:i, s:s, s:o, s:s, s:O, s:o}", "event", "hello", "protocol", EXEC_PROTOCOL, "version",
 		PACKAGE_VERSION, "protections", sandbox_describe(exec->protections), "level", sandbox_level_name(level),
 		"machine", exec->facts, "tools", toolchain_versions(exec->toolchain));
+}
+
+/* Every thread: those of the pool were made at a time when nothing was known of the device. */
+static void
+move_threads(const struct cores *cores)
+{
+	cpu_set_t set;
+	CPU_ZERO(&set);
+	for (size_t i = 0; i < cores->count; i++)
+		CPU_SET((size_t)cores->list[i], &set);
+	AUTO_DIR DIR *tasks = opendir("/proc/self/task");
+	const struct dirent *entry;
+	while (tasks && (entry = readdir(tasks)))
+		if (entry->d_name[0] != '.')
+			(void)sched_setaffinity((pid_t)atoi(entry->d_name), sizeof(set), &set);
+}
+
+int
+exec_leave_cores(struct exec *exec, const struct cores *cores, struct kettle_error *err)
+{
+	struct cores left = {0};
+	size_t before = exec->device.count;
+	if (cores_join(&exec->device, cores) != 0 || cores_without(&exec->all, &exec->device, &left) != 0)
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a list of cores.");
+	if (exec->device.count != before)
+		move_threads(&left);
+	cores_free(&left);
+	return 0;
 }
 
 int

@@ -67,6 +67,11 @@ void exec_close(struct exec *exec);
 void exec_emit(struct exec *exec, json_t *event_take);
 /* The greeting; new reference. */
 json_t *exec_hello(struct exec *exec);
+/*
+ * Notes that a device runs on these cores, and keeps this process and its inits off them where others are left: nothing
+ * of Kettle's own is to disturb what is being timed.
+ */
+int exec_leave_cores(struct exec *exec, const struct cores *cores, struct kettle_error *err);
 /* The cores for init and for builds: exec.yml's, or those that no device uses. The caller frees. */
 int exec_build_cores(const struct exec *exec, struct cores *ret_cores);
 

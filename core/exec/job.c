@@ -69,11 +69,10 @@ report(struct job *job, const char *status, const char *error)
 		system, "level", json_string(sandbox_level_name(sandbox_level_of(job->exec->protections))));
 	AUTO_FREE char *kept = keep_folder(job);
 	failpoint("exec.done");
-	exec_emit(
-		job->exec, json_pack("{s:s, s:s, s:s, s:o, s:s*, s:O, s:O, s:{s:I, s:I, s:I}}", "event", "done", "job",
-					   job->ref, "status", status, "error", error ? json_string(error) : json_null(), "kept", kept,
-					   "outcomes", outcomes, "system", system, "stamps", "received_ns", (json_int_t)job->received_ns,
-					   "device_ns", (json_int_t)job->device_ns, "done_ns", (json_int_t)time_monotonic_ns()));
+	exec_emit(job->exec, json_pack("{s:s, s:s, s:s, s:o, s:s*, s:O, s:O, s:{s:I, s:I, s:I}}", "event", "done", "job",
+							 job->ref, "status", status, "error", emit_text(error), "kept", kept, "outcomes", outcomes,
+							 "system", system, "stamps", "received_ns", (json_int_t)job->received_ns, "device_ns",
+							 (json_int_t)job->device_ns, "done_ns", (json_int_t)time_monotonic_ns()));
 	job->reported = true;
 }
 
@@ -237,8 +236,12 @@ on_granted(void *arg)
 {
 	struct job *job = arg;
 	on_device(job);
+	/* Nothing may be freed while the steps are gone through. */
+	job->advancing = true;
 	for (size_t i = 0; i < job->count; i++)
 		step_device_granted(&job->steps[i]);
+	job->advancing = false;
+	job_advance(job);
 }
 
 int
@@ -263,7 +266,7 @@ job_want_device(struct job *job, struct kettle_error *err)
 static void
 stop(struct job *job)
 {
-	/* Nothing may be freed while the steps are gone through. */
+	job->stopped = true;
 	job->advancing = true;
 	for (size_t i = 0; i < job->count; i++)
 		if (job->steps[i].phase != STEP_IDLE)
@@ -280,6 +283,26 @@ job_cancel(struct job *job)
 	failpoint("exec.cancel");
 	job->cancelled = true;
 	stop(job);
+}
+
+static struct job *
+next_running(const struct exec *exec)
+{
+	struct job *job = exec->jobs;
+	while (job && job->stopped)
+		job = job->next;
+	return job;
+}
+
+void
+job_cancel_all(struct exec *exec)
+{
+	/* First all of them: else the end of one would let a build of another begin. */
+	for (struct job *job = exec->jobs; job; job = job->next)
+		job->cancelled = job->cancelled || !job->lost;
+	/* From the start each time: the end of a job may be that of others. */
+	for (struct job *job; (job = next_running(exec));)
+		stop(job);
 }
 
 void
@@ -344,7 +367,7 @@ accept_line(struct job *job, struct kettle_error *err)
 	if (rc == 0)
 		rc = unit_read(job->exec, json_object_get(job->line, "unit"), &job->unit, err);
 	if (rc == 0)
-		rc = cores_join(&job->exec->device, &job->unit.cores);
+		rc = exec_leave_cores(job->exec, &job->unit.cores, err);
 	if (rc == 0) {
 		failpoint("exec.accepted");
 		rc = make_folders(job, err);

@@ -63,6 +63,7 @@ struct job {
 	size_t count;
 	struct folder_step *outputs; /* one for each step */
 	bool cancelled, reported;
+	bool stopped;          /* its steps were told to end */
 	bool advancing, again; /* inner: job_advance is at work, and must look once more */
 	char *lost;            /* why the machine is not to be trusted any more */
 	struct devlock lock;
@@ -78,6 +79,8 @@ int job_start(struct exec *exec, json_t *line_take, struct kettle_error *err);
 struct job *job_find(const struct exec *exec, const char *ref);
 /* Kills what runs; its `done` comes with status cancelled. */
 void job_cancel(struct job *job);
+/* The same for all jobs. */
+void job_cancel_all(struct exec *exec);
 
 /* Whether what its steps saw is to stay for somebody to look at. [any] */
 bool job_is_kept(const struct job *job);

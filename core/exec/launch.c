@@ -167,7 +167,9 @@ launch(struct step_process *process, size_t index, const struct joint *joint, vo
 	if (!binds || exec_build_cores(job->exec, &build) != 0)
 		return no_memory(err);
 	bool on_device = step->kind == STEP_RUN || step->device > 0;
-	const struct cores *cores = on_device && job->unit.cores.count > 0 ? &job->unit.cores : on_device ? NULL : &build;
+	const struct cores *cores = &build;
+	if (on_device)
+		cores = job->unit.cores.count > 0 ? &job->unit.cores : &job->exec->all;
 	struct sandbox_fd fds[2];
 	size_t fds_count = 0;
 	if (joint->peer[index] >= 0)
@@ -190,8 +192,8 @@ launch(struct step_process *process, size_t index, const struct joint *joint, vo
 				.keep = &job->lock.fd,
 				.keep_count = job->lock_held && job->lock.fd >= 0 ? 1 : 0,
 				.limits = make_limits(&process->limits),
-				.cores = cores ? cores->list : NULL,
-				.cores_count = cores ? cores->count : 0,
+				.cores = cores->list,
+				.cores_count = cores->count,
 				.init_cores = build.list,
 				.init_cores_count = build.count,
 				/* A build on the same core must not be in the way of what is being timed. */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cleanup.h"
+#include "emit.h"
 #include "text.h"
 
 #define COMMAND_MAX 4096
@@ -157,12 +158,6 @@ outcome_judge(struct step *step)
 	return step->limit ? STEP_LIMIT : STEP_FAILED;
 }
 
-static json_t *
-string_or_null(const char *text)
-{
-	return text && text[0] ? json_string(text) : json_null();
-}
-
 /* Exit, signal and use of a process, as far as it came. */
 static int
 add_report(json_t *object, const struct step_process *process, const char *limit)
@@ -171,12 +166,11 @@ add_report(json_t *object, const struct step_process *process, const char *limit
 	bool ran = report->started;
 	uint64_t wall = ran && report->end_ns > report->start_ns ? report->end_ns - report->start_ns : 0;
 	AUTO_FREE char *command = outcome_command(json_object_get(process->plan, "argv"), COMMAND_MAX);
-	AUTO_JSON json_t *more =
-		json_pack("{s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:i}", "command", string_or_null(command), "exit",
-			ran && report->signal == 0 ? json_integer(report->exit_status) : json_null(), "signal",
-			ran && report->signal != 0 ? json_integer(report->signal) : json_null(), "limit", string_or_null(limit),
-			"start_ns", (json_int_t)report->start_ns, "wall_ns", (json_int_t)wall, "cpu_ns", (json_int_t)report->cpu_ns,
-			"memory_peak", (json_int_t)report->memory_peak, "left_behind", (int)report->left_behind);
+	AUTO_JSON json_t *more = json_pack("{s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:i}", "command", emit_text(command),
+		"exit", ran && report->signal == 0 ? json_integer(report->exit_status) : json_null(), "signal",
+		ran && report->signal != 0 ? json_integer(report->signal) : json_null(), "limit", emit_text(limit), "start_ns",
+		(json_int_t)report->start_ns, "wall_ns", (json_int_t)wall, "cpu_ns", (json_int_t)report->cpu_ns, "memory_peak",
+		(json_int_t)report->memory_peak, "left_behind", (int)report->left_behind);
 	return more ? json_object_update(object, more) : -1;
 }
 
@@ -224,7 +218,7 @@ add_result(json_t *outcome, const struct step *step)
 	json_t *values = step->result.values;
 	if (json_object_set_new(outcome, "result", values ? json_deep_copy(values) : json_object()) != 0)
 		return -1;
-	return json_object_set_new(outcome, "result_error", string_or_null(step->result.error));
+	return json_object_set_new(outcome, "result_error", emit_text(step->result.error));
 }
 
 static const char *
@@ -245,7 +239,7 @@ outcome_make(const struct step *step)
 	if (rc == 0 && step->texts)
 		rc = json_object_update(outcome, step->texts);
 	if (rc == 0)
-		rc = json_object_set_new(outcome, "error", string_or_null(error_of(step)));
+		rc = json_object_set_new(outcome, "error", emit_text(error_of(step)));
 	if (rc == 0)
 		rc = json_object_set_new(outcome, "cached", json_boolean(step->hit));
 	if (rc == 0)

@@ -85,10 +85,7 @@ end_lease(struct serve *serve)
 	(void)uv_timer_start(&serve->patience, out_of_patience, SERVE_END_MS, 0);
 	if (!serve->exec.jobs)
 		close_all(serve);
-	for (struct job *job = serve->exec.jobs, *next; job; job = next) {
-		next = job->next;
-		job_cancel(job);
-	}
+	job_cancel_all(&serve->exec);
 }
 
 static void

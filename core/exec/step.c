@@ -89,6 +89,9 @@ static void
 end(struct step *step, enum step_state state)
 {
 	struct job *job = step->job;
+	bool outer = job->advancing;
+	/* What is given back here may let another step of the job begin, and end: the job must not end before this one. */
+	job->advancing = true;
 	step->phase = STEP_ENDED;
 	step->state = state;
 	builds_release(&job->exec->builds, &step->slot);
@@ -102,6 +105,7 @@ end(struct step *step, enum step_state state)
 	if (!job->reported)
 		exec_emit(
 			job->exec, json_pack("{s:s, s:s, s:O}", "event", "outcome", "job", job->ref, "outcome", step->outcome));
+	job->advancing = outer;
 	job_advance(job);
 }
 
@@ -371,6 +375,10 @@ static void
 start(void *arg)
 {
 	struct step *step = arg;
+	if (is_over(step)) {
+		end(step, STEP_CANCELLED);
+		return;
+	}
 	const char *result = json_string_value(json_object_get(step->plan, "result"));
 	failpoint("exec.step");
 	emit_begin(step);

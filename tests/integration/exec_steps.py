@@ -283,6 +283,8 @@ def pinned(folder):
         equal(outcomes["b"]["stdout"]["text"].split()[-1], str(min(os.nice(0) + 10, 19)))
         if len(cores) > 1:
             assert outcomes["b"]["stdout"]["text"].split()[1] != str(cores[-1]), outcomes
+            equal(os.sched_getaffinity(x.process.pid), set(cores[:-1]))
+        equal(x.one(shell("nproc"), unit={"name": "d"})["stdout"]["text"], "%d\n" % len(cores))
         x.run("far", steps, unit={"cores": "1000"})
         done = x.done("far")
         equal(done["status"], "lost")
