@@ -5,6 +5,7 @@
 #include "core_inner.h"
 
 #include "cleanup.h"
+#include "feed.h"
 #include "lock.h"
 #include "log.h"
 
@@ -114,12 +115,12 @@ on_events(void *arg, const json_t *events)
 	struct core *core = arg;
 	size_t i;
 	json_t *event;
-	json_array_foreach(events, i, event)
-	{
+	json_array_foreach(events, i, event) {
 		if (core->engine)
 			engine_event(core->engine, event);
 		subscriptions_event(core, event);
 	}
+	feed_poke(core->feed);
 }
 
 static void
@@ -158,6 +159,10 @@ become_owner(struct core *core, struct kettle_error *err)
 	status = engine_new(&setup, &core->engine, err);
 	if (status == 0)
 		status = server_listen(core, &core->server, err);
+	if (status < 0)
+		return status;
+	if (core->setup.stays)
+		status = feed_start(core, &core->feed, err);
 	if (status < 0)
 		return status;
 	core->role = CORE_OWNER;

@@ -6,6 +6,7 @@
 
 #include "cleanup.h"
 #include "core_inner.h"
+#include "feed.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -57,6 +58,7 @@ static void
 store_closed(void *arg)
 {
 	struct closing *closing = arg;
+	feed_free(STEAL(closing->core->feed));
 	if (closing->core->lock_fd >= 0)
 		close(STEAL_FD(closing->core->lock_fd));
 	closing->core->ending = NULL;
@@ -85,6 +87,7 @@ engine_stopped(void *arg)
 	core->closing = true;
 	attach_stop(core, &err);
 	engine_free(STEAL(core->engine));
+	feed_stop(core->feed);
 	server_close(core->server, server_closed, closing);
 }
 

@@ -25,6 +25,7 @@ enum core_role { CORE_DETACHED, CORE_ATTACHING, CORE_OWNER, CORE_CLIENT };
 
 struct config;
 struct attach;
+struct feed;
 struct server;
 struct client;
 struct subscription;
@@ -67,6 +68,7 @@ struct core {
 	struct store *store;
 	struct engine *engine;
 	struct server *server;
+	struct feed *feed; /* a server's: events for its frontends */
 	struct client *client;
 	int lock_fd;
 	struct closing *ending; /* core_close was called */

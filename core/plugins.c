@@ -204,13 +204,3 @@ plugins_command_line(const struct plugin_set *set)
 			return &set->views[i];
 	return NULL;
 }
-
-void
-plugins_event(struct plugin_set *set, const json_t *event)
-{
-	for (size_t i = 0; i < set->count; i++) {
-		const struct kettle_frontend *frontend = set->slots[i].loaded->plugin.frontend;
-		if (frontend && frontend->event && set->slots[i].instance.started)
-			frontend->event(set->slots[i].instance.self, event);
-	}
-}

@@ -22,7 +22,5 @@ void plugins_stop(struct plugin_set *set, bool frontends, kettle_fn done, void *
 void plugins_free(struct plugin_set *set);
 /* The frontend that has a command line, or NULL. */
 const struct core_plugin *plugins_command_line(const struct plugin_set *set);
-/* Gives a stored event to every started frontend that takes them. */
-void plugins_event(struct plugin_set *set, const json_t *event);
 
 #endif

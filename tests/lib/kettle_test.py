@@ -147,7 +147,9 @@ class Scratch:
 
 
 def main(tests):
-    """Runs the functions in order, each with a scratch folder of its own, and prints TAP."""
+    """Runs the functions in order (or those that the command line names), each with a scratch folder of its own, and
+    prints TAP."""
+    tests = [test for test in tests if not sys.argv[1:] or test.__name__ in sys.argv[1:]]
     print(f"1..{len(tests)}", flush=True)
     for number, test in enumerate(tests, 1):
         name = (test.__doc__ or test.__name__).strip().splitlines()[0]

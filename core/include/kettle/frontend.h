@@ -13,7 +13,11 @@ extern "C" {
 
 struct kettle_frontend {
 	uint32_t size;
-	/* A stored event, in order, each number once over restarts (the core keeps the cursor). NULL: not interested. */
+	/*
+	 * A stored event, in order, over restarts (the core keeps a cursor for each frontend); only while `kettle serve` runs.
+	 * After a crash the last page may come again: whoever must not act twice keeps the event's `seq` with its own state.
+	 * NULL: not interested.
+	 */
 	void (*event)(void *self, const json_t *event);
 	/*
 	 * The command line, for the frontend that owns the terminal: argv is what was typed, without the program's name and
