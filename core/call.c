@@ -66,7 +66,7 @@ run_on_store(struct db *db, void *arg, struct kettle_error *err)
 	int status = actor_resolve(db, call->actor, call->command, &actor, err);
 	if (status < 0)
 		return status;
-	return call->command->run(db, &call->core->env, &actor, call->args, &call->result, err);
+	return call->command->run(db, &call->env, &actor, call->args, &call->result, err);
 }
 
 static void
@@ -133,6 +133,7 @@ run_at_owner(struct call *call)
 			call->core->setup.database);
 		return;
 	}
+	call->env = call->core->env;
 	switch (call->command->kind) {
 	case COMMAND_READ:
 		store_query(call->core->store, run_on_store, ran_on_store, call);

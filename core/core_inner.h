@@ -17,6 +17,7 @@ struct call {
 	void *arg;
 	uint64_t id; /* on the socket */
 	json_t *result;
+	struct command_env env; /* as it was when it began: a reload changes the core's */
 	struct call *next;
 };
 

@@ -43,7 +43,7 @@ struct kettle_skeleton {
 };
 
 /*
- * All functions are pure: no I/O, no state but what configure left in self. They run on the loop thread.
+ * All functions are pure: no I/O, no state but what configure left in self. They are called on any thread, also several at once.
  * Lists of strings end with NULL. Appended members read as NULL for an older plugin.
  */
 struct kettle_language {
