@@ -365,20 +365,29 @@ page_object(struct db *db, int64_t leaderboard, const char *device, int64_t user
 	return *ret_page ? 0 : kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the ranking.");
 }
 
+#define PAGE \
+	"SELECT s.id AS submission_id, 0 AS rank, s.file_name AS submission_name, s.created_at AS submission_time_iso, " \
+	"p.score AS submission_score, b.name AS leaderboard_name, u.id AS user_id_text, u.name AS user_name, p.device AS " \
+	"gpu_type, p.low, p.high FROM "
+#define PAGE_JOINS \
+	" p CROSS JOIN submissions s ON s.id = p.submission CROSS JOIN users u ON u.id = p.user CROSS JOIN leaderboards " \
+	"b ON " \
+	"b.id = p.leaderboard "
+
+/* The first page comes in the order of the index, without sorting; a later one looks up nothing of what it passes over. */
+static const char first_page[] =
+	PAGE "best" PAGE_JOINS "WHERE p.leaderboard = ?1 AND p.device = ?2 ORDER BY p.score, p.submission LIMIT ?3";
+static const char later_page[] = PAGE
+	"(SELECT leaderboard, device, user, submission, score, low, high FROM best WHERE leaderboard = ?1 AND device = ?2 "
+	"ORDER BY score, submission LIMIT ?3 OFFSET ?4)" PAGE_JOINS "ORDER BY p.score, p.submission";
+
 int
 ranking_page(struct db *db, int64_t leaderboard, const char *device, int64_t limit, int64_t offset, json_t **ret_page,
 	struct kettle_error *err)
 {
 	AUTO_JSON json_t *entries = NULL;
-	int code = db_array(db, &entries, err,
-		"SELECT s.id AS submission_id, 0 AS rank, s.file_name AS submission_name, s.created_at AS submission_time_iso, "
-		"p.score AS submission_score, b.name AS leaderboard_name, u.id AS user_id_text, u.name AS user_name, p.device "
-		"AS "
-		"gpu_type, p.low, p.high FROM (SELECT leaderboard, device, user, submission, score, low, high FROM best WHERE "
-		"leaderboard = ?1 AND device = ?2 ORDER BY score, "
-		"submission LIMIT ?3 OFFSET ?4) p JOIN submissions s ON s.id = p.submission JOIN users u ON u.id = p.user JOIN "
-		"leaderboards b ON b.id = p.leaderboard ORDER BY p.score, p.submission",
-		"isii", leaderboard, device, limit, offset);
+	int code = db_array(db, &entries, err, offset > 0 ? later_page : first_page, offset > 0 ? "isii" : "isi",
+		leaderboard, device, limit, offset);
 	if (code == 0)
 		code = set_ranks(db, leaderboard, device, offset, entries, err);
 	return code < 0 ? code : page_object(db, leaderboard, device, 0, entries, ret_page, err);
