@@ -83,7 +83,8 @@ may_see(const struct subscription *subscription, const json_t *event)
 	const char *scope = json_string_value(json_object_get(event, "scope"));
 	if (subscription->admin || json_is_true(json_object_get(event, "task_run")))
 		return true;
-	if (scope && scope[0] == 'p')
+	/* Who has joined a closed board stands in the database alone: live, only those hear of it who surely may. */
+	if (scope && scope[0] == 'p' && !json_is_true(json_object_get(event, "closed")))
 		return true;
 	bool own = json_integer_value(json_object_get(event, "user")) == subscription->user && subscription->user > 0;
 	return own && !(scope && scope[0] == 'a');

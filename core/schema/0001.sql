@@ -275,11 +275,19 @@ END;
 CREATE TRIGGER best_removed AFTER DELETE ON best BEGIN
 	UPDATE leaderboard_devices SET ranked = ranked - 1 WHERE leaderboard = OLD.leaderboard AND device = OLD.device;
 	UPDATE best_counts SET entries = entries - 1 WHERE leaderboard = OLD.leaderboard AND device = OLD.device
-		AND (level, bucket) IN (VALUES (0, OLD.bucket), (1, OLD.bucket >> 6), (2, OLD.bucket >> 12));
+		AND level = 0 AND bucket = OLD.bucket;
+	UPDATE best_counts SET entries = entries - 1 WHERE leaderboard = OLD.leaderboard AND device = OLD.device
+		AND level = 1 AND bucket = OLD.bucket >> 6;
+	UPDATE best_counts SET entries = entries - 1 WHERE leaderboard = OLD.leaderboard AND device = OLD.device
+		AND level = 2 AND bucket = OLD.bucket >> 12;
 END;
 CREATE TRIGGER best_moved AFTER UPDATE OF bucket ON best WHEN NEW.bucket <> OLD.bucket BEGIN
 	UPDATE best_counts SET entries = entries - 1 WHERE leaderboard = OLD.leaderboard AND device = OLD.device
-		AND (level, bucket) IN (VALUES (0, OLD.bucket), (1, OLD.bucket >> 6), (2, OLD.bucket >> 12));
+		AND level = 0 AND bucket = OLD.bucket;
+	UPDATE best_counts SET entries = entries - 1 WHERE leaderboard = OLD.leaderboard AND device = OLD.device
+		AND level = 1 AND bucket = OLD.bucket >> 6;
+	UPDATE best_counts SET entries = entries - 1 WHERE leaderboard = OLD.leaderboard AND device = OLD.device
+		AND level = 2 AND bucket = OLD.bucket >> 12;
 	INSERT INTO best_counts (leaderboard, device, level, bucket, entries)
 	VALUES (NEW.leaderboard, NEW.device, 0, NEW.bucket, 1), (NEW.leaderboard, NEW.device, 1, NEW.bucket >> 6, 1),
 		(NEW.leaderboard, NEW.device, 2, NEW.bucket >> 12, 1)
