@@ -16,14 +16,11 @@ sys.path.insert(0, os.path.join(os.environ.get("top_srcdir", "."), "tests", "lib
 from kettle_test import BUILD, SOURCE, Scratch  # noqa: E402
 
 samples = {}
+summaries = {}  # name → median, p95, number: of samples that another program took
 
 
 def add(name, value):
     samples.setdefault(name, []).append(value)
-
-
-def median(name):
-    return statistics.median(samples[name])
 
 
 def timed(name, fn):
@@ -33,21 +30,16 @@ def timed(name, fn):
     return result
 
 
-def sandbox_start(rounds=5):
-    """/bin/true in the sandbox, beside bubblewrap with the same namespaces, and beside no sandbox at all."""
-    program = BUILD / "tests" / "bench" / "sandbox_start"
-    bwrap = shutil.which("bwrap")
-    for _ in range(rounds):
-        answer = json.loads(subprocess.run([str(program)], capture_output=True, text=True, check=True).stdout)
-        for value in answer["samples_ms"]:
-            add("sandbox start: kettle", value)
-        for _ in range(20):
-            timed("sandbox start: no sandbox", lambda: subprocess.run(["/bin/true"], check=True))
-            if bwrap:
-                timed("sandbox start: bubblewrap", lambda: subprocess.run(
-                    [bwrap, "--unshare-all", "--ro-bind", "/usr", "/usr", "--symlink", "usr/lib", "/lib", "--symlink",
-                     "usr/lib64", "/lib64", "--symlink", "usr/bin", "/bin", "--proc", "/proc", "--dev", "/dev", "--tmpfs",
-                     "/tmp", "/bin/true"], check=True))
+def sandbox_start(runs=200):
+    """A static /bin/true: started plainly, in the sandbox (with a spare and without), in bubblewrap, interleaved by the
+    program itself."""
+    folder = BUILD / "tests" / "bench"
+    answer = json.loads(subprocess.run([str(folder / "sandbox_start"), str(folder / "static_true"), str(runs)],
+                                       capture_output=True, text=True, check=True).stdout)
+    for key, name in (("spawn", "no sandbox"), ("spare", "kettle"), ("cold", "kettle, nothing prepared"),
+                      ("bubblewrap", "bubblewrap")):
+        if answer.get(key):
+            summaries[f"sandbox start: {name}"] = (answer[key]["median_us"] / 1e3, answer[key]["p95_us"] / 1e3, runs)
 
 
 class Client:
@@ -146,15 +138,17 @@ def read_cases():
 
 
 def report():
-    print(f"\n{'what':58} {'median':>12} {'p95':>12} {'n':>5}")
     for name, values in samples.items():
         p95 = sorted(values)[int(len(values) * 0.95)] if len(values) > 1 else values[0]
+        summaries[name] = (statistics.median(values), p95, len(values))
+    print(f"\n{'what':58} {'median':>12} {'p95':>12} {'n':>5}")
+    for name, (median, p95, number) in summaries.items():
         unit = "" if "a second" in name else " ms"
-        print(f"{name:58} {statistics.median(values):9.2f}{unit:3} {p95:9.2f}{unit:3} {len(values):5}")
+        print(f"{name:58} {median:9.2f}{unit:3} {p95:9.2f}{unit:3} {number:5}")
 
     def ratio(a, b, text):
-        if a in samples and b in samples:
-            print(f"{text}: {median(a) / median(b):.2f}")
+        if a in summaries and b in summaries:
+            print(f"{text}: {summaries[a][0] / summaries[b][0]:.2f}")
     print()
     ratio("sandbox start: bubblewrap", "sandbox start: kettle", "sandbox start, bubblewrap over kettle")
     ratio("ranked submission: compile before each run", "ranked submission: kettle",
@@ -171,7 +165,7 @@ def main():
     finally:
         scratch.close()
     report()
-    (BUILD / "bench.json").write_text(json.dumps(samples, indent=1))
+    (BUILD / "bench.json").write_text(json.dumps({"samples": samples, "summaries": summaries}, indent=1))
     print(f"\nraw samples: {BUILD}/bench.json")
 
 
