@@ -299,19 +299,20 @@ add_who(void *arg, sqlite3_stmt *row)
 	return 0;
 }
 
+/* Whoever has an entry, and whoever could have one: of one user or of all. */
+#define WHO(of_entries, of_submissions) \
+	"SELECT leaderboard, device, user FROM best WHERE leaderboard = ?1 AND (?2 IS NULL OR device = ?2) " of_entries \
+	"UNION SELECT s.leaderboard, j.device, s.user FROM submissions s CROSS JOIN jobs j ON j.submission = s.id WHERE " \
+	"s.leaderboard = ?1 " of_submissions \
+	"AND s.mode = 'ranked' AND j.state = 'passed' AND (?2 IS NULL OR j.device = ?2)"
+
 int
 ranking_recompute(struct db *db, int64_t leaderboard, const char *device, int64_t user, struct kettle_error *err)
 {
 	struct entries who = {0};
-	/* Whoever has an entry, and whoever could have one. */
-	int code = db_query(db, err, add_who, &who,
-		"SELECT leaderboard, device, user FROM best WHERE leaderboard = ?1 AND (?2 IS NULL OR device = ?2) AND (?3 = 0 "
-		"OR "
-		"user = ?3) UNION SELECT s.leaderboard, j.device, s.user FROM submissions s JOIN jobs j ON j.submission = s.id "
-		"WHERE s.leaderboard = ?1 AND s.mode = 'ranked' AND j.state = 'passed' AND (?2 IS NULL OR j.device = ?2) AND "
-		"(?3 = "
-		"0 OR s.user = ?3)",
-		"isi", leaderboard, device, user);
+	int code = user ? db_query(db, err, add_who, &who, WHO("AND user = ?3 ", "AND s.user = ?3 "), "isi", leaderboard,
+						  device, user)
+					: db_query(db, err, add_who, &who, WHO("", ""), "is", leaderboard, device);
 	for (size_t i = 0; i < who.count && code == 0; i++)
 		code = recompute_one(db, &who.items[i], err);
 	free(who.items);
