@@ -7,6 +7,7 @@
 #include "cleanup.h"
 #include "core_inner.h"
 #include "file.h"
+#include "progress.h"
 #include "task.h"
 #include "text.h"
 #include "verdict.h"
@@ -152,8 +153,11 @@ static void
 run_event(struct live_job *live, const json_t *event)
 {
 	struct run *run = (struct run *)live;
+	AUTO_JSON json_t *shown = progress_public(run->plan, event);
+	if (!shown)
+		return;
 	AUTO_JSON json_t *progress = json_pack("{s:s, s:b, s:O, s:O}", "kind", "progress", "task_run", 1, "device",
-		json_object_get(run->unit, "name"), "event", event);
+		json_object_get(run->unit, "name"), "event", shown);
 	subscriptions_event(run->core, progress);
 }
 
@@ -201,23 +205,27 @@ choose_unit(struct run *run, struct kettle_error *err)
 			(void)json_object_set_new(run->unit, "keep", json_true());
 		return 0;
 	}
-	const char *near = wanted ? nearest_key(wanted, run->core->devices) : NULL;
-	return kettle_fail(err, KETTLE_EINVAL, "There is no device `%s` here%s%s%s.", wanted ? wanted : "",
-		near ? "; did you mean `" : "", near ? near : "", near ? "`?" : "");
+	if (!wanted)
+		return kettle_fail(err, KETTLE_EINVAL, "No device is configured here.");
+	const char *near = nearest_key(wanted, run->core->devices);
+	return kettle_fail(err, KETTLE_EINVAL, "There is no device `%s` here%s%s%s", wanted,
+		near ? "; did you mean `" : "", near ? near : "", near ? "`?" : ".");
 }
 
 static int
 give_to_runner(struct run *run, struct kettle_error *err)
 {
 	const char *name = json_string_value(json_object_get(run->unit, "runner"));
-	struct kettle_job job = {.size = sizeof(job),
-		.ref = run->live.ref,
-		.device = json_string_value(json_object_get(run->unit, "name")),
-		.unit = run->unit};
+	/* The runner may complete it before it returns, and the run is gone then: what it was lent is held here. */
+	AUTO_JSON json_t *unit = json_incref(run->unit), *plan = json_incref(run->plan);
+	char ref[LIVE_REF_SIZE];
+	memcpy(ref, run->live.ref, sizeof(ref));
+	struct kettle_job job = {
+		.size = sizeof(job), .ref = ref, .device = json_string_value(json_object_get(unit, "name")), .unit = unit};
 	for (size_t i = 0; i < run->core->runners_count; i++) {
 		const struct runner *runner = &run->core->runners[i];
 		if (strcmp(runner->name, name ? name : "local") == 0)
-			return runner->ops->submit(runner->self, &job, run->plan, err);
+			return runner->ops->submit(runner->self, &job, plan, err);
 	}
 	return kettle_fail(err, KETTLE_EINVAL, "The device's runner `%s` is not loaded.", name ? name : "local");
 }

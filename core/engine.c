@@ -56,6 +56,8 @@ void
 engine_job_forget(struct engine_job *job)
 {
 	struct engine *engine = job->engine;
+	if (engine->cursor == job)
+		engine->cursor = job->next;
 	queue_remove(job->device->queue, &job->item);
 	live_remove(engine->setup.live, &job->live);
 	(void)tdelete(job, &engine->jobs_by_id, by_id);
@@ -93,7 +95,7 @@ engine_progress(const struct engine_job *job, json_t *event_take)
 void
 engine_schedule(struct engine *engine)
 {
-	if (engine->stopping)
+	if (engine->stopping || uv_now(engine->setup.loop) < engine->pause_until_ms)
 		return;
 	for (struct device *device = engine->devices; device; device = device->next) {
 		struct unit *unit;
@@ -112,31 +114,46 @@ finish_stop(struct engine *engine)
 	stopped(engine->stopped_arg);
 }
 
+/* Does something to every job, of which any may be forgotten by it. */
 static void
-hand_back_all(struct engine *engine)
+each_job(struct engine *engine, void (*fn)(struct engine_job *job))
 {
-	engine->handed_back = true;
-	struct engine_job *next;
-	for (struct engine_job *job = engine->jobs; job; job = next) {
-		next = job->next;
-		if (job->state == JOB_ACTIVE)
-			engine_job_stop(job, STOP_HAND_BACK);
+	for (struct engine_job *job = engine->jobs; job; job = engine->cursor) {
+		engine->cursor = job->next;
+		fn(job);
 	}
+	engine->cursor = NULL;
 }
+
+static void
+hand_back(struct engine_job *job)
+{
+	if (job->state == JOB_ACTIVE)
+		engine_job_stop(job, STOP_HAND_BACK);
+}
+
+static void
+check_time(struct engine_job *job)
+{
+	uint64_t now = uv_now(job->engine->setup.loop);
+	if (job->state == JOB_ACTIVE && job->deadline_ms && now >= job->deadline_ms)
+		engine_job_overdue(job);
+	else if (job->again && (now >= job->again_at_ms || job->engine->stopping))
+		engine_job_again(job);
+}
+
+static void load(struct engine *engine, store_done done, void *arg);
 
 static void
 on_tick(uv_timer_t *timer)
 {
 	struct engine *engine = timer->data;
 	uint64_t now = uv_now(engine->setup.loop);
-	struct engine_job *next;
-	for (struct engine_job *job = engine->jobs; job; job = next) {
-		next = job->next;
-		if (job->state == JOB_ACTIVE && job->deadline_ms && now >= job->deadline_ms)
-			engine_job_overdue(job);
-	}
+	each_job(engine, check_time);
 	if (engine->stopping && now >= engine->stop_at_ms)
-		hand_back_all(engine);
+		each_job(engine, hand_back);
+	if (!engine->stopping && !engine->loading && engine->load_at_ms && now >= engine->load_at_ms)
+		load(engine, NULL, NULL);
 	engine_schedule(engine);
 	finish_stop(engine);
 }
@@ -198,28 +215,62 @@ static void
 loaded(void *arg, const struct kettle_error *err)
 {
 	struct load *load = arg;
+	struct engine *engine = load->engine;
 	size_t i;
 	json_t *row;
-	json_array_foreach(load->jobs, i, row) load_job(load->engine, row);
+	engine->loading = false;
+	engine->in_flight--;
+	if (err)
+		engine->load_at_ms = uv_now(engine->setup.loop) + ENGINE_STORE_RETRY_MS;
+	/* An engine that stops leaves them to the next one. */
+	json_array_foreach(engine->stopping ? NULL : load->jobs, i, row) load_job(engine, row);
 	if (load->done)
 		load->done(load->arg, err);
-	engine_schedule(load->engine);
+	else if (err)
+		log_write(KETTLE_LOG_ERROR, "engine", "the open jobs could not be loaded: %s", err->message);
+	engine_schedule(engine);
 	json_decref(load->jobs);
 	free(load);
 }
 
-void
-engine_start(struct engine *engine, store_done done, void *arg)
+static void
+load(struct engine *engine, store_done done, void *arg)
 {
 	struct load *load = calloc(1, sizeof(*load));
 	if (!load) {
 		struct kettle_error err = {0};
 		(void)kettle_fail(&err, KETTLE_ENOMEM, "There is not enough memory to load the open jobs.");
-		done(arg, &err);
+		engine->load_at_ms = uv_now(engine->setup.loop) + ENGINE_STORE_RETRY_MS;
+		if (done)
+			done(arg, &err);
 		return;
 	}
 	*load = (struct load){.engine = engine, .done = done, .arg = arg};
+	engine->load_at_ms = 0;
+	engine->loading = true;
+	engine->in_flight++;
 	store_read(engine->setup.store, load_open, loaded, load);
+}
+
+void
+engine_start(struct engine *engine, store_done done, void *arg)
+{
+	load(engine, done, arg);
+}
+
+int
+engine_reload(struct engine *engine, const json_t *devices, struct kettle_error *err)
+{
+	int status = engine_devices_load(engine, devices, err);
+	if (status < 0)
+		return status;
+	/* A device that came back has jobs in the database. */
+	if (engine->loading)
+		engine->load_at_ms = uv_now(engine->setup.loop);
+	else if (!engine->stopping)
+		load(engine, NULL, NULL);
+	engine_schedule(engine);
+	return 0;
 }
 
 /* submission.accepted: its jobs enter the queues. */
@@ -296,7 +347,7 @@ engine_stop(struct engine *engine, uint64_t grace_ms, void (*done)(void *arg), v
 	engine->stopped_arg = arg;
 	uv_ref((uv_handle_t *)&engine->tick);
 	if (grace_ms == 0)
-		hand_back_all(engine);
+		each_job(engine, hand_back);
 	/* Completion is told from the tick, never from inside this call. */
 	(void)uv_timer_start(&engine->tick, on_tick, 1, engine->in_flight ? 10 : ENGINE_TICK_MS);
 }

@@ -41,7 +41,9 @@ static int
 setup_unit(struct engine *engine, struct unit *unit, const json_t *section, size_t index, struct kettle_error *err)
 {
 	const char *runner = json_string_value(json_object_get(section, "runner"));
-	unit->runner = find_runner(engine, runner ? runner : "local");
+	if (!runner)
+		runner = "local";
+	unit->runner = find_runner(engine, runner);
 	if (!unit->runner)
 		return kettle_fail(
 			err, KETTLE_EINVAL, "Device `%s` names the runner `%s`, which is not loaded.", unit->device->name, runner);
@@ -54,7 +56,8 @@ setup_unit(struct engine *engine, struct unit *unit, const json_t *section, size
 }
 
 static int
-add_unit(struct engine *engine, struct device *device, const json_t *section, size_t index, struct kettle_error *err)
+new_unit(struct engine *engine, struct device *device, const json_t *section, size_t index, struct unit **ret_unit,
+	struct kettle_error *err)
 {
 	struct unit *unit = calloc(1, sizeof(*unit));
 	if (!unit)
@@ -65,10 +68,7 @@ add_unit(struct engine *engine, struct device *device, const json_t *section, si
 		free_unit(unit);
 		return status;
 	}
-	struct unit **end = &device->units;
-	while (*end)
-		end = &(*end)->next;
-	*end = unit;
+	*ret_unit = unit;
 	return 0;
 }
 
@@ -93,50 +93,120 @@ add_device(struct engine *engine, const char *name)
 	return device;
 }
 
-int
-engine_devices_load(struct engine *engine, const json_t *devices, struct kettle_error *err)
+static int
+plan_device(struct engine *engine, const char *name, const json_t *section, struct unit ***end, struct kettle_error *err)
 {
-	const char *name;
-	json_t *section;
-	json_object_foreach((json_t *)devices, name, section)
+	struct device *device = engine_device_find(engine, name);
+	if (!device)
+		device = add_device(engine, name);
+	if (!device)
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for device `%s`.", name);
+	size_t i;
+	json_t *unit;
+	json_array_foreach(json_object_get(section, "units"), i, unit)
 	{
-		struct device *device = engine_device_find(engine, name);
-		if (!device)
-			device = add_device(engine, name);
-		if (!device)
-			return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for device `%s`.", name);
-		size_t i;
-		json_t *unit;
-		json_array_foreach(json_object_get(section, "units"), i, unit)
-		{
-			int status = add_unit(engine, device, unit, i, err);
-			if (status < 0)
-				return status;
-		}
+		int status = new_unit(engine, device, unit, i, *end, err);
+		if (status < 0)
+			return status;
+		*end = &(**end)->next;
 	}
 	return 0;
 }
 
-int
-engine_reload(struct engine *engine, const json_t *devices, struct kettle_error *err)
+/* A unit of the device that says the same and is not in force yet, taken out of its list. */
+static struct unit *
+take_same(struct device *device, const struct unit *wanted)
+{
+	for (struct unit **link = &device->units; *link; link = &(*link)->next) {
+		struct unit *unit = *link;
+		if (!unit->removed || unit->runner != wanted->runner || !json_equal(unit->config, wanted->config))
+			continue;
+		*link = unit->next;
+		unit->next = NULL;
+		return unit;
+	}
+	return NULL;
+}
+
+/* At the end of its device's list: the order of the configuration is the order of preference. */
+static void
+put_in_force(struct unit *unit)
+{
+	struct device *device = unit->device;
+	struct unit *same = take_same(device, unit);
+	struct unit **end = &device->units;
+	if (same) {
+		same->slots = unit->slots;
+		same->prefetch = unit->prefetch;
+		free_unit(unit);
+		unit = same;
+	}
+	while (*end)
+		end = &(*end)->next;
+	unit->removed = false;
+	*end = unit;
+}
+
+/* Units that are drained. */
+static void
+sweep(struct engine *engine)
 {
 	for (struct device *device = engine->devices; device; device = device->next)
+		for (struct unit **link = &device->units; *link;) {
+			struct unit *unit = *link;
+			if (!unit->removed || unit->active) {
+				link = &unit->next;
+				continue;
+			}
+			*link = unit->next;
+			free_unit(unit);
+		}
+}
+
+int
+engine_devices_load(struct engine *engine, const json_t *devices, struct kettle_error *err)
+{
+	struct unit *planned = NULL, **end = &planned, *next;
+	const char *name;
+	json_t *section;
+	int status = 0;
+	json_object_foreach((json_t *)devices, name, section)
+	{
+		if (status == 0)
+			status = plan_device(engine, name, section, &end, err);
+	}
+	for (struct device *device = engine->devices; status == 0 && device; device = device->next)
 		for (struct unit *unit = device->units; unit; unit = unit->next)
 			unit->removed = true;
-	int status = engine_devices_load(engine, devices, err);
-	engine_schedule(engine);
+	for (struct unit *unit = planned; unit; unit = next) {
+		next = unit->next;
+		unit->next = NULL;
+		if (status == 0)
+			put_in_force(unit);
+		else
+			free_unit(unit);
+	}
+	sweep(engine);
 	return status;
+}
+
+static struct unit *
+find_room(const struct engine *engine, const struct device *device, bool prefetch)
+{
+	uint64_t now = uv_now(engine->setup.loop);
+	for (struct unit *unit = device->units; unit; unit = unit->next)
+		if (!unit->removed && !unit->aside[0] && unit->pause_until_ms <= now &&
+			unit->active < unit->slots + (prefetch ? unit->prefetch : 0))
+			return unit;
+	return NULL;
 }
 
 struct unit *
 engine_unit_free(const struct engine *engine, const struct device *device)
 {
-	uint64_t now = uv_now(engine->setup.loop);
-	for (struct unit *unit = device->units; unit; unit = unit->next)
-		if (!unit->removed && !unit->aside[0] && unit->pause_until_ms <= now &&
-			unit->active < unit->slots + unit->prefetch)
-			return unit;
-	return NULL;
+	/* A job that could run on one unit does not build for another one that is busy. */
+	struct unit *unit = find_room(engine, device, false);
+	return unit ? unit : find_room(engine, device, true);
 }
 
 void
@@ -159,10 +229,10 @@ engine_unit_aside(struct unit *unit, const char *why)
 static const char *
 unit_state(const struct engine *engine, const struct unit *unit)
 {
-	if (unit->aside[0])
-		return "aside";
 	if (unit->removed)
 		return "removed";
+	if (unit->aside[0])
+		return "aside";
 	if (unit->pause_until_ms > uv_now(engine->setup.loop))
 		return "paused";
 	return unit->running ? "running" : unit->active ? "building" : "idle";
@@ -186,6 +256,10 @@ engine_devices(const struct engine *engine)
 		for (const struct unit *unit = device->units; unit; unit = unit->next)
 			if (!unit->removed || unit->active)
 				(void)json_array_append_new(units, describe_unit(engine, unit));
+		if (json_array_size(units) == 0 && queue_length(device->queue) == 0) {
+			json_decref(units); /* gone, and nobody waits for it */
+			continue;
+		}
 		(void)json_array_append_new(list, json_pack("{s:s, s:I, s:o}", "name", device->name, "queued",
 											  (json_int_t)queue_length(device->queue), "units", units));
 	}

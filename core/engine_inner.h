@@ -16,6 +16,8 @@
 #define ENGINE_PAUSE_MS 250
 #define ENGINE_PAUSE_MAX_MS 60000
 #define ENGINE_TICK_MS 250
+/* What the database could not take is tried again after this time, and nothing new is started before. */
+#define ENGINE_STORE_RETRY_MS 1000
 
 /* Named states, in the order of the picture in engine.h. */
 enum job_state { JOB_QUEUED, JOB_STARTING, JOB_ACTIVE, JOB_ENDING };
@@ -45,6 +47,8 @@ struct device {
 	struct device *next;
 };
 
+struct job_op;
+
 struct engine_job {
 	struct queue_item item; /* first: a queue item is its job */
 	struct live_job live;
@@ -57,6 +61,9 @@ struct engine_job {
 	enum job_stop stop;
 	uint64_t deadline_ms; /* on the loop's clock; 0: none */
 	json_t *plan, *task;
+	bool in_flight;       /* counted in the engine's in_flight */
+	struct job_op *again; /* what the database could not take; only while ending */
+	uint64_t again_at_ms;
 	struct engine_job *previous, *next;
 };
 
@@ -65,16 +72,23 @@ struct engine {
 	struct device *devices;
 	void *jobs_by_id; /* tsearch tree of engine_job */
 	struct engine_job *jobs;
-	size_t in_flight; /* jobs that are starting, active or ending */
+	struct engine_job *cursor; /* next of whoever walks over jobs: moves on when that one is forgotten */
+	size_t in_flight;          /* jobs that are starting, active or ending, and a load under way */
+	bool loading;
+	uint64_t load_at_ms;     /* the open jobs are to be loaded then; 0: they are */
+	uint64_t pause_until_ms; /* the database could not start a job */
 	uv_timer_t tick;
 	bool stopping, tick_closed;
 	uint64_t stop_at_ms;
-	bool handed_back;
 	void (*stopped)(void *arg);
 	void *stopped_arg;
 };
 
 /* engine_device.c */
+/*
+ * Makes the devices what the configuration says: units that stay the same stay as they are, others come, the rest is
+ * drained. On an error nothing is changed.
+ */
 int engine_devices_load(struct engine *engine, const json_t *devices, struct kettle_error *err);
 struct device *engine_device_find(const struct engine *engine, const char *name);
 /* The first healthy unit of the device with room, or NULL. */
@@ -89,6 +103,8 @@ void engine_job_start(struct engine_job *job, struct unit *unit);
 void engine_job_recover(struct engine_job *job, const char *unit, const char *handle);
 void engine_job_stop(struct engine_job *job, enum job_stop why);
 void engine_job_overdue(struct engine_job *job);
+/* Once more what the database could not take. */
+void engine_job_again(struct engine_job *job);
 
 /* engine.c */
 struct engine_job *engine_job_find(const struct engine *engine, int64_t id);

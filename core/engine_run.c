@@ -8,6 +8,7 @@
 #include "failpoint.h"
 #include "jobs.h"
 #include "log.h"
+#include "progress.h"
 #include "task.h"
 #include "verdict.h"
 
@@ -16,12 +17,16 @@
 
 /* The store's work for one job, and what the loop does after it. */
 struct job_op {
-	struct engine_job *job;
+	struct engine_job *job; /* the loop's; may be gone where only a handle is stored */
+	int64_t id, attempt;
+	store_op run;
+	store_done done;
 	json_t *material, *verdict;
 	char *handle;
+	char unit[96];
 	char reason[300];
-	int64_t attempt;
-	bool spared, queued;
+	struct kettle_error no_material;
+	bool spared, queued, refused;
 	kettle_answer answer;
 	void *arg;
 };
@@ -33,6 +38,7 @@ new_op(struct engine_job *job)
 	if (!op)
 		abort(); /* a few bytes for a job that is already running: no state could be kept without them */
 	op->job = job;
+	op->id = job->id;
 	op->attempt = job->attempt;
 	return op;
 }
@@ -46,18 +52,66 @@ free_op(struct job_op *op)
 	free(op);
 }
 
+static void
+write_op(struct job_op *op, store_op run, store_done done)
+{
+	op->run = run;
+	op->done = done;
+	store_write(op->job->engine->setup.store, run, done, op);
+}
+
+/* Whether the database may take it at another time: it could not, and not because of what it was told. */
+static bool
+may_pass(const struct kettle_error *err)
+{
+	return err && err->code != KETTLE_ECONFLICT && err->code != KETTLE_ENOENT && err->code != KETTLE_EINVAL &&
+		   err->code != KETTLE_ECANCELED;
+}
+
+/* A full disk may become free: what was not stored is kept. An engine that stops leaves the job to the next one. */
+static bool
+keep_for_later(struct job_op *op, const struct kettle_error *err)
+{
+	struct engine_job *job = op->job;
+	if (!may_pass(err) || job->engine->stopping)
+		return false;
+	log_write(KETTLE_LOG_ERROR, "engine", "job %lld: the database could not take it, it is tried again: %s",
+		(long long)job->id, err->message);
+	job->again = op;
+	job->again_at_ms = uv_now(job->engine->setup.loop) + ENGINE_STORE_RETRY_MS;
+	return true;
+}
+
+void
+engine_job_again(struct engine_job *job)
+{
+	struct job_op *op = STEAL(job->again);
+	write_op(op, op->run, op->done);
+}
+
 /* The job leaves its unit. */
 static void
 leave_unit(struct engine_job *job)
 {
-	if (!job->unit)
-		return;
-	if (job->phase == PHASE_RUNNING)
+	if (job->unit && job->phase == PHASE_RUNNING)
 		job->unit->running--;
-	job->unit->active--;
+	if (job->unit)
+		job->unit->active--;
+	if (job->in_flight)
+		job->engine->in_flight--;
 	job->unit = NULL;
 	job->phase = PHASE_BUILDING;
-	job->engine->in_flight--;
+	job->in_flight = false;
+}
+
+static void
+enter_unit(struct engine_job *job, struct unit *unit)
+{
+	job->unit = unit;
+	if (unit)
+		unit->active++;
+	job->in_flight = true;
+	job->engine->in_flight++;
 }
 
 static void
@@ -69,30 +123,41 @@ forget(struct engine_job *job)
 	engine_schedule(engine);
 }
 
+/* Back to its queue here, where it is queued in the database. */
+static void
+queue_again(struct engine_job *job)
+{
+	struct engine *engine = job->engine;
+	leave_unit(job);
+	if (engine->stopping || job->stop == STOP_CANCEL) {
+		engine_job_forget(job);
+	} else {
+		job->stop = STOP_NO;
+		engine_job_queue(job, true);
+	}
+	engine_schedule(engine);
+}
+
 static int
 requeue_op(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct job_op *op = arg;
-	return jobs_requeue(db, op->job->id, op->attempt, op->spared, op->reason, &op->queued, err);
+	return jobs_requeue(db, op->id, op->attempt, op->spared, op->reason, &op->queued, err);
 }
 
 static void
 requeued(void *arg, const struct kettle_error *err)
 {
 	struct job_op *op = arg;
-	struct engine_job *job = op->job;
-	struct engine *engine = job->engine;
+	if (keep_for_later(op, err))
+		return;
 	if (err && err->code != KETTLE_ECONFLICT)
-		log_write(KETTLE_LOG_ERROR, "engine", "job %lld stays as it is in the database: %s", (long long)job->id,
+		log_write(KETTLE_LOG_ERROR, "engine", "job %lld stays as it is in the database: %s", (long long)op->id,
 			err->message);
-	leave_unit(job);
-	if (!err && op->queued && !engine->stopping && job->stop != STOP_CANCEL) {
-		job->stop = STOP_NO;
-		engine_job_queue(job, true);
-	} else {
-		engine_job_forget(job);
-	}
-	engine_schedule(engine);
+	if (!err && op->queued)
+		queue_again(op->job);
+	else
+		forget(op->job);
 	free_op(op);
 }
 
@@ -105,47 +170,56 @@ requeue(struct engine_job *job, bool spared, const char *reason)
 	op->spared = spared;
 	(void)snprintf(op->reason, sizeof(op->reason), "%s", reason);
 	failpoint("engine.requeue");
-	store_write(job->engine->setup.store, requeue_op, requeued, op);
+	write_op(op, requeue_op, requeued);
 }
 
 static int
 finish_op(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct job_op *op = arg;
-	return jobs_finish(db, op->job->id, op->attempt, op->verdict, err);
+	return jobs_finish(db, op->id, op->attempt, op->verdict, err);
 }
+
+static void finish(struct engine_job *job, json_t *verdict_take, bool refused);
+static json_t *error_verdict(const char *sentence);
 
 static void
 finished(void *arg, const struct kettle_error *err)
 {
 	struct job_op *op = arg;
+	if (keep_for_later(op, err))
+		return;
 	if (err && err->code == KETTLE_ECONFLICT)
-		log_write(KETTLE_LOG_INFO, "engine", "job %lld: a late outcome of attempt %lld is dropped",
-			(long long)op->job->id, (long long)op->attempt);
+		log_write(KETTLE_LOG_INFO, "engine", "job %lld: a late outcome of attempt %lld is dropped", (long long)op->id,
+			(long long)op->attempt);
 	else if (err && err->code != KETTLE_ECANCELED)
-		log_write(KETTLE_LOG_ERROR, "engine", "job %lld: the verdict could not be stored, it will run again: %s",
-			(long long)op->job->id, err->message);
+		log_write(KETTLE_LOG_ERROR, "engine", "job %lld: the verdict could not be stored: %s", (long long)op->id,
+			err->message);
 	failpoint("engine.finished");
-	forget(op->job);
+	if (err && err->code == KETTLE_EINVAL && !op->refused)
+		finish(op->job, error_verdict(err->message), true);
+	else
+		forget(op->job);
 	free_op(op);
 }
 
+/* refused: a verdict before this one was no good. */
 static void
-finish(struct engine_job *job, json_t *verdict_take)
+finish(struct engine_job *job, json_t *verdict_take, bool refused)
 {
 	struct job_op *op = new_op(job);
 	job->state = JOB_ENDING;
 	op->verdict = verdict_take;
+	op->refused = refused;
 	failpoint("engine.verdict");
-	store_write(job->engine->setup.store, finish_op, finished, op);
+	write_op(op, finish_op, finished);
 }
 
-/* A verdict without any outcome: the engine could not even begin. */
-static void
-finish_error(struct engine_job *job, const char *sentence)
+/* A verdict without any outcome: the engine could not even begin, or could not keep what came. */
+static json_t *
+error_verdict(const char *sentence)
 {
-	finish(
-		job, json_pack("{s:s, s:s, s:b, s:n, s:[]}", "state", "error", "error", sentence, "retry", 0, "score", "runs"));
+	return json_pack("{s:s, s:s, s:b, s:n, s:[]}", "state", "error", "error", sentence, "retry", 0, "score", "runs");
 }
 
 static void
@@ -154,7 +228,7 @@ interpret(struct engine_job *job, const json_t *completion)
 	struct kettle_error err = {0};
 	json_t *verdict = NULL;
 	if (verdict_make(job->engine->setup.languages, job->task, job->plan, completion, &verdict, &err) < 0) {
-		finish_error(job, err.message);
+		finish(job, error_verdict(err.message), false);
 		return;
 	}
 	if (json_is_true(json_object_get(verdict, "retry"))) {
@@ -165,7 +239,7 @@ interpret(struct engine_job *job, const json_t *completion)
 		return;
 	}
 	job->unit->losses = 0;
-	finish(job, verdict);
+	finish(job, verdict, false);
 }
 
 /* The runner's one completion. */
@@ -231,38 +305,6 @@ enter_phase(struct engine_job *job, enum job_phase phase)
 	}
 }
 
-static bool
-is_secret_step(const struct engine_job *job, const char *id)
-{
-	size_t i;
-	json_t *step;
-	json_array_foreach(json_object_get(job->plan, "steps"), i, step)
-	{
-		const char *own = json_string_value(json_object_get(step, "id"));
-		if (own && strcmp(own, id) == 0)
-			return json_is_true(json_object_get(json_object_get(step, "run"), "secret"));
-	}
-	return true;
-}
-
-/* What of a runner's event may be shown: of a secret run no more than that it goes on. */
-static json_t *
-public_event(const struct engine_job *job, const char *name, const json_t *event)
-{
-	const json_t *outcome = json_object_get(event, "outcome");
-	const char *step = json_string_value(json_object_get(outcome ? outcome : event, "step"));
-	bool secret = step && is_secret_step(job, step);
-	if (strcmp(name, "result") == 0)
-		return secret ? NULL : json_deep_copy(event);
-	if (strcmp(name, "outcome") == 0)
-		return json_pack("{s:s, s:s*, s:O*, s:b, s:O*, s:O*}", "event", name, "step", step, "state",
-			json_object_get(outcome, "state"), "secret", secret, "run", json_object_get(outcome, "run"), "wall_ns",
-			secret ? NULL : json_object_get(outcome, "wall_ns"));
-	json_t *copy = json_deep_copy(event);
-	(void)json_object_set_new(copy, "secret", json_boolean(secret));
-	return copy;
-}
-
 static void
 on_event(struct live_job *live, const json_t *event)
 {
@@ -274,7 +316,7 @@ on_event(struct live_job *live, const json_t *event)
 		enter_phase(job, PHASE_WAITING);
 	else if (strcmp(name, "device") == 0)
 		enter_phase(job, PHASE_RUNNING);
-	json_t *shown = public_event(job, name, event);
+	json_t *shown = progress_public(job->plan, event);
 	if (shown)
 		engine_progress(job, shown);
 }
@@ -283,7 +325,7 @@ static int
 handle_op(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct job_op *op = arg;
-	return jobs_set_handle(db, op->job->id, op->attempt, op->handle, err);
+	return jobs_set_handle(db, op->id, op->attempt, op->handle, err);
 }
 
 static void
@@ -303,9 +345,11 @@ on_handle(struct live_job *live, const char *handle, kettle_answer answer, void 
 	struct engine_job *job = (struct engine_job *)((char *)live - offsetof(struct engine_job, live));
 	struct job_op *op = new_op(job);
 	op->handle = strdup(handle);
+	if (!op->handle)
+		abort();
 	op->answer = answer;
 	op->arg = arg;
-	store_write(job->engine->setup.store, handle_op, handle_stored, op);
+	write_op(op, handle_op, handle_stored);
 }
 
 static void
@@ -339,7 +383,7 @@ submit(struct engine_job *job, const json_t *material)
 	if (task_plan(job->engine->setup.languages, bundle, json_string_value(json_object_get(material, "code")),
 			json_string_value(json_object_get(material, "mode")), job->unit->config,
 			json_string_value(json_object_get(material, "seed")), &job->plan, &err) < 0) {
-		finish_error(job, err.message);
+		finish(job, error_verdict(err.message), false);
 		return;
 	}
 	register_live(job);
@@ -352,7 +396,9 @@ submit(struct engine_job *job, const json_t *material)
 	enter_phase(job, PHASE_BUILDING);
 	struct kettle_job description = describe_job(job);
 	failpoint("engine.submit");
-	if (job->unit->runner->ops->submit(job->unit->runner->self, &description, job->plan, &err) < 0) {
+	int status = job->unit->runner->ops->submit(job->unit->runner->self, &description, job->plan, &err);
+	/* A runner may complete the job before it returns; what it returns then does not matter any more. */
+	if (status < 0 && job->state == JOB_ACTIVE) {
 		live_remove(job->engine->setup.live, &job->live);
 		engine_unit_lost(job->engine, job->unit, err.message);
 		requeue(job, false, err.message);
@@ -365,8 +411,25 @@ static int
 start_op(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct job_op *op = arg;
-	int status = jobs_start(db, op->job->id, op->job->unit->label, &op->attempt, err);
-	return status < 0 ? status : jobs_material(db, op->job->id, &op->material, err);
+	int status = jobs_start(db, op->id, op->unit, &op->attempt, err);
+	/* What cannot be read uses up attempts like what cannot be run: else it would be started for ever. */
+	if (status == 0)
+		(void)jobs_material(db, op->id, &op->material, &op->no_material);
+	return status;
+}
+
+/* The database could not start it: it is still queued there. */
+static void
+not_started(struct engine_job *job, const struct kettle_error *err)
+{
+	if (!may_pass(err)) {
+		forget(job);
+		return;
+	}
+	log_write(KETTLE_LOG_ERROR, "engine", "job %lld could not be started, which is tried again: %s", (long long)job->id,
+		err->message);
+	job->engine->pause_until_ms = uv_now(job->engine->setup.loop) + ENGINE_STORE_RETRY_MS;
+	queue_again(job);
 }
 
 static void
@@ -376,10 +439,7 @@ started(void *arg, const struct kettle_error *err)
 	struct engine_job *job = op->job;
 	failpoint("engine.started");
 	if (err) {
-		if (err->code != KETTLE_ECONFLICT && err->code != KETTLE_ENOENT)
-			log_write(
-				KETTLE_LOG_ERROR, "engine", "job %lld could not be started: %s", (long long)job->id, err->message);
-		forget(job);
+		not_started(job, err);
 	} else if (job->stop == STOP_CANCEL) {
 		forget(job);
 	} else {
@@ -388,6 +448,8 @@ started(void *arg, const struct kettle_error *err)
 		engine_progress(job, place);
 		if (job->engine->stopping)
 			requeue(job, true, "handed back when the engine stopped");
+		else if (!op->material)
+			requeue(job, false, op->no_material.message);
 		else
 			submit(job, op->material);
 	}
@@ -397,60 +459,80 @@ started(void *arg, const struct kettle_error *err)
 void
 engine_job_start(struct engine_job *job, struct unit *unit)
 {
+	struct job_op *op = new_op(job);
 	job->state = JOB_STARTING;
-	job->unit = unit;
-	unit->active++;
-	job->engine->in_flight++;
+	enter_unit(job, unit);
+	(void)snprintf(op->unit, sizeof(op->unit), "%s", unit->label);
 	json_decref(STEAL(job->plan));
 	json_decref(STEAL(job->task));
 	failpoint("engine.start");
-	store_write(job->engine->setup.store, start_op, started, new_op(job));
+	write_op(op, start_op, started);
 }
 
+/* NULL: it is not configured any more, and what another one would make of its handle nobody knows. */
 static struct unit *
 find_unit(const struct device *device, const char *label)
 {
 	for (struct unit *unit = device->units; unit; unit = unit->next)
-		if (strcmp(unit->label, label) == 0)
+		if (!unit->removed && strcmp(unit->label, label) == 0)
 			return unit;
-	return device->units;
+	return NULL;
 }
 
 static int
 material_op(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct job_op *op = arg;
-	return jobs_material(db, op->job->id, &op->material, err);
+	return jobs_material(db, op->id, &op->material, err);
 }
 
 /* The plan is made again (it is a pure function), so that the outcomes found can be interpreted. */
+static int
+plan_again(struct engine_job *job, const json_t *material, struct kettle_error *err)
+{
+	const json_t *bundle = json_object_get(material, "task");
+	int status = task_plan(job->engine->setup.languages, bundle, json_string_value(json_object_get(material, "code")),
+		json_string_value(json_object_get(material, "mode")), job->unit->config,
+		json_string_value(json_object_get(material, "seed")), &job->plan, err);
+	if (status == 0)
+		job->task = json_incref(json_object_get(bundle, "task"));
+	return status;
+}
+
+/* Asks the runner for it; what it is to be stopped for is told once it is found. */
+static bool
+find_again(struct engine_job *job, const char *handle)
+{
+	struct kettle_error err = {0};
+	enum job_stop stop = job->stop;
+	register_live(job);
+	if (live_add(job->engine->setup.live, &job->live) < 0)
+		return false;
+	struct kettle_job description = describe_job(job);
+	job->stop = STOP_NO;
+	job->state = JOB_ACTIVE;
+	enter_phase(job, PHASE_BUILDING);
+	int status = job->unit->runner->ops->recover(job->unit->runner->self, &description, handle, &err);
+	if (job->state != JOB_ACTIVE)
+		return true; /* completed already */
+	if (status < 0) {
+		live_remove(job->engine->setup.live, &job->live);
+		job->stop = stop;
+		return false;
+	}
+	if (stop != STOP_NO)
+		engine_job_stop(job, stop);
+	return true;
+}
+
 static void
 recover(void *arg, const struct kettle_error *store_err)
 {
 	struct job_op *op = arg;
 	struct engine_job *job = op->job;
 	struct kettle_error err = {0};
-	const json_t *bundle = json_object_get(op->material, "task");
-	bool found =
-		!store_err && job->unit->runner->ops->recover && op->handle &&
-		task_plan(job->engine->setup.languages, bundle, json_string_value(json_object_get(op->material, "code")),
-			json_string_value(json_object_get(op->material, "mode")), job->unit->config,
-			json_string_value(json_object_get(op->material, "seed")), &job->plan, &err) == 0;
-	if (found) {
-		job->task = json_incref(json_object_get(bundle, "task"));
-		register_live(job);
-		found = live_add(job->engine->setup.live, &job->live) == 0;
-	}
-	if (found) {
-		struct kettle_job description = describe_job(job);
-		job->state = JOB_ACTIVE;
-		enter_phase(job, PHASE_BUILDING);
-		if (job->unit->runner->ops->recover(job->unit->runner->self, &description, op->handle, &err) < 0) {
-			live_remove(job->engine->setup.live, &job->live);
-			found = false;
-		}
-	}
-	if (!found)
+	bool can = !store_err && op->handle && job->unit && job->unit->runner->ops->recover;
+	if (!can || plan_again(job, op->material, &err) < 0 || !find_again(job, op->handle))
 		requeue(job, false, "the engine was restarted while it ran");
 	free_op(op);
 }
@@ -461,9 +543,7 @@ engine_job_recover(struct engine_job *job, const char *unit, const char *handle)
 	struct job_op *op = new_op(job);
 	op->handle = handle ? strdup(handle) : NULL;
 	job->state = JOB_STARTING;
-	job->unit = find_unit(job->device, unit);
-	job->unit->active++;
-	job->engine->in_flight++;
+	enter_unit(job, find_unit(job->device, unit));
 	store_read(job->engine->setup.store, material_op, recover, op);
 }
 
@@ -477,8 +557,13 @@ engine_job_stop(struct engine_job *job, enum job_stop why)
 	if (job->state != JOB_ACTIVE)
 		return;
 	job->deadline_ms = uv_now(job->engine->setup.loop) + ENGINE_CANCEL_MS;
-	if (!told)
-		job->unit->runner->ops->cancel(job->unit->runner->self, job->live.ref);
+	if (told)
+		return;
+	/* The runner may complete it at once, and the job may be gone while the runner still reads its reference. */
+	const struct runner *runner = job->unit->runner;
+	char ref[LIVE_REF_SIZE];
+	memcpy(ref, job->live.ref, sizeof(ref));
+	runner->ops->cancel(runner->self, ref);
 }
 
 void
