@@ -21,6 +21,7 @@ struct attach {
 	struct call *first, **last;
 	struct kettle_timer *timer;
 	uint64_t give_up_ms;
+	bool told; /* that a server waits */
 	struct waiting {
 		store_done done;
 		void *arg;
@@ -31,8 +32,10 @@ struct attach {
 static void try_attach(void *arg);
 
 static struct attach *
-begin(struct core *core)
+begin(struct core *core, uint64_t delay_ms)
 {
+	if (core->closing)
+		return NULL;
 	if (!core->attach) {
 		core->attach = calloc(1, sizeof(*core->attach));
 		if (!core->attach)
@@ -41,11 +44,11 @@ begin(struct core *core)
 		core->attach->last = &core->attach->first;
 	}
 	if (core->role == CORE_DETACHED) {
+		struct kettle_error err = {0};
+		if (hostio_timer_start(core->setup.io, delay_ms, 0, try_attach, core->attach, &core->attach->timer, &err) < 0)
+			return NULL;
 		core->role = CORE_ATTACHING;
 		core->attach->give_up_ms = uv_now(core->setup.loop) + ATTACH_LIMIT_MS;
-		struct kettle_error err = {0};
-		if (hostio_timer_start(core->setup.io, 0, 0, try_attach, core->attach, &core->attach->timer, &err) < 0)
-			return NULL;
 	}
 	return core->attach;
 }
@@ -53,7 +56,7 @@ begin(struct core *core)
 void
 attach_wait(struct core *core, struct call *call)
 {
-	struct attach *attach = begin(core);
+	struct attach *attach = begin(core, 0);
 	if (!attach) {
 		call_fail(call, KETTLE_ENOMEM, "There is not enough memory to open the database.");
 		return;
@@ -66,12 +69,17 @@ attach_wait(struct core *core, struct call *call)
 void
 core_attach(struct core *core, store_done done, void *arg)
 {
-	struct attach *attach = begin(core);
+	struct kettle_error closing = {.code = KETTLE_ECANCELED, .message = "The engine is stopping."};
+	struct kettle_error no_memory = {
+		.code = KETTLE_ENOMEM, .message = "There is not enough memory to open the database."};
+	if (!core->closing && (core->role == CORE_OWNER || core->role == CORE_CLIENT)) {
+		done(arg, NULL);
+		return;
+	}
+	struct attach *attach = begin(core, 0);
 	struct waiting *waiting = attach ? calloc(1, sizeof(*waiting)) : NULL;
 	if (!waiting) {
-		struct kettle_error err = {
-			.code = KETTLE_ENOMEM, .message = "There is not enough memory to open the database."};
-		done(arg, &err);
+		done(arg, core->closing ? &closing : &no_memory);
 		return;
 	}
 	*waiting = (struct waiting){done, arg, attach->waiting};
@@ -180,11 +188,11 @@ undo_owner(struct core *core)
 }
 
 static void
-retry(struct attach *attach, pid_t holder)
+retry(struct attach *attach, pid_t holder, bool patient)
 {
 	struct core *core = attach->core;
 	struct kettle_error err = {0};
-	if (uv_now(core->setup.loop) >= attach->give_up_ms)
+	if (!patient && uv_now(core->setup.loop) >= attach->give_up_ms)
 		(void)kettle_fail(&err, KETTLE_EUNAVAIL,
 			"The database %s is held by process %ld, which does not answer on its socket.", core->setup.database,
 			(long)holder);
@@ -193,15 +201,33 @@ retry(struct attach *attach, pid_t holder)
 	fail(core, &err);
 }
 
+/* A server is the owner or nothing: another server is a mistake, a command line ends some time. */
+static void
+wait_to_serve(struct attach *attach, const struct lock_holder *holder, struct kettle_error *err)
+{
+	struct core *core = attach->core;
+	if (holder->stays) {
+		err->code = KETTLE_EUNAVAIL;
+		fail(core, err);
+		return;
+	}
+	if (holder->pid && !attach->told)
+		log_write(KETTLE_LOG_WARNING, "core",
+			"the database %s is in use by process %ld, a command line; waiting for its jobs to end",
+			core->setup.database, (long)holder->pid);
+	attach->told = attach->told || holder->pid;
+	retry(attach, holder->pid, holder->pid != 0);
+}
+
 static void
 try_attach(void *arg)
 {
 	struct attach *attach = arg;
 	struct core *core = attach->core;
 	struct kettle_error err = {0};
-	pid_t holder = 0;
+	struct lock_holder holder = {0};
 	attach->timer = NULL;
-	int status = lock_take(core->setup.database, &core->lock_fd, &holder, &err);
+	int status = lock_take(core->setup.database, core->setup.stays, &core->lock_fd, &holder, &err);
 	if (status == 0) {
 		status = become_owner(core, &err);
 		if (status < 0) {
@@ -210,12 +236,11 @@ try_attach(void *arg)
 			return;
 		}
 	} else if (status == KETTLE_ECONFLICT && core->setup.stays) {
-		err.code = KETTLE_EUNAVAIL; /* a server is the owner or nothing */
-		fail(core, &err);
+		wait_to_serve(attach, &holder, &err);
 		return;
 	} else if (status == KETTLE_ECONFLICT) {
-		if (client_connect(core, &core->client, &err) < 0) {
-			retry(attach, holder);
+		if (client_connect(core, holder.pid, &core->client, &err) < 0) {
+			retry(attach, holder.pid, false);
 			return;
 		}
 		core->role = CORE_CLIENT;
@@ -224,7 +249,8 @@ try_attach(void *arg)
 		return;
 	}
 	release(core, NULL);
-	subscriptions_resume(core);
+	if (!core->closing)
+		subscriptions_resume(core);
 }
 
 void
@@ -232,9 +258,16 @@ attach_again(struct core *core)
 {
 	if (core->closing)
 		return;
+	attach_lost(core);
+	/* Not at once: an owner that closes what it has just accepted would be asked without end. */
+	(void)begin(core, ATTACH_RETRY_MS);
+}
+
+void
+attach_lost(struct core *core)
+{
 	core->client = NULL;
 	core->role = CORE_DETACHED;
-	(void)begin(core);
 }
 
 void

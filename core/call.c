@@ -98,6 +98,10 @@ run_in_engine(void *arg, const struct kettle_error *err)
 		call_answer(call, err, NULL);
 		return;
 	}
+	if (!call->core->engine) {
+		call_fail(call, KETTLE_ECANCELED, "The engine is stopping.");
+		return;
+	}
 	struct actor actor = {
 		.user = json_integer_value(json_object_get(call->result, "user")),
 		.name = json_string_value(json_object_get(call->result, "name")),
@@ -133,7 +137,7 @@ run_at_owner(struct call *call)
 			call->core->setup.database);
 		return;
 	}
-	call->env = call->core->env;
+	call->env = call->core->env; /* a reload changes the core's while the store's threads work */
 	switch (call->command->kind) {
 	case COMMAND_READ:
 		store_query(call->core->store, run_on_store, ran_on_store, call);
@@ -155,7 +159,7 @@ call_route(struct call *call)
 {
 	struct core *core = call->core;
 	if (core->closing) {
-		call_fail(call, KETTLE_EUNAVAIL, "The engine is stopping.");
+		call_fail(call, KETTLE_ECANCELED, "The engine is stopping.");
 	} else if (call->command->kind == COMMAND_LOCAL) {
 		run_local(call);
 	} else {
@@ -211,9 +215,8 @@ core_call(
 		.answer = done,
 		.arg = arg,
 	};
-	if (!call->actor || !call->args || !call->name || hostio_post(core->setup.io, begin, call) < 0) {
+	int status = call->actor && call->args && call->name ? hostio_post(core->setup.io, begin, call) : KETTLE_ENOMEM;
+	if (status < 0)
 		free_call(call);
-		return KETTLE_ENOMEM;
-	}
-	return 0;
+	return status;
 }

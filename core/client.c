@@ -14,22 +14,35 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#define HELLO_LIMIT_MS 15000 /* until the owner has greeted */
+#define MAX_TRIES 10         /* of one call at owners that go away */
+
 struct client {
 	struct core *core;
 	struct peer *peer;
 	struct call *calls; /* sent and not answered */
 	uint64_t next_id;
+	pid_t holder;
+	struct kettle_timer *hello_timer; /* NULL: it has greeted */
 	bool closing;
+	bool bye;                    /* the owner ends in order: what it has not answered it has not taken */
+	struct kettle_error refused; /* why it will not have us; code 0: it did not say so */
+	void (*closed)(void *arg);
+	void *arg;
 };
 
 /* A write that was sent may have happened: it is never sent twice. */
 static void
-give_back(struct call *call)
+give_back(const struct client *client, struct call *call)
 {
-	if (call->command->kind == COMMAND_WRITE)
+	if (client->refused.code < 0 && !client->closing)
+		call_answer(call, &client->refused, NULL);
+	else if (call->command->kind == COMMAND_WRITE && !client->bye)
 		call_fail(call, KETTLE_EUNAVAIL,
 			"The engine went away before it answered; look whether `%s` has happened before you try again.",
 			call->command->name);
+	else if (call->tries >= MAX_TRIES)
+		call_fail(call, KETTLE_EUNAVAIL, "The engine went away %u times before it answered.", call->tries);
 	else
 		call_route(call);
 }
@@ -40,14 +53,30 @@ on_closed(void *arg)
 	struct client *client = arg;
 	struct core *core = client->core;
 	struct call *calls = STEAL(client->calls);
-	if (!client->closing)
+	hostio_timer_stop(core->setup.io, STEAL(client->hello_timer));
+	if (!client->closing && client->refused.code < 0)
+		attach_lost(core);
+	else if (!client->closing)
 		attach_again(core);
 	while (calls) {
 		struct call *next = calls->next;
-		give_back(calls);
+		give_back(client, calls);
 		calls = next;
 	}
+	if (client->closed)
+		client->closed(client->arg);
 	free(client);
+}
+
+static void
+no_hello(void *arg)
+{
+	struct client *client = arg;
+	client->hello_timer = NULL;
+	(void)kettle_fail(&client->refused, KETTLE_EUNAVAIL,
+		"The database %s is held by process %ld, which does not answer on its socket.", client->core->setup.database,
+		(long)client->holder);
+	peer_close(client->peer);
 }
 
 static struct call *
@@ -62,34 +91,59 @@ take_call(struct client *client, uint64_t id)
 	return NULL;
 }
 
+/* What is not about one of our calls. True: it was that. */
+static bool
+take_word(struct client *client, const json_t *message)
+{
+	const char *busy = json_string_value(json_object_get(message, "busy"));
+	if (json_is_string(json_object_get(message, "hello"))) {
+		hostio_timer_stop(client->core->setup.io, STEAL(client->hello_timer));
+		return true;
+	}
+	if (json_is_true(json_object_get(message, "bye"))) {
+		client->bye = true;
+		return true;
+	}
+	if (busy)
+		(void)kettle_fail(&client->refused, KETTLE_EUNAVAIL, "%s", busy);
+	return busy;
+}
+
+static void
+take_answer(struct call *call, const json_t *message)
+{
+	const json_t *error = json_object_get(message, "error");
+	if (!error) {
+		call_answer(call, NULL, json_object_get(message, "result"));
+		return;
+	}
+	struct kettle_error err = {.code = (int)json_integer_value(json_object_get(error, "code"))};
+	const char *text = json_string_value(json_object_get(error, "message"));
+	if (err.code >= 0)
+		err.code = KETTLE_EINTERNAL;
+	err.retry_s = (unsigned)json_integer_value(json_object_get(error, "retry_s"));
+	(void)snprintf(err.message, sizeof(err.message), "%s", text ? text : "The engine did not say what was wrong.");
+	call_answer(call, &err, NULL);
+}
+
 static void
 on_message(void *arg, const json_t *message)
 {
 	struct client *client = arg;
+	if (take_word(client, message))
+		return;
 	uint64_t id = (uint64_t)json_integer_value(json_object_get(message, "id"));
 	const json_t *event = json_object_get(message, "event");
-	const json_t *error = json_object_get(message, "error");
-	if (event) {
-		struct subscription *subscription = subscription_find(client->core, id);
-		if (subscription)
-			subscription_deliver(subscription, event);
-		return;
-	}
-	struct call *call = take_call(client, id);
-	if (!call)
-		return;
-	if (error) {
-		struct kettle_error err = {.code = (int)json_integer_value(json_object_get(error, "code"))};
-		const char *text = json_string_value(json_object_get(error, "message"));
-		(void)snprintf(err.message, sizeof(err.message), "%s", text ? text : "");
-		call_answer(call, &err, NULL);
-	} else {
-		call_answer(call, NULL, json_object_get(message, "result"));
-	}
+	struct subscription *subscription = event ? subscription_find(client->core, id) : NULL;
+	if (subscription)
+		subscription_deliver(subscription, event);
+	struct call *call = event ? NULL : take_call(client, id);
+	if (call)
+		take_answer(call, message);
 }
 
 int
-client_connect(struct core *core, struct client **ret_client, struct kettle_error *err)
+client_connect(struct core *core, pid_t holder, struct client **ret_client, struct kettle_error *err)
 {
 	static const struct peer_events events = {.message = on_message, .closed = on_closed};
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -100,7 +154,8 @@ client_connect(struct core *core, struct client **ret_client, struct kettle_erro
 	int status = peer_address(path, address.sun_path, &dir, err);
 	if (status < 0)
 		return status;
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	/* Never waits: an owner that is stuck takes no connections either. */
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
 		status = kettle_fail(err, KETTLE_EUNAVAIL, "Nobody listens on %s: %s.", path, strerror(errno));
 		if (fd >= 0)
@@ -113,11 +168,15 @@ client_connect(struct core *core, struct client **ret_client, struct kettle_erro
 		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory.");
 	}
 	client->core = core;
+	client->holder = holder;
 	status = peer_open(core->setup.loop, fd, &events, client, &client->peer, err);
 	if (status < 0) {
 		free(client);
 		return status;
 	}
+	/* Without memory for the timer an owner that is stuck is waited for. */
+	(void)hostio_timer_start(
+		core->setup.io, HELLO_LIMIT_MS, 0, no_hello, client, &client->hello_timer, &(struct kettle_error){0});
 	*ret_client = client;
 	return 0;
 }
@@ -125,6 +184,7 @@ client_connect(struct core *core, struct client **ret_client, struct kettle_erro
 void
 client_call(struct client *client, struct call *call)
 {
+	call->tries++;
 	call->id = ((uint64_t)1 << 32) + ++client->next_id; /* apart from the ids of subscriptions */
 	call->next = client->calls;
 	client->calls = call;
@@ -149,10 +209,14 @@ client_unsubscribe(struct client *client, uint64_t id)
 }
 
 void
-client_close(struct client *client)
+client_close(struct client *client, void (*closed)(void *arg), void *arg)
 {
-	if (!client)
+	if (!client) {
+		closed(arg);
 		return;
+	}
 	client->closing = true;
+	client->closed = closed;
+	client->arg = arg;
 	peer_close(client->peer);
 }

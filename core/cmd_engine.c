@@ -10,34 +10,58 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define DESCRIBE_LIMIT_MS 10000 /* until a machine that says nothing is called unreachable */
+
 /* device.list waits for the greeting of each unit's machine. */
 struct listing {
+	struct core *core;
 	json_t *devices;
 	kettle_answer answer;
 	void *arg;
-	unsigned pending;
+	unsigned pending; /* inquiries, and the asking itself */
+	bool answered;
+	struct kettle_timer *timer;
 };
 
 struct inquiry {
 	struct listing *listing;
-	json_t *unit; /* where the facts go; part of devices */
+	json_t *unit; /* where the facts go; of devices */
 };
+
+static void
+answer_once(struct listing *listing)
+{
+	struct kettle_error none = {0};
+	hostio_timer_stop(listing->core->setup.io, STEAL(listing->timer));
+	if (!listing->answered)
+		listing->answer(listing->arg, &none, listing->devices);
+	listing->answered = true;
+}
 
 static void
 finish(struct listing *listing)
 {
 	if (--listing->pending > 0)
 		return;
-	struct kettle_error none = {0};
-	listing->answer(listing->arg, &none, listing->devices);
+	answer_once(listing);
 	json_decref(listing->devices);
 	free(listing);
+}
+
+/* What is still asked answers into a list that nobody sees any more. */
+static void
+time_out(void *arg)
+{
+	struct listing *listing = arg;
+	listing->timer = NULL;
+	answer_once(listing);
 }
 
 static void
 described(void *arg, const struct kettle_error *err, json_t *facts)
 {
 	struct inquiry *inquiry = arg;
+	(void)json_object_del(inquiry->unit, "unreachable");
 	if (err->code < 0)
 		(void)json_object_set_new(inquiry->unit, "unreachable", json_string(err->message));
 	else
@@ -61,6 +85,7 @@ ask(struct core *core, struct listing *listing, json_t *unit)
 			continue;
 		*inquiry = (struct inquiry){listing, unit};
 		listing->pending++;
+		(void)json_object_set_new(unit, "unreachable", json_string("Its machine does not answer."));
 		if (runner->ops->describe(runner->self, json_object_get(unit, "config"), described, inquiry, &err) < 0)
 			described(inquiry, &err, NULL);
 	}
@@ -77,11 +102,14 @@ cmd_device_list(struct core *core, const struct actor *actor, const json_t *args
 		answer(arg, &err, NULL);
 		return;
 	}
-	*listing = (struct listing){.devices = engine_devices(core->engine), .answer = answer, .arg = arg, .pending = 1};
+	*listing = (struct listing){
+		.core = core, .devices = engine_devices(core->engine), .answer = answer, .arg = arg, .pending = 1};
+	(void)hostio_timer_start(core->setup.io, DESCRIBE_LIMIT_MS, 0, time_out, listing, &listing->timer, &err);
 	size_t i, k;
 	json_t *device, *unit;
-	json_array_foreach(listing->devices, i, device) json_array_foreach(json_object_get(device, "units"), k, unit)
-		ask(core, listing, unit);
+	json_array_foreach(listing->devices, i, device)
+		json_array_foreach(json_object_get(device, "units"), k, unit)
+			ask(core, listing, unit);
 	finish(listing);
 }
 
@@ -94,8 +122,7 @@ cmd_queue_place(struct core *core, const struct actor *actor, const json_t *args
 	json_t *places = json_array();
 	size_t i;
 	json_t *id;
-	json_array_foreach(json_object_get(args, "job"), i, id)
-	{
+	json_array_foreach(json_object_get(args, "job"), i, id) {
 		json_t *place = engine_place(core->engine, json_integer_value(id));
 		if (place)
 			(void)json_array_append_new(places, place);

@@ -102,7 +102,8 @@ check_all(void *arg)
 	struct reading *reading = arg;
 	size_t i;
 	json_t *path;
-	json_array_foreach(reading->paths, i, path) check_one(reading, json_string_value(path));
+	json_array_foreach(reading->paths, i, path)
+		check_one(reading, json_string_value(path));
 }
 
 static void
@@ -112,7 +113,8 @@ check_done(void *arg)
 	bool ok = true;
 	size_t i;
 	json_t *result;
-	json_array_foreach(reading->results, i, result) ok = ok && json_is_true(json_object_get(result, "ok"));
+	json_array_foreach(reading->results, i, result)
+		ok = ok && json_is_true(json_object_get(result, "ok"));
 	AUTO_JSON json_t *answer = json_pack("{s:O, s:b}", "tasks", reading->results, "ok", ok);
 	reading->answer(reading->arg, &reading->err, answer);
 	free_reading(reading);
@@ -195,8 +197,7 @@ choose_unit(struct run *run, struct kettle_error *err)
 	const char *wanted = json_string_value(json_object_get(run->args, "device"));
 	const char *name;
 	json_t *device;
-	json_object_foreach(run->core->devices, name, device)
-	{
+	json_object_foreach(run->core->devices, name, device) {
 		if (wanted && strcasecmp(wanted, name) != 0)
 			continue;
 		run->unit = json_deep_copy(json_array_get(json_object_get(device, "units"), 0));
@@ -208,8 +209,8 @@ choose_unit(struct run *run, struct kettle_error *err)
 	if (!wanted)
 		return kettle_fail(err, KETTLE_EINVAL, "No device is configured here.");
 	const char *near = nearest_key(wanted, run->core->devices);
-	return kettle_fail(err, KETTLE_EINVAL, "There is no device `%s` here%s%s%s", wanted,
-		near ? "; did you mean `" : "", near ? near : "", near ? "`?" : ".");
+	return kettle_fail(err, KETTLE_EINVAL, "There is no device `%s` here%s%s%s", wanted, near ? "; did you mean `" : "",
+		near ? near : "", near ? "`?" : ".");
 }
 
 static int
@@ -262,6 +263,8 @@ run_begin(void *arg)
 	(void)snprintf(seed_text, sizeof(seed_text), "%u", seed >> 1);
 	(void)snprintf(
 		run->live.ref, sizeof(run->live.ref), "local-%ld.%llu", (long)getpid(), (unsigned long long)++core->local_jobs);
+	if (core->closing)
+		(void)kettle_fail(&run->err, KETTLE_ECANCELED, "The engine is stopping.");
 	if (run->err.code < 0 || choose_unit(run, &run->err) < 0 ||
 		task_plan(&core->languages, run->bundle, run->code, json_string_value(json_object_get(run->args, "mode")),
 			run->unit, seed_text, &run->plan, &run->err) < 0 ||

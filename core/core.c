@@ -62,6 +62,7 @@ store_closed(void *arg)
 	if (closing->core->lock_fd >= 0)
 		close(STEAL_FD(closing->core->lock_fd));
 	closing->core->ending = NULL;
+	closing->core->ended = true;
 	closing->closed(closing->arg);
 	free(closing);
 }
@@ -83,7 +84,7 @@ engine_stopped(void *arg)
 	struct closing *closing = arg;
 	struct core *core = closing->core;
 	/* From here on nothing is accepted; what was accepted before is answered by the store before it closes. */
-	struct kettle_error err = {.code = KETTLE_EUNAVAIL, .message = "The engine is stopping."};
+	struct kettle_error err = {.code = KETTLE_ECANCELED, .message = "The engine is stopping."};
 	core->closing = true;
 	attach_stop(core, &err);
 	engine_free(STEAL(core->engine));
@@ -94,7 +95,9 @@ engine_stopped(void *arg)
 void
 core_close(struct core *core, uint64_t grace_ms, void (*closed)(void *arg), void *arg)
 {
-	struct kettle_error err = {.code = KETTLE_EUNAVAIL, .message = "The engine is stopping."};
+	struct kettle_error err = {.code = KETTLE_ECANCELED, .message = "The engine is stopping."};
+	if (core->ended)
+		return;
 	if (core->ending) {
 		if (core->engine)
 			engine_stop(core->engine, grace_ms, engine_stopped, core->ending);
@@ -111,12 +114,11 @@ core_close(struct core *core, uint64_t grace_ms, void (*closed)(void *arg), void
 	}
 	core->closing = true;
 	attach_stop(core, &err);
-	client_close(STEAL(core->client));
-	server_closed(closing);
+	client_close(STEAL(core->client), server_closed, closing);
 }
 
 int
-core_reload(struct core *core, const json_t *devices, struct kettle_error *err)
+core_reload(struct core *core, const json_t *devices, int64_t submission_bytes, struct kettle_error *err)
 {
 	json_t *copy = json_deep_copy(devices);
 	if (!copy)
@@ -132,5 +134,6 @@ core_reload(struct core *core, const json_t *devices, struct kettle_error *err)
 	json_array_append_new(core->retired, core->devices);
 	core->devices = copy;
 	core->env.devices = copy;
+	core->env.submission_bytes = submission_bytes;
 	return 0;
 }

@@ -6,7 +6,8 @@
  * DB.lock opens the store, runs the engine and listens on DB.sock (the owner); whoever does not connects there (a
  * client). When an owner goes away its clients attach again, and one of them becomes the next owner. Commands that wait
  * for this are queued; a write that was sent to an owner which died without an answer is answered with an error, never
- * sent twice; reads and subscriptions go on at the new one.
+ * sent twice; reads and subscriptions go on at the new one. An owner that ends in order says so once it has answered
+ * what it took: what it did not take, writes too, goes to the next one.
  */
 #ifndef KETTLE_CORE_H
 #define KETTLE_CORE_H
@@ -72,6 +73,7 @@ struct core {
 	struct client *client;
 	int lock_fd;
 	struct closing *ending; /* core_close was called */
+	bool ended;             /* and is done */
 	uv_thread_t thread;     /* of the loop */
 	struct subscription *subscriptions;
 	uint64_t next_id;
@@ -82,7 +84,7 @@ struct core {
 int core_new(const struct core_setup *setup, struct core **ret_core, struct kettle_error *err);
 /*
  * Ends what this process does on the database: the engine stops within grace_ms, clients are told, the store closes.
- * closed(arg) once, on the loop. A second call only shortens the grace.
+ * closed(arg) once, on the loop. A second call only shortens the grace; its closed is not called.
  */
 void core_close(struct core *core, uint64_t grace_ms, void (*closed)(void *arg), void *arg);
 void core_free(struct core *core); /* after core_close's closed, or never attached; NULL is allowed */
@@ -92,8 +94,8 @@ int core_call(
 	struct core *core, const json_t *actor, const char *command, const json_t *args, kettle_answer done, void *arg);
 /* Attaches without a command (a server does at its start); done once. */
 void core_attach(struct core *core, store_done done, void *arg);
-/* The devices of a new configuration. */
-int core_reload(struct core *core, const json_t *devices, struct kettle_error *err);
+/* What a new configuration says. On an error nothing is changed. */
+int core_reload(struct core *core, const json_t *devices, int64_t submission_bytes, struct kettle_error *err);
 
 /* subscribe.c. See host.h. [any] */
 int core_subscribe(struct core *core, const json_t *actor, const json_t *filter, int64_t after, kettle_event_fn fn,

@@ -15,7 +15,8 @@ struct call {
 	const struct command *command;
 	kettle_answer answer;
 	void *arg;
-	uint64_t id; /* on the socket */
+	uint64_t id;            /* on the socket */
+	unsigned tries;         /* how often it was sent there */
 	json_t *result;
 	struct command_env env; /* as it was when it began: a reload changes the core's */
 	struct call *next;
@@ -57,19 +58,24 @@ struct subscription *subscription_find(struct core *core, uint64_t id);
 void attach_wait(struct core *core, struct call *call);
 /* The owner this client was connected to has gone. */
 void attach_again(struct core *core);
+/* The owner will not have this client: who asks next tries again. */
+void attach_lost(struct core *core);
 /* Answers everything that waits; nothing is tried again. */
 void attach_stop(struct core *core, const struct kettle_error *err);
 
 /* server.c */
 int server_listen(struct core *core, struct server **ret_server, struct kettle_error *err);
+/* Answers what it took, tells everybody that it ends, and closes: what they sent beyond that is theirs again. */
 void server_close(struct server *server, void (*closed)(void *arg), void *arg);
 
 /* client.c */
-int client_connect(struct core *core, struct client **ret_client, struct kettle_error *err);
+/* holder: whose socket it is, for messages. */
+int client_connect(struct core *core, pid_t holder, struct client **ret_client, struct kettle_error *err);
 /* Takes the call over and answers it when the owner does. */
 void client_call(struct client *client, struct call *call);
 void client_subscribe(struct client *client, const struct subscription *subscription);
 void client_unsubscribe(struct client *client, uint64_t id);
-void client_close(struct client *client);
+/* Everything that was not answered is answered with an error, then closed(arg). NULL is allowed: closed at once. */
+void client_close(struct client *client, void (*closed)(void *arg), void *arg);
 
 #endif

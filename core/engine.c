@@ -223,7 +223,8 @@ loaded(void *arg, const struct kettle_error *err)
 	if (err)
 		engine->load_at_ms = uv_now(engine->setup.loop) + ENGINE_STORE_RETRY_MS;
 	/* An engine that stops leaves them to the next one. */
-	json_array_foreach(engine->stopping ? NULL : load->jobs, i, row) load_job(engine, row);
+	json_array_foreach(engine->stopping ? NULL : load->jobs, i, row)
+		load_job(engine, row);
 	if (load->done)
 		load->done(load->arg, err);
 	else if (err)
@@ -281,8 +282,7 @@ accept_jobs(struct engine *engine, const json_t *event)
 	int64_t user = json_integer_value(json_object_get(event, "user"));
 	size_t i;
 	json_t *entry;
-	json_array_foreach(json_object_get(json_object_get(event, "data"), "jobs"), i, entry)
-	{
+	json_array_foreach(json_object_get(json_object_get(event, "data"), "jobs"), i, entry) {
 		int64_t id = json_integer_value(json_object_get(entry, "job"));
 		const char *device = json_string_value(json_object_get(entry, "device"));
 		if (!device || engine_job_find(engine, id))
@@ -300,8 +300,7 @@ cancel_jobs(struct engine *engine, const json_t *jobs)
 {
 	size_t i;
 	json_t *entry;
-	json_array_foreach(jobs, i, entry)
-	{
+	json_array_foreach(jobs, i, entry) {
 		int64_t id = json_integer_value(json_is_object(entry) ? json_object_get(entry, "job") : entry);
 		struct engine_job *job = engine_job_find(engine, id);
 		if (!job)

@@ -94,7 +94,8 @@ add_device(struct engine *engine, const char *name)
 }
 
 static int
-plan_device(struct engine *engine, const char *name, const json_t *section, struct unit ***end, struct kettle_error *err)
+plan_device(
+	struct engine *engine, const char *name, const json_t *section, struct unit ***end, struct kettle_error *err)
 {
 	struct device *device = engine_device_find(engine, name);
 	if (!device)
@@ -103,8 +104,7 @@ plan_device(struct engine *engine, const char *name, const json_t *section, stru
 		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for device `%s`.", name);
 	size_t i;
 	json_t *unit;
-	json_array_foreach(json_object_get(section, "units"), i, unit)
-	{
+	json_array_foreach(json_object_get(section, "units"), i, unit) {
 		int status = new_unit(engine, device, unit, i, *end, err);
 		if (status < 0)
 			return status;
@@ -170,8 +170,7 @@ engine_devices_load(struct engine *engine, const json_t *devices, struct kettle_
 	const char *name;
 	json_t *section;
 	int status = 0;
-	json_object_foreach((json_t *)devices, name, section)
-	{
+	json_object_foreach((json_t *)devices, name, section) {
 		if (status == 0)
 			status = plan_device(engine, name, section, &end, err);
 	}

@@ -152,8 +152,8 @@ requeued(void *arg, const struct kettle_error *err)
 	if (keep_for_later(op, err))
 		return;
 	if (err && err->code != KETTLE_ECONFLICT)
-		log_write(KETTLE_LOG_ERROR, "engine", "job %lld stays as it is in the database: %s", (long long)op->id,
-			err->message);
+		log_write(
+			KETTLE_LOG_ERROR, "engine", "job %lld stays as it is in the database: %s", (long long)op->id, err->message);
 	if (!err && op->queued)
 		queue_again(op->job);
 	else
@@ -274,8 +274,7 @@ budget_ms(const struct engine_job *job, bool running)
 	double seconds = 0;
 	size_t i;
 	json_t *step;
-	json_array_foreach(json_object_get(job->plan, "steps"), i, step)
-	{
+	json_array_foreach(json_object_get(job->plan, "steps"), i, step) {
 		const char *kind = json_string_value(json_object_get(step, "kind"));
 		const json_t *wall = json_object_get(json_object_get(step, "limits"), "wall");
 		if (kind && (strcmp(kind, "run") == 0) == running)

@@ -117,7 +117,7 @@ state_attached(void *arg, const struct kettle_error *err)
 	struct core *core = access->host->core;
 	struct kettle_error not_here = {.code = KETTLE_EUNAVAIL,
 		.message = "Only the process that runs the engine of a database keeps the state of plugins."};
-	if (err || core->role != CORE_OWNER)
+	if (err || core->role != CORE_OWNER || !core->store)
 		state_done(access, err ? err : &not_here);
 	else if (access->put)
 		store_write(core->store, state_op, state_done, access);
@@ -130,10 +130,7 @@ state_begin(void *arg)
 {
 	struct state_access *access = arg;
 	struct core *core = access->host->core;
-	if (core->role == CORE_OWNER || core->role == CORE_CLIENT)
-		state_attached(access, NULL);
-	else
-		core_attach(core, state_attached, access);
+	core_attach(core, state_attached, access);
 }
 
 static int

@@ -9,8 +9,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/file.h>
+
+#define SERVES " serve" /* behind the process id of one that stays */
 
 static int
 make_folder(const char *path, struct kettle_error *err)
@@ -24,16 +27,20 @@ make_folder(const char *path, struct kettle_error *err)
 	return file_mkdirs(folder, 0700, err);
 }
 
-static pid_t
+/* The file may still say who held it before: only somebody who lives is told. */
+static struct lock_holder
 read_holder(int fd)
 {
-	char text[32] = "";
+	char text[64] = "";
 	ssize_t size = pread(fd, text, sizeof(text) - 1, 0);
-	return size > 0 ? (pid_t)atol(text) : 0;
+	struct lock_holder holder = {.pid = size > 0 ? (pid_t)atol(text) : 0, .stays = strstr(text, SERVES) != NULL};
+	if (holder.pid <= 0 || (kill(holder.pid, 0) < 0 && errno == ESRCH))
+		return (struct lock_holder){0};
+	return holder;
 }
 
 int
-lock_take(const char *database, int *ret_fd, pid_t *ret_holder, struct kettle_error *err)
+lock_take(const char *database, bool stays, int *ret_fd, struct lock_holder *ret_holder, struct kettle_error *err)
 {
 	AUTO_FREE char *path = NULL;
 	if (asprintf(&path, "%s.lock", database) < 0)
@@ -46,14 +53,17 @@ lock_take(const char *database, int *ret_fd, pid_t *ret_holder, struct kettle_er
 		return kettle_fail(err, KETTLE_EUNAVAIL,
 			"The lock %s of the database cannot be opened: %s. The folder must be writable.", path, strerror(errno));
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
-		pid_t holder = read_holder(fd);
+		if (errno != EWOULDBLOCK)
+			return kettle_fail(
+				err, KETTLE_EIO, "The lock %s of the database cannot be taken: %s.", path, strerror(errno));
+		struct lock_holder holder = read_holder(fd);
 		if (ret_holder)
 			*ret_holder = holder;
-		return kettle_fail(err, errno == EWOULDBLOCK ? KETTLE_ECONFLICT : KETTLE_EIO,
-			"The database %s is in use by process %ld (%s).", database, (long)holder, strerror(errno));
+		return kettle_fail(
+			err, KETTLE_ECONFLICT, "The database %s is in use by process %ld.", database, (long)holder.pid);
 	}
-	char text[32];
-	int size = snprintf(text, sizeof(text), "%ld\n", (long)getpid());
+	char text[64];
+	int size = snprintf(text, sizeof(text), "%ld%s\n", (long)getpid(), stays ? SERVES : "");
 	if (ftruncate(fd, 0) < 0 || pwrite(fd, text, (size_t)size, 0) != size)
 		return kettle_fail(
 			err, KETTLE_EUNAVAIL, "The lock %s of the database cannot be written: %s.", path, strerror(errno));

@@ -4,13 +4,20 @@
 #define KETTLE_LOCK_H
 
 #include <kettle/error.h>
+#include <stdbool.h>
 #include <sys/types.h>
+
+/* Who holds it, as far as it is known. */
+struct lock_holder {
+	pid_t pid;  /* 0: nobody knows, or it has just gone */
+	bool stays; /* a server, not a command line */
+};
 
 /*
  * Tries to become the engine of the database: makes its folder (0700) and takes the lock beside it without waiting.
- * *ret_fd holds it until it is closed, which also happens when the process dies. KETTLE_ECONFLICT: somebody else is,
- * and *ret_holder (may be NULL) is their process id as far as it is known, else 0. Blocking, short.
+ * `stays` is written there for others to read. *ret_fd holds it until it is closed, which also happens when the process
+ * dies. KETTLE_ECONFLICT: somebody else is, and *ret_holder (may be NULL) says who. Blocking, short.
  */
-int lock_take(const char *database, int *ret_fd, pid_t *ret_holder, struct kettle_error *err);
+int lock_take(const char *database, bool stays, int *ret_fd, struct lock_holder *ret_holder, struct kettle_error *err);
 
 #endif

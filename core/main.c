@@ -38,6 +38,9 @@ struct app {
 	struct plugin_set *plugins;
 	char *login;
 	bool serve, stopping;
+	bool watching; /* signals are set up */
+	bool hurry;    /* told to stop a second time: nothing is waited for */
+	bool leaving;  /* the core is letting go of the database */
 	int status;
 };
 
@@ -114,10 +117,12 @@ login_name(void)
 
 /* The way down: each step calls the next when it is done. */
 
+/* Last, because what still went on (work of the pool, a call on its way) ends in them. */
 static void
 io_closed(void *arg)
 {
-	(void)arg;
+	struct app *app = arg;
+	plugins_free(STEAL(app->plugins));
 }
 
 static void
@@ -130,10 +135,9 @@ static void
 rest_stopped(void *arg)
 {
 	struct app *app = arg;
-	plugins_free(STEAL(app->plugins));
-	for (size_t i = 0; i < ARRAY_SIZE(app->signals); i++)
+	for (size_t i = 0; app->watching && i < ARRAY_SIZE(app->signals); i++)
 		uv_close((uv_handle_t *)&app->signals[i], close_signal);
-	hostio_close(STEAL(app->io), io_closed, NULL);
+	hostio_close(STEAL(app->io), io_closed, app);
 }
 
 static void
@@ -149,7 +153,8 @@ frontends_stopped(void *arg)
 	struct app *app = arg;
 	json_int_t grace =
 		json_integer_value(json_object_get(json_object_get(app->config->root, "engine"), "shutdown_grace"));
-	bool interrupted = app->status == EXIT_INTERRUPTED;
+	bool interrupted = app->status == EXIT_INTERRUPTED || app->hurry;
+	app->leaving = true;
 	core_close(app->core, interrupted ? 0 : (uint64_t)grace * 1000, core_closed, app);
 }
 
@@ -170,18 +175,45 @@ fail(struct app *app, const struct kettle_error *err)
 	stop(app, exit_status(err->code));
 }
 
+static int64_t
+submission_bytes(const struct app *app)
+{
+	return json_integer_value(json_object_get(json_object_get(app->config->root, "limits"), "submission_bytes"));
+}
+
+/* All of the new configuration that can be taken over, or nothing. */
+static int
+take_over(struct app *app, json_t **ret_taken, json_t **ret_left, struct kettle_error *err)
+{
+	struct config *fresh = NULL;
+	AUTO_JSON json_t *before = json_copy(app->config->root);
+	const struct config_request request = {.file = app->globals.config, .database = app->globals.database};
+	int status = before ? config_load(&request, &fresh, err) : kettle_fail(err, KETTLE_ENOMEM, "There is no memory.");
+	if (status == 0)
+		status = config_compare(app->config, fresh, ret_taken, ret_left, err);
+	if (status == 0)
+		status = config_adopt(app->config, fresh, err);
+	if (status == 0)
+		status = setup_log(app, err);
+	if (status == 0)
+		status = core_reload(app->core, json_object_get(app->config->root, "devices"), submission_bytes(app), err);
+	if (status < 0 && before)
+		(void)json_object_update(app->config->root, before);
+	config_free(fresh);
+	return status;
+}
+
 static void
 reload(struct app *app)
 {
 	struct kettle_error err = {0};
-	struct config *fresh = NULL;
 	AUTO_JSON json_t *taken = NULL, *left = NULL;
-	const struct config_request request = {.file = app->globals.config, .database = app->globals.database};
-	if (config_load(&request, &fresh, &err) < 0 || config_compare(app->config, fresh, &taken, &left, &err) < 0 ||
-		config_adopt(app->config, fresh, &err) < 0 ||
-		core_reload(app->core, json_object_get(app->config->root, "devices"), &err) < 0 || setup_log(app, &err) < 0)
+	if (app->stopping)
+		return;
+	if (take_over(app, &taken, &left, &err) < 0) {
 		log_write(KETTLE_LOG_ERROR, "kettle", "the configuration stays as it was: %s", err.message);
-	config_free(fresh);
+		return;
+	}
 	size_t i;
 	json_t *sentence;
 	json_array_foreach(taken, i, sentence)
@@ -197,7 +229,9 @@ on_signal(uv_signal_t *handle, int number)
 	if (number == SIGHUP) {
 		reload(app);
 	} else if (app->stopping) {
-		core_close(app->core, 0, core_closed, app); /* only shortens the grace */
+		app->hurry = true;
+		if (app->leaving)
+			core_close(app->core, 0, core_closed, app); /* only shortens the grace */
 	} else if (app->serve) {
 		log_write(KETTLE_LOG_INFO, "kettle", "stopping: running jobs end or are handed back");
 		stop(app, EXIT_SUCCESS);
@@ -210,6 +244,7 @@ static void
 watch_signals(struct app *app)
 {
 	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+	app->watching = true;
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
 		(void)uv_signal_init(&app->loop, &app->signals[i]);
 		app->signals[i].data = app;
@@ -226,7 +261,8 @@ serving(void *arg, const struct kettle_error *err)
 {
 	struct app *app = arg;
 	if (err && err->code < 0) {
-		fail(app, err);
+		if (!app->stopping)
+			fail(app, err);
 		return;
 	}
 	log_write(KETTLE_LOG_INFO, "kettle", "version %s serves %s", PACKAGE_VERSION, app->core->setup.database);
@@ -273,7 +309,7 @@ setup(struct app *app, struct kettle_error *err)
 		.database = json_string_value(json_object_get(root, "database")),
 		.owner = app->login,
 		.devices = json_object_get(root, "devices"),
-		.submission_bytes = json_integer_value(json_object_get(json_object_get(root, "limits"), "submission_bytes")),
+		.submission_bytes = submission_bytes(app),
 		.stays = app->serve,
 	};
 	status = core_new(&core, &app->core, err);
@@ -288,9 +324,10 @@ setup(struct app *app, struct kettle_error *err)
 static void
 undo(struct app *app)
 {
-	plugins_free(STEAL(app->plugins));
-	if (app->io)
-		hostio_close(STEAL(app->io), io_closed, NULL);
+	if (app->plugins)
+		stop(app, app->status); /* some of them may have started */
+	else if (app->io)
+		hostio_close(STEAL(app->io), io_closed, app);
 	(void)uv_run(&app->loop, UV_RUN_DEFAULT);
 }
 
@@ -301,8 +338,9 @@ run(struct app *app)
 	app->login = login_name();
 	if (!app->login || setup(app, &err) < 0) {
 		complain(app, &err);
+		app->status = exit_status(err.code);
 		undo(app);
-		return exit_status(err.code);
+		return app->status;
 	}
 	size_t i;
 	json_t *sentence;
@@ -324,7 +362,8 @@ main(int argc, char **argv)
 	struct kettle_error err = {0};
 	char digest[65];
 	json_object_seed(0);
-	sha256_hex("", 0, digest); /* makes OpenSSL set itself up here: what a thread of the pool makes of it is never freed */
+	sha256_hex(
+		"", 0, digest); /* makes OpenSSL set itself up here: what a thread of the pool makes of it is never freed */
 	if (globals_parse(argc, argv, &app.globals, &err) < 0) {
 		complain(&app, &err);
 		return EXIT_USAGE;

@@ -8,6 +8,7 @@
 #include "line.h"
 
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +17,8 @@ struct peer {
 	struct line_reader lines;
 	struct peer_events events;
 	void *arg;
+	uv_shutdown_t shutdown;
+	bool finishing;
 	char chunk[65536];
 };
 
@@ -38,6 +41,23 @@ peer_close(struct peer *peer)
 {
 	if (peer && !uv_is_closing((uv_handle_t *)&peer->pipe))
 		uv_close((uv_handle_t *)&peer->pipe, on_close);
+}
+
+static void
+on_shutdown(uv_shutdown_t *request, int status)
+{
+	(void)status;
+	peer_close(request->handle->data);
+}
+
+void
+peer_finish(struct peer *peer)
+{
+	if (peer->finishing || uv_is_closing((uv_handle_t *)&peer->pipe))
+		return;
+	peer->finishing = true;
+	if (uv_shutdown(&peer->shutdown, (uv_stream_t *)&peer->pipe, on_shutdown) < 0)
+		peer_close(peer);
 }
 
 static void
@@ -143,7 +163,7 @@ on_sent(uv_write_t *request, int status)
 void
 peer_send(struct peer *peer, const json_t *message)
 {
-	if (uv_is_closing((uv_handle_t *)&peer->pipe))
+	if (peer->finishing || uv_is_closing((uv_handle_t *)&peer->pipe))
 		return;
 	if (uv_stream_get_write_queue_size((uv_stream_t *)&peer->pipe) > PEER_MAX_UNSENT) {
 		peer_close(peer);

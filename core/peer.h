@@ -28,6 +28,8 @@ int peer_open(uv_loop_t *loop, int fd_take, const struct peer_events *events, vo
 /* Queues a message (borrowed). A peer that is closing drops it. */
 void peer_send(struct peer *peer, const json_t *message);
 void peer_close(struct peer *peer);
+/* Closes once everything that was sent has gone; how long that takes is up to the other end. */
+void peer_finish(struct peer *peer);
 
 /*
  * The address of a socket beside the database. Paths that are too long for a socket address go through the folder's

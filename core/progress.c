@@ -13,8 +13,7 @@ is_secret(const json_t *plan, const char *id)
 {
 	size_t i;
 	json_t *step;
-	json_array_foreach(json_object_get(plan, "steps"), i, step)
-	{
+	json_array_foreach(json_object_get(plan, "steps"), i, step) {
 		const char *own = json_string_value(json_object_get(step, "id"));
 		if (own && strcmp(own, id) == 0)
 			return json_is_true(json_object_get(json_object_get(step, "run"), "secret"));

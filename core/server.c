@@ -4,7 +4,8 @@
  *
  * Messages, an object a line. To the owner: {"id", "call": name, "actor", "args"}, {"id", "subscribe": filter, "actor",
  * "after"}, {"unsubscribe": id}. From it: {"hello": version, "pid", "stays"} first, {"id", "result"}, {"id", "error":
- * {"code", "message"}}, {"id", "event"}.
+ * {"code", "message", "retry_s"}}, {"id", "event"}; {"busy": sentence} where there are too many connections; {"bye":
+ * true} last, once the owner ends in order and has answered every call that it took.
  */
 #include <config.h>
 
@@ -24,6 +25,7 @@
 
 #define MAX_CONNECTIONS 256
 #define MAX_SUBSCRIPTIONS 64 /* of one connection */
+#define CLOSE_LIMIT_MS 5000  /* until a connection that does not take its last answers is cut */
 
 struct connection {
 	struct server *server;
@@ -42,6 +44,7 @@ struct server {
 	struct connection *connections;
 	unsigned count;
 	char *path;
+	struct kettle_timer *close_timer;
 	bool closing, listener_closed;
 	void (*closed)(void *arg);
 	void *arg;
@@ -57,6 +60,7 @@ finish(struct server *server)
 {
 	if (!server->closing || !server->listener_closed || server->connections)
 		return;
+	hostio_timer_stop(server->core->setup.io, server->close_timer);
 	if (server->closed)
 		server->closed(server->arg);
 	free(server->path);
@@ -80,10 +84,21 @@ drop(struct connection *connection)
 static void
 send_error(struct connection *connection, json_int_t id, const struct kettle_error *err)
 {
-	AUTO_JSON json_t *message =
-		json_pack("{s:I, s:{s:i, s:s}}", "id", id, "error", "code", err->code, "message", err->message);
+	AUTO_JSON json_t *message = json_pack("{s:I, s:{s:i, s:s, s:i}}", "id", id, "error", "code", err->code, "message",
+		err->message, "retry_s", (int)err->retry_s);
 	if (connection->peer && message)
 		peer_send(connection->peer, message);
+}
+
+/* Whoever asked knows by this that what was not answered was not taken. */
+static void
+say_bye(struct connection *connection)
+{
+	if (!connection->peer || connection->calls > 0)
+		return;
+	AUTO_JSON json_t *bye = json_pack("{s:b}", "bye", 1);
+	peer_send(connection->peer, bye);
+	peer_finish(connection->peer);
 }
 
 static void
@@ -91,7 +106,10 @@ on_answer(void *arg, const struct kettle_error *err, json_t *result)
 {
 	struct answer *answer = arg;
 	struct connection *connection = answer->connection;
-	if (err->code < 0) {
+	bool closing = connection->server->closing;
+	if (err->code == KETTLE_ECANCELED && closing) {
+		/* Not taken any more: the next owner is asked. */
+	} else if (err->code < 0) {
 		send_error(connection, answer->id, err);
 	} else if (connection->peer) {
 		AUTO_JSON json_t *message = json_pack("{s:I, s:O?}", "id", answer->id, "result", result);
@@ -99,6 +117,8 @@ on_answer(void *arg, const struct kettle_error *err, json_t *result)
 	}
 	free(answer);
 	connection->calls--;
+	if (closing)
+		say_bye(connection);
 	drop(connection);
 }
 
@@ -111,17 +131,19 @@ take_call(struct connection *connection, const json_t *message)
 	struct kettle_error err = {0};
 	if (!answer) {
 		(void)kettle_fail(&err, KETTLE_ENOMEM, "There is not enough memory for the command.");
+	} else if (!json_is_object(json_object_get(message, "actor"))) {
+		(void)kettle_fail(&err, KETTLE_EINVAL, "The command has no actor.");
 	} else if (command && command->kind == COMMAND_LOCAL) {
 		(void)kettle_fail(&err, KETTLE_EINVAL, "`%s` runs in the process that asks, not here.", command->name);
 	} else {
 		*answer = (struct answer){connection, id};
 		connection->calls++;
-		if (core_call(connection->server->core, json_object_get(message, "actor"),
-				json_string_value(json_object_get(message, "call")), json_object_get(message, "args"), on_answer,
-				answer) == 0)
+		int status = core_call(connection->server->core, json_object_get(message, "actor"),
+			json_string_value(json_object_get(message, "call")), json_object_get(message, "args"), on_answer, answer);
+		if (status == 0)
 			return;
 		connection->calls--;
-		(void)kettle_fail(&err, KETTLE_EINVAL, "The command has no actor or no arguments.");
+		(void)kettle_fail(&err, status, "There is not enough memory for the command.");
 	}
 	free(answer);
 	send_error(connection, id, &err);
@@ -168,6 +190,8 @@ static void
 on_message(void *arg, const json_t *message)
 {
 	struct connection *connection = arg;
+	if (connection->server->closing)
+		return;
 	if (json_is_string(json_object_get(message, "call")))
 		take_call(connection, message);
 	else if (json_is_object(json_object_get(message, "subscribe")))
@@ -186,6 +210,15 @@ on_closed(void *arg)
 	for (size_t i = 0; i < MAX_SUBSCRIPTIONS; i++)
 		end_relay(&connection->relays[i]);
 	drop(connection);
+}
+
+static void
+refuse(struct connection *connection)
+{
+	AUTO_JSON json_t *busy = json_pack(
+		"{s:s}", "busy", "The engine serves as many command lines as it can at the moment; try again in a moment.");
+	peer_send(connection->peer, busy);
+	peer_finish(connection->peer);
 }
 
 static void
@@ -211,7 +244,7 @@ on_connection(uv_stream_t *listener, int status)
 		"{s:s, s:i, s:b}", "hello", PACKAGE_VERSION, "pid", (int)getpid(), "stays", server->core->setup.stays);
 	peer_send(connection->peer, hello);
 	if (++server->count > MAX_CONNECTIONS)
-		peer_close(connection->peer);
+		refuse(connection);
 }
 
 /* A socket that only this user may connect to: the file's mode is the right to the database. */
@@ -262,7 +295,9 @@ server_listen(struct core *core, struct server **ret_server, struct kettle_error
 	(void)uv_pipe_init(core->setup.loop, &server->listener, 0);
 	server->listener.data = server;
 	status = uv_pipe_open(&server->listener, fd);
-	if (status == 0)
+	if (status < 0)
+		close(fd);
+	else
 		status = uv_listen((uv_stream_t *)&server->listener, 64, on_connection);
 	uv_unref((uv_handle_t *)&server->listener);
 	if (status < 0) {
@@ -272,6 +307,16 @@ server_listen(struct core *core, struct server **ret_server, struct kettle_error
 	}
 	*ret_server = server;
 	return 0;
+}
+
+static void
+cut(void *arg)
+{
+	struct server *server = arg;
+	server->close_timer = NULL;
+	for (struct connection *c = server->connections; c; c = c->next)
+		if (c->peer)
+			peer_close(c->peer);
 }
 
 void
@@ -291,7 +336,8 @@ server_close(struct server *server, void (*closed)(void *arg), void *arg)
 	if (peer_address(server->path, address, &dir, &err) == 0)
 		(void)unlink(address);
 	for (struct connection *c = server->connections; c; c = c->next)
-		if (c->peer)
-			peer_close(c->peer);
+		say_bye(c);
+	if (hostio_timer_start(server->core->setup.io, CLOSE_LIMIT_MS, 0, cut, server, &server->close_timer, &err) < 0)
+		cut(server);
 	uv_close((uv_handle_t *)&server->listener, listener_closed);
 }

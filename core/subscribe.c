@@ -90,6 +90,47 @@ may_see(const struct subscription *subscription, const json_t *event)
 	return own && !(scope && scope[0] == 'a');
 }
 
+/* What the event itself does not tell: who may see a closed board, and who somebody is that was nobody so far. */
+static bool
+must_ask(const struct subscription *subscription, const json_t *event)
+{
+	const char *scope = json_string_value(json_object_get(event, "scope"));
+	const char *kind = json_string_value(json_object_get(event, "kind"));
+	json_int_t user = json_integer_value(json_object_get(event, "user"));
+	if (subscription->admin || !json_is_integer(json_object_get(event, "seq")) || !scope || !kind)
+		return false;
+	if (scope[0] == 'p')
+		return json_is_true(json_object_get(event, "closed")) && (user == 0 || user != subscription->user);
+	return subscription->user == 0 && strcmp(kind, "submission.accepted") == 0;
+}
+
+static void
+keep(struct subscription *subscription, const json_t *event)
+{
+	if (!subscription->pending)
+		subscription->pending = json_array();
+	(void)json_array_append_new(subscription->pending, json_deep_copy(event));
+}
+
+/* One event for one subscription that it matches; may free the subscription. */
+static void
+offer(struct subscription *subscription, const json_t *event)
+{
+	if (!subscription->live) {
+		if (subscription->core->role == CORE_OWNER)
+			keep(subscription, event);
+	} else if (must_ask(subscription, event)) {
+		/* The database delivers it, or not; everything before it has been delivered. */
+		json_int_t before = json_integer_value(json_object_get(event, "seq")) - 1;
+		if (subscription->last < before)
+			subscription->last = before;
+		subscription->live = false;
+		subscription_begin(subscription);
+	} else if (may_see(subscription, event)) {
+		subscription_deliver(subscription, event);
+	}
+}
+
 void
 subscriptions_event(struct core *core, const json_t *event)
 {
@@ -98,21 +139,14 @@ subscriptions_event(struct core *core, const json_t *event)
 		next = s->next;
 		if (s->dead || !matches(s, event))
 			continue;
-		if (s->live) {
-			/* The next one may be freed by the callback: hold it. */
-			if (next)
-				next->busy++;
-			if (may_see(s, event))
-				subscription_deliver(s, event);
-			if (next && --next->busy == 0 && next->dead) {
-				struct subscription *after = next->next;
-				free_subscription(next);
-				next = after;
-			}
-		} else if (core->role == CORE_OWNER) {
-			if (!s->pending)
-				s->pending = json_array();
-			(void)json_array_append_new(s->pending, json_deep_copy(event));
+		/* The next one may be freed by the callback: hold it. */
+		if (next)
+			next->busy++;
+		offer(s, event);
+		if (next && --next->busy == 0 && next->dead) {
+			struct subscription *after = next->next;
+			free_subscription(next);
+			next = after;
 		}
 	}
 }
@@ -147,7 +181,11 @@ go_live(struct subscription *subscription)
 	subscription->live = true;
 	size_t i;
 	json_t *event;
-	json_array_foreach(pending, i, event) if (may_see(subscription, event)) subscription_deliver(subscription, event);
+	json_array_foreach(pending, i, event) {
+		json_int_t number = json_integer_value(json_object_get(event, "seq"));
+		if (!subscription->dead && (number == 0 || number > subscription->last))
+			offer(subscription, event);
+	}
 }
 
 static void
@@ -161,7 +199,8 @@ replayed(void *arg, const struct kettle_error *err)
 	subscription->admin = replay->admin;
 	if (err)
 		log_write(KETTLE_LOG_WARNING, "core", "the past of a subscription cannot be read: %s", err->message);
-	json_array_foreach(replay->events, i, event) subscription_deliver(subscription, event);
+	json_array_foreach(replay->events, i, event)
+		subscription_deliver(subscription, event);
 	if (!subscription->dead) {
 		if (count == REPLAY_PAGE)
 			subscription_begin(subscription);
@@ -178,9 +217,9 @@ replayed(void *arg, const struct kettle_error *err)
 void
 subscription_begin(struct subscription *subscription)
 {
-	struct replay *replay = calloc(1, sizeof(*replay));
+	struct replay *replay = subscription->core->store ? calloc(1, sizeof(*replay)) : NULL;
 	if (!replay)
-		return;
+		return; /* the store is being closed: nothing more comes */
 	*replay = (struct replay){
 		.subscription = subscription,
 		.after = subscription->last,
@@ -195,6 +234,8 @@ static void
 begin(struct subscription *subscription)
 {
 	struct core *core = subscription->core;
+	if (core->closing)
+		return;
 	if (json_is_true(json_object_get(subscription->filter, "task_run")))
 		subscription->live = true;
 	else if (core->role == CORE_OWNER)
@@ -267,7 +308,7 @@ end(void *arg)
 	struct subscription *subscription = subscription_find(core, ending->id);
 	if (subscription) {
 		subscription->dead = true;
-		if (core->role == CORE_CLIENT)
+		if (core->role == CORE_CLIENT && core->client)
 			client_unsubscribe(core->client, subscription->id);
 		if (subscription->busy == 0)
 			free_subscription(subscription);

@@ -39,6 +39,7 @@ struct local {
 	struct job *jobs;
 	struct inquiry *inquiries;
 	struct kettle_timer *stop_timer;
+	bool ended; /* stop was called: nothing is started any more */
 	kettle_fn stopped;
 	void *stopped_arg;
 };
@@ -207,6 +208,8 @@ settings(const struct local *local)
 static int
 ensure_process(struct local *local, struct kettle_error *err)
 {
+	if (local->ended)
+		return kettle_fail(err, KETTLE_EUNAVAIL, "The runner local is stopping.");
 	if (local->process)
 		return 0;
 	const char *named = json_string_value(json_object_get(local->options, "exec"));
@@ -267,8 +270,6 @@ static int
 submit(void *self, const struct kettle_job *description, const json_t *plan, struct kettle_error *err)
 {
 	struct local *local = self;
-	if (local->stopped)
-		return kettle_fail(err, KETTLE_EUNAVAIL, "The runner local is stopping.");
 	int status = ensure_process(local, err);
 	if (status < 0)
 		return status;
@@ -327,6 +328,7 @@ start(void *self, struct kettle_error *err)
 	struct local *local = self;
 	(void)err;
 	local->stopped = NULL; /* it may have been stopped before */
+	local->ended = false;
 	return 0;
 }
 
@@ -344,6 +346,7 @@ stop(void *self, kettle_fn done, void *arg)
 {
 	struct local *local = self;
 	struct kettle_error err = {0};
+	local->ended = true;
 	if (!local->process) {
 		done(arg);
 		return;
