@@ -182,6 +182,7 @@ static void
 undo_owner(struct core *core)
 {
 	engine_free(STEAL(core->engine));
+	server_close(STEAL(core->server), NULL, NULL);
 	store_close(STEAL(core->store), NULL, NULL);
 	close(core->lock_fd);
 	core->lock_fd = -1;

@@ -11,6 +11,7 @@
 
 #include "config.h"
 #include "core.h"
+#include "feed.h"
 #include "globals.h"
 #include "host.h"
 #include "log.h"
@@ -165,6 +166,7 @@ stop(struct app *app, int status)
 		return;
 	app->stopping = true;
 	app->status = status;
+	feed_stop(app->core->feed); /* what a frontend that has stopped was told would be lost */
 	plugins_stop(app->plugins, true, frontends_stopped, app);
 }
 
