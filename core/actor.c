@@ -125,7 +125,7 @@ check_right(const struct command *command, const struct actor *actor, struct ket
 	if (!command)
 		return 0;
 	if (actor->role < command->right)
-		return kettle_fail(err, KETTLE_EACCES, "`%s` is for %s; you are neither.", command->name,
+		return kettle_fail(err, KETTLE_EACCES, "`%s` is for %s, and you are not one of them.", command->name,
 			command->right == RIGHT_ADMIN ? "admins of the engine" : "creators of leaderboards and admins");
 	if (actor->banned && command->kind == COMMAND_WRITE && !command->late_ban)
 		return kettle_fail(err, KETTLE_EACCES, "You are banned%s%s.", *actor->banned ? ": " : "", actor->banned);

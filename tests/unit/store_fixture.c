@@ -183,8 +183,8 @@ fixture_events(const struct fixture *fixture, const char *kind)
 {
 	size_t count = 0, i;
 	json_t *event;
-	json_array_foreach(fixture->events, i, event) count +=
-		strcmp(json_string_value(json_object_get(event, "kind")), kind) == 0;
+	json_array_foreach(fixture->events, i, event)
+		count += strcmp(json_string_value(json_object_get(event, "kind")), kind) == 0;
 	return count;
 }
 
@@ -194,8 +194,9 @@ fixture_event(const struct fixture *fixture, const char *kind)
 	const json_t *found = NULL;
 	size_t i;
 	json_t *event;
-	json_array_foreach(fixture->events, i,
-		event) if (strcmp(json_string_value(json_object_get(event, "kind")), kind) == 0) found = event;
+	json_array_foreach(fixture->events, i, event)
+		if (strcmp(json_string_value(json_object_get(event, "kind")), kind) == 0)
+			found = event;
 	return found;
 }
 
