@@ -8,7 +8,6 @@
 /* device.list {}: every device with its units, their state, queue and machine. */
 void cmd_device_list(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg);
 /* queue.place {job: [id…]}: {"places": [{"device", "place", "length"}]} of those that are queued. */
-void cmd_queue_place(
-	struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg);
+void cmd_queue_place(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg);
 
 #endif

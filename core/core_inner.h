@@ -15,8 +15,8 @@ struct call {
 	const struct command *command;
 	kettle_answer answer;
 	void *arg;
-	uint64_t id;            /* on the socket */
-	unsigned tries;         /* how often it was sent there */
+	uint64_t id;    /* on the socket */
+	unsigned tries; /* how often it was sent there */
 	json_t *result;
 	struct command_env env; /* as it was when it began: a reload changes the core's */
 	struct call *next;

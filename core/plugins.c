@@ -114,8 +114,7 @@ plugins_load(const struct config *config, struct core *core, struct plugin_set *
 	for (size_t i = 0; status == 0 && i < ARRAY_SIZE(kinds); i++) {
 		const char *name;
 		json_t *section;
-		json_object_foreach(json_object_get(config->root, loader_kind_section(kinds[i])), name, section)
-		{
+		json_object_foreach(json_object_get(config->root, loader_kind_section(kinds[i])), name, section) {
 			status = make(set, config, kinds[i], name, &set->slots[set->count++], err);
 			if (status < 0)
 				break;

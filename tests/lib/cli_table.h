@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A table of commands such as the core gives it, for tests of the command line. */
+/* clang-format off */
 "["
 "{\"name\": \"leaderboard.create\", \"help\": \"makes a leaderboard of a task\", \"right\": \"anybody\", \"kind\": \"read\", \"args\": [{\"name\": \"name\", \"type\": \"string\", \"required\": true, \"positional\": true, \"repeated\": false, \"meta\": \"NAME\", \"help\": \"its name\"}, {"
 "\"name\": \"task\", \"type\": \"task\", \"required\": true, \"positional\": false, \"repeated\": false, \"meta\": \"PATH\", \"help\": \"folder of the task\"}, {"
@@ -34,3 +35,4 @@
 "{\"name\": \"device.list\", \"help\": \"lists the devices\", \"right\": \"anybody\", \"kind\": \"read\", \"args\": []},"
 "{\"name\": \"config.check\", \"help\": \"checks the configuration\", \"right\": \"anybody\", \"kind\": \"read\", \"args\": []}"
 "]"
+	/* clang-format on */

@@ -19,7 +19,8 @@
 #include <unistd.h>
 
 // The driver sees this and fails the test: something worked that must not.
-__attribute__((format(printf, 1, 2))) inline void escaped(const char *format, ...)
+__attribute__((format(printf, 1, 2))) inline void
+escaped(const char *format, ...)
 {
 	char text[500];
 	va_list args;
@@ -30,7 +31,8 @@ __attribute__((format(printf, 1, 2))) inline void escaped(const char *format, ..
 }
 
 // The driver demands this, so that an attack that never ran is not taken for one that was contained.
-inline void tried()
+inline void
+tried()
 {
 	static bool said = false;
 	if (!said)
@@ -38,21 +40,24 @@ inline void tried()
 	said = true;
 }
 
-inline void honest(const input_t &input, output_t &output)
+inline void
+honest(const input_t &input, output_t &output)
 {
 	for (size_t i = 0; i < output.size(); i++)
 		output[i] = 2 * input[i];
 }
 
 // A system call that must be refused.
-#define MUST_FAIL(call)                                                                                                \
-	do {                                                                                                               \
-		if ((call) >= 0)                                                                                               \
-			escaped("%s", #call);                                                                                      \
+#define MUST_FAIL(call) \
+	do { \
+		if ((call) >= 0) \
+			escaped("%s", #call); \
 	} while (0)
 
 // The same in a child, for calls that would change or end the caller.
-template <class F> inline void in_child(F f)
+template <class F>
+inline void
+in_child(F f)
 {
 	fflush(nullptr);
 	pid_t pid = fork();
@@ -65,7 +70,8 @@ template <class F> inline void in_child(F f)
 }
 
 // Runs a shell command in the sandbox; its exit status, 128 + signal, or -1.
-inline int shell(const char *command)
+inline int
+shell(const char *command)
 {
 	fflush(nullptr);
 	pid_t pid = fork();

@@ -8,17 +8,20 @@
 #define BENCHMARK_SECONDS 0.1
 #define RANKED_SECONDS 0.1
 
-static input_t generate_input(const Case &c)
+static input_t
+generate_input(const Case &c)
 {
 	return Random(c.seed()).uniforms<float>(c.size("size", 1 << 20), -1, 1);
 }
 
-static output_t make_output(const input_t &input)
+static output_t
+make_output(const input_t &input)
 {
 	return output_t(input.size(), std::numeric_limits<float>::quiet_NaN());
 }
 
-static std::string check_implementation(const input_t &input, const output_t &output)
+static std::string
+check_implementation(const input_t &input, const output_t &output)
 {
 	output_t doubled(input);
 	for (float &value : doubled)
