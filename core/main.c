@@ -363,6 +363,7 @@ main(int argc, char **argv)
 	static struct app app;
 	struct kettle_error err = {0};
 	char digest[65];
+	(void)signal(SIGXFSZ, SIG_IGN); /* a limit of file size is an error to be told, as a full disk is */
 	json_object_seed(0);
 	sha256_hex(
 		"", 0, digest); /* makes OpenSSL set itself up here: what a thread of the pool makes of it is never freed */
