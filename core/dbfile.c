@@ -88,7 +88,7 @@ dbfile_fail(sqlite3 *handle, int rc, const char *doing, struct kettle_error *err
 	case SQLITE_PERM:
 	case SQLITE_AUTH:
 		return kettle_fail(
-			err, KETTLE_EACCES, "The database %s cannot be written: make it and its folder writable.", path);
+			err, KETTLE_EIO, "The database %s cannot be written: make it and its folder writable.", path);
 	case SQLITE_IOERR:
 	case SQLITE_CANTOPEN:
 		return kettle_fail(err, KETTLE_EIO, "Reading or writing the database %s failed while %s: %s.", path, doing,
@@ -114,7 +114,7 @@ fail_open(const char *path, int number, struct kettle_error *err)
 	case EACCES:
 	case EPERM:
 	case EROFS:
-		return kettle_fail(err, KETTLE_EACCES,
+		return kettle_fail(err, KETTLE_EIO,
 			"The database %s cannot be written (%s): make it and its folder writable, or name another file.", path,
 			strerror(number));
 	case EISDIR:

@@ -451,7 +451,7 @@ static void
 expect_read_only(struct fixture *f)
 {
 	struct kettle_error err = {0};
-	if (fixture_store(f, &err) != KETTLE_EACCES || !strstr(err.message, "cannot be written"))
+	if (fixture_store(f, &err) != KETTLE_EIO || !strstr(err.message, "cannot be written"))
 		_exit(1);
 }
 
