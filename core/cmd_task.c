@@ -7,7 +7,7 @@
 #include "cleanup.h"
 #include "core_inner.h"
 #include "file.h"
-#include "progress.h"
+#include "shown.h"
 #include "task.h"
 #include "text.h"
 #include "verdict.h"
@@ -155,7 +155,7 @@ static void
 run_event(struct live_job *live, const json_t *event)
 {
 	struct run *run = (struct run *)live;
-	AUTO_JSON json_t *shown = progress_public(run->plan, event);
+	AUTO_JSON json_t *shown = shown_event(run->plan, event);
 	if (!shown)
 		return;
 	AUTO_JSON json_t *progress = json_pack("{s:s, s:b, s:O, s:O}", "kind", "progress", "task_run", 1, "device",

@@ -8,7 +8,7 @@
 #include "failpoint.h"
 #include "jobs.h"
 #include "log.h"
-#include "progress.h"
+#include "shown.h"
 #include "task.h"
 #include "verdict.h"
 
@@ -315,7 +315,7 @@ on_event(struct live_job *live, const json_t *event)
 		enter_phase(job, PHASE_WAITING);
 	else if (strcmp(name, "device") == 0)
 		enter_phase(job, PHASE_RUNNING);
-	json_t *shown = progress_public(job->plan, event);
+	json_t *shown = shown_event(job->plan, event);
 	if (shown)
 		engine_progress(job, shown);
 }

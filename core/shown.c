@@ -2,7 +2,7 @@
 /* What of a runner's events may be shown. */
 #include <config.h>
 
-#include "progress.h"
+#include "shown.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -30,7 +30,7 @@ of_outcome(const json_t *outcome, const char *step, bool secret)
 }
 
 json_t *
-progress_public(const json_t *plan, const json_t *event)
+shown_event(const json_t *plan, const json_t *event)
 {
 	const char *name = json_string_value(json_object_get(event, "event"));
 	const json_t *outcome = json_object_get(event, "outcome");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What of a runner's events may be shown. */
-#ifndef KETTLE_PROGRESS_H
-#define KETTLE_PROGRESS_H
+#ifndef KETTLE_SHOWN_H
+#define KETTLE_SHOWN_H
 
 #include <jansson.h>
 
@@ -9,6 +9,6 @@
  * What of a runner's event about a job of this plan may be shown: known members of known events alone; of a secret run
  * no more than that it goes on. NULL: nothing of it. New reference.
  */
-json_t *progress_public(const json_t *plan, const json_t *event);
+json_t *shown_event(const json_t *plan, const json_t *event);
 
 #endif
