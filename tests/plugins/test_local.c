@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: MIT */
+/* The runner local between the fake host and programs that play kettle-exec, most of them badly. */
+#include <config.h>
+
+#include <kettle/plugin.h>
+#include <kettle/testing.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "unit/scratch.h"
+
+#define PATIENCE_MS 20000
+
+static char *dir;
+static struct kettle_fake *fake;
+static const struct kettle_host *host;
+static void *self;
+static const struct kettle_runner *ops;
+static struct kettle_error err;
+static int stops;
+
+/* Greets, then does for each line what `body` says of it: $op, $job. */
+#define GREETING \
+	"echo '{\"event\":\"hello\",\"protocol\":1,\"version\":\"9\",\"level\":\"full\",\"machine\":{},\"tools\":{}}'\n"
+#define LOOP(body) \
+	"while read -r line; do\n" \
+	"  job=${line#*'\"job\":\"'}; job=${job%%'\"'*}; op=${line#*'\"op\":\"'}; op=${op%%'\"'*}\n" body "\ndone\n"
+#define DONE \
+	"echo \"{\\\"event\\\":\\\"done\\\",\\\"job\\\":\\\"$job\\\",\\\"status\\\":\\\"done\\\",\\\"outcomes\\\":[]}\""
+#define CANCELLED "echo \"{\\\"event\\\":\\\"done\\\",\\\"job\\\":\\\"$job\\\",\\\"status\\\":\\\"cancelled\\\"}\""
+#define EVENT "echo \"{\\\"event\\\":\\\"waiting\\\",\\\"job\\\":\\\"$job\\\"}\""
+
+/* A program of this name in the scratch folder. */
+static char *
+program(const char *name, const char *script)
+{
+	AUTO_FREE char *text = NULL;
+	assert_true(asprintf(&text, "#!/bin/sh\n%s", script) > 0);
+	char *path = scratch_write(dir, name, text);
+	assert_int_equal(chmod(path, 0700), 0);
+	return path;
+}
+
+static void
+configure(const char *exec)
+{
+	AUTO_JSON json_t *options = json_pack("{s:s}", "exec", exec);
+	assert_int_equal(kettle_plugin.configure(self, options, &err), 0);
+	assert_int_equal(kettle_plugin.start(self, &err), 0);
+}
+
+static void
+play(const char *script)
+{
+	AUTO_FREE char *path = program("exec", script);
+	configure(path);
+}
+
+static void
+on_stopped(void *arg)
+{
+	(void)arg;
+	stops++;
+}
+
+static int
+has_stopped(void *arg)
+{
+	return stops == *(int *)arg;
+}
+
+static void
+stop(void)
+{
+	int wanted = stops + 1;
+	kettle_plugin.stop(self, on_stopped, NULL);
+	assert_int_equal(kettle_fake_run(fake, has_stopped, &wanted, PATIENCE_MS), 0);
+}
+
+static int
+setup(void **state)
+{
+	(void)state;
+	dir = scratch_make();
+	err = (struct kettle_error){0};
+	stops = 0;
+	if (!dir || kettle_fake_new("local", &fake, &err) != 0)
+		return -1;
+	host = kettle_fake_host(fake);
+	ops = kettle_plugin.runner;
+	return kettle_plugin.create(host, &self, &err);
+}
+
+/* The loop must close with nothing left. */
+static int
+teardown(void **state)
+{
+	(void)state;
+	if (self)
+		stop();
+	kettle_plugin.destroy(self);
+	if (kettle_fake_free(fake, &err) != 0)
+		fail_msg("%s", err.message);
+	scratch_remove(dir);
+	return 0;
+}
+
+static int
+submit(const char *ref)
+{
+	AUTO_JSON json_t *plan = json_pack("{s:i, s:[]}", "version", 1, "steps");
+	AUTO_JSON json_t *unit = json_pack("{s:s, s:s}", "runner", "local", "name", "CPU");
+	const struct kettle_job job = {.size = sizeof(job), .ref = ref, .device = "CPU", .unit = unit};
+	return ops->submit(self, &job, plan, &err);
+}
+
+static const json_t *
+completions(const char *ref)
+{
+	return json_object_get(json_object_get(kettle_fake_jobs(fake), ref), "completions");
+}
+
+static int
+is_complete(void *arg)
+{
+	return json_array_size(completions(arg)) > 0;
+}
+
+static void
+await(const char *ref, const char *status)
+{
+	if (kettle_fake_run(fake, is_complete, (void *)ref, PATIENCE_MS) != 0)
+		fail_msg("job %s does not end", ref);
+	const json_t *done = json_array_get(completions(ref), 0);
+	assert_int_equal(json_array_size(completions(ref)), 1);
+	assert_string_equal(json_string_value(json_object_get(done, "status")), status);
+}
+
+static const char *
+reason(const char *ref)
+{
+	return json_string_value(json_object_get(json_array_get(completions(ref), 0), "error"));
+}
+
+static bool
+logged(const char *text)
+{
+	AUTO_FREE char *all = json_dumps(kettle_fake_log(fake), 0);
+	return strstr(all, text);
+}
+
+static void
+test_jobs(void **state)
+{
+	(void)state;
+	play(GREETING LOOP(EVENT "; " DONE));
+	assert_int_equal(submit("1.1"), 0);
+	assert_int_equal(submit("2.1"), 0);
+	await("1.1", "done");
+	await("2.1", "done");
+	const json_t *events = json_object_get(json_object_get(kettle_fake_jobs(fake), "1.1"), "events");
+	assert_int_equal(json_array_size(events), 1);
+}
+
+static void
+test_cancel(void **state)
+{
+	(void)state;
+	play(GREETING LOOP("[ \"$op\" != cancel ] || " CANCELLED));
+	assert_int_equal(submit("1.1"), 0);
+	ops->cancel(self, "unknown");
+	ops->cancel(self, "1.1");
+	await("1.1", "cancelled");
+	ops->cancel(self, "1.1");
+}
+
+/* What is nobody's job, twice, or no event at all is passed over; the job still ends. */
+static void
+test_garbage(void **state)
+{
+	(void)state;
+	play("echo garbage before the greeting\n" GREETING LOOP(
+		"echo; echo '[1]'; echo '{'; printf '\\377\\n'; echo '{\"event\":7}'; echo "
+		"'{\"event\":\"done\",\"job\":\"9.9\"}'\n"
+		"echo '{\"event\":\"done\"}'; echo '{\"event\":\"error\"}'; echo '{\"event\":\"error\",\"error\":\"odd\"}'\n"
+		"echo '{\"event\":\"hello\"}'; echo words >&2\n" DONE "; " DONE));
+	assert_int_equal(submit("1.1"), 0);
+	await("1.1", "done");
+	assert_int_equal(submit("2.1"), 0);
+	await("2.1", "done");
+	assert_true(logged("no event") && logged("odd") && logged("words"));
+}
+
+static void
+test_death(void **state)
+{
+	(void)state;
+	AUTO_FREE char *path = program("exec", GREETING LOOP("n=$((n + 1)); [ $n -lt 2 ] || kill -9 $$"));
+	configure(path);
+	assert_int_equal(submit("1.1"), 0);
+	assert_int_equal(submit("2.1"), 0);
+	await("1.1", "lost");
+	await("2.1", "lost");
+	assert_non_null(strstr(reason("1.1"), "signal 9"));
+	free(program("exec", GREETING LOOP(DONE)));
+	assert_int_equal(submit("3.1"), 0); /* the next job starts another */
+	await("3.1", "done");
+}
+
+static void
+test_ends_at_once(void **state)
+{
+	(void)state;
+	play("echo 'it lacks something' >&2; exit 4");
+	assert_int_equal(submit("1.1"), 0);
+	await("1.1", "lost");
+	assert_non_null(strstr(reason("1.1"), "status 4"));
+	assert_true(logged("it lacks something"));
+}
+
+static void
+test_no_program(void **state)
+{
+	(void)state;
+	configure("/nonexistent/kettle-exec");
+	assert_true(submit("1.1") < 0);
+	assert_non_null(strstr(err.message, "/nonexistent/kettle-exec"));
+	assert_null(completions("1.1"));
+}
+
+/* A line that never ends is bounded, and the program that writes it is killed. */
+static void
+test_endless_line(void **state)
+{
+	(void)state;
+	play(GREETING "read -r line; while :; do printf '%01000000d' 0; done");
+	assert_int_equal(submit("1.1"), 0);
+	await("1.1", "lost");
+}
+
+static void
+test_stop_with_jobs(void **state)
+{
+	(void)state;
+	play(GREETING LOOP(":"));
+	assert_int_equal(submit("1.1"), 0);
+	stop();
+	await("1.1", "lost");
+	assert_true(submit("2.1") < 0);
+	assert_null(completions("2.1"));
+	assert_int_equal(kettle_plugin.start(self, &err), 0);
+	assert_int_equal(submit("3.1"), 0);
+}
+
+static void
+test_stop_without_process(void **state)
+{
+	(void)state;
+	play(GREETING LOOP(DONE));
+	stop();
+	assert_true(submit("1.1") < 0);
+	assert_non_null(strstr(err.message, "stopping"));
+}
+
+/* ---- describe ---- */
+
+struct facts {
+	int answers, code;
+	char version[16];
+};
+
+static void
+described(void *arg, const struct kettle_error *why, json_t *facts)
+{
+	struct facts *into = arg;
+	const char *version = json_string_value(json_object_get(facts, "version"));
+	into->answers++;
+	into->code = why->code;
+	(void)snprintf(into->version, sizeof(into->version), "%s", version ? version : "");
+}
+
+static int
+is_described(void *arg)
+{
+	return ((struct facts *)arg)->answers > 0;
+}
+
+static void
+test_describe(void **state)
+{
+	(void)state;
+	struct facts first = {0}, second = {0}, third = {0};
+	play(GREETING LOOP(DONE));
+	assert_int_equal(ops->describe(self, NULL, described, &first, &err), 0);
+	assert_int_equal(ops->describe(self, NULL, described, &second, &err), 0);
+	assert_int_equal(kettle_fake_run(fake, is_described, &first, PATIENCE_MS), 0);
+	assert_int_equal(ops->describe(self, NULL, described, &third, &err), 0);
+	assert_int_equal(kettle_fake_run(fake, is_described, &third, PATIENCE_MS), 0);
+	assert_int_equal(first.answers + second.answers + third.answers, 3);
+	assert_string_equal(second.version, "9");
+	assert_string_equal(third.version, "9");
+}
+
+static void
+test_describe_fails(void **state)
+{
+	(void)state;
+	struct facts facts = {0};
+	play("exit 3");
+	assert_int_equal(ops->describe(self, NULL, described, &facts, &err), 0);
+	assert_int_equal(kettle_fake_run(fake, is_described, &facts, PATIENCE_MS), 0);
+	assert_true(facts.code < 0 && facts.answers == 1);
+	configure("/nonexistent/kettle-exec");
+	assert_true(ops->describe(self, NULL, described, &facts, &err) < 0);
+	assert_int_equal(facts.answers, 1);
+}
+
+/* It never greets: whoever asked is answered when it is stopped. */
+static void
+test_describe_silence(void **state)
+{
+	(void)state;
+	struct facts facts = {0};
+	play(LOOP(":"));
+	assert_int_equal(ops->describe(self, NULL, described, &facts, &err), 0);
+	stop();
+	assert_int_equal(facts.answers, 1);
+	assert_true(facts.code < 0);
+	kettle_plugin.start(self, &err);
+}
+
+static void
+test_capacity(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *unit;
+		int status;
+		unsigned slots, prefetch;
+	} cases[] = {
+		{"{}", 0, 1, 1},
+		{"{\"slots\": 4, \"prefetch\": 0}", 0, 4, 0},
+		{"{\"slots\": 0}", KETTLE_EINVAL, 7, 7},
+		{"{\"slots\": 1025}", KETTLE_EINVAL, 7, 7},
+		{"{\"prefetch\": -1}", KETTLE_EINVAL, 7, 7},
+		{"{\"slots\": \"x\"}", KETTLE_EINVAL, 7, 7},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		AUTO_JSON json_t *unit = json_loads(cases[i].unit, 0, NULL);
+		unsigned slots = 7, prefetch = 7;
+		assert_int_equal(ops->capacity(self, unit, &slots, &prefetch, &err), cases[i].status);
+		assert_int_equal(slots, cases[i].slots);
+		assert_int_equal(prefetch, cases[i].prefetch);
+	}
+}
+
+/* What the program is told on its command line. */
+static void
+test_settings(void **state)
+{
+	(void)state;
+	AUTO_FREE char *path = program("exec", "printf '%s\\n' \"$@\" >&2\n" GREETING LOOP(DONE));
+	AUTO_JSON json_t *options = json_pack("{s:s, s:s, s:{s:s}, s:{s:[s]}, s:s}", "exec", path, "config", "/etc/e.yml",
+		"build", "cores", "2-3", "sandbox", "read", "/opt/venv", "state", "/var/x");
+	assert_int_equal(kettle_plugin.configure(self, options, &err), 0);
+	assert_int_equal(submit("1.1"), 0);
+	await("1.1", "done");
+	assert_true(logged("--serve") && logged("--config") && logged("/etc/e.yml"));
+	assert_true(logged("2-3") && logged("/opt/venv") && logged("/var/x"));
+}
+
+static void
+test_unused(void **state)
+{
+	(void)state;
+	kettle_plugin.destroy(NULL);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_jobs),
+		TEST(test_cancel),
+		TEST(test_garbage),
+		TEST(test_death),
+		TEST(test_ends_at_once),
+		TEST(test_no_program),
+		TEST(test_endless_line),
+		TEST(test_stop_with_jobs),
+		TEST(test_stop_without_process),
+		TEST(test_describe),
+		TEST(test_describe_fails),
+		TEST(test_describe_silence),
+		TEST(test_capacity),
+		TEST(test_settings),
+		TEST(test_unused),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
