@@ -104,15 +104,17 @@ text_of(const json_t *object, const char *key)
 static void
 print_protections(const json_t *report)
 {
-	const json_t *protection;
+	const json_t *protections = json_object_get(report, "protections"), *protection;
 	size_t i;
 	(void)printf("Sandbox: level %s\n", text_of(report, "level"));
-	json_array_foreach(json_object_get(report, "protections"), i, protection) {
+	json_array_foreach(protections, i, protection) {
 		bool present = json_is_true(json_object_get(protection, "present"));
 		(void)printf("  %-8s %-14s %s\n", present ? "yes" : "MISSING", text_of(protection, "name"),
 			text_of(protection, "meaning"));
-		if (!present)
-			(void)printf("  %-8s %-14s to get it: %s\n", "", "", text_of(protection, "how"));
+		/* Once for all that lack the same thing. */
+		const char *how = text_of(protection, "how");
+		if (!present && strcmp(how, text_of(json_array_get(protections, i + 1), "how")) != 0)
+			(void)printf("  %-8s %-14s to get it: %s\n", "", "", how);
 	}
 	const json_t *cgroups = json_object_get(report, "cgroups");
 	if (!json_is_true(json_object_get(cgroups, "present")))

@@ -7,8 +7,8 @@
 #include <kettle/error.h>
 
 #define SANDBOX_HOW_NAMESPACES \
-	"a machine or container that allows user namespaces: sysctl kernel.unprivileged_userns_clone=1, or the AppArmor " \
-	"profile that is installed with Kettle, or run as root"
+	"a machine or container that allows user namespaces: no chroot (it forbids them to root, too), and sysctl " \
+	"kernel.unprivileged_userns_clone=1, or the AppArmor profile that is installed with Kettle, or run as root"
 #define SANDBOX_HOW_CGROUP \
 	"run as root, or under the systemd unit with Delegate=yes, where the kernel has cgroups for memory and pids"
 
@@ -20,7 +20,7 @@
 	X(NET, "net", "no network but its own loopback", SANDBOX_HOW_NAMESPACES) \
 	X(IPC, "ipc", "System V IPC and message queues of its own", SANDBOX_HOW_NAMESPACES) \
 	X(UTS, "uts", "a host name of its own", SANDBOX_HOW_NAMESPACES) \
-	X(CGROUPNS, "cgroupns", "a view of cgroups of its own", "a kernel from 4.6 on") \
+	X(CGROUPNS, "cgroupns", "a view of cgroups of its own", "user namespaces, and a kernel from 4.6 on") \
 	X(NNP, "no_new_privs", "no setuid programs", "a kernel from 3.5 on") \
 	X(SECCOMP, "seccomp", "an allow-list of system calls", "a kernel with CONFIG_SECCOMP_FILTER") \
 	X(LANDLOCK, "landlock", "a second lock on files and /proc", \
@@ -28,7 +28,8 @@
 	X(MEMORY_CGROUP, "memory_cgroup", "memory limited by a cgroup (else by polling)", SANDBOX_HOW_CGROUP) \
 	X(PIDS_CGROUP, "pids_cgroup", "processes limited by a cgroup (else by RLIMIT_NPROC)", SANDBOX_HOW_CGROUP) \
 	X(CPU_CGROUP, "cpu_cgroup", "CPU time counted by a cgroup (else by polling)", SANDBOX_HOW_CGROUP) \
-	X(OWN_UID, "own_uid", "a user id that owns nothing on this machine", "run as root")
+	X(OWN_UID, "own_uid", "a user id that owns nothing on this machine", \
+		"run as root where user namespaces are allowed")
 
 enum sandbox_protection_index {
 #define X(name, wire, meaning, how) SANDBOX_INDEX_##name,
