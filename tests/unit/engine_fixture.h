@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/* The engine between a real store and a runner that the test controls. One world at a time. */
+#ifndef KETTLE_ENGINE_FIXTURE_H
+#define KETTLE_ENGINE_FIXTURE_H
+
+#include "command_fixture.h"
+#include "engine_inner.h"
+#include "host.h"
+
+#define WORLD_TASKS_MAX 16
+#define WORLD_PATIENCE_NS UINT64_C(20000000000)
+
+/* What the runner does when it is asked. */
+enum manner { WAITS, AT_ONCE, REFUSES, NEVER };
+
+struct task {
+	char ref[LIVE_REF_SIZE], unit[96], handle[32];
+	json_t *plan;
+	bool cancelled, recovered;
+};
+
+/* A runner whose jobs end when the test says so. */
+struct fake {
+	enum manner on_submit, on_cancel, on_recover;
+	bool cancel_ends_all;
+	const char *refuses; /* label of the one unit that refuses */
+	struct task tasks[WORLD_TASKS_MAX];
+	size_t count, submits, cancels, recovers;
+	unsigned slots, prefetch;
+};
+
+struct world {
+	struct commands_fixture c;
+	struct runner runners[2]; /* fake, and forgetful, which cannot recover */
+	struct core core;         /* only for its host: job_event, job_handle, job_done */
+	struct core_host host;
+	struct engine *engine;
+	json_t *progress; /* what was shown and not stored */
+	size_t fed;       /* events that the engine was told */
+	bool stopped;
+};
+
+extern struct world world;
+extern struct fake fake;
+
+/* Turns the loop until it is so; fails the test when that takes too long. */
+#define until(condition) \
+	do { \
+		uint64_t end_ = uv_hrtime() + WORLD_PATIENCE_NS; \
+		world_feed(); \
+		while (!(condition)) { \
+			if (uv_hrtime() > end_) \
+				fail_msg("line %d: never came: %s", __LINE__, #condition); \
+			uv_run(&world.c.f.loop, UV_RUN_ONCE); \
+			world_feed(); \
+		} \
+	} while (0)
+
+/* A board with the device CPU, and an engine with one unit of one slot that prefetches one. For cmocka. */
+int world_setup(void **state);
+int world_teardown(void **state);
+
+/* The runner's job, in the order it got them (the last takes the place of one that ended). */
+struct task *fake_task(size_t index);
+/* It ends with this status, every step passed; with a completion of its own (stolen, NULL: none). */
+void fake_end(size_t index, const char *status);
+void fake_end_with(size_t index, json_t *completion_take);
+void fake_say(size_t index, json_t *event_take);
+
+/* Tells the engine the events that were stored meanwhile. */
+void world_feed(void);
+/* So many units of CPU, and devices besides as JSON (or NULL). New reference. */
+json_t *world_devices(int units, const char *more);
+/* An engine that has not started; one that has; its end, checked for what it left. */
+void world_engine(json_t *devices_take);
+void world_start(json_t *devices_take);
+void world_stop(uint64_t grace_ms);
+/* For engine_start and engine_stop: sets *arg; sets world.stopped, once. */
+void world_loaded(void *arg, const struct kettle_error *err);
+void world_stopped_once(void *arg);
+
+/* Submits to the board; the number of the job. Alice tests; held: it is still queued. */
+int64_t world_submit_as(const char *who, const char *mode);
+int64_t world_submit(void);
+int64_t world_submit_held(void);
+/* Alice cancels the submission of the job. */
+void world_cancel(int64_t job);
+/* The job's row. */
+const char *world_text(const char *column, int64_t job);
+bool world_job_is(int64_t job, const char *state);
+int64_t world_number(const char *column, int64_t job);
+/* A unit of the first device. */
+struct unit *world_unit(size_t index);
+
+#endif
