@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static const struct global {
 	const char *name, *environment;
@@ -64,6 +65,16 @@ find(const char *argument, const char **ret_value)
 	return NULL;
 }
 
+static bool
+says_no(const char *value)
+{
+	static const char *const words[] = {"0", "no", "false", "off"};
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (strcasecmp(value, words[i]) == 0)
+			return true;
+	return false;
+}
+
 static void
 take_environment(struct globals *globals)
 {
@@ -71,10 +82,12 @@ take_environment(struct globals *globals)
 		const char *value = table[i].environment ? getenv(table[i].environment) : NULL;
 		if (!value || !*value)
 			continue;
-		if (!takes_value(&table[i]))
-			set_flag(globals, &table[i]);
-		else if (!get_text(globals, &table[i]))
+		if (!takes_value(&table[i])) {
+			if (!says_no(value))
+				set_flag(globals, &table[i]);
+		} else if (!get_text(globals, &table[i])) {
 			set_text(globals, &table[i], value);
+		}
 	}
 }
 

@@ -17,7 +17,7 @@ struct globals {
 /*
  * Takes the global options out of argv, wherever they stand before `--` (`--name VALUE`, `--name=VALUE`), and fills in
  * KETTLE_USER, KETTLE_JSON, KETTLE_QUIET, KETTLE_LOG_FORMAT and KETTLE_LOG_LEVEL for those that are not given
- * (KETTLE_CONFIG and KETTLE_DB are the configuration's own). EINVAL: a value is missing. The caller frees argv.
+ * (KETTLE_CONFIG and KETTLE_DB are the configuration's own); 0, no, false and off leave a flag unset. EINVAL: a value is missing. The caller frees argv.
  */
 int globals_parse(int argc, char **argv, struct globals *ret_globals, struct kettle_error *err);
 

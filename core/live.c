@@ -39,7 +39,9 @@ struct live_job *
 live_find(const struct live *live, const char *ref)
 {
 	struct live_job key = {.ref = ""};
-	(void)strncpy(key.ref, ref, sizeof(key.ref) - 1);
+	if (strlen(ref) >= sizeof(key.ref))
+		return NULL;
+	memcpy(key.ref, ref, strlen(ref));
 	struct live_job *const *found = tfind(&key, &live->by_ref, by_ref);
 	return found ? *found : NULL;
 }
