@@ -164,8 +164,8 @@ board_pick_device(
 	}
 	const char *near = nearest_name(devices, word);
 	AUTO_FREE char *all = board_join(devices);
-	return kettle_fail(err, KETTLE_EINVAL, "%s no device `%.64s`%s%s%s; there is %s.", where, word,
-		near ? ", did you mean `" : "", near ? near : "", near ? "`" : "", all && *all ? all : "none");
+	return kettle_fail(err, KETTLE_EINVAL, "%s no device `%.64s`; there is %s%s%s%s", where, word,
+		all && *all ? all : "none", near ? "; did you mean `" : ".", near ? near : "", near ? "`?" : "");
 }
 
 #define OBJECT \

@@ -148,10 +148,10 @@ no_command(const json_t *table, int words, const char *const *argv, struct kettl
 	const char *near = nearest_key(argv[words], names);
 	const char *group = words > 0 ? argv[0] : "";
 	if (near)
-		return kettle_fail(err, KETTLE_EINVAL, "no command `%s%s%s`; did you mean `%s%s%s`?", group,
+		return kettle_fail(err, KETTLE_EINVAL, "There is no command `%s%s%s`; did you mean `%s%s%s`?", group,
 			words > 0 ? " " : "", argv[words], group, words > 0 ? " " : "", near);
-	return kettle_fail(err, KETTLE_EINVAL, "no command `%s%s%s`; `kettle help%s%s` lists what there is.", group,
-		words > 0 ? " " : "", argv[words], words > 0 ? " " : "", group);
+	return kettle_fail(err, KETTLE_EINVAL, "There is no command `%s%s%s`; `kettle help%s%s` lists what there is.",
+		group, words > 0 ? " " : "", argv[words], words > 0 ? " " : "", group);
 }
 
 int

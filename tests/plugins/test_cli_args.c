@@ -139,11 +139,11 @@ test_find(void **state)
 	assert_int_equal(args_find(*state, 1, WORDS("--help"), &command, &words, &err), 0);
 	assert_int_equal(words, 0);
 	assert_int_equal(args_find(*state, 1, WORDS("xyzzy"), &command, &words, &err), KETTLE_EINVAL);
-	assert_string_equal(err.message, "no command `xyzzy`; `kettle help` lists what there is.");
+	assert_string_equal(err.message, "There is no command `xyzzy`; `kettle help` lists what there is.");
 	assert_int_equal(args_find(*state, 2, WORDS("submission", "shwo"), &command, &words, &err), KETTLE_EINVAL);
-	assert_string_equal(err.message, "no command `submission shwo`; did you mean `submission show`?");
+	assert_string_equal(err.message, "There is no command `submission shwo`; did you mean `submission show`?");
 	assert_int_equal(args_find(*state, 1, WORDS("srve"), &command, &words, &err), KETTLE_EINVAL);
-	assert_string_equal(err.message, "no command `srve`; did you mean `serve`?");
+	assert_string_equal(err.message, "There is no command `srve`; did you mean `serve`?");
 	/* A word of a command's name is not a place for a dot. */
 	assert_int_equal(args_find(*state, 1, WORDS("leaderboard.show"), &command, &words, &err), KETTLE_EINVAL);
 	assert_int_equal(args_find(*state, 1, WORDS(""), &command, &words, &err), KETTLE_EINVAL);

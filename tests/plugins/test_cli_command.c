@@ -436,9 +436,10 @@ test_usage(void **arg)
 {
 	struct state *state = *arg;
 	assert_int_equal(RUN(state, "leaderbord"), 2);
-	assert_string_equal(state->err, "kettle: no command `leaderbord`; did you mean `leaderboard`?\n");
+	assert_string_equal(state->err, "kettle: There is no command `leaderbord`; did you mean `leaderboard`?\n");
 	assert_int_equal(RUN(state, "leaderboard", "craete", "x"), 2);
-	assert_string_equal(state->err, "kettle: no command `leaderboard craete`; did you mean `leaderboard create`?\n");
+	assert_string_equal(
+		state->err, "kettle: There is no command `leaderboard craete`; did you mean `leaderboard create`?\n");
 	assert_int_equal(RUN(state, "leaderboard"), 2);
 	assert_string_equal(
 		state->err, "kettle: `kettle leaderboard` is followed by one of: create, list, show, delete.\n");
