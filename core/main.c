@@ -27,7 +27,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { EXIT_USAGE = 2, EXIT_ENGINE = 3, EXIT_INTERRUPTED = 130 };
+#define EXIT_INTERRUPTED 130 /* 128 and SIGINT, as shells have it */
 
 struct app {
 	uv_loop_t loop;
@@ -44,28 +44,6 @@ struct app {
 	bool leaving;  /* the core is letting go of the database */
 	int status;
 };
-
-static int
-exit_status(int code)
-{
-	switch ((enum kettle_errno)code) {
-	case KETTLE_EINVAL:
-	case KETTLE_ENOENT:
-	case KETTLE_EACCES:
-	case KETTLE_ECONFLICT:
-	case KETTLE_ETOOBIG:
-	case KETTLE_ERATE:
-		return EXIT_USAGE;
-	case KETTLE_EUNAVAIL:
-	case KETTLE_ECANCELED:
-	case KETTLE_EVERSION:
-	case KETTLE_EIO:
-	case KETTLE_ENOMEM:
-	case KETTLE_EINTERNAL:
-		return EXIT_ENGINE;
-	}
-	return EXIT_ENGINE;
-}
 
 /* The one line that says why the program ends. */
 static void
@@ -174,7 +152,7 @@ static void
 fail(struct app *app, const struct kettle_error *err)
 {
 	complain(app, err);
-	stop(app, exit_status(err->code));
+	stop(app, kettle_error_exit(err->code));
 }
 
 static int64_t
@@ -340,7 +318,7 @@ run(struct app *app)
 	app->login = login_name();
 	if (!app->login || setup(app, &err) < 0) {
 		complain(app, &err);
-		app->status = exit_status(err.code);
+		app->status = kettle_error_exit(err.code);
 		undo(app);
 		return app->status;
 	}
@@ -369,7 +347,7 @@ main(int argc, char **argv)
 		"", 0, digest); /* makes OpenSSL set itself up here: what a thread of the pool makes of it is never freed */
 	if (globals_parse(argc, argv, &app.globals, &err) < 0) {
 		complain(&app, &err);
-		return EXIT_USAGE;
+		return kettle_error_exit(err.code);
 	}
 	if (app.globals.version) {
 		(void)printf("kettle %s\n", PACKAGE_VERSION);

@@ -209,28 +209,6 @@ run_result(struct run *run, const json_t *result)
 	run_finish(run, status);
 }
 
-int
-run_status(int code)
-{
-	switch ((enum kettle_errno)code) {
-	case KETTLE_EINVAL:
-	case KETTLE_ENOENT:
-	case KETTLE_EACCES:
-	case KETTLE_ECONFLICT:
-	case KETTLE_ETOOBIG:
-	case KETTLE_ERATE:
-		return RUN_USAGE;
-	case KETTLE_EUNAVAIL:
-	case KETTLE_ECANCELED:
-	case KETTLE_EVERSION:
-	case KETTLE_EIO:
-	case KETTLE_ENOMEM:
-	case KETTLE_EINTERNAL:
-		return RUN_ENGINE;
-	}
-	return RUN_ENGINE;
-}
-
 void
 run_print_error(const struct term *term, bool json, const struct kettle_error *err)
 {
@@ -280,7 +258,7 @@ run_fail(struct run *run, const struct kettle_error *err)
 	if (!run->json)
 		name_options(run, &shown);
 	run_print_error(&run->term, run->json, &shown);
-	run_finish(run, run_status(err->code));
+	run_finish(run, kettle_error_exit(err->code));
 }
 
 struct ending {

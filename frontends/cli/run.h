@@ -85,9 +85,8 @@ void run_answered(struct run *run, const struct kettle_error *err, json_t *resul
 void run_print_error(const struct term *term, bool json, const struct kettle_error *err);
 /* Says what went wrong, and ends the run. */
 void run_fail(struct run *run, const struct kettle_error *err);
-/* Ends the run and frees it; everything under way is forgotten. The exit status of an error: run_status. */
+/* Ends the run and frees it; everything under way is forgotten. The exit status of an error: kettle_error_exit. */
 void run_finish(struct run *run, int status);
-int run_status(int code);
 /* The terminal's user does not want to wait any longer (SIGINT, SIGTERM): says what goes on without it and ends. */
 void run_interrupt(struct run *run);
 

@@ -82,6 +82,29 @@ kettle_error_name(int code)
 	return "internal";
 }
 
+/* The exit status of a command that ends with this error: 2 where asking differently helps, 3 where the engine could not. [any] */
+__attribute__((unused)) static int
+kettle_error_exit(int code)
+{
+	switch ((enum kettle_errno)code) {
+	case KETTLE_EINVAL:
+	case KETTLE_ENOENT:
+	case KETTLE_EACCES:
+	case KETTLE_ECONFLICT:
+	case KETTLE_ETOOBIG:
+	case KETTLE_ERATE:
+		return 2;
+	case KETTLE_EUNAVAIL:
+	case KETTLE_ECANCELED:
+	case KETTLE_EVERSION:
+	case KETTLE_EIO:
+	case KETTLE_ENOMEM:
+	case KETTLE_EINTERNAL:
+		return 3;
+	}
+	return 3;
+}
+
 #ifdef __cplusplus
 }
 #endif
