@@ -25,6 +25,7 @@ struct client {
 	pid_t holder;
 	struct kettle_timer *hello_timer; /* NULL: it has greeted */
 	bool closing;
+	bool greeted;                /* the owner has taken the connection, and may have taken what we sent */
 	bool bye;                    /* the owner ends in order: what it has not answered it has not taken */
 	struct kettle_error refused; /* why it will not have us; code 0: it did not say so */
 	void (*closed)(void *arg);
@@ -37,7 +38,7 @@ give_back(const struct client *client, struct call *call)
 {
 	if (client->refused.code < 0 && !client->closing)
 		call_answer(call, &client->refused, NULL);
-	else if (call->command->kind == COMMAND_WRITE && !client->bye)
+	else if (call->command->kind == COMMAND_WRITE && client->greeted && !client->bye)
 		call_fail(call, KETTLE_EUNAVAIL,
 			"The engine went away before it answered; look whether `%s` has happened before you try again.",
 			call->command->name);
@@ -97,6 +98,7 @@ take_word(struct client *client, const json_t *message)
 {
 	const char *busy = json_string_value(json_object_get(message, "busy"));
 	if (json_is_string(json_object_get(message, "hello"))) {
+		client->greeted = true;
 		hostio_timer_stop(client->core->setup.io, STEAL(client->hello_timer));
 		return true;
 	}

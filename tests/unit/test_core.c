@@ -436,6 +436,24 @@ test_owner_talks_nonsense(void **state)
 	end_owner();
 }
 
+/* It never took the connection: nothing has happened, and the write goes to the next owner. */
+static void
+test_owner_never_took_it(void **state)
+{
+	(void)state;
+	struct answer answer = {0};
+	play_owner();
+	cores_make(1, false);
+	cores_ask(1, "ada", "submit", cores_file("board"), &answer);
+	until(cores.core[1]->role == CORE_CLIENT);
+	cores_turn();
+	end_owner();
+	until(answer.count);
+	if (answer.err.code)
+		fail_msg("%s", answer.err.message);
+	answer_clear(&answer);
+}
+
 /* It takes every connection and drops it: that is tried again, but not for ever. */
 static void
 test_owner_drops(void **state)
@@ -482,6 +500,7 @@ main(void)
 		TEST(test_too_many_connections),
 		TEST(test_stranger_does_not_read),
 		TEST(test_owner_dies),
+		TEST(test_owner_never_took_it),
 		TEST(test_owner_talks_nonsense),
 		TEST(test_owner_drops),
 	};
