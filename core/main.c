@@ -236,6 +236,37 @@ watch_signals(struct app *app)
 
 /* The way up. */
 
+/* What the machines of the devices offer, for whoever reads the log. */
+static void
+devices_listed(void *arg, const struct kettle_error *err, json_t *devices)
+{
+	(void)arg;
+	size_t i, k;
+	json_t *device, *unit;
+	if (err->code < 0)
+		log_write(KETTLE_LOG_WARNING, "kettle", "the devices cannot be listed: %s", err->message);
+	json_array_foreach(devices, i, device)
+		json_array_foreach(json_object_get(device, "units"), k, unit) {
+			const char *name = json_string_value(json_object_get(unit, "unit"));
+			const char *level = json_string_value(json_object_get(unit, "level"));
+			const char *trouble = json_string_value(json_object_get(unit, "unreachable"));
+			if (trouble)
+				log_write(KETTLE_LOG_WARNING, "kettle", "unit %s: %s", name, trouble);
+			else
+				log_write(KETTLE_LOG_INFO, "kettle", "unit %s offers the protection level %s", name,
+					level ? level : "unknown");
+		}
+}
+
+/* Asks every machine once: it is seen early whether it is there, and it removes what a predecessor left. */
+static void
+greet_devices(struct app *app)
+{
+	AUTO_JSON json_t *actor =
+		json_pack("{s:s, s:s, s:s}", "provider", "cli", "subject", app->login, "name", app->login);
+	(void)core_call(app->core, actor, "device.list", NULL, devices_listed, app);
+}
+
 static void
 serving(void *arg, const struct kettle_error *err)
 {
@@ -246,6 +277,7 @@ serving(void *arg, const struct kettle_error *err)
 		return;
 	}
 	log_write(KETTLE_LOG_INFO, "kettle", "version %s serves %s", PACKAGE_VERSION, app->core->setup.database);
+	greet_devices(app);
 }
 
 static void

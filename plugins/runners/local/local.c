@@ -168,11 +168,14 @@ on_complaint(void *arg, const char *line, size_t len)
 	local->host->log(local->host, KETTLE_LOG_INFO, "kettle-exec: %.*s", (int)len, line);
 }
 
+static int ensure_process(struct local *local, struct kettle_error *err);
+
 static void
 on_ended(void *arg, int status, int signal_number)
 {
 	struct local *local = arg;
 	struct kettle_error err = {0};
+	bool worked = local->facts && local->jobs;
 	if (signal_number)
 		(void)kettle_fail(&err, KETTLE_EUNAVAIL, "kettle-exec was ended by signal %d.", signal_number);
 	else
@@ -189,6 +192,9 @@ on_ended(void *arg, int status, int signal_number)
 		local->host->timer_stop(local->host, local->stop_timer);
 		local->stop_timer = NULL;
 		local->stopped(local->stopped_arg);
+	} else if (worked && ensure_process(local, &err) < 0) {
+		/* One that died at work is followed at once: it removes what the dead one left. */
+		local->host->log(local->host, KETTLE_LOG_ERROR, "%s", err.message);
 	}
 }
 
