@@ -194,6 +194,8 @@ reload(struct app *app)
 		log_write(KETTLE_LOG_ERROR, "kettle", "the configuration stays as it was: %s", err.message);
 		return;
 	}
+	if (json_array_size(taken) + json_array_size(left) == 0)
+		log_write(KETTLE_LOG_INFO, "kettle", "reloaded: the configuration is as it was");
 	size_t i;
 	json_t *sentence;
 	json_array_foreach(taken, i, sentence)
