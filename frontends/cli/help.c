@@ -12,6 +12,9 @@
 #include "cli.h"
 #include "value.h"
 
+/* "--NAME META" of an option, both of them bounded. */
+#define TITLE_SIZE (2 * ARGS_NAME_SIZE + sizeof("-- "))
+
 #define HELP_WIDTH 80 /* of lines where no terminal says otherwise */
 #define HELP_MAX_WIDTH 100
 #define HELP_COLUMN 24 /* where explanations begin */
@@ -182,7 +185,7 @@ argument_text(const json_t *row)
 static void
 list_arguments(const struct term *term, const json_t *command, bool positional, const char *title)
 {
-	char name[2 * ARGS_NAME_SIZE];
+	char name[TITLE_SIZE];
 	bool first = true;
 	size_t i;
 	const json_t *row;
@@ -212,7 +215,7 @@ has_options(const json_t *command, const struct run_ui *ui)
 static void
 list_options(const struct term *term, const struct args_option *options)
 {
-	char name[2 * ARGS_NAME_SIZE];
+	char name[TITLE_SIZE];
 	for (; options && options->name; options++) {
 		option_title(name, sizeof(name), options);
 		definition(term, name, options->help);
@@ -343,7 +346,7 @@ roff_definition(FILE *out, const char *title, const char *text)
 static void
 manual_command(FILE *out, const json_t *command, const struct run_ui *ui)
 {
-	char *usage = NULL, title[2 * ARGS_NAME_SIZE];
+	char *usage = NULL, title[TITLE_SIZE];
 	size_t size = 0, i;
 	const json_t *row;
 	FILE *memory = open_memstream(&usage, &size);
@@ -374,7 +377,7 @@ manual_command(FILE *out, const json_t *command, const struct run_ui *ui)
 void
 help_manual(FILE *out, const json_t *table)
 {
-	char title[2 * ARGS_NAME_SIZE];
+	char title[TITLE_SIZE];
 	size_t i;
 	const json_t *command;
 	fputs(".SH COMMANDS\n", out);
