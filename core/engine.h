@@ -3,7 +3,8 @@
  * The engine: from accepted jobs to verdicts.
  *
  * Theory of operation. Everything happens on the loop thread. A job that the store accepted enters the queue of its
- * device. Whenever something changes, the first healthy unit of a device with room takes the next job: the store makes
+ * device. Whenever something changes, the first healthy unit of a device with a free slot (else one that may still
+ * build) takes the next job: the store makes
  * it `running` with a new attempt (durably, before anything starts), the language makes the plan, the runner gets it.
  * The runner's one completion becomes a verdict, and the store takes that only while the attempt is still the job's
  * current one. So a crash anywhere leaves a job either queued or running with an attempt that nobody answers for;

@@ -91,7 +91,7 @@ struct engine {
  */
 int engine_devices_load(struct engine *engine, const json_t *devices, struct kettle_error *err);
 struct device *engine_device_find(const struct engine *engine, const char *name);
-/* The first healthy unit of the device with room, or NULL. */
+/* The first healthy unit of the device with a free slot, else the first that may still build a job, or NULL. */
 struct unit *engine_unit_free(const struct engine *engine, const struct device *device);
 void engine_unit_lost(struct engine *engine, struct unit *unit, const char *why);
 void engine_unit_aside(struct unit *unit, const char *why);
