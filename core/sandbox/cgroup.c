@@ -34,6 +34,7 @@
 #define CGROUP_BASE "kettle"
 #define CGROUP_MAIN "kettle-main"
 #define CGROUP_TEXT_SIZE 4096
+#define CGROUP_KILL_ROUNDS 100
 #define CGROUP_LINE_MAX 8192
 #define CGROUP_RMDIR_TRIES 20
 #define CGROUP_RMDIR_PAUSE_NS 1000000
@@ -118,20 +119,29 @@ remove_folder(int parent, const char *name)
 	}
 }
 
+/* Kills what a line of `text` names; a last line that was cut off is left: it would be some other process's number. */
+static void
+kill_listed(const char *text)
+{
+	char *end;
+	for (const char *at = text; *at; at = end + 1) {
+		long pid = strtol(at, &end, 10);
+		if (end == at || *end != '\n')
+			break;
+		if (pid > 1)
+			(void)kill((pid_t)pid, SIGKILL);
+	}
+}
+
 static void
 kill_members(int dir)
 {
 	char text[CGROUP_TEXT_SIZE];
-	if (!write_at(dir, "cgroup.kill", "1") || read_at(dir, "cgroup.procs", text, sizeof(text)) <= 0)
+	if (!write_at(dir, "cgroup.kill", "1"))
 		return;
-	for (char *at = text; *at;) {
-		long pid = strtol(at, &at, 10);
-		if (pid > 1)
-			(void)kill((pid_t)pid, SIGKILL);
-		at += *at == '\n';
-		if (pid == 0)
-			break;
-	}
+	/* Again and again: one reading holds some of many, and those may have made others. */
+	for (int i = 0; i < CGROUP_KILL_ROUNDS && read_at(dir, "cgroup.procs", text, sizeof(text)) > 0; i++)
+		kill_listed(text);
 }
 
 /* Removes a folder of runs and the runs in it. */
