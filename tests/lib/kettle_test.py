@@ -4,11 +4,15 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 import traceback
+
+# A shell that starts this in the background may have SIGINT ignored, and children would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 SOURCE = pathlib.Path(os.environ.get("top_srcdir", pathlib.Path(__file__).parents[2])).resolve()
 BUILD = pathlib.Path(os.environ.get("top_builddir", ".")).resolve()
