@@ -327,7 +327,7 @@ end_ns(const json_t *run)
 	return json_integer_value(json_object_get(run, "start_ns")) + json_integer_value(json_object_get(run, "wall_ns"));
 }
 
-/* The stamps are another machine's clock: the last run's end is taken for now. */
+/* The stamps are of another machine's clock: the end of the last run stands for the time at which the verdict is stored. */
 static int64_t
 last_end_ns(const json_t *runs)
 {
