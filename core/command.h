@@ -85,7 +85,7 @@ struct command {
 	void (*engine)(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg);
 };
 
-/* Ends with a NULL name. */
+/* Ends with a NULL name. In command_table.c. */
 extern const struct command commands[];
 const struct command *command_find(const char *name);
 /*

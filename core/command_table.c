@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/* The command table itself: every command with its arguments, right and kind. */
+#include <config.h>
+
+#include "command.h"
+
+#include "cleanup.h"
+#include "cmd_board.h"
+#include "cmd_engine.h"
+#include "cmd_local.h"
+#include "cmd_submission.h"
+#include "cmd_submit.h"
+
+static const char *const modes[] = {"ranked", "test", "benchmark", "profile", "leaderboard", NULL};
+static const char *const visibilities[] = {"public", "closed", NULL};
+
+static const struct argument board_create[] = {
+	{"name", ARGUMENT_STRING, .required = true, .positional = true, .meta = "NAME",
+		.help = "1 to 64 letters, digits, `.`, `_` and `-`, the first a letter or digit; case does not count"},
+	{"task", ARGUMENT_TASK, .required = true, .meta = "PATH", .help = "the task: a folder with task.yml"},
+	{"deadline", ARGUMENT_WHEN, .meta = "WHEN",
+		.help = "a date (its end, UTC), a date and time, or +30d, +12h, +90m; default: none"},
+	{"device", ARGUMENT_DEVICE, .repeated = true, .meta = "DEVICE",
+		.help = "a device to rank on; default: what the task names, or the only one there is"},
+	{"description", ARGUMENT_STRING, .meta = "TEXT", .help = "default: the task's"},
+	{"visibility", ARGUMENT_CHOICE, .choices = visibilities, .default_value = "public",
+		.help = "closed: only for those who have joined it"},
+};
+
+static const struct argument board_list_arguments[] = {
+	{"all", ARGUMENT_BOOL, .default_value = "false", .help = "the ended ones too"},
+};
+
+static const struct argument board_show[] = {
+	{"name", ARGUMENT_BOARD, .required = true, .positional = true, .meta = "NAME", .help = "the leaderboard"},
+	{"device", ARGUMENT_DEVICE, .meta = "DEVICE", .help = "the ranking of this device alone; default: all"},
+	{"mine", ARGUMENT_BOOL, .default_value = "false", .help = "your own runs instead of everybody's best"},
+	{"limit", ARGUMENT_INT, .default_value = "100", .min = 1, .max = 1000, .meta = "N",
+		.help = "at most so many places"},
+	{"offset", ARGUMENT_INT, .default_value = "0", .min = 0, .max = INT32_MAX, .meta = "N",
+		.help = "leaves out so many at the beginning"},
+};
+
+static const struct argument board_delete[] = {
+	{"name", ARGUMENT_BOARD, .required = true, .positional = true, .meta = "NAME", .help = "the leaderboard"},
+	{"force", ARGUMENT_BOOL, .default_value = "false", .help = "also when it has submissions, which go with it"},
+};
+
+static const struct argument submit[] = {
+	{"mode", ARGUMENT_CHOICE, .choices = modes, .default_value = "ranked",
+		.help = "what to run; leaderboard is another word for ranked"},
+	{"file", ARGUMENT_FILE, .required = true, .positional = true, .meta = "FILE", .help = "the source file"},
+	{"leaderboard", ARGUMENT_BOARD, .meta = "NAME", .help = "default: what the file's header says"},
+	{"device", ARGUMENT_DEVICE, .repeated = true, .meta = "DEVICE",
+		.help = "where to run; default: what the file's header says, or the only device of the leaderboard"},
+	{"no_wait", ARGUMENT_BOOL, .default_value = "false", .help = "leaves it to an engine that stays (kettle serve)"},
+};
+
+static const struct argument submission_list[] = {
+	{"leaderboard", ARGUMENT_BOARD, .positional = true, .meta = "NAME", .help = "only those on this leaderboard"},
+	{"limit", ARGUMENT_INT, .default_value = "50", .min = 1, .max = 100, .meta = "N", .help = "at most so many"},
+	{"offset", ARGUMENT_INT, .default_value = "0", .min = 0, .max = INT32_MAX, .meta = "N",
+		.help = "leaves out so many at the beginning"},
+};
+
+static const struct argument submission_id[] = {
+	{"id", ARGUMENT_ID, .required = true, .positional = true, .meta = "ID", .help = "the number of the submission"},
+};
+
+static const struct argument task_read_arguments[] = {
+	{"path", ARGUMENT_PATH, .required = true, .positional = true, .meta = "PATH", .help = "a task's folder"},
+};
+
+static const struct argument task_check_arguments[] = {
+	{"path", ARGUMENT_PATH, .required = true, .positional = true, .repeated = true, .meta = "PATH",
+		.help = "a task's folder"},
+};
+
+static const struct argument task_run_arguments[] = {
+	{"path", ARGUMENT_PATH, .required = true, .positional = true, .meta = "PATH", .help = "the task's folder"},
+	{"file", ARGUMENT_PATH, .required = true, .positional = true, .meta = "FILE", .help = "the submission"},
+	{"mode", ARGUMENT_CHOICE, .choices = modes, .default_value = "ranked",
+		.help = "what to run; leaderboard is another word for ranked"},
+	{"device", ARGUMENT_DEVICE, .meta = "DEVICE", .help = "where to run; default: the first device there is"},
+	{"keep", ARGUMENT_BOOL, .default_value = "false", .help = "keeps the folders of the steps and says where"},
+};
+
+static const struct argument plugin_info_arguments[] = {
+	{"name", ARGUMENT_STRING, .required = true, .positional = true, .meta = "NAME", .help = "a plugin that is loaded"},
+};
+
+static const struct argument plugin_test_arguments[] = {
+	{"file", ARGUMENT_PATH, .required = true, .positional = true, .meta = "FILE", .help = "a plugin, NAME.so"},
+};
+
+static const struct argument queue_place_arguments[] = {
+	{"job", ARGUMENT_ID, .required = true, .positional = true, .repeated = true, .meta = "JOB",
+		.help = "the number of a job"},
+};
+
+#define ARGUMENTS(array) .arguments = (array), .arguments_count = ARRAY_SIZE(array)
+
+const struct command commands[] = {
+	{"leaderboard.create", "makes a leaderboard of a task", .right = RIGHT_CREATOR, .kind = COMMAND_WRITE,
+		ARGUMENTS(board_create), .run = cmd_board_create,
+		.details =
+			"The task is stored with the leaderboard: later changes of its folder change nothing. Every device is a "
+			"ranking of its own."},
+	{"leaderboard.list", "lists the leaderboards", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
+		ARGUMENTS(board_list_arguments), .run = cmd_board_list},
+	{"leaderboard.show", "shows a leaderboard and its rankings", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
+		ARGUMENTS(board_show), .run = cmd_board_show,
+		.details = "The best run of each user counts. Equal scores share a rank, and the next rank is skipped."},
+	{"leaderboard.delete", "deletes a leaderboard with everything on it", .right = RIGHT_CREATOR, .kind = COMMAND_WRITE,
+		ARGUMENTS(board_delete), .run = cmd_board_delete,
+		.details =
+			"What runs is cancelled; submissions, runs, artifacts, invites and limits of the leaderboard are removed."},
+	{"submit", "submits a file to a leaderboard", .right = RIGHT_ANYBODY, .kind = COMMAND_WRITE, .late_ban = true,
+		ARGUMENTS(submit), .run = cmd_submit,
+		.details =
+			"A ranked submission runs the tests, the benchmarks and the ranked benchmarks, then the same again with a "
+			"secret seed; it counts when everything passed."},
+	{"submission.list", "lists your submissions, newest first", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
+		ARGUMENTS(submission_list), .run = cmd_submission_list},
+	{"submission.show", "shows one of your submissions with its report", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
+		ARGUMENTS(submission_id), .run = cmd_submission_show},
+	{"submission.cancel", "cancels what is queued or running of a submission", .right = RIGHT_ANYBODY,
+		.kind = COMMAND_WRITE, ARGUMENTS(submission_id), .run = cmd_submission_cancel},
+	{"submission.delete", "deletes a submission for good", .right = RIGHT_ANYBODY, .kind = COMMAND_WRITE,
+		ARGUMENTS(submission_id), .run = cmd_submission_delete,
+		.details =
+			"It leaves the ranking; your next best run takes its place. What it used of a rate limit stays used."},
+	{"queue.place", "says how many jobs are before yours", .right = RIGHT_ANYBODY, .kind = COMMAND_ENGINE,
+		ARGUMENTS(queue_place_arguments), .engine = cmd_queue_place},
+	{"device.list", "lists the devices, what they run on and what is queued", .right = RIGHT_ANYBODY,
+		.kind = COMMAND_ENGINE, .engine = cmd_device_list},
+	{"task.read", "reads a task's folder into one document", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
+		ARGUMENTS(task_read_arguments), .engine = cmd_task_read},
+	{"task.check", "checks task folders", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
+		ARGUMENTS(task_check_arguments), .engine = cmd_task_check,
+		.details = "No database is needed. Errors name the file, the line and the nearest key."},
+	{"task.run", "runs a file against a task, here and now", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
+		ARGUMENTS(task_run_arguments), .engine = cmd_task_run,
+		.details = "The loop of a task's author: no database, no leaderboard, nothing is stored."},
+	{"plugin.list", "lists the plugins that are loaded", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
+		.engine = cmd_plugin_list},
+	{"plugin.info", "shows what a plugin may be told", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
+		ARGUMENTS(plugin_info_arguments), .engine = cmd_plugin_info},
+	{"plugin.test", "tries whether a plugin keeps the rules", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
+		ARGUMENTS(plugin_test_arguments), .engine = cmd_plugin_test},
+	{"config.check", "checks the configuration and shows what is in force", .right = RIGHT_ANYBODY,
+		.kind = COMMAND_LOCAL, .engine = cmd_config_check},
+	{0},
+};
