@@ -32,6 +32,14 @@ user_of(const struct actor *actor)
 	return actor->user > 0 ? actor->user : -1;
 }
 
+static enum board_code
+code_of(const char *word)
+{
+	if (strcmp(word, "always") == 0)
+		return BOARD_CODE_ALWAYS;
+	return strcmp(word, "ended") == 0 ? BOARD_CODE_ENDED : BOARD_CODE_OWNER;
+}
+
 static int
 read_board(void *arg, sqlite3_stmt *row)
 {
@@ -43,6 +51,7 @@ read_board(void *arg, sqlite3_stmt *row)
 	board->creator = sqlite3_column_int64(row, 3);
 	board->deadline_at = sqlite3_column_int64(row, 4);
 	board->closed = sqlite3_column_int(row, 5);
+	board->code = code_of((const char *)sqlite3_column_text(row, 7));
 	(void)snprintf(board->language, sizeof(board->language), "%s", language ? language : "");
 	return 1;
 }
@@ -74,7 +83,7 @@ board_find(
 	struct board board = {0};
 	int code = db_query(db, err, read_board, &board,
 		"SELECT b.id, b.name, b.task, b.creator, b.deadline_at, b.visibility = 'closed', json_extract(t.bundle_json, "
-		"'$.task.lang') FROM leaderboards b JOIN tasks t ON t.id = b.task WHERE b.name = ?",
+		"'$.task.lang'), b.code FROM leaderboards b JOIN tasks t ON t.id = b.task WHERE b.name = ?",
 		"s", name);
 	if (code == 1)
 		*ret_board = board;
@@ -97,10 +106,45 @@ board_check_access(struct db *db, const struct actor *actor, const struct board 
 	return code;
 }
 
+bool
+board_owns(const struct actor *actor, const struct board *board)
+{
+	return actor->role == RIGHT_ADMIN || (actor->user && actor->user == board->creator);
+}
+
+bool
+board_ended(const struct board *board, int64_t now_ms)
+{
+	return board->deadline_at && now_ms > board->deadline_at;
+}
+
+bool
+board_code_open(const struct board *board, int64_t now_ms)
+{
+	switch (board->code) {
+	case BOARD_CODE_OWNER:
+		return false;
+	case BOARD_CODE_ENDED:
+		return board_ended(board, now_ms);
+	case BOARD_CODE_ALWAYS:
+		return true;
+	}
+	return false;
+}
+
+int
+board_deadline(const char *text, int64_t now_ms, int64_t *ret_ms, struct kettle_error *err)
+{
+	if (strcasecmp(text, "none") != 0)
+		return time_parse_deadline(text, now_ms, ret_ms, err);
+	*ret_ms = 0;
+	return 0;
+}
+
 int
 board_check_owner(const struct actor *actor, const struct board *board, struct kettle_error *err)
 {
-	if (actor->role == RIGHT_ADMIN || (actor->user && actor->user == board->creator))
+	if (board_owns(actor, board))
 		return 0;
 	return kettle_fail(err, KETTLE_EACCES,
 		"The leaderboard `%s` belongs to somebody else; only they and admins may do this.", board->name);
@@ -166,6 +210,36 @@ board_pick_device(
 	AUTO_FREE char *all = board_join(devices);
 	return kettle_fail(err, KETTLE_EINVAL, "%s no device `%.64s`; there is %s%s%s%s", where, word,
 		all && *all ? all : "none", near ? "; did you mean `" : ".", near ? near : "", near ? "`?" : "");
+}
+
+json_t *
+board_configured(const struct command_env *env)
+{
+	json_t *names = json_array(), *value;
+	const char *name;
+	json_object_foreach((json_t *)env->devices, name, value) {
+		(void)json_array_append_new(names, json_string(name));
+	}
+	return names;
+}
+
+int
+board_pick_devices(const struct command_env *env, const json_t *wanted, json_t **ret_devices, struct kettle_error *err)
+{
+	AUTO_JSON json_t *devices = json_array(), *configured = board_configured(env);
+	for (size_t i = 0; i < json_array_size(wanted); i++) {
+		const char *word = json_string_value(json_array_get(wanted, i)), *name = NULL;
+		int code = board_pick_device(configured, word ? word : "", "The configuration has", &name, err);
+		if (code < 0)
+			return code;
+		bool twice = false;
+		for (size_t j = 0; j < json_array_size(devices); j++)
+			twice = twice || strcmp(json_string_value(json_array_get(devices, j)), name) == 0;
+		if (!twice && json_array_append_new(devices, json_string(name)) < 0)
+			return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the leaderboard.");
+	}
+	*ret_devices = STEAL(devices);
+	return 0;
 }
 
 #define OBJECT \

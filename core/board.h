@@ -5,7 +5,11 @@
 
 #include "command.h"
 
-#define BOARD_NAME_MAX 64 /* bytes */
+#define BOARD_NAME_MAX 64           /* bytes */
+#define BOARD_DESCRIPTION_MAX 10000 /* characters */
+
+/* Who may read the code of others: nobody, everybody with access after the deadline, everybody with access. */
+enum board_code { BOARD_CODE_OWNER, BOARD_CODE_ENDED, BOARD_CODE_ALWAYS };
 
 struct board {
 	int64_t id, task, creator;
@@ -13,6 +17,7 @@ struct board {
 	char name[BOARD_NAME_MAX + 1];
 	char language[64]; /* of its task */
 	bool closed;       /* for those with access alone */
+	enum board_code code;
 };
 
 /* By name without case. ENOENT names the nearest that the actor may see. Whether the actor may see it is not asked. */
@@ -22,6 +27,14 @@ int board_find(
 int board_check_access(struct db *db, const struct actor *actor, const struct board *board, struct kettle_error *err);
 /* EACCES: the actor is neither its creator nor an admin. */
 int board_check_owner(const struct actor *actor, const struct board *board, struct kettle_error *err);
+/* Whether they are: its creator or an admin. */
+bool board_owns(const struct actor *actor, const struct board *board);
+/* Whether its deadline has passed. */
+bool board_ended(const struct board *board, int64_t now_ms);
+/* Whether those with access may read the code of others there now; its creator and admins always may. */
+bool board_code_open(const struct board *board, int64_t now_ms);
+/* A deadline as people write it (times.h), or "none": 0. EINVAL. */
+int board_deadline(const char *text, int64_t now_ms, int64_t *ret_ms, struct kettle_error *err);
 /* Its devices in their order, as an array of names. New reference. */
 int board_devices(struct db *db, int64_t leaderboard, json_t **ret_devices, struct kettle_error *err);
 /*
@@ -30,6 +43,14 @@ int board_devices(struct db *db, int64_t leaderboard, json_t **ret_devices, stru
  */
 int board_pick_device(
 	const json_t *devices, const char *word, const char *where, const char **ret_device, struct kettle_error *err);
+/*
+ * The names of the list as they are configured (env->devices), each once. EINVAL: one that is not; names what there is.
+ * New reference.
+ */
+int board_pick_devices(
+	const struct command_env *env, const json_t *wanted, json_t **ret_devices, struct kettle_error *err);
+/* The names of the configured devices. New reference. */
+json_t *board_configured(const struct command_env *env);
 /* "A, B and C" of an array of names. New string; NULL: no memory. */
 char *board_join(const json_t *names);
 /*

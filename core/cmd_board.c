@@ -15,8 +15,6 @@
 #include <string.h>
 #include <strings.h>
 
-#define DESCRIPTION_MAX 10000 /* characters */
-
 /* Words that stand where a board's name could in a route of the field's API or of a page. */
 static const char *const reserved[] = {"admin", "all", "api", "assets", "auth", "boards", "code", "device", "devices",
 	"docs", "events", "favicon.ico", "files", "gpu", "gpus", "health", "invite", "invites", "join", "leaderboard",
@@ -49,43 +47,12 @@ check_name(const char *name, struct kettle_error *err)
 	return 0;
 }
 
-static json_t *
-configured_names(const struct command_env *env)
-{
-	json_t *names = json_array(), *value;
-	const char *name;
-	json_object_foreach((json_t *)env->devices, name, value) {
-		(void)json_array_append_new(names, json_string(name));
-	}
-	return names;
-}
-
-/* The device names of the list as they are configured, each once. */
-static int
-pick_devices(const json_t *wanted, const json_t *configured, json_t **ret_devices, struct kettle_error *err)
-{
-	AUTO_JSON json_t *devices = json_array();
-	for (size_t i = 0; i < json_array_size(wanted); i++) {
-		const char *word = json_string_value(json_array_get(wanted, i)), *name = NULL;
-		int code = board_pick_device(configured, word ? word : "", "The configuration has", &name, err);
-		if (code < 0)
-			return code;
-		bool twice = false;
-		for (size_t j = 0; j < json_array_size(devices); j++)
-			twice = twice || strcmp(json_string_value(json_array_get(devices, j)), name) == 0;
-		if (!twice && json_array_append_new(devices, json_string(name)) < 0)
-			return fail_memory(err);
-	}
-	*ret_devices = STEAL(devices);
-	return 0;
-}
-
 /* Those given, else the task's, else the only one there is. */
 static int
 choose_devices(const struct command_env *env, const json_t *given, const json_t *task, json_t **ret_devices,
 	struct kettle_error *err)
 {
-	AUTO_JSON json_t *configured = configured_names(env);
+	AUTO_JSON json_t *configured = board_configured(env);
 	const json_t *gpus = json_object_get(task, "gpus");
 	const json_t *wanted = json_array_size(given) ? given : json_array_size(gpus) ? gpus : configured;
 	AUTO_FREE char *names = board_join(configured);
@@ -96,7 +63,7 @@ choose_devices(const struct command_env *env, const json_t *given, const json_t 
 	if (wanted == configured && json_array_size(configured) > 1)
 		return kettle_fail(err, KETTLE_EINVAL,
 			"Neither you nor the task names the devices of the leaderboard: choose from %s.", names);
-	return pick_devices(wanted, configured, ret_devices, err);
+	return board_pick_devices(env, wanted, ret_devices, err);
 }
 
 static int
@@ -111,7 +78,7 @@ add_devices(struct db *db, int64_t board, const json_t *devices, struct kettle_e
 
 /* What a board is made of, checked. */
 struct new_board {
-	const char *name, *visibility;
+	const char *name, *visibility, *code;
 	json_t *bundle, *devices;
 	char *description;
 	int64_t deadline_at; /* 0: none */
@@ -135,10 +102,10 @@ insert_board(struct db *db, const struct actor *actor, struct new_board *board, 
 	if (code == 0)
 		code = db_exec(db, err,
 			"INSERT INTO leaderboards (name, description, task, creator, created_at, updated_at, deadline_at, "
-			"visibility) "
-			"VALUES (?1, ?2, ?3, ?4, ?5, ?5, nullif(?6, 0), ?7)",
-			"ssiiiis", board->name, board->description, task, actor->user, db->now_ms, board->deadline_at,
-			board->visibility);
+			"visibility, code) "
+			"VALUES (?1, ?2, ?3, ?4, ?5, ?5, nullif(?6, 0), ?7, ?8)",
+			"ssiiiiss", board->name, board->description, task, actor->user, db->now_ms, board->deadline_at,
+			board->visibility, board->code);
 	board->id = db_last_id(db);
 	return code < 0 ? code : add_devices(db, board->id, board->devices, err);
 }
@@ -162,6 +129,7 @@ check_new(
 	int64_t taken = 0;
 	board->name = json_string_value(json_object_get(args, "name"));
 	board->visibility = json_string_value(json_object_get(args, "visibility"));
+	board->code = json_string_value(json_object_get(args, "code"));
 	int code = check_name(board->name, err);
 	if (code == 0)
 		code = db_int(db, &taken, err, "SELECT count(*) FROM leaderboards WHERE name = ?", "s", board->name);
@@ -169,7 +137,7 @@ check_new(
 		code = kettle_fail(err, KETTLE_ECONFLICT,
 			"There is already a leaderboard `%s`: delete it first, or choose another name.", board->name);
 	if (code == 0 && deadline)
-		code = time_parse_deadline(deadline, db->now_ms, &board->deadline_at, err);
+		code = board_deadline(deadline, db->now_ms, &board->deadline_at, err);
 	if (code == 0)
 		code = task_check_bundle(env->languages, json_object_get(args, "task"), &board->bundle, err);
 	if (code < 0)
@@ -177,7 +145,7 @@ check_new(
 	const json_t *task = json_object_get(board->bundle, "task");
 	if (!description)
 		description = json_string_value(json_object_get(task, "description"));
-	board->description = clean_text(description ? description : "", DESCRIPTION_MAX);
+	board->description = clean_text(description ? description : "", BOARD_DESCRIPTION_MAX);
 	if (!board->description)
 		return fail_memory(err);
 	return choose_devices(env, json_object_get(args, "device"), task, &board->devices, err);

@@ -114,7 +114,9 @@ check_when(const struct argument *argument, const json_t *value, struct kettle_e
 {
 	int64_t ms;
 	int code = check_text(argument, value, COMMAND_NAME_MAX, false, err);
-	return code < 0 ? code : time_parse_deadline(json_string_value(value), time_now_ms(), &ms, err);
+	if (code < 0 || strcasecmp(json_string_value(value), "none") == 0)
+		return code;
+	return time_parse_deadline(json_string_value(value), time_now_ms(), &ms, err);
 }
 
 /* May replace *value, of which it is given the reference. */

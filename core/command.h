@@ -22,7 +22,7 @@ enum argument_type {
 	ARGUMENT_BOARD,  /* a leaderboard's name */
 	ARGUMENT_DEVICE,
 	ARGUMENT_ID,   /* of a submission */
-	ARGUMENT_WHEN, /* a deadline, see time_parse_deadline */
+	ARGUMENT_WHEN, /* a deadline, see time_parse_deadline, or none */
 	ARGUMENT_FILE, /* {"name": base name, "base64": bytes} */
 	ARGUMENT_TASK, /* a task bundle (task.h); on a command line the path of one */
 	ARGUMENT_PATH, /* only in local commands: a path of this machine */

@@ -6,6 +6,7 @@
 
 #include "cleanup.h"
 #include "cmd_board.h"
+#include "cmd_board_update.h"
 #include "cmd_engine.h"
 #include "cmd_local.h"
 #include "cmd_submission.h"
@@ -13,18 +14,39 @@
 
 static const char *const modes[] = {"ranked", "test", "benchmark", "profile", "leaderboard", NULL};
 static const char *const visibilities[] = {"public", "closed", NULL};
+static const char *const code_settings[] = {"owner", "ended", "always", NULL};
 
 static const struct argument board_create[] = {
 	{"name", ARGUMENT_STRING, .required = true, .positional = true, .meta = "NAME",
 		.help = "1 to 64 letters, digits, `.`, `_` and `-`, the first a letter or digit; case does not count"},
 	{"task", ARGUMENT_TASK, .required = true, .meta = "PATH", .help = "the task: a folder with task.yml"},
 	{"deadline", ARGUMENT_WHEN, .meta = "WHEN",
-		.help = "a date (its end, UTC), a date and time, or +30d, +12h, +90m; default: none"},
+		.help = "a date (its end, UTC), a date and time, +30d, +12h, +90m, or none; default: none"},
 	{"device", ARGUMENT_DEVICE, .repeated = true, .meta = "DEVICE",
 		.help = "a device to rank on; default: what the task names, or the only one there is"},
 	{"description", ARGUMENT_STRING, .meta = "TEXT", .help = "default: the task's"},
 	{"visibility", ARGUMENT_CHOICE, .choices = visibilities, .default_value = "public",
 		.help = "closed: only for those who have joined it"},
+	{"code", ARGUMENT_CHOICE, .choices = code_settings, .default_value = "owner",
+		.help = "who may read the code of others: nobody (owner), everybody once the deadline has passed (ended), or "
+				"everybody (always)"},
+};
+
+static const struct argument board_update_arguments[] = {
+	{"name", ARGUMENT_BOARD, .required = true, .positional = true, .meta = "NAME", .help = "the leaderboard"},
+	{"deadline", ARGUMENT_WHEN, .meta = "WHEN",
+		.help = "a date (its end, UTC), a date and time, or +30d, +12h, +90m; `none` removes it"},
+	{"device", ARGUMENT_DEVICE, .repeated = true, .meta = "DEVICE",
+		.help = "a device to rank on, instead of those so far; one that is left out keeps its scores for when it comes "
+				"back"},
+	{"visibility", ARGUMENT_CHOICE, .choices = visibilities, .help = "closed: only for those who have joined it"},
+	{"code", ARGUMENT_CHOICE, .choices = code_settings,
+		.help = "who may read the code of others: nobody (owner), everybody once the deadline has passed (ended), or "
+				"everybody (always)"},
+	{"description", ARGUMENT_STRING, .meta = "TEXT", .help = "what participants read"},
+	{"task", ARGUMENT_TASK, .meta = "PATH", .help = "the task in its new version"},
+	{"force", ARGUMENT_BOOL, .default_value = "false",
+		.help = "also when the new task runs differently: scores so far are left behind"},
 };
 
 static const struct argument board_list_arguments[] = {
@@ -106,6 +128,13 @@ const struct command commands[] = {
 		.details =
 			"The task is stored with the leaderboard: later changes of its folder change nothing. Every device is a "
 			"ranking of its own."},
+	{"leaderboard.update", "changes a leaderboard", .right = RIGHT_CREATOR, .kind = COMMAND_WRITE,
+		ARGUMENTS(board_update_arguments), .run = cmd_board_update,
+		.details = "What is not named stays as it is. Scores stay when only descriptions or templates of the task "
+				   "change; where "
+				   "its files, configuration, tests or benchmarks do, the rankings begin anew, and that needs --force. "
+				   "What is "
+				   "queued or running ends on the version of the task on which it was submitted."},
 	{"leaderboard.list", "lists the leaderboards", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
 		ARGUMENTS(board_list_arguments), .run = cmd_board_list},
 	{"leaderboard.show", "shows a leaderboard and its rankings", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,

@@ -70,14 +70,23 @@ put_version(struct db *db, const json_t *bundle, const char *hash, int64_t *ret_
 }
 
 int
-content_put_task(struct db *db, const json_t *bundle, int64_t *ret_task, struct kettle_error *err)
+content_task_hash(const json_t *bundle, char ret_hash[65], struct kettle_error *err)
 {
-	char hash[65];
 	AUTO_FREE char *text = json_dumps(bundle, JSON_SORT_KEYS | JSON_COMPACT);
 	if (!text)
 		return fail_memory(err);
-	sha256_hex(text, strlen(text), hash);
-	int code = db_int(db, ret_task, err, "SELECT id FROM tasks WHERE content_hash = ?", "s", hash);
+	sha256_hex(text, strlen(text), ret_hash);
+	return 0;
+}
+
+int
+content_put_task(struct db *db, const json_t *bundle, int64_t *ret_task, struct kettle_error *err)
+{
+	char hash[65];
+	int code = content_task_hash(bundle, hash, err);
+	if (code < 0)
+		return code;
+	code = db_int(db, ret_task, err, "SELECT id FROM tasks WHERE content_hash = ?", "s", hash);
 	return code == KETTLE_ENOENT ? put_version(db, bundle, hash, ret_task, err) : code;
 }
 
@@ -156,6 +165,17 @@ content_note_submission(struct db *db, int64_t submission, struct kettle_error *
 		NOTE_FILES,
 	};
 	return exec_all(db, sql, ARRAY_SIZE(sql), submission, err);
+}
+
+int
+content_note_task(struct db *db, int64_t task, struct kettle_error *err)
+{
+	static const char *const sql[] = {
+		NOTE_TABLES,
+		"INSERT OR IGNORE INTO temp.noted_tasks VALUES (?1)",
+		NOTE_FILES,
+	};
+	return exec_all(db, sql, ARRAY_SIZE(sql), task, err);
 }
 
 int

@@ -15,6 +15,8 @@
  *
  * kind                   scope data
  * leaderboard.created    p     {"name", "devices": [name], "deadline": ISO or null}
+ * leaderboard.updated    p     {"name", "changes": what became another, "scores": "kept" or "left" (the rankings began anew),
+ *                              "deadline": ISO or null, "devices": [name], "visibility"}
  * leaderboard.deleted    p     {"name", "submissions": how many, "jobs": [{"job", "device", "submission"}] that were open}
  * submission.accepted    u     {"mode", "file_name", "jobs": [{"job", "device"}]}
  * submission.cancelled   u     {"jobs": [{"job", "device", "attempt"}] that were open}; submission.done follows

@@ -13,6 +13,7 @@
 #include "help.h"
 #include "render_board.h"
 #include "render_local.h"
+#include "render_owner.h"
 #include "render_submission.h"
 #include "submit.h"
 #include "value.h"
@@ -84,6 +85,9 @@ static const struct run_ui uis[] = {
 		.example = "kettle leaderboard create vectoradd --task tasks/vectoradd_cpp --deadline +30d --device CPU"},
 	{.command = "leaderboard.list", .render = render_board_list},
 	{.command = "leaderboard.show", .render = render_board_show, .json = render_board_show_json},
+	{.command = "leaderboard.update",
+		.render = render_owner_updated,
+		.example = "kettle leaderboard update vectoradd --deadline +7d --code ended"},
 	{.command = "leaderboard.delete", .start = delete_board, .render = render_board_deleted},
 	{.command = "submit",
 		.own = submit_options,
