@@ -81,9 +81,19 @@ cmd_submission_list(struct db *db, const struct command_env *env, const struct a
 
 /* ---- one submission ---- */
 
-/* What each command here first asks: the row, and whether it is the actor's own (or the actor an admin). */
+static int64_t
+id_of(const json_t *row, const char *key)
+{
+	return json_integer_value(json_object_get(row, key));
+}
+
+/*
+ * What each command here first asks: the row, and whether it is the actor's own (or the actor an admin). judge: whoever
+ * made the board may too.
+ */
 static int
-find(struct db *db, const struct actor *actor, const json_t *args, json_t **ret_row, struct kettle_error *err)
+find(struct db *db, const struct actor *actor, const json_t *args, bool judge, json_t **ret_row,
+	struct kettle_error *err)
 {
 	int64_t id = json_integer_value(json_object_get(args, "id"));
 	AUTO_JSON json_t *row = NULL;
@@ -92,23 +102,19 @@ find(struct db *db, const struct actor *actor, const json_t *args, json_t **ret_
 		"user_id_text, "
 		"u.name AS user_name, s.created_at AS submission_time_iso, s.done_at IS NOT NULL AS done_bool, s.mode, "
 		"s.state, CASE "
-		"WHEN s.flagged_at IS NOT NULL THEN coalesce(s.flag_reason, '') END AS flagged, s.user FROM submissions s JOIN "
+		"WHEN s.flagged_at IS NOT NULL THEN coalesce(s.flag_reason, '') END AS flagged, s.user, b.creator FROM "
+		"submissions s JOIN "
 		"leaderboards b ON b.id = s.leaderboard JOIN users u ON u.id = s.user WHERE s.id = ?",
 		"i", id);
 	if (code == KETTLE_ENOENT)
 		return kettle_fail(err, code, "There is no submission %lld.", (long long)id);
 	if (code < 0)
 		return code;
-	if (actor->role != RIGHT_ADMIN && json_integer_value(json_object_get(row, "user")) != actor->user)
+	bool own = actor->user && (id_of(row, "user") == actor->user || (judge && id_of(row, "creator") == actor->user));
+	if (actor->role != RIGHT_ADMIN && !own)
 		return kettle_fail(err, KETTLE_EACCES, "Submission %lld belongs to somebody else.", (long long)id);
 	*ret_row = STEAL(row);
 	return 0;
-}
-
-static int64_t
-id_of(const json_t *row, const char *key)
-{
-	return json_integer_value(json_object_get(row, key));
 }
 
 /* ---- show ---- */
@@ -169,6 +175,21 @@ add_rank(struct db *db, const json_t *row, json_t *job, struct kettle_error *err
 	return json_object_set_new(job, "rank", rank) < 0 ? fail_memory(err) : 0;
 }
 
+/* A rerun after this job that came to nothing: whoever asked for it reads why. */
+static int
+add_failed_rerun(struct db *db, const json_t *row, json_t *job, struct kettle_error *err)
+{
+	json_t *failed = NULL;
+	int code = db_object(db, &failed, err,
+		"SELECT id AS job, state, error, done_at AS ended_iso FROM jobs WHERE submission = ?1 AND device = ?2 AND "
+		"superseded = id AND id > ?3 ORDER BY id DESC LIMIT 1",
+		"isi", id_of(row, "id"), text_of(job, "device"), id_of(job, "job"));
+	if (code < 0)
+		return code == KETTLE_ENOENT ? 0 : code;
+	return json_object_set_new(job, "rerun_failed", failed) < 0 ? fail_memory(err) : 0;
+}
+
+/* A rerun that is under way stands in the place of what it will replace. */
 static int
 load_jobs(struct db *db, const json_t *row, json_t **ret_jobs, struct kettle_error *err)
 {
@@ -176,15 +197,17 @@ load_jobs(struct db *db, const json_t *row, json_t **ret_jobs, struct kettle_err
 	int code = db_array(db, &jobs, err,
 		"SELECT id AS job, device, state, error, score, low, high, unit, attempt, queued_at AS queued_iso, started_at "
 		"AS "
-		"started_iso, done_at AS ended_iso, changed_at AS changed_iso, compilation_json, system_json, timing_json FROM "
-		"jobs "
-		"WHERE submission = ? AND NOT superseded ORDER BY id",
+		"started_iso, done_at AS ended_iso, changed_at AS changed_iso, compilation_json, system_json, timing_json, "
+		"superseded < 0 AS rerun_bool FROM jobs j WHERE submission = ?1 AND (superseded < 0 OR NOT superseded AND NOT "
+		"EXISTS (SELECT 1 FROM jobs n WHERE n.submission = ?1 AND n.superseded = -j.id)) ORDER BY id",
 		"i", id_of(row, "id"));
 	for (size_t i = 0; i < json_array_size(jobs) && code == 0; i++) {
 		json_t *job = json_array_get(jobs, i);
 		code = add_job_runs(db, job, err);
 		if (code == 0)
 			code = add_rank(db, row, job, err);
+		if (code == 0)
+			code = add_failed_rerun(db, row, job, err);
 	}
 	if (code == 0)
 		*ret_jobs = STEAL(jobs);
@@ -330,7 +353,7 @@ cmd_submission_show(struct db *db, const struct command_env *env, const struct a
 {
 	(void)env;
 	AUTO_JSON json_t *row = NULL, *jobs = NULL, *code_row = NULL;
-	int code = find(db, actor, args, &row, err);
+	int code = find(db, actor, args, true, &row, err);
 	if (code == 0)
 		code = load_jobs(db, row, &jobs, err);
 	if (code == 0)
@@ -342,6 +365,7 @@ cmd_submission_show(struct db *db, const struct command_env *env, const struct a
 	json_t *more = json_pack("{s:O, s:o, s:o, s:n, s:o, s:O}", "code", json_object_get(code_row, "code"), "runs",
 		field_runs(jobs), "job", status_object(row, jobs), "runner_queue", "rank", ranks(jobs), "jobs", jobs);
 	(void)json_object_del(row, "user");
+	(void)json_object_del(row, "creator");
 	if (json_object_update_new(row, more) < 0)
 		return fail_memory(err);
 	*ret_result = STEAL(row);
@@ -350,13 +374,32 @@ cmd_submission_show(struct db *db, const struct command_env *env, const struct a
 
 /* ---- cancel and delete ---- */
 
+/* Who is to be judged once more cannot keep the old result by that. */
+static int
+check_rerun(struct db *db, const struct actor *actor, int64_t id, struct kettle_error *err)
+{
+	int64_t reruns = 0;
+	if (actor->role == RIGHT_ADMIN)
+		return 0;
+	int code = db_int(db, &reruns, err,
+		"SELECT count(*) FROM jobs WHERE submission = ? AND superseded < 0 AND done_at IS NULL", "i", id);
+	return code == 0 && reruns > 0
+			   ? kettle_fail(err, KETTLE_EACCES,
+					 "Submission %lld is being run again, which was not you who asked for it: only an admin may cancel "
+					 "that.",
+					 (long long)id)
+			   : code;
+}
+
 int
 cmd_submission_cancel(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
 	json_t **ret_result, struct kettle_error *err)
 {
 	(void)env;
 	AUTO_JSON json_t *row = NULL, *jobs = NULL;
-	int code = find(db, actor, args, &row, err);
+	int code = find(db, actor, args, false, &row, err);
+	if (code == 0)
+		code = check_rerun(db, actor, id_of(row, "id"), err);
 	if (code == 0)
 		code = jobs_cancel(db, id_of(row, "id"), &jobs, err);
 	if (code < 0)
@@ -403,7 +446,7 @@ cmd_submission_delete(struct db *db, const struct command_env *env, const struct
 {
 	(void)env;
 	AUTO_JSON json_t *row = NULL;
-	int code = find(db, actor, args, &row, err);
+	int code = find(db, actor, args, false, &row, err);
 	if (code == 0 && json_is_string(json_object_get(row, "flagged")) && actor->role != RIGHT_ADMIN)
 		code = kettle_fail(err, KETTLE_EACCES,
 			"Submission %lld was marked as a cheat: it stays as evidence, and only an admin may delete it.",

@@ -9,6 +9,7 @@
 #include "cleanup.h"
 #include "content.h"
 #include "header.h"
+#include "jobs.h"
 #include "rate.h"
 #include "state.h"
 #include "text.h"
@@ -291,19 +292,10 @@ check_all(struct submit *submit, struct kettle_error *err)
 
 /* ---- storing ---- */
 
-/* The secret of this submission's ranked runs: 31 bits. */
-static int64_t
-draw_seed(void)
-{
-	uint32_t bits;
-	random_bytes(&bits, sizeof(bits));
-	return (int64_t)(bits & 0x7fffffffu);
-}
-
 static int
 add_jobs(struct submit *submit, struct kettle_error *err)
 {
-	int64_t seed = draw_seed();
+	int64_t seed = jobs_seed();
 	submit->jobs = json_array();
 	for (size_t i = 0; i < json_array_size(submit->devices); i++) {
 		const char *device = json_string_value(json_array_get(submit->devices, i));

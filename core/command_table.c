@@ -8,6 +8,7 @@
 #include "cmd_board.h"
 #include "cmd_board_update.h"
 #include "cmd_engine.h"
+#include "cmd_flag.h"
 #include "cmd_local.h"
 #include "cmd_submission.h"
 #include "cmd_submit.h"
@@ -89,6 +90,18 @@ static const struct argument submission_id[] = {
 	{"id", ARGUMENT_ID, .required = true, .positional = true, .meta = "ID", .help = "the number of the submission"},
 };
 
+static const struct argument submission_flag[] = {
+	{"id", ARGUMENT_ID, .required = true, .positional = true, .meta = "ID", .help = "the number of the submission"},
+	{"reason", ARGUMENT_STRING, .required = true, .meta = "TEXT", .help = "why; its owner reads it"},
+};
+
+static const struct argument submission_rerun[] = {
+	{"id", ARGUMENT_ID, .required = true, .positional = true, .meta = "ID", .help = "the number of the submission"},
+	{"device", ARGUMENT_DEVICE, .repeated = true, .meta = "DEVICE",
+		.help = "where; default: everywhere it was submitted to"},
+	{"no_wait", ARGUMENT_BOOL, .default_value = "false", .help = "leaves it to an engine that stays (kettle serve)"},
+};
+
 static const struct argument task_read_arguments[] = {
 	{"path", ARGUMENT_PATH, .required = true, .positional = true, .meta = "PATH", .help = "a task's folder"},
 };
@@ -159,6 +172,19 @@ const struct command commands[] = {
 		ARGUMENTS(submission_id), .run = cmd_submission_delete,
 		.details =
 			"It leaves the ranking; your next best run takes its place. What it used of a rate limit stays used."},
+	{"submission.rerun", "runs a submission again", .right = RIGHT_CREATOR, .kind = COMMAND_WRITE,
+		ARGUMENTS(submission_rerun), .run = cmd_submission_rerun,
+		.details =
+			"For the leaderboard's creator and admins. What was there counts until the new verdict is, which then "
+			"takes "
+			"its place, better or worse; where a machine fails again or the rerun is cancelled, the old one stays."},
+	{"submission.flag", "marks a submission as a cheat", .right = RIGHT_CREATOR, .kind = COMMAND_WRITE,
+		ARGUMENTS(submission_flag), .run = cmd_submission_flag,
+		.details =
+			"For the leaderboard's creator and admins. It leaves the ranking and stays as evidence: its owner is told "
+			"and cannot delete it."},
+	{"submission.unflag", "takes the mark as a cheat back", .right = RIGHT_CREATOR, .kind = COMMAND_WRITE,
+		ARGUMENTS(submission_id), .run = cmd_submission_unflag, .details = "It counts again."},
 	{"queue.place", "says how many jobs are before yours", .right = RIGHT_ANYBODY, .kind = COMMAND_ENGINE,
 		ARGUMENTS(queue_place_arguments), .engine = cmd_queue_place},
 	{"device.list", "lists the devices, what they run on and what is queued", .right = RIGHT_ANYBODY,

@@ -274,7 +274,7 @@ engine_reload(struct engine *engine, const json_t *devices, struct kettle_error 
 	return 0;
 }
 
-/* submission.accepted: its jobs enter the queues. */
+/* submission.accepted, submission.rerun: its jobs enter the queues. */
 static void
 accept_jobs(struct engine *engine, const json_t *event)
 {
@@ -320,7 +320,7 @@ engine_event(struct engine *engine, const json_t *event)
 	const json_t *data = json_object_get(event, "data");
 	if (!kind)
 		return;
-	if (strcmp(kind, "submission.accepted") == 0)
+	if (strcmp(kind, "submission.accepted") == 0 || strcmp(kind, "submission.rerun") == 0)
 		accept_jobs(engine, event);
 	else if (strcmp(kind, "submission.cancelled") == 0 || strcmp(kind, "submission.deleted") == 0 ||
 			 strcmp(kind, "leaderboard.deleted") == 0)

@@ -21,6 +21,9 @@
  * submission.accepted    u     {"mode", "file_name", "jobs": [{"job", "device"}]}
  * submission.cancelled   u     {"jobs": [{"job", "device", "attempt"}] that were open}; submission.done follows
  * submission.deleted     u     {"mode", "file_name", "jobs": [{"job", "device", "attempt"}] that were open}
+ * submission.rerun       u     {"mode", "file_name", "jobs": [{"job", "device"}] that are new}; submission.done follows
+ * submission.flagged     u     {"mode", "file_name", "reason"}: marked as a cheat
+ * submission.unflagged   u     {"mode", "file_name"}
  * submission.done        u     {"mode", "state": the worst of its jobs', "jobs": [{"job", "device", "state", "score",
  *                              "low", "high", "error", "rank", "of"}]}
  * job.started            u     {"job", "device", "unit", "attempt"}

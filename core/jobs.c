@@ -16,7 +16,7 @@
 
 /* What every change of a job needs to know of it. */
 struct job {
-	int64_t id, submission, leaderboard, user, attempt, spared;
+	int64_t id, submission, leaderboard, user, attempt, spared, superseded;
 	char device[256], mode[16], state[16];
 };
 
@@ -39,6 +39,7 @@ read_job(void *arg, sqlite3_stmt *row)
 	copy_text(job->device, sizeof(job->device), row, 5);
 	copy_text(job->mode, sizeof(job->mode), row, 6);
 	copy_text(job->state, sizeof(job->state), row, 7);
+	job->superseded = sqlite3_column_int64(row, 8);
 	return 1;
 }
 
@@ -48,9 +49,8 @@ load(struct db *db, int64_t id, const char *state, int64_t attempt, struct job *
 {
 	*job = (struct job){.id = id};
 	int code = db_query(db, err, read_job, job,
-		"SELECT s.id, s.leaderboard, s.user, j.attempt, j.spared, j.device, s.mode, j.state FROM jobs j JOIN "
-		"submissions "
-		"s ON s.id = j.submission WHERE j.id = ?",
+		"SELECT s.id, s.leaderboard, s.user, j.attempt, j.spared, j.device, s.mode, j.state, j.superseded FROM jobs j "
+		"JOIN submissions s ON s.id = j.submission WHERE j.id = ?",
 		"i", id);
 	if (code < 0)
 		return code;
@@ -78,6 +78,14 @@ tell(struct db *db, const struct job *job, const char *kind, json_t *data_take, 
 	if (!data)
 		return fail_memory(err);
 	return db_event(db, kind, 'u', job->leaderboard, job->submission, job->user, data, err);
+}
+
+int64_t
+jobs_seed(void)
+{
+	uint32_t bits;
+	random_bytes(&bits, sizeof(bits));
+	return (int64_t)(bits & 0x7fffffffu);
 }
 
 int
@@ -247,6 +255,25 @@ done_data(const struct job *job, const json_t *verdict, const struct ranking_cha
 	return data;
 }
 
+/*
+ * A rerun takes the place of what it was to replace, where it says something about the code. The old one goes first:
+ * one job of a device counts.
+ */
+static int
+end_rerun(
+	struct db *db, const struct job *job, const char *state, struct ranking_change *change, struct kettle_error *err)
+{
+	bool says_nothing = strcmp(state, "error") == 0 || strcmp(state, "cancelled") == 0;
+	if (says_nothing)
+		return db_exec(db, err, "UPDATE jobs SET superseded = id WHERE id = ?", "i", job->id);
+	int code = db_exec(db, err, "UPDATE jobs SET superseded = ? WHERE id = ?", "ii", job->id, -job->superseded);
+	if (code == 0)
+		code = db_exec(db, err, "UPDATE jobs SET superseded = 0 WHERE id = ?", "i", job->id);
+	if (code == 0 && strcmp(job->mode, "ranked") == 0)
+		code = ranking_renew(db, job->leaderboard, job->device, job->user, change, err);
+	return code;
+}
+
 /* Whatever ends a job: its row, the ranking, the events, the submission. */
 static int
 end(struct db *db, const struct job *job, const json_t *verdict, struct kettle_error *err)
@@ -261,7 +288,9 @@ end(struct db *db, const struct job *job, const json_t *verdict, struct kettle_e
 		score_of(verdict, "high"), json_string_value(json_object_get(verdict, "error")),
 		json_object_get(verdict, "compilation"), json_object_get(verdict, "system"), json_object_get(verdict, "timing"),
 		job->id);
-	if (code == 0 && strcmp(state, "passed") == 0 && strcmp(job->mode, "ranked") == 0)
+	if (code == 0 && job->superseded < 0)
+		code = end_rerun(db, job, state, &change, err);
+	else if (code == 0 && strcmp(state, "passed") == 0 && strcmp(job->mode, "ranked") == 0)
 		code = ranking_offer(db, job->id, &change, err);
 	if (code == 0)
 		code = tell(db, job, "job.done", done_data(job, verdict, &change), err);
@@ -440,17 +469,68 @@ jobs_cancel(struct db *db, int64_t submission, json_t **ret_jobs, struct kettle_
 	if (json_array_size(jobs) == 0)
 		return kettle_fail(err, KETTLE_ECONFLICT, "Submission %lld has already ended.", (long long)submission);
 	code = db_query(db, err, read_job, &job,
-		"SELECT id, leaderboard, user, 0, 0, '', mode, state FROM submissions WHERE id = ?", "i", submission);
+		"SELECT id, leaderboard, user, 0, 0, '', mode, state, 0 FROM submissions WHERE id = ?", "i", submission);
 	if (code >= 0)
 		code = db_exec(db, err,
 			"UPDATE jobs SET state = 'cancelled', done_at = ?1, changed_at = ?1, handle = NULL, error = 'It was "
-			"cancelled.' "
-			"WHERE submission = ?2 AND done_at IS NULL",
+			"cancelled.', superseded = iif(superseded < 0, id, superseded) WHERE submission = ?2 AND done_at IS NULL",
 			"ii", db->now_ms, submission);
 	if (code == 0)
 		code = tell(db, &job, "submission.cancelled", json_pack("{s:O}", "jobs", jobs), err);
 	if (code == 0)
 		code = settle(db, &job, err);
+	if (code == 0)
+		*ret_jobs = STEAL(jobs);
+	return code;
+}
+
+/* ---- once more ---- */
+
+static int
+rerun_one(struct db *db, int64_t submission, const char *device, json_t *jobs, struct kettle_error *err)
+{
+	int64_t current = 0, open = 0;
+	int code = db_int(db, &open, err,
+		"SELECT count(*) FROM jobs WHERE submission = ? AND device = ? AND done_at IS NULL", "is", submission, device);
+	if (code == 0 && open > 0)
+		return kettle_fail(err, KETTLE_ECONFLICT,
+			"Submission %lld is still queued or running on `%s`: wait for its end, or cancel it.",
+			(long long)submission, device);
+	if (code == 0)
+		code = db_int(db, &current, err, "SELECT id FROM jobs WHERE submission = ? AND device = ? AND NOT superseded",
+			"is", submission, device);
+	if (code == KETTLE_ENOENT)
+		return kettle_fail(err, code, "Submission %lld never was on `%s`.", (long long)submission, device);
+	if (code == 0)
+		code = db_exec(db, err,
+			"INSERT INTO jobs (submission, device, superseded, seed, queued_at, changed_at) VALUES (?1, ?2, ?3, ?4, "
+			"?5, ?5)",
+			"isiii", submission, device, -current, jobs_seed(), db->now_ms);
+	if (code < 0)
+		return code;
+	json_t *job = json_pack("{s:I, s:s}", "job", (json_int_t)db_last_id(db), "device", device);
+	return json_array_append_new(jobs, job) < 0 ? fail_memory(err) : 0;
+}
+
+int
+jobs_rerun(struct db *db, int64_t submission, const json_t *devices, json_t **ret_jobs, struct kettle_error *err)
+{
+	AUTO_JSON json_t *jobs = json_array(), *row = NULL;
+	int code = db_object(
+		db, &row, err, "SELECT leaderboard, user, mode, file_name FROM submissions WHERE id = ?", "i", submission);
+	for (size_t i = 0; i < json_array_size(devices) && code == 0; i++)
+		code = rerun_one(db, submission, json_string_value(json_array_get(devices, i)), jobs, err);
+	if (code == 0)
+		code =
+			db_exec(db, err, "UPDATE submissions SET state = 'queued', done_at = NULL WHERE id = ?", "i", submission);
+	if (code < 0)
+		return code;
+	AUTO_JSON json_t *data = json_pack("{s:O, s:O, s:O}", "mode", json_object_get(row, "mode"), "file_name",
+		json_object_get(row, "file_name"), "jobs", jobs);
+	if (!data)
+		return fail_memory(err);
+	code = db_event(db, "submission.rerun", 'u', json_integer_value(json_object_get(row, "leaderboard")), submission,
+		json_integer_value(json_object_get(row, "user")), data, err);
 	if (code == 0)
 		*ret_jobs = STEAL(jobs);
 	return code;

@@ -13,6 +13,9 @@
 
 #define JOB_MAX_ATTEMPTS 3
 
+/* The secret of one job's ranked runs: 31 bits. [any] */
+int64_t jobs_seed(void);
+
 /* Jobs that are not ended, oldest first: [{"job", "submission", "user", "device", "mode", "state", "attempt", "unit",
  * "handle", "queued_at" (ms since 1970), "leaderboard" (id), "leaderboard_name"}]. */
 int jobs_open(struct db *db, json_t **ret_jobs, struct kettle_error *err);
@@ -33,8 +36,8 @@ int jobs_requeue(struct db *db, int64_t job, int64_t attempt, bool spared, const
 	struct kettle_error *err);
 /*
  * running → ended, with what verdict.h says. In the same transaction: runs, artifacts, best table, submission's state,
- * events job.done, rank.changed, submission.done (when it was the last). Of a secret run mode, passed and score are
- * stored and nothing else. ECONFLICT: not its attempt any more; nothing is stored. EINVAL: not a verdict.
+ * events job.done, rank.changed, submission.done (when it was the last). A rerun takes the place of the job before it.
+ * Of a secret run mode, passed and score are stored and nothing else. ECONFLICT: not its attempt any more; nothing is stored. EINVAL: not a verdict.
  */
 int jobs_finish(struct db *db, int64_t job, int64_t attempt, const json_t *verdict, struct kettle_error *err);
 /*
@@ -42,7 +45,14 @@ int jobs_finish(struct db *db, int64_t job, int64_t attempt, const json_t *verdi
  * [{"job", "device", "attempt"}]; ECONFLICT: none is open.
  */
 int jobs_cancel(struct db *db, int64_t submission, json_t **ret_jobs, struct kettle_error *err);
-/* The open jobs of a submission, in the same form. */
+/*
+ * Runs a submission again on these devices (names as in its jobs): a new job with a new seed for each, event
+ * submission.rerun, the submission is open again. What was there counts until the new verdict, and goes on counting
+ * where that is `error` or `cancelled`, which say nothing about the code. [{"job", "device"}]. ECONFLICT: it is still
+ * open on one of them; ENOENT: it never was on one of them.
+ */
+int jobs_rerun(struct db *db, int64_t submission, const json_t *devices, json_t **ret_jobs, struct kettle_error *err);
+/* The open jobs of a submission, in the same form as jobs_cancel. */
 int jobs_of(struct db *db, int64_t submission, json_t **ret_jobs, struct kettle_error *err);
 
 #endif

@@ -259,7 +259,7 @@ ranking_offer(struct db *db, int64_t job, struct ranking_change *ret_change, str
 }
 
 static int
-recompute_one(struct db *db, const struct entry *who, struct kettle_error *err)
+recompute_one(struct db *db, const struct entry *who, struct ranking_change *ret_change, struct kettle_error *err)
 {
 	struct entry entry = *who;
 	struct ranking_change change = {0};
@@ -271,9 +271,22 @@ recompute_one(struct db *db, const struct entry *who, struct kettle_error *err)
 			"iis", who->leaderboard, who->user, who->device);
 	if (code < 0)
 		return code;
-	if (entry.job == change.before.job && entry.score == change.before.score)
-		return 0;
-	return apply(db, &entry, &change, err);
+	change.after = change.before;
+	code = 0; /* a row was found, or none */
+	if (entry.job != change.before.job || entry.score != change.before.score)
+		code = apply(db, &entry, &change, err);
+	if (code == 0 && ret_change)
+		*ret_change = change;
+	return code;
+}
+
+int
+ranking_renew(struct db *db, int64_t leaderboard, const char *device, int64_t user, struct ranking_change *ret_change,
+	struct kettle_error *err)
+{
+	struct entry who = {.leaderboard = leaderboard, .user = user};
+	(void)snprintf(who.device, sizeof(who.device), "%s", device);
+	return recompute_one(db, &who, ret_change, err);
 }
 
 struct entries {
@@ -314,10 +327,23 @@ ranking_recompute(struct db *db, int64_t leaderboard, const char *device, int64_
 						  device, user)
 					: db_query(db, err, add_who, &who, WHO("", ""), "is", leaderboard, device);
 	for (size_t i = 0; i < who.count && code == 0; i++)
-		code = recompute_one(db, &who.items[i], err);
+		code = recompute_one(db, &who.items[i], NULL, err);
 	free(who.items);
 	if (code == KETTLE_ENOMEM)
 		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the ranking.");
+	return code;
+}
+
+int
+ranking_recompute_user(struct db *db, int64_t user, struct kettle_error *err)
+{
+	AUTO_JSON json_t *boards = NULL;
+	int code = db_array(db, &boards, err,
+		"SELECT leaderboard FROM best WHERE user = ?1 UNION SELECT leaderboard FROM submissions WHERE user = ?1", "i",
+		user);
+	for (size_t i = 0; i < json_array_size(boards) && code == 0; i++)
+		code = ranking_recompute(db,
+			(int64_t)json_integer_value(json_object_get(json_array_get(boards, i), "leaderboard")), NULL, user, err);
 	return code;
 }
 

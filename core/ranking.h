@@ -33,6 +33,11 @@ struct ranking_change {
 int ranking_offer(struct db *db, int64_t job, struct ranking_change *ret_change, struct kettle_error *err);
 /* Recomputes a user's (0: everybody's) entry of a board's device (NULL: all), with rank.changed where it moved. */
 int ranking_recompute(struct db *db, int64_t leaderboard, const char *device, int64_t user, struct kettle_error *err);
+/* The same of one user on one device, and what it did. ret_change may be NULL. */
+int ranking_renew(struct db *db, int64_t leaderboard, const char *device, int64_t user,
+	struct ranking_change *ret_change, struct kettle_error *err);
+/* Recomputes a user's entries on every board: they were banned, or may come back. */
+int ranking_recompute_user(struct db *db, int64_t user, struct kettle_error *err);
 /* Where a user stands; all 0 when nowhere. */
 int ranking_of(struct db *db, int64_t leaderboard, const char *device, int64_t user, struct ranking_place *ret_place,
 	struct kettle_error *err);

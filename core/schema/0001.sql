@@ -168,8 +168,9 @@ CREATE INDEX submissions_own ON submissions (leaderboard, user, created_at);
 CREATE INDEX submissions_code ON submissions (code);
 CREATE INDEX submissions_task ON submissions (task);
 
--- One (submission, device) to be run. A rerun is a new row; the one before it is superseded (by its number) and counts
--- no more.
+-- One (submission, device) to be run. A rerun is a new row. superseded: 0 the one that counts; under way, the number of
+-- the one that is run again, negative; afterwards the number of the one that took its place, or, where a rerun said
+-- nothing about the code, its own.
 CREATE TABLE jobs (
 	id INTEGER PRIMARY KEY AUTOINCREMENT,
 	submission INTEGER NOT NULL REFERENCES submissions (id) ON DELETE CASCADE,

@@ -197,6 +197,18 @@ said_below(const json_t *job, const json_t *runs, const char *message)
 }
 
 static void
+report_rerun(const struct term *term, const json_t *job)
+{
+	const json_t *failed = json_object_get(job, "rerun_failed");
+	if (value_true(job, "rerun") && !*value_text(job, "ended"))
+		fputs("  this is a rerun: what was there before counts until its verdict\n", term->out);
+	if (!failed)
+		return;
+	fputs("  it was to be run again, and this stays because that said nothing:\n", term->out);
+	term_block(term->out, value_text(failed, "error"), 4, REPORT_OUTPUT_LINES);
+}
+
+static void
 report_job(struct run *run, const json_t *job, const char *device)
 {
 	const struct term *term = &run->term;
@@ -210,6 +222,7 @@ report_job(struct run *run, const json_t *job, const char *device)
 	fputs("  ", term->out);
 	term_put(term, style_of(state), state);
 	fputc('\n', term->out);
+	report_rerun(term, job);
 	if (!said_below(job, runs, error))
 		term_block(term->out, error, 2, REPORT_OUTPUT_LINES);
 	report_compilation(term, job);
@@ -369,4 +382,18 @@ render_submission_deleted(struct run *run, const json_t *result)
 {
 	(void)result;
 	return said(run, "deleted");
+}
+
+int
+render_submission_flagged(struct run *run, const json_t *result)
+{
+	(void)result;
+	return said(run, "marked as a cheat and counts no more");
+}
+
+int
+render_submission_unflagged(struct run *run, const json_t *result)
+{
+	(void)result;
+	return said(run, "no longer marked as a cheat");
 }

@@ -11,6 +11,8 @@ int render_submission_show(struct run *run, const json_t *result);   /* the same
 int render_submission_list(struct run *run, const json_t *result);
 int render_submission_cancelled(struct run *run, const json_t *result);
 int render_submission_deleted(struct run *run, const json_t *result);
+int render_submission_flagged(struct run *run, const json_t *result);
+int render_submission_unflagged(struct run *run, const json_t *result);
 int render_task_run(struct run *run, const json_t *result);
 
 /* status member: what the verdict of a submission, or of one job, makes of the exit status. */

@@ -124,6 +124,12 @@ accepted(struct run *run, const struct kettle_error *err, json_t *result)
 	run_finish(run, RUN_OK);
 }
 
+void
+submit_rerun(struct run *run)
+{
+	run_call(run, "submission.rerun", run->args.values, accepted);
+}
+
 static void
 send_submission(struct run *run)
 {

@@ -11,6 +11,7 @@ extern const struct args_option task_run_options[];
 /* The start members of their struct run_ui: arguments are complete. */
 void submit_start(struct run *run);
 void submit_task_run(struct run *run);
+void submit_rerun(struct run *run);
 
 /*
  * The value of a directive in the first comment block of a submission ("#!POPCORN gpus A B": "A B"), copied without the
