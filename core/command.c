@@ -347,9 +347,10 @@ command_table(void)
 		json_t *args = json_array();
 		for (size_t i = 0; i < command->arguments_count; i++)
 			(void)json_array_append_new(args, argument_data(&command->arguments[i]));
-		(void)json_array_append_new(table,
-			json_pack("{s:s, s:s, s:s?, s:s, s:s, s:o}", "name", command->name, "help", command->help, "details",
-				command->details, "right", right_name(command->right), "kind", kind_name(command->kind), "args", args));
+		(void)json_array_append_new(
+			table, json_pack("{s:s, s:s, s:s?, s:s?, s:s, s:s, s:o}", "name", command->name, "help", command->help,
+					   "details", command->details, "answer", command_answer(command->name), "right",
+					   right_name(command->right), "kind", kind_name(command->kind), "args", args));
 	}
 	return table;
 }

@@ -88,13 +88,16 @@ struct command {
 /* Ends with a NULL name. In command_table.c. */
 extern const struct command commands[];
 const struct command *command_find(const char *name);
+/* The shape of a command's answer, a line or two of Markdown for docs/commands.md; NULL: not said. In
+ * command_answers.c. */
+const char *command_answer(const char *name);
 /*
  * Checks args (KETTLE_EINVAL names the argument and the nearest known one) and fills in defaults; new reference. One
  * value stands for a list of one where an argument is repeated; a choice gets the case it is listed in. [any]
  */
 int command_check(const struct command *command, const json_t *args, json_t **ret_args, struct kettle_error *err);
 /* The whole table as data for frontends:
- * [{"name","help","details","right","kind","args":[{"name","type","required","positional","repeated","choices","default","meta","help","min"?,"max"?}]}].
+ * [{"name","help","details","answer","right","kind","args":[{"name","type","required","positional","repeated","choices","default","meta","help","min"?,"max"?}]}].
  * New reference. */
 json_t *command_table(void);
 #endif

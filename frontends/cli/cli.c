@@ -11,6 +11,7 @@
 
 #include "cleanup.h"
 #include "help.h"
+#include "reference.h"
 #include "render_board.h"
 #include "render_local.h"
 #include "render_owner.h"
@@ -182,6 +183,10 @@ help(const struct line *line)
 	int words = 0;
 	if (line->argc > 0 && strcmp(line->argv[0], "--manual") == 0) {
 		help_manual(line->term.out, line->table);
+		return RUN_OK;
+	}
+	if (line->argc > 0 && strcmp(line->argv[0], "--reference") == 0) {
+		reference_write(line->term.out, line->table);
 		return RUN_OK;
 	}
 	if (line->argc > 0 && strcmp(line->argv[0], "--words") == 0) {

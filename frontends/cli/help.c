@@ -99,8 +99,8 @@ usage_argument(FILE *out, const json_t *row)
 	fputs(args_bool(row, "repeated") ? "…" : "", out);
 }
 
-static void
-write_usage(FILE *out, const json_t *command, const struct run_ui *ui)
+void
+help_synopsis(FILE *out, const json_t *command, const struct run_ui *ui)
 {
 	char words[ARGS_NAME_SIZE];
 	size_t i;
@@ -128,7 +128,7 @@ void
 help_usage(FILE *out, const json_t *command, const struct run_ui *ui)
 {
 	fputs("usage: ", out);
-	write_usage(out, command, ui);
+	help_synopsis(out, command, ui);
 	fputc('\n', out);
 }
 
@@ -352,7 +352,7 @@ manual_command(FILE *out, const json_t *command, const struct run_ui *ui)
 	FILE *memory = open_memstream(&usage, &size);
 	if (!memory)
 		return;
-	write_usage(memory, command, ui);
+	help_synopsis(memory, command, ui);
 	fclose(memory);
 	fputs(".TP\n.B ", out);
 	roff(out, usage);

@@ -13,6 +13,8 @@ void help_group(const struct term *term, const json_t *table, int words, const c
 void help_command(const struct term *term, const json_t *command, const struct run_ui *ui);
 /* Its usage line alone. */
 void help_usage(FILE *out, const json_t *command, const struct run_ui *ui);
+/* The command with its arguments, "kettle leaderboard show NAME [--mine]", without a newline. */
+void help_synopsis(FILE *out, const json_t *command, const struct run_ui *ui);
 /* The COMMANDS and GLOBAL OPTIONS sections of kettle(1), in the macros of man(7). */
 void help_manual(FILE *out, const json_t *table);
 /* What may follow these words, one a line: for completion. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* kettle(1) against the core's command table: neither may say what the other does not. */
+/* kettle(1) and docs/commands.md against the core's command table: neither may say what the other does not. */
 #include <config.h>
 
 #include <setjmp.h>
@@ -16,6 +16,7 @@
 #include "command.h"
 #include "file.h"
 #include "help.h"
+#include "reference.h"
 #include "value.h"
 
 #define MANUAL_MAX (1u << 20)
@@ -31,17 +32,35 @@ manual_of_table(const json_t *table)
 	return text;
 }
 
-/* The sections of the page that are made of the table. */
 static char *
-manual_of_page(void)
+reference_of_table(const json_t *table)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+	reference_write(out, table);
+	fclose(out);
+	return text;
+}
+
+static char *
+read_source(const char *name)
 {
 	const char *source = getenv("top_srcdir");
-	AUTO_FREE char *path = path_join(source ? source : ".", "frontends/cli/kettle.1");
+	AUTO_FREE char *path = path_join(source ? source : ".", name);
 	char *text = NULL;
 	size_t size = 0;
 	struct kettle_error err = {0};
 	if (file_read(path, MANUAL_MAX, &text, &size, &err))
 		fail_msg("%s", err.message);
+	return text;
+}
+
+/* The sections of the page that are made of the table. */
+static char *
+manual_of_page(void)
+{
+	char *text = read_source("frontends/cli/kettle.1");
 	char *begin = strstr(text, ".SH COMMANDS\n"), *end = strstr(text, ".SH ENVIRONMENT\n");
 	assert_non_null(begin);
 	assert_non_null(end);
@@ -52,20 +71,33 @@ manual_of_page(void)
 
 /* Says where they part, which a page of text would not. */
 static void
+compare(const char *name, const char *page, const char *table)
+{
+	size_t line = 0;
+	for (const char *a = table, *b = page; *a || *b; line++) {
+		size_t n = strcspn(a, "\n"), m = strcspn(b, "\n");
+		if (n != m || strncmp(a, b, n) != 0)
+			fail_msg("line %zu of %s is `%.*s`, the command table gives `%.*s`: run `make update-manual`", line + 1,
+				name, (int)m, b, (int)n, a);
+		a += n + (a[n] != '\0');
+		b += m + (b[m] != '\0');
+	}
+}
+
+static void
 test_page(void **state)
 {
 	AUTO_FREE char *table = manual_of_table(*state);
 	AUTO_FREE char *page = manual_of_page();
-	size_t line = 0;
-	for (char *a = table, *b = page; *a || *b; line++) {
-		size_t n = strcspn(a, "\n"), m = strcspn(b, "\n");
-		if (n != m || strncmp(a, b, n) != 0)
-			fail_msg(
-				"line %zu of COMMANDS in kettle.1 is `%.*s`, the command table gives `%.*s`: run `make update-manual`",
-				line + 1, (int)m, b, (int)n, a);
-		a += n + (a[n] != '\0');
-		b += m + (b[m] != '\0');
-	}
+	compare("COMMANDS in kettle.1", page, table);
+}
+
+static void
+test_reference(void **state)
+{
+	AUTO_FREE char *table = reference_of_table(*state);
+	AUTO_FREE char *page = read_source("docs/commands.md");
+	compare("docs/commands.md", page, table);
 }
 
 static void
@@ -104,6 +136,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_page),
+		cmocka_unit_test(test_reference),
 		cmocka_unit_test(test_table),
 	};
 	return cmocka_run_group_tests_name("cli_manual", tests, setup, teardown);

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/* The shapes of the commands' answers, in the order of the command table. */
+#include <config.h>
+
+#include "command.h"
+
+#include <string.h>
+
+static const struct {
+	const char *command, *answer;
+} answers[] = {
+	{"leaderboard.create", "the leaderboard as in `leaderboard.list`, with `remarks`: sentences about the task."},
+	{"leaderboard.update", "`{\"changes\": [what became another], \"differs\": [files and keys of the task], "
+						   "\"scores\": \"kept\" or \"left\", \"ranked\": places in the rankings before, \"open\": "
+						   "jobs, \"counts_from\": id, \"leaderboard\", \"remarks\"}`."},
+	{"leaderboard.list", "`[{\"id\", \"name\", \"description\", \"task\", \"deadline\", \"gpu_types\": [device], "
+						 "\"visibility\", \"code\", \"creator\", \"created\", \"ended\"}]`, by name."},
+	{"leaderboard.show", "`{\"leaderboard\", \"rankings\": [{\"device\", \"count\", \"entries\": [{\"rank\", "
+						 "\"user_id\", \"user_name\", \"submission_id\", \"submission_name\", \"submission_time\", "
+						 "\"submission_score\": seconds, \"low\", \"high\", \"gpu_type\", \"leaderboard_name\"}]}]}`; "
+						 "on the command line with --json all entries in one array."},
+	{"leaderboard.delete", "`{\"name\", \"submissions\": how many went with it}`."},
+	{"submit", "`{\"id\", \"leaderboard\", \"mode\", \"devices\", \"jobs\": [{\"job\", \"device\"}], \"seq\": number "
+			   "of the event}`; on the command line, which waits, what `submission.show` answers."},
+	{"submission.list", "`[{\"id\", \"leaderboard_name\", \"file_name\", \"submission_time\", \"done\", \"mode\", "
+						"\"state\", \"flagged\", \"runs\": [{\"gpu_type\", \"score\", \"state\"}]}]`."},
+	{"submission.show", "`{\"id\", \"leaderboard_name\", \"file_name\", \"user_name\", \"mode\", \"state\", \"done\", "
+						"\"code\", \"job\": {\"status\", \"error\", \"last_heartbeat\"}, \"runs\": [field's form], "
+						"\"rank\": {device: rank}, \"jobs\": [{\"job\", \"device\", \"state\", \"score\", \"error\", "
+						"\"compilation\", \"runs\", \"artifacts\", \"rank\"}]}`."},
+	{"submission.cancel", "`{\"id\", \"jobs\": [{\"job\", \"device\", \"attempt\"}]}`."},
+	{"submission.delete", "`{\"id\", \"status\": \"ok\"}`."},
+	{"submission.rerun", "`{\"id\", \"jobs\": [{\"job\", \"device\"}]}`."},
+	{"submission.flag", "`{\"id\", \"status\": \"ok\"}`."},
+	{"submission.unflag", "`{\"id\", \"status\": \"ok\"}`."},
+	{"queue.place", "`{\"places\": [{\"job\", \"device\", \"place\": jobs before it}]}`."},
+	{"device.list", "`[{\"name\", \"queued\", \"units\": [{\"unit\", \"runner\", \"state\", \"slots\", \"running\", "
+					"\"level\", \"machine\", \"tools\", \"protections\"}]}]`."},
+	{"task.read", "the task as a bundle: `{\"name\", \"yml\", \"task\", \"files\", \"submission\", \"templates\", "
+				  "\"remarks\", \"hash\"}`."},
+	{"task.check", "`{\"tasks\": [{\"path\", \"ok\", \"error\", \"name\", \"lang\", \"tests\", \"benchmarks\", "
+				   "\"files\", \"remarks\"}], \"ok\"}`."},
+	{"task.run", "the verdict: `{\"task\", \"device\", \"mode\", \"state\", \"score\", \"error\", \"compilation\", "
+				 "\"runs\", \"kept\"}`."},
+	{"plugin.list", "`{\"plugins\": [{\"name\", \"kind\", \"version\", \"summary\", \"file\"}]}`."},
+	{"plugin.info", "`{\"name\", \"kind\", \"summary\", \"options\": [{\"key\", \"type\", \"default\", \"min\", "
+					"\"max\", \"help\"}]}`."},
+	{"plugin.test", "`{\"tests\": [{\"name\", \"passed\", \"message\"}], \"ok\"}`."},
+	{"config.check", "`{\"ok\", \"file\", \"config\": what is in force, \"warnings\"}`."},
+};
+
+const char *
+command_answer(const char *name)
+{
+	for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++)
+		if (strcmp(answers[i].command, name) == 0)
+			return answers[i].answer;
+	return NULL;
+}
