@@ -130,6 +130,7 @@ check_value(const struct argument *argument, json_t **value, struct kettle_error
 		return check_text(argument, *value, COMMAND_TEXT_MAX, false, err);
 	case ARGUMENT_BOARD:
 	case ARGUMENT_DEVICE:
+	case ARGUMENT_USER:
 		return check_name(argument, *value, err);
 	case ARGUMENT_INT:
 		return check_int(argument, *value, err);
@@ -166,6 +167,7 @@ default_of(const struct argument *argument)
 	case ARGUMENT_CHOICE:
 	case ARGUMENT_BOARD:
 	case ARGUMENT_DEVICE:
+	case ARGUMENT_USER:
 	case ARGUMENT_WHEN:
 	case ARGUMENT_FILE:
 	case ARGUMENT_TASK:
@@ -279,6 +281,8 @@ type_name(enum argument_type type)
 		return "board";
 	case ARGUMENT_DEVICE:
 		return "device";
+	case ARGUMENT_USER:
+		return "user";
 	case ARGUMENT_ID:
 		return "id";
 	case ARGUMENT_WHEN:

@@ -21,6 +21,7 @@ enum argument_type {
 	ARGUMENT_CHOICE, /* one of choices */
 	ARGUMENT_BOARD,  /* a leaderboard's name */
 	ARGUMENT_DEVICE,
+	ARGUMENT_USER, /* a user's name, or "#" and its number */
 	ARGUMENT_ID,   /* of a submission */
 	ARGUMENT_WHEN, /* a deadline, see time_parse_deadline, or none */
 	ARGUMENT_FILE, /* {"name": base name, "base64": bytes} */

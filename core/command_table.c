@@ -9,11 +9,14 @@
 #include "cmd_board_update.h"
 #include "cmd_engine.h"
 #include "cmd_flag.h"
+#include "cmd_link.h"
 #include "cmd_local.h"
 #include "cmd_submission.h"
 #include "cmd_submit.h"
+#include "cmd_user.h"
 
 static const char *const modes[] = {"ranked", "test", "benchmark", "profile", "leaderboard", NULL};
+static const char *const roles[] = {"user", "creator", "admin", NULL};
 static const char *const visibilities[] = {"public", "closed", NULL};
 static const char *const code_settings[] = {"owner", "ended", "always", NULL};
 
@@ -102,6 +105,45 @@ static const struct argument submission_rerun[] = {
 	{"no_wait", ARGUMENT_BOOL, .default_value = "false", .help = "leaves it to an engine that stays (kettle serve)"},
 };
 
+#define USER_HELP "the user's name, or #NUMBER"
+
+static const struct argument user_list[] = {
+	{"role", ARGUMENT_CHOICE, .choices = roles, .help = "only those with this role"},
+	{"banned", ARGUMENT_BOOL, .default_value = "false", .help = "only those who are banned"},
+	{"limit", ARGUMENT_INT, .default_value = "100", .min = 1, .max = 1000, .meta = "N", .help = "at most so many"},
+	{"offset", ARGUMENT_INT, .default_value = "0", .min = 0, .max = INT32_MAX, .meta = "N",
+		.help = "leaves out so many at the beginning"},
+};
+
+static const struct argument user_show[] = {
+	{"name", ARGUMENT_USER, .positional = true, .meta = "NAME", .help = USER_HELP "; default: yourself"},
+};
+
+static const struct argument user_name[] = {
+	{"name", ARGUMENT_USER, .required = true, .positional = true, .meta = "NAME", .help = USER_HELP},
+};
+
+static const struct argument user_ban[] = {
+	{"name", ARGUMENT_USER, .required = true, .positional = true, .meta = "NAME", .help = USER_HELP},
+	{"reason", ARGUMENT_STRING, .required = true, .meta = "TEXT", .help = "why; the user reads it"},
+};
+
+static const struct argument user_role[] = {
+	{"name", ARGUMENT_USER, .required = true, .positional = true, .meta = "NAME", .help = USER_HELP},
+	{"role", ARGUMENT_CHOICE, .required = true, .positional = true, .choices = roles,
+		.help = "creators make leaderboards, admins may do everything"},
+};
+
+static const struct argument user_link[] = {
+	{"code", ARGUMENT_STRING, .positional = true, .meta = "CODE", .help = "the other user's code; default: makes one"},
+	{"confirm", ARGUMENT_BOOL, .default_value = "false", .help = "joins them without asking first"},
+};
+
+static const struct argument user_join[] = {
+	{"name", ARGUMENT_USER, .required = true, .positional = true, .meta = "NAME", .help = "who is joined"},
+	{"into", ARGUMENT_USER, .required = true, .positional = true, .meta = "INTO", .help = "who they are from then on"},
+};
+
 static const struct argument task_read_arguments[] = {
 	{"path", ARGUMENT_PATH, .required = true, .positional = true, .meta = "PATH", .help = "a task's folder"},
 };
@@ -185,6 +227,26 @@ const struct command commands[] = {
 			"and cannot delete it."},
 	{"submission.unflag", "takes the mark as a cheat back", .right = RIGHT_CREATOR, .kind = COMMAND_WRITE,
 		ARGUMENTS(submission_id), .run = cmd_submission_unflag, .details = "It counts again."},
+	{"user.list", "lists the users", .right = RIGHT_ADMIN, .kind = COMMAND_READ, ARGUMENTS(user_list),
+		.run = cmd_user_list},
+	{"user.show", "shows a user with identities and ranks", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
+		ARGUMENTS(user_show), .run = cmd_user_show, .details = "Others than yourself are for admins."},
+	{"user.ban", "bans a user", .right = RIGHT_ADMIN, .kind = COMMAND_WRITE, ARGUMENTS(user_ban), .run = cmd_user_ban,
+		.details = "Nothing of theirs counts while they are banned; what they have queued or running is cancelled, and "
+				   "whatever they ask for that changes something is refused with the reason."},
+	{"user.unban", "takes a ban back", .right = RIGHT_ADMIN, .kind = COMMAND_WRITE, ARGUMENTS(user_name),
+		.run = cmd_user_unban, .details = "What they have counts again; what the ban cancelled stays cancelled."},
+	{"user.role", "gives a user a role", .right = RIGHT_ADMIN, .kind = COMMAND_WRITE, ARGUMENTS(user_role),
+		.run = cmd_user_role, .details = "The last admin stays one."},
+	{"user.link", "joins two of your identities into one user", .right = RIGHT_ANYBODY, .kind = COMMAND_WRITE,
+		ARGUMENTS(user_link), .run = cmd_user_link,
+		.details = "Without CODE it makes a code, which holds for ten minutes and works once. Typed as the other user, "
+				   "here or "
+				   "in another frontend, it joins whoever made it into that one: submissions, leaderboards, access, "
+				   "the higher "
+				   "role."},
+	{"user.join", "joins a user into another", .right = RIGHT_ADMIN, .kind = COMMAND_WRITE, ARGUMENTS(user_join),
+		.run = cmd_user_join, .details = "What user link does with a code, by an admin. There is no way back."},
 	{"queue.place", "says how many jobs are before yours", .right = RIGHT_ANYBODY, .kind = COMMAND_ENGINE,
 		ARGUMENTS(queue_place_arguments), .engine = cmd_queue_place},
 	{"device.list", "lists the devices, what they run on and what is queued", .right = RIGHT_ANYBODY,

@@ -35,6 +35,11 @@
  *                              podium, "podium": [{"rank", "user", "user_name", "submission", "score"}] or null when the
  *                              first three are as before}
  * user.created           a     {"name", "provider"}
+ * user.banned            u     {"reason", "cancelled": [submission]}
+ * user.unbanned          u     none
+ * user.role              u     {"role", "was"}
+ * user.code              u     {"expires"}: a code was made that joins this user into whoever types it
+ * user.joined            u     {"name", "was": number, "role"}: who was joined into this user
  */
 /*
  * Stored events with numbers over `after` that the actor may see (admins all; others what is public on boards that they

@@ -18,6 +18,8 @@ CREATE TABLE users (
 	merged_into INTEGER REFERENCES users (id) CHECK (merged_into <> id)
 ) STRICT;
 
+CREATE INDEX users_merged ON users (merged_into) WHERE merged_into IS NOT NULL;
+
 CREATE TABLE identities (
 	provider TEXT NOT NULL CHECK (length(provider) BETWEEN 1 AND 32),
 	subject TEXT NOT NULL CHECK (length(subject) BETWEEN 1 AND 200),
@@ -165,6 +167,7 @@ CREATE TABLE submissions (
 -- Own ones newest first, on one board or on all; all of a board; what still uses a content or a task.
 CREATE INDEX submissions_user ON submissions (user);
 CREATE INDEX submissions_own ON submissions (leaderboard, user, created_at);
+CREATE INDEX submissions_flagged ON submissions (flagged_by) WHERE flagged_by IS NOT NULL;
 CREATE INDEX submissions_code ON submissions (code);
 CREATE INDEX submissions_task ON submissions (task);
 

@@ -16,6 +16,7 @@
 #include "render_local.h"
 #include "render_owner.h"
 #include "render_submission.h"
+#include "render_user.h"
 #include "submit.h"
 #include "value.h"
 
@@ -109,6 +110,15 @@ static const struct run_ui uis[] = {
 	{.command = "submission.unflag", .render = render_submission_unflagged},
 	{.command = "submission.cancel", .render = render_submission_cancelled},
 	{.command = "submission.delete", .start = delete_submission, .render = render_submission_deleted},
+	{.command = "user.list", .render = render_user_list},
+	{.command = "user.show", .render = render_user_show},
+	{.command = "user.ban",
+		.render = render_user_banned,
+		.example = "kettle user ban mallory --reason \"attacks the machine\""},
+	{.command = "user.unban", .render = render_user_unbanned},
+	{.command = "user.role", .render = render_user_role, .example = "kettle user role ada creator"},
+	{.command = "user.link", .start = render_user_link_start, .render = render_user_link},
+	{.command = "user.join", .render = render_user_link, .example = "kettle user join ada-2 ada"},
 	{.command = "task.check", .render = render_local_task_check, .status = render_local_task_check_status},
 	{.command = "task.run",
 		.own = task_run_options,
