@@ -18,7 +18,7 @@
 static const char *const kept_keys[] = {
 	"kind", "run", "cases", "result", "pass", "unique", "secret", "device", "limits"};
 /* What only a run has. */
-static const char *const run_keys[] = {"run", "cases", "result", "secret", "device"};
+static const char *const run_keys[] = {"run", "cases", "result", "secret", "secret_fd", "device"};
 
 static const char *
 text_of(const json_t *object, const char *key)

@@ -4,7 +4,9 @@
  * Theory of operation. What a sandbox is told is put together here and nowhere else: the environment, from public to
  * secret; the folders and devices of the machine that it sees; its limits; its cores; the lock that its init keeps. A
  * referee and a solver get the two ends of a socket pair and, if the plan says so, one piece of memory of a sealed
- * size. Only the first process of a step (its only one, or the referee) gets the secret and the result channel.
+ * size. Only the first process of a step (its only one, or the referee) gets the secret and the result channel. What is
+ * in the environment at the start shows in /proc for as long as the process lives, so a step may take its secret from a
+ * pipe instead: it lies there whole before the start, and is gone once it was read.
  */
 #include <config.h>
 
@@ -14,12 +16,14 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "cleanup.h"
 #include "devices.h"
+#include "interpreter.h"
 #include "text.h"
 
 #define SYSTEM_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -77,7 +81,10 @@ make_environment(const struct step_process *process, bool first)
 		rc = json_object_update(env, json_object_get(process->plan, "env"));
 	if (rc == 0 && process->tool && json_object_get(exec->config.env, process->tool->name))
 		rc = json_object_update(env, json_object_get(exec->config.env, process->tool->name));
-	if (rc == 0 && first && json_object_get(step->plan, "secret"))
+	const char *secret_fd = json_string_value(json_object_get(step->plan, "secret_fd"));
+	if (rc == 0 && first && secret_fd)
+		rc = json_object_set_new(env, secret_fd, json_sprintf("%d", STEP_FD_SECRET));
+	else if (rc == 0 && first && json_object_get(step->plan, "secret"))
 		rc = json_object_update(env, json_object_get(step->plan, "secret"));
 	const char *result = json_string_value(json_object_get(step->plan, "result"));
 	if (rc == 0 && first && result)
@@ -113,21 +120,32 @@ pointers(const json_t *array)
 	return list;
 }
 
+/* Whether an input lies below out/, where the process may write. */
+static bool
+fills_out(const json_t *plan)
+{
+	const char *name;
+	json_t *input;
+	json_object_foreach(json_object_get(plan, "inputs"), name, input)
+		if (strncmp(name, "out/", 4) == 0)
+			return true;
+	return false;
+}
+
 /* What it sees of the machine besides the system: exec.yml's `read`, its tool, the device. */
 static struct sandbox_bind *
 make_binds(const struct step_process *process, json_t *nodes, size_t *ret_count)
 {
 	const json_t *read = process->step->job->exec->config.read, *path;
 	size_t count = 0, i;
-	struct sandbox_bind *binds = calloc(json_array_size(read) + json_array_size(nodes) + 2, sizeof(*binds));
+	struct sandbox_bind *binds =
+		calloc(json_array_size(read) + json_array_size(nodes) + TOOLCHAIN_MAX_ROOTS, sizeof(*binds));
 	if (!binds)
 		return NULL;
 	json_array_foreach(read, i, path)
 		binds[count++] = (struct sandbox_bind){.source = json_string_value(path), .optional = true};
-	if (process->tool && process->tool->prefix)
-		binds[count++] = (struct sandbox_bind){.source = process->tool->prefix, .optional = true};
-	if (process->tool && process->tool->real_prefix)
-		binds[count++] = (struct sandbox_bind){.source = process->tool->real_prefix, .optional = true};
+	for (i = 0; process->tool && i < process->tool->roots_count; i++)
+		binds[count++] = (struct sandbox_bind){.source = process->tool->roots[i], .optional = true};
 	json_array_foreach(nodes, i, path)
 		binds[count++] = (struct sandbox_bind){.source = json_string_value(path), .optional = true, .device = true};
 	*ret_count = count;
@@ -161,6 +179,9 @@ launch(struct step_process *process, size_t index, const struct joint *joint, vo
 	AUTO_FREE const char **env = flat ? pointers(flat) : NULL;
 	if (!args || !env || !nodes || (step->device > 0 && job->unit.gpu && devices_nodes(job->unit.gpu, nodes) != 0))
 		return no_memory(err);
+	/* An interpreter finds itself, and from there its libraries, by the name that it was called by. */
+	if (process->tool && interpreter_is(process->tool->path))
+		args[0] = process->tool->path;
 	size_t binds_count = 0;
 	AUTO_FREE struct sandbox_bind *binds = make_binds(process, nodes, &binds_count);
 	struct cores build = {0};
@@ -170,12 +191,14 @@ launch(struct step_process *process, size_t index, const struct joint *joint, vo
 	const struct cores *cores = &build;
 	if (on_device)
 		cores = job->unit.cores.count > 0 ? &job->unit.cores : &job->exec->all;
-	struct sandbox_fd fds[2];
+	struct sandbox_fd fds[3];
 	size_t fds_count = 0;
 	if (joint->peer[index] >= 0)
 		fds[fds_count++] = (struct sandbox_fd){joint->peer[index], STEP_FD_PEER};
 	if (joint->shm >= 0)
 		fds[fds_count++] = (struct sandbox_fd){joint->shm, STEP_FD_SHM};
+	if (index == 0 && step->secret >= 0)
+		fds[fds_count++] = (struct sandbox_fd){step->secret, STEP_FD_SECRET};
 	struct process_config config = {
 		.sandbox =
 			{
@@ -185,6 +208,7 @@ launch(struct step_process *process, size_t index, const struct joint *joint, vo
 				.envp = env,
 				.job_dir = process->dir,
 				.job_writable = step->kind == STEP_PREPARE,
+				.out_filled = fills_out(process->plan),
 				.binds = binds,
 				.binds_count = binds_count,
 				.fds = fds,
@@ -225,6 +249,36 @@ make_joint(const struct step *step, struct joint *joint, struct kettle_error *er
 		fcntl(joint->shm, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
 		return kettle_fail(err, KETTLE_EIO, "Shared memory could not be made: %s.", strerror(errno));
 	return 0;
+}
+
+int
+launch_secret(struct step *step, struct kettle_error *err)
+{
+	AUTO_BUF struct buf lines = {0};
+	const char *name;
+	json_t *value;
+	int ends[2], rc = 0;
+	if (!json_object_get(step->plan, "secret_fd"))
+		return 0;
+	json_object_foreach(json_object_get(step->plan, "secret"), name, value)
+		if (rc == 0)
+			rc = buf_printf(&lines, "%s=%s\n", name, json_string_value(value));
+	if (rc != 0)
+		return no_memory(err);
+	if (pipe2(ends, O_CLOEXEC) != 0)
+		return kettle_fail(err, KETTLE_EIO, "A pipe could not be made: %s.", strerror(errno));
+	step->secret = ends[0];
+	/* A plan is checked for what fits into a pipe. */
+	bool written = lines.len == 0 || write(ends[1], lines.data, lines.len) == (ssize_t)lines.len;
+	close(ends[1]);
+	return written ? 0 : kettle_fail(err, KETTLE_EIO, "A secret could not be handed over: %s.", strerror(errno));
+}
+
+bool
+launch_secret_unread(const struct step *step)
+{
+	int left = 0;
+	return step->secret >= 0 && ioctl(step->secret, FIONREAD, &left) == 0 && left > 0;
 }
 
 int

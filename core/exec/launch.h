@@ -11,4 +11,9 @@
  */
 int launch_step(struct step *step, void (*ended)(void *arg), void (*on_lost)(void *arg), struct kettle_error *err);
 
+/* Puts the secret of a step that wants it by descriptor into a pipe (step->secret), before launch_step. */
+int launch_secret(struct step *step, struct kettle_error *err);
+/* Whether a secret that was handed over so is still there, when the step has ended: it worked without it. */
+bool launch_secret_unread(const struct step *step);
+
 #endif

@@ -9,6 +9,7 @@
 
 #include "cleanup.h"
 #include "emit.h"
+#include "launch.h"
 #include "text.h"
 
 #define COMMAND_MAX 4096
@@ -152,7 +153,13 @@ outcome_judge(struct step *step)
 		step->limit = sandbox_limit_name(limit);
 		return STEP_LIMIT;
 	}
-	if (exit_passes(step, report) && results_pass(step))
+	bool passes = exit_passes(step, report) && results_pass(step);
+	if (passes && launch_secret_unread(step)) {
+		(void)kettle_fail(&step->error, KETTLE_EUNAVAIL,
+			"Step `%.64s` passed without having read its secret, so it did not use it.", step->id);
+		return STEP_ERROR;
+	}
+	if (passes)
 		return STEP_PASSED;
 	step->limit = hit_of(&main->process);
 	return step->limit ? STEP_LIMIT : STEP_FAILED;

@@ -73,6 +73,14 @@ refuse_kind(struct collector *collector, const char *path, const struct stat *st
 		"`out/%s` is %s; what a step leaves must be regular files and folders.", path, kind);
 }
 
+/* Build tools go by the times of files; that they cannot be set is no reason to do without the files. */
+static void
+keep_times(int fd, const struct stat *st)
+{
+	const struct timespec times[] = {st->st_atim, st->st_mtim};
+	(void)futimens(fd, times);
+}
+
 static int
 collect_file(struct collector *collector, int fd, const char *path, const struct stat *st)
 {
@@ -90,6 +98,7 @@ collect_file(struct collector *collector, int fd, const char *path, const struct
 		return kettle_fail(collector->err, rc, "The files below out/ are larger than the limit of the step allows.");
 	if (rc != 0)
 		return rc;
+	keep_times(to, st);
 	collector->left -= size;
 	return add_entry(collector,
 		json_pack("{s:s, s:i, s:I, s:s}", "path", path, "mode", mode, "size", (json_int_t)size, "sha256", hex));
@@ -218,7 +227,11 @@ output_transfer(const char *from, const char *to, int mode, bool may_link, struc
 		return target;
 	uint64_t size = 0;
 	char hex[DIGEST_HEX_SIZE];
-	return digest_copy(source, target, UINT64_MAX, &size, hex, err);
+	struct stat st;
+	int copied = digest_copy(source, target, UINT64_MAX, &size, hex, err);
+	if (copied == 0 && fstat(source, &st) == 0)
+		keep_times(target, &st);
+	return copied;
 }
 
 /* The part of path that follows name ("" when they are equal), or NULL when it is another. */

@@ -13,7 +13,7 @@
 
 /*
  * Copies the named files and folders from the folder `from` (nothing runs in it any more) into the folder `to`, with
- * modes 0755 and 0644, and appends an entry for each to manifest: {"path", "mode", "size", "sha256"}, and {"path",
+ * modes 0755 and 0644 and the times they have, and appends an entry for each to manifest: {"path", "mode", "size", "sha256"}, and {"path",
  * "folder": true} for folders; paths are relative to both. `missing_ok`: a name that is not there is passed over.
  * KETTLE_EINVAL, KETTLE_ENOENT and KETTLE_ETOOBIG are the step's doing, everything else the machine's. [any, blocks]
  */

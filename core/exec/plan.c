@@ -91,9 +91,12 @@ check_input(struct check *check, const char *name, const json_t *input)
 	int rc = check_path(check, "inputs", name);
 	if (rc != 0)
 		return rc;
-	if (is_below(name, "out"))
+	if (is_below(name, "out") && (!step || strcmp(name, "out") == 0))
 		return kettle_fail(check->err, KETTLE_EINVAL,
-			"Step `%s`: the input `%s` lies in `out`, which is empty when a step begins.", check->id, name);
+			"Step `%s`: the input `%s` lies in `out`; only what an earlier step left can lie there, under a name of "
+			"its "
+			"own.",
+			check->id, name);
 	if (file && !json_object_get(check->files, file))
 		return kettle_fail(check->err, KETTLE_EINVAL,
 			"Step `%s`: the input `%s` is the file `%s`, which the plan's `files` do not have.", check->id, name, file);
@@ -134,9 +137,12 @@ check_argv(struct check *check, const json_t *argv)
 	const char *tool = json_string_value(json_array_get(argv, 0));
 	if (strncmp(tool, "./", 2) == 0)
 		return check_path(check, "argv", tool + 2);
+	if (tool[0] == '/' && path_check_inside(tool + 1, NULL) == 0)
+		return 0;
 	if (tool[0] == '\0' || strchr(tool, '/'))
 		return kettle_fail(check->err, KETTLE_EINVAL,
-			"Step `%s`: `%s` must be the name of a tool, which this machine resolves, or ./FILE.", check->id, tool);
+			"Step `%s`: `%s` must be the name of a tool, which this machine resolves, its absolute path, or ./FILE.",
+			check->id, tool);
 	return 0;
 }
 
@@ -165,6 +171,30 @@ check_process(struct check *check, const json_t *process, const char *cases)
 		if (rc == 0)
 			rc = check_input(check, name, input);
 	return rc == 0 ? check_overlap(check, inputs, cases) : rc;
+}
+
+/* What goes through a pipe must fit into it, and one line be one value. */
+static int
+check_secret(struct check *check, const json_t *step)
+{
+	const json_t *secret = json_object_get(step, "secret");
+	const char *name;
+	json_t *value;
+	size_t size = 0;
+	int rc = check_environment(check, secret);
+	if (rc != 0 || !json_object_get(step, "secret_fd"))
+		return rc;
+	json_object_foreach((json_t *)secret, name, value) {
+		size += strlen(name) + json_string_length(value) + 2;
+		if (strchr(json_string_value(value), '\n'))
+			return kettle_fail(check->err, KETTLE_EINVAL,
+				"Step `%s`: the secret `%s` has several lines, which `secret_fd` cannot hand over.", check->id, name);
+	}
+	if (size > PLAN_MAX_SECRET)
+		return kettle_fail(check->err, KETTLE_ETOOBIG,
+			"Step `%s`: its secret has more than the %d bytes that `secret_fd` hands over.", check->id,
+			PLAN_MAX_SECRET);
+	return 0;
 }
 
 static int
@@ -237,17 +267,18 @@ check_kind(struct check *check, const json_t *step)
 		{"cases", "a prepare step gets no cases"},
 		{"secret", "a prepare step gets no secret"},
 		{"result", "a prepare step gets no result channel"},
-		{"cache", "only build steps can be kept in the cache"},
+		{"secret_fd", "a prepare step gets no secret"},
 		{"referee", "only a run step has a referee"},
 	};
 	static const struct refusal build[] = {
 		{"cases", "a build step gets no cases"},
 		{"secret", "a build step gets no secret"},
+		{"secret_fd", "a build step gets no secret"},
 		{"result", "a build step gets no result channel"},
 		{"device", "a build step gets no device"},
 		{"referee", "only a run step has a referee"},
 	};
-	static const struct refusal run[] = {{"cache", "only build steps can be kept in the cache"}};
+	static const struct refusal run[] = {{"cache", "only build and prepare steps can be kept in the cache"}};
 	const char *kind = text_of(step, "kind");
 	if (strcmp(kind, "prepare") == 0)
 		return refuse_all(check, step, prepare, ARRAY_SIZE(prepare));
@@ -269,6 +300,7 @@ check_combinations(struct check *check, const json_t *step)
 		{"share", "no `referee` and `solver` to share it"},
 	};
 	static const struct refusal no_result[] = {{"unique", "no `result` channel that it could be about"}};
+	static const struct refusal no_secret[] = {{"secret_fd", "no `secret` to hand over"}};
 	static const struct refusal cached[] = {{"artifacts", "a cached step keeps outputs alone"}};
 	bool referee = json_object_get(step, "referee") != NULL;
 	if (referee && !json_object_get(step, "solver"))
@@ -280,6 +312,8 @@ check_combinations(struct check *check, const json_t *step)
 					 : refuse_all(check, step, alone, ARRAY_SIZE(alone));
 	if (rc == 0 && !json_object_get(step, "result"))
 		rc = refuse_all(check, step, no_result, ARRAY_SIZE(no_result));
+	if (rc == 0 && !json_object_get(step, "secret"))
+		rc = refuse_all(check, step, no_secret, ARRAY_SIZE(no_secret));
 	if (rc == 0 && json_is_true(json_object_get(step, "cache")))
 		rc = refuse_all(check, step, cached, ARRAY_SIZE(cached));
 	if (rc == 0 && !json_object_get(step, "result") && json_object_get(json_object_get(step, "pass"), "result"))
@@ -314,7 +348,7 @@ check_step(struct check *check, const json_t *step)
 	if (rc == 0)
 		rc = check_names(check, step, "artifacts");
 	if (rc == 0)
-		rc = check_environment(check, json_object_get(step, "secret"));
+		rc = check_secret(check, step);
 	return rc == 0 ? check_patterns(check, step) : rc;
 }
 

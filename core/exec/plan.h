@@ -7,6 +7,7 @@
 #include <kettle/error.h>
 
 #define PLAN_MAX_CONTENTS (64u << 20) /* bytes of all contents that are written out in a plan */
+#define PLAN_MAX_SECRET 4096          /* bytes of a secret that goes through a pipe: what every pipe takes */
 
 /* The schema of docs/protocol.md, from the program itself. New reference. */
 int plan_schema(json_t **ret_schema, struct kettle_error *err);

@@ -54,7 +54,7 @@ int
 step_open(struct step *step, struct job *job, const json_t *plan, const char *dir, struct kettle_error *err)
 {
 	const json_t *referee = json_object_get(plan, "referee");
-	*step = (struct step){.job = job, .plan = plan, .id = json_string_value(json_object_get(plan, "id"))};
+	*step = (struct step){.job = job, .plan = plan, .id = json_string_value(json_object_get(plan, "id")), .secret = -1};
 	step->kind = kind_of(plan);
 	step->device = (unsigned)json_integer_value(json_object_get(plan, "device"));
 	step->cacheable = json_is_true(json_object_get(plan, "cache"));
@@ -74,6 +74,8 @@ step_close(struct step *step)
 		free(step->processes[i].dir);
 	}
 	result_close(&step->result);
+	if (step->secret >= 0)
+		close(step->secret);
 	json_decref(step->manifest);
 	json_decref(step->artifacts);
 	json_decref(step->texts);
@@ -189,6 +191,13 @@ fingerprint(struct step *step)
 		const struct tool *tool = NULL;
 		if (rc == 0)
 			rc = toolchain_find(toolchain, json_string_value(name), &tool, &step->error);
+		/* What a prepare step may start is not known before it does. */
+		if (rc == KETTLE_ENOENT && step->kind == STEP_PREPARE) {
+			step->error = (struct kettle_error){0};
+			digest_field(digest, NULL);
+			rc = 0;
+			continue;
+		}
 		if (rc == KETTLE_ENOENT && !step->missing)
 			step->missing = strdup(json_string_value(name));
 		if (rc == 0)
@@ -389,6 +398,8 @@ start(void *arg)
 	step->result.on_value = on_value;
 	step->result.arg = step;
 	step->phase = STEP_RUNNING;
+	if (rc == 0)
+		rc = launch_secret(step, &step->error);
 	if (rc == 0)
 		rc = launch_step(step, process_ended, process_lost, &step->error);
 	failpoint("exec.running");

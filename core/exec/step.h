@@ -49,6 +49,7 @@ struct step_process {
 #define STEP_FD_RESULT 3
 #define STEP_FD_PEER 4
 #define STEP_FD_SHM 5
+#define STEP_FD_SECRET 6
 
 /* Loop thread, except while phase is STEP_WORKING: then it is the pool thread's. */
 struct step {
@@ -73,6 +74,7 @@ struct step {
 	bool collect, trim;  /* what the collecting work is to do */
 	char key[DIGEST_HEX_SIZE];
 	char toolchain[DIGEST_HEX_SIZE];
+	int secret; /* the pipe that its secret lies in until it is read; -1: none */
 
 	struct kettle_error error; /* the machine's trouble */
 	struct kettle_error fault; /* the step's own, where a sentence is needed */

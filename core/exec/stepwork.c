@@ -67,7 +67,9 @@ stepwork_key(struct step *step)
 	digest_object(json_object_get(step->plan, "outputs"), digest);
 	digest_object(json_object_get(step->plan, "pass"), digest);
 	digest_field(digest, step->toolchain);
-	digest_field(digest, is_native(argv) ? exec->cpu_digest : NULL);
+	/* What a prepare step compiles it asks for by itself. */
+	digest_field(digest, is_native(argv) || step->kind == STEP_PREPARE ? exec->cpu_digest : NULL);
+	digest_number(digest, step->kind == STEP_PREPARE);
 	digest_number(digest, step->job->unit.level == SANDBOX_LEVEL_OFF);
 	step->error.code = folder_digest(&sources, step->plan, digest, &step->error);
 	digest_end(digest, step->key);

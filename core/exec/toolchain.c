@@ -13,6 +13,7 @@
 #include "cleanup.h"
 #include "command.h"
 #include "file.h"
+#include "interpreter.h"
 #include "text.h"
 #include "toolfacts.h"
 
@@ -36,6 +37,7 @@ struct toolchain {
 };
 
 #define MEMORY_MAX_BYTES (8u << 20)
+#define MAX_LINKS 40 /* as the kernel follows */
 
 static const char *const known_tools[] = {"g++", "gcc", "clang++", "clang", "nvcc", "hipcc", "python3", "rustc", NULL};
 
@@ -77,8 +79,8 @@ entry_free(struct entry *entry)
 	free(entry->tool.name);
 	free(entry->tool.path);
 	free(entry->tool.real);
-	free(entry->tool.prefix);
-	free(entry->tool.real_prefix);
+	for (size_t i = 0; i < entry->tool.roots_count; i++)
+		free(entry->tool.roots[i]);
 	json_decref(entry->facts);
 	json_decref(entry->watch);
 	free(entry);
@@ -177,6 +179,60 @@ prefix_of(const char *path)
 	return folder[0] ? STEAL(folder) : NULL;
 }
 
+/* Takes a folder, NULL for none, among those that the sandbox must see. */
+static void
+add_root(struct tool *tool, char *folder_take)
+{
+	bool known = !folder_take || tool->roots_count == TOOLCHAIN_MAX_ROOTS;
+	for (size_t i = 0; i < tool->roots_count && !known; i++)
+		known = strcmp(tool->roots[i], folder_take) == 0;
+	if (known)
+		free(folder_take);
+	else
+		tool->roots[tool->roots_count++] = folder_take;
+}
+
+/* Where the link at path leads to, one link further; new string, NULL: it is none. */
+static char *
+next_link(const char *path)
+{
+	char target[PATH_MAX];
+	ssize_t len = readlink(path, target, sizeof(target) - 1);
+	if (len <= 0)
+		return NULL;
+	target[len] = '\0';
+	AUTO_FREE char *folder = strdup(path);
+	if (!folder)
+		return NULL;
+	strrchr(folder, '/')[1] = '\0';
+	AUTO_FREE char *next = path_join(folder, target);
+	if (!next || (!strstr(next, "/../") && !strstr(next, "/./")))
+		return STEAL(next);
+	/* A sandbox shows no path with `..` in it. */
+	char *name = strrchr(next, '/') + 1;
+	AUTO_FREE char *above = strndup(next, (size_t)(name - next));
+	AUTO_FREE char *real = above ? realpath(above, NULL) : NULL;
+	return real ? path_join(real, name) : NULL;
+}
+
+/* Everything on the way: a link may lead to one that lies in a third place, and an environment to what it was made of. */
+static void
+find_roots(struct tool *tool)
+{
+	char *at = strdup(tool->path);
+	for (int i = 0; at && i < MAX_LINKS; i++) {
+		add_root(tool, prefix_of(at));
+		char *next = next_link(at);
+		free(at);
+		at = next;
+	}
+	free(at);
+	add_root(tool, prefix_of(tool->real));
+	AUTO_FREE char *base = interpreter_base(tool->path);
+	if (base)
+		add_root(tool, prefix_of(base));
+}
+
 static struct entry *
 entry_new(const char *name, char *path_take)
 {
@@ -188,13 +244,33 @@ entry_new(const char *name, char *path_take)
 	entry->tool.name = strdup(name);
 	entry->tool.path = path_take;
 	entry->tool.real = realpath(path_take, NULL);
-	entry->tool.prefix = prefix_of(path_take);
 	if (!entry->tool.name || !entry->tool.real) {
 		entry_free(entry);
 		return NULL;
 	}
-	entry->tool.real_prefix = prefix_of(entry->tool.real);
+	find_roots(&entry->tool);
 	return entry;
+}
+
+/* The path of a tool, new; or why there is none. */
+static int
+locate(const struct toolchain *toolchain, const char *name, char **ret_path, struct kettle_error *err)
+{
+	const char *given = json_string_value(json_object_get(toolchain->config->tools, name));
+	if (given && !is_executable(given))
+		return kettle_fail(err, KETTLE_ENOENT,
+			"This machine has no `%s`: exec.yml says that it is %s, which is no program that can be started.", name,
+			given);
+	if (!given && name[0] == '/' && !is_executable(name))
+		return kettle_fail(
+			err, KETTLE_ENOENT, "This machine has no `%s`, or it is no program that can be started.", name);
+	AUTO_FREE char *path = given || name[0] == '/' ? strdup(given ? given : name) : find_in_path(name);
+	if (!path)
+		return kettle_fail(err, KETTLE_ENOENT,
+			"This machine has no `%s`: it is neither in PATH nor among the tools of exec.yml.", name);
+	char *behind = interpreter_behind(path);
+	*ret_path = behind ? behind : STEAL(path);
+	return 0;
 }
 
 int
@@ -205,15 +281,10 @@ toolchain_find(struct toolchain *toolchain, const char *name, const struct tool 
 			*ret_tool = &entry->tool;
 			return 0;
 		}
-	const char *given = json_string_value(json_object_get(toolchain->config->tools, name));
-	if (given && !is_executable(given))
-		return kettle_fail(err, KETTLE_ENOENT,
-			"This machine has no `%s`: exec.yml says that it is %s, which is no program that can be started.", name,
-			given);
-	char *path = given ? strdup(given) : find_in_path(name);
-	if (!path)
-		return kettle_fail(err, KETTLE_ENOENT,
-			"This machine has no `%s`: it is neither in PATH nor among the tools of exec.yml.", name);
+	char *path = NULL;
+	int rc = locate(toolchain, name, &path, err);
+	if (rc != 0)
+		return rc;
 	struct entry *entry = entry_new(name, path);
 	if (!entry)
 		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a tool.");

@@ -11,24 +11,28 @@
 #include "execconfig.h"
 
 #define TOOLCHAIN_MAX_FOLDERS 4000 /* header folders that a fingerprint looks at */
-#define TOOLCHAIN_TRUST_MS 2000    /* for so long a fingerprint is not looked at again */
+#define TOOLCHAIN_MAX_ROOTS 8
+#define TOOLCHAIN_TRUST_MS 2000 /* for so long a fingerprint is not looked at again */
 
 struct toolchain; /* one machine's; opaque. Everything here on one thread, and blocking (some ms at first use). */
 
 /* A tool that was found. Owned by the toolchain, valid until it is freed. */
 struct tool {
 	char *name;
-	char *path;        /* as it is started */
-	char *real;        /* without links */
-	char *prefix;      /* what the sandbox must see besides the system for `path`; NULL: nothing */
-	char *real_prefix; /* the same for `real` */
+	char *path;                       /* as it is started */
+	char *real;                       /* without links */
+	char *roots[TOOLCHAIN_MAX_ROOTS]; /* what the sandbox must see for it besides the system */
+	size_t roots_count;
 };
 
 /* `memory` is a file below the state folder in which versions are remembered by path, size and time. */
 struct toolchain *toolchain_new(const struct execconfig *config, const char *memory);
 void toolchain_free(struct toolchain *toolchain);
 
-/* KETTLE_ENOENT with a sentence: this machine does not have it. Looks again each time what was not found. */
+/*
+ * `name` is a tool's name or an absolute path. KETTLE_ENOENT with a sentence: this machine does not have it. Looks again
+ * each time what was not found.
+ */
 int toolchain_find(
 	struct toolchain *toolchain, const char *name, const struct tool **ret_tool, struct kettle_error *err);
 /*

@@ -43,7 +43,9 @@ copy_file(int from, int to, const char *name, const struct stat *st, int owner)
 	do
 		count = sendfile(out, in, NULL, COPY_CHUNK);
 	while (count > 0);
-	if (count < 0 || fchmod(out, (st->st_mode & 0777) | 0600))
+	/* The times too: build tools go by them. */
+	const struct timespec times[] = {st->st_atim, st->st_mtim};
+	if (count < 0 || fchmod(out, (st->st_mode & 0777) | 0600) || futimens(out, times))
 		return -1;
 	return owner >= 0 ? fchown(out, (uid_t)owner, (gid_t)owner) : 0;
 }

@@ -189,11 +189,11 @@ plan_job(struct sandbox_plan *plan, const struct sandbox_config *config, struct 
 	static const struct sandbox_bind needed = {.optional = false};
 	plan->directory = SANDBOX_JOB;
 	add_op(plan, SANDBOX_OP_DIR, SANDBOX_JOB);
+	AUTO_FREE char *real = realpath(config->job_dir, NULL);
+	if (!real)
+		return kettle_fail(
+			err, KETTLE_ENOENT, "The job's folder `%s` cannot be used: %s.", config->job_dir, strerror(errno));
 	if (config->job_writable) {
-		AUTO_FREE char *real = realpath(config->job_dir, NULL);
-		if (!real)
-			return kettle_fail(
-				err, KETTLE_ENOENT, "The job's folder `%s` cannot be used: %s.", config->job_dir, strerror(errno));
 		add_tmpfs(plan, SANDBOX_JOB, plan->limits.disk, private_options);
 		add_op(plan, SANDBOX_OP_COPY, SANDBOX_JOB)->source = sandbox_plan_printf(plan, ROOT_OLD "%s", real);
 		struct sandbox_op *out = add_op(plan, SANDBOX_OP_DIR, SANDBOX_JOB "/out");
@@ -203,6 +203,9 @@ plan_job(struct sandbox_plan *plan, const struct sandbox_config *config, struct 
 		if (rc)
 			return rc;
 		add_tmpfs(plan, SANDBOX_JOB "/out", plan->limits.disk, private_options);
+		if (config->out_filled)
+			add_op(plan, SANDBOX_OP_COPY, SANDBOX_JOB "/out")->source =
+				sandbox_plan_printf(plan, ROOT_OLD "%s/out", real);
 	}
 	add_op(plan, SANDBOX_OP_OUT, SANDBOX_JOB "/out");
 	return 0;

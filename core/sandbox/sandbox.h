@@ -105,6 +105,7 @@ struct sandbox_config {
 	const char *job_dir;     /* a folder of the owner, seen read-only as /job, the working directory; must hold an empty
 								folder `out` */
 	bool job_writable;       /* prepare steps: /job is a discarded copy of job_dir (tmpfs), written to freely */
+	bool out_filled;         /* `out` is not empty: the payload's begins with a copy of it */
 	const struct sandbox_bind *binds;
 	size_t binds_count;
 	const struct sandbox_fd *fds; /* at least the targets 0, 1, 2; each target once */

@@ -211,6 +211,65 @@ def prepare(folder):
         equal(outcomes["run"]["stdout"]["text"], "original\nmade\nkept\nin\nk\nm\nout\n")
 
 
+def prepared_folder(folder):
+    """What a prepare step left below out/ is there for every later step as it was, to be changed and thrown away"""
+    look = "stat -c '%Y %n' out/c/f out/c/d/g; cat out/c/f; touch -r out/c/f ref 2>&1; echo changed >out/c/f; echo new >out/c/new; ls out/c"
+    steps = [
+        dict(shell("mkdir -p out/c/d; echo kept >out/c/f; echo >out/c/d/g; touch -d @1000000000.123456789 out/c/f; touch -d @1000000001 out/c/d/g"),
+             id="prep", kind="prepare", outputs=["c"], cache=True),
+        dict(shell(look), id="one", kind="run", inputs={"out/c": {"step": "prep", "output": "c"}}, outputs=["c/new"]),
+        dict(shell(look), id="two", kind="run", inputs={"out/c": {"step": "prep", "output": "c"}}),
+        dict(shell(look), id="three", kind="prepare", inputs={"out/c": {"step": "prep", "output": "c"}}),
+        dict(shell("find out/c/f -newermt @1000000000.123456788 ! -newermt @1000000000.123456789"), id="exact", kind="run",
+             inputs={"out/c": {"step": "prep", "output": "c"}}),
+    ]
+    wanted = "1000000000 out/c/f\n1000000001 out/c/d/g\nkept\n"
+    for again in (False, True):
+        with Exec(folder) as x:
+            outcomes = x.outcomes("j", steps)
+            equal([outcome["state"] for outcome in outcomes.values()], ["passed"] * 5)
+            equal(outcomes["prep"]["cached"], again)
+            for name in ("one", "two", "three"):
+                contains(outcomes[name]["stdout"]["text"], wanted)
+                assert outcomes[name]["stdout"]["text"].endswith("d\nf\nnew\n"), outcomes[name]
+            equal(outcomes["exact"]["stdout"]["text"], "out/c/f\n")
+
+
+def prepare_keys(folder):
+    """A prepare step is looked up by all that it depends on; a tool it may not need is no reason to fail"""
+    def step(**more):
+        return dict(dict(shell("cat in >out/k"), id="p", kind="prepare", inputs={"in": text("one")}, outputs=["k"], cache=True,
+                         toolchain=["sh", "no-such-tool-here"]), **more)
+    with Exec(folder) as x:
+        def cached(**more):
+            outcome = x.outcomes("j", [step(**more)])["p"]
+            equal(outcome["state"], "passed")
+            return outcome["cached"]
+        equal([cached(), cached()], [False, True])
+        equal([cached(inputs={"in": text("two")}), cached(env={"A": "1"}), cached(inputs={"in": text("one"), "more": text("")})], [False] * 3)
+        equal([cached(kind="build", toolchain=["sh"]), cached()], [False, True])
+        failing = dict(shell("exit 1"), id="p", kind="prepare", outputs=[], cache=True)
+        equal([x.outcomes("j", [failing])["p"]["state"] for _ in range(2)], ["failed"] * 2)
+
+
+def absolute_tools(folder):
+    """argv[0] may be the path of a tool; its prefix is shown, and where it is not the outcome names it"""
+    prefix = os.path.join(folder, "opt")
+    os.makedirs(os.path.join(prefix, "bin"))
+    os.makedirs(os.path.join(folder, "far", "bin"))
+    os.chmod(folder, 0o755)
+    with open(os.path.join(folder, "far", "bin", "real"), "w") as file:
+        file.write("#!/bin/sh\necho ran; ls %s/far/bin\n" % folder)
+    os.chmod(os.path.join(folder, "far", "bin", "real"), 0o755)
+    os.symlink("../../far/bin/real", os.path.join(prefix, "bin", "mytool"))
+    with Exec(folder) as x:
+        outcome = x.one({"argv": [os.path.join(prefix, "bin", "mytool")]})
+        equal((outcome["state"], outcome["stdout"]["text"]), ("passed", "ran\nreal\n"))
+        outcome = x.one({"argv": ["/no/such/tool", "x"]})
+        equal((outcome["state"], outcome["missing"]), ("error", "/no/such/tool"))
+        contains(outcome["error"], "This machine has no `/no/such/tool`")
+
+
 def secrets(folder):
     """A secret reaches the harness and nothing else"""
     secret = "sesame-74520"
@@ -225,6 +284,23 @@ def secrets(folder):
         equal([outcome["state"] for outcome in outcomes.values()], ["passed", "passed"])
         equal(outcomes["run"]["run"], {"mode": "leaderboard", "secret": True})
         assert secret not in json.dumps(x.events), "the secret is in an event"
+
+
+def secrets_by_descriptor(folder):
+    """A secret that comes by descriptor is in no environment, can be read once, and must be read"""
+    secret = {"SEED": "sesame-74520", "OTHER": "a=b c"}
+    read = shell("tr '\\0' '\\n' </proc/$$/environ | grep -c -e sesame -e OTHER; env | grep -c sesame; cat <&$S; echo :; cat <&$S",
+                 secret=secret, secret_fd="S")
+    with Exec(folder) as x:
+        outcome = x.one(read)
+        equal((outcome["state"], outcome["stdout"]["text"]), ("passed", "0\n0\nSEED=sesame-74520\nOTHER=a=b c\n:\n"))
+        outcome = x.one(shell("exit 0", secret=secret, secret_fd="S"))
+        equal(outcome["state"], "error")
+        contains(outcome["error"], "without having read its secret")
+        equal(x.one(shell("exit 3", secret=secret, secret_fd="S"))["state"], "failed")
+        equal(x.one(shell("[ -z \"$(cat <&$S)\" ]", secret={}, secret_fd="S"))["state"], "passed")
+        big = {"A%d" % i: "x" * 90 for i in range(40)}
+        equal(x.one(shell("cat <&$S | wc -l", secret=big, secret_fd="S"))["stdout"]["text"].strip(), "40")
 
 
 def left_behind(folder):
@@ -317,4 +393,4 @@ def tools(folder):
 
 if __name__ == "__main__":
     sys.exit(main([passes_and_fails, needs_and_skips, inputs, sandboxed, result_channel, outputs, artifacts, limits,
-                   machine_limits, missing_tool, prepare, secrets, left_behind, referee_and_solver, pinned, tools]))
+                   machine_limits, missing_tool, prepare, prepared_folder, prepare_keys, secrets, secrets_by_descriptor, absolute_tools, left_behind, referee_and_solver, pinned, tools]))

@@ -96,10 +96,11 @@ finds_tools(void **state)
 	struct kettle_error err = {0};
 	assert_int_equal(toolchain_find(toolchain, "mytool", &tool, &err), 0);
 	assert_string_equal(tool->path, tool_path);
-	assert_non_null(strstr(tool->prefix, "/prefix"));
-	assert_null(strstr(tool->prefix, "/bin"));
+	assert_int_equal(tool->roots_count, 1);
+	assert_non_null(strstr(tool->roots[0], "/prefix"));
+	assert_null(strstr(tool->roots[0], "/bin"));
 	assert_int_equal(toolchain_find(toolchain, "sh", &tool, &err), 0);
-	assert_null(tool->prefix);
+	assert_int_equal(tool->roots_count, 0);
 	assert_int_equal(toolchain_find(toolchain, "gone", &tool, &err), KETTLE_ENOENT);
 	assert_non_null(strstr(err.message, "/no/such/tool"));
 	assert_int_equal(toolchain_find(toolchain, "no-such-tool-here", &tool, &err), KETTLE_ENOENT);

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* Python as a tool of this machine: what stands behind its name, and what it is installed with. */
+#ifndef KETTLE_EXEC_INTERPRETER_H
+#define KETTLE_EXEC_INTERPRETER_H
+
+#include <stdbool.h>
+
+/* Whether a path or name is one that Python goes by. [any] */
+bool interpreter_is(const char *path);
+/*
+ * The interpreter that a wrapper script of that name starts (as those of version managers do), asked of the script
+ * itself; new string, NULL: it is no such script. [any, blocks]
+ */
+char *interpreter_behind(const char *path);
+/*
+ * A path in the installation that the virtual environment of an interpreter was made from (its pyvenv.cfg says which):
+ * "/opt/python3.11/bin/python"; new string, NULL: it is in no virtual environment. [any, blocks]
+ */
+char *interpreter_base(const char *path);
+
+#endif
