@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The language py: boards in Python, with whatever its interpreter has (numpy, torch, Triton, JAX). A run is the task's
+ * `main`, started through a few lines of ours (run.py) that keep seed and result channel from the processes that the
+ * harness starts. Where a submission compiles extensions, a step before the runs imports it once (prepare.py), and what
+ * the compilers left is there for every run.
+ */
+#include <config.h>
+
+#include <jansson.h>
+#include <kettle/plugin.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "py.h"
+
+#define FOLDER ".kettle" /* ours in the job's folder */
+#define RUN FOLDER "/run.py"
+#define PREPARE FOLDER "/prepare.py"
+#define CACHE "cache" /* below out/: what compilers keep */
+#define PREPARE_ID "prepare"
+#define MAX_THREADS 4096
+#define MIN_MEMORY 16777216
+
+/* What configure left: the only state there is. */
+struct py {
+	json_t *options;
+};
+
+/* A plan while it is made; everything but the steps is borrowed. */
+struct making {
+	const struct kettle_plan_request *request;
+	const json_t *options;
+	const char *main;
+	bool prepares;
+	json_t *steps;
+};
+
+static const struct kettle_option options[] = {
+	{.key = "python",
+		.type = KETTLE_OPTION_STRING,
+		.default_value = "python3",
+		.help = "The interpreter: a name, or the absolute path of one, such as that of a virtual environment."},
+	{.key = "env",
+		.type = KETTLE_OPTION_MAP,
+		.help = "Further environment of every step; it wins over what Kettle sets."},
+	{.key = "threads",
+		.type = KETTLE_OPTION_INT,
+		.min = 1,
+		.max = MAX_THREADS,
+		.help = "Threads that numerical libraries use; as many as the device has cores where it is not given."},
+	{.key = "memory",
+		.type = KETTLE_OPTION_INT,
+		.min = MIN_MEMORY,
+		.max = -1,
+		.help = "Bytes of memory that a step may use; kettle-exec's limit where it is not given."},
+	{.key = "prepare",
+		.type = KETTLE_OPTION_STRING,
+		.default_value = "auto",
+		.choices = (const char *const[]){"auto", "always", "never", NULL},
+		.help =
+			"Whether a step of its own imports the submission first, so that what it compiles is kept; auto: where a "
+			"file mentions torch's cpp_extension."},
+};
+
+static const char config_schema[] = "{\"type\": \"object\", \"additionalProperties\": false, \"required\": [\"main\"],"
+									" \"properties\": {\"main\": {\"type\": \"string\", \"minLength\": 1}}}";
+
+/* What every step gets. The folders are below the job's; run.py makes them absolute. */
+static const struct {
+	const char *name, *value;
+} environment[] = {
+	{"PYTHONDONTWRITEBYTECODE", "1"},
+	{"PYTHONNOUSERSITE", "1"},
+	{"PYTHONUNBUFFERED", "1"},   /* what was printed before a limit is there to be read */
+	{"PYTHONFAULTHANDLER", "1"}, /* a crash in native code says in which line */
+	{"PYTHONHASHSEED", "0"},     /* sets have the same order in every run */
+	{"XLA_PYTHON_CLIENT_PREALLOCATE", "false"},
+};
+static const struct {
+	const char *name, *folder;
+} caches[] = {
+	{"TORCH_EXTENSIONS_DIR", "torch_extensions"},
+	{"TORCHINDUCTOR_CACHE_DIR", "torchinductor"},
+	{"TRITON_CACHE_DIR", "triton"},
+	{"JAX_COMPILATION_CACHE_DIR", "jax"},
+	{"NUMBA_CACHE_DIR", "numba"},
+	{"CUPY_CACHE_DIR", "cupy"},
+	{"CUDA_CACHE_PATH", "cuda"},
+};
+static const char *const thread_counts[] = {
+	"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS", "NUMBA_NUM_THREADS"};
+/* Words that only a file with something to compile has. */
+static const char *const compiling_words[] = {"cpp_extension", "load_inline"};
+
+static int
+fail_memory(struct kettle_error *err)
+{
+	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to plan the job.");
+}
+
+static const char *
+text_of(const json_t *object, const char *key)
+{
+	return json_string_value(json_object_get(object, key));
+}
+
+/* ---- environment ---- */
+
+/* "90a" is 9.0a to torch, "100" is 10.0: the last digit is the minor one. */
+static json_t *
+torch_architecture(const char *sm)
+{
+	size_t digits = strspn(sm, "0123456789");
+	if (digits < 2)
+		return NULL;
+	return json_sprintf("%.*s.%s", (int)digits - 1, sm, sm + digits - 1);
+}
+
+/* Extensions are compiled where no device is to be seen, so torch is told what for. */
+static int
+add_architecture(json_t *env, const json_t *device)
+{
+	const char *sm = text_of(device, "sm"), *gfx = text_of(device, "gfx");
+	json_t *architecture = sm ? torch_architecture(sm) : NULL;
+	int failed = 0;
+	if (architecture)
+		failed |= json_object_set_new(env, "TORCH_CUDA_ARCH_LIST", architecture);
+	if (gfx)
+		failed |= json_object_set_new(env, "PYTORCH_ROCM_ARCH", json_string(gfx));
+	return failed;
+}
+
+static int
+add_caches(json_t *env)
+{
+	char names[400] = "";
+	size_t used = 0;
+	int failed = 0;
+	for (size_t i = 0; i < sizeof(caches) / sizeof(caches[0]); i++) {
+		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", i ? " " : "", caches[i].name);
+		failed |= json_object_set_new(env, caches[i].name, json_sprintf("out/" CACHE "/%s", caches[i].folder));
+	}
+	return failed | json_object_set_new(env, "KETTLE_CACHES", json_string(names));
+}
+
+/* The environment of a step; what the core prepared (may be NULL) wins over all. */
+static json_t *
+make_environment(const struct making *making, const json_t *prepared)
+{
+	json_t *env = json_object();
+	const json_t *threads = json_object_get(making->options, "threads"),
+				 *more = json_object_get(making->options, "env");
+	int failed = 0;
+	for (size_t i = 0; i < sizeof(environment) / sizeof(environment[0]); i++)
+		failed |= json_object_set_new(env, environment[i].name, json_string(environment[i].value));
+	for (size_t i = 0; threads && i < sizeof(thread_counts) / sizeof(thread_counts[0]); i++)
+		failed |= json_object_set_new(
+			env, thread_counts[i], json_sprintf("%" JSON_INTEGER_FORMAT, json_integer_value(threads)));
+	failed |= add_caches(env);
+	failed |= add_architecture(env, making->request->device);
+	if (more)
+		failed |= json_object_update(env, (json_t *)more);
+	if (prepared)
+		failed |= json_object_update(env, (json_t *)prepared);
+	if (!failed)
+		return env;
+	json_decref(env);
+	return NULL;
+}
+
+/* ---- steps ---- */
+
+static json_t *
+make_inputs(const struct making *making, const char *start)
+{
+	json_t *inputs = json_pack("{s:{s:s}}", start, "file", start);
+	const char *name;
+	json_t *contents;
+	json_object_foreach((json_t *)making->request->files, name, contents)
+		json_object_set_new(inputs, name, json_pack("{s:s}", "file", name));
+	return inputs;
+}
+
+/* The memory that the options allow, beside the limits that a run has already. */
+static json_t *
+make_limits(const struct making *making, const json_t *prepared)
+{
+	const json_t *memory = json_object_get(making->options, "memory");
+	json_t *limits = prepared ? json_deep_copy(prepared) : json_object();
+	if (memory)
+		json_object_set(limits, "memory", (json_t *)memory);
+	return limits;
+}
+
+/* It passes whatever the import says unless a compiler refused, so the outputs are there for the runs. */
+static json_t *
+prepare_step(const struct making *making)
+{
+	return json_pack("{s:s, s:s, s:s, s:[s, s, s], s:o, s:o, s:o, s:[s], s:[s, s, s], s:b}", "id", PREPARE_ID, "kind",
+		"prepare", "title", "compile extensions", "argv", text_of(making->options, "python"), PREPARE,
+		making->request->submission, "env", make_environment(making, NULL), "inputs", make_inputs(making, PREPARE),
+		"limits", make_limits(making, NULL), "outputs", CACHE, "toolchain", "g++", "ninja", "nvcc", "cache", 1);
+}
+
+/* Completes one prepared run. */
+static json_t *
+run_step(const struct making *making, const json_t *prepared, bool first)
+{
+	json_t *step = json_deep_copy(prepared), *inputs = make_inputs(making, RUN);
+	json_t *argv = json_pack("[s, s, s]", text_of(making->options, "python"), RUN, making->main);
+	json_array_extend(argv, json_object_get(json_object_get(prepared, "run"), "args"));
+	json_object_set_new(step, "argv", argv);
+	json_object_set_new(step, "env", make_environment(making, json_object_get(prepared, "env")));
+	json_object_set_new(step, "limits", make_limits(making, json_object_get(prepared, "limits")));
+	if (json_object_get(prepared, "secret"))
+		json_object_set_new(step, "secret_fd", json_string("KETTLE_SECRET_FD"));
+	if (making->prepares)
+		json_object_set_new(inputs, "out/" CACHE, json_pack("{s:s, s:s}", "step", PREPARE_ID, "output", CACHE));
+	json_object_set_new(step, "inputs", inputs);
+	if (first && making->prepares) {
+		json_t *needs = json_pack("[s]", PREPARE_ID);
+		json_array_extend(needs, json_object_get(prepared, "needs"));
+		json_object_set_new(step, "needs", needs);
+	}
+	return step;
+}
+
+/* ---- the plan ---- */
+
+static bool
+mentions_compiling(const char *text)
+{
+	for (size_t i = 0; text && i < sizeof(compiling_words) / sizeof(compiling_words[0]); i++)
+		if (strstr(text, compiling_words[i]))
+			return true;
+	return false;
+}
+
+/* Whether a name can be imported: letters, digits, underscores and slashes before a ".py". */
+static bool
+is_module(const char *name)
+{
+	size_t len = strlen(name), plain = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_/");
+	return len > 3 && plain == len - 3 && strcmp(name + plain, ".py") == 0;
+}
+
+static bool
+prepares(const struct making *making)
+{
+	const char *wish = text_of(making->options, "prepare"), *name;
+	json_t *contents;
+	bool compiles = strcmp(wish, "always") == 0;
+	json_object_foreach((json_t *)making->request->files, name, contents)
+		compiles = compiles || mentions_compiling(text_of(contents, "text"));
+	return compiles && strcmp(wish, "never") != 0 && is_module(making->request->submission);
+}
+
+static int
+check_files(const struct making *making, struct kettle_error *err)
+{
+	const char *name;
+	json_t *contents;
+	if (!making->main || !json_object_get(making->request->files, making->main))
+		return kettle_fail(err, KETTLE_EINVAL,
+			"The task's config names `%.200s` as `main`, but no entry of its `files` has that name.",
+			making->main ? making->main : "");
+	json_object_foreach((json_t *)making->request->files, name, contents)
+		if (strncmp(name, FOLDER "/", strlen(FOLDER "/")) == 0)
+			return kettle_fail(err, KETTLE_EINVAL,
+				"The task has a file `%.200s`, and the folder `" FOLDER "` is Kettle's own; name it otherwise.", name);
+	return 0;
+}
+
+static int
+add_steps(struct making *making, struct kettle_error *err)
+{
+	size_t i;
+	json_t *prepared;
+	int failed = 0;
+	if (making->prepares)
+		failed |= json_array_append_new(making->steps, prepare_step(making));
+	json_array_foreach(making->request->runs, i, prepared)
+		failed |= json_array_append_new(making->steps, run_step(making, prepared, i == 0));
+	return failed ? fail_memory(err) : 0;
+}
+
+/* The task's files and ours. */
+static json_t *
+make_files(const struct making *making)
+{
+	json_t *files = json_copy((json_t *)making->request->files);
+	if (files && making->prepares)
+		json_object_set_new(files, PREPARE, json_pack("{s:s}", "text", py_prepare_text));
+	if (files)
+		json_object_set_new(files, RUN, json_pack("{s:s}", "text", py_run_text));
+	return files;
+}
+
+static int
+py_plan(void *self, const struct kettle_plan_request *request, json_t **ret_plan, struct kettle_error *err)
+{
+	struct making making = {
+		.request = request,
+		.options = ((struct py *)self)->options,
+		.main = text_of(json_object_get(request->task, "config"), "main"),
+		.steps = json_array(),
+	};
+	int rc = check_files(&making, err);
+	if (rc == 0) {
+		making.prepares = prepares(&making);
+		rc = add_steps(&making, err);
+	}
+	if (rc == 0) {
+		json_t *plan = json_pack("{s:i, s:o, s:O}", "version", 1, "files", make_files(&making), "steps", making.steps);
+		if (plan)
+			*ret_plan = plan;
+		else
+			rc = fail_memory(err);
+	}
+	json_decref(making.steps);
+	return rc;
+}
+
+static int
+py_create(const struct kettle_host *host, void **ret_self, struct kettle_error *err)
+{
+	(void)host;
+	struct py *py = calloc(1, sizeof(*py));
+	if (!py)
+		return fail_memory(err);
+	*ret_self = py;
+	return 0;
+}
+
+static int
+py_configure(void *self, const json_t *section, struct kettle_error *err)
+{
+	struct py *py = self;
+	const char *python = text_of(section, "python");
+	if (!python || !python[0] || (python[0] != '/' && strchr(python, '/')))
+		return kettle_fail(err, KETTLE_EINVAL,
+			"`python` must be the name of an interpreter or its absolute path, not `%.200s`.", python ? python : "");
+	json_t *copy = json_deep_copy(section);
+	if (!copy)
+		return fail_memory(err);
+	json_decref(py->options);
+	py->options = copy;
+	return 0;
+}
+
+static void
+py_destroy(void *self)
+{
+	struct py *py = self;
+	if (py)
+		json_decref(py->options);
+	free(py);
+}
+
+static const struct kettle_skeleton skeletons[] = {
+	{.template_name = "Python",
+		.file_name = "submission.py",
+		.text = "from task import input_t, output_t\n\n\ndef custom_kernel(data: input_t) -> output_t:\n"
+				"    # Compute the output of data here and return it.\n    raise NotImplementedError\n"},
+	{.template_name = "Triton",
+		.file_name = "submission.py",
+		.text = "import triton\nimport triton.language as tl\n\nfrom task import input_t, output_t\n\n\n@triton.jit\n"
+				"def kernel(size, BLOCK: tl.constexpr):\n"
+				"    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\n\n\n"
+				"def custom_kernel(data: input_t) -> output_t:\n"
+				"    # Launch the kernel on data here and return its output.\n    raise NotImplementedError\n"},
+	{.template_name = "CuteDSL",
+		.file_name = "submission.py",
+		.text = "import cutlass\nimport cutlass.cute as cute\n\nfrom task import input_t, output_t\n\n\n@cute.kernel\n"
+				"def kernel():\n    thread, _, _ = cute.arch.thread_idx()\n\n\n"
+				"def custom_kernel(data: input_t) -> output_t:\n"
+				"    # Launch the kernel on data here and return its output.\n    raise NotImplementedError\n"},
+};
+
+static const struct kettle_harness_file harness[] = {
+	{.name = "eval.py", .path = "eval.py"},
+	{.name = "utils.py", .path = "utils.py"},
+};
+
+static const char *const aliases[] = {"python", "python3", NULL};
+static const char *const extensions[] = {".py", NULL};
+static const char *const template_names[] = {"Python", "Triton", "CuteDSL", NULL};
+
+static const struct kettle_language language = {
+	.size = sizeof(struct kettle_language),
+	.aliases = aliases,
+	.extensions = extensions,
+	.comment = "#",
+	.template_names = template_names,
+	.config_schema = config_schema,
+	.skeletons = skeletons,
+	.skeletons_count = sizeof(skeletons) / sizeof(skeletons[0]),
+	.skeleton_size = sizeof(skeletons[0]),
+	.harness = harness,
+	.harness_count = sizeof(harness) / sizeof(harness[0]),
+	.harness_file_size = sizeof(harness[0]),
+	.plan = py_plan,
+};
+
+const struct kettle_plugin kettle_plugin = {
+	.magic = KETTLE_PLUGIN_MAGIC,
+	.abi_major = KETTLE_ABI_MAJOR,
+	.abi_minor = KETTLE_ABI_MINOR,
+	.size = sizeof(struct kettle_plugin),
+	.kind = KETTLE_LANGUAGE,
+	.name = "py",
+	.version = PACKAGE_VERSION,
+	.summary = "Python with numpy, torch, Triton, JAX",
+	.options = options,
+	.options_count = sizeof(options) / sizeof(options[0]),
+	.option_size = sizeof(options[0]),
+	.create = py_create,
+	.configure = py_configure,
+	.destroy = py_destroy,
+	.language = &language,
+};

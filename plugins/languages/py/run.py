@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: MIT
+"""Starts a harness as `python3 MAIN ARGUMENTS` does, but keeps its secret and its result channel to itself.
+
+run.py MAIN ARGUMENTS. The secret is read from the descriptor that KETTLE_SECRET_FD names and reaches os.environ alone:
+a process that is started from here on does not inherit it, and /proc never shows it. The process is made one that no
+other of its user may look into (/proc/PID/environ, mem, fd, maps), and its descriptors go to no program it starts.
+"""
+import os
+import sys
+
+
+def shut():
+    """Closes this process to others of the same user."""
+    try:
+        # All of ctypes takes some ms to import, this part of it less than one.
+        import _ctypes
+        prctl = _ctypes.dlsym(_ctypes.dlopen(None, 0), "prctl")
+        _ctypes.call_function(prctl, (4, 0, 0, 0, 0))  # PR_SET_DUMPABLE
+        if _ctypes.call_function(prctl, (3, 0, 0, 0, 0)) == 0:  # PR_GET_DUMPABLE
+            return
+        why = "the kernel refuses it"
+    except (ImportError, AttributeError, OSError) as error:
+        why = error
+    print("kettle: this interpreter cannot close itself to its children: %s" % why, file=sys.stderr)
+
+
+def keep_descriptors():
+    """The descriptors that came with the start go to no program that is started."""
+    for fd in range(3, 16):
+        try:
+            os.set_inheritable(fd, False)
+        except OSError:
+            pass
+
+
+def take_secret():
+    """Reads the secret into this process's own view of its environment, which its children do not get."""
+    fd = os.environ.pop("KETTLE_SECRET_FD", None)
+    if fd is None:
+        return
+    own = getattr(os.environ, "_data", None)
+    with open(int(fd), "rb") as pipe:
+        for line in pipe.read().splitlines():
+            name, _, value = line.partition(b"=")
+            if isinstance(own, dict):
+                own[name] = value
+            else:
+                os.environb[name] = value
+
+
+def place_caches():
+    """Compilers ask for absolute folders; a plan knows none."""
+    for name in os.environ.get("KETTLE_CACHES", "").split():
+        folder = os.path.join(os.getcwd(), os.environ.get(name, ""))
+        os.environ[name] = folder
+    os.environ.pop("KETTLE_CACHES", None)
+
+
+def become(main, scope):
+    """Makes this module, its path and its arguments those of MAIN; returns its code."""
+    own = os.path.dirname(os.path.abspath(scope["__file__"]))
+    whole = os.path.abspath(main)
+    if sys.path and sys.path[0] == own:
+        sys.path[0] = os.path.dirname(whole)
+    del sys.argv[0]
+    if main in getattr(sys, "orig_argv", ()):
+        del sys.orig_argv[sys.orig_argv.index(main) - 1]
+    file = whole if os.path.isabs(scope["__file__"]) else main
+    kept = {name: scope[name] for name in ("__builtins__", "__cached__", "__package__", "__spec__") if name in scope}
+    kept.update(__name__="__main__", __doc__=None, __annotations__={}, __file__=file,
+                __loader__=type(scope["__loader__"])("__main__", file))
+    with open(whole, "rb") as source:
+        text = source.read()
+    scope.clear()
+    scope.update(kept)
+    return text, file
+
+
+def start(become=become, sys=sys, scope=globals()):
+    """Does it all; from `become` on nothing of this module is there but what this function holds."""
+    shut()
+    keep_descriptors()
+    take_secret()
+    place_caches()
+    text, file = become(sys.argv[1], scope)
+    try:
+        exec(compile(text, file, "exec", dont_inherit=True), scope)
+    except SystemExit:
+        raise
+    except BaseException as error:
+        # As the interpreter shows it: from MAIN's own frame on.
+        trace = error.__traceback__
+        while trace is not None and trace.tb_frame is sys._getframe():
+            trace = trace.tb_next
+        error.__traceback__ = trace
+        sys.excepthook(type(error), error, trace)
+        sys.exit(1)
+
+
+start()
