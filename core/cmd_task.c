@@ -19,23 +19,33 @@
 struct reading {
 	struct core *core;
 	json_t *paths, *results;
+	json_t *args;
 	json_t *bundle;
 	struct kettle_error err;
 	kettle_answer answer;
 	void *arg;
 };
 
+/* What --lang said, or NULL. */
+static const char *
+language_of(const json_t *args)
+{
+	return json_string_value(json_object_get(args, "lang"));
+}
+
 static void
 free_reading(struct reading *reading)
 {
 	json_decref(reading->paths);
 	json_decref(reading->results);
+	json_decref(reading->args);
 	json_decref(reading->bundle);
 	free(reading);
 }
 
 static void
-start_reading(struct core *core, json_t *paths_take, kettle_fn work, kettle_fn after, kettle_answer answer, void *arg)
+start_reading(struct core *core, const json_t *args, json_t *paths_take, kettle_fn work, kettle_fn after,
+	kettle_answer answer, void *arg)
 {
 	struct kettle_error err = {0};
 	struct reading *reading = calloc(1, sizeof(*reading));
@@ -45,8 +55,12 @@ start_reading(struct core *core, json_t *paths_take, kettle_fn work, kettle_fn a
 		answer(arg, &err, NULL);
 		return;
 	}
-	*reading =
-		(struct reading){.core = core, .paths = paths_take, .results = json_array(), .answer = answer, .arg = arg};
+	*reading = (struct reading){.core = core,
+		.paths = paths_take,
+		.args = json_deep_copy(args),
+		.results = json_array(),
+		.answer = answer,
+		.arg = arg};
 	if (hostio_work(core->setup.io, work, after, reading, &err) < 0) {
 		answer(arg, &err, NULL);
 		free_reading(reading);
@@ -57,8 +71,8 @@ static void
 read_one(void *arg)
 {
 	struct reading *reading = arg;
-	(void)task_read(&reading->core->languages, json_string_value(json_array_get(reading->paths, 0)), &reading->bundle,
-		&reading->err);
+	(void)task_read_as(&reading->core->languages, json_string_value(json_array_get(reading->paths, 0)),
+		language_of(reading->args), &reading->bundle, &reading->err);
 }
 
 static void
@@ -73,7 +87,7 @@ void
 cmd_task_read(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
 	(void)actor;
-	start_reading(core, json_pack("[O]", json_object_get(args, "path")), read_one, read_done, answer, arg);
+	start_reading(core, args, json_pack("[O]", json_object_get(args, "path")), read_one, read_done, answer, arg);
 }
 
 static void
@@ -82,7 +96,7 @@ check_one(struct reading *reading, const char *path)
 	struct kettle_error err = {0};
 	AUTO_JSON json_t *bundle = NULL;
 	json_t *result;
-	if (task_read(&reading->core->languages, path, &bundle, &err) < 0) {
+	if (task_read_as(&reading->core->languages, path, language_of(reading->args), &bundle, &err) < 0) {
 		result = json_pack("{s:s, s:b, s:s}", "path", path, "ok", 0, "error", err.message);
 	} else {
 		const json_t *task = json_object_get(bundle, "task");
@@ -124,7 +138,7 @@ void
 cmd_task_check(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
 	(void)actor;
-	start_reading(core, json_deep_copy(json_object_get(args, "path")), check_all, check_done, answer, arg);
+	start_reading(core, args, json_deep_copy(json_object_get(args, "path")), check_all, check_done, answer, arg);
 }
 
 /* A run without a database. */
@@ -238,7 +252,7 @@ run_read(void *arg)
 	size_t size = 0;
 	const char *path = json_string_value(json_object_get(run->args, "path"));
 	const char *file = json_string_value(json_object_get(run->args, "file"));
-	if (task_read(&run->core->languages, path, &run->bundle, &run->err) < 0)
+	if (task_read_as(&run->core->languages, path, language_of(run->args), &run->bundle, &run->err) < 0)
 		return;
 	if (file_read(file, (size_t)run->core->env.submission_bytes, &run->code, &size, &run->err) < 0)
 		return;

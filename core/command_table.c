@@ -23,7 +23,8 @@ static const char *const code_settings[] = {"owner", "ended", "always", NULL};
 static const struct argument board_create[] = {
 	{"name", ARGUMENT_STRING, .required = true, .positional = true, .meta = "NAME",
 		.help = "1 to 64 letters, digits, `.`, `_` and `-`, the first a letter or digit; case does not count"},
-	{"task", ARGUMENT_TASK, .required = true, .meta = "PATH", .help = "the task: a folder with task.yml"},
+	{"task", ARGUMENT_TASK, .required = true, .meta = "PATH",
+		.help = "the task: a folder with task.yml, a zip of one, or a single reference file"},
 	{"deadline", ARGUMENT_WHEN, .meta = "WHEN",
 		.help = "a date (its end, UTC), a date and time, +30d, +12h, +90m, or none; default: none"},
 	{"device", ARGUMENT_DEVICE, .repeated = true, .meta = "DEVICE",
@@ -144,22 +145,31 @@ static const struct argument user_join[] = {
 	{"into", ARGUMENT_USER, .required = true, .positional = true, .meta = "INTO", .help = "who they are from then on"},
 };
 
+#define TASK_LANG \
+	{ \
+		"lang", ARGUMENT_STRING, .meta = "LANG", .help = "the language that a single reference file is meant in" \
+	}
+
 static const struct argument task_read_arguments[] = {
-	{"path", ARGUMENT_PATH, .required = true, .positional = true, .meta = "PATH", .help = "a task's folder"},
+	{"path", ARGUMENT_PATH, .required = true, .positional = true, .meta = "PATH", .help = "a task"},
+	TASK_LANG,
 };
 
 static const struct argument task_check_arguments[] = {
 	{"path", ARGUMENT_PATH, .required = true, .positional = true, .repeated = true, .meta = "PATH",
-		.help = "a task's folder"},
+		.help = "a task's folder, a zip of one, a reference file, or a competition"},
+	TASK_LANG,
 };
 
 static const struct argument task_run_arguments[] = {
-	{"path", ARGUMENT_PATH, .required = true, .positional = true, .meta = "PATH", .help = "the task's folder"},
+	{"path", ARGUMENT_PATH, .required = true, .positional = true, .meta = "PATH",
+		.help = "the task: a folder, a zip of one, or a reference file"},
 	{"file", ARGUMENT_PATH, .required = true, .positional = true, .meta = "FILE", .help = "the submission"},
 	{"mode", ARGUMENT_CHOICE, .choices = modes, .default_value = "ranked",
 		.help = "what to run; leaderboard is another word for ranked"},
 	{"device", ARGUMENT_DEVICE, .meta = "DEVICE", .help = "where to run; default: the first device there is"},
 	{"keep", ARGUMENT_BOOL, .default_value = "false", .help = "keeps the folders of the steps and says where"},
+	TASK_LANG,
 };
 
 static const struct argument plugin_info_arguments[] = {
@@ -251,9 +261,9 @@ const struct command commands[] = {
 		ARGUMENTS(queue_place_arguments), .engine = cmd_queue_place},
 	{"device.list", "lists the devices, what they run on and what is queued", .right = RIGHT_ANYBODY,
 		.kind = COMMAND_ENGINE, .engine = cmd_device_list},
-	{"task.read", "reads a task's folder into one document", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
+	{"task.read", "reads a task into one document", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
 		ARGUMENTS(task_read_arguments), .engine = cmd_task_read},
-	{"task.check", "checks task folders", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
+	{"task.check", "checks tasks in any of their forms", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
 		ARGUMENTS(task_check_arguments), .engine = cmd_task_check,
 		.details = "No database is needed. Errors name the file, the line and the nearest key."},
 	{"task.run", "runs a file against a task, here and now", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,

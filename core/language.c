@@ -8,8 +8,10 @@
 #include <string.h>
 #include <strings.h>
 
-#include "buf.h"
 #include "cleanup.h"
+#include "text.h"
+
+#define SHOWN_NAME 64 /* bytes of an unknown name in a message */
 
 static bool
 list_has(const char *const *list, const char *word)
@@ -57,13 +59,47 @@ add_extensions(struct buf *text, const char *const *extensions)
 	return 0;
 }
 
+bool
+language_ends_in(const char *file_name, const char *const *extensions)
+{
+	const char *slash = strrchr(file_name, '/');
+	const char *dot = strrchr(slash ? slash : file_name, '.');
+	return dot && list_has(extensions, dot);
+}
+
+/* A name or alias that the word may have been meant for; NULL: none is near. */
+static const char *
+nearest_language(const struct languages *languages, const char *word)
+{
+	AUTO_JSON json_t *names = json_object();
+	for (size_t i = 0; i < languages->count; i++) {
+		const char *const *alias = languages->items[i].ops->aliases;
+		(void)json_object_set_new(names, languages->items[i].name, json_true());
+		for (; alias && *alias; alias++)
+			(void)json_object_set_new(names, *alias, json_true());
+	}
+	const char *near = nearest_key(word, names);
+	const struct language *language = near ? language_find(languages, near) : NULL;
+	return language ? language->name : NULL;
+}
+
+int
+language_fail_unknown(const struct languages *languages, const char *name, struct kettle_error *err)
+{
+	AUTO_FREE char *names = language_names(languages);
+	AUTO_BUF struct buf clean = {0};
+	const char *near = nearest_language(languages, name);
+	(void)utf8_clean(name, strnlen(name, SHOWN_NAME), &clean);
+	return kettle_fail(err, KETTLE_EINVAL, "There is no language `%s`%s%s%s; this Kettle has %s.",
+		clean.data ? clean.data : "", near ? " (did you mean `" : "", near ? near : "", near ? "`?)" : "",
+		names ? names : "others");
+}
+
 int
 language_takes_file(const struct language *language, const char *file_name, struct kettle_error *err)
 {
 	const char *const *extensions = language->ops->extensions;
-	const char *slash = strrchr(file_name, '/');
-	const char *dot = strrchr(slash ? slash : file_name, '.');
-	if (!extensions || !extensions[0] || (dot && list_has(extensions, dot)))
+	if (!extensions || !extensions[0] || language_ends_in(file_name, extensions))
 		return 0;
 	AUTO_BUF struct buf wanted = {0};
 	if (add_extensions(&wanted, extensions))

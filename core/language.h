@@ -4,6 +4,7 @@
 #define KETTLE_CORE_LANGUAGE_H
 
 #include <kettle/language.h>
+#include <stdbool.h>
 
 struct language {
 	const char *name;
@@ -24,5 +25,9 @@ char *language_names(const struct languages *languages);
 /* Whether the language takes a submission of this file name (by its extension, without case). KETTLE_EINVAL names what
  * it takes. */
 int language_takes_file(const struct language *language, const char *file_name, struct kettle_error *err);
+/* Whether a file's name has one of these endings (a list that NULL ends, or NULL), without case. */
+bool language_ends_in(const char *file_name, const char *const *extensions);
+/* "There is no language `X`; …": EINVAL, with the nearest name or those there are. */
+int language_fail_unknown(const struct languages *languages, const char *name, struct kettle_error *err);
 
 #endif

@@ -12,6 +12,8 @@
 #include "hash.h"
 #include "schema.h"
 #include "task_folder.h"
+#include "task_form.h"
+#include "task_single.h"
 #include "task_yml.h"
 #include "yaml.h"
 
@@ -242,20 +244,82 @@ task_check_bundle(
 	return 0;
 }
 
-int
-task_read(const struct languages *languages, const char *path, json_t **ret_bundle, struct kettle_error *err)
+/* What the client would send of a path, whichever form it is. */
+static int
+load(const struct languages *languages, const char *path, const char *lang, json_t **ret_raw, struct kettle_error *err)
 {
-	AUTO_JSON json_t *raw = NULL, *bundle = NULL;
-	int rc = task_folder_load(languages, path, &raw, err);
-	if (rc == 0)
-		rc = task_check_bundle(languages, raw, &bundle, err);
+	AUTO_TASK_FORM struct task_form form = {0};
+	int rc = task_form_open(path, &form, err);
 	if (rc)
 		return rc;
-	/* What the folder told comes first: it is about what the author sees. */
+	switch (form.kind) {
+	case TASK_FORM_FOLDER:
+	case TASK_FORM_ARCHIVE:
+		return task_folder_load(languages, &form.place, form.name, ret_raw, err);
+	case TASK_FORM_SINGLE:
+		return task_single_load(languages, form.name, form.text, form.size, lang, ret_raw, err);
+	case TASK_FORM_COMPETITION:
+		break;
+	}
+	return kettle_fail(err, KETTLE_EINVAL,
+		"`%s` holds a competition (%s), not one task; `kettle problems sync` makes its leaderboards.", path,
+		json_string_value(json_array_get(form.competitions, 0)));
+}
+
+/* A language that was asked for must be the one that it is. */
+static int
+check_language(const struct languages *languages, const json_t *bundle, const char *lang, struct kettle_error *err)
+{
+	const char *found = json_string_value(json_object_get(json_object_get(bundle, "task"), "lang"));
+	const struct language *wanted = lang ? language_find(languages, lang) : NULL;
+	if (!lang || (wanted && strcmp(wanted->name, found) == 0))
+		return 0;
+	if (!wanted)
+		return language_fail_unknown(languages, lang, err);
+	return kettle_fail(err, KETTLE_EINVAL, "%s/task.yml says `lang: %s`, but %s was asked for.",
+		json_string_value(json_object_get(bundle, "name")), found, wanted->name);
+}
+
+/* What the folder told comes before what the check found: it is about what the author sees. */
+static int
+join_remarks(const json_t *raw, json_t *bundle, struct kettle_error *err)
+{
 	AUTO_JSON json_t *remarks = json_copy(json_object_get(raw, "remarks"));
 	if (!remarks || json_array_extend(remarks, json_object_get(bundle, "remarks")) ||
 		json_object_set(bundle, "remarks", remarks))
 		return fail_memory(err);
-	*ret_bundle = STEAL(bundle);
 	return 0;
+}
+
+int
+task_complete(const struct languages *languages, const json_t *raw, json_t **ret_bundle, struct kettle_error *err)
+{
+	AUTO_JSON json_t *bundle = NULL;
+	int rc = task_check_bundle(languages, raw, &bundle, err);
+	if (rc == 0)
+		rc = join_remarks(raw, bundle, err);
+	if (rc == 0)
+		*ret_bundle = STEAL(bundle);
+	return rc;
+}
+
+int
+task_read_as(const struct languages *languages, const char *path, const char *lang, json_t **ret_bundle,
+	struct kettle_error *err)
+{
+	AUTO_JSON json_t *raw = NULL, *bundle = NULL;
+	int rc = load(languages, path, lang, &raw, err);
+	if (rc == 0)
+		rc = task_complete(languages, raw, &bundle, err);
+	if (rc == 0)
+		rc = check_language(languages, bundle, lang, err);
+	if (rc == 0)
+		*ret_bundle = STEAL(bundle);
+	return rc;
+}
+
+int
+task_read(const struct languages *languages, const char *path, json_t **ret_bundle, struct kettle_error *err)
+{
+	return task_read_as(languages, path, NULL, ret_bundle, err);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tasks: read from a folder, checked, hashed. Pure but for reading files. */
+/* Tasks: read in any of their forms, checked, hashed. Pure but for reading files. */
 #ifndef KETTLE_TASK_H
 #define KETTLE_TASK_H
 
@@ -26,10 +26,17 @@
  */
 
 /*
- * Reads a task folder (or the path of its task.yml). Sources may leave the folder by ../ as the format allows, but not
- * by links; sizes are bounded. Errors name file and line. Blocking. [any]
+ * Reads a task in any of its forms (task_form.h): a folder or the path of its task.yml, a zip, a single reference file.
+ * Sources may leave the folder by ../ as the format allows, but not by links, and a zip not at all; sizes are bounded.
+ * lang: the language that a single file is meant in, and that any other task must have; NULL: as it comes. Errors name
+ * file and line. Blocking. [any]
  */
+int task_read_as(const struct languages *languages, const char *path, const char *lang, json_t **ret_bundle,
+	struct kettle_error *err);
+/* The same with any language. */
 int task_read(const struct languages *languages, const char *path, json_t **ret_bundle, struct kettle_error *err);
+/* The last step of reading: task_check_bundle, with the remarks that `raw` already has before its own. [any] */
+int task_complete(const struct languages *languages, const json_t *raw, json_t **ret_bundle, struct kettle_error *err);
 /*
  * Checks a bundle that came from elsewhere (a client sent it), trusting nothing in it: `task`, `remarks` and `hash` are
  * made again from `yml` and `files`. Returns a new, completed bundle. [any]

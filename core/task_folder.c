@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads what lies in a task's folder: regular files only, bounded, and no link that leads elsewhere. */
+/* Reads a task from the folder, on this machine or in an archive, where its task.yml lies. */
 #include <config.h>
 
 #include "task_folder.h"
 
-#include <errno.h>
-#include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "buf.h"
 #include "cleanup.h"
 #include "contents.h"
-#include "file.h"
 #include "task.h"
 #include "task_yml.h"
 #include "utf8.h"
@@ -23,11 +20,10 @@
 
 /* A folder that is being read. */
 struct folder {
-	char *path;     /* real path of the folder */
-	char *yml_path; /* of its task.yml */
-	char *name;     /* the folder's own name, as bundles have it */
+	const struct task_place *place;
+	char *name;     /* as bundles have it */
 	char *label;    /* "NAME/task.yml": what messages begin with */
-	char *reach;    /* the highest folder that a source reaches; links must stay below it */
+	unsigned reach; /* levels up that a source goes; links must stay below that */
 	size_t left;    /* bytes that may still be read */
 	struct task_yml yml;
 	char *text; /* of task.yml */
@@ -38,11 +34,8 @@ struct folder {
 static void
 free_folder(struct folder *folder)
 {
-	free(folder->path);
-	free(folder->yml_path);
 	free(folder->name);
 	free(folder->label);
-	free(folder->reach);
 	free(folder->text);
 	task_yml_free(&folder->yml);
 	json_decref(folder->files);
@@ -57,70 +50,20 @@ fail_memory(struct kettle_error *err)
 	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to read the task.");
 }
 
-/* The path some levels up; new string. */
-static char *
-folder_above(const char *path, unsigned levels)
-{
-	char *above = strdup(path);
-	for (; above && levels; levels--) {
-		char *slash = strrchr(above, '/');
-		if (slash)
-			slash[slash == above] = '\0';
-	}
-	return above;
-}
-
-static bool
-is_below(const char *path, const char *folder)
-{
-	size_t len = strlen(folder);
-	if (strcmp(folder, "/") == 0)
-		return true;
-	return strncmp(path, folder, len) == 0 && (path[len] == '/' || path[len] == '\0');
-}
-
-/* ---- finding the folder ---- */
-
-/* Names that messages, file names and other machines can take; another one is not the task's but the folder's matter.
- */
-static const char *
-plain_name(const char *name)
+const char *
+task_folder_name(const char *name)
 {
 	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
 	size_t len = strlen(name);
-	return len && len <= TASK_MAX_NAME && strspn(name, plain) == len && name[0] != '.' && name[0] != '-' ? name
-																										 : "task";
+	bool sound = len && len <= TASK_MAX_NAME && strspn(name, plain) == len && name[0] != '.' && name[0] != '-';
+	return sound ? name : "task";
 }
 
 static int
-fail_path(const char *path, struct kettle_error *err)
+name_folder(struct folder *folder, const char *name, struct kettle_error *err)
 {
-	int error = errno;
-	int code = error == ENOENT || error == ENOTDIR ? KETTLE_ENOENT
-			   : error == EACCES || error == EPERM ? KETTLE_EACCES
-												   : KETTLE_EINVAL;
-	return kettle_fail(err, code, "The task `%s` cannot be read: %s.", path, strerror(error));
-}
-
-/* Finds folder and task.yml, whichever of them path names. */
-static int
-find_folder(struct folder *folder, const char *path, struct kettle_error *err)
-{
-	struct stat st;
-	AUTO_FREE char *real = realpath(path, NULL);
-	if (!real || stat(real, &st) != 0)
-		return fail_path(path, err);
-	bool is_folder = S_ISDIR(st.st_mode);
-	const char *base = strrchr(path, '/');
-	base = base ? base + 1 : path;
-	if (!is_folder && strcmp(base, YML_NAME) != 0)
-		return kettle_fail(err, KETTLE_EINVAL, "`%s` is neither a task's folder nor its " YML_NAME ".", path);
-	folder->path = is_folder ? STEAL(real) : folder_above(real, 1);
-	folder->yml_path = folder->path ? path_join(folder->path, YML_NAME) : NULL;
-	if (!folder->yml_path)
-		return fail_memory(err);
-	folder->name = strdup(plain_name(strrchr(folder->path, '/') + 1));
 	AUTO_BUF struct buf label = {0};
+	folder->name = strdup(task_folder_name(name));
 	if (!folder->name || buf_printf(&label, "%s/" YML_NAME, folder->name))
 		return fail_memory(err);
 	folder->label = buf_take(&label);
@@ -140,66 +83,26 @@ reach_up(unsigned *most, const json_t *source)
 }
 
 /* Where links may lead: as far up as the sources themselves go. */
-static int
-find_reach(struct folder *folder, struct kettle_error *err)
+static void
+find_reach(struct folder *folder)
 {
-	unsigned most = 0;
 	size_t i;
 	json_t *file, *source;
 	const char *language;
 	json_array_foreach(json_object_get(folder->yml.task, "files"), i, file)
-		reach_up(&most, json_object_get(file, "source"));
+		reach_up(&folder->reach, json_object_get(file, "source"));
 	json_object_foreach(json_object_get(folder->yml.task, "templates"), language, source)
-		reach_up(&most, source);
-	folder->reach = folder_above(folder->path, most);
-	return folder->reach ? 0 : fail_memory(err);
-}
-
-/* The real path of a source; new string. */
-static int
-resolve(const struct folder *folder, const char *source, char **ret_path, struct kettle_error *err)
-{
-	unsigned up = 0;
-	AUTO_FREE char *inner = NULL;
-	int rc = task_yml_source(source, &up, &inner, err);
-	if (rc)
-		return rc;
-	AUTO_FREE char *base = folder_above(folder->path, up);
-	AUTO_FREE char *path = base ? path_join(base, inner) : NULL;
-	if (!path)
-		return fail_memory(err);
-	AUTO_FREE char *real = realpath(path, NULL);
-	if (!real && errno == ENOENT)
-		return kettle_fail(err, KETTLE_ENOENT, "the file `%s` does not exist.", source);
-	if (!real && errno == ELOOP)
-		return kettle_fail(err, KETTLE_EINVAL, "the file `%s` is a link that leads in a circle.", source);
-	if (!real)
-		return kettle_fail(err, KETTLE_EINVAL, "the file `%s` cannot be read: %s.", source, strerror(errno));
-	if (!is_below(real, folder->reach))
-		return kettle_fail(err, KETTLE_EINVAL,
-			"the file `%s` is a link out of the task; name the file itself as the source, by ../ if need be.", source);
-	*ret_path = STEAL(real);
-	return 0;
+		reach_up(&folder->reach, source);
 }
 
 /* Reads one source within what is left of the task's size. The message has no file and line in front. */
 static int
 read_source(struct folder *folder, const char *source, char **ret_data, size_t *ret_size, struct kettle_error *err)
 {
-	AUTO_FREE char *path = NULL;
-	struct stat st;
-	int rc = resolve(folder, source, &path, err);
-	if (rc)
-		return rc;
-	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
-		return kettle_fail(err, KETTLE_EINVAL, "`%s` is %s, not a regular file.", source,
-			S_ISDIR(st.st_mode) ? "a folder" : "a device, a FIFO or a socket");
-	rc = file_read(path, folder->left, ret_data, ret_size, err);
+	int rc = task_place_read(folder->place, source, folder->reach, folder->left, ret_data, ret_size, err);
 	if (rc == KETTLE_ETOOBIG)
 		return kettle_fail(err, rc, "with `%s` the task's files are over the %u MiB that they may have together.",
 			source, TASK_MAX_BYTES >> 20);
-	if (rc == KETTLE_EACCES)
-		return kettle_fail(err, rc, "the file `%s` cannot be read: permission denied.", source);
 	if (rc == 0)
 		folder->left -= *ret_size;
 	return rc;
@@ -209,12 +112,8 @@ static int
 read_yml(struct folder *folder, const struct languages *languages, struct kettle_error *err)
 {
 	folder->left = YAML_MAX_BYTES;
-	folder->reach = strdup(folder->path);
-	if (!folder->reach)
-		return fail_memory(err);
-	struct stat st;
-	if (lstat(folder->yml_path, &st) != 0 && errno == ENOENT)
-		return kettle_fail(err, KETTLE_ENOENT, "The folder `%s` has no " YML_NAME ".", folder->path);
+	if (!task_place_has(folder->place, YML_NAME))
+		return kettle_fail(err, KETTLE_ENOENT, "The folder `%s` has no " YML_NAME ".", folder->place->dir);
 	int rc = read_source(folder, YML_NAME, &folder->text, &folder->text_size, err);
 	if (rc == KETTLE_ETOOBIG)
 		return kettle_fail(
@@ -224,8 +123,9 @@ read_yml(struct folder *folder, const struct languages *languages, struct kettle
 	if (!utf8_valid(folder->text, folder->text_size))
 		return kettle_fail(err, KETTLE_EINVAL, "%s: it is not UTF-8 text.", folder->label);
 	rc = task_yml_parse(languages, folder->label, folder->text, folder->text_size, &folder->yml, err);
-	free(STEAL(folder->reach));
-	return rc ? rc : find_reach(folder, err);
+	if (rc == 0)
+		find_reach(folder);
+	return rc;
 }
 
 static int
@@ -277,11 +177,7 @@ read_templates(struct folder *folder, struct kettle_error *err)
 static int
 remark_on_submission(struct folder *folder, struct kettle_error *err)
 {
-	struct stat st;
-	AUTO_FREE char *path = path_join(folder->path, folder->yml.submission);
-	if (!path)
-		return fail_memory(err);
-	if (lstat(path, &st) != 0)
+	if (!task_place_has(folder->place, folder->yml.submission))
 		return 0;
 	json_t *remark =
 		json_sprintf("The folder holds a file `%s`; it is never run as part of the task, since that name is "
@@ -291,10 +187,12 @@ remark_on_submission(struct folder *folder, struct kettle_error *err)
 }
 
 int
-task_folder_load(const struct languages *languages, const char *path, json_t **ret_bundle, struct kettle_error *err)
+task_folder_load(const struct languages *languages, const struct task_place *place, const char *name,
+	json_t **ret_bundle, struct kettle_error *err)
 {
-	AUTO_FOLDER struct folder folder = {.files = json_object(), .templates = json_object(), .remarks = json_array()};
-	int rc = find_folder(&folder, path, err);
+	AUTO_FOLDER struct folder folder = {
+		.place = place, .files = json_object(), .templates = json_object(), .remarks = json_array()};
+	int rc = name_folder(&folder, name, err);
 	if (rc == 0)
 		rc = read_yml(&folder, languages, err);
 	folder.left = TASK_MAX_BYTES;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads what lies in a task's folder. Blocking. */
+/* Reads a task from the folder, on this machine or in an archive, where its task.yml lies. Blocking. */
 #ifndef KETTLE_TASK_FOLDER_H
 #define KETTLE_TASK_FOLDER_H
 
 #include "language.h"
+#include "task_place.h"
 
 #include <jansson.h>
 #include <kettle/error.h>
@@ -11,9 +12,13 @@
 /*
  * Reads task.yml and every file that it names into a bundle as a client would send it: {"name", "yml", "files",
  * "templates", "remarks"}; `remarks` holds what only the folder can tell. A link may lead anywhere within the highest
- * folder that the task's sources reach by ../, not out of it. Errors name file and line. [any]
+ * folder that the task's sources reach by ../, not out of it. name: what the task is called (task_folder_name of it).
+ * Errors name file and line. [any]
  */
-int task_folder_load(
-	const struct languages *languages, const char *path, json_t **ret_bundle, struct kettle_error *err);
+int task_folder_load(const struct languages *languages, const struct task_place *place, const char *name,
+	json_t **ret_bundle, struct kettle_error *err);
+
+/* The name where messages, file names and other machines can take it, else "task". Borrowed or static. [any] */
+const char *task_folder_name(const char *name);
 
 #endif

@@ -227,11 +227,7 @@ find_language(const struct check *check)
 	const char *name = json_string_value(json_object_get(check->yml->task, "lang"));
 	const struct language *language = language_find(check->languages, name);
 	if (!language) {
-		AUTO_FREE char *names = language_names(check->languages);
-		AUTO_BUF struct buf clean = {0};
-		(void)utf8_clean(name, strlen(name), &clean);
-		kettle_fail(check->err, KETTLE_EINVAL, "no language `%s`; this Kettle has %s.", clean.data ? clean.data : "",
-			names ? names : "others");
+		(void)language_fail_unknown(check->languages, name, check->err);
 		return fail_at(check, "/lang");
 	}
 	check->yml->language = language;

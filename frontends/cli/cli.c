@@ -81,13 +81,21 @@ delete_submission(struct run *run)
 	confirm(run, "the submission", id);
 }
 
+/* Of commands that take a task. */
+static const struct args_option task_options[] = {
+	{"lang", 0, "LANG", "the language that a single reference file is meant in"},
+	{NULL, 0, NULL, NULL},
+};
+
 static const struct run_ui uis[] = {
 	{.command = "leaderboard.create",
+		.own = task_options,
 		.render = render_board_created,
 		.example = "kettle leaderboard create vectoradd --task tasks/vectoradd_cpp --deadline +30d --device CPU"},
 	{.command = "leaderboard.list", .render = render_board_list},
 	{.command = "leaderboard.show", .render = render_board_show, .json = render_board_show_json},
 	{.command = "leaderboard.update",
+		.own = task_options,
 		.render = render_owner_updated,
 		.example = "kettle leaderboard update vectoradd --deadline +7d --code ended"},
 	{.command = "leaderboard.delete", .start = delete_board, .render = render_board_deleted},

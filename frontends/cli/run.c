@@ -414,7 +414,7 @@ load_next(struct run *run)
 	if (path && args_is(row, "file")) {
 		run_read_file(run, path, file_loaded);
 	} else if (path) {
-		AUTO_JSON json_t *args = json_pack("{s:s}", "path", path);
+		AUTO_JSON json_t *args = json_pack("{s:s, s:s*}", "path", path, "lang", args_text(&run->args, "lang"));
 		run_call(run, "task.read", args, task_loaded);
 	} else if (run->ui && run->ui->start) {
 		run->ui->start(run);

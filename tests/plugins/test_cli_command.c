@@ -459,7 +459,8 @@ test_help(void **arg)
 		{"leaderboard", "create", "--help", NULL}, {"help", "leaderboard", "create", NULL}};
 	for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
 		assert_int_equal(RUN(state, forms[i][0], forms[i][1], forms[i][2]), 0);
-		HAS(state->out, "usage: kettle leaderboard create NAME --task PATH [--deadline WHEN] [--device DEVICE]…\n\n"
+		HAS(state->out, "usage: kettle leaderboard create NAME --task PATH [--deadline WHEN] [--device DEVICE]…"
+						" [--lang LANG]\n\n"
 						"makes a leaderboard of a task\n\n"
 						"The devices of the task are taken where none is named.\n\n"
 						"Arguments\n"

@@ -232,7 +232,8 @@ test_bad_yml(void **state)
 		const char *yml, *sentence;
 	} bad[] = {
 		{FILES LANG CASES "testz: 1\n", "task/task.yml:6: unknown key `testz`; did you mean `tests`?"},
-		{FILES "lang: cuu\n" CASES, "task/task.yml:2: no language `cuu`; this Kettle has cpp, cu, py."},
+		{FILES "lang: cuu\n" CASES,
+			"task/task.yml:2: There is no language `cuu` (did you mean `cu`?); this Kettle has cpp, cu, py."},
 		{FILES "lang: py\nconfig: {mian: e.py}\n" CASES,
 			"task/task.yml:3: unknown key `mian` in `config`; did you mean `main`?"},
 		{FILES "lang: py\n" CASES, "task/task.yml:1: config lacks the key `main`."},
@@ -348,9 +349,9 @@ test_bad_folders(void **state)
 	AUTO_BUF struct buf sentence = {0};
 	(void)buf_printf(&sentence, "The folder `%s` has no task.yml.", real);
 	expect_folder(scratch, sentence.data);
-	sentence.len = 0;
-	(void)buf_printf(&sentence, "`%s` is neither a task's folder nor its task.yml.", file);
-	expect_folder(file, sentence.data);
+	expect_folder(file,
+		"`a.txt` is neither a task's folder nor its task.yml, nor a zip, nor a reference file of a language that this "
+		"Kettle has: cpp, cu, py.");
 	expect_folder("/nonexistent/task", "The task `/nonexistent/task` cannot be read: No such file or directory.");
 	AUTO_FREE char *dir = make_task(scratch, "\xff\xfe");
 	expect_folder(dir, "task/task.yml: it is not UTF-8 text.");

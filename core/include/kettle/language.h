@@ -77,11 +77,23 @@ struct kettle_language {
 		void *self, const json_t *step, const json_t *outcome, json_t **ret_verdict, struct kettle_error *err);
 
 	/*
-	 * A single reference file becomes a task: returns the same object that reading a folder gives
-	 * ({"task": …, "files": …}). NULL: the language has no such form.
+	 * A single reference file becomes a task. name is the file's own. Returns {"task": what task.yml would hold, "files":
+	 * {name in the job's folder → {"text"} or {"base64"}: all that the task's `files` name but the submission, the
+	 * harness too, which the plugin therefore carries inside}, "templates": {language → {"file_name", "text"}}, where
+	 * there are any}; all of it is checked as if somebody had written it. KETTLE_EINVAL: a sentence says what the
+	 * reference lacks. NULL: the language has no such form.
 	 */
 	int (*single_file)(
 		void *self, const char *name, const char *text, size_t size, json_t **ret_task, struct kettle_error *err);
+
+	/* Endings of the reference files that make a board of this language; NULL: its `extensions`. */
+	const char *const *references;
+	/*
+	 * Endings of those that it takes only where it is named (--lang), because without that they make a board of another
+	 * language, and what is said where that one is not loaded: it completes "`FILE` …" to a sentence. Both or none.
+	 */
+	const char *const *other_references;
+	const char *other_hint;
 };
 
 #ifdef __cplusplus

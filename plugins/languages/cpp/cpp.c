@@ -13,6 +13,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "plugins/languages/cpp/cpp_harness.h"
+
 #define CPP_STANDARD "c++17"
 #define C_STANDARD "gnu11"
 #define PROGRAM "program" /* what the link step makes and the runs start */
@@ -339,6 +341,57 @@ cpp_plan(void *self, const struct kettle_plan_request *request, json_t **ret_pla
 	return rc;
 }
 
+/* ---- single reference files ---- */
+
+static const char single_description[] =
+	"Define `custom_kernel` as `reference.h` defines `ref_kernel`: the same input, the same result, in less time. Ten "
+	"fresh inputs are checked, a hundred calls are timed.";
+
+static const char single_template[] =
+	"#include \"reference.h\"\n\noutput_t\ncustom_kernel(input_t input)\n{\n\treturn ref_kernel(input);\n}\n";
+
+/* What a reference must define; the rest is for the compiler to say. */
+static int
+check_reference(const char *name, const char *text, struct kettle_error *err)
+{
+	static const char *const needed[] = {
+		"input_t", "output_t", "generate_input", "ref_kernel", "check_implementation", NULL};
+	for (size_t i = 0; needed[i]; i++)
+		if (!strstr(text, needed[i]))
+			return kettle_fail(err, KETTLE_EINVAL,
+				"The reference `%s` does not define `%s`; it must define input_t, output_t, generate_input(), "
+				"ref_kernel(input_t) and check_implementation(output_t, output_t).",
+				name, needed[i]);
+	return 0;
+}
+
+static int
+cpp_single_file(
+	void *self, const char *name, const char *text, size_t size, json_t **ret_task, struct kettle_error *err)
+{
+	(void)self;
+	(void)size;
+	int rc = check_reference(name, text, err);
+	if (rc)
+		return rc;
+	json_t *task = json_pack("{s:s, s:s, s:[{s:s, s:s}, {s:s, s:s}, {s:s, s:s}, {s:s, s:s}, {s:s, s:s}], s:{s:[s]},"
+							 " s:{s:s}, s:[{s:i}], s:[{s:i}], s:s}",
+		"lang", "cpp", "description", single_description, "files", "name", "eval_single.cpp", "source",
+		"eval_single.cpp", "name", "eval.cpp", "source", "eval.cpp", "name", "utils.h", "source", "utils.h", "name",
+		"reference.h", "source", "reference.h", "name", "train.h", "source", "@SUBMISSION@", "config", "sources",
+		"eval_single.cpp", "templates", "CPP", "train.h", "tests", "seed", 4242, "benchmarks", "seed", 93246,
+		"ranking_by", "last");
+	/* A reference without a guard may be included by the submission as well; behind the text no line moves. */
+	json_t *reference = json_sprintf("%s\n#pragma once\n", text);
+	json_t *made = json_pack("{s:o, s:{s:{s:s}, s:{s:s}, s:{s:s}, s:{s:o}}, s:{s:{s:s, s:s}}}", "task", task, "files",
+		"eval_single.cpp", "text", cpp_eval_single, "eval.cpp", "text", cpp_eval, "utils.h", "text", cpp_utils,
+		"reference.h", "text", reference, "templates", "CPP", "file_name", "train.h", "text", single_template);
+	if (!made)
+		return fail_memory(err);
+	*ret_task = made;
+	return 0;
+}
+
 static int
 cpp_create(const struct kettle_host *host, void **ret_self, struct kettle_error *err)
 {
@@ -379,11 +432,14 @@ static const struct kettle_skeleton skeletons[] = {
 
 static const struct kettle_harness_file harness[] = {
 	{.name = "eval.cpp", .path = "eval.cpp"},
+	{.name = "eval_single.cpp", .path = "eval_single.cpp"},
 	{.name = "utils.h", .path = "utils.h"},
 };
 
 static const char *const aliases[] = {"c++", "cxx", "c", NULL};
 static const char *const extensions[] = {".cpp", ".cc", ".cxx", ".c", ".h", ".hpp", NULL};
+static const char *const no_references[] = {NULL};
+static const char *const other_references[] = {".cpp", ".cu", ".cuh", NULL};
 static const char *const template_names[] = {"CPP", "C++", NULL};
 
 static const struct kettle_language language = {
@@ -400,6 +456,10 @@ static const struct kettle_language language = {
 	.harness_count = sizeof(harness) / sizeof(harness[0]),
 	.harness_file_size = sizeof(harness[0]),
 	.plan = cpp_plan,
+	.single_file = cpp_single_file,
+	.references = no_references,
+	.other_references = other_references,
+	.other_hint = "makes a CUDA board, for which the language cu is not loaded; for a host C++ board say --lang cpp.",
 };
 
 const struct kettle_plugin kettle_plugin = {
