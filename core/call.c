@@ -7,6 +7,7 @@
 
 #include "actor.h"
 #include "cleanup.h"
+#include "dbfile.h"
 #include "log.h"
 #include "text.h"
 
@@ -77,6 +78,43 @@ ran_on_store(void *arg, const struct kettle_error *err)
 	call_answer(call, err, result);
 }
 
+/* In the pool: the same on a connection of its own, for what takes long. */
+static void
+run_aside(void *arg)
+{
+	struct call *call = arg;
+	struct db db = {.now_ms = time_now_ms()};
+	struct kettle_error *err = &call->err;
+	int code = dbfile_open_reader(call->core->setup.database, &db.handle, err);
+	if (code == 0)
+		code = db_exec(&db, err, "BEGIN", NULL);
+	if (code == 0)
+		code = run_on_store(&db, call, err);
+	if (code < 0 && err->code == 0)
+		(void)kettle_fail(err, code, "The database could not do it.");
+	if (code == 0)
+		err->code = 0;
+	if (db.handle && !sqlite3_get_autocommit(db.handle))
+		(void)db_exec(&db, NULL, "ROLLBACK", NULL);
+	db_close(&db);
+}
+
+static void
+ran_aside(void *arg)
+{
+	struct call *call = arg;
+	struct kettle_error err = call->err;
+	call_answer(call, err.code < 0 ? &err : NULL, call->result);
+}
+
+static void
+run_slow(struct call *call)
+{
+	struct kettle_error err = {0};
+	if (hostio_work(call->core->setup.io, run_aside, ran_aside, call, &err) < 0)
+		call_answer(call, &err, NULL);
+}
+
 /* Store's thread: only the right to an engine command. */
 static int
 resolve_on_store(struct db *db, void *arg, struct kettle_error *err)
@@ -140,7 +178,10 @@ run_at_owner(struct call *call)
 	call->env = call->core->env; /* a reload changes the core's while the store's threads work */
 	switch (call->command->kind) {
 	case COMMAND_READ:
-		store_query(call->core->store, run_on_store, ran_on_store, call);
+		if (call->command->slow)
+			run_slow(call);
+		else
+			store_query(call->core->store, run_on_store, ran_on_store, call);
 		break;
 	case COMMAND_WRITE:
 		store_write(call->core->store, run_on_store, ran_on_store, call);

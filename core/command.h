@@ -76,6 +76,7 @@ struct command {
 	const char *details; /* a paragraph for the help of the command and the manual, or NULL */
 	enum command_right right;
 	enum command_kind kind;
+	bool slow;     /* READ: on a connection of its own, so that nobody waits for it */
 	bool late_ban; /* the handler itself refuses who is banned, at its place in the order of the checks */
 	const struct argument *arguments;
 	size_t arguments_count;

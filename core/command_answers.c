@@ -30,9 +30,29 @@ static const struct {
 						"\"compilation\", \"runs\", \"artifacts\", \"rank\"}]}`."},
 	{"submission.cancel", "`{\"id\", \"jobs\": [{\"job\", \"device\", \"attempt\"}]}`."},
 	{"submission.delete", "`{\"id\", \"status\": \"ok\"}`."},
-	{"submission.rerun", "`{\"id\", \"jobs\": [{\"job\", \"device\"}]}`."},
-	{"submission.flag", "`{\"id\", \"status\": \"ok\"}`."},
+	{"submission.rerun", "as `submit`."},
+	{"submission.flag", "`{\"id\", \"status\": \"hacked\", \"reason\"}`."},
 	{"submission.unflag", "`{\"id\", \"status\": \"ok\"}`."},
+	{"user.list", "`[{\"user_id\": text, \"user_name\", \"role\", \"created\", \"banned\": time or null, "
+				  "\"ban_reason\", \"submissions\": how many, \"identities\": [{\"provider\", \"name\"}]}]`, by name."},
+	{"user.show",
+		"the same of one, with \"subject\" and \"created\" of each identity, `\"joined\"`: names that lead to "
+		"this user, and `\"ranks\": [{\"leaderboard\", \"device\", \"rank\", \"of\", \"score\"}]`."},
+	{"user.ban", "`{\"user_id\", \"user_name\", \"cancelled\": [submission]}`."},
+	{"user.unban", "`{\"user_id\", \"user_name\"}`."},
+	{"user.role", "`{\"user_id\", \"user_name\", \"role\", \"was\"}`."},
+	{"user.link",
+		"without a code `{\"code\", \"expires\"}`; with one `{\"joined\": whether, \"from\", \"into\"}`, both "
+		"users as in `user.list`: only with `confirm` they are joined."},
+	{"user.join", "`{\"joined\": true, \"from\", \"into\"}`, both as they were."},
+	{"admin.start", "`{\"status\": \"ok\", \"accepts_jobs\"}`."},
+	{"admin.stop", "`{\"status\": \"ok\", \"accepts_jobs\"}`."},
+	{"admin.stats", "`{\"status\": \"ok\", \"accepts_jobs\", \"stats\": {\"num_submissions\", \"sub_waiting\", "
+					"\"num_users\", \"num_unique_codes\", and for each device D \"num_run.D\", \"runs_passed.D\", "
+					"\"runs_scored.D\", \"runs_secret.D\", \"max_delay.D\", \"avg_delay.D\", \"total_runtime.D\"}}`; "
+					"times in seconds."},
+	{"admin.backup", "`{\"path\", \"bytes\"}`."},
+	{"admin.export", "`{\"path\", \"files\": {name: rows}}`."},
 	{"queue.place", "`{\"places\": [{\"job\", \"device\", \"place\": jobs before it}]}`."},
 	{"device.list", "`[{\"name\", \"queued\", \"units\": [{\"unit\", \"runner\", \"state\", \"slots\", \"running\", "
 					"\"level\", \"machine\", \"tools\", \"protections\"}]}]`."},

@@ -5,7 +5,9 @@
 #include "command.h"
 
 #include "cleanup.h"
+#include "cmd_admin.h"
 #include "cmd_board.h"
+#include "cmd_copy.h"
 #include "cmd_board_update.h"
 #include "cmd_engine.h"
 #include "cmd_flag.h"
@@ -17,6 +19,7 @@
 
 static const char *const modes[] = {"ranked", "test", "benchmark", "profile", "leaderboard", NULL};
 static const char *const roles[] = {"user", "creator", "admin", NULL};
+static const char *const formats[] = {"jsonl", "csv", NULL};
 static const char *const visibilities[] = {"public", "closed", NULL};
 static const char *const code_settings[] = {"owner", "ended", "always", NULL};
 
@@ -150,6 +153,22 @@ static const struct argument user_join[] = {
 		"lang", ARGUMENT_STRING, .meta = "LANG", .help = "the language that a single reference file is meant in" \
 	}
 
+static const struct argument admin_stats[] = {
+	{"last_day", ARGUMENT_BOOL, .default_value = "false", .help = "only of the last 24 hours"},
+	{"leaderboard", ARGUMENT_BOARD, .meta = "NAME", .help = "only of this leaderboard"},
+};
+
+static const struct argument admin_backup[] = {
+	{"path", ARGUMENT_PATH, .required = true, .positional = true, .meta = "FILE",
+		.help = "a file that is not there yet"},
+};
+
+static const struct argument admin_export[] = {
+	{"path", ARGUMENT_PATH, .required = true, .positional = true, .meta = "DIR", .help = "a folder, new or empty"},
+	{"format", ARGUMENT_CHOICE, .choices = formats, .default_value = "jsonl",
+		.help = "an object a line, or values between commas"},
+};
+
 static const struct argument task_read_arguments[] = {
 	{"path", ARGUMENT_PATH, .required = true, .positional = true, .meta = "PATH", .help = "a task"},
 	TASK_LANG,
@@ -257,6 +276,23 @@ const struct command commands[] = {
 				   "role."},
 	{"user.join", "joins a user into another", .right = RIGHT_ADMIN, .kind = COMMAND_WRITE, ARGUMENTS(user_join),
 		.run = cmd_user_join, .details = "What user link does with a code, by an admin. There is no way back."},
+	{"admin.start", "accepts submissions", .right = RIGHT_ADMIN, .kind = COMMAND_WRITE, .run = cmd_admin_start},
+	{"admin.stop", "accepts no more submissions", .right = RIGHT_ADMIN, .kind = COMMAND_WRITE, .run = cmd_admin_stop,
+		.details = "Until `admin start`, over restarts too. What was accepted goes on."},
+	{"admin.stats", "shows how much is used", .right = RIGHT_ADMIN, .kind = COMMAND_READ, .slow = true,
+		ARGUMENTS(admin_stats), .run = cmd_admin_stats},
+	{"admin.backup", "copies the database into a file", .right = RIGHT_ADMIN, .kind = COMMAND_LOCAL,
+		ARGUMENTS(admin_backup), .engine = cmd_admin_backup,
+		.details = "Beside a server too, which does not wait for it. The copy is one moment's, checked and on the disk "
+				   "when the "
+				   "command ends; nothing is overwritten. It holds every secret of the database. To go back to it, "
+				   "stop Kettle "
+				   "and put it in the database's place, without the files that end in -wal and -shm."},
+	{"admin.export", "writes what the database holds for other programs", .right = RIGHT_ADMIN, .kind = COMMAND_LOCAL,
+		ARGUMENTS(admin_export), .engine = cmd_admin_export,
+		.details =
+			"Leaderboards, users, submissions, jobs and runs, a file each, and the code of submissions by its hash. "
+			"Seeds, tokens, invite codes and identities are left out."},
 	{"queue.place", "says how many jobs are before yours", .right = RIGHT_ANYBODY, .kind = COMMAND_ENGINE,
 		ARGUMENTS(queue_place_arguments), .engine = cmd_queue_place},
 	{"device.list", "lists the devices, what they run on and what is queued", .right = RIGHT_ANYBODY,

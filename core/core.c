@@ -96,6 +96,7 @@ void
 core_close(struct core *core, uint64_t grace_ms, void (*closed)(void *arg), void *arg)
 {
 	struct kettle_error err = {.code = KETTLE_ECANCELED, .message = "The engine is stopping."};
+	__atomic_store_n(&core->leaving, 1, __ATOMIC_RELAXED);
 	if (core->ended)
 		return;
 	if (core->ending) {

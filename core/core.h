@@ -54,6 +54,7 @@ struct core {
 	struct core_setup setup;
 	enum core_role role;
 	bool closing;
+	int leaving; /* core_close was called; atomic: work in the pool looks at it */
 	struct languages languages;
 	struct runner *runners;
 	size_t runners_count;

@@ -18,7 +18,8 @@ struct call {
 	uint64_t id;    /* on the socket */
 	unsigned tries; /* how often it was sent there */
 	json_t *result;
-	struct command_env env; /* as it was when it began: a reload changes the core's */
+	struct kettle_error err; /* of what ran in the pool */
+	struct command_env env;  /* as it was when it began: a reload changes the core's */
 	struct call *next;
 };
 

@@ -40,6 +40,7 @@
  * user.role              u     {"role", "was"}
  * user.code              u     {"expires"}: a code was made that joins this user into whoever types it
  * user.joined            u     {"name", "was": number, "role"}: who was joined into this user
+ * admin.accepting        a     {"accepting"}: whether submissions are accepted from now on
  */
 /*
  * Stored events with numbers over `after` that the actor may see (admins all; others what is public on boards that they

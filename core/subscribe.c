@@ -62,7 +62,7 @@ same_integer(const json_t *event, const char *key, const json_t *wanted)
 	return !wanted || json_integer_value(json_object_get(event, key)) == json_integer_value(wanted);
 }
 
-/* A filter names a submission, a board (by name), or the local runs of task.run. */
+/* A filter names a submission, a board (by name), or what this process does by itself (task.run, admin.backup). */
 static bool
 matches(const struct subscription *subscription, const json_t *event)
 {

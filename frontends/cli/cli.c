@@ -12,6 +12,7 @@
 #include "cleanup.h"
 #include "help.h"
 #include "reference.h"
+#include "render_admin.h"
 #include "render_board.h"
 #include "render_local.h"
 #include "render_owner.h"
@@ -127,6 +128,17 @@ static const struct run_ui uis[] = {
 	{.command = "user.role", .render = render_user_role, .example = "kettle user role ada creator"},
 	{.command = "user.link", .start = render_user_link_start, .render = render_user_link},
 	{.command = "user.join", .render = render_user_link, .example = "kettle user join ada-2 ada"},
+	{.command = "admin.start", .render = render_admin_accepting},
+	{.command = "admin.stop", .render = render_admin_accepting},
+	{.command = "admin.stats", .render = render_admin_stats},
+	{.command = "admin.backup",
+		.start = render_admin_long_start,
+		.render = render_admin_backup,
+		.example = "kettle admin backup /var/backups/kettle-2026-07-01.db"},
+	{.command = "admin.export",
+		.start = render_admin_long_start,
+		.render = render_admin_export,
+		.example = "kettle admin export results --format csv"},
 	{.command = "task.check", .render = render_local_task_check, .status = render_local_task_check_status},
 	{.command = "task.run",
 		.own = task_run_options,

@@ -280,6 +280,18 @@ on_outcome(struct progress *progress, struct device *device, const json_t *event
 	say(progress, device, STYLE_RED, "✗", text);
 }
 
+/* A part of the way, which is worth no line that stays. */
+static void
+on_copied(struct progress *progress, struct device *device, const json_t *event)
+{
+	double done = value_number(event, "done"), total = value_number(event, "total");
+	char text[PROGRESS_STATE_SIZE];
+	if (!live(progress) || !(total > 0))
+		return;
+	snprintf(text, sizeof(text), "%.0f %%", 100 * fmin(1, done / total));
+	set_state(progress, device, text);
+}
+
 /* What kettle-exec or the engine reports of a job while it runs. */
 static void
 on_progress(struct progress *progress, struct device *device, const json_t *event)
@@ -291,6 +303,8 @@ on_progress(struct progress *progress, struct device *device, const json_t *even
 		on_result(progress, device, event);
 	else if (strcmp(name, "outcome") == 0)
 		on_outcome(progress, device, event);
+	else if (strcmp(name, "copied") == 0)
+		on_copied(progress, device, event);
 	else if (strcmp(name, "waiting") == 0)
 		set_state(progress, device, "waiting for the device");
 	else if (strcmp(name, "assigned") == 0 || strcmp(name, "started") == 0)
