@@ -19,6 +19,15 @@ static const struct {
 						 "\"user_id\", \"user_name\", \"submission_id\", \"submission_name\", \"submission_time\", "
 						 "\"submission_score\": seconds, \"low\", \"high\", \"gpu_type\", \"leaderboard_name\"}]}]}`; "
 						 "on the command line with --json all entries in one array."},
+	{"leaderboard.task",
+		"`{\"leaderboard\", \"name\", \"yml\", \"task\", \"submission\": its name in the job's folder, \"files\": "
+		"{name: "
+		"contents}, \"templates\": {language: {\"file_name\", \"text\"}}, \"hash\", \"plans\": [{\"device\", \"mode\", "
+		"\"plan\" (plan.schema.json, with `{\"task\": name}` and `{\"submission\": true}` for contents) or "
+		"\"error\"}]}`."},
+	{"leaderboard.template", "`{\"leaderboard\", \"templates\": [{\"language\", \"file_name\", \"text\", \"source\": "
+							 "\"template\" or \"skeleton\"}]}`."},
+	{"eval_code", "`{\"language\", \"files\": [{\"name\", \"text\"}]}`."},
 	{"leaderboard.delete", "`{\"name\", \"submissions\": how many went with it}`."},
 	{"submit", "`{\"id\", \"leaderboard\", \"mode\", \"devices\", \"jobs\": [{\"job\", \"device\"}], \"seq\": number "
 			   "of the event}`; on the command line, which waits, what `submission.show` answers."},

@@ -7,10 +7,12 @@
 #include "cleanup.h"
 #include "cmd_admin.h"
 #include "cmd_board.h"
-#include "cmd_copy.h"
+#include "cmd_board_task.h"
 #include "cmd_board_update.h"
+#include "cmd_copy.h"
 #include "cmd_engine.h"
 #include "cmd_flag.h"
+#include "cmd_harness.h"
 #include "cmd_link.h"
 #include "cmd_local.h"
 #include "cmd_submission.h"
@@ -20,6 +22,7 @@
 static const char *const modes[] = {"ranked", "test", "benchmark", "profile", "leaderboard", NULL};
 static const char *const roles[] = {"user", "creator", "admin", NULL};
 static const char *const formats[] = {"jsonl", "csv", NULL};
+static const char *const plan_modes[] = {"ranked", "test", "benchmark", "profile", NULL};
 static const char *const visibilities[] = {"public", "closed", NULL};
 static const char *const code_settings[] = {"owner", "ended", "always", NULL};
 
@@ -69,6 +72,23 @@ static const struct argument board_show[] = {
 		.help = "at most so many places"},
 	{"offset", ARGUMENT_INT, .default_value = "0", .min = 0, .max = INT32_MAX, .meta = "N",
 		.help = "leaves out so many at the beginning"},
+};
+
+static const struct argument board_task[] = {
+	{"name", ARGUMENT_BOARD, .required = true, .positional = true, .meta = "NAME", .help = "the leaderboard"},
+	{"device", ARGUMENT_DEVICE, .meta = "DEVICE", .help = "the plans for this device alone; default: for all"},
+	{"mode", ARGUMENT_CHOICE, .choices = plan_modes, .help = "the plans of this mode alone; default: of all"},
+};
+
+static const struct argument board_template[] = {
+	{"name", ARGUMENT_BOARD, .required = true, .positional = true, .meta = "NAME", .help = "the leaderboard"},
+	{"lang", ARGUMENT_STRING, .meta = "LANG",
+		.help = "a template by its name (Triton), or a language; needed where there are several"},
+};
+
+static const struct argument eval_code[] = {
+	{"language", ARGUMENT_STRING, .required = true, .positional = true, .meta = "LANG",
+		.help = "a language that is loaded, by its name or another name of it"},
 };
 
 static const struct argument board_delete[] = {
@@ -224,6 +244,19 @@ const struct command commands[] = {
 	{"leaderboard.show", "shows a leaderboard and its rankings", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
 		ARGUMENTS(board_show), .run = cmd_board_show,
 		.details = "The best run of each user counts. Equal scores share a rank, and the next rank is skipped."},
+	{"leaderboard.task", "shows the task behind a leaderboard and how it is run", .right = RIGHT_ANYBODY,
+		.kind = COMMAND_READ, ARGUMENTS(board_task), .run = cmd_board_task,
+		.details =
+			"Every file, task.yml, and the plan for each device and mode with its commands, environment and limits: "
+			"nothing that judges a submission is hidden but the seed that is drawn for it."},
+	{"leaderboard.template", "gives a file to start from", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
+		ARGUMENTS(board_template), .run = cmd_board_template,
+		.details = "The task's template, or where it has none what the language begins with, under a header that names "
+				   "leaderboard and devices; description and deadline follow as comments."},
+	{"eval_code", "gives the harness of a language", .right = RIGHT_ANYBODY, .kind = COMMAND_ENGINE,
+		ARGUMENTS(eval_code), .engine = cmd_eval_code,
+		.details = "The files that tasks name as their harness, as they come with Kettle. A task may bring others: "
+				   "`leaderboard task` shows those."},
 	{"leaderboard.delete", "deletes a leaderboard with everything on it", .right = RIGHT_CREATOR, .kind = COMMAND_WRITE,
 		ARGUMENTS(board_delete), .run = cmd_board_delete,
 		.details =

@@ -12,9 +12,8 @@
 #include "nearest.h"
 #include "utf8.h"
 
-#define HEADER_MAX_LINE 1000  /* bytes of a line with a directive */
-#define HEADER_MAX_WORD 100   /* bytes of a name */
-#define HEADER_MAX_DEVICES 32 /* names in one directive */
+#define HEADER_MAX_LINE 1000 /* bytes of a line with a directive */
+#define HEADER_MAX_WORD 100  /* bytes of a name */
 
 #define BLANKS " \t"
 
@@ -196,6 +195,20 @@ read_line(json_t *header, const struct line *line, struct kettle_error *err)
 	return read_directive(header, line, &words, err);
 }
 
+/* Some editors begin a file with a byte order mark. */
+static const char *
+skip_mark(const char *code, size_t size)
+{
+	return size >= 3 && memcmp(code, "\xef\xbb\xbf", 3) == 0 ? code + 3 : code;
+}
+
+static bool
+is_comment(const struct line *line)
+{
+	/* A blank line ends nothing: people put one between the header and their licence. */
+	return is_blank(line) || line->text[0] == '#' || starts_with(line, "//");
+}
+
 int
 header_parse(const char *code, size_t size, json_t **ret_header, struct kettle_error *err)
 {
@@ -203,19 +216,27 @@ header_parse(const char *code, size_t size, json_t **ret_header, struct kettle_e
 	if (!header)
 		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory.");
 	const char *end = code + size;
-	if (size >= 3 && memcmp(code, "\xef\xbb\xbf", 3) == 0)
-		code += 3; /* some editors begin a file with a byte order mark */
+	code = skip_mark(code, size);
 	struct line line = {0};
-	while (next_line(&code, end, &line)) {
-		/* A blank line ends nothing: people put one between the header and their licence. */
-		if (is_blank(&line))
-			continue;
-		if (line.text[0] != '#' && !starts_with(&line, "//"))
-			break;
+	while (next_line(&code, end, &line) && is_comment(&line)) {
 		int rc = read_line(header, &line, err);
 		if (rc)
 			return rc;
 	}
 	*ret_header = STEAL(header);
 	return 0;
+}
+
+int
+header_strip(const char *code, size_t size, struct buf *text)
+{
+	const char *end = code + size, *at = skip_mark(code, size), *begin = at;
+	struct line line = {0};
+	int rc = 0;
+	while (rc == 0 && next_line(&at, end, &line) && is_comment(&line)) {
+		if (!directive_start(&line))
+			rc = buf_add(text, begin, (size_t)(at - begin));
+		begin = at;
+	}
+	return rc ? rc : buf_add(text, begin, (size_t)(end - begin));
 }

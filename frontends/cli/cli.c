@@ -10,6 +10,7 @@
 #include <strings.h>
 
 #include "cleanup.h"
+#include "board_task.h"
 #include "help.h"
 #include "reference.h"
 #include "render_admin.h"
@@ -99,6 +100,21 @@ static const struct run_ui uis[] = {
 		.own = task_options,
 		.render = render_owner_updated,
 		.example = "kettle leaderboard update vectoradd --deadline +7d --code ended"},
+	{.command = "leaderboard.task",
+		.own = board_task_folder_options,
+		.start = board_task_start,
+		.render = board_task_render,
+		.example = "kettle leaderboard task vectoradd -o vectoradd"},
+	{.command = "leaderboard.template",
+		.own = board_task_file_options,
+		.start = board_task_template_start,
+		.render = board_task_template_render,
+		.example = "kettle leaderboard template vectoradd -o submission.cpp"},
+	{.command = "eval_code",
+		.own = board_task_folder_options,
+		.start = board_task_eval_start,
+		.render = board_task_eval_render,
+		.example = "kettle eval-code cpp -o harness"},
 	{.command = "leaderboard.delete", .start = delete_board, .render = render_board_deleted},
 	{.command = "submit",
 		.own = submit_options,

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+/* Commands that hand out what is behind a leaderboard: its task with the plans, its templates. */
+#include <config.h>
+
+#include "cmd_board_task.h"
+
+#include "board.h"
+#include "cleanup.h"
+#include "content.h"
+#include "starter.h"
+#include "task_plan.h"
+
+#include <string.h>
+
+static const char *const all_modes[] = {"ranked", "test", "benchmark", "profile"};
+
+static int
+fail_memory(struct kettle_error *err)
+{
+	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the task.");
+}
+
+/* The board, where the actor may see it, and the whole of its task. */
+static int
+load(struct db *db, const struct actor *actor, const json_t *args, struct board *ret_board, json_t **ret_bundle,
+	struct kettle_error *err)
+{
+	int code = board_find(db, actor, json_string_value(json_object_get(args, "name")), ret_board, err);
+	if (code == 0)
+		code = board_check_access(db, actor, ret_board, err);
+	return code < 0 ? code : content_get_task(db, ret_board->task, ret_bundle, err);
+}
+
+/* ---- plans as they are shown ---- */
+
+/* What a content is: a file of the task, by its name; NULL: something of the language's own. */
+static const char *
+task_file(const json_t *files, const json_t *contents)
+{
+	const char *name;
+	json_t *file;
+	json_object_foreach((json_t *)files, name, file) {
+		if (json_equal(file, contents))
+			return name;
+	}
+	return NULL;
+}
+
+/* Contents that everybody has beside the plan become a word for them. */
+static void
+shorten(json_t *inputs, const json_t *files)
+{
+	const char *name;
+	json_t *contents;
+	void *next;
+	json_object_foreach_safe(inputs, next, name, contents) {
+		bool bytes = json_object_get(contents, "text") || json_object_get(contents, "base64");
+		const char *of_task = bytes ? task_file(files, contents) : NULL;
+		if (of_task)
+			(void)json_object_set_new(inputs, name, json_pack("{s:s}", "task", of_task));
+	}
+}
+
+static void
+hide_secrets(json_t *step)
+{
+	json_t *secret = json_object_get(step, "secret"), *value;
+	const char *name;
+	void *next;
+	json_object_foreach_safe(secret, next, name, value) {
+		(void)json_object_set_new(secret, name, json_string(BOARD_SECRET));
+	}
+}
+
+/* Its own copy of what the language may share with others. */
+static json_t *
+shown_plan(const json_t *plan, const json_t *bundle)
+{
+	json_t *shown = json_deep_copy(plan), *step;
+	const json_t *files = json_object_get(bundle, "files");
+	const char *submission = json_string_value(json_object_get(bundle, "submission"));
+	size_t i;
+	if (!shown)
+		return NULL;
+	shorten(json_object_get(shown, "files"), files);
+	if (json_object_get(json_object_get(shown, "files"), submission))
+		(void)json_object_set_new(json_object_get(shown, "files"), submission, json_pack("{s:b}", "submission", 1));
+	json_array_foreach(json_object_get(shown, "steps"), i, step) {
+		shorten(json_object_get(step, "inputs"), files);
+		shorten(json_object_get(json_object_get(step, "referee"), "inputs"), files);
+		shorten(json_object_get(json_object_get(step, "solver"), "inputs"), files);
+		hide_secrets(step);
+	}
+	return shown;
+}
+
+struct plans {
+	const struct command_env *env;
+	const json_t *bundle;
+	json_t *list;
+	size_t bytes;
+};
+
+/* The device as its first unit is configured, which is what a job there is planned for. */
+static json_t *
+unit_of(const struct command_env *env, const char *device)
+{
+	const json_t *configured = json_object_get(env->devices, device);
+	json_t *unit = json_copy(json_array_get(json_object_get(configured, "units"), 0));
+	if (!unit)
+		unit = configured ? json_object() : NULL;
+	(void)json_object_set_new(unit, "name", json_string(device));
+	return unit;
+}
+
+/* The plan, or the sentence why there is none here. */
+static int
+make_plan(const struct plans *plans, const char *device, const char *mode, json_t **ret_plan, struct kettle_error *err)
+{
+	AUTO_JSON json_t *unit = unit_of(plans->env, device), *plan = NULL;
+	if (!unit)
+		return kettle_fail(err, KETTLE_EUNAVAIL, "The device `%s` is not configured at the moment.", device);
+	/* No seed of anybody's: what stands for it is replaced. */
+	int code = task_plan(plans->env->languages, plans->bundle, "", mode, unit, "0", &plan, err);
+	if (code < 0)
+		return code;
+	*ret_plan = shown_plan(plan, plans->bundle);
+	return *ret_plan ? 0 : fail_memory(err);
+}
+
+static int
+add_plan(struct plans *plans, const char *device, const char *mode, struct kettle_error *err)
+{
+	AUTO_JSON json_t *plan = NULL;
+	struct kettle_error why = {0};
+	int code = make_plan(plans, device, mode, &plan, &why);
+	if (code == KETTLE_ENOMEM)
+		return fail_memory(err);
+	size_t bytes = plan ? json_dumpb(plan, NULL, 0, JSON_COMPACT) : 0;
+	if (plans->bytes + bytes > BOARD_PLANS_BYTES)
+		code = kettle_fail(
+			&why, KETTLE_ETOOBIG, "The plans are too large for one answer: name this device and this mode alone.");
+	else
+		plans->bytes += bytes;
+	json_t *row = code < 0 ? json_pack("{s:s, s:s, s:s}", "device", device, "mode", mode, "error", why.message)
+						   : json_pack("{s:s, s:s, s:O}", "device", device, "mode", mode, "plan", plan);
+	return json_array_append_new(plans->list, row) < 0 ? fail_memory(err) : 0;
+}
+
+static int
+add_plans(struct plans *plans, const json_t *devices, const json_t *args, struct kettle_error *err)
+{
+	const char *mode = json_string_value(json_object_get(args, "mode"));
+	int code = 0;
+	for (size_t i = 0; i < json_array_size(devices); i++)
+		for (size_t j = 0; j < ARRAY_SIZE(all_modes) && code == 0; j++)
+			if (!mode || strcmp(mode, all_modes[j]) == 0)
+				code = add_plan(plans, json_string_value(json_array_get(devices, i)), all_modes[j], err);
+	return code;
+}
+
+/* The board's devices, or the one that was named. */
+static int
+choose_devices(
+	struct db *db, const struct board *board, const char *word, json_t **ret_devices, struct kettle_error *err)
+{
+	AUTO_JSON json_t *devices = NULL;
+	const char *name = NULL;
+	char where[BOARD_NAME_MAX + 32];
+	int code = board_devices(db, board->id, &devices, err);
+	(void)snprintf(where, sizeof(where), "The leaderboard `%s` has", board->name);
+	if (code == 0 && word)
+		code = board_pick_device(devices, word, where, &name, err);
+	if (code < 0)
+		return code;
+	*ret_devices = name ? json_pack("[s]", name) : STEAL(devices);
+	return *ret_devices ? 0 : fail_memory(err);
+}
+
+int
+cmd_board_task(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
+	json_t **ret_result, struct kettle_error *err)
+{
+	struct board board;
+	AUTO_JSON json_t *bundle = NULL, *devices = NULL, *list = json_array();
+	int code = load(db, actor, args, &board, &bundle, err);
+	if (code == 0)
+		code = choose_devices(db, &board, json_string_value(json_object_get(args, "device")), &devices, err);
+	struct plans plans = {.env = env, .bundle = bundle, .list = list};
+	if (code == 0)
+		code = add_plans(&plans, devices, args, err);
+	if (code < 0)
+		return code;
+	*ret_result = json_pack("{s:s, s:O, s:O, s:O, s:O, s:O, s:O, s:O, s:O}", "leaderboard", board.name, "name",
+		json_object_get(bundle, "name"), "yml", json_object_get(bundle, "yml"), "task", json_object_get(bundle, "task"),
+		"submission", json_object_get(bundle, "submission"), "files", json_object_get(bundle, "files"), "templates",
+		json_object_get(bundle, "templates"), "hash", json_object_get(bundle, "hash"), "plans", list);
+	return *ret_result ? 0 : fail_memory(err);
+}
+
+int
+cmd_board_template(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
+	json_t **ret_result, struct kettle_error *err)
+{
+	struct board board;
+	AUTO_JSON json_t *bundle = NULL, *object = NULL, *starters = NULL;
+	int code = load(db, actor, args, &board, &bundle, err);
+	if (code == 0)
+		code = board_object(db, board.id, &object, err);
+	if (code == 0)
+		code = starter_list(env->languages, object, json_object_get(bundle, "templates"),
+			json_string_value(json_object_get(args, "lang")), &starters, err);
+	if (code < 0)
+		return code;
+	*ret_result = json_pack("{s:s, s:O}", "leaderboard", board.name, "templates", starters);
+	return *ret_result ? 0 : fail_memory(err);
+}

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+/* The command line about leaderboards, with the core's own table: what is printed, what is written. */
+#include <config.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "cli_host.h"
+#include "command.h"
+#include "file.h"
+#include "save.h"
+
+struct state {
+	struct cli_host host;
+	char *out, *err;
+	char folder[64];
+};
+
+static int
+setup(void **arg)
+{
+	struct state *state = calloc(1, sizeof(*state));
+	cli_host_init(&state->host);
+	json_decref(state->host.table);
+	state->host.table = command_table();
+	snprintf(state->folder, sizeof(state->folder), "/tmp/kettle-cli-XXXXXX");
+	assert_non_null(mkdtemp(state->folder));
+	*arg = state;
+	return 0;
+}
+
+static int
+teardown(void **arg)
+{
+	struct state *state = *arg;
+	file_remove_tree(state->folder, NULL);
+	cli_host_free(&state->host);
+	free(state->out);
+	free(state->err);
+	free(state);
+	return 0;
+}
+
+static int
+run_with(struct state *state, const json_t *globals, const char *const *argv)
+{
+	free(state->out);
+	free(state->err);
+	return cli_host_run(&state->host, globals, argv, &state->out, &state->err);
+}
+
+#define RUN(state, ...) run_with(state, NULL, (const char *const[]){__VA_ARGS__, NULL})
+#define HAS(text, part) \
+	do { \
+		if (!strstr(text, part)) \
+			fail_msg("no \"%s\" in \"%s\"", part, text); \
+	} while (0)
+
+static const char *
+below(const struct state *state, const char *name)
+{
+	static char path[200];
+	snprintf(path, sizeof(path), "%s/%s", state->folder, name);
+	return path;
+}
+
+static void
+assert_file(const struct state *state, const char *name, const char *text)
+{
+	AUTO_FREE char *data = NULL;
+	size_t size = 0;
+	struct kettle_error err = {0};
+	if (file_read(below(state, name), 1 << 20, &data, &size, &err) < 0)
+		fail_msg("%s", err.message);
+	assert_string_equal(data, text);
+}
+
+static bool
+is_there(const struct state *state, const char *name)
+{
+	struct stat st;
+	return lstat(below(state, name), &st) == 0;
+}
+
+/* ---- updates ---- */
+
+static void
+test_update(void **arg)
+{
+	struct state *state = *arg;
+	cli_host_answer(&state->host, "leaderboard.update",
+		json_pack("{s:[s, s, s], s:s, s:i, s:i, s:i, s:{s:s}, s:[s]}", "changes", "task", "deadline", "code", "scores",
+			"left", "ranked", 12, "open", 1, "counts_from", 31, "leaderboard", "name", "vectoradd", "remarks", "Odd."));
+	assert_int_equal(RUN(state, "leaderboard", "update", "vectoradd", "--deadline", "none", "--code", "ended"), 0);
+	assert_string_equal(state->out,
+		"Remark: Odd.\n"
+		"Leaderboard vectoradd is updated: task, deadline and code.\n"
+		"Scores so far count no more (12 places): the rankings begin anew with submission 31.\n"
+		"1 job is queued or running, and ends on the version before.\n");
+	cli_host_answer(&state->host, "leaderboard.update",
+		json_pack("{s:[s], s:s, s:i, s:{s:s}}", "changes", "task", "scores", "kept", "open", 2, "leaderboard", "name",
+			"vectoradd"));
+	assert_int_equal(RUN(state, "leaderboard", "update", "vectoradd", "--code", "ended"), 0);
+	HAS(state->out, "Scores so far still count.\n2 jobs are queued or running, and end on the version before.\n");
+	cli_host_answer(&state->host, "leaderboard.update",
+		json_pack("{s:[], s:{s:s}}", "changes", "leaderboard", "name", "vectoradd"));
+	assert_int_equal(RUN(state, "leaderboard", "update", "vectoradd", "--code", "ended"), 0);
+	assert_string_equal(state->out, "Leaderboard vectoradd is like that already.\n");
+	cli_host_refuse(&state->host, "leaderboard.update", KETTLE_ECONFLICT, "It would; say `force` if that is meant.");
+	assert_int_equal(RUN(state, "leaderboard", "update", "vectoradd", "--code", "ended"), 2);
+	assert_string_equal(state->err, "kettle: It would; say `--force` if that is meant.\n");
+}
+
+/* ---- the task ---- */
+
+static json_t *
+task_answer(void)
+{
+	return json_pack("{s:s, s:s, s:s, s:s, s:{s:{s:s}, s:{s:s}}, s:{s:{s:s, s:s}}, s:{s:[{s:s, s:s}, {s:s, s:s}, {s:s, "
+					 "s:s}], s:{s:s}}, s:[{s:s, s:s, s:s}, {s:s, s:s, s:o}]}",
+		"leaderboard", "vectoradd", "name", "tiny", "yml", "lang: py\n", "submission", "submission.py", "files",
+		"eval.py", "text", "import x\n", "blob.bin", "base64", "AAEC", "templates", "Python", "file_name",
+		"template.py", "text", "pass\n", "task", "files", "name", "eval.py", "source", "../../set/./eval.py", "name",
+		"blob.bin", "source", "data/blob.bin", "name", "submission.py", "source", "@SUBMISSION@", "templates", "Python",
+		"template.py", "plans", "device", "CPU", "mode", "test", "error", "Not here.", "device", "CPU", "mode",
+		"ranked", "plan",
+		json_pack("{s:[{s:s, s:s, s:[s, s, s], s:{s:s}, s:{s:{}}, s:{s:i}, s:[s], s:{s:s, s:s}, s:{s:s}, s:{s:[i]}}]}",
+			"steps", "id", "test", "kind", "run", "argv", "python3", "eval.py", "\033[1m", "env", "A", "b", "inputs",
+			"eval.py", "limits", "wall", 10, "needs", "build", "cases", "name", "cases.txt", "text", "a: 1\nb: 2\n",
+			"secret", "POPCORN_SEED", "<drawn>", "pass", "exit", 0));
+}
+
+static void
+test_task(void **arg)
+{
+	struct state *state = *arg;
+	cli_host_answer(&state->host, "leaderboard.task", task_answer());
+	assert_int_equal(RUN(state, "leaderboard", "task", "vectoradd"), 0);
+	assert_string_equal(state->out, "vectoradd, task tiny\n"
+									"\n"
+									"  file           size\n"
+									"  eval.py         9 B\n"
+									"  blob.bin        3 B\n"
+									"  submission.py        what is submitted\n"
+									"  template.py     5 B  template for Python\n"
+									"\n"
+									"  task.yml\n"
+									"    lang: py\n"
+									"\n"
+									"CPU, ranked\n"
+									"  test  run\n"
+									"    $ python3 eval.py \xef\xbf\xbd[1m\n"
+									"    env       A=b\n"
+									"    inputs    eval.py\n"
+									"    limits    wall=10\n"
+									"    needs     build\n"
+									"    cases     cases.txt, 2 lines\n"
+									"    secret    POPCORN_SEED=<drawn>\n"
+									"    passes    exit=[0]\n"
+									"\n"
+									"-o DIR writes all of it, --json prints it.\n");
+}
+
+static void
+test_task_folder(void **arg)
+{
+	struct state *state = *arg;
+	char folder[200];
+	snprintf(folder, sizeof(folder), "%s", below(state, "new"));
+	cli_host_answer(&state->host, "leaderboard.task", task_answer());
+	assert_int_equal(RUN(state, "leaderboard", "task", "vectoradd", "-o", folder), 0);
+	HAS(state->out, "The task is in ");
+	HAS(state->out, "/new/tasks/tiny.\n");
+	/* As deep as its sources climb, so that task.yml is true there. */
+	assert_file(state, "new/tasks/tiny/task.yml", "lang: py\n");
+	assert_file(state, "new/set/eval.py", "import x\n");
+	assert_file(state, "new/tasks/tiny/template.py", "pass\n");
+	assert_true(is_there(state, "new/tasks/tiny/data/blob.bin"));
+	assert_true(is_there(state, "new/kettle-plans/CPU.ranked.json"));
+	assert_false(is_there(state, "new/tasks/tiny/submission.py"));
+	/* What is there is never overwritten. */
+	cli_host_answer(&state->host, "leaderboard.task", task_answer());
+	assert_int_equal(RUN(state, "leaderboard", "task", "vectoradd", "-o", folder), 2);
+	HAS(state->err, "is there already, and nothing is overwritten");
+	cli_host_answer(&state->host, "leaderboard.task", task_answer());
+	assert_int_equal(RUN(state, "leaderboard", "task", "vectoradd", "-o", "/nowhere/x"), 2);
+	HAS(state->err, "`/nowhere/x` cannot be written: No such file or directory.");
+	AUTO_JSON json_t *globals = json_pack("{s:b}", "json", 1);
+	snprintf(folder, sizeof(folder), "%s", below(state, "other"));
+	cli_host_answer(&state->host, "leaderboard.task", task_answer());
+	const char *const argv[] = {"leaderboard", "task", "vectoradd", "-o", folder, NULL};
+	assert_int_equal(run_with(state, globals, argv), 0);
+	AUTO_JSON json_t *facts = json_loads(state->out, 0, NULL);
+	assert_int_equal(json_integer_value(json_object_get(facts, "files")), 6);
+}
+
+static void
+test_save_stays_inside(void **arg)
+{
+	struct state *state = *arg;
+	static const char *const names[] = {"../out", "/etc/x", "a/../../out", "", "a//b", "./a", "a\nb"};
+	struct kettle_error err = {0};
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		AUTO_JSON json_t *files = json_pack("{s:{s:s}, s:{s:s}}", "good", "text", "x", names[i], "text", "x");
+		assert_int_equal(save_folder(below(state, "new"), files, &err), KETTLE_EINVAL);
+		assert_false(is_there(state, "new"));
+		assert_false(is_there(state, "out"));
+	}
+	/* Half a folder is none. */
+	AUTO_JSON json_t *both = json_pack("{s:{s:s}, s:{s:s}}", "a", "text", "x", "a/b", "text", "x");
+	assert_true(save_folder(below(state, "new"), both, &err) < 0);
+	assert_false(is_there(state, "new"));
+	/* A link in the way is not followed. */
+	assert_int_equal(symlink("target", below(state, "link")), 0);
+	assert_int_equal(save_file(below(state, "link"), "x", 1, &err), KETTLE_ECONFLICT);
+	assert_false(is_there(state, "target"));
+}
+
+/* ---- templates and harnesses ---- */
+
+static json_t *
+templates(int count)
+{
+	json_t *list = json_pack("[{s:s, s:s, s:s}]", "language", "Python", "file_name", "a.py", "text", "import a\n");
+	if (count > 1)
+		json_array_append_new(
+			list, json_pack("{s:s, s:s, s:s}", "language", "Triton", "file_name", "b.py", "text", "import b\n"));
+	return json_pack("{s:s, s:o}", "leaderboard", "vectoradd", "templates", list);
+}
+
+static void
+test_template(void **arg)
+{
+	struct state *state = *arg;
+	cli_host_answer(&state->host, "leaderboard.template", templates(1));
+	assert_int_equal(RUN(state, "leaderboard", "template", "vectoradd"), 0);
+	assert_string_equal(state->out, "import a\n");
+	cli_host_answer(&state->host, "leaderboard.template", templates(2));
+	assert_int_equal(RUN(state, "leaderboard", "template", "vectoradd"), 2);
+	HAS(state->err, "has several templates: choose with --lang from Python, Triton.");
+	cli_host_answer(&state->host, "leaderboard.template", templates(1));
+	assert_int_equal(RUN(state, "leaderboard", "template", "vectoradd", "-o", below(state, "a.py")), 0);
+	assert_file(state, "a.py", "import a\n");
+	cli_host_answer(&state->host, "leaderboard.template", templates(1));
+	assert_int_equal(RUN(state, "leaderboard", "template", "vectoradd", "-o", below(state, "a.py")), 2);
+	HAS(state->err, "nothing is overwritten");
+	AUTO_JSON json_t *globals = json_pack("{s:b}", "json", 1);
+	cli_host_answer(&state->host, "leaderboard.template", templates(2));
+	assert_int_equal(run_with(state, globals, (const char *const[]){"leaderboard", "template", "vectoradd", NULL}), 0);
+	AUTO_JSON json_t *document = json_loads(state->out, 0, NULL);
+	assert_int_equal(json_array_size(json_object_get(document, "templates")), 2);
+}
+
+static void
+test_eval_code(void **arg)
+{
+	struct state *state = *arg;
+	for (int i = 0; i < 2; i++)
+		cli_host_answer(&state->host, "eval_code",
+			json_pack("{s:s, s:[{s:s, s:s}, {s:s, s:s}]}", "language", "py", "files", "name", "eval.py", "text",
+				"import a\n", "name", "utils.py", "text", "import b\n"));
+	assert_int_equal(RUN(state, "eval-code", "python"), 0);
+	assert_string_equal(state->out, "==> eval.py <==\nimport a\n\n==> utils.py <==\nimport b\n");
+	assert_int_equal(RUN(state, "eval-code", "python", "-o", below(state, "harness")), 0);
+	assert_file(state, "harness/utils.py", "import b\n");
+	cli_host_refuse(&state->host, "eval_code", KETTLE_EINVAL, "There is no language `x`.");
+	assert_int_equal(RUN(state, "eval-code", "x"), 2);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+		TEST(test_update),
+		TEST(test_task),
+		TEST(test_task_folder),
+		TEST(test_save_stays_inside),
+		TEST(test_template),
+		TEST(test_eval_code),
+	};
+	return cmocka_run_group_tests_name("cli_board", tests, NULL, NULL);
+}
