@@ -1,0 +1,798 @@
+# SPDX-License-Identifier: MIT
+"""The harness of Python boards: started as `python3 eval.py <mode> <cases file>`, it checks and times the submission.
+
+For authors. A task brings three things besides this file and utils.py (tasks/matmul_np is an example):
+
+  task.py       what submission and reference share: input_t, output_t, and TestSpec, which names a case's keys
+  reference.py  generate_input(**case)           one input from the values of a case: from its seed and nothing else
+                check_implementation(data, out)  '', True or (True, _) if out is right; a sentence for the participant,
+                                                 False or (False, sentence) if not; all else is a mistake of the task
+                and, if it likes, BENCHMARK_SECONDS, RANKED_SECONDS (see below)
+  task.yml      config: {main: eval.py}, and the submission under the name submission.py
+
+The submission defines custom_kernel(data). Values of a case arrive as Python has them: 7, True, [1, 2], 'word'.
+
+What it does. test: one call per case, checked. benchmark and leaderboard: a few calls to warm up, then timed calls
+until the time is known to 0.1 % or is over, but never before enough calls. Every call, also those that warm up, has
+fresh inputs (where the case has a seed) and is checked, outside of the timed section, against a copy of the inputs that
+was taken before; where times are taken it starts with a cold cache. A submission gains nothing from noticing the phase,
+from keeping results, or from changing its input. Before or after each timed call, as chance will have it, runs a piece
+of work that is always the same (the calibrator): the mean is the median of the ratios of the two, times what the
+calibrator takes on this device at rest (KETTLE_CALIBRATION). Where there is a CUDA device, its events are the clock.
+profile: two calls per case and a report.
+
+Theory of operation. The process that is started (the parent) keeps result channel and seed and never imports anything
+of task or submission. While it is still bare, and has not read the seed, it forks the worker, which imports both and
+does everything with them. Requests and answers are lines of text in two pipes; the worker learns the seed of a case
+when that case's turn comes. An answer carries the token of its request and is believed only as far as it makes sense:
+the right number of times, each positive, together no longer than the parent waited. A worker that ends, or says more
+than it was asked, has failed. `check` is written last, by the parent.
+
+What stays open in one process: custom_kernel shares its process with generate_input, the check and the clock. It can
+find the frames of the harness, the copy of the inputs and this case's seed, replace the functions that judge and time
+it, answer in the worker's place, leave work to a thread, and return before its output is complete as long as it wins
+the race with the copy of the output. It cannot reach the result channel, and the parent's memory only where the parent
+may be looked into: Kettle starts it so that it may not. Where that matters, use a harness with a referee and a solver.
+"""
+import gc
+import os
+import select
+import sys
+from binascii import b2a_base64, crc32
+from time import perf_counter_ns as now_ns
+
+# Limits, in seconds for each benchmark line, everything but warming up included. A task's reference.py may set its own.
+BENCHMARK_SECONDS, RANKED_SECONDS = 2.0, 6.0
+
+PASSED, IMPORT_FAILED, USAGE, NO_CHANNEL, TEST_FAILED, BAD_CASE = 0, 1, 2, 111, 112, 113
+MODES = ("test", "benchmark", "leaderboard", "profile")
+
+# The estimate of the error is itself uncertain, by 1/sqrt(2(n-1)): 24 % for ten calls, 13 % for thirty. Fewer calls
+# would let a lucky or a made-up streak of equal times end the measurement.
+BENCHMARK_MIN_CALLS, RANKED_MIN_CALLS, MAX_CALLS = 10, 30, 10000
+RELATIVE_ERROR, WARMUP_CALLS = 0.001, 3  # threads started, pages touched, clock frequency up
+# How often the submission is called: inputs of a test, calls to warm up, least and most timed calls by mode.
+SETTINGS = {"inputs": 1, "warmup": WARMUP_CALLS, "benchmark": (BENCHMARK_MIN_CALLS, MAX_CALLS),
+            "leaderboard": (RANKED_MIN_CALLS, MAX_CALLS)}
+DEFAULT_CACHE, MAX_CACHE = 32 << 20, 512 << 20  # bytes, where the machine does not say, at most
+CACHE_LINE, CALIBRATOR_BYTES, CALIBRATOR_ROUNDS, CALIBRATOR_SIDE = 64, 1 << 16, 4, 1024
+IDLE_SYNCHRONIZE = 50000  # ns that waiting for an idle device takes at most
+MAX_MESSAGE = 4000  # characters of a message to the participant
+MAX_ANSWER, MAX_REPORT = 1 << 20, 1 << 16  # bytes of an answer, characters of a profile
+MAX_TIME = 10**15  # ns of one call: eleven days
+WORD = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_")
+SIGNALS = {4: "illegal instruction", 6: "aborted", 7: "bus error", 8: "arithmetic error", 9: "killed",
+           11: "invalid memory access", 15: "terminated", 31: "a system call that is forbidden"}
+INTRUDED = "the submission wrote into the harness's own pipe, or closed it"
+
+
+class BadCase(Exception):
+    """A case that makes no sense, or another mistake of the task: the harness ends with status 113."""
+
+
+class WorkerFailed(Exception):
+    """The worker ended, or answered what is no answer: a sentence for the participant."""
+
+
+class ImportFailed(Exception):
+    """Task or submission could not be imported; the worker has printed why."""
+
+
+# ---- Cases ----
+
+def is_word(text):
+    return text != "" and WORD.issuperset(text)
+
+
+def parse_integer(text):
+    digits = text[1:] if text[:1] in ("-", "+") else text
+    if not (digits.isascii() and digits.isdigit()):
+        raise BadCase(f"`{text}` is not a value of a case: use an integer, True, False, [1, 2] or a word")
+    return int(text)
+
+
+def parse_value(text):
+    """One value: an integer, True, False, a list of integers, or a word."""
+    if text[:1] == "[" and text[-1:] == "]":
+        inner = text[1:-1].strip()
+        return [parse_integer(item.strip()) for item in inner.split(",")] if inner else []
+    if text in ("True", "False"):
+        return text == "True"
+    return text if is_word(text) and not text.isdigit() else parse_integer(text)
+
+
+def parse_case(line):
+    """`key: value; key: value` as a dict. Raises BadCase, with a sentence, for a line that has not this form."""
+    case = {}
+    for pair in line.strip().removesuffix(";").split(";"):
+        key, colon, value = (part.strip() for part in pair.partition(":"))
+        if not colon:
+            raise BadCase(f"`{pair.strip()}` in a case is not of the form `key: value`")
+        if not is_word(key):
+            raise BadCase(f"`{key}` is not a key of a case: use letters, digits and _")
+        if key in case:
+            raise BadCase(f"`{key}` stands twice in the case `{line.strip()}`")
+        case[key] = parse_value(value)
+    return case
+
+
+def combined(seed, secret):
+    """The seed of a case together with the secret one, as every harness of the field does it."""
+    return seed + (seed + secret) * (seed + secret + 1) // 2
+
+
+def read_cases(path, secret):
+    """The cases of a file as (line, seed); seed is None where the case has none, secret where there is no secret."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            lines = [line.strip() for line in file if line.strip()]
+    except (OSError, ValueError) as error:
+        raise BadCase(f"cannot read the cases file {path}: {error}") from None
+    cases = []
+    for line in lines:
+        seed = parse_case(line).get("seed")
+        if seed is not None and type(seed) is not int:
+            raise BadCase(f"`seed` must be an integer in the case `{line}`")
+        cases.append((line, combined(seed, secret) if None not in (seed, secret) else seed))
+    if not cases:
+        raise BadCase(f"there is no case in {path}")
+    return cases
+
+
+def seed_of(seed, n):
+    """The seed of the n-th call of a case: the case's own, then others that follow from it, of 31 bits as every
+    generator takes them."""
+    if n == 0:
+        return seed
+    mask = (1 << 64) - 1
+    z = (seed + n * 0x632be59bd9b4e019) & mask
+    z = ((z ^ (z >> 30)) * 0xbf58476d1ce4e5b9) & mask
+    z = ((z ^ (z >> 27)) * 0x94d049bb133111eb) & mask
+    return (z ^ (z >> 31)) >> 33
+
+
+# ---- Statistics ----
+
+def median(values):
+    ordered = sorted(values)
+    middle = len(ordered) // 2
+    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
+
+
+def median_interval(values):
+    """Where the median of what the values were drawn from lies with 95 % certainty, whatever their distribution."""
+    ordered = sorted(values)
+    reach = 0.98 * len(ordered) ** 0.5  # 1.96 standard deviations of the number of values below the median
+    low = int(max(0.0, len(ordered) / 2 - reach))
+    return ordered[low], ordered[len(ordered) - 1 - low]
+
+
+def statistics_of(samples):
+    """runs, mean, std, err, best and worst of at least one sample, as the field reports them."""
+    n = len(samples)
+    mean = sum(samples) / n
+    std = (sum((sample - mean) ** 2 for sample in samples) / (n - 1)) ** 0.5 if n > 1 else 0.0
+    return {"runs": n, "mean": mean, "std": std, "err": std / n ** 0.5, "best": min(samples), "worst": max(samples)}
+
+
+def score_of(samples, beats, calibrator, reference):
+    """The keys of a benchmark. beats: the calibrator's times, one for each sample; reference: what it takes at rest, or
+    None where nobody has measured that."""
+    keys = statistics_of(samples)
+    ratios = [sample / beat for sample, beat in zip(samples, beats)]
+    ours = median(beats)
+    scale = reference if reference and 0 < reference < MAX_TIME else ours
+    low, high = median_interval(ratios)
+    keys["raw-mean"], keys["mean"] = keys["mean"], median(ratios) * scale
+    keys.update({"low": low * scale, "high": high * scale, "ratio": median(ratios), "calibrator": calibrator,
+                 "calibrator-ns": ours})
+    return keys
+
+
+def references_of(text):
+    """KETTLE_CALIBRATION, `NAME=NS NAME=NS`, as a dict; what is not of that form counts as not there."""
+    found = {}
+    for entry in text.split():
+        name, _, value = entry.partition("=")
+        try:
+            found[name] = float(value)
+        except ValueError:
+            pass
+    return found
+
+
+# ---- The parent: results ----
+
+def on_one_line(text, most=MAX_MESSAGE):
+    """Printable, and no tab: text of a submission must not look like a result, or like fields of an answer."""
+    cut = " … (cut)" if len(text) > most else ""
+    text = text[:most].strip().replace("\n", " | ")
+    return "".join(c if c.isprintable() else " " for c in text) + cut
+
+
+def write_all(fd, text):
+    data = text.encode("utf-8", "replace")
+    while data:
+        data = data[os.write(fd, data):]
+
+
+class Channel:
+    """The result channel."""
+
+    def __init__(self, fd):
+        self.fd = fd
+
+    def report(self, key, value, most=MAX_MESSAGE):
+        text = f"{value:.9g}" if isinstance(value, float) else on_one_line(str(value), most)
+        write_all(self.fd, f"{key}: {text}\n")
+
+
+class Worker:
+    """The process that has the submission, as the parent sees it. serve: what it does as long as it lives, with a
+    descriptor for requests and one for answers; hidden: descriptors that it must not have."""
+
+    def __init__(self, serve, hidden):
+        requests, self._requests = os.pipe()
+        self._answers, answers = os.pipe()
+        self.pid = os.fork()
+        if self.pid == 0:
+            for fd in (*hidden, self._requests, self._answers):
+                os.close(fd)
+            try:
+                serve(moved(requests), moved(answers))
+            except BaseException as error:
+                print_traceback(error)
+            os._exit(TEST_FAILED)
+        os.close(requests)
+        os.close(answers)
+        self._poll, self._gone = select.poll(), select.poll()
+        self._poll.register(self._answers, select.POLLIN)
+        try:  # the end of the pipe says less: a process that the submission leaves behind may keep it open
+            self._end = os.pidfd_open(self.pid)
+            self._poll.register(self._end, select.POLLIN)
+            self._gone.register(self._end, select.POLLIN)
+        except OSError:
+            self._end = -1
+
+    def ask(self, *fields):
+        """The fields of the answer to one request."""
+        self.expect_silence()
+        token = os.urandom(8).hex()
+        try:
+            write_all(self._requests, "\t".join((token, *map(str, fields))) + "\n")
+        except BrokenPipeError:
+            raise WorkerFailed(self._how_it_ended()) from None
+        answer = self._receive().decode("utf-8", "replace").split("\t")
+        if answer[0] != token:
+            raise WorkerFailed(INTRUDED)
+        if answer[1:2] == ["import"]:
+            raise ImportFailed
+        if answer[1:2] == ["task"]:
+            raise BadCase(answer[-1])
+        return answer[1:] or [""]
+
+    def expect_silence(self):
+        """Fails where the worker has ended, or has said something that nobody asked for."""
+        ready = [fd for fd, _ in self._poll.poll(0)]
+        if ready:
+            raise WorkerFailed(self._how_it_ended() if self._end in ready else INTRUDED)
+
+    def end(self):
+        """Waits for nothing that the submission might still want to do."""
+        if self.pid:
+            os.kill(self.pid, 9)
+            os.waitpid(self.pid, 0)
+            self.pid = 0
+
+    def _receive(self):
+        line = bytearray()
+        while not line.endswith(b"\n"):
+            ready = [fd for fd, _ in self._poll.poll()]
+            more = os.read(self._answers, 1 << 16) if self._end not in ready else b""
+            if not more:
+                raise WorkerFailed(self._how_it_ended())
+            line += more
+            if len(line) > MAX_ANSWER or b"\n" in line[:-1]:
+                raise WorkerFailed(INTRUDED)
+        return line[:-1]
+
+    def _how_it_ended(self):
+        if self._end >= 0 and not self._gone.poll(1000):  # ms; a process closes its pipes a little before it is gone
+            return INTRUDED
+        _, status = os.waitpid(self.pid, 0)
+        self.pid = 0
+        if os.WIFSIGNALED(status):
+            number = os.WTERMSIG(status)
+            return f"the submission was ended by signal {number} ({SIGNALS.get(number, 'see signal(7)')})"
+        return f"the submission left with status {os.WEXITSTATUS(status)} before its results were checked"
+
+
+def moved(fd):
+    """The descriptor under a number that nobody can name in advance."""
+    for floor in (512, 128, 32):  # as the limit of open files allows
+        try:
+            hidden = os.dup2(fd, floor + int.from_bytes(os.urandom(2), "little") % floor, False)
+        except OSError:
+            continue
+        os.close(fd)
+        return hidden
+    return fd
+
+
+# ---- The parent: modes ----
+
+def checked_times(text, least, most, elapsed):
+    """Times that the worker reports, believed as far as they can be."""
+    times = [int(item) for item in text.split(",") if item.isascii() and item.isdigit() and len(item) <= 15]
+    if len(times) != text.count(",") + 1 or not all(times):
+        raise WorkerFailed("the worker reports a time that is none")
+    if not least <= len(times) <= most:
+        raise WorkerFailed(f"the worker reports {len(times)} times where {least} to {most} are due")
+    if sum(times) > elapsed:
+        raise WorkerFailed("the worker reports more time than has passed")
+    return times
+
+
+def run_case(worker, mode, case, settings):
+    """What was wrong with one case ('': nothing), and its keys."""
+    start = now_ns()
+    kind, *fields = worker.ask(*case)
+    elapsed = now_ns() - start
+    if kind == "fail" and len(fields) == 1:
+        return fields[0] or "no reason was given", {}
+    if (mode, kind, fields) == ("test", "pass", []):
+        return "", {}
+    if (mode, kind, len(fields)) == ("profile", "report", 1) and WORD.union("+*=").issuperset(fields[0]):
+        return "", {"report": fields[0]}
+    if mode not in settings or (kind, len(fields)) != ("times", 3):
+        raise WorkerFailed("the worker's answer is none")
+    calibrator, samples, beats = fields
+    samples = checked_times(samples, *settings[mode], elapsed)
+    beats = checked_times(beats, len(samples), len(samples), elapsed)
+    references = references_of(os.environ.get("KETTLE_CALIBRATION", ""))
+    return "", score_of(samples, beats, calibrator, references.get(calibrator))
+
+
+def run_mode(worker, channel, mode, cases, settings):
+    """All cases with their lines. Returns whether everything was right."""
+    noun, passed = "test" if mode == "test" else "benchmark", True
+    channel.report(f"{noun}-count", len(cases))
+    for i, case in enumerate(cases):
+        channel.report(f"{noun}.{i}.spec", case[0])
+        ended = False
+        try:
+            error, keys = run_case(worker, mode, case, settings)
+        except WorkerFailed as failure:
+            error, keys, ended = str(failure), {}, True
+        channel.report(f"{noun}.{i}.status", "fail" if error else "pass")
+        if error:
+            channel.report(f"{noun}.{i}.error", error)
+        for key, value in keys.items():
+            channel.report(f"{noun}.{i}.{key}", value, MAX_ANSWER)
+        passed = passed and not error
+        if ended:
+            break
+    return passed
+
+
+# ---- The worker: task and submission ----
+
+def described(error):
+    return on_one_line(f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)
+
+
+def print_traceback(error):
+    """On stderr, without the frames of the harness; its last line names the error."""
+    import traceback
+    trace = error.__traceback__
+    while trace and trace.tb_frame.f_code.co_filename in (__file__, sys.argv[0]):
+        trace = trace.tb_next
+    own = None if isinstance(error, (ImportError, SyntaxError)) else error.__traceback__
+    traceback.print_exception(type(error), error, trace or own)
+    sys.stderr.flush()
+
+
+class Task:
+    """What the worker does everything with: generate(case), kernel(data), check(data, output). seconds: of a benchmark
+    line, by mode."""
+
+    def __init__(self, generate, kernel, check, reference):
+        self.generate, self.kernel, self.check = generate, kernel, check
+        self.seconds = {"benchmark": getattr(reference, "BENCHMARK_SECONDS", BENCHMARK_SECONDS),
+                        "leaderboard": getattr(reference, "RANKED_SECONDS", RANKED_SECONDS)}
+
+
+def load_task():
+    """Imports task and submission, the task first: what it takes from other modules then is not the submission's."""
+    import reference
+    from reference import check_implementation, generate_input
+    from submission import custom_kernel
+    return Task(lambda case: generate_input(**case), custom_kernel, check_implementation, reference)
+
+
+def copied(value, strict=False):
+    """A copy that shares nothing that can change. strict, for outputs: of types that cannot put off their work until
+    they are copied."""
+    kind = type(value)
+    if value is None or kind in (bool, int, float, complex, str, bytes):
+        return value
+    if kind in (list, tuple, set, frozenset):
+        return kind([copied(item, strict) for item in value])
+    if kind is dict:
+        return {key: copied(item, strict) for key, item in value.items()}
+    if kind is bytearray:
+        return value[:]
+    if isinstance(value, tuple) and hasattr(kind, "_fields"):
+        return tuple.__new__(kind, [copied(item, strict) for item in tuple.__iter__(value)])
+    torch, numpy, jax = (sys.modules.get(name) for name in ("torch", "numpy", "jax"))
+    if torch and isinstance(value, torch.Tensor):
+        return copied_tensor(torch, value)
+    if numpy and isinstance(value, numpy.ndarray) and not value.dtype.hasobject:
+        return numpy.array(value, copy=True, subok=False)
+    if (numpy and isinstance(value, numpy.generic)) or (jax and isinstance(value, jax.Array)):
+        return value  # they do not change
+    if strict:
+        raise TypeError(f"the output holds a {kind.__module__}.{kind.__qualname__} that may compute late; return "
+                        "tensors, arrays, numbers, text, and lists, tuples and dicts of them")
+    import copy
+    return copy.deepcopy(value)
+
+
+def copied_tensor(torch, value):
+    with torch._C.DisableTorchFunction(), torch.no_grad():
+        if type(value) is not torch.Tensor:
+            value = torch.Tensor.as_subclass(value, torch.Tensor)
+        return value.detach().clone().requires_grad_(value.requires_grad)
+
+
+def verdict_of(result):
+    """'' if the check says that the output is right, else a sentence for the participant."""
+    if isinstance(result, str):
+        return on_one_line(result)
+    said, reason = result if type(result) is tuple and len(result) == 2 else (result, "")
+    if said is True:
+        return ""
+    if said is False:
+        return on_one_line(str(reason)) or "the output is not right"
+    raise BadCase(f"check_implementation returned {on_one_line(repr(result)[:200])}; it must return '', True or "
+                  "(True, _), or else a sentence, False or (False, sentence)")
+
+
+# ---- The worker: clocks, caches, calibrators ----
+
+def cache_bytes():
+    """What the caches that this core can fill hold at most."""
+    most = 0
+    folder = f"/sys/devices/system/cpu/cpu{min(os.sched_getaffinity(0))}/cache"
+    for index in range(8):
+        try:
+            with open(f"{folder}/index{index}/size", encoding="ascii") as file:
+                text = file.read().strip()
+            most = max(most, int(text.rstrip("KMG")) << {"K": 10, "M": 20, "G": 30}.get(text[-1:], 0))
+        except (OSError, ValueError):
+            break
+    return min(most or DEFAULT_CACHE, MAX_CACHE)
+
+
+class Cpu:
+    """Timing where the clock is the processor's."""
+    calibrator = "cpu-py-1"
+
+    def __init__(self):
+        self._memory = self._marks = self._source = self._target = None
+
+    def prepare(self):
+        """A cold cache: writes a byte into every line of twice what the last level holds."""
+        if self._memory is None:
+            import mmap
+            size = 2 * cache_bytes()
+            self._marks = bytes(size // CACHE_LINE)
+            self._memory = mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+            try:  # else the first time costs a fault a page
+                self._memory.madvise(mmap.MADV_HUGEPAGE)
+            except (AttributeError, OSError):
+                pass
+        self._memory[::CACHE_LINE] = self._marks
+
+    def timed(self, kernel, data):
+        """What the call took, in ns, and its output."""
+        clock, modules = now_ns, sys.modules
+        start = clock()
+        output = kernel(data)
+        if "jax" in modules:  # it computes when it likes
+            output = modules["jax"].block_until_ready(output)
+        return clock() - start, output
+
+    def calibrate(self):
+        """What the calibrator takes now, in ns: copying within the second level of cache and a checksum, in native code
+        that allocates nothing. Its name says what code this is: another code, another name."""
+        if self._source is None:
+            self._source, self._target = bytearray(CALIBRATOR_BYTES), memoryview(bytearray(CALIBRATOR_BYTES))
+        self._work()  # the caches as it likes them
+        start = now_ns()
+        self._work()
+        return now_ns() - start
+
+    def _work(self):
+        for _ in range(CALIBRATOR_ROUNDS):
+            self._target[:] = self._source
+            crc32(self._source)
+
+
+class Cuda:
+    """Timing where the clock is the device's."""
+    calibrator = "cuda-torch-1"
+
+    def __init__(self, torch):
+        self._cuda, self._torch = torch.cuda, torch
+        self._events = [torch.cuda.Event(enable_timing=True) for _ in range(2)]
+        self._factor = None
+
+    def prepare(self):
+        """An idle device with a cold cache."""
+        from utils import clear_l2_cache
+        clear_l2_cache()
+        self._cuda.synchronize()
+
+    def timed(self, kernel, data):
+        """As Cpu.timed. Work on other streams than the current one, which no event sees, is waited for and added."""
+        start, end = self._events
+        start.record()
+        output = kernel(data)
+        end.record()
+        end.synchronize()
+        seen = now_ns()
+        self._cuda.synchronize()
+        more = now_ns() - seen
+        return round(start.elapsed_time(end) * 1e6) + (more if more > IDLE_SYNCHRONIZE else 0), output
+
+    def calibrate(self):
+        """What a product of two fixed matrices takes now, in ns."""
+        if self._factor is None:
+            self._factor = self._torch.full((CALIBRATOR_SIDE, CALIBRATOR_SIDE), 0.5, device="cuda")
+            self._product = self._torch.empty_like(self._factor)
+        return self.timed(self._multiply, self._multiply(None))[0]
+
+    def _multiply(self, _):
+        self._torch.mm(self._factor, self._factor, out=self._product)
+
+
+# ---- The worker: calls ----
+
+class Case:
+    """A case in the worker: its values, and what one call of it is."""
+
+    def __init__(self, task, clock, pid, line, seed):
+        self.task, self.clock, self.pid, self.values = task, clock, pid, parse_case(line)
+        self.seed = int(seed) if "seed" in self.values else None
+
+    def input(self, n):
+        values = dict(self.values)
+        if self.seed is not None:
+            values["seed"] = seed_of(self.seed, n)
+        try:
+            return self.task.generate(values)
+        except Exception as error:
+            print_traceback(error)
+            raise BadCase(f"generate_input raised {described(error)}") from None
+
+    def call(self, n, paired=False):
+        """The whole of the n-th call: inputs, call, copy, check. Returns its time, the calibrator's, what was wrong."""
+        data = self.input(n)
+        kept = copied(data)
+        pair = os.urandom(1)[0] & 1 if paired else None
+        beat = self.clock.calibrate() if pair == 0 else 0
+        try:
+            ns, output = self.timed(data, cold=paired)
+            output = copied(output, strict=True)  # at once: what is written later does not count
+        except BaseException as error:
+            print_traceback(error)
+            return 0, 0, f"custom_kernel raised {described(error)}"
+        beat = self.clock.calibrate() if pair == 1 else beat
+        return ns, beat, self.judged(kept, output)
+
+    def timed(self, data, cold):
+        if cold:
+            self.clock.prepare()
+        gc.disable()
+        try:
+            return self.clock.timed(self.task.kernel, data)
+        finally:
+            gc.enable()
+            only_one_process(self.pid)
+
+    def judged(self, kept, output):
+        try:
+            result = self.task.check(kept, output)
+        except Exception as error:
+            print_traceback(error)
+            return f"check_implementation raised {described(error)}"
+        return verdict_of(result)
+
+
+def keep_memory():
+    """Memory once touched is used again, with glibc: without that every call pays for fresh pages."""
+    try:
+        import _ctypes  # a tenth of what ctypes costs
+        mallopt = _ctypes.dlsym(_ctypes.dlopen(None, 0), "mallopt")
+        for option in (-3, -1):  # M_MMAP_THRESHOLD, M_TRIM_THRESHOLD
+            _ctypes.call_function(mallopt, (option, 1 << 30))
+    except (ImportError, AttributeError, OSError):
+        pass
+
+
+def only_one_process(pid):
+    """A submission that forks and returns in both processes would let the child answer too."""
+    if os.getpid() != pid:
+        os._exit(TEST_FAILED)
+
+
+def run_calls(case, count):
+    """The fields of an answer: whether that many calls were right, or what was wrong."""
+    for n in range(count):
+        _, _, error = case.call(n)
+        if error:
+            return "fail", f"{error} (call {n + 1})" if n else error
+    return ("pass",)
+
+
+def measure(case, warmup, least, most, seconds):
+    """The fields of an answer: the times of the calls and of the calibrator beside them, or what was wrong."""
+    samples, beats, start = [], [], 0
+    mean = squares = 0.0  # of the ratios so far: their mean, and the sum of squared deviations from it
+    for n in range(warmup + most):
+        ns, beat, error = case.call(n, paired=True)
+        if error:
+            return "fail", f"{error} (call {n + 1}, with fresh inputs)" if n else error
+        if n < warmup:
+            start = now_ns()
+            continue
+        samples.append(ns)
+        beats.append(beat)
+        ratio, count = ns / beat, len(samples)
+        step = ratio - mean
+        mean += step / count
+        squares += step * (ratio - mean)
+        known = count > 1 and (squares / (count - 1) / count) ** 0.5 < RELATIVE_ERROR * mean
+        if count >= least and (known or now_ns() - start >= seconds * 1e9):
+            break
+    return "times", case.clock.calibrator, ",".join(map(str, samples)), ",".join(map(str, beats))
+
+
+def profile(case):
+    """The fields of an answer: a report on a warm call, in letters that a line may hold, or what was wrong."""
+    _, _, error = case.call(0)
+    if error:
+        return "fail", error
+    data = case.input(0)
+    case.clock.prepare()
+    kernel, torch = case.task.kernel, sys.modules.get("torch")
+    try:
+        text = torch_profile(torch, kernel, data) if torch else python_profile(kernel, data)
+    except Exception as failure:
+        print_traceback(failure)
+        return "fail", f"custom_kernel raised {described(failure)}"
+    return "report", b2a_base64(text[:MAX_REPORT].encode(), newline=False).decode().replace("/", "*")
+
+
+def torch_profile(torch, kernel, data):
+    from torch.profiler import ProfilerActivity as Activity, profile as profiler
+    cuda = torch.cuda.is_available()
+    with profiler(activities=[Activity.CPU, Activity.CUDA][:1 + cuda]) as found:
+        kernel(data)
+        if cuda:
+            torch.cuda.synchronize()
+    return found.key_averages().table(sort_by="self_cuda_time_total" if cuda else "self_cpu_time_total", row_limit=40)
+
+
+def python_profile(kernel, data):
+    import cProfile
+    import io
+    import pstats
+    profiler, text = cProfile.Profile(), io.StringIO()
+    profiler.runcall(kernel, data)
+    pstats.Stats(profiler, stream=text).sort_stats("tottime").print_stats(40)
+    return text.getvalue()
+
+
+def serve(requests, answers, mode, load, settings):
+    """The worker's life: imports, then a request at a time, until the parent wants no more."""
+    os.environ.pop("POPCORN_SEED", None)
+    os.environ.setdefault("OMP_NUM_THREADS", str(len(os.sched_getaffinity(0))))
+    pid, problem = os.getpid(), None
+    keep_memory()
+    gc.disable()  # an import makes garbage by the thousand, none of it worth looking for
+    try:
+        task = load()
+        torch = sys.modules.get("torch")
+        clock = Cuda(torch) if torch and torch.cuda.is_available() else Cpu()
+    except BaseException as error:
+        print_traceback(error)
+        problem = ("import",)
+    only_one_process(pid)
+    gc.freeze()
+    gc.enable()
+    what = {"test": lambda case: run_calls(case, settings["inputs"]), "profile": profile}.get(
+        mode, lambda case: measure(case, settings["warmup"], *settings[mode], case.task.seconds[mode]))
+    while True:
+        request = b""
+        while not request.endswith(b"\n"):
+            more = os.read(requests, 1 << 16)
+            if not more:
+                return
+            request += more
+        token, line, seed = request.decode()[:-1].split("\t")
+        try:
+            answer = problem or what(Case(task, clock, pid, line, seed))
+        except BadCase as error:
+            answer = ("task", on_one_line(str(error)))
+        sys.stdout.flush()
+        write_all(answers, "\t".join((token, *answer)) + "\n")
+
+
+# ---- Start ----
+
+def leave(status):
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
+
+
+def stop(status, why):
+    print(f"eval: {on_one_line(why)}", file=sys.stderr)
+    leave(status)
+
+
+def take_number(name):
+    """A number out of the environment, where it is not left; None where there is none."""
+    text = os.environ.pop(name, "")
+    return int(text) if text.isascii() and text.isdigit() else None
+
+
+def take_secret(fd):
+    """The secret seed, out of the environment, or from the descriptor where whoever started us has put it for a harness
+    that reads it only when its worker is there."""
+    if fd is not None:
+        with open(fd, "rb") as pipe:
+            for line in pipe.read().decode().splitlines():
+                name, _, os.environ[name] = line.partition("=")
+    return take_number("POPCORN_SEED")
+
+
+def open_channel():
+    fd = take_number("POPCORN_FD")
+    try:
+        os.set_inheritable(fd, False)
+    except (TypeError, OSError):
+        stop(NO_CHANNEL, "POPCORN_FD must name the open descriptor of the result channel")
+    return Channel(fd)
+
+
+def main(argv, load=load_task, settings=SETTINGS):
+    """Runs the harness and ends the process. load: returns the Task, in the worker."""
+    if len(argv) != 3 or argv[1] not in MODES:
+        stop(USAGE, "usage: POPCORN_FD=N python3 eval.py test|benchmark|leaderboard|profile CASES")
+    mode, channel, secret_fd = argv[1], open_channel(), take_number("KETTLE_SECRET_FD")
+    hidden = [fd for fd in (channel.fd, secret_fd) if fd is not None]
+    worker = Worker(lambda requests, answers: serve(requests, answers, mode, load, settings), hidden)
+    passed, status = False, TEST_FAILED
+    try:
+        cases = read_cases(argv[2], take_secret(secret_fd))
+        passed = run_mode(worker, channel, mode, cases, settings)
+        if passed:
+            worker.expect_silence()
+    except WorkerFailed as failure:
+        passed = False
+        print(f"eval: {failure}", file=sys.stderr)
+    except ImportFailed:
+        status = IMPORT_FAILED
+    except BadCase as error:
+        worker.end()
+        stop(BAD_CASE, str(error))
+    worker.end()
+    channel.report("check", "pass" if passed else "fail")
+    leave(PASSED if passed else status)
+
+
+if __name__ == "__main__":
+    main(sys.argv)
