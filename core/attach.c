@@ -8,9 +8,12 @@
 #include "feed.h"
 #include "lock.h"
 #include "log.h"
+#include "sweep.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* An owner that starts or ends is waited for this long. */
 #define ATTACH_LIMIT_MS 15000
@@ -117,17 +120,28 @@ fail(struct core *core, const struct kettle_error *err)
 	release(core, err);
 }
 
+/* What jobs left goes with them. */
+static bool
+is_deletion(const char *kind)
+{
+	return kind && (strcmp(kind, "submission.deleted") == 0 || strcmp(kind, "leaderboard.deleted") == 0);
+}
+
 static void
 on_events(void *arg, const json_t *events)
 {
 	struct core *core = arg;
+	bool deleted = false;
 	size_t i;
 	json_t *event;
 	json_array_foreach(events, i, event) {
 		if (core->engine)
 			engine_event(core->engine, event);
 		subscriptions_event(core, event);
+		deleted = deleted || is_deletion(json_string_value(json_object_get(event, "kind")));
 	}
+	if (deleted)
+		sweep_poke(core);
 	feed_poke(core->feed);
 }
 
@@ -160,6 +174,8 @@ become_owner(struct core *core, struct kettle_error *err)
 		.languages = &core->languages,
 		.runners = core->runners,
 		.runners_count = core->runners_count,
+		.spool = core->spool,
+		.artifact_bytes = core->setup.limits.artifact_bytes,
 		.devices = core->devices,
 		.progress = on_progress,
 		.arg = core,
@@ -175,6 +191,10 @@ become_owner(struct core *core, struct kettle_error *err)
 		return status;
 	core->role = CORE_OWNER;
 	engine_start(core->engine, engine_started, core);
+	/* Its own: what jobs leave is nobody else's to read. */
+	if (mkdir(core->spool, 0700) != 0 && errno != EEXIST)
+		log_write(KETTLE_LOG_WARNING, "core", "what jobs leave cannot be kept in %s: %s", core->spool, strerror(errno));
+	sweep_poke(core);
 	return 0;
 }
 

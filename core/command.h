@@ -66,6 +66,7 @@ struct command_env {
 	const struct languages *languages;
 	const json_t *devices; /* name → {"units": […]}, as configured */
 	int64_t submission_bytes;
+	const char *spool; /* where jobs leave files; see artifact.h */
 };
 
 struct core; /* core.h */

@@ -37,6 +37,13 @@ static const struct {
 						"\"code\", \"job\": {\"status\", \"error\", \"last_heartbeat\"}, \"runs\": [field's form], "
 						"\"rank\": {device: rank}, \"jobs\": [{\"job\", \"device\", \"state\", \"score\", \"error\", "
 						"\"compilation\", \"runs\", \"artifacts\", \"rank\"}]}`."},
+	{"submission.artifacts",
+		"`[{\"artifact\": number, \"job\", \"device\", \"step\", \"name\", \"size\", \"sha256\", "
+		"\"created\", \"expired\": time or null}]`; on the command line with -o also \"path\": where "
+		"it was written."},
+	{"submission.artifact",
+		"`{\"artifact\", \"name\", \"size\", \"sha256\", \"offset\", \"base64\"}`, a part of at most "
+		"512 KiB."},
 	{"submission.cancel", "`{\"id\", \"jobs\": [{\"job\", \"device\", \"attempt\"}]}`."},
 	{"submission.delete", "`{\"id\", \"status\": \"ok\"}`."},
 	{"submission.rerun", "as `submit`."},

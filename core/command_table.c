@@ -6,6 +6,7 @@
 
 #include "cleanup.h"
 #include "cmd_admin.h"
+#include "cmd_artifact.h"
 #include "cmd_board.h"
 #include "cmd_board_task.h"
 #include "cmd_board_update.h"
@@ -120,6 +121,12 @@ static const struct argument submission_id[] = {
 static const struct argument submission_flag[] = {
 	{"id", ARGUMENT_ID, .required = true, .positional = true, .meta = "ID", .help = "the number of the submission"},
 	{"reason", ARGUMENT_STRING, .required = true, .meta = "TEXT", .help = "why; its owner reads it"},
+};
+
+static const struct argument submission_artifact[] = {
+	{"artifact", ARGUMENT_ID, .required = true, .positional = true, .meta = "FILE", .help = "the number of the file"},
+	{"offset", ARGUMENT_INT, .default_value = "0", .min = 0, .max = INT64_MAX, .meta = "N",
+		.help = "where the part begins, in bytes"},
 };
 
 static const struct argument submission_rerun[] = {
@@ -270,6 +277,13 @@ const struct command commands[] = {
 		ARGUMENTS(submission_list), .run = cmd_submission_list},
 	{"submission.show", "shows one of your submissions with its report", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
 		ARGUMENTS(submission_id), .run = cmd_submission_show},
+	{"submission.artifacts", "lists the files that a submission's jobs left", .right = RIGHT_ANYBODY,
+		.kind = COMMAND_READ, ARGUMENTS(submission_id), .run = cmd_submission_artifacts,
+		.details = "Profiles, traces and what else the steps of a language leave; with -o they are fetched. They are "
+				   "kept for a "
+				   "time that the configuration says (retention)."},
+	{"submission.artifact", "reads a part of such a file", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
+		ARGUMENTS(submission_artifact), .run = cmd_submission_artifact},
 	{"submission.cancel", "cancels what is queued or running of a submission", .right = RIGHT_ANYBODY,
 		.kind = COMMAND_WRITE, ARGUMENTS(submission_id), .run = cmd_submission_cancel},
 	{"submission.delete", "deletes a submission for good", .right = RIGHT_ANYBODY, .kind = COMMAND_WRITE,

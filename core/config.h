@@ -23,7 +23,8 @@
  *                 device's), slots, prefetch, sandbox, and, where given, cores (text), gpu, lock, labels (a list),
  *                 options; what the device says holds for each of its units that does not say otherwise. Where the
  *                 file says nothing: CPU on `local`, if that is a runner
- *   limits        {"submission_bytes"}
+ *   limits        {"submission_bytes", "artifact_bytes"}
+ *   retention     {"artifact_days", "log_days", "event_days"}; 0: for ever
  *   engine        {"shutdown_grace" (s)}
  *   log           {"level", "format" ("auto", "text", "json", "journal")}
  * It is read-only but for config_adopt.
@@ -74,7 +75,7 @@ int config_device(const struct config *config, const char *name, const json_t **
 int config_compare(const struct config *config, const struct config *fresh, json_t **ret_reloaded, json_t **ret_restart,
 	struct kettle_error *err);
 /*
- * Takes over log, limits, engine and those devices whose runners are loaded. Pointers into these sections of
+ * Takes over log, limits, retention, engine and those devices whose runners are loaded. Pointers into these sections of
  * config->root end with it. ENOMEM.
  */
 int config_adopt(struct config *config, const struct config *fresh, struct kettle_error *err);

@@ -8,7 +8,7 @@
 #include "config_inner.h"
 
 /* Sections of plain values that the running engine takes over. */
-static const char *const plain_sections[] = {"log", "limits", "engine"};
+static const char *const plain_sections[] = {"log", "limits", "retention", "engine"};
 /* Sections that hold plugins, of which one each is told. */
 static const char *const plugin_sections[] = {"languages", "runners", "frontends"};
 /* Whatever else there is. */

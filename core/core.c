@@ -4,6 +4,7 @@
 
 #include "core.h"
 
+#include "artifact.h"
 #include "cleanup.h"
 #include "core_inner.h"
 #include "feed.h"
@@ -26,9 +27,11 @@ core_new(const struct core_setup *setup, struct core **ret_core, struct kettle_e
 	core->env = (struct command_env){
 		.languages = &core->languages,
 		.devices = core->devices,
-		.submission_bytes = setup->submission_bytes,
+		.submission_bytes = setup->limits.submission_bytes,
 	};
-	if (!core->devices || !core->commands || !core->retired) {
+	core->spool = artifact_spool(setup->database);
+	core->env.spool = core->spool;
+	if (!core->spool || !core->devices || !core->commands || !core->retired) {
 		core_free(core);
 		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the core.");
 	}
@@ -45,6 +48,7 @@ core_free(struct core *core)
 	json_decref(core->devices);
 	json_decref(core->retired);
 	json_decref(core->commands);
+	free(core->spool);
 	free(core);
 }
 
@@ -119,7 +123,7 @@ core_close(struct core *core, uint64_t grace_ms, void (*closed)(void *arg), void
 }
 
 int
-core_reload(struct core *core, const json_t *devices, int64_t submission_bytes, struct kettle_error *err)
+core_reload(struct core *core, const json_t *devices, const struct core_limits *limits, struct kettle_error *err)
 {
 	json_t *copy = json_deep_copy(devices);
 	if (!copy)
@@ -135,6 +139,9 @@ core_reload(struct core *core, const json_t *devices, int64_t submission_bytes, 
 	json_array_append_new(core->retired, core->devices);
 	core->devices = copy;
 	core->env.devices = copy;
-	core->env.submission_bytes = submission_bytes;
+	core->setup.limits = *limits;
+	core->env.submission_bytes = limits->submission_bytes;
+	if (core->engine)
+		engine_limit(core->engine, limits->artifact_bytes);
 	return 0;
 }

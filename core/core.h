@@ -40,13 +40,19 @@ struct core_plugin {
 	const char *file;
 };
 
+/* What the configuration bounds. */
+struct core_limits {
+	int64_t submission_bytes, artifact_bytes;    /* of one file; of what a job may leave */
+	int64_t artifact_days, log_days, event_days; /* how long they are kept; 0: for ever */
+};
+
 struct core_setup {
 	uv_loop_t *loop;
 	struct hostio *io;
 	const char *database; /* path */
 	const char *owner;    /* login name: becomes admin of a new database */
 	const json_t *devices;
-	int64_t submission_bytes;
+	struct core_limits limits;
 	bool stays; /* a server: jobs may be left to it */
 };
 
@@ -73,6 +79,8 @@ struct core {
 	struct feed *feed; /* a server's: events for its frontends */
 	struct client *client;
 	int lock_fd;
+	char *spool; /* where jobs leave files; see artifact.h */
+	bool sweeping, sweep_again;
 	struct closing *ending; /* core_close was called */
 	bool ended;             /* and is done */
 	uv_thread_t thread;     /* of the loop */
@@ -96,7 +104,7 @@ int core_call(
 /* Attaches without a command (a server does at its start); done once. */
 void core_attach(struct core *core, store_done done, void *arg);
 /* What a new configuration says. On an error nothing is changed. */
-int core_reload(struct core *core, const json_t *devices, int64_t submission_bytes, struct kettle_error *err);
+int core_reload(struct core *core, const json_t *devices, const struct core_limits *limits, struct kettle_error *err);
 
 /* subscribe.c. See host.h. [any] */
 int core_subscribe(struct core *core, const json_t *actor, const json_t *filter, int64_t after, kettle_event_fn fn,

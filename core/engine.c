@@ -274,6 +274,12 @@ engine_reload(struct engine *engine, const json_t *devices, struct kettle_error 
 	return 0;
 }
 
+void
+engine_limit(struct engine *engine, int64_t artifact_bytes)
+{
+	engine->setup.artifact_bytes = artifact_bytes;
+}
+
 /* submission.accepted, submission.rerun: its jobs enter the queues. */
 static void
 accept_jobs(struct engine *engine, const json_t *event)

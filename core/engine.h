@@ -41,7 +41,9 @@ struct engine_setup {
 	const struct languages *languages;
 	const struct runner *runners;
 	size_t runners_count;
-	const json_t *devices; /* the configuration: name → {"units": […]} */
+	const char *spool;      /* where jobs leave files, see artifact.h; NULL: none are kept */
+	int64_t artifact_bytes; /* of all files of one job */
+	const json_t *devices;  /* the configuration: name → {"units": […]} */
 	/* Something to show that is not stored: event is {"kind": "progress", "submission", "user", "job", "device",
 	 * "event": …}. */
 	void (*progress)(void *arg, const json_t *event);
@@ -61,6 +63,8 @@ json_t *engine_devices(const struct engine *engine);
 json_t *engine_place(const struct engine *engine, int64_t job);
 /* Takes a new configuration of the devices: new units come, units that went are drained. Borrowed. */
 int engine_reload(struct engine *engine, const json_t *devices, struct kettle_error *err);
+/* From now on a job may leave so many bytes. */
+void engine_limit(struct engine *engine, int64_t artifact_bytes);
 /*
  * Starts nothing more, waits at most grace_ms for what runs, then hands the rest back to the queue and calls done once.
  * May be called again with a shorter grace.

@@ -4,6 +4,7 @@
 
 #include "engine_inner.h"
 
+#include "artifact.h"
 #include "cleanup.h"
 #include "failpoint.h"
 #include "jobs.h"
@@ -12,6 +13,7 @@
 #include "task.h"
 #include "verdict.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -222,6 +224,70 @@ error_verdict(const char *sentence)
 	return json_pack("{s:s, s:s, s:b, s:n, s:[]}", "state", "error", "error", sentence, "retry", 0, "score", "runs");
 }
 
+/* ---- what it left ---- */
+
+struct keeping {
+	uv_work_t work;
+	struct engine_job *job;
+	json_t *verdict;
+	char attempt[LIVE_REF_SIZE];
+	const char *spool;
+	int64_t max_bytes;
+	struct kettle_error err;
+};
+
+static void
+keep_work(uv_work_t *work)
+{
+	struct keeping *keeping = (struct keeping *)work;
+	(void)artifact_take(keeping->spool, keeping->attempt, keeping->max_bytes,
+		json_object_get(keeping->verdict, "artifacts"), &keeping->err);
+}
+
+static void
+kept(uv_work_t *work, int status)
+{
+	struct keeping *keeping = (struct keeping *)work;
+	(void)status;
+	if (keeping->err.code < 0)
+		log_write(KETTLE_LOG_WARNING, "engine", "job %s: not everything it left is kept: %s", keeping->attempt,
+			keeping->err.message);
+	finish(keeping->job, keeping->verdict, false);
+	free(keeping);
+}
+
+static bool
+may_leave_files(const json_t *plan)
+{
+	size_t i;
+	json_t *step;
+	json_array_foreach(json_object_get(plan, "steps"), i, step) {
+		if (json_array_size(json_object_get(step, "artifacts")) > 0)
+			return true;
+	}
+	return false;
+}
+
+/* Takes over what it left, off the loop, and then ends the job. */
+static void
+keep_and_finish(struct engine_job *job, json_t *verdict_take)
+{
+	const struct engine_setup *setup = &job->engine->setup;
+	struct keeping *keeping = setup->spool && may_leave_files(job->plan) ? calloc(1, sizeof(*keeping)) : NULL;
+	if (!keeping) {
+		finish(job, verdict_take, false);
+		return;
+	}
+	job->state = JOB_ENDING;
+	*keeping = (struct keeping){
+		.job = job, .verdict = verdict_take, .spool = setup->spool, .max_bytes = setup->artifact_bytes};
+	(void)snprintf(keeping->attempt, sizeof(keeping->attempt), "%s", job->live.ref);
+	if (uv_queue_work(setup->loop, &keeping->work, keep_work, kept) == 0)
+		return;
+	free(keeping);
+	finish(job, verdict_take, false);
+}
+
 static void
 interpret(struct engine_job *job, const json_t *completion)
 {
@@ -239,7 +305,7 @@ interpret(struct engine_job *job, const json_t *completion)
 		return;
 	}
 	job->unit->losses = 0;
-	finish(job, verdict, false);
+	keep_and_finish(job, verdict);
 }
 
 /* The runner's one completion. */
@@ -360,10 +426,14 @@ register_live(struct engine_job *job)
 	job->live.done = on_done;
 }
 
+/* spool: room for the path, which the description refers to. */
 static struct kettle_job
-describe_job(const struct engine_job *job)
+describe_job(const struct engine_job *job, char spool[PATH_MAX])
 {
+	const char *folder = job->engine->setup.spool;
+	bool fits = folder && snprintf(spool, PATH_MAX, "%s/%s.run", folder, job->live.ref) < PATH_MAX;
 	return (struct kettle_job){
+		.spool = fits ? spool : NULL,
 		.size = sizeof(struct kettle_job),
 		.ref = job->live.ref,
 		.device = job->device->name,
@@ -393,7 +463,8 @@ submit(struct engine_job *job, const json_t *material)
 	job->state = JOB_ACTIVE;
 	job->phase = PHASE_BUILDING;
 	enter_phase(job, PHASE_BUILDING);
-	struct kettle_job description = describe_job(job);
+	char spool[PATH_MAX];
+	struct kettle_job description = describe_job(job, spool);
 	failpoint("engine.submit");
 	int status = job->unit->runner->ops->submit(job->unit->runner->self, &description, job->plan, &err);
 	/* A runner may complete the job before it returns; what it returns then does not matter any more. */
@@ -507,7 +578,8 @@ find_again(struct engine_job *job, const char *handle)
 	register_live(job);
 	if (live_add(job->engine->setup.live, &job->live) < 0)
 		return false;
-	struct kettle_job description = describe_job(job);
+	char spool[PATH_MAX];
+	struct kettle_job description = describe_job(job, spool);
 	job->stop = STOP_NO;
 	job->state = JOB_ACTIVE;
 	enter_phase(job, PHASE_BUILDING);

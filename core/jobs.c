@@ -4,6 +4,7 @@
 
 #include "jobs.h"
 
+#include "artifact.h"
 #include "cleanup.h"
 #include "content.h"
 #include "ranking.h"
@@ -414,26 +415,6 @@ add_runs(struct db *db, int64_t job, const json_t *runs, struct kettle_error *er
 	return code;
 }
 
-static int
-add_artifacts(struct db *db, int64_t job, const json_t *artifacts, struct kettle_error *err)
-{
-	int code = 0;
-	for (size_t i = 0; i < json_array_size(artifacts) && code == 0; i++) {
-		const json_t *artifact = json_array_get(artifacts, i);
-		const char *name = json_string_value(json_object_get(artifact, "name"));
-		const char *sha256 = json_string_value(json_object_get(artifact, "sha256"));
-		int64_t size = json_integer_value(json_object_get(artifact, "size"));
-		if (!name || !sha256 || size < 0)
-			return kettle_fail(
-				err, KETTLE_EINVAL, "An artifact of job %lld has no name, size or sha256.", (long long)job);
-		code = db_exec(db, err,
-			"INSERT INTO artifacts (job, step, name, size, sha256, path, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
-			"ississi", job, json_string_value(json_object_get(artifact, "step")), name, size, sha256,
-			json_string_value(json_object_get(artifact, "path")), db->now_ms);
-	}
-	return code;
-}
-
 int
 jobs_finish(struct db *db, int64_t id, int64_t attempt, const json_t *verdict, struct kettle_error *err)
 {
@@ -446,7 +427,7 @@ jobs_finish(struct db *db, int64_t id, int64_t attempt, const json_t *verdict, s
 	if (code == 0)
 		code = add_runs(db, id, json_object_get(verdict, "runs"), err);
 	if (code == 0)
-		code = add_artifacts(db, id, json_object_get(verdict, "artifacts"), err);
+		code = artifact_store(db, id, json_object_get(verdict, "artifacts"), err);
 	return code < 0 ? code : end(db, &job, verdict, err);
 }
 

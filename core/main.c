@@ -156,9 +156,21 @@ fail(struct app *app, const struct kettle_error *err)
 }
 
 static int64_t
-submission_bytes(const struct app *app)
+number_in(const struct app *app, const char *section, const char *key)
 {
-	return json_integer_value(json_object_get(json_object_get(app->config->root, "limits"), "submission_bytes"));
+	return json_integer_value(json_object_get(json_object_get(app->config->root, section), key));
+}
+
+static struct core_limits
+limits_of(const struct app *app)
+{
+	return (struct core_limits){
+		.submission_bytes = number_in(app, "limits", "submission_bytes"),
+		.artifact_bytes = number_in(app, "limits", "artifact_bytes"),
+		.artifact_days = number_in(app, "retention", "artifact_days"),
+		.log_days = number_in(app, "retention", "log_days"),
+		.event_days = number_in(app, "retention", "event_days"),
+	};
 }
 
 /* All of the new configuration that can be taken over, or nothing. */
@@ -175,8 +187,9 @@ take_over(struct app *app, json_t **ret_taken, json_t **ret_left, struct kettle_
 		status = config_adopt(app->config, fresh, err);
 	if (status == 0)
 		status = setup_log(app, err);
+	const struct core_limits limits = limits_of(app);
 	if (status == 0)
-		status = core_reload(app->core, json_object_get(app->config->root, "devices"), submission_bytes(app), err);
+		status = core_reload(app->core, json_object_get(app->config->root, "devices"), &limits, err);
 	if (status < 0 && before)
 		(void)json_object_update(app->config->root, before);
 	config_free(fresh);
@@ -323,7 +336,7 @@ setup(struct app *app, struct kettle_error *err)
 		.database = json_string_value(json_object_get(root, "database")),
 		.owner = app->login,
 		.devices = json_object_get(root, "devices"),
-		.submission_bytes = submission_bytes(app),
+		.limits = limits_of(app),
 		.stays = app->serve,
 	};
 	status = core_new(&core, &app->core, err);

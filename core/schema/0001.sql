@@ -239,6 +239,7 @@ CREATE TABLE artifacts (
 	expired_at INTEGER
 ) STRICT;
 CREATE INDEX artifacts_job ON artifacts (job);
+CREATE INDEX artifacts_kept ON artifacts (created_at) WHERE expired_at IS NULL;
 CREATE INDEX artifacts_blob ON artifacts (blob) WHERE blob IS NOT NULL;
 
 -- The best run of each user on each ranking: what pages are read from. Recomputed in the transaction that changes it.

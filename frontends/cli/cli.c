@@ -9,6 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "artifacts.h"
 #include "cleanup.h"
 #include "board_task.h"
 #include "help.h"
@@ -133,6 +134,11 @@ static const struct run_ui uis[] = {
 		.render = render_submission_flagged,
 		.example = "kettle submission flag 12 --reason \"it returns the reference's cached output\""},
 	{.command = "submission.unflag", .render = render_submission_unflagged},
+	{.command = "submission.artifacts",
+		.own = artifacts_options,
+		.start = artifacts_start,
+		.render = artifacts_render,
+		.example = "kettle submission artifacts 12 -o profile"},
 	{.command = "submission.cancel", .render = render_submission_cancelled},
 	{.command = "submission.delete", .start = delete_submission, .render = render_submission_deleted},
 	{.command = "user.list", .render = render_user_list},
@@ -181,7 +187,7 @@ cli_ui(const char *command)
 bool
 cli_hidden(const json_t *command)
 {
-	static const char *const names[] = {"task.read", "queue.place"};
+	static const char *const names[] = {"task.read", "queue.place", "submission.artifact"};
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (strcmp(value_text(command, "name"), names[i]) == 0)
 			return true;

@@ -92,7 +92,7 @@ cores_make(size_t place, bool stays)
 		.database = cores.path,
 		.owner = "owner",
 		.devices = cores.devices,
-		.submission_bytes = 1000000,
+		.limits = {.submission_bytes = 1000000, .artifact_bytes = 1000000},
 		.stays = stays,
 	};
 	if (core_new(&setup, &cores.core[place], &err) < 0)

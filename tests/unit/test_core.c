@@ -180,17 +180,18 @@ test_reload(void **state)
 {
 	(void)state;
 	struct kettle_error err = {0};
+	const struct core_limits few = {.submission_bytes = 5}, many = {.submission_bytes = 1000000};
 	AUTO_JSON json_t *more = json_pack(
 		"{s:{s:[{s:s}]}, s:{s:[{s:s}]}}", "CPU", "units", "runner", "keep", "H100", "units", "runner", "keep");
 	AUTO_JSON json_t *wrong = json_pack("{s:{s:[{s:s}]}}", "H100", "units", "runner", "absent");
-	assert_int_equal(core_reload(cores.core[0], more, 5, &err), 0);
+	assert_int_equal(core_reload(cores.core[0], more, &few, &err), 0);
 	assert_int_equal(cores_run(0, "ada", "submit", cores_file("board")), KETTLE_ETOOBIG);
-	assert_true(core_reload(cores.core[0], wrong, 1000000, &err) < 0);
+	assert_true(core_reload(cores.core[0], wrong, &many, &err) < 0);
 	assert_int_equal(cores_run(0, "ada", "submit", cores_file("board")), KETTLE_ETOOBIG);
 	assert_int_equal(json_array_size(json_object_get(cores_must(0, "ada", "device.list", NULL), "devices")) +
 						 json_array_size(cores_answer.result),
 		2);
-	assert_int_equal(core_reload(cores.core[0], more, 1000000, &err), 0);
+	assert_int_equal(core_reload(cores.core[0], more, &many, &err), 0);
 	cores_must(0, "ada", "submit", cores_file("board"));
 }
 

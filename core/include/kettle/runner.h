@@ -19,6 +19,8 @@ struct kettle_job {
 	const json_t *unit; /* the unit's section of the configuration: {"runner": "local", "name", "gpu": 0, "cores": "1",
 						   "slots": 1, "sandbox": "full", …} */
 	uint64_t deadline_ms; /* the scheduler's own bound for build and run together, for the runner's information */
+	const char *spool;    /* a folder of this machine, made by the runner where it needs it, in which it leaves the
+						   artifacts of steps as STEP/NAME before it completes the job; NULL: none are kept */
 };
 
 /*

@@ -287,8 +287,8 @@ submit(void *self, const struct kettle_job *description, const json_t *plan, str
 		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for job %s.", description->ref);
 	}
 	status = send_line(local,
-		json_pack("{s:s, s:s, s:O, s:O, s:O*}", "op", "run", "job", job->ref, "unit", description->unit, "plan", plan,
-			"keep", json_object_get(description->unit, "keep")),
+		json_pack("{s:s, s:s, s:O, s:O, s:O*, s:s*}", "op", "run", "job", job->ref, "unit", description->unit, "plan",
+			plan, "keep", json_object_get(description->unit, "keep"), "spool", description->spool),
 		err);
 	if (status < 0) {
 		free(job->ref);
