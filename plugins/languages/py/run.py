@@ -2,8 +2,9 @@
 """Starts a harness as `python3 MAIN ARGUMENTS` does, but keeps its secret and its result channel to itself.
 
 run.py MAIN ARGUMENTS. The secret is read from the descriptor that KETTLE_SECRET_FD names and reaches os.environ alone:
-a process that is started from here on does not inherit it, and /proc never shows it. The process is made one that no
-other of its user may look into (/proc/PID/environ, mem, fd, maps), and its descriptors go to no program it starts.
+a process that is started from here on does not inherit it, and /proc never shows it. A harness that knows the variable
+reads it by itself, when it likes. The process is made one that no other of its user may look into (/proc/PID/environ,
+mem, fd, maps), and its descriptors go to no program it starts.
 """
 import os
 import sys
@@ -33,8 +34,13 @@ def keep_descriptors():
             pass
 
 
-def take_secret():
-    """Reads the secret into this process's own view of its environment, which its children do not get."""
+def take_secret(main):
+    """Reads the secret into this process's own view of its environment, which its children do not get. What is read
+    stays in memory, so a harness that forks before it needs the secret reads it later: one whose text names the
+    variable."""
+    with open(main, "rb") as source:
+        if b"KETTLE_SECRET_FD" in source.read():
+            return
     fd = os.environ.pop("KETTLE_SECRET_FD", None)
     if fd is None:
         return
@@ -80,7 +86,7 @@ def start(become=become, sys=sys, scope=globals()):
     """Does it all; from `become` on nothing of this module is there but what this function holds."""
     shut()
     keep_descriptors()
-    take_secret()
+    take_secret(sys.argv[1])
     place_caches()
     text, file = become(sys.argv[1], scope)
     try:
