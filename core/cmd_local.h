@@ -6,14 +6,36 @@
 #include "command.h"
 
 /* cmd_task.c */
-/* task.read {path}: the bundle of a task folder. */
+/* task.read {path, lang?}: the bundle of a task in any of its forms. */
 void cmd_task_read(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg);
-/* task.check {path: […]}: {"tasks": [{"path", "ok", "error" or null, "name", "lang", "tests", "benchmarks",
- * "remarks"}], "ok"}. */
+/*
+ * task.check {path: […], lang?}: {"tasks": [{"path", "ok", "error" or null, "name", "lang", "tests", "benchmarks",
+ * "files", "remarks"}], "ok"}. A competition has an entry of its own ({"path", "ok", "error", "competition": name,
+ * "file", "deadline", "problems": how many}) and then one for each problem, with "problem": its name, the path being
+ * its directory.
+ */
 void cmd_task_check(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg);
-/* task.run {path, file, mode, device?, keep}: runs a file against a task here; the verdict (verdict.h) with "task",
- * "device", "mode", "kept". */
+/* task.pack {path, lang?, solutions}: {"name", "hash", "files": [path], "size", "base64": a zip (task_pack.h)}. */
+void cmd_task_pack(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg);
+/* task.new {dir, from, solutions}: the pack (task_pack.h) of a shipped task; whoever asked writes it to dir. */
+void cmd_task_new(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg);
+/* problems.read {path, set?}: {"sets": competition_read_all's}. */
+void cmd_problems_read(
+	struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg);
+
+/* cmd_task_run.c */
+/* task.run {path, file, mode, device?, keep, lang?}: runs a file against a task here; the verdict (verdict.h) with
+ * "task", "device", "mode", "kept". */
 void cmd_task_run(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg);
+/*
+ * task.verify {path, mode, device?, lang?}: runs what lies in the task's solutions/correct and solutions/wrong:
+ * {"task", "device", "mode", "solutions": [{"name": "wrong/nan.cpp", "kind": "correct" or "wrong", "expected", "found",
+ * "ok", "score", "error"}], "ok"}. found: the state of the verdict, or "compile" where a build failed; expected: "passed",
+ * or the word behind `expect:` in the first lines of a wrong one, or null: anything but passed and error. ok is null for
+ * a wrong one that passes in another mode than ranked. Each result comes as an event, too: {"kind": "progress",
+ * "task_run": true, "solution": result, "done", "of"}.
+ */
+void cmd_task_verify(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg);
 
 /* cmd_plugin.c */
 /* plugin.list {}: {"plugins": [{"name","kind","version","summary","file"}]}. */

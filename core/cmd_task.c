@@ -1,309 +1,285 @@
 /* SPDX-License-Identifier: MIT */
-/* The loop of a task author: read, check and run a task here, without a database. */
+/* Tasks without a database: read, checked, packed, begun. What reads files does so on a thread of the pool. */
 #include <config.h>
 
 #include "cmd_local.h"
 
 #include "cleanup.h"
+#include "competition.h"
 #include "core_inner.h"
 #include "file.h"
-#include "shown.h"
+#include "shipped.h"
 #include "task.h"
+#include "task_form.h"
+#include "task_pack.h"
 #include "text.h"
-#include "verdict.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Tasks read on a thread of the pool. */
+/* One command while a thread of the pool reads for it. */
 struct reading {
-	struct core *core;
-	json_t *paths, *results;
-	json_t *args;
-	json_t *bundle;
+	const struct languages *languages;
+	json_t *args, *result;
 	struct kettle_error err;
+	/* On the pool's thread: the result, or the error. */
+	int (*work)(struct reading *reading, json_t **ret_result, struct kettle_error *err);
 	kettle_answer answer;
 	void *arg;
 };
 
-/* What --lang said, or NULL. */
 static const char *
-language_of(const json_t *args)
+argument(const struct reading *reading, const char *name)
 {
-	return json_string_value(json_object_get(args, "lang"));
+	return json_string_value(json_object_get(reading->args, name));
+}
+
+static int
+fail_memory(struct kettle_error *err)
+{
+	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to read a task.");
 }
 
 static void
-free_reading(struct reading *reading)
-{
-	json_decref(reading->paths);
-	json_decref(reading->results);
-	json_decref(reading->args);
-	json_decref(reading->bundle);
-	free(reading);
-}
-
-static void
-start_reading(struct core *core, const json_t *args, json_t *paths_take, kettle_fn work, kettle_fn after,
-	kettle_answer answer, void *arg)
-{
-	struct kettle_error err = {0};
-	struct reading *reading = calloc(1, sizeof(*reading));
-	if (!reading) {
-		json_decref(paths_take);
-		(void)kettle_fail(&err, KETTLE_ENOMEM, "There is not enough memory to read a task.");
-		answer(arg, &err, NULL);
-		return;
-	}
-	*reading = (struct reading){.core = core,
-		.paths = paths_take,
-		.args = json_deep_copy(args),
-		.results = json_array(),
-		.answer = answer,
-		.arg = arg};
-	if (hostio_work(core->setup.io, work, after, reading, &err) < 0) {
-		answer(arg, &err, NULL);
-		free_reading(reading);
-	}
-}
-
-static void
-read_one(void *arg)
+read_now(void *arg)
 {
 	struct reading *reading = arg;
-	(void)task_read_as(&reading->core->languages, json_string_value(json_array_get(reading->paths, 0)),
-		language_of(reading->args), &reading->bundle, &reading->err);
+	(void)reading->work(reading, &reading->result, &reading->err);
 }
 
 static void
 read_done(void *arg)
 {
 	struct reading *reading = arg;
-	reading->answer(reading->arg, &reading->err, reading->bundle);
-	free_reading(reading);
+	reading->answer(reading->arg, &reading->err, reading->err.code < 0 ? NULL : reading->result);
+	json_decref(reading->args);
+	json_decref(reading->result);
+	free(reading);
+}
+
+static void
+start(struct core *core, const json_t *args,
+	int (*work)(struct reading *reading, json_t **ret_result, struct kettle_error *err), kettle_answer answer,
+	void *arg)
+{
+	struct kettle_error err = {0};
+	struct reading *reading = calloc(1, sizeof(*reading));
+	json_t *copy = json_deep_copy(args);
+	if (!reading || !copy) {
+		(void)fail_memory(&err);
+		answer(arg, &err, NULL);
+		json_decref(copy);
+		free(reading);
+		return;
+	}
+	*reading =
+		(struct reading){.languages = &core->languages, .args = copy, .work = work, .answer = answer, .arg = arg};
+	/* Once the work has begun, its error is the other thread's. */
+	if (hostio_work(core->setup.io, read_now, read_done, reading, &err) < 0) {
+		reading->err = err;
+		read_done(reading);
+	}
+}
+
+/* ---- reading ---- */
+
+static int
+read_task(struct reading *reading, json_t **ret_result, struct kettle_error *err)
+{
+	return task_read_as(reading->languages, argument(reading, "path"), argument(reading, "lang"), ret_result, err);
 }
 
 void
 cmd_task_read(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
 	(void)actor;
-	start_reading(core, args, json_pack("[O]", json_object_get(args, "path")), read_one, read_done, answer, arg);
+	start(core, args, read_task, answer, arg);
+}
+
+static int
+read_problems(struct reading *reading, json_t **ret_result, struct kettle_error *err)
+{
+	json_t *sets = NULL;
+	int rc = competition_read_all(reading->languages, argument(reading, "path"), argument(reading, "set"), &sets, err);
+	if (rc)
+		return rc;
+	*ret_result = json_pack("{s:o}", "sets", sets);
+	return *ret_result ? 0 : fail_memory(err);
+}
+
+void
+cmd_problems_read(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
+{
+	(void)actor;
+	start(core, args, read_problems, answer, arg);
+}
+
+/* ---- checking ---- */
+
+/* What is said of one task. New reference. */
+static json_t *
+checked(const char *path, const json_t *bundle, const char *error)
+{
+	const json_t *task = json_object_get(bundle, "task");
+	if (!bundle)
+		return json_pack("{s:s, s:b, s:s?}", "path", path, "ok", 0, "error", error);
+	return json_pack("{s:s, s:b, s:n, s:O, s:O*, s:I, s:I, s:I, s:O*}", "path", path, "ok", 1, "error", "name",
+		json_object_get(bundle, "name"), "lang", json_object_get(task, "lang"), "tests",
+		(json_int_t)json_array_size(json_object_get(task, "tests")), "benchmarks",
+		(json_int_t)json_array_size(json_object_get(task, "benchmarks")), "files",
+		(json_int_t)json_object_size(json_object_get(bundle, "files")), "remarks", json_object_get(bundle, "remarks"));
 }
 
 static void
-check_one(struct reading *reading, const char *path)
+check_task(struct reading *reading, const char *path, json_t *results)
 {
 	struct kettle_error err = {0};
 	AUTO_JSON json_t *bundle = NULL;
-	json_t *result;
-	if (task_read_as(&reading->core->languages, path, language_of(reading->args), &bundle, &err) < 0) {
-		result = json_pack("{s:s, s:b, s:s}", "path", path, "ok", 0, "error", err.message);
-	} else {
-		const json_t *task = json_object_get(bundle, "task");
-		result = json_pack("{s:s, s:b, s:n, s:O, s:O*, s:I, s:I, s:I, s:O*}", "path", path, "ok", 1, "error", "name",
-			json_object_get(bundle, "name"), "lang", json_object_get(task, "lang"), "tests",
-			(json_int_t)json_array_size(json_object_get(task, "tests")), "benchmarks",
-			(json_int_t)json_array_size(json_object_get(task, "benchmarks")), "files",
-			(json_int_t)json_object_size(json_object_get(bundle, "files")), "remarks",
-			json_object_get(bundle, "remarks"));
+	(void)task_read_as(reading->languages, path, argument(reading, "lang"), &bundle, &err);
+	(void)json_array_append_new(results, checked(path, bundle, err.message));
+}
+
+/* The file first, then every problem of it as a task of its own. */
+static void
+check_competition(struct reading *reading, const char *path, json_t *results)
+{
+	struct kettle_error err = {0};
+	AUTO_JSON json_t *sets = NULL;
+	size_t i, j;
+	json_t *set, *problem;
+	if (competition_read_all(reading->languages, path, NULL, &sets, &err) < 0) {
+		(void)json_array_append_new(results, checked(path, NULL, err.message));
+		return;
 	}
-	(void)json_array_append_new(reading->results, result);
+	json_array_foreach(sets, i, set) {
+		const json_t *problems = json_object_get(set, "problems");
+		(void)json_array_append_new(
+			results, json_pack("{s:s, s:b, s:n, s:O, s:O, s:O, s:I}", "path", path, "ok", 1, "error", "competition",
+						 json_object_get(set, "name"), "file", json_object_get(set, "file"), "deadline",
+						 json_object_get(set, "deadline"), "problems", (json_int_t)json_array_size(problems)));
+		json_array_foreach(problems, j, problem) {
+			json_t *bundle = json_object_get(problem, "bundle");
+			json_t *one = checked(json_string_value(json_object_get(problem, "directory")),
+				json_is_object(bundle) ? bundle : NULL, json_string_value(json_object_get(problem, "error")));
+			(void)json_object_set(one, "problem", json_object_get(problem, "name"));
+			(void)json_array_append_new(results, one);
+		}
+	}
 }
 
-static void
-check_all(void *arg)
+static int
+check_all(struct reading *reading, json_t **ret_result, struct kettle_error *err)
 {
-	struct reading *reading = arg;
-	size_t i;
-	json_t *path;
-	json_array_foreach(reading->paths, i, path)
-		check_one(reading, json_string_value(path));
-}
-
-static void
-check_done(void *arg)
-{
-	struct reading *reading = arg;
+	json_t *results = json_array(), *one;
 	bool ok = true;
 	size_t i;
-	json_t *result;
-	json_array_foreach(reading->results, i, result)
-		ok = ok && json_is_true(json_object_get(result, "ok"));
-	AUTO_JSON json_t *answer = json_pack("{s:O, s:b}", "tasks", reading->results, "ok", ok);
-	reading->answer(reading->arg, &reading->err, answer);
-	free_reading(reading);
+	json_array_foreach(json_object_get(reading->args, "path"), i, one) {
+		AUTO_TASK_FORM struct task_form form = {0};
+		const char *path = json_string_value(one);
+		(void)task_form_open(path, &form, NULL);
+		if (form.kind == TASK_FORM_COMPETITION)
+			check_competition(reading, path, results);
+		else
+			check_task(reading, path, results);
+	}
+	json_array_foreach(results, i, one)
+		ok = ok && json_is_true(json_object_get(one, "ok"));
+	*ret_result = json_pack("{s:o, s:b}", "tasks", results, "ok", ok);
+	return *ret_result ? 0 : fail_memory(err);
 }
 
 void
 cmd_task_check(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
 	(void)actor;
-	start_reading(core, args, json_deep_copy(json_object_get(args, "path")), check_all, check_done, answer, arg);
+	start(core, args, check_all, answer, arg);
 }
 
-/* A run without a database. */
-struct run {
-	struct live_job live;
-	struct core *core;
-	json_t *args, *bundle, *plan, *unit;
-	char *code;
-	struct kettle_error err;
-	kettle_answer answer;
-	void *arg;
-};
-
-static void
-end_run(struct run *run, json_t *result)
-{
-	live_remove(&run->core->live, &run->live);
-	run->answer(run->arg, &run->err, run->err.code < 0 ? NULL : result);
-	json_decref(run->args);
-	json_decref(run->bundle);
-	json_decref(run->plan);
-	json_decref(run->unit);
-	free(run->code);
-	free(run);
-}
-
-static void
-run_event(struct live_job *live, const json_t *event)
-{
-	struct run *run = (struct run *)live;
-	AUTO_JSON json_t *shown = shown_event(run->plan, event);
-	if (!shown)
-		return;
-	AUTO_JSON json_t *progress = json_pack("{s:s, s:b, s:O, s:O}", "kind", "progress", "task_run", 1, "device",
-		json_object_get(run->unit, "name"), "event", shown);
-	subscriptions_event(run->core, progress);
-}
-
-static void
-run_handle(struct live_job *live, const char *handle, kettle_answer answer, void *arg)
-{
-	struct kettle_error none = {0};
-	(void)live;
-	(void)handle;
-	answer(arg, &none, json_null()); /* nothing outlives this process that could be recovered */
-}
-
-static void
-run_done(struct live_job *live, const json_t *completion)
-{
-	struct run *run = (struct run *)live;
-	AUTO_JSON json_t *verdict = NULL;
-	const char *status = json_string_value(json_object_get(completion, "status"));
-	const char *why = json_string_value(json_object_get(completion, "error"));
-	const json_t *task = json_object_get(run->bundle, "task");
-	if (!status || strcmp(status, "done") != 0)
-		(void)kettle_fail(&run->err, KETTLE_EUNAVAIL, "The task could not be run: %s", why ? why : "it was cancelled.");
-	else if (verdict_make(&run->core->languages, task, run->plan, completion, &verdict, &run->err) == 0)
-		(void)json_object_update_new(
-			verdict, json_pack("{s:O, s:O, s:O, s:O*}", "task", json_object_get(run->bundle, "name"), "device",
-						 json_object_get(run->unit, "name"), "mode", json_object_get(run->args, "mode"), "kept",
-						 json_object_get(completion, "kept")));
-	end_run(run, verdict);
-}
-
-/* The device that was named, else the first that is configured. */
-static int
-choose_unit(struct run *run, struct kettle_error *err)
-{
-	const char *wanted = json_string_value(json_object_get(run->args, "device"));
-	const char *name;
-	json_t *device;
-	json_object_foreach(run->core->devices, name, device) {
-		if (wanted && strcasecmp(wanted, name) != 0)
-			continue;
-		run->unit = json_deep_copy(json_array_get(json_object_get(device, "units"), 0));
-		(void)json_object_set_new(run->unit, "name", json_string(name));
-		if (json_is_true(json_object_get(run->args, "keep")))
-			(void)json_object_set_new(run->unit, "keep", json_true());
-		return 0;
-	}
-	if (!wanted)
-		return kettle_fail(err, KETTLE_EINVAL, "No device is configured here.");
-	const char *near = nearest_key(wanted, run->core->devices);
-	return kettle_fail(err, KETTLE_EINVAL, "There is no device `%s` here%s%s%s", wanted, near ? "; did you mean `" : "",
-		near ? near : "", near ? "`?" : ".");
-}
+/* ---- packing, and beginning with a copy ---- */
 
 static int
-give_to_runner(struct run *run, struct kettle_error *err)
+pack_task(struct reading *reading, json_t **ret_result, struct kettle_error *err)
 {
-	const char *name = json_string_value(json_object_get(run->unit, "runner"));
-	/* The runner may complete it before it returns, and the run is gone then: what it was lent is held here. */
-	AUTO_JSON json_t *unit = json_incref(run->unit), *plan = json_incref(run->plan);
-	char ref[LIVE_REF_SIZE];
-	memcpy(ref, run->live.ref, sizeof(ref));
-	struct kettle_job job = {
-		.size = sizeof(job), .ref = ref, .device = json_string_value(json_object_get(unit, "name")), .unit = unit};
-	for (size_t i = 0; i < run->core->runners_count; i++) {
-		const struct runner *runner = &run->core->runners[i];
-		if (strcmp(runner->name, name ? name : "local") == 0)
-			return runner->ops->submit(runner->self, &job, plan, err);
-	}
-	return kettle_fail(err, KETTLE_EINVAL, "The device's runner `%s` is not loaded.", name ? name : "local");
-}
-
-static void
-run_read(void *arg)
-{
-	struct run *run = arg;
+	AUTO_JSON json_t *pack = NULL, *names = json_array();
+	AUTO_FREE char *data = NULL;
 	size_t size = 0;
-	const char *path = json_string_value(json_object_get(run->args, "path"));
-	const char *file = json_string_value(json_object_get(run->args, "file"));
-	if (task_read_as(&run->core->languages, path, language_of(run->args), &run->bundle, &run->err) < 0)
-		return;
-	if (file_read(file, (size_t)run->core->env.submission_bytes, &run->code, &size, &run->err) < 0)
-		return;
-	const char *lang = json_string_value(json_object_get(json_object_get(run->bundle, "task"), "lang"));
-	const struct language *language = language_find(&run->core->languages, lang);
-	if (!utf8_valid(run->code, size))
-		(void)kettle_fail(&run->err, KETTLE_EINVAL, "%s is no text in UTF-8.", file);
-	else if (size == 0)
-		(void)kettle_fail(&run->err, KETTLE_EINVAL, "%s is empty.", file);
-	else
-		(void)language_takes_file(language, file, &run->err);
-}
-
-static void
-run_begin(void *arg)
-{
-	struct run *run = arg;
-	struct core *core = run->core;
-	uint32_t seed = 0;
-	char seed_text[16];
-	random_bytes(&seed, sizeof(seed));
-	(void)snprintf(seed_text, sizeof(seed_text), "%u", seed >> 1);
-	(void)snprintf(
-		run->live.ref, sizeof(run->live.ref), "local-%ld.%llu", (long)getpid(), (unsigned long long)++core->local_jobs);
-	if (core->closing)
-		(void)kettle_fail(&run->err, KETTLE_ECANCELED, "The engine is stopping.");
-	if (run->err.code < 0 || choose_unit(run, &run->err) < 0 ||
-		task_plan(&core->languages, run->bundle, run->code, json_string_value(json_object_get(run->args, "mode")),
-			run->unit, seed_text, &run->plan, &run->err) < 0 ||
-		live_add(&core->live, &run->live) < 0 || give_to_runner(run, &run->err) < 0)
-		end_run(run, NULL);
+	const char *name;
+	json_t *contents;
+	int rc = task_pack(reading->languages, argument(reading, "path"), argument(reading, "lang"),
+		json_is_true(json_object_get(reading->args, "solutions")), &pack, err);
+	if (rc == 0)
+		rc = task_pack_zip(pack, &data, &size, err);
+	if (rc)
+		return rc;
+	json_object_foreach(json_object_get(pack, "files"), name, contents)
+		(void)json_array_append_new(names, json_string(name));
+	AUTO_FREE char *base64 = base64_encode(data, size);
+	*ret_result = json_pack("{s:O, s:O, s:O, s:I, s:s?}", "name", json_object_get(pack, "name"), "hash",
+		json_object_get(pack, "hash"), "files", names, "size", (json_int_t)size, "base64", base64);
+	return *ret_result && base64 ? 0 : fail_memory(err);
 }
 
 void
-cmd_task_run(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
+cmd_task_pack(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
-	struct kettle_error err = {0};
-	struct run *run = calloc(1, sizeof(*run));
 	(void)actor;
-	if (!run) {
-		(void)kettle_fail(&err, KETTLE_ENOMEM, "There is not enough memory to run a task.");
-		answer(arg, &err, NULL);
-		return;
+	start(core, args, pack_task, answer, arg);
+}
+
+/* The names of the shipped tasks: folders that hold a task.yml. New object; NULL: no memory. */
+static json_t *
+shipped_names(const char *dir)
+{
+	struct dirent **entries = NULL;
+	int count = scandir(dir, &entries, NULL, alphasort);
+	json_t *names = json_object();
+	for (int i = 0; i < count; i++) {
+		AUTO_FREE char *folder = path_join(dir, entries[i]->d_name);
+		AUTO_FREE char *yml = folder ? path_join(folder, "task.yml") : NULL;
+		if (entries[i]->d_name[0] != '.' && yml && access(yml, R_OK) == 0)
+			(void)json_object_set_new(names, entries[i]->d_name, json_true());
+		free(entries[i]);
 	}
-	*run = (struct run){
-		.live = {.event = run_event, .handle = run_handle, .done = run_done},
-		.core = core,
-		.args = json_deep_copy(args),
-		.answer = answer,
-		.arg = arg,
-	};
-	if (hostio_work(core->setup.io, run_read, run_begin, run, &run->err) < 0)
-		end_run(run, NULL);
+	free(entries);
+	return names;
+}
+
+static int
+fail_shipped(const char *dir, const char *from, const json_t *names, struct kettle_error *err)
+{
+	AUTO_BUF struct buf list = {0};
+	const char *name, *near = nearest_key(from, names);
+	json_t *unused;
+	json_object_foreach((json_t *)names, name, unused)
+		(void)buf_printf(&list, "%s%s", list.len ? ", " : "", name);
+	if (!list.len)
+		return kettle_fail(err, KETTLE_ENOENT,
+			"There is no shipped task `%.64s`, nor any other: %s holds none (KETTLE_TASKS names another folder).", from,
+			dir);
+	return kettle_fail(err, KETTLE_ENOENT, "There is no shipped task `%.64s`%s%s%s; there are %s.", from,
+		near ? " (did you mean `" : "", near ? near : "", near ? "`?)" : "", list.data);
+}
+
+static int
+copy_shipped(struct reading *reading, json_t **ret_result, struct kettle_error *err)
+{
+	const char *from = argument(reading, "from");
+	AUTO_FREE char *dir = shipped_dir();
+	AUTO_JSON json_t *names = dir ? shipped_names(dir) : NULL;
+	if (!names)
+		return fail_memory(err);
+	if (!json_object_get(names, from))
+		return fail_shipped(dir, from, names, err);
+	AUTO_FREE char *path = path_join(dir, from);
+	if (!path)
+		return fail_memory(err);
+	return task_pack(
+		reading->languages, path, NULL, json_is_true(json_object_get(reading->args, "solutions")), ret_result, err);
+}
+
+void
+cmd_task_new(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
+{
+	(void)actor;
+	start(core, args, copy_shipped, answer, arg);
 }

@@ -75,9 +75,20 @@ static const struct {
 	{"task.read", "the task as a bundle: `{\"name\", \"yml\", \"task\", \"files\", \"submission\", \"templates\", "
 				  "\"remarks\", \"hash\"}`."},
 	{"task.check", "`{\"tasks\": [{\"path\", \"ok\", \"error\", \"name\", \"lang\", \"tests\", \"benchmarks\", "
-				   "\"files\", \"remarks\"}], \"ok\"}`."},
+				   "\"files\", \"remarks\"}], \"ok\"}`; of a competition first `{\"path\", \"ok\", \"error\", "
+				   "\"competition\", \"file\", \"deadline\", \"problems\"}`, then each problem as a task with "
+				   "`problem`, its name."},
 	{"task.run", "the verdict: `{\"task\", \"device\", \"mode\", \"state\", \"score\", \"error\", \"compilation\", "
 				 "\"runs\", \"kept\"}`."},
+	{"task.verify", "`{\"task\", \"device\", \"mode\", \"solutions\": [{\"name\", \"kind\": \"correct\" or "
+					"\"wrong\", \"expected\", \"found\", \"ok\": null where the mode does not tell, \"score\", "
+					"\"error\"}], \"ok\"}`."},
+	{"task.pack", "`{\"name\", \"hash\", \"files\": [path], \"size\", \"base64\": the zip}`; on the command line, "
+				  "which writes it, with `path` in place of `base64`."},
+	{"task.new", "`{\"name\", \"hash\", \"files\": {path: contents}}`; on the command line, which writes them, "
+				 "`{\"name\", \"path\", \"files\": [path]}`."},
+	{"problems.read", "`{\"sets\": [{\"name\", \"file\", \"description\", \"deadline\", \"problems\": [{\"name\", "
+					  "\"directory\", \"deadline\", \"gpus\", \"bundle\" or null, \"error\" or null}]}]}`."},
 	{"plugin.list", "`{\"plugins\": [{\"name\", \"kind\", \"version\", \"summary\", \"file\"}]}`."},
 	{"plugin.info", "`{\"name\", \"kind\", \"summary\", \"options\": [{\"key\", \"type\", \"default\", \"min\", "
 					"\"max\", \"help\"}]}`."},

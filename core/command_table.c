@@ -218,6 +218,33 @@ static const struct argument task_run_arguments[] = {
 	TASK_LANG,
 };
 
+static const struct argument task_verify_arguments[] = {
+	{"path", ARGUMENT_PATH, .required = true, .positional = true, .meta = "PATH",
+		.help = "the task, with folders solutions/correct and solutions/wrong"},
+	{"mode", ARGUMENT_CHOICE, .choices = modes, .default_value = "ranked",
+		.help = "how they are run; leaderboard is another word for ranked"},
+	{"device", ARGUMENT_DEVICE, .meta = "DEVICE", .help = "where to run; default: the first device there is"},
+	TASK_LANG,
+};
+
+static const struct argument task_pack_arguments[] = {
+	{"path", ARGUMENT_PATH, .required = true, .positional = true, .meta = "DIR", .help = "the task"},
+	{"solutions", ARGUMENT_BOOL, .default_value = "false", .help = "with solutions/correct and solutions/wrong"},
+	TASK_LANG,
+};
+
+static const struct argument task_new_arguments[] = {
+	{"dir", ARGUMENT_PATH, .required = true, .positional = true, .meta = "DIR",
+		.help = "the new folder, which must not be there yet"},
+	{"from", ARGUMENT_STRING, .required = true, .meta = "NAME", .help = "a task that comes with Kettle"},
+	{"solutions", ARGUMENT_BOOL, .default_value = "false", .help = "with its solutions"},
+};
+
+static const struct argument problems_read_arguments[] = {
+	{"path", ARGUMENT_PATH, .required = true, .positional = true, .meta = "PATH", .help = "a competition"},
+	{"set", ARGUMENT_STRING, .meta = "NAME", .help = "only this one"},
+};
+
 static const struct argument plugin_info_arguments[] = {
 	{"name", ARGUMENT_STRING, .required = true, .positional = true, .meta = "NAME", .help = "a plugin that is loaded"},
 };
@@ -352,6 +379,21 @@ const struct command commands[] = {
 	{"task.run", "runs a file against a task, here and now", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
 		ARGUMENTS(task_run_arguments), .engine = cmd_task_run,
 		.details = "The loop of a task's author: no database, no leaderboard, nothing is stored."},
+	{"task.verify", "runs a task's solutions: right ones must pass, wrong ones must not", .right = RIGHT_ANYBODY,
+		.kind = COMMAND_LOCAL, ARGUMENTS(task_verify_arguments), .engine = cmd_task_verify,
+		.details = "A wrong solution may say in its first lines what it must come to, in a comment `expect: failed`, "
+				   "`timed_out` or `compile`; without that anything but passing will do."},
+	{"task.pack", "puts a task into a zip that stands for itself", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
+		ARGUMENTS(task_pack_arguments), .engine = cmd_task_pack,
+		.details = "Files that the task reaches by ../ come inside and task.yml names them there; it means the same as "
+				   "before. The same task gives the same bytes."},
+	{"task.new", "begins a task with a copy of one that comes with Kettle", .right = RIGHT_ANYBODY,
+		.kind = COMMAND_LOCAL, ARGUMENTS(task_new_arguments), .engine = cmd_task_new,
+		.details =
+			"The copy stands for itself, with its harness. A name that is none lists what there is. KETTLE_TASKS "
+			"names another folder of tasks."},
+	{"problems.read", "reads a competition and its tasks into one document", .right = RIGHT_ANYBODY,
+		.kind = COMMAND_LOCAL, ARGUMENTS(problems_read_arguments), .engine = cmd_problems_read},
 	{"plugin.list", "lists the plugins that are loaded", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
 		.engine = cmd_plugin_list},
 	{"plugin.info", "shows what a plugin may be told", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,

@@ -21,6 +21,7 @@
 #include "render_submission.h"
 #include "render_user.h"
 #include "submit.h"
+#include "task_work.h"
 #include "value.h"
 
 struct cli {
@@ -161,13 +162,26 @@ static const struct run_ui uis[] = {
 		.start = render_admin_long_start,
 		.render = render_admin_export,
 		.example = "kettle admin export results --format csv"},
-	{.command = "task.check", .render = render_local_task_check, .status = render_local_task_check_status},
+	{.command = "task.check",
+		.render = task_work_render_check,
+		.status = task_work_check_status,
+		.example = "kettle task check tasks/vectoradd_cpp competition.yaml"},
 	{.command = "task.run",
 		.own = task_run_options,
 		.start = submit_task_run,
 		.render = render_task_run,
 		.status = render_submission_status,
 		.example = "kettle task run tasks/vectoradd_cpp submission.cpp --mode test"},
+	{.command = "task.verify",
+		.start = task_work_verify,
+		.render = task_work_render_verify,
+		.status = task_work_verify_status,
+		.example = "kettle task verify tasks/vectoradd_cpp --mode test"},
+	{.command = "task.pack",
+		.own = task_pack_options,
+		.start = task_work_pack,
+		.example = "kettle task pack tasks/vectoradd_cpp -o vectoradd.zip"},
+	{.command = "task.new", .start = task_work_new, .example = "kettle task new mine --from vectoradd_cpp"},
 	{.command = "plugin.list", .render = render_local_plugin_list},
 	{.command = "plugin.info", .render = render_local_plugin_info},
 	{.command = "plugin.test", .render = render_local_plugin_test, .status = render_local_plugin_test_status},
@@ -187,7 +201,7 @@ cli_ui(const char *command)
 bool
 cli_hidden(const json_t *command)
 {
-	static const char *const names[] = {"task.read", "queue.place", "submission.artifact"};
+	static const char *const names[] = {"task.read", "problems.read", "queue.place", "submission.artifact"};
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (strcmp(value_text(command, "name"), names[i]) == 0)
 			return true;

@@ -16,6 +16,7 @@
 
 #include "cleanup.h"
 #include "progress.h"
+#include "task_work.h"
 #include "value.h"
 
 #define FOLLOW_TICK_MS 1000
@@ -28,7 +29,8 @@ struct follow {
 	int64_t id; /* 0: a task run */
 	uint64_t subscription;
 	bool subscribed, asking, again, placing;
-	json_t *jobs; /* arguments of queue.place */
+	bool solutions; /* of a task: a line for each that is done is all that is shown */
+	json_t *jobs;   /* arguments of queue.place */
 	struct kettle_timer *tick, *check, *place;
 };
 
@@ -66,6 +68,12 @@ on_event(void *arg, const json_t *event)
 	static const char *const ends[] = {"submission.done", "submission.cancelled", "submission.deleted"};
 	struct follow *follow = arg;
 	const char *kind = value_text(event, "kind");
+	const struct run *run = follow->run;
+	const json_t *solution = json_object_get(event, "solution");
+	if (solution && follow->solutions && !run->quiet && !run->json) {
+		task_work_solution(&run->term, solution);
+		fflush(run->term.out);
+	}
 	progress_event(follow->progress, event);
 	for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
 		if (follow->id && strcmp(kind, ends[i]) == 0) {
@@ -111,7 +119,7 @@ on_check(void *arg)
 }
 
 static int
-begin(struct run *run, int64_t id, int64_t after, const json_t *filter, struct kettle_error *err)
+begin(struct run *run, int64_t id, int64_t after, const json_t *filter, bool solutions, struct kettle_error *err)
 {
 	const struct kettle_host *host = run->host;
 	struct follow *follow = calloc(1, sizeof(*follow));
@@ -119,7 +127,8 @@ begin(struct run *run, int64_t id, int64_t after, const json_t *filter, struct k
 		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory.");
 	*follow = (struct follow){.run = run, .id = id};
 	run->follow = follow;
-	follow->progress = progress_new(&run->term, run->quiet || run->json);
+	follow->solutions = solutions;
+	follow->progress = progress_new(&run->term, run->quiet || run->json || solutions);
 	if (!follow->progress)
 		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory.");
 	int rc = host->subscribe(host, run->actor, filter, after, on_event, follow, &follow->subscription, err);
@@ -140,7 +149,7 @@ follow_submission(struct run *run, int64_t id, int64_t seq, const json_t *jobs)
 	AUTO_JSON json_t *filter = json_pack("{s:I}", "submission", (json_int_t)id);
 	size_t i;
 	const json_t *job;
-	if (begin(run, id, seq, filter, &err)) {
+	if (begin(run, id, seq, filter, false, &err)) {
 		run_fail(run, &err);
 		return;
 	}
@@ -157,14 +166,26 @@ follow_submission(struct run *run, int64_t id, int64_t seq, const json_t *jobs)
 			run->host, FOLLOW_PLACE_MS, FOLLOW_PLACE_MS, on_place, run->follow, &run->follow->place, NULL);
 }
 
-void
-follow_task_run(struct run *run)
+static void
+follow_local(struct run *run, bool solutions)
 {
 	struct kettle_error err = {0};
 	AUTO_JSON json_t *filter = json_pack("{s:b}", "task_run", 1);
 	/* Without progress the answer still comes. */
-	if (begin(run, 0, -1, filter, &err))
+	if (begin(run, 0, -1, filter, solutions, &err))
 		run->host->log(run->host, KETTLE_LOG_WARNING, "no progress is shown: %s", err.message);
+}
+
+void
+follow_task_run(struct run *run)
+{
+	follow_local(run, false);
+}
+
+void
+follow_verify(struct run *run)
+{
+	follow_local(run, true);
 }
 
 void

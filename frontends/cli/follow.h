@@ -12,6 +12,8 @@
 void follow_submission(struct run *run, int64_t id, int64_t seq, const json_t *jobs);
 /* Shows the events of this process's task run; the answer to task.run, not this, ends the run. */
 void follow_task_run(struct run *run);
+/* The same of task.verify: a line for each solution that is done. */
+void follow_verify(struct run *run);
 /* Before the report: takes the live line away and ends the subscription. Does nothing without one. */
 void follow_end(struct run *run);
 /* Says how the submission goes on although nobody waits any longer. */

@@ -40,35 +40,6 @@ check_status(const json_t *list, const char *member, int bad)
 }
 
 int
-render_local_task_check_status(const json_t *result)
-{
-	return check_status(list_of(result, "tasks"), "ok", RUN_USAGE);
-}
-
-int
-render_local_task_check(struct run *run, const json_t *result)
-{
-	const struct term *term = &run->term;
-	size_t i, j;
-	const json_t *entry, *remark;
-	json_array_foreach(list_of(result, "tasks"), i, entry) {
-		bool ok = value_true(entry, "ok");
-		if (ok && run->quiet)
-			continue;
-		term_clean(term->out, value_text(entry, "path"), 0);
-		fputs(": ", term->out);
-		term_put(term, ok ? STYLE_GREEN : STYLE_RED, ok ? "ok" : value_text(entry, "error"));
-		if (ok && *value_text(entry, "lang"))
-			fprintf(term->out, " (%s, %lld tests, %lld benchmarks)", value_text(entry, "lang"),
-				(long long)value_int(entry, "tests", 0), (long long)value_int(entry, "benchmarks", 0));
-		fputc('\n', term->out);
-		json_array_foreach(json_object_get(entry, "remarks"), j, remark)
-			put_line(term, "  remark: ", json_string_value(remark));
-	}
-	return render_local_task_check_status(result);
-}
-
-int
 render_local_plugin_list(struct run *run, const json_t *result)
 {
 	static const struct table_column columns[] = {{.title = "name"}, {.title = "kind"}, {.title = "version"},

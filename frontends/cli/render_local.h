@@ -6,7 +6,6 @@
 #include "run.h"
 
 /* Render members of struct run_ui. */
-int render_local_task_check(struct run *run, const json_t *result);
 int render_local_plugin_list(struct run *run, const json_t *result);
 int render_local_plugin_info(struct run *run, const json_t *result);
 int render_local_plugin_test(struct run *run, const json_t *result);
@@ -14,7 +13,6 @@ int render_local_device_list(struct run *run, const json_t *result);
 int render_local_config_check(struct run *run, const json_t *result);
 
 /* Status members: whether all that was checked is right. */
-int render_local_task_check_status(const json_t *result);
 int render_local_plugin_test_status(const json_t *result);
 
 #endif

@@ -12,6 +12,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/yaml_edit.h"
 
 /* The text becomes this JSON. */
 static void
@@ -215,10 +216,45 @@ test_lines(void **state)
 	assert_int_equal(yaml_line(NULL, "/a"), 0);
 }
 
+static void
+edits_to(const char *text, json_t *edits_take, const char *wanted)
+{
+	AUTO_JSON json_t *edits = edits_take;
+	AUTO_FREE char *found = NULL;
+	struct kettle_error err = {0};
+	int rc = yaml_edit(text, strlen(text), edits, &found, &err);
+	if (wanted && rc)
+		fail_msg("%s", err.message);
+	if (wanted)
+		assert_string_equal(found, wanted);
+	else
+		assert_int_equal(rc, KETTLE_EINVAL);
+}
+
+/* Only the named scalars change, whatever stands around them. */
+static void
+test_edit(void **state)
+{
+	(void)state;
+	edits_to("a: 1 # one\nb: [x, 'y', \"z\"]\n", json_pack("{s:s, s:s}", "/b/1", "new", "/a", "q\"q"),
+		"a: \"q\\\"q\" # one\nb: [x, \"new\", \"z\"]\n");
+	edits_to("\xef\xbb\xbf# \xc3\xa4\xc3\xb6\n\xc3\xa4: {b: c}\nlist:\n  - d: e\n    f: g\n",
+		json_pack("{s:s, s:s}", "/list/0/f", "h", "/\xc3\xa4/b", "i"),
+		"\xef\xbb\xbf# \xc3\xa4\xc3\xb6\n\xc3\xa4: {b: \"i\"}\nlist:\n  - d: e\n    f: \"h\"\n");
+	edits_to("a: 1\n", json_object(), "a: 1\n");
+	edits_to("a: &x b\nc: *x\n", json_pack("{s:s}", "/c", "d"), NULL);
+	edits_to("a: &x b\nc: *x\n", json_pack("{s:s}", "/a", "d"), NULL);
+	edits_to("a: |\n  b\n", json_pack("{s:s}", "/a", "d"), NULL);
+	edits_to("a: {b: c}\n", json_pack("{s:s}", "/a", "d"), NULL);
+	edits_to("a: b\n", json_pack("{s:s}", "/b", "d"), NULL);
+	edits_to("{a: [}", json_pack("{s:s}", "/a", "d"), NULL);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_edit),
 		cmocka_unit_test(test_scalars),
 		cmocka_unit_test(test_tasks_of_the_field),
 		cmocka_unit_test(test_aliases),

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/* The work on tasks: checks and verified solutions for people, packs and copies written to files. */
+#include <config.h>
+
+#include "task_work.h"
+
+#include <string.h>
+
+#include "buf.h"
+#include "cleanup.h"
+#include "contents.h"
+#include "follow.h"
+#include "format.h"
+#include "save.h"
+#include "value.h"
+
+const struct args_option task_pack_options[] = {
+	{"output", 'o', "FILE", "the zip, which must not be there yet; default: NAME.zip here"},
+	{NULL, 0, NULL, NULL},
+};
+
+static void
+put_line(const struct term *term, const char *prefix, const char *text)
+{
+	fputs(prefix, term->out);
+	term_clean(term->out, text, 0);
+	fputc('\n', term->out);
+}
+
+/* ---- check ---- */
+
+int
+task_work_check_status(const json_t *result)
+{
+	return value_true(result, "ok") ? RUN_OK : RUN_USAGE;
+}
+
+/* What is said behind "ok". */
+static void
+put_facts(const struct term *term, const json_t *entry)
+{
+	if (*value_text(entry, "competition")) {
+		const char *deadline = value_text(entry, "deadline");
+		fputs(" (competition ", term->out);
+		term_clean(term->out, value_text(entry, "competition"), 0);
+		fprintf(term->out, ", %lld problems, deadline ", (long long)value_int(entry, "problems", 0));
+		term_clean(term->out, *deadline ? deadline : "none", 0);
+		fputc(')', term->out);
+	} else if (*value_text(entry, "lang")) {
+		fprintf(term->out, " (%s, %lld tests, %lld benchmarks)", value_text(entry, "lang"),
+			(long long)value_int(entry, "tests", 0), (long long)value_int(entry, "benchmarks", 0));
+	}
+}
+
+int
+task_work_render_check(struct run *run, const json_t *result)
+{
+	const struct term *term = &run->term;
+	size_t i, j;
+	const json_t *entry, *remark;
+	json_array_foreach(json_object_get(result, "tasks"), i, entry) {
+		bool ok = value_true(entry, "ok");
+		if (ok && run->quiet)
+			continue;
+		if (*value_text(entry, "problem")) {
+			fputs("  ", term->out);
+			term_put(term, STYLE_BOLD, value_text(entry, "problem"));
+			fputs(" in ", term->out);
+		}
+		term_clean(term->out, value_text(entry, "path"), 0);
+		fputs(": ", term->out);
+		term_put(term, ok ? STYLE_GREEN : STYLE_RED, ok ? "ok" : value_text(entry, "error"));
+		if (ok)
+			put_facts(term, entry);
+		fputc('\n', term->out);
+		json_array_foreach(json_object_get(entry, "remarks"), j, remark)
+			put_line(term, "  remark: ", json_string_value(remark));
+	}
+	return task_work_check_status(result);
+}
+
+/* ---- verify ---- */
+
+int
+task_work_verify_status(const json_t *result)
+{
+	return value_true(result, "ok") ? RUN_OK : RUN_FAILED;
+}
+
+void
+task_work_solution(const struct term *term, const json_t *solution)
+{
+	const json_t *ok = json_object_get(solution, "ok");
+	const char *expected = value_text(solution, "expected"), *error = value_text(solution, "error");
+	bool wrong = strcmp(value_text(solution, "kind"), "wrong") == 0;
+	char score[FORMAT_SIZE];
+	term_put(term,
+		json_is_false(ok)  ? STYLE_RED
+		: json_is_true(ok) ? STYLE_GREEN
+						   : STYLE_YELLOW,
+		json_is_false(ok)  ? "✗ "
+		: json_is_true(ok) ? "✓ "
+						   : "? ");
+	term_clean(term->out, value_text(solution, "name"), 0);
+	fputs(": ", term->out);
+	term_clean(term->out, value_text(solution, "found"), 0);
+	if (json_is_number(json_object_get(solution, "score"))) {
+		format_ns(value_number(solution, "score") * 1e9, score);
+		fprintf(term->out, ", %s", score);
+	}
+	if (json_is_null(ok))
+		fputs(", which a ranked run must not do", term->out);
+	if (json_is_false(ok)) {
+		fputs(", but it must ", term->out);
+		term_clean(term->out, *expected ? (wrong ? "end as " : "have ") : "not have passed", 0);
+		term_clean(term->out, expected, 0);
+	}
+	fputc('\n', term->out);
+	if (json_is_false(ok) && *error)
+		term_block(term->out, error, 4, 0);
+}
+
+int
+task_work_render_verify(struct run *run, const json_t *result)
+{
+	size_t i, right = 0, undecided = 0, count = json_array_size(json_object_get(result, "solutions"));
+	const json_t *solution;
+	json_array_foreach(json_object_get(result, "solutions"), i, solution) {
+		right += value_true(solution, "ok");
+		undecided += json_is_null(json_object_get(solution, "ok"));
+		if (run->quiet && json_is_false(json_object_get(solution, "ok")))
+			task_work_solution(&run->term, solution);
+	}
+	term_clean(run->term.out, value_text(result, "task"), 0);
+	fprintf(run->term.out, ": %zu of %zu solutions are as they must be", right, count);
+	if (undecided)
+		fprintf(run->term.out, "; of %zu a ranked run will tell", undecided);
+	fputs(".\n", run->term.out);
+	return task_work_verify_status(result);
+}
+
+static void
+verified(struct run *run, const struct kettle_error *err, json_t *result)
+{
+	follow_end(run);
+	run_answered(run, err, result);
+}
+
+void
+task_work_verify(struct run *run)
+{
+	follow_verify(run);
+	run_call(run, "task.verify", run->args.values, verified);
+}
+
+/* ---- pack and new ---- */
+
+/* Ends the run with what was written where. */
+static void
+finish_written(struct run *run, const json_t *result, json_t *files_take, const char *path)
+{
+	AUTO_JSON json_t *facts = json_pack("{s:O, s:s, s:o, s:O*, s:O*}", "name", json_object_get(result, "name"), "path",
+		path, "files", files_take, "size", json_object_get(result, "size"), "hash", json_object_get(result, "hash"));
+	if (run->json) {
+		run_print_json(&run->term, facts);
+	} else {
+		fputs("The task ", run->term.out);
+		term_put(&run->term, STYLE_BOLD, value_text(result, "name"));
+		fprintf(run->term.out, " is in ");
+		term_put(&run->term, STYLE_BOLD, path);
+		fprintf(run->term.out, ": %zu files.\n", json_array_size(json_object_get(facts, "files")));
+	}
+	run_finish(run, RUN_OK);
+}
+
+static void
+packed(struct run *run, const struct kettle_error *err, json_t *result)
+{
+	struct kettle_error why = {0};
+	AUTO_BUF struct buf name = {0};
+	AUTO_FREE void *data = NULL;
+	size_t size = 0;
+	const char *base64 = value_text(result, "base64"), *path = args_text(&run->args, "output");
+	if (err && err->code) {
+		run_fail(run, err);
+		return;
+	}
+	int rc = buf_printf(&name, "%s", path ? path : value_text(result, "name"));
+	if (rc == 0 && !path)
+		rc = buf_adds(&name, ".zip");
+	if (rc == 0)
+		rc = base64_decode(base64, strlen(base64), &data, &size);
+	if (rc)
+		rc = kettle_fail(&why, rc, "The pack cannot be taken out of its answer.");
+	else
+		rc = save_file(name.data, data, size, &why);
+	if (rc)
+		run_fail(run, &why);
+	else
+		finish_written(run, result, json_incref(json_object_get(result, "files")), name.data);
+}
+
+void
+task_work_pack(struct run *run)
+{
+	run_call(run, "task.pack", run->args.values, packed);
+}
+
+static void
+copied(struct run *run, const struct kettle_error *err, json_t *result)
+{
+	struct kettle_error why = {0};
+	const char *dir = value_text(run->args.values, "dir"), *name;
+	const json_t *files = json_object_get(result, "files");
+	json_t *names = NULL, *contents;
+	if (err && err->code) {
+		run_fail(run, err);
+		return;
+	}
+	if (save_folder(dir, files, &why)) {
+		run_fail(run, &why);
+		return;
+	}
+	names = json_array();
+	json_object_foreach((json_t *)files, name, contents)
+		json_array_append_new(names, json_string(name));
+	finish_written(run, result, names, dir);
+}
+
+void
+task_work_new(struct run *run)
+{
+	run_call(run, "task.new", run->args.values, copied);
+}
