@@ -244,7 +244,8 @@ cmd_board_show(struct db *db, const struct command_env *env, const struct actor 
 		code = add_rankings(db, actor, &board, devices, args, rankings, err);
 	if (code < 0)
 		return code;
-	*ret_result = json_pack("{s:O, s:O}", "leaderboard", object, "rankings", rankings);
+	bool open = board_owns(actor, &board) || board_code_open(&board, db->now_ms);
+	*ret_result = json_pack("{s:O, s:O, s:b}", "leaderboard", object, "rankings", rankings, "code_open", (int)open);
 	return *ret_result ? 0 : fail_memory(err);
 }
 

@@ -17,7 +17,8 @@ int cmd_board_list(struct db *db, const struct command_env *env, const struct ac
 	json_t **ret_result, struct kettle_error *err);
 /*
  * leaderboard.show {name, device?, mine, limit, offset}: {"leaderboard": …, "rankings": [ranking_page's page for each
- * device]}; mine: the actor's own runs (ranking_page_of).
+ * device], "code_open": whether the actor may read the code behind their entries}; mine: the actor's own runs
+ * (ranking_page_of).
  */
 int cmd_board_show(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
 	json_t **ret_result, struct kettle_error *err);

@@ -10,6 +10,7 @@
 #include "jobs.h"
 #include "ranking.h"
 #include "rate.h"
+#include "submission_open.h"
 
 #include <string.h>
 
@@ -64,6 +65,8 @@ cmd_submission_list(struct db *db, const struct command_env *env, const struct a
 	int64_t user = actor->user ? actor->user : -1, limit = json_integer_value(json_object_get(args, "limit")),
 			offset = json_integer_value(json_object_get(args, "offset"));
 	int code = name ? board_find(db, actor, name, &board, err) : 0;
+	if (code == 0 && name)
+		code = board_check_access(db, actor, &board, err);
 	if (code < 0)
 		return code;
 	if (name)
@@ -354,6 +357,8 @@ cmd_submission_show(struct db *db, const struct command_env *env, const struct a
 	(void)env;
 	AUTO_JSON json_t *row = NULL, *jobs = NULL, *code_row = NULL;
 	int code = find(db, actor, args, true, &row, err);
+	if (code == KETTLE_EACCES)
+		return submission_open(db, actor, json_integer_value(json_object_get(args, "id")), ret_result, err);
 	if (code == 0)
 		code = load_jobs(db, row, &jobs, err);
 	if (code == 0)

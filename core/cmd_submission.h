@@ -12,7 +12,7 @@
 int cmd_submission_list(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
 	json_t **ret_result, struct kettle_error *err);
 /*
- * submission.show {id}, for its owner, the board's creator and admins: {"id", "leaderboard_id", "leaderboard_name", "file_name", "user_id"
+ * submission.show {id}, for its owner, the board's creator and admins; for others as submission_open says: {"id", "leaderboard_id", "leaderboard_name", "file_name", "user_id"
  * (text), "user_name", "submission_time", "done", "mode", "state", "code", "flagged": reason or null,
  *  "runs": [{"start_time", "end_time", "mode", "secret", "runner": device, "score", "passed", "result"}],
  *  "job": {"status", "error", "last_heartbeat"}, "runner_queue": null, "rank": {device: rank or null},

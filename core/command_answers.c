@@ -15,10 +15,11 @@ static const struct {
 						   "jobs, \"counts_from\": id, \"leaderboard\", \"remarks\"}`."},
 	{"leaderboard.list", "`[{\"id\", \"name\", \"description\", \"task\", \"deadline\", \"gpu_types\": [device], "
 						 "\"visibility\", \"code\", \"creator\", \"created\", \"ended\"}]`, by name."},
-	{"leaderboard.show", "`{\"leaderboard\", \"rankings\": [{\"device\", \"count\", \"entries\": [{\"rank\", "
-						 "\"user_id\", \"user_name\", \"submission_id\", \"submission_name\", \"submission_time\", "
-						 "\"submission_score\": seconds, \"low\", \"high\", \"gpu_type\", \"leaderboard_name\"}]}]}`; "
-						 "on the command line with --json all entries in one array."},
+	{"leaderboard.show",
+		"`{\"leaderboard\", \"rankings\": [{\"device\", \"count\", \"entries\": [{\"rank\", "
+		"\"user_id\", \"user_name\", \"submission_id\", \"submission_name\", \"submission_time\", "
+		"\"submission_score\": seconds, \"low\", \"high\", \"gpu_type\", \"leaderboard_name\"}]}], \"code_open\"}`; "
+		"on the command line with --json all entries in one array."},
 	{"leaderboard.task",
 		"`{\"leaderboard\", \"name\", \"yml\", \"task\", \"submission\": its name in the job's folder, \"files\": "
 		"{name: "
@@ -27,6 +28,14 @@ static const struct {
 		"\"error\"}]}`."},
 	{"leaderboard.template", "`{\"leaderboard\", \"templates\": [{\"language\", \"file_name\", \"text\", \"source\": "
 							 "\"template\" or \"skeleton\"}]}`."},
+	{"leaderboard.rate_limits",
+		"`{\"leaderboard\", \"limits\": [{\"category\", \"device\": name or null for all together, \"per_hour\"}]}`."},
+	{"leaderboard.rate_limit", "as `leaderboard.rate_limits`, with what is there then."},
+	{"leaderboard.join", "`{\"status\": \"ok\", \"leaderboards\": [name]}`."},
+	{"invite.create", "`{\"leaderboards\": [name], \"codes\"}`."},
+	{"invite.list", "`{\"leaderboard\", \"count\", \"invites\": [{\"code\", \"user_id\": text or null, \"user_name\", "
+					"\"claimed_at\", \"created_at\", \"leaderboards\"}]}`, newest first."},
+	{"invite.revoke", "`{\"code\", \"was_claimed\", \"user_name\", \"leaderboards\"}`."},
 	{"eval_code", "`{\"language\", \"files\": [{\"name\", \"text\"}]}`."},
 	{"leaderboard.delete", "`{\"name\", \"submissions\": how many went with it}`."},
 	{"submit", "`{\"id\", \"leaderboard\", \"mode\", \"devices\", \"jobs\": [{\"job\", \"device\"}], \"seq\": number "

@@ -14,8 +14,10 @@
 #include "cmd_engine.h"
 #include "cmd_flag.h"
 #include "cmd_harness.h"
+#include "cmd_invite.h"
 #include "cmd_link.h"
 #include "cmd_local.h"
+#include "cmd_rate.h"
 #include "cmd_submission.h"
 #include "cmd_submit.h"
 #include "cmd_user.h"
@@ -24,6 +26,7 @@ static const char *const modes[] = {"ranked", "test", "benchmark", "profile", "l
 static const char *const roles[] = {"user", "creator", "admin", NULL};
 static const char *const formats[] = {"jsonl", "csv", NULL};
 static const char *const plan_modes[] = {"ranked", "test", "benchmark", "profile", NULL};
+static const char *const rate_categories[] = {"test", "leaderboard", NULL};
 static const char *const visibilities[] = {"public", "closed", NULL};
 static const char *const code_settings[] = {"owner", "ended", "always", NULL};
 
@@ -85,6 +88,42 @@ static const struct argument board_template[] = {
 	{"name", ARGUMENT_BOARD, .required = true, .positional = true, .meta = "NAME", .help = "the leaderboard"},
 	{"lang", ARGUMENT_STRING, .meta = "LANG",
 		.help = "a template by its name (Triton), or a language; needed where there are several"},
+};
+
+static const struct argument board_rate_limits[] = {
+	{"name", ARGUMENT_BOARD, .required = true, .positional = true, .meta = "NAME", .help = "the leaderboard"},
+	{"category", ARGUMENT_CHOICE, .choices = rate_categories,
+		.help = "leaderboard: of ranked submissions; test: of all others"},
+	{"device", ARGUMENT_DEVICE, .meta = "DEVICE", .help = "the limit on this device alone"},
+};
+
+static const struct argument board_rate_limit[] = {
+	{"name", ARGUMENT_BOARD, .required = true, .positional = true, .meta = "NAME", .help = "the leaderboard"},
+	{"category", ARGUMENT_CHOICE, .choices = rate_categories,
+		.help = "leaderboard: ranked submissions; test: all others; default: both"},
+	{"device", ARGUMENT_DEVICE, .meta = "DEVICE",
+		.help = "a limit on this device alone; default: on all together, and to remove: on whatever it is"},
+	{"per_hour", ARGUMENT_INT, .min = 0, .max = RATE_PER_HOUR_MAX, .meta = "N",
+		.help = "so many from each user in any hour; 0: none at all"},
+	{"remove", ARGUMENT_BOOL, .default_value = "false", .help = "takes the limit away"},
+};
+
+static const struct argument invite_create[] = {
+	{"name", ARGUMENT_BOARD, .required = true, .positional = true, .repeated = true, .meta = "NAME",
+		.help = "a leaderboard that it opens"},
+	{"count", ARGUMENT_INT, .default_value = "1", .min = 1, .max = INVITE_MAX_COUNT, .meta = "N",
+		.help = "how many codes"},
+};
+
+static const struct argument invite_list[] = {
+	{"name", ARGUMENT_BOARD, .required = true, .positional = true, .meta = "NAME", .help = "the leaderboard"},
+	{"limit", ARGUMENT_INT, .default_value = "1000", .min = 1, .max = 1000, .meta = "N", .help = "at most so many"},
+	{"offset", ARGUMENT_INT, .default_value = "0", .min = 0, .max = INT32_MAX, .meta = "N",
+		.help = "leaves out so many at the beginning"},
+};
+
+static const struct argument invite_code[] = {
+	{"code", ARGUMENT_STRING, .required = true, .positional = true, .meta = "CODE", .help = "the code of the invite"},
 };
 
 static const struct argument eval_code[] = {
@@ -287,6 +326,23 @@ const struct command commands[] = {
 		ARGUMENTS(board_template), .run = cmd_board_template,
 		.details = "The task's template, or where it has none what the language begins with, under a header that names "
 				   "leaderboard and devices; description and deadline follow as comments."},
+	{"leaderboard.rate_limits", "lists the rate limits of a leaderboard", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
+		ARGUMENTS(board_rate_limits), .run = cmd_rate_limits},
+	{"leaderboard.rate_limit", "shows, sets or removes rate limits of a leaderboard", .right = RIGHT_CREATOR,
+		.kind = COMMAND_WRITE, ARGUMENTS(board_rate_limit), .run = cmd_rate_limit,
+		.details =
+			"Counted for each user over a rolling hour. Refused submissions and those that the engine failed do not "
+			"count, deleted ones do."},
+	{"leaderboard.join", "claims an invite to closed leaderboards", .right = RIGHT_ANYBODY, .kind = COMMAND_WRITE,
+		ARGUMENTS(invite_code), .run = cmd_invite_join},
+	{"invite.create", "makes invites to leaderboards", .right = RIGHT_CREATOR, .kind = COMMAND_WRITE,
+		ARGUMENTS(invite_create), .run = cmd_invite_create,
+		.details = "Each code is for one user, and opens all of these leaderboards."},
+	{"invite.list", "lists the invites to a leaderboard", .right = RIGHT_CREATOR, .kind = COMMAND_READ,
+		ARGUMENTS(invite_list), .run = cmd_invite_list},
+	{"invite.revoke", "takes an invite back", .right = RIGHT_CREATOR, .kind = COMMAND_WRITE, ARGUMENTS(invite_code),
+		.run = cmd_invite_revoke,
+		.details = "Who has claimed it sees the leaderboards no more; what they submitted stays."},
 	{"eval_code", "gives the harness of a language", .right = RIGHT_ANYBODY, .kind = COMMAND_ENGINE,
 		ARGUMENTS(eval_code), .engine = cmd_eval_code,
 		.details = "The files that tasks name as their harness, as they come with Kettle. A task may bring others: "
@@ -303,7 +359,8 @@ const struct command commands[] = {
 	{"submission.list", "lists your submissions, newest first", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
 		ARGUMENTS(submission_list), .run = cmd_submission_list},
 	{"submission.show", "shows one of your submissions with its report", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
-		ARGUMENTS(submission_id), .run = cmd_submission_show},
+		ARGUMENTS(submission_id), .run = cmd_submission_show,
+		.details = "Of others it shows the code and the score of what is ranked, where the leaderboard opens that."},
 	{"submission.artifacts", "lists the files that a submission's jobs left", .right = RIGHT_ANYBODY,
 		.kind = COMMAND_READ, ARGUMENTS(submission_id), .run = cmd_submission_artifacts,
 		.details = "Profiles, traces and what else the steps of a language leave; with -o they are fetched. They are "

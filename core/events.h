@@ -17,6 +17,8 @@
  * leaderboard.created    p     {"name", "devices": [name], "deadline": ISO or null}
  * leaderboard.updated    p     {"name", "changes": what became another, "scores": "kept" or "left" (the rankings began anew),
  *                              "deadline": ISO or null, "devices": [name], "visibility"}
+ * leaderboard.limited    p     {"name", "category" (null: both), "device" (null: all together), "per_hour" (null: removed)}
+ * leaderboard.joined     u     {"name"}
  * leaderboard.deleted    p     {"name", "submissions": how many, "jobs": [{"job", "device", "submission"}] that were open}
  * submission.accepted    u     {"mode", "file_name", "jobs": [{"job", "device"}]}
  * submission.cancelled   u     {"jobs": [{"job", "device", "attempt"}] that were open}; submission.done follows
@@ -34,6 +36,8 @@
  *                              "displaced": {"user", "user_name", "score", "rank"} or null: who held the place on the
  *                              podium, "podium": [{"rank", "user", "user_name", "submission", "score"}] or null when the
  *                              first three are as before}
+ * invite.created         a     {"leaderboards": [name], "count"}; codes are in no event
+ * invite.revoked         a     {"leaderboards": [name], "was_claimed"}; the user is who had claimed it
  * user.created           a     {"name", "provider"}
  * user.banned            u     {"reason", "cancelled": [submission]}
  * user.unbanned          u     none

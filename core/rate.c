@@ -69,21 +69,39 @@ check_one(struct db *db, const struct board *board, int64_t user, const char *ca
 	return KETTLE_ERATE;
 }
 
+/* Of two refusals the one that lasts longer; without a time it lasts until somebody changes the limit. */
+static bool
+lasts_longer(const struct kettle_error *one, const struct kettle_error *other)
+{
+	return other->code == 0 || (other->retry_s != 0 && (one->retry_s == 0 || one->retry_s > other->retry_s));
+}
+
 int
 rate_check(struct db *db, const struct board *board, int64_t user, const char *mode, const json_t *devices,
 	struct kettle_error *err)
 {
 	AUTO_JSON json_t *limits = NULL;
 	const char *category = category_of(mode);
+	struct kettle_error refusal = {0};
 	int code = db_array(db, &limits, err,
 		"SELECT device, per_hour FROM rate_limits WHERE leaderboard = ? AND category = ? ORDER BY device", "is",
 		board->id, category);
 	for (size_t i = 0; i < json_array_size(limits) && code == 0; i++) {
 		const json_t *limit = json_array_get(limits, i);
-		if (concerns(json_string_value(json_object_get(limit, "device")), devices))
-			code = check_one(db, board, user, category, limit, err);
+		struct kettle_error one = {0};
+		if (!concerns(json_string_value(json_object_get(limit, "device")), devices))
+			continue;
+		int found = check_one(db, board, user, category, limit, &one);
+		if (found < 0 && found != KETTLE_ERATE)
+			return kettle_fail(err, found, "%s", one.message);
+		if (found < 0 && lasts_longer(&one, &refusal))
+			refusal = one;
 	}
-	return code;
+	if (code < 0 || refusal.code == 0)
+		return code;
+	if (err)
+		*err = refusal;
+	return refusal.code;
 }
 
 int

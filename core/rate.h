@@ -8,7 +8,8 @@
 #define RATE_WINDOW_MS 3600000
 
 /*
- * ERATE, with retry_s, when one of the board's limits for the mode is used up. Counted per user over a rolling hour;
+ * ERATE, with retry_s, when one of the board's limits for the mode is used up; of several the one that lasts longest (a
+ * limit of 0 has no end, and no retry_s). Counted per user over a rolling hour;
  * jobs that the engine failed do not count, deleted submissions do. Mode ranked is the category `leaderboard`, every
  * other the category `test`; a limit may be on one device or on all together.
  */

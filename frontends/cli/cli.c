@@ -112,6 +112,16 @@ static const struct run_ui uis[] = {
 		.start = board_task_template_start,
 		.render = board_task_template_render,
 		.example = "kettle leaderboard template vectoradd -o submission.cpp"},
+	{.command = "leaderboard.rate_limit",
+		.start = render_owner_limits_start,
+		.render = render_owner_limits,
+		.example = "kettle leaderboard rate-limit vectoradd --category leaderboard --per-hour 6"},
+	{.command = "leaderboard.join", .render = render_owner_joined},
+	{.command = "invite.create",
+		.render = render_owner_invited,
+		.example = "kettle invite create vectoradd softmax --count 20"},
+	{.command = "invite.list", .render = render_owner_invites},
+	{.command = "invite.revoke", .render = render_owner_revoked},
 	{.command = "eval_code",
 		.own = board_task_folder_options,
 		.start = board_task_eval_start,
@@ -125,7 +135,7 @@ static const struct run_ui uis[] = {
 		.status = render_submission_status,
 		.example = "kettle submit submission.cpp --leaderboard vectoradd --mode ranked"},
 	{.command = "submission.list", .render = render_submission_list},
-	{.command = "submission.show", .render = render_submission_show},
+	{.command = "submission.show", .own = render_submission_options, .render = render_submission_show},
 	{.command = "submission.rerun",
 		.start = submit_rerun,
 		.render = render_submission_report,
@@ -201,7 +211,8 @@ cli_ui(const char *command)
 bool
 cli_hidden(const json_t *command)
 {
-	static const char *const names[] = {"task.read", "problems.read", "queue.place", "submission.artifact"};
+	static const char *const names[] = {
+		"task.read", "problems.read", "queue.place", "submission.artifact", "leaderboard.rate_limits"};
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (strcmp(value_text(command, "name"), names[i]) == 0)
 			return true;

@@ -159,7 +159,7 @@ print_ranking(struct run *run, const json_t *page)
 }
 
 static void
-print_board(struct run *run, const json_t *board)
+print_board(struct run *run, const json_t *board, bool code_open)
 {
 	char deadline[BOARD_TEXT_SIZE];
 	deadline_text(board, deadline);
@@ -169,6 +169,8 @@ print_board(struct run *run, const json_t *board)
 		fputs("  closed", run->term.out);
 	fputc('\n', run->term.out);
 	term_block(run->term.out, value_text(board, "description"), 2, BOARD_DESCRIPTION_LINES);
+	if (code_open && strcmp(value_text(board, "code"), "owner") != 0)
+		fputs("  The code of others is open here: kettle submission show ID --code\n", run->term.out);
 }
 
 int
@@ -177,7 +179,7 @@ render_board_show(struct run *run, const json_t *result)
 	size_t i;
 	const json_t *page;
 	if (!run->quiet)
-		print_board(run, json_object_get(result, "leaderboard"));
+		print_board(run, json_object_get(result, "leaderboard"), value_true(result, "code_open"));
 	json_array_foreach(json_object_get(result, "rankings"), i, page)
 		print_ranking(run, page);
 	return RUN_OK;

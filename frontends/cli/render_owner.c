@@ -6,6 +6,9 @@
 
 #include <string.h>
 
+#include "cleanup.h"
+#include "format.h"
+#include "table.h"
 #include "value.h"
 
 static void
@@ -76,5 +79,110 @@ render_owner_updated(struct run *run, const json_t *result)
 	fputs(".\n", term->out);
 	if (has_word(changes, "task"))
 		put_scores(term, result);
+	return RUN_OK;
+}
+
+/* ---- rate limits ---- */
+
+void
+render_owner_limits_start(struct run *run)
+{
+	const json_t *values = run->args.values;
+	bool shows = !json_object_get(values, "per_hour") && !value_true(values, "remove");
+	AUTO_JSON json_t *args = json_copy(run->args.values);
+	if (shows)
+		json_object_del(args, "remove");
+	run_call(run, shows ? "leaderboard.rate_limits" : "leaderboard.rate_limit", args, run_answered);
+}
+
+int
+render_owner_limits(struct run *run, const json_t *result)
+{
+	static const struct table_column columns[] = {
+		{.title = "category"}, {.title = "device"}, {.title = "an hour", .right = true}};
+	AUTO_JSON json_t *rows = json_array();
+	size_t i;
+	const json_t *limit;
+	json_array_foreach(json_object_get(result, "limits"), i, limit) {
+		char per_hour[FORMAT_SIZE];
+		const char *device = value_text(limit, "device");
+		snprintf(per_hour, sizeof(per_hour), "%lld", (long long)value_int(limit, "per_hour", 0));
+		table_row(rows, 3, value_text(limit, "category"), *device ? device : "all together", per_hour);
+	}
+	if (json_array_size(rows) > 0) {
+		table_print(&run->term, columns, ARRAY_SIZE(columns), rows, 0);
+		return RUN_OK;
+	}
+	fputs("Leaderboard ", run->term.out);
+	term_put(&run->term, STYLE_BOLD, value_text(result, "leaderboard"));
+	fputs(" has no such rate limit.\n", run->term.out);
+	return RUN_OK;
+}
+
+/* ---- invites ---- */
+
+int
+render_owner_joined(struct run *run, const json_t *result)
+{
+	fputs("You may see ", run->term.out);
+	put_names(&run->term, json_object_get(result, "leaderboards"));
+	fputs(" now.\n", run->term.out);
+	return RUN_OK;
+}
+
+int
+render_owner_invited(struct run *run, const json_t *result)
+{
+	const json_t *codes = json_object_get(result, "codes"), *code;
+	size_t i;
+	if (!run->quiet) {
+		fputs("Each of these opens ", run->term.out);
+		put_names(&run->term, json_object_get(result, "leaderboards"));
+		fputs(" to one user, by `kettle leaderboard join CODE`:\n", run->term.out);
+	}
+	json_array_foreach(codes, i, code)
+		fprintf(run->term.out, "%s\n", json_string_value(code));
+	return RUN_OK;
+}
+
+int
+render_owner_invites(struct run *run, const json_t *result)
+{
+	static const struct table_column columns[] = {{.title = "code"}, {.title = "claimed by", .cut = true},
+		{.title = "when"}, {.title = "created"}, {.title = "opens", .cut = true}};
+	AUTO_JSON json_t *rows = json_array();
+	const json_t *invites = json_object_get(result, "invites"), *invite;
+	size_t i;
+	json_array_foreach(invites, i, invite) {
+		char claimed[FORMAT_SIZE], created[FORMAT_SIZE], count[FORMAT_SIZE];
+		size_t boards = json_array_size(json_object_get(invite, "leaderboards"));
+		format_time(value_text(invite, "claimed_at"), claimed);
+		format_time(value_text(invite, "created_at"), created);
+		snprintf(count, sizeof(count), "%zu leaderboards", boards);
+		table_row(rows, 5, value_text(invite, "code"), value_text(invite, "user_name"), claimed, created,
+			boards > 1 ? count : NULL);
+	}
+	if (json_array_size(rows) > 0)
+		table_print(&run->term, columns, ARRAY_SIZE(columns), rows, 0);
+	else
+		fputs("There is no invite; `kettle invite create NAME` makes one.\n", run->term.out);
+	if (json_array_size(rows) > 0 && (json_int_t)json_array_size(rows) < value_int(result, "count", 0))
+		fprintf(run->term.out, "(%zu of %lld; --limit and --offset show others)\n", json_array_size(rows),
+			(long long)value_int(result, "count", 0));
+	return RUN_OK;
+}
+
+int
+render_owner_revoked(struct run *run, const json_t *result)
+{
+	fputs("The invite is revoked", run->term.out);
+	if (value_true(result, "was_claimed")) {
+		fputs(": ", run->term.out);
+		term_put(&run->term, STYLE_BOLD, value_text(result, "user_name"));
+		fputs(" may see ", run->term.out);
+		put_names(&run->term, json_object_get(result, "leaderboards"));
+		fputs(" no more, unless by another one", run->term.out);
+	}
+	fputs(".\n", run->term.out);
 	return RUN_OK;
 }

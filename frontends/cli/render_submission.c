@@ -295,10 +295,20 @@ render_submission_report(struct run *run, const json_t *submission)
 	return render_submission_status(submission);
 }
 
+const struct args_option render_submission_options[] = {
+	{"code", 0, NULL, "the code that was submitted, and nothing else"},
+	{NULL, 0, NULL, NULL},
+};
+
 int
 render_submission_show(struct run *run, const json_t *result)
 {
-	render_submission_report(run, result);
+	if (!args_flag(&run->args, "code"))
+		render_submission_report(run, result);
+	else if (run->term.tty)
+		term_block(run->term.out, value_text(result, "code"), 0, 0);
+	else
+		fputs(value_text(result, "code"), run->term.out);
 	return RUN_OK;
 }
 

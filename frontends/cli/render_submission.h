@@ -7,6 +7,7 @@
 
 /* Render members of struct run_ui. */
 int render_submission_report(struct run *run, const json_t *result); /* after submit: its status is the verdict */
+extern const struct args_option render_submission_options[];         /* of submission show */
 int render_submission_show(struct run *run, const json_t *result);   /* the same, but showing succeeded: RUN_OK */
 int render_submission_list(struct run *run, const json_t *result);
 int render_submission_cancelled(struct run *run, const json_t *result);

@@ -276,6 +276,74 @@ test_eval_code(void **arg)
 	assert_int_equal(RUN(state, "eval-code", "x"), 2);
 }
 
+/* ---- limits and invites ---- */
+
+static const char *
+called(struct state *state)
+{
+	size_t count = json_array_size(state->host.calls);
+	return json_string_value(json_object_get(json_array_get(state->host.calls, count - 1), "command"));
+}
+
+static void
+test_limits(void **arg)
+{
+	struct state *state = *arg;
+	cli_host_answer(&state->host, "leaderboard.rate_limits",
+		json_pack("{s:s, s:[{s:s, s:n, s:i}, {s:s, s:s, s:i}]}", "leaderboard", "vectoradd", "limits", "category",
+			"test", "device", "per_hour", 60, "category", "leaderboard", "device", "H100", "per_hour", 6));
+	assert_int_equal(RUN(state, "leaderboard", "rate-limit", "vectoradd"), 0);
+	assert_string_equal(state->out, "category     device        an hour\n"
+									"test         all together       60\n"
+									"leaderboard  H100                6\n");
+	cli_host_answer(
+		&state->host, "leaderboard.rate_limit", json_pack("{s:s, s:[]}", "leaderboard", "vectoradd", "limits"));
+	assert_int_equal(RUN(state, "leaderboard", "rate-limit", "vectoradd", "--remove"), 0);
+	assert_string_equal(called(state), "leaderboard.rate_limit");
+	assert_string_equal(state->out, "Leaderboard vectoradd has no such rate limit.\n");
+}
+
+static void
+test_invites(void **arg)
+{
+	struct state *state = *arg;
+	cli_host_answer(&state->host, "invite.create",
+		json_pack("{s:[s, s], s:[s, s]}", "leaderboards", "a", "b", "codes", "abc", "def"));
+	assert_int_equal(RUN(state, "invite", "create", "a", "b", "--count", "2"), 0);
+	assert_string_equal(
+		state->out, "Each of these opens a and b to one user, by `kettle leaderboard join CODE`:\nabc\ndef\n");
+	cli_host_answer(&state->host, "invite.list",
+		json_pack("{s:i, s:[{s:s, s:s, s:s, s:s, s:[s]}, {s:s, s:n, s:n, s:s, s:[s, s]}]}", "count", 5, "invites",
+			"code", "abc", "user_name", "alice", "claimed_at", "2026-07-02T10:00:00.000Z", "created_at",
+			"2026-07-01T10:00:00.000Z", "leaderboards", "a", "code", "def", "user_name", "claimed_at", "created_at",
+			"2026-07-01T10:00:00.000Z", "leaderboards", "a", "b"));
+	assert_int_equal(RUN(state, "invite", "list", "a"), 0);
+	HAS(state->out, "abc   alice       2026-07-02 10:00 UTC  2026-07-01 10:00 UTC");
+	HAS(state->out, "(2 of 5; --limit and --offset show others)\n");
+	cli_host_answer(&state->host, "invite.revoke",
+		json_pack(
+			"{s:s, s:b, s:s, s:[s]}", "code", "abc", "was_claimed", 1, "user_name", "alice", "leaderboards", "a"));
+	assert_int_equal(RUN(state, "invite", "revoke", "abc"), 0);
+	assert_string_equal(state->out, "The invite is revoked: alice may see a no more, unless by another one.\n");
+	cli_host_answer(&state->host, "leaderboard.join", json_pack("{s:s, s:[s]}", "status", "ok", "leaderboards", "a"));
+	assert_int_equal(RUN(state, "leaderboard", "join", "abc"), 0);
+	assert_string_equal(state->out, "You may see a now.\n");
+}
+
+static void
+test_code(void **arg)
+{
+	struct state *state = *arg;
+	cli_host_answer(&state->host, "submission.show", json_pack("{s:s}", "code", "int x;\n"));
+	assert_int_equal(RUN(state, "submission", "show", "7", "--code"), 0);
+	assert_string_equal(state->out, "int x;\n");
+	cli_host_answer(&state->host, "leaderboard.show",
+		json_pack("{s:{s:s, s:s, s:s}, s:[], s:b}", "leaderboard", "name", "vectoradd", "code", "always", "description",
+			"Adds.", "rankings", "code_open", 1));
+	assert_int_equal(RUN(state, "leaderboard", "show", "vectoradd"), 0);
+	HAS(state->out, "  The code of others is open here: kettle submission show ID --code\n");
+}
+
 int
 main(void)
 {
@@ -287,6 +355,9 @@ main(void)
 		TEST(test_save_stays_inside),
 		TEST(test_template),
 		TEST(test_eval_code),
+		TEST(test_limits),
+		TEST(test_invites),
+		TEST(test_code),
 	};
 	return cmocka_run_group_tests_name("cli_board", tests, NULL, NULL);
 }
