@@ -13,13 +13,26 @@ For authors. A task brings three things besides this file and utils.py (tasks/ma
 The submission defines custom_kernel(data). Values of a case arrive as Python has them: 7, True, [1, 2], 'word'.
 
 What it does. test: one call per case, checked. benchmark and leaderboard: a few calls to warm up, then timed calls
-until the time is known to 0.1 % or is over, but never before enough calls. Every call, also those that warm up, has
+until the time is known well enough or is over, but never before enough calls. Every call, also those that warm up, has
 fresh inputs (where the case has a seed) and is checked, outside of the timed section, against a copy of the inputs that
 was taken before; where times are taken it starts with a cold cache. A submission gains nothing from noticing the phase,
-from keeping results, or from changing its input. Before or after each timed call, as chance will have it, runs a piece
-of work that is always the same (the calibrator): the mean is the median of the ratios of the two, times what the
-calibrator takes on this device at rest (KETTLE_CALIBRATION). Where there is a CUDA device, its events are the clock.
-profile: two calls per case and a report.
+from keeping results, or from changing its input. profile: two calls per case and a report. Where there is a CUDA
+device, its events are the clock.
+
+How a time is made to repeat. What else a machine does slows calls down, by tens of percent and for milliseconds to
+minutes. So right before each timed call, when the cache has been flushed, fixed pieces of work are timed, the
+calibrators, as often in a row as the call takes long: on a processor checksums out of the first cache (`sums`) and
+writing to memory that is in no cache (`sweep`), in random order, and both together are a third (`both`). Each call
+gives a pair, its time and a calibrator's; a pair in which the scheduler took the core away is left out as long as half
+of them remain. The calibrator whose ratios to the calls spread least in this run is taken: it suffers from what the
+submission suffers from.
+  ratio   the median of the ratios call/calibrator
+  mean    ratio × the calibrator's time on the quiet device, which KETTLE_CALIBRATION gives (NAME=NS NAME=NS …,
+          measured by `kettle device calibrate`); without it, its median in this run
+  low, high   the 95 % interval of that median: the ratios 0.98·√n places to either side of it, or 2.36 standard
+              errors of the medians of eight parts of the time, whichever is wider
+  runs, raw-mean, std, err, best, worst   of the plain times of all calls
+  calibrator, calibrator-ns, calibrators  name and median of the one taken; NAME=NS of all
 
 Theory of operation. The process that is started (the parent) keeps result channel and seed and never imports anything
 of task or submission. While it is still bare, and has not read the seed, it forks the worker, which imports both and
@@ -30,15 +43,16 @@ than it was asked, has failed. `check` is written last, by the parent.
 
 What stays open in one process: custom_kernel shares its process with generate_input, the check and the clock. It can
 find the frames of the harness, the copy of the inputs and this case's seed, replace the functions that judge and time
-it, answer in the worker's place, leave work to a thread, and return before its output is complete as long as it wins
-the race with the copy of the output. It cannot reach the result channel, and the parent's memory only where the parent
-may be looked into: Kettle starts it so that it may not. Where that matters, use a harness with a referee and a solver.
+it, answer in the worker's place, leave work to a thread, return before its output is complete as long as it wins the
+race with the copy of the output, and slow down the calibrators by threads that it leaves behind. It cannot reach the
+result channel, and the parent's memory only where the parent may be looked into: Kettle starts it so that it may not.
+Where that matters, use a harness with a referee and a solver.
 """
 import gc
 import os
 import select
 import sys
-from binascii import b2a_base64, crc32
+from binascii import b2a_base64
 from time import perf_counter_ns as now_ns
 
 # Limits, in seconds for each benchmark line, everything but warming up included. A task's reference.py may set its own.
@@ -47,16 +61,17 @@ BENCHMARK_SECONDS, RANKED_SECONDS = 2.0, 6.0
 PASSED, IMPORT_FAILED, USAGE, NO_CHANNEL, TEST_FAILED, BAD_CASE = 0, 1, 2, 111, 112, 113
 MODES = ("test", "benchmark", "leaderboard", "profile")
 
-# The estimate of the error is itself uncertain, by 1/sqrt(2(n-1)): 24 % for ten calls, 13 % for thirty. Fewer calls
-# would let a lucky or a made-up streak of equal times end the measurement.
+# Fewer calls would let a lucky or a made-up streak of equal times end the measurement, and leave no interval: of ten
+# pairs it reaches from the second to the ninth.
 BENCHMARK_MIN_CALLS, RANKED_MIN_CALLS, MAX_CALLS = 10, 30, 10000
-RELATIVE_ERROR, WARMUP_CALLS = 0.001, 3  # threads started, pages touched, clock frequency up
+WARMUP_CALLS = 3  # threads started, pages touched, clock frequency up
 # How often the submission is called: inputs of a test, calls to warm up, least and most timed calls by mode.
 SETTINGS = {"inputs": 1, "warmup": WARMUP_CALLS, "benchmark": (BENCHMARK_MIN_CALLS, MAX_CALLS),
             "leaderboard": (RANKED_MIN_CALLS, MAX_CALLS)}
-DEFAULT_CACHE, MAX_CACHE = 32 << 20, 512 << 20  # bytes, where the machine does not say, at most
-CACHE_LINE, CALIBRATOR_BYTES, CALIBRATOR_ROUNDS, CALIBRATOR_SIDE = 64, 1 << 16, 4, 1024
-IDLE_SYNCHRONIZE = 50000  # ns that waiting for an idle device takes at most
+NARROW = 0.001  # half of the interval, of the mean: enough
+PARTS, STUDENT = 8, 2.36  # parts of the time that show a drift; 95 % with seven degrees of freedom
+MAX_TIMES = 8  # the calibrators in a row, at most
+MAX_SHIFT, PAGE = 256, 4096  # pages by which addresses differ from call to call
 MAX_MESSAGE = 4000  # characters of a message to the participant
 MAX_ANSWER, MAX_REPORT = 1 << 20, 1 << 16  # bytes of an answer, characters of a profile
 MAX_TIME = 10**15  # ns of one call: eleven days
@@ -159,14 +174,6 @@ def median(values):
     return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
 
 
-def median_interval(values):
-    """Where the median of what the values were drawn from lies with 95 % certainty, whatever their distribution."""
-    ordered = sorted(values)
-    reach = 0.98 * len(ordered) ** 0.5  # 1.96 standard deviations of the number of values below the median
-    low = int(max(0.0, len(ordered) / 2 - reach))
-    return ordered[low], ordered[len(ordered) - 1 - low]
-
-
 def statistics_of(samples):
     """runs, mean, std, err, best and worst of at least one sample, as the field reports them."""
     n = len(samples)
@@ -175,17 +182,50 @@ def statistics_of(samples):
     return {"runs": n, "mean": mean, "std": std, "err": std / n ** 0.5, "best": min(samples), "worst": max(samples)}
 
 
-def score_of(samples, beats, calibrator, reference):
-    """The keys of a benchmark. beats: the calibrator's times, one for each sample; reference: what it takes at rest, or
-    None where nobody has measured that."""
-    keys = statistics_of(samples)
-    ratios = [sample / beat for sample, beat in zip(samples, beats)]
-    ours = median(beats)
-    scale = reference if reference and 0 < reference < MAX_TIME else ours
-    low, high = median_interval(ratios)
-    keys["raw-mean"], keys["mean"] = keys["mean"], median(ratios) * scale
-    keys.update({"low": low * scale, "high": high * scale, "ratio": median(ratios), "calibrator": calibrator,
-                 "calibrator-ns": ours})
+def middle_of(values):
+    """The median of the values, its 95 % interval, and the spread: the part of it that the middle half of them spans.
+    The first and the last value of the interval by rank hold whatever the distribution; where the values drift, the
+    medians of parts of the time tell more."""
+    n, drift = len(values), 0.0
+    if n >= 3 * PARTS:
+        parts = [median(values[n * part // PARTS:n * (part + 1) // PARTS]) for part in range(PARTS)]
+        drift = STUDENT * statistics_of(parts)["err"]
+    ordered, middle, reach = sorted(values), median(values), 0.98 * n ** 0.5  # 1.96 standard deviations of a rank
+    low = max(min(ordered[max(0, int(n / 2 - reach))], middle - drift), ordered[0] / 2)
+    high = max(ordered[min(n - 1, int(n / 2 + reach) + 1)], middle + drift)
+    return middle, low, high, (ordered[n * 3 // 4] - ordered[n // 4]) / middle
+
+
+def estimate(samples, beats, disturbed, references):
+    """The keys of the calibrator that suits the samples best. beats: a calibrator's name → its times, one for each
+    sample; disturbed: whether the scheduler took the core away; references: calibrators on the quiet device."""
+    calm = [i for i, flag in enumerate(disturbed) if not flag]
+    calm = calm if len(calm) * 2 >= len(samples) else range(len(samples))
+    taken, least = {}, None
+    for name, times in beats.items():
+        ratio, low, high, spread = middle_of([samples[i] / times[i] for i in calm])
+        if least is not None and spread >= least:
+            continue
+        ours, unit, least = median([times[i] for i in calm]), references.get(name, 0), spread
+        unit = unit if 0 < unit < MAX_TIME else ours
+        taken = {"mean": ratio * unit, "low": low * unit, "high": high * unit, "ratio": ratio, "calibrator": name,
+                 "calibrator-ns": ours}
+    return taken
+
+
+def with_both(beats):
+    """The calibrators with all of them together as a further one, the first choice."""
+    if len(beats) < 2:
+        return beats
+    return {next(iter(beats)).rpartition("-")[0] + "-both": [sum(times) for times in zip(*beats.values())], **beats}
+
+
+def score_of(samples, beats, disturbed, references):
+    """All keys of a benchmark, from what estimate takes but for `both`."""
+    beats, keys = with_both(beats), statistics_of(samples)
+    keys["raw-mean"] = keys["mean"]
+    keys.update(estimate(samples, beats, disturbed, references))
+    keys["calibrators"] = " ".join(f"{name}={median(times):.1f}" for name, times in beats.items())
     return keys
 
 
@@ -344,13 +384,16 @@ def run_case(worker, mode, case, settings):
         return "", {}
     if (mode, kind, len(fields)) == ("profile", "report", 1) and WORD.union("+*=").issuperset(fields[0]):
         return "", {"report": fields[0]}
-    if mode not in settings or (kind, len(fields)) != ("times", 3):
+    if mode not in settings or kind != "times" or len(fields) < 4 or len(fields) != 3 + len(fields[0].split(" ")):
         raise WorkerFailed("the worker's answer is none")
-    calibrator, samples, beats = fields
+    names, samples, disturbed, *beats = fields
     samples = checked_times(samples, *settings[mode], elapsed)
-    beats = checked_times(beats, len(samples), len(samples), elapsed)
+    count = len(samples)
+    beats = {name: checked_times(times, count, count, elapsed) for name, times in zip(names.split(" "), beats)}
+    if len(disturbed) != count:
+        raise WorkerFailed("the worker's answer is none")
     references = references_of(os.environ.get("KETTLE_CALIBRATION", ""))
-    return "", score_of(samples, beats, calibrator, references.get(calibrator))
+    return "", score_of(samples, beats, [flag != "0" for flag in disturbed], references)
 
 
 def run_mode(worker, channel, mode, cases, settings):
@@ -410,41 +453,6 @@ def load_task():
     return Task(lambda case: generate_input(**case), custom_kernel, check_implementation, reference)
 
 
-def copied(value, strict=False):
-    """A copy that shares nothing that can change. strict, for outputs: of types that cannot put off their work until
-    they are copied."""
-    kind = type(value)
-    if value is None or kind in (bool, int, float, complex, str, bytes):
-        return value
-    if kind in (list, tuple, set, frozenset):
-        return kind([copied(item, strict) for item in value])
-    if kind is dict:
-        return {key: copied(item, strict) for key, item in value.items()}
-    if kind is bytearray:
-        return value[:]
-    if isinstance(value, tuple) and hasattr(kind, "_fields"):
-        return tuple.__new__(kind, [copied(item, strict) for item in tuple.__iter__(value)])
-    torch, numpy, jax = (sys.modules.get(name) for name in ("torch", "numpy", "jax"))
-    if torch and isinstance(value, torch.Tensor):
-        return copied_tensor(torch, value)
-    if numpy and isinstance(value, numpy.ndarray) and not value.dtype.hasobject:
-        return numpy.array(value, copy=True, subok=False)
-    if (numpy and isinstance(value, numpy.generic)) or (jax and isinstance(value, jax.Array)):
-        return value  # they do not change
-    if strict:
-        raise TypeError(f"the output holds a {kind.__module__}.{kind.__qualname__} that may compute late; return "
-                        "tensors, arrays, numbers, text, and lists, tuples and dicts of them")
-    import copy
-    return copy.deepcopy(value)
-
-
-def copied_tensor(torch, value):
-    with torch._C.DisableTorchFunction(), torch.no_grad():
-        if type(value) is not torch.Tensor:
-            value = torch.Tensor.as_subclass(value, torch.Tensor)
-        return value.detach().clone().requires_grad_(value.requires_grad)
-
-
 def verdict_of(result):
     """'' if the check says that the output is right, else a sentence for the participant."""
     if isinstance(result, str):
@@ -458,112 +466,18 @@ def verdict_of(result):
                   "(True, _), or else a sentence, False or (False, sentence)")
 
 
-# ---- The worker: clocks, caches, calibrators ----
-
-def cache_bytes():
-    """What the caches that this core can fill hold at most."""
-    most = 0
-    folder = f"/sys/devices/system/cpu/cpu{min(os.sched_getaffinity(0))}/cache"
-    for index in range(8):
-        try:
-            with open(f"{folder}/index{index}/size", encoding="ascii") as file:
-                text = file.read().strip()
-            most = max(most, int(text.rstrip("KMG")) << {"K": 10, "M": 20, "G": 30}.get(text[-1:], 0))
-        except (OSError, ValueError):
-            break
-    return min(most or DEFAULT_CACHE, MAX_CACHE)
-
-
-class Cpu:
-    """Timing where the clock is the processor's."""
-    calibrator = "cpu-py-1"
-
-    def __init__(self):
-        self._memory = self._marks = self._source = self._target = None
-
-    def prepare(self):
-        """A cold cache: writes a byte into every line of twice what the last level holds."""
-        if self._memory is None:
-            import mmap
-            size = 2 * cache_bytes()
-            self._marks = bytes(size // CACHE_LINE)
-            self._memory = mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-            try:  # else the first time costs a fault a page
-                self._memory.madvise(mmap.MADV_HUGEPAGE)
-            except (AttributeError, OSError):
-                pass
-        self._memory[::CACHE_LINE] = self._marks
-
-    def timed(self, kernel, data):
-        """What the call took, in ns, and its output."""
-        clock, modules = now_ns, sys.modules
-        start = clock()
-        output = kernel(data)
-        if "jax" in modules:  # it computes when it likes
-            output = modules["jax"].block_until_ready(output)
-        return clock() - start, output
-
-    def calibrate(self):
-        """What the calibrator takes now, in ns: copying within the second level of cache and a checksum, in native code
-        that allocates nothing. Its name says what code this is: another code, another name."""
-        if self._source is None:
-            self._source, self._target = bytearray(CALIBRATOR_BYTES), memoryview(bytearray(CALIBRATOR_BYTES))
-        self._work()  # the caches as it likes them
-        start = now_ns()
-        self._work()
-        return now_ns() - start
-
-    def _work(self):
-        for _ in range(CALIBRATOR_ROUNDS):
-            self._target[:] = self._source
-            crc32(self._source)
-
-
-class Cuda:
-    """Timing where the clock is the device's."""
-    calibrator = "cuda-torch-1"
-
-    def __init__(self, torch):
-        self._cuda, self._torch = torch.cuda, torch
-        self._events = [torch.cuda.Event(enable_timing=True) for _ in range(2)]
-        self._factor = None
-
-    def prepare(self):
-        """An idle device with a cold cache."""
-        from utils import clear_l2_cache
-        clear_l2_cache()
-        self._cuda.synchronize()
-
-    def timed(self, kernel, data):
-        """As Cpu.timed. Work on other streams than the current one, which no event sees, is waited for and added."""
-        start, end = self._events
-        start.record()
-        output = kernel(data)
-        end.record()
-        end.synchronize()
-        seen = now_ns()
-        self._cuda.synchronize()
-        more = now_ns() - seen
-        return round(start.elapsed_time(end) * 1e6) + (more if more > IDLE_SYNCHRONIZE else 0), output
-
-    def calibrate(self):
-        """What a product of two fixed matrices takes now, in ns."""
-        if self._factor is None:
-            self._factor = self._torch.full((CALIBRATOR_SIDE, CALIBRATOR_SIDE), 0.5, device="cuda")
-            self._product = self._torch.empty_like(self._factor)
-        return self.timed(self._multiply, self._multiply(None))[0]
-
-    def _multiply(self, _):
-        self._torch.mm(self._factor, self._factor, out=self._product)
-
-
 # ---- The worker: calls ----
+
+class Call:
+    """What came of a call. beats: of the calibrators; disturbed: the scheduler took the core away."""
+    ns, beats, disturbed, error = 0, (), False, ""
+
 
 class Case:
     """A case in the worker: its values, and what one call of it is."""
 
-    def __init__(self, task, clock, pid, line, seed):
-        self.task, self.clock, self.pid, self.values = task, clock, pid, parse_case(line)
+    def __init__(self, task, utils, clock, pid, line, seed):
+        self.task, self.utils, self.clock, self.pid, self.values = task, utils, clock, pid, parse_case(line)
         self.seed = int(seed) if "seed" in self.values else None
 
     def input(self, n):
@@ -576,27 +490,33 @@ class Case:
             print_traceback(error)
             raise BadCase(f"generate_input raised {described(error)}") from None
 
-    def call(self, n, paired=False):
-        """The whole of the n-th call: inputs, call, copy, check. Returns its time, the calibrator's, what was wrong."""
+    def call(self, n, times=0):
+        """The whole of the n-th call: inputs, the calibrators (so often in a row; 0: not), the call, copy, check."""
+        shift = bytes(PAGE * (int.from_bytes(os.urandom(2), "little") % MAX_SHIFT))  # what comes next lies further on
         data = self.input(n)
-        kept = copied(data)
-        pair = os.urandom(1)[0] & 1 if paired else None
-        beat = self.clock.calibrate() if pair == 0 else 0
+        kept = self.utils.copied(data)
+        call = Call()
         try:
-            ns, output = self.timed(data, cold=paired)
-            output = copied(output, strict=True)  # at once: what is written later does not count
+            output = self.timed(call, data, times)
+            output = self.utils.copied(output, strict=True)  # at once: what is written later does not count
         except BaseException as error:
             print_traceback(error)
-            return 0, 0, f"custom_kernel raised {described(error)}"
-        beat = self.clock.calibrate() if pair == 1 else beat
-        return ns, beat, self.judged(kept, output)
+            call.error = f"custom_kernel raised {described(error)}"
+            return call
+        del shift
+        call.error = self.judged(kept, output)
+        return call
 
-    def timed(self, data, cold):
-        if cold:
-            self.clock.prepare()
+    def timed(self, call, data, times):
         gc.disable()
         try:
-            return self.clock.timed(self.task.kernel, data)
+            if times:
+                self.clock.prepare()
+                before = times_interrupted()
+                call.beats = self.clock.calibrate(times)
+            call.ns, output = self.clock.timed(self.task.kernel, data)
+            call.disturbed = times and times_interrupted() != before
+            return output
         finally:
             gc.enable()
             only_one_process(self.pid)
@@ -610,15 +530,10 @@ class Case:
         return verdict_of(result)
 
 
-def keep_memory():
-    """Memory once touched is used again, with glibc: without that every call pays for fresh pages."""
-    try:
-        import _ctypes  # a tenth of what ctypes costs
-        mallopt = _ctypes.dlsym(_ctypes.dlopen(None, 0), "mallopt")
-        for option in (-3, -1):  # M_MMAP_THRESHOLD, M_TRIM_THRESHOLD
-            _ctypes.call_function(mallopt, (option, 1 << 30))
-    except (ImportError, AttributeError, OSError):
-        pass
+def times_interrupted():
+    """How often a core was taken from the process so far."""
+    from resource import RUSAGE_SELF, getrusage
+    return getrusage(RUSAGE_SELF).ru_nivcsw
 
 
 def only_one_process(pid):
@@ -630,38 +545,37 @@ def only_one_process(pid):
 def run_calls(case, count):
     """The fields of an answer: whether that many calls were right, or what was wrong."""
     for n in range(count):
-        _, _, error = case.call(n)
+        error = case.call(n).error
         if error:
             return "fail", f"{error} (call {n + 1})" if n else error
     return ("pass",)
 
 
 def measure(case, warmup, least, most, seconds):
-    """The fields of an answer: the times of the calls and of the calibrator beside them, or what was wrong."""
-    samples, beats, start = [], [], 0
-    mean = squares = 0.0  # of the ratios so far: their mean, and the sum of squared deviations from it
+    """The fields of an answer: the times of the calls and of the calibrators beside them, or what was wrong."""
+    calls, names, times, start, look = [], case.clock.calibrators, 1, 0, least
     for n in range(warmup + most):
-        ns, beat, error = case.call(n, paired=True)
-        if error:
-            return "fail", f"{error} (call {n + 1}, with fresh inputs)" if n else error
+        call = case.call(n, times)
+        if call.error:
+            return "fail", f"{call.error} (call {n + 1}, with fresh inputs)" if n else call.error
         if n < warmup:
-            start = now_ns()
+            times, start = max(1, min(MAX_TIMES, call.ns // sum(call.beats))), now_ns()
             continue
-        samples.append(ns)
-        beats.append(beat)
-        ratio, count = ns / beat, len(samples)
-        step = ratio - mean
-        mean += step / count
-        squares += step * (ratio - mean)
-        known = count > 1 and (squares / (count - 1) / count) ** 0.5 < RELATIVE_ERROR * mean
-        if count >= least and (known or now_ns() - start >= seconds * 1e9):
+        calls.append(call)
+        if len(calls) < least or (now_ns() - start < seconds * 1e9 and len(calls) < look):
+            continue
+        fields = [[call.ns for call in calls], *map(list, zip(*(call.beats for call in calls)))]
+        keys = estimate(fields[0], with_both(dict(zip(names, fields[1:]))), [call.disturbed for call in calls], {})
+        if now_ns() - start >= seconds * 1e9 or keys["high"] - keys["low"] < 2 * NARROW * keys["mean"]:
             break
-    return "times", case.clock.calibrator, ",".join(map(str, samples)), ",".join(map(str, beats))
+        look = len(calls) * 9 // 8 + 1  # looking costs the more, the more there are
+    samples, *beats = [",".join(map(str, field)) for field in fields]
+    return "times", " ".join(names), samples, "".join(str(int(bool(call.disturbed))) for call in calls), *beats
 
 
 def profile(case):
     """The fields of an answer: a report on a warm call, in letters that a line may hold, or what was wrong."""
-    _, _, error = case.call(0)
+    error = case.call(0).error
     if error:
         return "fail", error
     data = case.input(0)
@@ -700,12 +614,11 @@ def serve(requests, answers, mode, load, settings):
     os.environ.pop("POPCORN_SEED", None)
     os.environ.setdefault("OMP_NUM_THREADS", str(len(os.sched_getaffinity(0))))
     pid, problem = os.getpid(), None
-    keep_memory()
     gc.disable()  # an import makes garbage by the thousand, none of it worth looking for
     try:
-        task = load()
-        torch = sys.modules.get("torch")
-        clock = Cuda(torch) if torch and torch.cuda.is_available() else Cpu()
+        import utils
+        utils.keep_memory()
+        task, clock = load(), utils.clock()
     except BaseException as error:
         print_traceback(error)
         problem = ("import",)
@@ -723,7 +636,7 @@ def serve(requests, answers, mode, load, settings):
             request += more
         token, line, seed = request.decode()[:-1].split("\t")
         try:
-            answer = problem or what(Case(task, clock, pid, line, seed))
+            answer = problem or what(Case(task, utils, clock, pid, line, seed))
         except BadCase as error:
             answer = ("task", on_one_line(str(error)))
         sys.stdout.flush()

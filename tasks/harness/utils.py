@@ -1,10 +1,18 @@
 # SPDX-License-Identifier: MIT
-"""What the authors of Python tasks need: seeds, comparison with a reference, a cold cache. torch and numpy are both
-optional: whatever of them the task has imported is used."""
+"""What the authors of Python tasks need: seeds, comparison with a reference, a cold cache; and what the harness needs
+of the machine: copies, clocks, calibrators. torch and numpy are both optional: what a task has imported is used."""
+import os
 import sys
+from binascii import crc32
+from time import perf_counter_ns as now_ns
 
 SHOWN = 5  # places that a comparison names
 L2_BYTES = 256 << 20  # twice what the largest device holds
+DEFAULT_CACHE, MAX_CACHE, CACHE_LINE = 32 << 20, 512 << 20, 64  # bytes: where the machine does not say, at most, a line
+SUMS_BYTES, SUMS_ROUNDS = 1 << 14, 20  # about 0.1 ms
+SWEEP_BYTES = 1 << 20  # about 0.1 ms
+CUDA_SIDE = 1024  # of the matrices of the CUDA calibrator
+IDLE_SYNCHRONIZE = 50000  # ns that waiting for an idle device takes at most
 
 
 def set_seed(seed=42):
@@ -34,7 +42,6 @@ class DeterministicContext:
     """Within it, torch computes the same every time. For `with`, and before a function as `@deterministic`."""
 
     def __enter__(self):
-        import os
         import torch
         cudnn = torch.backends.cudnn
         self._before = (torch.are_deterministic_algorithms_enabled(), cudnn.deterministic, cudnn.allow_tf32,
@@ -45,7 +52,6 @@ class DeterministicContext:
         return self
 
     def __exit__(self, *_):
-        import os
         import torch
         cudnn = torch.backends.cudnn
         algorithms, cudnn.deterministic, cudnn.allow_tf32, torch.backends.cuda.matmul.allow_tf32, space = self._before
@@ -172,3 +178,167 @@ def make_match_reference(reference, **tolerances):
     def check_implementation(data, output):
         return match_reference(data, output, reference, **tolerances)
     return check_implementation
+
+
+# ---- What the harness needs of the machine ----
+
+def copied(value, strict=False):
+    """A copy that shares nothing that can change. strict, for outputs: of types that cannot put off their work until
+    they are copied."""
+    kind = type(value)
+    if value is None or kind in (bool, int, float, complex, str, bytes):
+        return value
+    if kind in (list, tuple, set, frozenset):
+        return kind([copied(item, strict) for item in value])
+    if kind is dict:
+        return {key: copied(item, strict) for key, item in value.items()}
+    if kind is bytearray:
+        return value[:]
+    if isinstance(value, tuple) and hasattr(kind, "_fields"):
+        return tuple.__new__(kind, [copied(item, strict) for item in tuple.__iter__(value)])
+    torch, numpy, jax = (sys.modules.get(name) for name in ("torch", "numpy", "jax"))
+    if torch and isinstance(value, torch.Tensor):
+        return copied_tensor(torch, value)
+    if numpy and isinstance(value, numpy.ndarray) and not value.dtype.hasobject:
+        return numpy.array(value, copy=True, subok=False)
+    if (numpy and isinstance(value, numpy.generic)) or (jax and isinstance(value, jax.Array)):
+        return value  # they do not change
+    if strict:
+        raise TypeError(f"the output holds a {kind.__module__}.{kind.__qualname__} that may compute late; return "
+                        "tensors, arrays, numbers, text, and lists, tuples and dicts of them")
+    import copy
+    return copy.deepcopy(value)
+
+
+def copied_tensor(torch, value):
+    with torch._C.DisableTorchFunction(), torch.no_grad():
+        if type(value) is not torch.Tensor:
+            value = torch.Tensor.as_subclass(value, torch.Tensor)
+        return value.detach().clone().requires_grad_(value.requires_grad)
+
+
+def cache_bytes():
+    """What the caches that this core can fill hold at most."""
+    most = 0
+    folder = f"/sys/devices/system/cpu/cpu{min(os.sched_getaffinity(0))}/cache"
+    for index in range(8):
+        try:
+            with open(f"{folder}/index{index}/size", encoding="ascii") as file:
+                text = file.read().strip()
+            most = max(most, int(text.rstrip("KMG")) << {"K": 10, "M": 20, "G": 30}.get(text[-1:], 0))
+        except (OSError, ValueError):
+            break
+    return min(most or DEFAULT_CACHE, MAX_CACHE)
+
+
+class Cpu:
+    """Where the processor works: its clock, its caches, its calibrators, in native code that allocates nothing. Whoever
+    changes what these do gives them other names."""
+    calibrators = ("cpu-py-1-sums", "cpu-py-1-sweep")
+
+    def __init__(self):
+        self._memory = None
+
+    def _map(self):
+        """Memory of twice the size of the cache."""
+        import mmap
+        size = 2 * cache_bytes()
+        self._memory = mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        try:  # else the first time costs a fault a page
+            self._memory.madvise(mmap.MADV_HUGEPAGE)
+        except (AttributeError, OSError):
+            pass
+        self._marks, self._part = bytes(size // CACHE_LINE), bytes(SWEEP_BYTES // CACHE_LINE)
+        self._half, self._at, self._small = size // 2, 0, bytearray(SUMS_BYTES)
+
+    def prepare(self):
+        """A cold cache: writes a byte into every line of that memory."""
+        if self._memory is None:
+            self._map()
+        self._memory[::CACHE_LINE] = self._marks
+
+    def timed(self, kernel, data):
+        """What the call took, in ns, and its output."""
+        clock, modules = now_ns, sys.modules
+        start = clock()
+        output = kernel(data)
+        if "jax" in modules:  # it computes when it likes
+            output = modules["jax"].block_until_ready(output)
+        return clock() - start, output
+
+    def calibrate(self, times):
+        """What each calibrator takes now, in ns; so often in a row, after prepare."""
+        found = [0, 0]
+        for kind in ((0, 1), (1, 0))[os.urandom(1)[0] & 1]:
+            work = (self._sums, self._sweep)[kind]
+            start = now_ns()
+            for _ in range(times):
+                work()
+            found[kind] = max(1, (now_ns() - start) // times)
+        return found
+
+    def _sums(self):
+        """Checksums out of the first cache."""
+        for _ in range(SUMS_ROUNDS):
+            crc32(self._small)
+
+    def _sweep(self):
+        """Writing to memory in order, in the half that the end of prepare has put out of the cache."""
+        self._at = self._at + SWEEP_BYTES if self._at + 2 * SWEEP_BYTES <= self._half else 0
+        self._memory[self._at:self._at + SWEEP_BYTES:CACHE_LINE] = self._part
+
+
+class Cuda:
+    """Where a CUDA device works, as Cpu; its events are the clock."""
+    calibrators = ("cuda-torch-1",)
+
+    def __init__(self, torch):
+        self._cuda, self._torch = torch.cuda, torch
+        self._events = [torch.cuda.Event(enable_timing=True) for _ in range(2)]
+        self._factor = None
+
+    def prepare(self):
+        """An idle device with a cold cache."""
+        clear_l2_cache()
+        self._cuda.synchronize()
+
+    def timed(self, kernel, data):
+        """As Cpu.timed. Work on other streams than the current one, which no event sees, is waited for and added."""
+        start, end = self._events
+        start.record()
+        output = kernel(data)
+        end.record()
+        end.synchronize()
+        seen = now_ns()
+        self._cuda.synchronize()
+        more = now_ns() - seen
+        return round(start.elapsed_time(end) * 1e6) + (more if more > IDLE_SYNCHRONIZE else 0), output
+
+    def calibrate(self, times):
+        """What a product of two fixed matrices takes now, in ns; so often in a row."""
+        if self._factor is None:
+            self._factor = self._torch.full((CUDA_SIDE, CUDA_SIDE), 0.5, device="cuda")
+            self._product = self._torch.empty_like(self._factor)
+            self._multiply(1)
+        return [max(1, self.timed(self._multiply, times)[0] // times)]
+
+    def _multiply(self, times):
+        for _ in range(times):
+            self._torch.mm(self._factor, self._factor, out=self._product)
+
+
+def clock():
+    """What the calls of a task are timed with; once its modules are imported."""
+    torch = sys.modules.get("torch")
+    return Cuda(torch) if torch and torch.cuda.is_available() else Cpu()
+
+
+def keep_memory():
+    """Memory once touched is used again, with glibc: without that every call pays for fresh pages."""
+    try:
+        import _ctypes  # a tenth of what ctypes costs
+        mallopt = _ctypes.dlsym(_ctypes.dlopen(None, 0), "mallopt")
+        for option in (-3, -1):  # M_MMAP_THRESHOLD, M_TRIM_THRESHOLD
+            _ctypes.call_function(mallopt, (option, 1 << 30))
+    except (ImportError, AttributeError, OSError):
+        pass

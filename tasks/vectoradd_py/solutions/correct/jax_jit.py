@@ -1,7 +1,7 @@
-# needs: jax
-# JAX: compiled once for each length; arrays go to and fro without a copy where both libraries can.
+# JAX: compiled once for each length.
 import jax
 import jax.numpy as jnp
+import numpy
 import torch
 
 
@@ -10,10 +10,7 @@ def add(first, second):
     return first + second
 
 
-def to_jax(tensor):
-    return jnp.from_dlpack(tensor) if hasattr(jnp, "from_dlpack") else jnp.asarray(tensor.numpy())
-
-
 def custom_kernel(data):
-    total = add(*map(to_jax, data)).block_until_ready()
-    return torch.from_dlpack(total)
+    first, second = (jnp.asarray(tensor.cpu().numpy()) for tensor in data)
+    total = numpy.array(add(first, second))  # waits for the result
+    return torch.from_numpy(total).to(data[0].device)
