@@ -6,6 +6,7 @@
 
 #include "cleanup.h"
 #include "feed.h"
+#include "gc.h"
 #include "lock.h"
 #include "log.h"
 #include "sweep.h"
@@ -195,6 +196,8 @@ become_owner(struct core *core, struct kettle_error *err)
 	if (mkdir(core->spool, 0700) != 0 && errno != EEXIST)
 		log_write(KETTLE_LOG_WARNING, "core", "what jobs leave cannot be kept in %s: %s", core->spool, strerror(errno));
 	sweep_poke(core);
+	if (core->setup.stays)
+		gc_serve(core);
 	return 0;
 }
 

@@ -6,6 +6,7 @@
 
 #include "cleanup.h"
 #include "core_inner.h"
+#include "gc.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -129,4 +130,12 @@ cmd_queue_place(struct core *core, const struct actor *actor, const json_t *args
 	}
 	(void)json_object_set_new(result, "places", places);
 	answer(arg, &none, result);
+}
+
+void
+cmd_admin_gc(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
+{
+	(void)actor;
+	(void)args;
+	gc_run(core, answer, arg);
 }

@@ -78,6 +78,9 @@ static const struct {
 					"times in seconds."},
 	{"admin.backup", "`{\"path\", \"bytes\"}`."},
 	{"admin.export", "`{\"path\", \"files\": {name: rows}}`."},
+	{"admin.gc",
+		"`{\"artifacts\", \"artifact_bytes\", \"logs\": jobs, \"events\", \"tokens\", \"blobs\", \"blob_bytes\", "
+		"\"folders\", \"folder_bytes\", \"database_bytes\", \"log_bytes\"}`: what was freed."},
 	{"queue.place", "`{\"places\": [{\"job\", \"device\", \"place\": jobs before it}]}`."},
 	{"device.list", "`[{\"name\", \"queued\", \"units\": [{\"unit\", \"runner\", \"state\", \"slots\", \"running\", "
 					"\"level\", \"machine\", \"tools\", \"protections\"}]}]`."},

@@ -424,6 +424,11 @@ const struct command commands[] = {
 		.details =
 			"Leaderboards, users, submissions, jobs and runs, a file each, and the code of submissions by its hash. "
 			"Seeds, tokens, invite codes and identities are left out."},
+	{"admin.gc", "frees what need not be kept", .right = RIGHT_ADMIN, .kind = COMMAND_ENGINE, .engine = cmd_admin_gc,
+		.details =
+			"Files that jobs left, logs and events older than the configuration says (retention), codes that have "
+			"expired, contents that nothing uses, free pages of the database and its log. A server does it by itself "
+			"once a day. Nothing of a submission that is marked as a cheat goes."},
 	{"queue.place", "says how many jobs are before yours", .right = RIGHT_ANYBODY, .kind = COMMAND_ENGINE,
 		ARGUMENTS(queue_place_arguments), .engine = cmd_queue_place},
 	{"device.list", "lists the devices, what they run on and what is queued", .right = RIGHT_ANYBODY,

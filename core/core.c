@@ -8,6 +8,7 @@
 #include "cleanup.h"
 #include "core_inner.h"
 #include "feed.h"
+#include "gc.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -93,6 +94,7 @@ engine_stopped(void *arg)
 	attach_stop(core, &err);
 	engine_free(STEAL(core->engine));
 	feed_stop(core->feed);
+	gc_stop(core);
 	server_close(core->server, server_closed, closing);
 }
 

@@ -31,6 +31,7 @@ struct server;
 struct client;
 struct subscription;
 struct closing;
+struct gc;
 
 /* A plugin of any kind that is loaded and created. */
 struct core_plugin {
@@ -81,6 +82,8 @@ struct core {
 	int lock_fd;
 	char *spool; /* where jobs leave files; see artifact.h */
 	bool sweeping, sweep_again;
+	struct gc *gc; /* under way */
+	struct kettle_timer *gc_timer;
 	struct closing *ending; /* core_close was called */
 	bool ended;             /* and is done */
 	uv_thread_t thread;     /* of the loop */

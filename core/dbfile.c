@@ -303,6 +303,9 @@ set_up(sqlite3 *handle, const char *owner, uint64_t size, struct kettle_error *e
 	int code = check_owner(handle, err);
 	if (code == 0 && size > 0)
 		code = check_pages(handle, size, err);
+	/* Only a file without a page takes it: what is freed later can be given back. */
+	if (code == 0 && size == 0 && sqlite3_exec(handle, "PRAGMA auto_vacuum = INCREMENTAL", NULL, NULL, NULL))
+		code = dbfile_fail(handle, sqlite3_errcode(handle), "opening it", err);
 	if (code == 0)
 		code = set_wal(handle, err);
 	if (code == 0)

@@ -176,6 +176,7 @@ static const struct run_ui uis[] = {
 		.render = task_work_render_check,
 		.status = task_work_check_status,
 		.example = "kettle task check tasks/vectoradd_cpp competition.yaml"},
+	{.command = "admin.gc", .render = render_admin_freed},
 	{.command = "task.run",
 		.own = task_run_options,
 		.start = submit_task_run,

@@ -118,6 +118,38 @@ render_admin_export(struct run *run, const json_t *result)
 	return RUN_OK;
 }
 
+/* ---- what was freed ---- */
+
+int
+render_admin_freed(struct run *run, const json_t *result)
+{
+	static const struct table_column columns[] = {
+		{.title = "freed"}, {.title = "how many", .right = true}, {.title = "size", .right = true}};
+	static const struct {
+		const char *title, *count, *bytes;
+	} lines[] = {
+		{"files that jobs left", "artifacts", "artifact_bytes"},
+		{"logs of jobs", "logs", NULL},
+		{"events", "events", NULL},
+		{"codes that expired", "tokens", NULL},
+		{"contents", "blobs", "blob_bytes"},
+		{"folders of the spool", "folders", "folder_bytes"},
+		{"of the database", NULL, "database_bytes"},
+		{"of its log", NULL, "log_bytes"},
+	};
+	AUTO_JSON json_t *rows = json_array();
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
+		char count[FORMAT_SIZE] = "", bytes[FORMAT_SIZE] = "";
+		if (lines[i].count)
+			snprintf(count, sizeof(count), "%lld", (long long)value_int(result, lines[i].count, 0));
+		if (lines[i].bytes)
+			format_bytes(value_number(result, lines[i].bytes), bytes);
+		table_row(rows, 3, lines[i].title, count, bytes);
+	}
+	table_print(&run->term, columns, ARRAY_SIZE(columns), rows, 0);
+	return RUN_OK;
+}
+
 static void
 done(struct run *run, const struct kettle_error *err, json_t *result)
 {

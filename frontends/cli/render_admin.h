@@ -9,6 +9,7 @@
 int render_admin_accepting(struct run *run, const json_t *result);
 int render_admin_stats(struct run *run, const json_t *result);
 int render_admin_backup(struct run *run, const json_t *result);
+int render_admin_freed(struct run *run, const json_t *result);
 int render_admin_export(struct run *run, const json_t *result);
 
 /* Start member of what this process does by itself and for long: shows how far it is. */
