@@ -31,6 +31,15 @@ static const struct {
 	{"leaderboard.rate_limits",
 		"`{\"leaderboard\", \"limits\": [{\"category\", \"device\": name or null for all together, \"per_hour\"}]}`."},
 	{"leaderboard.rate_limit", "as `leaderboard.rate_limits`, with what is there then."},
+	{"leaderboard.export",
+		"a page: `{\"leaderboard\", \"total\": of the board, with the first page, \"submissions\": [{\"id\", "
+		"\"user_id\", "
+		"\"user_name\", \"mode\", \"file_name\", \"submission_time\", \"state\", \"flagged\", \"counts\", \"task\": "
+		"hash, "
+		"\"sha256\", \"code\", \"devices\": [{\"device\", \"state\", \"score\", \"low\", \"high\"}]}], \"next\": what "
+		"`after` gets the next page, or null}`. The command line asks for all pages and writes the submissions, each "
+		"on a "
+		"line; with --json as one array, and with -o `{\"file\", \"leaderboard\", \"submissions\"}`."},
 	{"leaderboard.join", "`{\"status\": \"ok\", \"leaderboards\": [name]}`."},
 	{"invite.create", "`{\"leaderboards\": [name], \"codes\"}`."},
 	{"invite.list", "`{\"leaderboard\", \"count\", \"invites\": [{\"code\", \"user_id\": text or null, \"user_name\", "

@@ -12,6 +12,7 @@
 #include "cmd_board_update.h"
 #include "cmd_copy.h"
 #include "cmd_engine.h"
+#include "cmd_export.h"
 #include "cmd_flag.h"
 #include "cmd_harness.h"
 #include "cmd_invite.h"
@@ -106,6 +107,14 @@ static const struct argument board_rate_limit[] = {
 	{"per_hour", ARGUMENT_INT, .min = 0, .max = RATE_PER_HOUR_MAX, .meta = "N",
 		.help = "so many from each user in any hour; 0: none at all"},
 	{"remove", ARGUMENT_BOOL, .default_value = "false", .help = "takes the limit away"},
+};
+
+static const struct argument board_export[] = {
+	{"name", ARGUMENT_BOARD, .required = true, .positional = true, .meta = "NAME", .help = "the leaderboard"},
+	{"private", ARGUMENT_BOOL, .default_value = "false",
+		.help = "also while it is active: what is written is not for participants"},
+	{"after", ARGUMENT_INT, .default_value = "0", .min = 0, .max = EXPORT_MAX_ID, .meta = "ID",
+		.help = "only submissions with higher numbers"},
 };
 
 static const struct argument invite_create[] = {
@@ -333,6 +342,12 @@ const struct command commands[] = {
 		.details =
 			"Counted for each user over a rolling hour. Refused submissions and those that the engine failed do not "
 			"count, deleted ones do."},
+	{"leaderboard.export", "writes the submissions of a leaderboard as lines of JSON", .right = RIGHT_ANYBODY,
+		.kind = COMMAND_READ, ARGUMENTS(board_export), .run = cmd_board_export,
+		.details =
+			"One line for each submission, with code and scores; every one for the leaderboard's creator and admins, "
+			"for others those that are ranked where the code is open. An active leaderboard is exported with --private "
+			"alone."},
 	{"leaderboard.join", "claims an invite to closed leaderboards", .right = RIGHT_ANYBODY, .kind = COMMAND_WRITE,
 		ARGUMENTS(invite_code), .run = cmd_invite_join},
 	{"invite.create", "makes invites to leaderboards", .right = RIGHT_CREATOR, .kind = COMMAND_WRITE,

@@ -12,6 +12,7 @@
 #include "artifacts.h"
 #include "cleanup.h"
 #include "board_task.h"
+#include "export.h"
 #include "help.h"
 #include "reference.h"
 #include "render_admin.h"
@@ -116,6 +117,10 @@ static const struct run_ui uis[] = {
 		.start = render_owner_limits_start,
 		.render = render_owner_limits,
 		.example = "kettle leaderboard rate-limit vectoradd --category leaderboard --per-hour 6"},
+	{.command = "leaderboard.export",
+		.own = export_options,
+		.start = export_start,
+		.example = "kettle leaderboard export vectoradd -o vectoradd.jsonl"},
 	{.command = "leaderboard.join", .render = render_owner_joined},
 	{.command = "invite.create",
 		.render = render_owner_invited,

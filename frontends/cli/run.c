@@ -22,6 +22,7 @@
 
 #include "cleanup.h"
 #include "contents.h"
+#include "export.h"
 #include "follow.h"
 #include "help.h"
 #include "input.h"
@@ -311,6 +312,7 @@ run_free(struct run *run)
 			input_cancel(call->input);
 	}
 	follow_end(run);
+	export_end(run);
 	*run->owner = NULL;
 	drop_report(run);
 	args_free(&run->args);

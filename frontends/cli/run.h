@@ -19,6 +19,7 @@ enum run_status {
 
 struct run;
 struct follow;   /* follow.h */
+struct export;   /* export.h */
 struct run_call; /* an answer, a file or an input line that is under way */
 
 /* What the command line adds to a command of the table. */
@@ -46,6 +47,7 @@ struct run {
 	bool json, quiet;
 	struct run_call *calls; /* all that are under way */
 	struct follow *follow;  /* a submission or task run that is shown, or NULL */
+	struct export *export;  /* what is being written page by page, or NULL */
 	bool report_is_new;     /* and goes again where nothing is written to it */
 	FILE *report;           /* of -o, opened before anything is submitted, or NULL */
 	struct run **owner;     /* set to NULL when the run is over */

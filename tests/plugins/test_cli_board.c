@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -89,6 +90,17 @@ is_there(const struct state *state, const char *name)
 {
 	struct stat st;
 	return lstat(below(state, name), &st) == 0;
+}
+
+/* How many files are in the folder. */
+static int
+count_files(const struct state *state)
+{
+	AUTO_DIR DIR *dir = opendir(state->folder);
+	int count = -2; /* . and .. */
+	while (readdir(dir))
+		count++;
+	return count;
 }
 
 /* ---- updates ---- */
@@ -344,6 +356,56 @@ test_code(void **arg)
 	HAS(state->out, "  The code of others is open here: kettle submission show ID --code\n");
 }
 
+/* ---- exports ---- */
+
+static json_t *
+page(int first, int count, int next)
+{
+	json_t *submissions = json_array();
+	for (int i = 0; i < count; i++)
+		json_array_append_new(submissions, json_pack("{s:i, s:s}", "id", first + i, "code", "int x;\n"));
+	return json_pack("{s:s, s:i, s:o, s:o}", "leaderboard", "vectoradd", "total", 3, "submissions", submissions, "next",
+		next ? json_integer(next) : json_null());
+}
+
+static void
+test_export(void **arg)
+{
+	struct state *state = *arg;
+	static const char lines[] = "{\"id\":1,\"code\":\"int x;\\n\"}\n{\"id\":2,\"code\":\"int x;\\n\"}\n"
+								"{\"id\":3,\"code\":\"int x;\\n\"}\n";
+	for (int i = 0; i < 3; i++) {
+		cli_host_answer(&state->host, "leaderboard.export", page(1, 2, 2));
+		cli_host_answer(&state->host, "leaderboard.export", page(3, 1, 0));
+	}
+	assert_int_equal(RUN(state, "leaderboard", "export", "vectoradd", "--private"), 0);
+	assert_string_equal(state->out, lines);
+	const json_t *args = json_object_get(json_array_get(state->host.calls, 1), "args");
+	assert_int_equal(json_integer_value(json_object_get(args, "after")), 2);
+	assert_true(json_is_true(json_object_get(args, "private")));
+	AUTO_JSON json_t *globals = json_pack("{s:b}", "json", 1);
+	assert_int_equal(run_with(state, globals, (const char *const[]){"leaderboard", "export", "vectoradd", NULL}), 0);
+	AUTO_JSON json_t *array = json_loads(state->out, 0, NULL);
+	assert_int_equal(json_array_size(array), 3);
+	/* A file is replaced once there is a whole one. */
+	assert_int_equal(RUN(state, "leaderboard", "export", "vectoradd", "-o", below(state, "x.jsonl")), 0);
+	HAS(state->out, "3 submissions of vectoradd are in ");
+	assert_file(state, "x.jsonl", lines);
+	cli_host_answer(&state->host, "leaderboard.export", page(1, 2, 2));
+	cli_host_refuse(&state->host, "leaderboard.export", KETTLE_ENOENT, "There is no leaderboard.");
+	assert_int_equal(RUN(state, "leaderboard", "export", "vectoradd", "-o", below(state, "x.jsonl")), 2);
+	assert_file(state, "x.jsonl", lines);
+	assert_int_equal(count_files(state), 1);
+	cli_host_refuse(&state->host, "leaderboard.export", KETTLE_ECONFLICT, "It is active: say `private` if so.");
+	assert_int_equal(RUN(state, "leaderboard", "export", "vectoradd"), 2);
+	assert_string_equal(state->err, "kettle: It is active: say `--private` if so.\n");
+	assert_int_equal(RUN(state, "leaderboard", "export", "vectoradd", "-o", "/nowhere/x"), 2);
+	HAS(state->err, "`/nowhere/x` cannot be written");
+	cli_host_answer(&state->host, "leaderboard.export", page(1, 0, 0));
+	assert_int_equal(RUN(state, "leaderboard", "export", "vectoradd", "-o", "/dev/null"), 0);
+	assert_int_equal(access("/dev/null", W_OK), 0);
+}
+
 int
 main(void)
 {
@@ -358,6 +420,7 @@ main(void)
 		TEST(test_limits),
 		TEST(test_invites),
 		TEST(test_code),
+		TEST(test_export),
 	};
 	return cmocka_run_group_tests_name("cli_board", tests, NULL, NULL);
 }
