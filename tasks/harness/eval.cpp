@@ -17,10 +17,27 @@
 // The submission includes task.h and defines custom_kernel. Throw BadCase for a case that makes no sense.
 //
 // What it does. test: one call per case, checked. benchmark and leaderboard: a few calls to warm up, then timed calls
-// until the mean is known to 0.1 % or the time is over, but never before enough calls. Every call, also those that warm
+// until the time is known well enough or is over, but never before enough calls. Every call, also those that warm
 // up, has fresh inputs (where the case has a seed) and an output of its own, starts with a cold cache, and is checked,
 // outside of the timed section, against a copy of the inputs that was taken before: a submission gains nothing
 // from noticing the phase, from keeping results, or from changing its input. profile: two calls per case and a report.
+//
+// How a time is made to repeat. What else a machine does slows calls down, by tens of percent and for milliseconds to
+// minutes: neighbours on the same core, on the cache, on the memory. So right before each timed call, when the cache
+// has been flushed, two fixed pieces of work are timed, in random order: arithmetic out of the first cache (`tile`) and
+// reading memory that is in no cache (`read`), as often in a row as the call takes long. Both are calibrators, and so
+// are both together (`both`). Each call gives a pair, the call's time and the calibrators'; a pair in which the
+// scheduler took the core away is left out as long as half of them remain. Of the three calibrators the one whose
+// ratios to the calls spread least in this run is taken: it suffers from what the submission suffers from.
+//   ratio   the median of the ratios call/calibrator
+//   mean    ratio × the time of the calibrator on the quiet device, which KETTLE_CALIBRATION gives
+//           (NAME=NS NAME=NS …, measured by `kettle device calibrate`); without it, its median in this run
+//   low, high   the 95 % interval of that median: the ratios 0.98·√n places to either side of it, or 2.36 standard
+//           errors of the medians of eight parts of the time, whichever is wider
+//   runs, raw-mean, std, err, best, worst   of the plain times of all calls
+//   calibrator, calibrator-ns, calibrators  name and median of the one taken; NAME=NS of all
+// Addresses make a difference as well, and differ from process to process: inputs and outputs get other pages at every
+// call, so that one run averages over what would else be its luck.
 //
 // What one process can do, and does, against a hostile submission. Before any constructor of the submission runs
 // (.preinit_array), seed and channel are taken out of the environment and their bytes overwritten, the channel moves to
@@ -31,19 +48,15 @@
 // What stays open in one process: the submission shares the address space. It can search memory for the seed, the copy
 // of the inputs and the channel's number, undo the above by the same system calls, replace what the C++ library
 // resolves at link time (operator new, members of std::vector), run still earlier (an ifunc), leave work to a thread,
-// and return before its output is complete as long as it wins the race with the copy of the output. Where that
-// matters, use a harness with a referee and a solver.
+// return before its output is complete as long as it wins the race with the copy of the output, and slow down the
+// calibrators by threads that it leaves behind (a mean below half of the best call does not pass). Where that matters,
+// use a harness with a referee and a solver.
 #ifndef TASK_REFERENCE // eval_single.cpp includes this file and brings its own
 #define TASK_REFERENCE "reference.h"
 #endif
 #include TASK_REFERENCE
 
-#if defined(__x86_64__)
-#include <cpuid.h>
-#endif
-#include <elf.h>
 #include <fcntl.h>
-#include <link.h>
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
@@ -60,9 +73,11 @@
 #include <cerrno>
 #include <fstream>
 #include <iostream>
+#include <iomanip>
 #include <sstream>
 
-// Limits, in seconds for each benchmark line, everything but warming up included. A task may set its own.
+// Limits, in seconds for each benchmark line, everything but warming up included. A task may set its own. How well a
+// score repeats depends on the number of pairs, and that on the time: see docs/benchmarks.md.
 #ifndef BENCHMARK_SECONDS
 #define BENCHMARK_SECONDS 2.0
 #endif
@@ -88,19 +103,16 @@ namespace
 {
 enum ExitStatus { PASSED = 0, USAGE = 2, NO_CHANNEL = 111, TEST_FAILED = 112, BAD_CASE = 113 };
 
-// The estimate of the error is itself uncertain, by 1/sqrt(2(n-1)): 24 % for ten calls, 13 % for thirty. Fewer calls
-// would let a lucky or a made-up streak of equal times end the measurement.
+// Fewer calls would let a lucky or a made-up streak of equal times end the measurement, and leave no interval: of ten
+// pairs it reaches from the second to the ninth.
 constexpr size_t BENCHMARK_MIN_CALLS = 10, RANKED_MIN_CALLS = 30, MAX_CALLS = 10000;
-constexpr double RELATIVE_ERROR = 0.001;
-constexpr size_t DEFAULT_CACHE = 32u << 20, MAX_CACHE = 512u << 20; // bytes, where the machine does not say, at most
-constexpr size_t MAX_MESSAGE = 4000;                                // bytes of a message to the participant
-constexpr size_t CACHE_LINE = 64;
+constexpr double NARROW = 0.001;     // half of the interval, of the mean: enough
+constexpr size_t MAX_MESSAGE = 4000; // bytes of a message to the participant
+constexpr size_t CACHE_LINE = 64, PAGE = 4096;
+constexpr size_t MAX_CALIBRATION = 1000; // bytes of KETTLE_CALIBRATION
+constexpr size_t MAX_SHIFT = 256;        // pages by which addresses differ from call to call
 
 // ---- Before everything else: plain code, no library that needs to be initialised ----
-
-#define EARLY __attribute__((no_sanitize("address", "undefined", "thread"))) static
-
-using clock_function = int (*)(clockid_t, struct timespec *);
 
 struct Harness {
 	bool ready = false;
@@ -109,6 +121,7 @@ struct Harness {
 	uint64_t secret = 0;
 	clock_function clock = nullptr;
 	size_t cores = 1;
+	char calibration[MAX_CALIBRATION + 1] = {};
 };
 Harness harness; // constant-initialised: nothing resets it after take_over
 
@@ -130,14 +143,6 @@ raw_syscall(long number, long a, long b, long c)
 	long result = syscall(number, a, b, c);
 	return result < 0 ? -errno : result;
 #endif
-}
-
-EARLY bool
-same_text(const char *a, const char *b)
-{
-	while (*a && *a == *b)
-		a++, b++;
-	return *a == *b;
 }
 
 // The value behind `name` in the environment, and the entry's place in *ret_entry; NULL if there is none.
@@ -196,42 +201,6 @@ hide_channel(int fd)
 	return raw_syscall(SYS_fcntl, fd, F_SETFD, FD_CLOEXEC) < 0 ? -1 : fd;
 }
 
-// The vDSO's own clock_gettime: a kernel entry costs several times as much, and the C library's symbol can be defined
-// by a submission. NULL if it is not to be found.
-EARLY clock_function
-vdso_clock(const unsigned char *base)
-{
-	const ElfW(Ehdr) *header = reinterpret_cast<const ElfW(Ehdr) *>(base);
-	const ElfW(Phdr) *segments = reinterpret_cast<const ElfW(Phdr) *>(base + header->e_phoff);
-	const ElfW(Dyn) *dynamic = nullptr;
-	uintptr_t shift = 0;
-	for (int i = header->e_phnum - 1; i >= 0; i--) {
-		if (segments[i].p_type == PT_DYNAMIC)
-			dynamic = reinterpret_cast<const ElfW(Dyn) *>(base + segments[i].p_offset);
-		if (segments[i].p_type == PT_LOAD)
-			shift = reinterpret_cast<uintptr_t>(base) + segments[i].p_offset - segments[i].p_vaddr;
-	}
-	uintptr_t names = 0, symbols = 0;
-	for (; dynamic && dynamic->d_tag != DT_NULL; dynamic++) {
-		if (dynamic->d_tag == DT_STRTAB)
-			names = shift + dynamic->d_un.d_ptr;
-		if (dynamic->d_tag == DT_SYMTAB)
-			symbols = shift + dynamic->d_un.d_ptr;
-	}
-	// Every linker puts the names right behind the symbols; that gives their number without the hash tables, of which
-	// kernels have one or the other.
-	if (!symbols || names <= symbols)
-		return nullptr;
-	const ElfW(Sym) *symbol = reinterpret_cast<const ElfW(Sym) *>(symbols);
-	for (size_t count = (names - symbols) / sizeof(*symbol); count > 0; count--, symbol++) {
-		const char *name = reinterpret_cast<const char *>(names) + symbol->st_name;
-		if (symbol->st_shndx != SHN_UNDEF &&
-			(same_text(name, "__vdso_clock_gettime") || same_text(name, "__kernel_clock_gettime")))
-			return reinterpret_cast<clock_function>(shift + symbol->st_value);
-	}
-	return nullptr;
-}
-
 // OpenMP and the like: as many threads as cores we may run on, unless somebody has said otherwise. Goes to the place
 // in the environment that the channel's variable has left.
 EARLY void
@@ -270,6 +239,10 @@ take_over(int argc, char **argv, char **env)
 	for (; aux->a_type != AT_NULL; aux++)
 		if (aux->a_type == AT_SYSINFO_EHDR)
 			harness.clock = vdso_clock(reinterpret_cast<const unsigned char *>(aux->a_un.a_val));
+	char **unused = nullptr;
+	const char *calibration = environment_value(env, "KETTLE_CALIBRATION", &unused);
+	for (size_t i = 0; calibration && calibration[i] && i < MAX_CALIBRATION; i++)
+		harness.calibration[i] = calibration[i];
 	harness.has_secret = take_number(env, "POPCORN_SEED", &harness.secret);
 	uint64_t fd = 0;
 	if (take_number(env, "POPCORN_FD", &fd) && fd < 1u << 30) {
@@ -309,24 +282,10 @@ stop(int status, const std::string &why)
 	leave(status);
 }
 
-// One line, printable: text of a submission must not look like a result.
-std::string
-on_one_line(const std::string &text)
-{
-	std::string line;
-	for (char c : text.substr(0, MAX_MESSAGE)) {
-		if (c == '\n')
-			line += " | ";
-		else
-			line += static_cast<unsigned char>(c) < ' ' || c == 127 ? ' ' : c;
-	}
-	return line + (text.size() > MAX_MESSAGE ? " … (cut)" : "");
-}
-
 void
 report(const std::string &key, const std::string &value)
 {
-	std::string line = key + ": " + on_one_line(value) + "\n";
+	std::string line = key + ": " + on_one_line(value, MAX_MESSAGE) + "\n";
 	const char *at = line.data();
 	for (size_t left = line.size(); left > 0;) {
 		long written = raw_syscall(SYS_write, harness.channel, reinterpret_cast<long>(at), static_cast<long>(left));
@@ -355,42 +314,35 @@ barrier()
 	__asm__ volatile("" ::: "memory");
 }
 
-// What the caches that this core can fill hold at most. On AMD the C library's sysconf gives the sum over all chips.
-size_t
-cache_bytes()
-{
-	size_t most = 0;
-#if defined(__x86_64__)
-	unsigned a = 0, b = 0, c = 0, d = 0;
-	for (unsigned leaf : {4u, 0x8000001du}) // Intel's, AMD's; one format
-		for (unsigned level = 0; level < 8 && __get_cpuid_count(leaf, level, &a, &b, &c, &d) && (a & 31); level++)
-			most = std::max(most, ((b >> 22) + 1) * ((b >> 12 & 1023) + 1) * ((b & 4095) + 1) * (size_t{c} + 1));
-#endif
-	if (most == 0)
-		most =
-			static_cast<size_t>(std::max(0L, std::max(sysconf(_SC_LEVEL3_CACHE_SIZE), sysconf(_SC_LEVEL2_CACHE_SIZE))));
-	return std::min(most ? most : DEFAULT_CACHE, MAX_CACHE);
-}
-
-// Writes twice what the last level holds, a word in every line: plain stores that each claim their line. (memset may
-// stream past the cache.)
-void
-flush_cache()
-{
-	static size_t bytes = 0;
-	static volatile unsigned char *memory = nullptr;
-	if (!memory) {
-		bytes = 2 * cache_bytes();
+struct Sweep {
+	size_t bytes = 2 * cache_bytes();
+	volatile unsigned char *memory = nullptr;
+	Sweep()
+	{
 		void *mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		if (mapped == MAP_FAILED)
 			throw std::runtime_error("no memory to flush the cache with");
 		madvise(mapped, bytes, MADV_HUGEPAGE);
 		memory = static_cast<volatile unsigned char *>(mapped);
 	}
+};
+
+const Sweep &
+sweep()
+{
+	static const Sweep sweep;
+	return sweep;
+}
+
+// Writes a word in every line: plain stores that each claim their line. (memset may stream past the cache.)
+void
+flush_cache()
+{
 	static unsigned char value = 0;
+	const Sweep &all = sweep();
 	value++;
-	for (size_t i = 0; i < bytes; i += CACHE_LINE)
-		memory[i] = value;
+	for (size_t i = 0; i < all.bytes; i += CACHE_LINE)
+		all.memory[i] = value;
 }
 
 // A submission that forks and returns in both processes would let the child report too.
@@ -402,10 +354,109 @@ only_one_process()
 		leave(TEST_FAILED);
 }
 
+// ---- Calibrators. Whoever changes what they do gives them other names. ----
+
+// Code made for other instructions, or by a compiler that was told otherwise, is another calibrator.
+#if defined(__AVX2__) && defined(__FMA__)
+#define CODE "-avx2"
+#else
+#define CODE ""
+#endif
+#if !defined(__OPTIMIZE__) || defined(__FAST_MATH__) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define FLAGS "-flags"
+#else
+#define FLAGS ""
+#endif
+enum Kind { TILE, READ, BOTH, KINDS };
+constexpr const char *KIND_NAMES[KINDS] = {
+	"cpu-c-1-tile" CODE FLAGS, "cpu-c-1-read" CODE FLAGS, "cpu-c-1-both" CODE FLAGS};
+constexpr size_t TILE_ROWS = 4, TILE_DEPTH = 64, TILE_PASSES = 900; // about 0.1 ms
+constexpr size_t READ_BYTES = 2u << 20;                             // about 0.1 ms
+constexpr size_t MAX_TIMES = 8;                                     // each of them in a row, at most
+
+typedef float lanes __attribute__((vector_size(32)));
+alignas(PAGE) float tile_memory[TILE_DEPTH * (TILE_ROWS + 2 * 8)];
+volatile double sink;
+
+// A block of a matrix product out of the first cache: as much arithmetic as the core can do.
+__attribute__((noinline)) void
+work_tile(size_t times)
+{
+	lanes sums[TILE_ROWS][2] = {};
+	for (size_t pass = 0; pass < TILE_PASSES * times; pass++) {
+		const float *at = tile_memory;
+		for (size_t p = 0; p < TILE_DEPTH; p++, at += TILE_ROWS + 16) {
+			lanes left, right;
+			memcpy(&left, at + TILE_ROWS, sizeof(left));
+			memcpy(&right, at + TILE_ROWS + 8, sizeof(right));
+			for (size_t row = 0; row < TILE_ROWS; row++) {
+				sums[row][0] += at[row] * left;
+				sums[row][1] += at[row] * right;
+			}
+		}
+		__asm__ volatile("" ::: "memory");
+	}
+	double sum = 0;
+	for (const auto &row : sums)
+		sum += static_cast<double>(row[0][0] + row[1][7]);
+	sink = sum;
+}
+
+// Memory in order, from the half of the sweep that its end has put out of the cache.
+__attribute__((noinline)) void
+work_read(size_t times, uint64_t random)
+{
+	const Sweep &all = sweep();
+	size_t half = all.bytes / 2, at = random % half / CACHE_LINE * CACHE_LINE;
+	uint64_t sum = 0;
+	for (size_t left = READ_BYTES * times; left > 0; left -= CACHE_LINE) {
+		sum += all.memory[at];
+		at = at + CACHE_LINE < half ? at + CACHE_LINE : 0;
+	}
+	sink = static_cast<double>(sum);
+}
+
 struct Call {
 	double ns = 0;
-	std::string error; // "" if the output was right
+	double calibrators[KINDS] = {}; // ns for one time each
+	bool disturbed = false;         // the scheduler took the core away
+	std::string error;              // "" if the output was right
 };
+
+Random &
+chance()
+{
+	static uint64_t seed = 0;
+	if (seed == 0)
+		raw_syscall(SYS_getrandom, reinterpret_cast<long>(&seed), sizeof(seed), 0);
+	static Random random(seed);
+	return random;
+}
+
+void
+run_calibrators(Call &call, size_t times)
+{
+	uint64_t random = chance().bits();
+	for (size_t i = 0; i < 2; i++) {
+		Kind kind = (random & 1) == i ? TILE : READ;
+		barrier();
+		double start = now_ns();
+		barrier();
+		kind == TILE ? work_tile(times) : work_read(times, random >> 1);
+		barrier();
+		call.calibrators[kind] = (now_ns() - start) / static_cast<double>(times);
+	}
+	call.calibrators[BOTH] = call.calibrators[TILE] + call.calibrators[READ];
+}
+
+// How often a core was taken from the process so far.
+long
+times_interrupted()
+{
+	struct rusage usage = {};
+	raw_syscall(SYS_getrusage, RUSAGE_SELF, reinterpret_cast<long>(&usage), 0);
+	return usage.ru_nivcsw;
+}
 
 void
 run_timed(const input_t &input, output_t &output, Call &call)
@@ -423,17 +474,23 @@ run_timed(const input_t &input, output_t &output, Call &call)
 	only_one_process();
 }
 
-// The whole of one call: inputs, the call, the check.
+// The whole of one call: inputs, the calibrators (so often in a row; 0: not), the call, the check.
 Call
-call_once(Case c, uint64_t seed)
+call_once(Case c, uint64_t seed, size_t times = 0)
 {
 	c.set_seed(seed);
+	std::vector<char> shift; // never touched: what is allocated next lies so much further on
+	shift.reserve(times ? chance().below(MAX_SHIFT) * PAGE : 0);
 	input_t input = generate_input(c);
 	const input_t kept = input;
 	output_t output = make_output(input);
 	Call call;
 	flush_cache();
+	long before = times_interrupted();
+	if (times)
+		run_calibrators(call, times);
 	run_timed(input, output, call);
+	call.disturbed = times_interrupted() != before;
 	if (!call.error.empty())
 		return call;
 	const output_t result = output; // at once: what is written later does not count
@@ -450,28 +507,63 @@ seed_of(const Case &c, size_t n)
 
 // ---- Measurement ----
 
-struct Statistics {
-	size_t runs = 0;
-	double mean = 0, std = 0, err = 0, best = 0, worst = 0;
+// What KETTLE_CALIBRATION says of a name; 0: nothing.
+double
+reference_of(const std::string &name)
+{
+	std::istringstream words(harness.calibration);
+	for (std::string word; words >> word;)
+		if (word.compare(0, name.size() + 1, name + "=") == 0) {
+			double ns = std::strtod(word.c_str() + name.size() + 1, nullptr);
+			return is_finite(ns) && ns > 0 ? ns : 0;
+		}
+	return 0;
+}
+
+struct Estimate {
+	double mean = 0, low = 0, high = 0, ratio = 0;
+	Kind kind = BOTH;
+	double medians[KINDS] = {}; // of the calibrators
 };
 
-Statistics
-statistics_of(const std::vector<double> &samples)
+// Calls in which the scheduler took the core away are left out, as long as half of them remain.
+std::vector<const Call *>
+undisturbed(const std::vector<Call> &all)
 {
-	Statistics s;
-	s.runs = samples.size();
-	if (samples.empty())
-		return s;
-	double n = static_cast<double>(s.runs), squares = 0;
-	for (double sample : samples)
-		s.mean += sample / n;
-	for (double sample : samples)
-		squares += (sample - s.mean) * (sample - s.mean);
-	s.std = samples.size() > 1 ? std::sqrt(squares / (n - 1)) : 0;
-	s.err = s.std / std::sqrt(n);
-	s.best = *std::min_element(samples.begin(), samples.end());
-	s.worst = *std::max_element(samples.begin(), samples.end());
-	return s;
+	std::vector<const Call *> calls, quiet;
+	for (const Call &call : all) {
+		calls.push_back(&call);
+		if (!call.disturbed)
+			quiet.push_back(&call);
+	}
+	return quiet.size() * 2 < all.size() ? calls : quiet;
+}
+
+Estimate
+estimate(const std::vector<Call> &all)
+{
+	const std::vector<const Call *> calls = undisturbed(all);
+	Estimate e;
+	double least = 0;
+	for (Kind kind : {BOTH, TILE, READ}) {
+		std::vector<double> times, quotients;
+		for (const Call *call : calls) {
+			times.push_back(call->calibrators[kind]);
+			quotients.push_back(call->ns / call->calibrators[kind]);
+		}
+		e.medians[kind] = Middle(times).median;
+		Middle ratio(quotients);
+		if (kind != BOTH && ratio.spread >= least)
+			continue;
+		double reference = reference_of(KIND_NAMES[kind]), unit = reference > 0 ? reference : e.medians[kind];
+		least = ratio.spread;
+		e.kind = kind;
+		e.ratio = ratio.median;
+		e.mean = ratio.median * unit;
+		e.low = ratio.low * unit;
+		e.high = ratio.high * unit;
+	}
+	return e;
 }
 
 struct Rule {
@@ -480,34 +572,66 @@ struct Rule {
 };
 
 bool
-enough(const Rule &rule, const std::vector<double> &samples, double elapsed_ns)
+enough(const Rule &rule, const std::vector<Call> &calls, double elapsed_ns)
 {
-	if (TIMED_CALLS || samples.size() < rule.min_calls)
-		return TIMED_CALLS && samples.size() >= TIMED_CALLS;
-	Statistics s = statistics_of(samples);
-	return s.err < RELATIVE_ERROR * s.mean || elapsed_ns >= rule.seconds * 1e9 || samples.size() >= MAX_CALLS;
+	if (TIMED_CALLS || calls.size() < rule.min_calls)
+		return TIMED_CALLS && calls.size() >= TIMED_CALLS;
+	if (elapsed_ns >= rule.seconds * 1e9 || calls.size() >= MAX_CALLS)
+		return true;
+	Estimate e = estimate(calls);
+	return e.high - e.low < 2 * NARROW * e.mean;
 }
 
-// Returns "" and fills the statistics, or says what was wrong.
+// Returns "" and fills `calls`, or says what was wrong.
 std::string
-measure(const Case &c, const Rule &rule, Statistics &ret_statistics)
+measure(const Case &c, const Rule &rule, std::vector<Call> &calls)
 {
-	std::vector<double> samples;
-	samples.reserve(MAX_CALLS);
 	double start = 0;
+	size_t times = 1;
 	for (size_t n = 0;; n++) {
 		if (n == WARMUP_CALLS)
 			start = now_ns();
-		Call call = call_once(c, seed_of(c, n));
+		Call call = call_once(c, seed_of(c, n), times);
 		if (!call.error.empty())
 			return call.error + (n ? " (call " + std::to_string(n + 1) + ", with fresh inputs)" : "");
 		if (n >= WARMUP_CALLS)
-			samples.push_back(call.ns);
-		if (n >= WARMUP_CALLS && enough(rule, samples, now_ns() - start))
-			break;
+			calls.push_back(call);
+		else
+			times = static_cast<size_t>(
+				std::min(std::max(call.ns / call.calibrators[BOTH], 1.0), static_cast<double>(MAX_TIMES)));
+		if (n >= WARMUP_CALLS && enough(rule, calls, now_ns() - start))
+			return "";
 	}
-	ret_statistics = statistics_of(samples);
-	return "";
+}
+
+void
+report_times(const std::string &prefix, const std::vector<Call> &calls)
+{
+	std::vector<double> raw;
+	for (const Call &call : calls)
+		raw.push_back(call.ns);
+	Statistics s = statistics_of(raw);
+	Estimate e = estimate(calls);
+	std::ostringstream calibrators;
+	for (size_t kind = 0; kind < KINDS; kind++)
+		calibrators << (kind ? " " : "") << KIND_NAMES[kind] << "=" << std::fixed << std::setprecision(1)
+					<< e.medians[kind];
+	report(prefix + "runs", std::to_string(s.runs));
+	report(prefix + "mean", e.mean);
+	report(prefix + "low", e.low);
+	report(prefix + "high", e.high);
+	report(prefix + "ratio", e.ratio);
+	report(prefix + "calibrator", KIND_NAMES[e.kind]);
+	report(prefix + "calibrator-ns", e.medians[e.kind]);
+	report(prefix + "calibrators", calibrators.str());
+	report(prefix + "raw-mean", s.mean);
+	report(prefix + "std", s.std);
+	report(prefix + "err", s.err);
+	report(prefix + "best", s.best);
+	report(prefix + "worst", s.worst);
+#ifdef PRINT_SCORE
+	std::cout << "score:" << e.mean / 1e9 << std::endl;
+#endif
 }
 
 // ---- Modes: each returns whether everything was right ----
@@ -539,40 +663,16 @@ run_benchmarks(const std::vector<Case> &cases, const Rule &rule)
 	for (size_t i = 0; i < cases.size(); i++) {
 		std::string prefix = "benchmark." + std::to_string(i) + ".";
 		report(prefix + "spec", cases[i].text());
-		Statistics s;
-		std::string error = measure(cases[i], rule, s);
+		std::vector<Call> calls;
+		std::string error = measure(cases[i], rule, calls);
 		report(prefix + "status", error.empty() ? "pass" : "fail");
-		if (!error.empty()) {
+		if (error.empty())
+			report_times(prefix, calls);
+		else
 			report(prefix + "error", error);
-			passed = false;
-			continue;
-		}
-		report(prefix + "runs", std::to_string(s.runs));
-		report(prefix + "mean", s.mean);
-		report(prefix + "std", s.std);
-		report(prefix + "err", s.err);
-		report(prefix + "best", s.best);
-		report(prefix + "worst", s.worst);
-#ifdef PRINT_SCORE
-		std::cout << "score:" << s.mean / 1e9 << std::endl;
-#endif
+		passed = passed && error.empty();
 	}
 	return passed;
-}
-
-std::string
-base64(const std::string &text) // with + and *, as the protocol has it
-{
-	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+*";
-	std::string out;
-	for (size_t i = 0; i < text.size(); i += 3) {
-		uint32_t group = 0;
-		for (size_t j = 0; j < 3; j++)
-			group = group << 8 | (i + j < text.size() ? static_cast<unsigned char>(text[i + j]) : 0);
-		for (size_t j = 0; j < 4; j++)
-			out += i + j > text.size() ? '=' : digits[group >> (18 - 6 * j) & 63];
-	}
-	return out;
 }
 
 double
@@ -623,7 +723,7 @@ run_profile(const std::vector<Case> &cases)
 		report(prefix + "spec", cases[i].text());
 		std::string text = profile_of(cases[i], error);
 		report(prefix + "status", error.empty() ? "pass" : "fail");
-		report(prefix + (error.empty() ? "report" : "error"), error.empty() ? base64(text) : error);
+		report(prefix + (error.empty() ? "report" : "error"), error.empty() ? field_base64(text) : error);
 		passed = passed && error.empty();
 	}
 	return passed;

@@ -1,8 +1,18 @@
 // SPDX-License-Identifier: MIT
-// What the authors of C++ tasks need: a case's values, random numbers that are the same everywhere, comparison.
+// What the authors of C++ tasks need: a case's values, random numbers that are the same everywhere, comparison. And
+// what the harness needs besides.
 #ifndef KETTLE_TASK_UTILS_H
 #define KETTLE_TASK_UTILS_H
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+#include <elf.h>
+#include <link.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -242,5 +252,171 @@ differences(const std::vector<T> &got, const std::vector<T> &want, double relati
 	return std::to_string(wrong) + " of " + std::to_string(got.size()) + " elements are wrong" + places +
 		   (wrong > show ? "; and more" : "");
 }
+
+// ---- What the harness needs of the machine and for its report. Nothing here can be replaced when linking. ----
+
+namespace
+{
+// Code that runs before everything else: plain, no library that needs to be initialised.
+#define EARLY __attribute__((no_sanitize("address", "undefined", "thread"))) static
+
+using clock_function = int (*)(clockid_t, struct timespec *);
+
+EARLY bool
+same_text(const char *a, const char *b)
+{
+	while (*a && *a == *b)
+		a++, b++;
+	return *a == *b;
+}
+
+// The vDSO's own clock_gettime: a kernel entry costs several times as much, and the C library's symbol can be defined
+// by a submission. NULL if it is not to be found.
+EARLY clock_function
+vdso_clock(const unsigned char *base)
+{
+	const ElfW(Ehdr) *header = reinterpret_cast<const ElfW(Ehdr) *>(base);
+	const ElfW(Phdr) *segments = reinterpret_cast<const ElfW(Phdr) *>(base + header->e_phoff);
+	const ElfW(Dyn) *dynamic = nullptr;
+	uintptr_t shift = 0;
+	for (int i = header->e_phnum - 1; i >= 0; i--) {
+		if (segments[i].p_type == PT_DYNAMIC)
+			dynamic = reinterpret_cast<const ElfW(Dyn) *>(base + segments[i].p_offset);
+		if (segments[i].p_type == PT_LOAD)
+			shift = reinterpret_cast<uintptr_t>(base) + segments[i].p_offset - segments[i].p_vaddr;
+	}
+	uintptr_t names = 0, symbols = 0;
+	for (; dynamic && dynamic->d_tag != DT_NULL; dynamic++) {
+		if (dynamic->d_tag == DT_STRTAB)
+			names = shift + dynamic->d_un.d_ptr;
+		if (dynamic->d_tag == DT_SYMTAB)
+			symbols = shift + dynamic->d_un.d_ptr;
+	}
+	// Every linker puts the names right behind the symbols; that gives their number without the hash tables, of which
+	// kernels have one or the other.
+	if (!symbols || names <= symbols)
+		return nullptr;
+	const ElfW(Sym) *symbol = reinterpret_cast<const ElfW(Sym) *>(symbols);
+	for (size_t count = (names - symbols) / sizeof(*symbol); count > 0; count--, symbol++) {
+		const char *name = reinterpret_cast<const char *>(names) + symbol->st_name;
+		if (symbol->st_shndx != SHN_UNDEF &&
+			(same_text(name, "__vdso_clock_gettime") || same_text(name, "__kernel_clock_gettime")))
+			return reinterpret_cast<clock_function>(shift + symbol->st_value);
+	}
+	return nullptr;
+}
+
+// What the caches that this core can fill hold at most. On AMD the C library's sysconf gives the sum over all chips.
+size_t
+cache_bytes()
+{
+	constexpr size_t unknown = 32u << 20, limit = 512u << 20;
+	size_t most = 0;
+#if defined(__x86_64__)
+	unsigned a = 0, b = 0, c = 0, d = 0;
+	for (unsigned leaf : {4u, 0x8000001du}) // Intel's, AMD's; one format
+		for (unsigned level = 0; level < 8 && __get_cpuid_count(leaf, level, &a, &b, &c, &d) && (a & 31); level++)
+			most = std::max(most, ((b >> 22) + 1) * ((b >> 12 & 1023) + 1) * ((b & 4095) + 1) * (size_t{c} + 1));
+#endif
+	if (most == 0)
+		most =
+			static_cast<size_t>(std::max(0L, std::max(sysconf(_SC_LEVEL3_CACHE_SIZE), sysconf(_SC_LEVEL2_CACHE_SIZE))));
+	return std::min(most ? most : unknown, limit);
+}
+
+// One line, printable: text of a submission must not look like a result.
+std::string
+on_one_line(const std::string &text, size_t most)
+{
+	std::string line;
+	for (char c : text.substr(0, most)) {
+		if (c == '\n')
+			line += " | ";
+		else
+			line += static_cast<unsigned char>(c) < ' ' || c == 127 ? ' ' : c;
+	}
+	return line + (text.size() > most ? " … (cut)" : "");
+}
+
+// Base64 with + and *, as the protocol has it.
+std::string
+field_base64(const std::string &text)
+{
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+*";
+	std::string out;
+	for (size_t i = 0; i < text.size(); i += 3) {
+		uint32_t group = 0;
+		for (size_t j = 0; j < 3; j++)
+			group = group << 8 | (i + j < text.size() ? static_cast<unsigned char>(text[i + j]) : 0);
+		for (size_t j = 0; j < 4; j++)
+			out += i + j > text.size() ? '=' : digits[group >> (18 - 6 * j) & 63];
+	}
+	return out;
+}
+
+struct Statistics {
+	size_t runs = 0;
+	double mean = 0, std = 0, err = 0, best = 0, worst = 0;
+};
+
+Statistics
+statistics_of(const std::vector<double> &samples)
+{
+	Statistics s;
+	s.runs = samples.size();
+	if (samples.empty())
+		return s;
+	double n = static_cast<double>(s.runs), squares = 0;
+	for (double sample : samples)
+		s.mean += sample / n;
+	for (double sample : samples)
+		squares += (sample - s.mean) * (sample - s.mean);
+	s.std = samples.size() > 1 ? std::sqrt(squares / (n - 1)) : 0;
+	s.err = s.std / std::sqrt(n);
+	s.best = *std::min_element(samples.begin(), samples.end());
+	s.worst = *std::max_element(samples.begin(), samples.end());
+	return s;
+}
+
+// The median of some values in the order in which they were measured (one at least), its 95 % interval, and the part of
+// it that the middle half of them spans. The interval is the wider one of two: from the order of the values, which holds
+// where none depends on the one before, and from the medians of parts of the time, which notices slow changes.
+struct Middle {
+	static constexpr size_t PARTS = 8;
+	double median = 0, low = 0, high = 0, spread = 0;
+
+	explicit Middle(std::vector<double> values)
+	{
+		double drift = values.size() >= 3 * PARTS ? error_of_parts(values) : 0;
+		std::sort(values.begin(), values.end());
+		size_t count = values.size();
+		double n = static_cast<double>(count), reach = 0.98 * std::sqrt(n); // 1.96 standard deviations of a rank
+		median = middle_of(values);
+		low = std::min(values[static_cast<size_t>(std::max(0.0, std::floor(n / 2 - reach)))], median - drift);
+		high = std::max(values[static_cast<size_t>(std::min(n - 1, std::ceil(n / 2 + reach)))], median + drift);
+		low = std::max(low, values[0] / 2);
+		spread = (values[count * 3 / 4] - values[count / 4]) / median;
+	}
+
+  private:
+	static double middle_of(const std::vector<double> &sorted)
+	{
+		return (sorted[(sorted.size() - 1) / 2] + sorted[sorted.size() / 2]) / 2;
+	}
+	static double error_of_parts(const std::vector<double> &values)
+	{
+		constexpr double student = 2.36; // 95 %, seven degrees of freedom
+		std::vector<double> medians;
+		for (size_t part = 0; part < PARTS; part++) {
+			auto at = values.begin();
+			std::vector<double> some(at + static_cast<long>(values.size() * part / PARTS),
+				at + static_cast<long>(values.size() * (part + 1) / PARTS));
+			std::sort(some.begin(), some.end());
+			medians.push_back(middle_of(some));
+		}
+		return student * statistics_of(medians).err;
+	}
+};
+} // namespace
 
 #endif

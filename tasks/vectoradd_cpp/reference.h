@@ -5,8 +5,11 @@
 
 #include <limits>
 
+// Short, for a first answer; a competition says more in `defines` of its task.yml (docs/benchmarks.md has what it buys).
+#ifndef RANKED_SECONDS
 #define BENCHMARK_SECONDS 0.2
 #define RANKED_SECONDS 0.5
+#endif
 
 static input_t
 generate_input(const Case &c)
