@@ -4,12 +4,15 @@
 
 #include "cmd_engine.h"
 
+#include "calibration.h"
 #include "cleanup.h"
 #include "core_inner.h"
 #include "gc.h"
+#include "state.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define DESCRIBE_LIMIT_MS 10000 /* until a machine that says nothing is called unreachable */
 
@@ -17,6 +20,8 @@
 struct listing {
 	struct core *core;
 	json_t *devices;
+	json_t *reading,
+		*stored; /* what the database knows of units: the store's thread writes it, then it is the loop's */
 	kettle_answer answer;
 	void *arg;
 	unsigned pending; /* inquiries, and the asking itself */
@@ -29,11 +34,36 @@ struct inquiry {
 	json_t *unit; /* where the facts go; of devices */
 };
 
+/* What is stored of a unit's speed, and whether its machine is still the one of then. */
+static void
+add_calibration(const struct listing *listing, const json_t *device, json_t *unit)
+{
+	const char *name = json_string_value(json_object_get(device, "name"));
+	const char *label = json_string_value(json_object_get(unit, "unit"));
+	size_t i;
+	json_t *row;
+	json_array_foreach(listing->stored, i, row) {
+		const json_t *calibration = json_object_get(row, "calibration");
+		if (!json_is_object(calibration) || strcasecmp(json_string_value(json_object_get(row, "device")), name) != 0 ||
+			strcmp(json_string_value(json_object_get(row, "unit")), label) != 0)
+			continue;
+		bool changed = calibration_machine_changed(calibration, json_object_get(unit, "machine"));
+		(void)json_object_set_new(unit, "calibration",
+			json_pack("{s:O*, s:O*, s:b}", "names", json_object_get(calibration, "names"), "at",
+				json_object_get(calibration, "at"), "changed", changed));
+	}
+}
+
 static void
 answer_once(struct listing *listing)
 {
 	struct kettle_error none = {0};
+	size_t i, k;
+	json_t *device, *unit;
 	hostio_timer_stop(listing->core->setup.io, STEAL(listing->timer));
+	json_array_foreach(listing->answered ? NULL : listing->devices, i, device)
+		json_array_foreach(json_object_get(device, "units"), k, unit)
+			add_calibration(listing, device, unit);
 	if (!listing->answered)
 		listing->answer(listing->arg, &none, listing->devices);
 	listing->answered = true;
@@ -46,7 +76,25 @@ finish(struct listing *listing)
 		return;
 	answer_once(listing);
 	json_decref(listing->devices);
+	json_decref(listing->stored);
 	free(listing);
+}
+
+static int
+read_stored(struct db *db, void *arg, struct kettle_error *err)
+{
+	struct listing *listing = arg;
+	return state_units(db, &listing->reading, err);
+}
+
+/* Without it only the calibrations are not listed. */
+static void
+stored(void *arg, const struct kettle_error *err)
+{
+	struct listing *listing = arg;
+	(void)err;
+	listing->stored = STEAL(listing->reading);
+	finish(listing);
 }
 
 /* What is still asked answers into a list that nobody sees any more. */
@@ -108,6 +156,8 @@ cmd_device_list(struct core *core, const struct actor *actor, const json_t *args
 	(void)hostio_timer_start(core->setup.io, DESCRIBE_LIMIT_MS, 0, time_out, listing, &listing->timer, &err);
 	size_t i, k;
 	json_t *device, *unit;
+	listing->pending++;
+	store_read(core->store, read_stored, stored, listing);
 	json_array_foreach(listing->devices, i, device)
 		json_array_foreach(json_object_get(device, "units"), k, unit)
 			ask(core, listing, unit);

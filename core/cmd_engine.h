@@ -5,7 +5,8 @@
 
 #include "command.h"
 
-/* device.list {}: every device with its units, their state, queue and machine. */
+/* device.list {}: every device with its units, their state, queue and machine, and their calibration: {"names", "at",
+ * "changed": the machine is another one since}, absent where there is none. */
 void cmd_device_list(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg);
 /* queue.place {job: [id…]}: {"places": [{"device", "place", "length"}]} of those that are queued. */
 void cmd_queue_place(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg);

@@ -10,6 +10,7 @@
 #include "cmd_board.h"
 #include "cmd_board_task.h"
 #include "cmd_board_update.h"
+#include "cmd_calibrate.h"
 #include "cmd_copy.h"
 #include "cmd_engine.h"
 #include "cmd_export.h"
@@ -244,6 +245,12 @@ static const struct argument admin_export[] = {
 		.help = "an object a line, or values between commas"},
 };
 
+static const struct argument device_calibrate[] = {
+	{"device", ARGUMENT_DEVICE, .positional = true, .repeated = true, .meta = "DEVICE",
+		.help = "a device; default: all of them"},
+	{"force", ARGUMENT_BOOL, .default_value = "false", .help = "also what is calibrated already"},
+};
+
 static const struct argument task_read_arguments[] = {
 	{"path", ARGUMENT_PATH, .required = true, .positional = true, .meta = "PATH", .help = "a task"},
 	TASK_LANG,
@@ -448,6 +455,16 @@ const struct command commands[] = {
 		ARGUMENTS(queue_place_arguments), .engine = cmd_queue_place},
 	{"device.list", "lists the devices, what they run on and what is queued", .right = RIGHT_ANYBODY,
 		.kind = COMMAND_ENGINE, .engine = cmd_device_list},
+	{"device.calibrate", "measures how fast the devices are, once", .right = RIGHT_ADMIN, .kind = COMMAND_ENGINE,
+		ARGUMENTS(device_calibrate), .engine = cmd_device_calibrate,
+		.details =
+			"A score is the time of a submission beside that of a fixed piece of work, the calibrator, times what the "
+			"calibrator takes on the device: that is measured here, on the quiet machine, and kept. What is calibrated "
+			"is left as it is, unless its machine has changed or force is said. Scores that were made before stay as "
+			"they are; they differ from later ones by as much as the calibration does, which the answer shows, until "
+			"their submissions are run again. A device without a calibration works: its scores then move with what "
+			"else "
+			"the machine does."},
 	{"task.read", "reads a task into one document", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
 		ARGUMENTS(task_read_arguments), .engine = cmd_task_read},
 	{"task.check", "checks tasks in any of their forms", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,

@@ -33,6 +33,7 @@ static void
 free_unit(struct unit *unit)
 {
 	json_decref(unit->config);
+	json_decref(unit->calibration);
 	free(unit);
 }
 

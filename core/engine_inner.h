@@ -27,8 +27,10 @@ enum job_stop { STOP_NO, STOP_CANCEL, STOP_HAND_BACK, STOP_DEADLINE };
 
 struct unit {
 	struct device *device;
-	json_t *config; /* with name and unit */
-	char label[96]; /* "CPU.0": the store's and people's name of it */
+	json_t *config;      /* with name and unit */
+	json_t *calibration; /* as it was stored when the last job began (calibration.h); JSON null or NULL: none */
+	bool changed;        /* its machine is not the calibration's; said once */
+	char label[96];      /* "CPU.0": the store's and people's name of it */
 	const struct runner *runner;
 	unsigned slots, prefetch;
 	unsigned active;  /* jobs from starting to ending */

@@ -5,11 +5,13 @@
 #include "engine_inner.h"
 
 #include "artifact.h"
+#include "calibration.h"
 #include "cleanup.h"
 #include "failpoint.h"
 #include "jobs.h"
 #include "log.h"
 #include "shown.h"
+#include "state.h"
 #include "task.h"
 #include "verdict.h"
 
@@ -23,7 +25,7 @@ struct job_op {
 	int64_t id, attempt;
 	store_op run;
 	store_done done;
-	json_t *material, *verdict;
+	json_t *material, *verdict, *calibration;
 	char *handle;
 	char unit[96];
 	char reason[300];
@@ -50,6 +52,7 @@ free_op(struct job_op *op)
 {
 	json_decref(op->material);
 	json_decref(op->verdict);
+	json_decref(op->calibration);
 	free(op->handle);
 	free(op);
 }
@@ -288,11 +291,26 @@ keep_and_finish(struct engine_job *job, json_t *verdict_take)
 	finish(job, verdict_take, false);
 }
 
+/* Scores go on with the calibration that there is; that it is another machine's is said once. */
+static void
+check_machine(struct unit *unit, const json_t *completion)
+{
+	const json_t *machine = json_object_get(json_object_get(completion, "system"), "machine");
+	bool changed = json_is_object(unit->calibration) && calibration_machine_changed(unit->calibration, machine);
+	if (changed && !unit->changed)
+		log_write(KETTLE_LOG_WARNING, "engine",
+			"the machine of unit %s has changed since it was calibrated; `kettle device calibrate %s` measures it "
+			"again",
+			unit->label, unit->device->name);
+	unit->changed = changed;
+}
+
 static void
 interpret(struct engine_job *job, const json_t *completion)
 {
 	struct kettle_error err = {0};
 	json_t *verdict = NULL;
+	check_machine(job->unit, completion);
 	if (verdict_make(job->engine->setup.languages, job->task, job->plan, completion, &verdict, &err) < 0) {
 		finish(job, error_verdict(err.message), false);
 		return;
@@ -442,15 +460,27 @@ describe_job(const struct engine_job *job, char spool[PATH_MAX])
 	};
 }
 
+/* The unit as a plan is made for it: its section, and what the calibrators take there. New reference. */
+static json_t *
+planned_unit(const struct engine_job *job)
+{
+	json_t *device = json_copy(job->unit->config);
+	const json_t *names = json_object_get(job->unit->calibration, "names");
+	if (device && names)
+		(void)json_object_set(device, "calibration", (json_t *)names);
+	return device;
+}
+
 /* Plans the job and gives it to the runner. */
 static void
 submit(struct engine_job *job, const json_t *material)
 {
 	struct kettle_error err = {0};
 	const json_t *bundle = json_object_get(material, "task");
+	AUTO_JSON json_t *device = planned_unit(job);
 	job->task = json_incref(json_object_get(bundle, "task"));
 	if (task_plan(job->engine->setup.languages, bundle, json_string_value(json_object_get(material, "code")),
-			json_string_value(json_object_get(material, "mode")), job->unit->config,
+			json_string_value(json_object_get(material, "mode")), device,
 			json_string_value(json_object_get(material, "seed")), &job->plan, &err) < 0) {
 		finish(job, error_verdict(err.message), false);
 		return;
@@ -477,14 +507,30 @@ submit(struct engine_job *job, const json_t *material)
 	failpoint("engine.submitted");
 }
 
+/* How fast the unit is that the job runs on. */
+static int
+read_calibration(struct db *db, struct job_op *op, struct kettle_error *err)
+{
+	return state_unit_calibration(
+		db, json_string_value(json_object_get(op->material, "device")), op->unit, &op->calibration, err);
+}
+
+/* The unit keeps it for the plan. */
+static void
+take_calibration(struct job_op *op, struct unit *unit)
+{
+	json_decref(STEAL(unit->calibration));
+	unit->calibration = STEAL(op->calibration);
+}
+
 static int
 start_op(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct job_op *op = arg;
 	int status = jobs_start(db, op->id, op->unit, &op->attempt, err);
 	/* What cannot be read uses up attempts like what cannot be run: else it would be started for ever. */
-	if (status == 0)
-		(void)jobs_material(db, op->id, &op->material, &op->no_material);
+	if (status == 0 && jobs_material(db, op->id, &op->material, &op->no_material) == 0)
+		status = read_calibration(db, op, err);
 	return status;
 }
 
@@ -514,6 +560,7 @@ started(void *arg, const struct kettle_error *err)
 		forget(job);
 	} else {
 		job->attempt = op->attempt;
+		take_calibration(op, job->unit);
 		json_t *place = json_pack("{s:s, s:s}", "event", "assigned", "unit", job->unit->label);
 		engine_progress(job, place);
 		if (job->engine->stopping)
@@ -553,7 +600,8 @@ static int
 material_op(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct job_op *op = arg;
-	return jobs_material(db, op->id, &op->material, err);
+	int status = jobs_material(db, op->id, &op->material, err);
+	return status == 0 ? read_calibration(db, op, err) : status;
 }
 
 /* The plan is made again (it is a pure function), so that the outcomes found can be interpreted. */
@@ -561,8 +609,9 @@ static int
 plan_again(struct engine_job *job, const json_t *material, struct kettle_error *err)
 {
 	const json_t *bundle = json_object_get(material, "task");
+	AUTO_JSON json_t *device = planned_unit(job);
 	int status = task_plan(job->engine->setup.languages, bundle, json_string_value(json_object_get(material, "code")),
-		json_string_value(json_object_get(material, "mode")), job->unit->config,
+		json_string_value(json_object_get(material, "mode")), device,
 		json_string_value(json_object_get(material, "seed")), &job->plan, err);
 	if (status == 0)
 		job->task = json_incref(json_object_get(bundle, "task"));
@@ -603,6 +652,8 @@ recover(void *arg, const struct kettle_error *store_err)
 	struct engine_job *job = op->job;
 	struct kettle_error err = {0};
 	bool can = !store_err && op->handle && job->unit && job->unit->runner->ops->recover;
+	if (can)
+		take_calibration(op, job->unit);
 	if (!can || plan_again(job, op->material, &err) < 0 || !find_again(job, op->handle))
 		requeue(job, false, "the engine was restarted while it ran");
 	free_op(op);
@@ -613,6 +664,7 @@ engine_job_recover(struct engine_job *job, const char *unit, const char *handle)
 {
 	struct job_op *op = new_op(job);
 	op->handle = handle ? strdup(handle) : NULL;
+	(void)snprintf(op->unit, sizeof(op->unit), "%s", unit);
 	job->state = JOB_STARTING;
 	enter_unit(job, find_unit(job->device, unit));
 	store_read(job->engine->setup.store, material_op, recover, op);

@@ -38,6 +38,7 @@
  *                              first three are as before}
  * invite.created         a     {"leaderboards": [name], "count"}; codes are in no event
  * invite.revoked         a     {"leaderboards": [name], "was_claimed"}; the user is who had claimed it
+ * device.calibrated      a     {"device", "unit", "names": {NAME: ns}}
  * user.created           a     {"name", "provider"}
  * user.banned            u     {"reason", "cancelled": [submission]}
  * user.unbanned          u     none

@@ -6,6 +6,7 @@
 
 #include "cleanup.h"
 
+#include <math.h>
 #include <string.h>
 
 #define COUNTS \
@@ -347,6 +348,64 @@ ranking_recompute_user(struct db *db, int64_t user, struct kettle_error *err)
 	return code;
 }
 
+/* What is known of a score: how far the truth may be below and above it. */
+struct interval {
+	bool known;
+	double score, below, above;
+};
+
+static struct interval
+interval_of(const json_t *entry, const char *score)
+{
+	const json_t *low = json_object_get(entry, "low"), *high = json_object_get(entry, "high");
+	struct interval interval = {.known = json_is_number(low) && json_is_number(high),
+		.score = json_number_value(json_object_get(entry, score))};
+	interval.below = interval.score - json_number_value(low);
+	interval.above = json_number_value(high) - interval.score;
+	return interval;
+}
+
+/* Whether what separates two entries may be an accident: within the combined error of both. */
+static bool
+is_close(const struct interval *better, const struct interval *worse)
+{
+	return better->known && worse->known &&
+		   worse->score - better->score <= sqrt(better->above * better->above + worse->below * worse->below);
+}
+
+/* Who stands just above the page. */
+static int
+entry_above(struct db *db, int64_t leaderboard, const char *device, int64_t offset, struct interval *ret_above,
+	struct kettle_error *err)
+{
+	AUTO_JSON json_t *row = NULL;
+	int code = db_object(db, &row, err,
+		"SELECT score, low, high FROM best WHERE leaderboard = ? AND device = ? ORDER BY score, submission LIMIT 1 "
+		"OFFSET ?",
+		"isi", leaderboard, device, offset - 1);
+	if (code < 0)
+		return code == KETTLE_ENOENT ? 0 : code;
+	*ret_above = interval_of(row, "score");
+	return 0;
+}
+
+/* Marks each entry whose gap to the one above is within the combined error of both. The order stays. */
+static int
+set_close(
+	struct db *db, int64_t leaderboard, const char *device, int64_t offset, json_t *entries, struct kettle_error *err)
+{
+	struct interval above = {0};
+	int code = offset > 0 ? entry_above(db, leaderboard, device, offset, &above, err) : 0;
+	size_t i;
+	json_t *entry;
+	json_array_foreach(entries, i, entry) {
+		struct interval interval = interval_of(entry, "submission_score");
+		(void)json_object_set_new(entry, "close", json_boolean(is_close(&above, &interval)));
+		above = interval;
+	}
+	return code;
+}
+
 /* Ranks of a page from its first: those with an equal score that stand before it share its rank. */
 static int
 set_ranks(
@@ -417,6 +476,8 @@ ranking_page(struct db *db, int64_t leaderboard, const char *device, int64_t lim
 		leaderboard, device, limit, offset);
 	if (code == 0)
 		code = set_ranks(db, leaderboard, device, offset, entries, err);
+	if (code == 0)
+		code = set_close(db, leaderboard, device, offset, entries, err);
 	return code < 0 ? code : page_object(db, leaderboard, device, 0, entries, ret_page, err);
 }
 

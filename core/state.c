@@ -81,6 +81,20 @@ state_units(struct db *db, json_t **ret_units, struct kettle_error *err)
 }
 
 int
+state_unit_calibration(
+	struct db *db, const char *device, const char *unit, json_t **ret_calibration, struct kettle_error *err)
+{
+	AUTO_JSON json_t *row = NULL;
+	int code = db_object(
+		db, &row, err, "SELECT calibration_json FROM device_units WHERE device = ? AND unit = ?", "ss", device, unit);
+	if (code < 0 && code != KETTLE_ENOENT)
+		return code;
+	const json_t *calibration = json_object_get(row, "calibration");
+	*ret_calibration = json_is_object(calibration) ? json_incref((json_t *)calibration) : json_null();
+	return 0;
+}
+
+int
 state_unit_aside(struct db *db, const char *device, const char *unit, const char *reason, struct kettle_error *err)
 {
 	return db_exec(db, err,

@@ -269,7 +269,7 @@ task_plan(const struct languages *languages, const json_t *bundle, const char *c
 			"The task is in the language `%s`, which this Kettle does not have; its plugin is not loaded.",
 			lang ? lang : "");
 	AUTO_JSON json_t *runs = NULL;
-	int rc = task_runs(task, mode, seed, &runs, err);
+	int rc = task_runs(task, mode, seed, json_object_get(device, "calibration"), &runs, err);
 	if (rc)
 		return rc;
 	AUTO_JSON json_t *files = json_copy(json_object_get(bundle, "files"));

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "buf.h"
+#include "calibration.h"
 #include "cleanup.h"
 
 #define CASES_NAME "cases.txt"
@@ -20,6 +21,7 @@ static const char *const unique_keys[] = {
 	"^(test|benchmark)-count$",
 	"^test\\.[0-9]+\\.(spec|status|error|message)$",
 	"^benchmark\\.[0-9]+\\.(spec|status|error|runs|mean|std|err|best|worst|low|high|report)$",
+	"^benchmark\\.[0-9]+\\.(ratio|calibrator|calibrator-ns|calibrators|raw-mean)$",
 };
 
 /* The kinds of run, by what the harness calls them. */
@@ -32,6 +34,13 @@ static const struct kind {
 	{"profile", "benchmarks", "benchmark_timeout"},
 };
 enum { TEST, BENCHMARK, LEADERBOARD, PROFILE };
+
+/* The run steps while they are made. */
+struct making {
+	const json_t *task;
+	const char *calibration; /* the variable's value, "" without */
+	json_t *runs;
+};
 
 /* One run step to be made. */
 struct run {
@@ -143,19 +152,37 @@ unique_patterns(void)
 	return list;
 }
 
-/* What the run adds to the plain step: which one it is, its secret, its devices, and the run before it. */
+/* What the harness finds in its environment. New reference; an empty object where there is nothing. */
+static json_t *
+environment(const struct making *making, json_int_t devices)
+{
+	json_t *env = json_object();
+	int failed = 0;
+	if (json_is_true(json_object_get(making->task, "multi_gpu")))
+		failed |= json_object_set_new(env, "POPCORN_GPUS", json_sprintf("%" JSON_INTEGER_FORMAT, devices));
+	if (*making->calibration)
+		failed |= json_object_set_new(env, CALIBRATION_VARIABLE, json_string(making->calibration));
+	if (!failed)
+		return env;
+	json_decref(env);
+	return NULL;
+}
+
+/* What the run adds to the plain step: which one it is, its secret, its environment, and the run before it. */
 static int
-complete(json_t *step, const struct run *run, json_int_t devices, bool multi, const json_t *before)
+complete(const struct making *making, json_t *step, const struct run *run, json_int_t devices)
 {
 	int failed = 0;
 	json_t *which = json_object_get(step, "run");
+	size_t count = json_array_size(making->runs);
+	const json_t *before = count ? json_array_get(making->runs, count - 1) : NULL;
+	AUTO_JSON json_t *env = environment(making, devices);
 	if (run->indexed)
 		failed |= json_object_set_new(which, "index", json_integer((json_int_t)run->first));
 	if (run->secret)
 		failed |= json_object_set_new(step, "secret", json_pack("{s:s}", "POPCORN_SEED", run->secret));
-	if (multi)
-		failed |= json_object_set_new(
-			step, "env", json_pack("{s:o}", "POPCORN_GPUS", json_sprintf("%" JSON_INTEGER_FORMAT, devices)));
+	if (!env || json_object_size(env) > 0)
+		failed |= json_object_set(step, "env", env);
 	if (before)
 		failed |= json_array_append(json_object_get(step, "needs"), json_object_get(before, "id"));
 	return failed ? KETTLE_ENOMEM : 0;
@@ -170,9 +197,9 @@ run_id(const struct run *run, char between)
 }
 
 static int
-add_run(json_t *runs, const json_t *task, const struct run *run)
+add_run(const struct making *making, const struct run *run)
 {
-	const json_t *cases = json_object_get(task, run->kind->cases);
+	const json_t *task = making->task, *cases = json_object_get(task, run->kind->cases);
 	const char *cases_name = has_file(task, CASES_NAME) ? CASES_OTHER_NAME : CASES_NAME;
 	json_int_t devices = devices_needed(task, cases, run);
 	AUTO_FREE char *text = task_runs_cases(cases, run->first, run->count);
@@ -185,34 +212,33 @@ add_run(json_t *runs, const json_t *task, const struct run *run)
 			"secret", run->secret != NULL, "args", run->kind->mode, cases_name, "cases", "name", cases_name, "text",
 			text, "result", "POPCORN_FD", "pass", "exit", 0, "result", "check", "pass", "unique", unique_patterns(),
 			"limits", "wall", json_object_get(task, run->kind->timeout), "device", devices);
-	size_t count = json_array_size(runs);
-	const json_t *before = count ? json_array_get(runs, count - 1) : NULL;
-	if (!step || complete(step, run, devices, json_is_true(json_object_get(task, "multi_gpu")), before))
+	if (!step || complete(making, step, run, devices))
 		return KETTLE_ENOMEM;
-	return json_array_append(runs, step);
+	return json_array_append(making->runs, step);
 }
 
 /* ---- all runs of a mode ---- */
 
 /* Test runs every test; where only the last benchmark counts, only that one is timed. */
 static int
-add_kind(json_t *runs, const json_t *task, const struct kind *kind, const char *secret)
+add_kind(const struct making *making, const struct kind *kind, const char *secret)
 {
+	const json_t *task = making->task;
 	size_t count = json_array_size(json_object_get(task, kind->cases));
 	const char *ranking = json_string_value(json_object_get(task, "ranking_by"));
 	bool last = kind != &kinds[TEST] && ranking && strcmp(ranking, "last") == 0;
 	struct run run = {.kind = kind, .secret = secret, .first = last ? count - 1 : 0, .count = last ? 1 : count};
-	return count ? add_run(runs, task, &run) : KETTLE_EINVAL;
+	return count ? add_run(making, &run) : KETTLE_EINVAL;
 }
 
 static int
-add_profiles(json_t *runs, const json_t *task)
+add_profiles(const struct making *making)
 {
-	size_t count = json_array_size(json_object_get(task, "benchmarks"));
+	size_t count = json_array_size(json_object_get(making->task, "benchmarks"));
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < count; i++) {
 		struct run run = {.kind = &kinds[PROFILE], .first = i, .count = 1, .indexed = true};
-		rc = add_run(runs, task, &run);
+		rc = add_run(making, &run);
 	}
 	return rc;
 }
@@ -225,33 +251,42 @@ is_seed(const char *seed)
 }
 
 static int
-add_ranked(json_t *runs, const json_t *task, const char *seed, struct kettle_error *err)
+add_ranked(const struct making *making, const char *seed, struct kettle_error *err)
 {
 	if (!is_seed(seed))
 		return kettle_fail(err, KETTLE_EINVAL, "A ranked job needs a secret seed: a decimal number below 2^31.");
 	int rc = 0;
 	for (int secret = 0; secret < 2; secret++)
 		for (int kind = TEST; rc == 0 && kind <= LEADERBOARD; kind++)
-			rc = add_kind(runs, task, &kinds[kind], secret ? seed : NULL);
+			rc = add_kind(making, &kinds[kind], secret ? seed : NULL);
 	return rc ? fail_memory(err) : 0;
 }
 
+static int
+add_mode(const struct making *making, const char *mode, const char *seed, struct kettle_error *err)
+{
+	if (strcmp(mode, "ranked") == 0)
+		return add_ranked(making, seed, err);
+	if (strcmp(mode, "test") == 0)
+		return add_kind(making, &kinds[TEST], NULL) ? fail_memory(err) : 0;
+	if (strcmp(mode, "benchmark") == 0)
+		return add_kind(making, &kinds[BENCHMARK], NULL) ? fail_memory(err) : 0;
+	if (strcmp(mode, "profile") == 0)
+		return add_profiles(making) ? fail_memory(err) : 0;
+	return kettle_fail(
+		err, KETTLE_EINVAL, "No mode `%.40s`; a submission is test, benchmark, profile or ranked.", mode);
+}
+
 int
-task_runs(const json_t *task, const char *mode, const char *seed, json_t **ret_runs, struct kettle_error *err)
+task_runs(const json_t *task, const char *mode, const char *seed, const json_t *calibration, json_t **ret_runs,
+	struct kettle_error *err)
 {
 	AUTO_JSON json_t *runs = json_array();
-	int rc;
-	if (strcmp(mode, "ranked") == 0)
-		rc = add_ranked(runs, task, seed, err);
-	else if (strcmp(mode, "test") == 0)
-		rc = add_kind(runs, task, &kinds[TEST], NULL) ? fail_memory(err) : 0;
-	else if (strcmp(mode, "benchmark") == 0)
-		rc = add_kind(runs, task, &kinds[BENCHMARK], NULL) ? fail_memory(err) : 0;
-	else if (strcmp(mode, "profile") == 0)
-		rc = add_profiles(runs, task) ? fail_memory(err) : 0;
-	else
-		rc = kettle_fail(
-			err, KETTLE_EINVAL, "No mode `%.40s`; a submission is test, benchmark, profile or ranked.", mode);
+	AUTO_FREE char *text = calibration_text(calibration);
+	const struct making making = {.task = task, .calibration = text, .runs = runs};
+	if (!runs || !text)
+		return fail_memory(err);
+	int rc = add_mode(&making, mode, seed, err);
 	if (rc == 0)
 		*ret_runs = STEAL(runs);
 	return rc;

@@ -7,17 +7,25 @@
 #include <kettle/error.h>
 #include <stdbool.h>
 
-/* Seconds. low and high are 0 where the harness reported no interval for every benchmark. */
+/* Seconds. low and high are the ends of the 95 % interval; 0 where it is not known of every benchmark. */
 struct verdict_score {
 	double value, low, high;
 };
 
 /*
- * Combines benchmark.i.mean (ns), i from 0 to count - 1, as the task's ranking_by says, and benchmark.i.low and
- * benchmark.i.high likewise. ranking_by: "last", "mean" or "geom". EINVAL: a mean is missing, no number, not finite or
- * not above zero, with a sentence that goes on from "the … run is void: ". [any]
+ * Combines benchmark.i.mean (ns), i from 0 to count - 1, as the task's ranking_by says ("last", "mean" or "geom"), and
+ * their intervals: benchmark.i.low and high where the harness gives them, else the mean and 1.96 benchmark.i.err to
+ * either side, else none; errors of several benchmarks add up in squares, and none reaches further than to half and to
+ * twice the mean. EINVAL: a mean is missing, no number, not finite or not above zero; low and high are not two such
+ * numbers around it; the calibrator, ratio, calibrator-ns or raw-mean are there and are none; with a calibrator, a
+ * mean below half of the best call. The sentence goes on from "the … run is void: ". An err that is no number is
+ * passed over: in the field a single call has such a one. [any]
  */
 int verdict_score(const json_t *result, size_t count, const char *ranking_by, struct verdict_score *ret_score,
 	struct kettle_error *err);
+
+/* A plain decimal number of outside, finite: strtod alone would take spaces, hexadecimal, "inf" and "nan" as well.
+ * false, also for NULL. [any] */
+bool verdict_score_number(const char *text, double *ret_number);
 
 #endif

@@ -30,7 +30,7 @@ make_board(struct fixture *f)
 
 struct entry {
 	int64_t user;
-	double score;
+	double score, low, high; /* low 0: no interval */
 	const char *device, *state, *mode;
 	int64_t submission, job, attempt;
 };
@@ -54,6 +54,8 @@ add(struct db *db, void *arg, struct kettle_error *err)
 		code = jobs_start(db, entry->job, "CPU.0", &entry->attempt, err);
 	AUTO_JSON json_t *verdict =
 		json_pack("{s:s, s:f, s:[]}", "state", entry->state ? entry->state : "passed", "score", entry->score, "runs");
+	if (entry->low > 0)
+		json_object_update_new(verdict, json_pack("{s:f, s:f}", "low", entry->low, "high", entry->high));
 	return code < 0 ? code : jobs_finish(db, entry->job, entry->attempt, verdict, err);
 }
 
@@ -338,6 +340,40 @@ test_random(void **state)
 	fixture_close(&f);
 }
 
+/* Marked is whose gap to the one above is within the combined error, on a later page too; the order stays. */
+static void
+test_close(void **state)
+{
+	(void)state;
+	struct fixture f;
+	static const struct {
+		double score, low, high;
+		bool close;
+	} rows[] = {{1.0, 0.99, 1.03, false}, {1.045, 1.005, 1.05, true}, {1.1, 1.09, 1.11, false}, {1.11, 0, 0, false},
+		{1.111, 1.1, 1.2, false}};
+	fixture_open(&f);
+	make_board(&f);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct kettle_error err = {0};
+		struct entry entry = {.user = (int64_t)i + 2, .score = rows[i].score, .low = rows[i].low, .high = rows[i].high};
+		assert_int_equal(fixture_write(&f, add, &entry, &err), 0);
+	}
+	for (size_t offset = 0; offset < ARRAY_SIZE(rows); offset++) {
+		struct kettle_error err = {0};
+		struct page page = {.limit = 10, .offset = (int64_t)offset};
+		assert_int_equal(fixture_write(&f, read_page, &page, &err), 0);
+		size_t i;
+		json_t *entry;
+		json_array_foreach(json_object_get(page.page, "entries"), i, entry) {
+			assert_true(json_number_value(json_object_get(entry, "submission_score")) == rows[offset + i].score);
+			assert_int_equal(json_is_true(json_object_get(entry, "close")), rows[offset + i].close);
+		}
+		assert_int_equal(i, ARRAY_SIZE(rows) - offset);
+		json_decref(page.page);
+	}
+	fixture_close(&f);
+}
+
 int
 main(void)
 {
@@ -345,6 +381,7 @@ main(void)
 		cmocka_unit_test(test_ties),
 		cmocka_unit_test(test_what_counts),
 		cmocka_unit_test(test_events),
+		cmocka_unit_test(test_close),
 		cmocka_unit_test(test_random),
 	};
 	return cmocka_run_group_tests_name("ranking", tests, NULL, NULL);

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/* Calibrators' times: their text for harnesses, from harnesses, and whether they still hold for a machine. */
+#include <config.h>
+
+#include "calibration.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "buf.h"
+#include "cleanup.h"
+#include "verdict_score.h"
+
+#define MEMORY_PART \
+	16 /* memory that differs by less than one part of so many is the same: kernels keep some for them */
+
+bool
+calibration_is_name(const char *name)
+{
+	size_t len = name ? strlen(name) : 0;
+	return len > 0 && len <= CALIBRATION_NAME_MAX &&
+		   strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-") == len;
+}
+
+static bool
+is_time(double ns)
+{
+	return isfinite(ns) && ns > 0;
+}
+
+char *
+calibration_text(const json_t *names)
+{
+	AUTO_BUF struct buf text = {0};
+	const char *name;
+	json_t *value;
+	size_t count = 0;
+	int rc = 0;
+	json_object_foreach((json_t *)names, name, value) {
+		if (!calibration_is_name(name) || !is_time(json_number_value(value)) || count >= CALIBRATION_NAMES_MAX)
+			continue;
+		if (rc == 0)
+			rc = buf_printf(&text, "%s%s=%.1f", count ? " " : "", name, json_number_value(value));
+		count++;
+	}
+	return rc ? NULL : buf_take(&text);
+}
+
+bool
+calibration_machine_changed(const json_t *stored, const json_t *machine)
+{
+	const json_t *then = json_object_get(stored, "machine");
+	const json_t *cpu = json_object_get(then, "cpu"), *cpu_now = json_object_get(machine, "cpu");
+	const json_t *cores = json_object_get(then, "cores"), *cores_now = json_object_get(machine, "cores");
+	double memory = json_number_value(json_object_get(then, "memory")),
+		   memory_now = json_number_value(json_object_get(machine, "memory"));
+	if (cpu && cpu_now && !json_equal(cpu, cpu_now))
+		return true;
+	if (cores && cores_now && !json_equal(cores, cores_now))
+		return true;
+	return memory > 0 && memory_now > 0 && fabs(memory - memory_now) * MEMORY_PART > memory;
+}
+
+static const char *
+value_of(const json_t *result, size_t index, const char *what)
+{
+	char key[64];
+	(void)snprintf(key, sizeof(key), "benchmark.%zu.%s", index, what);
+	return json_string_value(json_object_get(result, key));
+}
+
+/* Adds one time to the samples of a name; 1, or 0 where it is none. */
+static size_t
+collect(json_t *samples, const char *name, const char *text)
+{
+	double ns = 0;
+	if (!calibration_is_name(name) || !verdict_score_number(text, &ns) || !is_time(ns))
+		return 0;
+	json_t *list = json_object_get(samples, name);
+	if (!list && json_object_size(samples) < CALIBRATION_NAMES_MAX &&
+		json_object_set_new(samples, name, json_array()) == 0)
+		list = json_object_get(samples, name);
+	return list && json_array_append_new(list, json_real(ns)) == 0;
+}
+
+/* `NAME=NS NAME=NS …`. */
+static size_t
+collect_all(json_t *samples, const char *text)
+{
+	AUTO_FREE char *copy = strdup(text);
+	size_t taken = 0;
+	char *rest = copy;
+	for (char *word; rest && (word = strsep(&rest, " "));) {
+		char *equals = strchr(word, '=');
+		if (!equals)
+			continue;
+		*equals = '\0';
+		taken += collect(samples, word, equals + 1);
+	}
+	return taken;
+}
+
+size_t
+calibration_collect(const json_t *result, size_t count, json_t *samples)
+{
+	size_t taken = 0;
+	for (size_t i = 0; i < count; i++) {
+		const char *all = value_of(result, i, "calibrators");
+		taken += all ? collect_all(samples, all)
+					 : collect(samples, value_of(result, i, "calibrator"), value_of(result, i, "calibrator-ns"));
+	}
+	return taken;
+}
+
+static int
+by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+/* 0 of none, and where there is no memory. */
+static double
+median(const json_t *list)
+{
+	size_t count = json_array_size(list);
+	AUTO_FREE double *values = calloc(count + 1, sizeof(*values));
+	if (!values || count == 0)
+		return 0;
+	for (size_t i = 0; i < count; i++)
+		values[i] = json_number_value(json_array_get(list, i));
+	qsort(values, count, sizeof(*values), by_value);
+	return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
+}
+
+json_t *
+calibration_medians(const json_t *samples)
+{
+	json_t *medians = json_object(), *list;
+	const char *name;
+	json_object_foreach((json_t *)samples, name, list) {
+		double ns = median(list);
+		if (is_time(ns) && json_object_set_new(medians, name, json_real(ns))) {
+			json_decref(medians);
+			return NULL;
+		}
+	}
+	return medians;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* device.calibrate: measures once how fast a unit is. On the loop thread of the database's owner. */
+#ifndef KETTLE_CMD_CALIBRATE_H
+#define KETTLE_CMD_CALIBRATE_H
+
+#include "command.h"
+
+/*
+ * device.calibrate {device?: [name…], force}: {"units": [{"device", "unit", "state", "names": {NAME: ns}, "before":
+ * {NAME: ns}?, "at"?, "error"?, "remarks": [sentence…]}]}. state: "calibrated" (now), "already" (before, and the machine
+ * is the same), "failed". Writes device.calibrated.
+ */
+void cmd_device_calibrate(
+	struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg);
+
+#endif
