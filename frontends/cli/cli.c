@@ -17,6 +17,7 @@
 #include "reference.h"
 #include "render_admin.h"
 #include "render_board.h"
+#include "render_device.h"
 #include "render_local.h"
 #include "render_owner.h"
 #include "render_submission.h"
@@ -201,7 +202,12 @@ static const struct run_ui uis[] = {
 	{.command = "plugin.list", .render = render_local_plugin_list},
 	{.command = "plugin.info", .render = render_local_plugin_info},
 	{.command = "plugin.test", .render = render_local_plugin_test, .status = render_local_plugin_test_status},
-	{.command = "device.list", .render = render_local_device_list},
+	{.command = "device.list", .render = render_device_list},
+	{.command = "device.calibrate",
+		.start = render_device_calibrate_start,
+		.render = render_device_calibrated,
+		.status = render_device_calibrated_status,
+		.example = "kettle device calibrate CPU"},
 	{.command = "config.check", .render = render_local_config_check},
 };
 

@@ -245,7 +245,7 @@ benchmark_done(
 	double mean = value_result_number(result, "benchmark", index, "mean");
 	bool failed = *error || strcmp(value_result(result, "benchmark", index, "status"), "fail") == 0;
 	count_text(result, "benchmark-count", index, count);
-	format_ns_error(mean, value_result_number(result, "benchmark", index, "err"), time);
+	format_ns_error(mean, value_result_error(result, index), time);
 	snprintf(text, sizeof(text), "%s %s  %s  %s",
 		strncmp(step, "leaderboard", strlen("leaderboard")) == 0 ? "ranked benchmark" : "benchmark", count,
 		value_result(result, "benchmark", index, "spec"), failed ? error : time);

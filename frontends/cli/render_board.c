@@ -122,7 +122,7 @@ ranking_row(struct run *run, json_t *rows, const json_t *entry)
 	double seconds = value_number(entry, "submission_score");
 	json_int_t place = value_int(entry, "rank", 0);
 	if (place > 0)
-		snprintf(rank, sizeof(rank), "%lld", (long long)place);
+		snprintf(rank, sizeof(rank), "%s%lld", value_true(entry, "close") ? "≈ " : "", (long long)place);
 	snprintf(id, sizeof(id), "%lld", (long long)value_int(entry, "submission_id", 0));
 	format_ns_error(seconds * 1e9, score_error(entry), score);
 	format_time(value_text(entry, "submission_time"), time);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tasks, plugins, devices and the configuration for people. */
+/* Tasks, plugins and the configuration for people. */
 #include <config.h>
 
 #include "render_local.h"
@@ -131,40 +131,6 @@ render_local_plugin_test(struct run *run, const json_t *result)
 	}
 	fprintf(term->out, "# %zu of %zu passed\n", passed, json_array_size(tests));
 	return render_local_plugin_test_status(result);
-}
-
-static void
-device_row(json_t *rows, const json_t *device, const json_t *unit, bool first)
-{
-	char slots[FORMAT_SIZE], queued[FORMAT_SIZE];
-	const char *level = value_text(unit, "level"), *state = value_text(unit, "state"),
-			   *reason = value_text(unit, *value_text(unit, "reason") ? "reason" : "unreachable");
-	char both[LOCAL_TEXT_SIZE];
-	snprintf(slots, sizeof(slots), "%lld/%lld", (long long)value_int(unit, "running", 0),
-		(long long)value_int(unit, "slots", 0));
-	snprintf(queued, sizeof(queued), "%lld", (long long)value_int(device, "queued", 0));
-	snprintf(both, sizeof(both), *reason ? "%s: %s" : "%s", state, reason);
-	table_row(rows, 7, first ? value_text(device, "name") : "", value_text(unit, "unit"), value_text(unit, "runner"),
-		both, slots, first ? queued : "", *level ? level : value_text(json_object_get(unit, "config"), "sandbox"));
-}
-
-int
-render_local_device_list(struct run *run, const json_t *result)
-{
-	static const struct table_column columns[] = {{.title = "device"}, {.title = "unit", .cut = true},
-		{.title = "runner"}, {.title = "state", .cut = true}, {.title = "slots", .right = true},
-		{.title = "queued", .right = true}, {.title = "protections"}};
-	AUTO_JSON json_t *rows = json_array();
-	size_t i, j;
-	const json_t *device, *unit;
-	json_array_foreach(list_of(result, "devices"), i, device)
-		json_array_foreach(json_object_get(device, "units"), j, unit)
-			device_row(rows, device, unit, j == 0);
-	if (json_array_size(rows) == 0)
-		fputs("There is no device.\n", run->term.out);
-	else
-		table_print(&run->term, columns, ARRAY_SIZE(columns), rows, 0);
-	return RUN_OK;
 }
 
 int

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tasks, plugins, devices and the configuration for people. */
+/* Tasks, plugins and the configuration for people. */
 #ifndef KETTLE_CLI_RENDER_LOCAL_H
 #define KETTLE_CLI_RENDER_LOCAL_H
 
@@ -9,7 +9,6 @@
 int render_local_plugin_list(struct run *run, const json_t *result);
 int render_local_plugin_info(struct run *run, const json_t *result);
 int render_local_plugin_test(struct run *run, const json_t *result);
-int render_local_device_list(struct run *run, const json_t *result);
 int render_local_config_check(struct run *run, const json_t *result);
 
 /* Status members: whether all that was checked is right. */

@@ -103,23 +103,38 @@ report_tests(const struct term *term, const json_t *result)
 	}
 }
 
+/* Nothing where the harness does not say it. */
+static void
+benchmark_time(const json_t *result, json_int_t i, const char *what, char text[FORMAT_SIZE])
+{
+	double ns = value_result_number(result, "benchmark", i, what);
+	text[0] = '\0';
+	if (isfinite(ns))
+		format_ns(ns, text);
+}
+
 static void
 report_benchmarks(const struct term *term, const json_t *result)
 {
 	static const struct table_column columns[] = {{.title = "case", .cut = true}, {.title = "mean", .right = true},
+		{.title = "ratio", .right = true}, {.title = "raw mean", .right = true}, {.title = "std", .right = true},
 		{.title = "best", .right = true}, {.title = "worst", .right = true}, {.title = "runs", .right = true}};
 	AUTO_JSON json_t *rows = json_array();
 	json_int_t count = value_int(result, "benchmark-count", 0);
 	for (json_int_t i = 0; i < count; i++) {
-		char mean[FORMAT_SIZE], best[FORMAT_SIZE], worst[FORMAT_SIZE];
-		double ns = value_result_number(result, "benchmark", i, "mean");
+		char mean[FORMAT_SIZE], others[4][FORMAT_SIZE], ratio[FORMAT_SIZE] = "";
+		static const char *const times[4] = {"raw-mean", "std", "best", "worst"};
+		double ns = value_result_number(result, "benchmark", i, "mean"),
+			   quotient = value_result_number(result, "benchmark", i, "ratio");
 		if (!isfinite(ns))
 			continue;
-		format_ns_error(ns, value_result_number(result, "benchmark", i, "err"), mean);
-		format_ns(value_result_number(result, "benchmark", i, "best"), best);
-		format_ns(value_result_number(result, "benchmark", i, "worst"), worst);
-		table_row(rows, 5, value_result(result, "benchmark", i, "spec"), mean, best, worst,
-			value_result(result, "benchmark", i, "runs"));
+		format_ns_error(ns, value_result_error(result, i), mean);
+		for (size_t k = 0; k < ARRAY_SIZE(times); k++)
+			benchmark_time(result, i, times[k], others[k]);
+		if (isfinite(quotient))
+			snprintf(ratio, sizeof(ratio), "%.4g", quotient);
+		table_row(rows, 8, value_result(result, "benchmark", i, "spec"), mean, ratio, others[0], others[1], others[2],
+			others[3], value_result(result, "benchmark", i, "runs"));
 	}
 	if (json_array_size(rows) > 0)
 		table_print(term, columns, ARRAY_SIZE(columns), rows, 4);

@@ -71,3 +71,13 @@ value_result_number(const json_t *result, const char *prefix, json_int_t index, 
 	snprintf(key, sizeof(key), "%s.%lld.%s", prefix, (long long)index, field);
 	return value_number(result, key);
 }
+
+double
+value_result_error(const json_t *result, json_int_t index)
+{
+	double mean = value_result_number(result, "benchmark", index, "mean"),
+		   low = value_result_number(result, "benchmark", index, "low"),
+		   high = value_result_number(result, "benchmark", index, "high");
+	return isfinite(low) && isfinite(high) ? fmax(mean - low, high - mean)
+										   : value_result_number(result, "benchmark", index, "err");
+}

@@ -385,7 +385,7 @@ test_ranking(void **arg)
 		"{\"rank\":1,\"submission_id\":4,\"user_name\":\"bob\\u001b[2J\\u202e\",\"submission_score\":0.0012341,"
 		"\"submission_time\":\"2026-07-01T10:00:00Z\",\"submission_name\":\"a.cpp\",\"low\":0.0012,\"high\":0.0013},"
 		"{\"rank\":2,\"submission_id\":12,\"user_name\":\"alice\",\"submission_score\":2.0,"
-		"\"submission_time\":\"2026-07-01T11:00:00Z\",\"submission_name\":\"b.cpp\",\"low\":null}]},"
+		"\"submission_time\":\"2026-07-01T11:00:00Z\",\"submission_name\":\"b.cpp\",\"low\":null,\"close\":true}]},"
 		"{\"device\":\"H100\",\"count\":0,\"entries\":[]}]}";
 	cli_host_answer(&state->host, "leaderboard.show", json_loads(result, 0, NULL));
 	assert_int_equal(RUN(state, "leaderboard", "show", "vectoradd"), 0);
@@ -395,7 +395,7 @@ test_ranking(void **arg)
 									"CPU\n"
 									"  rank  user                score  when                  id  file\n"
 									"     1  bob�[2J  1.234 ± 0.066 ms  2026-07-01 10:00 UTC   4  a.cpp\n"
-									"     2  alice             2.000 s  2026-07-01 11:00 UTC  12  b.cpp\n"
+									"   ≈ 2  alice             2.000 s  2026-07-01 11:00 UTC  12  b.cpp\n"
 									"  (2 of 3; --limit and --offset show others)\n"
 									"\n"
 									"H100\n"
@@ -405,6 +405,35 @@ test_ranking(void **arg)
 	assert_int_equal(run_with(state, globals, (const char *const[]){"leaderboard", "show", "vectoradd", NULL}), 0);
 	AUTO_JSON json_t *document = json_loads(state->out, 0, NULL);
 	assert_int_equal(json_array_size(document), 2);
+}
+
+/* What is calibrated, what was before, and what could not be. */
+static void
+test_calibrate(void **arg)
+{
+	struct state *state = *arg;
+	cli_host_answer(&state->host, "device.calibrate",
+		json_pack("{s:[{s:s, s:s, s:{s:f}, s:{s:f}, s:[s]}, {s:s, s:s, s:{s:f}, s:[]}, {s:s, s:s, s:s, s:[]}]}",
+			"units", "unit", "CPU.0", "state", "calibrated", "names", "cpu-c-1", 101000.0, "before", "cpu-c-1",
+			100000.0, "remarks", "py: no python", "unit", "CPU.1", "state", "already", "names", "cpu-c-1", 99000.0,
+			"remarks", "unit", "GPU.0", "state", "failed", "error", "it does not answer", "remarks"));
+	assert_int_equal(RUN(state, "device", "calibrate", "CPU", "--force"), 3);
+	assert_json(called(state, 0, "device.calibrate"), "{\"device\":[\"CPU\"],\"force\":true}");
+	assert_json(state->host.filter, "{\"task_run\":true}");
+	assert_string_equal(state->out,
+		"CPU.0: calibrated\n"
+		"  remark: py: no python\n"
+		"  cpu-c-1  101.0 µs  (+1.00 % against before)\n"
+		"  Scores that were made before stay as they are, until their submissions are run again.\n"
+		"CPU.1: is calibrated already; --force does it again\n"
+		"  cpu-c-1  99.00 µs\n"
+		"GPU.0: it does not answer\n");
+	cli_host_answer(&state->host, "device.list",
+		json_pack("[{s:s, s:i, s:[{s:s, s:s, s:s, s:{s:b}}]}]", "name", "CPU", "queued", 0, "units", "unit", "CPU.0",
+			"runner", "local", "state", "idle", "calibration", "changed", 1));
+	assert_int_equal(RUN(state, "device", "list"), 0);
+	assert_non_null(strstr(state->out, "for another machine\n"));
+	assert_non_null(strstr(state->out, "Warning: the machine of CPU.0 has changed"));
 }
 
 static void
@@ -504,8 +533,8 @@ test_local(void **arg)
 		json_pack("[{s:s, s:i, s:[{s:s, s:s, s:s, s:i, s:i, s:s}]}]", "name", "CPU", "queued", 2, "units", "unit",
 			"CPU/0", "runner", "local", "state", "running", "slots", 1, "running", 1, "level", "full"));
 	assert_int_equal(RUN(state, "device", "list"), 0);
-	assert_string_equal(state->out, "device  unit   runner  state    slots  queued  protections\n"
-									"CPU     CPU/0  local   running    1/1       2  full\n");
+	assert_string_equal(state->out, "device  unit   runner  state    slots  queued  protections  calibrated\n"
+									"CPU     CPU/0  local   running    1/1       2  full         no\n");
 	cli_host_answer(&state->host, "plugin.info",
 		json_pack("{s:s, s:s, s:s, s:[{s:s, s:s, s:s, s:i, s:i, s:s}]}", "name", "local", "summary", "here", "kind",
 			"runner", "options", "key", "jobs", "type", "int", "default", "2", "min", 1, "max", 64, "help",
@@ -573,6 +602,7 @@ main(void)
 		TEST(test_delete),
 		TEST(test_boards),
 		TEST(test_ranking),
+		TEST(test_calibrate),
 		TEST(test_errors),
 		TEST(test_usage),
 		TEST(test_help),

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/* Devices and their calibration for people. */
+#include <config.h>
+
+#include "render_device.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "follow.h"
+#include "format.h"
+#include "table.h"
+#include "value.h"
+
+#define DEVICE_TEXT_SIZE 300
+
+/* ---- device list ---- */
+
+static const char *
+calibration_text(const json_t *calibration)
+{
+	if (!json_is_object(calibration))
+		return "no";
+	return value_true(calibration, "changed") ? "for another machine" : "yes";
+}
+
+/* Scores go on with the calibration of the machine that was there before. */
+static void
+warn_changed(struct run *run, const json_t *device, const json_t *unit)
+{
+	if (!value_true(json_object_get(unit, "calibration"), "changed"))
+		return;
+	term_put(&run->term, STYLE_YELLOW, "Warning: ");
+	fputs("the machine of ", run->term.out);
+	term_clean(run->term.out, value_text(unit, "unit"), 0);
+	fputs(" has changed since it was calibrated; `kettle device calibrate ", run->term.out);
+	term_clean(run->term.out, value_text(device, "name"), 0);
+	fputs("` measures it again.\n", run->term.out);
+}
+
+static void
+device_row(json_t *rows, const json_t *device, const json_t *unit, bool first)
+{
+	char slots[FORMAT_SIZE], queued[FORMAT_SIZE];
+	const char *level = value_text(unit, "level"), *state = value_text(unit, "state"),
+			   *reason = value_text(unit, *value_text(unit, "reason") ? "reason" : "unreachable");
+	char both[DEVICE_TEXT_SIZE];
+	snprintf(slots, sizeof(slots), "%lld/%lld", (long long)value_int(unit, "running", 0),
+		(long long)value_int(unit, "slots", 0));
+	snprintf(queued, sizeof(queued), "%lld", (long long)value_int(device, "queued", 0));
+	snprintf(both, sizeof(both), *reason ? "%s: %s" : "%s", state, reason);
+	table_row(rows, 8, first ? value_text(device, "name") : "", value_text(unit, "unit"), value_text(unit, "runner"),
+		both, slots, first ? queued : "", *level ? level : value_text(json_object_get(unit, "config"), "sandbox"),
+		calibration_text(json_object_get(unit, "calibration")));
+}
+
+int
+render_device_list(struct run *run, const json_t *result)
+{
+	static const struct table_column columns[] = {{.title = "device"}, {.title = "unit", .cut = true},
+		{.title = "runner"}, {.title = "state", .cut = true}, {.title = "slots", .right = true},
+		{.title = "queued", .right = true}, {.title = "protections"}, {.title = "calibrated"}};
+	AUTO_JSON json_t *rows = json_array();
+	size_t i, j;
+	const json_t *device, *unit;
+	json_array_foreach(result, i, device)
+		json_array_foreach(json_object_get(device, "units"), j, unit)
+			device_row(rows, device, unit, j == 0);
+	if (json_array_size(rows) == 0)
+		fputs("There is no device.\n", run->term.out);
+	else
+		table_print(&run->term, columns, ARRAY_SIZE(columns), rows, 0);
+	json_array_foreach(result, i, device)
+		json_array_foreach(json_object_get(device, "units"), j, unit)
+			warn_changed(run, device, unit);
+	return RUN_OK;
+}
+
+/* ---- device calibrate ---- */
+
+static void
+answered(struct run *run, const struct kettle_error *err, json_t *result)
+{
+	follow_end(run);
+	if (err && err->code)
+		run_fail(run, err);
+	else
+		run_result(run, result);
+}
+
+void
+render_device_calibrate_start(struct run *run)
+{
+	follow_task_run(run);
+	run_call(run, "device.calibrate", run->args.values, answered);
+}
+
+/* "  cpu-c-1-tile  129.4 µs  (+0.3 % against before)" */
+static void
+put_name(struct run *run, const char *name, double ns, double before)
+{
+	char text[FORMAT_SIZE];
+	format_ns(ns, text);
+	fputs("  ", run->term.out);
+	term_clean(run->term.out, name, 0);
+	fprintf(run->term.out, "  %s", text);
+	if (isfinite(before) && before > 0)
+		fprintf(run->term.out, "  (%+.2f %% against before)", 100 * (ns / before - 1));
+	fputc('\n', run->term.out);
+}
+
+static void
+put_unit(struct run *run, const json_t *unit)
+{
+	const char *state = value_text(unit, "state"), *name;
+	bool failed = strcmp(state, "failed") == 0;
+	size_t i;
+	json_t *names = json_object_get(unit, "names"), *before = json_object_get(unit, "before"), *ns, *remark;
+	term_put(&run->term, STYLE_BOLD, value_text(unit, "unit"));
+	fputs(": ", run->term.out);
+	if (failed)
+		term_put(&run->term, STYLE_RED, value_text(unit, "error"));
+	else
+		fputs(strcmp(state, "already") == 0 ? "is calibrated already; --force does it again" : "calibrated",
+			run->term.out);
+	fputc('\n', run->term.out);
+	json_array_foreach(json_object_get(unit, "remarks"), i, remark) {
+		fputs("  remark: ", run->term.out);
+		term_clean(run->term.out, json_string_value(remark), 0);
+		fputc('\n', run->term.out);
+	}
+	json_object_foreach(names, name, ns)
+		put_name(run, name, json_number_value(ns), value_number(before, name));
+	if (json_is_object(before))
+		fputs(
+			"  Scores that were made before stay as they are, until their submissions are run again.\n", run->term.out);
+}
+
+int
+render_device_calibrated(struct run *run, const json_t *result)
+{
+	size_t i;
+	const json_t *unit;
+	json_array_foreach(json_object_get(result, "units"), i, unit)
+		put_unit(run, unit);
+	return render_device_calibrated_status(result);
+}
+
+int
+render_device_calibrated_status(const json_t *result)
+{
+	size_t i;
+	const json_t *unit;
+	json_array_foreach(json_object_get(result, "units"), i, unit)
+		if (strcmp(value_text(unit, "state"), "failed") == 0)
+			return RUN_ENGINE;
+	return RUN_OK;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* Devices and their calibration for people. */
+#ifndef KETTLE_CLI_RENDER_DEVICE_H
+#define KETTLE_CLI_RENDER_DEVICE_H
+
+#include "run.h"
+
+/* All are members of struct run_ui. */
+int render_device_list(struct run *run, const json_t *result);
+/* Calls device.calibrate and shows what its runs do meanwhile. */
+void render_device_calibrate_start(struct run *run);
+int render_device_calibrated(struct run *run, const json_t *result);
+/* RUN_ENGINE where a unit could not be calibrated. */
+int render_device_calibrated_status(const json_t *result);
+
+#endif
