@@ -412,6 +412,8 @@ def run_mode(worker, channel, mode, cases, settings):
             channel.report(f"{noun}.{i}.error", error)
         for key, value in keys.items():
             channel.report(f"{noun}.{i}.{key}", value, MAX_ANSWER)
+        if keys and settings.get("prints_score"):
+            print(f"score:{keys['mean'] / 1e9:.9g}")
         passed = passed and not error
         if ended:
             break

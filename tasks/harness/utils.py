@@ -192,7 +192,7 @@ def copied(value, strict=False):
         return kind([copied(item, strict) for item in value])
     if kind is dict:
         return {key: copied(item, strict) for key, item in value.items()}
-    if kind is bytearray:
+    if kind is bytearray or ("array" in sys.modules and kind is sys.modules["array"].array):
         return value[:]
     if isinstance(value, tuple) and hasattr(kind, "_fields"):
         return tuple.__new__(kind, [copied(item, strict) for item in tuple.__iter__(value)])

@@ -280,7 +280,7 @@ test_table(void **state)
 		(void)buf_printf(&names, "%s ", *name);
 	assert_string_equal(names.data, "Python Triton CuteDSL ");
 	assert_int_equal(language->skeletons_count, 3);
-	assert_int_equal(language->harness_count, 2);
+	assert_int_equal(language->harness_count, 3);
 	for (size_t i = 0; i < kettle_plugin.options_count; i++)
 		assert_non_null(kettle_plugin.options[i].help);
 	kettle_plugin.destroy(NULL);

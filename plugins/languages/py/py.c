@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "py.h"
+#include "py_single.h"
 
 #define FOLDER ".kettle" /* ours in the job's folder */
 #define RUN FOLDER "/run.py"
@@ -382,6 +383,7 @@ static const struct kettle_skeleton skeletons[] = {
 
 static const struct kettle_harness_file harness[] = {
 	{.name = "eval.py", .path = "eval.py"},
+	{.name = "eval_single.py", .path = "eval_single.py"},
 	{.name = "utils.py", .path = "utils.py"},
 };
 
@@ -403,6 +405,7 @@ static const struct kettle_language language = {
 	.harness_count = sizeof(harness) / sizeof(harness[0]),
 	.harness_file_size = sizeof(harness[0]),
 	.plan = py_plan,
+	.single_file = py_single,
 };
 
 const struct kettle_plugin kettle_plugin = {

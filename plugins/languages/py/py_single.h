@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* Boards made of a single reference file. */
+#ifndef KETTLE_PY_SINGLE_H
+#define KETTLE_PY_SINGLE_H
+
+#include <jansson.h>
+#include <kettle/error.h>
+#include <stddef.h>
+
+/* As kettle_language's single_file: the older form of a task, with one test and one benchmark. self is not looked at. */
+int py_single(void *self, const char *name, const char *text, size_t size, json_t **ret_task, struct kettle_error *err);
+
+#endif
