@@ -349,9 +349,10 @@ class Worker:
 
 def moved(fd):
     """The descriptor under a number that nobody can name in advance."""
+    from fcntl import F_DUPFD_CLOEXEC, fcntl
     for floor in (512, 128, 32):  # as the limit of open files allows
         try:
-            hidden = os.dup2(fd, floor + int.from_bytes(os.urandom(2), "little") % floor, False)
+            hidden = fcntl(fd, F_DUPFD_CLOEXEC, floor + int.from_bytes(os.urandom(2), "little") % floor)
         except OSError:
             continue
         os.close(fd)

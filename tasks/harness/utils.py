@@ -182,32 +182,48 @@ def make_match_reference(reference, **tolerances):
 
 # ---- What the harness needs of the machine ----
 
+# By their identity: what a class says that it equals is up to its own class.
+PLAIN = frozenset(map(id, (bool, int, float, complex, str, bytes)))
+HOLDING = frozenset(map(id, (list, tuple, set, frozenset)))
+
+
 def copied(value, strict=False):
     """A copy that shares nothing that can change. strict, for outputs: of types that cannot put off their work until
-    they are copied."""
+    they are copied, and that do not answer by code of their own when they are compared. What a value says of its class
+    or of itself is not asked."""
     kind = type(value)
-    if value is None or kind in (bool, int, float, complex, str, bytes):
+    if value is None or id(kind) in PLAIN:
         return value
-    if kind in (list, tuple, set, frozenset):
+    if id(kind) in HOLDING:
         return kind([copied(item, strict) for item in value])
     if kind is dict:
-        return {key: copied(item, strict) for key, item in value.items()}
+        return {copied(key, strict): copied(item, strict) for key, item in value.items()}
     if kind is bytearray or ("array" in sys.modules and kind is sys.modules["array"].array):
         return value[:]
-    if isinstance(value, tuple) and hasattr(kind, "_fields"):
+    if issubclass(kind, tuple) and hasattr(kind, "_fields") and (not strict or is_of_task(kind)):
         return tuple.__new__(kind, [copied(item, strict) for item in tuple.__iter__(value)])
     torch, numpy, jax = (sys.modules.get(name) for name in ("torch", "numpy", "jax"))
-    if torch and isinstance(value, torch.Tensor):
+    if torch and issubclass(kind, torch.Tensor):
         return copied_tensor(torch, value)
-    if numpy and isinstance(value, numpy.ndarray) and not value.dtype.hasobject:
-        return numpy.array(value, copy=True, subok=False)
-    if (numpy and isinstance(value, numpy.generic)) or (jax and isinstance(value, jax.Array)):
+    if numpy and issubclass(kind, numpy.ndarray):
+        plain = numpy.array(value, copy=True, subok=False)
+        if not plain.dtype.hasobject:
+            return plain
+    if numpy and any(kind is one for one in numpy.sctypeDict.values()):
         return value  # they do not change
+    if jax and kind is type(jax.numpy.zeros(())):
+        return value
     if strict:
         raise TypeError(f"the output holds a {kind.__module__}.{kind.__qualname__} that may compute late; return "
                         "tensors, arrays, numbers, text, and lists, tuples and dicts of them")
     import copy
     return copy.deepcopy(value)
+
+
+def is_of_task(kind):
+    """Whether a class with names is the task's own; one of the submission may say that it equals everything."""
+    modules = [sys.modules[name] for name in ("task", "reference") if name in sys.modules]
+    return any(kind is one for module in modules for one in vars(module).values())
 
 
 def copied_tensor(torch, value):
