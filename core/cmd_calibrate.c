@@ -260,7 +260,7 @@ static void
 on_done(struct live_job *live, const json_t *completion)
 {
 	struct calibrating *c = (struct calibrating *)live;
-	const json_t *machine = json_object_get(json_object_get(completion, "system"), "machine");
+	const json_t *machine = json_object_get(completion, "system");
 	const json_t *task = json_object_get(task_of(c), "task");
 	AUTO_JSON json_t *verdict = NULL;
 	struct kettle_error err = {0};

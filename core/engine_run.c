@@ -295,7 +295,7 @@ keep_and_finish(struct engine_job *job, json_t *verdict_take)
 static void
 check_machine(struct unit *unit, const json_t *completion)
 {
-	const json_t *machine = json_object_get(json_object_get(completion, "system"), "machine");
+	const json_t *machine = json_object_get(completion, "system");
 	bool changed = json_is_object(unit->calibration) && calibration_machine_changed(unit->calibration, machine);
 	if (changed && !unit->changed)
 		log_write(KETTLE_LOG_WARNING, "engine",
