@@ -24,7 +24,9 @@ _kettle()
 		mapfile -t COMPREPLY < <(compgen -W "test benchmark profile ranked" -- "$word")
 		return
 		;;
-	--leaderboard | --device | --user | --limit | --offset | --deadline) return ;;
+	--leaderboard | --device | --user | --limit | --offset | --deadline | --lang | --description | --per-hour | --count | --after)
+		return
+		;;
 	esac
 	mapfile -t COMPREPLY < <(compgen -W "$("$program" help --words "${words[@]}" 2>/dev/null)" -- "$word")
 	if [[ $word != -* && ${#COMPREPLY[@]} -eq 0 ]]; then
