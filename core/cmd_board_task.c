@@ -8,9 +8,11 @@
 #include "cleanup.h"
 #include "content.h"
 #include "starter.h"
+#include "state.h"
 #include "task_plan.h"
 
 #include <string.h>
+#include <strings.h>
 
 static const char *const all_modes[] = {"ranked", "test", "benchmark", "profile"};
 
@@ -95,33 +97,59 @@ shown_plan(const json_t *plan, const json_t *bundle)
 }
 
 struct plans {
+	struct db *db;
 	const struct command_env *env;
 	const json_t *bundle;
 	json_t *list;
 	size_t bytes;
 };
 
-/* The device as its first unit is configured, which is what a job there is planned for. */
-static json_t *
-unit_of(const struct command_env *env, const char *device)
+/* The units of a device, for the first of which its jobs are planned; NULL: it is not configured. Borrowed. */
+static const json_t *
+units_of(const struct command_env *env, const char *device, const char **ret_name)
 {
-	const json_t *configured = json_object_get(env->devices, device);
-	json_t *unit = json_copy(json_array_get(json_object_get(configured, "units"), 0));
-	if (!unit)
-		unit = configured ? json_object() : NULL;
-	(void)json_object_set_new(unit, "name", json_string(device));
-	return unit;
+	const char *name;
+	json_t *configured;
+	json_object_foreach((json_t *)env->devices, name, configured) {
+		*ret_name = name;
+		if (strcasecmp(name, device) == 0)
+			return json_object_get(configured, "units");
+	}
+	return NULL;
+}
+
+/* It as the engine gives it to a language: its section with name and what the calibrators take there. */
+static int
+load_unit(const struct plans *plans, const char *device, json_t **ret_unit, struct kettle_error *err)
+{
+	const char *name = NULL;
+	const json_t *units = units_of(plans->env, device, &name);
+	if (!units)
+		return kettle_fail(err, KETTLE_EUNAVAIL, "The device `%s` is not configured at the moment.", device);
+	AUTO_JSON json_t *unit = json_object(), *label = json_sprintf("%s.0", name), *calibration = NULL;
+	if (!unit || !label)
+		return fail_memory(err);
+	(void)json_object_update(unit, json_array_get(units, 0));
+	int code = state_unit_calibration(plans->db, name, json_string_value(label), &calibration, err);
+	json_t *names = json_object_get(calibration, "names");
+	if (code == 0 &&
+		(json_object_set_new(unit, "name", json_string(name)) < 0 || json_object_set(unit, "unit", label) < 0 ||
+			(names && json_object_set(unit, "calibration", names) < 0)))
+		return fail_memory(err);
+	if (code == 0)
+		*ret_unit = STEAL(unit);
+	return code;
 }
 
 /* The plan, or the sentence why there is none here. */
 static int
 make_plan(const struct plans *plans, const char *device, const char *mode, json_t **ret_plan, struct kettle_error *err)
 {
-	AUTO_JSON json_t *unit = unit_of(plans->env, device), *plan = NULL;
-	if (!unit)
-		return kettle_fail(err, KETTLE_EUNAVAIL, "The device `%s` is not configured at the moment.", device);
+	AUTO_JSON json_t *unit = NULL, *plan = NULL;
+	int code = load_unit(plans, device, &unit, err);
 	/* No seed of anybody's: what stands for it is replaced. */
-	int code = task_plan(plans->env->languages, plans->bundle, "", mode, unit, "0", &plan, err);
+	if (code == 0)
+		code = task_plan(plans->env->languages, plans->bundle, "", mode, unit, "0", &plan, err);
 	if (code < 0)
 		return code;
 	*ret_plan = shown_plan(plan, plans->bundle);
@@ -186,7 +214,7 @@ cmd_board_task(struct db *db, const struct command_env *env, const struct actor 
 	int code = load(db, actor, args, &board, &bundle, err);
 	if (code == 0)
 		code = choose_devices(db, &board, json_string_value(json_object_get(args, "device")), &devices, err);
-	struct plans plans = {.env = env, .bundle = bundle, .list = list};
+	struct plans plans = {.db = db, .env = env, .bundle = bundle, .list = list};
 	if (code == 0)
 		code = add_plans(&plans, devices, args, err);
 	if (code < 0)

@@ -91,8 +91,8 @@ struct command {
 /* Ends with a NULL name. In command_table.c. */
 extern const struct command commands[];
 const struct command *command_find(const char *name);
-/* The shape of a command's answer, a line or two of Markdown for docs/commands.md; NULL: not said. In
- * command_answers.c. */
+/* The shape of a command's answer, a line or two of Markdown for docs/commands.md; NULL: no such command.
+ * In command_answers.c. */
 const char *command_answer(const char *name);
 /*
  * Checks args (KETTLE_EINVAL names the argument and the nearest known one) and fills in defaults; new reference. One

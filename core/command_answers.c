@@ -93,6 +93,9 @@ static const struct {
 	{"queue.place", "`{\"places\": [{\"job\", \"device\", \"place\": jobs before it}]}`."},
 	{"device.list", "`[{\"name\", \"queued\", \"units\": [{\"unit\", \"runner\", \"state\", \"slots\", \"running\", "
 					"\"level\", \"machine\", \"tools\", \"protections\"}]}]`."},
+	{"device.calibrate",
+		"`{\"units\": [{\"device\", \"unit\", \"state\": \"calibrated\", \"already\" or \"failed\", \"names\": "
+		"{calibrator: ns}, \"before\", \"at\", \"error\", \"remarks\"}]}`."},
 	{"task.read", "the task as a bundle: `{\"name\", \"yml\", \"task\", \"files\", \"submission\", \"templates\", "
 				  "\"remarks\", \"hash\"}`."},
 	{"task.check", "`{\"tasks\": [{\"path\", \"ok\", \"error\", \"name\", \"lang\", \"tests\", \"benchmarks\", "

@@ -108,6 +108,8 @@ test_table(void **state)
 	json_array_foreach(*state, i, command) {
 		assert_true(*value_text(command, "name"));
 		assert_true(*value_text(command, "help"));
+		if (!*value_text(command, "answer"))
+			fail_msg("core/command_answers.c does not say what %s answers", value_text(command, "name"));
 		json_array_foreach(json_object_get(command, "args"), j, argument)
 			if (!*value_text(argument, "help"))
 				fail_msg("%s: %s has no help", value_text(command, "name"), value_text(argument, "name"));

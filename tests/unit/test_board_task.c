@@ -113,6 +113,25 @@ test_device_that_is_gone(void **state)
 	assert_string_equal(commands_text(result, "plans.0.error"), "The device `T4` is not configured at the moment.");
 }
 
+/* What the machine's speed adds is shown as jobs get it. */
+static void
+test_calibration(void **state)
+{
+	(void)state;
+	board_with(NULL, NULL, json_object());
+	fixture_sql(&c.f,
+		"INSERT INTO device_units (device, unit, changed_at, calibration_json) VALUES ('CPU', 'CPU.0', 0, "
+		"'{\"names\": {\"cpu-c-1\": 1234.5}}')");
+	const json_t *result = commands_must(&c, "alice", "leaderboard.task",
+		json_pack("{s:s, s:s, s:s}", "name", "board", "device", "CPU", "mode", "test"));
+	AUTO_FREE char *text = json_dumps(commands_at(result, "plans"), 0);
+	assert_non_null(strstr(text, "cpu-c-1=1234.5"));
+	fixture_sql(&c.f, "UPDATE leaderboard_devices SET device = 'cpu' WHERE device = 'CPU'");
+	result = commands_must(&c, "alice", "leaderboard.task",
+		json_pack("{s:s, s:s, s:s}", "name", "board", "device", "cpu", "mode", "test"));
+	assert_non_null(commands_at(result, "plans.0.plan"));
+}
+
 static void
 test_closed(void **state)
 {
@@ -203,6 +222,7 @@ main(void)
 		TEST(test_task),
 		TEST(test_no_seed),
 		TEST(test_device_that_is_gone),
+		TEST(test_calibration),
 		TEST(test_closed),
 		TEST(test_template),
 		TEST(test_several_templates),
