@@ -152,6 +152,17 @@ check_new(
 }
 
 int
+cmd_board_create_check(
+	struct db *db, const struct command_env *env, const json_t *args, json_t **ret_devices, struct kettle_error *err)
+{
+	AUTO_NEW_BOARD struct new_board board = {0};
+	int code = check_new(db, env, args, &board, err);
+	if (code == 0)
+		*ret_devices = json_incref(board.devices);
+	return code;
+}
+
+int
 cmd_board_create(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
 	json_t **ret_result, struct kettle_error *err)
 {

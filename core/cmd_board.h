@@ -12,6 +12,9 @@
  */
 int cmd_board_create(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
 	json_t **ret_result, struct kettle_error *err);
+/* The same without writing anything: whether it could be created, and on which devices. New reference. */
+int cmd_board_create_check(
+	struct db *db, const struct command_env *env, const json_t *args, json_t **ret_devices, struct kettle_error *err);
 /* leaderboard.list {all}: the array of GET /leaderboards. */
 int cmd_board_list(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
 	json_t **ret_result, struct kettle_error *err);

@@ -148,6 +148,8 @@ check_value(const struct argument *argument, json_t **value, struct kettle_error
 		return check_file(argument, *value, err);
 	case ARGUMENT_TASK:
 		return json_is_object(*value) ? 0 : wrong(argument, *value, err, "a task");
+	case ARGUMENT_PROBLEMS:
+		return json_is_object(*value) ? 0 : wrong(argument, *value, err, "a competition: {\"sets\"}");
 	}
 	return 0;
 }
@@ -171,6 +173,7 @@ default_of(const struct argument *argument)
 	case ARGUMENT_WHEN:
 	case ARGUMENT_FILE:
 	case ARGUMENT_TASK:
+	case ARGUMENT_PROBLEMS:
 	case ARGUMENT_PATH:
 		break;
 	}
@@ -291,6 +294,8 @@ type_name(enum argument_type type)
 		return "file";
 	case ARGUMENT_TASK:
 		return "task";
+	case ARGUMENT_PROBLEMS:
+		return "problems";
 	case ARGUMENT_PATH:
 		return "path";
 	}

@@ -21,12 +21,13 @@ enum argument_type {
 	ARGUMENT_CHOICE, /* one of choices */
 	ARGUMENT_BOARD,  /* a leaderboard's name */
 	ARGUMENT_DEVICE,
-	ARGUMENT_USER, /* a user's name, or "#" and its number */
-	ARGUMENT_ID,   /* of a submission */
-	ARGUMENT_WHEN, /* a deadline, see time_parse_deadline, or none */
-	ARGUMENT_FILE, /* {"name": base name, "base64": bytes} */
-	ARGUMENT_TASK, /* a task bundle (task.h); on a command line the path of one */
-	ARGUMENT_PATH, /* only in local commands: a path of this machine */
+	ARGUMENT_USER,     /* a user's name, or "#" and its number */
+	ARGUMENT_ID,       /* of a submission */
+	ARGUMENT_WHEN,     /* a deadline, see time_parse_deadline, or none */
+	ARGUMENT_FILE,     /* {"name": base name, "base64": bytes} */
+	ARGUMENT_PROBLEMS, /* {"sets": competition.h's}; on a command line the path of a competition */
+	ARGUMENT_TASK,     /* a task bundle (task.h); on a command line the path of one */
+	ARGUMENT_PATH,     /* only in local commands: a path of this machine */
 };
 
 struct argument {

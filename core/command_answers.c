@@ -111,6 +111,10 @@ static const struct {
 				  "which writes it, with `path` in place of `base64`."},
 	{"task.new", "`{\"name\", \"hash\", \"files\": {path: contents}}`; on the command line, which writes them, "
 				 "`{\"name\", \"path\", \"files\": [path]}`."},
+	{"problems.sync",
+		"`{\"created\": [name], \"updated\": [name], \"unchanged\": [name], \"skipped\": [{\"name\", \"reason\"}], "
+		"\"errors\": [{\"name\", \"error\"}], \"absent\": [name of a board that the file no longer has], \"plan\": "
+		"[{\"name\", \"set\", \"action\", \"changes\", \"scores\", \"devices\", \"deadline\"}], \"dry_run\"}`."},
 	{"problems.read", "`{\"sets\": [{\"name\", \"file\", \"description\", \"deadline\", \"problems\": [{\"name\", "
 					  "\"directory\", \"deadline\", \"gpus\", \"bundle\" or null, \"error\" or null}]}]}`."},
 	{"plugin.list", "`{\"plugins\": [{\"name\", \"kind\", \"version\", \"summary\", \"file\"}]}`."},

@@ -19,6 +19,7 @@
 #include "cmd_invite.h"
 #include "cmd_link.h"
 #include "cmd_local.h"
+#include "cmd_problems.h"
 #include "cmd_rate.h"
 #include "cmd_submission.h"
 #include "cmd_submit.h"
@@ -295,6 +296,14 @@ static const struct argument task_new_arguments[] = {
 	{"solutions", ARGUMENT_BOOL, .default_value = "false", .help = "with its solutions"},
 };
 
+static const struct argument problems_sync_arguments[] = {
+	{"problems", ARGUMENT_PROBLEMS, .required = true, .positional = true, .meta = "PATH",
+		.help = "a competition file, or a folder or zip that holds some"},
+	{"force", ARGUMENT_BOOL, .default_value = "false",
+		.help = "also what gives up scores, and leaderboards that another set has made"},
+	{"dry_run", ARGUMENT_BOOL, .default_value = "false", .help = "only says what would be done"},
+};
+
 static const struct argument problems_read_arguments[] = {
 	{"path", ARGUMENT_PATH, .required = true, .positional = true, .meta = "PATH", .help = "a competition"},
 	{"set", ARGUMENT_STRING, .meta = "NAME", .help = "only this one"},
@@ -486,6 +495,12 @@ const struct command commands[] = {
 		.details =
 			"The copy stands for itself, with its harness. A name that is none lists what there is. KETTLE_TASKS "
 			"names another folder of tasks."},
+	{"problems.sync", "makes the leaderboards what a competition file says", .right = RIGHT_CREATOR,
+		.kind = COMMAND_WRITE, ARGUMENTS(problems_sync_arguments), .run = cmd_problems_sync,
+		.details =
+			"Leaderboards that are missing are created; task, deadline and devices of the others become what the file "
+			"says. A problem that is wrong is told and the others are done, all in one step. Leaderboards that the "
+			"file no longer has stay as they are."},
 	{"problems.read", "reads a competition and its tasks into one document", .right = RIGHT_ANYBODY,
 		.kind = COMMAND_LOCAL, ARGUMENTS(problems_read_arguments), .engine = cmd_problems_read},
 	{"plugin.list", "lists the plugins that are loaded", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,

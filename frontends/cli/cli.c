@@ -15,6 +15,7 @@
 #include "export.h"
 #include "help.h"
 #include "reference.h"
+#include "problems.h"
 #include "render_admin.h"
 #include "render_board.h"
 #include "render_device.h"
@@ -199,6 +200,12 @@ static const struct run_ui uis[] = {
 		.start = task_work_pack,
 		.example = "kettle task pack tasks/vectoradd_cpp -o vectoradd.zip"},
 	{.command = "task.new", .start = task_work_new, .example = "kettle task new mine --from vectoradd_cpp"},
+	{.command = "problems.sync",
+		.own = problems_options,
+		.start = problems_start,
+		.render = problems_render,
+		.status = problems_status,
+		.example = "kettle problems sync competition.yaml --dry-run"},
 	{.command = "plugin.list", .render = render_local_plugin_list},
 	{.command = "plugin.info", .render = render_local_plugin_info},
 	{.command = "plugin.test", .render = render_local_plugin_test, .status = render_local_plugin_test_status},

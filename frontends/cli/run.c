@@ -353,7 +353,7 @@ run_answered(struct run *run, const struct kettle_error *err, json_t *result)
 
 static void load_next(struct run *run);
 
-/* The argument that is still a path: a FILE or TASK whose value is a string. */
+/* The argument that is still a path: a FILE, TASK or PROBLEMS whose value is a string. */
 static const char *
 path_argument(struct run *run, const json_t **ret_row)
 {
@@ -362,7 +362,7 @@ path_argument(struct run *run, const json_t **ret_row)
 	json_array_foreach(json_object_get(run->command, "args"), i, row) {
 		const char *name = json_string_value(json_object_get(row, "name"));
 		const json_t *value = json_object_get(run->args.values, name);
-		if (!json_is_string(value) || (!args_is(row, "file") && !args_is(row, "task")))
+		if (!json_is_string(value) || (!args_is(row, "file") && !args_is(row, "task") && !args_is(row, "problems")))
 			continue;
 		*ret_row = row;
 		return json_string_value(value);
@@ -415,6 +415,9 @@ load_next(struct run *run)
 	const char *path = path_argument(run, &row);
 	if (path && args_is(row, "file")) {
 		run_read_file(run, path, file_loaded);
+	} else if (path && args_is(row, "problems")) {
+		AUTO_JSON json_t *args = json_pack("{s:s, s:s*}", "path", path, "set", args_text(&run->args, "set"));
+		run_call(run, "problems.read", args, task_loaded);
 	} else if (path) {
 		AUTO_JSON json_t *args = json_pack("{s:s, s:s*}", "path", path, "lang", args_text(&run->args, "lang"));
 		run_call(run, "task.read", args, task_loaded);
