@@ -208,7 +208,8 @@ def honest_complaints(status, output, errors):
             return []
     except (ValueError, AttributeError):
         pass
-    return [f"an honest submission beside it was harmed: exit {status} {output[-500:]} {errors[-300:]}"]
+    said = re.findall(r'"(?:error|message)": "(.*)"', output)[:3]
+    return [f"an honest submission beside it was harmed: exit {status} {said} {output[-500:]} {errors[-300:]}"]
 
 
 def common_complaints(bench, attack, state, printed, everything, seconds, observer):

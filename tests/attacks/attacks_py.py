@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: MIT
+"""Runs hostile submissions in Python (py/) through `kettle task run`, several at a time, beside an honest one.
+
+The heads of the files are those of attacks.py, where `runs`, `within`, `needs` and `hides` mean the same, and:
+  task:     the board: py (default; the harness that Kettle brings) or field (a spawn pool, as they are in the field)
+  mode:     of the submission (default test)
+  alone:    yes: nothing but the honest one runs beside it
+  imports:  a module that the interpreter must have, else it is skipped
+  rendered: yes: the report for people, too, must be free of what terminals obey
+  says:     what it must print
+  open:     why nobody stops it, as docs/tasks.md says: it gets what it wants, which must be nothing else
+What kettle-exec was told and what it answered is recorded, so that the secret seed is known here: it must be in nothing
+that an attack has printed, nor in the report. Whatever a group of them leaves behind is a failure of the group.
+"""
+import glob
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+
+import attacks
+import watch
+
+TASKS = {name: os.path.join(attacks.HERE, f"task_{name}") for name in ("py", "field")}
+PYTHON = os.path.realpath(sys.executable)
+HONEST = {"py": "from attack import honest as custom_kernel\n",
+    "field": "from attack import honest\n\ndef custom_kernel(data):\n    return honest(data[0])\n"}
+# Those that only wait need nothing of the machine.
+AT_A_TIME, WAITING_AT_A_TIME = 4, 12
+LIMITS = {"wall": 8, "memory": 512 << 20, "processes": 128, "disk": 128 << 20, "shm": 64 << 20}
+FIRST_LIMITS = dict(LIMITS, wall=120)
+# What kettle-exec hears and says also goes into files, by the name that RECORD has.
+WRAPPER = """\
+#!/bin/sh
+echo $$ >> "{scratch}/pids"
+[ -n "$RECORD" ] || exec "{program}" "$@"
+exec 3<&0 4>&1
+mkfifo "$RECORD.a" "$RECORD.b"
+tee "$RECORD.in" <&3 >"$RECORD.a" 4>&- &
+tee "$RECORD.out" <"$RECORD.b" >&4 3<&- &
+exec "{program}" "$@" <"$RECORD.a" >"$RECORD.b" 3<&- 4>&-
+"""
+CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+class Trial:
+    """One attack, or one of its variants."""
+
+    def __init__(self, attack, variant):
+        self.attack, self.variant, self.head, self.expect = attack, variant, attack.head, attack.expect
+        self.name = f"{attack.name}.{variant[1]}" if variant else attack.name
+        self.task, self.mode = attack.head.get("task", "py"), attack.head.get("mode", "test")
+
+    def submit(self, bench, device, report="--json"):
+        return bench.start(self.name, bench.fill(self.attack.text, self.variant), self.task, self.mode, device, report=report)
+
+
+class Bench(attacks.Bench):
+    """Boards in Python: a device for each attack of a group, and one on another core for the honest one."""
+
+    def __init__(self):
+        super().__init__()
+        scratch = self.bait.scratch
+        os.mkdir(f"{scratch}/records")
+        with open(self.exec, "w") as file:
+            file.write(WRAPPER.format(scratch=scratch, program=os.path.abspath(attacks.KETTLE_EXEC)))
+        cores = sorted(os.sched_getaffinity(0))
+        devices = {f"D{i}": {"runner": "local", "cores": str(cores[0]), "lock": f"d{i}"} for i in range(WAITING_AT_A_TIME)}
+        devices["OTHER"] = {"runner": "local", "cores": str(cores[-1]), "lock": "other"}
+        for name, limits in (("exec.yml", LIMITS), ("first.yml", FIRST_LIMITS)):
+            self.write(name, {"state": f"{scratch}/state", "locks": f"{scratch}/locks", "limits": limits})
+        for name, limits in (("kettle.yml", "exec.yml"), ("kettle-first.yml", "first.yml")):
+            self.write(name, {"plugin_path": [os.path.abspath(attacks.PLUGINS)], "languages": {"py": {"python": PYTHON}},
+                "runners": {"local": {"exec": self.exec, "config": f"{scratch}/{limits}", "state": f"{scratch}/state"}},
+                "devices": devices})
+
+    def start(self, name, text, task="py", mode="test", device="OTHER", config="kettle.yml", report="--json"):
+        path = os.path.join(self.bait.scratch, "records", f"{name}.py")
+        with open(path, "w", encoding="utf-8", errors="surrogateescape") as file:
+            file.write(text)
+        argv = [attacks.KETTLE, "--config", os.path.join(self.bait.scratch, config), "task", "run", TASKS[task], path,
+            "--mode", mode, "--device", device, *([report] if report else [])]
+        self.forget(name)
+        return attacks.Started(argv, dict(self.env, RECORD=self.record(name)))
+
+    def record(self, name):
+        return os.path.join(self.bait.scratch, "records", name)
+
+    def forget(self, name):
+        for ending in ("a", "b", "in", "out"):
+            if os.path.exists(f"{self.record(name)}.{ending}"):
+                os.unlink(f"{self.record(name)}.{ending}")
+
+    def recorded(self, name, ending):
+        """The lines that kettle-exec got ("in") or gave ("out")."""
+        try:
+            with open(f"{self.record(name)}.{ending}") as file:
+                return [json.loads(line) for line in file]
+        except OSError:
+            return []
+
+    def secrets(self, name):
+        steps = [step for line in self.recorded(name, "in") for step in line.get("plan", {}).get("steps", [])]
+        return {value for step in steps for value in step.get("secret", {}).values()}
+
+    def outcomes(self, name):
+        return [line["outcome"] for line in self.recorded(name, "out") if line.get("event") == "outcome"]
+
+
+def wait_all(started, observer):
+    """Waits for all of them at once; each gets its seconds."""
+    left = set(started)
+    while left:
+        observer.sample()
+        for one in list(left):
+            if one.child.poll() is not None:
+                one.seconds = time.monotonic() - one.begin
+                left.remove(one)
+            elif time.monotonic() - one.begin > attacks.HARD_LIMIT_S:
+                one.child.kill()
+        time.sleep(0.01)
+    for one in started:
+        seconds = one.seconds
+        one.end = one.wait()
+        one.seconds = seconds
+
+
+def printed_by(outcomes):
+    texts = [outcome.get(stream) or {} for outcome in outcomes for stream in ("stdout", "stderr")]
+    return "".join(text.get("text", "") + "\n" for text in texts)
+
+
+def complaints_about(bench, trial, started):
+    """What is wrong with one attack that has ended."""
+    status, output, errors = started.end
+    everything, printed = output + errors, printed_by(bench.outcomes(trial.name))
+    try:
+        state, score = attacks.verdict_of(output)[:2]
+    except (ValueError, AttributeError) as error:
+        return [f"no report ({error}), exit {status}: {output[-300:]!r} {errors[-300:]!r}"]
+    complaints = []
+    if (status == 0) != (state == "passed"):
+        complaints.append(f"exit {status} with state {state}")
+    if state not in trial.expect:
+        complaints.append(f"it is {state}, expected {' or '.join(trial.expect)}: {everything[:300]} {everything[-1500:]}")
+    if "TRIED" not in printed or trial.head.get("says", "") not in printed:
+        complaints.append(f"the attack did not run: {everything[-900:]} {printed[-900:]}")
+    if "slower" in trial.head and not (score and score >= float(trial.head["slower"])):
+        complaints.append(f"the score is {score}")
+    if "hides" in trial.head and bench.fill(trial.head["hides"], None) in everything:
+        complaints.append("the report shows what must stay hidden")
+    if started.seconds > float(trial.head.get("within", attacks.DEFAULT_WITHIN_S)):
+        complaints.append(f"it took {started.seconds:.1f} s")
+    return complaints + findings(bench, trial, everything + printed)
+
+
+def findings(bench, trial, text):
+    """What it got hold of."""
+    secrets = bench.secrets(trial.name)
+    if trial.mode == "ranked" and not secrets:
+        return ["no secret was drawn"]
+    found = [secret for secret in secrets if re.search(rf"(?<!\d){secret}(?!\d)", text)]
+    if "open" in trial.head:
+        return ["it has not found the seed, so less stays open than is said"] if secrets and not found else []
+    escaped = dict.fromkeys(line for line in text.splitlines() if line.startswith("ESCAPED"))
+    return list(escaped)[:10] + [f"it has found the secret seed {secret}" for secret in found]
+
+
+def rendered_complaints(bench, trial):
+    """The same report as people read it."""
+    status, output, errors = trial.submit(bench, "D0", report="").wait()
+    found = CONTROL.search(output + errors)
+    return [f"the report for people has {found[0]!r}: {(output + errors)[-900:]!r}"] if found else []
+
+
+def run_group(bench, group):
+    """Complaints by trial, and about what the group has left behind or harmed."""
+    observer = watch.Watch(bench.bait)
+    started = {trial: trial.submit(bench, f"D{i}") for i, trial in enumerate(group)}
+    honest = bench.start("honest", HONEST["py"])
+    wait_all([*started.values(), honest], observer)
+    complaints = {trial: complaints_about(bench, trial, one) for trial, one in started.items()}
+    for trial in group:
+        if "rendered" in trial.head:
+            complaints[trial] += rendered_complaints(bench, trial)
+    return complaints, attacks.honest_complaints(*honest.end) + observer.complaints()
+
+
+def grouped(trials):
+    """Trials that may run at the same time, group by group."""
+    def kind_of(trial):
+        return ("alone" in trial.head, trial.expect[0] == "timed_out", int(trial.head.get("runs", 1)), trial.mode)
+    groups = []
+    for kind in sorted({kind_of(trial) for trial in trials}):
+        alike = [trial for trial in trials if kind_of(trial) == kind]
+        most = 1 if kind[0] else WAITING_AT_A_TIME if kind[1] else AT_A_TIME
+        groups += [alike[i:i + most] for i in range(0, len(alike), most)]
+    return groups
+
+
+def reason_to_skip(attack, offered):
+    if attack.head.get("needs", "user") not in offered:
+        return f"this machine has no {attack.head['needs']}"
+    module = attack.head.get("imports")
+    if module and subprocess.run([PYTHON, "-c", f"import {module}"], capture_output=True, check=False).returncode:
+        return f"this interpreter has no {module}"
+    return None
+
+
+class Tap:
+    """Numbered lines."""
+
+    def __init__(self, count):
+        self.number = 0
+        print(f"1..{count}", flush=True)
+
+    def say(self, what, bad):
+        self.number += 1
+        print(f"{'not ' if bad else ''}ok {self.number} - {what}", flush=True)
+        for line in bad:
+            print("# " + line.replace("\n", "\n# "), flush=True)
+
+
+def try_group(bench, tap, group):
+    begin, runs = time.monotonic(), int(group[0].head.get("runs", 1))
+    complaints, behind = {trial: [] for trial in group}, []
+    for _ in range(runs):
+        found, left = run_group(bench, group)
+        behind += left
+        for trial, bad in found.items():
+            complaints[trial] += bad
+    for trial, bad in complaints.items():
+        tap.say(f"{trial.name} ({trial.head['class'].split(':')[0]})", bad)
+    names = " ".join(trial.name for trial in group)
+    tap.say(f"nothing was left behind or harmed by {names}", behind)
+    print(f"# {time.monotonic() - begin:.1f} s", flush=True)
+
+
+def main(wanted):
+    found = [attacks.Attack(path) for path in sorted(glob.glob(os.path.join(attacks.HERE, "py", "*.py")))]
+    found = [attack for attack in found if not wanted or attack.name in wanted]
+    watch.adopt_orphans()
+    offered, bench = attacks.protections(), Bench()
+    skipped = {attack: reason for attack in found if (reason := reason_to_skip(attack, offered))}
+    groups = grouped([Trial(attack, variant) for attack in found if attack not in skipped for variant in attack.variants()])
+    tap = Tap(1 + len(skipped) + sum(len(group) + 1 for group in groups))
+    try:
+        bad = []
+        for task, text in HONEST.items():
+            first = bench.start("first", text, task, "ranked", config="kettle-first.yml")
+            bad += attacks.honest_complaints(*first.wait())
+        tap.say("honest submissions pass", bad)
+        for attack, reason in skipped.items():
+            tap.say(f"{attack.name} # SKIP {reason}", [])
+        for group in groups:
+            try_group(bench, tap, group)
+    finally:
+        watch.reap()
+        bench.bait.remove()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
