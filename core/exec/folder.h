@@ -10,6 +10,7 @@
 #include "digest.h"
 
 #define FOLDER_MAX_BLOB (256u << 20)
+#define FOLDER_TIME 946684800 /* of all inputs that a plan brings: the year 2000 */
 
 /* Where inputs come from. Everything is borrowed and, while it is used, changed by nobody. */
 struct folder_sources {

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "explain.h"
 #include "py.h"
 #include "py_single.h"
 
@@ -213,8 +214,11 @@ run_step(const struct making *making, const json_t *prepared, bool first)
 	json_t *step = json_deep_copy(prepared), *inputs = make_inputs(making, RUN);
 	json_t *argv = json_pack("[s, s, s]", text_of(making->options, "python"), RUN, making->main);
 	json_array_extend(argv, json_object_get(json_object_get(prepared, "run"), "args"));
+	json_t *env = make_environment(making, json_object_get(prepared, "env"));
+	json_object_set_new(env, EXPLAIN_SUBMISSION, json_string(making->request->submission));
+	json_object_set_new(env, EXPLAIN_DEVICE, json_string(text_of(making->request->device, "name")));
 	json_object_set_new(step, "argv", argv);
-	json_object_set_new(step, "env", make_environment(making, json_object_get(prepared, "env")));
+	json_object_set_new(step, "env", env);
 	json_object_set_new(step, "limits", make_limits(making, json_object_get(prepared, "limits")));
 	if (json_object_get(prepared, "secret"))
 		json_object_set_new(step, "secret_fd", json_string("KETTLE_SECRET_FD"));
@@ -326,6 +330,13 @@ py_plan(void *self, const struct kettle_plan_request *request, json_t **ret_plan
 }
 
 static int
+py_interpret(void *self, const json_t *step, const json_t *outcome, json_t **ret_verdict, struct kettle_error *err)
+{
+	(void)self;
+	return explain_outcome(step, outcome, ret_verdict, err);
+}
+
+static int
 py_create(const struct kettle_host *host, void **ret_self, struct kettle_error *err)
 {
 	(void)host;
@@ -405,6 +416,7 @@ static const struct kettle_language language = {
 	.harness_count = sizeof(harness) / sizeof(harness[0]),
 	.harness_file_size = sizeof(harness[0]),
 	.plan = py_plan,
+	.interpret = py_interpret,
 	.single_file = py_single,
 };
 

@@ -55,11 +55,15 @@ def take_secret(main):
 
 
 def place_caches():
-    """Compilers ask for absolute folders; a plan knows none."""
+    """Compilers ask for absolute folders, which a plan does not know; programs that prepare.py left come first."""
+    programs = os.path.join(os.getcwd(), "out", "cache", "bin")
+    if os.path.isdir(programs):
+        os.environ["PATH"] = programs + ":" + os.environ.get("PATH", "")
     for name in os.environ.get("KETTLE_CACHES", "").split():
         folder = os.path.join(os.getcwd(), os.environ.get(name, ""))
         os.environ[name] = folder
-    os.environ.pop("KETTLE_CACHES", None)
+    for name in ("KETTLE_CACHES", "KETTLE_SUBMISSION", "KETTLE_DEVICE"):
+        os.environ.pop(name, None)
 
 
 def become(main, scope):

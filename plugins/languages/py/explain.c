@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the outcome of a step in Python means, where its output says more than its exit status: a module or a device that
+ * the machine lacks, the lines of the submission that an exception went through, an extension that does not compile.
+ */
+#include <config.h>
+
+#include "explain.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_TEXT 300    /* bytes of a line that a sentence repeats */
+#define MAX_FRAMES 3    /* of the submission, the innermost ones */
+#define MAX_PACKAGES 30 /* that a sentence lists */
+
+/* A piece of text that belongs to somebody else. */
+struct span {
+	const char *start;
+	size_t len;
+};
+
+/* A place in the submission. */
+struct frame {
+	long line;
+	struct span function;
+};
+
+/* What the last traceback through the submission says, or the last one at all. */
+struct trace {
+	struct frame frames[MAX_FRAMES]; /* the innermost last */
+	size_t count;
+	bool submission;   /* it went through the submission */
+	bool inner;        /* and its innermost frame of the job is the submission's, not the task's */
+	struct span error; /* "ValueError: no"; len 0: none was found */
+};
+
+static const char *
+text_of(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+	return text ? text : "";
+}
+
+static bool
+is(const json_t *object, const char *key, const char *value)
+{
+	return strcmp(text_of(object, key), value) == 0;
+}
+
+static struct span
+line_at(const char *text)
+{
+	return (struct span){text, strcspn(text, "\n")};
+}
+
+static const char *
+after(struct span line)
+{
+	return line.start + line.len + (line.start[line.len] == '\n');
+}
+
+static bool
+begins(struct span line, const char *with)
+{
+	size_t len = strlen(with);
+	return line.len >= len && memcmp(line.start, with, len) == 0;
+}
+
+/* Where `what` is in the line, or NULL. */
+static const char *
+within(struct span line, const char *what)
+{
+	const char *found = strstr(line.start, what);
+	return found && found + strlen(what) <= line.start + line.len ? found : NULL;
+}
+
+/* ---- tracebacks ---- */
+
+/* `  File "/job/submission.py", line 12, in f`; faulthandler writes it without the second comma. */
+static bool
+read_frame(struct span line, struct span *ret_file, struct frame *ret_frame)
+{
+	if (!begins(line, "  File \""))
+		return false;
+	struct span file = {line.start + strlen("  File \""), 0};
+	const char *end = within((struct span){file.start, line.len - strlen("  File \"")}, "\", line ");
+	if (!end)
+		return false;
+	file.len = (size_t)(end - file.start);
+	char *rest = NULL;
+	ret_frame->line = strtol(end + strlen("\", line "), &rest, 10);
+	rest += *rest == ',';
+	size_t left = (size_t)(line.start + line.len - rest);
+	ret_frame->function =
+		left > 4 && memcmp(rest, " in ", 4) == 0 ? (struct span){rest + 4, left - 4} : (struct span){0};
+	*ret_file = file;
+	return true;
+}
+
+static bool
+is_file(struct span file, const char *name)
+{
+	size_t len = strlen(name);
+	return len && file.len > len && file.start[file.len - len - 1] == '/' &&
+		   memcmp(file.start + file.len - len, name, len) == 0;
+}
+
+static void
+add_frame(struct trace *trace, struct frame frame)
+{
+	if (trace->count == MAX_FRAMES) {
+		memmove(trace->frames, trace->frames + 1, (MAX_FRAMES - 1) * sizeof(frame));
+		trace->count--;
+	}
+	trace->frames[trace->count++] = frame;
+}
+
+/* Frames of one traceback, from the line after its head; ends at the exception, which it takes. */
+static const char *
+read_traceback(const char *at, const char *submission, struct trace *trace)
+{
+	while (*at) {
+		struct span line = line_at(at), file;
+		struct frame frame;
+		at = after(line);
+		if (read_frame(line, &file, &frame)) {
+			bool own = is_file(file, submission);
+			if (own)
+				add_frame(trace, frame);
+			trace->submission = trace->submission || own;
+			if (own || begins(file, "/job/"))
+				trace->inner = own;
+		} else if (line.len && line.start[0] != ' ') {
+			trace->error = line;
+			break;
+		}
+	}
+	return at;
+}
+
+/* The last traceback that went through the submission, else the last one. A pool repeats the worker's before its own. */
+static struct trace
+find_trace(const char *text, const char *submission)
+{
+	struct trace found = {0};
+	while (*text) {
+		struct span line = line_at(text);
+		text = after(line);
+		if (!begins(line, "Traceback (most recent call last):"))
+			continue;
+		struct trace trace = {0};
+		text = read_traceback(text, submission, &trace);
+		if (trace.error.len && (trace.submission || !found.submission))
+			found = trace;
+	}
+	return found;
+}
+
+/* ---- sentences ---- */
+
+/* Appends to a text of a fixed size; what is too much is cut. */
+struct sentence {
+	char text[1200];
+	size_t len;
+};
+
+__attribute__((format(printf, 2, 3))) static void
+say(struct sentence *sentence, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	size_t room = sizeof(sentence->text) - sentence->len;
+	int len = vsnprintf(sentence->text + sentence->len, room, format, args);
+	va_end(args);
+	if (len > 0)
+		sentence->len += (size_t)len < room ? (size_t)len : room - 1;
+}
+
+/* A line, cut where a character ends. */
+static void
+say_span(struct sentence *sentence, struct span span)
+{
+	size_t len = span.len < MAX_TEXT ? span.len : MAX_TEXT;
+	while (len < span.len && len && ((unsigned char)span.start[len] & 0xc0) == 0x80)
+		len--;
+	say(sentence, "%.*s%s", (int)len, span.start, len < span.len ? "…" : "");
+}
+
+static int
+give(const struct sentence *sentence, const char *state, const char *blame, json_t **ret_verdict,
+	struct kettle_error *err)
+{
+	json_t *verdict = json_pack("{s:b, s:s, s:s, s:s, s:b}", "passed", 0, "state", state, "message", sentence->text,
+		"blame", blame, "retry", 0);
+	if (!verdict)
+		return kettle_fail(err, KETTLE_EINVAL, "The output of the step cannot be repeated in a sentence.");
+	*ret_verdict = verdict;
+	return 0;
+}
+
+/* ---- what is missing ---- */
+
+/* What the harness itself reported of cases that failed, one after the other; new string or NULL. */
+static char *
+reported_errors(const json_t *outcome)
+{
+	json_t *all = json_string(""), *value;
+	const char *key;
+	json_object_foreach(json_object_get(outcome, "result"), key, value) {
+		const char *last = strrchr(key, '.');
+		if (!all || !last || (strcmp(last, ".error") != 0 && strcmp(last, ".message") != 0) || !json_is_string(value))
+			continue;
+		json_t *more = json_sprintf("%s%s\n", json_string_value(all), json_string_value(value));
+		json_decref(all);
+		all = more;
+	}
+	char *text = all ? strdup(json_string_value(all)) : NULL;
+	json_decref(all);
+	return text;
+}
+
+/* The module of the last `No module named 'X'`; len 0: none. */
+static struct span
+missing_module(const char *text)
+{
+	static const char words[] = "No module named '";
+	struct span found = {0};
+	for (const char *at = text; (at = strstr(at, words)); at++) {
+		const char *name = at + strlen(words);
+		size_t len = strcspn(name, "'\n");
+		if (len && len <= 100 && name[len] == '\'')
+			found = (struct span){name, len};
+	}
+	return found;
+}
+
+/* "; it has numpy 1.24.2, scipy 1.10.1" */
+static void
+say_packages(struct sentence *sentence, const json_t *packages)
+{
+	const char *name;
+	json_t *version;
+	unsigned count = 0;
+	json_object_foreach((json_t *)packages, name, version)
+		if (count < MAX_PACKAGES && json_is_string(version))
+			say(sentence, "%s%s %s", count++ ? ", " : "; it has ", name, json_string_value(version));
+}
+
+/*
+ * A module that neither the job nor the interpreter has. If the task's own files ask for it, no submission can do
+ * better, and if it was the submission, another attempt will not either.
+ */
+static int
+explain_module(const json_t *outcome, struct span module, const struct trace *trace, json_t **ret_verdict,
+	struct kettle_error *err)
+{
+	struct sentence sentence = {0};
+	bool task = trace->error.len && !trace->inner;
+	say(&sentence, "The board's machine lacks `%.*s`", (int)module.len, module.start);
+	say_packages(&sentence, json_object_get(outcome, "packages"));
+	say(&sentence, ".");
+	return give(&sentence, task ? "error" : "failed", task ? "machine" : "participant", ret_verdict, err);
+}
+
+static bool
+lacks_device(const char *text)
+{
+	static const char *const words[] = {"No CUDA GPUs are available", "Found no NVIDIA driver on your system",
+		"Torch not compiled with CUDA enabled", "no CUDA-capable device is detected",
+		"CUDA driver version is insufficient", "libcuda.so cannot found", "0 active drivers", "CUDA error: no device"};
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (strstr(text, words[i]))
+			return true;
+	return false;
+}
+
+static int
+explain_device(const json_t *step, const struct trace *trace, json_t **ret_verdict, struct kettle_error *err)
+{
+	struct sentence sentence = {0};
+	const char *device = text_of(json_object_get(step, "env"), EXPLAIN_DEVICE);
+	bool own = trace->inner || (trace->submission && !trace->error.len);
+	say(&sentence, "%s needs a CUDA device; %s has none.", own ? "The submission" : "This task",
+		device[0] ? device : "this device");
+	return give(&sentence, own ? "failed" : "error", own ? "participant" : "task", ret_verdict, err);
+}
+
+/* ---- what went wrong in the submission ---- */
+
+/* " (submission.py line 30 in custom_kernel, line 12 in helper)" */
+static void
+say_frames(struct sentence *sentence, const struct trace *trace, const char *submission)
+{
+	for (size_t i = 0; i < trace->count; i++) {
+		const struct frame *frame = &trace->frames[i];
+		if (i == 0)
+			say(sentence, " (%s ", submission);
+		say(sentence, "%sline %ld", i ? ", " : "", frame->line);
+		if (frame->function.len && frame->function.start[0] != '<')
+			say(sentence, " in %.*s", (int)frame->function.len, frame->function.start);
+	}
+	if (trace->count)
+		say(sentence, ").");
+}
+
+static int
+explain_exception(const json_t *step, const struct trace *trace, json_t **ret_verdict, struct kettle_error *err)
+{
+	struct sentence sentence = {0};
+	say(&sentence, "The %s run failed: ", text_of(json_object_get(step, "run"), "mode"));
+	say_span(&sentence, trace->error);
+	say_frames(&sentence, trace, text_of(json_object_get(step, "env"), EXPLAIN_SUBMISSION));
+	return give(&sentence, "failed", "participant", ret_verdict, err);
+}
+
+/* What faulthandler wrote of a crash in native code: the signal, and the submission's frames, the innermost first. */
+static bool
+find_crash(const char *text, const char *submission, struct trace *ret_trace)
+{
+	static const char head[] = "Fatal Python error: ";
+	const char *at = strstr(text, head);
+	*ret_trace = (struct trace){0};
+	if (!at)
+		return false;
+	ret_trace->error = line_at(at + strlen(head));
+	for (at = after(ret_trace->error); *at && ret_trace->count == 0;) {
+		struct span line = line_at(at), file;
+		struct frame frame;
+		at = after(line);
+		if (begins(line, "Traceback") || begins(line, head))
+			break;
+		if (read_frame(line, &file, &frame) && is_file(file, submission))
+			add_frame(ret_trace, frame);
+	}
+	return true;
+}
+
+/* A pool waits for ever for a worker that crashed, so the time limit may be all that is seen of it. */
+static int
+explain_crash(const json_t *step, const json_t *outcome, const struct trace *crash, json_t **ret_verdict,
+	struct kettle_error *err)
+{
+	struct sentence sentence = {0};
+	bool waited = is(outcome, "state", "limit");
+	say(&sentence, "A process of the %s run crashed: ", text_of(json_object_get(step, "run"), "mode"));
+	say_span(&sentence, crash->error);
+	say_frames(&sentence, crash, text_of(json_object_get(step, "env"), EXPLAIN_SUBMISSION));
+	say(&sentence, waited ? " The run waited for it until its time was over." : "");
+	return give(&sentence, waited ? "timed_out" : "failed", "participant", ret_verdict, err);
+}
+
+/*
+ * `/usr/include/torch/x.h:13:10: fatal error: pybind11/pybind11.h: No such file or directory`: what a header of the
+ * machine's asks for, or what every extension begins with, is not the submission's to bring.
+ */
+static bool
+find_header(struct span line, struct span *ret_header)
+{
+	static const char *const always[] = {"torch/extension.h", "Python.h", "cuda_runtime.h"};
+	static const char head[] = ": fatal error: ", tail[] = ": No such file or directory";
+	const char *from = within(line, head), *to = within(line, tail);
+	if (!from || !to || to < from)
+		return false;
+	from += strlen(head);
+	*ret_header = (struct span){from, (size_t)(to - from)};
+	bool machine = !begins(line, "/job/") && line.start[0] == '/';
+	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++)
+		machine = machine || (ret_header->len == strlen(always[i]) && begins(*ret_header, always[i]));
+	return machine;
+}
+
+/* The first line in which a compiler or linker speaks of an error. */
+static int
+explain_compilation(const char *text, json_t **ret_verdict, struct kettle_error *err)
+{
+	static const char *const words[] = {
+		": error: ", ": fatal error: ", ": undefined reference to ", "ld: cannot find ", ": error : ", "error: "};
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		const char *found = strstr(text, words[i]);
+		if (!found)
+			continue;
+		while (found > text && found[-1] != '\n')
+			found--;
+		struct sentence sentence = {0};
+		struct span header;
+		if (find_header(line_at(found), &header)) {
+			say(&sentence, "The board's machine lacks the header `%.*s`, so no extension can be compiled there.",
+				(int)header.len, header.start);
+			return give(&sentence, "error", "machine", ret_verdict, err);
+		}
+		say(&sentence, "The submission's extension does not compile: ");
+		say_span(&sentence, line_at(found));
+		return give(&sentence, "failed", "participant", ret_verdict, err);
+	}
+	return kettle_fail(err, KETTLE_ENOENT, "There is nothing to add.");
+}
+
+/* ---- all of it ---- */
+
+/* A run that ended by an exception, or whose harness reported failures. */
+static int
+explain_failure(const json_t *step, const json_t *outcome, const char *text, const char *reported, json_t **ret_verdict,
+	struct kettle_error *err)
+{
+	const char *submission = text_of(json_object_get(step, "env"), EXPLAIN_SUBMISSION);
+	struct trace trace = find_trace(text, submission), crash;
+	char *error = strndup(trace.error.start ? trace.error.start : "", trace.error.len);
+	struct span module = missing_module(error ? error : "");
+	if (!module.len)
+		module = missing_module(reported);
+	int rc;
+	if (module.len)
+		rc = explain_module(outcome, module, &trace, ret_verdict, err);
+	else if (lacks_device(error ? error : "") || lacks_device(reported))
+		rc = explain_device(step, &trace, ret_verdict, err);
+	else if (find_crash(text, submission, &crash))
+		rc = explain_crash(step, outcome, &crash, ret_verdict, err);
+	else if (trace.submission && json_integer_value(json_object_get(outcome, "exit")) == 1 &&
+			 !json_object_get(json_object_get(outcome, "result"), "check"))
+		rc = explain_exception(step, &trace, ret_verdict, err);
+	else
+		rc = kettle_fail(err, KETTLE_ENOENT, "There is nothing to add.");
+	free(error);
+	return rc;
+}
+
+int
+explain_outcome(const json_t *step, const json_t *outcome, json_t **ret_verdict, struct kettle_error *err)
+{
+	const char *text = text_of(json_object_get(outcome, "stderr"), "text");
+	struct trace crash;
+	if (is(step, "kind", "prepare") && is(outcome, "state", "failed"))
+		return explain_compilation(text, ret_verdict, err);
+	if (is(step, "kind", "run") && is(outcome, "limit", "wall") &&
+		find_crash(text, text_of(json_object_get(step, "env"), EXPLAIN_SUBMISSION), &crash))
+		return explain_crash(step, outcome, &crash, ret_verdict, err);
+	char *reported = is(step, "kind", "run") && is(outcome, "state", "failed") ? reported_errors(outcome) : NULL;
+	if (!reported)
+		return kettle_fail(err, KETTLE_ENOENT, "There is nothing to add.");
+	int rc = explain_failure(step, outcome, text, reported, ret_verdict, err);
+	free(reported);
+	return rc;
+}
