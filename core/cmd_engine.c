@@ -115,9 +115,10 @@ described(void *arg, const struct kettle_error *err, json_t *facts)
 		(void)json_object_set_new(inquiry->unit, "unreachable", json_string(err->message));
 	else
 		(void)json_object_update_new(inquiry->unit,
-			json_pack("{s:O*, s:O*, s:O*, s:O*, s:O*}", "level", json_object_get(facts, "level"), "machine",
+			json_pack("{s:O*, s:O*, s:O*, s:O*, s:O*, s:O*}", "level", json_object_get(facts, "level"), "machine",
 				json_object_get(facts, "machine"), "protections", json_object_get(facts, "protections"), "tools",
-				json_object_get(facts, "tools"), "version", json_object_get(facts, "version")));
+				json_object_get(facts, "tools"), "packages", json_object_get(facts, "packages"), "version",
+				json_object_get(facts, "version")));
 	finish(inquiry->listing);
 	free(inquiry);
 }

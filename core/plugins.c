@@ -29,14 +29,37 @@ struct plugin_set {
 
 static const uint32_t kinds[] = {KETTLE_LANGUAGE, KETTLE_RUNNER, KETTLE_FRONTEND};
 
-/* A runner may take the sections that describe this machine for its own options of the same name. */
+/* What the languages, which are made before, start on a machine. New reference. */
+static json_t *
+language_tools(const struct plugin_set *set)
+{
+	json_t *all = json_array();
+	for (size_t i = 0; all && i < set->count; i++) {
+		const struct slot *slot = &set->slots[i];
+		const struct kettle_language *language = slot->loaded ? slot->loaded->plugin.language : NULL;
+		json_t *tools = language && language->tools ? language->tools(slot->instance.self) : NULL;
+		if (tools)
+			(void)json_array_extend(all, tools);
+		json_decref(tools);
+	}
+	return all;
+}
+
+/*
+ * A runner may take the sections that describe this machine for its own options of the same name, and as `report` what
+ * its machines are to say the versions of.
+ */
 static int
-inherit(const struct config *config, const struct kettle_plugin *plugin, json_t *options, struct kettle_error *err)
+inherit(const struct config *config, const struct plugin_set *set, const struct kettle_plugin *plugin, json_t *options,
+	struct kettle_error *err)
 {
 	if (plugin->kind != KETTLE_RUNNER)
 		return 0;
 	for (size_t i = 0; i < plugin->options_count; i++) {
 		const char *key = plugin->options[i].key;
+		if (strcmp(key, "report") == 0 && !json_object_get(options, key) &&
+			json_object_set_new(options, key, language_tools(set)) < 0)
+			return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the options of %s.", plugin->name);
 		bool shared = strcmp(key, "build") == 0 || strcmp(key, "sandbox") == 0;
 		json_t *section = shared ? json_object_get(config->root, key) : NULL;
 		if (section && !json_object_get(options, key) && json_object_set(options, key, section) < 0)
@@ -60,7 +83,7 @@ make(struct plugin_set *set, const struct config *config, uint32_t kind, const c
 	if (status == 0)
 		status = config_plugin(config, loader_kind_section(kind), name, &table, &options, err);
 	if (status == 0)
-		status = inherit(config, plugin, options, err);
+		status = inherit(config, set, plugin, options, err);
 	return status < 0 ? status : instance_configure(&slot->instance, options, err);
 }
 

@@ -68,11 +68,12 @@ look_for_cgroups(struct sandbox_machine **ret_machine)
 }
 
 static json_t *
-look_for_tools(const struct execconfig *config)
+look_for_tools(const struct execconfig *config, json_t **ret_packages)
 {
 	AUTO_FREE char *memory = path_join(config->state, "tools.json");
 	struct toolchain *toolchain = memory ? toolchain_new(config, memory) : NULL;
 	json_t *tools = toolchain ? toolchain_versions(toolchain) : json_object();
+	*ret_packages = toolchain ? toolchain_packages(toolchain) : json_object();
 	for (size_t i = 0; toolchain_known()[i]; i++)
 		if (!json_object_get(tools, toolchain_known()[i]))
 			(void)json_object_set_new(tools, toolchain_known()[i], json_null());
@@ -87,10 +88,11 @@ examine(const struct execconfig *config)
 	json_t *cgroups = look_for_cgroups(&machine);
 	unsigned protections = machine ? sandbox_machine_protections(machine) : sandbox_probe();
 	sandbox_machine_free(machine);
-	json_t *state = look_at_folder(config->state), *locks = look_at_folder(config->locks);
-	return json_pack("{s:s, s:s, s:s?, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "version", PACKAGE_VERSION, "level",
+	json_t *state = look_at_folder(config->state), *locks = look_at_folder(config->locks), *packages = NULL;
+	json_t *tools = look_for_tools(config, &packages);
+	return json_pack("{s:s, s:s, s:s?, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "version", PACKAGE_VERSION, "level",
 		sandbox_level_name(sandbox_level_of(protections)), "config", config->file, "protections",
-		sandbox_describe(protections), "cgroups", cgroups, "tools", look_for_tools(config), "devices",
+		sandbox_describe(protections), "cgroups", cgroups, "tools", tools, "packages", packages, "devices",
 		look_for_devices(), "state", state, "locks", locks, "machine", machine_describe());
 }
 
@@ -132,6 +134,16 @@ print_folder(const json_t *report, const char *key, const char *title)
 		(void)printf("  %-8s %-14s %s: %s\n", "MISSING", title, text_of(folder, "path"), text_of(folder, "error"));
 }
 
+/* What an interpreter can import, below its line. */
+static void
+print_packages(const json_t *packages)
+{
+	const char *name;
+	json_t *version;
+	json_object_foreach((json_t *)packages, name, version)
+		(void)printf("  %-8s %-14s   %s %s\n", "", "", name, json_string_value(version));
+}
+
 static void
 print_report(const json_t *report)
 {
@@ -145,9 +157,11 @@ print_report(const json_t *report)
 		(long long)(json_integer_value(json_object_get(machine, "memory")) >> 20), text_of(machine, "kernel"));
 	print_protections(report);
 	(void)printf("\nTools\n");
-	json_object_foreach(json_object_get(report, "tools"), name, value)
+	json_object_foreach(json_object_get(report, "tools"), name, value) {
 		(void)printf("  %-8s %-14s %s\n", json_is_null(value) ? "no" : "yes", name,
 			json_is_null(value) ? "" : json_string_value(value));
+		print_packages(json_object_get(json_object_get(report, "packages"), name));
+	}
 	(void)printf("\nDevices\n");
 	json_array_foreach(json_object_get(report, "devices"), i, value)
 		(void)printf(

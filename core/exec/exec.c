@@ -97,9 +97,10 @@ exec_hello(struct exec *exec)
 {
 	failpoint("exec.hello");
 	enum sandbox_level level = sandbox_level_of(exec->protections);
-	return json_pack("{s:s, s:i, s:s, s:o, s:s, s:O, s:o}", "event", "hello", "protocol", EXEC_PROTOCOL, "version",
+	return json_pack("{s:s, s:i, s:s, s:o, s:s, s:O, s:o, s:o}", "event", "hello", "protocol", EXEC_PROTOCOL, "version",
 		PACKAGE_VERSION, "protections", sandbox_describe(exec->protections), "level", sandbox_level_name(level),
-		"machine", exec->facts, "tools", toolchain_versions(exec->toolchain));
+		"machine", exec->facts, "tools", toolchain_versions(exec->toolchain), "packages",
+		toolchain_packages(exec->toolchain));
 }
 
 /* Every thread: those of the pool were made at a time when nothing was known of the device. */

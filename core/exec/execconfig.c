@@ -148,6 +148,7 @@ execconfig_load(struct execconfig *ret_config, const char *path, const char *set
 	ret_config->tools = json_object_get(ret_config->root, "tools");
 	ret_config->env = json_object_get(ret_config->root, "env");
 	ret_config->read = json_object_get(ret_config->root, "read");
+	ret_config->report = json_object_get(ret_config->root, "report");
 	take_limits(ret_config);
 	const char *wanted = level ? level : json_string_value(json_object_get(ret_config->root, "level"));
 	if (wanted)

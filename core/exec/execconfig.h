@@ -17,8 +17,8 @@
 #define EXECCONFIG_MAX_PROCESSES 4096
 
 struct execconfig {
-	json_t *root; /* the checked file; owns the three below */
-	json_t *tools, *env, *read;
+	json_t *root; /* the checked file; owns the four below */
+	json_t *tools, *env, *read, *report;
 	char *file; /* where it came from; NULL: defaults alone */
 	char *state, *locks;
 	struct cores build_cores; /* empty: the ones that no device uses */

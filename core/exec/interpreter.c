@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cleanup.h"
@@ -14,6 +15,29 @@
 #include "text.h"
 
 #define VENV_MAX_BYTES 65536
+#define MAX_FOLDERS 64 /* of sys.path */
+
+/* Folders of packages are listed, nothing is imported: that would take seconds. A version is part of a folder's name. */
+const char interpreter_question[] =
+	"import json, os, re, sys\n"
+	"packages, folders = {}, []\n"
+	"for folder in sys.path:\n"
+	"    try:\n"
+	"        names = sorted(os.listdir(folder))\n"
+	"    except OSError:\n"
+	"        continue\n"
+	"    folders.append(os.path.abspath(folder))\n"
+	"    for name in names:\n"
+	"        found = re.match(r'(.+?)-(\\d[^-]*?)(?:\\+git[^-]*)?(?:-py[\\d.]+)?\\.(?:dist|egg)-info$', name)\n"
+	"        if found:\n"
+	"            packages.setdefault(re.sub(r'[-_.]+', '-', found.group(1)).lower(), found.group(2))\n"
+	"print(json.dumps({'packages': packages, 'folders': folders}))\n";
+
+/* What participants ask for; others of hundreds would hide it. */
+static const char *const well_known[] = {"numpy", "scipy", "torch", "triton", "jax", "jaxlib", "numba", "cupy",
+	"pandas", "scikit-learn", "tensorflow", "torchvision", "torchaudio", "nvidia-cutlass-dsl", "cuda-python",
+	"cuda-core", "pycuda", "flash-attn", "xformers", "transformer-engine", "tilelang", "tinygrad", "cython", "pybind11",
+	"ninja", "einops", "sympy", "networkx", "ml-dtypes", "mpi4py", "matplotlib", "pillow"};
 
 bool
 interpreter_is(const char *path)
@@ -80,4 +104,57 @@ interpreter_base(const char *path)
 		return NULL;
 	const char *home = find_home(text);
 	return home && home[0] == '/' ? path_join(home, "python") : NULL;
+}
+
+/* CuPy is cupy-cuda12x, cupy-rocm-5-0 … */
+static bool
+is_well_known(const char *package)
+{
+	if (strncmp(package, "cupy-", strlen("cupy-")) == 0)
+		return true;
+	for (size_t i = 0; i < ARRAY_SIZE(well_known); i++)
+		if (strcmp(package, well_known[i]) == 0)
+			return true;
+	return false;
+}
+
+/* Its time in ns, 0 where it is none. */
+static json_int_t
+time_of(const char *folder)
+{
+	struct stat st;
+	return stat(folder, &st) == 0 ? (json_int_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec : 0;
+}
+
+json_t *
+interpreter_facts(const char *answer)
+{
+	AUTO_JSON json_t *given = json_loads(answer, 0, NULL);
+	AUTO_JSON json_t *packages = json_object();
+	AUTO_JSON json_t *folders = json_array();
+	const char *name;
+	json_t *value;
+	size_t i;
+	if (!json_is_object(json_object_get(given, "packages")) || !json_is_array(json_object_get(given, "folders")))
+		return NULL;
+	json_object_foreach(json_object_get(given, "packages"), name, value)
+		if (is_well_known(name) && json_is_string(value))
+			(void)json_object_set(packages, name, value);
+	json_array_foreach(json_object_get(given, "folders"), i, value)
+		if (json_is_string(value) && json_array_size(folders) < MAX_FOLDERS)
+			(void)json_array_append_new(folders, json_pack("[O, I]", value, time_of(json_string_value(value))));
+	return json_pack("{s:O, s:O}", "packages", packages, "folders", folders);
+}
+
+bool
+interpreter_unchanged(const json_t *facts)
+{
+	const json_t *folder;
+	size_t i;
+	json_array_foreach(json_object_get(facts, "folders"), i, folder) {
+		const char *path = json_string_value(json_array_get(folder, 0));
+		if (!path || time_of(path) != json_integer_value(json_array_get(folder, 1)))
+			return false;
+	}
+	return true;
 }

@@ -3,6 +3,7 @@
 #ifndef KETTLE_EXEC_INTERPRETER_H
 #define KETTLE_EXEC_INTERPRETER_H
 
+#include <jansson.h>
 #include <stdbool.h>
 
 /* Whether a path or name is one that Python goes by. [any] */
@@ -17,5 +18,16 @@ char *interpreter_behind(const char *path);
  * "/opt/python3.11/bin/python"; new string, NULL: it is in no virtual environment. [any, blocks]
  */
 char *interpreter_base(const char *path);
+
+/* What to ask an interpreter with `-I -c`: it prints the object that interpreter_facts takes. */
+extern const char interpreter_question[];
+/*
+ * Reads an answer: {"packages": {"numpy": "1.24.2"}, "folders": [["/usr/lib/python3/dist-packages", mtime in ns]]}, the
+ * well-known packages, and the folders whose time changes when something is installed. New reference, NULL: it is no
+ * answer. [any, blocks]
+ */
+json_t *interpreter_facts(const char *answer);
+/* Whether the folders of such facts (NULL, or any other object: true) are as they were. [any, blocks] */
+bool interpreter_unchanged(const json_t *facts);
 
 #endif

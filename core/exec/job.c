@@ -54,6 +54,31 @@ keep_folder(struct job *job)
 	return buf_take(&kept);
 }
 
+/* The machine, and the versions of the tools that steps of the job named. */
+static json_t *
+describe_system(const struct job *job)
+{
+	json_t *system = json_deep_copy(job->exec->facts), *tools = json_object(), *all = json_object();
+	for (size_t i = 0; i < job->count; i++) {
+		const struct tool *tool = job->steps[i].processes[0].tool;
+		const char *version = NULL;
+		const json_t *packages = NULL;
+		if (!tool || json_object_get(tools, tool->name))
+			continue;
+		toolchain_describe(job->exec->toolchain, tool, &version, &packages);
+		(void)json_object_set_new(tools, tool->name, json_string(version ? version : "unknown"));
+		if (packages)
+			(void)json_object_update_missing(all, (json_t *)packages);
+	}
+	(void)json_object_set_new(
+		system, "level", json_string(sandbox_level_name(sandbox_level_of(job->exec->protections))));
+	(void)json_object_set_new(system, "tools", tools);
+	if (json_object_size(all) > 0)
+		(void)json_object_set(system, "packages", all);
+	json_decref(all);
+	return system;
+}
+
 /* `done`, exactly once for each run line. */
 static void
 report(struct job *job, const char *status, const char *error)
@@ -64,9 +89,7 @@ report(struct job *job, const char *status, const char *error)
 	for (size_t i = 0; i < job->count; i++)
 		if (job->steps[i].outcome)
 			(void)json_array_append(outcomes, job->steps[i].outcome);
-	AUTO_JSON json_t *system = json_deep_copy(job->exec->facts);
-	(void)json_object_set_new(
-		system, "level", json_string(sandbox_level_name(sandbox_level_of(job->exec->protections))));
+	AUTO_JSON json_t *system = describe_system(job);
 	AUTO_FREE char *kept = keep_folder(job);
 	failpoint("exec.done");
 	exec_emit(job->exec, json_pack("{s:s, s:s, s:s, s:o, s:s*, s:O, s:O, s:{s:I, s:I, s:I}}", "event", "done", "job",

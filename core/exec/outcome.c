@@ -228,6 +228,16 @@ add_result(json_t *outcome, const struct step *step)
 	return json_object_set_new(outcome, "result_error", emit_text(step->result.error));
 }
 
+/* A failure may have to do with what the interpreter has and has not. */
+static int
+add_packages(json_t *outcome, const struct step *step)
+{
+	const char *version = NULL;
+	const json_t *packages = NULL;
+	toolchain_describe(step->job->exec->toolchain, step->processes[0].tool, &version, &packages);
+	return packages ? json_object_set(outcome, "packages", (json_t *)packages) : 0;
+}
+
 static const char *
 error_of(const struct step *step)
 {
@@ -257,6 +267,8 @@ outcome_make(const struct step *step)
 		rc = json_object_set_new(outcome, "protections", sandbox_names(main->process.report.protections));
 	if (rc == 0 && step->missing)
 		rc = json_object_set_new(outcome, "missing", json_string(step->missing));
+	if (rc == 0 && step->state != STEP_PASSED && main->tool)
+		rc = add_packages(outcome, step);
 	if (rc == 0 && json_object_get(step->plan, "title"))
 		rc = json_object_set(outcome, "title", json_object_get(step->plan, "title"));
 	if (rc == 0 && json_object_get(step->plan, "run"))

@@ -294,11 +294,18 @@ toolchain_find(struct toolchain *toolchain, const char *name, const struct tool 
 	return 0;
 }
 
+/* An interpreter has other packages by every name that it has. */
+static const char *
+memory_key(const struct entry *entry)
+{
+	return interpreter_is(entry->tool.path) ? entry->tool.path : entry->tool.real;
+}
+
 /* Takes facts from the memory where the file is still the same. */
 static bool
 remember(struct toolchain *toolchain, struct entry *entry)
 {
-	json_t *facts = json_object_get(toolchain->memory, entry->tool.real);
+	json_t *facts = json_object_get(toolchain->memory, memory_key(entry));
 	if (!entry->facts && toolfacts_fit(facts, entry->tool.real))
 		entry->facts = json_incref(facts);
 	return entry->facts != NULL;
@@ -311,7 +318,7 @@ learn(struct toolchain *toolchain, struct entry *entry, json_t *facts_take)
 	json_decref(STEAL(entry->watch));
 	entry->facts = facts_take;
 	entry->fresh = true;
-	(void)json_object_set(toolchain->memory, entry->tool.real, facts_take);
+	(void)json_object_set(toolchain->memory, memory_key(entry), facts_take);
 	toolchain->memory_changed = true;
 }
 
@@ -435,7 +442,7 @@ toolchain_fingerprint(
 static void
 know_all(struct toolchain *toolchain, const struct tool **tools, size_t count)
 {
-	const struct tool *unknown[TOOLFACTS_MAX];
+	const struct tool *unknown[TOOLFACTS_MAX] = {0};
 	json_t *facts[TOOLFACTS_MAX] = {0};
 	size_t asked = 0;
 	for (size_t i = 0; i < count; i++)
@@ -448,23 +455,41 @@ know_all(struct toolchain *toolchain, const struct tool **tools, size_t count)
 	memory_save(toolchain);
 }
 
+/* Adds a tool where it is here, and is not there already. */
+static void
+list_tool(struct toolchain *toolchain, const char *name, const struct tool **tools, size_t *count)
+{
+	const struct tool *tool = NULL;
+	if (*count == TOOLFACTS_MAX || toolchain_find(toolchain, name, &tool, NULL) != 0)
+		return;
+	for (size_t i = 0; i < *count; i++)
+		if (tools[i] == tool)
+			return;
+	tools[(*count)++] = tool;
+}
+
+/* The well-known tools that are here, those of exec.yml, and those that it is to report besides. */
+static size_t
+list_tools(struct toolchain *toolchain, const struct tool *tools[TOOLFACTS_MAX])
+{
+	size_t count = 0, i;
+	const char *name;
+	json_t *value;
+	for (i = 0; known_tools[i]; i++)
+		list_tool(toolchain, known_tools[i], tools, &count);
+	json_object_foreach(toolchain->config->tools, name, value)
+		list_tool(toolchain, name, tools, &count);
+	json_array_foreach(toolchain->config->report, i, value)
+		list_tool(toolchain, json_string_value(value), tools, &count);
+	know_all(toolchain, tools, count);
+	return count;
+}
+
 json_t *
 toolchain_versions(struct toolchain *toolchain)
 {
 	const struct tool *tools[TOOLFACTS_MAX];
-	size_t count = 0;
-	for (size_t i = 0; known_tools[i]; i++)
-		count += toolchain_find(toolchain, known_tools[i], &tools[count], NULL) == 0;
-	const char *name;
-	json_t *path;
-	json_object_foreach(toolchain->config->tools, name, path) {
-		size_t i = 0;
-		while (known_tools[i] && strcmp(known_tools[i], name) != 0)
-			i++;
-		if (!known_tools[i] && count < TOOLFACTS_MAX)
-			count += toolchain_find(toolchain, name, &tools[count], NULL) == 0;
-	}
-	know_all(toolchain, tools, count);
+	size_t count = list_tools(toolchain, tools);
 	json_t *versions = json_object();
 	for (size_t i = 0; versions && i < count; i++) {
 		const json_t *facts = ((const struct entry *)tools[i])->facts;
@@ -472,4 +497,33 @@ toolchain_versions(struct toolchain *toolchain)
 		(void)json_object_set_new(versions, tools[i]->name, json_string(version && version[0] ? version : "unknown"));
 	}
 	return versions;
+}
+
+json_t *
+toolchain_packages(struct toolchain *toolchain)
+{
+	const struct tool *tools[TOOLFACTS_MAX];
+	size_t count = list_tools(toolchain, tools);
+	json_t *all = json_object();
+	for (size_t i = 0; all && i < count; i++) {
+		json_t *packages = json_object_get(((const struct entry *)tools[i])->facts, "packages");
+		if (packages)
+			(void)json_object_set(all, tools[i]->name, packages);
+	}
+	return all;
+}
+
+void
+toolchain_describe(
+	struct toolchain *toolchain, const struct tool *tool, const char **ret_version, const json_t **ret_packages)
+{
+	struct entry *entry = (struct entry *)tool;
+	*ret_version = NULL;
+	*ret_packages = NULL;
+	if (!toolfacts_fit(entry->facts, tool->real)) {
+		json_decref(STEAL(entry->facts));
+		know_all(toolchain, &tool, 1);
+	}
+	*ret_version = json_string_value(json_object_get(entry->facts, "version"));
+	*ret_packages = json_object_get(entry->facts, "packages");
 }

@@ -43,6 +43,11 @@ int toolchain_fingerprint(
 	struct toolchain *toolchain, const struct tool *tool, char ret_hex[DIGEST_HEX_SIZE], struct kettle_error *err);
 /* {"g++": "12.2.0", …} of the well-known tools that are here, and of those that exec.yml names. New reference. */
 json_t *toolchain_versions(struct toolchain *toolchain);
+/* {"python3": {"numpy": "1.24.2", …}, …}: the well-known packages of the interpreters among those. New reference. */
+json_t *toolchain_packages(struct toolchain *toolchain);
+/* Version and packages (NULL: it is no interpreter) of one tool; both borrowed, NULL where it cannot be asked. */
+void toolchain_describe(
+	struct toolchain *toolchain, const struct tool *tool, const char **ret_version, const json_t **ret_packages);
 /* The names it looks for, ended by NULL. */
 const char *const *toolchain_known(void);
 

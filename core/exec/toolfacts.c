@@ -13,6 +13,7 @@
 #include "cleanup.h"
 #include "command.h"
 #include "file.h"
+#include "interpreter.h"
 #include "text.h"
 
 #define VERSION_SIZE 64
@@ -102,7 +103,8 @@ bool
 toolfacts_fit(const json_t *facts, const char *real)
 {
 	struct stat st;
-	return facts && stat(real, &st) == 0 && json_integer_value(json_object_get(facts, "size")) == st.st_size &&
+	return facts && interpreter_unchanged(facts) && stat(real, &st) == 0 &&
+		   json_integer_value(json_object_get(facts, "size")) == st.st_size &&
 		   json_integer_value(json_object_get(facts, "mtime")) == mtime_ns(&st);
 }
 
@@ -136,12 +138,18 @@ make_facts(const struct tool *tool, struct command *commands, size_t count)
 	}
 	toolfacts_version(text, version, sizeof(version));
 	sha256_hex(text, strlen(text), banner);
-	for (size_t i = 1; i < count; i++)
+	AUTO_JSON json_t *more = NULL;
+	if (count > 1 && interpreter_is(tool->path))
+		more = commands[1].passed && commands[1].output.len ? interpreter_facts(commands[1].output.data) : NULL;
+	for (size_t i = 1; i < count && !interpreter_is(tool->path); i++)
 		if (commands[i].passed)
 			add_answer(files, command_line(&commands[i]));
-	return json_pack("{s:I, s:I, s:b, s:s, s:s, s:o}", "size", (json_int_t)st.st_size, "mtime",
-		(json_int_t)mtime_ns(&st), "script", is_script(tool->real), "version", version, "banner", banner, "files",
-		files);
+	json_t *facts =
+		json_pack("{s:I, s:I, s:b, s:s, s:s, s:o}", "size", (json_int_t)st.st_size, "mtime", (json_int_t)mtime_ns(&st),
+			"script", is_script(tool->real), "version", version, "banner", banner, "files", files);
+	if (facts && more)
+		(void)json_object_update(facts, more);
+	return facts;
 }
 
 /* Fills in the questions for one tool; how many. */
@@ -152,6 +160,11 @@ questions(const struct tool *tool, struct command *commands)
 	commands[count++].argv[1] = "--version";
 	for (size_t i = 0; is_compiler(tool) && i < ARRAY_SIZE(compiler_questions); i++)
 		commands[count++].argv[1] = compiler_questions[i];
+	if (interpreter_is(tool->path)) {
+		commands[count].argv[1] = "-I";
+		commands[count].argv[2] = "-c";
+		commands[count++].argv[3] = interpreter_question;
+	}
 	for (size_t i = 0; i < count; i++)
 		commands[i].argv[0] = tool->path;
 	return count;
@@ -254,6 +267,9 @@ toolfacts_watch(const json_t *facts, const char *real, unsigned max_folders)
 		else
 			(void)json_array_append(watch, (json_t *)file);
 	}
+	/* Of packages it is enough that none came, went or changed its version. */
+	json_array_foreach(json_object_get(facts, "folders"), i, file)
+		(void)json_array_append(watch, json_array_get(file, 0));
 	for (i = 0; compiler && i < ARRAY_SIZE(header_folders); i++)
 		watch_folder(watch, header_folders[i], &left);
 	watch_prefix(watch, real, &left);

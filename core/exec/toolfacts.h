@@ -13,11 +13,12 @@
 
 /*
  * Asks tools, side by side, for their version and, compilers, for the programs and libraries they use. facts[i] gets
- * {"size", "mtime", "script", "version", "banner", "files"}, a new reference, or NULL when it has gone.
+ * {"size", "mtime", "script", "version", "banner", "files"}, of an interpreter also what interpreter_facts gives, a new
+ * reference, or NULL when it has gone.
  * [blocks]
  */
 void toolfacts_ask(const struct tool *const *tools, size_t count, json_t **ret_facts);
-/* Whether facts are there and the file is the one that they were asked of. */
+/* Whether facts are there and the file, and the folders of packages, are those that they were asked of. */
 bool toolfacts_fit(const json_t *facts, const char *real);
 /* Everything to look at: the files of the facts, and the header folders with all folders below. New reference. */
 json_t *toolfacts_watch(const json_t *facts, const char *real, unsigned max_folders);

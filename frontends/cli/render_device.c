@@ -55,6 +55,50 @@ device_row(json_t *rows, const json_t *device, const json_t *unit, bool first)
 		calibration_text(json_object_get(unit, "calibration")));
 }
 
+/* " (numpy 1.24.2, torch 2.1.0)" */
+static void
+put_packages(const struct term *term, const json_t *packages)
+{
+	const char *name, *between = " (";
+	json_t *version;
+	json_object_foreach((json_t *)packages, name, version) {
+		fputs(between, term->out);
+		term_clean(term->out, name, 0);
+		fputc(' ', term->out);
+		term_clean(term->out, value_text(packages, name), 0);
+		between = ", ";
+	}
+	if (json_object_size(packages) > 0)
+		fputc(')', term->out);
+}
+
+/* What a device's first machine that answers can build and import: "CPU has g++ 12.2.0, python3 3.11.2 (numpy 1.24.2)". */
+static void
+put_tools(const struct term *term, const json_t *device)
+{
+	size_t i;
+	const json_t *unit;
+	json_array_foreach(json_object_get(device, "units"), i, unit) {
+		const json_t *tools = json_object_get(unit, "tools");
+		const char *name, *between = " has ";
+		json_t *version;
+		if (json_object_size(tools) == 0)
+			continue;
+		fputc('\n', term->out);
+		term_clean(term->out, value_text(device, "name"), 0);
+		json_object_foreach((json_t *)tools, name, version) {
+			fputs(between, term->out);
+			term_clean(term->out, name, 0);
+			fputc(' ', term->out);
+			term_clean(term->out, value_text(tools, name), 0);
+			put_packages(term, json_object_get(json_object_get(unit, "packages"), name));
+			between = ", ";
+		}
+		fputc('\n', term->out);
+		return;
+	}
+}
+
 int
 render_device_list(struct run *run, const json_t *result)
 {
@@ -71,6 +115,8 @@ render_device_list(struct run *run, const json_t *result)
 		fputs("There is no device.\n", run->term.out);
 	else
 		table_print(&run->term, columns, ARRAY_SIZE(columns), rows, 0);
+	json_array_foreach(result, i, device)
+		put_tools(&run->term, device);
 	json_array_foreach(result, i, device)
 		json_array_foreach(json_object_get(device, "units"), j, unit)
 			warn_changed(run, device, unit);

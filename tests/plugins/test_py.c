@@ -284,6 +284,9 @@ test_table(void **state)
 	assert_string_equal(names.data, "Python Triton CuteDSL ");
 	assert_int_equal(language->skeletons_count, 3);
 	assert_int_equal(language->harness_count, 3);
+	AUTO_JSON json_t *tools = language->tools(self);
+	AUTO_FREE char *listed = joined(tools);
+	assert_string_equal(listed, "python3");
 	for (size_t i = 0; i < kettle_plugin.options_count; i++)
 		assert_non_null(kettle_plugin.options[i].help);
 	kettle_plugin.destroy(NULL);

@@ -109,7 +109,7 @@ test_exceptions(void **state)
 		"01234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789"
 		"\n"});
 	const char *message = json_string_value(json_object_get(cut, "message"));
-	assert_non_null(strstr(message, "567… (submission.py line 12 in custom_kernel, line 12 in custom_kernel, line 12"));
+	assert_non_null(strstr(message, "… (submission.py line 12 in custom_kernel, line 12 in custom_kernel, line 12"));
 }
 
 static void

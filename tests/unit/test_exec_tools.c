@@ -9,12 +9,14 @@
 
 #include <cmocka.h>
 
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "exec/command.h"
+#include "exec/interpreter.h"
 #include "exec/toolchain.h"
 #include "exec/toolfacts.h"
 #include "scratch.h"
@@ -111,6 +113,64 @@ finds_tools(void **state)
 }
 
 static void
+reads_packages(void **state)
+{
+	(void)state;
+	char *dir = scratch_make();
+	AUTO_BUF struct buf answer = {0};
+	(void)buf_printf(&answer,
+		"{\"packages\": {\"numpy\": \"1.2\", \"cupy-cuda12x\": \"13.0\", \"unheard-of\": \"1\", \"torch\": 5},"
+		" \"folders\": [\"%s\", 7, \"/no/such/folder\"]}",
+		dir);
+	AUTO_JSON json_t *facts = interpreter_facts(answer.data);
+	AUTO_JSON json_t *wanted = json_pack("{s:s, s:s}", "numpy", "1.2", "cupy-cuda12x", "13.0");
+	assert_true(json_equal(json_object_get(facts, "packages"), wanted));
+	assert_int_equal(json_array_size(json_object_get(facts, "folders")), 2);
+	assert_true(interpreter_unchanged(facts));
+	AUTO_FREE char *installed = path_join(dir, "scipy-1.0.dist-info");
+	const struct timespec times[] = {{.tv_sec = 5}, {.tv_sec = 5}};
+	assert_int_equal(file_mkdirs(installed, 0755, NULL), 0);
+	assert_int_equal(utimensat(AT_FDCWD, dir, times, 0), 0);
+	assert_false(interpreter_unchanged(facts));
+	assert_true(interpreter_unchanged(NULL));
+	static const char *const bad[] = {"", "[]", "{\"packages\": {}}", "{\"packages\": [], \"folders\": []}", "x"};
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		assert_null(interpreter_facts(bad[i]));
+	scratch_remove(dir);
+}
+
+static void
+finds_interpreters(void **state)
+{
+	(void)state;
+	char *dir = scratch_make();
+	AUTO_FREE char *bin = path_join(dir, "venv/bin");
+	AUTO_FREE char *python = path_join(bin, "python3");
+	AUTO_FREE char *other = path_join(bin, "othertool");
+	AUTO_FREE char *config = path_join(dir, "venv/pyvenv.cfg");
+	AUTO_FREE char *behind = path_join(dir, "real");
+	static const char text[] = "homeless = /x\nhome = /opt/base/bin\r\nversion = 3.11\n";
+	assert_true(interpreter_is("/usr/bin/python3.11") && interpreter_is("pypy3") && !interpreter_is("/opt/python/gcc"));
+	assert_int_equal(file_mkdirs(bin, 0755, NULL), 0);
+	assert_null(interpreter_base(python));
+	assert_int_equal(file_write(config, text, strlen(text), 0644, NULL), 0);
+	AUTO_FREE char *base = interpreter_base(python);
+	assert_string_equal(base, "/opt/base/bin/python");
+	assert_null(interpreter_base(other));
+	assert_null(interpreter_base("python3"));
+	/* A script that says what it starts, as those of version managers do when they are asked for sys.executable. */
+	AUTO_BUF struct buf script = {0};
+	(void)buf_printf(&script, "#!/bin/sh\necho %s\n", behind);
+	assert_int_equal(file_write(python, script.data, script.len, 0755, NULL), 0);
+	assert_null(interpreter_behind(python));
+	assert_int_equal(file_write(behind, "", 0, 0755, NULL), 0);
+	AUTO_FREE char *found = interpreter_behind(python);
+	assert_string_equal(found, behind);
+	assert_null(interpreter_behind(behind));
+	scratch_remove(dir);
+}
+
+static void
 fingerprint(const struct execconfig *config, const char *memory, const char *name, char ret_hex[DIGEST_HEX_SIZE])
 {
 	struct toolchain *toolchain = toolchain_new(config, memory);
@@ -164,6 +224,8 @@ main(void)
 		cmocka_unit_test(finds_versions),
 		cmocka_unit_test(runs_commands),
 		cmocka_unit_test(finds_tools),
+		cmocka_unit_test(reads_packages),
+		cmocka_unit_test(finds_interpreters),
 		cmocka_unit_test(fingerprints_notice),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -94,6 +94,12 @@ struct kettle_language {
 	 */
 	const char *const *other_references;
 	const char *other_hint;
+
+	/*
+	 * The tools that its plans start, as configure left it: an array of names and absolute paths, a new reference
+	 * (NULL: no memory). Machines say which versions and packages these have. NULL: nothing besides the well-known.
+	 */
+	json_t *(*tools)(void *self);
 };
 
 #ifdef __cplusplus

@@ -336,6 +336,12 @@ py_interpret(void *self, const json_t *step, const json_t *outcome, json_t **ret
 	return explain_outcome(step, outcome, ret_verdict, err);
 }
 
+static json_t *
+py_tools(void *self)
+{
+	return json_pack("[s]", text_of(((struct py *)self)->options, "python"));
+}
+
 static int
 py_create(const struct kettle_host *host, void **ret_self, struct kettle_error *err)
 {
@@ -418,6 +424,7 @@ static const struct kettle_language language = {
 	.plan = py_plan,
 	.interpret = py_interpret,
 	.single_file = py_single,
+	.tools = py_tools,
 };
 
 const struct kettle_plugin kettle_plugin = {

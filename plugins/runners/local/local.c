@@ -57,6 +57,11 @@ static const struct kettle_option options[] = {
 	{.key = "sandbox",
 		.type = KETTLE_OPTION_ANY,
 		.help = "What the sandbox may read besides the system, {read, level}; the section `sandbox` by default."},
+	{.key = "report",
+		.type = KETTLE_OPTION_STRINGS,
+		.help =
+			"Tools whose versions and packages this machine says, besides the well-known; those of the languages by "
+			"default."},
 };
 
 static int
@@ -203,9 +208,9 @@ static char *
 settings(const struct local *local)
 {
 	const json_t *sandbox = json_object_get(local->options, "sandbox");
-	json_t *object = json_pack("{s:O*, s:O*, s:O*, s:O*}", "build", json_object_get(local->options, "build"), "read",
-		json_object_get(sandbox, "read"), "level", json_object_get(sandbox, "level"), "state",
-		json_object_get(local->options, "state"));
+	json_t *object = json_pack("{s:O*, s:O*, s:O*, s:O*, s:O*}", "build", json_object_get(local->options, "build"),
+		"read", json_object_get(sandbox, "read"), "level", json_object_get(sandbox, "level"), "state",
+		json_object_get(local->options, "state"), "report", json_object_get(local->options, "report"));
 	char *text = object ? json_dumps(object, JSON_COMPACT) : NULL;
 	json_decref(object);
 	return text;
