@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: MIT
+# class: Host: descriptors of the parent; Result channel: replacing file descriptors of the parent
+# tries: to use what was left open for it: folders outside, sockets, pipes of others, the device's lock.
+# expect: passed
+import os
+import stat
+
+from attack import escaped, honest as custom_kernel, tried
+
+PIPES_OF_ITS_OWN = 2
+
+tried()
+pipes = 0
+for name in os.listdir("/proc/self/fd"):
+    fd = int(name)
+    try:
+        what, mode = os.readlink(f"/proc/self/fd/{fd}"), os.fstat(fd).st_mode
+    except OSError:
+        continue
+    if fd < 3 or what.startswith("/proc/"):
+        continue
+    pipes += stat.S_ISFIFO(mode)
+    if not stat.S_ISFIFO(mode) and not what.startswith("anon_inode:[pidfd"):
+        escaped(f"descriptor {fd} is {what}")
+    if stat.S_ISDIR(mode):
+        escaped(f"it leads to {os.listdir(fd)}")
+if pipes > PIPES_OF_ITS_OWN:
+    escaped(f"it has {pipes} pipes")
