@@ -28,12 +28,13 @@ void cmd_problems_read(
  * "task", "device", "mode", "kept". */
 void cmd_task_run(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg);
 /*
- * task.verify {path, mode, device?, lang?}: runs what lies in the task's solutions/correct and solutions/wrong:
- * {"task", "device", "mode", "solutions": [{"name": "wrong/nan.cpp", "kind": "correct" or "wrong", "expected", "found",
- * "ok", "score", "error"}], "ok"}. found: the state of the verdict, or "compile" where a build failed; expected: "passed",
- * or the word behind `expect:` in the first lines of a wrong one, or null: anything but passed and error. ok is null for
- * a wrong one that passes in another mode than ranked. Each result comes as an event, too: {"kind": "progress",
- * "task_run": true, "solution": result, "done", "of"}.
+ * task.verify {path, mode?, device?, lang?}: runs what lies in solutions/correct and solutions/wrong beside the task:
+ * {"task", "device", "solutions": [{"name": "wrong/nan.cpp", "kind": "correct" or "wrong", "expected", "mode", "found",
+ * "ok", "score", "error"}], "ok"}. found: the state of the verdict, "compile" where a build failed, "skipped" where the
+ * machine lacks what it imports; expected: the word behind `expect:` in its first lines, else "passed" or, for a wrong
+ * one, null: anything but passed and error. It is run as was asked, else as it says (`expect: failed in test`), else
+ * ranked. ok is null for one that was skipped, or that passes in a weaker mode than it says. Each result comes as an
+ * event, too: {"kind": "progress", "task_run": true, "solution": result, "done", "of"}.
  */
 void cmd_task_verify(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg);
 

@@ -234,9 +234,8 @@ end_verify(struct verify *verify)
 	json_t *result;
 	json_array_foreach(verify->results, i, result)
 		ok = ok && !json_is_false(json_object_get(result, "ok"));
-	AUTO_JSON json_t *answer =
-		json_pack("{s:O*, s:s?, s:s?, s:O*, s:b}", "task", json_object_get(verify->bundle, "name"), "device",
-			verify->device, "mode", argument(verify->args, "mode"), "solutions", verify->results, "ok", ok);
+	AUTO_JSON json_t *answer = json_pack("{s:O*, s:s?, s:O*, s:b}", "task", json_object_get(verify->bundle, "name"),
+		"device", verify->device, "solutions", verify->results, "ok", ok);
 	verify->answer(verify->arg, &verify->err, verify->err.code < 0 ? NULL : answer);
 	json_decref(verify->args);
 	json_decref(verify->bundle);
@@ -246,28 +245,50 @@ end_verify(struct verify *verify)
 	free(verify);
 }
 
-/*
- * What a wrong solution must come to: the word behind "expect:" in its first comment lines. New reference; NULL: it says
- * nothing.
- */
-static json_t *
-expected_end(const char *code, const char *comment)
+/* Modes by how much of a fault they see; another one is as a ranked run. */
+static int
+strength(const char *mode)
 {
-	static const char mark[] = "expect:";
-	for (int line = 0; line < EXPECT_LINES && *code; line++) {
-		size_t len = strcspn(code, "\n");
+	static const char *const weak[] = {"test", "profile", "benchmark"};
+	for (int i = 0; mode && i < (int)ARRAY_SIZE(weak); i++)
+		if (strcmp(mode, weak[i]) == 0)
+			return i;
+	return (int)ARRAY_SIZE(weak);
+}
+
+/* A word of small letters and _ behind `mark`, with blanks before it; new reference, or NULL: another word stands there.
+ * *at is moved behind it. */
+static json_t *
+word_behind(const char **at, const char *word)
+{
+	const char *text = *at + strspn(*at, " \t");
+	if (strncmp(text, word, strlen(word)) != 0)
+		return NULL;
+	text += strlen(word);
+	text += strspn(text, " \t");
+	size_t len = strspn(text, "abcdefghijklmnopqrstuvwxyz_");
+	*at = text + len;
+	return len ? json_stringn(text, len) : NULL;
+}
+
+/*
+ * What a solution says in its first comment lines that it must come to, and in which mode that can be seen:
+ * "expect: failed in test". New references, or NULL.
+ */
+static void
+read_expected(const char *code, const char *comment, json_t **ret_expected, json_t **ret_mode)
+{
+	size_t prefix = comment ? strlen(comment) : 0;
+	for (int line = 0; line < EXPECT_LINES && prefix && *code && !*ret_expected; line++) {
 		const char *at = code + strspn(code, " \t");
-		size_t prefix = comment ? strlen(comment) : 0;
-		if (prefix && strncmp(at, comment, prefix) == 0) {
-			at += prefix + strspn(at + prefix, " \t");
-			if (strncmp(at, mark, strlen(mark)) == 0) {
-				at += strlen(mark) + strspn(at + strlen(mark), " \t");
-				return json_stringn(at, strspn(at, "abcdefghijklmnopqrstuvwxyz_"));
-			}
+		if (strncmp(at, comment, prefix) == 0) {
+			at += prefix;
+			*ret_expected = word_behind(&at, "expect:");
+			*ret_mode = *ret_expected ? word_behind(&at, "in ") : NULL;
 		}
-		code += len + (code[len] == '\n');
+		code += strcspn(code, "\n");
+		code += *code == '\n';
 	}
-	return NULL;
 }
 
 static int
@@ -287,10 +308,12 @@ read_solution(struct verify *verify, const struct task_place *place, const char 
 		rc = kettle_fail(&why, KETTLE_EINVAL, "it is no text in UTF-8.");
 	if (rc)
 		return kettle_fail(&verify->err, rc, "%s: %s", path, why.message);
-	bool right = strcmp(kind, "correct") == 0;
-	json_t *expected = right ? json_string("passed") : expected_end(code, language->ops->comment);
-	json_t *solution = json_pack("{s:s, s:s, s:o?, s:s%}", "name", path + strlen("solutions/"), "kind", kind,
-		"expected", expected, "code", code, size);
+	json_t *expected = NULL, *mode = NULL;
+	read_expected(code, language->ops->comment, &expected, &mode);
+	if (!expected && strcmp(kind, "correct") == 0)
+		expected = json_string("passed");
+	json_t *solution = json_pack("{s:s, s:s, s:o?, s:o, s:s%}", "name", path + strlen("solutions/"), "kind", kind,
+		"expected", expected, "mode", mode ? mode : json_string("ranked"), "code", code, size);
 	return json_array_append_new(verify->solutions, solution) ? KETTLE_ENOMEM : 0;
 }
 
@@ -321,7 +344,7 @@ verify_read(void *arg)
 			0 ||
 		task_form_open(path, &form, &verify->err) < 0)
 		return;
-	if (form.kind != TASK_FORM_SINGLE && read_solutions(verify, &form.place, "correct") == 0)
+	if (read_solutions(verify, &form.place, "correct") == 0)
 		(void)read_solutions(verify, &form.place, "wrong");
 	verify->count = json_array_size(verify->solutions);
 	if (verify->err.code == 0 && verify->count == 0)
@@ -353,18 +376,31 @@ found_end(const json_t *verdict)
 	return state;
 }
 
-/* true, false, or null: a wrong one that passes in a mode that need not see what is wrong. New reference. */
+/* true, false, or null: the run cannot tell. New reference. */
 static json_t *
-judge(const struct verify *verify, const json_t *solution, const char *found)
+judge(const json_t *solution, const char *mode, const char *found)
 {
 	const char *expected = argument(solution, "expected");
 	bool passed = strcmp(found, "passed") == 0;
-	if (expected && strcmp(expected, found) == 0)
+	if (expected ? strcmp(expected, found) == 0 : !passed && strcmp(found, "error") != 0)
 		return json_true();
-	if (strcmp(argument(solution, "kind"), "wrong") == 0 && passed &&
-		strcmp(argument(verify->args, "mode"), "ranked") != 0)
+	if (passed && strength(mode) < strength(argument(solution, "mode")))
 		return json_null();
-	return json_boolean(!expected && !passed && strcmp(found, "error") != 0);
+	return json_false();
+}
+
+/* The result of one solution. New reference. */
+static json_t *
+result_of(const struct run *run, const json_t *solution, const json_t *verdict)
+{
+	const char *found = found_end(verdict), *error = argument(verdict, "error");
+	/* What the machine lacks is no fault of the solution. */
+	bool lacks = error && strcmp(found, "passed") != 0 && strstr(error, "machine lacks");
+	const char *mode = argument(run->args, "mode");
+	return json_pack("{s:O, s:O, s:O, s:s, s:s, s:o, s:O?, s:O?}", "name", json_object_get(solution, "name"), "kind",
+		json_object_get(solution, "kind"), "expected", json_object_get(solution, "expected"), "mode", mode, "found",
+		lacks ? "skipped" : found, "ok", lacks ? json_null() : judge(solution, mode, found), "score",
+		json_object_get(verdict, "score"), "error", json_object_get(verdict, "error"));
 }
 
 static void verify_next(void *arg);
@@ -380,11 +416,7 @@ solution_ended(struct run *run, json_t *verdict)
 	if (run->err.code < 0) {
 		verify->err = run->err;
 	} else {
-		const char *found = found_end(verdict);
-		json_t *result = json_pack("{s:O, s:O, s:O, s:s, s:o, s:O?, s:O?}", "name", json_object_get(solution, "name"),
-			"kind", json_object_get(solution, "kind"), "expected", json_object_get(solution, "expected"), "found",
-			found, "ok", judge(verify, solution, found), "score", json_object_get(verdict, "score"), "error",
-			json_object_get(verdict, "error"));
+		json_t *result = result_of(run, solution, verdict);
 		(void)json_array_append_new(verify->results, result);
 		tell_verified(verify, result);
 	}
@@ -405,9 +437,14 @@ verify_next(void *arg)
 	}
 	struct run *run = calloc(1, sizeof(*run));
 	char *code = strdup(argument(solution, "code"));
-	if (!run || !code) {
+	json_t *args = json_copy(verify->args);
+	/* As it was asked for, else as the solution says. */
+	if (args && !json_object_get(args, "mode"))
+		(void)json_object_set(args, "mode", json_object_get(solution, "mode"));
+	if (!run || !code || !args) {
 		free(run);
 		free(code);
+		json_decref(args);
 		(void)kettle_fail(&verify->err, KETTLE_ENOMEM, "There is not enough memory to run a task.");
 		end_verify(verify);
 		return;
@@ -415,7 +452,7 @@ verify_next(void *arg)
 	*run = (struct run){
 		.live = {.event = run_event, .handle = run_handle, .done = run_done},
 		.core = verify->core,
-		.args = json_incref(verify->args),
+		.args = args,
 		.bundle = json_incref(verify->bundle),
 		.code = code,
 		.ended = solution_ended,

@@ -104,9 +104,9 @@ static const struct {
 				   "`problem`, its name."},
 	{"task.run", "the verdict: `{\"task\", \"device\", \"mode\", \"state\", \"score\", \"error\", \"compilation\", "
 				 "\"runs\", \"kept\"}`."},
-	{"task.verify", "`{\"task\", \"device\", \"mode\", \"solutions\": [{\"name\", \"kind\": \"correct\" or "
-					"\"wrong\", \"expected\", \"found\", \"ok\": null where the mode does not tell, \"score\", "
-					"\"error\"}], \"ok\"}`."},
+	{"task.verify",
+		"`{\"task\", \"device\", \"solutions\": [{\"name\", \"kind\": \"correct\" or \"wrong\", \"expected\", "
+		"\"mode\", \"found\", \"ok\": null where the run cannot tell, \"score\", \"error\"}], \"ok\"}`."},
 	{"task.pack", "`{\"name\", \"hash\", \"files\": [path], \"size\", \"base64\": the zip}`; on the command line, "
 				  "which writes it, with `path` in place of `base64`."},
 	{"task.new", "`{\"name\", \"hash\", \"files\": {path: contents}}`; on the command line, which writes them, "

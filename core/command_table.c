@@ -276,9 +276,8 @@ static const struct argument task_run_arguments[] = {
 
 static const struct argument task_verify_arguments[] = {
 	{"path", ARGUMENT_PATH, .required = true, .positional = true, .meta = "PATH",
-		.help = "the task, with folders solutions/correct and solutions/wrong"},
-	{"mode", ARGUMENT_CHOICE, .choices = modes, .default_value = "ranked",
-		.help = "how they are run; leaderboard is another word for ranked"},
+		.help = "the task; its solutions lie in solutions/correct and solutions/wrong beside it"},
+	{"mode", ARGUMENT_CHOICE, .choices = modes, .help = "how they are run; default: as each of them says, else ranked"},
 	{"device", ARGUMENT_DEVICE, .meta = "DEVICE", .help = "where to run; default: the first device there is"},
 	TASK_LANG,
 };

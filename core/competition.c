@@ -14,6 +14,8 @@
 #include "task.h"
 #include "task_folder.h"
 #include "task_form.h"
+#include "task_single.h"
+#include "task_yml.h"
 #include "text.h"
 #include "yaml.h"
 
@@ -137,8 +139,16 @@ read_task(const struct reading *reading, const char *directory, json_t **ret_bun
 {
 	AUTO_TASK_PLACE struct task_place place = {0};
 	AUTO_JSON json_t *raw = NULL;
+	AUTO_FREE char *text = NULL;
+	size_t size = 0;
 	int rc = task_place_below(reading->place, directory, &place, err);
-	if (rc == 0)
+	/* In place of a folder a reference file will do. */
+	if (rc && task_place_read(reading->place, directory, TASK_MAX_UP, YAML_MAX_BYTES, &text, &size, NULL) == 0) {
+		const char *slash = strrchr(directory, '/');
+		rc = utf8_valid(text, size)
+				 ? task_single_load(reading->languages, slash ? slash + 1 : directory, text, size, NULL, &raw, err)
+				 : kettle_fail(err, KETTLE_EINVAL, "`%s` is no text in UTF-8.", directory);
+	} else if (rc == 0)
 		rc = task_folder_load(reading->languages, &place, task_place_name(&place), &raw, err);
 	return rc ? rc : task_complete(reading->languages, raw, ret_bundle, err);
 }

@@ -12,7 +12,8 @@
 #define COMPETITION_MAX_BYTES (48u << 20) /* of all problems of all sets together, as JSON: they travel in one line */
 
 /*
- * Reads one competition file and the tasks that it names (folders seen from it; in an archive ../ ends at its top):
+ * Reads one competition file and the tasks that it names (folders, or single reference files, seen from it; in an
+ * archive ../ ends at its top):
  *   {"name", "file", "description", "deadline": as written or null,
  *    "problems": [{"name", "directory", "deadline": its own, else the competition's, or null, "gpus": [device],
  *        "bundle": task (task.h) or null, "error": sentence or null}]}

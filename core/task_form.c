@@ -181,10 +181,16 @@ open_folder(struct task_form *form, const char *path, struct kettle_error *err)
 		return rc;
 	form->kind = TASK_FORM_FOLDER;
 	form->name = strdup(task_place_name(&form->place));
-	if (!form->name)
-		return fail_memory(err);
-	if (task_place_has(&form->place, YML_NAME))
-		return 0;
+	return form->name ? 0 : fail_memory(err);
+}
+
+/* A folder without a task may hold competition files. */
+static int
+open_folder_or_set(struct task_form *form, const char *path, struct kettle_error *err)
+{
+	int rc = open_folder(form, path, err);
+	if (rc || task_place_has(&form->place, YML_NAME))
+		return rc;
 	rc = find_competitions(&form->place, &form->competitions, err);
 	if (rc == 0 && json_array_size(form->competitions))
 		form->kind = TASK_FORM_COMPETITION;
@@ -210,7 +216,6 @@ open_competition(struct task_form *form, const char *path, struct kettle_error *
 	if (rc)
 		return rc;
 	form->kind = TASK_FORM_COMPETITION;
-	json_decref(form->competitions);
 	form->competitions = json_pack("[s]", base_name(path));
 	return form->competitions ? 0 : kettle_fail(err, KETTLE_EINVAL, "The name of `%s` is no UTF-8.", base_name(path));
 }
@@ -229,7 +234,12 @@ open_single(struct task_form *form, const char *path, struct kettle_error *err)
 			"`%s` is neither a task's folder nor its " YML_NAME ", nor a zip, nor a reference file: it is no text in "
 			"UTF-8.",
 			path);
+	/* What belongs to it, solutions for one, lies beside it. */
+	rc = open_folder_of(form, path, err);
+	if (rc)
+		return rc;
 	form->kind = TASK_FORM_SINGLE;
+	free(form->name);
 	form->name = strdup(base_name(path));
 	return form->name ? 0 : fail_memory(err);
 }
@@ -256,7 +266,7 @@ task_form_open(const char *path, struct task_form *ret_form, struct kettle_error
 		return rc ? rc : kettle_fail(err, KETTLE_EIO, "The task `%s` cannot be read.", path);
 	}
 	if (S_ISDIR(st.st_mode))
-		rc = open_folder(&form, path, err);
+		rc = open_folder_or_set(&form, path, err);
 	else if (!S_ISREG(st.st_mode))
 		rc = kettle_fail(err, KETTLE_EINVAL, "`%s` is a device, a FIFO or a socket, not a task.", path);
 	else if (ends_in(path, ".zip") || begins_as_zip(path))

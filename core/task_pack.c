@@ -279,14 +279,13 @@ gather(struct packing *packing, bool solutions, struct kettle_error *err)
 {
 	json_t *yml = json_pack("{s:O}", "text", json_object_get(packing->bundle, "yml"));
 	int rc = json_object_set_new(packing->files, YML_NAME, yml) ? fail_memory(err) : 0; /* its place is taken */
-	bool folder = packing->form.kind != TASK_FORM_SINGLE;
 	for (int outside = 0; outside < 2 && rc == 0; outside++) {
 		rc = put_files(packing, outside, err);
 		if (rc == 0)
 			rc = put_templates(packing, outside, err);
-		if (rc == 0 && !outside && solutions && folder)
+		if (rc == 0 && !outside && solutions)
 			rc = put_solutions(packing, "solutions/correct", err);
-		if (rc == 0 && !outside && solutions && folder)
+		if (rc == 0 && !outside && solutions)
 			rc = put_solutions(packing, "solutions/wrong", err);
 	}
 	return rc;

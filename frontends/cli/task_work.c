@@ -109,14 +109,14 @@ task_work_solution(const struct term *term, const json_t *solution)
 		fprintf(term->out, ", %s", score);
 	}
 	if (json_is_null(ok))
-		fputs(", which a ranked run must not do", term->out);
+		fputs(*error ? ", as the machine is" : ", where this mode may not tell", term->out);
 	if (json_is_false(ok)) {
 		fputs(", but it must ", term->out);
 		term_clean(term->out, *expected ? (wrong ? "end as " : "have ") : "not have passed", 0);
 		term_clean(term->out, expected, 0);
 	}
 	fputc('\n', term->out);
-	if (json_is_false(ok) && *error)
+	if (!json_is_true(ok) && *error)
 		term_block(term->out, error, 4, 0);
 }
 
@@ -134,7 +134,7 @@ task_work_render_verify(struct run *run, const json_t *result)
 	term_clean(run->term.out, value_text(result, "task"), 0);
 	fprintf(run->term.out, ": %zu of %zu solutions are as they must be", right, count);
 	if (undecided)
-		fprintf(run->term.out, "; of %zu a ranked run will tell", undecided);
+		fprintf(run->term.out, "; of %zu this run cannot tell", undecided);
 	fputs(".\n", run->term.out);
 	return task_work_verify_status(result);
 }

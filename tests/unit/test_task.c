@@ -91,6 +91,30 @@ test_other_forms(void **state)
 	assert_string_equal(text_at(cuda, "name"), "grayscale_cu");
 }
 
+/* Every other row of the format's table: what a harness reads of the cases, templates, a file that is no text. */
+static void
+test_rows(void **state)
+{
+	(void)state;
+	AUTO_JSON json_t *bundle = read_fixture("attention_py");
+	const json_t *task = at(bundle, "task");
+	assert_string_equal(text_at(bundle, "submission"), "solution.py");
+	assert_non_null(text_at(at(at(bundle, "files"), "data/table.bin"), "base64"));
+	assert_non_null(strstr(text_at(at(at(bundle, "files"), "utils.py"), "text"), ""));
+	static const char *const templates[] = {"Python", "Triton", "CUDA", "HIP", "CuteDSL"};
+	for (size_t i = 0; i < ARRAY_SIZE(templates); i++)
+		assert_non_null(strstr(text_at(at(at(bundle, "templates"), templates[i]), "text"), templates[i]));
+	assert_string_equal(text_at(at(at(bundle, "templates"), "CuteDSL"), "file_name"), "template cute.py");
+	AUTO_FREE char *tests = task_runs_cases(at(task, "tests"), 0, 2);
+	assert_string_equal(tests, "batch: 1; offset: -3; causal: True; shape: [1, -2, 3]; kind: fp16\n"
+							   "seed: 1; causal: False; shape: []; k_2: 2\n");
+	AUTO_FREE char *benchmarks = task_runs_cases(at(task, "benchmarks"), 0, 1);
+	assert_string_equal(
+		benchmarks, "batch: 8; offset: 0; causal: True; shape: [4, 4]; kind: fp8_e4m3; seed: 9007199254740993\n");
+	assert_string_equal(text_at(task, "ranking_by"), "last");
+	assert_int_equal(json_array_size(at(task, "gpus")), 3);
+}
+
 static void
 test_shipped(void **state)
 {
@@ -458,6 +482,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_python),
 		cmocka_unit_test(test_other_forms),
+		cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_shipped),
 		cmocka_unit_test(test_bundle),
 		cmocka_unit_test(test_hash),

@@ -326,6 +326,25 @@ test_single(void **state)
 	scratch_remove(scratch);
 }
 
+/* The references of the fixtures, by the endings that the field uses. */
+static void
+test_single_fixtures(void **state)
+{
+	(void)state;
+	static const char *const endings[] = {"cpp", "cu", "cuh"};
+	for (size_t i = 0; i < ARRAY_SIZE(endings); i++) {
+		AUTO_BUF struct buf path = {0}, sentence = {0};
+		(void)buf_printf(&path, "%s/tests/fixtures/tasks/single/double.%s", getenv("top_srcdir"), endings[i]);
+		(void)buf_printf(&sentence,
+			"`double.%s` makes a CUDA board, for which the language cu is not loaded; for a host C++ board say --lang "
+			"cpp.",
+			endings[i]);
+		expect(path.data, NULL, sentence.data);
+		AUTO_JSON json_t *bundle = must_read(path.data, "cpp");
+		assert_string_equal(json_string_value(json_object_get(bundle, "name")), "double");
+	}
+}
+
 static void
 test_bad_single(void **state)
 {
@@ -363,6 +382,7 @@ main(void)
 		cmocka_unit_test(test_damaged),
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_single),
+		cmocka_unit_test(test_single_fixtures),
 		cmocka_unit_test(test_bad_single),
 	};
 	languages = languages_new();

@@ -68,8 +68,8 @@ test_all(void **state)
 {
 	(void)state;
 	static const char *const tasks[] = {"tests/fixtures/tasks/set/sort_py", "tests/fixtures/tasks/set/allreduce_py",
-		"tests/fixtures/tasks/set/deep/conv_py", "tests/fixtures/tasks/set/grayscale_cu", "tasks/vectoradd_cpp",
-		"tasks/matmul_cpp"};
+		"tests/fixtures/tasks/set/deep/conv_py", "tests/fixtures/tasks/set/grayscale_cu",
+		"tests/fixtures/tasks/set/attention_py", "tasks/vectoradd_cpp", "tasks/matmul_cpp"};
 	for (size_t i = 0; i < ARRAY_SIZE(tasks); i++) {
 		char *scratch = scratch_make();
 		AUTO_FREE char *path = path_join(getenv("top_srcdir"), tasks[i]);
