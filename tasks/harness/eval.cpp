@@ -28,7 +28,8 @@
 // reading memory that is in no cache (`read`), as often in a row as the call takes long. Both are calibrators, and so
 // are both together (`both`). Each call gives a pair, the call's time and the calibrators'; a pair in which the
 // scheduler took the core away is left out as long as half of them remain. Of the three calibrators the one whose
-// ratios to the calls spread least in this run is taken: it suffers from what the submission suffers from.
+// ratios to the calls spread least in this run is taken, `both` unless another one is clearly better: it suffers from
+// what the submission suffers from.
 //   ratio   the median of the ratios call/calibrator
 //   mean    ratio × the time of the calibrator on the quiet device, which KETTLE_CALIBRATION gives
 //           (NAME=NS NAME=NS …, measured by `kettle device calibrate`); without it, its median in this run
@@ -372,6 +373,7 @@ constexpr const char *KIND_NAMES[KINDS] = {
 	"cpu-c-1-tile" CODE FLAGS, "cpu-c-1-read" CODE FLAGS, "cpu-c-1-both" CODE FLAGS};
 constexpr size_t TILE_ROWS = 4, TILE_DEPTH = 64, TILE_PASSES = 900; // about 0.1 ms
 constexpr size_t READ_BYTES = 2u << 20;                             // about 0.1 ms
+constexpr double CLEARLY = 0.9;                                     // of the spread of `both`: another one is better
 constexpr size_t MAX_TIMES = 8;                                     // each of them in a row, at most
 
 typedef float lanes __attribute__((vector_size(32)));
@@ -553,7 +555,7 @@ estimate(const std::vector<Call> &all)
 		}
 		e.medians[kind] = Middle(times).median;
 		Middle ratio(quotients);
-		if (kind != BOTH && ratio.spread >= least)
+		if (kind != BOTH && ratio.spread >= least * (e.kind == BOTH ? CLEARLY : 1))
 			continue;
 		double reference = reference_of(KIND_NAMES[kind]), unit = reference > 0 ? reference : e.medians[kind];
 		least = ratio.spread;
