@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """make bench: measures Kettle beside what it is compared with, interleaved in one run, and prints medians and ratios.
-Raw samples go to bench.json in the build folder."""
+Raw samples go to bench.json in the build folder, and the page for people to benchmarks.md there (`make update-benchmarks`
+takes it into the documentation). Arguments name sections: sandbox, accept, ranked, scores; without any all are measured.
+KETTLE_BENCH_RUNS and KETTLE_BENCH_SECONDS say how many runs the section scores has, and how long each of them is."""
 import json
 import os
+import pathlib
 import re
 import shutil
 import socket
@@ -13,6 +16,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.environ.get("top_srcdir", "."), "tests", "lib"))
+import scores  # noqa: E402
 from kettle_test import BUILD, SOURCE, Scratch  # noqa: E402
 
 samples = {}
@@ -137,36 +141,86 @@ def read_cases():
     return {"test": "\n".join(tests) + "\n", "benchmark": chosen, "leaderboard": chosen}
 
 
-def report():
+def ratios():
+    """Lines for people: what is compared, and how many times as long it takes."""
+    compared = (("sandbox start: bubblewrap", "sandbox start: kettle", "sandbox start, bubblewrap over kettle"),
+                ("ranked submission: compile before each run", "ranked submission: kettle",
+                 "ranked submission, compile before each run over kettle (whole, process start and database included)"))
+    return [f"{text}: {summaries[a][0] / summaries[b][0]:.2f}" for a, b, text in compared
+            if a in summaries and b in summaries]
+
+
+def summarize():
     for name, values in samples.items():
         p95 = sorted(values)[int(len(values) * 0.95)] if len(values) > 1 else values[0]
         summaries[name] = (statistics.median(values), p95, len(values))
-    print(f"\n{'what':58} {'median':>12} {'p95':>12} {'n':>5}")
+
+
+def rows():
     for name, (median, p95, number) in summaries.items():
         unit = "" if "a second" in name else " ms"
-        print(f"{name:58} {median:9.2f}{unit:3} {p95:9.2f}{unit:3} {number:5}")
+        yield name, f"{median:.2f}{unit}", f"{p95:.2f}{unit}", number
 
-    def ratio(a, b, text):
-        if a in summaries and b in summaries:
-            print(f"{text}: {summaries[a][0] / summaries[b][0]:.2f}")
-    print()
-    ratio("sandbox start: bubblewrap", "sandbox start: kettle", "sandbox start, bubblewrap over kettle")
-    ratio("ranked submission: compile before each run", "ranked submission: kettle",
-          "ranked submission, compile before each run over kettle (whole, process start and database included)")
+
+def report(repeated):
+    summarize()
+    print(f"\n{'what':58} {'median':>12} {'p95':>12} {'n':>5}")
+    for name, median, p95, number in rows():
+        print(f"{name:58} {median:>12} {p95:>12} {number:5}")
+    print("", *ratios(), sep="\n")
+    if repeated:
+        print("\n" + scores.table(repeated))
+
+
+def machine():
+    text = pathlib.Path("/proc/cpuinfo").read_text()
+    model = re.search(r"^model name\s*: (.*)$", text, re.M)
+    return f"{model.group(1) if model else 'an unknown processor'}, {len(os.sched_getaffinity(0))} cores"
+
+
+def page(repeated, load):
+    """The page of the documentation."""
+    lines = ["# Benchmarks", "", "Written by `make bench` and `make update-benchmarks`; nothing here is typed by hand.", "",
+             f"Measured {time.strftime('%Y-%m-%d %H:%M UTC', time.gmtime())} on: {machine()}; load average {load:.1f} when "
+             "it began. With a load above 0.3 something else was at work, and the figures are worse than the program.", ""]
+    if summaries:
+        lines += ["## Times", "", "| what | median | p95 | n |", "|---|---|---|---|"]
+        lines += [f"| {' | '.join(map(str, row))} |" for row in rows()]
+        lines += ["", *[f"- {line}" for line in ratios()], ""]
+    if repeated:
+        lines += ["## Scores that repeat", "",
+                  "Fresh processes of the harness of C++ boards with one kernel, by turns with one that does 1 % more work; "
+                  "the score is the calibrated mean, beside it the plain mean of the same calls. A pair is a run of each; it "
+                  "is the wrong way round where the slower kernel is not behind. "
+                  f"Load average around the runs of the machine as it is: {scores.load_text(repeated)}.", "",
+                  scores.table(repeated), "",
+                  "What a run's time buys: the error falls with the root of the number of pairs, about a hundred a second "
+                  "for a kernel that takes less than a millisecond. `RANKED_SECONDS` in `defines` of a task sets it.", ""]
+    return "\n".join(lines)
 
 
 def main():
-    sandbox_start()
+    wanted = sys.argv[1:] or ["sandbox", "accept", "ranked", "scores"]
+    load = os.getloadavg()[0]
+    repeated = None
     scratch = Scratch()
     try:
-        scratch.board("b")
-        accept_rate(scratch)
-        ranked(scratch)
+        if "sandbox" in wanted:
+            sandbox_start()
+        if "accept" in wanted:
+            scratch.board("b")
+            accept_rate(scratch)
+        if "ranked" in wanted:
+            ranked(scratch)
+        if "scores" in wanted:
+            (scratch.root / "scores").mkdir()
+            repeated = scores.measure(scratch.root / "scores")
     finally:
         scratch.close()
-    report()
-    (BUILD / "bench.json").write_text(json.dumps({"samples": samples, "summaries": summaries}, indent=1))
-    print(f"\nraw samples: {BUILD}/bench.json")
+    report(repeated)
+    (BUILD / "bench.json").write_text(json.dumps({"samples": samples, "summaries": summaries, "scores": repeated}, indent=1))
+    (BUILD / "benchmarks.md").write_text(page(repeated, load))
+    print(f"\nraw samples: {BUILD}/bench.json; page: {BUILD}/benchmarks.md")
 
 
 main()
