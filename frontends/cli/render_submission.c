@@ -9,6 +9,7 @@
 #include <strings.h>
 
 #include "cleanup.h"
+#include "contents.h"
 #include "format.h"
 #include "table.h"
 #include "value.h"
@@ -146,6 +147,24 @@ report_benchmarks(const struct term *term, const json_t *result)
 	}
 }
 
+/* What a profiler said: base64 with `*` for `/`, so that it goes on one line. What is none is left out. */
+static void
+report_profiles(const struct term *term, const json_t *result)
+{
+	json_int_t count = value_int(result, "benchmark-count", 0);
+	for (json_int_t i = 0; i < count; i++) {
+		AUTO_FREE char *coded = strdup(value_result(result, "benchmark", i, "report"));
+		AUTO_FREE void *text = NULL;
+		size_t size = 0;
+		for (char *star = coded; star && (star = strchr(star, '*'));)
+			*star = '/';
+		if (!coded || !*coded || base64_decode(coded, strlen(coded), &text, &size) < 0)
+			continue;
+		mark_line(term, true, 4, value_result(result, "benchmark", i, "spec"));
+		term_block(term->out, text, 6, REPORT_LOG_LINES);
+	}
+}
+
 static void
 run_title(const json_t *run, char title[REPORT_LINE_SIZE])
 {
@@ -171,6 +190,7 @@ report_run(const struct term *term, const json_t *run)
 	term_block(term->out, value_text(run, "message"), 6, REPORT_OUTPUT_LINES);
 	report_tests(term, result);
 	report_benchmarks(term, result);
+	report_profiles(term, result);
 	if (passed)
 		return;
 	term_block(term->out, value_log(run, "stdout"), 6, REPORT_OUTPUT_LINES);

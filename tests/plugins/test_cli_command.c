@@ -152,6 +152,24 @@ test_submit(void **arg)
 		"Submission 7: CPU passed, 12.35 ± 0.10 µs, rank 1 of 3\n");
 }
 
+static void
+test_submit_profile(void **arg)
+{
+	struct state *state = *arg;
+	cli_host_answer(&state->host, "submit", json_pack("{s:i, s:i}", "id", 7, "seq", 1));
+	cli_host_answer(&state->host, "submission.show",
+		submission("passed", "[{\"mode\":\"profile\",\"secret\":false,\"index\":0,\"passed\":true,\"result\":{"
+							 "\"benchmark-count\":\"2\",\"benchmark.0.spec\":\"size: 9\",\"benchmark.0.report\":"
+							 "\"ICAgICAgICAyIGZ1bmN0aW9uIGNhbGxzCmFiYz9+Pz8*Cg==\",\"benchmark.1.report\":\"no\"}}]"));
+	json_array_append_new(state->host.events, json_pack("{s:s}", "kind", "submission.done"));
+	assert_int_equal(RUN(state, "submit", state->file, "--mode", "profile"), 0);
+	HAS(state->out, "  ✓ profile\n"
+					"    ✓ size: 9\n"
+					"              2 function calls\n"
+					"      abc?~???\n"
+					"  score");
+}
+
 static json_t *
 progress(const char *device, json_t *event_take)
 {
@@ -589,6 +607,7 @@ main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 		TEST(test_create),
 		TEST(test_submit),
+		TEST(test_submit_profile),
 		TEST(test_submit_failed),
 		TEST(test_submit_engine_could_not),
 		TEST(test_submit_waits_until_done),
