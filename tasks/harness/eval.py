@@ -21,11 +21,12 @@ device, its events are the clock.
 
 How a time is made to repeat. What else a machine does slows calls down, by tens of percent and for milliseconds to
 minutes. So right before each timed call, when the cache has been flushed, fixed pieces of work are timed, the
-calibrators, as often in a row as the call takes long: on a processor checksums out of the first cache (`sums`) and
-writing to memory that is in no cache (`sweep`), in random order, and both together are a third (`both`). Each call
-gives a pair, its time and a calibrator's; a pair in which the scheduler took the core away is left out as long as half
-of them remain. The calibrator whose ratios to the calls spread least in this run is taken: it suffers from what the
-submission suffers from.
+calibrators, as often in a row as the call takes long, in random order: on a processor checksums out of the first cache
+(`sums`), writing to memory that is in no cache (`sweep`) and, where numpy is loaded, products of small matrices
+(`tile`); and two of them together, one that computes and `sweep`, are one more (`both`). Each call gives pairs, its
+time and a calibrator's; what the scheduler took the core away from is left out as long as half of all remain. The
+calibrator whose ratios to the calls spread least in this run is taken: it suffers from what the submission suffers
+from.
   ratio   the median of the ratios call/calibrator
   mean    ratio × the calibrator's time on the quiet device, which KETTLE_CALIBRATION gives (NAME=NS NAME=NS …,
           measured by `kettle device calibrate`); without it, its median in this run
@@ -44,9 +45,9 @@ than it was asked, has failed. `check` is written last, by the parent.
 What stays open in one process: custom_kernel shares its process with generate_input, the check and the clock. It can
 find the frames of the harness, the copy of the inputs and this case's seed, replace the functions that judge and time
 it, answer in the worker's place, leave work to a thread, return before its output is complete as long as it wins the
-race with the copy of the output, and slow down the calibrators by threads that it leaves behind. It cannot reach the
-result channel, and the parent's memory only where the parent may be looked into: Kettle starts it so that it may not.
-Where that matters, use a harness with a referee and a solver.
+race with the copy of the output, and slow down the calibrators (a mean below half of the best call does not pass). It
+cannot reach the result channel, and the parent's memory only where the parent may be looked into: Kettle starts it so
+that it may not. Where that matters, use a harness with a referee and a solver.
 """
 import gc
 import os
@@ -214,10 +215,12 @@ def estimate(samples, beats, disturbed, references):
 
 
 def with_both(beats):
-    """The calibrators with all of them together as a further one, the first choice."""
-    if len(beats) < 2:
-        return beats
-    return {next(iter(beats)).rpartition("-")[0] + "-both": [sum(times) for times in zip(*beats.values())], **beats}
+    """The calibrators, and before them each that computes together with the one that sweeps memory: `both`."""
+    both, sweep = {}, next((times for name, times in beats.items() if name.endswith("-sweep")), None)
+    for name, times in beats.items():
+        if sweep and times is not sweep:
+            both[name.rpartition("-")[0] + "-both"] = [sum(pair) for pair in zip(times, sweep)]
+    return {**both, **beats}
 
 
 def score_of(samples, beats, disturbed, references):

@@ -11,6 +11,7 @@ L2_BYTES = 256 << 20  # twice what the largest device holds
 DEFAULT_CACHE, MAX_CACHE, CACHE_LINE = 32 << 20, 512 << 20, 64  # bytes: where the machine does not say, at most, a line
 SUMS_BYTES, SUMS_ROUNDS = 1 << 14, 20  # about 0.1 ms
 SWEEP_BYTES = 1 << 20  # about 0.1 ms
+TILE_SIDE, TILE_ROUNDS = 48, 16  # about 0.1 ms; so small that no library gives it to several threads
 CUDA_SIDE = 1024  # of the matrices of the CUDA calibrator
 IDLE_SYNCHRONIZE = 50000  # ns that waiting for an idle device takes at most
 
@@ -250,10 +251,13 @@ def cache_bytes():
 class Cpu:
     """Where the processor works: its clock, its caches, its calibrators, in native code that allocates nothing. Whoever
     changes what these do gives them other names."""
-    calibrators = ("cpu-py-1-sums", "cpu-py-1-sweep")
 
     def __init__(self):
-        self._memory = None
+        self._memory, numpy = None, sys.modules.get("numpy")
+        self.calibrators, self._works = ("cpu-py-1-sums", "cpu-py-1-sweep"), (self._sums, self._sweep)
+        if numpy:
+            self.calibrators, self._works = ("cpu-np-1-tile", *self.calibrators), (self._tile, *self._works)
+            self._left, self._product = (numpy.ones((TILE_SIDE, TILE_SIDE), dtype=numpy.float32) for _ in range(2))
 
     def _map(self):
         """Memory of twice the size of the cache."""
@@ -283,15 +287,20 @@ class Cpu:
         return clock() - start, output
 
     def calibrate(self, times):
-        """What each calibrator takes now, in ns; so often in a row, after prepare."""
-        found = [0, 0]
-        for kind in ((0, 1), (1, 0))[os.urandom(1)[0] & 1]:
-            work = (self._sums, self._sweep)[kind]
+        """What each calibrator takes now, in ns; so often in a row, in random order, after prepare."""
+        found = [0] * len(self._works)
+        for kind in sorted(range(len(found)), key=lambda _: os.urandom(2)):
+            work = self._works[kind]
             start = now_ns()
             for _ in range(times):
                 work()
             found[kind] = max(1, (now_ns() - start) // times)
         return found
+
+    def _tile(self):
+        """A product of matrices out of the first two caches: as much arithmetic as numpy has the core do."""
+        for _ in range(TILE_ROUNDS):
+            self._left.dot(self._left, out=self._product)
 
     def _sums(self):
         """Checksums out of the first cache."""
