@@ -10,6 +10,7 @@
 
 #include "cleanup.h"
 #include "format.h"
+#include "render_device.h"
 #include "table.h"
 #include "value.h"
 
@@ -183,6 +184,45 @@ render_board_show(struct run *run, const json_t *result)
 	json_array_foreach(json_object_get(result, "rankings"), i, page)
 		print_ranking(run, page);
 	return RUN_OK;
+}
+
+/* Of the board's devices what is known of them; where their machines do not answer, that is no error of this. */
+static void
+devices_listed(struct run *run, const struct kettle_error *err, json_t *result)
+{
+	const json_t *names = json_object_get(run->args.own, "devices"), *name, *device;
+	size_t i, j;
+	json_array_foreach(names, i, name)
+		json_array_foreach(result, j, device)
+			if (!(err && err->code) && strcasecmp(value_text(device, "name"), json_string_value(name)) == 0)
+				render_device_tools(&run->term, device);
+	run_finish(run, RUN_OK);
+}
+
+static void
+shown(struct run *run, const struct kettle_error *err, json_t *result)
+{
+	AUTO_JSON json_t *none = json_object();
+	json_t *names = json_array();
+	size_t i;
+	const json_t *page;
+	if ((err && err->code) || run->json || run->quiet) {
+		json_decref(names);
+		run_answered(run, err, result);
+		return;
+	}
+	render_board_show(run, result);
+	fflush(run->term.out);
+	json_array_foreach(json_object_get(result, "rankings"), i, page)
+		json_array_append(names, json_object_get(page, "device"));
+	json_object_set_new(run->args.own, "devices", names);
+	run_call(run, "device.list", none, devices_listed);
+}
+
+void
+render_board_show_start(struct run *run)
+{
+	run_call(run, value_text(run->command, "name"), run->args.values, shown);
 }
 
 int

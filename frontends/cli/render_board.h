@@ -5,6 +5,9 @@
 
 #include "run.h"
 
+/* A start member: the board with its rankings, then what its devices have. */
+void render_board_show_start(struct run *run);
+
 /* All are render members of struct run_ui. */
 int render_board_created(struct run *run, const json_t *result);
 int render_board_list(struct run *run, const json_t *result);

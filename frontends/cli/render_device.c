@@ -73,8 +73,8 @@ put_packages(const struct term *term, const json_t *packages)
 }
 
 /* What a device's first machine that answers can build and import: "CPU has g++ 12.2.0, python3 3.11.2 (numpy 1.24.2)". */
-static void
-put_tools(const struct term *term, const json_t *device)
+void
+render_device_tools(const struct term *term, const json_t *device)
 {
 	size_t i;
 	const json_t *unit;
@@ -116,7 +116,7 @@ render_device_list(struct run *run, const json_t *result)
 	else
 		table_print(&run->term, columns, ARRAY_SIZE(columns), rows, 0);
 	json_array_foreach(result, i, device)
-		put_tools(&run->term, device);
+		render_device_tools(&run->term, device);
 	json_array_foreach(result, i, device)
 		json_array_foreach(json_object_get(device, "units"), j, unit)
 			warn_changed(run, device, unit);

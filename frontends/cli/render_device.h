@@ -5,8 +5,10 @@
 
 #include "run.h"
 
-/* All are members of struct run_ui. */
+/* Members of struct run_ui, but where it is said. */
 int render_device_list(struct run *run, const json_t *result);
+/* A line on what can be built and imported there, of a row of device.list; nothing where that is not known. */
+void render_device_tools(const struct term *term, const json_t *device);
 /* Calls device.calibrate and shows what its runs do meanwhile. */
 void render_device_calibrate_start(struct run *run);
 int render_device_calibrated(struct run *run, const json_t *result);

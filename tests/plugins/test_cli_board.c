@@ -350,10 +350,17 @@ test_code(void **arg)
 	assert_int_equal(RUN(state, "submission", "show", "7", "--code"), 0);
 	assert_string_equal(state->out, "int x;\n");
 	cli_host_answer(&state->host, "leaderboard.show",
-		json_pack("{s:{s:s, s:s, s:s}, s:[], s:b}", "leaderboard", "name", "vectoradd", "code", "always", "description",
-			"Adds.", "rankings", "code_open", 1));
+		json_pack("{s:{s:s, s:s, s:s}, s:[{s:s}], s:b}", "leaderboard", "name", "vectoradd", "code", "always",
+			"description", "Adds.", "rankings", "device", "CPU", "code_open", 1));
+	cli_host_answer(&state->host, "device.list",
+		json_pack("[{s:s, s:[{s:{s:s}, s:{s:{s:s}}}]}, {s:s, s:[{s:{s:s}}]}]", "name", "CPU", "units", "tools",
+			"python3", "3.11.2", "packages", "python3", "numpy", "1.24.2", "name", "H100", "units", "tools", "nvcc",
+			"13.0"));
 	assert_int_equal(RUN(state, "leaderboard", "show", "vectoradd"), 0);
 	HAS(state->out, "  The code of others is open here: kettle submission show ID --code\n");
+	/* What its devices have, and no others. */
+	HAS(state->out, "\nCPU has python3 3.11.2 (numpy 1.24.2)\n");
+	assert_null(strstr(state->out, "H100"));
 }
 
 /* ---- exports ---- */
