@@ -204,7 +204,7 @@ def copied(value, strict=False):
     if issubclass(kind, tuple) and hasattr(kind, "_fields") and (not strict or is_of_task(kind)):
         return tuple.__new__(kind, [copied(item, strict) for item in tuple.__iter__(value)])
     torch, numpy, jax = (sys.modules.get(name) for name in ("torch", "numpy", "jax"))
-    if torch and issubclass(kind, torch.Tensor):
+    if torch and issubclass(kind, torch.Tensor) and not (strict and computes_by_itself(torch, value)):
         return copied_tensor(torch, value)
     if numpy and issubclass(kind, numpy.ndarray):
         plain = numpy.array(value, copy=True, subok=False)
@@ -225,6 +225,14 @@ def is_of_task(kind):
     """Whether a class with names is the task's own; one of the submission may say that it equals everything."""
     modules = [sys.modules[name] for name in ("task", "reference") if name in sys.modules]
     return any(kind is one for module in modules for one in vars(module).values())
+
+
+def computes_by_itself(torch, value):
+    """Whether operations on a tensor are its own, in Python, instead of those of a device."""
+    try:
+        return torch._C._dispatch_keys(value).has(torch._C.DispatchKey.Python)
+    except AttributeError:  # torch before 1.13
+        return False
 
 
 def copied_tensor(torch, value):
