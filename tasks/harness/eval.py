@@ -10,7 +10,8 @@ For authors. A task brings three things besides this file and utils.py (tasks/ma
                 and, if it likes, BENCHMARK_SECONDS, RANKED_SECONDS (see below)
   task.yml      config: {main: eval.py}, and the submission under the name submission.py
 
-The submission defines custom_kernel(data). Values of a case arrive as Python has them: 7, True, [1, 2], 'word'.
+The submission defines custom_kernel(data). Values of a case arrive as Python (3.9 or later) has them: 7, True, [1, 2],
+'word'.
 
 What it does. test: one call per case, checked. benchmark and leaderboard: a few calls to warm up, then timed calls
 until the time is known well enough or is over, but never before enough calls. Every call, also those that warm up, has
