@@ -104,7 +104,7 @@ test_rows(void **state)
 	static const char *const templates[] = {"Python", "Triton", "CUDA", "HIP", "CuteDSL"};
 	for (size_t i = 0; i < ARRAY_SIZE(templates); i++)
 		assert_non_null(strstr(text_at(at(at(bundle, "templates"), templates[i]), "text"), templates[i]));
-	assert_string_equal(text_at(at(at(bundle, "templates"), "CuteDSL"), "file_name"), "template cute.py");
+	assert_string_equal(text_at(at(at(bundle, "templates"), "CuteDSL"), "file_name"), "template-cute.py");
 	AUTO_FREE char *tests = task_runs_cases(at(task, "tests"), 0, 2);
 	assert_string_equal(tests, "batch: 1; offset: -3; causal: True; shape: [1, -2, 3]; kind: fp16\n"
 							   "seed: 1; causal: False; shape: []; k_2: 2\n");
