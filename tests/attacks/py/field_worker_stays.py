@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # class: Endless: threads left, a worker that no signal ends (a harness of the field)
 # tries: to keep the pool from ending: signals are ignored, threads go on, exit handlers never return.
-# expect: passed timed_out
+# expect: timed_out passed
 # task: field
 import atexit
 import signal

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # class: Host: compile bombs
 # tries: to have the interpreter compile what grows: parentheses, constants, comparisons, names, a number of a billion digits.
-# expect: failed timed_out
+# expect: timed_out failed
 # variants: HOW=0 HOW=1 HOW=2 HOW=3
 from attack import honest as custom_kernel, tried
 

@@ -33,13 +33,15 @@ import ctypes  # noqa: E402
 place = ctypes.create_string_buffer(64)
 vector = (ctypes.c_void_p * 2)(ctypes.addressof(place), 64)
 for pid in (parent, 1):
-    for number in (PROCESS_VM_READV, PROCESS_VM_WRITEV):
+    for number in (PROCESS_VM_READV, PROCESS_VM_WRITEV) if os.uname().machine == "x86_64" else ():
         if libc.syscall(number, pid, vector, 1, vector, 1, 0) >= 0:
             escaped(f"system call {number} reaches the memory of {pid}")
     pidfd = libc.syscall(PIDFD_OPEN, pid, 0)
     for fd in range(8):
         if pidfd >= 0 and libc.syscall(PIDFD_GETFD, pidfd, fd, 0) >= 0:
             escaped(f"descriptor {fd} of {pid} can be taken")
+    if os.uname().machine != "x86_64":
+        continue
     if libc.syscall(KCMP, os.getpid(), pid, 0, 1, 1) >= 0:
         escaped(f"kcmp compares with {pid}")
     if libc.syscall(PERF_EVENT_OPEN, ctypes.create_string_buffer(128), pid, -1, -1, 0) >= 0:

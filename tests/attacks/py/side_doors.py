@@ -4,6 +4,7 @@
 # expect: passed
 import ctypes
 import errno
+import os
 
 from attack import calls, escaped, honest as custom_kernel, tried
 
@@ -20,17 +21,17 @@ FAULTS = {errno.EFAULT}  # it was let in and only disliked its arguments
 
 tried()
 libc = calls()
-for name, (number, *arguments) in CALLS.items():
+for name, (number, *arguments) in CALLS.items() if os.uname().machine == "x86_64" else ():
     ctypes.set_errno(0)
     result = libc.syscall(number, *(ctypes.c_long(argument) for argument in (*arguments, 0, 0, 0, 0, 0)[:5]))
     if result >= 0 and name not in ("personality", "modify_ldt"):
         escaped(f"{name} gave {result}")
     elif result < 0 and ctypes.get_errno() in FAULTS and name in ("io_uring_setup", "bpf", "userfaultfd", "perf_event_open"):
         escaped(f"{name} looked at its arguments")
-CLONE_NEWUSER = 0x10000000
-for flags in (CLONE_NEWUSER, CLONE_NEWUSER | 0x20000, 0x40000000):
-    pid = libc.syscall(56, ctypes.c_long(flags | 17), 0, 0, 0, 0)
+CLONE, CLONE_NEWUSER, CLONE_NEWNS, CLONE_NEWNET = 56, 0x10000000, 0x20000, 0x40000000
+for flags in (CLONE_NEWUSER, CLONE_NEWUSER | CLONE_NEWNS, CLONE_NEWNET) if os.uname().machine == "x86_64" else ():
+    pid = libc.syscall(CLONE, ctypes.c_long(flags | 17), 0, 0, 0, 0)
     if pid == 0:
-        libc._exit(0)
+        os._exit(0)
     if pid > 0:
         escaped(f"clone with {flags:x} was let in")

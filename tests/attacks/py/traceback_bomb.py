@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # class: Service: megabyte lines; an error that grows when it is shown
 # tries: to raise exceptions whose story is endless: a chain of thousands, groups in groups, a recursion, a huge line.
-# expect: failed timed_out
+# expect: timed_out failed
 # variants: HOW=0 HOW=1 HOW=2
 import sys
 
