@@ -24,7 +24,6 @@ import attacks
 import watch
 
 TASKS = {name: os.path.join(attacks.HERE, f"task_{name}") for name in ("py", "field")}
-PYTHON = os.path.realpath(sys.executable)
 HONEST = {"py": "from attack import honest as custom_kernel\n",
     "field": "from attack import honest\n\ndef custom_kernel(data):\n    return honest(data[0])\n"}
 # Those that only wait need nothing of the machine.
@@ -43,6 +42,19 @@ tee "$RECORD.out" <"$RECORD.b" >&4 3<&- &
 exec "{program}" "$@" <"$RECORD.a" >"$RECORD.b" 3<&- 4>&-
 """
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def can_import(python, module):
+    return subprocess.run([python, "-c", f"import {module}"], capture_output=True, check=False).returncode == 0
+
+
+def choose_python():
+    """The interpreter of the boards: the system's one may have what the first in PATH has not."""
+    own = os.path.realpath(sys.executable)
+    return next((python for python in (own, "/usr/bin/python3") if os.path.exists(python) and can_import(python, "numpy")), own)
+
+
+PYTHON = choose_python()
 
 
 class Trial:
@@ -204,7 +216,7 @@ def reason_to_skip(attack, offered):
     if attack.head.get("needs", "user") not in offered:
         return f"this machine has no {attack.head['needs']}"
     module = attack.head.get("imports")
-    if module and subprocess.run([PYTHON, "-c", f"import {module}"], capture_output=True, check=False).returncode:
+    if module and not can_import(PYTHON, module):
         return f"this interpreter has no {module}"
     return None
 
