@@ -2,7 +2,8 @@
 """Runs hostile submissions in Python (py/) through `kettle task run`, several at a time, beside an honest one.
 
 The heads of the files are those of attacks.py, where `runs`, `within`, `needs` and `hides` mean the same, and:
-  task:     the board: py (default; the harness that Kettle brings) or field (a spawn pool, as they are in the field)
+  task:     the board: py (default; the harness that Kettle brings), single (the one of boards of a single reference
+            file) or field (a spawn pool, as they are in the field)
   mode:     of the submission (default test)
   alone:    yes: nothing but the honest one runs beside it
   imports:  a module that the interpreter must have, else it is skipped
@@ -23,8 +24,9 @@ import time
 import attacks
 import watch
 
-TASKS = {name: os.path.join(attacks.HERE, f"task_{name}") for name in ("py", "field")}
+TASKS = {name: os.path.join(attacks.HERE, f"task_{name}") for name in ("py", "single", "field")}
 HONEST = {"py": "from attack import honest as custom_kernel\n",
+    "single": "from attack import honest as custom_kernel\n",
     "field": "from attack import honest\n\ndef custom_kernel(data):\n    return honest(data[0])\n"}
 # Those that only wait need nothing of the machine.
 AT_A_TIME, WAITING_AT_A_TIME = 4, 12
