@@ -27,7 +27,7 @@
 // has been flushed, two fixed pieces of work are timed, in random order: arithmetic out of the first cache (`tile`) and
 // reading memory that is in no cache (`read`), as often in a row as the call takes long. Both are calibrators, and so
 // are both together (`both`). Each call gives a pair, the call's time and the calibrators'; a pair in which the
-// scheduler took the core away is left out as long as half of them remain. Of the three calibrators the one whose
+// scheduler took the core away is left out as long as a fifth of them remains. Of the three calibrators the one whose
 // ratios to the calls spread least in this run is taken, `both` unless another one is clearly better: it suffers from
 // what the submission suffers from.
 //   ratio   the median of the ratios call/calibrator
@@ -397,7 +397,7 @@ enum Kind { TILE, READ, BOTH, KINDS };
 constexpr const char *KIND_NAMES[KINDS] = {
 	"cpu-c-1-tile" CODE FLAGS, "cpu-c-1-read" CODE FLAGS, "cpu-c-1-both" CODE FLAGS};
 constexpr size_t READ_BYTES = 2u << 20; // about 0.1 ms
-constexpr double CLEARLY = 0.9;         // of the spread of `both`: another one is better
+constexpr double CLEARLY = 0.75;        // of the spread of `both`: another one is better
 constexpr size_t MAX_TIMES = 8;         // each of them in a row, at most
 
 // Memory in order, from the half of the sweep that its end has put out of the cache.
@@ -524,7 +524,7 @@ struct Estimate {
 	double medians[KINDS] = {}, quiet[KINDS] = {}; // of the calibrators
 };
 
-// Calls in which the scheduler took the core away are left out, as long as half of them remain.
+// Calls in which the scheduler took the core away are left out, as long as a fifth of them remains.
 std::vector<const Call *>
 undisturbed(const std::vector<Call> &all)
 {
@@ -534,7 +534,7 @@ undisturbed(const std::vector<Call> &all)
 		if (!call.disturbed)
 			quiet.push_back(&call);
 	}
-	return quiet.size() * 2 < all.size() ? calls : quiet;
+	return quiet.size() * 5 < all.size() ? calls : quiet;
 }
 
 Estimate

@@ -25,9 +25,9 @@ minutes. So right before each timed call, when the cache has been flushed, fixed
 calibrators, as often in a row as the call takes long, in random order: on a processor checksums out of the first cache
 (`sums`), writing to memory that is in no cache (`sweep`) and, where numpy is loaded, products of small matrices
 (`tile`); and two of them together, one that computes and `sweep`, are one more (`both`). Each call gives pairs, its
-time and a calibrator's; what the scheduler took the core away from is left out as long as half of all remain. The
-calibrator whose ratios to the calls spread least in this run is taken: it suffers from what the submission suffers
-from.
+time and a calibrator's; what the scheduler took the core away from is left out as long as a fifth of all remains. The
+calibrator whose ratios to the calls spread least in this run is taken, `both` unless another one is clearly better: it
+suffers from what the submission suffers from.
   ratio   the median of the ratios call/calibrator
   mean    ratio × the calibrator's time on the quiet device, which KETTLE_CALIBRATION gives (NAME=NS NAME=NS …,
           measured by `kettle device calibrate`); without it, its median in this run
@@ -73,6 +73,7 @@ SETTINGS = {"inputs": 1, "warmup": WARMUP_CALLS, "benchmark": (BENCHMARK_MIN_CAL
             "leaderboard": (RANKED_MIN_CALLS, MAX_CALLS)}
 NARROW = 0.001  # half of the interval, of the mean: enough
 PARTS, STUDENT = 8, 2.36  # parts of the time that show a drift; 95 % with seven degrees of freedom
+CLEARLY = 0.75  # of the spread of `both`: another calibrator is better
 MAX_TIMES = 8  # the calibrators in a row, at most
 MAX_SHIFT, PAGE = 256, 4096  # pages by which addresses differ from call to call
 MAX_MESSAGE = 4000  # characters of a message to the participant
@@ -203,11 +204,11 @@ def estimate(samples, beats, disturbed, references):
     """The keys of the calibrator that suits the samples best. beats: a calibrator's name → its times, one for each
     sample; disturbed: whether the scheduler took the core away; references: calibrators on the quiet device."""
     calm = [i for i, flag in enumerate(disturbed) if not flag]
-    calm = calm if len(calm) * 2 >= len(samples) else range(len(samples))
+    calm = calm if len(calm) * 5 >= len(samples) else range(len(samples))
     taken, least = {}, None
     for name, times in beats.items():
         ratio, low, high, spread = middle_of([samples[i] / times[i] for i in calm])
-        if least is not None and spread >= least:
+        if least is not None and spread >= least * (CLEARLY if taken["calibrator"].endswith("-both") else 1):
             continue
         ours, unit, least = median([times[i] for i in calm]), references.get(name, 0), spread
         unit = unit if 0 < unit < MAX_TIME else ours
