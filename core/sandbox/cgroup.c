@@ -2,10 +2,12 @@
 /*
  * cgroups of runs.
  *
- * Theory of operation. Below a base that this process may use there is one folder per owner, PID-STARTTIME, so that a
- * later owner can tell the dead ones by /proc and remove what they left, and in it one folder per run. With v1 the same
- * exists below each of memory, pids and cpuacct, and init writes itself into their cgroup.procs (the first such write
- * waits some 10 ms for RCU, which is why a spare does it ahead). With v2 the clone goes straight into the folder.
+ * Theory of operation. Below a base that this process may use there is one folder per owner, PID-N, and in it one folder
+ * per run. An owner holds a lock (flock) on its folder for as long as it lives: a later owner removes what nobody holds.
+ * Unlike a process number such a lock means the same in every PID namespace, so containers may share a hierarchy. With
+ * v1 the same exists below each of memory, pids and cpuacct, and init writes itself into their cgroup.procs (the first
+ * such write waits some 10 ms for RCU, which is why a spare does it ahead). With v2 the clone goes straight into the
+ * folder.
  *
  * v2 wants processes in leaves only. Where the caller's cgroup is delegated (systemd's Delegate=yes), everything in it
  * moves to kettle-main beside KETTLE; a root without delegation uses the top of the hierarchy, which is exempt.
@@ -22,6 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <time.h>
@@ -40,6 +43,8 @@
 #define CGROUP_RMDIR_PAUSE_NS 1000000
 #define CGROUP_BASE_TRIES 5
 #define CGROUP_MOVE_TRIES 100
+#define CGROUP_OWNERS_MAX 1000
+#define CGROUP_NAME_SIZE 32
 
 static const char *const v1_names[SANDBOX_CG_COUNT] = {"memory", "pids", "cpuacct"};
 
@@ -89,24 +94,7 @@ number_at(int dir, const char *name, const char *key)
 	return key ? keyed_number(text, key) : strtoull(text, NULL, 10);
 }
 
-/* Owners: PID-STARTTIME */
-
-/* When a process started, in clock ticks since boot; 0: it is not there. */
-static unsigned long long
-start_time(pid_t pid)
-{
-	char path[64], text[CGROUP_TEXT_SIZE];
-	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	if (read_at(AT_FDCWD, path, text, sizeof(text)) <= 0)
-		return 0;
-	char *at = strrchr(text, ')');
-	unsigned long long value = 0;
-	/* state is the third field, the start time the 22nd */
-	return at && sscanf(at + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
-					 &value) == 1
-			   ? value
-			   : 0;
-}
+/* Owners: PID-N */
 
 static void
 remove_folder(int parent, const char *name)
@@ -144,57 +132,96 @@ kill_members(int dir)
 		kill_listed(text);
 }
 
-/* Removes a folder of runs and the runs in it. */
+/* Removes a folder of runs, `folder`, which the caller has locked, and the runs in it. Closes it. */
 static void
-remove_owner(int base, const char *name)
+remove_owner(int base, const char *name, int folder)
 {
-	int fd = openat(base, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	AUTO_DIR DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	if (!dir)
+	AUTO_DIR DIR *dir = fdopendir(folder);
+	if (!dir) {
+		close(folder);
 		return;
+	}
 	for (struct dirent *entry; (entry = readdir(dir));) {
 		if (strncmp(entry->d_name, "run-", 4))
 			continue;
-		AUTO_FD int run = openat(fd, entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		AUTO_FD int run = openat(folder, entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (run >= 0)
 			kill_members(run);
-		remove_folder(fd, entry->d_name);
+		remove_folder(folder, entry->d_name);
 	}
 	remove_folder(base, name);
 }
 
-static void
-remove_dead_owners(const char *base)
+/* Opens and locks a folder of runs. Returns the descriptor; -1: another owner holds it, or it is not there. */
+static int
+lock_owner(int base, const char *name)
 {
-	AUTO_DIR DIR *dir = opendir(base);
+	struct stat held, named;
+	AUTO_FD int folder = openat(base, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (folder < 0 || flock(folder, LOCK_EX | LOCK_NB))
+		return -1;
+	/* Until it was locked somebody may have taken it for a dead one's. */
+	bool there = !fstat(folder, &held) && !fstatat(base, name, &named, AT_SYMLINK_NOFOLLOW);
+	if (!there || held.st_ino != named.st_ino) {
+		errno = ENOENT;
+		return -1;
+	}
+	return STEAL_FD(folder);
+}
+
+static void
+remove_dead_owners(int base)
+{
+	int copy = openat(base, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	AUTO_DIR DIR *dir = copy < 0 ? NULL : fdopendir(copy);
 	for (struct dirent *entry; dir && (entry = readdir(dir));) {
-		int pid = 0, end = 0;
-		unsigned long long started = 0;
-		if (sscanf(entry->d_name, "%d-%llu%n", &pid, &started, &end) == 2 && !entry->d_name[end] && pid > 0 &&
-			start_time(pid) != started)
-			remove_owner(dirfd(dir), entry->d_name);
+		int pid = 0, number = 0, end = 0;
+		if (sscanf(entry->d_name, "%d-%d%n", &pid, &number, &end) != 2 || entry->d_name[end])
+			continue;
+		int folder = lock_owner(base, entry->d_name);
+		if (folder >= 0)
+			remove_owner(base, entry->d_name, folder);
 	}
 }
 
-/* Makes BASE/OWNER after cleaning BASE; new string or NULL. `controllers` are switched on for what is below (v2). */
+/* Makes and locks a folder of this process below `base`; its name (32 bytes) into ret_name. -1: errno says why. */
+static int
+make_folder(int base, char *ret_name)
+{
+	for (int number = 0; number < CGROUP_OWNERS_MAX; number++) {
+		(void)snprintf(ret_name, CGROUP_NAME_SIZE, "%d-%d", (int)getpid(), number);
+		if (!mkdirat(base, ret_name, 0755))
+			return lock_owner(base, ret_name);
+		if (errno != EEXIST)
+			return -1;
+	}
+	return -1;
+}
+
+/* Makes BASE/OWNER after cleaning BASE; "FD PATH" or NULL. `controllers` are switched on for what is below (v2). */
 static char *
 try_owner(const char *parent, const char *controllers)
 {
 	AUTO_BUF struct buf path = {0};
+	AUTO_BUF struct buf owner = {0};
+	char name[CGROUP_NAME_SIZE];
 	if (buf_printf(&path, "%s/" CGROUP_BASE, parent) || (mkdir(path.data, 0755) && errno != EEXIST))
 		return NULL;
 	AUTO_FD int base = open(path.data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (base < 0 || (controllers && write_at(base, "cgroup.subtree_control", controllers)))
 		return NULL;
-	remove_dead_owners(path.data);
-	if (buf_printf(&path, "/%d-%llu", (int)getpid(), start_time(getpid())) ||
-		(mkdir(path.data, 0755) && errno != EEXIST))
+	remove_dead_owners(base);
+	AUTO_FD int own = make_folder(base, name);
+	if (own < 0)
 		return NULL;
-	AUTO_FD int own = open(path.data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (own < 0 || faccessat(own, "cgroup.procs", W_OK, AT_EACCESS) ||
-		(controllers && write_at(own, "cgroup.subtree_control", controllers)))
+	if (faccessat(own, "cgroup.procs", W_OK, AT_EACCESS) ||
+		(controllers && write_at(own, "cgroup.subtree_control", controllers)) ||
+		buf_printf(&owner, "%d %s/%s", own, path.data, name)) {
+		(void)unlinkat(base, name, AT_REMOVEDIR);
 		return NULL;
-	return buf_take(&path);
+	}
+	(void)STEAL_FD(own); /* sandbox_cgroup_leave closes it */
+	return buf_take(&owner);
 }
 
 /* Another owner that leaves may remove the empty base in between, hence several tries. */
@@ -341,7 +368,10 @@ unified_parent(void)
 	return NULL;
 }
 
-/* The root: "2\nPATH", or "1\nMEMORY\nPIDS\nCPUACCT" with empty lines for what is not to be had. */
+/*
+ * The root: "2\nOWNER", or "1\nMEMORY\nPIDS\nCPUACCT" with empty lines for what is not to be had. Each is "FD PATH": the
+ * descriptor that holds the lock, and the folder.
+ */
 
 char *
 sandbox_cgroup_root(struct kettle_error *reason)
@@ -367,29 +397,38 @@ sandbox_cgroup_root(struct kettle_error *reason)
 	return NULL;
 }
 
-/* The path of a controller in a root; new string or NULL. */
+/* The path of a controller in a root, and the descriptor of its lock (may be NULL); new string or NULL. */
 static char *
-root_path(const char *root, size_t controller)
+root_path(const char *root, size_t controller, int *ret_lock)
 {
 	const char *line = strchr(root, '\n');
 	for (size_t i = 0; line && root[0] == '1' && i < controller; i++)
 		line = strchr(line + 1, '\n');
 	size_t len = line ? strcspn(line + 1, "\n") : 0;
-	return len ? strndup(line + 1, len) : NULL;
+	if (!len)
+		return NULL;
+	char *path = NULL;
+	long lock = strtol(line + 1, &path, 10);
+	if (ret_lock)
+		*ret_lock = (int)lock;
+	return strndup(path + 1, len - (size_t)(path + 1 - (line + 1)));
 }
 
 void
 sandbox_cgroup_leave(const char *root)
 {
 	for (size_t i = 0; root && i < (root[0] == '2' ? 1 : SANDBOX_CG_COUNT); i++) {
-		AUTO_FREE char *path = root_path(root, i);
+		int lock = -1;
+		AUTO_FREE char *path = root_path(root, i, &lock);
 		char *name = path ? strrchr(path, '/') : NULL;
 		if (!name)
 			continue;
 		*name++ = '\0';
 		AUTO_FD int base = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (base >= 0)
-			remove_owner(base, name);
+			remove_owner(base, name, lock);
+		else
+			close(lock);
 		(void)rmdir(path); /* the last owner; fails where there are others */
 	}
 }
@@ -400,7 +439,7 @@ sandbox_cgroup_protections(const char *root)
 	static const unsigned bits[SANDBOX_CG_COUNT] = {SANDBOX_MEMORY_CGROUP, SANDBOX_PIDS_CGROUP, SANDBOX_CPU_CGROUP};
 	unsigned protections = 0;
 	for (size_t i = 0; root && i < SANDBOX_CG_COUNT; i++) {
-		AUTO_FREE char *path = root_path(root, i);
+		AUTO_FREE char *path = root_path(root, i, NULL);
 		protections |= path ? bits[i] : 0;
 	}
 	return protections;
@@ -460,7 +499,7 @@ sandbox_cgroup_make(const char *root, struct sandbox_cgroup *ret_cgroup, struct 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	(void)snprintf(name, sizeof(name), "run-%lld.%09ld", (long long)now.tv_sec, now.tv_nsec);
 	for (size_t i = 0; i < (cgroup.unified ? 1 : SANDBOX_CG_COUNT); i++) {
-		AUTO_FREE char *parent = root_path(root, i);
+		AUTO_FREE char *parent = root_path(root, i, NULL);
 		int rc = parent ? make_run(parent, name, &cgroup.path[i], &cgroup.dir[i], err) : 0;
 		if (rc) {
 			sandbox_cgroup_remove(&cgroup);

@@ -8,14 +8,15 @@
 #include <stdint.h>
 
 /*
- * Finds, and where allowed makes, the cgroup below which every run gets one of its own: KETTLE/OWNERPID-STARTTIME, in
- * v2 where memory and pids are delegated, else in v1's memory, pids and cpuacct. Removes what dead owners left there.
+ * Finds, and where allowed makes, the cgroup below which every run gets one of its own: KETTLE/OWNERPID-N, in v2
+ * where memory and pids are delegated, else in v1's memory, pids and cpuacct. Removes what dead owners left there.
+ * Each owner holds a lock on its level (close-on-exec descriptors, until sandbox_cgroup_leave).
  * Returns a new opaque string for sandbox_config.cgroup, or NULL: none to be had, and limits are polled. `reason` (may
  * be NULL) then says why. With v2 it may move the caller (and what shares its delegated cgroup) into a cgroup beside
  * it. [any, blocking]
  */
 char *sandbox_cgroup_root(struct kettle_error *reason);
-/* Removes the owner's own level when it ends. NULL is allowed. */
+/* Removes the owner's own level when it ends, and gives its locks up. NULL is allowed. */
 void sandbox_cgroup_leave(const char *root);
 /* Which of MEMORY_CGROUP, PIDS_CGROUP and CPU_CGROUP a root gives. NULL: 0. */
 unsigned sandbox_cgroup_protections(const char *root);

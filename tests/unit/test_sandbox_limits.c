@@ -10,6 +10,8 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -258,6 +260,39 @@ test_owner_dies(void **state)
 	}
 }
 
+/* Whether a new owner leaves a folder of another one beside `folder` (an owner's) in place. */
+static bool
+is_spared(int base, const char *name)
+{
+	AUTO_FREE char *root = sandbox_cgroup_root(NULL);
+	assert_non_null(root);
+	bool there = faccessat(base, name, F_OK, 0) == 0;
+	sandbox_cgroup_leave(root);
+	return there;
+}
+
+/* In a container with a PID namespace of its own the number of a living owner says nothing: its lock does. */
+static void
+test_owner_elsewhere(void **state)
+{
+	struct fixture *fixture = *state;
+	const char *path = fixture->cgroup ? strchr(fixture->cgroup, '/') : NULL;
+	if (!path) {
+		print_message("# no cgroup can be made here\n");
+		return;
+	}
+	AUTO_FREE char *folder = strndup(path, strcspn(path, "\n"));
+	*strrchr(folder, '/') = '\0';
+	AUTO_FD int base = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	const char *name = "1000000000-0"; /* above every pid_max */
+	assert_int_equal(mkdirat(base, name, 0755), 0);
+	int held = openat(base, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_int_equal(flock(held, LOCK_EX | LOCK_NB), 0);
+	assert_true(is_spared(base, name));
+	close(held);
+	assert_false(is_spared(base, name));
+}
+
 /* Without a sandbox */
 
 static void
@@ -387,6 +422,7 @@ main(void)
 		FIXTURE_TEST(test_fork_bomb_polled),
 		FIXTURE_TEST(test_daemons),
 		FIXTURE_TEST(test_owner_dies),
+		FIXTURE_TEST(test_owner_elsewhere),
 		FIXTURE_TEST(test_off),
 		FIXTURE_TEST(test_off_kills),
 		FIXTURE_TEST(test_levels),
