@@ -43,6 +43,16 @@ class Skip(Exception):
     """Raised by a test that cannot run here: says why."""
 
 
+def copy_tree(source, target):
+    """Copies a folder so that the copy may be changed, wherever the source is read-only (as in a distribution's check)."""
+    shutil.copytree(source, target, dirs_exist_ok=True)
+    for folder, _, names in os.walk(target):
+        os.chmod(folder, 0o755)
+        for name in names:
+            path = os.path.join(folder, name)
+            os.chmod(path, os.stat(path).st_mode | 0o200)
+
+
 def poll(condition, seconds=30, what="a condition"):
     """Waits until condition() is true and returns its value; fails after the given time."""
     end = time.monotonic() + seconds
