@@ -86,6 +86,8 @@ struct kettle_language {
 	int (*single_file)(
 		void *self, const char *name, const char *text, size_t size, json_t **ret_task, struct kettle_error *err);
 
+	/* From here on since ABI 1.1. */
+
 	/* Endings of the reference files that make a board of this language; NULL: its `extensions`. */
 	const char *const *references;
 	/*
