@@ -64,10 +64,7 @@ add_submission(void *arg, sqlite3_stmt *row)
 	return page->bytes >= EXPORT_PAGE_BYTES;
 }
 
-/*
- * Walks the table in the order of numbers, which is the one that pages need: all pages together pass over it once. (The
- * + keeps the planner from sorting all of a large board for each page.)
- */
+/* In the order of numbers, which is the one that pages need, by the index that has it. */
 static int
 read_page(struct page *page, const struct board *board, bool whole, int64_t after)
 {
@@ -75,14 +72,11 @@ read_page(struct page *page, const struct board *board, bool whole, int64_t afte
 		"SELECT s.id, s.user AS user_id_text, u.name AS user_name, s.mode, s.file_name, s.created_at AS "
 		"submission_time_iso, s.state, CASE WHEN s.flagged_at IS NOT NULL THEN coalesce(s.flag_reason, '') END AS "
 		"flagged, s.id >= b.counts_from AS counts_bool, t.run_hash AS task, c.sha256, CAST(c.data AS TEXT) AS code "
-		"FROM "
-		"submissions s CROSS JOIN leaderboards b ON b.id = s.leaderboard CROSS JOIN users u ON u.id = s.user CROSS "
-		"JOIN "
-		"tasks t ON t.id = s.task CROSS JOIN blobs c ON c.id = s.code WHERE +s.leaderboard = ?1 AND s.id > ?2 AND (?3 "
-		"OR "
-		"s.mode = 'ranked' AND s.flagged_at IS NULL AND s.done_at IS NOT NULL AND s.id >= b.counts_from AND "
-		"u.banned_at IS NULL AND EXISTS (SELECT 1 FROM jobs j WHERE j.submission = s.id AND NOT j.superseded AND "
-		"j.state = 'passed')) ORDER BY s.id LIMIT ?4",
+		"FROM submissions s INDEXED BY submissions_page CROSS JOIN leaderboards b ON b.id = s.leaderboard CROSS JOIN "
+		"users u ON u.id = s.user CROSS JOIN tasks t ON t.id = s.task CROSS JOIN blobs c ON c.id = s.code WHERE "
+		"s.leaderboard = ?1 AND s.id > ?2 AND (?3 OR s.mode = 'ranked' AND s.flagged_at IS NULL AND s.done_at IS NOT "
+		"NULL AND s.id >= b.counts_from AND u.banned_at IS NULL AND EXISTS (SELECT 1 FROM jobs j WHERE j.submission = "
+		"s.id AND NOT j.superseded AND j.state = 'passed')) ORDER BY s.id LIMIT ?4",
 		"iiii", board->id, after, (int64_t)whole, (int64_t)EXPORT_PAGE);
 }
 

@@ -7,5 +7,6 @@ extern const char competition_schema[]; /* core/competition.schema.json */
 extern const char task_schema[];        /* core/task.schema.json */
 extern const char plan_schema[];        /* core/exec/plan.schema.json */
 extern const char schema_0001[];        /* core/schema/0001.sql */
+extern const char schema_0002[];        /* core/schema/0002.sql */
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "cleanup.h"
 #include "dbfile.h"
+#include "embedded.h"
 #include "migrations.h"
 
 #include <string.h>
@@ -45,6 +46,31 @@ test_all_or_nothing(void **state)
 	assert_int_equal(sqlite3_step(count), SQLITE_ROW);
 	assert_int_equal(sqlite3_column_int(count, 0), 1);
 	sqlite3_finalize(count);
+	sqlite3_close(handle);
+}
+
+/* A database of the first version, with what was in it. */
+static void
+test_from_first(void **state)
+{
+	(void)state;
+	static const char before[] =
+		"PRAGMA user_version = 1; INSERT INTO device_units (device, unit, changed_at, calibration_json) VALUES "
+		"('CPU', 'CPU.0', 5, '{\"names\": {}}')";
+	static const char after[] = "SELECT (SELECT user_version FROM pragma_user_version) * 1000 + (SELECT count(*) FROM "
+								"device_units WHERE unit = 'CPU.0' AND facts_json IS NULL AND calibration_json <> '') * "
+								"100 + (SELECT count(*) FROM sqlite_schema WHERE name = 'submissions_page')";
+	sqlite3 *handle = NULL;
+	struct kettle_error err = {0};
+	assert_int_equal(sqlite3_open(":memory:", &handle), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(handle, schema_0001, NULL, NULL, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(handle, before, NULL, NULL, NULL), SQLITE_OK);
+	assert_int_equal(migrations_apply(handle, "owner", &err), 0);
+	sqlite3_stmt *found = NULL;
+	assert_int_equal(sqlite3_prepare_v2(handle, after, -1, &found, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_step(found), SQLITE_ROW);
+	assert_int_equal(sqlite3_column_int(found, 0), migrations_newest() * 1000 + 101);
+	sqlite3_finalize(found);
 	sqlite3_close(handle);
 }
 
@@ -102,7 +128,8 @@ test_indices(void **state)
 		{"SELECT id FROM submissions WHERE user = 1 ORDER BY id DESC LIMIT 50", "submissions_user"},
 		{"SELECT id FROM submissions WHERE user = 1 AND leaderboard = 2 ORDER BY created_at DESC, id DESC LIMIT 50",
 			"submissions_own"},
-		{"SELECT id FROM submissions WHERE leaderboard = 1", "submissions_own"},
+		{"SELECT id FROM submissions WHERE leaderboard = 1 AND id > 7 ORDER BY id LIMIT 50",
+			"submissions_page (leaderboard=? AND rowid>?)"},
 		{"SELECT id FROM jobs WHERE done_at IS NULL ORDER BY id", "jobs_open"},
 		{"SELECT user, submission, score, low, high FROM best WHERE leaderboard = 1 AND device = 'CPU' ORDER BY score, "
 		 "submission LIMIT 100",
@@ -133,6 +160,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_apply_twice),
 		cmocka_unit_test(test_all_or_nothing),
+		cmocka_unit_test(test_from_first),
 		cmocka_unit_test(test_sound),
 		cmocka_unit_test(test_indices),
 	};
