@@ -166,10 +166,10 @@ def main(tests):
             print("ok " + title)
         except Skip as why:
             print("ok %s # SKIP %s" % (title, why))
-        except Exception:
+        except Exception as error:
             failed += 1
             print("not ok " + title)
-            for line in traceback.format_exc().splitlines():
+            for line in ("%s: %s" % (type(error).__name__, error))[:2000].splitlines() + traceback.format_exc().splitlines():
                 print("# " + line)
         finally:
             shutil.rmtree(folder, ignore_errors=True)

@@ -184,14 +184,17 @@ def main(tests):
         except Skip as skip:
             scratch.close()
             print(f"ok {number} - {name} # SKIP {skip}", flush=True)
-        except Exception:
-            for line in traceback.format_exc().splitlines():
+        except Exception as error:
+            # The reason first: who reads many logs at once sees the first lines of each.
+            print(f"not ok {number} - {name}", flush=True)
+            where = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == sys.argv[0]]
+            for line in [*"".join(traceback.format_exception_only(type(error), error))[:2000].splitlines(),
+                         *(f"  line {frame.lineno}: {frame.line}" for frame in where), *traceback.format_exc().splitlines()]:
                 print(f"# {line}")
             for child in scratch.children:
                 if child.log.exists():
                     for line in child.log.read_text(errors="replace").splitlines()[-30:]:
                         print(f"#   log: {line}")
-            print(f"not ok {number} - {name}", flush=True)
             try:
                 scratch.close()
             except AssertionError as error:
