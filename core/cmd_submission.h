@@ -21,6 +21,7 @@ int cmd_submission_list(struct db *db, const struct command_env *env, const stru
  *            "sha256"}], "rerun": whether it will take the place of one that counts until then, "rerun_failed" (where
  *            there is one): {"job", "state", "error", "ended"} of a rerun that came to nothing,
  *            "runs": [{"mode", "secret", "index", "passed", "state", "score", …}]}]}.
+ * `timing` is the verdict's (verdict.h); its parts get "record_ns", the time until the verdict was stored, a moment later.
  * Of a secret run: mode, secret, passed and score. `status` is a word of the field's API and says running until all
  * jobs have ended; then the worst counts.
  */

@@ -8,6 +8,7 @@
 #include "engine_inner.h"
 #include "jobs.h"
 #include "log.h"
+#include "text.h"
 
 #include <search.h>
 #include <stdlib.h>
@@ -72,8 +73,12 @@ engine_job_forget(struct engine_job *job)
 void
 engine_job_queue(struct engine_job *job, bool front)
 {
+	uint64_t now = time_monotonic_ns();
 	job->state = JOB_QUEUED;
 	job->unit = NULL;
+	if (job->stamps.accepted_ns == 0)
+		job->stamps.accepted_ns = now;
+	job->stamps.queued_ns = job->attempt > 0 ? now : job->stamps.accepted_ns;
 	job->deadline_ms = 0;
 	if (queue_add(job->device->queue, job->user, &job->item, front) < 0) {
 		log_write(KETTLE_LOG_ERROR, "engine", "job %lld cannot be queued: no memory; it stays in the database",
@@ -192,19 +197,30 @@ load_open(struct db *db, void *arg, struct kettle_error *err)
 	return jobs_open(db, &load->jobs, err);
 }
 
+/* When it was accepted, on the clock that began anew since. */
+static uint64_t
+accepted_at(int64_t queued_at)
+{
+	int64_t ago_ms = time_now_ms() - queued_at;
+	uint64_t now = time_monotonic_ns(), ago = ago_ms > 0 ? (uint64_t)ago_ms * 1000000 : 0;
+	return ago < now ? now - ago : 1;
+}
+
 static void
 load_job(struct engine *engine, const json_t *row)
 {
-	json_int_t id = 0, submission = 0, user = 0, attempt = 0;
+	json_int_t id = 0, submission = 0, user = 0, attempt = 0, queued_at = 0;
 	const char *device = "", *state = "", *unit = "", *handle = NULL;
-	(void)json_unpack((json_t *)row, "{s:I, s:I, s:I, s:s, s:s, s?I, s?s, s?s}", "job", &id, "submission", &submission,
-		"user", &user, "device", &device, "state", &state, "attempt", &attempt, "unit", &unit, "handle", &handle);
+	(void)json_unpack((json_t *)row, "{s:I, s:I, s:I, s:s, s:s, s?I, s?s, s?s, s?I}", "job", &id, "submission",
+		&submission, "user", &user, "device", &device, "state", &state, "attempt", &attempt, "unit", &unit, "handle",
+		&handle, "queued_at", &queued_at);
 	if (engine_job_find(engine, id))
 		return;
 	struct engine_job *job = add_job(engine, id, submission, user, device);
 	if (!job)
 		return;
 	job->attempt = attempt;
+	job->stamps.accepted_ns = accepted_at(queued_at);
 	if (strcmp(state, "running") == 0)
 		engine_job_recover(job, unit, handle);
 	else

@@ -5,6 +5,7 @@
 
 #include "engine.h"
 #include "queue.h"
+#include "timing.h"
 
 #include <kettle/error.h>
 
@@ -62,6 +63,7 @@ struct engine_job {
 	enum job_phase phase;
 	enum job_stop stop;
 	uint64_t deadline_ms; /* on the loop's clock; 0: none */
+	struct timing_stamps stamps;
 	json_t *plan, *task;
 	bool in_flight;       /* counted in the engine's in_flight */
 	struct job_op *again; /* what the database could not take; only while ending */

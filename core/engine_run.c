@@ -13,6 +13,7 @@
 #include "shown.h"
 #include "state.h"
 #include "task.h"
+#include "text.h"
 #include "verdict.h"
 
 #include <limits.h>
@@ -26,6 +27,8 @@ struct job_op {
 	store_op run;
 	store_done done;
 	json_t *material, *verdict, *calibration;
+	uint64_t completed_ns; /* of the verdict; 0: it came from no completion */
+	int64_t record_ns;
 	char *handle;
 	char unit[96];
 	char reason[300];
@@ -185,6 +188,33 @@ finish_op(struct db *db, void *arg, struct kettle_error *err)
 	return jobs_finish(db, op->id, op->attempt, op->verdict, err);
 }
 
+/* ---- how long the verdict took to be stored ---- */
+
+static int
+record_op(struct db *db, void *arg, struct kettle_error *err)
+{
+	const struct job_op *op = arg;
+	return jobs_recorded(db, op->id, op->attempt, op->record_ns, err);
+}
+
+static void
+recorded(void *arg, const struct kettle_error *err)
+{
+	(void)err; /* a figure less */
+	free_op(arg);
+}
+
+/* What a commit took is known only after it. */
+static void
+record(struct engine_job *job, uint64_t completed_ns)
+{
+	struct job_op *op = new_op(job);
+	op->record_ns = (int64_t)(time_monotonic_ns() - completed_ns);
+	store_write(job->engine->setup.store, record_op, recorded, op);
+}
+
+/* ---- the end ---- */
+
 static void finish(struct engine_job *job, json_t *verdict_take, bool refused);
 static json_t *error_verdict(const char *sentence);
 
@@ -201,6 +231,8 @@ finished(void *arg, const struct kettle_error *err)
 		log_write(KETTLE_LOG_ERROR, "engine", "job %lld: the verdict could not be stored: %s", (long long)op->id,
 			err->message);
 	failpoint("engine.finished");
+	if (!err && op->completed_ns)
+		record(op->job, op->completed_ns);
 	if (err && err->code == KETTLE_EINVAL && !op->refused)
 		finish(op->job, error_verdict(err->message), true);
 	else
@@ -215,6 +247,7 @@ finish(struct engine_job *job, json_t *verdict_take, bool refused)
 	struct job_op *op = new_op(job);
 	job->state = JOB_ENDING;
 	op->verdict = verdict_take;
+	op->completed_ns = refused ? 0 : job->stamps.completed_ns;
 	op->refused = refused;
 	failpoint("engine.verdict");
 	write_op(op, finish_op, finished);
@@ -323,6 +356,7 @@ interpret(struct engine_job *job, const json_t *completion)
 		return;
 	}
 	job->unit->losses = 0;
+	timing_add_engine(json_object_get(verdict, "timing"), &job->stamps, completion);
 	keep_and_finish(job, verdict);
 }
 
@@ -334,6 +368,7 @@ on_done(struct live_job *live, const json_t *completion)
 	const char *status = json_string_value(json_object_get(completion, "status"));
 	const char *why = json_string_value(json_object_get(completion, "error"));
 	const char *aside = json_string_value(json_object_get(completion, "aside"));
+	job->stamps.completed_ns = time_monotonic_ns();
 	failpoint("engine.completed");
 	if (aside)
 		engine_unit_aside(job->unit, aside);
@@ -495,6 +530,7 @@ submit(struct engine_job *job, const json_t *material)
 	enter_phase(job, PHASE_BUILDING);
 	char spool[PATH_MAX];
 	struct kettle_job description = describe_job(job, spool);
+	job->stamps.submitted_ns = time_monotonic_ns();
 	failpoint("engine.submit");
 	int status = job->unit->runner->ops->submit(job->unit->runner->self, &description, job->plan, &err);
 	/* A runner may complete the job before it returns; what it returns then does not matter any more. */
@@ -578,6 +614,8 @@ engine_job_start(struct engine_job *job, struct unit *unit)
 {
 	struct job_op *op = new_op(job);
 	job->state = JOB_STARTING;
+	job->stamps = (struct timing_stamps){
+		.accepted_ns = job->stamps.accepted_ns, .queued_ns = job->stamps.queued_ns, .started_ns = time_monotonic_ns()};
 	enter_unit(job, unit);
 	(void)snprintf(op->unit, sizeof(op->unit), "%s", unit->label);
 	json_decref(STEAL(job->plan));

@@ -432,6 +432,15 @@ jobs_finish(struct db *db, int64_t id, int64_t attempt, const json_t *verdict, s
 }
 
 int
+jobs_recorded(struct db *db, int64_t id, int64_t attempt, int64_t record_ns, struct kettle_error *err)
+{
+	return db_exec(db, err,
+		"UPDATE jobs SET timing_json = json_set(timing_json, '$.parts.record_ns', ?) WHERE id = ? AND attempt = ? AND "
+		"json_type(timing_json, '$.parts') = 'object'",
+		"iii", record_ns, id, attempt);
+}
+
+int
 jobs_of(struct db *db, int64_t submission, json_t **ret_jobs, struct kettle_error *err)
 {
 	return db_array(db, ret_jobs, err,

@@ -40,6 +40,8 @@ int jobs_requeue(struct db *db, int64_t job, int64_t attempt, bool spared, const
  * Of a secret run mode, passed and score are stored and nothing else. ECONFLICT: not its attempt any more; nothing is stored. EINVAL: not a verdict.
  */
 int jobs_finish(struct db *db, int64_t job, int64_t attempt, const json_t *verdict, struct kettle_error *err);
+/* How long it took until the verdict on this attempt was stored, for its `timing`; nothing where it has none. */
+int jobs_recorded(struct db *db, int64_t job, int64_t attempt, int64_t record_ns, struct kettle_error *err);
 /*
  * Every open job of the submission → cancelled; event submission.cancelled, then submission.done. Returns them:
  * [{"job", "device", "attempt"}]; ECONFLICT: none is open.

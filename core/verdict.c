@@ -9,6 +9,7 @@
 
 #include "buf.h"
 #include "cleanup.h"
+#include "timing.h"
 #include "utf8.h"
 #include "verdict_step.h"
 
@@ -320,16 +321,25 @@ bounded(const json_t *completion, const char *key)
 }
 
 static json_t *
+describe_timing(const struct making *making)
+{
+	json_t *timing = timing_of(making->plan, making->completion);
+	AUTO_JSON json_t *more = json_pack("{s:o, s:I, s:I}", "stamps", bounded(making->completion, "stamps"), "build_ns",
+		making->build_ns, "run_ns", making->run_ns);
+	(void)json_object_update(timing, more);
+	return timing;
+}
+
+static json_t *
 result(struct making *making)
 {
 	bool scored = making->state == VERDICT_PASSED;
-	return json_pack("{s:s, s:o, s:s?, s:b, s:o, s:o, s:o, s:O, s:O, s:o, s:{s:o, s:I, s:I}, s:O}", "state",
+	return json_pack("{s:s, s:o, s:s?, s:b, s:o, s:o, s:o, s:O, s:O, s:o, s:o, s:O}", "state",
 		verdict_state_name(making->state), "error", message_of(&making->why), "blame", making->blame, "retry",
 		making->retry, "score", seconds(scored ? making->score.value : 0), "low",
 		seconds(scored ? making->score.low : 0), "high", seconds(scored ? making->score.high : 0), "runs", making->runs,
-		"compilation", making->compilation, "system", bounded(making->completion, "system"), "timing", "stamps",
-		bounded(making->completion, "stamps"), "build_ns", making->build_ns, "run_ns", making->run_ns, "artifacts",
-		making->artifacts);
+		"compilation", making->compilation, "system", bounded(making->completion, "system"), "timing",
+		describe_timing(making), "artifacts", making->artifacts);
 }
 
 int

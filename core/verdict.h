@@ -24,7 +24,7 @@
  *        "message", "exit", "signal", "limit", "memory_peak", "stdout", "stderr", "result", "command"}],
  *    "compilation": [{"title", "command", "passed", "state", "exit", "message", "stdout", "stderr", "wall_ns",
  *        "cached"}],
- *    "system": {…}, "timing": {"stamps": {…}, "build_ns", "run_ns"},
+ *    "system": {…}, "timing": {"stamps": {…}, "build_ns", "run_ns" (sums), "parts", "steps" (timing.h)},
  *    "artifacts": [{"step", "name", "size", "sha256"}]}
  * Steps that were skipped are not in it. Of a secret run mode, passed, state, score and times alone are kept: nothing
  * that it printed or resulted in. stdout and stderr are strings; what was cut is said in them. The score is the slower

@@ -265,6 +265,11 @@ outcome_make(const struct step *step)
 		rc = add_artifacts(outcome, step);
 	if (rc == 0)
 		rc = json_object_set_new(outcome, "protections", sandbox_names(main->process.report.protections));
+	if (rc == 0)
+		rc = json_object_set_new(outcome, "stamps",
+			json_pack("{s:I, s:I, s:I, s:I}", "begun_ns", (json_int_t)step->begun_ns, "queued_ns",
+				(json_int_t)step->queued_ns, "launched_ns", (json_int_t)step->launched_ns, "ended_ns",
+				(json_int_t)step->ended_ns));
 	if (rc == 0 && step->missing)
 		rc = json_object_set_new(outcome, "missing", json_string(step->missing));
 	if (rc == 0 && step->state != STEP_PASSED && main->tool)

@@ -95,6 +95,7 @@ end(struct step *step, enum step_state state)
 	/* What is given back here may let another step of the job begin, and end: the job must not end before this one. */
 	job->advancing = true;
 	step->phase = STEP_ENDED;
+	step->ended_ns = time_monotonic_ns();
 	step->state = state;
 	builds_release(&job->exec->builds, &step->slot);
 	builds_land(&job->exec->builds, &step->flight);
@@ -231,6 +232,7 @@ step_begin(struct step *step)
 {
 	int rc = 0;
 	step->phase = STEP_QUEUED;
+	step->begun_ns = time_monotonic_ns();
 	for (size_t i = 0; rc == 0 && i < step->count; i++)
 		rc = find_tool(step, &step->processes[i]);
 	if (rc == 0 && step->cacheable)
@@ -290,6 +292,7 @@ queue(void *arg)
 {
 	struct step *step = arg;
 	step->phase = STEP_QUEUED;
+	step->queued_ns = time_monotonic_ns();
 	if (step->device > 0) {
 		int rc = job_want_device(step->job, &step->error);
 		if (rc < 0) {
@@ -389,6 +392,7 @@ start(void *arg)
 		return;
 	}
 	const char *result = json_string_value(json_object_get(step->plan, "result"));
+	step->launched_ns = time_monotonic_ns();
 	failpoint("exec.step");
 	emit_begin(step);
 	int rc = 0;

@@ -60,6 +60,8 @@ struct step {
 	unsigned device;
 	enum step_phase phase;
 	enum step_state state; /* once ended */
+	/* CLOCK_MONOTONIC; 0: not so far. queued: its folder is there; launched: it has device and slot. */
+	uint64_t begun_ns, queued_ns, launched_ns, ended_ns;
 
 	struct step_process processes[2];
 	size_t count;

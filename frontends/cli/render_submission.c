@@ -11,6 +11,7 @@
 #include "cleanup.h"
 #include "contents.h"
 #include "format.h"
+#include "render_timing.h"
 #include "table.h"
 #include "value.h"
 
@@ -332,13 +333,16 @@ render_submission_report(struct run *run, const json_t *submission)
 
 const struct args_option render_submission_options[] = {
 	{"code", 0, NULL, "the code that was submitted, and nothing else"},
+	{"timing", 0, NULL, "where the time went from acceptance to verdict, and nothing else"},
 	{NULL, 0, NULL, NULL},
 };
 
 int
 render_submission_show(struct run *run, const json_t *result)
 {
-	if (!args_flag(&run->args, "code"))
+	if (args_flag(&run->args, "timing"))
+		render_timing(run, result);
+	else if (!args_flag(&run->args, "code"))
 		render_submission_report(run, result);
 	else if (run->term.tty)
 		term_block(run->term.out, value_text(result, "code"), 0, 0);

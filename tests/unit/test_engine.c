@@ -22,6 +22,9 @@ test_at_once(void **state)
 	until(world.engine->in_flight == 0);
 	assert_int_equal(world_unit(0)->active, 0);
 	assert_null(engine_job_find(world.engine, job));
+	/* What storing the verdict took comes after it. */
+	until(world_number("coalesce(json_extract(timing_json, '$.parts.record_ns'), 0)", job) > 0);
+	assert_true(world_number("coalesce(json_extract(timing_json, '$.parts.queue_ns'), -1)", job) >= 0);
 }
 
 static void

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* Where the time of a job went, in parts that follow each other: from the stamps of the engine and of kettle-exec. */
+#ifndef KETTLE_TIMING_H
+#define KETTLE_TIMING_H
+
+#include <jansson.h>
+#include <stdint.h>
+
+/* CLOCK_MONOTONIC of the engine's machine; 0: it did not come so far, or was before this engine. */
+struct timing_stamps {
+	uint64_t accepted_ns;  /* it was stored */
+	uint64_t queued_ns;    /* it came into its queue, for the last time */
+	uint64_t started_ns;   /* it left the queue for a unit */
+	uint64_t submitted_ns; /* the runner was given it */
+	uint64_t completed_ns; /* the runner gave it back */
+};
+
+/*
+ * What kettle-exec's stamps say of a completion, an object with
+ *   "parts": {"wait_ns" (for the device, or for a turn to build), "build_ns", "prepare_ns", "start_ns" (folders and
+ *       sandboxes of run steps made), "run_ns" (their programs), "collect_ns" (their outputs taken over, sandboxes
+ *       removed), "other_ns"}: each moment between receipt and end counts in one of them, the most telling one; and
+ *   "steps": [{"step", "kind", "cached", "at_ns" (since receipt), "wait_ns", "start_ns", "run_ns", "total_ns"}],
+ *       without the secret ones, which are in the parts alone.
+ * Without stamps (a runner need not have any) both are empty. NULL: no memory. New reference. Pure, [any].
+ */
+json_t *timing_of(const json_t *plan, const json_t *completion);
+
+/*
+ * Adds to the parts of a verdict's `timing` what the engine knows: "earlier_ns" (attempts that came to nothing),
+ * "queue_ns", "plan_ns" (marked as running, planned), "transfer_ns" (to the machine and back; where that one has no
+ * stamps, "other_ns", which then is all that it did). What has no stamps is left out. timing may be NULL. [any]
+ */
+void timing_add_engine(json_t *timing, const struct timing_stamps *stamps, const json_t *completion);
+
+#endif
