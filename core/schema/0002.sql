@@ -1,3 +1,5 @@
+-- SPDX-License-Identifier: MIT
+-- From the first version to the second.
 -- A leaderboard's submissions in the order of their numbers: its pages of an export pass over nothing of the others.
 CREATE INDEX submissions_page ON submissions (leaderboard);
 
