@@ -16,6 +16,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* One command while a thread of the pool reads for it. */
 struct reading {
@@ -226,7 +227,28 @@ cmd_task_pack(struct core *core, const struct actor *actor, const json_t *args, 
 	start(core, args, pack_task, answer, arg);
 }
 
-/* The names of the shipped tasks: folders that hold a task.yml. New object; NULL: no memory. */
+/* The one file of a folder, which is a task by itself. New string; NULL: there is none, or there are more. */
+static char *
+only_file(const char *folder)
+{
+	AUTO_DIR DIR *dir = opendir(folder);
+	AUTO_FREE char *only = NULL;
+	for (struct dirent *entry; dir && (entry = readdir(dir));) {
+		AUTO_FREE char *path = path_join(folder, entry->d_name);
+		struct stat st;
+		if (entry->d_name[0] == '.' || !path || stat(path, &st) != 0 || !S_ISREG(st.st_mode))
+			continue;
+		if (only)
+			return NULL;
+		only = strdup(entry->d_name);
+	}
+	return STEAL(only);
+}
+
+/*
+ * The shipped tasks by name: folders that hold a task.yml, or a single reference file alone, whose name is the value.
+ * New object; NULL: no memory.
+ */
 static json_t *
 shipped_names(const char *dir)
 {
@@ -234,10 +256,14 @@ shipped_names(const char *dir)
 	int count = scandir(dir, &entries, NULL, alphasort);
 	json_t *names = json_object();
 	for (int i = 0; i < count; i++) {
-		AUTO_FREE char *folder = path_join(dir, entries[i]->d_name);
+		const char *name = entries[i]->d_name;
+		AUTO_FREE char *folder = path_join(dir, name);
 		AUTO_FREE char *yml = folder ? path_join(folder, "task.yml") : NULL;
-		if (entries[i]->d_name[0] != '.' && yml && access(yml, R_OK) == 0)
-			(void)json_object_set_new(names, entries[i]->d_name, json_true());
+		AUTO_FREE char *only = NULL;
+		if (name[0] != '.' && yml && access(yml, R_OK) == 0)
+			(void)json_object_set_new(names, name, json_true());
+		else if (name[0] != '.' && folder && (only = only_file(folder)))
+			(void)json_object_set_new(names, name, json_string(only));
 		free(entries[i]);
 	}
 	free(entries);
@@ -270,11 +296,14 @@ copy_shipped(struct reading *reading, json_t **ret_result, struct kettle_error *
 		return fail_memory(err);
 	if (!json_object_get(names, from))
 		return fail_shipped(dir, from, names, err);
+	const char *reference = json_string_value(json_object_get(names, from));
+	bool solutions = json_is_true(json_object_get(reading->args, "solutions"));
 	AUTO_FREE char *path = path_join(dir, from);
-	if (!path)
+	AUTO_FREE char *file = path && reference ? path_join(path, reference) : NULL;
+	if (!path || (reference && !file))
 		return fail_memory(err);
-	return task_pack(
-		reading->languages, path, NULL, json_is_true(json_object_get(reading->args, "solutions")), ret_result, err);
+	return file ? task_pack_reference(reading->languages, file, solutions, ret_result, err)
+				: task_pack(reading->languages, path, NULL, solutions, ret_result, err);
 }
 
 void

@@ -109,8 +109,8 @@ static const struct {
 		"\"mode\", \"found\", \"ok\": null where the run cannot tell, \"score\", \"error\"}], \"ok\"}`."},
 	{"task.pack", "`{\"name\", \"hash\", \"files\": [path], \"size\", \"base64\": the zip}`; on the command line, "
 				  "which writes it, with `path` in place of `base64`."},
-	{"task.new", "`{\"name\", \"hash\", \"files\": {path: contents}}`; on the command line, which writes them, "
-				 "`{\"name\", \"path\", \"files\": [path]}`."},
+	{"task.new", "`{\"name\", \"hash\", \"files\": {path: contents}, \"reference\": the name of a single reference "
+				 "file}`; on the command line, which writes them, `{\"name\", \"path\", \"files\": [path]}`."},
 	{"problems.sync",
 		"`{\"created\": [name], \"updated\": [name], \"unchanged\": [name], \"skipped\": [{\"name\", \"reason\"}], "
 		"\"errors\": [{\"name\", \"error\"}], \"absent\": [name of a board that the file no longer has], \"plan\": "

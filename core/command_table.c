@@ -492,8 +492,8 @@ const struct command commands[] = {
 	{"task.new", "begins a task with a copy of one that comes with Kettle", .right = RIGHT_ANYBODY,
 		.kind = COMMAND_LOCAL, ARGUMENTS(task_new_arguments), .engine = cmd_task_new,
 		.details =
-			"The copy stands for itself, with its harness. A name that is none lists what there is. KETTLE_TASKS "
-			"names another folder of tasks."},
+			"The copy stands for itself, with its harness; a task of a single reference file is that file. A name that "
+			"is none lists what there is. KETTLE_TASKS names another folder of tasks."},
 	{"problems.sync", "makes the leaderboards what a competition file says", .right = RIGHT_CREATOR,
 		.kind = COMMAND_WRITE, ARGUMENTS(problems_sync_arguments), .run = cmd_problems_sync,
 		.details =

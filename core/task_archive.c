@@ -19,11 +19,14 @@
 #include "cleanup.h"
 #include "contents.h"
 #include "file.h"
+#include "task_zip.h"
 #include "utf8.h"
 
 #define CHUNK 65536
 #define FREE_BYTES (1u << 20) /* that any archive may unpack to */
 #define SHOWN_NAME 120        /* bytes of a bad name in a message */
+#define LINK "is a link; put the file itself into the archive"
+#define SPECIAL "is a device, a FIFO or a socket, not a regular file"
 
 struct file {
 	char *path, *data;
@@ -139,12 +142,25 @@ check_type(const struct task_archive *archive, struct archive_entry *entry, cons
 	if (archive_entry_is_encrypted(entry))
 		return fail_entry(archive, name, "is encrypted; send the archive without a password", err);
 	if (archive_entry_symlink(entry) || archive_entry_hardlink(entry) || archive_entry_filetype(entry) == AE_IFLNK)
-		return fail_entry(archive, name, "is a link; put the file itself into the archive", err);
+		return fail_entry(archive, name, LINK, err);
 	if (archive_entry_filetype(entry) == AE_IFDIR)
 		return 0;
-	if (archive_entry_filetype(entry) != AE_IFREG)
-		return fail_entry(archive, name, "is a device, a FIFO or a socket, not a regular file", err);
-	return 1;
+	return archive_entry_filetype(entry) == AE_IFREG ? 1 : fail_entry(archive, name, SPECIAL, err);
+}
+
+/* What libarchive takes for a file or a folder although the directory says otherwise. */
+static int
+check_types(const struct task_archive *archive, const void *data, size_t size, struct kettle_error *err)
+{
+	struct task_zip_entry entry;
+	for (size_t at = 0; task_zip_special(data, size, &at, &entry);) {
+		AUTO_FREE char *name = strndup(entry.name, entry.name_len);
+		if (!name)
+			return fail_memory(err);
+		if (!is_ignored(name))
+			return fail_entry(archive, name, entry.type == S_IFLNK ? LINK : SPECIAL, err);
+	}
+	return 0;
 }
 
 /* Counts unpacked bytes, before they are kept. */
@@ -310,6 +326,8 @@ task_archive_read(
 	int rc = open_reader(archive, data, size, &reader, err);
 	if (rc == 0)
 		rc = read_entries(archive, reader, err);
+	if (rc == 0)
+		rc = check_types(archive, data, size, err);
 	if (rc)
 		return rc;
 	qsort(archive->files, archive->count, sizeof(*archive->files), by_path);

@@ -317,6 +317,30 @@ task_pack(const struct languages *languages, const char *path, const char *lang,
 }
 
 int
+task_pack_reference(
+	const struct languages *languages, const char *path, bool solutions, json_t **ret_pack, struct kettle_error *err)
+{
+	AUTO_PACKING struct packing packing = {.languages = languages, .files = json_object()};
+	int rc = read_task(&packing, path, NULL, err);
+	if (rc)
+		return rc;
+	const struct task_form *form = &packing.form;
+	if (form->kind != TASK_FORM_SINGLE)
+		return kettle_fail(err, KETTLE_EINVAL, "`%s` is no single reference file.", path);
+	if (json_object_set_new(packing.files, form->name, contents_json(form->text, form->size)))
+		return fail_memory(err);
+	if (solutions)
+		rc = put_solutions(&packing, "solutions/correct", err);
+	if (rc == 0 && solutions)
+		rc = put_solutions(&packing, "solutions/wrong", err);
+	if (rc)
+		return rc;
+	*ret_pack = json_pack("{s:O, s:O, s:O, s:s}", "name", json_object_get(packing.bundle, "name"), "hash",
+		json_object_get(packing.bundle, "hash"), "files", packing.files, "reference", form->name);
+	return *ret_pack ? 0 : fail_memory(err);
+}
+
+int
 task_pack_zip(const json_t *pack, char **ret_data, size_t *ret_size, struct kettle_error *err)
 {
 	return task_archive_write(

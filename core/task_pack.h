@@ -18,6 +18,13 @@
 int task_pack(const struct languages *languages, const char *path, const char *lang, bool solutions, json_t **ret_pack,
 	struct kettle_error *err);
 
+/*
+ * The same of a single reference file as it is, without what its language makes of it: "files" has it alone, and
+ * solutions. "reference" is its name there. [any]
+ */
+int task_pack_reference(
+	const struct languages *languages, const char *path, bool solutions, json_t **ret_pack, struct kettle_error *err);
+
 /* The pack as a zip that holds it in a folder of the task's name. New bytes. EIO, ENOMEM. [any] */
 int task_pack_zip(const json_t *pack, char **ret_data, size_t *ret_size, struct kettle_error *err);
 

@@ -9,6 +9,7 @@
 #include "buf.h"
 #include "cleanup.h"
 #include "contents.h"
+#include "file.h"
 #include "follow.h"
 #include "format.h"
 #include "save.h"
@@ -168,7 +169,8 @@ finish_written(struct run *run, const json_t *result, json_t *files_take, const 
 		term_put(&run->term, STYLE_BOLD, value_text(result, "name"));
 		fprintf(run->term.out, " is in ");
 		term_put(&run->term, STYLE_BOLD, path);
-		fprintf(run->term.out, ": %zu files.\n", json_array_size(json_object_get(facts, "files")));
+		size_t count = json_array_size(json_object_get(facts, "files"));
+		fprintf(run->term.out, ": %zu file%s.\n", count, count == 1 ? "" : "s");
 	}
 	run_finish(run, RUN_OK);
 }
@@ -210,7 +212,7 @@ static void
 copied(struct run *run, const struct kettle_error *err, json_t *result)
 {
 	struct kettle_error why = {0};
-	const char *dir = value_text(run->args.values, "dir"), *name;
+	const char *dir = value_text(run->args.values, "dir"), *reference = value_text(result, "reference"), *name;
 	const json_t *files = json_object_get(result, "files");
 	json_t *names = NULL, *contents;
 	if (err && err->code) {
@@ -224,7 +226,9 @@ copied(struct run *run, const struct kettle_error *err, json_t *result)
 	names = json_array();
 	json_object_foreach((json_t *)files, name, contents)
 		json_array_append_new(names, json_string(name));
-	finish_written(run, result, names, dir);
+	/* Of a single reference file the path is the file's: what every command takes that takes a task. */
+	AUTO_FREE char *file = *reference ? path_join(dir, reference) : NULL;
+	finish_written(run, result, names, file ? file : dir);
 }
 
 void

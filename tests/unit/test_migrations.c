@@ -57,9 +57,10 @@ test_from_first(void **state)
 	static const char before[] =
 		"PRAGMA user_version = 1; INSERT INTO device_units (device, unit, changed_at, calibration_json) VALUES "
 		"('CPU', 'CPU.0', 5, '{\"names\": {}}')";
-	static const char after[] = "SELECT (SELECT user_version FROM pragma_user_version) * 1000 + (SELECT count(*) FROM "
-								"device_units WHERE unit = 'CPU.0' AND facts_json IS NULL AND calibration_json <> '') * "
-								"100 + (SELECT count(*) FROM sqlite_schema WHERE name = 'submissions_page')";
+	static const char after[] =
+		"SELECT (SELECT user_version FROM pragma_user_version) * 1000 + (SELECT count(*) FROM "
+		"device_units WHERE unit = 'CPU.0' AND facts_json IS NULL AND calibration_json <> '') * "
+		"100 + (SELECT count(*) FROM sqlite_schema WHERE name = 'submissions_page')";
 	sqlite3 *handle = NULL;
 	struct kettle_error err = {0};
 	assert_int_equal(sqlite3_open(":memory:", &handle), SQLITE_OK);
