@@ -108,7 +108,8 @@ def ranked(scratch, rounds=5):
 def reference_driver(task, cases, submission, folder):
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
-    for source in (SOURCE / "tasks" / "harness" / "eval.cpp", SOURCE / "tasks" / "harness" / "utils.h", *task.glob("*.h")):
+    harness = SOURCE / "tasks" / "harness"
+    for source in (harness / "eval.cpp", harness / "harness.h", harness / "utils.h", *task.glob("*.h")):
         shutil.copy(source, folder)
     shutil.copy(submission, folder / "submission.cpp")
     for _ in range(2):

@@ -374,18 +374,20 @@ cpp_single_file(
 	int rc = check_reference(name, text, err);
 	if (rc)
 		return rc;
-	json_t *task = json_pack("{s:s, s:s, s:[{s:s, s:s}, {s:s, s:s}, {s:s, s:s}, {s:s, s:s}, {s:s, s:s}], s:{s:[s]},"
-							 " s:{s:s}, s:[{s:i}], s:[{s:i}], s:s}",
-		"lang", "cpp", "description", single_description, "files", "name", "eval_single.cpp", "source",
-		"eval_single.cpp", "name", "eval.cpp", "source", "eval.cpp", "name", "utils.h", "source", "utils.h", "name",
-		"reference.h", "source", "reference.h", "name", "train.h", "source", "@SUBMISSION@", "config", "sources",
-		"eval_single.cpp", "templates", "CPP", "train.h", "tests", "seed", 4242, "benchmarks", "seed", 93246,
-		"ranking_by", "last");
+	json_t *task =
+		json_pack("{s:s, s:s, s:[{s:s, s:s}, {s:s, s:s}, {s:s, s:s}, {s:s, s:s}, {s:s, s:s}, {s:s, s:s}], s:{s:[s]},"
+				  " s:{s:s}, s:[{s:i}], s:[{s:i}], s:s}",
+			"lang", "cpp", "description", single_description, "files", "name", "eval_single.cpp", "source",
+			"eval_single.cpp", "name", "eval.cpp", "source", "eval.cpp", "name", "harness.h", "source", "harness.h",
+			"name", "utils.h", "source", "utils.h", "name", "reference.h", "source", "reference.h", "name", "train.h",
+			"source", "@SUBMISSION@", "config", "sources", "eval_single.cpp", "templates", "CPP", "train.h", "tests",
+			"seed", 4242, "benchmarks", "seed", 93246, "ranking_by", "last");
 	/* A reference without a guard may be included by the submission as well; behind the text no line moves. */
 	json_t *reference = json_sprintf("%s\n#pragma once\n", text);
-	json_t *made = json_pack("{s:o, s:{s:{s:s}, s:{s:s}, s:{s:s}, s:{s:o}}, s:{s:{s:s, s:s}}}", "task", task, "files",
-		"eval_single.cpp", "text", cpp_eval_single, "eval.cpp", "text", cpp_eval, "utils.h", "text", cpp_utils,
-		"reference.h", "text", reference, "templates", "CPP", "file_name", "train.h", "text", single_template);
+	json_t *made = json_pack("{s:o, s:{s:{s:s}, s:{s:s}, s:{s:s}, s:{s:s}, s:{s:o}}, s:{s:{s:s, s:s}}}", "task", task,
+		"files", "eval_single.cpp", "text", cpp_eval_single, "eval.cpp", "text", cpp_eval, "harness.h", "text",
+		cpp_harness, "utils.h", "text", cpp_utils, "reference.h", "text", reference, "templates", "CPP", "file_name",
+		"train.h", "text", single_template);
 	if (!made)
 		return fail_memory(err);
 	*ret_task = made;
@@ -433,6 +435,7 @@ static const struct kettle_skeleton skeletons[] = {
 static const struct kettle_harness_file harness[] = {
 	{.name = "eval.cpp", .path = "eval.cpp"},
 	{.name = "eval_single.cpp", .path = "eval_single.cpp"},
+	{.name = "harness.h", .path = "harness.h"},
 	{.name = "utils.h", .path = "utils.h"},
 };
 

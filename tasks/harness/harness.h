@@ -1,0 +1,595 @@
+// SPDX-License-Identifier: MIT
+// What the harnesses of compiled boards share: how a run starts, measures, reports and ends. eval.cpp (host) and eval.cu
+// (CUDA and HIP) say in their first lines what a task brings and what a run does; they include this file and bring
+//
+//   CALIBRATOR, CALIBRATOR_CODE   what the names of their calibrators begin and end with
+//   Call call_once(Case c, uint64_t seed, size_t times)      the whole of one call, see below
+//   std::string profile_of(const Case &c, std::string &ret_error)      a report on one call
+//
+// and call run_harness in main. Nothing here that matters can be replaced when linking: clock, results and end are made of
+// raw system calls.
+#ifndef KETTLE_HARNESS_H
+#define KETTLE_HARNESS_H
+
+#include "utils.h"
+
+#include <fcntl.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+#include <sched.h>
+#include <sys/auxv.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <fstream>
+#include <iomanip>
+#include <iostream>
+#include <sstream>
+
+// Limits, in seconds for each benchmark line, everything but warming up included. A task may set its own. How well a
+// score repeats depends on the number of pairs, and that on the time: see docs/benchmarks.md.
+#ifndef BENCHMARK_SECONDS
+#define BENCHMARK_SECONDS 2.0
+#endif
+#ifndef RANKED_SECONDS
+#define RANKED_SECONDS 6.0
+#endif
+
+// How many fresh inputs a test checks, how many calls warm up (threads started, pages touched, clock frequency up), and
+// how many are timed (0: as many as it takes).
+#ifndef TEST_CALLS
+#define TEST_CALLS 1
+#endif
+#ifndef WARMUP_CALLS
+#define WARMUP_CALLS 3
+#endif
+#ifndef TIMED_CALLS
+#define TIMED_CALLS 0
+#endif
+
+extern "C" char **environ;
+
+namespace
+{
+enum ExitStatus { PASSED = 0, USAGE = 2, MACHINE_FAULT = 110, NO_CHANNEL = 111, TEST_FAILED = 112, BAD_CASE = 113 };
+
+// The machine or its driver has failed, nobody's code: the harness ends with status 110, and the run is tried again.
+struct MachineFault : std::runtime_error {
+	using std::runtime_error::runtime_error;
+};
+
+// Fewer calls would let a lucky or a made-up streak of equal times end the measurement, and leave no interval: of ten
+// pairs it reaches from the second to the ninth.
+constexpr size_t BENCHMARK_MIN_CALLS = 10, RANKED_MIN_CALLS = 30, MAX_CALLS = 10000;
+constexpr double NARROW = 0.001;         // half of the interval, of the mean: enough
+constexpr size_t MAX_MESSAGE = 4000;     // bytes of a message to the participant
+constexpr size_t MAX_CALIBRATION = 1000; // bytes of KETTLE_CALIBRATION
+
+// ---- Before everything else: plain code, no library that needs to be initialised ----
+
+struct Harness {
+	bool ready = false;
+	int channel = -1;
+	bool has_secret = false;
+	uint64_t secret = 0;
+	clock_function clock = nullptr;
+	size_t cores = 1;
+	char calibration[MAX_CALIBRATION + 1] = {};
+};
+Harness harness; // constant-initialised: nothing resets it after take_over
+
+EARLY long
+raw_syscall(long number, long a, long b, long c, long d = 0, long e = 0)
+{
+#if defined(__x86_64__)
+	long result;
+	register long r10 __asm__("r10") = d;
+	register long r8 __asm__("r8") = e;
+	__asm__ volatile("syscall"
+					 : "=a"(result)
+					 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8)
+					 : "rcx", "r11", "memory");
+	return result;
+#elif defined(__aarch64__)
+	register long x8 __asm__("x8") = number;
+	register long x0 __asm__("x0") = a;
+	register long x1 __asm__("x1") = b;
+	register long x2 __asm__("x2") = c;
+	register long x3 __asm__("x3") = d;
+	register long x4 __asm__("x4") = e;
+	__asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4) : "memory");
+	return x0;
+#else
+	long result = syscall(number, a, b, c, d, e);
+	return result < 0 ? -errno : result;
+#endif
+}
+
+// The value behind `name` in the environment, and the entry's place in *ret_entry; NULL if there is none.
+EARLY char *
+environment_value(char **env, const char *name, char ***ret_entry)
+{
+	for (; *env; env++) {
+		char *at = *env;
+		const char *wanted = name;
+		while (*wanted && *at == *wanted)
+			at++, wanted++;
+		if (!*wanted && *at == '=') {
+			*ret_entry = env;
+			return at + 1;
+		}
+	}
+	return nullptr;
+}
+
+// Takes a decimal number out of the environment and leaves no trace of it there.
+EARLY bool
+take_number(char **env, const char *name, uint64_t *ret_number)
+{
+	char **entry = nullptr;
+	char *value = environment_value(env, name, &entry);
+	if (!value)
+		return false;
+	uint64_t number = 0;
+	bool valid = *value != 0;
+	for (; *value; value++) {
+		valid = valid && *value >= '0' && *value <= '9';
+		number = number * 10 + static_cast<uint64_t>(*value - '0');
+		*const_cast<volatile char *>(value) = 'x';
+	}
+	for (; *entry; entry++)
+		entry[0] = entry[1];
+	if (valid)
+		*ret_number = number;
+	return valid;
+}
+
+// Moves the channel to a descriptor that nobody can name in advance; the standard ones stay where they are.
+EARLY int
+hide_channel(int fd)
+{
+	uint32_t random = 0;
+	raw_syscall(SYS_getrandom, reinterpret_cast<long>(&random), sizeof(random), 0);
+	for (int floor : {512, 128, 32}) { // as the limit of open files allows
+		long hidden = raw_syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, floor + static_cast<long>(random % floor));
+		if (hidden < 0)
+			continue;
+		if (fd > STDERR_FILENO)
+			raw_syscall(SYS_close, fd, 0, 0);
+		return static_cast<int>(hidden);
+	}
+	return raw_syscall(SYS_fcntl, fd, F_SETFD, FD_CLOEXEC) < 0 ? -1 : fd;
+}
+
+// OpenMP and the like: as many threads as cores we may run on, unless somebody has said otherwise. Goes to the place
+// in the environment that the channel's variable has left.
+EARLY void
+set_threads(char **env)
+{
+	static char setting[] = "OMP_NUM_THREADS=\0\0\0\0";
+	unsigned long mask[128] = {}; // 8192 cores
+	long bytes = raw_syscall(SYS_sched_getaffinity, 0, sizeof(mask), reinterpret_cast<long>(mask));
+	size_t cores = 0;
+	for (long i = 0; i < bytes / static_cast<long>(sizeof(mask[0])); i++)
+		cores += static_cast<size_t>(__builtin_popcountl(mask[i]));
+	harness.cores = cores ? cores : 1;
+	char **entry = nullptr;
+	if (environment_value(env, "OMP_NUM_THREADS", &entry))
+		return;
+	char *digit = setting + sizeof("OMP_NUM_THREADS=") - 1;
+	for (size_t unit = 1000, rest = harness.cores; unit > 0; unit /= 10)
+		if (rest >= unit || unit == 1)
+			*digit++ = static_cast<char>('0' + rest / unit % 10);
+	while (*env)
+		env++;
+	*env = setting; // take_number has left a place behind the last entry
+	env[1] = nullptr;
+}
+
+EARLY void
+take_over(int argc, char **argv, char **env)
+{
+	if (harness.ready)
+		return;
+	harness.ready = true;
+	char **end = env;
+	while (*end)
+		end++;
+	const ElfW(auxv_t) *aux = reinterpret_cast<const ElfW(auxv_t) *>(end + 1);
+	for (; aux->a_type != AT_NULL; aux++)
+		if (aux->a_type == AT_SYSINFO_EHDR)
+			harness.clock = vdso_clock(reinterpret_cast<const unsigned char *>(aux->a_un.a_val));
+	char **unused = nullptr;
+	const char *calibration = environment_value(env, "KETTLE_CALIBRATION", &unused);
+	for (size_t i = 0; calibration && calibration[i] && i < MAX_CALIBRATION; i++)
+		harness.calibration[i] = calibration[i];
+	harness.has_secret = take_number(env, "POPCORN_SEED", &harness.secret);
+	uint64_t fd = 0;
+	if (take_number(env, "POPCORN_FD", &fd) && fd < 1u << 30) {
+		harness.channel = hide_channel(static_cast<int>(fd));
+		set_threads(env);
+	}
+	// A profiler must be able to look inside; there is no secret then.
+	if (argc < 2 || !same_text(argv[1], "profile"))
+		raw_syscall(SYS_prctl, PR_SET_DUMPABLE, 0, 0);
+}
+
+using start_function = void (*)(int, char **, char **);
+
+// ---- Clock, results, end ----
+
+double
+now_ns()
+{
+	struct timespec time = {};
+	if (!harness.clock || harness.clock(CLOCK_MONOTONIC, &time) != 0)
+		raw_syscall(SYS_clock_gettime, CLOCK_MONOTONIC, reinterpret_cast<long>(&time), 0);
+	return static_cast<double>(time.tv_sec) * 1e9 + static_cast<double>(time.tv_nsec);
+}
+
+[[noreturn]] void
+leave(int status)
+{
+	for (;;)
+		raw_syscall(SYS_exit_group, status, 0, 0);
+}
+
+[[noreturn]] void
+stop(int status, const std::string &why)
+{
+	std::cerr << "eval: " << why << std::endl;
+	leave(status);
+}
+
+void
+report(const std::string &key, const std::string &value)
+{
+	std::string line = key + ": " + on_one_line(value, MAX_MESSAGE) + "\n";
+	const char *at = line.data();
+	for (size_t left = line.size(); left > 0;) {
+		long written = raw_syscall(SYS_write, harness.channel, reinterpret_cast<long>(at), static_cast<long>(left));
+		if (written == -EINTR || written == -EAGAIN)
+			continue;
+		if (written <= 0)
+			stop(TEST_FAILED, "the result channel is gone"); // it was there: somebody has closed it since
+		at += written;
+		left -= static_cast<size_t>(written);
+	}
+}
+
+void
+report(const std::string &key, double value)
+{
+	char text[64];
+	snprintf(text, sizeof(text), "%.9g", value);
+	report(key, std::string(text));
+}
+
+// A submission that forks and returns in both processes would let the child report too.
+void
+only_one_process()
+{
+	static const long self = raw_syscall(SYS_getpid, 0, 0, 0);
+	if (raw_syscall(SYS_getpid, 0, 0, 0) != self)
+		leave(TEST_FAILED);
+}
+
+// ---- What a harness measures with ----
+
+// Two fixed pieces of work, one that computes and one that reads memory, and both together.
+enum Kind { TILE, READ, BOTH, KINDS };
+constexpr const char *KIND_NAMES[KINDS] = {
+	CALIBRATOR "-tile" CALIBRATOR_CODE, CALIBRATOR "-read" CALIBRATOR_CODE, CALIBRATOR "-both" CALIBRATOR_CODE};
+constexpr double CLEARLY = 0.75; // of the spread of `both`: another one is better
+constexpr size_t MAX_TIMES = 8;  // each of them in a row, at most
+
+struct Call {
+	double ns = 0;
+	double calibrators[KINDS] = {}; // ns for one time each
+	bool disturbed = false;         // the scheduler took the core away
+	bool last = false;              // nothing can be called any more
+	std::string error;              // "" if the output was right
+};
+
+Random &
+chance()
+{
+	static uint64_t seed = 0;
+	if (seed == 0)
+		raw_syscall(SYS_getrandom, reinterpret_cast<long>(&seed), sizeof(seed), 0);
+	static Random random(seed);
+	return random;
+}
+
+// How often a core was taken from the process so far.
+long
+times_interrupted()
+{
+	struct rusage usage = {};
+	raw_syscall(SYS_getrusage, RUSAGE_SELF, reinterpret_cast<long>(&usage), 0);
+	return usage.ru_nivcsw;
+}
+
+// The seed of the n-th call of a case: the case's own, then others that follow from it.
+uint64_t
+seed_of(const Case &c, size_t n)
+{
+	return n == 0 ? c.seed() : Random(c.seed() + n * 0x632be59bd9b4e019u).bits();
+}
+
+// The harness's own: inputs, the calibrators (so often in a row; 0: not), the call, the check.
+Call call_once(Case c, uint64_t seed, size_t times = 0);
+
+// The harness's own: text about a warm call, or what was wrong.
+std::string profile_of(const Case &c, std::string &ret_error);
+
+// ---- Measurement ----
+
+// What KETTLE_CALIBRATION says of a name; 0: nothing.
+double
+reference_of(const std::string &name)
+{
+	std::istringstream words(harness.calibration);
+	for (std::string word; words >> word;)
+		if (word.compare(0, name.size() + 1, name + "=") == 0) {
+			double ns = std::strtod(word.c_str() + name.size() + 1, nullptr);
+			return is_finite(ns) && ns > 0 ? ns : 0;
+		}
+	return 0;
+}
+
+struct Estimate {
+	double mean = 0, low = 0, high = 0, ratio = 0;
+	Kind kind = BOTH;
+	double medians[KINDS] = {}, quiet[KINDS] = {}; // of the calibrators
+};
+
+// Calls in which the scheduler took the core away are left out, as long as a fifth of them remains.
+std::vector<const Call *>
+undisturbed(const std::vector<Call> &all)
+{
+	std::vector<const Call *> calls, quiet;
+	for (const Call &call : all) {
+		calls.push_back(&call);
+		if (!call.disturbed)
+			quiet.push_back(&call);
+	}
+	return quiet.size() * 5 < all.size() ? calls : quiet;
+}
+
+Estimate
+estimate(const std::vector<Call> &all)
+{
+	const std::vector<const Call *> calls = undisturbed(all);
+	Estimate e;
+	double least = 0;
+	for (Kind kind : {BOTH, TILE, READ}) {
+		std::vector<double> times, quotients;
+		for (const Call *call : calls) {
+			times.push_back(call->calibrators[kind]);
+			quotients.push_back(call->ns / call->calibrators[kind]);
+		}
+		e.medians[kind] = Middle(times).median;
+		std::sort(times.begin(), times.end());
+		e.quiet[kind] = times[times.size() / 10];
+		Middle ratio(quotients);
+		if (kind != BOTH && ratio.spread >= least * (e.kind == BOTH ? CLEARLY : 1))
+			continue;
+		double reference = reference_of(KIND_NAMES[kind]), unit = reference > 0 ? reference : e.medians[kind];
+		least = ratio.spread, e.kind = kind;
+		e.ratio = ratio.median;
+		e.mean = ratio.median * unit;
+		e.low = ratio.low * unit;
+		e.high = ratio.high * unit;
+	}
+	return e;
+}
+
+struct Rule {
+	size_t min_calls;
+	double seconds;
+};
+
+bool
+enough(const Rule &rule, const std::vector<Call> &calls, double elapsed_ns)
+{
+	if (TIMED_CALLS || calls.size() < rule.min_calls)
+		return TIMED_CALLS && calls.size() >= TIMED_CALLS;
+	if (elapsed_ns >= rule.seconds * 1e9 || calls.size() >= MAX_CALLS)
+		return true;
+	Estimate e = estimate(calls);
+	return e.high - e.low < 2 * NARROW * e.mean;
+}
+
+// Fills `calls`, and returns the last one: its error says what was wrong.
+Call
+measure(const Case &c, const Rule &rule, std::vector<Call> &calls)
+{
+	double start = 0;
+	size_t times = 1;
+	for (size_t n = 0;; n++) {
+		if (n == WARMUP_CALLS)
+			start = now_ns();
+		Call call = call_once(c, seed_of(c, n), times);
+		if (!call.error.empty()) {
+			call.error += n ? " (call " + std::to_string(n + 1) + ", with fresh inputs)" : "";
+			return call;
+		}
+		if (n >= WARMUP_CALLS)
+			calls.push_back(call);
+		else
+			times = static_cast<size_t>(
+				std::min(std::max(call.ns / call.calibrators[BOTH], 1.0), static_cast<double>(MAX_TIMES)));
+		if (n >= WARMUP_CALLS && enough(rule, calls, now_ns() - start))
+			return call;
+	}
+}
+
+void
+report_times(const std::string &prefix, const std::vector<Call> &calls)
+{
+	std::vector<double> raw;
+	for (const Call &call : calls)
+		raw.push_back(call.ns);
+	Statistics s = statistics_of(raw);
+	Estimate e = estimate(calls);
+	std::ostringstream calibrators;
+	for (size_t kind = 0; kind < KINDS; kind++)
+		calibrators << (kind ? " " : "") << KIND_NAMES[kind] << "=" << std::fixed << std::setprecision(1)
+					<< e.quiet[kind];
+	report(prefix + "runs", std::to_string(s.runs));
+	report(prefix + "mean", e.mean);
+	report(prefix + "low", e.low);
+	report(prefix + "high", e.high);
+	report(prefix + "ratio", e.ratio);
+	report(prefix + "calibrator", KIND_NAMES[e.kind]);
+	report(prefix + "calibrator-ns", e.medians[e.kind]);
+	report(prefix + "calibrators", calibrators.str());
+	report(prefix + "raw-mean", s.mean);
+	report(prefix + "std", s.std);
+	report(prefix + "err", s.err);
+	report(prefix + "best", s.best);
+	report(prefix + "worst", s.worst);
+#ifdef PRINT_SCORE
+	std::cout << "score:" << e.mean / 1e9 << std::endl;
+#endif
+}
+
+// ---- Modes: each returns whether everything was right ----
+
+bool
+run_tests(const std::vector<Case> &cases)
+{
+	report("test-count", std::to_string(cases.size()));
+	bool passed = true;
+	for (size_t i = 0; i < cases.size(); i++) {
+		std::string prefix = "test." + std::to_string(i) + ".";
+		report(prefix + "spec", cases[i].text());
+		Call call;
+		for (size_t n = 0; n < TEST_CALLS && call.error.empty(); n++)
+			call = call_once(cases[i], seed_of(cases[i], n));
+		report(prefix + "status", call.error.empty() ? "pass" : "fail");
+		if (!call.error.empty())
+			report(prefix + "error", call.error);
+		passed = passed && call.error.empty();
+		if (call.last)
+			break;
+	}
+	return passed;
+}
+
+bool
+run_benchmarks(const std::vector<Case> &cases, const Rule &rule)
+{
+	report("benchmark-count", std::to_string(cases.size()));
+	bool passed = true;
+	for (size_t i = 0; i < cases.size(); i++) {
+		std::string prefix = "benchmark." + std::to_string(i) + ".";
+		report(prefix + "spec", cases[i].text());
+		std::vector<Call> calls;
+		Call last = measure(cases[i], rule, calls);
+		report(prefix + "status", last.error.empty() ? "pass" : "fail");
+		if (last.error.empty())
+			report_times(prefix, calls);
+		else
+			report(prefix + "error", last.error);
+		passed = passed && last.error.empty();
+		if (last.last)
+			break;
+	}
+	return passed;
+}
+
+bool
+run_profile(const std::vector<Case> &cases)
+{
+	report("benchmark-count", std::to_string(cases.size()));
+	bool passed = true;
+	for (size_t i = 0; i < cases.size(); i++) {
+		std::string prefix = "benchmark." + std::to_string(i) + ".", error;
+		report(prefix + "spec", cases[i].text());
+		std::string text = profile_of(cases[i], error);
+		report(prefix + "status", error.empty() ? "pass" : "fail");
+		report(prefix + (error.empty() ? "report" : "error"), error.empty() ? field_base64(text) : error);
+		passed = passed && error.empty();
+	}
+	return passed;
+}
+
+// ---- Start ----
+
+std::vector<Case>
+read_cases(const char *path)
+{
+	std::ifstream file(path);
+	if (!file)
+		throw BadCase(std::string("cannot read the cases file ") + path);
+	std::vector<Case> cases;
+	for (std::string line; std::getline(file, line);) {
+		if (line.find_first_not_of(" \t\r") == std::string::npos)
+			continue;
+		Case c(line);
+		if (harness.has_secret && c.has("seed")) {
+			uint64_t sum = c.seed() + harness.secret; // of two 31-bit numbers: no overflow below
+			c.set_seed(c.seed() + sum * (sum + 1) / 2);
+		}
+		cases.push_back(c);
+	}
+	if (cases.empty())
+		throw BadCase(std::string("there is no case in ") + path);
+	return cases;
+}
+
+bool
+run_mode(const std::string &mode, const char *cases_path)
+{
+	std::vector<Case> cases = read_cases(cases_path);
+	if (mode == "test")
+		return run_tests(cases);
+	if (mode == "benchmark")
+		return run_benchmarks(cases, Rule{BENCHMARK_MIN_CALLS, BENCHMARK_SECONDS});
+	if (mode == "leaderboard")
+		return run_benchmarks(cases, Rule{RANKED_MIN_CALLS, RANKED_SECONDS});
+	return run_profile(cases);
+}
+
+// All of main: starts, runs, reports and ends the process. begin: what has to happen before the first case.
+[[noreturn]] void
+run_harness(int argc, char **argv, void (*begin)())
+{
+	static const char *const modes[] = {"test", "benchmark", "leaderboard", "profile"};
+	if (argc != 3 ||
+		std::none_of(std::begin(modes), std::end(modes), [&](const char *mode) { return same_text(argv[1], mode); }))
+		stop(USAGE, "usage: POPCORN_FD=N program test|benchmark|leaderboard|profile CASES");
+	if (harness.channel < 0)
+		stop(NO_CHANNEL, "POPCORN_FD must name the open descriptor of the result channel");
+	only_one_process();
+#ifdef __GLIBC__
+	// Memory once touched is used again: without that every call pays for fresh pages, which is most of the time here.
+	mallopt(M_MMAP_THRESHOLD, 1 << 30);
+	mallopt(M_TRIM_THRESHOLD, 1 << 30);
+#endif
+	bool passed = false;
+	try {
+		begin();
+		passed = run_mode(argv[1], argv[2]);
+	} catch (const MachineFault &e) {
+		stop(MACHINE_FAULT, e.what());
+	} catch (const std::exception &e) {
+		stop(BAD_CASE, e.what());
+	}
+	std::cout.flush();
+	fflush(nullptr); // what the submission printed; what follows is the last that this process does
+	report("check", passed ? "pass" : "fail");
+	leave(passed ? PASSED : TEST_FAILED);
+}
+} // namespace
+
+#endif
