@@ -394,12 +394,13 @@ static json_t *
 result_of(const struct run *run, const json_t *solution, const json_t *verdict)
 {
 	const char *found = found_end(verdict), *error = argument(verdict, "error");
-	/* What the machine lacks is no fault of the solution. */
-	bool lacks = error && strcmp(found, "passed") != 0 && strstr(error, "machine lacks");
 	const char *mode = argument(run->args, "mode");
+	AUTO_JSON json_t *ok = judge(solution, mode, found);
+	/* What the machine lacks is no fault of the solution, unless that is what it is to show. */
+	bool lacks = !json_is_true(ok) && error && strcmp(found, "passed") != 0 && strstr(error, "machine lacks");
 	return json_pack("{s:O, s:O, s:O, s:s, s:s, s:o, s:O?, s:O?}", "name", json_object_get(solution, "name"), "kind",
 		json_object_get(solution, "kind"), "expected", json_object_get(solution, "expected"), "mode", mode, "found",
-		lacks ? "skipped" : found, "ok", lacks ? json_null() : judge(solution, mode, found), "score",
+		lacks ? "skipped" : found, "ok", lacks ? json_null() : json_incref(ok), "score",
 		json_object_get(verdict, "score"), "error", json_object_get(verdict, "error"));
 }
 

@@ -88,9 +88,28 @@ task_work_verify_status(const json_t *result)
 	return value_true(result, "ok") ? RUN_OK : RUN_FAILED;
 }
 
+static bool
+is_skipped(const json_t *solution)
+{
+	return strcmp(value_text(solution, "found"), "skipped") == 0;
+}
+
+/* "- correct/jax_jit.py: skipped: The board's machine lacks `jax`; it has numpy 1.24.2." */
+static void
+put_skipped(const struct term *term, const json_t *solution)
+{
+	term_put(term, STYLE_YELLOW, "- ");
+	term_clean(term->out, value_text(solution, "name"), 0);
+	put_line(term, ": skipped: ", value_text(solution, "error"));
+}
+
 void
 task_work_solution(const struct term *term, const json_t *solution)
 {
+	if (is_skipped(solution)) {
+		put_skipped(term, solution);
+		return;
+	}
 	const json_t *ok = json_object_get(solution, "ok");
 	const char *expected = value_text(solution, "expected"), *error = value_text(solution, "error");
 	bool wrong = strcmp(value_text(solution, "kind"), "wrong") == 0;
@@ -110,7 +129,7 @@ task_work_solution(const struct term *term, const json_t *solution)
 		fprintf(term->out, ", %s", score);
 	}
 	if (json_is_null(ok))
-		fputs(*error ? ", as the machine is" : ", where this mode may not tell", term->out);
+		fputs(", where this mode may not tell", term->out);
 	if (json_is_false(ok)) {
 		fputs(", but it must ", term->out);
 		term_clean(term->out, *expected ? (wrong ? "end as " : "have ") : "not have passed", 0);
@@ -124,16 +143,20 @@ task_work_solution(const struct term *term, const json_t *solution)
 int
 task_work_render_verify(struct run *run, const json_t *result)
 {
-	size_t i, right = 0, undecided = 0, count = json_array_size(json_object_get(result, "solutions"));
+	size_t i, right = 0, undecided = 0, skipped = 0, count = json_array_size(json_object_get(result, "solutions"));
 	const json_t *solution;
 	json_array_foreach(json_object_get(result, "solutions"), i, solution) {
 		right += value_true(solution, "ok");
-		undecided += json_is_null(json_object_get(solution, "ok"));
-		if (run->quiet && json_is_false(json_object_get(solution, "ok")))
+		skipped += is_skipped(solution);
+		undecided += json_is_null(json_object_get(solution, "ok")) && !is_skipped(solution);
+		/* Whatever else is not said: what was not run. */
+		if (run->quiet && (json_is_false(json_object_get(solution, "ok")) || is_skipped(solution)))
 			task_work_solution(&run->term, solution);
 	}
 	term_clean(run->term.out, value_text(result, "task"), 0);
 	fprintf(run->term.out, ": %zu of %zu solutions are as they must be", right, count);
+	if (skipped)
+		fprintf(run->term.out, "; %zu skipped, for what the machine lacks", skipped);
 	if (undecided)
 		fprintf(run->term.out, "; of %zu this run cannot tell", undecided);
 	fputs(".\n", run->term.out);
