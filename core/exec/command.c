@@ -35,8 +35,8 @@ spawn(struct command *command, int output)
 	(void)posix_spawn_file_actions_init(&actions);
 	(void)posix_spawnattr_init(&attributes);
 	(void)posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-	(void)posix_spawn_file_actions_adddup2(&actions, output, 1);
-	(void)posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+	(void)posix_spawn_file_actions_adddup2(&actions, output, command->errors ? 2 : 1);
+	(void)posix_spawn_file_actions_addopen(&actions, command->errors ? 1 : 2, "/dev/null", O_WRONLY, 0);
 	/* A SIGPIPE that this process ignores would be inherited. */
 	(void)posix_spawnattr_setsigdefault(&attributes, &all);
 	(void)posix_spawnattr_setsigmask(&attributes, &none);

@@ -10,12 +10,13 @@
 #include "text.h"
 
 #define COMMAND_MAX_OUTPUT (64u << 10)
-#define COMMAND_MAX_ARGS 4
+#define COMMAND_MAX_ARGS 6
 #define COMMAND_TIMEOUT_MS 10000
 
 struct command {
 	const char *argv[COMMAND_MAX_ARGS + 1]; /* argv[0]: a path; NULL-terminated */
-	struct buf output;                      /* stdout, at most COMMAND_MAX_OUTPUT bytes */
+	bool errors;                            /* what it prints on stderr is wanted, not stdout */
+	struct buf output;                      /* at most COMMAND_MAX_OUTPUT bytes */
 	bool passed;                            /* it exited with 0 */
 	pid_t pid;                              /* inner */
 	int fd;                                 /* inner */

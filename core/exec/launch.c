@@ -25,6 +25,7 @@
 #include "devices.h"
 #include "interpreter.h"
 #include "text.h"
+#include "toolkit.h"
 
 #define SYSTEM_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -42,12 +43,32 @@ no_memory(struct kettle_error *err)
 	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to start a process.");
 }
 
-/* PATH: the tool's own folder first, then the system's, then those of the tools that exec.yml names. */
+/* The tool of `toolchain` at that place; NULL: the machine lacks it. */
+static const struct tool *
+further_tool(const struct step *step, size_t index)
+{
+	const struct tool *tool = NULL;
+	const json_t *name = json_array_get(json_object_get(step->plan, "toolchain"), index);
+	if (!name || toolchain_find(step->job->exec->toolchain, json_string_value(name), &tool, NULL) != 0)
+		return NULL;
+	return tool;
+}
+
+/* Appends the folder of a program: `:FOLDER`. */
+static int
+add_folder(struct buf *path, const char *program)
+{
+	const char *slash = strrchr(program, '/');
+	return buf_printf(path, ":%.*s", slash > program ? (int)(slash - program) : 1, program);
+}
+
+/* PATH: the tool's own folder first, then the system's, then those of further tools and of those that exec.yml names. */
 static char *
 make_path(const struct step_process *process)
 {
 	AUTO_BUF struct buf path = {0};
 	const json_t *tools = process->step->job->exec->config.tools;
+	const json_t *further = json_object_get(process->step->plan, "toolchain");
 	const char *name;
 	json_t *value;
 	if (process->tool) {
@@ -57,11 +78,14 @@ make_path(const struct step_process *process)
 	}
 	if (buf_adds(&path, SYSTEM_PATH) != 0)
 		return NULL;
-	json_object_foreach((json_t *)tools, name, value) {
-		const char *text = json_string_value(value), *slash = strrchr(text, '/');
-		if (buf_printf(&path, ":%.*s", slash > text ? (int)(slash - text) : 1, text) != 0)
+	for (size_t i = 0; i < json_array_size(further); i++) {
+		const struct tool *tool = further_tool(process->step, i);
+		if (tool && add_folder(&path, tool->path) != 0)
 			return NULL;
 	}
+	json_object_foreach((json_t *)tools, name, value)
+		if (add_folder(&path, json_string_value(value)) != 0)
+			return NULL;
 	return buf_take(&path);
 }
 
@@ -132,24 +156,61 @@ fills_out(const json_t *plan)
 	return false;
 }
 
-/* What it sees of the machine besides the system: exec.yml's `read`, its tool, the device. */
-static struct sandbox_bind *
-make_binds(const struct step_process *process, json_t *nodes, size_t *ret_count)
+/* The folders that it sees besides the system: exec.yml's `read`, the step's, those of its tools. New reference. */
+static json_t *
+seen_folders(const struct step_process *process)
 {
-	const json_t *read = process->step->job->exec->config.read, *path;
+	const struct step *step = process->step;
+	struct toolchain *toolchain = step->job->exec->toolchain;
+	AUTO_JSON json_t *seen = json_array();
+	int rc = seen ? 0 : KETTLE_ENOMEM;
+	if (rc == 0 && step->job->exec->config.read)
+		rc = json_array_extend(seen, step->job->exec->config.read);
+	if (rc == 0 && json_object_get(step->plan, "folders"))
+		rc = json_array_extend(seen, json_object_get(step->plan, "folders"));
+	if (rc == 0 && process->tool)
+		rc = toolchain_roots(toolchain, process->tool, seen);
+	for (size_t i = 0; rc == 0 && i < json_array_size(json_object_get(step->plan, "toolchain")); i++) {
+		const struct tool *tool = further_tool(step, i);
+		rc = tool ? toolchain_roots(toolchain, tool, seen) : 0;
+	}
+	return rc == 0 ? STEAL(seen) : NULL;
+}
+
+/* What it sees of the machine besides the system: folders, and the device. Both lists lend their texts. */
+static struct sandbox_bind *
+make_binds(const json_t *folders, const json_t *nodes, size_t *ret_count)
+{
+	const json_t *path;
 	size_t count = 0, i;
-	struct sandbox_bind *binds =
-		calloc(json_array_size(read) + json_array_size(nodes) + TOOLCHAIN_MAX_ROOTS, sizeof(*binds));
+	struct sandbox_bind *binds = calloc(json_array_size(folders) + json_array_size(nodes) + 1, sizeof(*binds));
 	if (!binds)
 		return NULL;
-	json_array_foreach(read, i, path)
+	json_array_foreach(folders, i, path)
 		binds[count++] = (struct sandbox_bind){.source = json_string_value(path), .optional = true};
-	for (i = 0; process->tool && i < process->tool->roots_count; i++)
-		binds[count++] = (struct sandbox_bind){.source = process->tool->roots[i], .optional = true};
 	json_array_foreach(nodes, i, path)
 		binds[count++] = (struct sandbox_bind){.source = json_string_value(path), .optional = true, .device = true};
 	*ret_count = count;
 	return binds;
+}
+
+/* The arguments, with the place of the toolkit where they ask for it. New reference. */
+static json_t *
+make_arguments(const struct step_process *process)
+{
+	const struct tool *tool = process->tool ? process->tool : further_tool(process->step, 0);
+	AUTO_JSON json_t *spelt = json_array();
+	const json_t *word;
+	size_t i;
+	json_array_foreach(json_object_get(process->plan, "argv"), i, word) {
+		const char *text = json_string_value(word), *home = NULL;
+		if (strstr(text, TOOLKIT_WORD) && tool)
+			home = toolchain_home(process->step->job->exec->toolchain, tool);
+		AUTO_FREE char *changed = home ? toolkit_spell(text, home) : NULL;
+		if ((home && !changed) || json_array_append_new(spelt, json_string(changed ? changed : text)) != 0)
+			return NULL;
+	}
+	return STEAL(spelt);
 }
 
 static struct sandbox_limits
@@ -171,19 +232,21 @@ launch(struct step_process *process, size_t index, const struct joint *joint, vo
 {
 	struct step *step = process->step;
 	struct job *job = step->job;
-	const json_t *argv = json_object_get(process->plan, "argv");
+	AUTO_JSON json_t *argv = make_arguments(process);
 	AUTO_JSON json_t *environment = make_environment(process, index == 0);
 	AUTO_JSON json_t *flat = environment ? flatten(environment) : NULL;
 	AUTO_JSON json_t *nodes = json_array();
-	AUTO_FREE const char **args = pointers(argv);
+	AUTO_JSON json_t *folders = seen_folders(process);
+	AUTO_FREE const char **args = argv ? pointers(argv) : NULL;
 	AUTO_FREE const char **env = flat ? pointers(flat) : NULL;
-	if (!args || !env || !nodes || (step->device > 0 && job->unit.gpu && devices_nodes(job->unit.gpu, nodes) != 0))
+	if (!args || !env || !nodes || !folders ||
+		(step->device > 0 && job->unit.gpu && devices_nodes(job->unit.gpu, nodes) != 0))
 		return no_memory(err);
 	/* An interpreter finds itself, and from there its libraries, by the name that it was called by. */
 	if (process->tool && interpreter_is(process->tool->path))
 		args[0] = process->tool->path;
 	size_t binds_count = 0;
-	AUTO_FREE struct sandbox_bind *binds = make_binds(process, nodes, &binds_count);
+	AUTO_FREE struct sandbox_bind *binds = make_binds(folders, nodes, &binds_count);
 	struct cores build = {0};
 	if (!binds || exec_build_cores(job->exec, &build) != 0)
 		return no_memory(err);

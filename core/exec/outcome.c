@@ -228,13 +228,18 @@ add_result(json_t *outcome, const struct step *step)
 	return json_object_set_new(outcome, "result_error", emit_text(step->result.error));
 }
 
-/* A failure may have to do with what the interpreter has and has not. */
+/* A failure may have to do with the tool's version, and with what an interpreter has and has not. */
 static int
-add_packages(json_t *outcome, const struct step *step)
+add_tool(json_t *outcome, const struct step *step)
 {
 	const char *version = NULL;
 	const json_t *packages = NULL;
-	toolchain_describe(step->job->exec->toolchain, step->processes[0].tool, &version, &packages);
+	const struct tool *tool = step->processes[0].tool;
+	toolchain_describe(step->job->exec->toolchain, tool, &version, &packages);
+	if (json_object_set_new(outcome, "tool",
+			json_pack("{s:o, s:o, s:o}", "name", emit_text(tool->name), "path", emit_text(tool->path), "version",
+				emit_text(version))) != 0)
+		return -1;
 	return packages ? json_object_set(outcome, "packages", (json_t *)packages) : 0;
 }
 
@@ -273,7 +278,7 @@ outcome_make(const struct step *step)
 	if (rc == 0 && step->missing)
 		rc = json_object_set_new(outcome, "missing", json_string(step->missing));
 	if (rc == 0 && step->state != STEP_PASSED && main->tool)
-		rc = add_packages(outcome, step);
+		rc = add_tool(outcome, step);
 	if (rc == 0 && json_object_get(step->plan, "title"))
 		rc = json_object_set(outcome, "title", json_object_get(step->plan, "title"));
 	if (rc == 0 && json_object_get(step->plan, "run"))

@@ -13,6 +13,7 @@
 #include "file.h"
 #include "output.h"
 #include "text.h"
+#include "toolfacts.h"
 
 static struct folder_sources
 sources_of(const struct step *step)
@@ -47,6 +48,18 @@ is_native(const json_t *argv)
 	return false;
 }
 
+/* Every file of the machine's folders that the step sees, by its size and time. */
+static void
+digest_folders(const json_t *folders, struct digest *digest)
+{
+	const json_t *folder;
+	size_t i;
+	json_array_foreach(folders, i, folder) {
+		unsigned left = STEPWORK_MAX_STAMPS;
+		toolfacts_stamp_tree(json_string_value(folder), digest, &left);
+	}
+}
+
 void
 stepwork_key(struct step *step)
 {
@@ -67,6 +80,7 @@ stepwork_key(struct step *step)
 	digest_object(json_object_get(step->plan, "outputs"), digest);
 	digest_object(json_object_get(step->plan, "pass"), digest);
 	digest_field(digest, step->toolchain);
+	digest_folders(json_object_get(step->plan, "folders"), digest);
 	/* What a prepare step compiles it asks for by itself. */
 	digest_field(digest, is_native(argv) || step->kind == STEP_PREPARE ? exec->cpu_digest : NULL);
 	digest_number(digest, step->kind == STEP_PREPARE);

@@ -5,6 +5,8 @@
 
 #include "step.h"
 
+#define STEPWORK_MAX_STAMPS 50000 /* files of one of the machine's folders that a key looks at */
+
 /* All of them: the step is theirs while they run; what goes wrong is left in step->error or step->fault. */
 
 /* Computes the key of a cacheable step. */

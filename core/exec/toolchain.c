@@ -16,6 +16,7 @@
 #include "interpreter.h"
 #include "text.h"
 #include "toolfacts.h"
+#include "toolkit.h"
 
 /* A tool with what was found out about it. */
 struct entry {
@@ -265,9 +266,13 @@ locate(const struct toolchain *toolchain, const char *name, char **ret_path, str
 		return kettle_fail(
 			err, KETTLE_ENOENT, "This machine has no `%s`, or it is no program that can be started.", name);
 	AUTO_FREE char *path = given || name[0] == '/' ? strdup(given ? given : name) : find_in_path(name);
+	const char *const *places = toolkit_places(name);
+	for (size_t i = 0; !path && places[i]; i++)
+		path = is_executable(places[i]) ? strdup(places[i]) : NULL;
 	if (!path)
 		return kettle_fail(err, KETTLE_ENOENT,
-			"This machine has no `%s`: it is neither in PATH nor among the tools of exec.yml.", name);
+			"This machine has no `%s`: it is neither in PATH%s%s nor among the tools of exec.yml.", name,
+			places[0] ? " nor at " : "", places[0] ? places[0] : "");
 	char *behind = interpreter_behind(path);
 	*ret_path = behind ? behind : STEAL(path);
 	return 0;
@@ -397,19 +402,21 @@ renew(struct toolchain *toolchain, struct entry *entry, struct kettle_error *err
 	return 0;
 }
 
-/* A compiler of device code hands the rest to the host's. */
-static bool
-needs_host_compiler(const char *name)
+/* The compiler to which one of device code hands the rest: the one that exec.yml tells nvcc to use, else g++. */
+static const char *
+host_compiler(const struct toolchain *toolchain, const struct tool *tool)
 {
-	return strstr(name, "nvcc") || strstr(name, "hipcc");
+	const char *told =
+		json_string_value(json_object_get(json_object_get(toolchain->config->env, tool->name), "NVCC_CCBIN"));
+	return told ? told : "g++";
 }
 
 static int
-join_host(struct toolchain *toolchain, char hex[DIGEST_HEX_SIZE])
+join_host(struct toolchain *toolchain, const struct tool *tool, char hex[DIGEST_HEX_SIZE])
 {
 	const struct tool *host = NULL;
 	char host_hex[DIGEST_HEX_SIZE];
-	if (toolchain_find(toolchain, "g++", &host, NULL) != 0)
+	if (toolchain_find(toolchain, host_compiler(toolchain, tool), &host, NULL) != 0)
 		return 0;
 	int rc = toolchain_fingerprint(toolchain, host, host_hex, NULL);
 	AUTO_DIGEST struct digest *digest = digest_new();
@@ -435,7 +442,30 @@ toolchain_fingerprint(
 		memory_save(toolchain);
 	}
 	memcpy(ret_hex, entry->fingerprint, DIGEST_HEX_SIZE);
-	return needs_host_compiler(tool->name) ? join_host(toolchain, ret_hex) : 0;
+	bool device = toolkit_is_nvcc(tool->name) || toolkit_is_hipcc(tool->name);
+	return device ? join_host(toolchain, tool, ret_hex) : 0;
+}
+
+const char *
+toolchain_home(struct toolchain *toolchain, const struct tool *tool)
+{
+	struct entry *entry = (struct entry *)tool;
+	if (know(toolchain, entry, NULL) != 0)
+		return NULL;
+	return json_string_value(json_object_get(entry->facts, "home"));
+}
+
+int
+toolchain_roots(struct toolchain *toolchain, const struct tool *tool, json_t *paths)
+{
+	int failed = 0;
+	for (size_t i = 0; i < tool->roots_count; i++)
+		failed |= json_array_append_new(paths, json_string(tool->roots[i]));
+	/* A wrapper's own place says nothing of where the toolkit is. */
+	const char *home = toolkit_is_nvcc(tool->name) ? toolchain_home(toolchain, tool) : NULL;
+	if (home && !is_system(home) && !is_too_wide(home))
+		failed |= json_array_append_new(paths, json_string(home));
+	return failed ? KETTLE_ENOMEM : 0;
 }
 
 /* Asks all at once those of the names that nothing is known of. */

@@ -41,6 +41,13 @@ int toolchain_find(
  */
 int toolchain_fingerprint(
 	struct toolchain *toolchain, const struct tool *tool, char ret_hex[DIGEST_HEX_SIZE], struct kettle_error *err);
+/*
+ * The folder that the tool is installed in (of PREFIX/bin/nvcc PREFIX; of a wrapper that of the nvcc behind it),
+ * borrowed; NULL: it has gone.
+ */
+const char *toolchain_home(struct toolchain *toolchain, const struct tool *tool);
+/* Appends what the sandbox must see for the tool besides the system. KETTLE_ENOMEM. */
+int toolchain_roots(struct toolchain *toolchain, const struct tool *tool, json_t *paths);
 /* {"g++": "12.2.0", …} of the well-known tools that are here, and of those that exec.yml names. New reference. */
 json_t *toolchain_versions(struct toolchain *toolchain);
 /* {"python3": {"numpy": "1.24.2", …}, …}: the well-known packages of the interpreters among those. New reference. */

@@ -15,6 +15,7 @@
 #include "file.h"
 #include "interpreter.h"
 #include "text.h"
+#include "toolkit.h"
 
 #define VERSION_SIZE 64
 
@@ -37,7 +38,8 @@ static const char *const compiler_questions[] = {
 
 static const char *const header_folders[] = {"/usr/include", "/usr/local/include"};
 /* Of a toolchain that has a prefix of its own. */
-static const char *const prefix_folders[] = {"bin", "include", "lib", "lib64", "nvvm/bin", "targets"};
+static const char *const prefix_folders[] = {
+	"bin", "include", "lib", "lib64", "nvvm/bin", "targets", "amdgcn", "llvm/bin", "llvm/lib"};
 
 static bool
 is_compiler(const struct tool *tool)
@@ -103,7 +105,7 @@ bool
 toolfacts_fit(const json_t *facts, const char *real)
 {
 	struct stat st;
-	return facts && interpreter_unchanged(facts) && stat(real, &st) == 0 &&
+	return json_object_get(facts, "home") && interpreter_unchanged(facts) && stat(real, &st) == 0 &&
 		   json_integer_value(json_object_get(facts, "size")) == st.st_size &&
 		   json_integer_value(json_object_get(facts, "mtime")) == mtime_ns(&st);
 }
@@ -141,12 +143,18 @@ make_facts(const struct tool *tool, struct command *commands, size_t count)
 	AUTO_JSON json_t *more = NULL;
 	if (count > 1 && interpreter_is(tool->path))
 		more = commands[1].passed && commands[1].output.len ? interpreter_facts(commands[1].output.data) : NULL;
-	for (size_t i = 1; i < count && !interpreter_is(tool->path); i++)
+	bool nvcc = toolkit_is_nvcc(tool->name);
+	AUTO_FREE char *home = toolkit_home(nvcc && commands[1].output.len ? commands[1].output.data : "", tool->real);
+	for (size_t i = 1; i < count && !interpreter_is(tool->path) && !nvcc; i++)
 		if (commands[i].passed)
 			add_answer(files, command_line(&commands[i]));
-	json_t *facts =
-		json_pack("{s:I, s:I, s:b, s:s, s:s, s:o}", "size", (json_int_t)st.st_size, "mtime", (json_int_t)mtime_ns(&st),
-			"script", is_script(tool->real), "version", version, "banner", banner, "files", files);
+	if (nvcc && home)
+		toolkit_nvcc_files(home, files);
+	else if (toolkit_is_hipcc(tool->name))
+		toolkit_hipcc_files(text, files);
+	json_t *facts = json_pack("{s:I, s:I, s:b, s:s, s:s, s:s, s:o}", "size", (json_int_t)st.st_size, "mtime",
+		(json_int_t)mtime_ns(&st), "script", is_script(tool->real), "version", version, "banner", banner, "home",
+		home ? home : "", "files", files);
 	if (facts && more)
 		(void)json_object_update(facts, more);
 	return facts;
@@ -158,6 +166,8 @@ questions(const struct tool *tool, struct command *commands)
 {
 	size_t count = 0;
 	commands[count++].argv[1] = "--version";
+	if (toolkit_is_nvcc(tool->name))
+		toolkit_ask(tool->path, &commands[count++]);
 	for (size_t i = 0; is_compiler(tool) && i < ARRAY_SIZE(compiler_questions); i++)
 		commands[count++].argv[1] = compiler_questions[i];
 	if (interpreter_is(tool->path)) {
@@ -287,4 +297,30 @@ toolfacts_stamp(const char *path, struct digest *digest)
 	}
 	digest_number(digest, S_ISDIR(st.st_mode) ? 1 : (uint64_t)st.st_size);
 	digest_number(digest, (uint64_t)mtime_ns(&st));
+}
+
+/* Without . and .., and without what tools of version control keep: it changes when nobody changed a header. */
+static int
+is_stamped(const struct dirent *entry)
+{
+	return entry->d_name[0] != '.';
+}
+
+void
+toolfacts_stamp_tree(const char *path, struct digest *digest, unsigned *left)
+{
+	struct dirent **entries = NULL;
+	int count = scandir(path, &entries, is_stamped, alphasort);
+	toolfacts_stamp(path, digest);
+	for (int i = 0; i < count; i++) {
+		AUTO_FREE char *below = *left ? path_join(path, entries[i]->d_name) : NULL;
+		if (*left)
+			--*left;
+		if (below && entries[i]->d_type == DT_DIR)
+			toolfacts_stamp_tree(below, digest, left);
+		else if (below)
+			toolfacts_stamp(below, digest);
+		free(entries[i]);
+	}
+	free(entries);
 }

@@ -13,7 +13,7 @@
 
 /*
  * Asks tools, side by side, for their version and, compilers, for the programs and libraries they use. facts[i] gets
- * {"size", "mtime", "script", "version", "banner", "files"}, of an interpreter also what interpreter_facts gives, a new
+ * {"size", "mtime", "script", "version", "banner", "home", "files"}, of an interpreter also what interpreter_facts gives, a new
  * reference, or NULL when it has gone.
  * [blocks]
  */
@@ -24,6 +24,12 @@ bool toolfacts_fit(const json_t *facts, const char *real);
 json_t *toolfacts_watch(const json_t *facts, const char *real, unsigned max_folders);
 /* Adds the path with its size and time to a digest (of a folder: its time). */
 void toolfacts_stamp(const char *path, struct digest *digest);
+
+/*
+ * Adds everything below a folder, *left entries at most, in an order that depends on names alone; links are stamped by
+ * what they lead to and not followed. One that is not there is told apart from an empty one. [blocks]
+ */
+void toolfacts_stamp_tree(const char *path, struct digest *digest, unsigned *left);
 
 /* The version number in what `--version` prints ("12.2.0"), or "" (exported for its test). */
 void toolfacts_version(const char *text, char *ret_version, size_t size);

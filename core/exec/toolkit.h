@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* Compilers of device code: where their toolkits usually lie, and what belongs to one. */
+#ifndef KETTLE_EXEC_TOOLKIT_H
+#define KETTLE_EXEC_TOOLKIT_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "command.h"
+
+/* Stands in an argument for the folder that a step's compiler is installed in. */
+#define TOOLKIT_WORD "@TOOLKIT@"
+
+/* Whether the program of that name or path is nvcc or hipcc, or a wrapper of one by its name. */
+bool toolkit_is_nvcc(const char *path);
+bool toolkit_is_hipcc(const char *path);
+/* Where a tool may be that PATH does not have: paths, ended by NULL. Empty for tools that are no compilers of devices. */
+const char *const *toolkit_places(const char *name);
+
+/*
+ * Fills in the question that tells where nvcc's toolkit is; what it prints is on stderr. A wrapper need not lie in the
+ * toolkit, so its path says nothing.
+ */
+void toolkit_ask(const char *path, struct command *command);
+/*
+ * The folder of the toolkit: out of the answer ("" where there is none), else out of the program's own path. New
+ * string, NULL: no memory.
+ */
+char *toolkit_home(const char *answer, const char *real);
+/* Appends the programs, libraries and folders that what nvcc makes depends on. */
+void toolkit_nvcc_files(const char *home, json_t *files);
+/* The same of hipcc, which is a driver of clang: `version` is what it prints when asked for its version. */
+void toolkit_hipcc_files(const char *version, json_t *files);
+
+/* The text with the folder in place of each TOOLKIT_WORD; new string, NULL: no memory. */
+char *toolkit_spell(const char *text, const char *home);
+
+#endif
