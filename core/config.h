@@ -19,8 +19,8 @@
  *   languages, runners, frontends
  *                 name → section (an object). Where the file says nothing: the languages that were built, `local`;
  *                 `cli` is always among the frontends
- *   devices       name → {"name", "sm", "gfx" (text; may be absent), "units": [unit…]}; a unit has runner, name (the
- *                 device's), slots, prefetch, sandbox, and, where given, cores (text), gpu, lock, labels (a list),
+ *   devices       name → {"name", "sm", "gfx" (text), "include_dirs", "library_dirs" (absolute paths; all four may be
+ *                 absent, and stand in each unit as well), "units": [unit…]}; a unit has runner, name (the device's), slots, prefetch, sandbox, and, where given, cores (text), gpu, lock, labels (a list),
  *                 options; what the device says holds for each of its units that does not say otherwise. Where the
  *                 file says nothing: CPU on `local`, if that is a runner
  *   limits        {"submission_bytes", "artifact_bytes"}

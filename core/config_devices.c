@@ -8,6 +8,7 @@
 #include "base/nearest.h"
 #include "base/pointer.h"
 #include "config_inner.h"
+#include "options.h"
 
 #define DEFAULT_RUNNER "local"
 #define DEFAULT_DEVICE "CPU"
@@ -27,6 +28,9 @@ static const struct {
 	{"sandbox", true},
 	{"options", true},
 };
+
+/* What a device says of the model that its units are: each of them says it too, for whoever plans for one. */
+static const char *const model_keys[] = {"sm", "gfx", "include_dirs", "library_dirs"};
 
 static int
 fail_memory(struct kettle_error *err)
@@ -109,6 +113,41 @@ share_keys(const struct config *config, const char *pointer, json_t *device, str
 	return 0;
 }
 
+/* One folder or a list of them becomes a list; relative ones lie beside the configuration. */
+static int
+make_folders(const struct config *config, json_t *device, const char *key, struct kettle_error *err)
+{
+	json_t *given = json_object_get(device, key), *one;
+	AUTO_JSON json_t *all = json_is_string(given) ? json_pack("[O]", given) : json_incref(given);
+	AUTO_JSON json_t *list = json_array();
+	size_t i;
+	int rc = 0;
+	json_array_foreach(all, i, one) {
+		AUTO_FREE char *path = options_path(json_string_value(one), config->base);
+		rc |= json_array_append_new(list, json_string(path));
+	}
+	return rc || (given && json_object_set(device, key, list)) ? fail_memory(err) : 0;
+}
+
+static int
+share_model(const struct config *config, json_t *device, struct kettle_error *err)
+{
+	json_t *unit;
+	size_t u;
+	make_text(device, "sm");
+	make_text(device, "gfx");
+	int rc = make_folders(config, device, "include_dirs", err);
+	if (rc == 0)
+		rc = make_folders(config, device, "library_dirs", err);
+	for (size_t i = 0; rc == 0 && i < ARRAY_SIZE(model_keys); i++) {
+		json_t *value = json_object_get(device, model_keys[i]);
+		json_array_foreach(json_object_get(device, "units"), u, unit)
+			if (value)
+				set_default(unit, model_keys[i], json_deep_copy(value));
+	}
+	return rc;
+}
+
 static int
 complete_device(struct config *config, const char *name, json_t *device, struct kettle_error *err)
 {
@@ -116,10 +155,10 @@ complete_device(struct config *config, const char *name, json_t *device, struct 
 	(void)buf_adds(&pointer, "/devices");
 	if (pointer_add_key(&pointer, name))
 		return fail_memory(err);
-	make_text(device, "sm");
-	make_text(device, "gfx");
 	set_default(device, "name", json_string(name));
 	int rc = share_keys(config, pointer.data, device, err);
+	if (rc == 0)
+		rc = share_model(config, device, err);
 	size_t i;
 	json_t *unit;
 	json_array_foreach(json_object_get(device, "units"), i, unit) {

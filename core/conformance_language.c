@@ -104,7 +104,8 @@ static int
 plan_mode(const struct languages *languages, const json_t *bundle, const struct kettle_skeleton *skeleton,
 	const char *mode, struct kettle_error *err)
 {
-	AUTO_JSON json_t *device = json_pack("{s:s, s:[]}", "name", "CPU", "units"), *one = NULL, *other = NULL;
+	AUTO_JSON json_t *device = json_pack("{s:s, s:s, s:s, s:[]}", "name", "CPU", "sm", "80", "gfx", "gfx90a", "units"),
+					 *one = NULL, *other = NULL;
 	struct kettle_error why = {0};
 	int rc = task_plan(languages, bundle, skeleton->text, mode, device, "12345", &one, &why);
 	if (rc == 0)

@@ -169,7 +169,7 @@ test_devices(void **state)
 				"devices:\n"
 				"  CPU: {runner: local, cores: 1, slots: 2}\n"
 				"  H100: {units: [{runner: local, gpu: 0}, {runner: local, gpu: GPU-1, slots: 3}, {runner: modal}], "
-				"sm: 90a, sandbox: reduced}\n"
+				"sm: 90a, sandbox: reduced, include_dirs: /opt/cutlass/include, library_dirs: [lib, /opt/lib]}\n"
 				"  MI300: {runner: github, labels: amd-mi300, gfx: gfx942}\n"
 				"  L4: {sm: 89}\n"),
 		0);
@@ -179,9 +179,15 @@ test_devices(void **state)
 		"2}");
 	assert_at(f, "devices/H100/sm", "\"90a\"");
 	assert_at(f, "devices/H100/sandbox", "absent");
-	assert_at(f, "devices/H100/units/0",
-		"{\"gpu\": 0, \"name\": \"H100\", \"prefetch\": 1, \"runner\": \"local\", \"sandbox\": \"reduced\", \"slots\": "
-		"1}");
+	assert_at(f, "devices/H100/units/0/gpu", "0");
+	assert_at(f, "devices/H100/units/0/sandbox", "\"reduced\"");
+	/* What it is of a model reaches whoever plans for one of its units. */
+	assert_at(f, "devices/H100/units/0/sm", "\"90a\"");
+	assert_at(f, "devices/H100/units/2/include_dirs", "[\"/opt/cutlass/include\"]");
+	AUTO_BUF struct buf folders = {0};
+	(void)buf_printf(&folders, "[\"%s/lib\", \"/opt/lib\"]", f->config->base);
+	assert_at(f, "devices/H100/units/1/library_dirs", folders.data);
+	assert_at(f, "devices/MI300/units/0/gfx", "\"gfx942\"");
 	assert_at(f, "devices/H100/units/1/slots", "3");
 	assert_at(f, "devices/H100/units/1/gpu", "\"GPU-1\"");
 	assert_at(f, "devices/H100/units/2/runner", "\"modal\"");
