@@ -16,7 +16,7 @@
 
 #define DESCRIBE_LIMIT_MS 10000 /* until a machine that says nothing is called unreachable */
 
-/* device.list waits for the greeting of each unit's machine. */
+/* device.list waits for the greeting of each unit's machine, unless what is known will do. */
 struct listing {
 	struct core *core;
 	json_t *devices;
@@ -25,32 +25,42 @@ struct listing {
 	kettle_answer answer;
 	void *arg;
 	unsigned pending; /* inquiries, and the asking itself */
-	bool answered;
+	bool known, answered;
 	struct kettle_timer *timer;
 };
 
 struct inquiry {
 	struct listing *listing;
+	const json_t *device;
 	json_t *unit; /* where the facts go; of devices */
 };
 
 /* What is stored of a unit's speed, and whether its machine is still the one of then. */
 static void
-add_calibration(const struct listing *listing, const json_t *device, json_t *unit)
+add_calibration(json_t *unit, const json_t *calibration)
+{
+	bool changed = calibration_machine_changed(calibration, json_object_get(unit, "machine"));
+	if (json_is_object(calibration))
+		(void)json_object_set_new(unit, "calibration",
+			json_pack("{s:O*, s:O*, s:b}", "names", json_object_get(calibration, "names"), "at",
+				json_object_get(calibration, "at"), "changed", changed));
+}
+
+static void
+add_stored(const struct listing *listing, const json_t *device, json_t *unit)
 {
 	const char *name = json_string_value(json_object_get(device, "name"));
 	const char *label = json_string_value(json_object_get(unit, "unit"));
 	size_t i;
 	json_t *row;
 	json_array_foreach(listing->stored, i, row) {
-		const json_t *calibration = json_object_get(row, "calibration");
-		if (!json_is_object(calibration) || strcasecmp(json_string_value(json_object_get(row, "device")), name) != 0 ||
+		json_t *facts = json_object_get(row, "facts");
+		if (strcasecmp(json_string_value(json_object_get(row, "device")), name) != 0 ||
 			strcmp(json_string_value(json_object_get(row, "unit")), label) != 0)
 			continue;
-		bool changed = calibration_machine_changed(calibration, json_object_get(unit, "machine"));
-		(void)json_object_set_new(unit, "calibration",
-			json_pack("{s:O*, s:O*, s:b}", "names", json_object_get(calibration, "names"), "at",
-				json_object_get(calibration, "at"), "changed", changed));
+		if (listing->known && json_is_object(facts))
+			(void)json_object_update_missing(unit, facts);
+		add_calibration(unit, json_object_get(row, "calibration"));
 	}
 }
 
@@ -63,7 +73,7 @@ answer_once(struct listing *listing)
 	hostio_timer_stop(listing->core->setup.io, STEAL(listing->timer));
 	json_array_foreach(listing->answered ? NULL : listing->devices, i, device)
 		json_array_foreach(json_object_get(device, "units"), k, unit)
-			add_calibration(listing, device, unit);
+			add_stored(listing, device, unit);
 	if (!listing->answered)
 		listing->answer(listing->arg, &none, listing->devices);
 	listing->answered = true;
@@ -87,16 +97,6 @@ read_stored(struct db *db, void *arg, struct kettle_error *err)
 	return state_units(db, &listing->reading, err);
 }
 
-/* Without it only the calibrations are not listed. */
-static void
-stored(void *arg, const struct kettle_error *err)
-{
-	struct listing *listing = arg;
-	(void)err;
-	listing->stored = STEAL(listing->reading);
-	finish(listing);
-}
-
 /* What is still asked answers into a list that nobody sees any more. */
 static void
 time_out(void *arg)
@@ -106,25 +106,69 @@ time_out(void *arg)
 	answer_once(listing);
 }
 
+/* What a machine said, on its way into the database. */
+struct lesson {
+	json_t *device, *unit, *facts;
+};
+
+static int
+learn(struct db *db, void *arg, struct kettle_error *err)
+{
+	struct lesson *lesson = arg;
+	return state_unit_learn(
+		db, json_string_value(lesson->device), json_string_value(lesson->unit), lesson->facts, false, err);
+}
+
+/* Where it could not be stored, it is asked for and told again. */
 static void
-described(void *arg, const struct kettle_error *err, json_t *facts)
+learned(void *arg, const struct kettle_error *err)
+{
+	struct lesson *lesson = arg;
+	(void)err;
+	json_decref(lesson->device);
+	json_decref(lesson->unit);
+	json_decref(lesson->facts);
+	free(lesson);
+}
+
+static void
+keep(const struct inquiry *inquiry, json_t *facts)
+{
+	struct core *core = inquiry->listing->core;
+	struct lesson *lesson = core->closing || !core->store ? NULL : calloc(1, sizeof(*lesson));
+	if (!lesson)
+		return;
+	/* Of its own: the store's thread reads it. */
+	*lesson = (struct lesson){.device = json_deep_copy(json_object_get(inquiry->device, "name")),
+		.unit = json_deep_copy(json_object_get(inquiry->unit, "unit")),
+		.facts = json_deep_copy(facts)};
+	if (lesson->device && lesson->unit && lesson->facts)
+		store_write(core->store, learn, learned, lesson);
+	else
+		learned(lesson, NULL);
+}
+
+static void
+described(void *arg, const struct kettle_error *err, json_t *greeting)
 {
 	struct inquiry *inquiry = arg;
 	(void)json_object_del(inquiry->unit, "unreachable");
-	if (err->code < 0)
+	if (err->code < 0) {
 		(void)json_object_set_new(inquiry->unit, "unreachable", json_string(err->message));
-	else
-		(void)json_object_update_new(inquiry->unit,
-			json_pack("{s:O*, s:O*, s:O*, s:O*, s:O*, s:O*}", "level", json_object_get(facts, "level"), "machine",
-				json_object_get(facts, "machine"), "protections", json_object_get(facts, "protections"), "tools",
-				json_object_get(facts, "tools"), "packages", json_object_get(facts, "packages"), "version",
-				json_object_get(facts, "version")));
+	} else {
+		AUTO_JSON json_t *facts = json_pack("{s:O*, s:O*, s:O*, s:O*, s:O*, s:O*}", "level",
+			json_object_get(greeting, "level"), "machine", json_object_get(greeting, "machine"), "protections",
+			json_object_get(greeting, "protections"), "tools", json_object_get(greeting, "tools"), "packages",
+			json_object_get(greeting, "packages"), "version", json_object_get(greeting, "version"));
+		(void)json_object_update(inquiry->unit, facts);
+		keep(inquiry, facts);
+	}
 	finish(inquiry->listing);
 	free(inquiry);
 }
 
 static void
-ask(struct core *core, struct listing *listing, json_t *unit)
+ask(struct core *core, struct listing *listing, const json_t *device, json_t *unit)
 {
 	const char *name = json_string_value(json_object_get(unit, "runner"));
 	struct kettle_error err = {0};
@@ -133,12 +177,37 @@ ask(struct core *core, struct listing *listing, json_t *unit)
 		struct inquiry *inquiry;
 		if (strcmp(runner->name, name) != 0 || !runner->ops->describe || !(inquiry = calloc(1, sizeof(*inquiry))))
 			continue;
-		*inquiry = (struct inquiry){listing, unit};
+		*inquiry = (struct inquiry){listing, device, unit};
 		listing->pending++;
 		(void)json_object_set_new(unit, "unreachable", json_string("Its machine does not answer."));
 		if (runner->ops->describe(runner->self, json_object_get(unit, "config"), described, inquiry, &err) < 0)
 			described(inquiry, &err, NULL);
 	}
+}
+
+static void
+ask_all(struct listing *listing)
+{
+	size_t i, k;
+	json_t *device, *unit;
+	json_array_foreach(listing->devices, i, device)
+		json_array_foreach(json_object_get(device, "units"), k, unit)
+			ask(listing->core, listing, device, unit);
+}
+
+/* Without it only calibrations, and what is known, are not listed. */
+static void
+stored(void *arg, const struct kettle_error *err)
+{
+	struct listing *listing = arg;
+	(void)err;
+	listing->stored = STEAL(listing->reading);
+	if (listing->known) {
+		answer_once(listing);
+		if (listing->core->setup.stays && !listing->core->closing)
+			ask_all(listing);
+	}
+	finish(listing);
 }
 
 void
@@ -147,21 +216,21 @@ cmd_device_list(struct core *core, const struct actor *actor, const json_t *args
 	struct kettle_error err = {.code = KETTLE_ENOMEM, .message = "There is not enough memory to list the devices."};
 	struct listing *listing = calloc(1, sizeof(*listing));
 	(void)actor;
-	(void)args;
 	if (!listing) {
 		answer(arg, &err, NULL);
 		return;
 	}
-	*listing = (struct listing){
-		.core = core, .devices = engine_devices(core->engine), .answer = answer, .arg = arg, .pending = 1};
-	(void)hostio_timer_start(core->setup.io, DESCRIBE_LIMIT_MS, 0, time_out, listing, &listing->timer, &err);
-	size_t i, k;
-	json_t *device, *unit;
-	listing->pending++;
+	*listing = (struct listing){.core = core,
+		.devices = engine_devices(core->engine),
+		.answer = answer,
+		.arg = arg,
+		.pending = 2, /* what is stored, and this function */
+		.known = json_is_true(json_object_get(args, "known"))};
+	if (!listing->known)
+		(void)hostio_timer_start(core->setup.io, DESCRIBE_LIMIT_MS, 0, time_out, listing, &listing->timer, &err);
 	store_read(core->store, read_stored, stored, listing);
-	json_array_foreach(listing->devices, i, device)
-		json_array_foreach(json_object_get(device, "units"), k, unit)
-			ask(core, listing, unit);
+	if (!listing->known)
+		ask_all(listing);
 	finish(listing);
 }
 

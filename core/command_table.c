@@ -316,6 +316,11 @@ static const struct argument plugin_test_arguments[] = {
 	{"file", ARGUMENT_PATH, .required = true, .positional = true, .meta = "FILE", .help = "a plugin, NAME.so"},
 };
 
+static const struct argument device_list[] = {
+	{"known", ARGUMENT_BOOL, .default_value = "false",
+		.help = "what machines have said before, without waiting for any"},
+};
+
 static const struct argument queue_place_arguments[] = {
 	{"job", ARGUMENT_ID, .required = true, .positional = true, .repeated = true, .meta = "JOB",
 		.help = "the number of a job"},
@@ -462,7 +467,7 @@ const struct command commands[] = {
 	{"queue.place", "says how many jobs are before yours", .right = RIGHT_ANYBODY, .kind = COMMAND_ENGINE,
 		ARGUMENTS(queue_place_arguments), .engine = cmd_queue_place},
 	{"device.list", "lists the devices, what they run on and what is queued", .right = RIGHT_ANYBODY,
-		.kind = COMMAND_ENGINE, .engine = cmd_device_list},
+		.kind = COMMAND_ENGINE, ARGUMENTS(device_list), .engine = cmd_device_list},
 	{"device.calibrate", "measures how fast the devices are, once", .right = RIGHT_ADMIN, .kind = COMMAND_ENGINE,
 		ARGUMENTS(device_calibrate), .engine = cmd_device_calibrate,
 		.details =

@@ -8,6 +8,7 @@
 #include "cleanup.h"
 #include "content.h"
 #include "ranking.h"
+#include "state.h"
 #include "text.h"
 
 #include <math.h>
@@ -415,6 +416,21 @@ add_runs(struct db *db, int64_t job, const json_t *runs, struct kettle_error *er
 	return code;
 }
 
+/* What the job's machine said of itself, of the tools that the job named. */
+static int
+learn(struct db *db, const struct job *job, const json_t *system, struct kettle_error *err)
+{
+	AUTO_JSON json_t *row = NULL;
+	AUTO_JSON json_t *facts = json_pack("{s:O*, s:O*, s:O*}", "level", json_object_get(system, "level"), "tools",
+		json_object_get(system, "tools"), "packages", json_object_get(system, "packages"));
+	if (!facts)
+		return fail_memory(err);
+	int code =
+		json_is_object(system) ? db_object(db, &row, err, "SELECT unit FROM jobs WHERE id = ?", "i", job->id) : 0;
+	const char *unit = json_string_value(json_object_get(row, "unit"));
+	return code == 0 && unit ? state_unit_learn(db, job->device, unit, facts, true, err) : code;
+}
+
 int
 jobs_finish(struct db *db, int64_t id, int64_t attempt, const json_t *verdict, struct kettle_error *err)
 {
@@ -428,6 +444,8 @@ jobs_finish(struct db *db, int64_t id, int64_t attempt, const json_t *verdict, s
 		code = add_runs(db, id, json_object_get(verdict, "runs"), err);
 	if (code == 0)
 		code = artifact_store(db, id, json_object_get(verdict, "artifacts"), err);
+	if (code == 0)
+		code = learn(db, &job, json_object_get(verdict, "system"), err);
 	return code < 0 ? code : end(db, &job, verdict, err);
 }
 

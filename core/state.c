@@ -75,7 +75,7 @@ int
 state_units(struct db *db, json_t **ret_units, struct kettle_error *err)
 {
 	return db_array(db, ret_units, err,
-		"SELECT device, unit, state, reason, changed_at AS changed_iso, calibration_json FROM device_units "
+		"SELECT device, unit, state, reason, changed_at AS changed_iso, calibration_json, facts_json FROM device_units "
 		"ORDER BY device, unit",
 		NULL);
 }
@@ -112,4 +112,43 @@ state_unit_calibrate(
 		"INSERT INTO device_units (device, unit, changed_at, calibration_json) VALUES (?, ?, ?, ?) "
 		"ON CONFLICT (device, unit) DO UPDATE SET calibration_json = excluded.calibration_json",
 		"ssij", device, unit, db->now_ms, calibration);
+}
+
+/* Adds the tools of a part to those that are known, and so its packages. */
+static int
+add_part(json_t *known, const json_t *part)
+{
+	static const char *const lists[] = {"tools", "packages"};
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+		const json_t *more = json_object_get(part, lists[i]);
+		AUTO_JSON json_t *all = json_is_object(more) ? json_copy(json_object_get(known, lists[i])) : NULL;
+		if (!json_is_object(more))
+			continue;
+		if (!all)
+			all = json_object();
+		if (json_object_update(all, (json_t *)more) < 0 || json_object_set(known, lists[i], all) < 0)
+			return KETTLE_ENOMEM;
+	}
+	return 0;
+}
+
+int
+state_unit_learn(
+	struct db *db, const char *device, const char *unit, const json_t *facts, bool partly, struct kettle_error *err)
+{
+	AUTO_JSON json_t *row = NULL;
+	int code = db_object(
+		db, &row, err, "SELECT facts_json FROM device_units WHERE device = ? AND unit = ?", "ss", device, unit);
+	if (code < 0 && code != KETTLE_ENOENT)
+		return code;
+	const json_t *before = json_object_get(row, "facts");
+	AUTO_JSON json_t *after = json_copy((json_t *)(partly && json_is_object(before) ? before : facts));
+	if (!after || (partly && add_part(after, facts)))
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for what is known of a unit.");
+	if (json_equal(before, after))
+		return 0;
+	return db_exec(db, err,
+		"INSERT INTO device_units (device, unit, changed_at, facts_json) VALUES (?, ?, ?, ?) "
+		"ON CONFLICT (device, unit) DO UPDATE SET facts_json = excluded.facts_json",
+		"ssij", device, unit, db->now_ms, after);
 }

@@ -6,6 +6,8 @@
 
 #include "db.h"
 
+#include <stdbool.h>
+
 #define STATE_KEY_MAX 200          /* bytes */
 #define STATE_VALUE_MAX (1u << 20) /* bytes of JSON text */
 
@@ -19,7 +21,7 @@ int state_setting_get(struct db *db, const char *key, json_t **ret_value, struct
 int state_setting_put(struct db *db, const char *key, const json_t *value, struct kettle_error *err);
 
 /* All that is remembered of units: [{"device", "unit", "state": "ready"|"aside", "reason", "changed": ISO,
- * "calibration"}]. */
+ * "calibration", "facts"}]. */
 int state_units(struct db *db, json_t **ret_units, struct kettle_error *err);
 /* reason NULL: ready again. */
 int state_unit_aside(struct db *db, const char *device, const char *unit, const char *reason, struct kettle_error *err);
@@ -28,5 +30,12 @@ int state_unit_calibration(
 	struct db *db, const char *device, const char *unit, json_t **ret_calibration, struct kettle_error *err);
 int state_unit_calibrate(
 	struct db *db, const char *device, const char *unit, const json_t *calibration, struct kettle_error *err);
+
+/*
+ * What the machine of a unit says of itself, such as "tools" and "packages", in place of what it said before. partly:
+ * of its tools and packages only some are named, and the others stay. Written only where it differs.
+ */
+int state_unit_learn(
+	struct db *db, const char *device, const char *unit, const json_t *facts, bool partly, struct kettle_error *err);
 
 #endif

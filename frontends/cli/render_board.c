@@ -186,7 +186,7 @@ render_board_show(struct run *run, const json_t *result)
 	return RUN_OK;
 }
 
-/* Of the board's devices what is known of them; where their machines do not answer, that is no error of this. */
+/* Of the board's devices what is known of them; that nothing is known of them is no error of this. */
 static void
 devices_listed(struct run *run, const struct kettle_error *err, json_t *result)
 {
@@ -202,7 +202,7 @@ devices_listed(struct run *run, const struct kettle_error *err, json_t *result)
 static void
 shown(struct run *run, const struct kettle_error *err, json_t *result)
 {
-	AUTO_JSON json_t *none = json_object();
+	AUTO_JSON json_t *known = json_pack("{s:b}", "known", 1); /* a ranking waits for no machine */
 	json_t *names = json_array();
 	size_t i;
 	const json_t *page;
@@ -216,7 +216,7 @@ shown(struct run *run, const struct kettle_error *err, json_t *result)
 	json_array_foreach(json_object_get(result, "rankings"), i, page)
 		json_array_append(names, json_object_get(page, "device"));
 	json_object_set_new(run->args.own, "devices", names);
-	run_call(run, "device.list", none, devices_listed);
+	run_call(run, "device.list", known, devices_listed);
 }
 
 void

@@ -358,6 +358,8 @@ test_code(void **arg)
 			"13.0"));
 	assert_int_equal(RUN(state, "leaderboard", "show", "vectoradd"), 0);
 	HAS(state->out, "  The code of others is open here: kettle submission show ID --code\n");
+	const json_t *asked = json_array_get(state->host.calls, json_array_size(state->host.calls) - 1);
+	assert_true(json_is_true(json_object_get(json_object_get(asked, "args"), "known")));
 	/* What its devices have, and no others. */
 	HAS(state->out, "\nCPU has python3 3.11.2 (numpy 1.24.2)\n");
 	assert_null(strstr(state->out, "H100"));

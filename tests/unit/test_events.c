@@ -205,6 +205,49 @@ units_op(struct db *db, void *arg, struct kettle_error *err)
 	return code;
 }
 
+/* Learns `steps`, [{"facts", "partly"}], one after the other, and returns what is known then. */
+struct lessons {
+	json_t *steps, *units;
+};
+
+static int
+learn_op(struct db *db, void *arg, struct kettle_error *err)
+{
+	struct lessons *lessons = arg;
+	size_t i;
+	json_t *step;
+	int code = 0;
+	json_array_foreach(lessons->steps, i, step)
+		if (code == 0)
+			code = state_unit_learn(
+				db, "CPU", "CPU.0", json_object_get(step, "facts"), json_is_true(json_object_get(step, "partly")), err);
+	return code < 0 ? code : state_units(db, &lessons->units, err);
+}
+
+/* What one job says of its tools adds to what is known; what a machine says of itself is all there is. */
+static void
+test_learning(void **state)
+{
+	(void)state;
+	struct kettle_error err = {0};
+	AUTO_JSON json_t *steps = json_loads(
+		"[{\"facts\": {\"level\": \"full\", \"tools\": {\"g++\": \"12\"}}, \"partly\": true}, {\"facts\": {\"tools\": "
+		"{\"python3\": \"3.11\"}, \"packages\": {\"python3\": {\"numpy\": \"1\"}}}, \"partly\": true}]",
+		0, NULL);
+	struct lessons lessons = {.steps = steps};
+	assert_int_equal(fixture_write(&c.f, learn_op, &lessons, &err), 0);
+	AUTO_JSON json_t *units = lessons.units;
+	assert_string_equal(commands_text(units, "0.state"), "ready");
+	assert_string_equal(commands_text(units, "0.facts.level"), "full");
+	assert_string_equal(commands_text(units, "0.facts.tools.g++"), "12");
+	assert_string_equal(commands_text(units, "0.facts.tools.python3"), "3.11");
+	assert_string_equal(commands_text(units, "0.facts.packages.python3.numpy"), "1");
+	(void)json_object_set_new(json_array_get(steps, 1), "partly", json_false());
+	assert_int_equal(fixture_write(&c.f, learn_op, &lessons, &err), 0);
+	AUTO_JSON json_t *after = lessons.units;
+	assert_true(json_equal(commands_at(after, "0.facts"), json_object_get(json_array_get(steps, 1), "facts")));
+}
+
 static void
 test_state(void **state)
 {
@@ -231,6 +274,7 @@ main(void)
 		TEST(test_pages),
 		TEST(test_cursors),
 		TEST(test_state),
+		TEST(test_learning),
 	};
 	return cmocka_run_group_tests_name("events", tests, NULL, NULL);
 }
