@@ -70,7 +70,9 @@ moments_of(const json_t *outcome)
 		.ended = integer_of(stamps, "ended_ns"),
 		.start = integer_of(outcome, "start_ns"),
 	};
-	m.exit = m.start > 0 ? m.start + integer_of(outcome, "wall_ns") : 0;
+	/* From another machine: what cannot be added has no end. */
+	if (m.start <= 0 || __builtin_add_overflow(m.start, integer_of(outcome, "wall_ns"), &m.exit))
+		m.exit = 0;
 	return m;
 }
 
