@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: MIT */
+/* What languages of GPU boards have in common: architectures of units, and explanations of what their tools say. */
+#include <config.h>
+
+#include "gpu.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define EXIT_DEVICE 110 /* a harness found that the GPU's interface fails */
+#define MAX_LINE 300    /* bytes of a line that a sentence repeats */
+
+static const char *
+text_of(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+	return text ? text : "";
+}
+
+static bool
+is(const json_t *object, const char *key, const char *value)
+{
+	return strcmp(text_of(object, key), value) == 0;
+}
+
+/* ---- the target ---- */
+
+/* "H100", "h100-pcie" and "H100x8" are the model H100. */
+static bool
+is_model(const char *name, const char *model)
+{
+	size_t len = strlen(model);
+	return strncasecmp(name, model, len) == 0 && (name[len] < '0' || name[len] > '9');
+}
+
+static const char *
+target_of_name(const struct gpu_vendor *vendor, const char *name)
+{
+	for (const struct gpu_model *model = vendor->models; model->name; model++)
+		if (is_model(name, model->name))
+			return model->target;
+	return NULL;
+}
+
+static int
+fail_no_target(const struct gpu_vendor *vendor, const char *name, bool native, struct kettle_error *err)
+{
+	if (native)
+		return kettle_fail(err, KETTLE_EUNAVAIL,
+			"The device `%.64s` says `%s: native`, but nothing is known of its GPU: say what it is, or have its unit "
+			"name "
+			"a `gpu` of this machine.",
+			name, vendor->key);
+	return kettle_fail(err, KETTLE_EUNAVAIL,
+		"The task needs %s, and `%.64s` is not known to be one: say its `%s` in the configuration of the device.",
+		vendor->device, name, vendor->key);
+}
+
+int
+gpu_target(
+	const struct gpu_vendor *vendor, const json_t *unit, char ret_target[GPU_TARGET_SIZE], struct kettle_error *err)
+{
+	const char *said = text_of(unit, vendor->key), *name = text_of(unit, "name");
+	const char *fact = text_of(json_object_get(json_object_get(unit, "facts"), "gpu"), vendor->fact);
+	const char *known = target_of_name(vendor, name);
+	bool native = strcmp(said, "native") == 0;
+	if (said[0] && !native && !vendor->read_target(said, false, ret_target))
+		return kettle_fail(err, KETTLE_EINVAL, "The device `%.64s` says `%s: %.64s`, which is no architecture.", name,
+			vendor->key, said);
+	if ((said[0] && !native) || vendor->read_target(fact, true, ret_target))
+		return 0;
+	if (native || !known)
+		return fail_no_target(vendor, name, native, err);
+	(void)snprintf(ret_target, GPU_TARGET_SIZE, "%s", known);
+	return 0;
+}
+
+/* ---- sentences ---- */
+
+/* Appends to a text of a fixed size; what is too much is cut. */
+struct sentence {
+	char text[1200];
+	size_t len;
+};
+
+__attribute__((format(printf, 2, 3))) static void
+say(struct sentence *sentence, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	size_t room = sizeof(sentence->text) - sentence->len;
+	int len = vsnprintf(sentence->text + sentence->len, room, format, args);
+	va_end(args);
+	if (len > 0)
+		sentence->len += (size_t)len < room ? (size_t)len : room - 1;
+}
+
+/* The line around a place in a text, cut where a character ends, without blanks at either end. */
+static void
+say_line(struct sentence *sentence, const char *text, const char *at)
+{
+	while (at > text && at[-1] != '\n')
+		at--;
+	at += strspn(at, " \t\r");
+	size_t all = strcspn(at, "\r\n"), len = all < MAX_LINE ? all : MAX_LINE;
+	while (len < all && len && ((unsigned char)at[len] & 0xc0) == 0x80)
+		len--;
+	say(sentence, "%.*s%s", (int)len, at, len < all ? "…" : "");
+}
+
+static int
+give(const struct sentence *sentence, const char *state, const char *blame, bool retry, json_t **ret_verdict,
+	struct kettle_error *err)
+{
+	json_t *verdict = json_pack("{s:b, s:s, s:s, s:s, s:b}", "passed", 0, "state", state, "message", sentence->text,
+		"blame", blame, "retry", retry);
+	if (!verdict)
+		return kettle_fail(err, KETTLE_EINVAL, "The output of the step cannot be repeated in a sentence.");
+	*ret_verdict = verdict;
+	return 0;
+}
+
+static int
+nothing_to_add(struct kettle_error *err)
+{
+	return kettle_fail(err, KETTLE_ENOENT, "There is nothing to add.");
+}
+
+/* Where the first of some words is in a text; NULL: none is. */
+static const char *
+find_any(const char *text, const char *const *words)
+{
+	for (; *words; words++) {
+		const char *found = strstr(text, *words);
+		if (found)
+			return found;
+	}
+	return NULL;
+}
+
+/* ---- builds ---- */
+
+/* "13.0" out of "13.0.88". */
+static int
+short_version(const char *version)
+{
+	size_t len = strcspn(version, ".");
+	return (int)(version[len] ? len + 1 + strcspn(version + len + 1, ".") : len);
+}
+
+/* The target that a compile step was told, out of its arguments; "" where it was told none. */
+static void
+told_target(const struct gpu_vendor *vendor, const json_t *step, char ret_target[GPU_TARGET_SIZE])
+{
+	static const char *const options[] = {"-arch=", "--offload-arch=", "--gpu-architecture="};
+	const json_t *word;
+	size_t i;
+	ret_target[0] = '\0';
+	json_array_foreach(json_object_get(step, "argv"), i, word)
+		for (size_t k = 0; k < sizeof(options) / sizeof(options[0]); k++) {
+			const char *text = json_string_value(word);
+			if (text && strncmp(text, options[k], strlen(options[k])) == 0)
+				(void)vendor->read_target(text + strlen(options[k]), false, ret_target);
+		}
+}
+
+/* The device's architecture and the machine's toolkit do not fit: nothing that a participant could mend. */
+static int
+explain_target(const struct gpu_vendor *vendor, const json_t *step, const json_t *outcome, json_t **ret_verdict,
+	struct kettle_error *err)
+{
+	struct sentence sentence = {0};
+	char target[GPU_TARGET_SIZE];
+	const char *version = text_of(json_object_get(outcome, "tool"), "version");
+	const struct gpu_since *since = vendor->since;
+	told_target(vendor, step, target);
+	while (since->target && strcmp(since->target, target) != 0)
+		since++;
+	say(&sentence, "The board's machine has %s %.*s, which does not know the device's architecture %s%s",
+		vendor->product, version[0] ? short_version(version) : 1, version[0] ? version : "?", vendor->prefix, target);
+	/* What the table says must not contradict what happened. */
+	if (since->last && strtod(version, NULL) > strtod(since->last, NULL))
+		say(&sentence, "; the last that does is %s %s", vendor->product, since->last);
+	else if (since->target && strtod(version, NULL) < strtod(since->first, NULL))
+		say(&sentence, "; the first that does is %s %s", vendor->product, since->first);
+	say(&sentence, ".");
+	return give(&sentence, "error", "machine", false, ret_verdict, err);
+}
+
+static int
+explain_library(const char *text, const char *found, json_t **ret_verdict, struct kettle_error *err)
+{
+	struct sentence sentence = {0};
+	(void)text;
+	found += strcspn(found, "-") + strlen("-l");
+	say(&sentence,
+		"The board's machine lacks the library `%.*s`, or it does not lie where the device's `library_dirs` say.",
+		(int)strcspn(found, ": \r\n"), found);
+	return give(&sentence, "error", "machine", false, ret_verdict, err);
+}
+
+static int
+explain_build(const struct gpu_vendor *vendor, const json_t *step, const json_t *outcome, json_t **ret_verdict,
+	struct kettle_error *err)
+{
+	const char *text = text_of(json_object_get(outcome, "stderr"), "text"), *found;
+	struct sentence sentence = {0};
+	if (find_any(text, vendor->unknown_target))
+		return explain_target(vendor, step, outcome, ret_verdict, err);
+	if ((found = find_any(text, vendor->bad_machine))) {
+		say(&sentence, "The board's machine cannot compile: ");
+		say_line(&sentence, text, found);
+		return give(&sentence, "error", "machine", false, ret_verdict, err);
+	}
+	if ((found = find_any(text, vendor->bad_option))) {
+		say(&sentence, "The compiler does not take what task and configuration tell it: ");
+		say_line(&sentence, text, found);
+		return give(&sentence, "error", "task", false, ret_verdict, err);
+	}
+	found = strstr(text, "ld: cannot find -l");
+	if (!found)
+		found = strstr(text, "unable to find library -l");
+	return found ? explain_library(text, found, ret_verdict, err) : nothing_to_add(err);
+}
+
+static int
+explain_missing(const struct gpu_vendor *vendor, const json_t *outcome, json_t **ret_verdict, struct kettle_error *err)
+{
+	struct sentence sentence = {0};
+	const char *why = text_of(outcome, "error");
+	say(&sentence, "The board's machine lacks %s. %s", vendor->toolkit, why);
+	return give(&sentence, "error", "machine", false, ret_verdict, err);
+}
+
+/* ---- runs ---- */
+
+/* What a run said, and what its harness reported of cases that failed; new string or NULL. */
+static char *
+all_words(const json_t *outcome)
+{
+	json_t *all = json_sprintf("%s\n%s\n", text_of(json_object_get(outcome, "stderr"), "text"),
+		text_of(json_object_get(outcome, "stdout"), "text"));
+	json_t *value;
+	const char *key;
+	json_object_foreach(json_object_get(outcome, "result"), key, value) {
+		const char *last = strrchr(key, '.');
+		if (!all || !last || (strcmp(last, ".error") != 0 && strcmp(last, ".message") != 0) || !json_is_string(value))
+			continue;
+		json_t *more = json_sprintf("%s%s\n", json_string_value(all), json_string_value(value));
+		json_decref(all);
+		all = more;
+	}
+	char *text = all ? strdup(json_string_value(all)) : NULL;
+	json_decref(all);
+	return text;
+}
+
+/*
+ * Words alone prove nothing, since a submission can print them. They decide who is told what; a run that did not pass
+ * stays one that did not pass.
+ */
+static int
+explain_words(const struct gpu_vendor *vendor, const json_t *step, const json_t *outcome, const char *text,
+	json_t **ret_verdict, struct kettle_error *err)
+{
+	struct sentence sentence = {0};
+	const char *device = text_of(json_object_get(step, "env"), GPU_DEVICE), *found;
+	bool said = json_integer_value(json_object_get(outcome, "exit")) == EXIT_DEVICE;
+	if ((found = find_any(text, vendor->no_device))) {
+		say(&sentence, "The task needs %s, and %s has none that works: ", vendor->device,
+			device[0] ? device : "this device");
+		say_line(&sentence, text, found);
+		return give(&sentence, "error", "machine", true, ret_verdict, err);
+	}
+	if (said && (found = find_any(text, vendor->wrong_target))) {
+		say(&sentence,
+			"The program was built for another GPU than the unit of %s has, or for a newer driver; its `%s` may be "
+			"wrong: ",
+			device[0] ? device : "this device", vendor->key);
+		say_line(&sentence, text, found);
+		return give(&sentence, "error", "machine", false, ret_verdict, err);
+	}
+	if (said && (found = find_any(text, vendor->fault))) {
+		say(&sentence, "The %s run failed on the GPU: ", text_of(json_object_get(step, "run"), "mode"));
+		say_line(&sentence, text, found);
+		return give(&sentence, "failed", "participant", false, ret_verdict, err);
+	}
+	return nothing_to_add(err);
+}
+
+static int
+explain_run(const struct gpu_vendor *vendor, const json_t *step, const json_t *outcome, json_t **ret_verdict,
+	struct kettle_error *err)
+{
+	char *text = all_words(outcome);
+	int rc = text ? explain_words(vendor, step, outcome, text, ret_verdict, err) : nothing_to_add(err);
+	free(text);
+	return rc;
+}
+
+int
+gpu_explain(const struct gpu_vendor *vendor, const char *compiler, const json_t *step, const json_t *outcome,
+	json_t **ret_verdict, struct kettle_error *err)
+{
+	if (is(outcome, "state", "error") && is(outcome, "missing", compiler))
+		return explain_missing(vendor, outcome, ret_verdict, err);
+	if (!is(outcome, "state", "failed"))
+		return nothing_to_add(err);
+	if (is(step, "kind", "run"))
+		return explain_run(vendor, step, outcome, ret_verdict, err);
+	return explain_build(vendor, step, outcome, ret_verdict, err);
+}

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The language cu: boards in CUDA. Every source is compiled by a cached step of its own for the architecture of the
+ * device, so that of a submission only its own file is ever compiled; the objects are linked into ./program, and that is
+ * what runs. Device code is linked across sources only where the task asks for it.
+ */
+#include <config.h>
+
+#include <jansson.h>
+#include <kettle/plugin.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "plugins/languages/compiled/compiled.h"
+#include "plugins/languages/compiled/gpu.h"
+
+#define CPP_STANDARD "c++20"
+
+static const struct kettle_option options[] = {
+	{.key = "nvcc",
+		.type = KETTLE_OPTION_STRING,
+		.default_value = "nvcc",
+		.help = "The compiler: a name, looked up in PATH and then in /usr/local/cuda/bin, or an absolute path."},
+	{.key = "host_compiler",
+		.type = KETTLE_OPTION_STRING,
+		.help = "The compiler that nvcc hands host code to; without it nvcc's own choice, g++."},
+	{.key = "flags",
+		.type = KETTLE_OPTION_STRINGS,
+		.help = "Flags for every compile and link step, before those of the task."},
+};
+
+static const char config_schema[] =
+	"{\"type\": \"object\", \"additionalProperties\": false, \"properties\": {" COMPILED_CONFIG_PROPERTIES
+	", \"rdc\": {\"type\": \"boolean\"}}, \"$defs\": {" COMPILED_CONFIG_DEFS "}}";
+
+static const char *const source_extensions[] = {".cu", ".cpp", ".cc", ".cxx", ".c", NULL};
+static const char *const header_extensions[] = {".cuh", ".h", ".hh", ".hpp", ".hxx", ".inl", ".inc", NULL};
+
+/* What boards of the field are compiled with; nvcc takes what it does not know for the host compiler's. */
+static const char *const usual_flags[] = {"-O3", "-DNDEBUG", "--expt-relaxed-constexpr", "--expt-extended-lambda",
+	"-forward-unknown-to-host-compiler", "-Xcompiler=-Wno-psabi", "-Xcompiler=-fno-strict-aliasing",
+	"-Xptxas=--warn-on-spills", NULL};
+
+/* ---- architectures ---- */
+
+static const struct gpu_model models[] = {{"V100", "70"}, {"T4", "75"}, {"A100", "80"}, {"A800", "80"}, {"A30", "80"},
+	{"A2", "86"}, {"A10", "86"}, {"A40", "86"}, {"A6000", "86"}, {"RTX3090", "86"}, {"L4", "89"}, {"L40", "89"},
+	{"RTX4090", "89"}, {"H20", "90a"}, {"H100", "90a"}, {"H200", "90a"}, {"H800", "90a"}, {"GH200", "90a"},
+	{"B100", "100a"}, {"B200", "100a"}, {"GB200", "100a"}, {"B300", "103a"}, {"GB300", "103a"}, {"RTX5090", "120a"},
+	{NULL, NULL}};
+
+static const struct gpu_since since[] = {{"60", "8.0", "12.9"}, {"61", "8.0", "12.9"}, {"70", "9.0", "12.9"},
+	{"72", "9.2", "12.9"}, {"75", "10.0", NULL}, {"80", "11.0", NULL}, {"86", "11.1", NULL}, {"87", "11.4", NULL},
+	{"89", "11.8", NULL}, {"90", "11.8", NULL}, {"90a", "12.0", NULL}, {"100", "12.8", NULL}, {"100a", "12.8", NULL},
+	{"103", "12.9", NULL}, {"103a", "12.9", NULL}, {"110", "13.0", NULL}, {"110a", "13.0", NULL}, {"120", "12.8", NULL},
+	{"120a", "12.8", NULL}, {"121", "12.9", NULL}, {"121a", "12.9", NULL}, {NULL, NULL, NULL}};
+
+/* "90a" out of "90a", "sm_90a" and, of a unit's facts, "9.0": from Hopper on the GPU that is there has features of its own. */
+static bool
+read_target(const char *text, bool fact, char ret_target[GPU_TARGET_SIZE])
+{
+	unsigned major = 0, minor = 0;
+	char feature = '\0', more = '\0';
+	if (fact) {
+		if (sscanf(text, "%2u.%1u%c", &major, &minor, &more) != 2)
+			return false;
+		(void)snprintf(ret_target, GPU_TARGET_SIZE, "%u%u%s", major, minor, major >= 9 ? "a" : "");
+		return true;
+	}
+	text += strncmp(text, "sm_", 3) == 0 ? 3 : 0;
+	int parts = sscanf(text, "%3u%c%c", &major, &feature, &more);
+	if (parts < 1 || parts > 2 || major < 10 || (parts == 2 && (feature < 'a' || feature > 'z')))
+		return false;
+	(void)snprintf(ret_target, GPU_TARGET_SIZE, parts == 2 ? "%u%c" : "%u", major, feature);
+	return true;
+}
+
+static const struct gpu_vendor vendor = {
+	.key = "sm",
+	.fact = "compute",
+	.prefix = "sm_",
+	.product = "CUDA",
+	.device = "a CUDA device",
+	.toolkit = "the CUDA toolkit",
+	.models = models,
+	.since = since,
+	.read_target = read_target,
+	.unknown_target = (const char *const[]){"Unsupported gpu architecture",
+		"is not defined for option 'gpu-architecture'", "is not defined for option 'gpu-name'", NULL},
+	.bad_option = (const char *const[]){"nvcc fatal", NULL},
+	.bad_machine = (const char *const[]){"unsupported GNU version", "unsupported clang version",
+		"No supported gcc/g++ host compiler found", "Failed to preprocess host compiler properties",
+		"Host compiler targets unsupported OS", "cc1plus: No such file", "gcc: not found", "g++: not found", NULL},
+	.no_device = (const char *const[]){"no CUDA-capable device is detected", "CUDA driver version is insufficient",
+		"libcuda.so.1: cannot open shared object file", "CUDA-capable device(s) is/are busy or unavailable",
+		"system has unsupported display driver", "cudaErrorNoDevice", "cudaErrorInsufficientDriver",
+		"CUDA_ERROR_NO_DEVICE", "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH", "system not yet initialized", NULL},
+	.wrong_target = (const char *const[]){"no kernel image is available for execution on the device",
+		"device kernel image is invalid", "PTX was compiled with an unsupported toolchain",
+		"cudaErrorNoKernelImageForDevice", NULL},
+	.fault = (const char *const[]){"an illegal memory access was encountered", "misaligned address",
+		"an illegal instruction was encountered", "unspecified launch failure", "device-side assert triggered",
+		"the launch timed out and was terminated", "too many resources requested for launch",
+		"invalid configuration argument", "invalid argument", "invalid device function", "invalid program counter",
+		"hardware stack error", "operation not supported on global/shared address space", "out of memory", NULL},
+};
+
+/* ---- steps ---- */
+
+/* Whether sources use device functions of each other, as the task says or its flags do. */
+static bool
+needs_device_link(const struct compiled_making *making)
+{
+	static const char *const flags[] = {"-rdc=true", "--relocatable-device-code=true", "-dc", "--device-c"};
+	const json_t *said = json_object_get(making->config, "compile_flags");
+	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
+		if (compiled_list_has(said, flags[i]))
+			return true;
+	return json_is_true(json_object_get(making->config, "rdc"));
+}
+
+/* What compiling and linking have in common. */
+static void
+add_flags(const struct compiled_making *making, json_t **argv)
+{
+	const char *host = compiled_option(making, "host_compiler");
+	compiled_add(argv, "%s", compiled_option(making, "nvcc"));
+	compiled_add(argv, "-arch=sm_%s", (const char *)making->arg);
+	for (size_t i = 0; usual_flags[i]; i++)
+		compiled_add(argv, "%s", usual_flags[i]);
+	if (host && *host)
+		compiled_add(argv, "-ccbin=%s", host);
+	if (needs_device_link(making))
+		compiled_add(argv, "-rdc=true");
+	compiled_add_all(argv, "", json_object_get(making->options, "flags"));
+}
+
+static json_t *
+cu_compile(const struct compiled_making *making, const char *source)
+{
+	static const char *const c[] = {".c", NULL};
+	const char *standard = json_string_value(json_object_get(making->config, "standard"));
+	json_t *argv = json_array();
+	add_flags(making, &argv);
+	/* Files in C go to the host compiler, which has a standard of its own for them. */
+	if (!compiled_ends_in(source, c))
+		compiled_add(&argv, "-std=%s", standard && strchr(standard, '+') ? standard : CPP_STANDARD);
+	compiled_add_config(making, &argv);
+	compiled_add_all(&argv, "-I", json_object_get(making->request->device, "include_dirs"));
+	return argv;
+}
+
+static json_t *
+cu_link(const struct compiled_making *making)
+{
+	const json_t *folders = json_object_get(making->request->device, "library_dirs");
+	json_t *argv = json_array();
+	add_flags(making, &argv);
+	compiled_add_all(&argv, "", json_object_get(making->config, "compile_flags"));
+	compiled_add_objects(making, &argv);
+	compiled_add(&argv, "-o");
+	compiled_add(&argv, "out/" COMPILED_PROGRAM);
+	compiled_add_all(&argv, "-L", folders);
+	compiled_add_all(&argv, "-Xlinker=-rpath=", folders);
+	/* Libraries of the toolkit need not lie where the system looks for them. */
+	compiled_add(&argv, "-Xlinker=-rpath=@TOOLKIT@/lib64");
+	compiled_add_libraries(making, &argv);
+	return argv;
+}
+
+/* What of the machine a step reads besides its compiler: headers and libraries of the device's configuration. */
+static json_t *
+folders_of(const struct compiled_making *making, bool headers)
+{
+	json_t *folders = json_array();
+	if (headers)
+		compiled_add_all(&folders, "", json_object_get(making->request->device, "include_dirs"));
+	compiled_add_all(&folders, "", json_object_get(making->request->device, "library_dirs"));
+	return folders;
+}
+
+static void
+cu_finish_step(const struct compiled_making *making, json_t *step)
+{
+	const char *host = compiled_option(making, "host_compiler");
+	json_t *folders = folders_of(making, true);
+	if (json_array_size(folders) > 0)
+		json_object_set(step, "folders", folders);
+	if (host && *host)
+		json_object_set_new(step, "toolchain", json_pack("[s]", host));
+	json_decref(folders);
+}
+
+/* A program may need libraries of the toolkit and of the device's folders when it runs. */
+static void
+cu_finish_run(const struct compiled_making *making, json_t *step)
+{
+	json_t *folders = folders_of(making, false), *env = json_object_get(step, "env");
+	env = env ? json_copy(env) : json_object();
+	json_object_set_new(env, GPU_DEVICE, json_copy(json_object_get(making->request->device, "name")));
+	json_object_set_new(step, "env", env);
+	json_object_set_new(step, "toolchain", json_pack("[s]", compiled_option(making, "nvcc")));
+	if (json_array_size(folders) > 0)
+		json_object_set(step, "folders", folders);
+	json_decref(folders);
+}
+
+static const struct compiled_rules rules = {
+	.sources = source_extensions,
+	.headers = header_extensions,
+	.wanted = "a source in CUDA ends in .cu, .cpp, .cc, .cxx or .c",
+	.found = "none of its files ends in .cu, .cpp, .cc, .cxx or .c",
+	.compile = cu_compile,
+	.link = cu_link,
+	.finish_step = cu_finish_step,
+	.finish_run = cu_finish_run,
+};
+
+static int
+cu_plan(void *self, const struct kettle_plan_request *request, json_t **ret_plan, struct kettle_error *err)
+{
+	char target[GPU_TARGET_SIZE] = "";
+	/* What is wrong with the task is said before what is wrong with the device. */
+	struct compiled_making making = {
+		.request = request, .rules = &rules, .options = ((struct compiled_self *)self)->options, .arg = target};
+	struct kettle_error untold = {0};
+	json_t *plan = NULL;
+	int no_target = gpu_target(&vendor, request->device, target, &untold);
+	int rc = compiled_plan(&making, &plan, err);
+	if (rc == 0 && no_target)
+		rc = kettle_fail(err, no_target, "%s", untold.message);
+	if (rc == 0)
+		*ret_plan = plan;
+	else
+		json_decref(plan);
+	return rc;
+}
+
+static int
+cu_interpret(void *self, const json_t *step, const json_t *outcome, json_t **ret_verdict, struct kettle_error *err)
+{
+	const json_t *nvcc = json_object_get(((struct compiled_self *)self)->options, "nvcc");
+	return gpu_explain(&vendor, json_string_value(nvcc), step, outcome, ret_verdict, err);
+}
+
+static json_t *
+cu_tools(void *self)
+{
+	return json_pack("[O]", json_object_get(((struct compiled_self *)self)->options, "nvcc"));
+}
+
+/* ---- what it says of itself ---- */
+
+static const struct kettle_skeleton skeletons[] = {
+	{.template_name = "CUDA",
+		.file_name = "submission.cu",
+		.text = "#include \"task.h\"\n\n__global__ void\nkernel()\n{\n\t// Compute here.\n}\n\n"
+				"// Define here the function that task.h declares; it launches the kernel.\n"},
+};
+
+static const char *const aliases[] = {"cuda", NULL};
+static const char *const extensions[] = {".cu", ".cuh", ".cpp", ".cc", ".cxx", ".c", ".h", ".hpp", NULL};
+static const char *const template_names[] = {"CUDA", NULL};
+
+static const struct kettle_language language = {
+	.size = sizeof(struct kettle_language),
+	.aliases = aliases,
+	.extensions = extensions,
+	.comment = "//",
+	.template_names = template_names,
+	.config_schema = config_schema,
+	.skeletons = skeletons,
+	.skeletons_count = sizeof(skeletons) / sizeof(skeletons[0]),
+	.skeleton_size = sizeof(skeletons[0]),
+	.plan = cu_plan,
+	.interpret = cu_interpret,
+	.tools = cu_tools,
+};
+
+const struct kettle_plugin kettle_plugin = {
+	.magic = KETTLE_PLUGIN_MAGIC,
+	.abi_major = KETTLE_ABI_MAJOR,
+	.abi_minor = KETTLE_ABI_MINOR,
+	.size = sizeof(struct kettle_plugin),
+	.kind = KETTLE_LANGUAGE,
+	.name = "cu",
+	.version = PACKAGE_VERSION,
+	.summary = "CUDA with nvcc",
+	.options = options,
+	.options_count = sizeof(options) / sizeof(options[0]),
+	.option_size = sizeof(options[0]),
+	.create = compiled_create,
+	.configure = compiled_configure,
+	.destroy = compiled_destroy,
+	.language = &language,
+};

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/* What the tests of cu and hip share: plans of tasks of empty files, and looks into them. */
+#include <config.h>
+
+#include "gpu_plans.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "file.h"
+
+void *gpu_plans_self;
+
+static int
+plan(const char *names, const char *config, const char *device, json_t **ret_plan, struct kettle_error *err)
+{
+	AUTO_JSON json_t *files = json_object(), *unit = json_loads(device, 0, NULL);
+	AUTO_JSON json_t *task =
+		json_pack("{s:o, s:[s]}", "config", config ? json_loads(config, 0, NULL) : json_object(), "libraries", "z");
+	AUTO_JSON json_t *runs =
+		json_pack("[{s:s, s:s, s:[], s:{s:s, s:b, s:[s, s]}}, {s:s, s:s, s:[s], s:{s:s, s:b, s:[s, s]}}]", "id", "test",
+			"kind", "run", "needs", "run", "mode", "test", "secret", 0, "args", "test", "cases.txt", "id", "benchmark",
+			"kind", "run", "needs", "test", "run", "mode", "benchmark", "secret", 0, "args", "benchmark", "cases.txt");
+	AUTO_FREE char *copy = strdup(names), *first = NULL;
+	char *rest = NULL;
+	for (char *name = strtok_r(copy, " ", &rest); name; name = strtok_r(NULL, " ", &rest)) {
+		first = first ? first : strdup(name);
+		json_object_set_new(files, name, json_pack("{s:s}", "text", name));
+	}
+	const struct kettle_plan_request request = {.size = sizeof(request),
+		.task = task,
+		.files = files,
+		.submission = first,
+		.mode = "test",
+		.device = unit,
+		.runs = runs};
+	assert_non_null(unit);
+	assert_non_null(json_object_get(task, "config"));
+	return kettle_plugin.language->plan(gpu_plans_self, &request, ret_plan, err);
+}
+
+json_t *
+gpu_plans_good(const char *names, const char *config, const char *device)
+{
+	json_t *made = NULL;
+	struct kettle_error err = {0};
+	if (plan(names, config, device, &made, &err))
+		fail_msg("%s", err.message);
+	return made;
+}
+
+void
+gpu_plans_refused(const char *names, const char *config, const char *device, int code, const char *sentence)
+{
+	json_t *made = NULL;
+	struct kettle_error err = {0};
+	assert_int_equal(plan(names, config, device, &made, &err), code);
+	assert_null(made);
+	assert_string_equal(err.message, sentence);
+}
+
+static const json_t *
+step(const json_t *made, const char *id)
+{
+	size_t i;
+	json_t *one;
+	json_array_foreach(json_object_get(made, "steps"), i, one) {
+		if (strcmp(json_string_value(json_object_get(one, "id")), id) == 0)
+			return one;
+	}
+	fail_msg("no step %s", id);
+	return NULL;
+}
+
+void
+gpu_plans_expect(const json_t *made, const char *id, const char *key, const char *wanted)
+{
+	AUTO_BUF struct buf text = {0};
+	json_t *value = json_object_get(step(made, id), key), *item;
+	const char *name;
+	size_t i;
+	(void)buf_adds(&text, "");
+	json_array_foreach(value, i, item)
+		(void)buf_printf(&text, "%s%s", i ? " " : "", json_string_value(item));
+	json_object_foreach(value, name, item)
+		(void)buf_printf(&text, "%s%s", text.len ? " " : "", name);
+	assert_string_equal(text.data ? text.data : "", wanted);
+}
+
+const char *
+gpu_plans_text(const json_t *made, const char *id, const char *object, const char *key)
+{
+	return json_string_value(json_object_get(json_object_get(step(made, id), object), key));
+}
+
+const char *
+gpu_plans_word(const json_t *made, const char *id, size_t index)
+{
+	return json_string_value(json_array_get(json_object_get(step(made, id), "argv"), index));
+}
+
+void
+gpu_plans_explained(
+	const char *step_text, const json_t *outcome, const char *state, const char *blame, const char *sentence)
+{
+	AUTO_JSON json_t *one = json_loads(step_text, 0, NULL), *said = NULL;
+	struct kettle_error err = {0};
+	assert_non_null(one);
+	assert_non_null(outcome);
+	int rc = kettle_plugin.language->interpret(gpu_plans_self, one, outcome, &said, &err);
+	if (!state) {
+		assert_int_equal(rc, KETTLE_ENOENT);
+		assert_null(said);
+		return;
+	}
+	assert_int_equal(rc, 0);
+	assert_string_equal(json_string_value(json_object_get(said, "message")), sentence);
+	assert_string_equal(json_string_value(json_object_get(said, "state")), state);
+	assert_string_equal(json_string_value(json_object_get(said, "blame")), blame);
+	assert_true(json_is_false(json_object_get(said, "passed")));
+}
+
+/* The manual page as plain text: no backslashes. */
+static char *
+read_manual(const char *page)
+{
+	AUTO_BUF struct buf path = {0};
+	char *text = NULL, *to;
+	size_t size = 0;
+	(void)buf_printf(&path, "%s/%s", getenv("top_srcdir"), page);
+	assert_int_equal(file_read(path.data, 1 << 20, &text, &size, NULL), 0);
+	to = text;
+	for (const char *from = text; *from; from++)
+		if (*from != '\\')
+			*to++ = *from;
+	*to = '\0';
+	return text;
+}
+
+void
+gpu_plans_table(const char *name, const char *page)
+{
+	const struct kettle_language *language = kettle_plugin.language;
+	AUTO_FREE char *manual = read_manual(page);
+	AUTO_JSON json_t *schema = json_loads(language->config_schema, 0, NULL);
+	const char *key;
+	json_t *value;
+	assert_string_equal(kettle_plugin.name, name);
+	assert_string_equal(language->comment, "//");
+	assert_true(language->skeletons_count > 0);
+	assert_non_null(schema);
+	kettle_plugin.destroy(NULL);
+	for (size_t i = 0; i < kettle_plugin.options_count; i++) {
+		AUTO_BUF struct buf entry = {0};
+		(void)buf_printf(&entry, ".BR %s \"", kettle_plugin.options[i].key);
+		if (!strstr(manual, entry.data) || !strstr(manual, kettle_plugin.options[i].help))
+			fail_msg("the manual lacks %s: %s", kettle_plugin.options[i].key, kettle_plugin.options[i].help);
+	}
+	json_object_foreach(json_object_get(schema, "properties"), key, value) {
+		AUTO_BUF struct buf entry = {0};
+		(void)buf_printf(&entry, ".BR %s \"", key);
+		if (!strstr(manual, entry.data))
+			fail_msg("the manual lacks the configuration %s", key);
+	}
+}

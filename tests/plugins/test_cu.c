@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT */
+/* The language cu, driven without core and host: what it plans for which device, what it refuses, what it explains. */
+#include <config.h>
+
+#include <kettle/plugin.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "gpu_plans.h"
+
+#define FLAGS \
+	"-O3 -DNDEBUG --expt-relaxed-constexpr --expt-extended-lambda -forward-unknown-to-host-compiler " \
+	"-Xcompiler=-Wno-psabi -Xcompiler=-fno-strict-aliasing -Xptxas=--warn-on-spills"
+
+/* The harness's object depends on nothing that a participant writes. */
+static void
+test_plan(void **state)
+{
+	(void)state;
+	AUTO_JSON json_t *made =
+		gpu_plans_good("submission.cu eval.cu gpu.h reference.cuh data.bin", NULL, "{\"name\": \"H100\"}");
+	assert_int_equal(json_array_size(json_object_get(made, "steps")), 5);
+	gpu_plans_expect(
+		made, "compile-0", "argv", "nvcc -arch=sm_90a " FLAGS " -std=c++20 -c submission.cu -o out/submission.cu.o");
+	gpu_plans_expect(made, "compile-1", "argv", "nvcc -arch=sm_90a " FLAGS " -std=c++20 -c eval.cu -o out/eval.cu.o");
+	gpu_plans_expect(made, "compile-0", "inputs", "submission.cu gpu.h reference.cuh data.bin");
+	gpu_plans_expect(made, "compile-1", "inputs", "eval.cu gpu.h reference.cuh data.bin");
+	gpu_plans_expect(made, "compile-1", "needs", "");
+	gpu_plans_expect(made, "link", "needs", "compile-0 compile-1");
+	gpu_plans_expect(made, "link", "argv",
+		"nvcc -arch=sm_90a " FLAGS " submission.cu.o eval.cu.o -o out/program -Xlinker=-rpath=@TOOLKIT@/lib64 -lz");
+	gpu_plans_expect(made, "test", "inputs", "data.bin program");
+	gpu_plans_expect(made, "test", "needs", "link");
+	gpu_plans_expect(made, "benchmark", "needs", "test");
+	gpu_plans_expect(made, "test", "argv", "./program test cases.txt");
+	assert_string_equal(gpu_plans_text(made, "test", "env", "KETTLE_DEVICE"), "H100");
+}
+
+/* Every key of task.yml reaches the compiler, and what the device's section says besides. */
+static void
+test_config(void **state)
+{
+	(void)state;
+	AUTO_JSON json_t *made = gpu_plans_good("s.cuh a/eval.cu b.cpp c.c",
+		"{\"sources\": [\"a/eval.cu\", \"b.cpp\", \"c.c\"], \"include_dirs\": [\".\", \"/ThunderKittens/include\"], "
+		"\"defines\": {\"N\": \"4\", \"M\": 5, \"Q\": null, \"B\": true}, \"compile_flags\": [\"--use_fast_math\"], "
+		"\"libraries\": [\"cublas\"], \"standard\": \"c++17\", \"rdc\": true}",
+		"{\"name\": \"gpu\", \"sm\": \"sm_89\", \"include_dirs\": [\"/opt/cutlass/include\"], \"library_dirs\": "
+		"[\"/opt/lib\"]}");
+	gpu_plans_expect(made, "compile-0", "argv",
+		"nvcc -arch=sm_89 " FLAGS " -rdc=true -std=c++17 -DN=4 -DM=5 -DQ -DB=1 -I. -I/ThunderKittens/include "
+		"--use_fast_math -I/opt/cutlass/include -c a/eval.cu -o out/eval.cu.o");
+	gpu_plans_expect(made, "compile-2", "argv",
+		"nvcc -arch=sm_89 " FLAGS " -rdc=true -DN=4 -DM=5 -DQ -DB=1 -I. -I/ThunderKittens/include --use_fast_math "
+		"-I/opt/cutlass/include -c c.c -o out/c.c.o");
+	gpu_plans_expect(made, "compile-1", "folders", "/opt/cutlass/include /opt/lib");
+	gpu_plans_expect(made, "compile-1", "inputs", "s.cuh b.cpp");
+	gpu_plans_expect(made, "link", "argv",
+		"nvcc -arch=sm_89 " FLAGS " -rdc=true --use_fast_math a/eval.cu.o b.cpp.o c.c.o -o out/program -L/opt/lib "
+		"-Xlinker=-rpath=/opt/lib -Xlinker=-rpath=@TOOLKIT@/lib64 -lcublas -lz");
+	gpu_plans_expect(made, "test", "folders", "/opt/lib");
+	gpu_plans_expect(made, "test", "toolchain", "nvcc");
+}
+
+static void
+test_targets(void **state)
+{
+	static const struct {
+		const char *device, *target;
+	} good[] = {
+		{"{\"name\": \"T4\"}", "75"},
+		{"{\"name\": \"l4x4\"}", "89"},
+		{"{\"name\": \"A100-80GB\"}", "80"},
+		{"{\"name\": \"h100.pcie\"}", "90a"},
+		{"{\"name\": \"B200\"}", "100a"},
+		{"{\"name\": \"H100\", \"sm\": \"90\"}", "90"},
+		{"{\"name\": \"mine\", \"sm\": \"120a\"}", "120a"},
+		{"{\"name\": \"mine\", \"sm\": \"native\", \"facts\": {\"gpu\": {\"compute\": \"9.0\"}}}", "90a"},
+		{"{\"name\": \"mine\", \"facts\": {\"gpu\": {\"compute\": \"8.6\"}}}", "86"},
+		{"{\"name\": \"H100\", \"facts\": {\"gpu\": {\"compute\": \"12.1\"}}}", "121a"},
+		{"{\"name\": \"H100\", \"facts\": {\"gpu\": {\"gfx\": \"gfx942\"}}}", "90a"},
+	};
+	static const struct {
+		const char *device, *sentence;
+		int code;
+	} bad[] = {
+		{"{\"name\": \"CPU\"}",
+			"The task needs a CUDA device, and `CPU` is not known to be one: say its `sm` in the configuration of the "
+			"device.",
+			KETTLE_EUNAVAIL},
+		{"{\"name\": \"A1000\"}",
+			"The task needs a CUDA device, and `A1000` is not known to be one: say its `sm` in the configuration of "
+			"the "
+			"device.",
+			KETTLE_EUNAVAIL},
+		{"{\"name\": \"H100\", \"sm\": \"native\"}",
+			"The device `H100` says `sm: native`, but nothing is known of its GPU: say what it is, or have its unit "
+			"name a "
+			"`gpu` of this machine.",
+			KETTLE_EUNAVAIL},
+		{"{\"name\": \"H100\", \"sm\": \"hopper\"}", "The device `H100` says `sm: hopper`, which is no architecture.",
+			KETTLE_EINVAL},
+		{"{\"name\": \"H100\", \"sm\": \"90a -x\"}", "The device `H100` says `sm: 90a -x`, which is no architecture.",
+			KETTLE_EINVAL},
+	};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
+		AUTO_JSON json_t *made = gpu_plans_good("s.cu", NULL, good[i].device);
+		AUTO_BUF struct buf wanted = {0};
+		(void)buf_printf(&wanted, "-arch=sm_%s", good[i].target);
+		assert_string_equal(gpu_plans_word(made, "compile-0", 1), wanted.data);
+		assert_string_equal(gpu_plans_word(made, "link", 1), wanted.data);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		gpu_plans_refused("s.cu", NULL, bad[i].device, bad[i].code, bad[i].sentence);
+}
+
+/* What is wrong with the task is said on any device. */
+static void
+test_refuses(void **state)
+{
+	(void)state;
+	gpu_plans_refused("s.cu", "{\"sources\": [\"s.cu\", \"eval.cu\"]}", "{\"name\": \"check\"}", KETTLE_EINVAL,
+		"The task's config lists `eval.cu` in `sources`, but no entry of its `files` has that name.");
+	gpu_plans_refused("s.cu t.cuh", "{\"sources\": [\"t.cuh\"]}", "{\"name\": \"H100\"}", KETTLE_EINVAL,
+		"The task's config lists `t.cuh` in `sources`, but a source in CUDA ends in .cu, .cpp, .cc, .cxx or .c.");
+	gpu_plans_refused("s.cuh", NULL, "{\"name\": \"H100\"}", KETTLE_EINVAL,
+		"The task has nothing to compile: none of its files ends in .cu, .cpp, .cc, .cxx or .c.");
+}
+
+static void
+test_explains(void **state)
+{
+	static const char build[] = "{\"kind\": \"build\", \"argv\": [\"nvcc\", \"-arch=sm_103a\"]}";
+	static const char old[] = "{\"kind\": \"build\", \"argv\": [\"nvcc\", \"-arch=sm_70\"]}";
+	static const char run[] =
+		"{\"kind\": \"run\", \"run\": {\"mode\": \"test\"}, \"env\": {\"KETTLE_DEVICE\": \"H100\"}}";
+	static const struct {
+		const char *step, *state, *exit, *version, *text, *means, *blame, *sentence;
+	} cases[] = {
+		{build, "failed", "1", "12.4.131", "nvcc fatal   : Unsupported gpu architecture 'compute_103a'\n", "error",
+			"machine",
+			"The board's machine has CUDA 12.4, which does not know the device's architecture sm_103a; the first that "
+			"does is "
+			"CUDA 12.9."},
+		{old, "failed", "1", "13.0.88", "nvcc fatal   : Unsupported gpu architecture 'compute_70'\n", "error",
+			"machine",
+			"The board's machine has CUDA 13.0, which does not know the device's architecture sm_70; the last that "
+			"does is "
+			"CUDA 12.9."},
+		{build, "failed", "1", "13.0.88", "nvcc fatal   : Unknown option '-foo'\n", "error", "task",
+			"The compiler does not take what task and configuration tell it: nvcc fatal   : Unknown option '-foo'"},
+		{build, "failed", "1", "12.0.1",
+			"x\n/usr/include/crt/host_config.h:132:2: error: #error -- unsupported GNU version! gcc versions later "
+			"than 12 "
+			"are not supported!\n",
+			"error", "machine",
+			"The board's machine cannot compile: /usr/include/crt/host_config.h:132:2: error: #error -- unsupported "
+			"GNU "
+			"version! gcc versions later than 12 are not supported!"},
+		{build, "failed", "1", "13.0.88", "/usr/bin/ld: cannot find -lcublas: No such file or directory\n", "error",
+			"machine",
+			"The board's machine lacks the library `cublas`, or it does not lie where the device's `library_dirs` "
+			"say."},
+		{build, "failed", "1", "13.0.88", "s.cu(3): error: identifier \"foo\" is undefined\n", NULL, NULL, NULL},
+		{run, "failed", "110", "", "CUDA error: no CUDA-capable device is detected\n", "error", "machine",
+			"The task needs a CUDA device, and H100 has none that works: CUDA error: no CUDA-capable device is "
+			"detected"},
+		{run, "failed", "127", "",
+			"./program: error while loading shared libraries: libcuda.so.1: cannot open shared object "
+			"file: No such file or directory\n",
+			"error", "machine",
+			"The task needs a CUDA device, and H100 has none that works: ./program: error while loading shared "
+			"libraries: "
+			"libcuda.so.1: cannot open shared object file: No such file or directory"},
+		{run, "failed", "110", "", "no kernel image is available for execution on the device\n", "error", "machine",
+			"The program was built for another GPU than the unit of H100 has, or for a newer driver; its `sm` may be "
+			"wrong: "
+			"no kernel image is available for execution on the device"},
+		{run, "failed", "110", "", "eval.cu:9: an illegal memory access was encountered\n", "failed", "participant",
+			"The test run failed on the GPU: eval.cu:9: an illegal memory access was encountered"},
+		{run, "failed", "112", "", "an illegal memory access was encountered\n", NULL, NULL, NULL},
+		{run, "failed", "110", "", "something else\n", NULL, NULL, NULL},
+		{run, "passed", "0", "", "no CUDA-capable device is detected\n", NULL, NULL, NULL},
+	};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		AUTO_JSON json_t *outcome = json_pack("{s:s, s:o, s:{s:s}, s:{s:s}}", "state", cases[i].state, "exit",
+			json_integer(strtol(cases[i].exit, NULL, 10)), "tool", "version", cases[i].version, "stderr", "text",
+			cases[i].text);
+		gpu_plans_explained(cases[i].step, outcome, cases[i].means, cases[i].blame, cases[i].sentence);
+	}
+	AUTO_JSON json_t *missing = json_pack("{s:s, s:s, s:s}", "state", "error", "missing", "nvcc", "error",
+		"This machine has no `nvcc`: it is not there.");
+	gpu_plans_explained(build, missing, "error", "machine",
+		"The board's machine lacks the CUDA toolkit. This machine has no `nvcc`: it is not there.");
+}
+
+/* What the harness reports of a case counts as well as what it prints. */
+static void
+test_reported(void **state)
+{
+	(void)state;
+	AUTO_JSON json_t *outcome = json_pack(
+		"{s:s, s:i, s:{s:s}}", "state", "failed", "exit", 110, "result", "test.0.error", "misaligned address");
+	gpu_plans_explained("{\"kind\": \"run\", \"run\": {\"mode\": \"benchmark\"}}", outcome, "failed", "participant",
+		"The benchmark run failed on the GPU: misaligned address");
+}
+
+static void
+test_options(void **state)
+{
+	(void)state;
+	void *mine = gpu_plans_self, *other = NULL;
+	AUTO_JSON json_t *options =
+		json_pack("{s:s, s:s, s:[s]}", "nvcc", "/opt/cuda/bin/nvcc", "host_compiler", "g++-12", "flags", "-lineinfo");
+	assert_int_equal(kettle_plugin.create(NULL, &other, NULL), 0);
+	assert_int_equal(kettle_plugin.configure(other, options, NULL), 0);
+	gpu_plans_self = other;
+	AUTO_JSON json_t *made = gpu_plans_good("s.cu", NULL, "{\"name\": \"T4\"}");
+	AUTO_JSON json_t *tools = kettle_plugin.language->tools(other);
+	gpu_plans_self = mine;
+	gpu_plans_expect(made, "compile-0", "argv",
+		"/opt/cuda/bin/nvcc -arch=sm_75 " FLAGS " -ccbin=g++-12 -lineinfo -std=c++20 -c s.cu -o out/s.cu.o");
+	gpu_plans_expect(made, "compile-0", "toolchain", "g++-12");
+	assert_string_equal(json_string_value(json_array_get(tools, 0)), "/opt/cuda/bin/nvcc");
+	kettle_plugin.destroy(other);
+}
+
+static void
+test_table(void **state)
+{
+	(void)state;
+	gpu_plans_table("cu", "plugins/languages/cu/kettle-cu.7");
+}
+
+static int
+setup(void **state)
+{
+	(void)state;
+	AUTO_JSON json_t *options = json_pack("{s:s}", "nvcc", "nvcc");
+	return kettle_plugin.create(NULL, &gpu_plans_self, NULL) || kettle_plugin.configure(gpu_plans_self, options, NULL);
+}
+
+static int
+teardown(void **state)
+{
+	(void)state;
+	kettle_plugin.destroy(gpu_plans_self);
+	return 0;
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_plan),
+		cmocka_unit_test(test_config),
+		cmocka_unit_test(test_targets),
+		cmocka_unit_test(test_refuses),
+		cmocka_unit_test(test_explains),
+		cmocka_unit_test(test_reported),
+		cmocka_unit_test(test_options),
+		cmocka_unit_test(test_table),
+	};
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
