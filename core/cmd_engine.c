@@ -9,6 +9,7 @@
 #include "core_inner.h"
 #include "gc.h"
 #include "state.h"
+#include "unit_facts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -156,12 +157,10 @@ described(void *arg, const struct kettle_error *err, json_t *greeting)
 	if (err->code < 0) {
 		(void)json_object_set_new(inquiry->unit, "unreachable", json_string(err->message));
 	} else {
-		AUTO_JSON json_t *facts = json_pack("{s:O*, s:O*, s:O*, s:O*, s:O*, s:O*}", "level",
-			json_object_get(greeting, "level"), "machine", json_object_get(greeting, "machine"), "protections",
-			json_object_get(greeting, "protections"), "tools", json_object_get(greeting, "tools"), "packages",
-			json_object_get(greeting, "packages"), "version", json_object_get(greeting, "version"));
+		AUTO_JSON json_t *facts = unit_facts(json_object_get(inquiry->unit, "config"), greeting);
+		AUTO_JSON json_t *lasting = unit_facts_lasting(facts);
 		(void)json_object_update(inquiry->unit, facts);
-		keep(inquiry, facts);
+		keep(inquiry, lasting);
 	}
 	finish(inquiry->listing);
 	free(inquiry);

@@ -92,7 +92,9 @@ static const struct {
 		"\"folders\", \"folder_bytes\", \"database_bytes\", \"log_bytes\"}`: what was freed."},
 	{"queue.place", "`{\"places\": [{\"job\", \"device\", \"place\": jobs before it}]}`."},
 	{"device.list", "`[{\"name\", \"queued\", \"units\": [{\"unit\", \"runner\", \"state\", \"slots\", \"running\", "
-					"\"level\", \"machine\", \"tools\", \"protections\"}]}]`."},
+					"\"level\", \"machine\", \"tools\", \"protections\", \"gpu\": {\"vendor\", \"index\", \"name\", "
+					"\"uuid\", \"memory\": bytes, \"used\", \"driver\", \"compute\" or \"gfx\", \"clocks\", "
+					"\"temperature\", \"throttle\", \"processes\"}, \"gpus\": [all of the unit], \"gpu_error\"}]}]`."},
 	{"device.calibrate",
 		"`{\"units\": [{\"device\", \"unit\", \"state\": \"calibrated\", \"already\" or \"failed\", \"names\": "
 		"{calibrator: ns}, \"before\", \"at\", \"error\", \"remarks\"}]}`."},

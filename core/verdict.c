@@ -167,6 +167,29 @@ add_compilation(struct making *making, const json_t *step, const json_t *outcome
 	return json_array_append_new(making->compilation, entry);
 }
 
+/* An object that came from a machine, unless it is larger than anything honest. */
+static json_t *
+bounded(const json_t *object, const char *key)
+{
+	json_t *value = json_object_get(object, key);
+	if (!json_is_object(value) || json_dumpb(value, NULL, 0, JSON_COMPACT) > VERDICT_MAX_SYSTEM)
+		return json_object();
+	return json_incref(value);
+}
+
+/* What the run ran on, as the field's records have it. New reference. */
+static json_t *
+system_of(const struct making *making)
+{
+	static const char *const keys[] = {"gpu", "count", "cpu", "runtime", "platform", "torch", "host"};
+	AUTO_JSON json_t *all = bounded(making->completion, "system");
+	json_t *system = json_object();
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (json_object_get(all, keys[i]))
+			(void)json_object_set(system, keys[i], json_object_get(all, keys[i]));
+	return system;
+}
+
 /* What only a public run shows. */
 static int
 add_details(
@@ -179,6 +202,10 @@ add_details(
 			"stdout", keep_output(making, outcome, "stdout"), "stderr", keep_output(making, outcome, "stderr"),
 			"result", keep_result(making, outcome), "command", keep_value(outcome, "command", JSON_STRING));
 	json_t *index = json_object_get(json_object_get(step, "run"), "index");
+	/* Clocks and throttling before and after it, where it had a GPU. */
+	if (json_object_get(outcome, "device"))
+		(void)json_object_set_new(entry, "device", bounded(outcome, "device"));
+	(void)json_object_set_new(entry, "system", system_of(making));
 	if (!details || json_object_update(entry, details) || (index && json_object_set(entry, "index", index)))
 		return KETTLE_ENOMEM;
 	return keep_artifacts(making, step, outcome);
@@ -308,16 +335,6 @@ say_secret(struct making *making)
 	if (inner.message[0] == 'T')
 		inner.message[0] = 't';
 	kettle_fail(&making->why, inner.code, "It passed the public runs, but not the secret ones: %s", inner.message);
-}
-
-/* An object of the completion, unless it is larger than anything honest. */
-static json_t *
-bounded(const json_t *completion, const char *key)
-{
-	json_t *value = json_object_get(completion, key);
-	if (!json_is_object(value) || json_dumpb(value, NULL, 0, JSON_COMPACT) > VERDICT_MAX_SYSTEM)
-		return json_object();
-	return json_incref(value);
 }
 
 static json_t *

@@ -92,6 +92,24 @@ drain(struct command *commands, size_t count, struct pollfd *polls, int timeout_
 	return open;
 }
 
+/* One that hangs in a driver cannot even be killed: it stays behind, and is not waited for. */
+static bool
+reap(pid_t pid, bool late, int *ret_status)
+{
+	uint64_t limit = time_monotonic_ns() + COMMAND_REAP_MS * UINT64_C(1000000);
+	for (;;) {
+		pid_t ended = waitpid(pid, ret_status, late ? WNOHANG : 0);
+		if (ended == pid)
+			return true;
+		if (ended < 0 && errno != EINTR)
+			return false;
+		if (late && time_monotonic_ns() > limit)
+			return false;
+		if (late)
+			(void)poll(NULL, 0, 1);
+	}
+}
+
 static void
 end(struct command *command, bool late)
 {
@@ -103,8 +121,8 @@ end(struct command *command, bool late)
 		return;
 	if (late)
 		(void)kill(command->pid, SIGKILL);
-	while (waitpid(command->pid, &status, 0) < 0 && errno == EINTR)
-		;
+	if (!reap(command->pid, late, &status))
+		return;
 	command->passed = WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 

@@ -12,6 +12,7 @@
 #define COMMAND_MAX_OUTPUT (64u << 10)
 #define COMMAND_MAX_ARGS 6
 #define COMMAND_TIMEOUT_MS 10000
+#define COMMAND_REAP_MS 1000 /* for one that was killed to be gone */
 
 struct command {
 	const char *argv[COMMAND_MAX_ARGS + 1]; /* argv[0]: a path; NULL-terminated */

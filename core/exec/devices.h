@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* What a sandbox must be given of a GPU: its device nodes and the variables that name it. */
+/* What a sandbox must be given of GPUs: their device nodes and the variables that name them. */
 #ifndef KETTLE_EXEC_DEVICES_H
 #define KETTLE_EXEC_DEVICES_H
 
 #include <jansson.h>
 
 /*
- * Appends the device nodes of a GPU (index or UUID) to an array of paths: its own where an index tells, those that all
- * GPUs share.
+ * Appends the device nodes of GPUs (indices or UUIDs, as strings) to an array of paths: their own, as far as the reading
+ * (gpu.h; NULL: there is none) or an index tells, and those that all GPUs of their maker share. Without GPUs: nothing.
  */
-int devices_nodes(const char *gpu, json_t *paths);
-/* Sets the variables that make the runtimes of NVIDIA and AMD see this GPU alone. */
-int devices_environment(const char *gpu, json_t *environment);
+int devices_nodes(const json_t *reading, const json_t *gpus, json_t *paths);
+/* Sets the variables that make the runtimes of NVIDIA and AMD see these GPUs alone. */
+int devices_environment(const json_t *reading, const json_t *gpus, json_t *environment);
 
 #endif

@@ -12,6 +12,7 @@
 #include "cleanup.h"
 #include "failpoint.h"
 #include "file.h"
+#include "gpu.h"
 #include "machine.h"
 #include "plan.h"
 
@@ -33,6 +34,23 @@ open_folders(struct exec *exec, struct kettle_error *err)
 	return rc;
 }
 
+/* A driver that does not answer is no reason not to start: it is told in the greeting, and with each job that needs it. */
+static void
+open_gpus(struct exec *exec)
+{
+	struct kettle_error error = {0};
+	const json_t *facts;
+	size_t i;
+	if (!gpu_expected(&exec->config))
+		return;
+	if (gpu_read(&exec->config, &exec->gpus, &error) != 0)
+		exec->gpus = json_pack("{s:[], s:[{s:s}]}", "gpus", "errors", "error", error.message);
+	json_array_foreach(json_object_get(exec->gpus, "gpus"), i, facts)
+		if (json_object_get(facts, "uuid") && json_object_get(facts, "used"))
+			(void)json_object_set(
+				exec->idle, json_string_value(json_object_get(facts, "uuid")), json_object_get(facts, "used"));
+}
+
 static int
 open_machine(struct exec *exec, struct kettle_error *err)
 {
@@ -43,8 +61,10 @@ open_machine(struct exec *exec, struct kettle_error *err)
 	exec->protections = sandbox_machine_protections(exec->machine);
 	exec->facts = machine_describe();
 	machine_cpu_digest(exec->cpu_digest);
-	if (!exec->facts)
+	exec->idle = json_object();
+	if (!exec->facts || !exec->idle)
 		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to describe this machine.");
+	open_gpus(exec);
 	return cores_allowed(&exec->all, err);
 }
 
@@ -78,6 +98,8 @@ exec_close(struct exec *exec)
 	toolchain_free(exec->toolchain);
 	json_decref(exec->plan_schema);
 	json_decref(exec->facts);
+	json_decref(exec->gpus);
+	json_decref(exec->idle);
 	cores_free(&exec->all);
 	cores_free(&exec->device);
 	free(exec->blobs);
@@ -97,10 +119,11 @@ exec_hello(struct exec *exec)
 {
 	failpoint("exec.hello");
 	enum sandbox_level level = sandbox_level_of(exec->protections);
-	return json_pack("{s:s, s:i, s:s, s:o, s:s, s:O, s:o, s:o}", "event", "hello", "protocol", EXEC_PROTOCOL, "version",
-		PACKAGE_VERSION, "protections", sandbox_describe(exec->protections), "level", sandbox_level_name(level),
-		"machine", exec->facts, "tools", toolchain_versions(exec->toolchain), "packages",
-		toolchain_packages(exec->toolchain));
+	return json_pack("{s:s, s:i, s:s, s:o, s:s, s:O, s:o, s:o, s:O*, s:O*}", "event", "hello", "protocol",
+		EXEC_PROTOCOL, "version", PACKAGE_VERSION, "protections", sandbox_describe(exec->protections), "level",
+		sandbox_level_name(level), "machine", exec->facts, "tools", toolchain_versions(exec->toolchain), "packages",
+		toolchain_packages(exec->toolchain), "gpus", json_object_get(exec->gpus, "gpus"), "gpu_errors",
+		json_object_get(exec->gpus, "errors"));
 }
 
 /* Every thread: those of the pool were made at a time when nothing was known of the device. */

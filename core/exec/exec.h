@@ -31,6 +31,8 @@ struct exec {
 	unsigned protections; /* that this machine offers */
 	json_t *plan_schema;
 	json_t *facts; /* machine_describe */
+	json_t *gpus;  /* the newest reading of all GPUs (gpu.h); NULL: there are none */
+	json_t *idle;  /* UUID → bytes of its memory in use when nothing runs */
 	struct toolchain *toolchain;
 	struct cache cache;
 	struct spool spool;

@@ -10,6 +10,7 @@
 
 #include "cleanup.h"
 #include "file.h"
+#include "gpu.h"
 #include "machine.h"
 #include "schema.h"
 #include "text.h"
@@ -109,6 +110,16 @@ take_limits(struct execconfig *config)
 	config->cache_max_age_days = days ? (unsigned)json_integer_value(days) : EXECCONFIG_CACHE_DAYS;
 }
 
+static void
+take_gpu(struct execconfig *config)
+{
+	const json_t *gpu = json_object_get(config->root, "gpu"), *left = json_object_get(gpu, "left");
+	config->gpu_helper = json_string_value(json_object_get(gpu, "helper"));
+	config->gpu_nvml = json_string_value(json_object_get(gpu, "nvml"));
+	config->gpu_rocm_smi = json_string_value(json_object_get(gpu, "rocm_smi"));
+	config->gpu_left = left ? (uint64_t)json_integer_value(left) : GPU_LEFT_BYTES;
+}
+
 static int
 take_folders(struct execconfig *config, const char *state, struct kettle_error *err)
 {
@@ -150,6 +161,7 @@ execconfig_load(struct execconfig *ret_config, const char *path, const char *set
 	ret_config->read = json_object_get(ret_config->root, "read");
 	ret_config->report = json_object_get(ret_config->root, "report");
 	take_limits(ret_config);
+	take_gpu(ret_config);
 	const char *wanted = level ? level : json_string_value(json_object_get(ret_config->root, "level"));
 	if (wanted)
 		rc = sandbox_level_parse(wanted, &ret_config->level, err);

@@ -17,9 +17,11 @@
 #define EXECCONFIG_MAX_PROCESSES 4096
 
 struct execconfig {
-	json_t *root; /* the checked file; owns the four below */
+	json_t *root; /* the checked file; owns those below */
 	json_t *tools, *env, *read, *report;
-	char *file; /* where it came from; NULL: defaults alone */
+	const char *gpu_helper, *gpu_nvml, *gpu_rocm_smi; /* NULL: the default */
+	uint64_t gpu_left;                                /* bytes that may stay in use of a GPU */
+	char *file;                                       /* where it came from; NULL: defaults alone */
 	char *state, *locks;
 	struct cores build_cores; /* empty: the ones that no device uses */
 	unsigned build_jobs;

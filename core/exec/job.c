@@ -5,7 +5,7 @@
  * what it needs has passed, and, unless it is a build, no prepare or run step before it is still to come. It is called
  * at the start and by every step that ends; a call from within itself only makes it look again. When all steps have
  * ended the job is reported, and its folders go. A job that is lost is reported at once, and stays in the list without
- * a word until its last process is really gone, so that its device lock lasts as long as what it locks out.
+ * a word until its last process is really gone, so that its device locks last as long as what they lock out.
  */
 #include <config.h>
 
@@ -17,6 +17,7 @@
 #include "cleanup.h"
 #include "failpoint.h"
 #include "file.h"
+#include "gpu.h"
 #include "plan.h"
 #include "step.h"
 #include "text.h"
@@ -54,6 +55,26 @@ keep_folder(struct job *job)
 	return buf_take(&kept);
 }
 
+/* The devices that the job had: what they are, how many, what drives them. */
+static void
+describe_gpus(const struct job *job, json_t *system)
+{
+	const json_t *gpu, *facts = NULL;
+	size_t count = 0, i;
+	json_array_foreach(job->hold.watch.gpus, i, gpu) {
+		const json_t *one = gpu_find(job->exec->gpus, json_string_value(gpu));
+		facts = facts ? facts : one;
+		count += one != NULL;
+	}
+	if (!facts)
+		return;
+	const char *cuda = json_string_value(json_object_get(facts, "cuda"));
+	json_t *runtime = cuda ? json_sprintf("CUDA %s", cuda) : json_string("ROCm");
+	(void)json_object_update_new(
+		system, json_pack("{s:O*, s:I, s:o, s:O*}", "gpu", json_object_get(facts, "name"), "count", (json_int_t)count,
+					"runtime", runtime, "driver", json_object_get(facts, "driver")));
+}
+
 /* The machine, and the versions of the tools that steps of the job named. */
 static json_t *
 describe_system(const struct job *job)
@@ -75,6 +96,9 @@ describe_system(const struct job *job)
 	(void)json_object_set_new(system, "tools", tools);
 	if (json_object_size(all) > 0)
 		(void)json_object_set(system, "packages", all);
+	if (json_object_get(all, "torch"))
+		(void)json_object_set(system, "torch", json_object_get(all, "torch"));
+	describe_gpus(job, system);
 	json_decref(all);
 	return system;
 }
@@ -92,10 +116,11 @@ report(struct job *job, const char *status, const char *error)
 	AUTO_JSON json_t *system = describe_system(job);
 	AUTO_FREE char *kept = keep_folder(job);
 	failpoint("exec.done");
-	exec_emit(job->exec, json_pack("{s:s, s:s, s:s, s:o, s:s*, s:O, s:O, s:{s:I, s:I, s:I}}", "event", "done", "job",
-							 job->ref, "status", status, "error", emit_text(error), "kept", kept, "outcomes", outcomes,
-							 "system", system, "stamps", "received_ns", (json_int_t)job->received_ns, "device_ns",
-							 (json_int_t)job->device_ns, "done_ns", (json_int_t)time_monotonic_ns()));
+	exec_emit(job->exec,
+		json_pack("{s:s, s:s, s:s, s:o, s:s*, s:O, s:O, s:o*, s:{s:I, s:I, s:I}}", "event", "done", "job", job->ref,
+			"status", status, "error", emit_text(error), "kept", kept, "outcomes", outcomes, "system", system, "device",
+			hold_report(job), "stamps", "received_ns", (json_int_t)job->received_ns, "device_ns",
+			(json_int_t)job->device_ns, "done_ns", (json_int_t)time_monotonic_ns()));
 	job->reported = true;
 }
 
@@ -106,7 +131,7 @@ job_free(struct job *job)
 		step_close(&job->steps[i]);
 	if (job->dir)
 		(void)file_remove_tree(job->dir, NULL);
-	devlock_release(&job->exec->locks, &job->lock);
+	hold_close(job);
 	free(job->steps);
 	free(job->outputs);
 	free(job->dir);
@@ -207,15 +232,14 @@ advance_step(struct job *job, struct step *step)
 	}
 }
 
-/* The lock goes with the last step that needs the device. */
+/* The devices go with the last step that needs them. */
 static void
 release_device(struct job *job)
 {
 	for (size_t i = 0; i < job->count; i++)
 		if (job->steps[i].device > 0 && job->steps[i].phase != STEP_ENDED)
 			return;
-	devlock_release(&job->exec->locks, &job->lock);
-	job->lock_held = job->lock_wanted = false;
+	hold_release(job);
 }
 
 void
@@ -238,52 +262,19 @@ job_advance(struct job *job)
 	} while (job->again);
 	job->advancing = false;
 	release_device(job);
-	if (ended)
+	if (ended && !hold_is_busy(job))
 		finish(job);
 }
 
-static void
-on_device(void *arg)
+void
+job_devices_held(struct job *job)
 {
-	struct job *job = arg;
-	job->lock_held = true;
-	job->device_ns = time_monotonic_ns();
-	failpoint("exec.device");
-	exec_emit(
-		job->exec, json_pack("{s:s, s:s, s:{s:s, s:i, s:I}}", "event", "device", "job", job->ref, "device", "lock",
-					   job->unit.lock, "slot", (int)job->lock.slot, "waited_ns", (json_int_t)job->lock.waited_ns));
-}
-
-static void
-on_granted(void *arg)
-{
-	struct job *job = arg;
-	on_device(job);
 	/* Nothing may be freed while the steps are gone through. */
 	job->advancing = true;
 	for (size_t i = 0; i < job->count; i++)
 		step_device_granted(&job->steps[i]);
 	job->advancing = false;
 	job_advance(job);
-}
-
-int
-job_want_device(struct job *job, struct kettle_error *err)
-{
-	if (job->lock_held)
-		return 1;
-	if (job->lock_wanted)
-		return 0;
-	job->lock_wanted = true;
-	int rc = devlock_acquire(
-		&job->exec->locks, &job->lock, job->unit.lock, job->unit.slots, job->received_ns, on_granted, job, err);
-	if (rc > 0) {
-		on_device(job);
-	} else if (rc == 0) {
-		failpoint("exec.waiting");
-		exec_emit(job->exec, json_pack("{s:s, s:s}", "event", "waiting", "job", job->ref));
-	}
-	return rc;
 }
 
 static void
@@ -389,13 +380,15 @@ accept_line(struct job *job, struct kettle_error *err)
 	int rc = plan_check(job->exec->plan_schema, job->plan, err);
 	if (rc == 0)
 		rc = unit_read(job->exec, json_object_get(job->line, "unit"), &job->unit, err);
-	if (rc == 0)
-		rc = exec_leave_cores(job->exec, &job->unit.cores, err);
+	for (size_t i = 0; rc == 0 && i < job->unit.count; i++)
+		rc = exec_leave_cores(job->exec, &job->unit.places[i].cores, err);
 	if (rc == 0) {
 		failpoint("exec.accepted");
 		rc = make_folders(job, err);
 	}
-	return rc == 0 ? make_steps(job, err) : rc;
+	if (rc == 0)
+		rc = make_steps(job, err);
+	return rc == 0 ? hold_open(job, err) : rc;
 }
 
 int
@@ -414,7 +407,6 @@ job_start(struct exec *exec, json_t *line_take, struct kettle_error *err)
 	job->exec = exec;
 	job->line = STEAL(line);
 	job->ref = ref;
-	job->lock.fd = -1;
 	job->received_ns = time_monotonic_ns();
 	if (accept_line(job, &error) != 0) {
 		exec->refused = error.code;

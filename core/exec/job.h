@@ -8,9 +8,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "devlock.h"
 #include "exec.h"
 #include "folder.h"
+#include "hold.h"
 
 /*
  * The named state transitions, at which the crash tests kill kettle-exec (failpoint.h):
@@ -35,15 +35,22 @@
 
 #define JOB_MAX_REF 200
 #define JOB_MAX_SLOTS 64
+#define JOB_MAX_PLACES 64 /* of a unit and those that it is given together with */
+
+/* What one lock stands for, and what a step that needs one device gets. */
+struct place {
+	char *gpu; /* index or UUID; NULL: none */
+	struct cores cores;
+	unsigned slots;
+	char *lock;
+};
 
 /* Where a job runs: the checked `unit` of its run line. */
 struct unit {
 	const char *name; /* borrowed from the line, or "local" */
-	char *gpu;        /* index or UUID; NULL: none */
-	struct cores cores;
-	unsigned slots;
 	enum sandbox_level level;
-	char *lock;
+	struct place *places; /* at least one */
+	size_t count;
 };
 
 struct step;
@@ -66,8 +73,7 @@ struct job {
 	bool stopped;          /* its steps were told to end */
 	bool advancing, again; /* inner: job_advance is at work, and must look once more */
 	char *lost;            /* why the machine is not to be trusted any more */
-	struct devlock lock;
-	bool lock_wanted, lock_held;
+	struct hold hold;
 	uint64_t received_ns, device_ns;
 };
 
@@ -88,7 +94,7 @@ bool job_is_kept(const struct job *job);
 void job_advance(struct job *job);
 /* A step's process was killed and does not die: the job is over, the machine is not to be trusted. */
 void job_lose(struct job *job, const char *why);
-/* Asks for the device on behalf of a step. True: the job holds it; false: its steps are told later. */
-int job_want_device(struct job *job, struct kettle_error *err);
+/* Its devices are held now: the steps that waited for them go on. */
+void job_devices_held(struct job *job);
 
 #endif

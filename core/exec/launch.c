@@ -91,7 +91,7 @@ make_path(const struct step_process *process)
 
 /* The whole environment as an object; what comes later wins. New reference. */
 static json_t *
-make_environment(const struct step_process *process, bool first)
+make_environment(const struct step_process *process, const json_t *gpus, bool first)
 {
 	const struct step *step = process->step;
 	const struct exec *exec = step->job->exec;
@@ -99,8 +99,8 @@ make_environment(const struct step_process *process, bool first)
 	AUTO_JSON json_t *env =
 		path ? json_pack("{s:s, s:s, s:s}", "PATH", path, "LANG", "C.UTF-8", "USER", "kettle") : NULL;
 	int rc = env ? 0 : -1;
-	if (rc == 0 && step->device > 0 && step->job->unit.gpu)
-		rc = devices_environment(step->job->unit.gpu, env);
+	if (rc == 0)
+		rc = devices_environment(exec->gpus, gpus, env);
 	if (rc == 0 && json_object_get(process->plan, "env"))
 		rc = json_object_update(env, json_object_get(process->plan, "env"));
 	if (rc == 0 && process->tool && json_object_get(exec->config.env, process->tool->name))
@@ -154,6 +154,30 @@ fills_out(const json_t *plan)
 		if (strncmp(name, "out/", 4) == 0)
 			return true;
 	return false;
+}
+
+/* The GPUs that a step may see, of those that its job holds. New reference; NULL: no memory. */
+static json_t *
+gpus_of(const struct step *step)
+{
+	const struct unit *unit = &step->job->unit;
+	json_t *gpus = json_array();
+	for (size_t i = 0; gpus && i < step->device && i < unit->count; i++)
+		if (unit->places[i].gpu)
+			(void)json_array_append_new(gpus, json_string(unit->places[i].gpu));
+	return gpus;
+}
+
+/* The cores of its places; all of the machine where they say none. */
+static int
+own_cores(const struct step *step, struct cores *ret_cores)
+{
+	const struct unit *unit = &step->job->unit;
+	size_t count = step->device > 1 ? step->device : 1;
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < count && i < unit->count; i++)
+		rc = cores_join(ret_cores, &unit->places[i].cores);
+	return rc == 0 && ret_cores->count == 0 ? cores_join(ret_cores, &step->job->exec->all) : rc;
 }
 
 /* The folders that it sees besides the system: exec.yml's `read`, the step's, those of its tools. New reference. */
@@ -233,27 +257,29 @@ launch(struct step_process *process, size_t index, const struct joint *joint, vo
 	struct step *step = process->step;
 	struct job *job = step->job;
 	AUTO_JSON json_t *argv = make_arguments(process);
-	AUTO_JSON json_t *environment = make_environment(process, index == 0);
+	AUTO_JSON json_t *gpus = gpus_of(step);
+	AUTO_JSON json_t *environment = make_environment(process, gpus, index == 0);
 	AUTO_JSON json_t *flat = environment ? flatten(environment) : NULL;
 	AUTO_JSON json_t *nodes = json_array();
 	AUTO_JSON json_t *folders = seen_folders(process);
 	AUTO_FREE const char **args = argv ? pointers(argv) : NULL;
 	AUTO_FREE const char **env = flat ? pointers(flat) : NULL;
-	if (!args || !env || !nodes || !folders ||
-		(step->device > 0 && job->unit.gpu && devices_nodes(job->unit.gpu, nodes) != 0))
+	if (!args || !env || !nodes || !folders || devices_nodes(job->exec->gpus, gpus, nodes) != 0)
 		return no_memory(err);
 	/* An interpreter finds itself, and from there its libraries, by the name that it was called by. */
 	if (process->tool && interpreter_is(process->tool->path))
 		args[0] = process->tool->path;
 	size_t binds_count = 0;
 	AUTO_FREE struct sandbox_bind *binds = make_binds(folders, nodes, &binds_count);
-	struct cores build = {0};
-	if (!binds || exec_build_cores(job->exec, &build) != 0)
-		return no_memory(err);
+	struct cores build = {0}, own = {0};
+	int keep[JOB_MAX_PLACES];
+	size_t keep_count = hold_descriptors(job, keep);
 	bool on_device = step->kind == STEP_RUN || step->device > 0;
-	const struct cores *cores = &build;
-	if (on_device)
-		cores = job->unit.cores.count > 0 ? &job->unit.cores : &job->exec->all;
+	if (!binds || exec_build_cores(job->exec, &build) != 0 || (on_device && own_cores(step, &own) != 0)) {
+		cores_free(&build);
+		return no_memory(err);
+	}
+	const struct cores *cores = on_device ? &own : &build;
 	struct sandbox_fd fds[3];
 	size_t fds_count = 0;
 	if (joint->peer[index] >= 0)
@@ -276,8 +302,8 @@ launch(struct step_process *process, size_t index, const struct joint *joint, vo
 				.binds_count = binds_count,
 				.fds = fds,
 				.fds_count = fds_count,
-				.keep = &job->lock.fd,
-				.keep_count = job->lock_held && job->lock.fd >= 0 ? 1 : 0,
+				.keep = keep,
+				.keep_count = keep_count,
 				.limits = make_limits(&process->limits),
 				.cores = cores->list,
 				.cores_count = cores->count,
@@ -295,6 +321,7 @@ launch(struct step_process *process, size_t index, const struct joint *joint, vo
 	process->running = true;
 	process_start(&process->process, job->exec->loop, &config, ended, on_lost, process);
 	cores_free(&build);
+	cores_free(&own);
 	return 0;
 }
 

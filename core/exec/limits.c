@@ -7,7 +7,7 @@
 #include <string.h>
 
 struct limits
-limits_default(enum step_kind kind)
+limits_default(enum step_kind kind, unsigned devices)
 {
 	static const struct limits of_kind[] = {
 #define X(name, wire, build, prepare, run) .name = build,
@@ -20,7 +20,13 @@ limits_default(enum step_kind kind)
 		[STEP_RUN] = {LIMITS(X)},
 #undef X
 	};
-	return of_kind[kind];
+	struct limits limits = of_kind[kind];
+	if (devices > 1) {
+		limits.memory *= devices;
+		limits.processes *= devices;
+		limits.shm = devices * LIMITS_SHM_DEVICE;
+	}
+	return limits;
 }
 
 static void

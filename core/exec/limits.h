@@ -21,6 +21,7 @@ enum step_kind { STEP_BUILD, STEP_PREPARE, STEP_RUN };
 	X(result, "result", 1u << 20, 1u << 20, 1u << 20)
 #define LIMITS_SECOND UINT64_C(1000000000)
 #define LIMITS_GIB (UINT64_C(1) << 30)
+#define LIMITS_SHM_DEVICE LIMITS_GIB /* of /dev/shm for each of several devices: NCCL keeps its buffers there */
 
 /* What is printed beyond this many times `output` ends the step. */
 #define LIMITS_OUTPUT_FLOOD 16
@@ -31,7 +32,8 @@ struct limits {
 #undef X
 };
 
-struct limits limits_default(enum step_kind kind);
+/* Of a step with several devices: memory and processes that many times, and room in /dev/shm for what they exchange. */
+struct limits limits_default(enum step_kind kind, unsigned devices);
 /* Takes over what the object (a checked `limits`, or NULL) gives. */
 void limits_apply(struct limits *limits, const json_t *object);
 /* Lowers everything to max; 0 in max: no maximum, 0 in a limit: none, so max. */

@@ -4,6 +4,7 @@
 
 #include "machine.h"
 
+#include <gnu/libc-version.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,8 +73,13 @@ machine_describe(void)
 	(void)uname(&name);
 	struct cores cores = {0};
 	(void)cores_allowed(&cores, NULL);
-	json_t *machine = json_pack("{s:s, s:I, s:I, s:s, s:s}", "cpu", model ? model : "unknown", "cores",
-		(json_int_t)cores.count, "memory", (json_int_t)machine_memory(), "kernel", name.release, "host", name.nodename);
+	char platform[4 * sizeof(name.sysname)];
+	/* As the field's harnesses name it, which ask Python. */
+	(void)snprintf(platform, sizeof(platform), "%s-%s-%s-with-glibc%s", name.sysname, name.release, name.machine,
+		gnu_get_libc_version());
+	json_t *machine = json_pack("{s:s, s:I, s:I, s:s, s:s, s:s}", "cpu", model ? model : "unknown", "cores",
+		(json_int_t)cores.count, "memory", (json_int_t)machine_memory(), "kernel", name.release, "platform", platform,
+		"host", name.nodename);
 	cores_free(&cores);
 	return machine;
 }

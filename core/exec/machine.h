@@ -8,7 +8,7 @@
 
 #include "digest.h"
 
-/* {"cpu", "cores", "memory", "kernel", "host"}; new reference, NULL: no memory. What cannot be read is "unknown" or 0.
+/* {"cpu", "cores", "memory", "kernel", "platform", "host"}; new reference, NULL: no memory. What cannot be read is "unknown" or 0.
  */
 json_t *machine_describe(void);
 /* Bytes of memory; 0: unknown. */

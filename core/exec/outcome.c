@@ -249,6 +249,17 @@ error_of(const struct step *step)
 	return step->error.code ? step->error.message : step->fault.code ? step->fault.message : NULL;
 }
 
+/* What its GPUs did, and whether it is the second time. */
+static int
+add_gpus(json_t *outcome, const struct step *step)
+{
+	AUTO_JSON json_t *device = json_copy(step->gpus);
+	if (!device || json_object_set_new(device, "repeated", json_boolean(step->throttled != NULL)) != 0 ||
+		(step->throttled && json_object_set(device, "throttled_before", step->throttled) != 0))
+		return -1;
+	return json_object_set(outcome, "device", device);
+}
+
 json_t *
 outcome_make(const struct step *step)
 {
@@ -283,6 +294,8 @@ outcome_make(const struct step *step)
 		rc = json_object_set(outcome, "title", json_object_get(step->plan, "title"));
 	if (rc == 0 && json_object_get(step->plan, "run"))
 		rc = json_object_set(outcome, "run", json_object_get(step->plan, "run"));
+	if (rc == 0 && step->gpus)
+		rc = add_gpus(outcome, step);
 	if (rc == 0 && step->count > 1)
 		rc = add_solver(outcome, &step->processes[1]);
 	return rc == 0 ? STEAL(outcome) : NULL;

@@ -6,7 +6,8 @@
  *   begin ── tools found ──▶ key (work) ──▶ nobody else builds it ──▶ cache or folders (work) ──▶ slot, device
  *         ──▶ processes run ──▶ outputs taken over (work) ──▶ outcome, job_advance
  *
- * Steps that are not cacheable have no key. Work runs on a thread of libuv's pool and owns the step meanwhile; a cancel
+ * Where it has a GPU, that is looked at before its outputs are taken over (work); a step that passed while its GPU was
+ * throttled then begins once more with new folders, once. Steps that are not cacheable have no key. Work runs on a thread of libuv's pool and owns the step meanwhile; a cancel
  * then waits for its end. Whatever goes wrong anywhere leads to `end`, which gives back what the step holds, sends the
  * outcome and tells the job; it happens once.
  */
@@ -35,7 +36,7 @@ open_process(struct step *step, const json_t *plan, const char *folder)
 	struct step_process *process = &step->processes[step->count++];
 	process->step = step;
 	process->plan = plan;
-	process->limits = limits_default(step->kind);
+	process->limits = limits_default(step->kind, step->device);
 	limits_apply(&process->limits, json_object_get(step->plan, "limits"));
 	limits_apply(&process->limits, json_object_get(plan, "limits"));
 	limits_cap(&process->limits, &step->job->exec->config.max);
@@ -81,6 +82,9 @@ step_close(struct step *step)
 	json_decref(step->texts);
 	json_decref(step->stored);
 	json_decref(step->outcome);
+	json_decref(step->gpus);
+	json_decref(step->gpu_reading);
+	json_decref(step->throttled);
 	free(step->missing);
 	free(step->dir);
 	free(step->kept);
@@ -294,7 +298,7 @@ queue(void *arg)
 	step->phase = STEP_QUEUED;
 	step->queued_ns = time_monotonic_ns();
 	if (step->device > 0) {
-		int rc = job_want_device(step->job, &step->error);
+		int rc = hold_want(step->job, &step->error);
 		if (rc < 0) {
 			step->error.code = rc;
 			end_error(step);
@@ -333,6 +337,56 @@ collect_done(struct step *step)
 	end(step, state);
 }
 
+/* Takes back what the first time left, so that the step can begin once more. */
+static void
+reset(struct step *step)
+{
+	for (size_t i = 0; i < step->count; i++)
+		process_close(&step->processes[i].process);
+	result_close(&step->result);
+	step->result = (struct result){0};
+	if (step->secret >= 0)
+		close(STEAL_FD(step->secret));
+	json_decref(STEAL(step->texts));
+	json_decref(STEAL(step->gpus));
+	step->error = step->fault = (struct kettle_error){0};
+	step->limit = NULL;
+}
+
+static void
+again_done(struct step *step)
+{
+	if (step->error.code != 0)
+		end_error(step);
+	else
+		start(step);
+}
+
+/* Heat that it did not cause must not be in its time; heat that it does cause comes again, and is told. */
+static bool
+must_repeat(const struct step *step)
+{
+	return step->kind == STEP_RUN && step->state == STEP_PASSED && !step->throttled && !is_over(step) &&
+		   json_array_size(json_object_get(step->gpus, "throttled")) > 0;
+}
+
+static void
+looked(struct step *step)
+{
+	struct hold *hold = &step->job->hold;
+	if (step->gpu_reading) {
+		json_decref(hold->reading);
+		hold->reading = STEAL(step->gpu_reading);
+	}
+	if (!must_repeat(step)) {
+		do_work(step, stepwork_collect, collect_done);
+		return;
+	}
+	step->throttled = json_incref(json_object_get(step->gpus, "throttled"));
+	reset(step);
+	do_work(step, stepwork_again, again_done);
+}
+
 /* All processes have ended: what they left is taken over, if it counts. */
 static void
 all_ended(struct step *step)
@@ -349,7 +403,10 @@ all_ended(struct step *step)
 	if (step->collect && step->cacheable)
 		step->trim = exec->stores++ % CACHE_TRIM_EVERY == 0;
 	builds_release(&exec->builds, &step->slot);
-	do_work(step, stepwork_collect, collect_done);
+	if (step->device > 0 && json_array_size(step->job->hold.watch.gpus) > 0)
+		do_work(step, stepwork_look, looked);
+	else
+		do_work(step, stepwork_collect, collect_done);
 }
 
 static void
@@ -389,6 +446,11 @@ start(void *arg)
 	struct step *step = arg;
 	if (is_over(step)) {
 		end(step, STEP_CANCELLED);
+		return;
+	}
+	if (step->device > 0 && step->job->hold.error.code != 0) {
+		step->error = step->job->hold.error;
+		end_error(step);
 		return;
 	}
 	const char *result = json_string_value(json_object_get(step->plan, "result"));

@@ -76,7 +76,10 @@ struct step {
 	bool collect, trim;  /* what the collecting work is to do */
 	char key[DIGEST_HEX_SIZE];
 	char toolchain[DIGEST_HEX_SIZE];
-	int secret; /* the pipe that its secret lies in until it is read; -1: none */
+	json_t *gpus;        /* what its GPUs did meanwhile (gpuwatch_after), or NULL */
+	json_t *gpu_reading; /* the last of that work */
+	json_t *throttled;   /* what slowed them the first time, where it was repeated for that; else NULL */
+	int secret;          /* the pipe that its secret lies in until it is read; -1: none */
 
 	struct kettle_error error; /* the machine's trouble */
 	struct kettle_error fault; /* the step's own, where a sentence is needed */

@@ -158,6 +158,28 @@ collect(struct step *step, const char *key, const char *to, bool missing_ok, jso
 	return rc;
 }
 
+void
+stepwork_look(struct step *step)
+{
+	struct hold *hold = &step->job->hold;
+	struct kettle_error error = {0};
+	bool cool = step->state == STEP_PASSED && !step->throttled;
+	step->gpus = gpuwatch_after(&hold->watch, hold->reading, cool, &step->gpu_reading, &error);
+	/* Without its GPU nobody can be blamed for not passing. */
+	if (error.code != 0 && step->state != STEP_PASSED && step->state != STEP_CANCELLED) {
+		step->error = error;
+		step->state = STEP_ERROR;
+	}
+}
+
+void
+stepwork_again(struct step *step)
+{
+	for (size_t i = 0; i < step->count; i++)
+		(void)file_remove_tree(step->processes[i].dir, NULL);
+	step->error.code = make_folders(step);
+}
+
 static void
 store(struct step *step)
 {

@@ -99,6 +99,52 @@ render_device_tools(const struct term *term, const json_t *device)
 	}
 }
 
+/* "H100.0: NVIDIA H200, driver 550.54.15, compute 9.0, 500 of 81920 MiB used, 1980 MHz, 41 °C" */
+static void
+put_gpu(const struct term *term, const json_t *unit, const json_t *gpu)
+{
+	static const char *const words[] = {"driver", "compute", "gfx"};
+	const json_t *temperature = json_object_get(gpu, "temperature"), *throttle = json_object_get(gpu, "throttle"), *one;
+	json_int_t mhz = value_int(json_object_get(gpu, "clocks"), "sm", 0);
+	size_t i;
+	term_clean(term->out, value_text(unit, "unit"), 0);
+	fputs(": ", term->out);
+	term_clean(term->out, value_text(gpu, "name"), 0);
+	fprintf(term->out, " (GPU %lld)", (long long)value_int(gpu, "index", 0));
+	for (i = 0; i < ARRAY_SIZE(words); i++)
+		if (*value_text(gpu, words[i])) {
+			fprintf(term->out, ", %s ", strcmp(words[i], "gfx") == 0 ? "architecture" : words[i]);
+			term_clean(term->out, value_text(gpu, words[i]), 0);
+		}
+	fprintf(term->out, ", %lld of %lld MiB used", (long long)(value_int(gpu, "used", 0) >> 20),
+		(long long)(value_int(gpu, "memory", 0) >> 20));
+	if (mhz > 0)
+		fprintf(term->out, ", %lld MHz", (long long)mhz);
+	if (temperature)
+		fprintf(term->out, ", %lld °C", (long long)json_integer_value(temperature));
+	json_array_foreach(throttle, i, one) {
+		fputs(i ? ", " : ", slowed by ", term->out);
+		term_clean(term->out, json_string_value(one), 0);
+	}
+	fputc('\n', term->out);
+}
+
+static void
+put_gpus(const struct term *term, const json_t *unit)
+{
+	const json_t *gpu;
+	size_t i;
+	json_array_foreach(json_object_get(unit, "gpus"), i, gpu)
+		put_gpu(term, unit, gpu);
+	if (!*value_text(unit, "gpu_error"))
+		return;
+	term_put(term, STYLE_YELLOW, "Warning: ");
+	term_clean(term->out, value_text(unit, "unit"), 0);
+	fputs(": ", term->out);
+	term_clean(term->out, value_text(unit, "gpu_error"), 0);
+	fputc('\n', term->out);
+}
+
 int
 render_device_list(struct run *run, const json_t *result)
 {
@@ -117,6 +163,9 @@ render_device_list(struct run *run, const json_t *result)
 		table_print(&run->term, columns, ARRAY_SIZE(columns), rows, 0);
 	json_array_foreach(result, i, device)
 		render_device_tools(&run->term, device);
+	json_array_foreach(result, i, device)
+		json_array_foreach(json_object_get(device, "units"), j, unit)
+			put_gpus(&run->term, unit);
 	json_array_foreach(result, i, device)
 		json_array_foreach(json_object_get(device, "units"), j, unit)
 			warn_changed(run, device, unit);

@@ -179,6 +179,37 @@ run_title(const json_t *run, char title[REPORT_LINE_SIZE])
 }
 
 static void
+put_reasons(const struct term *term, const json_t *reasons)
+{
+	size_t i;
+	const json_t *reason;
+	json_array_foreach(reasons, i, reason) {
+		fputs(i ? ", " : " (", term->out);
+		term_clean(term->out, json_string_value(reason), 0);
+	}
+	fputc(')', term->out);
+}
+
+/* A device that was slowed down meanwhile: the time is not all the submission's. */
+static void
+report_throttle(const struct term *term, const json_t *device)
+{
+	const json_t *before = json_object_get(device, "throttled_before"), *now = json_object_get(device, "throttled");
+	if (value_true(device, "repeated")) {
+		fputs("      the device was throttled", term->out);
+		put_reasons(term, before);
+		fputs(", so it was run again\n", term->out);
+	}
+	if (json_array_size(now) == 0)
+		return;
+	fputs("      ", term->out);
+	term_put(term, STYLE_YELLOW,
+		value_true(device, "repeated") ? "the device was throttled this time too" : "the device was throttled");
+	put_reasons(term, now);
+	fputc('\n', term->out);
+}
+
+static void
 report_run(const struct term *term, const json_t *run)
 {
 	char title[REPORT_LINE_SIZE];
@@ -188,6 +219,7 @@ report_run(const struct term *term, const json_t *run)
 		return;
 	run_title(run, title);
 	mark_line(term, passed, 2, title);
+	report_throttle(term, json_object_get(run, "device"));
 	term_block(term->out, value_text(run, "message"), 6, REPORT_OUTPUT_LINES);
 	report_tests(term, result);
 	report_benchmarks(term, result);

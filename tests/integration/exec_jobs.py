@@ -111,7 +111,7 @@ def greeting(folder):
         equal((x.hello["event"], x.hello["protocol"]), ("hello", 1))
         for key in ("version", "level", "machine", "tools", "protections"):
             assert key in x.hello, key
-        equal(set(x.hello["machine"]), {"cpu", "cores", "memory", "kernel", "host"})
+        equal(set(x.hello["machine"]), {"cpu", "cores", "memory", "kernel", "platform", "host"})
         assert re.match(r"\d+\.\d+", x.hello["tools"].get("gcc", "0.0")), x.hello["tools"]
         for protection in x.hello["protections"]:
             equal(set(protection), {"name", "meaning", "present", "how"})

@@ -61,7 +61,7 @@ static void
 combines_limits(void **state)
 {
 	(void)state;
-	struct limits limits = limits_default(STEP_BUILD),
+	struct limits limits = limits_default(STEP_BUILD, 1),
 				  max = {.wall = LIMITS_SECOND, .cpu = LIMITS_SECOND, .memory = 1u << 20};
 	assert_int_equal(limits.wall, 180 * LIMITS_SECOND);
 	assert_int_equal(limits.processes, 256);

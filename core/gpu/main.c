@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/* kettle-gpu: prints what the makers' own libraries say of this machine's GPUs, as JSON. */
+/*
+ * A program of its own for two reasons: a static kettle-exec cannot open libraries, and a driver that hangs takes only
+ * this process along.
+ */
+#include <config.h>
+
+#include <getopt.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nvml.h"
+#include "rocm.h"
+
+enum { EXIT_READ = 0, EXIT_USAGE = 2, EXIT_UNABLE = 3 };
+
+static const struct option long_options[] = {
+	{"nvml", required_argument, NULL, 'n'},
+	{"rocm-smi", required_argument, NULL, 'r'},
+	{"topology", required_argument, NULL, 't'},
+	{"version", no_argument, NULL, 'v'},
+	{"help", no_argument, NULL, 'h'},
+	{0},
+};
+
+static void
+print_help(void)
+{
+	(void)printf("Usage: kettle-gpu [OPTION]...\n"
+				 "Prints what the makers' libraries say of this machine's GPUs, as JSON.\n\n"
+				 "  --nvml PATH        NVIDIA's library (default: " NVML_LIBRARY ")\n"
+				 "  --rocm-smi PATH    AMD's library (default: " ROCM_LIBRARY ")\n"
+				 "  --topology DIR     AMD's compute nodes (default: " ROCM_TOPOLOGY ")\n"
+				 "  --version          print the version\n"
+				 "  --help             print this\n\n"
+				 "The environment variables KETTLE_NVML and KETTLE_ROCM_SMI take the place of the defaults.\n"
+				 "Exit status: 0 it was read, 2 usage, 3 a driver is there and does not answer.\n"
+				 "See kettle-gpu(1).\n");
+}
+
+static const char *
+default_of(const char *variable, const char *text)
+{
+	const char *value = getenv(variable);
+	return value && *value ? value : text;
+}
+
+/* A library that is not there says nothing; one that does not work is a mistake to tell. */
+static bool
+note(json_t *errors, const char *vendor, int rc, const struct kettle_error *error)
+{
+	if (rc == 0 || rc == KETTLE_ENOENT)
+		return true;
+	(void)json_array_append_new(errors, json_pack("{s:s, s:s}", "vendor", vendor, "error", error->message));
+	return false;
+}
+
+int
+main(int argc, char **argv)
+{
+	const char *nvml = default_of("KETTLE_NVML", NVML_LIBRARY), *smi = default_of("KETTLE_ROCM_SMI", ROCM_LIBRARY);
+	const char *topology = ROCM_TOPOLOGY;
+	int letter;
+	while ((letter = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
+		switch (letter) {
+		case 'n':
+			nvml = optarg;
+			break;
+		case 'r':
+			smi = optarg;
+			break;
+		case 't':
+			topology = optarg;
+			break;
+		case 'v':
+			(void)printf("kettle-gpu %s\n", PACKAGE_VERSION);
+			return EXIT_READ;
+		case 'h':
+			print_help();
+			return EXIT_READ;
+		default:
+			return EXIT_USAGE;
+		}
+	}
+	if (optind < argc) {
+		(void)fprintf(stderr, "kettle-gpu: it takes no arguments.\nTry `kettle-gpu --help`.\n");
+		return EXIT_USAGE;
+	}
+	struct kettle_error error = {0};
+	json_t *gpus = json_array(), *errors = json_array();
+	bool well = note(errors, "nvidia", nvml_read(nvml, gpus, &error), &error);
+	well = note(errors, "amd", rocm_read(smi, topology, gpus, &error), &error) && well;
+	json_t *all = json_pack("{s:o, s:o}", "gpus", gpus, "errors", errors);
+	bool written = all && json_dumpf(all, stdout, JSON_COMPACT) == 0 && putchar('\n') != EOF && fflush(stdout) == 0;
+	json_decref(all);
+	return well && written ? EXIT_READ : EXIT_UNABLE;
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT */
+/* The GPUs of NVIDIA, as NVML tells. */
+/*
+ * The declarations are our own: the functions, numbers and layouts below are NVML's documented binary interface, which
+ * its library keeps from version to version. Everything but the GPUs themselves may be missing on one model or another
+ * and is left out then.
+ */
+#include <config.h>
+
+#include "nvml.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "facts.h"
+
+typedef void *gpu_handle;
+
+enum { CLOCK_SM = 1, CLOCK_MEMORY = 2 };
+enum { POLICY_POWER = 0, POLICY_THERMAL = 1 };
+#define NVML_NOT_SUPPORTED 3
+#define NVML_MEMORY_V2 (2u << 24)
+
+struct memory_v1 {
+	unsigned long long total, free, used;
+};
+struct memory_v2 {
+	unsigned version;
+	unsigned long long total, reserved, free, used;
+};
+struct violation {
+	unsigned long long reference_ns, violation_ns;
+};
+struct process {
+	unsigned pid;
+	unsigned long long memory;
+	unsigned instance, compute_instance;
+};
+struct pci {
+	char legacy[16];
+	unsigned domain, bus, device, id, subsystem;
+	char text[32];
+};
+
+/* Looked up once, by a program that does nothing else. */
+static struct {
+	int (*init)(void);
+	int (*shutdown)(void);
+	const char *(*error)(int code);
+	int (*driver)(char *text, unsigned size);
+	int (*cuda)(int *version);
+	int (*count)(unsigned *count);
+	int (*handle)(unsigned index, gpu_handle *device);
+	int (*name)(gpu_handle device, char *text, unsigned size);
+	int (*uuid)(gpu_handle device, char *text, unsigned size);
+	int (*minor)(gpu_handle device, unsigned *minor);
+	int (*pci)(gpu_handle device, struct pci *pci);
+	int (*memory)(gpu_handle device, struct memory_v1 *memory);
+	int (*memory_v2)(gpu_handle device, struct memory_v2 *memory);
+	int (*compute)(gpu_handle device, int *major, int *minor);
+	int (*clock)(gpu_handle device, int type, unsigned *mhz);
+	int (*max_clock)(gpu_handle device, int type, unsigned *mhz);
+	int (*temperature)(gpu_handle device, int sensor, unsigned *celsius);
+	int (*power)(gpu_handle device, unsigned *milliwatts);
+	int (*reasons)(gpu_handle device, unsigned long long *reasons);
+	int (*violation)(gpu_handle device, int policy, struct violation *violation);
+	int (*processes)(gpu_handle device, unsigned *count, struct process *processes);
+} nvml;
+
+static const struct facts_symbol symbols[] = {
+	{"nvmlInit_v2", &nvml.init, false},
+	{"nvmlShutdown", &nvml.shutdown, false},
+	{"nvmlErrorString", &nvml.error, true},
+	{"nvmlSystemGetDriverVersion", &nvml.driver, true},
+	{"nvmlSystemGetCudaDriverVersion_v2", &nvml.cuda, true},
+	{"nvmlDeviceGetCount_v2", &nvml.count, false},
+	{"nvmlDeviceGetHandleByIndex_v2", &nvml.handle, false},
+	{"nvmlDeviceGetName", &nvml.name, true},
+	{"nvmlDeviceGetUUID", &nvml.uuid, false},
+	{"nvmlDeviceGetMinorNumber", &nvml.minor, true},
+	{"nvmlDeviceGetPciInfo_v3", &nvml.pci, true},
+	{"nvmlDeviceGetMemoryInfo", &nvml.memory, true},
+	{"nvmlDeviceGetMemoryInfo_v2", &nvml.memory_v2, true},
+	{"nvmlDeviceGetCudaComputeCapability", &nvml.compute, true},
+	{"nvmlDeviceGetClockInfo", &nvml.clock, true},
+	{"nvmlDeviceGetMaxClockInfo", &nvml.max_clock, true},
+	{"nvmlDeviceGetTemperature", &nvml.temperature, true},
+	{"nvmlDeviceGetPowerUsage", &nvml.power, true},
+	{"nvmlDeviceGetCurrentClocksThrottleReasons", &nvml.reasons, true},
+	{"nvmlDeviceGetViolationStatus", &nvml.violation, true},
+	{"nvmlDeviceGetComputeRunningProcesses_v3", &nvml.processes, true},
+};
+
+/* Bits of the reasons, in the words of our own reports. */
+static const struct {
+	unsigned long long bit;
+	const char *name;
+} reasons[] = {
+	{0x4, "power-cap"},
+	{0x8, "hardware-slowdown"},
+	{0x10, "sync-boost"},
+	{0x20, "thermal"},
+	{0x40, "thermal-hardware"},
+	{0x80, "power-brake"},
+};
+
+/* What slowed the GPU since the driver was loaded, ns each. */
+static const struct {
+	int policy;
+	const char *name;
+} policies[] = {
+	{POLICY_POWER, "power-cap"},
+	{POLICY_THERMAL, "thermal"},
+};
+
+static int
+fail(int code, const char *what, struct kettle_error *err)
+{
+	return kettle_fail(err, KETTLE_EUNAVAIL, "NVIDIA's driver does not answer (%s): %s.", what,
+		nvml.error ? nvml.error(code) : "no reason is given");
+}
+
+static void
+read_memory(gpu_handle device, json_t *gpu)
+{
+	struct memory_v2 memory = {.version = sizeof(memory) | NVML_MEMORY_V2};
+	struct memory_v1 old = {0};
+	int rc = nvml.memory_v2 ? nvml.memory_v2(device, &memory) : NVML_NOT_SUPPORTED;
+	/* The older one counts what the driver itself keeps as used. */
+	if (rc != 0 && nvml.memory && (rc = nvml.memory(device, &old)) == 0)
+		memory = (struct memory_v2){.total = old.total, .used = old.used};
+	if (rc != 0)
+		return;
+	facts_number(gpu, "memory", memory.total);
+	facts_number(gpu, "used", memory.used);
+}
+
+static void
+read_clocks(gpu_handle device, json_t *gpu)
+{
+	static const struct {
+		int type;
+		const char *now, *most;
+	} clocks[] = {{CLOCK_SM, "sm", "sm_max"}, {CLOCK_MEMORY, "memory", "memory_max"}};
+	json_t *all = json_object();
+	for (size_t i = 0; i < sizeof(clocks) / sizeof(clocks[0]); i++) {
+		unsigned mhz = 0, most = 0;
+		if (nvml.clock && nvml.clock(device, clocks[i].type, &mhz) == 0)
+			facts_number(all, clocks[i].now, mhz);
+		if (nvml.max_clock && nvml.max_clock(device, clocks[i].type, &most) == 0)
+			facts_number(all, clocks[i].most, most);
+	}
+	(void)json_object_set_new(gpu, "clocks", all);
+}
+
+static void
+read_throttle(gpu_handle device, json_t *gpu)
+{
+	unsigned long long bits = 0;
+	json_t *list = json_array(), *slowed = json_object();
+	if (nvml.reasons && nvml.reasons(device, &bits) == 0)
+		for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
+			if (bits & reasons[i].bit)
+				(void)json_array_append_new(list, json_string(reasons[i].name));
+	for (size_t i = 0; nvml.violation && i < sizeof(policies) / sizeof(policies[0]); i++) {
+		struct violation violation = {0};
+		if (nvml.violation(device, policies[i].policy, &violation) == 0)
+			facts_number(slowed, policies[i].name, violation.violation_ns);
+	}
+	(void)json_object_set_new(gpu, "throttle", list);
+	(void)json_object_set_new(gpu, "slowed_ns", slowed);
+}
+
+static void
+read_processes(gpu_handle device, json_t *gpu)
+{
+	struct process processes[FACTS_PROCESSES_MAX];
+	unsigned count = FACTS_PROCESSES_MAX;
+	if (!nvml.processes || nvml.processes(device, &count, processes) != 0 || count > FACTS_PROCESSES_MAX)
+		return;
+	json_t *list = json_array();
+	for (unsigned i = 0; i < count && i < FACTS_PROCESSES_SHOWN; i++) {
+		json_t *process = json_pack("{s:I}", "pid", (json_int_t)processes[i].pid);
+		/* All ones: it does not say. */
+		if (processes[i].memory != ~0ull)
+			facts_number(process, "memory", processes[i].memory);
+		(void)json_array_append_new(list, process);
+	}
+	(void)json_object_set_new(gpu, "processes", list);
+}
+
+static void
+read_identity(gpu_handle device, json_t *gpu)
+{
+	char text[FACTS_TEXT_SIZE] = "";
+	unsigned minor = 0;
+	int major_version = 0, minor_version = 0;
+	struct pci pci = {0};
+	if (nvml.name)
+		facts_text(gpu, "name", nvml.name(device, text, sizeof(text)), text);
+	if (nvml.minor && nvml.minor(device, &minor) == 0)
+		facts_number(gpu, "minor", minor);
+	if (nvml.compute && nvml.compute(device, &major_version, &minor_version) == 0) {
+		(void)snprintf(text, sizeof(text), "%d.%d", major_version, minor_version);
+		facts_text(gpu, "compute", 0, text);
+	}
+	if (nvml.pci && nvml.pci(device, &pci) == 0) {
+		pci.text[sizeof(pci.text) - 1] = '\0';
+		facts_text(gpu, "bus", 0, pci.text);
+	}
+}
+
+static int
+read_gpu(unsigned index, json_t *gpus, struct kettle_error *err)
+{
+	gpu_handle device = NULL;
+	char uuid[FACTS_TEXT_SIZE] = "";
+	int rc = nvml.handle(index, &device);
+	if (rc == 0)
+		rc = nvml.uuid(device, uuid, sizeof(uuid));
+	if (rc != 0) {
+		char what[FACTS_TEXT_SIZE];
+		(void)snprintf(what, sizeof(what), "GPU %u", index);
+		return fail(rc, what, err);
+	}
+	json_t *gpu = json_pack("{s:s, s:i}", "vendor", "nvidia", "index", (int)index);
+	unsigned celsius = 0, milliwatts = 0;
+	facts_text(gpu, "uuid", 0, uuid);
+	read_identity(device, gpu);
+	read_memory(device, gpu);
+	read_clocks(device, gpu);
+	if (nvml.temperature && nvml.temperature(device, 0, &celsius) == 0)
+		facts_number(gpu, "temperature", celsius);
+	if (nvml.power && nvml.power(device, &milliwatts) == 0)
+		facts_number(gpu, "power_mw", milliwatts);
+	read_throttle(device, gpu);
+	read_processes(device, gpu);
+	(void)json_array_append_new(gpus, gpu);
+	return 0;
+}
+
+/* What the driver says of itself, for each of its GPUs. */
+static void
+add_driver(json_t *gpus, size_t first)
+{
+	char driver[FACTS_TEXT_SIZE] = "", cuda[FACTS_TEXT_SIZE] = "";
+	int version = 0, rc = nvml.driver ? nvml.driver(driver, sizeof(driver)) : NVML_NOT_SUPPORTED;
+	int cuda_rc = nvml.cuda ? nvml.cuda(&version) : NVML_NOT_SUPPORTED;
+	(void)snprintf(cuda, sizeof(cuda), "%d.%d", version / 1000, version % 1000 / 10);
+	for (; first < json_array_size(gpus); first++) {
+		facts_text(json_array_get(gpus, first), "driver", rc, driver);
+		facts_text(json_array_get(gpus, first), "cuda", cuda_rc, cuda);
+	}
+}
+
+int
+nvml_read(const char *library, json_t *gpus, struct kettle_error *err)
+{
+	unsigned count = 0;
+	size_t first = json_array_size(gpus);
+	int rc = facts_open(library, symbols, sizeof(symbols) / sizeof(symbols[0]), err);
+	if (rc != 0)
+		return rc;
+	int code = nvml.init();
+	if (code != 0)
+		return fail(code, "nvmlInit", err);
+	code = nvml.count(&count);
+	if (code != 0)
+		rc = fail(code, "the number of GPUs", err);
+	for (unsigned i = 0; rc == 0 && i < count && i < FACTS_GPUS_MAX; i++)
+		rc = read_gpu(i, gpus, err);
+	add_driver(gpus, first);
+	(void)nvml.shutdown();
+	return rc;
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+/* The GPUs of AMD, as ROCm SMI and the kernel's list of compute nodes tell. */
+/*
+ * The declarations are our own: only functions whose binary interface is the same in all of ROCm 5 and 6 are called.
+ * Clocks, temperature and throttling come from the head of the metrics table, which never moved; the table as a whole
+ * grows from version to version, so there is room for more than any of them has. The architecture is the kernel's:
+ * what the library makes of that number depends on its version.
+ */
+#include <config.h>
+
+#include "rocm.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "facts.h"
+
+#define MEMORY_VRAM 0
+#define COMPONENT_DRIVER 0
+#define METRICS_ROOM 16384
+#define METRIC_NONE 0xffffu
+#define THROTTLE_NONE 0xffffffffu
+
+/* The head of the metrics table, format 1. */
+struct metrics {
+	uint16_t size;
+	uint8_t format, content;
+	uint16_t edge, hotspot, memory, regulators[3]; /* degrees Celsius */
+	uint16_t activity[3], power;                   /* W */
+	uint64_t energy, clock_counter;
+	uint16_t average_clocks[7];
+	uint16_t gfx_clock, soc_clock, memory_clock, other_clocks[4]; /* MHz */
+	uint32_t throttle;
+};
+union metrics_room {
+	struct metrics head;
+	unsigned char room[METRICS_ROOM];
+};
+
+/* Looked up once, by a program that does nothing else. */
+static struct {
+	int (*init)(uint64_t flags);
+	int (*shutdown)(void);
+	int (*count)(uint32_t *count);
+	int (*name)(uint32_t index, char *text, size_t size);
+	int (*unique)(uint32_t index, uint64_t *id);
+	int (*pci)(uint32_t index, uint64_t *id);
+	int (*render)(uint32_t index, uint32_t *minor);
+	int (*total)(uint32_t index, int type, uint64_t *bytes);
+	int (*used)(uint32_t index, int type, uint64_t *bytes);
+	int (*metrics)(uint32_t index, union metrics_room *metrics);
+	int (*version)(int component, char *text, uint32_t size);
+} smi;
+
+static const struct facts_symbol symbols[] = {
+	{"rsmi_init", &smi.init, false},
+	{"rsmi_shut_down", &smi.shutdown, false},
+	{"rsmi_num_monitor_devices", &smi.count, false},
+	{"rsmi_dev_name_get", &smi.name, true},
+	{"rsmi_dev_unique_id_get", &smi.unique, true},
+	{"rsmi_dev_pci_id_get", &smi.pci, true},
+	{"rsmi_dev_drm_render_minor_get", &smi.render, true},
+	{"rsmi_dev_memory_total_get", &smi.total, true},
+	{"rsmi_dev_memory_usage_get", &smi.used, true},
+	{"rsmi_dev_gpu_metrics_info_get", &smi.metrics, true},
+	{"rsmi_version_str_get", &smi.version, true},
+};
+
+/* ---- the kernel's compute nodes ---- */
+
+/* A number of a node's properties ("gfx_target_version 90402"); 0: it says none. */
+static unsigned long long
+property(const char *topology, const char *node, const char *key)
+{
+	char path[4096], line[256], name[128];
+	unsigned long long value = 0, found = 0;
+	(void)snprintf(path, sizeof(path), "%s/%s/properties", topology, node);
+	FILE *file = fopen(path, "re");
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "%127s %llu", name, &value) == 2 && strcmp(name, key) == 0)
+			found = value;
+	if (file)
+		(void)fclose(file);
+	return found;
+}
+
+/* "gfx90a" of 90010: the last two parts are hexadecimal in the name. */
+static void
+add_architecture(json_t *gpu, const char *topology, uint32_t render)
+{
+	DIR *nodes = opendir(topology);
+	const struct dirent *entry;
+	while (nodes && (entry = readdir(nodes))) {
+		if (entry->d_name[0] == '.' || property(topology, entry->d_name, "drm_render_minor") != render)
+			continue;
+		unsigned long long version = property(topology, entry->d_name, "gfx_target_version");
+		char text[FACTS_TEXT_SIZE];
+		(void)snprintf(text, sizeof(text), "gfx%llu%llx%llx", version / 10000, version / 100 % 100, version % 100);
+		facts_text(gpu, "gfx", version ? 0 : -1, text);
+		break;
+	}
+	if (nodes)
+		(void)closedir(nodes);
+}
+
+/* Who uses the GPUs of AMD at all; the kernel does not say which of them. */
+static json_t *
+read_processes(const char *topology)
+{
+	char path[4096];
+	(void)snprintf(path, sizeof(path), "%s/../../proc", topology);
+	DIR *folder = opendir(path);
+	json_t *list = folder ? json_array() : NULL;
+	const struct dirent *entry;
+	while (folder && (entry = readdir(folder)) && json_array_size(list) < FACTS_PROCESSES_SHOWN)
+		if (entry->d_name[0] > '0' && entry->d_name[0] <= '9')
+			(void)json_array_append_new(list, json_pack("{s:I}", "pid", (json_int_t)strtoll(entry->d_name, NULL, 10)));
+	if (folder)
+		(void)closedir(folder);
+	return list;
+}
+
+/* ---- the library ---- */
+
+static void
+read_metrics(uint32_t index, json_t *gpu)
+{
+	union metrics_room *metrics = calloc(1, sizeof(*metrics));
+	json_t *clocks = json_object(), *throttle = json_array();
+	if (metrics && smi.metrics && smi.metrics(index, metrics) == 0 && metrics->head.format == 1) {
+		const struct metrics *head = &metrics->head;
+		uint16_t celsius = head->hotspot != METRIC_NONE ? head->hotspot : head->edge;
+		if (head->gfx_clock != METRIC_NONE)
+			facts_number(clocks, "sm", head->gfx_clock);
+		if (head->memory_clock != METRIC_NONE)
+			facts_number(clocks, "memory", head->memory_clock);
+		if (celsius != METRIC_NONE)
+			facts_number(gpu, "temperature", celsius);
+		if (head->power != METRIC_NONE)
+			facts_number(gpu, "power_mw", head->power * UINT64_C(1000));
+		/* What the bits mean differs from model to model; that one is set does not. */
+		if (head->throttle != 0 && head->throttle != THROTTLE_NONE)
+			(void)json_array_append_new(throttle, json_sprintf("status-%#x", head->throttle));
+	}
+	(void)json_object_set_new(gpu, "clocks", clocks);
+	(void)json_object_set_new(gpu, "throttle", throttle);
+	free(metrics);
+}
+
+static void
+read_identity(uint32_t index, const char *topology, json_t *gpu)
+{
+	char text[FACTS_TEXT_SIZE] = "";
+	uint64_t id = 0;
+	uint32_t render = 0;
+	if (smi.name)
+		facts_text(gpu, "name", smi.name(index, text, sizeof(text)), text);
+	if (smi.unique && smi.unique(index, &id) == 0) {
+		(void)snprintf(text, sizeof(text), "GPU-%016llx", (unsigned long long)id);
+		facts_text(gpu, "uuid", 0, text);
+	}
+	if (smi.pci && smi.pci(index, &id) == 0) {
+		(void)snprintf(text, sizeof(text), "%04x:%02x:%02x.%x", (unsigned)(id >> 32), (unsigned)(id >> 8 & 0xff),
+			(unsigned)(id >> 3 & 0x1f), (unsigned)(id & 7));
+		facts_text(gpu, "bus", 0, text);
+	}
+	if (smi.render && smi.render(index, &render) == 0) {
+		facts_number(gpu, "render", render);
+		add_architecture(gpu, topology, render);
+	}
+}
+
+static void
+read_gpu(uint32_t index, const char *topology, json_t *gpus)
+{
+	json_t *gpu = json_pack("{s:s, s:i}", "vendor", "amd", "index", (int)index);
+	uint64_t bytes = 0;
+	char text[FACTS_TEXT_SIZE] = "";
+	read_identity(index, topology, gpu);
+	if (smi.total && smi.total(index, MEMORY_VRAM, &bytes) == 0)
+		facts_number(gpu, "memory", bytes);
+	if (smi.used && smi.used(index, MEMORY_VRAM, &bytes) == 0)
+		facts_number(gpu, "used", bytes);
+	if (smi.version)
+		facts_text(gpu, "driver", smi.version(COMPONENT_DRIVER, text, sizeof(text)), text);
+	read_metrics(index, gpu);
+	json_t *processes = read_processes(topology);
+	if (processes)
+		(void)json_object_set_new(gpu, "processes", processes);
+	(void)json_array_append_new(gpus, gpu);
+}
+
+int
+rocm_read(const char *library, const char *topology, json_t *gpus, struct kettle_error *err)
+{
+	uint32_t count = 0;
+	int rc = facts_open(library, symbols, sizeof(symbols) / sizeof(symbols[0]), err);
+	if (rc != 0)
+		return rc;
+	int code = smi.init(0);
+	if (code != 0)
+		return kettle_fail(err, KETTLE_EUNAVAIL, "AMD's driver does not answer: rsmi_init gives %d.", code);
+	code = smi.count(&count);
+	if (code != 0)
+		rc =
+			kettle_fail(err, KETTLE_EUNAVAIL, "AMD's driver does not answer: rsmi_num_monitor_devices gives %d.", code);
+	for (uint32_t i = 0; rc == 0 && i < count && i < FACTS_GPUS_MAX; i++)
+		read_gpu(i, topology, gpus);
+	(void)smi.shutdown();
+	return rc;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* What the greeting of a unit's machine says of that unit. Pure. */
+#ifndef KETTLE_UNIT_FACTS_H
+#define KETTLE_UNIT_FACTS_H
+
+#include <jansson.h>
+
+/*
+ * The facts of a unit: level, machine, protections, tools, packages and version of its machine, and of its own GPUs
+ * (index, UUID or a list of them under `gpu` of its section) `gpus`, `gpu` (the first) and, where one of them is not
+ * there, `gpu_error`, a sentence. greeting: the `hello` of its kettle-exec (docs/protocol.md). New reference; NULL: no
+ * memory. [any]
+ */
+json_t *unit_facts(const json_t *section, const json_t *greeting);
+/* What of them stays as it is: without clocks, temperature, use and the like. New reference; NULL: no memory. [any] */
+json_t *unit_facts_lasting(const json_t *facts);
+/* The GPUs of a section as an array of strings, empty where it has none. New reference; NULL: no memory. [any] */
+json_t *unit_gpus(const json_t *section);
+
+#endif

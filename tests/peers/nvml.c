@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+/* A stand-in for libnvidia-ml.so.1: GPUs as KETTLE's tests want them, told by the file that FAKE_NVML names. */
+/*
+ * Keys: count, init (what nvmlInit gives), lost (a GPU that does not answer), used (MiB), reasons, thermal_ns, hang
+ * (nvmlInit never comes back). Written from the documented interface, not from kettle-gpu.
+ */
+#include <config.h>
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "state.h"
+
+#define API __attribute__((visibility("default")))
+#define MIB (1ull << 20)
+enum { SUCCESS = 0, INVALID_ARGUMENT = 2, NOT_SUPPORTED = 3, INSUFFICIENT_SIZE = 7, GPU_IS_LOST = 15 };
+
+typedef struct fake_device *nvmlDevice_t;
+struct fake_device {
+	int index;
+};
+static struct fake_device devices[64];
+
+static int
+text(char *to, unsigned size, const char *from)
+{
+	return snprintf(to, size, "%s", from) < (int)size ? SUCCESS : INSUFFICIENT_SIZE;
+}
+
+API int nvmlInit_v2(void);
+API int nvmlShutdown(void);
+API const char *nvmlErrorString(int code);
+API int nvmlSystemGetDriverVersion(char *to, unsigned size);
+API int nvmlSystemGetCudaDriverVersion_v2(int *version);
+API int nvmlDeviceGetCount_v2(unsigned *count);
+API int nvmlDeviceGetHandleByIndex_v2(unsigned index, nvmlDevice_t *device);
+API int nvmlDeviceGetName(nvmlDevice_t device, char *to, unsigned size);
+API int nvmlDeviceGetUUID(nvmlDevice_t device, char *to, unsigned size);
+API int nvmlDeviceGetMinorNumber(nvmlDevice_t device, unsigned *minor);
+API int nvmlDeviceGetCudaComputeCapability(nvmlDevice_t device, int *major, int *minor);
+API int nvmlDeviceGetMemoryInfo(nvmlDevice_t device, unsigned long long total_free_used[3]);
+API int nvmlDeviceGetClockInfo(nvmlDevice_t device, int type, unsigned *mhz);
+API int nvmlDeviceGetMaxClockInfo(nvmlDevice_t device, int type, unsigned *mhz);
+API int nvmlDeviceGetTemperature(nvmlDevice_t device, int sensor, unsigned *celsius);
+API int nvmlDeviceGetPowerUsage(nvmlDevice_t device, unsigned *milliwatts);
+API int nvmlDeviceGetCurrentClocksThrottleReasons(nvmlDevice_t device, unsigned long long *reasons);
+API int nvmlDeviceGetViolationStatus(nvmlDevice_t device, int policy, unsigned long long reference_violation[2]);
+struct process_info {
+	unsigned pid;
+	unsigned long long used;
+	unsigned gpu_instance, compute_instance;
+};
+API int nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t device, unsigned *count, struct process_info *infos);
+
+int
+nvmlInit_v2(void)
+{
+	state_begin("FAKE_NVML");
+	for (int i = 0; i < 64; i++)
+		devices[i].index = i;
+	while (state_number("hang", -1, 0))
+		(void)pause();
+	return (int)state_number("init", -1, SUCCESS);
+}
+
+int
+nvmlShutdown(void)
+{
+	return SUCCESS;
+}
+
+const char *
+nvmlErrorString(int code)
+{
+	return code == 9 ? "Driver Not Loaded" : code == GPU_IS_LOST ? "GPU is lost" : "Unknown Error";
+}
+
+int
+nvmlSystemGetDriverVersion(char *to, unsigned size)
+{
+	return text(to, size, "550.54.15");
+}
+
+int
+nvmlSystemGetCudaDriverVersion_v2(int *version)
+{
+	*version = 12040;
+	return SUCCESS;
+}
+
+int
+nvmlDeviceGetCount_v2(unsigned *count)
+{
+	*count = (unsigned)state_number("count", -1, 1);
+	return SUCCESS;
+}
+
+int
+nvmlDeviceGetHandleByIndex_v2(unsigned index, nvmlDevice_t *device)
+{
+	if (index >= state_number("count", -1, 1))
+		return INVALID_ARGUMENT;
+	*device = &devices[index];
+	return state_number("lost", (int)index, 0) ? GPU_IS_LOST : SUCCESS;
+}
+
+int
+nvmlDeviceGetName(nvmlDevice_t device, char *to, unsigned size)
+{
+	(void)device;
+	return text(to, size, "NVIDIA Stand-in");
+}
+
+int
+nvmlDeviceGetUUID(nvmlDevice_t device, char *to, unsigned size)
+{
+	char uuid[64];
+	(void)snprintf(uuid, sizeof(uuid), "GPU-00000000-0000-0000-0000-%012d", device->index);
+	return text(to, size, uuid);
+}
+
+int
+nvmlDeviceGetMinorNumber(nvmlDevice_t device, unsigned *minor)
+{
+	*minor = (unsigned)(7 - device->index);
+	return SUCCESS;
+}
+
+int
+nvmlDeviceGetCudaComputeCapability(nvmlDevice_t device, int *major, int *minor)
+{
+	(void)device;
+	*major = 9;
+	*minor = 0;
+	return SUCCESS;
+}
+
+int
+nvmlDeviceGetMemoryInfo(nvmlDevice_t device, unsigned long long total_free_used[3])
+{
+	total_free_used[0] = 81920 * MIB;
+	total_free_used[2] = state_number("used", device->index, 500) * MIB;
+	total_free_used[1] = total_free_used[0] - total_free_used[2];
+	return SUCCESS;
+}
+
+int
+nvmlDeviceGetClockInfo(nvmlDevice_t device, int type, unsigned *mhz)
+{
+	*mhz = (unsigned)state_number(type == 1 ? "sm" : "mem", device->index, type == 1 ? 1980 : 2619);
+	return SUCCESS;
+}
+
+int
+nvmlDeviceGetMaxClockInfo(nvmlDevice_t device, int type, unsigned *mhz)
+{
+	(void)device;
+	*mhz = type == 1 ? 1980 : 2619;
+	return SUCCESS;
+}
+
+int
+nvmlDeviceGetTemperature(nvmlDevice_t device, int sensor, unsigned *celsius)
+{
+	(void)sensor;
+	*celsius = (unsigned)state_number("temperature", device->index, 41);
+	return SUCCESS;
+}
+
+int
+nvmlDeviceGetPowerUsage(nvmlDevice_t device, unsigned *milliwatts)
+{
+	(void)device;
+	(void)milliwatts;
+	return NOT_SUPPORTED;
+}
+
+int
+nvmlDeviceGetCurrentClocksThrottleReasons(nvmlDevice_t device, unsigned long long *reasons)
+{
+	*reasons = state_number("reasons", device->index, 1);
+	return SUCCESS;
+}
+
+int
+nvmlDeviceGetViolationStatus(nvmlDevice_t device, int policy, unsigned long long reference_violation[2])
+{
+	reference_violation[0] = 0;
+	reference_violation[1] = policy == 1 ? state_number("thermal_ns", device->index, 0) : 0;
+	return SUCCESS;
+}
+
+int
+nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t device, unsigned *count, struct process_info *infos)
+{
+	unsigned long long pid = state_number("pid", device->index, 0);
+	if (pid && *count < 1)
+		return INSUFFICIENT_SIZE;
+	*count = pid ? 1 : 0;
+	if (pid)
+		infos[0] = (struct process_info){.pid = (unsigned)pid, .used = ~0ull};
+	return SUCCESS;
+}
