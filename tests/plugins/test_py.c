@@ -124,16 +124,39 @@ test_plan(void **state)
 {
 	(void)state;
 	AUTO_JSON json_t *made = good_plan((struct given){plain, NULL, NULL, NULL});
-	assert_int_equal(json_array_size(at(made, "steps")), 2);
+	assert_int_equal(json_array_size(at(made, "steps")), 3);
 	expect_argv(made, "test", "python3 .kettle/run.py eval.py test cases.txt");
 	AUTO_FREE char *inputs = keys(at(step(made, "test"), "inputs")), *files = keys(at(made, "files"));
-	assert_string_equal(inputs, ".kettle/run.py submission.py task.py eval.py data.bin");
-	assert_string_equal(files, "submission.py task.py eval.py data.bin .kettle/run.py");
+	assert_string_equal(inputs, ".kettle/run.py submission.py task.py eval.py data.bin __pycache__");
+	assert_string_equal(files, "submission.py task.py eval.py data.bin .kettle/compile.py .kettle/run.py");
 	assert_non_null(strstr(text_at(at(at(made, "files"), ".kettle/run.py"), "text"), "SPDX-License-Identifier"));
 	AUTO_FREE char *needs = joined(at(step(made, "secret-test"), "needs"));
 	assert_string_equal(needs, "test");
 	assert_int_equal(json_array_size(at(step(made, "test"), "needs")), 0);
 	assert_int_equal(json_integer_value(at(at(step(made, "test"), "limits"), "wall")), 9);
+}
+
+/* What the task brings is compiled once, by a step that has nothing of the submission. */
+static void
+test_bytecode(void **state)
+{
+	(void)state;
+	AUTO_JSON json_t *made =
+		good_plan((struct given){"submission.py task.py eval.py in/side.py a-b.py x.bin", NULL, NULL, NULL});
+	const json_t *compile = step(made, "bytecode");
+	assert_string_equal(text_at(compile, "kind"), "build");
+	assert_true(json_is_true(at(compile, "cache")));
+	expect_argv(made, "bytecode", "python3 .kettle/compile.py task.py eval.py");
+	AUTO_FREE char *inputs = keys(at(compile, "inputs")), *outputs = joined(at(compile, "outputs"));
+	assert_string_equal(inputs, ".kettle/compile.py task.py eval.py");
+	assert_string_equal(outputs, "__pycache__");
+	for (int i = 0; i < 2; i++) {
+		const json_t *input = at(at(step(made, i ? "secret-test" : "test"), "inputs"), "__pycache__");
+		assert_string_equal(text_at(input, "step"), "bytecode");
+		assert_string_equal(text_at(input, "output"), "__pycache__");
+	}
+	AUTO_JSON json_t *own = good_plan((struct given){"submission.py eval.py __pycache__/x.pyc", NULL, NULL, NULL});
+	assert_int_equal(json_array_size(at(own, "steps")), 2);
 }
 
 /* A seed comes by descriptor, never by the environment. */
@@ -180,7 +203,7 @@ test_prepare(void **state)
 	(void)state;
 	AUTO_JSON json_t *made =
 		good_plan((struct given){plain, "from torch.utils.cpp_extension import load_inline\n", NULL, NULL});
-	assert_int_equal(json_array_size(at(made, "steps")), 3);
+	assert_int_equal(json_array_size(at(made, "steps")), 4);
 	const json_t *prepare = step(made, "prepare");
 	assert_string_equal(text_at(prepare, "kind"), "prepare");
 	assert_true(json_is_true(at(prepare, "cache")));
@@ -199,7 +222,7 @@ test_prepare(void **state)
 	json_object_foreach((json_t *)at(prepare, "env"), name, value)
 		assert_true(json_equal(value, at(at(step(made, "test"), "env"), name)));
 	AUTO_JSON json_t *unnamed = good_plan((struct given){"my-kernel.py eval.py", "load_inline", NULL, NULL});
-	assert_int_equal(json_array_size(at(unnamed, "steps")), 2);
+	assert_int_equal(json_array_size(at(unnamed, "steps")), 3);
 }
 
 static void
@@ -353,6 +376,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_plan),
+		cmocka_unit_test(test_bytecode),
 		cmocka_unit_test(test_secret),
 		cmocka_unit_test(test_environment),
 		cmocka_unit_test(test_prepare),

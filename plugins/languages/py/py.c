@@ -2,8 +2,8 @@
 /*
  * The language py: boards in Python, with whatever its interpreter has (numpy, torch, Triton, JAX). A run is the task's
  * `main`, started through a few lines of ours (run.py) that keep seed and result channel from the processes that the
- * harness starts. Where a submission compiles extensions, a step before the runs imports it once (prepare.py), and what
- * the compilers left is there for every run.
+ * harness starts. The task's modules are compiled once for all runs (compile.py). Where a submission compiles extensions,
+ * a step before the runs imports it once (prepare.py), and what the compilers left is there for every run.
  */
 #include <config.h>
 
@@ -20,8 +20,11 @@
 
 #define FOLDER ".kettle" /* ours in the job's folder */
 #define RUN FOLDER "/run.py"
+#define COMPILE FOLDER "/compile.py"
 #define PREPARE FOLDER "/prepare.py"
-#define CACHE "cache" /* below out/: what compilers keep */
+#define CACHE "cache"          /* below out/: what compilers keep */
+#define BYTECODE "__pycache__" /* where the interpreter looks for it */
+#define COMPILE_ID "bytecode"
 #define PREPARE_ID "prepare"
 #define MAX_THREADS 4096
 #define MIN_MEMORY 16777216
@@ -36,6 +39,7 @@ struct making {
 	const struct kettle_plan_request *request;
 	const json_t *options;
 	const char *main;
+	json_t *modules; /* of the task, to be compiled before the runs */
 	bool prepares;
 	json_t *steps;
 };
@@ -197,6 +201,21 @@ make_limits(const struct making *making, const json_t *prepared)
 	return limits;
 }
 
+/* Of the task alone: who submits it has no part in what is kept. It passes whatever does not compile. */
+static json_t *
+compile_step(const struct making *making)
+{
+	json_t *argv = json_pack("[s, s]", text_of(making->options, "python"), COMPILE), *name;
+	json_t *inputs = json_pack("{s:{s:s}}", COMPILE, "file", COMPILE);
+	size_t i;
+	json_array_extend(argv, making->modules);
+	json_array_foreach(making->modules, i, name)
+		json_object_set_new(inputs, json_string_value(name), json_pack("{s:O}", "file", name));
+	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:[s], s:b}", "id", COMPILE_ID, "kind", "build", "title",
+		"compile the task's modules", "argv", argv, "env", make_environment(making, NULL), "inputs", inputs, "limits",
+		make_limits(making, NULL), "outputs", BYTECODE, "cache", 1);
+}
+
 /* It passes whatever the import says unless a compiler refused, so the outputs are there for the runs. */
 static json_t *
 prepare_step(const struct making *making)
@@ -222,6 +241,8 @@ run_step(const struct making *making, const json_t *prepared, bool first)
 	json_object_set_new(step, "limits", make_limits(making, json_object_get(prepared, "limits")));
 	if (json_object_get(prepared, "secret"))
 		json_object_set_new(step, "secret_fd", json_string("KETTLE_SECRET_FD"));
+	if (json_array_size(making->modules))
+		json_object_set_new(inputs, BYTECODE, json_pack("{s:s, s:s}", "step", COMPILE_ID, "output", BYTECODE));
 	if (making->prepares)
 		json_object_set_new(inputs, "out/" CACHE, json_pack("{s:s, s:s}", "step", PREPARE_ID, "output", CACHE));
 	json_object_set_new(step, "inputs", inputs);
@@ -263,6 +284,23 @@ prepares(const struct making *making)
 	return compiles && strcmp(wish, "never") != 0 && is_module(making->request->submission);
 }
 
+/* The names of the task's modules beside its main; none where it brings bytecode itself. New reference. */
+static json_t *
+modules_of(const struct making *making)
+{
+	json_t *modules = json_array(), *contents;
+	const char *name;
+	bool brings = false;
+	json_object_foreach((json_t *)making->request->files, name, contents) {
+		brings = brings || strncmp(name, BYTECODE, strlen(BYTECODE)) == 0;
+		if (is_module(name) && !strchr(name, '/') && strcmp(name, making->request->submission) != 0)
+			json_array_append_new(modules, json_string(name));
+	}
+	if (brings)
+		json_array_clear(modules);
+	return modules;
+}
+
 static int
 check_files(const struct making *making, struct kettle_error *err)
 {
@@ -285,6 +323,8 @@ add_steps(struct making *making, struct kettle_error *err)
 	size_t i;
 	json_t *prepared;
 	int failed = 0;
+	if (json_array_size(making->modules))
+		failed |= json_array_append_new(making->steps, compile_step(making));
 	if (making->prepares)
 		failed |= json_array_append_new(making->steps, prepare_step(making));
 	json_array_foreach(making->request->runs, i, prepared)
@@ -297,6 +337,8 @@ static json_t *
 make_files(const struct making *making)
 {
 	json_t *files = json_copy((json_t *)making->request->files);
+	if (files && json_array_size(making->modules))
+		json_object_set_new(files, COMPILE, json_pack("{s:s}", "text", py_compile_text));
 	if (files && making->prepares)
 		json_object_set_new(files, PREPARE, json_pack("{s:s}", "text", py_prepare_text));
 	if (files)
@@ -315,6 +357,7 @@ py_plan(void *self, const struct kettle_plan_request *request, json_t **ret_plan
 	};
 	int rc = check_files(&making, err);
 	if (rc == 0) {
+		making.modules = modules_of(&making);
 		making.prepares = prepares(&making);
 		rc = add_steps(&making, err);
 	}
@@ -325,6 +368,7 @@ py_plan(void *self, const struct kettle_plan_request *request, json_t **ret_plan
 		else
 			rc = fail_memory(err);
 	}
+	json_decref(making.modules);
 	json_decref(making.steps);
 	return rc;
 }

@@ -66,8 +66,25 @@ def place_caches():
         os.environ.pop(name, None)
 
 
+def compiled(file):
+    """The code of MAIN where compile.py has left it, else None."""
+    bootstrap = sys.modules["_frozen_importlib_external"]
+    try:
+        with open(bootstrap.cache_from_source(file), "rb") as cached:
+            data = cached.read()
+    except (OSError, NotImplementedError):
+        return None
+    if data[:8] != bootstrap.MAGIC_NUMBER + b"\1\0\0\0":  # of this interpreter, not to be compared with its source
+        return None
+    import _imp
+    import marshal
+    code = marshal.loads(memoryview(data)[16:])
+    _imp._fix_co_filename(code, file)
+    return code
+
+
 def become(main, scope):
-    """Makes this module, its path and its arguments those of MAIN; returns its code."""
+    """Makes this module, its path and its arguments those of MAIN; returns its code, or its text, and its name."""
     own = os.path.dirname(os.path.abspath(scope["__file__"]))
     whole = os.path.abspath(main)
     if sys.path and sys.path[0] == own:
@@ -79,11 +96,13 @@ def become(main, scope):
     kept = {name: scope[name] for name in ("__builtins__", "__cached__", "__package__", "__spec__") if name in scope}
     kept.update(__name__="__main__", __doc__=None, __annotations__={}, __file__=file,
                 __loader__=type(scope["__loader__"])("__main__", file))
-    with open(whole, "rb") as source:
-        text = source.read()
+    code = compiled(file)
+    if code is None:
+        with open(whole, "rb") as source:
+            code = source.read()
     scope.clear()
     scope.update(kept)
-    return text, file
+    return code, file
 
 
 def start(become=become, sys=sys, scope=globals()):
@@ -92,9 +111,9 @@ def start(become=become, sys=sys, scope=globals()):
     keep_descriptors()
     take_secret(sys.argv[1])
     place_caches()
-    text, file = become(sys.argv[1], scope)
+    code, file = become(sys.argv[1], scope)
     try:
-        exec(compile(text, file, "exec", dont_inherit=True), scope)
+        exec(compile(code, file, "exec", dont_inherit=True) if isinstance(code, bytes) else code, scope)
     except SystemExit:
         raise
     except BaseException as error:
