@@ -1,227 +1,161 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""make bench: measures Kettle beside what it is compared with, interleaved in one run, and prints medians and ratios.
-Raw samples go to bench.json in the build folder, and the page for people to benchmarks.md there (`make update-benchmarks`
-takes it into the documentation). Arguments name sections: sandbox, accept, ranked, scores; without any all are measured.
-KETTLE_BENCH_RUNS and KETTLE_BENCH_SECONDS say how many runs the section scores has, and how long each of them is."""
+"""make bench: measures Kettle beside what it is compared with, interleaved, and prints medians, ratios and spread.
+
+Arguments name sections (`make bench SECTIONS="accept board"`); without any all are measured. Raw samples of every section
+go to bench.json in the build folder, where a section that is measured again takes the place of what was there, and the
+page for people to benchmarks.md beside it (`make update-benchmarks` takes that into the documentation). A section that
+cannot be measured says why, and the others go on. KETTLE_BENCH_SECONDS (2) is how long one measurement lasts and scales
+repetitions; KETTLE_BENCH_RUNS (20) are the fresh processes of the section scores."""
 import json
 import os
-import pathlib
-import re
-import shutil
-import socket
-import statistics
 import subprocess
 import sys
 import time
+import traceback
 
 sys.path.insert(0, os.path.join(os.environ.get("top_srcdir", "."), "tests", "lib"))
+import accept  # noqa: E402
+import baseline  # noqa: E402
+import board  # noqa: E402
+import interpreters  # noqa: E402
+import sandbox  # noqa: E402
 import scores  # noqa: E402
-from kettle_test import BUILD, SOURCE, Scratch  # noqa: E402
-
-samples = {}
-summaries = {}  # name → median, p95, number: of samples that another program took
+import submissions  # noqa: E402
+from measure import BUILD, HEAD, SECONDS, Box, Cannot, Section, machine, number_text, progress, table  # noqa: E402
 
 
-def add(name, value):
-    samples.setdefault(name, []).append(value)
+def measure_scores(section):
+    """Has a table of its own."""
+    with Box() as box:
+        (box.root / "scores").mkdir()
+        result = scores.measure(box.root / "scores")
+    section.data["raw"] = {key: result[key] for key in ("samples", "calibration", "load")}
+    section.data["table"] = scores.table(result)
+    section.note(f"Load average around the runs of the machine as it is: {scores.load_text(result)}.")
 
 
-def timed(name, fn):
-    start = time.perf_counter()
-    result = fn()
-    add(name, (time.perf_counter() - start) * 1e3)
-    return result
+SECTIONS = {
+    "sandbox": (sandbox.measure, "Sandbox",
+                "A static `true`, from the call to the end, with every protection that the machine has; bubblewrap with "
+                "`--unshare-all`, isolate and nsjail with their defaults, where they are installed."),
+    "python": (interpreters.measure, "Python to the first line of user code",
+               "In the full sandbox, from the start of a run step to the first line after its imports, and from there until "
+               "the sandbox is gone and its outputs are taken over."),
+    "submit": (submissions.submit, "What Kettle adds to a submission",
+               "An unchanged C++ test submission, from the start of `kettle submit` to its end. *queue*: from acceptance until "
+               "the runner has it, and the ways there and back; *build*: from the cache; *start*: folders and sandboxes; "
+               "*record*: outputs, sandboxes removed, the verdict on disk; *command line*: everything before acceptance and "
+               "after the verdict."),
+    "start": (submissions.start, "Start and memory", "`kettle serve` with all plugins on an empty database."),
+    "accept": (accept.measure, "Submissions accepted",
+               "Every one on disk before its answer, over the server's socket; commits that arrive together share a sync."),
+    "board": (board.measure, "Boards",
+              "The first page (100 places) from the call to the answer, one after the other, while verdicts with their runs are "
+              "written as fast as the disk takes them; one user in ten submissions."),
+    "jobs": (submissions.jobs, "Jobs a second",
+             "Unchanged C++ test submissions that wait together, from the first call to the last verdict, compared with how "
+             "long their programs run."),
+    "tasks": (submissions.tasks, "Ranked submissions of the shipped tasks",
+              "New code each time, through a server, split as above; *run* is the task's own work."),
+    "baseline": (baseline.measure, "Beside a driver that works as the field's reference does", baseline.__doc__.split(": ", 1)[1]),
+    "scores": (measure_scores, "Scores that repeat",
+               "Fresh processes of the harness of C++ boards with one kernel, by turns with one that does 1 % more work; "
+               "the score is the calibrated mean, beside it the plain mean of the same calls. A pair is a run of each; it "
+               "is the wrong way round where the slower kernel is not behind."),
+}
 
 
-def sandbox_start(runs=200):
-    """A static /bin/true: started plainly, in the sandbox (with a spare and without), in bubblewrap, interleaved by the
-    program itself."""
-    folder = BUILD / "tests" / "bench"
-    answer = json.loads(subprocess.run([str(folder / "sandbox_start"), str(folder / "static_true"), str(runs)],
-                                       capture_output=True, text=True, check=True).stdout)
-    for key, name in (("spawn", "no sandbox"), ("spare", "kettle"), ("cold", "kettle, nothing prepared"),
-                      ("bubblewrap", "bubblewrap")):
-        if answer.get(key):
-            summaries[f"sandbox start: {name}"] = (answer[key]["median_us"] / 1e3, answer[key]["p95_us"] / 1e3, runs)
+def measure(name):
+    """A section's data, whatever happens in it."""
+    function, title, about = SECTIONS[name]
+    section = Section(name, title, " ".join(about.split()))
+    data = section.data
+    data.update(when=time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()), load=os.getloadavg()[0], machine=machine(),
+                seconds=SECONDS, failed=None)
+    progress(f"{name}: {title}")
+    start = time.monotonic()
+    try:
+        function(section)
+    except Cannot as error:
+        data["failed"] = str(error)
+    except (AssertionError, OSError, KeyError, ValueError, subprocess.SubprocessError) as error:
+        progress(traceback.format_exc())
+        data["failed"] = f"{type(error).__name__}: {str(error).strip()[-500:]}"
+    data["took"] = round(time.monotonic() - start, 1)
+    progress(f"  {data['took']:.0f} s" + (f"; it could not be measured: {data['failed']}" if data["failed"] else ""))
+    return data
 
 
-class Client:
-    """A connection to the database's socket."""
-
-    def __init__(self, path):
-        self.socket = socket.socket(socket.AF_UNIX)
-        self.socket.connect(str(path))
-        self.file = self.socket.makefile("rwb")
-        self.file.readline()
-        self.id = 0
-
-    def send(self, command, args, user="bench"):
-        self.id += 1
-        line = {"id": self.id, "call": command, "args": args,
-                "actor": {"provider": "cli", "subject": user, "name": user}}
-        self.file.write(json.dumps(line).encode() + b"\n")
-
-    def receive(self):
-        self.file.flush()
-        return json.loads(self.file.readline())
+def show(data):
+    """For a terminal."""
+    print(f"\n{data['title']}")
+    rows = [HEAD, *table(data)]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(HEAD))]
+    for row in rows if len(rows) > 1 else []:
+        print("  " + "  ".join(cell.ljust(width) if i < 2 else cell.rjust(width)
+                               for i, (cell, width) in enumerate(zip(row, widths))).rstrip())
+    for text, value in data["ratios"]:
+        print(f"  {text}: {number_text(value)}")
+    for text in ([data["table"]] if "table" in data else []) + data["notes"]:
+        print(f"  {text}")
+    if data["failed"]:
+        print(f"  It could not be measured: {data['failed']}")
 
 
-def accept_rate(scratch, count=300):
-    """Submissions accepted durably in a second over one connection, and board pages read."""
-    import base64
-    server = scratch.serve()
-    client = Client(f"{scratch.database}.sock")
-    code = base64.b64encode(scratch.solution("does_not_compile", kind="wrong").read_bytes()).decode()
-    start = time.perf_counter()
-    for _ in range(count):
-        client.send("submit", {"file": {"name": "x.cpp", "base64": code}, "leaderboard": "b", "mode": "test"})
-    for _ in range(count):
-        answer = client.receive()
-        assert "result" in answer, answer
-    add("accepted submissions a second", count / (time.perf_counter() - start))
-    for _ in range(200):
-        client.send("leaderboard.show", {"name": "b"})
-        timed("board page", client.receive)
-    scratch.json("leaderboard", "delete", "b", "--force")
-    server.terminate()
-    server.wait(60)
+def page_section(data):
+    command = f"make bench SECTIONS={data['name']}"
+    lines = [f"## {data['title']}", "", data["about"], ""]
+    rows = list(table(data))
+    if rows:
+        lines += ["| " + " | ".join(HEAD) + " |", "|" + "---|" * 2 + "---:|" * (len(HEAD) - 2)]
+        lines += ["| " + " | ".join(row) + " |" for row in rows] + [""]
+    if "table" in data:
+        lines += [data["table"], ""]
+    if data["ratios"]:
+        lines += ["| ratio of medians | |", "|---|---:|", *(f"| {text} | {number_text(value)} |" for text, value in data["ratios"])]
+        lines += [""]
+    lines += [line for note in data["notes"] for line in (note, "")]
+    if data["failed"]:
+        lines += [f"It could not be measured: {data['failed']}", ""]
+    lines += [f"`{command}`, {data['when']}, KETTLE_BENCH_SECONDS={data['seconds']:g}, on {data['machine']}; load average "
+              f"{data['load']:.1f} when it began.", ""]
+    return lines
 
 
-def ranked(scratch, rounds=5):
-    """A ranked submission through Kettle, beside a driver that does what the field's reference does: one compiler
-    command over harness and submission before each of the six runs, without sandbox, queue or database."""
-    task = SOURCE / "tasks" / "vectoradd_cpp"
-    base = scratch.solution("naive").read_text()
-    cases = read_cases()
-    scratch.board("r")
-    for number in range(rounds):
-        file = scratch.write(f"s{number}.cpp", base + f"\n// {number}\n")
-        answer = timed("ranked submission: kettle", lambda: scratch.json("submit", file, "--leaderboard", "r"))
-        shown = scratch.json("submission", "show", answer["id"])
-        runs = sum(r.get("wall_ns", 0) for job in shown["jobs"] for r in job["runs"])
-        add("ranked submission: kettle, outside of the task's runs", samples["ranked submission: kettle"][-1] - runs / 1e6)
-        timed("ranked submission: compile before each run",
-              lambda: reference_driver(task, cases, file, scratch.root / "ref"))
-
-
-def reference_driver(task, cases, submission, folder):
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir()
-    harness = SOURCE / "tasks" / "harness"
-    for source in (harness / "eval.cpp", harness / "harness.h", harness / "utils.h", *task.glob("*.h")):
-        shutil.copy(source, folder)
-    shutil.copy(submission, folder / "submission.cpp")
-    for _ in range(2):
-        for mode in ("test", "benchmark", "leaderboard"):
-            subprocess.run(["g++", "-std=c++17", "-O3", "-march=native", "-fopenmp", "eval.cpp", "submission.cpp", "-o",
-                            "program"], cwd=folder, check=True)
-            (folder / "cases.txt").write_text(cases[mode])
-            ours, theirs = socket.socketpair()
-            child = subprocess.Popen(["./program", mode, "cases.txt"], cwd=folder, pass_fds=[theirs.fileno()],
-                                     env={**os.environ, "POPCORN_FD": str(theirs.fileno())})
-            theirs.close()
-            while ours.recv(65536):
-                pass
-            ours.close()
-            assert child.wait() == 0, f"{mode} failed"
-
-
-def read_cases():
-    """The cases of the shipped task, as the field writes them."""
-    text = (SOURCE / "tasks" / "vectoradd_cpp" / "task.yml").read_text()
-
-    def rows(key):
-        block = re.search(rf"^{key}:\n((?:[ -].*\n)+)", text, re.M).group(1)
-        return ["; ".join(f"{k}: {v}" for k, v in re.findall(r"(\w+): *([\w]+)", line)) for line in block.splitlines()
-                if "{" in line]
-    tests, benchmarks = rows("tests"), rows("benchmarks")
-    last = "ranking_by" not in text or re.search(r"ranking_by: *last", text)
-    chosen = benchmarks[-1:] if last else benchmarks
-    chosen = "\n".join(chosen) + "\n"
-    return {"test": "\n".join(tests) + "\n", "benchmark": chosen, "leaderboard": chosen}
-
-
-def ratios():
-    """Lines for people: what is compared, and how many times as long it takes."""
-    compared = (("sandbox start: bubblewrap", "sandbox start: kettle", "sandbox start, bubblewrap over kettle"),
-                ("ranked submission: compile before each run", "ranked submission: kettle",
-                 "ranked submission, compile before each run over kettle (whole, process start and database included)"))
-    return [f"{text}: {summaries[a][0] / summaries[b][0]:.2f}" for a, b, text in compared
-            if a in summaries and b in summaries]
-
-
-def summarize():
-    for name, values in samples.items():
-        p95 = sorted(values)[int(len(values) * 0.95)] if len(values) > 1 else values[0]
-        summaries[name] = (statistics.median(values), p95, len(values))
-
-
-def rows():
-    for name, (median, p95, number) in summaries.items():
-        unit = "" if "a second" in name else " ms"
-        yield name, f"{median:.2f}{unit}", f"{p95:.2f}{unit}", number
-
-
-def report(repeated):
-    summarize()
-    print(f"\n{'what':58} {'median':>12} {'p95':>12} {'n':>5}")
-    for name, median, p95, number in rows():
-        print(f"{name:58} {median:>12} {p95:>12} {number:5}")
-    print("", *ratios(), sep="\n")
-    if repeated:
-        print("\n" + scores.table(repeated))
-
-
-def machine():
-    text = pathlib.Path("/proc/cpuinfo").read_text()
-    model = re.search(r"^model name\s*: (.*)$", text, re.M)
-    return f"{model.group(1) if model else 'an unknown processor'}, {len(os.sched_getaffinity(0))} cores"
-
-
-def page(repeated, load):
+def page(sections):
     """The page of the documentation."""
-    lines = ["# Benchmarks", "", "Written by `make bench` and `make update-benchmarks`; nothing here is typed by hand.", "",
-             f"Measured {time.strftime('%Y-%m-%d %H:%M UTC', time.gmtime())} on: {machine()}; load average {load:.1f} when "
-             "it began. With a load above 0.3 something else was at work, and the figures are worse than the program.", ""]
-    if summaries:
-        lines += ["## Times", "", "| what | median | p95 | n |", "|---|---|---|---|"]
-        lines += [f"| {' | '.join(map(str, row))} |" for row in rows()]
-        lines += ["", *[f"- {line}" for line in ratios()], ""]
-    if repeated:
-        lines += ["## Scores that repeat", "",
-                  "Fresh processes of the harness of C++ boards with one kernel, by turns with one that does 1 % more work; "
-                  "the score is the calibrated mean, beside it the plain mean of the same calls. A pair is a run of each; it "
-                  "is the wrong way round where the slower kernel is not behind. "
-                  f"Load average around the runs of the machine as it is: {scores.load_text(repeated)}.", "",
-                  scores.table(repeated), "",
-                  "What a run's time buys: the error falls with the root of the number of pairs, about a hundred a second "
-                  "for a kernel that takes less than a millisecond. `RANKED_SECONDS` in `defines` of a task sets it.", ""]
-    return "\n".join(lines)
+    lines = ["# Benchmarks", "",
+             "Written by `make bench` and `make update-benchmarks`; nothing here is typed by hand. With a load average above 0.3 "
+             "something else was at work, and the figures are worse than the program. *spread* is the distance of the quartiles "
+             "in per cent of the median; *asked* is what the project set out to reach, as a median unless it says p99. Raw "
+             "samples are in bench.json of the build folder.", ""]
+    for name in SECTIONS:
+        if name in sections:
+            lines += page_section(sections[name])
+    return "\n".join(lines).rstrip() + "\n"
 
 
 def main():
-    wanted = sys.argv[1:] or ["sandbox", "accept", "ranked", "scores"]
-    load = os.getloadavg()[0]
-    repeated = None
-    scratch = Scratch()
+    wanted = sys.argv[1:] or list(SECTIONS)
+    unknown = [name for name in wanted if name not in SECTIONS]
+    if unknown:
+        sys.exit(f"bench: no section {', '.join(unknown)}; there are {', '.join(SECTIONS)}")
+    path = BUILD / "bench.json"
     try:
-        if "sandbox" in wanted:
-            sandbox_start()
-        if "accept" in wanted:
-            scratch.board("b")
-            accept_rate(scratch)
-        if "ranked" in wanted:
-            ranked(scratch)
-        if "scores" in wanted:
-            (scratch.root / "scores").mkdir()
-            repeated = scores.measure(scratch.root / "scores")
-    finally:
-        scratch.close()
-    report(repeated)
-    (BUILD / "bench.json").write_text(json.dumps({"samples": samples, "summaries": summaries, "scores": repeated}, indent=1))
-    (BUILD / "benchmarks.md").write_text(page(repeated, load))
-    print(f"\nraw samples: {BUILD}/bench.json; page: {BUILD}/benchmarks.md")
+        known = json.loads(path.read_text())["sections"]
+    except (OSError, ValueError, KeyError):
+        known = {}
+    for name in wanted:
+        known[name] = measure(name)
+        show(known[name])
+        sys.stdout.flush()
+        # What was measured is kept, whatever becomes of the rest.
+        path.write_text(json.dumps({"sections": known}, indent=1))
+        (BUILD / "benchmarks.md").write_text(page(known))
+    print(f"\nraw samples: {path}; page: {BUILD}/benchmarks.md")
+    sys.exit(1 if any(known[name]["failed"] for name in wanted) else 0)
 
 
-main()
+if __name__ == "__main__":
+    main()

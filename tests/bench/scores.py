@@ -12,8 +12,8 @@ import time
 
 from kettle_test import TASKS
 
-RUNS = int(os.environ.get("KETTLE_BENCH_RUNS", "30"))
-SECONDS = float(os.environ.get("KETTLE_BENCH_SECONDS", "6"))
+RUNS = int(os.environ.get("KETTLE_BENCH_RUNS", "20"))
+SECONDS = float(os.environ.get("KETTLE_BENCH_SECONDS", "2"))
 CASE = "m: 128; n: 192; k: 160; seed: 5"
 HARNESS = TASKS / "harness"
 KERNEL = TASKS / "matmul_cpp" / "solutions" / "correct" / "blocked.cpp"
