@@ -24,6 +24,7 @@
 #include "cleanup.h"
 #include "devices.h"
 #include "interpreter.h"
+#include "profiling.h"
 #include "text.h"
 #include "toolkit.h"
 
@@ -194,6 +195,8 @@ seen_folders(const struct step_process *process)
 		rc = json_array_extend(seen, json_object_get(step->plan, "folders"));
 	if (rc == 0 && process->tool)
 		rc = toolchain_roots(toolchain, process->tool, seen);
+	if (rc == 0 && step->profiler)
+		rc = toolchain_roots(toolchain, step->profiler, seen);
 	for (size_t i = 0; rc == 0 && i < json_array_size(json_object_get(step->plan, "toolchain")); i++) {
 		const struct tool *tool = further_tool(step, i);
 		rc = tool ? toolchain_roots(toolchain, tool, seen) : 0;
@@ -201,17 +204,19 @@ seen_folders(const struct step_process *process)
 	return rc == 0 ? STEAL(seen) : NULL;
 }
 
-/* What it sees of the machine besides the system: folders, and the device. Both lists lend their texts. */
+/* What it sees of the machine besides the system: folders, kettle-profile, the device. Both lists lend their texts. */
 static struct sandbox_bind *
-make_binds(const json_t *folders, const json_t *nodes, size_t *ret_count)
+make_binds(const struct step *step, const json_t *folders, const json_t *nodes, size_t *ret_count)
 {
 	const json_t *path;
 	size_t count = 0, i;
-	struct sandbox_bind *binds = calloc(json_array_size(folders) + json_array_size(nodes) + 1, sizeof(*binds));
+	struct sandbox_bind *binds = calloc(json_array_size(folders) + json_array_size(nodes) + 2, sizeof(*binds));
 	if (!binds)
 		return NULL;
 	json_array_foreach(folders, i, path)
 		binds[count++] = (struct sandbox_bind){.source = json_string_value(path), .optional = true};
+	if (step->helper)
+		binds[count++] = profiling_bind(step);
 	json_array_foreach(nodes, i, path)
 		binds[count++] = (struct sandbox_bind){.source = json_string_value(path), .optional = true, .device = true};
 	*ret_count = count;
@@ -256,7 +261,8 @@ launch(struct step_process *process, size_t index, const struct joint *joint, vo
 {
 	struct step *step = process->step;
 	struct job *job = step->job;
-	AUTO_JSON json_t *argv = make_arguments(process);
+	AUTO_JSON json_t *plain = make_arguments(process);
+	AUTO_JSON json_t *argv = plain && step->helper ? profiling_argv(process, plain) : json_incref(plain);
 	AUTO_JSON json_t *gpus = gpus_of(step);
 	AUTO_JSON json_t *environment = make_environment(process, gpus, index == 0);
 	AUTO_JSON json_t *flat = environment ? flatten(environment) : NULL;
@@ -267,10 +273,10 @@ launch(struct step_process *process, size_t index, const struct joint *joint, vo
 	if (!args || !env || !nodes || !folders || devices_nodes(job->exec->gpus, gpus, nodes) != 0)
 		return no_memory(err);
 	/* An interpreter finds itself, and from there its libraries, by the name that it was called by. */
-	if (process->tool && interpreter_is(process->tool->path))
+	if (process->tool && !step->helper && interpreter_is(process->tool->path))
 		args[0] = process->tool->path;
 	size_t binds_count = 0;
-	AUTO_FREE struct sandbox_bind *binds = make_binds(folders, nodes, &binds_count);
+	AUTO_FREE struct sandbox_bind *binds = make_binds(step, folders, nodes, &binds_count);
 	struct cores build = {0}, own = {0};
 	int keep[JOB_MAX_PLACES];
 	size_t keep_count = hold_descriptors(job, keep);
@@ -292,12 +298,15 @@ launch(struct step_process *process, size_t index, const struct joint *joint, vo
 		.sandbox =
 			{
 				.level = job->unit.level,
-				.file = process->tool ? process->tool->path : args[0],
+				.file = step->helper    ? profiling_program(step)
+						: process->tool ? process->tool->path
+										: args[0],
 				.argv = args,
 				.envp = env,
 				.job_dir = process->dir,
 				.job_writable = step->kind == STEP_PREPARE,
 				.out_filled = fills_out(process->plan),
+				.counts = profiling_counts(step),
 				.binds = binds,
 				.binds_count = binds_count,
 				.fds = fds,

@@ -322,6 +322,21 @@ check_combinations(struct check *check, const json_t *step)
 	return rc;
 }
 
+/* What a profiler may do besides is for the one kind of step that counts for nothing and knows no secret. */
+static int
+check_profile(struct check *check, const json_t *step)
+{
+	static const struct refusal profile[] = {
+		{"secret", "a profile gets no secret"}, {"referee", "a profile is of one process"}};
+	const char *mode = text_of(json_object_get(step, "run"), "mode");
+	if (!json_object_get(step, "profile"))
+		return 0;
+	if (!mode || strcmp(mode, "profile") != 0 || json_is_true(json_object_get(json_object_get(step, "run"), "secret")))
+		return kettle_fail(check->err, KETTLE_EINVAL,
+			"Step `%s` has `profile`, but is no run in the mode profile: no other may use a profiler.", check->id);
+	return refuse_all(check, step, profile, ARRAY_SIZE(profile));
+}
+
 static int
 check_step(struct check *check, const json_t *step)
 {
@@ -347,6 +362,8 @@ check_step(struct check *check, const json_t *step)
 		rc = check_names(check, step, "outputs");
 	if (rc == 0)
 		rc = check_names(check, step, "artifacts");
+	if (rc == 0)
+		rc = check_profile(check, step);
 	if (rc == 0)
 		rc = check_secret(check, step);
 	return rc == 0 ? check_patterns(check, step) : rc;

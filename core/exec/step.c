@@ -23,6 +23,7 @@
 #include "file.h"
 #include "launch.h"
 #include "outcome.h"
+#include "profiling.h"
 #include "stepwork.h"
 #include "text.h"
 
@@ -241,6 +242,8 @@ step_begin(struct step *step)
 		rc = find_tool(step, &step->processes[i]);
 	if (rc == 0 && step->cacheable)
 		rc = fingerprint(step);
+	if (rc == 0 && json_object_get(step->plan, "profile"))
+		rc = profiling_find(step, &step->error);
 	if (rc != 0) {
 		step->error.code = rc;
 		end_error(step);

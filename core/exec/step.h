@@ -67,13 +67,14 @@ struct step {
 	size_t count;
 	struct result result;
 
-	char *dir, *kept;    /* its folder below the job's; its outputs */
-	json_t *manifest;    /* of kept */
-	json_t *artifacts;   /* array of manifest entries, or NULL */
-	json_t *texts;       /* {"stdout", "stderr"} */
-	json_t *stored;      /* the cache's manifest after a hit */
-	bool cacheable, hit; /* may come from the cache; did */
-	bool collect, trim;  /* what the collecting work is to do */
+	char *dir, *kept;                     /* its folder below the job's; its outputs */
+	json_t *manifest;                     /* of kept */
+	json_t *artifacts;                    /* array of manifest entries, or NULL */
+	json_t *texts;                        /* {"stdout", "stderr"} */
+	json_t *stored;                       /* the cache's manifest after a hit */
+	const struct tool *profiler, *helper; /* of a step with `profile`; profiler NULL: the machine lacks it */
+	bool cacheable, hit;                  /* may come from the cache; did */
+	bool collect, trim;                   /* what the collecting work is to do */
 	char key[DIGEST_HEX_SIZE];
 	char toolchain[DIGEST_HEX_SIZE];
 	json_t *gpus;        /* what its GPUs did meanwhile (gpuwatch_after), or NULL */

@@ -33,7 +33,8 @@ struct sandbox_machine {
 	unsigned protections;
 	char *cgroup;
 	struct sock_fprog filter;
-	struct sandbox_spawn last; /* what the last start asked for: what the next spare is made like */
+	struct sock_fprog counting; /* for payloads that count events; made when the first one comes */
+	struct sandbox_spawn last;  /* what the last start asked for: what the next spare is made like */
 	bool has_spare;
 	struct sandbox_spawn spare_how;
 	struct sandbox_child spare;
@@ -72,7 +73,7 @@ sandbox_machine_new(const char *cgroup, struct sandbox_machine **ret_machine, st
 	}
 	machine->protections = sandbox_probe() | sandbox_cgroup_protections(cgroup);
 	if (machine->protections & SANDBOX_SECCOMP) {
-		int rc = sandbox_seccomp_build(&machine->filter, err);
+		int rc = sandbox_seccomp_build(false, &machine->filter, err);
 		if (rc) {
 			sandbox_machine_free(machine);
 			return rc;
@@ -135,6 +136,7 @@ sandbox_machine_free(struct sandbox_machine *machine)
 		return;
 	drop_spare(machine);
 	free(machine->filter.filter);
+	free(machine->counting.filter);
 	free(machine->cgroup);
 	free(machine);
 }
@@ -201,6 +203,23 @@ plan_off(struct sandbox_plan *plan, const struct sandbox_config *config, struct 
 	return kettle_fail(err, KETTLE_ENOMEM, "There is no memory for the path of the job's folder.");
 }
 
+/* Copies the filter that is for this payload into its plan. */
+static int
+plan_filter(struct sandbox_machine *machine, struct sandbox_plan *plan, bool counts, struct kettle_error *err)
+{
+	int rc = counts && !machine->counting.filter ? sandbox_seccomp_build(true, &machine->counting, err) : 0;
+	if (rc)
+		return rc;
+	const struct sock_fprog *filter = counts ? &machine->counting : &machine->filter;
+	size_t size = filter->len * sizeof(*filter->filter);
+	struct sock_filter *copy = sandbox_plan_alloc(plan, size);
+	if (!copy)
+		return kettle_fail(err, KETTLE_ENOMEM, "There is no memory for the list of system calls.");
+	memcpy(copy, filter->filter, size);
+	plan->filter = (struct sock_fprog){.len = filter->len, .filter = copy};
+	return 0;
+}
+
 static int
 complete_plan(struct sandbox_machine *machine, const struct sandbox_config *config, struct sandbox_child *child,
 	struct kettle_error *err)
@@ -209,14 +228,8 @@ complete_plan(struct sandbox_machine *machine, const struct sandbox_config *conf
 	int rc = sandbox_plan_fill(plan, config, err);
 	if (!rc)
 		rc = plan->protections & SANDBOX_MOUNT ? sandbox_root_plan(plan, config, err) : plan_off(plan, config, err);
-	if (!rc && plan->protections & SANDBOX_SECCOMP) {
-		size_t size = machine->filter.len * sizeof(*machine->filter.filter);
-		struct sock_filter *copy = sandbox_plan_alloc(plan, size);
-		if (!copy)
-			return kettle_fail(err, KETTLE_ENOMEM, "There is no memory for the list of system calls.");
-		memcpy(copy, machine->filter.filter, size);
-		plan->filter = (struct sock_fprog){.len = machine->filter.len, .filter = copy};
-	}
+	if (!rc && plan->protections & SANDBOX_SECCOMP)
+		rc = plan_filter(machine, plan, config->counts, err);
 	if (!rc && child->has_cgroup)
 		rc = sandbox_cgroup_limit(&child->cgroup, plan->limits.memory, plan->limits.processes, err);
 	return rc;

@@ -106,6 +106,8 @@ struct sandbox_config {
 								folder `out` */
 	bool job_writable;       /* prepare steps: /job is a discarded copy of job_dir (tmpfs), written to freely */
 	bool out_filled;         /* `out` is not empty: the payload's begins with a copy of it */
+	bool counts;             /* it may count events of its own processes (perf_event_open), as far as the kernel lets
+								its user; false for all that is not a profiler */
 	const struct sandbox_bind *binds;
 	size_t binds_count;
 	const struct sandbox_fd *fds; /* at least the targets 0, 1, 2; each target once */

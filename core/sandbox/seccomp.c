@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <linux/audit.h>
+#include <linux/perf_event.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <seccomp.h>
@@ -158,6 +159,16 @@ static const struct special specials[] = {
 };
 
 /*
+ * For a profiler. The kernel lets a user count what his own processes do, where perf_event_paranoid says so; whole cores,
+ * whole cgroups and init, which may have the payload's user id, are nobody's business in there.
+ */
+static const struct special counting = {"perf_event_open",
+	{{1, SECCOMP_ALL, (uint32_t)-1, SECCOMP_ERRNO(EPERM), false},
+		{1, SECCOMP_ALL, SECCOMP_INIT, SECCOMP_ERRNO(EPERM), false},
+		{4, PERF_FLAG_PID_CGROUP, PERF_FLAG_PID_CGROUP, SECCOMP_ERRNO(EPERM), false}},
+	SECCOMP_RET_ALLOW};
+
+/*
  * For a payload that is bound to cores: it may not leave them, and only the kernel could tell which cores it asks for.
  * It is told that all went well, since the C library makes no thread at all when binding one is refused.
  */
@@ -266,8 +277,16 @@ sandbox_seccomp_present(void)
 	return syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0;
 }
 
+static void
+emit_named(struct program *program, const struct special *special)
+{
+	int nr = seccomp_syscall_resolve_name(special->name);
+	if (nr >= 0)
+		emit_special(program, special, (uint32_t)nr);
+}
+
 int
-sandbox_seccomp_build(struct sock_fprog *ret_program, struct kettle_error *err)
+sandbox_seccomp_build(bool counts, struct sock_fprog *ret_program, struct kettle_error *err)
 {
 	AUTO_FREE struct program *program = calloc(1, sizeof(*program));
 	AUTO_FREE uint32_t *actions = calloc(SECCOMP_CALLS_MAX, sizeof(*actions));
@@ -278,11 +297,10 @@ sandbox_seccomp_build(struct sock_fprog *ret_program, struct kettle_error *err)
 	set_actions(actions, allowed, ARRAY_SIZE(allowed), SECCOMP_RET_ALLOW);
 	set_actions(actions, refused, ARRAY_SIZE(refused), SECCOMP_ERRNO(EPERM));
 	emit_start(program);
-	for (size_t i = 0; i < ARRAY_SIZE(specials); i++) {
-		int nr = seccomp_syscall_resolve_name(specials[i].name);
-		if (nr >= 0)
-			emit_special(program, &specials[i], (uint32_t)nr);
-	}
+	for (size_t i = 0; i < ARRAY_SIZE(specials); i++)
+		emit_named(program, &specials[i]);
+	if (counts)
+		emit_named(program, &counting);
 	if (emit_ranges(program, actions) || program->len >= BPF_MAXINSNS)
 		return kettle_fail(err, KETTLE_EINTERNAL, "The list of system calls cannot be made into a program.");
 	struct sock_filter *filter = malloc(program->len * sizeof(*filter));

@@ -5,11 +5,15 @@
 
 #include <kettle/error.h>
 #include <linux/filter.h>
+#include <stdbool.h>
 
 /* Whether the kernel takes filters. [any] */
 int sandbox_seccomp_present(void);
-/* Builds the filter of this architecture; ret_program->filter is the caller's to free. About 3 ms. */
-int sandbox_seccomp_build(struct sock_fprog *ret_program, struct kettle_error *err);
+/*
+ * Builds the filter of this architecture; ret_program->filter is the caller's to free. About 3 ms. counts: the payload
+ * may count events of its own processes (perf_event_open).
+ */
+int sandbox_seccomp_build(bool counts, struct sock_fprog *ret_program, struct kettle_error *err);
 /* Payload, after no_new_privs: takes effect. 0 or -1 with errno. */
 int sandbox_seccomp_enter(const struct sock_fprog *program);
 /* Payload, before sandbox_seccomp_enter: from now on it stays on its cores. 0 or -1 with errno. */

@@ -17,6 +17,7 @@
 
 #define REPORT_LOG_LINES 200
 #define REPORT_OUTPUT_LINES 40
+#define REPORT_PROFILE_LINES 600 /* of a profiler: launches with all their sections */
 #define REPORT_LINE_SIZE 400
 
 static int
@@ -148,22 +149,41 @@ report_benchmarks(const struct term *term, const json_t *result)
 	}
 }
 
-/* What a profiler said: base64 with `*` for `/`, so that it goes on one line. What is none is left out. */
+/* Text as base64 with `*` for `/`, so that it goes on one line; new string, NULL: it is none. */
+static char *
+decode_report(const char *text)
+{
+	AUTO_FREE char *coded = strdup(text);
+	void *report = NULL;
+	size_t size = 0;
+	for (char *star = coded; star && (star = strchr(star, '*'));)
+		*star = '/';
+	if (!coded || !*coded || base64_decode(coded, strlen(coded), &report, &size) < 0)
+		return NULL;
+	return report;
+}
+
+/* What the harness saw by itself, and what the profiler said that it ran under. */
 static void
 report_profiles(const struct term *term, const json_t *result)
 {
 	json_int_t count = value_int(result, "benchmark-count", 0);
 	for (json_int_t i = 0; i < count; i++) {
-		AUTO_FREE char *coded = strdup(value_result(result, "benchmark", i, "report"));
-		AUTO_FREE void *text = NULL;
-		size_t size = 0;
-		for (char *star = coded; star && (star = strchr(star, '*'));)
-			*star = '/';
-		if (!coded || !*coded || base64_decode(coded, strlen(coded), &text, &size) < 0)
+		AUTO_FREE char *text = decode_report(value_result(result, "benchmark", i, "report"));
+		if (!text)
 			continue;
 		mark_line(term, true, 4, value_result(result, "benchmark", i, "spec"));
 		term_block(term->out, text, 6, REPORT_LOG_LINES);
 	}
+	AUTO_FREE char *report = decode_report(value_text(result, "profile.report"));
+	if (*value_text(result, "profile.trouble")) {
+		mark_line(term, false, 4, value_text(result, "profile.tool"));
+		term_block(term->out, value_text(result, "profile.trouble"), 6, REPORT_OUTPUT_LINES);
+	} else if (report) {
+		mark_line(term, true, 4, value_text(result, "profile.tool"));
+	}
+	if (report)
+		term_block(term->out, report, 6, REPORT_PROFILE_LINES);
 }
 
 static void

@@ -20,7 +20,8 @@
 // until the time is known well enough or is over, but never before enough calls. Every call, also those that warm
 // up, has fresh inputs (where the case has a seed) and an output of its own, starts with a cold cache, and is checked,
 // outside of the timed section, against a copy of the inputs that was taken before: a submission gains nothing
-// from noticing the phase, from keeping results, or from changing its input. profile: two calls per case and a report.
+// from noticing the phase, from keeping results, or from changing its input. profile: two calls per case and a report,
+// and under a profiler a second of calls more, of which it is shown custom_kernel alone.
 //
 // How a time is made to repeat. What else a machine does slows calls down, by tens of percent and for milliseconds to
 // minutes: neighbours on the same core, on the cache, on the memory. So right before each timed call, when the cache
@@ -182,6 +183,7 @@ run_calibrators(Call &call, size_t times)
 void
 run_timed(const input_t &input, output_t &output, Call &call)
 {
+	profiler().look(true);
 	try {
 		barrier();
 		double start = now_ns();
@@ -192,6 +194,7 @@ run_timed(const input_t &input, output_t &output, Call &call)
 	} catch (const std::exception &e) {
 		call.error = std::string("custom_kernel threw an exception: ") + e.what();
 	}
+	profiler().look(false);
 	only_one_process();
 }
 
@@ -229,6 +232,7 @@ seconds_of(const struct timeval &time)
 std::string
 profile_of(const Case &c, std::string &ret_error)
 {
+	profiler().look(false);
 	ret_error = call_once(c, seed_of(c, 0)).error;
 	if (!ret_error.empty())
 		return "";
@@ -241,6 +245,7 @@ profile_of(const Case &c, std::string &ret_error)
 	run_timed(input, output, call);
 	getrusage(RUSAGE_SELF, &after);
 	ret_error = call.error;
+	calls_for_profiler([&](size_t n) { return call_once(c, seed_of(c, n)).ns; });
 	double cpu = seconds_of(after.ru_utime) - seconds_of(before.ru_utime);
 	double kernel = seconds_of(after.ru_stime) - seconds_of(before.ru_stime);
 	std::ostringstream text;

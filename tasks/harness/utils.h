@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <stdexcept>
@@ -447,6 +448,61 @@ work_tile(size_t times)
 	for (const auto &row : sums)
 		sum += static_cast<double>(row[0][0] + row[1][7]);
 	sink = sum;
+}
+
+// ---- For the harness: the profiler that it may run under ----
+
+// KETTLE_PROFILE_CONTROL names two descriptors, "WRITE,READ": by `enable` and `disable` the profiler is told what to look
+// at, and it says `ack` each time.
+class Profiler
+{
+  public:
+	Profiler()
+	{
+		const char *fds = getenv("KETTLE_PROFILE_CONTROL");
+		if (!fds || sscanf(fds, "%d,%d", &to_, &from_) != 2)
+			to_ = -1;
+	}
+	bool there() const
+	{
+		return to_ >= 0;
+	}
+	void look(bool on)
+	{
+		char answer[16];
+		const char *command = on ? "enable\n" : "disable\n";
+		if (there() && (write(to_, command, strlen(command)) < 0 || read(from_, answer, sizeof(answer)) <= 0))
+			to_ = -1;
+	}
+
+  private:
+	int to_ = -1, from_ = -1;
+};
+
+inline Profiler &
+profiler()
+{
+	static Profiler profiler;
+	return profiler;
+}
+
+constexpr double PROFILE_NS = 1e9;        // as much of the kernel a profiler is shown
+constexpr double PROFILE_SECONDS_ALL = 4; // but no longer than that, with all that is around the calls
+
+// Calls for a profiler to look at, where there is one: call(n) makes the n-th and returns how long it took, in ns.
+template <class Call>
+void
+calls_for_profiler(Call call)
+{
+	struct timespec start = {}, now = {};
+	clock_gettime(CLOCK_MONOTONIC, &start);
+	double seen = 0;
+	for (size_t n = 1; profiler().there() && seen < PROFILE_NS; n++) {
+		seen += call(n);
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		if (static_cast<double>(now.tv_sec - start.tv_sec) > PROFILE_SECONDS_ALL)
+			break;
+	}
 }
 } // namespace
 

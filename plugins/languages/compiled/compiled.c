@@ -37,6 +37,12 @@ compiled_base(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+bool
+compiled_profiles(const struct compiled_making *making)
+{
+	return strcmp(making->request->mode, "profile") == 0;
+}
+
 const char *
 compiled_option(const struct compiled_making *making, const char *key)
 {
@@ -174,6 +180,16 @@ compiled_need(json_t *step, const json_t *needs)
 	json_object_set_new(step, "needs", all);
 }
 
+static void
+add_profiler(const struct compiled_rules *rules, json_t *step)
+{
+	json_t *files = json_array();
+	for (const char *const *file = rules->profile_files; file && *file; file++)
+		compiled_add(&files, "%s", *file);
+	json_object_set_new(step, "profile", json_string(rules->profiler));
+	json_object_set_new(step, "artifacts", files);
+}
+
 /* Completes one prepared run. It sees the program and the task's data, not the code. */
 static json_t *
 run_step(const struct compiled_making *making, const json_t *prepared, bool first)
@@ -196,6 +212,8 @@ run_step(const struct compiled_making *making, const json_t *prepared, bool firs
 		compiled_need(step, needs);
 		json_decref(needs);
 	}
+	if (step && rules->profiler && compiled_profiles(making))
+		add_profiler(rules, step);
 	if (step && rules->finish_run)
 		rules->finish_run(making, step);
 	return step;

@@ -41,6 +41,9 @@ struct compiled_rules {
 	/* Completes what every step, and every run, has; NULL: nothing. */
 	void (*finish_step)(const struct compiled_making *making, json_t *step);
 	void (*finish_run)(const struct compiled_making *making, json_t *step);
+	/* The profiler that a profile is run under (plan.schema.json), and the files that it leaves, ended by NULL. NULL: none. */
+	const char *profiler;
+	const char *const *profile_files;
 };
 
 /* A plan while it is made; everything but the lists is borrowed. */
@@ -58,6 +61,8 @@ bool compiled_ends_in(const char *name, const char *const *endings);
 bool compiled_list_has(const json_t *list, const char *word);
 /* What follows the last slash; borrowed. */
 const char *compiled_base(const char *path);
+/* Whether what is planned is a profile. */
+bool compiled_profiles(const struct compiled_making *making);
 /* The string of an option; NULL where there is none. Borrowed. */
 const char *compiled_option(const struct compiled_making *making, const char *key);
 

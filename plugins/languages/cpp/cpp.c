@@ -58,6 +58,9 @@ add_flags(const struct compiled_making *making, json_t **argv)
 	if (march && *march)
 		compiled_add(argv, "-march=%s", march);
 	compiled_add(argv, "-fopenmp");
+	/* A profiler finds callers by frame pointers; the code is otherwise the same. */
+	if (compiled_profiles(making))
+		compiled_add(argv, "-fno-omit-frame-pointer");
 	compiled_add_all(argv, "", json_object_get(making->options, "flags"));
 }
 
@@ -100,6 +103,8 @@ cpp_link(const struct compiled_making *making)
 	return argv;
 }
 
+static const char *const profile_files[] = {"flamegraph.svg", "stacks.txt", NULL};
+
 static const struct compiled_rules rules = {
 	.sources = source_extensions,
 	.headers = header_extensions,
@@ -107,6 +112,8 @@ static const struct compiled_rules rules = {
 	.found = "none of its files ends in .cpp, .cc, .cxx or .c",
 	.compile = cpp_compile,
 	.link = cpp_link,
+	.profiler = "perf",
+	.profile_files = profile_files,
 };
 
 static int

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/* What `perf stat -x ;` counted, as text. */
+#include <config.h>
+
+#include "counters.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "csv.h"
+#include "report.h"
+
+#define NAME_WIDTH 20
+#define VALUE_WIDTH 16
+
+/* Fields of a line: value;unit;event;time;percent;metric;its unit. */
+enum { VALUE, UNIT, EVENT, METRIC = 5, METRIC_UNIT = 6, FIELDS_MIN = 5 };
+
+/* "cycles:u" is counted in the program alone; what it counts is "cycles". */
+static size_t
+name_length(const char *event)
+{
+	return strcspn(event, ":");
+}
+
+static int
+add_name(struct buf *out, const char *event)
+{
+	size_t len = name_length(event), start = out->len;
+	AUTO_FREE char *name = strndup(event, len);
+	int rc = name ? report_word(out, name, REPORT_MAX_WORD) : KETTLE_ENOMEM;
+	size_t width = out->len - start;
+	return rc | buf_printf(out, "%*s", width < NAME_WIDTH ? (int)(NAME_WIDTH - width) : 1, "");
+}
+
+static int
+add_counter(struct buf *out, const struct csv_row *row, double value)
+{
+	char number[REPORT_NUMBER_SIZE];
+	const char *metric = csv_field(row, METRIC), *unit = csv_field(row, UNIT);
+	report_number(value, strchr(csv_field(row, VALUE), '.') ? 2 : 0, number);
+	int rc = buf_adds(out, "  ") | add_name(out, csv_field(row, EVENT));
+	rc |= buf_printf(out, "%*s ", VALUE_WIDTH, number);
+	rc |= report_word(out, unit, NAME_WIDTH);
+	if (*metric && *csv_field(row, METRIC_UNIT)) {
+		rc |= buf_printf(out, "%*s", (int)(8 - (strlen(unit) < 7 ? strlen(unit) : 7)), "");
+		rc |= report_word(out, metric, NAME_WIDTH);
+		rc |= buf_adds(out, " ");
+		rc |= report_word(out, csv_field(row, METRIC_UNIT), REPORT_MAX_WORD);
+	}
+	return rc | buf_adds(out, "\n");
+}
+
+/* "<not supported>", "<not counted>": the name goes to those. */
+static int
+add_missing(struct buf *missing, const char *event)
+{
+	AUTO_FREE char *name = strndup(event, name_length(event));
+	int rc = buf_adds(missing, missing->len ? ", " : "");
+	return rc | (name ? report_word(missing, name, REPORT_MAX_WORD) : KETTLE_ENOMEM);
+}
+
+int
+counters_text(char *data, size_t size, struct buf *out, struct kettle_error *err)
+{
+	struct csv csv = {.at = data, .end = data + size, .separator = ';'};
+	struct csv_row row;
+	AUTO_BUF struct buf missing = {0};
+	size_t count = 0;
+	int rc = 0;
+	while (rc == 0 && count < COUNTERS_MAX && report_has_room(out) && csv_next(&csv, &row)) {
+		const char *text = csv_field(&row, VALUE);
+		char *end = NULL;
+		double value = strtod(text, &end);
+		if (row.count < FIELDS_MIN || !*csv_field(&row, EVENT) || text[0] == '#')
+			continue;
+		if (text[0] == '<')
+			rc = add_missing(&missing, csv_field(&row, EVENT));
+		else if (end != text && *end == '\0')
+			rc = add_counter(out, &row, value);
+		else
+			continue;
+		count++;
+	}
+	if (rc == 0 && missing.len > 0)
+		rc = buf_printf(out, "  not counted by this machine: %s\n", missing.data);
+	if (rc != 0)
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the report.");
+	return count > 0 ? 0 : kettle_fail(err, KETTLE_EINVAL, "What `perf stat` wrote has no counters in it.");
+}

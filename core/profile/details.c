@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/* Nsight Compute's details page as text. */
+#include <config.h>
+
+#include "details.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "csv.h"
+#include "report.h"
+
+#define MAX_ID 32 /* bytes of a launch's number */
+
+/* Parts of the names of the sections that are shown; the names themselves differ between versions. */
+static const char *const sections[] = {"Speed Of Light", "Compute Workload", "Pipe", "Warp State"};
+enum column { ID, KERNEL, GRID, BLOCK, SECTION, METRIC, UNIT, VALUE, COLUMNS };
+static const char *const names[COLUMNS] = {[ID] = "ID",
+	[KERNEL] = "Kernel Name",
+	[GRID] = "Grid Size",
+	[BLOCK] = "Block Size",
+	[SECTION] = "Section Name",
+	[METRIC] = "Metric Name",
+	[UNIT] = "Metric Unit",
+	[VALUE] = "Metric Value"};
+
+/* Where the text is: the launch and the section that the last line was of. */
+struct page {
+	struct buf *out;
+	int columns[COLUMNS];
+	char id[MAX_ID], section[REPORT_MAX_WORD];
+	size_t launches, metrics, left_out;
+};
+
+static bool
+is_shown(const char *section)
+{
+	for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++)
+		if (strstr(section, sections[i]))
+			return true;
+	return false;
+}
+
+/* Whatever stands before the header is the profiler's talk. */
+static bool
+find_header(struct csv *csv, struct page *page)
+{
+	struct csv_row row;
+	while (csv_next(csv, &row)) {
+		for (int i = 0; i < COLUMNS; i++)
+			page->columns[i] = csv_column(&row, names[i]);
+		if (page->columns[ID] >= 0 && page->columns[SECTION] >= 0 && page->columns[METRIC] >= 0 &&
+			page->columns[VALUE] >= 0)
+			return true;
+	}
+	return false;
+}
+
+static int
+add_launch(struct page *page, const struct csv_row *row)
+{
+	const char *grid = csv_field(row, page->columns[GRID]), *block = csv_field(row, page->columns[BLOCK]);
+	int rc = buf_printf(page->out, "%slaunch %zu: ", page->launches > 1 ? "\n" : "", page->launches);
+	rc |= report_word(page->out, csv_field(row, page->columns[KERNEL]), REPORT_MAX_WORD);
+	rc |= buf_adds(page->out, *grid ? ", grid " : "");
+	rc |= report_word(page->out, grid, MAX_ID);
+	rc |= buf_adds(page->out, *block ? ", block " : "");
+	rc |= report_word(page->out, block, MAX_ID);
+	return rc | buf_adds(page->out, "\n");
+}
+
+/* A launch or a section that begins has a line of its own. */
+static int
+add_headings(struct page *page, const struct csv_row *row)
+{
+	const char *id = csv_field(row, page->columns[ID]), *section = csv_field(row, page->columns[SECTION]);
+	int rc = 0;
+	if (page->launches == 0 || strncmp(page->id, id, MAX_ID - 1) != 0) {
+		(void)snprintf(page->id, sizeof(page->id), "%s", id);
+		page->section[0] = '\0';
+		page->metrics = 0;
+		page->launches++;
+		if (page->launches <= DETAILS_MAX_LAUNCHES)
+			rc = add_launch(page, row);
+	}
+	if (page->launches > DETAILS_MAX_LAUNCHES || strncmp(page->section, section, REPORT_MAX_WORD - 1) == 0)
+		return rc;
+	(void)snprintf(page->section, sizeof(page->section), "%s", section);
+	rc |= buf_adds(page->out, "  ");
+	rc |= report_word(page->out, section, REPORT_MAX_WORD);
+	return rc | buf_adds(page->out, "\n");
+}
+
+static int
+add_metric(struct page *page, const struct csv_row *row)
+{
+	const char *unit = csv_field(row, page->columns[UNIT]);
+	int rc = buf_adds(page->out, "    ");
+	size_t start = page->out->len;
+	rc |= report_word(page->out, csv_field(row, page->columns[METRIC]), REPORT_MAX_WORD);
+	size_t width = page->out->len - start;
+	rc |= buf_printf(page->out, "%*s ", width < 44 ? (int)(44 - width) : 0, "");
+	rc |= report_word(page->out, csv_field(row, page->columns[VALUE]), REPORT_MAX_WORD);
+	rc |= buf_adds(page->out, *unit ? " " : "");
+	rc |= report_word(page->out, unit, MAX_ID);
+	return rc | buf_adds(page->out, "\n");
+}
+
+static int
+add_row(struct page *page, const struct csv_row *row)
+{
+	/* A row of a rule has no metric; what the rules recommend is in the report itself. */
+	if (!is_shown(csv_field(row, page->columns[SECTION])) || !*csv_field(row, page->columns[METRIC]))
+		return 0;
+	if (!report_has_room(page->out)) {
+		page->left_out++;
+		return 0;
+	}
+	int rc = add_headings(page, row);
+	if (page->launches > DETAILS_MAX_LAUNCHES || page->metrics >= DETAILS_MAX_METRICS) {
+		page->left_out++;
+		return rc;
+	}
+	page->metrics++;
+	return rc | add_metric(page, row);
+}
+
+int
+details_text(char *data, size_t size, struct buf *out, struct kettle_error *err)
+{
+	struct csv csv = {.at = data, .end = data + size, .separator = ','};
+	struct csv_row row;
+	struct page page = {.out = out};
+	int rc = 0;
+	if (!find_header(&csv, &page))
+		return kettle_fail(err, KETTLE_EINVAL,
+			"What Nsight Compute wrote is no report: a details page has the columns `ID`, `Section Name`, `Metric "
+			"Name` and `Metric Value`.");
+	while (rc == 0 && csv_next(&csv, &row))
+		rc = add_row(&page, &row);
+	if (rc == 0 && page.left_out > 0)
+		rc = buf_printf(out, "(%zu more lines are in the report itself)\n", page.left_out);
+	if (rc != 0)
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the report.");
+	if (page.launches == 0)
+		return kettle_fail(err, KETTLE_EINVAL,
+			"Nsight Compute's report has none of the sections on the speed of light, the pipes and the states of "
+			"warps.");
+	return 0;
+}

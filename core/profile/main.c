@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/* kettle-profile: runs a harness under a profiler, inside its sandbox, and reports what the profiler saw. */
+/*
+ *     kettle-profile perf|ncu|rocprofv3 TOOL CHANNEL PROGRAM [ARGUMENT]...
+ *     kettle-profile --start MARK PROGRAM [ARGUMENT]...
+ *
+ * The first form is how kettle-exec starts a step with `profile`. TOOL is the profiler's path ("-": there is none),
+ * CHANNEL the number of the result channel, which the harness has as well. When the harness has ended, the keys
+ * profile.tool, profile.trouble (a sentence) and profile.report (base64 with `*` for `/`) are written there, and it ends
+ * as the harness has. Nothing of it is to be believed more than the harness: whatever it reads the submission may have
+ * written. The second form is its own, see child.c.
+ */
+#include <config.h>
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "contents.h"
+#include "ncu.h"
+#include "perf.h"
+#include "profile.h"
+#include "report.h"
+#include "rocprof.h"
+
+#define EXIT_USAGE 2
+#define EXIT_MACHINE 3 /* not even the harness could be started */
+#define EXIT_MISSING 127
+#define ARGUMENTS_MIN 5
+
+static const struct {
+	const char *name;
+	profile_fn run;
+} profilers[] = {{"perf", perf_profile}, {"ncu", ncu_profile}, {"rocprofv3", rocprof_profile}};
+
+/* Writes a line to the result channel; a channel that is full or gone loses it. */
+static void
+tell(int channel, const char *key, const char *value)
+{
+	AUTO_BUF struct buf line = {0};
+	if (channel <= 0 || buf_printf(&line, "%s: %s\n", key, value) != 0)
+		return;
+	for (size_t at = 0; at < line.len;) {
+		ssize_t written = write(channel, line.data + at, line.len - at);
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written <= 0)
+			return;
+		at += (size_t)written;
+	}
+}
+
+static void
+tell_all(const struct profile *profile, const char *name, int channel)
+{
+	/* A harness that was killed may have left half a line. */
+	if (channel > 0 && write(channel, "\n", 1) != 1)
+		return;
+	tell(channel, "profile.tool", name);
+	if (profile->trouble.len > 0)
+		tell(channel, "profile.trouble", profile->trouble.data);
+	if (profile->report.len == 0)
+		return;
+	size_t size = profile->report.len < REPORT_MAX_BYTES ? profile->report.len : REPORT_MAX_BYTES;
+	AUTO_FREE char *coded = base64_encode(profile->report.data, size);
+	for (char *slash = coded; slash && (slash = strchr(slash, '/'));)
+		*slash = '*';
+	if (coded)
+		tell(channel, "profile.report", coded);
+}
+
+/* Ends as the harness did. */
+static int
+end_as(int status)
+{
+	if (WIFSIGNALED(status)) {
+		(void)signal(WTERMSIG(status), SIG_DFL);
+		(void)raise(WTERMSIG(status));
+	}
+	return WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_MISSING;
+}
+
+static int
+start_marked(char *const *arguments)
+{
+	int mark = atoi(arguments[0]);
+	if (write(mark, "+", 1) != 1)
+		return EXIT_MACHINE;
+	close(mark);
+	(void)execvp(arguments[1], arguments + 1);
+	(void)dprintf(2, "%s cannot be started: %s\n", arguments[1], strerror(errno));
+	return EXIT_MISSING;
+}
+
+static int
+run(profile_fn profiler, const char *name, char *const *arguments)
+{
+	char self[PATH_MAX] = "";
+	struct kettle_error err = {0};
+	struct profile profile = {
+		.tool = strcmp(arguments[0], "-") == 0 ? NULL : arguments[0], .self = self, .program = arguments + 2};
+	int channel = atoi(arguments[1]);
+	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	if (len <= 0) {
+		(void)dprintf(2, "kettle-profile: /proc is missing\n");
+		return EXIT_MACHINE;
+	}
+	int rc = profiler(&profile, &err);
+	if (rc == 0)
+		tell_all(&profile, name, channel);
+	else
+		(void)dprintf(2, "kettle-profile: %s\n", err.message);
+	buf_free(&profile.report);
+	buf_free(&profile.trouble);
+	return rc == 0 ? end_as(profile.status) : EXIT_MACHINE;
+}
+
+int
+main(int argc, char **argv)
+{
+	/* Channel, controls and pipes may be closed by whoever has their other ends. */
+	(void)signal(SIGPIPE, SIG_IGN);
+	if (argc >= 4 && strcmp(argv[1], "--start") == 0) {
+		(void)signal(SIGPIPE, SIG_DFL);
+		return start_marked(argv + 2);
+	}
+	for (size_t i = 0; argc >= ARGUMENTS_MIN && i < ARRAY_SIZE(profilers); i++)
+		if (strcmp(argv[1], profilers[i].name) == 0)
+			return run(profilers[i].run, profilers[i].name, argv + 2);
+	(void)dprintf(2, "usage: kettle-profile perf|ncu|rocprofv3 TOOL CHANNEL PROGRAM [ARGUMENT]...\n");
+	return EXIT_USAGE;
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+/* The profiler `perf`: counters and a flame graph of a program on the CPU. */
+/*
+ * Theory of operation. `perf record` runs `perf stat`, which runs the harness: one run gives both. Only what the program
+ * itself does is looked at (not the kernel), which is all that a user without rights may. A harness that knows how pauses
+ * both outside of custom_kernel (CHILD_CONTROL_VARIABLE); else the whole process is in the profile. Before anything is
+ * started it is tried whether the kernel allows it at all, since perf's own sentences are for the machine's owner. What
+ * perf recorded is read by `perf script`, line by line. Its names are whatever the participant called his functions.
+ */
+#include <config.h>
+
+#include "perf.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "counters.h"
+#include "file.h"
+#include "flame.h"
+#include "line.h"
+#include "stacks.h"
+
+#define RECORDED "/perf.data" /* below TMPDIR */
+#define COUNTED "/perf.stat"
+#define SAMPLES_A_SECOND "999"
+#define BUFFER_PAGES "64" /* of each core: more than an ordinary user may lock */
+#define READ_SECONDS 60   /* for perf script */
+#define MAX_COUNTED 65536 /* bytes of what perf stat wrote */
+#define MAX_FOLDED (4u << 20)
+#define HOTTEST 20
+#define EVENTS \
+	"task-clock,page-faults,cycles:u,instructions:u,branches:u,branch-misses:u,cache-references:u,cache-misses:u"
+
+static const char paranoid_file[] = "/proc/sys/kernel/perf_event_paranoid";
+
+/* Whether the kernel lets us count an event of our own; 0 or the errno. */
+static int
+try_event(unsigned type, unsigned long long config)
+{
+	struct perf_event_attr attr = {
+		.type = type, .size = sizeof(attr), .config = config, .disabled = 1, .exclude_kernel = 1, .exclude_hv = 1};
+	int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	if (fd < 0)
+		return errno;
+	close(fd);
+	return 0;
+}
+
+/* "3", or "" where it cannot be read. */
+static void
+read_paranoid(char ret_text[16])
+{
+	AUTO_FREE char *text = NULL;
+	size_t size = 0;
+	ret_text[0] = '\0';
+	if (file_read(paranoid_file, 64, &text, &size, NULL) == 0)
+		(void)snprintf(ret_text, 16, "%.*s", (int)strcspn(text, "\n"), text);
+}
+
+/* Says what is missing; false: perf cannot be used. */
+static bool
+is_usable(struct profile *profile)
+{
+	char paranoid[16];
+	if (!profile->tool) {
+		profile_trouble(profile,
+			"This machine has no `perf`, so there are neither counters nor a flame graph: install it there (Debian: "
+			"the package linux-perf), or name it in exec.yml's `tools`.");
+		return false;
+	}
+	int error = try_event(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK);
+	if (error == 0)
+		return true;
+	read_paranoid(paranoid);
+	if (error == EACCES || error == EPERM)
+		profile_trouble(profile,
+			"perf may not be used on this machine (kernel.perf_event_paranoid is %s, 2 allows it): its owner says "
+			"`sysctl "
+			"kernel.perf_event_paranoid=2`, and in a container allows the system call perf_event_open.",
+			paranoid[0] ? paranoid : "not to be read");
+	else
+		profile_trouble(profile,
+			"perf cannot be used on this machine: its kernel, or the container that it is in, has no perf_event_open "
+			"(%s).",
+			strerror(error));
+	return false;
+}
+
+/* The record's name for one control: "fd:10,13". */
+static void
+name_control(const struct child *child, size_t i, char ret_text[40])
+{
+	(void)snprintf(ret_text, 40, "fd:%d,%d", child->controls[i].commands[0], child->controls[i].answers[1]);
+}
+
+static int
+record(struct profile *profile, const char *recorded, const char *counted, struct kettle_error *err)
+{
+	struct child child = {.mark = -1, .variables = {{"KETTLE_PROFILER", "perf"}}};
+	char controls[2][40];
+	bool hardware = try_event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES) == 0;
+	int rc = child_make_control(&child, err);
+	if (rc == 0)
+		rc = child_make_control(&child, err);
+	if (rc == 0) {
+		name_control(&child, 0, controls[0]);
+		name_control(&child, 1, controls[1]);
+		child_add(&child, profile->tool, "record", "-q", "-B", "--no-bpf-event", "-m", BUFFER_PAGES, "-F",
+			SAMPLES_A_SECOND, "-e", hardware ? "cycles:u" : "cpu-clock:u", "--call-graph", "fp", "--control",
+			controls[0], "-o", recorded, "--", NULL);
+		child_add(&child, profile->tool, "stat", "-x", ";", "-e", EVENTS, "--control", controls[1], "-o", counted, "--",
+			NULL);
+		rc = profile_under(profile, &child, "perf", err);
+	}
+	child_close(&child);
+	return rc;
+}
+
+/* ---- what it recorded ---- */
+
+static void
+add_counters(struct profile *profile, const char *counted)
+{
+	struct kettle_error err = {0};
+	AUTO_FREE char *text = NULL;
+	size_t size = 0;
+	(void)buf_adds(&profile->report, "perf stat\n");
+	if (file_read(counted, MAX_COUNTED, &text, &size, &err) < 0 ||
+		counters_text(text, size, &profile->report, &err) < 0)
+		profile_trouble(profile, "There are no counters: %s", err.message);
+}
+
+/* The C++ library reads its own names, where the machine has it. A pointer to a function is copied as dlsym gave it. */
+static void
+find_demangler(struct stacks *stacks)
+{
+	void *library = dlopen("libstdc++.so.6", RTLD_NOW | RTLD_LOCAL);
+	void *function = library ? dlsym(library, "__cxa_demangle") : NULL;
+	memcpy(&stacks->demangle, &function, sizeof(function));
+}
+
+struct reading {
+	struct line_reader lines;
+	struct stacks stacks;
+};
+
+static int
+take_lines(void *arg, const char *data, size_t size)
+{
+	struct reading *reading = arg;
+	return line_add(&reading->lines, data, size, stacks_line, &reading->stacks);
+}
+
+/* The tree out of the samples. 0, or why there is none. */
+static int
+read_samples(const struct profile *profile, const char *recorded, struct reading *reading, struct kettle_error *err)
+{
+	const char *argv[] = {profile->tool, "script", "-i", recorded, "--no-inline", "-F", "comm,ip,sym", NULL};
+	find_demangler(&reading->stacks);
+	int rc = child_read(argv, READ_SECONDS, take_lines, reading, err);
+	if (rc == 0)
+		rc = line_end(&reading->lines, stacks_line, &reading->stacks);
+	if (rc == 0)
+		rc = stacks_end(&reading->stacks);
+	if (rc == KETTLE_ETOOBIG)
+		return kettle_fail(
+			err, rc, "what perf recorded is no report: it has lines of more than %d bytes.", STACKS_MAX_LINE);
+	if (rc == KETTLE_ENOMEM)
+		return kettle_fail(err, rc, "there is not enough memory for the samples.");
+	if (rc == 0 && reading->stacks.root.samples == 0)
+		return kettle_fail(err, KETTLE_ENOENT, "perf took no sample: the calls are too short for it.");
+	return rc;
+}
+
+static int
+draw(struct profile *profile, const struct stacks *stacks)
+{
+	AUTO_BUF struct buf picture = {0};
+	AUTO_BUF struct buf folded = {0};
+	int rc = buf_printf(
+		&profile->report, "\nhottest functions, of %llu samples\n", (unsigned long long)stacks->root.samples);
+	rc |= stacks_hottest(stacks, HOTTEST, &profile->report);
+	rc |= flame_svg(stacks, "custom_kernel", &picture);
+	rc |= stacks_folded(stacks, MAX_FOLDED, &folded);
+	if (rc != 0)
+		return KETTLE_ENOMEM;
+	profile_leave(profile, "flamegraph.svg", &picture);
+	profile_leave(profile, "stacks.txt", &folded);
+	return 0;
+}
+
+static void
+add_samples(struct profile *profile, const char *recorded)
+{
+	struct kettle_error err = {0};
+	struct reading reading = {.lines = {.max = STACKS_MAX_LINE}};
+	if (read_samples(profile, recorded, &reading, &err) < 0)
+		profile_trouble(profile, "There is no flame graph: %s", err.message);
+	else if (draw(profile, &reading.stacks) != 0)
+		profile_trouble(profile, "There is no flame graph: there is not enough memory for it.");
+	line_free(&reading.lines);
+	stacks_free(&reading.stacks);
+}
+
+int
+perf_profile(struct profile *profile, struct kettle_error *err)
+{
+	const char *folder = getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
+	AUTO_FREE char *recorded = NULL, *counted = NULL;
+	if (!is_usable(profile))
+		return profile_plain(profile, err);
+	if (asprintf(&recorded, "%s" RECORDED, folder) < 0 || asprintf(&counted, "%s" COUNTED, folder) < 0)
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a profile.");
+	int rc = record(profile, recorded, counted, err);
+	if (rc != 0 || profile->trouble.len > 0)
+		return rc;
+	add_counters(profile, counted);
+	add_samples(profile, recorded);
+	return 0;
+}

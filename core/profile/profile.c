@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/* One run of a harness under a profiler: what all profilers have in common. */
+#include <config.h>
+
+#include "profile.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "file.h"
+#include "report.h"
+
+#define TROUBLE_MAX 1000 /* bytes of the sentence */
+#define LINE_MAX_SHOWN 300
+
+void
+profile_trouble(struct profile *profile, const char *format, ...)
+{
+	char sentence[TROUBLE_MAX];
+	va_list args;
+	if (profile->trouble.len > 0)
+		return;
+	va_start(args, format);
+	(void)vsnprintf(sentence, sizeof(sentence), format, args);
+	va_end(args);
+	(void)report_word(&profile->trouble, sentence, TROUBLE_MAX);
+}
+
+int
+profile_plain(struct profile *profile, struct kettle_error *err)
+{
+	struct child child = {.mark = -1};
+	child_add_list(&child, profile->program);
+	int rc = child_run(&child, err);
+	profile->status = child.status;
+	child_close(&child);
+	return rc;
+}
+
+/* The last line that is not empty; NUL-terminated in place. */
+static const char *
+last_line(char *text)
+{
+	size_t len = strlen(text);
+	while (len > 0 && (text[len - 1] == '\n' || text[len - 1] == '\r' || text[len - 1] == ' '))
+		text[--len] = '\0';
+	const char *newline = strrchr(text, '\n');
+	return newline ? newline + 1 : text;
+}
+
+int
+profile_under(struct profile *profile, struct child *child, const char *name, struct kettle_error *err)
+{
+	char number[16];
+	int rc = child_make_mark(child, err);
+	if (rc != 0)
+		return rc;
+	(void)snprintf(number, sizeof(number), "%d", child->mark);
+	child_add(child, profile->self, "--start", number, NULL);
+	child_add_list(child, profile->program);
+	rc = child_run(child, err);
+	profile->status = child->status;
+	if (rc != 0 || child->started)
+		return rc;
+	const char *line = last_line(child->tail);
+	profile_trouble(
+		profile, "%s did not start the program: %.*s", name, LINE_MAX_SHOWN, *line ? line : "it did not say why.");
+	return profile_plain(profile, err);
+}
+
+void
+profile_leave(struct profile *profile, const char *name, const struct buf *contents)
+{
+	struct kettle_error err = {0};
+	AUTO_FREE char *path = path_join(PROFILE_OUT, name);
+	if (!path || file_write(path, contents->data ? contents->data : "", contents->len, 0644, &err) < 0)
+		profile_trouble(profile, "`%s` could not be kept: %s", name, path ? err.message : "there is no memory.");
+}

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT */
+/* Folds the samples that `perf script` prints into a tree of functions. */
+#include <config.h>
+
+#include "stacks.h"
+
+#include <kettle/error.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "report.h"
+
+#define PERF_ITSELF "perf" /* between its start and the program's the samples are of perf */
+
+/* What people call the function; new string, NULL: the name is no mangled one. */
+static char *
+demangled(const struct stacks *stacks, const char *name)
+{
+	int status = 0;
+	if (!stacks->demangle || strncmp(name, "_Z", 2) != 0 || strlen(name) > STACKS_MAX_MANGLED)
+		return NULL;
+	return stacks->demangle(name, NULL, NULL, &status);
+}
+
+/* Clean and bounded; a semicolon would part a folded line. New string or NULL. */
+static char *
+clean_name(const struct stacks *stacks, const char *text)
+{
+	AUTO_BUF struct buf name = {0};
+	AUTO_FREE char *better = demangled(stacks, text);
+	if (report_word(&name, better ? better : text, STACKS_MAX_NAME))
+		return NULL;
+	for (size_t i = 0; i < name.len; i++)
+		if (name.data[i] == ';')
+			name.data[i] = ',';
+	return buf_take(&name);
+}
+
+/* The child of that name, made where there is none; NULL: no memory. At the most nodes: the parent itself. */
+static struct stack_node *
+descend(struct stacks *stacks, struct stack_node *parent, const char *name)
+{
+	struct stack_node **link = &parent->children;
+	for (; *link; link = &(*link)->next)
+		if (strcmp((*link)->name, name) == 0) {
+			/* What was seen is likely to be seen again: it moves to the front. */
+			struct stack_node *found = *link;
+			*link = found->next;
+			found->next = parent->children;
+			parent->children = found;
+			return found;
+		}
+	if (stacks->nodes >= STACKS_MAX_NODES)
+		return parent;
+	struct stack_node *node = calloc(1, sizeof(*node));
+	if (!node)
+		return NULL;
+	node->name = strdup(name);
+	if (!node->name) {
+		free(node);
+		return NULL;
+	}
+	node->next = parent->children;
+	parent->children = node;
+	stacks->nodes++;
+	return node;
+}
+
+/* Puts the sample that was read into the tree. */
+static int
+take_sample(struct stacks *stacks)
+{
+	struct stack_node *at = &stacks->root;
+	bool counts = stacks->inside && !stacks->ignored && stacks->depth > 0 && at->samples < STACKS_MAX_SAMPLES;
+	int rc = 0;
+	if (counts)
+		at->samples++;
+	for (size_t i = stacks->depth; i-- > 0;) {
+		struct stack_node *next = counts && at ? descend(stacks, at, stacks->frames[i]) : at;
+		if (next && next != at)
+			next->samples++;
+		at = next;
+		free(STEAL(stacks->frames[i]));
+	}
+	if (!at)
+		rc = KETTLE_ENOMEM;
+	else if (counts)
+		at->own++;
+	stacks->depth = 0;
+	stacks->inside = stacks->ignored = false;
+	return rc;
+}
+
+/* "\t    55d0 custom_kernel+0x1f": behind the address, without the offset. The frames come innermost first. */
+static int
+take_frame(struct stacks *stacks, char *line)
+{
+	char *name = line + strspn(line, " \t");
+	name += strcspn(name, " \t");
+	name += strspn(name, " \t");
+	char *offset = strstr(name, "+0x");
+	if (offset && offset > name)
+		*offset = '\0';
+	if (stacks->depth == STACKS_MAX_DEPTH) {
+		/* The callers matter more than the innermost one. */
+		free(stacks->frames[0]);
+		memmove(stacks->frames, stacks->frames + 1, (STACKS_MAX_DEPTH - 1) * sizeof(stacks->frames[0]));
+		stacks->depth--;
+	}
+	stacks->frames[stacks->depth] = clean_name(stacks, *name ? name : "[unknown]");
+	if (!stacks->frames[stacks->depth])
+		return KETTLE_ENOMEM;
+	stacks->depth++;
+	return 0;
+}
+
+int
+stacks_line(void *arg, char *line, size_t len)
+{
+	struct stacks *stacks = arg;
+	/* An empty line ends a sample, and a line that is not indented begins one: whatever a function is called. */
+	if (len == 0 || (line[0] != ' ' && line[0] != '\t')) {
+		int rc = take_sample(stacks);
+		stacks->inside = len > 0;
+		stacks->ignored = strncmp(line, PERF_ITSELF, strlen(PERF_ITSELF)) == 0 &&
+						  line[strlen(PERF_ITSELF) + strspn(line + strlen(PERF_ITSELF), " \t")] == '\0';
+		return rc;
+	}
+	return stacks->inside ? take_frame(stacks, line) : 0;
+}
+
+int
+stacks_end(struct stacks *stacks)
+{
+	return take_sample(stacks);
+}
+
+/* ---- as text ---- */
+
+struct folding {
+	const struct stack_node *path[STACKS_MAX_DEPTH];
+	size_t depth, max_bytes;
+	struct buf *out;
+};
+
+static int
+fold(struct folding *folding, const struct stack_node *node)
+{
+	int rc = 0;
+	if (folding->depth == STACKS_MAX_DEPTH)
+		return 0;
+	folding->path[folding->depth++] = node;
+	if (node->own > 0 && folding->out->len < folding->max_bytes) {
+		for (size_t i = 0; i < folding->depth; i++)
+			rc |= buf_printf(folding->out, "%s%s", i ? ";" : "", folding->path[i]->name);
+		rc |= buf_printf(folding->out, " %llu\n", (unsigned long long)node->own);
+	}
+	for (const struct stack_node *child = node->children; child && rc == 0; child = child->next)
+		rc = fold(folding, child);
+	folding->depth--;
+	return rc;
+}
+
+int
+stacks_folded(const struct stacks *stacks, size_t max_bytes, struct buf *out)
+{
+	struct folding folding = {.max_bytes = max_bytes, .out = out};
+	int rc = 0;
+	for (const struct stack_node *node = stacks->root.children; node && rc == 0; node = node->next)
+		rc = fold(&folding, node);
+	return rc;
+}
+
+/* Every node with samples of its own. */
+static size_t
+list_nodes(const struct stack_node *node, const struct stack_node **list, size_t count)
+{
+	for (; node; node = node->next) {
+		if (node->own > 0)
+			list[count++] = node;
+		count = list_nodes(node->children, list, count);
+	}
+	return count;
+}
+
+static int
+compare_names(const void *a, const void *b)
+{
+	return strcmp((*(const struct stack_node *const *)a)->name, (*(const struct stack_node *const *)b)->name);
+}
+
+struct total {
+	const char *name;
+	uint64_t own;
+};
+
+static int
+compare_totals(const void *a, const void *b)
+{
+	uint64_t left = ((const struct total *)a)->own, right = ((const struct total *)b)->own;
+	return left < right ? 1 : left > right ? -1 : 0;
+}
+
+int
+stacks_hottest(const struct stacks *stacks, size_t most, struct buf *out)
+{
+	AUTO_FREE const struct stack_node **list = calloc(stacks->nodes + 1, sizeof(*list));
+	AUTO_FREE struct total *totals = calloc(stacks->nodes + 1, sizeof(*totals));
+	size_t count = 0;
+	int rc = 0;
+	if (!list || !totals)
+		return KETTLE_ENOMEM;
+	size_t nodes = list_nodes(stacks->root.children, list, 0);
+	qsort(list, nodes, sizeof(*list), compare_names);
+	for (size_t i = 0; i < nodes; i++) {
+		if (count == 0 || strcmp(totals[count - 1].name, list[i]->name) != 0)
+			totals[count++] = (struct total){.name = list[i]->name};
+		totals[count - 1].own += list[i]->own;
+	}
+	qsort(totals, count, sizeof(*totals), compare_totals);
+	for (size_t i = 0; i < count && i < most && rc == 0 && report_has_room(out); i++)
+		rc = buf_printf(
+			out, "  %5.1f %%  %s\n", (double)totals[i].own * 100 / (double)stacks->root.samples, totals[i].name);
+	return rc;
+}
+
+static void
+free_nodes(struct stack_node *node)
+{
+	while (node) {
+		struct stack_node *next = node->next;
+		free_nodes(node->children);
+		free(node->name);
+		free(node);
+		node = next;
+	}
+}
+
+void
+stacks_free(struct stacks *stacks)
+{
+	for (size_t i = 0; i < stacks->depth; i++)
+		free(stacks->frames[i]);
+	free_nodes(stacks->root.children);
+	*stacks = (struct stacks){0};
+}
