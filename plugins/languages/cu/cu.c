@@ -206,6 +206,8 @@ cu_finish_run(const struct compiled_making *making, json_t *step)
 	json_decref(folders);
 }
 
+static const char *const profile_files[] = {"profile.ncu-rep", NULL};
+
 static const struct compiled_rules rules = {
 	.sources = source_extensions,
 	.headers = header_extensions,
@@ -215,6 +217,8 @@ static const struct compiled_rules rules = {
 	.link = cu_link,
 	.finish_step = cu_finish_step,
 	.finish_run = cu_finish_run,
+	.profiler = "ncu",
+	.profile_files = profile_files,
 };
 
 static int
