@@ -78,6 +78,57 @@ gpu_target(
 	return 0;
 }
 
+/* ---- plans ---- */
+
+int
+gpu_plan(const struct gpu_vendor *vendor, const struct compiled_rules *rules, const json_t *options,
+	const struct kettle_plan_request *request, json_t **ret_plan, struct kettle_error *err)
+{
+	char target[GPU_TARGET_SIZE] = "";
+	struct compiled_making making = {.request = request, .rules = rules, .options = options, .arg = target};
+	struct kettle_error untold = {0};
+	json_t *plan = NULL;
+	int no_target = gpu_target(vendor, request->device, target, &untold);
+	int rc = compiled_plan(&making, &plan, err);
+	if (rc == 0 && no_target)
+		rc = kettle_fail(err, no_target, "%s", untold.message);
+	if (rc == 0)
+		*ret_plan = plan;
+	else
+		json_decref(plan);
+	return rc;
+}
+
+/* What of the machine a step reads besides its compiler: headers and libraries of the device's configuration. */
+static void
+add_folders(const struct compiled_making *making, bool headers, json_t *step)
+{
+	json_t *folders = json_array();
+	if (headers)
+		compiled_add_all(&folders, "", json_object_get(making->request->device, "include_dirs"));
+	compiled_add_all(&folders, "", json_object_get(making->request->device, "library_dirs"));
+	if (json_array_size(folders) > 0)
+		json_object_set(step, "folders", folders);
+	json_decref(folders);
+}
+
+void
+gpu_finish_build(const struct compiled_making *making, json_t *step)
+{
+	add_folders(making, true, step);
+}
+
+void
+gpu_finish_run(const struct compiled_making *making, const char *compiler, json_t *step)
+{
+	json_t *env = json_object_get(step, "env");
+	env = env ? json_copy(env) : json_object();
+	json_object_set_new(env, GPU_DEVICE, json_copy(json_object_get(making->request->device, "name")));
+	json_object_set_new(step, "env", env);
+	json_object_set_new(step, "toolchain", json_pack("[s]", compiler));
+	add_folders(making, false, step);
+}
+
 /* ---- sentences ---- */
 
 /* Appends to a text of a fixed size; what is too much is cut. */

@@ -10,6 +10,8 @@
 #include <kettle/error.h>
 #include <stdbool.h>
 
+#include "compiled.h"
+
 #define GPU_TARGET_SIZE 64
 /* The variable that tells a run step which device it is for: explanations need it, programs may look at it. */
 #define GPU_DEVICE "KETTLE_DEVICE"
@@ -52,6 +54,17 @@ struct gpu_vendor {
  */
 int gpu_target(
 	const struct gpu_vendor *vendor, const json_t *unit, char ret_target[GPU_TARGET_SIZE], struct kettle_error *err);
+
+/*
+ * The plan, as compiled_plan makes it, with the target as `arg` of the making. What is wrong with the task is said before
+ * what is wrong with the device. EINVAL, EUNAVAIL, ENOMEM. Pure. [any]
+ */
+int gpu_plan(const struct gpu_vendor *vendor, const struct compiled_rules *rules, const json_t *options,
+	const struct kettle_plan_request *request, json_t **ret_plan, struct kettle_error *err);
+/* Adds to a build step the folders of the machine that the device's configuration names. */
+void gpu_finish_build(const struct compiled_making *making, json_t *step);
+/* Adds to a run the device's name, and what a program may need of the toolkit and of the device's folders. */
+void gpu_finish_run(const struct compiled_making *making, const char *compiler, json_t *step);
 
 /*
  * As `interpret` of kettle/language.h. compiler: what the language starts as its compiler. KETTLE_ENOENT: there is

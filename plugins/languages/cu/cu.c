@@ -169,41 +169,19 @@ cu_link(const struct compiled_making *making)
 	return argv;
 }
 
-/* What of the machine a step reads besides its compiler: headers and libraries of the device's configuration. */
-static json_t *
-folders_of(const struct compiled_making *making, bool headers)
-{
-	json_t *folders = json_array();
-	if (headers)
-		compiled_add_all(&folders, "", json_object_get(making->request->device, "include_dirs"));
-	compiled_add_all(&folders, "", json_object_get(making->request->device, "library_dirs"));
-	return folders;
-}
-
 static void
 cu_finish_step(const struct compiled_making *making, json_t *step)
 {
 	const char *host = compiled_option(making, "host_compiler");
-	json_t *folders = folders_of(making, true);
-	if (json_array_size(folders) > 0)
-		json_object_set(step, "folders", folders);
+	gpu_finish_build(making, step);
 	if (host && *host)
 		json_object_set_new(step, "toolchain", json_pack("[s]", host));
-	json_decref(folders);
 }
 
-/* A program may need libraries of the toolkit and of the device's folders when it runs. */
 static void
 cu_finish_run(const struct compiled_making *making, json_t *step)
 {
-	json_t *folders = folders_of(making, false), *env = json_object_get(step, "env");
-	env = env ? json_copy(env) : json_object();
-	json_object_set_new(env, GPU_DEVICE, json_copy(json_object_get(making->request->device, "name")));
-	json_object_set_new(step, "env", env);
-	json_object_set_new(step, "toolchain", json_pack("[s]", compiled_option(making, "nvcc")));
-	if (json_array_size(folders) > 0)
-		json_object_set(step, "folders", folders);
-	json_decref(folders);
+	gpu_finish_run(making, compiled_option(making, "nvcc"), step);
 }
 
 static const char *const profile_files[] = {"profile.ncu-rep", NULL};
@@ -224,21 +202,7 @@ static const struct compiled_rules rules = {
 static int
 cu_plan(void *self, const struct kettle_plan_request *request, json_t **ret_plan, struct kettle_error *err)
 {
-	char target[GPU_TARGET_SIZE] = "";
-	/* What is wrong with the task is said before what is wrong with the device. */
-	struct compiled_making making = {
-		.request = request, .rules = &rules, .options = ((struct compiled_self *)self)->options, .arg = target};
-	struct kettle_error untold = {0};
-	json_t *plan = NULL;
-	int no_target = gpu_target(&vendor, request->device, target, &untold);
-	int rc = compiled_plan(&making, &plan, err);
-	if (rc == 0 && no_target)
-		rc = kettle_fail(err, no_target, "%s", untold.message);
-	if (rc == 0)
-		*ret_plan = plan;
-	else
-		json_decref(plan);
-	return rc;
+	return gpu_plan(&vendor, &rules, ((struct compiled_self *)self)->options, request, ret_plan, err);
 }
 
 static int

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/* The language hip, driven without core and host: what it plans for which device, what it refuses, what it explains. */
+#include <config.h>
+
+#include <kettle/plugin.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "gpu_plans.h"
+
+static void
+test_plan(void **state)
+{
+	(void)state;
+	AUTO_JSON json_t *made =
+		gpu_plans_good("submission.hip eval.cu a.cpp c.c gpu.h data.bin", NULL, "{\"name\": \"MI300x8\"}");
+	gpu_plans_expect(made, "compile-0", "argv",
+		"hipcc --offload-arch=gfx942 -O3 -DNDEBUG -std=c++20 -x hip -c submission.hip -o out/submission.hip.o");
+	gpu_plans_expect(made, "compile-1", "argv",
+		"hipcc --offload-arch=gfx942 -O3 -DNDEBUG -std=c++20 -x hip -c eval.cu -o out/eval.cu.o");
+	gpu_plans_expect(made, "compile-2", "argv",
+		"hipcc --offload-arch=gfx942 -O3 -DNDEBUG -std=c++20 -x hip -c a.cpp -o out/a.cpp.o");
+	gpu_plans_expect(made, "compile-3", "argv", "hipcc --offload-arch=gfx942 -O3 -DNDEBUG -c c.c -o out/c.c.o");
+	gpu_plans_expect(made, "compile-1", "inputs", "eval.cu gpu.h data.bin");
+	gpu_plans_expect(made, "link", "argv",
+		"hipcc --offload-arch=gfx942 -O3 -DNDEBUG submission.hip.o eval.cu.o a.cpp.o c.c.o -o out/program "
+		"-L@TOOLKIT@/lib -Wl,-rpath=@TOOLKIT@/lib -lz");
+	gpu_plans_expect(made, "test", "inputs", "data.bin program");
+	assert_string_equal(gpu_plans_text(made, "test", "env", "KETTLE_DEVICE"), "MI300x8");
+}
+
+static void
+test_config(void **state)
+{
+	(void)state;
+	AUTO_JSON json_t *made = gpu_plans_good("s.h eval.hip",
+		"{\"sources\": [\"eval.hip\"], \"include_dirs\": [\".\"], \"defines\": {\"N\": 4}, \"compile_flags\": "
+		"[\"-ffast-math\"], \"libraries\": [\"rocblas\"], \"standard\": \"c++17\", \"rdc\": true}",
+		"{\"name\": \"gpu\", \"gfx\": \"gfx90a:xnack-\", \"include_dirs\": [\"/opt/ck\"], \"library_dirs\": "
+		"[\"/opt/lib\"]}");
+	gpu_plans_expect(made, "compile-0", "argv",
+		"hipcc --offload-arch=gfx90a:xnack- -O3 -DNDEBUG -fgpu-rdc -std=c++17 -DN=4 -I. -ffast-math -I/opt/ck -x hip "
+		"-c "
+		"eval.hip -o out/eval.hip.o");
+	gpu_plans_expect(made, "link", "argv",
+		"hipcc --offload-arch=gfx90a:xnack- -O3 -DNDEBUG -fgpu-rdc --hip-link -ffast-math eval.hip.o -o out/program "
+		"-L/opt/lib -Wl,-rpath=/opt/lib -L@TOOLKIT@/lib -Wl,-rpath=@TOOLKIT@/lib -lrocblas -lz");
+	gpu_plans_expect(made, "compile-0", "folders", "/opt/ck /opt/lib");
+	gpu_plans_expect(made, "test", "folders", "/opt/lib");
+}
+
+static void
+test_targets(void **state)
+{
+	static const struct {
+		const char *device, *target;
+	} good[] = {
+		{"{\"name\": \"MI250\"}", "gfx90a"},
+		{"{\"name\": \"mi300x\"}", "gfx942"},
+		{"{\"name\": \"MI355X\"}", "gfx950"},
+		{"{\"name\": \"MI300\", \"gfx\": \"1100\"}", "gfx1100"},
+		{"{\"name\": \"mine\", \"gfx\": \"native\", \"facts\": {\"gpu\": {\"gfx\": \"gfx942\"}}}", "gfx942"},
+	};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
+		AUTO_JSON json_t *made = gpu_plans_good("s.hip", NULL, good[i].device);
+		AUTO_BUF struct buf wanted = {0};
+		(void)buf_printf(&wanted, "--offload-arch=%s", good[i].target);
+		assert_string_equal(gpu_plans_word(made, "compile-0", 1), wanted.data);
+	}
+	gpu_plans_refused("s.hip", NULL, "{\"name\": \"H100\"}", KETTLE_EUNAVAIL,
+		"The task needs a GPU of AMD's, and `H100` is not known to be one: say its `gfx` in the configuration of the "
+		"device.");
+	gpu_plans_refused("s.hip", NULL, "{\"name\": \"MI300\", \"gfx\": \"gfx942 -x\"}", KETTLE_EINVAL,
+		"The device `MI300` says `gfx: gfx942 -x`, which is no architecture.");
+	gpu_plans_refused("s.hip t.h", "{\"sources\": [\"t.h\"]}", "{\"name\": \"MI300\"}", KETTLE_EINVAL,
+		"The task's config lists `t.h` in `sources`, but a source in HIP ends in .hip, .cu, .cpp, .cc, .cxx or .c.");
+}
+
+static void
+test_explains(void **state)
+{
+	static const char build[] = "{\"kind\": \"build\", \"argv\": [\"hipcc\", \"--offload-arch=gfx942\"]}";
+	static const char run[] =
+		"{\"kind\": \"run\", \"run\": {\"mode\": \"test\"}, \"env\": {\"KETTLE_DEVICE\": \"MI300\"}}";
+	static const struct {
+		const char *step;
+		int status;
+		const char *text, *means, *blame, *sentence;
+	} cases[] = {
+		{build, 1, "clang: error: invalid target ID 'gfx942'; format is a processor name\n", "error", "machine",
+			"The board's machine has ROCm 5.2, which does not know the device's architecture gfx942; the first that "
+			"does is "
+			"ROCm 6.0."},
+		{build, 1, "clang: error: unknown argument: '-foo'\n", "error", "task",
+			"The compiler does not take what task and configuration tell it: clang: error: unknown argument: '-foo'"},
+		{build, 1, "s.hip:3:28: error: use of undeclared identifier 'b'\n", NULL, NULL, NULL},
+		{run, 110, "HIP error: hipErrorNoDevice\n", "error", "machine",
+			"The task needs a GPU of AMD's, and MI300 has none that works: HIP error: hipErrorNoDevice"},
+		{run, 110, "hipErrorIllegalAddress\n", "failed", "participant",
+			"The test run failed on the GPU: hipErrorIllegalAddress"},
+		{run, 110, "else\n", NULL, NULL, NULL},
+	};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		AUTO_JSON json_t *outcome = json_pack("{s:s, s:i, s:{s:s}, s:{s:s}}", "state", "failed", "exit",
+			cases[i].status, "tool", "version", "5.2.21153", "stderr", "text", cases[i].text);
+		gpu_plans_explained(cases[i].step, outcome, cases[i].means, cases[i].blame, cases[i].sentence);
+	}
+	AUTO_JSON json_t *missing =
+		json_pack("{s:s, s:s, s:s}", "state", "error", "missing", "hipcc", "error", "This machine has no `hipcc`.");
+	gpu_plans_explained(
+		build, missing, "error", "machine", "The board's machine lacks ROCm's compiler. This machine has no `hipcc`.");
+}
+
+static void
+test_table(void **state)
+{
+	(void)state;
+	gpu_plans_table("hip", "plugins/languages/hip/kettle-hip.7");
+}
+
+static int
+setup(void **state)
+{
+	(void)state;
+	AUTO_JSON json_t *options = json_pack("{s:s}", "hipcc", "hipcc");
+	return kettle_plugin.create(NULL, &gpu_plans_self, NULL) || kettle_plugin.configure(gpu_plans_self, options, NULL);
+}
+
+static int
+teardown(void **state)
+{
+	(void)state;
+	kettle_plugin.destroy(gpu_plans_self);
+	return 0;
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_plan),
+		cmocka_unit_test(test_config),
+		cmocka_unit_test(test_targets),
+		cmocka_unit_test(test_explains),
+		cmocka_unit_test(test_table),
+	};
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
