@@ -48,8 +48,9 @@ What stays open in one process: custom_kernel shares its process with generate_i
 find the frames of the harness, the copy of the inputs and this case's seed, replace the functions that judge and time
 it, answer in the worker's place, leave work to a thread, return before its output is complete as long as it wins the
 race with the copy of the output, and slow down the calibrators (a mean below half of the best call does not pass). It
-cannot reach the result channel, and the parent's memory only where the parent may be looked into: Kettle starts it so
-that it may not. Where that matters, use a harness with a referee and a solver.
+cannot reach the result channel, nor look into the parent or send it signals: Kettle starts the parent so that nobody of
+its user may look into it, and where the kernel has Landlock the worker has a domain of its own. Where that matters, use a
+harness with a referee and a solver.
 """
 import gc
 import os
@@ -627,6 +628,7 @@ def serve(requests, answers, mode, load, settings):
     gc.disable()  # an import makes garbage by the thousand, none of it worth looking for
     try:
         import utils
+        utils.confine()  # before anything of task and submission is there
         utils.keep_memory()
         task, clock = load(), utils.clock()
     except BaseException as error:
