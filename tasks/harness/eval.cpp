@@ -74,6 +74,9 @@
 #define CALIBRATOR_CODE CODE FLAGS
 #include "harness.h"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 #include <sys/mman.h>
 
 #include <new>
@@ -115,6 +118,24 @@ barrier()
 	__asm__ volatile("" ::: "memory");
 }
 
+// What the caches that this core can fill hold at most. On AMD the C library's sysconf gives the sum over all chips.
+size_t
+cache_bytes()
+{
+	constexpr size_t unknown = 32u << 20, limit = 512u << 20;
+	size_t most = 0;
+#if defined(__x86_64__)
+	unsigned a = 0, b = 0, c = 0, d = 0;
+	for (unsigned leaf : {4u, 0x8000001du}) // Intel's, AMD's; one format
+		for (unsigned level = 0; level < 8 && __get_cpuid_count(leaf, level, &a, &b, &c, &d) && (a & 31); level++)
+			most = std::max(most, ((b >> 22) + 1) * ((b >> 12 & 1023) + 1) * ((b & 4095) + 1) * (size_t{c} + 1));
+#endif
+	if (most == 0)
+		most =
+			static_cast<size_t>(std::max(0L, std::max(sysconf(_SC_LEVEL3_CACHE_SIZE), sysconf(_SC_LEVEL2_CACHE_SIZE))));
+	return std::min(most ? most : unknown, limit);
+}
+
 struct Sweep {
 	size_t bytes = 2 * cache_bytes();
 	volatile unsigned char *memory = nullptr;
@@ -148,7 +169,35 @@ flush_cache()
 
 // ---- Calibrators. Whoever changes what they do gives them other names. ----
 
-constexpr size_t READ_BYTES = 2u << 20; // about 0.1 ms
+constexpr size_t READ_BYTES = 2u << 20;                             // about 0.1 ms
+constexpr size_t TILE_ROWS = 4, TILE_DEPTH = 64, TILE_PASSES = 900; // about 0.1 ms
+typedef float lanes __attribute__((vector_size(32)));
+alignas(4096) float tile_memory[TILE_DEPTH * (TILE_ROWS + 2 * 8)];
+volatile double sink;
+
+// A block of a matrix product out of the first cache: as much arithmetic as the core can do.
+__attribute__((noinline)) void
+work_tile(size_t times)
+{
+	lanes sums[TILE_ROWS][2] = {};
+	for (size_t pass = 0; pass < TILE_PASSES * times; pass++) {
+		const float *at = tile_memory;
+		for (size_t p = 0; p < TILE_DEPTH; p++, at += TILE_ROWS + 16) {
+			lanes left, right;
+			memcpy(&left, at + TILE_ROWS, sizeof(left));
+			memcpy(&right, at + TILE_ROWS + 8, sizeof(right));
+			for (size_t row = 0; row < TILE_ROWS; row++) {
+				sums[row][0] += at[row] * left;
+				sums[row][1] += at[row] * right;
+			}
+		}
+		__asm__ volatile("" ::: "memory");
+	}
+	double sum = 0;
+	for (const auto &row : sums)
+		sum += static_cast<double>(row[0][0] + row[1][7]);
+	sink = sum;
+}
 
 // Memory in order, from the half of the sweep that its end has put out of the cache.
 __attribute__((noinline)) void

@@ -1,0 +1,9 @@
+//! POPCORN leaderboard identity_cuda
+// Leaves it to the runtime.
+#include "task.h"
+
+void
+custom_kernel(Span<const float> input, Span<float> output)
+{
+	cudaMemcpyAsync(output.data(), input.data(), output.size() * sizeof(float), cudaMemcpyDeviceToDevice);
+}

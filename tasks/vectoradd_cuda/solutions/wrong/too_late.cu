@@ -1,0 +1,25 @@
+// expect: failed
+// Returns at once and lets a thread launch the kernel a little later.
+#include "task.h"
+
+#include <chrono>
+#include <thread>
+
+__global__ static void
+add(const float *a, const float *b, float *sum, size_t size)
+{
+	size_t i = size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+	if (i < size)
+		sum[i] = a[i] + b[i];
+}
+
+void
+custom_kernel(Span<const float> a, Span<const float> b, Span<float> sum)
+{
+	constexpr unsigned threads = 256;
+	unsigned blocks = static_cast<unsigned>((sum.size() + threads - 1) / threads);
+	std::thread([=] {
+		std::this_thread::sleep_for(std::chrono::milliseconds(50));
+		add<<<blocks, threads>>>(a.data(), b.data(), sum.data(), sum.size());
+	}).detach();
+}
