@@ -1,16 +1,22 @@
 # SPDX-License-Identifier: MIT
 """Section baseline: a task that computes next to nothing, in Kettle and by a driver that does what the field's reference
 does: for each of test, benchmark and leaderboard, public and then secret, the submission is run once beforehand and then
-the harness in a fresh interpreter, which starts a spawn pool of one. Without sandbox, queue or database."""
+the harness in a fresh interpreter, which starts a spawn pool of one. Without sandbox, queue or database. A shipped task in
+C++ besides, which that driver compiles before each run."""
 import os
 import pathlib
+import re
 import shutil
 import socket
 import subprocess
 import time
 
-from measure import Box, Cannot, interpreter, plugins, progress, rounds, split, start_server, stop_server, wants_warm
+from kettle_test import TASKS
 
+from measure import Box, Cannot, interpreter, plugins, progress, rounds, split, start_server, stop_server, wants_warm
+from submissions import shorter
+
+COMPILED, COMPILED_SECONDS = "vectoradd_cpp", 0.1
 HERE = pathlib.Path(__file__).parent
 TASK = """\
 files:
@@ -42,13 +48,13 @@ def write_task(folder, module):
     return f"{imported}def custom_kernel(data):\n    return {TAKES[module]}\n"
 
 
-def phase(python, folder, mode, secret):
-    """What the field does for one mode."""
-    (folder / "cases.txt").write_text(CASES[mode])
-    subprocess.run([python, "submission.py"], cwd=folder, check=True)
+def phase(prepare, harness, folder, mode, secret, cases=None):
+    """What the field does for one mode: a command beforehand, and then the harness."""
+    (folder / "cases.txt").write_text((cases or CASES)[mode])
+    subprocess.run(prepare, cwd=folder, check=True)
     ours, theirs = socket.socketpair()
     env = {**os.environ, "POPCORN_FD": str(theirs.fileno()), **({"POPCORN_SEED": "1234567"} if secret else {})}
-    child = subprocess.Popen([python, "eval.py", mode, "cases.txt"], cwd=folder, pass_fds=[theirs.fileno()], env=env)
+    child = subprocess.Popen([*harness, mode, "cases.txt"], cwd=folder, pass_fds=[theirs.fileno()], env=env)
     theirs.close()
     text = b""
     while part := ours.recv(65536):
@@ -66,17 +72,16 @@ def drive(python, task, code, folder, modes, halves):
             shutil.rmtree(folder, ignore_errors=True)
             shutil.copytree(task, folder)
             (folder / "submission.py").write_text(code)
-            phase(python, folder, mode, secret)
+            phase([python, "submission.py"], [python, "eval.py"], folder, mode, secret)
     return time.perf_counter() - start
 
 
 class Kettle:
-    """A server with the task on it, cold or with its module imported ahead."""
+    """A server with the task on it. warm: what its py is told, text or None."""
 
     def __init__(self, name, task, python, warm):
-        # The harness of the field knows no other way than the environment and a pool of its own.
         self.name = name
-        self.box = Box(languages=f'{{py: {{python: "{python}"{f", warm: {warm}" if warm is not None else ""}}}}}')
+        self.box = Box(languages=f'{{py: {{python: "{python}"{f", warm: {warm}" if warm else ""}}}}}')
         self.box.run("leaderboard", "create", "b", "--task", task)
         self.server, _ = start_server(self.box)
         self.number = 0
@@ -101,7 +106,7 @@ def compare(section, module, warm):
     with Box() as box:
         task = box.root / "task"
         code = write_task(task, module)
-        kinds = [("Kettle", None)] + ([("Kettle, warm", "[]" if module == "bare" else f"[{module}]")] if warm else [])
+        kinds = [("Kettle, cold", "false"), ("Kettle, warm", "true")] if warm else [("Kettle", None)]
         kettles = []
         try:
             kettles = [Kettle(name, task, python, ahead) for name, ahead in kinds]
@@ -126,7 +131,54 @@ def compare(section, module, warm):
                           f"{module}, {what}: {name}")
 
 
-def measure(section):
+# ---- C++ ----
+
+def compiled_cases():
+    """The shipped task's cases, as the field writes them: of the benchmarks only the last one counts."""
+    text = (TASKS / COMPILED / "task.yml").read_text()
+
+    def rows(key):
+        block = re.search(rf"^{key}:\n((?:  - .*\n)+)", text, re.M).group(1)
+        return ["; ".join(f"{k}: {v}" for k, v in re.findall(r"(\w+): *(\w+)", line)) + "\n" for line in block.splitlines()]
+    return {"test": "".join(rows("tests")), **dict.fromkeys(("benchmark", "leaderboard"), rows("benchmarks")[-1])}
+
+
+def drive_compiled(task, file, folder, cases):
+    start = time.perf_counter()
+    define = [f"-D{name}_SECONDS={COMPILED_SECONDS}" for name in ("RANKED", "BENCHMARK")]
+    compiler = ["g++", "-std=c++17", "-O3", "-march=native", "-fopenmp", *define, "eval.cpp", "submission.cpp", "-o", "program"]
+    for secret in range(2):
+        for mode in CASES:
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
+            for source in (*(task.parent / "harness").glob("*.[ch]*"), *task.glob("*.h")):
+                shutil.copy(source, folder)
+            shutil.copy(file, folder / "submission.cpp")
+            phase(compiler, ["./program"], folder, mode, secret, cases)
+    return time.perf_counter() - start
+
+
+def compare_compiled(section):
+    cases = compiled_cases()
+    with Box() as box:
+        task = shorter(box, COMPILED, COMPILED_SECONDS)
+        box.run("leaderboard", "create", "b", "--task", task)
+        child, _ = start_server(box)
+        box.submit(box.solution(), "b", "test")  # the first one starts what stays
+        for number in range(rounds(1, 1)):
+            progress(f"    {COMPILED} {number + 1}")
+            file = box.write(f"s{number}.cpp", f"{box.solution().read_text()}\n// {number}\n")
+            took = drive_compiled(task, file, box.root / "drive", cases)
+            section.add(f"{COMPILED}, ranked: as the field does it", took * 1e3)
+            took, job = box.submit(file, "b", "ranked")
+            section.add(f"{COMPILED}, ranked: Kettle", took * 1e3)
+            split(section, f"{COMPILED}, ranked, Kettle", took, job)
+        stop_server(child)
+    section.ratio(f"{COMPILED}, ranked: the field over Kettle", f"{COMPILED}, ranked: as the field does it",
+                  f"{COMPILED}, ranked: Kettle")
+
+
+def compare_python(section):
     if "py" not in plugins():
         raise Cannot("the plugin py was not built")
     warm = wants_warm()
@@ -135,3 +187,13 @@ def measure(section):
             compare(section, module, warm)
         except Cannot as error:
             section.note(f"{module} is left out: {error}.")
+
+
+def measure(section):
+    for part in (compare_compiled, compare_python):
+        try:
+            part(section)
+        except (Cannot, AssertionError, OSError, subprocess.SubprocessError) as error:
+            section.note(f"{part.__name__} was left out: {str(error).strip()[-300:]}")
+    if not section.data["rows"]:
+        raise Cannot("neither C++ nor Python boards work here")

@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "cleanup.h"
 #include "text.h"
@@ -32,6 +33,7 @@ struct bench {
 	json_t *actor, *args, *verdict;
 	json_t *page;            /* the last one */
 	json_t *pages;           /* µs */
+	json_t *cpu;             /* µs of the reader\'s thread in each; its own until the end */
 	json_t *jobs, *verdicts; /* that wait; µs */
 	int64_t job, attempt;
 	size_t next;
@@ -58,13 +60,25 @@ fail(struct bench *bench, const struct kettle_error *err)
 
 /* ---- pages ---- */
 
+static double
+cpu_us(void)
+{
+	struct timespec now;
+	(void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (double)now.tv_sec * 1e6 + (double)now.tv_nsec / 1e3;
+}
+
 static int
 page_op(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct bench *bench = arg;
 	struct actor actor = {0};
+	double start = cpu_us();
 	int code = actor_resolve(db, bench->actor, bench->show, &actor, err);
-	return code < 0 ? code : bench->show->run(db, &bench->env, &actor, bench->args, &bench->page, err);
+	if (code == 0)
+		code = bench->show->run(db, &bench->env, &actor, bench->args, &bench->page, err);
+	(void)json_array_append_new(bench->cpu, json_real(cpu_us() - start));
+	return code;
 }
 
 static void ask(struct bench *bench);
@@ -217,6 +231,7 @@ main(int argc, char **argv)
 	struct bench bench = {.show = command_find("leaderboard.show"),
 		.actor = json_pack("{s:s, s:s, s:s}", "provider", "cli", "subject", "reader", "name", "reader"),
 		.pages = json_array(),
+		.cpu = json_array(),
 		.verdicts = json_array(),
 		.jobs = json_array(),
 		.verdict = make_verdict()};
@@ -230,7 +245,8 @@ main(int argc, char **argv)
 	int rc = run(&bench, argv[1], argv[2], seconds, &err);
 	if (rc < 0)
 		fail(&bench, &err);
-	AUTO_JSON json_t *answer = json_pack("{s:o, s:o}", "pages_us", bench.pages, "verdicts_us", bench.verdicts);
+	AUTO_JSON json_t *answer =
+		json_pack("{s:o, s:o, s:o}", "pages_us", bench.pages, "cpu_us", bench.cpu, "verdicts_us", bench.verdicts);
 	(void)json_dumpf(answer, stdout, JSON_COMPACT | JSON_REAL_PRECISION(7));
 	putchar('\n');
 	json_decref(bench.page);
