@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -19,6 +20,7 @@
 #include "exec/interpreter.h"
 #include "exec/toolchain.h"
 #include "exec/toolfacts.h"
+#include "exec/toolkit.h"
 #include "scratch.h"
 
 static void
@@ -109,6 +111,92 @@ finds_tools(void **state)
 	AUTO_JSON json_t *versions = toolchain_versions(toolchain);
 	assert_string_equal(json_string_value(json_object_get(versions, "mytool")), "1.5");
 	toolchain_free(toolchain);
+	scratch_remove(dir);
+}
+
+/* A toolkit whose compiler is started by a wrapper that lies elsewhere. */
+static void
+write_toolkit(const char *dir, const char *cicc)
+{
+	static const char *const names[] = {"kit/bin/ptxas", "kit/nvvm/bin/cicc", "kit/include/cuda.h"};
+	AUTO_BUF struct buf wrapper = {0};
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		AUTO_FREE char *path = path_join(dir, names[i]);
+		AUTO_FREE char *folder = strdup(path);
+		*strrchr(folder, '/') = '\0';
+		assert_int_equal(file_mkdirs(folder, 0755, NULL), 0);
+		assert_int_equal(file_write(path, cicc, strlen(cicc), 0755, NULL), 0);
+	}
+	assert_int_equal(buf_printf(&wrapper,
+						 "#!/bin/sh\n[ \"$1\" != --dryrun ] || echo '#$ TOP='%s/kit/bin/.. >&2\necho V13.0.88\n", dir),
+		0);
+	AUTO_FREE char *path = path_join(dir, "nvcc");
+	assert_int_equal(file_write(path, wrapper.data, wrapper.len, 0755, NULL), 0);
+}
+
+/* What a machine with that nvcc and that host compiler makes of it. */
+static void
+toolkit_fingerprint(const char *dir, const char *host, char ret_hex[DIGEST_HEX_SIZE])
+{
+	AUTO_FREE char *nvcc = path_join(dir, "nvcc");
+	AUTO_FREE char *memory = path_join(dir, "tools.json");
+	AUTO_JSON json_t *tools = json_pack("{s:s}", "nvcc", nvcc);
+	AUTO_JSON json_t *env = json_pack("{s:{s:s}}", "nvcc", "NVCC_CCBIN", host);
+	AUTO_JSON json_t *roots = json_array();
+	struct execconfig config = {.tools = tools, .env = env};
+	struct toolchain *toolchain = toolchain_new(&config, memory);
+	const struct tool *tool = NULL;
+	assert_int_equal(toolchain_find(toolchain, "nvcc", &tool, NULL), 0);
+	assert_int_equal(toolchain_fingerprint(toolchain, tool, ret_hex, NULL), 0);
+	/* The sandbox must see the toolkit, wherever the wrapper lies. */
+	AUTO_FREE char *home = path_join(dir, "kit");
+	AUTO_FREE char *real = realpath(home, NULL);
+	assert_string_equal(toolchain_home(toolchain, tool), real);
+	assert_int_equal(toolchain_roots(toolchain, tool, roots), 0);
+	assert_string_equal(json_string_value(json_array_get(roots, json_array_size(roots) - 1)), real);
+	toolchain_free(toolchain);
+}
+
+static void
+knows_toolkits(void **state)
+{
+	(void)state;
+	char *dir = scratch_make(), first[DIGEST_HEX_SIZE], again[DIGEST_HEX_SIZE], other[DIGEST_HEX_SIZE];
+	write_toolkit(dir, "one");
+	write_tool(dir, "host", "1.5");
+	AUTO_FREE char *host = path_join(dir, "host");
+	toolkit_fingerprint(dir, host, first);
+	toolkit_fingerprint(dir, host, again);
+	assert_string_equal(first, again);
+	write_tool(dir, "host", "1.5.1");
+	toolkit_fingerprint(dir, host, other);
+	assert_string_not_equal(first, other);
+	write_toolkit(dir, "another");
+	toolkit_fingerprint(dir, host, again);
+	assert_string_not_equal(other, again);
+	AUTO_FREE char *spelt = toolkit_spell("-rpath=@TOOLKIT@/lib64:@TOOLKIT@/lib", "/opt/cuda");
+	assert_string_equal(spelt, "-rpath=/opt/cuda/lib64:/opt/cuda/lib");
+	scratch_remove(dir);
+}
+
+/* What lies in the machine's folders is told apart by name, size and time. */
+static void
+stamps_folders(void **state)
+{
+	(void)state;
+	char *dir = scratch_make(), hexes[3][DIGEST_HEX_SIZE];
+	AUTO_FREE char *below = path_join(dir, "a/b");
+	assert_int_equal(file_mkdirs(below, 0755, NULL), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(hexes); i++) {
+		AUTO_DIGEST struct digest *digest = digest_new();
+		unsigned left = 100;
+		if (i == 2)
+			write_tool(below, "header.h", "1");
+		toolfacts_stamp_tree(dir, digest, &left);
+		digest_end(digest, hexes[i]);
+	}
+	assert_string_equal(hexes[0], hexes[1]);
+	assert_string_not_equal(hexes[1], hexes[2]);
 	scratch_remove(dir);
 }
 
@@ -224,6 +312,8 @@ main(void)
 		cmocka_unit_test(finds_versions),
 		cmocka_unit_test(runs_commands),
 		cmocka_unit_test(finds_tools),
+		cmocka_unit_test(knows_toolkits),
+		cmocka_unit_test(stamps_folders),
 		cmocka_unit_test(reads_packages),
 		cmocka_unit_test(finds_interpreters),
 		cmocka_unit_test(fingerprints_notice),
