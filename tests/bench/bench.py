@@ -6,9 +6,11 @@ Arguments name sections (`make bench SECTIONS="accept board"`); without any all 
 go to bench.json in the build folder, where a section that is measured again takes the place of what was there, and the
 page for people to benchmarks.md beside it (`make update-benchmarks` takes that into the documentation). A section that
 cannot be measured says why, and the others go on. KETTLE_BENCH_SECONDS (2) is how long one measurement lasts and scales
-repetitions; KETTLE_BENCH_RUNS (20) are the fresh processes of the section scores."""
+repetitions; KETTLE_BENCH_RUNS (20) are the fresh processes of the section scores; KETTLE_BENCH_FOLDER is where results
+go instead of the build folder."""
 import json
 import os
+import pathlib
 import subprocess
 import sys
 import time
@@ -123,6 +125,15 @@ def page_section(data):
     return lines
 
 
+def page_asked(sections):
+    """What is asked of the project beside what came out, from all sections."""
+    rows = [[data["title"], *row[:3], row[4]] for data in sections for row in table(data) if row[1]]
+    if not rows:
+        return []
+    return ["## What is asked", "", "| section | what | asked | median | p99 |", "|---|---|---|---:|---:|",
+            *(f"| {' | '.join(row)} |" for row in rows), ""]
+
+
 def page(sections):
     """The page of the documentation."""
     lines = ["# Benchmarks", "",
@@ -130,9 +141,10 @@ def page(sections):
              "something else was at work, and the figures are worse than the program. *spread* is the distance of the quartiles "
              "in per cent of the median; *asked* is what the project set out to reach, as a median unless it says p99. Raw "
              "samples are in bench.json of the build folder.", ""]
-    for name in SECTIONS:
-        if name in sections:
-            lines += page_section(sections[name])
+    measured = [sections[name] for name in SECTIONS if name in sections]
+    lines += page_asked(measured)
+    for data in measured:
+        lines += page_section(data)
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -141,7 +153,8 @@ def main():
     unknown = [name for name in wanted if name not in SECTIONS]
     if unknown:
         sys.exit(f"bench: no section {', '.join(unknown)}; there are {', '.join(SECTIONS)}")
-    path = BUILD / "bench.json"
+    folder = pathlib.Path(os.environ.get("KETTLE_BENCH_FOLDER", BUILD))
+    path = folder / "bench.json"
     try:
         known = json.loads(path.read_text())["sections"]
     except (OSError, ValueError, KeyError):
@@ -152,8 +165,8 @@ def main():
         sys.stdout.flush()
         # What was measured is kept, whatever becomes of the rest.
         path.write_text(json.dumps({"sections": known}, indent=1))
-        (BUILD / "benchmarks.md").write_text(page(known))
-    print(f"\nraw samples: {path}; page: {BUILD}/benchmarks.md")
+        (folder / "benchmarks.md").write_text(page(known))
+    print(f"\nraw samples: {path}; page: {folder}/benchmarks.md")
     sys.exit(1 if any(known[name]["failed"] for name in wanted) else 0)
 
 
