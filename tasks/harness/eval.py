@@ -17,8 +17,8 @@ What it does. test: one call per case, checked. benchmark and leaderboard: a few
 until the time is known well enough or is over, but never before enough calls. Every call, also those that warm up, has
 fresh inputs (where the case has a seed) and is checked, outside of the timed section, against a copy of the inputs that
 was taken before; where times are taken it starts with a cold cache. A submission gains nothing from noticing the phase,
-from keeping results, or from changing its input. profile: two calls per case and a report. Where there is a CUDA
-device, its events are the clock.
+from keeping results, or from changing its input. profile: two calls per case and a report,
+and torch's trace as out/trace.json.gz. Where there is a CUDA device, its events are the clock.
 
 How a time is made to repeat. What else a machine does slows calls down, by tens of percent and for milliseconds to
 minutes. So right before each timed call, when the cache has been flushed, fixed pieces of work are timed, the
@@ -79,6 +79,7 @@ MAX_TIMES = 8  # the calibrators in a row, at most
 MAX_SHIFT, PAGE = 256, 4096  # pages by which addresses differ from call to call
 MAX_MESSAGE = 4000  # characters of a message to the participant
 MAX_ANSWER, MAX_REPORT = 1 << 20, 1 << 16  # bytes of an answer, characters of a profile
+TRACE, MAX_TRACE = "out/trace.json.gz", 64 << 20  # what torch's profiler saw, and how many bytes of it are kept
 MAX_TIME = 10**15  # ns of one call: eleven days
 WORD = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_")
 SIGNALS = {4: "illegal instruction", 6: "aborted", 7: "bus error", 8: "arithmetic error", 9: "killed",
@@ -593,11 +594,44 @@ def profile(case):
     case.clock.prepare()
     kernel, torch = case.task.kernel, sys.modules.get("torch")
     try:
-        text = torch_profile(torch, kernel, data) if torch else python_profile(kernel, data)
+        if os.environ.get("KETTLE_PROFILER") or os.environ.get("POPCORN_NCU"):
+            text = ranged_call(torch, sys.modules.get("cupy"), kernel, data)
+        else:
+            text = torch_profile(torch, kernel, data) if torch else python_profile(kernel, data)
     except Exception as failure:
         print_traceback(failure)
         return "fail", f"custom_kernel raised {described(failure)}"
     return "report", b2a_base64(text[:MAX_REPORT].encode(), newline=False).decode().replace("/", "*")
+
+
+def ranged_call(torch, cupy, kernel, data):
+    """Under a profiler, which looks at the range alone; one in here would be in its way. There is nothing to report."""
+    cuda = torch is not None and torch.cuda.is_available()
+    if cuda:
+        push, pop, wait = torch.cuda.nvtx.range_push, torch.cuda.nvtx.range_pop, torch.cuda.synchronize
+    elif cupy is not None:
+        push, pop, wait = cupy.cuda.nvtx.RangePush, cupy.cuda.nvtx.RangePop, cupy.cuda.Device().synchronize
+    else:
+        push, pop, wait = id, str, str
+    wait()
+    push("custom_kernel")
+    try:
+        kernel(data)
+        wait()
+    finally:
+        pop()
+    return ""
+
+
+def keep_trace(found):
+    """Leaves what torch's profiler saw, for a browser; a trace that is not there is no failure of the run."""
+    try:
+        if os.path.isdir("out"):
+            found.export_chrome_trace(TRACE)
+        if os.path.exists(TRACE) and os.path.getsize(TRACE) > MAX_TRACE:
+            os.unlink(TRACE)
+    except Exception as failure:
+        print_traceback(failure)
 
 
 def torch_profile(torch, kernel, data):
@@ -607,6 +641,7 @@ def torch_profile(torch, kernel, data):
         kernel(data)
         if cuda:
             torch.cuda.synchronize()
+    keep_trace(found)
     return found.key_averages().table(sort_by="self_cuda_time_total" if cuda else "self_cpu_time_total", row_limit=40)
 
 

@@ -299,6 +299,9 @@ def main(wanted):
     try:
         status, output, errors = bench.submit(HONEST, "ranked", config="kettle-first.yml").wait()
         bad = honest_complaints(status, output, errors)
+        # A profile is built in its own way.
+        if any(attack.head.get("mode") == "profile" for attack in attacks):
+            bad += honest_complaints(*bench.submit(HONEST, "profile", config="kettle-first.yml").wait())
         print(("not " if bad else "") + "ok 1 - an honest submission passes", *bad, sep="\n# ", flush=True)
         for number, attack in enumerate(attacks, 2):
             begin = time.monotonic()

@@ -60,7 +60,7 @@ struct given {
 };
 
 static int
-plan(struct given given, json_t **ret_plan, struct kettle_error *err)
+plan_in(const char *mode, struct given given, json_t **ret_plan, struct kettle_error *err)
 {
 	AUTO_JSON json_t *files = json_object();
 	AUTO_JSON json_t *task = json_pack("{s:{s:s}}", "config", "main", given.main ? given.main : "eval.py");
@@ -80,11 +80,17 @@ plan(struct given given, json_t **ret_plan, struct kettle_error *err)
 		.task = task,
 		.files = files,
 		.submission = first,
-		.mode = "ranked",
+		.mode = mode,
 		.device = device,
 		.runs = runs};
 	assert_non_null(runs);
 	return kettle_plugin.language->plan(self, &request, ret_plan, err);
+}
+
+static int
+plan(struct given given, json_t **ret_plan, struct kettle_error *err)
+{
+	return plan_in("ranked", given, ret_plan, err);
 }
 
 static json_t *
@@ -194,6 +200,33 @@ test_environment(void **state)
 	assert_int_equal(count, 7);
 	AUTO_JSON json_t *newer = good_plan((struct given){plain, NULL, NULL, "{\"name\": \"B200\", \"sm\": \"100\"}"});
 	assert_string_equal(text_at(at(step(newer, "test"), "env"), "TORCH_CUDA_ARCH_LIST"), "10.0");
+}
+
+/* The profiler is the device's; where there is none for it, torch's own leaves its trace. */
+static void
+test_profile(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *device, *profiler, *files;
+	} cases[] = {
+		{"{\"name\": \"CPU\"}", NULL, "trace.json.gz"},
+		{"{\"name\": \"H100\", \"sm\": \"90a\"}", "ncu", "trace.json.gz profile.ncu-rep"},
+		{"{\"name\": \"G\", \"facts\": {\"gpu\": {\"vendor\": \"nvidia\"}}}", "ncu", "trace.json.gz profile.ncu-rep"},
+		{"{\"name\": \"MI300\", \"gfx\": \"gfx942\"}", "rocprofv3", "trace.json.gz trace.pftrace"},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		AUTO_JSON json_t *made = NULL;
+		struct kettle_error err = {0};
+		assert_int_equal(plan_in("profile", (struct given){plain, NULL, NULL, cases[i].device}, &made, &err), 0);
+		const char *profiler = text_at(step(made, "test"), "profile");
+		AUTO_FREE char *files = joined(at(step(made, "test"), "artifacts"));
+		assert_true(profiler ? cases[i].profiler && strcmp(profiler, cases[i].profiler) == 0 : !cases[i].profiler);
+		assert_string_equal(files, cases[i].files);
+	}
+	AUTO_JSON json_t *ranked = good_plan((struct given){plain, NULL, NULL, cases[1].device});
+	assert_null(at(step(ranked, "test"), "profile"));
+	assert_null(at(step(ranked, "test"), "artifacts"));
 }
 
 /* What compiles is imported first, by a step whose results are kept by content. */
@@ -379,6 +412,7 @@ main(void)
 		cmocka_unit_test(test_bytecode),
 		cmocka_unit_test(test_secret),
 		cmocka_unit_test(test_environment),
+		cmocka_unit_test(test_profile),
 		cmocka_unit_test(test_prepare),
 		cmocka_unit_test(test_refuses),
 		cmocka_unit_test(test_config_schema),

@@ -26,6 +26,7 @@
 #define BYTECODE "__pycache__" /* where the interpreter looks for it */
 #define COMPILE_ID "bytecode"
 #define PREPARE_ID "prepare"
+#define TORCH_TRACE "trace.json.gz" /* what the harness lets torch's profiler leave */
 #define MAX_THREADS 4096
 #define MIN_MEMORY 16777216
 
@@ -226,6 +227,31 @@ prepare_step(const struct making *making)
 		"limits", make_limits(making, NULL), "outputs", CACHE, "toolchain", "g++", "ninja", "nvcc", "cache", 1);
 }
 
+/* The profiler for the device (plan.schema.json), or NULL: torch's own, which the harness uses by itself. */
+static const char *
+profiler_for(const json_t *device, const json_t *prepared)
+{
+	const char *vendor = text_of(json_object_get(json_object_get(device, "facts"), "gpu"), "vendor");
+	/* Kernels that wait for each other do not go on while one of them is being measured. */
+	if (json_integer_value(json_object_get(prepared, "device")) > 1)
+		return NULL;
+	if (text_of(device, "sm") || (vendor && strcmp(vendor, "nvidia") == 0))
+		return "ncu";
+	return text_of(device, "gfx") || (vendor && strcmp(vendor, "amd") == 0) ? "rocprofv3" : NULL;
+}
+
+static void
+add_profiler(const struct making *making, json_t *step)
+{
+	const char *profiler = profiler_for(making->request->device, step);
+	json_object_set_new(step, "artifacts", json_pack("[s]", TORCH_TRACE));
+	if (!profiler)
+		return;
+	json_object_set_new(step, "profile", json_string(profiler));
+	json_array_append_new(json_object_get(step, "artifacts"),
+		json_string(strcmp(profiler, "ncu") == 0 ? "profile.ncu-rep" : "trace.pftrace"));
+}
+
 /* Completes one prepared run. */
 static json_t *
 run_step(const struct making *making, const json_t *prepared, bool first)
@@ -246,6 +272,8 @@ run_step(const struct making *making, const json_t *prepared, bool first)
 	if (making->prepares)
 		json_object_set_new(inputs, "out/" CACHE, json_pack("{s:s, s:s}", "step", PREPARE_ID, "output", CACHE));
 	json_object_set_new(step, "inputs", inputs);
+	if (strcmp(making->request->mode, "profile") == 0)
+		add_profiler(making, step);
 	if (first && making->prepares) {
 		json_t *needs = json_pack("[s]", PREPARE_ID);
 		json_array_extend(needs, json_object_get(prepared, "needs"));
