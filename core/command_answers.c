@@ -98,6 +98,9 @@ static const struct {
 	{"device.calibrate",
 		"`{\"units\": [{\"device\", \"unit\", \"state\": \"calibrated\", \"already\" or \"failed\", \"names\": "
 		"{calibrator: ns}, \"before\", \"at\", \"error\", \"remarks\"}]}`."},
+	{"device.disable", "`{\"units\": [{\"device\", \"unit\", \"state\": \"aside\", \"reason\"}]}`."},
+	{"device.enable",
+		"`{\"units\": [{\"device\", \"unit\", \"state\": \"ready\" or \"failed\", \"reason\", \"error\"}]}`."},
 	{"task.read", "the task as a bundle: `{\"name\", \"yml\", \"task\", \"files\", \"submission\", \"templates\", "
 				  "\"remarks\", \"hash\"}`."},
 	{"task.check", "`{\"tasks\": [{\"path\", \"ok\", \"error\", \"name\", \"lang\", \"tests\", \"benchmarks\", "

@@ -12,6 +12,7 @@
 #include "cmd_board_update.h"
 #include "cmd_calibrate.h"
 #include "cmd_copy.h"
+#include "cmd_device.h"
 #include "cmd_engine.h"
 #include "cmd_export.h"
 #include "cmd_flag.h"
@@ -252,6 +253,18 @@ static const struct argument device_calibrate[] = {
 	{"force", ARGUMENT_BOOL, .default_value = "false", .help = "also what is calibrated already"},
 };
 
+static const struct argument device_disable[] = {
+	{"unit", ARGUMENT_STRING, .required = true, .positional = true, .repeated = true, .meta = "UNIT",
+		.help = "a unit (`H100.1`), or a device: all its units"},
+	{"reason", ARGUMENT_STRING, .meta = "TEXT", .help = "why, for those who wait"},
+};
+
+static const struct argument device_enable[] = {
+	{"unit", ARGUMENT_STRING, .required = true, .positional = true, .repeated = true, .meta = "UNIT",
+		.help = "a unit (`H100.1`), or a device: all its units"},
+	{"test", ARGUMENT_BOOL, .default_value = "false", .help = "only where its machine says that it is in order"},
+};
+
 static const struct argument task_read_arguments[] = {
 	{"path", ARGUMENT_PATH, .required = true, .positional = true, .meta = "PATH", .help = "a task"},
 	TASK_LANG,
@@ -478,6 +491,15 @@ const struct command commands[] = {
 			"their submissions are run again. A device without a calibration works: its scores then move with what "
 			"else "
 			"the machine does."},
+	{"device.disable", "sets units of devices aside", .right = RIGHT_ADMIN, .kind = COMMAND_ENGINE,
+		ARGUMENTS(device_disable), .engine = cmd_device_disable,
+		.details =
+			"What runs there ends as usual, and nothing more is given to it until it is enabled, after a restart "
+			"too. A unit whose GPU is missing or not free twice in a row is set aside by itself."},
+	{"device.enable", "brings units back that were set aside", .right = RIGHT_ADMIN, .kind = COMMAND_ENGINE,
+		ARGUMENTS(device_enable), .engine = cmd_device_enable,
+		.details = "A unit that was set aside for its GPU also comes back by itself, once it is there and free again: "
+				   "that is looked at every minute."},
 	{"task.read", "reads a task into one document", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
 		ARGUMENTS(task_read_arguments), .engine = cmd_task_read},
 	{"task.check", "checks tasks in any of their forms", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,

@@ -8,6 +8,7 @@
 #include "engine_inner.h"
 #include "jobs.h"
 #include "log.h"
+#include "state.h"
 #include "text.h"
 
 #include <search.h>
@@ -155,6 +156,7 @@ on_tick(uv_timer_t *timer)
 	struct engine *engine = timer->data;
 	uint64_t now = uv_now(engine->setup.loop);
 	each_job(engine, check_time);
+	engine_health_tick(engine);
 	if (engine->stopping && now >= engine->stop_at_ms)
 		each_job(engine, hand_back);
 	if (!engine->stopping && !engine->loading && engine->load_at_ms && now >= engine->load_at_ms)
@@ -185,7 +187,7 @@ engine_new(const struct engine_setup *setup, struct engine **ret_engine, struct 
 
 struct load {
 	struct engine *engine;
-	json_t *jobs;
+	json_t *jobs, *units;
 	store_done done;
 	void *arg;
 };
@@ -194,7 +196,8 @@ static int
 load_open(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct load *load = arg;
-	return jobs_open(db, &load->jobs, err);
+	int status = jobs_open(db, &load->jobs, err);
+	return status < 0 ? status : state_units(db, &load->units, err);
 }
 
 /* When it was accepted, on the clock that began anew since. */
@@ -238,6 +241,7 @@ loaded(void *arg, const struct kettle_error *err)
 	engine->in_flight--;
 	if (err)
 		engine->load_at_ms = uv_now(engine->setup.loop) + ENGINE_STORE_RETRY_MS;
+	engine_health_load(engine, load->units);
 	/* An engine that stops leaves them to the next one. */
 	json_array_foreach(engine->stopping ? NULL : load->jobs, i, row)
 		load_job(engine, row);
@@ -247,6 +251,7 @@ loaded(void *arg, const struct kettle_error *err)
 		log_write(KETTLE_LOG_ERROR, "engine", "the open jobs could not be loaded: %s", err->message);
 	engine_schedule(engine);
 	json_decref(load->jobs);
+	json_decref(load->units);
 	free(load);
 }
 

@@ -27,6 +27,9 @@
 
 struct engine;
 
+/* How the reason begins where an operator set a unit aside. */
+#define ENGINE_BY_HAND "by hand"
+
 /* A runner that is loaded and started. */
 struct runner {
 	const char *name;
@@ -59,6 +62,14 @@ void engine_start(struct engine *engine, store_done done, void *arg);
 void engine_event(struct engine *engine, const json_t *event);
 /* Devices, units, their state and queues, for device.list. New reference. */
 json_t *engine_devices(const struct engine *engine);
+/* The units of this name, or all of the device of this name: [{"device", "unit"}]. New reference. */
+json_t *engine_units(const struct engine *engine, const char *name);
+/* Sets a unit aside, by hand, or brings it back; what is to last is stored by whoever calls. */
+void engine_unit_set(struct engine *engine, const char *label, bool aside, const char *reason);
+/* err->code 0: the unit is in order. */
+typedef void (*engine_tried)(void *arg, struct engine *engine, const char *label, const struct kettle_error *err);
+/* Asks the unit's machine whether it is in order; done once, unless this fails. The engine does not end meanwhile. */
+int engine_unit_try(struct engine *engine, const char *label, engine_tried done, void *arg, struct kettle_error *err);
 /* {"place": n, "device": …} of a queued job (0: next), NULL when it is not queued. New reference. */
 json_t *engine_place(const struct engine *engine, int64_t job);
 /* Takes a new configuration of the devices: new units come, units that went are drained. Borrowed. */

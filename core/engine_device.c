@@ -34,6 +34,7 @@ free_unit(struct unit *unit)
 {
 	json_decref(unit->config);
 	json_decref(unit->calibration);
+	json_decref(unit->facts);
 	free(unit);
 }
 

@@ -17,6 +17,9 @@
 #define ENGINE_PAUSE_MS 250
 #define ENGINE_PAUSE_MAX_MS 60000
 #define ENGINE_TICK_MS 250
+/* So many faults of its GPUs in a row set a unit aside; then it is tried so often. */
+#define ENGINE_FAULTS_MAX 2
+#define ENGINE_TRIAL_MS 60000
 /* What the database could not take is tried again after this time, and nothing new is started before. */
 #define ENGINE_STORE_RETRY_MS 1000
 
@@ -39,7 +42,12 @@ struct unit {
 	unsigned losses;  /* in a row */
 	uint64_t pause_until_ms;
 	bool removed;    /* no longer configured: drained */
-	char aside[256]; /* why it is set aside until the engine starts again; "" when it is not */
+	char aside[256]; /* why it is set aside; "" when it is not */
+	bool tried;      /* aside for a fault: it is tried from time to time, and comes back by itself */
+	bool trying;
+	uint64_t trial_ms; /* when next */
+	unsigned faults;   /* of its GPUs, in a row */
+	json_t *facts;     /* what lasts of unit_facts.h; NULL: not known (yet) */
 	struct unit *next;
 };
 
@@ -59,6 +67,8 @@ struct engine_job {
 	int64_t id, submission, user, attempt;
 	struct device *device;
 	struct unit *unit;
+	struct unit **more; /* that it has at once with unit */
+	size_t more_count;
 	enum job_state state;
 	enum job_phase phase;
 	enum job_stop stop;
@@ -109,6 +119,35 @@ void engine_job_stop(struct engine_job *job, enum job_stop why);
 void engine_job_overdue(struct engine_job *job);
 /* Once more what the database could not take. */
 void engine_job_again(struct engine_job *job);
+
+/* engine_places.c: jobs that need several devices at once */
+/*
+ * The job is planned and has its first unit: takes what it needs besides. KETTLE_EINVAL: its device never has so many
+ * on one machine; KETTLE_EUNAVAIL: it has not now.
+ */
+int engine_places_take(struct engine_job *job, struct kettle_error *err);
+/* Gives them back, in whatever phase it is. */
+void engine_places_leave(struct engine_job *job);
+/* It begins to be, or ends being, in run steps. */
+void engine_places_run(struct engine_job *job, bool runs);
+/* The section of its unit for the runner, with the others under `more`. New reference; NULL: no memory. */
+json_t *engine_places_section(const struct engine_job *job);
+
+/* engine_health.c: units that are not in order */
+/* The unit with this label, in force; NULL: there is none. */
+struct unit *engine_unit_find(const struct engine *engine, const char *label);
+/* In memory; what is to last is stored by whoever calls. */
+void engine_health_aside(struct engine *engine, struct unit *unit, const char *why, bool by_hand);
+void engine_health_ready(struct engine *engine, struct unit *unit, const char *why);
+/* What state_units remembers. */
+void engine_health_load(struct engine *engine, const json_t *rows);
+/* Takes what a completion says of the GPUs of the job's units. */
+void engine_health_judge(struct engine_job *job, const json_t *completion);
+/* Asks the unit's machine whether it is in order; done once, unless this fails. */
+int engine_health_try(struct engine *engine, struct unit *unit, engine_tried done, void *arg, struct kettle_error *err);
+void engine_health_tick(struct engine *engine);
+/* Asks for the facts of a unit with a GPU that are not known yet. True: done comes, perhaps already; the unit must stay. */
+bool engine_health_know(struct unit *unit, void (*done)(void *arg), void *arg);
 
 /* engine.c */
 struct engine_job *engine_job_find(const struct engine *engine, int64_t id);

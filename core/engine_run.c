@@ -105,6 +105,7 @@ leave_unit(struct engine_job *job)
 		job->unit->running--;
 	if (job->unit)
 		job->unit->active--;
+	engine_places_leave(job);
 	if (job->in_flight)
 		job->engine->in_flight--;
 	job->unit = NULL;
@@ -370,6 +371,7 @@ on_done(struct live_job *live, const json_t *completion)
 	const char *aside = json_string_value(json_object_get(completion, "aside"));
 	job->stamps.completed_ns = time_monotonic_ns();
 	failpoint("engine.completed");
+	engine_health_judge(job, completion);
 	if (aside)
 		engine_unit_aside(job->unit, aside);
 	if (job->stop == STOP_CANCEL) {
@@ -399,6 +401,9 @@ budget_ms(const struct engine_job *job, bool running)
 		if (kind && (strcmp(kind, "run") == 0) == running)
 			seconds += wall ? json_number_value(wall) : 180;
 	}
+	/* Where a GPU is throttled, kettle-exec runs a step a second time. */
+	if (running && job->unit && json_object_get(job->unit->config, "gpu"))
+		seconds *= 2;
 	return (uint64_t)(seconds * 1000) + ENGINE_SLACK_MS;
 }
 
@@ -406,8 +411,10 @@ static void
 enter_phase(struct engine_job *job, enum job_phase phase)
 {
 	uint64_t now = uv_now(job->engine->setup.loop);
-	if (job->phase == PHASE_RUNNING)
+	if (job->phase == PHASE_RUNNING) {
 		job->unit->running--;
+		engine_places_run(job, false);
+	}
 	job->phase = phase;
 	switch (phase) {
 	case PHASE_BUILDING:
@@ -418,6 +425,7 @@ enter_phase(struct engine_job *job, enum job_phase phase)
 		break;
 	case PHASE_RUNNING:
 		job->unit->running++;
+		engine_places_run(job, true);
 		job->deadline_ms = now + budget_ms(job, true);
 		break;
 	}
@@ -479,9 +487,9 @@ register_live(struct engine_job *job)
 	job->live.done = on_done;
 }
 
-/* spool: room for the path, which the description refers to. */
+/* section, and spool (room for the path): what the description refers to. */
 static struct kettle_job
-describe_job(const struct engine_job *job, char spool[PATH_MAX])
+describe_job(const struct engine_job *job, const json_t *section, char spool[PATH_MAX])
 {
 	const char *folder = job->engine->setup.spool;
 	bool fits = folder && snprintf(spool, PATH_MAX, "%s/%s.run", folder, job->live.ref) < PATH_MAX;
@@ -490,12 +498,12 @@ describe_job(const struct engine_job *job, char spool[PATH_MAX])
 		.size = sizeof(struct kettle_job),
 		.ref = job->live.ref,
 		.device = job->device->name,
-		.unit = job->unit->config,
+		.unit = section,
 		.deadline_ms = job->plan ? budget_ms(job, false) + budget_ms(job, true) : 0,
 	};
 }
 
-/* The unit as a plan is made for it: its section, and what the calibrators take there. New reference. */
+/* The unit as a plan is made for it: its section, what it is, and what the calibrators take there. New reference. */
 static json_t *
 planned_unit(const struct engine_job *job)
 {
@@ -503,6 +511,8 @@ planned_unit(const struct engine_job *job)
 	const json_t *names = json_object_get(job->unit->calibration, "names");
 	if (device && names)
 		(void)json_object_set(device, "calibration", (json_t *)names);
+	if (device && job->unit->facts)
+		(void)json_object_set(device, "facts", job->unit->facts);
 	return device;
 }
 
@@ -520,6 +530,16 @@ submit(struct engine_job *job, const json_t *material)
 		finish(job, error_verdict(err.message), false);
 		return;
 	}
+	int status = engine_places_take(job, &err);
+	if (status == KETTLE_EINVAL) {
+		finish(job, error_verdict(err.message), false);
+		return;
+	}
+	AUTO_JSON json_t *section = status == 0 ? engine_places_section(job) : NULL;
+	if (!section) {
+		requeue(job, false, status < 0 ? err.message : "there is not enough memory for it");
+		return;
+	}
 	register_live(job);
 	if (live_add(job->engine->setup.live, &job->live) < 0) {
 		requeue(job, true, "there is not enough memory for it");
@@ -529,10 +549,10 @@ submit(struct engine_job *job, const json_t *material)
 	job->phase = PHASE_BUILDING;
 	enter_phase(job, PHASE_BUILDING);
 	char spool[PATH_MAX];
-	struct kettle_job description = describe_job(job, spool);
+	struct kettle_job description = describe_job(job, section, spool);
 	job->stamps.submitted_ns = time_monotonic_ns();
 	failpoint("engine.submit");
-	int status = job->unit->runner->ops->submit(job->unit->runner->self, &description, job->plan, &err);
+	status = job->unit->runner->ops->submit(job->unit->runner->self, &description, job->plan, &err);
 	/* A runner may complete the job before it returns; what it returns then does not matter any more. */
 	if (status < 0 && job->state == JOB_ACTIVE) {
 		live_remove(job->engine->setup.live, &job->live);
@@ -584,29 +604,44 @@ not_started(struct engine_job *job, const struct kettle_error *err)
 	queue_again(job);
 }
 
+/* Everything is known that the plan needs. */
+static void
+go_on(void *arg)
+{
+	struct job_op *op = arg;
+	struct engine_job *job = op->job;
+	if (job->stop == STOP_CANCEL)
+		forget(job);
+	else if (job->engine->stopping)
+		requeue(job, true, "handed back when the engine stopped");
+	else
+		submit(job, op->material);
+	free_op(op);
+}
+
 static void
 started(void *arg, const struct kettle_error *err)
 {
 	struct job_op *op = arg;
 	struct engine_job *job = op->job;
 	failpoint("engine.started");
-	if (err) {
-		not_started(job, err);
-	} else if (job->stop == STOP_CANCEL) {
-		forget(job);
-	} else {
-		job->attempt = op->attempt;
-		take_calibration(op, job->unit);
-		json_t *place = json_pack("{s:s, s:s}", "event", "assigned", "unit", job->unit->label);
-		engine_progress(job, place);
-		if (job->engine->stopping)
-			requeue(job, true, "handed back when the engine stopped");
-		else if (!op->material)
-			requeue(job, false, op->no_material.message);
-		else
-			submit(job, op->material);
+	if (err || job->stop == STOP_CANCEL) {
+		err ? not_started(job, err) : forget(job);
+		free_op(op);
+		return;
 	}
-	free_op(op);
+	job->attempt = op->attempt;
+	take_calibration(op, job->unit);
+	json_t *place = json_pack("{s:s, s:s}", "event", "assigned", "unit", job->unit->label);
+	engine_progress(job, place);
+	if (!op->material) {
+		/* What cannot be read is as good as what cannot be run, unless the engine stops anyway. */
+		bool stopping = job->engine->stopping;
+		requeue(job, stopping, stopping ? "handed back when the engine stopped" : op->no_material.message);
+		free_op(op);
+	} else if (job->engine->stopping || !engine_health_know(job->unit, go_on, op)) {
+		go_on(op);
+	}
 }
 
 void
@@ -666,7 +701,8 @@ find_again(struct engine_job *job, const char *handle)
 	if (live_add(job->engine->setup.live, &job->live) < 0)
 		return false;
 	char spool[PATH_MAX];
-	struct kettle_job description = describe_job(job, spool);
+	AUTO_JSON json_t *section = json_incref(job->unit->config);
+	struct kettle_job description = describe_job(job, section, spool);
 	job->stop = STOP_NO;
 	job->state = JOB_ACTIVE;
 	enter_phase(job, PHASE_BUILDING);

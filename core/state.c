@@ -105,6 +105,15 @@ state_unit_aside(struct db *db, const char *device, const char *unit, const char
 }
 
 int
+state_unit_set(struct db *db, json_t *data, bool aside, struct kettle_error *err)
+{
+	const char *reason = json_string_value(json_object_get(data, "reason"));
+	int code = state_unit_aside(db, json_string_value(json_object_get(data, "device")),
+		json_string_value(json_object_get(data, "unit")), aside ? reason : NULL, err);
+	return code < 0 ? code : db_event(db, aside ? "device.aside" : "device.ready", 'a', 0, 0, 0, data, err);
+}
+
+int
 state_unit_calibrate(
 	struct db *db, const char *device, const char *unit, const json_t *calibration, struct kettle_error *err)
 {

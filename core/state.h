@@ -25,6 +25,8 @@ int state_setting_put(struct db *db, const char *key, const json_t *value, struc
 int state_units(struct db *db, json_t **ret_units, struct kettle_error *err);
 /* reason NULL: ready again. */
 int state_unit_aside(struct db *db, const char *device, const char *unit, const char *reason, struct kettle_error *err);
+/* The same with its event, device.aside or device.ready. data: {"device", "unit", "reason"}. */
+int state_unit_set(struct db *db, json_t *data, bool aside, struct kettle_error *err);
 /* The calibration (calibration.h) of one unit; JSON null when it has none. New reference. */
 int state_unit_calibration(
 	struct db *db, const char *device, const char *unit, json_t **ret_calibration, struct kettle_error *err);

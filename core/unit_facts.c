@@ -99,7 +99,7 @@ static void
 remove_passing(json_t *gpu)
 {
 	static const char *const keys[] = {
-		"used", "clocks", "temperature", "power_mw", "throttle", "slowed_ns", "processes"};
+		"used", "clocks", "temperature", "power_mw", "throttle", "slowed_ns", "processes", "occupied"};
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
 		(void)json_object_del(gpu, keys[i]);
 }

@@ -34,21 +34,45 @@ open_folders(struct exec *exec, struct kettle_error *err)
 	return rc;
 }
 
-/* A driver that does not answer is no reason not to start: it is told in the greeting, and with each job that needs it. */
+void
+exec_take_gpus(struct exec *exec, json_t *reading_take)
+{
+	json_decref(exec->gpus);
+	exec->gpus = reading_take;
+	if (!exec->gpus)
+		exec->gpus = json_pack("{s:[], s:[{s:s}]}", "gpus", "errors", "error", "kettle-gpu gave no answer in time.");
+}
+
+/* A driver that does not answer is no reason not to start: it is told in the greeting, and with each job that needs it.
+ */
 static void
 open_gpus(struct exec *exec)
 {
-	struct kettle_error error = {0};
+	json_t *reading = NULL;
 	const json_t *facts;
 	size_t i;
 	if (!gpu_expected(&exec->config))
 		return;
-	if (gpu_read(&exec->config, &exec->gpus, &error) != 0)
-		exec->gpus = json_pack("{s:[], s:[{s:s}]}", "gpus", "errors", "error", error.message);
+	(void)gpu_read(&exec->config, &reading, NULL);
+	exec_take_gpus(exec, reading);
 	json_array_foreach(json_object_get(exec->gpus, "gpus"), i, facts)
 		if (json_object_get(facts, "uuid") && json_object_get(facts, "used"))
 			(void)json_object_set(
 				exec->idle, json_string_value(json_object_get(facts, "uuid")), json_object_get(facts, "used"));
+}
+
+/* The GPUs for the greeting, with whether more of their memory is in use than when nothing runs. */
+static json_t *
+greet_gpus(const struct exec *exec)
+{
+	json_t *list = json_deep_copy(json_object_get(exec->gpus, "gpus")), *facts;
+	size_t i;
+	json_array_foreach(list, i, facts) {
+		const json_t *idle = json_object_get(exec->idle, json_string_value(json_object_get(facts, "uuid")));
+		bool occupied = idle && gpu_used(facts) > (uint64_t)json_integer_value(idle) + exec->config.gpu_left;
+		(void)json_object_set_new(facts, "occupied", json_boolean(occupied));
+	}
+	return list;
 }
 
 static int
@@ -119,10 +143,10 @@ exec_hello(struct exec *exec)
 {
 	failpoint("exec.hello");
 	enum sandbox_level level = sandbox_level_of(exec->protections);
-	return json_pack("{s:s, s:i, s:s, s:o, s:s, s:O, s:o, s:o, s:O*, s:O*}", "event", "hello", "protocol",
+	return json_pack("{s:s, s:i, s:s, s:o, s:s, s:O, s:o, s:o, s:o*, s:O*}", "event", "hello", "protocol",
 		EXEC_PROTOCOL, "version", PACKAGE_VERSION, "protections", sandbox_describe(exec->protections), "level",
 		sandbox_level_name(level), "machine", exec->facts, "tools", toolchain_versions(exec->toolchain), "packages",
-		toolchain_packages(exec->toolchain), "gpus", json_object_get(exec->gpus, "gpus"), "gpu_errors",
+		toolchain_packages(exec->toolchain), "gpus", greet_gpus(exec), "gpu_errors",
 		json_object_get(exec->gpus, "errors"));
 }
 

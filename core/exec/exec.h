@@ -69,6 +69,8 @@ void exec_close(struct exec *exec);
 void exec_emit(struct exec *exec, json_t *event_take);
 /* The greeting; new reference. */
 json_t *exec_hello(struct exec *exec);
+/* A newer reading of the GPUs (stolen); NULL: none could be had, and none is taken for there. */
+void exec_take_gpus(struct exec *exec, json_t *reading_take);
 /*
  * Notes that a device runs on these cores, and keeps this process and its inits off them where others are left: nothing
  * of Kettle's own is to disturb what is being timed.

@@ -20,6 +20,7 @@
 
 #include "cleanup.h"
 #include "file.h"
+#include "gpu.h"
 #include "job.h"
 #include "line.h"
 
@@ -36,6 +37,9 @@ struct serve {
 	bool input_open;
 	int input_flags;
 	struct line_reader lines;
+	uv_work_t hello; /* another greeting, with GPUs as they are now */
+	bool greeting, greet_again;
+	json_t *reading;
 	bool ending, closed, one; /* one: a single plan, whose end is the end */
 	int status;
 };
@@ -117,6 +121,44 @@ emit_error(struct serve *serve, const char *sentence)
 }
 
 static void
+read_gpus(uv_work_t *work)
+{
+	struct serve *serve = work->data;
+	(void)gpu_read(&serve->exec.config, &serve->reading, NULL);
+}
+
+static void greet(struct serve *serve);
+
+static void
+read_gpus_done(uv_work_t *work, int status)
+{
+	struct serve *serve = work->data;
+	bool again = serve->greet_again;
+	(void)status;
+	serve->greeting = serve->greet_again = false;
+	exec_take_gpus(&serve->exec, STEAL(serve->reading));
+	if (serve->closed)
+		return;
+	exec_emit(&serve->exec, exec_hello(&serve->exec));
+	if (again)
+		greet(serve);
+}
+
+/* Whoever asks while one is made gets the next. */
+static void
+greet(struct serve *serve)
+{
+	serve->hello.data = serve;
+	serve->greet_again = serve->greeting;
+	if (serve->greeting)
+		return;
+	serve->greeting =
+		gpu_expected(&serve->exec.config) && uv_queue_work(&serve->loop, &serve->hello, read_gpus, read_gpus_done) == 0;
+	if (!serve->greeting)
+		exec_emit(&serve->exec, exec_hello(&serve->exec));
+}
+
+static void
 take_object(struct serve *serve, json_t *line_take)
 {
 	const char *op = json_string_value(json_object_get(line_take, "op"));
@@ -128,8 +170,10 @@ take_object(struct serve *serve, json_t *line_take)
 		return;
 	}
 	struct job *job = ref ? job_find(&serve->exec, ref) : NULL;
-	if (!op || strcmp(op, "cancel") != 0)
-		emit_error(serve, "The line's `op` is neither run nor cancel.");
+	if (op && strcmp(op, "hello") == 0)
+		greet(serve);
+	else if (!op || strcmp(op, "cancel") != 0)
+		emit_error(serve, "The line's `op` is none of run, cancel and hello.");
 	else if (!ref)
 		emit_error(serve, "The line has no `job`.");
 	else if (job)

@@ -218,6 +218,13 @@ static const struct run_ui uis[] = {
 		.render = render_device_calibrated,
 		.status = render_device_calibrated_status,
 		.example = "kettle device calibrate CPU"},
+	{.command = "device.disable",
+		.render = render_device_changed,
+		.example = "kettle device disable H100.1 --reason 'a fan is broken'"},
+	{.command = "device.enable",
+		.render = render_device_changed,
+		.status = render_device_changed_status,
+		.example = "kettle device enable H100 --test"},
 	{.command = "config.check", .render = render_local_config_check},
 };
 

@@ -172,6 +172,37 @@ render_device_list(struct run *run, const json_t *result)
 	return RUN_OK;
 }
 
+/* ---- device enable, device disable ---- */
+
+int
+render_device_changed(struct run *run, const json_t *result)
+{
+	size_t i;
+	const json_t *unit;
+	json_array_foreach(json_object_get(result, "units"), i, unit) {
+		bool failed = strcmp(value_text(unit, "state"), "failed") == 0;
+		term_clean(run->term.out, value_text(unit, "unit"), 0);
+		fputs(failed ? ": stays aside: " : ": ", run->term.out);
+		if (failed)
+			term_put(&run->term, STYLE_RED, value_text(unit, "error"));
+		else
+			term_clean(run->term.out, value_text(unit, "state"), 0);
+		fputc('\n', run->term.out);
+	}
+	return render_device_changed_status(result);
+}
+
+int
+render_device_changed_status(const json_t *result)
+{
+	size_t i;
+	const json_t *unit;
+	json_array_foreach(json_object_get(result, "units"), i, unit)
+		if (strcmp(value_text(unit, "state"), "failed") == 0)
+			return RUN_ENGINE;
+	return RUN_OK;
+}
+
 /* ---- device calibrate ---- */
 
 static void

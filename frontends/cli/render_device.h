@@ -11,6 +11,9 @@ int render_device_list(struct run *run, const json_t *result);
 void render_device_tools(const struct term *term, const json_t *device);
 /* Calls device.calibrate and shows what its runs do meanwhile. */
 void render_device_calibrate_start(struct run *run);
+/* What units became; the status says whether all of them did. */
+int render_device_changed(struct run *run, const json_t *result);
+int render_device_changed_status(const json_t *result);
 int render_device_calibrated(struct run *run, const json_t *result);
 /* RUN_ENGINE where a unit could not be calibrated. */
 int render_device_calibrated_status(const json_t *result);

@@ -63,10 +63,16 @@ fake_end_with(size_t index, json_t *completion_take)
 	world.host.table.job_done(&world.host.table, task.ref, completion_take);
 }
 
+json_t *
+fake_completion(size_t index, const char *status)
+{
+	return completion(fake_task(index), status);
+}
+
 void
 fake_end(size_t index, const char *status)
 {
-	fake_end_with(index, completion(fake_task(index), status));
+	fake_end_with(index, fake_completion(index, status));
 }
 
 static struct task *
@@ -77,7 +83,31 @@ add_task(const struct kettle_job *job, const json_t *plan)
 	*task = (struct task){.plan = json_deep_copy(plan)};
 	(void)snprintf(task->ref, sizeof(task->ref), "%s", job->ref);
 	(void)snprintf(task->unit, sizeof(task->unit), "%s", json_string_value(json_object_get(job->unit, "unit")));
+	task->units = 1 + json_array_size(json_object_get(job->unit, "more"));
 	return task;
+}
+
+static int
+fake_same_machine(void *self, const json_t *unit, const json_t *other)
+{
+	(void)self;
+	(void)unit;
+	(void)other;
+	return fake.same_machine;
+}
+
+static int
+fake_describe(void *self, const json_t *unit, void (*done)(void *arg, const struct kettle_error *err, json_t *facts),
+	void *arg, struct kettle_error *err)
+{
+	struct kettle_error none = {0};
+	(void)self;
+	(void)unit;
+	if (!fake.facts)
+		return kettle_fail(err, KETTLE_EUNAVAIL, "The fake says nothing.");
+	fake.describes++;
+	done(arg, &none, fake.facts);
+	return 0;
 }
 
 static int
@@ -145,6 +175,8 @@ static const struct kettle_runner fake_ops = {
 	.submit = fake_submit,
 	.cancel = fake_cancel,
 	.recover = fake_recover,
+	.describe = fake_describe,
+	.same_machine = fake_same_machine,
 };
 static const struct kettle_runner forgetful_ops = {
 	.size = sizeof(struct kettle_runner),

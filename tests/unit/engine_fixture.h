@@ -17,6 +17,7 @@ struct task {
 	char ref[LIVE_REF_SIZE], unit[96], handle[32];
 	json_t *plan;
 	bool cancelled, recovered;
+	size_t units; /* that it got at once */
 };
 
 /* A runner whose jobs end when the test says so. */
@@ -27,6 +28,9 @@ struct fake {
 	struct task tasks[WORLD_TASKS_MAX];
 	size_t count, submits, cancels, recovers;
 	unsigned slots, prefetch;
+	bool same_machine; /* all units are one machine's */
+	json_t *facts;     /* what its machines say; NULL: nothing */
+	size_t describes;
 };
 
 struct world {
@@ -64,6 +68,8 @@ int world_teardown(void **state);
 struct task *fake_task(size_t index);
 /* It ends with this status, every step passed; with a completion of its own (stolen, NULL: none). */
 void fake_end(size_t index, const char *status);
+/* What fake_end tells, for changes. New reference. */
+json_t *fake_completion(size_t index, const char *status);
 void fake_end_with(size_t index, json_t *completion_take);
 void fake_say(size_t index, json_t *event_take);
 

@@ -28,8 +28,10 @@ struct kettle_plan_request {
 		files; /* object: name in the job's folder → contents ({"text"}, {"base64"} or {"blob"}), submission included */
 	const char *submission; /* the name under which files holds the submission */
 	const char *mode;       /* "test", "benchmark", "profile", "ranked" */
-	const json_t *device;   /* the device's section of the configuration with "name" */
-	const json_t *runs;     /* array of prepared run steps */
+	const json_t *
+		device; /* the unit's section of the configuration with "name", and, where its machine could be asked, "facts": its
+							   "gpu" as in device.list: "compute" or "gfx", "name", "memory" */
+	const json_t *runs; /* array of prepared run steps */
 };
 
 /* A harness file that eval-code hands out: name for people, path relative to the installed tasks/harness folder. */

@@ -319,7 +319,6 @@ describe(void *self, const json_t *unit, void (*done)(void *arg, const struct ke
 	void *arg, struct kettle_error *err)
 {
 	struct local *local = self;
-	(void)unit;
 	int status = ensure_process(local, err);
 	if (status < 0)
 		return status;
@@ -328,9 +327,23 @@ describe(void *self, const json_t *unit, void (*done)(void *arg, const struct ke
 		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory.");
 	*inquiry = (struct inquiry){done, arg, local->inquiries};
 	local->inquiries = inquiry;
-	if (local->facts)
-		answer_inquiries(local, NULL);
+	if (!local->facts)
+		return 0;
+	/* A GPU may have gone since the greeting: kettle-exec is asked for another one. */
+	if (json_object_get(unit, "gpu") && send_line(local, json_pack("{s:s}", "op", "hello"), err) == 0)
+		return 0;
+	answer_inquiries(local, NULL);
 	return 0;
+}
+
+/* All of them are this one. */
+static int
+same_machine(void *self, const json_t *unit, const json_t *other)
+{
+	(void)self;
+	(void)unit;
+	(void)other;
+	return 1;
 }
 
 static int
@@ -375,6 +388,7 @@ static const struct kettle_runner runner = {
 	.submit = submit,
 	.cancel = cancel,
 	.describe = describe,
+	.same_machine = same_machine,
 };
 
 KETTLE_EXPORT const struct kettle_plugin kettle_plugin = {

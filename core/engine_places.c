@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/* Jobs that need several devices at once: the units of one machine that they get besides their first. */
+/*
+ * Theory of operation. How many devices a job needs is known when it is planned, and by then it has its first unit.
+ * The others are taken at once, whether they are busy or not: each of them counts the job as one of its own from then
+ * on, so what comes later is given to other units, or builds and waits behind it. That is its reservation. Who runs
+ * when is kettle-exec's business, which takes the locks of all of them in one order (exec/hold.c).
+ */
+#include <config.h>
+
+#include "engine_inner.h"
+
+#include "cleanup.h"
+#include "unit_facts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static size_t
+devices_needed(const json_t *plan)
+{
+	json_int_t most = 0;
+	size_t i;
+	json_t *step;
+	json_array_foreach(json_object_get(plan, "steps"), i, step) {
+		json_int_t count = json_integer_value(json_object_get(step, "device"));
+		most = count > most ? count : most;
+	}
+	return (size_t)most;
+}
+
+/* The devices of one unit: the GPUs that it lists, or itself. */
+static size_t
+devices_of(const struct unit *unit)
+{
+	AUTO_JSON json_t *gpus = unit_gpus(unit->config);
+	size_t count = json_array_size(gpus);
+	return count ? count : 1;
+}
+
+static bool
+is_beside(const struct unit *first, const struct unit *other)
+{
+	const struct kettle_runner *ops = first->runner->ops;
+	return other == first || (other->runner == first->runner && !other->removed && ops->same_machine &&
+								 ops->same_machine(first->runner->self, first->config, other->config));
+}
+
+/* What the machine of the unit has of this device, with those that are set aside or without. */
+static size_t
+count_devices(const struct unit *first, bool all)
+{
+	size_t count = 0;
+	for (const struct unit *unit = first->device->units; unit; unit = unit->next)
+		if (is_beside(first, unit) && (all || unit == first || !unit->aside[0]))
+			count += devices_of(unit);
+	return count;
+}
+
+static bool
+is_taken(const struct engine_job *job, const struct unit *unit)
+{
+	bool taken = unit == job->unit;
+	for (size_t i = 0; i < job->more_count; i++)
+		taken = taken || job->more[i] == unit;
+	return taken;
+}
+
+/* The one with the fewest jobs, of equals the first. */
+static struct unit *
+next_beside(const struct engine_job *job)
+{
+	struct unit *best = NULL;
+	for (struct unit *unit = job->device->units; unit; unit = unit->next)
+		if (is_beside(job->unit, unit) && !unit->aside[0] && !is_taken(job, unit) &&
+			(!best || unit->active < best->active))
+			best = unit;
+	return best;
+}
+
+static int
+refuse(const struct engine_job *job, size_t need, struct kettle_error *err)
+{
+	size_t all = count_devices(job->unit, true);
+	if (all < need)
+		return kettle_fail(err, KETTLE_EINVAL,
+			"The task needs %zu devices at once, and `%s` has %zu on one machine; ask whoever runs this Kettle.", need,
+			job->device->name, all);
+	return kettle_fail(err, KETTLE_EUNAVAIL,
+		"it needs %zu devices at once, and of the %zu of `%s` only %zu are in order", need, all, job->device->name,
+		count_devices(job->unit, false));
+}
+
+int
+engine_places_take(struct engine_job *job, struct kettle_error *err)
+{
+	size_t need = devices_needed(job->plan), have = devices_of(job->unit);
+	/* What a runner has elsewhere is for it and its kettle-exec to see. */
+	if (need <= have || !job->unit->runner->ops->same_machine)
+		return 0;
+	if (count_devices(job->unit, false) < need)
+		return refuse(job, need, err);
+	job->more = calloc(need, sizeof(*job->more));
+	while (job->more && have < need) {
+		struct unit *unit = next_beside(job);
+		unit->active++;
+		have += devices_of(unit);
+		job->more[job->more_count++] = unit;
+	}
+	return job->more ? 0 : kettle_fail(err, KETTLE_EUNAVAIL, "there is not enough memory for it");
+}
+
+void
+engine_places_leave(struct engine_job *job)
+{
+	for (size_t i = 0; i < job->more_count; i++) {
+		job->more[i]->active--;
+		if (job->phase == PHASE_RUNNING)
+			job->more[i]->running--;
+	}
+	free(STEAL(job->more));
+	job->more_count = 0;
+}
+
+void
+engine_places_run(struct engine_job *job, bool runs)
+{
+	for (size_t i = 0; i < job->more_count; i++)
+		runs ? job->more[i]->running++ : job->more[i]->running--;
+}
+
+json_t *
+engine_places_section(const struct engine_job *job)
+{
+	if (job->more_count == 0)
+		return json_incref(job->unit->config);
+	json_t *section = json_copy(job->unit->config), *more = json_array();
+	for (size_t i = 0; i < job->more_count; i++)
+		(void)json_array_append(more, job->more[i]->config);
+	if (section && json_object_set_new(section, "more", more) == 0)
+		return section;
+	json_decref(section);
+	return NULL;
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/* The engine's devices: several at once, and those that are not in order. */
+#include <config.h>
+
+#include "engine_fixture.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+
+/* ---- several devices at once ---- */
+
+/* The plan of the board's task, made to need so many. */
+static void
+need_devices(int count)
+{
+	char sql[400];
+	(void)snprintf(sql, sizeof(sql),
+		"UPDATE tasks SET bundle_json = json_set(bundle_json, '$.task.multi_gpu', json('true'), "
+		"'$.task.tests', json('[{\"seed\": 1, \"world_size\": %d}]'))",
+		count);
+	fixture_sql(&world.c.f, sql);
+}
+
+static void
+test_several_units(void **state)
+{
+	(void)state;
+	world_stop(0);
+	world_start(world_devices(3, NULL));
+	fake.same_machine = true;
+	need_devices(2);
+	int64_t job = world_submit();
+	until(fake.count == 1);
+	const struct engine_job *known = engine_job_find(world.engine, job);
+	assert_int_equal(known->more_count, 1);
+	assert_int_equal(fake_task(0)->units, 2);
+	assert_int_equal(world_unit(0)->active, 1);
+	assert_int_equal(world_unit(1)->active, 1);
+	assert_int_equal(world_unit(2)->active, 0);
+	fake_say(0, json_pack("{s:s}", "event", "device"));
+	assert_int_equal(world_unit(1)->running, 1);
+	/* The next one gets the free unit, and one that it waits for. */
+	int64_t next = world_submit();
+	until(fake.count == 2);
+	assert_string_equal(fake_task(1)->unit, "CPU.2");
+	assert_int_equal(world_unit(0)->active, 2);
+	fake_end(0, "done");
+	fake_end(0, "done");
+	until(world_job_is(job, "passed") && world_job_is(next, "passed"));
+	until(world.engine->in_flight == 0);
+	for (size_t i = 0; i < 3; i++)
+		assert_int_equal(world_unit(i)->active + world_unit(i)->running, 0);
+}
+
+static void
+test_too_few_units(void **state)
+{
+	(void)state;
+	world_stop(0);
+	world_start(world_devices(2, NULL));
+	fake.same_machine = true;
+	need_devices(3);
+	int64_t job = world_submit();
+	until(world_job_is(job, "error"));
+	assert_non_null(strstr(world_text("error", job), "needs 3 devices at once, and `CPU` has 2"));
+	need_devices(2);
+	engine_unit_aside(world_unit(1), "broken");
+	job = world_submit();
+	until(world_job_is(job, "error"));
+	assert_non_null(strstr(world_text("error", job), "only 1 are in order"));
+	assert_int_equal(fake.submits, 0);
+	until(world.engine->in_flight == 0);
+}
+
+/* ---- devices that are not in order ---- */
+
+static void
+end_with_fault(const char *fault)
+{
+	json_t *done = fake_completion(0, "done");
+	json_t *faults = fault ? json_pack("{s:s}", "0", fault) : json_object();
+	(void)json_object_set_new(done, "device", json_pack("{s:[s], s:o}", "checked", "0", "faults", faults));
+	fake_end_with(0, done);
+}
+
+static void
+test_faults(void **state)
+{
+	(void)state;
+	world_stop(0);
+	json_t *devices = world_devices(1, NULL);
+	(void)json_object_set_new(
+		json_array_get(json_object_get(json_object_get(devices, "CPU"), "units"), 0), "gpu", json_integer(0));
+	AUTO_JSON json_t *copy = json_deep_copy(devices);
+	world_start(devices);
+	static const char *const faults[] = {"dirty", NULL, "dirty", "dirty again"};
+	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
+		int64_t job = world_submit();
+		until(fake.count == 1);
+		assert_false(world_unit(0)->aside[0]);
+		end_with_fault(faults[i]);
+		until(world_job_is(job, "passed"));
+	}
+	assert_string_equal(world_unit(0)->aside, "2 times in a row: dirty again");
+	until(fixture_events(&world.c.f, "device.aside") == 1);
+	/* The next engine knows it; a trial that fails changes nothing, one that passes brings it back. */
+	world_stop(0);
+	world_start(STEAL(copy));
+	assert_true(world_unit(0)->aside[0] && world_unit(0)->tried);
+	int64_t job = world_submit();
+	fake.facts = json_pack("{s:[{s:i, s:b}]}", "gpus", "index", 0, "occupied", 1);
+	world_unit(0)->trial_ms = 0;
+	until(fake.describes == 1);
+	assert_true(world_unit(0)->aside[0] && world_unit(0)->trial_ms > 0);
+	(void)json_object_set_new(json_array_get(json_object_get(fake.facts, "gpus"), 0), "occupied", json_false());
+	world_unit(0)->trial_ms = 0;
+	until(fake.count == 1);
+	assert_false(world_unit(0)->aside[0]);
+	end_with_fault(NULL);
+	until(world_job_is(job, "passed") && fixture_events(&world.c.f, "device.ready") == 1);
+	json_decref(STEAL(fake.facts));
+}
+
+/* What an operator sets aside is not tried. */
+static void
+test_by_hand(void **state)
+{
+	(void)state;
+	engine_unit_set(world.engine, "CPU.0", true, ENGINE_BY_HAND " of root");
+	world_unit(0)->trial_ms = 0;
+	engine_health_tick(world.engine);
+	assert_int_equal(fake.describes, 0);
+	int64_t job = world_submit();
+	assert_true(world_unit(0)->aside[0]);
+	engine_unit_set(world.engine, "cpu.0", false, ENGINE_BY_HAND " of root");
+	until(fake.count == 1);
+	fake_end(0, "done");
+	until(world_job_is(job, "passed"));
+}
+
+int
+main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(test_several_units),
+		TEST(test_too_few_units),
+		TEST(test_faults),
+		TEST(test_by_hand),
+	};
+	return cmocka_run_group_tests_name("the engine's devices", tests, NULL, NULL);
+}
