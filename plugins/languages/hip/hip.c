@@ -153,6 +153,8 @@ hip_finish_run(const struct compiled_making *making, json_t *step)
 	gpu_finish_run(making, compiled_option(making, "hipcc"), step);
 }
 
+static const char *const profile_files[] = {"trace.pftrace", NULL};
+
 static const struct compiled_rules rules = {
 	.sources = source_extensions,
 	.headers = header_extensions,
@@ -162,6 +164,8 @@ static const struct compiled_rules rules = {
 	.link = hip_link,
 	.finish_step = gpu_finish_build,
 	.finish_run = hip_finish_run,
+	.profiler = "rocprofv3",
+	.profile_files = profile_files,
 };
 
 static int
