@@ -32,7 +32,8 @@ struct sandbox_op {
 	const char *source, *target, *text;
 	unsigned mode;
 	bool writable, device, optional;
-	bool owned; /* DIR: belongs to the payload */
+	bool owned;  /* DIR: belongs to the payload */
+	bool hidden; /* BIND: the payload should not learn where it lies on the machine */
 };
 
 /* Written by init (and by the payload before its exec), read by the owner. */

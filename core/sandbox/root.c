@@ -202,6 +202,9 @@ plan_job(struct sandbox_plan *plan, const struct sandbox_config *config, struct 
 		int rc = add_bind(plan, config->job_dir, SANDBOX_JOB, &needed, err);
 		if (rc)
 			return rc;
+		struct sandbox_op *op = &plan->ops[plan->ops_count - 1];
+		op->hidden = true;
+		op->text = "lowerdir=.:" SANDBOX_JOB ",xino=off,userxattr";
 		add_tmpfs(plan, SANDBOX_JOB "/out", plan->limits.disk, private_options);
 		if (config->out_filled)
 			add_op(plan, SANDBOX_OP_COPY, SANDBOX_JOB "/out")->source =
@@ -290,9 +293,25 @@ restrict_old(const struct sandbox_op *op)
 	return mount(NULL, op->target, NULL, flags, NULL);
 }
 
+/*
+ * In mountinfo the kernel names what was bound: the folder of whoever owns the jobs. Of an overlay it repeats what it was
+ * told: "." and the empty folder to mount on, since one layer is not enough. It takes 40 µs, where copying the folder's
+ * files takes 400. In user namespaces Linux has overlays from 5.11 on.
+ */
+static int
+do_hidden(const struct sandbox_op *op)
+{
+	if (chdir(op->source))
+		return -1;
+	int rc = mount("overlay", op->target, "overlay", MS_RDONLY | MS_NOSUID | MS_NODEV, op->text);
+	return chdir("/") ? -1 : rc;
+}
+
 static int
 do_bind(const struct sandbox_op *op)
 {
+	if (op->hidden && do_hidden(op) == 0)
+		return 0;
 	if (mount(op->source, op->target, NULL, MS_BIND | MS_REC, NULL))
 		return -1;
 	struct root_mount_attr attr = {

@@ -24,7 +24,9 @@ static void attack()
 		escaped("the host name is %s", names.nodename);
 	if (shell("ls -d /proc/[0-9]* | wc -l | grep -qE '^[0-9]$'") != 0)
 		escaped("more than nine processes are visible");
-	// Not /proc/self/mountinfo: there the kernel names the folder that the job's was mounted from.
+	// Where the kernel has no overlays in user namespaces it names the folder that the job's was mounted from.
+	if (shell("grep -q ' /job .* - overlay ' /proc/self/mountinfo") == 0 && mentions("/proc/self/mountinfo", "@SCRATCH@"))
+		escaped("/proc/self/mountinfo tells of the machine's folders");
 	for (const char *path : {"/proc/mounts", "/proc/self/maps", "/proc/1/cmdline", "/proc/1/environ", "/proc/self/environ",
 			 "/proc/self/cmdline"})
 		if (mentions(path, "@SCRATCH@"))
