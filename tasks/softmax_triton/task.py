@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: MIT
+"""What submission and reference share."""
+from typing import TypedDict
+
+import torch
+
+input_t = torch.Tensor
+output_t = torch.Tensor
+
+
+class TestSpec(TypedDict):
+    rows: int
+    columns: int
+    scale: int
+    seed: int
