@@ -119,6 +119,29 @@ test_explains(void **state)
 		build, missing, "error", "machine", "The board's machine lacks ROCm's compiler. This machine has no `hipcc`.");
 }
 
+/* The board of a single file has one source, the harness, which it brings along. */
+static void
+test_single(void **state)
+{
+	static const char text[] = "input_t output_t generate_input ref_kernel check_implementation";
+	(void)state;
+	AUTO_JSON json_t *made = NULL, *refused = NULL;
+	struct kettle_error err = {0};
+	int rc = kettle_plugin.language->single_file(gpu_plans_self, "relu.hip", text, strlen(text), &made, &err);
+	assert_int_equal(rc, 0);
+	const json_t *task = json_object_get(made, "task"), *files = json_object_get(made, "files");
+	assert_string_equal(json_string_value(json_object_get(task, "lang")), "hip");
+	assert_string_equal(
+		json_string_value(json_array_get(json_object_get(json_object_get(task, "config"), "sources"), 0)),
+		"eval_single.cu");
+	assert_int_equal(json_object_size(files) + 1, json_array_size(json_object_get(task, "files")));
+	assert_non_null(strstr(json_string_value(json_object_get(json_object_get(files, "eval.cu"), "text")), "main("));
+	assert_non_null(json_object_get(json_object_get(made, "templates"), "HIP"));
+	rc = kettle_plugin.language->single_file(gpu_plans_self, "relu.hip", "input_t", 7, &refused, &err);
+	assert_int_equal(rc, KETTLE_EINVAL);
+	assert_non_null(strstr(err.message, "`output_t`"));
+}
+
 static void
 test_table(void **state)
 {
@@ -150,6 +173,7 @@ main(void)
 		cmocka_unit_test(test_config),
 		cmocka_unit_test(test_targets),
 		cmocka_unit_test(test_explains),
+		cmocka_unit_test(test_single),
 		cmocka_unit_test(test_table),
 	};
 	return cmocka_run_group_tests(tests, setup, teardown);

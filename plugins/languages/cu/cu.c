@@ -14,6 +14,7 @@
 
 #include "plugins/languages/compiled/compiled.h"
 #include "plugins/languages/compiled/gpu.h"
+#include "plugins/languages/compiled/gpu_single.h"
 
 #define CPP_STANDARD "c++20"
 
@@ -218,6 +219,14 @@ cu_tools(void *self)
 	return json_pack("[O]", json_object_get(((struct compiled_self *)self)->options, "nvcc"));
 }
 
+static int
+cu_single_file(void *self, const char *name, const char *text, size_t size, json_t **ret_task, struct kettle_error *err)
+{
+	(void)self;
+	(void)size;
+	return gpu_single("cu", "CUDA", name, text, ret_task, err);
+}
+
 /* ---- what it says of itself ---- */
 
 static const struct kettle_skeleton skeletons[] = {
@@ -229,7 +238,16 @@ static const struct kettle_skeleton skeletons[] = {
 
 static const char *const aliases[] = {"cuda", NULL};
 static const char *const extensions[] = {".cu", ".cuh", ".cpp", ".cc", ".cxx", ".c", ".h", ".hpp", NULL};
+static const char *const references[] = {".cu", ".cuh", ".cpp", NULL};
 static const char *const template_names[] = {"CUDA", NULL};
+
+static const struct kettle_harness_file harness[] = {
+	{.name = "eval.cu", .path = "eval.cu"},
+	{.name = "eval_single.cu", .path = "eval_single.cu"},
+	{.name = "gpu.h", .path = "gpu.h"},
+	{.name = "harness.h", .path = "harness.h"},
+	{.name = "utils.h", .path = "utils.h"},
+};
 
 static const struct kettle_language language = {
 	.size = sizeof(struct kettle_language),
@@ -241,8 +259,13 @@ static const struct kettle_language language = {
 	.skeletons = skeletons,
 	.skeletons_count = sizeof(skeletons) / sizeof(skeletons[0]),
 	.skeleton_size = sizeof(skeletons[0]),
+	.harness = harness,
+	.harness_count = sizeof(harness) / sizeof(harness[0]),
+	.harness_file_size = sizeof(harness[0]),
 	.plan = cu_plan,
 	.interpret = cu_interpret,
+	.single_file = cu_single_file,
+	.references = references,
 	.tools = cu_tools,
 };
 

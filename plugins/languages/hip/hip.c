@@ -14,6 +14,7 @@
 
 #include "plugins/languages/compiled/compiled.h"
 #include "plugins/languages/compiled/gpu.h"
+#include "plugins/languages/compiled/gpu_single.h"
 
 #define CPP_STANDARD "c++20"
 
@@ -187,6 +188,15 @@ hip_tools(void *self)
 	return json_pack("[O]", json_object_get(((struct compiled_self *)self)->options, "hipcc"));
 }
 
+static int
+hip_single_file(
+	void *self, const char *name, const char *text, size_t size, json_t **ret_task, struct kettle_error *err)
+{
+	(void)self;
+	(void)size;
+	return gpu_single("hip", "HIP", name, text, ret_task, err);
+}
+
 /* ---- what it says of itself ---- */
 
 static const struct kettle_skeleton skeletons[] = {
@@ -198,7 +208,17 @@ static const struct kettle_skeleton skeletons[] = {
 
 static const char *const aliases[] = {"rocm", NULL};
 static const char *const extensions[] = {".hip", ".cu", ".cuh", ".cpp", ".cc", ".cxx", ".c", ".h", ".hpp", NULL};
+static const char *const references[] = {".hip", NULL};
+static const char *const other_references[] = {".cu", ".cuh", ".cpp", NULL};
 static const char *const template_names[] = {"HIP", NULL};
+
+static const struct kettle_harness_file harness[] = {
+	{.name = "eval.cu", .path = "eval.cu"},
+	{.name = "eval_single.cu", .path = "eval_single.cu"},
+	{.name = "gpu.h", .path = "gpu.h"},
+	{.name = "harness.h", .path = "harness.h"},
+	{.name = "utils.h", .path = "utils.h"},
+};
 
 static const struct kettle_language language = {
 	.size = sizeof(struct kettle_language),
@@ -210,8 +230,15 @@ static const struct kettle_language language = {
 	.skeletons = skeletons,
 	.skeletons_count = sizeof(skeletons) / sizeof(skeletons[0]),
 	.skeleton_size = sizeof(skeletons[0]),
+	.harness = harness,
+	.harness_count = sizeof(harness) / sizeof(harness[0]),
+	.harness_file_size = sizeof(harness[0]),
 	.plan = hip_plan,
 	.interpret = hip_interpret,
+	.single_file = hip_single_file,
+	.references = references,
+	.other_references = other_references,
+	.other_hint = "makes a CUDA board, for which the language cu is not loaded; for a HIP board say --lang hip.",
 	.tools = hip_tools,
 };
 
