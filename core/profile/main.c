@@ -22,6 +22,7 @@
 
 #include "cleanup.h"
 #include "contents.h"
+#include "file.h"
 #include "ncu.h"
 #include "perf.h"
 #include "profile.h"
@@ -98,26 +99,37 @@ start_marked(char *const *arguments)
 }
 
 static int
-run(profile_fn profiler, const char *name, char *const *arguments)
+profile(struct profile *profile, profile_fn profiler, const char *name, int channel)
 {
-	char self[PATH_MAX] = "";
 	struct kettle_error err = {0};
-	struct profile profile = {
-		.tool = strcmp(arguments[0], "-") == 0 ? NULL : arguments[0], .self = self, .program = arguments + 2};
-	int channel = atoi(arguments[1]);
-	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	if (len <= 0) {
-		(void)dprintf(2, "kettle-profile: /proc is missing\n");
-		return EXIT_MACHINE;
-	}
-	int rc = profiler(&profile, &err);
+	int rc = profiler(profile, &err);
 	if (rc == 0)
-		tell_all(&profile, name, channel);
+		tell_all(profile, name, channel);
 	else
 		(void)dprintf(2, "kettle-profile: %s\n", err.message);
-	buf_free(&profile.report);
-	buf_free(&profile.trouble);
-	return rc == 0 ? end_as(profile.status) : EXIT_MACHINE;
+	buf_free(&profile->report);
+	buf_free(&profile->trouble);
+	return rc;
+}
+
+static int
+run(profile_fn profiler, const char *name, char *const *arguments)
+{
+	const char *above = getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
+	char self[PATH_MAX] = "";
+	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	AUTO_FREE char *folder = path_join(above, "kettle-profile.XXXXXX");
+	if (len <= 0 || !folder || !mkdtemp(folder)) {
+		(void)dprintf(2, "kettle-profile: %s\n", len <= 0 ? "/proc is missing" : "TMPDIR cannot be written to");
+		return EXIT_MACHINE;
+	}
+	struct profile one = {.tool = strcmp(arguments[0], "-") == 0 ? NULL : arguments[0],
+		.self = self,
+		.folder = folder,
+		.program = arguments + 2};
+	int rc = profile(&one, profiler, name, atoi(arguments[1]));
+	(void)file_remove_tree(folder, NULL);
+	return rc == 0 ? end_as(one.status) : EXIT_MACHINE;
 }
 
 int

@@ -13,7 +13,7 @@
 #include "file.h"
 
 #define REPORT_FILE PROFILE_OUT "/profile.ncu-rep"
-#define LOG "/ncu.log" /* below TMPDIR */
+#define LOG "ncu.log" /* in the folder of what is only in between */
 #define LAUNCHES "10"
 #define MAGIC "NVR" /* what a report begins with */
 #define MAGIC_SIZE 4
@@ -124,8 +124,7 @@ add_details(struct profile *profile)
 int
 ncu_profile(struct profile *profile, struct kettle_error *err)
 {
-	const char *folder = getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
-	AUTO_FREE char *log = path_join(folder, LOG + 1);
+	AUTO_FREE char *log = path_join(profile->folder, LOG);
 	if (!log)
 		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a profile.");
 	if (!profile->tool) {

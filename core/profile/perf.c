@@ -14,7 +14,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <linux/perf_event.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -26,8 +25,8 @@
 #include "line.h"
 #include "stacks.h"
 
-#define RECORDED "/perf.data" /* below TMPDIR */
-#define COUNTED "/perf.stat"
+#define RECORDED "perf.data" /* in the folder of what is only in between */
+#define COUNTED "perf.stat"
 #define SAMPLES_A_SECOND "999"
 #define BUFFER_PAGES "64" /* of each core: more than an ordinary user may lock */
 #define READ_SECONDS 60   /* for perf script */
@@ -211,11 +210,11 @@ add_samples(struct profile *profile, const char *recorded)
 int
 perf_profile(struct profile *profile, struct kettle_error *err)
 {
-	const char *folder = getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
-	AUTO_FREE char *recorded = NULL, *counted = NULL;
+	AUTO_FREE char *recorded = path_join(profile->folder, RECORDED);
+	AUTO_FREE char *counted = path_join(profile->folder, COUNTED);
 	if (!is_usable(profile))
 		return profile_plain(profile, err);
-	if (asprintf(&recorded, "%s" RECORDED, folder) < 0 || asprintf(&counted, "%s" COUNTED, folder) < 0)
+	if (!recorded || !counted)
 		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a profile.");
 	int rc = record(profile, recorded, counted, err);
 	if (rc != 0 || profile->trouble.len > 0)

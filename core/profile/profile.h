@@ -14,6 +14,7 @@
 struct profile {
 	const char *tool;     /* the profiler's path; NULL: the machine does not have it */
 	const char *self;     /* our own path */
+	const char *folder;   /* an empty one for what is only in between; removed afterwards */
 	char *const *program; /* the harness's command line */
 	int status;           /* of the harness, as waitpid gives it */
 	struct buf report;    /* text for people */

@@ -14,7 +14,7 @@
 #include "kernels.h"
 #include "traces.h"
 
-#define TRACES "/rocprof" /* below TMPDIR */
+#define TRACES "traces" /* in the folder of what is only in between */
 #define TRACE "trace.pftrace"
 #define MAX_FILES 1000 /* that are looked at */
 #define MAX_DEPTH 3
@@ -116,8 +116,7 @@ read_traces(struct profile *profile, const char *folder)
 int
 rocprof_profile(struct profile *profile, struct kettle_error *err)
 {
-	const char *above = getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
-	AUTO_FREE char *folder = path_join(above, TRACES + 1);
+	AUTO_FREE char *folder = path_join(profile->folder, TRACES);
 	if (!folder)
 		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a profile.");
 	if (!profile->tool) {

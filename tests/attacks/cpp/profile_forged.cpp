@@ -7,7 +7,10 @@
 #include "attack.h"
 
 #include <fcntl.h>
+#include <glob.h>
 #include <sys/stat.h>
+
+#include <string>
 
 static void plant(const char *path, const char *text)
 {
@@ -21,8 +24,10 @@ static void plant(const char *path, const char *text)
 
 static void attack()
 {
-	mkdir("/tmp/rocprof", 0777);
-	plant("/tmp/perf.stat", "99999999999999999999;;\x1b[2J<script>;1;100.00;;\n");
+	glob_t found = {};
+	if (glob("/tmp/kettle-profile.*", 0, nullptr, &found) == 0)
+		for (size_t i = 0; i < found.gl_pathc; i++)
+			plant((std::string(found.gl_pathv[i]) + "/perf.stat").c_str(), "99999999999999999999;;\x1b[2J<script>;1;100.00;;\n");
 	plant("/job/out/stacks.txt", "planted\n");
 	(void)!symlink("/etc/passwd", "/job/out/flamegraph.svg");
 	plant("/job/out/profile.ncu-rep", "planted\n");
