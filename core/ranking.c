@@ -196,12 +196,13 @@ store_entry(struct db *db, const struct entry *entry, struct kettle_error *err)
 		return db_exec(db, err, "DELETE FROM best WHERE leaderboard = ? AND device = ? AND user = ?", "isi",
 			entry->leaderboard, entry->device, entry->user);
 	return db_exec(db, err,
-		"INSERT INTO best (leaderboard, device, user, submission, job, score, low, high, bucket) VALUES (?1, ?2, ?3, "
-		"?4, "
-		"?5, ?6, CASE WHEN ?7 THEN ?8 END, CASE WHEN ?9 THEN ?10 END, ?11) ON CONFLICT (leaderboard, device, user) DO "
-		"UPDATE SET submission = excluded.submission, job = excluded.job, score = excluded.score, low = excluded.low, "
-		"high "
-		"= excluded.high, bucket = excluded.bucket",
+		"INSERT INTO best (leaderboard, device, user, submission, job, score, low, high, bucket, created_at, "
+		"file_name, "
+		"user_name) SELECT ?1, ?2, ?3, ?4, ?5, ?6, CASE WHEN ?7 THEN ?8 END, CASE WHEN ?9 THEN ?10 END, ?11, "
+		"s.created_at, s.file_name, u.name FROM submissions s JOIN users u ON u.id = ?3 WHERE s.id = ?4 ON CONFLICT "
+		"(leaderboard, device, user) DO UPDATE SET submission = excluded.submission, job = excluded.job, score = "
+		"excluded.score, low = excluded.low, high = excluded.high, bucket = excluded.bucket, created_at = "
+		"excluded.created_at, file_name = excluded.file_name, user_name = excluded.user_name",
 		"isiiidididi", entry->leaderboard, entry->device, entry->user, entry->submission, entry->job, entry->score,
 		(int64_t)entry->has_low, entry->low, (int64_t)entry->has_high, entry->high, bucket_of(entry->score));
 }
@@ -451,29 +452,19 @@ page_object(struct db *db, int64_t leaderboard, const char *device, int64_t user
 	return *ret_page ? 0 : kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the ranking.");
 }
 
-#define PAGE \
-	"SELECT s.id AS submission_id, 0 AS rank, s.file_name AS submission_name, s.created_at AS submission_time_iso, " \
-	"p.score AS submission_score, b.name AS leaderboard_name, u.id AS user_id_text, u.name AS user_name, p.device AS " \
-	"gpu_type, p.low, p.high FROM "
-#define PAGE_JOINS \
-	" p CROSS JOIN submissions s ON s.id = p.submission CROSS JOIN users u ON u.id = p.user CROSS JOIN leaderboards " \
-	"b ON " \
-	"b.id = p.leaderboard "
-
-/* The first page comes in the order of the index, without sorting; a later one looks up nothing of what it passes over. */
-static const char first_page[] =
-	PAGE "best" PAGE_JOINS "WHERE p.leaderboard = ?1 AND p.device = ?2 ORDER BY p.score, p.submission LIMIT ?3";
-static const char later_page[] = PAGE
-	"(SELECT leaderboard, device, user, submission, score, low, high FROM best WHERE leaderboard = ?1 AND device = ?2 "
-	"ORDER BY score, submission LIMIT ?3 OFFSET ?4)" PAGE_JOINS "ORDER BY p.score, p.submission";
+/* All of it is in the index best_page: neither what is shown nor what is passed over is looked up anywhere else. */
+static const char page[] =
+	"SELECT submission AS submission_id, 0 AS rank, file_name AS submission_name, created_at AS submission_time_iso, "
+	"score AS submission_score, (SELECT name FROM leaderboards WHERE id = ?1) AS leaderboard_name, user AS "
+	"user_id_text, user_name, device AS gpu_type, low, high FROM best WHERE leaderboard = ?1 AND device = ?2 ORDER BY "
+	"score, submission LIMIT ?3 OFFSET ?4";
 
 int
 ranking_page(struct db *db, int64_t leaderboard, const char *device, int64_t limit, int64_t offset, json_t **ret_page,
 	struct kettle_error *err)
 {
 	AUTO_JSON json_t *entries = NULL;
-	int code = db_array(db, &entries, err, offset > 0 ? later_page : first_page, offset > 0 ? "isii" : "isi",
-		leaderboard, device, limit, offset);
+	int code = db_array(db, &entries, err, page, "isii", leaderboard, device, limit, offset);
 	if (code == 0)
 		code = set_ranks(db, leaderboard, device, offset, entries, err);
 	if (code == 0)

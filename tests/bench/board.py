@@ -20,8 +20,9 @@ FILL = (
     " 'CPU', '{state}', 1, i, i, {done}, {score}, {score} * 0.99, {score} * 1.01 FROM c",
     "INSERT INTO runs (job, mode, secret, passed, state, score) SELECT i, 'leaderboard', i % 2, 1, 'passed', {score} FROM c",
 )
-BEST = ("INSERT INTO best (leaderboard, device, user, submission, job, score, low, high, bucket) SELECT 1, 'CPU', user, s.id,"
-        " j.id, min(j.score), j.low, j.high, bucket(min(j.score)) FROM submissions s JOIN jobs j ON j.submission = s.id WHERE"
+BEST = ("INSERT INTO best (leaderboard, device, user, submission, job, score, low, high, bucket, created_at, file_name,"
+        " user_name) SELECT 1, 'CPU', user, s.id, j.id, min(j.score), j.low, j.high, bucket(min(j.score)), s.created_at,"
+        " s.file_name, u.name FROM submissions s JOIN jobs j ON j.submission = s.id JOIN users u ON u.id = s.user WHERE"
         " j.state = 'passed' GROUP BY user")
 
 

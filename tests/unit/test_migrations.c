@@ -56,21 +56,28 @@ test_from_first(void **state)
 	(void)state;
 	static const char before[] =
 		"PRAGMA user_version = 1; INSERT INTO device_units (device, unit, changed_at, calibration_json) VALUES "
-		"('CPU', 'CPU.0', 5, '{\"names\": {}}')";
+		"('CPU', 'CPU.0', 5, '{\"names\": {}}'); INSERT INTO users (id, name, created_at) VALUES (7, 'ada', 1), (8, "
+		"'bob', 1); "
+		"INSERT INTO submissions (id, leaderboard, task, user, mode, file_name, code, created_at) VALUES (3, 1, 1, 7, "
+		"'ranked', 'x.cpp', 1, 9), (4, 1, 1, 8, 'ranked', 'x.cpp', 1, 9); INSERT INTO best (leaderboard, device, user, "
+		"submission, job, score, bucket) VALUES (1, 'CPU', 7, 3, 1, 0.5, 2), (1, 'CPU', 8, 4, 2, 0.5, 2)";
 	static const char after[] =
-		"SELECT (SELECT user_version FROM pragma_user_version) * 1000 + (SELECT count(*) FROM "
-		"device_units WHERE unit = 'CPU.0' AND facts_json IS NULL AND calibration_json <> '') * "
-		"100 + (SELECT count(*) FROM sqlite_schema WHERE name = 'submissions_page')";
+		"SELECT (SELECT user_version FROM pragma_user_version) * 1000 + (SELECT count(*) FROM device_units WHERE unit "
+		"= 'CPU.0' AND facts_json IS NULL AND calibration_json <> "
+		"'') * 100 + (SELECT count(*) FROM best WHERE user_name IN ('lovelace', 'bob') AND file_name = 'x.cpp' AND "
+		"created_at = 9) * 10 + (SELECT count(*) FROM sqlite_schema WHERE name = 'submissions_page')";
 	sqlite3 *handle = NULL;
 	struct kettle_error err = {0};
 	assert_int_equal(sqlite3_open(":memory:", &handle), SQLITE_OK);
 	assert_int_equal(sqlite3_exec(handle, schema_0001, NULL, NULL, NULL), SQLITE_OK);
 	assert_int_equal(sqlite3_exec(handle, before, NULL, NULL, NULL), SQLITE_OK);
 	assert_int_equal(migrations_apply(handle, "owner", &err), 0);
+	assert_int_equal(
+		sqlite3_exec(handle, "UPDATE users SET name = 'lovelace' WHERE id = 7", NULL, NULL, NULL), SQLITE_OK);
 	sqlite3_stmt *found = NULL;
 	assert_int_equal(sqlite3_prepare_v2(handle, after, -1, &found, NULL), SQLITE_OK);
 	assert_int_equal(sqlite3_step(found), SQLITE_ROW);
-	assert_int_equal(sqlite3_column_int(found, 0), migrations_newest() * 1000 + 101);
+	assert_int_equal(sqlite3_column_int(found, 0), migrations_newest() * 1000 + 121);
 	sqlite3_finalize(found);
 	sqlite3_close(handle);
 }
@@ -134,6 +141,9 @@ test_indices(void **state)
 		{"SELECT id FROM jobs WHERE done_at IS NULL ORDER BY id", "jobs_open"},
 		{"SELECT user, submission, score, low, high FROM best WHERE leaderboard = 1 AND device = 'CPU' ORDER BY score, "
 		 "submission LIMIT 100",
+			"COVERING INDEX best_page"},
+		{"SELECT submission, file_name, created_at, user, user_name, low, high FROM best WHERE leaderboard = 1 AND "
+		 "device = 'CPU' ORDER BY score, submission LIMIT 100 OFFSET 200",
 			"COVERING INDEX best_page"},
 		{"SELECT count(*) FROM best WHERE leaderboard = 1 AND device = 'CPU' AND score < 1.0",
 			"COVERING INDEX best_page"},
