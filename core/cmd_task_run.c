@@ -17,6 +17,7 @@
 #include "task.h"
 #include "task_form.h"
 #include "text.h"
+#include "unit_facts.h"
 #include "verdict.h"
 
 #include <stdlib.h>
@@ -29,6 +30,7 @@ struct run {
 	struct live_job live;
 	struct core *core;
 	json_t *args, *bundle, *plan, *unit;
+	json_t *units; /* of the device, the one that is used too */
 	char *code;
 	struct kettle_error err;
 	/* Called once at the end, with the verdict where err has no code; the run is freed then. */
@@ -52,6 +54,7 @@ end_run(struct run *run, json_t *result)
 	json_decref(run->bundle);
 	json_decref(run->plan);
 	json_decref(run->unit);
+	json_decref(run->units);
 	free(run->code);
 	free(run);
 }
@@ -107,6 +110,7 @@ choose_unit(struct run *run, struct kettle_error *err)
 			continue;
 		run->unit = json_deep_copy(json_array_get(json_object_get(device, "units"), 0));
 		(void)json_object_set_new(run->unit, "name", json_string(name));
+		run->units = json_incref(json_object_get(device, "units"));
 		if (json_is_true(json_object_get(run->args, "keep")))
 			(void)json_object_set_new(run->unit, "keep", json_true());
 		return 0;
@@ -118,22 +122,59 @@ choose_unit(struct run *run, struct kettle_error *err)
 		near ? near : "", near ? "`?" : ".");
 }
 
+static const struct runner *
+runner_of(const struct run *run)
+{
+	const char *name = json_string_value(json_object_get(run->unit, "runner"));
+	for (size_t i = 0; i < run->core->runners_count; i++)
+		if (strcmp(run->core->runners[i].name, name ? name : "local") == 0)
+			return &run->core->runners[i];
+	return NULL;
+}
+
+static bool
+needs_several(const json_t *plan)
+{
+	size_t i;
+	json_t *step;
+	json_array_foreach(json_object_get(plan, "steps"), i, step) {
+		if (json_integer_value(json_object_get(step, "device")) > 1)
+			return true;
+	}
+	return false;
+}
+
+/* The further units of the machine, where the plan needs more than the first. */
+static void
+add_more(struct run *run, const struct runner *runner)
+{
+	if (!needs_several(run->plan))
+		return;
+	json_t *more = json_array();
+	for (size_t i = 1; i < json_array_size(run->units) && runner->ops->same_machine; i++) {
+		json_t *other = json_array_get(run->units, i);
+		if (json_equal(json_object_get(other, "runner"), json_object_get(run->unit, "runner")) &&
+			runner->ops->same_machine(runner->self, run->unit, other))
+			(void)json_array_append(more, other);
+	}
+	(void)json_object_set_new(run->unit, "more", more);
+}
+
 static int
 give_to_runner(struct run *run, struct kettle_error *err)
 {
-	const char *name = json_string_value(json_object_get(run->unit, "runner"));
+	const struct runner *runner = runner_of(run);
+	if (!runner)
+		return kettle_fail(err, KETTLE_EINVAL, "The device's runner `%s` is not loaded.",
+			json_string_value(json_object_get(run->unit, "runner")));
+	add_more(run, runner);
 	/* The runner may complete it before it returns, and the run is gone then: what it was lent is held here. */
 	AUTO_JSON json_t *unit = json_incref(run->unit), *plan = json_incref(run->plan);
 	char ref[LIVE_REF_SIZE];
 	memcpy(ref, run->live.ref, sizeof(ref));
 	struct kettle_job job = {
 		.size = sizeof(job), .ref = ref, .device = json_string_value(json_object_get(unit, "name")), .unit = unit};
-	for (size_t i = 0; i < run->core->runners_count; i++) {
-		const struct runner *runner = &run->core->runners[i];
-		if (strcmp(runner->name, name ? name : "local") == 0)
-			return runner->ops->submit(runner->self, &job, plan, err);
-	}
-	return kettle_fail(err, KETTLE_EINVAL, "The device's runner `%s` is not loaded.", name ? name : "local");
+	return runner->ops->submit(runner->self, &job, plan, err);
 }
 
 /* The text of a submission, as the task's language takes it. */
@@ -163,23 +204,51 @@ run_read(void *arg)
 }
 
 static void
-run_begin(void *arg)
+run_plan(struct run *run)
 {
-	struct run *run = arg;
 	struct core *core = run->core;
 	uint32_t seed = 0;
 	char seed_text[16];
 	random_bytes(&seed, sizeof(seed));
 	(void)snprintf(seed_text, sizeof(seed_text), "%u", seed >> 1);
-	(void)snprintf(
-		run->live.ref, sizeof(run->live.ref), "local-%ld.%llu", (long)getpid(), (unsigned long long)++core->local_jobs);
 	if (core->closing)
 		(void)kettle_fail(&run->err, KETTLE_ECANCELED, "The engine is stopping.");
-	if (run->err.code < 0 || choose_unit(run, &run->err) < 0 ||
+	if (run->err.code < 0 ||
 		task_plan(&core->languages, run->bundle, run->code, json_string_value(json_object_get(run->args, "mode")),
 			run->unit, seed_text, &run->plan, &run->err) < 0 ||
 		live_add(&core->live, &run->live) < 0 || give_to_runner(run, &run->err) < 0)
 		end_run(run, NULL);
+}
+
+/* What cannot be asked is planned with what the configuration says. */
+static void
+run_known(void *arg, const struct kettle_error *err, json_t *greeting)
+{
+	struct run *run = arg;
+	if (err->code == 0) {
+		AUTO_JSON json_t *facts = unit_facts(run->unit, greeting);
+		(void)json_object_set_new(run->unit, "facts", unit_facts_lasting(facts));
+	}
+	run_plan(run);
+}
+
+static void
+run_begin(void *arg)
+{
+	struct run *run = arg;
+	struct kettle_error err = {0};
+	(void)snprintf(run->live.ref, sizeof(run->live.ref), "local-%ld.%llu", (long)getpid(),
+		(unsigned long long)++run->core->local_jobs);
+	if (run->core->closing)
+		(void)kettle_fail(&run->err, KETTLE_ECANCELED, "The engine is stopping.");
+	if (run->err.code < 0 || choose_unit(run, &run->err) < 0) {
+		end_run(run, NULL);
+		return;
+	}
+	const struct runner *runner = runner_of(run);
+	if (!runner || !runner->ops->describe || !json_object_get(run->unit, "gpu") ||
+		runner->ops->describe(runner->self, run->unit, run_known, run, &err) < 0)
+		run_plan(run);
 }
 
 static void
