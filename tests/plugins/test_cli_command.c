@@ -160,14 +160,25 @@ test_submit_profile(void **arg)
 	cli_host_answer(&state->host, "submission.show",
 		submission("passed", "[{\"mode\":\"profile\",\"secret\":false,\"index\":0,\"passed\":true,\"result\":{"
 							 "\"benchmark-count\":\"2\",\"benchmark.0.spec\":\"size: 9\",\"benchmark.0.report\":"
-							 "\"ICAgICAgICAyIGZ1bmN0aW9uIGNhbGxzCmFiYz9+Pz8*Cg==\",\"benchmark.1.report\":\"no\"}}]"));
+							 "\"ICAgICAgICAyIGZ1bmN0aW9uIGNhbGxzCmFiYz9+Pz8*Cg==\",\"benchmark.1.report\":\"no\","
+							 "\"profile.tool\":\"perf\",\"profile.report\":\"aG90ChtbMkoKY29sZAo=\"}},"
+							 "{\"mode\":\"profile\",\"secret\":false,\"index\":1,\"passed\":true,\"result\":{"
+							 "\"profile.tool\":\"ncu\\u001b[2J\",\"profile.trouble\":\"It is not there.\","
+							 "\"profile.report\":\"?\"}}]"));
 	json_array_append_new(state->host.events, json_pack("{s:s}", "kind", "submission.done"));
 	assert_int_equal(RUN(state, "submit", state->file, "--mode", "profile"), 0);
 	HAS(state->out, "  ✓ profile\n"
 					"    ✓ size: 9\n"
 					"              2 function calls\n"
 					"      abc?~???\n"
+					"    ✓ perf\n"
+					"      hot\n");
+	HAS(state->out, "      cold\n"
+					"  ✓ profile\n"
+					"    ✗ ncu");
+	HAS(state->out, "      It is not there.\n"
 					"  score");
+	assert_null(strchr(state->out, '\x1b'));
 }
 
 static json_t *
