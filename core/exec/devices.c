@@ -21,8 +21,9 @@
 
 /* What every GPU of NVIDIA needs besides its own node. */
 static const char *const nvidia_nodes[] = {"/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools"};
-/* And every one of AMD: the runtime looks GPUs up in the kernel's list of compute nodes. */
+/* And every one of AMD, whose runtime looks GPUs up in the kernel's list of compute nodes. */
 static const char *const amd_nodes[] = {"/dev/kfd"};
+static const char *const amd_folders[] = {"/sys/class/kfd", "/sys/devices/virtual/kfd"};
 
 static int
 add_matches(const char *pattern, json_t *paths)
@@ -92,6 +93,20 @@ devices_nodes(const json_t *reading, const json_t *gpus, json_t *paths)
 	for (i = 0; rc == 0 && amd && i < ARRAY_SIZE(amd_nodes); i++)
 		rc = add_matches(amd_nodes[i], paths);
 	return rc;
+}
+
+int
+devices_folders(const json_t *reading, const json_t *gpus, json_t *folders)
+{
+	const json_t *gpu;
+	size_t i;
+	bool amd = false;
+	int rc = 0;
+	json_array_foreach(gpus, i, gpu)
+		amd = amd || is_amd(gpu_find(reading, json_string_value(gpu)));
+	for (i = 0; rc == 0 && amd && i < ARRAY_SIZE(amd_folders); i++)
+		rc = json_array_append_new(folders, json_string(amd_folders[i]));
+	return rc == 0 ? 0 : KETTLE_ENOMEM;
 }
 
 /* The list for CUDA: by UUID, else by the numbers that they have inside. */

@@ -14,6 +14,7 @@
 #include "cleanup.h"
 #include "execconfig.h"
 #include "file.h"
+#include "gpu.h"
 #include "machine.h"
 #include "serve.h"
 #include "text.h"
@@ -81,6 +82,37 @@ look_for_tools(const struct execconfig *config, json_t **ret_packages)
 	return tools;
 }
 
+static const char *
+text_of(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+	return text ? text : "";
+}
+
+/* What kettle-gpu says, or why it says nothing; NULL: there is no driver to ask. New reference. */
+static json_t *
+look_at_gpus(const struct execconfig *config)
+{
+	struct kettle_error error = {0};
+	json_t *reading = NULL;
+	if (gpu_expected(config) && gpu_read(config, &reading, &error) != 0)
+		return json_pack("{s:[], s:[{s:s}]}", "gpus", "errors", "error", error.message);
+	return reading;
+}
+
+static void
+print_gpus(const json_t *gpus)
+{
+	const json_t *gpu;
+	size_t i;
+	json_array_foreach(json_object_get(gpus, "gpus"), i, gpu)
+		(void)printf("  %-8s GPU %lld: %s, %lld MiB (%s)\n", "yes",
+			(long long)json_integer_value(json_object_get(gpu, "index")), text_of(gpu, "name"),
+			(long long)(json_integer_value(json_object_get(gpu, "memory")) >> 20), text_of(gpu, "uuid"));
+	json_array_foreach(json_object_get(gpus, "errors"), i, gpu)
+		(void)printf("  %-8s %s\n", "NO", text_of(gpu, "error"));
+}
+
 static json_t *
 examine(const struct execconfig *config)
 {
@@ -90,17 +122,11 @@ examine(const struct execconfig *config)
 	sandbox_machine_free(machine);
 	json_t *state = look_at_folder(config->state), *locks = look_at_folder(config->locks), *packages = NULL;
 	json_t *tools = look_for_tools(config, &packages);
-	return json_pack("{s:s, s:s, s:s?, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "version", PACKAGE_VERSION, "level",
-		sandbox_level_name(sandbox_level_of(protections)), "config", config->file, "protections",
+	return json_pack("{s:s, s:s, s:s?, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o*}", "version", PACKAGE_VERSION,
+		"level", sandbox_level_name(sandbox_level_of(protections)), "config", config->file, "protections",
 		sandbox_describe(protections), "cgroups", cgroups, "tools", tools, "packages", packages, "devices",
-		look_for_devices(), "state", state, "locks", locks, "machine", machine_describe());
-}
-
-static const char *
-text_of(const json_t *object, const char *key)
-{
-	const char *text = json_string_value(json_object_get(object, key));
-	return text ? text : "";
+		look_for_devices(), "state", state, "locks", locks, "machine", machine_describe(), "gpus",
+		look_at_gpus(config));
 }
 
 static void
@@ -168,6 +194,7 @@ print_report(const json_t *report)
 			"  %-8s %s\n", json_is_true(json_object_get(value, "usable")) ? "yes" : "NO RIGHT", text_of(value, "path"));
 	if (json_array_size(json_object_get(report, "devices")) == 0)
 		(void)printf("  no GPU: only the CPU\n");
+	print_gpus(json_object_get(report, "gpus"));
 	(void)printf("\nFolders\n");
 	print_folder(report, "state", "state");
 	print_folder(report, "locks", "locks");

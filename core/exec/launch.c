@@ -183,7 +183,7 @@ own_cores(const struct step *step, struct cores *ret_cores)
 
 /* The folders that it sees besides the system: exec.yml's `read`, the step's, those of its tools. New reference. */
 static json_t *
-seen_folders(const struct step_process *process)
+seen_folders(const struct step_process *process, const json_t *gpus)
 {
 	const struct step *step = process->step;
 	struct toolchain *toolchain = step->job->exec->toolchain;
@@ -195,6 +195,8 @@ seen_folders(const struct step_process *process)
 		rc = json_array_extend(seen, json_object_get(step->plan, "folders"));
 	if (rc == 0 && process->tool)
 		rc = toolchain_roots(toolchain, process->tool, seen);
+	if (rc == 0)
+		rc = devices_folders(step->job->exec->gpus, gpus, seen);
 	if (rc == 0 && step->profiler)
 		rc = toolchain_roots(toolchain, step->profiler, seen);
 	for (size_t i = 0; rc == 0 && i < json_array_size(json_object_get(step->plan, "toolchain")); i++) {
@@ -267,7 +269,7 @@ launch(struct step_process *process, size_t index, const struct joint *joint, vo
 	AUTO_JSON json_t *environment = make_environment(process, gpus, index == 0);
 	AUTO_JSON json_t *flat = environment ? flatten(environment) : NULL;
 	AUTO_JSON json_t *nodes = json_array();
-	AUTO_JSON json_t *folders = seen_folders(process);
+	AUTO_JSON json_t *folders = seen_folders(process, gpus);
 	AUTO_FREE const char **args = argv ? pointers(argv) : NULL;
 	AUTO_FREE const char **env = flat ? pointers(flat) : NULL;
 	if (!args || !env || !nodes || !folders || devices_nodes(job->exec->gpus, gpus, nodes) != 0)

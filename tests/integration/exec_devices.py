@@ -82,6 +82,19 @@ def no_library(folder):
     equal(subprocess.run(command + ["more"], stderr=subprocess.DEVNULL, timeout=PATIENCE).returncode, 2)
 
 
+def doctor(folder):
+    """--doctor shows the GPUs"""
+    path = os.path.join(folder, "exec.yml")
+    with open(path, "w") as file:
+        json.dump({"gpu": {"nvml": os.path.join(PEERS, "libnvidia-ml.so"), "rocm_smi": "/nonexistent/x.so"}}, file)
+    command = [PROGRAM, "--doctor", "--state", os.path.join(folder, "state"), "--config", path]
+    answer = subprocess.run(command, stdout=subprocess.PIPE, text=True, env=dict(os.environ, **fake(folder)), timeout=PATIENCE)
+    contains(answer.stdout, "GPU 0: NVIDIA Stand-in, 81920 MiB (GPU-00000000-0000-0000-0000-000000000000)")
+    answer = subprocess.run(command, stdout=subprocess.PIPE, text=True, env=dict(os.environ, **fake(folder, (0, ALWAYS, "init", -1, 9))),
+                            timeout=PATIENCE)
+    contains(answer.stdout, "NVIDIA's driver does not answer (nvmlInit): Driver Not Loaded.")
+
+
 def record(folder):
     """A step says what its GPU did before and after it, and sees that GPU alone"""
     with start(folder) as x:
@@ -257,6 +270,6 @@ def cancelled(folder):
 
 if __name__ == "__main__":
     wanted = sys.argv[1:]
-    tests = [facts, amd, no_library, record, throttled, throttled_again, dirty, gone, several, loopback, order, no_starvation,
+    tests = [facts, amd, no_library, doctor, record, throttled, throttled_again, dirty, gone, several, loopback, order, no_starvation,
              cancelled]
     sys.exit(main([test for test in tests if not wanted or test.__name__ in wanted]))

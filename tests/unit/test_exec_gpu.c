@@ -75,6 +75,20 @@ test_environment(void **state)
 }
 
 static void
+test_folders(void **state)
+{
+	(void)state;
+	AUTO_JSON json_t *reading = machine();
+	AUTO_JSON json_t *gpus = json_loads("[\"0\"]", 0, NULL);
+	AUTO_JSON json_t *folders = json_array();
+	assert_int_equal(devices_folders(reading, gpus, folders), 0);
+	assert_int_equal(json_array_size(folders), 0);
+	(void)json_array_append_new(gpus, json_string("3"));
+	assert_int_equal(devices_folders(reading, gpus, folders), 0);
+	assert_string_equal(json_string_value(json_array_get(folders, 0)), "/sys/class/kfd");
+}
+
+static void
 throttled(const char *before_text, const char *after_text, const char *wanted)
 {
 	AUTO_JSON json_t *before = json_loads(before_text, 0, NULL);
@@ -135,6 +149,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_find),
 		cmocka_unit_test(test_environment),
+		cmocka_unit_test(test_folders),
 		cmocka_unit_test(test_throttled),
 		cmocka_unit_test(test_idle),
 		cmocka_unit_test(test_helper),
