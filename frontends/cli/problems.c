@@ -52,8 +52,9 @@ put_step(const struct term *term, const json_t *step)
 
 /* What is not done, and why. */
 static void
-put_rest(const struct term *term, const json_t *result)
+put_rest(const struct run *run, const json_t *result)
 {
+	const struct term *term = &run->term;
 	size_t i;
 	const json_t *entry;
 	json_array_foreach(json_object_get(result, "skipped"), i, entry) {
@@ -61,7 +62,10 @@ put_rest(const struct term *term, const json_t *result)
 		term_put(term, STYLE_YELLOW, "skip ");
 		term_put(term, STYLE_BOLD, value_text(entry, "name"));
 		fputs(": ", term->out);
-		term_clean(term->out, value_text(entry, "reason"), 0);
+		struct kettle_error reason = {0};
+		snprintf(reason.message, sizeof(reason.message), "%s", value_text(entry, "reason"));
+		run_name_options(run, &reason);
+		term_clean(term->out, reason.message, 0);
 		fputs(".\n", term->out);
 	}
 	json_array_foreach(json_object_get(result, "errors"), i, entry) {
@@ -115,7 +119,7 @@ planned(struct run *run, const struct kettle_error *err, json_t *result)
 		if (!run->quiet)
 			put_step(&run->term, step);
 	if (!run->quiet)
-		put_rest(&run->term, result);
+		put_rest(run, result);
 	if (value_true(run->args.values, "dry_run")) {
 		run_result(run, result);
 		return;

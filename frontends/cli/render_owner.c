@@ -115,7 +115,8 @@ render_owner_limits(struct run *run, const json_t *result)
 	}
 	fputs("Leaderboard ", run->term.out);
 	term_put(&run->term, STYLE_BOLD, value_text(result, "leaderboard"));
-	fputs(" has no such rate limit.\n", run->term.out);
+	fputs(value_true(run->args.values, "remove") ? " has no such rate limit any more.\n" : " has no rate limit.\n",
+		run->term.out);
 	return RUN_OK;
 }
 

@@ -223,12 +223,8 @@ run_print_error(const struct term *term, bool json, const struct kettle_error *e
 	term_block(stderr, err->message, 0, 0);
 }
 
-/*
- * The core's sentences call arguments by their names in the table ("`limit` must be …", "say `force`"); on a command
- * line they are --limit and --force.
- */
-static void
-name_options(const struct run *run, struct kettle_error *err)
+void
+run_name_options(const struct run *run, struct kettle_error *err)
 {
 	char word[ARGS_NAME_SIZE + 8], option[ARGS_NAME_SIZE], rest[sizeof(err->message)];
 	size_t i;
@@ -257,7 +253,7 @@ run_fail(struct run *run, const struct kettle_error *err)
 {
 	struct kettle_error shown = *err;
 	if (!run->json)
-		name_options(run, &shown);
+		run_name_options(run, &shown);
 	run_print_error(&run->term, run->json, &shown);
 	run_finish(run, kettle_error_exit(err->code));
 }

@@ -85,6 +85,11 @@ void run_print_json(const struct term *term, const json_t *value);
 void run_answered(struct run *run, const struct kettle_error *err, json_t *result);
 /* Says what went wrong, on standard error or as the one document on term. */
 void run_print_error(const struct term *term, bool json, const struct kettle_error *err);
+/*
+ * The core's sentences call arguments by their names in the table ("`limit` must be …", "say `force`"); on a command
+ * line they are --limit and --force.
+ */
+void run_name_options(const struct run *run, struct kettle_error *err);
 /* Says what went wrong, and ends the run. */
 void run_fail(struct run *run, const struct kettle_error *err);
 /* Ends the run and frees it; everything under way is forgotten. The exit status of an error: kettle_error_exit. */

@@ -48,8 +48,9 @@ put_facts(const struct term *term, const json_t *entry)
 		term_clean(term->out, *deadline ? deadline : "none", 0);
 		fputc(')', term->out);
 	} else if (*value_text(entry, "lang")) {
-		fprintf(term->out, " (%s, %lld tests, %lld benchmarks)", value_text(entry, "lang"),
-			(long long)value_int(entry, "tests", 0), (long long)value_int(entry, "benchmarks", 0));
+		long long tests = value_int(entry, "tests", 0), benchmarks = value_int(entry, "benchmarks", 0);
+		fprintf(term->out, " (%s, %lld test%s, %lld benchmark%s)", value_text(entry, "lang"), tests,
+			tests == 1 ? "" : "s", benchmarks, benchmarks == 1 ? "" : "s");
 	}
 }
 

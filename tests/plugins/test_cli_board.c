@@ -312,7 +312,7 @@ test_limits(void **arg)
 		&state->host, "leaderboard.rate_limit", json_pack("{s:s, s:[]}", "leaderboard", "vectoradd", "limits"));
 	assert_int_equal(RUN(state, "leaderboard", "rate-limit", "vectoradd", "--remove"), 0);
 	assert_string_equal(called(state), "leaderboard.rate_limit");
-	assert_string_equal(state->out, "Leaderboard vectoradd has no such rate limit.\n");
+	assert_string_equal(state->out, "Leaderboard vectoradd has no such rate limit any more.\n");
 }
 
 static void

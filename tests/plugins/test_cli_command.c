@@ -551,7 +551,7 @@ test_local(void **arg)
 			"cpp", "tests", 3, "benchmarks", 1, "remarks", "Odd.", "path", "b", "ok", 0, "error", "b/task.yml:3: wrong",
 			"ok", 0));
 	assert_int_equal(RUN(state, "task", "check", "a", "b"), 2);
-	assert_string_equal(state->out, "a: ok (cpp, 3 tests, 1 benchmarks)\n  remark: Odd.\nb: b/task.yml:3: wrong\n");
+	assert_string_equal(state->out, "a: ok (cpp, 3 tests, 1 benchmark)\n  remark: Odd.\nb: b/task.yml:3: wrong\n");
 	assert_json(called(state, 0, "task.check"), "{\"path\":[\"a\",\"b\"]}");
 	cli_host_answer(&state->host, "plugin.test",
 		json_pack("{s:[{s:s, s:b}, {s:s, s:b, s:s}], s:b}", "tests", "name", "loads", "passed", 1, "name", "stops",
