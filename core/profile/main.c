@@ -141,6 +141,8 @@ main(int argc, char **argv)
 		(void)signal(SIGPIPE, SIG_DFL);
 		return start_marked(argv + 2);
 	}
+	if (argc == 2 && strcmp(argv[1], "--version") == 0)
+		return printf("kettle-profile %s\n", PACKAGE_VERSION) < 0;
 	for (size_t i = 0; argc >= ARGUMENTS_MIN && i < ARRAY_SIZE(profilers); i++)
 		if (strcmp(argv[1], profilers[i].name) == 0)
 			return run(profilers[i].run, profilers[i].name, argv + 2);

@@ -63,7 +63,7 @@ explain(struct profile *profile, const char *path)
 			"nvidia NVreg_RestrictProfilingToAdminUsers=0` into a file in /etc/modprobe.d and loads the driver anew.");
 	else if (error)
 		profile_trouble(profile, "Nsight Compute made no report: %.*s", MAX_SHOWN, error);
-	else
+	else if (profile->status == 0) /* else it is the program that says why */
 		profile_trouble(profile,
 			"Nsight Compute made no report: it saw no launch of a kernel in the NVTX range `custom_kernel`, which the "
 			"harness opens around the call.");

@@ -106,10 +106,11 @@ read_traces(struct profile *profile, const char *folder)
 		(void)unlink(PROFILE_OUT "/" TRACE);
 	if (found.kernels.count > 0 && kernels_text(&found.kernels, &profile->report) != 0)
 		profile_trouble(profile, "There is not enough memory for the report.");
-	else if (found.tables > 0 && found.kernels.count == 0)
-		profile_trouble(profile, "rocprofv3 saw no launch of a kernel.");
-	else if (found.tables == 0 && found.used == 0)
-		profile_trouble(profile, "rocprofv3 left no trace: it saw no launch of a kernel, or could not write one.");
+	else if (profile->status == 0 && found.kernels.count == 0) /* else it is the program that says why */
+		profile_trouble(profile, "%s",
+			found.tables > 0 || found.used > 0
+				? "rocprofv3 saw no launch of a kernel."
+				: "rocprofv3 left no trace: it saw no launch of a kernel, or could not write one.");
 	kernels_free(&found.kernels);
 }
 
