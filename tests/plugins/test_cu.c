@@ -233,6 +233,30 @@ test_options(void **state)
 	kettle_plugin.destroy(other);
 }
 
+/* A submission of device code alone is compiled by a library, and nothing else depends on it. */
+static void
+test_rtc(void **state)
+{
+	(void)state;
+	AUTO_JSON json_t *made = gpu_plans_good("submission.cu eval.cu task.h",
+		"{\"rtc\": true, \"defines\": {\"N\": 4}, \"rtc_flags\": [\"-x\"], \"compile_flags\": [\"-y\"]}",
+		"{\"name\": \"H100\", \"include_dirs\": [\"/opt/kit\"]}");
+	gpu_plans_expect(made, "rtc", "argv", "g++ -O1 -std=c++17 rtc.cpp -o out/rtc -ldl");
+	gpu_plans_expect(made, "rtc-submission", "argv",
+		"./rtc @TOOLKIT@ nvrtc submission.cu out/submission.cubin --gpu-architecture=sm_90a -default-device -I. "
+		"-I@TOOLKIT@/include -I@TOOLKIT@/include/cccl -DN=4 -x -I/opt/kit");
+	gpu_plans_expect(made, "rtc-submission", "inputs", "submission.cu task.h rtc");
+	gpu_plans_expect(made, "rtc-submission", "toolchain", "nvcc");
+	gpu_plans_expect(made, "compile-0", "inputs", "eval.cu task.h");
+	gpu_plans_expect(made, "link", "inputs", "eval.cu.o");
+	gpu_plans_expect(made, "test", "inputs", "program submission.cubin");
+	gpu_plans_expect(made, "test", "needs", "rtc-submission link");
+	gpu_plans_refused("submission.cu", "{\"rtc\": true, \"sources\": [\"submission.cu\"]}", "{\"name\": \"H100\"}",
+		KETTLE_EINVAL,
+		"The task's config lists the submission `submission.cu` in `sources`, but with `rtc` it is compiled by "
+		"itself.");
+}
+
 /* The board of a single file has one source, the harness, which it brings along. */
 static void
 test_single(void **state)
@@ -290,6 +314,7 @@ main(void)
 		cmocka_unit_test(test_explains),
 		cmocka_unit_test(test_reported),
 		cmocka_unit_test(test_options),
+		cmocka_unit_test(test_rtc),
 		cmocka_unit_test(test_single),
 		cmocka_unit_test(test_table),
 	};

@@ -119,6 +119,29 @@ test_explains(void **state)
 		build, missing, "error", "machine", "The board's machine lacks ROCm's compiler. This machine has no `hipcc`.");
 }
 
+/* A submission of device code alone is compiled by a library, and nothing else depends on it. */
+static void
+test_rtc(void **state)
+{
+	(void)state;
+	AUTO_JSON json_t *made = gpu_plans_good("submission.hip eval.hip task.h",
+		"{\"rtc\": true, \"defines\": {\"N\": 4}, \"rtc_flags\": [\"-x\"], \"compile_flags\": [\"-y\"]}",
+		"{\"name\": \"MI300\", \"include_dirs\": [\"/opt/kit\"]}");
+	gpu_plans_expect(made, "rtc", "argv", "g++ -O1 -std=c++17 rtc.cpp -o out/rtc -ldl");
+	gpu_plans_expect(made, "rtc-submission", "argv",
+		"./rtc @TOOLKIT@ hiprtc submission.hip out/submission.hsaco --offload-arch=gfx942 -O3 -I. -DN=4 -x -I/opt/kit");
+	gpu_plans_expect(made, "rtc-submission", "inputs", "submission.hip task.h rtc");
+	gpu_plans_expect(made, "rtc-submission", "toolchain", "hipcc");
+	gpu_plans_expect(made, "compile-0", "inputs", "eval.hip task.h");
+	gpu_plans_expect(made, "link", "inputs", "eval.hip.o");
+	gpu_plans_expect(made, "test", "inputs", "program submission.hsaco");
+	gpu_plans_expect(made, "test", "needs", "rtc-submission link");
+	gpu_plans_refused("submission.hip", "{\"rtc\": true, \"sources\": [\"submission.hip\"]}", "{\"name\": \"MI300\"}",
+		KETTLE_EINVAL,
+		"The task's config lists the submission `submission.hip` in `sources`, but with `rtc` it is compiled by "
+		"itself.");
+}
+
 /* The board of a single file has one source, the harness, which it brings along. */
 static void
 test_single(void **state)
@@ -173,6 +196,7 @@ main(void)
 		cmocka_unit_test(test_config),
 		cmocka_unit_test(test_targets),
 		cmocka_unit_test(test_explains),
+		cmocka_unit_test(test_rtc),
 		cmocka_unit_test(test_single),
 		cmocka_unit_test(test_table),
 	};

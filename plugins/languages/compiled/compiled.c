@@ -38,6 +38,12 @@ compiled_base(const char *path)
 }
 
 bool
+compiled_rtc(const struct compiled_making *making)
+{
+	return json_is_true(json_object_get(making->config, "rtc"));
+}
+
+bool
 compiled_profiles(const struct compiled_making *making)
 {
 	return strcmp(making->request->mode, "profile") == 0;
@@ -78,12 +84,12 @@ compiled_add_all(json_t **list, const char *prefix, const json_t *words)
 		compiled_add(list, "%s%s", prefix, json_string_value(word));
 }
 
-static void
-add_defines(json_t **argv, const json_t *config)
+void
+compiled_add_defines(const struct compiled_making *making, json_t **argv)
 {
 	const char *key;
 	json_t *value;
-	json_object_foreach(json_object_get(config, "defines"), key, value)
+	json_object_foreach(json_object_get(making->config, "defines"), key, value)
 		if (json_is_string(value))
 			compiled_add(argv, "-D%s=%s", key, json_string_value(value));
 		else if (json_is_null(value))
@@ -96,7 +102,7 @@ add_defines(json_t **argv, const json_t *config)
 void
 compiled_add_config(const struct compiled_making *making, json_t **argv)
 {
-	add_defines(argv, making->config);
+	compiled_add_defines(making, argv);
 	compiled_add_all(argv, "-I", json_object_get(making->config, "include_dirs"));
 	compiled_add_all(argv, "", json_object_get(making->config, "compile_flags"));
 }
@@ -119,6 +125,13 @@ compiled_add_libraries(const struct compiled_making *making, json_t **argv)
 
 /* ---- steps ---- */
 
+/* Whether the file is a submission that has a step of its own. */
+static bool
+is_apart(const struct compiled_making *making, const char *name)
+{
+	return compiled_rtc(making) && strcmp(name, making->request->submission) == 0;
+}
+
 json_t *
 compiled_inputs(const struct compiled_making *making, const char *source)
 {
@@ -126,7 +139,7 @@ compiled_inputs(const struct compiled_making *making, const char *source)
 	const char *name;
 	json_t *contents;
 	json_object_foreach((json_t *)making->request->files, name, contents)
-		if (strcmp(name, source) == 0 || !compiled_list_has(making->sources, name))
+		if (strcmp(name, source) == 0 || (!compiled_list_has(making->sources, name) && !is_apart(making, name)))
 			json_object_set_new(inputs, name, json_pack("{s:s}", "file", name));
 	return inputs;
 }
@@ -233,6 +246,10 @@ take_source(struct compiled_making *making, const char *name, struct kettle_erro
 			err, KETTLE_EINVAL, "The task's config lists `%.200s` in `sources`, but %s.", name, making->rules->wanted);
 	if (compiled_list_has(making->sources, name))
 		return kettle_fail(err, KETTLE_EINVAL, "The task's config lists `%.200s` twice in `sources`.", name);
+	if (is_apart(making, name))
+		return kettle_fail(err, KETTLE_EINVAL,
+			"The task's config lists the submission `%.200s` in `sources`, but with `rtc` it is compiled by itself.",
+			name);
 	return json_array_append_new(making->sources, json_string(name)) ? compiled_fail_memory(err) : 0;
 }
 
@@ -249,7 +266,7 @@ find_sources(struct compiled_making *making, struct kettle_error *err)
 		if (rc == 0)
 			rc = take_source(making, json_string_value(value), err);
 	json_object_foreach((json_t *)making->request->files, name, value)
-		if (rc == 0 && !listed && compiled_ends_in(name, making->rules->sources))
+		if (rc == 0 && !listed && compiled_ends_in(name, making->rules->sources) && !is_apart(making, name))
 			rc = take_source(making, name, err);
 	if (rc == 0 && json_array_size(making->sources) == 0)
 		rc = kettle_fail(err, KETTLE_EINVAL, "The task has nothing to compile: %s.", making->rules->found);

@@ -36,7 +36,7 @@ struct compiled_rules {
 	/* New: how sources[index] is compiled into out/BASE.o, and how all objects are linked into out/program. */
 	json_t *(*compile)(const struct compiled_making *making, const char *source);
 	json_t *(*link)(const struct compiled_making *making);
-	/* Whether the source is one that `compile` does not know: a step of the language's own makes it. NULL: none is. */
+	/* Appends steps of the language's own before the others; NULL: it has none. */
 	int (*add_steps)(struct compiled_making *making, struct kettle_error *err);
 	/* Completes what every step, and every run, has; NULL: nothing. */
 	void (*finish_step)(const struct compiled_making *making, json_t *step);
@@ -61,6 +61,8 @@ bool compiled_ends_in(const char *name, const char *const *endings);
 bool compiled_list_has(const json_t *list, const char *word);
 /* What follows the last slash; borrowed. */
 const char *compiled_base(const char *path);
+/* Whether the submission is compiled apart from the sources (`rtc` of config), so that nothing else depends on it. */
+bool compiled_rtc(const struct compiled_making *making);
 /* Whether what is planned is a profile. */
 bool compiled_profiles(const struct compiled_making *making);
 /* The string of an option; NULL where there is none. Borrowed. */
@@ -70,6 +72,8 @@ const char *compiled_option(const struct compiled_making *making, const char *ke
 void compiled_add(json_t **list, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Appends each string of a list, which may be NULL, behind a prefix. */
 void compiled_add_all(json_t **list, const char *prefix, const json_t *words);
+/* -D of the task. */
+void compiled_add_defines(const struct compiled_making *making, json_t **argv);
 /* -D, -I and compile_flags of the task. */
 void compiled_add_config(const struct compiled_making *making, json_t **argv);
 /* The objects of all sources. */

@@ -10,6 +10,10 @@
 #include <string.h>
 #include <strings.h>
 
+#include "plugins/languages/compiled/gpu_rtc.h"
+
+#define RTC "rtc" /* the program that compiles device code by a library, and the step that makes it */
+#define RTC_SUBMISSION "rtc-submission"
 #define EXIT_DEVICE 110 /* a harness found that the GPU's interface fails */
 #define MAX_LINE 300    /* bytes of a line that a sentence repeats */
 
@@ -80,15 +84,29 @@ gpu_target(
 
 /* ---- plans ---- */
 
+/* What a making of ours has besides. */
+struct planned {
+	const struct gpu_vendor *vendor;
+	const char *compiler; /* as the options name it */
+	char target[GPU_TARGET_SIZE];
+};
+
+const char *
+gpu_target_of(const struct compiled_making *making)
+{
+	return ((const struct planned *)making->arg)->target;
+}
+
 int
 gpu_plan(const struct gpu_vendor *vendor, const struct compiled_rules *rules, const json_t *options,
 	const struct kettle_plan_request *request, json_t **ret_plan, struct kettle_error *err)
 {
-	char target[GPU_TARGET_SIZE] = "";
-	struct compiled_making making = {.request = request, .rules = rules, .options = options, .arg = target};
+	struct planned planned = {.vendor = vendor};
+	planned.compiler = json_string_value(json_object_get(options, vendor->compiler));
+	struct compiled_making making = {.request = request, .rules = rules, .options = options, .arg = &planned};
 	struct kettle_error untold = {0};
 	json_t *plan = NULL;
-	int no_target = gpu_target(vendor, request->device, target, &untold);
+	int no_target = gpu_target(vendor, request->device, planned.target, &untold);
 	int rc = compiled_plan(&making, &plan, err);
 	if (rc == 0 && no_target)
 		rc = kettle_fail(err, no_target, "%s", untold.message);
@@ -112,6 +130,70 @@ add_folders(const struct compiled_making *making, bool headers, json_t *step)
 	json_decref(folders);
 }
 
+/* "submission.cubin" of submission.cu. New. */
+static json_t *
+rtc_output(const struct compiled_making *making)
+{
+	const struct planned *planned = making->arg;
+	const char *base = compiled_base(making->request->submission), *dot = strrchr(base, '.');
+	return json_sprintf("%.*s%s", (int)(dot ? dot - base : (long)strlen(base)), base, planned->vendor->rtc.ending);
+}
+
+/* ./rtc @TOOLKIT@ nvrtc submission.cu out/submission.cubin OPTIONS */
+static json_t *
+rtc_argv(const struct compiled_making *making, const json_t *output)
+{
+	const struct planned *planned = making->arg;
+	const struct gpu_rtc *rtc = &planned->vendor->rtc;
+	const char *standard = json_string_value(json_object_get(making->config, "standard"));
+	json_t *argv = json_pack("[s, s, s, s]", "./" RTC, "@TOOLKIT@", rtc->api, making->request->submission);
+	compiled_add(&argv, "out/%s", json_string_value(output));
+	compiled_add(&argv, "%s%s", rtc->target, planned->target);
+	if (standard)
+		compiled_add(&argv, "-std=%s", standard);
+	for (size_t i = 0; rtc->options[i]; i++)
+		compiled_add(&argv, "%s", rtc->options[i]);
+	compiled_add_defines(making, &argv);
+	compiled_add_all(&argv, "-I", json_object_get(making->config, "include_dirs"));
+	compiled_add_all(&argv, "", json_object_get(making->config, "rtc_flags"));
+	compiled_add_all(&argv, "-I", json_object_get(making->request->device, "include_dirs"));
+	return argv;
+}
+
+int
+gpu_add_steps(struct compiled_making *making, struct kettle_error *err)
+{
+	const struct planned *planned = making->arg;
+	if (!compiled_rtc(making))
+		return 0;
+	json_t *build = json_pack("{s:s, s:s, s:s, s:[s, s, s, s, s, s, s], s:{s:{s:s}}, s:[s], s:b}", "id", RTC, "kind",
+		"build", "title", "compile " RTC, "argv", "g++", "-O1", "-std=c++17", RTC ".cpp", "-o", "out/" RTC, "-ldl",
+		"inputs", RTC ".cpp", "text", gpu_rtc_text, "outputs", RTC, "cache", 1);
+	json_t *output = rtc_output(making), *inputs = compiled_inputs(making, making->request->submission);
+	json_object_set_new(inputs, RTC, json_pack("{s:s, s:s}", "step", RTC, "output", RTC));
+	json_t *step = json_pack("{s:s, s:s, s:o, s:[s], s:o, s:o, s:[O], s:[s], s:b}", "id", RTC_SUBMISSION, "kind",
+		"build", "title", json_sprintf("compile %s", making->request->submission), "needs", RTC, "argv",
+		rtc_argv(making, output), "inputs", inputs, "outputs", output, "toolchain", planned->compiler, "cache", 1);
+	json_decref(output);
+	if (step)
+		add_folders(making, true, step);
+	int failed = json_array_append_new(making->steps, build);
+	failed |= json_array_append_new(making->steps, step);
+	return failed ? compiled_fail_memory(err) : 0;
+}
+
+/* A run finds what was compiled under its name. */
+static void
+add_rtc(const struct compiled_making *making, json_t *step)
+{
+	json_t *output = rtc_output(making), *needs = json_pack("[s]", RTC_SUBMISSION);
+	json_object_set_new(json_object_get(step, "inputs"), json_string_value(output),
+		json_pack("{s:s, s:O}", "step", RTC_SUBMISSION, "output", output));
+	compiled_need(step, needs);
+	json_decref(needs);
+	json_decref(output);
+}
+
 void
 gpu_finish_build(const struct compiled_making *making, json_t *step)
 {
@@ -127,6 +209,8 @@ gpu_finish_run(const struct compiled_making *making, const char *compiler, json_
 	json_object_set_new(step, "env", env);
 	json_object_set_new(step, "toolchain", json_pack("[s]", compiler));
 	add_folders(making, false, step);
+	if (compiled_rtc(making))
+		add_rtc(making, step);
 }
 
 /* ---- sentences ---- */

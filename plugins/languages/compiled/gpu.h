@@ -26,6 +26,14 @@ struct gpu_since {
 	const char *target, *first, *last;
 };
 
+/* How device code is compiled by a library: config's `rtc`. */
+struct gpu_rtc {
+	const char *api;            /* "nvrtc" */
+	const char *ending;         /* of what comes out: ".cubin" */
+	const char *target;         /* "--gpu-architecture=sm_": before the target */
+	const char *const *options; /* further ones, ended by NULL */
+};
+
 /* A maker's GPUs and its toolkit. Tables end with an entry of NULLs, lists of words with NULL. */
 struct gpu_vendor {
 	const char *key;      /* of a device's section: "sm" */
@@ -37,6 +45,7 @@ struct gpu_vendor {
 	const char *compiler; /* key of the option that names the compiler */
 	const struct gpu_model *models;
 	const struct gpu_since *since;
+	struct gpu_rtc rtc;
 	/* Writes what a fact ("9.0") or a setting ("sm_90a") means as a target ("90a"); false: nothing. */
 	bool (*read_target)(const char *text, bool fact, char ret_target[GPU_TARGET_SIZE]);
 	const char *const *unknown_target; /* how the compiler says that it does not know an architecture */
@@ -56,11 +65,15 @@ int gpu_target(
 	const struct gpu_vendor *vendor, const json_t *unit, char ret_target[GPU_TARGET_SIZE], struct kettle_error *err);
 
 /*
- * The plan, as compiled_plan makes it, with the target as `arg` of the making. What is wrong with the task is said before
+ * The plan, as compiled_plan makes it, which also adds what `rtc` asks for. What is wrong with the task is said before
  * what is wrong with the device. EINVAL, EUNAVAIL, ENOMEM. Pure. [any]
  */
 int gpu_plan(const struct gpu_vendor *vendor, const struct compiled_rules *rules, const json_t *options,
 	const struct kettle_plan_request *request, json_t **ret_plan, struct kettle_error *err);
+/* The target of a making of gpu_plan's. Borrowed. */
+const char *gpu_target_of(const struct compiled_making *making);
+/* As `add_steps` of the rules: with `rtc` two steps, one that builds the compiler, one that compiles the submission. */
+int gpu_add_steps(struct compiled_making *making, struct kettle_error *err);
 /* Adds to a build step the folders of the machine that the device's configuration names. */
 void gpu_finish_build(const struct compiled_making *making, json_t *step);
 /* Adds to a run the device's name, and what a program may need of the toolkit and of the device's folders. */

@@ -33,7 +33,8 @@ static const struct kettle_option options[] = {
 
 static const char config_schema[] =
 	"{\"type\": \"object\", \"additionalProperties\": false, \"properties\": {" COMPILED_CONFIG_PROPERTIES
-	", \"rdc\": {\"type\": \"boolean\"}}, \"$defs\": {" COMPILED_CONFIG_DEFS "}}";
+	", \"rdc\": {\"type\": \"boolean\"}, \"rtc\": {\"type\": \"boolean\"}, \"rtc_flags\": {\"type\": \"array\", "
+	"\"maxItems\": 100, \"items\": {\"$ref\": \"#/$defs/word\"}}}, \"$defs\": {" COMPILED_CONFIG_DEFS "}}";
 
 static const char *const source_extensions[] = {".cu", ".cpp", ".cc", ".cxx", ".c", NULL};
 static const char *const header_extensions[] = {".cuh", ".h", ".hh", ".hpp", ".hxx", ".inl", ".inc", NULL};
@@ -84,15 +85,23 @@ static const struct gpu_vendor vendor = {
 	.product = "CUDA",
 	.device = "a CUDA device",
 	.toolkit = "the CUDA toolkit",
+	.compiler = "nvcc",
+	.rtc = {.api = "nvrtc",
+		.ending = ".cubin",
+		.target = "--gpu-architecture=sm_",
+		.options =
+			(const char *const[]){"-default-device", "-I.", "-I@TOOLKIT@/include", "-I@TOOLKIT@/include/cccl", NULL}},
 	.models = models,
 	.since = since,
 	.read_target = read_target,
-	.unknown_target = (const char *const[]){"Unsupported gpu architecture",
-		"is not defined for option 'gpu-architecture'", "is not defined for option 'gpu-name'", NULL},
-	.bad_option = (const char *const[]){"nvcc fatal", NULL},
+	.unknown_target =
+		(const char *const[]){"Unsupported gpu architecture", "is not defined for option 'gpu-architecture'",
+			"is not defined for option 'gpu-name'", "invalid value for --gpu-architecture", NULL},
+	.bad_option = (const char *const[]){"nvcc fatal", "nvrtc: error: unrecognized option", NULL},
 	.bad_machine = (const char *const[]){"unsupported GNU version", "unsupported clang version",
 		"No supported gcc/g++ host compiler found", "Failed to preprocess host compiler properties",
-		"Host compiler targets unsupported OS", "cc1plus: No such file", "gcc: not found", "g++: not found", NULL},
+		"Host compiler targets unsupported OS", "rtc: the toolkit in", "cc1plus: No such file", "gcc: not found",
+		"g++: not found", NULL},
 	.no_device = (const char *const[]){"no CUDA-capable device is detected", "CUDA driver version is insufficient",
 		"libcuda.so.1: cannot open shared object file", "CUDA-capable device(s) is/are busy or unavailable",
 		"system has unsupported display driver", "cudaErrorNoDevice", "cudaErrorInsufficientDriver",
@@ -127,7 +136,7 @@ add_flags(const struct compiled_making *making, json_t **argv)
 {
 	const char *host = compiled_option(making, "host_compiler");
 	compiled_add(argv, "%s", compiled_option(making, "nvcc"));
-	compiled_add(argv, "-arch=sm_%s", (const char *)making->arg);
+	compiled_add(argv, "-arch=sm_%s", gpu_target_of(making));
 	for (size_t i = 0; usual_flags[i]; i++)
 		compiled_add(argv, "%s", usual_flags[i]);
 	if (host && *host)
@@ -194,6 +203,7 @@ static const struct compiled_rules rules = {
 	.found = "none of its files ends in .cu, .cpp, .cc, .cxx or .c",
 	.compile = cu_compile,
 	.link = cu_link,
+	.add_steps = gpu_add_steps,
 	.finish_step = cu_finish_step,
 	.finish_run = cu_finish_run,
 	.profiler = "ncu",

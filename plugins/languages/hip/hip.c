@@ -30,7 +30,8 @@ static const struct kettle_option options[] = {
 
 static const char config_schema[] =
 	"{\"type\": \"object\", \"additionalProperties\": false, \"properties\": {" COMPILED_CONFIG_PROPERTIES
-	", \"rdc\": {\"type\": \"boolean\"}}, \"$defs\": {" COMPILED_CONFIG_DEFS "}}";
+	", \"rdc\": {\"type\": \"boolean\"}, \"rtc\": {\"type\": \"boolean\"}, \"rtc_flags\": {\"type\": \"array\", "
+	"\"maxItems\": 100, \"items\": {\"$ref\": \"#/$defs/word\"}}}, \"$defs\": {" COMPILED_CONFIG_DEFS "}}";
 
 static const char *const source_extensions[] = {".hip", ".cu", ".cpp", ".cc", ".cxx", ".c", NULL};
 static const char *const header_extensions[] = {".cuh", ".h", ".hh", ".hpp", ".hxx", ".inl", ".inc", NULL};
@@ -67,14 +68,19 @@ static const struct gpu_vendor vendor = {
 	.product = "ROCm",
 	.device = "a GPU of AMD's",
 	.toolkit = "ROCm's compiler",
+	.compiler = "hipcc",
+	.rtc = {.api = "hiprtc",
+		.ending = ".hsaco",
+		.target = "--offload-arch=",
+		.options = (const char *const[]){"-O3", "-I.", NULL}},
 	.models = models,
 	.since = since,
 	.read_target = read_target,
 	.unknown_target =
 		(const char *const[]){"invalid target ID", "unsupported HIP gpu architecture", "unknown target CPU", NULL},
 	.bad_option = (const char *const[]){"error: unknown argument", "error: unsupported option", NULL},
-	.bad_machine = (const char *const[]){"cannot find ROCm device library", "cannot find HIP runtime",
-		"hip/hip_runtime.h' file not found", NULL},
+	.bad_machine = (const char *const[]){"rtc: the toolkit in", "cannot find ROCm device library",
+		"cannot find HIP runtime", "hip/hip_runtime.h' file not found", NULL},
 	.no_device = (const char *const[]){"no ROCm-capable device is detected", "hipErrorNoDevice", "libamdhip64.so",
 		"hipErrorInsufficientDriver", "Unable to open /dev/kfd", "hipErrorNotInitialized", NULL},
 	.wrong_target =
@@ -101,7 +107,7 @@ static void
 add_flags(const struct compiled_making *making, json_t **argv)
 {
 	compiled_add(argv, "%s", compiled_option(making, "hipcc"));
-	compiled_add(argv, "--offload-arch=%s", (const char *)making->arg);
+	compiled_add(argv, "--offload-arch=%s", gpu_target_of(making));
 	compiled_add(argv, "-O3");
 	compiled_add(argv, "-DNDEBUG");
 	/* Whether sources use device functions of each other. */
@@ -163,6 +169,7 @@ static const struct compiled_rules rules = {
 	.found = "none of its files ends in .hip, .cu, .cpp, .cc, .cxx or .c",
 	.compile = hip_compile,
 	.link = hip_link,
+	.add_steps = gpu_add_steps,
 	.finish_step = gpu_finish_build,
 	.finish_run = hip_finish_run,
 	.profiler = "rocprofv3",
