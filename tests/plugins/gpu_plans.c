@@ -18,7 +18,8 @@
 void *gpu_plans_self;
 
 static int
-plan(const char *names, const char *config, const char *device, json_t **ret_plan, struct kettle_error *err)
+plan_in(const char *mode, const char *names, const char *config, const char *device, json_t **ret_plan,
+	struct kettle_error *err)
 {
 	AUTO_JSON json_t *files = json_object(), *unit = json_loads(device, 0, NULL);
 	AUTO_JSON json_t *task =
@@ -37,12 +38,39 @@ plan(const char *names, const char *config, const char *device, json_t **ret_pla
 		.task = task,
 		.files = files,
 		.submission = first,
-		.mode = "test",
+		.mode = mode,
 		.device = unit,
 		.runs = runs};
 	assert_non_null(unit);
 	assert_non_null(json_object_get(task, "config"));
 	return kettle_plugin.language->plan(gpu_plans_self, &request, ret_plan, err);
+}
+
+static int
+plan(const char *names, const char *config, const char *device, json_t **ret_plan, struct kettle_error *err)
+{
+	return plan_in("test", names, config, device, ret_plan, err);
+}
+
+void
+gpu_plans_profile(const char *name, const char *device, const char *profiler, const char *file, const char *flag)
+{
+	AUTO_JSON json_t *made = NULL;
+	AUTO_JSON json_t *plain = gpu_plans_good(name, NULL, device);
+	struct kettle_error err = {0};
+	if (plan_in("profile", name, NULL, device, &made, &err))
+		fail_msg("%s", err.message);
+	gpu_plans_expect(made, "test", "artifacts", file);
+	const json_t *steps = json_object_get(made, "steps"), *before = json_object_get(plain, "steps");
+	for (size_t i = 0; i < json_array_size(steps); i++) {
+		const json_t *step = json_array_get(steps, i), *other = json_array_get(before, i);
+		bool run = strcmp(json_string_value(json_object_get(step, "kind")), "run") == 0;
+		const char *said = json_string_value(json_object_get(step, "profile"));
+		assert_true(run ? said && strcmp(said, profiler) == 0 : !said);
+		assert_null(json_object_get(other, "profile"));
+	}
+	AUTO_FREE char *argv = json_dumps(json_object_get(json_array_get(steps, 0), "argv"), JSON_COMPACT);
+	assert_true(!flag || strstr(argv, flag));
 }
 
 json_t *

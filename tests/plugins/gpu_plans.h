@@ -18,6 +18,12 @@ json_t *gpu_plans_good(const char *names, const char *config, const char *device
 /* The same, which must be refused in exactly that way. */
 void gpu_plans_refused(const char *names, const char *config, const char *device, int code, const char *sentence);
 
+/*
+ * A profile of a task of one source: its runs, and nothing else, are under that profiler and leave that file; what is
+ * compiled first has that flag (NULL: none).
+ */
+void gpu_plans_profile(const char *name, const char *device, const char *profiler, const char *file, const char *flag);
+
 /* The strings of a list, or the keys of an object, of a step are these, between spaces. */
 void gpu_plans_expect(const json_t *plan, const char *id, const char *key, const char *wanted);
 const char *gpu_plans_text(const json_t *plan, const char *id, const char *object, const char *key);

@@ -50,7 +50,7 @@ keys(const json_t *object)
 
 /* Plans a task of empty files (names between spaces, the first is the submission) with two runs. */
 static int
-plan(const char *names, const char *config, json_t **ret_plan, struct kettle_error *err)
+plan_in(const char *mode, const char *names, const char *config, json_t **ret_plan, struct kettle_error *err)
 {
 	AUTO_JSON json_t *files = json_object(),
 					 *task = json_pack("{s:o, s:[s]}", "config", config ? json_loads(config, 0, NULL) : json_object(),
@@ -70,11 +70,17 @@ plan(const char *names, const char *config, json_t **ret_plan, struct kettle_err
 		.task = task,
 		.files = files,
 		.submission = first,
-		.mode = "test",
+		.mode = mode,
 		.device = device,
 		.runs = runs};
 	assert_non_null(at(task, "config"));
 	return kettle_plugin.language->plan(self, &request, ret_plan, err);
+}
+
+static int
+plan(const char *names, const char *config, json_t **ret_plan, struct kettle_error *err)
+{
+	return plan_in("test", names, config, ret_plan, err);
 }
 
 static json_t *
@@ -150,6 +156,24 @@ test_runs(void **state)
 	assert_string_equal(first, "link");
 	assert_string_equal(second, "test");
 	assert_string_equal(json_string_value(at(at(at(step(made, "test"), "inputs"), "data.bin"), "file")), "data.bin");
+}
+
+/* A profile is under perf, and of code with frame pointers; no other run is. */
+static void
+test_profile(void **state)
+{
+	(void)state;
+	AUTO_JSON json_t *made = NULL;
+	AUTO_JSON json_t *plain = good_plan("a.cpp", NULL);
+	struct kettle_error err = {0};
+	assert_int_equal(plan_in("profile", "a.cpp", NULL, &made, &err), 0);
+	AUTO_FREE char *files = joined(at(step(made, "test"), "artifacts")),
+				   *argv = joined(at(step(made, "compile-0"), "argv"));
+	assert_string_equal(json_string_value(at(step(made, "test"), "profile")), "perf");
+	assert_string_equal(files, "flamegraph.svg stacks.txt");
+	assert_non_null(strstr(argv, " -fno-omit-frame-pointer "));
+	assert_null(at(step(plain, "test"), "profile"));
+	assert_null(at(step(made, "link"), "profile"));
 }
 
 static void
@@ -322,6 +346,7 @@ main(void)
 		cmocka_unit_test(test_plan),
 		cmocka_unit_test(test_runs),
 		cmocka_unit_test(test_config),
+		cmocka_unit_test(test_profile),
 		cmocka_unit_test(test_c_only),
 		cmocka_unit_test(test_refuses),
 		cmocka_unit_test(test_config_schema),

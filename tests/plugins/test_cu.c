@@ -44,6 +44,13 @@ test_plan(void **state)
 
 /* Every key of task.yml reaches the compiler, and what the device's section says besides. */
 static void
+test_profile(void **state)
+{
+	(void)state;
+	gpu_plans_profile("a.cu", "{\"name\": \"H100\"}", "ncu", "profile.ncu-rep", "-lineinfo");
+}
+
+static void
 test_config(void **state)
 {
 	(void)state;
@@ -309,6 +316,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_plan),
 		cmocka_unit_test(test_config),
+		cmocka_unit_test(test_profile),
 		cmocka_unit_test(test_targets),
 		cmocka_unit_test(test_refuses),
 		cmocka_unit_test(test_explains),

@@ -36,6 +36,13 @@ test_plan(void **state)
 }
 
 static void
+test_profile(void **state)
+{
+	(void)state;
+	gpu_plans_profile("a.hip", "{\"name\": \"MI300\"}", "rocprofv3", "trace.pftrace", NULL);
+}
+
+static void
 test_config(void **state)
 {
 	(void)state;
@@ -194,6 +201,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_plan),
 		cmocka_unit_test(test_config),
+		cmocka_unit_test(test_profile),
 		cmocka_unit_test(test_targets),
 		cmocka_unit_test(test_explains),
 		cmocka_unit_test(test_rtc),

@@ -153,6 +153,9 @@ cu_compile(const struct compiled_making *making, const char *source)
 	const char *standard = json_string_value(json_object_get(making->config, "standard"));
 	json_t *argv = json_array();
 	add_flags(making, &argv);
+	/* A profile shows which line costs what; the code is the same. */
+	if (compiled_profiles(making))
+		compiled_add(&argv, "-lineinfo");
 	/* Files in C go to the host compiler, which has a standard of its own for them. */
 	if (!compiled_ends_in(source, c))
 		compiled_add(&argv, "-std=%s", standard && strchr(standard, '+') ? standard : CPP_STANDARD);
