@@ -38,6 +38,20 @@ AS_IF([test "$enable_failpoints" = yes], [AC_DEFINE([KETTLE_FAILPOINTS], [1], [N
 AM_CONDITIONAL([FAILPOINTS], [test "$enable_failpoints" = yes])
 ])
 
+# The extension that makes Python a warm process: on the stable ABI, so that the headers of one Python do for all.
+AC_DEFUN([KETTLE_ARG_WARM], [
+AC_ARG_ENABLE([warm], [AS_HELP_STRING([--enable-warm=auto|yes|no], [warm processes of Python, which runs begin from (default auto)])], [], [enable_warm=auto])
+kettle_missing=
+AS_CASE([$enable_warm],
+  [no], [kettle_missing="disabled by --disable-warm"],
+  [yes|auto], [AS_IF([test "$build_py" != yes], [kettle_missing="the plugin py is not built"],
+    [PKG_CHECK_MODULES([PYTHON], [python3 >= 3.9], [], [kettle_missing="install python3-dev"])])],
+  [AC_MSG_ERROR([--enable-warm takes auto, yes or no, not "$enable_warm"])])
+AS_IF([test -n "$kettle_missing" && test "$enable_warm" = yes], [AC_MSG_ERROR([warm processes cannot be built: $kettle_missing])])
+AS_IF([test -z "$kettle_missing"], [build_warm=yes], [build_warm="no ($kettle_missing)"])
+AM_CONDITIONAL([BUILD_WARM], [test -z "$kettle_missing"])
+])
+
 # KETTLE_PLUGIN(NAME, KIND, WHAT, [DEPENDENCY-CHECK that sets kettle_missing to what is missing])
 AC_DEFUN([KETTLE_PLUGIN], [
 AC_ARG_ENABLE([$1], [AS_HELP_STRING([--enable-$1=auto|yes|no], [$2 plugin: $3 (default auto)])], [], [enable_$1=auto])
@@ -61,6 +75,7 @@ echo "$PACKAGE_NAME $PACKAGE_VERSION will be built for $prefix with $CC."
 echo "$kettle_summary" | $AWK -F'|' 'NF > 1 {
   gsub(/^ +/, "", @S|@1)
   printf "  %-8s %-9s %-4s %s%s\n", @S|@1, @S|@2, @S|@3, @S|@4, (@S|@5 != "" ? " (" @S|@5 ")" : "") }'
+echo "  warm Python        $build_warm"
 echo "  unit tests         $have_cmocka $(test "$have_cmocka" = yes || echo "(install libcmocka-dev)")"
 echo "  sanitizers         $enable_sanitizers"
 echo

@@ -114,6 +114,7 @@ void
 exec_close(struct exec *exec)
 {
 	devlock_close(&exec->locks);
+	warm_free(exec->warm);
 	sandbox_machine_free(exec->machine);
 	sandbox_cgroup_leave(exec->cgroup);
 	free(exec->cgroup);

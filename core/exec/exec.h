@@ -17,6 +17,7 @@
 #include "sandbox/sandbox.h"
 #include "spool.h"
 #include "toolchain.h"
+#include "warm.h"
 
 #define EXEC_PROTOCOL 1
 
@@ -28,6 +29,7 @@ struct exec {
 	struct execconfig config;
 	char *cgroup;
 	struct sandbox_machine *machine;
+	struct warm *warm;    /* NULL: every step begins cold */
 	unsigned protections; /* that this machine offers */
 	json_t *plan_schema;
 	json_t *facts; /* machine_describe */

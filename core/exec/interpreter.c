@@ -33,6 +33,17 @@ const char interpreter_question[] =
 	"            packages.setdefault(re.sub(r'[-_.]+', '-', found.group(1)).lower(), found.group(2))\n"
 	"print(json.dumps({'packages': packages, 'folders': folders}))\n";
 
+/* The folder of the start is no place to import from, and no module of ours is to be found by a script. */
+const char interpreter_loader[] = "import sys, _imp\n"
+								  "if sys.path[:1] == ['']:\n"
+								  "    del sys.path[0]\n"
+								  "class spec:\n"
+								  "    name, origin = 'kettle_warm', sys.argv[1]\n"
+								  "warm = _imp.create_dynamic(spec)\n"
+								  "_imp.exec_dynamic(warm)\n"
+								  "sys.modules.pop('kettle_warm', None)\n"
+								  "warm.serve(int(sys.argv[2]), sys.argv[3:])\n";
+
 /* What participants ask for; others of hundreds would hide it. */
 static const char *const well_known[] = {"numpy", "scipy", "torch", "triton", "jax", "jaxlib", "numba", "cupy",
 	"pandas", "scikit-learn", "tensorflow", "torchvision", "torchaudio", "nvidia-cutlass-dsl", "cuda-python",
@@ -44,6 +55,15 @@ interpreter_is(const char *path)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 	return strncmp(name, "python", strlen("python")) == 0 || strncmp(name, "pypy", strlen("pypy")) == 0;
+}
+
+bool
+interpreter_copies(const char *path, const json_t *environment)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	const char *seed = json_string_value(json_object_get(environment, "PYTHONHASHSEED"));
+	return strncmp(name, "python", strlen("python")) == 0 && seed && seed[0] &&
+		   strspn(seed, "0123456789") == strlen(seed) && !json_object_get(environment, "PYTHONINSPECT");
 }
 
 static bool

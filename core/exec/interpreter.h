@@ -19,6 +19,14 @@ char *interpreter_behind(const char *path);
  */
 char *interpreter_base(const char *path);
 
+/*
+ * Whether a copy of a running one is as good as a fresh one with this environment: not where hashes are drawn anew by
+ * each, nor where it would go on after its script. [any]
+ */
+bool interpreter_copies(const char *path, const json_t *environment);
+/* What to start it with (`-c`, the extension, a descriptor, names of modules) to make it a warm process; see warm.h. */
+extern const char interpreter_loader[];
+
 /* What to ask an interpreter with `-I -c`: it prints the object that interpreter_facts takes. */
 extern const char interpreter_question[];
 /*

@@ -323,6 +323,7 @@ launch(struct step_process *process, size_t index, const struct joint *joint, vo
 				/* A build on the same core must not be in the way of what is being timed. */
 				.nice = on_device ? 0 : BUILD_NICE,
 				.machine = job->exec->machine,
+				.warm = warm_sandbox(step->warm.process),
 			},
 		.wall_ns = process->limits.wall,
 		.output_limit = process->limits.output,
@@ -331,6 +332,7 @@ launch(struct step_process *process, size_t index, const struct joint *joint, vo
 	};
 	process->running = true;
 	process_start(&process->process, job->exec->loop, &config, ended, on_lost, process);
+	warm_started(STEAL(step->warm.process));
 	cores_free(&build);
 	cores_free(&own);
 	return 0;
@@ -380,6 +382,68 @@ launch_secret_unread(const struct step *step)
 {
 	int left = 0;
 	return step->secret >= 0 && ioctl(step->secret, FIONREAD, &left) == 0 && left > 0;
+}
+
+/* Names that differ from run to run, and that nothing reads before a script does. */
+static bool
+is_own_name(const char *name)
+{
+	return strncmp(name, "KETTLE_", strlen("KETTLE_")) == 0 || strncmp(name, "POPCORN_", strlen("POPCORN_")) == 0;
+}
+
+/* What an interpreter and its libraries may read before the script begins; new reference. */
+static json_t *
+make_early_environment(const struct step_process *process)
+{
+	AUTO_JSON json_t *gpus = gpus_of(process->step);
+	AUTO_JSON json_t *env = make_environment(process, gpus, false);
+	const char *name;
+	json_t *value;
+	void *next;
+	json_object_foreach_safe(env, next, name, value) {
+		if (is_own_name(name))
+			(void)json_object_del(env, name);
+	}
+	if (env && !json_object_get(env, "HOME"))
+		(void)json_object_set_new(env, "HOME", json_string(SANDBOX_HOME));
+	if (env && !json_object_get(env, "TMPDIR"))
+		(void)json_object_set_new(env, "TMPDIR", json_string("/tmp"));
+	return STEAL(env);
+}
+
+/* Whether a script is all that a step runs; whether a copy is as good as a fresh interpreter, interpreter_copies knows. */
+static bool
+may_begin_warm(const struct step *step)
+{
+	const struct step_process *process = &step->processes[0];
+	const json_t *argv = json_object_get(process->plan, "argv");
+	const char *script = json_string_value(json_array_get(argv, 1));
+	return step->job->exec->warm && step->kind == STEP_RUN && step->count == 1 && !step->helper && process->tool &&
+		   script && json_object_get(step->plan, "warm") && step->job->unit.level != SANDBOX_LEVEL_OFF &&
+		   json_object_get(json_object_get(process->plan, "inputs"), script);
+}
+
+bool
+launch_asks_warm(struct step *step, void (*again)(void *arg))
+{
+	const struct step_process *process = &step->processes[0];
+	struct cores own = {0};
+	if (!may_begin_warm(step))
+		return false;
+	AUTO_JSON json_t *env = make_early_environment(process);
+	if (!env || !interpreter_copies(process->tool->path, env) || own_cores(step, &own) != 0)
+		return false;
+	const struct warm_wish wish = {
+		.tool = process->tool,
+		.modules = json_object_get(json_object_get(step->plan, "warm"), "preload"),
+		.environment = env,
+		.cores = &own,
+	};
+	step->warm.ended = again;
+	step->warm.arg = step;
+	bool waits = warm_ask(step->job->exec->warm, &wish, &step->warm);
+	cores_free(&own);
+	return waits;
 }
 
 int

@@ -286,6 +286,8 @@ outcome_make(const struct step *step)
 			json_pack("{s:I, s:I, s:I, s:I}", "begun_ns", (json_int_t)step->begun_ns, "queued_ns",
 				(json_int_t)step->queued_ns, "launched_ns", (json_int_t)step->launched_ns, "ended_ns",
 				(json_int_t)step->ended_ns));
+	if (rc == 0 && main->process.report.warm)
+		rc = json_object_set_new(outcome, "warm", json_true());
 	if (rc == 0 && step->missing)
 		rc = json_object_set_new(outcome, "missing", json_string(step->missing));
 	if (rc == 0 && step->state != STEP_PASSED && main->tool)

@@ -209,6 +209,12 @@ launch(struct process *process, uv_loop_t *loop, const struct process_config *co
 	process->started_ns = time_monotonic_ns();
 	if (rc == 0)
 		rc = sandbox_start(&sandbox, &process->sandbox, &process->error);
+	/* A warm process that fails is no reason to fail. */
+	if (rc == KETTLE_EUNAVAIL && sandbox.warm) {
+		sandbox.warm = NULL;
+		process->error = (struct kettle_error){0};
+		rc = sandbox_start(&sandbox, &process->sandbox, &process->error);
+	}
 	for (size_t i = 0; i < PROCESS_STREAMS; i++)
 		if (theirs[i] >= 0)
 			close(theirs[i]);

@@ -57,6 +57,7 @@ close_all(struct serve *serve)
 	if (serve->input_open)
 		uv_close((uv_handle_t *)&serve->input, NULL);
 	devlock_close(&serve->exec.locks);
+	warm_close(serve->exec.warm);
 	emit_flush(&serve->out, SERVE_FLUSH_MS);
 	emit_close(&serve->out);
 }
@@ -301,6 +302,7 @@ serve_lines(const struct exec_options *options)
 		return close_serve(&serve, status);
 	exec_emit(&serve.exec, exec_hello(&serve.exec));
 	sandbox_machine_prepare(serve.exec.machine);
+	serve.exec.warm = warm_open(&serve.exec);
 	serve.input_open = uv_poll_init(&serve.loop, &serve.input, 0) == 0;
 	serve.input.data = &serve;
 	if (serve.input_open)

@@ -102,6 +102,7 @@ end(struct step *step, enum step_state state)
 	step->phase = STEP_ENDED;
 	step->ended_ns = time_monotonic_ns();
 	step->state = state;
+	warm_forget(&step->warm);
 	builds_release(&job->exec->builds, &step->slot);
 	builds_land(&job->exec->builds, &step->flight);
 	if (state == STEP_PASSED)
@@ -316,7 +317,7 @@ queue(void *arg)
 void
 step_device_granted(struct step *step)
 {
-	if (step->phase == STEP_QUEUED && step->device > 0)
+	if (step->phase == STEP_QUEUED && step->device > 0 && !step->asked_warm)
 		start(step);
 }
 
@@ -337,6 +338,7 @@ collect_done(struct step *step)
 	else if (state == STEP_PASSED && step->fault.code != 0)
 		state = STEP_FAILED;
 	sandbox_machine_prepare(step->job->exec->machine);
+	warm_prepare(step->job->exec->warm);
 	end(step, state);
 }
 
@@ -455,6 +457,12 @@ start(void *arg)
 		step->error = step->job->hold.error;
 		end_error(step);
 		return;
+	}
+	/* What it begins from may have to be made first; then this is called again. */
+	if (!step->asked_warm) {
+		step->asked_warm = true;
+		if (launch_asks_warm(step, start))
+			return;
 	}
 	const char *result = json_string_value(json_object_get(step->plan, "result"));
 	step->launched_ns = time_monotonic_ns();

@@ -8,7 +8,8 @@
  * the control socket (hang-up: the owner died), a signalfd for SIGCHLD, the cgroup's out-of-memory file and a timer for
  * the limits that are polled. At the end everything is killed and reaped, the result is completed, and init leaves; if
  * it cannot, the kernel's killing of all it leaves behind in its pid namespace is the same. All signals stay blocked;
- * nothing is allocated.
+ * nothing is allocated. Whether it is a copy of the owner or of a warm process (zygote.h) makes a difference to the
+ * start of the payload alone.
  */
 #include <config.h>
 
@@ -48,6 +49,7 @@ struct init {
 	int control, signals, proc;
 	int fds[INIT_FDS_MAX];
 	size_t fds_count;
+	const struct sandbox_zygote *zygote;
 	pid_t payload;
 	bool payload_ended;
 };
@@ -187,7 +189,7 @@ start_payload(struct init *self)
 		if (ruleset < 0)
 			return sandbox_plan_failed(plan, "make the Landlock rules", NULL);
 	}
-	self->payload = sandbox_payload_start(plan, self->fds, ruleset);
+	self->payload = sandbox_payload_start(plan, self->fds, ruleset, self->zygote);
 	if (self->payload < 0)
 		return -1;
 	for (size_t i = 0; i < plan->fds_count; i++)
@@ -348,9 +350,10 @@ complete(struct init *self)
 }
 
 void
-sandbox_init_main(struct sandbox_plan *plan, int control, const int procs[SANDBOX_CG_COUNT])
+sandbox_init_main(
+	struct sandbox_plan *plan, int control, const int procs[SANDBOX_CG_COUNT], const struct sandbox_zygote *zygote)
 {
-	struct init self = {.plan = plan, .control = control, .signals = -1, .proc = -1};
+	struct init self = {.plan = plan, .control = control, .signals = -1, .proc = -1, .zygote = zygote};
 	int failed = prepare(&self, procs);
 	if (receive(&self, SANDBOX_MAPPED))
 		_exit(1);

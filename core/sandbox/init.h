@@ -4,6 +4,7 @@
 #define KETTLE_SANDBOX_INIT_H
 
 #include "plan.h"
+#include "zygote.h"
 
 /* From the owner to init over the control socket (SOCK_SEQPACKET). */
 enum sandbox_message {
@@ -14,9 +15,9 @@ enum sandbox_message {
 
 /*
  * The child's life from clone to exit. `control` is its end of the socket, `procs` the cgroup.procs files (-1: none)
- * that it enters by itself.
+ * that it enters by itself. `zygote`: the warm process that it is a copy of (NULL: it is one of the owner).
  */
-void sandbox_init_main(struct sandbox_plan *plan, int control, const int procs[SANDBOX_CG_COUNT])
-	__attribute__((noreturn));
+void sandbox_init_main(struct sandbox_plan *plan, int control, const int procs[SANDBOX_CG_COUNT],
+	const struct sandbox_zygote *zygote) __attribute__((noreturn));
 
 #endif

@@ -4,7 +4,9 @@
  *
  * Theory of operation. The payload is made with CLONE_VM | CLONE_VFORK: init stands still until it has executed, so
  * that no page table is copied and a failure is simply written to the shared result. Nothing is allocated, and ids are
- * changed by raw system calls: the C library's would look for threads that are not there any more.
+ * changed by raw system calls: the C library's would look for threads that are not there any more. The payload of a warm
+ * process is forked instead, takes the same steps, copies its strings, unmaps the plan and goes on without an exec; init
+ * waits on a futex in the plan for that.
  */
 #include <config.h>
 
@@ -14,6 +16,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/capability.h>
+#include <linux/futex.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,11 +24,12 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "filter.h"
 #include "landlock.h"
-#include "seccomp.h"
 
 #ifndef SYS_close_range
 #define SYS_close_range 436
@@ -33,6 +37,7 @@
 #define PAYLOAD_CAPS_MAX 64
 #define PAYLOAD_CPU_GRACE_S 2 /* RLIMIT_CPU is a second line behind the count of the whole tree */
 #define PAYLOAD_FAILED 127
+#define PAYLOAD_LOOK_NS 10000000 /* how long init waits before it looks whether a forked payload still lives */
 
 struct payload {
 	struct sandbox_plan *plan;
@@ -196,11 +201,20 @@ enter(struct payload *payload)
 	umask(022);
 	if (syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, sizeof(uint64_t)))
 		return "unblock signals";
-	if (plan->filter.len && plan->has_cores && sandbox_seccomp_bind())
+	if (plan->filter.len && plan->has_cores && sandbox_filter_bind())
 		return "stay on the cores";
-	if (plan->filter.len && sandbox_seccomp_enter(&plan->filter))
+	if (plan->filter.len && sandbox_filter_enter(&plan->filter))
 		return "install the seccomp filter";
 	return NULL;
+}
+
+static void
+note_start(struct sandbox_plan *plan)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	plan->result.start_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	plan->result.started = true;
 }
 
 static int
@@ -213,20 +227,90 @@ payload_main(void *arg)
 		sandbox_plan_failed(plan, failed, NULL);
 		_exit(PAYLOAD_FAILED);
 	}
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	plan->result.start_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-	plan->result.started = true;
+	note_start(plan);
 	execve(plan->file, plan->argv, plan->envp);
 	plan->result.started = false;
 	sandbox_plan_failed(plan, "run", plan->file);
 	_exit(PAYLOAD_FAILED);
 }
 
+/* A copy that does not lie in the plan; NULL: no memory. */
+static char **
+copy_strings(char **strings)
+{
+	size_t count = 0;
+	while (strings[count])
+		count++;
+	char **copy = calloc(count + 1, sizeof(*copy));
+	for (size_t i = 0; copy && i < count; i++)
+		if (!(copy[i] = strdup(strings[i])))
+			return NULL;
+	return copy;
+}
+
+static void
+set_begun(struct sandbox_plan *plan)
+{
+	atomic_store(&plan->result.begun, 1);
+	(void)syscall(SYS_futex, &plan->result.begun, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+static void __attribute__((noreturn)) forked_main(struct payload *payload, const struct sandbox_zygote *zygote)
+{
+	struct sandbox_plan *plan = payload->plan;
+	char *file = strdup(plan->file), **argv = copy_strings(plan->argv), **envp = copy_strings(plan->envp);
+	const char *failed = file && argv && envp ? enter(payload) : "copy the arguments";
+	if (failed) {
+		sandbox_plan_failed(plan, failed, NULL);
+		set_begun(plan);
+		_exit(PAYLOAD_FAILED);
+	}
+	/* What an exec would close. */
+	if (payload->ruleset >= 0)
+		close(payload->ruleset);
+	const char *slash = strrchr(file, '/');
+	(void)prctl(PR_SET_NAME, slash ? slash + 1 : file, 0, 0, 0);
+	/* As an exec would leave it; init closed itself. */
+	(void)prctl(PR_SET_DUMPABLE, zygote->dumpable, 0, 0, 0);
+	note_start(plan);
+	set_begun(plan);
+	sandbox_plan_unmap(plan);
+	zygote->become(zygote->arg, file, argv, envp);
+}
+
+/* Until the payload goes on by itself, or has ended. */
+static void
+await_begun(struct sandbox_plan *plan, pid_t pid)
+{
+	const struct timespec look = {.tv_nsec = PAYLOAD_LOOK_NS};
+	while (!atomic_load(&plan->result.begun)) {
+		siginfo_t info = {0};
+		(void)syscall(SYS_futex, &plan->result.begun, FUTEX_WAIT, 0, &look, NULL, 0);
+		if (!waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid == pid)
+			return;
+	}
+}
+
+static pid_t
+fork_payload(struct payload *payload, const struct sandbox_zygote *zygote)
+{
+	struct sandbox_plan *plan = payload->plan;
+	/* Not a raw clone: the C library and what registered with it put their locks and threads in order. */
+	pid_t pid = fork();
+	if (pid == 0)
+		forked_main(payload, zygote);
+	if (pid < 0)
+		return sandbox_plan_failed(plan, "start a process for", plan->file);
+	await_begun(plan, pid);
+	return plan->result.started ? pid : -1;
+}
+
 pid_t
-sandbox_payload_start(struct sandbox_plan *plan, const int *fds, int ruleset)
+sandbox_payload_start(struct sandbox_plan *plan, const int *fds, int ruleset, const struct sandbox_zygote *zygote)
 {
 	struct payload payload = {.plan = plan, .fds = fds, .ruleset = ruleset};
+	if (zygote)
+		return fork_payload(&payload, zygote);
 	pid_t pid =
 		clone(payload_main, plan->payload_stack + SANDBOX_STACK_SIZE, CLONE_VM | CLONE_VFORK | SIGCHLD, &payload);
 	if (pid < 0)

@@ -6,9 +6,15 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
+
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000
+#endif
 
 #define PLAN_ALIGN 16u
 #define PLAN_MEMORY_DEFAULT (UINT64_C(4) << 30)
@@ -19,12 +25,46 @@
 #define PLAN_FILES_DEFAULT 1024
 #define PLAN_STACK_DEFAULT (UINT64_C(64) << 20)
 #define PLAN_STRINGS_MAX 65536 /* arguments, and variables */
+/*
+ * Where plans lie that another process maps, too: between the places that Linux gives to programs and to libraries. Each
+ * has a slot by the time it was made; where a slot is taken the kernel gives another place.
+ */
+#define PLAN_SLOTS 4096
+#define PLAN_SLOT_NS 1000000
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+#define PLAN_WISH UINT64_C(0x200000000000)
+#else
+#define PLAN_WISH UINT64_C(0)
+#endif
+
+/* A mapping that others can map, too, where they are likely to have nothing. */
+static void *
+map_memory(int *ret_memory)
+{
+	int memory = memfd_create("kettle-plan", MFD_CLOEXEC);
+	if (memory < 0 || ftruncate(memory, SANDBOX_ARENA_SIZE)) {
+		if (memory >= 0)
+			close(memory);
+		return MAP_FAILED;
+	}
+	struct timespec now;
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	uint64_t slot = ((uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / PLAN_SLOT_NS) % PLAN_SLOTS;
+	void *wish = PLAN_WISH ? (void *)(uintptr_t)(PLAN_WISH + slot * SANDBOX_ARENA_SIZE) : NULL;
+	void *base = mmap(wish, SANDBOX_ARENA_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, memory, 0);
+	if (base == MAP_FAILED)
+		close(memory);
+	else
+		*ret_memory = memory;
+	return base;
+}
 
 struct sandbox_plan *
-sandbox_plan_map(void)
+sandbox_plan_map(int *ret_memory)
 {
-	void *base =
-		mmap(NULL, SANDBOX_ARENA_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *base = ret_memory ? map_memory(ret_memory)
+							: mmap(NULL, SANDBOX_ARENA_SIZE, PROT_READ | PROT_WRITE,
+								  MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (base == MAP_FAILED)
 		return NULL;
 	struct sandbox_plan *plan = base;
@@ -33,6 +73,22 @@ sandbox_plan_map(void)
 	plan->payload_stack = sandbox_plan_alloc(plan, SANDBOX_STACK_SIZE);
 	plan->watch_memory = sandbox_plan_alloc(plan, SANDBOX_WATCH_MEMORY);
 	return plan;
+}
+
+struct sandbox_plan *
+sandbox_plan_map_at(uint64_t address, int memory)
+{
+	void *wish = (void *)(uintptr_t)address;
+	void *base = mmap(
+		wish, SANDBOX_ARENA_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, memory, 0);
+	if (base == wish)
+		return base;
+	/* A kernel before 4.17 takes the flag for a wish. */
+	if (base != MAP_FAILED) {
+		munmap(base, SANDBOX_ARENA_SIZE);
+		errno = EEXIST;
+	}
+	return NULL;
 }
 
 void
@@ -60,6 +116,14 @@ sandbox_plan_text(struct sandbox_plan *plan, const char *text)
 	return copy ? memcpy(copy, text, size) : NULL;
 }
 
+const char *
+sandbox_plan_own(struct sandbox_plan *plan, const char *text)
+{
+	if (!text || (text >= (const char *)plan && text < (const char *)plan + SANDBOX_ARENA_SIZE))
+		return text;
+	return sandbox_plan_text(plan, text);
+}
+
 char *
 sandbox_plan_printf(struct sandbox_plan *plan, const char *format, ...)
 {
@@ -76,12 +140,20 @@ sandbox_plan_printf(struct sandbox_plan *plan, const char *format, ...)
 	return text;
 }
 
+static void
+copy_text(char *to, const char *text)
+{
+	size_t len = strnlen(text, SANDBOX_FAILED_MAX - 1);
+	memcpy(to, text, len);
+	to[len] = '\0';
+}
+
 int
 sandbox_plan_failed(struct sandbox_plan *plan, const char *what, const char *path)
 {
 	plan->result.failed_errno = errno;
-	plan->result.failed = what;
-	plan->result.failed_path = path;
+	copy_text(plan->result.failed, what);
+	copy_text(plan->result.failed_path, path ? path : "");
 	return -1;
 }
 

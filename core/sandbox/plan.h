@@ -15,6 +15,7 @@
 #define SANDBOX_STACK_SIZE 65536          /* of the payload between clone and exec */
 #define SANDBOX_WATCH_MEMORY (256u << 10) /* for the list of processes */
 #define SANDBOX_GROUPS_MAX 8              /* groups of device nodes */
+#define SANDBOX_FAILED_MAX 160            /* of a failure's text */
 
 /* One thing that init does to build the root, in order. Paths are absolute: sources below the old root. */
 enum sandbox_op_kind {
@@ -40,15 +41,16 @@ struct sandbox_op {
 struct sandbox_result {
 	_Atomic uint64_t cpu_ns, memory_peak; /* as polled, while it runs */
 	_Atomic int limit;                    /* enum sandbox_limit */
+	_Atomic int begun;                    /* of a forked payload: 0 not yet, 1 it goes on; for a futex */
 	uint64_t start_ns, end_ns;
 	uint64_t total_cpu_ns; /* at the end, of everything that was reaped */
 	uint32_t left_behind;
 	unsigned hits;
 	int status; /* of the payload, as wait reports it */
 	bool started;
-	_Atomic bool prepared, finished; /* waits for the plan; all is over and reported */
-	const char *failed;              /* what could not be done: text of the program, valid in the owner too */
-	const char *failed_path;         /* in the arena, or NULL */
+	_Atomic bool prepared, finished;      /* waits for the plan; all is over and reported */
+	char failed[SANDBOX_FAILED_MAX];      /* what could not be done; empty: nothing failed */
+	char failed_path[SANDBOX_FAILED_MAX]; /* with what, or empty */
 	int failed_errno;
 };
 
@@ -85,12 +87,20 @@ struct sandbox_plan {
 	struct sandbox_result result;
 };
 
-/* A mapping with an empty plan in it; NULL: no memory. Free with sandbox_plan_unmap. */
-struct sandbox_plan *sandbox_plan_map(void);
+/*
+ * A mapping with an empty plan in it; NULL: no memory. Free with sandbox_plan_unmap. Where `ret_memory` is not NULL it
+ * gets a descriptor that another process can map the same plan with, at the same address: all its pointers lead into
+ * it. The caller closes it.
+ */
+struct sandbox_plan *sandbox_plan_map(int *ret_memory);
+/* In that other process: maps it. NULL with errno: the place is taken there. */
+struct sandbox_plan *sandbox_plan_map_at(uint64_t address, int memory);
 void sandbox_plan_unmap(struct sandbox_plan *plan);
 /* Bytes of the arena, aligned and zero; NULL when it is full. They live as long as the plan. */
 void *sandbox_plan_alloc(struct sandbox_plan *plan, size_t size);
 char *sandbox_plan_text(struct sandbox_plan *plan, const char *text);
+/* The same, or the text itself if it is in the arena already. NULL stays NULL. */
+const char *sandbox_plan_own(struct sandbox_plan *plan, const char *text);
 char *sandbox_plan_printf(struct sandbox_plan *plan, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Checks a config and copies it into a plan: everything but the root's operations and the filter. */
 int sandbox_plan_fill(struct sandbox_plan *plan, const struct sandbox_config *config, struct kettle_error *err);

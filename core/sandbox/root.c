@@ -240,10 +240,27 @@ plan_private(struct sandbox_plan *plan)
 	add_tmpfs(plan, "/dev/shm", plan->limits.shm, "mode=1777");
 }
 
+/* Init may be another program's: no text that is this one's own may stay in the plan. 0 or -1: no room. */
 static int
-check_room(const struct sandbox_plan *plan, struct kettle_error *err)
+own_texts(struct sandbox_plan *plan, size_t from)
 {
-	if (plan->ops_count <= SANDBOX_OPS_MAX)
+	for (size_t i = from; i < plan->ops_count; i++) {
+		struct sandbox_op *op = &plan->ops[i];
+		const char *source = sandbox_plan_own(plan, op->source), *text = sandbox_plan_own(plan, op->text);
+		op->target = sandbox_plan_own(plan, op->target);
+		if (!op->target || (op->source && !source) || (op->text && !text))
+			return -1;
+		op->source = source;
+		op->text = text;
+	}
+	return 0;
+}
+
+static int
+complete(struct sandbox_plan *plan, size_t from, struct kettle_error *err)
+{
+	plan->directory = sandbox_plan_own(plan, plan->directory);
+	if (plan->ops_count <= SANDBOX_OPS_MAX && own_texts(plan, from) == 0)
 		return 0;
 	return kettle_fail(err, KETTLE_ETOOBIG, "The paths that the sandbox shows are too many or too deep.");
 }
@@ -258,7 +275,7 @@ sandbox_root_plan_base(struct sandbox_plan *plan, struct kettle_error *err)
 	add_op(plan, SANDBOX_OP_PROC, "/proc");
 	int rc = plan_system(plan, err);
 	plan->ops_base = plan->ops_count;
-	return rc ? rc : check_room(plan, err);
+	return rc ? rc : complete(plan, 0, err);
 }
 
 int
@@ -270,7 +287,7 @@ sandbox_root_plan(struct sandbox_plan *plan, const struct sandbox_config *config
 	int rc = plan_binds(plan, config, err);
 	if (!rc)
 		rc = plan_job(plan, config, err);
-	return rc ? rc : check_room(plan, err);
+	return rc ? rc : complete(plan, plan->ops_base, err);
 }
 
 /* From here on: init. Nothing is allocated. */

@@ -29,17 +29,28 @@
 #define MACHINE_SPARE_AGE_NS (UINT64_C(600) * 1000000000)
 #define MACHINE_CGROUPS (SANDBOX_MEMORY_CGROUP | SANDBOX_PIDS_CGROUP | SANDBOX_CPU_CGROUP)
 
+/* An init that was made ahead of its run. */
+struct spare {
+	bool present;
+	struct sandbox_spawn last; /* what the last start asked for: what the next spare is made like */
+	struct sandbox_spawn how;
+	struct sandbox_child child;
+	uint64_t born_ns;
+	int mounts; /* /proc/self/mountinfo as it was then, to see whether it has changed */
+};
+
 struct sandbox_machine {
 	unsigned protections;
 	char *cgroup;
 	struct sock_fprog filter;
 	struct sock_fprog counting; /* for payloads that count events; made when the first one comes */
-	struct sandbox_spawn last;  /* what the last start asked for: what the next spare is made like */
-	bool has_spare;
-	struct sandbox_spawn spare_how;
-	struct sandbox_child spare;
-	uint64_t spare_born_ns;
-	int spare_mounts; /* /proc/self/mountinfo as it was then, to see whether it has changed */
+	struct spare spare;
+};
+
+struct sandbox_warm {
+	int socket;
+	bool started, broken;
+	struct spare spare;
 };
 
 struct sandbox {
@@ -67,6 +78,8 @@ int
 sandbox_machine_new(const char *cgroup, struct sandbox_machine **ret_machine, struct kettle_error *err)
 {
 	struct sandbox_machine *machine = calloc(1, sizeof(*machine));
+	if (machine)
+		machine->spare.mounts = -1;
 	if (!machine || (cgroup && !(machine->cgroup = strdup(cgroup)))) {
 		free(machine);
 		return kettle_fail(err, KETTLE_ENOMEM, "There is no memory to look at this machine.");
@@ -79,8 +92,7 @@ sandbox_machine_new(const char *cgroup, struct sandbox_machine **ret_machine, st
 			return rc;
 		}
 	}
-	machine->last.protections = machine->protections;
-	machine->spare_mounts = -1;
+	machine->spare.last.protections = machine->protections;
 	*ret_machine = machine;
 	return 0;
 }
@@ -95,38 +107,44 @@ void
 sandbox_machine_forgo(struct sandbox_machine *machine, unsigned protections)
 {
 	machine->protections &= ~protections;
-	machine->last.protections &= ~protections;
+	machine->spare.last.protections &= ~protections;
 }
 
 static void
-drop_spare(struct sandbox_machine *machine)
+drop_spare(struct spare *spare)
 {
-	if (machine->has_spare)
-		sandbox_spawn_end(&machine->spare);
-	if (machine->spare_mounts >= 0)
-		close(machine->spare_mounts);
-	machine->has_spare = false;
-	machine->spare_mounts = -1;
+	if (spare->present)
+		sandbox_spawn_end(&spare->child);
+	if (spare->mounts >= 0)
+		close(spare->mounts);
+	spare->present = false;
+	spare->mounts = -1;
+}
+
+static void
+make_spare(struct spare *spare, const struct sandbox_machine *machine)
+{
+	if (spare->present)
+		return;
+	spare->how = spare->last;
+	spare->how.cgroup = machine->cgroup;
+	spare->born_ns = time_monotonic_ns();
+	spare->mounts = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
+	spare->present = !sandbox_spawn_child(&spare->how, &spare->child, NULL);
+	if (!spare->present)
+		drop_spare(spare);
 }
 
 void
 sandbox_machine_prepare(struct sandbox_machine *machine)
 {
-	if (machine->has_spare)
-		return;
-	machine->spare_how = machine->last;
-	machine->spare_how.cgroup = machine->cgroup;
-	machine->spare_born_ns = time_monotonic_ns();
-	machine->spare_mounts = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
-	machine->has_spare = !sandbox_spawn_child(&machine->spare_how, &machine->spare, NULL);
-	if (!machine->has_spare)
-		drop_spare(machine);
+	make_spare(&machine->spare, machine);
 }
 
 bool
 sandbox_machine_ready(const struct sandbox_machine *machine)
 {
-	return machine->has_spare && machine->spare.plan->result.prepared;
+	return machine->spare.present && machine->spare.child.plan->result.prepared;
 }
 
 void
@@ -134,7 +152,7 @@ sandbox_machine_free(struct sandbox_machine *machine)
 {
 	if (!machine)
 		return;
-	drop_spare(machine);
+	drop_spare(&machine->spare);
 	free(machine->filter.filter);
 	free(machine->counting.filter);
 	free(machine->cgroup);
@@ -150,27 +168,79 @@ is_alike(const struct sandbox_spawn *a, const struct sandbox_spawn *b)
 
 /* A spare saw the mounts, and files such as ld.so.cache, of its time. */
 static bool
-is_fresh(const struct sandbox_machine *machine)
+is_fresh(const struct spare *spare)
 {
-	struct pollfd fds[] = {
-		{.fd = machine->spare_mounts, .events = POLLPRI}, {.fd = machine->spare.pidfd, .events = POLLIN}};
-	return time_monotonic_ns() - machine->spare_born_ns < MACHINE_SPARE_AGE_NS && machine->spare_mounts >= 0 &&
+	struct pollfd fds[] = {{.fd = spare->mounts, .events = POLLPRI}, {.fd = spare->child.pidfd, .events = POLLIN}};
+	return time_monotonic_ns() - spare->born_ns < MACHINE_SPARE_AGE_NS && spare->mounts >= 0 &&
 		   poll(fds, ARRAY_SIZE(fds), 0) == 0;
 }
 
 /* An init for a run: the spare if it is what is needed, else a new one. */
 static int
-get_child(struct sandbox_machine *machine, const struct sandbox_spawn *how, struct sandbox_child *ret_child,
-	struct kettle_error *err)
+get_child(
+	struct spare *spare, const struct sandbox_spawn *how, struct sandbox_child *ret_child, struct kettle_error *err)
 {
-	machine->last = *how;
-	bool use = machine->has_spare && is_alike(&machine->spare_how, how) && is_fresh(machine);
+	spare->last = *how;
+	bool use = spare->present && is_alike(&spare->how, how) && is_fresh(spare);
 	if (use) {
-		*ret_child = machine->spare;
-		machine->has_spare = false;
+		*ret_child = spare->child;
+		spare->present = false;
 	}
-	drop_spare(machine);
+	drop_spare(spare);
 	return use ? 0 : sandbox_spawn_child(how, ret_child, err);
+}
+
+/* Warm processes */
+
+struct sandbox_warm *
+sandbox_warm_new(int socket)
+{
+	struct sandbox_warm *warm = calloc(1, sizeof(*warm));
+	if (!warm)
+		return NULL;
+	warm->socket = socket;
+	warm->spare.mounts = -1;
+	return warm;
+}
+
+void
+sandbox_warm_prepare(struct sandbox_warm *warm, struct sandbox_machine *machine)
+{
+	if (!warm->started) {
+		warm->spare.last = machine->spare.last;
+		warm->spare.last.warm = &warm->socket;
+	}
+	if (!warm->broken && warm->spare.last.protections & SANDBOX_PID)
+		make_spare(&warm->spare, machine);
+	warm->broken = warm->broken || !warm->spare.present;
+}
+
+bool
+sandbox_warm_works(const struct sandbox_warm *warm)
+{
+	return !warm->broken;
+}
+
+void
+sandbox_warm_free(struct sandbox_warm *warm)
+{
+	if (warm)
+		drop_spare(&warm->spare);
+	free(warm);
+}
+
+/* An init that is a copy of a warm process. */
+static int
+get_warm_child(
+	struct sandbox_warm *warm, struct sandbox_spawn *how, struct sandbox_child *ret_child, struct kettle_error *err)
+{
+	if (warm->broken || !(how->protections & SANDBOX_PID))
+		return kettle_fail(err, KETTLE_EUNAVAIL, "The warm process cannot be used.");
+	how->warm = &warm->socket;
+	warm->started = true;
+	int rc = get_child(&warm->spare, how, ret_child, err);
+	warm->broken = rc != 0;
+	return rc;
 }
 
 /* Starting */
@@ -250,7 +320,10 @@ start(struct sandbox_machine *machine, const struct sandbox_config *config, stru
 	if (!sandbox)
 		return kettle_fail(err, KETTLE_ENOMEM, "There is no memory for a sandbox.");
 	sandbox->out = -1;
-	rc = get_child(machine, &how, &sandbox->child, err);
+	if (config->warm)
+		rc = get_warm_child(config->warm, &how, &sandbox->child, err);
+	else
+		rc = get_child(&machine->spare, &how, &sandbox->child, err);
 	if (rc) {
 		free(sandbox);
 		return rc;
@@ -399,10 +472,10 @@ report_message(const struct sandbox_child *child, int status, struct sandbox_rep
 	const struct sandbox_result *result = &child->plan->result;
 	if (result->finished || report->limit != SANDBOX_LIMIT_NONE)
 		return;
-	if (result->failed)
-		(void)snprintf(report->message, sizeof(report->message), "The sandbox could not %s%s%.120s%s: %s.",
-			result->failed, result->failed_path ? " `" : "", result->failed_path ? result->failed_path : "",
-			result->failed_path ? "`" : "", strerror(result->failed_errno));
+	bool path = result->failed_path[0];
+	if (result->failed[0])
+		(void)snprintf(report->message, sizeof(report->message), "The sandbox could not %.60s%s%.120s%s: %s.",
+			result->failed, path ? " `" : "", result->failed_path, path ? "`" : "", strerror(result->failed_errno));
 	else
 		(void)snprintf(report->message, sizeof(report->message),
 			"The sandbox's init ended before its report, with %s %d.", WIFSIGNALED(status) ? "signal" : "status",
@@ -424,6 +497,7 @@ sandbox_wait(struct sandbox *sandbox, struct sandbox_report *ret_report, struct 
 		.started = result->started,
 		.limit = (enum sandbox_limit)result->limit,
 		.protections = child->plan->protections,
+		.warm = result->begun,
 	};
 	report_end(result, &report);
 	report_usage(child, &usage, &report);

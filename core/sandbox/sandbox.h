@@ -22,6 +22,9 @@
  * folder that is closed to them), and so must sandbox_bind sources. A `device` bind whose node only a group may open
  * gives the payload that group.
  *
+ * A run may begin as a copy of a warm process, an interpreter with its libraries loaded: init is cloned from that one
+ * instead of the owner and is the owner's child all the same; all else is as said above, in the same code (zygote.h).
+ *
  * Level OFF has no namespaces: init is a child subreaper, cwd is job_dir itself, out is its real folder, and a
  * payload that is determined can get away.
  */
@@ -121,8 +124,10 @@ struct sandbox_config {
 	size_t init_cores_count;
 	int nice; /* added to the owner's nice value, for the payload alone (0 to 19); 0: the owner's */
 	struct sandbox_machine *machine; /* NULL: this start probes and makes all by itself */
-	const char *cgroup; /* from sandbox_cgroup_root, or NULL: none to be had; not used where machine is set */
-	uid_t uid;          /* with root: the user id outside; 0: 700000 plus the pid modulo 65536 */
+	struct sandbox_warm *warm; /* with a machine: the payload begins as a copy of this process instead of `file`; NULL:
+								  `file` is executed */
+	const char *cgroup;        /* from sandbox_cgroup_root, or NULL: none to be had; not used where machine is set */
+	uid_t uid;                 /* with root: the user id outside; 0: 700000 plus the pid modulo 65536 */
 };
 
 /* What init reports. Valid after sandbox_wait. */
@@ -137,6 +142,7 @@ struct sandbox_report {
 	uint32_t left_behind;      /* processes that were still there when the payload ended, and were killed */
 	unsigned hits; /* 1 << limit of what it ran into without being killed: PROCESSES (where a cgroup counts), DISK */
 	unsigned protections; /* those in force */
+	bool warm;            /* it began as a copy of a warm process */
 	char message[256];    /* a sentence where started is false or the end is not the payload's own; else empty */
 };
 
@@ -167,9 +173,24 @@ bool sandbox_machine_ready(const struct sandbox_machine *machine);
 void sandbox_machine_free(struct sandbox_machine *machine);
 
 /*
+ * A warm process (see zygote.h): a child of the owner's thread that serves clones on the other end of `socket`
+ * (SOCK_SEQPACKET; borrowed, open until the end). It must run what the owner trusts and nothing else. A sandbox made
+ * from it is protected and limited as any other. It needs a pid namespace, so level OFF never uses it.
+ */
+struct sandbox_warm;
+struct sandbox_warm *sandbox_warm_new(int socket); /* NULL: no memory */
+/* Prepares a spare of it, as sandbox_machine_prepare does. */
+void sandbox_warm_prepare(struct sandbox_warm *warm, struct sandbox_machine *machine);
+/* Whether the last try to make a copy worked; if not, the process is of no use any more. */
+bool sandbox_warm_works(const struct sandbox_warm *warm);
+/* NULL is allowed. Sandboxes that were started with it go on. */
+void sandbox_warm_free(struct sandbox_warm *warm);
+
+/*
  * Starts, in 1 to 3 ms. On success the owner must call sandbox_free after the end. Everything in config stays the
  * owner's and need not outlive the call. Whether the program could be executed is in the report.
- * KETTLE_EUNAVAIL: this machine does not offer the level (the sentence names what is missing).
+ * KETTLE_EUNAVAIL: this machine does not offer the level (the sentence names what is missing), or the warm process does
+ * not answer (without it the start may work).
  * [one thread: the owner's; init dies when that thread dies]
  */
 int sandbox_start(const struct sandbox_config *config, struct sandbox **ret_sandbox, struct kettle_error *err);

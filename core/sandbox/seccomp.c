@@ -168,17 +168,6 @@ static const struct special counting = {"perf_event_open",
 		{4, PERF_FLAG_PID_CGROUP, PERF_FLAG_PID_CGROUP, SECCOMP_ERRNO(EPERM), false}},
 	SECCOMP_RET_ALLOW};
 
-/*
- * For a payload that is bound to cores: it may not leave them, and only the kernel could tell which cores it asks for.
- * It is told that all went well, since the C library makes no thread at all when binding one is refused.
- */
-static struct sock_filter bound_code[] = {
-	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_sched_setaffinity, 0, 1),
-	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO),
-	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-};
-
 static void
 emit(struct program *program, uint16_t code, uint8_t jump_true, uint8_t jump_false, uint32_t value)
 {
@@ -309,23 +298,4 @@ sandbox_seccomp_build(bool counts, struct sock_fprog *ret_program, struct kettle
 	memcpy(filter, program->code, program->len * sizeof(*filter));
 	*ret_program = (struct sock_fprog){.len = program->len, .filter = filter};
 	return 0;
-}
-
-int
-sandbox_seccomp_enter(const struct sock_fprog *program)
-{
-	/*
-	 * SPEC_ALLOW: without it, kernels before 5.16 switch speculation off for whoever has a filter, and a program would
-	 * be timed slower there. Newer ones do what this flag says by default.
-	 */
-	if (!syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW, program))
-		return 0;
-	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, program);
-}
-
-int
-sandbox_seccomp_bind(void)
-{
-	const struct sock_fprog program = {.len = ARRAY_SIZE(bound_code), .filter = bound_code};
-	return sandbox_seccomp_enter(&program);
 }

@@ -14,9 +14,5 @@ int sandbox_seccomp_present(void);
  * may count events of its own processes (perf_event_open).
  */
 int sandbox_seccomp_build(bool counts, struct sock_fprog *ret_program, struct kettle_error *err);
-/* Payload, after no_new_privs: takes effect. 0 or -1 with errno. */
-int sandbox_seccomp_enter(const struct sock_fprog *program);
-/* Payload, before sandbox_seccomp_enter: from now on it stays on its cores. 0 or -1 with errno. */
-int sandbox_seccomp_bind(void);
 
 #endif

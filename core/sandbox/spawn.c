@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes inits: one clone into all namespaces, the maps of its ids, the word to go on. */
+/* Makes inits: one clone into all namespaces, of the owner or of a warm process, the maps of its ids, the word to go on.
+ */
 #include <config.h>
 
 #include "spawn.h"
@@ -15,6 +16,7 @@
 #include <unistd.h>
 
 #include "cleanup.h"
+#include "clone.h"
 #include "init.h"
 #include "root.h"
 #include "text.h"
@@ -22,54 +24,14 @@
 #ifndef SYS_pidfd_send_signal
 #define SYS_pidfd_send_signal 424
 #endif
-#ifndef SYS_clone3
-#define SYS_clone3 435
-#endif
-#ifndef CLONE_PIDFD
-#define CLONE_PIDFD 0x00001000
-#endif
-#ifndef CLONE_INTO_CGROUP
-#define CLONE_INTO_CGROUP 0x200000000ull
+#ifndef SYS_pidfd_open
+#define SYS_pidfd_open 434
 #endif
 #define SPAWN_UID_BASE 700000
 #define SPAWN_UID_COUNT 65536
 #define SPAWN_END_MS 10000
-#define SPAWN_OFF_MS 2000 /* without a pid namespace: how long init may take to kill the tree by itself */
-
-struct spawn_clone_args {
-	uint64_t flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls, set_tid, set_tid_size, cgroup;
-};
-
-static uint64_t
-clone_flags(unsigned protections)
-{
-	static const struct {
-		unsigned protection;
-		uint64_t flag;
-	} flags[] = {{SANDBOX_USER, CLONE_NEWUSER}, {SANDBOX_MOUNT, CLONE_NEWNS}, {SANDBOX_PID, CLONE_NEWPID},
-		{SANDBOX_NET, CLONE_NEWNET}, {SANDBOX_IPC, CLONE_NEWIPC}, {SANDBOX_UTS, CLONE_NEWUTS},
-		{SANDBOX_CGROUPNS, CLONE_NEWCGROUP}};
-	uint64_t all = 0;
-	for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
-		all |= protections & flags[i].protection ? flags[i].flag : 0;
-	return all;
-}
-
-/* 0 in the child. No exit signal: the owner's handlers have nothing to do with it. */
-static pid_t
-clone_child(unsigned protections, int cgroup, int *ret_pidfd)
-{
-	struct spawn_clone_args args = {
-		.flags = clone_flags(protections) | CLONE_PIDFD, .pidfd = (uint64_t)(uintptr_t)ret_pidfd};
-	if (cgroup >= 0) {
-		args.flags |= CLONE_INTO_CGROUP;
-		args.cgroup = (uint64_t)cgroup;
-	}
-	long pid = syscall(SYS_clone3, &args, sizeof(args));
-	if (pid < 0 && errno == ENOSYS && cgroup < 0) /* some containers hide clone3 */
-		pid = syscall(SYS_clone, args.flags, NULL, ret_pidfd, NULL, NULL);
-	return (pid_t)pid;
-}
+#define SPAWN_WARM_MS 5000 /* a warm process that takes longer for a clone is of no use */
+#define SPAWN_OFF_MS 2000  /* without a pid namespace: how long init may take to kill the tree by itself */
 
 static int
 write_proc(pid_t pid, const char *name, const char *text)
@@ -129,8 +91,9 @@ make_cgroup(const struct sandbox_spawn *how, struct sandbox_child *child, struct
 	return 0;
 }
 
+/* A copy of the owner itself. */
 static int
-clone_init(const struct sandbox_spawn *how, struct sandbox_child *child, int theirs, struct kettle_error *err)
+clone_self(const struct sandbox_spawn *how, struct sandbox_child *child, int theirs, struct kettle_error *err)
 {
 	static const int no_procs[SANDBOX_CG_COUNT] = {-1, -1, -1};
 	int cgroup = child->has_cgroup && child->cgroup.unified ? child->cgroup.dir[SANDBOX_CG_MEMORY] : -1;
@@ -138,14 +101,86 @@ clone_init(const struct sandbox_spawn *how, struct sandbox_child *child, int the
 	sigfillset(&all);
 	/* No handler of the owner may run in the child. */
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	child->pid = clone_child(how->protections, cgroup, &child->pidfd);
+	child->pid = sandbox_clone(sandbox_clone_flags(how->protections), cgroup, &child->pidfd);
 	if (child->pid == 0)
-		sandbox_init_main(child->plan, theirs, child->has_cgroup ? child->cgroup.procs : no_procs);
+		sandbox_init_main(child->plan, theirs, child->has_cgroup ? child->cgroup.procs : no_procs, NULL);
 	int error = errno;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (child->pid < 0)
 		return kettle_fail(err, KETTLE_EUNAVAIL,
 			"The sandbox cannot be started, because namespaces cannot be made: %s.", strerror(error));
+	return 0;
+}
+
+/* Asks a warm process for a clone. 0 or -1 with errno. */
+static int
+send_request(const struct sandbox_spawn *how, const struct sandbox_child *child, int theirs, int memory)
+{
+	struct sandbox_zygote_request request = {
+		.plan = (uint64_t)(uintptr_t)child->plan, .flags = sandbox_clone_flags(how->protections)};
+	const struct sandbox_cgroup *cgroup = &child->cgroup;
+	int fds[SANDBOX_ZYGOTE_FDS] = {memory, theirs, -1, -1, -1, -1, -1, -1}, list[SANDBOX_ZYGOTE_FDS];
+	size_t count = 0;
+	if (child->has_cgroup) {
+		fds[SANDBOX_ZYGOTE_CGROUP] = cgroup->unified ? cgroup->dir[SANDBOX_CG_MEMORY] : -1;
+		memcpy(&fds[SANDBOX_ZYGOTE_PROCS], cgroup->procs, sizeof(cgroup->procs));
+		fds[SANDBOX_ZYGOTE_CPU] = cgroup->cpu;
+		fds[SANDBOX_ZYGOTE_OOM] = cgroup->oom;
+	}
+	for (unsigned i = 0; i < SANDBOX_ZYGOTE_FDS; i++)
+		if (fds[i] >= 0) {
+			request.present |= 1u << i;
+			list[count++] = fds[i];
+		}
+	union {
+		struct cmsghdr header;
+		char space[CMSG_SPACE(sizeof(list))];
+	} control = {0};
+	struct iovec iov = {&request, sizeof(request)};
+	struct msghdr msg = {
+		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = CMSG_SPACE(count * sizeof(int))};
+	control.header.cmsg_level = SOL_SOCKET;
+	control.header.cmsg_type = SCM_RIGHTS;
+	control.header.cmsg_len = CMSG_LEN(count * sizeof(int));
+	memcpy(CMSG_DATA(&control.header), list, count * sizeof(int));
+	return sendmsg(*how->warm, &msg, MSG_NOSIGNAL) == sizeof(request) ? 0 : -1;
+}
+
+/* False: it has not come in time. */
+static bool
+receive_answer(int socket, struct sandbox_zygote_answer *answer)
+{
+	struct pollfd fd = {.fd = socket, .events = POLLIN};
+	int count;
+	do
+		count = poll(&fd, 1, SPAWN_WARM_MS);
+	while (count < 0 && errno == EINTR);
+	return count > 0 && recv(socket, answer, sizeof(*answer), MSG_DONTWAIT) == sizeof(*answer);
+}
+
+/* A copy of a warm process, and yet a child of this one. */
+static int
+clone_warm(
+	const struct sandbox_spawn *how, struct sandbox_child *child, int theirs, int memory, struct kettle_error *err)
+{
+	struct sandbox_zygote_answer answer = {-1, ECONNRESET};
+	bool answers = !send_request(how, child, theirs, memory) && receive_answer(*how->warm, &answer);
+	child->pid = answers ? answer.pid : -1;
+	if (child->pid > 0)
+		child->pidfd = (int)syscall(SYS_pidfd_open, child->pid, 0);
+	if (child->pid > 0 && child->pidfd >= 0)
+		return 0;
+	return kettle_fail(err, KETTLE_EUNAVAIL, "The warm process could not be copied: %s.",
+		strerror(answer.pid > 0 ? errno : answer.error));
+}
+
+static int
+clone_init(
+	const struct sandbox_spawn *how, struct sandbox_child *child, int theirs, int memory, struct kettle_error *err)
+{
+	int rc = how->warm ? clone_warm(how, child, theirs, memory, err) : clone_self(how, child, theirs, err);
+	if (rc)
+		return rc;
 	if (how->protections & SANDBOX_USER && map_ids(how, child))
 		return kettle_fail(err, KETTLE_EUNAVAIL,
 			"The sandbox cannot be started, because user ids cannot be mapped: %s.", strerror(errno));
@@ -157,7 +192,13 @@ clone_init(const struct sandbox_spawn *how, struct sandbox_child *child, int the
 int
 sandbox_spawn_child(const struct sandbox_spawn *how, struct sandbox_child *ret_child, struct kettle_error *err)
 {
-	struct sandbox_child child = {.pid = -1, .pidfd = -1, .control = -1, .plan = sandbox_plan_map()};
+	struct sandbox_child child = {
+		.pid = -1,
+		.pidfd = -1,
+		.control = -1,
+	};
+	AUTO_FD int memory = -1;
+	child.plan = sandbox_plan_map(how->warm ? &memory : NULL);
 	int pair[2] = {-1, -1};
 	if (!child.plan || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)) {
 		sandbox_spawn_end(&child);
@@ -174,7 +215,7 @@ sandbox_spawn_child(const struct sandbox_spawn *how, struct sandbox_child *ret_c
 		sandbox_spawn_end(&child);
 		return rc;
 	}
-	rc = clone_init(how, &child, theirs, err);
+	rc = clone_init(how, &child, theirs, memory, err);
 	if (rc)
 		sandbox_spawn_end(&child);
 	else

@@ -22,6 +22,7 @@ struct sandbox_spawn {
 	uid_t uid;            /* 0: chosen by pid */
 	gid_t groups[SANDBOX_GROUPS_MAX];
 	size_t groups_count;
+	const int *warm; /* the socket of a warm process to copy; NULL: the owner itself */
 };
 
 /* Makes an init that waits for its plan. The caller ends it with sandbox_spawn_end. */

@@ -41,6 +41,7 @@ struct making {
 	const json_t *options;
 	const char *main;
 	json_t *modules; /* of the task, to be compiled before the runs */
+	json_t *preload; /* what a warm interpreter imports; NULL: none is wished */
 	bool prepares;
 	json_t *steps;
 };
@@ -70,6 +71,15 @@ static const struct kettle_option options[] = {
 		.help =
 			"Whether a step of its own imports the submission first, so that what it compiles is kept; auto: where a "
 			"file mentions torch's cpp_extension."},
+	{.key = "warm",
+		.type = KETTLE_OPTION_BOOL,
+		.default_value = "true",
+		.help =
+			"Whether runs begin as copies of an interpreter that has imported what they use, where kettle-exec can."},
+	{.key = "preload",
+		.type = KETTLE_OPTION_STRINGS,
+		.default_value = "[numpy, torch]",
+		.help = "Modules that a warm interpreter has imported where a file of the run imports them; never jax."},
 };
 
 static const char config_schema[] = "{\"type\": \"object\", \"additionalProperties\": false, \"required\": [\"main\"],"
@@ -180,6 +190,12 @@ make_environment(const struct making *making, const json_t *prepared)
 
 /* ---- steps ---- */
 
+static bool
+is_word(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
 static json_t *
 make_inputs(const struct making *making, const char *start)
 {
@@ -269,6 +285,9 @@ run_step(const struct making *making, const json_t *prepared, bool first)
 		json_object_set_new(step, "secret_fd", json_string("KETTLE_SECRET_FD"));
 	if (json_array_size(making->modules))
 		json_object_set_new(inputs, BYTECODE, json_pack("{s:s, s:s}", "step", COMPILE_ID, "output", BYTECODE));
+	if (making->preload)
+		json_object_set_new(step, "warm",
+			json_pack("{s:s, s:O}", "tool", text_of(making->options, "python"), "preload", making->preload));
 	if (making->prepares)
 		json_object_set_new(inputs, "out/" CACHE, json_pack("{s:s, s:s}", "step", PREPARE_ID, "output", CACHE));
 	json_object_set_new(step, "inputs", inputs);
@@ -360,6 +379,40 @@ add_steps(struct making *making, struct kettle_error *err)
 	return failed ? fail_memory(err) : 0;
 }
 
+/* Whether a line of a text imports a module: it begins with `import NAME` or `from NAME`, indented or not. */
+static bool
+imports(const char *text, const char *module)
+{
+	size_t len = strlen(module);
+	for (const char *line = text; line; line = strchr(line, '\n')) {
+		line += strspn(line, " \t\n");
+		size_t word = strncmp(line, "import ", 7) == 0 ? 7 : strncmp(line, "from ", 5) == 0 ? 5 : 0;
+		const char *name = line + word + strspn(line + word, " ");
+		if (word && strncmp(name, module, len) == 0 && !is_word(name[len]))
+			return true;
+	}
+	return false;
+}
+
+/* The modules among the wished ones that the task or the submission imports; NULL: nothing is to be warm. */
+static json_t *
+make_preload(const struct making *making)
+{
+	json_t *list = json_is_true(json_object_get(making->options, "warm")) ? json_array() : NULL;
+	const json_t *module;
+	const char *name;
+	json_t *contents;
+	size_t i;
+	json_array_foreach(json_object_get(making->options, "preload"), i, module) {
+		bool used = false;
+		json_object_foreach((json_t *)making->request->files, name, contents)
+			used = used || imports(text_of(contents, "text"), json_string_value(module));
+		if (list && used)
+			json_array_append(list, (json_t *)module);
+	}
+	return list;
+}
+
 /* The task's files and ours. */
 static json_t *
 make_files(const struct making *making)
@@ -387,6 +440,7 @@ py_plan(void *self, const struct kettle_plan_request *request, json_t **ret_plan
 	if (rc == 0) {
 		making.modules = modules_of(&making);
 		making.prepares = prepares(&making);
+		making.preload = make_preload(&making);
 		rc = add_steps(&making, err);
 	}
 	if (rc == 0) {
@@ -398,6 +452,7 @@ py_plan(void *self, const struct kettle_plan_request *request, json_t **ret_plan
 	}
 	json_decref(making.modules);
 	json_decref(making.steps);
+	json_decref(making.preload);
 	return rc;
 }
 
@@ -433,6 +488,13 @@ py_configure(void *self, const json_t *section, struct kettle_error *err)
 	if (!python || !python[0] || (python[0] != '/' && strchr(python, '/')))
 		return kettle_fail(err, KETTLE_EINVAL,
 			"`python` must be the name of an interpreter or its absolute path, not `%.200s`.", python ? python : "");
+	const json_t *module;
+	size_t i;
+	json_array_foreach(json_object_get(section, "preload"), i, module)
+		if (!json_is_string(module) || strncmp(json_string_value(module), "jax", 3) == 0)
+			return kettle_fail(err, KETTLE_EINVAL,
+				"`preload` cannot have `%.200s`: it begins threads when it is imported, and copies would lack them.",
+				json_is_string(module) ? json_string_value(module) : "");
 	json_t *copy = json_deep_copy(section);
 	if (!copy)
 		return fail_memory(err);

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A warm process.
+ *
+ * Theory of operation. The owner starts it as a plain child of its own, before any job: it runs what the owner trusts (an
+ * interpreter and its libraries) and nothing that a job brings. A request holds what init needs between its clone and
+ * the owner's word: the memory of the plan, which is mapped here at the owner's address and again unmapped, and a few
+ * descriptors. The clone has CLONE_PARENT, so that init is the owner's child as any other: the owner reaps it, init dies
+ * with the owner, and the death of the warm process is nothing to it. From there on init is the same code in a copy of
+ * this process, and everything about the job goes from the owner to init and never through here: no argument, no
+ * environment, no secret. Instead of executing the program, the payload is forked from init, gives up and sets what it
+ * would before an exec, and goes on in this process's program. The plan, through which init reports, is unmapped in it.
+ */
+#include <config.h>
+
+#include "zygote.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "clone.h"
+#include "init.h"
+
+/* A request as it came. */
+struct asked {
+	struct sandbox_zygote_request request;
+	int fds[SANDBOX_ZYGOTE_FDS]; /* -1: not there */
+};
+
+static void
+close_fds(struct asked *asked)
+{
+	for (size_t i = 0; i < SANDBOX_ZYGOTE_FDS; i++)
+		if (asked->fds[i] >= 0)
+			close(asked->fds[i]);
+}
+
+static void
+take_fds(struct asked *asked, const struct cmsghdr *header)
+{
+	int came[SANDBOX_ZYGOTE_FDS];
+	size_t count = 0, next = 0;
+	if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS) {
+		count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+		memcpy(came, CMSG_DATA(header), count * sizeof(int));
+	}
+	for (size_t i = 0; i < SANDBOX_ZYGOTE_FDS; i++)
+		asked->fds[i] = asked->request.present & (1u << i) && next < count ? came[next++] : -1;
+}
+
+/* 1, 0 at the end, -1 with errno. */
+static int
+receive(int socket, struct asked *asked)
+{
+	union {
+		struct cmsghdr header;
+		char space[CMSG_SPACE(sizeof(asked->fds))];
+	} control;
+	struct iovec iov = {&asked->request, sizeof(asked->request)};
+	struct msghdr msg = {
+		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control.space)};
+	ssize_t size;
+	do
+		size = recvmsg(socket, &msg, MSG_CMSG_CLOEXEC);
+	while (size < 0 && errno == EINTR);
+	if (size <= 0)
+		return (int)size;
+	take_fds(asked, CMSG_FIRSTHDR(&msg));
+	if (size == sizeof(asked->request) && !(msg.msg_flags & MSG_CTRUNC))
+		return 1;
+	close_fds(asked);
+	errno = EPROTO;
+	return -1;
+}
+
+static void __attribute__((noreturn))
+be_init(struct sandbox_plan *plan, const struct asked *asked, const struct sandbox_zygote *zygote)
+{
+	/* Numbers of descriptors are this process's, not the owner's. */
+	plan->cgroup_cpu = asked->fds[SANDBOX_ZYGOTE_CPU];
+	plan->cgroup_oom = asked->fds[SANDBOX_ZYGOTE_OOM];
+	sandbox_init_main(plan, asked->fds[SANDBOX_ZYGOTE_CONTROL], &asked->fds[SANDBOX_ZYGOTE_PROCS], zygote);
+}
+
+static struct sandbox_zygote_answer
+carry_out(const struct asked *asked, const struct sandbox_zygote *zygote)
+{
+	struct sandbox_plan *plan = sandbox_plan_map_at(asked->request.plan, asked->fds[SANDBOX_ZYGOTE_MEMORY]);
+	if (!plan)
+		return (struct sandbox_zygote_answer){-1, errno};
+	sigset_t all, before;
+	sigfillset(&all);
+	zygote->before(zygote->arg);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	pid_t pid = sandbox_clone(asked->request.flags | CLONE_PARENT, asked->fds[SANDBOX_ZYGOTE_CGROUP], NULL);
+	if (pid == 0)
+		be_init(plan, asked, zygote);
+	int error = errno;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	zygote->after(zygote->arg);
+	sandbox_plan_unmap(plan);
+	return (struct sandbox_zygote_answer){pid, pid < 0 ? error : 0};
+}
+
+int
+sandbox_zygote_serve(int socket, struct sandbox_zygote *zygote)
+{
+	struct asked asked;
+	int rc;
+	zygote->dumpable = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0);
+	while ((rc = receive(socket, &asked)) > 0) {
+		struct sandbox_zygote_answer answer = carry_out(&asked, zygote);
+		close_fds(&asked);
+		if (send(socket, &answer, sizeof(answer), MSG_NOSIGNAL) != sizeof(answer))
+			return -1;
+	}
+	return rc;
+}

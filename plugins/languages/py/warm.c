@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The warm process of Python: an extension that the interpreter of a machine loads, and that scripts begin from.
+ *
+ * Theory of operation. kettle-exec starts the interpreter with a few words that load this extension and call `serve`. It
+ * runs warm.py, which imports what was asked for; then a fork that ends at once makes libraries put away the threads
+ * that they began with (OpenBLAS has some by then), and where another thread is left nothing is served at all. From there
+ * on the sandbox library answers requests (core/sandbox/zygote.c) and comes back in a payload alone, in `become`, with all
+ * privileges gone. That one leaves the C frames of the service by a jump, makes itself a process of its own (signals,
+ * environment, random numbers, arguments), and raises an exception that ends the words of the start; the hook for
+ * exceptions, which is called when no frame of Python is left, is ours and runs the script in the real __main__. So the
+ * script finds nothing below it. At the end the interpreter is left by what a script can notice (threads, atexit,
+ * objects, output) and _exit: taking down modules that were never used would touch every page that is still shared.
+ * Whatever cannot be done as a fresh interpreter does it executes one, which is the same as never having been here.
+ *
+ * Built on the stable ABI, so that one build serves every Python from 3.9 on and any virtual environment.
+ */
+#include <config.h>
+
+#define Py_LIMITED_API 0x03090000
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <dirent.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "sandbox/zygote.h"
+
+#define WARM_READY "ready\n"
+#define WARM_COLD 127      /* where not even an interpreter can be executed */
+#define WARM_UNWRITTEN 120 /* the interpreter's own status for output that was lost */
+
+extern const char py_warm_text[];
+
+/* Of this process; there is one warm process in it, and a hook of the interpreter has no argument of its own. */
+static struct {
+	PyObject *scope; /* what warm.py defines */
+	struct sigaction signals[NSIG];
+	jmp_buf payload;
+	char *file, **argv, **envp;
+} warm;
+
+/* ---- the payload ---- */
+
+/* New reference or NULL with an exception. Steals the arguments (NULL: there was an exception). */
+static PyObject *
+call(const char *name, PyObject *arguments)
+{
+	PyObject *function = PyDict_GetItemString(warm.scope, name);
+	PyObject *result = function && arguments ? PyObject_CallObject(function, arguments) : NULL;
+	Py_XDECREF(arguments);
+	return result;
+}
+
+static void __attribute__((noreturn)) go_cold(void)
+{
+	struct sigaction action = {.sa_handler = SIG_DFL};
+	for (int number = 1; number < NSIG; number++)
+		(void)sigaction(number, &action, NULL);
+	execve(warm.file, warm.argv, warm.envp);
+	_exit(WARM_COLD);
+}
+
+/* The status that a SystemExit asks for, which is the present exception. */
+static int
+exit_status(void)
+{
+	PyObject *type = NULL, *value = NULL, *trace = NULL;
+	int status = 1;
+	PyErr_Fetch(&type, &value, &trace);
+	PyErr_NormalizeException(&type, &value, &trace);
+	PyObject *code = value ? PyObject_GetAttrString(value, "code") : NULL;
+	PyErr_Clear();
+	if (!code || code == Py_None) {
+		status = 0;
+	} else if (PyLong_Check(code)) {
+		status = (int)PyLong_AsLong(code);
+		PyErr_Clear();
+	} else {
+		PyObject *stream = PySys_GetObject("stderr");
+		(void)fflush(stdout);
+		if (stream && stream != Py_None)
+			(void)PyFile_WriteObject(code, stream, Py_PRINT_RAW);
+		PyErr_Clear();
+		PySys_WriteStderr("\n");
+	}
+	Py_XDECREF(code);
+	Py_XDECREF(type);
+	Py_XDECREF(value);
+	Py_XDECREF(trace);
+	return status;
+}
+
+static void __attribute__((noreturn)) leave(int status, bool interrupted)
+{
+	PyObject *written = call("finish", PyTuple_New(0));
+	bool lost = written == Py_False;
+	if (!written || written == Py_None) {
+		PyErr_Clear();
+		if (!interrupted)
+			Py_Exit(status);
+		(void)Py_FinalizeEx();
+	}
+	(void)fflush(NULL);
+	if (interrupted) {
+		(void)signal(SIGINT, SIG_DFL);
+		(void)kill(getpid(), SIGINT);
+	}
+	_exit(lost ? WARM_UNWRITTEN : status);
+}
+
+/* Runs the script in __main__; new reference, or NULL with its exception. */
+static PyObject *
+run_script(void)
+{
+	PyObject *scope = PyModule_GetDict(PyImport_AddModule("__main__"));
+	PyObject *source = call("prepare_main", Py_BuildValue("(Os)", scope, warm.file));
+	if (!source)
+		go_cold();
+	PyObject *compiler = PyDict_GetItemString(PyEval_GetBuiltins(), "compile");
+	PyObject *code =
+		PyObject_CallFunction(compiler, "OOsii", PyTuple_GetItem(source, 0), PyTuple_GetItem(source, 1), "exec", 0, 1);
+	Py_DECREF(source);
+	PyObject *result = code ? PyEval_EvalCode(code, scope, scope) : NULL;
+	Py_XDECREF(code);
+	return result;
+}
+
+/* The hook for exceptions: called once, without a frame of Python below it. */
+static PyObject *
+hook(PyObject *self, PyObject *arguments)
+{
+	static const char *const left[] = {"last_type", "last_value", "last_traceback", "last_exc"};
+	(void)self;
+	(void)arguments;
+	for (size_t i = 0; i < ARRAY_SIZE(left); i++)
+		(void)PySys_SetObject(left[i], NULL);
+	PyErr_Clear();
+	(void)PySys_SetObject("excepthook", PySys_GetObject("__excepthook__"));
+	PyObject *result = run_script();
+	int status = 0;
+	bool interrupted = false;
+	if (!result && PyErr_ExceptionMatches(PyExc_SystemExit)) {
+		status = exit_status();
+	} else if (!result) {
+		interrupted = PyErr_ExceptionMatches(PyExc_KeyboardInterrupt);
+		PyErr_Print();
+		status = 1;
+	}
+	Py_XDECREF(result);
+	leave(status, interrupted);
+}
+
+/* New reference: the strings of a list, as text or as bytes. */
+static PyObject *
+list_of(char **strings, bool bytes)
+{
+	PyObject *list = PyList_New(0);
+	for (; list && *strings; strings++) {
+		PyObject *item = bytes ? PyBytes_FromString(*strings) : PyUnicode_DecodeFSDefault(*strings);
+		if (!item || PyList_Append(list, item))
+			Py_CLEAR(list);
+		Py_XDECREF(item);
+	}
+	return list;
+}
+
+/* Makes this copy what the script expects; returns NULL with the exception that leads to the hook. */
+static PyObject *
+begin(void)
+{
+	static PyMethodDef method = {"excepthook", hook, METH_VARARGS, NULL};
+	(void)clearenv();
+	for (char **item = warm.envp; *item; item++)
+		(void)putenv(*item);
+	PyObject *argv = list_of(warm.argv, false), *environment = list_of(warm.envp, true);
+	PyObject *arguments = argv && environment ? PyTuple_Pack(2, argv, environment) : NULL;
+	PyObject *settled = warm.argv[0] && warm.argv[1] ? call("settle", arguments) : NULL;
+	PyObject *function = PyCFunction_New(&method, NULL);
+	if (settled != Py_True || !function || PySys_SetObject("excepthook", function))
+		go_cold();
+	Py_XDECREF(argv);
+	Py_XDECREF(environment);
+	Py_DECREF(settled);
+	Py_DECREF(function);
+	/* The script's own file, not the interpreter's; the strings of the copy live as long as it does. */
+	warm.file = warm.argv[1];
+	PyErr_SetNone(PyExc_RuntimeError);
+	return NULL;
+}
+
+/* ---- the warm process ---- */
+
+static void
+before(void *arg)
+{
+	(void)arg;
+	PyOS_BeforeFork();
+}
+
+static void
+after(void *arg)
+{
+	(void)arg;
+	PyOS_AfterFork_Parent();
+}
+
+static void __attribute__((noreturn)) become(void *arg, const char *file, char **argv, char **envp)
+{
+	(void)arg;
+	for (int number = 1; number < NSIG; number++)
+		(void)sigaction(number, &warm.signals[number], NULL);
+	warm.file = (char *)file;
+	warm.argv = argv;
+	warm.envp = envp;
+	PyOS_AfterFork_Child();
+	longjmp(warm.payload, 1);
+}
+
+static int
+count_threads(void)
+{
+	AUTO_DIR DIR *tasks = opendir("/proc/self/task");
+	const struct dirent *entry;
+	int count = 0;
+	while (tasks && (entry = readdir(tasks)))
+		count += entry->d_name[0] != '.';
+	return count;
+}
+
+/* Makes the libraries ready for copies. 0, or -1 with an exception. */
+static int
+be_alone(void)
+{
+	/* What registered for forks puts its threads away now; raw clones will not tell it. */
+	pid_t pid = fork();
+	if (pid == 0)
+		_exit(0);
+	if (pid > 0)
+		(void)waitpid(pid, NULL, 0);
+	int count = count_threads();
+	if (count == 1)
+		return 0;
+	PyErr_Format(
+		PyExc_RuntimeError, "the imported modules leave %d threads behind, and copies would lack them", count - 1);
+	return -1;
+}
+
+/* Imports; new reference to the lines that the owner gets, or NULL with an exception. */
+static PyObject *
+load(PyObject *names)
+{
+	PyObject *code = Py_CompileString(py_warm_text, "<kettle>", Py_file_input);
+	warm.scope = PyDict_New();
+	if (!code || !warm.scope || PyDict_SetItemString(warm.scope, "__builtins__", PyEval_GetBuiltins()))
+		return NULL;
+	PyObject *result = PyEval_EvalCode(code, warm.scope, warm.scope);
+	Py_DECREF(code);
+	if (!result)
+		return NULL;
+	Py_DECREF(result);
+	return call("load", PyTuple_Pack(1, names));
+}
+
+static int
+say_ready(int socket, PyObject *lines)
+{
+	Py_ssize_t size;
+	char *text;
+	if (PyBytes_AsStringAndSize(lines, &text, &size))
+		return -1;
+	struct iovec iov[] = {{WARM_READY, strlen(WARM_READY)}, {text, (size_t)size}};
+	struct msghdr msg = {.msg_iov = iov, .msg_iovlen = ARRAY_SIZE(iov)};
+	if (sendmsg(socket, &msg, MSG_NOSIGNAL) > 0)
+		return 0;
+	PyErr_SetFromErrno(PyExc_OSError);
+	return -1;
+}
+
+/* serve(socket, names): imports the names and serves; returns in a payload alone, with the exception that begins it. */
+static PyObject *
+serve(PyObject *self, PyObject *arguments)
+{
+	struct sandbox_zygote zygote = {.before = before, .after = after, .become = become};
+	PyObject *names;
+	int socket;
+	(void)self;
+	if (!PyArg_ParseTuple(arguments, "iO", &socket, &names))
+		return NULL;
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	PyObject *lines = load(names);
+	if (!lines || be_alone())
+		return NULL;
+	for (int number = 1; number < NSIG; number++)
+		(void)sigaction(number, NULL, &warm.signals[number]);
+	if (say_ready(socket, lines))
+		return NULL;
+	Py_DECREF(lines);
+	if (setjmp(warm.payload) == 0) {
+		(void)sandbox_zygote_serve(socket, &zygote);
+		_exit(0);
+	}
+	return begin();
+}
+
+static PyMethodDef methods[] = {{"serve", serve, METH_VARARGS, NULL}, {NULL, NULL, 0, NULL}};
+static struct PyModuleDef definition = {
+	PyModuleDef_HEAD_INIT, .m_name = "kettle_warm", .m_size = -1, .m_methods = methods};
+
+__attribute__((visibility("default"))) PyMODINIT_FUNC PyInit_kettle_warm(void);
+
+PyMODINIT_FUNC
+PyInit_kettle_warm(void)
+{
+	return PyModule_Create(&definition);
+}

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: MIT
+"""What the warm process does in Python: before its first copy, at the beginning of every copy, and at its end.
+
+Never imported: the extension runs it in a name space of its own and calls the functions here.
+"""
+import os
+import sys
+
+before = frozenset(sys.modules)
+import atexit  # noqa: E402
+import gc  # noqa: E402
+
+loaded = frozenset()  # names of the modules that all copies begin with
+packages = frozenset()  # the first parts of those
+
+
+def load(names):
+    """Imports what is asked for; returns the paths that tell of a change, one a line."""
+    global loaded, packages
+    for name in sys.modules.keys() - before:
+        del sys.modules[name]
+    for name in names:
+        __import__(name)
+    loaded = frozenset(sys.modules)
+    packages = frozenset(name.partition(".")[0] for name in loaded)
+    watched = {os.path.realpath(sys.executable), *sys.path}
+    for name in packages:
+        file = getattr(sys.modules.get(name), "__file__", None)
+        if file:
+            watched.update((file, os.path.dirname(file)))
+    gc.collect()
+    gc.freeze()
+    return os.fsencode("\n".join(sorted(path for path in watched if os.path.isabs(path))))
+
+
+def is_shadowed(file, argv):
+    """Whether a file beside the script, which would be found first, has the name of a module that is already there."""
+    folders = {os.getcwd(), os.path.dirname(os.path.realpath(file))}
+    folders.update(os.path.dirname(os.path.realpath(word)) for word in argv[2:] if os.path.isfile(word))
+    return any(entry.partition(".")[0] in packages for folder in folders for entry in os.listdir(folder))
+
+
+def forget_customizations():
+    """
+    What the machine's own sitecustomize left, where the sandbox does not show its file: there a fresh interpreter goes
+    without. False: it has changed what a script could notice.
+    """
+    for name in ("sitecustomize", "usercustomize"):
+        file = getattr(sys.modules.get(name), "__file__", None)
+        if file and not os.path.exists(file):
+            if sys.excepthook is not sys.__excepthook__:
+                return False
+            del sys.modules[name]
+    return True
+
+
+def set_environment(items):
+    """What the C library has been told already; os.environ and posix.environ are one dictionary."""
+    own = os.environ._data
+    own.clear()
+    for item in items:
+        name, _, value = item.partition(b"=")
+        own.setdefault(name, value)
+
+
+def refresh_random():
+    """What begins at random in every process; `random` itself has its own hook for forks."""
+    mtrand = sys.modules.get("numpy.random.mtrand")
+    if mtrand is not None:
+        mtrand.seed()
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        torch.default_generator.seed()
+
+
+def refresh_modules():
+    """What modules remember of their process."""
+    modules = sys.modules
+    process = modules.get("multiprocessing.process")
+    if process is not None:
+        process.ORIGINAL_DIR = os.getcwd()
+        process.current_process()._config["authkey"] = process.AuthenticationString(os.urandom(32))
+    tempfile = modules.get("tempfile")
+    if tempfile is not None:
+        tempfile.tempdir = tempfile._name_sequence = None
+    logging, time = modules.get("logging"), modules.get("time")
+    if logging is not None:
+        logging._startTime = time.time_ns() if isinstance(logging._startTime, int) else time.time()
+    if time is not None:
+        time.tzset()
+
+
+def settle(argv, environment):
+    """Makes this copy a process of its own. False: the script cannot begin here as it would in a fresh interpreter."""
+    file = argv[1]
+    if not os.path.isfile(file) or is_shadowed(file, argv) or not forget_customizations():
+        return False
+    set_environment(environment)
+    refresh_random()
+    refresh_modules()
+    sys.argv[:] = argv[1:]
+    if hasattr(sys, "orig_argv"):
+        sys.orig_argv[:] = argv
+    if not getattr(sys.flags, "safe_path", False):
+        sys.path.insert(0, os.path.dirname(os.path.realpath(file)))
+    return True
+
+
+def prepare_main(scope, file):
+    """The name space of __main__, as the interpreter makes it for a script; returns what to compile, and its name."""
+    file = os.path.abspath(file)
+    builtins = scope["__builtins__"]
+    loader = sys.modules["_frozen_importlib_external"].SourceFileLoader
+    scope.clear()
+    scope.update(__name__="__main__", __doc__=None, __package__=None, __loader__=loader("__main__", file),
+                 __spec__=None, __annotations__={}, __builtins__=builtins, __file__=file, __cached__=None)
+    with open(file, "rb") as source:
+        return source.read(), file
+
+
+def flush(stream):
+    try:
+        if stream is not None and not stream.closed:
+            stream.flush()
+    except BaseException:
+        return False
+    return True
+
+
+def clear(module):
+    """As the interpreter empties a module when it ends: private names first."""
+    scope = vars(module)
+    for private in (True, False):
+        for name in list(scope):
+            if name != "__builtins__" and (name[:1] == "_" and name[1:2] != "_") == private:
+                scope[name] = None
+
+
+def finish():
+    """
+    Ends the interpreter as far as the script can tell: threads, atexit, output, objects. None: only the interpreter can,
+    since threads still run; else whether all output could be written.
+    """
+    threading = sys.modules.get("threading")
+    if threading is not None:
+        threading._shutdown()
+    try:
+        atexit._run_exitfuncs()
+    except BaseException:
+        pass
+    written = flush(sys.stdout) and flush(sys.stderr)
+    if len(sys._current_frames()) > 1:
+        return None
+    own = [name for name in sys.modules if name == "__main__" or name not in loaded]
+    modules = [sys.modules.pop(name) for name in own]
+    gc.collect()
+    for module in reversed([module for module in modules if isinstance(module, type(sys))]):
+        clear(module)
+    gc.collect()
+    return flush(sys.stdout) and flush(sys.stderr) and written

@@ -1,0 +1,384 @@
+# SPDX-License-Identifier: MIT
+"""Warm interpreters: copies against fresh ones, hostile scripts, warm processes that fail, change and die."""
+import difflib
+import random
+import re
+
+from exec_driver import *
+
+ENVIRONMENT = {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONNOUSERSITE": "1", "PYTHONUNBUFFERED": "1",
+               "PYTHONFAULTHANDLER": "1", "PYTHONHASHSEED": "0"}
+
+
+def has(python, module):
+    return subprocess.run([python, "-c", "import " + module], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0
+
+
+# An interpreter with numpy, and torch, where there is one.
+PYTHONS = [os.path.realpath(python) for python in (sys.executable, "/usr/bin/python3") if os.path.exists(python)]
+PYTHON = next((python for module in ("torch", "numpy") for python in PYTHONS if has(python, module)), PYTHONS[0])
+MODULES = [module for module in ("numpy", "torch") if has(PYTHON, module)]
+
+# What a process can find out about itself.
+STATE = """
+import gc, json, locale, os, re, resource, signal, sys, threading, time
+own = sorted((name, str(type(value))) for name, value in globals().items())
+# The C library keeps two signals to itself, and whatever state they came with.
+status = [re.sub("^(SigIgn:.)(.*)", lambda m: m[1] + hex(int(m[2], 16) & ~(3 << 31)), line)
+          for line in open("/proc/self/status").read().splitlines()]
+kept = ("Name", "Umask", "CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb", "NoNewPrivs", "Seccomp", "Seccomp_filters",
+        "SigBlk", "SigIgn", "SigCgt", "SigPnd", "ShdPnd", "Threads", "NSpid", "NSpgid", "NSsid", "Groups")
+print(json.dumps({
+    "argv": [sys.argv, sys.orig_argv[1:] if hasattr(sys, "orig_argv") else None, sys.path],
+    "interpreter": [sys.executable, sys.prefix, sys.base_prefix, str(sys.flags), sys.warnoptions, sys._xoptions],
+    "environment": sorted(os.environ.items()),
+    "folder": os.getcwd(),
+    "main": [own, __name__, __file__, __doc__, __package__, str(type(__loader__)), __loader__.path],
+    "modules": sorted(sys.modules),
+    "handlers": [(n, str(signal.getsignal(n))) for n in range(1, signal.NSIG) if n not in (32, 33)],
+    "mask": sorted(map(str, signal.pthread_sigmask(signal.SIG_BLOCK, []))),
+    "streams": [(s.name, s.mode, s.encoding, s.errors, s.line_buffering, s.write_through, s.isatty(), s.fileno(),
+                 type(s.buffer).__name__) for s in (sys.stdin, sys.stdout, sys.stderr)],
+    "limits": [(n, resource.getrlimit(getattr(resource, n))) for n in dir(resource) if n.startswith("RLIMIT")],
+    "ids": [os.getuid(), os.geteuid(), os.getgid(), os.getgroups(), os.getpid(), os.getppid(), os.getsid(0), os.getpgrp()],
+    "cores": sorted(os.sched_getaffinity(0)), "nice": os.getpriority(os.PRIO_PROCESS, 0), "umask": os.umask(0o22),
+    "descriptors": [(n, os.readlink("/proc/self/fd/" + n).partition(":")[0]) for n in sorted(os.listdir("/proc/self/fd"))
+                    if os.path.exists("/proc/self/fd/" + n)],
+    "status": [line for line in status if line.split(":")[0] in kept],
+    "mounts": [re.split() for re in [line.partition("uid=")[0] for line in open("/proc/self/mounts")]],
+    "oom": open("/proc/self/oom_score_adj").read(),
+    "hooks": [str(sys.excepthook), str(sys.displayhook), hasattr(sys, "last_type"), str(sys.exc_info())],
+    "frames": [str(sys._getframe().f_back), sys.getrecursionlimit()],
+    "threads": [threading.current_thread().name, threading.main_thread() is threading.current_thread(),
+                threading.active_count(), threading.stack_size()],
+    "collector": [gc.isenabled(), gc.get_threshold()],
+    "locale": [locale.setlocale(locale.LC_ALL), sys.getfilesystemencoding(), time.tzname],
+    "hash": hash("abc"),
+}, indent=1, default=str))
+"""
+
+SCRIPTS = {
+    "state": STATE,
+    "exit 7": "import atexit, sys\natexit.register(print, 'bye')\nclass A:\n  def __del__(self): print('gone')\na = A()\n"
+              "sys.exit(7)\n",
+    "exit with a sentence": "import sys\nsys.exit('no way')\n",
+    "exit 300": "import sys\nsys.exit(300)\n",
+    "an exception": "class A:\n  def __del__(self): print('gone')\na = A()\ndef f(x):\n  return 1 / x\nprint('a')\nf(0)\n",
+    "a syntax error": "print(1\nx = = 3\n",
+    "an interrupt": "raise KeyboardInterrupt\n",
+    "a crash": "import ctypes\nctypes.string_at(0)\n",
+    "abort": "import os\nos.abort()\n",
+    "_exit": "import os\nprint('x')\nos._exit(3)\n",
+    "a signal": "import os, signal\nos.kill(os.getpid(), signal.SIGTERM)\n",
+    "a broken pipe": "import os\nr, w = os.pipe()\nos.close(r)\nos.write(w, b'x')\n",
+    "a thread": "import threading\nt = threading.Thread(target=lambda: print('t'))\nprint('m')\nt.start()\n",
+    "a daemon thread": "import threading, time\ndef f():\n  while True: time.sleep(0.01)\n"
+                       "threading.Thread(target=f, daemon=True).start()\nprint('m')\n",
+    "a closed output": "import os, sys\nprint('x')\nos.close(1)\nsys.stdout.write('y')\n",
+    "a fork": "import os\np = os.fork()\nif p == 0:\n  print('child')\nelse:\n  os.waitpid(p, 0)\n  print('parent')\n",
+    "pools": "import multiprocessing as mp\ndef f(x): return x * x\nif __name__ == '__main__':\n"
+             "  for method in ('fork', 'spawn', 'forkserver'):\n"
+             "    with mp.get_context(method).Pool(2) as pool: print(method, pool.map(f, range(5)))\n",
+    "a process": "import subprocess, sys\nprint(subprocess.run([sys.executable, '-c', 'import sys; print(sys.argv)'], "
+                 "capture_output=True))\n",
+    "a hook": "import sys\nsys.excepthook = lambda *a: print('hook', a[0])\n1 / 0\n",
+    "warnings": "import logging, warnings\nwarnings.warn('w')\nlogging.warning('l')\n",
+    "input": "import sys\nprint(repr(sys.stdin.read()))\n",
+    "the stack": "import inspect, traceback\nprint(len(inspect.stack()))\ntraceback.print_stack()\n",
+    "no modules": "import sys\nsys.modules = None\nprint('x')\n",
+    "modules cleared": "import sys\nsys.modules.clear()\nprint('x')\n",
+    "annotations": "from __future__ import annotations\nx: int = 3\nprint(__annotations__)\n",
+    "an encoding": "# -*- coding: latin-1 -*-\nprint('\u00e9')\n",
+    "finalizers": "import weakref\nclass A: pass\na = A()\nweakref.finalize(a, print, 'final')\nprint('z')\n",
+}
+
+NUMPY = """
+import hashlib, numpy
+a = numpy.random.RandomState(3).rand(200, 200)
+print(hashlib.sha256((a @ a).tobytes()).hexdigest(), numpy.linalg.svd(a)[1][:3], numpy.geterr())
+"""
+TORCH = """
+import numpy, torch
+torch.manual_seed(4)
+a = torch.randn(300, 300)
+x = torch.nn.Linear(5, 5)
+x(torch.ones(2, 5)).sum().backward()
+print(float((a @ a).sum()), x.weight.grad.sum(), torch.get_num_threads(), torch.get_num_interop_threads())
+print(torch.__config__.parallel_info())
+"""
+RANDOM = """
+import random
+print(random.random())
+try:
+    import numpy
+    print(numpy.random.rand(), numpy.random.default_rng().random())
+except ImportError: pass
+try:
+    import torch
+    print(torch.rand(1), torch.initial_seed())
+except ImportError: pass
+import tempfile, multiprocessing
+print(tempfile.mktemp())
+print(bytes(multiprocessing.current_process().authkey).hex())
+"""
+
+
+def script(source, preload=(), warm=True, python=PYTHON, **more):
+    step = {"id": "s", "kind": "run", "argv": [python, "main.py", "a b"], "env": ENVIRONMENT, "inputs": {"main.py": text(source)}}
+    if warm:
+        step["warm"] = {"tool": python, "preload": list(preload)}
+    return dict(step, **more)
+
+
+def run(server, source, *args, **more):
+    return server.one(script(source, *args, **more))
+
+
+def parts(outcome):
+    """What must be the same, as lines; addresses and times are the process's own."""
+    kept = ("state", "exit", "signal", "limit", "error", "result", "result_error", "protections", "stdout", "stderr")
+    lines = json.dumps({key: outcome.get(key) for key in kept}, indent=1).replace("\\n", "\n")
+    return re.sub(r"0x[0-9a-f]+", "0x", lines).splitlines()
+
+
+def compare(server, name, source, preload=()):
+    cold, warm = run(server, source, preload, False), run(server, source, preload)
+    assert warm.get("warm") and not cold.get("warm"), (name, warm)
+    difference = list(difflib.unified_diff(parts(cold), parts(warm), "cold", "warm", n=1, lineterm=""))
+    assert not difference, "%s:\n%s" % (name, "\n".join(difference))
+
+
+def warnings(server):
+    return [event["error"] for event in server.events if event["event"] == "error"]
+
+
+def warm_processes(server):
+    """Interpreters that kettle-exec owns: its children that are no inits."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open("/proc/%s/stat" % pid) as file:
+                fields = file.read().rpartition(")")[2].split()
+            with open("/proc/%s/cmdline" % pid) as file:
+                line = file.read()
+            with open("/proc/%s/comm" % pid) as file:
+                name = file.read().strip()
+        except OSError:
+            continue
+        if int(fields[1]) == server.process.pid and "kettle_warm" in line and name != "kettle-init" and fields[0] != "Z":
+            found.append(int(pid))
+    return found
+
+
+def equality(folder):
+    """A copy finds what a fresh interpreter finds, and ends as it ends"""
+    with Exec(folder) as server:
+        for name, source in SCRIPTS.items():
+            compare(server, name, source)
+        equal(warnings(server), [])
+
+
+def libraries(folder):
+    """Libraries that were imported before compute the same, with as many threads"""
+    if not MODULES:
+        raise Skip("no interpreter here has numpy")
+    with Exec(folder) as server:
+        compare(server, "numpy", NUMPY, ["numpy"])
+        if "torch" in MODULES:
+            compare(server, "torch", TORCH, ["numpy", "torch"])
+
+
+def randomness(folder):
+    """Two copies draw different random numbers wherever two fresh interpreters do"""
+    with Exec(folder) as server:
+        first, second = (run(server, RANDOM, MODULES)["stdout"]["text"].splitlines() for _ in range(2))
+        equal(len(first), len(second))
+        same = [a for a, b in zip(first, second) if a == b]
+        assert not same, same
+
+
+def secrets(folder):
+    """A secret reaches the copy that it is for, and neither the next one nor the warm process"""
+    marker = "marker" + str(random.getrandbits(64))
+    look = "import os, sys\nprint(os.environ.get('POPCORN_SEED'))\nprint(os.read(int(os.environ['FD']), 99))\n"
+    with Exec(folder) as server:
+        run(server, "pass")
+        outcome = run(server, "import os\nprint(os.environ['POPCORN_SEED'])\n", secret={"POPCORN_SEED": marker})
+        equal(outcome["stdout"]["text"].strip(), marker)
+        outcome = run(server, look, secret={"POPCORN_SEED": marker}, secret_fd="FD")
+        contains(outcome["stdout"]["text"], "POPCORN_SEED=" + marker)
+        [pid] = warm_processes(server)
+        with open("/proc/%d/maps" % pid) as maps, open("/proc/%d/mem" % pid, "rb") as memory:
+            for line in maps:
+                start, end = (int(word, 16) for word in line.split()[0].split("-"))
+                if "r" in line.split()[1] and not line.rstrip().endswith(("[vvar]", "[vsyscall]", "[vvar_vclock]")):
+                    memory.seek(start)
+                    assert marker.encode() not in memory.read(end - start), line
+
+
+def shadows(folder):
+    """A file beside the script that has the name of a loaded module is found as ever"""
+    with Exec(folder) as server:
+        for name in ("types.py", "numpy.py"):
+            source = "import %s\nprint(%s.own)\n" % (name[:-3], name[:-3])
+            if name == "types.py":
+                source = "import sys\nsys.modules.pop('types', None)\n" + source
+            elif "numpy" not in MODULES:
+                continue
+            inputs = {"main.py": text(source), name: text("own = 'mine'\n")}
+            outcome = run(server, source, ["numpy"] if name == "numpy.py" else [], inputs=inputs)
+            equal((outcome["stdout"]["text"], outcome["state"]), ("mine\n", "passed"))
+
+
+def failures(folder):
+    """A module that is missing, fails or prints leads to cold starts and one warning"""
+    broken = os.path.join(folder, "broken")
+    os.mkdir(broken)
+    for name, source in (("kettle_fails", "raise ValueError('not today')\n"), ("kettle_prints", "print('hello')\n"),
+                         ("kettle_threads", "import threading, time\nthreading.Thread(target=time.sleep, args=(99,), "
+                          "daemon=True).start()\n"), ("kettle_dies", "import os\nos._exit(1)\n")):
+        with open(os.path.join(broken, name + ".py"), "w") as file:
+            file.write(source)
+    wanted = {"kettle_missing": "No module named 'kettle_missing'", "kettle_fails": "ValueError: not today",
+              "kettle_prints": "what it imports prints", "kettle_threads": "leave 1 threads behind", "kettle_dies": "said nothing"}
+    with Exec(folder) as server:
+        for module, sentence in wanted.items():
+            before = len(warnings(server))
+            for _ in range(2):
+                outcome = run(server, "print('fine')\n", [module], env=dict(ENVIRONMENT, PYTHONPATH=broken))
+                equal((outcome["stdout"]["text"], outcome["state"], outcome.get("warm")), ("fine\n", "passed", None))
+            equal(len(warnings(server)), before + 1)
+            contains(warnings(server)[-1], sentence)
+
+
+def hostile(folder):
+    """Whatever a script does, the next copy is as the one before it"""
+    scripts = [
+        "import os\nos._exit(1)\n",
+        "import os\nos.closerange(0, 1000)\nos.kill(os.getppid(), 9)\n",
+        "import sys\nfor name in list(sys.modules): sys.modules[name] = None\n",
+        "import os, signal\nfor n in range(1, 65):\n  try: signal.signal(n, signal.SIG_IGN)\n  except (OSError, ValueError): pass\n"
+        "signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 65))\nos.kill(-1, 9)\n",
+        "import os\nwhile True:\n  try: os.fork()\n  except OSError: pass\n",
+        "import ctypes\nctypes.memset(0, 0, 1)\n",
+        "import os\nos.kill(1, 9)\nos.kill(1, 15)\nos.abort()\n",
+        "import builtins, gc\nbuiltins.print = builtins.open = None\ngc.disable()\nimport os\nos.environ.clear()\n",
+    ]
+    with Exec(folder) as server:
+        before = parts(run(server, STATE))
+        [pid] = warm_processes(server)
+        for source in scripts:
+            run(server, source, limits={"wall": 1, "processes": 64})
+        equal(parts(run(server, STATE)), before)
+        equal(warm_processes(server), [pid])
+
+
+def soak(folder):
+    """After many copies, some of them killed, memory, descriptors and children are where they were"""
+    jobs = int(os.environ.get("KETTLE_SOAK", "60"))
+
+    def measure():
+        poll(lambda: len(os.listdir("/proc/%d/fd" % server.process.pid)) >= 0, "the list of descriptors")
+        [warm] = warm_processes(server)
+        with open("/proc/%d/statm" % warm) as file:
+            pages = int(file.read().split()[1])
+        children = [pid for pid in filter(str.isdigit, os.listdir("/proc")) if parent(pid) == server.process.pid]
+        return warm, len(os.listdir("/proc/%d/fd" % warm)), len(os.listdir("/proc/%d/fd" % server.process.pid)), \
+            len(children), pages
+
+    def parent(pid):
+        try:
+            with open("/proc/%s/stat" % pid) as file:
+                return int(file.read().rpartition(")")[2].split()[1])
+        except OSError:
+            return 0
+
+    def one(number):
+        if number % 10:
+            equal(run(server, "print('x')\n", MODULES)["state"], "passed")
+            return
+        server.run("killed", [script("import time\ntime.sleep(60)\n", MODULES)])
+        server.until(event="step", job="killed")
+        deadline = time.monotonic() + random.random() * 0.03
+        poll(lambda: time.monotonic() > deadline, "a random moment")
+        server.send(op="cancel", job="killed")
+        server.done("killed")
+
+    with Exec(folder, config={"warm": {"copies": 1000000}}) as server:
+        for number in range(1, 12):
+            one(number)
+        before = measure()
+        for number in range(1, jobs + 2):
+            one(number)
+        after = measure()
+        equal(after[:4], before[:4])
+        assert after[4] < before[4] * 1.05 + 256, (before, after)
+
+
+def renewal(folder):
+    """A warm process that died, was copied often enough, or whose modules changed is started anew"""
+    own = os.path.join(folder, "modules")
+    os.mkdir(own)
+
+    def write(value):
+        with open(os.path.join(own, "kettle_own.py.new"), "w") as file:
+            file.write("value = %r\n" % value)
+        os.rename(os.path.join(own, "kettle_own.py.new"), os.path.join(own, "kettle_own.py"))
+
+    def value():
+        outcome = run(server, "import kettle_own\nprint(kettle_own.value)\n", ["kettle_own"], env=dict(ENVIRONMENT, PYTHONPATH=own))
+        equal(outcome.get("warm"), True)
+        return outcome["stdout"]["text"].strip()
+
+    write("first")
+    # What a script imports it must also see: the folder is shown.
+    with Exec(folder, config={"warm": {"copies": 3}, "read": [own]}) as server:
+        equal(value(), "first")
+        [first] = warm_processes(server)
+        os.kill(first, signal.SIGKILL)
+        # A copy that was made ahead outlives it.
+        poll(lambda: value() == "first" and first not in warm_processes(server) and warm_processes(server), "another one")
+        [second] = warm_processes(server)
+        equal([value(), value(), value()], ["first"] * 3)
+        assert warm_processes(server) != [second]
+        write("second")
+        poll(lambda: value() == "second", "the changed module")
+        equal(warnings(server), [])
+
+
+def off(folder):
+    """exec.yml can do without"""
+    with Exec(folder, config={"warm": {"processes": 0}}) as server:
+        outcome = run(server, "print('x')\n")
+        equal((outcome["stdout"]["text"], outcome.get("warm")), ("x\n", None))
+        equal(warm_processes(server), [])
+
+
+def several(folder):
+    """Only so many warm processes stay; the ones that were not used for longest go"""
+    with Exec(folder, config={"warm": {"processes": 2}}) as server:
+        for number in range(4):
+            outcome = run(server, "print('x')\n", env=dict(ENVIRONMENT, OWN=str(number)))
+            equal((outcome["state"], outcome.get("warm")), ("passed", True))
+            poll(lambda: len(warm_processes(server)) <= 2, "the end of others")
+        poll(lambda: len(warm_processes(server)) == 2, "two processes")
+
+
+def lease(folder):
+    """The end of the lease, or of kettle-exec, is the end of warm processes"""
+    with Exec(folder) as server:
+        run(server, "pass")
+        [pid] = warm_processes(server)
+        equal(server.close(), 0)
+        assert not os.path.exists("/proc/%d" % pid)
+    server = Exec(folder)
+    run(server, "pass")
+    [pid] = warm_processes(server)
+    server.process.kill()
+    server.process.wait()
+    poll(lambda: not os.path.exists("/proc/%d" % pid), "the end of the warm process")
+    server.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main([equality, libraries, randomness, secrets, shadows, failures, hostile, soak, renewal, off, several, lease]))
