@@ -422,7 +422,7 @@ learn(struct db *db, const struct job *job, const json_t *system, struct kettle_
 {
 	AUTO_JSON json_t *row = NULL;
 	AUTO_JSON json_t *facts = json_pack("{s:O*, s:O*, s:O*}", "level", json_object_get(system, "level"), "tools",
-		json_object_get(system, "tools"), "packages", json_object_get(system, "packages"));
+		json_object_get(system, "tools"), "packages", json_object_get(system, "interpreters"));
 	if (!facts)
 		return fail_memory(err);
 	int code =

@@ -80,6 +80,7 @@ static json_t *
 describe_system(const struct job *job)
 {
 	json_t *system = json_deep_copy(job->exec->facts), *tools = json_object(), *all = json_object();
+	json_t *interpreters = json_object();
 	for (size_t i = 0; i < job->count; i++) {
 		const struct tool *tool = job->steps[i].processes[0].tool;
 		const char *version = NULL;
@@ -88,17 +89,22 @@ describe_system(const struct job *job)
 			continue;
 		toolchain_describe(job->exec->toolchain, tool, &version, &packages);
 		(void)json_object_set_new(tools, tool->name, json_string(version ? version : "unknown"));
-		if (packages)
-			(void)json_object_update_missing(all, (json_t *)packages);
+		if (!packages)
+			continue;
+		(void)json_object_update_missing(all, (json_t *)packages);
+		(void)json_object_set(interpreters, tool->name, (json_t *)packages);
 	}
 	(void)json_object_set_new(
 		system, "level", json_string(sandbox_level_name(sandbox_level_of(job->exec->protections))));
 	(void)json_object_set_new(system, "tools", tools);
 	if (json_object_size(all) > 0)
 		(void)json_object_set(system, "packages", all);
+	if (json_object_size(interpreters) > 0)
+		(void)json_object_set(system, "interpreters", interpreters);
 	if (json_object_get(all, "torch"))
 		(void)json_object_set(system, "torch", json_object_get(all, "torch"));
 	describe_gpus(job, system);
+	json_decref(interpreters);
 	json_decref(all);
 	return system;
 }

@@ -179,9 +179,10 @@ test_finish_once(void **state)
 {
 	(void)state;
 	struct call call = started();
-	AUTO_JSON json_t *verdict = json_pack("{s:s, s:f, s:[], s:[{s:s, s:i, s:s}], s:{s:s}, s:[{s:s}]}", "state",
-		"passed", "score", 0.5, "runs", "artifacts", "name", "p.txt", "size", 3, "sha256", "abc", "system", "cpu", "x",
-		"compilation", "title", "a.cpp");
+	AUTO_JSON json_t *verdict =
+		json_pack("{s:s, s:f, s:[], s:[{s:s, s:i, s:s}], s:{s:s, s:{s:s}, s:{s:{s:s}}}, s:[{s:s}]}", "state", "passed",
+			"score", 0.5, "runs", "artifacts", "name", "p.txt", "size", 3, "sha256", "abc", "system", "cpu", "x",
+			"tools", "py", "3", "interpreters", "py", "numpy", "1", "compilation", "title", "a.cpp");
 	call.json = verdict;
 	assert_int_equal(fixture_write(&c.f, finish_op, &call, NULL), 0);
 	conflict(finish_op, &call);
@@ -194,6 +195,10 @@ test_finish_once(void **state)
 	assert_int_equal(commands_number(fixture_event(&c.f, "submission.done"), "data.jobs.0.rank"), 1);
 	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM artifacts WHERE name = 'p.txt'"), 1);
 	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM best"), 1);
+	/* What the job saw of its machine is known from now on. */
+	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM device_units WHERE facts_json ->> '$.tools.py' = '3' AND "
+									   "facts_json ->> '$.packages.py.numpy' = '1'"),
+		1);
 }
 
 static void
