@@ -134,6 +134,13 @@ def page_asked(sections):
             *(f"| {' | '.join(row)} |" for row in rows), ""]
 
 
+def page_gpu():
+    """What tests/gpu/run printed on a machine with a GPU, as it is kept beside it."""
+    kept = pathlib.Path(__file__).resolve().parents[1] / "gpu" / "result.md"
+    text = kept.read_text().strip() if kept.exists() else "Not yet run on a GPU; `tests/gpu/run` prints what belongs here."
+    return ["## On a GPU", "", text, ""]
+
+
 def page(sections):
     """The page of the documentation."""
     lines = ["# Benchmarks", "",
@@ -145,6 +152,7 @@ def page(sections):
     lines += page_asked(measured)
     for data in measured:
         lines += page_section(data)
+    lines += page_gpu()
     return "\n".join(lines).rstrip() + "\n"
 
 
