@@ -11,6 +11,7 @@ go instead of the build folder."""
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import time
@@ -157,6 +158,8 @@ def page(sections):
 
 
 def main():
+    # What a section has started ends with it, also when the bench is told to stop.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     wanted = sys.argv[1:] or list(SECTIONS)
     unknown = [name for name in wanted if name not in SECTIONS]
     if unknown:
