@@ -360,6 +360,26 @@ read_expected(const char *code, const char *comment, json_t **ret_expected, json
 	}
 }
 
+/* The header that a solution says in its first comment lines it needs: "needs: cublas_v2.h". New reference, or NULL. */
+static json_t *
+read_needed(const char *code, const char *comment)
+{
+	static const char key[] = "needs:";
+	size_t prefix = comment ? strlen(comment) : 0;
+	for (int line = 0; line < EXPECT_LINES && prefix && *code; line++) {
+		const char *at = code + prefix + (strncmp(code, comment, prefix) == 0 ? strspn(code + prefix, " \t") : 0);
+		if (strncmp(code, comment, prefix) == 0 && strncmp(at, key, sizeof(key) - 1) == 0) {
+			at += sizeof(key) - 1;
+			at += strspn(at, " \t");
+			size_t len = strcspn(at, " \t\r\n");
+			return len ? json_stringn(at, len) : NULL;
+		}
+		code += strcspn(code, "\n");
+		code += *code == '\n';
+	}
+	return NULL;
+}
+
 static int
 read_solution(struct verify *verify, const struct task_place *place, const char *kind, const char *name)
 {
@@ -381,8 +401,9 @@ read_solution(struct verify *verify, const struct task_place *place, const char 
 	read_expected(code, language->ops->comment, &expected, &mode);
 	if (!expected && strcmp(kind, "correct") == 0)
 		expected = json_string("passed");
-	json_t *solution = json_pack("{s:s, s:s, s:o?, s:o, s:s%}", "name", path + strlen("solutions/"), "kind", kind,
-		"expected", expected, "mode", mode ? mode : json_string("ranked"), "code", code, size);
+	json_t *solution = json_pack("{s:s, s:s, s:o?, s:o, s:s%, s:o*}", "name", path + strlen("solutions/"), "kind", kind,
+		"expected", expected, "mode", mode ? mode : json_string("ranked"), "code", code, size, "needs",
+		read_needed(code, language->ops->comment));
 	return json_array_append_new(verify->solutions, solution) ? KETTLE_ENOMEM : 0;
 }
 
@@ -467,10 +488,18 @@ result_of(const struct run *run, const json_t *solution, const json_t *verdict)
 	AUTO_JSON json_t *ok = judge(solution, mode, found);
 	/* What the machine lacks is no fault of the solution, unless that is what it is to show. */
 	bool lacks = !json_is_true(ok) && error && strcmp(found, "passed") != 0 && strstr(error, "machine lacks");
+	/* A header that it names, and that the compiler names. */
+	const char *needed = argument(solution, "needs");
+	AUTO_JSON json_t *why = json_incref(json_object_get(verdict, "error"));
+	if (!lacks && needed && error && strcmp(found, "compile") == 0 && strstr(error, needed)) {
+		lacks = true;
+		json_decref(why);
+		why = json_sprintf("The machine lacks `%s`.", needed);
+	}
 	return json_pack("{s:O, s:O, s:O, s:s, s:s, s:o, s:O?, s:O?}", "name", json_object_get(solution, "name"), "kind",
 		json_object_get(solution, "kind"), "expected", json_object_get(solution, "expected"), "mode", mode, "found",
 		lacks ? "skipped" : found, "ok", lacks ? json_null() : json_incref(ok), "score",
-		json_object_get(verdict, "score"), "error", json_object_get(verdict, "error"));
+		json_object_get(verdict, "score"), "error", why);
 }
 
 static void verify_next(void *arg);
