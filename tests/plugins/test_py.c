@@ -326,6 +326,33 @@ test_options(void **state)
 }
 
 static void
+test_warm(void **state)
+{
+	(void)state;
+	void *other = NULL, *mine = self;
+	AUTO_JSON json_t *options = json_pack(
+		"{s:s, s:s, s:b, s:[s, s]}", "python", "python3", "prepare", "never", "warm", 1, "preload", "numpy", "torch");
+	assert_int_equal(kettle_plugin.create(NULL, &other, NULL), 0);
+	assert_int_equal(kettle_plugin.configure(other, options, NULL), 0);
+	self = other;
+	AUTO_JSON json_t *used = good_plan((struct given){plain, "\n  from torch import nn\nimport numpyro\n", NULL, NULL});
+	const json_t *warm = at(step(used, "test"), "warm");
+	AUTO_FREE char *modules = joined(at(warm, "preload"));
+	assert_string_equal(text_at(warm, "tool"), "python3");
+	assert_string_equal(modules, "torch");
+	json_object_set_new(options, "warm", json_false());
+	assert_int_equal(kettle_plugin.configure(other, options, NULL), 0);
+	AUTO_JSON json_t *cold = good_plan((struct given){plain, "import torch\n", NULL, NULL});
+	assert_null(at(step(cold, "test"), "warm"));
+	self = mine;
+	struct kettle_error err = {0};
+	json_object_set_new(options, "preload", json_pack("[s]", "jax"));
+	assert_int_equal(kettle_plugin.configure(other, options, &err), KETTLE_EINVAL);
+	assert_non_null(strstr(err.message, "`preload` cannot have `jax`"));
+	kettle_plugin.destroy(other);
+}
+
+static void
 test_table(void **state)
 {
 	(void)state;
@@ -417,6 +444,7 @@ main(void)
 		cmocka_unit_test(test_refuses),
 		cmocka_unit_test(test_config_schema),
 		cmocka_unit_test(test_options),
+		cmocka_unit_test(test_warm),
 		cmocka_unit_test(test_table),
 		cmocka_unit_test(test_manual),
 	};
