@@ -26,15 +26,17 @@ test_plan(void **state)
 	AUTO_JSON json_t *made =
 		gpu_plans_good("submission.cu eval.cu gpu.h reference.cuh data.bin", NULL, "{\"name\": \"H100\"}");
 	assert_int_equal(json_array_size(json_object_get(made, "steps")), 5);
-	gpu_plans_expect(
-		made, "compile-0", "argv", "nvcc -arch=sm_90a " FLAGS " -std=c++20 -c submission.cu -o out/submission.cu.o");
-	gpu_plans_expect(made, "compile-1", "argv", "nvcc -arch=sm_90a " FLAGS " -std=c++20 -c eval.cu -o out/eval.cu.o");
+	gpu_plans_expect(made, "compile-0", "argv",
+		"nvcc -gencode=arch=compute_90a,code=sm_90a " FLAGS " -std=c++20 -c submission.cu -o out/submission.cu.o");
+	gpu_plans_expect(made, "compile-1", "argv",
+		"nvcc -gencode=arch=compute_90a,code=sm_90a " FLAGS " -std=c++20 -c eval.cu -o out/eval.cu.o");
 	gpu_plans_expect(made, "compile-0", "inputs", "submission.cu gpu.h reference.cuh data.bin");
 	gpu_plans_expect(made, "compile-1", "inputs", "eval.cu gpu.h reference.cuh data.bin");
 	gpu_plans_expect(made, "compile-1", "needs", "");
 	gpu_plans_expect(made, "link", "needs", "compile-0 compile-1");
 	gpu_plans_expect(made, "link", "argv",
-		"nvcc -arch=sm_90a " FLAGS " submission.cu.o eval.cu.o -o out/program -Xlinker=-rpath=@TOOLKIT@/lib64 -lz");
+		"nvcc -gencode=arch=compute_90a,code=sm_90a " FLAGS
+		" submission.cu.o eval.cu.o -o out/program -Xlinker=-rpath=@TOOLKIT@/lib64 -lz");
 	gpu_plans_expect(made, "test", "inputs", "data.bin program");
 	gpu_plans_expect(made, "test", "needs", "link");
 	gpu_plans_expect(made, "benchmark", "needs", "test");
@@ -61,15 +63,18 @@ test_config(void **state)
 		"{\"name\": \"gpu\", \"sm\": \"sm_89\", \"include_dirs\": [\"/opt/cutlass/include\"], \"library_dirs\": "
 		"[\"/opt/lib\"]}");
 	gpu_plans_expect(made, "compile-0", "argv",
-		"nvcc -arch=sm_89 " FLAGS " -rdc=true -std=c++17 -DN=4 -DM=5 -DQ -DB=1 -I. -I/ThunderKittens/include "
+		"nvcc -gencode=arch=compute_89,code=sm_89 " FLAGS
+		" -rdc=true -std=c++17 -DN=4 -DM=5 -DQ -DB=1 -I. -I/ThunderKittens/include "
 		"--use_fast_math -I/opt/cutlass/include -c a/eval.cu -o out/eval.cu.o");
 	gpu_plans_expect(made, "compile-2", "argv",
-		"nvcc -arch=sm_89 " FLAGS " -rdc=true -DN=4 -DM=5 -DQ -DB=1 -I. -I/ThunderKittens/include --use_fast_math "
+		"nvcc -gencode=arch=compute_89,code=sm_89 " FLAGS
+		" -rdc=true -DN=4 -DM=5 -DQ -DB=1 -I. -I/ThunderKittens/include --use_fast_math "
 		"-I/opt/cutlass/include -c c.c -o out/c.c.o");
 	gpu_plans_expect(made, "compile-1", "folders", "/opt/cutlass/include /opt/lib");
 	gpu_plans_expect(made, "compile-1", "inputs", "s.cuh b.cpp");
 	gpu_plans_expect(made, "link", "argv",
-		"nvcc -arch=sm_89 " FLAGS " -rdc=true --use_fast_math a/eval.cu.o b.cpp.o c.c.o -o out/program -L/opt/lib "
+		"nvcc -gencode=arch=compute_89,code=sm_89 " FLAGS
+		" -rdc=true --use_fast_math a/eval.cu.o b.cpp.o c.c.o -o out/program -L/opt/lib "
 		"-Xlinker=-rpath=/opt/lib -Xlinker=-rpath=@TOOLKIT@/lib64 -lcublas -lz");
 	gpu_plans_expect(made, "test", "folders", "/opt/lib");
 	gpu_plans_expect(made, "test", "toolchain", "nvcc");
@@ -120,7 +125,7 @@ test_targets(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
 		AUTO_JSON json_t *made = gpu_plans_good("s.cu", NULL, good[i].device);
 		AUTO_BUF struct buf wanted = {0};
-		(void)buf_printf(&wanted, "-arch=sm_%s", good[i].target);
+		(void)buf_printf(&wanted, "-gencode=arch=compute_%s,code=sm_%s", good[i].target, good[i].target);
 		assert_string_equal(gpu_plans_word(made, "compile-0", 1), wanted.data);
 		assert_string_equal(gpu_plans_word(made, "link", 1), wanted.data);
 	}
@@ -144,8 +149,9 @@ test_refuses(void **state)
 static void
 test_explains(void **state)
 {
-	static const char build[] = "{\"kind\": \"build\", \"argv\": [\"nvcc\", \"-arch=sm_103a\"]}";
-	static const char old[] = "{\"kind\": \"build\", \"argv\": [\"nvcc\", \"-arch=sm_70\"]}";
+	static const char build[] =
+		"{\"kind\": \"build\", \"argv\": [\"nvcc\", \"-gencode=arch=compute_103a,code=sm_103a\"]}";
+	static const char old[] = "{\"kind\": \"build\", \"argv\": [\"nvcc\", \"-gencode=arch=compute_70,code=sm_70\"]}";
 	static const char run[] =
 		"{\"kind\": \"run\", \"run\": {\"mode\": \"test\"}, \"env\": {\"KETTLE_DEVICE\": \"H100\"}}";
 	static const struct {
@@ -234,7 +240,8 @@ test_options(void **state)
 	AUTO_JSON json_t *tools = kettle_plugin.language->tools(other);
 	gpu_plans_self = mine;
 	gpu_plans_expect(made, "compile-0", "argv",
-		"/opt/cuda/bin/nvcc -arch=sm_75 " FLAGS " -ccbin=g++-12 -lineinfo -std=c++20 -c s.cu -o out/s.cu.o");
+		"/opt/cuda/bin/nvcc -gencode=arch=compute_75,code=sm_75 " FLAGS
+		" -ccbin=g++-12 -lineinfo -std=c++20 -c s.cu -o out/s.cu.o");
 	gpu_plans_expect(made, "compile-0", "toolchain", "g++-12");
 	assert_string_equal(json_string_value(json_array_get(tools, 0)), "/opt/cuda/bin/nvcc");
 	kettle_plugin.destroy(other);

@@ -290,15 +290,15 @@ short_version(const char *version)
 static void
 told_target(const struct gpu_vendor *vendor, const json_t *step, char ret_target[GPU_TARGET_SIZE])
 {
-	static const char *const options[] = {"-arch=", "--offload-arch=", "--gpu-architecture="};
+	static const char *const options[] = {",code=", "--offload-arch=", "--gpu-architecture="};
 	const json_t *word;
 	size_t i;
 	ret_target[0] = '\0';
 	json_array_foreach(json_object_get(step, "argv"), i, word)
 		for (size_t k = 0; k < sizeof(options) / sizeof(options[0]); k++) {
-			const char *text = json_string_value(word);
-			if (text && strncmp(text, options[k], strlen(options[k])) == 0)
-				(void)vendor->read_target(text + strlen(options[k]), false, ret_target);
+			const char *found = strstr(json_string_value(word), options[k]);
+			if (found)
+				(void)vendor->read_target(found + strlen(options[k]), false, ret_target);
 		}
 }
 

@@ -136,7 +136,8 @@ add_flags(const struct compiled_making *making, json_t **argv)
 {
 	const char *host = compiled_option(making, "host_compiler");
 	compiled_add(argv, "%s", compiled_option(making, "nvcc"));
-	compiled_add(argv, "-arch=sm_%s", gpu_target_of(making));
+	/* For the device alone: -arch would have nvcc compile a second time, for PTX that no device of the board needs. */
+	compiled_add(argv, "-gencode=arch=compute_%s,code=sm_%s", gpu_target_of(making), gpu_target_of(making));
 	for (size_t i = 0; usual_flags[i]; i++)
 		compiled_add(argv, "%s", usual_flags[i]);
 	if (host && *host)
