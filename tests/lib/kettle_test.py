@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What the integration tests share: TAP output, a scratch folder, the programs, and polling instead of sleeping."""
+import atexit
 import json
 import os
 import pathlib
@@ -65,6 +66,11 @@ def poll(condition, seconds=30, what="a condition"):
         time.sleep(0.01)
 
 
+# kettle-exec's, of all tests of a program, one after the other: what one has compiled no other one compiles again.
+STATE = pathlib.Path(tempfile.mkdtemp(prefix="kettle-test-state-"))
+atexit.register(shutil.rmtree, STATE, ignore_errors=True)
+
+
 class Scratch:
     """A folder of its own with a configuration and a database; everything below it is removed at the end."""
 
@@ -72,9 +78,10 @@ class Scratch:
         self.root = pathlib.Path(tempfile.mkdtemp(prefix="kettle-test-"))
         os.chmod(self.root, 0o755)
         self.database = self.root / "data" / "kettle.db"
+        self.state = STATE / "exec"
         self.config = self.root / "kettle.yml"
         self.config.write_text(
-            f"languages: {{cpp: {{}}}}\nrunners: {{local: {{state: {self.root}/exec{other_exec()}}}}}\n"
+            f"languages: {{cpp: {{}}}}\nrunners: {{local: {{state: {self.state}{other_exec()}}}}}\n"
             f"devices: {devices}\n{extra}")
         self.children = []
 
@@ -145,7 +152,7 @@ class Scratch:
                 where = os.readlink(entry / "cwd")
             except OSError:
                 continue
-            if state != "Z" and (str(self.root) in line or where.startswith(str(self.root))):
+            if state != "Z" and (str(self.root) in line or str(STATE) in line or where.startswith(str(self.root))):
                 found.append(f"{entry.name}: {line or where}")
         return found
 
