@@ -85,6 +85,11 @@ class Scratch:
             f"devices: {devices}\n{extra}")
         self.children = []
 
+    def own_state(self):
+        """From now on kettle-exec has a folder of its own: nothing is compiled yet."""
+        before, self.state = self.state, self.root / "exec"
+        self.config.write_text(self.config.read_text().replace(str(before), str(self.state)))
+
     def environment(self, **more):
         env = {k: v for k, v in os.environ.items() if not k.startswith(("KETTLE_", "XDG_"))}
         env.update(KETTLE_CONFIG=str(self.config), KETTLE_DB=str(self.database), HOME=str(self.root),
