@@ -5,7 +5,7 @@
 
 #include <limits>
 
-// Short, for a first answer; a competition says more in `defines` of its task.yml (docs/benchmarks.md has what it buys).
+// Short, for a first answer; a competition says more in `defines` of its task.yml.
 #ifndef RANKED_SECONDS
 #define BENCHMARK_SECONDS 0.2
 #define RANKED_SECONDS 0.5
