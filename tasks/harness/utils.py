@@ -373,7 +373,8 @@ def confine():
     signals or connect to their abstract sockets. For a worker, before it imports a submission; also as `initializer` of a
     spawn pool. False: the kernel has no Landlock, or refuses.
     """
-    create, add, restrict, no_new_privs = 444, 445, 446, 38  # system calls, and a code of prctl; the same everywhere
+    create, add, restrict = 444, 445, 446  # system calls, the same everywhere
+    no_new_privs, dumpable = 38, 4  # codes of prctl
     make_block, refer, signals_and_sockets = 1 << 11, 1 << 13, 3
     try:
         import _ctypes  # all of ctypes takes some ms to import
@@ -398,7 +399,12 @@ def confine():
                 if allowed:
                     return False
             _ctypes.call_function(prctl, (no_new_privs, 1, 0, 0, 0))
-            return _ctypes.call_function(syscall, (restrict, ruleset, 0)) == 0
+            if _ctypes.call_function(syscall, (restrict, ruleset, 0)) != 0:
+                return False
+            # What it was forked from may be closed to its user, and so far so was this process: the sandbox could then
+            # not see which memory its children share, and would count that for each of them.
+            _ctypes.call_function(prctl, (dumpable, 1, 0, 0, 0))
+            return True
         finally:
             os.close(ruleset)
     except (ImportError, AttributeError, OSError):
