@@ -8,14 +8,18 @@
 
 #include "cmd_device.h"
 
+#include "clean.h"
 #include "cleanup.h"
 #include "core_inner.h"
 #include "engine.h"
 #include "state.h"
+#include "text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define REASON_MAX 200 /* characters */
 
 struct changing {
 	struct core *core;
@@ -169,12 +173,15 @@ cmd_device_disable(struct core *core, const struct actor *actor, const json_t *a
 {
 	struct changing *c = begin(core, args, true, answer, arg);
 	const char *reason = json_string_value(json_object_get(args, "reason"));
+	AUTO_FREE char *clean = clean_line(reason ? reason : "", REASON_MAX);
+	AUTO_BUF struct buf text = {0};
 	size_t i;
 	json_t *unit;
 	if (!c)
 		return;
-	(void)snprintf(c->reason, sizeof(c->reason), ENGINE_BY_HAND " of %s%s%.200s",
-		actor->name ? actor->name : "somebody", reason ? ": " : "", reason ? reason : "");
+	(void)buf_printf(&text, ENGINE_BY_HAND " of %s%s%s", actor->name ? actor->name : "somebody",
+		clean && *clean ? ": " : "", clean ? clean : "");
+	utf8_copy(c->reason, sizeof(c->reason), text.data ? text.data : ENGINE_BY_HAND);
 	json_array_foreach(c->units, i, unit)
 		take(c, unit);
 	change(c);

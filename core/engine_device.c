@@ -6,6 +6,7 @@
 
 #include "cleanup.h"
 #include "log.h"
+#include "utf8.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -223,7 +224,7 @@ engine_unit_lost(struct engine *engine, struct unit *unit, const char *why)
 void
 engine_unit_aside(struct unit *unit, const char *why)
 {
-	(void)snprintf(unit->aside, sizeof(unit->aside), "%s", why);
+	utf8_copy(unit->aside, sizeof(unit->aside), why);
 	log_write(KETTLE_LOG_ERROR, "engine", "unit %s is set aside: %s", unit->label, why);
 }
 

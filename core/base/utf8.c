@@ -96,3 +96,19 @@ utf8_clean(const char *data, size_t size, struct buf *out)
 	(void)buf_add(out, data + kept, size - kept);
 	return replaced;
 }
+
+void
+utf8_copy(char *to, size_t size, const char *text)
+{
+	size_t left = strlen(text), used = 0;
+	while (left) {
+		size_t len = utf8_length(text, left), taken = len ? len : 1;
+		if (used + taken >= size)
+			break;
+		memcpy(to + used, len ? text : "?", taken);
+		used += taken;
+		text += taken;
+		left -= taken;
+	}
+	to[used] = '\0';
+}

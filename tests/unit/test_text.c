@@ -86,6 +86,60 @@ test_utf8_clean(void **state)
 }
 
 static void
+copy(size_t size, const char *text, const char *wanted)
+{
+	char to[16] = "";
+	utf8_copy(to, size, text);
+	assert_string_equal(to, wanted);
+}
+
+static void
+test_utf8_copy(void **state)
+{
+	(void)state;
+	copy(4, "", "");
+	copy(4, "abc", "abc");
+	copy(4, "abcd", "abc");
+	copy(4, "ab\xc3\xa9", "ab");
+	copy(5, "ab\xc3\xa9", "ab\xc3\xa9");
+	copy(1, "a", "");
+	copy(16, "\xff\xe2\x82|", "???|");
+}
+
+/* Whatever a sentence is made of, JSON can hold it: else it never reached who asked. */
+static void
+test_sentences(void **state)
+{
+	(void)state;
+	struct kettle_error err = {0};
+	char text[2000];
+	static const struct {
+		const char *given, *wanted;
+	} cases[] = {
+		{"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"},
+		{"caf\xe9.py", "caf?.py"},
+		{"\xe2\x82", "??"},
+		{"\xc0\xaf \xed\xa0\x80 \xf4\x90\x80\x80 \xe0\x80\x80", "?? ??? ???? ???"},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		assert_int_equal(kettle_fail(&err, KETTLE_EINVAL, "%s", cases[i].given), KETTLE_EINVAL);
+		assert_string_equal(err.message, cases[i].wanted);
+	}
+	(void)kettle_fail(&err, KETTLE_EINVAL, "`%.2s`.", "a\xc3\xa9");
+	assert_string_equal(err.message, "`a?`.");
+	for (size_t before = 0; before < 8; before++) {
+		memset(text, 'x', before);
+		text[before] = '\0';
+		while (strlen(text) + 4 < sizeof(text))
+			memcpy(text + strlen(text), "\xf0\x9f\x98\x80", 5);
+		(void)kettle_fail(&err, KETTLE_EINVAL, "%s", text);
+		size_t len = strlen(err.message);
+		assert_true(utf8_valid(err.message, len) && len > sizeof(err.message) - 5);
+		assert_memory_equal(err.message, text, len);
+	}
+}
+
+static void
 test_nearest(void **state)
 {
 	(void)state;
@@ -233,6 +287,8 @@ main(void)
 		cmocka_unit_test(test_buf),
 		cmocka_unit_test(test_utf8_valid),
 		cmocka_unit_test(test_utf8_clean),
+		cmocka_unit_test(test_utf8_copy),
+		cmocka_unit_test(test_sentences),
 		cmocka_unit_test(test_nearest),
 		cmocka_unit_test(test_hashes),
 		cmocka_unit_test(test_base64),

@@ -41,9 +41,28 @@ struct kettle_error {
 	char message[1000];
 };
 
+/* Bytes of the character of UTF-8 that a text begins with; 0: it begins with none, or with its end. [any] */
+__attribute__((unused)) static size_t
+kettle_error_character(const char *text)
+{
+	const unsigned char *at = (const unsigned char *)text;
+	size_t more = at[0] < 0x80 ? 0 : at[0] < 0xc2 ? 4 : at[0] < 0xe0 ? 1 : at[0] < 0xf0 ? 2 : at[0] < 0xf5 ? 3 : 4;
+	if (at[0] == 0 || more == 4)
+		return 0;
+	for (size_t i = 1; i <= more; i++)
+		if ((at[i] & 0xc0) != 0x80)
+			return 0;
+	/* Longer than need be, half of a pair, beyond the last. */
+	int wrong = (at[0] == 0xe0 && at[1] < 0xa0) || (at[0] == 0xed && at[1] > 0x9f) || (at[0] == 0xf0 && at[1] < 0x90) ||
+				(at[0] == 0xf4 && at[1] > 0x8f);
+	return wrong ? 0 : more + 1;
+}
+
 /*
  * Sets *err (which may be NULL) and returns code, so that a function can end with
- * `return kettle_fail(err, KETTLE_EINVAL, "…", …)`. A message that is too long is cut between characters. [any]
+ * `return kettle_fail(err, KETTLE_EINVAL, "…", …)`. The message is UTF-8 whatever was put into it: no JSON could hold
+ * anything else, and who asked would never get an answer. Bytes that are none (of a file's name, of a text cut by
+ * "%.64s") become "?", and a message that is too long is cut between characters. [any]
  */
 __attribute__((format(printf, 3, 4), unused)) static int
 kettle_fail(struct kettle_error *err, int code, const char *format, ...)
@@ -55,14 +74,13 @@ kettle_fail(struct kettle_error *err, int code, const char *format, ...)
 		err->retry_s = 0;
 		int full = vsnprintf(err->message, sizeof(err->message), format, args);
 		va_end(args);
-		/* Cut between characters: half of one is not UTF-8 any more, and no JSON could hold the message. */
-		size_t len = sizeof(err->message) - 1;
-		if (full > (int)len) {
-			while (len && (err->message[len - 1] & 0xc0) == 0x80)
-				len--;
-			if (len && (err->message[len - 1] & 0xc0) == 0xc0)
-				len--;
-			err->message[len] = '\0';
+		if (full < 0)
+			err->message[0] = '\0';
+		for (size_t at = 0, len; err->message[at]; at += len ? len : 1) {
+			len = kettle_error_character(err->message + at);
+			/* The last three bytes of a message that was cut may begin a character of four. */
+			if (len == 0)
+				err->message[at] = full >= (int)sizeof(err->message) && at + 4 >= sizeof(err->message) ? '\0' : '?';
 		}
 	}
 	return code;
