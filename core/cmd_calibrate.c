@@ -325,12 +325,13 @@ next_run(struct calibrating *c)
 		c->round = 0;
 		c->task++;
 	}
+	/* The store goes with the engine: what was measured could not be kept. */
+	if (c->core->closing) {
+		(void)kettle_fail(&c->err, KETTLE_ECANCELED, "The engine is stopping; nothing more is calibrated.");
+		end(c);
+		return;
+	}
 	while (c->task < json_array_size(c->tasks)) {
-		if (c->core->closing) {
-			(void)kettle_fail(&c->err, KETTLE_ECANCELED, "The engine is stopping; nothing more is calibrated.");
-			end(c);
-			return;
-		}
 		if (start_run(c, &err) == 0)
 			return;
 		json_decref(STEAL(c->plan));
