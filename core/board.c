@@ -212,6 +212,23 @@ board_pick_device(
 		all && *all ? all : "none", near ? "; did you mean `" : ".", near ? near : "", near ? "`?" : "");
 }
 
+int
+board_choose_devices(
+	struct db *db, const struct board *board, const char *word, json_t **ret_devices, struct kettle_error *err)
+{
+	AUTO_JSON json_t *devices = NULL;
+	const char *name = NULL;
+	char where[BOARD_NAME_MAX + 32];
+	int code = board_devices(db, board->id, &devices, err);
+	(void)snprintf(where, sizeof(where), "The leaderboard `%s` has", board->name);
+	if (code == 0 && word)
+		code = board_pick_device(devices, word, where, &name, err);
+	if (code < 0)
+		return code;
+	*ret_devices = name ? json_pack("[s]", name) : STEAL(devices);
+	return *ret_devices ? 0 : kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the devices.");
+}
+
 json_t *
 board_configured(const struct command_env *env)
 {

@@ -37,6 +37,9 @@ bool board_code_open(const struct board *board, int64_t now_ms);
 int board_deadline(const char *text, int64_t now_ms, int64_t *ret_ms, struct kettle_error *err);
 /* Its devices in their order, as an array of names. New reference. */
 int board_devices(struct db *db, int64_t leaderboard, json_t **ret_devices, struct kettle_error *err);
+/* The same, or of them the one that is the word without case; word may be NULL. EINVAL: it has none of that name. */
+int board_choose_devices(
+	struct db *db, const struct board *board, const char *word, json_t **ret_devices, struct kettle_error *err);
 /*
  * The name in the list that is the word without case; EINVAL: none; `where` completes "… has no device `X`".
  * *ret_device is borrowed from the list.

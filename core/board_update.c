@@ -7,15 +7,12 @@
 #include "clean.h"
 #include "cleanup.h"
 #include "content.h"
+#include "task.h"
 #include "text.h"
 
 #include <string.h>
 
 #define DIFFERS_SHOWN 5 /* names in the sentence that refuses */
-
-/* What of task.yml a run depends on, besides the files; the hash of a task covers the same. */
-static const char *const running_keys[] = {"lang", "config", "tests", "benchmarks", "ranking_by", "test_timeout",
-	"benchmark_timeout", "ranked_timeout", "multi_gpu", "libraries", "seed"};
 
 /* A change on its way. */
 struct update {
@@ -119,11 +116,10 @@ compare_bundles(struct update *update, struct kettle_error *err)
 		return code;
 	note_differing(update->differs, json_object_get(before, "files"), json_object_get(after, "files"));
 	const json_t *old_task = json_object_get(before, "task"), *new_task = json_object_get(after, "task");
-	for (size_t i = 0; i < ARRAY_SIZE(running_keys); i++) {
-		const json_t *old_value = json_object_get(old_task, running_keys[i]);
-		const json_t *new_value = json_object_get(new_task, running_keys[i]);
+	for (const char *const *key = task_running_keys; *key; key++) {
+		const json_t *old_value = json_object_get(old_task, *key), *new_value = json_object_get(new_task, *key);
 		if ((old_value || new_value) && !json_equal(old_value, new_value))
-			note(update->differs, running_keys[i]);
+			note(update->differs, *key);
 	}
 	if (json_array_size(update->differs) == 0)
 		note(update->differs, "files");
@@ -222,6 +218,11 @@ refuse(const struct update *update, struct kettle_error *err)
 	if (count > DIFFERS_SHOWN)
 		note(names, "more");
 	AUTO_FREE char *what = board_join(names);
+	if (update->ranked == 0)
+		return kettle_fail(err, KETTLE_ECONFLICT,
+			"The new task of `%s` runs differently (%s), so what was submitted so far could not be compared with what "
+			"comes; say `force` if that is meant.",
+			update->board->name, what ? what : "");
 	return kettle_fail(err, KETTLE_ECONFLICT,
 		"The new task runs differently (%s), so scores so far could not be compared with later ones: the %lld place%s "
 		"in "

@@ -217,26 +217,6 @@ add_rankings(struct db *db, const struct actor *actor, const struct board *board
 	return 0;
 }
 
-/* The devices to show: the one asked for, or all. */
-static int
-shown_devices(
-	struct db *db, const struct board *board, const char *word, json_t **ret_devices, struct kettle_error *err)
-{
-	AUTO_JSON json_t *devices = NULL;
-	const char *name = NULL;
-	char where[BOARD_NAME_MAX + 32];
-	int code = board_devices(db, board->id, &devices, err);
-	if (code < 0 || !word) {
-		*ret_devices = STEAL(devices);
-		return code;
-	}
-	(void)snprintf(where, sizeof(where), "The leaderboard `%s` has", board->name);
-	code = board_pick_device(devices, word, where, &name, err);
-	if (code == 0)
-		*ret_devices = json_pack("[s]", name);
-	return code;
-}
-
 int
 cmd_board_show(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
 	json_t **ret_result, struct kettle_error *err)
@@ -248,7 +228,7 @@ cmd_board_show(struct db *db, const struct command_env *env, const struct actor 
 	if (code == 0)
 		code = board_check_access(db, actor, &board, err);
 	if (code == 0)
-		code = shown_devices(db, &board, json_string_value(json_object_get(args, "device")), &devices, err);
+		code = board_choose_devices(db, &board, json_string_value(json_object_get(args, "device")), &devices, err);
 	if (code == 0)
 		code = board_object(db, board.id, &object, err);
 	if (code == 0)

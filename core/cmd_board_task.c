@@ -187,24 +187,6 @@ add_plans(struct plans *plans, const json_t *devices, const json_t *args, struct
 	return code;
 }
 
-/* The board's devices, or the one that was named. */
-static int
-choose_devices(
-	struct db *db, const struct board *board, const char *word, json_t **ret_devices, struct kettle_error *err)
-{
-	AUTO_JSON json_t *devices = NULL;
-	const char *name = NULL;
-	char where[BOARD_NAME_MAX + 32];
-	int code = board_devices(db, board->id, &devices, err);
-	(void)snprintf(where, sizeof(where), "The leaderboard `%s` has", board->name);
-	if (code == 0 && word)
-		code = board_pick_device(devices, word, where, &name, err);
-	if (code < 0)
-		return code;
-	*ret_devices = name ? json_pack("[s]", name) : STEAL(devices);
-	return *ret_devices ? 0 : fail_memory(err);
-}
-
 int
 cmd_board_task(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
 	json_t **ret_result, struct kettle_error *err)
@@ -213,7 +195,7 @@ cmd_board_task(struct db *db, const struct command_env *env, const struct actor 
 	AUTO_JSON json_t *bundle = NULL, *devices = NULL, *list = json_array();
 	int code = load(db, actor, args, &board, &bundle, err);
 	if (code == 0)
-		code = choose_devices(db, &board, json_string_value(json_object_get(args, "device")), &devices, err);
+		code = board_choose_devices(db, &board, json_string_value(json_object_get(args, "device")), &devices, err);
 	struct plans plans = {.db = db, .env = env, .bundle = bundle, .list = list};
 	if (code == 0)
 		code = add_plans(&plans, devices, args, err);

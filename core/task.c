@@ -27,9 +27,8 @@ static const char bundle_schema[] =
 	" \"type\": \"object\", \"required\": [\"file_name\", \"text\"], \"properties\": {"
 	" \"file_name\": {\"type\": \"string\", \"pattern\": \"^[^/]{1,200}$\"}, \"text\": {\"type\": \"string\"}}}}}}";
 
-/* What of a task decides how it runs and scores; a change of the rest leaves old scores as good as new ones. */
-static const char *const running_keys[] = {"lang", "config", "tests", "benchmarks", "ranking_by", "test_timeout",
-	"benchmark_timeout", "ranked_timeout", "multi_gpu", "libraries", "seed"};
+const char *const task_running_keys[] = {"lang", "config", "tests", "benchmarks", "ranking_by", "test_timeout",
+	"benchmark_timeout", "ranked_timeout", "multi_gpu", "libraries", "seed", NULL};
 
 /* A bundle while it is made. */
 struct making {
@@ -179,9 +178,9 @@ static int
 hash_task(const struct making *making, char ret_hash[65], struct kettle_error *err)
 {
 	AUTO_JSON json_t *running = json_object();
-	for (size_t i = 0; i < ARRAY_SIZE(running_keys); i++) {
-		json_t *value = json_object_get(making->yml.task, running_keys[i]);
-		if (value && json_object_set(running, running_keys[i], value))
+	for (const char *const *key = task_running_keys; *key; key++) {
+		json_t *value = json_object_get(making->yml.task, *key);
+		if (value && json_object_set(running, *key, value))
 			return fail_memory(err);
 	}
 	AUTO_JSON json_t *whole =

@@ -25,6 +25,10 @@
  * contents; not description, templates and devices.
  */
 
+/* What of task.yml, besides the files, decides how a task runs and scores: a change of the rest leaves old scores as good
+ * as new ones. Ends with NULL. */
+extern const char *const task_running_keys[];
+
 /*
  * Reads a task in any of its forms (task_form.h): a folder or the path of its task.yml, a zip, a single reference file.
  * Sources may leave the folder by ../ as the format allows, but not by links, and a zip not at all; sizes are bounded.
