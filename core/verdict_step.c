@@ -238,7 +238,7 @@ signal_meaning(json_int_t number)
 }
 
 /* Exit statuses by which a harness says whose fault it is. They prove nothing, a submission can leave with them too,
- * so that nothing but the blame hangs on them. */
+ * so that nothing hangs on them but the blame, and whether it is tried again. */
 static bool
 read_protocol_exit(const struct reader *reader, json_int_t status)
 {
