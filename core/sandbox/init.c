@@ -3,13 +3,14 @@
  * PID 1 of a sandbox.
  *
  * Theory of operation. Before the owner's word to go init does what is the same for all runs: closes what it inherited,
- * enters the cgroup, brings up the loopback, builds the base of the root. It may wait there for long, as a spare. With
+ * enters the cgroup, brings up the loopback, builds the base of the root, and as a copy of a warm process (zygote.h) parks
+ * the payload. It may wait there for long, as a spare. With
  * the word come the descriptors; the plan lies in shared memory. Then: the rest of the root, payload, and a loop over
  * the control socket (hang-up: the owner died), a signalfd for SIGCHLD, the cgroup's out-of-memory file and a timer for
  * the limits that are polled. At the end everything is killed and reaped, the result is completed, and init leaves; if
  * it cannot, the kernel's killing of all it leaves behind in its pid namespace is the same. All signals stay blocked;
- * nothing is allocated. Whether it is a copy of the owner or of a warm process (zygote.h) makes a difference to the
- * start of the payload alone.
+ * nothing is allocated. Whether it is a copy of the owner or of a warm process makes a difference to the start of the
+ * payload alone.
  */
 #include <config.h>
 
@@ -50,6 +51,7 @@ struct init {
 	int fds[INIT_FDS_MAX];
 	size_t fds_count;
 	const struct sandbox_zygote *zygote;
+	struct sandbox_parked parked;
 	pid_t payload;
 	bool payload_ended;
 };
@@ -189,7 +191,12 @@ start_payload(struct init *self)
 		if (ruleset < 0)
 			return sandbox_plan_failed(plan, "make the Landlock rules", NULL);
 	}
-	self->payload = sandbox_payload_start(plan, self->fds, ruleset, self->zygote);
+	if (self->zygote)
+		self->payload = sandbox_payload_resume(plan, self->fds, ruleset, self->zygote, &self->parked);
+	else
+		self->payload = sandbox_payload_start(plan, self->fds, ruleset);
+	if (self->parked.socket >= 0)
+		close(STEAL_FD(self->parked.socket));
 	if (self->payload < 0)
 		return -1;
 	for (size_t i = 0; i < plan->fds_count; i++)
@@ -215,6 +222,29 @@ set_up_base(struct init *self)
 	/* A second line behind seccomp: no user namespaces below this one. */
 	write_text(self->proc, "sys/user/max_user_namespaces", "0");
 	return 0;
+}
+
+/* CPU time of a process, or of this one: 0. */
+static uint64_t
+cpu_of(pid_t pid)
+{
+	struct timespec used = {0};
+	clockid_t clock = CLOCK_PROCESS_CPUTIME_ID;
+	if (pid > 0 && clock_getcpuclockid(pid, &clock) != 0)
+		return 0;
+	(void)clock_gettime(clock, &used);
+	return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
+}
+
+/* What was used until now is not the run's. */
+static void
+note_before(struct init *self)
+{
+	struct sandbox_plan *plan = self->plan;
+	struct sandbox_result *result = &plan->result;
+	result->parked_ns = self->parked.pid > 0 ? cpu_of(self->parked.pid) : 0;
+	result->before_ns = plan->cgroup_cpu >= 0 ? sandbox_cgroup_cpu_ns(plan->cgroup_cpu, plan->cgroup_unified)
+											  : cpu_of(0) + result->parked_ns;
 }
 
 static int
@@ -340,8 +370,9 @@ complete(struct init *self)
 	struct sandbox_result *result = &self->plan->result;
 	struct rusage usage = {0};
 	(void)getrusage(RUSAGE_CHILDREN, &usage);
-	result->total_cpu_ns = (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000000u +
-						   (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000u;
+	uint64_t total = (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000000u +
+					 (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000u;
+	result->total_cpu_ns = total > result->parked_ns ? total - result->parked_ns : 0;
 	uint64_t largest = (uint64_t)usage.ru_maxrss * 1024;
 	if (largest > result->memory_peak)
 		result->memory_peak = largest;
@@ -353,14 +384,16 @@ void
 sandbox_init_main(
 	struct sandbox_plan *plan, int control, const int procs[SANDBOX_CG_COUNT], const struct sandbox_zygote *zygote)
 {
-	struct init self = {.plan = plan, .control = control, .signals = -1, .proc = -1, .zygote = zygote};
+	struct init self = {
+		.plan = plan, .control = control, .signals = -1, .proc = -1, .zygote = zygote, .parked = {.socket = -1}};
 	int failed = prepare(&self, procs);
 	if (receive(&self, SANDBOX_MAPPED))
 		_exit(1);
-	failed = failed || set_up_base(&self);
+	failed = failed || set_up_base(&self) || (zygote && sandbox_payload_park(plan, zygote, &self.parked));
 	plan->result.prepared = !failed;
 	if (receive(&self, SANDBOX_GO))
 		_exit(1);
+	note_before(&self);
 	if (failed || (plan->file && set_up(&self))) {
 		if (self.payload > 0)
 			end_all(&self);

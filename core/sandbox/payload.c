@@ -5,8 +5,10 @@
  * Theory of operation. The payload is made with CLONE_VM | CLONE_VFORK: init stands still until it has executed, so
  * that no page table is copied and a failure is simply written to the shared result. Nothing is allocated, and ids are
  * changed by raw system calls: the C library's would look for threads that are not there any more. The payload of a warm
- * process is forked instead, takes the same steps, copies its strings, unmaps the plan and goes on without an exec; init
- * waits on a futex in the plan for that.
+ * process is forked instead, as soon as init is there, and does ahead what needs no run (it is "parked"): copying the
+ * page tables of a large process, and the pages that every beginning writes to, is most of the time of a start. Its run
+ * comes as one message with the descriptors; it takes the same steps as any other, copies its strings, unmaps the plan
+ * and goes on without an exec; init waits on a futex in the plan for that.
  */
 #include <config.h>
 
@@ -22,6 +24,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -37,6 +40,7 @@
 #define PAYLOAD_CAPS_MAX 64
 #define PAYLOAD_CPU_GRACE_S 2 /* RLIMIT_CPU is a second line behind the count of the whole tree */
 #define PAYLOAD_FAILED 127
+#define PAYLOAD_FDS_MAX (SANDBOX_FDS_MAX + 1) /* and the ruleset */
 #define PAYLOAD_LOOK_NS 10000000 /* how long init waits before it looks whether a forked payload still lives */
 
 struct payload {
@@ -278,6 +282,86 @@ static void __attribute__((noreturn)) forked_main(struct payload *payload, const
 	zygote->become(zygote->arg, file, argv, envp);
 }
 
+/* The descriptors of the run, and behind them the ruleset if there is one; their count, or -1. */
+static int
+receive_fds(int socket, int fds[PAYLOAD_FDS_MAX])
+{
+	char byte;
+	union {
+		struct cmsghdr header;
+		char space[CMSG_SPACE(PAYLOAD_FDS_MAX * sizeof(int))];
+	} control;
+	struct iovec iov = {&byte, 1};
+	struct msghdr msg = {
+		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control.space)};
+	ssize_t size;
+	do
+		size = recvmsg(socket, &msg, MSG_CMSG_CLOEXEC);
+	while (size < 0 && errno == EINTR);
+	const struct cmsghdr *header = CMSG_FIRSTHDR(&msg);
+	if (size != 1 || msg.msg_flags & MSG_CTRUNC || !header || header->cmsg_type != SCM_RIGHTS)
+		return -1;
+	size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+	memcpy(fds, CMSG_DATA(header), count * sizeof(int));
+	return (int)count;
+}
+
+static int
+send_fds(int socket, const struct sandbox_plan *plan, const int *fds, int ruleset)
+{
+	char byte = 0;
+	union {
+		struct cmsghdr header;
+		char space[CMSG_SPACE(PAYLOAD_FDS_MAX * sizeof(int))];
+	} control = {0};
+	size_t count = plan->fds_count + (ruleset >= 0);
+	struct iovec iov = {&byte, 1};
+	struct msghdr msg = {
+		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = CMSG_SPACE(count * sizeof(int))};
+	control.header.cmsg_level = SOL_SOCKET;
+	control.header.cmsg_type = SCM_RIGHTS;
+	control.header.cmsg_len = CMSG_LEN(count * sizeof(int));
+	int *list = (int *)(void *)CMSG_DATA(&control.header);
+	memcpy(list, fds, plan->fds_count * sizeof(int));
+	if (ruleset >= 0)
+		list[plan->fds_count] = ruleset;
+	return sendmsg(socket, &msg, MSG_NOSIGNAL) == 1 ? 0 : -1;
+}
+
+static void __attribute__((noreturn))
+parked_main(struct sandbox_plan *plan, int socket, const struct sandbox_zygote *zygote)
+{
+	int fds[PAYLOAD_FDS_MAX];
+	struct payload payload = {.plan = plan, .fds = fds, .ruleset = -1};
+	sandbox_payload_close_others(&socket, 1);
+	zygote->park(zygote->arg, &plan->wanted);
+	int count = receive_fds(socket, fds);
+	if (count < 0)
+		_exit(PAYLOAD_FAILED);
+	if ((size_t)count > plan->fds_count)
+		payload.ruleset = fds[plan->fds_count];
+	forked_main(&payload, zygote);
+}
+
+int
+sandbox_payload_park(struct sandbox_plan *plan, const struct sandbox_zygote *zygote, struct sandbox_parked *ret_parked)
+{
+	int pair[2];
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+		return sandbox_plan_failed(plan, "make a socket", NULL);
+	/* Not a raw clone: the C library and what registered with it put their locks and threads in order. */
+	pid_t pid = fork();
+	if (pid == 0)
+		parked_main(plan, pair[1], zygote);
+	close(pair[1]);
+	if (pid < 0) {
+		close(pair[0]);
+		return sandbox_plan_failed(plan, "start a process", NULL);
+	}
+	*ret_parked = (struct sandbox_parked){pid, pair[0]};
+	return 0;
+}
+
 /* Until the payload goes on by itself, or has ended. */
 static void
 await_begun(struct sandbox_plan *plan, pid_t pid)
@@ -291,26 +375,27 @@ await_begun(struct sandbox_plan *plan, pid_t pid)
 	}
 }
 
-static pid_t
-fork_payload(struct payload *payload, const struct sandbox_zygote *zygote)
+pid_t
+sandbox_payload_resume(struct sandbox_plan *plan, const int *fds, int ruleset, const struct sandbox_zygote *zygote,
+	struct sandbox_parked *parked)
 {
-	struct sandbox_plan *plan = payload->plan;
-	/* Not a raw clone: the C library and what registered with it put their locks and threads in order. */
-	pid_t pid = fork();
-	if (pid == 0)
-		forked_main(payload, zygote);
-	if (pid < 0)
-		return sandbox_plan_failed(plan, "start a process for", plan->file);
-	await_begun(plan, pid);
-	return plan->result.started ? pid : -1;
+	bool told = parked->pid > 0 && send_fds(parked->socket, plan, fds, ruleset) == 0;
+	if (!told) {
+		close(parked->socket);
+		*parked = (struct sandbox_parked){.socket = -1};
+		if (sandbox_payload_park(plan, zygote, parked))
+			return -1;
+		if (send_fds(parked->socket, plan, fds, ruleset))
+			return sandbox_plan_failed(plan, "pass on the descriptors", NULL);
+	}
+	await_begun(plan, parked->pid);
+	return plan->result.started ? parked->pid : -1;
 }
 
 pid_t
-sandbox_payload_start(struct sandbox_plan *plan, const int *fds, int ruleset, const struct sandbox_zygote *zygote)
+sandbox_payload_start(struct sandbox_plan *plan, const int *fds, int ruleset)
 {
 	struct payload payload = {.plan = plan, .fds = fds, .ruleset = ruleset};
-	if (zygote)
-		return fork_payload(&payload, zygote);
 	pid_t pid =
 		clone(payload_main, plan->payload_stack + SANDBOX_STACK_SIZE, CLONE_VM | CLONE_VFORK | SIGCHLD, &payload);
 	if (pid < 0)

@@ -43,6 +43,9 @@ struct sandbox_result {
 	_Atomic int limit;                    /* enum sandbox_limit */
 	_Atomic int begun;                    /* of a forked payload: 0 not yet, 1 it goes on; for a futex */
 	uint64_t start_ns, end_ns;
+	uint64_t
+		before_ns; /* CPU time when the run came: init's and a parked payload's, as the cgroup or clocks count it */
+	uint64_t parked_ns;    /* ... of that the payload's, by its clock */
 	uint64_t total_cpu_ns; /* at the end, of everything that was reaped */
 	uint32_t left_behind;
 	unsigned hits;
@@ -63,6 +66,7 @@ struct sandbox_plan {
 	int cgroup_cpu;       /* descriptors that init inherits, or -1; see struct sandbox_cgroup */
 	int cgroup_oom;
 	bool cgroup_unified, cgroup_memory;
+	atomic_bool wanted; /* by the owner, at any time: a run waits for this init */
 	/* Set before it is told to go on. */
 	const char *file; /* NULL: a probe, which ends after the root was built */
 	char **argv, **envp;

@@ -5,8 +5,10 @@
  * Theory of operation. kettle-exec starts the interpreter with a few words that load this extension and call `serve`. It
  * runs warm.py, which imports what was asked for; then a fork that ends at once makes libraries put away the threads
  * that they began with (OpenBLAS has some by then), and where another thread is left nothing is served at all. From there
- * on the sandbox library answers requests (core/sandbox/zygote.c) and comes back in a payload alone, in `become`, with all
- * privileges gone. That one leaves the C frames of the service by a jump, makes itself a process of its own (signals,
+ * on the sandbox library answers requests (core/sandbox/zygote.c) and comes back in a payload alone: in `park`, before
+ * there is a run, and in `become`, with all privileges gone. The first rehearses: a copy shares its memory with the warm
+ * process until it writes to it, every object that is looked at is written to (it is counted), and each first write to a
+ * page costs as much as a hundred lines of Python; so what every beginning does is done once for nothing. The second leaves the C frames of the service by a jump, makes itself a process of its own (signals,
  * environment, random numbers, arguments), and raises an exception that ends the words of the start; the hook for
  * exceptions, which is called when no frame of Python is left, is ours and runs the script in the real __main__. So the
  * script finds nothing below it. At the end the interpreter is left by what a script can notice (threads, atexit,
@@ -24,9 +26,11 @@
 #include <dirent.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -36,7 +40,11 @@
 #include "sandbox/zygote.h"
 
 #define WARM_READY "ready\n"
-#define WARM_COLD 127      /* where not even an interpreter can be executed */
+#define WARM_COLD 127 /* where not even an interpreter can be executed */
+#define WARM_HUGE (2ul << 20)
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25
+#endif
 #define WARM_UNWRITTEN 120 /* the interpreter's own status for output that was lost */
 
 extern const char py_warm_text[];
@@ -214,15 +222,29 @@ after(void *arg)
 	PyOS_AfterFork_Parent();
 }
 
-static void __attribute__((noreturn)) become(void *arg, const char *file, char **argv, char **envp)
+/* A payload of which nothing is known yet. */
+static void
+park(void *arg, const atomic_bool *wanted)
 {
 	(void)arg;
 	for (int number = 1; number < NSIG; number++)
 		(void)sigaction(number, &warm.signals[number], NULL);
+	PyOS_AfterFork_Child();
+	PyObject *more = call("refresh", PyTuple_New(0));
+	for (int part = 0; more == Py_True && !atomic_load(wanted); part++) {
+		Py_DECREF(more);
+		more = call("rehearse", Py_BuildValue("(i)", part));
+	}
+	Py_XDECREF(more);
+	PyErr_Clear();
+}
+
+static void __attribute__((noreturn)) become(void *arg, const char *file, char **argv, char **envp)
+{
+	(void)arg;
 	warm.file = (char *)file;
 	warm.argv = argv;
 	warm.envp = envp;
-	PyOS_AfterFork_Child();
 	longjmp(warm.payload, 1);
 }
 
@@ -253,6 +275,30 @@ be_alone(void)
 	PyErr_Format(
 		PyExc_RuntimeError, "the imported modules leave %d threads behind, and copies would lack them", count - 1);
 	return -1;
+}
+
+/*
+ * Puts memory that has been written to into huge pages: what a copy costs, and its end, is the number of pages. As a wish:
+ * older kernels do not know it, others have no memory in one piece.
+ */
+static void
+be_compact(void)
+{
+	AUTO_FILE FILE *maps = fopen("/proc/self/maps", "re");
+	AUTO_FREE char *line = NULL;
+	size_t size = 0;
+	unsigned long from, to;
+	char access[5];
+	int at;
+	while (maps && getline(&line, &size, maps) > 0) {
+		if (sscanf(line, "%lx-%lx %4s %*x %*x:%*x 0 %n", &from, &to, access, &at) != 3 || strcmp(access, "rw-p") != 0 ||
+			(line[at] && line[at] != '\n' && strncmp(line + at, "[heap]", strlen("[heap]")) != 0))
+			continue;
+		from = (from + WARM_HUGE - 1) / WARM_HUGE * WARM_HUGE;
+		to = to / WARM_HUGE * WARM_HUGE;
+		for (; from < to; from += WARM_HUGE)
+			(void)madvise((void *)from, WARM_HUGE, MADV_COLLAPSE);
+	}
 }
 
 /* Imports; new reference to the lines that the owner gets, or NULL with an exception. */
@@ -290,7 +336,7 @@ say_ready(int socket, PyObject *lines)
 static PyObject *
 serve(PyObject *self, PyObject *arguments)
 {
-	struct sandbox_zygote zygote = {.before = before, .after = after, .become = become};
+	struct sandbox_zygote zygote = {.before = before, .after = after, .park = park, .become = become};
 	PyObject *names;
 	int socket;
 	(void)self;
@@ -300,6 +346,7 @@ serve(PyObject *self, PyObject *arguments)
 	PyObject *lines = load(names);
 	if (!lines || be_alone())
 		return NULL;
+	be_compact();
 	for (int number = 1; number < NSIG; number++)
 		(void)sigaction(number, NULL, &warm.signals[number]);
 	if (say_ready(socket, lines))

@@ -12,18 +12,47 @@ import gc  # noqa: E402
 
 loaded = frozenset()  # names of the modules that all copies begin with
 packages = frozenset()  # the first parts of those
+wished = ()  # of them, what was asked for
+fresh = False  # whether what must differ between copies does
+
+# What scripts begin with, for a rehearsal; @ stands for imports of what is loaded.
+REHEARSAL = """\
+import sys@
+class A:
+    def __init__(self, x):
+        self.x = x
+    def f(self, *rest, **more):
+        return [x * 2.5 for x in rest], {str(k): v for k, v in more.items()}, f"{self.x!r}"
+try:
+    A((1, "a")).f(*range(9), a=3, b=None)
+    print(sorted("b c a".split()), "%s %d" % ("x", 3), end="", file=out)
+    raise KeyError("x")
+except Exception as error:
+    str(error)
+del A
+"""
+
+
+def libraries():
+    """The files of shared libraries that are loaded."""
+    try:
+        with open("/proc/self/maps", errors="surrogateescape") as maps:
+            return {line[line.index("/"):-1] for line in maps if "/" in line and ".so" in line}
+    except OSError:
+        return set()
 
 
 def load(names):
     """Imports what is asked for; returns the paths that tell of a change, one a line."""
-    global loaded, packages
+    global loaded, packages, wished
+    wished = names
     for name in sys.modules.keys() - before:
         del sys.modules[name]
     for name in names:
         __import__(name)
     loaded = frozenset(sys.modules)
     packages = frozenset(name.partition(".")[0] for name in loaded)
-    watched = {os.path.realpath(sys.executable), *sys.path}
+    watched = {os.path.realpath(sys.executable), *sys.path, *libraries()}
     for name in packages:
         file = getattr(sys.modules.get(name), "__file__", None)
         if file:
@@ -63,8 +92,12 @@ def set_environment(items):
         own.setdefault(name, value)
 
 
-def refresh_random():
-    """What begins at random in every process; `random` itself has its own hook for forks."""
+def refresh():
+    """
+    What begins at random in every process, and what modules remember of theirs, as far as it has nothing to do with a
+    run; `random` itself has its own hook for forks. True.
+    """
+    global fresh
     mtrand = sys.modules.get("numpy.random.mtrand")
     if mtrand is not None:
         mtrand.seed()
@@ -73,16 +106,22 @@ def refresh_random():
         torch.default_generator.seed()
 
 
+    process = sys.modules.get("multiprocessing.process")
+    if process is not None:
+        process.current_process()._config["authkey"] = process.AuthenticationString(os.urandom(32))
+    tempfile = sys.modules.get("tempfile")
+    if tempfile is not None:
+        tempfile.tempdir = tempfile._name_sequence = None
+    fresh = True
+    return True
+
+
 def refresh_modules():
-    """What modules remember of their process."""
+    """What modules remember of the beginning of a run."""
     modules = sys.modules
     process = modules.get("multiprocessing.process")
     if process is not None:
         process.ORIGINAL_DIR = os.getcwd()
-        process.current_process()._config["authkey"] = process.AuthenticationString(os.urandom(32))
-    tempfile = modules.get("tempfile")
-    if tempfile is not None:
-        tempfile.tempdir = tempfile._name_sequence = None
     logging, time = modules.get("logging"), modules.get("time")
     if logging is not None:
         logging._startTime = time.time_ns() if isinstance(logging._startTime, int) else time.time()
@@ -90,13 +129,39 @@ def refresh_modules():
         time.tzset()
 
 
+def rehearse_files():
+    is_shadowed("/dev/null", ["", "/dev/null", "/dev/zero"])
+    os.path.isfile(os.path.join(os.path.abspath("."), "x"))
+
+
+def rehearse_environment():
+    set_environment([b"%s=%s" % item for item in list(os.environ._data.items())])
+    refresh_modules()
+    sys.path.insert(0, "/dev")
+    del sys.path[0]
+
+
+def rehearse_script():
+    scope = {"__name__": "__main__", "__builtins__": __builtins__, "out": nowhere}
+    names = [name for name in ("os", "time", *wished) if name in sys.modules]
+    exec(compile(REHEARSAL.replace("@", "".join(", " + name for name in names)), "/dev/null", "exec", 0, True), scope)
+    scope.clear()
+    gc.collect()
+
+
+def rehearse(part):
+    """Does a part of what runs begin with, to no effect; whether there is another one."""
+    parts = (rehearse_files, rehearse_environment, rehearse_script)
+    parts[part]()
+    return part + 1 < len(parts)
+
+
 def settle(argv, environment):
     """Makes this copy a process of its own. False: the script cannot begin here as it would in a fresh interpreter."""
     file = argv[1]
-    if not os.path.isfile(file) or is_shadowed(file, argv) or not forget_customizations():
+    if not fresh or not os.path.isfile(file) or is_shadowed(file, argv) or not forget_customizations():
         return False
     set_environment(environment)
-    refresh_random()
     refresh_modules()
     sys.argv[:] = argv[1:]
     if hasattr(sys, "orig_argv"):
@@ -116,6 +181,13 @@ def prepare_main(scope, file):
                  __spec__=None, __annotations__={}, __builtins__=builtins, __file__=file, __cached__=None)
     with open(file, "rb") as source:
         return source.read(), file
+
+
+class nowhere:
+    """An output that rehearsals write to."""
+    @staticmethod
+    def write(text):
+        return len(text)
 
 
 def flush(stream):
