@@ -459,7 +459,7 @@ start(void *arg)
 		return;
 	}
 	/* What it begins from may have to be made first; then this is called again. */
-	if (!step->asked_warm) {
+	if (!step->asked_warm || step->warm.again) {
 		step->asked_warm = true;
 		if (launch_asks_warm(step, start))
 			return;

@@ -6,7 +6,8 @@
  * takes as long as it would take the step, the step holds its device, so nobody's measurement is disturbed, and every
  * run of a board begins in the same way. Processes are kept by what a script could tell them apart by: interpreter,
  * modules, environment, cores. One that does not fit the disk any more, has been copied often, has grown, or has died is
- * ended and started anew by the next step that asks. One that cannot start is remembered, and said once; its steps
+ * ended and started anew by the next step that asks. What is on the disk is looked at on a thread of libuv's pool, and
+ * whoever asks waits for that. One that cannot start is remembered, and said once; its steps
  * begin cold. Copies are children of this process and outlive the warm one, so it may be ended at any time.
  *
  * The process imports on the cores of its device, because libraries count those when they are loaded, and moves off them
@@ -61,7 +62,11 @@ struct warm_process {
 	int socket_fd, output_fd;
 	struct buf said;
 	struct sandbox_warm *sandbox;
-	json_t *paths; /* [[path, time and size]] */
+	uv_work_t work; /* looks at the disk; counts as a handle */
+	bool looking;   /* ... now: lines and paths are the pool's */
+	bool changed;   /* what it found */
+	char *lines;    /* paths, as they came */
+	json_t *paths;  /* [[path, time and size]] */
 	uint64_t looked_ns, used_ns, failed_ns;
 	uint64_t memory; /* bytes when it was ready */
 	unsigned copies;
@@ -115,6 +120,7 @@ free_process(struct warm_process *process)
 	if (*at)
 		*at = process->next;
 	json_decref(process->paths);
+	free(process->lines);
 	buf_free(&process->said);
 	free(process->key);
 	free(process);
@@ -134,15 +140,20 @@ warm_free(struct warm *warm)
 /* ---- the end of one ---- */
 
 static void
-closed(uv_handle_t *handle)
+release(struct warm_process *process)
 {
-	struct warm_process *process = handle->data;
 	if (--process->handles > 0)
 		return;
 	close(STEAL_FD(process->socket_fd));
 	close(STEAL_FD(process->output_fd));
 	if (process->state == ENDING)
 		free_process(process);
+}
+
+static void
+closed(uv_handle_t *handle)
+{
+	release(handle->data);
 }
 
 /* The child has ended, and with it all there is to follow. */
@@ -158,15 +169,27 @@ close_handles(struct warm_process *process)
 			process->handles--;
 }
 
-/* Tells who waits; process is what they begin from, or NULL. */
+/*
+ * Makes the copy that the next step begins as, if there is none. False: the process is of no use any more. Rather than to
+ * go on in a fresh interpreter the step then asks for another process, so that all runs of a board begin in the same way.
+ */
+static bool
+is_copied(const struct warm_process *process)
+{
+	sandbox_warm_prepare(process->sandbox, process->pool->exec->machine);
+	return sandbox_warm_works(process->sandbox);
+}
+
+/* Tells who waits; found is what they begin from, or NULL: then they begin cold, or ask again. */
 static void
-tell(struct warm_process *process, struct warm_process *found)
+tell(struct warm_process *process, struct warm_process *found, bool again)
 {
 	struct warm_wait *wait;
 	while ((wait = process->waits)) {
 		process->waits = wait->next;
 		wait->of = NULL;
-		wait->process = found && sandbox_warm_works(found->sandbox) ? found : NULL;
+		wait->process = found && is_copied(found) ? found : NULL;
+		wait->again = again || (found && !wait->process);
 		wait->ended(wait->arg);
 	}
 }
@@ -221,7 +244,7 @@ fail(struct warm_process *process, const char *why)
 		exec_emit(process->pool->exec, json_pack("{s:s, s:s}", "event", "error", "error", clean.data));
 	process->warned = true;
 	end(process, FAILED);
-	tell(process, NULL);
+	tell(process, NULL, false);
 }
 
 static void
@@ -264,8 +287,6 @@ out_of_patience(uv_timer_t *timer)
 	fail(timer->data, "it imported for longer than a minute");
 }
 
-/* ---- ready ---- */
-
 static uint64_t
 memory_of(pid_t pid)
 {
@@ -290,16 +311,64 @@ stamp_of(const char *path)
 	return ((json_int_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec) ^ (json_int_t)(st.st_ino << 20);
 }
 
-static json_t *
-stamps_of(char *lines)
+/* ---- looking at the disk ---- */
+
+static void
+work_stamp(uv_work_t *work)
 {
-	AUTO_JSON json_t *paths = json_array();
-	char *rest = lines;
+	struct warm_process *process = work->data;
+	char *rest = process->lines;
+	process->paths = json_array();
 	for (const char *path; (path = strsep(&rest, "\n"));)
-		if (*path && json_array_size(paths) < PATHS_MAX)
-			(void)json_array_append_new(paths, json_pack("[s, I]", path, stamp_of(path)));
-	return STEAL(paths);
+		if (*path && json_array_size(process->paths) < PATHS_MAX)
+			(void)json_array_append_new(process->paths, json_pack("[s, I]", path, stamp_of(path)));
+	process->memory = memory_of(process->child.pid);
 }
+
+static void
+work_look(uv_work_t *work)
+{
+	struct warm_process *process = work->data;
+	const json_t *entry;
+	size_t i;
+	json_array_foreach(process->paths, i, entry)
+		if (stamp_of(json_string_value(json_array_get(entry, 0))) != json_integer_value(json_array_get(entry, 1)))
+			process->changed = true;
+	uint64_t memory = memory_of(process->child.pid);
+	if (memory == 0 || memory > process->memory + process->memory / 2 + GROWTH_BYTES)
+		process->changed = true;
+}
+
+static void
+look_done(uv_work_t *work, int status)
+{
+	struct warm_process *process = work->data;
+	process->looking = false;
+	process->looked_ns = time_monotonic_ns();
+	if (process->state == READY_TO_COPY && (process->changed || status != 0))
+		end(process, ENDING);
+	bool found = process->state == READY_TO_COPY;
+	tell(process, found ? process : NULL, !found);
+	release(process);
+}
+
+/* 0, or libuv's error. */
+static int
+look(struct warm_process *process, void (*run)(uv_work_t *work), void (*done)(uv_work_t *work, int status))
+{
+	process->work.data = process;
+	process->changed = false;
+	process->looking = true;
+	process->handles++;
+	int rc = uv_queue_work(process->pool->exec->loop, &process->work, run, done);
+	if (rc == 0)
+		return 0;
+	process->looking = false;
+	process->handles--;
+	return rc;
+}
+
+/* ---- ready ---- */
 
 /* From now on it must not be where something is measured. */
 static void
@@ -314,6 +383,27 @@ move(const struct warm_process *process)
 		(void)sched_setaffinity(process->child.pid, sizeof(set), &set);
 	}
 	cores_free(&build);
+}
+
+static void
+stamp_done(uv_work_t *work, int status)
+{
+	struct warm_process *process = work->data;
+	process->looking = false;
+	process->looked_ns = time_monotonic_ns();
+	free(STEAL(process->lines));
+	if (process->state == STARTING) {
+		process->sandbox = sandbox_warm_new(process->socket_fd);
+		move(process);
+		bool made = status == 0 && process->sandbox && process->paths;
+		if (made && is_copied(process)) {
+			process->state = READY_TO_COPY;
+			tell(process, process, false);
+		} else {
+			fail(process, made ? "it could not be copied" : "there is not enough memory");
+		}
+	}
+	release(process);
 }
 
 static void
@@ -336,17 +426,9 @@ on_message(uv_poll_t *poll, int status, int events)
 		fail(process, "what it imports prints, which its copies would not");
 		return;
 	}
-	process->paths = stamps_of(text + strlen(READY));
-	process->memory = memory_of(process->child.pid);
-	process->looked_ns = time_monotonic_ns();
-	process->sandbox = sandbox_warm_new(process->socket_fd);
-	move(process);
-	if (!process->sandbox || !process->paths) {
+	process->lines = strdup(text + strlen(READY));
+	if (!process->lines || look(process, work_stamp, stamp_done) != 0)
 		fail(process, "there is not enough memory");
-		return;
-	}
-	process->state = READY_TO_COPY;
-	tell(process, process);
 }
 
 /* ---- the start ---- */
@@ -505,25 +587,17 @@ make_key(const struct warm_wish *wish)
 }
 
 static bool
-has_changed(struct warm_process *process)
+fits(const struct warm_process *process)
 {
-	uint64_t now = time_monotonic_ns();
-	const json_t *entry;
-	size_t i;
-	if (now - process->looked_ns < WARM_LOOK_MS * UINT64_C(1000000))
-		return false;
-	process->looked_ns = now;
-	json_array_foreach(process->paths, i, entry)
-		if (stamp_of(json_string_value(json_array_get(entry, 0))) != json_integer_value(json_array_get(entry, 1)))
-			return true;
-	uint64_t memory = memory_of(process->child.pid);
-	return memory == 0 || memory > process->memory + process->memory / 2 + GROWTH_BYTES;
+	return sandbox_warm_works(process->sandbox) && process->copies < process->pool->max_copies;
 }
 
+/* Whether it must be looked at, or is; then whoever asks waits for the end of that. */
 static bool
-fits(struct warm_process *process)
+must_look(struct warm_process *process, uint64_t now)
 {
-	return sandbox_warm_works(process->sandbox) && process->copies < process->pool->max_copies && !has_changed(process);
+	bool late = now - process->looked_ns >= WARM_LOOK_MS * UINT64_C(1000000);
+	return process->looking || (late && look(process, work_look, look_done) == 0);
 }
 
 /* Whether there is room for one more: the one that was not used for longest goes. */
@@ -533,7 +607,7 @@ make_room(struct warm *warm)
 	struct warm_process *oldest = NULL;
 	unsigned count = 0;
 	for (struct warm_process *process = warm->list; process; process = process->next) {
-		bool idle = process->state == READY_TO_COPY || process->state == FAILED;
+		bool idle = (process->state == READY_TO_COPY && !process->waits) || process->state == FAILED;
 		count += process->state != ENDING;
 		if (idle && (!oldest || process->used_ns < oldest->used_ns))
 			oldest = process;
@@ -577,11 +651,13 @@ warm_ask(struct warm *warm, const struct warm_wish *wish, struct warm_wait *wait
 {
 	AUTO_FREE char *key = warm && !warm->closing ? make_key(wish) : NULL;
 	wait->process = wait->of = NULL;
+	wait->again = false;
 	if (!key)
 		return false;
 	struct warm_process *process = find(warm, key);
 	uint64_t now = time_monotonic_ns();
-	if (process && process->state == READY_TO_COPY && !fits(process)) {
+	bool idle = process && process->state == READY_TO_COPY && !process->waits;
+	if (idle && (!fits(process) || !is_copied(process))) {
 		end(process, ENDING);
 		process = NULL;
 	}
@@ -593,9 +669,10 @@ warm_ask(struct warm *warm, const struct warm_wish *wish, struct warm_wait *wait
 	process->used_ns = now;
 	if (process->state == FAILED)
 		start(process, wish);
-	if (process->state == READY_TO_COPY)
+	bool waits = process->state == STARTING || (process->state == READY_TO_COPY && must_look(process, now));
+	if (!waits && process->state == READY_TO_COPY)
 		wait->process = process;
-	if (process->state != STARTING)
+	if (!waits)
 		return false;
 	wait->of = process;
 	wait->next = process->waits;

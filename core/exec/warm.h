@@ -31,6 +31,7 @@ struct warm_wish {
 /* Somebody who asked. Zero-initialise; must stay where it is while it waits. */
 struct warm_wait {
 	struct warm_process *process; /* when it is over: what to begin from, for this turn of the loop; NULL: begin cold */
+	bool again;                   /* ... or rather ask again: what was there is outdated */
 	void (*ended)(void *arg);
 	void *arg;
 	struct warm_wait *next;
@@ -45,8 +46,8 @@ void warm_close(struct warm *warm);
 void warm_free(struct warm *warm);
 
 /*
- * Asks for a process that fits. True: one is being started, and `ended` is called later, once. False: wait->process says
- * it at once. `warm` may be NULL.
+ * Asks for a process that fits. True: one is being started, or looked at, and `ended` is called later, once. False:
+ * wait->process says it at once. `warm` may be NULL.
  */
 bool warm_ask(struct warm *warm, const struct warm_wish *wish, struct warm_wait *wait);
 /* Does not wait any more. Harmless for who does not. */

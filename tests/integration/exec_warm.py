@@ -346,6 +346,64 @@ def renewal(folder):
         equal(warnings(server), [])
 
 
+def children(pid):
+    found = []
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open("/proc/%s/stat" % name) as file:
+                fields = file.read().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[1]) == pid and fields[0] != "Z":
+            found.append(int(name))
+    return found
+
+
+def parked(folder):
+    """A copy that waits for its run may die, and then the run finds another"""
+    with Exec(folder) as server:
+        before = parts(run(server, STATE))
+        warm = warm_processes(server)
+
+        def waiting():
+            return [child for pid in children(server.process.pid) if pid not in warm for child in children(pid)]
+        for _ in range(3):
+            poll(waiting, "a copy that waits")
+            [pid] = waiting()
+            os.kill(pid, signal.SIGKILL)
+            poll(lambda: not waiting(), "its end")
+            outcome = run(server, STATE)
+            # Its number is not that of the first process any more.
+            different = [line for line in difflib.ndiff(before, parts(outcome)) if line[0] in "+-" and "NSpid" not in line]
+            different = [line for line in different if not re.match(r"[-+] +[23],?$|[-+].*NSpgid|[-+].*NSsid", line)]
+            equal((different, outcome.get("warm"), warm_processes(server)), ([], True, warm))
+
+
+def upgrade(folder):
+    """An interpreter that is replaced under a running kettle-exec is noticed"""
+    python = os.path.join(folder, "bin", os.path.basename(PYTHON))
+    os.mkdir(os.path.dirname(python))
+    prefix = subprocess.run([PYTHON, "-c", "import sys; print(sys.base_prefix)"], stdout=subprocess.PIPE, text=True).stdout.strip()
+    environment = dict(ENVIRONMENT, PYTHONHOME=prefix)
+
+    def install():
+        shutil.copy(PYTHON, python + ".new")
+        os.rename(python + ".new", python)
+
+    def go():
+        outcome = run(server, "import sys\nprint(sys.executable)\n", python=python, env=environment)
+        equal((outcome["state"], outcome.get("warm")), ("passed", True))
+        equal(outcome["stdout"]["text"].strip(), python)
+        return warm_processes(server)
+    install()
+    with Exec(folder, config={"read": [prefix, os.path.dirname(python)]}) as server:
+        first = go()
+        equal(go(), first)
+        install()
+        poll(lambda: go() != first, "a new warm process")
+        equal((warnings(server), len(warm_processes(server))), ([], 1))
+
+
 def off(folder):
     """exec.yml can do without"""
     with Exec(folder, config={"warm": {"processes": 0}}) as server:
@@ -381,4 +439,4 @@ def lease(folder):
 
 
 if __name__ == "__main__":
-    sys.exit(main([equality, libraries, randomness, secrets, shadows, failures, hostile, soak, renewal, off, several, lease]))
+    sys.exit(main([equality, libraries, randomness, secrets, shadows, failures, hostile, soak, renewal, parked, upgrade, off, several, lease]))
