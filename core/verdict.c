@@ -205,6 +205,8 @@ add_details(
 	/* Clocks and throttling before and after it, where it had a GPU. */
 	if (json_object_get(outcome, "device"))
 		(void)json_object_set_new(entry, "device", bounded(outcome, "device"));
+	/* Whether it began as a copy of a warm interpreter: what is compared should have begun alike. */
+	(void)json_object_set_new(entry, "warm", json_boolean(json_is_true(json_object_get(outcome, "warm"))));
 	(void)json_object_set_new(entry, "system", system_of(making));
 	if (!details || json_object_update(entry, details) || (index && json_object_set(entry, "index", index)))
 		return KETTLE_ENOMEM;
