@@ -42,6 +42,8 @@ HARD_LIMIT_S = 120.0
 EXEC_LIMITS = {"wall": 8, "memory": 1 << 30, "processes": 256, "disk": 256 << 20, "shm": 64 << 20}
 # Building the harness for the first time on a busy machine takes longer than any attack may.
 FIRST_LIMITS = {"wall": 180, "memory": 2 << 30, "processes": 256, "disk": 256 << 20, "shm": 64 << 20}
+# KETTLE_TEST_WARM=0: no run of any test begins as a copy of a warm interpreter.
+EXEC_SETTINGS = {} if os.environ.get("KETTLE_TEST_WARM", "1") != "0" else {"warm": {"processes": 0}}
 
 
 class Attack:
@@ -126,7 +128,7 @@ class Bench:
             file.write(f'#!/bin/sh\necho $$ >> "{scratch}/pids"\nexec "{os.path.abspath(KETTLE_EXEC)}" "$@"\n')
         os.chmod(self.exec, 0o755)
         for name, limits in (("exec.yml", EXEC_LIMITS), ("first.yml", FIRST_LIMITS)):
-            self.write(name, {"state": f"{scratch}/state", "locks": f"{scratch}/locks", "limits": limits})
+            self.write(name, {"state": f"{scratch}/state", "locks": f"{scratch}/locks", "limits": limits, **EXEC_SETTINGS})
         for name, limits in (("kettle.yml", "exec.yml"), ("kettle-first.yml", "first.yml")):
             self.write(name, {"plugin_path": [os.path.abspath(PLUGINS)], "languages": {"cpp": {}},
                 "runners": {"local": {"exec": self.exec, "config": f"{scratch}/{limits}",

@@ -84,7 +84,7 @@ class Bench(attacks.Bench):
         devices = {f"D{i}": {"runner": "local", "cores": str(cores[0]), "lock": f"d{i}"} for i in range(WAITING_AT_A_TIME)}
         devices["OTHER"] = {"runner": "local", "cores": str(cores[-1]), "lock": "other"}
         for name, limits in (("exec.yml", LIMITS), ("first.yml", FIRST_LIMITS)):
-            self.write(name, {"state": f"{scratch}/state", "locks": f"{scratch}/locks", "limits": limits})
+            self.write(name, {"state": f"{scratch}/state", "locks": f"{scratch}/locks", "limits": limits, **attacks.EXEC_SETTINGS})
         for name, limits in (("kettle.yml", "exec.yml"), ("kettle-first.yml", "first.yml")):
             self.write(name, {"plugin_path": [os.path.abspath(attacks.PLUGINS)], "languages": {"py": {"python": PYTHON}},
                 "runners": {"local": {"exec": self.exec, "config": f"{scratch}/{limits}", "state": f"{scratch}/state"}},

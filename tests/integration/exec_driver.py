@@ -15,6 +15,8 @@ import traceback
 BUILD = os.environ.get("top_builddir", ".")
 SOURCE = os.environ.get("top_srcdir", ".")
 PROGRAM = os.path.join(BUILD, "kettle-exec")
+# KETTLE_TEST_WARM=0: no run of any test begins as a copy of a warm interpreter.
+EXEC_SETTINGS = {} if os.environ.get("KETTLE_TEST_WARM", "1") != "0" else {"warm": {"processes": 0}}
 PATIENCE = 60  # seconds that any single wait may take
 
 
@@ -32,7 +34,7 @@ class Exec:
         path = os.path.join(folder, "exec.yml")
         if config is not None or not os.path.exists(path):
             with open(path, "w") as file:
-                json.dump(dict({"locks": os.path.join(folder, "locks")}, **(config or {})), file)
+                json.dump(dict({"locks": os.path.join(folder, "locks")}, **EXEC_SETTINGS, **(config or {})), file)
         command += ["--config", path] + list(arguments)
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=dict(os.environ, **(env or {})))

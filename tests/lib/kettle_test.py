@@ -40,6 +40,11 @@ def other_exec():
     return f", exec: {path}" if path else ""
 
 
+# KETTLE_TEST_WARM=0: no run of any test begins as a copy of a warm interpreter.
+WARM = os.environ.get("KETTLE_TEST_WARM", "1") != "0"
+EXEC_SETTINGS = {} if WARM else {"warm": {"processes": 0}}
+
+
 class Skip(Exception):
     """Raised by a test that cannot run here: says why."""
 
@@ -83,6 +88,8 @@ class Scratch:
         self.config.write_text(
             f"languages: {{cpp: {{}}}}\nrunners: {{local: {{state: {self.state}{other_exec()}}}}}\n"
             f"devices: {devices}\n{extra}")
+        if EXEC_SETTINGS:  # where kettle-exec looks, unless a test gives it a file of its own
+            self.write(".config/kettle/exec.yml", json.dumps(EXEC_SETTINGS))
         self.children = []
 
     def own_state(self):
