@@ -105,10 +105,10 @@ telling_line(const char *text, bool first, struct buf *out)
 	size_t best_len = 0;
 	for (const char *line = text; line && *line;) {
 		size_t len = strcspn(line, "\n");
-		const char *error = first ? strstr(line, "error") : NULL;
 		if (len)
 			best = line, best_len = len;
-		if (error && error < line + len)
+		/* In this line alone: a log without the word is looked through once, not once for each of its lines. */
+		if (first && memmem(line, len, "error", strlen("error")))
 			break;
 		line += len + (line[len] == '\n');
 	}

@@ -541,6 +541,20 @@ test_bounds(void **state)
 	assert_int_equal(json_object_size(json_object_get(job.verdict, "system")), 0);
 }
 
+/* A megabyte of lines without the word that is looked for: what would look from each of them to the end takes minutes. */
+static void
+test_empty_lines(void **state)
+{
+	(void)state;
+	AUTO_JOB struct job job = make_job("test", "mean");
+	AUTO_FREE char *lines = malloc((1u << 20) + 1);
+	assert_non_null(lines);
+	memset(lines, '\n', 1u << 20);
+	lines[1u << 20] = '\0';
+	change(&job, "compile-0", json_pack("{s:s, s:i, s:{s:s}}", "state", "failed", "exit", 3, "stderr", "text", lines));
+	expect(&job, "failed", "The step `compile submission.cpp` failed with exit status 3.", "participant", false);
+}
+
 /* ---- languages that explain ---- */
 
 static json_t *
@@ -613,6 +627,7 @@ main(void)
 		cmocka_unit_test(test_secret),
 		cmocka_unit_test(test_secret_timeout),
 		cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_empty_lines),
 		cmocka_unit_test(test_interpret),
 	};
 	return cmocka_run_group_tests(tests, setup, teardown);
