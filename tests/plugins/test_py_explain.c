@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "explain.h"
 
@@ -166,6 +167,28 @@ test_garbage(void **state)
 	}
 }
 
+/* As much as the result channel takes, in as many values as it takes; and lines that begin as frames and are none. */
+static void
+test_much(void **state)
+{
+	(void)state;
+	AUTO_JSON json_t *step = json_pack("{s:s, s:{s:s}}", "kind", "run", "run", "mode", "test");
+	AUTO_JSON json_t *result = json_object();
+	AUTO_BUF struct buf text = {0};
+	for (int i = 0; i < 20000; i++) {
+		char key[32];
+		(void)snprintf(key, sizeof(key), "test.%d.error", i);
+		json_object_set_new(result, key, json_string("it is wrong by a number of which nobody has heard"));
+		(void)buf_adds(&text, i ? "  File \"\n" : "Traceback (most recent call last):\n");
+	}
+	json_object_set_new(result, "test.1.message", json_string("No module named 'torch'"));
+	AUTO_JSON json_t *outcome = json_pack(
+		"{s:s, s:i, s:{s:s}, s:O}", "state", "failed", "exit", 112, "stderr", "text", text.data, "result", result);
+	AUTO_JSON json_t *verdict = NULL;
+	assert_int_equal(explain_outcome(step, outcome, &verdict, NULL), 0);
+	assert_string_equal(json_string_value(json_object_get(verdict, "message")), "The board's machine lacks `torch`.");
+}
+
 int
 main(void)
 {
@@ -176,6 +199,7 @@ main(void)
 		cmocka_unit_test(test_crashes),
 		cmocka_unit_test(test_compilation),
 		cmocka_unit_test(test_garbage),
+		cmocka_unit_test(test_much),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -376,21 +376,24 @@ explain_missing(const struct gpu_vendor *vendor, const json_t *outcome, json_t *
 static char *
 all_words(const json_t *outcome)
 {
-	json_t *all = json_sprintf("%s\n%s\n", text_of(json_object_get(outcome, "stderr"), "text"),
-		text_of(json_object_get(outcome, "stdout"), "text"));
-	json_t *value;
+	char *text = NULL;
+	size_t size = 0;
+	FILE *all = open_memstream(&text, &size);
 	const char *key;
+	json_t *value;
+	if (!all)
+		return NULL;
+	(void)fprintf(all, "%s\n%s\n", text_of(json_object_get(outcome, "stderr"), "text"),
+		text_of(json_object_get(outcome, "stdout"), "text"));
 	json_object_foreach(json_object_get(outcome, "result"), key, value) {
 		const char *last = strrchr(key, '.');
-		if (!all || !last || (strcmp(last, ".error") != 0 && strcmp(last, ".message") != 0) || !json_is_string(value))
-			continue;
-		json_t *more = json_sprintf("%s%s\n", json_string_value(all), json_string_value(value));
-		json_decref(all);
-		all = more;
+		if (last && (strcmp(last, ".error") == 0 || strcmp(last, ".message") == 0) && json_is_string(value))
+			(void)fprintf(all, "%s\n", json_string_value(value));
 	}
-	char *text = all ? strdup(json_string_value(all)) : NULL;
-	json_decref(all);
-	return text;
+	if (fclose(all) == 0)
+		return text;
+	free(text);
+	return NULL;
 }
 
 /*

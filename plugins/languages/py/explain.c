@@ -74,8 +74,7 @@ begins(struct span line, const char *with)
 static const char *
 within(struct span line, const char *what)
 {
-	const char *found = strstr(line.start, what);
-	return found && found + strlen(what) <= line.start + line.len ? found : NULL;
+	return memmem(line.start, line.len, what, strlen(what));
 }
 
 /* ---- tracebacks ---- */
@@ -208,19 +207,20 @@ give(const struct sentence *sentence, const char *state, const char *blame, json
 static char *
 reported_errors(const json_t *outcome)
 {
-	json_t *all = json_string(""), *value;
+	char *text = NULL;
+	size_t size = 0;
+	FILE *all = open_memstream(&text, &size);
 	const char *key;
+	json_t *value;
 	json_object_foreach(json_object_get(outcome, "result"), key, value) {
 		const char *last = strrchr(key, '.');
-		if (!all || !last || (strcmp(last, ".error") != 0 && strcmp(last, ".message") != 0) || !json_is_string(value))
-			continue;
-		json_t *more = json_sprintf("%s%s\n", json_string_value(all), json_string_value(value));
-		json_decref(all);
-		all = more;
+		if (all && last && (strcmp(last, ".error") == 0 || strcmp(last, ".message") == 0) && json_is_string(value))
+			(void)fprintf(all, "%s\n", json_string_value(value));
 	}
-	char *text = all ? strdup(json_string_value(all)) : NULL;
-	json_decref(all);
-	return text;
+	if (all && fclose(all) == 0)
+		return text;
+	free(text);
+	return NULL;
 }
 
 /* The module of the last `No module named 'X'`; len 0: none. */
