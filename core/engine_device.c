@@ -212,11 +212,11 @@ engine_unit_free(const struct engine *engine, const struct device *device)
 }
 
 void
-engine_unit_lost(struct engine *engine, struct unit *unit, const char *why)
+engine_unit_lost(struct engine *engine, struct unit *unit, const char *why, bool proven)
 {
-	unsigned shift = unit->losses < 16 ? unit->losses : 16;
+	unsigned shift = !proven ? 0 : unit->losses < 16 ? unit->losses : 16;
 	uint64_t pause = (uint64_t)ENGINE_PAUSE_MS << shift;
-	unit->losses++;
+	unit->losses += proven;
 	unit->pause_until_ms = uv_now(engine->setup.loop) + (pause < ENGINE_PAUSE_MAX_MS ? pause : ENGINE_PAUSE_MAX_MS);
 	log_write(KETTLE_LOG_WARNING, "engine", "unit %s lost a job: %s", unit->label, why);
 }

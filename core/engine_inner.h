@@ -107,7 +107,11 @@ int engine_devices_load(struct engine *engine, const json_t *devices, struct ket
 struct device *engine_device_find(const struct engine *engine, const char *name);
 /* The first healthy unit of the device with a free slot, else the first that may still build a job, or NULL. */
 struct unit *engine_unit_free(const struct engine *engine, const struct device *device);
-void engine_unit_lost(struct engine *engine, struct unit *unit, const char *why);
+/*
+ * The unit pauses before it gets another job. `proven`: not by what the job's own program has said, which whoever submits
+ * could say as well; only then the pause grows from one loss to the next.
+ */
+void engine_unit_lost(struct engine *engine, struct unit *unit, const char *why, bool proven);
 void engine_unit_aside(struct unit *unit, const char *why);
 void engine_devices_free(struct engine *engine);
 

@@ -339,6 +339,20 @@ check_machine(struct unit *unit, const json_t *completion)
 	unit->changed = changed;
 }
 
+/* Whether kettle-exec itself says that its machine has failed: a program may leave with such a status on purpose. */
+static bool
+is_proven(const struct engine_job *job, const json_t *completion)
+{
+	const json_t *outcomes = json_object_get(completion, "outcomes"), *outcome;
+	size_t i;
+	json_array_foreach(outcomes, i, outcome) {
+		const char *state = json_string_value(json_object_get(outcome, "state"));
+		if (!state || strcmp(state, "error") == 0)
+			return true;
+	}
+	return json_array_size(outcomes) < json_array_size(json_object_get(job->plan, "steps"));
+}
+
 static void
 interpret(struct engine_job *job, const json_t *completion)
 {
@@ -351,7 +365,7 @@ interpret(struct engine_job *job, const json_t *completion)
 	}
 	if (json_is_true(json_object_get(verdict, "retry"))) {
 		const char *why = json_string_value(json_object_get(verdict, "error"));
-		engine_unit_lost(job->engine, job->unit, why ? why : "no reason was given");
+		engine_unit_lost(job->engine, job->unit, why ? why : "no reason was given", is_proven(job, completion));
 		requeue(job, false, why ? why : "the machine could not run it");
 		json_decref(verdict);
 		return;
@@ -383,7 +397,7 @@ on_done(struct live_job *live, const json_t *completion)
 	} else {
 		if (!why)
 			why = job->stop == STOP_DEADLINE ? "the runner did not finish in time" : "the runner gave no reason";
-		engine_unit_lost(job->engine, job->unit, why);
+		engine_unit_lost(job->engine, job->unit, why, true);
 		requeue(job, false, why);
 	}
 }
@@ -556,7 +570,7 @@ submit(struct engine_job *job, const json_t *material)
 	/* A runner may complete the job before it returns; what it returns then does not matter any more. */
 	if (status < 0 && job->state == JOB_ACTIVE) {
 		live_remove(job->engine->setup.live, &job->live);
-		engine_unit_lost(job->engine, job->unit, err.message);
+		engine_unit_lost(job->engine, job->unit, err.message, true);
 		requeue(job, false, err.message);
 		return;
 	}

@@ -195,6 +195,26 @@ test_lost(void **state)
 	assert_int_equal(fixture_events(&world.c.f, "submission.done"), 1);
 }
 
+/* Whoever submits may say that the machine has failed: the job is tried again, and the unit is nobody's worse for it. */
+static void
+test_says_lost(void **state)
+{
+	(void)state;
+	int64_t job = world_submit();
+	for (int attempt = 1; attempt <= 3; attempt++) {
+		until(fake.count == 1);
+		json_t *done = fake_completion(0, "done"), *outcomes = json_object_get(done, "outcomes");
+		json_t *last = json_array_get(outcomes, json_array_size(outcomes) - 1);
+		json_object_set_new(last, "state", json_string("failed"));
+		json_object_set_new(last, "exit", json_integer(110));
+		fake_end_with(0, done);
+		assert_int_equal(world_unit(0)->losses, 0);
+		assert_true(world_unit(0)->pause_until_ms <= uv_now(&world.c.f.loop) + ENGINE_PAUSE_MS);
+	}
+	until(world_job_is(job, "error"));
+	until(world.engine->in_flight == 0);
+}
+
 static void
 test_aside(void **state)
 {
@@ -482,6 +502,7 @@ main(void)
 		TEST(test_refused),
 		TEST(test_other_unit_takes_over),
 		TEST(test_lost),
+		TEST(test_says_lost),
 		TEST(test_aside),
 		TEST(test_no_plan),
 		TEST(test_cancel_queued),
