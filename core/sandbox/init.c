@@ -44,6 +44,8 @@
 #define INIT_FDS_MAX (2 * SANDBOX_FDS_MAX)
 #define INIT_KILL_PAUSE_NS 1000000 /* without a pid namespace: between two rounds of killing */
 #define INIT_OOM_SCORE "500"
+#define INIT_WATCHERS "16" /* instances of inotify, and what they watch together */
+#define INIT_WATCHES "4096"
 
 struct init {
 	struct sandbox_plan *plan;
@@ -221,6 +223,9 @@ set_up_base(struct init *self)
 		return -1;
 	/* A second line behind seccomp: no user namespaces below this one. */
 	write_text(self->proc, "sys/user/max_user_namespaces", "0");
+	/* The kernel counts them for whoever made this name space as well: all sandboxes and services of one user share some. */
+	write_text(self->proc, "sys/user/max_inotify_instances", INIT_WATCHERS);
+	write_text(self->proc, "sys/user/max_inotify_watches", INIT_WATCHES);
 	return 0;
 }
 

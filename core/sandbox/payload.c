@@ -128,7 +128,10 @@ set_limits(const struct sandbox_plan *plan)
 		rlim_t value;
 		bool set;
 	} list[] = {
-		{RLIMIT_CORE, 0, true},
+		/* With 0 the kernel still starts a program of the machine that takes dumps, where it has one; with 1 it does not. */
+		{RLIMIT_CORE, 1, true},
+		{RLIMIT_RTPRIO, 0, true},
+		{RLIMIT_NICE, 0, true},
 		{RLIMIT_FSIZE, limits->file_size, true},
 		{RLIMIT_NOFILE, limits->open_files, true},
 		{RLIMIT_STACK, limits->stack, true},

@@ -24,7 +24,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -37,6 +39,7 @@
 #define SECCOMP_CLONE_SPACES \
 	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP)
 #define SECCOMP_INIT 1 /* its process id there */
+#define SECCOMP_HIGH 0x100u
 #define SECCOMP_X32_BIT 0x40000000u
 #define SECCOMP_CALLS_MAX 1024 /* above the highest number of any call */
 #if defined(__x86_64__)
@@ -51,18 +54,17 @@ static const char *const allowed[] = {
 	/* files */
 	"access", "chdir", "chmod", "chown", "close", "close_range", "copy_file_range", "creat", "dup", "dup2", "dup3",
 	"faccessat", "faccessat2", "fadvise64", "fallocate", "fchdir", "fchmod", "fchmodat", "fchown", "fchownat", "fcntl",
-	"fdatasync", "fgetxattr", "flistxattr", "flock", "fstat", "fstatfs", "fsync", "ftruncate", "futimesat", "getcwd",
-	"getdents", "getdents64", "getxattr", "inotify_add_watch", "inotify_init", "inotify_init1", "inotify_rm_watch",
-	"lchown", "lgetxattr", "link", "linkat", "listxattr", "llistxattr", "lseek", "lstat", "mkdir", "mkdirat", "mknod",
-	"mknodat", "newfstatat", "open", "openat", "openat2", "pipe", "pipe2", "pread64", "preadv", "preadv2", "pwrite64",
-	"pwritev", "pwritev2", "read", "readahead", "readlink", "readlinkat", "readv", "rename", "renameat", "renameat2",
-	"rmdir", "sendfile", "splice", "stat", "statfs", "statx", "symlink", "symlinkat", "sync", "sync_file_range",
-	"syncfs", "tee", "truncate", "umask", "unlink", "unlinkat", "utime", "utimensat", "utimes", "vmsplice", "write",
-	"writev",
+	"fgetxattr", "flistxattr", "flock", "fstat", "fstatfs", "ftruncate", "futimesat", "getcwd", "getdents",
+	"getdents64", "getxattr", "inotify_add_watch", "inotify_init", "inotify_init1", "inotify_rm_watch", "lchown",
+	"lgetxattr", "link", "linkat", "listxattr", "llistxattr", "lseek", "lstat", "mkdir", "mkdirat", "mknod", "mknodat",
+	"newfstatat", "open", "openat", "openat2", "pipe", "pipe2", "pread64", "preadv", "preadv2", "pwrite64", "pwritev",
+	"pwritev2", "read", "readahead", "readlink", "readlinkat", "readv", "rename", "renameat", "renameat2", "rmdir",
+	"sendfile", "splice", "stat", "statfs", "statx", "symlink", "symlinkat", "tee", "truncate", "umask", "unlink",
+	"unlinkat", "utime", "utimensat", "utimes", "vmsplice", "write", "writev",
 	/* waiting */
 	"epoll_create", "epoll_create1", "epoll_ctl", "epoll_pwait", "epoll_pwait2", "epoll_wait", "eventfd", "eventfd2",
 	"poll", "ppoll", "pselect6", "select", "signalfd", "signalfd4", "timerfd_create", "timerfd_gettime",
-	"timerfd_settime", "io_cancel", "io_destroy", "io_getevents", "io_pgetevents", "io_setup", "io_submit",
+	"timerfd_settime",
 	/* memory */
 	"brk", "get_mempolicy", "madvise", "mbind", "membarrier", "memfd_create", "mincore", "mlock", "mlock2", "mlockall",
 	"mmap", "move_pages", "mprotect", "mremap", "msync", "munlock", "munlockall", "munmap", "pkey_alloc", "pkey_free",
@@ -91,6 +93,12 @@ static const char *const allowed[] = {
 	"msgget", "msgrcv", "msgsnd", "semctl", "semget", "semop", "semtimedop", "shmat", "shmctl", "shmdt", "shmget",
 	"mq_getsetattr", "mq_notify", "mq_open", "mq_timedreceive", "mq_timedsend", "mq_unlink"};
 
+/*
+ * Said to have been done. All that can be written lies in memory, so there is nothing to do for them; but whoever can read
+ * a file of the machine could have its disks flushed, again and again, while others are timed.
+ */
+static const char *const needless[] = {"fdatasync", "fsync", "sync", "sync_file_range", "syncfs"};
+
 /* Refused with EPERM, so that a program hears why. */
 static const char *const refused[] = {"ptrace", "process_vm_readv", "process_vm_writev", "process_madvise",
 	"process_mrelease", "pidfd_getfd", "kcmp", "io_uring_setup", "io_uring_enter", "io_uring_register", "unshare",
@@ -111,8 +119,8 @@ struct program {
 
 /* How the arguments of a call decide: the first check that holds, else `otherwise`. */
 struct check {
-	unsigned arg;
-	uint32_t mask, value; /* of the argument's low half, which is all the kernel looks at in these calls */
+	unsigned arg;         /* | SECCOMP_HIGH: its high half */
+	uint32_t mask, value; /* of the argument's low half, which is all the kernel looks at but for pointers */
 	uint32_t action;
 	bool differs; /* holds when the masked argument is not the value */
 };
@@ -147,7 +155,13 @@ static const struct special specials[] = {
 		SECCOMP_ERRNO(EPERM)},
 	/* Of an ordinary owner init has the payload's user id, and the kernel asks for no more than that to kill it by a
 	 * limit on its CPU time, or to make it too slow to watch. */
-	{"prlimit64", {{0, SECCOMP_ALL, SECCOMP_INIT, SECCOMP_ERRNO(EPERM), false}}, SECCOMP_RET_ALLOW},
+	/* And nobody changes the limit that keeps dumps away: the kernel means something else by a lower one (payload.c). */
+	{"prlimit64",
+		{{0, SECCOMP_ALL, SECCOMP_INIT, SECCOMP_ERRNO(EPERM), false},
+			{1, SECCOMP_ALL, RLIMIT_CORE, SECCOMP_RET_ALLOW, true}, {2, SECCOMP_ALL, 0, SECCOMP_ERRNO(EPERM), true},
+			{2 | SECCOMP_HIGH, SECCOMP_ALL, 0, SECCOMP_ERRNO(EPERM), true}},
+		SECCOMP_RET_ALLOW},
+	{"setrlimit", {{0, SECCOMP_ALL, RLIMIT_CORE, SECCOMP_ERRNO(EPERM), false}}, SECCOMP_RET_ALLOW},
 	{"sched_setaffinity", {{0, SECCOMP_ALL, SECCOMP_INIT, SECCOMP_ERRNO(EPERM), false}}, SECCOMP_RET_ALLOW},
 	{"sched_setattr", {{0, SECCOMP_ALL, SECCOMP_INIT, SECCOMP_ERRNO(EPERM), false}}, SECCOMP_RET_ALLOW},
 	{"sched_setparam", {{0, SECCOMP_ALL, SECCOMP_INIT, SECCOMP_ERRNO(EPERM), false}}, SECCOMP_RET_ALLOW},
@@ -156,6 +170,12 @@ static const struct special specials[] = {
 		{{1, SECCOMP_ALL, SECCOMP_INIT, SECCOMP_ERRNO(EPERM), false},
 			{0, SECCOMP_ALL, PRIO_USER, SECCOMP_ERRNO(EPERM), false}},
 		SECCOMP_RET_ALLOW},
+	/* Huge pages are set aside for the whole machine, and no limit on memory counts them. */
+	{"mmap", {{3, MAP_HUGETLB, MAP_HUGETLB, SECCOMP_ERRNO(EPERM), false}}, SECCOMP_RET_ALLOW},
+	{"memfd_create", {{1, MFD_HUGETLB, MFD_HUGETLB, SECCOMP_ERRNO(EPERM), false}}, SECCOMP_RET_ALLOW},
+	{"shmget", {{2, SHM_HUGETLB, SHM_HUGETLB, SECCOMP_ERRNO(EPERM), false}}, SECCOMP_RET_ALLOW},
+	/* As fsync: see needless. */
+	{"msync", {{2, MS_SYNC, MS_SYNC, SECCOMP_ERRNO(0), false}}, SECCOMP_RET_ALLOW},
 };
 
 /*
@@ -206,7 +226,9 @@ emit_special(struct program *program, const struct special *special, uint32_t nr
 	emit(program, BPF_JMP | BPF_JEQ | BPF_K, 0, 0, nr);
 	for (const struct check *check = special->checks; check->mask; check++) {
 		/* Little-endian: the low half comes first. */
-		emit_load(program, offsetof(struct seccomp_data, args) + check->arg * sizeof(uint64_t));
+		size_t at =
+			(check->arg & ~SECCOMP_HIGH) * sizeof(uint64_t) + (check->arg & SECCOMP_HIGH ? sizeof(uint32_t) : 0);
+		emit_load(program, offsetof(struct seccomp_data, args) + at);
 		if (check->mask != SECCOMP_ALL)
 			emit(program, BPF_ALU | BPF_AND | BPF_K, 0, 0, check->mask);
 		emit(program, BPF_JMP | BPF_JEQ | BPF_K, check->differs ? 1 : 0, check->differs ? 0 : 1, check->value);
@@ -284,6 +306,7 @@ sandbox_seccomp_build(bool counts, struct sock_fprog *ret_program, struct kettle
 	for (size_t i = 0; i < SECCOMP_CALLS_MAX; i++)
 		actions[i] = SECCOMP_ERRNO(ENOSYS);
 	set_actions(actions, allowed, ARRAY_SIZE(allowed), SECCOMP_RET_ALLOW);
+	set_actions(actions, needless, ARRAY_SIZE(needless), SECCOMP_ERRNO(0));
 	set_actions(actions, refused, ARRAY_SIZE(refused), SECCOMP_ERRNO(EPERM));
 	emit_start(program);
 	for (size_t i = 0; i < ARRAY_SIZE(specials); i++)

@@ -416,6 +416,51 @@ do_calls(char **args)
 	return 0;
 }
 
+/* What the kernel has once for the whole machine, or counts for whoever runs the sandbox. */
+static int
+do_machine_wide(char **args)
+{
+	void *context = NULL;
+	const size_t huge = 2u << 20;
+	int count = 0;
+	(void)args;
+	while (count < 1000 && syscall(SYS_inotify_init1, 0) >= 0)
+		count++;
+	printf("inotify=%d\n", count);
+	say("io_setup", syscall(SYS_io_setup, 1, &context));
+	errno = 0;
+	say("huge", mmap(NULL, huge, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0) == MAP_FAILED ? -1 : 0);
+	say("huge_file", memfd_create("x", 4 /* MFD_HUGETLB */));
+	say("huge_segment", syscall(SYS_shmget, 0, huge, 04000 /* SHM_HUGETLB */ | 0600));
+	/* Of no file at all, so that it can only be the sandbox that says yes. */
+	say("fsync", syscall(SYS_fsync, -1));
+	say("fdatasync", syscall(SYS_fdatasync, -1));
+	say("syncfs", syscall(SYS_syncfs, -1));
+	say("sync_file_range", syscall(SYS_sync_file_range, -1, 0L, 0L, 0));
+	say("msync", syscall(SYS_msync, 4096L, 4096L, MS_SYNC));
+	/* Libraries ask in this way what is mapped. */
+	say("msync_async", syscall(SYS_msync, 4096L, 4096L, MS_ASYNC));
+	return 0;
+}
+
+/* The limit that keeps the machine from taking dumps can be read and not be changed, not even to less. */
+static int
+do_core(char **args)
+{
+	struct rlimit limit = {0, 0};
+	/* Its address is such that the lower half is zero. */
+	struct rlimit *low = mmap(
+		(void *)(1ul << 32), 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	(void)args;
+	say("lower", prlimit(0, RLIMIT_CORE, &limit, NULL));
+	say("lower_old", syscall(SYS_setrlimit, RLIMIT_CORE, &limit));
+	say("lower_low", low == MAP_FAILED ? -1 : prlimit(0, RLIMIT_CORE, low, NULL));
+	say("read", prlimit(0, RLIMIT_CORE, NULL, &limit));
+	printf("limit=%lld\n", (long long)limit.rlim_max);
+	say("other", prlimit(0, RLIMIT_FSIZE, NULL, &limit) || prlimit(0, RLIMIT_FSIZE, &limit, NULL) ? -1 : 0);
+	return 0;
+}
+
 /* What programs need, and must have. */
 static int
 do_allowed(char **args)
@@ -473,6 +518,16 @@ do_starve(char **args)
 	say("priority user", setpriority(PRIO_USER, 0, 19));
 	say("priority group", setpriority(PRIO_PGRP, 1, 19));
 	say("oom", open("/proc/1/oom_score_adj", O_WRONLY));
+	return 0;
+}
+
+static int
+do_real_time(char **args)
+{
+	struct sched_param param = {.sched_priority = 1};
+	(void)args;
+	say("real_time", sched_setscheduler(0, SCHED_FIFO, &param));
+	say("higher", setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) - 1));
 	return 0;
 }
 
@@ -566,8 +621,9 @@ static const struct {
 	{"memory-shared", do_memory_shared}, {"fork-bomb", do_fork_bomb}, {"fork-storm", do_fork_storm},
 	{"daemon", do_daemon}, {"daemons", do_daemons}, {"kill-all", do_kill_all}, {"processes", do_processes},
 	{"list", do_list}, {"net", do_net}, {"sockets", do_sockets}, {"calls", do_calls}, {"allowed", do_allowed},
-	{"i386", do_i386}, {"starve", do_starve}, {"cores", do_cores}, {"x32", do_x32}, {"status", do_status},
-	{"signals", do_signals}, {"limits", do_limits}, {"connect-abstract", do_connect_abstract}};
+	{"machine-wide", do_machine_wide}, {"core", do_core}, {"real-time", do_real_time}, {"i386", do_i386},
+	{"starve", do_starve}, {"cores", do_cores}, {"x32", do_x32}, {"status", do_status}, {"signals", do_signals},
+	{"limits", do_limits}, {"connect-abstract", do_connect_abstract}};
 
 int
 main(int argc, char **argv)

@@ -261,7 +261,7 @@ test_process_limits(void **state)
 	fixture->config.limits.open_files = 77;
 	fixture->config.limits.disk = 1 << 20;
 	FIXTURE_RUN(fixture, "limits");
-	assert_string_equal(fixture->text, "core=0\nfsize=1048576\nnofile=77\nstack=67108864\nas=-1\n");
+	assert_string_equal(fixture->text, "core=1\nfsize=1048576\nnofile=77\nstack=67108864\nas=-1\n");
 }
 
 /* Files */
@@ -475,6 +475,40 @@ test_refused_calls(void **state)
 }
 
 static void
+test_machine_wide(void **state)
+{
+	struct fixture *fixture = *state;
+	FIXTURE_RUN(fixture, "machine-wide");
+	assert_string_equal(fixture->text,
+		"inotify=16\nio_setup=ENOSYS\nhuge=EPERM\nhuge_file=EPERM\nhuge_segment=EPERM\nfsync=ok\nfdatasync=ok\n"
+		"syncfs=ok\nsync_file_range=ok\nmsync=ok\nmsync_async=ENOMEM\n");
+}
+
+static void
+test_no_dumps(void **state)
+{
+	struct fixture *fixture = *state;
+	FIXTURE_RUN(fixture, "core");
+	assert_string_equal(fixture->text, "lower=EPERM\nlower_old=EPERM\nlower_low=EPERM\nread=ok\nlimit=1\nother=ok\n");
+}
+
+/* Whatever rights of that kind its owner has. */
+static void
+test_real_time(void **state)
+{
+	struct fixture *fixture = *state;
+	struct rlimit priority = {10, 10}, nice = {30, 30}, before[2];
+	assert_int_equal(getrlimit(RLIMIT_RTPRIO, &before[0]) | getrlimit(RLIMIT_NICE, &before[1]), 0);
+	/* Where this is allowed; else there is less to take away. */
+	(void)setrlimit(RLIMIT_RTPRIO, &priority);
+	(void)setrlimit(RLIMIT_NICE, &nice);
+	FIXTURE_RUN(fixture, "real-time");
+	(void)setrlimit(RLIMIT_RTPRIO, &before[0]);
+	(void)setrlimit(RLIMIT_NICE, &before[1]);
+	assert_string_equal(fixture->text, "real_time=EPERM\nhigher=EACCES\n");
+}
+
+static void
 test_starving_init(void **state)
 {
 	struct fixture *fixture = *state;
@@ -625,6 +659,9 @@ main(void)
 		FIXTURE_TEST(test_network),
 		FIXTURE_TEST(test_abstract_socket),
 		FIXTURE_TEST(test_refused_calls),
+		FIXTURE_TEST(test_machine_wide),
+		FIXTURE_TEST(test_no_dumps),
+		FIXTURE_TEST(test_real_time),
 		FIXTURE_TEST(test_starving_init),
 		FIXTURE_TEST(test_cores),
 		FIXTURE_TEST(test_allowed_calls),
