@@ -22,7 +22,8 @@
 #include "text.h"
 
 #define CHUNK (64u << 10)
-#define READS_A_TURN 8 /* then the loop looks after others */
+#define READS_A_TURN 8     /* then the loop looks after others */
+#define READS_AT_LAST 4096 /* more than pipe or socket can hold: somebody outside goes on writing */
 
 static void
 closed(uv_handle_t *handle)
@@ -110,7 +111,7 @@ static void
 drain_some(struct process_drain *drain, bool last)
 {
 	char chunk[CHUNK];
-	for (int i = 0; drain->fd >= 0 && (last || i < READS_A_TURN); i++) {
+	for (int i = 0; drain->fd >= 0 && i < (last ? READS_AT_LAST : READS_A_TURN); i++) {
 		ssize_t n = read(drain->fd, chunk, sizeof(chunk));
 		if (n < 0 && errno == EINTR)
 			continue;
