@@ -300,7 +300,7 @@ class Worker:
             self._end = os.pidfd_open(self.pid)
             self._poll.register(self._end, select.POLLIN)
             self._gone.register(self._end, select.POLLIN)
-        except OSError:
+        except (AttributeError, OSError):  # this Python, or this kernel, has none
             self._end = -1
 
     def ask(self, *fields):
