@@ -304,18 +304,27 @@ vdso_clock(const unsigned char *base)
 	return nullptr;
 }
 
-// One line, printable: text of a submission must not look like a result.
+// Whether a byte goes on with a character of UTF-8.
+bool
+goes_on(char c)
+{
+	return (static_cast<unsigned char>(c) & 0xc0) == 0x80;
+}
+
+// One line of about `most` bytes, printable: text of a submission must not look like a result. Cut between characters.
 std::string
 on_one_line(const std::string &text, size_t most)
 {
 	std::string line;
-	for (char c : text.substr(0, most)) {
+	size_t at = 0;
+	for (; at < text.size() && (line.size() < most || goes_on(text[at])) && line.size() < most + 4; at++) {
+		char c = text[at];
 		if (c == '\n')
 			line += " | ";
 		else
 			line += static_cast<unsigned char>(c) < ' ' || c == 127 ? ' ' : c;
 	}
-	return line + (text.size() > most ? " … (cut)" : "");
+	return line + (at < text.size() ? " … (cut)" : "");
 }
 
 // Base64 with + and *, as the protocol has it.
