@@ -236,11 +236,13 @@ def failures(folder):
     os.mkdir(broken)
     for name, source in (("kettle_fails", "raise ValueError('not today')\n"), ("kettle_prints", "print('hello')\n"),
                          ("kettle_threads", "import threading, time\nthreading.Thread(target=time.sleep, args=(99,), "
-                          "daemon=True).start()\n"), ("kettle_dies", "import os\nos._exit(1)\n")):
+                          "daemon=True).start()\n"), ("kettle_dies", "import os\nos._exit(1)\n"),
+                         ("kettle_shares", "import mmap\nkept = mmap.mmap(-1, 4096)\n")):
         with open(os.path.join(broken, name + ".py"), "w") as file:
             file.write(source)
     wanted = {"kettle_missing": "No module named 'kettle_missing'", "kettle_fails": "ValueError: not today",
-              "kettle_prints": "what it imports prints", "kettle_threads": "leave 1 threads behind", "kettle_dies": "said nothing"}
+              "kettle_prints": "what it imports prints", "kettle_threads": "leave 1 threads behind", "kettle_dies": "said nothing",
+              "kettle_shares": "memory that all copies would share"}
     with Exec(folder) as server:
         for module, sentence in wanted.items():
             before = len(warnings(server))

@@ -259,6 +259,20 @@ count_threads(void)
 	return count;
 }
 
+/* Whether something that was imported has memory in which copies would find what others have written. */
+static bool
+shares_memory(void)
+{
+	AUTO_FILE FILE *maps = fopen("/proc/self/maps", "re");
+	AUTO_FREE char *line = NULL;
+	size_t size = 0;
+	char rights[5];
+	while (maps && getline(&line, &size, maps) > 0)
+		if (sscanf(line, "%*s %4s", rights) == 1 && rights[1] == 'w' && rights[3] == 's')
+			return true;
+	return !maps;
+}
+
 /* Makes the libraries ready for copies. 0, or -1 with an exception. */
 static int
 be_alone(void)
@@ -270,6 +284,10 @@ be_alone(void)
 	if (pid > 0)
 		(void)waitpid(pid, NULL, 0);
 	int count = count_threads();
+	if (shares_memory()) {
+		PyErr_SetString(PyExc_RuntimeError, "the imported modules have memory that all copies would share");
+		return -1;
+	}
 	if (count == 1)
 		return 0;
 	PyErr_Format(
