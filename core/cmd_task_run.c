@@ -246,8 +246,9 @@ run_begin(void *arg)
 		return;
 	}
 	const struct runner *runner = runner_of(run);
+	AUTO_JSON json_t *section = unit_brief(run->unit);
 	if (!runner || !runner->ops->describe || !json_object_get(run->unit, "gpu") ||
-		runner->ops->describe(runner->self, run->unit, run_known, run, &err) < 0)
+		runner->ops->describe(runner->self, section, run_known, run, &err) < 0)
 		run_plan(run);
 }
 

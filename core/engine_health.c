@@ -222,7 +222,8 @@ engine_health_try(struct engine *engine, struct unit *unit, engine_tried done, v
 	memcpy(trial->label, unit->label, sizeof(trial->label));
 	unit->trying = true;
 	engine->in_flight++;
-	int status = unit->runner->ops->describe(unit->runner->self, unit->config, described, trial, err);
+	AUTO_JSON json_t *section = unit_brief(unit->config);
+	int status = unit->runner->ops->describe(unit->runner->self, section, described, trial, err);
 	if (status < 0) {
 		unit->trying = false;
 		engine->in_flight--;
@@ -290,7 +291,8 @@ engine_health_know(struct unit *unit, void (*done)(void *arg), void *arg)
 	if (!asking)
 		return false;
 	*asking = (struct asking){unit, done, arg};
-	if (ops->describe(unit->runner->self, unit->config, known, asking, &err) == 0)
+	AUTO_JSON json_t *section = unit_brief(unit->config);
+	if (ops->describe(unit->runner->self, section, known, asking, &err) == 0)
 		return true;
 	free(asking);
 	return false;

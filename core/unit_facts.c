@@ -115,3 +115,13 @@ unit_facts_lasting(const json_t *facts)
 		remove_passing(gpu);
 	return lasting;
 }
+
+json_t *
+unit_brief(const json_t *section)
+{
+	json_t *brief = json_copy((json_t *)section);
+	if (brief && json_object_set_new(brief, "brief", json_true()) == 0)
+		return brief;
+	json_decref(brief);
+	return NULL;
+}

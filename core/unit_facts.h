@@ -14,6 +14,8 @@
 json_t *unit_facts(const json_t *section, const json_t *greeting);
 /* What of them stays as it is: without clocks, temperature, use and the like. New reference; NULL: no memory. [any] */
 json_t *unit_facts_lasting(const json_t *facts);
+/* The section as a runner is asked to describe it where nobody waits for tools. New reference; NULL: no memory. [any] */
+json_t *unit_brief(const json_t *section);
 /* The GPUs of a section as an array of strings, empty where it has none. New reference; NULL: no memory. [any] */
 json_t *unit_gpus(const json_t *section);
 

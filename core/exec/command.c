@@ -126,17 +126,25 @@ end(struct command *command, bool late)
 	command->passed = WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
+static bool
+is_to_stop(const atomic_bool *stop)
+{
+	return stop && atomic_load(stop);
+}
+
 void
-command_run(struct command *commands, size_t count)
+command_run(struct command *commands, size_t count, const atomic_bool *stop)
 {
 	AUTO_FREE struct pollfd *polls = calloc(count ? count : 1, sizeof(*polls));
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count && !is_to_stop(stop); i++)
 		start(&commands[i]);
 	uint64_t limit = time_monotonic_ns() + COMMAND_TIMEOUT_MS * UINT64_C(1000000), now;
-	while (polls && (now = time_monotonic_ns()) < limit)
-		if (drain(commands, count, polls, (int)((limit - now) / 1000000) + 1) == 0)
+	while (polls && (now = time_monotonic_ns()) < limit && !is_to_stop(stop)) {
+		int left = (int)((limit - now) / 1000000) + 1;
+		if (drain(commands, count, polls, stop && left > COMMAND_LOOK_MS ? COMMAND_LOOK_MS : left) == 0)
 			break;
-	bool late = !polls || time_monotonic_ns() >= limit;
+	}
+	bool late = !polls || time_monotonic_ns() >= limit || is_to_stop(stop);
 	for (size_t i = 0; i < count; i++)
 		end(&commands[i], late);
 }

@@ -3,6 +3,7 @@
 #ifndef KETTLE_EXEC_COMMAND_H
 #define KETTLE_EXEC_COMMAND_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
@@ -13,6 +14,7 @@
 #define COMMAND_MAX_ARGS 6
 #define COMMAND_TIMEOUT_MS 10000
 #define COMMAND_REAP_MS 1000 /* for one that was killed to be gone */
+#define COMMAND_LOOK_MS 50   /* so often it looks whether it is to stop */
 
 struct command {
 	const char *argv[COMMAND_MAX_ARGS + 1]; /* argv[0]: a path; NULL-terminated */
@@ -25,9 +27,10 @@ struct command {
 
 /*
  * Runs all of them side by side with no input, waits until the last has ended; what takes longer than
- * COMMAND_TIMEOUT_MS is killed. The outputs are the caller's. Trusted programs of this machine only. [any, blocks]
+ * COMMAND_TIMEOUT_MS is killed, and so is everything once another thread sets *stop (NULL: nobody does). The outputs are
+ * the caller's. Trusted programs of this machine only. [any, blocks]
  */
-void command_run(struct command *commands, size_t count);
+void command_run(struct command *commands, size_t count, const atomic_bool *stop);
 /* The first line of an output without its newline; "" when there is none. Borrowed; ends the output there. */
 const char *command_line(struct command *command);
 

@@ -71,7 +71,7 @@ look_for_cgroups(struct sandbox_machine **ret_machine)
 static json_t *
 look_for_tools(const struct execconfig *config, json_t **ret_packages)
 {
-	AUTO_FREE char *memory = path_join(config->state, "tools.json");
+	AUTO_FREE char *memory = path_join(config->state, EXEC_TOOLS_FILE);
 	struct toolchain *toolchain = memory ? toolchain_new(config, memory) : NULL;
 	json_t *tools = toolchain ? toolchain_versions(toolchain) : json_object();
 	*ret_packages = toolchain ? toolchain_packages(toolchain) : json_object();

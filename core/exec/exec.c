@@ -20,7 +20,7 @@ static int
 open_folders(struct exec *exec, struct kettle_error *err)
 {
 	const struct execconfig *config = &exec->config;
-	AUTO_FREE char *memory = path_join(config->state, "tools.json");
+	AUTO_FREE char *memory = path_join(config->state, EXEC_TOOLS_FILE);
 	exec->blobs = path_join(config->state, "blobs");
 	if (!memory || !exec->blobs)
 		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a path.");
@@ -125,6 +125,8 @@ exec_close(struct exec *exec)
 	json_decref(exec->facts);
 	json_decref(exec->gpus);
 	json_decref(exec->idle);
+	json_decref(exec->tools);
+	json_decref(exec->packages);
 	cores_free(&exec->all);
 	cores_free(&exec->device);
 	free(exec->blobs);
@@ -144,11 +146,10 @@ exec_hello(struct exec *exec)
 {
 	failpoint("exec.hello");
 	enum sandbox_level level = sandbox_level_of(exec->protections);
-	return json_pack("{s:s, s:i, s:s, s:o, s:s, s:O, s:o, s:o, s:o*, s:O*}", "event", "hello", "protocol",
+	return json_pack("{s:s, s:i, s:s, s:o, s:s, s:O, s:O*, s:O*, s:o*, s:O*}", "event", "hello", "protocol",
 		EXEC_PROTOCOL, "version", PACKAGE_VERSION, "protections", sandbox_describe(exec->protections), "level",
-		sandbox_level_name(level), "machine", exec->facts, "tools", toolchain_versions(exec->toolchain), "packages",
-		toolchain_packages(exec->toolchain), "gpus", greet_gpus(exec), "gpu_errors",
-		json_object_get(exec->gpus, "errors"));
+		sandbox_level_name(level), "machine", exec->facts, "tools", exec->tools, "packages", exec->packages, "gpus",
+		greet_gpus(exec), "gpu_errors", json_object_get(exec->gpus, "errors"));
 }
 
 /* Every thread: those of the pool were made at a time when nothing was known of the device. */

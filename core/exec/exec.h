@@ -20,6 +20,7 @@
 #include "warm.h"
 
 #define EXEC_PROTOCOL 1
+#define EXEC_TOOLS_FILE "tools.json" /* below the state folder: what tools said of themselves */
 
 struct job;
 
@@ -36,6 +37,7 @@ struct exec {
 	json_t *gpus;  /* the newest reading of all GPUs (gpu.h); NULL: there are none */
 	json_t *idle;  /* UUID → bytes of its memory in use when nothing runs */
 	struct toolchain *toolchain;
+	json_t *tools, *packages; /* of the greeting (toolchain_versions, toolchain_packages); NULL: not known yet */
 	struct cache cache;
 	struct spool spool;
 	struct devlock_table locks;
@@ -69,7 +71,7 @@ void exec_close(struct exec *exec);
 
 /* Sends an event. */
 void exec_emit(struct exec *exec, json_t *event_take);
-/* The greeting; new reference. */
+/* The greeting, without tools and packages as long as they are not known; new reference. */
 json_t *exec_hello(struct exec *exec);
 /* A newer reading of the GPUs (stolen); NULL: none could be had, and none is taken for there. */
 void exec_take_gpus(struct exec *exec, json_t *reading_take);

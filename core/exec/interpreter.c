@@ -80,7 +80,7 @@ interpreter_behind(const char *path)
 	if (!interpreter_is(path) || !is_script(path))
 		return NULL;
 	struct command command = {.argv = {path, "-IS", "-c", "import sys; print(sys.executable)"}};
-	command_run(&command, 1);
+	command_run(&command, 1, NULL);
 	const char *line = command.passed ? command_line(&command) : "";
 	char *behind = line[0] == '/' && access(line, X_OK) == 0 ? strdup(line) : NULL;
 	buf_free(&command.output);

@@ -20,7 +20,7 @@
 
 #include "cleanup.h"
 #include "file.h"
-#include "gpu.h"
+#include "greeting.h"
 #include "job.h"
 #include "line.h"
 
@@ -37,9 +37,7 @@ struct serve {
 	bool input_open;
 	int input_flags;
 	struct line_reader lines;
-	uv_work_t hello; /* another greeting, with GPUs as they are now */
-	bool greeting, greet_again;
-	json_t *reading;
+	struct greeting greeting;
 	bool ending, closed, one; /* one: a single plan, whose end is the end */
 	int status;
 };
@@ -50,6 +48,7 @@ close_all(struct serve *serve)
 	if (serve->closed)
 		return;
 	serve->closed = true;
+	greeting_close(&serve->greeting);
 	for (size_t i = 0; i < ARRAY_SIZE(end_signals); i++)
 		uv_close((uv_handle_t *)&serve->signals[i], NULL);
 	uv_close((uv_handle_t *)&serve->patience, NULL);
@@ -122,44 +121,6 @@ emit_error(struct serve *serve, const char *sentence)
 }
 
 static void
-read_gpus(uv_work_t *work)
-{
-	struct serve *serve = work->data;
-	(void)gpu_read(&serve->exec.config, &serve->reading, NULL);
-}
-
-static void greet(struct serve *serve);
-
-static void
-read_gpus_done(uv_work_t *work, int status)
-{
-	struct serve *serve = work->data;
-	bool again = serve->greet_again;
-	(void)status;
-	serve->greeting = serve->greet_again = false;
-	exec_take_gpus(&serve->exec, STEAL(serve->reading));
-	if (serve->closed)
-		return;
-	exec_emit(&serve->exec, exec_hello(&serve->exec));
-	if (again)
-		greet(serve);
-}
-
-/* Whoever asks while one is made gets the next. */
-static void
-greet(struct serve *serve)
-{
-	serve->hello.data = serve;
-	serve->greet_again = serve->greeting;
-	if (serve->greeting)
-		return;
-	serve->greeting =
-		gpu_expected(&serve->exec.config) && uv_queue_work(&serve->loop, &serve->hello, read_gpus, read_gpus_done) == 0;
-	if (!serve->greeting)
-		exec_emit(&serve->exec, exec_hello(&serve->exec));
-}
-
-static void
 take_object(struct serve *serve, json_t *line_take)
 {
 	const char *op = json_string_value(json_object_get(line_take, "op"));
@@ -172,7 +133,7 @@ take_object(struct serve *serve, json_t *line_take)
 	}
 	struct job *job = ref ? job_find(&serve->exec, ref) : NULL;
 	if (op && strcmp(op, "hello") == 0)
-		greet(serve);
+		greeting_again(&serve->greeting);
 	else if (!op || strcmp(op, "cancel") != 0)
 		emit_error(serve, "The line's `op` is none of run, cancel and hello.");
 	else if (!ref)
@@ -300,7 +261,7 @@ serve_lines(const struct exec_options *options)
 	int status = open_serve(&serve, options);
 	if (status != SERVE_PASSED)
 		return close_serve(&serve, status);
-	exec_emit(&serve.exec, exec_hello(&serve.exec));
+	greeting_open(&serve.greeting, &serve.exec);
 	sandbox_machine_prepare(serve.exec.machine);
 	serve.exec.warm = warm_open(&serve.exec);
 	serve.input_open = uv_poll_init(&serve.loop, &serve.input, 0) == 0;

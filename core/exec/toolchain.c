@@ -5,6 +5,7 @@
 #include "toolchain.h"
 
 #include <limits.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -35,6 +36,7 @@ struct toolchain {
 	char *memory_file;
 	json_t *memory; /* real path → facts */
 	bool memory_changed;
+	atomic_bool stop; /* nobody waits for answers any more */
 };
 
 #define MEMORY_MAX_BYTES (8u << 20)
@@ -342,7 +344,7 @@ know(struct toolchain *toolchain, struct entry *entry, struct kettle_error *err)
 		return 0;
 	const struct tool *tool = &entry->tool;
 	json_t *facts = NULL;
-	toolfacts_ask(&tool, 1, &facts);
+	toolfacts_ask(&tool, 1, &toolchain->stop, &facts);
 	if (!facts)
 		return kettle_fail(err, KETTLE_EIO, "`%s` has gone.", entry->tool.path);
 	learn(toolchain, entry, facts);
@@ -478,7 +480,7 @@ know_all(struct toolchain *toolchain, const struct tool **tools, size_t count)
 	for (size_t i = 0; i < count; i++)
 		if (!remember(toolchain, (struct entry *)tools[i]))
 			unknown[asked++] = tools[i];
-	toolfacts_ask(unknown, asked, facts);
+	toolfacts_ask(unknown, asked, &toolchain->stop, facts);
 	for (size_t i = 0; i < asked; i++)
 		if (facts[i])
 			learn(toolchain, (struct entry *)unknown[i], facts[i]);
@@ -556,4 +558,32 @@ toolchain_describe(
 	}
 	*ret_version = json_string_value(json_object_get(entry->facts, "version"));
 	*ret_packages = json_object_get(entry->facts, "packages");
+}
+
+void
+toolchain_stop(struct toolchain *toolchain)
+{
+	atomic_store(&toolchain->stop, true);
+}
+
+static bool
+is_same_file(const json_t *facts, const json_t *other)
+{
+	return json_equal(json_object_get(facts, "size"), json_object_get(other, "size")) &&
+		   json_equal(json_object_get(facts, "mtime"), json_object_get(other, "mtime"));
+}
+
+void
+toolchain_merge(struct toolchain *toolchain, const struct toolchain *other)
+{
+	const char *key;
+	json_t *facts;
+	json_object_foreach(other->memory, key, facts) {
+		const json_t *known = json_object_get(toolchain->memory, key);
+		if (known && is_same_file(known, facts))
+			continue;
+		(void)json_object_set(toolchain->memory, key, facts);
+		toolchain->memory_changed = true;
+	}
+	memory_save(toolchain);
 }

@@ -14,7 +14,7 @@
 #define TOOLCHAIN_MAX_ROOTS 8
 #define TOOLCHAIN_TRUST_MS 2000 /* for so long a fingerprint is not looked at again */
 
-struct toolchain; /* one machine's; opaque. Everything here on one thread, and blocking (some ms at first use). */
+struct toolchain; /* one machine's; opaque. Everything here on the thread of its own, and blocking (some ms at first use). */
 
 /* A tool that was found. Owned by the toolchain, valid until it is freed. */
 struct tool {
@@ -55,6 +55,10 @@ json_t *toolchain_packages(struct toolchain *toolchain);
 /* Version and packages (NULL: it is no interpreter) of one tool; both borrowed, NULL where it cannot be asked. */
 void toolchain_describe(
 	struct toolchain *toolchain, const struct tool *tool, const char **ret_version, const json_t **ret_packages);
+/* Ends what another thread is asking just now, and asks nothing more: tools of which nothing is known are unknown. [any] */
+void toolchain_stop(struct toolchain *toolchain);
+/* Takes over what another one of the same machine has learnt, which nobody uses meanwhile. */
+void toolchain_merge(struct toolchain *toolchain, const struct toolchain *other);
 /* The names it looks for, ended by NULL. */
 const char *const *toolchain_known(void);
 

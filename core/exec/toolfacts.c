@@ -181,7 +181,7 @@ questions(const struct tool *tool, struct command *commands)
 }
 
 void
-toolfacts_ask(const struct tool *const *tools, size_t count, json_t **ret_facts)
+toolfacts_ask(const struct tool *const *tools, size_t count, const atomic_bool *stop, json_t **ret_facts)
 {
 	AUTO_FREE struct command *commands = calloc(count * QUESTIONS + 1, sizeof(*commands));
 	size_t counts[TOOLFACTS_MAX], total = 0;
@@ -191,9 +191,9 @@ toolfacts_ask(const struct tool *const *tools, size_t count, json_t **ret_facts)
 		counts[i] = questions(tools[i], commands + total);
 		total += counts[i];
 	}
-	command_run(commands, total);
+	command_run(commands, total, stop);
 	for (size_t i = 0, at = 0; i < count; at += counts[i], i++)
-		ret_facts[i] = make_facts(tools[i], commands + at, counts[i]);
+		ret_facts[i] = stop && atomic_load(stop) ? NULL : make_facts(tools[i], commands + at, counts[i]);
 	for (size_t i = 0; i < total; i++)
 		buf_free(&commands[i].output);
 }

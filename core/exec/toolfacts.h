@@ -4,6 +4,7 @@
 #define KETTLE_EXEC_TOOLFACTS_H
 
 #include <jansson.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "digest.h"
@@ -14,10 +15,9 @@
 /*
  * Asks tools, side by side, for their version and, compilers, for the programs and libraries they use. facts[i] gets
  * {"size", "mtime", "script", "version", "banner", "home", "files"}, of an interpreter also what interpreter_facts gives, a new
- * reference, or NULL when it has gone.
- * [blocks]
+ * reference, or NULL when it has gone, or when another thread sets *stop (NULL: nobody does). [any, blocks]
  */
-void toolfacts_ask(const struct tool *const *tools, size_t count, json_t **ret_facts);
+void toolfacts_ask(const struct tool *const *tools, size_t count, const atomic_bool *stop, json_t **ret_facts);
 /* Whether facts are there and the file, and the folders of packages, are those that they were asked of. */
 bool toolfacts_fit(const json_t *facts, const char *real);
 /* Everything to look at: the files of the facts, and the header folders with all folders below. New reference. */

@@ -27,7 +27,7 @@ class Skip(Exception):
 class Exec:
     """One kettle-exec --serve with its own end of the conversation."""
 
-    def __init__(self, folder, state=None, config=None, arguments=(), env=None):
+    def __init__(self, folder, state=None, config=None, arguments=(), env=None, whole=True):
         self.state = state or os.path.join(folder, "state")
         self.events = []
         command = [PROGRAM, "--serve", "--state", self.state]
@@ -42,6 +42,8 @@ class Exec:
         self.selector.register(self.process.stdout, selectors.EVENT_READ)
         self.pending = b""
         self.hello = self.event()
+        while whole and self.hello and "tools" not in self.hello:  # another one follows
+            self.hello = self.event()
 
     def event(self):
         """The next event; None: the end of the output."""

@@ -121,6 +121,24 @@ def greeting(folder):
         equal(done["system"]["host"], x.hello["machine"]["host"])
 
 
+def slow_tool(folder):
+    """Nothing waits for tools that no job uses: not the greeting, not a job, not the end"""
+    tool, go = os.path.join(folder, "slow"), os.path.join(folder, "go")
+    with open(tool, "w") as file:
+        file.write(f"#!/bin/sh\nwhile [ ! -e {go} ]; do sleep 0.05; done\necho slow 7.5\n")
+    os.chmod(tool, 0o755)
+    config = {"tools": {"slow": tool}}
+    with Exec(folder, config=config, whole=False) as x:
+        assert "tools" not in x.hello and "packages" not in x.hello and x.hello["level"], x.hello
+        equal(x.outcomes("j", [step()])["a"]["state"], "passed")
+        assert not [e for e in x.events[1:] if e["event"] == "hello"], x.events
+    with Exec(folder, config=config, whole=False) as x:
+        open(go, "w").close()
+        equal(x.until(event="hello")["tools"]["slow"], "7.5")
+    with Exec(folder, config=config) as x:
+        equal(x.hello["tools"]["slow"], "7.5")
+
+
 def same_name(folder):
     """A second job of the same name is refused while the first runs"""
     with Exec(folder) as x:
@@ -362,5 +380,5 @@ def without_sandbox(folder):
 
 
 if __name__ == "__main__":
-    sys.exit(main([bad_plans, bad_lines, greeting, same_name, cancels, lease, killed, device_lock, slots, side_by_side,
+    sys.exit(main([bad_plans, bad_lines, greeting, slow_tool, same_name, cancels, lease, killed, device_lock, slots, side_by_side,
                    one_plan, kept, doctor, without_sandbox]))

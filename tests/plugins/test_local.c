@@ -309,6 +309,26 @@ test_describe(void **state)
 	assert_string_equal(third.version, "9");
 }
 
+/* A greeting without tools is enough for whoever wants none; the others wait for the one that has them. */
+static void
+test_describe_brief(void **state)
+{
+	(void)state;
+	struct facts brief = {0}, whole = {0};
+	AUTO_JSON json_t *unit = json_pack("{s:b}", "brief", 1);
+	play("echo '{\"event\":\"hello\",\"protocol\":1,\"version\":\"8\"}'\n" LOOP(GREETING DONE));
+	assert_int_equal(ops->describe(self, NULL, described, &whole, &err), 0);
+	assert_int_equal(ops->describe(self, unit, described, &brief, &err), 0);
+	assert_int_equal(kettle_fake_run(fake, is_described, &brief, PATIENCE_MS), 0);
+	assert_string_equal(brief.version, "8");
+	assert_int_equal(whole.answers, 0);
+	assert_int_equal(submit("1.1"), 0);
+	assert_int_equal(kettle_fake_run(fake, is_described, &whole, PATIENCE_MS), 0);
+	assert_string_equal(whole.version, "9");
+	await("1.1", "done");
+	assert_int_equal(brief.answers + whole.answers, 2);
+}
+
 static void
 test_describe_fails(void **state)
 {
@@ -400,6 +420,7 @@ main(void)
 		TEST(test_stop_with_jobs),
 		TEST(test_stop_without_process),
 		TEST(test_describe),
+		TEST(test_describe_brief),
 		TEST(test_describe_fails),
 		TEST(test_describe_silence),
 		TEST(test_capacity),

@@ -62,7 +62,7 @@ runs_commands(void **state)
 		{.argv = {"/no/such/program"}},
 		{.argv = {"/bin/sh", "-c", "yes | head -c 1000000"}},
 	};
-	command_run(commands, ARRAY_SIZE(commands));
+	command_run(commands, ARRAY_SIZE(commands), NULL);
 	assert_true(commands[0].passed);
 	assert_string_equal(command_line(&commands[0]), "first");
 	assert_false(commands[1].passed);
@@ -71,7 +71,7 @@ runs_commands(void **state)
 	assert_true(commands[3].output.len <= COMMAND_MAX_OUTPUT + 4096);
 	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
 		buf_free(&commands[i].output);
-	command_run(NULL, 0);
+	command_run(NULL, 0, NULL);
 }
 
 static void

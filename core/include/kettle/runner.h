@@ -48,7 +48,7 @@ struct kettle_runner {
 	 */
 	int (*recover)(void *self, const struct kettle_job *job, const char *handle, struct kettle_error *err);
 	/* What the unit's machine is: greeting of its kettle-exec (versions, protections, tools), asked for once. done
-	 * once. */
+	 * once. A section with `brief` (true) asks for all that is known without waiting for the versions of tools. */
 	int (*describe)(void *self, const json_t *unit,
 		void (*done)(void *arg, const struct kettle_error *err, json_t *facts), void *arg, struct kettle_error *err);
 	/* Whether two units are places of one machine, so that a job can have them at once: submit then gets the section of

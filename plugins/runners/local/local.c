@@ -28,6 +28,7 @@ struct job {
 struct inquiry {
 	void (*done)(void *arg, const struct kettle_error *err, json_t *facts);
 	void *arg;
+	bool brief; /* it needs no tools */
 	struct inquiry *next;
 };
 
@@ -35,7 +36,7 @@ struct local {
 	const struct kettle_host *host;
 	json_t *options;
 	struct kettle_process *process;
-	json_t *facts; /* the greeting of the running kettle-exec */
+	json_t *facts; /* the newest greeting of the running kettle-exec */
 	struct job *jobs;
 	struct inquiry *inquiries;
 	struct kettle_timer *stop_timer;
@@ -130,13 +131,19 @@ find(const struct local *local, const char *ref)
 	return NULL;
 }
 
+/* Those that want tools wait for the greeting that has them; with an error nobody waits any more. */
 static void
 answer_inquiries(struct local *local, const struct kettle_error *err)
 {
 	struct kettle_error none = {0};
-	while (local->inquiries) {
-		struct inquiry *inquiry = local->inquiries;
-		local->inquiries = inquiry->next;
+	struct inquiry **link = &local->inquiries;
+	while (*link) {
+		struct inquiry *inquiry = *link;
+		if (!err && !inquiry->brief && !json_object_get(local->facts, "tools")) {
+			link = &inquiry->next;
+			continue;
+		}
+		*link = inquiry->next;
 		inquiry->done(inquiry->arg, err ? err : &none, err ? NULL : local->facts);
 		free(inquiry);
 	}
@@ -325,7 +332,7 @@ describe(void *self, const json_t *unit, void (*done)(void *arg, const struct ke
 	struct inquiry *inquiry = calloc(1, sizeof(*inquiry));
 	if (!inquiry)
 		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory.");
-	*inquiry = (struct inquiry){done, arg, local->inquiries};
+	*inquiry = (struct inquiry){done, arg, json_is_true(json_object_get(unit, "brief")), local->inquiries};
 	local->inquiries = inquiry;
 	if (!local->facts)
 		return 0;
