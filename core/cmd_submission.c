@@ -192,14 +192,22 @@ add_failed_rerun(struct db *db, const json_t *row, json_t *job, struct kettle_er
 	return json_object_set_new(job, "rerun_failed", failed) < 0 ? fail_memory(err) : 0;
 }
 
+/* What a job that is queued waits for: what it was told, or that nothing of its device is known to be in order. */
+#define WAITS \
+	"coalesce(error, (SELECT 'No unit of `' || u.device || '` is in order. ' || u.unit || ': ' || u.reason FROM " \
+	"device_units u WHERE u.device = j.device AND u.state = 'aside' AND NOT EXISTS (SELECT 1 FROM device_units r " \
+	"WHERE " \
+	"r.device = j.device AND r.state = 'ready') ORDER BY u.unit LIMIT 1))"
+
 /* A rerun that is under way stands in the place of what it will replace. */
 static int
 load_jobs(struct db *db, const json_t *row, json_t **ret_jobs, struct kettle_error *err)
 {
 	AUTO_JSON json_t *jobs = NULL;
 	int code = db_array(db, &jobs, err,
-		"SELECT id AS job, device, state, error, score, low, high, unit, attempt, queued_at AS queued_iso, started_at "
-		"AS "
+		"SELECT id AS job, device, state, CASE WHEN state <> 'queued' THEN error END AS error, CASE WHEN state = "
+		"'queued' "
+		"THEN " WAITS " END AS waits, score, low, high, unit, attempt, queued_at AS queued_iso, started_at AS "
 		"started_iso, done_at AS ended_iso, changed_at AS changed_iso, compilation_json, system_json, timing_json, "
 		"superseded < 0 AS rerun_bool FROM jobs j WHERE submission = ?1 AND (superseded < 0 OR NOT superseded AND NOT "
 		"EXISTS (SELECT 1 FROM jobs n WHERE n.submission = ?1 AND n.superseded = -j.id)) ORDER BY id",

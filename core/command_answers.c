@@ -54,7 +54,8 @@ static const struct {
 	{"submission.show", "`{\"id\", \"leaderboard_name\", \"file_name\", \"user_name\", \"mode\", \"state\", \"done\", "
 						"\"code\", \"job\": {\"status\", \"error\", \"last_heartbeat\"}, \"runs\": [field's form], "
 						"\"rank\": {device: rank}, \"jobs\": [{\"job\", \"device\", \"state\", \"score\", \"error\", "
-						"\"compilation\", \"runs\", \"artifacts\", \"rank\"}]}`."},
+						"\"waits\": why its device cannot serve it now, \"compilation\", \"runs\", \"artifacts\", "
+						"\"rank\"}]}`."},
 	{"submission.artifacts",
 		"`[{\"artifact\": number, \"job\", \"device\", \"step\", \"name\", \"size\", \"sha256\", "
 		"\"created\", \"expired\": time or null}]`; on the command line with -o also \"path\": where "
@@ -90,8 +91,10 @@ static const struct {
 	{"admin.gc",
 		"`{\"artifacts\", \"artifact_bytes\", \"logs\": jobs, \"events\", \"tokens\", \"blobs\", \"blob_bytes\", "
 		"\"folders\", \"folder_bytes\", \"database_bytes\", \"log_bytes\"}`: what was freed."},
-	{"queue.place", "`{\"places\": [{\"job\", \"device\", \"place\": jobs before it}]}`."},
-	{"device.list", "`[{\"name\", \"queued\", \"units\": [{\"unit\", \"runner\", \"state\", \"slots\", \"running\", "
+	{"queue.place", "`{\"places\": [{\"device\", \"place\": jobs before it, \"waits\": why the device cannot "
+					"serve it now}]}`."},
+	{"device.list", "`[{\"name\", \"queued\", \"waits\": why nobody or not all are served, \"units\": [{\"unit\", "
+					"\"runner\", \"state\", \"slots\", \"running\", "
 					"\"level\", \"machine\", \"tools\", \"protections\", \"gpu\": {\"vendor\", \"index\", \"name\", "
 					"\"uuid\", \"memory\": bytes, \"used\", \"driver\", \"compute\" or \"gfx\", \"clocks\", "
 					"\"temperature\", \"throttle\", \"processes\"}, \"gpus\": [all of the unit], \"gpu_error\"}]}]`."},

@@ -61,6 +61,7 @@ engine_job_forget(struct engine_job *job)
 	if (engine->cursor == job)
 		engine->cursor = job->next;
 	queue_remove(job->device->queue, &job->item);
+	engine_places_forget(job);
 	live_remove(engine->setup.live, &job->live);
 	(void)tdelete(job, &engine->jobs_by_id, by_id);
 	*(job->previous ? &job->previous->next : &engine->jobs) = job->next;
@@ -105,6 +106,8 @@ engine_schedule(struct engine *engine)
 		return;
 	for (struct device *device = engine->devices; device; device = device->next) {
 		struct unit *unit;
+		if (device->held)
+			engine_places_release(device);
 		while (queue_length(device->queue) > 0 && (unit = engine_unit_free(engine, device)))
 			engine_job_start((struct engine_job *)queue_take(device->queue), unit);
 	}
@@ -360,8 +363,11 @@ engine_place(const struct engine *engine, int64_t id)
 	const struct engine_job *job = engine_job_find(engine, id);
 	if (!job || job->state != JOB_QUEUED)
 		return NULL;
-	return json_pack("{s:I, s:I, s:s}", "place", (json_int_t)queue_place(job->device->queue, &job->item), "length",
-		(json_int_t)queue_length(job->device->queue), "device", job->device->name);
+	if (job->waits)
+		return json_pack("{s:s, s:s}", "device", job->device->name, "waits", job->waits);
+	return json_pack("{s:I, s:I, s:s, s:o*}", "place", (json_int_t)queue_place(job->device->queue, &job->item),
+		"length", (json_int_t)queue_length(job->device->queue), "device", job->device->name, "waits",
+		engine_places_trouble(job->device));
 }
 
 void

@@ -70,7 +70,10 @@ void engine_unit_set(struct engine *engine, const char *label, bool aside, const
 typedef void (*engine_tried)(void *arg, struct engine *engine, const char *label, const struct kettle_error *err);
 /* Asks the unit's machine whether it is in order; done once, unless this fails. The engine does not end meanwhile. */
 int engine_unit_try(struct engine *engine, const char *label, engine_tried done, void *arg, struct kettle_error *err);
-/* {"place": n, "device": …} of a queued job (0: next), NULL when it is not queued. New reference. */
+/*
+ * {"place": n (0: next; not there: it is beside the queue), "device", "waits": a sentence, where its device cannot serve
+ * it now} of a queued job, NULL when it is not queued. New reference.
+ */
 json_t *engine_place(const struct engine *engine, int64_t job);
 /* Takes a new configuration of the devices: new units come, units that went are drained. Borrowed. */
 int engine_reload(struct engine *engine, const json_t *devices, struct kettle_error *err);

@@ -55,6 +55,7 @@ struct device {
 	char *name;
 	struct unit *units;
 	struct queue *queue;
+	struct engine_job *held; /* that wait, outside of the queue, until enough of its units are in order */
 	struct device *next;
 };
 
@@ -69,6 +70,9 @@ struct engine_job {
 	struct unit *unit;
 	struct unit **more; /* that it has at once with unit */
 	size_t more_count;
+	size_t needs; /* devices at once, where waits is set */
+	char *waits;  /* why its device cannot serve it now, a sentence; NULL: it is as any other */
+	struct engine_job *next_held;
 	enum job_state state;
 	enum job_phase phase;
 	enum job_stop stop;
@@ -127,11 +131,21 @@ void engine_job_again(struct engine_job *job);
 /* engine_places.c: jobs that need several devices at once */
 /*
  * The job is planned and has its first unit: takes what it needs besides. KETTLE_EINVAL: its device never has so many
- * on one machine; KETTLE_EUNAVAIL: it has not now.
+ * on one machine; KETTLE_EUNAVAIL: it has not now, as the job's `waits` says then.
  */
 int engine_places_take(struct engine_job *job, struct kettle_error *err);
 /* Gives them back, in whatever phase it is. */
 void engine_places_leave(struct engine_job *job);
+/* Keeps a job that is queued in the database and `waits` out of the queue until enough units are in order. */
+void engine_places_hold(struct engine_job *job);
+/* Queues those of the device that need not wait any more. */
+void engine_places_release(struct device *device);
+/* The job waits no more, whatever becomes of it. */
+void engine_places_forget(struct engine_job *job);
+/* How many of the device's jobs are held. */
+size_t engine_places_held(const struct device *device);
+/* Why the device serves nobody now, or not the first of those that are held. New string, NULL: it does. */
+json_t *engine_places_trouble(const struct device *device);
 /* It begins to be, or ends being, in run steps. */
 void engine_places_run(struct engine_job *job, bool runs);
 /* The section of its unit for the runner, with the others under `more`. New reference; NULL: no memory. */

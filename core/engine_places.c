@@ -5,6 +5,9 @@
  * The others are taken at once, whether they are busy or not: each of them counts the job as one of its own from then
  * on, so what comes later is given to other units, or builds and waits behind it. That is its reservation. Who runs
  * when is kettle-exec's business, which takes the locks of all of them in one order (exec/hold.c).
+ *
+ * Where so many are there but too few of them are in order, the attempt does not count: the job is held beside the queue,
+ * so that those behind it which need less go on, and comes first again as soon as enough have been brought back.
  */
 #include <config.h>
 
@@ -79,16 +82,19 @@ next_beside(const struct engine_job *job)
 }
 
 static int
-refuse(const struct engine_job *job, size_t need, struct kettle_error *err)
+refuse(struct engine_job *job, size_t need, struct kettle_error *err)
 {
 	size_t all = count_devices(job->unit, true);
 	if (all < need)
 		return kettle_fail(err, KETTLE_EINVAL,
 			"The task needs %zu devices at once, and `%s` has %zu on one machine; ask whoever runs this Kettle.", need,
 			job->device->name, all);
-	return kettle_fail(err, KETTLE_EUNAVAIL,
-		"it needs %zu devices at once, and of the %zu of `%s` only %zu are in order", need, all, job->device->name,
+	(void)kettle_fail(err, KETTLE_EUNAVAIL,
+		"It needs %zu devices at once, and of the %zu of `%s` only %zu are in order.", need, all, job->device->name,
 		count_devices(job->unit, false));
+	job->needs = need;
+	job->waits = strdup(err->message);
+	return KETTLE_EUNAVAIL;
 }
 
 int
@@ -141,4 +147,83 @@ engine_places_section(const struct engine_job *job)
 		return section;
 	json_decref(section);
 	return NULL;
+}
+
+/* ---- those that wait ---- */
+
+void
+engine_places_hold(struct engine_job *job)
+{
+	struct engine_job **end = &job->device->held;
+	while (*end)
+		end = &(*end)->next_held;
+	*end = job;
+	job->next_held = NULL;
+	job->state = JOB_QUEUED;
+}
+
+void
+engine_places_forget(struct engine_job *job)
+{
+	struct engine_job **link = &job->device->held;
+	while (*link && *link != job)
+		link = &(*link)->next_held;
+	if (*link)
+		*link = job->next_held;
+	job->next_held = NULL;
+	free(STEAL(job->waits));
+}
+
+/* Enough are in order on one machine; or on none there are so many, in order or not, which it is to be told. */
+static bool
+may_go_on(const struct device *device, size_t need)
+{
+	bool never = false;
+	for (const struct unit *unit = device->units; unit; unit = unit->next) {
+		if (unit->removed)
+			continue;
+		if (!unit->aside[0] && count_devices(unit, false) >= need)
+			return true;
+		never = never || !unit->aside[0];
+		if (count_devices(unit, true) >= need)
+			return false;
+	}
+	return never;
+}
+
+void
+engine_places_release(struct device *device)
+{
+	struct engine_job *job = device->held;
+	while (job) {
+		struct engine_job *next = job->next_held;
+		if (may_go_on(device, job->needs)) {
+			engine_places_forget(job);
+			engine_job_queue(job, true);
+		}
+		job = next;
+	}
+}
+
+size_t
+engine_places_held(const struct device *device)
+{
+	size_t count = 0;
+	for (const struct engine_job *job = device->held; job; job = job->next_held)
+		count++;
+	return count;
+}
+
+json_t *
+engine_places_trouble(const struct device *device)
+{
+	const struct unit *aside = NULL;
+	if (device->held)
+		return json_string(device->held->waits);
+	for (const struct unit *unit = device->units; unit; unit = unit->next) {
+		if (!unit->removed && !unit->aside[0])
+			return NULL;
+		aside = aside || unit->removed ? aside : unit;
+	}
+	return aside ? json_sprintf("No unit of `%s` is in order. %s: %s", device->name, aside->label, aside->aside) : NULL;
 }

@@ -33,7 +33,7 @@ struct job_op {
 	char unit[96];
 	char reason[300];
 	struct kettle_error no_material;
-	bool spared, queued, refused;
+	bool spared, waits, queued, refused;
 	kettle_answer answer;
 	void *arg;
 };
@@ -142,7 +142,7 @@ queue_again(struct engine_job *job)
 		engine_job_forget(job);
 	} else {
 		job->stop = STOP_NO;
-		engine_job_queue(job, true);
+		job->waits ? engine_places_hold(job) : engine_job_queue(job, true);
 	}
 	engine_schedule(engine);
 }
@@ -151,7 +151,7 @@ static int
 requeue_op(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct job_op *op = arg;
-	return jobs_requeue(db, op->id, op->attempt, op->spared, op->reason, &op->queued, err);
+	return jobs_requeue(db, op->id, op->attempt, op->spared, op->waits, op->reason, &op->queued, err);
 }
 
 static void
@@ -177,6 +177,7 @@ requeue(struct engine_job *job, bool spared, const char *reason)
 	struct job_op *op = new_op(job);
 	job->state = JOB_ENDING;
 	op->spared = spared;
+	op->waits = job->waits != NULL;
 	(void)snprintf(op->reason, sizeof(op->reason), "%s", reason);
 	failpoint("engine.requeue");
 	write_op(op, requeue_op, requeued);
@@ -551,7 +552,7 @@ submit(struct engine_job *job, const json_t *material)
 	}
 	AUTO_JSON json_t *section = status == 0 ? engine_places_section(job) : NULL;
 	if (!section) {
-		requeue(job, false, status < 0 ? err.message : "there is not enough memory for it");
+		requeue(job, job->waits != NULL, status < 0 ? err.message : "there is not enough memory for it");
 		return;
 	}
 	register_live(job);

@@ -133,7 +133,7 @@ jobs_start(struct db *db, int64_t id, const char *unit, int64_t *ret_attempt, st
 	if (code == 0)
 		code = db_exec(db, err,
 			"UPDATE jobs SET state = 'running', attempt = attempt + 1, unit = ?1, handle = NULL, started_at = ?2, "
-			"changed_at = ?2 WHERE id = ?3",
+			"changed_at = ?2, error = NULL WHERE id = ?3",
 			"sii", unit, db->now_ms, id);
 	if (code == 0)
 		code = db_exec(
@@ -320,7 +320,7 @@ give_up(struct db *db, const struct job *job, const char *reason, struct kettle_
 }
 
 int
-jobs_requeue(struct db *db, int64_t id, int64_t attempt, bool spared, const char *reason, bool *ret_queued,
+jobs_requeue(struct db *db, int64_t id, int64_t attempt, bool spared, bool waits, const char *reason, bool *ret_queued,
 	struct kettle_error *err)
 {
 	struct job job;
@@ -337,9 +337,10 @@ jobs_requeue(struct db *db, int64_t id, int64_t attempt, bool spared, const char
 		return code;
 	}
 	code = db_exec(db, err,
-		"UPDATE jobs SET state = 'queued', spared = spared + ?1, unit = NULL, handle = NULL, changed_at = ?2 WHERE id "
-		"= ?3",
-		"iii", (int64_t)spared, db->now_ms, id);
+		"UPDATE jobs SET state = 'queued', spared = spared + ?1, unit = NULL, handle = NULL, changed_at = ?2, error = "
+		"?4 "
+		"WHERE id = ?3",
+		"iiis", (int64_t)spared, db->now_ms, id, waits ? clean : NULL);
 	if (code == 0)
 		code = tell(db, &job, "job.requeued",
 			json_pack("{s:I, s:s, s:I, s:b, s:s}", "job", (json_int_t)id, "device", job.device, "attempt",

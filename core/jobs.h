@@ -30,10 +30,11 @@ int jobs_start(struct db *db, int64_t job, const char *unit, int64_t *ret_attemp
 int jobs_set_handle(struct db *db, int64_t job, int64_t attempt, const char *handle, struct kettle_error *err);
 /*
  * running → queued. spared: the attempt does not count (handed back). Else, when the attempts are used up, → error with
- * a sentence that quotes `reason`. *ret_queued says which. Event job.requeued or job.done. ECONFLICT: not its attempt.
+ * a sentence that quotes `reason`. *ret_queued says which. waits: `reason` is a sentence on what it waits for, which is
+ * kept until it starts. Event job.requeued or job.done. ECONFLICT: not its attempt.
  */
-int jobs_requeue(struct db *db, int64_t job, int64_t attempt, bool spared, const char *reason, bool *ret_queued,
-	struct kettle_error *err);
+int jobs_requeue(struct db *db, int64_t job, int64_t attempt, bool spared, bool waits, const char *reason,
+	bool *ret_queued, struct kettle_error *err);
 /*
  * running → ended, with what verdict.h says. In the same transaction: runs, artifacts, best table, submission's state,
  * events job.done, rank.changed, submission.done (when it was the last). A rerun takes the place of the job before it.

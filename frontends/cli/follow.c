@@ -98,7 +98,8 @@ placed(struct run *run, const struct kettle_error *err, json_t *result)
 	/* Not worth an error: the place is a courtesy. */
 	follow->placing = false;
 	json_array_foreach(err && err->code ? NULL : json_object_get(result, "places"), i, place)
-		progress_queued(follow->progress, value_text(place, "device"), value_int(place, "place", -1));
+		progress_queued(
+			follow->progress, value_text(place, "device"), value_int(place, "place", -1), value_text(place, "waits"));
 }
 
 /* Asks for the places in the queues while something waits there. */
@@ -156,7 +157,7 @@ follow_submission(struct run *run, int64_t id, int64_t seq, const json_t *jobs)
 	run->follow->jobs = json_pack("{s:[]}", "job");
 	json_array_foreach(jobs, i, job) {
 		json_int_t number = value_int(job, "job", 0);
-		progress_queued(run->follow->progress, value_text(job, "device"), -1);
+		progress_queued(run->follow->progress, value_text(job, "device"), -1, "");
 		if (number > 0)
 			json_array_append_new(json_object_get(run->follow->jobs, "job"), json_integer(number));
 	}

@@ -156,13 +156,15 @@ set_state(struct progress *progress, struct device *device, const char *state)
 }
 
 void
-progress_queued(struct progress *progress, const char *name, int64_t place)
+progress_queued(struct progress *progress, const char *name, int64_t place, const char *waits)
 {
 	struct device *device = device_of(progress, name);
 	char state[PROGRESS_STATE_SIZE];
 	if (!device || device->begun)
 		return;
-	if (place > 0)
+	if (*waits)
+		snprintf(state, sizeof(state), "waits: %s", waits);
+	else if (place > 0)
 		snprintf(state, sizeof(state), "queued, %lld before it", (long long)place);
 	else
 		snprintf(state, sizeof(state), place == 0 ? "queued, next" : "queued");

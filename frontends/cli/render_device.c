@@ -145,6 +145,21 @@ put_gpus(const struct term *term, const json_t *unit)
 	fputc('\n', term->out);
 }
 
+/* Submissions that wait although something of the device may be idle. */
+static void
+put_waiting(const struct term *term, const json_t *device)
+{
+	long long queued = (long long)value_int(device, "queued", 0);
+	if (!*value_text(device, "waits"))
+		return;
+	term_put(term, STYLE_YELLOW, "Warning: ");
+	fprintf(term->out, "%lld job%s of ", queued, queued == 1 ? " waits for a place" : "s wait for places");
+	term_clean(term->out, value_text(device, "name"), 0);
+	fputs(". ", term->out);
+	term_clean(term->out, value_text(device, "waits"), 0);
+	fputc('\n', term->out);
+}
+
 int
 render_device_list(struct run *run, const json_t *result)
 {
@@ -161,6 +176,8 @@ render_device_list(struct run *run, const json_t *result)
 		fputs("There is no device.\n", run->term.out);
 	else
 		table_print(&run->term, columns, ARRAY_SIZE(columns), rows, 0);
+	json_array_foreach(result, i, device)
+		put_waiting(&run->term, device);
 	json_array_foreach(result, i, device)
 		render_device_tools(&run->term, device);
 	json_array_foreach(result, i, device)

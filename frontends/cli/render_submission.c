@@ -313,6 +313,7 @@ report_job(struct run *run, const json_t *job, const char *device)
 	report_rerun(term, job);
 	if (!said_below(job, runs, error))
 		term_block(term->out, error, 2, REPORT_OUTPUT_LINES);
+	term_block(term->out, value_text(job, "waits"), 2, REPORT_OUTPUT_LINES);
 	report_compilation(term, job);
 	json_array_foreach(runs, i, one)
 		report_run(term, one);

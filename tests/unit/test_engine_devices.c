@@ -65,13 +65,53 @@ test_too_few_units(void **state)
 	int64_t job = world_submit();
 	until(world_job_is(job, "error"));
 	assert_non_null(strstr(world_text("error", job), "needs 3 devices at once, and `CPU` has 2"));
-	need_devices(2);
-	engine_unit_aside(world_unit(1), "broken");
-	job = world_submit();
-	until(world_job_is(job, "error"));
-	assert_non_null(strstr(world_text("error", job), "only 1 are in order"));
 	assert_int_equal(fake.submits, 0);
 	until(world.engine->in_flight == 0);
+}
+
+/* Its device has enough, but not now: it waits, no attempt counts, and those that need less go on. */
+static void
+test_waits_for_units(void **state)
+{
+	(void)state;
+	world_stop(0);
+	fixture_sql(&world.c.f, "INSERT INTO device_units (device, unit, state, reason, changed_at) VALUES ('CPU', "
+							"'CPU.1', 'aside', 'by hand', 1)");
+	world_start(world_devices(2, NULL));
+	fake.same_machine = true;
+	need_devices(2);
+	int64_t job = world_submit();
+	const struct engine_job *known = engine_job_find(world.engine, job);
+	until(known->waits && world.engine->in_flight == 0);
+	assert_true(world_job_is(job, "queued"));
+	assert_non_null(strstr(world_text("error", job), "of the 2 of `CPU` only 1 are in order"));
+	assert_int_equal(world_number("attempt - spared", job), 0);
+	AUTO_JSON json_t *place = engine_place(world.engine, job);
+	assert_string_equal(json_string_value(json_object_get(place, "waits")), known->waits);
+	AUTO_JSON json_t *devices = engine_devices(world.engine);
+	const json_t *device = json_array_get(devices, 0);
+	assert_int_equal(json_integer_value(json_object_get(device, "queued")), 1);
+	assert_string_equal(json_string_value(json_object_get(device, "waits")), known->waits);
+	need_devices(1);
+	int64_t small = world_submit();
+	until(fake.count == 1);
+	fake_end(0, "done");
+	until(world_job_is(small, "passed"));
+	assert_true(world_job_is(job, "queued"));
+	/* The next engine holds it too. */
+	need_devices(2);
+	world_stop(0);
+	world_start(world_devices(2, NULL));
+	int64_t other = world_submit();
+	until(engine_places_held(world.engine->devices) == 2 && world.engine->in_flight == 0);
+	world_cancel(other);
+	until(engine_places_held(world.engine->devices) == 1);
+	engine_unit_set(world.engine, "CPU.1", false, "mended");
+	until(fake.count == 1);
+	assert_int_equal(fake_task(0)->units, 2);
+	fake_end(0, "done");
+	until(world_job_is(job, "passed"));
+	assert_int_equal(world_number("error IS NULL", job), 1);
 }
 
 /* ---- devices that are not in order ---- */
@@ -147,6 +187,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_several_units),
 		TEST(test_too_few_units),
+		TEST(test_waits_for_units),
 		TEST(test_faults),
 		TEST(test_by_hand),
 	};

@@ -51,7 +51,7 @@ static int
 requeue_op(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct call *call = arg;
-	return jobs_requeue(db, call->job, call->attempt, call->spared, call->text, &call->queued, err);
+	return jobs_requeue(db, call->job, call->attempt, call->spared, false, call->text, &call->queued, err);
 }
 
 static int
