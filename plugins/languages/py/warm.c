@@ -307,10 +307,10 @@ be_compact(void)
 	size_t size = 0;
 	unsigned long from, to;
 	char access[5];
-	int at;
 	while (maps && getline(&line, &size, maps) > 0) {
+		int at = -1; /* stays so for a file's: its number is not 0 */
 		if (sscanf(line, "%lx-%lx %4s %*x %*x:%*x 0 %n", &from, &to, access, &at) != 3 || strcmp(access, "rw-p") != 0 ||
-			(line[at] && line[at] != '\n' && strncmp(line + at, "[heap]", strlen("[heap]")) != 0))
+			at < 0 || (line[at] && line[at] != '\n' && strncmp(line + at, "[heap]", strlen("[heap]")) != 0))
 			continue;
 		from = (from + WARM_HUGE - 1) / WARM_HUGE * WARM_HUGE;
 		to = to / WARM_HUGE * WARM_HUGE;
