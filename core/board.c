@@ -44,15 +44,14 @@ static int
 read_board(void *arg, sqlite3_stmt *row)
 {
 	struct board *board = arg;
-	const char *language = (const char *)sqlite3_column_text(row, 6);
 	board->id = sqlite3_column_int64(row, 0);
 	(void)snprintf(board->name, sizeof(board->name), "%s", (const char *)sqlite3_column_text(row, 1));
 	board->task = sqlite3_column_int64(row, 2);
 	board->creator = sqlite3_column_int64(row, 3);
 	board->deadline_at = sqlite3_column_int64(row, 4);
 	board->closed = sqlite3_column_int(row, 5);
-	board->code = code_of((const char *)sqlite3_column_text(row, 7));
-	(void)snprintf(board->language, sizeof(board->language), "%s", language ? language : "");
+	board->code = code_of((const char *)sqlite3_column_text(row, 6));
+	board->version = sqlite3_column_int64(row, 7);
 	return 1;
 }
 
@@ -82,14 +81,32 @@ board_find(
 {
 	struct board board = {0};
 	int code = db_query(db, err, read_board, &board,
-		"SELECT b.id, b.name, b.task, b.creator, b.deadline_at, b.visibility = 'closed', json_extract(t.bundle_json, "
-		"'$.task.lang'), b.code FROM leaderboards b JOIN tasks t ON t.id = b.task WHERE b.name = ?",
+		"SELECT b.id, b.name, b.task, b.creator, b.deadline_at, b.visibility = 'closed', b.code, v.version FROM "
+		"leaderboards b JOIN board_versions v ON v.leaderboard = b.id WHERE b.name = ?",
 		"s", name);
 	if (code == 1)
 		*ret_board = board;
 	if (code != 0)
 		return code < 0 ? code : 0;
 	return fail_unknown(db, actor, name, err);
+}
+
+static int
+read_language(void *arg, sqlite3_stmt *row)
+{
+	const char *language = (const char *)sqlite3_column_text(row, 0);
+	(void)snprintf(arg, BOARD_LANGUAGE_SIZE, "%s", language ? language : "");
+	return 1;
+}
+
+int
+board_language(
+	struct db *db, const struct board *board, char ret_language[BOARD_LANGUAGE_SIZE], struct kettle_error *err)
+{
+	ret_language[0] = '\0';
+	int code = db_query(db, err, read_language, ret_language,
+		"SELECT json_extract(bundle_json, '$.task.lang') FROM tasks WHERE id = ?", "i", board->task);
+	return code < 0 ? code : 0;
 }
 
 int

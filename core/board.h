@@ -7,6 +7,7 @@
 
 #define BOARD_NAME_MAX 64           /* bytes */
 #define BOARD_DESCRIPTION_MAX 10000 /* characters */
+#define BOARD_LANGUAGE_SIZE 64      /* bytes */
 
 /* Who may read the code of others: nobody, everybody with access after the deadline, everybody with access. */
 enum board_code { BOARD_CODE_OWNER, BOARD_CODE_ENDED, BOARD_CODE_ALWAYS };
@@ -14,15 +15,18 @@ enum board_code { BOARD_CODE_OWNER, BOARD_CODE_ENDED, BOARD_CODE_ALWAYS };
 struct board {
 	int64_t id, task, creator;
 	int64_t deadline_at; /* ms since 1970; 0: none */
+	int64_t version;     /* grows with every change of what it shows */
 	char name[BOARD_NAME_MAX + 1];
-	char language[64]; /* of its task */
-	bool closed;       /* for those with access alone */
+	bool closed; /* for those with access alone */
 	enum board_code code;
 };
 
 /* By name without case. ENOENT names the nearest that the actor may see. Whether the actor may see it is not asked. */
 int board_find(
 	struct db *db, const struct actor *actor, const char *name, struct board *ret_board, struct kettle_error *err);
+/* The language of its task; "": it names none. */
+int board_language(
+	struct db *db, const struct board *board, char ret_language[BOARD_LANGUAGE_SIZE], struct kettle_error *err);
 /* EACCES: it is closed and the actor is neither its creator nor an admin nor has joined it. */
 int board_check_access(struct db *db, const struct actor *actor, const struct board *board, struct kettle_error *err);
 /* EACCES: the actor is neither its creator nor an admin. */

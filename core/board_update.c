@@ -239,7 +239,7 @@ store_task(struct update *update, struct kettle_error *err)
 	if (code == 0)
 		code = content_note_task(update->db, before, err);
 	if (code == 0)
-		code = db_exec(update->db, err, "UPDATE leaderboards SET task = ? WHERE id = ?", "ii", task, update->board->id);
+		code = db_exec(update->db, err, "UPDATE boards SET task = ? WHERE id = ?", "ii", task, update->board->id);
 	return code < 0 ? code : content_collect(update->db, err);
 }
 
@@ -258,8 +258,8 @@ leave_scores(struct update *update, struct kettle_error *err)
 	for (size_t i = 0; i < ARRAY_SIZE(sql) && code == 0; i++)
 		code = db_exec(update->db, err, sql[i], "i", update->board->id);
 	if (code == 0)
-		code = db_exec(update->db, err, "UPDATE leaderboards SET counts_from = ? WHERE id = ?", "ii",
-			update->counts_from, update->board->id);
+		code = db_exec(update->db, err, "UPDATE boards SET counts_from = ? WHERE id = ?", "ii", update->counts_from,
+			update->board->id);
 	return code;
 }
 
@@ -285,7 +285,7 @@ store_row(struct update *update, struct kettle_error *err)
 	const struct board_change *change = update->change;
 	int64_t deadline = change->set_deadline ? change->deadline_at : number_of(update, "deadline_at");
 	return db_exec(update->db, err,
-		"UPDATE leaderboards SET description = ?1, visibility = coalesce(?2, visibility), code = coalesce(?3, code), "
+		"UPDATE boards SET description = ?1, visibility = coalesce(?2, visibility), code = coalesce(?3, code), "
 		"deadline_at = nullif(?4, 0), ended_at = CASE WHEN ?4 = 0 OR ?4 > ?5 THEN NULL ELSE ended_at END, updated_at = "
 		"?5 WHERE id = ?6",
 		"sssiii", update->description, change->visibility, change->code, deadline, update->db->now_ms,

@@ -65,7 +65,8 @@ cmd_admin_stop(struct db *db, const struct command_env *env, const struct actor 
 /* ---- figures ---- */
 
 /* ?1: submissions after this time; ?2: on this board, 0: on all. */
-#define CHOSEN "s.created_at > ?1 AND (NOT ?2 OR s.leaderboard = ?2) "
+#define CHOSEN \
+	"s.created_at > ?1 AND (NOT ?2 OR s.leaderboard = ?2) AND s.leaderboard IN (SELECT id FROM leaderboards) "
 
 static int
 add_device(void *arg, sqlite3_stmt *row)

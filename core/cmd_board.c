@@ -4,7 +4,7 @@
 
 #include "cmd_board.h"
 
-#include "board.h"
+#include "board_answer.h"
 #include "clean.h"
 #include "cleanup.h"
 #include "content.h"
@@ -101,7 +101,7 @@ insert_board(struct db *db, const struct actor *actor, struct new_board *board, 
 	int code = content_put_task(db, board->bundle, &task, err);
 	if (code == 0)
 		code = db_exec(db, err,
-			"INSERT INTO leaderboards (name, description, task, creator, created_at, updated_at, deadline_at, "
+			"INSERT INTO boards (name, description, task, creator, created_at, updated_at, deadline_at, "
 			"visibility, code) "
 			"VALUES (?1, ?2, ?3, ?4, ?5, ?5, nullif(?6, 0), ?7, ?8)",
 			"ssiiiiss", board->name, board->description, task, actor->user, db->now_ms, board->deadline_at,
@@ -196,25 +196,27 @@ cmd_board_list(struct db *db, const struct command_env *env, const struct actor 
 	return board_list(db, actor, json_is_true(json_object_get(args, "all")), ret_result, err);
 }
 
+/* Of the one who asks: all of their runs. */
 static int
-add_rankings(struct db *db, const struct actor *actor, const struct board *board, const json_t *devices,
-	const json_t *args, json_t *rankings, struct kettle_error *err)
+show_own(struct db *db, const struct actor *actor, const struct board *board, const struct board_asked *asked,
+	json_t **ret_result, struct kettle_error *err)
 {
-	int64_t limit = json_integer_value(json_object_get(args, "limit"));
-	int64_t offset = json_integer_value(json_object_get(args, "offset"));
-	bool mine = json_is_true(json_object_get(args, "mine"));
-	for (size_t i = 0; i < json_array_size(devices); i++) {
-		const char *device = json_string_value(json_array_get(devices, i));
+	AUTO_JSON json_t *devices = NULL, *object = NULL, *rankings = json_array();
+	int code = board_answer_devices(db, board, asked->device, &devices, err);
+	if (code == 0)
+		code = board_object(db, board->id, &object, err);
+	for (size_t i = 0; i < json_array_size(devices) && code == 0; i++) {
 		json_t *page = NULL;
-		int code =
-			mine ? ranking_page_of(db, board->id, device, actor->user ? actor->user : -1, limit, offset, &page, err)
-				 : ranking_page(db, board->id, device, limit, offset, &page, err);
-		if (code < 0)
-			return code;
-		if (json_array_append_new(rankings, page) < 0)
-			return fail_memory(err);
+		code = ranking_page_of(db, board->id, json_string_value(json_array_get(devices, i)),
+			actor->user ? actor->user : -1, asked->limit, asked->offset, &page, err);
+		if (code == 0 && json_array_append_new(rankings, page) < 0)
+			code = fail_memory(err);
 	}
-	return 0;
+	if (code < 0)
+		return code;
+	*ret_result =
+		json_pack("{s:O, s:O, s:b}", "leaderboard", object, "rankings", rankings, "code_open", (int)asked->open);
+	return *ret_result ? 0 : fail_memory(err);
 }
 
 int
@@ -223,21 +225,19 @@ cmd_board_show(struct db *db, const struct command_env *env, const struct actor 
 {
 	(void)env;
 	struct board board;
-	AUTO_JSON json_t *devices = NULL, *object = NULL, *rankings = json_array();
 	int code = board_find(db, actor, json_string_value(json_object_get(args, "name")), &board, err);
 	if (code == 0)
 		code = board_check_access(db, actor, &board, err);
-	if (code == 0)
-		code = board_choose_devices(db, &board, json_string_value(json_object_get(args, "device")), &devices, err);
-	if (code == 0)
-		code = board_object(db, board.id, &object, err);
-	if (code == 0)
-		code = add_rankings(db, actor, &board, devices, args, rankings, err);
 	if (code < 0)
 		return code;
-	bool open = board_owns(actor, &board) || board_code_open(&board, db->now_ms);
-	*ret_result = json_pack("{s:O, s:O, s:b}", "leaderboard", object, "rankings", rankings, "code_open", (int)open);
-	return *ret_result ? 0 : fail_memory(err);
+	struct board_asked asked = {
+		.device = json_string_value(json_object_get(args, "device")),
+		.limit = json_integer_value(json_object_get(args, "limit")),
+		.offset = json_integer_value(json_object_get(args, "offset")),
+		.open = board_owns(actor, &board) || board_code_open(&board, db->now_ms),
+	};
+	return json_is_true(json_object_get(args, "mine")) ? show_own(db, actor, &board, &asked, ret_result, err)
+													   : board_answer(db, &board, &asked, ret_result, err);
 }
 
 static int
@@ -280,7 +280,7 @@ remove_board(struct db *db, int64_t board, struct kettle_error *err)
 	for (size_t i = 0; i < ARRAY_SIZE(before) && code == 0; i++)
 		code = db_exec(db, err, before[i], "i", board);
 	if (code == 0)
-		code = db_exec(db, err, "DELETE FROM leaderboards WHERE id = ?", "i", board);
+		code = db_exec(db, err, "DELETE FROM boards WHERE id = ?", "i", board);
 	return code < 0 ? code : content_collect(db, err);
 }
 

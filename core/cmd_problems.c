@@ -105,8 +105,8 @@ mark(struct sync *sync, const char *name, const json_t *problem, struct kettle_e
 		json_pack("{s:O*, s:O*}", "file", sync->file, "directory", json_object_get(problem, "directory"));
 	if (!source)
 		return fail_memory(err);
-	return db_exec(sync->db, err, "UPDATE leaderboards SET problem_set = ?, source_json = ? WHERE name = ?", "sjs",
-		sync->set, source, name);
+	return db_exec(sync->db, err, "UPDATE boards SET problem_set = ?, source_json = ? WHERE name = ?", "sjs", sync->set,
+		source, name);
 }
 
 /* ---- a new board ---- */

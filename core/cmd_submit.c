@@ -211,11 +211,15 @@ find_devices(struct submit *submit, struct kettle_error *err)
 static int
 check_extension(const struct submit *submit, struct kettle_error *err)
 {
-	const struct language *language = language_find(submit->env->languages, submit->board.language);
+	char name[BOARD_LANGUAGE_SIZE];
+	int code = board_language(submit->db, &submit->board, name, err);
+	if (code < 0)
+		return code;
+	const struct language *language = language_find(submit->env->languages, name);
 	if (!language)
 		return kettle_fail(err, KETTLE_EUNAVAIL,
 			"The leaderboard `%s` is in the language `%s`, which is not loaded at the moment.", submit->board.name,
-			submit->board.language);
+			name);
 	return language_takes_file(language, submit->file_name, err);
 }
 

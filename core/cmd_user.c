@@ -77,8 +77,8 @@ cancel_all(struct db *db, int64_t user, json_t *cancelled, struct kettle_error *
 {
 	AUTO_JSON json_t *open = NULL;
 	int code = db_array(db, &open, err,
-		"SELECT DISTINCT j.submission AS id FROM jobs j JOIN submissions s ON s.id = j.submission WHERE j.done_at IS "
-		"NULL AND s.user = ? ORDER BY 1",
+		"SELECT DISTINCT j.submission AS id FROM jobs j JOIN submissions s ON s.id = j.submission JOIN leaderboards b "
+		"ON b.id = s.leaderboard WHERE j.done_at IS NULL AND s.user = ? ORDER BY 1",
 		"i", user);
 	for (size_t i = 0; i < json_array_size(open) && code == 0; i++) {
 		json_t *id = json_object_get(json_array_get(open, i), "id"), *jobs = NULL;

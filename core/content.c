@@ -182,7 +182,7 @@ int
 content_collect(struct db *db, struct kettle_error *err)
 {
 	static const char *const sql[] = {
-		"DELETE FROM tasks WHERE id IN (SELECT id FROM temp.noted_tasks) AND NOT EXISTS (SELECT 1 FROM leaderboards "
+		"DELETE FROM tasks WHERE id IN (SELECT id FROM temp.noted_tasks) AND NOT EXISTS (SELECT 1 FROM boards "
 		"WHERE "
 		"task = tasks.id) AND NOT EXISTS (SELECT 1 FROM submissions WHERE task = tasks.id)",
 		"DELETE FROM blobs WHERE id IN (SELECT id FROM temp.noted_blobs) AND NOT EXISTS (SELECT 1 FROM submissions "

@@ -50,6 +50,8 @@ db_close(struct db *db)
 	if (!db)
 		return;
 	statements_drop(db, true);
+	if (db->kept)
+		db->kept_free(STEAL(db->kept));
 	json_decref(STEAL(db->events));
 	json_decref(STEAL(db->actor));
 	sqlite3_close(STEAL(db->handle));
@@ -237,8 +239,8 @@ value_iso(sqlite3_stmt *row, int column)
 	return json_string(text);
 }
 
-static json_t *
-value_text(sqlite3_stmt *row, int column)
+json_t *
+db_text(sqlite3_stmt *row, int column)
 {
 	const char *text = (const char *)sqlite3_column_text(row, column);
 	return text ? text_value(text, (size_t)sqlite3_column_bytes(row, column)) : NULL;
@@ -247,7 +249,7 @@ value_text(sqlite3_stmt *row, int column)
 static const struct suffix {
 	const char *text;
 	json_t *(*value)(sqlite3_stmt *row, int column);
-} suffixes[] = {{"_json", value_parsed}, {"_bool", value_bool}, {"_iso", value_iso}, {"_text", value_text}};
+} suffixes[] = {{"_json", value_parsed}, {"_bool", value_bool}, {"_iso", value_iso}, {"_text", db_text}};
 
 static const struct suffix *
 suffix_of(const char *name, size_t len)

@@ -15,6 +15,8 @@ struct db {
 	json_t *events; /* written so far in this batch; NULL on a connection that only reads */
 	json_t *actor;  /* the row behind the last actor_resolve: its strings live as long as the operation */
 	struct db_statement *statements; /* the cache, newest first; only db.c touches it */
+	void *kept;                      /* what outlives operations on this connection (board_answer.h); NULL: nothing */
+	void (*kept_free)(void *kept);
 };
 
 /* Closes the connection and what hangs off it. NULL is allowed, and a handle that is NULL. */
@@ -43,6 +45,8 @@ int db_int(struct db *db, int64_t *ret_value, struct kettle_error *err, const ch
 int64_t db_last_id(struct db *db);
 int64_t db_changes(struct db *db);
 
+/* A text column as a string, with what is no UTF-8 cleaned. NULL: no memory. New reference. */
+json_t *db_text(sqlite3_stmt *row, int column);
 /* One row as such an object, for a db_row. NULL: no memory, or JSON that is none. New reference. */
 json_t *db_row_object(sqlite3_stmt *row);
 

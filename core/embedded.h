@@ -8,5 +8,6 @@ extern const char task_schema[];        /* core/task.schema.json */
 extern const char plan_schema[];        /* core/exec/plan.schema.json */
 extern const char schema_0001[];        /* core/schema/0001.sql */
 extern const char schema_0002[];        /* core/schema/0002.sql */
+extern const char schema_0003[];        /* core/schema/0003.sql */
 
 #endif

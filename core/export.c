@@ -14,6 +14,9 @@
 
 #define EXPORT_LOOK_ROWS 1000 /* between two looks at whether it shall stop */
 
+/* The submissions of leaderboards that are not being deleted. */
+#define SHOWN "submissions WHERE leaderboard IN (SELECT id FROM leaderboards)"
+
 static const struct table {
 	const char *name, *sql;
 } tables[] = {
@@ -33,17 +36,17 @@ static const struct table {
 	{"jobs",
 		"SELECT id AS job, submission AS submission_id, device, superseded = 0 AS counts_bool, state, attempt, unit, "
 		"queued_at AS queued_iso, started_at AS started_iso, done_at AS ended_iso, score, low, high, error, "
-		"system_json FROM jobs ORDER BY id"},
+		"system_json FROM jobs WHERE submission IN (SELECT id FROM " SHOWN ") ORDER BY id"},
 	{"runs",
 		"SELECT r.id AS run, r.job, j.submission AS submission_id, j.device, r.mode, r.secret AS secret_bool, r.idx AS "
 		"\"index\", r.passed AS passed_bool, iif(r.secret, NULL, r.state) AS state, r.score, iif(r.secret, NULL, "
 		"r.low) AS low, iif(r.secret, NULL, r.high) AS high, iif(r.secret, NULL, r.start_at) AS start_iso, "
 		"iif(r.secret, NULL, r.end_at) AS end_iso, r.message, r.result_json FROM runs r JOIN jobs j ON j.id = r.job "
-		"ORDER BY r.id"},
+		"WHERE j.submission IN (SELECT id FROM " SHOWN ") ORDER BY r.id"},
 };
 
 /* Every file that somebody submitted, once. */
-static const char code_sql[] = "SELECT sha256, data FROM blobs WHERE id IN (SELECT code FROM submissions) ORDER BY id";
+static const char code_sql[] = "SELECT sha256, data FROM blobs WHERE id IN (SELECT code FROM " SHOWN ") ORDER BY id";
 
 struct export
 {

@@ -52,7 +52,7 @@ load(struct db *db, int64_t id, const char *state, int64_t attempt, struct job *
 	*job = (struct job){.id = id};
 	int code = db_query(db, err, read_job, job,
 		"SELECT s.id, s.leaderboard, s.user, j.attempt, j.spared, j.device, s.mode, j.state, j.superseded FROM jobs j "
-		"JOIN submissions s ON s.id = j.submission WHERE j.id = ?",
+		"JOIN submissions s ON s.id = j.submission JOIN leaderboards b ON b.id = s.leaderboard WHERE j.id = ?",
 		"i", id);
 	if (code < 0)
 		return code;

@@ -6,7 +6,6 @@
 
 #include "cleanup.h"
 
-#include <math.h>
 #include <string.h>
 
 #define COUNTS \
@@ -341,135 +340,27 @@ ranking_recompute_user(struct db *db, int64_t user, struct kettle_error *err)
 {
 	AUTO_JSON json_t *boards = NULL;
 	int code = db_array(db, &boards, err,
-		"SELECT leaderboard FROM best WHERE user = ?1 UNION SELECT leaderboard FROM submissions WHERE user = ?1", "i",
-		user);
+		"SELECT leaderboard FROM (SELECT leaderboard FROM best WHERE user = ?1 UNION SELECT leaderboard FROM "
+		"submissions WHERE user = ?1) JOIN leaderboards b ON b.id = leaderboard",
+		"i", user);
 	for (size_t i = 0; i < json_array_size(boards) && code == 0; i++)
 		code = ranking_recompute(db,
 			(int64_t)json_integer_value(json_object_get(json_array_get(boards, i), "leaderboard")), NULL, user, err);
 	return code;
 }
 
-/* What is known of a score: how far the truth may be below and above it. */
-struct interval {
-	bool known;
-	double score, below, above;
-};
-
-static struct interval
-interval_of(const json_t *entry, const char *score)
-{
-	const json_t *low = json_object_get(entry, "low"), *high = json_object_get(entry, "high");
-	struct interval interval = {.known = json_is_number(low) && json_is_number(high),
-		.score = json_number_value(json_object_get(entry, score))};
-	interval.below = interval.score - json_number_value(low);
-	interval.above = json_number_value(high) - interval.score;
-	return interval;
-}
-
-/* Whether what separates two entries may be an accident: within the combined error of both. */
-static bool
-is_close(const struct interval *better, const struct interval *worse)
-{
-	return better->known && worse->known &&
-		   worse->score - better->score <= sqrt(better->above * better->above + worse->below * worse->below);
-}
-
-/* Who stands just above the page. */
 static int
-entry_above(struct db *db, int64_t leaderboard, const char *device, int64_t offset, struct interval *ret_above,
+own_page(struct db *db, int64_t leaderboard, const char *device, int64_t user, json_t *entries, json_t **ret_page,
 	struct kettle_error *err)
 {
-	AUTO_JSON json_t *row = NULL;
-	int code = db_object(db, &row, err,
-		"SELECT score, low, high FROM best WHERE leaderboard = ? AND device = ? ORDER BY score, submission LIMIT 1 "
-		"OFFSET ?",
-		"isi", leaderboard, device, offset - 1);
-	if (code < 0)
-		return code == KETTLE_ENOENT ? 0 : code;
-	*ret_above = interval_of(row, "score");
-	return 0;
-}
-
-/* Marks each entry whose gap to the one above is within the combined error of both. The order stays. */
-static int
-set_close(
-	struct db *db, int64_t leaderboard, const char *device, int64_t offset, json_t *entries, struct kettle_error *err)
-{
-	struct interval above = {0};
-	int code = offset > 0 ? entry_above(db, leaderboard, device, offset, &above, err) : 0;
-	size_t i;
-	json_t *entry;
-	json_array_foreach(entries, i, entry) {
-		struct interval interval = interval_of(entry, "submission_score");
-		(void)json_object_set_new(entry, "close", json_boolean(is_close(&above, &interval)));
-		above = interval;
-	}
-	return code;
-}
-
-/* Ranks of a page from its first: those with an equal score that stand before it share its rank. */
-static int
-set_ranks(
-	struct db *db, int64_t leaderboard, const char *device, int64_t offset, json_t *entries, struct kettle_error *err)
-{
-	int64_t rank = offset + 1, ties = 0;
-	double last = 0;
-	size_t i;
-	json_t *entry;
-	json_array_foreach(entries, i, entry) {
-		double score = json_number_value(json_object_get(entry, "submission_score"));
-		if (i == 0) {
-			int code = db_int(db, &ties, err,
-				"SELECT count(*) FROM best WHERE leaderboard = ? AND device = ? AND score = ? AND submission < ?",
-				"isdi", leaderboard, device, score,
-				(int64_t)json_integer_value(json_object_get(entry, "submission_id")));
-			if (code < 0)
-				return code;
-			rank -= ties;
-		} else if (score != last) {
-			rank = offset + 1 + (int64_t)i;
-		}
-		last = score;
-		(void)json_object_set_new(entry, "rank", json_integer(rank));
-	}
-	return 0;
-}
-
-static int
-page_object(struct db *db, int64_t leaderboard, const char *device, int64_t user, json_t *entries, json_t **ret_page,
-	struct kettle_error *err)
-{
-	int64_t count = (int64_t)json_array_size(entries);
-	int code =
-		user ? db_int(db, &count, err,
-				   "SELECT count(*) " JOINS "WHERE s.leaderboard = ? AND s.user = ? AND j.device = ? AND " COUNTS,
-				   "iis", leaderboard, user, device)
-			 : db_int(db, &count, err, "SELECT ranked FROM leaderboard_devices WHERE leaderboard = ? AND device = ?",
-				   "is", leaderboard, device);
+	int64_t count = 0;
+	int code = db_int(db, &count, err,
+		"SELECT count(*) " JOINS "WHERE s.leaderboard = ? AND s.user = ? AND j.device = ? AND " COUNTS, "iis",
+		leaderboard, user, device);
 	if (code < 0)
 		return code;
 	*ret_page = json_pack("{s:s, s:I, s:O}", "device", device, "count", (json_int_t)count, "entries", entries);
 	return *ret_page ? 0 : kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the ranking.");
-}
-
-/* All of it is in the index best_page: neither what is shown nor what is passed over is looked up anywhere else. */
-static const char page[] =
-	"SELECT submission AS submission_id, 0 AS rank, file_name AS submission_name, created_at AS submission_time_iso, "
-	"score AS submission_score, (SELECT name FROM leaderboards WHERE id = ?1) AS leaderboard_name, user AS "
-	"user_id_text, user_name, device AS gpu_type, low, high FROM best WHERE leaderboard = ?1 AND device = ?2 ORDER BY "
-	"score, submission LIMIT ?3 OFFSET ?4";
-
-int
-ranking_page(struct db *db, int64_t leaderboard, const char *device, int64_t limit, int64_t offset, json_t **ret_page,
-	struct kettle_error *err)
-{
-	AUTO_JSON json_t *entries = NULL;
-	int code = db_array(db, &entries, err, page, "isii", leaderboard, device, limit, offset);
-	if (code == 0)
-		code = set_ranks(db, leaderboard, device, offset, entries, err);
-	if (code == 0)
-		code = set_close(db, leaderboard, device, offset, entries, err);
-	return code < 0 ? code : page_object(db, leaderboard, device, 0, entries, ret_page, err);
 }
 
 int
@@ -487,5 +378,5 @@ ranking_page_of(struct db *db, int64_t leaderboard, const char *device, int64_t 
 			"WHERE s.leaderboard = ?3 AND s.user = ?4 AND j.device = ?5 AND " COUNTS
 			"ORDER BY j.score, s.id LIMIT ?6 OFFSET ?7",
 			"iiiisii", place.submission, place.rank, leaderboard, user, device, limit, offset);
-	return code < 0 ? code : page_object(db, leaderboard, device, user, entries, ret_page, err);
+	return code < 0 ? code : own_page(db, leaderboard, device, user, entries, ret_page, err);
 }

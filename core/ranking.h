@@ -42,14 +42,9 @@ int ranking_recompute_user(struct db *db, int64_t user, struct kettle_error *err
 int ranking_of(struct db *db, int64_t leaderboard, const char *device, int64_t user, struct ranking_place *ret_place,
 	struct kettle_error *err);
 /*
- * A page: {"device", "count", "entries": [{"submission_id", "rank", "submission_name", "submission_time",
- * "submission_score", "leaderboard_name", "user_id" (text), "user_name", "gpu_type", "low", "high", "close"}]}. close: the
- * gap to the entry above is within the combined error of both (the root of the sum of the squares of what its interval
- * reaches upwards and that of this one downwards); false where an interval is not known. New reference.
+ * A page of one user alone, as ranking_page.h says it without "close": all of their runs that count or could, best
+ * first; only the one in the ranking has a rank. New reference.
  */
-int ranking_page(struct db *db, int64_t leaderboard, const char *device, int64_t limit, int64_t offset,
-	json_t **ret_page, struct kettle_error *err);
-/* The same of one user: all of their runs that count or could, best first; only the one in the ranking has a rank. */
 int ranking_page_of(struct db *db, int64_t leaderboard, const char *device, int64_t user, int64_t limit, int64_t offset,
 	json_t **ret_page, struct kettle_error *err);
 

@@ -138,7 +138,7 @@ drop_blobs(struct db *db, struct retention *retention, bool *ret_more, struct ke
 	int code = 0;
 	if (retention->cursor == 0)
 		code = db_exec(db, err,
-			"DELETE FROM tasks WHERE NOT EXISTS (SELECT 1 FROM leaderboards WHERE task = tasks.id) AND NOT EXISTS "
+			"DELETE FROM tasks WHERE NOT EXISTS (SELECT 1 FROM boards WHERE task = tasks.id) AND NOT EXISTS "
 			"(SELECT 1 FROM submissions WHERE task = tasks.id)",
 			NULL);
 	if (code == 0)

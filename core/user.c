@@ -149,7 +149,8 @@ user_object(struct db *db, int64_t id, bool full, json_t **ret_object, struct ke
 	AUTO_JSON json_t *object = NULL;
 	int code = db_object(db, &object, err,
 		"SELECT id AS user_id_text, name AS user_name, role, created_at AS created_iso, banned_at AS banned_iso, "
-		"ban_reason, (SELECT count(*) FROM submissions WHERE user = users.id) AS submissions, (SELECT "
+		"ban_reason, (SELECT count(*) FROM submissions s JOIN leaderboards b ON b.id = s.leaderboard WHERE s.user = "
+		"users.id) AS submissions, (SELECT "
 		"json_group_array(json_object('provider', provider, 'name', name)) FROM identities WHERE user = users.id) AS "
 		"identities_json FROM users WHERE id = ?",
 		"i", id);
@@ -172,7 +173,7 @@ move_all(struct db *db, int64_t from, int64_t into, struct kettle_error *err)
 		"UPDATE tokens SET user = ?2 WHERE user = ?1",
 		"UPDATE submissions SET flagged_by = ?2 WHERE flagged_by = ?1",
 		"UPDATE submissions SET user = ?2 WHERE user = ?1",
-		"UPDATE leaderboards SET creator = ?2 WHERE creator = ?1",
+		"UPDATE boards SET creator = ?2 WHERE creator = ?1",
 		"UPDATE invites SET created_by = ?2 WHERE created_by = ?1",
 		"UPDATE invites SET claimed_by = ?2 WHERE claimed_by = ?1",
 		"UPDATE OR IGNORE access SET user = ?2 WHERE user = ?1",

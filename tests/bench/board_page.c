@@ -31,8 +31,9 @@ struct bench {
 	struct command_env env;
 	const struct command *show;
 	json_t *actor, *args, *verdict;
-	json_t *page;            /* the last one */
+	json_t *page, *last;     /* the newest one, and the one before it */
 	json_t *pages;           /* µs */
+	json_t *changed;         /* µs of those in which something differs from the one before */
 	json_t *cpu;             /* µs of the reader\'s thread in each; its own until the end */
 	json_t *jobs, *verdicts; /* that wait; µs */
 	int64_t job, attempt;
@@ -92,6 +93,8 @@ page_came(void *arg, const struct kettle_error *err)
 		fail(bench, err);
 	else
 		(void)json_array_append_new(bench->pages, json_real((double)took / 1000));
+	if (!err && bench->page != bench->last)
+		(void)json_array_append_new(bench->changed, json_real((double)took / 1000));
 	if (!is_over(bench))
 		ask(bench);
 }
@@ -99,7 +102,8 @@ page_came(void *arg, const struct kettle_error *err)
 static void
 ask(struct bench *bench)
 {
-	json_decref(STEAL(bench->page));
+	json_decref(bench->last);
+	bench->last = STEAL(bench->page);
 	bench->asked_ns = time_monotonic_ns();
 	store_query(bench->store, page_op, page_came, bench);
 }
@@ -231,6 +235,7 @@ main(int argc, char **argv)
 	struct bench bench = {.show = command_find("leaderboard.show"),
 		.actor = json_pack("{s:s, s:s, s:s}", "provider", "cli", "subject", "reader", "name", "reader"),
 		.pages = json_array(),
+		.changed = json_array(),
 		.cpu = json_array(),
 		.verdicts = json_array(),
 		.jobs = json_array(),
@@ -245,11 +250,12 @@ main(int argc, char **argv)
 	int rc = run(&bench, argv[1], argv[2], seconds, &err);
 	if (rc < 0)
 		fail(&bench, &err);
-	AUTO_JSON json_t *answer =
-		json_pack("{s:o, s:o, s:o}", "pages_us", bench.pages, "cpu_us", bench.cpu, "verdicts_us", bench.verdicts);
+	AUTO_JSON json_t *answer = json_pack("{s:o, s:o, s:o, s:o}", "pages_us", bench.pages, "changed_us", bench.changed,
+		"cpu_us", bench.cpu, "verdicts_us", bench.verdicts);
 	(void)json_dumpf(answer, stdout, JSON_COMPACT | JSON_REAL_PRECISION(7));
 	putchar('\n');
 	json_decref(bench.page);
+	json_decref(bench.last);
 	json_decref(bench.args);
 	json_decref(bench.jobs);
 	json_decref(bench.actor);

@@ -119,7 +119,7 @@ test_settings(void **state)
 	assert_true(json_is_null(commands_at(result, "leaderboard.deadline")));
 	result = update("owner", json_pack("{s:s}", "deadline", "2020-01-01"));
 	assert_non_null(strstr(commands_text(result, "remarks.0"), "already passed"));
-	fixture_sql(&c.f, "UPDATE leaderboards SET ended_at = 5");
+	fixture_sql(&c.f, "UPDATE boards SET ended_at = 5");
 	update("owner", json_pack("{s:s}", "deadline", "+2d"));
 	assert_int_equal(count("leaderboards WHERE ended_at IS NULL"), 1);
 }

@@ -222,8 +222,8 @@ test_list_and_closed(void **state)
 	commands_board(&c, "one", NULL);
 	commands_board(&c, "two", NULL);
 	commands_board(&c, "ended", NULL);
-	fixture_sql(&c.f, "UPDATE leaderboards SET deadline_at = 1 WHERE name = 'ended';"
-					  "UPDATE leaderboards SET visibility = 'closed' WHERE name = 'two'");
+	fixture_sql(&c.f, "UPDATE boards SET deadline_at = 1 WHERE name = 'ended';"
+					  "UPDATE boards SET visibility = 'closed' WHERE name = 'two'");
 	assert_int_equal(json_array_size(commands_must(&c, "alice", "leaderboard.list", json_object())), 1);
 	assert_string_equal(commands_text(c.result, "0.name"), "one");
 	assert_int_equal(json_array_size(commands_must(&c, "alice", "leaderboard.list", json_pack("{s:b}", "all", 1))), 2);

@@ -71,7 +71,7 @@ test_visibility(void **state)
 	(void)state;
 	commands_board(&c, "open", NULL);
 	commands_board(&c, "shut", NULL);
-	fixture_sql(&c.f, "UPDATE leaderboards SET visibility = 'closed' WHERE name = 'shut'");
+	fixture_sql(&c.f, "UPDATE boards SET visibility = 'closed' WHERE name = 'shut'");
 	commands_submit(&c, "alice", "open", "test");
 	commands_must(
 		&c, "owner", "submit", json_pack("{s:o, s:s}", "file", commands_file("a.cpp", "x"), "leaderboard", "shut"));

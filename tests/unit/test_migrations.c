@@ -97,9 +97,11 @@ test_sound(void **state)
 	assert_int_equal(
 		fixture_int(&f,
 			"SELECT count(*) FROM sqlite_schema t, pragma_foreign_key_list(t.name) k WHERE t.type = 'table' AND "
-			"k.\"table\" IN ('leaderboards', 'submissions', 'jobs', 'tasks', 'blobs', 'invites') AND NOT EXISTS "
+			"k.\"table\" IN ('boards', 'submissions', 'jobs', 'tasks', 'blobs', 'invites') AND NOT EXISTS "
 			"(SELECT 1 FROM pragma_index_list(t.name) i, pragma_index_info(i.name) c WHERE c.seqno = 0 AND "
-			"c.name = k.\"from\")"),
+			"c.name = k.\"from\") AND NOT EXISTS (SELECT 1 FROM pragma_table_info(t.name) WHERE name = k.\"from\" AND "
+			"pk = "
+			"1)"),
 		0);
 	fixture_close(&f);
 }

@@ -7,6 +7,7 @@
 #include "cleanup.h"
 #include "jobs.h"
 #include "ranking.h"
+#include "ranking_page.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,7 @@ make_board(struct fixture *f)
 {
 	fixture_sql(f,
 		"INSERT INTO tasks VALUES (1, 'h', 'r', 't', '{}', 0);"
-		"INSERT INTO leaderboards (id, name, description, task, creator, created_at, updated_at) "
+		"INSERT INTO boards (id, name, description, task, creator, created_at, updated_at) "
 		"VALUES (1, 'board', '', 1, 1, 0, 0);"
 		"INSERT INTO leaderboard_devices (leaderboard, device, position) VALUES (1, 'CPU', 0), (1, 'H100', 1);"
 		"INSERT INTO blobs VALUES (1, printf('%064d', 1), 1, x'20');"
@@ -82,7 +83,12 @@ read_page(struct db *db, void *arg, struct kettle_error *err)
 	const char *device = page->device ? page->device : "CPU";
 	if (page->user)
 		return ranking_page_of(db, 1, device, page->user, page->limit, page->offset, &page->page, err);
-	return ranking_page(db, 1, device, page->limit, page->offset, &page->page, err);
+	struct ranking_wanted wanted = {1, "board", device, page->limit, page->offset};
+	struct ranking_page made = {0};
+	int code = ranking_page_read(db, &wanted, NULL, &made, err);
+	page->page = json_incref(made.object);
+	ranking_page_free(&made);
+	return code;
 }
 
 static json_t *
@@ -248,8 +254,10 @@ check(struct db *db, void *arg, struct kettle_error *err)
 		"NOT NULL) AND s.id >= (SELECT counts_from FROM leaderboards WHERE id = 1)",
 		"s", device);
 	size_t users = compute(runs, list.count, best);
+	struct page all = {.device = device, .limit = 1000};
 	if (code == 0)
-		code = ranking_page(db, 1, device, 1000, 0, &page, err);
+		code = read_page(db, &all, err);
+	page = all.page;
 	if (code < 0)
 		return code;
 	if ((size_t)json_integer_value(json_object_get(page, "count")) != users)
@@ -289,7 +297,7 @@ ban(struct db *db, void *arg, struct kettle_error *err)
 static int
 reset(struct db *db, void *arg, struct kettle_error *err)
 {
-	int code = db_exec(db, err, "UPDATE leaderboards SET counts_from = ? WHERE id = 1", "i", *(int64_t *)arg);
+	int code = db_exec(db, err, "UPDATE boards SET counts_from = ? WHERE id = 1", "i", *(int64_t *)arg);
 	return code < 0 ? code : ranking_recompute(db, 1, NULL, 0, err);
 }
 

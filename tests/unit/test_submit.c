@@ -149,7 +149,7 @@ test_order(void **state)
 		"INSERT INTO settings VALUES ('accepting', 'false');"
 		"INSERT INTO users (id, name, created_at, banned_at, ban_reason) VALUES (50, 'eve', 0, 1, 'cheating');"
 		"INSERT INTO identities VALUES ('cli', 'eve', 50, 'eve', 0);"
-		"UPDATE leaderboards SET visibility = 'closed', deadline_at = 1 WHERE name = 'vectoradd_cpp';"
+		"UPDATE boards SET visibility = 'closed', deadline_at = 1 WHERE name = 'vectoradd_cpp';"
 		"INSERT INTO rate_limits VALUES ((SELECT id FROM leaderboards WHERE name = 'vectoradd_cpp'), 'leaderboard', "
 		"'', 0)");
 #define EVE(board, device, name, text, code, says) \
@@ -168,7 +168,7 @@ test_order(void **state)
 	EVE("vectoradd_cpp", NULL, "k.cpp", "x\n", KETTLE_ERATE, "takes no ranked submissions");
 	fixture_sql(&c.f, "DELETE FROM rate_limits");
 	EVE("vectoradd_cpp", NULL, "k.cpp", "x\n", KETTLE_EINVAL, "ended at its deadline, 1970-01-01 00:00 UTC");
-	fixture_sql(&c.f, "UPDATE leaderboards SET deadline_at = NULL");
+	fixture_sql(&c.f, "UPDATE boards SET deadline_at = NULL");
 	commands_must(&c, "eve", "submit", args("vectoradd_cpp", NULL, "k.cpp", "x\n"));
 	/* Nothing of what was refused is there. */
 	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM submissions"), 1);
