@@ -52,6 +52,7 @@ read_board(void *arg, sqlite3_stmt *row)
 	board->closed = sqlite3_column_int(row, 5);
 	board->code = code_of((const char *)sqlite3_column_text(row, 6));
 	board->version = sqlite3_column_int64(row, 7);
+	board->own = sqlite3_column_int64(row, 8);
 	return 1;
 }
 
@@ -81,7 +82,7 @@ board_find(
 {
 	struct board board = {0};
 	int code = db_query(db, err, read_board, &board,
-		"SELECT b.id, b.name, b.task, b.creator, b.deadline_at, b.visibility = 'closed', b.code, v.version FROM "
+		"SELECT b.id, b.name, b.task, b.creator, b.deadline_at, b.visibility = 'closed', b.code, v.version, v.own FROM "
 		"leaderboards b JOIN board_versions v ON v.leaderboard = b.id WHERE b.name = ?",
 		"s", name);
 	if (code == 1)

@@ -16,6 +16,7 @@ struct board {
 	int64_t id, task, creator;
 	int64_t deadline_at; /* ms since 1970; 0: none */
 	int64_t version;     /* grows with every change of what it shows */
+	int64_t own;         /* of that, without the rankings */
 	char name[BOARD_NAME_MAX + 1];
 	bool closed; /* for those with access alone */
 	enum board_code code;

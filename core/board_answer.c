@@ -17,7 +17,7 @@ struct answer {
 	char name[BOARD_NAME_MAX + 1], device[COMMAND_NAME_MAX + 1]; /* device "": all */
 	bool open;
 	/* What it was made from. */
-	int64_t version;
+	int64_t version, own;
 	bool ended;
 	json_t *result;
 	struct ranking_page *pages;
@@ -162,14 +162,29 @@ read_pages(struct db *db, struct answer *answer, const json_t *devices, const st
 	return 0;
 }
 
+/* What the board says of itself: as before where that is the same, only its rankings have changed. */
+static int
+read_own(struct db *db, const struct board *board, const char *word, const struct answer *answer,
+	const struct answer *before, json_t **ret_object, json_t **ret_devices, struct kettle_error *err)
+{
+	if (!before || before->own != answer->own || before->ended != answer->ended) {
+		int code = board_answer_devices(db, board, word, ret_devices, err);
+		return code < 0 ? code : board_object(db, board->id, ret_object, err);
+	}
+	json_t *devices = *ret_devices = json_array();
+	for (size_t i = 0; i < before->pages_count; i++)
+		if (json_array_append(devices, json_object_get(before->pages[i].object, "device")) < 0)
+			return fail_memory(err);
+	*ret_object = json_incref(json_object_get(before->result, "leaderboard"));
+	return 0;
+}
+
 static int
 read_answer(struct db *db, const struct board *board, const char *word, struct answer *answer,
 	const struct answer *before, struct kettle_error *err)
 {
 	AUTO_JSON json_t *devices = NULL, *object = NULL, *rankings = json_array();
-	int code = board_answer_devices(db, board, word, &devices, err);
-	if (code == 0)
-		code = board_object(db, board->id, &object, err);
+	int code = read_own(db, board, word, answer, before, &object, &devices, err);
 	if (code == 0)
 		code = read_pages(db, answer, devices, before, rankings, err);
 	if (code < 0)
@@ -188,6 +203,7 @@ board_answer(struct db *db, const struct board *board, const struct board_asked 
 		.offset = asked->offset,
 		.open = asked->open,
 		.version = board->version,
+		.own = board->own,
 		.ended = board_ended(board, db->now_ms)};
 	(void)snprintf(answer.name, sizeof(answer.name), "%s", board->name);
 	(void)snprintf(answer.device, sizeof(answer.device), "%s", asked->device ? asked->device : "");

@@ -3,11 +3,12 @@
 /*
  * Theory of operation. Every change of what is shown (a best run that comes, goes or moves, the leaderboard's own row,
  * its devices, a name) raises the leaderboard's number in board_versions, by triggers, in its own transaction. A reader
- * finds that number in the snapshot in which it found the leaderboard: with the same number the answer is the same, and
- * with another one it is read again, and JSON is made only of the entries that differ. Who may see the leaderboard is
- * asked each time, before; what depends on who asks or on the clock is part of what tells answers apart. Answers are
- * kept by the connection they were read on, so no two threads look for one; what is given out is shared and never
- * changed. A connection that writes keeps none: it may see what is undone later.
+ * finds that number in the snapshot in which it found the leaderboard: with the same number the answer is the same; with
+ * another one the rankings are read again, and JSON is made only of the entries that differ. What the leaderboard says
+ * of itself has a number of its own. Who may see it is asked each time, before; what depends on who asks or on the clock
+ * is part of what tells answers apart. Answers are kept by the connection they were read on, so no two threads look for
+ * one; what is given out is shared and never changed. A connection that writes keeps none: it may see what is undone
+ * later.
  */
 #ifndef KETTLE_BOARD_ANSWER_H
 #define KETTLE_BOARD_ANSWER_H
