@@ -104,28 +104,6 @@ keep(struct answers *answers, struct answer *before, struct answer *answer_take)
 	*answer_take = (struct answer){0};
 }
 
-int
-board_answer_devices(
-	struct db *db, const struct board *board, const char *word, json_t **ret_devices, struct kettle_error *err)
-{
-	AUTO_JSON json_t *devices = NULL;
-	const char *name = NULL;
-	char where[BOARD_NAME_MAX + 32];
-	int code = board_devices(db, board->id, &devices, err);
-	if (code < 0)
-		return code;
-	if (!word) {
-		*ret_devices = STEAL(devices);
-		return 0;
-	}
-	(void)snprintf(where, sizeof(where), "The leaderboard `%s` has", board->name);
-	code = board_pick_device(devices, word, where, &name, err);
-	if (code < 0)
-		return code;
-	*ret_devices = json_pack("[s]", name);
-	return *ret_devices ? 0 : fail_memory(err);
-}
-
 static const struct ranking_page *
 page_before(const struct answer *before, const char *device)
 {
@@ -168,7 +146,7 @@ read_own(struct db *db, const struct board *board, const char *word, const struc
 	const struct answer *before, json_t **ret_object, json_t **ret_devices, struct kettle_error *err)
 {
 	if (!before || before->own != answer->own || before->ended != answer->ended) {
-		int code = board_answer_devices(db, board, word, ret_devices, err);
+		int code = board_choose_devices(db, board, word, ret_devices, err);
 		return code < 0 ? code : board_object(db, board->id, ret_object, err);
 	}
 	json_t *devices = *ret_devices = json_array();

@@ -30,8 +30,5 @@ struct board_asked {
  */
 int board_answer(struct db *db, const struct board *board, const struct board_asked *asked, json_t **ret_answer,
 	struct kettle_error *err);
-/* The devices to show: the one of that name, or all (word NULL), as an array of names. EINVAL. New reference. */
-int board_answer_devices(
-	struct db *db, const struct board *board, const char *word, json_t **ret_devices, struct kettle_error *err);
 
 #endif

@@ -202,7 +202,7 @@ show_own(struct db *db, const struct actor *actor, const struct board *board, co
 	json_t **ret_result, struct kettle_error *err)
 {
 	AUTO_JSON json_t *devices = NULL, *object = NULL, *rankings = json_array();
-	int code = board_answer_devices(db, board, asked->device, &devices, err);
+	int code = board_choose_devices(db, board, asked->device, &devices, err);
 	if (code == 0)
 		code = board_object(db, board->id, &object, err);
 	for (size_t i = 0; i < json_array_size(devices) && code == 0; i++) {
