@@ -162,6 +162,16 @@ hear(Heard &heard, int socket, const char *line, long size)
 	}
 }
 
+// Whether nobody holds the other end: else what reads as the end is a message without a byte.
+EARLY bool
+is_over(int socket)
+{
+	struct pollfd other = {socket, 0, 0};
+	struct timespec now = {0, 0};
+	raw_syscall(SYS_ppoll, reinterpret_cast<long>(&other), 1, reinterpret_cast<long>(&now), 0, 0);
+	return other.revents & POLLHUP;
+}
+
 // Hears messages until there is none. Returns whether more may come.
 EARLY bool
 hear_all(Heard &heard, int socket)
@@ -173,8 +183,10 @@ hear_all(Heard &heard, int socket)
 			continue;
 		if (size == -EAGAIN)
 			return true;
-		if (size <= 0)
+		if (size <= 0) {
+			heard.spoilt = size == 0 && !is_over(socket);
 			return false;
+		}
 		hear(heard, socket, line, size);
 	}
 	return false;
