@@ -24,7 +24,7 @@ import time
 import attacks
 import watch
 
-TASKS = {name: os.path.join(attacks.HERE, f"task_{name}") for name in ("py", "single", "field")}
+TASKS = {name: os.path.join(attacks.HERE, f"task_{name}") for name in ("py", "single", "field", "cu")}
 HONEST = {"py": "from attack import honest as custom_kernel\n",
     "single": "from attack import honest as custom_kernel\n",
     "field": "from attack import honest\n\ndef custom_kernel(data):\n    return honest(data[0])\n"}
@@ -65,7 +65,8 @@ class Trial:
     def __init__(self, attack, variant):
         self.attack, self.variant, self.head, self.expect = attack, variant, attack.head, attack.expect
         self.name = f"{attack.name}.{variant[1]}" if variant else attack.name
-        self.task, self.mode = attack.head.get("task", "py"), attack.head.get("mode", "test")
+        language = os.path.basename(os.path.dirname(attack.path))
+        self.task, self.mode = attack.head.get("task", language), attack.head.get("mode", "test")
 
     def submit(self, bench, device, report="--json"):
         return bench.start(self.name, bench.fill(self.attack.text, self.variant), self.task, self.mode, device, report=report)
@@ -73,6 +74,10 @@ class Trial:
 
 class Bench(attacks.Bench):
     """Boards in Python: a device for each attack of a group, and one on another core for the honest one."""
+    LANGUAGE, HONEST, MORE = "py", HONEST, {}  # of a device besides
+
+    def languages(self):
+        return {"py": {"python": PYTHON}}
 
     def __init__(self):
         super().__init__()
@@ -81,17 +86,19 @@ class Bench(attacks.Bench):
         with open(self.exec, "w") as file:
             file.write(WRAPPER.format(scratch=scratch, program=os.path.abspath(attacks.KETTLE_EXEC)))
         cores = sorted(os.sched_getaffinity(0))
-        devices = {f"D{i}": {"runner": "local", "cores": str(cores[0]), "lock": f"d{i}"} for i in range(WAITING_AT_A_TIME)}
-        devices["OTHER"] = {"runner": "local", "cores": str(cores[-1]), "lock": "other"}
+        devices = {f"D{i}": {"runner": "local", "cores": str(cores[0]), "lock": f"d{i}", **self.MORE}
+            for i in range(WAITING_AT_A_TIME)}
+        devices["OTHER"] = {"runner": "local", "cores": str(cores[-1]), "lock": "other", **self.MORE}
         for name, limits in (("exec.yml", LIMITS), ("first.yml", FIRST_LIMITS)):
             self.write(name, {"state": f"{scratch}/state", "locks": f"{scratch}/locks", "limits": limits, **attacks.EXEC_SETTINGS})
         for name, limits in (("kettle.yml", "exec.yml"), ("kettle-first.yml", "first.yml")):
-            self.write(name, {"plugin_path": [os.path.abspath(attacks.PLUGINS)], "languages": {"py": {"python": PYTHON}},
+            self.write(name, {"plugin_path": [os.path.abspath(attacks.PLUGINS)], "languages": self.languages(),
                 "runners": {"local": {"exec": self.exec, "config": f"{scratch}/{limits}", "state": f"{scratch}/state"}},
                 "devices": devices})
 
-    def start(self, name, text, task="py", mode="test", device="OTHER", config="kettle.yml", report="--json"):
-        path = os.path.join(self.bait.scratch, "records", f"{name}.py")
+    def start(self, name, text, task=None, mode="test", device="OTHER", config="kettle.yml", report="--json"):
+        task = task or self.LANGUAGE
+        path = os.path.join(self.bait.scratch, "records", f"{name}.{self.LANGUAGE}")
         with open(path, "w", encoding="utf-8", errors="surrogateescape") as file:
             file.write(text)
         argv = [attacks.KETTLE, "--config", os.path.join(self.bait.scratch, config), "task", "run", TASKS[task], path,
@@ -159,7 +166,7 @@ def complaints_about(bench, trial, started):
         complaints.append(f"exit {status} with state {state}")
     if state not in trial.expect:
         complaints.append(f"it is {state}, expected {' or '.join(trial.expect)}: {everything[:300]} {everything[-1500:]}")
-    if "TRIED" not in printed or trial.head.get("says", "") not in printed:
+    if "compile" not in trial.expect and "TRIED" not in printed or trial.head.get("says", "") not in printed:
         complaints.append(f"the attack did not run: {everything[-900:]} {printed[-900:]}")
     if "slower" in trial.head and state == "passed" and not (score and score >= float(trial.head["slower"])):
         complaints.append(f"the score is {score}")
@@ -193,7 +200,7 @@ def run_group(bench, group):
     """Complaints by trial, and about what the group has left behind or harmed."""
     observer = watch.Watch(bench.bait)
     started = {trial: trial.submit(bench, f"D{i}") for i, trial in enumerate(group)}
-    honest = bench.start("honest", HONEST["py"])
+    honest = bench.start("honest", bench.HONEST[bench.LANGUAGE])
     wait_all([*started.values(), honest], observer)
     complaints = {trial: complaints_about(bench, trial, one) for trial, one in started.items()}
     for trial in group:
@@ -252,17 +259,18 @@ def try_group(bench, tap, group):
     print(f"# {time.monotonic() - begin:.1f} s", flush=True)
 
 
-def main(wanted):
-    found = [attacks.Attack(path) for path in sorted(glob.glob(os.path.join(attacks.HERE, "py", "*.py")))]
+def main(wanted, make_bench=Bench):
+    files = os.path.join(attacks.HERE, make_bench.LANGUAGE, f"*.{make_bench.LANGUAGE}")
+    found = [attacks.Attack(path) for path in sorted(glob.glob(files))]
     found = [attack for attack in found if not wanted or attack.name in wanted]
     watch.adopt_orphans()
-    offered, bench = attacks.protections(), Bench()
+    offered, bench = attacks.protections(), make_bench()
     skipped = {attack: reason for attack in found if (reason := reason_to_skip(attack, offered))}
     groups = grouped([Trial(attack, variant) for attack in found if attack not in skipped for variant in attack.variants()])
     tap = Tap(1 + len(skipped) + sum(len(group) + 1 for group in groups))
     try:
         bad = []
-        for task, text in HONEST.items():
+        for task, text in bench.HONEST.items():
             first = bench.start("first", text, task, "ranked", config="kettle-first.yml")
             bad += attacks.honest_complaints(*first.wait())
         tap.say("honest submissions pass", bad)

@@ -40,8 +40,9 @@ tried()
 	said = true;
 }
 
+template <class I, class O>
 inline void
-honest(const input_t &input, output_t &output)
+honest(const I &input, O &&output)
 {
 	for (size_t i = 0; i < output.size(); i++)
 		output[i] = 2 * input[i];

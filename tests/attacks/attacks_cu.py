@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: MIT
+"""Runs hostile submissions in CUDA (cu/) as attacks_py.py does those in Python: the shipped harness and its supervisor in
+the real sandbox. There is no GPU: what stands in for nvcc gives the files to g++, with the runtime of tests/peers/gpu."""
+import os
+import shutil
+import sys
+
+import attacks
+import attacks_py
+
+STAND_IN = os.path.join(os.path.dirname(attacks.HERE), "peers", "gpu")
+NVCC = """\
+#!/bin/sh
+for word do
+	shift
+	case $word in
+	-gencode=* | --expt-* | -forward-unknown-to-host-compiler | -Xptxas=* | -Xlinker=*) ;;
+	-Xcompiler=*) set -- "$@" "${word#-Xcompiler=}" ;;
+	*.cu) set -- "$@" -x c++ "$word" -x none ;;
+	*) set -- "$@" "$word" ;;
+	esac
+done
+exec g++ -I"@STAND_IN@" "$@"
+"""
+
+
+class Bench(attacks_py.Bench):
+    """Boards in CUDA."""
+    LANGUAGE, MORE = "cu", {"sm": "90"}
+    HONEST = {"cu": '#include "attack.h"\nvoid custom_kernel(Span<const float> in, Span<float> out)\n'
+                    '{\n\thonest(in, out);\n}\n'}
+
+    def languages(self):
+        """All of the toolkit lies in one folder, which the sandbox shows where the compiler is started."""
+        toolkit = os.path.join(self.bait.scratch, "toolkit")
+        nvcc = os.path.join(toolkit, "bin", "nvcc")
+        if not os.path.exists(nvcc):
+            shutil.copytree(STAND_IN, os.path.join(toolkit, "stand-in"))
+            os.mkdir(os.path.dirname(nvcc))
+            with open(nvcc, "w") as file:
+                file.write(NVCC.replace("@STAND_IN@", os.path.join(toolkit, "stand-in")))
+            os.chmod(nvcc, 0o755)
+        for folder, folders, files in os.walk(toolkit):  # read-only sources have no rights to copy
+            for name in folders:
+                os.chmod(os.path.join(folder, name), 0o755)
+        return {"cu": {"nvcc": nvcc}}
+
+
+if __name__ == "__main__":
+    sys.exit(attacks_py.main(sys.argv[1:], Bench))

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+// class: Result channel: a second value for a key; Correctness: an answer for each of two processes
+// tries: to have two harnesses, one that is right and one that says so: by a fork before main, and by starting itself anew
+//        with a channel and a supervisor of its own.
+// expect: failed
+// variants: HOW=0 HOW=1
+#include "attack.h"
+
+static void
+anew()
+{
+	if (getenv("AGAIN"))
+		return;
+	int ends[2];
+	char number[20];
+	if (pipe(ends) != 0)
+		return;
+	snprintf(number, sizeof(number), "%d", ends[1]);
+	setenv("AGAIN", "1", 1);
+	setenv("POPCORN_FD", number, 1);
+	setenv("POPCORN_SEED", "1", 1);
+	execl("/proc/self/exe", "program", "test", "cases.txt", nullptr);
+}
+
+static int early = (tried(), @HOW@ ? anew() : (void)fork(), 0);
+
+void
+custom_kernel(Span<const float> input, Span<float> output)
+{
+	(void)early;
+	honest(input, output);
+}
