@@ -90,7 +90,7 @@ report_compilation(const struct term *term, const json_t *job)
 static void
 report_tests(const struct term *term, const json_t *result)
 {
-	json_int_t count = value_int(result, "test-count", 0);
+	json_int_t count = value_count(result, "test-count");
 	for (json_int_t i = 0; i < count; i++) {
 		const char *status = value_result(result, "test", i, "status"),
 				   *error = value_result(result, "test", i, "error"),
@@ -123,7 +123,7 @@ report_benchmarks(const struct term *term, const json_t *result)
 		{.title = "ratio", .right = true}, {.title = "raw mean", .right = true}, {.title = "std", .right = true},
 		{.title = "best", .right = true}, {.title = "worst", .right = true}, {.title = "runs", .right = true}};
 	AUTO_JSON json_t *rows = json_array();
-	json_int_t count = value_int(result, "benchmark-count", 0);
+	json_int_t count = value_count(result, "benchmark-count");
 	for (json_int_t i = 0; i < count; i++) {
 		char mean[FORMAT_SIZE], others[4][FORMAT_SIZE], ratio[FORMAT_SIZE] = "";
 		static const char *const times[4] = {"raw-mean", "std", "best", "worst"};
@@ -167,7 +167,7 @@ decode_report(const char *text)
 static void
 report_profiles(const struct term *term, const json_t *result)
 {
-	json_int_t count = value_int(result, "benchmark-count", 0);
+	json_int_t count = value_count(result, "benchmark-count");
 	for (json_int_t i = 0; i < count; i++) {
 		AUTO_FREE char *text = decode_report(value_result(result, "benchmark", i, "report"));
 		if (!text)

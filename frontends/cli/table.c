@@ -7,6 +7,8 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "cleanup.h"
+
 #define TABLE_GAP 2
 #define TABLE_LEAST 8 /* columns of a cell that is cut */
 
@@ -117,7 +119,9 @@ table_row(json_t *rows, size_t count, ...)
 	va_start(args, count);
 	for (size_t c = 0; c < count; c++) {
 		const char *text = va_arg(args, const char *);
-		json_array_append_new(row, text ? json_string(text) : json_null());
+		/* What was cut within a character is no text that JSON takes. */
+		AUTO_FREE char *clean = text ? term_cleaned(text) : NULL;
+		json_array_append_new(row, clean ? json_string(clean) : json_null());
 	}
 	va_end(args);
 	json_array_append_new(rows, row);

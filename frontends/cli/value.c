@@ -72,6 +72,13 @@ value_result_number(const json_t *result, const char *prefix, json_int_t index, 
 	return value_number(result, key);
 }
 
+json_int_t
+value_count(const json_t *result, const char *key)
+{
+	json_int_t count = value_int(result, key, 0), most = (json_int_t)json_object_size(result);
+	return count < most ? count : most;
+}
+
 double
 value_result_error(const json_t *result, json_int_t index)
 {

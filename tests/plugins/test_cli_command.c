@@ -181,6 +181,23 @@ test_submit_profile(void **arg)
 	assert_null(strchr(state->out, '\x1b'));
 }
 
+static void
+test_submit_counts(void **arg)
+{
+	struct state *state = *arg;
+	cli_host_answer(&state->host, "submit", json_pack("{s:i, s:i}", "id", 7, "seq", 1));
+	cli_host_answer(&state->host, "submission.show",
+		submission("failed",
+			"[{\"mode\":\"benchmark\",\"passed\":false,\"result\":{\"benchmark-count\":\"9000000000000000\","
+			"\"test-count\":\"9000000000000000\",\"benchmark.0.spec\":\"size: 9\","
+			"\"benchmark.0.status\":\"fail\"}}]"));
+	json_array_append_new(state->host.events, json_pack("{s:s}", "kind", "submission.done"));
+	assert_int_equal(RUN(state, "submit", state->file), 1);
+	HAS(state->out, "  ✗ benchmark\n"
+					"    ✗ size: 9\n"
+					"  score");
+}
+
 static json_t *
 progress(const char *device, json_t *event_take)
 {
@@ -619,6 +636,7 @@ main(void)
 		TEST(test_create),
 		TEST(test_submit),
 		TEST(test_submit_profile),
+		TEST(test_submit_counts),
 		TEST(test_submit_failed),
 		TEST(test_submit_engine_could_not),
 		TEST(test_submit_waits_until_done),

@@ -95,6 +95,7 @@ assert_table(unsigned width, const char *expected)
 	AUTO_JSON json_t *rows = json_array();
 	table_row(rows, 4, "日本", "1", NULL, "first");
 	table_row(rows, 4, "a longer name", "100", "", NULL);
+	table_row(rows, 4, "cut \xe2\x82", "7", NULL, "in its place");
 	FILE *out = open_memstream(&data, &size);
 	struct term term = {.out = out, .width = width};
 	table_print(&term, columns, 4, rows, 1);
@@ -109,10 +110,12 @@ test_table(void **state)
 	(void)state;
 	assert_table(0, " name             n  text\n"
 					" 日本             1  first\n"
-					" a longer name  100\n");
-	assert_table(21, " name        n  text\n"
+					" a longer name  100\n"
+					" cut \xef\xbf\xbd\xef\xbf\xbd           7  in its place\n");
+	assert_table(24, " name        n  text\n"
 					 " 日本        1  first\n"
-					 " a longe…  100\n");
+					 " a longe…  100\n"
+					 " cut \xef\xbf\xbd\xef\xbf\xbd      7  in its …\n");
 }
 
 static void
