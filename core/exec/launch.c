@@ -225,11 +225,32 @@ make_binds(const struct step *step, const json_t *folders, const json_t *nodes, 
 	return binds;
 }
 
+static bool
+has_toolkit(const struct tool *tool)
+{
+	return toolkit_is_nvcc(tool->name) || toolkit_is_hipcc(tool->name);
+}
+
+/* The one whose toolkit arguments mean: a compiler of devices, if the step names one, else its program. */
+static const struct tool *
+toolkit_tool(const struct step_process *process)
+{
+	const json_t *further = json_object_get(process->step->plan, "toolchain");
+	if (process->tool && has_toolkit(process->tool))
+		return process->tool;
+	for (size_t i = 0; i < json_array_size(further); i++) {
+		const struct tool *tool = further_tool(process->step, i);
+		if (tool && has_toolkit(tool))
+			return tool;
+	}
+	return process->tool ? process->tool : further_tool(process->step, 0);
+}
+
 /* The arguments, with the place of the toolkit where they ask for it. New reference. */
 static json_t *
 make_arguments(const struct step_process *process)
 {
-	const struct tool *tool = process->tool ? process->tool : further_tool(process->step, 0);
+	const struct tool *tool = toolkit_tool(process);
 	AUTO_JSON json_t *spelt = json_array();
 	const json_t *word;
 	size_t i;

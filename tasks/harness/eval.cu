@@ -52,6 +52,7 @@
 // on the submission can find the seed in memory, replace functions of the runtime when linking (events are checked against
 // the host's clock, up to a factor of two and 0.2 ms), and change what the calibrators and the flush have in the device's
 // memory, not the inputs of the check. Where that matters, use a harness with a referee and a solver.
+#define GPU_HARNESS
 #include "gpu.h"
 #ifndef TASK_REFERENCE // eval_single.cu includes this file and brings its own
 #define TASK_REFERENCE "reference.cuh"

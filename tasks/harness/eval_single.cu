@@ -22,6 +22,7 @@
 #define TIMED_CALLS 100
 #define PRINT_SCORE
 #define KEEP_INPUT
+#define GPU_HARNESS
 
 #include "gpu.h"
 #include "utils.h"

@@ -4,7 +4,9 @@
 //   GPU(Malloc)    cudaMalloc, or with hipcc hipMalloc; so for every name that both have: GPU(Error_t), GPU(Success) …
 //   GPU_LAUNCH(kernel, blocks, threads, arguments…)
 //   Span<T>        elements on the device that somebody else owns: what a submission gets
-//   Device<T>      elements on the device: what a reference makes and compares
+//   Device<T>      elements on the device: what a reference makes and compares; here only where GPU_HARNESS is defined
+//                  before, as eval.cu does. Its headers of the standard library would take a submission longer to compile
+//                  than all the rest.
 #ifndef KETTLE_GPU_H
 #define KETTLE_GPU_H
 
@@ -37,11 +39,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <stdexcept>
-#include <string>
-#include <utility>
-#include <vector>
-
 // For kernels as well as for the host, which can read its size but no element.
 template <class T> struct Span {
 	T *first = nullptr;
@@ -60,6 +57,16 @@ template <class T> struct Span {
 		return first[i];
 	}
 };
+
+#endif
+
+#if defined(GPU_HARNESS) && !defined(KETTLE_GPU_HARNESS_H)
+#define KETTLE_GPU_HARNESS_H
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
 
 // Nothing below can be replaced when linking.
 namespace

@@ -21,6 +21,8 @@ sys.path.insert(0, os.path.join(os.environ.get("top_srcdir", "."), "tests", "lib
 import accept  # noqa: E402
 import baseline  # noqa: E402
 import board  # noqa: E402
+import busy  # noqa: E402
+import gpu  # noqa: E402
 import interpreters  # noqa: E402
 import sandbox  # noqa: E402
 import scores  # noqa: E402
@@ -59,6 +61,8 @@ SECTIONS = {
     "jobs": (submissions.jobs, "Jobs a second",
              "Unchanged C++ test submissions that wait together, from the first call to the last verdict, compared with how "
              "long their programs run."),
+    "queue": (busy.measure, "Submissions in a queue", busy.__doc__.split(": ", 1)[1]),
+    "gpu": (gpu.measure, "Compiling for a GPU", gpu.__doc__.split(": ", 1)[1]),
     "tasks": (submissions.tasks, "Ranked submissions of the shipped tasks",
               "New code each time, through a server, split as above; *run* is the task's own work."),
     "baseline": (baseline.measure, "Beside a driver that works as the field's reference does", baseline.__doc__.split(": ", 1)[1]),

@@ -13,10 +13,14 @@
 #include <cmocka.h>
 
 #include "gpu_plans.h"
+#include "plugins/languages/cu/lambda.h"
 
 #define FLAGS \
-	"-O3 -DNDEBUG --expt-relaxed-constexpr --expt-extended-lambda -forward-unknown-to-host-compiler " \
+	"-O3 -DNDEBUG --expt-relaxed-constexpr -forward-unknown-to-host-compiler " \
 	"-Xcompiler=-Wno-psabi -Xcompiler=-fno-strict-aliasing -Xptxas=--warn-on-spills"
+#define FOLDERS \
+	"-Wl,-rpath=@TOOLKIT@/lib64 -L@TOOLKIT@/lib64/stubs -L@TOOLKIT@/lib64 -L@TOOLKIT@/lib/stubs -L@TOOLKIT@/lib"
+#define RUNTIME "-lcudart_static -lrt -lpthread -ldl"
 
 /* The harness's object depends on nothing that a participant writes. */
 static void
@@ -34,9 +38,8 @@ test_plan(void **state)
 	gpu_plans_expect(made, "compile-1", "inputs", "eval.cu gpu.h reference.cuh data.bin");
 	gpu_plans_expect(made, "compile-1", "needs", "");
 	gpu_plans_expect(made, "link", "needs", "compile-0 compile-1");
-	gpu_plans_expect(made, "link", "argv",
-		"nvcc -gencode=arch=compute_90a,code=sm_90a " FLAGS
-		" submission.cu.o eval.cu.o -o out/program -Xlinker=-rpath=@TOOLKIT@/lib64 -lz");
+	gpu_plans_expect(made, "link", "argv", "g++ submission.cu.o eval.cu.o -o out/program " FOLDERS " -lz " RUNTIME);
+	gpu_plans_expect(made, "link", "toolchain", "nvcc");
 	gpu_plans_expect(made, "test", "inputs", "data.bin program");
 	gpu_plans_expect(made, "test", "needs", "link");
 	gpu_plans_expect(made, "benchmark", "needs", "test");
@@ -127,10 +130,85 @@ test_targets(void **state)
 		AUTO_BUF struct buf wanted = {0};
 		(void)buf_printf(&wanted, "-gencode=arch=compute_%s,code=sm_%s", good[i].target, good[i].target);
 		assert_string_equal(gpu_plans_word(made, "compile-0", 1), wanted.data);
-		assert_string_equal(gpu_plans_word(made, "link", 1), wanted.data);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		gpu_plans_refused("s.cu", NULL, bad[i].device, bad[i].code, bad[i].sentence);
+}
+
+/* Without device code to link the host's compiler links, where it is known what all flags mean to it. */
+static void
+test_link(void **state)
+{
+	static const struct {
+		const char *flags, *libraries, *words; /* words: what the flags become; NULL: nvcc links */
+	} cases[] = {
+		{"", "\"cublas\"", ""},
+		{"\"-O2\", \"-DX=1\", \"--use_fast_math\", \"-lineinfo\", \"-Xptxas=-v\"", "\"m\"", "-O2 "},
+		{"\"-Xcompiler=-fopenmp,-Wall\", \"-Xlinker=-s,-z\", \"-march=native\"", "\"gomp\"",
+			"-fopenmp -Wall -Wl,-s -Wl,-z -march=native "},
+		{"\"-Xcompiler\", \"-fopenmp\"", "\"m\"", NULL},
+		{"\"-cudart=shared\"", "\"m\"", NULL},
+		{"\"-dlto\"", "\"m\"", NULL},
+		{"\"-lto\"", "\"m\"", NULL},
+		{"\"-Xcompiler='a,b'\"", "\"m\"", NULL},
+		{"", "\"cufft_static\"", NULL},
+		{"", "\"mine\"", NULL},
+	};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		AUTO_BUF struct buf config = {0};
+		AUTO_BUF struct buf wanted = {0};
+		(void)buf_printf(&config, "{\"compile_flags\": [%s], \"libraries\": [%s]}", cases[i].flags, cases[i].libraries);
+		AUTO_JSON json_t *made = gpu_plans_good("s.cu", config.data, "{\"name\": \"T4\", \"library_dirs\": [\"/l\"]}");
+		if (!cases[i].words) {
+			assert_string_equal(gpu_plans_word(made, "link", 0), "nvcc");
+			continue;
+		}
+		int len = (int)strlen(cases[i].libraries) - 2;
+		(void)buf_printf(&wanted, "g++ %ss.cu.o -o out/program -L/l -Wl,-rpath=/l " FOLDERS " -l%.*s -lz " RUNTIME,
+			cases[i].words, len, cases[i].libraries + 1);
+		gpu_plans_expect(made, "link", "argv", wanted.data);
+	}
+}
+
+/* The flag for lambdas of device code is left out only where there cannot be one. */
+static void
+test_lambda(void **state)
+{
+	static const struct {
+		bool may;
+		const char *text;
+	} cases[] = {
+		{false, "#include <vector>\n#include \"task.h\"\nint x = a[1] + b[2];\n"},
+		{false, "// c[i] is a word in a comment\n/* [] __device__ */ const char *s = \"[] __device__ \\\" ] x\";\n"},
+		{false,
+			"[[nodiscard]] int f(); auto g = [&](int i) { return i; }; void h(char *p) { delete[] p; delete [] p; }\n"},
+		{false, "int n = 1'000; char c = ']'; __launch_bounds__(256) __global__ void k(float *x) { x[0] = 1; }\n"},
+		{false, "__host__ __device__ int operator[](int i) const;\n# include <cuda_fp16.h>\n"},
+		{true, "auto f = [] __device__ (int i) { return i; };\n"},
+		{true, "auto f = [=]\\\n  __host__ __device__ (int i) { return i; };\n"},
+		{true, "auto f = [=] /* here */ KERNEL_LAMBDA (int i) { return i; };\n"},
+		{true, "auto f = [] (int i) __device__ { return i; };\n"},
+		{true, "#include <thrust/for_each.h>\n"},
+		{true, "#include <kit.h>\n"},
+		{true, "#include <nvfunctional>\n"},
+		{true, "#include NAME\n"},
+		{true, "#include \"other.cuh\"\n"},
+		{true, "#include \"missing.h\"\n"},
+		{true, "#ifdef __CUDACC_EXTENDED_LAMBDA__\n#endif\n"},
+		{true, "const char *s = R\"(\")\";\n"},
+		{true, "auto f = <::> __device__ (int i) { return i; };\n"},
+	};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		AUTO_JSON json_t *files = json_pack("{s:{s:s}, s:{s:s}, s:{s:s}, s:{s:s}}", "s.cu", "text", cases[i].text,
+			"task.h", "text", "#include \"task.h\"\n#include <stdio.h>\n", "inc/other.cuh", "text",
+			"#include \"more.h\"\n", "more.h", "text", "auto f = [] HERE (int i) { return i; };\n");
+		if (lambda_may_be_in(files, "s.cu") != cases[i].may)
+			fail_msg("%s", cases[i].text);
+	}
+	AUTO_JSON json_t *coded = json_pack("{s:{s:s}}", "s.cu", "base64", "");
+	assert_true(lambda_may_be_in(coded, "s.cu"));
 }
 
 /* What is wrong with the task is said on any device. */
@@ -324,6 +402,8 @@ main(void)
 		cmocka_unit_test(test_plan),
 		cmocka_unit_test(test_config),
 		cmocka_unit_test(test_profile),
+		cmocka_unit_test(test_link),
+		cmocka_unit_test(test_lambda),
 		cmocka_unit_test(test_targets),
 		cmocka_unit_test(test_refuses),
 		cmocka_unit_test(test_explains),

@@ -15,8 +15,11 @@
 #include "plugins/languages/compiled/compiled.h"
 #include "plugins/languages/compiled/gpu.h"
 #include "plugins/languages/compiled/gpu_single.h"
+#include "plugins/languages/cu/lambda.h"
+#include "plugins/languages/cu/nvcc.h"
 
 #define CPP_STANDARD "c++20"
+#define HOST_COMPILER "g++" /* nvcc's own choice */
 
 static const struct kettle_option options[] = {
 	{.key = "nvcc",
@@ -25,7 +28,7 @@ static const struct kettle_option options[] = {
 		.help = "The compiler: a name, looked up in PATH and then in /usr/local/cuda/bin, or an absolute path."},
 	{.key = "host_compiler",
 		.type = KETTLE_OPTION_STRING,
-		.help = "The compiler that nvcc hands host code to; without it nvcc's own choice, g++."},
+		.help = "The compiler that nvcc hands host code to, and that links; without it nvcc's own choice, g++."},
 	{.key = "flags",
 		.type = KETTLE_OPTION_STRINGS,
 		.help = "Flags for every compile and link step, before those of the task."},
@@ -40,9 +43,15 @@ static const char *const source_extensions[] = {".cu", ".cpp", ".cc", ".cxx", ".
 static const char *const header_extensions[] = {".cuh", ".h", ".hh", ".hpp", ".hxx", ".inl", ".inc", NULL};
 
 /* What boards of the field are compiled with; nvcc takes what it does not know for the host compiler's. */
-static const char *const usual_flags[] = {"-O3", "-DNDEBUG", "--expt-relaxed-constexpr", "--expt-extended-lambda",
+static const char *const usual_flags[] = {"-O3", "-DNDEBUG", "--expt-relaxed-constexpr",
 	"-forward-unknown-to-host-compiler", "-Xcompiler=-Wno-psabi", "-Xcompiler=-fno-strict-aliasing",
 	"-Xptxas=--warn-on-spills", NULL};
+#define LAMBDA_FLAG "--expt-extended-lambda"
+
+/* The runtime of programs whose device code nvcc has not linked, and where it and what a task names may lie. */
+static const char *const runtime[] = {"-lcudart_static", "-lrt", "-lpthread", "-ldl", NULL};
+static const char *const toolkit_folders[] = {
+	"-L@TOOLKIT@/lib64/stubs", "-L@TOOLKIT@/lib64", "-L@TOOLKIT@/lib/stubs", "-L@TOOLKIT@/lib", NULL};
 
 /* ---- architectures ---- */
 
@@ -130,45 +139,62 @@ needs_device_link(const struct compiled_making *making)
 	return json_is_true(json_object_get(making->config, "rdc"));
 }
 
+/* A language option that is not there is no compiler. */
+static const char *
+host_compiler(const struct compiled_making *making)
+{
+	const char *host = compiled_option(making, "host_compiler");
+	return host && *host ? host : NULL;
+}
+
 /* What compiling and linking have in common. */
 static void
 add_flags(const struct compiled_making *making, json_t **argv)
 {
-	const char *host = compiled_option(making, "host_compiler");
+	const char *host = host_compiler(making);
 	compiled_add(argv, "%s", compiled_option(making, "nvcc"));
 	/* For the device alone: -arch would have nvcc compile a second time, for PTX that no device of the board needs. */
 	compiled_add(argv, "-gencode=arch=compute_%s,code=sm_%s", gpu_target_of(making), gpu_target_of(making));
 	for (size_t i = 0; usual_flags[i]; i++)
 		compiled_add(argv, "%s", usual_flags[i]);
-	if (host && *host)
+	if (host)
 		compiled_add(argv, "-ccbin=%s", host);
 	if (needs_device_link(making))
 		compiled_add(argv, "-rdc=true");
 	compiled_add_all(argv, "", json_object_get(making->options, "flags"));
 }
 
+static bool
+is_c(const char *source)
+{
+	static const char *const c[] = {".c", NULL};
+	return compiled_ends_in(source, c);
+}
+
 static json_t *
 cu_compile(const struct compiled_making *making, const char *source)
 {
-	static const char *const c[] = {".c", NULL};
 	const char *standard = json_string_value(json_object_get(making->config, "standard"));
 	json_t *argv = json_array();
 	add_flags(making, &argv);
+	/* It costs a third of the time in which a small source is compiled. */
+	if (!is_c(source) && lambda_may_be_in(making->request->files, source))
+		compiled_add(&argv, LAMBDA_FLAG);
 	/* A profile shows which line costs what; the code is the same. */
 	if (compiled_profiles(making))
 		compiled_add(&argv, "-lineinfo");
 	/* Files in C go to the host compiler, which has a standard of its own for them. */
-	if (!compiled_ends_in(source, c))
+	if (!is_c(source))
 		compiled_add(&argv, "-std=%s", standard && strchr(standard, '+') ? standard : CPP_STANDARD);
 	compiled_add_config(making, &argv);
 	compiled_add_all(&argv, "-I", json_object_get(making->request->device, "include_dirs"));
 	return argv;
 }
 
+/* By nvcc, which links device code, or looks for it. */
 static json_t *
-cu_link(const struct compiled_making *making)
+link_by_nvcc(const struct compiled_making *making, const json_t *folders)
 {
-	const json_t *folders = json_object_get(making->request->device, "library_dirs");
 	json_t *argv = json_array();
 	add_flags(making, &argv);
 	compiled_add_all(&argv, "", json_object_get(making->config, "compile_flags"));
@@ -183,12 +209,55 @@ cu_link(const struct compiled_making *making)
 	return argv;
 }
 
+/* By the host's compiler alone, as nvcc calls it: what nvcc does besides is for nothing where no device code is linked. */
+static json_t *
+link_by_host(const struct compiled_making *making, const json_t *folders)
+{
+	const char *host = host_compiler(making);
+	json_t *argv = json_array();
+	compiled_add(&argv, "%s", host ? host : HOST_COMPILER);
+	nvcc_host_flags(json_object_get(making->options, "flags"), &argv);
+	nvcc_host_flags(json_object_get(making->config, "compile_flags"), &argv);
+	compiled_add_objects(making, &argv);
+	compiled_add(&argv, "-o");
+	compiled_add(&argv, "out/" COMPILED_PROGRAM);
+	compiled_add_all(&argv, "-L", folders);
+	compiled_add_all(&argv, "-Wl,-rpath=", folders);
+	compiled_add(&argv, "-Wl,-rpath=@TOOLKIT@/lib64");
+	for (size_t i = 0; toolkit_folders[i]; i++)
+		compiled_add(&argv, "%s", toolkit_folders[i]);
+	compiled_add_libraries(making, &argv);
+	for (size_t i = 0; runtime[i]; i++)
+		compiled_add(&argv, "%s", runtime[i]);
+	return argv;
+}
+
+static bool
+links_by_host(const struct compiled_making *making)
+{
+	return !needs_device_link(making) && nvcc_host_links(json_object_get(making->options, "flags")) &&
+		   nvcc_host_links(json_object_get(making->config, "compile_flags")) &&
+		   nvcc_host_libraries(json_object_get(making->config, "libraries")) &&
+		   nvcc_host_libraries(json_object_get(making->request->task, "libraries"));
+}
+
+static json_t *
+cu_link(const struct compiled_making *making)
+{
+	const json_t *folders = json_object_get(making->request->device, "library_dirs");
+	return links_by_host(making) ? link_by_host(making, folders) : link_by_nvcc(making, folders);
+}
+
+/* The compilers that a step starts besides its own count for what is kept of it. */
 static void
 cu_finish_step(const struct compiled_making *making, json_t *step)
 {
-	const char *host = compiled_option(making, "host_compiler");
+	const char *host = host_compiler(making), *nvcc = compiled_option(making, "nvcc");
+	const char *own = json_string_value(json_array_get(json_object_get(step, "argv"), 0));
 	gpu_finish_build(making, step);
-	if (host && *host)
+	if (own && strcmp(own, nvcc) != 0)
+		json_object_set_new(step, "toolchain", json_pack("[s]", nvcc));
+	else if (host)
 		json_object_set_new(step, "toolchain", json_pack("[s]", host));
 }
 
