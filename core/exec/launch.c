@@ -306,6 +306,7 @@ launch(struct step_process *process, size_t index, const struct joint *joint, vo
 	bool on_device = step->kind == STEP_RUN || step->device > 0;
 	if (!binds || exec_build_cores(job->exec, &build) != 0 || (on_device && own_cores(step, &own) != 0)) {
 		cores_free(&build);
+		cores_free(&own);
 		return no_memory(err);
 	}
 	const struct cores *cores = on_device ? &own : &build;
