@@ -9,7 +9,8 @@
 #include <stdint.h>
 
 #define CACHE_MAX_MANIFEST (8u << 20)
-#define CACHE_TRIM_EVERY 32 /* stores between two looks at the size */
+/* Stores between two looks at the size; an entry that is more than this part of it asks for a look itself. */
+#define CACHE_TRIM_EVERY 32
 
 /*
  * STATE/cache/KEY/ holds manifest.json and the files below files/. An entry is made elsewhere and renamed into its

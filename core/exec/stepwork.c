@@ -180,17 +180,30 @@ stepwork_again(struct step *step)
 	step->error.code = make_folders(step);
 }
 
+static uint64_t
+bytes_of(const json_t *manifest)
+{
+	uint64_t bytes = 0;
+	const json_t *entry;
+	size_t i;
+	json_array_foreach(manifest, i, entry)
+		bytes += (uint64_t)json_integer_value(json_object_get(entry, "size"));
+	return bytes;
+}
+
 static void
 store(struct step *step)
 {
+	const struct cache *cache = &step->job->exec->cache;
 	AUTO_FREE char *scratch = path_join(step->dir, "store");
 	struct kettle_error error = {0};
 	failpoint("exec.store");
 	/* What cannot be kept is built again another time: no reason to fail now. */
 	if (scratch)
-		(void)cache_put(&step->job->exec->cache, step->key, step->manifest, step->kept, step->texts, scratch, &error);
-	if (scratch && step->trim)
-		cache_trim(&step->job->exec->cache, scratch);
+		(void)cache_put(cache, step->key, step->manifest, step->kept, step->texts, scratch, &error);
+	/* Between two looks no more may come than there is room for: a submission decides how large its entry is. */
+	if (scratch && (step->trim || bytes_of(step->manifest) > cache->max_bytes / CACHE_TRIM_EVERY))
+		cache_trim(cache, scratch);
 }
 
 void
