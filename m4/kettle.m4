@@ -50,6 +50,29 @@ AS_CASE([$enable_warm],
 AS_IF([test -n "$kettle_missing" && test "$enable_warm" = yes], [AC_MSG_ERROR([warm processes cannot be built: $kettle_missing])])
 AS_IF([test -z "$kettle_missing"], [build_warm=yes], [build_warm="no ($kettle_missing)"])
 AM_CONDITIONAL([BUILD_WARM], [test -z "$kettle_missing"])
+KETTLE_STAND_IN
+])
+
+# What stands in for Python in the sandboxes of warm runs: its compiler must make a static program at a place of its own.
+AC_DEFUN([KETTLE_STAND_IN], [
+STAND_IN_FLAGS="-std=gnu11 -O2 -ffreestanding -fpie -fno-stack-protector -fno-tree-loop-distribute-patterns -fno-asynchronous-unwind-tables -U_FORTIFY_SOURCE -nostdlib -static -no-pie -Wl,-Ttext-segment=0x2f0000000000 -Wl,-z,noexecstack -Wl,--build-id=none"
+kettle_stand_in=no
+AS_IF([test "$build_warm" = yes], [
+  AC_MSG_CHECKING([whether a program without a C library can stand in for Python])
+  kettle_saved_flags=$CFLAGS
+  CFLAGS=$STAND_IN_FLAGS
+  AC_LINK_IFELSE([AC_LANG_SOURCE([[
+#if !defined(__x86_64__) || !defined(__linux__)
+#error "Its few words to the kernel are those of x86_64."
+#endif
+static char room[4096];
+void __attribute__((used)) begin(char **stack) { room[0] = (char)(stack != 0); for (;;); }
+__asm__(".globl _start\n_start:\n\tmov %rsp, %rdi\n\tcall begin\n");
+]])], [kettle_stand_in=yes])
+  CFLAGS=$kettle_saved_flags
+  AC_MSG_RESULT([$kettle_stand_in])])
+AC_SUBST([STAND_IN_FLAGS])
+AM_CONDITIONAL([BUILD_STAND_IN], [test "$kettle_stand_in" = yes])
 ])
 
 # KETTLE_PLUGIN(NAME, KIND, WHAT, [DEPENDENCY-CHECK that sets kettle_missing to what is missing])

@@ -42,7 +42,7 @@ const char interpreter_loader[] = "import sys, _imp\n"
 								  "warm = _imp.create_dynamic(spec)\n"
 								  "_imp.exec_dynamic(warm)\n"
 								  "sys.modules.pop('kettle_warm', None)\n"
-								  "warm.serve(int(sys.argv[2]), sys.argv[3:])\n";
+								  "warm.serve(int(sys.argv[2]), int(sys.argv[3]), sys.argv[4:])\n";
 
 /* What participants ask for; others of hundreds would hide it. */
 static const char *const well_known[] = {"numpy", "scipy", "torch", "triton", "jax", "jaxlib", "numba", "cupy",

@@ -212,7 +212,8 @@ make_binds(const struct step *step, const json_t *folders, const json_t *nodes, 
 {
 	const json_t *path;
 	size_t count = 0, i;
-	struct sandbox_bind *binds = calloc(json_array_size(folders) + json_array_size(nodes) + 2, sizeof(*binds));
+	struct sandbox_bind *binds =
+		calloc(json_array_size(folders) + json_array_size(nodes) + WARM_BINDS + 2, sizeof(*binds));
 	if (!binds)
 		return NULL;
 	json_array_foreach(folders, i, path)
@@ -221,6 +222,7 @@ make_binds(const struct step *step, const json_t *folders, const json_t *nodes, 
 		binds[count++] = profiling_bind(step);
 	json_array_foreach(nodes, i, path)
 		binds[count++] = (struct sandbox_bind){.source = json_string_value(path), .optional = true, .device = true};
+	count += warm_binds(step->warm.process, folders, &binds[count]);
 	*ret_count = count;
 	return binds;
 }

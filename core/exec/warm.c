@@ -13,6 +13,11 @@
  * The process imports on the cores of its device, because libraries count those when they are loaded, and moves off them
  * afterwards. Its output is a pipe, as a step's is; what it prints while it imports would be missing in the copies'
  * output, so one that prints does not serve.
+ *
+ * Before it serves it writes its memory to a file (image.h). Sandboxes of its copies show that file, and in the place of
+ * the interpreter a program that begins with it: so all that a run starts under the interpreter's name begins warm. The
+ * interpreter itself, for whatever that program cannot do, is shown at another place, within its whole installation,
+ * since it may look for its libraries beside itself.
  */
 #include <config.h>
 
@@ -33,6 +38,7 @@
 #include "cleanup.h"
 #include "exec.h"
 #include "file.h"
+#include "image.h"
 #include "interpreter.h"
 #include "text.h"
 
@@ -45,6 +51,9 @@
 #define ARGUMENTS_MAX 64
 #define BUILD_MODULE "warm/.libs/python.so"
 #define MODULE "python.so"
+#define BUILD_STAND_IN "warm/python"
+#define STAND_IN "python"
+#define SYSTEM "/usr" /* every sandbox shows it */
 
 enum state { STARTING, READY_TO_COPY, FAILED, ENDING };
 
@@ -69,6 +78,8 @@ struct warm_process {
 	json_t *paths;  /* [[path, time and size]] */
 	uint64_t looked_ns, used_ns, failed_ns;
 	uint64_t memory; /* bytes when it was ready */
+	struct image image;
+	char *real, *home; /* the interpreter's file, and the folder that holds its installation */
 	unsigned copies;
 	struct warm_wait *waits;
 };
@@ -76,21 +87,21 @@ struct warm_process {
 struct warm {
 	struct exec *exec;
 	struct warm_process *list;
-	char *module;
+	char *module, *stand_in; /* NULL: it was not built */
 	unsigned max, max_copies;
 	bool closing;
 };
 
 /* ---- the pool ---- */
 
-/* The extension: beside the program in a build tree, else where it was installed; NULL: there is none. */
+/* A file of ours: beside the program in a build tree, else where it was installed; NULL: there is none. */
 static char *
-find_module(void)
+find_file(const char *in_build, const char *installed)
 {
-	AUTO_FREE char *program = path_program_dir(), *built = program ? path_join(program, BUILD_MODULE) : NULL;
+	AUTO_FREE char *program = path_program_dir(), *built = program ? path_join(program, in_build) : NULL;
 	if (built && access(built, R_OK) == 0)
 		return STEAL(built);
-	return access(KETTLE_WARM_DIR "/" MODULE, R_OK) == 0 ? strdup(KETTLE_WARM_DIR "/" MODULE) : NULL;
+	return access(installed, R_OK) == 0 ? strdup(installed) : NULL;
 }
 
 struct warm *
@@ -98,14 +109,16 @@ warm_open(struct exec *exec)
 {
 	const json_t *section = json_object_get(exec->config.root, "warm");
 	const json_t *max = json_object_get(section, "processes"), *copies = json_object_get(section, "copies");
-	AUTO_FREE char *module = find_module();
+	AUTO_FREE char *module = find_file(BUILD_MODULE, KETTLE_WARM_DIR "/" MODULE);
 	if ((max && json_integer_value(max) == 0) || !module)
 		return NULL;
+	image_clean();
 	struct warm *warm = calloc(1, sizeof(*warm));
 	if (!warm)
 		return NULL;
 	warm->exec = exec;
 	warm->module = STEAL(module);
+	warm->stand_in = find_file(BUILD_STAND_IN, KETTLE_WARM_DIR "/" STAND_IN);
 	warm->max = max ? (unsigned)json_integer_value(max) : WARM_PROCESSES;
 	warm->max_copies = copies ? (unsigned)json_integer_value(copies) : WARM_FORKS;
 	return warm;
@@ -121,6 +134,9 @@ free_process(struct warm_process *process)
 		*at = process->next;
 	json_decref(process->paths);
 	free(process->lines);
+	image_remove(&process->image);
+	free(process->real);
+	free(process->home);
 	buf_free(&process->said);
 	free(process->key);
 	free(process);
@@ -134,6 +150,7 @@ warm_free(struct warm *warm)
 	while (warm->list)
 		free_process(warm->list);
 	free(warm->module);
+	free(warm->stand_in);
 	free(warm);
 }
 
@@ -200,6 +217,7 @@ end(struct warm_process *process, enum state state)
 {
 	process->state = state;
 	sandbox_warm_free(STEAL(process->sandbox));
+	image_remove(&process->image);
 	if (process->running)
 		(void)uv_process_kill(&process->child, SIGKILL);
 	else if (process->handles == 0 && state == ENDING)
@@ -435,21 +453,22 @@ on_message(uv_poll_t *poll, int status, int events)
 
 /* The list is the caller's, its strings are not; NULL: no memory or too many. */
 static char **
-make_arguments(const struct warm *warm, const struct warm_wish *wish)
+make_arguments(const struct warm_process *process, const struct warm_wish *wish)
 {
-	static char number[] = "3";
+	static char number[] = "3", image[] = "4", none[] = "-1";
 	char **list = calloc(ARGUMENTS_MAX, sizeof(*list));
 	size_t count = 0, i;
 	const json_t *name;
-	if (!list || json_array_size(wish->modules) > ARGUMENTS_MAX - 6) {
+	if (!list || json_array_size(wish->modules) > ARGUMENTS_MAX - 7) {
 		free(list);
 		return NULL;
 	}
 	list[count++] = wish->tool->path;
 	list[count++] = (char *)"-c";
 	list[count++] = (char *)interpreter_loader;
-	list[count++] = warm->module;
+	list[count++] = process->pool->module;
 	list[count++] = number;
+	list[count++] = process->image.path ? image : none;
 	json_array_foreach(wish->modules, i, name)
 		list[count++] = (char *)json_string_value(name);
 	return list;
@@ -504,11 +523,13 @@ spawn_with(struct warm_process *process, const uv_process_options_t *options, co
 static int
 spawn(struct warm_process *process, const struct warm_wish *wish, int socket_end, int output_end)
 {
-	AUTO_FREE char **arguments = make_arguments(process->pool, wish);
+	AUTO_FREE char **arguments = make_arguments(process, wish);
 	char **environment = make_environment(wish->environment);
 	AUTO_FD int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	uv_stdio_container_t stdio[] = {{UV_INHERIT_FD, {.fd = nothing}}, {UV_INHERIT_FD, {.fd = output_end}},
-		{UV_INHERIT_FD, {.fd = output_end}}, {UV_INHERIT_FD, {.fd = socket_end}}};
+		{UV_INHERIT_FD, {.fd = output_end}}, {UV_INHERIT_FD, {.fd = socket_end}}, {.flags = UV_IGNORE}};
+	if (process->image.path)
+		stdio[4] = (uv_stdio_container_t){UV_INHERIT_FD, {.fd = process->image.fd}};
 	uv_process_options_t options = {.exit_cb = on_ended,
 		.file = wish->tool->path,
 		.args = arguments,
@@ -545,6 +566,27 @@ follow(struct warm_process *process, bool started)
 	(void)uv_poll_start(&process->output, UV_READABLE, on_output);
 }
 
+/* Where its memory will be written to, where that is of use. */
+static void
+prepare_image(struct warm_process *process, const struct warm_wish *wish)
+{
+	image_remove(&process->image);
+	free(STEAL(process->real));
+	free(STEAL(process->home));
+	AUTO_FREE char *real = strdup(wish->tool->real), *home = strdup(wish->tool->real);
+	/* PREFIX/bin/python3.11 is installed in PREFIX. */
+	for (int i = 0; home && i < 2; i++) {
+		char *slash = strrchr(home, '/');
+		if (!slash || slash == home)
+			return;
+		*slash = '\0';
+	}
+	if (!real || !home || !process->pool->stand_in || image_make(process->pool->exec->spool.dir, &process->image) != 0)
+		return;
+	process->real = STEAL(real);
+	process->home = STEAL(home);
+}
+
 /* Starts the interpreter of an entry of the list. */
 static void
 start(struct warm_process *process, const struct warm_wish *wish)
@@ -567,6 +609,7 @@ start(struct warm_process *process, const struct warm_wish *wish)
 	(void)fcntl(ends[1], F_SETFL, O_WRONLY);
 	process->socket_fd = pair[0];
 	process->output_fd = ends[0];
+	prepare_image(process, wish);
 	bool started = spawn(process, wish, pair[1], ends[1]) == 0;
 	close(pair[1]);
 	close(ends[1]);
@@ -691,6 +734,36 @@ warm_forget(struct warm_wait *wait)
 	if (*at)
 		*at = wait->next;
 	wait->of = NULL;
+}
+
+/* Whether a folder is seen: the system's, or one of the list, or below one. */
+static bool
+is_seen(const char *folder, const json_t *folders)
+{
+	const json_t *entry;
+	size_t i, len = strlen(SYSTEM);
+	if (strncmp(folder, SYSTEM, len) == 0 && (folder[len] == '/' || !folder[len]))
+		return true;
+	json_array_foreach(folders, i, entry) {
+		len = json_string_length(entry);
+		if (strncmp(folder, json_string_value(entry), len) == 0 && (folder[len] == '/' || !folder[len]))
+			return true;
+	}
+	return false;
+}
+
+size_t
+warm_binds(const struct warm_process *process, const json_t *folders, struct sandbox_bind binds[WARM_BINDS])
+{
+	struct stat st;
+	/* What the sandbox does not show it need not show twice. */
+	if (!process || !process->image.path || fstat(process->image.fd, &st) != 0 || st.st_size == 0 ||
+		!is_seen(process->home, folders))
+		return 0;
+	binds[0] = (struct sandbox_bind){.source = process->image.path, .target = IMAGE_SHOWN};
+	binds[1] = (struct sandbox_bind){.source = process->home, .target = IMAGE_HOME};
+	binds[2] = (struct sandbox_bind){.source = process->pool->stand_in, .target = process->real};
+	return 3;
 }
 
 struct sandbox_warm *

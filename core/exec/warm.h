@@ -16,6 +16,7 @@
 #define WARM_LOOK_MS 2000    /* for so long what is on the disk is not looked at again */
 #define WARM_PROCESSES 4     /* at once, by default */
 #define WARM_FORKS 1000      /* copies of one process, by default */
+#define WARM_BINDS 3         /* of warm_binds, at most */
 
 struct exec;
 struct warm;         /* all of one kettle-exec; opaque. Everything here on the loop thread. */
@@ -52,6 +53,11 @@ void warm_free(struct warm *warm);
 bool warm_ask(struct warm *warm, const struct warm_wish *wish, struct warm_wait *wait);
 /* Does not wait any more. Harmless for who does not. */
 void warm_forget(struct warm_wait *wait);
+/*
+ * What a sandbox that begins with it sees besides, so that what the run starts under the interpreter's name begins warm,
+ * too; `folders` are those that it sees already. Returns how many binds there are now; their texts are the process's.
+ */
+size_t warm_binds(const struct warm_process *process, const json_t *folders, struct sandbox_bind binds[WARM_BINDS]);
 /* What to give sandbox_config; NULL for NULL. */
 struct sandbox_warm *warm_sandbox(struct warm_process *process);
 /* After a start with it (NULL is allowed): counts, and prepares the next copy where that disturbs nobody. */

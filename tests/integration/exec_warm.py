@@ -45,7 +45,9 @@ print(json.dumps({
     "descriptors": [(n, os.readlink("/proc/self/fd/" + n).partition(":")[0]) for n in sorted(os.listdir("/proc/self/fd"))
                     if os.path.exists("/proc/self/fd/" + n)],
     "status": [line for line in status if line.split(":")[0] in kept],
-    "mounts": [re.split() for re in [line.partition("uid=")[0] for line in open("/proc/self/mounts")]],
+    # What stands in for the interpreter, and what that needs, is the only difference.
+    "mounts": [line.partition("uid=")[0].split() for line in open("/proc/self/mounts")
+               if "/kettle-warm/" not in line and line.split()[1] != os.path.realpath(sys.executable)],
     "oom": open("/proc/self/oom_score_adj").read(),
     "hooks": [str(sys.excepthook), str(sys.displayhook), hasattr(sys, "last_type"), str(sys.exc_info())],
     "frames": [str(sys._getframe().f_back), sys.getrecursionlimit()],

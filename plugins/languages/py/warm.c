@@ -15,6 +15,10 @@
  * objects, output) and _exit: taking down modules that were never used would touch every page that is still shared.
  * Whatever cannot be done as a fresh interpreter does it executes one, which is the same as never having been here.
  *
+ * What such a copy starts under the interpreter's name begins warm too, by another way: before it serves, the process
+ * writes its memory to a file (dump.c), and the program that stands in for the interpreter in those sandboxes (python.c)
+ * goes on with that, in `resume`. From there both ways are one.
+ *
  * Built on the stable ABI, so that one build serves every Python from 3.9 on and any virtual environment.
  */
 #include <config.h>
@@ -24,10 +28,12 @@
 #include <Python.h>
 
 #include <dirent.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -37,6 +43,8 @@
 #include <unistd.h>
 
 #include "cleanup.h"
+#include "dump.h"
+#include "exec/image.h"
 #include "sandbox/zygote.h"
 
 #define WARM_READY "ready\n"
@@ -47,7 +55,7 @@
 #endif
 #define WARM_UNWRITTEN 120 /* the interpreter's own status for output that was lost */
 
-extern const char py_warm_text[];
+extern const char py_warm_text[], py_again_text[];
 
 /* Of this process; there is one warm process in it, and a hook of the interpreter has no argument of its own. */
 static struct {
@@ -55,6 +63,7 @@ static struct {
 	struct sigaction signals[NSIG];
 	jmp_buf payload;
 	char *file, **argv, **envp;
+	bool again; /* a program of the sandbox began with this memory */
 } warm;
 
 /* ---- the payload ---- */
@@ -126,17 +135,30 @@ static void __attribute__((noreturn)) leave(int status, bool interrupted)
 	_exit(lost ? WARM_UNWRITTEN : status);
 }
 
+/* New reference, or NULL with its exception. */
+static PyObject *
+compile(PyObject *text, PyObject *name)
+{
+	PyObject *compiler = PyDict_GetItemString(PyEval_GetBuiltins(), "compile");
+	PyObject *code = PyObject_CallFunction(compiler, "OOsii", text, name, "exec", 0, 1);
+	if (code && warm.again)
+		Py_XDECREF(call("note_code", PyTuple_Pack(2, code, text)));
+	return code;
+}
+
 /* Runs the script in __main__; new reference, or NULL with its exception. */
 static PyObject *
 run_script(void)
 {
 	PyObject *scope = PyModule_GetDict(PyImport_AddModule("__main__"));
-	PyObject *source = call("prepare_main", Py_BuildValue("(Os)", scope, warm.file));
+	PyObject *source = warm.again ? call("prepare_again", PyTuple_Pack(1, scope))
+								  : call("prepare_main", Py_BuildValue("(Os)", scope, warm.file));
 	if (!source)
 		go_cold();
-	PyObject *compiler = PyDict_GetItemString(PyEval_GetBuiltins(), "compile");
-	PyObject *code =
-		PyObject_CallFunction(compiler, "OOsii", PyTuple_GetItem(source, 0), PyTuple_GetItem(source, 1), "exec", 0, 1);
+	PyObject *first = PyTuple_GetItem(source, 0), *second = PyTuple_GetItem(source, 1);
+	if (PyCallable_Check(first))
+		return PyObject_CallObject(first, second);
+	PyObject *code = compile(first, second);
 	Py_DECREF(source);
 	PyObject *result = code ? PyEval_EvalCode(code, scope, scope) : NULL;
 	Py_XDECREF(code);
@@ -192,7 +214,7 @@ begin(void)
 		(void)putenv(*item);
 	PyObject *argv = list_of(warm.argv, false), *environment = list_of(warm.envp, true);
 	PyObject *arguments = argv && environment ? PyTuple_Pack(2, argv, environment) : NULL;
-	PyObject *settled = warm.argv[0] && warm.argv[1] ? call("settle", arguments) : NULL;
+	PyObject *settled = warm.argv[0] && warm.argv[1] ? call(warm.again ? "begin_again" : "settle", arguments) : NULL;
 	PyObject *function = PyCFunction_New(&method, NULL);
 	if (settled != Py_True || !function || PySys_SetObject("excepthook", function))
 		go_cold();
@@ -201,7 +223,8 @@ begin(void)
 	Py_DECREF(settled);
 	Py_DECREF(function);
 	/* The script's own file, not the interpreter's; the strings of the copy live as long as it does. */
-	warm.file = warm.argv[1];
+	if (!warm.again)
+		warm.file = warm.argv[1];
 	PyErr_SetNone(PyExc_RuntimeError);
 	return NULL;
 }
@@ -222,13 +245,19 @@ after(void *arg)
 	PyOS_AfterFork_Parent();
 }
 
+static void
+take_signals(void)
+{
+	for (int number = 1; number < NSIG; number++)
+		(void)sigaction(number, &warm.signals[number], NULL);
+}
+
 /* A payload of which nothing is known yet. */
 static void
 park(void *arg, const atomic_bool *wanted)
 {
 	(void)arg;
-	for (int number = 1; number < NSIG; number++)
-		(void)sigaction(number, &warm.signals[number], NULL);
+	take_signals();
 	PyOS_AfterFork_Child();
 	PyObject *more = call("refresh", PyTuple_New(0));
 	for (int part = 0; more == Py_True && !atomic_load(wanted); part++) {
@@ -246,6 +275,16 @@ static void __attribute__((noreturn)) become(void *arg, const char *file, char *
 	warm.argv = argv;
 	warm.envp = envp;
 	longjmp(warm.payload, 1);
+}
+
+/* Another program that has this memory now. */
+static void __attribute__((noreturn)) resume(const struct dump_start *start)
+{
+	dump_settle();
+	take_signals();
+	PyOS_AfterFork_Child();
+	warm.again = true;
+	become(NULL, start->real, start->argv, start->envp);
 }
 
 static int
@@ -319,19 +358,56 @@ be_compact(void)
 	}
 }
 
+/* Where sandboxes show the interpreter of that file; false: it is too long. */
+static bool
+find_shown(const char *real, char *shown, size_t size)
+{
+	const char *name = strrchr(real, '/'), *folder = name;
+	while (folder && folder > real && folder[-1] != '/')
+		folder--;
+	return folder && folder > real && snprintf(shown, size, IMAGE_HOME "/%s", folder) < (int)size;
+}
+
+/* Lets a copy write the memory for programs that will begin with it; without that they begin cold. Closes the file. */
+static void
+keep_memory(int fd)
+{
+	char shown[PATH_MAX];
+	struct dump_process process = {.shown = shown, .resume = resume};
+	int status = -1;
+	PyObject *facts = call("describe", PyTuple_New(0));
+	bool can = facts && PyArg_ParseTuple(facts, "yyy", &process.executable, &process.real, &process.letters) &&
+			   find_shown(process.real, shown, sizeof(shown));
+	PyErr_Clear();
+	PyOS_BeforeFork();
+	pid_t pid = can ? fork() : -1;
+	if (pid == 0)
+		_exit(dump_write(fd, &process) ? 1 : 0);
+	PyOS_AfterFork_Parent();
+	if (pid > 0)
+		(void)waitpid(pid, &status, 0);
+	/* Half a file lacks what makes it one; this frees the room. */
+	if (status == 0 || ftruncate(fd, 0) == 0)
+		close(fd);
+	Py_XDECREF(facts);
+}
+
 /* Imports; new reference to the lines that the owner gets, or NULL with an exception. */
 static PyObject *
 load(PyObject *names)
 {
-	PyObject *code = Py_CompileString(py_warm_text, "<kettle>", Py_file_input);
+	static const char *const texts[] = {py_warm_text, py_again_text};
 	warm.scope = PyDict_New();
-	if (!code || !warm.scope || PyDict_SetItemString(warm.scope, "__builtins__", PyEval_GetBuiltins()))
+	if (!warm.scope || PyDict_SetItemString(warm.scope, "__builtins__", PyEval_GetBuiltins()))
 		return NULL;
-	PyObject *result = PyEval_EvalCode(code, warm.scope, warm.scope);
-	Py_DECREF(code);
-	if (!result)
-		return NULL;
-	Py_DECREF(result);
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		PyObject *code = Py_CompileString(texts[i], "<kettle>", Py_file_input);
+		PyObject *result = code ? PyEval_EvalCode(code, warm.scope, warm.scope) : NULL;
+		Py_XDECREF(code);
+		if (!result)
+			return NULL;
+		Py_DECREF(result);
+	}
 	return call("load", PyTuple_Pack(1, names));
 }
 
@@ -350,27 +426,32 @@ say_ready(int socket, PyObject *lines)
 	return -1;
 }
 
-/* serve(socket, names): imports the names and serves; returns in a payload alone, with the exception that begins it. */
+/*
+ * serve(socket, file, names): imports the names, writes the memory to the file (-1: there is none) and serves; returns
+ * in a payload or another program that begins with the memory, with the exception that begins it.
+ */
 static PyObject *
 serve(PyObject *self, PyObject *arguments)
 {
 	struct sandbox_zygote zygote = {.before = before, .after = after, .park = park, .become = become};
 	PyObject *names;
-	int socket;
+	int socket, file;
 	(void)self;
-	if (!PyArg_ParseTuple(arguments, "iO", &socket, &names))
+	if (!PyArg_ParseTuple(arguments, "iiO", &socket, &file, &names))
 		return NULL;
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	PyObject *lines = load(names);
 	if (!lines || be_alone())
 		return NULL;
-	be_compact();
 	for (int number = 1; number < NSIG; number++)
 		(void)sigaction(number, NULL, &warm.signals[number]);
-	if (say_ready(socket, lines))
-		return NULL;
-	Py_DECREF(lines);
 	if (setjmp(warm.payload) == 0) {
+		if (file >= 0)
+			keep_memory(file);
+		be_compact();
+		if (say_ready(socket, lines))
+			return NULL;
+		Py_DECREF(lines);
 		(void)sandbox_zygote_serve(socket, &zygote);
 		_exit(0);
 	}

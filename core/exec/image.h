@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* Images of warm processes: files that hold one's memory, and where a sandbox shows them. */
+#ifndef KETTLE_EXEC_IMAGE_H
+#define KETTLE_EXEC_IMAGE_H
+
+/* In the sandbox of a run that began as a copy of a warm process. */
+#define IMAGE_FOLDER "/run/kettle-warm"
+#define IMAGE_SHOWN IMAGE_FOLDER "/image" /* the memory */
+#define IMAGE_HOME IMAGE_FOLDER "/home"   /* the interpreter's installation, with the interpreter itself in it */
+
+/* A file to write an image to, open for reading and writing. Zero fd and path NULL: none. */
+struct image {
+	int fd;
+	char *path;
+};
+
+/*
+ * Makes an empty one, in memory where there is room, else in `folder`. 0, or -1: none can be had. Whatever becomes of
+ * this process, image_clean of a later one removes it. [any, blocks]
+ */
+int image_make(const char *folder, struct image *ret_image);
+/* Removes it; sandboxes that show it keep it. Zeroed ones are allowed. [any, blocks] */
+void image_remove(struct image *image);
+/* Removes those that processes of this user have left behind. [any, blocks] */
+void image_clean(void);
+
+#endif
