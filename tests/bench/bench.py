@@ -12,6 +12,7 @@ import json
 import os
 import pathlib
 import signal
+import statistics
 import subprocess
 import sys
 import time
@@ -24,6 +25,7 @@ import board  # noqa: E402
 import busy  # noqa: E402
 import gpu  # noqa: E402
 import interpreters  # noqa: E402
+import kinds  # noqa: E402
 import sandbox  # noqa: E402
 import scores  # noqa: E402
 import submissions  # noqa: E402
@@ -66,6 +68,9 @@ SECTIONS = {
     "tasks": (submissions.tasks, "Ranked submissions of the shipped tasks",
               "New code each time, through a server, split as above; *run* is the task's own work."),
     "baseline": (baseline.measure, "Beside a driver that works as the field's reference does", baseline.__doc__.split(": ", 1)[1]),
+    "kinds": (kinds.measure, "Scores of warm and of cold runs",
+              "The milliseconds of ranked submissions of shipped tasks, by turns in runs that begin as copies of a warm "
+              "interpreter and in runs that begin in a fresh one."),
     "scores": (measure_scores, "Scores that repeat",
                "Fresh processes of the harness of C++ boards with one kernel, by turns with one that does 1 % more work; "
                "the score is the calibrated mean, beside it the plain mean of the same calls. A pair is a run of each; it "
@@ -130,12 +135,20 @@ def page_section(data):
     return lines
 
 
+def beside(data, name):
+    """How many times as long the field's way takes, where a row says what that is."""
+    row = data["rows"][name]
+    other = data["rows"].get(row.get("beside"), {}).get("samples")
+    return number_text(statistics.median(other) / statistics.median(row["samples"])) if other else ""
+
+
 def page_asked(sections):
     """What is asked of the project beside what came out, from all sections."""
-    rows = [[data["title"], *row[:3], row[4]] for data in sections for row in table(data) if row[1]]
+    rows = [[data["title"], *row[:3], row[4], beside(data, row[0])] for data in sections for row in table(data) if row[1]]
     if not rows:
         return []
-    return ["## What is asked", "", "| section | what | asked | median | p99 |", "|---|---|---|---:|---:|",
+    return ["## What is asked", "", "| section | what | asked | median | p99 | the field over it |",
+            "|---|---|---|---:|---:|---:|",
             *(f"| {' | '.join(row)} |" for row in rows), ""]
 
 

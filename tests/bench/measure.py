@@ -42,12 +42,13 @@ class Section:
     def __init__(self, name, title, about):
         self.data = {"name": name, "title": title, "about": about, "rows": {}, "ratios": [], "notes": []}
 
-    def row(self, name, unit="ms", asked=None):
-        return self.data["rows"].setdefault(name, {"unit": unit, "asked": asked, "samples": []})
+    def row(self, name, unit="ms", asked=None, beside=None):
+        return self.data["rows"].setdefault(name, {"unit": unit, "asked": asked, "beside": beside, "samples": []})
 
-    def add(self, name, *values, unit="ms", asked=None):
-        """asked: what the median (where it begins with p99, that) is to reach, as text."""
-        self.row(name, unit, asked)["samples"] += [round(float(value), 6) for value in values]
+    def add(self, name, *values, unit="ms", asked=None, beside=None):
+        """asked: what the median (where it begins with p99, that) is to reach, as text; beside: the row of the same work
+        done as the field does it."""
+        self.row(name, unit, asked, beside)["samples"] += [round(float(value), 6) for value in values]
 
     def timed(self, name, fn, asked=None):
         start = time.perf_counter()
