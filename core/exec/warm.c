@@ -629,10 +629,18 @@ make_key(const struct warm_wish *wish)
 	return key ? json_dumps(key, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
 }
 
+/* Others may clean up where it lies, as they do when a user logs out. */
+static bool
+has_lost_image(const struct warm_process *process)
+{
+	struct stat st;
+	return process->image.path && (fstat(process->image.fd, &st) != 0 || st.st_nlink == 0);
+}
+
 static bool
 fits(const struct warm_process *process)
 {
-	return sandbox_warm_works(process->sandbox) && process->copies < process->pool->max_copies;
+	return sandbox_warm_works(process->sandbox) && process->copies < process->pool->max_copies && !has_lost_image(process);
 }
 
 /* Whether it must be looked at, or is; then whoever asks waits for the end of that. */
@@ -760,7 +768,8 @@ warm_binds(const struct warm_process *process, const json_t *folders, struct san
 	if (!process || !process->image.path || fstat(process->image.fd, &st) != 0 || st.st_size == 0 ||
 		!is_seen(process->home, folders))
 		return 0;
-	binds[0] = (struct sandbox_bind){.source = process->image.path, .target = IMAGE_SHOWN};
+	/* It may go before the sandbox is made, with the process; then what the run starts begins cold. */
+	binds[0] = (struct sandbox_bind){.source = process->image.path, .target = IMAGE_SHOWN, .optional = true};
 	binds[1] = (struct sandbox_bind){.source = process->home, .target = IMAGE_HOME};
 	binds[2] = (struct sandbox_bind){.source = process->pool->stand_in, .target = process->real};
 	return 3;

@@ -383,6 +383,27 @@ def parked(folder):
             equal((different, outcome.get("warm"), warm_processes(server)), ([], True, warm))
 
 
+def images(server):
+    """Files with the memory of warm processes that kettle-exec has, and that are still there."""
+    folder = "/proc/%d/fd/" % server.process.pid
+    return [path for path in (os.readlink(folder + name) for name in os.listdir(folder))
+            if "/kettle-warm-" in path and os.path.exists(path)]
+
+
+def cleaned(folder):
+    """Memory that others clean away, as happens when a user logs out, is written anew"""
+    with Exec(folder) as server:
+        for _ in range(3):
+            outcome = run(server, SCRIPTS["a process"])
+            equal((outcome["state"], outcome.get("warm"), outcome["stderr"]["text"]), ("passed", True, ""))
+            contains(outcome["stdout"]["text"], "returncode=0")
+            if not images(server):
+                raise Skip("no memory is written here")
+            for path in images(server):
+                os.unlink(path)
+        equal(warnings(server), [])
+
+
 def upgrade(folder):
     """An interpreter that is replaced under a running kettle-exec is noticed"""
     python = os.path.join(folder, "bin", os.path.basename(PYTHON))
@@ -443,4 +464,4 @@ def lease(folder):
 
 
 if __name__ == "__main__":
-    sys.exit(main([equality, libraries, randomness, secrets, shadows, failures, hostile, soak, renewal, parked, upgrade, off, several, lease]))
+    sys.exit(main([equality, libraries, randomness, secrets, shadows, failures, hostile, soak, renewal, parked, cleaned, upgrade, off, several, lease]))

@@ -387,8 +387,9 @@ keep_memory(int fd)
 	if (pid > 0)
 		(void)waitpid(pid, &status, 0);
 	/* Half a file lacks what makes it one; this frees the room. */
-	if (status == 0 || ftruncate(fd, 0) == 0)
-		close(fd);
+	if (status != 0)
+		(void)!ftruncate(fd, 0);
+	close(fd);
 	Py_XDECREF(facts);
 }
 
