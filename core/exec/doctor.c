@@ -16,6 +16,7 @@
 #include "file.h"
 #include "gpu.h"
 #include "machine.h"
+#include "profilers.h"
 #include "serve.h"
 #include "text.h"
 #include "toolchain.h"
@@ -69,7 +70,7 @@ look_for_cgroups(struct sandbox_machine **ret_machine)
 }
 
 static json_t *
-look_for_tools(const struct execconfig *config, json_t **ret_packages)
+look_for_tools(const struct execconfig *config, json_t **ret_packages, json_t **ret_profilers)
 {
 	AUTO_FREE char *memory = path_join(config->state, EXEC_TOOLS_FILE);
 	struct toolchain *toolchain = memory ? toolchain_new(config, memory) : NULL;
@@ -78,6 +79,7 @@ look_for_tools(const struct execconfig *config, json_t **ret_packages)
 	for (size_t i = 0; toolchain_known()[i]; i++)
 		if (!json_object_get(tools, toolchain_known()[i]))
 			(void)json_object_set_new(tools, toolchain_known()[i], json_null());
+	*ret_profilers = toolchain ? profilers_look(toolchain) : json_array();
 	toolchain_free(toolchain);
 	return tools;
 }
@@ -121,11 +123,11 @@ examine(const struct execconfig *config)
 	unsigned protections = machine ? sandbox_machine_protections(machine) : sandbox_probe();
 	sandbox_machine_free(machine);
 	json_t *state = look_at_folder(config->state), *locks = look_at_folder(config->locks), *packages = NULL;
-	json_t *tools = look_for_tools(config, &packages);
-	return json_pack("{s:s, s:s, s:s?, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o*}", "version", PACKAGE_VERSION,
+	json_t *profilers = NULL, *tools = look_for_tools(config, &packages, &profilers);
+	return json_pack("{s:s, s:s, s:s?, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o*}", "version", PACKAGE_VERSION,
 		"level", sandbox_level_name(sandbox_level_of(protections)), "config", config->file, "protections",
-		sandbox_describe(protections), "cgroups", cgroups, "tools", tools, "packages", packages, "devices",
-		look_for_devices(), "state", state, "locks", locks, "machine", machine_describe(), "gpus",
+		sandbox_describe(protections), "cgroups", cgroups, "tools", tools, "packages", packages, "profilers", profilers,
+		"devices", look_for_devices(), "state", state, "locks", locks, "machine", machine_describe(), "gpus",
 		look_at_gpus(config));
 }
 
@@ -171,6 +173,21 @@ print_packages(const json_t *packages)
 }
 
 static void
+print_profilers(const json_t *profilers)
+{
+	const json_t *profiler;
+	size_t i;
+	(void)printf("\nProfilers\n");
+	json_array_foreach(profilers, i, profiler) {
+		const char *path = text_of(profiler, "path"), *how = text_of(profiler, "how");
+		const char *word = json_is_true(json_object_get(profiler, "permitted")) ? "yes" : path[0] ? "NO RIGHT" : "no";
+		(void)printf("  %-8s %-14s %s\n", word, text_of(profiler, "name"), path[0] ? path : text_of(profiler, "for"));
+		if (how[0])
+			(void)printf("  %-8s %-14s to get it: %s\n", "", "", how);
+	}
+}
+
+static void
 print_report(const json_t *report)
 {
 	const json_t *machine = json_object_get(report, "machine");
@@ -188,6 +205,7 @@ print_report(const json_t *report)
 			json_is_null(value) ? "" : json_string_value(value));
 		print_packages(json_object_get(json_object_get(report, "packages"), name));
 	}
+	print_profilers(json_object_get(report, "profilers"));
 	(void)printf("\nDevices\n");
 	json_array_foreach(json_object_get(report, "devices"), i, value)
 		(void)printf(

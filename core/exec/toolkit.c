@@ -15,6 +15,8 @@
 static const char *const nowhere[] = {NULL};
 static const char *const nvcc_places[] = {"/usr/local/cuda/bin/nvcc", "/opt/cuda/bin/nvcc", NULL};
 static const char *const hipcc_places[] = {"/opt/rocm/bin/hipcc", NULL};
+static const char *const ncu_places[] = {"/usr/local/cuda/bin/ncu", "/opt/cuda/bin/ncu", NULL};
+static const char *const rocprof_places[] = {"/opt/rocm/bin/rocprofv3", NULL};
 
 /* Programs that nvcc starts, and what it puts into objects and programs: an upgrade of each may come alone. */
 static const char *const nvcc_files[] = {
@@ -64,9 +66,14 @@ toolkit_is_hipcc(const char *path)
 const char *const *
 toolkit_places(const char *name)
 {
-	if (strcmp(name, "nvcc") == 0)
-		return nvcc_places;
-	return strcmp(name, "hipcc") == 0 ? hipcc_places : nowhere;
+	static const struct {
+		const char *name;
+		const char *const *places;
+	} known[] = {{"nvcc", nvcc_places}, {"hipcc", hipcc_places}, {"ncu", ncu_places}, {"rocprofv3", rocprof_places}};
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+		if (strcmp(name, known[i].name) == 0)
+			return known[i].places;
+	return nowhere;
 }
 
 void

@@ -14,7 +14,7 @@
 /* Whether the program of that name or path is nvcc or hipcc, or a wrapper of one by its name. */
 bool toolkit_is_nvcc(const char *path);
 bool toolkit_is_hipcc(const char *path);
-/* Where a tool may be that PATH does not have: paths, ended by NULL. Empty for tools that are no compilers of devices. */
+/* Where a tool may be that PATH does not have: paths, ended by NULL. Empty for tools that belong to no toolkit of devices. */
 const char *const *toolkit_places(const char *name);
 
 /*

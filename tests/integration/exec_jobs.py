@@ -359,7 +359,10 @@ def doctor(folder):
     assert report["state"]["free"] > 0
     people = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=PATIENCE)
     equal(people.returncode, answer.returncode)
-    for wanted in ("Sandbox: level " + report["level"], "Tools", "Folders", "hipcc"):
+    equal([one["name"] for one in report["profilers"]], ["perf", "ncu", "rocprofv3"])
+    for profiler in report["profilers"]:
+        assert bool(profiler["how"]) != profiler["permitted"] and (profiler["path"] or not profiler["permitted"]), profiler
+    for wanted in ("Sandbox: level " + report["level"], "Tools", "Folders", "hipcc", "Profilers", "rocprofv3"):
         contains(people.stdout, wanted)
     with open(os.path.join(folder, "bad.yml"), "w") as file:
         file.write("level: full\nstat: /x\n")
