@@ -17,6 +17,21 @@
 
 void *gpu_plans_self;
 
+int
+gpu_plans_setup(const char *compiler)
+{
+	AUTO_JSON json_t *options = json_pack("{s:s}", compiler, compiler);
+	return kettle_plugin.create(NULL, &gpu_plans_self, NULL) || kettle_plugin.configure(gpu_plans_self, options, NULL);
+}
+
+int
+gpu_plans_teardown(void **state)
+{
+	(void)state;
+	kettle_plugin.destroy(gpu_plans_self);
+	return 0;
+}
+
 static int
 plan_in(const char *mode, const char *names, const char *config, const char *device, json_t **ret_plan,
 	struct kettle_error *err)
@@ -131,6 +146,25 @@ const char *
 gpu_plans_word(const json_t *made, const char *id, size_t index)
 {
 	return json_string_value(json_array_get(json_object_get(step(made, id), "argv"), index));
+}
+
+void
+gpu_plans_single(const char *lang, const char *name, const char *template_name)
+{
+	static const char text[] = "input_t output_t generate_input ref_kernel check_implementation";
+	const struct kettle_language *language = kettle_plugin.language;
+	AUTO_JSON json_t *made = NULL, *refused = NULL;
+	struct kettle_error err = {0};
+	assert_int_equal(language->single_file(gpu_plans_self, name, text, strlen(text), &made, &err), 0);
+	const json_t *task = json_object_get(made, "task"), *files = json_object_get(made, "files");
+	const json_t *sources = json_object_get(json_object_get(task, "config"), "sources");
+	assert_string_equal(json_string_value(json_object_get(task, "lang")), lang);
+	assert_string_equal(json_string_value(json_array_get(sources, 0)), "eval_single.cu");
+	assert_int_equal(json_object_size(files) + 1, json_array_size(json_object_get(task, "files")));
+	assert_non_null(strstr(json_string_value(json_object_get(json_object_get(files, "eval.cu"), "text")), "main("));
+	assert_non_null(json_object_get(json_object_get(made, "templates"), template_name));
+	assert_int_equal(language->single_file(gpu_plans_self, name, "input_t", 7, &refused, &err), KETTLE_EINVAL);
+	assert_non_null(strstr(err.message, "`output_t`"));
 }
 
 void

@@ -10,8 +10,10 @@
 #include "cleanup.h"
 #include "text.h"
 
-/* The instance that plans. */
+/* The instance that plans; its setup, with an option that has its own name as its value, and its teardown, for cmocka. */
 extern void *gpu_plans_self;
+int gpu_plans_setup(const char *compiler);
+int gpu_plans_teardown(void **state);
 
 /* The plan of a task (names of its files between spaces, the first is the submission) with two runs for a device. New. */
 json_t *gpu_plans_good(const char *names, const char *config, const char *device);
@@ -28,6 +30,9 @@ void gpu_plans_profile(const char *name, const char *device, const char *profile
 void gpu_plans_expect(const json_t *plan, const char *id, const char *key, const char *wanted);
 const char *gpu_plans_text(const json_t *plan, const char *id, const char *object, const char *key);
 const char *gpu_plans_word(const json_t *plan, const char *id, size_t index);
+
+/* The board of a single file has one source, the harness, which it brings along; a file that lacks something makes none. */
+void gpu_plans_single(const char *lang, const char *name, const char *template_name);
 
 /* What interpret makes of it; state NULL: nothing. */
 void gpu_plans_explained(

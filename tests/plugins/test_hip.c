@@ -153,23 +153,8 @@ test_rtc(void **state)
 static void
 test_single(void **state)
 {
-	static const char text[] = "input_t output_t generate_input ref_kernel check_implementation";
 	(void)state;
-	AUTO_JSON json_t *made = NULL, *refused = NULL;
-	struct kettle_error err = {0};
-	int rc = kettle_plugin.language->single_file(gpu_plans_self, "relu.hip", text, strlen(text), &made, &err);
-	assert_int_equal(rc, 0);
-	const json_t *task = json_object_get(made, "task"), *files = json_object_get(made, "files");
-	assert_string_equal(json_string_value(json_object_get(task, "lang")), "hip");
-	assert_string_equal(
-		json_string_value(json_array_get(json_object_get(json_object_get(task, "config"), "sources"), 0)),
-		"eval_single.cu");
-	assert_int_equal(json_object_size(files) + 1, json_array_size(json_object_get(task, "files")));
-	assert_non_null(strstr(json_string_value(json_object_get(json_object_get(files, "eval.cu"), "text")), "main("));
-	assert_non_null(json_object_get(json_object_get(made, "templates"), "HIP"));
-	rc = kettle_plugin.language->single_file(gpu_plans_self, "relu.hip", "input_t", 7, &refused, &err);
-	assert_int_equal(rc, KETTLE_EINVAL);
-	assert_non_null(strstr(err.message, "`output_t`"));
+	gpu_plans_single("hip", "relu.hip", "HIP");
 }
 
 static void
@@ -183,16 +168,7 @@ static int
 setup(void **state)
 {
 	(void)state;
-	AUTO_JSON json_t *options = json_pack("{s:s}", "hipcc", "hipcc");
-	return kettle_plugin.create(NULL, &gpu_plans_self, NULL) || kettle_plugin.configure(gpu_plans_self, options, NULL);
-}
-
-static int
-teardown(void **state)
-{
-	(void)state;
-	kettle_plugin.destroy(gpu_plans_self);
-	return 0;
+	return gpu_plans_setup("hipcc");
 }
 
 int
@@ -208,5 +184,5 @@ main(void)
 		cmocka_unit_test(test_single),
 		cmocka_unit_test(test_table),
 	};
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, setup, gpu_plans_teardown);
 }
