@@ -67,6 +67,13 @@ image_remove(struct image *image)
 	*image = (struct image){0};
 }
 
+bool
+image_is_lost(const struct image *image)
+{
+	struct stat st;
+	return image->path && (fstat(image->fd, &st) != 0 || st.st_nlink == 0);
+}
+
 void
 image_clean(void)
 {

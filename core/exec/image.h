@@ -3,6 +3,8 @@
 #ifndef KETTLE_EXEC_IMAGE_H
 #define KETTLE_EXEC_IMAGE_H
 
+#include <stdbool.h>
+
 /* In the sandbox of a run that began as a copy of a warm process. */
 #define IMAGE_FOLDER "/run/kettle-warm"
 #define IMAGE_SHOWN IMAGE_FOLDER "/image" /* the memory */
@@ -21,6 +23,8 @@ struct image {
 int image_make(const char *folder, struct image *ret_image);
 /* Removes it; sandboxes that show it keep it. Zeroed ones are allowed. [any, blocks] */
 void image_remove(struct image *image);
+/* Whether others have cleaned it away, as they do when a user logs out. */
+bool image_is_lost(const struct image *image);
 /* Removes those that processes of this user have left behind. [any, blocks] */
 void image_clean(void);
 

@@ -629,18 +629,11 @@ make_key(const struct warm_wish *wish)
 	return key ? json_dumps(key, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
 }
 
-/* Others may clean up where it lies, as they do when a user logs out. */
-static bool
-has_lost_image(const struct warm_process *process)
-{
-	struct stat st;
-	return process->image.path && (fstat(process->image.fd, &st) != 0 || st.st_nlink == 0);
-}
-
 static bool
 fits(const struct warm_process *process)
 {
-	return sandbox_warm_works(process->sandbox) && process->copies < process->pool->max_copies && !has_lost_image(process);
+	return sandbox_warm_works(process->sandbox) && process->copies < process->pool->max_copies &&
+		   !image_is_lost(&process->image);
 }
 
 /* Whether it must be looked at, or is; then whoever asks waits for the end of that. */
