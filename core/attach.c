@@ -9,6 +9,7 @@
 #include "gc.h"
 #include "lock.h"
 #include "log.h"
+#include "purge.h"
 #include "sweep.h"
 
 #include <errno.h>
@@ -132,15 +133,19 @@ static void
 on_events(void *arg, const json_t *events)
 {
 	struct core *core = arg;
-	bool deleted = false;
+	bool deleted = false, board = false;
 	size_t i;
 	json_t *event;
 	json_array_foreach(events, i, event) {
 		if (core->engine)
 			engine_event(core->engine, event);
 		subscriptions_event(core, event);
-		deleted = deleted || is_deletion(json_string_value(json_object_get(event, "kind")));
+		const char *kind = json_string_value(json_object_get(event, "kind"));
+		deleted = deleted || is_deletion(kind);
+		board = board || (kind && strcmp(kind, "leaderboard.deleted") == 0);
 	}
+	if (board)
+		purge_poke(core);
 	if (deleted)
 		sweep_poke(core);
 	feed_poke(core->feed);
@@ -196,6 +201,7 @@ become_owner(struct core *core, struct kettle_error *err)
 	if (mkdir(core->spool, 0700) != 0 && errno != EEXIST)
 		log_write(KETTLE_LOG_WARNING, "core", "what jobs leave cannot be kept in %s: %s", core->spool, strerror(errno));
 	sweep_poke(core);
+	purge_poke(core);
 	if (core->setup.stays)
 		gc_serve(core);
 	return 0;

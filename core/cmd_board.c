@@ -5,6 +5,7 @@
 #include "cmd_board.h"
 
 #include "board_answer.h"
+#include "board_remove.h"
 #include "clean.h"
 #include "cleanup.h"
 #include "content.h"
@@ -257,33 +258,6 @@ tell_deleted(
 	return data ? db_event(db, "leaderboard.deleted", 'p', board->id, 0, actor->user, data, err) : fail_memory(err);
 }
 
-static int
-remove_board(struct db *db, int64_t board, struct kettle_error *err)
-{
-	/* What the cascade would do too, but row by row: the counts without which the triggers of best have nothing to do,
-	 * then what there is most of. */
-	static const char *const before[] = {
-		"DELETE FROM leaderboard_devices WHERE leaderboard = ?",
-		"DELETE FROM best_counts WHERE leaderboard = ?",
-		"DELETE FROM best WHERE leaderboard = ?",
-		"DELETE FROM runs WHERE job IN (SELECT j.id FROM jobs j JOIN submissions s ON s.id = j.submission WHERE "
-		"s.leaderboard = ?)",
-		"DELETE FROM jobs WHERE submission IN (SELECT id FROM submissions WHERE leaderboard = ?)",
-	};
-	int code = content_note_board(db, board, err);
-	/* An invite goes with the last of its boards. */
-	if (code == 0)
-		code = db_exec(db, err,
-			"DELETE FROM invites WHERE code IN (SELECT code FROM invite_boards WHERE leaderboard = ?1) AND NOT EXISTS "
-			"(SELECT 1 FROM invite_boards o WHERE o.code = invites.code AND o.leaderboard <> ?1)",
-			"i", board);
-	for (size_t i = 0; i < ARRAY_SIZE(before) && code == 0; i++)
-		code = db_exec(db, err, before[i], "i", board);
-	if (code == 0)
-		code = db_exec(db, err, "DELETE FROM boards WHERE id = ?", "i", board);
-	return code < 0 ? code : content_collect(db, err);
-}
-
 int
 cmd_board_delete(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
 	json_t **ret_result, struct kettle_error *err)
@@ -303,7 +277,7 @@ cmd_board_delete(struct db *db, const struct command_env *env, const struct acto
 	if (code == 0)
 		code = tell_deleted(db, actor, &board, submissions, err);
 	if (code == 0)
-		code = remove_board(db, board.id, err);
+		code = board_remove(db, board.id, err);
 	if (code < 0)
 		return code;
 	*ret_result = json_pack("{s:s, s:I}", "name", board.name, "submissions", (json_int_t)submissions);

@@ -121,11 +121,11 @@ content_get_task(struct db *db, int64_t task, json_t **ret_bundle, struct kettle
 }
 
 static int
-exec_all(struct db *db, const char *const *sql, size_t count, int64_t id, struct kettle_error *err)
+exec_all(struct db *db, const char *const *sql, size_t count, int64_t id, int64_t last, struct kettle_error *err)
 {
 	int code = 0;
 	for (size_t i = 0; i < count && code == 0; i++)
-		code = db_exec(db, err, sql[i], strstr(sql[i], "?1") ? "i" : NULL, id);
+		code = db_exec(db, err, sql[i], strstr(sql[i], "?2") ? "ii" : strstr(sql[i], "?1") ? "i" : NULL, id, last);
 	return code;
 }
 
@@ -138,19 +138,18 @@ exec_all(struct db *db, const char *const *sql, size_t count, int64_t id, struct
 	"temp.noted_tasks)"
 
 int
-content_note_board(struct db *db, int64_t leaderboard, struct kettle_error *err)
+content_note_submissions(struct db *db, int64_t leaderboard, int64_t last, struct kettle_error *err)
 {
 	static const char *const sql[] = {
 		NOTE_TABLES,
-		"INSERT OR IGNORE INTO temp.noted_tasks SELECT task FROM leaderboards WHERE id = ?1 "
-		"UNION SELECT task FROM submissions WHERE leaderboard = ?1",
-		"INSERT OR IGNORE INTO temp.noted_blobs SELECT code FROM submissions WHERE leaderboard = ?1",
+		"INSERT OR IGNORE INTO temp.noted_tasks SELECT task FROM submissions WHERE leaderboard = ?1 AND id <= ?2",
+		"INSERT OR IGNORE INTO temp.noted_blobs SELECT code FROM submissions WHERE leaderboard = ?1 AND id <= ?2",
 		"INSERT OR IGNORE INTO temp.noted_blobs SELECT a.blob FROM submissions s JOIN jobs j ON j.submission = s.id "
 		"JOIN "
-		"artifacts a ON a.job = j.id WHERE s.leaderboard = ?1 AND a.blob IS NOT NULL",
+		"artifacts a ON a.job = j.id WHERE s.leaderboard = ?1 AND s.id <= ?2 AND a.blob IS NOT NULL",
 		NOTE_FILES,
 	};
-	return exec_all(db, sql, ARRAY_SIZE(sql), leaderboard, err);
+	return exec_all(db, sql, ARRAY_SIZE(sql), leaderboard, last, err);
 }
 
 int
@@ -164,7 +163,7 @@ content_note_submission(struct db *db, int64_t submission, struct kettle_error *
 		"WHERE j.submission = ?1 AND a.blob IS NOT NULL",
 		NOTE_FILES,
 	};
-	return exec_all(db, sql, ARRAY_SIZE(sql), submission, err);
+	return exec_all(db, sql, ARRAY_SIZE(sql), submission, 0, err);
 }
 
 int
@@ -175,7 +174,7 @@ content_note_task(struct db *db, int64_t task, struct kettle_error *err)
 		"INSERT OR IGNORE INTO temp.noted_tasks VALUES (?1)",
 		NOTE_FILES,
 	};
-	return exec_all(db, sql, ARRAY_SIZE(sql), task, err);
+	return exec_all(db, sql, ARRAY_SIZE(sql), task, 0, err);
 }
 
 int
@@ -193,5 +192,5 @@ content_collect(struct db *db, struct kettle_error *err)
 		"DELETE FROM temp.noted_blobs",
 		"DELETE FROM temp.noted_tasks",
 	};
-	return exec_all(db, sql, ARRAY_SIZE(sql), 0, err);
+	return exec_all(db, sql, ARRAY_SIZE(sql), 0, 0, err);
 }

@@ -16,10 +16,10 @@ int content_task_hash(const json_t *bundle, char ret_hash[65], struct kettle_err
 int content_get_task(struct db *db, int64_t task, json_t **ret_bundle, struct kettle_error *err);
 
 /*
- * Removing something: first note what it uses (of a board with all its submissions, of one submission, or of one
+ * Removing something: first note what it uses (of a board's submissions up to a number, of one submission, or of one
  * version of a task), then delete its row, then collect: what was noted and has no other user goes.
  */
-int content_note_board(struct db *db, int64_t leaderboard, struct kettle_error *err);
+int content_note_submissions(struct db *db, int64_t leaderboard, int64_t last, struct kettle_error *err);
 int content_note_submission(struct db *db, int64_t submission, struct kettle_error *err);
 int content_note_task(struct db *db, int64_t task, struct kettle_error *err);
 int content_collect(struct db *db, struct kettle_error *err);

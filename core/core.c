@@ -9,6 +9,7 @@
 #include "core_inner.h"
 #include "feed.h"
 #include "gc.h"
+#include "purge.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -55,6 +56,7 @@ core_free(struct core *core)
 
 struct closing {
 	struct core *core;
+	uint64_t grace_ms;
 	void (*closed)(void *arg);
 	void *arg;
 };
@@ -98,6 +100,14 @@ engine_stopped(void *arg)
 	server_close(core->server, server_closed, closing);
 }
 
+static void
+stop_engine(void *arg)
+{
+	struct closing *closing = arg;
+	closing->core->ending_engine = true;
+	engine_stop(closing->core->engine, closing->grace_ms, engine_stopped, closing);
+}
+
 void
 core_close(struct core *core, uint64_t grace_ms, void (*closed)(void *arg), void *arg)
 {
@@ -106,17 +116,21 @@ core_close(struct core *core, uint64_t grace_ms, void (*closed)(void *arg), void
 	if (core->ended)
 		return;
 	if (core->ending) {
-		if (core->engine)
+		core->ending->grace_ms = grace_ms;
+		purge_hurry(core);
+		if (core->ending_engine && core->engine)
 			engine_stop(core->engine, grace_ms, engine_stopped, core->ending);
 		return;
 	}
 	struct closing *closing = calloc(1, sizeof(*closing));
 	if (!closing)
 		abort(); /* a process that cannot even end: nothing is lost, the database holds it all */
-	*closing = (struct closing){core, closed, arg};
+	*closing = (struct closing){core, grace_ms, closed, arg};
 	core->ending = closing;
 	if (core->engine) {
-		engine_stop(core->engine, grace_ms, engine_stopped, closing);
+		if (grace_ms == 0)
+			purge_hurry(core);
+		purge_wait(core, stop_engine, closing);
 		return;
 	}
 	core->closing = true;

@@ -32,6 +32,7 @@ struct client;
 struct subscription;
 struct closing;
 struct gc;
+struct purge;
 
 /* A plugin of any kind that is loaded and created. */
 struct core_plugin {
@@ -82,9 +83,11 @@ struct core {
 	int lock_fd;
 	char *spool; /* where jobs leave files; see artifact.h */
 	bool sweeping, sweep_again;
-	struct gc *gc; /* under way */
+	struct gc *gc;       /* under way */
+	struct purge *purge; /* under way */
 	struct kettle_timer *gc_timer;
 	struct closing *ending; /* core_close was called */
+	bool ending_engine;     /* and the engine is being stopped */
 	bool ended;             /* and is done */
 	uv_thread_t thread;     /* of the loop */
 	struct subscription *subscriptions;

@@ -206,13 +206,13 @@ recorded(void *arg, const struct kettle_error *err)
 	free_op(arg);
 }
 
-/* What a commit took is known only after it. */
+/* What a commit took is known only after it; it is worth none of its own. */
 static void
 record(struct engine_job *job, uint64_t completed_ns)
 {
 	struct job_op *op = new_op(job);
 	op->record_ns = (int64_t)(time_monotonic_ns() - completed_ns);
-	store_write(job->engine->setup.store, record_op, recorded, op);
+	store_later(job->engine->setup.store, record_op, recorded, op);
 }
 
 /* ---- the end ---- */

@@ -39,7 +39,7 @@ struct lane {
 	uv_thread_t thread;
 	uv_mutex_t mutex; /* guards queue and stop */
 	uv_cond_t wake;
-	struct ops queue;
+	struct ops queue, later;
 	bool stop;
 };
 
@@ -119,14 +119,34 @@ post(struct store *store, struct ops *done, json_t *events_take)
 	(void)uv_async_send(&store->async);
 }
 
-/* Waits for operations; false: there are none and none will come. */
+static bool
+has_write(const struct ops *ops)
+{
+	const struct op *op = ops->head;
+	while (op && !op->writes)
+		op = op->next;
+	return op;
+}
+
+/* Waits for operations; false: there are none and none will come. What may wait comes with others that write, or when
+ * there have been none for a while. */
 static bool
 lane_take(struct lane *lane, struct ops *ret_ops)
 {
+	bool idle = false;
 	uv_mutex_lock(&lane->mutex);
-	while (!lane->queue.head && !lane->stop)
-		uv_cond_wait(&lane->wake, &lane->mutex);
+	while (!lane->queue.head && !lane->stop && !idle) {
+		if (lane->later.head)
+			idle = uv_cond_timedwait(&lane->wake, &lane->mutex, STORE_LATER_MS * UINT64_C(1000000)) == UV_ETIMEDOUT;
+		else
+			uv_cond_wait(&lane->wake, &lane->mutex);
+	}
 	ops_move(&lane->queue, ret_ops);
+	if (lane->later.head && (idle || lane->stop || has_write(ret_ops))) {
+		*ret_ops->tail = lane->later.head;
+		ret_ops->tail = lane->later.tail;
+		ops_init(&lane->later);
+	}
 	uv_mutex_unlock(&lane->mutex);
 	return ret_ops->head;
 }
@@ -270,6 +290,7 @@ lane_open(struct store *store, struct lane *lane, sqlite3 *handle_take)
 	lane->store = store;
 	lane->db.handle = handle_take;
 	ops_init(&lane->queue);
+	ops_init(&lane->later);
 	int rc = uv_mutex_init(&lane->mutex);
 	if (rc < 0)
 		return rc;
@@ -420,8 +441,10 @@ store_open(uv_loop_t *loop, const char *path, const char *owner, store_events on
 	return code;
 }
 
+enum when { WHEN_NOW, WHEN_LATER };
+
 static void
-queue(struct lane *lane, bool writes, store_op run, store_done done, void *arg)
+queue(struct lane *lane, bool writes, enum when when, store_op run, store_done done, void *arg)
 {
 	struct store *store = lane->store;
 	struct op *op = malloc(sizeof(*op));
@@ -448,7 +471,7 @@ queue(struct lane *lane, bool writes, store_op run, store_done done, void *arg)
 		return;
 	}
 	uv_mutex_lock(&lane->mutex);
-	ops_add(&lane->queue, op);
+	ops_add(when == WHEN_LATER ? &lane->later : &lane->queue, op);
 	uv_cond_signal(&lane->wake);
 	uv_mutex_unlock(&lane->mutex);
 }
@@ -456,19 +479,25 @@ queue(struct lane *lane, bool writes, store_op run, store_done done, void *arg)
 void
 store_write(struct store *store, store_op op, store_done done, void *arg)
 {
-	queue(&store->writer, true, op, done, arg);
+	queue(&store->writer, true, WHEN_NOW, op, done, arg);
+}
+
+void
+store_later(struct store *store, store_op op, store_done done, void *arg)
+{
+	queue(&store->writer, true, WHEN_LATER, op, done, arg);
 }
 
 void
 store_read(struct store *store, store_op op, store_done done, void *arg)
 {
-	queue(&store->writer, false, op, done, arg);
+	queue(&store->writer, false, WHEN_NOW, op, done, arg);
 }
 
 void
 store_query(struct store *store, store_op op, store_done done, void *arg)
 {
-	queue(&store->reader, false, op, done, arg);
+	queue(&store->reader, false, WHEN_NOW, op, done, arg);
 }
 
 void

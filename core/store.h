@@ -6,7 +6,8 @@
  * the writer takes all that wait, runs them in one transaction, each below a savepoint of its own (so that one which
  * fails undoes nothing of the others), commits once with synchronous=FULL, and only then posts the events and the
  * answers back to the loop: an answer always comes after its commit, and commits that arrive together cost one flush.
- * When the commit itself fails, every operation of the batch answers with that error and the store goes on.
+ * When the commit itself fails, every operation of the batch answers with that error and the store goes on. What may wait
+ * (store_later) waits for a batch that writes anyway, or until the store has had nothing to write for a second.
  *
  * The reader has a connection of its own. What it runs waits for no commit and sees, as one snapshot, everything that
  * was answered before it began. Both threads post to one list behind a mutex and wake the loop with one uv_async.
@@ -35,6 +36,7 @@ typedef void (*store_done)(void *arg, const struct kettle_error *err);
 typedef void (*store_events)(void *arg, const json_t *events);
 
 #define STORE_BATCH_MAX 1000 /* operations in one transaction */
+#define STORE_LATER_MS 1000  /* without any other write, until what may wait is written */
 
 /*
  * Opens or creates the database, checks it (a file system where WAL cannot work, not a database, corrupt, read-only,
@@ -51,6 +53,8 @@ int store_open(uv_loop_t *loop, const char *path, const char *owner, store_event
  */
 void store_write(struct store *store, store_op op, store_done done, void *arg);
 void store_read(struct store *store, store_op op, store_done done, void *arg);
+/* A write that costs no commit of its own where others write: nothing is ordered with it, and a crash may lose it. */
+void store_later(struct store *store, store_op op, store_done done, void *arg);
 /* The same on the reader: beside the writes that wait, and not ordered with them. For whatever only shows something. */
 void store_query(struct store *store, store_op op, store_done done, void *arg);
 /*

@@ -4,8 +4,10 @@
 
 #include "command_fixture.h"
 
+#include "board_remove.h"
 #include "clean.h"
 #include "cleanup.h"
+#include "jobs.h"
 #include "text.h"
 
 #include <ctype.h>
@@ -341,6 +343,105 @@ test_delete_board(void **state)
 	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM tasks"), 0);
 }
 
+#define ID(id) json_pack("{s:I}", "id", (json_int_t)(id))
+
+static int
+start_op(struct db *db, void *arg, struct kettle_error *err)
+{
+	int64_t attempt = 0;
+	return jobs_start(db, *(int64_t *)arg, "CPU.0", &attempt, err);
+}
+
+static int
+part_op(struct db *db, void *arg, struct kettle_error *err)
+{
+	return board_remove_part(db, arg, err);
+}
+
+/* A board of more submissions than one transaction removes: gone at once, and finished by whoever comes next. */
+static void
+test_delete_large_board(void **state)
+{
+	(void)state;
+	commands_board(&c, "board", NULL);
+	commands_board(&c, "other", NULL);
+	int64_t first = ranked("alice", 2.0);
+	commands_must(&c, "bob", "submit",
+		json_pack("{s:o, s:s}", "file", commands_file("b.cpp", "elsewhere\n"), "leaderboard", "other"));
+	fixture_sql(&c.f,
+		"WITH RECURSIVE n (i) AS (SELECT 1000 UNION ALL SELECT i + 1 FROM n WHERE i < 1999) INSERT INTO submissions "
+		"(id, "
+		"leaderboard, task, user, mode, file_name, code, state, created_at, done_at) SELECT i, s.leaderboard, s.task, "
+		"s.user, 'ranked', 'a.cpp', s.code, 'passed', i, i FROM n, submissions s WHERE s.id = (SELECT min(id) FROM "
+		"submissions);"
+		"INSERT INTO jobs (submission, device, state, seed, queued_at, changed_at, done_at, score) SELECT id, 'CPU', "
+		"'passed', 1, 0, 0, 0, 9.0 FROM submissions WHERE id >= 1000;"
+		"INSERT INTO runs (job, mode, secret, passed, state) SELECT id, 'test', 0, 1, 'passed' FROM jobs WHERE "
+		"submission "
+		">= 1000");
+	int64_t open = commands_submit(&c, "bob", "board", "ranked"), job = fixture_int(&c.f, "SELECT max(id) FROM jobs");
+	int64_t board = fixture_int(&c.f, "SELECT id FROM leaderboards WHERE name = 'board'");
+	const json_t *answer =
+		commands_must(&c, "owner", "leaderboard.delete", json_pack("{s:s, s:b}", "name", "board", "force", 1));
+	assert_int_equal(commands_number(answer, "submissions"), 1002);
+	/* In the middle: killed here, the next one finds it so. */
+	struct kettle_error err = {0};
+	fixture_stop(&c.f);
+	assert_int_equal(fixture_store(&c.f, &err), 0);
+	assert_true(fixture_int(&c.f, "SELECT count(*) FROM submissions") > 500);
+	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM boards WHERE hidden_at IS NOT NULL"), 1);
+	/* Nothing of it is to be seen, by whatever way. */
+	commands_refused(
+		&c, "owner", "leaderboard.show", json_pack("{s:s}", "name", "board"), KETTLE_ENOENT, "no leaderboard");
+	assert_int_equal(json_array_size(commands_must(&c, "owner", "leaderboard.list", json_pack("{s:b}", "all", 1))), 1);
+	assert_int_equal(json_array_size(commands_must(&c, "alice", "submission.list", json_object())), 0);
+	commands_refused(&c, "alice", "submission.show", ID(first), KETTLE_ENOENT, "no submission");
+	commands_refused(&c, "owner", "submission.show", ID(1999), KETTLE_ENOENT, "no submission");
+	commands_refused(&c, "owner", "submission.delete", ID(1999), KETTLE_ENOENT, "no submission");
+	commands_refused(&c, "bob", "submission.cancel", ID(open), KETTLE_ENOENT, "no submission");
+	commands_refused(&c, "owner", "submission.artifacts", ID(1999), KETTLE_ENOENT, "no submission");
+	commands_refused(&c, "owner", "submission.rerun", ID(1999), KETTLE_ENOENT, "no submission");
+	assert_int_equal(
+		commands_number(commands_must(&c, "owner", "admin.stats", json_object()), "stats.num_submissions"), 1);
+	const json_t *user = commands_must(&c, "owner", "user.show", json_pack("{s:s}", "name", "alice"));
+	assert_int_equal(commands_number(user, "submissions"), 0);
+	assert_int_equal(json_array_size(commands_at(user, "ranks")), 0);
+	int64_t events =
+		fixture_int(&c.f, "SELECT count(*) FROM events WHERE kind IN ('rank.changed', 'submission.cancelled')");
+	commands_must(&c, "owner", "user.ban", json_pack("{s:s, s:s}", "name", "alice", "reason", "x"));
+	commands_must(&c, "owner", "user.unban", json_pack("{s:s}", "name", "alice"));
+	assert_int_equal(
+		fixture_int(&c.f, "SELECT count(*) FROM events WHERE kind IN ('rank.changed', 'submission.cancelled')"),
+		events);
+	/* No job of it is begun, and no verdict comes of it. */
+	assert_int_equal(fixture_int(&c.f, "SELECT done_at IS NULL FROM jobs ORDER BY id DESC"), 1);
+	assert_int_equal(fixture_write(&c.f, start_op, &job, &err), KETTLE_ECONFLICT);
+	/* The name is free meanwhile, and the new one has nothing of the old one. */
+	commands_board(&c, "board", NULL);
+	commands_board(&c, "BOARD-2", NULL);
+	assert_int_equal(
+		commands_number(
+			commands_must(&c, "owner", "leaderboard.show", json_pack("{s:s}", "name", "board")), "rankings.0.count"),
+		0);
+	bool more = true;
+	int parts = 0;
+	for (; more; parts++)
+		assert_int_equal(fixture_write(&c.f, part_op, &more, &err), 0);
+	assert_int_equal(parts, 1002 / BOARD_REMOVE_PART);
+	char sql[120];
+	(void)snprintf(sql, sizeof(sql), "SELECT count(*) FROM boards WHERE id = %lld", (long long)board);
+	assert_int_equal(fixture_int(&c.f, sql), 0);
+	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM submissions"), 1);
+	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM jobs"), 1);
+	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM runs"), 0);
+	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM best"), 0);
+	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM blobs WHERE CAST(data AS TEXT) LIKE 'int a%'"), 0);
+	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM pragma_foreign_key_check"), 0);
+	/* There is nothing more to do. */
+	assert_int_equal(fixture_write(&c.f, part_op, &more, &err), 0);
+	assert_false(more);
+}
+
 /* ---- submissions ---- */
 
 static const json_t *
@@ -472,7 +573,6 @@ test_cancel_and_delete(void **state)
 	(void)state;
 	commands_board(&c, "board", NULL);
 	int64_t id = commands_submit(&c, "alice", "board", "ranked");
-#define ID(id) json_pack("{s:I}", "id", (json_int_t)(id))
 	commands_refused(&c, "bob", "submission.cancel", ID(id), KETTLE_EACCES, "somebody else");
 	commands_must(&c, "alice", "submission.cancel", ID(id));
 	assert_int_equal(
@@ -514,6 +614,7 @@ main(void)
 		TEST(test_list_and_closed),
 		TEST(test_show),
 		TEST(test_delete_board),
+		TEST(test_delete_large_board),
 		TEST(test_submission),
 		TEST(test_statuses),
 		TEST(test_several_devices),

@@ -184,6 +184,41 @@ test_grouped_commit(void **state)
 	fixture_close(&f);
 }
 
+/* What may wait rides on a commit that there is anyway, or has one of its own when nothing else is written. */
+static void
+test_later(void **state)
+{
+	(void)state;
+	struct fixture f;
+	fixture_open(&f);
+	answers = (struct answers){.f = &f};
+	op_keys = 0;
+	assert_int_equal(fixture_write(&f, hook, NULL, NULL), 0);
+	commits = 0; /* the hook was there for its own */
+	sig_atomic_t go = 0;
+	store_read(f.store, slow, released, &go);
+	for (int i = 0; i < 3; i++)
+		store_later(f.store, insert_next, answered, NULL);
+	store_write(f.store, insert_next, answered, NULL);
+	__atomic_store_n(&go, 1, __ATOMIC_RELEASE);
+	while (answers.count < 4)
+		uv_run(&f.loop, UV_RUN_ONCE);
+	assert_int_equal(commits, 1);
+	store_later(f.store, insert_next, answered, NULL);
+	while (answers.count < 5)
+		uv_run(&f.loop, UV_RUN_ONCE);
+	assert_int_equal(commits, 2);
+	/* Nothing is left behind by a store that closes. */
+	store_later(f.store, insert_next, answered, NULL);
+	fixture_stop(&f);
+	assert_int_equal(answers.count, 6);
+	assert_int_equal(answers.failed, 0);
+	struct kettle_error err = {0};
+	assert_int_equal(fixture_store(&f, &err), 0);
+	assert_int_equal(fixture_int(&f, "SELECT count(*) FROM settings"), 6);
+	fixture_close(&f);
+}
+
 static void
 test_failure_stays_alone(void **state)
 {
@@ -584,6 +619,7 @@ main(void)
 		cmocka_unit_test(test_new),
 		cmocka_unit_test(test_folder_is_made),
 		cmocka_unit_test(test_grouped_commit),
+		cmocka_unit_test(test_later),
 		cmocka_unit_test(test_failure_stays_alone),
 		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_reader_cannot_write),
