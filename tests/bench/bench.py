@@ -48,7 +48,8 @@ SECTIONS = {
                 "`--unshare-all`, isolate and nsjail with their defaults, where they are installed."),
     "python": (interpreters.measure, "Python to the first line of user code",
                "In the full sandbox, from the start of a run step to the first line after its imports, and from there until "
-               "the sandbox is gone and its outputs are taken over."),
+               "the sandbox is gone and its outputs are taken over. *spawn pool*: of one process, from the call until its "
+               "first result is there, in a run that has imported the same."),
     "submit": (submissions.submit, "What Kettle adds to a submission",
                "An unchanged C++ test submission, from the start of `kettle submit` to its end. *queue*: from acceptance until "
                "the runner has it, and the ways there and back; *build*: from the cache; *start*: folders and sandboxes; "

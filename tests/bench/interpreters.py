@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Section python: from the start of a run step to the first line of user code, in the full sandbox, cold and (where this
-build can) warm, and until nothing of it is left."""
+build can) warm, and until nothing of it is left; and how long a run's own spawn pool takes to do its first piece of work."""
 import json
 import subprocess
 import time
@@ -8,6 +8,21 @@ import time
 from measure import BUILD, Box, Cannot, interpreter, progress, rounds
 
 FIRST_LINE = "{imports}import time\nprint(time.monotonic_ns())\n"
+# Of harnesses in the field's form: the work is imported by the pool's process, and with it what the work imports.
+POOL = """{imports}import multiprocessing
+import time
+
+
+def work(number):
+    return number
+
+
+if __name__ == "__main__":
+    start = time.monotonic_ns()
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        pool.apply(work, (1,))
+        print(time.monotonic_ns() - start)
+"""
 ASKED = {"bare": ("4 ms", None), "numpy": ("5 ms", None), "torch": ("15 ms", "8 ms")}  # at once; when a copy stands ready
 GONE = "30 ms"
 READY_SECONDS = 0.3  # after a run, until a copy stands ready for the next one
@@ -81,10 +96,32 @@ def compare(section, executor, module):
                       f"{module}, {kind}: first line")
 
 
+def compare_pools(section, executor, *imported):
+    """Pools of one process, of runs that begin warm and of runs that begin cold."""
+    python, named = interpreter(*imported), " and ".join(imported) or "bare"
+    code = POOL.format(imports="".join(f"import {name}\n" for name in imported))
+    cold = {"argv": [python, "main.py"], "env": ENVIRONMENT, "inputs": {"main.py": {"text": code}}}
+    warm = {**cold, "warm": {"tool": python, "preload": list(imported)}}
+    kinds = {"cold": cold, "warm": warm} if executor.run(warm).get("warm") else {"cold": cold}
+    for _ in range(rounds(8)):
+        for kind, step in kinds.items():
+            outcome = executor.run(step)
+            if outcome.get("warm", False) == (kind == "warm"):
+                section.add(f"spawn pool, {named}, {kind}: first work done", int(outcome["stdout"]["text"]) / 1e6)
+    section.ratio(f"spawn pool, {named}: cold over warm", f"spawn pool, {named}, cold: first work done",
+                  f"spawn pool, {named}, warm: first work done")
+
+
 def measure(section):
     with Box() as box:
         executor = Exec(box)
         try:
+            for imported in ((), ("numpy", "torch")):
+                progress(f"    spawn pool, {' '.join(imported) or 'bare'}")
+                try:
+                    compare_pools(section, executor, *imported)
+                except Cannot as error:
+                    section.note(f"A spawn pool with {' and '.join(imported)} is left out: {error}.")
             for module in ASKED:
                 progress(f"    {module}")
                 try:
