@@ -74,6 +74,9 @@ def poll(condition, seconds=30, what="a condition"):
 # kettle-exec's, of all tests of a program, one after the other: what one has compiled no other one compiles again.
 STATE = pathlib.Path(tempfile.mkdtemp(prefix="kettle-test-state-"))
 atexit.register(shutil.rmtree, STATE, ignore_errors=True)
+if "KETTLE_TEST_CACHE" in os.environ:  # nor any other program
+    (STATE / "exec").mkdir()
+    (STATE / "exec" / "cache").symlink_to(os.environ["KETTLE_TEST_CACHE"])
 
 
 class Scratch:
