@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Jobs: bad plans and lines, cancels, leases, device locks, crashes."""
+import ctypes
 import glob
 import re
 
@@ -382,6 +383,50 @@ def without_sandbox(folder):
         equal(x.one(shell("sleep 60", limits={"wall": 0.2}))["limit"], "wall")
 
 
+PTRACE_SEIZE = 0x4206
+WALL = 0x40000000
+
+
+def seize(pid):
+    """Traces a process: killed, it stays there until whoever traces it has waited for it, as if it hung in a driver."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+    if libc.ptrace(PTRACE_SEIZE, pid, None, None) != 0:
+        raise Skip("a process of a sandbox cannot be traced here: " + os.strerror(ctypes.get_errno()))
+
+
+def undying(folder):
+    """A process that cannot be killed loses the job, which says so, and nothing is told twice when it ends at last"""
+    marker = "76%d" % os.getpid()
+    with Exec(folder) as x:
+        x.run("stuck", [dict(shell("exec sleep " + marker), id="s", kind="run", device=1)], unit={"name": "d"})
+        x.until(event="device", job="stuck")
+        poll(lambda: any(name_of(pid) == "sleep" for pid in processes_with(marker)), "the step's program")
+        stuck = next(pid for pid in processes_with(marker) if name_of(pid) == "sleep")
+        seize(stuck)
+        try:
+            x.send(op="cancel", job="stuck")
+            lost = x.until(job="stuck", status="lost")
+            contains(json.dumps(lost), "were killed and are not dead after 10 s: the device must be put aside")
+            # What needs nothing of that device goes on meanwhile.
+            equal(x.one(shell("echo fine"))["stdout"]["text"], "fine\n")
+        finally:
+            os.waitpid(stuck, WALL)
+        poll(lambda: not processes_with(marker), "the end of the killed process")
+        equal(x.one(shell("echo fine"), unit={"name": "d"})["stdout"]["text"], "fine\n")
+        equal(x.close(), 0)
+        assert len([e for e in x.events if e["event"] == "done" and e["job"] == "stuck"]) <= 1, x.events
+    equal(spools(x.state), [])
+
+
+def name_of(pid):
+    try:
+        with open("/proc/%d/comm" % pid) as file:
+            return file.read().strip()
+    except OSError:
+        return ""
+
+
 if __name__ == "__main__":
-    sys.exit(main([bad_plans, bad_lines, greeting, slow_tool, same_name, cancels, lease, killed, device_lock, slots, side_by_side,
+    sys.exit(main([bad_plans, bad_lines, greeting, slow_tool, same_name, cancels, undying, lease, killed, device_lock, slots, side_by_side,
                    one_plan, kept, doctor, without_sandbox]))
