@@ -438,7 +438,7 @@ options_json(const struct option_table *table)
 			(void)json_object_set_new(one, "choices", choices_json(option.choices));
 		if (option.min != 0 || option.max != 0)
 			(void)json_object_set_new(one, "min", json_real(option.min));
-		if (option.max != 0)
+		if (option.max != 0 && option.max >= option.min)
 			(void)json_object_set_new(one, "max", json_real(option.max));
 		if (json_array_append_new(list, one) != 0) {
 			json_decref(list);

@@ -74,9 +74,12 @@ render_admin_stats(struct run *run, const json_t *result)
 	const char *key;
 	json_t *value;
 	render_admin_accepting(run, result);
-	fprintf(out, "%lld submissions (%lld of them open) of %lld users, %lld different files.\n",
-		(long long)value_int(stats, "num_submissions", 0), (long long)value_int(stats, "sub_waiting", 0),
-		(long long)value_int(stats, "num_users", 0), (long long)value_int(stats, "num_unique_codes", 0));
+	long long submissions = (long long)value_int(stats, "num_submissions", 0),
+			  users = (long long)value_int(stats, "num_users", 0),
+			  codes = (long long)value_int(stats, "num_unique_codes", 0);
+	fprintf(out, "%lld submission%s (%lld of them open) of %lld user%s, %lld different file%s.\n", submissions,
+		submissions == 1 ? "" : "s", (long long)value_int(stats, "sub_waiting", 0), users, users == 1 ? "" : "s", codes,
+		codes == 1 ? "" : "s");
 	json_object_foreach((json_t *)stats, key, value) {
 		if (strncmp(key, prefix, strlen(prefix)) == 0)
 			device_row(rows, stats, key + strlen(prefix));

@@ -68,6 +68,8 @@ option_facts(const json_t *option, char text[LOCAL_TEXT_SIZE])
 	if (json_is_number(min) && json_is_number(max) && used < LOCAL_TEXT_SIZE)
 		used += (size_t)snprintf(
 			text + used, LOCAL_TEXT_SIZE - used, ", %.16g to %.16g", json_number_value(min), json_number_value(max));
+	else if (json_is_number(min) && used < LOCAL_TEXT_SIZE)
+		used += (size_t)snprintf(text + used, LOCAL_TEXT_SIZE - used, ", at least %.16g", json_number_value(min));
 	json_array_foreach(choices, i, choice)
 		if (used < LOCAL_TEXT_SIZE)
 			used += (size_t)snprintf(

@@ -582,12 +582,12 @@ test_local(void **arg)
 	assert_string_equal(state->out, "device  unit   runner  state    slots  queued  protections  calibrated\n"
 									"CPU     CPU/0  local   running    1/1       2  full         no\n");
 	cli_host_answer(&state->host, "plugin.info",
-		json_pack("{s:s, s:s, s:s, s:[{s:s, s:s, s:s, s:i, s:i, s:s}]}", "name", "local", "summary", "here", "kind",
-			"runner", "options", "key", "jobs", "type", "int", "default", "2", "min", 1, "max", 64, "help",
-			"how many"));
+		json_pack("{s:s, s:s, s:s, s:[{s:s, s:s, s:s, s:i, s:i, s:s}, {s:s, s:s, s:i}]}", "name", "local", "summary",
+			"here", "kind", "runner", "options", "key", "jobs", "type", "int", "default", "2", "min", 1, "max", 64,
+			"help", "how many", "key", "memory", "type", "int", "min", 16));
 	assert_int_equal(RUN(state, "plugin", "info", "local"), 0);
-	assert_string_equal(
-		state->out, "local  here\n  kind     runner\n\n  jobs  int, 1 to 64, default 2\n      how many\n");
+	assert_string_equal(state->out, "local  here\n  kind     runner\n\n  jobs  int, 1 to 64, default 2\n      how "
+									"many\n\n  memory  int, at least 16\n");
 }
 
 static void

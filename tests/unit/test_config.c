@@ -341,6 +341,11 @@ test_option_tables(void **state)
 	assert_non_null(strstr(help.data, "repo (string, required)"));
 	AUTO_JSON json_t *data = options_json(&table);
 	assert_int_equal(json_array_size(data), table.count);
+	static const struct kettle_option open_end = {
+		.key = "a", .type = KETTLE_OPTION_INT, .min = 16, .max = -1, .help = "x"};
+	AUTO_JSON json_t *open = options_json(&(struct option_table){&open_end, 1, sizeof(open_end)});
+	assert_true(json_number_value(json_object_get(json_array_get(open, 0), "min")) == 16);
+	assert_null(json_object_get(json_array_get(open, 0), "max"));
 }
 
 static void
