@@ -8,12 +8,13 @@
  * on the sandbox library answers requests (core/sandbox/zygote.c) and comes back in a payload alone: in `park`, before
  * there is a run, and in `become`, with all privileges gone. The first rehearses: a copy shares its memory with the warm
  * process until it writes to it, every object that is looked at is written to (it is counted), and each first write to a
- * page costs as much as a hundred lines of Python; so what every beginning does is done once for nothing. The second leaves the C frames of the service by a jump, makes itself a process of its own (signals,
- * environment, random numbers, arguments), and raises an exception that ends the words of the start; the hook for
- * exceptions, which is called when no frame of Python is left, is ours and runs the script in the real __main__. So the
- * script finds nothing below it. At the end the interpreter is left by what a script can notice (threads, atexit,
- * objects, output) and _exit: taking down modules that were never used would touch every page that is still shared.
- * Whatever cannot be done as a fresh interpreter does it executes one, which is the same as never having been here.
+ * page costs as much as a hundred lines of Python; so what every beginning does is done once for nothing. The second
+ * leaves the C frames of the service by a jump, makes itself a process of its own (signals, environment, random numbers,
+ * arguments), and raises an exception that ends the words of the start; the hook for exceptions, which is called when no
+ * frame of Python is left, is ours and runs the script in the real __main__. So the script finds nothing below it. At the
+ * end the interpreter is left by what a script can notice (threads, atexit, objects, output) and _exit: taking down
+ * modules that were never used would touch every page that is still shared. Whatever cannot be done as a fresh
+ * interpreter does it executes one, which is the same as never having been here.
  *
  * What such a copy starts under the interpreter's name begins warm too, by another way: before it serves, the process
  * writes its memory to a file (dump.c), and the program that stands in for the interpreter in those sandboxes (python.c)
