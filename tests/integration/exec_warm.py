@@ -404,6 +404,33 @@ def cleaned(folder):
         equal(warnings(server), [])
 
 
+def waiting(folder):
+    """What a copy uses while it waits for its run counts against no limit"""
+    own = os.path.join(folder, "modules")
+    os.mkdir(own)
+    with open(os.path.join(own, "kettle_spins.py"), "w") as file:
+        file.write("import os, time\ndef spin():\n  end = time.process_time() + 0.6\n  while time.process_time() < end: pass\n"
+                   "os.register_at_fork(after_in_child=spin)\n")
+
+    def rests():
+        """A copy that has used its time and sleeps."""
+        warm = warm_processes(server)
+        for init in children(server.process.pid):
+            for pid in children(init) if init not in warm else ():
+                with open("/proc/%d/stat" % pid) as file:
+                    fields = file.read().rpartition(")")[2].split()
+                if fields[0] == "S" and int(fields[11]) + int(fields[12]) >= 0.5 * os.sysconf("SC_CLK_TCK"):
+                    return True
+        return False
+    with Exec(folder, config={"read": [own]}) as server:
+        for _ in range(2):
+            outcome = run(server, "pass", ["kettle_spins"], env=dict(ENVIRONMENT, PYTHONPATH=own))
+            equal((outcome["state"], outcome.get("warm")), ("passed", True))
+            poll(rests, "a copy that waits")
+        outcome = run(server, "pass", ["kettle_spins"], env=dict(ENVIRONMENT, PYTHONPATH=own), limits={"cpu": 0.5})
+        equal((outcome["state"], outcome.get("warm")), ("passed", True))
+
+
 def upgrade(folder):
     """An interpreter that is replaced under a running kettle-exec is noticed"""
     python = os.path.join(folder, "bin", os.path.basename(PYTHON))
@@ -464,4 +491,4 @@ def lease(folder):
 
 
 if __name__ == "__main__":
-    sys.exit(main([equality, libraries, randomness, secrets, shadows, failures, hostile, soak, renewal, parked, cleaned, upgrade, off, several, lease]))
+    sys.exit(main([equality, libraries, randomness, secrets, shadows, failures, hostile, soak, renewal, parked, waiting, cleaned, upgrade, off, several, lease]))
