@@ -46,6 +46,8 @@
 #define NOTES_MAX (8u << 20)
 #define PATHS_MAX 4096
 #define SIGNALS 64
+#define SIGNAL_CANCEL 32
+#define SIGNAL_SETXID 33
 #define STACK_AWAY (1u << 20) /* what must be free around the memory's stack */
 #define FAILED_COLD 127
 #define CORES_MAX DUMP_CORES_MAX
@@ -126,25 +128,60 @@ has(const char *letters, char letter)
 
 /* ---- where the interpreter is ---- */
 
-/* PREFIX/bin/python3.11 is shown as IMAGE_HOME/bin/python3.11. False: this is not how it was started. */
-static bool
-find_real(void)
+static uint64_t
+auxiliary(const struct started *started, uint64_t type)
 {
-	char own[PATHS_MAX];
+	for (const uint64_t *at = started->auxiliary; at[0] != AT_NULL; at += 2)
+		if (at[0] == type)
+			return at[1];
+	return 0;
+}
+
+/* Copies text with its end; where the end is, or NULL where there is no room. */
+static char *
+append(char *to, const char *end, const char *text)
+{
+	while (to && *text)
+		to = to + 1 < end ? (*to = *text++, to + 1) : NULL;
+	if (to)
+		*to = '\0';
+	return to;
+}
+
+/* The text behind the last but `slashes` slashes. */
+static const char *
+behind(const char *path, int slashes)
+{
+	const char *at = path + length(path);
+	while (at > path && slashes > 0)
+		slashes -= *--at == '/';
+	return at + (*at == '/');
+}
+
+/*
+ * PREFIX/bin/python3.11 is shown as IMAGE_HOME/bin/python3.11; where it was started by the name of a link beside it, that
+ * one is taken, since a process is called after it. False: this is not how it was started.
+ */
+static bool
+find_real(const struct started *started)
+{
+	const char *end = real_path + sizeof(real_path), *given = (const char *)auxiliary(started, AT_EXECFN);
+	char own[PATHS_MAX], target[PATHS_MAX];
 	long size = CALL(SYS_readlink, "/proc/self/exe", own, sizeof(own) - 1, 0);
-	int slashes = 0;
-	while (size > 0 && slashes < 2)
-		slashes += own[--size] == '/';
-	if (slashes < 2)
+	if (size <= 0)
 		return false;
-	char *to = real_path;
-	for (const char *from = IMAGE_HOME; *from; from++)
-		*to++ = *from;
-	long end = CALL(SYS_readlink, "/proc/self/exe", own, sizeof(own) - 1, 0);
-	for (long i = size; i < end && to < real_path + sizeof(real_path) - 1; i++)
-		*to++ = own[i];
-	*to = '\0';
-	return true;
+	own[size] = '\0';
+	char *name = append(append(real_path, end, IMAGE_HOME "/"), end, behind(own, 2));
+	if (!name || !given)
+		return name;
+	while (name[-1] != '/')
+		name--;
+	const char *file = behind(own, 1);
+	(void)append(name, end, behind(given, 1));
+	size = CALL(SYS_readlink, real_path, target, sizeof(target) - 1, 0);
+	target[size > 0 ? size : 0] = '\0';
+	/* No link that might lead back to here. */
+	return equals(target, file) || append(name, end, file);
 }
 
 static void __attribute__((noreturn)) go_cold(const struct started *started)
@@ -246,13 +283,16 @@ fits_arguments(const char *letters, char **argv)
 	return size > 3 && equals(*at + size - 3, ".py");
 }
 
-/* The interpreter ignores these two by itself, and looks at what it finds of the others. */
+/*
+ * The interpreter ignores two by itself, and looks at what it finds of the others; two are the C library's own, which
+ * shows them to nobody.
+ */
 static bool
 fits_signals(void)
 {
 	for (int number = 1; number <= SIGNALS; number++) {
 		struct action action = {0};
-		if (number == SIGPIPE || number == SIGXFSZ)
+		if (number == SIGPIPE || number == SIGXFSZ || number == SIGNAL_CANCEL || number == SIGNAL_SETXID)
 			continue;
 		if (CALL(SYS_rt_sigaction, number, NULL, &action, sizeof(uint64_t)) == 0 && action.handler != SIG_DFL)
 			return false;
@@ -358,15 +398,6 @@ make_regions(const struct dump_header *header, int image)
 	if (fd >= 0)
 		(void)CALL(SYS_close, fd, 0, 0, 0);
 	return made;
-}
-
-static uint64_t
-auxiliary(const struct started *started, uint64_t type)
-{
-	for (const uint64_t *at = started->auxiliary; at[0] != AT_NULL; at += 2)
-		if (at[0] == type)
-			return at[1];
-	return 0;
 }
 
 /* What the kernel maps by itself goes to where the memory looks for it. */
@@ -485,7 +516,7 @@ static void __attribute__((noreturn, used)) begin(char **stack)
 	while (*end)
 		end++;
 	started.auxiliary = (const uint64_t *)(const void *)(end + 1);
-	if (find_real() && started.argv[0])
+	if (find_real(&started) && started.argv[0])
 		go_on(&started);
 	go_cold(&started);
 }

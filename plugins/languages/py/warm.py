@@ -6,7 +6,7 @@ Never imported: the extension runs it in a name space of its own and calls the f
 import os
 import sys
 
-before = frozenset(sys.modules)
+before = frozenset(sys.modules) - {"linecache"}  # that one came with the text of -c, where the interpreter is a newer one
 import atexit  # noqa: E402
 import gc  # noqa: E402
 
@@ -216,10 +216,11 @@ def finish():
     threading = sys.modules.get("threading")
     if threading is not None:
         threading._shutdown()
-    try:
-        atexit._run_exitfuncs()
-    except BaseException:
-        pass
+    for module in (sys.modules.get("atexit"), atexit):  # before 3.10 each has functions of its own
+        try:
+            module._run_exitfuncs()
+        except BaseException:
+            pass
     written = flush(sys.stdout) and flush(sys.stderr)
     if len(sys._current_frames()) > 1:
         return None
