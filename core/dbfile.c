@@ -236,9 +236,13 @@ check_pages(sqlite3 *handle, uint64_t size, struct kettle_error *err)
 	int code = 0;
 	if (rc != SQLITE_ROW)
 		code = dbfile_fail(handle, rc, "checking it", err);
-	else if (!said || strcmp(said, "ok") != 0)
+	else if (!said || strcmp(said, "ok") != 0) {
+		/* What it says of a page stands below a line with the database's name. */
+		const char *line = said ? strchr(said, '\n') : NULL;
+		said = line ? line + 1 : said;
 		code = kettle_fail(err, KETTLE_EIO, "The database %s is damaged (%s): put a backup in its place.",
 			dbfile_path(handle), said ? said : "no result");
+	}
 	sqlite3_finalize(statement);
 	return code;
 }

@@ -139,13 +139,37 @@ args_following(const json_t *table, int words, const char *const *argv)
 	return names;
 }
 
+/* A command that is this word in one group alone: "leaderboard join" for "join". NULL: none, or several. */
+static const char *
+command_in_group(const json_t *table, const char *word, char ret_words[2 * ARGS_NAME_SIZE])
+{
+	const char *found = NULL;
+	size_t i;
+	const json_t *command;
+	json_array_foreach(table, i, command) {
+		const char *name = value_text(command, "name"), *dot = strchr(name, '.');
+		char last[ARGS_NAME_SIZE];
+		args_option_name(dot ? dot + 1 : "", last);
+		if (!dot || strcmp(last, word) != 0)
+			continue;
+		if (found)
+			return NULL;
+		(void)snprintf(ret_words, 2 * ARGS_NAME_SIZE, "%.*s %s", (int)(dot - name), name, last);
+		found = ret_words;
+	}
+	return found;
+}
+
 static int
 no_command(const json_t *table, int words, const char *const *argv, struct kettle_error *err)
 {
 	AUTO_JSON json_t *names = args_following(table, words, argv);
 	if (words == 0) /* the command line's own, and main's */
 		json_object_update_missing_new(names, json_pack("{s:b, s:b}", "help", 1, "serve", 1));
-	const char *near = nearest_key(argv[words], names);
+	char elsewhere[2 * ARGS_NAME_SIZE];
+	const char *near = words == 0 ? command_in_group(table, argv[0], elsewhere) : NULL;
+	if (!near)
+		near = nearest_key(argv[words], names);
 	const char *group = words > 0 ? argv[0] : "";
 	if (near)
 		return kettle_fail(err, KETTLE_EINVAL, "There is no command `%s%s%s`; did you mean `%s%s%s`?", group,

@@ -144,6 +144,9 @@ test_find(void **state)
 	assert_string_equal(err.message, "There is no command `submission shwo`; did you mean `submission show`?");
 	assert_int_equal(args_find(*state, 1, WORDS("srve"), &command, &words, &err), KETTLE_EINVAL);
 	assert_string_equal(err.message, "There is no command `srve`; did you mean `serve`?");
+	/* What is in one group alone is found without its group. */
+	assert_int_equal(args_find(*state, 1, WORDS("create"), &command, &words, &err), KETTLE_EINVAL);
+	assert_string_equal(err.message, "There is no command `create`; did you mean `leaderboard create`?");
 	/* A word of a command's name is not a place for a dot. */
 	assert_int_equal(args_find(*state, 1, WORDS("leaderboard.show"), &command, &words, &err), KETTLE_EINVAL);
 	assert_int_equal(args_find(*state, 1, WORDS(""), &command, &words, &err), KETTLE_EINVAL);

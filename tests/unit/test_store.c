@@ -452,6 +452,7 @@ test_damaged(void **state)
 		if (fixture_store(&f, &err) < 0) {
 			refusals++;
 			assert_says(&err, f.path);
+			assert_null(strchr(err.message, '\n'));
 			continue;
 		}
 		if (fixture_read(&f, read_all, NULL, &err) < 0)
