@@ -40,6 +40,10 @@ class Bench(attacks_py.Bench):
             with open(nvcc, "w") as file:
                 file.write(NVCC.replace("@STAND_IN@", os.path.join(toolkit, "stand-in")))
             os.chmod(nvcc, 0o755)
+            os.mkdir(os.path.join(toolkit, "lib64"))
+            # The stand-in is all headers; where no device code is linked the runtime is named without nvcc.
+            with open(os.path.join(toolkit, "lib64", "libcudart_static.a"), "w") as file:
+                file.write("!<arch>\n")
         for folder, folders, files in os.walk(toolkit):  # read-only sources have no rights to copy
             for name in folders:
                 os.chmod(os.path.join(folder, name), 0o755)
