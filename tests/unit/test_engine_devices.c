@@ -92,6 +92,11 @@ test_waits_for_units(void **state)
 	const json_t *device = json_array_get(devices, 0);
 	assert_int_equal(json_integer_value(json_object_get(device, "queued")), 1);
 	assert_string_equal(json_string_value(json_object_get(device, "waits")), known->waits);
+	const json_t *shown = commands_must(
+		&world.c, "alice", "submission.show", json_pack("{s:I}", "id", (json_int_t)world_number("submission", job)));
+	const json_t *told = json_array_get(json_object_get(shown, "jobs"), 0);
+	assert_string_equal(json_string_value(json_object_get(told, "waits")), known->waits);
+	assert_true(json_is_null(json_object_get(told, "error")));
 	need_devices(1);
 	int64_t small = world_submit();
 	until(fake.count == 1);
