@@ -17,9 +17,20 @@
 #define SHOWN_STRING 60 /* bytes of a value that a message repeats */
 #define SHOWN_NAMES 20  /* known names that a message lists */
 #define SHOWN_FOUND 5   /* names of what was found */
+#define PATTERNS_KEPT 32
+
+/* Compiling one takes longer than everything else that is done for a string, and a plan names hundreds. */
+struct patterns {
+	struct {
+		const char *text; /* the schema's own */
+		regex_t regex;
+	} list[PATTERNS_KEPT];
+	size_t count;
+};
 
 struct check {
 	const json_t *root;
+	struct patterns *patterns;
 	const char *name;
 	const json_t *lines;
 	const char *base; /* pointer of the value that was given */
@@ -364,11 +375,30 @@ unknown_key(const struct check *check, const json_t *properties, const char *key
 
 /* ---- the checks ---- */
 
-static bool
-matches(const char *pattern, const char *text, size_t size)
+/* The pattern, compiled; NULL: there is no room to keep another one, or no memory. */
+static const regex_t *
+kept_pattern(struct patterns *patterns, const char *pattern)
 {
+	for (size_t i = 0; i < patterns->count; i++)
+		if (patterns->list[i].text == pattern)
+			return &patterns->list[i].regex;
+	if (patterns->count >= PATTERNS_KEPT ||
+		regcomp(&patterns->list[patterns->count].regex, pattern, REG_EXTENDED | REG_NOSUB) != 0)
+		return NULL;
+	patterns->list[patterns->count].text = pattern;
+	return &patterns->list[patterns->count++].regex;
+}
+
+static bool
+matches(const struct check *check, const char *pattern, const char *text, size_t size)
+{
+	if (strlen(text) != size)
+		return false;
+	const regex_t *kept = kept_pattern(check->patterns, pattern);
+	if (kept)
+		return regexec(kept, text, 0, NULL, 0) == 0;
 	regex_t regex;
-	if (strlen(text) != size || regcomp(&regex, pattern, REG_EXTENDED | REG_NOSUB) != 0)
+	if (regcomp(&regex, pattern, REG_EXTENDED | REG_NOSUB) != 0)
 		return false;
 	bool good = regexec(&regex, text, 0, NULL, 0) == 0;
 	regfree(&regex);
@@ -392,7 +422,7 @@ check_string(struct check *check, const json_t *schema, const json_t *value, con
 	const json_t *min = json_object_get(schema, "minLength"), *max = json_object_get(schema, "maxLength");
 	if ((min && count < (size_t)json_integer_value(min)) || (max && count > (size_t)json_integer_value(max)))
 		return mismatch(check, schema, value, place);
-	if (!pattern || matches(pattern, text, size))
+	if (!pattern || matches(check, pattern, text, size))
 		return 0;
 	AUTO_BUF struct buf out = {0};
 	(void)buf_printf(&out, "must match the pattern %s; ", pattern);
@@ -467,7 +497,7 @@ check_names(struct check *check, const json_t *schema, const json_t *value, cons
 	if (!pattern)
 		return 0;
 	json_object_foreach((json_t *)value, key, unused) {
-		if (matches(pattern, key, strlen(key)))
+		if (matches(check, pattern, key, strlen(key)))
 			continue;
 		const struct place at = {.up = place, .key = key};
 		AUTO_BUF struct buf out = {0};
@@ -601,9 +631,14 @@ int
 schema_check_at(const json_t *schema, const json_t *value, const char *name, const json_t *lines, const char *pointer,
 	struct kettle_error *err)
 {
-	struct check check = {.root = schema, .name = name, .lines = lines, .base = pointer, .err = err};
+	struct patterns patterns = {.count = 0};
+	struct check check = {
+		.root = schema, .patterns = &patterns, .name = name, .lines = lines, .base = pointer, .err = err};
 	const struct place top = {0};
-	return check_value(&check, schema, value, &top);
+	int rc = check_value(&check, schema, value, &top);
+	for (size_t i = 0; i < patterns.count; i++)
+		regfree(&patterns.list[i].regex);
+	return rc;
 }
 
 int
