@@ -179,6 +179,19 @@ def same(folder):
         equal(warnings(server), [])
 
 
+def paths(folder):
+    """A PYTHONPATH that the run has by itself is not passed on to who gets none, or another"""
+    source = FIRST + """
+for change in ({}, {"PYTHONPATH": ""}, {"PYTHONPATH": "/usr/lib"}, {"PYTHONPATH": "/usr/share:/usr/lib"}):
+    show(source="import sys; print(sys.path)", env=dict(os.environ, **change))
+del os.environ["PYTHONPATH"]
+show(source="import sys; print(sys.path)")
+"""
+    with Exec(folder) as server:
+        cold, warm = (parts(go(server, source, warm=warm, env=dict(ENVIRONMENT, PYTHONPATH="/usr/share"))) for warm in (False, True))
+        equal(warm, cold)
+
+
 def family(folder):
     """Pools, subprocesses, fork servers and what they start begin warm; what cannot be the same does not"""
     needs_stand_in()
@@ -337,4 +350,4 @@ def without(folder):
 
 
 if __name__ == "__main__":
-    sys.exit(main([same, family, modules, confined, hostile, no_secrets, leftovers, without]))
+    sys.exit(main([same, paths, family, modules, confined, hostile, no_secrets, leftovers, without]))

@@ -6,6 +6,7 @@ Run in the name space of warm.py. The stand-in (python.c) has compared options, 
 import io  # noqa: E402
 import stat  # noqa: E402
 
+own_path = os.environ.get("PYTHONPATH", "")  # of the warm process, and in its sys.path
 main = None  # what to run: ("-c", text), ("-m", name), ("", file)
 
 
@@ -24,6 +25,8 @@ def describe():
 def path_with(value):
     """sys.path as it begins with this PYTHONPATH; None: modules that are here would be found elsewhere."""
     path = []
+    if own_path and value != own_path:
+        return None
     for folder in [os.path.abspath(entry) for entry in value.split(":")] + sys.path if value else sys.path:
         if folder not in path:
             path.append(folder)
