@@ -75,6 +75,7 @@ class Trial:
 class Bench(attacks.Bench):
     """Boards in Python: a device for each attack of a group, and one on another core for the honest one."""
     LANGUAGE, HONEST, MORE = "py", HONEST, {}  # of a device besides
+    LIMITS = LIMITS
 
     def languages(self):
         return {"py": {"python": PYTHON}}
@@ -89,7 +90,7 @@ class Bench(attacks.Bench):
         devices = {f"D{i}": {"runner": "local", "cores": str(cores[0]), "lock": f"d{i}", **self.MORE}
             for i in range(WAITING_AT_A_TIME)}
         devices["OTHER"] = {"runner": "local", "cores": str(cores[-1]), "lock": "other", **self.MORE}
-        for name, limits in (("exec.yml", LIMITS), ("first.yml", FIRST_LIMITS)):
+        for name, limits in (("exec.yml", self.LIMITS), ("first.yml", FIRST_LIMITS)):
             self.write(name, {"state": f"{scratch}/state", "locks": f"{scratch}/locks", "limits": limits, **attacks.EXEC_SETTINGS})
         for name, limits in (("kettle.yml", "exec.yml"), ("kettle-first.yml", "first.yml")):
             self.write(name, {"plugin_path": [os.path.abspath(attacks.PLUGINS)], "languages": self.languages(),
