@@ -25,9 +25,8 @@ minutes. So right before each timed call, when the cache has been flushed, fixed
 calibrators, as often in a row as the call takes long, in random order: on a processor checksums out of the first cache
 (`sums`), writing to memory that is in no cache (`sweep`) and, where numpy is loaded, products of small matrices
 (`tile`); and two of them together, one that computes and `sweep`, are one more (`both`). Each call gives pairs, its
-time and a calibrator's; what the scheduler took the core away from is left out as long as a fifth of all remains. The
-calibrator whose ratios to the calls spread least in this run is taken, `both` unless another one is clearly better: it
-suffers from what the submission suffers from.
+time and a calibrator's; what the scheduler took the core away from is left out as long as a fifth of all remains. `both` is
+taken, always: it suffers from what the submission suffers from, and which one is taken must not depend on the submission.
   ratio   the median of the ratios call/calibrator
   mean    ratio × the calibrator's time on the quiet device, which KETTLE_CALIBRATION gives (NAME=NS NAME=NS …,
           measured by `kettle device calibrate`); without it, its median in this run
@@ -74,7 +73,6 @@ SETTINGS = {"inputs": 1, "warmup": WARMUP_CALLS, "benchmark": (BENCHMARK_MIN_CAL
             "leaderboard": (RANKED_MIN_CALLS, MAX_CALLS)}
 NARROW = 0.001  # half of the interval, of the mean: enough
 PARTS, STUDENT = 8, 2.36  # parts of the time that show a drift; 95 % with seven degrees of freedom
-CLEARLY = 0.75  # of the spread of `both`: another calibrator is better
 MAX_TIMES = 8  # the calibrators in a row, at most
 MAX_SHIFT, PAGE = 256, 4096  # pages by which addresses differ from call to call
 MAX_MESSAGE = 4000  # characters of a message to the participant
@@ -189,9 +187,8 @@ def statistics_of(samples):
 
 
 def middle_of(values):
-    """The median of the values, its 95 % interval, and the spread: the part of it that the middle half of them spans.
-    The first and the last value of the interval by rank hold whatever the distribution; where the values drift, the
-    medians of parts of the time tell more."""
+    """The median of the values and its 95 % interval. The first and the last value of the interval by rank hold whatever
+    the distribution; where the values drift, the medians of parts of the time tell more."""
     n, drift = len(values), 0.0
     if n >= 3 * PARTS:
         parts = [median(values[n * part // PARTS:n * (part + 1) // PARTS]) for part in range(PARTS)]
@@ -199,24 +196,20 @@ def middle_of(values):
     ordered, middle, reach = sorted(values), median(values), 0.98 * n ** 0.5  # 1.96 standard deviations of a rank
     low = max(min(ordered[max(0, int(n / 2 - reach))], middle - drift), ordered[0] / 2)
     high = max(ordered[min(n - 1, int(n / 2 + reach) + 1)], middle + drift)
-    return middle, low, high, (ordered[n * 3 // 4] - ordered[n // 4]) / middle
+    return middle, low, high
 
 
 def estimate(samples, beats, disturbed, references):
-    """The keys of the calibrator that suits the samples best. beats: a calibrator's name → its times, one for each
+    """The keys of the first calibrator. beats: a calibrator's name → its times, one for each
     sample; disturbed: whether the scheduler took the core away; references: calibrators on the quiet device."""
     calm = [i for i, flag in enumerate(disturbed) if not flag]
     calm = calm if len(calm) * 5 >= len(samples) else range(len(samples))
-    taken, least = {}, None
-    for name, times in beats.items():
-        ratio, low, high, spread = middle_of([samples[i] / times[i] for i in calm])
-        if least is not None and spread >= least * (CLEARLY if taken["calibrator"].endswith("-both") else 1):
-            continue
-        ours, unit, least = median([times[i] for i in calm]), references.get(name, 0), spread
-        unit = unit if 0 < unit < MAX_TIME else ours
-        taken = {"mean": ratio * unit, "low": low * unit, "high": high * unit, "ratio": ratio, "calibrator": name,
-                 "calibrator-ns": ours}
-    return taken
+    name, times = next(iter(beats.items()))
+    ratio, low, high = middle_of([samples[i] / times[i] for i in calm])
+    ours, unit = median([times[i] for i in calm]), references.get(name, 0)
+    unit = unit if 0 < unit < MAX_TIME else ours
+    return {"mean": ratio * unit, "low": low * unit, "high": high * unit, "ratio": ratio, "calibrator": name,
+            "calibrator-ns": ours}
 
 
 def with_both(beats):

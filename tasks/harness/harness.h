@@ -290,8 +290,10 @@ only_one_process()
 enum Kind { TILE, READ, BOTH, KINDS };
 constexpr const char *KIND_NAMES[KINDS] = {
 	CALIBRATOR "-tile" CALIBRATOR_CODE, CALIBRATOR "-read" CALIBRATOR_CODE, CALIBRATOR "-both" CALIBRATOR_CODE};
-constexpr double CLEARLY = 0.75; // of the spread of `both`: another one is better
-constexpr size_t MAX_TIMES = 8;  // each of them in a row, at most
+#ifndef CLEARLY
+#define CLEARLY 0.75 // of the spread of `both`: another one is better
+#endif
+constexpr size_t MAX_TIMES = 8; // each of them in a row, at most
 
 struct Call {
 	double ns = 0;
