@@ -30,19 +30,29 @@ is_time(double ns)
 	return isfinite(ns) && ns > 0;
 }
 
-char *
-calibration_text(const json_t *names)
+static bool
+is_spread(double spread)
 {
+	return isfinite(spread) && spread > 0 && spread <= CALIBRATION_SPREAD_MAX;
+}
+
+char *
+calibration_text(const json_t *calibration)
+{
+	const json_t *spreads = json_object_get(calibration, "spreads");
 	AUTO_BUF struct buf text = {0};
 	const char *name;
 	json_t *value;
 	size_t count = 0;
 	int rc = 0;
-	json_object_foreach((json_t *)names, name, value) {
+	json_object_foreach(json_object_get(calibration, "names"), name, value) {
+		double spread = json_number_value(json_object_get(spreads, name));
 		if (!calibration_is_name(name) || !is_time(json_number_value(value)) || count >= CALIBRATION_NAMES_MAX)
 			continue;
 		if (rc == 0)
 			rc = buf_printf(&text, "%s%s=%.1f", count ? " " : "", name, json_number_value(value));
+		if (rc == 0 && is_spread(spread))
+			rc = buf_printf(&text, ":%.5f", spread);
 		count++;
 	}
 	return rc ? NULL : buf_take(&text);
@@ -114,6 +124,13 @@ calibration_collect(const json_t *result, size_t count, json_t *samples)
 	return taken;
 }
 
+size_t
+calibration_collect_ratios(const json_t *result, json_t *samples)
+{
+	const char *all = value_of(result, 0, "ratios");
+	return all ? collect_all(samples, all) : 0;
+}
+
 static int
 by_value(const void *a, const void *b)
 {
@@ -148,4 +165,35 @@ calibration_medians(const json_t *samples)
 		}
 	}
 	return medians;
+}
+
+/* What 95 % of further samples are within, as part of the mean of these. */
+static double
+spread_of(const json_t *list)
+{
+	/* Student's factors for two degrees of freedom and more */
+	static const double factors[] = {4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23};
+	size_t count = json_array_size(list), i;
+	double mean = 0, squares = 0;
+	json_t *value;
+	if (count < 3)
+		return 0;
+	json_array_foreach((json_t *)list, i, value)
+		mean += json_number_value(value) / (double)count;
+	json_array_foreach((json_t *)list, i, value)
+		squares += (json_number_value(value) - mean) * (json_number_value(value) - mean);
+	size_t freedom = count - 1 < ARRAY_SIZE(factors) + 1 ? count - 1 : ARRAY_SIZE(factors) + 1;
+	return fmin(factors[freedom - 2] * sqrt(squares / (double)(count - 1)) / mean, CALIBRATION_SPREAD_MAX);
+}
+
+void
+calibration_spreads(const json_t *ratios, json_t *spreads)
+{
+	const char *name;
+	json_t *list;
+	json_object_foreach((json_t *)ratios, name, list) {
+		double spread = spread_of(list);
+		if (is_spread(spread) && spread > json_number_value(json_object_get(spreads, name)))
+			(void)json_object_set_new(spreads, name, json_real(spread));
+	}
 }

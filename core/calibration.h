@@ -3,8 +3,9 @@
  * What is known of a unit's speed: the time of each harness's calibrator on it. Pure.
  *
  * A harness times a fixed piece of work, its calibrator, beside every call of a submission; a score is their ratio times
- * what the calibrator takes on the unit when it is quiet. That time is measured once, by device.calibrate, and kept:
- *   {"names": {NAME: ns}, "machine": {"cpu", "cores", "memory"}, "at": ISO time}
+ * what the calibrator takes on the unit when it is quiet. That time is measured once, by device.calibrate, and kept, and
+ * with it how much that ratio differs between runs of one and the same work, which no run can see by itself:
+ *   {"names": {NAME: ns}, "spreads": {NAME: part of the ratio}, "machine": {"cpu", "cores", "memory"}, "at": ISO time}
  */
 #ifndef KETTLE_CALIBRATION_H
 #define KETTLE_CALIBRATION_H
@@ -15,15 +16,17 @@
 
 #define CALIBRATION_NAMES_MAX 16                  /* of a unit; more are left out */
 #define CALIBRATION_NAME_MAX 64                   /* bytes */
+#define CALIBRATION_SPREAD_MAX 0.5                /* of a ratio */
 #define CALIBRATION_VARIABLE "KETTLE_CALIBRATION" /* where harnesses look for the text below */
 
 /* A name: letters, digits, `.`, `_`, `-`, at most CALIBRATION_NAME_MAX bytes. NULL is none. [any] */
 bool calibration_is_name(const char *name);
 /*
- * `NAME=NS NAME=NS`, as harnesses take it; what is no name with a finite time above zero is left out. names may be
- * NULL. New string ("" where there is nothing); NULL: no memory. [any]
+ * `NAME=NS:SPREAD NAME=NS`, as harnesses take it, of a calibration or any object with its "names" and, where they are
+ * known, "spreads"; what is no name with a finite time above zero is left out. calibration may be NULL. New string ("" where
+ * there is nothing); NULL: no memory. [any]
  */
-char *calibration_text(const json_t *names);
+char *calibration_text(const json_t *calibration);
 /*
  * Whether the machine is another one than that of the stored calibration: processor, cores, or memory by more than a
  * sixteenth. Without facts of either it is taken for the same. [any]
@@ -35,7 +38,15 @@ bool calibration_machine_changed(const json_t *stored, const json_t *machine);
  * were in order. [any]
  */
 size_t calibration_collect(const json_t *result, size_t count, json_t *samples);
+/* The same with what the first benchmark says of its calls beside each calibrator: benchmark.0.ratios. [any] */
+size_t calibration_collect_ratios(const json_t *result, json_t *samples);
 /* {NAME: the median of its samples}. New reference; NULL: no memory. [any] */
 json_t *calibration_medians(const json_t *samples);
+/*
+ * Sets spreads, {NAME: part}, to what 95 % of runs are within, by the samples of ratios of some runs of one work: Student's
+ * factor times their standard deviation, as part of their mean, at most CALIBRATION_SPREAD_MAX. Fewer than three samples say
+ * nothing. Where a name is there already the larger one stays. [any]
+ */
+void calibration_spreads(const json_t *ratios, json_t *spreads);
 
 #endif

@@ -131,10 +131,9 @@ load_unit(const struct plans *plans, const char *device, json_t **ret_unit, stru
 		return fail_memory(err);
 	(void)json_object_update(unit, json_array_get(units, 0));
 	int code = state_unit_calibration(plans->db, name, json_string_value(label), &calibration, err);
-	json_t *names = json_object_get(calibration, "names");
 	if (code == 0 &&
 		(json_object_set_new(unit, "name", json_string(name)) < 0 || json_object_set(unit, "unit", label) < 0 ||
-			(names && json_object_set(unit, "calibration", names) < 0)))
+			(json_is_object(calibration) && json_object_set(unit, "calibration", calibration) < 0)))
 		return fail_memory(err);
 	if (code == 0)
 		*ret_unit = STEAL(unit);

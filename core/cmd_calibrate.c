@@ -44,6 +44,7 @@ struct calibrating {
 	size_t unit, task;
 	unsigned round;
 	json_t *plan, *samples, *machine, *remarks; /* of the unit at hand */
+	json_t *ratios, *spreads;                   /* of the task at hand, of the unit */
 	json_t *found;                              /* its calibration, while it is stored */
 	struct kettle_error err;
 	kettle_answer answer;
@@ -72,6 +73,8 @@ end(struct calibrating *c)
 	json_decref(c->results);
 	json_decref(c->plan);
 	json_decref(c->samples);
+	json_decref(c->ratios);
+	json_decref(c->spreads);
 	json_decref(c->machine);
 	json_decref(c->remarks);
 	json_decref(c->found);
@@ -166,10 +169,11 @@ static void
 conclude(struct calibrating *c, const char *state, const json_t *calibration, const char *error)
 {
 	const json_t *unit = unit_of(c), *before = strcmp(state, "calibrated") == 0 ? stored_of(c) : NULL;
-	json_t *result = json_pack("{s:O, s:O, s:s, s:O*, s:O*, s:O*, s:s*, s:O}", "device",
-		json_object_get(unit, "device"), "unit", json_object_get(unit, "unit"), "state", state, "names",
-		json_object_get(calibration, "names"), "at", json_object_get(calibration, "at"), "before",
-		json_object_get(before, "names"), "error", error, "remarks", c->remarks);
+	json_t *result =
+		json_pack("{s:O, s:O, s:s, s:O*, s:O*, s:O*, s:O*, s:s*, s:O}", "device", json_object_get(unit, "device"),
+			"unit", json_object_get(unit, "unit"), "state", state, "names", json_object_get(calibration, "names"),
+			"spreads", json_object_get(calibration, "spreads"), "at", json_object_get(calibration, "at"), "before",
+			json_object_get(before, "names"), "error", error, "remarks", c->remarks);
 	(void)json_array_append_new(c->results, result);
 	c->unit++;
 	next_unit(c);
@@ -205,7 +209,8 @@ finish_unit(struct calibrating *c)
 		return;
 	}
 	time_text(time_now_ms(), now);
-	c->found = json_pack("{s:O, s:O*, s:s}", "names", names, "machine", c->machine, "at", now);
+	c->found =
+		json_pack("{s:O, s:O, s:O*, s:s}", "names", names, "spreads", c->spreads, "machine", c->machine, "at", now);
 	store_write(c->core->store, store_op_calibrate, stored, c);
 }
 
@@ -243,8 +248,20 @@ take_run(struct calibrating *c, const json_t *verdict)
 {
 	size_t i, count = json_array_size(json_object_get(json_object_get(task_of(c), "task"), "benchmarks"));
 	json_t *run;
-	json_array_foreach(json_object_get(verdict, "runs"), i, run)
+	json_array_foreach(json_object_get(verdict, "runs"), i, run) {
 		(void)calibration_collect(json_object_get(run, "result"), count, c->samples);
+		(void)calibration_collect_ratios(json_object_get(run, "result"), c->ratios);
+	}
+}
+
+/* On to the next task. Ratios of different work have nothing to do with each other. */
+static void
+next_task(struct calibrating *c)
+{
+	calibration_spreads(c->ratios, c->spreads);
+	json_object_clear(c->ratios);
+	c->task++;
+	c->round = 0;
 }
 
 /* A task that does not work here, for want of a compiler, say: its language's boards do not either. */
@@ -252,8 +269,7 @@ static void
 remark(struct calibrating *c, const char *why)
 {
 	(void)json_array_append_new(c->remarks, json_sprintf("%s: %s", text_of(task_of(c), "name"), why));
-	c->task++;
-	c->round = 0;
+	next_task(c);
 }
 
 static void
@@ -321,10 +337,8 @@ static void
 next_run(struct calibrating *c)
 {
 	struct kettle_error err = {0};
-	if (c->round == CALIBRATE_ROUNDS) {
-		c->round = 0;
-		c->task++;
-	}
+	if (c->round == CALIBRATE_ROUNDS)
+		next_task(c);
 	/* The store goes with the engine: what was measured could not be kept. */
 	if (c->core->closing) {
 		(void)kettle_fail(&c->err, KETTLE_ECANCELED, "The engine is stopping; nothing more is calibrated.");
@@ -344,8 +358,12 @@ static void
 begin_unit(struct calibrating *c)
 {
 	json_decref(STEAL(c->samples));
+	json_decref(STEAL(c->ratios));
+	json_decref(STEAL(c->spreads));
 	json_decref(STEAL(c->machine));
 	c->samples = json_object();
+	c->ratios = json_object();
+	c->spreads = json_object();
 	c->task = 0;
 	c->round = 0;
 	next_run(c);

@@ -6,7 +6,7 @@
 #include "command.h"
 
 /*
- * device.list {known}: every device with its units, their state, queue and machine, and their calibration: {"names",
+ * device.list {known}: every device with its units, their state, queue and machine, and their calibration: {"names", "spreads",
  * "at", "changed": the machine is another one since}, absent where there is none. known: at once, with what machines
  * said before; an engine that stays asks them then.
  */

@@ -100,7 +100,8 @@ static const struct {
 					"\"temperature\", \"throttle\", \"processes\"}, \"gpus\": [all of the unit], \"gpu_error\"}]}]`."},
 	{"device.calibrate",
 		"`{\"units\": [{\"device\", \"unit\", \"state\": \"calibrated\", \"already\" or \"failed\", \"names\": "
-		"{calibrator: ns}, \"before\", \"at\", \"error\", \"remarks\"}]}`."},
+		"{calibrator: ns}, \"spreads\": {calibrator: what 95 % of runs are within, as part of the score}, \"before\", "
+		"\"at\", \"error\", \"remarks\"}]}`."},
 	{"device.disable", "`{\"units\": [{\"device\", \"unit\", \"state\": \"aside\", \"reason\"}]}`."},
 	{"device.enable",
 		"`{\"units\": [{\"device\", \"unit\", \"state\": \"ready\" or \"failed\", \"reason\", \"error\"}]}`."},

@@ -523,9 +523,9 @@ static json_t *
 planned_unit(const struct engine_job *job)
 {
 	json_t *device = json_copy(job->unit->config);
-	const json_t *names = json_object_get(job->unit->calibration, "names");
-	if (device && names)
-		(void)json_object_set(device, "calibration", (json_t *)names);
+	json_t *calibration = job->unit->calibration;
+	if (device && json_is_object(calibration))
+		(void)json_object_set(device, "calibration", calibration);
 	if (device && job->unit->facts)
 		(void)json_object_set(device, "facts", job->unit->facts);
 	return device;

@@ -12,7 +12,7 @@
  * The whole plan of a job: the runs (task_runs.h), completed by the language, and checked: by the plan schema, that
  * names are unique, that a step needs and takes from earlier ones only, and that every prepared run is there with its
  * cases, condition, secret and limits untouched. bundle: a checked one (task.h); code: text of the submission; mode,
- * seed: as task_runs; device: its configuration with "name" and, where it is calibrated, "calibration": {NAME: ns}. EINVAL: the task, or its combination with the device,
+ * seed: as task_runs; device: its configuration with "name" and, where it is calibrated, "calibration" (calibration.h). EINVAL: the task, or its combination with the device,
  * cannot be planned; EINTERNAL: the language made a plan that is none; ENOMEM. [any]
  */
 int task_plan(const struct languages *languages, const json_t *bundle, const char *code, const char *mode,

@@ -9,7 +9,7 @@
 /*
  * The prepared run steps of a job (see language.h), in the order in which they run, each needing the one before. mode
  * ranked: test, benchmark, leaderboard with the public seeds, then the same with the secret seed; other modes: the
- * public run alone (profile: one for each benchmark). calibration: {NAME: ns} of the device, or NULL; it goes into every
+ * public run alone (profile: one for each benchmark). calibration: the device's (calibration.h), or NULL; it goes into every
  * run's environment as calibration.h has it. task is a checked one; seed: decimal text of the secret, below
  * 2^31, used only where a run is secret (otherwise NULL is allowed). EINVAL: no such mode, no such seed; ENOMEM. [any]
  */

@@ -34,10 +34,12 @@
 //   mean    ratio × the time of the calibrator on the quiet device, which KETTLE_CALIBRATION gives
 //           (NAME=NS NAME=NS …, measured by `kettle device calibrate`); without it, its median in this run
 //   low, high   the 95 % interval of that median: the ratios 0.98·√n places to either side of it, or 2.36 standard
-//           errors of the medians of eight parts of the time, whichever is wider
+//           errors of the medians of eight parts of the time, whichever is wider; and, added in squares, what runs differ
+//           by that a run cannot see of itself, where KETTLE_CALIBRATION gives it (NAME=NS:PART)
 //   runs, raw-mean, std, err, best, worst   of the plain times of all calls
 //   calibrator, calibrator-ns   the one taken, and its median in this run
 //   calibrators   NAME=NS of all, each the time that a tenth of its times is below: about that of a quiet machine
+//   ratios   NAME=RATIO of all
 // Addresses make a difference as well, and differ from process to process: whatever `new` gives begins a cache line, and
 // inputs and outputs get other pages at every call, so that one run averages over what would else be its luck.
 //

@@ -31,10 +31,12 @@ taken, always: it suffers from what the submission suffers from, and which one i
   mean    ratio × the calibrator's time on the quiet device, which KETTLE_CALIBRATION gives (NAME=NS NAME=NS …,
           measured by `kettle device calibrate`); without it, its median in this run
   low, high   the 95 % interval of that median: the ratios 0.98·√n places to either side of it, or 2.36 standard
-              errors of the medians of eight parts of the time, whichever is wider
+              errors of the medians of eight parts of the time, whichever is wider; and, added in squares, what runs
+              differ by that a run cannot see of itself, where KETTLE_CALIBRATION gives it (NAME=NS:PART)
   runs, raw-mean, std, err, best, worst   of the plain times of all calls
   calibrator, calibrator-ns   the one taken, and its median in this run
   calibrators   NAME=NS of all, each the time that a tenth of its times is below: about that of a quiet machine
+  ratios   NAME=RATIO of all
 
 Theory of operation. The process that is started (the parent) keeps result channel and seed and never imports anything
 of task or submission. While it is still bare, and has not read the seed, it forks the worker, which imports both and
@@ -79,6 +81,7 @@ MAX_MESSAGE = 4000  # characters of a message to the participant
 MAX_ANSWER, MAX_REPORT = 1 << 20, 1 << 16  # bytes of an answer, characters of a profile
 TRACE, MAX_TRACE = "out/trace.json.gz", 64 << 20  # what torch's profiler saw, and how many bytes of it are kept
 MAX_TIME = 10**15  # ns of one call: eleven days
+MAX_SPREAD = 0.5  # of runs, as part of a ratio
 WORD = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_")
 SIGNALS = {4: "illegal instruction", 6: "aborted", 7: "bus error", 8: "arithmetic error", 9: "killed",
            11: "invalid memory access", 15: "terminated", 31: "a system call that is forbidden"}
@@ -199,15 +202,24 @@ def middle_of(values):
     return middle, low, high
 
 
+def calm_of(disturbed):
+    """The numbers of the calls that count: without those that were disturbed, as long as a fifth of all remains."""
+    calm = [i for i, flag in enumerate(disturbed) if not flag]
+    return calm if len(calm) * 5 >= len(disturbed) else range(len(disturbed))
+
+
 def estimate(samples, beats, disturbed, references):
     """The keys of the first calibrator. beats: a calibrator's name → its times, one for each
-    sample; disturbed: whether the scheduler took the core away; references: calibrators on the quiet device."""
-    calm = [i for i, flag in enumerate(disturbed) if not flag]
-    calm = calm if len(calm) * 5 >= len(samples) else range(len(samples))
+    sample; disturbed: whether the scheduler took the core away; references: calibrators on the quiet device, and the
+    part of a ratio that 95 % of runs are within."""
+    calm = calm_of(disturbed)
     name, times = next(iter(beats.items()))
     ratio, low, high = middle_of([samples[i] / times[i] for i in calm])
-    ours, unit = median([times[i] for i in calm]), references.get(name, 0)
+    ours, (unit, spread) = median([times[i] for i in calm]), references.get(name, (0, 0))
     unit = unit if 0 < unit < MAX_TIME else ours
+    unseen = spread * ratio if 0 < spread <= MAX_SPREAD else 0
+    low = max(ratio - ((ratio - low) ** 2 + unseen ** 2) ** 0.5, low / 2)
+    high = ratio + ((high - ratio) ** 2 + unseen ** 2) ** 0.5
     return {"mean": ratio * unit, "low": low * unit, "high": high * unit, "ratio": ratio, "calibrator": name,
             "calibrator-ns": ours}
 
@@ -228,17 +240,21 @@ def score_of(samples, beats, disturbed, references):
     keys.update(estimate(samples, beats, disturbed, references))
     # A tenth of the times is below, however much the machine was disturbed: about those of the quiet device.
     keys["calibrators"] = " ".join(f"{name}={sorted(times)[len(times) // 10]:.1f}" for name, times in beats.items())
+    calm = calm_of(disturbed)
+    keys["ratios"] = " ".join(
+        f"{name}={median([samples[i] / times[i] for i in calm]):.9g}" for name, times in beats.items())
     keys["worst"] = keys.pop("worst")  # last: who follows a run shows a benchmark once that is there
     return keys
 
 
 def references_of(text):
-    """KETTLE_CALIBRATION, `NAME=NS NAME=NS`, as a dict; what is not of that form counts as not there."""
+    """KETTLE_CALIBRATION, `NAME=NS:PART NAME=NS`, as a dict of (ns, part); what is not of that form counts as not there."""
     found = {}
     for entry in text.split():
         name, _, value = entry.partition("=")
+        ns, _, spread = value.partition(":")
         try:
-            found[name] = float(value)
+            found[name] = float(ns), float(spread or 0)
         except ValueError:
             pass
     return found

@@ -71,6 +71,7 @@ constexpr size_t BENCHMARK_MIN_CALLS = 10, RANKED_MIN_CALLS = 30, MAX_CALLS = 10
 constexpr double NARROW = 0.001;         // half of the interval, of the mean: enough
 constexpr size_t MAX_MESSAGE = 4000;     // bytes of a message to the participant
 constexpr size_t MAX_CALIBRATION = 1000; // bytes of KETTLE_CALIBRATION
+constexpr double MAX_SPREAD = 0.5;       // of runs, as part of a ratio
 
 // ---- Before everything else: plain code, no library that needs to be initialised ----
 
@@ -338,22 +339,33 @@ std::string profile_of(const Case &c, std::string &ret_error);
 // ---- Measurement ----
 
 // What KETTLE_CALIBRATION says of a name; 0: nothing.
-double
+struct Reference {
+	double ns = 0;     // on the quiet device
+	double spread = 0; // what 95 % of runs are within, as part of the ratio
+};
+
+Reference
 reference_of(const std::string &name)
 {
 	std::istringstream words(harness.calibration);
+	Reference found;
 	for (std::string word; words >> word;)
 		if (word.compare(0, name.size() + 1, name + "=") == 0) {
-			double ns = std::strtod(word.c_str() + name.size() + 1, nullptr);
-			return is_finite(ns) && ns > 0 ? ns : 0;
+			char *end = nullptr;
+			double ns = std::strtod(word.c_str() + name.size() + 1, &end);
+			double spread = *end == ':' ? std::strtod(end + 1, nullptr) : 0;
+			found.ns = is_finite(ns) && ns > 0 ? ns : 0;
+			found.spread = is_finite(spread) && spread > 0 && spread <= MAX_SPREAD ? spread : 0;
+			break;
 		}
-	return 0;
+	return found;
 }
 
 struct Estimate {
 	double mean = 0, low = 0, high = 0, ratio = 0;
 	Kind kind = BOTH;
 	double medians[KINDS] = {}, quiet[KINDS] = {}; // of the calibrators
+	double ratios[KINDS] = {};                     // of the calls to them, the medians
 };
 
 // Calls in which the scheduler took the core away are left out, as long as a fifth of them remains.
@@ -385,9 +397,10 @@ estimate(const std::vector<Call> &all)
 		std::sort(times.begin(), times.end());
 		e.quiet[kind] = times[times.size() / 10];
 		Middle ratio(quotients);
+		e.ratios[kind] = ratio.median;
 		if (kind != BOTH && ratio.spread >= least * (e.kind == BOTH ? CLEARLY : 1))
 			continue;
-		double reference = reference_of(KIND_NAMES[kind]), unit = reference > 0 ? reference : e.medians[kind];
+		double reference = reference_of(KIND_NAMES[kind]).ns, unit = reference > 0 ? reference : e.medians[kind];
 		least = ratio.spread, e.kind = kind;
 		e.ratio = ratio.median;
 		e.mean = ratio.median * unit;
@@ -395,6 +408,16 @@ estimate(const std::vector<Call> &all)
 		e.high = ratio.high * unit;
 	}
 	return e;
+}
+
+// The interval of another run of the same: what this one cannot see of itself, and the device's calibration has seen, is
+// added in squares.
+void
+widen(Estimate &e)
+{
+	double unseen = reference_of(KIND_NAMES[e.kind]).spread * e.mean;
+	e.low = std::max(e.mean - std::hypot(e.mean - e.low, unseen), e.low / 2);
+	e.high = e.mean + std::hypot(e.high - e.mean, unseen);
 }
 
 struct Rule {
@@ -445,10 +468,13 @@ report_times(const std::string &prefix, const std::vector<Call> &calls)
 		raw.push_back(call.ns);
 	Statistics s = statistics_of(raw);
 	Estimate e = estimate(calls);
-	std::ostringstream calibrators;
-	for (size_t kind = 0; kind < KINDS; kind++)
+	widen(e);
+	std::ostringstream calibrators, ratios;
+	for (size_t kind = 0; kind < KINDS; kind++) {
 		calibrators << (kind ? " " : "") << KIND_NAMES[kind] << "=" << std::fixed << std::setprecision(1)
 					<< e.quiet[kind];
+		ratios << (kind ? " " : "") << KIND_NAMES[kind] << "=" << std::setprecision(9) << e.ratios[kind];
+	}
 	report(prefix + "runs", std::to_string(s.runs));
 	report(prefix + "mean", e.mean);
 	report(prefix + "low", e.low);
@@ -457,6 +483,7 @@ report_times(const std::string &prefix, const std::vector<Call> &calls)
 	report(prefix + "calibrator", KIND_NAMES[e.kind]);
 	report(prefix + "calibrator-ns", e.medians[e.kind]);
 	report(prefix + "calibrators", calibrators.str());
+	report(prefix + "ratios", ratios.str());
 	report(prefix + "raw-mean", s.mean);
 	report(prefix + "std", s.std);
 	report(prefix + "err", s.err);

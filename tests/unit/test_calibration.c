@@ -36,11 +36,11 @@ static void
 test_text(void **state)
 {
 	(void)state;
-	AUTO_JSON json_t *names =
-		parse("{\"cpu-c-1\": 129400.26, \"cpu-py-1\": 5, \"no name\": 1, \"zero\": 0, \"less\": -1, "
-			  "\"text\": \"1\", \"\": 3}");
-	AUTO_FREE char *text = calibration_text(names), *none = calibration_text(NULL);
-	assert_string_equal(text, "cpu-c-1=129400.3 cpu-py-1=5.0");
+	AUTO_JSON json_t *calibration =
+		parse("{\"names\": {\"cpu-c-1\": 129400.26, \"cpu-py-1\": 5, \"no name\": 1, \"zero\": 0, \"less\": -1, "
+			  "\"text\": \"1\", \"\": 3}, \"spreads\": {\"cpu-c-1\": 0.0125, \"cpu-py-1\": 7, \"other\": 0.1}}");
+	AUTO_FREE char *text = calibration_text(calibration), *none = calibration_text(NULL);
+	assert_string_equal(text, "cpu-c-1=129400.3:0.01250 cpu-py-1=5.0");
 	assert_string_equal(none, "");
 	AUTO_JSON json_t *many = json_object();
 	for (int i = 0; i < 2 * CALIBRATION_NAMES_MAX; i++) {
@@ -48,7 +48,8 @@ test_text(void **state)
 		(void)snprintf(name, sizeof(name), "c-%d", i);
 		json_object_set_new(many, name, json_real(1));
 	}
-	AUTO_FREE char *bounded = calibration_text(many);
+	AUTO_JSON json_t *all = json_pack("{s:O}", "names", many);
+	AUTO_FREE char *bounded = calibration_text(all);
 	size_t count = 0;
 	for (const char *at = bounded; (at = strchr(at, '=')); at++)
 		count++;
@@ -63,7 +64,7 @@ test_runs(void **state)
 	AUTO_JSON json_t *task = parse("{\"multi_gpu\": true, \"test_timeout\": 1, \"benchmark_timeout\": 1, "
 								   "\"ranked_timeout\": 1, \"ranking_by\": \"last\", \"files\": [], "
 								   "\"tests\": [{\"n\": 1}], \"benchmarks\": [{\"n\": 2}]}");
-	AUTO_JSON json_t *names = parse("{\"cpu-c-1\": 1000}"), *runs = NULL, *plain = NULL;
+	AUTO_JSON json_t *names = parse("{\"names\": {\"cpu-c-1\": 1000}}"), *runs = NULL, *plain = NULL;
 	assert_int_equal(task_runs(task, "ranked", "7", names, &runs, NULL), 0);
 	assert_int_equal(json_array_size(runs), 6);
 	size_t i;
@@ -122,6 +123,27 @@ test_collect(void **state)
 	AUTO_JSON json_t *two = parse("{\"a\": [1.0, 4.0], \"none\": []}"), *middle = calibration_medians(two);
 	assert_true(close_to(json_number_value(json_object_get(middle, "a")), 2.5));
 	assert_int_equal(json_object_size(middle), 1);
+}
+
+/* What 95 % of further runs are within: Student's factor times the standard deviation, as part of the mean. */
+static void
+test_spreads(void **state)
+{
+	(void)state;
+	AUTO_JSON json_t *ratios = json_object(), *spreads = parse("{\"large\": 0.4}");
+	static const char *const values[] = {"a=1.9 b=3 large=1", "a=2.1 b=3 large=1.01", "a=1.9 b=3 large=1",
+		"a=2.1 wild=1", "a=2 wild=100 c=1", "c=2 wild=1"};
+	for (size_t i = 0; i < ARRAY_SIZE(values); i++) {
+		AUTO_JSON json_t *result = json_pack("{s:s}", "benchmark.0.ratios", values[i]);
+		assert_true(calibration_collect_ratios(result, ratios) > 0);
+	}
+	AUTO_JSON json_t *nothing = json_object();
+	assert_int_equal(calibration_collect_ratios(nothing, ratios), 0);
+	calibration_spreads(ratios, spreads);
+	assert_true(close_to(json_number_value(json_object_get(spreads, "a")), 2.78 * 0.1 / 2));
+	assert_true(close_to(json_number_value(json_object_get(spreads, "wild")), CALIBRATION_SPREAD_MAX));
+	assert_true(close_to(json_number_value(json_object_get(spreads, "large")), 0.4));
+	assert_int_equal(json_object_size(spreads), 3);
 }
 
 /* ---- intervals ---- */
@@ -215,6 +237,7 @@ main(void)
 		cmocka_unit_test(test_runs),
 		cmocka_unit_test(test_machine),
 		cmocka_unit_test(test_collect),
+		cmocka_unit_test(test_spreads),
 		cmocka_unit_test(test_intervals),
 		cmocka_unit_test(test_bad_intervals),
 		cmocka_unit_test(test_combined),
