@@ -11,6 +11,7 @@
 #include "image.h"
 
 #include <fcntl.h>
+#include <jansson.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,6 +25,7 @@
 #include "hash.h"
 #include "text.h"
 
+#define SYSTEM "/usr" /* every sandbox shows it */
 #define MEMORY "/dev/shm"
 #define PREFIX "kettle-warm-"
 #define ROOM (UINT64_C(2) << 30) /* bytes that must be free there */
@@ -88,4 +90,19 @@ image_clean(void)
 			flock(fd, LOCK_EX | LOCK_NB) == 0)
 			(void)unlinkat(dirfd(folder), entry->d_name, 0);
 	}
+}
+
+bool
+image_is_seen(const char *folder, const json_t *folders)
+{
+	const json_t *entry;
+	size_t i, len = strlen(SYSTEM);
+	if (strncmp(folder, SYSTEM, len) == 0 && (folder[len] == '/' || !folder[len]))
+		return true;
+	json_array_foreach(folders, i, entry) {
+		len = json_string_length(entry);
+		if (strncmp(folder, json_string_value(entry), len) == 0 && (folder[len] == '/' || !folder[len]))
+			return true;
+	}
+	return false;
 }

@@ -5,6 +5,8 @@
 
 #include <stdbool.h>
 
+struct json_t;
+
 /* In the sandbox of a run that began as a copy of a warm process. */
 #define IMAGE_FOLDER "/run/kettle-warm"
 #define IMAGE_SHOWN IMAGE_FOLDER "/image" /* the memory */
@@ -25,6 +27,8 @@ int image_make(const char *folder, struct image *ret_image);
 void image_remove(struct image *image);
 /* Whether others have cleaned it away, as they do when a user logs out. */
 bool image_is_lost(const struct image *image);
+/* Whether a sandbox that is shown these folders sees this one: the system's, one of the list, or below one. [any] */
+bool image_is_seen(const char *folder, const struct json_t *folders);
 /* Removes those that processes of this user have left behind. [any, blocks] */
 void image_clean(void);
 

@@ -332,14 +332,15 @@ on_value(void *arg, const char *key, const char *value)
 static void
 collect_done(struct step *step)
 {
+	struct exec *exec = step->job->exec;
 	enum step_state state = step->state;
 	if (state == STEP_PASSED && step->error.code != 0)
 		state = STEP_ERROR;
 	else if (state == STEP_PASSED && step->fault.code != 0)
 		state = STEP_FAILED;
-	sandbox_machine_prepare(step->job->exec->machine);
-	warm_prepare(step->job->exec->warm);
+	sandbox_machine_prepare(exec->machine);
 	end(step, state);
+	warm_prepare(exec->warm);
 }
 
 /* Takes back what the first time left, so that the step can begin once more. */

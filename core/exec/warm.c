@@ -53,7 +53,6 @@
 #define MODULE "python.so"
 #define BUILD_STAND_IN "warm/python"
 #define STAND_IN "python"
-#define SYSTEM "/usr" /* every sandbox shows it */
 
 enum state { STARTING, READY_TO_COPY, FAILED, ENDING };
 
@@ -89,6 +88,7 @@ struct warm {
 	struct warm_process *list;
 	char *module, *stand_in; /* NULL: it was not built */
 	unsigned max, max_copies;
+	uv_timer_t later; /* prepares the next copy while a run is under way */
 	bool closing;
 };
 
@@ -121,6 +121,8 @@ warm_open(struct exec *exec)
 	warm->stand_in = find_file(BUILD_STAND_IN, KETTLE_WARM_DIR "/" STAND_IN);
 	warm->max = max ? (unsigned)json_integer_value(max) : WARM_PROCESSES;
 	warm->max_copies = copies ? (unsigned)json_integer_value(copies) : WARM_FORKS;
+	(void)uv_timer_init(exec->loop, &warm->later);
+	warm->later.data = warm;
 	return warm;
 }
 
@@ -230,6 +232,7 @@ warm_close(struct warm *warm)
 	if (!warm || warm->closing)
 		return;
 	warm->closing = true;
+	uv_close((uv_handle_t *)&warm->later, NULL);
 	for (struct warm_process *process = warm->list, *next; process; process = next) {
 		next = process->next;
 		if (process->state != ENDING)
@@ -737,29 +740,13 @@ warm_forget(struct warm_wait *wait)
 	wait->of = NULL;
 }
 
-/* Whether a folder is seen: the system's, or one of the list, or below one. */
-static bool
-is_seen(const char *folder, const json_t *folders)
-{
-	const json_t *entry;
-	size_t i, len = strlen(SYSTEM);
-	if (strncmp(folder, SYSTEM, len) == 0 && (folder[len] == '/' || !folder[len]))
-		return true;
-	json_array_foreach(folders, i, entry) {
-		len = json_string_length(entry);
-		if (strncmp(folder, json_string_value(entry), len) == 0 && (folder[len] == '/' || !folder[len]))
-			return true;
-	}
-	return false;
-}
-
 size_t
 warm_binds(const struct warm_process *process, const json_t *folders, struct sandbox_bind binds[WARM_BINDS])
 {
 	struct stat st;
 	/* What the sandbox does not show it need not show twice. */
 	if (!process || !process->image.path || fstat(process->image.fd, &st) != 0 || st.st_size == 0 ||
-		!is_seen(process->home, folders))
+		!image_is_seen(process->home, folders))
 		return 0;
 	/* It may go before the sandbox is made, with the process; then what the run starts begins cold. */
 	binds[0] = (struct sandbox_bind){.source = process->image.path, .target = IMAGE_SHOWN, .optional = true};
@@ -774,6 +761,12 @@ warm_sandbox(struct warm_process *process)
 	return process ? process->sandbox : NULL;
 }
 
+static void
+prepare_later(uv_timer_t *timer)
+{
+	warm_prepare(timer->data);
+}
+
 void
 warm_started(struct warm_process *process)
 {
@@ -781,9 +774,12 @@ warm_started(struct warm_process *process)
 	if (!process)
 		return;
 	process->copies++;
-	/* Off the device it disturbs nobody; else the end of the step is the time for it. */
-	if (exec_build_cores(process->pool->exec, &build) == 0 && build.count > 0 && sandbox_warm_works(process->sandbox))
-		sandbox_warm_prepare(process->sandbox, process->pool->exec->machine);
+	/*
+	 * Off the device it disturbs nobody; else the end of the step is the time for it. Not at once, since it keeps the loop
+	 * from what a short run says.
+	 */
+	if (exec_build_cores(process->pool->exec, &build) == 0 && build.count > 0 && !process->pool->closing)
+		(void)uv_timer_start(&process->pool->later, prepare_later, WARM_LATER_MS, 0);
 	cores_free(&build);
 }
 

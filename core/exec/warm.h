@@ -14,6 +14,7 @@
 #define WARM_START_MS 60000  /* an interpreter that imports for longer is given up */
 #define WARM_RETRY_MS 300000 /* after a failure: how long steps of that kind begin cold before another try */
 #define WARM_LOOK_MS 2000    /* for so long what is on the disk is not looked at again */
+#define WARM_LATER_MS 20     /* into a run, the next copy is made */
 #define WARM_PROCESSES 4     /* at once, by default */
 #define WARM_FORKS 1000      /* copies of one process, by default */
 #define WARM_BINDS 3         /* of warm_binds, at most */
