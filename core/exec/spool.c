@@ -6,14 +6,20 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cleanup.h"
 #include "file.h"
 #include "text.h"
+
+#define LOOKS_MAX 50 /* half a second in all */
+#define LOOK_PAUSE_NS 10000000
 
 /* Opens and locks; `wait` decides whether for ever or not at all. -1: it is locked, or errno says. */
 static int
@@ -25,11 +31,22 @@ open_locked(const char *path, bool wait)
 	return STEAL_FD(fd);
 }
 
+/*
+ * A process that its dead owner had just cloned may hold the lock until it has closed what it inherited, so where the
+ * owner is gone there are some looks more. (One in another pid namespace looks gone, too: then they are in vain.)
+ */
 static void
-remove_if_stale(const char *dir)
+remove_if_stale(const char *dir, const char *name, unsigned *looks)
 {
+	const struct timespec pause = {.tv_nsec = LOOK_PAUSE_NS};
 	AUTO_FREE char *lock = path_join(dir, "lock");
 	AUTO_FD int fd = lock ? open_locked(lock, false) : -1;
+	long owner = strtol(name, NULL, 10);
+	while (lock && fd < 0 && owner > 0 && kill((pid_t)owner, 0) != 0 && errno == ESRCH && *looks > 0) {
+		--*looks;
+		(void)nanosleep(&pause, NULL);
+		fd = open_locked(lock, false);
+	}
 	if (fd >= 0)
 		(void)file_remove_tree(dir, NULL);
 }
@@ -39,12 +56,13 @@ remove_stale(const char *root)
 {
 	AUTO_DIR DIR *folder = opendir(root);
 	const struct dirent *entry;
+	unsigned looks = LOOKS_MAX;
 	while (folder && (entry = readdir(folder))) {
 		if (entry->d_name[0] == '.' || strcmp(entry->d_name, "lock") == 0)
 			continue;
 		AUTO_FREE char *dir = path_join(root, entry->d_name);
 		if (dir)
-			remove_if_stale(dir);
+			remove_if_stale(dir, entry->d_name, &looks);
 	}
 }
 

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """SIGKILL of kettle-exec at each of its named points: nothing runs on, and the next one finds a clean house."""
+import fcntl
 import glob
 import re
+import threading
 
 from exec_driver import *
 
@@ -80,7 +82,23 @@ def at_any_moment(folder):
         equal(spools(x.state), [])
 
 
+def lock_that_goes(folder):
+    """What the dead left is removed though a process that was just cloned still has the lock"""
+    x = Exec(folder)
+    x.process.kill()
+    x.process.wait()
+    left, = (os.path.join(x.state, "spool", name) for name in spools(x.state))
+    with open(os.path.join(left, "lock")) as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        release = threading.Timer(0.1, fcntl.flock, (lock, fcntl.LOCK_UN))
+        release.start()
+        with Exec(folder, state=x.state) as y:
+            release.join()
+            equal((len(spools(y.state)), os.path.exists(left)), (1, False))
+            equal(y.close(), 0)
+
+
 if __name__ == "__main__":
     with open(os.path.join(BUILD, "config.h")) as config:
         named = re.search(r"^#define KETTLE_FAILPOINTS 1", config.read(), re.M)
-    sys.exit(main(([at_every_point] if named else []) + [at_any_moment]))
+    sys.exit(main(([at_every_point] if named else []) + [at_any_moment, lock_that_goes]))
