@@ -338,12 +338,12 @@ std::string profile_of(const Case &c, std::string &ret_error);
 
 // ---- Measurement ----
 
-// What KETTLE_CALIBRATION says of a name; 0: nothing.
 struct Reference {
 	double ns = 0;     // on the quiet device
 	double spread = 0; // what 95 % of runs are within, as part of the ratio
 };
 
+// What KETTLE_CALIBRATION says of a name; 0: nothing.
 Reference
 reference_of(const std::string &name)
 {
