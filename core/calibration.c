@@ -167,7 +167,7 @@ calibration_medians(const json_t *samples)
 	return medians;
 }
 
-/* What 95 % of further samples are within, as part of the mean of these. */
+/* What 95 % of further samples are within, as part of the mean of these, which is itself as uncertain as they are few. */
 static double
 spread_of(const json_t *list)
 {
@@ -183,7 +183,8 @@ spread_of(const json_t *list)
 	json_array_foreach((json_t *)list, i, value)
 		squares += (json_number_value(value) - mean) * (json_number_value(value) - mean);
 	size_t freedom = count - 1 < ARRAY_SIZE(factors) + 1 ? count - 1 : ARRAY_SIZE(factors) + 1;
-	return fmin(factors[freedom - 2] * sqrt(squares / (double)(count - 1)) / mean, CALIBRATION_SPREAD_MAX);
+	double deviation = sqrt(squares / (double)(count - 1) * (1 + 1 / (double)count));
+	return fmin(factors[freedom - 2] * deviation / mean, CALIBRATION_SPREAD_MAX);
 }
 
 void

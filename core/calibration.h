@@ -43,9 +43,10 @@ size_t calibration_collect_ratios(const json_t *result, json_t *samples);
 /* {NAME: the median of its samples}. New reference; NULL: no memory. [any] */
 json_t *calibration_medians(const json_t *samples);
 /*
- * Sets spreads, {NAME: part}, to what 95 % of runs are within, by the samples of ratios of some runs of one work: Student's
- * factor times their standard deviation, as part of their mean, at most CALIBRATION_SPREAD_MAX. Fewer than three samples say
- * nothing. Where a name is there already the larger one stays. [any]
+ * Sets spreads, {NAME: part}, to what 95 % of further runs are within, by the samples of ratios of some runs of one work:
+ * Student's factor times the standard deviation of a further one from their mean (√(1 + 1/n) times theirs), as part of that
+ * mean, at most CALIBRATION_SPREAD_MAX. Fewer than three samples say nothing. Where a name is there already the larger one
+ * stays. [any]
  */
 void calibration_spreads(const json_t *ratios, json_t *spreads);
 

@@ -125,7 +125,7 @@ test_collect(void **state)
 	assert_int_equal(json_object_size(middle), 1);
 }
 
-/* What 95 % of further runs are within: Student's factor times the standard deviation, as part of the mean. */
+/* What 95 % of further runs are within: Student's factor times the standard deviation of one more from the mean. */
 static void
 test_spreads(void **state)
 {
@@ -140,7 +140,7 @@ test_spreads(void **state)
 	AUTO_JSON json_t *nothing = json_object();
 	assert_int_equal(calibration_collect_ratios(nothing, ratios), 0);
 	calibration_spreads(ratios, spreads);
-	assert_true(close_to(json_number_value(json_object_get(spreads, "a")), 2.78 * 0.1 / 2));
+	assert_true(close_to(json_number_value(json_object_get(spreads, "a")), 2.78 * 0.1 / 2 * sqrt(1 + 1 / 5.)));
 	assert_true(close_to(json_number_value(json_object_get(spreads, "wild")), CALIBRATION_SPREAD_MAX));
 	assert_true(close_to(json_number_value(json_object_get(spreads, "large")), 0.4));
 	assert_int_equal(json_object_size(spreads), 3);
