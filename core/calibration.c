@@ -24,6 +24,12 @@ calibration_is_name(const char *name)
 		   strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-") == len;
 }
 
+bool
+calibration_is_own(const char *name)
+{
+	return calibration_is_name(name) && strstr(name, CALIBRATION_OWN);
+}
+
 static bool
 is_time(double ns)
 {
@@ -36,25 +42,46 @@ is_spread(double spread)
 	return isfinite(spread) && spread > 0 && spread <= CALIBRATION_SPREAD_MAX;
 }
 
-char *
-calibration_text(const json_t *calibration)
+/* One more of the text, as a whole or not at all. */
+static int
+add_word(struct buf *text, const char *name, double ns, double spread)
 {
-	const json_t *spreads = json_object_get(calibration, "spreads");
-	AUTO_BUF struct buf text = {0};
+	AUTO_BUF struct buf word = {0};
+	int rc = buf_printf(&word, "%s%s=%.1f", text->len > 0 ? " " : "", name, ns);
+	if (rc == 0 && is_spread(spread))
+		rc = buf_printf(&word, ":%.5f", spread);
+	if (rc == 0 && text->len + word.len <= CALIBRATION_TEXT_MAX)
+		rc = buf_add(text, word.data, word.len);
+	return rc;
+}
+
+/* Of the tasks' own, or of the others, at most so many. */
+static int
+add_words(struct buf *text, const json_t *names, const json_t *spreads, bool own, size_t most)
+{
 	const char *name;
 	json_t *value;
 	size_t count = 0;
 	int rc = 0;
-	json_object_foreach(json_object_get(calibration, "names"), name, value) {
-		double spread = json_number_value(json_object_get(spreads, name));
-		if (!calibration_is_name(name) || !is_time(json_number_value(value)) || count >= CALIBRATION_NAMES_MAX)
+	json_object_foreach((json_t *)names, name, value) {
+		double ns = json_number_value(value);
+		if (rc || count == most || !calibration_is_name(name) || calibration_is_own(name) != own || !is_time(ns))
 			continue;
-		if (rc == 0)
-			rc = buf_printf(&text, "%s%s=%.1f", count ? " " : "", name, json_number_value(value));
-		if (rc == 0 && is_spread(spread))
-			rc = buf_printf(&text, ":%.5f", spread);
+		rc = add_word(text, name, ns, json_number_value(json_object_get(spreads, name)));
 		count++;
 	}
+	return rc;
+}
+
+char *
+calibration_text(const json_t *calibration, const char *hash)
+{
+	const json_t *tasks = json_object_get(calibration, "tasks");
+	AUTO_BUF struct buf text = {0};
+	int rc = add_words(&text, json_object_get(calibration, "names"), json_object_get(calibration, "spreads"), false,
+		CALIBRATION_NAMES_MAX);
+	if (rc == 0 && hash)
+		rc = add_words(&text, json_object_get(tasks, hash), NULL, true, CALIBRATION_OWN_MAX);
 	return rc ? NULL : buf_take(&text);
 }
 
@@ -81,23 +108,30 @@ value_of(const json_t *result, size_t index, const char *what)
 	return json_string_value(json_object_get(result, key));
 }
 
+/* Where samples go, and of whose calibrators. */
+struct collecting {
+	json_t *samples;
+	bool own;
+};
+
 /* Adds one time to the samples of a name; 1, or 0 where it is none. */
 static size_t
-collect(json_t *samples, const char *name, const char *text)
+collect(const struct collecting *to, const char *name, const char *text)
 {
 	double ns = 0;
-	if (!calibration_is_name(name) || !verdict_score_number(text, &ns) || !is_time(ns))
+	size_t most = to->own ? CALIBRATION_OWN_MAX : CALIBRATION_NAMES_MAX;
+	if (!calibration_is_name(name) || calibration_is_own(name) != to->own || !verdict_score_number(text, &ns) ||
+		!is_time(ns))
 		return 0;
-	json_t *list = json_object_get(samples, name);
-	if (!list && json_object_size(samples) < CALIBRATION_NAMES_MAX &&
-		json_object_set_new(samples, name, json_array()) == 0)
-		list = json_object_get(samples, name);
+	json_t *list = json_object_get(to->samples, name);
+	if (!list && json_object_size(to->samples) < most && json_object_set_new(to->samples, name, json_array()) == 0)
+		list = json_object_get(to->samples, name);
 	return list && json_array_append_new(list, json_real(ns)) == 0;
 }
 
 /* `NAME=NS NAME=NS …`. */
 static size_t
-collect_all(json_t *samples, const char *text)
+collect_all(const struct collecting *to, const char *text)
 {
 	AUTO_FREE char *copy = strdup(text);
 	size_t taken = 0;
@@ -107,7 +141,19 @@ collect_all(json_t *samples, const char *text)
 		if (!equals)
 			continue;
 		*equals = '\0';
-		taken += collect(samples, word, equals + 1);
+		taken += collect(to, word, equals + 1);
+	}
+	return taken;
+}
+
+static size_t
+collect_benchmarks(const struct collecting *to, const json_t *result, size_t count)
+{
+	size_t taken = 0;
+	for (size_t i = 0; i < count; i++) {
+		const char *all = value_of(result, i, "calibrators");
+		taken += all ? collect_all(to, all)
+					 : collect(to, value_of(result, i, "calibrator"), value_of(result, i, "calibrator-ns"));
 	}
 	return taken;
 }
@@ -115,20 +161,20 @@ collect_all(json_t *samples, const char *text)
 size_t
 calibration_collect(const json_t *result, size_t count, json_t *samples)
 {
-	size_t taken = 0;
-	for (size_t i = 0; i < count; i++) {
-		const char *all = value_of(result, i, "calibrators");
-		taken += all ? collect_all(samples, all)
-					 : collect(samples, value_of(result, i, "calibrator"), value_of(result, i, "calibrator-ns"));
-	}
-	return taken;
+	return collect_benchmarks(&(struct collecting){.samples = samples}, result, count);
+}
+
+size_t
+calibration_collect_own(const json_t *result, size_t count, json_t *samples)
+{
+	return collect_benchmarks(&(struct collecting){.samples = samples, .own = true}, result, count);
 }
 
 size_t
 calibration_collect_ratios(const json_t *result, json_t *samples)
 {
 	const char *all = value_of(result, 0, "ratios");
-	return all ? collect_all(samples, all) : 0;
+	return all ? collect_all(&(struct collecting){.samples = samples}, all) : 0;
 }
 
 static int
@@ -196,5 +242,42 @@ calibration_spreads(const json_t *ratios, json_t *spreads)
 		double spread = spread_of(list);
 		if (is_spread(spread) && spread > json_number_value(json_object_get(spreads, name)))
 			(void)json_object_set_new(spreads, name, json_real(spread));
+	}
+}
+
+/* ---- tasks ---- */
+
+bool
+calibration_has_task(const json_t *calibration, const char *hash)
+{
+	return json_is_object(json_object_get(json_object_get(calibration, "tasks"), hash));
+}
+
+int
+calibration_set_task(json_t *calibration, const char *hash, json_t *names, struct kettle_error *err)
+{
+	json_t *tasks = json_object_get(calibration, "tasks");
+	if (json_object_size(tasks) >= CALIBRATION_TASKS_MAX && !json_object_get(tasks, hash))
+		return kettle_fail(err, KETTLE_ETOOBIG, "The times of %d tasks are kept for this unit, and no more can be.",
+			CALIBRATION_TASKS_MAX);
+	if (!json_is_object(tasks)) {
+		tasks = json_object();
+		if (json_object_set_new(calibration, "tasks", tasks) < 0)
+			return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to calibrate.");
+	}
+	if (json_object_set(tasks, hash, names) < 0)
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to calibrate.");
+	return 0;
+}
+
+void
+calibration_keep_tasks(json_t *calibration, const json_t *hashes)
+{
+	const char *hash;
+	json_t *names;
+	void *next;
+	json_object_foreach_safe(json_object_get(calibration, "tasks"), next, hash, names) {
+		if (!json_object_get(hashes, hash))
+			(void)json_object_del(json_object_get(calibration, "tasks"), hash);
 	}
 }

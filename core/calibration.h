@@ -5,28 +5,41 @@
  * A harness times a fixed piece of work, its calibrator, beside every call of a submission; a score is their ratio times
  * what the calibrator takes on the unit when it is quiet. That time is measured once, by device.calibrate, and kept, and
  * with it how much that ratio differs between runs of one and the same work, which no run can see by itself:
- *   {"names": {NAME: ns}, "spreads": {NAME: part of the ratio}, "machine": {"cpu", "cores", "memory"}, "at": ISO time}
+ *   {"names": {NAME: ns}, "spreads": {NAME: part of the ratio}, "machine": {"cpu", "cores", "memory"}, "at": ISO time,
+ *    "tasks": {HASH: {NAME: ns}}}
+ *
+ * A task may bring a calibrator of its own, which does what its submissions do. The names of such have CALIBRATION_OWN
+ * in them; they hold for that task alone, since another one may have the same cases, and stand under its hash (task.h). A
+ * task that was measured and has none is there with {}.
  */
 #ifndef KETTLE_CALIBRATION_H
 #define KETTLE_CALIBRATION_H
 
 #include <jansson.h>
+#include <kettle/error.h>
 #include <stdbool.h>
 #include <stddef.h>
 
 #define CALIBRATION_NAMES_MAX 16                  /* of a unit; more are left out */
+#define CALIBRATION_OWN "-own-"                   /* what the name of a task's own calibrator has in it */
+#define CALIBRATION_OWN_MAX 300                   /* names of a task, as many as it may have benchmarks */
+#define CALIBRATION_TASKS_MAX 500                 /* tasks of a unit */
+#define CALIBRATION_TEXT_MAX 16000                /* bytes of the text below: what harnesses read of it */
 #define CALIBRATION_NAME_MAX 64                   /* bytes */
 #define CALIBRATION_SPREAD_MAX 0.5                /* of a ratio */
 #define CALIBRATION_VARIABLE "KETTLE_CALIBRATION" /* where harnesses look for the text below */
 
 /* A name: letters, digits, `.`, `_`, `-`, at most CALIBRATION_NAME_MAX bytes. NULL is none. [any] */
 bool calibration_is_name(const char *name);
+/* Whether it is the name of a task's own calibrator. NULL is none. [any] */
+bool calibration_is_own(const char *name);
 /*
  * `NAME=NS:SPREAD NAME=NS`, as harnesses take it, of a calibration or any object with its "names" and, where they are
- * known, "spreads"; what is no name with a finite time above zero is left out. calibration may be NULL. New string ("" where
- * there is nothing); NULL: no memory. [any]
+ * known, "spreads", and then of what it has for the task of that hash; what is no name with a finite time above zero is
+ * left out, and so is what would make the text longer than CALIBRATION_TEXT_MAX. calibration and hash may be NULL. New
+ * string ("" where there is nothing); NULL: no memory. [any]
  */
-char *calibration_text(const json_t *calibration);
+char *calibration_text(const json_t *calibration, const char *hash);
 /*
  * Whether the machine is another one than that of the stored calibration: processor, cores, or memory by more than a
  * sixteenth. Without facts of either it is taken for the same. [any]
@@ -34,11 +47,13 @@ char *calibration_text(const json_t *calibration);
 bool calibration_machine_changed(const json_t *stored, const json_t *machine);
 /*
  * Adds what a run's result says of `count` benchmarks to samples, {NAME: [ns]}: benchmark.i.calibrators (`NAME=NS
- * NAME=NS …`) of a harness that has several, else benchmark.i.calibrator and benchmark.i.calibrator-ns. Returns how many
- * were in order. [any]
+ * NAME=NS …`) of a harness that has several, else benchmark.i.calibrator and benchmark.i.calibrator-ns; tasks' own
+ * calibrators are passed over. Returns how many were in order. [any]
  */
 size_t calibration_collect(const json_t *result, size_t count, json_t *samples);
-/* The same with what the first benchmark says of its calls beside each calibrator: benchmark.0.ratios. [any] */
+/* The same of the task's own calibrators alone. [any] */
+size_t calibration_collect_own(const json_t *result, size_t count, json_t *samples);
+/* The same as the first with what the first benchmark says of its calls beside each calibrator: benchmark.0.ratios. [any] */
 size_t calibration_collect_ratios(const json_t *result, json_t *samples);
 /* {NAME: the median of its samples}. New reference; NULL: no memory. [any] */
 json_t *calibration_medians(const json_t *samples);
@@ -49,5 +64,12 @@ json_t *calibration_medians(const json_t *samples);
  * stays. [any]
  */
 void calibration_spreads(const json_t *ratios, json_t *spreads);
+/* Whether a task of that hash was measured, with calibrators of its own or without. [any] */
+bool calibration_has_task(const json_t *calibration, const char *hash);
+/* Sets what the calibrators of the task of that hash take; names is borrowed. ETOOBIG: it would be one more task than
+ * CALIBRATION_TASKS_MAX; ENOMEM. [any] */
+int calibration_set_task(json_t *calibration, const char *hash, json_t *names, struct kettle_error *err);
+/* Forgets all tasks whose hash is no key of `hashes`. [any] */
+void calibration_keep_tasks(json_t *calibration, const json_t *hashes);
 
 #endif

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * device.calibrate: runs the calibration tasks that ship with Kettle on each unit and keeps the median.
+ * device.calibrate: runs the calibration tasks that ship with Kettle on each unit and keeps the median; then the tasks of
+ * its boards, as far as they have calibrators of their own.
  *
- * Theory of operation. The folders of tasks/calibration are read on a thread of the pool, what is stored of the units on
- * the store's; everything else happens on the loop thread, one thing after the other: unit by unit, and on each unit
- * CALIBRATE_ROUNDS times every task that its language can plan there. A run is given to the unit's runner directly, as
- * task.run does: kettle-exec makes it wait for the device like any other job. The submission of such a task is its
- * template. Each run reports what its harness's calibrator took; the medians are stored with the machine that the runner
- * names. A unit whose machine is the one of its calibration is left as it is unless `force` is said.
+ * Theory of operation. The folders of tasks/calibration are read on a thread of the pool, what is stored of units and
+ * boards on the store's; everything else happens on the loop thread, one thing after the other: unit by unit, and on each
+ * unit CALIBRATE_ROUNDS times every task that its language can plan there (calibrate_run.c). The submission of such a task
+ * is its template. Each run reports what its harness's calibrator took; the medians are stored with the machine that the
+ * runner names. A unit whose machine is the one of its calibration keeps it unless `force` is said. Calibrated now or
+ * before, its boards come next (calibrate_boards.c).
  *
- *   load ──▶ stored ──▶ next unit ──▶ machine? ──▶ run … run ──▶ store ──▶ next unit … ──▶ answer
+ *   load ──▶ stored ──▶ next unit ──▶ machine? ──▶ run … run ──▶ store ──▶ boards ──▶ next unit … ──▶ answer
  */
 #include <config.h>
 
 #include "cmd_calibrate.h"
 
+#include "calibrate_inner.h"
 #include "calibration.h"
 #include "cleanup.h"
 #include "core_inner.h"
@@ -22,34 +24,16 @@
 #include "log.h"
 #include "nearest.h"
 #include "shipped.h"
-#include "shown.h"
 #include "state.h"
 #include "task.h"
-#include "task_plan.h"
 #include "times.h"
-#include "verdict.h"
 
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#define CALIBRATE_ROUNDS 5
 #define CALIBRATE_FOLDER "calibration" /* below the folder of the tasks that ship */
-
-struct calibrating {
-	struct live_job live; /* first: what a runner says comes here */
-	struct core *core;
-	json_t *args, *units, *tasks, *stored, *results; /* units: of engine_devices, with "device" */
-	size_t unit, task;
-	unsigned round;
-	json_t *plan, *samples, *machine, *remarks; /* of the unit at hand */
-	json_t *ratios, *spreads;                   /* of the task at hand, of the unit */
-	json_t *found;                              /* its calibration, while it is stored */
-	struct kettle_error err;
-	kettle_answer answer;
-	void *arg;
-};
 
 static const char *
 text_of(const json_t *object, const char *key)
@@ -71,28 +55,17 @@ end(struct calibrating *c)
 	json_decref(c->tasks);
 	json_decref(c->stored);
 	json_decref(c->results);
-	json_decref(c->plan);
 	json_decref(c->samples);
 	json_decref(c->ratios);
 	json_decref(c->spreads);
 	json_decref(c->machine);
 	json_decref(c->remarks);
 	json_decref(c->found);
+	calibrate_boards_free(&c->boards);
 	free(c);
 }
 
 /* ---- the tasks ---- */
-
-/* The template of a task is what it calibrates with. */
-static const char *
-code_of(const json_t *bundle)
-{
-	const char *language;
-	json_t *template;
-	json_object_foreach(json_object_get(bundle, "templates"), language, template)
-		return json_string_value(json_object_get(template, "text"));
-	return NULL;
-}
 
 /* A folder whose language is not loaded here is nothing to complain about: its boards do not exist here either. */
 static void
@@ -105,7 +78,7 @@ load_task(struct calibrating *c, const char *folder, const char *name)
 		return;
 	if (task_read(&c->core->languages, path, &bundle, &err) < 0)
 		log_write(KETTLE_LOG_DEBUG, "calibrate", "%s: %s", path, err.message);
-	else if (code_of(bundle))
+	else if (calibrate_run_code(bundle))
 		(void)json_array_append(c->tasks, bundle);
 }
 
@@ -135,58 +108,96 @@ load(void *arg)
 
 /* ---- one unit ---- */
 
-static json_t *
-unit_of(const struct calibrating *c)
+json_t *
+calibrate_unit(const struct calibrating *c)
 {
 	return json_array_get(c->units, c->unit);
 }
 
-/* What is stored of the unit, or NULL. */
-static const json_t *
-stored_of(const struct calibrating *c)
+const char *
+calibrate_unit_text(const struct calibrating *c, const char *key)
+{
+	return text_of(calibrate_unit(c), key);
+}
+
+const json_t *
+calibrate_row(const struct calibrating *c)
 {
 	size_t i;
 	json_t *row;
 	json_array_foreach(c->stored, i, row)
-		if (strcasecmp(text_of(row, "device"), text_of(unit_of(c), "device")) == 0 &&
-			strcmp(text_of(row, "unit"), text_of(unit_of(c), "unit")) == 0 &&
-			json_is_object(json_object_get(row, "calibration")))
-			return json_object_get(row, "calibration");
+		if (strcasecmp(text_of(row, "device"), calibrate_unit_text(c, "device")) == 0 &&
+			strcmp(text_of(row, "unit"), calibrate_unit_text(c, "unit")) == 0)
+			return row;
 	return NULL;
+}
+
+/* The calibration that was stored of the unit at the beginning, or NULL. */
+static const json_t *
+stored_of(const struct calibrating *c)
+{
+	const json_t *calibration = json_object_get(calibrate_row(c), "calibration");
+	return json_is_object(calibration) ? calibration : NULL;
 }
 
 static const struct runner *
 runner_of(const struct calibrating *c)
 {
 	for (size_t i = 0; i < c->core->runners_count; i++)
-		if (strcmp(c->core->runners[i].name, text_of(unit_of(c), "runner")) == 0)
+		if (strcmp(c->core->runners[i].name, calibrate_unit_text(c, "runner")) == 0)
 			return &c->core->runners[i];
 	return NULL;
 }
 
-/* The unit is done with: one more result, and on to the next. */
-static void
-conclude(struct calibrating *c, const char *state, const json_t *calibration, const char *error)
+bool
+calibrate_stopped(struct calibrating *c)
 {
-	const json_t *unit = unit_of(c), *before = strcmp(state, "calibrated") == 0 ? stored_of(c) : NULL;
+	if (!c->core->closing)
+		return false;
+	(void)kettle_fail(&c->err, KETTLE_ECANCELED, "The engine is stopping; nothing more is calibrated.");
+	end(c);
+	return true;
+}
+
+/* The unit is done with: one more result, and on to the next. error: NULL, or why it failed. */
+static void
+conclude(struct calibrating *c, const char *error)
+{
+	const json_t *unit = calibrate_unit(c), *before = c->found ? stored_of(c) : NULL;
+	const json_t *calibration = error ? NULL : c->found ? c->found : stored_of(c);
+	const char *state = error ? "failed" : c->found ? "calibrated" : "already";
 	json_t *result =
-		json_pack("{s:O, s:O, s:s, s:O*, s:O*, s:O*, s:O*, s:s*, s:O}", "device", json_object_get(unit, "device"),
+		json_pack("{s:O, s:O, s:s, s:O*, s:O*, s:O*, s:O*, s:O*, s:s*, s:O}", "device", json_object_get(unit, "device"),
 			"unit", json_object_get(unit, "unit"), "state", state, "names", json_object_get(calibration, "names"),
 			"spreads", json_object_get(calibration, "spreads"), "at", json_object_get(calibration, "at"), "before",
-			json_object_get(before, "names"), "error", error, "remarks", c->remarks);
+			json_object_get(before, "names"), "boards", c->boards.results, "error", error, "remarks", c->remarks);
 	(void)json_array_append_new(c->results, result);
 	c->unit++;
 	next_unit(c);
 }
 
+void
+calibrate_boards_ended(struct calibrating *c, const char *error)
+{
+	conclude(c, error);
+}
+
+/* What the tasks of its boards take stays, where the machine does. */
 static int
 store_op_calibrate(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct calibrating *c = arg;
-	const char *device = text_of(unit_of(c), "device"), *unit = text_of(unit_of(c), "unit");
-	AUTO_JSON json_t *data =
-		json_pack("{s:s, s:s, s:O}", "device", device, "unit", unit, "names", json_object_get(c->found, "names"));
-	int code = state_unit_calibrate(db, device, unit, c->found, err);
+	const char *device = calibrate_unit_text(c, "device"), *unit = calibrate_unit_text(c, "unit");
+	AUTO_JSON json_t *before = NULL, *data = json_pack("{s:s, s:s, s:O}", "device", device, "unit", unit, "names",
+										 json_object_get(c->found, "names"));
+	int code = state_unit_calibration(db, device, unit, &before, err);
+	json_t *tasks = json_object_get(before, "tasks");
+	if (code == 0 && tasks && !calibration_machine_changed(before, c->machine))
+		(void)json_object_set(c->found, "tasks", tasks);
+	if (code == 0)
+		code = calibrate_boards_prune(db, c->found, err);
+	if (code == 0)
+		code = state_unit_calibrate(db, device, unit, c->found, err);
 	return code < 0 ? code : db_event(db, "device.calibrated", 'a', 0, 0, 0, data, err);
 }
 
@@ -194,18 +205,20 @@ static void
 stored(void *arg, const struct kettle_error *err)
 {
 	struct calibrating *c = arg;
-	AUTO_JSON json_t *found = STEAL(c->found);
-	conclude(c, err ? "failed" : "calibrated", err ? NULL : found, err ? err->message : NULL);
+	if (err)
+		conclude(c, err->message);
+	else
+		calibrate_boards(c);
 }
 
-/* All runs of the unit are over. */
+/* All runs of the shipped tasks are over. */
 static void
 finish_unit(struct calibrating *c)
 {
 	char now[TIME_TEXT_SIZE];
 	AUTO_JSON json_t *names = calibration_medians(c->samples);
 	if (!names || json_object_size(names) == 0) {
-		conclude(c, "failed", NULL, "no harness reported a calibrator");
+		conclude(c, "no harness reported a calibrator");
 		return;
 	}
 	time_text(time_now_ms(), now);
@@ -214,33 +227,12 @@ finish_unit(struct calibrating *c)
 	store_write(c->core->store, store_op_calibrate, stored, c);
 }
 
-/* ---- one run ---- */
+/* ---- the shipped tasks on it ---- */
 
 static const json_t *
 task_of(const struct calibrating *c)
 {
 	return json_array_get(c->tasks, c->task);
-}
-
-static void
-on_event(struct live_job *live, const json_t *event)
-{
-	struct calibrating *c = (struct calibrating *)live;
-	json_t *shown = shown_event(c->plan, event);
-	AUTO_JSON json_t *progress = json_pack("{s:s, s:b, s:O, s:o}", "kind", "progress", "task_run", 1, "device",
-		json_object_get(unit_of(c), "device"), "event", shown);
-	if (progress)
-		subscriptions_event(c->core, progress);
-}
-
-/* Nothing is to be found again after a restart: it is asked for anew. */
-static void
-on_handle(struct live_job *live, const char *handle, kettle_answer answer, void *arg)
-{
-	struct kettle_error none = {0};
-	(void)live;
-	(void)handle;
-	answer(arg, &none, json_null());
 }
 
 static void
@@ -264,73 +256,30 @@ next_task(struct calibrating *c)
 	c->round = 0;
 }
 
+void
+calibrate_remark(struct calibrating *c, const char *what, const char *why)
+{
+	(void)json_array_append_new(c->remarks, json_sprintf("%s: %s", what, why));
+}
+
 /* A task that does not work here, for want of a compiler, say: its language's boards do not either. */
 static void
-remark(struct calibrating *c, const char *why)
+skip_task(struct calibrating *c, const char *why)
 {
-	(void)json_array_append_new(c->remarks, json_sprintf("%s: %s", text_of(task_of(c), "name"), why));
+	calibrate_remark(c, text_of(task_of(c), "name"), why);
 	next_task(c);
 }
 
 static void
-on_done(struct live_job *live, const json_t *completion)
+task_ran(struct calibrating *c, const json_t *verdict, const char *error)
 {
-	struct calibrating *c = (struct calibrating *)live;
-	const json_t *machine = json_object_get(completion, "system");
-	const json_t *task = json_object_get(task_of(c), "task");
-	AUTO_JSON json_t *verdict = NULL;
-	struct kettle_error err = {0};
-	int code = verdict_make(&c->core->languages, task, c->plan, completion, &verdict, &err);
-	json_decref(STEAL(c->plan));
-	if (code == 0 && strcmp(text_of(verdict, "state"), "passed") != 0)
-		(void)kettle_fail(&err, KETTLE_EUNAVAIL, "%s", text_of(verdict, "error"));
-	if (err.code < 0) {
-		remark(c, err.message);
-	} else {
+	if (verdict) {
 		take_run(c, verdict);
-		if (json_is_object(machine) && !c->machine)
-			c->machine = json_pack("{s:O*, s:O*, s:O*}", "cpu", json_object_get(machine, "cpu"), "cores",
-				json_object_get(machine, "cores"), "memory", json_object_get(machine, "memory"));
 		c->round++;
+	} else {
+		skip_task(c, error);
 	}
 	next_run(c);
-}
-
-/* Gives the plan to the unit's runner, which may complete it before this returns: nothing of c is touched after that. */
-static int
-give(struct calibrating *c, const json_t *device, struct kettle_error *err)
-{
-	struct core *core = c->core;
-	const struct runner *runner = runner_of(c);
-	AUTO_JSON json_t *plan = json_incref(c->plan);
-	char ref[LIVE_REF_SIZE];
-	(void)snprintf(ref, sizeof(ref), "calibrate-%ld.%llu", (long)getpid(), (unsigned long long)++core->local_jobs);
-	if (!runner)
-		return kettle_fail(err, KETTLE_EUNAVAIL, "Its runner is not loaded.");
-	c->live = (struct live_job){.event = on_event, .handle = on_handle, .done = on_done};
-	memcpy(c->live.ref, ref, sizeof(ref));
-	if (live_add(&core->live, &c->live) < 0)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory.");
-	struct kettle_job job = {.size = sizeof(job), .ref = ref, .device = text_of(device, "name"), .unit = device};
-	int code = runner->ops->submit(runner->self, &job, plan, err);
-	if (code < 0 && live_find(&core->live, ref) == &c->live)
-		live_remove(&core->live, &c->live);
-	else
-		code = 0;
-	return code;
-}
-
-/* Plans the task at hand for the unit and starts it. */
-static int
-start_run(struct calibrating *c, struct kettle_error *err)
-{
-	const json_t *bundle = task_of(c);
-	/* As the configuration has it, without a calibration: harnesses report their own times. */
-	AUTO_JSON json_t *device = json_incref(json_object_get(unit_of(c), "config"));
-	int code = task_plan(&c->core->languages, bundle, code_of(bundle), "benchmark", device, NULL, &c->plan, err);
-	if (code == 0)
-		code = give(c, device, err);
-	return code;
 }
 
 static void
@@ -340,16 +289,12 @@ next_run(struct calibrating *c)
 	if (c->round == CALIBRATE_ROUNDS)
 		next_task(c);
 	/* The store goes with the engine: what was measured could not be kept. */
-	if (c->core->closing) {
-		(void)kettle_fail(&c->err, KETTLE_ECANCELED, "The engine is stopping; nothing more is calibrated.");
-		end(c);
+	if (calibrate_stopped(c))
 		return;
-	}
 	while (c->task < json_array_size(c->tasks)) {
-		if (start_run(c, &err) == 0)
+		if (calibrate_run(c, task_of(c), task_ran, &err) == 0)
 			return;
-		json_decref(STEAL(c->plan));
-		remark(c, err.message);
+		skip_task(c, err.message);
 	}
 	finish_unit(c);
 }
@@ -376,13 +321,12 @@ static void
 described(void *arg, const struct kettle_error *err, json_t *facts)
 {
 	struct calibrating *c = arg;
-	const json_t *calibration = stored_of(c);
 	if (err->code < 0)
-		conclude(c, "failed", NULL, err->message);
-	else if (calibration_machine_changed(calibration, json_object_get(facts, "machine")))
+		conclude(c, err->message);
+	else if (calibration_machine_changed(stored_of(c), json_object_get(facts, "machine")))
 		begin_unit(c);
 	else
-		conclude(c, "already", calibration, NULL);
+		calibrate_boards(c);
 }
 
 static void
@@ -390,19 +334,20 @@ next_unit(struct calibrating *c)
 {
 	struct kettle_error err = {0};
 	json_decref(STEAL(c->remarks));
+	json_decref(STEAL(c->found));
+	calibrate_boards_free(&c->boards);
 	c->remarks = json_array();
 	if (c->unit == json_array_size(c->units)) {
 		end(c);
 		return;
 	}
-	const json_t *calibration = stored_of(c);
 	const struct runner *runner = runner_of(c);
-	if (!calibration || json_is_true(json_object_get(c->args, "force")))
+	if (!stored_of(c) || json_is_true(json_object_get(c->args, "force")))
 		begin_unit(c);
 	else if (!runner || !runner->ops->describe)
-		conclude(c, "already", calibration, NULL);
-	else if (runner->ops->describe(runner->self, json_object_get(unit_of(c), "config"), described, c, &err) < 0)
-		conclude(c, "failed", NULL, err.message);
+		calibrate_boards(c);
+	else if (runner->ops->describe(runner->self, json_object_get(calibrate_unit(c), "config"), described, c, &err) < 0)
+		conclude(c, err.message);
 }
 
 static int

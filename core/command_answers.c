@@ -101,7 +101,8 @@ static const struct {
 	{"device.calibrate",
 		"`{\"units\": [{\"device\", \"unit\", \"state\": \"calibrated\", \"already\" or \"failed\", \"names\": "
 		"{calibrator: ns}, \"spreads\": {calibrator: what 95 % of runs are within, as part of the score}, \"before\", "
-		"\"at\", \"error\", \"remarks\"}]}`."},
+		"\"at\", \"boards\": [{\"leaderboard\", \"names\": those of its task}], measured now, \"error\", "
+		"\"remarks\"}]}`."},
 	{"device.disable", "`{\"units\": [{\"device\", \"unit\", \"state\": \"aside\", \"reason\"}]}`."},
 	{"device.enable",
 		"`{\"units\": [{\"device\", \"unit\", \"state\": \"ready\" or \"failed\", \"reason\", \"error\"}]}`."},

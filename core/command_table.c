@@ -485,12 +485,13 @@ const struct command commands[] = {
 		ARGUMENTS(device_calibrate), .engine = cmd_device_calibrate,
 		.details =
 			"A score is the time of a submission beside that of a fixed piece of work, the calibrator, times what the "
-			"calibrator takes on the device: that is measured here, on the quiet machine, and kept. What is calibrated "
-			"is left as it is, unless its machine has changed or force is said. Scores that were made before stay as "
+			"calibrator takes on the device: that is measured here, on the quiet machine, and kept. A task may bring a "
+			"calibrator of its own: the template of every open leaderboard is run as well, once, and five times "
+			"where there is one. What is calibrated, devices and leaderboards, is left as it is, unless its machine "
+			"has changed or force is said. Scores that were made before stay as "
 			"they are; they differ from later ones by as much as the calibration does, which the answer shows, until "
 			"their submissions are run again. A device without a calibration works: its scores then move with what "
-			"else "
-			"the machine does."},
+			"else the machine does."},
 	{"device.disable", "sets units of devices aside", .right = RIGHT_ADMIN, .kind = COMMAND_ENGINE,
 		ARGUMENTS(device_disable), .engine = cmd_device_disable,
 		.details =

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "calibration.h"
 #include "cleanup.h"
 #include "contents.h"
 #include "embedded.h"
@@ -273,7 +274,10 @@ task_plan(const struct languages *languages, const json_t *bundle, const char *c
 			"The task is in the language `%s`, which this Kettle does not have; its plugin is not loaded.",
 			lang ? lang : "");
 	AUTO_JSON json_t *runs = NULL;
-	int rc = task_runs(task, mode, seed, json_object_get(device, "calibration"), &runs, err);
+	AUTO_FREE char *calibration = calibration_text(json_object_get(device, "calibration"), text_of(bundle, "hash"));
+	if (!calibration)
+		return fail_memory(err);
+	int rc = task_runs(task, mode, seed, calibration, &runs, err);
 	if (rc)
 		return rc;
 	AUTO_JSON json_t *files = json_copy(json_object_get(bundle, "files"));

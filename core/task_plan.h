@@ -12,8 +12,9 @@
  * The whole plan of a job: the runs (task_runs.h), completed by the language, and checked: by the plan schema, that
  * names are unique, that a step needs and takes from earlier ones only, and that every prepared run is there with its
  * cases, condition, secret and limits untouched. bundle: a checked one (task.h); code: text of the submission; mode,
- * seed: as task_runs; device: its configuration with "name" and, where it is calibrated, "calibration" (calibration.h). EINVAL: the task, or its combination with the device,
- * cannot be planned; EINTERNAL: the language made a plan that is none; ENOMEM. [any]
+ * seed: as task_runs; device: its configuration with "name" and, where it is calibrated, "calibration" (calibration.h), of
+ * which runs get the unit's times and those of this task. EINVAL: the task, or its combination with the device, cannot be
+ * planned; EINTERNAL: the language made a plan that is none; ENOMEM. [any]
  */
 int task_plan(const struct languages *languages, const json_t *bundle, const char *code, const char *mode,
 	const json_t *device, const char *seed, json_t **ret_plan, struct kettle_error *err);

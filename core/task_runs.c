@@ -278,13 +278,12 @@ add_mode(const struct making *making, const char *mode, const char *seed, struct
 }
 
 int
-task_runs(const json_t *task, const char *mode, const char *seed, const json_t *calibration, json_t **ret_runs,
+task_runs(const json_t *task, const char *mode, const char *seed, const char *calibration, json_t **ret_runs,
 	struct kettle_error *err)
 {
 	AUTO_JSON json_t *runs = json_array();
-	AUTO_FREE char *text = calibration_text(calibration);
-	const struct making making = {.task = task, .calibration = text, .runs = runs};
-	if (!runs || !text)
+	const struct making making = {.task = task, .calibration = calibration ? calibration : "", .runs = runs};
+	if (!runs)
 		return fail_memory(err);
 	int rc = add_mode(&making, mode, seed, err);
 	if (rc == 0)

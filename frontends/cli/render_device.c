@@ -253,6 +253,20 @@ put_name(struct run *run, const char *name, double ns, double before)
 	fputc('\n', run->term.out);
 }
 
+/* "  leaderboard matmul: 2 calibrators of its own" */
+static void
+put_boards(struct run *run, const json_t *unit)
+{
+	size_t i;
+	const json_t *board;
+	json_array_foreach(json_object_get(unit, "boards"), i, board) {
+		size_t count = json_object_size(json_object_get(board, "names"));
+		fputs("  leaderboard ", run->term.out);
+		term_clean(run->term.out, value_text(board, "leaderboard"), 0);
+		fprintf(run->term.out, ": %zu calibrator%s of its own\n", count, count == 1 ? "" : "s");
+	}
+}
+
 static void
 put_unit(struct run *run, const json_t *unit)
 {
@@ -275,6 +289,7 @@ put_unit(struct run *run, const json_t *unit)
 	}
 	json_object_foreach(names, name, ns)
 		put_name(run, name, json_number_value(ns), value_number(before, name));
+	put_boards(run, unit);
 	if (json_is_object(before))
 		fputs(
 			"  Scores that were made before stay as they are, until their submissions are run again.\n", run->term.out);

@@ -459,10 +459,12 @@ test_calibrate(void **arg)
 {
 	struct state *state = *arg;
 	cli_host_answer(&state->host, "device.calibrate",
-		json_pack("{s:[{s:s, s:s, s:{s:f}, s:{s:f}, s:[s]}, {s:s, s:s, s:{s:f}, s:[]}, {s:s, s:s, s:s, s:[]}]}",
+		json_pack("{s:[{s:s, s:s, s:{s:f}, s:{s:f}, s:[s]}, {s:s, s:s, s:{s:f}, s:[{s:s, s:{s:f}}], s:[]}, "
+				  "{s:s, s:s, s:s, s:[]}]}",
 			"units", "unit", "CPU.0", "state", "calibrated", "names", "cpu-c-1", 101000.0, "before", "cpu-c-1",
 			100000.0, "remarks", "py: no python", "unit", "CPU.1", "state", "already", "names", "cpu-c-1", 99000.0,
-			"remarks", "unit", "GPU.0", "state", "failed", "error", "it does not answer", "remarks"));
+			"boards", "leaderboard", "matmul", "names", "cpu-c-1-own-1", 5.0, "remarks", "unit", "GPU.0", "state",
+			"failed", "error", "it does not answer", "remarks"));
 	assert_int_equal(RUN(state, "device", "calibrate", "CPU", "--force"), 3);
 	assert_json(called(state, 0, "device.calibrate"), "{\"device\":[\"CPU\"],\"force\":true}");
 	assert_json(state->host.filter, "{\"task_run\":true}");
@@ -473,6 +475,7 @@ test_calibrate(void **arg)
 		"  Scores that were made before stay as they are, until their submissions are run again.\n"
 		"CPU.1: is calibrated already; --force does it again\n"
 		"  cpu-c-1  99.00 µs\n"
+		"  leaderboard matmul: 1 calibrator of its own\n"
 		"GPU.0: it does not answer\n");
 	cli_host_answer(&state->host, "device.list",
 		json_pack("[{s:s, s:i, s:[{s:s, s:s, s:s, s:{s:b}}]}]", "name", "CPU", "queued", 0, "units", "unit", "CPU.0",

@@ -39,7 +39,7 @@ test_text(void **state)
 	AUTO_JSON json_t *calibration =
 		parse("{\"names\": {\"cpu-c-1\": 129400.26, \"cpu-py-1\": 5, \"no name\": 1, \"zero\": 0, \"less\": -1, "
 			  "\"text\": \"1\", \"\": 3}, \"spreads\": {\"cpu-c-1\": 0.0125, \"cpu-py-1\": 7, \"other\": 0.1}}");
-	AUTO_FREE char *text = calibration_text(calibration), *none = calibration_text(NULL);
+	AUTO_FREE char *text = calibration_text(calibration, NULL), *none = calibration_text(NULL, "a");
 	assert_string_equal(text, "cpu-c-1=129400.3:0.01250 cpu-py-1=5.0");
 	assert_string_equal(none, "");
 	AUTO_JSON json_t *many = json_object();
@@ -49,11 +49,83 @@ test_text(void **state)
 		json_object_set_new(many, name, json_real(1));
 	}
 	AUTO_JSON json_t *all = json_pack("{s:O}", "names", many);
-	AUTO_FREE char *bounded = calibration_text(all);
+	AUTO_FREE char *bounded = calibration_text(all, NULL);
 	size_t count = 0;
 	for (const char *at = bounded; (at = strchr(at, '=')); at++)
 		count++;
 	assert_int_equal(count, CALIBRATION_NAMES_MAX);
+}
+
+/* A task gets what its own calibrators take besides, and no other task does. */
+static void
+test_own_text(void **state)
+{
+	(void)state;
+	AUTO_JSON json_t *calibration = parse("{\"names\": {\"c\": 1, \"c-own-no\": 2}, \"spreads\": {\"c-own-a\": 0.1}, "
+										  "\"tasks\": {\"A\": {\"c-own-a\": 3, \"c\": 4, \"d\": 5, \"c-own-bad\": 0}, "
+										  "\"B\": {\"c-own-b\": 6}, \"none\": {}, \"odd\": 7}}");
+	static const char *const texts[][2] = {
+		{"A", "c=1.0 c-own-a=3.0"}, {"B", "c=1.0 c-own-b=6.0"}, {"none", "c=1.0"}, {"odd", "c=1.0"}, {"C", "c=1.0"}};
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		AUTO_FREE char *text = calibration_text(calibration, texts[i][0]);
+		assert_string_equal(text, texts[i][1]);
+	}
+	AUTO_FREE char *unit = calibration_text(calibration, NULL);
+	assert_string_equal(unit, "c=1.0");
+	assert_true(calibration_is_own("cpu-c-1-own-avx2-1270120e"));
+	static const char *const others[] = {"cpu-c-1-both", "own-1", "c-own", "c own-own-1", ""};
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		assert_false(calibration_is_own(others[i]));
+	assert_false(calibration_is_own(NULL));
+}
+
+/* Harnesses read so many bytes: what does not fit is left out as a whole. */
+static void
+test_longest_text(void **state)
+{
+	(void)state;
+	AUTO_JSON json_t *calibration = parse("{\"names\": {\"c\": 1}, \"tasks\": {\"A\": {}, \"B\": {}}}");
+	json_t *tasks = json_object_get(calibration, "tasks");
+	for (int i = 0; i < 2 * CALIBRATION_OWN_MAX; i++) {
+		char name[80];
+		(void)snprintf(name, sizeof(name), "c-own-%d", i);
+		json_object_set_new(json_object_get(tasks, "A"), name, json_real(1));
+		(void)snprintf(name, sizeof(name), "c-own-%058d", i);
+		assert_true(calibration_is_own(name));
+		json_object_set_new(json_object_get(tasks, "B"), name, json_real(1));
+	}
+	AUTO_FREE char *many = calibration_text(calibration, "A"), *text = calibration_text(calibration, "B");
+	size_t count = 0;
+	for (const char *at = many; (at = strchr(at, '=')); at++)
+		count++;
+	assert_int_equal(count, 1 + CALIBRATION_OWN_MAX);
+	assert_in_range(strlen(text), CALIBRATION_TEXT_MAX - 69, CALIBRATION_TEXT_MAX);
+	assert_string_equal(text + strlen(text) - 4, "=1.0");
+}
+
+/* What is kept of tasks, and how many. */
+static void
+test_tasks(void **state)
+{
+	(void)state;
+	AUTO_JSON json_t *calibration = parse("{\"names\": {}}"), *names = parse("{\"c-own-1\": 1}"), *none = json_object();
+	struct kettle_error err = {0};
+	assert_false(calibration_has_task(calibration, "0"));
+	for (int i = 0; i < CALIBRATION_TASKS_MAX; i++) {
+		char hash[16];
+		(void)snprintf(hash, sizeof(hash), "%d", i);
+		assert_int_equal(calibration_set_task(calibration, hash, i ? none : names, &err), 0);
+	}
+	assert_true(calibration_has_task(calibration, "0") && calibration_has_task(calibration, "1"));
+	assert_int_equal(calibration_set_task(calibration, "more", names, &err), KETTLE_ETOOBIG);
+	assert_int_equal(calibration_set_task(calibration, "1", names, &err), 0);
+	AUTO_JSON json_t *hashes = parse("{\"1\": 0, \"7\": 0, \"more\": 0}"),
+					 *kept = parse("{\"1\": {\"c-own-1\": 1}, \"7\": {}}");
+	calibration_keep_tasks(calibration, hashes);
+	assert_true(json_equal(json_object_get(calibration, "tasks"), kept));
+	AUTO_JSON json_t *empty = json_object();
+	calibration_keep_tasks(empty, hashes);
+	assert_int_equal(json_object_size(empty), 0);
 }
 
 /* Every run of a job finds it in its environment, and a language may not take it away. */
@@ -64,8 +136,8 @@ test_runs(void **state)
 	AUTO_JSON json_t *task = parse("{\"multi_gpu\": true, \"test_timeout\": 1, \"benchmark_timeout\": 1, "
 								   "\"ranked_timeout\": 1, \"ranking_by\": \"last\", \"files\": [], "
 								   "\"tests\": [{\"n\": 1}], \"benchmarks\": [{\"n\": 2}]}");
-	AUTO_JSON json_t *names = parse("{\"names\": {\"cpu-c-1\": 1000}}"), *runs = NULL, *plain = NULL;
-	assert_int_equal(task_runs(task, "ranked", "7", names, &runs, NULL), 0);
+	AUTO_JSON json_t *runs = NULL, *plain = NULL;
+	assert_int_equal(task_runs(task, "ranked", "7", "cpu-c-1=1000.0", &runs, NULL), 0);
 	assert_int_equal(json_array_size(runs), 6);
 	size_t i;
 	json_t *run;
@@ -110,9 +182,10 @@ test_collect(void **state)
 										  "\"benchmark.1.calibrator-ns\": \"10\"}",
 		"{\"benchmark.0.calibrators\": \"tile=5 read=1e1 junk =4 bad=nan worse=-1 x y=2=3\", "
 		"\"benchmark.1.calibrator\": \"py\", \"benchmark.1.calibrator-ns\": \"20\"}",
+		"{\"benchmark.0.calibrators\": \"c-own-1=5\", \"benchmark.1.calibrators\": \"c-own-2=6 c-own-1=7\"}",
 		"{\"benchmark.0.calibrator\": \"a b\", \"benchmark.0.calibrator-ns\": \"20\"}",
 		"{\"benchmark.0.calibrator\": \"py\", \"benchmark.0.calibrator-ns\": \"inf\"}", "{}"};
-	static const size_t taken[] = {2, 3, 0, 0, 0};
+	static const size_t taken[] = {2, 3, 0, 0, 0, 0};
 	for (size_t i = 0; i < ARRAY_SIZE(results); i++) {
 		AUTO_JSON json_t *result = parse(results[i]);
 		assert_int_equal(calibration_collect(result, 2, samples), taken[i]);
@@ -120,6 +193,13 @@ test_collect(void **state)
 	AUTO_JSON json_t *medians = calibration_medians(samples),
 					 *wanted = parse("{\"py\": 20.0, \"tile\": 5.0, \"read\": 10.0}");
 	assert_true(json_equal(medians, wanted));
+	AUTO_JSON json_t *own = json_object(), *own_wanted = parse("{\"c-own-1\": 6.0, \"c-own-2\": 6.0}");
+	for (size_t i = 0; i < ARRAY_SIZE(results); i++) {
+		AUTO_JSON json_t *result = parse(results[i]);
+		assert_int_equal(calibration_collect_own(result, 2, own), i == 2 ? 3 : 0);
+	}
+	AUTO_JSON json_t *own_medians = calibration_medians(own);
+	assert_true(json_equal(own_medians, own_wanted));
 	AUTO_JSON json_t *two = parse("{\"a\": [1.0, 4.0], \"none\": []}"), *middle = calibration_medians(two);
 	assert_true(close_to(json_number_value(json_object_get(middle, "a")), 2.5));
 	assert_int_equal(json_object_size(middle), 1);
@@ -234,6 +314,9 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_text),
+		cmocka_unit_test(test_own_text),
+		cmocka_unit_test(test_longest_text),
+		cmocka_unit_test(test_tasks),
 		cmocka_unit_test(test_runs),
 		cmocka_unit_test(test_machine),
 		cmocka_unit_test(test_collect),
