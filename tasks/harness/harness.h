@@ -69,8 +69,9 @@ struct MachineFault : std::runtime_error {
 // pairs it reaches from the second to the ninth.
 constexpr size_t BENCHMARK_MIN_CALLS = 10, RANKED_MIN_CALLS = 30, MAX_CALLS = 10000;
 constexpr double NARROW = 0.001;         // half of the interval, of the mean: enough
+constexpr size_t LOOK_EVERY = 16;        // calls: how often it is asked whether that is enough
 constexpr size_t MAX_MESSAGE = 4000;     // bytes of a message to the participant
-constexpr size_t MAX_CALIBRATION = 1000; // bytes of KETTLE_CALIBRATION
+constexpr size_t MAX_CALIBRATION = 16000; // bytes of KETTLE_CALIBRATION
 constexpr double MAX_SPREAD = 0.5;       // of runs, as part of a ratio
 
 // ---- Before everything else: plain code, no library that needs to be initialised ----
@@ -287,10 +288,11 @@ only_one_process()
 
 // ---- What a harness measures with ----
 
-// Two fixed pieces of work, one that computes and one that reads memory, and both together.
-enum Kind { TILE, READ, BOTH, KINDS };
-constexpr const char *KIND_NAMES[KINDS] = {
-	CALIBRATOR "-tile" CALIBRATOR_CODE, CALIBRATOR "-read" CALIBRATOR_CODE, CALIBRATOR "-both" CALIBRATOR_CODE};
+// Two fixed pieces of work, one that computes and one that reads memory, and both together; and what a task brings of its
+// own, which takes another time for each case.
+enum Kind { TILE, READ, BOTH, OWN, KINDS };
+constexpr const char *KIND_NAMES[KINDS] = {CALIBRATOR "-tile" CALIBRATOR_CODE, CALIBRATOR "-read" CALIBRATOR_CODE,
+	CALIBRATOR "-both" CALIBRATOR_CODE, CALIBRATOR "-own" CALIBRATOR_CODE};
 #ifndef CLEARLY
 #define CLEARLY 0.75 // of the spread of `both`: another one is better
 #endif
@@ -298,7 +300,7 @@ constexpr size_t MAX_TIMES = 8; // each of them in a row, at most
 
 struct Call {
 	double ns = 0;
-	double calibrators[KINDS] = {}; // ns for one time each
+	double calibrators[KINDS] = {}; // ns for one time each; 0: there is none
 	bool disturbed = false;         // the scheduler took the core away
 	bool last = false;              // nothing can be called any more
 	std::string error;              // "" if the output was right
@@ -338,11 +340,32 @@ std::string profile_of(const Case &c, std::string &ret_error);
 
 // ---- Measurement ----
 
+// FNV-1a.
+uint32_t
+hash_of(const std::string &text)
+{
+	uint32_t hash = 2166136261u;
+	for (char c : text)
+		hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
+	return hash;
+}
+
+// What a calibrator is called; a task's own is another one for each case.
+std::string
+name_of(Kind kind, const Case &c)
+{
+	char end[16] = "";
+	if (kind == OWN)
+		snprintf(end, sizeof(end), "-%08x", static_cast<unsigned>(hash_of(c.text())));
+	return std::string(KIND_NAMES[kind]) + end;
+}
+
 struct Reference {
 	double ns = 0;     // on the quiet device
 	double spread = 0; // what 95 % of runs are within, as part of the ratio
 };
 
+// What KETTLE_CALIBRATION says of a name; 0: nothing.
 // What KETTLE_CALIBRATION says of a name; 0: nothing.
 Reference
 reference_of(const std::string &name)
@@ -381,13 +404,26 @@ undisturbed(const std::vector<Call> &all)
 	return quiet.size() * 5 < all.size() ? calls : quiet;
 }
 
+// The calibrators that calls are compared with, in the order in which they are considered. A task's own is taken where
+// its time on the quiet device is known, and then always.
+std::vector<Kind>
+kinds_of(const Case &c, const Call &call)
+{
+	if (call.calibrators[OWN] > 0 && reference_of(name_of(OWN, c)).ns > 0)
+		return {OWN, BOTH, TILE, READ};
+	return {BOTH, TILE, READ, OWN};
+}
+
 Estimate
-estimate(const std::vector<Call> &all)
+estimate(const Case &c, const std::vector<Call> &all)
 {
 	const std::vector<const Call *> calls = undisturbed(all);
+	const std::vector<Kind> kinds = kinds_of(c, all.front());
 	Estimate e;
 	double least = 0;
-	for (Kind kind : {BOTH, TILE, READ}) {
+	for (Kind kind : kinds) {
+		if (all.front().calibrators[kind] <= 0)
+			continue;
 		std::vector<double> times, quotients;
 		for (const Call *call : calls) {
 			times.push_back(call->calibrators[kind]);
@@ -398,9 +434,10 @@ estimate(const std::vector<Call> &all)
 		e.quiet[kind] = times[times.size() / 10];
 		Middle ratio(quotients);
 		e.ratios[kind] = ratio.median;
-		if (kind != BOTH && ratio.spread >= least * (e.kind == BOTH ? CLEARLY : 1))
+		bool first = kind == kinds.front();
+		if (!first && (kinds.front() == OWN || kind == OWN || ratio.spread >= least * (e.kind == BOTH ? CLEARLY : 1)))
 			continue;
-		double reference = reference_of(KIND_NAMES[kind]).ns, unit = reference > 0 ? reference : e.medians[kind];
+		double reference = reference_of(name_of(kind, c)).ns, unit = reference > 0 ? reference : e.medians[kind];
 		least = ratio.spread, e.kind = kind;
 		e.ratio = ratio.median;
 		e.mean = ratio.median * unit;
@@ -413,9 +450,9 @@ estimate(const std::vector<Call> &all)
 // The interval of another run of the same: what this one cannot see of itself, and the device's calibration has seen, is
 // added in squares.
 void
-widen(Estimate &e)
+widen(const Case &c, Estimate &e)
 {
-	double unseen = reference_of(KIND_NAMES[e.kind]).spread * e.mean;
+	double unseen = reference_of(name_of(e.kind, c)).spread * e.mean;
 	e.low = std::max(e.mean - std::hypot(e.mean - e.low, unseen), e.low / 2);
 	e.high = e.mean + std::hypot(e.high - e.mean, unseen);
 }
@@ -426,13 +463,15 @@ struct Rule {
 };
 
 bool
-enough(const Rule &rule, const std::vector<Call> &calls, double elapsed_ns)
+enough(const Case &c, const Rule &rule, const std::vector<Call> &calls, double elapsed_ns)
 {
 	if (TIMED_CALLS || calls.size() < rule.min_calls)
 		return TIMED_CALLS && calls.size() >= TIMED_CALLS;
 	if (elapsed_ns >= rule.seconds * 1e9 || calls.size() >= MAX_CALLS)
 		return true;
-	Estimate e = estimate(calls);
+	if (calls.size() % LOOK_EVERY != 0)
+		return false;
+	Estimate e = estimate(c, calls);
 	return e.high - e.low < 2 * NARROW * e.mean;
 }
 
@@ -452,35 +491,37 @@ measure(const Case &c, const Rule &rule, std::vector<Call> &calls)
 		}
 		if (n >= WARMUP_CALLS)
 			calls.push_back(call);
-		else
+		else if (call.calibrators[OWN] <= 0)
 			times = static_cast<size_t>(
 				std::min(std::max(call.ns / call.calibrators[BOTH], 1.0), static_cast<double>(MAX_TIMES)));
-		if (n >= WARMUP_CALLS && enough(rule, calls, now_ns() - start))
+		if (n >= WARMUP_CALLS && enough(c, rule, calls, now_ns() - start))
 			return call;
 	}
 }
 
 void
-report_times(const std::string &prefix, const std::vector<Call> &calls)
+report_times(const Case &c, const std::string &prefix, const std::vector<Call> &calls)
 {
 	std::vector<double> raw;
 	for (const Call &call : calls)
 		raw.push_back(call.ns);
 	Statistics s = statistics_of(raw);
-	Estimate e = estimate(calls);
-	widen(e);
+	Estimate e = estimate(c, calls);
+	widen(c, e);
 	std::ostringstream calibrators, ratios;
-	for (size_t kind = 0; kind < KINDS; kind++) {
-		calibrators << (kind ? " " : "") << KIND_NAMES[kind] << "=" << std::fixed << std::setprecision(1)
+	for (Kind kind : {TILE, READ, BOTH, OWN}) {
+		if (e.medians[kind] <= 0)
+			continue;
+		calibrators << (kind ? " " : "") << name_of(kind, c) << "=" << std::fixed << std::setprecision(1)
 					<< e.quiet[kind];
-		ratios << (kind ? " " : "") << KIND_NAMES[kind] << "=" << std::setprecision(9) << e.ratios[kind];
+		ratios << (kind ? " " : "") << name_of(kind, c) << "=" << std::setprecision(9) << e.ratios[kind];
 	}
 	report(prefix + "runs", std::to_string(s.runs));
 	report(prefix + "mean", e.mean);
 	report(prefix + "low", e.low);
 	report(prefix + "high", e.high);
 	report(prefix + "ratio", e.ratio);
-	report(prefix + "calibrator", KIND_NAMES[e.kind]);
+	report(prefix + "calibrator", name_of(e.kind, c));
 	report(prefix + "calibrator-ns", e.medians[e.kind]);
 	report(prefix + "calibrators", calibrators.str());
 	report(prefix + "ratios", ratios.str());
@@ -529,7 +570,7 @@ run_benchmarks(const std::vector<Case> &cases, const Rule &rule)
 		Call last = measure(cases[i], rule, calls);
 		report(prefix + "status", last.error.empty() ? "pass" : "fail");
 		if (last.error.empty())
-			report_times(prefix, calls);
+			report_times(cases[i], prefix, calls);
 		else
 			report(prefix + "error", last.error);
 		passed = passed && last.error.empty();

@@ -54,3 +54,43 @@ check_implementation(const input_t &input, const output_t &output)
 	std::vector<double> got(output.begin(), output.end());
 	return differences(got, ref_kernel(input), 1e-6, 1e-6 + 2e-7 * static_cast<double>(input.k));
 }
+
+// What calls are compared with: built like a good submission, so that what else the machine does slows down both alike.
+// Blocks of 4 rows and 16 columns that stay in registers for the whole sum.
+typedef float floats __attribute__((vector_size(32)));
+
+__attribute__((noinline)) static void
+block_of_product(const input_t &input, size_t row, size_t column, const std::vector<float> &panel, output_t &output)
+{
+	constexpr size_t rows = 4, width = sizeof(floats) / sizeof(float);
+	floats sums[rows][2] = {};
+	const float *a[rows];
+	for (size_t r = 0; r < rows; r++)
+		a[r] = &input.a[std::min(row + r, input.m - 1) * input.k];
+	for (size_t p = 0; p < input.k; p++) {
+		floats left, right;
+		memcpy(&left, &panel[p * 2 * width], sizeof(left));
+		memcpy(&right, &panel[p * 2 * width + width], sizeof(right));
+		for (size_t r = 0; r < rows; r++) {
+			sums[r][0] += a[r][p] * left;
+			sums[r][1] += a[r][p] * right;
+		}
+	}
+	for (size_t r = 0; r < rows && row + r < input.m; r++)
+		memcpy(&output[(row + r) * input.n + column], sums[r],
+			std::min(2 * width, input.n - column) * sizeof(float));
+}
+
+static void
+blocked_product(const input_t &input, output_t &output)
+{
+	constexpr size_t rows = 4, columns = 2 * sizeof(floats) / sizeof(float);
+	std::vector<float> panel(input.k * columns);
+	for (size_t column = 0; column < input.n; column += columns) {
+		for (size_t p = 0; p < input.k; p++)
+			memcpy(&panel[p * columns], &input.b[p * input.n + column], std::min(columns, input.n - column) * sizeof(float));
+		for (size_t row = 0; row < input.m; row += rows)
+			block_of_product(input, row, column, panel, output);
+	}
+}
+#define TASK_CALIBRATOR blocked_product
