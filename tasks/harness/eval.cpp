@@ -11,7 +11,7 @@
 //                    static output_t make_output(const input_t &);  (as the submission finds it; fill it with NaN)
 //                    static std::string check_implementation(const input_t &, const output_t &);  ("" if right,
 //                                                                    else a sentence for the participant)
-//                  and, if it likes, #define BENCHMARK_SECONDS, RANKED_SECONDS (see below)
+//                  and, if it likes, #define BENCHMARK_SECONDS, RANKED_SECONDS, TASK_CALIBRATOR (see below)
 //   task.yml       config: {sources: [eval.cpp, submission.cpp]}
 //
 // The submission includes task.h and defines custom_kernel. Throw BadCase for a case that makes no sense.
@@ -30,6 +30,14 @@
 // are both together (`both`). Each call gives a pair, the call's time and the calibrators'; a pair in which the
 // scheduler took the core away is left out as long as a fifth of them remains. `both` is taken, always: it suffers from what
 // the submission suffers from, and which one is taken must not depend on the submission.
+//
+// Work suffers the more alike the more alike it is: a kernel compared with its own like repeats ten times better than one
+// compared with `both`. So a task may bring a calibrator of its own, `#define TASK_CALIBRATOR name` for a function of
+// custom_kernel's form, built like a good submission. It works on a copy of the call's input, before or after the call as
+// chance has it, and chance says which memory is whose. It is taken, always, where its time on the quiet device is known
+// (`own`, a name for each case), and measured beside the others where it is not. What a call touches is then put out of the
+// caches line by line, and the whole cache is flushed at every SWEEP_EVERY-th call: five times as many pairs.
+//
 //   ratio   the median of the ratios call/calibrator
 //   mean    ratio × the time of the calibrator on the quiet device, which KETTLE_CALIBRATION gives
 //           (NAME=NS NAME=NS …, measured by `kettle device calibrate`); without it, its median in this run
@@ -139,7 +147,7 @@ operator delete(void *memory, size_t) noexcept
 namespace
 {
 constexpr size_t CACHE_LINE = 64, PAGE = 4096;
-constexpr size_t MAX_SHIFT = 256; // pages by which addresses differ from call to call
+constexpr size_t MAX_SHIFT = 256;  // pages by which addresses differ from call to call
 constexpr size_t SWEEP_EVERY = 16; // calls that are compared with the task's own calibrator
 constexpr size_t SWEEP_PARTS = 16; // more than such a part of the sweep, and the sweep is quicker than line by line
 
@@ -268,10 +276,25 @@ work_read(size_t times, uint64_t random)
 	sink = static_cast<double>(sum);
 }
 
+// The processor as a program finds it when it starts, whatever a submission has left: how floating point rounds and what
+// it does with small numbers, and no upper halves of vector registers that make other code slow.
+void
+plain_processor()
+{
+#if defined(__x86_64__)
+	static const bool has_avx = __builtin_cpu_supports("avx");
+	constexpr unsigned masked_exceptions = 0x1f80;
+	_mm_setcsr(masked_exceptions);
+	if (has_avx)
+		__asm__ volatile("vzeroupper" ::: "memory");
+#endif
+}
+
 void
 run_calibrators(Call &call, size_t times)
 {
 	uint64_t random = chance().bits();
+	plain_processor();
 	for (size_t i = 0; i < 2; i++) {
 		Kind kind = (random & 1) == i ? TILE : READ;
 		barrier();
@@ -315,6 +338,7 @@ void
 run_own(Set &set, Call &call)
 {
 	void (*volatile kernel)(const input_t &, output_t &) = TASK_CALIBRATOR;
+	plain_processor();
 	barrier();
 	double start = now_ns();
 	barrier();

@@ -68,11 +68,11 @@ struct MachineFault : std::runtime_error {
 // Fewer calls would let a lucky or a made-up streak of equal times end the measurement, and leave no interval: of ten
 // pairs it reaches from the second to the ninth.
 constexpr size_t BENCHMARK_MIN_CALLS = 10, RANKED_MIN_CALLS = 30, MAX_CALLS = 10000;
-constexpr double NARROW = 0.001;         // half of the interval, of the mean: enough
-constexpr size_t LOOK_EVERY = 16;        // calls: how often it is asked whether that is enough
-constexpr size_t MAX_MESSAGE = 4000;     // bytes of a message to the participant
+constexpr double NARROW = 0.001;          // half of the interval, of the mean: enough
+constexpr size_t LOOK_EVERY = 16;         // calls: how often it is asked whether that is enough
+constexpr size_t MAX_MESSAGE = 4000;      // bytes of a message to the participant
 constexpr size_t MAX_CALIBRATION = 16000; // bytes of KETTLE_CALIBRATION
-constexpr double MAX_SPREAD = 0.5;       // of runs, as part of a ratio
+constexpr double MAX_SPREAD = 0.5;        // of runs, as part of a ratio
 
 // ---- Before everything else: plain code, no library that needs to be initialised ----
 

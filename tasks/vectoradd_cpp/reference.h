@@ -42,3 +42,14 @@ check_implementation(const input_t &input, const output_t &output)
 {
 	return differences(output, ref_kernel(input), 0, 1e-7); // one addition: nothing to lose
 }
+
+// What calls are compared with: built like a good submission.
+static void
+plain_sum(const input_t &input, output_t &output)
+{
+	const float *a = input.a.data(), *b = input.b.data();
+	float *sum = output.data();
+	for (size_t i = 0, size = output.size(); i < size; i++)
+		sum[i] = a[i] + b[i];
+}
+#define TASK_CALIBRATOR plain_sum
