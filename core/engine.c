@@ -73,7 +73,7 @@ engine_job_forget(struct engine_job *job)
 }
 
 void
-engine_job_queue(struct engine_job *job, bool front)
+engine_job_queue(struct engine_job *job)
 {
 	uint64_t now = time_monotonic_ns();
 	job->state = JOB_QUEUED;
@@ -82,7 +82,7 @@ engine_job_queue(struct engine_job *job, bool front)
 		job->stamps.accepted_ns = now;
 	job->stamps.queued_ns = job->attempt > 0 ? now : job->stamps.accepted_ns;
 	job->deadline_ms = 0;
-	if (queue_add(job->device->queue, job->user, &job->item, front) < 0) {
+	if (queue_add(job->device->queue, job->user, job->id, &job->item) < 0) {
 		log_write(KETTLE_LOG_ERROR, "engine", "job %lld cannot be queued: no memory; it stays in the database",
 			(long long)job->id);
 		engine_job_forget(job);
@@ -230,7 +230,7 @@ load_job(struct engine *engine, const json_t *row)
 	if (strcmp(state, "running") == 0)
 		engine_job_recover(job, unit, handle);
 	else
-		engine_job_queue(job, false);
+		engine_job_queue(job);
 }
 
 static void
@@ -319,7 +319,7 @@ accept_jobs(struct engine *engine, const json_t *event)
 			continue;
 		struct engine_job *job = add_job(engine, id, submission, user, device);
 		if (job)
-			engine_job_queue(job, false);
+			engine_job_queue(job);
 	}
 	engine_schedule(engine);
 }

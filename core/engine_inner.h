@@ -170,7 +170,8 @@ bool engine_health_know(struct unit *unit, void (*done)(void *arg), void *arg);
 /* engine.c */
 struct engine_job *engine_job_find(const struct engine *engine, int64_t id);
 void engine_job_forget(struct engine_job *job);
-void engine_job_queue(struct engine_job *job, bool front);
+/* Of its user's jobs the oldest comes first, also where it was handed back or held. */
+void engine_job_queue(struct engine_job *job);
 void engine_schedule(struct engine *engine);
 void engine_progress(const struct engine_job *job, json_t *event_take);
 

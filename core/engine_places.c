@@ -199,7 +199,7 @@ engine_places_release(struct device *device)
 		struct engine_job *next = job->next_held;
 		if (may_go_on(device, job->needs)) {
 			engine_places_forget(job);
-			engine_job_queue(job, true);
+			engine_job_queue(job);
 		}
 		job = next;
 	}

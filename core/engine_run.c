@@ -142,7 +142,7 @@ queue_again(struct engine_job *job)
 		engine_job_forget(job);
 	} else {
 		job->stop = STOP_NO;
-		job->waits ? engine_places_hold(job) : engine_job_queue(job, true);
+		job->waits ? engine_places_hold(job) : engine_job_queue(job);
 	}
 	engine_schedule(engine);
 }

@@ -6,6 +6,7 @@
 
 #include <kettle/error.h>
 #include <search.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 struct queue_user {
@@ -158,8 +159,20 @@ drop_user(struct queue *queue, struct queue_user *user)
 	free(user);
 }
 
+/* The one it comes before; NULL: it comes last. What is added is nearly always the newest, else mostly the oldest. */
+static struct queue_item *
+find_next(const struct queue_user *user, int64_t order)
+{
+	if (user->first && order < user->first->order)
+		return user->first;
+	struct queue_item *next = NULL;
+	for (struct queue_item *item = user->last; item && item->order > order; item = item->previous)
+		next = item;
+	return next;
+}
+
 int
-queue_add(struct queue *queue, int64_t id, struct queue_item *item, bool front)
+queue_add(struct queue *queue, int64_t id, int64_t order, struct queue_item *item)
 {
 	struct queue_user *user = find_user(queue, id);
 	if (!user)
@@ -167,8 +180,9 @@ queue_add(struct queue *queue, int64_t id, struct queue_item *item, bool front)
 	if (!user)
 		return KETTLE_ENOMEM;
 	item->user_list = user;
-	item->previous = front ? NULL : user->last;
-	item->next = front ? user->first : NULL;
+	item->order = order;
+	item->next = find_next(user, order);
+	item->previous = item->next ? item->next->previous : user->last;
 	*(item->previous ? &item->previous->next : &user->first) = item;
 	*(item->next ? &item->next->previous : &user->last) = item;
 	user->count++;

@@ -3,12 +3,11 @@
 #ifndef KETTLE_QUEUE_H
 #define KETTLE_QUEUE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /*
- * Start-time fair queueing with jobs of equal weight: each user has a list in order of arrival and a turn; whoever has
+ * Start-time fair queueing with jobs of equal weight: each user has a list of jobs in their order and a turn; whoever has
  * the lowest turn goes next, and each job served moves that turn one on. A user who comes back does not collect turns
  * for the time away. Adding, taking and removing cost O(log users); the place of a job is counted only when somebody
  * asks.
@@ -18,13 +17,17 @@ struct queue;
 /* Embedded in whatever is queued; zero-initialise. */
 struct queue_item {
 	struct queue_user *user_list;
+	int64_t order;
 	struct queue_item *previous, *next;
 };
 
 struct queue *queue_new(void);
 void queue_free(struct queue *queue); /* items stay the caller's; NULL is allowed */
-/* KETTLE_ENOMEM or 0. front: before the user's other jobs (a job that was handed back). */
-int queue_add(struct queue *queue, int64_t user, struct queue_item *item, bool front);
+/*
+ * KETTLE_ENOMEM or 0. Of one user's jobs the one with the lowest order comes first, so that what was handed back gets
+ * its place again; equal ones come in the order in which they were added.
+ */
+int queue_add(struct queue *queue, int64_t user, int64_t order, struct queue_item *item);
 /* The next job, taken out, or NULL. */
 struct queue_item *queue_take(struct queue *queue);
 /* Takes out one that is queued; does nothing to one that is not. */

@@ -119,6 +119,32 @@ test_waits_for_units(void **state)
 	assert_int_equal(world_number("error IS NULL", job), 1);
 }
 
+/* Those that waited go on in the order in which they came, of one user and of several. */
+static void
+test_goes_on_in_order(void **state)
+{
+	static const char *const who[] = {"alice", "alice", "bob", "alice"};
+	static const size_t expected[] = {2, 0, 1, 3}; /* bob was served once, alice three times */
+	int64_t jobs[ARRAY_SIZE(who)];
+	(void)state;
+	world_stop(0);
+	fake.prefetch = 0;
+	world_start(world_devices(2, NULL));
+	fake.same_machine = true;
+	need_devices(2);
+	engine_unit_set(world.engine, "CPU.1", true, ENGINE_BY_HAND);
+	for (size_t i = 0; i < ARRAY_SIZE(who); i++)
+		jobs[i] = world_submit_as(who[i], "test");
+	until(engine_places_held(world.engine->devices) == ARRAY_SIZE(who) && world.engine->in_flight == 0);
+	engine_unit_set(world.engine, "CPU.1", false, "mended");
+	for (size_t i = 0; i < ARRAY_SIZE(who); i++) {
+		until(fake.count >= 1); /* another may have got the second unit first, and wait for this one's */
+		assert_int_equal(atoll(fake_task(0)->ref), jobs[expected[i]]);
+		fake_end(0, "done");
+	}
+	until(world.engine->in_flight == 0);
+}
+
 /* ---- devices that are not in order ---- */
 
 static void
@@ -193,6 +219,7 @@ main(void)
 		TEST(test_several_units),
 		TEST(test_too_few_units),
 		TEST(test_waits_for_units),
+		TEST(test_goes_on_in_order),
 		TEST(test_faults),
 		TEST(test_by_hand),
 	};

@@ -6,6 +6,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 
@@ -23,7 +24,7 @@ static void
 add(struct queue *queue, struct job *job, int user, int number)
 {
 	*job = (struct job){.user = user, .number = number};
-	assert_int_equal(queue_add(queue, user, &job->item, false), 0);
+	assert_int_equal(queue_add(queue, user, number, &job->item), 0);
 }
 
 static void
@@ -79,17 +80,24 @@ test_coming_back_is_no_advantage(void **state)
 	queue_free(queue);
 }
 
+/* Whatever is handed back, and in which order: it comes where it came before. */
 static void
-test_front(void **state)
+test_back_in_order(void **state)
 {
+	static const int back[] = {2, 0, 1};
 	(void)state;
 	struct queue *queue = queue_new();
-	struct job a, b;
-	add(queue, &a, 1, 0);
-	b = (struct job){.user = 1};
-	assert_int_equal(queue_add(queue, 1, &b.item, true), 0);
-	assert_ptr_equal(queue_take(queue), &b.item);
-	assert_ptr_equal(queue_take(queue), &a.item);
+	struct job jobs[6];
+	for (int i = 0; i < 5; i++)
+		add(queue, &jobs[i], 1, i);
+	for (int i = 0; i < 3; i++)
+		assert_ptr_equal(queue_take(queue), &jobs[i].item);
+	for (int i = 0; i < 3; i++)
+		add(queue, &jobs[back[i]], 1, back[i]);
+	add(queue, &jobs[5], 1, 5);
+	assert_int_equal(queue_place(queue, &jobs[2].item), 2);
+	for (int i = 0; i < 6; i++)
+		assert_ptr_equal(queue_take(queue), &jobs[i].item);
 	queue_free(queue);
 }
 
@@ -150,7 +158,7 @@ main(void)
 		cmocka_unit_test(test_order_within_a_user),
 		cmocka_unit_test(test_one_user_does_not_starve_another),
 		cmocka_unit_test(test_coming_back_is_no_advantage),
-		cmocka_unit_test(test_front),
+		cmocka_unit_test(test_back_in_order),
 		cmocka_unit_test(test_places_are_kept),
 		cmocka_unit_test(test_remove_twice),
 	};
