@@ -6,6 +6,9 @@
  * it is tried every ENGINE_TRIAL_MS: its machine is asked once more what it is, and when its GPUs are there and nothing
  * uses them, it comes back. An operator may do either by hand (cmd_device.c). A unit that somebody set aside by hand is
  * not tried.
+ *
+ * A machine that is asked what it is may hang. Nobody waits for it longer than ENGINE_DESCRIBE_MS, nor than the engine
+ * itself goes on: whoever asked is told that it said nothing, and its answer, should it still come, is dropped.
  */
 #include <config.h>
 
@@ -161,9 +164,76 @@ engine_health_judge(struct engine_job *job, const json_t *completion)
 		judge_unit(job->engine, job->more[i], device);
 }
 
+/* ---- questions ---- */
+
+static void
+close_question(struct engine_question *question)
+{
+	struct engine_question **link = &question->engine->questions;
+	while (*link != question)
+		link = &(*link)->next;
+	*link = question->next;
+	question->engine = NULL;
+}
+
+static void
+answered(void *arg, const struct kettle_error *err, json_t *greeting)
+{
+	struct engine_question *question = arg;
+	if (question->engine) {
+		close_question(question);
+		question->told(question, err, greeting, false);
+	}
+	free(question);
+}
+
+/* question is the first member of what malloc gave, and is freed with the answer; where this fails, it stays the caller's. */
+static int
+ask(struct engine *engine, const struct unit *unit, struct engine_question *question, struct kettle_error *err)
+{
+	AUTO_JSON json_t *section = unit_brief(unit->config);
+	question->engine = engine;
+	question->deadline_ms = uv_now(engine->setup.loop) + ENGINE_DESCRIBE_MS;
+	question->next = engine->questions;
+	engine->questions = question;
+	int status = unit->runner->ops->describe(unit->runner->self, section, answered, question, err);
+	if (status < 0)
+		close_question(question);
+	return status;
+}
+
+static void
+give_up(struct engine_question *question, bool stopping)
+{
+	struct kettle_error err = {0};
+	if (stopping)
+		(void)kettle_fail(&err, KETTLE_ECANCELED, "The engine stopped before the machine had said what it is.");
+	else
+		(void)kettle_fail(&err, KETTLE_EUNAVAIL,
+			"The machine did not say within %d s what it is; its kettle-exec may hang.", ENGINE_DESCRIBE_MS / 1000);
+	close_question(question);
+	question->told(question, &err, NULL, true);
+}
+
+static void
+check_questions(struct engine *engine)
+{
+	uint64_t now = uv_now(engine->setup.loop);
+	bool stopping = engine->stopping && now >= engine->stop_at_ms;
+	for (struct engine_question *question = engine->questions; question;) {
+		if (!stopping && now < question->deadline_ms) {
+			question = question->next;
+			continue;
+		}
+		give_up(question, stopping);
+		question = engine->questions; /* whoever was told may have changed the list */
+	}
+}
+
 /* ---- trials ---- */
 
 struct trial {
+	struct engine_question question; /* first */
 	struct engine *engine;
 	char label[sizeof(((struct unit *)NULL)->label)];
 	engine_tried done;
@@ -190,12 +260,13 @@ judge_facts(const struct unit *unit, const json_t *greeting, struct kettle_error
 }
 
 static void
-described(void *arg, const struct kettle_error *err, json_t *greeting)
+described(struct engine_question *question, const struct kettle_error *err, json_t *greeting, bool late)
 {
-	struct trial *trial = arg;
+	struct trial *trial = (struct trial *)question;
 	struct engine *engine = trial->engine;
 	struct kettle_error why = *err;
 	struct unit *unit = engine_unit_find(engine, trial->label);
+	(void)late;
 	if (why.code == 0 && !unit)
 		(void)kettle_fail(&why, KETTLE_ENOENT, "It is not configured any more.");
 	else if (why.code == 0)
@@ -204,7 +275,6 @@ described(void *arg, const struct kettle_error *err, json_t *greeting)
 		unit->trying = false;
 	engine->in_flight--;
 	trial->done(trial->arg, engine, trial->label, &why);
-	free(trial);
 }
 
 int
@@ -218,12 +288,11 @@ engine_health_try(struct engine *engine, struct unit *unit, engine_tried done, v
 	struct trial *trial = calloc(1, sizeof(*trial));
 	if (!trial)
 		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory.");
-	*trial = (struct trial){.engine = engine, .done = done, .arg = arg};
+	*trial = (struct trial){.question.told = described, .engine = engine, .done = done, .arg = arg};
 	memcpy(trial->label, unit->label, sizeof(trial->label));
 	unit->trying = true;
 	engine->in_flight++;
-	AUTO_JSON json_t *section = unit_brief(unit->config);
-	int status = unit->runner->ops->describe(unit->runner->self, section, described, trial, err);
+	int status = ask(engine, unit, &trial->question, err);
 	if (status < 0) {
 		unit->trying = false;
 		engine->in_flight--;
@@ -251,6 +320,7 @@ engine_health_tick(struct engine *engine)
 {
 	uint64_t now = uv_now(engine->setup.loop);
 	struct kettle_error err = {0};
+	check_questions(engine);
 	for (struct device *device = engine->stopping ? NULL : engine->devices; device; device = device->next)
 		for (struct unit *unit = device->units; unit; unit = unit->next)
 			if (unit->aside[0] && unit->tried && !unit->trying && !unit->removed && now >= unit->trial_ms) {
@@ -262,26 +332,26 @@ engine_health_tick(struct engine *engine)
 /* ---- what is known ---- */
 
 struct asking {
+	struct engine_question question; /* first */
 	struct unit *unit;
-	void (*done)(void *arg);
+	void (*done)(void *arg, const char *late);
 	void *arg;
 };
 
 static void
-known(void *arg, const struct kettle_error *err, json_t *greeting)
+known(struct engine_question *question, const struct kettle_error *err, json_t *greeting, bool late)
 {
-	struct asking asking = *(struct asking *)arg;
-	free(arg);
+	struct asking *asking = (struct asking *)question;
 	/* Without it languages plan with what the configuration says, and the runner will say what is wrong. */
-	if (err->code == 0 && !asking.unit->facts) {
-		AUTO_JSON json_t *facts = unit_facts(asking.unit->config, greeting);
-		asking.unit->facts = unit_facts_lasting(facts);
+	if (err->code == 0 && !asking->unit->facts) {
+		AUTO_JSON json_t *facts = unit_facts(asking->unit->config, greeting);
+		asking->unit->facts = unit_facts_lasting(facts);
 	}
-	asking.done(asking.arg);
+	asking->done(asking->arg, late ? err->message : NULL);
 }
 
 bool
-engine_health_know(struct unit *unit, void (*done)(void *arg), void *arg)
+engine_health_know(struct engine *engine, struct unit *unit, void (*done)(void *arg, const char *late), void *arg)
 {
 	struct kettle_error err = {0};
 	const struct kettle_runner *ops = unit->runner->ops;
@@ -290,9 +360,8 @@ engine_health_know(struct unit *unit, void (*done)(void *arg), void *arg)
 	struct asking *asking = calloc(1, sizeof(*asking));
 	if (!asking)
 		return false;
-	*asking = (struct asking){unit, done, arg};
-	AUTO_JSON json_t *section = unit_brief(unit->config);
-	if (ops->describe(unit->runner->self, section, known, asking, &err) == 0)
+	*asking = (struct asking){.question.told = known, .unit = unit, .done = done, .arg = arg};
+	if (ask(engine, unit, &asking->question, &err) == 0)
 		return true;
 	free(asking);
 	return false;

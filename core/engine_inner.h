@@ -13,6 +13,8 @@
 #define ENGINE_SLACK_MS 120000
 /* Time a cancelled job gets to complete before its unit is set aside. */
 #define ENGINE_CANCEL_MS 30000
+/* Time a runner gets to say what a unit's machine is. */
+#define ENGINE_DESCRIBE_MS 60000
 /* A unit that lost a job pauses this long, doubled for each loss in a row, at most ENGINE_PAUSE_MAX_MS. */
 #define ENGINE_PAUSE_MS 250
 #define ENGINE_PAUSE_MAX_MS 60000
@@ -61,6 +63,15 @@ struct device {
 
 struct job_op;
 
+/* To a runner: what the machine of a unit is. Whoever asked may be told before the answer comes, which may be never. */
+struct engine_question {
+	struct engine *engine; /* NULL: whoever asked has been told */
+	/* late: the machine did not answer in time; err says so. Called once. */
+	void (*told)(struct engine_question *question, const struct kettle_error *err, json_t *greeting, bool late);
+	uint64_t deadline_ms;
+	struct engine_question *next;
+};
+
 struct engine_job {
 	struct queue_item item; /* first: a queue item is its job */
 	struct live_job live;
@@ -90,8 +101,9 @@ struct engine {
 	struct device *devices;
 	void *jobs_by_id; /* tsearch tree of engine_job */
 	struct engine_job *jobs;
-	struct engine_job *cursor; /* next of whoever walks over jobs: moves on when that one is forgotten */
-	size_t in_flight;          /* jobs that are starting, active or ending, and a load under way */
+	struct engine_job *cursor;         /* next of whoever walks over jobs: moves on when that one is forgotten */
+	struct engine_question *questions; /* that are open */
+	size_t in_flight;                  /* jobs that are starting, active or ending, and a load under way */
 	bool loading;
 	uint64_t load_at_ms;     /* the open jobs are to be loaded then; 0: they are */
 	uint64_t pause_until_ms; /* the database could not start a job */
@@ -164,8 +176,11 @@ void engine_health_judge(struct engine_job *job, const json_t *completion);
 /* Asks the unit's machine whether it is in order; done once, unless this fails. */
 int engine_health_try(struct engine *engine, struct unit *unit, engine_tried done, void *arg, struct kettle_error *err);
 void engine_health_tick(struct engine *engine);
-/* Asks for the facts of a unit with a GPU that are not known yet. True: done comes, perhaps already; the unit must stay. */
-bool engine_health_know(struct unit *unit, void (*done)(void *arg), void *arg);
+/*
+ * Asks for the facts of a unit with a GPU that are not known yet. True: done comes, perhaps already; the unit must stay.
+ * late: a sentence, where the machine did not answer in time; NULL: go on.
+ */
+bool engine_health_know(struct engine *engine, struct unit *unit, void (*done)(void *arg, const char *late), void *arg);
 
 /* engine.c */
 struct engine_job *engine_job_find(const struct engine *engine, int64_t id);

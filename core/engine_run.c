@@ -183,6 +183,14 @@ requeue(struct engine_job *job, bool spared, const char *reason)
 	write_op(op, requeue_op, requeued);
 }
 
+/* The machine's fault: the unit rests a little, and the job is tried again. `proven` as in engine_unit_lost. */
+static void
+lose(struct engine_job *job, const char *why, bool proven)
+{
+	engine_unit_lost(job->engine, job->unit, why, proven);
+	requeue(job, false, why);
+}
+
 static int
 finish_op(struct db *db, void *arg, struct kettle_error *err)
 {
@@ -366,8 +374,7 @@ interpret(struct engine_job *job, const json_t *completion)
 	}
 	if (json_is_true(json_object_get(verdict, "retry"))) {
 		const char *why = json_string_value(json_object_get(verdict, "error"));
-		engine_unit_lost(job->engine, job->unit, why ? why : "no reason was given", is_proven(job, completion));
-		requeue(job, false, why ? why : "the machine could not run it");
+		lose(job, why ? why : "the machine could not run it", is_proven(job, completion));
 		json_decref(verdict);
 		return;
 	}
@@ -398,8 +405,7 @@ on_done(struct live_job *live, const json_t *completion)
 	} else {
 		if (!why)
 			why = job->stop == STOP_DEADLINE ? "the runner did not finish in time" : "the runner gave no reason";
-		engine_unit_lost(job->engine, job->unit, why, true);
-		requeue(job, false, why);
+		lose(job, why, true);
 	}
 }
 
@@ -531,17 +537,25 @@ planned_unit(const struct engine_job *job)
 	return device;
 }
 
+static int
+plan(struct engine_job *job, const json_t *material, struct kettle_error *err)
+{
+	const json_t *bundle = json_object_get(material, "task");
+	AUTO_JSON json_t *device = planned_unit(job);
+	int status = task_plan(job->engine->setup.languages, bundle, json_string_value(json_object_get(material, "code")),
+		json_string_value(json_object_get(material, "mode")), device,
+		json_string_value(json_object_get(material, "seed")), &job->plan, err);
+	if (status == 0)
+		job->task = json_incref(json_object_get(bundle, "task"));
+	return status;
+}
+
 /* Plans the job and gives it to the runner. */
 static void
 submit(struct engine_job *job, const json_t *material)
 {
 	struct kettle_error err = {0};
-	const json_t *bundle = json_object_get(material, "task");
-	AUTO_JSON json_t *device = planned_unit(job);
-	job->task = json_incref(json_object_get(bundle, "task"));
-	if (task_plan(job->engine->setup.languages, bundle, json_string_value(json_object_get(material, "code")),
-			json_string_value(json_object_get(material, "mode")), device,
-			json_string_value(json_object_get(material, "seed")), &job->plan, &err) < 0) {
+	if (plan(job, material, &err) < 0) {
 		finish(job, error_verdict(err.message), false);
 		return;
 	}
@@ -571,8 +585,7 @@ submit(struct engine_job *job, const json_t *material)
 	/* A runner may complete the job before it returns; what it returns then does not matter any more. */
 	if (status < 0 && job->state == JOB_ACTIVE) {
 		live_remove(job->engine->setup.live, &job->live);
-		engine_unit_lost(job->engine, job->unit, err.message, true);
-		requeue(job, false, err.message);
+		lose(job, err.message, true);
 		return;
 	}
 	failpoint("engine.submitted");
@@ -619,9 +632,9 @@ not_started(struct engine_job *job, const struct kettle_error *err)
 	queue_again(job);
 }
 
-/* Everything is known that the plan needs. */
+/* Everything is known that the plan needs; late: but for its machine, which does not answer. */
 static void
-go_on(void *arg)
+go_on(void *arg, const char *late)
 {
 	struct job_op *op = arg;
 	struct engine_job *job = op->job;
@@ -629,6 +642,8 @@ go_on(void *arg)
 		forget(job);
 	else if (job->engine->stopping)
 		requeue(job, true, "handed back when the engine stopped");
+	else if (late)
+		lose(job, late, true);
 	else
 		submit(job, op->material);
 	free_op(op);
@@ -654,8 +669,8 @@ started(void *arg, const struct kettle_error *err)
 		bool stopping = job->engine->stopping;
 		requeue(job, stopping, stopping ? "handed back when the engine stopped" : op->no_material.message);
 		free_op(op);
-	} else if (job->engine->stopping || !engine_health_know(job->unit, go_on, op)) {
-		go_on(op);
+	} else if (job->engine->stopping || !engine_health_know(job->engine, job->unit, go_on, op)) {
+		go_on(op, NULL);
 	}
 }
 
@@ -690,20 +705,6 @@ material_op(struct db *db, void *arg, struct kettle_error *err)
 	struct job_op *op = arg;
 	int status = jobs_material(db, op->id, &op->material, err);
 	return status == 0 ? read_calibration(db, op, err) : status;
-}
-
-/* The plan is made again (it is a pure function), so that the outcomes found can be interpreted. */
-static int
-plan_again(struct engine_job *job, const json_t *material, struct kettle_error *err)
-{
-	const json_t *bundle = json_object_get(material, "task");
-	AUTO_JSON json_t *device = planned_unit(job);
-	int status = task_plan(job->engine->setup.languages, bundle, json_string_value(json_object_get(material, "code")),
-		json_string_value(json_object_get(material, "mode")), device,
-		json_string_value(json_object_get(material, "seed")), &job->plan, err);
-	if (status == 0)
-		job->task = json_incref(json_object_get(bundle, "task"));
-	return status;
 }
 
 /* Asks the runner for it; what it is to be stopped for is told once it is found. */
@@ -743,7 +744,8 @@ recover(void *arg, const struct kettle_error *store_err)
 	bool can = !store_err && op->handle && job->unit && job->unit->runner->ops->recover;
 	if (can)
 		take_calibration(op, job->unit);
-	if (!can || plan_again(job, op->material, &err) < 0 || !find_again(job, op->handle))
+	/* The plan is made again (it is a pure function), so that the outcomes found can be interpreted. */
+	if (!can || plan(job, op->material, &err) < 0 || !find_again(job, op->handle))
 		requeue(job, false, "the engine was restarted while it ran");
 	free_op(op);
 }

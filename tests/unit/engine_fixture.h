@@ -28,9 +28,14 @@ struct fake {
 	struct task tasks[WORLD_TASKS_MAX];
 	size_t count, submits, cancels, recovers;
 	unsigned slots, prefetch;
-	bool same_machine; /* all units are one machine's */
-	json_t *facts;     /* what its machines say; NULL: nothing */
-	size_t describes;
+	bool same_machine;       /* all units are one machine's */
+	json_t *facts;           /* what its machines say; NULL: nothing */
+	enum manner on_describe; /* NEVER: when fake_describe_end says so */
+	size_t describes, asked;
+	struct inquiry {
+		void (*done)(void *arg, const struct kettle_error *err, json_t *facts);
+		void *arg;
+	} inquiries[WORLD_TASKS_MAX]; /* that wait, `asked` of them */
 };
 
 struct world {
@@ -72,6 +77,8 @@ void fake_end(size_t index, const char *status);
 json_t *fake_completion(size_t index, const char *status);
 void fake_end_with(size_t index, json_t *completion_take);
 void fake_say(size_t index, json_t *event_take);
+/* The runner says fake.facts to whoever asked first of those that wait. */
+void fake_describe_end(void);
 
 /* Tells the engine the events that were stored meanwhile. */
 void world_feed(void);

@@ -156,14 +156,22 @@ end_with_fault(const char *fault)
 	fake_end_with(0, done);
 }
 
+/* One unit, with a GPU. New reference. */
+static json_t *
+devices_with_gpu(void)
+{
+	json_t *devices = world_devices(1, NULL);
+	(void)json_object_set_new(
+		json_array_get(json_object_get(json_object_get(devices, "CPU"), "units"), 0), "gpu", json_integer(0));
+	return devices;
+}
+
 static void
 test_faults(void **state)
 {
 	(void)state;
 	world_stop(0);
-	json_t *devices = world_devices(1, NULL);
-	(void)json_object_set_new(
-		json_array_get(json_object_get(json_object_get(devices, "CPU"), "units"), 0), "gpu", json_integer(0));
+	json_t *devices = devices_with_gpu();
 	AUTO_JSON json_t *copy = json_deep_copy(devices);
 	world_start(devices);
 	static const char *const faults[] = {"dirty", NULL, "dirty", "dirty again"};
@@ -191,7 +199,6 @@ test_faults(void **state)
 	assert_false(world_unit(0)->aside[0]);
 	end_with_fault(NULL);
 	until(world_job_is(job, "passed") && fixture_events(&world.c.f, "device.ready") == 1);
-	json_decref(STEAL(fake.facts));
 }
 
 /* What an operator sets aside is not tried. */
@@ -211,6 +218,94 @@ test_by_hand(void **state)
 	until(world_job_is(job, "passed"));
 }
 
+/* ---- machines that do not answer ---- */
+
+static void
+keep_error(void *arg, struct engine *engine, const char *label, const struct kettle_error *err)
+{
+	(void)engine;
+	assert_string_equal(label, "CPU.0");
+	*(struct kettle_error *)arg = *err;
+}
+
+static void
+silent_world(void)
+{
+	world_stop(0);
+	fake.facts = json_pack("{s:[{s:i}]}", "gpus", "index", 0);
+	fake.on_describe = NEVER;
+	world_start(devices_with_gpu());
+}
+
+/* Somebody waits for what a machine is, and has waited long enough. */
+static void
+lose_patience(size_t describes)
+{
+	until(fake.describes == describes && world.engine->questions);
+	world.engine->questions->deadline_ms = 0;
+	until(!world.engine->questions);
+}
+
+static void
+test_silent_machine(void **state)
+{
+	(void)state;
+	silent_world();
+	int64_t job = world_submit();
+	lose_patience(1);
+	until(fake.describes == 2);
+	assert_int_equal(world_number("attempt", job), 2);
+	assert_int_equal(world_unit(0)->losses, 1);
+	/* What comes too late changes nothing. */
+	fake_describe_end();
+	assert_null(world_unit(0)->facts);
+	fake_describe_end();
+	assert_non_null(world_unit(0)->facts);
+	until(fake.count == 1);
+	fake_end(0, "done");
+	until(world_job_is(job, "passed"));
+}
+
+static void
+test_silent_for_ever(void **state)
+{
+	(void)state;
+	silent_world();
+	int64_t job = world_submit();
+	for (size_t attempt = 1; attempt <= 3; attempt++)
+		lose_patience(attempt);
+	until(world_job_is(job, "error") && world.engine->in_flight == 0);
+	assert_non_null(strstr(world_text("error", job), "failed 3 times"));
+	assert_non_null(strstr(world_text("error", job), "did not say within 60 s what it is"));
+	assert_int_equal(fake.submits, 0);
+}
+
+/* Nor does the end of the engine, or of the job, wait for it. */
+static void
+test_silent_at_the_end(void **state)
+{
+	(void)state;
+	silent_world();
+	int64_t job = world_submit();
+	until(world.engine->questions);
+	world_stop(0);
+	assert_true(world_job_is(job, "queued"));
+	assert_int_equal(world_number("attempt - spared", job), 0);
+	world_start(devices_with_gpu());
+	until(world.engine->questions);
+	world_cancel(job);
+	lose_patience(2);
+	until(world.engine->in_flight == 0);
+	assert_true(world_job_is(job, "cancelled"));
+	/* A trial: it fails. */
+	struct kettle_error told = {0};
+	assert_int_equal(engine_unit_try(world.engine, "CPU.0", keep_error, &told, NULL), 0);
+	lose_patience(3);
+	assert_int_equal(told.code, KETTLE_EUNAVAIL);
+	assert_false(world_unit(0)->trying);
+	assert_int_equal(world.engine->in_flight, 0);
+}
+
 int
 main(void)
 {
@@ -222,6 +317,9 @@ main(void)
 		TEST(test_goes_on_in_order),
 		TEST(test_faults),
 		TEST(test_by_hand),
+		TEST(test_silent_machine),
+		TEST(test_silent_for_ever),
+		TEST(test_silent_at_the_end),
 	};
 	return cmocka_run_group_tests_name("the engine's devices", tests, NULL, NULL);
 }
