@@ -61,7 +61,7 @@ struct device {
 	struct device *next;
 };
 
-struct job_op;
+struct engine_op;
 
 /* To a runner: what the machine of a unit is. Whoever asked may be told before the answer comes, which may be never. */
 struct engine_question {
@@ -90,8 +90,8 @@ struct engine_job {
 	uint64_t deadline_ms; /* on the loop's clock; 0: none */
 	struct timing_stamps stamps;
 	json_t *plan, *task;
-	bool in_flight;       /* counted in the engine's in_flight */
-	struct job_op *again; /* what the database could not take; only while ending */
+	bool in_flight;          /* counted in the engine's in_flight */
+	struct engine_op *again; /* what the database could not take; only while ending */
 	uint64_t again_at_ms;
 	struct engine_job *previous, *next;
 };
@@ -131,12 +131,14 @@ void engine_unit_lost(struct engine *engine, struct unit *unit, const char *why,
 void engine_unit_aside(struct unit *unit, const char *why);
 void engine_devices_free(struct engine *engine);
 
-/* engine_run.c: a job from the queue to its verdict */
+/* engine_run.c: a job on its unit */
 void engine_job_start(struct engine_job *job, struct unit *unit);
 /* Found running in the database: asks its runner, else queues it again. */
 void engine_job_recover(struct engine_job *job, const char *unit, const char *handle);
 void engine_job_stop(struct engine_job *job, enum job_stop why);
 void engine_job_overdue(struct engine_job *job);
+
+/* engine_op.c */
 /* Once more what the database could not take. */
 void engine_job_again(struct engine_job *job);
 
