@@ -16,6 +16,7 @@
 #include <strings.h>
 
 #define DESCRIBE_LIMIT_MS 10000 /* until a machine that says nothing is called unreachable */
+#define UNREACHABLE "Its machine does not answer."
 
 /* device.list waits for the greeting of each unit's machine, unless what is known will do. */
 struct listing {
@@ -27,6 +28,7 @@ struct listing {
 	void *arg;
 	unsigned pending; /* inquiries, and the asking itself */
 	bool known, answered;
+	bool whole; /* with what only those may see who run this Kettle */
 	struct kettle_timer *timer;
 };
 
@@ -65,6 +67,35 @@ add_stored(const struct listing *listing, const json_t *device, json_t *unit)
 	}
 }
 
+/* What participants see of a unit: not how it is configured, nor where something lies on its machine. New reference. */
+static json_t *
+public_unit(const json_t *unit)
+{
+	json_t *shown = json_copy((json_t *)unit);
+	(void)json_object_del(shown, "config");
+	if (json_object_get(shown, "unreachable"))
+		(void)json_object_set_new(shown, "unreachable", json_string(UNREACHABLE));
+	return shown;
+}
+
+/* The devices as this listing shows them. New reference. */
+static json_t *
+shown_devices(const struct listing *listing)
+{
+	if (listing->whole)
+		return json_incref(listing->devices);
+	json_t *list = json_array(), *device, *unit;
+	size_t i, k;
+	json_array_foreach(listing->devices, i, device) {
+		json_t *shown = json_copy(device), *units = json_array();
+		json_array_foreach(json_object_get(device, "units"), k, unit)
+			(void)json_array_append_new(units, public_unit(unit));
+		(void)json_object_set_new(shown, "units", units);
+		(void)json_array_append_new(list, shown);
+	}
+	return list;
+}
+
 static void
 answer_once(struct listing *listing)
 {
@@ -75,8 +106,10 @@ answer_once(struct listing *listing)
 	json_array_foreach(listing->answered ? NULL : listing->devices, i, device)
 		json_array_foreach(json_object_get(device, "units"), k, unit)
 			add_stored(listing, device, unit);
-	if (!listing->answered)
-		listing->answer(listing->arg, &none, listing->devices);
+	if (!listing->answered) {
+		AUTO_JSON json_t *shown = shown_devices(listing);
+		listing->answer(listing->arg, &none, shown);
+	}
 	listing->answered = true;
 }
 
@@ -178,7 +211,7 @@ ask(struct core *core, struct listing *listing, const json_t *device, json_t *un
 			continue;
 		*inquiry = (struct inquiry){listing, device, unit};
 		listing->pending++;
-		(void)json_object_set_new(unit, "unreachable", json_string("Its machine does not answer."));
+		(void)json_object_set_new(unit, "unreachable", json_string(UNREACHABLE));
 		if (runner->ops->describe(runner->self, json_object_get(unit, "config"), described, inquiry, &err) < 0)
 			described(inquiry, &err, NULL);
 	}
@@ -214,12 +247,12 @@ cmd_device_list(struct core *core, const struct actor *actor, const json_t *args
 {
 	struct kettle_error err = {.code = KETTLE_ENOMEM, .message = "There is not enough memory to list the devices."};
 	struct listing *listing = calloc(1, sizeof(*listing));
-	(void)actor;
 	if (!listing) {
 		answer(arg, &err, NULL);
 		return;
 	}
 	*listing = (struct listing){.core = core,
+		.whole = actor->role >= RIGHT_ADMIN,
 		.devices = engine_devices(core->engine),
 		.answer = answer,
 		.arg = arg,

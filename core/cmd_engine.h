@@ -7,8 +7,9 @@
 
 /*
  * device.list {known}: every device with its units, their state, queue and machine, and their calibration: {"names", "spreads",
- * "at", "changed": the machine is another one since}, absent where there is none. known: at once, with what machines
- * said before; an engine that stays asks them then.
+ * "at", "changed": the machine is another one since}, absent where there is none; for admins with each unit's section
+ * of the configuration and why its machine cannot be reached. known: at once, with what machines said before; an engine
+ * that stays asks them then.
  */
 void cmd_device_list(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg);
 /* queue.place {job: [id…]}: {"places": [{"device", "place", "length"}]} of those that are queued. */

@@ -97,7 +97,10 @@ static const struct {
 					"\"runner\", \"state\", \"slots\", \"running\", "
 					"\"level\", \"machine\", \"tools\", \"protections\", \"gpu\": {\"vendor\", \"index\", \"name\", "
 					"\"uuid\", \"memory\": bytes, \"used\", \"driver\", \"compute\" or \"gfx\", \"clocks\", "
-					"\"temperature\", \"throttle\", \"processes\"}, \"gpus\": [all of the unit], \"gpu_error\"}]}]`."},
+					"\"temperature\", \"throttle\", \"processes\"}, \"gpus\": [all of the unit], \"gpu_error\", "
+					"\"packages\": {tool: {package: version}}, \"calibration\": {\"names\", \"spreads\", \"at\", "
+					"\"changed\"}, \"unreachable\": a sentence, \"config\": the unit's section of the configuration, "
+					"for admins}]}]`."},
 	{"device.calibrate",
 		"`{\"units\": [{\"device\", \"unit\", \"state\": \"calibrated\", \"already\" or \"failed\", \"names\": "
 		"{calibrator: ns}, \"spreads\": {calibrator: what 95 % of runs are within, as part of the score}, \"before\", "

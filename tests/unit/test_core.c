@@ -27,6 +27,31 @@ test_owner_and_client(void **state)
 	cores_must(1, "ada", "device.list", NULL);
 }
 
+/* How a unit is configured is for those who configure it. */
+static void
+test_device_list(void **state)
+{
+	struct kettle_error err = {0};
+	(void)state;
+	AUTO_JSON json_t *devices =
+		json_pack("{s:{s:[{s:s, s:s}]}}", "CPU", "units", "runner", "keep", "environment", "/srv/secret");
+	const struct core_limits limits = {.submission_bytes = 1000000};
+	cores_must(0, "ada", "leaderboard.list", NULL);
+	assert_int_equal(core_reload(cores.core[0], devices, &limits, &err), 0);
+	cores_make(1, false);
+	for (size_t place = 0; place < 2; place++) {
+		const json_t *list = cores_must(place, "ada", "device.list", NULL);
+		const json_t *unit = json_array_get(json_object_get(json_array_get(list, 0), "units"), 0);
+		assert_string_equal(json_string_value(json_object_get(unit, "unit")), "CPU.0");
+		assert_string_equal(json_string_value(json_object_get(unit, "state")), "idle");
+		assert_null(json_object_get(unit, "config"));
+		list = cores_must(place, "owner", "device.list", NULL);
+		unit = json_array_get(json_object_get(json_array_get(list, 0), "units"), 0);
+		assert_string_equal(
+			json_string_value(json_object_get(json_object_get(unit, "config"), "environment")), "/srv/secret");
+	}
+}
+
 static void
 test_sentences(void **state)
 {
@@ -487,6 +512,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_owner_and_client),
+		TEST(test_device_list),
 		TEST(test_sentences),
 		TEST(test_next_owner),
 		TEST(test_write_meets_the_end),
