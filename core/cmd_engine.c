@@ -277,8 +277,10 @@ cmd_queue_place(struct core *core, const struct actor *actor, const json_t *args
 	json_t *id;
 	json_array_foreach(json_object_get(args, "job"), i, id) {
 		json_t *place = engine_place(core->engine, json_integer_value(id));
-		if (place)
-			(void)json_array_append_new(places, place);
+		if (!place)
+			continue;
+		(void)json_object_set(place, "job", id);
+		(void)json_array_append_new(places, place);
 	}
 	(void)json_object_set_new(result, "places", places);
 	answer(arg, &none, result);

@@ -12,7 +12,7 @@
  * that stays asks them then.
  */
 void cmd_device_list(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg);
-/* queue.place {job: [id…]}: {"places": [{"device", "place", "length"}]} of those that are queued. */
+/* queue.place {job: [id…]}: {"places": [{"job", and what engine_place says}]} of those that are queued. */
 void cmd_queue_place(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg);
 /* admin.gc {}: see gc_run. */
 void cmd_admin_gc(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg);

@@ -91,8 +91,8 @@ static const struct {
 	{"admin.gc",
 		"`{\"artifacts\", \"artifact_bytes\", \"logs\": jobs, \"events\", \"tokens\", \"blobs\", \"blob_bytes\", "
 		"\"folders\", \"folder_bytes\", \"database_bytes\", \"log_bytes\"}`: what was freed."},
-	{"queue.place", "`{\"places\": [{\"device\", \"place\": jobs before it, \"waits\": why the device cannot "
-					"serve it now}]}`."},
+	{"queue.place", "`{\"places\": [{\"job\", \"device\", \"place\": jobs before it, \"length\": of the queue, "
+					"\"waits\": why the device cannot serve it now}]}`; of those jobs that are queued."},
 	{"device.list", "`[{\"name\", \"queued\", \"waits\": why nobody or not all are served, \"units\": [{\"unit\", "
 					"\"runner\", \"state\", \"slots\", \"running\", "
 					"\"level\", \"machine\", \"tools\", \"protections\", \"gpu\": {\"vendor\", \"index\", \"name\", "

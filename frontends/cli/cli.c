@@ -213,6 +213,7 @@ static const struct run_ui uis[] = {
 	{.command = "plugin.info", .render = render_local_plugin_info},
 	{.command = "plugin.test", .render = render_local_plugin_test, .status = render_local_plugin_test_status},
 	{.command = "device.list", .render = render_device_list},
+	{.command = "queue.place", .render = render_device_places},
 	{.command = "device.calibrate",
 		.start = render_device_calibrate_start,
 		.render = render_device_calibrated,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Devices and their calibration for people. */
+/* Devices, their queues and their calibration for people. */
 #include <config.h>
 
 #include "render_device.h"
@@ -186,6 +186,52 @@ render_device_list(struct run *run, const json_t *result)
 	json_array_foreach(result, i, device)
 		json_array_foreach(json_object_get(device, "units"), j, unit)
 			warn_changed(run, device, unit);
+	return RUN_OK;
+}
+
+/* ---- queue place ---- */
+
+/* NULL: it is not queued. */
+static const json_t *
+find_place(const json_t *result, json_int_t job)
+{
+	size_t i;
+	const json_t *place;
+	json_array_foreach(json_object_get(result, "places"), i, place)
+		if (value_int(place, "job", 0) == job)
+			return place;
+	return NULL;
+}
+
+/* "Job 70 on H100: 2 before it, of 5 that wait. No unit of `H100` is in order. …" */
+static void
+put_place(FILE *out, json_int_t job, const json_t *place)
+{
+	json_int_t before = value_int(place, "place", -1), length = value_int(place, "length", 0);
+	if (!place) {
+		fprintf(out, "Job %lld is not queued.\n", (long long)job);
+		return;
+	}
+	fprintf(out, "Job %lld on ", (long long)job);
+	term_clean(out, value_text(place, "device"), 0);
+	if (before > 0)
+		fprintf(out, ": %lld before it, of %lld that wait.", (long long)before, (long long)length);
+	else if (before == 0)
+		fprintf(out, ": next, of %lld that wait%s.", (long long)length, length == 1 ? "s" : "");
+	else
+		fputs(" waits beside the queue.", out);
+	fputs(*value_text(place, "waits") ? " " : "", out);
+	term_clean(out, value_text(place, "waits"), 0);
+	fputc('\n', out);
+}
+
+int
+render_device_places(struct run *run, const json_t *result)
+{
+	size_t i;
+	const json_t *job;
+	json_array_foreach(json_object_get(run->args.values, "job"), i, job)
+		put_place(run->term.out, json_integer_value(job), find_place(result, json_integer_value(job)));
 	return RUN_OK;
 }
 

@@ -34,6 +34,7 @@
 "{\"name\": \"plugin.test\", \"help\": \"tests a plugin\", \"right\": \"anybody\", \"kind\": \"read\", \"args\": [{\"name\": \"file\", \"type\": \"path\", \"required\": true, \"positional\": true, \"repeated\": false, \"meta\": \"FILE\", \"help\": \"the file\"}]},"
 "{\"name\": \"device.list\", \"help\": \"lists the devices\", \"right\": \"anybody\", \"kind\": \"read\", \"args\": []},"
 "{\"name\": \"device.calibrate\", \"help\": \"measures devices\", \"right\": \"admin\", \"kind\": \"engine\", \"args\": [{\"name\": \"device\", \"type\": \"device\", \"required\": false, \"positional\": true, \"repeated\": true, \"meta\": \"DEVICE\", \"help\": \"a device\"}, {\"name\": \"force\", \"type\": \"bool\", \"required\": false, \"positional\": false, \"repeated\": false, \"help\": \"again\"}]},"
+"{\"name\": \"queue.place\", \"help\": \"says how many jobs are before yours\", \"right\": \"anybody\", \"kind\": \"engine\", \"args\": [{\"name\": \"job\", \"type\": \"id\", \"required\": true, \"positional\": true, \"repeated\": true, \"meta\": \"JOB\", \"help\": \"a job\"}]},"
 "{\"name\": \"config.check\", \"help\": \"checks the configuration\", \"right\": \"anybody\", \"kind\": \"read\", \"args\": []}"
 "]"
 	/* clang-format on */

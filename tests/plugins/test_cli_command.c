@@ -486,6 +486,22 @@ test_calibrate(void **arg)
 }
 
 static void
+test_queue_place(void **arg)
+{
+	struct state *state = *arg;
+	cli_host_answer(&state->host, "queue.place",
+		json_pack("{s:[{s:i, s:s, s:s}, {s:i, s:s, s:i, s:i}, {s:i, s:s, s:i, s:i, s:s}]}", "places", "job", 72,
+			"device", "H100", "waits", "It needs 2 devices.", "job", 70, "device", "CPU", "place", 0, "length", 1,
+			"job", 71, "device", "H100", "place", 2, "length", 5, "waits", "No unit is in order."));
+	assert_int_equal(RUN(state, "queue", "place", "70", "71", "72", "73"), 0);
+	assert_json(called(state, 0, "queue.place"), "{\"job\":[70,71,72,73]}");
+	assert_string_equal(state->out, "Job 70 on CPU: next, of 1 that waits.\n"
+									"Job 71 on H100: 2 before it, of 5 that wait. No unit is in order.\n"
+									"Job 72 on H100 waits beside the queue. It needs 2 devices.\n"
+									"Job 73 is not queued.\n");
+}
+
+static void
 test_errors(void **arg)
 {
 	struct state *state = *arg;
@@ -654,6 +670,7 @@ main(void)
 		TEST(test_boards),
 		TEST(test_ranking),
 		TEST(test_calibrate),
+		TEST(test_queue_place),
 		TEST(test_errors),
 		TEST(test_usage),
 		TEST(test_help),
