@@ -29,7 +29,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -39,16 +38,14 @@
 #include "exec.h"
 #include "file.h"
 #include "image.h"
-#include "interpreter.h"
 #include "text.h"
+#include "warmstart.h"
 
 #define READY "ready\n"
 #define READY_MAX (256u << 10)
 #define SAID_MAX 65536           /* bytes of its output that are kept */
 #define PATHS_MAX 4096           /* whose change is looked for */
-#define STACK_BYTES (64u << 20)  /* the sandbox's, which the C library reads once, for the stacks of threads */
 #define GROWTH_BYTES (64u << 20) /* and a half of what it had */
-#define ARGUMENTS_MAX 64
 #define BUILD_MODULE "warm/.libs/python.so"
 #define MODULE "python.so"
 #define BUILD_STAND_IN "warm/python"
@@ -454,99 +451,6 @@ on_message(uv_poll_t *poll, int status, int events)
 
 /* ---- the start ---- */
 
-/* The list is the caller's, its strings are not; NULL: no memory or too many. */
-static char **
-make_arguments(const struct warm_process *process, const struct warm_wish *wish)
-{
-	static char number[] = "3", image[] = "4", none[] = "-1";
-	char **list = calloc(ARGUMENTS_MAX, sizeof(*list));
-	size_t count = 0, i;
-	const json_t *name;
-	if (!list || json_array_size(wish->modules) > ARGUMENTS_MAX - 7) {
-		free(list);
-		return NULL;
-	}
-	list[count++] = wish->tool->path;
-	list[count++] = (char *)"-c";
-	list[count++] = (char *)interpreter_loader;
-	list[count++] = process->pool->module;
-	list[count++] = number;
-	list[count++] = process->image.path ? image : none;
-	json_array_foreach(wish->modules, i, name)
-		list[count++] = (char *)json_string_value(name);
-	return list;
-}
-
-static char **
-make_environment(const json_t *environment)
-{
-	char **list = calloc(json_object_size(environment) + 1, sizeof(*list));
-	size_t count = 0;
-	const char *name;
-	json_t *value;
-	json_object_foreach((json_t *)environment, name, value)
-		if (list && asprintf(&list[count], "%s=%s", name, json_string_value(value)) >= 0)
-			count++;
-	return list;
-}
-
-static void
-free_environment(char **list)
-{
-	for (char **item = list; item && *item; item++)
-		free(*item);
-	free(list);
-}
-
-/* What a child inherits and libuv has no words for: cores, and the stack that threads get. */
-static int
-spawn_with(struct warm_process *process, const uv_process_options_t *options, const struct cores *cores)
-{
-	struct rlimit before, stack;
-	cpu_set_t own, theirs;
-	bool limited = getrlimit(RLIMIT_STACK, &before) == 0;
-	bool bound = sched_getaffinity(0, sizeof(own), &own) == 0;
-	stack = before;
-	stack.rlim_cur = before.rlim_max < STACK_BYTES ? before.rlim_max : STACK_BYTES;
-	CPU_ZERO(&theirs);
-	for (size_t i = 0; i < cores->count; i++)
-		CPU_SET((size_t)cores->list[i], &theirs);
-	if (limited)
-		(void)setrlimit(RLIMIT_STACK, &stack);
-	if (bound && cores->count > 0)
-		(void)sched_setaffinity(0, sizeof(theirs), &theirs);
-	int rc = uv_spawn(process->pool->exec->loop, &process->child, options);
-	if (bound)
-		(void)sched_setaffinity(0, sizeof(own), &own);
-	if (limited)
-		(void)setrlimit(RLIMIT_STACK, &before);
-	return rc;
-}
-
-static int
-spawn(struct warm_process *process, const struct warm_wish *wish, int socket_end, int output_end)
-{
-	AUTO_FREE char **arguments = make_arguments(process, wish);
-	char **environment = make_environment(wish->environment);
-	AUTO_FD int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	uv_stdio_container_t stdio[] = {{UV_INHERIT_FD, {.fd = nothing}}, {UV_INHERIT_FD, {.fd = output_end}},
-		{UV_INHERIT_FD, {.fd = output_end}}, {UV_INHERIT_FD, {.fd = socket_end}}, {.flags = UV_IGNORE}};
-	if (process->image.path)
-		stdio[4] = (uv_stdio_container_t){UV_INHERIT_FD, {.fd = process->image.fd}};
-	uv_process_options_t options = {.exit_cb = on_ended,
-		.file = wish->tool->path,
-		.args = arguments,
-		.env = environment,
-		.cwd = "/",
-		.stdio_count = ARRAY_SIZE(stdio),
-		.stdio = stdio};
-	int rc = -1;
-	if (arguments && environment && nothing >= 0)
-		rc = spawn_with(process, &options, wish->cores);
-	free_environment(environment);
-	return rc;
-}
-
 /* Follows a child that was started, or that was not: then only the handle of it is closed. */
 static void
 follow(struct warm_process *process, bool started)
@@ -613,7 +517,13 @@ start(struct warm_process *process, const struct warm_wish *wish)
 	process->socket_fd = pair[0];
 	process->output_fd = ends[0];
 	prepare_image(process, wish);
-	bool started = spawn(process, wish, pair[1], ends[1]) == 0;
+	const struct warmstart child = {.wish = wish,
+		.module = process->pool->module,
+		.socket = pair[1],
+		.output = ends[1],
+		.image = process->image.path ? process->image.fd : -1,
+		.ended = on_ended};
+	bool started = warmstart_spawn(process->pool->exec->loop, &child, &process->child) == 0;
 	close(pair[1]);
 	close(ends[1]);
 	follow(process, started);
