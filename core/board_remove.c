@@ -86,31 +86,23 @@ board_remove(struct db *db, int64_t leaderboard, struct kettle_error *err)
 	return code < 0 ? code : remove_part(db, leaderboard, err);
 }
 
-static int
-read_id(void *arg, sqlite3_stmt *row)
-{
-	*(int64_t *)arg = sqlite3_column_int64(row, 0);
-	return 1;
-}
-
 int
 board_remove_open(struct db *db, bool *ret_open, struct kettle_error *err)
 {
-	int64_t leaderboard = 0;
-	int code =
-		db_query(db, err, read_id, &leaderboard, "SELECT id FROM boards WHERE hidden_at IS NOT NULL LIMIT 1", NULL);
-	if (code >= 0)
-		*ret_open = code == 1;
-	return code < 0 ? code : 0;
+	int64_t open = 0;
+	int code = db_int(db, &open, err, "SELECT EXISTS (SELECT 1 FROM boards WHERE hidden_at IS NOT NULL)", NULL);
+	if (code == 0)
+		*ret_open = open;
+	return code;
 }
 
 int
 board_remove_part(struct db *db, bool *ret_more, struct kettle_error *err)
 {
-	int64_t leaderboard = 0;
-	int code = db_query(db, err, read_id, &leaderboard,
-		"SELECT id FROM boards WHERE hidden_at IS NOT NULL ORDER BY hidden_at, id LIMIT 1", NULL);
-	if (code == 1)
+	int64_t leaderboard = 0; /* none: rows are counted from 1 */
+	int code = db_int(db, &leaderboard, err,
+		"SELECT coalesce((SELECT id FROM boards WHERE hidden_at IS NOT NULL ORDER BY hidden_at, id LIMIT 1), 0)", NULL);
+	if (code == 0 && leaderboard)
 		code = remove_part(db, leaderboard, err);
 	return code < 0 ? code : board_remove_open(db, ret_more, err);
 }
