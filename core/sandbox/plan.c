@@ -287,3 +287,9 @@ sandbox_plan_fill(struct sandbox_plan *plan, const struct sandbox_config *config
 	fill_limits(&plan->limits);
 	return rc;
 }
+
+uint64_t
+sandbox_plan_since(uint64_t count, uint64_t before)
+{
+	return count > before ? count - before : 0;
+}

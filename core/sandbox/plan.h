@@ -43,8 +43,8 @@ struct sandbox_result {
 	_Atomic int limit;                    /* enum sandbox_limit */
 	_Atomic int begun;                    /* of a forked payload: 0 not yet, 1 it goes on; for a futex */
 	uint64_t start_ns, end_ns;
-	uint64_t
-		before_ns; /* CPU time when the run came: init's and a parked payload's, as the cgroup or clocks count it */
+	/* CPU time when the run came: init's and a parked payload's, as the cgroup or clocks count it */
+	uint64_t before_ns;
 	uint64_t parked_ns;    /* ... of that the payload's, by its clock */
 	uint64_t total_cpu_ns; /* at the end, of everything that was reaped */
 	uint32_t left_behind;
@@ -109,6 +109,8 @@ char *sandbox_plan_printf(struct sandbox_plan *plan, const char *format, ...) __
 /* Checks a config and copies it into a plan: everything but the root's operations and the filter. */
 int sandbox_plan_fill(struct sandbox_plan *plan, const struct sandbox_config *config, struct kettle_error *err);
 
+/* Of a counter that was at `before` when the run came: what it has counted since; never less than nothing. */
+uint64_t sandbox_plan_since(uint64_t count, uint64_t before);
 /* For init and the payload: notes what failed with the present errno; returns -1. */
 int sandbox_plan_failed(struct sandbox_plan *plan, const char *what, const char *path);
 

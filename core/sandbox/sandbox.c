@@ -403,19 +403,13 @@ sandbox_kill(struct sandbox *sandbox, enum sandbox_limit limit)
 	(void)send(sandbox->child.control, &message, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/* What a counter counted since it was at `before`. */
-static uint64_t
-since(uint64_t count, uint64_t before)
-{
-	return count > before ? count - before : 0;
-}
-
 uint64_t
 sandbox_cpu(struct sandbox *sandbox)
 {
 	const struct sandbox_child *child = &sandbox->child;
 	if (child->has_cgroup && child->cgroup.cpu >= 0)
-		return since(sandbox_cgroup_cpu_ns(child->cgroup.cpu, child->cgroup.unified), child->plan->result.before_ns);
+		return sandbox_plan_since(
+			sandbox_cgroup_cpu_ns(child->cgroup.cpu, child->cgroup.unified), child->plan->result.before_ns);
 	return child->plan->result.finished ? child->plan->result.total_cpu_ns : child->plan->result.cpu_ns;
 }
 
@@ -455,11 +449,12 @@ report_usage(const struct sandbox_child *child, const struct rusage *usage, stru
 {
 	const struct sandbox_result *result = &child->plan->result;
 	const struct sandbox_cgroup *cgroup = &child->cgroup;
-	report->cpu_ns = largest(largest(result->total_cpu_ns, result->cpu_ns), since(usage_ns(usage), result->before_ns));
+	report->cpu_ns =
+		largest(largest(result->total_cpu_ns, result->cpu_ns), sandbox_plan_since(usage_ns(usage), result->before_ns));
 	report->memory_peak = largest(result->memory_peak, result->finished ? 0 : (uint64_t)usage->ru_maxrss * 1024);
 	report->hits = result->hits;
 	if (child->has_cgroup && cgroup->cpu >= 0)
-		report->cpu_ns = since(sandbox_cgroup_cpu_ns(cgroup->cpu, cgroup->unified), result->before_ns);
+		report->cpu_ns = sandbox_plan_since(sandbox_cgroup_cpu_ns(cgroup->cpu, cgroup->unified), result->before_ns);
 	/* It may have ended, or run into RLIMIT_CPU, before anybody looked. */
 	uint64_t cpu_limit = child->plan->limits.cpu_ns;
 	if (report->limit == SANDBOX_LIMIT_NONE && cpu_limit && report->cpu_ns >= cpu_limit)

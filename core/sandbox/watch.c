@@ -247,13 +247,6 @@ cpu_wait_ms(const struct sandbox_plan *plan, uint64_t used)
 	return ms > WATCH_CPU_MAX_MS ? WATCH_CPU_MAX_MS : (int)ms;
 }
 
-/* Without what was used before there was a run. */
-static uint64_t
-since(uint64_t count, uint64_t before)
-{
-	return count > before ? count - before : 0;
-}
-
 bool
 sandbox_watch_needed(const struct sandbox_plan *plan)
 {
@@ -269,12 +262,12 @@ sandbox_watch_look(struct sandbox_plan *plan, int proc, int *ret_wait_ms)
 	if (!plan->cgroup_memory || plan->cgroup_cpu < 0) {
 		struct watch_tree *tree = (struct watch_tree *)plan->watch_memory;
 		read_tree(proc, namespaces, tree);
-		cpu = since(tree_cpu(tree), plan->result.parked_ns);
+		cpu = sandbox_plan_since(tree_cpu(tree), plan->result.parked_ns);
 		memory = tree_memory(plan, proc, tree);
 		*ret_wait_ms = namespaces ? SANDBOX_WATCH_MS : WATCH_OFF_MS;
 	}
 	if (plan->cgroup_cpu >= 0) {
-		cpu = since(sandbox_cgroup_cpu_ns(plan->cgroup_cpu, plan->cgroup_unified), plan->result.before_ns);
+		cpu = sandbox_plan_since(sandbox_cgroup_cpu_ns(plan->cgroup_cpu, plan->cgroup_unified), plan->result.before_ns);
 		int wait = cpu_wait_ms(plan, cpu);
 		if (*ret_wait_ms < 0 || (wait >= 0 && wait < *ret_wait_ms))
 			*ret_wait_ms = wait;
