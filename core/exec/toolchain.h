@@ -14,8 +14,8 @@
 #define TOOLCHAIN_MAX_ROOTS 8
 #define TOOLCHAIN_TRUST_MS 2000 /* for so long a fingerprint is not looked at again */
 
-struct
-	toolchain; /* one machine's; opaque. Everything here on the thread of its own, and blocking (some ms at first use). */
+/* One machine's; opaque. Everything here on the thread of its own, and blocking (some ms at first use). */
+struct toolchain;
 
 /* A tool that was found. Owned by the toolchain, valid until it is freed. */
 struct tool {
