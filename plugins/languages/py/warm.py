@@ -104,8 +104,6 @@ def refresh():
     torch = sys.modules.get("torch")
     if torch is not None:
         torch.default_generator.seed()
-
-
     process = sys.modules.get("multiprocessing.process")
     if process is not None:
         process.current_process()._config["authkey"] = process.AuthenticationString(os.urandom(32))
