@@ -161,17 +161,24 @@ insert_next(struct db *db, void *arg, struct kettle_error *err)
 	return insert(db, key, err);
 }
 
+/* Opens a store that counts its commits, and holds its thread until go is set. */
+static void
+open_held(struct fixture *f, sig_atomic_t *go)
+{
+	fixture_open(f);
+	answers = (struct answers){.f = f};
+	op_keys = 0;
+	assert_int_equal(fixture_write(f, hook, NULL, NULL), 0);
+	store_read(f->store, slow, released, go);
+}
+
 static void
 test_grouped_commit(void **state)
 {
 	(void)state;
 	struct fixture f;
-	fixture_open(&f);
-	answers = (struct answers){.f = &f};
-	op_keys = 0;
-	assert_int_equal(fixture_write(&f, hook, NULL, NULL), 0);
 	sig_atomic_t go = 0;
-	store_read(f.store, slow, released, &go);
+	open_held(&f, &go);
 	for (int i = 0; i < 500; i++)
 		store_write(f.store, insert_next, answered, NULL);
 	__atomic_store_n(&go, 1, __ATOMIC_RELEASE);
@@ -190,13 +197,9 @@ test_later(void **state)
 {
 	(void)state;
 	struct fixture f;
-	fixture_open(&f);
-	answers = (struct answers){.f = &f};
-	op_keys = 0;
-	assert_int_equal(fixture_write(&f, hook, NULL, NULL), 0);
-	commits = 0; /* the hook was there for its own */
 	sig_atomic_t go = 0;
-	store_read(f.store, slow, released, &go);
+	open_held(&f, &go);
+	commits = 0; /* the hook was there for its own */
 	for (int i = 0; i < 3; i++)
 		store_later(f.store, insert_next, answered, NULL);
 	store_write(f.store, insert_next, answered, NULL);
