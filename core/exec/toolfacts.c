@@ -180,6 +180,22 @@ questions(const struct tool *tool, struct command *commands)
 	return count;
 }
 
+/*
+ * What tools answer must not depend on whose kettle-exec it is, and some make folders in HOME (rustup does) only to say
+ * their version: they get one of their own, which goes with all that is in it.
+ */
+static void
+run_away_from_home(struct command *commands, size_t count, const atomic_bool *stop)
+{
+	char home[] = "/tmp/kettle-home-XXXXXX";
+	bool made = mkdtemp(home) != NULL;
+	for (size_t i = 0; i < count; i++)
+		commands[i].home = made ? home : "/dev/null";
+	command_run(commands, count, stop);
+	if (made)
+		(void)file_remove_tree(home, NULL);
+}
+
 void
 toolfacts_ask(const struct tool *const *tools, size_t count, const atomic_bool *stop, json_t **ret_facts)
 {
@@ -191,7 +207,7 @@ toolfacts_ask(const struct tool *const *tools, size_t count, const atomic_bool *
 		counts[i] = questions(tools[i], commands + total);
 		total += counts[i];
 	}
-	command_run(commands, total, stop);
+	run_away_from_home(commands, total, stop);
 	for (size_t i = 0, at = 0; i < count; at += counts[i], i++)
 		ret_facts[i] = stop && atomic_load(stop) ? NULL : make_facts(tools[i], commands + at, counts[i]);
 	for (size_t i = 0; i < total; i++)

@@ -114,6 +114,37 @@ finds_tools(void **state)
 	scratch_remove(dir);
 }
 
+/* What a tool leaves in HOME while it says its version goes, and is not left in anybody's. */
+static void
+asks_away_from_home(void **state)
+{
+	static const char script[] = "#!/bin/sh\nmkdir -p \"$HOME/.left\" && echo \"$HOME\" >\"${0%/*}/home\"; echo 1.5\n";
+	(void)state;
+	char *dir = scratch_make();
+	AUTO_FREE char *memory = path_join(dir, "tools.json");
+	AUTO_FREE char *path = path_join(dir, "mytool");
+	AUTO_FREE char *told = path_join(dir, "home");
+	AUTO_FREE char *left = path_join(dir, ".left");
+	AUTO_FREE char *before = getenv("HOME") ? strdup(getenv("HOME")) : NULL;
+	AUTO_FREE char *home = NULL;
+	size_t size = 0;
+	assert_int_equal(file_write(path, script, strlen(script), 0755, NULL), 0);
+	AUTO_JSON json_t *tools = json_pack("{s:s}", "mytool", path);
+	struct execconfig config = {.tools = tools};
+	struct toolchain *toolchain = toolchain_new(&config, memory);
+	assert_int_equal(setenv("HOME", dir, 1), 0);
+	AUTO_JSON json_t *versions = toolchain_versions(toolchain);
+	assert_int_equal(before ? setenv("HOME", before, 1) : unsetenv("HOME"), 0);
+	assert_string_equal(json_string_value(json_object_get(versions, "mytool")), "1.5");
+	assert_int_equal(access(left, F_OK), -1);
+	assert_int_equal(file_read(told, 4096, &home, &size, NULL), 0);
+	home[strcspn(home, "\n")] = '\0';
+	assert_string_not_equal(home, dir);
+	assert_int_equal(access(home, F_OK), -1);
+	toolchain_free(toolchain);
+	scratch_remove(dir);
+}
+
 /* A toolkit whose compiler is started by a wrapper that lies elsewhere. */
 static void
 write_toolkit(const char *dir, const char *cicc)
@@ -312,6 +343,7 @@ main(void)
 		cmocka_unit_test(finds_versions),
 		cmocka_unit_test(runs_commands),
 		cmocka_unit_test(finds_tools),
+		cmocka_unit_test(asks_away_from_home),
 		cmocka_unit_test(knows_toolkits),
 		cmocka_unit_test(stamps_folders),
 		cmocka_unit_test(reads_packages),
