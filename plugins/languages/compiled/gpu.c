@@ -4,18 +4,17 @@
 
 #include "gpu.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "plugins/languages/compiled/gpu_rtc.h"
+#include "plugins/languages/sentence.h"
 
 #define RTC "rtc" /* the program that compiles device code by a library, and the step that makes it */
 #define RTC_SUBMISSION "rtc-submission"
 #define EXIT_DEVICE 110 /* a harness found that the GPU's interface fails */
-#define MAX_LINE 300    /* bytes of a line that a sentence repeats */
 
 static const char *
 text_of(const json_t *object, const char *key)
@@ -215,53 +214,14 @@ gpu_finish_run(const struct compiled_making *making, const char *compiler, json_
 
 /* ---- sentences ---- */
 
-/* Appends to a text of a fixed size; what is too much is cut. */
-struct sentence {
-	char text[1200];
-	size_t len;
-};
-
-__attribute__((format(printf, 2, 3))) static void
-say(struct sentence *sentence, const char *format, ...)
-{
-	va_list args;
-	va_start(args, format);
-	size_t room = sizeof(sentence->text) - sentence->len;
-	int len = vsnprintf(sentence->text + sentence->len, room, format, args);
-	va_end(args);
-	if (len > 0)
-		sentence->len += (size_t)len < room ? (size_t)len : room - 1;
-}
-
-/* The line around a place in a text, cut where a character ends, without blanks at either end. */
+/* The line around a place in a text, without blanks at its beginning. */
 static void
 say_line(struct sentence *sentence, const char *text, const char *at)
 {
 	while (at > text && at[-1] != '\n')
 		at--;
 	at += strspn(at, " \t\r");
-	size_t all = strcspn(at, "\r\n"), len = all < MAX_LINE ? all : MAX_LINE;
-	while (len < all && len && ((unsigned char)at[len] & 0xc0) == 0x80)
-		len--;
-	say(sentence, "%.*s%s", (int)len, at, len < all ? "…" : "");
-}
-
-static int
-give(const struct sentence *sentence, const char *state, const char *blame, bool retry, json_t **ret_verdict,
-	struct kettle_error *err)
-{
-	json_t *verdict = json_pack("{s:b, s:s, s:s, s:s, s:b}", "passed", 0, "state", state, "message", sentence->text,
-		"blame", blame, "retry", retry);
-	if (!verdict)
-		return kettle_fail(err, KETTLE_EINVAL, "The output of the step cannot be repeated in a sentence.");
-	*ret_verdict = verdict;
-	return 0;
-}
-
-static int
-nothing_to_add(struct kettle_error *err)
-{
-	return kettle_fail(err, KETTLE_ENOENT, "There is nothing to add.");
+	sentence_repeat(sentence, at, strcspn(at, "\r\n"));
 }
 
 /* Where the first of some words is in a text; NULL: none is. */
@@ -314,15 +274,15 @@ explain_target(const struct gpu_vendor *vendor, const json_t *step, const json_t
 	told_target(vendor, step, target);
 	while (since->target && strcmp(since->target, target) != 0)
 		since++;
-	say(&sentence, "The board's machine has %s %.*s, which does not know the device's architecture %s%s",
+	sentence_say(&sentence, "The board's machine has %s %.*s, which does not know the device's architecture %s%s",
 		vendor->product, version[0] ? short_version(version) : 1, version[0] ? version : "?", vendor->prefix, target);
 	/* What the table says must not contradict what happened. */
 	if (since->last && strtod(version, NULL) > strtod(since->last, NULL))
-		say(&sentence, "; the last that does is %s %s", vendor->product, since->last);
+		sentence_say(&sentence, "; the last that does is %s %s", vendor->product, since->last);
 	else if (since->target && strtod(version, NULL) < strtod(since->first, NULL))
-		say(&sentence, "; the first that does is %s %s", vendor->product, since->first);
-	say(&sentence, ".");
-	return give(&sentence, "error", "machine", false, ret_verdict, err);
+		sentence_say(&sentence, "; the first that does is %s %s", vendor->product, since->first);
+	sentence_say(&sentence, ".");
+	return sentence_give(&sentence, "error", "machine", false, ret_verdict, err);
 }
 
 static int
@@ -331,10 +291,10 @@ explain_library(const char *text, const char *found, json_t **ret_verdict, struc
 	struct sentence sentence = {0};
 	(void)text;
 	found += strcspn(found, "-") + strlen("-l");
-	say(&sentence,
+	sentence_say(&sentence,
 		"The board's machine lacks the library `%.*s`, or it does not lie where the device's `library_dirs` say.",
 		(int)strcspn(found, ": \r\n"), found);
-	return give(&sentence, "error", "machine", false, ret_verdict, err);
+	return sentence_give(&sentence, "error", "machine", false, ret_verdict, err);
 }
 
 static int
@@ -346,19 +306,19 @@ explain_build(const struct gpu_vendor *vendor, const json_t *step, const json_t 
 	if (find_any(text, vendor->unknown_target))
 		return explain_target(vendor, step, outcome, ret_verdict, err);
 	if ((found = find_any(text, vendor->bad_machine))) {
-		say(&sentence, "The board's machine cannot compile: ");
+		sentence_say(&sentence, "The board's machine cannot compile: ");
 		say_line(&sentence, text, found);
-		return give(&sentence, "error", "machine", false, ret_verdict, err);
+		return sentence_give(&sentence, "error", "machine", false, ret_verdict, err);
 	}
 	if ((found = find_any(text, vendor->bad_option))) {
-		say(&sentence, "The compiler does not take what task and configuration tell it: ");
+		sentence_say(&sentence, "The compiler does not take what task and configuration tell it: ");
 		say_line(&sentence, text, found);
-		return give(&sentence, "error", "task", false, ret_verdict, err);
+		return sentence_give(&sentence, "error", "task", false, ret_verdict, err);
 	}
 	found = strstr(text, "ld: cannot find -l");
 	if (!found)
 		found = strstr(text, "unable to find library -l");
-	return found ? explain_library(text, found, ret_verdict, err) : nothing_to_add(err);
+	return found ? explain_library(text, found, ret_verdict, err) : sentence_nothing(err);
 }
 
 static int
@@ -366,8 +326,8 @@ explain_missing(const struct gpu_vendor *vendor, const json_t *outcome, json_t *
 {
 	struct sentence sentence = {0};
 	const char *why = text_of(outcome, "error");
-	say(&sentence, "The board's machine lacks %s. %s", vendor->toolkit, why);
-	return give(&sentence, "error", "machine", false, ret_verdict, err);
+	sentence_say(&sentence, "The board's machine lacks %s. %s", vendor->toolkit, why);
+	return sentence_give(&sentence, "error", "machine", false, ret_verdict, err);
 }
 
 /* ---- runs ---- */
@@ -376,24 +336,12 @@ explain_missing(const struct gpu_vendor *vendor, const json_t *outcome, json_t *
 static char *
 all_words(const json_t *outcome)
 {
-	char *text = NULL;
-	size_t size = 0;
-	FILE *all = open_memstream(&text, &size);
-	const char *key;
-	json_t *value;
-	if (!all)
-		return NULL;
-	(void)fprintf(all, "%s\n%s\n", text_of(json_object_get(outcome, "stderr"), "text"),
-		text_of(json_object_get(outcome, "stdout"), "text"));
-	json_object_foreach(json_object_get(outcome, "result"), key, value) {
-		const char *last = strrchr(key, '.');
-		if (last && (strcmp(last, ".error") == 0 || strcmp(last, ".message") == 0) && json_is_string(value))
-			(void)fprintf(all, "%s\n", json_string_value(value));
-	}
-	if (fclose(all) == 0)
-		return text;
-	free(text);
-	return NULL;
+	char *text = NULL, *reported = sentence_reported(outcome);
+	int len = reported ? asprintf(&text, "%s\n%s\n%s", text_of(json_object_get(outcome, "stderr"), "text"),
+							 text_of(json_object_get(outcome, "stdout"), "text"), reported)
+					   : -1;
+	free(reported);
+	return len < 0 ? NULL : text;
 }
 
 /*
@@ -408,25 +356,25 @@ explain_words(const struct gpu_vendor *vendor, const json_t *step, const json_t 
 	const char *device = text_of(json_object_get(step, "env"), GPU_DEVICE), *found;
 	bool said = json_integer_value(json_object_get(outcome, "exit")) == EXIT_DEVICE;
 	if ((found = find_any(text, vendor->no_device))) {
-		say(&sentence, "The task needs %s, and %s has none that works: ", vendor->device,
+		sentence_say(&sentence, "The task needs %s, and %s has none that works: ", vendor->device,
 			device[0] ? device : "this device");
 		say_line(&sentence, text, found);
-		return give(&sentence, "error", "machine", true, ret_verdict, err);
+		return sentence_give(&sentence, "error", "machine", true, ret_verdict, err);
 	}
 	if (said && (found = find_any(text, vendor->wrong_target))) {
-		say(&sentence,
+		sentence_say(&sentence,
 			"The program was built for another GPU than the unit of %s has, or for a newer driver; its `%s` may be "
 			"wrong: ",
 			device[0] ? device : "this device", vendor->key);
 		say_line(&sentence, text, found);
-		return give(&sentence, "error", "machine", false, ret_verdict, err);
+		return sentence_give(&sentence, "error", "machine", false, ret_verdict, err);
 	}
 	if (said && (found = find_any(text, vendor->fault))) {
-		say(&sentence, "The %s run failed on the GPU: ", text_of(json_object_get(step, "run"), "mode"));
+		sentence_say(&sentence, "The %s run failed on the GPU: ", text_of(json_object_get(step, "run"), "mode"));
 		say_line(&sentence, text, found);
-		return give(&sentence, "failed", "participant", false, ret_verdict, err);
+		return sentence_give(&sentence, "failed", "participant", false, ret_verdict, err);
 	}
-	return nothing_to_add(err);
+	return sentence_nothing(err);
 }
 
 static int
@@ -434,7 +382,7 @@ explain_run(const struct gpu_vendor *vendor, const json_t *step, const json_t *o
 	struct kettle_error *err)
 {
 	char *text = all_words(outcome);
-	int rc = text ? explain_words(vendor, step, outcome, text, ret_verdict, err) : nothing_to_add(err);
+	int rc = text ? explain_words(vendor, step, outcome, text, ret_verdict, err) : sentence_nothing(err);
 	free(text);
 	return rc;
 }
@@ -446,7 +394,7 @@ gpu_explain(const struct gpu_vendor *vendor, const char *compiler, const json_t 
 	if (is(outcome, "state", "error") && is(outcome, "missing", compiler))
 		return explain_missing(vendor, outcome, ret_verdict, err);
 	if (!is(outcome, "state", "failed"))
-		return nothing_to_add(err);
+		return sentence_nothing(err);
 	if (is(step, "kind", "run"))
 		return explain_run(vendor, step, outcome, ret_verdict, err);
 	return explain_build(vendor, step, outcome, ret_verdict, err);

@@ -7,13 +7,12 @@
 
 #include "explain.h"
 
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_TEXT 300    /* bytes of a line that a sentence repeats */
+#include "plugins/languages/sentence.h"
+
 #define MAX_FRAMES 3    /* of the submission, the innermost ones */
 #define MAX_PACKAGES 30 /* that a sentence lists */
 
@@ -159,69 +158,7 @@ find_trace(const char *text, const char *submission)
 	return found;
 }
 
-/* ---- sentences ---- */
-
-/* Appends to a text of a fixed size; what is too much is cut. */
-struct sentence {
-	char text[1200];
-	size_t len;
-};
-
-__attribute__((format(printf, 2, 3))) static void
-say(struct sentence *sentence, const char *format, ...)
-{
-	va_list args;
-	va_start(args, format);
-	size_t room = sizeof(sentence->text) - sentence->len;
-	int len = vsnprintf(sentence->text + sentence->len, room, format, args);
-	va_end(args);
-	if (len > 0)
-		sentence->len += (size_t)len < room ? (size_t)len : room - 1;
-}
-
-/* A line, cut where a character ends. */
-static void
-say_span(struct sentence *sentence, struct span span)
-{
-	size_t len = span.len < MAX_TEXT ? span.len : MAX_TEXT;
-	while (len < span.len && len && ((unsigned char)span.start[len] & 0xc0) == 0x80)
-		len--;
-	say(sentence, "%.*s%s", (int)len, span.start, len < span.len ? "…" : "");
-}
-
-static int
-give(const struct sentence *sentence, const char *state, const char *blame, json_t **ret_verdict,
-	struct kettle_error *err)
-{
-	json_t *verdict = json_pack("{s:b, s:s, s:s, s:s, s:b}", "passed", 0, "state", state, "message", sentence->text,
-		"blame", blame, "retry", 0);
-	if (!verdict)
-		return kettle_fail(err, KETTLE_EINVAL, "The output of the step cannot be repeated in a sentence.");
-	*ret_verdict = verdict;
-	return 0;
-}
-
 /* ---- what is missing ---- */
-
-/* What the harness itself reported of cases that failed, one after the other; new string or NULL. */
-static char *
-reported_errors(const json_t *outcome)
-{
-	char *text = NULL;
-	size_t size = 0;
-	FILE *all = open_memstream(&text, &size);
-	const char *key;
-	json_t *value;
-	json_object_foreach(json_object_get(outcome, "result"), key, value) {
-		const char *last = strrchr(key, '.');
-		if (all && last && (strcmp(last, ".error") == 0 || strcmp(last, ".message") == 0) && json_is_string(value))
-			(void)fprintf(all, "%s\n", json_string_value(value));
-	}
-	if (all && fclose(all) == 0)
-		return text;
-	free(text);
-	return NULL;
-}
 
 /* The module of the last `No module named 'X'`; len 0: none. */
 static struct span
@@ -247,7 +184,7 @@ say_packages(struct sentence *sentence, const json_t *packages)
 	unsigned count = 0;
 	json_object_foreach((json_t *)packages, name, version)
 		if (count < MAX_PACKAGES && json_is_string(version))
-			say(sentence, "%s%s %s", count++ ? ", " : "; it has ", name, json_string_value(version));
+			sentence_say(sentence, "%s%s %s", count++ ? ", " : "; it has ", name, json_string_value(version));
 }
 
 /*
@@ -260,10 +197,11 @@ explain_module(const json_t *outcome, struct span module, const struct trace *tr
 {
 	struct sentence sentence = {0};
 	bool task = trace->error.len && !trace->inner;
-	say(&sentence, "The board's machine lacks `%.*s`", (int)module.len, module.start);
+	sentence_say(&sentence, "The board's machine lacks `%.*s`", (int)module.len, module.start);
 	say_packages(&sentence, json_object_get(outcome, "packages"));
-	say(&sentence, ".");
-	return give(&sentence, task ? "error" : "failed", task ? "machine" : "participant", ret_verdict, err);
+	sentence_say(&sentence, ".");
+	return sentence_give(
+		&sentence, task ? "error" : "failed", task ? "machine" : "participant", false, ret_verdict, err);
 }
 
 static bool
@@ -284,9 +222,9 @@ explain_device(const json_t *step, const struct trace *trace, json_t **ret_verdi
 	struct sentence sentence = {0};
 	const char *device = text_of(json_object_get(step, "env"), EXPLAIN_DEVICE);
 	bool own = trace->inner || (trace->submission && !trace->error.len);
-	say(&sentence, "%s needs a CUDA device; %s has none.", own ? "The submission" : "This task",
+	sentence_say(&sentence, "%s needs a CUDA device; %s has none.", own ? "The submission" : "This task",
 		device[0] ? device : "this device");
-	return give(&sentence, own ? "failed" : "error", own ? "participant" : "task", ret_verdict, err);
+	return sentence_give(&sentence, own ? "failed" : "error", own ? "participant" : "task", false, ret_verdict, err);
 }
 
 /* ---- what went wrong in the submission ---- */
@@ -298,23 +236,23 @@ say_frames(struct sentence *sentence, const struct trace *trace, const char *sub
 	for (size_t i = 0; i < trace->count; i++) {
 		const struct frame *frame = &trace->frames[i];
 		if (i == 0)
-			say(sentence, " (%s ", submission);
-		say(sentence, "%sline %ld", i ? ", " : "", frame->line);
+			sentence_say(sentence, " (%s ", submission);
+		sentence_say(sentence, "%sline %ld", i ? ", " : "", frame->line);
 		if (frame->function.len && frame->function.start[0] != '<')
-			say(sentence, " in %.*s", (int)frame->function.len, frame->function.start);
+			sentence_say(sentence, " in %.*s", (int)frame->function.len, frame->function.start);
 	}
 	if (trace->count)
-		say(sentence, ").");
+		sentence_say(sentence, ").");
 }
 
 static int
 explain_exception(const json_t *step, const struct trace *trace, json_t **ret_verdict, struct kettle_error *err)
 {
 	struct sentence sentence = {0};
-	say(&sentence, "The %s run failed: ", text_of(json_object_get(step, "run"), "mode"));
-	say_span(&sentence, trace->error);
+	sentence_say(&sentence, "The %s run failed: ", text_of(json_object_get(step, "run"), "mode"));
+	sentence_repeat(&sentence, trace->error.start, trace->error.len);
 	say_frames(&sentence, trace, text_of(json_object_get(step, "env"), EXPLAIN_SUBMISSION));
-	return give(&sentence, "failed", "participant", ret_verdict, err);
+	return sentence_give(&sentence, "failed", "participant", false, ret_verdict, err);
 }
 
 /* What faulthandler wrote of a crash in native code: the signal, and the submission's frames, the innermost first. */
@@ -346,11 +284,11 @@ explain_crash(const json_t *step, const json_t *outcome, const struct trace *cra
 {
 	struct sentence sentence = {0};
 	bool waited = is(outcome, "state", "limit");
-	say(&sentence, "A process of the %s run crashed: ", text_of(json_object_get(step, "run"), "mode"));
-	say_span(&sentence, crash->error);
+	sentence_say(&sentence, "A process of the %s run crashed: ", text_of(json_object_get(step, "run"), "mode"));
+	sentence_repeat(&sentence, crash->error.start, crash->error.len);
 	say_frames(&sentence, crash, text_of(json_object_get(step, "env"), EXPLAIN_SUBMISSION));
-	say(&sentence, waited ? " The run waited for it until its time was over." : "");
-	return give(&sentence, waited ? "timed_out" : "failed", "participant", ret_verdict, err);
+	sentence_say(&sentence, waited ? " The run waited for it until its time was over." : "");
+	return sentence_give(&sentence, waited ? "timed_out" : "failed", "participant", false, ret_verdict, err);
 }
 
 /*
@@ -388,15 +326,17 @@ explain_compilation(const char *text, json_t **ret_verdict, struct kettle_error 
 		struct sentence sentence = {0};
 		struct span header;
 		if (find_header(line_at(found), &header)) {
-			say(&sentence, "The board's machine lacks the header `%.*s`, so no extension can be compiled there.",
-				(int)header.len, header.start);
-			return give(&sentence, "error", "machine", ret_verdict, err);
+			sentence_say(&sentence,
+				"The board's machine lacks the header `%.*s`, so no extension can be compiled there.", (int)header.len,
+				header.start);
+			return sentence_give(&sentence, "error", "machine", false, ret_verdict, err);
 		}
-		say(&sentence, "The submission's extension does not compile: ");
-		say_span(&sentence, line_at(found));
-		return give(&sentence, "failed", "participant", ret_verdict, err);
+		sentence_say(&sentence, "The submission's extension does not compile: ");
+		struct span line = line_at(found);
+		sentence_repeat(&sentence, line.start, line.len);
+		return sentence_give(&sentence, "failed", "participant", false, ret_verdict, err);
 	}
-	return kettle_fail(err, KETTLE_ENOENT, "There is nothing to add.");
+	return sentence_nothing(err);
 }
 
 /* ---- all of it ---- */
@@ -423,7 +363,7 @@ explain_failure(const json_t *step, const json_t *outcome, const char *text, con
 			 !json_object_get(json_object_get(outcome, "result"), "check"))
 		rc = explain_exception(step, &trace, ret_verdict, err);
 	else
-		rc = kettle_fail(err, KETTLE_ENOENT, "There is nothing to add.");
+		rc = sentence_nothing(err);
 	free(error);
 	return rc;
 }
@@ -438,9 +378,9 @@ explain_outcome(const json_t *step, const json_t *outcome, json_t **ret_verdict,
 	if (is(step, "kind", "run") && is(outcome, "limit", "wall") &&
 		find_crash(text, text_of(json_object_get(step, "env"), EXPLAIN_SUBMISSION), &crash))
 		return explain_crash(step, outcome, &crash, ret_verdict, err);
-	char *reported = is(step, "kind", "run") && is(outcome, "state", "failed") ? reported_errors(outcome) : NULL;
+	char *reported = is(step, "kind", "run") && is(outcome, "state", "failed") ? sentence_reported(outcome) : NULL;
 	if (!reported)
-		return kettle_fail(err, KETTLE_ENOENT, "There is nothing to add.");
+		return sentence_nothing(err);
 	int rc = explain_failure(step, outcome, text, reported, ret_verdict, err);
 	free(reported);
 	return rc;
