@@ -17,7 +17,7 @@
 #include "base/cleanup.h"
 #include "unit/scratch.h"
 
-#define PATIENCE_MS 20000
+#define PATIENCE_MS 120000
 
 static char *dir;
 static struct kettle_fake *fake;

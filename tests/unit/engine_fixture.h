@@ -8,7 +8,7 @@
 #include "host.h"
 
 #define WORLD_TASKS_MAX 16
-#define WORLD_PATIENCE_NS UINT64_C(20000000000)
+#define WORLD_PATIENCE_NS UINT64_C(120000000000)
 
 /* What the runner does when it is asked. */
 enum manner { WAITS, AT_ONCE, REFUSES, NEVER };

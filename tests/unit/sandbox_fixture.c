@@ -21,7 +21,7 @@
 
 #define FIXTURE_USER 65534
 #define FIXTURE_PROBE_MAX (64u << 20)
-#define FIXTURE_AWAIT_MS 5000
+#define FIXTURE_AWAIT_MS 60000
 
 static const char *const no_environment[] = {"PATH=/usr/bin:/bin", NULL};
 

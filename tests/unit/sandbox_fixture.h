@@ -14,7 +14,7 @@
 
 #define FIXTURE_PROBE "/opt/probe"
 #define FIXTURE_OUTPUT 65536
-#define FIXTURE_WALL_MS 20000 /* whatever hangs is killed then, and the test fails */
+#define FIXTURE_WALL_MS 120000 /* whatever hangs is killed then, and the test fails */
 
 struct fixture {
 	char folder[64]; /* scratch */

@@ -14,7 +14,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 
-#define PATIENCE_NS 20000000000u
+#define PATIENCE_NS 120000000000u
 
 struct fixture {
 	uv_loop_t loop;

@@ -36,14 +36,16 @@ static void
 test_wall(void **state)
 {
 	struct fixture *fixture = *state;
+	FIXTURE_START(fixture, "sleep");
+	fixture_await(fixture, "asleep");
 	fixture->wall_ms = 100;
-	FIXTURE_RUN(fixture, "sleep");
+	fixture_finish(fixture);
 	assert_int_equal(fixture->report.limit, SANDBOX_LIMIT_WALL);
 	assert_int_equal(fixture->report.exit_status, -1);
 	assert_int_equal(fixture->report.signal, SIGKILL);
 	assert_true(fixture->report.started);
 	assert_string_equal(fixture->report.message, "");
-	assert_true(fixture->report.end_ns - fixture->report.start_ns < 2000 * MS_NS);
+	assert_true(fixture->report.end_ns - fixture->report.start_ns < FIXTURE_WALL_MS * MS_NS);
 }
 
 /* A kill before anything could start must not hang either, and the first reason counts. */
@@ -113,7 +115,7 @@ check_memory(struct fixture *fixture)
 	assert_true(fixture->report.memory_peak > 32 * MIB);
 	FIXTURE_RUN(fixture, "memory-child");
 	assert_int_equal(fixture->report.limit, SANDBOX_LIMIT_MEMORY);
-	assert_true(fixture->report.end_ns - fixture->report.start_ns < 5000 * MS_NS);
+	assert_true(fixture->report.end_ns - fixture->report.start_ns < FIXTURE_WALL_MS * MS_NS);
 	/* What is shared counts once. */
 	FIXTURE_RUN(fixture, "memory-shared", "30000000");
 	assert_int_equal(fixture->report.limit, SANDBOX_LIMIT_NONE);
@@ -234,7 +236,7 @@ test_owner_dies(void **state)
 	close(fixture->output);
 	fixture->output = -1;
 	struct pollfd fd = {.fd = fixture->capture, .events = POLLIN};
-	unsigned long end = fixture_now_ms() + 5000;
+	unsigned long end = fixture_now_ms() + FIXTURE_WALL_MS;
 	char byte;
 	while (read(fixture->capture, &byte, 1) != 0) {
 		assert_true(fixture_now_ms() < end);
