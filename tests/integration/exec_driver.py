@@ -14,10 +14,13 @@ import traceback
 
 BUILD = os.environ.get("top_builddir", ".")
 SOURCE = os.environ.get("top_srcdir", ".")
+sys.path.insert(0, os.path.join(SOURCE, "tests", "lib"))
+import known_tools  # noqa: E402
+
 PROGRAM = os.path.join(BUILD, "kettle-exec")
 # KETTLE_TEST_WARM=0: no run of any test begins as a copy of a warm interpreter.
 EXEC_SETTINGS = {} if os.environ.get("KETTLE_TEST_WARM", "1") != "0" else {"warm": {"processes": 0}}
-PATIENCE = 60  # seconds that any single wait may take
+PATIENCE = 300  # seconds that any single wait may take, on a machine that has ten times as much to do as it can
 
 
 class Skip(Exception):
@@ -29,6 +32,7 @@ class Exec:
 
     def __init__(self, folder, state=None, config=None, arguments=(), env=None, whole=True):
         self.state = state or os.path.join(folder, "state")
+        known_tools.give(self.state)
         self.events = []
         command = [PROGRAM, "--serve", "--state", self.state]
         path = os.path.join(folder, "exec.yml")
@@ -44,6 +48,8 @@ class Exec:
         self.hello = self.event()
         while whole and self.hello and "tools" not in self.hello:  # another one follows
             self.hello = self.event()
+        if self.hello and "tools" in self.hello:
+            known_tools.take(self.state)
 
     def event(self):
         """The next event; None: the end of the output."""

@@ -12,6 +12,8 @@ import tempfile
 import time
 import traceback
 
+import known_tools
+
 # A shell that starts this in the background may have SIGINT ignored, and children would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -59,24 +61,31 @@ def copy_tree(source, target):
             os.chmod(path, os.stat(path).st_mode | 0o200)
 
 
+# How many times longer than they should things take on a machine that has as many times as much to do as it can.
+BUSY = 5
+
+
 def poll(condition, seconds=30, what="a condition"):
-    """Waits until condition() is true and returns its value; fails after the given time."""
-    end = time.monotonic() + seconds
+    """Waits until condition() is true and returns its value; fails after the given time, or BUSY times that."""
+    end = time.monotonic() + seconds * BUSY
     while True:
         value = condition()
         if value:
             return value
         if time.monotonic() > end:
-            raise AssertionError(f"{what} did not come within {seconds} s")
+            raise AssertionError(f"{what} did not come within {seconds * BUSY} s")
         time.sleep(0.01)
 
 
 # kettle-exec's, of all tests of a program, one after the other: what one has compiled no other one compiles again.
 STATE = pathlib.Path(tempfile.mkdtemp(prefix="kettle-test-state-"))
 atexit.register(shutil.rmtree, STATE, ignore_errors=True)
+known_tools.give(STATE / "exec")
+atexit.register(known_tools.take, STATE / "exec")
 if "KETTLE_TEST_CACHE" in os.environ:  # nor any other program
-    (STATE / "exec").mkdir()
-    (STATE / "exec" / "cache").symlink_to(os.environ["KETTLE_TEST_CACHE"])
+    builds = pathlib.Path(os.environ["KETTLE_TEST_CACHE"], "builds")
+    builds.mkdir(exist_ok=True)
+    (STATE / "exec" / "cache").symlink_to(builds)
 
 
 class Scratch:
@@ -98,6 +107,7 @@ class Scratch:
     def own_state(self):
         """From now on kettle-exec has a folder of its own: nothing is compiled yet."""
         before, self.state = self.state, self.root / "exec"
+        known_tools.give(self.state)
         self.config.write_text(self.config.read_text().replace(str(before), str(self.state)))
 
     def environment(self, **more):
@@ -107,7 +117,7 @@ class Scratch:
         env.update({k: str(v) for k, v in more.items()})
         return env
 
-    def run(self, *args, status=0, env=None, timeout=120, input=None, cwd=None):
+    def run(self, *args, status=0, env=None, timeout=600, input=None, cwd=None):
         """Runs kettle; checks its exit status (None: any). Returns the completed process."""
         result = subprocess.run([str(KETTLE), *map(str, args)], env=self.environment(**(env or {})), input=input,
                                 capture_output=True, text=True, timeout=timeout, cwd=cwd or self.root)
