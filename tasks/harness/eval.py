@@ -7,7 +7,7 @@ For authors. A task brings three things besides this file and utils.py (tasks/ma
   reference.py  generate_input(**case)           one input from the values of a case: from its seed and nothing else
                 check_implementation(data, out)  '', True or (True, _) if out is right; a sentence for the participant,
                                                  False or (False, sentence) if not; all else is a mistake of the task
-                and, if it likes, BENCHMARK_SECONDS, RANKED_SECONDS (see below)
+                and, if it likes, BENCHMARK_SECONDS, RANKED_SECONDS, calibrator(data) (see below)
   task.yml      config: {main: eval.py}, and the submission under the name submission.py
 
 The submission defines custom_kernel(data). Values of a case arrive as Python (3.9 or later) has them: 7, True, [1, 2],
@@ -27,6 +27,12 @@ calibrators, as often in a row as the call takes long, in random order: on a pro
 (`tile`); and two of them together, one that computes and `sweep`, are one more (`both`). Each call gives pairs, its
 time and a calibrator's; what the scheduler took the core away from is left out as long as a fifth of all remains. `both` is
 taken, always: it suffers from what the submission suffers from, and which one is taken must not depend on the submission.
+
+Work suffers the more alike the more alike it is. So a task may bring a calibrator of its own, a function of
+custom_kernel's form, built like a good submission. It works on a copy of the call's input, before or after the call as
+chance has it, and chance says which copy is whose. It is taken, always, where its time on the quiet device is known (its
+name holds `-own-` and a hash of the case), and measured beside the others where it is not.
+
   ratio   the median of the ratios call/calibrator
   mean    ratio × the calibrator's time on the quiet device, which KETTLE_CALIBRATION gives (NAME=NS NAME=NS …,
           measured by `kettle device calibrate`); without it, its median in this run
@@ -57,7 +63,7 @@ import gc
 import os
 import select
 import sys
-from binascii import b2a_base64
+from binascii import b2a_base64, crc32
 from time import perf_counter_ns as now_ns
 
 # Limits, in seconds for each benchmark line, everything but warming up included. A task's reference.py may set its own.
@@ -81,6 +87,7 @@ MAX_MESSAGE = 4000  # characters of a message to the participant
 MAX_ANSWER, MAX_REPORT = 1 << 20, 1 << 16  # bytes of an answer, characters of a profile
 TRACE, MAX_TRACE = "out/trace.json.gz", 64 << 20  # what torch's profiler saw, and how many bytes of it are kept
 MAX_TIME = 10**15  # ns of one call: eleven days
+OWN = "-own-"  # in the name of a task's own calibrator
 MAX_SPREAD = 0.5  # of runs, as part of a ratio
 WORD = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_")
 SIGNALS = {4: "illegal instruction", 6: "aborted", 7: "bus error", 8: "arithmetic error", 9: "killed",
@@ -228,14 +235,21 @@ def with_both(beats):
     """The calibrators, and before them each that computes together with the one that sweeps memory: `both`."""
     both, sweep = {}, next((times for name, times in beats.items() if name.endswith("-sweep")), None)
     for name, times in beats.items():
-        if sweep and times is not sweep:
+        if sweep and times is not sweep and OWN not in name:
             both[name.rpartition("-")[0] + "-both"] = [sum(pair) for pair in zip(times, sweep)]
     return {**both, **beats}
 
 
+def in_order(beats, references):
+    """The calibrators, `both` among them, and first the one that is taken: the task's own where its time is known."""
+    beats = with_both(beats)
+    own = next((name for name in beats if OWN in name and name in references), None)
+    return {own: beats[own], **beats} if own else beats
+
+
 def score_of(samples, beats, disturbed, references):
     """All keys of a benchmark, from what estimate takes but for `both`."""
-    beats, keys = with_both(beats), statistics_of(samples)
+    beats, keys = in_order(beats, references), statistics_of(samples)
     keys["raw-mean"] = keys["mean"]
     keys.update(estimate(samples, beats, disturbed, references))
     # A tenth of the times is below, however much the machine was disturbed: about those of the quiet device.
@@ -458,11 +472,12 @@ def print_traceback(error):
 
 
 class Task:
-    """What the worker does everything with: generate(case), kernel(data), check(data, output). seconds: of a benchmark
-    line, by mode."""
+    """What the worker does everything with: generate(case), kernel(data), check(data, output), and calibrator(data) or
+    None. seconds: of a benchmark line, by mode."""
 
     def __init__(self, generate, kernel, check, reference):
         self.generate, self.kernel, self.check = generate, kernel, check
+        self.calibrator = getattr(reference, "calibrator", None)
         self.seconds = {"benchmark": getattr(reference, "BENCHMARK_SECONDS", BENCHMARK_SECONDS),
                         "leaderboard": getattr(reference, "RANKED_SECONDS", RANKED_SECONDS)}
 
@@ -500,6 +515,8 @@ class Case:
 
     def __init__(self, task, utils, clock, pid, line, seed):
         self.task, self.utils, self.clock, self.pid, self.values = task, utils, clock, pid, parse_case(line)
+        own = (f"{clock.calibrators[0].rpartition('-')[0]}{OWN}{crc32(line.encode()):08x}",) if task.calibrator else ()
+        self.calibrators = (*clock.calibrators, *own)
         self.seed = int(seed) if "seed" in self.values else None
 
     def input(self, n):
@@ -516,11 +533,15 @@ class Case:
         """The whole of the n-th call: inputs, the calibrators (so often in a row; 0: not), the call, copy, check."""
         shift = bytes(PAGE * (int.from_bytes(os.urandom(2), "little") % MAX_SHIFT))  # what comes next lies further on
         data = self.input(n)
-        kept = self.utils.copied(data)
+        kept, others = self.utils.copied(data), None
+        if times and self.task.calibrator:
+            others = self.utils.copied(data)
+            data, others = (data, others) if by_chance() else (others, data)
         call = Call()
         try:
-            output = self.timed(call, data, times)
-            output = self.utils.copied(output, strict=True)  # at once: what is written later does not count
+            output = self.timed(call, data, others, times)
+        except BadCase:
+            raise
         except BaseException as error:
             print_traceback(error)
             call.error = f"custom_kernel raised {described(error)}"
@@ -529,19 +550,35 @@ class Case:
         call.error = self.judged(kept, output)
         return call
 
-    def timed(self, call, data, times):
+    def timed(self, call, data, others, times):
+        """A copy of the call's output. others: what the task's own calibrator works on; None: it does not."""
         gc.disable()
         try:
+            before, own, own_first = 0, (), by_chance()
             if times:
                 self.clock.prepare()
                 before = times_interrupted()
                 call.beats = self.clock.calibrate(times)
+            if others is not None and own_first:
+                own = self.own(others)
             call.ns, output = self.clock.timed(self.task.kernel, data)
+            output = self.utils.copied(output, strict=True)  # at once: what is written later does not count
+            if others is not None and not own_first:
+                own = self.own(others)
+            call.beats = (*call.beats, *own)
             call.disturbed = times and times_interrupted() != before
             return output
         finally:
             gc.enable()
             only_one_process(self.pid)
+
+    def own(self, data):
+        """What the task's own calibrator takes, in ns."""
+        try:
+            return (max(1, self.clock.timed(self.task.calibrator, data)[0]),)
+        except Exception as error:
+            print_traceback(error)
+            raise BadCase(f"the task's calibrator raised {described(error)}") from None
 
     def judged(self, kept, output):
         try:
@@ -550,6 +587,10 @@ class Case:
             print_traceback(error)
             return f"check_implementation raised {described(error)}"
         return verdict_of(result)
+
+
+def by_chance():
+    return bool(os.urandom(1)[0] & 1)
 
 
 def times_interrupted():
@@ -575,19 +616,23 @@ def run_calls(case, count):
 
 def measure(case, warmup, least, most, seconds):
     """The fields of an answer: the times of the calls and of the calibrators beside them, or what was wrong."""
-    calls, names, times, start, look = [], case.clock.calibrators, 1, 0, least
+    calls, names, times, start, look = [], case.calibrators, 1, 0, least
+    references = references_of(os.environ.get("KETTLE_CALIBRATION", ""))
     for n in range(warmup + most):
         call = case.call(n, times)
         if call.error:
             return "fail", f"{call.error} (call {n + 1}, with fresh inputs)" if n else call.error
         if n < warmup:
-            times, start = max(1, min(MAX_TIMES, call.ns // sum(call.beats))), now_ns()
+            if not case.task.calibrator:
+                times = max(1, min(MAX_TIMES, call.ns // sum(call.beats)))
+            start = now_ns()
             continue
         calls.append(call)
         if len(calls) < least or (now_ns() - start < seconds * 1e9 and len(calls) < look):
             continue
         fields = [[call.ns for call in calls], *map(list, zip(*(call.beats for call in calls)))]
-        keys = estimate(fields[0], with_both(dict(zip(names, fields[1:]))), [call.disturbed for call in calls], {})
+        beats = in_order(dict(zip(names, fields[1:])), references)
+        keys = estimate(fields[0], beats, [call.disturbed for call in calls], {})
         if now_ns() - start >= seconds * 1e9 or keys["high"] - keys["low"] < 2 * NARROW * keys["mean"]:
             break
         look = len(calls) * 9 // 8 + 1  # looking costs the more, the more there are
@@ -605,32 +650,13 @@ def profile(case):
     kernel, torch = case.task.kernel, sys.modules.get("torch")
     try:
         if os.environ.get("KETTLE_PROFILER") or os.environ.get("POPCORN_NCU"):
-            text = ranged_call(torch, sys.modules.get("cupy"), kernel, data)
+            text = case.utils.ranged_call(torch, sys.modules.get("cupy"), kernel, data)
         else:
-            text = torch_profile(torch, kernel, data) if torch else python_profile(kernel, data)
+            text = torch_profile(torch, kernel, data) if torch else case.utils.python_profile(kernel, data)
     except Exception as failure:
         print_traceback(failure)
         return "fail", f"custom_kernel raised {described(failure)}"
     return "report", b2a_base64(text[:MAX_REPORT].encode(), newline=False).decode().replace("/", "*")
-
-
-def ranged_call(torch, cupy, kernel, data):
-    """Under a profiler, which looks at the range alone; one in here would be in its way. There is nothing to report."""
-    cuda = torch is not None and torch.cuda.is_available()
-    if cuda:
-        push, pop, wait = torch.cuda.nvtx.range_push, torch.cuda.nvtx.range_pop, torch.cuda.synchronize
-    elif cupy is not None:
-        push, pop, wait = cupy.cuda.nvtx.RangePush, cupy.cuda.nvtx.RangePop, cupy.cuda.Device().synchronize
-    else:
-        push, pop, wait = id, str, str
-    wait()
-    push("custom_kernel")
-    try:
-        kernel(data)
-        wait()
-    finally:
-        pop()
-    return ""
 
 
 def keep_trace(found):
@@ -653,16 +679,6 @@ def torch_profile(torch, kernel, data):
             torch.cuda.synchronize()
     keep_trace(found)
     return found.key_averages().table(sort_by="self_cuda_time_total" if cuda else "self_cpu_time_total", row_limit=40)
-
-
-def python_profile(kernel, data):
-    import cProfile
-    import io
-    import pstats
-    profiler, text = cProfile.Profile(), io.StringIO()
-    profiler.runcall(kernel, data)
-    pstats.Stats(profiler, stream=text).sort_stats("tottime").print_stats(40)
-    return text.getvalue()
 
 
 def serve(requests, answers, mode, load, settings):

@@ -509,12 +509,13 @@ report_times(const Case &c, const std::string &prefix, const std::vector<Call> &
 	Estimate e = estimate(c, calls);
 	widen(c, e);
 	std::ostringstream calibrators, ratios;
+	const char *space = "";
 	for (Kind kind : {TILE, READ, BOTH, OWN}) {
 		if (e.medians[kind] <= 0)
 			continue;
-		calibrators << (kind ? " " : "") << name_of(kind, c) << "=" << std::fixed << std::setprecision(1)
-					<< e.quiet[kind];
-		ratios << (kind ? " " : "") << name_of(kind, c) << "=" << std::setprecision(9) << e.ratios[kind];
+		calibrators << space << name_of(kind, c) << "=" << std::fixed << std::setprecision(1) << e.quiet[kind];
+		ratios << space << name_of(kind, c) << "=" << std::setprecision(9) << e.ratios[kind];
+		space = " ";
 	}
 	report(prefix + "runs", std::to_string(s.runs));
 	report(prefix + "mean", e.mean);
