@@ -73,9 +73,9 @@ SECTIONS = {
               "The milliseconds of ranked submissions of shipped tasks, by turns in runs that begin as copies of a warm "
               "interpreter and in runs that begin in a fresh one."),
     "scores": (measure_scores, "Scores that repeat",
-               "Fresh processes of the harness of C++ boards with one kernel, by turns with one that does 1 % more work; "
-               "the score is the calibrated mean, beside it the plain mean of the same calls. A pair is a run of each; it "
-               "is the wrong way round where the slower kernel is not behind."),
+               "Fresh processes of the harness of C++ boards with one kernel of matmul_cpp, by turns with one that does 1 % more "
+               "work; the score is the mean calibrated by the task's own calibrator, beside it the plain mean of the same "
+               "calls. A pair is a run of each; it is the wrong way round where the slower kernel is not behind."),
 }
 
 

@@ -57,6 +57,7 @@ def measure(section):
     seconds = round(SECONDS / 4, 3)
     with Box(f'{{CPU: {{runner: local, cores: "{cores[-1]}"}}}}') as box:
         box.run("leaderboard", "create", "b", "--task", shorter(box, BOARD, seconds))
+        box.run("device", "calibrate")
         child, _ = start_server(box)
         client = Client(f"{box.database}.sock")
         jobs_of(client, submit(client, [different(box, "first")]))  # starts what stays, compiles the harness

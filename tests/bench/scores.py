@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """How well scores repeat: the harness of C++ boards by itself, many fresh processes, on a machine as it is, with both of
-its cores kept busy, and while something compiles. The plain means are those of the same calls."""
+its cores kept busy, and while something compiles; calls are compared with the task's own calibrator. The plain means are
+those of the same calls."""
 import os
 import pathlib
 import re
@@ -17,6 +18,7 @@ SECONDS = float(os.environ.get("KETTLE_BENCH_SECONDS", "2"))
 CASE = "m: 128; n: 192; k: 160; seed: 5"
 HARNESS = TASKS / "harness"
 KERNEL = TASKS / "matmul_cpp" / "solutions" / "correct" / "blocked.cpp"
+UNLIKE = TASKS / "matmul_cpp" / "solutions" / "correct" / "reordered.cpp"
 KEYS = ("mean", "low", "high", "ratio", "calibrator-ns", "raw-mean", "best", "runs")
 
 
@@ -152,6 +154,7 @@ def measure(folder):
     compiler = compile_command(folder, task, KERNEL, "kernel", *flags)
     subprocess.run(compiler, check=True)
     subprocess.run(compile_command(folder, task, slower(folder), "slower", *flags), check=True)
+    subprocess.run(compile_command(folder, task, UNLIKE, "unlike", *flags), check=True)
     subprocess.run(compile_command(folder, calibration_task, calibration_task / "template.cpp", "calibration"), check=True)
     programs = [folder / "kernel", folder / "slower"]
     result = {"started": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()), "seconds": SECONDS, "load": [os.getloadavg()[0]]}
@@ -164,7 +167,9 @@ def measure(folder):
     result["conditions"] = [compare("as it is", *quiet), compare("both cores loaded", *loaded)]
     again = compile_command(folder, task, KERNEL, "again", *flags)
     result["compiler"] = beside_compiler(programs[0], calibration, again, cores)
-    result["samples"] = {"quiet": quiet, "loaded": loaded}
+    unlike = [run(folder / "unlike", "leaderboard", CASE, calibration) for _ in range(max(RUNS // 3, 3))]
+    result["unlike"] = {key: spread(column(unlike, of)) for key, of in (("score", "mean"), ("plain", "raw-mean"))}
+    result["samples"] = {"quiet": quiet, "loaded": loaded, "unlike": unlike}
     return result
 
 
@@ -179,7 +184,9 @@ def table(result):
     c = result["compiler"]
     lines.append("")
     lines.append(f"While a compiler works on the other core, the median of {c['runs']} runs moves by {c['score']:+.2f} % "
-                 f"(score) and {c['plain']:+.2f} % (plain mean).")
+                 f"(score) and {c['plain']:+.2f} % (plain mean). Of a kernel that is built otherwise than the calibrator "
+                 f"(`{UNLIKE.name}`) the scores have a CV of {result['unlike']['score']:.2f} %, the plain means of "
+                 f"{result['unlike']['plain']:.2f} %.")
     return "\n".join(lines)
 
 
