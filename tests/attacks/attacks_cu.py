@@ -27,6 +27,7 @@ exec g++ -I"@STAND_IN@" "$@"
 class Bench(attacks_py.Bench):
     """Boards in CUDA."""
     LANGUAGE, MORE = "cu", {"sm": "90"}
+    BOARDS = ("task_cu",)
     LIMITS = attacks_py.FIRST_LIMITS  # what is compiled is larger; runs have the task's own limits
     HONEST = {"cu": '#include "attack.h"\nvoid custom_kernel(Span<const float> in, Span<float> out)\n'
                     '{\n\thonest(in, out);\n}\n'}

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Runs hostile submissions in Python (py/) through `kettle task run`, several at a time, beside an honest one.
 
-The heads of the files are those of attacks.py, where `runs`, `within`, `needs` and `hides` mean the same, and:
+The heads of the files are those of attacks.py, where `runs`, `within`, `needs` and `hides` mean the same, as is said there
+of limits of time, and:
   task:     the board: py (default; the harness that Kettle brings), single (the one of boards of a single reference
             file) or field (a spawn pool, as they are in the field)
   mode:     of the submission (default test)
@@ -24,7 +25,6 @@ import time
 import attacks
 import watch
 
-TASKS = {name: os.path.join(attacks.HERE, f"task_{name}") for name in ("py", "single", "field", "cu")}
 HONEST = {"py": "from attack import honest as custom_kernel\n",
     "single": "from attack import honest as custom_kernel\n",
     "field": "from attack import honest\n\ndef custom_kernel(data):\n    return honest(data[0])\n"}
@@ -68,42 +68,41 @@ class Trial:
         language = os.path.basename(os.path.dirname(attack.path))
         self.task, self.mode = attack.head.get("task", language), attack.head.get("mode", "test")
 
+        self.scales = list(attack.scales())
+
     def submit(self, bench, device, report="--json"):
-        return bench.start(self.name, bench.fill(self.attack.text, self.variant), self.task, self.mode, device, report=report)
+        text = bench.fill(self.attack.text, self.variant)
+        return bench.start(self.name, text, self.task, self.mode, device, report=report, scale=self.scales[0])
 
 
 class Bench(attacks.Bench):
     """Boards in Python: a device for each attack of a group, and one on another core for the honest one."""
     LANGUAGE, HONEST, MORE = "py", HONEST, {}  # of a device besides
-    LIMITS = LIMITS
+    BOARDS, LIMITS, FIRST_LIMITS = ("task_py", "task_single", "task_field"), LIMITS, FIRST_LIMITS
 
     def languages(self):
         return {"py": {"python": PYTHON}}
 
+    def devices(self):
+        cores = sorted(os.sched_getaffinity(0))
+        devices = {f"D{i}": {"cores": str(cores[0]), "lock": f"d{i}", **self.MORE} for i in range(WAITING_AT_A_TIME)}
+        return {**devices, "OTHER": {"cores": str(cores[-1]), "lock": "other", **self.MORE}}
+
+    def wrapper(self):
+        return WRAPPER.format(scratch=self.bait.scratch, program=os.path.abspath(attacks.KETTLE_EXEC))
+
     def __init__(self):
         super().__init__()
-        scratch = self.bait.scratch
-        os.mkdir(f"{scratch}/records")
-        with open(self.exec, "w") as file:
-            file.write(WRAPPER.format(scratch=scratch, program=os.path.abspath(attacks.KETTLE_EXEC)))
-        cores = sorted(os.sched_getaffinity(0))
-        devices = {f"D{i}": {"runner": "local", "cores": str(cores[0]), "lock": f"d{i}", **self.MORE}
-            for i in range(WAITING_AT_A_TIME)}
-        devices["OTHER"] = {"runner": "local", "cores": str(cores[-1]), "lock": "other", **self.MORE}
-        for name, limits in (("exec.yml", self.LIMITS), ("first.yml", FIRST_LIMITS)):
-            self.write(name, {"state": f"{scratch}/state", "locks": f"{scratch}/locks", "limits": limits, **attacks.EXEC_SETTINGS})
-        for name, limits in (("kettle.yml", "exec.yml"), ("kettle-first.yml", "first.yml")):
-            self.write(name, {"plugin_path": [os.path.abspath(attacks.PLUGINS)], "languages": self.languages(),
-                "runners": {"local": {"exec": self.exec, "config": f"{scratch}/{limits}", "state": f"{scratch}/state"}},
-                "devices": devices})
+        os.mkdir(f"{self.bait.scratch}/records")
 
-    def start(self, name, text, task=None, mode="test", device="OTHER", config="kettle.yml", report="--json"):
+    def start(self, name, text, task=None, mode="test", device="OTHER", config=None, report="--json", scale=attacks.AMPLE):
         task = task or self.LANGUAGE
         path = os.path.join(self.bait.scratch, "records", f"{name}.{self.LANGUAGE}")
         with open(path, "w", encoding="utf-8", errors="surrogateescape") as file:
             file.write(text)
-        argv = [attacks.KETTLE, "--config", os.path.join(self.bait.scratch, config), "task", "run", TASKS[task], path,
-            "--mode", mode, "--device", device, *([report] if report else [])]
+        config = os.path.join(self.bait.scratch, f"kettle-{config or scale}.yml")
+        argv = [attacks.KETTLE, "--config", config, "task", "run", self.boards[f"task_{task}", scale], path, "--mode", mode,
+            "--device", device, *([report] if report else [])]
         self.forget(name)
         return attacks.Started(argv, dict(self.env, RECORD=self.record(name)))
 
@@ -155,39 +154,37 @@ def printed_by(outcomes):
 
 
 def complaints_about(bench, trial, started):
-    """What is wrong with one attack that has ended."""
+    """Whether one attack that has ended did run; complaints about what it did, and about what is said of it."""
     status, output, errors = started.end
     everything, printed = output + errors, printed_by(bench.outcomes(trial.name))
     try:
         state, score = attacks.verdict_of(output)[:2]
     except (ValueError, AttributeError) as error:
-        return [f"no report ({error}), exit {status}: {output[-300:]!r} {errors[-300:]!r}"]
-    complaints = []
-    if (status == 0) != (state == "passed"):
-        complaints.append(f"exit {status} with state {state}")
+        return True, [], [f"no report ({error}), exit {status}: {output[-300:]!r} {errors[-300:]!r}"]
+    wrong = [f"exit {status} with state {state}"] if (status == 0) != (state == "passed") else []
     if state not in trial.expect:
-        complaints.append(f"it is {state}, expected {' or '.join(trial.expect)}: {everything[:300]} {everything[-1500:]}")
-    if "compile" not in trial.expect and "TRIED" not in printed or trial.head.get("says", "") not in printed:
-        complaints.append(f"the attack did not run: {everything[-900:]} {printed[-900:]}")
+        wrong.append(f"it is {state}, expected {' or '.join(trial.expect)}: {everything[:300]} {everything[-1500:]}")
+    ran = trial.attack.ran(printed)
+    if not ran or trial.head.get("says", "") not in printed:
+        wrong.append(f"the attack did not run: {everything[-900:]} {printed[-900:]}")
     if "slower" in trial.head and state == "passed" and not (score and score >= float(trial.head["slower"])):
-        complaints.append(f"the score is {score}")
+        wrong.append(f"the score is {score}")
+    found, secret = findings(bench, trial, everything + printed)
     if "hides" in trial.head and bench.fill(trial.head["hides"], None) in everything:
-        complaints.append("the report shows what must stay hidden")
-    if started.seconds > float(trial.head.get("within", attacks.DEFAULT_WITHIN_S)):
-        complaints.append(f"it took {started.seconds:.1f} s")
-    return complaints + findings(bench, trial, everything + printed)
+        found.append("the report shows what must stay hidden")
+    return ran, found + attacks.time_complaints(trial.attack, started.seconds), wrong + secret
 
 
 def findings(bench, trial, text):
-    """What it got hold of."""
+    """What it got hold of; and what it should have, but has not."""
     secrets = bench.secrets(trial.name)
     if trial.mode == "ranked" and not secrets:
-        return ["no secret was drawn"]
+        return [], ["no secret was drawn"]
     found = [secret for secret in secrets if re.search(rf"(?<!\d){secret}(?!\d)", text)]
     if "open" in trial.head:
-        return ["it has not found the seed, so less stays open than is said"] if secrets and not found else []
+        return [], ["it has not found the seed, so less stays open than is said"] if secrets and not found else []
     escaped = dict.fromkeys(line for line in text.splitlines() if line.startswith("ESCAPED"))
-    return list(escaped)[:10] + [f"it has found the secret seed {secret}" for secret in found]
+    return list(escaped)[:10] + [f"it has found the secret seed {secret}" for secret in found], []
 
 
 def rendered_complaints(bench, trial):
@@ -197,17 +194,23 @@ def rendered_complaints(bench, trial):
     return [f"the report for people has {found[0]!r}: {(output + errors)[-900:]!r}"] if found else []
 
 
-def run_group(bench, group):
-    """Complaints by trial, and about what the group has left behind or harmed."""
+def run_group(bench, group, complaints):
+    """Adds complaints by trial. Returns those that the machine was too busy for, and what was left behind or harmed."""
     observer = watch.Watch(bench.bait)
     started = {trial: trial.submit(bench, f"D{i}") for i, trial in enumerate(group)}
     honest = bench.start("honest", bench.HONEST[bench.LANGUAGE])
     wait_all([*started.values(), honest], observer)
-    complaints = {trial: complaints_about(bench, trial, one) for trial, one in started.items()}
-    for trial in group:
+    again = []
+    for trial, one in started.items():
+        ran, found, wrong = complaints_about(bench, trial, one)
+        if not ran and len(trial.scales) > 1:
+            trial.scales.pop(0)
+            again.append(trial)
+            wrong = []
+        complaints[trial] += found + wrong
         if "rendered" in trial.head:
             complaints[trial] += rendered_complaints(bench, trial)
-    return complaints, attacks.honest_complaints(*honest.end) + observer.complaints()
+    return again, attacks.honest_complaints(*honest.end) + observer.complaints()
 
 
 def grouped(trials):
@@ -249,10 +252,10 @@ def try_group(bench, tap, group):
     begin, runs = time.monotonic(), int(group[0].head.get("runs", 1))
     complaints, behind = {trial: [] for trial in group}, []
     for _ in range(runs):
-        found, left = run_group(bench, group)
-        behind += left
-        for trial, bad in found.items():
-            complaints[trial] += bad
+        again = group
+        while again:
+            again, left = run_group(bench, again, complaints)
+            behind += left
     for trial, bad in complaints.items():
         tap.say(f"{trial.name} ({trial.head['class'].split(':')[0]})", bad)
     names = " ".join(trial.name for trial in group)
@@ -272,7 +275,7 @@ def main(wanted, make_bench=Bench):
     try:
         bad = []
         for task, text in bench.HONEST.items():
-            first = bench.start("first", text, task, "ranked", config="kettle-first.yml")
+            first = bench.start("first", text, task, "ranked", config="first")
             bad += attacks.honest_complaints(*first.wait())
         tap.say("honest submissions pass", bad)
         for attack, reason in skipped.items():

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What an attack must not touch or leave behind: bait laid out before it, and a look at the machine after it."""
 import ctypes
+import fcntl
 import os
 import pty
 import shutil
@@ -11,6 +12,13 @@ import time
 PR_SET_CHILD_SUBREAPER = 36
 LEFT_BEHIND_LIMIT_S = 5.0
 SECRET = "the-content-of-the-canary-4f1d"
+
+
+def busy():
+    """How many times longer things take since others run: processes that want to run for each core."""
+    with open("/proc/loadavg") as file:
+        words = file.read().split()
+    return max(1.0, float(words[0]) / os.cpu_count(), int(words[3].split("/")[0]) / os.cpu_count())
 
 
 def adopt_orphans():
@@ -68,13 +76,29 @@ def available_memory():
     return 0
 
 
+def is_held(folder):
+    """Whether the owner of a cgroup lives: it has a lock on the folder."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError:
+        return True  # it has gone meanwhile
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return False
+    except OSError:
+        return True
+    finally:
+        os.close(descriptor)
+
+
 def cgroups(owners):
-    """Cgroups of Kettle that belong to one of these processes: a group is named by its owner's pid and start."""
+    """Cgroups of Kettle that belonged to one of these processes: a group is named by its owner's pid. On a busy machine
+    another program soon gets the same number, and that one lives."""
     found = set()
     for folder, folders, _ in os.walk("/sys/fs/cgroup"):
         if os.path.basename(folder) == "kettle":
             found.update(os.path.join(folder, name) for name in folders if name.split("-")[0] in owners)
-    return found
+    return {folder for folder in found if not is_held(folder)}
 
 
 def mounts():
@@ -236,7 +260,7 @@ class Watch:
 
     @staticmethod
     def processes_left():
-        deadline = time.monotonic() + LEFT_BEHIND_LIMIT_S
+        deadline = time.monotonic() + LEFT_BEHIND_LIMIT_S * busy()
         while True:
             reap()
             left = descendants(os.getpid())

@@ -2,6 +2,7 @@
 // class: Host: compile bombs
 // tries: to compute in the compiler without end: each loop stays below its limits, there are just many.
 // expect: compile
+// endless: yes
 template <int N> constexpr unsigned long long turn()
 {
 	unsigned long long sum = N;

@@ -2,6 +2,7 @@
 // class: Host: compile bombs
 // tries: to run the compiler over its stack: a million parentheses.
 // expect: compile
+// endless: yes
 #define A ((((((((((((((((
 #define B A A A A A A A A A A A A A A A A
 #define C B B B B B B B B B B B B B B B B

@@ -2,6 +2,7 @@
 // class: Host: compile bombs
 // tries: templates that need each other in ever new combinations.
 // expect: compile
+// endless: yes
 template <unsigned long long A, unsigned long long B> struct Bomb {
 	static constexpr auto value = Bomb<A + 1, B * 2 + 1>::value + Bomb<A + 1, B * 2>::value;
 };
