@@ -181,12 +181,12 @@ class Bench:
         for scale in (LITTLE, *SCALES):
             self.configure(scale, dict(self.LIMITS, wall=self.LIMITS["wall"] * scale))
 
-    def configure(self, name, limits):
-        """exec-NAME.yml and kettle-NAME.yml."""
+    def configure(self, name, limits, **options):
+        """exec-NAME.yml and kettle-NAME.yml; options: more of them for the language."""
         scratch = self.bait.scratch
         self.write(f"exec-{name}.yml", {"state": f"{scratch}/state", "locks": f"{scratch}/locks", "limits": limits, **EXEC_SETTINGS})
         self.write(f"kettle-{name}.yml", {"plugin_path": [os.path.abspath(PLUGINS)],
-            "languages": self.languages(),
+            "languages": {language: {**usual, **options} for language, usual in self.languages().items()},
             "runners": {"local": {"exec": self.exec, "config": f"{scratch}/exec-{name}.yml", "state": f"{scratch}/state"}},
             "devices": {device: {"runner": "local", **more} for device, more in self.devices().items()}})
 

@@ -72,7 +72,8 @@ class Trial:
 
     def submit(self, bench, device, report="--json"):
         text = bench.fill(self.attack.text, self.variant)
-        return bench.start(self.name, text, self.task, self.mode, device, report=report, scale=self.scales[0])
+        config = "torch" if self.head.get("imports") == "torch" else None
+        return bench.start(self.name, text, self.task, self.mode, device, config, report, self.scales[0])
 
 
 class Bench(attacks.Bench):
@@ -81,7 +82,8 @@ class Bench(attacks.Bench):
     BOARDS, LIMITS, FIRST_LIMITS = ("task_py", "task_single", "task_field"), LIMITS, FIRST_LIMITS
 
     def languages(self):
-        return {"py": {"python": PYTHON}}
+        """Each run has a kettle-exec of its own, and so a warm interpreter: with torch that takes two seconds."""
+        return {"py": {"python": PYTHON, "preload": ["numpy"]}}
 
     def devices(self):
         cores = sorted(os.sched_getaffinity(0))
@@ -94,6 +96,8 @@ class Bench(attacks.Bench):
     def __init__(self):
         super().__init__()
         os.mkdir(f"{self.bait.scratch}/records")
+        if self.LANGUAGE == "py":
+            self.configure("torch", dict(self.LIMITS, wall=self.LIMITS["wall"] * attacks.AMPLE), preload=["numpy", "torch"])
 
     def start(self, name, text, task=None, mode="test", device="OTHER", config=None, report="--json", scale=attacks.AMPLE):
         task = task or self.LANGUAGE
