@@ -31,7 +31,7 @@
 // scheduler took the core away is left out as long as a fifth of them remains. `both` is taken, always: it suffers from what
 // the submission suffers from, and which one is taken must not depend on the submission.
 //
-// Work suffers the more alike the more alike it is: a kernel compared with its own like repeats ten times better than one
+// Like work suffers alike: a kernel compared with its own like repeats ten times better than one
 // compared with `both`. So a task may bring a calibrator of its own, `#define TASK_CALIBRATOR name` for a function of
 // custom_kernel's form, built like a good submission. It works on a copy of the call's input, before or after the call as
 // chance has it, and chance says which memory is whose. It is taken, always, where its time on the quiet device is known

@@ -28,7 +28,7 @@ calibrators, as often in a row as the call takes long, in random order: on a pro
 time and a calibrator's; what the scheduler took the core away from is left out as long as a fifth of all remains. `both` is
 taken, always: it suffers from what the submission suffers from, and which one is taken must not depend on the submission.
 
-Work suffers the more alike the more alike it is. So a task may bring a calibrator of its own, a function of
+Like work suffers alike. So a task may bring a calibrator of its own, a function of
 custom_kernel's form, built like a good submission. It works on a copy of the call's input, before or after the call as
 chance has it, and chance says which copy is whose. It is taken, always, where its time on the quiet device is known (its
 name holds `-own-` and a hash of the case), and measured beside the others where it is not.
