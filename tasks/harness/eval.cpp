@@ -33,8 +33,8 @@
 //
 // Like work suffers alike: a kernel compared with its own like repeats ten times better than one
 // compared with `both`. So a task may bring a calibrator of its own, `#define TASK_CALIBRATOR name` for a function of
-// custom_kernel's form, built like a good submission. It works on a copy of the call's input, before or after the call as
-// chance has it, and chance says which memory is whose. It is taken, always, where its time on the quiet device is known
+// custom_kernel's form, built like a good submission. It works on another input of the same case, before or after the call
+// as chance has it, and chance says which memory is whose. It is taken, always, where its time on the quiet device is known
 // (`own`, a name for each case), and measured beside the others where it is not. What a call touches is then put out of the
 // caches line by line, and the whole cache is flushed at every SWEEP_EVERY-th call: five times as many pairs.
 //
@@ -90,6 +90,7 @@
 #endif
 #include <sys/mman.h>
 
+#include <memory>
 #include <new>
 
 // What `new` has given, and nobody has given back, since it was opened: the memory of inputs and outputs.
@@ -354,13 +355,25 @@ run_own(Set &, Call &)
 }
 #endif
 
-// So many sets with the same input, the memory of which is what `blocks` knows.
+// The input that the task's own calibrator gets: of the same case, but another one. What it computes lies about in memory,
+// and is the right answer to nothing that a submission is asked.
+input_t
+input_of_own(Case c, uint64_t seed)
+{
+	c.set_seed(Random(~seed).bits());
+	return generate_input(c);
+}
+
+// A set for each input, the memory of which is what `blocks` knows.
 std::vector<Set>
-make_sets(const input_t &input, size_t count)
+make_sets(const std::vector<const input_t *> &inputs)
 {
 	blocks.count = 0;
 	blocks.open = true;
-	std::vector<Set> sets(count, Set{input, make_output(input)});
+	std::vector<Set> sets;
+	sets.reserve(inputs.size());
+	for (const input_t *input : inputs)
+		sets.push_back(Set{*input, make_output(*input)});
 	blocks.open = false;
 	return sets;
 }
@@ -388,8 +401,13 @@ call_once(Case c, uint64_t seed, size_t times)
 	shift.reserve(times ? chance().below(MAX_SHIFT) * PAGE : 0);
 	const input_t kept = generate_input(c);
 	const bool own = HAS_OWN && times, own_first = own && chance().below(2);
-	std::vector<Set> sets = make_sets(kept, own ? 2 : 1);
-	Set &ours = sets[chance().below(sets.size())], &others = &ours == &sets[0] ? sets.back() : sets[0];
+	const size_t at = own ? chance().below(2) : 0;
+	std::vector<const input_t *> inputs(own ? 2 : 1, &kept);
+	std::unique_ptr<input_t> other(own ? new input_t(input_of_own(c, seed)) : nullptr);
+	if (own)
+		inputs[1 - at] = other.get();
+	std::vector<Set> sets = make_sets(inputs);
+	Set &ours = sets[at], &others = sets[own ? 1 - at : at];
 	Call call;
 	prepare(c, times, call);
 	long before = times_interrupted();

@@ -29,8 +29,8 @@ time and a calibrator's; what the scheduler took the core away from is left out 
 taken, always: it suffers from what the submission suffers from, and which one is taken must not depend on the submission.
 
 Like work suffers alike. So a task may bring a calibrator of its own, a function of
-custom_kernel's form, built like a good submission. It works on a copy of the call's input, before or after the call as
-chance has it, and chance says which copy is whose. It is taken, always, where its time on the quiet device is known (its
+custom_kernel's form, built like a good submission. It works on another input of the same case, before or after the call as
+chance has it, and chance says which is made first. It is taken, always, where its time on the quiet device is known (its
 name holds `-own-` and a hash of the case), and measured beside the others where it is not.
 
   ratio   the median of the ratios call/calibrator
@@ -529,14 +529,22 @@ class Case:
             print_traceback(error)
             raise BadCase(f"generate_input raised {described(error)}") from None
 
+    def in_any_order(self, first, second):
+        """Two inputs; chance says which is made first, and so which memory is whose."""
+        if by_chance():
+            return self.input(first), self.input(second)
+        return tuple(reversed((self.input(second), self.input(first))))
+
     def call(self, n, times=0):
         """The whole of the n-th call: inputs, the calibrators (so often in a row; 0: not), the call, copy, check."""
         shift = bytes(PAGE * (int.from_bytes(os.urandom(2), "little") % MAX_SHIFT))  # what comes next lies further on
-        data = self.input(n)
-        kept, others = self.utils.copied(data), None
+        others = None
         if times and self.task.calibrator:
-            others = self.utils.copied(data)
-            data, others = (data, others) if by_chance() else (others, data)
+            # Another input: what is computed from it lies about in memory, and must be the right answer to nothing.
+            data, others = self.in_any_order(n, -1 - n)
+        else:
+            data = self.input(n)
+        kept = self.utils.copied(data)
         call = Call()
         try:
             output = self.timed(call, data, others, times)
