@@ -256,6 +256,8 @@ boards_read(void *arg, const struct kettle_error *err)
 void
 calibrate_boards(struct calibrating *c)
 {
+	if (calibrate_stopped(c))
+		return;
 	calibrate_boards_free(&c->boards);
 	c->boards.measured = json_object();
 	c->boards.results = json_array();

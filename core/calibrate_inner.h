@@ -56,7 +56,7 @@ const char *calibrate_unit_text(const struct calibrating *c, const char *key);
 void calibrate_remark(struct calibrating *c, const char *what, const char *why);
 /* Ends it all where the engine stops, and says whether it did: c is gone then. */
 bool calibrate_stopped(struct calibrating *c);
-/* The unit's boards are done with. error: a sentence, or NULL. */
+/* The unit's boards are done with. error: a sentence, which becomes a remark, or NULL. */
 void calibrate_boards_ended(struct calibrating *c, const char *error);
 
 /* calibrate_run.c */

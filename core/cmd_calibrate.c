@@ -179,7 +179,10 @@ conclude(struct calibrating *c, const char *error)
 void
 calibrate_boards_ended(struct calibrating *c, const char *error)
 {
-	conclude(c, error);
+	/* What was measured of the unit itself is stored by now. */
+	if (error)
+		calibrate_remark(c, "leaderboards", error);
+	conclude(c, NULL);
 }
 
 /* What the tasks of its boards take stays, where the machine does. */

@@ -132,6 +132,29 @@ operator new(size_t size)
 		blocks.add(memory, size);
 	return memory;
 }
+#ifdef __cpp_aligned_new
+void *
+operator new(size_t size, std::align_val_t align)
+{
+	size_t unit = std::max(static_cast<size_t>(align), size_t{64});
+	void *memory = size < SIZE_MAX - unit ? aligned_alloc(unit, (size + unit) / unit * unit) : nullptr;
+	if (!memory)
+		throw std::bad_alloc();
+	if (blocks.open)
+		blocks.add(memory, size);
+	return memory;
+}
+void
+operator delete(void *memory, std::align_val_t) noexcept
+{
+	operator delete(memory);
+}
+void
+operator delete(void *memory, size_t, std::align_val_t) noexcept
+{
+	operator delete(memory);
+}
+#endif
 void
 operator delete(void *memory) noexcept
 {

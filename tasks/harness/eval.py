@@ -506,8 +506,9 @@ def verdict_of(result):
 # ---- The worker: calls ----
 
 class Call:
-    """What came of a call. beats: of the calibrators; disturbed: the scheduler took the core away."""
-    ns, beats, disturbed, error = 0, (), False, ""
+    """What came of a call. beats: of the calibrators; disturbed: the scheduler took the core away; own_failed: it was the
+    task's own calibrator that failed."""
+    ns, beats, disturbed, own_failed, error = 0, (), False, False, ""
 
 
 class Case:
@@ -548,10 +549,10 @@ class Case:
         call = Call()
         try:
             output = self.timed(call, data, others, times)
-        except BadCase:
-            raise
         except BaseException as error:
             print_traceback(error)
+            if call.own_failed:
+                raise BadCase(f"the task's calibrator raised {described(error)}") from None
             call.error = f"custom_kernel raised {described(error)}"
             return call
         del shift
@@ -568,11 +569,11 @@ class Case:
                 before = times_interrupted()
                 call.beats = self.clock.calibrate(times)
             if others is not None and own_first:
-                own = self.own(others)
+                own = self.own(call, others)
             call.ns, output = self.clock.timed(self.task.kernel, data)
             output = self.utils.copied(output, strict=True)  # at once: what is written later does not count
             if others is not None and not own_first:
-                own = self.own(others)
+                own = self.own(call, others)
             call.beats = (*call.beats, *own)
             call.disturbed = times and times_interrupted() != before
             return output
@@ -580,13 +581,12 @@ class Case:
             gc.enable()
             only_one_process(self.pid)
 
-    def own(self, data):
+    def own(self, call, data):
         """What the task's own calibrator takes, in ns."""
-        try:
-            return (max(1, self.clock.timed(self.task.calibrator, data)[0]),)
-        except Exception as error:
-            print_traceback(error)
-            raise BadCase(f"the task's calibrator raised {described(error)}") from None
+        call.own_failed = True
+        took = max(1, self.clock.timed(self.task.calibrator, data)[0])
+        call.own_failed = False
+        return (took,)
 
     def judged(self, kept, output):
         try:

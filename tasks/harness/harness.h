@@ -366,7 +366,6 @@ struct Reference {
 };
 
 // What KETTLE_CALIBRATION says of a name; 0: nothing.
-// What KETTLE_CALIBRATION says of a name; 0: nothing.
 Reference
 reference_of(const std::string &name)
 {

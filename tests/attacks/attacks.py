@@ -95,7 +95,7 @@ class Started:
     def __init__(self, argv, env, tty=False):
         self.tty = watch.open_terminal() if tty else None
         stream = self.tty[1] if tty else subprocess.DEVNULL
-        self.begin = time.monotonic()
+        self.busy, self.begin = watch.busy(), time.monotonic()
         self.out = open(os.path.join(env["SCRATCH"], f"out{os.getpid()}.{time.monotonic_ns()}"), "w+b")
         self.err = open(self.out.name + ".err", "w+b")
         self.child = subprocess.Popen(
@@ -258,7 +258,7 @@ def submit_once(bench, attack, variant, scale):
         state, score, printed = verdict_of(output)
     except (ValueError, AttributeError) as error:
         return True, harm, [f"no report ({error}), exit {status}: {output[-300:]!r} {errors[-300:]!r}"] + observer.complaints()
-    harm += harm_complaints(bench, attack, printed, output + errors, started.seconds, observer)
+    harm += harm_complaints(bench, attack, printed, output + errors, started, observer)
     wrong = [f"exit {status} with state {state}"] if (status == 0) != (state == "passed") else []
     wrong += state_complaints(attack, state, output + errors)
     if not attack.ran(printed):
@@ -284,16 +284,16 @@ def state_complaints(attack, state, everything):
     return [f"it is {state}, expected {' or '.join(attack.expect)}: {everything[-900:]}"]
 
 
-def time_complaints(attack, seconds):
-    within = float(attack.head.get("within", DEFAULT_WITHIN_S)) * watch.busy()
-    return [f"it took {seconds:.1f} s, not {within:.1f} s at most"] if seconds > within else []
+def time_complaints(attack, started):
+    within = float(attack.head.get("within", DEFAULT_WITHIN_S)) * started.busy
+    return [f"it took {started.seconds:.1f} s, not {within:.1f} s at most"] if started.seconds > within else []
 
 
-def harm_complaints(bench, attack, printed, everything, seconds, observer):
+def harm_complaints(bench, attack, printed, everything, started, observer):
     complaints = [line for line in printed.splitlines() if line.startswith("ESCAPED")][:10]
     if "hides" in attack.head and bench.fill(attack.head["hides"], None) in everything:
         complaints.append("the report shows what must stay hidden")
-    complaints += time_complaints(attack, seconds)
+    complaints += time_complaints(attack, started)
     if "memory" in attack.head and observer.used_mib() > int(attack.head["memory"]):
         complaints.append(f"the machine was short of {observer.used_mib()} MiB meanwhile")
     return complaints + observer.complaints()
@@ -337,7 +337,7 @@ def try_plan(bench, attack, variant):
     state = {"limit": "timed_out" if outcome.get("limit") == "wall" else "failed"}.get(outcome["state"], outcome["state"])
     printed = (outcome.get("stderr") or {}).get("text", "")
     complaints = state_complaints(attack, state, output + errors)
-    complaints += harm_complaints(bench, attack, printed, output + errors, started.seconds, observer)
+    complaints += harm_complaints(bench, attack, printed, output + errors, started, observer)
     if "results" in attack.head and len(outcome.get("result") or {}) != int(attack.head["results"]):
         complaints.append(f"{len(outcome.get('result') or {})} results arrived")
     return complaints

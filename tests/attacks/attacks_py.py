@@ -176,7 +176,7 @@ def complaints_about(bench, trial, started):
     found, secret = findings(bench, trial, everything + printed)
     if "hides" in trial.head and bench.fill(trial.head["hides"], None) in everything:
         found.append("the report shows what must stay hidden")
-    return ran, found + attacks.time_complaints(trial.attack, started.seconds), wrong + secret
+    return ran, found + attacks.time_complaints(trial.attack, started), wrong + secret
 
 
 def findings(bench, trial, text):

@@ -11,14 +11,16 @@ import time
 
 PR_SET_CHILD_SUBREAPER = 36
 LEFT_BEHIND_LIMIT_S = 5.0
+BUSIEST = 20.0
 SECRET = "the-content-of-the-canary-4f1d"
 
 
 def busy():
-    """How many times longer things take since others run: processes that want to run for each core."""
+    """How many times longer things take since others run: processes that want to run for each core. To be asked before an
+    attack, which would raise it."""
     with open("/proc/loadavg") as file:
         words = file.read().split()
-    return max(1.0, float(words[0]) / os.cpu_count(), int(words[3].split("/")[0]) / os.cpu_count())
+    return min(BUSIEST, max(1.0, float(words[0]) / os.cpu_count(), int(words[3].split("/")[0]) / os.cpu_count()))
 
 
 def adopt_orphans():
@@ -230,7 +232,7 @@ class Watch:
     """One attack under observation: made before it, asked for complaints after it."""
 
     def __init__(self, bait):
-        self.bait = bait
+        self.bait, self.busy = bait, busy()
         self.before = {"mounts": mounts(), "IPC objects": system_v()}
         # Tools that are asked for their version may make a folder in their user's home: only what is new counts.
         self.files = {place: files_below(os.path.join(bait.scratch, place)) for place in ("tmp", "home", "state")}
@@ -258,9 +260,8 @@ class Watch:
             found.append(f"cgroups are left: {sorted(groups)[:3]}")
         return found + self.files_left()
 
-    @staticmethod
-    def processes_left():
-        deadline = time.monotonic() + LEFT_BEHIND_LIMIT_S * busy()
+    def processes_left(self):
+        deadline = time.monotonic() + LEFT_BEHIND_LIMIT_S * self.busy
         while True:
             reap()
             left = descendants(os.getpid())
