@@ -11,6 +11,7 @@
 #define CALIBRATE_ROUNDS 5
 
 struct calibrating;
+struct runner;
 /* A run is over: its verdict (borrowed), or NULL and a sentence where it did not pass. */
 typedef void (*calibrate_ran)(struct calibrating *c, const json_t *verdict, const char *error);
 
@@ -52,6 +53,8 @@ json_t *calibrate_unit(const struct calibrating *c);
 const json_t *calibrate_row(const struct calibrating *c);
 /* A text of it, "" where it has none. */
 const char *calibrate_unit_text(const struct calibrating *c, const char *key);
+/* Its runner; NULL: that is not loaded. */
+const struct runner *calibrate_runner(const struct calibrating *c);
 /* Adds a sentence to the unit's remarks. */
 void calibrate_remark(struct calibrating *c, const char *what, const char *why);
 /* Ends it all where the engine stops, and says whether it did: c is gone then. */

@@ -71,20 +71,11 @@ on_done(struct live_job *live, const json_t *completion)
 	c->ran(c, code == 0 ? verdict : NULL, code == 0 ? NULL : err.message);
 }
 
-static const struct runner *
-runner_of(const struct calibrating *c)
-{
-	for (size_t i = 0; i < c->core->runners_count; i++)
-		if (strcmp(c->core->runners[i].name, calibrate_unit_text(c, "runner")) == 0)
-			return &c->core->runners[i];
-	return NULL;
-}
-
 static int
 give(struct calibrating *c, const json_t *device, struct kettle_error *err)
 {
 	struct core *core = c->core;
-	const struct runner *runner = runner_of(c);
+	const struct runner *runner = calibrate_runner(c);
 	const char *name = json_string_value(json_object_get(device, "name"));
 	AUTO_JSON json_t *plan = json_incref(c->plan);
 	char ref[LIVE_REF_SIZE];

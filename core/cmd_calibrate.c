@@ -140,8 +140,8 @@ stored_of(const struct calibrating *c)
 	return json_is_object(calibration) ? calibration : NULL;
 }
 
-static const struct runner *
-runner_of(const struct calibrating *c)
+const struct runner *
+calibrate_runner(const struct calibrating *c)
 {
 	for (size_t i = 0; i < c->core->runners_count; i++)
 		if (strcmp(c->core->runners[i].name, calibrate_unit_text(c, "runner")) == 0)
@@ -344,7 +344,7 @@ next_unit(struct calibrating *c)
 		end(c);
 		return;
 	}
-	const struct runner *runner = runner_of(c);
+	const struct runner *runner = calibrate_runner(c);
 	if (!stored_of(c) || json_is_true(json_object_get(c->args, "force")))
 		begin_unit(c);
 	else if (!runner || !runner->ops->describe)

@@ -31,12 +31,12 @@
 // scheduler took the core away is left out as long as a fifth of them remains. `both` is taken, always: it suffers from what
 // the submission suffers from, and which one is taken must not depend on the submission.
 //
-// Like work suffers alike: a kernel compared with its own like repeats ten times better than one
-// compared with `both`. So a task may bring a calibrator of its own, `#define TASK_CALIBRATOR name` for a function of
+// Like work suffers alike, and a kernel compared with its own like repeats much better than one compared with `both`
+// (docs/benchmarks.md). So a task may bring a calibrator of its own, `#define TASK_CALIBRATOR name` for a function of
 // custom_kernel's form, built like a good submission. It works on another input of the same case, before or after the call
 // as chance has it, and chance says which memory is whose. It is taken, always, where its time on the quiet device is known
 // (`own`, a name for each case), and measured beside the others where it is not. What a call touches is then put out of the
-// caches line by line, and the whole cache is flushed at every SWEEP_EVERY-th call: five times as many pairs.
+// caches line by line, and the whole cache is flushed at every SWEEP_EVERY-th call: time for many more pairs.
 //
 //   ratio   the median of the ratios call/calibrator
 //   mean    ratio × the time of the calibrator on the quiet device, which KETTLE_CALIBRATION gives

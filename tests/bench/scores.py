@@ -28,7 +28,7 @@ def compile_command(folder, task, submission, program, *flags):
 
 
 def slower(folder):
-    """The kernel made one per cent slower: four of its 32 · 12 blocks are computed twice."""
+    """The kernel with one per cent more work: four of its 32 · 12 blocks are computed twice."""
     text = KERNEL.read_text()
     loop = re.search(r"\t\tfor \(size_t row = 0; row < input\.m; row \+= ROWS\)\n\t\t\tblock\(([^\n]*)\);\n", text)
     again = (f"\t\tif (column < 4 * COLUMNS)\n"
