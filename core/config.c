@@ -11,12 +11,15 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/installed.h"
 #include "base/nearest.h"
 #include "base/schema.h"
 #include "base/yaml.h"
 #include "config_inner.h"
 
 extern const char config_schema_text[];
+
+#define BUILD_PLUGINS "plugins/.libs" /* where they lie in a build folder */
 
 static const char *const plugin_kinds[] = {"languages", "runners", "frontends"};
 
@@ -76,7 +79,11 @@ find_file(const struct config_request *request)
 	if (file && stat(file, &st) == 0)
 		return file;
 	free(file);
-	return stat(KETTLE_SYSCONF_DIR "/kettle.yml", &st) == 0 ? strdup(KETTLE_SYSCONF_DIR "/kettle.yml") : NULL;
+	file = installed_path(NULL, KETTLE_SYSCONF_DIR "/kettle.yml");
+	if (file && stat(file, &st) == 0)
+		return file;
+	free(file);
+	return NULL;
 }
 
 /* The absolute folder of a file; of the current one where there is none. */
@@ -187,21 +194,13 @@ add_folder(json_t *list, const char *path, const char *base)
 		(void)json_array_append_new(list, json_string(folder));
 }
 
-static void
-add_build_folder(json_t *list)
-{
-	AUTO_FREE char *program = path_program_dir(), *folder = program ? path_join(program, "plugins/.libs") : NULL;
-	struct stat st;
-	if (folder && stat(folder, &st) == 0 && S_ISDIR(st.st_mode))
-		add_folder(list, folder, NULL);
-}
-
 static int
 set_plugin_path(struct config *config, struct kettle_error *err)
 {
 	json_t *written = json_object_get(config->root, "plugin_path"), *folder;
 	AUTO_JSON json_t *list = json_array();
 	AUTO_FREE char *given = strdup(environment("KETTLE_PLUGIN_PATH") ? environment("KETTLE_PLUGIN_PATH") : "");
+	AUTO_FREE char *own = installed_path(BUILD_PLUGINS, KETTLE_PLUGIN_DIR);
 	char *rest = given;
 	size_t i;
 	if (!list || !given)
@@ -212,7 +211,8 @@ set_plugin_path(struct config *config, struct kettle_error *err)
 		add_folder(list, json_string_value(written), config->base);
 	json_array_foreach(written, i, folder)
 		add_folder(list, json_string_value(folder), config->base);
-	add_build_folder(list);
+	if (own)
+		add_folder(list, own, NULL);
 	add_folder(list, KETTLE_PLUGIN_DIR, NULL);
 	return json_object_set(config->root, "plugin_path", list) ? fail_memory(err) : 0;
 }

@@ -4,12 +4,10 @@
 
 #include "shipped.h"
 
-#include "cleanup.h"
-#include "file.h"
+#include "installed.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* A link to the source tree's that `make` puts beside the programs: nothing that is installed knows of either tree. */
 #define BUILD_LINK "shipped"
@@ -18,11 +16,5 @@ char *
 shipped_dir(void)
 {
 	const char *named = getenv("KETTLE_TASKS");
-	struct stat st;
-	if (named && *named)
-		return strdup(named);
-	AUTO_FREE char *program = path_program_dir(), *link = program ? path_join(program, BUILD_LINK) : NULL;
-	if (link && stat(link, &st) == 0 && S_ISDIR(st.st_mode))
-		return STEAL(link);
-	return strdup(KETTLE_TASKS_DIR);
+	return named && *named ? strdup(named) : installed_path(BUILD_LINK, KETTLE_TASKS_DIR);
 }

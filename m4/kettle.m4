@@ -50,6 +50,9 @@ AS_CASE([$enable_warm],
 AS_IF([test -n "$kettle_missing" && test "$enable_warm" = yes], [AC_MSG_ERROR([warm processes cannot be built: $kettle_missing])])
 AS_IF([test -z "$kettle_missing"], [build_warm=yes], [build_warm="no ($kettle_missing)"])
 AM_CONDITIONAL([BUILD_WARM], [test -z "$kettle_missing"])
+have_warm=0
+AS_IF([test -z "$kettle_missing"], [have_warm=1])
+AC_DEFINE_UNQUOTED([KETTLE_HAVE_WARM], [$have_warm], [1: the extension for warm processes of Python is built.])
 KETTLE_STAND_IN
 ])
 
@@ -71,6 +74,9 @@ __asm__(".globl _start\n_start:\n\tmov %rsp, %rdi\n\tcall begin\n");
 ]])], [kettle_stand_in=yes])
   CFLAGS=$kettle_saved_flags
   AC_MSG_RESULT([$kettle_stand_in])])
+have_stand_in=0
+AS_IF([test "$kettle_stand_in" = yes], [have_stand_in=1])
+AC_DEFINE_UNQUOTED([KETTLE_HAVE_STAND_IN], [$have_stand_in], [1: what stands in for Python in the sandboxes of warm runs is built.])
 AC_SUBST([STAND_IN_FLAGS])
 AM_CONDITIONAL([BUILD_STAND_IN], [test "$kettle_stand_in" = yes])
 ])

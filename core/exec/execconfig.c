@@ -11,6 +11,7 @@
 #include "cleanup.h"
 #include "file.h"
 #include "gpu.h"
+#include "installed.h"
 #include "machine.h"
 #include "schema.h"
 #include "text.h"
@@ -40,7 +41,8 @@ find_file(const char *path)
 	AUTO_FREE char *own = xdg_path("XDG_CONFIG_HOME", ".config", "kettle/exec.yml");
 	if (own && access(own, F_OK) == 0)
 		return STEAL(own);
-	return access(KETTLE_SYSCONF_DIR "/exec.yml", F_OK) == 0 ? strdup(KETTLE_SYSCONF_DIR "/exec.yml") : NULL;
+	AUTO_FREE char *shared = installed_path(NULL, KETTLE_SYSCONF_DIR "/exec.yml");
+	return shared && access(shared, F_OK) == 0 ? STEAL(shared) : NULL;
 }
 
 static int

@@ -38,6 +38,7 @@
 #include "exec.h"
 #include "file.h"
 #include "image.h"
+#include "installed.h"
 #include "text.h"
 #include "warmstart.h"
 
@@ -83,22 +84,20 @@ struct warm_process {
 struct warm {
 	struct exec *exec;
 	struct warm_process *list;
-	char *module, *stand_in; /* NULL: it was not built */
+	char *module, *stand_in; /* NULL: it is not there */
 	unsigned max, max_copies;
 	uv_timer_t later; /* prepares the next copy while a run is under way */
-	bool closing;
+	bool closing, complained;
 };
 
 /* ---- the pool ---- */
 
-/* A file of ours: beside the program in a build tree, else where it was installed; NULL: there is none. */
+/* A file of this installation; NULL: it is not there. */
 static char *
-find_file(const char *in_build, const char *installed)
+find_part(const char *in_build, const char *configured)
 {
-	AUTO_FREE char *program = path_program_dir(), *built = program ? path_join(program, in_build) : NULL;
-	if (built && access(built, R_OK) == 0)
-		return STEAL(built);
-	return access(installed, R_OK) == 0 ? strdup(installed) : NULL;
+	AUTO_FREE char *path = installed_path(in_build, configured);
+	return path && access(path, R_OK) == 0 ? STEAL(path) : NULL;
 }
 
 struct warm *
@@ -106,16 +105,15 @@ warm_open(struct exec *exec)
 {
 	const json_t *section = json_object_get(exec->config.root, "warm");
 	const json_t *max = json_object_get(section, "processes"), *copies = json_object_get(section, "copies");
-	AUTO_FREE char *module = find_file(BUILD_MODULE, KETTLE_WARM_DIR "/" MODULE);
-	if ((max && json_integer_value(max) == 0) || !module)
+	if (!KETTLE_HAVE_WARM || (max && json_integer_value(max) == 0))
 		return NULL;
 	image_clean();
 	struct warm *warm = calloc(1, sizeof(*warm));
 	if (!warm)
 		return NULL;
 	warm->exec = exec;
-	warm->module = STEAL(module);
-	warm->stand_in = find_file(BUILD_STAND_IN, KETTLE_WARM_DIR "/" STAND_IN);
+	warm->module = find_part(BUILD_MODULE, KETTLE_WARM_DIR "/" MODULE);
+	warm->stand_in = find_part(BUILD_STAND_IN, KETTLE_WARM_DIR "/" STAND_IN);
 	warm->max = max ? (unsigned)json_integer_value(max) : WARM_PROCESSES;
 	warm->max_copies = copies ? (unsigned)json_integer_value(copies) : WARM_FORKS;
 	(void)uv_timer_init(exec->loop, &warm->later);
@@ -603,10 +601,27 @@ add(struct warm *warm, char *key_take)
 	return process;
 }
 
+/* Says once what this installation lacks. */
+static void
+complain(struct warm *warm)
+{
+	bool lacks_stand_in = KETTLE_HAVE_STAND_IN && !warm->stand_in;
+	if (warm->complained || (warm->module && !lacks_stand_in))
+		return;
+	warm->complained = true;
+	exec_emit(warm->exec, json_pack("{s:s, s:s}", "event", "error", "error",
+							  warm->module ? "What runs in Python start begins cold, since this installation of Kettle "
+											 "has no kettle/warm/" STAND_IN "."
+										   : "Runs in Python begin cold, since this installation of Kettle has no "
+											 "kettle/warm/" MODULE "."));
+}
+
 bool
 warm_ask(struct warm *warm, const struct warm_wish *wish, struct warm_wait *wait)
 {
-	AUTO_FREE char *key = warm && !warm->closing ? make_key(wish) : NULL;
+	AUTO_FREE char *key = warm && !warm->closing && warm->module ? make_key(wish) : NULL;
+	if (warm)
+		complain(warm);
 	wait->process = wait->of = NULL;
 	wait->again = false;
 	if (!key)

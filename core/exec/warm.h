@@ -40,7 +40,7 @@ struct warm_wait {
 	struct warm_process *of; /* whom it waits for */
 };
 
-/* NULL: exec.yml forbids them, the extension was not built, or there is no memory: everything begins cold. */
+/* NULL: exec.yml forbids them, they were not built, or there is no memory: everything begins cold. */
 struct warm *warm_open(struct exec *exec);
 /* Ends all; nobody may wait. Their handles are closed by the loop's next turns. NULL is allowed. */
 void warm_close(struct warm *warm);

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
+#include "base/installed.h"
 #include "scratch.h"
 
 static int
@@ -36,6 +37,29 @@ exists(const char *path)
 {
 	struct stat st;
 	return lstat(path, &st) == 0;
+}
+
+static void
+expect_way(const char *from, const char *to, const char *way)
+{
+	AUTO_FREE char *found = installed_way(from, to);
+	assert_string_equal(found, way);
+}
+
+static void
+test_installed(void **state)
+{
+	(void)state;
+	expect_way("/usr/local/bin", "/usr/local/lib/kettle", "../lib/kettle");
+	expect_way("/usr/bin", "/etc/kettle/kettle.yml", "../../etc/kettle/kettle.yml");
+	expect_way("/opt/x/bin", "/opt/x/bin/kettle", "kettle");
+	expect_way("/opt/x//bin/", "//opt/x/binaries", "../binaries");
+	expect_way("/opt/x/bin", "/opt", "../..");
+	expect_way("/bin", "/bin", "");
+	expect_way("/", "/lib", "lib");
+	/* This program lies in a build folder's tests: what is nowhere near it is where configure said. */
+	AUTO_FREE char *nowhere = installed_path("no/such/part", "/no/such/place");
+	assert_string_equal(nowhere, "/no/such/place");
 }
 
 static void
@@ -204,6 +228,7 @@ main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
+		TEST(test_installed),
 		TEST(test_read),
 		TEST(test_write),
 		TEST(test_mkdirs),

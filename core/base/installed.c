@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/* Where the parts of an installation are, which may have been moved as a whole. */
+#include <config.h>
+
+#include "installed.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "buf.h"
+#include "cleanup.h"
+#include "file.h"
+
+#define BUILD_MARK "config.status" /* lies beside the programs in a build folder */
+
+/* The next name of a path, of at most len bytes; 0: there is none. Moves *at behind it. */
+static size_t
+next_name(const char **at, const char **ret_name)
+{
+	*ret_name = *at + strspn(*at, "/");
+	size_t len = strcspn(*ret_name, "/");
+	*at = *ret_name + len;
+	return len;
+}
+
+char *
+installed_way(const char *from, const char *to)
+{
+	AUTO_BUF struct buf way = {0};
+	const char *one, *other, *rest = to;
+	size_t len, other_len;
+	int rc = buf_adds(&way, "");
+	while ((len = next_name(&from, &one)) > 0) {
+		other_len = next_name(&to, &other);
+		if (len != other_len || memcmp(one, other, len) != 0)
+			break;
+		rest = to;
+	}
+	for (; rc == 0 && len > 0; len = next_name(&from, &one))
+		rc = buf_adds(&way, "../");
+	for (; rc == 0 && (len = next_name(&rest, &one)) > 0;)
+		rc = buf_printf(&way, "%.*s/", (int)len, one);
+	if (rc == 0 && way.len > 0)
+		way.data[way.len - 1] = '\0';
+	return rc == 0 ? buf_take(&way) : NULL;
+}
+
+char *
+installed_path(const char *in_build, const char *configured)
+{
+	AUTO_FREE char *program = path_program_dir(), *mark = program ? path_join(program, BUILD_MARK) : NULL;
+	bool built = mark && access(mark, F_OK) == 0;
+	AUTO_FREE char *way = built ? NULL : installed_way(KETTLE_BIN_DIR, configured);
+	const char *found = built ? in_build : way;
+	AUTO_FREE char *near = program && found ? path_join(program, found) : NULL;
+	char *real = near ? realpath(near, NULL) : NULL;
+	return real ? real : strdup(configured);
+}
