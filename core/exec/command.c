@@ -24,32 +24,9 @@
 
 extern char **environ;
 
-/* This process's environment, but for that variable. The list is the caller's, its strings are not; NULL: no memory. */
-static char **
-environment_with(char *home_variable)
-{
-	size_t count = 0, kept = 0;
-	while (environ[count])
-		count++;
-	char **list = calloc(count + 2, sizeof(*list));
-	if (!list)
-		return NULL;
-	list[kept++] = home_variable;
-	for (size_t i = 0; i < count; i++)
-		if (strncmp(environ[i], "HOME=", strlen("HOME=")) != 0)
-			list[kept++] = environ[i];
-	return list;
-}
-
 static int
 spawn(struct command *command, int output)
 {
-	AUTO_BUF struct buf home = {0};
-	AUTO_FREE char **own = NULL;
-	if (command->home && buf_printf(&home, "HOME=%s", command->home) == 0)
-		own = environment_with(home.data);
-	if (command->home && !own)
-		return ENOMEM;
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
 	sigset_t all, none;
@@ -64,8 +41,8 @@ spawn(struct command *command, int output)
 	(void)posix_spawnattr_setsigdefault(&attributes, &all);
 	(void)posix_spawnattr_setsigmask(&attributes, &none);
 	(void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
-	int rc = posix_spawn(
-		&command->pid, command->argv[0], &actions, &attributes, (char *const *)command->argv, own ? own : environ);
+	int rc = posix_spawn(&command->pid, command->argv[0], &actions, &attributes, (char *const *)command->argv,
+		command->environment ? (char *const *)command->environment : environ);
 	(void)posix_spawn_file_actions_destroy(&actions);
 	(void)posix_spawnattr_destroy(&attributes);
 	return rc;

@@ -19,7 +19,7 @@
 struct command {
 	const char *argv[COMMAND_MAX_ARGS + 1]; /* argv[0]: a path; NULL-terminated */
 	bool errors;                            /* what it prints on stderr is wanted, not stdout */
-	const char *home;                       /* its HOME; NULL: this process's */
+	const char *const *environment;         /* "NAME=value", ended by NULL; NULL: this process's */
 	struct buf output;                      /* at most COMMAND_MAX_OUTPUT bytes */
 	bool passed;                            /* it exited with 0 */
 	pid_t pid;                              /* inner */

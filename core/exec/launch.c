@@ -23,12 +23,11 @@
 
 #include "cleanup.h"
 #include "devices.h"
+#include "environment.h"
 #include "interpreter.h"
 #include "profiling.h"
 #include "text.h"
 #include "toolkit.h"
-
-#define SYSTEM_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 #define BUILD_NICE 10
 
@@ -55,39 +54,17 @@ further_tool(const struct step *step, size_t index)
 	return tool;
 }
 
-/* Appends the folder of a program: `:FOLDER`. */
-static int
-add_folder(struct buf *path, const char *program)
+/* The paths of the tools of `toolchain` that the machine has. New reference; NULL: no memory. */
+static json_t *
+further_paths(const struct step *step)
 {
-	const char *slash = strrchr(program, '/');
-	return buf_printf(path, ":%.*s", slash > program ? (int)(slash - program) : 1, program);
-}
-
-/* PATH: the tool's own folder first, then the system's, then those of further tools and of those that exec.yml names. */
-static char *
-make_path(const struct step_process *process)
-{
-	AUTO_BUF struct buf path = {0};
-	const json_t *tools = process->step->job->exec->config.tools;
-	const json_t *further = json_object_get(process->step->plan, "toolchain");
-	const char *name;
-	json_t *value;
-	if (process->tool) {
-		int len = (int)(strrchr(process->tool->path, '/') - process->tool->path);
-		if (buf_printf(&path, "%.*s:", len ? len : 1, process->tool->path) != 0)
-			return NULL;
+	json_t *paths = json_array();
+	for (size_t i = 0; i < json_array_size(json_object_get(step->plan, "toolchain")); i++) {
+		const struct tool *tool = further_tool(step, i);
+		if (tool)
+			(void)json_array_append_new(paths, json_string(tool->path));
 	}
-	if (buf_adds(&path, SYSTEM_PATH) != 0)
-		return NULL;
-	for (size_t i = 0; i < json_array_size(further); i++) {
-		const struct tool *tool = further_tool(process->step, i);
-		if (tool && add_folder(&path, tool->path) != 0)
-			return NULL;
-	}
-	json_object_foreach((json_t *)tools, name, value)
-		if (add_folder(&path, json_string_value(value)) != 0)
-			return NULL;
-	return buf_take(&path);
+	return paths;
 }
 
 /* The whole environment as an object; what comes later wins. New reference. */
@@ -96,16 +73,15 @@ make_environment(const struct step_process *process, const json_t *gpus, bool fi
 {
 	const struct step *step = process->step;
 	const struct exec *exec = step->job->exec;
-	AUTO_FREE char *path = make_path(process);
-	AUTO_JSON json_t *env =
-		path ? json_pack("{s:s, s:s, s:s}", "PATH", path, "LANG", "C.UTF-8", "USER", "kettle") : NULL;
+	AUTO_JSON json_t *further = further_paths(step);
+	AUTO_JSON json_t *env = environment_make(&exec->config, process->tool ? process->tool->path : NULL, further);
 	int rc = env ? 0 : -1;
 	if (rc == 0)
 		rc = devices_environment(exec->gpus, gpus, env);
 	if (rc == 0 && json_object_get(process->plan, "env"))
 		rc = json_object_update(env, json_object_get(process->plan, "env"));
-	if (rc == 0 && process->tool && json_object_get(exec->config.env, process->tool->name))
-		rc = json_object_update(env, json_object_get(exec->config.env, process->tool->name));
+	if (rc == 0 && process->tool)
+		rc = environment_add_tool(&exec->config, process->tool->name, env);
 	const char *secret_fd = json_string_value(json_object_get(step->plan, "secret_fd"));
 	if (rc == 0 && first && secret_fd)
 		rc = json_object_set_new(env, secret_fd, json_sprintf("%d", STEP_FD_SECRET));
@@ -119,30 +95,6 @@ make_environment(const struct step_process *process, const json_t *gpus, bool fi
 	if (rc == 0 && step->count > 1 && json_object_get(step->plan, "share"))
 		rc = json_object_set_new(env, "KETTLE_SHM_FD", json_sprintf("%d", STEP_FD_SHM));
 	return rc == 0 ? STEAL(env) : NULL;
-}
-
-/* "NAME=value" strings of an object, as an array that owns them. New reference. */
-static json_t *
-flatten(const json_t *environment)
-{
-	AUTO_JSON json_t *list = json_array();
-	const char *name;
-	json_t *value;
-	json_object_foreach((json_t *)environment, name, value)
-		if (json_array_append_new(list, json_sprintf("%s=%s", name, json_string_value(value))) != 0)
-			return NULL;
-	return STEAL(list);
-}
-
-/* The strings of an array, ended by NULL; the caller frees the list, the array keeps the strings. */
-static const char **
-pointers(const json_t *array)
-{
-	size_t count = json_array_size(array);
-	const char **list = calloc(count + 1, sizeof(*list));
-	for (size_t i = 0; list && i < count; i++)
-		list[i] = json_string_value(json_array_get(array, i));
-	return list;
 }
 
 /* Whether an input lies below out/, where the process may write. */
@@ -290,11 +242,11 @@ launch(struct step_process *process, size_t index, const struct joint *joint, vo
 	AUTO_JSON json_t *argv = plain && step->helper ? profiling_argv(process, plain) : json_incref(plain);
 	AUTO_JSON json_t *gpus = gpus_of(step);
 	AUTO_JSON json_t *environment = make_environment(process, gpus, index == 0);
-	AUTO_JSON json_t *flat = environment ? flatten(environment) : NULL;
+	AUTO_JSON json_t *flat = environment ? environment_flatten(environment) : NULL;
 	AUTO_JSON json_t *nodes = json_array();
 	AUTO_JSON json_t *folders = seen_folders(process, gpus);
-	AUTO_FREE const char **args = argv ? pointers(argv) : NULL;
-	AUTO_FREE const char **env = flat ? pointers(flat) : NULL;
+	AUTO_FREE const char **args = argv ? environment_pointers(argv) : NULL;
+	AUTO_FREE const char **env = flat ? environment_pointers(flat) : NULL;
 	if (!args || !env || !nodes || !folders || devices_nodes(job->exec->gpus, gpus, nodes) != 0)
 		return no_memory(err);
 	/* An interpreter finds itself, and from there its libraries, by the name that it was called by. */

@@ -344,7 +344,7 @@ know(struct toolchain *toolchain, struct entry *entry, struct kettle_error *err)
 		return 0;
 	const struct tool *tool = &entry->tool;
 	json_t *facts = NULL;
-	toolfacts_ask(&tool, 1, &toolchain->stop, &facts);
+	toolfacts_ask(toolchain->config, &tool, 1, &toolchain->stop, &facts);
 	if (!facts)
 		return kettle_fail(err, KETTLE_EIO, "`%s` has gone.", entry->tool.path);
 	learn(toolchain, entry, facts);
@@ -480,7 +480,7 @@ know_all(struct toolchain *toolchain, const struct tool **tools, size_t count)
 	for (size_t i = 0; i < count; i++)
 		if (!remember(toolchain, (struct entry *)tools[i]))
 			unknown[asked++] = tools[i];
-	toolfacts_ask(unknown, asked, &toolchain->stop, facts);
+	toolfacts_ask(toolchain->config, unknown, asked, &toolchain->stop, facts);
 	for (size_t i = 0; i < asked; i++)
 		if (facts[i])
 			learn(toolchain, (struct entry *)unknown[i], facts[i]);

@@ -12,12 +12,14 @@
 
 #include "cleanup.h"
 #include "command.h"
+#include "environment.h"
 #include "file.h"
 #include "interpreter.h"
 #include "text.h"
 #include "toolkit.h"
 
 #define VERSION_SIZE 64
+#define ASKED 1 /* of facts: how they were asked; what an older kettle-exec remembers otherwise is not believed */
 
 /* What a compiler driver is asked: the programs it starts, the headers and libraries it brings or finds. */
 static const char *const compiler_questions[] = {
@@ -105,8 +107,8 @@ bool
 toolfacts_fit(const json_t *facts, const char *real)
 {
 	struct stat st;
-	return json_object_get(facts, "home") && interpreter_unchanged(facts) && stat(real, &st) == 0 &&
-		   json_integer_value(json_object_get(facts, "size")) == st.st_size &&
+	return json_integer_value(json_object_get(facts, "asked")) == ASKED && interpreter_unchanged(facts) &&
+		   stat(real, &st) == 0 && json_integer_value(json_object_get(facts, "size")) == st.st_size &&
 		   json_integer_value(json_object_get(facts, "mtime")) == mtime_ns(&st);
 }
 
@@ -152,9 +154,9 @@ make_facts(const struct tool *tool, struct command *commands, size_t count)
 		toolkit_nvcc_files(home, files);
 	else if (toolkit_is_hipcc(tool->name))
 		toolkit_hipcc_files(text, files);
-	json_t *facts = json_pack("{s:I, s:I, s:b, s:s, s:s, s:s, s:o}", "size", (json_int_t)st.st_size, "mtime",
-		(json_int_t)mtime_ns(&st), "script", is_script(tool->real), "version", version, "banner", banner, "home",
-		home ? home : "", "files", files);
+	json_t *facts = json_pack("{s:i, s:I, s:I, s:b, s:s, s:s, s:s, s:o}", "asked", ASKED, "size",
+		(json_int_t)st.st_size, "mtime", (json_int_t)mtime_ns(&st), "script", is_script(tool->real), "version", version,
+		"banner", banner, "home", home ? home : "", "files", files);
 	if (facts && more)
 		(void)json_object_update(facts, more);
 	return facts;
@@ -181,35 +183,62 @@ questions(const struct tool *tool, struct command *commands)
 }
 
 /*
- * What tools answer must not depend on whose kettle-exec it is, and some make folders in HOME (rustup does) only to say
- * their version: they get one of their own, which goes with all that is in it.
+ * The environment of a question to the tool: a step's, so that what it answers is what it does in one. What tools answer
+ * must not depend on whose kettle-exec it is, and some make folders in HOME (rustup does) only to say their version: they
+ * get one of their own. New reference; NULL: no memory.
  */
-static void
-run_away_from_home(struct command *commands, size_t count, const atomic_bool *stop)
+static json_t *
+environment_of(const struct execconfig *config, const struct tool *tool, const char *home)
 {
-	char home[] = "/tmp/kettle-home-XXXXXX";
-	bool made = mkdtemp(home) != NULL;
-	for (size_t i = 0; i < count; i++)
-		commands[i].home = made ? home : "/dev/null";
-	command_run(commands, count, stop);
-	if (made)
-		(void)file_remove_tree(home, NULL);
+	AUTO_JSON json_t *environment = environment_make(config, tool->path, NULL);
+	int failed = environment ? json_object_set_new(environment, "HOME", json_string(home)) : -1;
+	if (!failed)
+		failed = json_object_set_new(environment, "TMPDIR", json_string(home)) ||
+				 toolkit_environment(tool->name, environment) || environment_add_tool(config, tool->name, environment);
+	return failed ? NULL : environment_flatten(environment);
+}
+
+/* One tool with what it is asked. */
+struct question {
+	struct command *commands; /* borrowed */
+	size_t count;
+	json_t *environment;
+	const char **pointers; /* into it */
+};
+
+static void
+prepare(struct question *question, const struct execconfig *config, const struct tool *tool, const char *home)
+{
+	question->count = questions(tool, question->commands);
+	question->environment = environment_of(config, tool, home);
+	question->pointers = environment_pointers(question->environment);
+	for (size_t i = 0; i < question->count; i++)
+		question->commands[i].environment = question->pointers;
 }
 
 void
-toolfacts_ask(const struct tool *const *tools, size_t count, const atomic_bool *stop, json_t **ret_facts)
+toolfacts_ask(const struct execconfig *config, const struct tool *const *tools, size_t count, const atomic_bool *stop,
+	json_t **ret_facts)
 {
 	AUTO_FREE struct command *commands = calloc(count * QUESTIONS + 1, sizeof(*commands));
-	size_t counts[TOOLFACTS_MAX], total = 0;
+	struct question asked[TOOLFACTS_MAX] = {0};
+	char home[] = "/tmp/kettle-home-XXXXXX";
+	size_t total = 0;
 	if (!commands || count == 0 || count > TOOLFACTS_MAX)
 		return;
-	for (size_t i = 0; i < count; i++) {
-		counts[i] = questions(tools[i], commands + total);
-		total += counts[i];
+	bool made = mkdtemp(home) != NULL;
+	for (size_t i = 0; i < count; total += asked[i++].count) {
+		asked[i].commands = commands + total;
+		prepare(&asked[i], config, tools[i], made ? home : "/dev/null");
 	}
-	run_away_from_home(commands, total, stop);
-	for (size_t i = 0, at = 0; i < count; at += counts[i], i++)
-		ret_facts[i] = stop && atomic_load(stop) ? NULL : make_facts(tools[i], commands + at, counts[i]);
+	command_run(commands, total, stop);
+	if (made)
+		(void)file_remove_tree(home, NULL);
+	for (size_t i = 0; i < count; i++) {
+		ret_facts[i] = stop && atomic_load(stop) ? NULL : make_facts(tools[i], asked[i].commands, asked[i].count);
+		json_decref(asked[i].environment);
+		free(asked[i].pointers);
+	}
 	for (size_t i = 0; i < total; i++)
 		buf_free(&commands[i].output);
 }

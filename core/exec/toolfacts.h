@@ -13,11 +13,12 @@
 #define TOOLFACTS_MAX 64 /* tools asked at once */
 
 /*
- * Asks tools, side by side, for their version and, compilers, for the programs and libraries they use. facts[i] gets
- * {"size", "mtime", "script", "version", "banner", "home", "files"}, of an interpreter also what interpreter_facts gives, a new
+ * Asks tools, side by side and in the environment that steps have, for their version and, compilers, for the programs and
+ * libraries they use. facts[i] gets {"asked", "size", "mtime", "script", "version", "banner", "home", "files"}, of an interpreter also what interpreter_facts gives, a new
  * reference, or NULL when it has gone, or when another thread sets *stop (NULL: nobody does). [any, blocks]
  */
-void toolfacts_ask(const struct tool *const *tools, size_t count, const atomic_bool *stop, json_t **ret_facts);
+void toolfacts_ask(const struct execconfig *config, const struct tool *const *tools, size_t count,
+	const atomic_bool *stop, json_t **ret_facts);
 /* Whether facts are there and the file, and the folders of packages, are those that they were asked of. */
 bool toolfacts_fit(const json_t *facts, const char *real);
 /* Everything to look at: the files of the facts, and the header folders with all folders below. New reference. */

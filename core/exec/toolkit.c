@@ -76,6 +76,12 @@ toolkit_places(const char *name)
 	return nowhere;
 }
 
+int
+toolkit_environment(const char *path, json_t *environment)
+{
+	return toolkit_is_hipcc(path) ? json_object_set_new(environment, "HIP_PLATFORM", json_string("amd")) : 0;
+}
+
 void
 toolkit_ask(const char *path, struct command *command)
 {

@@ -18,6 +18,11 @@ bool toolkit_is_hipcc(const char *path);
 const char *const *toolkit_places(const char *name);
 
 /*
+ * Adds what a compiler must not find out by itself: hipcc would compile for NVIDIA's GPUs where it finds an nvcc. 0, -1: no
+ * memory.
+ */
+int toolkit_environment(const char *path, json_t *environment);
+/*
  * Fills in the question that tells where nvcc's toolkit is; what it prints is on stderr. A wrapper need not lie in the
  * toolkit, so its path says nothing.
  */

@@ -39,6 +39,7 @@ test_plan(void **state)
 	gpu_plans_expect(made, "compile-1", "needs", "");
 	gpu_plans_expect(made, "link", "needs", "compile-0 compile-1");
 	gpu_plans_expect(made, "link", "argv", "g++ submission.cu.o eval.cu.o -o out/program " FOLDERS " -lz " RUNTIME);
+	gpu_plans_expect(made, "compile-0", "toolchain", "g++");
 	gpu_plans_expect(made, "link", "toolchain", "nvcc");
 	gpu_plans_expect(made, "test", "inputs", "data.bin program");
 	gpu_plans_expect(made, "test", "needs", "link");

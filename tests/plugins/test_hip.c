@@ -33,6 +33,9 @@ test_plan(void **state)
 		"-L@TOOLKIT@/lib -Wl,-rpath=@TOOLKIT@/lib -lz");
 	gpu_plans_expect(made, "test", "inputs", "data.bin program");
 	assert_string_equal(gpu_plans_text(made, "test", "env", "KETTLE_DEVICE"), "MI300x8");
+	static const char *const steps[] = {"compile-0", "compile-3", "link", "test", "benchmark"};
+	for (size_t i = 0; i < ARRAY_SIZE(steps); i++)
+		assert_string_equal(gpu_plans_text(made, steps[i], "env", "HIP_PLATFORM"), "amd");
 }
 
 static void
@@ -139,6 +142,7 @@ test_rtc(void **state)
 		"./rtc @TOOLKIT@ hiprtc submission.hip out/submission.hsaco --offload-arch=gfx942 -O3 -I. -DN=4 -x -I/opt/kit");
 	gpu_plans_expect(made, "rtc-submission", "inputs", "submission.hip task.h rtc");
 	gpu_plans_expect(made, "rtc-submission", "toolchain", "hipcc");
+	assert_string_equal(gpu_plans_text(made, "rtc-submission", "env", "HIP_PLATFORM"), "amd");
 	gpu_plans_expect(made, "compile-0", "inputs", "eval.hip task.h");
 	gpu_plans_expect(made, "link", "inputs", "eval.hip.o");
 	gpu_plans_expect(made, "test", "inputs", "program submission.hsaco");

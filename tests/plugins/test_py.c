@@ -191,6 +191,7 @@ test_environment(void **state)
 	assert_string_equal(text_at(env, "TORCH_EXTENSIONS_DIR"), "out/cache/torch_extensions");
 	assert_string_equal(text_at(env, "TORCH_CUDA_ARCH_LIST"), "9.0a");
 	assert_string_equal(text_at(env, "PYTORCH_ROCM_ARCH"), "gfx942");
+	assert_string_equal(text_at(env, "HIP_PLATFORM"), "amd");
 	assert_null(at(env, "OMP_NUM_THREADS"));
 	AUTO_FREE char *names = strdup(text_at(env, "KETTLE_CACHES"));
 	char *rest = NULL;

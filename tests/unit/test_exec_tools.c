@@ -145,6 +145,36 @@ asks_away_from_home(void **state)
 	scratch_remove(dir);
 }
 
+/* What a tool answers is what it does in a step: it has a step's environment, and nothing of this process's. */
+static void
+asks_in_clean_environment(void **state)
+{
+	static const char script[] = "#!/bin/sh\nenv >\"${0%/*}/env\"; echo HIP version: 1.5\n";
+	(void)state;
+	char *dir = scratch_make();
+	AUTO_FREE char *memory = path_join(dir, "tools.json");
+	AUTO_FREE char *path = path_join(dir, "hipcc");
+	AUTO_FREE char *told = path_join(dir, "env");
+	AUTO_FREE char *text = NULL;
+	size_t size = 0;
+	assert_int_equal(file_write(path, script, strlen(script), 0755, NULL), 0);
+	AUTO_JSON json_t *tools = json_pack("{s:s}", "hipcc", path);
+	AUTO_JSON json_t *env = json_pack("{s:{s:s}}", "hipcc", "TOLD", "by exec.yml");
+	struct execconfig config = {.tools = tools, .env = env};
+	struct toolchain *toolchain = toolchain_new(&config, memory);
+	assert_int_equal(setenv("HIP_PLATFORM", "nvidia", 1) | setenv("STRAY", "1", 1), 0);
+	AUTO_JSON json_t *versions = toolchain_versions(toolchain);
+	assert_int_equal(unsetenv("HIP_PLATFORM") | unsetenv("STRAY"), 0);
+	assert_string_equal(json_string_value(json_object_get(versions, "hipcc")), "1.5");
+	assert_int_equal(file_read(told, 65536, &text, &size, NULL), 0);
+	assert_non_null(strstr(text, "HIP_PLATFORM=amd\n"));
+	assert_non_null(strstr(text, "TOLD=by exec.yml\n"));
+	assert_non_null(strstr(text, "LANG=C.UTF-8\n"));
+	assert_null(strstr(text, "STRAY="));
+	toolchain_free(toolchain);
+	scratch_remove(dir);
+}
+
 /* A toolkit whose compiler is started by a wrapper that lies elsewhere. */
 static void
 write_toolkit(const char *dir, const char *cicc)
@@ -344,6 +374,7 @@ main(void)
 		cmocka_unit_test(runs_commands),
 		cmocka_unit_test(finds_tools),
 		cmocka_unit_test(asks_away_from_home),
+		cmocka_unit_test(asks_in_clean_environment),
 		cmocka_unit_test(knows_toolkits),
 		cmocka_unit_test(stamps_folders),
 		cmocka_unit_test(reads_packages),

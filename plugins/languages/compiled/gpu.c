@@ -129,6 +129,31 @@ add_folders(const struct compiled_making *making, bool headers, json_t *step)
 	json_decref(folders);
 }
 
+static void
+add_variable(json_t *step, const char *name, const char *value)
+{
+	json_t *env = json_object_get(step, "env");
+	if (!env && json_object_set_new(step, "env", env = json_object()) != 0)
+		return;
+	json_object_set_new(env, name, json_string(value));
+}
+
+/* What the maker's tools must be told: they would look about otherwise, and what is installed beside them would decide. */
+static void
+add_environment(const struct compiled_making *making, json_t *step)
+{
+	const struct gpu_vendor *vendor = ((const struct planned *)making->arg)->vendor;
+	if (vendor->variable)
+		add_variable(step, vendor->variable, vendor->value);
+}
+
+void
+gpu_finish_build(const struct compiled_making *making, json_t *step)
+{
+	add_environment(making, step);
+	add_folders(making, true, step);
+}
+
 /* "submission.cubin" of submission.cu. New. */
 static json_t *
 rtc_output(const struct compiled_making *making)
@@ -175,7 +200,7 @@ gpu_add_steps(struct compiled_making *making, struct kettle_error *err)
 		rtc_argv(making, output), "inputs", inputs, "outputs", output, "toolchain", planned->compiler, "cache", 1);
 	json_decref(output);
 	if (step)
-		add_folders(making, true, step);
+		gpu_finish_build(making, step);
 	int failed = json_array_append_new(making->steps, build);
 	failed |= json_array_append_new(making->steps, step);
 	return failed ? compiled_fail_memory(err) : 0;
@@ -194,18 +219,10 @@ add_rtc(const struct compiled_making *making, json_t *step)
 }
 
 void
-gpu_finish_build(const struct compiled_making *making, json_t *step)
-{
-	add_folders(making, true, step);
-}
-
-void
 gpu_finish_run(const struct compiled_making *making, const char *compiler, json_t *step)
 {
-	json_t *env = json_object_get(step, "env");
-	env = env ? json_copy(env) : json_object();
-	json_object_set_new(env, GPU_DEVICE, json_copy(json_object_get(making->request->device, "name")));
-	json_object_set_new(step, "env", env);
+	add_variable(step, GPU_DEVICE, text_of(making->request->device, "name"));
+	add_environment(making, step);
 	json_object_set_new(step, "toolchain", json_pack("[s]", compiler));
 	add_folders(making, false, step);
 	if (compiled_rtc(making))

@@ -43,6 +43,8 @@ struct gpu_vendor {
 	const char *device;   /* "a CUDA device" */
 	const char *toolkit;  /* "the CUDA toolkit" */
 	const char *compiler; /* key of the option that names the compiler */
+	const char *variable; /* of the environment of every step, for the maker's tools; NULL: none */
+	const char *value;
 	const struct gpu_model *models;
 	const struct gpu_since *since;
 	struct gpu_rtc rtc;

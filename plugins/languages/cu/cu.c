@@ -248,17 +248,18 @@ cu_link(const struct compiled_making *making)
 	return links_by_host(making) ? link_by_host(making, folders) : link_by_nvcc(making, folders);
 }
 
-/* The compilers that a step starts besides its own count for what is kept of it. */
+/*
+ * The compilers that a step starts besides its own: they count for what is kept of it, and nvcc finds there the one that
+ * links, not another of the same name.
+ */
 static void
 cu_finish_step(const struct compiled_making *making, json_t *step)
 {
 	const char *host = host_compiler(making), *nvcc = compiled_option(making, "nvcc");
 	const char *own = json_string_value(json_array_get(json_object_get(step, "argv"), 0));
+	bool by_nvcc = own && strcmp(own, nvcc) == 0;
 	gpu_finish_build(making, step);
-	if (own && strcmp(own, nvcc) != 0)
-		json_object_set_new(step, "toolchain", json_pack("[s]", nvcc));
-	else if (host)
-		json_object_set_new(step, "toolchain", json_pack("[s]", host));
+	json_object_set_new(step, "toolchain", json_pack("[s]", !by_nvcc ? nvcc : host ? host : HOST_COMPILER));
 }
 
 static void

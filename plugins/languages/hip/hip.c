@@ -69,6 +69,8 @@ static const struct gpu_vendor vendor = {
 	.device = "a GPU of AMD's",
 	.toolkit = "ROCm's compiler",
 	.compiler = "hipcc",
+	.variable = "HIP_PLATFORM", /* it compiles for NVIDIA's GPUs where it finds an nvcc */
+	.value = "amd",
 	.rtc = {.api = "hiprtc",
 		.ending = ".hsaco",
 		.target = "--offload-arch=",

@@ -145,8 +145,11 @@ add_architecture(json_t *env, const json_t *device)
 	int failed = 0;
 	if (architecture)
 		failed |= json_object_set_new(env, "TORCH_CUDA_ARCH_LIST", architecture);
-	if (gfx)
+	if (gfx) {
 		failed |= json_object_set_new(env, "PYTORCH_ROCM_ARCH", json_string(gfx));
+		/* hipcc would compile for NVIDIA's GPUs where it finds an nvcc. */
+		failed |= json_object_set_new(env, "HIP_PLATFORM", json_string("amd"));
+	}
 	return failed;
 }
 
