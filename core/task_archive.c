@@ -1,30 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Zip archives as they come from outside: unpacked into memory within limits, and written. Nothing is ever unpacked
- * onto a disk, so that a name can do no more harm than not to be found.
+ * onto a disk, so that a name can do no more harm than not to be found. Entries are those of the archive's directory; what
+ * stands elsewhere in its bytes does not count.
  */
 #include <config.h>
 
 #include "task_archive.h"
 
-#include <archive.h>
-#include <archive_entry.h>
-#include <errno.h>
-#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <zip.h>
 
 #include "buf.h"
 #include "cleanup.h"
 #include "contents.h"
 #include "file.h"
-#include "task_zip.h"
 #include "utf8.h"
 
 #define CHUNK 65536
 #define FREE_BYTES (1u << 20) /* that any archive may unpack to */
 #define SHOWN_NAME 120        /* bytes of a bad name in a message */
+#define FIRST_DATE 0x21       /* 1980-01-01, as MS-DOS has it */
 #define LINK "is a link; put the file itself into the archive"
 #define SPECIAL "is a device, a FIFO or a socket, not a regular file"
 
@@ -45,50 +43,22 @@ fail_memory(struct kettle_error *err)
 	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the archive.");
 }
 
-/*
- * libarchive translates names into the charset of the thread's locale and loses what that cannot express: for its time
- * the thread speaks UTF-8.
- */
-struct speech {
-	locale_t ours, before;
-};
-
-static struct speech
-speak_utf8(void)
-{
-	struct speech speech = {.ours = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0)};
-	if (speech.ours)
-		speech.before = uselocale(speech.ours);
-	return speech;
-}
-
 static void
-speak_as_before(struct speech *speech)
+end_zip(zip_t **zip)
 {
-	if (!speech->ours)
-		return;
-	(void)uselocale(speech->before);
-	freelocale(speech->ours);
+	if (*zip)
+		zip_discard(*zip);
 }
-#define AUTO_SPEECH __attribute__((cleanup(speak_as_before)))
-
-static void
-end_reader(struct archive **reader)
-{
-	if (*reader)
-		(void)archive_read_free(*reader);
-}
-#define AUTO_READER __attribute__((cleanup(end_reader)))
+#define AUTO_ZIP __attribute__((cleanup(end_zip)))
 
 /* ---- reading ---- */
 
 static int
-fail_damaged(const struct task_archive *archive, struct archive *reader, struct kettle_error *err)
+fail_damaged(const struct task_archive *archive, zip_error_t *error, struct kettle_error *err)
 {
-	const char *why = archive_error_string(reader);
+	const char *why = zip_error_strerror(error);
 	AUTO_BUF struct buf clean = {0};
-	if (why)
-		(void)utf8_clean(why, strlen(why), &clean);
+	(void)utf8_clean(why, strlen(why), &clean);
 	return kettle_fail(err, KETTLE_EINVAL, "%s: the archive is damaged, or no zip: %s.", archive->label,
 		clean.data ? clean.data : "it cannot be read");
 }
@@ -135,32 +105,24 @@ check_name(const struct task_archive *archive, const char *name, struct kettle_e
 	return 0;
 }
 
-/* 1: a regular file; 0: a folder. */
-static int
-check_type(const struct task_archive *archive, struct archive_entry *entry, const char *name, struct kettle_error *err)
+/* S_IFMT of an entry's mode; 0: the system that it was made on has none. */
+static mode_t
+type_of(zip_t *zip, zip_uint64_t index, zip_uint8_t *ret_system)
 {
-	if (archive_entry_is_encrypted(entry))
-		return fail_entry(archive, name, "is encrypted; send the archive without a password", err);
-	if (archive_entry_symlink(entry) || archive_entry_hardlink(entry) || archive_entry_filetype(entry) == AE_IFLNK)
-		return fail_entry(archive, name, LINK, err);
-	if (archive_entry_filetype(entry) == AE_IFDIR)
-		return 0;
-	return archive_entry_filetype(entry) == AE_IFREG ? 1 : fail_entry(archive, name, SPECIAL, err);
+	zip_uint32_t attributes = 0;
+	if (zip_file_get_external_attributes(zip, index, 0, ret_system, &attributes) != 0)
+		*ret_system = ZIP_OPSYS_UNIX;
+	bool has_mode = *ret_system == ZIP_OPSYS_UNIX || *ret_system == ZIP_OPSYS_OS_X;
+	return has_mode ? (mode_t)(attributes >> 16) & S_IFMT : 0;
 }
 
-/* What libarchive takes for a file or a folder although the directory says otherwise. */
-static int
-check_types(const struct task_archive *archive, const void *data, size_t size, struct kettle_error *err)
+/* As archives have it; some that were made on Windows have backslashes instead of slashes. */
+static void
+use_slashes(char *name, zip_uint8_t system)
 {
-	struct task_zip_entry entry;
-	for (size_t at = 0; task_zip_special(data, size, &at, &entry);) {
-		AUTO_FREE char *name = strndup(entry.name, entry.name_len);
-		if (!name)
-			return fail_memory(err);
-		if (!is_ignored(name))
-			return fail_entry(archive, name, entry.type == S_IFLNK ? LINK : SPECIAL, err);
-	}
-	return 0;
+	bool windows = system == ZIP_OPSYS_DOS || system == ZIP_OPSYS_WINDOWS_NTFS;
+	for (char *at = windows && !strchr(name, '/') ? name : ""; *at; at++)
+		*at = *at == '\\' ? '/' : *at;
 }
 
 /* Counts unpacked bytes, before they are kept. */
@@ -183,13 +145,15 @@ count_bytes(struct task_archive *archive, struct file *file, size_t more, struct
 }
 
 static int
-read_data(struct task_archive *archive, struct archive *reader, struct file *file, struct kettle_error *err)
+read_data(struct task_archive *archive, zip_t *zip, zip_file_t *packed, struct file *file, struct kettle_error *err)
 {
 	AUTO_BUF struct buf data = {0};
 	char chunk[CHUNK];
-	for (la_ssize_t got; (got = archive_read_data(reader, chunk, sizeof(chunk))) != 0;) {
+	if (!packed)
+		return fail_damaged(archive, zip_get_error(zip), err);
+	for (zip_int64_t got; (got = zip_fread(packed, chunk, sizeof(chunk))) != 0;) {
 		if (got < 0)
-			return fail_damaged(archive, reader, err);
+			return fail_damaged(archive, zip_file_get_error(packed), err);
 		int rc = count_bytes(archive, file, (size_t)got, err);
 		if (rc)
 			return rc;
@@ -201,7 +165,7 @@ read_data(struct task_archive *archive, struct archive *reader, struct file *fil
 }
 
 static int
-add_file(struct task_archive *archive, struct archive *reader, const char *name, struct kettle_error *err)
+add_file(struct task_archive *archive, zip_t *zip, zip_uint64_t index, const char *name, struct kettle_error *err)
 {
 	if (archive->count == archive->room) {
 		size_t room = archive->room ? 2 * archive->room : 64;
@@ -213,42 +177,50 @@ add_file(struct task_archive *archive, struct archive *reader, const char *name,
 	}
 	struct file *file = &archive->files[archive->count++];
 	*file = (struct file){.path = strdup(name)};
-	return file->path ? read_data(archive, reader, file, err) : fail_memory(err);
+	if (!file->path)
+		return fail_memory(err);
+	zip_file_t *packed = zip_fopen_index(zip, index, 0);
+	int rc = read_data(archive, zip, packed, file, err);
+	if (packed)
+		(void)zip_fclose(packed);
+	return rc;
 }
 
 static int
-take_entry(struct task_archive *archive, struct archive *reader, struct archive_entry *entry, struct kettle_error *err)
+take_entry(struct task_archive *archive, zip_t *zip, zip_uint64_t index, struct kettle_error *err)
 {
-	const char *raw = archive_entry_pathname(entry);
-	if (!raw || !*raw)
-		return fail_entry(archive, raw ? raw : "?", "has no name that can be read; names must be UTF-8", err);
-	if (is_ignored(raw))
-		return 0;
-	AUTO_FREE char *name = strdup(raw);
+	zip_stat_t facts;
+	zip_uint8_t system;
+	if (zip_stat_index(zip, index, ZIP_FL_ENC_RAW, &facts) != 0)
+		return fail_damaged(archive, zip_get_error(zip), err);
+	mode_t type = type_of(zip, index, &system);
+	AUTO_FREE char *name = strdup(facts.valid & ZIP_STAT_NAME ? facts.name : "");
 	if (!name)
 		return fail_memory(err);
+	use_slashes(name, system);
+	if (is_ignored(name))
+		return 0;
+	if (facts.valid & ZIP_STAT_ENCRYPTION_METHOD && facts.encryption_method != ZIP_EM_NONE)
+		return fail_entry(archive, name, "is encrypted; send the archive without a password", err);
+	if (type != 0 && type != S_IFREG && type != S_IFDIR)
+		return fail_entry(archive, name, type == S_IFLNK ? LINK : SPECIAL, err);
 	size_t len = strlen(name);
-	int type = check_type(archive, entry, name, err);
-	if (type == 0 && len > 1 && name[len - 1] == '/')
+	bool folder = type == S_IFDIR || (len > 1 && name[len - 1] == '/');
+	if (folder && len > 1 && name[len - 1] == '/')
 		name[len - 1] = '\0';
-	int rc = type < 0 ? type : check_name(archive, name, err);
-	return rc || type == 0 ? rc : add_file(archive, reader, name, err);
+	int rc = check_name(archive, name, err);
+	return rc || folder ? rc : add_file(archive, zip, index, name, err);
 }
 
 static int
-read_entries(struct task_archive *archive, struct archive *reader, struct kettle_error *err)
+read_entries(struct task_archive *archive, zip_t *zip, struct kettle_error *err)
 {
-	for (size_t entries = 0;; entries++) {
-		struct archive_entry *entry;
-		int status = archive_read_next_header(reader, &entry);
-		if (status == ARCHIVE_EOF)
-			break;
-		if (status < ARCHIVE_WARN)
-			return fail_damaged(archive, reader, err);
-		if (entries == TASK_ARCHIVE_MAX_ENTRIES)
-			return kettle_fail(err, KETTLE_ETOOBIG, "%s: it has more than the %d entries that it may have.",
-				archive->label, TASK_ARCHIVE_MAX_ENTRIES);
-		int rc = take_entry(archive, reader, entry, err);
+	zip_int64_t count = zip_get_num_entries(zip, 0);
+	if (count > TASK_ARCHIVE_MAX_ENTRIES)
+		return kettle_fail(err, KETTLE_ETOOBIG, "%s: it has more than the %d entries that it may have.", archive->label,
+			TASK_ARCHIVE_MAX_ENTRIES);
+	for (zip_int64_t i = 0; i < count; i++) {
+		int rc = take_entry(archive, zip, (zip_uint64_t)i, err);
 		if (rc)
 			return rc;
 	}
@@ -291,17 +263,18 @@ check_tree(const struct task_archive *archive, struct kettle_error *err)
 }
 
 static int
-open_reader(const struct task_archive *archive, const void *data, size_t size, struct archive **ret_reader,
-	struct kettle_error *err)
+open_zip(const struct task_archive *archive, const void *data, size_t size, zip_t **ret_zip, struct kettle_error *err)
 {
-	AUTO_READER struct archive *reader = archive_read_new();
-	if (!reader)
-		return fail_memory(err);
-	if (archive_read_support_format_zip_seekable(reader) != ARCHIVE_OK ||
-		archive_read_open_memory(reader, data, size) != ARCHIVE_OK)
-		return fail_damaged(archive, reader, err);
-	*ret_reader = STEAL(reader);
-	return 0;
+	zip_error_t error;
+	zip_error_init(&error);
+	zip_source_t *source = zip_source_buffer_create(data, size, 0, &error);
+	zip_t *zip = source ? zip_open_from_source(source, ZIP_RDONLY, &error) : NULL;
+	int rc = zip ? 0 : fail_damaged(archive, &error, err);
+	if (!zip)
+		zip_source_free(source);
+	zip_error_fini(&error);
+	*ret_zip = zip;
+	return rc;
 }
 
 static void
@@ -321,13 +294,10 @@ task_archive_read(
 		return kettle_fail(err, KETTLE_ETOOBIG, "%s: the archive is larger than the %u MiB that it may have.", label,
 			TASK_ARCHIVE_MAX_PACKED >> 20);
 	archive->most = FREE_BYTES + TASK_ARCHIVE_MAX_RATIO * size;
-	AUTO_SPEECH struct speech speech = speak_utf8();
-	AUTO_READER struct archive *reader = NULL;
-	int rc = open_reader(archive, data, size, &reader, err);
+	AUTO_ZIP zip_t *zip = NULL;
+	int rc = open_zip(archive, data, size, &zip, err);
 	if (rc == 0)
-		rc = read_entries(archive, reader, err);
-	if (rc == 0)
-		rc = check_types(archive, data, size, err);
+		rc = read_entries(archive, zip, err);
 	if (rc)
 		return rc;
 	qsort(archive->files, archive->count, sizeof(*archive->files), by_path);
@@ -391,54 +361,38 @@ task_archive_has_folder(const struct task_archive *archive, const char *path)
 /* ---- writing ---- */
 
 static void
-end_writer(struct archive **writer)
+end_source(zip_source_t **source)
 {
-	if (*writer)
-		(void)archive_write_free(*writer);
+	zip_source_free(*source);
 }
-#define AUTO_WRITER __attribute__((cleanup(end_writer)))
-
-static void
-end_entry(struct archive_entry **entry)
-{
-	if (*entry)
-		archive_entry_free(*entry);
-}
-
-static la_ssize_t
-keep(struct archive *writer, void *arg, const void *data, size_t size)
-{
-	if (buf_add(arg, data, size) == 0)
-		return (la_ssize_t)size;
-	archive_set_error(writer, ENOMEM, "there is not enough memory");
-	return -1;
-}
+#define AUTO_SOURCE __attribute__((cleanup(end_source)))
 
 static int
-fail_writing(struct archive *writer, struct kettle_error *err)
+fail_writing(zip_error_t *error, struct kettle_error *err)
 {
-	const char *why = archive_error_string(writer);
-	return kettle_fail(err, KETTLE_EIO, "The archive cannot be written: %s.", why ? why : "libarchive cannot");
+	return kettle_fail(err, KETTLE_EIO, "The archive cannot be written: %s.", zip_error_strerror(error));
 }
 
-/* Without a time an entry has the first one that a zip knows, so that nothing but the files decides the bytes. */
+/* Every entry has the first time that a zip knows, so that nothing but the files decides the bytes. */
 static int
-write_file(struct archive *writer, const char *top, const char *path, const json_t *contents, struct kettle_error *err)
+write_file(zip_t *zip, const char *top, const char *path, const json_t *contents, struct kettle_error *err)
 {
-	__attribute__((cleanup(end_entry))) struct archive_entry *entry = archive_entry_new();
 	AUTO_FREE char *data = NULL, *name = path_join(top, path);
 	size_t size = 0;
 	int rc = contents_bytes(contents, &data, &size, err);
 	if (rc)
 		return rc;
-	if (!entry || !name)
+	zip_source_t *source = name ? zip_source_buffer(zip, data, size, 1) : NULL;
+	if (!source)
 		return fail_memory(err);
-	archive_entry_copy_pathname(entry, name);
-	archive_entry_set_filetype(entry, AE_IFREG);
-	archive_entry_set_perm(entry, 0644);
-	archive_entry_set_size(entry, (la_int64_t)size);
-	if (archive_write_header(writer, entry) != ARCHIVE_OK || archive_write_data(writer, data, size) != (la_ssize_t)size)
-		return fail_writing(writer, err);
+	data = NULL; /* the source's */
+	zip_int64_t index = zip_file_add(zip, name, source, ZIP_FL_ENC_UTF_8);
+	if (index < 0)
+		zip_source_free(source);
+	if (index < 0 || zip_file_set_dostime(zip, (zip_uint64_t)index, 0, FIRST_DATE, 0) != 0 ||
+		zip_file_set_external_attributes(
+			zip, (zip_uint64_t)index, 0, ZIP_OPSYS_UNIX, (zip_uint32_t)(S_IFREG | 0644) << 16) != 0)
+		return fail_writing(zip_get_error(zip), err);
 	return 0;
 }
 
@@ -463,27 +417,45 @@ sorted_names(const json_t *files)
 	return names;
 }
 
+/* What was written to a source. */
+static int
+take_written(zip_source_t *source, char **ret_data, size_t *ret_size, struct kettle_error *err)
+{
+	AUTO_BUF struct buf out = {0};
+	char chunk[CHUNK];
+	zip_int64_t got = zip_source_open(source);
+	if (got != 0)
+		return fail_writing(zip_source_error(source), err);
+	while ((got = zip_source_read(source, chunk, sizeof(chunk))) > 0 && buf_add(&out, chunk, (size_t)got) == 0)
+		;
+	(void)zip_source_close(source);
+	if (got < 0)
+		return fail_writing(zip_source_error(source), err);
+	*ret_size = out.len;
+	*ret_data = got == 0 ? buf_take(&out) : NULL;
+	return *ret_data ? 0 : fail_memory(err);
+}
+
 int
 task_archive_write(const char *top, const json_t *files, char **ret_data, size_t *ret_size, struct kettle_error *err)
 {
-	AUTO_SPEECH struct speech speech = speak_utf8();
-	AUTO_BUF struct buf out = {0};
 	AUTO_FREE const char **names = sorted_names(files);
-	AUTO_WRITER struct archive *writer = archive_write_new();
-	if (!writer || !names)
+	AUTO_SOURCE zip_source_t *out = zip_source_buffer_create(NULL, 0, 0, NULL);
+	if (!names || !out)
 		return fail_memory(err);
-	if (archive_write_set_format_zip(writer) != ARCHIVE_OK || archive_write_add_filter_none(writer) != ARCHIVE_OK ||
-		archive_write_set_bytes_in_last_block(writer, 1) != ARCHIVE_OK ||
-		archive_write_open(writer, &out, NULL, keep, NULL) != ARCHIVE_OK)
-		return fail_writing(writer, err);
+	zip_source_keep(out); /* for what is read of it in the end */
+	AUTO_ZIP zip_t *zip = zip_open_from_source(out, ZIP_TRUNCATE, NULL);
+	if (!zip) {
+		zip_source_free(out);
+		return fail_memory(err);
+	}
 	for (size_t i = 0; names[i]; i++) {
-		int rc = write_file(writer, top, names[i], json_object_get(files, names[i]), err);
+		int rc = write_file(zip, top, names[i], json_object_get(files, names[i]), err);
 		if (rc)
 			return rc;
 	}
-	if (archive_write_close(writer) != ARCHIVE_OK)
-		return fail_writing(writer, err);
-	*ret_size = out.len;
-	*ret_data = buf_take(&out);
-	return *ret_data ? 0 : fail_memory(err);
+	if (zip_close(zip) != 0)
+		return fail_writing(zip_get_error(zip), err);
+	zip = NULL;
+	return take_written(out, ret_data, ret_size, err);
 }
