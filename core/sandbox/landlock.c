@@ -24,6 +24,7 @@
 #define LANDLOCK_VERSION_FLAG 1u
 #define LANDLOCK_PATH_BENEATH 1
 #define LANDLOCK_FS_EXECUTE (1ull << 0)
+#define LANDLOCK_FS_WRITE_FILE (1ull << 1)
 #define LANDLOCK_FS_READ_FILE (1ull << 2)
 #define LANDLOCK_FS_READ_DIR (1ull << 3)
 #define LANDLOCK_FS_MAKE_CHAR (1ull << 6)
@@ -86,7 +87,7 @@ sandbox_landlock_ruleset(const struct sandbox_plan *plan)
 	uint64_t device = all & ~LANDLOCK_FS_ABI1 & ~LANDLOCK_FS_REFER;
 	int rc = allow(ruleset, "/", read);
 	if (!rc)
-		rc = allow(ruleset, "/dev", read | device | (1ull << 1) /* write */);
+		rc = allow(ruleset, "/dev", read | device | LANDLOCK_FS_WRITE_FILE);
 	static const char *const writable[] = {SANDBOX_JOB "/out", "/tmp", "/dev/shm", NULL};
 	for (const char *const *path = writable; !rc && *path; path++)
 		rc = allow(ruleset, *path, no_nodes);
@@ -94,6 +95,8 @@ sandbox_landlock_ruleset(const struct sandbox_plan *plan)
 		const struct sandbox_op *op = &plan->ops[i];
 		if (op->kind == SANDBOX_OP_COPY || (op->kind == SANDBOX_OP_BIND && op->writable && !op->device))
 			rc = allow(ruleset, op->target, no_nodes);
+		else if (op->kind == SANDBOX_OP_PROC_OWN)
+			rc = allow(ruleset, op->target, read | (all & (LANDLOCK_FS_WRITE_FILE | LANDLOCK_FS_TRUNCATE)));
 	}
 	return rc ? -1 : STEAL_FD(ruleset);
 }

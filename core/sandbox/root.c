@@ -31,6 +31,7 @@
 #endif
 #define ROOT_OLD "/.old"
 #define ROOT_BASE "/usr" /* a folder that every machine has, to mount the new root on */
+#define ROOT_PROC_FLAGS (MS_NOSUID | MS_NODEV | MS_NOEXEC)
 #define ROOT_AT_RECURSIVE 0x8000
 #define ROOT_ATTR_RDONLY 0x1u
 #define ROOT_ATTR_NOSUID 0x2u
@@ -230,6 +231,15 @@ plan_binds(struct sandbox_plan *plan, const struct sandbox_config *config, struc
 	return 0;
 }
 
+static bool
+has_device(const struct sandbox_config *config)
+{
+	for (size_t i = 0; i < config->binds_count; i++)
+		if (config->binds[i].device)
+			return true;
+	return false;
+}
+
 static void
 plan_private(struct sandbox_plan *plan)
 {
@@ -285,6 +295,8 @@ sandbox_root_plan(struct sandbox_plan *plan, const struct sandbox_config *config
 		return kettle_fail(err, KETTLE_ETOOBIG, "A sandbox shows at most %d paths.", SANDBOX_BINDS_MAX);
 	plan_private(plan);
 	int rc = plan_binds(plan, config, err);
+	if (!rc && has_device(config))
+		add_op(plan, SANDBOX_OP_PROC_OWN, "/proc");
 	if (!rc)
 		rc = plan_job(plan, config, err);
 	return rc ? rc : complete(plan, plan->ops_base, err);
@@ -373,19 +385,42 @@ open_proc(void)
 #endif
 }
 
+/* It is the mount that is read-only, not the file system, so that do_proc_own can take that back. */
 static int
 do_proc(const struct sandbox_op *op, int *ret_proc)
 {
-	unsigned long flags = MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY;
 	int proc = open_proc();
-	if ((proc < 0 || mount("proc", op->target, "proc", flags, "hidepid=ptraceable")) &&
-		mount("proc", op->target, "proc", flags, NULL)) {
+	if (((proc < 0 || mount("proc", op->target, "proc", ROOT_PROC_FLAGS, "hidepid=ptraceable")) &&
+			mount("proc", op->target, "proc", ROOT_PROC_FLAGS, NULL)) ||
+		mount(NULL, op->target, NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | ROOT_PROC_FLAGS, NULL)) {
 		if (proc >= 0)
 			close(proc);
 		return -1;
 	}
 	*ret_proc = proc >= 0 ? proc : open(op->target, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	return 0;
+}
+
+/*
+ * CUDA opens /proc/self/task/TID/comm with O_TRUNC to name its threads, and fails to initialise (error 304) where it
+ * cannot. What describes the machine stays read-only. The rest is the payload's own processes; the kernel checks there
+ * what it checks at system calls.
+ */
+static int
+do_proc_own(const struct sandbox_op *op)
+{
+	static const char *const machine[] = {
+		"/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/driver", "/proc/acpi"};
+	for (size_t i = 0; i < ARRAY_SIZE(machine); i++) {
+		if (mount(machine[i], machine[i], NULL, MS_BIND | MS_REC, NULL)) {
+			if (errno == ENOENT)
+				continue;
+			return -1;
+		}
+		if (mount(NULL, machine[i], NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | ROOT_PROC_FLAGS, NULL))
+			return -1;
+	}
+	return mount(NULL, op->target, NULL, MS_REMOUNT | MS_BIND | ROOT_PROC_FLAGS, NULL);
 }
 
 /* Where the operations leave what they open. */
@@ -411,6 +446,8 @@ do_op(const struct sandbox_plan *plan, const struct sandbox_op *op, const struct
 		return mount("tmpfs", op->target, "tmpfs", MS_NOSUID | MS_NODEV, op->text);
 	case SANDBOX_OP_PROC:
 		return do_proc(op, builder->ret_proc);
+	case SANDBOX_OP_PROC_OWN:
+		return do_proc_own(op);
 	case SANDBOX_OP_COPY:
 		return sandbox_copy_tree(op->source, op->target, plan->root_owner ? SANDBOX_ID : -1);
 	case SANDBOX_OP_OUT: {
@@ -438,6 +475,8 @@ op_name(enum sandbox_op_kind kind)
 		return "mount a tmpfs at";
 	case SANDBOX_OP_PROC:
 		return "mount a process file system at";
+	case SANDBOX_OP_PROC_OWN:
+		return "make writable";
 	case SANDBOX_OP_COPY:
 		return "copy the job's folder to";
 	case SANDBOX_OP_OUT:

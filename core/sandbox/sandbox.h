@@ -15,8 +15,9 @@
  * watches is reached. CPU time and memory are init's business.
  *
  * What the payload sees: / read-only with /usr, /bin, /sbin, /lib*, a little of /etc, /dev with null, zero, full,
- * random, urandom, /proc of its own (read-only, without init), /sys/devices/system/{cpu,node}; writable and gone
- * afterwards: /tmp (with /tmp/home), /dev/shm; /job read-only; /job/out, kept in memory until sandbox_free.
+ * random, urandom, /proc of its own (without init, and read-only; with a `device`, what is of its own processes there can
+ * be written, as CUDA does), /sys/devices/system/{cpu,node}; writable and gone afterwards: /tmp (with /tmp/home),
+ * /dev/shm; /job read-only; /job/out, kept in memory until sandbox_free.
  *
  * With root, the payload's user id owns nothing outside: job_dir and all in it must be readable by others (put it in a
  * folder that is closed to them), and so must sandbox_bind sources. A `device` bind whose node only a group may open

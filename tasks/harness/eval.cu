@@ -265,6 +265,8 @@ take_over_supervised(int argc, char **argv, char **env)
 	raw_syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0);
 	raw_syscall(SYS_close, ends[0], 0, 0);
 	raw_syscall(SYS_close, harness.channel, 0, 0);
+	// CUDA names its threads by files in /proc/self, which a process that is not dumpable may not open.
+	raw_syscall(SYS_prctl, PR_SET_DUMPABLE, 1, 0);
 	*const_cast<volatile uint64_t *>(&harness.secret) = 0;
 	*const_cast<volatile bool *>(&harness.has_secret) = false;
 	harness.channel = child == 0 ? hide_channel(ends[1]) : -1;

@@ -96,7 +96,7 @@ static int
 do_try_write(char **args)
 {
 	for (; *args; args++) {
-		int fd = open(*args, O_WRONLY | O_CREAT, 0644);
+		int fd = open(*args, O_WRONLY | O_CREAT | O_TRUNC, 0644);
 		say(*args, fd < 0 ? -1 : write(fd, "text\n", 5));
 		if (fd >= 0)
 			close(fd);

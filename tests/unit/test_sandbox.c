@@ -279,6 +279,23 @@ test_files_writable(void **state)
 	assert_int_not_equal(access("/dev/shm/x", F_OK), 0);
 }
 
+/* What CUDA needs of /proc, and no more. */
+static void
+test_files_of_device(void **state)
+{
+	struct fixture *fixture = *state;
+	fixture->binds[1] = (struct sandbox_bind){.source = "/dev/null", .target = "/dev/gpu0", .device = true};
+	fixture->config.binds_count = 2;
+	FIXTURE_RUN(fixture, "try-write", "/proc/self/comm", "/proc/thread-self/comm", "/proc/x", "/proc/sys/kernel/hostname",
+		"/proc/1/oom_score_adj", "/dev/gpu0", "/dev/x", "/usr/x");
+	assert_string_equal(fixture->text,
+		"/proc/self/comm=ok\n/proc/thread-self/comm=ok\n/proc/x=ENOENT\n/proc/sys/kernel/hostname=EROFS\n"
+		"/proc/1/oom_score_adj=ENOENT\n/dev/gpu0=ok\n/dev/x=EROFS\n/usr/x=EROFS\n");
+	fixture->config.binds_count = 1;
+	FIXTURE_RUN(fixture, "try-write", "/proc/self/comm");
+	assert_string_equal(fixture->text, "/proc/self/comm=EROFS\n");
+}
+
 static void
 test_files_visible(void **state)
 {
@@ -648,6 +665,7 @@ main(void)
 		FIXTURE_TEST(test_signal_state),
 		FIXTURE_TEST(test_process_limits),
 		FIXTURE_TEST(test_files_writable),
+		FIXTURE_TEST(test_files_of_device),
 		FIXTURE_TEST(test_files_visible),
 		FIXTURE_TEST(test_output_stays),
 		FIXTURE_TEST(test_disk_limits),
