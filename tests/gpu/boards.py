@@ -25,7 +25,7 @@ class Work:
         self.expected = head[1] if head else "failed" if self.kind == "wrong" else "passed"
         self.mode = mode or (head and head[2]) or "ranked"
         self.title = title or "%s/%s/%s" % (board, self.kind, path.stem)
-        self.says = "".join(re.findall(r"^(?://|#) (?!expect|needs)(.*)$", text, re.M)[:1])
+        self.says = "".join(re.findall(r"^(?://|#) (?!expect|needs|SPDX)(.*)$", text, re.M)[:1])
         self.short = short
         self.number = self.job = self.trouble = None
 
