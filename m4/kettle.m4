@@ -38,6 +38,21 @@ AS_IF([test "$enable_failpoints" = yes], [AC_DEFINE([KETTLE_FAILPOINTS], [1], [N
 AM_CONDITIONAL([FAILPOINTS], [test "$enable_failpoints" = yes])
 ])
 
+# The interpreter that tests and the bench run with. No board's: those name their own. The system's comes before the first of
+# the PATH, which a version manager may lead to another one in every folder, and other users to none.
+AC_DEFUN([KETTLE_PATH_PYTHON], [
+AC_ARG_VAR([PYTHON], [Python 3.9 or newer that the tests run with (default /usr/bin/python3, else the python3 of the PATH)])
+AC_MSG_CHECKING([for the Python that the tests run with])
+kettle_given=$PYTHON
+PYTHON=
+for kettle_python in ${kettle_given:-/usr/bin/python3 python3}; do
+  PYTHON=`"$kettle_python" -IS -c 'import sys; print(sys.executable if sys.version_info >= (3, 9) else "")' 2>/dev/null </dev/null`
+  test -z "$PYTHON" || break
+done
+AC_MSG_RESULT([${PYTHON:-none}])
+AS_IF([test -z "$PYTHON" && test -n "$kettle_given"], [AC_MSG_ERROR([PYTHON is "$kettle_given", which is no Python 3.9 or newer])])
+])
+
 # The extension that makes Python a warm process: on the stable ABI, so that the headers of one Python do for all.
 AC_DEFUN([KETTLE_ARG_WARM], [
 AC_ARG_ENABLE([warm], [AS_HELP_STRING([--enable-warm=auto|yes|no], [warm processes of Python, which runs begin from (default auto)])], [], [enable_warm=auto])
@@ -48,7 +63,10 @@ AS_CASE([$enable_warm],
     [PKG_CHECK_MODULES([PYTHON], [python3 >= 3.9], [], [kettle_missing="install python3-dev"])])],
   [AC_MSG_ERROR([--enable-warm takes auto, yes or no, not "$enable_warm"])])
 AS_IF([test -n "$kettle_missing" && test "$enable_warm" = yes], [AC_MSG_ERROR([warm processes cannot be built: $kettle_missing])])
-AS_IF([test -z "$kettle_missing"], [build_warm=yes], [build_warm="no ($kettle_missing)"])
+AS_IF([test -z "$kettle_missing"],
+  [build_warm=yes
+  kettle_headers=`$PKG_CONFIG --modversion python3`],
+  [build_warm="no ($kettle_missing)"])
 AM_CONDITIONAL([BUILD_WARM], [test -z "$kettle_missing"])
 have_warm=0
 AS_IF([test -z "$kettle_missing"], [have_warm=1])
@@ -104,8 +122,9 @@ echo "$PACKAGE_NAME $PACKAGE_VERSION will be built for $prefix with $CC."
 echo "$kettle_summary" | $AWK -F'|' 'NF > 1 {
   gsub(/^ +/, "", @S|@1)
   printf "  %-8s %-9s %-4s %s%s\n", @S|@1, @S|@2, @S|@3, @S|@4, (@S|@5 != "" ? " (" @S|@5 ")" : "") }'
-echo "  warm Python        $build_warm"
+echo "  warm Python        $build_warm${kettle_headers:+ (with the headers of Python $kettle_headers, for every one from 3.9 on)}"
 echo "  unit tests         $have_cmocka $(test "$have_cmocka" = yes || echo "(install libcmocka-dev)")"
 echo "  sanitizers         $enable_sanitizers"
+echo "  tests run with     ${PYTHON:-no Python (install python3, or set PYTHON)}"
 echo
 ])

@@ -70,11 +70,12 @@ look_for_cgroups(struct sandbox_machine **ret_machine)
 }
 
 static json_t *
-look_for_tools(const struct execconfig *config, json_t **ret_packages, json_t **ret_profilers)
+look_for_tools(const struct execconfig *config, json_t **ret_paths, json_t **ret_packages, json_t **ret_profilers)
 {
 	AUTO_FREE char *memory = path_join(config->state, EXEC_TOOLS_FILE);
 	struct toolchain *toolchain = memory ? toolchain_new(config, memory) : NULL;
 	json_t *tools = toolchain ? toolchain_versions(toolchain) : json_object();
+	*ret_paths = toolchain ? toolchain_paths(toolchain) : json_object();
 	*ret_packages = toolchain ? toolchain_packages(toolchain) : json_object();
 	for (size_t i = 0; toolchain_known()[i]; i++)
 		if (!json_object_get(tools, toolchain_known()[i]))
@@ -123,12 +124,12 @@ examine(const struct execconfig *config)
 	unsigned protections = machine ? sandbox_machine_protections(machine) : sandbox_probe();
 	sandbox_machine_free(machine);
 	json_t *state = look_at_folder(config->state), *locks = look_at_folder(config->locks), *packages = NULL;
-	json_t *profilers = NULL, *tools = look_for_tools(config, &packages, &profilers);
-	return json_pack("{s:s, s:s, s:s?, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o*}", "version", PACKAGE_VERSION,
-		"level", sandbox_level_name(sandbox_level_of(protections)), "config", config->file, "protections",
-		sandbox_describe(protections), "cgroups", cgroups, "tools", tools, "packages", packages, "profilers", profilers,
-		"devices", look_for_devices(), "state", state, "locks", locks, "machine", machine_describe(), "gpus",
-		look_at_gpus(config));
+	json_t *paths = NULL, *profilers = NULL, *tools = look_for_tools(config, &paths, &packages, &profilers);
+	return json_pack("{s:s, s:s, s:s?, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o*}", "version",
+		PACKAGE_VERSION, "level", sandbox_level_name(sandbox_level_of(protections)), "config", config->file,
+		"protections", sandbox_describe(protections), "cgroups", cgroups, "tools", tools, "paths", paths, "packages",
+		packages, "profilers", profilers, "devices", look_for_devices(), "state", state, "locks", locks, "machine",
+		machine_describe(), "gpus", look_at_gpus(config));
 }
 
 static void
@@ -201,8 +202,9 @@ print_report(const json_t *report)
 	print_protections(report);
 	(void)printf("\nTools\n");
 	json_object_foreach(json_object_get(report, "tools"), name, value) {
-		(void)printf("  %-8s %-14s %s\n", json_is_null(value) ? "no" : "yes", name,
-			json_is_null(value) ? "" : json_string_value(value));
+		const char *path = text_of(json_object_get(report, "paths"), name);
+		(void)printf("  %-8s %-14s %s%s%s\n", json_is_null(value) ? "no" : "yes", name,
+			json_is_null(value) ? "" : json_string_value(value), path[0] ? "  " : "", path);
 		print_packages(json_object_get(json_object_get(report, "packages"), name));
 	}
 	print_profilers(json_object_get(report, "profilers"));

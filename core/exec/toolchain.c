@@ -532,6 +532,17 @@ toolchain_versions(struct toolchain *toolchain)
 }
 
 json_t *
+toolchain_paths(struct toolchain *toolchain)
+{
+	const struct tool *tools[TOOLFACTS_MAX];
+	size_t count = list_tools(toolchain, tools);
+	json_t *paths = json_object();
+	for (size_t i = 0; paths && i < count; i++)
+		(void)json_object_set_new(paths, tools[i]->name, json_string(tools[i]->path));
+	return paths;
+}
+
+json_t *
 toolchain_packages(struct toolchain *toolchain)
 {
 	const struct tool *tools[TOOLFACTS_MAX];

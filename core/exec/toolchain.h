@@ -51,6 +51,8 @@ const char *toolchain_home(struct toolchain *toolchain, const struct tool *tool)
 int toolchain_roots(struct toolchain *toolchain, const struct tool *tool, json_t *paths);
 /* {"g++": "12.2.0", …} of the well-known tools that are here, and of those that exec.yml names. New reference. */
 json_t *toolchain_versions(struct toolchain *toolchain);
+/* {"g++": "/usr/bin/g++", …}: as those are started; an interpreter behind a wrapper script by its own path. New reference. */
+json_t *toolchain_paths(struct toolchain *toolchain);
 /* {"python3": {"numpy": "1.24.2", …}, …}: the well-known packages of the interpreters among those. New reference. */
 json_t *toolchain_packages(struct toolchain *toolchain);
 /* Version and packages (NULL: it is no interpreter) of one tool; both borrowed, NULL where it cannot be asked. */

@@ -39,6 +39,7 @@ import watch
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "lib"))
 import known_tools  # noqa: E402
+import pythons  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 BUILD = os.environ.get("top_builddir", ".")

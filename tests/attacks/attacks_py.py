@@ -18,12 +18,12 @@ import glob
 import json
 import os
 import re
-import subprocess
 import sys
 import time
 
 import attacks
 import watch
+from attacks import pythons
 
 HONEST = {"py": "from attack import honest as custom_kernel\n",
     "single": "from attack import honest as custom_kernel\n",
@@ -46,17 +46,7 @@ exec "{program}" "$@" <"$RECORD.a" >"$RECORD.b" 3<&- 4>&-
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
-def can_import(python, module):
-    return subprocess.run([python, "-c", f"import {module}"], capture_output=True, check=False).returncode == 0
-
-
-def choose_python():
-    """The interpreter of the boards: the system's one may have what the first in PATH has not."""
-    own = os.path.realpath(sys.executable)
-    return next((python for python in (own, "/usr/bin/python3") if os.path.exists(python) and can_import(python, "numpy")), own)
-
-
-PYTHON = choose_python()
+PYTHON = pythons.boards()
 
 
 class Trial:
@@ -233,7 +223,7 @@ def reason_to_skip(attack, offered):
     if attack.head.get("needs", "user") not in offered:
         return f"this machine has no {attack.head['needs']}"
     module = attack.head.get("imports")
-    if module and not can_import(PYTHON, module):
+    if module and not pythons.has(module):
         return f"this interpreter has no {module}"
     return None
 

@@ -4,14 +4,12 @@ import json
 import os
 import pathlib
 import re
-import shutil
 import socket
 import statistics
-import subprocess
 import sys
 import time
 
-from kettle_test import BUILD, KETTLE, Scratch, poll
+from kettle_test import BUILD, KETTLE, Scratch, poll, pythons
 
 SECONDS = float(os.environ.get("KETTLE_BENCH_SECONDS", "2"))
 SUBMIT_LIMIT = 180  # seconds until a submission is given up
@@ -115,13 +113,11 @@ def wants_warm():
 
 
 def interpreter(*modules):
-    """A Python that imports all of these; Cannot, where there is none."""
-    found = [shutil.which("python3"), "/usr/bin/python3"]
-    for path in filter(None, found):
-        command = [path, "-c", "".join(f"import {module}\n" for module in modules)]
-        if subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode == 0:
-            return os.path.realpath(path) if "shims" not in path else path
-    raise Cannot(f"no Python on this machine has {' and '.join(modules)}" if modules else "there is no python3")
+    """The Python of the boards; Cannot, where it does not import all of these."""
+    lacking = [module for module in modules if not pythons.has(module)]
+    if lacking:
+        raise Cannot(f"{pythons.boards()} has no {' and no '.join(lacking)}")
+    return pythons.boards()
 
 
 class Box(Scratch):

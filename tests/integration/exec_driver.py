@@ -16,6 +16,7 @@ BUILD = os.environ.get("top_builddir", ".")
 SOURCE = os.environ.get("top_srcdir", ".")
 sys.path.insert(0, os.path.join(SOURCE, "tests", "lib"))
 import known_tools  # noqa: E402
+import pythons  # noqa: E402
 
 PROGRAM = os.path.join(BUILD, "kettle-exec")
 # KETTLE_TEST_WARM=0: no run of any test begins as a copy of a warm interpreter.

@@ -10,14 +10,8 @@ ENVIRONMENT = {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONNOUSERSITE": "1", "PYTHONU
                "PYTHONFAULTHANDLER": "1", "PYTHONHASHSEED": "0"}
 
 
-def has(python, module):
-    return subprocess.run([python, "-c", "import " + module], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0
-
-
-# An interpreter with numpy, and torch, where there is one.
-PYTHONS = [os.path.realpath(python) for python in (sys.executable, "/usr/bin/python3") if os.path.exists(python)]
-PYTHON = next((python for module in ("torch", "numpy") for python in PYTHONS if has(python, module)), PYTHONS[0])
-MODULES = [module for module in ("numpy", "torch") if has(PYTHON, module)]
+PYTHON = pythons.boards()
+MODULES = [module for module in ("numpy", "torch") if pythons.has(module)]
 
 # What a process can find out about itself.
 STATE = """

@@ -13,6 +13,7 @@ import time
 import traceback
 
 import known_tools
+import pythons
 
 # A shell that starts this in the background may have SIGINT ignored, and children would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -205,7 +206,7 @@ def main(tests):
     prints TAP. What they run needs all plugins of a plain board."""
     needs("cpp", "local", "cli")
     tests = [test for test in tests if not sys.argv[1:] or test.__name__ in sys.argv[1:]]
-    print(f"1..{len(tests)}", flush=True)
+    print(f"1..{len(tests)}\n# {pythons.named()}", flush=True)
     for number, test in enumerate(tests, 1):
         name = (test.__doc__ or test.__name__).strip().splitlines()[0]
         scratch = Scratch()

@@ -2,7 +2,8 @@
 """Compiles the task's own modules once, so that not every run has to: compile.py FILE...
 
 What does not compile is for the runs to report. Nobody compares the results with their sources: Kettle keeps this step by
-the contents of both, a submission is not among them, and no run may write where they lie.
+the contents of both, a submission is not among them, and no run may write where they lie. So this fails only where the
+interpreter is none that boards can run with; what it says then is shown.
 """
 import os
 import py_compile
@@ -13,6 +14,8 @@ FOLDER = os.path.join("out", "__pycache__")
 
 
 def main(names):
+    if sys.version_info < (3, 9):
+        sys.exit("it is Python %d.%d.%d" % sys.version_info[:3])
     os.makedirs(FOLDER, exist_ok=True)
     with open(os.path.join(FOLDER, "made"), "w"):
         pass  # an output that is empty is none

@@ -227,6 +227,22 @@ explain_device(const json_t *step, const struct trace *trace, json_t **ret_verdi
 	return sentence_give(&sentence, own ? "failed" : "error", own ? "participant" : "task", false, ret_verdict, err);
 }
 
+/* An interpreter that starts nothing, is too old or belongs to another machine; its first line says which. */
+static int
+explain_interpreter(const json_t *step, const char *text, json_t **ret_verdict, struct kettle_error *err)
+{
+	struct sentence sentence = {0};
+	const char *python = json_string_value(json_array_get(json_object_get(step, "argv"), 0));
+	struct span line = line_at(text);
+	sentence_say(
+		&sentence, "The board's machine has no Python 3.9 or newer as `%.200s`: ", python ? python : "python3");
+	if (line.len)
+		sentence_repeat(&sentence, line.start, line.len);
+	else
+		sentence_say(&sentence, "it says nothing and fails.");
+	return sentence_give(&sentence, "error", "machine", false, ret_verdict, err);
+}
+
 /* ---- what went wrong in the submission ---- */
 
 /* " (submission.py line 30 in custom_kernel, line 12 in helper)" */
@@ -373,6 +389,8 @@ explain_outcome(const json_t *step, const json_t *outcome, json_t **ret_verdict,
 {
 	const char *text = text_of(json_object_get(outcome, "stderr"), "text");
 	struct trace crash;
+	if (is(step, "id", EXPLAIN_BYTECODE) && is(outcome, "state", "failed"))
+		return explain_interpreter(step, text, ret_verdict, err);
 	if (is(step, "kind", "prepare") && is(outcome, "state", "failed"))
 		return explain_compilation(text, ret_verdict, err);
 	if (is(step, "kind", "run") && is(outcome, "limit", "wall") &&

@@ -10,6 +10,9 @@
 #define EXPLAIN_SUBMISSION "KETTLE_SUBMISSION"
 #define EXPLAIN_DEVICE "KETTLE_DEVICE"
 
+/* The build step in which the submission has no part: what fails there is the interpreter. */
+#define EXPLAIN_BYTECODE "bytecode"
+
 /*
  * As `interpret` of kettle/language.h. KETTLE_ENOENT: there is nothing to add to the core's own reading. Pure. [any]
  */

@@ -24,7 +24,6 @@
 #define PREPARE FOLDER "/prepare.py"
 #define CACHE "cache"          /* below out/: what compilers keep */
 #define BYTECODE "__pycache__" /* where the interpreter looks for it */
-#define COMPILE_ID "bytecode"
 #define PREPARE_ID "prepare"
 #define TORCH_TRACE "trace.json.gz" /* what the harness lets torch's profiler leave */
 #define MAX_THREADS 4096
@@ -50,7 +49,9 @@ static const struct kettle_option options[] = {
 	{.key = "python",
 		.type = KETTLE_OPTION_STRING,
 		.default_value = "python3",
-		.help = "The interpreter: a name, or the absolute path of one, such as that of a virtual environment."},
+		.help = "The interpreter, Python 3.9 or newer: a name, which is looked up in kettle-exec's PATH, or the "
+				"absolute path of "
+				"one, such as that of a virtual environment."},
 	{.key = "env",
 		.type = KETTLE_OPTION_MAP,
 		.help = "Further environment of every step; it wins over what Kettle sets."},
@@ -231,9 +232,9 @@ compile_step(const struct making *making)
 	json_array_extend(argv, making->modules);
 	json_array_foreach(making->modules, i, name)
 		json_object_set_new(inputs, json_string_value(name), json_pack("{s:O}", "file", name));
-	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:[s], s:b}", "id", COMPILE_ID, "kind", "build", "title",
-		"compile the task's modules", "argv", argv, "env", make_environment(making, NULL), "inputs", inputs, "limits",
-		make_limits(making, NULL), "outputs", BYTECODE, "cache", 1);
+	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:[s], s:b}", "id", EXPLAIN_BYTECODE, "kind", "build",
+		"title", "compile the task's modules", "argv", argv, "env", make_environment(making, NULL), "inputs", inputs,
+		"limits", make_limits(making, NULL), "outputs", BYTECODE, "cache", 1);
 }
 
 /* It passes whatever the import says unless a compiler refused, so the outputs are there for the runs. */
@@ -287,7 +288,7 @@ run_step(const struct making *making, const json_t *prepared, bool first)
 	if (json_object_get(prepared, "secret"))
 		json_object_set_new(step, "secret_fd", json_string("KETTLE_SECRET_FD"));
 	if (json_array_size(making->modules))
-		json_object_set_new(inputs, BYTECODE, json_pack("{s:s, s:s}", "step", COMPILE_ID, "output", BYTECODE));
+		json_object_set_new(inputs, BYTECODE, json_pack("{s:s, s:s}", "step", EXPLAIN_BYTECODE, "output", BYTECODE));
 	if (making->preload)
 		json_object_set_new(step, "warm",
 			json_pack("{s:s, s:O}", "tool", text_of(making->options, "python"), "preload", making->preload));
