@@ -1,0 +1,60 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# What `make portable` does: pack.sh STAGE NAME ARCHIVE makes the folder NAME of what was installed in STAGE, of which bin/ is
+# linked to find libraries in lib/kettle/shared, and packs it. In the environment: srcdir, and files, which are copied from there.
+set -eu
+stage=$1 name=$2 archive=$3
+most=5000000 # bytes that it may have
+glibc_wanted=34 # it must run with the GNU C library 2.34
+fail() { echo "make portable: $*" >&2; exit 1; }
+
+rm -rf "$name"
+mv "$stage" "$name"
+# Services and profiles name the folders that things were configured for.
+rm -rf "$name/lib/systemd" "$name/share/kettle/apparmor.d"
+rm -f "$name"/lib/*.la
+mv "$name/bin" "$name/libexec"
+mkdir "$name/bin" "$name/lib/kettle/shared"
+objects=$(find "$name/libexec" "$name/lib" -type f \( -perm -100 -o -name '*.so*' \))
+
+# The libraries, but for the C library's; RPATH has found those that were there already.
+# shellcheck disable=SC2086
+ldd $objects 2>/dev/null | awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | sort -u | while read -r library; do
+	case ${library##*/} in
+	libc.so.* | libm.so.* | libdl.so.* | libpthread.so.* | librt.so.* | libresolv.so.* | libutil.so.*) continue ;;
+	esac
+	cp -L "$library" "$name/lib/kettle/shared/"
+	package=$(dpkg-query -S "$(readlink -f "$library")" 2>/dev/null | sed 's/:.*//; q' || true)
+	if [ -n "$package" ] && [ -f "/usr/share/doc/$package/copyright" ]; then
+		mkdir -p "$name/share/doc/kettle/libraries"
+		cp "/usr/share/doc/$package/copyright" "$name/share/doc/kettle/libraries/$package"
+	fi
+done
+chmod 644 "$name"/lib/kettle/shared/*
+objects=$(find "$name/libexec" "$name/lib" -type f \( -perm -100 -o -name '*.so*' \))
+# shellcheck disable=SC2086
+strip --strip-unneeded $objects
+
+# What they need of the C library, as the linker wrote it down.
+# shellcheck disable=SC2086
+minor=$(objdump -T $objects 2>/dev/null | sed -n 's/.*(GLIBC_2\.\([0-9]*\)[.0-9]*).*/\1/p; s/.* GLIBC_2\.\([0-9]*\)[.0-9]* .*/\1/p' | sort -n | tail -n 1)
+[ "$minor" -le $glibc_wanted ] || fail "what was built here needs the GNU C library 2.$minor; build it on a system with 2.$glibc_wanted, or one whose libraries ask for no more."
+loader=$(readelf -l "$name/libexec/kettle" | sed -n 's/.*program interpreter: \(.*\)]/\1/p')
+shared=$(cd "$name" && echo lib/kettle/shared/*)
+for program in "$name"/libexec/*; do
+	sed -e "s|@SHARED@|$shared|; s|@LOADER@|$loader|g; s|@MACHINE@|$(uname -m)|g; s|@GLIBC@|2.$minor|g; s|@GLIBC_MINOR@|$minor|" \
+		"$srcdir/portable/launcher.sh" >"$name/bin/${program##*/}"
+done
+chmod 755 "$name"/bin/*
+
+# shellcheck disable=SC2154
+for file in $files; do
+	mkdir -p "$name/$(dirname "$file")"
+	cp "$srcdir/$file" "$name/$file"
+done
+
+rm -f "$archive"
+tar --sort=name --owner=0 --group=0 --numeric-owner -cf - "$name" | xz -9 >"$archive"
+size=$(stat -c %s "$archive")
+[ "$size" -le $most ] || fail "$archive has $size bytes, more than the $most that it may have; $name shows of what."
+echo "$archive: $size bytes, for the GNU C library from 2.$minor on"
