@@ -51,4 +51,11 @@ void cmd_plugin_test(struct core *core, const struct actor *actor, const json_t 
 void cmd_config_check(
 	struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg);
 
+/* cmd_version.c */
+/*
+ * version {}: {"version", "ok", "parts": [{"part", "path" or null, "found"}], "config": its file or null, "database",
+ * "machine", "kernel", "libc", "warnings": [sentence]}. ok: every part is there.
+ */
+void cmd_version(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg);
+
 #endif

@@ -135,6 +135,9 @@ static const struct {
 					"\"max\", \"help\"}]}`."},
 	{"plugin.test", "`{\"tests\": [{\"name\", \"passed\", \"message\"}], \"ok\"}`."},
 	{"config.check", "`{\"ok\", \"file\", \"config\": what is in force, \"warnings\"}`."},
+	{"version",
+		"`{\"version\", \"ok\", \"parts\": [{\"part\", \"path\", \"found\"}], \"config\", \"database\", \"machine\", "
+		"\"kernel\", \"libc\", \"warnings\"}`."},
 };
 
 const char *

@@ -538,5 +538,10 @@ const struct command commands[] = {
 		ARGUMENTS(plugin_test_arguments), .engine = cmd_plugin_test},
 	{"config.check", "checks the configuration and shows what is in force", .right = RIGHT_ANYBODY,
 		.kind = COMMAND_LOCAL, .engine = cmd_config_check},
+	{"version", "says which Kettle this is and where each part of it was found", .right = RIGHT_ANYBODY,
+		.kind = COMMAND_LOCAL, .engine = cmd_version,
+		.details =
+			"Parts are looked for from where the program lies, then where they were installed. The exit status is 3 "
+			"where one is missing."},
 	{0},
 };

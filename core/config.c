@@ -19,8 +19,6 @@
 
 extern const char config_schema_text[];
 
-#define BUILD_PLUGINS "plugins/.libs" /* where they lie in a build folder */
-
 static const char *const plugin_kinds[] = {"languages", "runners", "frontends"};
 
 static int
@@ -79,7 +77,7 @@ find_file(const struct config_request *request)
 	if (file && stat(file, &st) == 0)
 		return file;
 	free(file);
-	file = installed_path(NULL, KETTLE_SYSCONF_DIR "/kettle.yml");
+	file = installed_path(INSTALLED_CONFIGURATION("kettle.yml"));
 	if (file && stat(file, &st) == 0)
 		return file;
 	free(file);
@@ -200,7 +198,7 @@ set_plugin_path(struct config *config, struct kettle_error *err)
 	json_t *written = json_object_get(config->root, "plugin_path"), *folder;
 	AUTO_JSON json_t *list = json_array();
 	AUTO_FREE char *given = strdup(environment("KETTLE_PLUGIN_PATH") ? environment("KETTLE_PLUGIN_PATH") : "");
-	AUTO_FREE char *own = installed_path(BUILD_PLUGINS, KETTLE_PLUGIN_DIR);
+	AUTO_FREE char *own = installed_path(INSTALLED_PLUGINS);
 	char *rest = given;
 	size_t i;
 	if (!list || !given)

@@ -9,12 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A link to the source tree's that `make` puts beside the programs: nothing that is installed knows of either tree. */
-#define BUILD_LINK "shipped"
-
 char *
 shipped_dir(void)
 {
 	const char *named = getenv("KETTLE_TASKS");
-	return named && *named ? strdup(named) : installed_path(BUILD_LINK, KETTLE_TASKS_DIR);
+	return named && *named ? strdup(named) : installed_path(INSTALLED_TASKS);
 }

@@ -4,7 +4,6 @@
 
 #include "installed.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -47,13 +46,19 @@ installed_way(const char *from, const char *to)
 	return rc == 0 ? buf_take(&way) : NULL;
 }
 
+bool
+installed_is_build(void)
+{
+	AUTO_FREE char *program = path_program_dir(), *mark = program ? path_join(program, BUILD_MARK) : NULL;
+	return mark && access(mark, F_OK) == 0;
+}
+
 char *
 installed_path(const char *in_build, const char *configured)
 {
-	AUTO_FREE char *program = path_program_dir(), *mark = program ? path_join(program, BUILD_MARK) : NULL;
-	bool built = mark && access(mark, F_OK) == 0;
-	AUTO_FREE char *way = built ? NULL : installed_way(KETTLE_BIN_DIR, configured);
-	const char *found = built ? in_build : way;
+	AUTO_FREE char *program = path_program_dir();
+	AUTO_FREE char *way = installed_is_build() ? NULL : installed_way(KETTLE_BIN_DIR, configured);
+	const char *found = way ? way : in_build;
 	AUTO_FREE char *near = program && found ? path_join(program, found) : NULL;
 	char *real = near ? realpath(near, NULL) : NULL;
 	return real ? real : strdup(configured);

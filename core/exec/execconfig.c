@@ -41,7 +41,7 @@ find_file(const char *path)
 	AUTO_FREE char *own = xdg_path("XDG_CONFIG_HOME", ".config", "kettle/exec.yml");
 	if (own && access(own, F_OK) == 0)
 		return STEAL(own);
-	AUTO_FREE char *shared = installed_path(NULL, KETTLE_SYSCONF_DIR "/exec.yml");
+	AUTO_FREE char *shared = installed_path(INSTALLED_CONFIGURATION("exec.yml"));
 	return shared && access(shared, F_OK) == 0 ? STEAL(shared) : NULL;
 }
 

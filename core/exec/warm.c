@@ -47,10 +47,6 @@
 #define SAID_MAX 65536           /* bytes of its output that are kept */
 #define PATHS_MAX 4096           /* whose change is looked for */
 #define GROWTH_BYTES (64u << 20) /* and a half of what it had */
-#define BUILD_MODULE "warm/.libs/python.so"
-#define MODULE "python.so"
-#define BUILD_STAND_IN "warm/python"
-#define STAND_IN "python"
 
 enum state { STARTING, READY_TO_COPY, FAILED, ENDING };
 
@@ -112,8 +108,8 @@ warm_open(struct exec *exec)
 	if (!warm)
 		return NULL;
 	warm->exec = exec;
-	warm->module = find_part(BUILD_MODULE, KETTLE_WARM_DIR "/" MODULE);
-	warm->stand_in = find_part(BUILD_STAND_IN, KETTLE_WARM_DIR "/" STAND_IN);
+	warm->module = find_part(INSTALLED_WARM);
+	warm->stand_in = find_part(INSTALLED_STAND_IN);
 	warm->max = max ? (unsigned)json_integer_value(max) : WARM_PROCESSES;
 	warm->max_copies = copies ? (unsigned)json_integer_value(copies) : WARM_FORKS;
 	(void)uv_timer_init(exec->loop, &warm->later);
@@ -611,9 +607,9 @@ complain(struct warm *warm)
 	warm->complained = true;
 	exec_emit(warm->exec, json_pack("{s:s, s:s}", "event", "error", "error",
 							  warm->module ? "What runs in Python start begins cold, since this installation of Kettle "
-											 "has no kettle/warm/" STAND_IN "."
+											 "has no kettle/warm/python."
 										   : "Runs in Python begin cold, since this installation of Kettle has no "
-											 "kettle/warm/" MODULE "."));
+											 "kettle/warm/python.so."));
 }
 
 bool

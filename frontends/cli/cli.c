@@ -227,6 +227,7 @@ static const struct run_ui uis[] = {
 		.status = render_device_changed_status,
 		.example = "kettle device enable H100 --test"},
 	{.command = "config.check", .render = render_local_config_check},
+	{.command = "version", .render = render_local_version, .status = render_local_version_status},
 };
 
 const struct run_ui *

@@ -150,3 +150,33 @@ render_local_config_check(struct run *run, const json_t *result)
 	run_print_json(&run->term, json_object_get(result, "config"));
 	return RUN_OK;
 }
+
+int
+render_local_version_status(const json_t *result)
+{
+	return value_true(result, "ok") ? RUN_OK : RUN_ENGINE;
+}
+
+int
+render_local_version(struct run *run, const json_t *result)
+{
+	static const struct table_column columns[] = {{.title = "part"}, {.title = "found"}, {.title = "where"}};
+	AUTO_JSON json_t *rows = json_array();
+	const char *config = value_text(result, "config");
+	size_t i;
+	const json_t *part, *warning;
+	json_array_foreach(json_object_get(result, "warnings"), i, warning)
+		put_line(&run->term, "warning: ", json_string_value(warning));
+	json_array_foreach(json_object_get(result, "parts"), i, part)
+		if (!run->quiet || !value_true(part, "found"))
+			table_row(rows, 3, value_text(part, "part"), value_true(part, "found") ? "yes" : "MISSING",
+				value_text(part, "path"));
+	if (!run->quiet) {
+		fprintf(run->term.out, "kettle %s on %s, Linux %s, GNU C library %s\n", value_text(result, "version"),
+			value_text(result, "machine"), value_text(result, "kernel"), value_text(result, "libc"));
+		table_row(rows, 3, "configuration", *config ? "yes" : "none", config);
+		table_row(rows, 3, "database", "", value_text(result, "database"));
+	}
+	table_print(&run->term, columns, ARRAY_SIZE(columns), rows, 0);
+	return render_local_version_status(result);
+}
