@@ -84,6 +84,18 @@ def descendants(root):
     return found
 
 
+def stop(child, seconds=2):
+    """Asks a process to end, and kills it and all below it where it does not. Returns whether it is dead."""
+    try:
+        os.kill(child.pid, signal.SIGTERM)
+        child.wait(seconds)
+    except subprocess.TimeoutExpired:
+        return kill(child)
+    except OSError:
+        pass
+    return True
+
+
 def kill(child):
     """Ends a process and all below it, and waits a little. Returns whether it is dead."""
     for pid in [child.pid] + descendants(child.pid):
@@ -126,7 +138,7 @@ class Commands:
                 status = child.wait(limit)
             except subprocess.TimeoutExpired:
                 late = True
-                status = child.returncode if kill(child) else None
+                status = child.returncode if stop(child) else None
             done = Done(shlex.join(command), status, read_ends(out), read_ends(err), time.monotonic() - began, late)
         self.write(done)
         return done

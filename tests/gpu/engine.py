@@ -43,6 +43,7 @@ class Engine:
 
     def write_configuration(self, device, languages, settings):
         section = {"runner": "local", "sandbox": self.level, "prefetch": 8, **self.here.unit(), **device}
+        section = {key: value for key, value in section.items() if value is not None}
         self.write("exec.yml", json.dumps({"locks": os.path.join(self.folder, "locks"), **self.here.settings, **settings}))
         self.write("kettle.yml", json.dumps({
             "build": {"jobs": max(2, min(8, os.cpu_count() or 2))}, "languages": languages,
