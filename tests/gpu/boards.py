@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Boards and their solutions: what must pass passes, what must not does not, built anew and out of the cache, begun cold and
 warm."""
+import itertools
 import os
 import pathlib
 import re
@@ -83,32 +84,40 @@ def include_folders(here):
     return folders + ["/usr/include"]
 
 
-def run_all(engine, works, share, each=180):
-    """Gives all to the engine, some at a time, until they have ended or the share of the time is used up. Returns how many
-    were not begun."""
+def run_all(engine, works, share, each=60):
+    """Gives all to the engine, some at a time, until they have ended or the share of the time is used up; `each` is how long
+    the one in front may take before it counts as one that does not end. Returns how many were not begun."""
     end = time.monotonic() + min(share, max(1, engine.here.budget.left() - 20))
-    ahead, waiting = list(works), []
+    ahead, waiting, moved = list(works), [], time.monotonic()
     while (ahead or waiting) and time.monotonic() < end:
         while ahead and len(waiting) < AHEAD and time.monotonic() < end:
             work = ahead.pop(0)
             try:
-                work.number, work.since = engine.submit(work.board, str(work.path), work.mode), time.monotonic()
+                work.number = engine.submit(work.board, str(work.path), work.mode)
                 waiting.append(work)
             except Trouble as trouble:
                 work.trouble = trouble
         for work in waiting[:2]:
-            try:
-                work.job = engine.ended(work.number)
-            except Trouble as trouble:
-                work.trouble = trouble
-            if work.job or work.trouble:
+            if look_at(engine, work, time.monotonic() - moved, each if work is waiting[0] else None):
                 waiting.remove(work)
-                work.seconds = time.monotonic() - work.since
+                moved = time.monotonic()
         time.sleep(POLL)
+    if waiting and time.monotonic() - moved > min(each, 25):  # the one in front has hung, not waited
+        look_at(engine, waiting.pop(0), time.monotonic() - moved, 0)
     for work in waiting:
-        engine.run("submission", "cancel", work.number, limit=10)
-        work.number = None
+        engine.run("submission", "cancel", work.number, limit=10, quiet=True)
     return len(ahead) + len(waiting)
+
+
+def look_at(engine, work, seconds, most):
+    """Whether a submission has ended, or is given up after so many seconds."""
+    try:
+        work.job = engine.ended(work.number)
+        if not work.job and most is not None and seconds > most:
+            work.job = engine.give_up(work.number, seconds)
+    except Trouble as trouble:
+        work.trouble = trouble
+    return work.job or work.trouble
 
 
 def judge(engine, section, work, rows, remark=""):
@@ -118,7 +127,7 @@ def judge(engine, section, work, rows, remark=""):
         rows.append((work.title, work.mode, work.expected, "trouble", "", "", str(work.trouble)))
         return
     if not work.job:
-        section.skip(work.title + remark, "the section's time was over")
+        section.late.append(work.title + remark)
         return
     job, found = work.job, state_of(work.job)
     ok = found == work.expected and (found != "passed" or work.mode != "ranked" or (job.get("score") or 0) > 0)
@@ -203,7 +212,8 @@ def cuda(here, section, share):
         again = [Work(work.board, work.path, "test", work.title) for work in works if work.expected == "passed"]
         correct = [work for work in works if work.kind == "correct"]
         wrong = [work for work in works if work.kind == "wrong"]
-        run_all(engine, correct, (end - time.monotonic()) * 0.6)
+        ranked_once(correct)
+        run_all(engine, correct, (end - time.monotonic()) * 0.7)
         run_all(engine, again, (end - time.monotonic()) * 0.4)
         run_all(engine, wrong, end - time.monotonic())
         for work in correct + wrong:
@@ -219,6 +229,16 @@ def cuda(here, section, share):
                              compilation=work.job["compilation"])
         section.table(COLUMNS, rows, "The same files once more, in the mode test, out of the build cache")
         architectures(here, section, correct)
+
+
+def ranked_once(works):
+    """Of right solutions one of each board is ranked, which takes longest; the others show that they are right in the mode
+    test."""
+    seen = set()
+    for work in works:
+        if work.mode == "ranked" and work.board in seen:
+            work.mode = "test"
+        seen.add(work.board)
 
 
 def architectures(here, section, works):
@@ -245,32 +265,37 @@ def python(here, section, share):
     tasks = [task for task in shipped(here, "py") if task.uses("torch")]
     extra = pathlib.Path(here.root_of_tests) / "submissions"
     end, found = time.monotonic() + share, {}
-    for warm, part in ((True, 0.62), (False, 1)):
-        name = "warm" if warm else "cold"
+    for name, part in (("cold", 0.35), ("warm", 1)):
         try:
-            with Engine(here, "python-" + name, languages=here.languages(warm=warm)) as engine:
+            with Engine(here, "python-" + name, languages=here.languages(warm=name == "warm")) as engine:
                 made = make_boards(engine, section, tasks)
-                works = [Work(task.name, path, None if warm else "test", "%s/%s" % (task.name, path.stem))
-                         for task in made for path in sorted((extra / task.name).glob("*.py"))]
-                works = [work for work in works if not left_out(here, section, work, [])]
-                right = [work for work in works_of(here, section if warm else Quiet(), made, ("correct",))]
-                for work in right if not warm else ():
-                    work.mode = "test"
-                wrong = works_of(here, section, made, ("wrong",)) if warm else []
-                ordered = right[:2] + works + right[2:] + wrong
-                run_all(engine, ordered, (end - time.monotonic()) * part)
+                works = python_works(here, section, made, extra, name)
+                run_all(engine, works, (end - time.monotonic()) * part)
                 rows = []
-                for work in ordered:
+                for work in works:
                     judge(engine, section, work, rows, ", " + name)
-                    if warm and work.job and work.expected == "passed":
+                    if name == "warm" and work.job and work.expected == "passed":
                         begun_warm(section, engine, work)
                 section.table(COLUMNS, rows, "Begun %s" % name)
-                found[name] = {work.title: work.job for work in ordered if work.job}
-                if warm:
+                found[name] = {work.title: work.job for work in works if work.job}
+                if name == "warm":
                     untouched(here, section, engine)
         except Trouble as trouble:
             section.test("boards in Python, %s" % name, False, trouble, **trouble.evidence)
     ready(section, found)
+
+
+def python_works(here, section, tasks, extra, name):
+    """Right ones of every kind first; wrong ones are run warm alone, and of right ones one of each board is ranked there."""
+    works = [Work(task.name, path, "test", "%s/%s" % (task.name, path.stem))
+             for task in tasks for path in sorted((extra / task.name).glob("*.py"))]
+    works = [work for work in works if not left_out(here, section, work, [])]
+    right = works_of(here, section, tasks, ("correct",))
+    ranked_once(right)
+    for work in right if name == "cold" else ():
+        work.mode = "test"
+    ordered = [work for pair in itertools.zip_longest(right, works) for work in pair if work]
+    return ordered + (works_of(here, Quiet(), tasks, ("wrong",)) if name == "warm" else [])
 
 
 class Quiet:

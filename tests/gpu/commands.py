@@ -119,16 +119,16 @@ class Commands:
     def __init__(self, budget, log, reserve=8):
         self.budget, self.log, self.reserve, self.logged = budget, log, reserve, 0
 
-    def run(self, *command, limit=30, env=None, cwd=None, user=None, stdin=None):
+    def run(self, *command, limit=30, env=None, cwd=None, user=None, quiet=False):
         """Runs a command to its end or its limit, whichever is first; never raises for what the command does. env: in place
-        of ours; user: a uid to run as (of root alone)."""
+        of ours; user: a uid to run as (of root alone); quiet: one that passes is not written down."""
         command = [str(word) for word in command]
         limit = max(1, min(limit, self.budget.left() - self.reserve))
         began = time.monotonic()
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             status, late = None, False
             try:
-                child = subprocess.Popen(command, stdin=stdin or subprocess.DEVNULL, stdout=out, stderr=err, env=env, cwd=cwd,
+                child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=env, cwd=cwd,
                                          start_new_session=True, **as_user(user))
             except OSError as error:
                 done = Done(shlex.join(command), None, "", "it could not be started: %s" % error, 0, False)
@@ -140,7 +140,8 @@ class Commands:
                 late = True
                 status = child.returncode if stop(child) else None
             done = Done(shlex.join(command), status, read_ends(out), read_ends(err), time.monotonic() - began, late)
-        self.write(done)
+        if not quiet or not done.ok():
+            self.write(done)
         return done
 
     def write(self, done):

@@ -2,12 +2,13 @@
 """A Kettle that serves a database of its own, on the GPU or, where there is none to be had, without."""
 import json
 import os
+import signal
 import subprocess
 import time
 
 from commands import as_user, ends, kill
 
-POLL = 0.05
+POLL = 0.1
 MARK = "KETTLE_GPU_RUN_MARK"  # a variable of the engine's environment, which no run may see
 
 
@@ -89,12 +90,12 @@ class Engine:
         except OSError as error:
             return str(error)
 
-    def run(self, *args, limit=60):
-        return self.here.commands.run(self.kettle, *args, limit=limit, env=self.env, cwd=self.folder, user=self.user)
+    def run(self, *args, limit=60, quiet=False):
+        return self.here.commands.run(self.kettle, *args, limit=limit, env=self.env, cwd=self.folder, user=self.user, quiet=quiet)
 
-    def json(self, *args, limit=60):
+    def json(self, *args, limit=60, quiet=False):
         """What a command answers, whatever its exit status; raises Trouble where it is no answer."""
-        done = self.run("--json", *args, limit=limit)
+        done = self.run("--json", *args, limit=limit, quiet=quiet)
         try:
             answer = json.loads(done.stdout)
         except ValueError:
@@ -117,8 +118,11 @@ class Engine:
 
     def ended(self, number):
         """A submission's one job, where it has ended, else None."""
-        job = self.json("submission", "show", number)["jobs"][0]
-        return job if job["state"] not in ("queued", "running") else None
+        job = self.json("submission", "show", number, quiet=True)["jobs"][0]
+        if job["state"] in ("queued", "running"):
+            return None
+        self.here.commands.note("%8.2f s  submission %s: %s\n" % (self.here.budget.spent(), number, outputs_of(job)))
+        return job
 
     def wait(self, number, limit):
         """The job of a submission when it has ended; one that has not by then is cancelled, and told as `unended`."""
@@ -128,10 +132,37 @@ class Engine:
             if job:
                 return job
             time.sleep(POLL)
+        return self.give_up(number, limit)
+
+    def give_up(self, number, seconds):
+        """Ends a submission that does not end: its job, with what its processes were at and, of Python, their tracebacks."""
+        stuck = self.stuck()
+        for pid, command in self.processes():
+            if "python" in command.split(" ")[0]:
+                signal_to(pid, signal.SIGABRT)  # whose handler writes down where each thread is
+        end = time.monotonic() + 3
+        job = self.ended(number)
+        while not job and time.monotonic() < end:
+            time.sleep(POLL)
+            job = self.ended(number)
         self.run("submission", "cancel", number, limit=10)
-        job = self.json("submission", "show", number, limit=10)["jobs"][0]
-        return {**job, "unended": True, "error": "It had not ended after %.0f s and was cancelled. %s"
-                % (limit, job.get("error") or job.get("waits") or "")}
+        job = job or self.json("submission", "show", number, limit=10)["jobs"][0]
+        return {**job, "unended": True, "stuck": stuck, "error": "It had not ended after %.0f s and was given up. %s" % (
+            seconds, job.get("error") or job.get("waits") or "")}
+
+    def stuck(self):
+        """What each process below the engine is at, as the kernel sees it."""
+        lines = []
+        for pid, command in self.processes():
+            lines.append("%d %s" % (pid, command))
+            for task in tasks_of(pid):
+                lines.append("    %s" % "; ".join("%s %s" % (name, " ".join(first_words("/proc/%d/task/%s/%s" % (pid, task, name))))
+                                                  for name in ("comm", "wchan", "syscall", "stack")))
+                state = [line for line in first_words("/proc/%d/task/%s/status" % (pid, task), "\n")
+                         if line.startswith(("State", "PPid", "SigBlk", "SigCgt", "Threads", "VmRSS"))]
+                lines.append("      %s" % "; ".join(state))
+            lines.append("    descriptors: %s" % " ".join(links_of(pid)))
+        return "\n".join(lines)
 
     def judge(self, board, file, mode="ranked", limit=180):
         return self.wait(self.submit(board, file, mode), limit)
@@ -146,7 +177,7 @@ class Engine:
 
     def explain(self, job=None, board=None, mode="ranked"):
         """What is kept of a failure; of what stands under `report` and `plan` the page shows nothing or little."""
-        evidence = {"what it did": outputs_of(job or {}), "engine": ends(self.said(), 3000), "nvidia-smi": self.here.smi(),
+        evidence = {"what it did": outputs_of(job or {}), "what its processes were at": (job or {}).get("stuck") or "", "engine": ends(self.said(), 3000), "nvidia-smi": self.here.smi(),
                     "kernel": self.here.kernel(), "sandbox": self.here.sandbox_of(self.user), "report": job}
         if board:
             evidence["plan"] = self.plan(board, mode)
@@ -170,6 +201,38 @@ def give(folder, user):
     for where, _, names in os.walk(folder):
         for path in [where] + [os.path.join(where, name) for name in names]:
             os.chown(path, user, user)
+
+
+def signal_to(pid, number):
+    try:
+        os.kill(pid, number)
+    except OSError:
+        pass
+
+
+def tasks_of(pid):
+    try:
+        return sorted(os.listdir("/proc/%d/task" % pid))[:12]
+    except OSError:
+        return []
+
+
+def first_words(path, between=None):
+    try:
+        with open(path, errors="replace") as file:
+            return file.read(2000).strip("\0\n").split(between)
+    except OSError as error:
+        return [error.strerror or "?"]
+
+
+def links_of(pid):
+    found = []
+    try:
+        for name in sorted(os.listdir("/proc/%d/fd" % pid), key=int)[:40]:
+            found.append("%s=%s" % (name, os.readlink("/proc/%d/fd/%s" % (pid, name))))
+    except OSError:
+        pass
+    return found
 
 
 def built(job):

@@ -20,7 +20,7 @@ class Section:
 
     def __init__(self, name, title):
         self.name, self.title, self.state, self.seconds = name, title, "not run", 0.0
-        self.tables, self.notes, self.tests, self.facts = [], [], [], {}
+        self.tables, self.notes, self.tests, self.facts, self.late = [], [], [], {}, []
 
     def table(self, columns, rows, title=""):
         self.tables.append({"title": title, "columns": list(columns), "rows": [[show(cell) for cell in row] for row in rows]})
@@ -96,10 +96,11 @@ class Report:
     def page(self):
         head = self.head
         lines = ["# Kettle on a GPU", "", "%s, %s." % (self.began.date(), head.get("title", "")), ""]
-        lines += ["| section | | passed | failed | skipped | seconds |", "|---|---|---|---|---|---|"]
+        lines += ["| section | | passed | failed | skipped | not come to | seconds |", "|---|---|---|---|---|---|---|"]
         for section in self.sections:
-            lines.append("| %s | %s | %d | %d | %d | %.0f |" % (section.title, section.state, section.count("passed"),
-                                                              section.count("failed"), section.count("skipped"), section.seconds))
+            lines.append("| %s | %s | %d | %d | %d | %d | %.0f |" % (
+                section.title, section.state, section.count("passed"), section.count("failed"), section.count("skipped"),
+                len(section.late), section.seconds))
         lines += [""] + ["- **%s**" % cell(text) for text in self.trouble]
         failures = [(section, test) for section in self.sections for test in section.tests if test["result"] == "failed"]
         if failures:
@@ -128,6 +129,8 @@ class Report:
             lines += ["Passed: %s." % "; ".join(cell(test["name"] + (" (%s)" % test["detail"][:200] if test["detail"] else ""))
                                               for test in passed), ""]
         lines += ["- skipped: %s: %s" % (cell(test["name"]), cell(test["detail"])) for test in skipped]
+        if section.late:
+            lines.append("- not come to, since the section's time was over: %s" % "; ".join(cell(name) for name in section.late))
         return lines
 
     @staticmethod
