@@ -227,7 +227,7 @@ def shadows(folder):
 
 
 def failures(folder):
-    """A module that is missing, fails or prints leads to cold starts and one warning"""
+    """A module that fails or prints leads to cold starts and one warning, one that is not installed to neither"""
     broken = os.path.join(folder, "broken")
     os.mkdir(broken)
     for name, source in (("kettle_fails", "raise ValueError('not today')\n"), ("kettle_prints", "print('hello')\n"),
@@ -236,7 +236,9 @@ def failures(folder):
                          ("kettle_shares", "import mmap\nkept = mmap.mmap(-1, 4096)\n")):
         with open(os.path.join(broken, name + ".py"), "w") as file:
             file.write(source)
-    wanted = {"kettle_missing": "No module named 'kettle_missing'", "kettle_fails": "ValueError: not today",
+    with open(os.path.join(broken, "kettle_needs.py"), "w") as file:
+        file.write("import kettle_missing\n")
+    wanted = {"kettle_needs": "No module named 'kettle_missing'", "kettle_fails": "ValueError: not today",
               "kettle_prints": "what it imports prints", "kettle_threads": "leave 1 threads behind", "kettle_dies": "said nothing",
               "kettle_shares": "memory that all copies would share"}
     with Exec(folder) as server:
@@ -247,6 +249,11 @@ def failures(folder):
                 equal((outcome["stdout"]["text"], outcome["state"], outcome.get("warm")), ("fine\n", "passed", None))
             equal(len(warnings(server)), before + 1)
             contains(warnings(server)[-1], sentence)
+        before = len(warnings(server))
+        outcome = run(server, "try:\n    import kettle_missing\nexcept ImportError as error:\n    print(error)\n",
+                      ["kettle_missing"])
+        equal((outcome["stdout"]["text"], outcome.get("warm")), ("No module named 'kettle_missing'\n", True))
+        equal(len(warnings(server)), before)
 
 
 def hostile(folder):

@@ -43,13 +43,20 @@ def libraries():
 
 
 def load(names):
-    """Imports what is asked for; returns the paths that tell of a change, one a line."""
+    """
+    Imports what is asked for and installed (a library that boards may have, and this machine has not, keeps none of them
+    cold); returns the paths that tell of a change, one a line.
+    """
     global loaded, packages, wished
     wished = names
     for name in sys.modules.keys() - before:
         del sys.modules[name]
     for name in names:
-        __import__(name)
+        try:
+            __import__(name)
+        except ModuleNotFoundError as error:
+            if error.name != name.partition(".")[0]:
+                raise
     loaded = frozenset(sys.modules)
     packages = frozenset(name.partition(".")[0] for name in loaded)
     watched = {os.path.realpath(sys.executable), *sys.path, *libraries()}
