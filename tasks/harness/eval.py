@@ -69,7 +69,7 @@ from time import perf_counter_ns as now_ns
 # Limits, in seconds for each benchmark line, everything but warming up included. A task's reference.py may set its own.
 BENCHMARK_SECONDS, RANKED_SECONDS = 2.0, 6.0
 
-PASSED, IMPORT_FAILED, USAGE, NO_CHANNEL, TEST_FAILED, BAD_CASE = 0, 1, 2, 111, 112, 113
+PASSED, IMPORT_FAILED, USAGE, NO_DEVICE, NO_CHANNEL, TEST_FAILED, BAD_CASE = 0, 1, 2, 110, 111, 112, 113
 MODES = ("test", "benchmark", "leaderboard", "profile")
 
 # Fewer calls would let a lucky or a made-up streak of equal times end the measurement, and leave no interval: of ten
@@ -101,6 +101,10 @@ class BadCase(Exception):
 
 class WorkerFailed(Exception):
     """The worker ended, or answered what is no answer: a sentence for the participant."""
+
+
+class DeviceFailed(Exception):
+    """The worker says that the GPU of this run cannot be used."""
 
 
 class ImportFailed(Exception):
@@ -340,6 +344,8 @@ class Worker:
             raise WorkerFailed(INTRUDED)
         if answer[1:2] == ["import"]:
             raise ImportFailed
+        if answer[1:2] == ["device"]:
+            raise DeviceFailed
         if answer[1:2] == ["task"]:
             raise BadCase(answer[-1])
         return answer[1:] or [""]
@@ -378,6 +384,20 @@ class Worker:
             number = os.WTERMSIG(status)
             return f"the submission was ended by signal {number} ({SIGNALS.get(number, 'see signal(7)')})"
         return f"the submission left with status {os.WEXITSTATUS(status)} before its results were checked"
+
+
+def device_fails():
+    """Whether torch cannot use the GPU of this run, found in a process of its own: the worker has the submission's code."""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            import torch  # noqa: F401
+            import utils
+            os._exit(utils.lacks_device())
+        except BaseException as error:
+            print_traceback(error)
+        os._exit(TEST_FAILED)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 1
 
 
 def moved(fd):
@@ -700,6 +720,7 @@ def serve(requests, answers, mode, load, settings):
         utils.confine()  # before anything of task and submission is there
         utils.keep_memory()
         task, clock = load(), utils.clock()
+        problem = ("device",) if utils.lacks_device() else None
     except BaseException as error:
         print_traceback(error)
         problem = ("import",)
@@ -780,6 +801,11 @@ def main(argv, load=load_task, settings=SETTINGS):
         print(f"eval: {failure}", file=sys.stderr)
     except ImportFailed:
         status = IMPORT_FAILED
+    except DeviceFailed:
+        worker.end()
+        if device_fails():
+            stop(NO_DEVICE, "torch finds no device that can be used, though the run was given one")
+        print(f"eval: {INTRUDED}", file=sys.stderr)
     except BadCase as error:
         worker.end()
         stop(BAD_CASE, str(error))

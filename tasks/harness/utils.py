@@ -395,6 +395,14 @@ def clock():
     return Cuda(torch) if torch and torch.cuda.is_available() else Cpu()
 
 
+def lacks_device():
+    """Whether the run was given a GPU that torch, built for it, cannot use: all would be computed on the CPU instead."""
+    torch = sys.modules.get("torch")
+    given = os.environ.get("CUDA_VISIBLE_DEVICES") or os.environ.get("ROCR_VISIBLE_DEVICES")
+    built = torch and given and (torch.version.cuda or torch.version.hip)
+    return bool(built) and not torch.cuda.is_available()
+
+
 def confine():
     """
     Puts this process, and all that it starts from here on, into a Landlock domain of its own: it may do what it could do
