@@ -85,39 +85,55 @@ def include_folders(here):
 
 
 def run_all(engine, works, share, each=60):
-    """Gives all to the engine, some at a time, until they have ended or the share of the time is used up; `each` is how long
-    the one in front may take before it counts as one that does not end. Returns how many were not begun."""
+    """Gives all to the engine, some at a time, until they have ended or the share of the time is used up. Where none ends for
+    `each` seconds, the first one is given up. Returns how many have not ended."""
     end = time.monotonic() + min(share, max(1, engine.here.budget.left() - 20))
     ahead, waiting, moved = list(works), [], time.monotonic()
     while (ahead or waiting) and time.monotonic() < end:
-        while ahead and len(waiting) < AHEAD and time.monotonic() < end:
+        while ahead and len(waiting) < AHEAD:
             work = ahead.pop(0)
             try:
                 work.number = engine.submit(work.board, str(work.path), work.mode)
                 waiting.append(work)
             except Trouble as trouble:
                 work.trouble = trouble
-        for work in waiting[:2]:
-            if look_at(engine, work, time.monotonic() - moved, each if work is waiting[0] else None):
-                waiting.remove(work)
-                moved = time.monotonic()
+        done = take_ended(engine, waiting)
+        if done or engine.builds():
+            moved = time.monotonic()
+        elif time.monotonic() - moved > each:
+            give_up(engine, waiting, time.monotonic() - moved)
+            moved = time.monotonic()
         time.sleep(POLL)
-    if waiting and time.monotonic() - moved > min(each, 25):  # the one in front has hung, not waited
-        look_at(engine, waiting.pop(0), time.monotonic() - moved, 0)
+    if waiting and time.monotonic() - moved > min(each, 25):  # the first one has hung, it has not waited
+        give_up(engine, waiting, time.monotonic() - moved)
     for work in waiting:
         engine.run("submission", "cancel", work.number, limit=10, quiet=True)
     return len(ahead) + len(waiting)
 
 
-def look_at(engine, work, seconds, most):
-    """Whether a submission has ended, or is given up after so many seconds."""
+def take_ended(engine, waiting):
+    """Takes those that have ended off the list, with their jobs. Returns how many."""
     try:
-        work.job = engine.ended(work.number)
-        if not work.job and most is not None and seconds > most:
-            work.job = engine.give_up(work.number, seconds)
+        ended = {entry["id"] for entry in engine.json("submission", "list", "--limit", "100", quiet=True) if entry["done"]}
+    except Trouble as trouble:
+        waiting[0].trouble = trouble
+        ended = {waiting[0].number}
+    found = [work for work in waiting if work.number in ended]
+    for work in found:
+        waiting.remove(work)
+        try:
+            work.job = work.job or engine.ended(work.number)
+        except Trouble as trouble:
+            work.trouble = trouble
+    return len(found)
+
+
+def give_up(engine, waiting, seconds):
+    work = waiting.pop(0)
+    try:
+        work.job = engine.give_up(work.number, seconds)
     except Trouble as trouble:
         work.trouble = trouble
-    return work.job or work.trouble
 
 
 def judge(engine, section, work, rows, remark=""):
@@ -256,56 +272,93 @@ def architectures(here, section, works):
 
 # ---- Boards in Python ----
 
+PYTHON = ("matmul_py", "softmax_triton", "vectoradd_py", "softmax_py", "llama_block_py")  # by what they tell
+# Fails a right solution whose inputs are not on a GPU: on the CPU it would be right as well.
+ON_GPU = """
+
+def _tensors(data):
+    import torch
+    if isinstance(data, torch.Tensor):
+        return [data]
+    parts = data.values() if isinstance(data, dict) else data if isinstance(data, (list, tuple)) else ()
+    return [tensor for part in parts for tensor in _tensors(part)]
+
+
+_kernel = custom_kernel
+
+
+def custom_kernel(data):
+    if not all(tensor.is_cuda for tensor in _tensors(data)):
+        raise RuntimeError("the inputs are not on the GPU")
+    return _kernel(data)
+"""
+
+
 def python(here, section, share):
-    """Every shipped board for torch, Triton and JAX, and CUDA within torch: cold, then warm."""
+    """Every shipped board for torch, Triton and JAX, and CUDA within torch: warm, then cold; then what must fail."""
     torch = here.modules.get("torch", {})
-    if not torch.get("works") or not torch.get("available"):
+    if not torch.get("available"):
         section.skip("boards in Python", "torch sees no GPU" if torch else "there is no torch")
         return
-    tasks = [task for task in shipped(here, "py") if task.uses("torch")]
-    extra = pathlib.Path(here.root_of_tests) / "submissions"
+    tasks = sorted((task for task in shipped(here, "py") if task.uses("torch")),
+                   key=lambda task: PYTHON.index(task.name) if task.name in PYTHON else len(PYTHON))
     end, found = time.monotonic() + share, {}
-    for name, part in (("cold", 0.35), ("warm", 1)):
-        try:
-            with Engine(here, "python-" + name, languages=here.languages(warm=name == "warm")) as engine:
-                made = make_boards(engine, section, tasks)
-                works = python_works(here, section, made, extra, name)
-                run_all(engine, works, (end - time.monotonic()) * part)
-                rows = []
+    with Engine(here, "python-warm", languages=here.languages(warm=True)) as warm, \
+            Engine(here, "python-cold", languages=here.languages(warm=False), cache=warm) as cold:
+        made = make_boards(warm, section, tasks)
+        make_boards(cold, section, made)
+        for engine, part in ((warm, 0.45), (cold, 0.5)):
+            works = right_in_python(here, section if engine is warm else Quiet(), made, engine)
+            run_all(engine, works, (end - time.monotonic()) * part)
+            found[engine] = tell(section, engine, works, "Begun warm" if engine is warm else "Begun cold")
+            if engine is warm:
                 for work in works:
-                    judge(engine, section, work, rows, ", " + name)
-                    if name == "warm" and work.job and work.expected == "passed":
-                        begun_warm(section, engine, work)
-                section.table(COLUMNS, rows, "Begun %s" % name)
-                found[name] = {work.title: work.job for work in works if work.job}
-                if name == "warm":
-                    untouched(here, section, engine)
-        except Trouble as trouble:
-            section.test("boards in Python, %s" % name, False, trouble, **trouble.evidence)
-    ready(section, found)
+                    begun_warm(section, engine, work)
+                untouched(here, section, engine)
+        ready(section, found[warm], found[cold])
+        wrong = works_of(here, Quiet(), made, ("wrong",))
+        run_all(warm, wrong, (end - time.monotonic()) * 0.7)
+        tell(section, warm, wrong, "What must fail")
+        ranked = [Work(task.name, path, "ranked") for task in made[:1] for path in task.solutions("correct")[:1]]
+        run_all(warm, ranked, end - time.monotonic())
+        tell(section, warm, ranked, "Ranked")
 
 
-def python_works(here, section, tasks, extra, name):
-    """Right ones of every kind first; wrong ones are run warm alone, and of right ones one of each board is ranked there."""
-    works = [Work(task.name, path, "test", "%s/%s" % (task.name, path.stem))
-             for task in tasks for path in sorted((extra / task.name).glob("*.py"))]
-    works = [work for work in works if not left_out(here, section, work, [])]
-    right = works_of(here, section, tasks, ("correct",))
-    ranked_once(right)
-    for work in right if name == "cold" else ():
-        work.mode = "test"
-    ordered = [work for pair in itertools.zip_longest(right, works) for work in pair if work]
-    return ordered + (works_of(here, Quiet(), tasks, ("wrong",)) if name == "warm" else [])
+def tell(section, engine, works, title):
+    """A table of works that were run; their jobs by title."""
+    rows = []
+    for work in works:
+        judge(engine, section, work, rows, ", " + engine.name.split("-")[1])
+    section.table(COLUMNS, rows, title)
+    return {work.title: work.job for work in works if work.job}
+
+
+def right_in_python(here, section, tasks, engine):
+    """Right solutions, in the mode test and each with a look at where its inputs are: what takes longest to build first, then
+    one of each board, then the others."""
+    extra = pathlib.Path(here.root_of_tests) / "submissions"
+    rounds = []
+    for task in tasks:
+        paths = sorted(task.solutions("correct"), key=lambda path: path.stem not in ("plain", "library", "rows"))
+        works = [Work(task.name, path, "test", "%s/%s" % (task.name, path.stem))
+                 for path in [*paths, *sorted((extra / task.name).glob("*.py"))]]
+        for work in works:
+            work.path = pathlib.Path(engine.write("given/%s/%s" % (work.board, work.path.name), work.text + ON_GPU))
+        rounds.append([work for work in works if not left_out(here, section, work, [])])
+    works = [work for entry in itertools.zip_longest(*rounds) for work in entry if work]
+    return sorted(works, key=lambda work: (not re.search("load_inline", work.text), work.board == "llama_block_py"))
 
 
 class Quiet:
-    """A section that was told already."""
+    """A section that was told already what is left out."""
 
     def skip(self, *_):
         pass
 
 
 def begun_warm(section, engine, work):
+    if not work.job:
+        return
     cold = [run["mode"] for run in work.job.get("runs") or [] if not run.get("secret") and not run.get("warm")]
     if not section.test("%s begins warm" % work.title, not cold, "cold: " + ", ".join(cold) if cold else "",
                         serve=engine.said() if cold else "") and "jax" in work.text:
@@ -341,19 +394,17 @@ def untouched(here, section, engine):
                  processes=engine.processes())
 
 
-def ready(section, found):
-    """First-line and ready times, side by side: from the start of a run in the mode test to its end."""
+def ready(section, warm, cold):
+    """The runs in the mode test side by side: from the start of the program to its end."""
     rows = []
-    for title, job in found.get("warm", {}).items():
-        other = found.get("cold", {}).get(title)
-        if not other:
+    for title, job in warm.items():
+        pair = [(judged, next((run for run in judged.get("runs") or [] if run["mode"] == "test"), None))
+                for judged in (cold.get(title) or {}, job)]
+        if not all(run for _, run in pair):
             continue
-        one, two = (next((run for run in judged.get("runs") or [] if run["mode"] == "test"), {}) for judged in (other, job))
-        parts = [(judged.get("timing") or {}).get("parts") or {} for judged in (other, job)]
-        if one and two:
-            rows.append((title, "%.2f s" % ((one.get("wall_ns") or 0) / 1e9), "%.2f s" % ((two.get("wall_ns") or 0) / 1e9),
-                         "%.1f ms" % ((parts[0].get("start_ns") or 0) / 1e6), "%.1f ms" % ((parts[1].get("start_ns") or 0) / 1e6),
-                         "%d MiB" % ((one.get("memory_peak") or 0) >> 20), "%d MiB" % ((two.get("memory_peak") or 0) >> 20)))
+        rows.append((title, *("%.2f s" % ((run.get("wall_ns") or 0) / 1e9) for _, run in pair),
+                     *("%.1f ms" % (((judged.get("timing") or {}).get("parts") or {}).get("start_ns", 0) / 1e6) for judged, _ in pair),
+                     *("%d MiB" % ((run.get("memory_peak") or 0) >> 20) for _, run in pair)))
     if rows:
-        section.table(("solution", "test run, cold", "warm", "sandbox of all runs made in, cold", "warm", "memory, cold", "warm"),
+        section.table(("solution", "test run, cold", "warm", "sandboxes made in, cold", "warm", "memory, cold", "warm"),
                       rows, "The run in the mode test, cold and warm")

@@ -2,13 +2,14 @@
 """A Kettle that serves a database of its own, on the GPU or, where there is none to be had, without."""
 import json
 import os
+import re
 import signal
 import subprocess
 import time
 
 from commands import as_user, ends, kill
 
-POLL = 0.1
+POLL = 0.3
 MARK = "KETTLE_GPU_RUN_MARK"  # a variable of the engine's environment, which no run may see
 
 
@@ -23,15 +24,20 @@ class Trouble(Exception):
 class Engine:
     """kettle serve in a folder of its own, as this user or another one; use it in a `with`."""
 
-    def __init__(self, here, name, user=None, level=None, device=None, languages=None, settings=None):
-        """device: further keys of the device's section; languages: in place of the usual ones; settings: of exec.yml."""
+    def __init__(self, here, name, user=None, device=None, languages=None, cache=None):
+        """device: further keys of the device's section; languages: in place of the usual ones; cache: an engine that what is
+        built is shared with."""
         self.here, self.name, self.user, self.child = here, name, user, None
         self.kettle = here.kettle_of(user)
         self.folder = os.path.join(here.scratch, name)
         os.makedirs(self.folder)
-        self.level = level or (here.level if user is None else here.user_level)
+        self.level = here.level if user is None else here.user_level
         self.log = os.path.join(self.folder, "serve.log")
-        self.write_configuration(device or {}, languages or here.languages(), settings or {})
+        self.write_configuration(device or {}, languages or here.languages())
+        if cache:
+            os.makedirs(os.path.join(self.folder, "state"), mode=0o700)
+            os.makedirs(os.path.join(cache.folder, "state", "cache"), mode=0o700, exist_ok=True)
+            os.symlink(os.path.join(cache.folder, "state", "cache"), os.path.join(self.folder, "state", "cache"))
         self.env = {key: value for key, value in os.environ.items() if not key.startswith(("KETTLE_", "XDG_"))}
         for key in ("KETTLE_NVML", "KETTLE_ROCM_SMI"):
             if key in os.environ:
@@ -42,10 +48,10 @@ class Engine:
             give(self.folder, user)
         self.boards = {}
 
-    def write_configuration(self, device, languages, settings):
+    def write_configuration(self, device, languages):
         section = {"runner": "local", "sandbox": self.level, "prefetch": 8, **self.here.unit(), **device}
         section = {key: value for key, value in section.items() if value is not None}
-        self.write("exec.yml", json.dumps({"locks": os.path.join(self.folder, "locks"), **self.here.settings, **settings}))
+        self.write("exec.yml", json.dumps({"locks": os.path.join(self.folder, "locks"), **self.here.settings}))
         self.write("kettle.yml", json.dumps({
             "build": {"jobs": max(2, min(8, os.cpu_count() or 2))}, "languages": languages,
             "runners": {"local": {"state": os.path.join(self.folder, "state"), "config": os.path.join(self.folder, "exec.yml")}},
@@ -149,6 +155,10 @@ class Engine:
         job = job or self.json("submission", "show", number, limit=10)["jobs"][0]
         return {**job, "unended": True, "stuck": stuck, "error": "It had not ended after %.0f s and was given up. %s" % (
             seconds, job.get("error") or job.get("waits") or "")}
+
+    def builds(self):
+        """Whether a compiler runs below the engine."""
+        return any(re.search(r"(^|/)(nvcc|cicc|ptxas|cudafe\+\+|ninja|cc1plus|cc1)( |$)", command) for _, command in self.processes())
 
     def stuck(self):
         """What each process below the engine is at, as the kernel sees it."""

@@ -122,6 +122,7 @@ def remains_readable(faults, folder):
 
 
 def look(here, section, share):
+    """Every fault, the most telling first; what is left of the time is for short jobs in a row."""
     if here.vendor != "nvidia" or not here.nvcc:
         section.skip("faults", "there is no nvcc")
         return

@@ -20,6 +20,10 @@ def works_of(here, section, task, board, brought):
     """Solutions, or where there are none what a participant starts from; of that it is only told what came of it."""
     works = [Work(board, path, "test" if path.parent.name == "wrong" else None)
              for kind in ("correct", "wrong") for path in task.solutions(kind)]
+    works.sort(key=lambda work: "load_inline" not in work.text)  # whose compiler takes longest, beside the others' runs
+    for work in works:
+        if re.search("load_inline|import triton", work.text):
+            work.mode = "test"
     if not works and brought:
         works = [Work(board, path, "test", "%s/%s" % (board, path.name)) for path in task.templates[:4]
                  if path.suffix in (".py", ".cu")]

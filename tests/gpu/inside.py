@@ -79,7 +79,7 @@ def differing(section, bare, found, who):
                                           "; ".join(other)))
 
 
-def look(here, section):
+def look(here, section, share):
     boards = os.path.join(here.root_of_tests, "boards")
     cuda, py = os.path.join(boards, "looks_cuda"), os.path.join(boards, "looks_py")
     told = {"cuda": [], "py": []}  # [(where, what it said)]
@@ -129,6 +129,8 @@ def one(section, engine, who, kind, folder, file, told):
     if kind == "CUDA" and found.get("nodes"):
         sees_only_its_own(engine.here, section, found, who)
         differing(section, dict(told).get("bare", {}), found, who)
+    if "jax.devices" in found:
+        section.test("%s: JAX sees the GPU" % who, "cuda" in found["jax.devices"].lower(), found["jax.devices"])
     if kind == "torch" and "mark" in found:
         section.test("%s: torch's run has no variable of the engine's" % who, found["mark"] == "not seen", found["mark"])
     told.append((who, found))

@@ -90,7 +90,10 @@ def scores(here, section, engine, tasks, share):
                 for mode in ("test", "benchmark", "leaderboard")]
         times.append((name, *("%.1f" % spent[key] for key in NAMES), *("%.0f" % run for run in runs)))
         section.facts["scores of %s" % name] = [{key: job.get(key) for key in ("score", "low", "high", "timing")} for job in judged]
-        section.test("%s: its template passes" % name, True, "%d times" % len(values))
+        used = {value for job in judged for run in job["runs"] for key, value in (run.get("result") or {}).items()
+                if key.endswith(".calibrator")}
+        section.test("%s: its template passes, measured on the GPU" % name, all("cuda" in one for one in used),
+                     "%d times, beside %s" % (len(values), ", ".join(sorted(used)) or "no calibrator"))
     section.table(("board", "runs", "median", "standard deviation", "from least to most", "median within interval",
                    "half an interval"), rows, "Scores of ranked submissions of each board's template")
     section.table(("board", *(key[:-3] for key in NAMES), "test run", "benchmark run", "ranked run"), times,

@@ -196,6 +196,30 @@ def version(here, *command):
     return said.group(0) if said and done.ok() else (done.why() if not done.ok() else text.splitlines()[-1:] or [""])[0:300]
 
 
+def known_modules(here):
+    """What an interpreter has, without asking each module: torch is taken to see a GPU where it is made for CUDA."""
+    look = """
+import importlib.metadata as m, importlib.util as u, json, os
+found = {}
+for name in %r:
+    spec = u.find_spec(name)
+    if spec:
+        try:
+            version = m.version(name)
+        except m.PackageNotFoundError:
+            version = "?"
+        folder = os.path.join(os.path.dirname(spec.origin or ""), "lib")
+        found[name] = {"version": version, "cuda": os.path.exists(os.path.join(folder, "libtorch_cuda.so"))}
+print(json.dumps(found))
+""" % (MODULES,)
+    done = here.commands.run(here.python, "-c", look, limit=20)
+    try:
+        here.modules = {name: {"version": said["version"], "works": True, "available": bool(said["cuda"] and here.gpus)}
+                        for name, said in json.loads(done.stdout).items()}
+    except ValueError:
+        here.commands.note("%s: %s\n" % (here.python, done.why()))
+
+
 def modules(here, section):
     """What the interpreter's modules say, each in a process of its own."""
     rows = []
@@ -284,11 +308,10 @@ def tool_rows(here):
             ", ".join(part for part in parts if not os.path.exists(os.path.join(toolkit, part))) or "nothing")
 
 
-def sandbox_rows(here, section):
+def sandbox_rows(here, section, users):
     """The level that each user reaches; what lacks."""
-    for user, name in ((None, "uid %d" % os.getuid()), (here.user, "uid %s" % here.user)):
-        if user is None and name != "uid %d" % os.getuid() or name == "uid None":
-            continue
+    for user in users:
+        name = "uid %d" % (os.getuid() if user is None else user)
         report = doctor(here, user)
         here.doctors[user] = report
         if not section.test("kettle-exec --doctor as %s" % name, "level" in report, report.get("error", ""), report=report):
@@ -304,21 +327,34 @@ def sandbox_rows(here, section):
             (report.get("cgroups") or {}).get("reason") or "present"
 
 
-def look(here, section):
-    """Finds out, and says in a few words, what there is."""
+def look(here, section, whole):
+    """Finds out, and says in a few words, what there is; not whole: only what other sections need to know."""
     here.vendor, here.gpus = find_gpus(here)
     here.python, here.found = find_python(here)
     here.nvcc = shutil.which("nvcc") or first(*NVCC)
     here.ncu = shutil.which("ncu") or first(*NCU)
-    here.user, here.user_kettle, here.user_why = find_user(here)
-    section.table(("", ""), [*system_rows(here), *tool_rows(here)])
     if here.gpus:
         keys = [key for key in here.gpus[0]]
         section.table(keys, [[gpu.get(key) for key in keys] for gpu in here.gpus], "GPUs")
-    section.table(("user", "level reached", "level used", "lacks", "to get it", "cgroups"), list(sandbox_rows(here, section)),
-                  "The sandbox")
-    if here.user is None:
-        section.skip("another user's engine", here.user_why)
+    if whole or "inside" in here.args.sections:
+        here.user, here.user_kettle, here.user_why = find_user(here)
+        if here.user is None:
+            section.skip("another user's engine", here.user_why)
+    users = [None] + ([here.user] if here.user is not None else [])
+    section.table(("user", "level reached", "level used", "lacks", "to get it", "cgroups"),
+                  list(sandbox_rows(here, section, users)), "The sandbox")
+    if whole:
+        look_further(here, section)
+    elif here.python:
+        known_modules(here)
+    title = [gpu["name"] for gpu in here.gpus[:1]] + (["driver %s" % here.gpus[0].get("driver_version")] if here.gpus else ["no GPU"])
+    return ", ".join(title + ["%s %s" % (name, here.modules[name].get("version")) for name in ("torch", "triton", "jax", "cupy")
+                              if name in here.modules] + ["sandbox %s" % here.level])
+
+
+def look_further(here, section):
+    """What explains much and takes some seconds."""
+    section.table(("", ""), [*system_rows(here), *tool_rows(here)])
     helper = here.commands.run(os.path.join(os.path.dirname(here.kettle), "kettle-gpu"), limit=30)
     try:
         seen = json.loads(helper.stdout)
@@ -334,6 +370,3 @@ def look(here, section):
                          smi=here.smi(), kernel=here.kernel(), modules=here.modules)
     if here.vendor == "nvidia":
         section.facts["smi -q"] = ends(here.commands.run("nvidia-smi", "-q", limit=20).stdout, 20000)
-    title = [gpu["name"] for gpu in here.gpus[:1]] + (["driver %s" % here.gpus[0].get("driver_version")] if here.gpus else ["no GPU"])
-    return ", ".join(title + ["%s %s" % (name, here.modules[name].get("version")) for name in ("torch", "triton", "jax", "cupy")
-                              if name in here.modules] + ["sandbox %s" % here.level])
