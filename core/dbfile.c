@@ -134,9 +134,11 @@ prepare_folder(const char *path, struct kettle_error *err)
 	if (!copy)
 		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to open the database.");
 	const char *folder = dirname(copy);
-	int code = file_mkdirs(folder, 0700, err);
+	struct kettle_error why = {0};
+	int code = file_mkdirs(folder, 0700, &why);
 	if (code < 0)
-		return code;
+		return kettle_fail(
+			err, code, "The folder of the database cannot be made: %s Give --db FILE, or set HOME.", why.message);
 	struct statfs fs;
 	if (statfs(folder, &fs) != 0)
 		return fail_open(path, errno, err);

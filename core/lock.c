@@ -24,7 +24,12 @@ make_folder(const char *path, struct kettle_error *err)
 	AUTO_FREE char *folder = strndup(path, (size_t)(slash - path));
 	if (!folder)
 		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory.");
-	return file_mkdirs(folder, 0700, err);
+	struct kettle_error why = {0};
+	int code = file_mkdirs(folder, 0700, &why);
+	if (code < 0)
+		return kettle_fail(
+			err, code, "The folder of the database cannot be made: %s Give --db FILE, or set HOME.", why.message);
+	return 0;
 }
 
 /* The file may still say who held it before: only somebody who lives is told. */

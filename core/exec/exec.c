@@ -24,7 +24,11 @@ open_folders(struct exec *exec, struct kettle_error *err)
 	exec->blobs = path_join(config->state, "blobs");
 	if (!memory || !exec->blobs)
 		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a path.");
-	int rc = file_mkdirs(config->state, 0700, err);
+	struct kettle_error why = {0};
+	int rc = file_mkdirs(config->state, 0700, &why);
+	if (rc != 0)
+		rc = kettle_fail(err, rc, "The folder for builds and runs cannot be made: %s Set HOME, or `state` in exec.yml.",
+			why.message);
 	if (rc == 0)
 		rc = cache_open(&exec->cache, config->state, config->cache_max_bytes, config->cache_max_age_days, err);
 	if (rc == 0)

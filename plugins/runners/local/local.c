@@ -19,6 +19,7 @@
 
 #define MAX_LINE (64u << 20)
 #define STOP_LIMIT_MS 15000
+#define COMPLAINT_MAX 400 /* bytes of what is kept of kettle-exec's last words */
 
 struct job {
 	char *ref;
@@ -36,7 +37,8 @@ struct local {
 	const struct kettle_host *host;
 	json_t *options;
 	struct kettle_process *process;
-	json_t *facts; /* the newest greeting of the running kettle-exec */
+	char complaint[COMPLAINT_MAX]; /* the last line of its standard error; plain ASCII */
+	json_t *facts;                 /* the newest greeting of the running kettle-exec */
 	struct job *jobs;
 	struct inquiry *inquiries;
 	struct kettle_timer *stop_timer;
@@ -176,8 +178,17 @@ on_line(void *arg, const char *line, size_t len)
 static void
 on_complaint(void *arg, const char *line, size_t len)
 {
+	static const char prefix[] = "kettle-exec: ";
 	struct local *local = arg;
+	if (len > strlen(prefix) && memcmp(line, prefix, strlen(prefix)) == 0) {
+		line += strlen(prefix);
+		len -= strlen(prefix);
+	}
 	local->host->log(local->host, KETTLE_LOG_INFO, "kettle-exec: %.*s", (int)len, line);
+	size_t kept = len < COMPLAINT_MAX ? len : COMPLAINT_MAX - 1;
+	for (size_t i = 0; i < kept; i++)
+		local->complaint[i] = line[i] < ' ' || line[i] > '~' ? '?' : line[i];
+	local->complaint[kept] = '\0';
 }
 
 static int ensure_process(struct local *local, struct kettle_error *err);
@@ -191,7 +202,8 @@ on_ended(void *arg, int status, int signal_number)
 	if (signal_number)
 		(void)kettle_fail(&err, KETTLE_EUNAVAIL, "kettle-exec was ended by signal %d.", signal_number);
 	else
-		(void)kettle_fail(&err, KETTLE_EUNAVAIL, "kettle-exec ended with status %d.", status);
+		(void)kettle_fail(&err, KETTLE_EUNAVAIL, "kettle-exec ended with status %d%s%s", status,
+			local->complaint[0] ? ": " : ".", local->complaint);
 	local->process = NULL;
 	json_decref(local->facts);
 	local->facts = NULL;
@@ -239,6 +251,7 @@ ensure_process(struct local *local, struct kettle_error *err)
 		argv[4] = "--config";
 		argv[5] = config;
 	}
+	local->complaint[0] = '\0';
 	struct kettle_spawn spawn = {
 		.size = sizeof(spawn),
 		.file = file,
