@@ -2,8 +2,8 @@
 /*
  * cgroups of runs.
  *
- * Theory of operation. Below a base that this process may use there is one folder per owner, PID-N, and in it one folder
- * per run. An owner holds a lock (flock) on its folder for as long as it lives: a later owner removes what nobody holds.
+ * Theory of operation. Below a base that this process may use there is one folder per owner, PID-START (its start in
+ * ticks, so that no later process has the same name), and in it one folder per run. An owner holds a lock (flock) on its folder for as long as it lives: a later owner removes what nobody holds.
  * Unlike a process number such a lock means the same in every PID namespace, so containers may share a hierarchy. With
  * v1 the same exists below each of memory, pids and cpuacct, and init writes itself into their cgroup.procs (the first
  * such write waits some 10 ms for RCU, which is why a spare does it ahead). With v2 the clone goes straight into the
@@ -45,6 +45,7 @@
 #define CGROUP_MOVE_TRIES 100
 #define CGROUP_OWNERS_MAX 1000
 #define CGROUP_NAME_SIZE 32
+#define CGROUP_START_FIELD 22 /* of /proc/PID/stat */
 
 static const char *const v1_names[SANDBOX_CG_COUNT] = {"memory", "pids", "cpuacct"};
 
@@ -94,7 +95,7 @@ number_at(int dir, const char *name, const char *key)
 	return key ? keyed_number(text, key) : strtoull(text, NULL, 10);
 }
 
-/* Owners: PID-N */
+/* Owners: PID-START */
 
 static void
 remove_folder(int parent, const char *name)
@@ -175,8 +176,9 @@ remove_dead_owners(int base)
 	int copy = openat(base, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	AUTO_DIR DIR *dir = copy < 0 ? NULL : fdopendir(copy);
 	for (struct dirent *entry; dir && (entry = readdir(dir));) {
-		int pid = 0, number = 0, end = 0;
-		if (sscanf(entry->d_name, "%d-%d%n", &pid, &number, &end) != 2 || entry->d_name[end])
+		int end = 0;
+		(void)sscanf(entry->d_name, "%*[0-9]-%*[0-9]%n", &end);
+		if (end == 0 || entry->d_name[end])
 			continue;
 		int folder = lock_owner(base, entry->d_name);
 		if (folder >= 0)
@@ -184,16 +186,32 @@ remove_dead_owners(int base)
 	}
 }
 
+/* When this process was started, in ticks since the machine was; 0: /proc does not say. */
+static long long
+own_start(void)
+{
+	char text[CGROUP_TEXT_SIZE];
+	ssize_t len = read_at(AT_FDCWD, "/proc/self/stat", text, sizeof(text));
+	const char *at = len > 0 ? strrchr(text, ')') : NULL;
+	for (int field = 2; at && field < CGROUP_START_FIELD; field++)
+		at = strchr(at + 1, ' ');
+	return at ? strtoll(at, NULL, 10) : 0;
+}
+
 /* Makes and locks a folder of this process below `base`; its name (32 bytes) into ret_name. -1: errno says why. */
 static int
 make_folder(int base, char *ret_name)
 {
+	long long start = own_start();
 	for (int number = 0; number < CGROUP_OWNERS_MAX; number++) {
-		(void)snprintf(ret_name, CGROUP_NAME_SIZE, "%d-%d", (int)getpid(), number);
-		if (!mkdirat(base, ret_name, 0755))
-			return lock_owner(base, ret_name);
-		if (errno != EEXIST)
+		(void)snprintf(ret_name, CGROUP_NAME_SIZE, "%d-%lld", (int)getpid(), start + number);
+		bool made = !mkdirat(base, ret_name, 0755);
+		if (!made && errno != EEXIST)
 			return -1;
+		int own = made ? lock_owner(base, ret_name) : -1;
+		/* One who cleans up at this moment may have taken it for a dead one's: it removes that, and the next name is free. */
+		if (own >= 0 || (made && errno != EWOULDBLOCK))
+			return own;
 	}
 	return -1;
 }

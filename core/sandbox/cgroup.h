@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 /*
- * Finds, and where allowed makes, the cgroup below which every run gets one of its own: KETTLE/OWNERPID-N, in v2
+ * Finds, and where allowed makes, the cgroup below which every run gets one of its own: KETTLE/OWNERPID-START, in v2
  * where memory and pids are delegated, else in v1's memory, pids and cpuacct. Removes what dead owners left there.
  * Each owner holds a lock on its level (close-on-exec descriptors, until sandbox_cgroup_leave).
  * Returns a new opaque string for sandbox_config.cgroup, or NULL: none to be had, and limits are polled. `reason` (may

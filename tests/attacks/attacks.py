@@ -35,10 +35,9 @@ import sys
 import termios
 import time
 
-import watch
-
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "lib"))
 import known_tools  # noqa: E402
+import watch  # noqa: E402
 import pythons  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -161,8 +160,8 @@ class Bench:
         return {"CPU": {"cores": str(cores[0])}, "OTHER": {"cores": str(cores[-1]), "lock": "other"}}
 
     def wrapper(self):
-        """Whose cgroups are whose can be told only by the pids of their owners."""
-        return f'#!/bin/sh\necho $$ >> "{self.bait.scratch}/pids"\nexec "{os.path.abspath(KETTLE_EXEC)}" "$@"\n'
+        """Starts kettle-exec, and keeps whose cgroups are ours."""
+        return f'{self.bait.tells_owner()}\nexec "{os.path.abspath(KETTLE_EXEC)}" "$@"\n'
 
     def __init__(self):
         self.bait = watch.Bait()
@@ -365,7 +364,7 @@ def protections():
 def main(wanted):
     attacks = [Attack(path) for folder in ("cpp/*.cpp", "plans/*.sh") for path in sorted(glob.glob(os.path.join(HERE, folder)))]
     attacks = [attack for attack in attacks if not wanted or attack.name in wanted]
-    watch.adopt_orphans()
+    watch.stand_apart()
     bench = Bench()
     offered = protections()
     print(f"1..{len(attacks) + 1}", flush=True)

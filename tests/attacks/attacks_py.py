@@ -34,8 +34,7 @@ LIMITS = {"wall": 8, "memory": 512 << 20, "processes": 128, "disk": 128 << 20, "
 FIRST_LIMITS = dict(LIMITS, wall=120)
 # What kettle-exec hears and says also goes into files, by the name that RECORD has.
 WRAPPER = """\
-#!/bin/sh
-echo $$ >> "{scratch}/pids"
+{start}
 [ -n "$RECORD" ] || exec "{program}" "$@"
 exec 3<&0 4>&1
 mkfifo "$RECORD.a" "$RECORD.b"
@@ -81,7 +80,7 @@ class Bench(attacks.Bench):
         return {**devices, "OTHER": {"cores": str(cores[-1]), "lock": "other", **self.MORE}}
 
     def wrapper(self):
-        return WRAPPER.format(scratch=self.bait.scratch, program=os.path.abspath(attacks.KETTLE_EXEC))
+        return WRAPPER.format(start=self.bait.tells_owner(), program=os.path.abspath(attacks.KETTLE_EXEC))
 
     def __init__(self):
         super().__init__()
@@ -261,7 +260,7 @@ def main(wanted, make_bench=Bench):
     files = os.path.join(attacks.HERE, make_bench.LANGUAGE, f"*.{make_bench.LANGUAGE}")
     found = [attacks.Attack(path) for path in sorted(glob.glob(files))]
     found = [attack for attack in found if not wanted or attack.name in wanted]
-    watch.adopt_orphans()
+    watch.stand_apart()
     offered, bench = attacks.protections(), make_bench()
     skipped = {attack: reason for attack in found if (reason := reason_to_skip(attack, offered))}
     groups = grouped([Trial(attack, variant) for attack in found if attack not in skipped for variant in attack.variants()])

@@ -1,17 +1,28 @@
 # SPDX-License-Identifier: MIT
 """What an attack must not touch or leave behind: bait laid out before it, and a look at the machine after it."""
 import ctypes
-import fcntl
 import os
 import pty
+import random
 import shutil
 import socket
 import tempfile
 import time
 
+import cgroups
+
 PR_SET_CHILD_SUBREAPER = 36
+CLONE_NEWNS, CLONE_NEWIPC, MS_REC, MS_PRIVATE = 0x20000, 0x8000000, 0x4000, 0x40000
+# A change of the machine's memory that is worth a look at whose it is.
+STEP_BYTES = 64 << 20
 LEFT_BEHIND_LIMIT_S = 5.0
 BUSIEST = 20.0
+OWNER = """\
+#!/bin/sh
+# The 20th word behind the name is the start.
+owner() {{ shift 19; echo "$$ $1" >> "{scratch}/owners"; }}
+read -r stat < /proc/$$/stat
+owner ${{stat##*) }}"""
 SECRET = "the-content-of-the-canary-4f1d"
 
 
@@ -23,9 +34,18 @@ def busy():
     return min(BUSIEST, max(1.0, float(words[0]) / os.cpu_count(), int(words[3].split("/")[0]) / os.cpu_count()))
 
 
-def adopt_orphans():
-    """Whatever loses its parent becomes our child, so that nothing started by a test can get lost."""
-    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+# Whether mounts and IPC objects that can be seen are ours alone.
+APART = False
+
+
+def stand_apart():
+    """Whatever loses its parent becomes our child, so that nothing started by a test can get lost; and root has mounts and
+    System V objects of its own, so that what others on the machine do is not seen."""
+    global APART
+    library = ctypes.CDLL(None, use_errno=True)
+    library.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    if os.geteuid() == 0 and library.unshare(CLONE_NEWNS | CLONE_NEWIPC) == 0:
+        APART = library.mount(None, b"/", None, MS_REC | MS_PRIVATE, None) == 0
 
 
 def processes():
@@ -44,20 +64,19 @@ def processes():
     return found
 
 
+def family(of, table):
+    """A process of the table and all below it."""
+    found, more = set(), {of}
+    while more:
+        found |= more
+        more = {pid for pid, (parent, _, _) in table.items() if parent in found} - found
+    return found
+
+
 def descendants(of):
     """Living processes below one: "pid name"."""
     table = processes()
-    below, found = {of}, []
-    grown = True
-    while grown:
-        grown = False
-        for pid, (parent, state, name) in table.items():
-            if parent in below and pid not in below:
-                below.add(pid)
-                grown = True
-                if state not in "ZX":
-                    found.append(f"{pid} {name}")
-    return found
+    return [f"{pid} {table[pid][2]}" for pid in sorted(family(of, table) - {of}) if pid in table and table[pid][1] not in "ZX"]
 
 
 def reap():
@@ -78,43 +97,33 @@ def available_memory():
     return 0
 
 
-def is_held(folder):
-    """Whether the owner of a cgroup lives: it has a lock on the folder."""
-    try:
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    except OSError:
-        return True  # it has gone meanwhile
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return False
-    except OSError:
-        return True
-    finally:
-        os.close(descriptor)
-
-
-def cgroups(owners):
-    """Cgroups of Kettle that belonged to one of these processes: a group is named by its owner's pid. On a busy machine
-    another program soon gets the same number, and that one lives."""
-    found = set()
-    for folder, folders, _ in os.walk("/sys/fs/cgroup"):
-        if os.path.basename(folder) == "kettle":
-            found.update(os.path.join(folder, name) for name in folders if name.split("-")[0] in owners)
-    return {folder for folder in found if not is_held(folder)}
+def memory_of_others():
+    """Bytes in the memory of processes that are none of ours."""
+    table, pages = processes(), 0
+    for pid in table.keys() - family(os.getpid(), table):
+        try:
+            with open(f"/proc/{pid}/statm") as file:
+                pages += int(file.read().split()[1])
+        except OSError:
+            pass
+    return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 def mounts():
+    """Of an ordinary user nothing can mount anything where others see it."""
+    if not APART:
+        return set()
     with open("/proc/self/mountinfo") as file:
         return {line.split(" ", 2)[2] for line in file}
 
 
-def system_v():
-    """Segments, semaphores and queues of this IPC name space."""
+def system_v(keys):
+    """Segments, semaphores and queues of this IPC name space; where others share it, those with one of our keys."""
     found = set()
     for kind in ("shm", "sem", "msg"):
         try:
             with open(f"/proc/sysvipc/{kind}") as file:
-                found.update((kind, line.split()[0], line.split()[1]) for line in file.readlines()[1:])
+                found.update((kind, *line.split()[:2]) for line in file.readlines()[1:] if APART or line.split()[0] in keys)
         except OSError:
             pass
     return found
@@ -136,20 +145,25 @@ class Bait:
         self.canary = os.path.join(self.scratch, "canary.h")
         for name in ("tmp", "home", "state", "locks"):
             os.mkdir(os.path.join(self.scratch, name), 0o700)
-        self.mark = f"kettlemark{os.getpid()}"
+        self.mark = f"kettlemark{random.getrandbits(60):x}"
+        self.keys = [str(random.randrange(1 << 20, 1 << 31)) for _ in range(2)]
         with open(self.canary, "w") as file:
             file.write(f'#error "{SECRET}"\n{SECRET}\n')
         self.canary_is = self.canary_state()
         self.listeners = self.listen()
         self.address = self.own_address()
 
+    def tells_owner(self):
+        """The begin of a shell script that writes down what tells its process, and what it becomes, from others."""
+        return OWNER.format(scratch=self.scratch)
+
     def owners(self):
-        """Pids that every kettle-exec so far has had (its wrapper writes them down)."""
+        """Every kettle-exec so far (its wrapper writes it down), as cgroups.owner has it."""
         try:
-            with open(os.path.join(self.scratch, "pids")) as file:
-                return set(file.read().split())
+            with open(os.path.join(self.scratch, "owners")) as file:
+                return [tuple(map(int, line.split())) for line in file]
         except OSError:
-            return set()
+            return []
 
     def canary_state(self):
         try:
@@ -200,8 +214,8 @@ class Bait:
             "@PORT@": str(self.listeners["TCP"].getsockname()[1]),
             "@ADDRESS@": self.address,
             "@PID@": str(os.getpid()),
-            "@KEY@": str(100000 + os.getpid()),
-            "@HOSTKEY@": str(900000 + os.getpid()),
+            "@KEY@": self.keys[0],
+            "@HOSTKEY@": self.keys[1],
             "@HOSTNAME@": socket.gethostname(),
             "@LOGIN@": "^" + (os.environ.get("LOGNAME") or "nobody-of-that-name") + ":"
             if os.environ.get("LOGNAME", "root") != "root"
@@ -233,31 +247,34 @@ class Watch:
 
     def __init__(self, bait):
         self.bait, self.busy = bait, busy()
-        self.before = {"mounts": mounts(), "IPC objects": system_v()}
+        self.before = {"mounts": mounts(), "IPC objects": system_v(bait.keys)}
         # Tools that are asked for their version may make a folder in their user's home: only what is new counts.
         self.files = {place: files_below(os.path.join(bait.scratch, place)) for place in ("tmp", "home", "state")}
-        self.memory = available_memory()
-        self.least = self.memory
+        self.memory, self.others = available_memory(), memory_of_others()
+        self.least, self.short = self.memory, 0
 
     def sample(self):
-        self.least = min(self.least, available_memory())
+        available = available_memory()
+        if available < self.least - STEP_BYTES:
+            self.least = available
+            self.short = max(self.short, self.memory - available - max(0, memory_of_others() - self.others))
 
     def used_mib(self):
-        """How much less memory the machine had in between."""
-        return (self.memory - self.least) >> 20
+        """How much less memory the machine had in between, but for what others took."""
+        return self.short >> 20
 
     def complaints(self):
         found = self.processes_left()
         if self.bait.canary_state() != self.bait.canary_is:
             found.append(f"the canary has changed: {self.bait.canary_state()}")
         found += [f"the {name} socket was reached" for name in self.bait.reached()]
-        for what, look in (("mounts", mounts), ("IPC objects", system_v)):
-            more = look() - self.before[what]
+        for what, now in (("mounts", mounts()), ("IPC objects", system_v(self.bait.keys))):
+            more = now - self.before[what]
             if more:
                 found.append(f"{what} are left: {sorted(more)[:3]}")
-        groups = cgroups(self.bait.owners())
+        groups = cgroups.left(self.bait.owners())
         if groups:
-            found.append(f"cgroups are left: {sorted(groups)[:3]}")
+            found.append(f"cgroups are left: {groups[:3]}")
         return found + self.files_left()
 
     def processes_left(self):

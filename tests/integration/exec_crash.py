@@ -58,7 +58,7 @@ def at_every_point(folder):
         equal((point, spools(state), processes_with(marker)), (point, [], []))
         for name in os.listdir(os.path.join(state, "cache")):
             equal((point, len(name)), (point, 64))
-        equal(glob.glob("/sys/fs/cgroup/**/%d-*" % x.process.pid, recursive=True), [])
+        equal(cgroups.left([x.owner]), [])
 
 
 def at_any_moment(folder):

@@ -15,6 +15,7 @@ import traceback
 BUILD = os.environ.get("top_builddir", ".")
 SOURCE = os.environ.get("top_srcdir", ".")
 sys.path.insert(0, os.path.join(SOURCE, "tests", "lib"))
+import cgroups  # noqa: E402
 import known_tools  # noqa: E402
 import pythons  # noqa: E402
 
@@ -43,6 +44,7 @@ class Exec:
         command += ["--config", path] + list(arguments)
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=dict(os.environ, **(env or {})))
+        self.owner = cgroups.owner(self.process.pid)
         self.selector = selectors.DefaultSelector()
         self.selector.register(self.process.stdout, selectors.EVENT_READ)
         self.pending = b""

@@ -314,9 +314,7 @@ def no_secrets(folder):
 
 def images(server):
     """Files of a kettle-exec that hold memory."""
-    folder = "/proc/%d/fd/" % server.process.pid
-    links = [os.readlink(folder + name) for name in os.listdir(folder) if os.path.exists(folder + name)]
-    return sorted({link for link in links if os.path.basename(link).startswith("kettle-warm-")})
+    return sorted({link for link in descriptors(server.process.pid) if os.path.basename(link).startswith("kettle-warm-")})
 
 
 def leftovers(folder):

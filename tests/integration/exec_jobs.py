@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Jobs: bad plans and lines, cancels, leases, device locks, crashes."""
 import ctypes
-import glob
 import re
 
 from exec_driver import *
@@ -229,7 +228,6 @@ def killed(folder):
     marker = "9%d" % os.getpid()
     x = Exec(folder)
     busy(x, marker)
-    pid = x.process.pid
     x.process.kill()
     x.process.wait()
     poll(lambda: not processes_with(marker), "its processes end")
@@ -237,8 +235,7 @@ def killed(folder):
     other = Exec(folder)
     equal(len(spools(x.state)), 1)
     equal(other.one(shell("true", device=1), unit={"name": "d"})["state"], "passed")
-    groups = [path for path in glob.glob("/sys/fs/cgroup/**/%d-*" % pid, recursive=True)]
-    equal(groups, [])
+    equal(cgroups.left([x.owner]), [])
     equal(other.close(), 0)
     equal(spools(x.state), [])
 
