@@ -19,15 +19,15 @@
 
 /* One thing that init does to build the root, in order. Paths are absolute: sources below the old root. */
 enum sandbox_op_kind {
-	SANDBOX_OP_DIR,   /* make a folder with `mode` */
-	SANDBOX_OP_FILE,  /* make a file that holds `text` */
-	SANDBOX_OP_LINK,  /* make a link to `source` */
-	SANDBOX_OP_BIND,  /* bind `source`, with what is below it */
-	SANDBOX_OP_TMPFS, /* mount a tmpfs with the options `text` */
-	SANDBOX_OP_PROC,  /* mount a /proc, read-only */
+	SANDBOX_OP_DIR,      /* make a folder with `mode` */
+	SANDBOX_OP_FILE,     /* make a file that holds `text` */
+	SANDBOX_OP_LINK,     /* make a link to `source` */
+	SANDBOX_OP_BIND,     /* bind `source`, with what is below it */
+	SANDBOX_OP_TMPFS,    /* mount a tmpfs with the options `text` */
+	SANDBOX_OP_PROC,     /* mount a /proc, read-only */
 	SANDBOX_OP_PROC_OWN, /* let the payload write there to what is its own */
-	SANDBOX_OP_COPY,  /* copy the folder `source` into the existing folder `target` */
-	SANDBOX_OP_OUT,   /* open the output folder and send it to the owner */
+	SANDBOX_OP_COPY,     /* copy the folder `source` into the existing folder `target` */
+	SANDBOX_OP_OUT,      /* open the output folder and send it to the owner */
 };
 struct sandbox_op {
 	enum sandbox_op_kind kind;

@@ -295,12 +295,13 @@ test_files_of_device(void **state)
 	struct fixture *fixture = *state;
 	fixture->binds[1] = (struct sandbox_bind){.source = "/dev/null", .target = "/dev/gpu0", .device = true};
 	fixture->config.binds_count = 2;
-	FIXTURE_RUN(fixture, "try-write", "/proc/self/comm", "/proc/thread-self/comm", "/proc/x", "/proc/sys/kernel/hostname",
-		"/proc/1/oom_score_adj", "/dev/gpu0", "/dev/x", "/usr/x");
+	FIXTURE_RUN(fixture, "try-write", "/proc/self/comm", "/proc/thread-self/comm", "/proc/x",
+		"/proc/sys/kernel/hostname", "/proc/1/oom_score_adj", "/dev/gpu0", "/dev/x", "/usr/x");
 	assert_string_equal(fixture->text,
 		"/proc/self/comm=ok\n/proc/thread-self/comm=ok\n/proc/x=ENOENT\n/proc/sys/kernel/hostname=EROFS\n"
 		"/proc/1/oom_score_adj=ENOENT\n/dev/gpu0=ok\n/dev/x=EROFS\n/usr/x=EROFS\n");
 	fixture->config.binds_count = 1;
+	fixture->text[0] = '\0';
 	FIXTURE_RUN(fixture, "try-write", "/proc/self/comm");
 	assert_string_equal(fixture->text, "/proc/self/comm=EROFS\n");
 }
