@@ -71,7 +71,7 @@ missing(const json_t *greeting, const char *gpu)
 json_t *
 unit_facts(const json_t *section, const json_t *greeting)
 {
-	static const char *const keys[] = {"level", "machine", "protections", "tools", "packages", "version"};
+	static const char *const keys[] = {"level", "machine", "protections", "tools", "packages", "parts", "version"};
 	json_t *facts = json_object(), *found = json_array(), *gpu, *error = NULL;
 	AUTO_JSON json_t *wanted = unit_gpus(section);
 	size_t i;

@@ -6,7 +6,7 @@
 #include <jansson.h>
 
 /*
- * The facts of a unit: level, machine, protections, tools, packages and version of its machine, and of its own GPUs
+ * The facts of a unit: level, machine, protections, tools, packages, parts and version of its machine, and of its own GPUs
  * (index, UUID or a list of them under `gpu` of its section) `gpus`, `gpu` (the first) and, where one of them is not
  * there, `gpu_error`, a sentence. greeting: the `hello` of its kettle-exec (docs/protocol.md). New reference; NULL: no
  * memory. [any]

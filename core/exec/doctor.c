@@ -69,20 +69,23 @@ look_for_cgroups(struct sandbox_machine **ret_machine)
 	return object;
 }
 
+/* {"tools", "paths", "packages", "parts", "profilers"}. New reference. */
 static json_t *
-look_for_tools(const struct execconfig *config, json_t **ret_paths, json_t **ret_packages, json_t **ret_profilers)
+look_for_tools(const struct execconfig *config)
 {
 	AUTO_FREE char *memory = path_join(config->state, EXEC_TOOLS_FILE);
 	struct toolchain *toolchain = memory ? toolchain_new(config, memory) : NULL;
-	json_t *tools = toolchain ? toolchain_versions(toolchain) : json_object();
-	*ret_paths = toolchain ? toolchain_paths(toolchain) : json_object();
-	*ret_packages = toolchain ? toolchain_packages(toolchain) : json_object();
+	json_t *tools = toolchain ? toolchain_versions(toolchain) : NULL;
 	for (size_t i = 0; toolchain_known()[i]; i++)
-		if (!json_object_get(tools, toolchain_known()[i]))
+		if (tools && !json_object_get(tools, toolchain_known()[i]))
 			(void)json_object_set_new(tools, toolchain_known()[i], json_null());
-	*ret_profilers = toolchain ? profilers_look(toolchain) : json_array();
+	json_t *found =
+		!toolchain ? json_pack("{s:{}, s:{}, s:{}, s:{}, s:[]}", "tools", "paths", "packages", "parts", "profilers")
+				   : json_pack("{s:o, s:o, s:o, s:o, s:o}", "tools", tools, "paths", toolchain_paths(toolchain),
+						 "packages", toolchain_packages(toolchain), "parts", toolchain_parts(toolchain), "profilers",
+						 profilers_look(toolchain));
 	toolchain_free(toolchain);
-	return tools;
+	return found;
 }
 
 static const char *
@@ -123,13 +126,15 @@ examine(const struct execconfig *config)
 	json_t *cgroups = look_for_cgroups(&machine);
 	unsigned protections = machine ? sandbox_machine_protections(machine) : sandbox_probe();
 	sandbox_machine_free(machine);
-	json_t *state = look_at_folder(config->state), *locks = look_at_folder(config->locks), *packages = NULL;
-	json_t *paths = NULL, *profilers = NULL, *tools = look_for_tools(config, &paths, &packages, &profilers);
-	return json_pack("{s:s, s:s, s:s?, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o*}", "version",
-		PACKAGE_VERSION, "level", sandbox_level_name(sandbox_level_of(protections)), "config", config->file,
-		"protections", sandbox_describe(protections), "cgroups", cgroups, "tools", tools, "paths", paths, "packages",
-		packages, "profilers", profilers, "devices", look_for_devices(), "state", state, "locks", locks, "machine",
-		machine_describe(), "gpus", look_at_gpus(config));
+	json_t *state = look_at_folder(config->state), *locks = look_at_folder(config->locks);
+	AUTO_JSON json_t *found = look_for_tools(config);
+	json_t *report = json_pack("{s:s, s:s, s:s?, s:o, s:o, s:o, s:o, s:o, s:o, s:o*}", "version", PACKAGE_VERSION,
+		"level", sandbox_level_name(sandbox_level_of(protections)), "config", config->file, "protections",
+		sandbox_describe(protections), "cgroups", cgroups, "devices", look_for_devices(), "state", state, "locks",
+		locks, "machine", machine_describe(), "gpus", look_at_gpus(config));
+	if (report && found)
+		(void)json_object_update(report, found);
+	return report;
 }
 
 static void
@@ -173,6 +178,19 @@ print_packages(const json_t *packages)
 		(void)printf("  %-8s %-14s   %s %s\n", "", "", name, json_string_value(version));
 }
 
+/* What a toolkit has, and how to get what it lacks, below its line. */
+static void
+print_parts(const json_t *parts)
+{
+	const json_t *part;
+	size_t i;
+	json_array_foreach(parts, i, part) {
+		bool present = json_is_true(json_object_get(part, "present"));
+		(void)printf("  %-8s %-14s   %s%s%s\n", present ? "" : "no", "", text_of(part, "name"),
+			present ? "" : "; to get it: ", present ? "" : text_of(part, "how"));
+	}
+}
+
 static void
 print_profilers(const json_t *profilers)
 {
@@ -206,6 +224,7 @@ print_report(const json_t *report)
 		(void)printf("  %-8s %-14s %s%s%s\n", json_is_null(value) ? "no" : "yes", name,
 			json_is_null(value) ? "" : json_string_value(value), path[0] ? "  " : "", path);
 		print_packages(json_object_get(json_object_get(report, "packages"), name));
+		print_parts(json_object_get(json_object_get(report, "parts"), name));
 	}
 	print_profilers(json_object_get(report, "profilers"));
 	(void)printf("\nDevices\n");

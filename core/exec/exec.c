@@ -131,6 +131,7 @@ exec_close(struct exec *exec)
 	json_decref(exec->idle);
 	json_decref(exec->tools);
 	json_decref(exec->packages);
+	json_decref(exec->parts);
 	cores_free(&exec->all);
 	cores_free(&exec->device);
 	free(exec->blobs);
@@ -150,10 +151,10 @@ exec_hello(struct exec *exec)
 {
 	failpoint("exec.hello");
 	enum sandbox_level level = sandbox_level_of(exec->protections);
-	return json_pack("{s:s, s:i, s:s, s:o, s:s, s:O, s:O*, s:O*, s:o*, s:O*}", "event", "hello", "protocol",
+	return json_pack("{s:s, s:i, s:s, s:o, s:s, s:O, s:O*, s:O*, s:O*, s:o*, s:O*}", "event", "hello", "protocol",
 		EXEC_PROTOCOL, "version", PACKAGE_VERSION, "protections", sandbox_describe(exec->protections), "level",
-		sandbox_level_name(level), "machine", exec->facts, "tools", exec->tools, "packages", exec->packages, "gpus",
-		greet_gpus(exec), "gpu_errors", json_object_get(exec->gpus, "errors"));
+		sandbox_level_name(level), "machine", exec->facts, "tools", exec->tools, "packages", exec->packages, "parts",
+		exec->parts, "gpus", greet_gpus(exec), "gpu_errors", json_object_get(exec->gpus, "errors"));
 }
 
 /* Every thread: those of the pool were made at a time when nothing was known of the device. */

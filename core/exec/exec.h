@@ -37,7 +37,8 @@ struct exec {
 	json_t *gpus;  /* the newest reading of all GPUs (gpu.h); NULL: there are none */
 	json_t *idle;  /* UUID → bytes of its memory in use when nothing runs */
 	struct toolchain *toolchain;
-	json_t *tools, *packages; /* of the greeting (toolchain_versions, toolchain_packages); NULL: not known yet */
+	/* Of the greeting (toolchain_versions, toolchain_packages, toolchain_parts); NULL: not known yet. */
+	json_t *tools, *packages, *parts;
 	struct cache cache;
 	struct spool spool;
 	struct devlock_table locks;

@@ -30,6 +30,7 @@ ask(uv_work_t *work)
 	struct greeting *greeting = work->data;
 	greeting->versions = toolchain_versions(greeting->asked);
 	greeting->packages = toolchain_packages(greeting->asked);
+	greeting->parts = toolchain_parts(greeting->asked);
 }
 
 static void
@@ -42,10 +43,12 @@ asked(uv_work_t *work, int status)
 		toolchain_merge(exec->toolchain, greeting->asked);
 		exec->tools = STEAL(greeting->versions);
 		exec->packages = STEAL(greeting->packages);
+		exec->parts = STEAL(greeting->parts);
 	}
 	toolchain_free(STEAL(greeting->asked));
 	json_decref(STEAL(greeting->versions));
 	json_decref(STEAL(greeting->packages));
+	json_decref(STEAL(greeting->parts));
 	greet(greeting);
 }
 

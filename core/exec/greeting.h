@@ -17,7 +17,7 @@ struct greeting {
 	bool reading, again;     /* GPUs are being read; once more then */
 	json_t *read;            /* of the GPUs; the pool's while it reads */
 	struct toolchain *asked; /* the pool's while it asks */
-	json_t *versions, *packages;
+	json_t *versions, *packages, *parts;
 };
 
 /* Sends the first greeting, and begins to ask what tools this machine has. */

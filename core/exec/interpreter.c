@@ -147,6 +147,12 @@ time_of(const char *folder)
 }
 
 json_t *
+interpreter_folder(const char *folder)
+{
+	return json_pack("[s, I]", folder, time_of(folder));
+}
+
+json_t *
 interpreter_facts(const char *answer)
 {
 	AUTO_JSON json_t *given = json_loads(answer, 0, NULL);
@@ -162,7 +168,7 @@ interpreter_facts(const char *answer)
 			(void)json_object_set(packages, name, value);
 	json_array_foreach(json_object_get(given, "folders"), i, value)
 		if (json_is_string(value) && json_array_size(folders) < MAX_FOLDERS)
-			(void)json_array_append_new(folders, json_pack("[O, I]", value, time_of(json_string_value(value))));
+			(void)json_array_append_new(folders, interpreter_folder(json_string_value(value)));
 	return json_pack("{s:O, s:O}", "packages", packages, "folders", folders);
 }
 

@@ -35,6 +35,8 @@ extern const char interpreter_question[];
  * answer. [any, blocks]
  */
 json_t *interpreter_facts(const char *answer);
+/* [path, time] of a folder, as such facts have them. New reference; NULL: no memory. [any, blocks] */
+json_t *interpreter_folder(const char *folder);
 /* Whether the folders of such facts (NULL, or any other object: true) are as they were. [any, blocks] */
 bool interpreter_unchanged(const json_t *facts);
 

@@ -185,9 +185,8 @@ has_toolkit(const struct tool *tool)
 	return toolkit_is_nvcc(tool->name) || toolkit_is_hipcc(tool->name);
 }
 
-/* The one whose toolkit arguments mean: a compiler of devices, if the step names one, else its program. */
-static const struct tool *
-toolkit_tool(const struct step_process *process)
+const struct tool *
+launch_toolkit(const struct step_process *process)
 {
 	const json_t *further = json_object_get(process->step->plan, "toolchain");
 	if (process->tool && has_toolkit(process->tool))
@@ -204,16 +203,16 @@ toolkit_tool(const struct step_process *process)
 static json_t *
 make_arguments(const struct step_process *process)
 {
-	const struct tool *tool = toolkit_tool(process);
+	struct toolchain *toolchain = process->step->job->exec->toolchain;
+	const struct tool *tool = launch_toolkit(process);
 	AUTO_JSON json_t *spelt = json_array();
 	const json_t *word;
 	size_t i;
 	json_array_foreach(json_object_get(process->plan, "argv"), i, word) {
-		const char *text = json_string_value(word), *home = NULL;
-		if (strstr(text, TOOLKIT_WORD) && tool)
-			home = toolchain_home(process->step->job->exec->toolchain, tool);
-		AUTO_FREE char *changed = home ? toolkit_spell(text, home) : NULL;
-		if ((home && !changed) || json_array_append_new(spelt, json_string(changed ? changed : text)) != 0)
+		const char *text = json_string_value(word);
+		const json_t *facts = toolkit_is_spelt(text) && tool ? toolchain_facts(toolchain, tool) : NULL;
+		int rc = facts ? toolkit_spell(text, facts, spelt) : json_array_append(spelt, (json_t *)word);
+		if (rc != 0)
 			return NULL;
 	}
 	return STEAL(spelt);
@@ -249,8 +248,8 @@ launch(struct step_process *process, size_t index, const struct joint *joint, vo
 	AUTO_FREE const char **env = flat ? environment_pointers(flat) : NULL;
 	if (!args || !env || !nodes || !folders || devices_nodes(job->exec->gpus, gpus, nodes) != 0)
 		return no_memory(err);
-	/* An interpreter finds itself, and from there its libraries, by the name that it was called by. */
-	if (process->tool && !step->helper && interpreter_is(process->tool->path))
+	/* An interpreter finds itself, and from there its libraries, by the name that it was called by; so does nvcc. */
+	if (process->tool && !step->helper && (interpreter_is(process->tool->path) || process->tool->packages))
 		args[0] = process->tool->path;
 	size_t binds_count = 0;
 	AUTO_FREE struct sandbox_bind *binds = make_binds(step, folders, nodes, &binds_count);

@@ -22,4 +22,7 @@ int launch_secret(struct step *step, struct kettle_error *err);
 /* Whether a secret that was handed over so is still there, when the step has ended: it worked without it. */
 bool launch_secret_unread(const struct step *step);
 
+/* The tool whose toolkit the arguments mean: a compiler of devices, if the step names one, else its program; or NULL. */
+const struct tool *launch_toolkit(const struct step_process *process);
+
 #endif

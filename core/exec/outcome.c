@@ -243,6 +243,19 @@ add_tool(json_t *outcome, const struct step *step)
 	return packages ? json_object_set(outcome, "packages", (json_t *)packages) : 0;
 }
 
+/* Nor need what is missing be the program's doing: which parts its toolkit has. */
+static int
+add_toolkit(json_t *outcome, const struct step *step)
+{
+	const struct tool *tool = launch_toolkit(&step->processes[0]);
+	const json_t *facts = tool ? toolchain_facts(step->job->exec->toolchain, tool) : NULL;
+	const json_t *parts = json_object_get(facts, "parts");
+	if (!parts)
+		return 0;
+	return json_object_set_new(
+		outcome, "toolkit", json_pack("{s:O, s:O}", "home", json_object_get(facts, "home"), "parts", parts));
+}
+
 static const char *
 error_of(const struct step *step)
 {
@@ -292,6 +305,8 @@ outcome_make(const struct step *step)
 		rc = json_object_set_new(outcome, "missing", json_string(step->missing));
 	if (rc == 0 && step->state != STEP_PASSED && main->tool)
 		rc = add_tool(outcome, step);
+	if (rc == 0 && step->state != STEP_PASSED)
+		rc = add_toolkit(outcome, step);
 	if (rc == 0 && json_object_get(step->plan, "title"))
 		rc = json_object_set(outcome, "title", json_object_get(step->plan, "title"));
 	if (rc == 0 && json_object_get(step->plan, "run"))

@@ -180,6 +180,20 @@ find_tool(struct step *step, struct step_process *process)
 	return rc;
 }
 
+/* What the tool's results depend on, and whether it can be used for a build at all. */
+static int
+fingerprint_tool(struct step *step, const struct tool *tool, struct digest *digest)
+{
+	struct toolchain *toolchain = step->job->exec->toolchain;
+	char hex[DIGEST_HEX_SIZE];
+	int rc = toolchain_fingerprint(toolchain, tool, hex, &step->error);
+	if (rc == 0 && step->kind == STEP_BUILD && (rc = toolchain_check(toolchain, tool, &step->error)) != 0)
+		step->missing = strdup(tool->name);
+	if (rc == 0)
+		digest_field(digest, hex);
+	return rc;
+}
+
 /* The fingerprints of all tools that a cacheable step names, into one. */
 static int
 fingerprint(struct step *step)
@@ -188,12 +202,11 @@ fingerprint(struct step *step)
 	AUTO_DIGEST struct digest *digest = digest_new();
 	const json_t *name;
 	size_t i;
-	char hex[DIGEST_HEX_SIZE];
 	int rc = digest ? 0 : KETTLE_ENOMEM;
 	if (rc == 0 && step->processes[0].tool)
-		rc = toolchain_fingerprint(toolchain, step->processes[0].tool, hex, &step->error);
-	if (rc == 0)
-		digest_field(digest, step->processes[0].tool ? hex : NULL);
+		rc = fingerprint_tool(step, step->processes[0].tool, digest);
+	else if (rc == 0)
+		digest_field(digest, NULL);
 	json_array_foreach(json_object_get(step->plan, "toolchain"), i, name) {
 		const struct tool *tool = NULL;
 		if (rc == 0)
@@ -208,9 +221,7 @@ fingerprint(struct step *step)
 		if (rc == KETTLE_ENOENT && !step->missing)
 			step->missing = strdup(json_string_value(name));
 		if (rc == 0)
-			rc = toolchain_fingerprint(toolchain, tool, hex, &step->error);
-		if (rc == 0)
-			digest_field(digest, hex);
+			rc = fingerprint_tool(step, tool, digest);
 	}
 	if (rc == 0)
 		digest_end(digest, step->toolchain);

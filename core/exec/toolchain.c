@@ -18,6 +18,7 @@
 #include "text.h"
 #include "toolfacts.h"
 #include "toolkit.h"
+#include "toolparts.h"
 
 /* A tool with what was found out about it. */
 struct entry {
@@ -82,6 +83,7 @@ entry_free(struct entry *entry)
 	free(entry->tool.name);
 	free(entry->tool.path);
 	free(entry->tool.real);
+	free(entry->tool.packages);
 	for (size_t i = 0; i < entry->tool.roots_count; i++)
 		free(entry->tool.roots[i]);
 	json_decref(entry->facts);
@@ -237,15 +239,17 @@ find_roots(struct tool *tool)
 }
 
 static struct entry *
-entry_new(const char *name, char *path_take)
+entry_new(const char *name, char *path_take, char *packages_take)
 {
 	struct entry *entry = calloc(1, sizeof(*entry));
 	if (!entry) {
 		free(path_take);
+		free(packages_take);
 		return NULL;
 	}
 	entry->tool.name = strdup(name);
 	entry->tool.path = path_take;
+	entry->tool.packages = packages_take;
 	entry->tool.real = realpath(path_take, NULL);
 	if (!entry->tool.name || !entry->tool.real) {
 		entry_free(entry);
@@ -255,28 +259,124 @@ entry_new(const char *name, char *path_take)
 	return entry;
 }
 
-/* The path of a tool, new; or why there is none. */
-static int
-locate(const struct toolchain *toolchain, const char *name, char **ret_path, struct kettle_error *err)
+/* By its name: as exec.yml says, else in PATH, else where it usually is. New string or NULL. */
+static char *
+find_by_name(const struct toolchain *toolchain, const char *name)
 {
 	const char *given = json_string_value(json_object_get(toolchain->config->tools, name));
+	if (given)
+		return is_executable(given) ? strdup(given) : NULL;
+	char *path = find_in_path(name);
+	const char *const *places = toolkit_places(name);
+	for (size_t i = 0; !path && places[i]; i++)
+		path = is_executable(places[i]) ? strdup(places[i]) : NULL;
+	return path;
+}
+
+/* The nvcc that is among the packages, else this machine's, with what is among them. */
+static int
+locate_packaged(const struct toolchain *toolchain, const char *folder, char **ret_path, char **ret_packages)
+{
+	AUTO_FREE char *packages = toolparts_packages(folder);
+	AUTO_FREE char *path = packages ? toolparts_nvcc(packages) : NULL;
+	if (packages && !path)
+		path = find_by_name(toolchain, "nvcc");
+	if (!path)
+		return KETTLE_ENOENT;
+	*ret_path = STEAL(path);
+	*ret_packages = STEAL(packages);
+	return 0;
+}
+
+/* PREFIX of PREFIX/bin/NAME; new string, NULL: it is no such path. */
+static char *
+prefix_above(const char *path)
+{
+	char *prefix = strdup(path), *slash = prefix ? strrchr(prefix, '/') : NULL;
+	if (slash)
+		*slash = '\0';
+	slash = prefix ? strrchr(prefix, '/') : NULL;
+	if (!slash || strcmp(slash, "/bin") != 0) {
+		free(prefix);
+		return NULL;
+	}
+	*slash = '\0';
+	return prefix;
+}
+
+/* An nvcc in the environment of one of the interpreters that plans may start. */
+static int
+locate_beside_interpreters(const struct toolchain *toolchain, char **ret_path, char **ret_packages)
+{
+	const json_t *name;
+	size_t i;
+	json_array_foreach(toolchain->config->report, i, name) {
+		const char *word = json_string_value(name);
+		AUTO_FREE char *path = word[0] == '/' ? strdup(word) : find_by_name(toolchain, word);
+		AUTO_FREE char *prefix = path && interpreter_is(path) ? prefix_above(path) : NULL;
+		if (prefix && locate_packaged(toolchain, prefix, ret_path, ret_packages) == 0)
+			return 0;
+	}
+	return KETTLE_ENOENT;
+}
+
+/* A path that is no program. */
+static int
+fail_path(const char *name, struct kettle_error *err)
+{
+	AUTO_FREE char *prefix = toolkit_is_nvcc(name) ? prefix_above(name) : NULL;
+	AUTO_FREE char *packages = prefix ? toolparts_packages(prefix) : NULL;
+	if (access(name, F_OK) == 0)
+		return kettle_fail(err, KETTLE_ENOENT,
+			"This machine has `%s`, which is no program that can be started: it is not executable, or lies on a file "
+			"system "
+			"that is mounted noexec.",
+			name);
+	if (packages)
+		return kettle_fail(err, KETTLE_ENOENT,
+			"This machine has no nvcc: the Python packages of CUDA in %s lack it (`pip install nvidia-cuda-nvcc`), and "
+			"there is "
+			"no other.",
+			packages);
+	if (prefix)
+		return kettle_fail(
+			err, KETTLE_ENOENT, "This machine has no `%s`, nor Python packages of CUDA in %s.", name, prefix);
+	return kettle_fail(err, KETTLE_ENOENT, "This machine has no `%s`, or it is no program that can be started.", name);
+}
+
+/* The path of a tool and the packages that belong to it (or NULL), new; or why there is none. */
+static int
+locate(
+	const struct toolchain *toolchain, const char *name, char **ret_path, char **ret_packages, struct kettle_error *err)
+{
+	const char *given = json_string_value(json_object_get(toolchain->config->tools, name));
+	AUTO_FREE char *path = NULL;
+	AUTO_FREE char *packages = NULL;
 	if (given && !is_executable(given))
 		return kettle_fail(err, KETTLE_ENOENT,
 			"This machine has no `%s`: exec.yml says that it is %s, which is no program that can be started.", name,
 			given);
-	if (!given && name[0] == '/' && !is_executable(name))
-		return kettle_fail(
-			err, KETTLE_ENOENT, "This machine has no `%s`, or it is no program that can be started.", name);
-	AUTO_FREE char *path = given || name[0] == '/' ? strdup(given ? given : name) : find_in_path(name);
+	if (given || name[0] != '/')
+		path = find_by_name(toolchain, name);
+	else if (is_executable(name))
+		path = strdup(name);
+	AUTO_FREE char *prefix = toolkit_is_nvcc(name) ? prefix_above(path ? path : name) : NULL;
+	if (path && prefix && name[0] == '/')
+		packages = toolparts_packages(prefix);
+	else if (!path && prefix)
+		(void)locate_packaged(toolchain, prefix, &path, &packages);
+	else if (!path && strcmp(name, "nvcc") == 0)
+		(void)locate_beside_interpreters(toolchain, &path, &packages);
+	if (!path && name[0] == '/')
+		return fail_path(name, err);
 	const char *const *places = toolkit_places(name);
-	for (size_t i = 0; !path && places[i]; i++)
-		path = is_executable(places[i]) ? strdup(places[i]) : NULL;
 	if (!path)
 		return kettle_fail(err, KETTLE_ENOENT,
 			"This machine has no `%s`: it is neither in PATH%s%s nor among the tools of exec.yml.", name,
 			places[0] ? " nor at " : "", places[0] ? places[0] : "");
 	char *behind = interpreter_behind(path);
 	*ret_path = behind ? behind : STEAL(path);
+	*ret_packages = STEAL(packages);
 	return 0;
 }
 
@@ -288,11 +388,11 @@ toolchain_find(struct toolchain *toolchain, const char *name, const struct tool 
 			*ret_tool = &entry->tool;
 			return 0;
 		}
-	char *path = NULL;
-	int rc = locate(toolchain, name, &path, err);
+	char *path = NULL, *packages = NULL;
+	int rc = locate(toolchain, name, &path, &packages, err);
 	if (rc != 0)
 		return rc;
-	struct entry *entry = entry_new(name, path);
+	struct entry *entry = entry_new(name, path, packages);
 	if (!entry)
 		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a tool.");
 	entry->next = toolchain->entries;
@@ -301,10 +401,12 @@ toolchain_find(struct toolchain *toolchain, const char *name, const struct tool 
 	return 0;
 }
 
-/* An interpreter has other packages by every name that it has. */
+/* An interpreter has other packages by every name that it has, and an nvcc other parts. */
 static const char *
 memory_key(const struct entry *entry)
 {
+	if (entry->tool.packages)
+		return entry->tool.name;
 	return interpreter_is(entry->tool.path) ? entry->tool.path : entry->tool.real;
 }
 
@@ -448,25 +550,61 @@ toolchain_fingerprint(
 	return device ? join_host(toolchain, tool, ret_hex) : 0;
 }
 
-const char *
-toolchain_home(struct toolchain *toolchain, const struct tool *tool)
+const json_t *
+toolchain_facts(struct toolchain *toolchain, const struct tool *tool)
 {
 	struct entry *entry = (struct entry *)tool;
-	if (know(toolchain, entry, NULL) != 0)
-		return NULL;
-	return json_string_value(json_object_get(entry->facts, "home"));
+	return know(toolchain, entry, NULL) == 0 ? entry->facts : NULL;
+}
+
+int
+toolchain_check(struct toolchain *toolchain, const struct tool *tool, struct kettle_error *err)
+{
+	const json_t *facts = toolkit_is_nvcc(tool->name) ? toolchain_facts(toolchain, tool) : NULL;
+	const json_t *lacking = toolparts_lacking(facts);
+	if (!lacking)
+		return 0;
+	return kettle_fail(err, KETTLE_EUNAVAIL, "This machine's CUDA toolkit in %s lacks %s; to get it: %s.",
+		json_string_value(json_object_get(facts, "home")), json_string_value(json_object_get(lacking, "name")),
+		json_string_value(json_object_get(lacking, "how")));
+}
+
+/* Whether one of the paths is the folder, or above it. */
+static bool
+is_covered(const json_t *paths, const char *folder)
+{
+	const json_t *path;
+	size_t i;
+	json_array_foreach(paths, i, path) {
+		size_t len = strlen(json_string_value(path));
+		if (strncmp(json_string_value(path), folder, len) == 0 && (folder[len] == '/' || folder[len] == '\0'))
+			return true;
+	}
+	return false;
+}
+
+static int
+add_folder(const char *folder, json_t *paths)
+{
+	if (!folder || is_system(folder) || is_too_wide(folder) || is_covered(paths, folder))
+		return 0;
+	return json_array_append_new(paths, json_string(folder));
 }
 
 int
 toolchain_roots(struct toolchain *toolchain, const struct tool *tool, json_t *paths)
 {
+	static const char *const lists[] = {"includes", "libraries"};
 	int failed = 0;
 	for (size_t i = 0; i < tool->roots_count; i++)
 		failed |= json_array_append_new(paths, json_string(tool->roots[i]));
+	const json_t *facts = toolkit_is_nvcc(tool->name) ? toolchain_facts(toolchain, tool) : NULL, *folder;
+	size_t k;
 	/* A wrapper's own place says nothing of where the toolkit is. */
-	const char *home = toolkit_is_nvcc(tool->name) ? toolchain_home(toolchain, tool) : NULL;
-	if (home && !is_system(home) && !is_too_wide(home))
-		failed |= json_array_append_new(paths, json_string(home));
+	failed |= add_folder(json_string_value(json_object_get(facts, "home")), paths);
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
+		json_array_foreach(json_object_get(facts, lists[i]), k, folder)
+			failed |= add_folder(json_string_value(folder), paths);
 	return failed ? KETTLE_ENOMEM : 0;
 }
 
@@ -542,18 +680,31 @@ toolchain_paths(struct toolchain *toolchain)
 	return paths;
 }
 
-json_t *
-toolchain_packages(struct toolchain *toolchain)
+/* That fact of each that has it, by name. New reference. */
+static json_t *
+list_fact(struct toolchain *toolchain, const char *key)
 {
 	const struct tool *tools[TOOLFACTS_MAX];
 	size_t count = list_tools(toolchain, tools);
 	json_t *all = json_object();
 	for (size_t i = 0; all && i < count; i++) {
-		json_t *packages = json_object_get(((const struct entry *)tools[i])->facts, "packages");
-		if (packages)
-			(void)json_object_set(all, tools[i]->name, packages);
+		json_t *fact = json_object_get(((const struct entry *)tools[i])->facts, key);
+		if (fact)
+			(void)json_object_set(all, tools[i]->name, fact);
 	}
 	return all;
+}
+
+json_t *
+toolchain_packages(struct toolchain *toolchain)
+{
+	return list_fact(toolchain, "packages");
+}
+
+json_t *
+toolchain_parts(struct toolchain *toolchain)
+{
+	return list_fact(toolchain, "parts");
 }
 
 void

@@ -22,6 +22,7 @@ struct tool {
 	char *name;
 	char *path;                       /* as it is started */
 	char *real;                       /* without links */
+	char *packages;                   /* of an nvcc: the Python packages that parts of its toolkit lie among; or NULL */
 	char *roots[TOOLCHAIN_MAX_ROOTS]; /* what the sandbox must see for it besides the system */
 	size_t roots_count;
 };
@@ -31,8 +32,10 @@ struct toolchain *toolchain_new(const struct execconfig *config, const char *mem
 void toolchain_free(struct toolchain *toolchain);
 
 /*
- * `name` is a tool's name or an absolute path. KETTLE_ENOENT with a sentence: this machine does not have it. Looks again
- * each time what was not found.
+ * `name` is a tool's name or an absolute path. FOLDER/bin/nvcc that is not there stands for the nvcc of the Python packages
+ * in FOLDER, an environment or a folder of packages, or for this machine's nvcc, with what of a toolkit is among the
+ * packages; nvcc, where the machine has none, for that of the environment of an interpreter that it is to report.
+ * KETTLE_ENOENT with a sentence: this machine does not have it. Looks again each time what was not found.
  */
 int toolchain_find(
 	struct toolchain *toolchain, const char *name, const struct tool **ret_tool, struct kettle_error *err);
@@ -42,11 +45,10 @@ int toolchain_find(
  */
 int toolchain_fingerprint(
 	struct toolchain *toolchain, const struct tool *tool, char ret_hex[DIGEST_HEX_SIZE], struct kettle_error *err);
-/*
- * The folder that the tool is installed in (of PREFIX/bin/nvcc PREFIX; of a wrapper that of the nvcc behind it),
- * borrowed; NULL: it has gone.
- */
-const char *toolchain_home(struct toolchain *toolchain, const struct tool *tool);
+/* What is known of it (toolfacts.h), borrowed; NULL: it has gone. */
+const json_t *toolchain_facts(struct toolchain *toolchain, const struct tool *tool);
+/* Whether nothing can be compiled with it: KETTLE_EUNAVAIL with a sentence that says what its toolkit lacks. */
+int toolchain_check(struct toolchain *toolchain, const struct tool *tool, struct kettle_error *err);
 /* Appends what the sandbox must see for the tool besides the system. KETTLE_ENOMEM. */
 int toolchain_roots(struct toolchain *toolchain, const struct tool *tool, json_t *paths);
 /* {"g++": "12.2.0", …} of the well-known tools that are here, and of those that exec.yml names. New reference. */
@@ -55,6 +57,8 @@ json_t *toolchain_versions(struct toolchain *toolchain);
 json_t *toolchain_paths(struct toolchain *toolchain);
 /* {"python3": {"numpy": "1.24.2", …}, …}: the well-known packages of the interpreters among those. New reference. */
 json_t *toolchain_packages(struct toolchain *toolchain);
+/* {"nvcc": [part], …}: the parts of the toolkits of those (toolparts.h), without what belongs to none. New reference. */
+json_t *toolchain_parts(struct toolchain *toolchain);
 /* Version and packages (NULL: it is no interpreter) of one tool; both borrowed, NULL where it cannot be asked. */
 void toolchain_describe(
 	struct toolchain *toolchain, const struct tool *tool, const char **ret_version, const json_t **ret_packages);

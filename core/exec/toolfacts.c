@@ -17,9 +17,10 @@
 #include "interpreter.h"
 #include "text.h"
 #include "toolkit.h"
+#include "toolparts.h"
 
 #define VERSION_SIZE 64
-#define ASKED 1 /* of facts: how they were asked; what an older kettle-exec remembers otherwise is not believed */
+#define ASKED 2 /* of facts: how they were asked; what an older kettle-exec remembers otherwise is not believed */
 
 /* What a compiler driver is asked: the programs it starts, the headers and libraries it brings or finds. */
 static const char *const compiler_questions[] = {
@@ -150,10 +151,13 @@ make_facts(const struct tool *tool, struct command *commands, size_t count)
 	for (size_t i = 1; i < count && !interpreter_is(tool->path) && !nvcc; i++)
 		if (commands[i].passed)
 			add_answer(files, command_line(&commands[i]));
-	if (nvcc && home)
+	if (nvcc && home) {
 		toolkit_nvcc_files(home, files);
-	else if (toolkit_is_hipcc(tool->name))
+		more = toolparts_of_nvcc(home, tool->packages, version);
+	} else if (toolkit_is_hipcc(tool->name)) {
 		toolkit_hipcc_files(text, files);
+		more = home ? toolparts_of_hipcc(home) : NULL;
+	}
 	json_t *facts = json_pack("{s:i, s:I, s:I, s:b, s:s, s:s, s:s, s:o}", "asked", ASKED, "size",
 		(json_int_t)st.st_size, "mtime", (json_int_t)mtime_ns(&st), "script", is_script(tool->real), "version", version,
 		"banner", banner, "home", home ? home : "", "files", files);

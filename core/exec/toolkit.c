@@ -5,8 +5,10 @@
 #include "toolkit.h"
 
 #include <glob.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cleanup.h"
 #include "file.h"
@@ -154,17 +156,101 @@ toolkit_hipcc_files(const char *version, json_t *files)
 		add_files(folder, clang_files, ARRAY_SIZE(clang_files), files);
 }
 
-char *
-toolkit_spell(const char *text, const char *home)
+bool
+toolkit_is_spelt(const char *text)
+{
+	return strstr(text, "@TOOLKIT") || strstr(text, TOOLKIT_LIBRARY);
+}
+
+/* The text with `with` in place of each `word`; new string, NULL: no memory. */
+static char *
+replace(const char *text, const char *word, const char *with)
 {
 	AUTO_BUF struct buf spelt = {0};
 	int rc = 0;
-	for (const char *word; rc == 0 && (word = strstr(text, TOOLKIT_WORD)); text = word + strlen(TOOLKIT_WORD)) {
-		rc = buf_add(&spelt, text, (size_t)(word - text));
+	for (const char *at; rc == 0 && (at = strstr(text, word)); text = at + strlen(word)) {
+		rc = buf_add(&spelt, text, (size_t)(at - text));
 		if (rc == 0)
-			rc = buf_adds(&spelt, home);
+			rc = buf_adds(&spelt, with);
 	}
 	if (rc == 0)
 		rc = buf_adds(&spelt, text);
 	return rc == 0 ? buf_take(&spelt) : NULL;
+}
+
+/* The file of a library that is there with a version in its name alone: "libcublas.so.13"; new string or NULL. */
+static char *
+versioned(const json_t *folders, const char *name)
+{
+	char pattern[PATH_MAX];
+	const json_t *folder;
+	size_t i;
+	json_array_foreach(folders, i, folder) {
+		glob_t found = {0};
+		(void)snprintf(pattern, sizeof(pattern), "%s/lib%s.so.[0-9]*", json_string_value(folder), name);
+		char *file = NULL;
+		if (glob(pattern, 0, NULL, &found) == 0)
+			file = strdup(strrchr(found.gl_pathv[0], '/') + 1);
+		globfree(&found);
+		if (file)
+			return file;
+	}
+	return NULL;
+}
+
+static bool
+is_linkable(const json_t *folders, const char *name)
+{
+	static const char *const endings[] = {"so", "a"};
+	char path[PATH_MAX];
+	const json_t *folder;
+	size_t i;
+	json_array_foreach(folders, i, folder)
+		for (size_t k = 0; k < ARRAY_SIZE(endings); k++) {
+			(void)snprintf(path, sizeof(path), "%s/lib%s.%s", json_string_value(folder), name, endings[k]);
+			if (access(path, F_OK) == 0)
+				return true;
+		}
+	return false;
+}
+
+/* Appends the text with a library's name in place of the first TOOLKIT_LIBRARY. */
+static int
+spell_library(const char *text, const json_t *folders, json_t *words)
+{
+	const char *mark = strstr(text, TOOLKIT_LIBRARY), *begin = mark + strlen(TOOLKIT_LIBRARY),
+			   *end = strchr(begin, '@');
+	AUTO_FREE char *name = end ? strndup(begin, (size_t)(end - begin)) : NULL;
+	if (!name)
+		return json_array_append_new(words, json_string(text));
+	AUTO_FREE char *file = is_linkable(folders, name) ? NULL : versioned(folders, name);
+	return json_array_append_new(
+		words, json_sprintf("%.*s%s%s%s", (int)(mark - text), text, file ? ":" : "", file ? file : name, end + 1));
+}
+
+static int
+spell_each(const char *text, const char *word, const json_t *folders, json_t *words)
+{
+	const json_t *folder;
+	size_t i;
+	int rc = 0;
+	json_array_foreach(folders, i, folder) {
+		AUTO_FREE char *spelt = replace(text, word, json_string_value(folder));
+		rc = rc ? rc : json_array_append_new(words, json_string(spelt));
+	}
+	return rc;
+}
+
+int
+toolkit_spell(const char *text, const json_t *facts, json_t *words)
+{
+	const char *home = json_string_value(json_object_get(facts, "home"));
+	if (strstr(text, TOOLKIT_INCLUDE))
+		return spell_each(text, TOOLKIT_INCLUDE, json_object_get(facts, "includes"), words);
+	if (strstr(text, TOOLKIT_LIB))
+		return spell_each(text, TOOLKIT_LIB, json_object_get(facts, "libraries"), words);
+	if (strstr(text, TOOLKIT_LIBRARY))
+		return spell_library(text, json_object_get(facts, "libraries"), words);
+	AUTO_FREE char *spelt = replace(text, TOOLKIT_WORD, home ? home : "");
+	return json_array_append_new(words, json_string(spelt));
 }

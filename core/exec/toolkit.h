@@ -8,8 +8,16 @@
 
 #include "command.h"
 
-/* Stands in an argument for the folder that a step's compiler is installed in. */
+/*
+ * What stands in an argument for something of the toolkit that a step's compiler belongs to: the folder where it is
+ * installed; each of the folders of headers that the compiler does not look into by itself, and each of those of
+ * libraries (the argument is repeated for each, and goes where there is none); the name by which a linker finds a
+ * library, such as `cublas`, or `:libcublas.so.13` where that is all there is of it.
+ */
 #define TOOLKIT_WORD "@TOOLKIT@"
+#define TOOLKIT_INCLUDE "@TOOLKIT_INCLUDE@"
+#define TOOLKIT_LIB "@TOOLKIT_LIB@"
+#define TOOLKIT_LIBRARY "@LIBRARY:" /* and the name, and another @ */
 
 /* Whether the program of that name or path is nvcc or hipcc, or a wrapper of one by its name. */
 bool toolkit_is_nvcc(const char *path);
@@ -37,7 +45,9 @@ void toolkit_nvcc_files(const char *home, json_t *files);
 /* The same of hipcc, which is a driver of clang: `version` is what it prints when asked for its version. */
 void toolkit_hipcc_files(const char *version, json_t *files);
 
-/* The text with the folder in place of each TOOLKIT_WORD; new string, NULL: no memory. */
-char *toolkit_spell(const char *text, const char *home);
+/* Whether an argument has any of these. */
+bool toolkit_is_spelt(const char *text);
+/* Appends the argument with what they stand for, by the facts of a tool. 0, -1: no memory. [any, blocks] */
+int toolkit_spell(const char *text, const json_t *facts, json_t *words);
 
 #endif

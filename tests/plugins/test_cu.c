@@ -18,8 +18,9 @@
 #define FLAGS \
 	"-O3 -DNDEBUG --expt-relaxed-constexpr -forward-unknown-to-host-compiler " \
 	"-Xcompiler=-Wno-psabi -Xcompiler=-fno-strict-aliasing -Xptxas=--warn-on-spills"
-#define FOLDERS \
-	"-Wl,-rpath=@TOOLKIT@/lib64 -L@TOOLKIT@/lib64/stubs -L@TOOLKIT@/lib64 -L@TOOLKIT@/lib/stubs -L@TOOLKIT@/lib"
+#define BEHIND "-isystem=@TOOLKIT_INCLUDE@"
+#define PLACES "-L@TOOLKIT_LIB@ -Wl,-rpath=@TOOLKIT_LIB@"
+#define FOLDERS "-Wl,--disable-new-dtags " PLACES
 #define RUNTIME "-lcudart_static -lrt -lpthread -ldl"
 
 /* The harness's object depends on nothing that a participant writes. */
@@ -31,14 +32,16 @@ test_plan(void **state)
 		gpu_plans_good("submission.cu eval.cu gpu.h reference.cuh data.bin", NULL, "{\"name\": \"H100\"}");
 	assert_int_equal(json_array_size(json_object_get(made, "steps")), 5);
 	gpu_plans_expect(made, "compile-0", "argv",
-		"nvcc -gencode=arch=compute_90a,code=sm_90a " FLAGS " -std=c++20 -c submission.cu -o out/submission.cu.o");
+		"nvcc -gencode=arch=compute_90a,code=sm_90a " FLAGS " -std=c++20 " BEHIND
+		" -c submission.cu -o out/submission.cu.o");
 	gpu_plans_expect(made, "compile-1", "argv",
-		"nvcc -gencode=arch=compute_90a,code=sm_90a " FLAGS " -std=c++20 -c eval.cu -o out/eval.cu.o");
+		"nvcc -gencode=arch=compute_90a,code=sm_90a " FLAGS " -std=c++20 " BEHIND " -c eval.cu -o out/eval.cu.o");
 	gpu_plans_expect(made, "compile-0", "inputs", "submission.cu gpu.h reference.cuh data.bin");
 	gpu_plans_expect(made, "compile-1", "inputs", "eval.cu gpu.h reference.cuh data.bin");
 	gpu_plans_expect(made, "compile-1", "needs", "");
 	gpu_plans_expect(made, "link", "needs", "compile-0 compile-1");
-	gpu_plans_expect(made, "link", "argv", "g++ submission.cu.o eval.cu.o -o out/program " FOLDERS " -lz " RUNTIME);
+	gpu_plans_expect(
+		made, "link", "argv", "g++ submission.cu.o eval.cu.o -o out/program " FOLDERS " -l@LIBRARY:z@ " RUNTIME);
 	gpu_plans_expect(made, "compile-0", "toolchain", "g++");
 	gpu_plans_expect(made, "link", "toolchain", "nvcc");
 	gpu_plans_expect(made, "test", "inputs", "data.bin program");
@@ -69,17 +72,18 @@ test_config(void **state)
 	gpu_plans_expect(made, "compile-0", "argv",
 		"nvcc -gencode=arch=compute_89,code=sm_89 " FLAGS
 		" -rdc=true -std=c++17 -DN=4 -DM=5 -DQ -DB=1 -I. -I/ThunderKittens/include "
-		"--use_fast_math -I/opt/cutlass/include -c a/eval.cu -o out/eval.cu.o");
+		"--use_fast_math -I/opt/cutlass/include " BEHIND " -c a/eval.cu -o out/eval.cu.o");
 	gpu_plans_expect(made, "compile-2", "argv",
 		"nvcc -gencode=arch=compute_89,code=sm_89 " FLAGS
 		" -rdc=true -DN=4 -DM=5 -DQ -DB=1 -I. -I/ThunderKittens/include --use_fast_math "
-		"-I/opt/cutlass/include -c c.c -o out/c.c.o");
+		"-I/opt/cutlass/include " BEHIND " -c c.c -o out/c.c.o");
 	gpu_plans_expect(made, "compile-1", "folders", "/opt/cutlass/include /opt/lib");
 	gpu_plans_expect(made, "compile-1", "inputs", "s.cuh b.cpp");
 	gpu_plans_expect(made, "link", "argv",
 		"nvcc -gencode=arch=compute_89,code=sm_89 " FLAGS
 		" -rdc=true --use_fast_math a/eval.cu.o b.cpp.o c.c.o -o out/program -L/opt/lib "
-		"-Xlinker=-rpath=/opt/lib -Xlinker=-rpath=@TOOLKIT@/lib64 -lcublas -lz");
+		"-Xlinker=--disable-new-dtags -Xlinker=-rpath=/opt/lib -L@TOOLKIT_LIB@ -Xlinker=-rpath=@TOOLKIT_LIB@ "
+		"-l@LIBRARY:cublas@ -l@LIBRARY:z@");
 	gpu_plans_expect(made, "test", "folders", "/opt/lib");
 	gpu_plans_expect(made, "test", "toolchain", "nvcc");
 }
@@ -166,7 +170,9 @@ test_link(void **state)
 			continue;
 		}
 		int len = (int)strlen(cases[i].libraries) - 2;
-		(void)buf_printf(&wanted, "g++ %ss.cu.o -o out/program -L/l -Wl,-rpath=/l " FOLDERS " -l%.*s -lz " RUNTIME,
+		(void)buf_printf(&wanted,
+			"g++ %ss.cu.o -o out/program -L/l -Wl,--disable-new-dtags -Wl,-rpath=/l " PLACES
+			" -l@LIBRARY:%.*s@ -l@LIBRARY:z@ " RUNTIME,
 			cases[i].words, len, cases[i].libraries + 1);
 		gpu_plans_expect(made, "link", "argv", wanted.data);
 	}
@@ -259,7 +265,7 @@ test_explains(void **state)
 		{build, "failed", "1", "13.0.88", "/usr/bin/ld: cannot find -lcublas: No such file or directory\n", "error",
 			"machine",
 			"The board's machine lacks the library `cublas`, or it does not lie where the device's `library_dirs` "
-			"say."},
+			"say: install its development package, or name its folder there."},
 		{build, "failed", "1", "13.0.88", "s.cu(3): error: identifier \"foo\" is undefined\n", NULL, NULL, NULL},
 		{run, "failed", "110", "", "CUDA error: no CUDA-capable device is detected\n", "error", "machine",
 			"The task needs a CUDA device, and H100 has none that works: CUDA error: no CUDA-capable device is "
@@ -294,6 +300,86 @@ test_explains(void **state)
 		"The board's machine lacks the CUDA toolkit. This machine has no `nvcc`: it is not there.");
 }
 
+/* What belongs to a part that the machine's toolkit lacks is the machine's fault, and it is said how to get it. */
+static void
+test_lacks(void **state)
+{
+	static const struct {
+		const char *kind, *exit, *text, *sentence;
+	} cases[] = {
+		{"build", "1", "s.cu:1:10: fatal error: cublas_v2.h: No such file or directory\n",
+			"The board's machine lacks cuBLAS: its CUDA toolkit in /opt/cuda has no `cublas_v2.h`. To get it: do so."},
+		{"build", "1", "/usr/bin/ld: cannot find -lcublasLt: No such file or directory\n",
+			"The board's machine lacks cuBLAS: its CUDA toolkit in /opt/cuda has no `cublasLt`. To get it: do so."},
+		{"build", "1", "rtc: the toolkit has no nvrtc\n",
+			"The board's machine lacks NVRTC: its CUDA toolkit in /opt/cuda has no `nvrtc`. To get it: do so."},
+		{"run", "127",
+			"./program: error while loading shared libraries: libcublas.so.13: cannot open shared object file: No such "
+			"file or directory\n",
+			"The board's machine lacks cuBLAS: its CUDA toolkit in /opt/cuda has no `libcublas.so.13`. To get it: do "
+			"so."},
+		{"run", "127",
+			"./program: error while loading shared libraries: libother.so: cannot open shared object file: No such "
+			"file "
+			"or directory\n",
+			"The board's machine lacks the library `libother.so` where programs run, or it does not lie where the "
+			"device's "
+			"`library_dirs` say."},
+		{"run", "1",
+			"error while loading shared libraries: libother.so: cannot open shared object file: No such file or "
+			"directory\n",
+			NULL},
+		{"build", "1", "s.cu:1:10: fatal error: own.h: No such file or directory\n", NULL},
+		{"build", "1", "s.cu:1:10: fatal error: curand.h: No such file or directory\n", NULL}, /* which is there */
+	};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		AUTO_JSON json_t *step = json_pack("{s:s, s:{s:s}}", "kind", cases[i].kind, "run", "mode", "test");
+		AUTO_FREE char *text = json_dumps(step, 0);
+		AUTO_JSON json_t *parts = json_loads(
+			"[{\"name\": \"cuBLAS\", \"present\": false, \"headers\": [\"cublas\"], \"libraries\": [\"cublas\"], "
+			"\"how\": "
+			"\"do so\"}, {\"name\": \"NVRTC\", \"present\": false, \"headers\": [\"nvrtc.h\"], \"libraries\": "
+			"[\"nvrtc\"], "
+			"\"how\": \"do so\"}, {\"name\": \"cuRAND\", \"present\": true, \"headers\": [\"curand\"], \"libraries\": "
+			"[\"curand\"], \"how\": \"do so\"}]",
+			0, NULL);
+		AUTO_JSON json_t *outcome = json_pack("{s:s, s:i, s:{s:s}, s:{s:s, s:O}}", "state", "failed", "exit",
+			(int)strtol(cases[i].exit, NULL, 10), "stderr", "text", cases[i].text, "toolkit", "home", "/opt/cuda",
+			"parts", parts);
+		gpu_plans_explained(
+			text, outcome, cases[i].sentence ? "error" : NULL, cases[i].sentence ? "machine" : NULL, cases[i].sentence);
+	}
+}
+
+/* A toolkit is one by its compiler, whatever lies there; one of both must name it. */
+static void
+test_toolkit(void **state)
+{
+	(void)state;
+	void *mine = gpu_plans_self, *other = NULL;
+	struct kettle_error err = {0};
+	AUTO_JSON json_t *good = json_pack("{s:s, s:s}", "nvcc", "nvcc", "toolkit", "/opt/venv");
+	AUTO_JSON json_t *both = json_pack("{s:s, s:s}", "nvcc", "/opt/cuda/bin/nvcc", "toolkit", "/opt/venv");
+	AUTO_JSON json_t *relative = json_pack("{s:s, s:s}", "nvcc", "nvcc", "toolkit", "venv");
+	assert_int_equal(kettle_plugin.create(NULL, &other, NULL), 0);
+	assert_int_equal(kettle_plugin.configure(other, good, NULL), 0);
+	gpu_plans_self = other;
+	AUTO_JSON json_t *made = gpu_plans_good("s.cu", NULL, "{\"name\": \"T4\"}");
+	gpu_plans_self = mine;
+	AUTO_JSON json_t *tools = kettle_plugin.language->tools(other);
+	assert_string_equal(gpu_plans_word(made, "compile-0", 0), "/opt/venv/bin/nvcc");
+	gpu_plans_expect(made, "link", "toolchain", "/opt/venv/bin/nvcc");
+	gpu_plans_expect(made, "test", "toolchain", "/opt/venv/bin/nvcc");
+	assert_string_equal(json_string_value(json_array_get(tools, 0)), "/opt/venv/bin/nvcc");
+	assert_int_equal(kettle_plugin.configure(other, both, &err), KETTLE_EINVAL);
+	assert_string_equal(
+		err.message, "`nvcc` and `toolkit` both name a compiler: leave `nvcc` out where `toolkit` is /opt/venv.");
+	assert_int_equal(kettle_plugin.configure(other, relative, &err), KETTLE_EINVAL);
+	assert_string_equal(err.message, "`toolkit` must be the absolute path of a folder, not `venv`.");
+	kettle_plugin.destroy(other);
+}
+
 /* What the harness reports of a case counts as well as what it prints. */
 static void
 test_reported(void **state)
@@ -319,8 +405,8 @@ test_options(void **state)
 	AUTO_JSON json_t *tools = kettle_plugin.language->tools(other);
 	gpu_plans_self = mine;
 	gpu_plans_expect(made, "compile-0", "argv",
-		"/opt/cuda/bin/nvcc -gencode=arch=compute_75,code=sm_75 " FLAGS
-		" -ccbin=g++-12 -lineinfo -std=c++20 -c s.cu -o out/s.cu.o");
+		"/opt/cuda/bin/nvcc -gencode=arch=compute_75,code=sm_75 " FLAGS " -ccbin=g++-12 -lineinfo -std=c++20 " BEHIND
+		" -c s.cu -o out/s.cu.o");
 	gpu_plans_expect(made, "compile-0", "toolchain", "g++-12");
 	assert_string_equal(json_string_value(json_array_get(tools, 0)), "/opt/cuda/bin/nvcc");
 	kettle_plugin.destroy(other);
@@ -336,8 +422,8 @@ test_rtc(void **state)
 		"{\"name\": \"H100\", \"include_dirs\": [\"/opt/kit\"]}");
 	gpu_plans_expect(made, "rtc", "argv", "g++ -O1 -std=c++17 rtc.cpp -o out/rtc -ldl");
 	gpu_plans_expect(made, "rtc-submission", "argv",
-		"./rtc @TOOLKIT@ nvrtc submission.cu out/submission.cubin --gpu-architecture=sm_90a -default-device -I. "
-		"-I@TOOLKIT@/include -I@TOOLKIT@/include/cccl -DN=4 -x -I/opt/kit");
+		"./rtc nvrtc submission.cu out/submission.cubin -L@TOOLKIT_LIB@ --gpu-architecture=sm_90a -default-device -I. "
+		"-I@TOOLKIT@/include -I@TOOLKIT@/include/cccl -I@TOOLKIT_INCLUDE@ -DN=4 -x -I/opt/kit");
 	gpu_plans_expect(made, "rtc-submission", "inputs", "submission.cu task.h rtc");
 	gpu_plans_expect(made, "rtc-submission", "toolchain", "nvcc");
 	gpu_plans_expect(made, "compile-0", "inputs", "eval.cu task.h");
@@ -384,6 +470,8 @@ main(void)
 		cmocka_unit_test(test_targets),
 		cmocka_unit_test(test_refuses),
 		cmocka_unit_test(test_explains),
+		cmocka_unit_test(test_lacks),
+		cmocka_unit_test(test_toolkit),
 		cmocka_unit_test(test_reported),
 		cmocka_unit_test(test_options),
 		cmocka_unit_test(test_rtc),

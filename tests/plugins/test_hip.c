@@ -139,7 +139,8 @@ test_rtc(void **state)
 		"{\"name\": \"MI300\", \"include_dirs\": [\"/opt/kit\"]}");
 	gpu_plans_expect(made, "rtc", "argv", "g++ -O1 -std=c++17 rtc.cpp -o out/rtc -ldl");
 	gpu_plans_expect(made, "rtc-submission", "argv",
-		"./rtc @TOOLKIT@ hiprtc submission.hip out/submission.hsaco --offload-arch=gfx942 -O3 -I. -DN=4 -x -I/opt/kit");
+		"./rtc hiprtc submission.hip out/submission.hsaco -L@TOOLKIT_LIB@ --offload-arch=gfx942 -O3 -I. -DN=4 -x "
+		"-I/opt/kit");
 	gpu_plans_expect(made, "rtc-submission", "inputs", "submission.hip task.h rtc");
 	gpu_plans_expect(made, "rtc-submission", "toolchain", "hipcc");
 	assert_string_equal(gpu_plans_text(made, "rtc-submission", "env", "HIP_PLATFORM"), "amd");

@@ -191,7 +191,9 @@ write_toolkit(const char *dir, const char *cicc)
 	assert_int_equal(buf_printf(&wrapper,
 						 "#!/bin/sh\n[ \"$1\" != --dryrun ] || echo '#$ TOP='%s/kit/bin/.. >&2\necho V13.0.88\n", dir),
 		0);
-	AUTO_FREE char *path = path_join(dir, "nvcc");
+	AUTO_FREE char *path = path_join(dir, "wrapper/nvcc");
+	AUTO_FREE char *folder = path_join(dir, "wrapper");
+	assert_int_equal(file_mkdirs(folder, 0755, NULL), 0);
 	assert_int_equal(file_write(path, wrapper.data, wrapper.len, 0755, NULL), 0);
 }
 
@@ -199,7 +201,7 @@ write_toolkit(const char *dir, const char *cicc)
 static void
 toolkit_fingerprint(const char *dir, const char *host, char ret_hex[DIGEST_HEX_SIZE])
 {
-	AUTO_FREE char *nvcc = path_join(dir, "nvcc");
+	AUTO_FREE char *nvcc = path_join(dir, "wrapper/nvcc");
 	AUTO_FREE char *memory = path_join(dir, "tools.json");
 	AUTO_JSON json_t *tools = json_pack("{s:s}", "nvcc", nvcc);
 	AUTO_JSON json_t *env = json_pack("{s:{s:s}}", "nvcc", "NVCC_CCBIN", host);
@@ -212,7 +214,7 @@ toolkit_fingerprint(const char *dir, const char *host, char ret_hex[DIGEST_HEX_S
 	/* The sandbox must see the toolkit, wherever the wrapper lies. */
 	AUTO_FREE char *home = path_join(dir, "kit");
 	AUTO_FREE char *real = realpath(home, NULL);
-	assert_string_equal(toolchain_home(toolchain, tool), real);
+	assert_string_equal(json_string_value(json_object_get(toolchain_facts(toolchain, tool), "home")), real);
 	assert_int_equal(toolchain_roots(toolchain, tool, roots), 0);
 	assert_string_equal(json_string_value(json_array_get(roots, json_array_size(roots) - 1)), real);
 	toolchain_free(toolchain);
@@ -235,8 +237,194 @@ knows_toolkits(void **state)
 	write_toolkit(dir, "another");
 	toolkit_fingerprint(dir, host, again);
 	assert_string_not_equal(other, again);
-	AUTO_FREE char *spelt = toolkit_spell("-rpath=@TOOLKIT@/lib64:@TOOLKIT@/lib", "/opt/cuda");
-	assert_string_equal(spelt, "-rpath=/opt/cuda/lib64:/opt/cuda/lib");
+	scratch_remove(dir);
+}
+
+/* Makes a file below a folder, with the folders above it. */
+static void
+put(const char *dir, const char *name, const char *text, int mode)
+{
+	AUTO_FREE char *path = path_join(dir, name);
+	AUTO_FREE char *folder = strdup(path);
+	*strrchr(folder, '/') = '\0';
+	assert_int_equal(file_mkdirs(folder, 0755, NULL), 0);
+	assert_int_equal(file_write(path, text, strlen(text), mode, NULL), 0);
+}
+
+static void
+spelt_as(const json_t *facts, const char *text, const char *wanted)
+{
+	AUTO_JSON json_t *words = json_array();
+	AUTO_BUF struct buf joined = {0};
+	const json_t *word;
+	size_t i;
+	assert_true(toolkit_is_spelt(text));
+	assert_int_equal(toolkit_spell(text, facts, words), 0);
+	assert_int_equal(buf_adds(&joined, ""), 0);
+	json_array_foreach(words, i, word)
+		assert_int_equal(buf_printf(&joined, "%s%s", i ? " " : "", json_string_value(word)), 0);
+	assert_string_equal(joined.data ? joined.data : "", wanted);
+}
+
+/* Arguments get the toolkit's place, an argument for each of its folders, and libraries the names that linkers find. */
+static void
+spells_toolkits(void **state)
+{
+	(void)state;
+	char *dir = scratch_make();
+	put(dir, "lib/libcublas.so.13", "", 0644);
+	put(dir, "lib/libcurand.so.13", "", 0644);
+	put(dir, "lib/libcurand.so", "", 0644);
+	AUTO_FREE char *lib = path_join(dir, "lib");
+	AUTO_JSON json_t *facts =
+		json_pack("{s:s, s:[], s:[s, s]}", "home", "/opt/cuda", "includes", "libraries", lib, "/b");
+	AUTO_FREE char *twice = NULL;
+	assert_true(asprintf(&twice, "-L%s -L/b", lib) > 0);
+	spelt_as(facts, "-rpath=@TOOLKIT@/lib64:@TOOLKIT@/lib", "-rpath=/opt/cuda/lib64:/opt/cuda/lib");
+	spelt_as(facts, "-I@TOOLKIT_INCLUDE@", "");
+	spelt_as(facts, "-L@TOOLKIT_LIB@", twice);
+	spelt_as(facts, "-l@LIBRARY:cublas@", "-l:libcublas.so.13");
+	spelt_as(facts, "-l@LIBRARY:curand@", "-lcurand");
+	spelt_as(facts, "-l@LIBRARY:z@", "-lz");
+	assert_false(toolkit_is_spelt("-lz"));
+	scratch_remove(dir);
+}
+
+/* Whether a part is there, as the facts of a tool say. */
+static bool
+has(const json_t *facts, const char *name)
+{
+	const json_t *part;
+	size_t i;
+	json_array_foreach(json_object_get(facts, "parts"), i, part)
+		if (strcmp(json_string_value(json_object_get(part, "name")), name) == 0)
+			return json_is_true(json_object_get(part, "present"));
+	fail_msg("no part %s", name);
+	return false;
+}
+
+#define SITE "venv/lib/python3.11/site-packages/"
+
+/* CUDA as Python packages have it, and an nvcc of the machine that is of another make. */
+static void
+write_packages(const char *dir)
+{
+	static const char *const files[] = {"nvidia/cu13/include/cuda_runtime.h", "nvidia/cu13/include/crt/host_config.h",
+		"nvidia/cu13/include/cublas_v2.h", "nvidia/cu13/lib/libcublas.so.13", "nvidia/cu13/lib/libcudart_static.a",
+		"nvidia/cu13/include/nvrtc.h", "nvidia/cublas/include/cublas_v2.h", "nvidia/cublas/lib/libcublas.so.12",
+		"cutlass_library/source/include/cutlass/cutlass.h"};
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		AUTO_BUF struct buf name = {0};
+		assert_int_equal(buf_printf(&name, SITE "%s", files[i]), 0);
+		put(dir, name.data, "", 0644);
+	}
+	put(dir, "kit/bin/nvcc", "#!/bin/sh\necho V13.0.88\n", 0755);
+	put(dir, "kit/nvvm/bin/cicc", "", 0755);
+	put(dir, "kit/include/cuda_runtime.h", "", 0644);
+	put(dir, "kit/include/crt/host_config.h", "", 0644);
+	put(dir, "kit/lib64/libcudart_static.a", "", 0644);
+}
+
+/* The nvcc of that version and of that folder's packages, with the machine's nvcc in exec.yml. */
+static const struct tool *
+packaged(struct toolchain *toolchain, const char *dir, const char *folder, struct kettle_error *err)
+{
+	AUTO_BUF struct buf name = {0};
+	const struct tool *tool = NULL;
+	assert_int_equal(buf_printf(&name, "%s/%s/bin/nvcc", dir, folder), 0);
+	return toolchain_find(toolchain, name.data, &tool, err) == 0 ? tool : NULL;
+}
+
+static void
+finds_packages(void **state)
+{
+	(void)state;
+	char *dir = scratch_make();
+	struct kettle_error err = {0};
+	write_packages(dir);
+	AUTO_FREE char *kit = path_join(dir, "kit");
+	AUTO_FREE char *home = realpath(kit, NULL);
+	AUTO_FREE char *nvcc = path_join(dir, "kit/bin/nvcc");
+	AUTO_FREE char *memory = path_join(dir, "tools.json");
+	AUTO_JSON json_t *tools = json_pack("{s:s}", "nvcc", nvcc);
+	struct execconfig config = {.tools = tools};
+	struct toolchain *toolchain = toolchain_new(&config, memory);
+	/* The packages have no nvcc: it is the machine's, with what is among them, of its own version alone. */
+	const struct tool *tool = packaged(toolchain, dir, "venv", &err);
+	assert_non_null(tool);
+	assert_string_equal(tool->path, nvcc);
+	const json_t *facts = toolchain_facts(toolchain, tool);
+	assert_string_equal(json_string_value(json_object_get(facts, "home")), home);
+	assert_true(has(facts, "cuBLAS") && has(facts, "CUTLASS") && has(facts, "cicc"));
+	assert_false(has(facts, "NVRTC")); /* its header alone */
+	assert_int_equal(toolchain_check(toolchain, tool, &err), 0);
+	spelt_as(facts, "@LIBRARY:cublas@", ":libcublas.so.13");
+	AUTO_JSON json_t *roots = json_array();
+	assert_int_equal(toolchain_roots(toolchain, tool, roots), 0);
+	AUTO_FREE char *all = json_dumps(roots, 0);
+	assert_non_null(strstr(all, "/nvidia/cu13/lib\""));
+	assert_null(strstr(all, "/nvidia/cublas"));
+	/* So is that by the name of the folder of packages, or of one in there. */
+	assert_non_null(packaged(toolchain, dir, SITE, &err));
+	assert_non_null(packaged(toolchain, dir, SITE "nvidia/cu13", &err));
+	/* The plain nvcc knows nothing of them. */
+	assert_int_equal(toolchain_find(toolchain, "nvcc", &tool, &err), 0);
+	assert_false(has(toolchain_facts(toolchain, tool), "cuBLAS"));
+	/* What is neither is told apart. */
+	put(dir, "empty/file", "", 0644);
+	assert_null(packaged(toolchain, dir, "empty", &err));
+	assert_non_null(strstr(err.message, ", nor Python packages of CUDA in "));
+	put(dir, "half/bin/nvcc", "#!/bin/sh\necho V13.0.88\n", 0644);
+	assert_null(packaged(toolchain, dir, "half", &err));
+	assert_non_null(strstr(err.message, "is not executable"));
+	toolchain_free(toolchain);
+	/* What comes later is noticed; so is what goes, without which nothing can be compiled. */
+	put(dir, SITE "nvidia/cu13/lib/libnvrtc.so.13", "", 0644);
+	AUTO_FREE char *cicc = path_join(dir, "kit/nvvm/bin/cicc");
+	assert_int_equal(unlink(cicc), 0);
+	assert_int_equal(utimensat(AT_FDCWD, nvcc, NULL, 0), 0);
+	toolchain = toolchain_new(&config, memory);
+	tool = packaged(toolchain, dir, "venv", &err);
+	assert_true(has(toolchain_facts(toolchain, tool), "NVRTC"));
+	assert_int_equal(toolchain_check(toolchain, tool, &err), KETTLE_EUNAVAIL);
+	assert_non_null(strstr(err.message, " lacks cicc; to get it: "));
+	toolchain_free(toolchain);
+	scratch_remove(dir);
+}
+
+/* Where the machine has no nvcc, the environment of an interpreter that it reports may have one. */
+static void
+finds_nvcc_beside_interpreters(void **state)
+{
+	(void)state;
+	char *dir = scratch_make();
+	struct kettle_error err = {0};
+	put(dir, SITE "nvidia/cu13/include/cuda.h", "", 0644);
+	put(dir, SITE "nvidia/cu13/bin/nvcc", "#!/bin/sh\necho V13.0.88\n", 0755);
+	put(dir, "venv/bin/python3", "", 0755);
+	put(dir, "bin/sh", "", 0755);
+	AUTO_FREE char *python = path_join(dir, "venv/bin/python3");
+	AUTO_FREE char *memory = path_join(dir, "tools.json");
+	AUTO_FREE char *bin = path_join(dir, "bin");
+	AUTO_FREE char *before = strdup(getenv("PATH"));
+	AUTO_JSON json_t *report = json_pack("[s, s]", "sh", python);
+	AUTO_JSON json_t *tools = json_object();
+	struct execconfig config = {.report = report, .tools = tools};
+	const struct tool *tool = NULL;
+	/* The usual places cannot be hidden; where one is there, what exec.yml says is looked at, and is not passed over. */
+	if (access("/usr/local/cuda/bin/nvcc", X_OK) == 0 || access("/opt/cuda/bin/nvcc", X_OK) == 0)
+		(void)json_object_set_new(tools, "nvcc", json_string("/no/such/nvcc"));
+	struct toolchain *toolchain = toolchain_new(&config, memory);
+	assert_int_equal(setenv("PATH", bin, 1), 0);
+	int rc = toolchain_find(toolchain, "nvcc", &tool, &err);
+	assert_int_equal(setenv("PATH", before, 1), 0);
+	if (json_object_size(tools) == 0) {
+		assert_int_equal(rc, 0);
+		assert_non_null(strstr(tool->path, "/nvidia/cu13/bin/nvcc"));
+	} else {
+		assert_int_equal(rc, KETTLE_ENOENT);
+	}
+	toolchain_free(toolchain);
 	scratch_remove(dir);
 }
 
@@ -376,6 +564,9 @@ main(void)
 		cmocka_unit_test(asks_away_from_home),
 		cmocka_unit_test(asks_in_clean_environment),
 		cmocka_unit_test(knows_toolkits),
+		cmocka_unit_test(spells_toolkits),
+		cmocka_unit_test(finds_packages),
+		cmocka_unit_test(finds_nvcc_beside_interpreters),
 		cmocka_unit_test(stamps_folders),
 		cmocka_unit_test(reads_packages),
 		cmocka_unit_test(finds_interpreters),

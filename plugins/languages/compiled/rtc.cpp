@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Compiles device code at once, by the library of NVRTC or hiprtc: rtc TOOLKIT nvrtc|hiprtc SOURCE OUTPUT OPTIONS...
+// Compiles device code at once, by the library of NVRTC or hiprtc: rtc nvrtc|hiprtc SOURCE OUTPUT OPTIONS...
 //
+// Options that begin with -L are folders in which the library may be; all others are the compiler's.
 // It comes with the plan and is built on the machine that compiles, for which no more than a C++ compiler is needed: the
 // library is the toolkit's, found when this runs. Both have the same interface under two names.
 #include <dlfcn.h>
+#include <glob.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -16,19 +19,36 @@ namespace
 {
 constexpr int FAILED = 1, USAGE = 2;
 
+/* The library of that name in one of the folders, whatever version its file's name has. */
 void *
-open_library(const std::string &toolkit, const std::string &api)
+open_in(const std::vector<std::string> &folders, const std::string &name)
 {
+	for (const std::string &folder : folders) {
+		if (folder.size() >= 6 && folder.compare(folder.size() - 6, 6, "/stubs") == 0)
+			continue; // what is there is for linkers alone
+		glob_t found = {};
+		void *library = nullptr;
+		if (glob((folder + "/" + name + ".so*").c_str(), 0, nullptr, &found) == 0)
+			for (size_t i = 0; i < found.gl_pathc && !library; i++)
+				library = dlopen(found.gl_pathv[i], RTLD_NOW | RTLD_GLOBAL);
+		globfree(&found);
+		if (library)
+			return library;
+	}
+	return dlopen((name + ".so").c_str(), RTLD_NOW | RTLD_GLOBAL);
+}
+
+void *
+open_library(const std::vector<std::string> &folders, const std::string &api)
+{
+	// It would look for this by its name alone, and finds what is there already.
+	if (api == "nvrtc")
+		open_in(folders, "libnvrtc-builtins");
 	// Older ROCm has hiprtc in the library of the runtime.
 	const std::vector<std::string> names =
-		api == "nvrtc" ? std::vector<std::string>{"libnvrtc.so"} : std::vector<std::string>{"libhiprtc.so", "libamdhip64.so"};
-	for (const char *folder : {"/lib64/", "/lib/", "/targets/x86_64-linux/lib/", "/lib/x86_64-linux-gnu/"})
-		for (const std::string &name : names)
-			if (void *library = dlopen((toolkit + folder + name).c_str(), RTLD_NOW | RTLD_GLOBAL))
-				if (dlsym(library, (api + "CreateProgram").c_str()))
-					return library;
+		api == "nvrtc" ? std::vector<std::string>{"libnvrtc"} : std::vector<std::string>{"libhiprtc", "libamdhip64"};
 	for (const std::string &name : names)
-		if (void *library = dlopen(name.c_str(), RTLD_NOW | RTLD_GLOBAL))
+		if (void *library = open_in(folders, name))
 			if (dlsym(library, (api + "CreateProgram").c_str()))
 				return library;
 	return nullptr;
@@ -84,21 +104,28 @@ compile(const Api &api, const char *name, const std::string &source, const std::
 int
 main(int argc, char **argv)
 {
-	if (argc < 5) {
-		fputs("usage: rtc TOOLKIT nvrtc|hiprtc SOURCE OUTPUT OPTIONS...\n", stderr);
+	if (argc < 4) {
+		fputs("usage: rtc nvrtc|hiprtc SOURCE OUTPUT OPTIONS...\n", stderr);
 		return USAGE;
 	}
-	Api api = {open_library(argv[1], argv[2]), argv[2]};
+	std::vector<const char *> options(argv + 4, argv + argc);
+	std::vector<std::string> folders;
+	for (const char *option : options)
+		if (strncmp(option, "-L", 2) == 0)
+			folders.push_back(option + 2);
+	options.erase(std::remove_if(options.begin(), options.end(), [](const char *option) { return strncmp(option, "-L", 2) == 0; }),
+				  options.end());
+	Api api = {open_library(folders, argv[1]), argv[1]};
 	if (!api.library) {
-		fprintf(stderr, "rtc: the toolkit in %s has no %s\n", argv[1], argv[2]);
+		fprintf(stderr, "rtc: the toolkit has no %s\n", argv[1]);
 		return FAILED;
 	}
-	std::ifstream in(argv[3], std::ios::binary);
+	std::ifstream in(argv[2], std::ios::binary);
 	std::string source{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()}, code;
-	int rc = compile(api, argv[3], source, std::vector<const char *>(argv + 5, argv + argc), code);
+	int rc = compile(api, argv[2], source, options, code);
 	if (rc != 0)
 		return rc;
-	std::ofstream out(argv[4], std::ios::binary);
+	std::ofstream out(argv[3], std::ios::binary);
 	out.write(code.data(), static_cast<std::streamsize>(code.size())).flush();
 	return out ? 0 : FAILED;
 }

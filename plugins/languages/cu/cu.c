@@ -26,6 +26,10 @@ static const struct kettle_option options[] = {
 		.type = KETTLE_OPTION_STRING,
 		.default_value = "nvcc",
 		.help = "The compiler: a name, looked up in PATH and then in /usr/local/cuda/bin, or an absolute path."},
+	{.key = "toolkit",
+		.type = KETTLE_OPTION_STRING,
+		.help = "A toolkit that is not installed as a whole: the absolute path of a Python environment with NVIDIA's "
+				"packages, or of the folder of a toolkit. Its nvcc is used, else this machine's with what is there."},
 	{.key = "host_compiler",
 		.type = KETTLE_OPTION_STRING,
 		.help = "The compiler that nvcc hands host code to, and that links; without it nvcc's own choice, g++."},
@@ -48,10 +52,8 @@ static const char *const usual_flags[] = {"-O3", "-DNDEBUG", "--expt-relaxed-con
 	"-Xptxas=--warn-on-spills", NULL};
 #define LAMBDA_FLAG "--expt-extended-lambda"
 
-/* The runtime of programs whose device code nvcc has not linked, and where it and what a task names may lie. */
+/* The runtime of programs whose device code nvcc has not linked. */
 static const char *const runtime[] = {"-lcudart_static", "-lrt", "-lpthread", "-ldl", NULL};
-static const char *const toolkit_folders[] = {
-	"-L@TOOLKIT@/lib64/stubs", "-L@TOOLKIT@/lib64", "-L@TOOLKIT@/lib/stubs", "-L@TOOLKIT@/lib", NULL};
 
 /* ---- architectures ---- */
 
@@ -98,8 +100,8 @@ static const struct gpu_vendor vendor = {
 	.rtc = {.api = "nvrtc",
 		.ending = ".cubin",
 		.target = "--gpu-architecture=sm_",
-		.options =
-			(const char *const[]){"-default-device", "-I.", "-I@TOOLKIT@/include", "-I@TOOLKIT@/include/cccl", NULL}},
+		.options = (const char *const[]){"-default-device", "-I.", "-I@TOOLKIT@/include", "-I@TOOLKIT@/include/cccl",
+			"-I@TOOLKIT_INCLUDE@", NULL}},
 	.models = models,
 	.since = since,
 	.read_target = read_target,
@@ -109,8 +111,9 @@ static const struct gpu_vendor vendor = {
 	.bad_option = (const char *const[]){"nvcc fatal", "nvrtc: error: unrecognized option", NULL},
 	.bad_machine = (const char *const[]){"unsupported GNU version", "unsupported clang version",
 		"No supported gcc/g++ host compiler found", "Failed to preprocess host compiler properties",
-		"Host compiler targets unsupported OS", "rtc: the toolkit in", "cc1plus: No such file", "gcc: not found",
-		"g++: not found", NULL},
+		"Host compiler targets unsupported OS", "rtc: the toolkit has no", "cc1plus: No such file", "gcc: not found",
+		"g++: not found", "cicc: not found", "ptxas: not found", "cudafe++: not found", "fatbinary: not found",
+		"nvlink: not found", NULL},
 	.no_device = (const char *const[]){"no CUDA-capable device is detected", "CUDA driver version is insufficient",
 		"libcuda.so.1: cannot open shared object file", "CUDA-capable device(s) is/are busy or unavailable",
 		"system has unsupported display driver", "cudaErrorNoDevice", "cudaErrorInsufficientDriver",
@@ -188,7 +191,36 @@ cu_compile(const struct compiled_making *making, const char *source)
 		compiled_add(&argv, "-std=%s", standard && strchr(standard, '+') ? standard : CPP_STANDARD);
 	compiled_add_config(making, &argv);
 	compiled_add_all(&argv, "-I", json_object_get(making->request->device, "include_dirs"));
+	/* Behind its own: nothing of another version comes before that. */
+	compiled_add(&argv, "-isystem=@TOOLKIT_INCLUDE@");
 	return argv;
+}
+
+/*
+ * Where what a task names may lie, when linking and when running. NVRTC opens a library of its own, which it finds by the
+ * program's run path alone, and by none of the newer kind.
+ */
+static void
+add_library_folders(json_t **argv, const char *linker, const json_t *folders)
+{
+	compiled_add_all(argv, "-L", folders);
+	compiled_add(argv, "%s--disable-new-dtags", linker);
+	for (size_t i = 0; i < json_array_size(folders); i++)
+		compiled_add(argv, "%s-rpath=%s", linker, json_string_value(json_array_get(folders, i)));
+	/* Libraries of the toolkit need not lie where the system looks for them. */
+	compiled_add(argv, "-L@TOOLKIT_LIB@");
+	compiled_add(argv, "%s-rpath=@TOOLKIT_LIB@", linker);
+}
+
+/* The task's libraries: those of the toolkit need not have names that a linker finds. */
+static void
+add_libraries(const struct compiled_making *making, json_t **argv)
+{
+	const json_t *lists[] = {
+		json_object_get(making->config, "libraries"), json_object_get(making->request->task, "libraries")};
+	for (size_t i = 0; i < 2; i++)
+		for (size_t k = 0; k < json_array_size(lists[i]); k++)
+			compiled_add(argv, "-l@LIBRARY:%s@", json_string_value(json_array_get(lists[i], k)));
 }
 
 /* By nvcc, which links device code, or looks for it. */
@@ -201,11 +233,8 @@ link_by_nvcc(const struct compiled_making *making, const json_t *folders)
 	compiled_add_objects(making, &argv);
 	compiled_add(&argv, "-o");
 	compiled_add(&argv, "out/" COMPILED_PROGRAM);
-	compiled_add_all(&argv, "-L", folders);
-	compiled_add_all(&argv, "-Xlinker=-rpath=", folders);
-	/* Libraries of the toolkit need not lie where the system looks for them. */
-	compiled_add(&argv, "-Xlinker=-rpath=@TOOLKIT@/lib64");
-	compiled_add_libraries(making, &argv);
+	add_library_folders(&argv, "-Xlinker=", folders);
+	add_libraries(making, &argv);
 	return argv;
 }
 
@@ -221,12 +250,8 @@ link_by_host(const struct compiled_making *making, const json_t *folders)
 	compiled_add_objects(making, &argv);
 	compiled_add(&argv, "-o");
 	compiled_add(&argv, "out/" COMPILED_PROGRAM);
-	compiled_add_all(&argv, "-L", folders);
-	compiled_add_all(&argv, "-Wl,-rpath=", folders);
-	compiled_add(&argv, "-Wl,-rpath=@TOOLKIT@/lib64");
-	for (size_t i = 0; toolkit_folders[i]; i++)
-		compiled_add(&argv, "%s", toolkit_folders[i]);
-	compiled_add_libraries(making, &argv);
+	add_library_folders(&argv, "-Wl,", folders);
+	add_libraries(making, &argv);
 	for (size_t i = 0; runtime[i]; i++)
 		compiled_add(&argv, "%s", runtime[i]);
 	return argv;
@@ -283,6 +308,27 @@ static const struct compiled_rules rules = {
 	.profiler = "ncu",
 	.profile_files = profile_files,
 };
+
+/* A toolkit that is named is one by its compiler, for which that of Python packages need not be a program there. */
+static int
+cu_configure(void *self, const json_t *section, struct kettle_error *err)
+{
+	const char *toolkit = json_string_value(json_object_get(section, "toolkit"));
+	const char *nvcc = json_string_value(json_object_get(section, "nvcc"));
+	json_t *changed = json_copy((json_t *)section);
+	int rc = changed ? 0 : compiled_fail_memory(err);
+	if (toolkit && toolkit[0] != '/')
+		rc = kettle_fail(err, KETTLE_EINVAL, "`toolkit` must be the absolute path of a folder, not `%.200s`.", toolkit);
+	else if (toolkit && nvcc && strcmp(nvcc, "nvcc") != 0)
+		rc = kettle_fail(err, KETTLE_EINVAL,
+			"`nvcc` and `toolkit` both name a compiler: leave `nvcc` out where `toolkit` is %.200s.", toolkit);
+	else if (rc == 0 && toolkit)
+		rc = json_object_set_new(changed, "nvcc", json_sprintf("%s/bin/nvcc", toolkit)) ? compiled_fail_memory(err) : 0;
+	if (rc == 0)
+		rc = compiled_configure(self, changed, err);
+	json_decref(changed);
+	return rc;
+}
 
 static int
 cu_plan(void *self, const struct kettle_plan_request *request, json_t **ret_plan, struct kettle_error *err)
@@ -366,7 +412,7 @@ const struct kettle_plugin kettle_plugin = {
 	.options_count = sizeof(options) / sizeof(options[0]),
 	.option_size = sizeof(options[0]),
 	.create = compiled_create,
-	.configure = compiled_configure,
+	.configure = cu_configure,
 	.destroy = compiled_destroy,
 	.language = &language,
 };

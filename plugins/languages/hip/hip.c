@@ -81,7 +81,7 @@ static const struct gpu_vendor vendor = {
 	.unknown_target =
 		(const char *const[]){"invalid target ID", "unsupported HIP gpu architecture", "unknown target CPU", NULL},
 	.bad_option = (const char *const[]){"error: unknown argument", "error: unsupported option", NULL},
-	.bad_machine = (const char *const[]){"rtc: the toolkit in", "cannot find ROCm device library",
+	.bad_machine = (const char *const[]){"rtc: the toolkit has no", "cannot find ROCm device library",
 		"cannot find HIP runtime", "hip/hip_runtime.h' file not found", NULL},
 	.no_device = (const char *const[]){"no ROCm-capable device is detected", "hipErrorNoDevice", "libamdhip64.so",
 		"hipErrorInsufficientDriver", "Unable to open /dev/kfd", "hipErrorNotInitialized", NULL},
