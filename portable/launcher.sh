@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Starts the program of this name in ../libexec, or says why this machine cannot: the loader would end without a word that helps.
-self=$0
+self=$0 glibc=
 while [ -L "$self" ]; do
 	to=$(readlink "$self")
 	case $to in
@@ -36,7 +36,11 @@ if [ ! -e @LOADER@ ]; then
 	[ "$machine" = @MACHINE@ ] || fail "This folder of Kettle is for @MACHINE@, and this machine is $machine."
 	fail "It needs the GNU C library @GLIBC@ or newer, and this system has none (@LOADER@ is missing)."
 fi
-glibc=$(getconf GNU_LIBC_VERSION 2>/dev/null)
+# Until 2.33 the C library was a link to a file with its version in the name: only where it is one, or this cannot tell, something
+# is started to find out.
+suspect=@SUSPECT@
+[ ! -L /lib/@MACHINE@-linux-gnu/libc.so.6 ] && [ ! -L /lib64/libc.so.6 ] || suspect=yes
+[ -z "$suspect" ] || glibc=$(getconf GNU_LIBC_VERSION 2>/dev/null)
 glibc=${glibc#glibc }
 case $glibc in
 [0-9]*.[0-9]*)

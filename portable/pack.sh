@@ -10,9 +10,9 @@ fail() { echo "make portable: $*" >&2; exit 1; }
 
 rm -rf "$name"
 mv "$stage" "$name"
-# Services and profiles name the folders that things were configured for.
+# Services and profiles name the folders that things were configured for; nothing is linked to the host for tests of plugins.
 rm -rf "$name/lib/systemd" "$name/share/kettle/apparmor.d"
-rm -f "$name"/lib/*.la
+rm -f "$name"/lib/libkettle-testing.* "$name/lib/pkgconfig/kettle-testing.pc" "$name/include/kettle/testing.h"
 mv "$name/bin" "$name/libexec"
 mkdir "$name/bin" "$name/lib/kettle/shared"
 objects=$(find "$name/libexec" "$name/lib" -type f \( -perm -100 -o -name '*.so*' \))
@@ -35,6 +35,20 @@ objects=$(find "$name/libexec" "$name/lib" -type f \( -perm -100 -o -name '*.so*
 # shellcheck disable=SC2086
 strip --strip-unneeded $objects
 
+# Plugins are written against jansson.
+# shellcheck disable=SC2046,SC2086
+echo '#include <jansson.h>' | ${CC:-cc} $(pkg-config --cflags jansson) -M -x c - | tr ' ' '\n' | grep '/jansson' | while read -r header; do
+	cp "$header" "$name/include/"
+done
+(cd "$name/lib" && ln -s kettle/shared/libjansson.so.* libjansson.so)
+sed "s/@VERSION@/$(pkg-config --modversion jansson)/" >"$name/lib/pkgconfig/jansson.pc" <<-'END'
+	Name: jansson
+	Description: JSON, as the portable Kettle brings it
+	Version: @VERSION@
+	Cflags: -I${pcfiledir}/../../include
+	Libs: -L${pcfiledir}/.. -ljansson
+END
+
 # What they need of the C library, as the linker wrote it down.
 # shellcheck disable=SC2086
 minor=$(objdump -T $objects 2>/dev/null | sed -n 's/.*(GLIBC_2\.\([0-9]*\)[.0-9]*).*/\1/p; s/.* GLIBC_2\.\([0-9]*\)[.0-9]* .*/\1/p' | sort -n | tail -n 1)
@@ -42,7 +56,7 @@ minor=$(objdump -T $objects 2>/dev/null | sed -n 's/.*(GLIBC_2\.\([0-9]*\)[.0-9]
 loader=$(readelf -l "$name/libexec/kettle" | sed -n 's/.*program interpreter: \(.*\)]/\1/p')
 shared=$(cd "$name" && echo lib/kettle/shared/*)
 for program in "$name"/libexec/*; do
-	sed -e "s|@SHARED@|$shared|; s|@LOADER@|$loader|g; s|@MACHINE@|$(uname -m)|g; s|@GLIBC@|2.$minor|g; s|@GLIBC_MINOR@|$minor|" \
+	sed -e "s|@SHARED@|$shared|; s|@LOADER@|$loader|g; s|@MACHINE@|$(uname -m)|g; s|@GLIBC@|2.$minor|g; s|@GLIBC_MINOR@|$minor|; s|@SUSPECT@|$([ "$minor" -eq 34 ] || echo yes)|" \
 		"$srcdir/portable/launcher.sh" >"$name/bin/${program##*/}"
 done
 chmod 755 "$name"/bin/*

@@ -1,0 +1,106 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# What tests/portable/foreign.sh runs in the other root: inside.sh KIND USER. KIND root: all that a sandbox can use is there;
+# KIND chroot: no cgroups, no user namespaces. Everything is done by USER.
+set -u
+kind=$1 user=$2 files=/tmp/files
+where="$kind, $user"
+if [ "$(id -un)" != "$user" ]; then
+	exec runuser -u "$user" -- sh "$0" "$kind" "$user"
+fi
+HOME=$(getent passwd "$user" | cut -d: -f6)
+export HOME
+cd "$HOME" || exit 1
+
+number=0 failed=0
+# check NAME COMMAND...: one test; what the command said is shown where it failed.
+check() {
+	number=$((number + 1)) name=$1
+	shift
+	if "$@" >"$HOME/said" 2>&1; then
+		echo "ok $number - $name ($where)"
+	else
+		failed=1
+		echo "not ok $number - $name ($where)"
+		sed 's/^/# /' "$HOME/said"
+	fi
+}
+python() { python3 -W ignore -c "$@"; }
+now() { python 'import time; print(time.monotonic())'; }
+
+unpacking=$(now)
+mkdir "some where"
+tar -C "some where" -xf "$files"/kettle-*.tar.xz 2>/dev/null || python3 -W ignore -m tarfile -e "$files"/kettle-*.tar.xz "some where" || exit 1
+folder=$(echo "$HOME/some where"/kettle-*)
+chmod -R a-w "$folder"
+unpacked=$(now)
+PATH=$folder/bin:$PATH
+tasks=$folder/share/kettle/tasks
+KETTLE_CONFIG=$folder/share/doc/kettle/kettle.demo.yml
+export PATH KETTLE_CONFIG
+
+# all_inside: every part is found, in the folder.
+all_inside() {
+	kettle version
+	kettle --json version | python 'import json, sys
+found = json.load(sys.stdin)
+assert found["ok"] and len(found["parts"]) > 10 and all(p["path"].startswith(sys.argv[1] + "/") for p in found["parts"])' "$folder"
+}
+submit() { # USER FILE BOARD [OPTION...]
+	by=$1 file=$2 board=$3
+	shift 3
+	kettle --user "$by" --json submit "$file" --leaderboard "$board" "$@" >"$HOME/answer.json"
+	ended=$?
+	cat "$HOME/answer.json"
+	return $ended
+}
+first() {
+	kettle leaderboard create vectoradd --task "$tasks/vectoradd_cpp" && submit ada "$tasks/vectoradd_cpp/solutions/correct/naive.cpp" vectoradd
+}
+others() {
+	submit grace "$tasks/vectoradd_cpp/solutions/correct/openmp.cpp" vectoradd &&
+		! submit eve "$tasks/vectoradd_cpp/solutions/wrong/off_by_one.cpp" vectoradd &&
+		kettle --json leaderboard show vectoradd >ranking.json && cat ranking.json &&
+		python 'import json; rows = json.load(open("ranking.json")); assert sorted(r["user_name"] for r in rows) == ["ada", "grace"]'
+}
+# numpy_board WARM: its runs begin warm, or cold, as the sandbox allows.
+numpy_board() {
+	kettle leaderboard create matmul --task "$tasks/matmul_np" && submit ada "$tasks/matmul_np/template.py" matmul --mode test &&
+		id=$(python 'import json; print(json.load(open("answer.json"))["id"])') && kettle --json submission show "$id" >shown.json && cat shown.json &&
+		python 'import re, sys; assert set(re.findall(r"\"warm\": (\w+)", open("shown.json").read())) == {sys.argv[1]}' "$1"
+}
+plugin() {
+	gcc -std=gnu11 -shared -fPIC -fvisibility=hidden -Wl,-z,defs -o fortran.so "$files/fortran.c" -I"$folder/include" -L"$folder/lib" -ljansson &&
+		kettle plugin test ./fortran.so
+}
+# level LEVEL: what the machine offers.
+level() { kettle-exec --doctor; kettle-exec --doctor --json | grep -q "^  \"level\": \"$1\""; }
+# refused LEVEL: with the configuration as it is nothing is run without the sandbox.
+refused() {
+	! kettle task run "$tasks/vectoradd_cpp" "$tasks/vectoradd_cpp/template.cpp" --mode test 2>refusal && cat refusal &&
+		grep -q "level $1, and full is demanded" refusal
+}
+
+warm=true
+if [ "$kind" = root ]; then
+	plan=6
+else
+	plan=7
+fi
+echo "1..$plan"
+if [ "$kind" = chroot ]; then
+	check "the sandbox is off" level off
+	check "nothing runs without it unless the configuration says so" refused off
+	sed 's/runner: local/runner: local, sandbox: off/' "$KETTLE_CONFIG" >kettle.yml
+	KETTLE_CONFIG=$HOME/kettle.yml warm=false
+else
+	check "the sandbox is whole" level full
+fi
+begun=$(now)
+check "a submission is ranked" first
+echo "# unpacked and ranked in $(python "print('%.1f' % ($unpacked - $unpacking + $(now) - $begun))") s ($where)"
+check "every part is found in the folder" all_inside
+check "others are ranked, and a wrong one is not" others
+check "a board in Python runs ($([ $warm = true ] && echo warm || echo cold))" numpy_board $warm
+check "a plugin is compiled against its headers, and keeps the rules" plugin
+exit $failed
