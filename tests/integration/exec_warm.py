@@ -268,22 +268,28 @@ def failures(folder):
     for name, source in (("kettle_fails", "raise ValueError('not today')\n"), ("kettle_prints", "print('hello')\n"),
                          ("kettle_threads", "import threading, time\nthreading.Thread(target=time.sleep, args=(99,), "
                           "daemon=True).start()\n"), ("kettle_dies", "import os\nos._exit(1)\n"),
+                         ("kettle_later", "import threading\ndef use():\n  thread = threading.Thread(target=print, args=('used',))\n"
+                          "  thread.start()\n  thread.join()\n"),
                          ("kettle_shares", "import mmap\nkept = mmap.mmap(-1, 4096)\n")):
         with open(os.path.join(broken, name + ".py"), "w") as file:
             file.write(source)
     with open(os.path.join(broken, "kettle_needs.py"), "w") as file:
         file.write("import kettle_missing\n")
     wanted = {"kettle_needs": "No module named 'kettle_missing'", "kettle_fails": "ValueError: not today",
-              "kettle_prints": "what it imports prints", "kettle_threads": "leave 1 threads behind", "kettle_dies": "said nothing",
-              "kettle_shares": "memory that all copies would share"}
-    with Exec(folder) as server:
+              "kettle_prints": "what it imports prints", "kettle_threads": "importing `kettle_threads` leaves 1 thread behind", "kettle_dies": "said nothing",
+              "kettle_shares": "importing `kettle_shares` makes memory that all copies would share",
+              "numpy kettle_threads": "importing `kettle_threads` leaves 1 thread behind"}
+    with Exec(folder, config={"read": [broken]}) as server:
         for module, sentence in wanted.items():
             before = len(warnings(server))
             for _ in range(2):
-                outcome = run(server, "print('fine')\n", [module], env=dict(ENVIRONMENT, PYTHONPATH=broken))
+                outcome = run(server, "print('fine')\n", module.split(), env=dict(ENVIRONMENT, PYTHONPATH=broken))
                 equal((outcome["stdout"]["text"], outcome["state"], outcome.get("warm")), ("fine\n", "passed", None))
             equal(len(warnings(server)), before + 1)
             contains(warnings(server)[-1], sentence)
+        # By what it does, not by its name: threads that come with its first use are the run's own.
+        outcome = run(server, "import kettle_later\nkettle_later.use()\n", ["kettle_later"], env=dict(ENVIRONMENT, PYTHONPATH=broken))
+        equal((outcome["stdout"]["text"], outcome["state"], outcome.get("warm")), ("used\n", "passed", True))
         before = len(warnings(server))
         outcome = run(server, "try:\n    import kettle_missing\nexcept ImportError as error:\n    print(error)\n",
                       ["kettle_missing"])

@@ -313,10 +313,14 @@ shares_memory(void)
 	return !maps;
 }
 
-/* Makes the libraries ready for copies. 0, or -1 with an exception. */
-static int
-be_alone(void)
+/*
+ * Makes what has been imported by now ready for copies. It takes the name of the module that came last; returns None, or
+ * NULL with an exception.
+ */
+static PyObject *
+be_alone(PyObject *self, PyObject *name)
 {
+	(void)self;
 	/* What registered for forks puts its threads away now; raw clones will not tell it. */
 	pid_t pid = fork();
 	if (pid == 0)
@@ -324,15 +328,12 @@ be_alone(void)
 	if (pid > 0)
 		(void)waitpid(pid, NULL, 0);
 	int count = count_threads();
-	if (shares_memory()) {
-		PyErr_SetString(PyExc_RuntimeError, "the imported modules have memory that all copies would share");
-		return -1;
-	}
-	if (count == 1)
-		return 0;
-	PyErr_Format(
-		PyExc_RuntimeError, "the imported modules leave %d threads behind, and copies would lack them", count - 1);
-	return -1;
+	if (shares_memory())
+		return PyErr_Format(PyExc_RuntimeError, "importing `%S` makes memory that all copies would share", name);
+	if (count > 1)
+		return PyErr_Format(PyExc_RuntimeError, "importing `%S` leaves %d thread%s behind, and copies would lack %s", name,
+			count - 1, count > 2 ? "s" : "", count > 2 ? "them" : "it");
+	Py_RETURN_NONE;
 }
 
 /*
@@ -399,6 +400,7 @@ static PyObject *
 load(PyObject *names)
 {
 	static const char *const texts[] = {py_warm_text, py_again_text};
+	static PyMethodDef alone = {"be_alone", be_alone, METH_O, NULL};
 	warm.scope = PyDict_New();
 	if (!warm.scope || PyDict_SetItemString(warm.scope, "__builtins__", PyEval_GetBuiltins()))
 		return NULL;
@@ -410,7 +412,10 @@ load(PyObject *names)
 			return NULL;
 		Py_DECREF(result);
 	}
-	return call("load", PyTuple_Pack(1, names));
+	PyObject *function = PyCFunction_New(&alone, NULL);
+	PyObject *lines = function ? call("load", PyTuple_Pack(2, names, function)) : NULL;
+	Py_XDECREF(function);
+	return lines;
 }
 
 static int
@@ -443,7 +448,7 @@ serve(PyObject *self, PyObject *arguments)
 		return NULL;
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	PyObject *lines = load(names);
-	if (!lines || be_alone())
+	if (!lines)
 		return NULL;
 	for (int number = 1; number < NSIG; number++)
 		(void)sigaction(number, NULL, &warm.signals[number]);

@@ -42,18 +42,21 @@ def libraries():
         return set()
 
 
-def load(names):
+def load(names, be_alone):
     """
     Imports what is asked for and installed (a library that boards may have, and this machine has not, keeps none of them
-    cold); returns the paths that tell of a change, one a line.
+    cold); returns the paths that tell of a change, one a line. After each be_alone(NAME) raises where copies could not be
+    what a fresh interpreter is: that is found out by trying, and so it can be said of which module.
     """
     global loaded, packages, wished
     wished = names
     for name in sys.modules.keys() - before:
         del sys.modules[name]
+    be_alone("site")  # what every interpreter begins with
     for name in names:
         try:
             __import__(name)
+            be_alone(name)
         except ModuleNotFoundError as error:
             if error.name != name.partition(".")[0]:
                 raise
