@@ -236,6 +236,9 @@ find_roots(struct tool *tool)
 	AUTO_FREE char *base = interpreter_base(tool->path);
 	if (base)
 		add_root(tool, prefix_of(base));
+	for (const char *const *apart = toolkit_folders_apart(tool->name); *apart; apart++)
+		if (access(*apart, R_OK | X_OK) == 0)
+			add_root(tool, strdup(*apart));
 }
 
 static struct entry *

@@ -78,6 +78,14 @@ toolkit_places(const char *name)
 	return nowhere;
 }
 
+const char *const *
+toolkit_folders_apart(const char *name)
+{
+	/* A toolkit's bin/ncu is a script that starts the newest one of Nsight Compute, which is installed here. */
+	static const char *const ncu_folders[] = {"/opt/nvidia/nsight-compute", NULL};
+	return strcmp(name, "ncu") == 0 ? ncu_folders : nowhere;
+}
+
 int
 toolkit_environment(const char *path, json_t *environment)
 {
