@@ -6,11 +6,14 @@
 #include "command.h"
 
 /* cmd_task.c */
-/* task.read {path, lang?}: the bundle of a task in any of its forms. */
+/*
+ * task.read {path, lang?, probe, device?: […]}: the bundle of a task in any of its forms; with `probe` it is refused
+ * (EUNAVAIL) where a device at hand lacks what it needs (probe.h).
+ */
 void cmd_task_read(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg);
 /*
  * task.check {path: […], lang?}: {"tasks": [{"path", "ok", "error" or null, "name", "lang", "tests", "benchmarks",
- * "files", "remarks"}], "ok"}. A competition has an entry of its own ({"path", "ok", "error", "competition": name,
+ * "files", "remarks"}], "ok"}. What a device at hand lacks is an error, too (probe.h). A competition has an entry of its own ({"path", "ok", "error", "competition": name,
  * "file", "deadline", "problems": how many}) and then one for each problem, with "problem": its name, the path being
  * its directory.
  */
@@ -46,7 +49,9 @@ void cmd_plugin_list(struct core *core, const struct actor *actor, const json_t 
 void cmd_plugin_info(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg);
 /* plugin.test {file}: the conformance checks: {"tests": [{"name","passed","message"}], "ok"}. */
 void cmd_plugin_test(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg);
-/* config.check {}: the configuration as it is in force: {"file", "config"}; a bad one is refused before this is
+/* cmd_config.c */
+/* config.check {}: the configuration as it is in force: {"file", "config", "warnings", "toolkits": [{"runner", "tool",
+ * "parts"}]}: what each machine has of the toolkits that the languages' plans start. A bad one is refused before this is
  * reached. */
 void cmd_config_check(
 	struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg);

@@ -126,15 +126,3 @@ cmd_plugin_test(struct core *core, const struct actor *actor, const json_t *args
 		free(testing->file);
 	free(testing);
 }
-
-void
-cmd_config_check(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
-{
-	struct kettle_error none = {0};
-	(void)actor;
-	(void)args;
-	/* Sections of plugins are shown as they are written: what a *_env or *_file stands for is not in them. */
-	AUTO_JSON json_t *result = json_pack("{s:b, s:s?, s:O, s:O}", "ok", 1, "file", core->config->file, "config",
-		core->config->root, "warnings", core->config->warnings);
-	answer(arg, &none, result);
-}

@@ -8,6 +8,7 @@
 #include "competition.h"
 #include "core_inner.h"
 #include "file.h"
+#include "probe.h"
 #include "shipped.h"
 #include "task.h"
 #include "task_form.h"
@@ -23,6 +24,8 @@ struct reading {
 	const struct languages *languages;
 	json_t *args, *result;
 	struct kettle_error err;
+	struct core *core;
+	json_t *bundles; /* [[index of the entry in "tasks" or null, bundle]]: what is still to be probed; or NULL */
 	/* On the pool's thread: the result, or the error. */
 	int (*work)(struct reading *reading, json_t **ret_result, struct kettle_error *err);
 	kettle_answer answer;
@@ -55,7 +58,44 @@ read_done(void *arg)
 	reading->answer(reading->arg, &reading->err, reading->err.code < 0 ? NULL : reading->result);
 	json_decref(reading->args);
 	json_decref(reading->result);
+	json_decref(reading->bundles);
 	free(reading);
+}
+
+static void probe_next(struct reading *reading);
+
+/* What a device lacks is an error of the entry, where there is one, else of the command. */
+static void
+probed(void *arg, const struct kettle_error *err)
+{
+	struct reading *reading = arg;
+	const json_t *index = json_array_get(json_array_get(reading->bundles, 0), 0);
+	json_t *entry = json_array_get(json_object_get(reading->result, "tasks"), (size_t)json_integer_value(index));
+	if (err->code < 0 && json_is_integer(index)) {
+		(void)json_object_set_new(entry, "ok", json_false());
+		(void)json_object_set_new(entry, "error", json_string(err->message));
+		(void)json_object_set_new(reading->result, "ok", json_false());
+	} else if (err->code < 0) {
+		reading->err = *err;
+	}
+	(void)json_array_remove(reading->bundles, 0);
+	probe_next(reading);
+}
+
+static void
+probe_next(struct reading *reading)
+{
+	const json_t *bundle = json_array_get(json_array_get(reading->bundles, 0), 1);
+	if (reading->err.code < 0 || !bundle)
+		read_done(reading);
+	else
+		probe_task(reading->core, bundle, json_object_get(reading->args, "device"), probed, reading);
+}
+
+static void
+read_ended(void *arg)
+{
+	probe_next(arg);
 }
 
 static void
@@ -73,10 +113,10 @@ start(struct core *core, const json_t *args,
 		free(reading);
 		return;
 	}
-	*reading =
-		(struct reading){.languages = &core->languages, .args = copy, .work = work, .answer = answer, .arg = arg};
+	*reading = (struct reading){
+		.languages = &core->languages, .core = core, .args = copy, .work = work, .answer = answer, .arg = arg};
 	/* Once the work has begun, its error is the other thread's. */
-	if (hostio_work(core->setup.io, read_now, read_done, reading, &err) < 0) {
+	if (hostio_work(core->setup.io, read_now, read_ended, reading, &err) < 0) {
 		reading->err = err;
 		read_done(reading);
 	}
@@ -87,7 +127,10 @@ start(struct core *core, const json_t *args,
 static int
 read_task(struct reading *reading, json_t **ret_result, struct kettle_error *err)
 {
-	return task_read_as(reading->languages, argument(reading, "path"), argument(reading, "lang"), ret_result, err);
+	int rc = task_read_as(reading->languages, argument(reading, "path"), argument(reading, "lang"), ret_result, err);
+	if (rc == 0 && json_is_true(json_object_get(reading->args, "probe")))
+		reading->bundles = json_pack("[[n, O]]", *ret_result);
+	return rc;
 }
 
 void
@@ -137,6 +180,9 @@ check_task(struct reading *reading, const char *path, json_t *results)
 	struct kettle_error err = {0};
 	AUTO_JSON json_t *bundle = NULL;
 	(void)task_read_as(reading->languages, path, argument(reading, "lang"), &bundle, &err);
+	if (bundle)
+		(void)json_array_append_new(
+			reading->bundles, json_pack("[I, O]", (json_int_t)json_array_size(results), bundle));
 	(void)json_array_append_new(results, checked(path, bundle, err.message));
 }
 
@@ -160,6 +206,9 @@ check_competition(struct reading *reading, const char *path, json_t *results)
 						 json_object_get(set, "deadline"), "problems", (json_int_t)json_array_size(problems)));
 		json_array_foreach(problems, j, problem) {
 			json_t *bundle = json_object_get(problem, "bundle");
+			if (json_is_object(bundle))
+				(void)json_array_append_new(
+					reading->bundles, json_pack("[I, O]", (json_int_t)json_array_size(results), bundle));
 			json_t *one = checked(json_string_value(json_object_get(problem, "directory")),
 				json_is_object(bundle) ? bundle : NULL, json_string_value(json_object_get(problem, "error")));
 			(void)json_object_set(one, "problem", json_object_get(problem, "name"));
@@ -174,6 +223,7 @@ check_all(struct reading *reading, json_t **ret_result, struct kettle_error *err
 	json_t *results = json_array(), *one;
 	bool ok = true;
 	size_t i;
+	reading->bundles = json_array();
 	json_array_foreach(json_object_get(reading->args, "path"), i, one) {
 		AUTO_TASK_FORM struct task_form form = {0};
 		const char *path = json_string_value(one);

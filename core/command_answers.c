@@ -134,7 +134,9 @@ static const struct {
 	{"plugin.info", "`{\"name\", \"kind\", \"summary\", \"options\": [{\"key\", \"type\", \"default\", \"min\", "
 					"\"max\", \"help\"}]}`."},
 	{"plugin.test", "`{\"tests\": [{\"name\", \"passed\", \"message\"}], \"ok\"}`."},
-	{"config.check", "`{\"ok\", \"file\", \"config\": what is in force, \"warnings\"}`."},
+	{"config.check",
+		"`{\"ok\", \"file\", \"config\": what is in force, \"warnings\", \"toolkits\": [{\"runner\", \"tool\", "
+		"\"parts\": [{\"name\", \"present\", \"how\": to get it}]}]}`."},
 	{"version",
 		"`{\"version\", \"ok\", \"parts\": [{\"part\", \"path\", \"found\"}], \"config\", \"database\", \"machine\", "
 		"\"kernel\", \"libc\", \"warnings\"}`."},

@@ -268,6 +268,9 @@ static const struct argument device_enable[] = {
 static const struct argument task_read_arguments[] = {
 	{"path", ARGUMENT_PATH, .required = true, .positional = true, .meta = "PATH", .help = "a task"},
 	TASK_LANG,
+	{"probe", ARGUMENT_BOOL, .default_value = "false", .help = "refuse it where a device at hand lacks what it needs"},
+	{"device", ARGUMENT_DEVICE, .repeated = true, .meta = "DEVICE",
+		.help = "a device that is probed; the task's, else all"},
 };
 
 static const struct argument task_check_arguments[] = {
@@ -505,7 +508,9 @@ const struct command commands[] = {
 		ARGUMENTS(task_read_arguments), .engine = cmd_task_read},
 	{"task.check", "checks tasks in any of their forms", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
 		ARGUMENTS(task_check_arguments), .engine = cmd_task_check,
-		.details = "No database is needed. Errors name the file, the line and the nearest key."},
+		.details = "No database is needed. Errors name the file, the line and the nearest key. Where a device of the "
+				   "configuration is this machine's, a little is built there, and what it lacks is named: cuBLAS, "
+				   "NVRTC, CUTLASS, a library."},
 	{"task.run", "runs a file against a task, here and now", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
 		ARGUMENTS(task_run_arguments), .engine = cmd_task_run,
 		.details = "The loop of a task's author: no database, no leaderboard, nothing is stored."},
@@ -537,7 +542,10 @@ const struct command commands[] = {
 	{"plugin.test", "tries whether a plugin keeps the rules", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
 		ARGUMENTS(plugin_test_arguments), .engine = cmd_plugin_test},
 	{"config.check", "checks the configuration and shows what is in force", .right = RIGHT_ANYBODY,
-		.kind = COMMAND_LOCAL, .engine = cmd_config_check},
+		.kind = COMMAND_LOCAL, .engine = cmd_config_check,
+		.details =
+			"Of the toolkits that the languages use, such as nvcc's, each part is listed that a machine has, or lacks "
+			"and how to get it."},
 	{"version", "says which Kettle this is and where each part of it was found", .right = RIGHT_ANYBODY,
 		.kind = COMMAND_LOCAL, .engine = cmd_version,
 		.details =

@@ -240,12 +240,15 @@ fail_memory(struct kettle_error *err)
 	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to plan the job.");
 }
 
+typedef int (*plan_fn)(
+	void *self, const struct kettle_plan_request *request, json_t **ret_plan, struct kettle_error *err);
+
 static int
-ask(const struct language *language, const struct kettle_plan_request *request, json_t **ret_plan,
+ask(const struct language *language, plan_fn make, const struct kettle_plan_request *request, json_t **ret_plan,
 	struct kettle_error *err)
 {
 	AUTO_JSON json_t *plan = NULL;
-	int rc = language->ops->plan(language->self, request, &plan, err);
+	int rc = make(language->self, request, &plan, err);
 	if (rc)
 		return rc;
 	struct kettle_error inner = {0};
@@ -262,22 +265,61 @@ ask(const struct language *language, const struct kettle_plan_request *request, 
 	return 0;
 }
 
+static int
+find_language(const struct languages *languages, const json_t *bundle, const struct language **ret_language,
+	struct kettle_error *err)
+{
+	const char *lang = text_of(json_object_get(bundle, "task"), "lang");
+	*ret_language = lang ? language_find(languages, lang) : NULL;
+	if (*ret_language && text_of(bundle, "submission"))
+		return 0;
+	return kettle_fail(err, KETTLE_EUNAVAIL,
+		"The task is in the language `%s`, which this Kettle does not have; its plugin is not loaded.",
+		lang ? lang : "");
+}
+
+int
+task_plan_probe(const struct languages *languages, const json_t *bundle, const json_t *device, json_t **ret_plan,
+	struct kettle_error *err)
+{
+	const char *submission = text_of(bundle, "submission");
+	const struct language *language = NULL;
+	int rc = find_language(languages, bundle, &language, err);
+	if (rc)
+		return rc;
+	if (!language->ops->probe)
+		return kettle_fail(err, KETTLE_ENOENT, "The language %s probes no machines.", language->name);
+	AUTO_JSON json_t *runs = json_array();
+	AUTO_JSON json_t *files = json_copy(json_object_get(bundle, "files"));
+	if (!runs || !files || json_object_set_new(files, submission, contents_json("", 0)))
+		return fail_memory(err);
+	const struct kettle_plan_request request = {
+		.size = sizeof(request),
+		.task = json_object_get(bundle, "task"),
+		.files = files,
+		.submission = submission,
+		.mode = "test",
+		.device = device,
+		.runs = runs,
+	};
+	return ask(language, language->ops->probe, &request, ret_plan, err);
+}
+
 int
 task_plan(const struct languages *languages, const json_t *bundle, const char *code, const char *mode,
 	const json_t *device, const char *seed, json_t **ret_plan, struct kettle_error *err)
 {
 	const json_t *task = json_object_get(bundle, "task");
-	const char *lang = text_of(task, "lang"), *submission = text_of(bundle, "submission");
-	const struct language *language = lang ? language_find(languages, lang) : NULL;
-	if (!language || !submission)
-		return kettle_fail(err, KETTLE_EUNAVAIL,
-			"The task is in the language `%s`, which this Kettle does not have; its plugin is not loaded.",
-			lang ? lang : "");
+	const char *submission = text_of(bundle, "submission");
+	const struct language *language = NULL;
+	int rc = find_language(languages, bundle, &language, err);
+	if (rc)
+		return rc;
 	AUTO_JSON json_t *runs = NULL;
 	AUTO_FREE char *calibration = calibration_text(json_object_get(device, "calibration"), text_of(bundle, "hash"));
 	if (!calibration)
 		return fail_memory(err);
-	int rc = task_runs(task, mode, seed, calibration, &runs, err);
+	rc = task_runs(task, mode, seed, calibration, &runs, err);
 	if (rc)
 		return rc;
 	AUTO_JSON json_t *files = json_copy(json_object_get(bundle, "files"));
@@ -293,5 +335,5 @@ task_plan(const struct languages *languages, const json_t *bundle, const char *c
 		.device = device,
 		.runs = runs,
 	};
-	return ask(language, &request, ret_plan, err);
+	return ask(language, language->ops->plan, &request, ret_plan, err);
 }

@@ -19,6 +19,13 @@
 int task_plan(const struct languages *languages, const json_t *bundle, const char *code, const char *mode,
 	const json_t *device, const char *seed, json_t **ret_plan, struct kettle_error *err);
 
+/*
+ * Build steps that show whether the device's machine has what the task needs (`probe` of kettle/language.h), checked as a
+ * plan is. KETTLE_ENOENT: it needs nothing of the kind; else as task_plan. [any]
+ */
+int task_plan_probe(const struct languages *languages, const json_t *bundle, const json_t *device, json_t **ret_plan,
+	struct kettle_error *err);
+
 /* Checks a plan as task_plan does. runs: the prepared run steps. EINVAL with a sentence. [any] */
 int task_plan_check(const json_t *plan, const json_t *runs, struct kettle_error *err);
 

@@ -135,6 +135,30 @@ render_local_plugin_test(struct run *run, const json_t *result)
 	return render_local_plugin_test_status(result);
 }
 
+/* "nvcc (local) has CUDA's runtime, cuBLAS", and a line for each part that it lacks. */
+static void
+put_toolkit(const struct term *term, const json_t *toolkit)
+{
+	const json_t *part;
+	size_t i, present = 0;
+	term_clean(term->out, value_text(toolkit, "tool"), 0);
+	fputs(" (", term->out);
+	term_clean(term->out, value_text(toolkit, "runner"), 0);
+	fputs(") has ", term->out);
+	json_array_foreach(json_object_get(toolkit, "parts"), i, part)
+		if (value_true(part, "present")) {
+			fputs(present++ ? ", " : "", term->out);
+			term_clean(term->out, value_text(part, "name"), 0);
+		}
+	fputs(present ? "\n" : "nothing\n", term->out);
+	json_array_foreach(json_object_get(toolkit, "parts"), i, part)
+		if (!value_true(part, "present")) {
+			fputs("  lacks ", term->out);
+			term_clean(term->out, value_text(part, "name"), 0);
+			put_line(term, "; to get it: ", value_text(part, "how"));
+		}
+}
+
 int
 render_local_config_check(struct run *run, const json_t *result)
 {
@@ -148,6 +172,9 @@ render_local_config_check(struct run *run, const json_t *result)
 	put_line(
 		&run->term, *file ? "The configuration is right: " : "There is no configuration file; this is in force:", file);
 	run_print_json(&run->term, json_object_get(result, "config"));
+	const json_t *toolkit;
+	json_array_foreach(json_object_get(result, "toolkits"), i, toolkit)
+		put_toolkit(&run->term, toolkit);
 	return RUN_OK;
 }
 

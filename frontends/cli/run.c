@@ -415,7 +415,9 @@ load_next(struct run *run)
 		AUTO_JSON json_t *args = json_pack("{s:s, s:s*}", "path", path, "set", args_text(&run->args, "set"));
 		run_call(run, "problems.read", args, task_loaded);
 	} else if (path) {
-		AUTO_JSON json_t *args = json_pack("{s:s, s:s*}", "path", path, "lang", args_text(&run->args, "lang"));
+		/* A leaderboard must have devices that have what its task needs. */
+		AUTO_JSON json_t *args = json_pack("{s:s, s:s*, s:b, s:O*}", "path", path, "lang",
+			args_text(&run->args, "lang"), "probe", 1, "device", json_object_get(run->args.values, "device"));
 		run_call(run, "task.read", args, task_loaded);
 	} else if (run->ui && run->ui->start) {
 		run->ui->start(run);

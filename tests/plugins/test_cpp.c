@@ -323,6 +323,39 @@ test_manual(void **state)
 	}
 }
 
+/* A library that is missing is the machine's fault, when the program is linked and when it starts; all else is not. */
+static void
+test_explains(void **state)
+{
+	static const struct {
+		const char *kind, *text, *sentence;
+		int status;
+	} cases[] = {
+		{"build", "/usr/bin/ld: cannot find -lfftw3: No such file or directory\n",
+			"The board's machine lacks the library `fftw3`: install its development package.", 1},
+		{"run",
+			"./program: error while loading shared libraries: libfftw3.so.3: cannot open shared object file: No such "
+			"file "
+			"or directory\n",
+			"The board's machine lacks the library `libfftw3.so.3` where programs run: install its package.", 127},
+		{"build", "s.cpp:1:1: error: no\n", NULL, 1},
+		{"run", "error while loading shared libraries: libx.so: cannot open shared object file\n", NULL, 1},
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		AUTO_JSON json_t *step = json_pack("{s:s}", "kind", cases[i].kind), *said = NULL;
+		AUTO_JSON json_t *outcome = json_pack(
+			"{s:s, s:i, s:{s:s}}", "state", "failed", "exit", cases[i].status, "stderr", "text", cases[i].text);
+		struct kettle_error err = {0};
+		int rc = kettle_plugin.language->interpret(self, step, outcome, &said, &err);
+		assert_int_equal(rc, cases[i].sentence ? 0 : KETTLE_ENOENT);
+		if (!cases[i].sentence)
+			continue;
+		assert_string_equal(json_string_value(at(said, "message")), cases[i].sentence);
+		assert_string_equal(json_string_value(at(said, "blame")), "machine");
+	}
+}
+
 static int
 setup(void **state)
 {
@@ -343,6 +376,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_explains),
 		cmocka_unit_test(test_plan),
 		cmocka_unit_test(test_runs),
 		cmocka_unit_test(test_config),

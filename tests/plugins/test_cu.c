@@ -264,8 +264,9 @@ test_explains(void **state)
 			"version! gcc versions later than 12 are not supported!"},
 		{build, "failed", "1", "13.0.88", "/usr/bin/ld: cannot find -lcublas: No such file or directory\n", "error",
 			"machine",
-			"The board's machine lacks the library `cublas`, or it does not lie where the device's `library_dirs` "
-			"say: install its development package, or name its folder there."},
+			"The board's machine lacks the library `cublas`: install its development package, or name the folder where "
+			"it "
+			"lies in the device's `library_dirs`."},
 		{build, "failed", "1", "13.0.88", "s.cu(3): error: identifier \"foo\" is undefined\n", NULL, NULL, NULL},
 		{run, "failed", "110", "", "CUDA error: no CUDA-capable device is detected\n", "error", "machine",
 			"The task needs a CUDA device, and H100 has none that works: CUDA error: no CUDA-capable device is "
@@ -322,9 +323,8 @@ test_lacks(void **state)
 			"./program: error while loading shared libraries: libother.so: cannot open shared object file: No such "
 			"file "
 			"or directory\n",
-			"The board's machine lacks the library `libother.so` where programs run, or it does not lie where the "
-			"device's "
-			"`library_dirs` say."},
+			"The board's machine lacks the library `libother.so` where programs run: install its package, or name the "
+			"folder where it lies in the device's `library_dirs`."},
 		{"run", "1",
 			"error while loading shared libraries: libother.so: cannot open shared object file: No such file or "
 			"directory\n",
@@ -349,6 +349,49 @@ test_lacks(void **state)
 			"parts", parts);
 		gpu_plans_explained(
 			text, outcome, cases[i].sentence ? "error" : NULL, cases[i].sentence ? "machine" : NULL, cases[i].sentence);
+	}
+}
+
+/* What a machine must have for a task is tried by a program of its own; a task that needs nothing special is not. */
+static void
+test_probe(void **state)
+{
+	static const struct {
+		const char *config, *header, *text;
+	} cases[] = {
+		{"{\"sources\": [\"s.cu\", \"e.cu\"], \"libraries\": [\"cublas\"]}", "", "int main() { return 0; }\n"},
+		{"{}",
+			"  # include <cutlass/numeric_types.h>\n#include \"cute/own.h\"\n#include <vector>\n// #include "
+			"<nvrtc.h>\n",
+			"#include <cutlass/numeric_types.h>\nint main() { return 0; }\n"},
+		{"{\"rtc\": true}", "", "int main() { return 0; }\n"},
+		{"{}", "#include <cuda_runtime.h>\n", NULL},
+	};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		AUTO_JSON json_t *config = json_loads(cases[i].config, 0, NULL), *made = NULL;
+		AUTO_JSON json_t *task = json_pack("{s:O}", "config", config);
+		AUTO_JSON json_t *files = json_pack("{s:{s:s}, s:{s:s}, s:{s:s}, s:{s:s}}", "s.cu", "text", "", "e.cu", "text",
+			"", "e.h", "text", cases[i].header, "cute/own.h", "text", "");
+		AUTO_JSON json_t *runs = json_array(), *unit = json_pack("{s:s}", "name", "T4");
+		struct kettle_error err = {0};
+		const struct kettle_plan_request request = {.size = sizeof(request),
+			.task = task,
+			.files = files,
+			.submission = "s.cu",
+			.mode = "test",
+			.device = unit,
+			.runs = runs};
+		int rc = kettle_plugin.language->probe(gpu_plans_self, &request, &made, &err);
+		assert_int_equal(rc, cases[i].text ? 0 : KETTLE_ENOENT);
+		if (!cases[i].text)
+			continue;
+		bool rtc = json_is_true(json_object_get(config, "rtc"));
+		gpu_plans_expect(made, "compile-0", "inputs", "probe.cu");
+		gpu_plans_expect(made, "link", "inputs", "probe.cu.o");
+		const json_t *own = json_object_get(json_object_get(made, "files"), "probe.cu");
+		assert_string_equal(json_string_value(json_object_get(own, "text")), cases[i].text);
+		assert_int_equal(json_array_size(json_object_get(made, "steps")), rtc ? 4 : 2);
 	}
 }
 
@@ -471,6 +514,7 @@ main(void)
 		cmocka_unit_test(test_refuses),
 		cmocka_unit_test(test_explains),
 		cmocka_unit_test(test_lacks),
+		cmocka_unit_test(test_probe),
 		cmocka_unit_test(test_toolkit),
 		cmocka_unit_test(test_reported),
 		cmocka_unit_test(test_options),

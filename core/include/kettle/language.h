@@ -104,6 +104,15 @@ struct kettle_language {
 	 * (NULL: no memory). Machines say which versions and packages these have. NULL: nothing besides the well-known.
 	 */
 	json_t *(*tools)(void *self);
+
+	/* From here on since ABI 1.3. */
+
+	/*
+	 * Build steps alone, which pass where the device's machine has what the task needs whatever is submitted: libraries,
+	 * headers of further parts of a toolkit. request has no runs, and an empty submission. Where one fails, `interpret`
+	 * says what is missing. KETTLE_ENOENT: the task needs nothing of the kind. Errors of plan. NULL: no task ever does.
+	 */
+	int (*probe)(void *self, const struct kettle_plan_request *request, json_t **ret_plan, struct kettle_error *err);
 };
 
 #ifdef __cplusplus

@@ -320,6 +320,83 @@ compiled_plan(struct compiled_making *making, json_t **ret_plan, struct kettle_e
 	return rc;
 }
 
+/* ---- probes ---- */
+
+/* Appends those that a text includes of headers that begin so, and that are no files of the task. */
+static void
+add_includes(const char *text, const char *const *headers, const json_t *files, json_t *found)
+{
+	for (const char *line = text; line; line = strchr(line, '\n')) {
+		line += strspn(line, " \t\r\n");
+		if (line[0] != '#')
+			continue;
+		const char *word = line + 1 + strspn(line + 1, " \t");
+		if (strncmp(word, "include", strlen("include")) != 0)
+			continue;
+		word += strlen("include");
+		word += strspn(word, " \t");
+		size_t len = word[0] == '<' || word[0] == '"' ? strcspn(word + 1, ">\"\r\n") : 0;
+		char *name = len ? strndup(word + 1, len) : NULL;
+		for (const char *const *header = headers; name && *header; header++)
+			if (strncmp(name, *header, strlen(*header)) == 0 && !json_object_get(files, name))
+				json_object_set_new(found, name, json_true());
+		free(name);
+	}
+}
+
+/* The text of a program that needs what the task needs, or NULL: it needs nothing. New. */
+static json_t *
+probe_text(const struct kettle_plan_request *request, const char *const *headers, bool needs)
+{
+	json_t *found = json_object(), *contents, *text = json_string("");
+	const char *name;
+	json_object_foreach((json_t *)request->files, name, contents)
+		if (json_object_get(contents, "text"))
+			add_includes(json_string_value(json_object_get(contents, "text")), headers, request->files, found);
+	needs = needs || json_object_size(found) > 0;
+	json_object_foreach(found, name, contents) {
+		json_t *longer = json_sprintf("%s#include <%s>\n", json_string_value(text), name);
+		json_decref(text);
+		text = longer;
+	}
+	json_t *program = needs ? json_sprintf("%sint main() { return 0; }\n", json_string_value(text)) : NULL;
+	json_decref(text);
+	json_decref(found);
+	return program;
+}
+
+int
+compiled_probe(void *self, const struct kettle_plan_request *request, const struct compiled_rules *rules,
+	const char *const *headers,
+	int (*plan)(void *self, const struct kettle_plan_request *request, json_t **ret_plan, struct kettle_error *err),
+	json_t **ret_plan, struct kettle_error *err)
+{
+	struct kettle_plan_request probe = *request;
+	struct compiled_making making = {.request = request, .config = json_object_get(request->task, "config")};
+	bool needs = compiled_rtc(&making) || json_array_size(json_object_get(making.config, "libraries")) > 0 ||
+				 json_array_size(json_object_get(request->task, "libraries")) > 0;
+	json_t *text = probe_text(request, headers, needs);
+	if (!text)
+		return kettle_fail(err, KETTLE_ENOENT, "The task needs no library and no header that a machine might lack.");
+	json_t *name = json_sprintf("probe%s", rules->sources[0]);
+	json_t *config = making.config ? json_copy((json_t *)making.config) : json_object();
+	json_t *task = json_copy((json_t *)request->task), *files = json_object();
+	json_object_set_new(files, json_string_value(name), json_pack("{s:o}", "text", text));
+	if (compiled_rtc(&making))
+		json_object_set_new(
+			files, request->submission, json_pack("{s:s}", "text", "extern \"C\" __global__ void kettle_probe() {}\n"));
+	json_object_set_new(config, "sources", json_pack("[O]", name));
+	json_object_set(task, "config", config);
+	probe.task = task;
+	probe.files = files;
+	int rc = plan(self, &probe, ret_plan, err);
+	json_decref(name);
+	json_decref(config);
+	json_decref(task);
+	json_decref(files);
+	return rc;
+}
+
 /* ---- single reference files ---- */
 
 int

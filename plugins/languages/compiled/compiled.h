@@ -91,6 +91,15 @@ void compiled_need(json_t *step, const json_t *needs);
  * making has request, rules, options, arg; the rest is made here. EINVAL with a sentence, ENOMEM.
  */
 int compiled_plan(struct compiled_making *making, json_t **ret_plan, struct kettle_error *err);
+/*
+ * As `probe` of kettle/language.h: the plan, by the language's own `plan`, of a program that links the task's libraries and
+ * includes those headers, with names that begin as `headers` says (ended by NULL), which the task's own files include; with
+ * `rtc` of a submission that does nothing, too.
+ */
+int compiled_probe(void *self, const struct kettle_plan_request *request, const struct compiled_rules *rules,
+	const char *const *headers,
+	int (*plan)(void *self, const struct kettle_plan_request *request, json_t **ret_plan, struct kettle_error *err),
+	json_t **ret_plan, struct kettle_error *err);
 /* "There is not enough memory to plan the job." */
 int compiled_fail_memory(struct kettle_error *err);
 

@@ -10,11 +10,11 @@
 #include <strings.h>
 
 #include "plugins/languages/compiled/gpu_rtc.h"
+#include "plugins/languages/compiled/lacks.h"
 #include "plugins/languages/sentence.h"
 
 #define RTC "rtc" /* the program that compiles device code by a library, and the step that makes it */
 #define RTC_SUBMISSION "rtc-submission"
-#define EXIT_LOADER 127 /* the program could not be loaded */
 #define EXIT_DEVICE 110 /* a harness found that the GPU's interface fails */
 
 static const char *
@@ -304,109 +304,6 @@ explain_target(const struct gpu_vendor *vendor, const json_t *step, const json_t
 	return sentence_give(&sentence, "error", "machine", false, ret_verdict, err);
 }
 
-/* ---- what a toolkit lacks ---- */
-
-/* The part of the machine's toolkit that a name belongs to, by how its names begin; NULL: none. */
-static const json_t *
-part_of(const json_t *outcome, const char *key, const char *name)
-{
-	const json_t *part, *beginning;
-	size_t i, k;
-	json_array_foreach(json_object_get(json_object_get(outcome, "toolkit"), "parts"), i, part)
-		json_array_foreach(json_object_get(part, key), k, beginning)
-			if (strncmp(name, json_string_value(beginning), json_string_length(beginning)) == 0)
-				return part;
-	return NULL;
-}
-
-/* "The board's machine lacks cuBLAS: its CUDA toolkit in /opt/cuda has no `cublas_v2.h`. To get it: …" */
-static int
-explain_part(const struct gpu_vendor *vendor, const json_t *outcome, const json_t *part, const char *what,
-	json_t **ret_verdict, struct kettle_error *err)
-{
-	struct sentence sentence = {0};
-	sentence_say(&sentence, "The board's machine lacks %s: its %s toolkit in %s has no `%.100s`. To get it: %s.",
-		text_of(part, "name"), vendor->product, text_of(json_object_get(outcome, "toolkit"), "home"), what,
-		text_of(part, "how"));
-	return sentence_give(&sentence, "error", "machine", false, ret_verdict, err);
-}
-
-/* What stands between a beginning and an end on the same line, into name; false: there is no such thing. */
-static bool
-between(const char *text, const char *begin, const char *end, char *name, size_t size)
-{
-	const char *found = strstr(text, begin), *last;
-	size_t line;
-	if (!found)
-		return false;
-	found += strlen(begin);
-	line = strcspn(found, "\r\n");
-	last = strstr(found, end);
-	if (!last || last > found + line || (size_t)(last - found) >= size)
-		return false;
-	(void)snprintf(name, size, "%.*s", (int)(last - found), found);
-	return true;
-}
-
-/* A header that a compiler did not find, where it belongs to a part that the toolkit lacks: no file of the board's. */
-static int
-explain_header(const struct gpu_vendor *vendor, const json_t *outcome, const char *text, json_t **ret_verdict,
-	struct kettle_error *err)
-{
-	static const struct {
-		const char *begin, *end;
-	} ways[] = {{"fatal error: ", ": No such file or directory"}, {"fatal error: '", "' file not found"},
-		{"could not open source file \"", "\""}, {"cannot open source file \"", "\""}};
-	char name[200];
-	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
-		const json_t *part = NULL;
-		if (between(text, ways[i].begin, ways[i].end, name, sizeof(name)))
-			part = part_of(outcome, "headers", name);
-		if (part && json_is_false(json_object_get(part, "present")))
-			return explain_part(vendor, outcome, part, name, ret_verdict, err);
-	}
-	return sentence_nothing(err);
-}
-
-static int
-explain_library(const struct gpu_vendor *vendor, const json_t *outcome, const char *found, json_t **ret_verdict,
-	struct kettle_error *err)
-{
-	struct sentence sentence = {0};
-	char name[100];
-	found += strcspn(found, "-") + strlen("-l");
-	(void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(found, ": \r\n"), found);
-	const json_t *part = part_of(outcome, "libraries", name);
-	if (part && json_is_false(json_object_get(part, "present")))
-		return explain_part(vendor, outcome, part, name, ret_verdict, err);
-	sentence_say(&sentence,
-		"The board's machine lacks the library `%s`, or it does not lie where the device's `library_dirs` say: install "
-		"its development package, or name its folder there.",
-		name);
-	return sentence_give(&sentence, "error", "machine", false, ret_verdict, err);
-}
-
-/* The loader's words: what was linked is not there any more, or not where the run sees it. */
-static int
-explain_loader(const struct gpu_vendor *vendor, const json_t *outcome, json_t **ret_verdict, struct kettle_error *err)
-{
-	struct sentence sentence = {0};
-	char name[200];
-	const char *text = text_of(json_object_get(outcome, "stderr"), "text");
-	if (json_integer_value(json_object_get(outcome, "exit")) != EXIT_LOADER ||
-		!between(
-			text, "error while loading shared libraries: ", ": cannot open shared object file", name, sizeof(name)))
-		return sentence_nothing(err);
-	const json_t *part = strncmp(name, "lib", 3) == 0 ? part_of(outcome, "libraries", name + 3) : NULL;
-	if (part && json_is_false(json_object_get(part, "present")))
-		return explain_part(vendor, outcome, part, name, ret_verdict, err);
-	sentence_say(&sentence,
-		"The board's machine lacks the library `%s` where programs run, or it does not lie where the device's "
-		"`library_dirs` say.",
-		name);
-	return sentence_give(&sentence, "error", "machine", false, ret_verdict, err);
-}
-
 static int
 explain_build(const struct gpu_vendor *vendor, const json_t *step, const json_t *outcome, json_t **ret_verdict,
 	struct kettle_error *err)
@@ -415,11 +312,9 @@ explain_build(const struct gpu_vendor *vendor, const json_t *step, const json_t 
 	struct sentence sentence = {0};
 	if (find_any(text, vendor->unknown_target))
 		return explain_target(vendor, step, outcome, ret_verdict, err);
-	if (explain_header(vendor, outcome, text, ret_verdict, err) == 0)
+	if (lacks_explain_header(vendor->product, outcome, ret_verdict, err) == 0 ||
+		lacks_explain_rtc(vendor->product, vendor->rtc.api, outcome, ret_verdict, err) == 0)
 		return 0;
-	const json_t *rtc = strstr(text, "rtc: the toolkit has no") ? part_of(outcome, "libraries", vendor->rtc.api) : NULL;
-	if (rtc)
-		return explain_part(vendor, outcome, rtc, vendor->rtc.api, ret_verdict, err);
 	if ((found = find_any(text, vendor->bad_machine))) {
 		sentence_say(&sentence, "The board's machine cannot compile: ");
 		say_line(&sentence, text, found);
@@ -430,10 +325,7 @@ explain_build(const struct gpu_vendor *vendor, const json_t *step, const json_t 
 		say_line(&sentence, text, found);
 		return sentence_give(&sentence, "error", "task", false, ret_verdict, err);
 	}
-	found = strstr(text, "ld: cannot find -l");
-	if (!found)
-		found = strstr(text, "unable to find library -l");
-	return found ? explain_library(vendor, outcome, found, ret_verdict, err) : sentence_nothing(err);
+	return lacks_explain_library(vendor->product, step, outcome, ret_verdict, err);
 }
 
 static int
@@ -499,7 +391,7 @@ explain_run(const struct gpu_vendor *vendor, const json_t *step, const json_t *o
 	char *text = all_words(outcome);
 	int rc = text ? explain_words(vendor, step, outcome, text, ret_verdict, err) : sentence_nothing(err);
 	free(text);
-	return rc == KETTLE_ENOENT ? explain_loader(vendor, outcome, ret_verdict, err) : rc;
+	return rc == KETTLE_ENOENT ? lacks_explain_library(vendor->product, step, outcome, ret_verdict, err) : rc;
 }
 
 int

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "plugins/languages/compiled/compiled.h"
+#include "plugins/languages/compiled/lacks.h"
 #include "plugins/languages/cpp/cpp_harness.h"
 
 #define CPP_STANDARD "c++17"
@@ -124,6 +125,21 @@ cpp_plan(void *self, const struct kettle_plan_request *request, json_t **ret_pla
 	return compiled_plan(&making, ret_plan, err);
 }
 
+static int
+cpp_probe(void *self, const struct kettle_plan_request *request, json_t **ret_plan, struct kettle_error *err)
+{
+	static const char *const none[] = {NULL};
+	return compiled_probe(self, request, &rules, none, cpp_plan, ret_plan, err);
+}
+
+/* A library that is missing is the machine's fault; all else the core reads as well. */
+static int
+cpp_interpret(void *self, const json_t *step, const json_t *outcome, json_t **ret_verdict, struct kettle_error *err)
+{
+	(void)self;
+	return lacks_explain_library(NULL, step, outcome, ret_verdict, err);
+}
+
 /* ---- single reference files ---- */
 
 static const char single_description[] =
@@ -195,6 +211,8 @@ static const struct kettle_language language = {
 	.harness_count = sizeof(harness) / sizeof(harness[0]),
 	.harness_file_size = sizeof(harness[0]),
 	.plan = cpp_plan,
+	.interpret = cpp_interpret,
+	.probe = cpp_probe,
 	.single_file = cpp_single_file,
 	.references = no_references,
 	.other_references = other_references,

@@ -336,6 +336,16 @@ cu_plan(void *self, const struct kettle_plan_request *request, json_t **ret_plan
 	return gpu_plan(&vendor, &rules, ((struct compiled_self *)self)->options, request, ret_plan, err);
 }
 
+/* Beginnings of headers that a machine with an nvcc may lack. */
+static const char *const further_headers[] = {"cublas", "cufft", "curand", "cusolver", "cusparse", "nvrtc", "cutlass/",
+	"cute/", "cub/", "thrust/", "kittens", NULL};
+
+static int
+cu_probe(void *self, const struct kettle_plan_request *request, json_t **ret_plan, struct kettle_error *err)
+{
+	return compiled_probe(self, request, &rules, further_headers, cu_plan, ret_plan, err);
+}
+
 static int
 cu_interpret(void *self, const json_t *step, const json_t *outcome, json_t **ret_verdict, struct kettle_error *err)
 {
@@ -397,6 +407,7 @@ static const struct kettle_language language = {
 	.single_file = cu_single_file,
 	.references = references,
 	.tools = cu_tools,
+	.probe = cu_probe,
 };
 
 const struct kettle_plugin kettle_plugin = {

@@ -184,6 +184,16 @@ hip_plan(void *self, const struct kettle_plan_request *request, json_t **ret_pla
 	return gpu_plan(&vendor, &rules, ((struct compiled_self *)self)->options, request, ret_plan, err);
 }
 
+/* Beginnings of headers that a machine with a hipcc may lack. */
+static const char *const further_headers[] = {
+	"rocblas", "hipblas", "rocprim/", "hipcub/", "rocwmma/", "ck/", "miopen", "rccl", NULL};
+
+static int
+hip_probe(void *self, const struct kettle_plan_request *request, json_t **ret_plan, struct kettle_error *err)
+{
+	return compiled_probe(self, request, &rules, further_headers, hip_plan, ret_plan, err);
+}
+
 static int
 hip_interpret(void *self, const json_t *step, const json_t *outcome, json_t **ret_verdict, struct kettle_error *err)
 {
@@ -249,6 +259,7 @@ static const struct kettle_language language = {
 	.other_references = other_references,
 	.other_hint = "makes a CUDA board, for which the language cu is not loaded; for a HIP board say --lang hip.",
 	.tools = hip_tools,
+	.probe = hip_probe,
 };
 
 const struct kettle_plugin kettle_plugin = {
