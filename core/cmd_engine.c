@@ -242,6 +242,24 @@ stored(void *arg, const struct kettle_error *err)
 	finish(listing);
 }
 
+/* What must be known of the languages to read scores, the same on every device. */
+static void
+add_remarks(const struct core *core, json_t *devices)
+{
+	const struct languages *languages = &core->languages;
+	AUTO_JSON json_t *remarks = json_array();
+	size_t i;
+	json_t *device;
+	for (i = 0; i < languages->count; i++) {
+		const struct language *language = &languages->items[i];
+		const char *remark = language->ops->remark ? language->ops->remark(language->self) : NULL;
+		if (remark)
+			(void)json_array_append_new(remarks, json_sprintf("%s: %s", language->name, remark));
+	}
+	json_array_foreach(json_array_size(remarks) > 0 ? devices : NULL, i, device)
+		(void)json_object_set(device, "remarks", remarks);
+}
+
 void
 cmd_device_list(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
@@ -258,6 +276,7 @@ cmd_device_list(struct core *core, const struct actor *actor, const json_t *args
 		.arg = arg,
 		.pending = 2, /* what is stored, and this function */
 		.known = json_is_true(json_object_get(args, "known"))};
+	add_remarks(core, listing->devices);
 	if (!listing->known)
 		(void)hostio_timer_start(core->setup.io, DESCRIBE_LIMIT_MS, 0, time_out, listing, &listing->timer, &err);
 	store_read(core->store, read_stored, stored, listing);

@@ -93,7 +93,8 @@ static const struct {
 		"\"folders\", \"folder_bytes\", \"database_bytes\", \"log_bytes\"}`: what was freed."},
 	{"queue.place", "`{\"places\": [{\"job\", \"device\", \"place\": jobs before it, \"length\": of the queue, "
 					"\"waits\": why the device cannot serve it now}]}`; of those jobs that are queued."},
-	{"device.list", "`[{\"name\", \"queued\", \"waits\": why nobody or not all are served, \"units\": [{\"unit\", "
+	{"device.list", "`[{\"name\", \"queued\", \"waits\": why nobody or not all are served, \"remarks\": what must be "
+					"known of a language to read scores, \"units\": [{\"unit\", "
 					"\"runner\", \"state\", \"slots\", \"running\", "
 					"\"level\", \"machine\", \"tools\", \"protections\", \"gpu\": {\"vendor\", \"index\", \"name\", "
 					"\"uuid\", \"memory\": bytes, \"used\", \"driver\", \"compute\" or \"gfx\", \"clocks\", "

@@ -72,6 +72,18 @@ put_packages(const struct term *term, const json_t *packages)
 		fputc(')', term->out);
 }
 
+/* "; py: Triton runs in its interpreter, so scores mean nothing for a GPU" */
+static void
+put_remarks(const struct term *term, const json_t *remarks)
+{
+	size_t i;
+	const json_t *remark;
+	json_array_foreach(remarks, i, remark) {
+		fputs("; ", term->out);
+		term_clean(term->out, json_string_value(remark), 0);
+	}
+}
+
 /* What a device's first machine that answers can build and import: "CPU has g++ 12.2.0, python3 3.11.2 (numpy 1.24.2)". */
 void
 render_device_tools(const struct term *term, const json_t *device)
@@ -94,6 +106,7 @@ render_device_tools(const struct term *term, const json_t *device)
 			put_packages(term, json_object_get(json_object_get(unit, "packages"), name));
 			between = ", ";
 		}
+		put_remarks(term, json_object_get(device, "remarks"));
 		fputc('\n', term->out);
 		return;
 	}

@@ -48,6 +48,12 @@ WARM = os.environ.get("KETTLE_TEST_WARM", "1") != "0"
 EXEC_SETTINGS = {} if WARM else {"warm": {"processes": 0}}
 
 
+def cuda_on_cpu(environment=None):
+    """Options of the language py with which boards for device="cuda" and kernels in Triton run on the CPU. The sandbox must
+    show the folder that PYTHONPATH names."""
+    return {"interpret": True, "env": dict(environment or {}, PYTHONPATH=str(SOURCE / "tests" / "peers" / "cuda_on_cpu"))}
+
+
 class Skip(Exception):
     """Raised by a test that cannot run here: says why."""
 

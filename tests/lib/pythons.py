@@ -35,6 +35,12 @@ def version(python):
                           text=True, check=True).stdout.strip()
 
 
+def version_of(module):
+    """A module's, as the boards' interpreter has it: "2.13.0+cpu"."""
+    return subprocess.run([boards(), "-c", f"import importlib.metadata as m; print(m.version('{module}'))"],
+                          stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+
+
 def boards_has():
     """The modules of MODULES that the boards' interpreter finds, without importing them."""
     look = f"import importlib.util as u; print(*[m for m in {MODULES} if u.find_spec(m)])"

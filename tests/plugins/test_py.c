@@ -346,10 +346,26 @@ test_warm(void **state)
 	AUTO_JSON json_t *cold = good_plan((struct given){plain, "import torch\n", NULL, NULL});
 	assert_null(at(step(cold, "test"), "warm"));
 	self = mine;
-	struct kettle_error err = {0};
-	json_object_set_new(options, "preload", json_pack("[s]", "jax"));
-	assert_int_equal(kettle_plugin.configure(other, options, &err), KETTLE_EINVAL);
-	assert_non_null(strstr(err.message, "`preload` cannot have `jax`"));
+	kettle_plugin.destroy(other);
+}
+
+/* Triton's interpreter is a wish, and scores that it makes are remarked on. */
+static void
+test_interpret(void **state)
+{
+	(void)state;
+	void *other = NULL, *mine = self;
+	AUTO_JSON json_t *options = json_pack("{s:s, s:s, s:b}", "python", "python3", "prepare", "never", "interpret", 1);
+	AUTO_JSON json_t *plain_plan = good_plan((struct given){plain, "import triton\n", NULL, NULL});
+	assert_null(text_at(at(step(plain_plan, "test"), "env"), "TRITON_INTERPRET"));
+	assert_null(kettle_plugin.language->remark(self));
+	assert_int_equal(kettle_plugin.create(NULL, &other, NULL), 0);
+	assert_int_equal(kettle_plugin.configure(other, options, NULL), 0);
+	self = other;
+	AUTO_JSON json_t *plan = good_plan((struct given){plain, "import triton\n", NULL, NULL});
+	assert_string_equal(text_at(at(step(plan, "test"), "env"), "TRITON_INTERPRET"), "1");
+	assert_non_null(strstr(kettle_plugin.language->remark(other), "mean nothing for a GPU"));
+	self = mine;
 	kettle_plugin.destroy(other);
 }
 
@@ -446,6 +462,7 @@ main(void)
 		cmocka_unit_test(test_config_schema),
 		cmocka_unit_test(test_options),
 		cmocka_unit_test(test_warm),
+		cmocka_unit_test(test_interpret),
 		cmocka_unit_test(test_table),
 		cmocka_unit_test(test_manual),
 	};

@@ -194,6 +194,7 @@ test_first_minor(void **state)
 	assert_null(plugin->language->other_references);
 	assert_null(plugin->language->other_hint);
 	assert_null(plugin->language->tools);
+	assert_null(plugin->language->remark);
 	assert_int_equal(plugin->language->size, sizeof(struct kettle_language));
 }
 

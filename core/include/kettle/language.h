@@ -113,6 +113,12 @@ struct kettle_language {
 	 * says what is missing. KETTLE_ENOENT: the task needs nothing of the kind. Errors of plan. NULL: no task ever does.
 	 */
 	int (*probe)(void *self, const struct kettle_plan_request *request, json_t **ret_plan, struct kettle_error *err);
+
+	/*
+	 * What, as configure left it, holds of every score of its boards and must be known to read them: a part of a sentence
+	 * without a full stop, shown with what a device has; self's own or static. NULL: nothing. So may the member be.
+	 */
+	const char *(*remark)(void *self);
 };
 
 #ifdef __cplusplus

@@ -72,6 +72,12 @@ static const struct kettle_option options[] = {
 		.help =
 			"Whether a step of its own imports the submission first, so that what it compiles is kept; auto: where a "
 			"file mentions torch's cpp_extension."},
+	{.key = "interpret",
+		.type = KETTLE_OPTION_BOOL,
+		.default_value = "false",
+		.help = "Whether Triton's kernels run in its interpreter, on the CPU, to try boards where no GPU is; such "
+				"scores mean "
+				"nothing for a GPU."},
 	{.key = "warm",
 		.type = KETTLE_OPTION_BOOL,
 		.default_value = "true",
@@ -80,7 +86,7 @@ static const struct kettle_option options[] = {
 	{.key = "preload",
 		.type = KETTLE_OPTION_STRINGS,
 		.default_value = "[numpy, torch]",
-		.help = "Modules that a warm interpreter has imported where a file of the run imports them; never jax."},
+		.help = "Modules that a warm interpreter has imported where a file of the run imports them."},
 };
 
 static const char config_schema[] = "{\"type\": \"object\", \"additionalProperties\": false, \"required\": [\"main\"],"
@@ -180,6 +186,8 @@ make_environment(const struct making *making, const json_t *prepared)
 	for (size_t i = 0; threads && i < sizeof(thread_counts) / sizeof(thread_counts[0]); i++)
 		failed |= json_object_set_new(
 			env, thread_counts[i], json_sprintf("%" JSON_INTEGER_FORMAT, json_integer_value(threads)));
+	if (json_is_true(json_object_get(making->options, "interpret")))
+		failed |= json_object_set_new(env, "TRITON_INTERPRET", json_string("1"));
 	failed |= add_caches(env);
 	failed |= add_architecture(env, making->request->device);
 	if (more)
@@ -473,6 +481,13 @@ py_tools(void *self)
 	return json_pack("[s]", text_of(((struct py *)self)->options, "python"));
 }
 
+static const char *
+py_remark(void *self)
+{
+	bool interprets = json_is_true(json_object_get(((struct py *)self)->options, "interpret"));
+	return interprets ? "Triton runs in its interpreter, so scores mean nothing for a GPU" : NULL;
+}
+
 static int
 py_create(const struct kettle_host *host, void **ret_self, struct kettle_error *err)
 {
@@ -492,13 +507,6 @@ py_configure(void *self, const json_t *section, struct kettle_error *err)
 	if (!python || !python[0] || (python[0] != '/' && strchr(python, '/')))
 		return kettle_fail(err, KETTLE_EINVAL,
 			"`python` must be the name of an interpreter or its absolute path, not `%.200s`.", python ? python : "");
-	const json_t *module;
-	size_t i;
-	json_array_foreach(json_object_get(section, "preload"), i, module)
-		if (!json_is_string(module) || strncmp(json_string_value(module), "jax", 3) == 0)
-			return kettle_fail(err, KETTLE_EINVAL,
-				"`preload` cannot have `%.200s`: it begins threads when it is imported, and copies would lack them.",
-				json_is_string(module) ? json_string_value(module) : "");
 	json_t *copy = json_deep_copy(section);
 	if (!copy)
 		return fail_memory(err);
@@ -563,6 +571,7 @@ static const struct kettle_language language = {
 	.interpret = py_interpret,
 	.single_file = py_single,
 	.tools = py_tools,
+	.remark = py_remark,
 };
 
 const struct kettle_plugin kettle_plugin = {
