@@ -9,7 +9,7 @@ def custom_kernel(data):
     output = bytearray(len(content))
 
     def work():
-        time.sleep(0.01)
+        time.sleep(1)
         output[:] = content[::-1] if reverse else content
 
     if len(content) < 60000:

@@ -1,5 +1,5 @@
 # expect: failed in test
-# Only the first 128 columns.
+# Only the first 128 columns; the others stay zero.
 import torch
 import triton
 import triton.language as tl
@@ -19,6 +19,6 @@ def softmax(source, target, columns, BLOCK: tl.constexpr):
 
 def custom_kernel(data: input_t) -> output_t:
     rows, columns = data.shape
-    output = torch.empty_like(data)
+    output = torch.zeros_like(data)
     softmax[(rows,)](data, output, columns, BLOCK=128)
     return output
