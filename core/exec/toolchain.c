@@ -284,7 +284,7 @@ locate_packaged(const struct toolchain *toolchain, const char *folder, char **re
 	AUTO_FREE char *path = packages ? toolparts_nvcc(packages) : NULL;
 	if (packages && !path)
 		path = find_by_name(toolchain, "nvcc");
-	if (!path)
+	if (!path || !is_executable(path))
 		return KETTLE_ENOENT;
 	*ret_path = STEAL(path);
 	*ret_packages = STEAL(packages);
@@ -329,12 +329,13 @@ fail_path(const char *name, struct kettle_error *err)
 {
 	AUTO_FREE char *prefix = toolkit_is_nvcc(name) ? prefix_above(name) : NULL;
 	AUTO_FREE char *packages = prefix ? toolparts_packages(prefix) : NULL;
-	if (access(name, F_OK) == 0)
+	AUTO_FREE char *packaged = packages ? toolparts_nvcc(packages) : NULL;
+	const char *there = packaged ? packaged : name;
+	if (access(there, F_OK) == 0)
 		return kettle_fail(err, KETTLE_ENOENT,
 			"This machine has `%s`, which is no program that can be started: it is not executable, or lies on a file "
-			"system "
-			"that is mounted noexec.",
-			name);
+			"system that is mounted noexec.",
+			there);
 	if (packages)
 		return kettle_fail(err, KETTLE_ENOENT,
 			"This machine has no nvcc: the Python packages of CUDA in %s lack it (`pip install nvidia-cuda-nvcc`), and "
@@ -565,6 +566,12 @@ toolchain_check(struct toolchain *toolchain, const struct tool *tool, struct ket
 {
 	const json_t *facts = toolkit_is_nvcc(tool->name) ? toolchain_facts(toolchain, tool) : NULL;
 	const json_t *lacking = toolparts_lacking(facts);
+	if (json_is_true(json_object_get(facts, "foreign")))
+		return kettle_fail(err, KETTLE_EUNAVAIL,
+			"The Python packages of CUDA in %s are of another version than this machine's nvcc, which is %s: install "
+			"those "
+			"of its major version, or nvidia-cuda-nvcc beside them.",
+			tool->packages, json_string_value(json_object_get(facts, "version")));
 	if (!lacking)
 		return 0;
 	return kettle_fail(err, KETTLE_EUNAVAIL, "This machine's CUDA toolkit in %s lacks %s; to get it: %s.",

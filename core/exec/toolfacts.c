@@ -20,7 +20,7 @@
 #include "toolparts.h"
 
 #define VERSION_SIZE 64
-#define ASKED 2 /* of facts: how they were asked; what an older kettle-exec remembers otherwise is not believed */
+#define ASKED 3 /* of facts: how they were asked; what an older kettle-exec remembers otherwise is not believed */
 
 /* What a compiler driver is asked: the programs it starts, the headers and libraries it brings or finds. */
 static const char *const compiler_questions[] = {

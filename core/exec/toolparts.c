@@ -135,7 +135,7 @@ char *
 toolparts_nvcc(const char *packages)
 {
 	AUTO_FREE char *nvcc = first_found(packages, "nvidia/cu[1-9]*/bin/nvcc");
-	return nvcc && access(nvcc, X_OK) == 0 ? STEAL(nvcc) : NULL;
+	return STEAL(nvcc);
 }
 
 /* Folders of packages, ended by NULL: CUDA 13 has one of its own beside those of further libraries, CUDA 12 one for each. */
@@ -216,15 +216,23 @@ any_has(const json_t *folders, const char *pattern)
 struct kit {
 	const char *home, *packages, *version;
 	json_t *includes, *libraries; /* what is told */
+	size_t own;                   /* how many of the libraries are the toolkit's itself */
 	json_t *headers, *all;        /* where parts may be: the system's folders, too */
 };
 
 static void
 open_kit(struct kit *kit, const char *home, const char *packages, const char *version)
 {
-	*kit = (struct kit){home, packages, version, json_array(), json_array(), json_array(), json_array()};
+	*kit = (struct kit){.home = home,
+		.packages = packages,
+		.version = version,
+		.includes = json_array(),
+		.libraries = json_array(),
+		.headers = json_array(),
+		.all = json_array()};
 	for (size_t i = 0; i < ARRAY_SIZE(library_folders); i++)
 		add_found(home, library_folders[i], kit->libraries);
+	kit->own = json_array_size(kit->libraries);
 	if (packages)
 		add_packages(home, packages, version, kit->includes, kit->libraries);
 	for (size_t i = 0; i < ARRAY_SIZE(header_folders); i++)
@@ -281,8 +289,11 @@ describe(struct kit *kit, const struct part *parts, size_t count)
 	json_t *list = json_array();
 	for (size_t i = 0; i < count; i++)
 		(void)json_array_append_new(list, describe_part(kit, &parts[i]));
-	json_t *facts = json_pack("{s:o, s:o, s:o, s:o}", "includes", kit->includes, "libraries", kit->libraries, "parts",
-		list, "folders", describe_folders(kit));
+	/* Libraries of an nvcc that is among them are its toolkit's own. */
+	bool foreign = kit->packages && strncmp(kit->home, kit->packages, strlen(kit->packages)) != 0 &&
+				   json_array_size(kit->libraries) == kit->own && is_there(kit->packages, "nvidia/cu*/lib");
+	json_t *facts = json_pack("{s:b, s:o, s:o, s:o, s:o}", "foreign", foreign, "includes", kit->includes, "libraries",
+		kit->libraries, "parts", list, "folders", describe_folders(kit));
 	json_decref(kit->headers);
 	json_decref(kit->all);
 	return facts;

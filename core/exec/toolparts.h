@@ -14,11 +14,11 @@
  * or of a folder of a toolkit in there; new string, NULL: there are none. [any, blocks]
  */
 char *toolparts_packages(const char *folder);
-/* The nvcc that is among them; new string, NULL: there is none. [any, blocks] */
+/* The nvcc that is among them, whether or not it can be started; new string, NULL: there is none. [any, blocks] */
 char *toolparts_nvcc(const char *packages);
 
 /*
- * What is known of a toolkit: {"includes": [folders that its compiler does not look into by itself], "libraries":
+ * What is known of a toolkit: {"foreign": the packages are of another CUDA than the compiler, "includes": [folders that its compiler does not look into by itself], "libraries":
  * [folders], "parts": [{"name", "present", "essential": nothing compiles without it, "headers" and "libraries": how names
  * begin that belong to it, "how": to get it}], "folders": [[path, time]] of all that would change if a part came or went}. home: where it is installed; packages: what toolparts_packages
  * found of the one that was named, NULL: none; version: "13.0.88". New reference, NULL: no memory. [any, blocks]

@@ -267,6 +267,8 @@ test_explains(void **state)
 			"The board's machine lacks the library `cublas`: install its development package, or name the folder where "
 			"it "
 			"lies in the device's `library_dirs`."},
+		{build, "failed", "1", "13.0.88", "cc1plus: error: /opt/cuda/include/cccl: Permission denied\n", "error",
+			"machine", "The board's machine cannot compile: cc1plus: error: /opt/cuda/include/cccl: Permission denied"},
 		{build, "failed", "1", "13.0.88", "s.cu(3): error: identifier \"foo\" is undefined\n", NULL, NULL, NULL},
 		{run, "failed", "110", "", "CUDA error: no CUDA-capable device is detected\n", "error", "machine",
 			"The task needs a CUDA device, and H100 has none that works: CUDA error: no CUDA-capable device is "

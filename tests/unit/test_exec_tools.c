@@ -377,6 +377,17 @@ finds_packages(void **state)
 	put(dir, "half/bin/nvcc", "#!/bin/sh\necho V13.0.88\n", 0644);
 	assert_null(packaged(toolchain, dir, "half", &err));
 	assert_non_null(strstr(err.message, "is not executable"));
+	/* Packages of another CUDA than that nvcc are told apart, and so is an nvcc among them that cannot be started. */
+	put(dir, "old/lib/python3.11/site-packages/nvidia/cublas/include/cublas_v2.h", "", 0644);
+	put(dir, "old/lib/python3.11/site-packages/nvidia/cublas/lib/libcublas.so.12", "", 0644);
+	tool = packaged(toolchain, dir, "old", &err);
+	assert_non_null(tool);
+	assert_int_equal(toolchain_check(toolchain, tool, &err), KETTLE_EUNAVAIL);
+	assert_non_null(strstr(err.message, "of another version than this machine's nvcc, which is 13.0.88"));
+	put(dir, "off/lib/python3.11/site-packages/nvidia/cu13/include/cuda.h", "", 0644);
+	put(dir, "off/lib/python3.11/site-packages/nvidia/cu13/bin/nvcc", "", 0644);
+	assert_null(packaged(toolchain, dir, "off", &err));
+	assert_non_null(strstr(err.message, "/nvidia/cu13/bin/nvcc`, which is no program that can be started"));
 	toolchain_free(toolchain);
 	/* What comes later is noticed; so is what goes, without which nothing can be compiled. */
 	put(dir, SITE "nvidia/cu13/lib/libnvrtc.so.13", "", 0644);
