@@ -103,10 +103,6 @@ class WorkerFailed(Exception):
     """The worker ended, or answered what is no answer: a sentence for the participant."""
 
 
-class DeviceFailed(Exception):
-    """The worker says that the GPU of this run cannot be used."""
-
-
 class ImportFailed(Exception):
     """Task or submission could not be imported; the worker has printed why."""
 
@@ -345,7 +341,11 @@ class Worker:
         if answer[1:2] == ["import"]:
             raise ImportFailed
         if answer[1:2] == ["device"]:
-            raise DeviceFailed
+            import utils
+            self.end()
+            if utils.device_fails():  # the worker's word alone is the submission's, too
+                stop(NO_DEVICE, "torch finds no device that can be used, though the run was given one")
+            raise WorkerFailed(INTRUDED)
         if answer[1:2] == ["task"]:
             raise BadCase(answer[-1])
         return answer[1:] or [""]
@@ -384,20 +384,6 @@ class Worker:
             number = os.WTERMSIG(status)
             return f"the submission was ended by signal {number} ({SIGNALS.get(number, 'see signal(7)')})"
         return f"the submission left with status {os.WEXITSTATUS(status)} before its results were checked"
-
-
-def device_fails():
-    """Whether torch cannot use the GPU of this run, found in a process of its own: the worker has the submission's code."""
-    pid = os.fork()
-    if pid == 0:
-        try:
-            import torch  # noqa: F401
-            import utils
-            os._exit(utils.lacks_device())
-        except BaseException as error:
-            print_traceback(error)
-        os._exit(TEST_FAILED)
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 1
 
 
 def moved(fd):
@@ -801,11 +787,6 @@ def main(argv, load=load_task, settings=SETTINGS):
         print(f"eval: {failure}", file=sys.stderr)
     except ImportFailed:
         status = IMPORT_FAILED
-    except DeviceFailed:
-        worker.end()
-        if device_fails():
-            stop(NO_DEVICE, "torch finds no device that can be used, though the run was given one")
-        print(f"eval: {INTRUDED}", file=sys.stderr)
     except BadCase as error:
         worker.end()
         stop(BAD_CASE, str(error))

@@ -403,6 +403,18 @@ def lacks_device():
     return bool(built) and not torch.cuda.is_available()
 
 
+def device_fails():
+    """What lacks_device says in a process of its own, which has nothing of the submission."""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            import torch  # noqa: F401
+            os._exit(lacks_device())
+        except BaseException:
+            os._exit(2)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 1
+
+
 def confine():
     """
     Puts this process, and all that it starts from here on, into a Landlock domain of its own: it may do what it could do
