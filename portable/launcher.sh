@@ -25,6 +25,7 @@ fail() {
 for part in "libexec/$name" @SHARED@; do
 	[ -f "$folder/$part" ] || fail "The folder of Kettle lacks $part: unpack its archive again."
 done
+[ -e /proc/self/exe ] || fail "Kettle needs /proc, and it is not mounted."
 if [ ! -x "$program" ]; then
 	case $(ls -ld "$program") in
 	-??x*) fail "Nothing may be executed where the folder of Kettle lies (its file system is mounted noexec): copy it elsewhere." ;;
