@@ -198,11 +198,11 @@ def several(folder):
 def loopback(folder):
     """Processes of a step on several devices find each other on 127.0.0.1"""
     script = ("import socket, threading\n"
-              "s = socket.create_server(('127.0.0.1', 12356))\n"
-              "threading.Thread(target=lambda: socket.create_connection(('127.0.0.1', 12356)).sendall(b'hello')).start()\n"
+              "s = socket.create_server(('127.0.0.1', 0))\n"
+              "threading.Thread(target=lambda: socket.create_connection(s.getsockname()).sendall(b'hello')).start()\n"
               "print(s.accept()[0].recv(5).decode())\n")
     with Exec(folder) as x:
-        step = {"id": "s", "kind": "run", "device": 2, "argv": ["python3", "-c", script]}
+        step = {"id": "s", "kind": "run", "device": 2, "argv": [pythons.boards(), "-c", script]}
         equal(x.one(step, unit={"cores": "0", "more": [{"lock": "b"}]})["stdout"]["text"], "hello\n")
 
 

@@ -468,8 +468,7 @@ static void
 test_abstract_socket(void **state)
 {
 	struct fixture *fixture = *state;
-	char name[64];
-	(void)snprintf(name, sizeof(name), "kettle-test-%d", (int)getpid());
+	const char *name = strrchr(fixture->folder, '/') + 1; /* as good a name of our own as any */
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	memcpy(address.sun_path + 1, name, strlen(name));
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
