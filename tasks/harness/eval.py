@@ -85,7 +85,6 @@ MAX_TIMES = 8  # the calibrators in a row, at most
 MAX_SHIFT, PAGE = 256, 4096  # pages by which addresses differ from call to call
 MAX_MESSAGE = 4000  # characters of a message to the participant
 MAX_ANSWER, MAX_REPORT = 1 << 20, 1 << 16  # bytes of an answer, characters of a profile
-TRACE, MAX_TRACE = "out/trace.json.gz", 64 << 20  # what torch's profiler saw, and how many bytes of it are kept
 MAX_TIME = 10**15  # ns of one call: eleven days
 OWN = "-own-"  # in the name of a task's own calibrator
 MAX_SPREAD = 0.5  # of runs, as part of a ratio
@@ -666,33 +665,11 @@ def profile(case):
         if os.environ.get("KETTLE_PROFILER") or os.environ.get("POPCORN_NCU"):
             text = case.utils.ranged_call(torch, sys.modules.get("cupy"), kernel, data)
         else:
-            text = torch_profile(torch, kernel, data) if torch else case.utils.python_profile(kernel, data)
+            text = case.utils.torch_profile(torch, kernel, data) if torch else case.utils.python_profile(kernel, data)
     except Exception as failure:
         print_traceback(failure)
         return "fail", f"custom_kernel raised {described(failure)}"
     return "report", b2a_base64(text[:MAX_REPORT].encode(), newline=False).decode().replace("/", "*")
-
-
-def keep_trace(found):
-    """Leaves what torch's profiler saw, for a browser; a trace that is not there is no failure of the run."""
-    try:
-        if os.path.isdir("out"):
-            found.export_chrome_trace(TRACE)
-        if os.path.exists(TRACE) and os.path.getsize(TRACE) > MAX_TRACE:
-            os.unlink(TRACE)
-    except Exception as failure:
-        print_traceback(failure)
-
-
-def torch_profile(torch, kernel, data):
-    from torch.profiler import ProfilerActivity as Activity, profile as profiler
-    cuda = torch.cuda.is_available()
-    with profiler(activities=[Activity.CPU, Activity.CUDA][:1 + cuda]) as found:
-        kernel(data)
-        if cuda:
-            torch.cuda.synchronize()
-    keep_trace(found)
-    return found.key_averages().table(sort_by="self_cuda_time_total" if cuda else "self_cpu_time_total", row_limit=40)
 
 
 def serve(requests, answers, mode, load, settings):

@@ -13,6 +13,7 @@ SUMS_BYTES, SUMS_ROUNDS = 1 << 14, 20  # about 0.1 ms
 SWEEP_BYTES = 1 << 20  # about 0.1 ms
 TILE_SIDE, TILE_ROUNDS = 48, 16  # about 0.1 ms; so small that no library gives it to several threads
 CUDA_SIDE = 1024  # of the matrices of the CUDA calibrator
+TRACE, MAX_TRACE = "out/trace.json.gz", 64 << 20  # what torch's profiler saw, and how many bytes of it are kept
 IDLE_SYNCHRONIZE = 50000  # ns that waiting for an idle device takes at most
 
 
@@ -377,6 +378,28 @@ def ranged_call(torch, cupy, kernel, data):
     finally:
         pop()
     return ""
+
+
+def keep_trace(found):
+    """Leaves what torch's profiler saw, for a browser; a trace that is not there is no failure of the run."""
+    try:
+        if os.path.isdir("out"):
+            found.export_chrome_trace(TRACE)
+        if os.path.exists(TRACE) and os.path.getsize(TRACE) > MAX_TRACE:
+            os.unlink(TRACE)
+    except Exception as failure:
+        print(f"eval: the trace of the profile was lost: {type(failure).__name__}: {failure}", file=sys.stderr)
+
+
+def torch_profile(torch, kernel, data):
+    from torch.profiler import ProfilerActivity as Activity, profile as profiler
+    cuda = torch.cuda.is_available()
+    with profiler(activities=[Activity.CPU, Activity.CUDA][:1 + cuda]) as found:
+        kernel(data)
+        if cuda:
+            torch.cuda.synchronize()
+    keep_trace(found)
+    return found.key_averages().table(sort_by="self_cuda_time_total" if cuda else "self_cpu_time_total", row_limit=40)
 
 
 def python_profile(kernel, data):
