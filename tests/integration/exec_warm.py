@@ -102,6 +102,20 @@ x(torch.ones(2, 5)).sum().backward()
 print(float((a @ a).sum()), x.weight.grad.sum(), torch.get_num_threads(), torch.get_num_interop_threads())
 print(torch.__config__.parallel_info())
 """
+JAX = """
+import jax
+print(jax.jit(lambda x: (x * 2 + 1).sum())(jax.numpy.arange(1000.0)), jax.devices())
+"""
+TRITON = """
+import torch, triton, triton.language as tl
+@triton.jit
+def twice(source, target, BLOCK: tl.constexpr):
+    places = tl.arange(0, BLOCK)
+    tl.store(target + places, 2 * tl.load(source + places))
+source, target = torch.arange(16.0), torch.empty(16)
+twice[(1,)](source, target, BLOCK=16)
+print(target)
+"""
 RANDOM = """
 import random
 print(random.random())
@@ -137,8 +151,8 @@ def parts(outcome):
     return re.sub(r"0x[0-9a-f]+", "0x", lines).splitlines()
 
 
-def compare(server, name, source, preload=()):
-    cold, warm = run(server, source, preload, False), run(server, source, preload)
+def compare(server, name, source, preload=(), **more):
+    cold, warm = run(server, source, preload, False, **more), run(server, source, preload, **more)
     assert warm.get("warm") and not cold.get("warm"), (name, warm)
     difference = list(difflib.unified_diff(parts(cold), parts(warm), "cold", "warm", n=1, lineterm=""))
     assert not difference, "%s:\n%s" % (name, "\n".join(difference))
@@ -217,6 +231,10 @@ def libraries(folder):
         compare(server, "numpy", NUMPY, ["numpy"])
         if "torch" in MODULES:
             compare(server, "torch", TORCH, ["numpy", "torch"])
+        if pythons.has("jax"):
+            compare(server, "jax", JAX, ["numpy", "jax"])
+        if "torch" in MODULES and pythons.has("triton"):
+            compare(server, "triton", TRITON, ["numpy", "torch", "triton"], env=dict(ENVIRONMENT, TRITON_INTERPRET="1"))
 
 
 def randomness(folder):
