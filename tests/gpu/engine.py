@@ -132,13 +132,14 @@ class Engine:
 
     def wait(self, number, limit):
         """The job of a submission when it has ended; one that has not by then is cancelled, and told as `unended`."""
-        end = time.monotonic() + min(limit, max(1, self.here.budget.left() - 15))
+        began = time.monotonic()
+        end = began + min(limit, max(1, self.here.budget.left() - 15))
         while time.monotonic() < end:
             job = self.ended(number)
             if job:
                 return job
             time.sleep(POLL)
-        return self.give_up(number, limit)
+        return self.give_up(number, time.monotonic() - began)
 
     def give_up(self, number, seconds):
         """Ends a submission that does not end: its job, with what its processes were at and, of Python, their tracebacks."""

@@ -7,7 +7,6 @@ import time
 from boards import SHORT, Shipped, Work, run_all, shortened
 from engine import Engine, Trouble, message_of, state_of
 
-JOBS = 100  # short ones in a row
 LEFT = 300  # MiB more than before that a GPU may have in use after a run
 
 
@@ -73,8 +72,8 @@ class Faults:
         self.rows.append((what, found, "%.1f s" % seconds, message_of(job), *self.next_is_right(what)))
         return job
 
-    def cancelled(self, path):
-        """A run that is killed in the middle, by whoever submitted it."""
+    def cancelled(self, what, path):
+        """A run that is killed in the middle, by its user."""
         number = self.engine.submit(self.board, str(path), "test")
         end = time.monotonic() + 30
         while time.monotonic() < end:
@@ -86,14 +85,27 @@ class Faults:
         began = time.monotonic()
         self.engine.run("submission", "cancel", number, limit=20)
         job = self.engine.wait(number, 20)
-        self.section.test("a run is killed in the middle", job["state"] == "cancelled", "%s: %s" % (job["state"], message_of(job)),
+        self.section.test("%s ends as cancelled" % what, job["state"] == "cancelled", "%s: %s" % (job["state"], message_of(job)),
                           **({} if job["state"] == "cancelled" else self.engine.explain(job)))
-        self.rows.append(("a run killed in the middle", job["state"], "%.1f s" % (time.monotonic() - began), message_of(job),
-                          *self.next_is_right("a run killed in the middle")))
+        self.rows.append((what, job["state"], "%.1f s" % (time.monotonic() - began), message_of(job), *self.next_is_right(what)))
+
+    def remains_readable(self, what, folder):
+        """Whether a run can read what the last one left in the device's memory: told, since no runtime promises it."""
+        self.fault("a run that fills memory with a pattern", folder / "leaves_pattern.cu")
+        job = self.fault(what, folder / "finds_pattern.cu")
+        said = next((line for run in job.get("runs") or [] for line in (run.get("stderr") or "").splitlines()
+                     if line.startswith("looked at")), "")
+        found = re.search(r"looked at (\d+) words: (\d+) of the pattern, (\d+) others", said)
+        if not found:
+            self.section.test("%s says what it found" % what, False, said or message_of(job), report=job)
+        elif int(found[2]) == 0:
+            self.section.test("a run cannot read what the last one left in the device's memory", True, said)
+        else:
+            self.section.note("**A run can read what the last one left in the device's memory**: it %s." % said)
 
     def many(self, share):
         """Short jobs in a row."""
-        works = [Work(self.board, self.good, "test") for _ in range(JOBS)]
+        works = [Work(self.board, self.good, "test") for _ in range(self.here.args.jobs)]
         began = time.monotonic()
         left = run_all(self.engine, works, share)
         seconds = time.monotonic() - began
@@ -104,21 +116,6 @@ class Faults:
             **(self.engine.explain(wrong[0].job, self.board, "test") if wrong else {}))
         self.rows.append(("%d short jobs" % len(done), "passed" if not wrong else "%d failed" % len(wrong), "%.1f s" % seconds,
                           "%.2f s a job" % (seconds / max(1, len(done))), *self.next_is_right("%d short jobs" % len(done))))
-
-
-def remains_readable(faults, folder):
-    """Whether a run can read what the last one left in the device's memory: told, since no runtime promises it."""
-    faults.fault("a run that fills memory with a pattern", folder / "leaves_pattern.cu")
-    job = faults.fault("a run that looks for it", folder / "finds_pattern.cu")
-    said = next((line for run in job.get("runs") or [] for line in (run.get("stderr") or "").splitlines()
-                 if line.startswith("looked at")), "")
-    found = re.search(r"looked at (\d+) words: (\d+) of the pattern, (\d+) others", said)
-    if not found:
-        faults.section.test("a run looks for what the last one left", False, said or message_of(job), report=job)
-    elif int(found[2]) == 0:
-        faults.section.test("a run cannot read what the last one left in the device's memory", True, said)
-    else:
-        faults.section.note("**A run can read what the last one left in the device's memory**: it %s." % said)
 
 
 def look(here, section, share):
@@ -138,16 +135,16 @@ def look(here, section, share):
                  (faults.fault, "an assertion in a kernel", folder / "device_assert.cu"),
                  (faults.fault, "all memory taken", folder / "takes_all_memory.cu"),
                  (faults.fault, "a process that is killed while its kernel runs", folder / "dies_in_kernel.cu"),
-                 (faults.cancelled, wrong / "never_ends.cu"),
-                 (remains_readable, faults, folder)]
-        for work, *arguments in steps:
+                 (faults.cancelled, "a run that is cancelled in the middle", wrong / "never_ends.cu"),
+                 (faults.remains_readable, "a run that looks for what the last one left", folder)]
+        for work, what, *arguments in steps:
             if time.monotonic() + 2 * SHORT > end:
-                section.late.append(str(arguments[0]))
+                section.late.append(what)
                 continue
             try:
-                work(*arguments)
+                work(what, *arguments)
             except Trouble as trouble:
-                section.test(str(arguments[0]), False, trouble, **{**engine.explain(), **trouble.evidence})
+                section.test(what, False, trouble, **{**engine.explain(), **trouble.evidence})
         if end - time.monotonic() > 10:
             faults.many(end - time.monotonic() - 5)
         section.table(("fault", "came to", "in", "said", "next job in", "memory after", "the driver said"), faults.rows)

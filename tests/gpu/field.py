@@ -52,6 +52,13 @@ def hindrance(here, task):
     return "torch sees no GPU" if task.uses("torch") and not here.modules.get("torch", {}).get("available") else None
 
 
+def name_of(task):
+    """The leaderboard that the task's own files say they are for, else its folder's name."""
+    files = task.solutions("correct") + task.templates
+    said = [re.search(r"POPCORN +leaderboard +([\w.-]+)", path.read_text(errors="replace")) for path in files]
+    return next((name[1] for name in said if name), re.sub(r"[^\w.-]", "-", task.name)[:50])
+
+
 def gather(here, section, engine, tasks, brought):
     works = []
     for task in tasks:
@@ -60,7 +67,7 @@ def gather(here, section, engine, tasks, brought):
         if hindrance(here, task):
             section.skip(task.name, hindrance(here, task))
             continue
-        board = re.sub(r"[^\w.-]", "-", task.name)[:50]
+        board = name_of(task)
         board = board + ("-%d" % len(engine.boards) if board in engine.boards else "")
         try:
             engine.board(board, str(task.folder))

@@ -9,7 +9,7 @@ import statistics
 import subprocess
 import time
 
-from commands import kill
+from commands import ends, kill, read_ends
 
 # What happens in a run in the mode test, from the start of its program, by the first line that tells it.
 MOMENTS = ("its first line", "the first case", "all cases", "its end")
@@ -96,11 +96,12 @@ def filled(shown, text):
 
 
 def bare(folder, argv, limit, env):
-    """Runs what a step runs, in a copy of its folder, without Kettle; its moments, or None where it did not end with 0."""
+    """Runs what a step runs, in a copy of its folder, without Kettle; its moments, or a sentence where it did not end with 0."""
     ours, theirs = socket.socketpair()
     began, lines, text = time.monotonic(), [], b""
-    child = subprocess.Popen(argv, cwd=folder, env={**env, "POPCORN_FD": str(theirs.fileno())}, pass_fds=[theirs.fileno()],
-                             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+    with open(os.path.join(folder, "said"), "wb") as said:
+        child = subprocess.Popen(argv, cwd=folder, env={**env, "POPCORN_FD": str(theirs.fileno())}, pass_fds=[theirs.fileno()],
+                                 stdin=subprocess.DEVNULL, stdout=said, stderr=said, start_new_session=True)
     theirs.close()
     while time.monotonic() < began + limit and select.select([ours], [], [], began + limit - time.monotonic())[0]:
         data = ours.recv(65536)
@@ -116,7 +117,11 @@ def bare(folder, argv, limit, env):
         kill(child)
         status = None
     ours.close()
-    return moments(began, lines, time.monotonic()) if status == 0 else None
+    if status == 0:
+        return moments(began, lines, time.monotonic())
+    with open(os.path.join(folder, "said"), "rb") as said:
+        return "it ended with %s after %.1f s, its last line was %s: %s" % (
+            status, time.monotonic() - began, lines[-1:], ends(read_ends(said), 4000))
 
 
 def kept_folder(done, step, scratch):

@@ -129,13 +129,15 @@ def find_python(here):
     return (found[0] if found else None), best
 
 
-def find_gpus(here):
+def find_gpus(here, section):
     """[{index, name, …}] by nvidia-smi, or what the kernel shows of AMD's."""
-    done = here.commands.run("nvidia-smi", "--query-gpu=" + QUERY, "--format=csv,noheader,nounits", limit=30)
     keys = QUERY.split(",")
-    if not done.ok():  # an older driver knows fewer words
+    done = here.commands.run("nvidia-smi", "--query-gpu=" + QUERY, "--format=csv,noheader,nounits", limit=20)
+    if done.status not in (0, None) and not done.late:  # an older driver knows fewer words
         keys = keys[:6]
-        done = here.commands.run("nvidia-smi", "--query-gpu=" + ",".join(keys), "--format=csv,noheader,nounits", limit=30)
+        done = here.commands.run("nvidia-smi", "--query-gpu=" + ",".join(keys), "--format=csv,noheader,nounits", limit=20)
+    if done.status is not None or done.late:
+        section.test("nvidia-smi answers", done.ok(), "" if done.ok() else done.why(), command=done.evidence(), kernel=here.kernel())
     gpus = [dict(zip(keys, [word.strip() for word in line.split(",")])) for line in done.stdout.splitlines()
             if done.ok() and line.count(",") >= len(keys) - 1]
     for gpu in gpus:
@@ -204,10 +206,7 @@ found = {}
 for name in %r:
     spec = u.find_spec(name)
     if spec:
-        try:
-            version = m.version(name)
-        except m.PackageNotFoundError:
-            version = "?"
+        version = next((one.version for one in m.distributions() if (one.metadata["Name"] or "").lower().split("-cuda")[0] == name), "?")
         folder = os.path.join(os.path.dirname(spec.origin or ""), "lib")
         found[name] = {"version": version, "cuda": os.path.exists(os.path.join(folder, "libtorch_cuda.so"))}
 print(json.dumps(found))
@@ -329,7 +328,7 @@ def sandbox_rows(here, section, users):
 
 def look(here, section, whole):
     """Finds out, and says in a few words, what there is; not whole: only what other sections need to know."""
-    here.vendor, here.gpus = find_gpus(here)
+    here.vendor, here.gpus = find_gpus(here, section)
     here.python, here.found = find_python(here)
     here.nvcc = shutil.which("nvcc") or first(*NVCC)
     here.ncu = shutil.which("ncu") or first(*NCU)
@@ -349,7 +348,7 @@ def look(here, section, whole):
         known_modules(here)
     title = [gpu["name"] for gpu in here.gpus[:1]] + (["driver %s" % here.gpus[0].get("driver_version")] if here.gpus else ["no GPU"])
     return ", ".join(title + ["%s %s" % (name, here.modules[name].get("version")) for name in ("torch", "triton", "jax", "cupy")
-                              if name in here.modules] + ["sandbox %s" % here.level])
+                              if here.modules.get(name, {}).get("version")] + ["sandbox %s" % here.level])
 
 
 def look_further(here, section):
