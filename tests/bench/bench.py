@@ -154,10 +154,10 @@ def page_asked(sections):
 
 
 def page_gpu():
-    """What tests/gpu/run printed on a machine with a GPU, as it is kept beside it."""
+    """What came of tests/gpu/run on a machine with a GPU, as it is kept beside it; its headings are a level lower here."""
     kept = pathlib.Path(__file__).resolve().parents[1] / "gpu" / "result.md"
-    text = kept.read_text().strip() if kept.exists() else "Not yet run on a GPU; `tests/gpu/run` prints what belongs here."
-    return ["## On a GPU", "", text, ""]
+    lines = kept.read_text().strip().splitlines()[2:]
+    return ["## On a GPU", "", *("#" + line if line.startswith("#") else line for line in lines), ""]
 
 
 def page(sections):
