@@ -35,7 +35,7 @@ class Section:
         return ok
 
     def skip(self, name, why):
-        self.tests.append({"name": name, "result": "skipped", "detail": why})
+        self.tests.append({"name": name, "result": "skipped", "detail": str(why)})
 
     def count(self, result):
         return sum(test["result"] == result for test in self.tests)
