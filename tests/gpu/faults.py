@@ -44,7 +44,7 @@ class Faults:
     def next_is_right(self, what):
         """The next job passes, nothing stays allocated, the unit is in order."""
         began = time.monotonic()
-        job = self.engine.judge(self.board, str(self.good), "test", limit=60)
+        job = self.engine.judge(self.board, str(self.good), "test", limit=120)
         seconds = time.monotonic() - began
         now, apps = settled(self.here, self.before)
         unit = self.engine.json("device", "list")[0]["units"][0]
@@ -65,7 +65,7 @@ class Faults:
         """One submission that misbehaves, then a good one."""
         work = Work(self.board, path, mode)
         began = time.monotonic()
-        job = self.engine.judge(self.board, str(path), work.mode, limit=60)
+        job = self.engine.judge(self.board, str(path), work.mode, limit=120)
         seconds, found, wanted = time.monotonic() - began, state_of(job), wanted or work.expected
         self.section.test("%s ends as %s" % (what, wanted), found == wanted, "" if found == wanted else "%s: %s" % (
             found, message_of(job)), **({} if found == wanted else self.engine.explain(job, self.board, work.mode)))

@@ -12,6 +12,8 @@ import tempfile
 
 from commands import ends
 
+# Models that Kettle knows by name: a device of such a name has plans before any unit is asked, for the page to keep.
+MODELS = r"\b(GB300|GB200|B300|B200|B100|GH200|H800|H200|H100|H20|A6000|A800|A100|A40|A30|A10|L40|L4|T4|V100)\b"
 QUERY = "index,name,uuid,driver_version,memory.total,memory.used,compute_cap,persistence_mode,compute_mode,mig.mode.current," \
         "clocks.sm,clocks.max.sm,temperature.gpu,power.draw,ecc.mode.current"
 MODULES = ("torch", "triton", "jax", "cupy", "numpy", "ninja")
@@ -329,6 +331,8 @@ def sandbox_rows(here, section, users):
 def look(here, section, whole):
     """Finds out, and says in a few words, what there is; not whole: only what other sections need to know."""
     here.vendor, here.gpus = find_gpus(here, section)
+    model = re.search(MODELS, here.gpus[0]["name"]) if here.gpus else None
+    here.device = model[1] if model else "GPU"
     here.python, here.found = find_python(here)
     here.nvcc = shutil.which("nvcc") or first(*NVCC)
     here.ncu = shutil.which("ncu") or first(*NCU)
