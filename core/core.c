@@ -61,6 +61,14 @@ struct closing {
 	void *arg;
 };
 
+/* The caller may free the core then. */
+static void
+say_closed(struct closing *closing)
+{
+	closing->closed(closing->arg);
+	free(closing);
+}
+
 static void
 store_closed(void *arg)
 {
@@ -70,8 +78,17 @@ store_closed(void *arg)
 		close(STEAL_FD(closing->core->lock_fd));
 	closing->core->ending = NULL;
 	closing->core->ended = true;
-	closing->closed(closing->arg);
-	free(closing);
+	if (closing->core->sweeping)
+		closing->core->unsaid = closing;
+	else
+		say_closed(closing);
+}
+
+void
+core_swept(struct core *core)
+{
+	if (core->unsaid)
+		say_closed(STEAL(core->unsaid));
 }
 
 static void

@@ -83,8 +83,9 @@ struct core {
 	int lock_fd;
 	char *spool; /* where jobs leave files; see artifact.h */
 	bool sweeping, sweep_again;
-	struct gc *gc;       /* under way */
-	struct purge *purge; /* under way */
+	struct closing *unsaid; /* the end, which waits for that */
+	struct gc *gc;          /* under way */
+	struct purge *purge;    /* under way */
 	struct kettle_timer *gc_timer;
 	struct closing *ending; /* core_close was called */
 	bool ending_engine;     /* and the engine is being stopped */

@@ -106,6 +106,8 @@ poked(void *arg, const struct kettle_error *err, int64_t folders, int64_t bytes)
 	core->sweep_again = false;
 	if (again && core->role == CORE_OWNER && !core->closing)
 		sweep_poke(core);
+	else
+		core_swept(core);
 }
 
 void

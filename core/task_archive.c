@@ -382,10 +382,11 @@ write_file(zip_t *zip, const char *top, const char *path, const json_t *contents
 	int rc = contents_bytes(contents, &data, &size, err);
 	if (rc)
 		return rc;
-	zip_source_t *source = name ? zip_source_buffer(zip, data, size, 1) : NULL;
+	zip_source_t *source = name ? zip_source_buffer(zip, size ? data : NULL, size, size > 0) : NULL;
 	if (!source)
 		return fail_memory(err);
-	data = NULL; /* the source's */
+	if (size > 0)
+		data = NULL; /* the source's, which keeps nothing of no bytes */
 	zip_int64_t index = zip_file_add(zip, name, source, ZIP_FL_ENC_UTF_8);
 	if (index < 0)
 		zip_source_free(source);

@@ -331,8 +331,8 @@ be_alone(PyObject *self, PyObject *name)
 	if (shares_memory())
 		return PyErr_Format(PyExc_RuntimeError, "importing `%S` makes memory that all copies would share", name);
 	if (count > 1)
-		return PyErr_Format(PyExc_RuntimeError, "importing `%S` leaves %d thread%s behind, and copies would lack %s", name,
-			count - 1, count > 2 ? "s" : "", count > 2 ? "them" : "it");
+		return PyErr_Format(PyExc_RuntimeError, "importing `%S` leaves %d thread%s behind, and copies would lack %s",
+			name, count - 1, count > 2 ? "s" : "", count > 2 ? "them" : "it");
 	Py_RETURN_NONE;
 }
 
