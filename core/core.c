@@ -78,16 +78,14 @@ store_closed(void *arg)
 		close(STEAL_FD(closing->core->lock_fd));
 	closing->core->ending = NULL;
 	closing->core->ended = true;
-	if (closing->core->sweeping)
-		closing->core->unsaid = closing;
-	else
-		say_closed(closing);
+	closing->core->unsaid = closing;
+	core_work_ended(closing->core);
 }
 
 void
-core_swept(struct core *core)
+core_work_ended(struct core *core)
 {
-	if (core->unsaid)
+	if (core->unsaid && !core->sweeping && !core->gc)
 		say_closed(STEAL(core->unsaid));
 }
 

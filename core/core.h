@@ -83,7 +83,7 @@ struct core {
 	int lock_fd;
 	char *spool; /* where jobs leave files; see artifact.h */
 	bool sweeping, sweep_again;
-	struct closing *unsaid; /* the end, which waits for that */
+	struct closing *unsaid; /* the end, which waits for that and for gc */
 	struct gc *gc;          /* under way */
 	struct purge *purge;    /* under way */
 	struct kettle_timer *gc_timer;

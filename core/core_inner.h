@@ -31,8 +31,8 @@ __attribute__((format(printf, 3, 4))) void call_fail(struct call *call, int code
 void call_route(struct call *call);
 
 /* core.c */
-/* The sweep of the spool is over: a core that has ended meanwhile may be freed now, and its owner is told so. */
-void core_swept(struct core *core);
+/* A sweep of the spool or a gc is over: a core that has ended meanwhile may be freed now, and its owner is told so. */
+void core_work_ended(struct core *core);
 
 /* subscribe.c */
 struct subscription {

@@ -45,9 +45,11 @@ finish(struct gc *gc)
 		(json_int_t)gc->log_bytes);
 	if (!result && gc->err.code == 0)
 		(void)kettle_fail(&gc->err, KETTLE_ENOMEM, "There is not enough memory for the answer.");
-	gc->core->gc = NULL;
+	struct core *core = gc->core;
+	core->gc = NULL;
 	gc->answer(gc->arg, &gc->err, gc->err.code < 0 ? NULL : result);
 	free(gc);
+	core_work_ended(core);
 }
 
 /* ---- the log, in the pool ---- */

@@ -107,7 +107,7 @@ poked(void *arg, const struct kettle_error *err, int64_t folders, int64_t bytes)
 	if (again && core->role == CORE_OWNER && !core->closing)
 		sweep_poke(core);
 	else
-		core_swept(core);
+		core_work_ended(core);
 }
 
 void
