@@ -20,7 +20,7 @@ for word do
 	*) set -- "$@" "$word" ;;
 	esac
 done
-exec g++ -I"@STAND_IN@" "$@"
+exec g++ -I"@INCLUDE@" "$@"
 """
 
 
@@ -33,15 +33,21 @@ class Bench(attacks_py.Bench):
                     '{\n\thonest(in, out);\n}\n'}
 
     def languages(self):
-        """All of the toolkit lies in one folder, which the sandbox shows where the compiler is started."""
+        """All of the toolkit lies in one folder, which the sandbox shows where the compiler is started; what is always a part
+        of one is there, though g++ has no need of it."""
         toolkit = os.path.join(self.bait.scratch, "toolkit")
         nvcc = os.path.join(toolkit, "bin", "nvcc")
         if not os.path.exists(nvcc):
-            shutil.copytree(STAND_IN, os.path.join(toolkit, "stand-in"))
-            os.mkdir(os.path.dirname(nvcc))
-            with open(nvcc, "w") as file:
-                file.write(NVCC.replace("@STAND_IN@", os.path.join(toolkit, "stand-in")))
-            os.chmod(nvcc, 0o755)
+            shutil.copytree(STAND_IN, os.path.join(toolkit, "include"))
+            for program, text in ((nvcc, NVCC.replace("@INCLUDE@", os.path.join(toolkit, "include"))),
+                                  (os.path.join(toolkit, "nvvm", "bin", "cicc"), "#!/bin/sh\nexit 1\n")):
+                os.makedirs(os.path.dirname(program))
+                with open(program, "w") as file:
+                    file.write(text)
+                os.chmod(program, 0o755)
+            os.makedirs(os.path.join(toolkit, "include", "crt"), exist_ok=True)
+            with open(os.path.join(toolkit, "include", "crt", "host_config.h"), "w"):
+                pass
             os.mkdir(os.path.join(toolkit, "lib64"))
             # The stand-in is all headers; where no device code is linked the runtime is named without nvcc.
             with open(os.path.join(toolkit, "lib64", "libcudart_static.a"), "w") as file:

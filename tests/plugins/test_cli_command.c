@@ -107,7 +107,7 @@ test_create(void **arg)
 	cli_host_answer(&state->host, "leaderboard.create",
 		json_pack("{s:s, s:[s], s:n}", "name", "vectoradd", "gpu_types", "CPU", "deadline"));
 	assert_int_equal(RUN(state, "leaderboard", "create", "vectoradd", "--task=some/where", "--device", "CPU"), 0);
-	assert_json(called(state, 0, "task.read"), "{\"path\":\"some/where\"}");
+	assert_json(called(state, 0, "task.read"), "{\"path\":\"some/where\",\"probe\":true,\"device\":[\"CPU\"]}");
 	assert_json(called(state, 1, "leaderboard.create"),
 		"{\"name\":\"vectoradd\",\"task\":{\"yml\":\"lang: cpp\"},\"device\":[\"CPU\"]}");
 	assert_json(state->host.actor, "{\"provider\":\"cli\",\"subject\":\"alice\",\"name\":\"alice\"}");
