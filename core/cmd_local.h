@@ -13,9 +13,9 @@
 void cmd_task_read(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg);
 /*
  * task.check {path: […], lang?}: {"tasks": [{"path", "ok", "error" or null, "name", "lang", "tests", "benchmarks",
- * "files", "remarks"}], "ok"}. What a device at hand lacks is an error, too (probe.h). A competition has an entry of its own ({"path", "ok", "error", "competition": name,
- * "file", "deadline", "problems": how many}) and then one for each problem, with "problem": its name, the path being
- * its directory.
+ * "files", "remarks"}], "ok"}. What a device at hand lacks is an error, too (probe.h). A competition has an entry of its
+ * own ({"path", "ok", "error", "competition": name, "file", "deadline", "problems": how many}) and then one for each
+ * problem, with "problem": its name, the path being its directory.
  */
 void cmd_task_check(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg);
 /* task.pack {path, lang?, solutions}: {"name", "hash", "files": [path], "size", "base64": a zip (task_pack.h)}. */

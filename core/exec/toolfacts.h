@@ -14,8 +14,9 @@
 
 /*
  * Asks tools, side by side and in the environment that steps have, for their version and, compilers, for the programs and
- * libraries they use. facts[i] gets {"asked", "size", "mtime", "script", "version", "banner", "home", "files"}, of an interpreter also what interpreter_facts gives, a new
- * reference, or NULL when it has gone, or when another thread sets *stop (NULL: nobody does). [any, blocks]
+ * libraries they use. facts[i] gets {"asked", "size", "mtime", "script", "version", "banner", "home", "files"}, of an
+ * interpreter also what interpreter_facts gives, a new reference, or NULL when it has gone, or when another thread sets
+ * *stop (NULL: none does). [any, blocks]
  */
 void toolfacts_ask(const struct execconfig *config, const struct tool *const *tools, size_t count,
 	const atomic_bool *stop, json_t **ret_facts);

@@ -18,10 +18,12 @@ char *toolparts_packages(const char *folder);
 char *toolparts_nvcc(const char *packages);
 
 /*
- * What is known of a toolkit: {"foreign": the packages are of another CUDA than the compiler, "includes": [folders that its compiler does not look into by itself], "libraries":
- * [folders], "parts": [{"name", "present", "essential": nothing compiles without it, "headers" and "libraries": how names
- * begin that belong to it, "how": to get it}], "folders": [[path, time]] of all that would change if a part came or went}. home: where it is installed; packages: what toolparts_packages
- * found of the one that was named, NULL: none; version: "13.0.88". New reference, NULL: no memory. [any, blocks]
+ * What is known of a toolkit: {"foreign": the packages are of another CUDA than the compiler, "includes": [folders that its
+ * compiler does not look into by itself], "libraries": [folders], "parts": [{"name", "present", "essential": nothing
+ * compiles without it, "headers" and "libraries": how names begin that belong to it, "how": to get it}], "folders":
+ * [[path, time]] of all that would change if a part came or went}. home: where it is installed; packages: what
+ * toolparts_packages found of the one that was named, NULL: none; version: "13.0.88". New reference, NULL: no memory.
+ * [any, blocks]
  */
 json_t *toolparts_of_nvcc(const char *home, const char *packages, const char *version);
 json_t *toolparts_of_hipcc(const char *home);

@@ -3,7 +3,8 @@
  * cgroups of runs.
  *
  * Theory of operation. Below a base that this process may use there is one folder per owner, PID-START (its start in
- * ticks, so that no later process has the same name), and in it one folder per run. An owner holds a lock (flock) on its folder for as long as it lives: a later owner removes what nobody holds.
+ * ticks, so that no later process has the same name), and in it one folder per run. An owner holds a lock (flock) on its
+ * folder for as long as it lives: a later owner removes what nobody holds.
  * Unlike a process number such a lock means the same in every PID namespace, so containers may share a hierarchy. With
  * v1 the same exists below each of memory, pids and cpuacct, and init writes itself into their cgroup.procs (the first
  * such write waits some 10 ms for RCU, which is why a spare does it ahead). With v2 the clone goes straight into the
