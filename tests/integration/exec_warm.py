@@ -257,12 +257,15 @@ def secrets(folder):
         outcome = run(server, look, secret={"POPCORN_SEED": marker}, secret_fd="FD")
         contains(outcome["stdout"]["text"], "POPCORN_SEED=" + marker)
         [pid] = warm_processes(server)
+        os.kill(pid, signal.SIGSTOP)  # while it makes the next copy ready, its mappings come and go
+        poll(lambda: open("/proc/%d/stat" % pid).read().rsplit(")", 1)[1].split()[0] == "T", "the warm process to stop")
         with open("/proc/%d/maps" % pid) as maps, open("/proc/%d/mem" % pid, "rb") as memory:
             for line in maps:
                 start, end = (int(word, 16) for word in line.split()[0].split("-"))
                 if "r" in line.split()[1] and not line.rstrip().endswith(("[vvar]", "[vsyscall]", "[vvar_vclock]")):
                     memory.seek(start)
                     assert marker.encode() not in memory.read(end - start), line
+        os.kill(pid, signal.SIGCONT)
 
 
 def shadows(folder):
