@@ -15,6 +15,8 @@ CUDA = os.environ.get("KETTLE_TEST_CUDA", "")
 PACKAGES = glob.glob(f"{glob.escape(CUDA)}/lib/python3*/site-packages") if CUDA else []
 HEADERS = [folder for packages in PACKAGES for below in ("nvidia/cu[0-9]*/include", "nvidia/cu[0-9]*/include/cccl",
            "cutlass_library/source/include") for folder in glob.glob(f"{glob.escape(packages)}/{below}")]
+# Those packages have no lib64, which their nvcc would look into.
+LIBRARIES = [folder for packages in PACKAGES for folder in glob.glob(f"{glob.escape(packages)}/nvidia/cu[0-9]*/lib")]
 
 
 def find(lang):
