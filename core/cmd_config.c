@@ -13,7 +13,7 @@
 
 #define TOOLKITS_LIMIT_MS 10000 /* until a machine that says nothing is left out */
 
-/* One command while machines are asked. */
+/* A command that waits for the answers of machines. */
 struct checking {
 	struct core *core;
 	json_t *toolkits; /* [{"runner", "tool", "parts"}] */
@@ -56,7 +56,7 @@ finish(struct checking *checking)
 	free(checking);
 }
 
-/* What is still asked answers into a list that nobody sees any more. */
+/* Answers that come later go into a list that is not shown. */
 static void
 time_out(void *arg)
 {
