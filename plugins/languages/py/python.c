@@ -16,7 +16,7 @@
  *
  * The memory is at fixed places, and so is this program, far from where kernels put anything. It has no C library, since
  * that would leave traces in what the kernel knows of the thread. Where the kernel happened to put this process's own
- * stack into the memory's way, the interpreter is executed.
+ * stack into the memory's way (five starts in a thousand), this program executes itself again.
  */
 #include <config.h>
 
@@ -50,6 +50,7 @@
 #define SIGNAL_SETXID 33
 #define STACK_AWAY (1u << 20) /* what must be free around the memory's stack */
 #define FAILED_COLD 127
+#define TRIES 64 /* how often this program executes itself, on average, where its stack is in the way each time */
 #define CORES_MAX DUMP_CORES_MAX
 
 /* What the kernel calls a signal's action. */
@@ -471,6 +472,20 @@ is_away(const struct dump_header *header, const struct started *started)
 	return own + STACK_AWAY < header->stack_low || own > header->stack_high + STACK_AWAY;
 }
 
+/*
+ * The kernel puts the stack somewhere else then. Nothing outlives an exec to count by without a trace, so the kernel's random
+ * bytes say when it was tried often enough: where stacks are not placed at random, this ends all the same. Not for what was
+ * started by another name than the interpreter's (a script by its #! line): that would be lost.
+ */
+static void
+try_again(const struct started *started)
+{
+	const char *given = (const char *)auxiliary(started, AT_EXECFN);
+	const uint8_t *random = (const uint8_t *)auxiliary(started, AT_RANDOM);
+	if (random && *random % TRIES != 0 && equals(behind(given, 1), behind(real_path, 1)))
+		(void)CALL(SYS_execve, given, started->argv, started->envp, 0);
+}
+
 /* From here on this process is what the memory says. */
 static void __attribute__((noreturn)) jump(const struct dump_header *header)
 {
@@ -497,8 +512,13 @@ go_on(const struct started *started)
 	const struct dump_header *header = (const void *)(uintptr_t)NOTES_AT; /* NOLINT: a place that is chosen here */
 	if (map(NOTES_AT, first.size, PROT_READ, MAP_PRIVATE | MAP_FIXED_NOREPLACE, (int)image, 0) != (long)NOTES_AT)
 		return;
-	if (!fits(header, started) || !is_away(header, started) || !make_regions(header, (int)image) ||
-		!move_own(header, started) || !set_places(header))
+	if (!fits(header, started))
+		return;
+	if (!is_away(header, started)) {
+		try_again(started);
+		return;
+	}
+	if (!make_regions(header, (int)image) || !move_own(header, started) || !set_places(header))
 		return;
 	(void)CALL(SYS_close, image, 0, 0, 0);
 	handed_over = (struct dump_start){.argv = started->argv, .envp = started->envp, .real = real_path};
