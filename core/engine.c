@@ -11,97 +11,13 @@
 #include "state.h"
 #include "text.h"
 
-#include <search.h>
 #include <stdlib.h>
 #include <string.h>
-
-static int
-by_id(const void *a, const void *b)
-{
-	const struct engine_job *x = a, *y = b;
-	return (x->id > y->id) - (x->id < y->id);
-}
-
-struct engine_job *
-engine_job_find(const struct engine *engine, int64_t id)
-{
-	struct engine_job key = {.id = id};
-	struct engine_job *const *found = tfind(&key, &engine->jobs_by_id, by_id);
-	return found ? *found : NULL;
-}
-
-static struct engine_job *
-add_job(struct engine *engine, int64_t id, int64_t submission, int64_t user, const char *device_name)
-{
-	struct device *device = engine_device_find(engine, device_name);
-	if (!device) {
-		log_write(KETTLE_LOG_WARNING, "engine", "job %lld waits for device `%s`, which is not configured any more",
-			(long long)id, device_name);
-		return NULL;
-	}
-	struct engine_job *job = calloc(1, sizeof(*job));
-	if (!job)
-		return NULL;
-	*job = (struct engine_job){.engine = engine, .id = id, .submission = submission, .user = user, .device = device};
-	if (!tsearch(job, &engine->jobs_by_id, by_id)) {
-		free(job);
-		return NULL;
-	}
-	job->next = engine->jobs;
-	if (job->next)
-		job->next->previous = job;
-	engine->jobs = job;
-	return job;
-}
-
-void
-engine_job_forget(struct engine_job *job)
-{
-	struct engine *engine = job->engine;
-	if (engine->cursor == job)
-		engine->cursor = job->next;
-	queue_remove(job->device->queue, &job->item);
-	engine_places_forget(job);
-	live_remove(engine->setup.live, &job->live);
-	(void)tdelete(job, &engine->jobs_by_id, by_id);
-	*(job->previous ? &job->previous->next : &engine->jobs) = job->next;
-	if (job->next)
-		job->next->previous = job->previous;
-	json_decref(job->plan);
-	json_decref(job->task);
-	free(job);
-}
-
-void
-engine_job_queue(struct engine_job *job)
-{
-	uint64_t now = time_monotonic_ns();
-	job->state = JOB_QUEUED;
-	job->unit = NULL;
-	if (job->stamps.accepted_ns == 0)
-		job->stamps.accepted_ns = now;
-	job->stamps.queued_ns = job->attempt > 0 ? now : job->stamps.accepted_ns;
-	job->deadline_ms = 0;
-	if (queue_add(job->device->queue, job->user, job->id, &job->item) < 0) {
-		log_write(KETTLE_LOG_ERROR, "engine", "job %lld cannot be queued: no memory; it stays in the database",
-			(long long)job->id);
-		engine_job_forget(job);
-	}
-}
-
-void
-engine_progress(const struct engine_job *job, json_t *event_take)
-{
-	AUTO_JSON json_t *event = json_pack("{s:s, s:I, s:I, s:I, s:s, s:o}", "kind", "progress", "submission",
-		(json_int_t)job->submission, "user", (json_int_t)job->user, "job", (json_int_t)job->id, "device",
-		job->device->name, "event", event_take);
-	if (event && job->engine->setup.progress)
-		job->engine->setup.progress(job->engine->setup.arg, event);
-}
 
 void
 engine_schedule(struct engine *engine)
 {
+	engine->dirty = false;
 	if (engine->stopping || uv_now(engine->setup.loop) < engine->pause_until_ms)
 		return;
 	for (struct device *device = engine->devices; device; device = device->next) {
@@ -111,6 +27,14 @@ engine_schedule(struct engine *engine)
 		while (queue_length(device->queue) > 0 && (unit = engine_unit_free(engine, device)))
 			engine_job_start((struct engine_job *)queue_take(device->queue), unit);
 	}
+}
+
+static void
+on_prepare(uv_prepare_t *prepare)
+{
+	struct engine *engine = prepare->data;
+	while (engine->dirty)
+		engine_schedule(engine);
 }
 
 /* The stop is complete once nothing is in flight. */
@@ -176,14 +100,17 @@ engine_new(const struct engine_setup *setup, struct engine **ret_engine, struct 
 		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the engine.");
 	engine->setup = *setup;
 	(void)uv_timer_init(setup->loop, &engine->tick);
-	engine->tick.data = engine;
+	(void)uv_prepare_init(setup->loop, &engine->prepare);
+	engine->tick.data = engine->prepare.data = engine;
 	int status = engine_devices_load(engine, setup->devices, err);
 	if (status < 0) {
 		engine_free(engine);
 		return status;
 	}
 	(void)uv_timer_start(&engine->tick, on_tick, ENGINE_TICK_MS, ENGINE_TICK_MS);
+	(void)uv_prepare_start(&engine->prepare, on_prepare);
 	uv_unref((uv_handle_t *)&engine->tick);
+	uv_unref((uv_handle_t *)&engine->prepare);
 	*ret_engine = engine;
 	return 0;
 }
@@ -210,6 +137,17 @@ accepted_at(int64_t queued_at)
 	int64_t ago_ms = time_now_ms() - queued_at;
 	uint64_t now = time_monotonic_ns(), ago = ago_ms > 0 ? (uint64_t)ago_ms * 1000000 : 0;
 	return ago < now ? now - ago : 1;
+}
+
+/* NULL: its device is not configured, which is logged, or there is no memory; it stays in the database. */
+static struct engine_job *
+add_job(struct engine *engine, int64_t id, int64_t submission, int64_t user, const char *device_name)
+{
+	struct device *device = engine_device_find(engine, device_name);
+	if (!device)
+		log_write(KETTLE_LOG_WARNING, "engine", "job %lld waits for device `%s`, which is not configured any more",
+			(long long)id, device_name);
+	return device ? engine_job_add(engine, device, id, submission, user) : NULL;
 }
 
 static void
@@ -385,7 +323,7 @@ engine_stop(struct engine *engine, uint64_t grace_ms, void (*done)(void *arg), v
 }
 
 static void
-on_closed(uv_handle_t *handle)
+on_tick_closed(uv_handle_t *handle)
 {
 	struct engine *engine = handle->data;
 	while (engine->jobs)
@@ -394,9 +332,16 @@ on_closed(uv_handle_t *handle)
 	free(engine);
 }
 
+static void
+on_prepare_closed(uv_handle_t *handle)
+{
+	struct engine *engine = handle->data;
+	uv_close((uv_handle_t *)&engine->tick, on_tick_closed);
+}
+
 void
 engine_free(struct engine *engine)
 {
 	if (engine)
-		uv_close((uv_handle_t *)&engine->tick, on_closed);
+		uv_close((uv_handle_t *)&engine->prepare, on_prepare_closed);
 }

@@ -33,29 +33,26 @@ leave_unit(struct engine_job *job)
 	job->unit = NULL;
 	job->phase = PHASE_BUILDING;
 	job->in_flight = false;
+	job->engine->dirty = true;
 }
 
 void
 engine_end_forget(struct engine_job *job)
 {
-	struct engine *engine = job->engine;
 	leave_unit(job);
 	engine_job_forget(job);
-	engine_schedule(engine);
 }
 
 void
 engine_end_queue(struct engine_job *job)
 {
-	struct engine *engine = job->engine;
 	leave_unit(job);
-	if (engine->stopping || job->stop == STOP_CANCEL) {
+	if (job->engine->stopping || job->stop == STOP_CANCEL) {
 		engine_job_forget(job);
 	} else {
 		job->stop = STOP_NO;
-		job->waits ? engine_places_hold(job) : engine_job_queue(job);
+		job->waits ? engine_job_hold(job) : engine_job_queue(job);
 	}
-	engine_schedule(engine);
 }
 
 static int

@@ -77,7 +77,7 @@ engine_health_ready(struct engine *engine, struct unit *unit, const char *why)
 	unit->tried = false;
 	unit->faults = unit->losses = 0;
 	unit->pause_until_ms = 0;
-	engine_schedule(engine);
+	engine->dirty = true;
 }
 
 struct unit *

@@ -108,11 +108,25 @@ struct engine {
 	uint64_t load_at_ms;     /* the open jobs are to be loaded then; 0: they are */
 	uint64_t pause_until_ms; /* the database could not start a job */
 	uv_timer_t tick;
-	bool stopping, tick_closed;
+	uv_prepare_t prepare;
+	bool dirty; /* something changed that may let a job start */
+	bool stopping;
 	uint64_t stop_at_ms;
 	void (*stopped)(void *arg);
 	void *stopped_arg;
 };
+
+/* engine/job_table.c */
+struct engine_job *engine_job_find(const struct engine *engine, int64_t id);
+/* A new one, not queued yet; NULL: no memory. */
+struct engine_job *engine_job_add(
+	struct engine *engine, struct device *device, int64_t id, int64_t submission, int64_t user);
+void engine_job_forget(struct engine_job *job);
+/* Of its user's jobs the oldest comes first, also where it was handed back or held. */
+void engine_job_queue(struct engine_job *job);
+/* Keeps a job that is queued in the database and `waits` out of the queue until enough units are in order. */
+void engine_job_hold(struct engine_job *job);
+void engine_progress(const struct engine_job *job, json_t *event_take);
 
 /* engine_device.c */
 /*
@@ -150,12 +164,8 @@ void engine_job_again(struct engine_job *job);
 int engine_places_take(struct engine_job *job, struct kettle_error *err);
 /* Gives them back, in whatever phase it is. */
 void engine_places_leave(struct engine_job *job);
-/* Keeps a job that is queued in the database and `waits` out of the queue until enough units are in order. */
-void engine_places_hold(struct engine_job *job);
 /* Queues those of the device that need not wait any more. */
 void engine_places_release(struct device *device);
-/* The job waits no more, whatever becomes of it. */
-void engine_places_forget(struct engine_job *job);
 /* How many of the device's jobs are held. */
 size_t engine_places_held(const struct device *device);
 /* Why the device serves nobody now, or not the first of those that are held. New string, NULL: it does. */
@@ -185,11 +195,7 @@ void engine_health_tick(struct engine *engine);
 bool engine_health_know(struct engine *engine, struct unit *unit, void (*done)(void *arg, const char *late), void *arg);
 
 /* engine.c */
-struct engine_job *engine_job_find(const struct engine *engine, int64_t id);
-void engine_job_forget(struct engine_job *job);
-/* Of its user's jobs the oldest comes first, also where it was handed back or held. */
-void engine_job_queue(struct engine_job *job);
+/* Starts what may start. The files below set `dirty` instead, and it runs before the loop waits again. */
 void engine_schedule(struct engine *engine);
-void engine_progress(const struct engine_job *job, json_t *event_take);
 
 #endif

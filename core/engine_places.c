@@ -151,29 +151,6 @@ engine_places_section(const struct engine_job *job)
 
 /* ---- those that wait ---- */
 
-void
-engine_places_hold(struct engine_job *job)
-{
-	struct engine_job **end = &job->device->held;
-	while (*end)
-		end = &(*end)->next_held;
-	*end = job;
-	job->next_held = NULL;
-	job->state = JOB_QUEUED;
-}
-
-void
-engine_places_forget(struct engine_job *job)
-{
-	struct engine_job **link = &job->device->held;
-	while (*link && *link != job)
-		link = &(*link)->next_held;
-	if (*link)
-		*link = job->next_held;
-	job->next_held = NULL;
-	free(STEAL(job->waits));
-}
-
 /* Enough are in order on one machine; or on none there are so many, in order or not, which it is to be told. */
 static bool
 may_go_on(const struct device *device, size_t need)
@@ -197,10 +174,8 @@ engine_places_release(struct device *device)
 	struct engine_job *job = device->held;
 	while (job) {
 		struct engine_job *next = job->next_held;
-		if (may_go_on(device, job->needs)) {
-			engine_places_forget(job);
+		if (may_go_on(device, job->needs))
 			engine_job_queue(job);
-		}
 		job = next;
 	}
 }

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/* The jobs that the engine knows: by number, in their device's queue or held beside it. */
+#include <config.h>
+
+#include "engine_inner.h"
+
+#include "cleanup.h"
+#include "log.h"
+#include "text.h"
+
+#include <search.h>
+#include <stdlib.h>
+
+static int
+by_id(const void *a, const void *b)
+{
+	const struct engine_job *x = a, *y = b;
+	return (x->id > y->id) - (x->id < y->id);
+}
+
+struct engine_job *
+engine_job_find(const struct engine *engine, int64_t id)
+{
+	struct engine_job key = {.id = id};
+	struct engine_job *const *found = tfind(&key, &engine->jobs_by_id, by_id);
+	return found ? *found : NULL;
+}
+
+struct engine_job *
+engine_job_add(struct engine *engine, struct device *device, int64_t id, int64_t submission, int64_t user)
+{
+	struct engine_job *job = calloc(1, sizeof(*job));
+	if (!job)
+		return NULL;
+	*job = (struct engine_job){.engine = engine, .id = id, .submission = submission, .user = user, .device = device};
+	if (!tsearch(job, &engine->jobs_by_id, by_id)) {
+		free(job);
+		return NULL;
+	}
+	job->next = engine->jobs;
+	if (job->next)
+		job->next->previous = job;
+	engine->jobs = job;
+	return job;
+}
+
+/* It waits no more, whatever becomes of it. */
+static void
+leave_held(struct engine_job *job)
+{
+	struct engine_job **link = &job->device->held;
+	while (*link && *link != job)
+		link = &(*link)->next_held;
+	if (*link)
+		*link = job->next_held;
+	job->next_held = NULL;
+	free(STEAL(job->waits));
+}
+
+void
+engine_job_forget(struct engine_job *job)
+{
+	struct engine *engine = job->engine;
+	if (engine->cursor == job)
+		engine->cursor = job->next;
+	queue_remove(job->device->queue, &job->item);
+	leave_held(job);
+	live_remove(engine->setup.live, &job->live);
+	(void)tdelete(job, &engine->jobs_by_id, by_id);
+	*(job->previous ? &job->previous->next : &engine->jobs) = job->next;
+	if (job->next)
+		job->next->previous = job->previous;
+	json_decref(job->plan);
+	json_decref(job->task);
+	free(job);
+}
+
+void
+engine_job_queue(struct engine_job *job)
+{
+	uint64_t now = time_monotonic_ns();
+	leave_held(job);
+	job->state = JOB_QUEUED;
+	job->unit = NULL;
+	if (job->stamps.accepted_ns == 0)
+		job->stamps.accepted_ns = now;
+	job->stamps.queued_ns = job->attempt > 0 ? now : job->stamps.accepted_ns;
+	job->deadline_ms = 0;
+	if (queue_add(job->device->queue, job->user, job->id, &job->item) < 0) {
+		log_write(KETTLE_LOG_ERROR, "engine", "job %lld cannot be queued: no memory; it stays in the database",
+			(long long)job->id);
+		engine_job_forget(job);
+	}
+}
+
+void
+engine_job_hold(struct engine_job *job)
+{
+	struct engine_job **end = &job->device->held;
+	while (*end)
+		end = &(*end)->next_held;
+	*end = job;
+	job->next_held = NULL;
+	job->state = JOB_QUEUED;
+}
+
+void
+engine_progress(const struct engine_job *job, json_t *event_take)
+{
+	AUTO_JSON json_t *event = json_pack("{s:s, s:I, s:I, s:I, s:s, s:o}", "kind", "progress", "submission",
+		(json_int_t)job->submission, "user", (json_int_t)job->user, "job", (json_int_t)job->id, "device",
+		job->device->name, "event", event_take);
+	if (event && job->engine->setup.progress)
+		job->engine->setup.progress(job->engine->setup.arg, event);
+}
