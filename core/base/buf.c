@@ -2,7 +2,7 @@
 /* Growing bytes. */
 #include <config.h>
 
-#include "buf.h"
+#include "base/buf.h"
 
 #include <stdarg.h>
 #include <stdint.h>

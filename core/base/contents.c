@@ -2,13 +2,13 @@
 /* Bytes inside JSON: base64, and contents as plans carry them. */
 #include <config.h>
 
-#include "contents.h"
+#include "base/contents.h"
 
 #include <stdint.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "utf8.h"
+#include "base/cleanup.h"
+#include "base/utf8.h"
 
 static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 

@@ -2,7 +2,7 @@
 /* Files: read bounded, written whole, removed without following links. */
 #include <config.h>
 
-#include "file.h"
+#include "base/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,8 +11,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cleanup.h"
-#include "text.h"
+#include "base/cleanup.h"
+#include "base/text.h"
 
 /* The code for what the system said. */
 static int

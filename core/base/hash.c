@@ -2,7 +2,7 @@
 /* Hashes and random bytes. */
 #include <config.h>
 
-#include "hash.h"
+#include "base/hash.h"
 
 #include <errno.h>
 #include <openssl/evp.h>

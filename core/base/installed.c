@@ -2,15 +2,15 @@
 /* Where the parts of an installation are, which may have been moved as a whole. */
 #include <config.h>
 
-#include "installed.h"
+#include "base/installed.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "buf.h"
-#include "cleanup.h"
-#include "file.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/file.h"
 
 #define BUILD_MARK "config.status" /* lies beside the programs in a build folder */
 

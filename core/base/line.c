@@ -2,7 +2,7 @@
 /* Cuts a stream of bytes into lines of bounded length. */
 #include <config.h>
 
-#include "line.h"
+#include "base/line.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #ifndef KETTLE_LINE_H
 #define KETTLE_LINE_H
 
-#include "buf.h"
+#include "base/buf.h"
 
 /* Zero-initialise and set max. */
 struct line_reader {

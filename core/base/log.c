@@ -2,7 +2,7 @@
 /* The log: one line an entry on stderr, in a form that journald understands. */
 #include <config.h>
 
-#include "log.h"
+#include "base/log.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "text.h"
+#include "base/cleanup.h"
+#include "base/text.h"
 
 #define FORMATS(X) X(TEXT, "text") X(JSON, "json") X(JOURNAL, "journal")
 #define LEVELS(X) X(ERROR, "error", 3) X(WARNING, "warning", 4) X(INFO, "info", 6) X(DEBUG, "debug", 7)

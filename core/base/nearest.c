@@ -2,7 +2,7 @@
 /* "Did you mean …": the known name that a mistyped one was meant to be. */
 #include <config.h>
 
-#include "nearest.h"
+#include "base/nearest.h"
 
 #include <ctype.h>
 #include <stdbool.h>

@@ -2,7 +2,7 @@
 /* JSON pointers (RFC 6901): how a node of a value is named between the parser, the checker and people. */
 #include <config.h>
 
-#include "pointer.h"
+#include "base/pointer.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef KETTLE_POINTER_H
 #define KETTLE_POINTER_H
 
-#include "buf.h"
+#include "base/buf.h"
 
 /* Appends "/KEY" with the escapes of a pointer. KETTLE_ENOMEM or 0. */
 int pointer_add_key(struct buf *pointer, const char *key);

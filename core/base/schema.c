@@ -2,14 +2,14 @@
 /* Schemas: loading them, and filling in what they give by default. */
 #include <config.h>
 
-#include "schema.h"
+#include "base/schema.h"
 
 #include <regex.h>
 #include <stdbool.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "nearest.h"
+#include "base/cleanup.h"
+#include "base/nearest.h"
 
 #define REF_PREFIX "#/$defs/"
 

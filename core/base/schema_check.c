@@ -2,17 +2,17 @@
 /* Checking a value against a schema, and saying in a sentence what is wrong with it. */
 #include <config.h>
 
-#include "schema.h"
+#include "base/schema.h"
 
 #include <regex.h>
 #include <stdbool.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "nearest.h"
-#include "pointer.h"
-#include "utf8.h"
-#include "yaml.h"
+#include "base/cleanup.h"
+#include "base/nearest.h"
+#include "base/pointer.h"
+#include "base/utf8.h"
+#include "base/yaml.h"
 
 #define SHOWN_STRING 60 /* bytes of a value that a message repeats */
 #define SHOWN_NAMES 20  /* known names that a message lists */

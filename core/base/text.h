@@ -3,11 +3,11 @@
 #ifndef KETTLE_TEXT_H
 #define KETTLE_TEXT_H
 
-#include "buf.h"
-#include "contents.h"
-#include "hash.h"
-#include "nearest.h"
-#include "times.h"
-#include "utf8.h"
+#include "base/buf.h"
+#include "base/contents.h"
+#include "base/hash.h"
+#include "base/nearest.h"
+#include "base/times.h"
+#include "base/utf8.h"
 
 #endif

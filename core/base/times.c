@@ -2,7 +2,7 @@
 /* Times: stamps for the edges, clocks for durations, deadlines that people write. */
 #include <config.h>
 
-#include "times.h"
+#include "base/times.h"
 
 #include <ctype.h>
 #include <stdbool.h>

@@ -2,7 +2,7 @@
 /* UTF-8: whether bytes are it, and how they become it. */
 #include <config.h>
 
-#include "utf8.h"
+#include "base/utf8.h"
 
 #include <stdint.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef KETTLE_UTF8_H
 #define KETTLE_UTF8_H
 
-#include "buf.h"
+#include "base/buf.h"
 
 #include <stdbool.h>
 

@@ -2,16 +2,16 @@
 /* YAML becomes JSON, with the lines kept for messages. */
 #include <config.h>
 
-#include "yaml.h"
+#include "base/yaml.h"
 
 #include <stdarg.h>
 #include <stdbool.h>
 #include <string.h>
 #include <yaml.h>
 
-#include "cleanup.h"
-#include "pointer.h"
-#include "utf8.h"
+#include "base/cleanup.h"
+#include "base/pointer.h"
+#include "base/utf8.h"
 
 #define ORDER_MARK "\xef\xbb\xbf"
 #define STRING_TAG "tag:yaml.org,2002:str"

@@ -2,16 +2,16 @@
 /* Changes single values in a YAML text: libyaml says where each begins and ends, in characters. */
 #include <config.h>
 
-#include "yaml_edit.h"
+#include "base/yaml_edit.h"
 
 #include <stdbool.h>
 #include <string.h>
 #include <yaml.h>
 
-#include "buf.h"
-#include "cleanup.h"
-#include "pointer.h"
-#include "utf8.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/pointer.h"
+#include "base/utf8.h"
 
 #define MAX_DEPTH 64 /* as yaml_parse has it */
 #define ORDER_MARK "\xef\xbb\xbf"

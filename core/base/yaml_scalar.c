@@ -2,7 +2,7 @@
 /* What a plain scalar of YAML is: the core schema of version 1.2. */
 #include <config.h>
 
-#include "yaml.h"
+#include "base/yaml.h"
 
 #include <errno.h>
 #include <math.h>

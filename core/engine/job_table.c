@@ -2,11 +2,11 @@
 /* The jobs that the engine knows: by number, in their device's queue or held beside it. */
 #include <config.h>
 
-#include "engine_inner.h"
+#include "engine/engine_internal.h"
 
-#include "cleanup.h"
-#include "log.h"
-#include "text.h"
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/text.h"
 
 #include <search.h>
 #include <stdlib.h>

@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "doctor.h"
-#include "serve.h"
+#include "exec/serve/doctor.h"
+#include "exec/serve/serve.h"
 
 /* Options: long name, argument for people or NULL, letter, help. */
 #define OPTIONS(X) \

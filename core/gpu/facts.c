@@ -2,7 +2,7 @@
 /* What the makers' libraries of kettle-gpu share: opening one, and noting what it says. */
 #include <config.h>
 
-#include "facts.h"
+#include "gpu/facts.h"
 
 #include <dlfcn.h>
 #include <string.h>

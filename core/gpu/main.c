@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nvml.h"
-#include "rocm.h"
+#include "gpu/nvml.h"
+#include "gpu/rocm.h"
 
 enum { EXIT_READ = 0, EXIT_USAGE = 2, EXIT_UNABLE = 3 };
 

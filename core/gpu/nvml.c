@@ -7,12 +7,12 @@
  */
 #include <config.h>
 
-#include "nvml.h"
+#include "gpu/nvml.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "facts.h"
+#include "gpu/facts.h"
 
 typedef void *gpu_handle;
 

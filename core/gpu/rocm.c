@@ -8,14 +8,14 @@
  */
 #include <config.h>
 
-#include "rocm.h"
+#include "gpu/rocm.h"
 
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "facts.h"
+#include "gpu/facts.h"
 
 #define MEMORY_VRAM 0
 #define COMPONENT_DRIVER 0

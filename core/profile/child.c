@@ -9,7 +9,7 @@
  */
 #include <config.h>
 
-#include "child.h"
+#include "profile/child.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,8 +22,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "times.h"
+#include "base/cleanup.h"
+#include "base/times.h"
 
 #define CHUNK 16384
 #define EXIT_NOT_STARTED 127

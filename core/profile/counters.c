@@ -2,15 +2,15 @@
 /* What `perf stat -x ;` counted, as text. */
 #include <config.h>
 
-#include "counters.h"
+#include "profile/counters.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "csv.h"
-#include "report.h"
+#include "base/cleanup.h"
+#include "profile/csv.h"
+#include "profile/report.h"
 
 #define NAME_WIDTH 20
 #define VALUE_WIDTH 16

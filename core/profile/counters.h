@@ -3,7 +3,7 @@
 #ifndef KETTLE_PROFILE_COUNTERS_H
 #define KETTLE_PROFILE_COUNTERS_H
 
-#include "buf.h"
+#include "base/buf.h"
 #include <kettle/error.h>
 
 #define COUNTERS_MAX 40 /* lines */

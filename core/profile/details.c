@@ -2,14 +2,14 @@
 /* Nsight Compute's details page as text. */
 #include <config.h>
 
-#include "details.h"
+#include "profile/details.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "csv.h"
-#include "report.h"
+#include "profile/csv.h"
+#include "profile/report.h"
 
 #define MAX_ID 32 /* bytes of a launch's number */
 

@@ -3,7 +3,7 @@
 #ifndef KETTLE_PROFILE_DETAILS_H
 #define KETTLE_PROFILE_DETAILS_H
 
-#include "buf.h"
+#include "base/buf.h"
 #include <kettle/error.h>
 
 #define DETAILS_MAX_LAUNCHES 10 /* as many as a profile has */

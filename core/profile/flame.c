@@ -7,13 +7,13 @@
  */
 #include <config.h>
 
-#include "flame.h"
+#include "profile/flame.h"
 
 #include <kettle/error.h>
 #include <stdint.h>
 #include <string.h>
 
-#include "report.h"
+#include "profile/report.h"
 
 #define WIDTH 1200.0
 #define SIDE 10.0     /* empty, left and right */

@@ -3,7 +3,7 @@
 #ifndef KETTLE_PROFILE_FLAME_H
 #define KETTLE_PROFILE_FLAME_H
 
-#include "stacks.h"
+#include "profile/stacks.h"
 
 #define FLAME_MAX_BYTES (4u << 20) /* of the picture; what would be beyond is left out */
 

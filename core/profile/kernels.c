@@ -2,15 +2,15 @@
 /* Which kernels took how long, out of the traces of rocprofv3. */
 #include <config.h>
 
-#include "kernels.h"
+#include "profile/kernels.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "csv.h"
-#include "report.h"
+#include "profile/csv.h"
+#include "profile/report.h"
 
 #define MAX_SPAN_NS (UINT64_C(1) << 62) /* a longer launch is none */
 

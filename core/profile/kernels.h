@@ -3,7 +3,7 @@
 #ifndef KETTLE_PROFILE_KERNELS_H
 #define KETTLE_PROFILE_KERNELS_H
 
-#include "buf.h"
+#include "base/buf.h"
 #include <kettle/error.h>
 #include <stdint.h>
 

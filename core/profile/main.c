@@ -20,14 +20,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "contents.h"
-#include "file.h"
-#include "ncu.h"
-#include "perf.h"
-#include "profile.h"
-#include "report.h"
-#include "rocprof.h"
+#include "base/cleanup.h"
+#include "base/contents.h"
+#include "base/file.h"
+#include "profile/ncu.h"
+#include "profile/perf.h"
+#include "profile/profile.h"
+#include "profile/report.h"
+#include "profile/rocprof.h"
 
 #define EXIT_USAGE 2
 #define EXIT_MACHINE 3 /* not even the harness could be started */

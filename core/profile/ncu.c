@@ -2,15 +2,15 @@
 /* The profiler Nsight Compute: the first launches of kernels in the range `custom_kernel`, in all detail. */
 #include <config.h>
 
-#include "ncu.h"
+#include "profile/ncu.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "details.h"
-#include "file.h"
+#include "base/cleanup.h"
+#include "profile/details.h"
+#include "base/file.h"
 
 #define REPORT_FILE PROFILE_OUT "/profile.ncu-rep"
 #define LOG "ncu.log" /* in the folder of what is only in between */

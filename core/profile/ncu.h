@@ -3,7 +3,7 @@
 #ifndef KETTLE_PROFILE_NCU_H
 #define KETTLE_PROFILE_NCU_H
 
-#include "profile.h"
+#include "profile/profile.h"
 
 /* A profile_fn. [blocks] */
 int ncu_profile(struct profile *profile, struct kettle_error *err);

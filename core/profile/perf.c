@@ -9,7 +9,7 @@
  */
 #include <config.h>
 
-#include "perf.h"
+#include "profile/perf.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -18,12 +18,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "counters.h"
-#include "file.h"
-#include "flame.h"
-#include "line.h"
-#include "stacks.h"
+#include "base/cleanup.h"
+#include "profile/counters.h"
+#include "base/file.h"
+#include "profile/flame.h"
+#include "base/line.h"
+#include "profile/stacks.h"
 
 #define RECORDED "perf.data" /* in the folder of what is only in between */
 #define COUNTED "perf.stat"

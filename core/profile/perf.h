@@ -3,7 +3,7 @@
 #ifndef KETTLE_PROFILE_PERF_H
 #define KETTLE_PROFILE_PERF_H
 
-#include "profile.h"
+#include "profile/profile.h"
 
 /* A profile_fn. [blocks] */
 int perf_profile(struct profile *profile, struct kettle_error *err);

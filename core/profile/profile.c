@@ -2,16 +2,16 @@
 /* One run of a harness under a profiler: what all profilers have in common. */
 #include <config.h>
 
-#include "profile.h"
+#include "profile/profile.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "file.h"
-#include "report.h"
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "profile/report.h"
 
 #define TROUBLE_MAX 1000 /* bytes of the sentence */
 #define LINE_MAX_SHOWN 300

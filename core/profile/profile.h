@@ -3,8 +3,8 @@
 #ifndef KETTLE_PROFILE_PROFILE_H
 #define KETTLE_PROFILE_PROFILE_H
 
-#include "buf.h"
-#include "child.h"
+#include "base/buf.h"
+#include "profile/child.h"
 
 #include <kettle/error.h>
 

@@ -2,14 +2,14 @@
 /* Text for people out of what a profiler says. */
 #include <config.h>
 
-#include "report.h"
+#include "profile/report.h"
 
 #include <kettle/error.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "utf8.h"
+#include "base/utf8.h"
 
 #define LINE_MAX_BYTES 1024 /* no line of a report is longer */
 #define NUMBER_MAX 1e15     /* larger ones are written with an exponent */

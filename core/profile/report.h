@@ -3,7 +3,7 @@
 #ifndef KETTLE_PROFILE_REPORT_H
 #define KETTLE_PROFILE_REPORT_H
 
-#include "buf.h"
+#include "base/buf.h"
 #include <stdbool.h>
 
 #define REPORT_MAX_BYTES 65536 /* of the text of one run */

@@ -2,17 +2,17 @@
 /* The profiler rocprofv3: traces of what ran on an AMD GPU, those of all processes in one. */
 #include <config.h>
 
-#include "rocprof.h"
+#include "profile/rocprof.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "file.h"
-#include "kernels.h"
-#include "traces.h"
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "profile/kernels.h"
+#include "profile/traces.h"
 
 #define TRACES "traces" /* in the folder of what is only in between */
 #define TRACE "trace.pftrace"

@@ -2,14 +2,14 @@
 /* Folds the samples that `perf script` prints into a tree of functions. */
 #include <config.h>
 
-#include "stacks.h"
+#include "profile/stacks.h"
 
 #include <kettle/error.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "report.h"
+#include "base/cleanup.h"
+#include "profile/report.h"
 
 #define PERF_ITSELF "perf" /* between its start and the program's the samples are of perf */
 

@@ -3,7 +3,7 @@
 #ifndef KETTLE_PROFILE_STACKS_H
 #define KETTLE_PROFILE_STACKS_H
 
-#include "buf.h"
+#include "base/buf.h"
 
 #include <stdbool.h>
 #include <stddef.h>

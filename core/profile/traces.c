@@ -2,7 +2,7 @@
 /* Traces in the format of Perfetto. */
 #include <config.h>
 
-#include "traces.h"
+#include "profile/traces.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cleanup.h"
+#include "base/cleanup.h"
 
 #define PACKET_TAG 0x0a    /* field 1, with a length: what a trace is made of, and nothing else */
 #define MAX_LENGTH_BYTES 5 /* of a packet's length, 7 bits in each */

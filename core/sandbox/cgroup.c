@@ -15,7 +15,7 @@
  */
 #include <config.h>
 
-#include "cgroup.h"
+#include "sandbox/cgroup.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -31,9 +31,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "protections.h"
-#include "text.h"
+#include "base/cleanup.h"
+#include "sandbox/protections.h"
+#include "base/text.h"
 
 #define CGROUP_BASE "kettle"
 #define CGROUP_MAIN "kettle-main"

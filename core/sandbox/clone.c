@@ -2,7 +2,7 @@
 /* The one system call that makes an init. */
 #include <config.h>
 
-#include "clone.h"
+#include "sandbox/clone.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -10,8 +10,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "protections.h"
+#include "base/cleanup.h"
+#include "sandbox/protections.h"
 
 #ifndef SYS_clone3
 #define SYS_clone3 435

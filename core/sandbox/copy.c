@@ -2,7 +2,7 @@
 /* Copies a folder with raw system calls alone; the target's size limit bounds it. */
 #include <config.h>
 
-#include "copy.h"
+#include "sandbox/copy.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "cleanup.h"
+#include "base/cleanup.h"
 
 #define COPY_DEPTH_MAX 64
 #define COPY_DENTS_SIZE 2048

@@ -2,7 +2,7 @@
 /* Puts filters of system calls in force; how they are made is seccomp.c's business, and only the owner's. */
 #include <config.h>
 
-#include "filter.h"
+#include "sandbox/filter.h"
 
 #include <errno.h>
 #include <linux/seccomp.h>
@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "cleanup.h"
+#include "base/cleanup.h"
 
 /*
  * For a payload that is bound to cores: it may not leave them, and only the kernel could tell which cores it asks for.

@@ -14,7 +14,7 @@
  */
 #include <config.h>
 
-#include "init.h"
+#include "sandbox/init.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -35,11 +35,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "landlock.h"
-#include "payload.h"
-#include "root.h"
-#include "watch.h"
+#include "base/cleanup.h"
+#include "sandbox/landlock.h"
+#include "sandbox/payload.h"
+#include "sandbox/root.h"
+#include "sandbox/watch.h"
 
 #define INIT_FDS_MAX (2 * SANDBOX_FDS_MAX)
 #define INIT_KILL_PAUSE_NS 1000000 /* without a pid namespace: between two rounds of killing */

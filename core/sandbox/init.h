@@ -3,8 +3,8 @@
 #ifndef KETTLE_SANDBOX_INIT_H
 #define KETTLE_SANDBOX_INIT_H
 
-#include "plan.h"
-#include "zygote.h"
+#include "sandbox/plan.h"
+#include "sandbox/zygote.h"
 
 /* From the owner to init over the control socket (SOCK_SEQPACKET). */
 enum sandbox_message {

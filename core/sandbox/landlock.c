@@ -6,14 +6,14 @@
  */
 #include <config.h>
 
-#include "landlock.h"
+#include "sandbox/landlock.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "cleanup.h"
+#include "base/cleanup.h"
 
 /* The kernel's numbers; headers of distributions are often older than their kernels. */
 #ifndef SYS_landlock_create_ruleset

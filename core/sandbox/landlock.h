@@ -3,7 +3,7 @@
 #ifndef KETTLE_SANDBOX_LANDLOCK_H
 #define KETTLE_SANDBOX_LANDLOCK_H
 
-#include "plan.h"
+#include "sandbox/plan.h"
 
 /* The ABI version that the kernel offers; 0: none. [any] */
 int sandbox_landlock_abi(void);

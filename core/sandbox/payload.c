@@ -12,7 +12,7 @@
  */
 #include <config.h>
 
-#include "payload.h"
+#include "sandbox/payload.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -31,8 +31,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "filter.h"
-#include "landlock.h"
+#include "sandbox/filter.h"
+#include "sandbox/landlock.h"
 
 #ifndef SYS_close_range
 #define SYS_close_range 436

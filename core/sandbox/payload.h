@@ -3,8 +3,8 @@
 #ifndef KETTLE_SANDBOX_PAYLOAD_H
 #define KETTLE_SANDBOX_PAYLOAD_H
 
-#include "plan.h"
-#include "zygote.h"
+#include "sandbox/plan.h"
+#include "sandbox/zygote.h"
 
 /*
  * Init: starts the payload of a plan with these descriptors (fds[i] becomes plan->fd_targets[i]) and returns its pid

@@ -2,7 +2,7 @@
 /* Copies what a run needs into memory shared with init, so that nothing is allocated after the clone. */
 #include <config.h>
 
-#include "plan.h"
+#include "sandbox/plan.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -8,17 +8,17 @@
  */
 #include <config.h>
 
-#include "protections.h"
+#include "sandbox/protections.h"
 
 #include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "landlock.h"
-#include "seccomp.h"
-#include "spawn.h"
-#include "text.h"
+#include "base/cleanup.h"
+#include "sandbox/landlock.h"
+#include "sandbox/seccomp.h"
+#include "sandbox/spawn.h"
+#include "base/text.h"
 
 #define PROBE_BASE (SANDBOX_USER | SANDBOX_MOUNT | SANDBOX_PID)
 

@@ -10,7 +10,7 @@
  */
 #include <config.h>
 
-#include "root.h"
+#include "sandbox/root.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,8 +23,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "copy.h"
+#include "base/cleanup.h"
+#include "sandbox/copy.h"
 
 #ifndef SYS_mount_setattr
 #define SYS_mount_setattr 442

@@ -3,7 +3,7 @@
 #ifndef KETTLE_SANDBOX_ROOT_H
 #define KETTLE_SANDBOX_ROOT_H
 
-#include "plan.h"
+#include "sandbox/plan.h"
 
 /* Owner, before the clone: plans what is the same for all runs. Looks at the machine's files. */
 int sandbox_root_plan_base(struct sandbox_plan *plan, struct kettle_error *err);

@@ -2,7 +2,7 @@
 /* The owner's side of a sandbox: start, kill, wait, report. See sandbox.h for the theory of operation. */
 #include <config.h>
 
-#include "sandbox.h"
+#include "sandbox/sandbox.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,12 +16,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "init.h"
-#include "root.h"
-#include "seccomp.h"
-#include "spawn.h"
-#include "text.h"
+#include "base/cleanup.h"
+#include "sandbox/init.h"
+#include "sandbox/root.h"
+#include "sandbox/seccomp.h"
+#include "sandbox/spawn.h"
+#include "base/text.h"
 
 #ifndef SYS_pidfd_send_signal
 #define SYS_pidfd_send_signal 424

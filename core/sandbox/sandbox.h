@@ -38,8 +38,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "cgroup.h"
-#include "protections.h"
+#include "sandbox/cgroup.h"
+#include "sandbox/protections.h"
 
 /* Why a payload was killed. NONE: it ended by itself. */
 #define SANDBOX_LIMITS(X) \

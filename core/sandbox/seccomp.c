@@ -10,7 +10,7 @@
  */
 #include <config.h>
 
-#include "seccomp.h"
+#include "sandbox/seccomp.h"
 
 #include <errno.h>
 #include <linux/audit.h>
@@ -31,7 +31,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "cleanup.h"
+#include "base/cleanup.h"
 
 #define SECCOMP_ADDR_NO_RANDOMIZE 0x0040000u
 #define SECCOMP_PERSONALITY_QUERY 0xffffffffu

@@ -3,7 +3,7 @@
  */
 #include <config.h>
 
-#include "spawn.h"
+#include "sandbox/spawn.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,11 +15,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "clone.h"
-#include "init.h"
-#include "root.h"
-#include "text.h"
+#include "base/cleanup.h"
+#include "sandbox/clone.h"
+#include "sandbox/init.h"
+#include "sandbox/root.h"
+#include "base/text.h"
 
 #ifndef SYS_pidfd_send_signal
 #define SYS_pidfd_send_signal 424

@@ -3,7 +3,7 @@
 #ifndef KETTLE_SANDBOX_SPAWN_H
 #define KETTLE_SANDBOX_SPAWN_H
 
-#include "plan.h"
+#include "sandbox/plan.h"
 
 /* An init and what belongs to it. */
 struct sandbox_child {

@@ -11,7 +11,7 @@
  */
 #include <config.h>
 
-#include "watch.h"
+#include "sandbox/watch.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -20,7 +20,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "cleanup.h"
+#include "base/cleanup.h"
 
 #define WATCH_OFF_MS 100    /* without namespaces all processes of the machine are looked through */
 #define WATCH_HIGHER_PART 8 /* an eighth more is a new height */

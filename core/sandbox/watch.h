@@ -3,7 +3,7 @@
 #ifndef KETTLE_SANDBOX_WATCH_H
 #define KETTLE_SANDBOX_WATCH_H
 
-#include "plan.h"
+#include "sandbox/plan.h"
 
 #define SANDBOX_WATCH_MS 20 /* how often the tree is looked at */
 

@@ -13,7 +13,7 @@
  */
 #include <config.h>
 
-#include "zygote.h"
+#include "sandbox/zygote.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -24,9 +24,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "clone.h"
-#include "init.h"
+#include "base/cleanup.h"
+#include "sandbox/clone.h"
+#include "sandbox/init.h"
 
 /* A request as it came. */
 struct asked {

@@ -2,30 +2,30 @@
 /* The plugin `cli`: finds the command that was typed in the core's table and carries it out. */
 #include <config.h>
 
-#include "cli.h"
+#include "cli/cli.h"
 
 #include <kettle/plugin.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include "artifacts.h"
-#include "cleanup.h"
-#include "board_task.h"
-#include "export.h"
-#include "help.h"
-#include "reference.h"
-#include "problems.h"
-#include "render_admin.h"
-#include "render_board.h"
-#include "render_device.h"
-#include "render_local.h"
-#include "render_owner.h"
-#include "render_submission.h"
-#include "render_user.h"
-#include "submit.h"
-#include "task_work.h"
-#include "value.h"
+#include "cli/actions/artifacts.h"
+#include "base/cleanup.h"
+#include "cli/actions/board_files.h"
+#include "cli/actions/export.h"
+#include "cli/args/help.h"
+#include "cli/args/reference.h"
+#include "cli/actions/competition.h"
+#include "cli/render/render_admin.h"
+#include "cli/render/render_board.h"
+#include "cli/render/render_device.h"
+#include "cli/render/render_local.h"
+#include "cli/render/render_board_admin.h"
+#include "cli/render/render_submission.h"
+#include "cli/render/render_user.h"
+#include "cli/actions/submit.h"
+#include "cli/actions/task_commands.h"
+#include "cli/text/json_read.h"
 
 struct cli {
 	const struct kettle_host *host;

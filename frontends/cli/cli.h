@@ -3,7 +3,7 @@
 #ifndef KETTLE_CLI_CLI_H
 #define KETTLE_CLI_CLI_H
 
-#include "run.h"
+#include "cli/run/invocation.h"
 
 /* What is added to a command, by its name in the table; NULL: nothing, it is called and its result printed as JSON. */
 const struct run_ui *cli_ui(const char *command);

@@ -9,7 +9,7 @@ from measure import SECONDS, TOOLS, Box, Cannot
 SIZES = (10_000, 100_000, 1_000_000)
 WAITING = 20_000  # jobs that get their verdict meanwhile
 PER_USER = 10     # submissions of one user
-BUCKET_SHIFT = 40  # of core/ranking.c
+BUCKET_SHIFT = 40  # of core/model/ranking.c
 
 # So many submissions with a job and two runs each, from number ?1 + 1 to ?2.
 NUMBERS = "WITH RECURSIVE c(i) AS (SELECT ?1 + 1 UNION ALL SELECT i + 1 FROM c WHERE i < ?2) "

@@ -11,17 +11,17 @@
  */
 #include <config.h>
 
-#include "actor.h"
-#include "command.h"
-#include "jobs.h"
+#include "model/actor.h"
+#include "commands/command.h"
+#include "model/jobs.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "cleanup.h"
-#include "text.h"
+#include "base/cleanup.h"
+#include "base/text.h"
 
 #define BENCH_PAGES_MAX 1000000
 

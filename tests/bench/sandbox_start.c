@@ -19,9 +19,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "file.h"
-#include "text.h"
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "base/text.h"
 
 #define BENCH_RUNS 200
 #define BENCH_RUNS_MAX 100000

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 
 #include "base/cleanup.h"
-#include "config.h"
+#include "config/configuration.h"
 
 static const struct kettle_option options[] = {
 	{.key = "repo", .type = KETTLE_OPTION_STRING, .help = "x"},

@@ -5,8 +5,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "cleanup.h"
-#include "exec/result.h"
+#include "base/cleanup.h"
+#include "exec/plan/result.h"
 
 #define LIMIT 4096
 

@@ -5,9 +5,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "cleanup.h"
-#include "header.h"
-#include "utf8.h"
+#include "base/cleanup.h"
+#include "task/popcorn_header.h"
+#include "base/utf8.h"
 
 #include <string.h>
 

@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
+#include "base/cleanup.h"
 #include "lib/languages.h"
-#include "task.h"
-#include "task_yml.h"
-#include "utf8.h"
+#include "task/task.h"
+#include "task/task_yml.h"
+#include "base/utf8.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "contents.h"
-#include "file.h"
-#include "task_archive.h"
-#include "utf8.h"
+#include "base/cleanup.h"
+#include "base/contents.h"
+#include "base/file.h"
+#include "task/archive.h"
+#include "base/utf8.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "task_runs.h"
-#include "verdict.h"
+#include "base/cleanup.h"
+#include "judge/run_steps.h"
+#include "judge/verdict.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

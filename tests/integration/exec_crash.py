@@ -10,7 +10,7 @@ from exec_driver import *
 
 def points():
     """The table in job.h is the list; a point that is missing there or in the code is a mistake."""
-    with open(os.path.join(SOURCE, "core/exec/job.h")) as file:
+    with open(os.path.join(SOURCE, "core/exec/job/job.h")) as file:
         listed = set(re.findall(r"^ \*   (exec\.[a-z]+) ", file.read(), re.M))
     used = set()
     for path in glob.glob(os.path.join(SOURCE, "core/exec/*.c")):

@@ -2,7 +2,7 @@
 /* A host for tests of the command line: no loop, no core; answers are given by the test. */
 #include <config.h>
 
-#include "cli_host.h"
+#include "lib/cli_host.h"
 
 #include <fcntl.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include "cleanup.h"
+#include "base/cleanup.h"
 
 struct cli_host_task {
 	struct cli_host_task *next;
@@ -26,7 +26,7 @@ struct cli_host_task {
 };
 
 static const char table_text[] =
-#include "cli_table.h"
+#include "lib/cli_table.h"
 	;
 
 static struct cli_host *

@@ -2,7 +2,7 @@
 /* Languages for tests: the real cpp, and stand-ins that take the field's py and cu tasks. */
 #include <config.h>
 
-#include "languages.h"
+#include "lib/languages.h"
 
 #include <kettle/plugin.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #ifndef TEST_LANGUAGES_H
 #define TEST_LANGUAGES_H
 
-#include "language.h"
+#include "judge/language.h"
 
 /* Aborts where it cannot. Every call gives new ones; languages_free at the end. */
 struct languages *languages_new(void);

@@ -2,14 +2,14 @@
 /* Runs the conformance checks over the plugins given and prints TAP; with --options, the names of their options. */
 #include <config.h>
 
-#include "conformance.h"
+#include "conformance/conformance.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "loader.h"
+#include "plugin/loader.h"
 
 static int
 test_one(const char *file, size_t *number)

@@ -2,7 +2,7 @@
 /* What the tests of cu and hip share: plans of tasks of empty files, and looks into them. */
 #include <config.h>
 
-#include "gpu_plans.h"
+#include "plugins/gpu_plans.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "file.h"
+#include "base/file.h"
 
 void *gpu_plans_self;
 

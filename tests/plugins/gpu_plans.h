@@ -6,9 +6,9 @@
 #include <jansson.h>
 #include <kettle/plugin.h>
 
-#include "buf.h"
-#include "cleanup.h"
-#include "text.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/text.h"
 
 /* The instance that plans; its setup, with an option that has its own name as its value, and its teardown, for cmocka. */
 extern void *gpu_plans_self;

@@ -8,11 +8,11 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "args.h"
-#include "cleanup.h"
+#include "cli/args/args.h"
+#include "base/cleanup.h"
 
 static const char table_text[] =
-#include "cli_table.h"
+#include "lib/cli_table.h"
 	;
 
 static const struct args_option own[] = {

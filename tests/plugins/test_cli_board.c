@@ -14,11 +14,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "cli_host.h"
-#include "command.h"
-#include "file.h"
-#include "save.h"
+#include "base/cleanup.h"
+#include "lib/cli_host.h"
+#include "commands/command.h"
+#include "base/file.h"
+#include "cli/actions/write_files.h"
 
 struct state {
 	struct cli_host host;

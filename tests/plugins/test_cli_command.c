@@ -12,8 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "cli_host.h"
+#include "base/cleanup.h"
+#include "lib/cli_host.h"
 
 struct state {
 	struct cli_host host;

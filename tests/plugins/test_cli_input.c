@@ -14,8 +14,8 @@
 #include <unistd.h>
 #include <uv.h>
 
-#include "hostio.h"
-#include "input.h"
+#include "loop/loop_services.h"
+#include "cli/run/input.h"
 
 struct fixture {
 	struct kettle_host host; /* first: the host functions cast back */

@@ -11,13 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "cli.h"
-#include "command.h"
-#include "file.h"
-#include "help.h"
-#include "reference.h"
-#include "value.h"
+#include "base/cleanup.h"
+#include "cli/cli.h"
+#include "commands/command.h"
+#include "base/file.h"
+#include "cli/args/help.h"
+#include "cli/args/reference.h"
+#include "cli/text/json_read.h"
 
 #define MANUAL_MAX (1u << 20)
 
@@ -109,7 +109,7 @@ test_table(void **state)
 		assert_true(*value_text(command, "name"));
 		assert_true(*value_text(command, "help"));
 		if (!*value_text(command, "answer"))
-			fail_msg("core/command_answers.c does not say what %s answers", value_text(command, "name"));
+			fail_msg("core/commands/command_results.c does not say what %s answers", value_text(command, "name"));
 		json_array_foreach(json_object_get(command, "args"), j, argument)
 			if (!*value_text(argument, "help"))
 				fail_msg("%s: %s has no help", value_text(command, "name"), value_text(argument, "name"));

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "progress.h"
+#include "base/cleanup.h"
+#include "cli/run/progress.h"
 
 struct fixture {
 	char *data;

@@ -11,11 +11,11 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "cleanup.h"
-#include "format.h"
-#include "submit.h"
-#include "table.h"
-#include "term.h"
+#include "base/cleanup.h"
+#include "cli/text/format.h"
+#include "cli/actions/submit.h"
+#include "cli/text/table.h"
+#include "cli/text/term.h"
 
 static void
 assert_cleaned(const char *text, size_t max, const char *expected)

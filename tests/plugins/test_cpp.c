@@ -12,10 +12,10 @@
 
 #include <cmocka.h>
 
-#include "buf.h"
-#include "cleanup.h"
-#include "file.h"
-#include "schema.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "base/schema.h"
 
 static void *self;
 

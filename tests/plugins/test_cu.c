@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "gpu_plans.h"
+#include "plugins/gpu_plans.h"
 #include "plugins/languages/cu/lambda.h"
 
 #define FLAGS \

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "gpu_plans.h"
+#include "plugins/gpu_plans.h"
 
 static void
 test_plan(void **state)

@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "cleanup.h"
-#include "schema.h"
+#include "base/cleanup.h"
+#include "base/schema.h"
 
 static const char reference[] = "import random\n\ndef generate_input():\n    return random.random()\n\n"
 								"def ref_kernel (data):\n    return data\n\n"

@@ -2,12 +2,12 @@
 /* Commands run as the core runs them, on a database of their own. */
 #include <config.h>
 
-#include "command_fixture.h"
+#include "unit/command_fixture.h"
 
-#include "cleanup.h"
-#include "jobs.h"
+#include "base/cleanup.h"
+#include "model/jobs.h"
 #include "lib/languages.h"
-#include "text.h"
+#include "base/text.h"
 
 #include <stdlib.h>
 #include <string.h>

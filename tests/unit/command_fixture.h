@@ -3,8 +3,8 @@
 #ifndef KETTLE_COMMAND_FIXTURE_H
 #define KETTLE_COMMAND_FIXTURE_H
 
-#include "actor.h"
-#include "store_fixture.h"
+#include "model/actor.h"
+#include "unit/store_fixture.h"
 
 struct commands_fixture {
 	struct fixture f;

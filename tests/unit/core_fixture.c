@@ -2,14 +2,14 @@
 /* Whole cores on one loop, as many processes would have them. */
 #include <config.h>
 
-#include "core_fixture.h"
+#include "unit/core_fixture.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "file.h"
-#include "host.h"
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "session/plugin_host.h"
 #include "lib/languages.h"
 
 struct cores cores;

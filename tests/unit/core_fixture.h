@@ -3,8 +3,8 @@
 #ifndef KETTLE_CORE_FIXTURE_H
 #define KETTLE_CORE_FIXTURE_H
 
-#include "command_fixture.h"
-#include "core_inner.h"
+#include "unit/command_fixture.h"
+#include "session/core_internal.h"
 
 #define CORES_MAX 4
 

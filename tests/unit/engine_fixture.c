@@ -2,12 +2,12 @@
 /* The engine between a real store and a runner that the test controls. */
 #include <config.h>
 
-#include "engine_fixture.h"
+#include "unit/engine_fixture.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
+#include "base/cleanup.h"
 
 struct world world;
 struct fake fake;

@@ -2,9 +2,9 @@
 /* A database in a temporary folder, for tests: operations run as in the engine, waited for. */
 #include <config.h>
 
-#include "store_fixture.h"
+#include "unit/store_fixture.h"
 
-#include "file.h"
+#include "base/file.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,8 +3,8 @@
 #ifndef KETTLE_STORE_FIXTURE_H
 #define KETTLE_STORE_FIXTURE_H
 
-#include "db.h"
-#include "store.h"
+#include "store/db.h"
+#include "store/store.h"
 
 /* cmocka wants these first. */
 #include <setjmp.h>

@@ -36,7 +36,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "cleanup.h"
+#include "base/cleanup.h"
 
 #define PAGE 4096u
 #define MAPS_MAX (4u << 20) /* bytes of /proc/self/maps */

@@ -34,7 +34,7 @@
 #include <sys/syscall.h>
 
 #include "dump.h"
-#include "exec/image.h"
+#include "exec/warm/image.h"
 
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 

@@ -43,9 +43,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cleanup.h"
+#include "base/cleanup.h"
 #include "dump.h"
-#include "exec/image.h"
+#include "exec/warm/image.h"
 #include "sandbox/zygote.h"
 
 #define WARM_READY "ready\n"

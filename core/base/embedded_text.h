@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* Text files of the tree that libcore carries inside (build-aux/embed.awk). */
+#ifndef KETTLE_EMBEDDED_H
+#define KETTLE_EMBEDDED_H
+
+extern const char competition_schema[]; /* core/task/competition.schema.json */
+extern const char task_schema[];        /* core/task/task.schema.json */
+extern const char plan_schema[];        /* core/exec/plan/plan.schema.json */
+extern const char schema_0001[];        /* core/store/schema/0001.sql */
+extern const char schema_0002[];        /* core/store/schema/0002.sql */
+extern const char schema_0003[];        /* core/store/schema/0003.sql */
+
+#endif

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/* Commands of whoever runs the engine, on the database: start and stop, figures. */
+#include <config.h>
+
+#include "commands/cmd_admin.h"
+
+#include "model/board.h"
+#include "base/cleanup.h"
+#include "model/settings.h"
+
+#define STATS_DAY_MS 86400000
+
+static int
+fail_memory(struct kettle_error *err)
+{
+	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the command.");
+}
+
+/* ---- start and stop ---- */
+
+static int
+is_accepting(struct db *db, bool *ret_accepting, struct kettle_error *err)
+{
+	AUTO_JSON json_t *value = NULL;
+	int code = state_setting_get(db, "accepting", &value, err);
+	*ret_accepting = code == 0 && !json_is_false(value);
+	return code;
+}
+
+static int
+set_accepting(struct db *db, const struct actor *actor, bool accepting, json_t **ret_result, struct kettle_error *err)
+{
+	bool before = true;
+	AUTO_JSON json_t *value = json_boolean(accepting), *data = json_pack("{s:b}", "accepting", accepting);
+	int code = is_accepting(db, &before, err);
+	if (code == 0 && before != accepting) {
+		code = state_setting_put(db, "accepting", value, err);
+		if (code == 0)
+			code = db_event(db, "admin.accepting", 'a', 0, 0, actor->user, data, err);
+	}
+	if (code < 0)
+		return code;
+	*ret_result = json_pack("{s:s, s:b}", "status", "ok", "accepts_jobs", accepting);
+	return *ret_result ? 0 : fail_memory(err);
+}
+
+int
+cmd_admin_start(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
+	json_t **ret_result, struct kettle_error *err)
+{
+	(void)env;
+	(void)args;
+	return set_accepting(db, actor, true, ret_result, err);
+}
+
+int
+cmd_admin_stop(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
+	json_t **ret_result, struct kettle_error *err)
+{
+	(void)env;
+	(void)args;
+	return set_accepting(db, actor, false, ret_result, err);
+}
+
+/* ---- figures ---- */
+
+/* ?1: submissions after this time; ?2: on this board, 0: on all. */
+#define CHOSEN \
+	"s.created_at > ?1 AND (NOT ?2 OR s.leaderboard = ?2) AND s.leaderboard IN (SELECT id FROM leaderboards) "
+
+static int
+add_device(void *arg, sqlite3_stmt *row)
+{
+	static const char *const names[] = {
+		"num_run", "runs_passed", "runs_scored", "runs_secret", "max_delay", "avg_delay", "total_runtime"};
+	const char *device = (const char *)sqlite3_column_text(row, 0);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		char key[300];
+		int column = (int)i + 1;
+		(void)snprintf(key, sizeof(key), "%s.%s", names[i], device ? device : "");
+		json_t *value = sqlite3_column_type(row, column) == SQLITE_INTEGER
+							? json_integer(sqlite3_column_int64(row, column))
+							: json_real(sqlite3_column_double(row, column));
+		if (json_object_set_new(arg, key, value) < 0)
+			return KETTLE_ENOMEM;
+	}
+	return 0;
+}
+
+static int
+add_devices(struct db *db, json_t *stats, int64_t after, int64_t board, struct kettle_error *err)
+{
+	int code = db_query(db, err, add_device, stats,
+		"SELECT j.device, count(*), sum(r.passed), count(r.score), sum(r.secret), max(0.0, max(r.start_at - "
+		"j.queued_at) / 1000.0), max(0.0, avg(r.start_at - j.queued_at) / 1000.0), sum(r.end_at - r.start_at) / 1000.0 "
+		"FROM runs r JOIN jobs j ON j.id = r.job JOIN submissions s ON s.id = j.submission WHERE " CHOSEN
+		"GROUP BY j.device ORDER BY j.device",
+		"ii", after, board);
+	return code == KETTLE_ENOMEM ? fail_memory(err) : code;
+}
+
+int
+cmd_admin_stats(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
+	json_t **ret_result, struct kettle_error *err)
+{
+	(void)env;
+	struct board board = {0};
+	bool accepting = false;
+	AUTO_JSON json_t *stats = NULL;
+	const char *name = json_string_value(json_object_get(args, "leaderboard"));
+	int64_t after = json_is_true(json_object_get(args, "last_day")) ? db->now_ms - STATS_DAY_MS : -1;
+	int code = name ? board_find(db, actor, name, &board, err) : 0;
+	if (code == 0)
+		code = is_accepting(db, &accepting, err);
+	if (code == 0)
+		code = db_object(db, &stats, err,
+			"SELECT count(*) AS num_submissions, count(*) FILTER (WHERE done_at IS NULL) AS sub_waiting, "
+			"count(DISTINCT user) AS num_users, count(DISTINCT code) AS num_unique_codes FROM submissions s "
+			"WHERE " CHOSEN,
+			"ii", after, board.id);
+	if (code == 0)
+		code = add_devices(db, stats, after, board.id, err);
+	if (code < 0)
+		return code;
+	*ret_result = json_pack("{s:s, s:b, s:O}", "status", "ok", "accepts_jobs", accepting, "stats", stats);
+	return *ret_result ? 0 : fail_memory(err);
+}

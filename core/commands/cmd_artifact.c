@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/* The files that jobs left, for those who may see the submission. */
+#include <config.h>
+
+#include "commands/cmd_artifact.h"
+
+#include "model/artifact.h"
+#include "base/cleanup.h"
+#include "base/text.h"
+
+static int64_t
+number_of(const json_t *object, const char *key)
+{
+	return json_integer_value(json_object_get(object, key));
+}
+
+static int
+check_access(struct db *db, const struct actor *actor, int64_t submission, struct kettle_error *err)
+{
+	AUTO_JSON json_t *row = NULL;
+	int code = db_object(db, &row, err,
+		"SELECT s.user, b.creator FROM submissions s JOIN leaderboards b ON b.id = s.leaderboard WHERE s.id = ?", "i",
+		submission);
+	if (code == KETTLE_ENOENT)
+		return kettle_fail(err, code, "There is no submission %lld.", (long long)submission);
+	bool own = actor->user && (number_of(row, "user") == actor->user || number_of(row, "creator") == actor->user);
+	if (code == 0 && !own && actor->role != RIGHT_ADMIN)
+		return kettle_fail(err, KETTLE_EACCES, "Submission %lld belongs to somebody else.", (long long)submission);
+	return code;
+}
+
+int
+cmd_submission_artifacts(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
+	json_t **ret_result, struct kettle_error *err)
+{
+	(void)env;
+	int code = check_access(db, actor, number_of(args, "id"), err);
+	return code < 0 ? code
+					: db_array(db, ret_result, err,
+						  "SELECT a.id AS artifact, a.job, j.device, a.step, a.name, a.size, a.sha256, a.created_at AS "
+						  "created_iso, a.expired_at AS expired_iso FROM jobs j JOIN artifacts a ON a.job = j.id WHERE "
+						  "j.submission = ? ORDER BY a.job, a.id",
+						  "i", number_of(args, "id"));
+}
+
+int
+cmd_submission_artifact(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
+	json_t **ret_result, struct kettle_error *err)
+{
+	int64_t id = number_of(args, "artifact"), offset = number_of(args, "offset");
+	AUTO_JSON json_t *row = NULL;
+	AUTO_FREE char *data = NULL;
+	size_t size = 0;
+	int code = db_object(db, &row, err,
+		"SELECT a.id AS artifact, a.name, a.size, a.sha256, j.submission FROM artifacts a JOIN jobs j ON j.id = a.job "
+		"WHERE a.id = ?",
+		"i", id);
+	if (code == KETTLE_ENOENT)
+		return kettle_fail(err, code, "There is no file with the number %lld.", (long long)id);
+	if (code == 0)
+		code = check_access(db, actor, number_of(row, "submission"), err);
+	if (code == 0)
+		code = artifact_read(db, env->spool, id, offset, &data, &size, err);
+	if (code < 0)
+		return code;
+	AUTO_FREE char *base64 = base64_encode(data, size);
+	(void)json_object_del(row, "submission");
+	if (!base64 || json_object_set_new(row, "offset", json_integer(offset)) < 0 ||
+		json_object_set_new(row, "base64", json_string(base64)) < 0)
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the file.");
+	*ret_result = STEAL(row);
+	return 0;
+}

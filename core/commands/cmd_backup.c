@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Backup and export: copies of a database that somebody may be working on.
+ *
+ * Theory of operation. A thread of the pool opens a connection of its own, which only reads, and copies one snapshot;
+ * whoever holds the database, this process or another, is not asked and does not wait. Progress is posted to the loop,
+ * a few times a second. When the process is to end, the thread sees it at its next look and gives up.
+ */
+#include <config.h>
+
+#include "commands/cmd_backup.h"
+
+#include "model/actor.h"
+#include "store/backup.h"
+#include "base/cleanup.h"
+#include "session/core_internal.h"
+#include "store/db_file.h"
+#include "model/export_files.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+
+#define COPY_TELL_NS UINT64_C(200000000) /* between two reports */
+
+struct copy {
+	struct core *core;
+	const struct command *command;
+	json_t *args, *actor, *result;
+	struct kettle_error err;
+	uint64_t told_ns;
+	kettle_answer answer;
+	void *arg;
+};
+
+static void
+free_copy(struct copy *copy)
+{
+	json_decref(copy->args);
+	json_decref(copy->actor);
+	json_decref(copy->result);
+	free(copy);
+}
+
+/* ---- how far it is ---- */
+
+struct report {
+	struct core *core;
+	const char *what; /* takes the place of a device */
+	int64_t done, total;
+};
+
+static void
+tell(void *arg)
+{
+	struct report *report = arg;
+	AUTO_JSON json_t *event =
+		json_pack("{s:s, s:b, s:s, s:{s:s, s:I, s:I}}", "kind", "progress", "task_run", 1, "device", report->what,
+			"event", "event", "copied", "done", (json_int_t)report->done, "total", (json_int_t)report->total);
+	if (event)
+		subscriptions_event(report->core, event);
+	free(report);
+}
+
+static bool
+progress(void *arg, int64_t done, int64_t total)
+{
+	struct copy *copy = arg;
+	uint64_t now = time_monotonic_ns();
+	if (__atomic_load_n(&copy->core->leaving, __ATOMIC_RELAXED))
+		return false;
+	if (now - copy->told_ns < COPY_TELL_NS)
+		return true;
+	copy->told_ns = now;
+	struct report *report = malloc(sizeof(*report));
+	if (!report)
+		return true; /* it goes on without being told */
+	*report = (struct report){copy->core, copy->command->name + strlen("admin."), done, total};
+	if (hostio_post(copy->core->setup.io, tell, report) < 0)
+		free(report);
+	return true;
+}
+
+/* ---- the copy, in the pool ---- */
+
+static int
+make(struct copy *copy, struct db *db)
+{
+	const char *path = json_string_value(json_object_get(copy->args, "path"));
+	const char *format = json_string_value(json_object_get(copy->args, "format"));
+	int64_t bytes = 0;
+	AUTO_JSON json_t *files = NULL;
+	if (strcmp(copy->command->name, "admin.backup") == 0) {
+		if (backup_make(db->handle, path, progress, copy, &bytes, &copy->err) == 0)
+			copy->result = json_pack("{s:s, s:I}", "path", path, "bytes", (json_int_t)bytes);
+	} else if (export_make(db, path, strcmp(format, "csv") == 0, progress, copy, &files, &copy->err) == 0) {
+		copy->result = json_pack("{s:s, s:O}", "path", path, "files", files);
+	}
+	if (copy->err.code == 0 && !copy->result)
+		(void)kettle_fail(&copy->err, KETTLE_ENOMEM, "There is not enough memory for the answer.");
+	return copy->err.code;
+}
+
+static void
+work(void *arg)
+{
+	struct copy *copy = arg;
+	const char *database = copy->core->setup.database;
+	struct actor actor = {0};
+	struct db db = {.now_ms = time_now_ms()};
+	if (access(database, F_OK) != 0)
+		(void)kettle_fail(&copy->err, KETTLE_ENOENT, "There is no database %s: %s.", database, strerror(errno));
+	else if (dbfile_open_reader(database, &db.handle, &copy->err) == 0 &&
+			 actor_resolve(&db, copy->actor, copy->command, &actor, &copy->err) == 0)
+		(void)make(copy, &db);
+	db_close(&db);
+}
+
+static void
+after(void *arg)
+{
+	struct copy *copy = arg;
+	copy->answer(copy->arg, &copy->err, copy->err.code < 0 ? NULL : copy->result);
+	free_copy(copy);
+}
+
+static void
+begin(const char *command, struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer,
+	void *arg)
+{
+	struct kettle_error err = {0};
+	struct copy *copy = calloc(1, sizeof(*copy));
+	if (copy)
+		*copy = (struct copy){
+			.core = core,
+			.command = command_find(command),
+			.args = json_deep_copy(args),
+			.actor = json_pack("{s:s, s:s, s:s}", "provider", "cli", "subject", actor->name, "name", actor->name),
+			.answer = answer,
+			.arg = arg,
+		};
+	if (copy && copy->args && copy->actor && hostio_work(core->setup.io, work, after, copy, &err) == 0)
+		return;
+	if (err.code == 0)
+		(void)kettle_fail(&err, KETTLE_ENOMEM, "There is not enough memory for the copy.");
+	answer(arg, &err, NULL);
+	if (copy)
+		free_copy(copy);
+}
+
+void
+cmd_admin_backup(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
+{
+	begin("admin.backup", core, actor, args, answer, arg);
+}
+
+void
+cmd_admin_export(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
+{
+	begin("admin.export", core, actor, args, answer, arg);
+}

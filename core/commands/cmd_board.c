@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT */
+/* Commands on leaderboards: create, list, show, delete. */
+#include <config.h>
+
+#include "commands/cmd_board.h"
+
+#include "model/board_cache.h"
+#include "model/board_delete.h"
+#include "base/sanitize_text.h"
+#include "base/cleanup.h"
+#include "model/blobs.h"
+#include "model/ranking.h"
+#include "task/task.h"
+#include "base/text.h"
+
+#include <string.h>
+#include <strings.h>
+
+/* Words that stand where a board's name could in a route of the field's API or of a page. */
+static const char *const reserved[] = {"admin", "all", "api", "assets", "auth", "boards", "code", "device", "devices",
+	"docs", "events", "favicon.ico", "files", "gpu", "gpus", "health", "invite", "invites", "join", "leaderboard",
+	"leaderboards", "link", "list", "login", "logout", "me", "metrics", "new", "openapi.json", "problems", "queue",
+	"ready", "robots.txt", "runner_queue", "runs", "settings", "static", "stats", "submission", "submission_count",
+	"submissions", "submit", "task", "tasks", "template", "token", "tokens", "user", "users", "well-known", NULL};
+
+static int
+fail_memory(struct kettle_error *err)
+{
+	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the leaderboard.");
+}
+
+static int
+check_name(const char *name, struct kettle_error *err)
+{
+	static const char first[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+	size_t len = strlen(name),
+		   sound = strspn(name, "._-abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789");
+	if (len == 0 || len > BOARD_NAME_MAX || sound != len || !strchr(first, name[0]))
+		return kettle_fail(err, KETTLE_EINVAL,
+			"`%.80s` cannot be the name of a leaderboard: it has 1 to %d letters, digits, `.`, `_` and `-` and begins "
+			"with a "
+			"letter or digit.",
+			name, BOARD_NAME_MAX);
+	for (size_t i = 0; reserved[i]; i++)
+		if (strcasecmp(reserved[i], name) == 0)
+			return kettle_fail(err, KETTLE_EINVAL,
+				"`%s` cannot be the name of a leaderboard: the word has a meaning in addresses.", name);
+	return 0;
+}
+
+/* Those given, else the task's, else the only one there is. */
+static int
+choose_devices(const struct command_env *env, const json_t *given, const json_t *task, json_t **ret_devices,
+	struct kettle_error *err)
+{
+	AUTO_JSON json_t *configured = board_configured(env);
+	const json_t *gpus = json_object_get(task, "gpus");
+	const json_t *wanted = json_array_size(given) ? given : json_array_size(gpus) ? gpus : configured;
+	AUTO_FREE char *names = board_join(configured);
+	if (!names)
+		return fail_memory(err);
+	if (json_array_size(configured) == 0)
+		return kettle_fail(err, KETTLE_EUNAVAIL, "No device is configured, so nothing could run on this leaderboard.");
+	if (wanted == configured && json_array_size(configured) > 1)
+		return kettle_fail(err, KETTLE_EINVAL,
+			"Neither you nor the task names the devices of the leaderboard: choose from %s.", names);
+	return board_pick_devices(env, wanted, ret_devices, err);
+}
+
+static int
+add_devices(struct db *db, int64_t board, const json_t *devices, struct kettle_error *err)
+{
+	int code = 0;
+	for (size_t i = 0; i < json_array_size(devices) && code == 0; i++)
+		code = db_exec(db, err, "INSERT INTO leaderboard_devices (leaderboard, device, position) VALUES (?, ?, ?)",
+			"isi", board, json_string_value(json_array_get(devices, i)), (int64_t)i);
+	return code;
+}
+
+/* What a board is made of, checked. */
+struct new_board {
+	const char *name, *visibility, *code;
+	json_t *bundle, *devices;
+	char *description;
+	int64_t deadline_at; /* 0: none */
+	int64_t id;
+};
+
+static void
+free_new_board(struct new_board *board)
+{
+	json_decref(board->bundle);
+	json_decref(board->devices);
+	free(board->description);
+}
+#define AUTO_NEW_BOARD __attribute__((cleanup(free_new_board)))
+
+static int
+insert_board(struct db *db, const struct actor *actor, struct new_board *board, struct kettle_error *err)
+{
+	int64_t task = 0;
+	int code = content_put_task(db, board->bundle, &task, err);
+	if (code == 0)
+		code = db_exec(db, err,
+			"INSERT INTO boards (name, description, task, creator, created_at, updated_at, deadline_at, "
+			"visibility, code) "
+			"VALUES (?1, ?2, ?3, ?4, ?5, ?5, nullif(?6, 0), ?7, ?8)",
+			"ssiiiiss", board->name, board->description, task, actor->user, db->now_ms, board->deadline_at,
+			board->visibility, board->code);
+	board->id = db_last_id(db);
+	return code < 0 ? code : add_devices(db, board->id, board->devices, err);
+}
+
+static int
+tell_created(struct db *db, const struct actor *actor, const struct new_board *board, const json_t *object,
+	struct kettle_error *err)
+{
+	AUTO_JSON json_t *data = json_pack("{s:O, s:O, s:O}", "name", json_object_get(object, "name"), "devices",
+		board->devices, "deadline", json_object_get(object, "deadline"));
+	return data ? db_event(db, "leaderboard.created", 'p', board->id, 0, actor->user, data, err) : fail_memory(err);
+}
+
+/* The arguments, checked; nothing is written. */
+static int
+check_new(
+	struct db *db, const struct command_env *env, const json_t *args, struct new_board *board, struct kettle_error *err)
+{
+	const char *deadline = json_string_value(json_object_get(args, "deadline"));
+	const char *description = json_string_value(json_object_get(args, "description"));
+	int64_t taken = 0;
+	board->name = json_string_value(json_object_get(args, "name"));
+	board->visibility = json_string_value(json_object_get(args, "visibility"));
+	board->code = json_string_value(json_object_get(args, "code"));
+	int code = check_name(board->name, err);
+	if (code == 0)
+		code = db_int(db, &taken, err, "SELECT count(*) FROM leaderboards WHERE name = ?", "s", board->name);
+	if (code == 0 && taken)
+		code = kettle_fail(err, KETTLE_ECONFLICT,
+			"There is already a leaderboard `%s`: delete it first, or choose another name.", board->name);
+	if (code == 0 && deadline)
+		code = board_deadline(deadline, db->now_ms, &board->deadline_at, err);
+	if (code == 0)
+		code = task_check_bundle(env->languages, json_object_get(args, "task"), &board->bundle, err);
+	if (code < 0)
+		return code;
+	const json_t *task = json_object_get(board->bundle, "task");
+	if (!description)
+		description = json_string_value(json_object_get(task, "description"));
+	board->description = clean_text(description ? description : "", BOARD_DESCRIPTION_MAX);
+	if (!board->description)
+		return fail_memory(err);
+	return choose_devices(env, json_object_get(args, "device"), task, &board->devices, err);
+}
+
+int
+cmd_board_create_check(
+	struct db *db, const struct command_env *env, const json_t *args, json_t **ret_devices, struct kettle_error *err)
+{
+	AUTO_NEW_BOARD struct new_board board = {0};
+	int code = check_new(db, env, args, &board, err);
+	if (code == 0)
+		*ret_devices = json_incref(board.devices);
+	return code;
+}
+
+int
+cmd_board_create(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
+	json_t **ret_result, struct kettle_error *err)
+{
+	AUTO_NEW_BOARD struct new_board board = {0};
+	AUTO_JSON json_t *object = NULL;
+	int code = check_new(db, env, args, &board, err);
+	if (code == 0)
+		code = insert_board(db, actor, &board, err);
+	if (code == 0)
+		code = board_object(db, board.id, &object, err);
+	if (code == 0)
+		code = tell_created(db, actor, &board, object, err);
+	if (code < 0)
+		return code;
+	json_t *remarks = json_copy(json_object_get(board.bundle, "remarks"));
+	if (!remarks)
+		remarks = json_array();
+	if (board.deadline_at && board.deadline_at <= db->now_ms)
+		(void)json_array_append_new(remarks, json_string("The deadline has already passed."));
+	if (json_object_set_new(object, "remarks", remarks) < 0)
+		return fail_memory(err);
+	*ret_result = STEAL(object);
+	return 0;
+}
+
+int
+cmd_board_list(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
+	json_t **ret_result, struct kettle_error *err)
+{
+	(void)env;
+	return board_list(db, actor, json_is_true(json_object_get(args, "all")), ret_result, err);
+}
+
+/* Of the one who asks: all of their runs. */
+static int
+show_own(struct db *db, const struct actor *actor, const struct board *board, const struct board_asked *asked,
+	json_t **ret_result, struct kettle_error *err)
+{
+	AUTO_JSON json_t *devices = NULL, *object = NULL, *rankings = json_array();
+	int code = board_choose_devices(db, board, asked->device, &devices, err);
+	if (code == 0)
+		code = board_object(db, board->id, &object, err);
+	for (size_t i = 0; i < json_array_size(devices) && code == 0; i++) {
+		json_t *page = NULL;
+		code = ranking_page_of(db, board->id, json_string_value(json_array_get(devices, i)),
+			actor->user ? actor->user : -1, asked->limit, asked->offset, &page, err);
+		if (code == 0 && json_array_append_new(rankings, page) < 0)
+			code = fail_memory(err);
+	}
+	if (code < 0)
+		return code;
+	*ret_result =
+		json_pack("{s:O, s:O, s:b}", "leaderboard", object, "rankings", rankings, "code_open", (int)asked->open);
+	return *ret_result ? 0 : fail_memory(err);
+}
+
+int
+cmd_board_show(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
+	json_t **ret_result, struct kettle_error *err)
+{
+	(void)env;
+	struct board board;
+	int code = board_find(db, actor, json_string_value(json_object_get(args, "name")), &board, err);
+	if (code == 0)
+		code = board_check_access(db, actor, &board, err);
+	if (code < 0)
+		return code;
+	struct board_asked asked = {
+		.device = json_string_value(json_object_get(args, "device")),
+		.limit = json_integer_value(json_object_get(args, "limit")),
+		.offset = json_integer_value(json_object_get(args, "offset")),
+		.open = board_owns(actor, &board) || board_code_open(&board, db->now_ms),
+	};
+	return json_is_true(json_object_get(args, "mine")) ? show_own(db, actor, &board, &asked, ret_result, err)
+													   : board_answer(db, &board, &asked, ret_result, err);
+}
+
+static int
+tell_deleted(
+	struct db *db, const struct actor *actor, const struct board *board, int64_t submissions, struct kettle_error *err)
+{
+	AUTO_JSON json_t *jobs = NULL;
+	int code = db_array(db, &jobs, err,
+		"SELECT j.id AS job, j.device, j.submission FROM jobs j JOIN submissions s ON s.id = j.submission WHERE "
+		"j.done_at IS "
+		"NULL AND s.leaderboard = ? ORDER BY j.id",
+		"i", board->id);
+	if (code < 0)
+		return code;
+	AUTO_JSON json_t *data =
+		json_pack("{s:s, s:I, s:O}", "name", board->name, "submissions", (json_int_t)submissions, "jobs", jobs);
+	return data ? db_event(db, "leaderboard.deleted", 'p', board->id, 0, actor->user, data, err) : fail_memory(err);
+}
+
+int
+cmd_board_delete(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
+	json_t **ret_result, struct kettle_error *err)
+{
+	(void)env;
+	struct board board;
+	int64_t submissions = 0;
+	int code = board_find(db, actor, json_string_value(json_object_get(args, "name")), &board, err);
+	if (code == 0)
+		code = board_check_owner(actor, &board, err);
+	if (code == 0)
+		code = db_int(db, &submissions, err, "SELECT count(*) FROM submissions WHERE leaderboard = ?", "i", board.id);
+	if (code == 0 && submissions && !json_is_true(json_object_get(args, "force")))
+		code = kettle_fail(err, KETTLE_ECONFLICT,
+			"The leaderboard `%s` has %lld submission%s, which would be deleted with it; say `force` if that is meant.",
+			board.name, (long long)submissions, submissions == 1 ? "" : "s");
+	if (code == 0)
+		code = tell_deleted(db, actor, &board, submissions, err);
+	if (code == 0)
+		code = board_remove(db, board.id, err);
+	if (code < 0)
+		return code;
+	*ret_result = json_pack("{s:s, s:I}", "name", board.name, "submissions", (json_int_t)submissions);
+	return *ret_result ? 0 : fail_memory(err);
+}

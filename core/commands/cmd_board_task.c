@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+/* Commands that hand out what is behind a leaderboard: its task with the plans, its templates. */
+#include <config.h>
+
+#include "commands/cmd_board_task.h"
+
+#include "model/board.h"
+#include "base/cleanup.h"
+#include "model/blobs.h"
+#include "model/board_template.h"
+#include "model/settings.h"
+#include "judge/plan.h"
+
+#include <string.h>
+#include <strings.h>
+
+static const char *const all_modes[] = {"ranked", "test", "benchmark", "profile"};
+
+static int
+fail_memory(struct kettle_error *err)
+{
+	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the task.");
+}
+
+/* The board, where the actor may see it, and the whole of its task. */
+static int
+load(struct db *db, const struct actor *actor, const json_t *args, struct board *ret_board, json_t **ret_bundle,
+	struct kettle_error *err)
+{
+	int code = board_find(db, actor, json_string_value(json_object_get(args, "name")), ret_board, err);
+	if (code == 0)
+		code = board_check_access(db, actor, ret_board, err);
+	return code < 0 ? code : content_get_task(db, ret_board->task, ret_bundle, err);
+}
+
+/* ---- plans as they are shown ---- */
+
+/* What a content is: a file of the task, by its name; NULL: something of the language's own. */
+static const char *
+task_file(const json_t *files, const json_t *contents)
+{
+	const char *name;
+	json_t *file;
+	json_object_foreach((json_t *)files, name, file) {
+		if (json_equal(file, contents))
+			return name;
+	}
+	return NULL;
+}
+
+/* Contents that everybody has beside the plan become a word for them. */
+static void
+shorten(json_t *inputs, const json_t *files)
+{
+	const char *name;
+	json_t *contents;
+	void *next;
+	json_object_foreach_safe(inputs, next, name, contents) {
+		bool bytes = json_object_get(contents, "text") || json_object_get(contents, "base64");
+		const char *of_task = bytes ? task_file(files, contents) : NULL;
+		if (of_task)
+			(void)json_object_set_new(inputs, name, json_pack("{s:s}", "task", of_task));
+	}
+}
+
+static void
+hide_secrets(json_t *step)
+{
+	json_t *secret = json_object_get(step, "secret"), *value;
+	const char *name;
+	void *next;
+	json_object_foreach_safe(secret, next, name, value) {
+		(void)json_object_set_new(secret, name, json_string(BOARD_SECRET));
+	}
+}
+
+/* Its own copy of what the language may share with others. */
+static json_t *
+shown_plan(const json_t *plan, const json_t *bundle)
+{
+	json_t *shown = json_deep_copy(plan), *step;
+	const json_t *files = json_object_get(bundle, "files");
+	const char *submission = json_string_value(json_object_get(bundle, "submission"));
+	size_t i;
+	if (!shown)
+		return NULL;
+	shorten(json_object_get(shown, "files"), files);
+	if (json_object_get(json_object_get(shown, "files"), submission))
+		(void)json_object_set_new(json_object_get(shown, "files"), submission, json_pack("{s:b}", "submission", 1));
+	json_array_foreach(json_object_get(shown, "steps"), i, step) {
+		shorten(json_object_get(step, "inputs"), files);
+		shorten(json_object_get(json_object_get(step, "referee"), "inputs"), files);
+		shorten(json_object_get(json_object_get(step, "solver"), "inputs"), files);
+		hide_secrets(step);
+	}
+	return shown;
+}
+
+struct plans {
+	struct db *db;
+	const struct command_env *env;
+	const json_t *bundle;
+	json_t *list;
+	size_t bytes;
+};
+
+/* The units of a device, for the first of which its jobs are planned; NULL: it is not configured. Borrowed. */
+static const json_t *
+units_of(const struct command_env *env, const char *device, const char **ret_name)
+{
+	const char *name;
+	json_t *configured;
+	json_object_foreach((json_t *)env->devices, name, configured) {
+		*ret_name = name;
+		if (strcasecmp(name, device) == 0)
+			return json_object_get(configured, "units");
+	}
+	return NULL;
+}
+
+/* It as the engine gives it to a language: its section with name and what the calibrators take there. */
+static int
+load_unit(const struct plans *plans, const char *device, json_t **ret_unit, struct kettle_error *err)
+{
+	const char *name = NULL;
+	const json_t *units = units_of(plans->env, device, &name);
+	if (!units)
+		return kettle_fail(err, KETTLE_EUNAVAIL, "The device `%s` is not configured at the moment.", device);
+	AUTO_JSON json_t *unit = json_object(), *label = json_sprintf("%s.0", name), *calibration = NULL;
+	if (!unit || !label)
+		return fail_memory(err);
+	(void)json_object_update(unit, json_array_get(units, 0));
+	int code = state_unit_calibration(plans->db, name, json_string_value(label), &calibration, err);
+	if (code == 0 &&
+		(json_object_set_new(unit, "name", json_string(name)) < 0 || json_object_set(unit, "unit", label) < 0 ||
+			(json_is_object(calibration) && json_object_set(unit, "calibration", calibration) < 0)))
+		return fail_memory(err);
+	if (code == 0)
+		*ret_unit = STEAL(unit);
+	return code;
+}
+
+/* The plan, or the sentence why there is none here. */
+static int
+make_plan(const struct plans *plans, const char *device, const char *mode, json_t **ret_plan, struct kettle_error *err)
+{
+	AUTO_JSON json_t *unit = NULL, *plan = NULL;
+	int code = load_unit(plans, device, &unit, err);
+	/* No seed of anybody's: what stands for it is replaced. */
+	if (code == 0)
+		code = task_plan(plans->env->languages, plans->bundle, "", mode, unit, "0", &plan, err);
+	if (code < 0)
+		return code;
+	*ret_plan = shown_plan(plan, plans->bundle);
+	return *ret_plan ? 0 : fail_memory(err);
+}
+
+static int
+add_plan(struct plans *plans, const char *device, const char *mode, struct kettle_error *err)
+{
+	AUTO_JSON json_t *plan = NULL;
+	struct kettle_error why = {0};
+	int code = make_plan(plans, device, mode, &plan, &why);
+	if (code == KETTLE_ENOMEM)
+		return fail_memory(err);
+	size_t bytes = plan ? json_dumpb(plan, NULL, 0, JSON_COMPACT) : 0;
+	if (plans->bytes + bytes > BOARD_PLANS_BYTES)
+		code = kettle_fail(
+			&why, KETTLE_ETOOBIG, "The plans are too large for one answer: name this device and this mode alone.");
+	else
+		plans->bytes += bytes;
+	json_t *row = code < 0 ? json_pack("{s:s, s:s, s:s}", "device", device, "mode", mode, "error", why.message)
+						   : json_pack("{s:s, s:s, s:O}", "device", device, "mode", mode, "plan", plan);
+	return json_array_append_new(plans->list, row) < 0 ? fail_memory(err) : 0;
+}
+
+static int
+add_plans(struct plans *plans, const json_t *devices, const json_t *args, struct kettle_error *err)
+{
+	const char *mode = json_string_value(json_object_get(args, "mode"));
+	int code = 0;
+	for (size_t i = 0; i < json_array_size(devices); i++)
+		for (size_t j = 0; j < ARRAY_SIZE(all_modes) && code == 0; j++)
+			if (!mode || strcmp(mode, all_modes[j]) == 0)
+				code = add_plan(plans, json_string_value(json_array_get(devices, i)), all_modes[j], err);
+	return code;
+}
+
+int
+cmd_board_task(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
+	json_t **ret_result, struct kettle_error *err)
+{
+	struct board board;
+	AUTO_JSON json_t *bundle = NULL, *devices = NULL, *list = json_array();
+	int code = load(db, actor, args, &board, &bundle, err);
+	if (code == 0)
+		code = board_choose_devices(db, &board, json_string_value(json_object_get(args, "device")), &devices, err);
+	struct plans plans = {.db = db, .env = env, .bundle = bundle, .list = list};
+	if (code == 0)
+		code = add_plans(&plans, devices, args, err);
+	if (code < 0)
+		return code;
+	*ret_result = json_pack("{s:s, s:O, s:O, s:O, s:O, s:O, s:O, s:O, s:O}", "leaderboard", board.name, "name",
+		json_object_get(bundle, "name"), "yml", json_object_get(bundle, "yml"), "task", json_object_get(bundle, "task"),
+		"submission", json_object_get(bundle, "submission"), "files", json_object_get(bundle, "files"), "templates",
+		json_object_get(bundle, "templates"), "hash", json_object_get(bundle, "hash"), "plans", list);
+	return *ret_result ? 0 : fail_memory(err);
+}
+
+int
+cmd_board_template(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
+	json_t **ret_result, struct kettle_error *err)
+{
+	struct board board;
+	AUTO_JSON json_t *bundle = NULL, *object = NULL, *starters = NULL;
+	int code = load(db, actor, args, &board, &bundle, err);
+	if (code == 0)
+		code = board_object(db, board.id, &object, err);
+	if (code == 0)
+		code = starter_list(env->languages, object, json_object_get(bundle, "templates"),
+			json_string_value(json_object_get(args, "lang")), &starters, err);
+	if (code < 0)
+		return code;
+	*ret_result = json_pack("{s:s, s:O}", "leaderboard", board.name, "templates", starters);
+	return *ret_result ? 0 : fail_memory(err);
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/* The command that changes a leaderboard. */
+#include <config.h>
+
+#include "commands/cmd_board_update.h"
+
+#include "model/board_update.h"
+#include "base/cleanup.h"
+#include "task/task.h"
+#include "base/text.h"
+
+#include <string.h>
+
+static int
+fail_memory(struct kettle_error *err)
+{
+	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the leaderboard.");
+}
+
+/* The arguments as a change; *ret_bundle and *ret_devices hold what it borrows. */
+static int
+read_change(struct db *db, const struct command_env *env, const json_t *args, struct board_change *change,
+	json_t **ret_bundle, json_t **ret_devices, struct kettle_error *err)
+{
+	const char *deadline = json_string_value(json_object_get(args, "deadline"));
+	const json_t *devices = json_object_get(args, "device"), *task = json_object_get(args, "task");
+	change->description = json_string_value(json_object_get(args, "description"));
+	change->visibility = json_string_value(json_object_get(args, "visibility"));
+	change->code = json_string_value(json_object_get(args, "code"));
+	change->force = json_is_true(json_object_get(args, "force"));
+	change->set_deadline = deadline != NULL;
+	bool any = deadline || devices || task || change->description || change->visibility || change->code;
+	if (!any)
+		return kettle_fail(err, KETTLE_EINVAL,
+			"Nothing is to be changed: give a deadline, devices, a visibility, who may read code, a description or a "
+			"task.");
+	int code = deadline ? board_deadline(deadline, db->now_ms, &change->deadline_at, err) : 0;
+	if (code == 0 && devices)
+		code = board_pick_devices(env, devices, ret_devices, err);
+	if (code == 0 && task)
+		code = task_check_bundle(env->languages, task, ret_bundle, err);
+	change->devices = *ret_devices;
+	change->bundle = *ret_bundle;
+	return code;
+}
+
+static json_t *
+remarks_of(const struct db *db, const struct board_change *change)
+{
+	json_t *remarks = json_copy(json_object_get(change->bundle, "remarks"));
+	if (!remarks)
+		remarks = json_array();
+	if (change->set_deadline && change->deadline_at && change->deadline_at <= db->now_ms)
+		(void)json_array_append_new(remarks, json_string("The deadline has already passed."));
+	return remarks;
+}
+
+int
+cmd_board_update(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
+	json_t **ret_result, struct kettle_error *err)
+{
+	struct board board;
+	struct board_change change = {0};
+	AUTO_JSON json_t *bundle = NULL, *devices = NULL, *result = NULL, *object = NULL;
+	int code = board_find(db, actor, json_string_value(json_object_get(args, "name")), &board, err);
+	if (code == 0)
+		code = board_check_owner(actor, &board, err);
+	if (code == 0)
+		code = read_change(db, env, args, &change, &bundle, &devices, err);
+	if (code == 0)
+		code = board_update(db, actor, &board, &change, &result, err);
+	if (code == 0)
+		code = board_object(db, board.id, &object, err);
+	if (code < 0)
+		return code;
+	if (json_object_set(result, "leaderboard", object) < 0 ||
+		json_object_set_new(result, "remarks", remarks_of(db, &change)) < 0)
+		return fail_memory(err);
+	*ret_result = STEAL(result);
+	return 0;
+}

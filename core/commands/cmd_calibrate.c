@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * device.calibrate: runs the calibration tasks that ship with Kettle on each unit and keeps the median; then the tasks of
+ * its boards, as far as they have calibrators of their own.
+ *
+ * Theory of operation. The folders of tasks/calibration are read on a thread of the pool, what is stored of units and
+ * boards on the store's; everything else happens on the loop thread, one thing after the other: unit by unit, and on each
+ * unit CALIBRATE_ROUNDS times every task that its language can plan there (calibrate_run.c). The submission of such a task
+ * is its template. Each run reports what its harness's calibrator took; the medians are stored with the machine that the
+ * runner names. A unit whose machine is the one of its calibration keeps it unless `force` is said. Calibrated now or
+ * before, its boards come next (calibrate_boards.c).
+ *
+ *   load ──▶ stored ──▶ next unit ──▶ machine? ──▶ run … run ──▶ store ──▶ boards ──▶ next unit … ──▶ answer
+ */
+#include <config.h>
+
+#include "commands/cmd_calibrate.h"
+
+#include "commands/cmd_calibrate_internal.h"
+#include "judge/calibration.h"
+#include "base/cleanup.h"
+#include "session/core_internal.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/nearest.h"
+#include "task/builtin_dirs.h"
+#include "model/settings.h"
+#include "task/task.h"
+#include "base/times.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define CALIBRATE_FOLDER "calibration" /* below the folder of the tasks that ship */
+
+static const char *
+text_of(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+	return text ? text : "";
+}
+
+static void next_unit(struct calibrating *c);
+static void next_run(struct calibrating *c);
+
+static void
+end(struct calibrating *c)
+{
+	AUTO_JSON json_t *result = c->err.code < 0 ? NULL : json_pack("{s:O}", "units", c->results);
+	c->answer(c->arg, &c->err, result);
+	json_decref(c->args);
+	json_decref(c->units);
+	json_decref(c->tasks);
+	json_decref(c->stored);
+	json_decref(c->results);
+	json_decref(c->samples);
+	json_decref(c->ratios);
+	json_decref(c->spreads);
+	json_decref(c->machine);
+	json_decref(c->remarks);
+	json_decref(c->found);
+	calibrate_boards_free(&c->boards);
+	free(c);
+}
+
+/* ---- the tasks ---- */
+
+/* A folder whose language is not loaded here is nothing to complain about: its boards do not exist here either. */
+static void
+load_task(struct calibrating *c, const char *folder, const char *name)
+{
+	AUTO_FREE char *path = path_join(folder, name);
+	AUTO_JSON json_t *bundle = NULL;
+	struct kettle_error err = {0};
+	if (name[0] == '.' || !path)
+		return;
+	if (task_read(&c->core->languages, path, &bundle, &err) < 0)
+		log_write(KETTLE_LOG_DEBUG, "calibrate", "%s: %s", path, err.message);
+	else if (calibrate_run_code(bundle))
+		(void)json_array_append(c->tasks, bundle);
+}
+
+static int
+by_name(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static void
+load(void *arg)
+{
+	struct calibrating *c = arg;
+	AUTO_FREE char *tasks = shipped_dir(), *folder = tasks ? path_join(tasks, CALIBRATE_FOLDER) : NULL;
+	struct dirent **entries = NULL;
+	int count = folder ? scandir(folder, &entries, NULL, by_name) : -1;
+	for (int i = 0; i < count; i++) {
+		load_task(c, folder, entries[i]->d_name);
+		free(entries[i]);
+	}
+	free(entries);
+	if (json_array_size(c->tasks) == 0)
+		(void)kettle_fail(&c->err, KETTLE_EUNAVAIL,
+			"There is no calibration task for a language that is loaded in `%s`; KETTLE_TASKS names another folder.",
+			folder ? folder : "");
+}
+
+/* ---- one unit ---- */
+
+json_t *
+calibrate_unit(const struct calibrating *c)
+{
+	return json_array_get(c->units, c->unit);
+}
+
+const char *
+calibrate_unit_text(const struct calibrating *c, const char *key)
+{
+	return text_of(calibrate_unit(c), key);
+}
+
+const json_t *
+calibrate_row(const struct calibrating *c)
+{
+	size_t i;
+	json_t *row;
+	json_array_foreach(c->stored, i, row)
+		if (strcasecmp(text_of(row, "device"), calibrate_unit_text(c, "device")) == 0 &&
+			strcmp(text_of(row, "unit"), calibrate_unit_text(c, "unit")) == 0)
+			return row;
+	return NULL;
+}
+
+/* The calibration that was stored of the unit at the beginning, or NULL. */
+static const json_t *
+stored_of(const struct calibrating *c)
+{
+	const json_t *calibration = json_object_get(calibrate_row(c), "calibration");
+	return json_is_object(calibration) ? calibration : NULL;
+}
+
+const struct runner *
+calibrate_runner(const struct calibrating *c)
+{
+	for (size_t i = 0; i < c->core->runners_count; i++)
+		if (strcmp(c->core->runners[i].name, calibrate_unit_text(c, "runner")) == 0)
+			return &c->core->runners[i];
+	return NULL;
+}
+
+bool
+calibrate_stopped(struct calibrating *c)
+{
+	if (!c->core->closing)
+		return false;
+	(void)kettle_fail(&c->err, KETTLE_ECANCELED, "The engine is stopping; nothing more is calibrated.");
+	end(c);
+	return true;
+}
+
+/* The unit is done with: one more result, and on to the next. error: NULL, or why it failed. */
+static void
+conclude(struct calibrating *c, const char *error)
+{
+	const json_t *unit = calibrate_unit(c), *before = c->found ? stored_of(c) : NULL;
+	const json_t *calibration = error ? NULL : c->found ? c->found : stored_of(c);
+	const char *state = error ? "failed" : c->found ? "calibrated" : "already";
+	json_t *result =
+		json_pack("{s:O, s:O, s:s, s:O*, s:O*, s:O*, s:O*, s:O*, s:s*, s:O}", "device", json_object_get(unit, "device"),
+			"unit", json_object_get(unit, "unit"), "state", state, "names", json_object_get(calibration, "names"),
+			"spreads", json_object_get(calibration, "spreads"), "at", json_object_get(calibration, "at"), "before",
+			json_object_get(before, "names"), "boards", c->boards.results, "error", error, "remarks", c->remarks);
+	(void)json_array_append_new(c->results, result);
+	c->unit++;
+	next_unit(c);
+}
+
+void
+calibrate_boards_ended(struct calibrating *c, const char *error)
+{
+	/* What was measured of the unit itself is stored by now. */
+	if (error)
+		calibrate_remark(c, "leaderboards", error);
+	conclude(c, NULL);
+}
+
+/* What the tasks of its boards take stays, where the machine does. */
+static int
+store_op_calibrate(struct db *db, void *arg, struct kettle_error *err)
+{
+	struct calibrating *c = arg;
+	const char *device = calibrate_unit_text(c, "device"), *unit = calibrate_unit_text(c, "unit");
+	AUTO_JSON json_t *before = NULL, *data = json_pack("{s:s, s:s, s:O}", "device", device, "unit", unit, "names",
+										 json_object_get(c->found, "names"));
+	int code = state_unit_calibration(db, device, unit, &before, err);
+	json_t *tasks = json_object_get(before, "tasks");
+	if (code == 0 && tasks && !calibration_machine_changed(before, c->machine))
+		(void)json_object_set(c->found, "tasks", tasks);
+	if (code == 0)
+		code = calibrate_boards_prune(db, c->found, err);
+	if (code == 0)
+		code = state_unit_calibrate(db, device, unit, c->found, err);
+	return code < 0 ? code : db_event(db, "device.calibrated", 'a', 0, 0, 0, data, err);
+}
+
+static void
+stored(void *arg, const struct kettle_error *err)
+{
+	struct calibrating *c = arg;
+	if (err)
+		conclude(c, err->message);
+	else
+		calibrate_boards(c);
+}
+
+/* All runs of the shipped tasks are over. */
+static void
+finish_unit(struct calibrating *c)
+{
+	char now[TIME_TEXT_SIZE];
+	AUTO_JSON json_t *names = calibration_medians(c->samples);
+	if (!names || json_object_size(names) == 0) {
+		conclude(c, "no harness reported a calibrator");
+		return;
+	}
+	time_text(time_now_ms(), now);
+	c->found =
+		json_pack("{s:O, s:O, s:O*, s:s}", "names", names, "spreads", c->spreads, "machine", c->machine, "at", now);
+	store_write(c->core->store, store_op_calibrate, stored, c);
+}
+
+/* ---- the shipped tasks on it ---- */
+
+static const json_t *
+task_of(const struct calibrating *c)
+{
+	return json_array_get(c->tasks, c->task);
+}
+
+static void
+take_run(struct calibrating *c, const json_t *verdict)
+{
+	size_t i, count = json_array_size(json_object_get(json_object_get(task_of(c), "task"), "benchmarks"));
+	json_t *run;
+	json_array_foreach(json_object_get(verdict, "runs"), i, run) {
+		(void)calibration_collect(json_object_get(run, "result"), count, c->samples);
+		(void)calibration_collect_ratios(json_object_get(run, "result"), c->ratios);
+	}
+}
+
+/* On to the next task. Ratios of different work have nothing to do with each other. */
+static void
+next_task(struct calibrating *c)
+{
+	calibration_spreads(c->ratios, c->spreads);
+	json_object_clear(c->ratios);
+	c->task++;
+	c->round = 0;
+}
+
+void
+calibrate_remark(struct calibrating *c, const char *what, const char *why)
+{
+	(void)json_array_append_new(c->remarks, json_sprintf("%s: %s", what, why));
+}
+
+/* A task that does not work here, for want of a compiler, say: its language's boards do not either. */
+static void
+skip_task(struct calibrating *c, const char *why)
+{
+	calibrate_remark(c, text_of(task_of(c), "name"), why);
+	next_task(c);
+}
+
+static void
+task_ran(struct calibrating *c, const json_t *verdict, const char *error)
+{
+	if (verdict) {
+		take_run(c, verdict);
+		c->round++;
+	} else {
+		skip_task(c, error);
+	}
+	next_run(c);
+}
+
+static void
+next_run(struct calibrating *c)
+{
+	struct kettle_error err = {0};
+	if (c->round == CALIBRATE_ROUNDS)
+		next_task(c);
+	/* The store goes with the engine: what was measured could not be kept. */
+	if (calibrate_stopped(c))
+		return;
+	while (c->task < json_array_size(c->tasks)) {
+		if (calibrate_run(c, task_of(c), task_ran, &err) == 0)
+			return;
+		skip_task(c, err.message);
+	}
+	finish_unit(c);
+}
+
+static void
+begin_unit(struct calibrating *c)
+{
+	json_decref(STEAL(c->samples));
+	json_decref(STEAL(c->ratios));
+	json_decref(STEAL(c->spreads));
+	json_decref(STEAL(c->machine));
+	c->samples = json_object();
+	c->ratios = json_object();
+	c->spreads = json_object();
+	c->task = 0;
+	c->round = 0;
+	next_run(c);
+}
+
+/* ---- all units ---- */
+
+/* Whether a unit that is calibrated still has the machine of then. */
+static void
+described(void *arg, const struct kettle_error *err, json_t *facts)
+{
+	struct calibrating *c = arg;
+	if (err->code < 0)
+		conclude(c, err->message);
+	else if (calibration_machine_changed(stored_of(c), json_object_get(facts, "machine")))
+		begin_unit(c);
+	else
+		calibrate_boards(c);
+}
+
+static void
+next_unit(struct calibrating *c)
+{
+	struct kettle_error err = {0};
+	json_decref(STEAL(c->remarks));
+	json_decref(STEAL(c->found));
+	calibrate_boards_free(&c->boards);
+	c->remarks = json_array();
+	if (c->unit == json_array_size(c->units)) {
+		end(c);
+		return;
+	}
+	const struct runner *runner = calibrate_runner(c);
+	if (!stored_of(c) || json_is_true(json_object_get(c->args, "force")))
+		begin_unit(c);
+	else if (!runner || !runner->ops->describe)
+		calibrate_boards(c);
+	else if (runner->ops->describe(runner->self, json_object_get(calibrate_unit(c), "config"), described, c, &err) < 0)
+		conclude(c, err.message);
+}
+
+static int
+read_stored(struct db *db, void *arg, struct kettle_error *err)
+{
+	struct calibrating *c = arg;
+	return state_units(db, &c->stored, err);
+}
+
+static void
+begin(void *arg, const struct kettle_error *err)
+{
+	struct calibrating *c = arg;
+	if (err)
+		c->err = *err;
+	if (c->err.code < 0)
+		end(c);
+	else
+		next_unit(c);
+}
+
+static void
+loaded(void *arg)
+{
+	struct calibrating *c = arg;
+	if (c->err.code < 0 || c->core->closing)
+		begin(c, NULL);
+	else
+		store_read(c->core->store, read_stored, begin, c);
+}
+
+static bool
+is_wanted(const json_t *wanted, const char *name)
+{
+	size_t i;
+	json_t *one;
+	json_array_foreach(wanted, i, one)
+		if (strcasecmp(json_string_value(one), name) == 0)
+			return true;
+	return json_array_size(wanted) == 0;
+}
+
+/* The units of the devices that were named, or of all. */
+static int
+choose(struct calibrating *c, struct kettle_error *err)
+{
+	AUTO_JSON json_t *devices = engine_devices(c->core->engine);
+	const json_t *wanted = json_object_get(c->args, "device");
+	size_t i, k;
+	json_t *device, *unit, *one;
+	json_array_foreach((json_t *)wanted, i, one) {
+		bool found = false;
+		json_array_foreach(devices, k, device)
+			found = found || strcasecmp(text_of(device, "name"), json_string_value(one)) == 0;
+		if (found)
+			continue;
+		const char *near = nearest_key(json_string_value(one), c->core->devices);
+		return kettle_fail(err, KETTLE_EINVAL, "There is no device `%s` here%s%s%s", json_string_value(one),
+			near ? "; did you mean `" : "", near ? near : "", near ? "`?" : ".");
+	}
+	json_array_foreach(devices, i, device)
+		json_array_foreach(json_object_get(device, "units"), k, unit)
+			if (is_wanted(wanted, text_of(device, "name")) && strcmp(text_of(unit, "state"), "removed") != 0) {
+				(void)json_object_set(unit, "device", json_object_get(device, "name"));
+				(void)json_array_append(c->units, unit);
+			}
+	return 0;
+}
+
+void
+cmd_device_calibrate(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
+{
+	struct kettle_error err = {.code = KETTLE_ENOMEM, .message = "There is not enough memory to calibrate."};
+	struct calibrating *c = calloc(1, sizeof(*c));
+	(void)actor;
+	if (!c) {
+		answer(arg, &err, NULL);
+		return;
+	}
+	*c = (struct calibrating){.core = core,
+		.args = json_deep_copy(args),
+		.units = json_array(),
+		.tasks = json_array(),
+		.results = json_array(),
+		.answer = answer,
+		.arg = arg};
+	if (choose(c, &c->err) < 0 || hostio_work(core->setup.io, load, loaded, c, &c->err) < 0)
+		end(c);
+}

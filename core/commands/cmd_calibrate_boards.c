@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * device.calibrate: the tasks of a unit's boards, as far as they have calibrators of their own.
+ *
+ * Theory of operation. Board by board, of those that are open and have the unit's device. What is run is the board's
+ * task as the database has it, read when its turn comes, with its first template; the medians of CALIBRATE_ROUNDS runs
+ * are stored with it, under the task's hash, which boards with the same task share. Only names of tasks' own calibrators
+ * are taken, and of their ratios nothing: a template may be unlike them. A first round without such a name ends it: the
+ * task is stored as one that has none, and is left alone from then on, as those are that have. A board at a time is
+ * stored, so that what was measured stays when the engine stops.
+ *
+ *   boards ──▶ next board ──▶ its task ──▶ run … run ──▶ store ──▶ next board … ──▶ next unit
+ */
+#include <config.h>
+
+#include "commands/cmd_calibrate_internal.h"
+
+#include "judge/calibration.h"
+#include "base/cleanup.h"
+#include "model/blobs.h"
+#include "session/core_internal.h"
+#include "model/settings.h"
+
+#include <string.h>
+
+static void next_board(struct calibrating *c);
+static void next_run(struct calibrating *c);
+
+void
+calibrate_boards_free(struct calibrating_boards *boards)
+{
+	json_decref(boards->list);
+	json_decref(boards->calibration);
+	json_decref(boards->measured);
+	json_decref(boards->results);
+	json_decref(boards->bundle);
+	json_decref(boards->samples);
+	json_decref(boards->names);
+	*boards = (struct calibrating_boards){0};
+}
+
+static const json_t *
+board_of(const struct calibrating *c)
+{
+	return json_array_get(c->boards.list, c->boards.index);
+}
+
+static const char *
+board_text(const struct calibrating *c, const char *key)
+{
+	const char *text = json_string_value(json_object_get(board_of(c), key));
+	return text ? text : "";
+}
+
+/* This one is left as it is, and on to the next. */
+static void
+skip_board(struct calibrating *c, const char *why)
+{
+	calibrate_remark(c, board_text(c, "leaderboard"), why);
+	c->boards.index++;
+	next_board(c);
+}
+
+/* Boards whose task has no calibrator of its own are not named. */
+static void
+add_result(struct calibrating *c, json_t *names)
+{
+	if (json_object_size(names) > 0)
+		(void)json_array_append_new(
+			c->boards.results, json_pack("{s:s, s:O}", "leaderboard", board_text(c, "leaderboard"), "names", names));
+}
+
+/* ---- what is kept ---- */
+
+int
+calibrate_boards_prune(struct db *db, json_t *calibration, struct kettle_error *err)
+{
+	AUTO_JSON json_t *rows = NULL, *hashes = json_object();
+	size_t i;
+	json_t *row;
+	if (json_object_size(json_object_get(calibration, "tasks")) == 0)
+		return 0;
+	int code = db_array(
+		db, &rows, err, "SELECT DISTINCT t.run_hash AS hash FROM leaderboards b JOIN tasks t ON t.id = b.task", NULL);
+	if (code < 0)
+		return code;
+	json_array_foreach(rows, i, row) {
+		const char *hash = json_string_value(json_object_get(row, "hash"));
+		if (json_object_set(hashes, hash ? hash : "", row) < 0)
+			return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to calibrate.");
+	}
+	calibration_keep_tasks(calibration, hashes);
+	return 0;
+}
+
+/* Into what the unit has at that moment. */
+static int
+store_op_board(struct db *db, void *arg, struct kettle_error *err)
+{
+	struct calibrating *c = arg;
+	const char *device = calibrate_unit_text(c, "device"), *unit = calibrate_unit_text(c, "unit");
+	AUTO_JSON json_t *calibration = NULL, *data = json_pack("{s:s, s:s, s:s, s:O}", "device", device, "unit", unit,
+											  "leaderboard", board_text(c, "leaderboard"), "names", c->boards.names);
+	int code = state_unit_calibration(db, device, unit, &calibration, err);
+	if (code == 0 && !json_is_object(calibration))
+		code = kettle_fail(err, KETTLE_ENOENT, "The unit's calibration is gone.");
+	if (code == 0)
+		code = calibrate_boards_prune(db, calibration, err);
+	if (code == 0)
+		code = calibration_set_task(calibration, board_text(c, "hash"), c->boards.names, err);
+	if (code == 0)
+		code = state_unit_calibrate(db, device, unit, calibration, err);
+	return code < 0 ? code : db_event(db, "device.calibrated", 'a', 0, 0, 0, data, err);
+}
+
+static void
+board_stored(void *arg, const struct kettle_error *err)
+{
+	struct calibrating *c = arg;
+	if (calibrate_stopped(c))
+		return;
+	if (err) {
+		skip_board(c, err->message);
+		return;
+	}
+	(void)json_object_set(c->boards.measured, board_text(c, "hash"), c->boards.names);
+	add_result(c, c->boards.names);
+	c->boards.index++;
+	next_board(c);
+}
+
+/* ---- one board ---- */
+
+/* Returns how many names of its own were reported in order. */
+static size_t
+take_run(struct calibrating *c, const json_t *verdict)
+{
+	const json_t *task = json_object_get(c->boards.bundle, "task");
+	size_t i, taken = 0, count = json_array_size(json_object_get(task, "benchmarks"));
+	json_t *run;
+	json_array_foreach(json_object_get(verdict, "runs"), i, run)
+		taken += calibration_collect_own(json_object_get(run, "result"), count, c->boards.samples);
+	return taken;
+}
+
+static void
+board_ran(struct calibrating *c, const json_t *verdict, const char *error)
+{
+	if (calibrate_stopped(c))
+		return;
+	if (!verdict) {
+		skip_board(c, error);
+		return;
+	}
+	size_t taken = take_run(c, verdict);
+	c->boards.round++;
+	if (taken > 0 && c->boards.round < CALIBRATE_ROUNDS) {
+		next_run(c);
+		return;
+	}
+	json_decref(c->boards.names);
+	c->boards.names = calibration_medians(c->boards.samples);
+	if (c->boards.names)
+		store_write(c->core->store, store_op_board, board_stored, c);
+	else
+		skip_board(c, "There is not enough memory for its times.");
+}
+
+static void
+next_run(struct calibrating *c)
+{
+	struct kettle_error err = {0};
+	if (calibrate_run(c, c->boards.bundle, board_ran, &err) < 0)
+		skip_board(c, err.message);
+}
+
+static int
+read_bundle(struct db *db, void *arg, struct kettle_error *err)
+{
+	struct calibrating *c = arg;
+	return content_get_task(db, json_integer_value(json_object_get(board_of(c), "task")), &c->boards.bundle, err);
+}
+
+static void
+bundle_read(void *arg, const struct kettle_error *err)
+{
+	struct calibrating *c = arg;
+	if (calibrate_stopped(c))
+		return;
+	if (err) {
+		skip_board(c, err->message);
+	} else if (!calibrate_run_code(c->boards.bundle)) {
+		skip_board(c, "Its task has no template that could be run.");
+	} else {
+		json_decref(c->boards.samples);
+		c->boards.samples = json_object();
+		c->boards.round = 0;
+		next_run(c);
+	}
+}
+
+/* ---- all boards ---- */
+
+/* Whether there is nothing to run for the board at hand. */
+static bool
+is_known(struct calibrating *c)
+{
+	const char *hash = board_text(c, "hash");
+	json_t *names = json_object_get(c->boards.measured, hash);
+	if (names)
+		add_result(c, names); /* another board has the same task */
+	return names ||
+		   (!json_is_true(json_object_get(c->args, "force")) && calibration_has_task(c->boards.calibration, hash));
+}
+
+static void
+next_board(struct calibrating *c)
+{
+	json_decref(STEAL(c->boards.bundle));
+	while (c->boards.index < json_array_size(c->boards.list) && is_known(c))
+		c->boards.index++;
+	if (c->boards.index < json_array_size(c->boards.list))
+		store_read(c->core->store, read_bundle, bundle_read, c);
+	else
+		calibrate_boards_ended(c, NULL);
+}
+
+/* Newer boards first: if there are more than can be kept, they are the ones. */
+static int
+read_boards(struct db *db, void *arg, struct kettle_error *err)
+{
+	struct calibrating *c = arg;
+	const char *device = calibrate_unit_text(c, "device"), *unit = calibrate_unit_text(c, "unit");
+	int code = state_unit_calibration(db, device, unit, &c->boards.calibration, err);
+	if (code < 0)
+		return code;
+	return db_array(db, &c->boards.list, err,
+		"SELECT b.name AS leaderboard, b.task, t.run_hash AS hash FROM leaderboards b JOIN tasks t ON t.id = b.task "
+		"JOIN leaderboard_devices d ON d.leaderboard = b.id WHERE d.device = ?1 AND t.run_hash <> '' AND "
+		"coalesce(b.deadline_at >= ?2, 1) ORDER BY b.id DESC LIMIT ?3",
+		"sii", device, db->now_ms, (int64_t)CALIBRATION_TASKS_MAX);
+}
+
+static void
+boards_read(void *arg, const struct kettle_error *err)
+{
+	struct calibrating *c = arg;
+	if (calibrate_stopped(c))
+		return;
+	if (err)
+		calibrate_boards_ended(c, err->message);
+	else
+		next_board(c);
+}
+
+void
+calibrate_boards(struct calibrating *c)
+{
+	if (calibrate_stopped(c))
+		return;
+	calibrate_boards_free(&c->boards);
+	c->boards.measured = json_object();
+	c->boards.results = json_array();
+	store_read(c->core->store, read_boards, boards_read, c);
+}

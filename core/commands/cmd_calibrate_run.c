@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One run of device.calibrate: a task's template, as a benchmark, on one unit.
+ *
+ * Theory of operation. The plan is given to the unit's runner directly, as task.run does: kettle-exec makes it wait for
+ * the device like any other job. What the runner says comes back on the loop thread; a runner may complete a run inside
+ * submit, so whoever starts one touches nothing afterwards.
+ */
+#include <config.h>
+
+#include "commands/cmd_calibrate_internal.h"
+
+#include "base/cleanup.h"
+#include "session/core_internal.h"
+#include "judge/redact.h"
+#include "judge/plan.h"
+#include "judge/verdict.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+const char *
+calibrate_run_code(const json_t *bundle)
+{
+	const char *language;
+	json_t *template;
+	json_object_foreach(json_object_get(bundle, "templates"), language, template)
+		return json_string_value(json_object_get(template, "text"));
+	return NULL;
+}
+
+static void
+on_event(struct live_job *live, const json_t *event)
+{
+	struct calibrating *c = (struct calibrating *)live;
+	json_t *shown = shown_event(c->plan, event);
+	AUTO_JSON json_t *progress = json_pack("{s:s, s:b, s:O, s:o}", "kind", "progress", "task_run", 1, "device",
+		json_object_get(calibrate_unit(c), "device"), "event", shown);
+	if (progress)
+		subscriptions_event(c->core, progress);
+}
+
+/* Nothing is to be found again after a restart: it is asked for anew. */
+static void
+on_handle(struct live_job *live, const char *handle, kettle_answer answer, void *arg)
+{
+	struct kettle_error none = {0};
+	(void)live;
+	(void)handle;
+	answer(arg, &none, json_null());
+}
+
+static void
+on_done(struct live_job *live, const json_t *completion)
+{
+	struct calibrating *c = (struct calibrating *)live;
+	const json_t *machine = json_object_get(completion, "system");
+	const json_t *task = json_object_get(c->bundle, "task");
+	AUTO_JSON json_t *verdict = NULL;
+	struct kettle_error err = {0};
+	int code = verdict_make(&c->core->languages, task, c->plan, completion, &verdict, &err);
+	const char *state = json_string_value(json_object_get(verdict, "state")),
+			   *why = json_string_value(json_object_get(verdict, "error"));
+	json_decref(STEAL(c->plan));
+	if (code == 0 && (!state || strcmp(state, "passed") != 0))
+		code = kettle_fail(&err, KETTLE_EUNAVAIL, "%s", why ? why : "it did not pass.");
+	if (code == 0 && json_is_object(machine) && !c->machine)
+		c->machine = json_pack("{s:O*, s:O*, s:O*}", "cpu", json_object_get(machine, "cpu"), "cores",
+			json_object_get(machine, "cores"), "memory", json_object_get(machine, "memory"));
+	c->ran(c, code == 0 ? verdict : NULL, code == 0 ? NULL : err.message);
+}
+
+static int
+give(struct calibrating *c, const json_t *device, struct kettle_error *err)
+{
+	struct core *core = c->core;
+	const struct runner *runner = calibrate_runner(c);
+	const char *name = json_string_value(json_object_get(device, "name"));
+	AUTO_JSON json_t *plan = json_incref(c->plan);
+	char ref[LIVE_REF_SIZE];
+	(void)snprintf(ref, sizeof(ref), "calibrate-%ld.%llu", (long)getpid(), (unsigned long long)++core->local_jobs);
+	if (!runner)
+		return kettle_fail(err, KETTLE_EUNAVAIL, "Its runner is not loaded.");
+	c->live = (struct live_job){.event = on_event, .handle = on_handle, .done = on_done};
+	memcpy(c->live.ref, ref, sizeof(ref));
+	if (live_add(&core->live, &c->live) < 0)
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory.");
+	struct kettle_job job = {.size = sizeof(job), .ref = ref, .device = name ? name : "", .unit = device};
+	int code = runner->ops->submit(runner->self, &job, plan, err);
+	if (code < 0 && live_find(&core->live, ref) == &c->live)
+		live_remove(&core->live, &c->live);
+	else
+		code = 0;
+	return code;
+}
+
+/* The unit as the engine has it for plans, but without a calibration: harnesses report their own times. */
+static json_t *
+planned_unit(const struct calibrating *c)
+{
+	json_t *device = json_copy(json_object_get(calibrate_unit(c), "config"));
+	json_t *facts = json_object_get(calibrate_row(c), "facts");
+	if (device && json_is_object(facts))
+		(void)json_object_set(device, "facts", facts);
+	return device;
+}
+
+int
+calibrate_run(struct calibrating *c, const json_t *bundle, calibrate_ran ran, struct kettle_error *err)
+{
+	AUTO_JSON json_t *device = json_incref(json_object_get(calibrate_unit(c), "config")), *planned = planned_unit(c);
+	c->bundle = bundle;
+	c->ran = ran;
+	int code =
+		task_plan(&c->core->languages, bundle, calibrate_run_code(bundle), "benchmark", planned, NULL, &c->plan, err);
+	if (code == 0)
+		code = give(c, device, err);
+	if (code < 0)
+		json_decref(STEAL(c->plan));
+	return code;
+}

@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: MIT */
+/* The command that makes leaderboards what a competition file says. */
+#include <config.h>
+
+#include "commands/cmd_competition.h"
+
+#include "model/board.h"
+#include "model/board_update.h"
+#include "base/cleanup.h"
+#include "commands/cmd_board.h"
+#include "task/competition.h"
+#include "base/schema.h"
+#include "task/task.h"
+#include "base/text.h"
+
+#include <string.h>
+#include <strings.h>
+
+#define DIFFERS_SHOWN 5 /* what of a task differs, in a reason */
+
+/* What a client may send. The tasks in it are checked like any other. */
+static const char sets_schema[] =
+	"{\"type\": \"object\", \"required\": [\"sets\"], \"properties\": {\"sets\": {\"type\": \"array\", \"maxItems\": "
+	"50, \"items\": {\"type\": \"object\", \"required\": [\"name\", \"problems\"], \"properties\": {"
+	"\"name\": {\"type\": \"string\", \"minLength\": 1, \"maxLength\": 100},"
+	"\"file\": {\"type\": \"string\", \"maxLength\": 200},"
+	"\"problems\": {\"type\": \"array\", \"maxItems\": 200, \"items\": {\"type\": \"object\", \"required\": "
+	"[\"name\"], \"properties\": {"
+	"\"name\": {\"type\": \"string\", \"minLength\": 1, \"maxLength\": 64},"
+	"\"directory\": {\"type\": \"string\", \"maxLength\": 200},"
+	"\"deadline\": {\"type\": [\"string\", \"null\"], \"maxLength\": 40},"
+	"\"gpus\": {\"type\": [\"array\", \"null\"], \"maxItems\": 100, \"items\": {\"type\": \"string\"}},"
+	"\"bundle\": {\"type\": [\"object\", \"null\"]},"
+	"\"error\": {\"type\": [\"string\", \"null\"]}}}}}}}}}";
+
+struct sync {
+	struct db *db;
+	const struct command_env *env;
+	const struct actor *actor;
+	bool force, dry;
+	const char *set;    /* the one at hand */
+	json_t *names;      /* of all problems so far */
+	json_t *result;     /* the answer; borrowed by the lists' names */
+	const json_t *file; /* of the set, or NULL */
+};
+
+static int
+fail_memory(struct kettle_error *err)
+{
+	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the problems.");
+}
+
+/* Whether an error is the problem's, and not the database's or the machine's. */
+static bool
+is_its_own(int code)
+{
+	switch ((enum kettle_errno)code) {
+	case KETTLE_EINVAL:
+	case KETTLE_ENOENT:
+	case KETTLE_EACCES:
+	case KETTLE_ECONFLICT:
+	case KETTLE_ETOOBIG:
+	case KETTLE_EUNAVAIL:
+		return true;
+	case KETTLE_ERATE:
+	case KETTLE_ECANCELED:
+	case KETTLE_EVERSION:
+	case KETTLE_EIO:
+	case KETTLE_ENOMEM:
+	case KETTLE_EINTERNAL:
+		break;
+	}
+	return false;
+}
+
+static int
+add(struct sync *sync, const char *list, json_t *entry_take, struct kettle_error *err)
+{
+	return json_array_append_new(json_object_get(sync->result, list), entry_take) ? fail_memory(err) : 0;
+}
+
+static int
+skip(struct sync *sync, const char *name, json_t *reason_take, struct kettle_error *err)
+{
+	return add(sync, "skipped", json_pack("{s:s, s:o}", "name", name, "reason", reason_take), err);
+}
+
+/* An error of the problem is told, any other ends the command. */
+static int
+told(struct sync *sync, const char *name, int code, const struct kettle_error *why, struct kettle_error *err)
+{
+	if (!is_its_own(code)) {
+		if (err)
+			*err = *why;
+		return code;
+	}
+	return add(sync, "errors", json_pack("{s:s, s:s}", "name", name, "error", why->message), err);
+}
+
+/* Notes whose the board is. */
+static int
+mark(struct sync *sync, const char *name, const json_t *problem, struct kettle_error *err)
+{
+	AUTO_JSON json_t *source =
+		json_pack("{s:O*, s:O*}", "file", sync->file, "directory", json_object_get(problem, "directory"));
+	if (!source)
+		return fail_memory(err);
+	return db_exec(sync->db, err, "UPDATE boards SET problem_set = ?, source_json = ? WHERE name = ?", "sjs", sync->set,
+		source, name);
+}
+
+/* ---- a new board ---- */
+
+static json_t *
+new_arguments(const json_t *problem)
+{
+	json_t *deadline = json_object_get(problem, "deadline"), *gpus = json_object_get(problem, "gpus");
+	bool dated = json_is_string(deadline) && json_string_length(deadline);
+	return json_pack("{s:O, s:O, s:O*, s:O*, s:s, s:s}", "name", json_object_get(problem, "name"), "task",
+		json_object_get(problem, "bundle"), "deadline", dated ? deadline : NULL, "device",
+		json_array_size(gpus) ? gpus : NULL, "visibility", "public", "code", "owner");
+}
+
+static int
+create(struct sync *sync, const char *name, const json_t *problem, struct kettle_error *err)
+{
+	AUTO_JSON json_t *args = new_arguments(problem), *devices = NULL, *made = NULL;
+	struct kettle_error why = {0};
+	if (!args)
+		return fail_memory(err);
+	int code = cmd_board_create_check(sync->db, sync->env, args, &devices, &why);
+	if (code < 0)
+		return told(sync, name, code, &why, err);
+	if (!sync->dry) {
+		code = cmd_board_create(sync->db, sync->env, sync->actor, args, &made, err);
+		if (code == 0)
+			code = mark(sync, name, problem, err);
+	}
+	if (code == 0)
+		code = add(sync, "created", json_string(name), err);
+	if (code < 0)
+		return code;
+	return add(sync, "plan",
+		json_pack("{s:s, s:s, s:s, s:O, s:O?, s:O*}", "name", name, "set", sync->set, "action", "create", "devices",
+			devices, "deadline", json_object_get(problem, "deadline"), "remarks", json_object_get(made, "remarks")),
+		err);
+}
+
+/* ---- a board that is there ---- */
+
+/* What the file says of it; *ret_bundle and *ret_devices hold what the change borrows. */
+static int
+read_change(const struct sync *sync, const json_t *problem, struct board_change *change, json_t **ret_bundle,
+	json_t **ret_devices, struct kettle_error *err)
+{
+	const char *deadline = json_string_value(json_object_get(problem, "deadline"));
+	const json_t *gpus = json_object_get(problem, "gpus");
+	int code = task_check_bundle(sync->env->languages, json_object_get(problem, "bundle"), ret_bundle, err);
+	if (code == 0)
+		code = competition_deadline(deadline, &change->deadline_at, err);
+	if (code < 0)
+		return code;
+	if (json_array_size(gpus) == 0)
+		gpus = json_object_get(json_object_get(*ret_bundle, "task"), "gpus");
+	/* Neither says which: those that it has stay. */
+	if (json_array_size(gpus))
+		code = board_pick_devices(sync->env, gpus, ret_devices, err);
+	change->bundle = *ret_bundle;
+	change->devices = *ret_devices;
+	change->set_deadline = true;
+	change->force = sync->force;
+	return code;
+}
+
+static json_t *
+reason_of_scores(const struct board *board, const json_t *plan)
+{
+	AUTO_JSON json_t *names = json_array();
+	const json_t *differs = json_object_get(plan, "differs");
+	long long ranked = json_integer_value(json_object_get(plan, "ranked"));
+	for (size_t i = 0; i < json_array_size(differs) && i < DIFFERS_SHOWN; i++)
+		(void)json_array_append(names, json_array_get(differs, i));
+	AUTO_FREE char *what = board_join(names);
+	const char *more = json_array_size(differs) > DIFFERS_SHOWN ? " and more" : "";
+	if (ranked == 0)
+		return json_sprintf(
+			"its task runs differently now (%s%s); say `force` if that is meant", what ? what : "", more);
+	return json_sprintf("its task runs differently now (%s%s): the %lld place%s in the rankings of `%s` would be given "
+						"up; say `force` if that is meant",
+		what ? what : "", more, ranked, ranked == 1 ? "" : "s", board->name);
+}
+
+/* Whether the board is the set's, or is taken over; else it is skipped. 1: go on. */
+static int
+check_set(struct sync *sync, const struct board *board, bool *ret_joins, struct kettle_error *err)
+{
+	AUTO_JSON json_t *row = NULL;
+	int code = db_object(sync->db, &row, err, "SELECT problem_set FROM leaderboards WHERE id = ?", "i", board->id);
+	if (code < 0)
+		return code;
+	const char *set = json_string_value(json_object_get(row, "problem_set"));
+	*ret_joins = !set || strcasecmp(set, sync->set) != 0;
+	if (!*ret_joins || sync->force)
+		return 1;
+	json_t *reason =
+		set ? json_sprintf(
+				  "the leaderboard `%s` belongs to the set `%s`; say `force` to take it over", board->name, set)
+			: json_sprintf(
+				  "there is already a leaderboard `%s` that no set has made; say `force` to take it over", board->name);
+	return skip(sync, board->name, reason, err);
+}
+
+static int
+apply(struct sync *sync, const struct board *board, const struct board_change *change, const json_t *problem,
+	bool joins, json_t *plan, struct kettle_error *err)
+{
+	AUTO_JSON json_t *done = NULL;
+	bool changes = json_array_size(json_object_get(plan, "changes")) > 0;
+	int code = 0;
+	if (!sync->dry && changes)
+		code = board_update(sync->db, sync->actor, board, change, &done, err);
+	if (code == 0 && !sync->dry)
+		code = mark(sync, board->name, problem, err);
+	if (code < 0)
+		return code;
+	if (!changes && !joins)
+		return add(sync, "unchanged", json_string(board->name), err);
+	json_t *entry = json_pack("{s:s, s:s, s:s, s:O?, s:O*}", "name", board->name, "set", sync->set, "action", "update",
+		"deadline", json_object_get(problem, "deadline"), "devices", change->devices);
+	if (!entry || json_object_update(entry, plan) ||
+		(joins && json_array_append_new(json_object_get(entry, "changes"), json_string("set")))) {
+		json_decref(entry);
+		return fail_memory(err);
+	}
+	code = add(sync, "plan", entry, err);
+	return code < 0 ? code : add(sync, "updated", json_string(board->name), err);
+}
+
+static int
+update(struct sync *sync, const struct board *board, const json_t *problem, struct kettle_error *err)
+{
+	struct board_change change = {0};
+	struct kettle_error why = {0};
+	AUTO_JSON json_t *bundle = NULL, *devices = NULL, *plan = NULL;
+	bool joins = false;
+	int code = board_check_owner(sync->actor, board, &why);
+	if (code < 0)
+		return told(sync, board->name, code, &why, err);
+	code = check_set(sync, board, &joins, err);
+	if (code <= 0)
+		return code;
+	code = read_change(sync, problem, &change, &bundle, &devices, &why);
+	if (code < 0)
+		return told(sync, board->name, code, &why, err);
+	code = board_update_plan(sync->db, board, &change, &plan, err);
+	if (code < 0)
+		return code;
+	const char *scores = json_string_value(json_object_get(plan, "scores"));
+	if (scores && strcmp(scores, "left") == 0 && !sync->force)
+		return skip(sync, board->name, reason_of_scores(board, plan), err);
+	return apply(sync, board, &change, problem, joins, plan, err);
+}
+
+/* ---- all of them ---- */
+
+static int
+sync_problem(struct sync *sync, const json_t *problem, struct kettle_error *err)
+{
+	const char *name = json_string_value(json_object_get(problem, "name"));
+	const char *error = json_string_value(json_object_get(problem, "error"));
+	struct board board;
+	struct kettle_error why = {0};
+	int64_t there = 0;
+	AUTO_FREE char *folded = strdup(name);
+	for (char *at = folded; at && *at; at++)
+		*at = *at >= 'A' && *at <= 'Z' ? (char)(*at - 'A' + 'a') : *at;
+	if (!folded)
+		return fail_memory(err);
+	if (json_object_get(sync->names, folded))
+		return add(sync, "errors",
+			json_pack("{s:s, s:s}", "name", name, "error", "Two problems have this name; the first one counts."), err);
+	(void)json_object_set_new(sync->names, folded, json_true());
+	if (error || !json_is_object(json_object_get(problem, "bundle")))
+		return add(sync, "errors",
+			json_pack("{s:s, s:s}", "name", name, "error", error ? error : "Its task was not sent."), err);
+	int code = db_int(sync->db, &there, err, "SELECT count(*) FROM leaderboards WHERE name = ?", "s", name);
+	if (code < 0)
+		return code;
+	if (!there)
+		return create(sync, name, problem, err);
+	code = board_find(sync->db, sync->actor, name, &board, &why);
+	return code < 0 ? told(sync, name, code, &why, err) : update(sync, &board, problem, err);
+}
+
+struct absent {
+	const json_t *names;
+	json_t *list;
+};
+
+static int
+add_absent(void *arg, sqlite3_stmt *row)
+{
+	struct absent *absent = arg;
+	const char *name = (const char *)sqlite3_column_text(row, 0), *lower = (const char *)sqlite3_column_text(row, 1);
+	if (json_object_get(absent->names, lower))
+		return 0;
+	return json_array_append_new(absent->list, json_string(name)) ? KETTLE_ENOMEM : 0;
+}
+
+/* Boards of the set that the file no longer has: nobody asked to delete them. */
+static int
+find_absent(struct sync *sync, struct kettle_error *err)
+{
+	struct absent absent = {sync->names, json_object_get(sync->result, "absent")};
+	int code = db_query(sync->db, err, add_absent, &absent,
+		"SELECT name, lower(name) FROM leaderboards WHERE problem_set = ? ORDER BY name", "s", sync->set);
+	return code == KETTLE_ENOMEM ? fail_memory(err) : code;
+}
+
+static int
+sync_set(struct sync *sync, const json_t *set, struct kettle_error *err)
+{
+	size_t i;
+	json_t *problem;
+	int code = 0;
+	sync->set = json_string_value(json_object_get(set, "name"));
+	sync->file = json_object_get(set, "file");
+	json_array_foreach(json_object_get(set, "problems"), i, problem)
+		if (code == 0)
+			code = sync_problem(sync, problem, err);
+	return code < 0 ? code : find_absent(sync, err);
+}
+
+int
+cmd_problems_sync(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
+	json_t **ret_result, struct kettle_error *err)
+{
+	const json_t *problems = json_object_get(args, "problems");
+	AUTO_JSON json_t *schema = NULL, *names = json_object();
+	bool dry = json_is_true(json_object_get(args, "dry_run"));
+	AUTO_JSON json_t *result = json_pack("{s:[], s:[], s:[], s:[], s:[], s:[], s:[], s:b}", "created", "updated",
+		"unchanged", "skipped", "errors", "absent", "plan", "dry_run", dry);
+	struct sync sync = {
+		.db = db,
+		.env = env,
+		.actor = actor,
+		.force = json_is_true(json_object_get(args, "force")),
+		.dry = dry,
+		.names = names,
+		.result = result,
+	};
+	size_t i;
+	json_t *set;
+	if (!result || !names)
+		return fail_memory(err);
+	int code = schema_load(sets_schema, &schema, err);
+	if (code == 0)
+		code = schema_check(schema, problems, "problems", NULL, err);
+	json_array_foreach(json_object_get(problems, "sets"), i, set)
+		if (code == 0)
+			code = sync_set(&sync, set, err);
+	if (code == 0)
+		*ret_result = STEAL(result);
+	return code;
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/* Commands that set units of devices aside and bring them back. */
+/*
+ * Theory of operation. The units that were named are tried one after the other where that was asked for; what is to
+ * change is then stored with its events in one transaction, and after its commit it holds in the engine too.
+ */
+#include <config.h>
+
+#include "commands/cmd_device.h"
+
+#include "base/sanitize_text.h"
+#include "base/cleanup.h"
+#include "session/core_internal.h"
+#include "engine/engine.h"
+#include "model/settings.h"
+#include "base/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define REASON_MAX 200 /* characters */
+
+struct changing {
+	struct core *core;
+	json_t *units, *changed, *results; /* changed: with "reason", the store's while it writes */
+	size_t at;
+	bool aside;
+	char reason[300];
+	struct kettle_error err;
+	kettle_answer answer;
+	void *arg;
+};
+
+static void
+end(struct changing *c)
+{
+	AUTO_JSON json_t *result = c->err.code < 0 ? NULL : json_pack("{s:O}", "units", c->results);
+	c->answer(c->arg, &c->err, result);
+	json_decref(c->units);
+	json_decref(c->changed);
+	json_decref(c->results);
+	free(c);
+}
+
+static int
+store_units(struct db *db, void *arg, struct kettle_error *err)
+{
+	struct changing *c = arg;
+	size_t i;
+	json_t *unit;
+	int code = 0;
+	json_array_foreach(c->changed, i, unit)
+		if (code == 0)
+			code = state_unit_set(db, unit, c->aside, err);
+	return code;
+}
+
+static void
+stored(void *arg, const struct kettle_error *err)
+{
+	struct changing *c = arg;
+	size_t i;
+	json_t *unit;
+	if (err)
+		c->err = *err;
+	json_array_foreach(err ? NULL : c->changed, i, unit) {
+		if (c->core->engine)
+			engine_unit_set(c->core->engine, json_string_value(json_object_get(unit, "unit")), c->aside, c->reason);
+		(void)json_object_set_new(unit, "state", json_string(c->aside ? "aside" : "ready"));
+		(void)json_array_append(c->results, unit);
+	}
+	end(c);
+}
+
+static void
+change(struct changing *c)
+{
+	if (json_array_size(c->changed) > 0 && !c->core->closing)
+		store_write(c->core->store, store_units, stored, c);
+	else
+		end(c);
+}
+
+static void
+take(struct changing *c, json_t *unit)
+{
+	(void)json_object_set_new(unit, "reason", json_string(c->reason));
+	(void)json_array_append(c->changed, unit);
+}
+
+static void try_next(struct changing *c);
+
+static void
+tried(void *arg, struct engine *engine, const char *label, const struct kettle_error *err)
+{
+	struct changing *c = arg;
+	json_t *unit = json_array_get(c->units, c->at++);
+	(void)engine;
+	(void)label;
+	if (err->code == 0) {
+		take(c, unit);
+	} else {
+		(void)json_object_set_new(unit, "state", json_string("failed"));
+		(void)json_object_set_new(unit, "error", json_string(err->message));
+		(void)json_array_append(c->results, unit);
+	}
+	try_next(c);
+}
+
+static void
+try_next(struct changing *c)
+{
+	struct kettle_error err = {0};
+	const json_t *unit = json_array_get(c->units, c->at);
+	if (!unit || c->core->closing) {
+		change(c);
+		return;
+	}
+	const char *label = json_string_value(json_object_get(unit, "unit"));
+	if (engine_unit_try(c->core->engine, label, tried, c, &err) < 0)
+		tried(c, c->core->engine, label, &err);
+}
+
+/* Every unit that is meant, once. */
+static int
+choose(struct changing *c, const json_t *names, struct kettle_error *err)
+{
+	size_t i, k;
+	json_t *name, *unit;
+	json_array_foreach(names, i, name) {
+		AUTO_JSON json_t *found = engine_units(c->core->engine, json_string_value(name));
+		if (json_array_size(found) == 0)
+			return kettle_fail(err, KETTLE_ENOENT,
+				"There is no unit and no device `%s` here; `kettle device list` shows them.", json_string_value(name));
+		json_array_foreach(found, k, unit) {
+			bool known = false;
+			size_t n;
+			json_t *one;
+			json_array_foreach(c->units, n, one)
+				known = known || json_equal(one, unit);
+			if (!known)
+				(void)json_array_append(c->units, unit);
+		}
+	}
+	return 0;
+}
+
+static struct changing *
+begin(struct core *core, const json_t *args, bool aside, kettle_answer answer, void *arg)
+{
+	struct kettle_error err = {.code = KETTLE_ENOMEM, .message = "There is not enough memory to change a device."};
+	struct changing *c = calloc(1, sizeof(*c));
+	if (!c) {
+		answer(arg, &err, NULL);
+		return NULL;
+	}
+	*c = (struct changing){.core = core,
+		.units = json_array(),
+		.changed = json_array(),
+		.results = json_array(),
+		.aside = aside,
+		.answer = answer,
+		.arg = arg};
+	if (choose(c, json_object_get(args, "unit"), &c->err) == 0)
+		return c;
+	end(c);
+	return NULL;
+}
+
+void
+cmd_device_disable(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
+{
+	struct changing *c = begin(core, args, true, answer, arg);
+	const char *reason = json_string_value(json_object_get(args, "reason"));
+	AUTO_FREE char *clean = clean_line(reason ? reason : "", REASON_MAX);
+	AUTO_BUF struct buf text = {0};
+	size_t i;
+	json_t *unit;
+	if (!c)
+		return;
+	(void)buf_printf(&text, ENGINE_BY_HAND " of %s%s%s", actor->name ? actor->name : "somebody",
+		clean && *clean ? ": " : "", clean ? clean : "");
+	utf8_copy(c->reason, sizeof(c->reason), text.data ? text.data : ENGINE_BY_HAND);
+	json_array_foreach(c->units, i, unit)
+		take(c, unit);
+	change(c);
+}
+
+void
+cmd_device_enable(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
+{
+	struct changing *c = begin(core, args, false, answer, arg);
+	bool test = json_is_true(json_object_get(args, "test"));
+	size_t i;
+	json_t *unit;
+	if (!c)
+		return;
+	(void)snprintf(c->reason, sizeof(c->reason), ENGINE_BY_HAND " of %s%s", actor->name ? actor->name : "somebody",
+		test ? ", after a test" : "");
+	if (test) {
+		try_next(c);
+		return;
+	}
+	json_array_foreach(c->units, i, unit)
+		take(c, unit);
+	change(c);
+}

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: MIT */
+/* Commands that the engine answers: its devices, and the place of a job in the queue. */
+#include <config.h>
+
+#include "commands/cmd_engine.h"
+
+#include "judge/calibration.h"
+#include "base/cleanup.h"
+#include "session/core_internal.h"
+#include "maintenance/garbage_collector.h"
+#include "model/settings.h"
+#include "judge/unit_facts.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define DESCRIBE_LIMIT_MS 10000 /* until a machine that says nothing is called unreachable */
+#define UNREACHABLE "Its machine does not answer."
+
+/* device.list waits for the greeting of each unit's machine, unless what is known will do. */
+struct listing {
+	struct core *core;
+	json_t *devices;
+	json_t *reading,
+		*stored; /* what the database knows of units: the store's thread writes it, then it is the loop's */
+	kettle_answer answer;
+	void *arg;
+	unsigned pending; /* inquiries, and the asking itself */
+	bool known, answered;
+	bool whole; /* with what only those may see who run this Kettle */
+	struct kettle_timer *timer;
+};
+
+struct inquiry {
+	struct listing *listing;
+	const json_t *device;
+	json_t *unit; /* where the facts go; of devices */
+};
+
+/* What is stored of a unit's speed, and whether its machine is still the one of then. */
+static void
+add_calibration(json_t *unit, const json_t *calibration)
+{
+	bool changed = calibration_machine_changed(calibration, json_object_get(unit, "machine"));
+	if (json_is_object(calibration))
+		(void)json_object_set_new(unit, "calibration",
+			json_pack("{s:O*, s:O*, s:O*, s:b}", "names", json_object_get(calibration, "names"), "spreads",
+				json_object_get(calibration, "spreads"), "at", json_object_get(calibration, "at"), "changed", changed));
+}
+
+static void
+add_stored(const struct listing *listing, const json_t *device, json_t *unit)
+{
+	const char *name = json_string_value(json_object_get(device, "name"));
+	const char *label = json_string_value(json_object_get(unit, "unit"));
+	size_t i;
+	json_t *row;
+	json_array_foreach(listing->stored, i, row) {
+		json_t *facts = json_object_get(row, "facts");
+		if (strcasecmp(json_string_value(json_object_get(row, "device")), name) != 0 ||
+			strcmp(json_string_value(json_object_get(row, "unit")), label) != 0)
+			continue;
+		if (listing->known && json_is_object(facts))
+			(void)json_object_update_missing(unit, facts);
+		add_calibration(unit, json_object_get(row, "calibration"));
+	}
+}
+
+/* What participants see of a unit: not how it is configured, nor where something lies on its machine. New reference. */
+static json_t *
+public_unit(const json_t *unit)
+{
+	json_t *shown = json_copy((json_t *)unit);
+	(void)json_object_del(shown, "config");
+	if (json_object_get(shown, "unreachable"))
+		(void)json_object_set_new(shown, "unreachable", json_string(UNREACHABLE));
+	return shown;
+}
+
+/* The devices as this listing shows them. New reference. */
+static json_t *
+shown_devices(const struct listing *listing)
+{
+	if (listing->whole)
+		return json_incref(listing->devices);
+	json_t *list = json_array(), *device, *unit;
+	size_t i, k;
+	json_array_foreach(listing->devices, i, device) {
+		json_t *shown = json_copy(device), *units = json_array();
+		json_array_foreach(json_object_get(device, "units"), k, unit)
+			(void)json_array_append_new(units, public_unit(unit));
+		(void)json_object_set_new(shown, "units", units);
+		(void)json_array_append_new(list, shown);
+	}
+	return list;
+}
+
+static void
+answer_once(struct listing *listing)
+{
+	struct kettle_error none = {0};
+	size_t i, k;
+	json_t *device, *unit;
+	hostio_timer_stop(listing->core->setup.io, STEAL(listing->timer));
+	json_array_foreach(listing->answered ? NULL : listing->devices, i, device)
+		json_array_foreach(json_object_get(device, "units"), k, unit)
+			add_stored(listing, device, unit);
+	if (!listing->answered) {
+		AUTO_JSON json_t *shown = shown_devices(listing);
+		listing->answer(listing->arg, &none, shown);
+	}
+	listing->answered = true;
+}
+
+static void
+finish(struct listing *listing)
+{
+	if (--listing->pending > 0)
+		return;
+	answer_once(listing);
+	json_decref(listing->devices);
+	json_decref(listing->stored);
+	free(listing);
+}
+
+static int
+read_stored(struct db *db, void *arg, struct kettle_error *err)
+{
+	struct listing *listing = arg;
+	return state_units(db, &listing->reading, err);
+}
+
+/* What is still asked answers into a list that nobody sees any more. */
+static void
+time_out(void *arg)
+{
+	struct listing *listing = arg;
+	listing->timer = NULL;
+	answer_once(listing);
+}
+
+/* What a machine said, on its way into the database. */
+struct lesson {
+	json_t *device, *unit, *facts;
+};
+
+static int
+learn(struct db *db, void *arg, struct kettle_error *err)
+{
+	struct lesson *lesson = arg;
+	return state_unit_learn(
+		db, json_string_value(lesson->device), json_string_value(lesson->unit), lesson->facts, false, err);
+}
+
+/* Where it could not be stored, it is asked for and told again. */
+static void
+learned(void *arg, const struct kettle_error *err)
+{
+	struct lesson *lesson = arg;
+	(void)err;
+	json_decref(lesson->device);
+	json_decref(lesson->unit);
+	json_decref(lesson->facts);
+	free(lesson);
+}
+
+static void
+keep(const struct inquiry *inquiry, json_t *facts)
+{
+	struct core *core = inquiry->listing->core;
+	struct lesson *lesson = core->closing || !core->store ? NULL : calloc(1, sizeof(*lesson));
+	if (!lesson)
+		return;
+	/* Of its own: the store's thread reads it. */
+	*lesson = (struct lesson){.device = json_deep_copy(json_object_get(inquiry->device, "name")),
+		.unit = json_deep_copy(json_object_get(inquiry->unit, "unit")),
+		.facts = json_deep_copy(facts)};
+	if (lesson->device && lesson->unit && lesson->facts)
+		store_write(core->store, learn, learned, lesson);
+	else
+		learned(lesson, NULL);
+}
+
+static void
+described(void *arg, const struct kettle_error *err, json_t *greeting)
+{
+	struct inquiry *inquiry = arg;
+	(void)json_object_del(inquiry->unit, "unreachable");
+	if (err->code < 0) {
+		(void)json_object_set_new(inquiry->unit, "unreachable", json_string(err->message));
+	} else {
+		AUTO_JSON json_t *facts = unit_facts(json_object_get(inquiry->unit, "config"), greeting);
+		AUTO_JSON json_t *lasting = unit_facts_lasting(facts);
+		(void)json_object_update(inquiry->unit, facts);
+		keep(inquiry, lasting);
+	}
+	finish(inquiry->listing);
+	free(inquiry);
+}
+
+static void
+ask(struct core *core, struct listing *listing, const json_t *device, json_t *unit)
+{
+	const char *name = json_string_value(json_object_get(unit, "runner"));
+	struct kettle_error err = {0};
+	for (size_t i = 0; i < core->runners_count; i++) {
+		const struct runner *runner = &core->runners[i];
+		struct inquiry *inquiry;
+		if (strcmp(runner->name, name) != 0 || !runner->ops->describe || !(inquiry = calloc(1, sizeof(*inquiry))))
+			continue;
+		*inquiry = (struct inquiry){listing, device, unit};
+		listing->pending++;
+		(void)json_object_set_new(unit, "unreachable", json_string(UNREACHABLE));
+		if (runner->ops->describe(runner->self, json_object_get(unit, "config"), described, inquiry, &err) < 0)
+			described(inquiry, &err, NULL);
+	}
+}
+
+static void
+ask_all(struct listing *listing)
+{
+	size_t i, k;
+	json_t *device, *unit;
+	json_array_foreach(listing->devices, i, device)
+		json_array_foreach(json_object_get(device, "units"), k, unit)
+			ask(listing->core, listing, device, unit);
+}
+
+/* Without it only calibrations, and what is known, are not listed. */
+static void
+stored(void *arg, const struct kettle_error *err)
+{
+	struct listing *listing = arg;
+	(void)err;
+	listing->stored = STEAL(listing->reading);
+	if (listing->known) {
+		answer_once(listing);
+		if (listing->core->setup.stays && !listing->core->closing)
+			ask_all(listing);
+	}
+	finish(listing);
+}
+
+/* What must be known of the languages to read scores, the same on every device. */
+static void
+add_remarks(const struct core *core, json_t *devices)
+{
+	const struct languages *languages = &core->languages;
+	AUTO_JSON json_t *remarks = json_array();
+	size_t i;
+	json_t *device;
+	for (i = 0; i < languages->count; i++) {
+		const struct language *language = &languages->items[i];
+		const char *remark = language->ops->remark ? language->ops->remark(language->self) : NULL;
+		if (remark)
+			(void)json_array_append_new(remarks, json_sprintf("%s: %s", language->name, remark));
+	}
+	json_array_foreach(json_array_size(remarks) > 0 ? devices : NULL, i, device)
+		(void)json_object_set(device, "remarks", remarks);
+}
+
+void
+cmd_device_list(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
+{
+	struct kettle_error err = {.code = KETTLE_ENOMEM, .message = "There is not enough memory to list the devices."};
+	struct listing *listing = calloc(1, sizeof(*listing));
+	if (!listing) {
+		answer(arg, &err, NULL);
+		return;
+	}
+	*listing = (struct listing){.core = core,
+		.whole = actor->role >= RIGHT_ADMIN,
+		.devices = engine_devices(core->engine),
+		.answer = answer,
+		.arg = arg,
+		.pending = 2, /* what is stored, and this function */
+		.known = json_is_true(json_object_get(args, "known"))};
+	add_remarks(core, listing->devices);
+	if (!listing->known)
+		(void)hostio_timer_start(core->setup.io, DESCRIBE_LIMIT_MS, 0, time_out, listing, &listing->timer, &err);
+	store_read(core->store, read_stored, stored, listing);
+	if (!listing->known)
+		ask_all(listing);
+	finish(listing);
+}
+
+void
+cmd_queue_place(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
+{
+	struct kettle_error none = {0};
+	AUTO_JSON json_t *result = json_object();
+	(void)actor;
+	json_t *places = json_array();
+	size_t i;
+	json_t *id;
+	json_array_foreach(json_object_get(args, "job"), i, id) {
+		json_t *place = engine_place(core->engine, json_integer_value(id));
+		if (!place)
+			continue;
+		(void)json_object_set(place, "job", id);
+		(void)json_array_append_new(places, place);
+	}
+	(void)json_object_set_new(result, "places", places);
+	answer(arg, &none, result);
+}
+
+void
+cmd_admin_gc(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
+{
+	(void)actor;
+	(void)args;
+	gc_run(core, answer, arg);
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/* The command that hands out a leaderboard's submissions, a page at a time. */
+#include <config.h>
+
+#include "commands/cmd_export.h"
+
+#include "model/board.h"
+#include "base/cleanup.h"
+
+static int
+fail_memory(struct kettle_error *err)
+{
+	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the export.");
+}
+
+static int
+check(struct db *db, const struct actor *actor, const struct board *board, bool private, struct kettle_error *err)
+{
+	bool owns = board_owns(actor, board), active = !board_ended(board, db->now_ms);
+	if (private)
+		return board_check_owner(actor, board, err);
+	if (active && owns)
+		return kettle_fail(err, KETTLE_ECONFLICT,
+			"The leaderboard `%s` is active, and the export has everybody's code: say `private` if participants will "
+			"not "
+			"get it.",
+			board->name);
+	if (active)
+		return kettle_fail(err, KETTLE_ECONFLICT,
+			"The leaderboard `%s` is active: it can be exported once its deadline has passed.", board->name);
+	if (!owns && !board_code_open(board, db->now_ms))
+		return kettle_fail(err, KETTLE_EACCES,
+			"The leaderboard `%s` does not open the code of others, so only its creator and admins may export it.",
+			board->name);
+	return 0;
+}
+
+/* A page while it is read. */
+struct page {
+	struct db *db;
+	json_t *submissions;
+	size_t bytes;
+	int64_t last;
+	struct kettle_error *err;
+};
+
+/* One submission with its devices; the page ends with the one that fills it. */
+static int
+add_submission(void *arg, sqlite3_stmt *row)
+{
+	struct page *page = arg;
+	json_t *submission = db_row_object(row), *devices = NULL;
+	if (json_array_append_new(page->submissions, submission) < 0)
+		return fail_memory(page->err);
+	page->last = json_integer_value(json_object_get(submission, "id"));
+	int code = db_array(page->db, &devices, page->err,
+		"SELECT device, state, score, low, high FROM jobs WHERE submission = ? AND NOT superseded ORDER BY id", "i",
+		page->last);
+	if (code < 0)
+		return code;
+	if (json_object_set_new(submission, "devices", devices) < 0)
+		return fail_memory(page->err);
+	page->bytes += json_string_length(json_object_get(submission, "code"));
+	return page->bytes >= EXPORT_PAGE_BYTES;
+}
+
+/* In the order of numbers, which is the one that pages need, by the index that has it. */
+static int
+read_page(struct page *page, const struct board *board, bool whole, int64_t after)
+{
+	return db_query(page->db, page->err, add_submission, page,
+		"SELECT s.id, s.user AS user_id_text, u.name AS user_name, s.mode, s.file_name, s.created_at AS "
+		"submission_time_iso, s.state, CASE WHEN s.flagged_at IS NOT NULL THEN coalesce(s.flag_reason, '') END AS "
+		"flagged, s.id >= b.counts_from AS counts_bool, t.run_hash AS task, c.sha256, CAST(c.data AS TEXT) AS code "
+		"FROM submissions s INDEXED BY submissions_page CROSS JOIN leaderboards b ON b.id = s.leaderboard CROSS JOIN "
+		"users u ON u.id = s.user CROSS JOIN tasks t ON t.id = s.task CROSS JOIN blobs c ON c.id = s.code WHERE "
+		"s.leaderboard = ?1 AND s.id > ?2 AND (?3 OR s.mode = 'ranked' AND s.flagged_at IS NULL AND s.done_at IS NOT "
+		"NULL AND s.id >= b.counts_from AND u.banned_at IS NULL AND EXISTS (SELECT 1 FROM jobs j WHERE j.submission = "
+		"s.id AND NOT j.superseded AND j.state = 'passed')) ORDER BY s.id LIMIT ?4",
+		"iiii", board->id, after, (int64_t)whole, (int64_t)EXPORT_PAGE);
+}
+
+static int
+count_all(struct db *db, const struct board *board, int64_t after, json_t **ret_total, struct kettle_error *err)
+{
+	int64_t total = 0;
+	int code =
+		after ? 0 : db_int(db, &total, err, "SELECT count(*) FROM submissions WHERE leaderboard = ?", "i", board->id);
+	if (code == 0)
+		*ret_total = after ? json_null() : json_integer(total);
+	return code;
+}
+
+int
+cmd_board_export(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
+	json_t **ret_result, struct kettle_error *err)
+{
+	(void)env;
+	struct board board;
+	AUTO_JSON json_t *submissions = json_array(), *total = NULL;
+	struct page page = {.db = db, .submissions = submissions, .err = err};
+	int64_t after = json_integer_value(json_object_get(args, "after"));
+	int code = board_find(db, actor, json_string_value(json_object_get(args, "name")), &board, err);
+	if (code == 0)
+		code = board_check_access(db, actor, &board, err);
+	if (code == 0)
+		code = check(db, actor, &board, json_is_true(json_object_get(args, "private")), err);
+	if (code == 0)
+		code = count_all(db, &board, after, &total, err);
+	if (code == 0)
+		code = read_page(&page, &board, board_owns(actor, &board), after);
+	if (code < 0)
+		return code;
+	bool more = code > 0 || json_array_size(submissions) == EXPORT_PAGE;
+	*ret_result = json_pack("{s:s, s:O, s:O, s:o}", "leaderboard", board.name, "total", total, "submissions",
+		submissions, "next", more ? json_integer(page.last) : json_null());
+	return *ret_result ? 0 : fail_memory(err);
+}

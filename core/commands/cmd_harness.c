@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/* The command that hands out harnesses. */
+#include <config.h>
+
+#include "commands/cmd_harness.h"
+
+#include "base/cleanup.h"
+#include "session/core_internal.h"
+#include "base/file.h"
+#include "task/builtin_dirs.h"
+#include "base/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Files read on a thread of the pool. */
+struct reading {
+	const struct language *language;
+	json_t *files;
+	struct kettle_error err;
+	kettle_answer answer;
+	void *arg;
+};
+
+static int
+find_language(
+	const struct languages *languages, const char *word, const struct language **ret_language, struct kettle_error *err)
+{
+	const struct language *language = language_find(languages, word);
+	AUTO_FREE char *names = language_names(languages);
+	if (!language)
+		return kettle_fail(
+			err, KETTLE_EINVAL, "There is no language `%.64s`; loaded is %s.", word, names ? names : "none");
+	if (language->ops->harness_count == 0)
+		return kettle_fail(err, KETTLE_ENOENT, "The language `%s` brings no harness.", language->name);
+	*ret_language = language;
+	return 0;
+}
+
+static int
+read_file(const char *folder, const struct kettle_harness_file *file, json_t *files, struct kettle_error *err)
+{
+	AUTO_FREE char *path = path_join(folder, file->path), *text = NULL;
+	size_t size = 0;
+	int code = path ? path_check_inside(file->path, err) : kettle_fail(err, KETTLE_ENOMEM, "There is no memory.");
+	if (code == 0)
+		code = file_read(path, HARNESS_MAX_FILE, &text, &size, err);
+	if (code < 0)
+		return code;
+	json_t *one = json_pack("{s:s, s:o}", "name", file->name, "text", json_stringn(text, size));
+	if (!one || json_array_append_new(files, one) < 0)
+		return kettle_fail(err, KETTLE_EIO, "The harness file %s is not UTF-8.", path);
+	return 0;
+}
+
+static void
+read_all(void *arg)
+{
+	struct reading *reading = arg;
+	const struct kettle_language *ops = reading->language->ops;
+	AUTO_FREE char *tasks = shipped_dir(), *folder = tasks ? path_join(tasks, "harness") : NULL;
+	int code = folder ? 0 : kettle_fail(&reading->err, KETTLE_ENOMEM, "There is no memory.");
+	for (size_t i = 0; i < ops->harness_count && code == 0; i++)
+		code = read_file(folder, &ops->harness[i], reading->files, &reading->err);
+}
+
+static void
+read_done(void *arg)
+{
+	struct reading *reading = arg;
+	AUTO_JSON json_t *result = json_pack("{s:s, s:O}", "language", reading->language->name, "files", reading->files);
+	reading->answer(reading->arg, &reading->err, reading->err.code < 0 ? NULL : result);
+	json_decref(reading->files);
+	free(reading);
+}
+
+void
+cmd_eval_code(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
+{
+	struct kettle_error err = {0};
+	const struct language *language = NULL;
+	(void)actor;
+	if (find_language(&core->languages, json_string_value(json_object_get(args, "language")), &language, &err) < 0) {
+		answer(arg, &err, NULL);
+		return;
+	}
+	struct reading *reading = calloc(1, sizeof(*reading));
+	if (reading)
+		*reading = (struct reading){.language = language, .files = json_array(), .answer = answer, .arg = arg};
+	if (!reading)
+		(void)kettle_fail(&err, KETTLE_ENOMEM, "There is not enough memory to read a harness.");
+	else if (hostio_work(core->setup.io, read_all, read_done, reading, &err) == 0)
+		return;
+	answer(arg, &err, NULL);
+	if (reading)
+		json_decref(reading->files);
+	free(reading);
+}

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+/* Commands on invites to closed leaderboards. */
+#include <config.h>
+
+#include "commands/cmd_invite.h"
+
+#include "model/board.h"
+#include "base/cleanup.h"
+#include "base/hash.h"
+
+#include <ctype.h>
+#include <string.h>
+
+static int
+fail_memory(struct kettle_error *err)
+{
+	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the invites.");
+}
+
+/* ---- codes ---- */
+
+/* 32 that are not taken for one another when they are read out. */
+static const char letters[] = "abcdefghijkmnpqrstuvwxyz23456789";
+
+static void
+draw_code(char ret_code[INVITE_CODE_LENGTH + 1])
+{
+	unsigned char bytes[INVITE_CODE_LENGTH];
+	random_bytes(bytes, sizeof(bytes));
+	for (size_t i = 0; i < INVITE_CODE_LENGTH; i++)
+		ret_code[i] = letters[bytes[i] & 31];
+	ret_code[INVITE_CODE_LENGTH] = '\0';
+}
+
+/* As it was drawn, however it was typed: without case and blanks around it. EINVAL: it cannot be one. */
+static int
+read_code(const json_t *args, char ret_code[INVITE_CODE_LENGTH + 1], struct kettle_error *err)
+{
+	const char *text = json_string_value(json_object_get(args, "code"));
+	text += strspn(text, " \t\r\n");
+	size_t len = strcspn(text, " \t\r\n");
+	if (len != INVITE_CODE_LENGTH || text[len + strspn(text + len, " \t\r\n")])
+		return kettle_fail(
+			err, KETTLE_EINVAL, "That is no invite code: one has %d letters and digits.", INVITE_CODE_LENGTH);
+	for (size_t i = 0; i < len; i++)
+		ret_code[i] = (char)tolower((unsigned char)text[i]);
+	ret_code[len] = '\0';
+	return 0;
+}
+
+/* ---- create ---- */
+
+/* The boards that were named, each once, all of them the actor's: their ids and names. */
+static int
+find_boards(
+	struct db *db, const struct actor *actor, const json_t *args, json_t *ids, json_t *names, struct kettle_error *err)
+{
+	const json_t *words = json_object_get(args, "name");
+	for (size_t i = 0; i < json_array_size(words); i++) {
+		struct board board;
+		bool twice = false;
+		int code = board_find(db, actor, json_string_value(json_array_get(words, i)), &board, err);
+		if (code == 0)
+			code = board_check_owner(actor, &board, err);
+		if (code < 0)
+			return code;
+		for (size_t j = 0; j < json_array_size(ids); j++)
+			twice = twice || json_integer_value(json_array_get(ids, j)) == board.id;
+		if (!twice && (json_array_append_new(ids, json_integer(board.id)) < 0 ||
+						  json_array_append_new(names, json_string(board.name)) < 0))
+			return fail_memory(err);
+	}
+	return 0;
+}
+
+static int
+add_invite(struct db *db, const struct actor *actor, const json_t *ids, json_t *codes, struct kettle_error *err)
+{
+	char text[INVITE_CODE_LENGTH + 1];
+	draw_code(text);
+	int code = db_exec(db, err, "INSERT INTO invites (code, created_by, created_at) VALUES (?, ?, ?)", "sii", text,
+		actor->user, db->now_ms);
+	for (size_t i = 0; i < json_array_size(ids) && code == 0; i++)
+		code = db_exec(db, err, "INSERT INTO invite_boards (code, leaderboard) VALUES (?, ?)", "si", text,
+			(int64_t)json_integer_value(json_array_get(ids, i)));
+	if (code == 0 && json_array_append_new(codes, json_string(text)) < 0)
+		return fail_memory(err);
+	return code;
+}
+
+int
+cmd_invite_create(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
+	json_t **ret_result, struct kettle_error *err)
+{
+	(void)env;
+	AUTO_JSON json_t *ids = json_array(), *names = json_array(), *codes = json_array();
+	json_int_t count = json_integer_value(json_object_get(args, "count"));
+	int code = find_boards(db, actor, args, ids, names, err);
+	for (json_int_t i = 0; i < count && code == 0; i++)
+		code = add_invite(db, actor, ids, codes, err);
+	if (code < 0)
+		return code;
+	AUTO_JSON json_t *data = json_pack("{s:O, s:I}", "leaderboards", names, "count", count);
+	code = data ? db_event(db, "invite.created", 'a', 0, 0, actor->user, data, err) : fail_memory(err);
+	if (code < 0)
+		return code;
+	*ret_result = json_pack("{s:O, s:O}", "leaderboards", names, "codes", codes);
+	return *ret_result ? 0 : fail_memory(err);
+}
+
+/* ---- list ---- */
+
+#define BOARDS_OF \
+	"(SELECT json_group_array(name) FROM (SELECT b.name FROM invite_boards ib JOIN leaderboards b ON b.id = " \
+	"ib.leaderboard WHERE ib.code = i.code ORDER BY b.name)) AS leaderboards_json "
+
+int
+cmd_invite_list(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
+	json_t **ret_result, struct kettle_error *err)
+{
+	(void)env;
+	struct board board;
+	AUTO_JSON json_t *invites = NULL;
+	int64_t count = 0;
+	int code = board_find(db, actor, json_string_value(json_object_get(args, "name")), &board, err);
+	if (code == 0)
+		code = board_check_owner(actor, &board, err);
+	if (code == 0)
+		code = db_int(db, &count, err, "SELECT count(*) FROM invite_boards WHERE leaderboard = ?", "i", board.id);
+	if (code == 0)
+		code = db_array(db, &invites, err,
+			"SELECT i.code, i.claimed_by AS user_id_text, u.name AS user_name, i.claimed_at AS claimed_at_iso, "
+			"i.created_at AS created_at_iso, " BOARDS_OF
+			"FROM invite_boards o JOIN invites i ON i.code = o.code LEFT JOIN users u ON u.id = i.claimed_by WHERE "
+			"o.leaderboard = ? ORDER BY i.created_at DESC, i.code LIMIT ? OFFSET ?",
+			"iii", board.id, (int64_t)json_integer_value(json_object_get(args, "limit")),
+			(int64_t)json_integer_value(json_object_get(args, "offset")));
+	if (code < 0)
+		return code;
+	*ret_result =
+		json_pack("{s:s, s:I, s:O}", "leaderboard", board.name, "count", (json_int_t)count, "invites", invites);
+	return *ret_result ? 0 : fail_memory(err);
+}
+
+/* ---- revoke ---- */
+
+static int
+find_invite(struct db *db, const char *text, json_t **ret_row, struct kettle_error *err)
+{
+	return db_object(db, ret_row, err,
+		"SELECT i.code, i.created_by, i.claimed_by, u.name AS user_name, " BOARDS_OF
+		"FROM invites i LEFT JOIN users u ON u.id = i.claimed_by WHERE i.code = ?",
+		"s", text);
+}
+
+/* Every board that it opens must be the actor's. */
+static int
+check_boards(struct db *db, const struct actor *actor, const json_t *row, struct kettle_error *err)
+{
+	const json_t *names = json_object_get(row, "leaderboards");
+	for (size_t i = 0; i < json_array_size(names); i++) {
+		struct board board;
+		int code = board_find(db, actor, json_string_value(json_array_get(names, i)), &board, err);
+		if (code == 0)
+			code = board_check_owner(actor, &board, err);
+		if (code < 0)
+			return code;
+	}
+	return 0;
+}
+
+static int
+remove_invite(struct db *db, const char *text, struct kettle_error *err)
+{
+	static const char *const sql[] = {
+		/* Another invite of the same user keeps them in. */
+		"UPDATE access SET code = (SELECT i.code FROM invites i JOIN invite_boards ib ON ib.code = i.code WHERE "
+		"i.claimed_by = access.user AND ib.leaderboard = access.leaderboard AND i.code <> ?1) WHERE code = ?1 AND "
+		"EXISTS (SELECT 1 FROM invites i JOIN invite_boards ib ON ib.code = i.code WHERE i.claimed_by = access.user "
+		"AND ib.leaderboard = access.leaderboard AND i.code <> ?1)",
+		"DELETE FROM access WHERE code = ?1",
+		"DELETE FROM invites WHERE code = ?1",
+	};
+	int code = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(sql) && code == 0; i++)
+		code = db_exec(db, err, sql[i], "s", text);
+	return code;
+}
+
+int
+cmd_invite_revoke(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
+	json_t **ret_result, struct kettle_error *err)
+{
+	(void)env;
+	char text[INVITE_CODE_LENGTH + 1];
+	AUTO_JSON json_t *row = NULL;
+	int code = read_code(args, text, err);
+	if (code == 0)
+		code = find_invite(db, text, &row, err);
+	if (code == KETTLE_ENOENT)
+		return kettle_fail(err, code, "There is no invite with this code.");
+	if (code == 0)
+		code = check_boards(db, actor, row, err);
+	if (code == 0)
+		code = remove_invite(db, text, err);
+	if (code < 0)
+		return code;
+	bool claimed = json_is_integer(json_object_get(row, "claimed_by"));
+	AUTO_JSON json_t *data =
+		json_pack("{s:O, s:b}", "leaderboards", json_object_get(row, "leaderboards"), "was_claimed", (int)claimed);
+	code = data ? db_event(db, "invite.revoked", 'a', 0, 0, json_integer_value(json_object_get(row, "claimed_by")),
+					  data, err)
+				: fail_memory(err);
+	if (code < 0)
+		return code;
+	*ret_result = json_pack("{s:s, s:b, s:O, s:O}", "code", text, "was_claimed", (int)claimed, "user_name",
+		json_object_get(row, "user_name"), "leaderboards", json_object_get(row, "leaderboards"));
+	return *ret_result ? 0 : fail_memory(err);
+}
+
+/* ---- join ---- */
+
+static int
+claim(struct db *db, const struct actor *actor, const char *text, struct kettle_error *err)
+{
+	int code = db_exec(db, err, "UPDATE invites SET claimed_by = ?, claimed_at = ? WHERE code = ?", "iis", actor->user,
+		db->now_ms, text);
+	if (code < 0)
+		return code;
+	return db_exec(db, err,
+		"INSERT OR IGNORE INTO access (leaderboard, user, code, granted_at) SELECT leaderboard, ?, code, ? FROM "
+		"invite_boards WHERE code = ?",
+		"iis", actor->user, db->now_ms, text);
+}
+
+struct joined {
+	struct db *db;
+	int64_t user;
+	struct kettle_error *err;
+};
+
+static int
+tell_joined(void *arg, sqlite3_stmt *row)
+{
+	const struct joined *joined = arg;
+	AUTO_JSON json_t *data = json_pack("{s:s}", "name", (const char *)sqlite3_column_text(row, 1));
+	if (!data)
+		return fail_memory(joined->err);
+	return db_event(
+		joined->db, "leaderboard.joined", 'u', sqlite3_column_int64(row, 0), 0, joined->user, data, joined->err);
+}
+
+int
+cmd_invite_join(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
+	json_t **ret_result, struct kettle_error *err)
+{
+	(void)env;
+	char text[INVITE_CODE_LENGTH + 1];
+	AUTO_JSON json_t *row = NULL;
+	struct joined joined = {db, actor->user, err};
+	int code = read_code(args, text, err);
+	if (code == 0)
+		code = find_invite(db, text, &row, err);
+	if (code == KETTLE_ENOENT)
+		return kettle_fail(err, KETTLE_EINVAL, "There is no such invite code: ask for another one.");
+	if (code < 0)
+		return code;
+	int64_t claimed_by = json_integer_value(json_object_get(row, "claimed_by"));
+	if (claimed_by && claimed_by != actor->user)
+		return kettle_fail(err, KETTLE_EINVAL, "Somebody else has used this invite code: ask for one of your own.");
+	if (!claimed_by)
+		code = claim(db, actor, text, err);
+	if (code == 0 && !claimed_by)
+		code = db_query(db, err, tell_joined, &joined,
+			"SELECT b.id, b.name FROM invite_boards ib JOIN leaderboards b ON b.id = ib.leaderboard WHERE ib.code = ?",
+			"s", text);
+	if (code < 0)
+		return code;
+	*ret_result = json_pack("{s:s, s:O}", "status", "ok", "leaderboards", json_object_get(row, "leaderboards"));
+	return *ret_result ? 0 : fail_memory(err);
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/* Joining users: by a short-lived code that one shows and the other types, or by an admin. */
+#include <config.h>
+
+#include "commands/cmd_link.h"
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "model/user.h"
+
+#include <ctype.h>
+#include <string.h>
+
+/* No I, L, O and U: nothing that is read as something else. */
+static const char letters[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+
+static int
+fail_memory(struct kettle_error *err)
+{
+	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the users.");
+}
+
+/* ---- the code ---- */
+
+static void
+draw_code(char code[LINK_CODE_LETTERS + 1])
+{
+	unsigned char bytes[LINK_CODE_LETTERS];
+	random_bytes(bytes, sizeof(bytes));
+	for (size_t i = 0; i < LINK_CODE_LETTERS; i++)
+		code[i] = letters[bytes[i] % (sizeof(letters) - 1)];
+	code[LINK_CODE_LETTERS] = '\0';
+}
+
+/* What was typed, as it was drawn: case, blanks and dashes do not count. False: it is none. */
+static bool
+read_code(const char *typed, char code[LINK_CODE_LETTERS + 1])
+{
+	size_t len = 0;
+	for (; *typed; typed++) {
+		char letter = (char)toupper((unsigned char)*typed);
+		letter = letter == 'O' ? '0' : letter == 'I' || letter == 'L' ? '1' : letter;
+		if (letter == ' ' || letter == '-')
+			continue;
+		if (!strchr(letters, letter) || len == LINK_CODE_LETTERS)
+			return false;
+		code[len++] = letter;
+	}
+	code[len] = '\0';
+	return len == LINK_CODE_LETTERS;
+}
+
+static int
+make_code(struct db *db, const struct actor *actor, json_t **ret_result, struct kettle_error *err)
+{
+	char code[LINK_CODE_LETTERS + 1], hash[65], expires[TIME_TEXT_SIZE];
+	draw_code(code);
+	sha256_hex(code, LINK_CODE_LETTERS, hash);
+	time_text(db->now_ms + LINK_CODE_MS, expires);
+	int status = db_exec(db, err, "DELETE FROM tokens WHERE kind = 'link' AND user = ?", "i", actor->user);
+	if (status == 0)
+		status = db_exec(db, err,
+			"INSERT INTO tokens (hash, kind, user, created_at, expires_at) VALUES (?, 'link', ?, ?, ?)", "siii", hash,
+			actor->user, db->now_ms, db->now_ms + LINK_CODE_MS);
+	AUTO_JSON json_t *data = json_pack("{s:s}", "expires", expires);
+	if (status == 0)
+		status = data ? db_event(db, "user.code", 'u', 0, 0, actor->user, data, err) : fail_memory(err);
+	if (status < 0)
+		return status;
+	*ret_result = json_pack("{s:o, s:s}", "code",
+		json_sprintf("%.*s-%s", LINK_CODE_LETTERS / 2, code, code + LINK_CODE_LETTERS / 2), "expires", expires);
+	return *ret_result ? 0 : fail_memory(err);
+}
+
+/* ---- joining ---- */
+
+/* As they were before, or would be; then they are joined. */
+static int
+join(struct db *db, const struct user *from, const struct user *into, bool confirmed, json_t **ret_result,
+	struct kettle_error *err)
+{
+	AUTO_JSON json_t *a = NULL, *b = NULL;
+	int code = user_object(db, from->id, false, &a, err);
+	if (code == 0)
+		code = user_object(db, into->id, false, &b, err);
+	if (code == 0 && confirmed)
+		code = user_join(db, from, into, err);
+	if (code < 0)
+		return code;
+	*ret_result = json_pack("{s:b, s:O, s:O}", "joined", confirmed, "from", a, "into", b);
+	return *ret_result ? 0 : fail_memory(err);
+}
+
+static int
+take_code(struct db *db, const struct actor *actor, const char *typed, bool confirmed, json_t **ret_result,
+	struct kettle_error *err)
+{
+	char code[LINK_CODE_LETTERS + 1], hash[65];
+	struct user from, into;
+	int64_t user = 0;
+	int status = KETTLE_ENOENT;
+	if (read_code(typed, code)) {
+		sha256_hex(code, LINK_CODE_LETTERS, hash);
+		status = db_int(db, &user, err, "SELECT user FROM tokens WHERE hash = ? AND kind = 'link' AND expires_at > ?",
+			"si", hash, db->now_ms);
+	}
+	if (status == KETTLE_ENOENT)
+		return kettle_fail(
+			err, status, "There is no such code: each works once, and for %d minutes.", LINK_CODE_MS / 60000);
+	if (status == 0 && user == actor->user)
+		return kettle_fail(err, KETTLE_ECONFLICT,
+			"This code is your own: type it where you are the other user who shall be joined with this one.");
+	if (status == 0)
+		status = user_get(db, user, &from, err);
+	if (status == 0)
+		status = user_get(db, actor->user, &into, err);
+	return status < 0 ? status : join(db, &from, &into, confirmed, ret_result, err);
+}
+
+int
+cmd_user_link(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
+	json_t **ret_result, struct kettle_error *err)
+{
+	(void)env;
+	const char *code = json_string_value(json_object_get(args, "code"));
+	if (!code)
+		return make_code(db, actor, ret_result, err);
+	return take_code(db, actor, code, json_is_true(json_object_get(args, "confirm")), ret_result, err);
+}
+
+int
+cmd_user_join(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
+	json_t **ret_result, struct kettle_error *err)
+{
+	(void)env;
+	(void)actor;
+	struct user from, into;
+	int code = user_find(db, json_string_value(json_object_get(args, "name")), &from, err);
+	if (code == 0)
+		code = user_find(db, json_string_value(json_object_get(args, "into")), &into, err);
+	if (code == 0 && from.id == into.id)
+		code = kettle_fail(err, KETTLE_ECONFLICT, "Both are `%s`.", into.name);
+	return code < 0 ? code : join(db, &from, &into, true, ret_result, err);
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+/* Judging submissions: marked as a cheat, cleared, run again. */
+#include <config.h>
+
+#include "commands/cmd_moderate.h"
+
+#include "model/board.h"
+#include "base/sanitize_text.h"
+#include "base/cleanup.h"
+#include "model/jobs.h"
+#include "model/ranking.h"
+
+#include <strings.h>
+
+static int
+fail_memory(struct kettle_error *err)
+{
+	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the submission.");
+}
+
+static int64_t
+id_of(const json_t *row, const char *key)
+{
+	return json_integer_value(json_object_get(row, key));
+}
+
+/* The submission, where the actor may judge what is on its board. */
+static int
+find(struct db *db, const struct actor *actor, const json_t *args, json_t **ret_row, struct kettle_error *err)
+{
+	AUTO_JSON json_t *row = NULL;
+	struct board board;
+	int code = db_object(db, &row, err,
+		"SELECT s.id, s.leaderboard, b.name AS leaderboard_name, s.user, s.mode, s.file_name, CASE WHEN s.flagged_at "
+		"IS NOT NULL THEN coalesce(s.flag_reason, '') END AS flagged FROM submissions s JOIN leaderboards b ON b.id = "
+		"s.leaderboard WHERE s.id = ?",
+		"i", id_of(args, "id"));
+	if (code == KETTLE_ENOENT)
+		return kettle_fail(err, code, "There is no submission %lld.", (long long)id_of(args, "id"));
+	if (code == 0)
+		code = board_find(db, actor, json_string_value(json_object_get(row, "leaderboard_name")), &board, err);
+	if (code == 0)
+		code = board_check_owner(actor, &board, err);
+	if (code == 0)
+		*ret_row = STEAL(row);
+	return code;
+}
+
+static int
+tell(struct db *db, const char *kind, const json_t *row, json_t *data_take, struct kettle_error *err)
+{
+	AUTO_JSON json_t *data = data_take;
+	if (!data || json_object_set(data, "mode", json_object_get(row, "mode")) < 0 ||
+		json_object_set(data, "file_name", json_object_get(row, "file_name")) < 0)
+		return fail_memory(err);
+	return db_event(db, kind, 'u', id_of(row, "leaderboard"), id_of(row, "id"), id_of(row, "user"), data, err);
+}
+
+/* The mark as it shall be (reason NULL: none), and the ranking as it is with it. */
+static int
+mark(struct db *db, const struct actor *actor, const json_t *row, const char *reason, struct kettle_error *err)
+{
+	int code =
+		reason ? db_exec(db, err, "UPDATE submissions SET flagged_at = ?, flag_reason = ?, flagged_by = ? WHERE id = ?",
+					 "isii", db->now_ms, reason, actor->user, id_of(row, "id"))
+			   : db_exec(db, err,
+					 "UPDATE submissions SET flagged_at = NULL, flag_reason = NULL, flagged_by = NULL WHERE id "
+					 "= ?",
+					 "i", id_of(row, "id"));
+	return code < 0 ? code : ranking_recompute(db, id_of(row, "leaderboard"), NULL, id_of(row, "user"), err);
+}
+
+int
+cmd_submission_flag(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
+	json_t **ret_result, struct kettle_error *err)
+{
+	(void)env;
+	AUTO_JSON json_t *row = NULL;
+	AUTO_FREE char *reason = clean_line(json_string_value(json_object_get(args, "reason")), FLAG_REASON_MAX);
+	if (!reason)
+		return fail_memory(err);
+	int code = find(db, actor, args, &row, err);
+	if (code == 0 && !*reason)
+		code = kettle_fail(err, KETTLE_EINVAL, "A mark as a cheat needs a reason, which its owner will read.");
+	if (code == 0 && json_is_string(json_object_get(row, "flagged")))
+		code = kettle_fail(err, KETTLE_ECONFLICT, "Submission %lld is marked as a cheat already: take that back first.",
+			(long long)id_of(row, "id"));
+	if (code == 0)
+		code = mark(db, actor, row, reason, err);
+	if (code == 0)
+		code = tell(db, "submission.flagged", row, json_pack("{s:s}", "reason", reason), err);
+	if (code < 0)
+		return code;
+	*ret_result = json_pack("{s:O, s:s, s:s}", "id", json_object_get(row, "id"), "status", "hacked", "reason", reason);
+	return *ret_result ? 0 : fail_memory(err);
+}
+
+int
+cmd_submission_unflag(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
+	json_t **ret_result, struct kettle_error *err)
+{
+	(void)env;
+	AUTO_JSON json_t *row = NULL;
+	int code = find(db, actor, args, &row, err);
+	if (code == 0 && !json_is_string(json_object_get(row, "flagged")))
+		code = kettle_fail(
+			err, KETTLE_ECONFLICT, "Submission %lld is not marked as a cheat.", (long long)id_of(row, "id"));
+	if (code == 0)
+		code = mark(db, actor, row, NULL, err);
+	if (code == 0)
+		code = tell(db, "submission.unflagged", row, json_object(), err);
+	if (code < 0)
+		return code;
+	*ret_result = json_pack("{s:O, s:s}", "id", json_object_get(row, "id"), "status", "ok");
+	return *ret_result ? 0 : fail_memory(err);
+}
+
+/* ---- run again ---- */
+
+static int
+check_configured(const struct command_env *env, const char *device, struct kettle_error *err)
+{
+	const char *name;
+	json_t *units;
+	json_object_foreach((json_t *)env->devices, name, units) {
+		if (strcasecmp(name, device) == 0)
+			return 0;
+	}
+	return kettle_fail(err, KETTLE_EUNAVAIL, "The device `%s` is not configured at the moment.", device);
+}
+
+static int
+add_device(json_t *chosen, const char *name, struct kettle_error *err)
+{
+	size_t i;
+	json_t *have;
+	json_array_foreach(chosen, i, have) {
+		if (strcasecmp(json_string_value(have), name) == 0)
+			return 0;
+	}
+	return json_array_append_new(chosen, json_string(name)) < 0 ? fail_memory(err) : 0;
+}
+
+/* Those that were named, of those it was submitted to; all of these where none was. */
+static int
+choose_devices(struct db *db, const struct command_env *env, int64_t submission, const json_t *wanted,
+	json_t **ret_devices, struct kettle_error *err)
+{
+	char where[64];
+	AUTO_JSON json_t *row = NULL, *chosen = json_array();
+	(void)snprintf(where, sizeof(where), "Submission %lld has", (long long)submission);
+	int code = db_object(db, &row, err,
+		"SELECT json_group_array(device) AS devices_json FROM (SELECT device FROM jobs WHERE submission = ? AND NOT "
+		"superseded ORDER BY id)",
+		"i", submission);
+	const json_t *all = json_object_get(row, "devices"), *list = json_array_size(wanted) > 0 ? wanted : all;
+	for (size_t i = 0; i < json_array_size(list) && code == 0; i++) {
+		const char *name = NULL;
+		code = board_pick_device(all, json_string_value(json_array_get(list, i)), where, &name, err);
+		if (code == 0)
+			code = check_configured(env, name, err);
+		if (code == 0)
+			code = add_device(chosen, name, err);
+	}
+	if (code == 0)
+		*ret_devices = STEAL(chosen);
+	return code;
+}
+
+int
+cmd_submission_rerun(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
+	json_t **ret_result, struct kettle_error *err)
+{
+	AUTO_JSON json_t *row = NULL, *devices = NULL, *jobs = NULL;
+	int code = find(db, actor, args, &row, err);
+	if (code == 0)
+		code = choose_devices(db, env, id_of(row, "id"), json_object_get(args, "device"), &devices, err);
+	if (code == 0)
+		code = jobs_rerun(db, id_of(row, "id"), devices, &jobs, err);
+	if (code < 0)
+		return code;
+	const json_t *event = json_array_get(db->events, json_array_size(db->events) - 1);
+	*ret_result = json_pack("{s:O, s:O, s:O, s:O, s:O, s:O}", "id", json_object_get(row, "id"), "leaderboard",
+		json_object_get(row, "leaderboard_name"), "mode", json_object_get(row, "mode"), "devices", devices, "jobs",
+		jobs, "seq", json_object_get(event, "seq"));
+	return *ret_result ? 0 : fail_memory(err);
+}

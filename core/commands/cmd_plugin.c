@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/* What is loaded, what it may be told, whether a stranger's plugin keeps the rules, and the configuration in force. */
+#include <config.h>
+
+#include "commands/cmd_local.h"
+
+#include "base/cleanup.h"
+#include "config/configuration.h"
+#include "conformance/conformance.h"
+#include "session/core_internal.h"
+#include "plugin/loader.h"
+#include "config/option_table.h"
+#include "base/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static json_t *
+describe(const struct core_plugin *plugin)
+{
+	return json_pack("{s:s, s:s, s:s*, s:s*, s:s*}", "name", plugin->plugin->name, "kind",
+		loader_kind_name(plugin->plugin->kind), "version", plugin->plugin->version, "summary", plugin->plugin->summary,
+		"file", plugin->file);
+}
+
+void
+cmd_plugin_list(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
+{
+	struct kettle_error none = {0};
+	AUTO_JSON json_t *list = json_array();
+	(void)actor;
+	(void)args;
+	for (size_t i = 0; i < core->plugins_count; i++)
+		(void)json_array_append_new(list, describe(&core->plugins[i]));
+	AUTO_JSON json_t *result = json_pack("{s:O}", "plugins", list);
+	answer(arg, &none, result);
+}
+
+static json_t *
+strings(const char *const *list)
+{
+	json_t *array = json_array();
+	for (; list && *list; list++)
+		(void)json_array_append_new(array, json_string(*list));
+	return array;
+}
+
+static void
+answer_info(const struct core_plugin *plugin, kettle_answer answer, void *arg)
+{
+	struct kettle_error none = {0};
+	AUTO_JSON json_t *result = describe(plugin);
+	struct option_table table = loader_options(plugin->plugin);
+	const struct kettle_language *language = plugin->plugin->language;
+	(void)json_object_set_new(result, "options", options_json(&table));
+	if (language)
+		(void)json_object_update_new(
+			result, json_pack("{s:o, s:o, s:o}", "aliases", strings(language->aliases), "extensions",
+						strings(language->extensions), "templates", strings(language->template_names)));
+	answer(arg, &none, result);
+}
+
+void
+cmd_plugin_info(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
+{
+	const char *names[128] = {NULL};
+	const char *wanted = json_string_value(json_object_get(args, "name"));
+	struct kettle_error err = {0};
+	(void)actor;
+	for (size_t i = 0; i < core->plugins_count; i++) {
+		if (strcmp(core->plugins[i].plugin->name, wanted) == 0) {
+			answer_info(&core->plugins[i], answer, arg);
+			return;
+		}
+		if (i + 1 < ARRAY_SIZE(names))
+			names[i] = core->plugins[i].plugin->name;
+	}
+	const char *near = nearest(wanted, names);
+	(void)kettle_fail(&err, KETTLE_ENOENT, "No plugin `%s` is loaded%s%s%s", wanted, near ? "; did you mean `" : "",
+		near ? near : "", near ? "`?" : ".");
+	answer(arg, &err, NULL);
+}
+
+/* The checks run in a child each, which may take its time: on a thread of the pool. */
+struct testing {
+	char *file;
+	json_t *result;
+	struct kettle_error err;
+	kettle_answer answer;
+	void *arg;
+};
+
+static void
+test_work(void *arg)
+{
+	struct testing *testing = arg;
+	const struct conformance_setup setup = {.file = testing->file};
+	(void)conformance_run(&setup, &testing->result, &testing->err);
+}
+
+static void
+test_done(void *arg)
+{
+	struct testing *testing = arg;
+	testing->answer(testing->arg, &testing->err, testing->err.code < 0 ? NULL : testing->result);
+	json_decref(testing->result);
+	free(testing->file);
+	free(testing);
+}
+
+void
+cmd_plugin_test(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
+{
+	struct kettle_error err = {0};
+	struct testing *testing = calloc(1, sizeof(*testing));
+	(void)actor;
+	if (testing)
+		*testing = (struct testing){
+			.file = strdup(json_string_value(json_object_get(args, "file"))), .answer = answer, .arg = arg};
+	if (!testing || !testing->file)
+		(void)kettle_fail(&err, KETTLE_ENOMEM, "There is not enough memory to test a plugin.");
+	else if (hostio_work(core->setup.io, test_work, test_done, testing, &err) == 0)
+		return;
+	answer(arg, &err, NULL);
+	if (testing)
+		free(testing->file);
+	free(testing);
+}

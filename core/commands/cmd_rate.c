@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/* Commands on the rate limits of a leaderboard. */
+#include <config.h>
+
+#include "commands/cmd_rate.h"
+
+#include "model/board.h"
+#include "base/cleanup.h"
+
+#include <string.h>
+
+static const char *const categories[] = {"test", "leaderboard"};
+
+static int
+fail_memory(struct kettle_error *err)
+{
+	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the limits.");
+}
+
+static int
+list(struct db *db, const struct board *board, const char *category, const char *device, json_t **ret_result,
+	struct kettle_error *err)
+{
+	AUTO_JSON json_t *limits = NULL;
+	int code = db_array(db, &limits, err,
+		"SELECT category, nullif(device, '') AS device, per_hour FROM rate_limits WHERE leaderboard = ?1 AND (?2 IS "
+		"NULL OR category = ?2) AND (?3 IS NULL OR device = ?3) ORDER BY category DESC, device",
+		"iss", board->id, category, device);
+	if (code < 0)
+		return code;
+	*ret_result = json_pack("{s:s, s:O}", "leaderboard", board->name, "limits", limits);
+	return *ret_result ? 0 : fail_memory(err);
+}
+
+int
+cmd_rate_limits(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
+	json_t **ret_result, struct kettle_error *err)
+{
+	(void)env;
+	struct board board;
+	int code = board_find(db, actor, json_string_value(json_object_get(args, "name")), &board, err);
+	if (code == 0)
+		code = board_check_access(db, actor, &board, err);
+	if (code < 0)
+		return code;
+	return list(db, &board, json_string_value(json_object_get(args, "category")),
+		json_string_value(json_object_get(args, "device")), ret_result, err);
+}
+
+/* What is to be set or removed. */
+struct limit {
+	struct db *db;
+	const struct board *board;
+	const char *category; /* NULL: both */
+	const char *device;   /* NULL: of all together; to remove: whatever it is of */
+	json_t *of_board;     /* what device is borrowed from */
+	int64_t per_hour;
+};
+
+static int
+check(struct limit *limit, const json_t *args, struct kettle_error *err)
+{
+	const char *word = json_string_value(json_object_get(args, "device"));
+	bool removes = json_is_true(json_object_get(args, "remove"));
+	const json_t *per_hour = json_object_get(args, "per_hour");
+	char where[BOARD_NAME_MAX + 32];
+	if (removes == (per_hour != NULL))
+		return kettle_fail(err, KETTLE_EINVAL, "Say either how many submissions an hour (`per_hour`) or `remove`.");
+	limit->category = json_string_value(json_object_get(args, "category"));
+	limit->per_hour = json_integer_value(per_hour);
+	limit->device = word;
+	if (removes || !word)
+		return 0;
+	(void)snprintf(where, sizeof(where), "The leaderboard `%s` has", limit->board->name);
+	int code = board_devices(limit->db, limit->board->id, &limit->of_board, err);
+	return code < 0 ? code : board_pick_device(limit->of_board, word, where, &limit->device, err);
+}
+
+static int
+set(const struct limit *limit, struct kettle_error *err)
+{
+	int code = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(categories) && code == 0; i++)
+		if (!limit->category || strcmp(limit->category, categories[i]) == 0)
+			code = db_exec(limit->db, err,
+				"INSERT INTO rate_limits (leaderboard, category, device, per_hour) VALUES (?, ?, ?, ?) ON CONFLICT "
+				"(leaderboard, category, device) DO UPDATE SET per_hour = excluded.per_hour",
+				"issi", limit->board->id, categories[i], limit->device ? limit->device : "", limit->per_hour);
+	return code;
+}
+
+static int
+take_away(const struct limit *limit, struct kettle_error *err)
+{
+	int code = db_exec(limit->db, err,
+		"DELETE FROM rate_limits WHERE leaderboard = ?1 AND (?2 IS NULL OR category = ?2) AND (?3 IS NULL OR device = "
+		"?3)",
+		"iss", limit->board->id, limit->category, limit->device);
+	if (code == 0 && db_changes(limit->db) == 0)
+		return kettle_fail(
+			err, KETTLE_ENOENT, "The leaderboard `%s` has no such limit that could be removed.", limit->board->name);
+	return code;
+}
+
+static int
+tell(const struct limit *limit, const struct actor *actor, bool removed, struct kettle_error *err)
+{
+	AUTO_JSON json_t *data = json_pack("{s:s, s:s?, s:s?, s:o}", "name", limit->board->name, "category",
+		limit->category, "device", limit->device, "per_hour", removed ? json_null() : json_integer(limit->per_hour));
+	if (!data)
+		return fail_memory(err);
+	return db_event(limit->db, "leaderboard.limited", 'p', limit->board->id, 0, actor->user, data, err);
+}
+
+int
+cmd_rate_limit(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
+	json_t **ret_result, struct kettle_error *err)
+{
+	(void)env;
+	struct board board;
+	struct limit limit = {.db = db, .board = &board};
+	bool removes = json_is_true(json_object_get(args, "remove"));
+	int code = board_find(db, actor, json_string_value(json_object_get(args, "name")), &board, err);
+	if (code == 0)
+		code = board_check_owner(actor, &board, err);
+	if (code == 0)
+		code = check(&limit, args, err);
+	if (code == 0)
+		code = removes ? take_away(&limit, err) : set(&limit, err);
+	if (code == 0)
+		code = tell(&limit, actor, removes, err);
+	if (code == 0)
+		code = list(db, &board, NULL, NULL, ret_result, err);
+	json_decref(limit.of_board);
+	return code;
+}

@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: MIT */
+/* Commands on submissions: list, show, cancel, delete. */
+#include <config.h>
+
+#include "commands/cmd_submission.h"
+
+#include "model/board.h"
+#include "base/cleanup.h"
+#include "model/blobs.h"
+#include "model/jobs.h"
+#include "model/ranking.h"
+#include "model/rate_limit.h"
+#include "model/code_visibility.h"
+
+#include <string.h>
+
+static int
+fail_memory(struct kettle_error *err)
+{
+	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the submission.");
+}
+
+static const char *
+text_of(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+	return text ? text : "";
+}
+
+/* ---- list ---- */
+
+static int
+add_list_runs(struct db *db, json_t *rows, struct kettle_error *err)
+{
+	size_t i;
+	json_t *row;
+	json_array_foreach(rows, i, row) {
+		json_t *runs = NULL;
+		int code = db_array(db, &runs, err,
+			"SELECT device AS gpu_type, score, state FROM jobs WHERE submission = ? AND NOT superseded ORDER BY id",
+			"i", (int64_t)json_integer_value(json_object_get(row, "id")));
+		if (code < 0)
+			return code;
+		if (json_object_set_new(row, "runs", runs) < 0)
+			return fail_memory(err);
+	}
+	return 0;
+}
+
+#define LIST \
+	"SELECT s.id, b.name AS leaderboard_name, s.file_name, s.created_at AS submission_time_iso, s.done_at IS NOT " \
+	"NULL AS " \
+	"done_bool, s.mode, s.state, s.flagged_at IS NOT NULL AS flagged_bool FROM submissions s JOIN leaderboards b ON " \
+	"b.id " \
+	"= s.leaderboard WHERE s.user = ?1 "
+
+int
+cmd_submission_list(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
+	json_t **ret_result, struct kettle_error *err)
+{
+	(void)env;
+	struct board board = {0};
+	AUTO_JSON json_t *rows = NULL;
+	const char *name = json_string_value(json_object_get(args, "leaderboard"));
+	int64_t user = actor->user ? actor->user : -1, limit = json_integer_value(json_object_get(args, "limit")),
+			offset = json_integer_value(json_object_get(args, "offset"));
+	int code = name ? board_find(db, actor, name, &board, err) : 0;
+	if (code == 0 && name)
+		code = board_check_access(db, actor, &board, err);
+	if (code < 0)
+		return code;
+	if (name)
+		code = db_array(db, &rows, err,
+			LIST "AND s.leaderboard = ?4 ORDER BY s.created_at DESC, s.id DESC LIMIT ?2 OFFSET ?3", "iiii", user, limit,
+			offset, board.id);
+	else
+		code = db_array(db, &rows, err, LIST "ORDER BY s.id DESC LIMIT ?2 OFFSET ?3", "iii", user, limit, offset);
+	if (code == 0)
+		code = add_list_runs(db, rows, err);
+	if (code == 0)
+		*ret_result = STEAL(rows);
+	return code;
+}
+
+/* ---- one submission ---- */
+
+static int64_t
+id_of(const json_t *row, const char *key)
+{
+	return json_integer_value(json_object_get(row, key));
+}
+
+/*
+ * What each command here first asks: the row, and whether it is the actor's own (or the actor an admin). judge: whoever
+ * made the board may too.
+ */
+static int
+find(struct db *db, const struct actor *actor, const json_t *args, bool judge, json_t **ret_row,
+	struct kettle_error *err)
+{
+	int64_t id = json_integer_value(json_object_get(args, "id"));
+	AUTO_JSON json_t *row = NULL;
+	int code = db_object(db, &row, err,
+		"SELECT s.id, s.leaderboard AS leaderboard_id, b.name AS leaderboard_name, s.file_name, s.user AS "
+		"user_id_text, "
+		"u.name AS user_name, s.created_at AS submission_time_iso, s.done_at IS NOT NULL AS done_bool, s.mode, "
+		"s.state, CASE "
+		"WHEN s.flagged_at IS NOT NULL THEN coalesce(s.flag_reason, '') END AS flagged, s.user, b.creator FROM "
+		"submissions s JOIN "
+		"leaderboards b ON b.id = s.leaderboard JOIN users u ON u.id = s.user WHERE s.id = ?",
+		"i", id);
+	if (code == KETTLE_ENOENT)
+		return kettle_fail(err, code, "There is no submission %lld.", (long long)id);
+	if (code < 0)
+		return code;
+	bool own = actor->user && (id_of(row, "user") == actor->user || (judge && id_of(row, "creator") == actor->user));
+	if (actor->role != RIGHT_ADMIN && !own)
+		return kettle_fail(err, KETTLE_EACCES, "Submission %lld belongs to somebody else.", (long long)id);
+	*ret_row = STEAL(row);
+	return 0;
+}
+
+/* ---- show ---- */
+
+/* Only what may be known of a secret run; of the others also what is not a column. */
+static void
+open_run(json_t *run)
+{
+	json_t *detail = json_object_get(run, "detail");
+	if (json_is_object(detail))
+		(void)json_object_update_missing(run, detail);
+	(void)json_object_del(run, "detail");
+	if (!json_is_true(json_object_get(run, "secret")))
+		return;
+	static const char *const hidden[] = {
+		"index", "state", "low", "high", "start_time", "end_time", "message", "result", "system"};
+	for (size_t i = 0; i < ARRAY_SIZE(hidden); i++)
+		(void)json_object_del(run, hidden[i]);
+}
+
+static int
+add_job_runs(struct db *db, json_t *job, struct kettle_error *err)
+{
+	json_t *runs = NULL, *artifacts = NULL, *run;
+	size_t i;
+	int64_t id = id_of(job, "job");
+	int code = db_array(db, &runs, err,
+		"SELECT mode, secret AS secret_bool, idx AS \"index\", passed AS passed_bool, state, score, low, high, "
+		"start_at AS "
+		"start_time_iso, end_at AS end_time_iso, message, result_json, system_json, detail_json FROM runs WHERE job = "
+		"? "
+		"ORDER BY id",
+		"i", id);
+	if (code < 0)
+		return code;
+	json_array_foreach(runs, i, run) {
+		open_run(run);
+	}
+	if (json_object_set_new(job, "runs", runs) < 0)
+		return fail_memory(err);
+	code = db_array(db, &artifacts, err,
+		"SELECT id, step, name, size, sha256, expired_at AS expired_iso FROM artifacts WHERE job = ? ORDER BY id", "i",
+		id);
+	if (code == 0 && json_object_set_new(job, "artifacts", artifacts) < 0)
+		return fail_memory(err);
+	return code;
+}
+
+static int
+add_rank(struct db *db, const json_t *row, json_t *job, struct kettle_error *err)
+{
+	struct ranking_place place;
+	int code = ranking_of(db, id_of(row, "leaderboard_id"), text_of(job, "device"), id_of(row, "user"), &place, err);
+	if (code < 0)
+		return code;
+	json_t *rank =
+		place.rank ? json_pack("{s:I, s:I}", "rank", (json_int_t)place.rank, "of", (json_int_t)place.of) : json_null();
+	return json_object_set_new(job, "rank", rank) < 0 ? fail_memory(err) : 0;
+}
+
+/* A rerun after this job that came to nothing: whoever asked for it reads why. */
+static int
+add_failed_rerun(struct db *db, const json_t *row, json_t *job, struct kettle_error *err)
+{
+	json_t *failed = NULL;
+	int code = db_object(db, &failed, err,
+		"SELECT id AS job, state, error, done_at AS ended_iso FROM jobs WHERE submission = ?1 AND device = ?2 AND "
+		"superseded = id AND id > ?3 ORDER BY id DESC LIMIT 1",
+		"isi", id_of(row, "id"), text_of(job, "device"), id_of(job, "job"));
+	if (code < 0)
+		return code == KETTLE_ENOENT ? 0 : code;
+	return json_object_set_new(job, "rerun_failed", failed) < 0 ? fail_memory(err) : 0;
+}
+
+/* What a job that is queued waits for: what it was told, or that nothing of its device is known to be in order. */
+#define WAITS \
+	"coalesce(error, (SELECT 'No unit of `' || u.device || '` is in order. ' || u.unit || ': ' || u.reason FROM " \
+	"device_units u WHERE u.device = j.device AND u.state = 'aside' AND NOT EXISTS (SELECT 1 FROM device_units r " \
+	"WHERE " \
+	"r.device = j.device AND r.state = 'ready') ORDER BY u.unit LIMIT 1))"
+
+/* A rerun that is under way stands in the place of what it will replace. */
+static int
+load_jobs(struct db *db, const json_t *row, json_t **ret_jobs, struct kettle_error *err)
+{
+	AUTO_JSON json_t *jobs = NULL;
+	int code = db_array(db, &jobs, err,
+		"SELECT id AS job, device, state, CASE WHEN state <> 'queued' THEN error END AS error, CASE WHEN state = "
+		"'queued' "
+		"THEN " WAITS " END AS waits, score, low, high, unit, attempt, queued_at AS queued_iso, started_at AS "
+		"started_iso, done_at AS ended_iso, changed_at AS changed_iso, compilation_json, system_json, timing_json, "
+		"superseded < 0 AS rerun_bool FROM jobs j WHERE submission = ?1 AND (superseded < 0 OR NOT superseded AND NOT "
+		"EXISTS (SELECT 1 FROM jobs n WHERE n.submission = ?1 AND n.superseded = -j.id)) ORDER BY id",
+		"i", id_of(row, "id"));
+	for (size_t i = 0; i < json_array_size(jobs) && code == 0; i++) {
+		json_t *job = json_array_get(jobs, i);
+		code = add_job_runs(db, job, err);
+		if (code == 0)
+			code = add_rank(db, row, job, err);
+		if (code == 0)
+			code = add_failed_rerun(db, row, job, err);
+	}
+	if (code == 0)
+		*ret_jobs = STEAL(jobs);
+	return code;
+}
+
+/* The field's words. */
+static const char *
+status_of_state(const char *state)
+{
+	static const struct {
+		const char *state, *status;
+	} words[] = {{"queued", "pending"}, {"running", "running"}, {"passed", "succeeded"}, {"timed_out", "timed_out"}};
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (strcmp(words[i].state, state) == 0)
+			return words[i].status;
+	return "failed";
+}
+
+/* Of all jobs until they have ended: `initial` as long as none has begun. */
+static const char *
+open_status(const json_t *jobs)
+{
+	bool begun = false;
+	size_t i;
+	json_t *job;
+	json_array_foreach(jobs, i, job) {
+		const char *state = text_of(job, "state");
+		if (strcmp(state, "queued") != 0)
+			return "running";
+		begun = begun || id_of(job, "attempt") > 0;
+	}
+	return begun ? "pending" : "initial";
+}
+
+static bool
+only_secret_failed(const json_t *job)
+{
+	bool secret = false;
+	size_t i;
+	json_t *run;
+	json_array_foreach(json_object_get(job, "runs"), i, run) {
+		bool passed = json_is_true(json_object_get(run, "passed"));
+		if (!passed && !json_is_true(json_object_get(run, "secret")))
+			return false;
+		secret = secret || !passed;
+	}
+	return secret;
+}
+
+/* The sentence of a job that did not pass. New reference. */
+static json_t *
+job_error(const json_t *job)
+{
+	const json_t *error = json_object_get(job, "error");
+	if (json_is_string(error))
+		return json_incref((json_t *)error);
+	if (only_secret_failed(job))
+		return json_string("It passed the public runs, but not the secret ones.");
+	return json_sprintf("It %s.", strcmp(text_of(job, "state"), "timed_out") == 0 ? "took too long" : "did not pass");
+}
+
+/* The one whose state is the submission's, which is the worst. */
+static json_t *
+worst_error(const json_t *row, const json_t *jobs)
+{
+	const char *state = text_of(row, "state");
+	size_t i;
+	json_t *job;
+	json_array_foreach(jobs, i, job) {
+		if (strcmp(text_of(job, "state"), state) != 0)
+			continue;
+		json_t *error = job_error(job);
+		if (json_array_size(jobs) == 1)
+			return error;
+		json_t *named = json_sprintf("%s: %s", text_of(job, "device"), json_string_value(error));
+		json_decref(error);
+		return named;
+	}
+	return json_null();
+}
+
+static json_t *
+status_object(const json_t *row, const json_t *jobs)
+{
+	const char *state = text_of(row, "state"), *status = status_of_state(state), *beat = "";
+	const json_t *flagged = json_object_get(row, "flagged");
+	json_t *error = json_null();
+	size_t i;
+	json_t *job;
+	json_array_foreach(jobs, i, job) {
+		if (strcmp(text_of(job, "changed"), beat) > 0)
+			beat = text_of(job, "changed");
+	}
+	if (json_is_string(flagged)) {
+		status = "hacked";
+		error = json_sprintf(
+			"It was marked as a cheat%s%s", *text_of(row, "flagged") ? ": " : ".", text_of(row, "flagged"));
+	} else if (!json_is_true(json_object_get(row, "done"))) {
+		status = open_status(jobs);
+	} else if (strcmp(state, "passed") != 0) {
+		error = worst_error(row, jobs);
+	}
+	return json_pack("{s:s, s:o, s:s}", "status", status, "error", error, "last_heartbeat", beat);
+}
+
+/* The runs of all jobs in the field's form: a result only of public test and benchmark runs. */
+static json_t *
+field_runs(const json_t *jobs)
+{
+	json_t *all = json_array(), *job, *run;
+	size_t i, j;
+	json_array_foreach(jobs, i, job) {
+		json_array_foreach(json_object_get(job, "runs"), j, run) {
+			const char *mode = text_of(run, "mode");
+			bool shown = strcmp(mode, "test") == 0 || strcmp(mode, "benchmark") == 0;
+			(void)json_array_append_new(
+				all, json_pack("{s:O?, s:O?, s:s, s:O, s:O, s:O?, s:O, s:O?}", "start_time",
+						 json_object_get(run, "start_time"), "end_time", json_object_get(run, "end_time"), "mode", mode,
+						 "secret", json_object_get(run, "secret"), "runner", json_object_get(job, "device"), "score",
+						 json_object_get(run, "score"), "passed", json_object_get(run, "passed"), "result",
+						 shown ? json_object_get(run, "result") : NULL));
+		}
+	}
+	return all;
+}
+
+static json_t *
+ranks(const json_t *jobs)
+{
+	json_t *all = json_object(), *job;
+	size_t i;
+	json_array_foreach(jobs, i, job) {
+		json_t *rank = json_object_get(json_object_get(job, "rank"), "rank");
+		(void)json_object_set_new(all, text_of(job, "device"), rank ? json_incref(rank) : json_null());
+	}
+	return all;
+}
+
+int
+cmd_submission_show(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
+	json_t **ret_result, struct kettle_error *err)
+{
+	(void)env;
+	AUTO_JSON json_t *row = NULL, *jobs = NULL, *code_row = NULL;
+	int code = find(db, actor, args, true, &row, err);
+	if (code == KETTLE_EACCES)
+		return submission_open(db, actor, json_integer_value(json_object_get(args, "id")), ret_result, err);
+	if (code == 0)
+		code = load_jobs(db, row, &jobs, err);
+	if (code == 0)
+		code = db_object(db, &code_row, err,
+			"SELECT CAST(data AS TEXT) AS code FROM blobs WHERE id = (SELECT code FROM submissions WHERE id = ?)", "i",
+			id_of(row, "id"));
+	if (code < 0)
+		return code;
+	json_t *more = json_pack("{s:O, s:o, s:o, s:n, s:o, s:O}", "code", json_object_get(code_row, "code"), "runs",
+		field_runs(jobs), "job", status_object(row, jobs), "runner_queue", "rank", ranks(jobs), "jobs", jobs);
+	(void)json_object_del(row, "user");
+	(void)json_object_del(row, "creator");
+	if (json_object_update_new(row, more) < 0)
+		return fail_memory(err);
+	*ret_result = STEAL(row);
+	return 0;
+}
+
+/* ---- cancel and delete ---- */
+
+/* Who is to be judged once more cannot keep the old result by that. */
+static int
+check_rerun(struct db *db, const struct actor *actor, int64_t id, struct kettle_error *err)
+{
+	int64_t reruns = 0;
+	if (actor->role == RIGHT_ADMIN)
+		return 0;
+	int code = db_int(db, &reruns, err,
+		"SELECT count(*) FROM jobs WHERE submission = ? AND superseded < 0 AND done_at IS NULL", "i", id);
+	return code == 0 && reruns > 0
+			   ? kettle_fail(err, KETTLE_EACCES,
+					 "Submission %lld is being run again, which was not you who asked for it: only an admin may cancel "
+					 "that.",
+					 (long long)id)
+			   : code;
+}
+
+int
+cmd_submission_cancel(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
+	json_t **ret_result, struct kettle_error *err)
+{
+	(void)env;
+	AUTO_JSON json_t *row = NULL, *jobs = NULL;
+	int code = find(db, actor, args, false, &row, err);
+	if (code == 0)
+		code = check_rerun(db, actor, id_of(row, "id"), err);
+	if (code == 0)
+		code = jobs_cancel(db, id_of(row, "id"), &jobs, err);
+	if (code < 0)
+		return code;
+	*ret_result = json_pack("{s:I, s:O}", "id", (json_int_t)id_of(row, "id"), "jobs", jobs);
+	return *ret_result ? 0 : fail_memory(err);
+}
+
+static int
+tell_deleted(struct db *db, const json_t *row, struct kettle_error *err)
+{
+	AUTO_JSON json_t *jobs = NULL;
+	int code = jobs_of(db, id_of(row, "id"), &jobs, err);
+	if (code < 0)
+		return code;
+	AUTO_JSON json_t *data = json_pack("{s:O, s:O, s:O}", "mode", json_object_get(row, "mode"), "file_name",
+		json_object_get(row, "file_name"), "jobs", jobs);
+	if (!data)
+		return fail_memory(err);
+	return db_event(
+		db, "submission.deleted", 'u', id_of(row, "leaderboard_id"), id_of(row, "id"), id_of(row, "user"), data, err);
+}
+
+/* The jobs go first, so that the ranking is computed without them while it still knows what was there before. */
+static int
+remove_submission(struct db *db, const json_t *row, struct kettle_error *err)
+{
+	int64_t id = id_of(row, "id");
+	int code = content_note_submission(db, id, err);
+	if (code == 0)
+		code = rate_keep(db, id, err);
+	if (code == 0)
+		code = db_exec(db, err, "DELETE FROM jobs WHERE submission = ?", "i", id);
+	if (code == 0)
+		code = ranking_recompute(db, id_of(row, "leaderboard_id"), NULL, id_of(row, "user"), err);
+	if (code == 0)
+		code = db_exec(db, err, "DELETE FROM submissions WHERE id = ?", "i", id);
+	return code < 0 ? code : content_collect(db, err);
+}
+
+int
+cmd_submission_delete(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
+	json_t **ret_result, struct kettle_error *err)
+{
+	(void)env;
+	AUTO_JSON json_t *row = NULL;
+	int code = find(db, actor, args, false, &row, err);
+	if (code == 0 && json_is_string(json_object_get(row, "flagged")) && actor->role != RIGHT_ADMIN)
+		code = kettle_fail(err, KETTLE_EACCES,
+			"Submission %lld was marked as a cheat: it stays as evidence, and only an admin may delete it.",
+			(long long)id_of(row, "id"));
+	if (code == 0)
+		code = tell_deleted(db, row, err);
+	if (code == 0)
+		code = remove_submission(db, row, err);
+	if (code < 0)
+		return code;
+	*ret_result = json_pack("{s:I, s:s}", "id", (json_int_t)id_of(row, "id"), "status", "ok");
+	return *ret_result ? 0 : fail_memory(err);
+}

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: MIT */
+/* Accepts a submission: every check with its sentence, then one transaction. */
+#include <config.h>
+
+#include "commands/cmd_submit.h"
+
+#include "model/board.h"
+#include "base/sanitize_text.h"
+#include "base/cleanup.h"
+#include "model/blobs.h"
+#include "task/popcorn_header.h"
+#include "model/jobs.h"
+#include "model/rate_limit.h"
+#include "model/settings.h"
+#include "base/text.h"
+
+#include <string.h>
+#include <strings.h>
+
+#define FILE_NAME_MAX 120 /* characters */
+
+/* A submission on its way through the checks. */
+struct submit {
+	struct db *db;
+	const struct command_env *env;
+	const struct actor *actor;
+	const json_t *args;
+	const char *mode;
+	char *file_name;
+	char *code;
+	size_t size;
+	struct kettle_error file_err;   /* what is wrong with the file, told at its place */
+	struct kettle_error header_err; /* the same for its header */
+	json_t *header;
+	struct board board;
+	json_t *of_board; /* all devices of the board */
+	json_t *devices;  /* those it goes to */
+	json_t *jobs;
+	int64_t id;
+};
+
+static void
+free_submit(struct submit *submit)
+{
+	free(submit->file_name);
+	free(submit->code);
+	json_decref(submit->header);
+	json_decref(submit->of_board);
+	json_decref(submit->devices);
+	json_decref(submit->jobs);
+}
+#define AUTO_SUBMIT __attribute__((cleanup(free_submit)))
+
+static int
+fail_memory(struct kettle_error *err)
+{
+	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the submission.");
+}
+
+static int
+fail_with(const struct kettle_error *known, struct kettle_error *err)
+{
+	if (err)
+		*err = *known;
+	return known->code;
+}
+
+/* ---- the file ---- */
+
+static int
+check_name(struct submit *submit, const char *name, struct kettle_error *err)
+{
+	const char *slash = strrchr(name, '/');
+	submit->file_name = clean_line(slash ? slash + 1 : name, FILE_NAME_MAX + 1);
+	if (!submit->file_name)
+		return fail_memory(err);
+	if (!*submit->file_name)
+		return kettle_fail(err, KETTLE_EINVAL, "The file has no name: its ending says what language it is in.");
+	if (strlen(submit->file_name) > FILE_NAME_MAX)
+		return kettle_fail(err, KETTLE_EINVAL, "The name of the file is longer than %d characters.", FILE_NAME_MAX);
+	return 0;
+}
+
+static int
+decode(struct submit *submit, const char *base64, struct kettle_error *err)
+{
+	void *data = NULL;
+	size_t length = strlen(base64), limit = (size_t)submit->env->submission_bytes;
+	/* Four characters stand for three bytes; what is over is not even decoded. */
+	if (length / 4 * 3 > limit + 2)
+		return kettle_fail(err, KETTLE_ETOOBIG, "The file `%s` has more than the %zu bytes that are allowed.",
+			submit->file_name, limit);
+	if (base64_decode(base64, length, &data, &submit->size) < 0)
+		return kettle_fail(err, KETTLE_EINVAL, "The contents of the file are not base64.");
+	submit->code = data;
+	return 0;
+}
+
+static int
+check_contents(struct submit *submit, struct kettle_error *err)
+{
+	size_t limit = (size_t)submit->env->submission_bytes, at = 0;
+	if (submit->size == 0)
+		return kettle_fail(err, KETTLE_EINVAL, "The file `%s` is empty.", submit->file_name);
+	if (submit->size > limit)
+		return kettle_fail(err, KETTLE_ETOOBIG, "The file `%s` has %zu bytes; %zu are allowed.", submit->file_name,
+			submit->size, limit);
+	if (memchr(submit->code, '\0', submit->size))
+		return kettle_fail(
+			err, KETTLE_EINVAL, "The file `%s` is binary (it holds a NUL byte), not source code.", submit->file_name);
+	while (at < submit->size) {
+		size_t length = utf8_length(submit->code + at, submit->size - at);
+		if (length == 0)
+			return kettle_fail(
+				err, KETTLE_EINVAL, "The file `%s` is not UTF-8 at byte %zu.", submit->file_name, at + 1);
+		at += length;
+	}
+	return 0;
+}
+
+/* Reads file and header. What is wrong with them is kept for later: other checks come first. */
+static void
+read_file(struct submit *submit)
+{
+	const json_t *file = json_object_get(submit->args, "file");
+	const char *name = json_string_value(json_object_get(file, "name"));
+	const char *base64 = json_string_value(json_object_get(file, "base64"));
+	struct kettle_error *err = &submit->file_err;
+	if (check_name(submit, name ? name : "", err) < 0 || decode(submit, base64 ? base64 : "", err) < 0 ||
+		check_contents(submit, err) < 0)
+		return;
+	(void)header_parse(submit->code, submit->size, &submit->header, &submit->header_err);
+}
+
+/* A check needs the header: if it could not be read, that is the answer. */
+static int
+need_header(const struct submit *submit, struct kettle_error *err)
+{
+	if (submit->file_err.code)
+		return fail_with(&submit->file_err, err);
+	return submit->header_err.code ? fail_with(&submit->header_err, err) : 0;
+}
+
+/* ---- board and devices ---- */
+
+static int
+find_board(struct submit *submit, struct kettle_error *err)
+{
+	const char *name = json_string_value(json_object_get(submit->args, "leaderboard"));
+	if (!name) {
+		int code = need_header(submit, err);
+		if (code < 0)
+			return code;
+		name = json_string_value(json_object_get(submit->header, "leaderboard"));
+	}
+	if (!name)
+		return kettle_fail(err, KETTLE_EINVAL,
+			"No leaderboard is named: name one, or write `!POPCORN leaderboard NAME` in a comment at the top of the "
+			"file.");
+	return board_find(submit->db, submit->actor, name, &submit->board, err);
+}
+
+static int
+add_device(struct submit *submit, const char *word, struct kettle_error *err)
+{
+	char where[BOARD_NAME_MAX + 32];
+	const char *name = NULL;
+	(void)snprintf(where, sizeof(where), "The leaderboard `%s` has", submit->board.name);
+	int code = board_pick_device(submit->of_board, word, where, &name, err);
+	if (code < 0)
+		return code;
+	for (size_t i = 0; i < json_array_size(submit->devices); i++)
+		if (strcmp(json_string_value(json_array_get(submit->devices, i)), name) == 0)
+			return 0;
+	return json_array_append_new(submit->devices, json_string(name)) < 0 ? fail_memory(err) : 0;
+}
+
+static int
+fail_choose(const struct submit *submit, struct kettle_error *err)
+{
+	AUTO_FREE char *names = board_join(submit->of_board);
+	return kettle_fail(err, KETTLE_EINVAL, "The leaderboard `%s` runs on several devices: choose from %s.",
+		submit->board.name, names ? names : "");
+}
+
+/* The argument wins over the header; the only device of a board needs no choice. */
+static int
+find_devices(struct submit *submit, struct kettle_error *err)
+{
+	const json_t *wanted = json_object_get(submit->args, "device");
+	int code = board_devices(submit->db, submit->board.id, &submit->of_board, err);
+	submit->devices = json_array();
+	if (code == 0 && json_array_size(wanted) == 0) {
+		if (json_array_size(submit->of_board) > 1)
+			code = need_header(submit, err);
+		wanted = json_object_get(submit->header, "gpus");
+	}
+	if (code < 0)
+		return code;
+	if (json_array_size(wanted) == 0 && json_array_size(submit->of_board) != 1)
+		return fail_choose(submit, err);
+	if (json_array_size(wanted) == 0)
+		wanted = submit->of_board;
+	for (size_t i = 0; i < json_array_size(wanted) && code == 0; i++)
+		code = add_device(submit, json_string_value(json_array_get(wanted, i)), err);
+	return code;
+}
+
+/* ---- the rest of the checks ---- */
+
+static int
+check_extension(const struct submit *submit, struct kettle_error *err)
+{
+	char name[BOARD_LANGUAGE_SIZE];
+	int code = board_language(submit->db, &submit->board, name, err);
+	if (code < 0)
+		return code;
+	const struct language *language = language_find(submit->env->languages, name);
+	if (!language)
+		return kettle_fail(err, KETTLE_EUNAVAIL,
+			"The leaderboard `%s` is in the language `%s`, which is not loaded at the moment.", submit->board.name,
+			name);
+	return language_takes_file(language, submit->file_name, err);
+}
+
+static int
+check_accepting(const struct submit *submit, struct kettle_error *err)
+{
+	AUTO_JSON json_t *accepting = NULL;
+	int code = state_setting_get(submit->db, "accepting", &accepting, err);
+	if (code < 0)
+		return code;
+	if (json_is_false(accepting))
+		return kettle_fail(err, KETTLE_EUNAVAIL, "No submissions are accepted at the moment; try again later.");
+	for (size_t i = 0; i < json_array_size(submit->devices); i++) {
+		const char *name = json_string_value(json_array_get(submit->devices, i)), *key;
+		bool there = false;
+		json_t *value;
+		json_object_foreach((json_t *)submit->env->devices, key, value) {
+			there = there || strcasecmp(key, name) == 0;
+		}
+		if (!there)
+			return kettle_fail(err, KETTLE_EUNAVAIL, "The device `%s` is not configured at the moment.", name);
+	}
+	return 0;
+}
+
+static int
+check_header(const struct submit *submit, struct kettle_error *err)
+{
+	if (submit->header_err.code)
+		return fail_with(&submit->header_err, err);
+	const char *named = json_string_value(json_object_get(submit->header, "leaderboard"));
+	if (named && strcasecmp(named, submit->board.name) != 0)
+		return kettle_fail(err, KETTLE_EINVAL,
+			"The file says that it is for the leaderboard `%s`, but it was submitted to `%s`: change one of them.",
+			named, submit->board.name);
+	return 0;
+}
+
+static int
+check_deadline(const struct submit *submit, struct kettle_error *err)
+{
+	char text[TIME_TEXT_SIZE];
+	if (!submit->board.deadline_at || submit->db->now_ms <= submit->board.deadline_at)
+		return 0;
+	time_text(submit->board.deadline_at, text);
+	return kettle_fail(err, KETTLE_EINVAL, "The leaderboard `%s` ended at its deadline, %.10s %.5s UTC.",
+		submit->board.name, text, text + 11);
+}
+
+static int
+check_all(struct submit *submit, struct kettle_error *err)
+{
+	read_file(submit);
+	int code = find_board(submit, err);
+	if (code == 0)
+		code = find_devices(submit, err);
+	if (code == 0 && submit->file_err.code)
+		code = fail_with(&submit->file_err, err);
+	if (code == 0)
+		code = check_extension(submit, err);
+	if (code == 0)
+		code = check_accepting(submit, err);
+	if (code == 0 && submit->actor->banned)
+		code = kettle_fail(
+			err, KETTLE_EACCES, "You are banned%s%s.", *submit->actor->banned ? ": " : "", submit->actor->banned);
+	if (code == 0)
+		code = check_header(submit, err);
+	if (code == 0)
+		code = board_check_access(submit->db, submit->actor, &submit->board, err);
+	if (code == 0)
+		code = rate_check(submit->db, &submit->board, submit->actor->user, submit->mode, submit->devices, err);
+	return code < 0 ? code : check_deadline(submit, err);
+}
+
+/* ---- storing ---- */
+
+static int
+add_jobs(struct submit *submit, struct kettle_error *err)
+{
+	int64_t seed = jobs_seed();
+	submit->jobs = json_array();
+	for (size_t i = 0; i < json_array_size(submit->devices); i++) {
+		const char *device = json_string_value(json_array_get(submit->devices, i));
+		int code = db_exec(submit->db, err,
+			"INSERT INTO jobs (submission, device, seed, queued_at, changed_at) VALUES (?1, ?2, ?3, ?4, ?4)", "isii",
+			submit->id, device, seed, submit->db->now_ms);
+		if (code < 0)
+			return code;
+		json_t *job = json_pack("{s:I, s:s}", "job", (json_int_t)db_last_id(submit->db), "device", device);
+		if (json_array_append_new(submit->jobs, job) < 0)
+			return fail_memory(err);
+	}
+	return 0;
+}
+
+static int
+store(struct submit *submit, struct kettle_error *err)
+{
+	struct db *db = submit->db;
+	int64_t code_blob = 0;
+	int code = content_put(db, submit->code, submit->size, &code_blob, err);
+	if (code == 0)
+		code = db_exec(db, err,
+			"INSERT INTO submissions (leaderboard, task, user, mode, file_name, code, created_at) VALUES (?, ?, ?, ?, "
+			"?, ?, "
+			"?)",
+			"iiissii", submit->board.id, submit->board.task, submit->actor->user, submit->mode, submit->file_name,
+			code_blob, db->now_ms);
+	submit->id = db_last_id(db);
+	if (code == 0)
+		code = add_jobs(submit, err);
+	if (code < 0)
+		return code;
+	AUTO_JSON json_t *data =
+		json_pack("{s:s, s:s, s:O}", "mode", submit->mode, "file_name", submit->file_name, "jobs", submit->jobs);
+	if (!data)
+		return fail_memory(err);
+	return db_event(db, "submission.accepted", 'u', submit->board.id, submit->id, submit->actor->user, data, err);
+}
+
+int
+cmd_submit(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
+	json_t **ret_result, struct kettle_error *err)
+{
+	const char *mode = json_string_value(json_object_get(args, "mode"));
+	AUTO_SUBMIT struct submit submit = {
+		.db = db,
+		.env = env,
+		.actor = actor,
+		.args = args,
+		/* The field's word for it. */
+		.mode = strcmp(mode, "leaderboard") == 0 ? "ranked" : mode,
+	};
+	int code = check_all(&submit, err);
+	if (code == 0)
+		code = store(&submit, err);
+	if (code < 0)
+		return code;
+	const json_t *event = json_array_get(db->events, json_array_size(db->events) - 1);
+	*ret_result =
+		json_pack("{s:I, s:s, s:s, s:O, s:O, s:O}", "id", (json_int_t)submit.id, "leaderboard", submit.board.name,
+			"mode", submit.mode, "devices", submit.devices, "jobs", submit.jobs, "seq", json_object_get(event, "seq"));
+	return *ret_result ? 0 : fail_memory(err);
+}

@@ -1,0 +1,585 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Tasks run here and now, without a database: one file, or all solutions that a task brings.
+ *
+ * Theory of operation. Files are read on a thread of the pool; all the rest happens on the loop. A run is a job that no
+ * queue knows: it is planned, given to the runner of a unit, and ends in a verdict. Verifying is one run after the
+ * other; the next one is posted, not called, so that runs that end at once do not pile up on the stack.
+ */
+#include <config.h>
+
+#include "commands/cmd_local.h"
+
+#include "base/cleanup.h"
+#include "session/core_internal.h"
+#include "base/file.h"
+#include "judge/redact.h"
+#include "task/task.h"
+#include "task/detect_form.h"
+#include "base/text.h"
+#include "judge/unit_facts.h"
+#include "judge/verdict.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define EXPECT_LINES 10 /* of a solution, in which it says what must become of it */
+
+/* A run without a database. */
+struct run {
+	struct live_job live;
+	struct core *core;
+	json_t *args, *bundle, *plan, *unit;
+	json_t *units; /* of the device, the one that is used too */
+	char *code;
+	struct kettle_error err;
+	/* Called once at the end, with the verdict where err has no code; the run is freed then. */
+	void (*ended)(struct run *run, json_t *verdict);
+	kettle_answer answer; /* of task.run */
+	void *arg;
+};
+
+static const char *
+argument(const json_t *args, const char *name)
+{
+	return json_string_value(json_object_get(args, name));
+}
+
+static void
+end_run(struct run *run, json_t *result)
+{
+	live_remove(&run->core->live, &run->live);
+	run->ended(run, run->err.code < 0 ? NULL : result);
+	json_decref(run->args);
+	json_decref(run->bundle);
+	json_decref(run->plan);
+	json_decref(run->unit);
+	json_decref(run->units);
+	free(run->code);
+	free(run);
+}
+
+static void
+run_event(struct live_job *live, const json_t *event)
+{
+	struct run *run = (struct run *)live;
+	AUTO_JSON json_t *shown = shown_event(run->plan, event);
+	if (!shown)
+		return;
+	AUTO_JSON json_t *progress = json_pack("{s:s, s:b, s:O, s:O}", "kind", "progress", "task_run", 1, "device",
+		json_object_get(run->unit, "name"), "event", shown);
+	subscriptions_event(run->core, progress);
+}
+
+static void
+run_handle(struct live_job *live, const char *handle, kettle_answer answer, void *arg)
+{
+	struct kettle_error none = {0};
+	(void)live;
+	(void)handle;
+	answer(arg, &none, json_null()); /* nothing outlives this process that could be recovered */
+}
+
+static void
+run_done(struct live_job *live, const json_t *completion)
+{
+	struct run *run = (struct run *)live;
+	AUTO_JSON json_t *verdict = NULL;
+	const char *status = json_string_value(json_object_get(completion, "status"));
+	const char *why = json_string_value(json_object_get(completion, "error"));
+	const json_t *task = json_object_get(run->bundle, "task");
+	if (!status || strcmp(status, "done") != 0)
+		(void)kettle_fail(&run->err, KETTLE_EUNAVAIL, "The task could not be run: %s", why ? why : "it was cancelled.");
+	else if (verdict_make(&run->core->languages, task, run->plan, completion, &verdict, &run->err) == 0)
+		(void)json_object_update_new(
+			verdict, json_pack("{s:O, s:O, s:O, s:O*}", "task", json_object_get(run->bundle, "name"), "device",
+						 json_object_get(run->unit, "name"), "mode", json_object_get(run->args, "mode"), "kept",
+						 json_object_get(completion, "kept")));
+	end_run(run, verdict);
+}
+
+/* The device that was named, else the first that is configured. */
+static int
+choose_unit(struct run *run, struct kettle_error *err)
+{
+	const char *wanted = json_string_value(json_object_get(run->args, "device"));
+	const char *name;
+	json_t *device;
+	json_object_foreach(run->core->devices, name, device) {
+		if (wanted && strcasecmp(wanted, name) != 0)
+			continue;
+		run->unit = json_deep_copy(json_array_get(json_object_get(device, "units"), 0));
+		(void)json_object_set_new(run->unit, "name", json_string(name));
+		run->units = json_incref(json_object_get(device, "units"));
+		if (json_is_true(json_object_get(run->args, "keep")))
+			(void)json_object_set_new(run->unit, "keep", json_true());
+		return 0;
+	}
+	if (!wanted)
+		return kettle_fail(err, KETTLE_EINVAL, "No device is configured here.");
+	const char *near = nearest_key(wanted, run->core->devices);
+	return kettle_fail(err, KETTLE_EINVAL, "There is no device `%s` here%s%s%s", wanted, near ? "; did you mean `" : "",
+		near ? near : "", near ? "`?" : ".");
+}
+
+static const struct runner *
+runner_of(const struct run *run)
+{
+	const char *name = json_string_value(json_object_get(run->unit, "runner"));
+	for (size_t i = 0; i < run->core->runners_count; i++)
+		if (strcmp(run->core->runners[i].name, name ? name : "local") == 0)
+			return &run->core->runners[i];
+	return NULL;
+}
+
+static bool
+needs_several(const json_t *plan)
+{
+	size_t i;
+	json_t *step;
+	json_array_foreach(json_object_get(plan, "steps"), i, step) {
+		if (json_integer_value(json_object_get(step, "device")) > 1)
+			return true;
+	}
+	return false;
+}
+
+/* The further units of the machine, where the plan needs more than the first. */
+static void
+add_more(struct run *run, const struct runner *runner)
+{
+	if (!needs_several(run->plan))
+		return;
+	json_t *more = json_array();
+	for (size_t i = 1; i < json_array_size(run->units) && runner->ops->same_machine; i++) {
+		json_t *other = json_array_get(run->units, i);
+		if (json_equal(json_object_get(other, "runner"), json_object_get(run->unit, "runner")) &&
+			runner->ops->same_machine(runner->self, run->unit, other))
+			(void)json_array_append(more, other);
+	}
+	(void)json_object_set_new(run->unit, "more", more);
+}
+
+static int
+give_to_runner(struct run *run, struct kettle_error *err)
+{
+	const struct runner *runner = runner_of(run);
+	if (!runner)
+		return kettle_fail(err, KETTLE_EINVAL, "The device's runner `%s` is not loaded.",
+			json_string_value(json_object_get(run->unit, "runner")));
+	add_more(run, runner);
+	/* The runner may complete it before it returns, and the run is gone then: what it was lent is held here. */
+	AUTO_JSON json_t *unit = json_incref(run->unit), *plan = json_incref(run->plan);
+	char ref[LIVE_REF_SIZE];
+	memcpy(ref, run->live.ref, sizeof(ref));
+	struct kettle_job job = {
+		.size = sizeof(job), .ref = ref, .device = json_string_value(json_object_get(unit, "name")), .unit = unit};
+	return runner->ops->submit(runner->self, &job, plan, err);
+}
+
+/* The text of a submission, as the task's language takes it. */
+static int
+check_code(const struct run *run, const char *file, const char *code, size_t size, struct kettle_error *err)
+{
+	const char *lang = argument(json_object_get(run->bundle, "task"), "lang");
+	const struct language *language = language_find(&run->core->languages, lang);
+	if (!utf8_valid(code, size))
+		return kettle_fail(err, KETTLE_EINVAL, "%s is no text in UTF-8.", file);
+	if (size == 0)
+		return kettle_fail(err, KETTLE_EINVAL, "%s is empty.", file);
+	return language_takes_file(language, file, err);
+}
+
+static void
+run_read(void *arg)
+{
+	struct run *run = arg;
+	size_t size = 0;
+	const char *path = argument(run->args, "path"), *file = argument(run->args, "file");
+	if (task_read_as(&run->core->languages, path, argument(run->args, "lang"), &run->bundle, &run->err) < 0)
+		return;
+	if (file_read(file, (size_t)run->core->env.submission_bytes, &run->code, &size, &run->err) < 0)
+		return;
+	(void)check_code(run, file, run->code, size, &run->err);
+}
+
+static void
+run_plan(struct run *run)
+{
+	struct core *core = run->core;
+	uint32_t seed = 0;
+	char seed_text[16];
+	random_bytes(&seed, sizeof(seed));
+	(void)snprintf(seed_text, sizeof(seed_text), "%u", seed >> 1);
+	if (core->closing)
+		(void)kettle_fail(&run->err, KETTLE_ECANCELED, "The engine is stopping.");
+	if (run->err.code < 0 ||
+		task_plan(&core->languages, run->bundle, run->code, json_string_value(json_object_get(run->args, "mode")),
+			run->unit, seed_text, &run->plan, &run->err) < 0 ||
+		live_add(&core->live, &run->live) < 0 || give_to_runner(run, &run->err) < 0)
+		end_run(run, NULL);
+}
+
+/* What cannot be asked is planned with what the configuration says. */
+static void
+run_known(void *arg, const struct kettle_error *err, json_t *greeting)
+{
+	struct run *run = arg;
+	if (err->code == 0) {
+		AUTO_JSON json_t *facts = unit_facts(run->unit, greeting);
+		(void)json_object_set_new(run->unit, "facts", unit_facts_lasting(facts));
+	}
+	run_plan(run);
+}
+
+static void
+run_begin(void *arg)
+{
+	struct run *run = arg;
+	struct kettle_error err = {0};
+	(void)snprintf(run->live.ref, sizeof(run->live.ref), "local-%ld.%llu", (long)getpid(),
+		(unsigned long long)++run->core->local_jobs);
+	if (run->core->closing)
+		(void)kettle_fail(&run->err, KETTLE_ECANCELED, "The engine is stopping.");
+	if (run->err.code < 0 || choose_unit(run, &run->err) < 0) {
+		end_run(run, NULL);
+		return;
+	}
+	const struct runner *runner = runner_of(run);
+	AUTO_JSON json_t *section = unit_brief(run->unit);
+	if (!runner || !runner->ops->describe || !json_object_get(run->unit, "gpu") ||
+		runner->ops->describe(runner->self, section, run_known, run, &err) < 0)
+		run_plan(run);
+}
+
+static void
+answer_run(struct run *run, json_t *verdict)
+{
+	run->answer(run->arg, &run->err, verdict);
+}
+
+void
+cmd_task_run(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
+{
+	struct kettle_error err = {0};
+	struct run *run = calloc(1, sizeof(*run));
+	(void)actor;
+	if (!run) {
+		(void)kettle_fail(&err, KETTLE_ENOMEM, "There is not enough memory to run a task.");
+		answer(arg, &err, NULL);
+		return;
+	}
+	*run = (struct run){
+		.live = {.event = run_event, .handle = run_handle, .done = run_done},
+		.core = core,
+		.args = json_deep_copy(args),
+		.ended = answer_run,
+		.answer = answer,
+		.arg = arg,
+	};
+	if (hostio_work(core->setup.io, run_read, run_begin, run, &run->err) < 0)
+		end_run(run, NULL);
+}
+
+/* ---- verifying ---- */
+
+/* A task's solutions, one after the other. */
+struct verify {
+	struct core *core;
+	json_t *args, *bundle;
+	json_t *solutions; /* [{"name", "kind", "expected", "code"}] that are still to be run */
+	json_t *results;
+	size_t count;
+	char *device;
+	struct kettle_error err;
+	kettle_answer answer;
+	void *arg;
+};
+
+static void
+end_verify(struct verify *verify)
+{
+	bool ok = true;
+	size_t i;
+	json_t *result;
+	json_array_foreach(verify->results, i, result)
+		ok = ok && !json_is_false(json_object_get(result, "ok"));
+	AUTO_JSON json_t *answer = json_pack("{s:O*, s:s?, s:O*, s:b}", "task", json_object_get(verify->bundle, "name"),
+		"device", verify->device, "solutions", verify->results, "ok", ok);
+	verify->answer(verify->arg, &verify->err, verify->err.code < 0 ? NULL : answer);
+	json_decref(verify->args);
+	json_decref(verify->bundle);
+	json_decref(verify->solutions);
+	json_decref(verify->results);
+	free(verify->device);
+	free(verify);
+}
+
+/* Modes by how much of a fault they see; another one is as a ranked run. */
+static int
+strength(const char *mode)
+{
+	static const char *const weak[] = {"test", "profile", "benchmark"};
+	for (int i = 0; mode && i < (int)ARRAY_SIZE(weak); i++)
+		if (strcmp(mode, weak[i]) == 0)
+			return i;
+	return (int)ARRAY_SIZE(weak);
+}
+
+/* A word of small letters and _ behind `mark`, with blanks before it; new reference, or NULL: another word stands there.
+ * *at is moved behind it. */
+static json_t *
+word_behind(const char **at, const char *word)
+{
+	const char *text = *at + strspn(*at, " \t");
+	if (strncmp(text, word, strlen(word)) != 0)
+		return NULL;
+	text += strlen(word);
+	text += strspn(text, " \t");
+	size_t len = strspn(text, "abcdefghijklmnopqrstuvwxyz_");
+	*at = text + len;
+	return len ? json_stringn(text, len) : NULL;
+}
+
+/*
+ * What a solution says in its first comment lines that it must come to, and in which mode that can be seen:
+ * "expect: failed in test". New references, or NULL.
+ */
+static void
+read_expected(const char *code, const char *comment, json_t **ret_expected, json_t **ret_mode)
+{
+	size_t prefix = comment ? strlen(comment) : 0;
+	for (int line = 0; line < EXPECT_LINES && prefix && *code && !*ret_expected; line++) {
+		const char *at = code + strspn(code, " \t");
+		if (strncmp(at, comment, prefix) == 0) {
+			at += prefix;
+			*ret_expected = word_behind(&at, "expect:");
+			*ret_mode = *ret_expected ? word_behind(&at, "in ") : NULL;
+		}
+		code += strcspn(code, "\n");
+		code += *code == '\n';
+	}
+}
+
+/* The header that a solution says in its first comment lines it needs: "needs: cublas_v2.h". New reference, or NULL. */
+static json_t *
+read_needed(const char *code, const char *comment)
+{
+	static const char key[] = "needs:";
+	size_t prefix = comment ? strlen(comment) : 0;
+	for (int line = 0; line < EXPECT_LINES && prefix && *code; line++) {
+		const char *at = code + prefix + (strncmp(code, comment, prefix) == 0 ? strspn(code + prefix, " \t") : 0);
+		if (strncmp(code, comment, prefix) == 0 && strncmp(at, key, sizeof(key) - 1) == 0) {
+			at += sizeof(key) - 1;
+			at += strspn(at, " \t");
+			size_t len = strcspn(at, " \t\r\n");
+			return len ? json_stringn(at, len) : NULL;
+		}
+		code += strcspn(code, "\n");
+		code += *code == '\n';
+	}
+	return NULL;
+}
+
+static int
+read_solution(struct verify *verify, const struct task_place *place, const char *kind, const char *name)
+{
+	const char *lang = argument(json_object_get(verify->bundle, "task"), "lang");
+	const struct language *language = language_find(&verify->core->languages, lang);
+	AUTO_FREE char *code = NULL;
+	size_t size = 0;
+	char path[300];
+	struct kettle_error why = {0};
+	(void)snprintf(path, sizeof(path), "solutions/%s/%s", kind, name);
+	if (language_takes_file(language, name, NULL))
+		return 0; /* a note beside the solutions */
+	int rc = task_place_read(place, path, 0, (size_t)verify->core->env.submission_bytes, &code, &size, &why);
+	if (rc == 0 && !utf8_valid(code, size))
+		rc = kettle_fail(&why, KETTLE_EINVAL, "it is no text in UTF-8.");
+	if (rc)
+		return kettle_fail(&verify->err, rc, "%s: %s", path, why.message);
+	json_t *expected = NULL, *mode = NULL;
+	read_expected(code, language->ops->comment, &expected, &mode);
+	if (!expected && strcmp(kind, "correct") == 0)
+		expected = json_string("passed");
+	json_t *solution = json_pack("{s:s, s:s, s:o?, s:o, s:s%, s:o*}", "name", path + strlen("solutions/"), "kind", kind,
+		"expected", expected, "mode", mode ? mode : json_string("ranked"), "code", code, size, "needs",
+		read_needed(code, language->ops->comment));
+	return json_array_append_new(verify->solutions, solution) ? KETTLE_ENOMEM : 0;
+}
+
+static int
+read_solutions(struct verify *verify, const struct task_place *place, const char *kind)
+{
+	AUTO_JSON json_t *names = NULL;
+	size_t i;
+	json_t *name;
+	char folder[32];
+	(void)snprintf(folder, sizeof(folder), "solutions/%s", kind);
+	int rc = task_place_list(place, folder, &names, &verify->err);
+	json_array_foreach(names, i, name)
+		if (rc == 0)
+			rc = read_solution(verify, place, kind, json_string_value(name));
+	if (rc == KETTLE_ENOMEM && verify->err.code == 0)
+		(void)kettle_fail(&verify->err, rc, "There is not enough memory for the solutions.");
+	return rc;
+}
+
+static void
+verify_read(void *arg)
+{
+	struct verify *verify = arg;
+	AUTO_TASK_FORM struct task_form form = {0};
+	const char *path = argument(verify->args, "path");
+	if (task_read_as(&verify->core->languages, path, argument(verify->args, "lang"), &verify->bundle, &verify->err) <
+			0 ||
+		task_form_open(path, &form, &verify->err) < 0)
+		return;
+	if (read_solutions(verify, &form.place, "correct") == 0)
+		(void)read_solutions(verify, &form.place, "wrong");
+	verify->count = json_array_size(verify->solutions);
+	if (verify->err.code == 0 && verify->count == 0)
+		(void)kettle_fail(&verify->err, KETTLE_EINVAL,
+			"The task `%s` has no solutions: put right ones into solutions/correct and wrong ones into "
+			"solutions/wrong.",
+			argument(verify->bundle, "name"));
+}
+
+static void
+tell_verified(const struct verify *verify, json_t *result)
+{
+	AUTO_JSON json_t *progress = json_pack("{s:s, s:b, s:O, s:I, s:I}", "kind", "progress", "task_run", 1, "solution",
+		result, "done", (json_int_t)json_array_size(verify->results), "of", (json_int_t)verify->count);
+	if (progress)
+		subscriptions_event(verify->core, progress);
+}
+
+/* The verdict in the word that a solution expects. */
+static const char *
+found_end(const json_t *verdict)
+{
+	const char *state = argument(verdict, "state");
+	size_t i;
+	json_t *step;
+	json_array_foreach(json_object_get(verdict, "compilation"), i, step)
+		if (strcmp(state, "failed") == 0 && !json_is_true(json_object_get(step, "passed")))
+			return "compile";
+	return state;
+}
+
+/* true, false, or null: the run cannot tell. New reference. */
+static json_t *
+judge(const json_t *solution, const char *mode, const char *found)
+{
+	const char *expected = argument(solution, "expected");
+	bool passed = strcmp(found, "passed") == 0;
+	if (expected ? strcmp(expected, found) == 0 : !passed && strcmp(found, "error") != 0)
+		return json_true();
+	if (passed && strength(mode) < strength(argument(solution, "mode")))
+		return json_null();
+	return json_false();
+}
+
+/* The result of one solution. New reference. */
+static json_t *
+result_of(const struct run *run, const json_t *solution, const json_t *verdict)
+{
+	const char *found = found_end(verdict), *error = argument(verdict, "error");
+	const char *mode = argument(run->args, "mode");
+	AUTO_JSON json_t *ok = judge(solution, mode, found);
+	/* What the machine lacks is no fault of the solution, unless that is what it is to show. */
+	bool lacks = !json_is_true(ok) && error && strcmp(found, "passed") != 0 && strstr(error, "machine lacks");
+	/* A header that it names, and that the compiler names. */
+	const char *needed = argument(solution, "needs");
+	AUTO_JSON json_t *why = json_incref(json_object_get(verdict, "error"));
+	if (!lacks && needed && error && strcmp(found, "compile") == 0 && strstr(error, needed)) {
+		lacks = true;
+		json_decref(why);
+		why = json_sprintf("The machine lacks `%s`.", needed);
+	}
+	return json_pack("{s:O, s:O, s:O, s:s, s:s, s:o, s:O?, s:O?}", "name", json_object_get(solution, "name"), "kind",
+		json_object_get(solution, "kind"), "expected", json_object_get(solution, "expected"), "mode", mode, "found",
+		lacks ? "skipped" : found, "ok", lacks ? json_null() : json_incref(ok), "score",
+		json_object_get(verdict, "score"), "error", why);
+}
+
+static void verify_next(void *arg);
+
+static void
+solution_ended(struct run *run, json_t *verdict)
+{
+	struct verify *verify = run->arg;
+	AUTO_JSON json_t *solution = json_incref(json_array_get(verify->solutions, 0));
+	(void)json_array_remove(verify->solutions, 0);
+	if (!verify->device && run->unit)
+		verify->device = strdup(argument(run->unit, "name"));
+	if (run->err.code < 0) {
+		verify->err = run->err;
+	} else {
+		json_t *result = result_of(run, solution, verdict);
+		(void)json_array_append_new(verify->results, result);
+		tell_verified(verify, result);
+	}
+	if (hostio_post(verify->core->setup.io, verify_next, verify) < 0) {
+		(void)kettle_fail(&verify->err, KETTLE_ECANCELED, "The engine is stopping.");
+		end_verify(verify);
+	}
+}
+
+static void
+verify_next(void *arg)
+{
+	struct verify *verify = arg;
+	const json_t *solution = json_array_get(verify->solutions, 0);
+	if (verify->err.code < 0 || !solution) {
+		end_verify(verify);
+		return;
+	}
+	struct run *run = calloc(1, sizeof(*run));
+	char *code = strdup(argument(solution, "code"));
+	json_t *args = json_copy(verify->args);
+	/* As it was asked for, else as the solution says. */
+	if (args && !json_object_get(args, "mode"))
+		(void)json_object_set(args, "mode", json_object_get(solution, "mode"));
+	if (!run || !code || !args) {
+		free(run);
+		free(code);
+		json_decref(args);
+		(void)kettle_fail(&verify->err, KETTLE_ENOMEM, "There is not enough memory to run a task.");
+		end_verify(verify);
+		return;
+	}
+	*run = (struct run){
+		.live = {.event = run_event, .handle = run_handle, .done = run_done},
+		.core = verify->core,
+		.args = args,
+		.bundle = json_incref(verify->bundle),
+		.code = code,
+		.ended = solution_ended,
+		.arg = verify,
+	};
+	run_begin(run);
+}
+
+void
+cmd_task_verify(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
+{
+	struct kettle_error err = {0};
+	struct verify *verify = calloc(1, sizeof(*verify));
+	(void)actor;
+	if (!verify) {
+		(void)kettle_fail(&err, KETTLE_ENOMEM, "There is not enough memory to verify a task.");
+		answer(arg, &err, NULL);
+		return;
+	}
+	*verify = (struct verify){
+		.core = core,
+		.args = json_deep_copy(args),
+		.solutions = json_array(),
+		.results = json_array(),
+		.answer = answer,
+		.arg = arg,
+	};
+	if (hostio_work(core->setup.io, verify_read, verify_next, verify, &verify->err) < 0)
+		end_verify(verify);
+}

@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: MIT */
+/* Looks commands up, checks what is passed to them, and shows the table as data. */
+#include <config.h>
+
+#include "commands/command.h"
+
+#include "base/cleanup.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <string.h>
+#include <strings.h>
+
+const struct command *
+command_find(const char *name)
+{
+	for (const struct command *command = commands; command->name; command++)
+		if (strcmp(command->name, name) == 0)
+			return command;
+	return NULL;
+}
+
+/* ---- checking ---- */
+
+static int
+fail_memory(struct kettle_error *err)
+{
+	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the command.");
+}
+
+__attribute__((format(printf, 4, 5))) static int
+wrong(const struct argument *argument, const json_t *value, struct kettle_error *err, const char *format, ...)
+{
+	char right[300];
+	va_list args;
+	va_start(args, format);
+	(void)vsnprintf(right, sizeof(right), format, args);
+	va_end(args);
+	AUTO_FREE char *shown =
+		json_is_object(value) || json_is_array(value) ? NULL : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+	return kettle_fail(err, KETTLE_EINVAL, "`%s` must be %s%s%.80s.", argument->name, right, shown ? ", not " : "",
+		shown ? shown : "");
+}
+
+static int
+check_text(const struct argument *argument, const json_t *value, size_t max, bool lines, struct kettle_error *err)
+{
+	const char *text = json_string_value(value);
+	if (!text)
+		return wrong(argument, value, err, "text");
+	if (json_string_length(value) > max)
+		return kettle_fail(
+			err, KETTLE_ETOOBIG, "`%s` has more than the %zu bytes that are allowed.", argument->name, max);
+	if (strlen(text) != json_string_length(value))
+		return wrong(argument, NULL, err, "text without control characters");
+	for (; *text; text++) {
+		bool allowed = lines && (*text == '\n' || *text == '\t' || *text == '\r');
+		if (((unsigned char)*text < ' ' || *text == 0x7f) && !allowed)
+			return wrong(argument, NULL, err, "text without control characters");
+	}
+	return 0;
+}
+
+static int
+check_name(const struct argument *argument, const json_t *value, struct kettle_error *err)
+{
+	int code = check_text(argument, value, COMMAND_NAME_MAX, false, err);
+	return code == 0 && json_string_length(value) == 0 ? wrong(argument, value, err, "a name") : code;
+}
+
+static int
+check_int(const struct argument *argument, const json_t *value, struct kettle_error *err)
+{
+	bool ranged = argument->min || argument->max;
+	if (!json_is_integer(value))
+		return wrong(argument, value, err, "a whole number");
+	json_int_t number = json_integer_value(value);
+	if (ranged && (number < argument->min || number > argument->max))
+		return wrong(argument, value, err, "from %lld to %lld", (long long)argument->min, (long long)argument->max);
+	return 0;
+}
+
+/* Replaces the value by the choice as it is listed. */
+static int
+check_choice(const struct argument *argument, json_t **value, struct kettle_error *err)
+{
+	const char *text = json_string_value(*value);
+	AUTO_BUF struct buf all = {0};
+	for (const char *const *choice = argument->choices; *choice; choice++) {
+		if (text && strcasecmp(*choice, text) == 0) {
+			json_decref(*value);
+			*value = json_string(*choice);
+			return *value ? 0 : fail_memory(err);
+		}
+		if (buf_printf(&all, "%s%s", choice == argument->choices ? "" : ", ", *choice))
+			return fail_memory(err);
+	}
+	return wrong(argument, *value, err, "one of %s", all.data);
+}
+
+static int
+check_file(const struct argument *argument, const json_t *value, struct kettle_error *err)
+{
+	const json_t *name = json_object_get(value, "name"), *base64 = json_object_get(value, "base64");
+	if (!json_is_string(name) || !json_is_string(base64) || json_object_size(value) != 2)
+		return wrong(argument, value, err, "a file: {\"name\", \"base64\"}");
+	if (json_string_length(name) > COMMAND_NAME_MAX * 4)
+		return kettle_fail(err, KETTLE_EINVAL, "The name of the file is too long.");
+	return 0;
+}
+
+static int
+check_when(const struct argument *argument, const json_t *value, struct kettle_error *err)
+{
+	int64_t ms;
+	int code = check_text(argument, value, COMMAND_NAME_MAX, false, err);
+	if (code < 0 || strcasecmp(json_string_value(value), "none") == 0)
+		return code;
+	return time_parse_deadline(json_string_value(value), time_now_ms(), &ms, err);
+}
+
+/* May replace *value, of which it is given the reference. */
+static int
+check_value(const struct argument *argument, json_t **value, struct kettle_error *err)
+{
+	switch (argument->type) {
+	case ARGUMENT_STRING:
+		return check_text(argument, *value, COMMAND_TEXT_MAX, true, err);
+	case ARGUMENT_PATH:
+		return check_text(argument, *value, COMMAND_TEXT_MAX, false, err);
+	case ARGUMENT_BOARD:
+	case ARGUMENT_DEVICE:
+	case ARGUMENT_USER:
+		return check_name(argument, *value, err);
+	case ARGUMENT_INT:
+		return check_int(argument, *value, err);
+	case ARGUMENT_ID:
+		if (json_integer_value(*value) > 0)
+			return 0;
+		return wrong(argument, *value, err, "the number of a submission");
+	case ARGUMENT_BOOL:
+		return json_is_boolean(*value) ? 0 : wrong(argument, *value, err, "true or false");
+	case ARGUMENT_CHOICE:
+		return check_choice(argument, value, err);
+	case ARGUMENT_WHEN:
+		return check_when(argument, *value, err);
+	case ARGUMENT_FILE:
+		return check_file(argument, *value, err);
+	case ARGUMENT_TASK:
+		return json_is_object(*value) ? 0 : wrong(argument, *value, err, "a task");
+	case ARGUMENT_PROBLEMS:
+		return json_is_object(*value) ? 0 : wrong(argument, *value, err, "a competition: {\"sets\"}");
+	}
+	return 0;
+}
+
+static json_t *
+default_of(const struct argument *argument)
+{
+	if (!argument->default_value)
+		return NULL;
+	switch (argument->type) {
+	case ARGUMENT_INT:
+	case ARGUMENT_ID:
+		return json_integer(strtoll(argument->default_value, NULL, 10));
+	case ARGUMENT_BOOL:
+		return json_boolean(strcmp(argument->default_value, "true") == 0);
+	case ARGUMENT_STRING:
+	case ARGUMENT_CHOICE:
+	case ARGUMENT_BOARD:
+	case ARGUMENT_DEVICE:
+	case ARGUMENT_USER:
+	case ARGUMENT_WHEN:
+	case ARGUMENT_FILE:
+	case ARGUMENT_TASK:
+	case ARGUMENT_PROBLEMS:
+	case ARGUMENT_PATH:
+		break;
+	}
+	return json_string(argument->default_value);
+}
+
+/* A list with one value checked and added; steals the reference to value. */
+static int
+add_checked(const struct argument *argument, json_t *list, json_t *value_take, struct kettle_error *err)
+{
+	json_t *value = value_take;
+	int code = check_value(argument, &value, err);
+	if (code < 0) {
+		json_decref(value);
+		return code;
+	}
+	return json_array_append_new(list, value) < 0 ? fail_memory(err) : 0;
+}
+
+static int
+check_list(const struct argument *argument, const json_t *given, json_t *checked, struct kettle_error *err)
+{
+	json_t *list = json_array();
+	int code = json_object_set_new(checked, argument->name, list) < 0 ? fail_memory(err) : 0;
+	if (code == 0 && !json_is_array(given))
+		return add_checked(argument, list, json_incref((json_t *)given), err);
+	if (code == 0 && json_array_size(given) > COMMAND_LIST_MAX)
+		return kettle_fail(
+			err, KETTLE_EINVAL, "`%s` has more than the %d values that are allowed.", argument->name, COMMAND_LIST_MAX);
+	for (size_t i = 0; i < json_array_size(given) && code == 0; i++)
+		code = add_checked(argument, list, json_incref(json_array_get(given, i)), err);
+	return code;
+}
+
+static int
+check_argument(const struct command *command, const struct argument *argument, const json_t *args, json_t *checked,
+	struct kettle_error *err)
+{
+	json_t *given = json_object_get(args, argument->name);
+	bool empty = argument->repeated && json_is_array(given) && json_array_size(given) == 0;
+	if (!given || json_is_null(given) || empty) {
+		if (argument->required)
+			return kettle_fail(
+				err, KETTLE_EINVAL, "`%s` needs `%s`: %s.", command->name, argument->name, argument->help);
+		json_t *value = default_of(argument);
+		return value && json_object_set_new(checked, argument->name, value) < 0 ? fail_memory(err) : 0;
+	}
+	if (argument->repeated)
+		return check_list(argument, given, checked, err);
+	json_t *value = json_incref(given);
+	int code = check_value(argument, &value, err);
+	if (code < 0) {
+		json_decref(value);
+		return code;
+	}
+	return json_object_set_new(checked, argument->name, value) < 0 ? fail_memory(err) : 0;
+}
+
+static int
+check_known(const struct command *command, const json_t *args, struct kettle_error *err)
+{
+	AUTO_JSON json_t *names = json_object();
+	const char *name;
+	json_t *value;
+	for (size_t i = 0; i < command->arguments_count; i++)
+		(void)json_object_set_new(names, command->arguments[i].name, json_true());
+	json_object_foreach((json_t *)args, name, value) {
+		if (json_object_get(names, name))
+			continue;
+		const char *near = nearest_key(name, names);
+		if (near)
+			return kettle_fail(
+				err, KETTLE_EINVAL, "`%s` has no argument `%.64s`; did you mean `%s`?", command->name, name, near);
+		return kettle_fail(err, KETTLE_EINVAL, "`%s` has no argument `%.64s`.", command->name, name);
+	}
+	return 0;
+}
+
+int
+command_check(const struct command *command, const json_t *args, json_t **ret_args, struct kettle_error *err)
+{
+	AUTO_JSON json_t *checked = json_object();
+	if (args && !json_is_object(args))
+		return kettle_fail(err, KETTLE_EINVAL, "The arguments of `%s` must be an object.", command->name);
+	int code = check_known(command, args, err);
+	for (size_t i = 0; i < command->arguments_count && code == 0; i++)
+		code = check_argument(command, &command->arguments[i], args, checked, err);
+	if (code == 0)
+		*ret_args = STEAL(checked);
+	return code;
+}
+
+/* ---- as data ---- */
+
+static const char *
+type_name(enum argument_type type)
+{
+	switch (type) {
+	case ARGUMENT_STRING:
+		return "string";
+	case ARGUMENT_INT:
+		return "int";
+	case ARGUMENT_BOOL:
+		return "bool";
+	case ARGUMENT_CHOICE:
+		return "choice";
+	case ARGUMENT_BOARD:
+		return "board";
+	case ARGUMENT_DEVICE:
+		return "device";
+	case ARGUMENT_USER:
+		return "user";
+	case ARGUMENT_ID:
+		return "id";
+	case ARGUMENT_WHEN:
+		return "when";
+	case ARGUMENT_FILE:
+		return "file";
+	case ARGUMENT_TASK:
+		return "task";
+	case ARGUMENT_PROBLEMS:
+		return "problems";
+	case ARGUMENT_PATH:
+		return "path";
+	}
+	return "string";
+}
+
+static const char *
+right_name(enum command_right right)
+{
+	switch (right) {
+	case RIGHT_ANYBODY:
+		return "anybody";
+	case RIGHT_CREATOR:
+		return "creator";
+	case RIGHT_ADMIN:
+		return "admin";
+	}
+	return "admin";
+}
+
+static const char *
+kind_name(enum command_kind kind)
+{
+	switch (kind) {
+	case COMMAND_READ:
+		return "read";
+	case COMMAND_WRITE:
+		return "write";
+	case COMMAND_ENGINE:
+		return "engine";
+	case COMMAND_LOCAL:
+		return "local";
+	}
+	return "local";
+}
+
+static json_t *
+argument_data(const struct argument *argument)
+{
+	json_t *choices = argument->choices ? json_array() : json_null();
+	for (const char *const *choice = argument->choices; choice && *choice; choice++)
+		(void)json_array_append_new(choices, json_string(*choice));
+	json_t *data = json_pack("{s:s, s:s, s:b, s:b, s:b, s:o, s:s?, s:s?, s:s}", "name", argument->name, "type",
+		type_name(argument->type), "required", argument->required, "positional", argument->positional, "repeated",
+		argument->repeated, "choices", choices, "default", argument->default_value, "meta", argument->meta, "help",
+		argument->help);
+	if (data && (argument->min || argument->max))
+		(void)json_object_update_new(
+			data, json_pack("{s:I, s:I}", "min", (json_int_t)argument->min, "max", (json_int_t)argument->max));
+	return data;
+}
+
+json_t *
+command_table(void)
+{
+	json_t *table = json_array();
+	for (const struct command *command = commands; command->name; command++) {
+		json_t *args = json_array();
+		for (size_t i = 0; i < command->arguments_count; i++)
+			(void)json_array_append_new(args, argument_data(&command->arguments[i]));
+		(void)json_array_append_new(
+			table, json_pack("{s:s, s:s, s:s?, s:s?, s:s, s:s, s:o}", "name", command->name, "help", command->help,
+					   "details", command->details, "answer", command_answer(command->name), "right",
+					   right_name(command->right), "kind", kind_name(command->kind), "args", args));
+	}
+	return table;
+}

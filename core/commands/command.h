@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/* The command table: everything an actor can ask of the core, with its arguments, right and kind. Frontends render it.
+ */
+#ifndef KETTLE_COMMAND_H
+#define KETTLE_COMMAND_H
+
+#include "store/db.h"
+#include "judge/language.h"
+
+#include <kettle/host.h>
+
+#define COMMAND_TEXT_MAX 20000 /* bytes of a text argument */
+#define COMMAND_NAME_MAX 200   /* bytes of a name: board, device, file */
+#define COMMAND_LIST_MAX 100   /* values of a repeated argument */
+
+/* What an argument is; a frontend turns its own input into the JSON that the core checks. */
+enum argument_type {
+	ARGUMENT_STRING = 1,
+	ARGUMENT_INT,
+	ARGUMENT_BOOL,
+	ARGUMENT_CHOICE, /* one of choices */
+	ARGUMENT_BOARD,  /* a leaderboard's name */
+	ARGUMENT_DEVICE,
+	ARGUMENT_USER,     /* a user's name, or "#" and its number */
+	ARGUMENT_ID,       /* of a submission */
+	ARGUMENT_WHEN,     /* a deadline, see time_parse_deadline, or none */
+	ARGUMENT_FILE,     /* {"name": base name, "base64": bytes} */
+	ARGUMENT_PROBLEMS, /* {"sets": competition.h's}; on a command line the path of a competition */
+	ARGUMENT_TASK,     /* a task bundle (task.h); on a command line the path of one */
+	ARGUMENT_PATH,     /* only in local commands: a path of this machine */
+};
+
+struct argument {
+	const char *name; /* [a-z_]+; on a command line --name with - for _ */
+	enum argument_type type;
+	bool required, positional, repeated;
+	const char *const *choices;
+	const char *default_value; /* as text, or NULL */
+	int64_t min, max;          /* INT; both 0: no range */
+	const char *meta;          /* what help shows for the value: "NAME" */
+	const char *help;
+};
+
+enum command_right {
+	RIGHT_ANYBODY = 1, /* everybody who is not banned; the handler checks the object (owner, closed board) */
+	RIGHT_CREATOR,     /* may create boards; of a board: its creator or an admin */
+	RIGHT_ADMIN,
+};
+
+enum command_kind {
+	COMMAND_READ = 1, /* on the store's reader (store_query): beside the writes */
+	COMMAND_WRITE,    /* on the store's thread, in a transaction; answers after its commit */
+	COMMAND_ENGINE,   /* on the loop thread of whoever holds the database */
+	COMMAND_LOCAL,    /* on the loop thread of the process that asks; no database; not for the network */
+};
+
+/* The actor, resolved. */
+struct actor {
+	int64_t user; /* 0: nobody yet (local commands, and reads of somebody who never wrote) */
+	const char *name;
+	enum command_right role; /* what it may: RIGHT_ANYBODY, RIGHT_CREATOR, RIGHT_ADMIN */
+	const char *banned;      /* why it is banned; NULL: it is not */
+};
+
+/* What handlers may read besides the database: a snapshot that never changes while a command runs. */
+struct command_env {
+	const struct languages *languages;
+	const json_t *devices; /* name → {"units": […]}, as configured */
+	int64_t submission_bytes;
+	const char *spool; /* where jobs leave files; see artifact.h */
+};
+
+struct core; /* core.h */
+
+struct command {
+	const char *name;    /* "leaderboard.create" */
+	const char *help;    /* one line */
+	const char *details; /* a paragraph for the help of the command and the manual, or NULL */
+	enum command_right right;
+	enum command_kind kind;
+	bool slow;     /* READ: on a connection of its own, so that nobody waits for it */
+	bool late_ban; /* the handler itself refuses who is banned, at its place in the order of the checks */
+	const struct argument *arguments;
+	size_t arguments_count;
+	/* READ and WRITE. args is checked against the arguments, defaults filled in. */
+	int (*run)(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
+		json_t **ret_result, struct kettle_error *err);
+	/* ENGINE and LOCAL. Answers exactly once, also on errors, possibly at once. */
+	void (*engine)(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg);
+};
+
+/* Ends with a NULL name. In command_table.c. */
+extern const struct command commands[];
+const struct command *command_find(const char *name);
+/* The shape of a command's answer, a line or two of Markdown for docs/commands.md; NULL: no such command.
+ * In command_answers.c. */
+const char *command_answer(const char *name);
+/*
+ * Checks args (KETTLE_EINVAL names the argument and the nearest known one) and fills in defaults; new reference. One
+ * value stands for a list of one where an argument is repeated; a choice gets the case it is listed in. [any]
+ */
+int command_check(const struct command *command, const json_t *args, json_t **ret_args, struct kettle_error *err);
+/* The whole table as data for frontends:
+ * [{"name","help","details","answer","right","kind","args":[{"name","type","required","positional","repeated","choices","default","meta","help","min"?,"max"?}]}].
+ * New reference. */
+json_t *command_table(void);
+#endif

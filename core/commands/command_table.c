@@ -1,0 +1,555 @@
+/* SPDX-License-Identifier: MIT */
+/* The command table itself: every command with its arguments, right and kind. */
+#include <config.h>
+
+#include "commands/command.h"
+
+#include "base/cleanup.h"
+#include "commands/cmd_admin.h"
+#include "commands/cmd_artifact.h"
+#include "commands/cmd_board.h"
+#include "commands/cmd_board_task.h"
+#include "commands/cmd_board_update.h"
+#include "commands/cmd_calibrate.h"
+#include "commands/cmd_backup.h"
+#include "commands/cmd_device.h"
+#include "commands/cmd_engine.h"
+#include "commands/cmd_export.h"
+#include "commands/cmd_moderate.h"
+#include "commands/cmd_harness.h"
+#include "commands/cmd_invite.h"
+#include "commands/cmd_link.h"
+#include "commands/cmd_local.h"
+#include "commands/cmd_competition.h"
+#include "commands/cmd_rate.h"
+#include "commands/cmd_submission.h"
+#include "commands/cmd_submit.h"
+#include "commands/cmd_user.h"
+
+static const char *const modes[] = {"ranked", "test", "benchmark", "profile", "leaderboard", NULL};
+static const char *const roles[] = {"user", "creator", "admin", NULL};
+static const char *const formats[] = {"jsonl", "csv", NULL};
+static const char *const plan_modes[] = {"ranked", "test", "benchmark", "profile", NULL};
+static const char *const rate_categories[] = {"test", "leaderboard", NULL};
+static const char *const visibilities[] = {"public", "closed", NULL};
+static const char *const code_settings[] = {"owner", "ended", "always", NULL};
+
+static const struct argument board_create[] = {
+	{"name", ARGUMENT_STRING, .required = true, .positional = true, .meta = "NAME",
+		.help = "1 to 64 letters, digits, `.`, `_` and `-`, the first a letter or digit; case does not count"},
+	{"task", ARGUMENT_TASK, .required = true, .meta = "PATH",
+		.help = "the task: a folder with task.yml, a zip of one, or a single reference file"},
+	{"deadline", ARGUMENT_WHEN, .meta = "WHEN",
+		.help = "a date (its end, UTC), a date and time, +30d, +12h, +90m, or none; default: none"},
+	{"device", ARGUMENT_DEVICE, .repeated = true, .meta = "DEVICE",
+		.help = "a device to rank on; default: what the task names, or the only one there is"},
+	{"description", ARGUMENT_STRING, .meta = "TEXT", .help = "default: the task's"},
+	{"visibility", ARGUMENT_CHOICE, .choices = visibilities, .default_value = "public",
+		.help = "closed: only for those who have joined it"},
+	{"code", ARGUMENT_CHOICE, .choices = code_settings, .default_value = "owner",
+		.help = "who may read the code of others: nobody (owner), everybody once the deadline has passed (ended), or "
+				"everybody (always)"},
+};
+
+static const struct argument board_update_arguments[] = {
+	{"name", ARGUMENT_BOARD, .required = true, .positional = true, .meta = "NAME", .help = "the leaderboard"},
+	{"deadline", ARGUMENT_WHEN, .meta = "WHEN",
+		.help = "a date (its end, UTC), a date and time, or +30d, +12h, +90m; `none` removes it"},
+	{"device", ARGUMENT_DEVICE, .repeated = true, .meta = "DEVICE",
+		.help = "a device to rank on, instead of those so far; one that is left out keeps its scores for when it comes "
+				"back"},
+	{"visibility", ARGUMENT_CHOICE, .choices = visibilities, .help = "closed: only for those who have joined it"},
+	{"code", ARGUMENT_CHOICE, .choices = code_settings,
+		.help = "who may read the code of others: nobody (owner), everybody once the deadline has passed (ended), or "
+				"everybody (always)"},
+	{"description", ARGUMENT_STRING, .meta = "TEXT", .help = "what participants read"},
+	{"task", ARGUMENT_TASK, .meta = "PATH", .help = "the task in its new version"},
+	{"force", ARGUMENT_BOOL, .default_value = "false",
+		.help = "also when the new task runs differently: scores so far are left behind"},
+};
+
+static const struct argument board_list_arguments[] = {
+	{"all", ARGUMENT_BOOL, .default_value = "false", .help = "the ended ones too"},
+};
+
+static const struct argument board_show[] = {
+	{"name", ARGUMENT_BOARD, .required = true, .positional = true, .meta = "NAME", .help = "the leaderboard"},
+	{"device", ARGUMENT_DEVICE, .meta = "DEVICE", .help = "the ranking of this device alone; default: all"},
+	{"mine", ARGUMENT_BOOL, .default_value = "false", .help = "your own runs instead of everybody's best"},
+	{"limit", ARGUMENT_INT, .default_value = "100", .min = 1, .max = 1000, .meta = "N",
+		.help = "at most so many places"},
+	{"offset", ARGUMENT_INT, .default_value = "0", .min = 0, .max = INT32_MAX, .meta = "N",
+		.help = "leaves out so many at the beginning"},
+};
+
+static const struct argument board_task[] = {
+	{"name", ARGUMENT_BOARD, .required = true, .positional = true, .meta = "NAME", .help = "the leaderboard"},
+	{"device", ARGUMENT_DEVICE, .meta = "DEVICE", .help = "the plans for this device alone; default: for all"},
+	{"mode", ARGUMENT_CHOICE, .choices = plan_modes, .help = "the plans of this mode alone; default: of all"},
+};
+
+static const struct argument board_template[] = {
+	{"name", ARGUMENT_BOARD, .required = true, .positional = true, .meta = "NAME", .help = "the leaderboard"},
+	{"lang", ARGUMENT_STRING, .meta = "LANG",
+		.help = "a template by its name (Triton), or a language; needed where there are several"},
+};
+
+static const struct argument board_rate_limits[] = {
+	{"name", ARGUMENT_BOARD, .required = true, .positional = true, .meta = "NAME", .help = "the leaderboard"},
+	{"category", ARGUMENT_CHOICE, .choices = rate_categories,
+		.help = "leaderboard: of ranked submissions; test: of all others"},
+	{"device", ARGUMENT_DEVICE, .meta = "DEVICE", .help = "the limit on this device alone"},
+};
+
+static const struct argument board_rate_limit[] = {
+	{"name", ARGUMENT_BOARD, .required = true, .positional = true, .meta = "NAME", .help = "the leaderboard"},
+	{"category", ARGUMENT_CHOICE, .choices = rate_categories,
+		.help = "leaderboard: ranked submissions; test: all others; default: both"},
+	{"device", ARGUMENT_DEVICE, .meta = "DEVICE",
+		.help = "a limit on this device alone; default: on all together, and to remove: on whatever it is"},
+	{"per_hour", ARGUMENT_INT, .min = 0, .max = RATE_PER_HOUR_MAX, .meta = "N",
+		.help = "so many from each user in any hour; 0: none at all"},
+	{"remove", ARGUMENT_BOOL, .default_value = "false", .help = "takes the limit away"},
+};
+
+static const struct argument board_export[] = {
+	{"name", ARGUMENT_BOARD, .required = true, .positional = true, .meta = "NAME", .help = "the leaderboard"},
+	{"private", ARGUMENT_BOOL, .default_value = "false",
+		.help = "also while it is active: what is written is not for participants"},
+	{"after", ARGUMENT_INT, .default_value = "0", .min = 0, .max = EXPORT_MAX_ID, .meta = "ID",
+		.help = "only submissions with higher numbers"},
+};
+
+static const struct argument invite_create[] = {
+	{"name", ARGUMENT_BOARD, .required = true, .positional = true, .repeated = true, .meta = "NAME",
+		.help = "a leaderboard that it opens"},
+	{"count", ARGUMENT_INT, .default_value = "1", .min = 1, .max = INVITE_MAX_COUNT, .meta = "N",
+		.help = "how many codes"},
+};
+
+static const struct argument invite_list[] = {
+	{"name", ARGUMENT_BOARD, .required = true, .positional = true, .meta = "NAME", .help = "the leaderboard"},
+	{"limit", ARGUMENT_INT, .default_value = "1000", .min = 1, .max = 1000, .meta = "N", .help = "at most so many"},
+	{"offset", ARGUMENT_INT, .default_value = "0", .min = 0, .max = INT32_MAX, .meta = "N",
+		.help = "leaves out so many at the beginning"},
+};
+
+static const struct argument invite_code[] = {
+	{"code", ARGUMENT_STRING, .required = true, .positional = true, .meta = "CODE", .help = "the code of the invite"},
+};
+
+static const struct argument eval_code[] = {
+	{"language", ARGUMENT_STRING, .required = true, .positional = true, .meta = "LANG",
+		.help = "a language that is loaded, by its name or another name of it"},
+};
+
+static const struct argument board_delete[] = {
+	{"name", ARGUMENT_BOARD, .required = true, .positional = true, .meta = "NAME", .help = "the leaderboard"},
+	{"force", ARGUMENT_BOOL, .default_value = "false", .help = "also when it has submissions, which go with it"},
+};
+
+static const struct argument submit[] = {
+	{"mode", ARGUMENT_CHOICE, .choices = modes, .default_value = "ranked",
+		.help = "what to run; leaderboard is another word for ranked"},
+	{"file", ARGUMENT_FILE, .required = true, .positional = true, .meta = "FILE", .help = "the source file"},
+	{"leaderboard", ARGUMENT_BOARD, .meta = "NAME", .help = "default: what the file's header says"},
+	{"device", ARGUMENT_DEVICE, .repeated = true, .meta = "DEVICE",
+		.help = "where to run; default: what the file's header says, or the only device of the leaderboard"},
+	{"no_wait", ARGUMENT_BOOL, .default_value = "false", .help = "leaves it to an engine that stays (kettle serve)"},
+};
+
+static const struct argument submission_list[] = {
+	{"leaderboard", ARGUMENT_BOARD, .positional = true, .meta = "NAME", .help = "only those on this leaderboard"},
+	{"limit", ARGUMENT_INT, .default_value = "50", .min = 1, .max = 100, .meta = "N", .help = "at most so many"},
+	{"offset", ARGUMENT_INT, .default_value = "0", .min = 0, .max = INT32_MAX, .meta = "N",
+		.help = "leaves out so many at the beginning"},
+};
+
+static const struct argument submission_id[] = {
+	{"id", ARGUMENT_ID, .required = true, .positional = true, .meta = "ID", .help = "the number of the submission"},
+};
+
+static const struct argument submission_flag[] = {
+	{"id", ARGUMENT_ID, .required = true, .positional = true, .meta = "ID", .help = "the number of the submission"},
+	{"reason", ARGUMENT_STRING, .required = true, .meta = "TEXT", .help = "why; its owner reads it"},
+};
+
+static const struct argument submission_artifact[] = {
+	{"artifact", ARGUMENT_ID, .required = true, .positional = true, .meta = "FILE", .help = "the number of the file"},
+	{"offset", ARGUMENT_INT, .default_value = "0", .min = 0, .max = INT64_MAX, .meta = "N",
+		.help = "where the part begins, in bytes"},
+};
+
+static const struct argument submission_rerun[] = {
+	{"id", ARGUMENT_ID, .required = true, .positional = true, .meta = "ID", .help = "the number of the submission"},
+	{"device", ARGUMENT_DEVICE, .repeated = true, .meta = "DEVICE",
+		.help = "where; default: everywhere it was submitted to"},
+	{"no_wait", ARGUMENT_BOOL, .default_value = "false", .help = "leaves it to an engine that stays (kettle serve)"},
+};
+
+#define USER_HELP "the user's name, or #NUMBER"
+
+static const struct argument user_list[] = {
+	{"role", ARGUMENT_CHOICE, .choices = roles, .help = "only those with this role"},
+	{"banned", ARGUMENT_BOOL, .default_value = "false", .help = "only those who are banned"},
+	{"limit", ARGUMENT_INT, .default_value = "100", .min = 1, .max = 1000, .meta = "N", .help = "at most so many"},
+	{"offset", ARGUMENT_INT, .default_value = "0", .min = 0, .max = INT32_MAX, .meta = "N",
+		.help = "leaves out so many at the beginning"},
+};
+
+static const struct argument user_show[] = {
+	{"name", ARGUMENT_USER, .positional = true, .meta = "NAME", .help = USER_HELP "; default: yourself"},
+};
+
+static const struct argument user_name[] = {
+	{"name", ARGUMENT_USER, .required = true, .positional = true, .meta = "NAME", .help = USER_HELP},
+};
+
+static const struct argument user_ban[] = {
+	{"name", ARGUMENT_USER, .required = true, .positional = true, .meta = "NAME", .help = USER_HELP},
+	{"reason", ARGUMENT_STRING, .required = true, .meta = "TEXT", .help = "why; the user reads it"},
+};
+
+static const struct argument user_role[] = {
+	{"name", ARGUMENT_USER, .required = true, .positional = true, .meta = "NAME", .help = USER_HELP},
+	{"role", ARGUMENT_CHOICE, .required = true, .positional = true, .choices = roles,
+		.help = "creators make leaderboards, admins may do everything"},
+};
+
+static const struct argument user_link[] = {
+	{"code", ARGUMENT_STRING, .positional = true, .meta = "CODE", .help = "the other user's code; default: makes one"},
+	{"confirm", ARGUMENT_BOOL, .default_value = "false", .help = "joins them without asking first"},
+};
+
+static const struct argument user_join[] = {
+	{"name", ARGUMENT_USER, .required = true, .positional = true, .meta = "NAME", .help = "who is joined"},
+	{"into", ARGUMENT_USER, .required = true, .positional = true, .meta = "INTO", .help = "who they are from then on"},
+};
+
+#define TASK_LANG \
+	{ \
+		"lang", ARGUMENT_STRING, .meta = "LANG", .help = "the language that a single reference file is meant in" \
+	}
+
+static const struct argument admin_stats[] = {
+	{"last_day", ARGUMENT_BOOL, .default_value = "false", .help = "only of the last 24 hours"},
+	{"leaderboard", ARGUMENT_BOARD, .meta = "NAME", .help = "only of this leaderboard"},
+};
+
+static const struct argument admin_backup[] = {
+	{"path", ARGUMENT_PATH, .required = true, .positional = true, .meta = "FILE",
+		.help = "a file that is not there yet"},
+};
+
+static const struct argument admin_export[] = {
+	{"path", ARGUMENT_PATH, .required = true, .positional = true, .meta = "DIR", .help = "a folder, new or empty"},
+	{"format", ARGUMENT_CHOICE, .choices = formats, .default_value = "jsonl",
+		.help = "an object a line, or values between commas"},
+};
+
+static const struct argument device_calibrate[] = {
+	{"device", ARGUMENT_DEVICE, .positional = true, .repeated = true, .meta = "DEVICE",
+		.help = "a device; default: all of them"},
+	{"force", ARGUMENT_BOOL, .default_value = "false", .help = "also what is calibrated already"},
+};
+
+static const struct argument device_disable[] = {
+	{"unit", ARGUMENT_STRING, .required = true, .positional = true, .repeated = true, .meta = "UNIT",
+		.help = "a unit (`H100.1`), or a device: all its units"},
+	{"reason", ARGUMENT_STRING, .meta = "TEXT", .help = "why, for those who wait"},
+};
+
+static const struct argument device_enable[] = {
+	{"unit", ARGUMENT_STRING, .required = true, .positional = true, .repeated = true, .meta = "UNIT",
+		.help = "a unit (`H100.1`), or a device: all its units"},
+	{"test", ARGUMENT_BOOL, .default_value = "false", .help = "only where its machine says that it is in order"},
+};
+
+static const struct argument task_read_arguments[] = {
+	{"path", ARGUMENT_PATH, .required = true, .positional = true, .meta = "PATH", .help = "a task"},
+	TASK_LANG,
+	{"probe", ARGUMENT_BOOL, .default_value = "false", .help = "refuse it where a device at hand lacks what it needs"},
+	{"device", ARGUMENT_DEVICE, .repeated = true, .meta = "DEVICE",
+		.help = "a device that is probed; the task's, else all"},
+};
+
+static const struct argument task_check_arguments[] = {
+	{"path", ARGUMENT_PATH, .required = true, .positional = true, .repeated = true, .meta = "PATH",
+		.help = "a task's folder, a zip of one, a reference file, or a competition"},
+	TASK_LANG,
+};
+
+static const struct argument task_run_arguments[] = {
+	{"path", ARGUMENT_PATH, .required = true, .positional = true, .meta = "PATH",
+		.help = "the task: a folder, a zip of one, or a reference file"},
+	{"file", ARGUMENT_PATH, .required = true, .positional = true, .meta = "FILE", .help = "the submission"},
+	{"mode", ARGUMENT_CHOICE, .choices = modes, .default_value = "ranked",
+		.help = "what to run; leaderboard is another word for ranked"},
+	{"device", ARGUMENT_DEVICE, .meta = "DEVICE", .help = "where to run; default: the first device there is"},
+	{"keep", ARGUMENT_BOOL, .default_value = "false", .help = "keeps the folders of the steps and says where"},
+	TASK_LANG,
+};
+
+static const struct argument task_verify_arguments[] = {
+	{"path", ARGUMENT_PATH, .required = true, .positional = true, .meta = "PATH",
+		.help = "the task; its solutions lie in solutions/correct and solutions/wrong beside it"},
+	{"mode", ARGUMENT_CHOICE, .choices = modes, .help = "how they are run; default: as each of them says, else ranked"},
+	{"device", ARGUMENT_DEVICE, .meta = "DEVICE", .help = "where to run; default: the first device there is"},
+	TASK_LANG,
+};
+
+static const struct argument task_pack_arguments[] = {
+	{"path", ARGUMENT_PATH, .required = true, .positional = true, .meta = "DIR", .help = "the task"},
+	{"solutions", ARGUMENT_BOOL, .default_value = "false", .help = "with solutions/correct and solutions/wrong"},
+	TASK_LANG,
+};
+
+static const struct argument task_new_arguments[] = {
+	{"dir", ARGUMENT_PATH, .required = true, .positional = true, .meta = "DIR",
+		.help = "the new folder, which must not be there yet"},
+	{"from", ARGUMENT_STRING, .required = true, .meta = "NAME", .help = "a task that comes with Kettle"},
+	{"solutions", ARGUMENT_BOOL, .default_value = "false", .help = "with its solutions"},
+};
+
+static const struct argument problems_sync_arguments[] = {
+	{"problems", ARGUMENT_PROBLEMS, .required = true, .positional = true, .meta = "PATH",
+		.help = "a competition file, or a folder or zip that holds some"},
+	{"force", ARGUMENT_BOOL, .default_value = "false",
+		.help = "also what gives up scores, and leaderboards that another set has made"},
+	{"dry_run", ARGUMENT_BOOL, .default_value = "false", .help = "only says what would be done"},
+};
+
+static const struct argument problems_read_arguments[] = {
+	{"path", ARGUMENT_PATH, .required = true, .positional = true, .meta = "PATH", .help = "a competition"},
+	{"set", ARGUMENT_STRING, .meta = "NAME", .help = "only this one"},
+};
+
+static const struct argument plugin_info_arguments[] = {
+	{"name", ARGUMENT_STRING, .required = true, .positional = true, .meta = "NAME", .help = "a plugin that is loaded"},
+};
+
+static const struct argument plugin_test_arguments[] = {
+	{"file", ARGUMENT_PATH, .required = true, .positional = true, .meta = "FILE", .help = "a plugin, NAME.so"},
+};
+
+static const struct argument device_list[] = {
+	{"known", ARGUMENT_BOOL, .default_value = "false",
+		.help = "what machines have said before, without waiting for any"},
+};
+
+static const struct argument queue_place_arguments[] = {
+	{"job", ARGUMENT_ID, .required = true, .positional = true, .repeated = true, .meta = "JOB",
+		.help = "the number of a job"},
+};
+
+#define ARGUMENTS(array) .arguments = (array), .arguments_count = ARRAY_SIZE(array)
+
+const struct command commands[] = {
+	{"leaderboard.create", "makes a leaderboard of a task", .right = RIGHT_CREATOR, .kind = COMMAND_WRITE,
+		ARGUMENTS(board_create), .run = cmd_board_create,
+		.details =
+			"The task is stored with the leaderboard: later changes of its folder change nothing. Every device is a "
+			"ranking of its own."},
+	{"leaderboard.update", "changes a leaderboard", .right = RIGHT_CREATOR, .kind = COMMAND_WRITE,
+		ARGUMENTS(board_update_arguments), .run = cmd_board_update,
+		.details = "What is not named stays as it is. Scores stay when only descriptions or templates of the task "
+				   "change; where "
+				   "its files, configuration, tests or benchmarks do, the rankings begin anew, and that needs --force. "
+				   "What is "
+				   "queued or running ends on the version of the task on which it was submitted."},
+	{"leaderboard.list", "lists the leaderboards", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
+		ARGUMENTS(board_list_arguments), .run = cmd_board_list},
+	{"leaderboard.show", "shows a leaderboard and its rankings", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
+		ARGUMENTS(board_show), .run = cmd_board_show,
+		.details = "The best run of each user counts. Equal scores share a rank, and the next rank is skipped."},
+	{"leaderboard.task", "shows the task behind a leaderboard and how it is run", .right = RIGHT_ANYBODY,
+		.kind = COMMAND_READ, ARGUMENTS(board_task), .run = cmd_board_task,
+		.details =
+			"Every file, task.yml, and the plan for each device and mode with its commands, environment and limits: "
+			"nothing that judges a submission is hidden but the seed that is drawn for it."},
+	{"leaderboard.template", "gives a file to start from", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
+		ARGUMENTS(board_template), .run = cmd_board_template,
+		.details = "The task's template, or where it has none what the language begins with, under a header that names "
+				   "leaderboard and devices; description and deadline follow as comments."},
+	{"leaderboard.rate_limits", "lists the rate limits of a leaderboard", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
+		ARGUMENTS(board_rate_limits), .run = cmd_rate_limits},
+	{"leaderboard.rate_limit", "shows, sets or removes rate limits of a leaderboard", .right = RIGHT_CREATOR,
+		.kind = COMMAND_WRITE, ARGUMENTS(board_rate_limit), .run = cmd_rate_limit,
+		.details =
+			"Counted for each user over a rolling hour. Refused submissions and those that the engine failed do not "
+			"count, deleted ones do."},
+	{"leaderboard.export", "writes the submissions of a leaderboard as lines of JSON", .right = RIGHT_ANYBODY,
+		.kind = COMMAND_READ, ARGUMENTS(board_export), .run = cmd_board_export,
+		.details =
+			"One line for each submission, with code and scores; every one for the leaderboard's creator and admins, "
+			"for others those that are ranked where the code is open. An active leaderboard is exported with --private "
+			"alone."},
+	{"leaderboard.join", "claims an invite to closed leaderboards", .right = RIGHT_ANYBODY, .kind = COMMAND_WRITE,
+		ARGUMENTS(invite_code), .run = cmd_invite_join},
+	{"invite.create", "makes invites to leaderboards", .right = RIGHT_CREATOR, .kind = COMMAND_WRITE,
+		ARGUMENTS(invite_create), .run = cmd_invite_create,
+		.details = "Each code is for one user, and opens all of these leaderboards."},
+	{"invite.list", "lists the invites to a leaderboard", .right = RIGHT_CREATOR, .kind = COMMAND_READ,
+		ARGUMENTS(invite_list), .run = cmd_invite_list},
+	{"invite.revoke", "takes an invite back", .right = RIGHT_CREATOR, .kind = COMMAND_WRITE, ARGUMENTS(invite_code),
+		.run = cmd_invite_revoke,
+		.details = "Who has claimed it sees the leaderboards no more; what they submitted stays."},
+	{"eval_code", "gives the harness of a language", .right = RIGHT_ANYBODY, .kind = COMMAND_ENGINE,
+		ARGUMENTS(eval_code), .engine = cmd_eval_code,
+		.details = "The files that tasks name as their harness, as they come with Kettle. A task may bring others: "
+				   "`leaderboard task` shows those."},
+	{"leaderboard.delete", "deletes a leaderboard with everything on it", .right = RIGHT_CREATOR, .kind = COMMAND_WRITE,
+		ARGUMENTS(board_delete), .run = cmd_board_delete,
+		.details =
+			"What runs is cancelled; submissions, runs, artifacts, invites and limits of the leaderboard are removed."},
+	{"submit", "submits a file to a leaderboard", .right = RIGHT_ANYBODY, .kind = COMMAND_WRITE, .late_ban = true,
+		ARGUMENTS(submit), .run = cmd_submit,
+		.details =
+			"A ranked submission runs the tests, the benchmarks and the ranked benchmarks, then the same again with a "
+			"secret seed; it counts when everything passed."},
+	{"submission.list", "lists your submissions, newest first", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
+		ARGUMENTS(submission_list), .run = cmd_submission_list},
+	{"submission.show", "shows one of your submissions with its report", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
+		ARGUMENTS(submission_id), .run = cmd_submission_show,
+		.details = "Of others it shows the code and the score of what is ranked, where the leaderboard opens that."},
+	{"submission.artifacts", "lists the files that a submission's jobs left", .right = RIGHT_ANYBODY,
+		.kind = COMMAND_READ, ARGUMENTS(submission_id), .run = cmd_submission_artifacts,
+		.details = "Profiles, traces and what else the steps of a language leave; with -o they are fetched. They are "
+				   "kept for a "
+				   "time that the configuration says (retention)."},
+	{"submission.artifact", "reads a part of such a file", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
+		ARGUMENTS(submission_artifact), .run = cmd_submission_artifact},
+	{"submission.cancel", "cancels what is queued or running of a submission", .right = RIGHT_ANYBODY,
+		.kind = COMMAND_WRITE, ARGUMENTS(submission_id), .run = cmd_submission_cancel},
+	{"submission.delete", "deletes a submission for good", .right = RIGHT_ANYBODY, .kind = COMMAND_WRITE,
+		ARGUMENTS(submission_id), .run = cmd_submission_delete,
+		.details =
+			"It leaves the ranking; your next best run takes its place. What it used of a rate limit stays used."},
+	{"submission.rerun", "runs a submission again", .right = RIGHT_CREATOR, .kind = COMMAND_WRITE,
+		ARGUMENTS(submission_rerun), .run = cmd_submission_rerun,
+		.details =
+			"For the leaderboard's creator and admins. What was there counts until the new verdict is, which then "
+			"takes "
+			"its place, better or worse; where a machine fails again or the rerun is cancelled, the old one stays."},
+	{"submission.flag", "marks a submission as a cheat", .right = RIGHT_CREATOR, .kind = COMMAND_WRITE,
+		ARGUMENTS(submission_flag), .run = cmd_submission_flag,
+		.details =
+			"For the leaderboard's creator and admins. It leaves the ranking and stays as evidence: its owner is told "
+			"and cannot delete it."},
+	{"submission.unflag", "takes the mark as a cheat back", .right = RIGHT_CREATOR, .kind = COMMAND_WRITE,
+		ARGUMENTS(submission_id), .run = cmd_submission_unflag, .details = "It counts again."},
+	{"user.list", "lists the users", .right = RIGHT_ADMIN, .kind = COMMAND_READ, ARGUMENTS(user_list),
+		.run = cmd_user_list},
+	{"user.show", "shows a user with identities and ranks", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
+		ARGUMENTS(user_show), .run = cmd_user_show, .details = "Others than yourself are for admins."},
+	{"user.ban", "bans a user", .right = RIGHT_ADMIN, .kind = COMMAND_WRITE, ARGUMENTS(user_ban), .run = cmd_user_ban,
+		.details = "Nothing of theirs counts while they are banned; what they have queued or running is cancelled, and "
+				   "whatever they ask for that changes something is refused with the reason."},
+	{"user.unban", "takes a ban back", .right = RIGHT_ADMIN, .kind = COMMAND_WRITE, ARGUMENTS(user_name),
+		.run = cmd_user_unban, .details = "What they have counts again; what the ban cancelled stays cancelled."},
+	{"user.role", "gives a user a role", .right = RIGHT_ADMIN, .kind = COMMAND_WRITE, ARGUMENTS(user_role),
+		.run = cmd_user_role, .details = "The last admin stays one."},
+	{"user.link", "joins two of your identities into one user", .right = RIGHT_ANYBODY, .kind = COMMAND_WRITE,
+		ARGUMENTS(user_link), .run = cmd_user_link,
+		.details = "Without CODE it makes a code, which holds for ten minutes and works once. Typed as the other user, "
+				   "here or "
+				   "in another frontend, it joins whoever made it into that one: submissions, leaderboards, access, "
+				   "the higher "
+				   "role."},
+	{"user.join", "joins a user into another", .right = RIGHT_ADMIN, .kind = COMMAND_WRITE, ARGUMENTS(user_join),
+		.run = cmd_user_join, .details = "What user link does with a code, by an admin. There is no way back."},
+	{"admin.start", "accepts submissions", .right = RIGHT_ADMIN, .kind = COMMAND_WRITE, .run = cmd_admin_start},
+	{"admin.stop", "accepts no more submissions", .right = RIGHT_ADMIN, .kind = COMMAND_WRITE, .run = cmd_admin_stop,
+		.details = "Until `admin start`, over restarts too. What was accepted goes on."},
+	{"admin.stats", "shows how much is used", .right = RIGHT_ADMIN, .kind = COMMAND_READ, .slow = true,
+		ARGUMENTS(admin_stats), .run = cmd_admin_stats},
+	{"admin.backup", "copies the database into a file", .right = RIGHT_ADMIN, .kind = COMMAND_LOCAL,
+		ARGUMENTS(admin_backup), .engine = cmd_admin_backup,
+		.details = "Beside a server too, which does not wait for it. The copy is one moment's, checked and on the disk "
+				   "when the "
+				   "command ends; nothing is overwritten. It holds every secret of the database. To go back to it, "
+				   "stop Kettle "
+				   "and put it in the database's place, without the files that end in -wal and -shm."},
+	{"admin.export", "writes what the database holds for other programs", .right = RIGHT_ADMIN, .kind = COMMAND_LOCAL,
+		ARGUMENTS(admin_export), .engine = cmd_admin_export,
+		.details =
+			"Leaderboards, users, submissions, jobs and runs, a file each, and the code of submissions by its hash. "
+			"Seeds, tokens, invite codes and identities are left out."},
+	{"admin.gc", "frees what need not be kept", .right = RIGHT_ADMIN, .kind = COMMAND_ENGINE, .engine = cmd_admin_gc,
+		.details =
+			"Files that jobs left, logs and events older than the configuration says (retention), codes that have "
+			"expired, contents that nothing uses, free pages of the database and its log. A server does it by itself "
+			"once a day. Nothing of a submission that is marked as a cheat goes."},
+	{"queue.place", "says how many jobs are before yours", .right = RIGHT_ANYBODY, .kind = COMMAND_ENGINE,
+		ARGUMENTS(queue_place_arguments), .engine = cmd_queue_place},
+	{"device.list", "lists the devices, what they run on and what is queued", .right = RIGHT_ANYBODY,
+		.kind = COMMAND_ENGINE, ARGUMENTS(device_list), .engine = cmd_device_list},
+	{"device.calibrate", "measures how fast the devices are, once", .right = RIGHT_ADMIN, .kind = COMMAND_ENGINE,
+		ARGUMENTS(device_calibrate), .engine = cmd_device_calibrate,
+		.details =
+			"A score is the time of a submission beside that of a fixed piece of work, the calibrator, times what the "
+			"calibrator takes on the device: that is measured here, on the quiet machine, and kept. A task may bring a "
+			"calibrator of its own: the template of every open leaderboard is run as well, once, and five times "
+			"where there is one. What is calibrated, devices and leaderboards, is left as it is, unless its machine "
+			"has changed or force is said. Scores that were made before stay as "
+			"they are; they differ from later ones by as much as the calibration does, which the answer shows, until "
+			"their submissions are run again. A device without a calibration works: its scores then move with what "
+			"else the machine does."},
+	{"device.disable", "sets units of devices aside", .right = RIGHT_ADMIN, .kind = COMMAND_ENGINE,
+		ARGUMENTS(device_disable), .engine = cmd_device_disable,
+		.details =
+			"What runs there ends as usual, and nothing more is given to it until it is enabled, after a restart "
+			"too. A unit whose GPU is missing or not free twice in a row is set aside by itself."},
+	{"device.enable", "brings units back that were set aside", .right = RIGHT_ADMIN, .kind = COMMAND_ENGINE,
+		ARGUMENTS(device_enable), .engine = cmd_device_enable,
+		.details = "A unit that was set aside for its GPU also comes back by itself, once it is there and free again: "
+				   "that is looked at every minute."},
+	{"task.read", "reads a task into one document", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
+		ARGUMENTS(task_read_arguments), .engine = cmd_task_read},
+	{"task.check", "checks tasks in any of their forms", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
+		ARGUMENTS(task_check_arguments), .engine = cmd_task_check,
+		.details = "No database is needed. Errors name the file, the line and the nearest key. Where a device of the "
+				   "configuration is this machine's, a little is built there, and what it lacks is named: cuBLAS, "
+				   "NVRTC, CUTLASS, a library."},
+	{"task.run", "runs a file against a task, here and now", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
+		ARGUMENTS(task_run_arguments), .engine = cmd_task_run,
+		.details = "The loop of a task's author: no database, no leaderboard, nothing is stored."},
+	{"task.verify", "runs a task's solutions: right ones must pass, wrong ones must not", .right = RIGHT_ANYBODY,
+		.kind = COMMAND_LOCAL, ARGUMENTS(task_verify_arguments), .engine = cmd_task_verify,
+		.details = "A wrong solution may say in its first lines what it must come to, in a comment `expect: failed`, "
+				   "`timed_out` or `compile`; without that anything but passing will do."},
+	{"task.pack", "puts a task into a zip that stands for itself", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
+		ARGUMENTS(task_pack_arguments), .engine = cmd_task_pack,
+		.details = "Files that the task reaches by ../ come inside and task.yml names them there; it means the same as "
+				   "before. The same task gives the same bytes."},
+	{"task.new", "begins a task with a copy of one that comes with Kettle", .right = RIGHT_ANYBODY,
+		.kind = COMMAND_LOCAL, ARGUMENTS(task_new_arguments), .engine = cmd_task_new,
+		.details =
+			"The copy stands for itself, with its harness; a task of a single reference file is that file. A name that "
+			"is none lists what there is. KETTLE_TASKS names another folder of tasks."},
+	{"problems.sync", "makes the leaderboards what a competition file says", .right = RIGHT_CREATOR,
+		.kind = COMMAND_WRITE, ARGUMENTS(problems_sync_arguments), .run = cmd_problems_sync,
+		.details =
+			"Leaderboards that are missing are created; task, deadline and devices of the others become what the file "
+			"says. A problem that is wrong is told and the others are done, all in one step. Leaderboards that the "
+			"file no longer has stay as they are."},
+	{"problems.read", "reads a competition and its tasks into one document", .right = RIGHT_ANYBODY,
+		.kind = COMMAND_LOCAL, ARGUMENTS(problems_read_arguments), .engine = cmd_problems_read},
+	{"plugin.list", "lists the plugins that are loaded", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
+		.engine = cmd_plugin_list},
+	{"plugin.info", "shows what a plugin may be told", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
+		ARGUMENTS(plugin_info_arguments), .engine = cmd_plugin_info},
+	{"plugin.test", "tries whether a plugin keeps the rules", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
+		ARGUMENTS(plugin_test_arguments), .engine = cmd_plugin_test},
+	{"config.check", "checks the configuration and shows what is in force", .right = RIGHT_ANYBODY,
+		.kind = COMMAND_LOCAL, .engine = cmd_config_check,
+		.details =
+			"Of the toolkits that the languages use, such as nvcc's, each part is listed that a machine has, or lacks "
+			"and how to get it."},
+	{"version", "says which Kettle this is and where each part of it was found", .right = RIGHT_ANYBODY,
+		.kind = COMMAND_LOCAL, .engine = cmd_version,
+		.details =
+			"Parts are looked for from where the program lies, then where they were installed. The exit status is 3 "
+			"where one is missing."},
+	{0},
+};

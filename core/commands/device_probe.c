@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT */
+/* Whether the devices that are at hand have what a task needs, found out by building a little on each. */
+/*
+ * Theory of operation. One device after the other: what its machine says of its GPU, where the unit names one; then the
+ * language's probe, which is a plan of build steps; then that plan, given to the unit's runner as a job that no queue knows.
+ * What was built once is kept by kettle-exec, so the second probe of the same machine costs nothing. Nothing that goes
+ * wrong here but a step that the language blames on the machine is told: jobs will say it.
+ */
+#include <config.h>
+
+#include "commands/device_probe.h"
+
+#include "base/cleanup.h"
+#include "session/core_internal.h"
+#include "judge/plan.h"
+#include "judge/unit_facts.h"
+#include "judge/step_verdict.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+struct probe {
+	struct live_job live;
+	struct core *core;
+	json_t *bundle, *names; /* of devices that are still to be probed */
+	json_t *unit, *plan;    /* of the one that is */
+	struct kettle_error err;
+	void (*done)(void *arg, const struct kettle_error *err);
+	void *arg;
+};
+
+static void next(void *arg);
+
+static void
+finish(struct probe *probe)
+{
+	probe->done(probe->arg, &probe->err);
+	json_decref(probe->bundle);
+	json_decref(probe->names);
+	json_decref(probe->unit);
+	json_decref(probe->plan);
+	free(probe);
+}
+
+/* The next one is posted, not called: those that end at once must not pile up on the stack. */
+static void
+go_on(struct probe *probe)
+{
+	json_decref(STEAL(probe->unit));
+	json_decref(STEAL(probe->plan));
+	if (probe->err.code < 0 || probe->core->closing || hostio_post(probe->core->setup.io, next, probe) < 0)
+		finish(probe);
+}
+
+static void
+no_event(struct live_job *live, const json_t *event)
+{
+	(void)live, (void)event;
+}
+
+static void
+no_handle(struct live_job *live, const char *handle, kettle_answer answer, void *arg)
+{
+	struct kettle_error none = {0};
+	(void)live, (void)handle;
+	answer(arg, &none, json_null());
+}
+
+static const json_t *
+outcome_of(const json_t *completion, const char *id)
+{
+	const json_t *outcome;
+	size_t i;
+	json_array_foreach(json_object_get(completion, "outcomes"), i, outcome)
+		if (strcmp(json_string_value(json_object_get(outcome, "step")), id) == 0)
+			return outcome;
+	return NULL;
+}
+
+/* The first step that the machine is to blame for, in words. */
+static void
+read_outcomes(struct probe *probe, const json_t *completion)
+{
+	const json_t *task = json_object_get(probe->bundle, "task"), *step;
+	const char *lang = json_string_value(json_object_get(task, "lang"));
+	size_t i;
+	json_array_foreach(json_object_get(probe->plan, "steps"), i, step) {
+		const json_t *outcome = outcome_of(completion, json_string_value(json_object_get(step, "id")));
+		struct verdict_step reading = {0};
+		if (!outcome || probe->err.code < 0)
+			continue;
+		verdict_step_read(language_find(&probe->core->languages, lang), task, step, outcome, &reading);
+		if (reading.state == VERDICT_ERROR && reading.blame && strcmp(reading.blame, "machine") == 0)
+			(void)kettle_fail(&probe->err, KETTLE_EUNAVAIL, "The task cannot run on %s: %s",
+				json_string_value(json_object_get(probe->unit, "name")), reading.why.message);
+	}
+}
+
+static void
+probed(struct live_job *live, const json_t *completion)
+{
+	struct probe *probe = (struct probe *)live;
+	const char *status = json_string_value(json_object_get(completion, "status"));
+	if (status && strcmp(status, "done") == 0)
+		read_outcomes(probe, completion);
+	go_on(probe);
+}
+
+static const struct runner *
+runner_of(const struct probe *probe)
+{
+	const char *name = json_string_value(json_object_get(probe->unit, "runner"));
+	for (size_t i = 0; i < probe->core->runners_count; i++)
+		if (strcmp(probe->core->runners[i].name, name ? name : "local") == 0)
+			return &probe->core->runners[i];
+	return NULL;
+}
+
+static void
+build(struct probe *probe)
+{
+	struct core *core = probe->core;
+	const struct runner *runner = runner_of(probe);
+	struct kettle_error untold = {0};
+	(void)snprintf(probe->live.ref, sizeof(probe->live.ref), "probe-%ld.%llu", (long)getpid(),
+		(unsigned long long)++core->local_jobs);
+	if (!runner || core->closing ||
+		task_plan_probe(&core->languages, probe->bundle, probe->unit, &probe->plan, &untold) != 0 ||
+		live_add(&core->live, &probe->live) < 0) {
+		go_on(probe);
+		return;
+	}
+	/* The runner may complete it before it returns, and the probe may be gone then: what it was lent is held here. */
+	AUTO_JSON json_t *unit = json_incref(probe->unit), *plan = json_incref(probe->plan);
+	char ref[LIVE_REF_SIZE];
+	memcpy(ref, probe->live.ref, sizeof(ref));
+	struct kettle_job job = {
+		.size = sizeof(job), .ref = ref, .device = json_string_value(json_object_get(unit, "name")), .unit = unit};
+	if (runner->ops->submit(runner->self, &job, plan, &untold) < 0 && live_find(&core->live, ref)) {
+		live_remove(&core->live, &probe->live);
+		go_on(probe);
+	}
+}
+
+/* What cannot be asked is planned with what the configuration says. */
+static void
+described(void *arg, const struct kettle_error *err, json_t *greeting)
+{
+	struct probe *probe = arg;
+	if (err->code == 0) {
+		AUTO_JSON json_t *facts = unit_facts(probe->unit, greeting);
+		(void)json_object_set_new(probe->unit, "facts", unit_facts_lasting(facts));
+	}
+	build(probe);
+}
+
+/* The first unit of the device as languages see it; NULL: it is not configured. New reference. */
+static json_t *
+unit_of(const struct core *core, const char *wanted)
+{
+	const char *name;
+	json_t *device;
+	json_object_foreach(core->devices, name, device) {
+		if (strcasecmp(wanted, name) != 0)
+			continue;
+		json_t *unit = json_deep_copy(json_array_get(json_object_get(device, "units"), 0));
+		(void)json_object_set_new(unit, "name", json_string(name));
+		return unit;
+	}
+	return NULL;
+}
+
+static void
+next(void *arg)
+{
+	struct probe *probe = arg;
+	struct kettle_error untold = {0};
+	if (json_array_size(probe->names) == 0 || probe->core->closing) {
+		finish(probe);
+		return;
+	}
+	probe->unit = unit_of(probe->core, json_string_value(json_array_get(probe->names, 0)));
+	(void)json_array_remove(probe->names, 0);
+	const struct runner *runner = probe->unit ? runner_of(probe) : NULL;
+	if (!runner) {
+		go_on(probe);
+		return;
+	}
+	AUTO_JSON json_t *section = unit_brief(probe->unit);
+	if (!runner->ops->describe || !json_object_get(probe->unit, "gpu") ||
+		runner->ops->describe(runner->self, section, described, probe, &untold) < 0)
+		build(probe);
+}
+
+/* Those that are named, else the task's, else all that are configured. New reference; NULL: no memory. */
+static json_t *
+choose(const struct core *core, const json_t *bundle, const json_t *devices)
+{
+	const json_t *gpus = json_object_get(json_object_get(bundle, "task"), "gpus");
+	if (json_array_size(devices) > 0 || json_array_size(gpus) > 0)
+		return json_copy((json_t *)(json_array_size(devices) > 0 ? devices : gpus));
+	json_t *names = json_array();
+	const char *name;
+	json_t *device;
+	json_object_foreach(core->devices, name, device)
+		(void)json_array_append_new(names, json_string(name));
+	return names;
+}
+
+void
+probe_task(struct core *core, const json_t *bundle, const json_t *devices,
+	void (*done)(void *arg, const struct kettle_error *err), void *arg)
+{
+	struct kettle_error none = {0};
+	struct probe *probe = calloc(1, sizeof(*probe));
+	if (probe)
+		*probe = (struct probe){.live = {.event = no_event, .handle = no_handle, .done = probed},
+			.core = core,
+			.bundle = json_incref((json_t *)bundle),
+			.names = choose(core, bundle, devices),
+			.done = done,
+			.arg = arg};
+	if (probe && probe->names) {
+		next(probe);
+		return;
+	}
+	done(arg, &none);
+	if (probe)
+		json_decref(probe->bundle);
+	free(probe);
+}

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: MIT */
+/* The configuration: finding the file, checking it, filling in what it does not say. */
+#include <config.h>
+
+#include "config/configuration.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "base/installed.h"
+#include "base/nearest.h"
+#include "base/schema.h"
+#include "base/yaml.h"
+#include "config/configuration_internal.h"
+
+extern const char config_schema_text[];
+
+static const char *const plugin_kinds[] = {"languages", "runners", "frontends"};
+
+static int
+fail_memory(struct kettle_error *err)
+{
+	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the configuration.");
+}
+
+int
+config_fail(
+	const struct config *config, const char *pointer, int code, struct kettle_error *err, const char *format, ...)
+{
+	char message[900];
+	va_list args;
+	va_start(args, format);
+	(void)vsnprintf(message, sizeof(message), format, args);
+	va_end(args);
+	int line = yaml_line(config->lines, pointer);
+	if (line)
+		return kettle_fail(err, code, "%s:%d: %s", CONFIG_NAME(config), line, message);
+	return kettle_fail(err, code, "%s: %s", CONFIG_NAME(config), message);
+}
+
+/* An environment variable that is set to something; NULL otherwise. */
+static const char *
+environment(const char *name)
+{
+	const char *value = getenv(name);
+	return value && *value ? value : NULL;
+}
+
+/* $VARIABLE/kettle/FILE, or ~/FALLBACK/kettle/FILE; NULL: neither is known. */
+static char *
+xdg_path(const char *variable, const char *fallback, const char *file)
+{
+	const char *base = environment(variable), *home = environment("HOME");
+	AUTO_BUF struct buf path = {0};
+	int rc = -1;
+	/* The specification says to ignore a relative one. */
+	if (base && base[0] == '/')
+		rc = buf_printf(&path, "%s/kettle/%s", base, file);
+	else if (home)
+		rc = buf_printf(&path, "%s/%s/kettle/%s", home, fallback, file);
+	return rc ? NULL : buf_take(&path);
+}
+
+/* The file to read: one that was named must exist, the usual ones need not. NULL: none. */
+static char *
+find_file(const struct config_request *request)
+{
+	const char *named = request->file ? request->file : environment("KETTLE_CONFIG");
+	struct stat st;
+	if (named)
+		return strdup(named);
+	char *file = xdg_path("XDG_CONFIG_HOME", ".config", "kettle.yml");
+	if (file && stat(file, &st) == 0)
+		return file;
+	free(file);
+	file = installed_path(INSTALLED_CONFIGURATION("kettle.yml"));
+	if (file && stat(file, &st) == 0)
+		return file;
+	free(file);
+	return NULL;
+}
+
+/* The absolute folder of a file; of the current one where there is none. */
+static char *
+folder_of(const char *file)
+{
+	AUTO_FREE char *copy = strdup(file ? file : "");
+	char *slash = copy ? strrchr(copy, '/') : NULL;
+	if (slash)
+		slash[slash == copy] = '\0';
+	return realpath(slash ? copy : ".", NULL);
+}
+
+static int
+read_file(struct config *config, struct kettle_error *err)
+{
+	AUTO_FREE char *text = NULL;
+	size_t size = 0;
+	int rc = file_read(config->file, YAML_MAX_BYTES, &text, &size, err);
+	if (rc)
+		return rc;
+	AUTO_JSON json_t *lines = NULL;
+	rc = yaml_parse(config->file, text, size, &config->root, &lines, err);
+	if (rc == 0) {
+		json_decref(config->lines);
+		config->lines = STEAL(lines);
+	}
+	return rc;
+}
+
+/* A key with nothing behind it is a section that says nothing; plugins without options are written so too. */
+static void
+fill_empty(json_t *root)
+{
+	const char *key;
+	json_t *value;
+	void *next;
+	json_object_foreach_safe(root, next, key, value) {
+		if (json_is_null(value))
+			(void)json_object_set_new(root, key, json_object());
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(plugin_kinds); i++) {
+		json_t *section = json_object_get(root, plugin_kinds[i]);
+		json_object_foreach_safe(section, next, key, value) {
+			if (json_is_null(value))
+				(void)json_object_set_new(section, key, json_object());
+		}
+	}
+	json_object_foreach_safe(json_object_get(root, "devices"), next, key, value) {
+		if (json_is_null(value))
+			(void)json_object_set_new(json_object_get(root, "devices"), key, json_object());
+	}
+}
+
+static int
+check(struct config *config, struct kettle_error *err)
+{
+	AUTO_JSON json_t *schema = NULL;
+	int rc = schema_load(config_schema_text, &schema, err);
+	if (rc)
+		return rc;
+	if (!config->root || json_is_null(config->root)) {
+		json_decref(config->root);
+		config->root = json_object();
+	}
+	fill_empty(config->root);
+	rc = schema_check(schema, config->root, CONFIG_NAME(config), config->lines, err);
+	return rc ? rc : schema_defaults(schema, config->root, err);
+}
+
+/* ---- what the file does not say ---- */
+
+static int
+set_database(struct config *config, const char *asked, struct kettle_error *err)
+{
+	const char *written = json_string_value(json_object_get(config->root, "database"));
+	AUTO_FREE char *path = NULL, *here = NULL;
+	asked = asked ? asked : environment("KETTLE_DB");
+	if (asked) {
+		here = realpath(".", NULL);
+		path = options_path(asked, here);
+	} else if (written) {
+		path = options_path(written, config->base);
+	} else {
+		path = xdg_path("XDG_DATA_HOME", ".local/share", "kettle.db");
+		if (!path)
+			return kettle_fail(err, KETTLE_EINVAL,
+				"There is no place for the database: set HOME, or `database` in the configuration, or give --db FILE.");
+	}
+	json_t *value = path ? json_string(path) : NULL;
+	if (!value)
+		return kettle_fail(err, KETTLE_EINVAL, "The path of the database is not text in UTF-8.");
+	return json_object_set_new(config->root, "database", value) ? fail_memory(err) : 0;
+}
+
+/* Adds a folder unless it is there already. */
+static void
+add_folder(json_t *list, const char *path, const char *base)
+{
+	AUTO_FREE char *folder = options_path(path, base);
+	size_t i;
+	json_t *have;
+	json_array_foreach(list, i, have) {
+		if (folder && strcmp(json_string_value(have), folder) == 0)
+			return;
+	}
+	if (folder && *path)
+		(void)json_array_append_new(list, json_string(folder));
+}
+
+static int
+set_plugin_path(struct config *config, struct kettle_error *err)
+{
+	json_t *written = json_object_get(config->root, "plugin_path"), *folder;
+	AUTO_JSON json_t *list = json_array();
+	AUTO_FREE char *given = strdup(environment("KETTLE_PLUGIN_PATH") ? environment("KETTLE_PLUGIN_PATH") : "");
+	AUTO_FREE char *own = installed_path(INSTALLED_PLUGINS);
+	char *rest = given;
+	size_t i;
+	if (!list || !given)
+		return fail_memory(err);
+	for (const char *one; (one = strsep(&rest, ":"));)
+		add_folder(list, one, config->base);
+	if (json_is_string(written))
+		add_folder(list, json_string_value(written), config->base);
+	json_array_foreach(written, i, folder)
+		add_folder(list, json_string_value(folder), config->base);
+	if (own)
+		add_folder(list, own, NULL);
+	add_folder(list, KETTLE_PLUGIN_DIR, NULL);
+	return json_object_set(config->root, "plugin_path", list) ? fail_memory(err) : 0;
+}
+
+/* Adds the plugins of a list of names, blanks between, to a section. */
+static int
+add_plugins(struct config *config, const char *kind, const char *names, struct kettle_error *err)
+{
+	json_t *section = json_object_get(config->root, kind);
+	if (!section) {
+		section = json_object();
+		if (json_object_set_new(config->root, kind, section) != 0)
+			return fail_memory(err);
+	}
+	AUTO_FREE char *copy = strdup(names);
+	char *rest = copy;
+	for (const char *name; rest && (name = strsep(&rest, " "));) {
+		if (*name && !json_object_get(section, name) && json_object_set_new(section, name, json_object()) != 0)
+			return fail_memory(err);
+	}
+	return copy ? 0 : fail_memory(err);
+}
+
+static int
+set_plugins(struct config *config, struct kettle_error *err)
+{
+	int rc = 0;
+	if (!json_object_get(config->root, "languages"))
+		rc = add_plugins(config, "languages", KETTLE_LANGUAGES, err);
+	if (rc == 0 && !json_object_get(config->root, "runners"))
+		rc = add_plugins(config, "runners", "local", err);
+	return rc ? rc : add_plugins(config, "frontends", "cli", err);
+}
+
+/* A number or a text becomes the text; one string becomes a list of it. */
+static int
+set_sandbox(struct config *config, struct kettle_error *err)
+{
+	json_t *sandbox = json_object_get(config->root, "sandbox"), *read = json_object_get(sandbox, "read"), *one;
+	AUTO_JSON json_t *list = json_array();
+	size_t i;
+	if (json_is_string(read))
+		add_folder(list, json_string_value(read), config->base);
+	json_array_foreach(read, i, one)
+		add_folder(list, json_string_value(one), config->base);
+	if (json_object_set(sandbox, "read", list) != 0)
+		return fail_memory(err);
+	json_t *build = json_object_get(config->root, "build"), *cores = json_object_get(build, "cores");
+	if (json_is_integer(cores))
+		return json_object_set_new(build, "cores", json_sprintf("%lld", json_integer_value(cores))) ? fail_memory(err)
+																									: 0;
+	return 0;
+}
+
+static int
+load(struct config *config, const struct config_request *request, struct kettle_error *err)
+{
+	int rc = config->file ? read_file(config, err) : 0;
+	if (rc == 0)
+		rc = check(config, err);
+	if (rc == 0)
+		rc = set_database(config, request->database, err);
+	if (rc == 0)
+		rc = set_plugin_path(config, err);
+	if (rc == 0)
+		rc = set_plugins(config, err);
+	if (rc == 0)
+		rc = set_sandbox(config, err);
+	return rc ? rc : config_devices(config, err);
+}
+
+int
+config_load(const struct config_request *request, struct config **ret_config, struct kettle_error *err)
+{
+	struct config *config = calloc(1, sizeof(*config));
+	if (!config)
+		return fail_memory(err);
+	config->file = find_file(request);
+	config->base = folder_of(config->file);
+	config->lines = json_object();
+	config->warnings = json_array();
+	int rc = 0;
+	if (!config->base && config->file)
+		rc = kettle_fail(err, KETTLE_ENOENT, "%s cannot be read: %s.", config->file, strerror(errno));
+	else if (!config->base)
+		rc = kettle_fail(err, KETTLE_EIO, "The current folder cannot be found: %s.", strerror(errno));
+	else if (!config->lines || !config->warnings)
+		rc = fail_memory(err);
+	else
+		rc = load(config, request, err);
+	if (rc)
+		config_free(config);
+	else
+		*ret_config = config;
+	return rc;
+}
+
+void
+config_free(struct config *config)
+{
+	if (!config)
+		return;
+	json_decref(config->root);
+	json_decref(config->lines);
+	json_decref(config->warnings);
+	free(config->file);
+	free(config->base);
+	free(config);
+}
+
+/* ---- reading it ---- */
+
+static struct option_place
+place_of(const struct config *config, const char *pointer)
+{
+	return (struct option_place){
+		.name = CONFIG_NAME(config),
+		.lines = config->lines,
+		.pointer = pointer,
+		.base = config->base,
+		.warnings = config->warnings,
+	};
+}
+
+int
+config_plugin(const struct config *config, const char *kind, const char *name, const struct option_table *table,
+	json_t **ret_options, struct kettle_error *err)
+{
+	AUTO_BUF struct buf pointer = {0};
+	if (buf_printf(&pointer, "/%s/%s", kind, name))
+		return fail_memory(err);
+	const struct option_place place = place_of(config, pointer.data);
+	const json_t *section = json_object_get(json_object_get(config->root, kind), name);
+	return options_read(table, section, &place, ret_options, err);
+}
+
+int
+config_secret(const struct config *config, const char *pointer, const json_t *section, const char *name,
+	char **ret_secret, struct kettle_error *err)
+{
+	const struct option_place place = place_of(config, pointer);
+	return options_secret(section, name, &place, ret_secret, err);
+}
+
+int
+config_device(const struct config *config, const char *name, const json_t **ret_device, struct kettle_error *err)
+{
+	const json_t *devices = json_object_get(config->root, "devices");
+	const char *key;
+	json_t *device;
+	json_object_foreach((json_t *)devices, key, device) {
+		if (strcasecmp(key, name) == 0) {
+			*ret_device = device;
+			return 0;
+		}
+	}
+	const char *meant = nearest_key(name, devices);
+	return kettle_fail(err, KETTLE_ENOENT, "There is no device `%.64s`%s%s%s", name, meant ? "; did you mean `" : ".",
+		meant ? meant : "", meant ? "`?" : "");
+}

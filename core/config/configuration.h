@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/* The configuration: one YAML file, every section optional, checked before anything starts. */
+#ifndef KETTLE_CORE_CONFIG_H
+#define KETTLE_CORE_CONFIG_H
+
+#include <jansson.h>
+#include <kettle/error.h>
+#include <stdbool.h>
+
+#include "config/option_table.h"
+
+/*
+ * root, after the load, always has:
+ *   database      absolute path
+ *   plugin_path   array of folders in the order in which they are searched: $KETTLE_PLUGIN_PATH (colons between), the
+ *                 file's, that of a build folder when the program runs in one, the installed one
+ *   build         {"jobs", "cores" (text; may be absent)}
+ *   sandbox       {"read": [absolute path…]}
+ *   languages, runners, frontends
+ *                 name → section (an object). Where the file says nothing: the languages that were built, `local`;
+ *                 `cli` is always among the frontends
+ *   devices       name → {"name", "sm", "gfx" (text), "include_dirs", "library_dirs" (absolute paths; all four may be
+ *                 absent, and stand in each unit as well), "units": [unit…]}; a unit has runner, name (the device's), slots, prefetch, sandbox, and, where given, cores (text), gpu, lock, labels (a list),
+ *                 options; what the device says holds for each of its units that does not say otherwise. Where the
+ *                 file says nothing: CPU on `local`, if that is a runner
+ *   limits        {"submission_bytes", "artifact_bytes"}
+ *   retention     {"artifact_days", "log_days", "event_days"}; 0: for ever
+ *   engine        {"shutdown_grace" (s)}
+ *   log           {"level", "format" ("auto", "text", "json", "journal")}
+ * It is read-only but for config_adopt.
+ */
+struct config {
+	json_t *root;
+	json_t *lines;    /* of the file as written; empty where there is none */
+	json_t *warnings; /* array of sentences for the log */
+	char *file;       /* as it was named; NULL: there is none, these are the defaults */
+	char *base;       /* absolute folder that relative paths start from: the file's, or the current one */
+};
+
+#define CONFIG_SLOTS 1
+#define CONFIG_PREFETCH 1
+#define CONFIG_SANDBOX "full"
+
+struct config_request {
+	const char *file; /* --config; NULL: $KETTLE_CONFIG, $XDG_CONFIG_HOME/kettle/kettle.yml, SYSCONF/kettle/kettle.yml,
+						 of which the last two need not exist */
+	const char *database; /* --db, relative to the current folder; NULL: $KETTLE_DB, then the file's, then
+							 $XDG_DATA_HOME/kettle/kettle.db */
+};
+
+/*
+ * Reads and checks everything but the sections of plugins, which need their tables (config_plugin). A new
+ * configuration; config_free it. ENOENT (a file that was named), EINVAL with "FILE:LINE: …", ETOOBIG, EACCES, EIO.
+ */
+int config_load(const struct config_request *request, struct config **ret_config, struct kettle_error *err);
+/* NULL is allowed. */
+void config_free(struct config *config);
+
+/*
+ * The section of a plugin checked against its table, as its configure takes it (options_read: with defaults and
+ * secrets, so never log it). kind: "languages", "runners", "frontends". New reference. EINVAL and what secrets give.
+ */
+int config_plugin(const struct config *config, const char *kind, const char *name, const struct option_table *table,
+	json_t **ret_options, struct kettle_error *err);
+/* The secret that a section at `pointer` names by NAME_env or NAME_file; see options_secret. */
+int config_secret(const struct config *config, const char *pointer, const json_t *section, const char *name,
+	char **ret_secret, struct kettle_error *err);
+/* The device of that name, without case; its entry under devices. ENOENT names the nearest one. Borrowed. */
+int config_device(const struct config *config, const char *name, const json_t **ret_device, struct kettle_error *err);
+
+/*
+ * What is different in a configuration that was loaded again: two arrays of sentences, new references. What is among
+ * the first config_adopt takes over; what is among the second takes a restart. ENOMEM.
+ */
+int config_compare(const struct config *config, const struct config *fresh, json_t **ret_reloaded, json_t **ret_restart,
+	struct kettle_error *err);
+/*
+ * Takes over log, limits, retention, engine and those devices whose runners are loaded. Pointers into these sections of
+ * config->root end with it. ENOMEM.
+ */
+int config_adopt(struct config *config, const struct config *fresh, struct kettle_error *err);
+
+#endif

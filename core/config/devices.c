@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+/* The devices of the configuration, made uniform: a name, and units that each say everything. */
+#include <config.h>
+
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/nearest.h"
+#include "base/pointer.h"
+#include "config/configuration_internal.h"
+#include "config/option_table.h"
+
+#define DEFAULT_RUNNER "local"
+#define DEFAULT_DEVICE "CPU"
+
+/* Keys of a unit, and whether a device may say them for all of its units. */
+static const struct {
+	const char *key;
+	bool shared;
+} unit_keys[] = {
+	{"runner", true},
+	{"cores", true},
+	{"gpu", false},
+	{"lock", false},
+	{"slots", true},
+	{"prefetch", true},
+	{"labels", true},
+	{"sandbox", true},
+	{"options", true},
+};
+
+/* What a device says of the model that its units are: each of them says it too, for whoever plans for one. */
+static const char *const model_keys[] = {"sm", "gfx", "include_dirs", "library_dirs"};
+
+static int
+fail_memory(struct kettle_error *err)
+{
+	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the devices.");
+}
+
+/* A number that is a name (`sm: 90`, `cores: 1`) becomes text. */
+static void
+make_text(json_t *object, const char *key)
+{
+	json_t *value = json_object_get(object, key);
+	if (json_is_integer(value))
+		(void)json_object_set_new(object, key, json_sprintf("%lld", json_integer_value(value)));
+}
+
+static void
+set_default(json_t *object, const char *key, json_t *value_take)
+{
+	if (json_object_get(object, key))
+		json_decref(value_take);
+	else
+		(void)json_object_set_new(object, key, value_take);
+}
+
+/* The runner must be one that is loaded. */
+static int
+check_runner(const struct config *config, const char *pointer, const json_t *unit, struct kettle_error *err)
+{
+	const json_t *runners = json_object_get(config->root, "runners");
+	const char *runner = json_string_value(json_object_get(unit, "runner"));
+	if (json_object_get(runners, runner))
+		return 0;
+	AUTO_BUF struct buf place = {0};
+	(void)pointer_add_place(&place, pointer);
+	const char *meant = nearest_key(runner, runners);
+	if (meant)
+		return config_fail(config, pointer, KETTLE_EINVAL, err,
+			"%s uses the runner `%s`, which `runners` does not name; did you mean `%s`?", place.data, runner, meant);
+	return config_fail(config, pointer, KETTLE_EINVAL, err,
+		"%s uses the runner `%s`, which `runners` does not name; add `%s: {}` there.", place.data, runner, runner);
+}
+
+static int
+complete_unit(
+	const struct config *config, const char *name, const char *pointer, json_t *unit, struct kettle_error *err)
+{
+	make_text(unit, "cores");
+	if (json_is_string(json_object_get(unit, "labels")))
+		(void)json_object_set_new(unit, "labels", json_pack("[O]", json_object_get(unit, "labels")));
+	set_default(unit, "runner", json_string(DEFAULT_RUNNER));
+	set_default(unit, "slots", json_integer(CONFIG_SLOTS));
+	set_default(unit, "prefetch", json_integer(CONFIG_PREFETCH));
+	set_default(unit, "sandbox", json_string(CONFIG_SANDBOX));
+	set_default(unit, "name", json_string(name));
+	return check_runner(config, pointer, unit, err);
+}
+
+/* Moves what the device says for its units into them, and gives it one where it names none. */
+static int
+share_keys(const struct config *config, const char *pointer, json_t *device, struct kettle_error *err)
+{
+	json_t *units = json_object_get(device, "units"), *unit;
+	bool several = units != NULL;
+	size_t u;
+	if (!several && json_object_set_new(device, "units", units = json_pack("[{}]")) != 0)
+		return fail_memory(err);
+	for (size_t i = 0; i < ARRAY_SIZE(unit_keys); i++) {
+		const char *key = unit_keys[i].key;
+		json_t *value = json_object_get(device, key);
+		if (value && several && !unit_keys[i].shared)
+			return config_fail(config, pointer, KETTLE_EINVAL, err,
+				"the device names its `units`, so `%s` must be said for each of them.", key);
+		json_array_foreach(units, u, unit) {
+			if (value)
+				set_default(unit, key, json_deep_copy(value));
+		}
+		(void)json_object_del(device, key);
+	}
+	return 0;
+}
+
+/* One folder or a list of them becomes a list; relative ones lie beside the configuration. */
+static int
+make_folders(const struct config *config, json_t *device, const char *key, struct kettle_error *err)
+{
+	json_t *given = json_object_get(device, key), *one;
+	AUTO_JSON json_t *all = json_is_string(given) ? json_pack("[O]", given) : json_incref(given);
+	AUTO_JSON json_t *list = json_array();
+	size_t i;
+	int rc = 0;
+	json_array_foreach(all, i, one) {
+		AUTO_FREE char *path = options_path(json_string_value(one), config->base);
+		rc |= json_array_append_new(list, json_string(path));
+	}
+	return rc || (given && json_object_set(device, key, list)) ? fail_memory(err) : 0;
+}
+
+static int
+share_model(const struct config *config, json_t *device, struct kettle_error *err)
+{
+	json_t *unit;
+	size_t u;
+	make_text(device, "sm");
+	make_text(device, "gfx");
+	int rc = make_folders(config, device, "include_dirs", err);
+	if (rc == 0)
+		rc = make_folders(config, device, "library_dirs", err);
+	for (size_t i = 0; rc == 0 && i < ARRAY_SIZE(model_keys); i++) {
+		json_t *value = json_object_get(device, model_keys[i]);
+		json_array_foreach(json_object_get(device, "units"), u, unit)
+			if (value)
+				set_default(unit, model_keys[i], json_deep_copy(value));
+	}
+	return rc;
+}
+
+static int
+complete_device(struct config *config, const char *name, json_t *device, struct kettle_error *err)
+{
+	AUTO_BUF struct buf pointer = {0};
+	(void)buf_adds(&pointer, "/devices");
+	if (pointer_add_key(&pointer, name))
+		return fail_memory(err);
+	set_default(device, "name", json_string(name));
+	int rc = share_keys(config, pointer.data, device, err);
+	if (rc == 0)
+		rc = share_model(config, device, err);
+	size_t i;
+	json_t *unit;
+	json_array_foreach(json_object_get(device, "units"), i, unit) {
+		AUTO_BUF struct buf at = {0};
+		if (buf_printf(&at, "%s/units/%zu", pointer.data, i))
+			return fail_memory(err);
+		if (rc == 0)
+			rc = complete_unit(config, name, at.data, unit, err);
+	}
+	return rc;
+}
+
+/* Names are compared without case, so two that differ in it alone are one. */
+static int
+check_names(const struct config *config, const json_t *devices, struct kettle_error *err)
+{
+	const char *one, *other;
+	json_t *unused;
+	json_object_foreach((json_t *)devices, one, unused) {
+		json_object_foreach((json_t *)devices, other, unused) {
+			if (one == other || strcasecmp(one, other) != 0)
+				continue;
+			AUTO_BUF struct buf pointer = {0};
+			(void)buf_adds(&pointer, "/devices");
+			(void)pointer_add_key(&pointer, other);
+			return config_fail(config, pointer.data, KETTLE_EINVAL, err,
+				"the devices `%s` and `%s` have the same name: case does not count.", one, other);
+		}
+	}
+	return 0;
+}
+
+int
+config_devices(struct config *config, struct kettle_error *err)
+{
+	json_t *devices = json_object_get(config->root, "devices"), *device;
+	bool local = json_object_get(json_object_get(config->root, "runners"), DEFAULT_RUNNER) != NULL;
+	if (!devices) {
+		devices = local ? json_pack("{s:{}}", DEFAULT_DEVICE) : json_object();
+		if (json_object_set_new(config->root, "devices", devices) != 0)
+			return fail_memory(err);
+	}
+	const char *name;
+	int rc = check_names(config, devices, err);
+	json_object_foreach(devices, name, device) {
+		if (rc == 0)
+			rc = complete_device(config, name, device, err);
+	}
+	return rc;
+}
+
+bool
+config_device_fits(const struct config *config, const json_t *device)
+{
+	size_t i;
+	json_t *unit;
+	json_array_foreach(json_object_get(device, "units"), i, unit) {
+		const char *runner = json_string_value(json_object_get(unit, "runner"));
+		if (!json_object_get(json_object_get(config->root, "runners"), runner))
+			return false;
+	}
+	return true;
+}

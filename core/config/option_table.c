@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: MIT */
+/* Option tables: what they mean as a schema, as help, and for a section of the configuration. */
+#include <config.h>
+
+#include "config/option_table.h"
+
+#include <regex.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "base/pointer.h"
+#include "base/schema.h"
+#include "base/yaml.h"
+
+/* Type, name for people, name in a schema. */
+#define TYPES(X) \
+	X(STRING, "string", "string") \
+	X(PATH, "path", "string") \
+	X(INT, "integer", "integer") \
+	X(NUMBER, "number", "number") \
+	X(BOOL, "boolean", "boolean") \
+	X(STRINGS, "list of strings", "array") \
+	X(MAP, "map of strings", "object") \
+	X(ANY, "any value", NULL)
+
+void
+options_get(const struct option_table *table, size_t i, struct kettle_option *ret_option)
+{
+	const char *at = (const char *)table->options + i * table->size;
+	*ret_option = (struct kettle_option){0};
+	memcpy(ret_option, at, table->size < sizeof(*ret_option) ? table->size : sizeof(*ret_option));
+}
+
+/* NULL: a number that is no type. */
+static const char *
+type_name(enum kettle_option_type type)
+{
+	switch (type) {
+#define X(name, text, schema) \
+	case KETTLE_OPTION_##name: \
+		return text;
+		TYPES(X)
+#undef X
+	}
+	return NULL;
+}
+
+static const char *
+schema_name(enum kettle_option_type type)
+{
+	switch (type) {
+#define X(name, text, schema) \
+	case KETTLE_OPTION_##name: \
+		return schema;
+		TYPES(X)
+#undef X
+	}
+	return NULL;
+}
+
+static int
+fail_memory(struct kettle_error *err)
+{
+	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory.");
+}
+
+/* ---- the schema ---- */
+
+static json_t *
+choices_json(const char *const *choices)
+{
+	json_t *list = json_array();
+	for (; list && *choices; choices++)
+		(void)json_array_append_new(list, json_string(*choices));
+	return list;
+}
+
+/* The default as the value it stands for; NULL in *ret_value: there is none. */
+static int
+default_value(const struct kettle_option *option, json_t **ret_value, struct kettle_error *err)
+{
+	const char *text = option->default_value;
+	*ret_value = NULL;
+	if (!text)
+		return 0;
+	if (option->type == KETTLE_OPTION_STRING || option->type == KETTLE_OPTION_PATH) {
+		*ret_value = json_string(text);
+		return *ret_value ? 0 : fail_memory(err);
+	}
+	struct kettle_error why = {0};
+	int rc = yaml_parse(option->key, text, strlen(text), ret_value, NULL, &why);
+	return rc ? kettle_fail(err, rc, "The default of the option `%s` cannot be read: %s", option->key, why.message) : 0;
+}
+
+static void
+add_range(json_t *schema, const struct kettle_option *option)
+{
+	if (option->min == 0 && option->max == 0)
+		return;
+	bool whole = option->type == KETTLE_OPTION_INT;
+	json_t *min = whole ? json_integer((json_int_t)option->min) : json_real(option->min);
+	(void)json_object_set_new(schema, "minimum", min);
+	if (option->max >= option->min) {
+		json_t *max = whole ? json_integer((json_int_t)option->max) : json_real(option->max);
+		(void)json_object_set_new(schema, "maximum", max);
+	}
+}
+
+static void
+add_type(json_t *schema, const struct kettle_option *option)
+{
+	const char *type = schema_name(option->type);
+	bool strings = option->type == KETTLE_OPTION_STRINGS;
+	json_t *item = strings || option->type == KETTLE_OPTION_MAP ? json_pack("{s:s}", "type", "string") : NULL;
+	if (strings)
+		(void)json_object_set_new(schema, "type", json_pack("[ss]", "array", "string"));
+	else if (type)
+		(void)json_object_set_new(schema, "type", json_string(type));
+	if (option->choices)
+		(void)json_object_set_new(strings ? item : schema, "enum", choices_json(option->choices));
+	if (item)
+		(void)json_object_set_new(schema, strings ? "items" : "additionalProperties", item);
+	if (option->type == KETTLE_OPTION_PATH)
+		(void)json_object_set_new(schema, "minLength", json_integer(1));
+	if (option->type == KETTLE_OPTION_INT || option->type == KETTLE_OPTION_NUMBER)
+		add_range(schema, option);
+}
+
+static int
+option_schema(const struct kettle_option *option, json_t **ret_schema, struct kettle_error *err)
+{
+	json_t *preset = NULL;
+	int rc = default_value(option, &preset, err);
+	if (rc)
+		return rc;
+	json_t *schema = json_object();
+	add_type(schema, option);
+	if (option->help)
+		(void)json_object_set_new(schema, "description", json_string(option->help));
+	if (preset)
+		(void)json_object_set_new(schema, "default", preset);
+	*ret_schema = schema;
+	return schema ? 0 : fail_memory(err);
+}
+
+int
+options_schema(const struct option_table *table, json_t **ret_schema, struct kettle_error *err)
+{
+	AUTO_JSON json_t *properties = json_object(), *required = json_array();
+	for (size_t i = 0; i < table->count; i++) {
+		struct kettle_option option;
+		json_t *schema = NULL;
+		options_get(table, i, &option);
+		int rc = option_schema(&option, &schema, err);
+		if (rc)
+			return rc;
+		(void)json_object_set_new(properties, option.key, schema);
+		if (option.required)
+			(void)json_array_append_new(required, json_string(option.key));
+	}
+	*ret_schema = json_pack("{s:s, s:b, s:O, s:O}", "type", "object", "additionalProperties", 0, "properties",
+		properties, "required", required);
+	return *ret_schema ? 0 : fail_memory(err);
+}
+
+/* ---- the table itself ---- */
+
+static bool
+key_is_good(const char *key)
+{
+	if (!key || key[0] < 'a' || key[0] > 'z')
+		return false;
+	return strspn(key, "abcdefghijklmnopqrstuvwxyz0123456789_") == strlen(key);
+}
+
+static int
+check_option(const struct kettle_option *option, size_t i, struct kettle_error *err)
+{
+	if (!key_is_good(option->key))
+		return kettle_fail(err, KETTLE_EINVAL, "The key of option %zu is not of the form [a-z][a-z0-9_]*.", i);
+	if (!type_name(option->type))
+		return kettle_fail(err, KETTLE_EINVAL, "The option `%s` has no known type.", option->key);
+	if (!option->help || !*option->help)
+		return kettle_fail(err, KETTLE_EINVAL, "The option `%s` has no help.", option->key);
+	if (option->required && option->default_value)
+		return kettle_fail(err, KETTLE_EINVAL, "The option `%s` is required and has a default.", option->key);
+	AUTO_JSON json_t *schema = NULL;
+	int rc = option_schema(option, &schema, err);
+	json_t *preset = json_object_get(schema, "default");
+	struct kettle_error why = {0};
+	if (rc == 0 && preset && schema_check(schema, preset, NULL, NULL, &why) != 0)
+		rc = kettle_fail(
+			err, KETTLE_EINVAL, "The default of the option `%s` does not fit: %s", option->key, why.message);
+	return rc;
+}
+
+int
+options_check(const struct option_table *table, struct kettle_error *err)
+{
+	AUTO_JSON json_t *seen = json_object();
+	if (table->count > OPTIONS_MAX)
+		return kettle_fail(err, KETTLE_EINVAL, "There are %zu options; %d are allowed.", table->count, OPTIONS_MAX);
+	/* All that a table of the first version had. */
+	if (table->count && (!table->options || table->size < sizeof(struct kettle_option)))
+		return kettle_fail(err, KETTLE_EINVAL, "The table of options is missing, or its elements are too small.");
+	for (size_t i = 0; i < table->count; i++) {
+		struct kettle_option option;
+		options_get(table, i, &option);
+		int rc = check_option(&option, i, err);
+		if (rc)
+			return rc;
+		if (json_object_get(seen, option.key))
+			return kettle_fail(err, KETTLE_EINVAL, "The option `%s` is there twice.", option.key);
+		(void)json_object_set_new(seen, option.key, json_null());
+	}
+	return 0;
+}
+
+/* ---- a section ---- */
+
+char *
+options_path(const char *path, const char *base)
+{
+	const char *home = getenv("HOME");
+	if (path[0] == '~' && path[1] == '/' && home)
+		return path_join(home, path + 2);
+	return base ? path_join(base, path) : strdup(path);
+}
+
+/* "FILE:LINE: runners.github.token_env". */
+static void
+say_place(const struct option_place *place, const char *key, struct buf *out)
+{
+	AUTO_BUF struct buf pointer = {0};
+	(void)buf_adds(&pointer, place->pointer);
+	(void)pointer_add_key(&pointer, key);
+	const char *text = pointer.data ? pointer.data : "";
+	int line = place->lines ? yaml_line(place->lines, text) : 0;
+	if (place->name && line)
+		(void)buf_printf(out, "%s:%d: ", place->name, line);
+	else if (place->name)
+		(void)buf_printf(out, "%s: ", place->name);
+	(void)pointer_add_place(out, text);
+}
+
+static int
+secret_of_env(const char *variable, const char *key, const struct option_place *place, char **ret_secret,
+	struct kettle_error *err)
+{
+	const char *value = getenv(variable);
+	if (value && *value) {
+		*ret_secret = strdup(value);
+		return *ret_secret ? 0 : fail_memory(err);
+	}
+	AUTO_BUF struct buf where = {0};
+	say_place(place, key, &where);
+	return kettle_fail(err, KETTLE_EINVAL, "%s names the environment variable %.100s, which is %s.",
+		where.data ? where.data : key, variable, value ? "empty" : "not set");
+}
+
+static void
+warn_of_mode(const char *path, const char *key, const struct option_place *place)
+{
+	struct stat st;
+	AUTO_BUF struct buf text = {0};
+	if (!place->warnings || stat(path, &st) != 0 || !(st.st_mode & S_IROTH))
+		return;
+	say_place(place, key, &text);
+	(void)buf_printf(&text, ": everybody may read the secret in %s; chmod 600 closes it.", path);
+	(void)json_array_append_new(place->warnings, json_string(text.data ? text.data : ""));
+}
+
+static int
+secret_of_file(
+	const char *given, const char *key, const struct option_place *place, char **ret_secret, struct kettle_error *err)
+{
+	AUTO_FREE char *path = options_path(given, place->base), *data = NULL;
+	AUTO_BUF struct buf where = {0};
+	size_t size = 0;
+	struct kettle_error why = {0};
+	if (!path)
+		return fail_memory(err);
+	say_place(place, key, &where);
+	int rc = file_read(path, OPTIONS_SECRET_BYTES, &data, &size, &why);
+	if (rc)
+		return kettle_fail(err, rc, "%s: %s", where.data ? where.data : key, why.message);
+	while (size && (data[size - 1] == '\n' || data[size - 1] == '\r'))
+		data[--size] = '\0';
+	if (size == 0 || strlen(data) != size)
+		return kettle_fail(err, KETTLE_EINVAL, "%s: the secret in %s is %s.", where.data ? where.data : key, path,
+			size ? "not text" : "empty");
+	warn_of_mode(path, key, place);
+	*ret_secret = STEAL(data);
+	return 0;
+}
+
+int
+options_secret(const json_t *section, const char *name, const struct option_place *place, char **ret_secret,
+	struct kettle_error *err)
+{
+	char env_key[100], file_key[100];
+	(void)snprintf(env_key, sizeof(env_key), "%s_env", name);
+	(void)snprintf(file_key, sizeof(file_key), "%s_file", name);
+	const char *variable = json_string_value(json_object_get(section, env_key));
+	const char *file = json_string_value(json_object_get(section, file_key));
+	if (variable && file) {
+		AUTO_BUF struct buf where = {0};
+		say_place(place, file_key, &where);
+		return kettle_fail(err, KETTLE_EINVAL, "%s is one too many: `%s` is given as well.",
+			where.data ? where.data : file_key, env_key);
+	}
+	if (variable)
+		return secret_of_env(variable, env_key, place, ret_secret, err);
+	if (file)
+		return secret_of_file(file, file_key, place, ret_secret, err);
+	*ret_secret = NULL;
+	return 0;
+}
+
+static bool
+has_option(const struct option_table *table, const char *name, const char *tail, enum kettle_option_type type)
+{
+	size_t len = strlen(name);
+	for (size_t i = 0; i < table->count; i++) {
+		struct kettle_option option;
+		options_get(table, i, &option);
+		if (strncmp(option.key, name, len) == 0 && strcmp(option.key + len, tail) == 0)
+			return option.type == type;
+	}
+	return false;
+}
+
+/* Puts the secret in beside the option NAME_env that has a partner NAME_file. */
+static int
+resolve_secret(const struct option_table *table, const char *env_key, const struct option_place *place, json_t *options,
+	struct kettle_error *err)
+{
+	char name[100];
+	size_t len = strlen(env_key);
+	if (len < 5 || len >= sizeof(name) || strcmp(env_key + len - 4, "_env") != 0)
+		return 0;
+	memcpy(name, env_key, len - 4);
+	name[len - 4] = '\0';
+	if (!has_option(table, name, "_file", KETTLE_OPTION_PATH))
+		return 0;
+	AUTO_FREE char *secret = NULL;
+	int rc = options_secret(options, name, place, &secret, err);
+	if (rc || !secret)
+		return rc;
+	json_t *value = json_string(secret);
+	if (!value)
+		return kettle_fail(err, KETTLE_EINVAL, "The secret `%s` is not text in UTF-8.", name);
+	return json_object_set_new(options, name, value) ? fail_memory(err) : 0;
+}
+
+static int
+finish_option(
+	const struct kettle_option *option, const struct option_place *place, json_t *options, struct kettle_error *err)
+{
+	json_t *value = json_object_get(options, option->key);
+	if (option->type == KETTLE_OPTION_STRINGS && json_is_string(value))
+		return json_object_set_new(options, option->key, json_pack("[O]", value)) ? fail_memory(err) : 0;
+	if (option->type != KETTLE_OPTION_PATH || !value)
+		return 0;
+	AUTO_FREE char *path = options_path(json_string_value(value), place->base);
+	return !path || json_object_set_new(options, option->key, json_string(path)) ? fail_memory(err) : 0;
+}
+
+int
+options_read(const struct option_table *table, const json_t *section, const struct option_place *place,
+	json_t **ret_options, struct kettle_error *err)
+{
+	AUTO_JSON json_t *schema = NULL;
+	AUTO_JSON json_t *options = section && !json_is_null(section) ? json_deep_copy(section) : json_object();
+	int rc = options ? options_schema(table, &schema, err) : fail_memory(err);
+	if (rc == 0)
+		rc = schema_check_at(schema, options, place->name, place->lines, place->pointer, err);
+	if (rc == 0)
+		rc = schema_defaults(schema, options, err);
+	for (size_t i = 0; i < table->count && rc == 0; i++) {
+		struct kettle_option option;
+		options_get(table, i, &option);
+		rc = finish_option(&option, place, options, err);
+		if (rc == 0 && option.type == KETTLE_OPTION_STRING)
+			rc = resolve_secret(table, option.key, place, options, err);
+	}
+	if (rc == 0)
+		*ret_options = STEAL(options);
+	return rc;
+}
+
+/* ---- help ---- */
+
+static void
+help_range(const struct kettle_option *option, struct buf *out)
+{
+	if (option->min == 0 && option->max == 0)
+		return;
+	if (option->max >= option->min)
+		(void)buf_printf(out, ", %.15g to %.15g", option->min, option->max);
+	else
+		(void)buf_printf(out, ", at least %.15g", option->min);
+}
+
+int
+options_help(const struct option_table *table, struct buf *out)
+{
+	size_t before = out->len;
+	for (size_t i = 0; i < table->count; i++) {
+		struct kettle_option option;
+		options_get(table, i, &option);
+		(void)buf_printf(out, "  %s (%s", option.key, type_name(option.type));
+		for (const char *const *choice = option.choices; choice && *choice; choice++)
+			(void)buf_printf(out, "%s%s", choice == option.choices ? ": " : ", ", *choice);
+		help_range(&option, out);
+		if (option.required)
+			(void)buf_adds(out, ", required");
+		if (option.default_value)
+			(void)buf_printf(out, ", default %s", option.default_value);
+		if (buf_printf(out, ")\n      %s\n", option.help ? option.help : ""))
+			return KETTLE_ENOMEM;
+	}
+	return table->count && out->len == before ? KETTLE_ENOMEM : 0;
+}
+
+json_t *
+options_json(const struct option_table *table)
+{
+	json_t *list = json_array();
+	for (size_t i = 0; list && i < table->count; i++) {
+		struct kettle_option option;
+		options_get(table, i, &option);
+		json_t *one = json_pack("{s:s, s:s, s:b, s:s?, s:s?}", "key", option.key, "type", type_name(option.type),
+			"required", option.required, "default", option.default_value, "help", option.help);
+		if (option.choices)
+			(void)json_object_set_new(one, "choices", choices_json(option.choices));
+		if (option.min != 0 || option.max != 0)
+			(void)json_object_set_new(one, "min", json_real(option.min));
+		if (option.max != 0 && option.max >= option.min)
+			(void)json_object_set_new(one, "max", json_real(option.max));
+		if (json_array_append_new(list, one) != 0) {
+			json_decref(list);
+			return NULL;
+		}
+	}
+	return list;
+}

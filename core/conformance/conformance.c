@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Runs the conformance checks of one plugin.
+ *
+ * Theory of operation. Every check forks. The child loads the plugin, runs the check and writes one line to a pipe: a
+ * digit and a sentence. The parent waits for the end of the pipe with a limit, kills the child's group when it is over,
+ * and makes a sentence of whatever happened. Nothing of a plugin is ever loaded in the parent.
+ */
+#include <config.h>
+
+#include "conformance/conformance.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "conformance/conformance_internal.h"
+
+#define REPORT_MAX 4000 /* bytes of a child's sentence */
+
+static int
+check_loads(struct subject *subject, struct kettle_error *err)
+{
+	(void)subject;
+	(void)err;
+	return 0;
+}
+
+static const struct {
+	const char *name;
+	conformance_check check;
+} checks[] = {
+	{"it loads", check_loads},
+	{"it exports kettle_plugin and nothing else", conformance_symbols},
+	{"it says what it is", conformance_facts},
+	{"its options are explained; wrong and unknown ones are refused", conformance_options},
+	{"destroy takes NULL and what was never configured", conformance_unborn},
+	{"it lives three times: create, configure, start, stop, destroy", conformance_life},
+	{"two instances run at once", conformance_two},
+	{"it leaves no descriptor, thread, child or timer behind", conformance_leaks},
+	{"a language's names are sane", conformance_words},
+	{"a language plans each of its skeletons", conformance_skeletons},
+};
+
+/* ---- in the child ---- */
+
+static void
+prepare_options(struct subject *subject)
+{
+	const struct option_table table = loader_options(&subject->loaded->plugin);
+	const struct option_place place = {.pointer = ""};
+	struct kettle_error why = {0};
+	if (options_read(&table, subject->setup->options, &place, &subject->options, &why) != 0)
+		(void)snprintf(subject->why_not, sizeof(subject->why_not), "It needs options: %.180s", why.message);
+}
+
+static int
+run_check(const struct conformance_setup *setup, conformance_check check, struct kettle_error *err)
+{
+	struct loader *loader = NULL;
+	struct subject subject = {.setup = setup};
+	int rc = loader_new(NULL, NULL, &loader, err);
+	if (rc == 0)
+		rc = loader_open(loader, 0, NULL, setup->file, &subject.loaded, err);
+	if (rc == 0) {
+		prepare_options(&subject);
+		rc = check(&subject, err);
+	}
+	json_decref(subject.options);
+	loader_free(loader);
+	return rc;
+}
+
+__attribute__((noreturn)) static void
+be_child(const struct conformance_setup *setup, conformance_check check, int report)
+{
+	struct kettle_error err = {0};
+	(void)setpgid(0, 0);
+	/* stdout belongs to whoever shows the results. */
+	(void)dup2(STDERR_FILENO, STDOUT_FILENO);
+	int rc = run_check(setup, check, &err);
+	char line[REPORT_MAX];
+	int len = snprintf(line, sizeof(line), "%c%s", rc == 0 ? 'p' : rc == CONFORMANCE_SKIP ? 's' : 'f', err.message);
+	_exit(write(report, line, (size_t)len) == len ? 0 : 1);
+}
+
+/* ---- in the parent ---- */
+
+/* Reads the report until its end or the limit. False: the limit. */
+static bool
+read_report(int fd, char *report, size_t cap)
+{
+	uint64_t end = time_monotonic_ns() + CONFORMANCE_CHECK_MS * UINT64_C(1000000);
+	size_t len = 0;
+	for (;;) {
+		uint64_t now = time_monotonic_ns();
+		struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
+		if (now >= end)
+			return false;
+		int ready = poll(&poll_fd, 1, (int)((end - now) / 1000000) + 1);
+		if (ready <= 0)
+			continue;
+		ssize_t got = read(fd, report + len, cap - 1 - len);
+		if (got <= 0 && !(got < 0 && errno == EINTR)) {
+			report[len] = '\0';
+			return true;
+		}
+		len += got > 0 ? (size_t)got : 0;
+	}
+}
+
+/* What the end of a child without a report means. */
+static void
+say_end(int status, bool in_time, char *message, size_t cap)
+{
+	if (!in_time)
+		(void)snprintf(message, cap, "It hangs: the check was not over after %d s.", CONFORMANCE_CHECK_MS / 1000);
+	else if (WIFSIGNALED(status))
+		(void)snprintf(message, cap, "It crashes: signal %d (%s).", WTERMSIG(status), strsignal(WTERMSIG(status)));
+	else
+		(void)snprintf(message, cap, "It ends the process that loaded it, with status %d.", WEXITSTATUS(status));
+}
+
+static json_t *
+result_of(const char *name, const char *report)
+{
+	bool failed = report[0] == 'f', skipped = report[0] == 's';
+	AUTO_BUF struct buf clean = {0};
+	(void)utf8_clean(report + 1, strlen(report + 1), &clean);
+	return json_pack("{s:s, s:b, s:b, s:s?}", "name", name, "passed", !failed, "skipped", skipped, "message",
+		failed || skipped ? clean.data : NULL);
+}
+
+static int
+fork_check(const struct conformance_setup *setup, size_t i, json_t **ret_result, struct kettle_error *err)
+{
+	int ends[2], status = 0;
+	char report[REPORT_MAX] = "";
+	if (pipe2(ends, O_CLOEXEC) != 0)
+		return kettle_fail(err, KETTLE_EIO, "No pipe can be made: %s.", strerror(errno));
+	pid_t child = fork();
+	if (child == 0)
+		be_child(setup, checks[i].check, ends[1]);
+	close(ends[1]);
+	if (child < 0) {
+		close(ends[0]);
+		return kettle_fail(err, KETTLE_EIO, "No process can be made: %s.", strerror(errno));
+	}
+	(void)setpgid(child, child);
+	bool in_time = read_report(ends[0], report, sizeof(report));
+	close(ends[0]);
+	/* Whatever it started goes with it. */
+	(void)kill(-child, SIGKILL);
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	if (!in_time || report[0] == '\0') {
+		report[0] = 'f';
+		say_end(status, in_time, report + 1, sizeof(report) - 1);
+	}
+	*ret_result = result_of(checks[i].name, report);
+	return *ret_result ? 0 : kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory.");
+}
+
+int
+conformance_run(const struct conformance_setup *setup, json_t **ret_results, struct kettle_error *err)
+{
+	AUTO_JSON json_t *tests = json_array();
+	bool ok = true, loads = true;
+	for (size_t i = 0; i < ARRAY_SIZE(checks) && loads; i++) {
+		json_t *result = NULL;
+		int rc = fork_check(setup, i, &result, err);
+		if (rc)
+			return rc;
+		bool passed = json_is_true(json_object_get(result, "passed"));
+		ok = ok && passed;
+		/* Every other check would say the same. */
+		loads = i > 0 || passed;
+		if (json_array_append_new(tests, result) != 0)
+			return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory.");
+	}
+	*ret_results = json_pack("{s:O, s:b}", "tests", tests, "ok", ok);
+	return *ret_results ? 0 : kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory.");
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of the conformance checks share. */
+#ifndef KETTLE_CORE_CONFORMANCE_INNER_H
+#define KETTLE_CORE_CONFORMANCE_INNER_H
+
+#include "conformance/conformance.h"
+#include "plugin/loader.h"
+
+/* What a check returns for "does not apply", with the reason as the sentence. */
+#define CONFORMANCE_SKIP 1
+
+/* The plugin that is tried. options are checked and complete, or NULL: it cannot run without what nobody gave. */
+struct subject {
+	const struct conformance_setup *setup;
+	const struct loaded *loaded;
+	json_t *options;
+	char why_not[200]; /* why options is NULL */
+};
+
+/* 0, CONFORMANCE_SKIP, or an error whose sentence says what is wrong with the plugin. */
+typedef int (*conformance_check)(struct subject *subject, struct kettle_error *err);
+
+int conformance_symbols(struct subject *subject, struct kettle_error *err);
+int conformance_facts(struct subject *subject, struct kettle_error *err);
+int conformance_options(struct subject *subject, struct kettle_error *err);
+int conformance_unborn(struct subject *subject, struct kettle_error *err);
+int conformance_life(struct subject *subject, struct kettle_error *err);
+int conformance_two(struct subject *subject, struct kettle_error *err);
+int conformance_leaks(struct subject *subject, struct kettle_error *err);
+int conformance_words(struct subject *subject, struct kettle_error *err);
+int conformance_skeletons(struct subject *subject, struct kettle_error *err);
+
+#endif

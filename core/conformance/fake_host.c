@@ -1,0 +1,546 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The fake host of kettle/testing.h.
+ *
+ * Theory of operation. One loop, which runs only inside kettle_fake_run and kettle_fake_free, and a hostio on it. What
+ * the engine would answer later is answered by a post, so that no callback comes before the call returned. Other
+ * threads reach the log, which has a lock, and posts; a call from one becomes a post with copies of its arguments.
+ */
+#include <config.h>
+
+#include <kettle/plugin.h>
+#include <kettle/testing.h>
+
+#include <stdbool.h>
+#include <string.h>
+#include <uv.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/times.h"
+#include "loop/loop_services.h"
+
+#define CLOSE_MS 10000 /* how long what is left may take to end */
+
+struct subscription {
+	struct subscription *next;
+	uint64_t id;
+	json_t *filter;
+	kettle_event_fn fn;
+	void *arg;
+};
+
+struct kettle_fake {
+	struct kettle_host host; /* first: the host is the fake */
+	char *name;
+	uv_loop_t loop;
+	struct hostio *io;
+	uv_mutex_t lock; /* of log */
+	json_t *log, *state, *jobs, *commands, *events;
+	kettle_fake_call_fn answer;
+	void *answer_arg;
+	struct subscription *subscriptions;
+	uint64_t next_id;
+	bool closed;
+};
+
+static struct kettle_fake *
+of(const struct kettle_host *host)
+{
+	return (struct kettle_fake *)host;
+}
+
+static void
+fake_log(const struct kettle_host *host, enum kettle_log_level level, const char *format, ...)
+{
+	static const char *const levels[] = {"error", "warning", "info", "debug"};
+	struct kettle_fake *fake = of(host);
+	va_list args;
+	va_start(args, format);
+	json_t *message = json_vsprintf(format, args);
+	va_end(args);
+	json_t *entry = json_pack("{s:s, s:o}", "level", levels[level], "message", message ? message : json_null());
+	uv_mutex_lock(&fake->lock);
+	(void)json_array_append_new(fake->log, entry);
+	uv_mutex_unlock(&fake->lock);
+}
+
+/* ---- what the loop's part does ---- */
+
+static int
+fake_post(const struct kettle_host *host, kettle_fn fn, void *arg)
+{
+	return hostio_post(of(host)->io, fn, arg);
+}
+
+static int
+fake_work(const struct kettle_host *host, kettle_fn work, kettle_fn after, void *arg, struct kettle_error *err)
+{
+	return hostio_work(of(host)->io, work, after, arg, err);
+}
+
+static int
+fake_timer_start(const struct kettle_host *host, uint64_t delay_ms, uint64_t repeat_ms, kettle_fn fn, void *arg,
+	struct kettle_timer **ret_timer, struct kettle_error *err)
+{
+	return hostio_timer_start(of(host)->io, delay_ms, repeat_ms, fn, arg, ret_timer, err);
+}
+
+static void
+fake_timer_stop(const struct kettle_host *host, struct kettle_timer *timer)
+{
+	hostio_timer_stop(of(host)->io, timer);
+}
+
+static int
+fake_spawn(const struct kettle_host *host, const struct kettle_spawn *spawn, struct kettle_process **ret_process,
+	struct kettle_error *err)
+{
+	return hostio_spawn(of(host)->io, spawn, ret_process, err);
+}
+
+static int
+fake_process_write(const struct kettle_host *host, struct kettle_process *process, const void *data, size_t size,
+	struct kettle_error *err)
+{
+	return hostio_process_write(of(host)->io, process, data, size, err);
+}
+
+static void
+fake_process_close_stdin(const struct kettle_host *host, struct kettle_process *process)
+{
+	hostio_process_close_stdin(of(host)->io, process);
+}
+
+static void
+fake_process_kill(const struct kettle_host *host, struct kettle_process *process, int signal)
+{
+	hostio_process_kill(of(host)->io, process, signal);
+}
+
+/* ---- what is answered later ---- */
+
+struct answer {
+	struct kettle_fake *fake;
+	kettle_answer done;
+	void *arg;
+	struct kettle_error err;
+	json_t *result; /* of what was answered already */
+	json_t *actor, *args;
+	char *command; /* NULL: nothing is to be asked any more */
+};
+
+static void
+free_answer(struct answer *answer)
+{
+	json_decref(answer->result);
+	json_decref(answer->actor);
+	json_decref(answer->args);
+	free(answer->command);
+	free(answer);
+}
+
+static void
+ask(struct answer *answer)
+{
+	struct kettle_fake *fake = answer->fake;
+	int rc;
+	if (fake->answer)
+		rc =
+			fake->answer(fake->answer_arg, answer->actor, answer->command, answer->args, &answer->result, &answer->err);
+	else
+		rc = kettle_fail(&answer->err, KETTLE_ENOENT, "The fake host has no command `%s`.", answer->command);
+	answer->err.code = rc;
+}
+
+static void
+deliver(void *arg)
+{
+	struct answer *answer = arg;
+	if (answer->command)
+		ask(answer);
+	if (answer->done)
+		answer->done(answer->arg, &answer->err, answer->err.code ? NULL : answer->result);
+	free_answer(answer);
+}
+
+static int
+post_answer(struct answer *answer)
+{
+	int rc = hostio_post(answer->fake->io, deliver, answer);
+	if (rc)
+		free_answer(answer);
+	return rc;
+}
+
+static struct answer *
+new_answer(struct kettle_fake *fake, kettle_answer done, void *arg)
+{
+	struct answer *answer = calloc(1, sizeof(*answer));
+	if (answer) {
+		answer->fake = fake;
+		answer->done = done;
+		answer->arg = arg;
+	}
+	return answer;
+}
+
+static int
+fake_call(const struct kettle_host *host, const json_t *actor, const char *command, const json_t *args,
+	kettle_answer done, void *arg)
+{
+	struct answer *answer = new_answer(of(host), done, arg);
+	if (!answer)
+		return KETTLE_ENOMEM;
+	answer->actor = json_deep_copy(actor);
+	answer->args = args ? json_deep_copy(args) : json_object();
+	answer->command = strdup(command);
+	if (!answer->command) {
+		free_answer(answer);
+		return KETTLE_ENOMEM;
+	}
+	return post_answer(answer);
+}
+
+static const json_t *
+fake_commands(const struct kettle_host *host)
+{
+	return of(host)->commands;
+}
+
+static int
+fake_state_get(const struct kettle_host *host, const char *key, kettle_answer done, void *arg)
+{
+	struct answer *answer = new_answer(of(host), done, arg);
+	if (!answer)
+		return KETTLE_ENOMEM;
+	const json_t *value = json_object_get(of(host)->state, key);
+	answer->result = value ? json_deep_copy(value) : json_null();
+	return post_answer(answer);
+}
+
+static int
+fake_state_put(const struct kettle_host *host, const char *key, const json_t *value, kettle_answer done, void *arg)
+{
+	struct answer *answer = new_answer(of(host), done, arg);
+	if (!answer)
+		return KETTLE_ENOMEM;
+	answer->result = json_null();
+	if (value)
+		(void)json_object_set_new(of(host)->state, key, json_deep_copy(value));
+	else
+		(void)json_object_del(of(host)->state, key);
+	return post_answer(answer);
+}
+
+/* ---- events ---- */
+
+static bool
+matches(const json_t *filter, const json_t *event)
+{
+	const char *key;
+	json_t *value;
+	json_object_foreach((json_t *)filter, key, value) {
+		const json_t *found = json_object_get(event, key);
+		if (!found || !json_equal(found, value))
+			return false;
+	}
+	return true;
+}
+
+static int
+fake_subscribe(const struct kettle_host *host, const json_t *actor, const json_t *filter, int64_t after,
+	kettle_event_fn fn, void *arg, uint64_t *ret_id, struct kettle_error *err)
+{
+	struct kettle_fake *fake = of(host);
+	struct subscription *subscription = calloc(1, sizeof(*subscription));
+	size_t i;
+	json_t *event;
+	(void)actor;
+	if (!subscription)
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory.");
+	*subscription = (struct subscription){.next = fake->subscriptions, .id = ++fake->next_id, .fn = fn, .arg = arg};
+	subscription->filter = filter ? json_deep_copy(filter) : json_object();
+	fake->subscriptions = subscription;
+	*ret_id = subscription->id;
+	json_array_foreach(fake->events, i, event) {
+		if (after >= 0 && json_integer_value(json_object_get(event, "seq")) > after &&
+			matches(subscription->filter, event))
+			fn(arg, event);
+	}
+	return 0;
+}
+
+static void
+fake_unsubscribe(const struct kettle_host *host, uint64_t id)
+{
+	for (struct subscription **at = &of(host)->subscriptions; *at; at = &(*at)->next) {
+		struct subscription *subscription = *at;
+		if (subscription->id != id)
+			continue;
+		*at = subscription->next;
+		json_decref(subscription->filter);
+		free(subscription);
+		return;
+	}
+}
+
+int
+kettle_fake_event(struct kettle_fake *fake, const json_t *event)
+{
+	json_t *stored = json_deep_copy(event);
+	json_int_t seq = (json_int_t)json_array_size(fake->events) + 1;
+	if (!stored || json_object_set_new(stored, "seq", json_integer(seq)) != 0 ||
+		json_array_append_new(fake->events, stored) != 0)
+		return KETTLE_ENOMEM;
+	for (struct subscription *at = fake->subscriptions, *next; at; at = next) {
+		next = at->next; /* it may end itself */
+		if (matches(at->filter, stored))
+			at->fn(at->arg, stored);
+	}
+	return 0;
+}
+
+/* ---- jobs ---- */
+
+static json_t *
+job_of(struct kettle_fake *fake, const char *ref)
+{
+	json_t *job = json_object_get(fake->jobs, ref);
+	if (!job) {
+		job = json_pack("{s:[], s:n, s:[]}", "events", "handle", "completions");
+		(void)json_object_set_new(fake->jobs, ref, job);
+	}
+	return job;
+}
+
+static void
+fake_job_event(const struct kettle_host *host, const char *ref, const json_t *event)
+{
+	(void)json_array_append_new(json_object_get(job_of(of(host), ref), "events"), json_deep_copy(event));
+}
+
+static int
+fake_job_handle(const struct kettle_host *host, const char *ref, const char *handle, kettle_answer done, void *arg)
+{
+	struct answer *answer = new_answer(of(host), done, arg);
+	if (!answer)
+		return KETTLE_ENOMEM;
+	answer->result = json_null();
+	(void)json_object_set_new(job_of(of(host), ref), "handle", json_string(handle));
+	return post_answer(answer);
+}
+
+static void
+fake_job_done(const struct kettle_host *host, const char *ref, json_t *completion_take)
+{
+	(void)json_array_append_new(json_object_get(job_of(of(host), ref), "completions"), completion_take);
+}
+
+/* ---- its life ---- */
+
+static struct kettle_host
+make_table(const char *name)
+{
+	return (struct kettle_host){
+		.size = sizeof(struct kettle_host),
+		.abi_major = KETTLE_ABI_MAJOR,
+		.abi_minor = KETTLE_ABI_MINOR,
+		.version = PACKAGE_VERSION,
+		.name = name,
+		.log = fake_log,
+		.post = fake_post,
+		.work = fake_work,
+		.timer_start = fake_timer_start,
+		.timer_stop = fake_timer_stop,
+		.spawn = fake_spawn,
+		.process_write = fake_process_write,
+		.process_close_stdin = fake_process_close_stdin,
+		.process_kill = fake_process_kill,
+		.state_get = fake_state_get,
+		.state_put = fake_state_put,
+		.call = fake_call,
+		.commands = fake_commands,
+		.subscribe = fake_subscribe,
+		.unsubscribe = fake_unsubscribe,
+		.job_event = fake_job_event,
+		.job_handle = fake_job_handle,
+		.job_done = fake_job_done,
+	};
+}
+
+static void
+free_fake(struct kettle_fake *fake)
+{
+	while (fake->subscriptions)
+		fake_unsubscribe(&fake->host, fake->subscriptions->id);
+	json_decref(fake->log);
+	json_decref(fake->state);
+	json_decref(fake->jobs);
+	json_decref(fake->commands);
+	json_decref(fake->events);
+	uv_mutex_destroy(&fake->lock);
+	free(fake->name);
+	free(fake);
+}
+
+int
+kettle_fake_new(const char *name, struct kettle_fake **ret_fake, struct kettle_error *err)
+{
+	struct kettle_fake *fake = calloc(1, sizeof(*fake));
+	if (!fake || uv_mutex_init(&fake->lock) != 0) {
+		free(fake);
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory.");
+	}
+	fake->name = strdup(name);
+	fake->host = make_table(fake->name);
+	fake->log = json_array();
+	fake->state = json_object();
+	fake->jobs = json_object();
+	fake->commands = json_array();
+	fake->events = json_array();
+	int rc = uv_loop_init(&fake->loop);
+	if (rc) {
+		free_fake(fake);
+		return kettle_fail(err, KETTLE_EIO, "The event loop cannot be set up: %s.", uv_strerror(rc));
+	}
+	rc = hostio_new(&fake->loop, &fake->io, err);
+	if (rc) {
+		(void)uv_loop_close(&fake->loop);
+		free_fake(fake);
+		return rc;
+	}
+	*ret_fake = fake;
+	return 0;
+}
+
+static void
+wake(uv_timer_t *timer)
+{
+	(void)timer;
+}
+
+int
+kettle_fake_run(struct kettle_fake *fake, int (*done)(void *arg), void *arg, unsigned timeout_ms)
+{
+	uint64_t end = time_monotonic_ns() + timeout_ms * UINT64_C(1000000);
+	uv_timer_t timer;
+	(void)uv_timer_init(&fake->loop, &timer);
+	(void)uv_timer_start(&timer, wake, timeout_ms, 1);
+	bool reached = done && done(arg);
+	while (!reached && time_monotonic_ns() < end) {
+		(void)uv_run(&fake->loop, UV_RUN_ONCE);
+		reached = done && done(arg);
+	}
+	uv_close((uv_handle_t *)&timer, NULL);
+	(void)uv_run(&fake->loop, UV_RUN_NOWAIT);
+	return reached || !done ? 0 : KETTLE_EUNAVAIL;
+}
+
+static void
+on_closed(void *arg)
+{
+	((struct kettle_fake *)arg)->closed = true;
+}
+
+static int
+is_closed(void *arg)
+{
+	return ((struct kettle_fake *)arg)->closed;
+}
+
+static void
+say_handle(uv_handle_t *handle, void *arg)
+{
+	const char *type = uv_handle_type_name(uv_handle_get_type(handle));
+	(void)buf_printf(arg, " %s", type ? type : "handle");
+}
+
+static void
+say_left(struct buf *left, size_t count, const char *what)
+{
+	if (count)
+		(void)buf_printf(left, "%s%zu %s", left->len ? ", " : "", count, what);
+}
+
+/* Ends what is left and closes the loop; says in `left` what was. False: the loop does not close. */
+static bool
+close_loop(struct kettle_fake *fake, struct buf *left)
+{
+	size_t timers, children, subscriptions = 0;
+	for (const struct subscription *at = fake->subscriptions; at; at = at->next)
+		subscriptions++;
+	hostio_left(fake->io, &timers, &children);
+	say_left(left, timers, "timer(s)");
+	say_left(left, children, "child process(es)");
+	say_left(left, subscriptions, "subscription(s)");
+	hostio_close(fake->io, on_closed, fake);
+	bool ended = kettle_fake_run(fake, is_closed, fake, CLOSE_MS) == 0;
+	if (!ended)
+		(void)buf_printf(left, "%swork that does not end", left->len ? ", " : "");
+	if (!ended || uv_loop_close(&fake->loop) == 0)
+		return ended;
+	(void)buf_printf(left, "%shandles of the loop:", left->len ? ", " : "");
+	uv_walk(&fake->loop, say_handle, left);
+	return false;
+}
+
+int
+kettle_fake_free(struct kettle_fake *fake, struct kettle_error *err)
+{
+	if (!fake)
+		return 0;
+	AUTO_BUF struct buf left = {0};
+	/* What still runs would use it. */
+	if (close_loop(fake, &left))
+		free_fake(fake);
+	return left.len ? kettle_fail(err, KETTLE_EINTERNAL, "The plugin left behind: %s.", left.data) : 0;
+}
+
+const struct kettle_host *
+kettle_fake_host(struct kettle_fake *fake)
+{
+	return &fake->host;
+}
+
+struct uv_loop_s *
+kettle_fake_loop(struct kettle_fake *fake)
+{
+	return &fake->loop;
+}
+
+void
+kettle_fake_answer(struct kettle_fake *fake, kettle_fake_call_fn fn, void *arg)
+{
+	fake->answer = fn;
+	fake->answer_arg = arg;
+}
+
+int
+kettle_fake_commands(struct kettle_fake *fake, const json_t *commands)
+{
+	json_t *copy = json_deep_copy(commands);
+	if (!copy)
+		return KETTLE_ENOMEM;
+	json_decref(fake->commands);
+	fake->commands = copy;
+	return 0;
+}
+
+const json_t *
+kettle_fake_log(struct kettle_fake *fake)
+{
+	return fake->log;
+}
+
+json_t *
+kettle_fake_state(struct kettle_fake *fake)
+{
+	return fake->state;
+}
+
+const json_t *
+kettle_fake_jobs(struct kettle_fake *fake)
+{
+	return fake->jobs;
+}

@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: MIT */
+/* One job of the engine on its unit: started, found again, watched, told to stop. */
+#include <config.h>
+
+#include "engine/engine_internal.h"
+
+#include "base/cleanup.h"
+#include "engine/attempt_end.h"
+#include "engine/job_write.h"
+#include "base/failpoint.h"
+#include "model/jobs.h"
+#include "base/log.h"
+#include "judge/redact.h"
+#include "model/settings.h"
+#include "task/task.h"
+#include "base/text.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void
+enter_unit(struct engine_job *job, struct unit *unit)
+{
+	job->unit = unit;
+	if (unit)
+		unit->active++;
+	job->in_flight = true;
+	job->engine->in_flight++;
+}
+
+/* The sum of the wall limits of the job's build steps, or of its run steps. */
+static uint64_t
+budget_ms(const struct engine_job *job, bool running)
+{
+	double seconds = 0;
+	size_t i;
+	json_t *step;
+	json_array_foreach(json_object_get(job->plan, "steps"), i, step) {
+		const char *kind = json_string_value(json_object_get(step, "kind"));
+		const json_t *wall = json_object_get(json_object_get(step, "limits"), "wall");
+		if (kind && (strcmp(kind, "run") == 0) == running)
+			seconds += wall ? json_number_value(wall) : 180;
+	}
+	/* Where a GPU is throttled, kettle-exec runs a step a second time. */
+	if (running && job->unit && json_object_get(job->unit->config, "gpu"))
+		seconds *= 2;
+	return (uint64_t)(seconds * 1000) + ENGINE_SLACK_MS;
+}
+
+static void
+enter_phase(struct engine_job *job, enum job_phase phase)
+{
+	uint64_t now = uv_now(job->engine->setup.loop);
+	if (job->phase == PHASE_RUNNING) {
+		job->unit->running--;
+		engine_places_run(job, false);
+	}
+	job->phase = phase;
+	switch (phase) {
+	case PHASE_BUILDING:
+		job->deadline_ms = now + budget_ms(job, false);
+		break;
+	case PHASE_WAITING:
+		job->deadline_ms = 0;
+		break;
+	case PHASE_RUNNING:
+		job->unit->running++;
+		engine_places_run(job, true);
+		job->deadline_ms = now + budget_ms(job, true);
+		break;
+	}
+}
+
+static void
+on_event(struct live_job *live, const json_t *event)
+{
+	struct engine_job *job = (struct engine_job *)((char *)live - offsetof(struct engine_job, live));
+	const char *name = json_string_value(json_object_get(event, "event"));
+	if (!name || job->state != JOB_ACTIVE || job->stop != STOP_NO)
+		return;
+	if (strcmp(name, "waiting") == 0)
+		enter_phase(job, PHASE_WAITING);
+	else if (strcmp(name, "device") == 0)
+		enter_phase(job, PHASE_RUNNING);
+	json_t *shown = shown_event(job->plan, event);
+	if (shown)
+		engine_progress(job, shown);
+}
+
+static int
+handle_op(struct db *db, void *arg, struct kettle_error *err)
+{
+	struct engine_op *op = arg;
+	return jobs_set_handle(db, op->id, op->attempt, op->handle, err);
+}
+
+static void
+handle_stored(void *arg, const struct kettle_error *err)
+{
+	struct engine_op *op = arg;
+	AUTO_JSON json_t *result = json_object();
+	failpoint("engine.handle");
+	struct kettle_error none = {0};
+	op->answer(op->arg, err ? err : &none, err ? NULL : result);
+	engine_op_free(op);
+}
+
+static void
+on_handle(struct live_job *live, const char *handle, kettle_answer answer, void *arg)
+{
+	struct engine_job *job = (struct engine_job *)((char *)live - offsetof(struct engine_job, live));
+	struct engine_op *op = engine_op_new(job);
+	op->handle = strdup(handle);
+	if (!op->handle)
+		abort();
+	op->answer = answer;
+	op->arg = arg;
+	engine_op_write(op, handle_op, handle_stored);
+}
+
+static void
+on_done(struct live_job *live, const json_t *completion)
+{
+	struct engine_job *job = (struct engine_job *)((char *)live - offsetof(struct engine_job, live));
+	engine_end_complete(job, completion);
+}
+
+static void
+register_live(struct engine_job *job)
+{
+	(void)snprintf(job->live.ref, sizeof(job->live.ref), "%lld.%lld", (long long)job->id, (long long)job->attempt);
+	job->live.event = on_event;
+	job->live.handle = on_handle;
+	job->live.done = on_done;
+}
+
+/* section, and spool (room for the path): what the description refers to. */
+static struct kettle_job
+describe_job(const struct engine_job *job, const json_t *section, char spool[PATH_MAX])
+{
+	const char *folder = job->engine->setup.spool;
+	bool fits = folder && snprintf(spool, PATH_MAX, "%s/%s.run", folder, job->live.ref) < PATH_MAX;
+	return (struct kettle_job){
+		.spool = fits ? spool : NULL,
+		.size = sizeof(struct kettle_job),
+		.ref = job->live.ref,
+		.device = job->device->name,
+		.unit = section,
+		.deadline_ms = job->plan ? budget_ms(job, false) + budget_ms(job, true) : 0,
+	};
+}
+
+/* The unit as a plan is made for it: its section, what it is, and what the calibrators take there. New reference. */
+static json_t *
+planned_unit(const struct engine_job *job)
+{
+	json_t *device = json_copy(job->unit->config);
+	json_t *calibration = job->unit->calibration;
+	if (device && json_is_object(calibration))
+		(void)json_object_set(device, "calibration", calibration);
+	if (device && job->unit->facts)
+		(void)json_object_set(device, "facts", job->unit->facts);
+	return device;
+}
+
+static int
+plan(struct engine_job *job, const json_t *material, struct kettle_error *err)
+{
+	const json_t *bundle = json_object_get(material, "task");
+	AUTO_JSON json_t *device = planned_unit(job);
+	int status = task_plan(job->engine->setup.languages, bundle, json_string_value(json_object_get(material, "code")),
+		json_string_value(json_object_get(material, "mode")), device,
+		json_string_value(json_object_get(material, "seed")), &job->plan, err);
+	if (status == 0)
+		job->task = json_incref(json_object_get(bundle, "task"));
+	return status;
+}
+
+/* Plans the job and gives it to the runner. */
+static void
+submit(struct engine_job *job, const json_t *material)
+{
+	struct kettle_error err = {0};
+	if (plan(job, material, &err) < 0) {
+		engine_end_refuse(job, err.message);
+		return;
+	}
+	int status = engine_places_take(job, &err);
+	if (status == KETTLE_EINVAL) {
+		engine_end_refuse(job, err.message);
+		return;
+	}
+	AUTO_JSON json_t *section = status == 0 ? engine_places_section(job) : NULL;
+	if (!section) {
+		engine_end_requeue(job, job->waits != NULL, status < 0 ? err.message : "there is not enough memory for it");
+		return;
+	}
+	register_live(job);
+	if (live_add(job->engine->setup.live, &job->live) < 0) {
+		engine_end_requeue(job, true, "there is not enough memory for it");
+		return;
+	}
+	job->state = JOB_ACTIVE;
+	job->phase = PHASE_BUILDING;
+	enter_phase(job, PHASE_BUILDING);
+	char spool[PATH_MAX];
+	struct kettle_job description = describe_job(job, section, spool);
+	job->stamps.submitted_ns = time_monotonic_ns();
+	failpoint("engine.submit");
+	status = job->unit->runner->ops->submit(job->unit->runner->self, &description, job->plan, &err);
+	/* A runner may complete the job before it returns; what it returns then does not matter any more. */
+	if (status < 0 && job->state == JOB_ACTIVE) {
+		live_remove(job->engine->setup.live, &job->live);
+		engine_end_lose(job, err.message, true);
+		return;
+	}
+	failpoint("engine.submitted");
+}
+
+/* How fast the unit is that the job runs on. */
+static int
+read_calibration(struct db *db, struct engine_op *op, struct kettle_error *err)
+{
+	return state_unit_calibration(
+		db, json_string_value(json_object_get(op->material, "device")), op->unit, &op->calibration, err);
+}
+
+/* The unit keeps it for the plan. */
+static void
+take_calibration(struct engine_op *op, struct unit *unit)
+{
+	json_decref(STEAL(unit->calibration));
+	unit->calibration = STEAL(op->calibration);
+}
+
+static int
+start_op(struct db *db, void *arg, struct kettle_error *err)
+{
+	struct engine_op *op = arg;
+	int status = jobs_start(db, op->id, op->unit, &op->attempt, err);
+	/* What cannot be read uses up attempts like what cannot be run: else it would be started for ever. */
+	if (status == 0 && jobs_material(db, op->id, &op->material, &op->no_material) == 0)
+		status = read_calibration(db, op, err);
+	return status;
+}
+
+/* The database could not start it: it is still queued there. */
+static void
+not_started(struct engine_job *job, const struct kettle_error *err)
+{
+	if (!engine_op_may_pass(err)) {
+		engine_end_forget(job);
+		return;
+	}
+	log_write(KETTLE_LOG_ERROR, "engine", "job %lld could not be started, which is tried again: %s", (long long)job->id,
+		err->message);
+	job->engine->pause_until_ms = uv_now(job->engine->setup.loop) + ENGINE_STORE_RETRY_MS;
+	engine_end_queue(job);
+}
+
+/* Everything is known that the plan needs; late: but for its machine, which does not answer. */
+static void
+go_on(void *arg, const char *late)
+{
+	struct engine_op *op = arg;
+	struct engine_job *job = op->job;
+	if (job->stop == STOP_CANCEL)
+		engine_end_forget(job);
+	else if (job->engine->stopping)
+		engine_end_requeue(job, true, "handed back when the engine stopped");
+	else if (late)
+		engine_end_lose(job, late, true);
+	else
+		submit(job, op->material);
+	engine_op_free(op);
+}
+
+static void
+started(void *arg, const struct kettle_error *err)
+{
+	struct engine_op *op = arg;
+	struct engine_job *job = op->job;
+	failpoint("engine.started");
+	if (err || job->stop == STOP_CANCEL) {
+		err ? not_started(job, err) : engine_end_forget(job);
+		engine_op_free(op);
+		return;
+	}
+	job->attempt = op->attempt;
+	take_calibration(op, job->unit);
+	json_t *place = json_pack("{s:s, s:s}", "event", "assigned", "unit", job->unit->label);
+	engine_progress(job, place);
+	if (!op->material) {
+		/* What cannot be read is as good as what cannot be run, unless the engine stops anyway. */
+		bool stopping = job->engine->stopping;
+		engine_end_requeue(job, stopping, stopping ? "handed back when the engine stopped" : op->no_material.message);
+		engine_op_free(op);
+	} else if (job->engine->stopping || !engine_health_know(job->engine, job->unit, go_on, op)) {
+		go_on(op, NULL);
+	}
+}
+
+void
+engine_job_start(struct engine_job *job, struct unit *unit)
+{
+	struct engine_op *op = engine_op_new(job);
+	job->state = JOB_STARTING;
+	job->stamps = (struct timing_stamps){
+		.accepted_ns = job->stamps.accepted_ns, .queued_ns = job->stamps.queued_ns, .started_ns = time_monotonic_ns()};
+	enter_unit(job, unit);
+	(void)snprintf(op->unit, sizeof(op->unit), "%s", unit->label);
+	json_decref(STEAL(job->plan));
+	json_decref(STEAL(job->task));
+	failpoint("engine.start");
+	engine_op_write(op, start_op, started);
+}
+
+/* NULL: it is not configured any more, and what another one would make of its handle nobody knows. */
+static struct unit *
+find_unit(const struct device *device, const char *label)
+{
+	for (struct unit *unit = device->units; unit; unit = unit->next)
+		if (!unit->removed && strcmp(unit->label, label) == 0)
+			return unit;
+	return NULL;
+}
+
+static int
+material_op(struct db *db, void *arg, struct kettle_error *err)
+{
+	struct engine_op *op = arg;
+	int status = jobs_material(db, op->id, &op->material, err);
+	return status == 0 ? read_calibration(db, op, err) : status;
+}
+
+/* Asks the runner for it; what it is to be stopped for is told once it is found. */
+static bool
+find_again(struct engine_job *job, const char *handle)
+{
+	struct kettle_error err = {0};
+	enum job_stop stop = job->stop;
+	register_live(job);
+	if (live_add(job->engine->setup.live, &job->live) < 0)
+		return false;
+	char spool[PATH_MAX];
+	AUTO_JSON json_t *section = json_incref(job->unit->config);
+	struct kettle_job description = describe_job(job, section, spool);
+	job->stop = STOP_NO;
+	job->state = JOB_ACTIVE;
+	enter_phase(job, PHASE_BUILDING);
+	int status = job->unit->runner->ops->recover(job->unit->runner->self, &description, handle, &err);
+	if (job->state != JOB_ACTIVE)
+		return true; /* completed already */
+	if (status < 0) {
+		live_remove(job->engine->setup.live, &job->live);
+		job->stop = stop;
+		return false;
+	}
+	if (stop != STOP_NO)
+		engine_job_stop(job, stop);
+	return true;
+}
+
+static void
+recover(void *arg, const struct kettle_error *store_err)
+{
+	struct engine_op *op = arg;
+	struct engine_job *job = op->job;
+	struct kettle_error err = {0};
+	bool can = !store_err && op->handle && job->unit && job->unit->runner->ops->recover;
+	if (can)
+		take_calibration(op, job->unit);
+	/* The plan is made again (it is a pure function), so that the outcomes found can be interpreted. */
+	if (!can || plan(job, op->material, &err) < 0 || !find_again(job, op->handle))
+		engine_end_requeue(job, false, "the engine was restarted while it ran");
+	engine_op_free(op);
+}
+
+void
+engine_job_recover(struct engine_job *job, const char *unit, const char *handle)
+{
+	struct engine_op *op = engine_op_new(job);
+	op->handle = handle ? strdup(handle) : NULL;
+	(void)snprintf(op->unit, sizeof(op->unit), "%s", unit);
+	job->state = JOB_STARTING;
+	enter_unit(job, find_unit(job->device, unit));
+	store_read(job->engine->setup.store, material_op, recover, op);
+}
+
+void
+engine_job_stop(struct engine_job *job, enum job_stop why)
+{
+	if (job->stop == STOP_CANCEL || (job->stop != STOP_NO && why != STOP_CANCEL))
+		return;
+	bool told = job->stop != STOP_NO;
+	job->stop = why;
+	if (job->state != JOB_ACTIVE)
+		return;
+	job->deadline_ms = uv_now(job->engine->setup.loop) + ENGINE_CANCEL_MS;
+	if (told)
+		return;
+	/* The runner may complete it at once, and the job may be gone while the runner still reads its reference. */
+	const struct runner *runner = job->unit->runner;
+	char ref[LIVE_REF_SIZE];
+	memcpy(ref, job->live.ref, sizeof(ref));
+	runner->ops->cancel(runner->self, ref);
+}
+
+void
+engine_job_overdue(struct engine_job *job)
+{
+	if (job->stop == STOP_NO) {
+		log_write(KETTLE_LOG_WARNING, "engine", "job %s is overdue and is cancelled", job->live.ref);
+		engine_job_stop(job, STOP_DEADLINE);
+		return;
+	}
+	/* Told to stop and still there: whatever it holds is not to be trusted with another job. */
+	live_remove(job->engine->setup.live, &job->live);
+	engine_unit_aside(job->unit, "a job that was cancelled did not end");
+	AUTO_JSON json_t *completion = json_pack("{s:s, s:s}", "status", "lost", "error", "the runner did not answer");
+	engine_end_complete(job, completion);
+}

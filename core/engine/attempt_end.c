@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: MIT */
+/* The end of an attempt: a verdict, another attempt, or nothing at all. */
+#include <config.h>
+
+#include "engine/attempt_end.h"
+
+#include "model/artifact.h"
+#include "judge/calibration.h"
+#include "base/cleanup.h"
+#include "engine/job_write.h"
+#include "base/failpoint.h"
+#include "model/jobs.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "judge/verdict.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- without a verdict ---- */
+
+/* The job leaves its unit. */
+static void
+leave_unit(struct engine_job *job)
+{
+	if (job->unit && job->phase == PHASE_RUNNING)
+		job->unit->running--;
+	if (job->unit)
+		job->unit->active--;
+	engine_places_leave(job);
+	if (job->in_flight)
+		job->engine->in_flight--;
+	job->unit = NULL;
+	job->phase = PHASE_BUILDING;
+	job->in_flight = false;
+	job->engine->dirty = true;
+}
+
+void
+engine_end_forget(struct engine_job *job)
+{
+	leave_unit(job);
+	engine_job_forget(job);
+}
+
+void
+engine_end_queue(struct engine_job *job)
+{
+	leave_unit(job);
+	if (job->engine->stopping || job->stop == STOP_CANCEL) {
+		engine_job_forget(job);
+	} else {
+		job->stop = STOP_NO;
+		job->waits ? engine_job_hold(job) : engine_job_queue(job);
+	}
+}
+
+static int
+requeue_op(struct db *db, void *arg, struct kettle_error *err)
+{
+	struct engine_op *op = arg;
+	return jobs_requeue(db, op->id, op->attempt, op->spared, op->waits, op->reason, &op->queued, err);
+}
+
+static void
+requeued(void *arg, const struct kettle_error *err)
+{
+	struct engine_op *op = arg;
+	if (engine_op_keep(op, err))
+		return;
+	if (err && err->code != KETTLE_ECONFLICT)
+		log_write(
+			KETTLE_LOG_ERROR, "engine", "job %lld stays as it is in the database: %s", (long long)op->id, err->message);
+	if (!err && op->queued)
+		engine_end_queue(op->job);
+	else
+		engine_end_forget(op->job);
+	engine_op_free(op);
+}
+
+void
+engine_end_requeue(struct engine_job *job, bool spared, const char *reason)
+{
+	struct engine_op *op = engine_op_new(job);
+	job->state = JOB_ENDING;
+	op->spared = spared;
+	op->waits = job->waits != NULL;
+	(void)snprintf(op->reason, sizeof(op->reason), "%s", reason);
+	failpoint("engine.requeue");
+	engine_op_write(op, requeue_op, requeued);
+}
+
+void
+engine_end_lose(struct engine_job *job, const char *why, bool proven)
+{
+	engine_unit_lost(job->engine, job->unit, why, proven);
+	engine_end_requeue(job, false, why);
+}
+
+/* ---- how long the verdict took to be stored ---- */
+
+static int
+record_op(struct db *db, void *arg, struct kettle_error *err)
+{
+	const struct engine_op *op = arg;
+	return jobs_recorded(db, op->id, op->attempt, op->record_ns, err);
+}
+
+static void
+recorded(void *arg, const struct kettle_error *err)
+{
+	(void)err; /* a figure less */
+	engine_op_free(arg);
+}
+
+/* What a commit took is known only after it; it is worth none of its own. */
+static void
+record(struct engine_job *job, uint64_t completed_ns)
+{
+	struct engine_op *op = engine_op_new(job);
+	op->record_ns = (int64_t)(time_monotonic_ns() - completed_ns);
+	store_later(job->engine->setup.store, record_op, recorded, op);
+}
+
+/* ---- verdicts ---- */
+
+/* A verdict without any outcome: the engine could not even begin, or could not keep what came. */
+static json_t *
+error_verdict(const char *sentence)
+{
+	return json_pack("{s:s, s:s, s:b, s:n, s:[]}", "state", "error", "error", sentence, "retry", 0, "score", "runs");
+}
+
+static void finish(struct engine_job *job, json_t *verdict_take, bool refused);
+
+static int
+finish_op(struct db *db, void *arg, struct kettle_error *err)
+{
+	struct engine_op *op = arg;
+	return jobs_finish(db, op->id, op->attempt, op->verdict, err);
+}
+
+static void
+finished(void *arg, const struct kettle_error *err)
+{
+	struct engine_op *op = arg;
+	if (engine_op_keep(op, err))
+		return;
+	if (err && err->code == KETTLE_ECONFLICT)
+		log_write(KETTLE_LOG_INFO, "engine", "job %lld: a late outcome of attempt %lld is dropped", (long long)op->id,
+			(long long)op->attempt);
+	else if (err && err->code != KETTLE_ECANCELED)
+		log_write(KETTLE_LOG_ERROR, "engine", "job %lld: the verdict could not be stored: %s", (long long)op->id,
+			err->message);
+	failpoint("engine.finished");
+	if (!err && op->completed_ns)
+		record(op->job, op->completed_ns);
+	if (err && err->code == KETTLE_EINVAL && !op->refused)
+		finish(op->job, error_verdict(err->message), true);
+	else
+		engine_end_forget(op->job);
+	engine_op_free(op);
+}
+
+/* refused: a verdict before this one was no good. */
+static void
+finish(struct engine_job *job, json_t *verdict_take, bool refused)
+{
+	struct engine_op *op = engine_op_new(job);
+	job->state = JOB_ENDING;
+	op->verdict = verdict_take;
+	op->completed_ns = refused ? 0 : job->stamps.completed_ns;
+	op->refused = refused;
+	failpoint("engine.verdict");
+	engine_op_write(op, finish_op, finished);
+}
+
+void
+engine_end_refuse(struct engine_job *job, const char *sentence)
+{
+	finish(job, error_verdict(sentence), false);
+}
+
+/* ---- what it left ---- */
+
+struct keeping {
+	uv_work_t work;
+	struct engine_job *job;
+	json_t *verdict;
+	char attempt[LIVE_REF_SIZE];
+	const char *spool;
+	int64_t max_bytes;
+	struct kettle_error err;
+};
+
+static void
+keep_work(uv_work_t *work)
+{
+	struct keeping *keeping = (struct keeping *)work;
+	(void)artifact_take(keeping->spool, keeping->attempt, keeping->max_bytes,
+		json_object_get(keeping->verdict, "artifacts"), &keeping->err);
+}
+
+static void
+kept(uv_work_t *work, int status)
+{
+	struct keeping *keeping = (struct keeping *)work;
+	(void)status;
+	if (keeping->err.code < 0)
+		log_write(KETTLE_LOG_WARNING, "engine", "job %s: not everything it left is kept: %s", keeping->attempt,
+			keeping->err.message);
+	finish(keeping->job, keeping->verdict, false);
+	free(keeping);
+}
+
+static bool
+may_leave_files(const json_t *plan)
+{
+	size_t i;
+	json_t *step;
+	json_array_foreach(json_object_get(plan, "steps"), i, step) {
+		if (json_array_size(json_object_get(step, "artifacts")) > 0)
+			return true;
+	}
+	return false;
+}
+
+/* Takes over what it left, off the loop, and then ends the job. */
+static void
+keep_and_finish(struct engine_job *job, json_t *verdict_take)
+{
+	const struct engine_setup *setup = &job->engine->setup;
+	struct keeping *keeping = setup->spool && may_leave_files(job->plan) ? calloc(1, sizeof(*keeping)) : NULL;
+	if (!keeping) {
+		finish(job, verdict_take, false);
+		return;
+	}
+	job->state = JOB_ENDING;
+	*keeping = (struct keeping){
+		.job = job, .verdict = verdict_take, .spool = setup->spool, .max_bytes = setup->artifact_bytes};
+	(void)snprintf(keeping->attempt, sizeof(keeping->attempt), "%s", job->live.ref);
+	if (uv_queue_work(setup->loop, &keeping->work, keep_work, kept) == 0)
+		return;
+	free(keeping);
+	finish(job, verdict_take, false);
+}
+
+/* ---- completions ---- */
+
+/* Scores go on with the calibration that there is; that it is another machine's is said once. */
+static void
+check_machine(struct unit *unit, const json_t *completion)
+{
+	const json_t *machine = json_object_get(completion, "system");
+	bool changed = json_is_object(unit->calibration) && calibration_machine_changed(unit->calibration, machine);
+	if (changed && !unit->changed)
+		log_write(KETTLE_LOG_WARNING, "engine",
+			"the machine of unit %s has changed since it was calibrated; `kettle device calibrate %s` measures it "
+			"again",
+			unit->label, unit->device->name);
+	unit->changed = changed;
+}
+
+/* Whether kettle-exec itself says that its machine has failed: a program may leave with such a status on purpose. */
+static bool
+is_proven(const struct engine_job *job, const json_t *completion)
+{
+	const json_t *outcomes = json_object_get(completion, "outcomes"), *outcome;
+	size_t i;
+	json_array_foreach(outcomes, i, outcome) {
+		const char *state = json_string_value(json_object_get(outcome, "state"));
+		if (!state || strcmp(state, "error") == 0)
+			return true;
+	}
+	return json_array_size(outcomes) < json_array_size(json_object_get(job->plan, "steps"));
+}
+
+static void
+interpret(struct engine_job *job, const json_t *completion)
+{
+	struct kettle_error err = {0};
+	json_t *verdict = NULL;
+	check_machine(job->unit, completion);
+	if (verdict_make(job->engine->setup.languages, job->task, job->plan, completion, &verdict, &err) < 0) {
+		engine_end_refuse(job, err.message);
+		return;
+	}
+	if (json_is_true(json_object_get(verdict, "retry"))) {
+		const char *why = json_string_value(json_object_get(verdict, "error"));
+		engine_end_lose(job, why ? why : "the machine could not run it", is_proven(job, completion));
+		json_decref(verdict);
+		return;
+	}
+	job->unit->losses = 0;
+	timing_add_engine(json_object_get(verdict, "timing"), &job->stamps, completion);
+	keep_and_finish(job, verdict);
+}
+
+void
+engine_end_complete(struct engine_job *job, const json_t *completion)
+{
+	const char *status = json_string_value(json_object_get(completion, "status"));
+	const char *why = json_string_value(json_object_get(completion, "error"));
+	const char *aside = json_string_value(json_object_get(completion, "aside"));
+	job->stamps.completed_ns = time_monotonic_ns();
+	failpoint("engine.completed");
+	engine_health_judge(job, completion);
+	if (aside)
+		engine_unit_aside(job->unit, aside);
+	if (job->stop == STOP_CANCEL) {
+		engine_end_forget(job);
+	} else if (status && strcmp(status, "done") == 0) {
+		interpret(job, completion);
+	} else if (job->stop == STOP_HAND_BACK) {
+		engine_end_requeue(job, true, "handed back when the engine stopped");
+	} else {
+		if (!why)
+			why = job->stop == STOP_DEADLINE ? "the runner did not finish in time" : "the runner gave no reason";
+		engine_end_lose(job, why, true);
+	}
+}

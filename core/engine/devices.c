@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT */
+/* The engine's devices and units: what is configured, what is healthy, what has room. */
+#include <config.h>
+
+#include "engine/engine_internal.h"
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/utf8.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+struct device *
+engine_device_find(const struct engine *engine, const char *name)
+{
+	for (struct device *device = engine->devices; device; device = device->next)
+		if (strcasecmp(device->name, name) == 0)
+			return device;
+	return NULL;
+}
+
+static const struct runner *
+find_runner(const struct engine *engine, const char *name)
+{
+	for (size_t i = 0; i < engine->setup.runners_count; i++)
+		if (strcmp(engine->setup.runners[i].name, name) == 0)
+			return &engine->setup.runners[i];
+	return NULL;
+}
+
+static void
+free_unit(struct unit *unit)
+{
+	json_decref(unit->config);
+	json_decref(unit->calibration);
+	json_decref(unit->facts);
+	free(unit);
+}
+
+/* Fills a unit from its section; the runner says how many jobs it takes. */
+static int
+setup_unit(struct engine *engine, struct unit *unit, const json_t *section, size_t index, struct kettle_error *err)
+{
+	const char *runner = json_string_value(json_object_get(section, "runner"));
+	if (!runner)
+		runner = "local";
+	unit->runner = find_runner(engine, runner);
+	if (!unit->runner)
+		return kettle_fail(
+			err, KETTLE_EINVAL, "Device `%s` names the runner `%s`, which is not loaded.", unit->device->name, runner);
+	(void)snprintf(unit->label, sizeof(unit->label), "%s.%zu", unit->device->name, index);
+	unit->config = json_deep_copy(section);
+	if (!unit->config || json_object_set_new(unit->config, "name", json_string(unit->device->name)) < 0 ||
+		json_object_set_new(unit->config, "unit", json_string(unit->label)) < 0)
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for device `%s`.", unit->device->name);
+	return unit->runner->ops->capacity(unit->runner->self, unit->config, &unit->slots, &unit->prefetch, err);
+}
+
+static int
+new_unit(struct engine *engine, struct device *device, const json_t *section, size_t index, struct unit **ret_unit,
+	struct kettle_error *err)
+{
+	struct unit *unit = calloc(1, sizeof(*unit));
+	if (!unit)
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for device `%s`.", device->name);
+	unit->device = device;
+	int status = setup_unit(engine, unit, section, index, err);
+	if (status < 0) {
+		free_unit(unit);
+		return status;
+	}
+	*ret_unit = unit;
+	return 0;
+}
+
+static struct device *
+add_device(struct engine *engine, const char *name)
+{
+	struct device *device = calloc(1, sizeof(*device));
+	if (!device)
+		return NULL;
+	device->name = strdup(name);
+	device->queue = queue_new();
+	if (!device->name || !device->queue) {
+		queue_free(device->queue);
+		free(device->name);
+		free(device);
+		return NULL;
+	}
+	struct device **end = &engine->devices;
+	while (*end)
+		end = &(*end)->next;
+	*end = device;
+	return device;
+}
+
+static int
+plan_device(
+	struct engine *engine, const char *name, const json_t *section, struct unit ***end, struct kettle_error *err)
+{
+	struct device *device = engine_device_find(engine, name);
+	if (!device)
+		device = add_device(engine, name);
+	if (!device)
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for device `%s`.", name);
+	size_t i;
+	json_t *unit;
+	json_array_foreach(json_object_get(section, "units"), i, unit) {
+		int status = new_unit(engine, device, unit, i, *end, err);
+		if (status < 0)
+			return status;
+		*end = &(**end)->next;
+	}
+	return 0;
+}
+
+/* A unit of the device that says the same and is not in force yet, taken out of its list. */
+static struct unit *
+take_same(struct device *device, const struct unit *wanted)
+{
+	for (struct unit **link = &device->units; *link; link = &(*link)->next) {
+		struct unit *unit = *link;
+		if (!unit->removed || unit->runner != wanted->runner || !json_equal(unit->config, wanted->config))
+			continue;
+		*link = unit->next;
+		unit->next = NULL;
+		return unit;
+	}
+	return NULL;
+}
+
+/* At the end of its device's list: the order of the configuration is the order of preference. */
+static void
+put_in_force(struct unit *unit)
+{
+	struct device *device = unit->device;
+	struct unit *same = take_same(device, unit);
+	struct unit **end = &device->units;
+	if (same) {
+		same->slots = unit->slots;
+		same->prefetch = unit->prefetch;
+		free_unit(unit);
+		unit = same;
+	}
+	while (*end)
+		end = &(*end)->next;
+	unit->removed = false;
+	*end = unit;
+}
+
+/* Units that are drained. */
+static void
+sweep(struct engine *engine)
+{
+	for (struct device *device = engine->devices; device; device = device->next)
+		for (struct unit **link = &device->units; *link;) {
+			struct unit *unit = *link;
+			if (!unit->removed || unit->active) {
+				link = &unit->next;
+				continue;
+			}
+			*link = unit->next;
+			free_unit(unit);
+		}
+}
+
+int
+engine_devices_load(struct engine *engine, const json_t *devices, struct kettle_error *err)
+{
+	struct unit *planned = NULL, **end = &planned, *next;
+	const char *name;
+	json_t *section;
+	int status = 0;
+	json_object_foreach((json_t *)devices, name, section) {
+		if (status == 0)
+			status = plan_device(engine, name, section, &end, err);
+	}
+	for (struct device *device = engine->devices; status == 0 && device; device = device->next)
+		for (struct unit *unit = device->units; unit; unit = unit->next)
+			unit->removed = true;
+	for (struct unit *unit = planned; unit; unit = next) {
+		next = unit->next;
+		unit->next = NULL;
+		if (status == 0)
+			put_in_force(unit);
+		else
+			free_unit(unit);
+	}
+	sweep(engine);
+	return status;
+}
+
+static struct unit *
+find_room(const struct engine *engine, const struct device *device, bool prefetch)
+{
+	uint64_t now = uv_now(engine->setup.loop);
+	for (struct unit *unit = device->units; unit; unit = unit->next)
+		if (!unit->removed && !unit->aside[0] && unit->pause_until_ms <= now &&
+			unit->active < unit->slots + (prefetch ? unit->prefetch : 0))
+			return unit;
+	return NULL;
+}
+
+struct unit *
+engine_unit_free(const struct engine *engine, const struct device *device)
+{
+	/* A job that could run on one unit does not build for another one that is busy. */
+	struct unit *unit = find_room(engine, device, false);
+	return unit ? unit : find_room(engine, device, true);
+}
+
+void
+engine_unit_lost(struct engine *engine, struct unit *unit, const char *why, bool proven)
+{
+	unsigned shift = !proven ? 0 : unit->losses < 16 ? unit->losses : 16;
+	uint64_t pause = (uint64_t)ENGINE_PAUSE_MS << shift;
+	unit->losses += proven;
+	unit->pause_until_ms = uv_now(engine->setup.loop) + (pause < ENGINE_PAUSE_MAX_MS ? pause : ENGINE_PAUSE_MAX_MS);
+	log_write(KETTLE_LOG_WARNING, "engine", "unit %s lost a job: %s", unit->label, why);
+}
+
+void
+engine_unit_aside(struct unit *unit, const char *why)
+{
+	utf8_copy(unit->aside, sizeof(unit->aside), why);
+	log_write(KETTLE_LOG_ERROR, "engine", "unit %s is set aside: %s", unit->label, why);
+}
+
+static const char *
+unit_state(const struct engine *engine, const struct unit *unit)
+{
+	if (unit->removed)
+		return "removed";
+	if (unit->aside[0])
+		return "aside";
+	if (unit->pause_until_ms > uv_now(engine->setup.loop))
+		return "paused";
+	return unit->running ? "running" : unit->active ? "building" : "idle";
+}
+
+static json_t *
+describe_unit(const struct engine *engine, const struct unit *unit)
+{
+	return json_pack("{s:s, s:s, s:s, s:s*, s:i, s:i, s:i, s:i, s:O}", "unit", unit->label, "runner",
+		unit->runner->name, "state", unit_state(engine, unit), "reason", unit->aside[0] ? unit->aside : NULL, "slots",
+		(int)unit->slots, "prefetch", (int)unit->prefetch, "active", (int)unit->active, "running", (int)unit->running,
+		"config", unit->config);
+}
+
+json_t *
+engine_devices(const struct engine *engine)
+{
+	json_t *list = json_array();
+	for (const struct device *device = engine->devices; device; device = device->next) {
+		json_t *units = json_array();
+		for (const struct unit *unit = device->units; unit; unit = unit->next)
+			if (!unit->removed || unit->active)
+				(void)json_array_append_new(units, describe_unit(engine, unit));
+		size_t waiting = queue_length(device->queue) + engine_places_held(device);
+		if (json_array_size(units) == 0 && waiting == 0) {
+			json_decref(units); /* gone, and nobody waits for it */
+			continue;
+		}
+		(void)json_array_append_new(
+			list, json_pack("{s:s, s:I, s:o*, s:o}", "name", device->name, "queued", (json_int_t)waiting, "waits",
+					  waiting ? engine_places_trouble(device) : NULL, "units", units));
+	}
+	return list;
+}
+
+void
+engine_devices_free(struct engine *engine)
+{
+	struct device *next_device;
+	for (struct device *device = engine->devices; device; device = next_device) {
+		next_device = device->next;
+		struct unit *next;
+		for (struct unit *unit = device->units; unit; unit = next) {
+			next = unit->next;
+			free_unit(unit);
+		}
+		queue_free(device->queue);
+		free(device->name);
+		free(device);
+	}
+}

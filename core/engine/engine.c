@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: MIT */
+/* The engine: its jobs, the scheduler, start and stop. See engine.h for the theory of operation. */
+#include <config.h>
+
+#include "engine/engine.h"
+
+#include "base/cleanup.h"
+#include "engine/engine_internal.h"
+#include "model/jobs.h"
+#include "base/log.h"
+#include "model/settings.h"
+#include "base/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void
+engine_schedule(struct engine *engine)
+{
+	engine->dirty = false;
+	if (engine->stopping || uv_now(engine->setup.loop) < engine->pause_until_ms)
+		return;
+	for (struct device *device = engine->devices; device; device = device->next) {
+		struct unit *unit;
+		if (device->held)
+			engine_places_release(device);
+		while (queue_length(device->queue) > 0 && (unit = engine_unit_free(engine, device)))
+			engine_job_start((struct engine_job *)queue_take(device->queue), unit);
+	}
+}
+
+static void
+on_prepare(uv_prepare_t *prepare)
+{
+	struct engine *engine = prepare->data;
+	while (engine->dirty)
+		engine_schedule(engine);
+}
+
+/* The stop is complete once nothing is in flight. */
+static void
+finish_stop(struct engine *engine)
+{
+	if (!engine->stopping || engine->in_flight > 0 || !engine->stopped)
+		return;
+	void (*stopped)(void *) = STEAL(engine->stopped);
+	stopped(engine->stopped_arg);
+}
+
+/* Does something to every job, of which any may be forgotten by it. */
+static void
+each_job(struct engine *engine, void (*fn)(struct engine_job *job))
+{
+	for (struct engine_job *job = engine->jobs; job; job = engine->cursor) {
+		engine->cursor = job->next;
+		fn(job);
+	}
+	engine->cursor = NULL;
+}
+
+static void
+hand_back(struct engine_job *job)
+{
+	if (job->state == JOB_ACTIVE)
+		engine_job_stop(job, STOP_HAND_BACK);
+}
+
+static void
+check_time(struct engine_job *job)
+{
+	uint64_t now = uv_now(job->engine->setup.loop);
+	if (job->state == JOB_ACTIVE && job->deadline_ms && now >= job->deadline_ms)
+		engine_job_overdue(job);
+	else if (job->again && (now >= job->again_at_ms || job->engine->stopping))
+		engine_job_again(job);
+}
+
+static void load(struct engine *engine, store_done done, void *arg);
+
+static void
+on_tick(uv_timer_t *timer)
+{
+	struct engine *engine = timer->data;
+	uint64_t now = uv_now(engine->setup.loop);
+	each_job(engine, check_time);
+	engine_health_tick(engine);
+	if (engine->stopping && now >= engine->stop_at_ms)
+		each_job(engine, hand_back);
+	if (!engine->stopping && !engine->loading && engine->load_at_ms && now >= engine->load_at_ms)
+		load(engine, NULL, NULL);
+	engine_schedule(engine);
+	finish_stop(engine);
+}
+
+int
+engine_new(const struct engine_setup *setup, struct engine **ret_engine, struct kettle_error *err)
+{
+	struct engine *engine = calloc(1, sizeof(*engine));
+	if (!engine)
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the engine.");
+	engine->setup = *setup;
+	(void)uv_timer_init(setup->loop, &engine->tick);
+	(void)uv_prepare_init(setup->loop, &engine->prepare);
+	engine->tick.data = engine->prepare.data = engine;
+	int status = engine_devices_load(engine, setup->devices, err);
+	if (status < 0) {
+		engine_free(engine);
+		return status;
+	}
+	(void)uv_timer_start(&engine->tick, on_tick, ENGINE_TICK_MS, ENGINE_TICK_MS);
+	(void)uv_prepare_start(&engine->prepare, on_prepare);
+	uv_unref((uv_handle_t *)&engine->tick);
+	uv_unref((uv_handle_t *)&engine->prepare);
+	*ret_engine = engine;
+	return 0;
+}
+
+struct load {
+	struct engine *engine;
+	json_t *jobs, *units;
+	store_done done;
+	void *arg;
+};
+
+static int
+load_open(struct db *db, void *arg, struct kettle_error *err)
+{
+	struct load *load = arg;
+	int status = jobs_open(db, &load->jobs, err);
+	return status < 0 ? status : state_units(db, &load->units, err);
+}
+
+/* When it was accepted, on the clock that began anew since. */
+static uint64_t
+accepted_at(int64_t queued_at)
+{
+	int64_t ago_ms = time_now_ms() - queued_at;
+	uint64_t now = time_monotonic_ns(), ago = ago_ms > 0 ? (uint64_t)ago_ms * 1000000 : 0;
+	return ago < now ? now - ago : 1;
+}
+
+/* NULL: its device is not configured, which is logged, or there is no memory; it stays in the database. */
+static struct engine_job *
+add_job(struct engine *engine, int64_t id, int64_t submission, int64_t user, const char *device_name)
+{
+	struct device *device = engine_device_find(engine, device_name);
+	if (!device)
+		log_write(KETTLE_LOG_WARNING, "engine", "job %lld waits for device `%s`, which is not configured any more",
+			(long long)id, device_name);
+	return device ? engine_job_add(engine, device, id, submission, user) : NULL;
+}
+
+static void
+load_job(struct engine *engine, const json_t *row)
+{
+	json_int_t id = 0, submission = 0, user = 0, attempt = 0, queued_at = 0;
+	const char *device = "", *state = "", *unit = "", *handle = NULL;
+	(void)json_unpack((json_t *)row, "{s:I, s:I, s:I, s:s, s:s, s?I, s?s, s?s, s?I}", "job", &id, "submission",
+		&submission, "user", &user, "device", &device, "state", &state, "attempt", &attempt, "unit", &unit, "handle",
+		&handle, "queued_at", &queued_at);
+	if (engine_job_find(engine, id))
+		return;
+	struct engine_job *job = add_job(engine, id, submission, user, device);
+	if (!job)
+		return;
+	job->attempt = attempt;
+	job->stamps.accepted_ns = accepted_at(queued_at);
+	if (strcmp(state, "running") == 0)
+		engine_job_recover(job, unit, handle);
+	else
+		engine_job_queue(job);
+}
+
+static void
+loaded(void *arg, const struct kettle_error *err)
+{
+	struct load *load = arg;
+	struct engine *engine = load->engine;
+	size_t i;
+	json_t *row;
+	engine->loading = false;
+	engine->in_flight--;
+	if (err)
+		engine->load_at_ms = uv_now(engine->setup.loop) + ENGINE_STORE_RETRY_MS;
+	engine_health_load(engine, load->units);
+	/* An engine that stops leaves them to the next one. */
+	json_array_foreach(engine->stopping ? NULL : load->jobs, i, row)
+		load_job(engine, row);
+	if (load->done)
+		load->done(load->arg, err);
+	else if (err)
+		log_write(KETTLE_LOG_ERROR, "engine", "the open jobs could not be loaded: %s", err->message);
+	engine_schedule(engine);
+	json_decref(load->jobs);
+	json_decref(load->units);
+	free(load);
+}
+
+static void
+load(struct engine *engine, store_done done, void *arg)
+{
+	struct load *load = calloc(1, sizeof(*load));
+	if (!load) {
+		struct kettle_error err = {0};
+		(void)kettle_fail(&err, KETTLE_ENOMEM, "There is not enough memory to load the open jobs.");
+		engine->load_at_ms = uv_now(engine->setup.loop) + ENGINE_STORE_RETRY_MS;
+		if (done)
+			done(arg, &err);
+		return;
+	}
+	*load = (struct load){.engine = engine, .done = done, .arg = arg};
+	engine->load_at_ms = 0;
+	engine->loading = true;
+	engine->in_flight++;
+	store_read(engine->setup.store, load_open, loaded, load);
+}
+
+void
+engine_start(struct engine *engine, store_done done, void *arg)
+{
+	load(engine, done, arg);
+}
+
+int
+engine_reload(struct engine *engine, const json_t *devices, struct kettle_error *err)
+{
+	int status = engine_devices_load(engine, devices, err);
+	if (status < 0)
+		return status;
+	/* A device that came back has jobs in the database. */
+	if (engine->loading)
+		engine->load_at_ms = uv_now(engine->setup.loop);
+	else if (!engine->stopping)
+		load(engine, NULL, NULL);
+	engine_schedule(engine);
+	return 0;
+}
+
+void
+engine_limit(struct engine *engine, int64_t artifact_bytes)
+{
+	engine->setup.artifact_bytes = artifact_bytes;
+}
+
+/* submission.accepted, submission.rerun: its jobs enter the queues. */
+static void
+accept_jobs(struct engine *engine, const json_t *event)
+{
+	int64_t submission = json_integer_value(json_object_get(event, "submission"));
+	int64_t user = json_integer_value(json_object_get(event, "user"));
+	size_t i;
+	json_t *entry;
+	json_array_foreach(json_object_get(json_object_get(event, "data"), "jobs"), i, entry) {
+		int64_t id = json_integer_value(json_object_get(entry, "job"));
+		const char *device = json_string_value(json_object_get(entry, "device"));
+		if (!device || engine_job_find(engine, id))
+			continue;
+		struct engine_job *job = add_job(engine, id, submission, user, device);
+		if (job)
+			engine_job_queue(job);
+	}
+	engine_schedule(engine);
+}
+
+/* The jobs that an event took away: stopped where they run, forgotten where they wait. */
+static void
+cancel_jobs(struct engine *engine, const json_t *jobs)
+{
+	size_t i;
+	json_t *entry;
+	json_array_foreach(jobs, i, entry) {
+		int64_t id = json_integer_value(json_is_object(entry) ? json_object_get(entry, "job") : entry);
+		struct engine_job *job = engine_job_find(engine, id);
+		if (!job)
+			continue;
+		if (job->state == JOB_QUEUED)
+			engine_job_forget(job);
+		else
+			engine_job_stop(job, STOP_CANCEL);
+	}
+	engine_schedule(engine);
+}
+
+void
+engine_event(struct engine *engine, const json_t *event)
+{
+	const char *kind = json_string_value(json_object_get(event, "kind"));
+	const json_t *data = json_object_get(event, "data");
+	if (!kind)
+		return;
+	if (strcmp(kind, "submission.accepted") == 0 || strcmp(kind, "submission.rerun") == 0)
+		accept_jobs(engine, event);
+	else if (strcmp(kind, "submission.cancelled") == 0 || strcmp(kind, "submission.deleted") == 0 ||
+			 strcmp(kind, "leaderboard.deleted") == 0)
+		cancel_jobs(engine, json_object_get(data, "jobs"));
+}
+
+json_t *
+engine_place(const struct engine *engine, int64_t id)
+{
+	const struct engine_job *job = engine_job_find(engine, id);
+	if (!job || job->state != JOB_QUEUED)
+		return NULL;
+	if (job->waits)
+		return json_pack("{s:s, s:s}", "device", job->device->name, "waits", job->waits);
+	return json_pack("{s:I, s:I, s:s, s:o*}", "place", (json_int_t)queue_place(job->device->queue, &job->item),
+		"length", (json_int_t)queue_length(job->device->queue), "device", job->device->name, "waits",
+		engine_places_trouble(job->device));
+}
+
+void
+engine_stop(struct engine *engine, uint64_t grace_ms, void (*done)(void *arg), void *arg)
+{
+	engine->stopping = true;
+	engine->stop_at_ms = uv_now(engine->setup.loop) + grace_ms;
+	engine->stopped = done;
+	engine->stopped_arg = arg;
+	uv_ref((uv_handle_t *)&engine->tick);
+	if (grace_ms == 0)
+		each_job(engine, hand_back);
+	/* Completion is told from the tick, never from inside this call. */
+	(void)uv_timer_start(&engine->tick, on_tick, 1, engine->in_flight ? 10 : ENGINE_TICK_MS);
+}
+
+static void
+on_tick_closed(uv_handle_t *handle)
+{
+	struct engine *engine = handle->data;
+	while (engine->jobs)
+		engine_job_forget(engine->jobs);
+	engine_devices_free(engine);
+	free(engine);
+}
+
+static void
+on_prepare_closed(uv_handle_t *handle)
+{
+	struct engine *engine = handle->data;
+	uv_close((uv_handle_t *)&engine->tick, on_tick_closed);
+}
+
+void
+engine_free(struct engine *engine)
+{
+	if (engine)
+		uv_close((uv_handle_t *)&engine->prepare, on_prepare_closed);
+}

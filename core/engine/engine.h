@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The engine: from accepted jobs to verdicts.
+ *
+ * Theory of operation. Everything happens on the loop thread. A job that the store accepted enters the queue of its
+ * device. Whenever something changes, the first healthy unit of a device with a free slot (else one that may still
+ * build) takes the next job: the store makes
+ * it `running` with a new attempt (durably, before anything starts), the language makes the plan, the runner gets it.
+ * The runner's one completion becomes a verdict, and the store takes that only while the attempt is still the job's
+ * current one. So a crash anywhere leaves a job either queued or running with an attempt that nobody answers for;
+ * engine_start finds both. `slots` of a unit bounds the jobs in run steps, `prefetch` the jobs that build meanwhile.
+ *
+ *   queued ──start──▶ starting ──submit──▶ active ──done──▶ ending ──▶ gone
+ *      ▲                                      │
+ *      └────────── handed back, lost ─────────┘
+ */
+#ifndef KETTLE_ENGINE_H
+#define KETTLE_ENGINE_H
+
+#include "judge/language.h"
+#include "engine/inflight.h"
+#include "store/store.h"
+
+#include <kettle/runner.h>
+#include <stdbool.h>
+#include <uv.h>
+
+struct engine;
+
+/* How the reason begins where an operator set a unit aside. */
+#define ENGINE_BY_HAND "by hand"
+
+/* A runner that is loaded and started. */
+struct runner {
+	const char *name;
+	const struct kettle_runner *ops;
+	void *self;
+};
+
+struct engine_setup {
+	uv_loop_t *loop;
+	struct store *store;
+	struct live *live;
+	const struct languages *languages;
+	const struct runner *runners;
+	size_t runners_count;
+	const char *spool;      /* where jobs leave files, see artifact.h; NULL: none are kept */
+	int64_t artifact_bytes; /* of all files of one job */
+	const json_t *devices;  /* the configuration: name → {"units": […]} */
+	/* Something to show that is not stored: event is {"kind": "progress", "submission", "user", "job", "device",
+	 * "event": …}. */
+	void (*progress)(void *arg, const json_t *event);
+	void *arg;
+};
+
+/* Borrowed pointers in setup must outlive the engine. */
+int engine_new(const struct engine_setup *setup, struct engine **ret_engine, struct kettle_error *err);
+/* Loads what the database holds open: queued jobs are queued, running ones recovered or started again. done once, on
+ * the loop. */
+void engine_start(struct engine *engine, store_done done, void *arg);
+/* Told of every stored event (store_events): new jobs are queued, cancelled and deleted ones stopped. */
+void engine_event(struct engine *engine, const json_t *event);
+/* Devices, units, their state and queues, for device.list. New reference. */
+json_t *engine_devices(const struct engine *engine);
+/* The units of this name, or all of the device of this name: [{"device", "unit"}]. New reference. */
+json_t *engine_units(const struct engine *engine, const char *name);
+/* Sets a unit aside, by hand, or brings it back; what is to last is stored by whoever calls. */
+void engine_unit_set(struct engine *engine, const char *label, bool aside, const char *reason);
+/* err->code 0: the unit is in order. */
+typedef void (*engine_tried)(void *arg, struct engine *engine, const char *label, const struct kettle_error *err);
+/* Asks the unit's machine whether it is in order; done once, unless this fails. The engine does not end meanwhile. */
+int engine_unit_try(struct engine *engine, const char *label, engine_tried done, void *arg, struct kettle_error *err);
+/*
+ * {"place": n (0: next; not there: it is beside the queue), "device", "waits": a sentence, where its device cannot serve
+ * it now} of a queued job, NULL when it is not queued. New reference.
+ */
+json_t *engine_place(const struct engine *engine, int64_t job);
+/* Takes a new configuration of the devices: new units come, units that went are drained. Borrowed. */
+int engine_reload(struct engine *engine, const json_t *devices, struct kettle_error *err);
+/* From now on a job may leave so many bytes. */
+void engine_limit(struct engine *engine, int64_t artifact_bytes);
+/*
+ * Starts nothing more, waits at most grace_ms for what runs, then hands the rest back to the queue and calls done once.
+ * May be called again with a shorter grace.
+ */
+void engine_stop(struct engine *engine, uint64_t grace_ms, void (*done)(void *arg), void *arg);
+/* After engine_stop's done. NULL is allowed. */
+void engine_free(struct engine *engine);
+
+#endif

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+/* The queue of one device: a heap of users by turn, each with a list of jobs. */
+#include <config.h>
+
+#include "engine/fair_queue.h"
+
+#include <kettle/error.h>
+#include <search.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+struct queue_user {
+	int64_t id;
+	uint64_t turn;  /* virtual time at which the user's next job is due */
+	uint64_t order; /* of arrival, to break ties */
+	size_t place;   /* in the heap */
+	size_t count;
+	struct queue_item *first, *last;
+};
+
+struct queue {
+	struct queue_user **heap; /* users with jobs, lowest turn first */
+	size_t users, room;
+	void *by_id; /* the same users, a tree for tsearch(3) */
+	size_t jobs;
+	uint64_t now, arrivals; /* turn of the job served last; users seen */
+	struct {
+		int64_t id;
+		uint64_t turn;
+	} recent[64]; /* turns of users who left lately, so that coming back job by job is no advantage */
+	size_t recent_next;
+};
+
+static int
+by_user_id(const void *a, const void *b)
+{
+	const struct queue_user *x = a, *y = b;
+	return (x->id > y->id) - (x->id < y->id);
+}
+
+struct queue *
+queue_new(void)
+{
+	return calloc(1, sizeof(struct queue));
+}
+
+void
+queue_free(struct queue *queue)
+{
+	if (!queue)
+		return;
+	for (size_t i = 0; i < queue->users; i++) {
+		(void)tdelete(queue->heap[i], &queue->by_id, by_user_id);
+		free(queue->heap[i]);
+	}
+	free(queue->heap);
+	free(queue);
+}
+
+static bool
+before(const struct queue_user *a, const struct queue_user *b)
+{
+	return a->turn < b->turn || (a->turn == b->turn && a->order < b->order);
+}
+
+static void
+set(struct queue *queue, size_t place, struct queue_user *user)
+{
+	queue->heap[place] = user;
+	user->place = place;
+}
+
+static void
+sift_up(struct queue *queue, struct queue_user *user)
+{
+	size_t place = user->place;
+	while (place > 0 && before(user, queue->heap[(place - 1) / 2])) {
+		set(queue, place, queue->heap[(place - 1) / 2]);
+		place = (place - 1) / 2;
+	}
+	set(queue, place, user);
+}
+
+static void
+sift_down(struct queue *queue, struct queue_user *user)
+{
+	size_t place = user->place;
+	for (;;) {
+		size_t child = 2 * place + 1;
+		if (child >= queue->users)
+			break;
+		if (child + 1 < queue->users && before(queue->heap[child + 1], queue->heap[child]))
+			child++;
+		if (!before(queue->heap[child], user))
+			break;
+		set(queue, place, queue->heap[child]);
+		place = child;
+	}
+	set(queue, place, user);
+}
+
+static struct queue_user *
+find_user(const struct queue *queue, int64_t id)
+{
+	struct queue_user key = {.id = id};
+	struct queue_user *const *found = tfind(&key, &queue->by_id, by_user_id);
+	return found ? *found : NULL;
+}
+
+static uint64_t
+recent_turn(const struct queue *queue, int64_t id)
+{
+	uint64_t turn = queue->now;
+	for (size_t i = 0; i < sizeof(queue->recent) / sizeof(queue->recent[0]); i++)
+		if (queue->recent[i].id == id && queue->recent[i].turn > turn)
+			turn = queue->recent[i].turn;
+	return turn;
+}
+
+static struct queue_user *
+add_user(struct queue *queue, int64_t id)
+{
+	if (queue->users == queue->room) {
+		size_t room = queue->room ? queue->room * 2 : 16;
+		struct queue_user **heap = realloc(queue->heap, room * sizeof(*heap));
+		if (!heap)
+			return NULL;
+		queue->heap = heap;
+		queue->room = room;
+	}
+	struct queue_user *user = calloc(1, sizeof(*user));
+	if (!user)
+		return NULL;
+	user->id = id;
+	user->turn = recent_turn(queue, id);
+	user->order = queue->arrivals++;
+	if (!tsearch(user, &queue->by_id, by_user_id)) {
+		free(user);
+		return NULL;
+	}
+	set(queue, queue->users++, user);
+	sift_up(queue, user);
+	return user;
+}
+
+static void
+drop_user(struct queue *queue, struct queue_user *user)
+{
+	queue->recent[queue->recent_next].id = user->id;
+	queue->recent[queue->recent_next].turn = user->turn;
+	queue->recent_next = (queue->recent_next + 1) % (sizeof(queue->recent) / sizeof(queue->recent[0]));
+	struct queue_user *moved = queue->heap[--queue->users];
+	if (moved != user) {
+		set(queue, user->place, moved);
+		sift_up(queue, moved);
+		sift_down(queue, moved);
+	}
+	(void)tdelete(user, &queue->by_id, by_user_id);
+	free(user);
+}
+
+/* The one it comes before; NULL: it comes last. What is added is nearly always the newest, else mostly the oldest. */
+static struct queue_item *
+find_next(const struct queue_user *user, int64_t order)
+{
+	if (user->first && order < user->first->order)
+		return user->first;
+	struct queue_item *next = NULL;
+	for (struct queue_item *item = user->last; item && item->order > order; item = item->previous)
+		next = item;
+	return next;
+}
+
+int
+queue_add(struct queue *queue, int64_t id, int64_t order, struct queue_item *item)
+{
+	struct queue_user *user = find_user(queue, id);
+	if (!user)
+		user = add_user(queue, id);
+	if (!user)
+		return KETTLE_ENOMEM;
+	item->user_list = user;
+	item->order = order;
+	item->next = find_next(user, order);
+	item->previous = item->next ? item->next->previous : user->last;
+	*(item->previous ? &item->previous->next : &user->first) = item;
+	*(item->next ? &item->next->previous : &user->last) = item;
+	user->count++;
+	queue->jobs++;
+	return 0;
+}
+
+static void
+unlink_item(struct queue *queue, struct queue_item *item)
+{
+	struct queue_user *user = item->user_list;
+	*(item->previous ? &item->previous->next : &user->first) = item->next;
+	*(item->next ? &item->next->previous : &user->last) = item->previous;
+	*item = (struct queue_item){0};
+	user->count--;
+	queue->jobs--;
+}
+
+struct queue_item *
+queue_take(struct queue *queue)
+{
+	if (queue->users == 0)
+		return NULL;
+	struct queue_user *user = queue->heap[0];
+	struct queue_item *item = user->first;
+	unlink_item(queue, item);
+	queue->now = user->turn++;
+	if (user->count == 0)
+		drop_user(queue, user);
+	else
+		sift_down(queue, user);
+	return item;
+}
+
+void
+queue_remove(struct queue *queue, struct queue_item *item)
+{
+	struct queue_user *user = item->user_list;
+	if (!user)
+		return;
+	unlink_item(queue, item);
+	if (user->count == 0)
+		drop_user(queue, user);
+}
+
+size_t
+queue_length(const struct queue *queue)
+{
+	return queue->jobs;
+}
+
+size_t
+queue_place(const struct queue *queue, const struct queue_item *item)
+{
+	const struct queue_user *mine = item->user_list;
+	if (!mine)
+		return 0;
+	size_t ahead = 0;
+	for (const struct queue_item *i = item->previous; i; i = i->previous)
+		ahead++;
+	uint64_t due = mine->turn + ahead;
+	for (size_t i = 0; i < queue->users; i++) {
+		const struct queue_user *user = queue->heap[i];
+		if (user == mine || user->turn > due)
+			continue;
+		size_t earlier = (size_t)(due - user->turn);
+		if (user->turn + earlier == due && user->order < mine->order)
+			earlier++;
+		ahead += earlier < user->count ? earlier : user->count;
+	}
+	return ahead;
+}

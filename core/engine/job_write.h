@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* What the store does for one job of the engine, once more where the database could not take it. Loop thread. */
+#ifndef KETTLE_ENGINE_OP_H
+#define KETTLE_ENGINE_OP_H
+
+#include "engine/engine_internal.h"
+
+/* The store's work for one job, and what the loop does after it. */
+struct engine_op {
+	struct engine_job *job; /* the loop's; may be gone where only a handle is stored */
+	int64_t id, attempt;
+	store_op run;
+	store_done done;
+	json_t *material, *verdict, *calibration;
+	uint64_t completed_ns; /* of the verdict; 0: it came from no completion */
+	int64_t record_ns;
+	char *handle;
+	char unit[96];
+	char reason[300];
+	struct kettle_error no_material;
+	bool spared, waits, queued, refused;
+	kettle_answer answer;
+	void *arg;
+};
+
+/* Of this job and its attempt. */
+struct engine_op *engine_op_new(struct engine_job *job);
+void engine_op_free(struct engine_op *op);
+/* In a transaction of its own; done gets the op, and frees it unless engine_op_keep took it. */
+void engine_op_write(struct engine_op *op, store_op run, store_done done);
+/* Whether the database may take it at another time: it could not, and not because of what it was told. NULL: it could. */
+bool engine_op_may_pass(const struct kettle_error *err);
+/*
+ * A full disk may become free: what was not stored for such a reason is kept, and is tried again (engine_job_again). An
+ * engine that stops leaves the job to the next one. False: it is not kept.
+ */
+bool engine_op_keep(struct engine_op *op, const struct kettle_error *err);
+
+#endif

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+/* Jobs that need several devices at once: the units of one machine that they get besides their first. */
+/*
+ * Theory of operation. How many devices a job needs is known when it is planned, and by then it has its first unit.
+ * The others are taken at once, whether they are busy or not: each of them counts the job as one of its own from then
+ * on, so what comes later is given to other units, or builds and waits behind it. That is its reservation. Who runs
+ * when is kettle-exec's business, which takes the locks of all of them in one order (exec/hold.c).
+ *
+ * Where so many are there but too few of them are in order, the attempt does not count: the job is held beside the queue,
+ * so that those behind it which need less go on, and comes first again as soon as enough have been brought back.
+ */
+#include <config.h>
+
+#include "engine/engine_internal.h"
+
+#include "base/cleanup.h"
+#include "judge/unit_facts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static size_t
+devices_needed(const json_t *plan)
+{
+	json_int_t most = 0;
+	size_t i;
+	json_t *step;
+	json_array_foreach(json_object_get(plan, "steps"), i, step) {
+		json_int_t count = json_integer_value(json_object_get(step, "device"));
+		most = count > most ? count : most;
+	}
+	return (size_t)most;
+}
+
+/* The devices of one unit: the GPUs that it lists, or itself. */
+static size_t
+devices_of(const struct unit *unit)
+{
+	AUTO_JSON json_t *gpus = unit_gpus(unit->config);
+	size_t count = json_array_size(gpus);
+	return count ? count : 1;
+}
+
+static bool
+is_beside(const struct unit *first, const struct unit *other)
+{
+	const struct kettle_runner *ops = first->runner->ops;
+	return other == first || (other->runner == first->runner && !other->removed && ops->same_machine &&
+								 ops->same_machine(first->runner->self, first->config, other->config));
+}
+
+/* What the machine of the unit has of this device, with those that are set aside or without. */
+static size_t
+count_devices(const struct unit *first, bool all)
+{
+	size_t count = 0;
+	for (const struct unit *unit = first->device->units; unit; unit = unit->next)
+		if (is_beside(first, unit) && (all || unit == first || !unit->aside[0]))
+			count += devices_of(unit);
+	return count;
+}
+
+static bool
+is_taken(const struct engine_job *job, const struct unit *unit)
+{
+	bool taken = unit == job->unit;
+	for (size_t i = 0; i < job->more_count; i++)
+		taken = taken || job->more[i] == unit;
+	return taken;
+}
+
+/* The one with the fewest jobs, of equals the first. */
+static struct unit *
+next_beside(const struct engine_job *job)
+{
+	struct unit *best = NULL;
+	for (struct unit *unit = job->device->units; unit; unit = unit->next)
+		if (is_beside(job->unit, unit) && !unit->aside[0] && !is_taken(job, unit) &&
+			(!best || unit->active < best->active))
+			best = unit;
+	return best;
+}
+
+static int
+refuse(struct engine_job *job, size_t need, struct kettle_error *err)
+{
+	size_t all = count_devices(job->unit, true);
+	if (all < need)
+		return kettle_fail(err, KETTLE_EINVAL,
+			"The task needs %zu devices at once, and `%s` has %zu on one machine; ask whoever runs this Kettle.", need,
+			job->device->name, all);
+	(void)kettle_fail(err, KETTLE_EUNAVAIL,
+		"It needs %zu devices at once, and of the %zu of `%s` only %zu are in order.", need, all, job->device->name,
+		count_devices(job->unit, false));
+	job->needs = need;
+	job->waits = strdup(err->message);
+	return KETTLE_EUNAVAIL;
+}
+
+int
+engine_places_take(struct engine_job *job, struct kettle_error *err)
+{
+	size_t need = devices_needed(job->plan), have = devices_of(job->unit);
+	/* What a runner has elsewhere is for it and its kettle-exec to see. */
+	if (need <= have || !job->unit->runner->ops->same_machine)
+		return 0;
+	if (count_devices(job->unit, false) < need)
+		return refuse(job, need, err);
+	job->more = calloc(need, sizeof(*job->more));
+	while (job->more && have < need) {
+		struct unit *unit = next_beside(job);
+		unit->active++;
+		have += devices_of(unit);
+		job->more[job->more_count++] = unit;
+	}
+	return job->more ? 0 : kettle_fail(err, KETTLE_EUNAVAIL, "there is not enough memory for it");
+}
+
+void
+engine_places_leave(struct engine_job *job)
+{
+	for (size_t i = 0; i < job->more_count; i++) {
+		job->more[i]->active--;
+		if (job->phase == PHASE_RUNNING)
+			job->more[i]->running--;
+	}
+	free(STEAL(job->more));
+	job->more_count = 0;
+}
+
+void
+engine_places_run(struct engine_job *job, bool runs)
+{
+	for (size_t i = 0; i < job->more_count; i++)
+		runs ? job->more[i]->running++ : job->more[i]->running--;
+}
+
+json_t *
+engine_places_section(const struct engine_job *job)
+{
+	if (job->more_count == 0)
+		return json_incref(job->unit->config);
+	json_t *section = json_copy(job->unit->config), *more = json_array();
+	for (size_t i = 0; i < job->more_count; i++)
+		(void)json_array_append(more, job->more[i]->config);
+	if (section && json_object_set_new(section, "more", more) == 0)
+		return section;
+	json_decref(section);
+	return NULL;
+}
+
+/* ---- those that wait ---- */
+
+/* Enough are in order on one machine; or on none there are so many, in order or not, which it is to be told. */
+static bool
+may_go_on(const struct device *device, size_t need)
+{
+	bool never = false;
+	for (const struct unit *unit = device->units; unit; unit = unit->next) {
+		if (unit->removed)
+			continue;
+		if (!unit->aside[0] && count_devices(unit, false) >= need)
+			return true;
+		never = never || !unit->aside[0];
+		if (count_devices(unit, true) >= need)
+			return false;
+	}
+	return never;
+}
+
+void
+engine_places_release(struct device *device)
+{
+	struct engine_job *job = device->held;
+	while (job) {
+		struct engine_job *next = job->next_held;
+		if (may_go_on(device, job->needs))
+			engine_job_queue(job);
+		job = next;
+	}
+}
+
+size_t
+engine_places_held(const struct device *device)
+{
+	size_t count = 0;
+	for (const struct engine_job *job = device->held; job; job = job->next_held)
+		count++;
+	return count;
+}
+
+json_t *
+engine_places_trouble(const struct device *device)
+{
+	const struct unit *aside = NULL;
+	if (device->held)
+		return json_string(device->held->waits);
+	for (const struct unit *unit = device->units; unit; unit = unit->next) {
+		if (!unit->removed && !unit->aside[0])
+			return NULL;
+		aside = aside || unit->removed ? aside : unit;
+	}
+	return aside ? json_sprintf("No unit of `%s` is in order. %s: %s", device->name, aside->label, aside->aside) : NULL;
+}

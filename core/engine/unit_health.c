@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: MIT */
+/* Units that are not in order: set aside, tried, brought back; and what is known of those that are. */
+/*
+ * Theory of operation. kettle-exec looks at the GPUs of a job before and after it and tells with the job's completion
+ * what it found wrong. A unit with such a fault twice in a row is set aside, which the database remembers. From then on
+ * it is tried every ENGINE_TRIAL_MS: its machine is asked once more what it is, and when its GPUs are there and nothing
+ * uses them, it comes back. An operator may do either by hand (cmd_device.c). A unit that somebody set aside by hand is
+ * not tried.
+ *
+ * A machine that is asked what it is may hang. Nobody waits for it longer than ENGINE_DESCRIBE_MS, nor than the engine
+ * itself goes on: whoever asked is told that it said nothing, and its answer, should it still come, is dropped.
+ */
+#include <config.h>
+
+#include "engine/engine_internal.h"
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "model/settings.h"
+#include "judge/unit_facts.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* ---- what the database remembers ---- */
+
+struct note {
+	json_t *data; /* {"device", "unit", "reason"} */
+	bool aside;
+};
+
+static int
+note_op(struct db *db, void *arg, struct kettle_error *err)
+{
+	const struct note *note = arg;
+	return state_unit_set(db, note->data, note->aside, err);
+}
+
+static void
+noted(void *arg, const struct kettle_error *err)
+{
+	struct note *note = arg;
+	if (err)
+		log_write(KETTLE_LOG_WARNING, "engine", "the state of unit %s is not remembered: %s",
+			json_string_value(json_object_get(note->data, "unit")), err->message);
+	json_decref(note->data);
+	free(note);
+}
+
+static void
+remember(struct engine *engine, const struct unit *unit, bool aside, const char *reason)
+{
+	struct note *note = calloc(1, sizeof(*note));
+	if (!note)
+		return;
+	note->aside = aside;
+	note->data = json_pack("{s:s, s:s, s:s}", "device", unit->device->name, "unit", unit->label, "reason", reason);
+	store_write(engine->setup.store, note_op, noted, note);
+}
+
+/* ---- aside and back ---- */
+
+void
+engine_health_aside(struct engine *engine, struct unit *unit, const char *why, bool by_hand)
+{
+	engine_unit_aside(unit, why);
+	unit->tried = !by_hand;
+	unit->trial_ms = uv_now(engine->setup.loop) + ENGINE_TRIAL_MS;
+}
+
+void
+engine_health_ready(struct engine *engine, struct unit *unit, const char *why)
+{
+	log_write(KETTLE_LOG_INFO, "engine", "unit %s is brought back: %s", unit->label, why);
+	unit->aside[0] = '\0';
+	unit->tried = false;
+	unit->faults = unit->losses = 0;
+	unit->pause_until_ms = 0;
+	engine->dirty = true;
+}
+
+struct unit *
+engine_unit_find(const struct engine *engine, const char *label)
+{
+	for (struct device *device = engine->devices; device; device = device->next)
+		for (struct unit *unit = device->units; unit; unit = unit->next)
+			if (!unit->removed && strcasecmp(unit->label, label) == 0)
+				return unit;
+	return NULL;
+}
+
+void
+engine_health_load(struct engine *engine, const json_t *rows)
+{
+	size_t i;
+	json_t *row;
+	json_array_foreach(rows, i, row) {
+		const char *state = json_string_value(json_object_get(row, "state"));
+		const char *label = json_string_value(json_object_get(row, "unit"));
+		const char *reason = json_string_value(json_object_get(row, "reason"));
+		struct unit *unit = label ? engine_unit_find(engine, label) : NULL;
+		if (!unit || !state || strcmp(state, "aside") != 0 || unit->aside[0])
+			continue;
+		bool by_hand = reason && strncmp(reason, ENGINE_BY_HAND, strlen(ENGINE_BY_HAND)) == 0;
+		engine_health_aside(engine, unit, reason ? reason : "no reason is known", by_hand);
+	}
+}
+
+/* ---- faults ---- */
+
+static void
+take_fault(struct engine *engine, struct unit *unit, const char *fault)
+{
+	char why[sizeof(unit->aside)];
+	unit->faults++;
+	log_write(KETTLE_LOG_WARNING, "engine", "unit %s is not in order: %s", unit->label, fault);
+	if (unit->faults < ENGINE_FAULTS_MAX || unit->aside[0])
+		return;
+	(void)snprintf(why, sizeof(why), "%u times in a row: %s", unit->faults, fault);
+	engine_health_aside(engine, unit, why, false);
+	remember(engine, unit, true, unit->aside);
+}
+
+static bool
+has_text(const json_t *list, const char *text)
+{
+	size_t i;
+	json_t *one;
+	json_array_foreach(list, i, one) {
+		if (json_is_string(one) && strcmp(json_string_value(one), text) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void
+judge_unit(struct engine *engine, struct unit *unit, const json_t *device)
+{
+	AUTO_JSON json_t *gpus = unit_gpus(unit->config);
+	const char *fault = NULL;
+	bool checked = false;
+	size_t i;
+	json_t *gpu;
+	json_array_foreach(gpus, i, gpu) {
+		const char *why = json_string_value(json_object_get(json_object_get(device, "faults"), json_string_value(gpu)));
+		fault = fault ? fault : why;
+		checked = checked || has_text(json_object_get(device, "checked"), json_string_value(gpu));
+	}
+	if (fault)
+		take_fault(engine, unit, fault);
+	else if (checked)
+		unit->faults = 0;
+}
+
+void
+engine_health_judge(struct engine_job *job, const json_t *completion)
+{
+	const json_t *device = json_object_get(completion, "device");
+	if (!json_is_object(device) || !job->unit)
+		return;
+	judge_unit(job->engine, job->unit, device);
+	for (size_t i = 0; i < job->more_count; i++)
+		judge_unit(job->engine, job->more[i], device);
+}
+
+/* ---- questions ---- */
+
+static void
+close_question(struct engine_question *question)
+{
+	struct engine_question **link = &question->engine->questions;
+	while (*link != question)
+		link = &(*link)->next;
+	*link = question->next;
+	question->engine = NULL;
+}
+
+static void
+answered(void *arg, const struct kettle_error *err, json_t *greeting)
+{
+	struct engine_question *question = arg;
+	if (question->engine) {
+		close_question(question);
+		question->told(question, err, greeting, false);
+	}
+	free(question);
+}
+
+/* question is the first member of what malloc gave, and is freed with the answer; where this fails, it stays the caller's. */
+static int
+ask(struct engine *engine, const struct unit *unit, struct engine_question *question, struct kettle_error *err)
+{
+	AUTO_JSON json_t *section = unit_brief(unit->config);
+	question->engine = engine;
+	question->deadline_ms = uv_now(engine->setup.loop) + ENGINE_DESCRIBE_MS;
+	question->next = engine->questions;
+	engine->questions = question;
+	int status = unit->runner->ops->describe(unit->runner->self, section, answered, question, err);
+	if (status < 0)
+		close_question(question);
+	return status;
+}
+
+static void
+give_up(struct engine_question *question, bool stopping)
+{
+	struct kettle_error err = {0};
+	if (stopping)
+		(void)kettle_fail(&err, KETTLE_ECANCELED, "The engine stopped before the machine had said what it is.");
+	else
+		(void)kettle_fail(&err, KETTLE_EUNAVAIL,
+			"The machine did not say within %d s what it is; its kettle-exec may hang.", ENGINE_DESCRIBE_MS / 1000);
+	close_question(question);
+	question->told(question, &err, NULL, true);
+}
+
+static void
+check_questions(struct engine *engine)
+{
+	uint64_t now = uv_now(engine->setup.loop);
+	bool stopping = engine->stopping && now >= engine->stop_at_ms;
+	for (struct engine_question *question = engine->questions; question;) {
+		if (!stopping && now < question->deadline_ms) {
+			question = question->next;
+			continue;
+		}
+		give_up(question, stopping);
+		question = engine->questions; /* whoever was told may have changed the list */
+	}
+}
+
+/* ---- trials ---- */
+
+struct trial {
+	struct engine_question question; /* first */
+	struct engine *engine;
+	char label[sizeof(((struct unit *)NULL)->label)];
+	engine_tried done;
+	void *arg;
+};
+
+/* Whether its GPUs are as they should be. */
+static int
+judge_facts(const struct unit *unit, const json_t *greeting, struct kettle_error *err)
+{
+	AUTO_JSON json_t *facts = unit_facts(unit->config, greeting);
+	const char *error = json_string_value(json_object_get(facts, "gpu_error"));
+	size_t i;
+	json_t *gpu;
+	if (error)
+		return kettle_fail(err, KETTLE_EUNAVAIL, "%s", error);
+	json_array_foreach(json_object_get(facts, "gpus"), i, gpu) {
+		if (json_is_true(json_object_get(gpu, "occupied")))
+			return kettle_fail(err, KETTLE_EUNAVAIL, "%lld MiB of the memory of its GPU %lld are in use.",
+				(long long)(json_integer_value(json_object_get(gpu, "used")) >> 20),
+				(long long)json_integer_value(json_object_get(gpu, "index")));
+	}
+	return 0;
+}
+
+static void
+described(struct engine_question *question, const struct kettle_error *err, json_t *greeting, bool late)
+{
+	struct trial *trial = (struct trial *)question;
+	struct engine *engine = trial->engine;
+	struct kettle_error why = *err;
+	struct unit *unit = engine_unit_find(engine, trial->label);
+	(void)late;
+	if (why.code == 0 && !unit)
+		(void)kettle_fail(&why, KETTLE_ENOENT, "It is not configured any more.");
+	else if (why.code == 0)
+		why.code = judge_facts(unit, greeting, &why);
+	if (unit)
+		unit->trying = false;
+	engine->in_flight--;
+	trial->done(trial->arg, engine, trial->label, &why);
+}
+
+int
+engine_health_try(struct engine *engine, struct unit *unit, engine_tried done, void *arg, struct kettle_error *err)
+{
+	if (!unit->runner->ops->describe)
+		return kettle_fail(
+			err, KETTLE_EUNAVAIL, "The runner `%s` cannot say how its machines are.", unit->runner->name);
+	if (unit->trying)
+		return kettle_fail(err, KETTLE_ECONFLICT, "Unit `%s` is being tried already.", unit->label);
+	struct trial *trial = calloc(1, sizeof(*trial));
+	if (!trial)
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory.");
+	*trial = (struct trial){.question.told = described, .engine = engine, .done = done, .arg = arg};
+	memcpy(trial->label, unit->label, sizeof(trial->label));
+	unit->trying = true;
+	engine->in_flight++;
+	int status = ask(engine, unit, &trial->question, err);
+	if (status < 0) {
+		unit->trying = false;
+		engine->in_flight--;
+		free(trial);
+	}
+	return status;
+}
+
+static void
+tried(void *arg, struct engine *engine, const char *label, const struct kettle_error *err)
+{
+	struct unit *unit = engine_unit_find(engine, label);
+	(void)arg;
+	if (!unit || !unit->aside[0] || !unit->tried)
+		return;
+	unit->trial_ms = uv_now(engine->setup.loop) + ENGINE_TRIAL_MS;
+	if (err->code != 0)
+		return;
+	engine_health_ready(engine, unit, "it passed its test");
+	remember(engine, unit, false, "it passed its test");
+}
+
+void
+engine_health_tick(struct engine *engine)
+{
+	uint64_t now = uv_now(engine->setup.loop);
+	struct kettle_error err = {0};
+	check_questions(engine);
+	for (struct device *device = engine->stopping ? NULL : engine->devices; device; device = device->next)
+		for (struct unit *unit = device->units; unit; unit = unit->next)
+			if (unit->aside[0] && unit->tried && !unit->trying && !unit->removed && now >= unit->trial_ms) {
+				unit->trial_ms = now + ENGINE_TRIAL_MS;
+				(void)engine_health_try(engine, unit, tried, NULL, &err);
+			}
+}
+
+/* ---- what is known ---- */
+
+struct asking {
+	struct engine_question question; /* first */
+	struct unit *unit;
+	void (*done)(void *arg, const char *late);
+	void *arg;
+};
+
+static void
+known(struct engine_question *question, const struct kettle_error *err, json_t *greeting, bool late)
+{
+	struct asking *asking = (struct asking *)question;
+	/* Without it languages plan with what the configuration says, and the runner will say what is wrong. */
+	if (err->code == 0 && !asking->unit->facts) {
+		AUTO_JSON json_t *facts = unit_facts(asking->unit->config, greeting);
+		asking->unit->facts = unit_facts_lasting(facts);
+	}
+	asking->done(asking->arg, late ? err->message : NULL);
+}
+
+bool
+engine_health_know(struct engine *engine, struct unit *unit, void (*done)(void *arg, const char *late), void *arg)
+{
+	struct kettle_error err = {0};
+	const struct kettle_runner *ops = unit->runner->ops;
+	if (unit->facts || !json_object_get(unit->config, "gpu") || !ops->describe)
+		return false;
+	struct asking *asking = calloc(1, sizeof(*asking));
+	if (!asking)
+		return false;
+	*asking = (struct asking){.question.told = known, .unit = unit, .done = done, .arg = arg};
+	if (ask(engine, unit, &asking->question, &err) == 0)
+		return true;
+	free(asking);
+	return false;
+}
+
+/* ---- for commands ---- */
+
+json_t *
+engine_units(const struct engine *engine, const char *name)
+{
+	json_t *list = json_array();
+	for (const struct device *device = engine->devices; device; device = device->next)
+		for (const struct unit *unit = device->units; unit; unit = unit->next)
+			if (!unit->removed && (strcasecmp(device->name, name) == 0 || strcasecmp(unit->label, name) == 0))
+				(void)json_array_append_new(list, json_pack("{s:s, s:s}", "device", device->name, "unit", unit->label));
+	return list;
+}
+
+void
+engine_unit_set(struct engine *engine, const char *label, bool aside, const char *reason)
+{
+	struct unit *unit = engine_unit_find(engine, label);
+	if (unit && aside)
+		engine_health_aside(engine, unit, reason, true);
+	else if (unit)
+		engine_health_ready(engine, unit, reason);
+}
+
+int
+engine_unit_try(struct engine *engine, const char *label, engine_tried done, void *arg, struct kettle_error *err)
+{
+	struct unit *unit = engine_unit_find(engine, label);
+	if (!unit)
+		return kettle_fail(err, KETTLE_ENOENT, "Unit `%s` is not configured any more.", label);
+	return engine_health_try(engine, unit, done, arg, err);
+}

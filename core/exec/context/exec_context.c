@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/* What all jobs of one kettle-exec share: the machine, its folders, its tools, who waits for what. */
+#include <config.h>
+
+#include "exec/context/exec_context.h"
+
+#include <dirent.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/failpoint.h"
+#include "base/file.h"
+#include "exec/machine/gpu.h"
+#include "exec/machine/machine.h"
+#include "exec/plan/plan.h"
+
+static int
+open_folders(struct exec *exec, struct kettle_error *err)
+{
+	const struct execconfig *config = &exec->config;
+	AUTO_FREE char *memory = path_join(config->state, EXEC_TOOLS_FILE);
+	exec->blobs = path_join(config->state, "blobs");
+	if (!memory || !exec->blobs)
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a path.");
+	struct kettle_error why = {0};
+	int rc = file_mkdirs(config->state, 0700, &why);
+	if (rc != 0)
+		rc = kettle_fail(err, rc, "The folder for builds and runs cannot be made: %s Set HOME, or `state` in exec.yml.",
+			why.message);
+	if (rc == 0)
+		rc = cache_open(&exec->cache, config->state, config->cache_max_bytes, config->cache_max_age_days, err);
+	if (rc == 0)
+		rc = spool_open(&exec->spool, config->state, err);
+	if (rc == 0 && !(exec->toolchain = toolchain_new(config, memory)))
+		rc = kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the list of tools.");
+	return rc;
+}
+
+void
+exec_take_gpus(struct exec *exec, json_t *reading_take)
+{
+	json_decref(exec->gpus);
+	exec->gpus = reading_take;
+	if (!exec->gpus)
+		exec->gpus = json_pack("{s:[], s:[{s:s}]}", "gpus", "errors", "error", "kettle-gpu gave no answer in time.");
+}
+
+/* A driver that does not answer is no reason not to start: it is told in the greeting, and with each job that needs it.
+ */
+static void
+open_gpus(struct exec *exec)
+{
+	json_t *reading = NULL;
+	const json_t *facts;
+	size_t i;
+	if (!gpu_expected(&exec->config))
+		return;
+	(void)gpu_read(&exec->config, &reading, NULL);
+	exec_take_gpus(exec, reading);
+	json_array_foreach(json_object_get(exec->gpus, "gpus"), i, facts)
+		if (json_object_get(facts, "uuid") && json_object_get(facts, "used"))
+			(void)json_object_set(
+				exec->idle, json_string_value(json_object_get(facts, "uuid")), json_object_get(facts, "used"));
+}
+
+/* The GPUs for the greeting, with whether more of their memory is in use than when nothing runs. */
+static json_t *
+greet_gpus(const struct exec *exec)
+{
+	json_t *list = json_deep_copy(json_object_get(exec->gpus, "gpus")), *facts;
+	size_t i;
+	json_array_foreach(list, i, facts) {
+		const json_t *idle = json_object_get(exec->idle, json_string_value(json_object_get(facts, "uuid")));
+		bool occupied = idle && gpu_used(facts) > (uint64_t)json_integer_value(idle) + exec->config.gpu_left;
+		(void)json_object_set_new(facts, "occupied", json_boolean(occupied));
+	}
+	return list;
+}
+
+static int
+open_machine(struct exec *exec, struct kettle_error *err)
+{
+	exec->cgroup = sandbox_cgroup_root(NULL);
+	int rc = sandbox_machine_new(exec->cgroup, &exec->machine, err);
+	if (rc != 0)
+		return rc;
+	exec->protections = sandbox_machine_protections(exec->machine);
+	exec->facts = machine_describe();
+	machine_cpu_digest(exec->cpu_digest);
+	exec->idle = json_object();
+	if (!exec->facts || !exec->idle)
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to describe this machine.");
+	open_gpus(exec);
+	return cores_allowed(&exec->all, err);
+}
+
+int
+exec_open(struct exec *exec, uv_loop_t *loop, struct emitter *out, const struct exec_options *options,
+	struct kettle_error *err)
+{
+	*exec = (struct exec){.loop = loop, .out = out, .spool.lock = -1};
+	int rc = execconfig_load(&exec->config, options->config, options->settings, options->state, options->level, err);
+	if (rc == 0)
+		rc = plan_schema(&exec->plan_schema, err);
+	if (rc == 0)
+		rc = open_folders(exec, err);
+	if (rc == 0)
+		rc = open_machine(exec, err);
+	if (rc == 0)
+		rc = devlock_open(&exec->locks, loop, exec->config.locks, err);
+	exec->builds.max = exec->config.build_jobs;
+	return rc;
+}
+
+void
+exec_close(struct exec *exec)
+{
+	devlock_close(&exec->locks);
+	warm_free(exec->warm);
+	sandbox_machine_free(exec->machine);
+	sandbox_cgroup_leave(exec->cgroup);
+	free(exec->cgroup);
+	spool_close(&exec->spool);
+	cache_close(&exec->cache);
+	toolchain_free(exec->toolchain);
+	json_decref(exec->plan_schema);
+	json_decref(exec->facts);
+	json_decref(exec->gpus);
+	json_decref(exec->idle);
+	json_decref(exec->tools);
+	json_decref(exec->packages);
+	json_decref(exec->parts);
+	cores_free(&exec->all);
+	cores_free(&exec->device);
+	free(exec->blobs);
+	execconfig_close(&exec->config);
+}
+
+void
+exec_emit(struct exec *exec, json_t *event_take)
+{
+	if (exec->on_event && event_take)
+		exec->on_event(exec->arg, event_take);
+	emit_json(exec->out, event_take);
+}
+
+json_t *
+exec_hello(struct exec *exec)
+{
+	failpoint("exec.hello");
+	enum sandbox_level level = sandbox_level_of(exec->protections);
+	return json_pack("{s:s, s:i, s:s, s:o, s:s, s:O, s:O*, s:O*, s:O*, s:o*, s:O*}", "event", "hello", "protocol",
+		EXEC_PROTOCOL, "version", PACKAGE_VERSION, "protections", sandbox_describe(exec->protections), "level",
+		sandbox_level_name(level), "machine", exec->facts, "tools", exec->tools, "packages", exec->packages, "parts",
+		exec->parts, "gpus", greet_gpus(exec), "gpu_errors", json_object_get(exec->gpus, "errors"));
+}
+
+/* Every thread: those of the pool were made at a time when nothing was known of the device. */
+static void
+move_threads(const struct cores *cores)
+{
+	cpu_set_t set;
+	CPU_ZERO(&set);
+	for (size_t i = 0; i < cores->count; i++)
+		CPU_SET((size_t)cores->list[i], &set);
+	AUTO_DIR DIR *tasks = opendir("/proc/self/task");
+	const struct dirent *entry;
+	while (tasks && (entry = readdir(tasks)))
+		if (entry->d_name[0] != '.')
+			(void)sched_setaffinity((pid_t)atoi(entry->d_name), sizeof(set), &set);
+}
+
+int
+exec_leave_cores(struct exec *exec, const struct cores *cores, struct kettle_error *err)
+{
+	struct cores left = {0};
+	size_t before = exec->device.count;
+	if (cores_join(&exec->device, cores) != 0 || cores_without(&exec->all, &exec->device, &left) != 0)
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a list of cores.");
+	if (exec->device.count != before)
+		move_threads(&left);
+	cores_free(&left);
+	return 0;
+}
+
+int
+exec_build_cores(const struct exec *exec, struct cores *ret_cores)
+{
+	*ret_cores = (struct cores){0};
+	if (exec->config.build_cores.count > 0)
+		return cores_join(ret_cores, &exec->config.build_cores);
+	return cores_without(&exec->all, &exec->device, ret_cores);
+}

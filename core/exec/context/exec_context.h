@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/* What all jobs of one kettle-exec share: the machine, its folders, its tools, who waits for what. */
+#ifndef KETTLE_EXEC_EXEC_H
+#define KETTLE_EXEC_EXEC_H
+
+#include <jansson.h>
+#include <kettle/error.h>
+#include <stdbool.h>
+#include <uv.h>
+
+#include "exec/build/build_slots.h"
+#include "exec/build/cache.h"
+#include "exec/util/cores.h"
+#include "exec/machine/devlock.h"
+#include "exec/util/json_lines.h"
+#include "exec/machine/execconfig.h"
+#include "sandbox/sandbox.h"
+#include "exec/machine/spool.h"
+#include "exec/tools/toolchain.h"
+#include "exec/warm/warm.h"
+
+#define EXEC_PROTOCOL 1
+#define EXEC_TOOLS_FILE "tools.json" /* below the state folder: what tools said of themselves */
+
+struct job;
+
+/* One kettle-exec. Everything on the loop thread. */
+struct exec {
+	uv_loop_t *loop;
+	struct execconfig config;
+	char *cgroup;
+	struct sandbox_machine *machine;
+	struct warm *warm;    /* NULL: every step begins cold */
+	unsigned protections; /* that this machine offers */
+	json_t *plan_schema;
+	json_t *facts; /* machine_describe */
+	json_t *gpus;  /* the newest reading of all GPUs (gpu.h); NULL: there are none */
+	json_t *idle;  /* UUID → bytes of its memory in use when nothing runs */
+	struct toolchain *toolchain;
+	/* Of the greeting (toolchain_versions, toolchain_packages, toolchain_parts); NULL: not known yet. */
+	json_t *tools, *packages, *parts;
+	struct cache cache;
+	struct spool spool;
+	struct devlock_table locks;
+	struct builds builds;
+	struct emitter *out;
+	struct cores all;    /* that this process may use */
+	struct cores device; /* of the units seen so far */
+	char *blobs;         /* STATE/blobs */
+	char cpu_digest[DIGEST_HEX_SIZE];
+	unsigned stores; /* into the cache since it was last trimmed */
+	int refused;     /* the code of the last job that was not accepted */
+	struct job *jobs;
+	void (*on_event)(void *arg, const json_t *event); /* sees every event before it is written; may be NULL */
+	void (*on_idle)(void *arg);                       /* the last job has gone; may be NULL */
+	void *arg;
+};
+
+/* How a kettle-exec is opened; strings may be NULL. */
+struct exec_options {
+	const char *config, *settings, *state, *level;
+};
+
+/*
+ * Reads the configuration, probes the machine, makes the folders, removes what the dead left. `out` is borrowed. After
+ * a failure too, exec_close must be called.
+ */
+int exec_open(struct exec *exec, uv_loop_t *loop, struct emitter *out, const struct exec_options *options,
+	struct kettle_error *err);
+/* No job may be left. Its handles are closed by the loop's next turn. */
+void exec_close(struct exec *exec);
+
+/* Sends an event. */
+void exec_emit(struct exec *exec, json_t *event_take);
+/* The greeting, without tools and packages as long as they are not known; new reference. */
+json_t *exec_hello(struct exec *exec);
+/* A newer reading of the GPUs (stolen); NULL: none could be had, and none is taken for there. */
+void exec_take_gpus(struct exec *exec, json_t *reading_take);
+/*
+ * Notes that a device runs on these cores, and keeps this process and its inits off them where others are left: nothing
+ * of Kettle's own is to disturb what is being timed.
+ */
+int exec_leave_cores(struct exec *exec, const struct cores *cores, struct kettle_error *err);
+/* The cores for init and for builds: exec.yml's, or those that no device uses. The caller frees. */
+int exec_build_cores(const struct exec *exec, struct cores *ret_cores);
+
+#endif

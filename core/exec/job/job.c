@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: MIT */
+/* One job: its unit, its plan, the order of its steps, its end. */
+/*
+ * Theory of operation. job_advance looks at the steps in the order of the plan and begins every one that can begin:
+ * what it needs has passed, and, unless it is a build, no prepare or run step before it is still to come. It is called
+ * at the start and by every step that ends; a call from within itself only makes it look again. When all steps have
+ * ended the job is reported, and its folders go. A job that is lost is reported at once, and stays in the list without
+ * a word until its last process is really gone, so that its device locks last as long as what they lock out.
+ */
+#include <config.h>
+
+#include "exec/job/job.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/failpoint.h"
+#include "base/file.h"
+#include "exec/machine/gpu.h"
+#include "exec/plan/plan.h"
+#include "exec/job/step.h"
+#include "base/text.h"
+#include "exec/job/run_line.h"
+
+struct job *
+job_find(const struct exec *exec, const char *ref)
+{
+	for (struct job *job = exec->jobs; job; job = job->next)
+		if (!job->reported && strcmp(job->ref, ref) == 0)
+			return job;
+	return NULL;
+}
+
+bool
+job_is_kept(const struct job *job)
+{
+	return json_is_true(json_object_get(job->line, "keep"));
+}
+
+/* Takes the job's folder out of the spool where the run line asks for it; its new place, or NULL. */
+static char *
+keep_folder(struct job *job)
+{
+	const char *own = strrchr(job->exec->spool.dir, '/') + 1;
+	if (!job->dir || job->lost || !job_is_kept(job))
+		return NULL;
+	AUTO_FREE char *folder = path_join(job->exec->config.state, "kept");
+	AUTO_BUF struct buf kept = {0};
+	/* The spool's name makes it one that no other kettle-exec takes. */
+	if (!folder || file_mkdirs(folder, 0755, NULL) != 0 ||
+		buf_printf(&kept, "%s/%s-%s", folder, own, strrchr(job->dir, '/') + 1) != 0 || rename(job->dir, kept.data) != 0)
+		return NULL;
+	free(STEAL(job->dir));
+	return buf_take(&kept);
+}
+
+/* The devices that the job had: what they are, how many, what drives them. */
+static void
+describe_gpus(const struct job *job, json_t *system)
+{
+	const json_t *gpu, *facts = NULL;
+	size_t count = 0, i;
+	json_array_foreach(job->hold.watch.gpus, i, gpu) {
+		const json_t *one = gpu_find(job->exec->gpus, json_string_value(gpu));
+		facts = facts ? facts : one;
+		count += one != NULL;
+	}
+	if (!facts)
+		return;
+	const char *cuda = json_string_value(json_object_get(facts, "cuda"));
+	json_t *runtime = cuda ? json_sprintf("CUDA %s", cuda) : json_string("ROCm");
+	(void)json_object_update_new(
+		system, json_pack("{s:O*, s:I, s:o, s:O*}", "gpu", json_object_get(facts, "name"), "count", (json_int_t)count,
+					"runtime", runtime, "driver", json_object_get(facts, "driver")));
+}
+
+/* The machine, and the versions of the tools that steps of the job named. */
+static json_t *
+describe_system(const struct job *job)
+{
+	json_t *system = json_deep_copy(job->exec->facts), *tools = json_object(), *all = json_object();
+	json_t *interpreters = json_object();
+	for (size_t i = 0; i < job->count; i++) {
+		const struct tool *tool = job->steps[i].processes[0].tool;
+		const char *version = NULL;
+		const json_t *packages = NULL;
+		if (!tool || json_object_get(tools, tool->name))
+			continue;
+		toolchain_describe(job->exec->toolchain, tool, &version, &packages);
+		(void)json_object_set_new(tools, tool->name, json_string(version ? version : "unknown"));
+		if (!packages)
+			continue;
+		(void)json_object_update_missing(all, (json_t *)packages);
+		(void)json_object_set(interpreters, tool->name, (json_t *)packages);
+	}
+	(void)json_object_set_new(
+		system, "level", json_string(sandbox_level_name(sandbox_level_of(job->exec->protections))));
+	(void)json_object_set_new(system, "tools", tools);
+	if (json_object_size(all) > 0)
+		(void)json_object_set(system, "packages", all);
+	if (json_object_size(interpreters) > 0)
+		(void)json_object_set(system, "interpreters", interpreters);
+	if (json_object_get(all, "torch"))
+		(void)json_object_set(system, "torch", json_object_get(all, "torch"));
+	describe_gpus(job, system);
+	json_decref(interpreters);
+	json_decref(all);
+	return system;
+}
+
+/* `done`, exactly once for each run line. */
+static void
+report(struct job *job, const char *status, const char *error)
+{
+	if (job->reported)
+		return;
+	AUTO_JSON json_t *outcomes = json_array();
+	for (size_t i = 0; i < job->count; i++)
+		if (job->steps[i].outcome)
+			(void)json_array_append(outcomes, job->steps[i].outcome);
+	AUTO_JSON json_t *system = describe_system(job);
+	AUTO_FREE char *kept = keep_folder(job);
+	failpoint("exec.done");
+	exec_emit(job->exec,
+		json_pack("{s:s, s:s, s:s, s:o, s:s*, s:O, s:O, s:o*, s:{s:I, s:I, s:I}}", "event", "done", "job", job->ref,
+			"status", status, "error", emit_text(error), "kept", kept, "outcomes", outcomes, "system", system, "device",
+			hold_report(job), "stamps", "received_ns", (json_int_t)job->received_ns, "device_ns",
+			(json_int_t)job->device_ns, "done_ns", (json_int_t)time_monotonic_ns()));
+	job->reported = true;
+}
+
+static void
+job_free(struct job *job)
+{
+	for (size_t i = 0; i < job->count; i++)
+		step_close(&job->steps[i]);
+	if (job->dir)
+		(void)file_remove_tree(job->dir, NULL);
+	hold_close(job);
+	free(job->steps);
+	free(job->outputs);
+	free(job->dir);
+	free(job->artifacts);
+	free(job->lost);
+	unit_close(&job->unit);
+	json_decref(job->line);
+	free(job);
+}
+
+static void
+finish(struct job *job)
+{
+	struct exec *exec = job->exec;
+	if (job->cancelled)
+		report(job, "cancelled", NULL);
+	else
+		report(job, "done", NULL);
+	failpoint("exec.removed");
+	for (struct job **at = &exec->jobs; *at; at = &(*at)->next)
+		if (*at == job) {
+			*at = job->next;
+			break;
+		}
+	job_free(job);
+	if (!exec->jobs && exec->on_idle)
+		exec->on_idle(exec->arg);
+}
+
+static const struct step *
+find_step(const struct job *job, const char *id)
+{
+	for (size_t i = 0; i < job->count; i++)
+		if (strcmp(job->steps[i].id, id) == 0)
+			return &job->steps[i];
+	return NULL;
+}
+
+/* What a step depends on, as far as it has been looked at. */
+struct need {
+	bool open;                /* something has not ended */
+	const struct step *stops; /* something that has ended and not passed */
+};
+
+static void
+look_at(const struct job *job, const char *id, struct need *need)
+{
+	const struct step *other = id ? find_step(job, id) : NULL;
+	if (!other)
+		return;
+	if (other->phase != STEP_ENDED)
+		need->open = true;
+	else if (other->state != STEP_PASSED && !need->stops)
+		need->stops = other;
+}
+
+/* `needs`, and the steps whose outputs are inputs. */
+static struct need
+needs_of(const struct job *job, const struct step *step)
+{
+	struct need need = {0};
+	const json_t *id;
+	json_t *input;
+	const char *name;
+	size_t i;
+	json_array_foreach(json_object_get(step->plan, "needs"), i, id)
+		look_at(job, json_string_value(id), &need);
+	for (i = 0; i < step->count; i++)
+		json_object_foreach(json_object_get(step->processes[i].plan, "inputs"), name, input)
+			look_at(job, json_string_value(json_object_get(input, "step")), &need);
+	return need;
+}
+
+/* One prepare or run step after the other, in the order of the plan. */
+static bool
+is_its_turn(const struct job *job, const struct step *step)
+{
+	for (const struct step *other = job->steps; step->kind != STEP_BUILD && other < step; other++)
+		if (other->kind != STEP_BUILD && other->phase != STEP_ENDED)
+			return false;
+	return true;
+}
+
+static void
+advance_step(struct job *job, struct step *step)
+{
+	if (job->cancelled || job->lost) {
+		step_end_unbegun(step, STEP_CANCELLED, NULL);
+		return;
+	}
+	struct need need = needs_of(job, step);
+	if (need.stops) {
+		char why[128];
+		(void)snprintf(why, sizeof(why), "It needs step `%.64s`, which did not pass.", need.stops->id);
+		step_end_unbegun(step, STEP_SKIPPED, why);
+	} else if (!need.open && is_its_turn(job, step)) {
+		step_begin(step);
+	}
+}
+
+/* The devices go with the last step that needs them. */
+static void
+release_device(struct job *job)
+{
+	for (size_t i = 0; i < job->count; i++)
+		if (job->steps[i].device > 0 && job->steps[i].phase != STEP_ENDED)
+			return;
+	hold_release(job);
+}
+
+void
+job_advance(struct job *job)
+{
+	if (job->advancing) {
+		job->again = true;
+		return;
+	}
+	job->advancing = true;
+	bool ended;
+	do {
+		job->again = false;
+		ended = true;
+		for (size_t i = 0; i < job->count; i++) {
+			if (job->steps[i].phase == STEP_IDLE)
+				advance_step(job, &job->steps[i]);
+			ended = ended && job->steps[i].phase == STEP_ENDED;
+		}
+	} while (job->again);
+	job->advancing = false;
+	release_device(job);
+	if (ended && !hold_is_busy(job))
+		finish(job);
+}
+
+void
+job_devices_held(struct job *job)
+{
+	/* Nothing may be freed while the steps are gone through. */
+	job->advancing = true;
+	for (size_t i = 0; i < job->count; i++)
+		step_device_granted(&job->steps[i]);
+	job->advancing = false;
+	job_advance(job);
+}
+
+static void
+stop(struct job *job)
+{
+	job->stopped = true;
+	job->advancing = true;
+	for (size_t i = 0; i < job->count; i++)
+		if (job->steps[i].phase != STEP_IDLE)
+			step_cancel(&job->steps[i]);
+	job->advancing = false;
+	job_advance(job);
+}
+
+void
+job_cancel(struct job *job)
+{
+	if (job->cancelled || job->lost)
+		return;
+	failpoint("exec.cancel");
+	job->cancelled = true;
+	stop(job);
+}
+
+static struct job *
+next_running(const struct exec *exec)
+{
+	struct job *job = exec->jobs;
+	while (job && job->stopped)
+		job = job->next;
+	return job;
+}
+
+void
+job_cancel_all(struct exec *exec)
+{
+	/* First all of them: else the end of one would let a build of another begin. */
+	for (struct job *job = exec->jobs; job; job = job->next)
+		job->cancelled = job->cancelled || !job->lost;
+	/* From the start each time: the end of a job may be that of others. */
+	for (struct job *job; (job = next_running(exec));)
+		stop(job);
+}
+
+void
+job_lose(struct job *job, const char *why)
+{
+	if (job->lost)
+		return;
+	job->lost = strdup(why);
+	report(job, "lost", why);
+	stop(job);
+}
+
+static int
+make_steps(struct job *job, struct kettle_error *err)
+{
+	const json_t *steps = json_object_get(job->plan, "steps"), *plan;
+	size_t i;
+	job->steps = calloc(json_array_size(steps), sizeof(*job->steps));
+	job->outputs = calloc(json_array_size(steps), sizeof(*job->outputs));
+	if (!job->steps || !job->outputs)
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a job.");
+	json_array_foreach(steps, i, plan) {
+		char name[32];
+		(void)snprintf(name, sizeof(name), "%zu", i);
+		AUTO_FREE char *dir = path_join(job->dir, name);
+		int rc = dir ? step_open(&job->steps[i], job, plan, dir, err) : KETTLE_ENOMEM;
+		job->count++;
+		if (rc != 0)
+			return rc;
+		job->outputs[i] = (struct folder_step){.id = job->steps[i].id, .dir = job->steps[i].kept};
+	}
+	return 0;
+}
+
+static int
+make_folders(struct job *job, struct kettle_error *err)
+{
+	const char *spool = json_string_value(json_object_get(job->line, "spool"));
+	const char *blobs = json_string_value(json_object_get(job->line, "blobs"));
+	size_t count = 0;
+	if (blobs)
+		job->blob_dirs[count++] = blobs;
+	job->blob_dirs[count] = job->exec->blobs;
+	int rc = spool_make(&job->exec->spool, "job-", &job->dir, err);
+	if (rc != 0)
+		return rc;
+	job->artifacts = spool ? strdup(spool) : path_join(job->dir, "artifacts");
+	return job->artifacts ? 0 : kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a job.");
+}
+
+/* Everything that can be wrong with a run line that has a `job`. */
+static int
+accept_line(struct job *job, struct kettle_error *err)
+{
+	const json_t *spool = json_object_get(job->line, "spool"), *blobs = json_object_get(job->line, "blobs");
+	job->plan = json_object_get(job->line, "plan");
+	if (!job->plan)
+		return kettle_fail(err, KETTLE_EINVAL, "The run line has no `plan`.");
+	if ((spool && !json_is_string(spool)) || (blobs && !json_is_string(blobs)))
+		return kettle_fail(err, KETTLE_EINVAL, "`spool` and `blobs` of a run line must be paths.");
+	int rc = plan_check(job->exec->plan_schema, job->plan, err);
+	if (rc == 0)
+		rc = unit_read(job->exec, json_object_get(job->line, "unit"), &job->unit, err);
+	for (size_t i = 0; rc == 0 && i < job->unit.count; i++)
+		rc = exec_leave_cores(job->exec, &job->unit.places[i].cores, err);
+	if (rc == 0) {
+		failpoint("exec.accepted");
+		rc = make_folders(job, err);
+	}
+	if (rc == 0)
+		rc = make_steps(job, err);
+	return rc == 0 ? hold_open(job, err) : rc;
+}
+
+int
+job_start(struct exec *exec, json_t *line_take, struct kettle_error *err)
+{
+	AUTO_JSON json_t *line = line_take;
+	const char *ref = json_string_value(json_object_get(line, "job"));
+	if (!ref || !ref[0] || strlen(ref) > JOB_MAX_REF)
+		return kettle_fail(err, KETTLE_EINVAL, "The line has no `job`, a string of 1 to %d bytes.", JOB_MAX_REF);
+	if (job_find(exec, ref))
+		return kettle_fail(err, KETTLE_ECONFLICT, "The job `%s` runs already.", ref);
+	struct job *job = calloc(1, sizeof(*job));
+	if (!job)
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a job.");
+	struct kettle_error error = {0};
+	job->exec = exec;
+	job->line = STEAL(line);
+	job->ref = ref;
+	job->received_ns = time_monotonic_ns();
+	if (accept_line(job, &error) != 0) {
+		exec->refused = error.code;
+		report(job, "lost", error.message);
+		job_free(job);
+		return 0;
+	}
+	job->next = exec->jobs;
+	exec->jobs = job;
+	failpoint("exec.started");
+	exec_emit(exec, json_pack("{s:s, s:s}", "event", "started", "job", ref));
+	job_advance(job);
+	return 0;
+}

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT */
+/* One sandboxed process on the loop: its output drained, its time kept, its end awaited. */
+/*
+ * Theory of operation. stdout and stderr are pipes, the result channel is one end of a socket pair, which nobody can
+ * open again through /proc. All three are read whenever there is something, so that no writer ever waits for long, and
+ * bounded on this side. When the sandbox's pidfd becomes readable nothing of the process exists any more: what the
+ * pipes still hold is read, the report is taken, and the handles are closed; the last one to close calls `ended`. A
+ * start that fails takes the same way, so that there is one end for everything.
+ */
+#include <config.h>
+
+#include "exec/job/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "exec/plan/limits.h"
+#include "base/text.h"
+
+#define CHUNK (64u << 10)
+#define READS_A_TURN 8     /* then the loop looks after others */
+#define READS_AT_LAST 4096 /* more than pipe or socket can hold: somebody outside goes on writing */
+
+static void
+closed(uv_handle_t *handle)
+{
+	struct process *process = handle->data;
+	if (--process->handles > 0)
+		return;
+	for (size_t i = 0; i < PROCESS_STREAMS; i++)
+		if (process->drains[i].fd >= 0)
+			close(STEAL_FD(process->drains[i].fd));
+	process->ended(process->arg);
+}
+
+static void
+close_handle(struct process *process, uv_handle_t *handle)
+{
+	handle->data = process;
+	uv_close(handle, closed);
+}
+
+/* Nothing runs any more: closes the handles; `ended` follows. */
+static void
+finish(struct process *process)
+{
+	if (process->ending)
+		return;
+	process->ending = true;
+	for (size_t i = 0; i < PROCESS_STREAMS; i++)
+		if (process->drains[i].polled)
+			close_handle(process, (uv_handle_t *)&process->drains[i].poll);
+	if (process->sandbox)
+		close_handle(process, (uv_handle_t *)&process->pid);
+	close_handle(process, (uv_handle_t *)&process->lost);
+	close_handle(process, (uv_handle_t *)&process->wall);
+}
+
+static void
+lost(uv_timer_t *timer)
+{
+	struct process *process = timer->data;
+	process->on_lost(process->arg);
+}
+
+void
+process_kill(struct process *process, enum sandbox_limit limit)
+{
+	if (!process->sandbox || process->ending || process->killed)
+		return;
+	process->killed = true;
+	process->limit = limit;
+	sandbox_kill(process->sandbox, limit);
+	uv_update_time(process->wall.loop);
+	(void)uv_timer_start(&process->lost, lost, PROCESS_LOST_MS, 0);
+}
+
+static void
+out_of_time(uv_timer_t *timer)
+{
+	process_kill(timer->data, SANDBOX_LIMIT_WALL);
+}
+
+/* What one read gave. */
+static void
+take(struct process_drain *drain, const char *data, size_t size)
+{
+	struct process *process = drain->process;
+	size_t stream = (size_t)(drain - process->drains);
+	if (stream == PROCESS_RESULT) {
+		if (result_add(process->result, data, size) != 0)
+			process->error.code =
+				kettle_fail(&process->error, KETTLE_ENOMEM, "There is not enough memory for a result channel.");
+		if (process->result->over)
+			process_kill(process, SANDBOX_LIMIT_RESULT);
+		return;
+	}
+	struct capture *capture = &process->output[stream];
+	if (capture_add(capture, data, size) != 0)
+		process->error.code = kettle_fail(&process->error, KETTLE_ENOMEM, "There is not enough memory for an output.");
+	if (capture->bytes / LIMITS_OUTPUT_FLOOD > capture->limit)
+		process_kill(process, SANDBOX_LIMIT_OUTPUT);
+}
+
+/* Reads what is there, a bounded number of times unless it is the last look. */
+static void
+drain_some(struct process_drain *drain, bool last)
+{
+	char chunk[CHUNK];
+	for (int i = 0; drain->fd >= 0 && i < (last ? READS_AT_LAST : READS_A_TURN); i++) {
+		ssize_t n = read(drain->fd, chunk, sizeof(chunk));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EAGAIN)
+			return;
+		if (n <= 0) {
+			(void)uv_poll_stop(&drain->poll);
+			return;
+		}
+		take(drain, chunk, (size_t)n);
+	}
+}
+
+static void
+on_readable(uv_poll_t *poll, int status, int events)
+{
+	(void)events;
+	/* An error of the poll shows in the read. */
+	(void)status;
+	drain_some(poll->data, false);
+}
+
+static void
+on_end(uv_poll_t *poll, int status, int events)
+{
+	struct process *process = poll->data;
+	(void)status;
+	(void)events;
+	(void)uv_poll_stop(poll);
+	for (size_t i = 0; i < PROCESS_STREAMS; i++)
+		if (process->drains[i].polled)
+			drain_some(&process->drains[i], true);
+	if (process->result && result_end(process->result) != 0)
+		process->error.code =
+			kettle_fail(&process->error, KETTLE_ENOMEM, "There is not enough memory for a result channel.");
+	struct kettle_error error = {0};
+	if (sandbox_wait(process->sandbox, &process->report, &error) != 0)
+		process->error = error;
+	finish(process);
+}
+
+static int
+open_drain(struct process *process, uv_loop_t *loop, enum process_stream stream, int fd)
+{
+	struct process_drain *drain = &process->drains[stream];
+	drain->process = process;
+	drain->fd = fd;
+	int rc = uv_poll_init(loop, &drain->poll, fd);
+	if (rc != 0)
+		return kettle_fail(&process->error, KETTLE_EIO, "An output could not be followed: %s.", uv_strerror(rc));
+	drain->polled = true;
+	process->handles++;
+	drain->poll.data = drain;
+	return uv_poll_start(&drain->poll, UV_READABLE, on_readable);
+}
+
+/* Makes the streams; theirs gets the ends for the process. */
+static int
+open_streams(struct process *process, uv_loop_t *loop, int theirs[PROCESS_STREAMS])
+{
+	for (int stream = 0; stream < PROCESS_STREAMS; stream++) {
+		int ends[2] = {-1, -1};
+		if (stream == PROCESS_RESULT && !process->result)
+			break;
+		int rc = stream == PROCESS_RESULT ? socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends)
+										  : pipe2(ends, O_CLOEXEC);
+		if (rc != 0)
+			return kettle_fail(&process->error, KETTLE_EIO, "An output could not be made: %s.", strerror(errno));
+		theirs[stream] = ends[1];
+		if (open_drain(process, loop, (enum process_stream)stream, ends[0]) != 0)
+			return KETTLE_EIO;
+	}
+	return 0;
+}
+
+static int
+launch(struct process *process, uv_loop_t *loop, const struct process_config *config)
+{
+	int theirs[PROCESS_STREAMS] = {-1, -1, -1};
+	struct sandbox_fd fds[PROCESS_MAX_FDS];
+	size_t count = 0;
+	struct sandbox_config sandbox = config->sandbox;
+	AUTO_FD int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	int rc = nothing >= 0 ? 0 : kettle_fail(&process->error, KETTLE_EIO, "/dev/null cannot be opened.");
+	if (rc == 0)
+		rc = open_streams(process, loop, theirs);
+	fds[count++] = (struct sandbox_fd){nothing, 0};
+	fds[count++] = (struct sandbox_fd){theirs[PROCESS_STDOUT], 1};
+	fds[count++] = (struct sandbox_fd){theirs[PROCESS_STDERR], 2};
+	if (process->result)
+		fds[count++] = (struct sandbox_fd){theirs[PROCESS_RESULT], config->result_target};
+	for (size_t i = 0; i < config->sandbox.fds_count && count < PROCESS_MAX_FDS; i++)
+		fds[count++] = config->sandbox.fds[i];
+	sandbox.fds = fds;
+	sandbox.fds_count = count;
+	process->started_ns = time_monotonic_ns();
+	if (rc == 0)
+		rc = sandbox_start(&sandbox, &process->sandbox, &process->error);
+	/* A warm process that fails is no reason to fail. */
+	if (rc == KETTLE_EUNAVAIL && sandbox.warm) {
+		sandbox.warm = NULL;
+		process->error = (struct kettle_error){0};
+		rc = sandbox_start(&sandbox, &process->sandbox, &process->error);
+	}
+	for (size_t i = 0; i < PROCESS_STREAMS; i++)
+		if (theirs[i] >= 0)
+			close(theirs[i]);
+	return rc;
+}
+
+static int
+follow(struct process *process, uv_loop_t *loop, uint64_t wall_ns)
+{
+	int rc = uv_poll_init(loop, &process->pid, sandbox_pidfd(process->sandbox));
+	if (rc != 0) {
+		sandbox_free(STEAL(process->sandbox));
+		return kettle_fail(&process->error, KETTLE_EIO, "A process could not be followed: %s.", uv_strerror(rc));
+	}
+	process->handles++;
+	process->pid.data = process;
+	(void)uv_poll_start(&process->pid, UV_READABLE, on_end);
+	/* The loop's time may be some ms old. */
+	uv_update_time(loop);
+	(void)uv_timer_start(&process->wall, out_of_time, wall_ns / 1000000, 0);
+	return 0;
+}
+
+void
+process_start(struct process *process, uv_loop_t *loop, const struct process_config *config, void (*ended)(void *arg),
+	void (*on_lost)(void *arg), void *arg)
+{
+	*process = (struct process){.ended = ended, .on_lost = on_lost, .arg = arg, .result = config->result};
+	for (size_t i = 0; i < PROCESS_STREAMS; i++)
+		process->drains[i].fd = -1;
+	for (size_t i = 0; i < ARRAY_SIZE(process->output); i++)
+		process->output[i].limit = (size_t)config->output_limit;
+	(void)uv_timer_init(loop, &process->wall);
+	(void)uv_timer_init(loop, &process->lost);
+	process->wall.data = process->lost.data = process;
+	process->handles = 2;
+	int rc = launch(process, loop, config);
+	if (rc == 0)
+		rc = follow(process, loop, config->wall_ns);
+	if (rc != 0) {
+		if (process->error.code == 0)
+			process->error.code = kettle_fail(&process->error, rc, "A process could not be started.");
+		finish(process);
+	}
+}
+
+void
+process_close(struct process *process)
+{
+	sandbox_free(STEAL(process->sandbox));
+	for (size_t i = 0; i < ARRAY_SIZE(process->output); i++)
+		capture_free(&process->output[i]);
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads where a job is to run from its run line. */
+#include <config.h>
+
+#include "exec/job/run_line.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/text.h"
+
+/* A member that may be written as a number or as a string; new string, NULL where it is absent. */
+static int
+text_member(const json_t *object, const char *key, char **ret_text, struct kettle_error *err)
+{
+	const json_t *value = json_object_get(object, key);
+	AUTO_BUF struct buf text = {0};
+	int rc = 0;
+	if (!value || json_is_null(value))
+		return 0;
+	if (json_is_integer(value))
+		rc = buf_printf(&text, "%lld", (long long)json_integer_value(value));
+	else if (json_is_string(value))
+		rc = buf_adds(&text, json_string_value(value));
+	else
+		return kettle_fail(err, KETTLE_EINVAL, "`%s` of the unit must be a string or an integer.", key);
+	*ret_text = rc == 0 ? buf_take(&text) : NULL;
+	return *ret_text ? 0 : kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a unit.");
+}
+
+static int
+read_cores(
+	const struct exec *exec, const json_t *object, const char *name, struct cores *cores, struct kettle_error *err)
+{
+	AUTO_FREE char *text = NULL;
+	int rc = text_member(object, "cores", &text, err);
+	if (rc == 0 && text)
+		rc = cores_parse(text, cores, err);
+	for (size_t i = 0; rc == 0 && i < cores->count; i++)
+		if (!cores_has(&exec->all, cores->list[i]))
+			rc = kettle_fail(err, KETTLE_EUNAVAIL,
+				"Unit `%s` is to run on the cores %s, but this machine gives kettle-exec no core %d (it has %zu).",
+				name, text, cores->list[i], exec->all.count);
+	return rc;
+}
+
+static int
+read_slots(const json_t *object, unsigned *ret_slots, struct kettle_error *err)
+{
+	const json_t *slots = json_object_get(object, "slots");
+	if (slots &&
+		(!json_is_integer(slots) || json_integer_value(slots) < 1 || json_integer_value(slots) > JOB_MAX_SLOTS))
+		return kettle_fail(err, KETTLE_EINVAL, "`slots` of the unit must be an integer from 1 to %d.", JOB_MAX_SLOTS);
+	*ret_slots = slots ? (unsigned)json_integer_value(slots) : 1;
+	return 0;
+}
+
+static int
+read_level(const struct exec *exec, const json_t *object, struct unit *unit, struct kettle_error *err)
+{
+	const json_t *level = json_object_get(object, "sandbox");
+	unit->level = exec->config.level;
+	if (level && !json_is_string(level))
+		return kettle_fail(err, KETTLE_EINVAL, "`sandbox` of the unit must be full, reduced or off.");
+	int rc = level ? sandbox_level_parse(json_string_value(level), &unit->level, err) : 0;
+	return rc == 0 ? sandbox_level_check(exec->protections, unit->level, err) : rc;
+}
+
+/* Two units that use the same thing must come to the same lock, so its name is made of that. */
+static int
+name_lock(const json_t *object, const char *name, struct place *place, struct kettle_error *err)
+{
+	const char *lock = json_string_value(json_object_get(object, "lock"));
+	AUTO_FREE char *cores = cores_text(&place->cores);
+	AUTO_BUF struct buf text = {0};
+	int rc;
+	if (lock)
+		rc = buf_adds(&text, lock);
+	else if (place->gpu)
+		rc = buf_printf(&text, "gpu-%s", place->gpu);
+	else if (place->cores.count > 0)
+		rc = buf_printf(&text, "cores-%s", cores ? cores : "?");
+	else
+		rc = buf_printf(&text, "device-%s", name);
+	place->lock = rc == 0 ? buf_take(&text) : NULL;
+	return place->lock ? 0 : kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a unit.");
+}
+
+/* One more place, with what its section says; gpu: {"gpu": index or UUID}, or something without that. */
+static int
+add_place(const struct exec *exec, const json_t *object, const json_t *gpu, struct unit *unit, struct kettle_error *err)
+{
+	if (unit->count == JOB_MAX_PLACES)
+		return kettle_fail(err, KETTLE_EINVAL, "A unit has more than %d devices.", JOB_MAX_PLACES);
+	if (!unit->places && !(unit->places = calloc(JOB_MAX_PLACES, sizeof(*unit->places))))
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a unit.");
+	struct place *place = &unit->places[unit->count++];
+	const char *name = json_string_value(json_object_get(object, "name"));
+	if (!name)
+		name = unit->name;
+	int rc = read_slots(object, &place->slots, err);
+	if (rc == 0)
+		rc = text_member(gpu, "gpu", &place->gpu, err);
+	if (rc == 0)
+		rc = read_cores(exec, object, name, &place->cores, err);
+	return rc == 0 ? name_lock(object, name, place, err) : rc;
+}
+
+/* The places of a section: one, or as many as it names GPUs. */
+static int
+add_section(const struct exec *exec, const json_t *object, struct unit *unit, struct kettle_error *err)
+{
+	const json_t *gpus = json_object_get(object, "gpu"), *one;
+	size_t i;
+	int rc = 0;
+	if (object && !json_is_object(object))
+		return kettle_fail(err, KETTLE_EINVAL, "`unit` must be an object.");
+	if (!json_is_array(gpus))
+		return add_place(exec, object, object, unit, err);
+	if (json_array_size(gpus) == 0)
+		return kettle_fail(err, KETTLE_EINVAL, "`gpu` of the unit is an empty list.");
+	json_array_foreach(gpus, i, one) {
+		AUTO_JSON json_t *gpu = json_pack("{s:O}", "gpu", one);
+		if (rc == 0)
+			rc = add_place(exec, object, gpu, unit, err);
+	}
+	return rc;
+}
+
+int
+unit_read(const struct exec *exec, const json_t *object, struct unit *ret_unit, struct kettle_error *err)
+{
+	*ret_unit = (struct unit){.name = "local"};
+	const char *name = json_string_value(json_object_get(object, "name"));
+	const json_t *more = json_object_get(object, "more"), *one;
+	size_t i;
+	if (name)
+		ret_unit->name = name;
+	if (more && !json_is_array(more))
+		return kettle_fail(err, KETTLE_EINVAL, "`more` of the unit must be a list of units.");
+	int rc = add_section(exec, object, ret_unit, err);
+	json_array_foreach(more, i, one)
+		if (rc == 0)
+			rc = add_section(exec, one, ret_unit, err);
+	return rc == 0 ? read_level(exec, object, ret_unit, err) : rc;
+}
+
+void
+unit_close(struct unit *unit)
+{
+	for (size_t i = 0; i < unit->count; i++) {
+		free(unit->places[i].gpu);
+		free(unit->places[i].lock);
+		cores_free(&unit->places[i].cores);
+	}
+	free(unit->places);
+	*unit = (struct unit){0};
+}

@@ -1,0 +1,524 @@
+/* SPDX-License-Identifier: MIT */
+/* One step of a job: its folder, its processes, its outcome. */
+/*
+ * Theory of operation. A step goes through phases, each of which ends in a callback on the loop thread:
+ *
+ *   begin ── tools found ──▶ key (work) ──▶ nobody else builds it ──▶ cache or folders (work) ──▶ slot, device
+ *         ──▶ processes run ──▶ outputs taken over (work) ──▶ outcome, job_advance
+ *
+ * Where it has a GPU, that is looked at before its outputs are taken over (work); a step that passed while its GPU was
+ * throttled then begins once more with new folders, once. Steps that are not cacheable have no key. Work runs on a thread of libuv's pool and owns the step meanwhile; a cancel
+ * then waits for its end. Whatever goes wrong anywhere leads to `end`, which gives back what the step holds, sends the
+ * outcome and tells the job; it happens once.
+ */
+#include <config.h>
+
+#include "exec/job/step.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/failpoint.h"
+#include "base/file.h"
+#include "exec/job/launch.h"
+#include "exec/job/outcome.h"
+#include "exec/job/profiling.h"
+#include "exec/job/step_files.h"
+#include "base/text.h"
+
+static void prepare(void *arg);
+static void queue(void *arg);
+static void start(void *arg);
+
+static int
+open_process(struct step *step, const json_t *plan, const char *folder)
+{
+	struct step_process *process = &step->processes[step->count++];
+	process->step = step;
+	process->plan = plan;
+	process->limits = limits_default(step->kind, step->device);
+	limits_apply(&process->limits, json_object_get(step->plan, "limits"));
+	limits_apply(&process->limits, json_object_get(plan, "limits"));
+	limits_cap(&process->limits, &step->job->exec->config.max);
+	process->dir = path_join(step->dir, folder);
+	return process->dir ? 0 : KETTLE_ENOMEM;
+}
+
+static enum step_kind
+kind_of(const json_t *plan)
+{
+	const char *kind = json_string_value(json_object_get(plan, "kind"));
+	return strcmp(kind, "build") == 0 ? STEP_BUILD : strcmp(kind, "prepare") == 0 ? STEP_PREPARE : STEP_RUN;
+}
+
+int
+step_open(struct step *step, struct job *job, const json_t *plan, const char *dir, struct kettle_error *err)
+{
+	const json_t *referee = json_object_get(plan, "referee");
+	*step = (struct step){.job = job, .plan = plan, .id = json_string_value(json_object_get(plan, "id")), .secret = -1};
+	step->kind = kind_of(plan);
+	step->device = (unsigned)json_integer_value(json_object_get(plan, "device"));
+	step->cacheable = json_is_true(json_object_get(plan, "cache"));
+	step->dir = strdup(dir);
+	step->kept = path_join(dir, "kept");
+	int rc = step->dir && step->kept ? open_process(step, referee ? referee : plan, "job") : KETTLE_ENOMEM;
+	if (rc == 0 && referee)
+		rc = open_process(step, json_object_get(plan, "solver"), "solver");
+	return rc == 0 ? 0 : kettle_fail(err, rc, "There is not enough memory for a step.");
+}
+
+void
+step_close(struct step *step)
+{
+	for (size_t i = 0; i < step->count; i++) {
+		process_close(&step->processes[i].process);
+		free(step->processes[i].dir);
+	}
+	result_close(&step->result);
+	if (step->secret >= 0)
+		close(step->secret);
+	json_decref(step->manifest);
+	json_decref(step->artifacts);
+	json_decref(step->texts);
+	json_decref(step->stored);
+	json_decref(step->outcome);
+	json_decref(step->gpus);
+	json_decref(step->gpu_reading);
+	json_decref(step->throttled);
+	free(step->missing);
+	free(step->dir);
+	free(step->kept);
+}
+
+/* The one end. */
+static void
+end(struct step *step, enum step_state state)
+{
+	struct job *job = step->job;
+	bool outer = job->advancing;
+	/* What is given back here may let another step of the job begin, and end: the job must not end before this one. */
+	job->advancing = true;
+	step->phase = STEP_ENDED;
+	step->ended_ns = time_monotonic_ns();
+	step->state = state;
+	warm_forget(&step->warm);
+	builds_release(&job->exec->builds, &step->slot);
+	builds_land(&job->exec->builds, &step->flight);
+	if (state == STEP_PASSED)
+		job->outputs[step - job->steps].manifest = step->manifest;
+	step->outcome = outcome_make(step);
+	for (size_t i = 0; i < step->count; i++)
+		process_close(&step->processes[i].process);
+	failpoint("exec.outcome");
+	if (!job->reported)
+		exec_emit(
+			job->exec, json_pack("{s:s, s:s, s:O}", "event", "outcome", "job", job->ref, "outcome", step->outcome));
+	job->advancing = outer;
+	job_advance(job);
+}
+
+static void
+end_error(struct step *step)
+{
+	end(step, STEP_ERROR);
+}
+
+void
+step_end_unbegun(struct step *step, enum step_state state, const char *why)
+{
+	if (why)
+		step->fault.code = kettle_fail(&step->fault, KETTLE_ECANCELED, "%s", why);
+	end(step, state);
+}
+
+/* A job that is over needs no further phase. */
+static bool
+is_over(const struct step *step)
+{
+	return step->job->cancelled || step->job->lost;
+}
+
+static void
+work_run(uv_work_t *work)
+{
+	struct step *step = work->data;
+	step->work_run(step);
+}
+
+static void
+work_done(uv_work_t *work, int status)
+{
+	struct step *step = work->data;
+	(void)status;
+	step->work_done(step);
+}
+
+static void
+do_work(struct step *step, void (*run)(struct step *step), void (*done)(struct step *step))
+{
+	step->phase = STEP_WORKING;
+	step->work.data = step;
+	step->work_run = run;
+	step->work_done = done;
+	int rc = uv_queue_work(step->job->exec->loop, &step->work, work_run, work_done);
+	if (rc != 0) {
+		step->error.code = kettle_fail(&step->error, KETTLE_EIO, "No thread could be had: %s.", uv_strerror(rc));
+		end_error(step);
+	}
+}
+
+static int
+find_tool(struct step *step, struct step_process *process)
+{
+	const char *name = json_string_value(json_array_get(json_object_get(process->plan, "argv"), 0));
+	if (strncmp(name, "./", 2) == 0)
+		return 0;
+	int rc = toolchain_find(step->job->exec->toolchain, name, &process->tool, &step->error);
+	if (rc == KETTLE_ENOENT)
+		step->missing = strdup(name);
+	return rc;
+}
+
+/* What the tool's results depend on, and whether it can be used for a build at all. */
+static int
+fingerprint_tool(struct step *step, const struct tool *tool, struct digest *digest)
+{
+	struct toolchain *toolchain = step->job->exec->toolchain;
+	char hex[DIGEST_HEX_SIZE];
+	int rc = toolchain_fingerprint(toolchain, tool, hex, &step->error);
+	if (rc == 0 && step->kind == STEP_BUILD && (rc = toolchain_check(toolchain, tool, &step->error)) != 0)
+		step->missing = strdup(tool->name);
+	if (rc == 0)
+		digest_field(digest, hex);
+	return rc;
+}
+
+/* The fingerprints of all tools that a cacheable step names, into one. */
+static int
+fingerprint(struct step *step)
+{
+	struct toolchain *toolchain = step->job->exec->toolchain;
+	AUTO_DIGEST struct digest *digest = digest_new();
+	const json_t *name;
+	size_t i;
+	int rc = digest ? 0 : KETTLE_ENOMEM;
+	if (rc == 0 && step->processes[0].tool)
+		rc = fingerprint_tool(step, step->processes[0].tool, digest);
+	else if (rc == 0)
+		digest_field(digest, NULL);
+	json_array_foreach(json_object_get(step->plan, "toolchain"), i, name) {
+		const struct tool *tool = NULL;
+		if (rc == 0)
+			rc = toolchain_find(toolchain, json_string_value(name), &tool, &step->error);
+		/* What a prepare step may start is not known before it does. */
+		if (rc == KETTLE_ENOENT && step->kind == STEP_PREPARE) {
+			step->error = (struct kettle_error){0};
+			digest_field(digest, NULL);
+			rc = 0;
+			continue;
+		}
+		if (rc == KETTLE_ENOENT && !step->missing)
+			step->missing = strdup(json_string_value(name));
+		if (rc == 0)
+			rc = fingerprint_tool(step, tool, digest);
+	}
+	if (rc == 0)
+		digest_end(digest, step->toolchain);
+	return rc;
+}
+
+static void
+key_done(struct step *step)
+{
+	if (is_over(step)) {
+		end(step, STEP_CANCELLED);
+		return;
+	}
+	if (step->error.code != 0) {
+		end_error(step);
+		return;
+	}
+	step->phase = STEP_QUEUED;
+	if (builds_take_off(&step->job->exec->builds, &step->flight, step->key, prepare, step))
+		prepare(step);
+}
+
+void
+step_begin(struct step *step)
+{
+	int rc = 0;
+	step->phase = STEP_QUEUED;
+	step->begun_ns = time_monotonic_ns();
+	for (size_t i = 0; rc == 0 && i < step->count; i++)
+		rc = find_tool(step, &step->processes[i]);
+	if (rc == 0 && step->cacheable)
+		rc = fingerprint(step);
+	if (rc == 0 && json_object_get(step->plan, "profile"))
+		rc = profiling_find(step, &step->error);
+	if (rc != 0) {
+		step->error.code = rc;
+		end_error(step);
+	} else if (step->cacheable) {
+		do_work(step, stepwork_key, key_done);
+	} else {
+		prepare(step);
+	}
+}
+
+static void
+emit_begin(struct step *step)
+{
+	static const char *const words[] = {
+		[STEP_BUILD] = "building", [STEP_PREPARE] = "preparing", [STEP_RUN] = "running"};
+	exec_emit(step->job->exec, json_pack("{s:s, s:s, s:s, s:s, s:b}", "event", "step", "job", step->job->ref, "step",
+								   step->id, "state", words[step->kind], "cached", step->hit));
+}
+
+/* A hit brings the build's own output along, so that its warnings are seen again. */
+static void
+end_hit(struct step *step)
+{
+	emit_begin(step);
+	step->texts = json_pack("{s:O, s:O, s:O}", "exit", json_object_get(step->stored, "exit"), "stdout",
+		json_object_get(step->stored, "stdout"), "stderr", json_object_get(step->stored, "stderr"));
+	end(step, STEP_PASSED);
+}
+
+static void
+prepare_done(struct step *step)
+{
+	if (is_over(step))
+		end(step, STEP_CANCELLED);
+	else if (step->error.code != 0)
+		end_error(step);
+	else if (step->hit)
+		end_hit(step);
+	else
+		queue(step);
+}
+
+static void
+prepare(void *arg)
+{
+	struct step *step = arg;
+	do_work(step, stepwork_prepare, prepare_done);
+}
+
+/* Waits for what only so many can have at once. */
+static void
+queue(void *arg)
+{
+	struct step *step = arg;
+	step->phase = STEP_QUEUED;
+	step->queued_ns = time_monotonic_ns();
+	if (step->device > 0) {
+		int rc = hold_want(step->job, &step->error);
+		if (rc < 0) {
+			step->error.code = rc;
+			end_error(step);
+		} else if (rc > 0) {
+			start(step);
+		}
+	} else if (step->kind == STEP_RUN || builds_acquire(&step->job->exec->builds, &step->slot, start, step)) {
+		start(step);
+	}
+}
+
+void
+step_device_granted(struct step *step)
+{
+	if (step->phase == STEP_QUEUED && step->device > 0 && !step->asked_warm)
+		start(step);
+}
+
+static void
+on_value(void *arg, const char *key, const char *value)
+{
+	struct step *step = arg;
+	exec_emit(step->job->exec, json_pack("{s:s, s:s, s:s, s:s, s:s}", "event", "result", "job", step->job->ref, "step",
+								   step->id, "key", key, "value", value));
+}
+
+static void
+collect_done(struct step *step)
+{
+	struct exec *exec = step->job->exec;
+	enum step_state state = step->state;
+	if (state == STEP_PASSED && step->error.code != 0)
+		state = STEP_ERROR;
+	else if (state == STEP_PASSED && step->fault.code != 0)
+		state = STEP_FAILED;
+	sandbox_machine_prepare(exec->machine);
+	end(step, state);
+	warm_prepare(exec->warm);
+}
+
+/* Takes back what the first time left, so that the step can begin once more. */
+static void
+reset(struct step *step)
+{
+	for (size_t i = 0; i < step->count; i++)
+		process_close(&step->processes[i].process);
+	result_close(&step->result);
+	step->result = (struct result){0};
+	if (step->secret >= 0)
+		close(STEAL_FD(step->secret));
+	json_decref(STEAL(step->texts));
+	json_decref(STEAL(step->gpus));
+	step->error = step->fault = (struct kettle_error){0};
+	step->limit = NULL;
+}
+
+static void
+again_done(struct step *step)
+{
+	if (step->error.code != 0)
+		end_error(step);
+	else
+		start(step);
+}
+
+/* Heat that it did not cause must not be in its time; heat that it does cause comes again, and is told. */
+static bool
+must_repeat(const struct step *step)
+{
+	return step->kind == STEP_RUN && step->state == STEP_PASSED && !step->throttled && !is_over(step) &&
+		   json_array_size(json_object_get(step->gpus, "throttled")) > 0;
+}
+
+static void
+looked(struct step *step)
+{
+	struct hold *hold = &step->job->hold;
+	if (step->gpu_reading) {
+		json_decref(hold->reading);
+		hold->reading = STEAL(step->gpu_reading);
+	}
+	if (!must_repeat(step)) {
+		do_work(step, stepwork_collect, collect_done);
+		return;
+	}
+	step->throttled = json_incref(json_object_get(step->gpus, "throttled"));
+	reset(step);
+	do_work(step, stepwork_again, again_done);
+}
+
+/* All processes have ended: what they left is taken over, if it counts. */
+static void
+all_ended(struct step *step)
+{
+	struct exec *exec = step->job->exec;
+	failpoint("exec.ended");
+	step->state = step->error.code != 0 ? STEP_ERROR : outcome_judge(step);
+	step->collect = step->state == STEP_PASSED;
+	const struct sandbox_report *report = &step->processes[0].process.report;
+	step->texts = json_pack("{s:o, s:o, s:o}", "exit",
+		report->started && report->signal == 0 ? json_integer(report->exit_status) : json_null(), "stdout",
+		capture_json(&step->processes[0].process.output[0]), "stderr",
+		capture_json(&step->processes[0].process.output[1]));
+	if (step->collect && step->cacheable)
+		step->trim = exec->stores++ % CACHE_TRIM_EVERY == 0;
+	builds_release(&exec->builds, &step->slot);
+	if (step->device > 0 && json_array_size(step->job->hold.watch.gpus) > 0)
+		do_work(step, stepwork_look, looked);
+	else
+		do_work(step, stepwork_collect, collect_done);
+}
+
+static void
+process_ended(void *arg)
+{
+	struct step_process *process = arg;
+	struct step *step = process->step;
+	process->running = false;
+	/* The referee's end is the step's; a solver that never came to be is no reason to wait for one. */
+	if (process == &step->processes[0] && step->count > 1 && step->processes[1].running)
+		process_kill(&step->processes[1].process, SANDBOX_LIMIT_CANCEL);
+	else if (process == &step->processes[1] && process->process.error.code != 0 && step->processes[0].running)
+		process_kill(&step->processes[0].process, SANDBOX_LIMIT_CANCEL);
+	for (size_t i = 0; i < step->count; i++)
+		if (step->processes[i].running)
+			return;
+	all_ended(step);
+}
+
+static void
+process_lost(void *arg)
+{
+	const struct step_process *process = arg;
+	struct step *step = process->step;
+	char why[512];
+	(void)snprintf(why, sizeof(why),
+		"Processes of step `%.64s` were killed and are not dead after %d s: the device must be put aside until they "
+		"are "
+		"gone (init of the sandbox is process %ld).",
+		step->id, PROCESS_LOST_MS / 1000, (long)sandbox_pid(process->process.sandbox));
+	job_lose(step->job, why);
+}
+
+static void
+start(void *arg)
+{
+	struct step *step = arg;
+	if (is_over(step)) {
+		end(step, STEP_CANCELLED);
+		return;
+	}
+	if (step->device > 0 && step->job->hold.error.code != 0) {
+		step->error = step->job->hold.error;
+		end_error(step);
+		return;
+	}
+	/* What it begins from may have to be made first; then this is called again. */
+	if (!step->asked_warm || step->warm.again) {
+		step->asked_warm = true;
+		if (launch_asks_warm(step, start))
+			return;
+	}
+	const char *result = json_string_value(json_object_get(step->plan, "result"));
+	step->launched_ns = time_monotonic_ns();
+	failpoint("exec.step");
+	emit_begin(step);
+	int rc = 0;
+	if (result)
+		rc = result_open(
+			&step->result, step->processes[0].limits.result, json_object_get(step->plan, "unique"), &step->error);
+	step->result.on_value = on_value;
+	step->result.arg = step;
+	step->phase = STEP_RUNNING;
+	if (rc == 0)
+		rc = launch_secret(step, &step->error);
+	if (rc == 0)
+		rc = launch_step(step, process_ended, process_lost, &step->error);
+	failpoint("exec.running");
+	if (rc == 0)
+		return;
+	step->error.code = rc;
+	bool running = false;
+	for (size_t i = 0; i < step->count; i++)
+		running = running || step->processes[i].running;
+	if (running)
+		step_cancel(step);
+	else
+		end_error(step);
+}
+
+void
+step_cancel(struct step *step)
+{
+	switch (step->phase) {
+	case STEP_IDLE:
+	case STEP_QUEUED:
+		end(step, STEP_CANCELLED);
+		break;
+	case STEP_RUNNING:
+		for (size_t i = 0; i < step->count; i++)
+			if (step->processes[i].running)
+				process_kill(&step->processes[i].process, SANDBOX_LIMIT_CANCEL);
+		break;
+	case STEP_WORKING:
+	case STEP_ENDED:
+		break;
+	}
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/* Device locks: who may run on a device, among all kettle-execs of a machine. */
+/*
+ * Theory of operation. All that wait stand in one list by their rank. Of each name only the first in
+ * the list is tried, at once and then by a timer every DEVLOCK_RETRY_MS, because the kernel offers no way to wait for
+ * a flock without a thread; a release within this process tries at once. A lock is given back by closing it, never by
+ * LOCK_UN: that would take it from an init that still holds the same open file.
+ */
+#include <config.h>
+
+#include "exec/machine/devlock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "base/text.h"
+
+#define NAME_MAX_KEPT 100
+
+static void retry(uv_timer_t *timer);
+
+int
+devlock_open(struct devlock_table *table, uv_loop_t *loop, const char *dir, struct kettle_error *err)
+{
+	*table = (struct devlock_table){.loop = loop, .dir = dir};
+	int rc = uv_timer_init(loop, &table->timer);
+	if (rc != 0)
+		return kettle_fail(err, KETTLE_EINTERNAL, "A timer could not be made: %s.", uv_strerror(rc));
+	table->timer.data = table;
+	table->open = true;
+	return 0;
+}
+
+void
+devlock_close(struct devlock_table *table)
+{
+	if (table->open)
+		uv_close((uv_handle_t *)&table->timer, NULL);
+	table->open = false;
+}
+
+char *
+devlock_name(const char *name)
+{
+	char kept[NAME_MAX_KEPT + 1], hex[65];
+	size_t len = 0;
+	bool same = strlen(name) <= NAME_MAX_KEPT && name[0] != '\0' && name[0] != '.';
+	for (; len < NAME_MAX_KEPT && name[len]; len++) {
+		char c = name[len];
+		bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+					 c == '_' || c == ',' || (c == '.' && len > 0);
+		kept[len] = plain ? c : '_';
+		same = same && plain;
+	}
+	kept[len] = '\0';
+	if (same)
+		return strdup(kept);
+	AUTO_BUF struct buf text = {0};
+	sha256_hex(name, strlen(name), hex);
+	return buf_printf(&text, "%s.%.16s", kept, hex) == 0 ? buf_take(&text) : NULL;
+}
+
+/* 1: held now; 0: another has it; or a code. */
+static int
+try_slot(const struct devlock_table *table, struct devlock *lock, unsigned slot, struct kettle_error *err)
+{
+	AUTO_BUF struct buf path = {0};
+	if (buf_printf(&path, "%s/%s.%u", table->dir, lock->name, slot) != 0)
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a path.");
+	AUTO_FD int fd = open(path.data, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+	if (fd < 0)
+		return kettle_fail(err, KETTLE_EIO, "The device lock `%s` cannot be opened: %s.", path.data, strerror(errno));
+	if (flock(fd, LOCK_EX | LOCK_NB) != 0)
+		return errno == EWOULDBLOCK || errno == EINTR
+				   ? 0
+				   : kettle_fail(
+						 err, KETTLE_EIO, "The device lock `%s` cannot be taken: %s.", path.data, strerror(errno));
+	lock->fd = STEAL_FD(fd);
+	lock->slot = slot;
+	lock->waited_ns = time_monotonic_ns() - lock->since_ns;
+	return 1;
+}
+
+static int
+try_all(const struct devlock_table *table, struct devlock *lock, struct kettle_error *err)
+{
+	int rc = 0;
+	for (unsigned slot = 0; rc == 0 && slot < lock->slots; slot++)
+		rc = try_slot(table, lock, slot, err);
+	return rc;
+}
+
+/* Whether somebody came before it for the same lock. */
+static bool
+is_first(const struct devlock_table *table, const struct devlock *lock)
+{
+	for (const struct devlock *other = table->waiting; other && other != lock; other = other->next)
+		if (strcmp(other->name, lock->name) == 0)
+			return false;
+	return true;
+}
+
+static void
+unlink_waiting(struct devlock_table *table, struct devlock *lock)
+{
+	for (struct devlock **at = &table->waiting; *at; at = &(*at)->next)
+		if (*at == lock) {
+			*at = lock->next;
+			break;
+		}
+	lock->waits = false;
+	lock->next = NULL;
+	if (!table->waiting && table->open)
+		(void)uv_timer_stop(&table->timer);
+}
+
+/* One that waits and can have its lock now; NULL: none. */
+static struct devlock *
+next_granted(struct devlock_table *table)
+{
+	for (struct devlock *lock = table->waiting; lock; lock = lock->next)
+		if (is_first(table, lock) && try_all(table, lock, NULL) == 1)
+			return lock;
+	return NULL;
+}
+
+static void
+retry(uv_timer_t *timer)
+{
+	struct devlock_table *table = timer->data;
+	struct devlock *lock;
+	/* From the start each time: granted may change the list. */
+	while ((lock = next_granted(table))) {
+		unlink_waiting(table, lock);
+		lock->granted(lock->arg);
+	}
+}
+
+int
+devlock_acquire(struct devlock_table *table, struct devlock *lock, const char *name, unsigned slots, uint64_t rank,
+	void (*granted)(void *arg), void *arg, struct kettle_error *err)
+{
+	*lock = (struct devlock){
+		.fd = -1, .slots = slots, .rank = rank, .granted = granted, .arg = arg, .since_ns = time_monotonic_ns()};
+	int rc = file_mkdirs(table->dir, 0755, err);
+	if (rc == 0 && !(lock->name = devlock_name(name)))
+		rc = kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a lock's name.");
+	if (rc == 0 && is_first(table, lock))
+		rc = try_all(table, lock, err);
+	if (rc != 0) {
+		if (rc < 0)
+			free(STEAL(lock->name));
+		return rc;
+	}
+	struct devlock **at = &table->waiting;
+	while (*at && (*at)->rank <= rank)
+		at = &(*at)->next;
+	lock->next = *at;
+	*at = lock;
+	lock->waits = true;
+	return uv_timer_start(&table->timer, retry, DEVLOCK_RETRY_MS, DEVLOCK_RETRY_MS);
+}
+
+void
+devlock_release(struct devlock_table *table, struct devlock *lock)
+{
+	if (lock->waits)
+		unlink_waiting(table, lock);
+	free(STEAL(lock->name));
+	if (lock->fd < 0)
+		return;
+	close(STEAL_FD(lock->fd));
+	/* Not from here: the caller is in the middle of something. */
+	if (table->waiting)
+		(void)uv_timer_start(&table->timer, retry, 0, DEVLOCK_RETRY_MS);
+}

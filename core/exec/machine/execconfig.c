@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/* exec.yml: what kettle-exec must know of its machine. */
+#include <config.h>
+
+#include "exec/machine/execconfig.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "exec/machine/gpu.h"
+#include "base/installed.h"
+#include "exec/machine/machine.h"
+#include "base/schema.h"
+#include "base/text.h"
+#include "base/yaml.h"
+
+extern const char exec_schema_text[];
+
+/* $NAME/rest, or $HOME/home/rest where NAME is not set; new string or NULL. */
+static char *
+xdg_path(const char *name, const char *home, const char *rest)
+{
+	const char *base = getenv(name), *user = getenv("HOME");
+	AUTO_BUF struct buf path = {0};
+	if (base && base[0] == '/')
+		return buf_printf(&path, "%s/%s", base, rest) == 0 ? buf_take(&path) : NULL;
+	if (!home || !user || user[0] != '/')
+		return NULL;
+	return buf_printf(&path, "%s/%s/%s", user, home, rest) == 0 ? buf_take(&path) : NULL;
+}
+
+/* The file to read; NULL: there is none. */
+static char *
+find_file(const char *path)
+{
+	if (path)
+		return strdup(path);
+	AUTO_FREE char *own = xdg_path("XDG_CONFIG_HOME", ".config", "kettle/exec.yml");
+	if (own && access(own, F_OK) == 0)
+		return STEAL(own);
+	AUTO_FREE char *shared = installed_path(INSTALLED_CONFIGURATION("exec.yml"));
+	return shared && access(shared, F_OK) == 0 ? STEAL(shared) : NULL;
+}
+
+static int
+read_file(struct execconfig *config, struct kettle_error *err)
+{
+	AUTO_FREE char *text = NULL;
+	size_t size = 0;
+	AUTO_JSON json_t *schema = NULL;
+	AUTO_JSON json_t *lines = NULL;
+	int rc = file_read(config->file, YAML_MAX_BYTES, &text, &size, err);
+	if (rc == 0)
+		rc = yaml_parse(config->file, text, size, &config->root, &lines, err);
+	if (rc == 0 && json_is_null(config->root)) {
+		/* An empty file says nothing. */
+		json_decref(config->root);
+		config->root = json_object();
+	}
+	if (rc == 0)
+		rc = schema_load(exec_schema_text, &schema, err);
+	return rc == 0 ? schema_check(schema, config->root, config->file, lines, err) : rc;
+}
+
+/* What the command line says in the words of the file. */
+static int
+take_settings(struct execconfig *config, const char *text, struct kettle_error *err)
+{
+	AUTO_JSON json_t *schema = NULL;
+	AUTO_JSON json_t *settings = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+	if (!json_is_object(settings))
+		return kettle_fail(err, KETTLE_EINVAL, "--settings takes a JSON object with the keys of exec.yml.");
+	int rc = schema_load(exec_schema_text, &schema, err);
+	if (rc == 0)
+		rc = schema_check(schema, settings, "--settings", NULL, err);
+	if (rc == 0 && json_object_update(config->root, settings) < 0)
+		rc = kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a configuration.");
+	return rc;
+}
+
+static int
+take_build(struct execconfig *config, struct kettle_error *err)
+{
+	const json_t *build = json_object_get(config->root, "build"), *cores = json_object_get(build, "cores");
+	const json_t *jobs = json_object_get(build, "jobs");
+	struct cores all = {0};
+	int rc = cores_allowed(&all, err);
+	config->build_jobs = jobs ? (unsigned)json_integer_value(jobs) : all.count ? (unsigned)all.count : 1;
+	cores_free(&all);
+	char number[32];
+	(void)snprintf(number, sizeof(number), "%lld", (long long)json_integer_value(cores));
+	if (rc == 0 && cores)
+		rc = cores_parse(json_is_string(cores) ? json_string_value(cores) : number, &config->build_cores, err);
+	return rc;
+}
+
+static void
+take_limits(struct execconfig *config)
+{
+	config->max = (struct limits){
+		.wall = EXECCONFIG_MAX_WALL,
+		.processes = EXECCONFIG_MAX_PROCESSES,
+		.memory = machine_memory(),
+	};
+	limits_apply(&config->max, json_object_get(config->root, "limits"));
+	const json_t *cache = json_object_get(config->root, "cache");
+	const json_t *bytes = json_object_get(cache, "max_bytes"), *days = json_object_get(cache, "max_age_days");
+	config->cache_max_bytes = bytes ? (uint64_t)json_integer_value(bytes) : EXECCONFIG_CACHE_BYTES;
+	config->cache_max_age_days = days ? (unsigned)json_integer_value(days) : EXECCONFIG_CACHE_DAYS;
+}
+
+static void
+take_gpu(struct execconfig *config)
+{
+	const json_t *gpu = json_object_get(config->root, "gpu"), *left = json_object_get(gpu, "left");
+	config->gpu_helper = json_string_value(json_object_get(gpu, "helper"));
+	config->gpu_nvml = json_string_value(json_object_get(gpu, "nvml"));
+	config->gpu_rocm_smi = json_string_value(json_object_get(gpu, "rocm_smi"));
+	config->gpu_left = left ? (uint64_t)json_integer_value(left) : GPU_LEFT_BYTES;
+}
+
+static int
+take_folders(struct execconfig *config, const char *state, struct kettle_error *err)
+{
+	bool root = geteuid() == 0;
+	const char *given = state ? state : json_string_value(json_object_get(config->root, "state"));
+	const char *locks = json_string_value(json_object_get(config->root, "locks"));
+	AUTO_FREE char *here = getcwd(NULL, 0);
+	if (given)
+		config->state = path_join(here ? here : "/", given);
+	else
+		config->state =
+			root ? strdup("/var/lib/kettle/exec") : xdg_path("XDG_STATE_HOME", ".local/state", "kettle/exec");
+	if (!config->state)
+		return kettle_fail(
+			err, KETTLE_EINVAL, "There is no folder for the build cache: set HOME, or give --state DIR.");
+	if (locks)
+		config->locks = strdup(locks);
+	else
+		config->locks = root ? strdup("/run/kettle/locks") : xdg_path("XDG_RUNTIME_DIR", NULL, "kettle/locks");
+	if (!config->locks)
+		config->locks = path_join(config->state, "locks");
+	return config->locks ? 0 : kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a path.");
+}
+
+int
+execconfig_load(struct execconfig *ret_config, const char *path, const char *settings, const char *state,
+	const char *level, struct kettle_error *err)
+{
+	*ret_config = (struct execconfig){.file = find_file(path), .level = SANDBOX_LEVEL_FULL};
+	int rc = ret_config->file ? read_file(ret_config, err) : 0;
+	if (rc == 0 && !ret_config->root && !(ret_config->root = json_object()))
+		rc = kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a configuration.");
+	if (rc == 0 && settings)
+		rc = take_settings(ret_config, settings, err);
+	if (rc != 0)
+		return rc;
+	ret_config->tools = json_object_get(ret_config->root, "tools");
+	ret_config->env = json_object_get(ret_config->root, "env");
+	ret_config->read = json_object_get(ret_config->root, "read");
+	ret_config->report = json_object_get(ret_config->root, "report");
+	take_limits(ret_config);
+	take_gpu(ret_config);
+	const char *wanted = level ? level : json_string_value(json_object_get(ret_config->root, "level"));
+	if (wanted)
+		rc = sandbox_level_parse(wanted, &ret_config->level, err);
+	if (rc == 0)
+		rc = take_build(ret_config, err);
+	return rc == 0 ? take_folders(ret_config, state, err) : rc;
+}
+
+void
+execconfig_close(struct execconfig *config)
+{
+	json_decref(config->root);
+	free(config->file);
+	free(config->state);
+	free(config->locks);
+	cores_free(&config->build_cores);
+	*config = (struct execconfig){0};
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/* What this machine is: processor, cores, memory, kernel, name. */
+#include <config.h>
+
+#include "exec/machine/machine.h"
+
+#include <gnu/libc-version.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "exec/util/cores.h"
+#include "base/text.h"
+
+/* The value of the first line `key : value`, without its newline; new string or NULL. */
+static char *
+proc_value(const char *path, const char *key)
+{
+	AUTO_FILE FILE *file = fopen(path, "re");
+	AUTO_FREE char *line = NULL;
+	size_t cap = 0;
+	while (file && getline(&line, &cap, file) > 0) {
+		char *colon = strchr(line, ':');
+		size_t len = strlen(key);
+		if (!colon || strncmp(line, key, len) != 0 || line + len + strspn(line + len, " \t") != colon)
+			continue;
+		char *value = colon + 1 + strspn(colon + 1, " \t");
+		value[strcspn(value, "\n")] = '\0';
+		return strdup(value);
+	}
+	return NULL;
+}
+
+uint64_t
+machine_memory(void)
+{
+	AUTO_FREE char *total = proc_value("/proc/meminfo", "MemTotal");
+	return total ? strtoull(total, NULL, 10) * 1024 : 0;
+}
+
+/* Processors of ARM have no model name: the part number is what tells them apart. */
+static char *
+cpu_model(void)
+{
+	char *model = proc_value("/proc/cpuinfo", "model name");
+	return model ? model : proc_value("/proc/cpuinfo", "CPU part");
+}
+
+void
+machine_cpu_digest(char ret_hex[DIGEST_HEX_SIZE])
+{
+	AUTO_FREE char *model = cpu_model();
+	AUTO_FREE char *flags = proc_value("/proc/cpuinfo", "flags");
+	if (!flags)
+		flags = proc_value("/proc/cpuinfo", "Features");
+	AUTO_DIGEST struct digest *digest = digest_new();
+	memset(ret_hex, 0, DIGEST_HEX_SIZE);
+	if (!digest)
+		return;
+	digest_field(digest, model);
+	digest_field(digest, flags);
+	digest_end(digest, ret_hex);
+}
+
+json_t *
+machine_describe(void)
+{
+	AUTO_FREE char *model = cpu_model();
+	struct utsname name = {0};
+	(void)uname(&name);
+	struct cores cores = {0};
+	(void)cores_allowed(&cores, NULL);
+	char platform[4 * sizeof(name.sysname)];
+	/* As the field's harnesses name it, which ask Python. */
+	(void)snprintf(platform, sizeof(platform), "%s-%s-%s-with-glibc%s", name.sysname, name.release, name.machine,
+		gnu_get_libc_version());
+	json_t *machine = json_pack("{s:s, s:I, s:I, s:s, s:s, s:s}", "cpu", model ? model : "unknown", "cores",
+		(json_int_t)cores.count, "memory", (json_int_t)machine_memory(), "kernel", name.release, "platform", platform,
+		"host", name.nodename);
+	cores_free(&cores);
+	return machine;
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/* The folder of what jobs have on disk while they run; nothing in it outlives its kettle-exec for long. */
+#include <config.h>
+
+#include "exec/machine/spool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "base/text.h"
+
+#define LOOKS_MAX 50 /* half a second in all */
+#define LOOK_PAUSE_NS 10000000
+
+/* Opens and locks; `wait` decides whether for ever or not at all. -1: it is locked, or errno says. */
+static int
+open_locked(const char *path, bool wait)
+{
+	AUTO_FD int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0 || flock(fd, LOCK_EX | (wait ? 0 : LOCK_NB)) != 0)
+		return -1;
+	return STEAL_FD(fd);
+}
+
+/*
+ * A process that its dead owner had just cloned may hold the lock until it has closed what it inherited, so where the
+ * owner is gone there are some looks more. (One in another pid namespace looks gone, too: then they are in vain.)
+ */
+static void
+remove_if_stale(const char *dir, const char *name, unsigned *looks)
+{
+	const struct timespec pause = {.tv_nsec = LOOK_PAUSE_NS};
+	AUTO_FREE char *lock = path_join(dir, "lock");
+	AUTO_FD int fd = lock ? open_locked(lock, false) : -1;
+	long owner = strtol(name, NULL, 10);
+	while (lock && fd < 0 && owner > 0 && kill((pid_t)owner, 0) != 0 && errno == ESRCH && *looks > 0) {
+		--*looks;
+		(void)nanosleep(&pause, NULL);
+		fd = open_locked(lock, false);
+	}
+	if (fd >= 0)
+		(void)file_remove_tree(dir, NULL);
+}
+
+static void
+remove_stale(const char *root)
+{
+	AUTO_DIR DIR *folder = opendir(root);
+	const struct dirent *entry;
+	unsigned looks = LOOKS_MAX;
+	while (folder && (entry = readdir(folder))) {
+		if (entry->d_name[0] == '.' || strcmp(entry->d_name, "lock") == 0)
+			continue;
+		AUTO_FREE char *dir = path_join(root, entry->d_name);
+		if (dir)
+			remove_if_stale(dir, entry->d_name, &looks);
+	}
+}
+
+static int
+make_own(struct spool *spool, const char *root, struct kettle_error *err)
+{
+	unsigned random = 0;
+	random_bytes(&random, sizeof(random));
+	AUTO_BUF struct buf name = {0};
+	if (buf_printf(&name, "%s/%ld-%08x", root, (long)getpid(), random) != 0)
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the spool.");
+	AUTO_FREE char *lock = path_join(name.data, "lock");
+	if (!lock || mkdir(name.data, 0700) != 0 || (spool->lock = open_locked(lock, false)) < 0)
+		return kettle_fail(err, KETTLE_EIO, "The spool `%s` could not be made: %s.", name.data, strerror(errno));
+	spool->dir = buf_take(&name);
+	return 0;
+}
+
+int
+spool_open(struct spool *spool, const char *state, struct kettle_error *err)
+{
+	*spool = (struct spool){.lock = -1};
+	AUTO_FREE char *root = path_join(state, "spool");
+	AUTO_FREE char *gate = path_join(state, "spool/lock");
+	int rc = root && gate ? file_mkdirs(root, 0700, err) : KETTLE_ENOMEM;
+	if (rc != 0)
+		return rc;
+	/* Between a folder and its lock there must be no other who takes it for a dead one's. */
+	AUTO_FD int entry = open_locked(gate, true);
+	if (entry < 0)
+		return kettle_fail(err, KETTLE_EIO, "`%s` could not be locked: %s.", gate, strerror(errno));
+	remove_stale(root);
+	return make_own(spool, root, err);
+}
+
+int
+spool_make(struct spool *spool, const char *prefix, char **ret_dir, struct kettle_error *err)
+{
+	AUTO_BUF struct buf name = {0};
+	if (buf_printf(&name, "%s/%s%u", spool->dir, prefix, ++spool->next) != 0)
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a folder's name.");
+	if (mkdir(name.data, 0700) != 0)
+		return kettle_fail(err, KETTLE_EIO, "The folder `%s` could not be made: %s.", name.data, strerror(errno));
+	*ret_dir = buf_take(&name);
+	return 0;
+}
+
+void
+spool_close(struct spool *spool)
+{
+	if (spool->dir)
+		(void)file_remove_tree(spool->dir, NULL);
+	free(spool->dir);
+	if (spool->lock >= 0)
+		close(spool->lock);
+	*spool = (struct spool){.lock = -1};
+}

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: MIT */
+/* The two ways to run: many jobs, line by line, until the input ends; or one plan. */
+/*
+ * Theory of operation. One libuv loop on the main thread owns everything; file work runs on libuv's pool. The end of
+ * the input, a signal (TERM, INT, HUP) or an output that nobody reads any more is the end of the lease: every job is
+ * cancelled, and when the last one is gone, or after SERVE_END_MS, all handles are closed and the loop ends. SIGKILL
+ * needs no help from here: every sandbox dies with this thread, and the next kettle-exec removes the folders.
+ */
+#include <config.h>
+
+#include "exec/serve/serve.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "exec/serve/greeting.h"
+#include "exec/job/job.h"
+#include "base/line.h"
+
+static const int end_signals[] = {SIGTERM, SIGINT, SIGHUP};
+
+struct serve {
+	uv_loop_t loop;
+	struct exec exec;
+	struct emitter out;
+	uv_signal_t signals[ARRAY_SIZE(end_signals)];
+	uv_timer_t patience;
+	uv_async_t unread; /* the output broke */
+	uv_poll_t input;
+	bool input_open;
+	int input_flags;
+	struct line_reader lines;
+	struct greeting greeting;
+	bool ending, closed, one; /* one: a single plan, whose end is the end */
+	int status;
+};
+
+static void
+close_all(struct serve *serve)
+{
+	if (serve->closed)
+		return;
+	serve->closed = true;
+	greeting_close(&serve->greeting);
+	for (size_t i = 0; i < ARRAY_SIZE(end_signals); i++)
+		uv_close((uv_handle_t *)&serve->signals[i], NULL);
+	uv_close((uv_handle_t *)&serve->patience, NULL);
+	uv_close((uv_handle_t *)&serve->unread, NULL);
+	if (serve->input_open)
+		uv_close((uv_handle_t *)&serve->input, NULL);
+	devlock_close(&serve->exec.locks);
+	warm_close(serve->exec.warm);
+	emit_flush(&serve->out, SERVE_FLUSH_MS);
+	emit_close(&serve->out);
+}
+
+static void
+out_of_patience(uv_timer_t *timer)
+{
+	struct serve *serve = timer->data;
+	/* What does not die now dies with this process, or is the kernel's. */
+	serve->status = SERVE_UNABLE;
+	uv_stop(&serve->loop);
+}
+
+static void
+on_idle(void *arg)
+{
+	struct serve *serve = arg;
+	if (serve->ending || serve->one)
+		close_all(serve);
+}
+
+static void
+end_lease(struct serve *serve)
+{
+	if (serve->ending)
+		return;
+	serve->ending = true;
+	if (serve->input_open)
+		(void)uv_poll_stop(&serve->input);
+	(void)uv_timer_start(&serve->patience, out_of_patience, SERVE_END_MS, 0);
+	if (!serve->exec.jobs)
+		close_all(serve);
+	job_cancel_all(&serve->exec);
+}
+
+static void
+on_broken(void *arg)
+{
+	/* Called from within an event: the lease ends when the loop turns again. */
+	struct serve *serve = arg;
+	if (!serve->closed)
+		(void)uv_async_send(&serve->unread);
+}
+
+static void
+on_unread(uv_async_t *async)
+{
+	end_lease(async->data);
+}
+
+static void
+on_signal(uv_signal_t *signal, int number)
+{
+	(void)number;
+	end_lease(signal->data);
+}
+
+static void
+emit_error(struct serve *serve, const char *sentence)
+{
+	exec_emit(&serve->exec, json_pack("{s:s, s:s}", "event", "error", "error", sentence));
+}
+
+static void
+take_object(struct serve *serve, json_t *line_take)
+{
+	const char *op = json_string_value(json_object_get(line_take, "op"));
+	const char *ref = json_string_value(json_object_get(line_take, "job"));
+	struct kettle_error error = {0};
+	if (op && strcmp(op, "run") == 0) {
+		if (job_start(&serve->exec, line_take, &error) != 0)
+			emit_error(serve, error.message);
+		return;
+	}
+	struct job *job = ref ? job_find(&serve->exec, ref) : NULL;
+	if (op && strcmp(op, "hello") == 0)
+		greeting_again(&serve->greeting);
+	else if (!op || strcmp(op, "cancel") != 0)
+		emit_error(serve, "The line's `op` is none of run, cancel and hello.");
+	else if (!ref)
+		emit_error(serve, "The line has no `job`.");
+	else if (job)
+		job_cancel(job);
+	/* A cancel that meets the job's end is nobody's mistake. */
+	json_decref(line_take);
+}
+
+static int
+take_line(void *arg, char *line, size_t len)
+{
+	struct serve *serve = arg;
+	json_error_t why;
+	if (len == 0 || serve->ending)
+		return 0;
+	json_t *object = json_loadb(line, len, JSON_REJECT_DUPLICATES, &why);
+	if (json_is_object(object)) {
+		take_object(serve, object);
+		return 0;
+	}
+	AUTO_BUF struct buf text = {0};
+	AUTO_BUF struct buf clean = {0};
+	if (object)
+		(void)buf_adds(&text, "A line is no JSON object.");
+	else
+		(void)buf_printf(&text, "A line is no JSON: %s.", why.text);
+	(void)utf8_clean(text.data ? text.data : "", text.len, &clean);
+	emit_error(serve, clean.len ? clean.data : "A line is no JSON.");
+	json_decref(object);
+	return 0;
+}
+
+/* False: the input is over. */
+static bool
+take_bytes(struct serve *serve, const char *data, size_t size)
+{
+	int rc = line_add(&serve->lines, data, size, take_line, serve);
+	if (rc == KETTLE_ETOOBIG)
+		emit_error(serve, "A line is longer than the 64 MiB that are allowed; nothing after it can be read.");
+	return rc == 0;
+}
+
+static void
+on_input(uv_poll_t *poll, int status, int events)
+{
+	struct serve *serve = poll->data;
+	char chunk[64u << 10];
+	(void)status;
+	(void)events;
+	ssize_t n = read(0, chunk, sizeof(chunk));
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n <= 0 || !take_bytes(serve, chunk, (size_t)n))
+		end_lease(serve);
+}
+
+/* A file or /dev/null cannot be polled: read at once, and over then. */
+static void
+read_input(struct serve *serve)
+{
+	char chunk[64u << 10];
+	ssize_t n;
+	while ((n = read(0, chunk, sizeof(chunk))) > 0)
+		if (!take_bytes(serve, chunk, (size_t)n))
+			break;
+	end_lease(serve);
+}
+
+/* Whether a refusal is the fault of what was asked, not of this machine. */
+static bool
+is_usage(int code)
+{
+	return code == KETTLE_EINVAL || code == KETTLE_ENOENT || code == KETTLE_ETOOBIG;
+}
+
+static int
+open_serve(struct serve *serve, const struct exec_options *options)
+{
+	struct kettle_error error = {0};
+	int rc = uv_loop_init(&serve->loop);
+	if (rc != 0) {
+		(void)fprintf(stderr, "kettle-exec: the event loop could not be made: %s\n", uv_strerror(rc));
+		return SERVE_UNABLE;
+	}
+	emit_open(&serve->out, &serve->loop, 1, on_broken, serve);
+	for (size_t i = 0; i < ARRAY_SIZE(end_signals); i++) {
+		(void)uv_signal_init(&serve->loop, &serve->signals[i]);
+		serve->signals[i].data = serve;
+		(void)uv_signal_start(&serve->signals[i], on_signal, end_signals[i]);
+	}
+	(void)uv_timer_init(&serve->loop, &serve->patience);
+	serve->patience.data = serve;
+	(void)uv_async_init(&serve->loop, &serve->unread, on_unread);
+	serve->unread.data = serve;
+	rc = exec_open(&serve->exec, &serve->loop, &serve->out, options, &error);
+	serve->exec.on_idle = on_idle;
+	serve->exec.arg = serve;
+	if (rc == 0)
+		return SERVE_PASSED;
+	(void)fprintf(stderr, "kettle-exec: %s\n", error.message);
+	return is_usage(rc) ? SERVE_USAGE : SERVE_UNABLE;
+}
+
+static int
+close_serve(struct serve *serve, int status)
+{
+	close_all(serve);
+	(void)uv_run(&serve->loop, UV_RUN_DEFAULT);
+	exec_close(&serve->exec);
+	(void)uv_run(&serve->loop, UV_RUN_DEFAULT);
+	line_free(&serve->lines);
+	if (serve->input_open && serve->input_flags >= 0)
+		(void)fcntl(0, F_SETFL, serve->input_flags);
+	if (uv_loop_close(&serve->loop) != 0)
+		(void)fprintf(stderr, "kettle-exec: something was left on the event loop\n");
+	return status;
+}
+
+int
+serve_lines(const struct exec_options *options)
+{
+	struct serve serve = {.lines.max = SERVE_MAX_LINE, .input_flags = fcntl(0, F_GETFL)};
+	int status = open_serve(&serve, options);
+	if (status != SERVE_PASSED)
+		return close_serve(&serve, status);
+	greeting_open(&serve.greeting, &serve.exec);
+	sandbox_machine_prepare(serve.exec.machine);
+	serve.exec.warm = warm_open(&serve.exec);
+	serve.input_open = uv_poll_init(&serve.loop, &serve.input, 0) == 0;
+	serve.input.data = &serve;
+	if (serve.input_open)
+		(void)uv_poll_start(&serve.input, UV_READABLE, on_input);
+	else
+		read_input(&serve);
+	(void)uv_run(&serve.loop, UV_RUN_DEFAULT);
+	/* Jobs that would not die are left to the kernel: freeing them would wait for them. */
+	return serve.exec.jobs ? serve.status : close_serve(&serve, serve.status);
+}
+
+/* What one plan came to is its exit status. */
+static void
+watch(void *arg, const json_t *event)
+{
+	struct serve *serve = arg;
+	const char *kind = json_string_value(json_object_get(event, "event"));
+	const char *status = json_string_value(json_object_get(event, "status"));
+	const json_t *outcome;
+	size_t i;
+	if (!kind || strcmp(kind, "done") != 0)
+		return;
+	if (strcmp(status, "lost") == 0)
+		serve->status = is_usage(serve->exec.refused) ? SERVE_USAGE : SERVE_UNABLE;
+	else
+		serve->status = strcmp(status, "done") == 0 ? SERVE_PASSED : SERVE_FAILED;
+	json_array_foreach(json_object_get(event, "outcomes"), i, outcome) {
+		const char *state = json_string_value(json_object_get(outcome, "state"));
+		if (strcmp(state, "error") == 0)
+			serve->status = SERVE_UNABLE;
+		else if (strcmp(state, "passed") != 0 && strcmp(state, "skipped") != 0 && serve->status == SERVE_PASSED)
+			serve->status = SERVE_FAILED;
+	}
+}
+
+/* Reads standard input to its end. */
+static int
+read_stdin(struct buf *text, struct kettle_error *err)
+{
+	char chunk[64u << 10];
+	ssize_t n;
+	while ((n = read(0, chunk, sizeof(chunk))) > 0 || (n < 0 && errno == EINTR)) {
+		if (n > 0 && buf_add(text, chunk, (size_t)n) != 0)
+			return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the plan.");
+		if (text->len > SERVE_MAX_LINE)
+			return kettle_fail(err, KETTLE_ETOOBIG, "The plan is larger than the 64 MiB that are allowed.");
+	}
+	return n == 0 ? 0 : kettle_fail(err, KETTLE_EIO, "Standard input cannot be read: %s.", strerror(errno));
+}
+
+/* A plan, or a run line that has one; new reference. */
+static int
+read_plan(const char *path, json_t **ret_line, struct kettle_error *err)
+{
+	AUTO_BUF struct buf text = {0};
+	json_error_t why;
+	int rc =
+		strcmp(path, "-") == 0 ? read_stdin(&text, err) : file_read(path, SERVE_MAX_LINE, &text.data, &text.len, err);
+	if (rc != 0)
+		return rc;
+	AUTO_JSON json_t *plan = json_loadb(text.data ? text.data : "", text.len, JSON_REJECT_DUPLICATES, &why);
+	if (!json_is_object(plan))
+		return kettle_fail(err, KETTLE_EINVAL, "%s:%d: this is no JSON object: %s.", path, plan ? 1 : why.line,
+			plan ? "it is another value" : why.text);
+	json_t *line = json_object_get(plan, "plan") ? json_incref(plan) : json_pack("{s:O}", "plan", plan);
+	if (line && !json_object_get(line, "job"))
+		(void)json_object_set_new(line, "job", json_string("plan"));
+	*ret_line = line;
+	return line ? 0 : kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the plan.");
+}
+
+int
+serve_plan(const struct exec_options *options, const char *path)
+{
+	struct kettle_error error = {0};
+	json_t *line = NULL;
+	int rc = read_plan(path, &line, &error);
+	if (rc != 0) {
+		(void)fprintf(stderr, "kettle-exec: %s\n", error.message);
+		return SERVE_USAGE;
+	}
+	struct serve serve = {.one = true, .input_flags = -1};
+	int status = open_serve(&serve, options);
+	if (status != SERVE_PASSED) {
+		json_decref(line);
+		return close_serve(&serve, status);
+	}
+	serve.exec.on_event = watch;
+	exec_emit(&serve.exec, exec_hello(&serve.exec));
+	if (job_start(&serve.exec, line, &error) != 0) {
+		(void)fprintf(stderr, "kettle-exec: %s\n", error.message);
+		serve.status = SERVE_USAGE;
+	}
+	if (!serve.exec.jobs)
+		close_all(&serve);
+	(void)uv_run(&serve.loop, UV_RUN_DEFAULT);
+	return serve.exec.jobs ? serve.status : close_serve(&serve, serve.status);
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/* Python as a tool of this machine: what stands behind its name, and what it is installed with. */
+#include <config.h>
+
+#include "exec/tools/interpreter.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "exec/machine/tool_query.h"
+#include "base/file.h"
+#include "base/text.h"
+
+#define VENV_MAX_BYTES 65536
+#define MAX_FOLDERS 64 /* of sys.path */
+
+/* Folders of packages are listed, nothing is imported: that would take seconds. A version is part of a folder's name. */
+const char interpreter_question[] =
+	"import json, os, re, sys\n"
+	"packages, folders = {}, []\n"
+	"for folder in sys.path:\n"
+	"    try:\n"
+	"        names = sorted(os.listdir(folder))\n"
+	"    except OSError:\n"
+	"        continue\n"
+	"    folders.append(os.path.abspath(folder))\n"
+	"    for name in names:\n"
+	"        found = re.match(r'(.+?)-(\\d[^-]*?)(?:\\+git[^-]*)?(?:-py[\\d.]+)?\\.(?:dist|egg)-info$', name)\n"
+	"        if found:\n"
+	"            packages.setdefault(re.sub(r'[-_.]+', '-', found.group(1)).lower(), found.group(2))\n"
+	"print(json.dumps({'packages': packages, 'folders': folders}))\n";
+
+/* The folder of the start is no place to import from, and no module of ours is to be found by a script. */
+const char interpreter_loader[] = "import sys, _imp\n"
+								  "if sys.path[:1] == ['']:\n"
+								  "    del sys.path[0]\n"
+								  "class spec:\n"
+								  "    name, origin = 'kettle_warm', sys.argv[1]\n"
+								  "warm = _imp.create_dynamic(spec)\n"
+								  "_imp.exec_dynamic(warm)\n"
+								  "sys.modules.pop('kettle_warm', None)\n"
+								  "warm.serve(int(sys.argv[2]), int(sys.argv[3]), sys.argv[4:])\n";
+
+/* What participants ask for; others of hundreds would hide it. */
+static const char *const well_known[] = {"numpy", "scipy", "torch", "triton", "jax", "jaxlib", "numba", "cupy",
+	"pandas", "scikit-learn", "tensorflow", "torchvision", "torchaudio", "nvidia-cutlass-dsl", "cuda-python",
+	"cuda-core", "pycuda", "flash-attn", "xformers", "transformer-engine", "tilelang", "tinygrad", "cython", "pybind11",
+	"ninja", "einops", "sympy", "networkx", "ml-dtypes", "mpi4py", "matplotlib", "pillow"};
+
+bool
+interpreter_is(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	return strncmp(name, "python", strlen("python")) == 0 || strncmp(name, "pypy", strlen("pypy")) == 0;
+}
+
+bool
+interpreter_copies(const char *path, const json_t *environment)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	const char *seed = json_string_value(json_object_get(environment, "PYTHONHASHSEED"));
+	return strncmp(name, "python", strlen("python")) == 0 && seed && seed[0] &&
+		   strspn(seed, "0123456789") == strlen(seed) && !json_object_get(environment, "PYTHONINSPECT");
+}
+
+static bool
+is_script(const char *path)
+{
+	char start[2] = {0};
+	AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd >= 0 && read(fd, start, sizeof(start)) == 2 && memcmp(start, "#!", 2) == 0;
+}
+
+char *
+interpreter_behind(const char *path)
+{
+	if (!interpreter_is(path) || !is_script(path))
+		return NULL;
+	struct command command = {.argv = {path, "-IS", "-c", "import sys; print(sys.executable)"}};
+	command_run(&command, 1, NULL);
+	const char *line = command.passed ? command_line(&command) : "";
+	char *behind = line[0] == '/' && access(line, X_OK) == 0 ? strdup(line) : NULL;
+	buf_free(&command.output);
+	return behind;
+}
+
+/* The value of `home = FOLDER` in the text of a pyvenv.cfg; ends the line. */
+static char *
+find_home(char *text)
+{
+	for (char *line = text; *line;) {
+		size_t len = strcspn(line, "\n");
+		char *next = line + len + (line[len] == '\n'), *value = strchr(line, '=');
+		if (strncmp(line, "home", 4) == 0 && value && value < line + len &&
+			line + 4 + strspn(line + 4, " \t") == value) {
+			value += 1 + strspn(value + 1, " \t");
+			line[len] = '\0';
+			value[strcspn(value, "\r")] = '\0';
+			return value;
+		}
+		line = next;
+	}
+	return NULL;
+}
+
+char *
+interpreter_base(const char *path)
+{
+	AUTO_FREE char *folder = interpreter_is(path) ? strdup(path) : NULL;
+	AUTO_FREE char *text = NULL;
+	size_t size = 0;
+	/* PREFIX/bin/python3 belongs to PREFIX/pyvenv.cfg. */
+	for (int i = 0; folder && i < 2; i++) {
+		char *slash = strrchr(folder, '/');
+		if (!slash)
+			return NULL;
+		*slash = '\0';
+	}
+	AUTO_FREE char *file = folder ? path_join(folder[0] ? folder : "/", "pyvenv.cfg") : NULL;
+	if (!file || file_read(file, VENV_MAX_BYTES, &text, &size, NULL) != 0)
+		return NULL;
+	const char *home = find_home(text);
+	return home && home[0] == '/' ? path_join(home, "python") : NULL;
+}
+
+/* CuPy is cupy-cuda12x, cupy-rocm-5-0 … */
+static bool
+is_well_known(const char *package)
+{
+	if (strncmp(package, "cupy-", strlen("cupy-")) == 0)
+		return true;
+	for (size_t i = 0; i < ARRAY_SIZE(well_known); i++)
+		if (strcmp(package, well_known[i]) == 0)
+			return true;
+	return false;
+}
+
+/* Its time in ns, 0 where it is none. */
+static json_int_t
+time_of(const char *folder)
+{
+	struct stat st;
+	return stat(folder, &st) == 0 ? (json_int_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec : 0;
+}
+
+json_t *
+interpreter_folder(const char *folder)
+{
+	return json_pack("[s, I]", folder, time_of(folder));
+}
+
+json_t *
+interpreter_facts(const char *answer)
+{
+	AUTO_JSON json_t *given = json_loads(answer, 0, NULL);
+	AUTO_JSON json_t *packages = json_object();
+	AUTO_JSON json_t *folders = json_array();
+	const char *name;
+	json_t *value;
+	size_t i;
+	if (!json_is_object(json_object_get(given, "packages")) || !json_is_array(json_object_get(given, "folders")))
+		return NULL;
+	json_object_foreach(json_object_get(given, "packages"), name, value)
+		if (is_well_known(name) && json_is_string(value))
+			(void)json_object_set(packages, name, value);
+	json_array_foreach(json_object_get(given, "folders"), i, value)
+		if (json_is_string(value) && json_array_size(folders) < MAX_FOLDERS)
+			(void)json_array_append_new(folders, interpreter_folder(json_string_value(value)));
+	return json_pack("{s:O, s:O}", "packages", packages, "folders", folders);
+}
+
+bool
+interpreter_unchanged(const json_t *facts)
+{
+	const json_t *folder;
+	size_t i;
+	json_array_foreach(json_object_get(facts, "folders"), i, folder) {
+		const char *path = json_string_value(json_array_get(folder, 0));
+		if (!path || time_of(path) != json_integer_value(json_array_get(folder, 1)))
+			return false;
+	}
+	return true;
+}

@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: MIT */
+/* What a tool says about itself, and which files and folders its results depend on. */
+#include <config.h>
+
+#include "exec/tools/tool_probe.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "exec/machine/tool_query.h"
+#include "exec/tools/environment.h"
+#include "base/file.h"
+#include "exec/tools/interpreter.h"
+#include "base/text.h"
+#include "exec/tools/toolkit.h"
+#include "exec/tools/toolkit_parts.h"
+
+#define VERSION_SIZE 64
+#define ASKED 3 /* of facts: how they were asked; what an older kettle-exec remembers otherwise is not believed */
+
+/* What a compiler driver is asked: the programs it starts, the headers and libraries it brings or finds. */
+static const char *const compiler_questions[] = {
+	"-print-prog-name=cc1",
+	"-print-prog-name=cc1plus",
+	"-print-prog-name=collect2",
+	"-print-prog-name=as",
+	"-print-prog-name=ld",
+	"-print-file-name=include",
+	"-print-file-name=libstdc++.so",
+	"-print-file-name=libstdc++.a",
+	"-print-file-name=libgomp.so",
+	"-print-file-name=libgcc.a",
+	"-print-file-name=libc.so.6",
+	"-print-file-name=libm.so.6",
+};
+#define QUESTIONS (1 + ARRAY_SIZE(compiler_questions))
+
+static const char *const header_folders[] = {"/usr/include", "/usr/local/include"};
+/* Of a toolchain that has a prefix of its own. */
+static const char *const prefix_folders[] = {
+	"bin", "include", "lib", "lib64", "nvvm/bin", "targets", "amdgcn", "llvm/bin", "llvm/lib"};
+
+static bool
+is_compiler(const struct tool *tool)
+{
+	const char *base = strrchr(tool->real, '/') + 1;
+	return strstr(base, "g++") || strstr(base, "gcc") || strstr(base, "clang") || strcmp(tool->name, "cc") == 0 ||
+		   strcmp(tool->name, "c++") == 0;
+}
+
+static bool
+is_script(const char *path)
+{
+	char start[2] = {0};
+	AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd >= 0 && read(fd, start, sizeof(start)) == 2 && memcmp(start, "#!", 2) == 0;
+}
+
+static int64_t
+mtime_ns(const struct stat *st)
+{
+	return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+}
+
+/* A word that begins with digits, a dot and a digit; how many of its characters are digits and dots. */
+static size_t
+version_length(const char *word)
+{
+	size_t n = strspn(word, "0123456789");
+	if (n == 0 || word[n] != '.' || word[n + 1] < '0' || word[n + 1] > '9')
+		return 0;
+	return strspn(word, "0123456789.");
+}
+
+/* The last version on a line: "g++ (Debian 12.2.0-14) 12.2.0". */
+static bool
+line_version(const char *line, size_t len, char *ret_version, size_t size)
+{
+	bool found = false;
+	for (size_t i = 0; i < len; i++) {
+		bool starts = i == 0 || line[i - 1] == ' ' || line[i - 1] == 'V' || line[i - 1] == 'v';
+		size_t n = starts ? version_length(line + i) : 0;
+		if (n == 0)
+			continue;
+		(void)snprintf(ret_version, size, "%.*s", (int)(n < size ? n : size - 1), line + i);
+		found = true;
+	}
+	return found;
+}
+
+void
+toolfacts_version(const char *text, char *ret_version, size_t size)
+{
+	ret_version[0] = '\0';
+	while (*text) {
+		size_t len = strcspn(text, "\n");
+		if (line_version(text, len, ret_version, size))
+			return;
+		text += len + (text[len] == '\n');
+	}
+}
+
+bool
+toolfacts_fit(const json_t *facts, const char *real)
+{
+	struct stat st;
+	return json_integer_value(json_object_get(facts, "asked")) == ASKED && interpreter_unchanged(facts) &&
+		   stat(real, &st) == 0 && json_integer_value(json_object_get(facts, "size")) == st.st_size &&
+		   json_integer_value(json_object_get(facts, "mtime")) == mtime_ns(&st);
+}
+
+/* What a compiler answered: a path, or a bare name that it looks up in PATH. */
+static void
+add_answer(json_t *files, const char *answer)
+{
+	static const char *const folders[] = {"/usr/local/bin", "/usr/bin", "/bin"};
+	if (answer[0] == '/') {
+		(void)json_array_append_new(files, json_string(answer));
+		return;
+	}
+	for (size_t i = 0; answer[0] && !strchr(answer, '/') && i < ARRAY_SIZE(folders); i++) {
+		AUTO_FREE char *path = path_join(folders[i], answer);
+		if (path && access(path, X_OK) == 0)
+			(void)json_array_append_new(files, json_string(path));
+	}
+}
+
+static json_t *
+make_facts(const struct tool *tool, struct command *commands, size_t count)
+{
+	struct stat st;
+	char version[VERSION_SIZE], banner[65];
+	/* A tool that knows no --version is told apart by its path, size and time. */
+	const char *text = commands[0].passed && commands[0].output.len ? commands[0].output.data : "";
+	json_t *files = json_array();
+	if (stat(tool->real, &st) != 0 || !files) {
+		json_decref(files);
+		return NULL;
+	}
+	toolfacts_version(text, version, sizeof(version));
+	sha256_hex(text, strlen(text), banner);
+	AUTO_JSON json_t *more = NULL;
+	if (count > 1 && interpreter_is(tool->path))
+		more = commands[1].passed && commands[1].output.len ? interpreter_facts(commands[1].output.data) : NULL;
+	bool nvcc = toolkit_is_nvcc(tool->name);
+	AUTO_FREE char *home = toolkit_home(nvcc && commands[1].output.len ? commands[1].output.data : "", tool->real);
+	for (size_t i = 1; i < count && !interpreter_is(tool->path) && !nvcc; i++)
+		if (commands[i].passed)
+			add_answer(files, command_line(&commands[i]));
+	if (nvcc && home) {
+		toolkit_nvcc_files(home, files);
+		more = toolparts_of_nvcc(home, tool->packages, version);
+	} else if (toolkit_is_hipcc(tool->name)) {
+		toolkit_hipcc_files(text, files);
+		more = home ? toolparts_of_hipcc(home) : NULL;
+	}
+	json_t *facts = json_pack("{s:i, s:I, s:I, s:b, s:s, s:s, s:s, s:o}", "asked", ASKED, "size",
+		(json_int_t)st.st_size, "mtime", (json_int_t)mtime_ns(&st), "script", is_script(tool->real), "version", version,
+		"banner", banner, "home", home ? home : "", "files", files);
+	if (facts && more)
+		(void)json_object_update(facts, more);
+	return facts;
+}
+
+/* Fills in the questions for one tool; how many. */
+static size_t
+questions(const struct tool *tool, struct command *commands)
+{
+	size_t count = 0;
+	commands[count++].argv[1] = "--version";
+	if (toolkit_is_nvcc(tool->name))
+		toolkit_ask(tool->path, &commands[count++]);
+	for (size_t i = 0; is_compiler(tool) && i < ARRAY_SIZE(compiler_questions); i++)
+		commands[count++].argv[1] = compiler_questions[i];
+	if (interpreter_is(tool->path)) {
+		commands[count].argv[1] = "-I";
+		commands[count].argv[2] = "-c";
+		commands[count++].argv[3] = interpreter_question;
+	}
+	for (size_t i = 0; i < count; i++)
+		commands[i].argv[0] = tool->path;
+	return count;
+}
+
+/*
+ * The environment of a question to the tool: a step's, so that what it answers is what it does in one. What tools answer
+ * must not depend on whose kettle-exec it is, and some make folders in HOME (rustup does) only to say their version: they
+ * get one of their own. New reference; NULL: no memory.
+ */
+static json_t *
+environment_of(const struct execconfig *config, const struct tool *tool, const char *home)
+{
+	AUTO_JSON json_t *environment = environment_make(config, tool->path, NULL);
+	int failed = environment ? json_object_set_new(environment, "HOME", json_string(home)) : -1;
+	if (!failed)
+		failed = json_object_set_new(environment, "TMPDIR", json_string(home)) ||
+				 toolkit_environment(tool->name, environment) || environment_add_tool(config, tool->name, environment);
+	return failed ? NULL : environment_flatten(environment);
+}
+
+/* One tool with what it is asked. */
+struct question {
+	struct command *commands; /* borrowed */
+	size_t count;
+	json_t *environment;
+	const char **pointers; /* into it */
+};
+
+static void
+prepare(struct question *question, const struct execconfig *config, const struct tool *tool, const char *home)
+{
+	question->count = questions(tool, question->commands);
+	question->environment = environment_of(config, tool, home);
+	question->pointers = environment_pointers(question->environment);
+	for (size_t i = 0; i < question->count; i++)
+		question->commands[i].environment = question->pointers;
+}
+
+void
+toolfacts_ask(const struct execconfig *config, const struct tool *const *tools, size_t count, const atomic_bool *stop,
+	json_t **ret_facts)
+{
+	AUTO_FREE struct command *commands = calloc(count * QUESTIONS + 1, sizeof(*commands));
+	struct question asked[TOOLFACTS_MAX] = {0};
+	char home[] = "/tmp/kettle-home-XXXXXX";
+	size_t total = 0;
+	if (!commands || count == 0 || count > TOOLFACTS_MAX)
+		return;
+	bool made = mkdtemp(home) != NULL;
+	for (size_t i = 0; i < count; total += asked[i++].count) {
+		asked[i].commands = commands + total;
+		prepare(&asked[i], config, tools[i], made ? home : "/dev/null");
+	}
+	command_run(commands, total, stop);
+	if (made)
+		(void)file_remove_tree(home, NULL);
+	for (size_t i = 0; i < count; i++) {
+		ret_facts[i] = stop && atomic_load(stop) ? NULL : make_facts(tools[i], asked[i].commands, asked[i].count);
+		json_decref(asked[i].environment);
+		free(asked[i].pointers);
+	}
+	for (size_t i = 0; i < total; i++)
+		buf_free(&commands[i].output);
+}
+
+/* The folder and those below it, at most *left of them; links are not followed. */
+static void
+watch_folder(json_t *watch, const char *path, unsigned *left)
+{
+	AUTO_DIR DIR *folder = *left ? opendir(path) : NULL;
+	const struct dirent *entry;
+	if (!folder)
+		return;
+	--*left;
+	(void)json_array_append_new(watch, json_string(path));
+	while ((entry = readdir(folder))) {
+		if (entry->d_type != DT_DIR || entry->d_name[0] == '.')
+			continue;
+		AUTO_FREE char *below = path_join(path, entry->d_name);
+		if (below)
+			watch_folder(watch, below, left);
+	}
+}
+
+static void
+watch_prefix(json_t *watch, const char *real, unsigned *left)
+{
+	AUTO_FREE char *prefix = strdup(real);
+	for (int i = 0; prefix && i < 2; i++) {
+		char *slash = strrchr(prefix, '/');
+		if (slash)
+			*slash = '\0';
+	}
+	if (!prefix || prefix[0] == '\0' || strcmp(prefix, "/usr") == 0 || strcmp(prefix, "/usr/local") == 0)
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(prefix_folders); i++) {
+		AUTO_FREE char *path = path_join(prefix, prefix_folders[i]);
+		if (path)
+			watch_folder(watch, path, left);
+	}
+}
+
+static int
+compare(const void *a, const void *b)
+{
+	return strcmp(json_string_value(*(json_t *const *)a), json_string_value(*(json_t *const *)b));
+}
+
+/* readdir has no order that lasts. */
+static json_t *
+sorted(json_t *watch_take)
+{
+	size_t count = json_array_size(watch_take);
+	AUTO_FREE const json_t **list = calloc(count + 1, sizeof(const json_t *));
+	json_t *ordered = list ? json_array() : NULL;
+	for (size_t i = 0; ordered && i < count; i++)
+		list[i] = json_array_get(watch_take, i);
+	if (ordered)
+		qsort(list, count, sizeof(*list), compare);
+	for (size_t i = 0; ordered && i < count; i++)
+		(void)json_array_append(ordered, (json_t *)list[i]);
+	json_decref(watch_take);
+	return ordered;
+}
+
+json_t *
+toolfacts_watch(const json_t *facts, const char *real, unsigned max_folders)
+{
+	json_t *watch = json_array();
+	unsigned left = max_folders;
+	const json_t *file;
+	size_t i;
+	if (!watch || json_array_append_new(watch, json_string(real)) != 0) {
+		json_decref(watch);
+		return NULL;
+	}
+	bool compiler = json_array_size(json_object_get(facts, "files")) > 0;
+	json_array_foreach(json_object_get(facts, "files"), i, file) {
+		struct stat st;
+		if (stat(json_string_value(file), &st) == 0 && S_ISDIR(st.st_mode))
+			watch_folder(watch, json_string_value(file), &left);
+		else
+			(void)json_array_append(watch, (json_t *)file);
+	}
+	/* Of packages it is enough that none came, went or changed its version. */
+	json_array_foreach(json_object_get(facts, "folders"), i, file)
+		(void)json_array_append(watch, json_array_get(file, 0));
+	for (i = 0; compiler && i < ARRAY_SIZE(header_folders); i++)
+		watch_folder(watch, header_folders[i], &left);
+	watch_prefix(watch, real, &left);
+	return sorted(watch);
+}
+
+void
+toolfacts_stamp(const char *path, struct digest *digest)
+{
+	struct stat st = {0};
+	digest_field(digest, path);
+	if (stat(path, &st) != 0) {
+		digest_number(digest, 0);
+		return;
+	}
+	digest_number(digest, S_ISDIR(st.st_mode) ? 1 : (uint64_t)st.st_size);
+	digest_number(digest, (uint64_t)mtime_ns(&st));
+}
+
+/* Without . and .., and without what tools of version control keep: it changes when nobody changed a header. */
+static int
+is_stamped(const struct dirent *entry)
+{
+	return entry->d_name[0] != '.';
+}
+
+void
+toolfacts_stamp_tree(const char *path, struct digest *digest, unsigned *left)
+{
+	struct dirent **entries = NULL;
+	int count = scandir(path, &entries, is_stamped, alphasort);
+	toolfacts_stamp(path, digest);
+	for (int i = 0; i < count; i++) {
+		AUTO_FREE char *below = *left ? path_join(path, entries[i]->d_name) : NULL;
+		if (*left)
+			--*left;
+		if (below && entries[i]->d_type == DT_DIR)
+			toolfacts_stamp_tree(below, digest, left);
+		else if (below)
+			toolfacts_stamp(below, digest);
+		free(entries[i]);
+	}
+	free(entries);
+}

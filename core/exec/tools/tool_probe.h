@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* What a tool says about itself, and which files and folders its results depend on. */
+#ifndef KETTLE_EXEC_TOOLFACTS_H
+#define KETTLE_EXEC_TOOLFACTS_H
+
+#include <jansson.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "exec/util/sha256.h"
+#include "exec/tools/toolchain.h"
+
+#define TOOLFACTS_MAX 64 /* tools asked at once */
+
+/*
+ * Asks tools, side by side and in the environment that steps have, for their version and, compilers, for the programs and
+ * libraries they use. facts[i] gets {"asked", "size", "mtime", "script", "version", "banner", "home", "files"}, of an
+ * interpreter also what interpreter_facts gives, a new reference, or NULL when it has gone, or when another thread sets
+ * *stop (NULL: none does). [any, blocks]
+ */
+void toolfacts_ask(const struct execconfig *config, const struct tool *const *tools, size_t count,
+	const atomic_bool *stop, json_t **ret_facts);
+/* Whether facts are there and the file, and the folders of packages, are those that they were asked of. */
+bool toolfacts_fit(const json_t *facts, const char *real);
+/* Everything to look at: the files of the facts, and the header folders with all folders below. New reference. */
+json_t *toolfacts_watch(const json_t *facts, const char *real, unsigned max_folders);
+/* Adds the path with its size and time to a digest (of a folder: its time). */
+void toolfacts_stamp(const char *path, struct digest *digest);
+
+/*
+ * Adds everything below a folder, *left entries at most, in an order that depends on names alone; links are stamped by
+ * what they lead to and not followed. One that is not there is told apart from an empty one. [blocks]
+ */
+void toolfacts_stamp_tree(const char *path, struct digest *digest, unsigned *left);
+
+/* The version number in what `--version` prints ("12.2.0"), or "" (exported for its test). */
+void toolfacts_version(const char *text, char *ret_version, size_t size);
+
+#endif

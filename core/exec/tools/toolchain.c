@@ -1,0 +1,761 @@
+/* SPDX-License-Identifier: MIT */
+/* The tools of this machine: where a name of a plan leads to, what version it is, and a fingerprint of all it uses. */
+#include <config.h>
+
+#include "exec/tools/toolchain.h"
+
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "exec/machine/tool_query.h"
+#include "base/file.h"
+#include "exec/tools/interpreter.h"
+#include "base/text.h"
+#include "exec/tools/tool_probe.h"
+#include "exec/tools/toolkit.h"
+#include "exec/tools/toolkit_parts.h"
+
+/* A tool with what was found out about it. */
+struct entry {
+	struct tool tool; /* first: a tool's address is its entry's */
+	json_t *facts;    /* as toolfacts_ask gives them, or NULL */
+	bool fresh;       /* the facts were asked by this process */
+	json_t *watch;    /* paths that the fingerprint looks at, or NULL */
+	char fingerprint[DIGEST_HEX_SIZE];
+	uint64_t looked_ns;
+	struct entry *next;
+};
+
+struct toolchain {
+	const struct execconfig *config;
+	struct entry *entries;
+	char *memory_file;
+	json_t *memory; /* real path → facts */
+	bool memory_changed;
+	atomic_bool stop; /* nobody waits for answers any more */
+};
+
+#define MEMORY_MAX_BYTES (8u << 20)
+#define MAX_LINKS 40 /* as the kernel follows */
+
+static const char *const known_tools[] = {"g++", "gcc", "clang++", "clang", "nvcc", "hipcc", "python3", "rustc", NULL};
+
+const char *const *
+toolchain_known(void)
+{
+	return known_tools;
+}
+
+struct toolchain *
+toolchain_new(const struct execconfig *config, const char *memory)
+{
+	struct toolchain *toolchain = calloc(1, sizeof(*toolchain));
+	if (!toolchain)
+		return NULL;
+	AUTO_FREE char *text = NULL;
+	size_t size = 0;
+	toolchain->config = config;
+	toolchain->memory_file = strdup(memory);
+	/* A memory that is damaged or missing costs some milliseconds, nothing else. */
+	if (file_read(memory, MEMORY_MAX_BYTES, &text, &size, NULL) == 0)
+		toolchain->memory = json_loadb(text, size, 0, NULL);
+	if (!json_is_object(toolchain->memory)) {
+		json_decref(toolchain->memory);
+		toolchain->memory = json_object();
+	}
+	if (!toolchain->memory || !toolchain->memory_file) {
+		toolchain_free(toolchain);
+		return NULL;
+	}
+	return toolchain;
+}
+
+static void
+entry_free(struct entry *entry)
+{
+	if (!entry)
+		return;
+	free(entry->tool.name);
+	free(entry->tool.path);
+	free(entry->tool.real);
+	free(entry->tool.packages);
+	for (size_t i = 0; i < entry->tool.roots_count; i++)
+		free(entry->tool.roots[i]);
+	json_decref(entry->facts);
+	json_decref(entry->watch);
+	free(entry);
+}
+
+void
+toolchain_free(struct toolchain *toolchain)
+{
+	if (!toolchain)
+		return;
+	while (toolchain->entries) {
+		struct entry *entry = toolchain->entries;
+		toolchain->entries = entry->next;
+		entry_free(entry);
+	}
+	json_decref(toolchain->memory);
+	free(toolchain->memory_file);
+	free(toolchain);
+}
+
+/* Writes what was learnt; who comes second wins, and nothing is lost but milliseconds. */
+static void
+memory_save(struct toolchain *toolchain)
+{
+	AUTO_FREE char *text = toolchain->memory_changed ? json_dumps(toolchain->memory, JSON_COMPACT) : NULL;
+	toolchain->memory_changed = false;
+	if (text)
+		(void)file_write(toolchain->memory_file, text, strlen(text), 0600, NULL);
+}
+
+static bool
+is_executable(const char *path)
+{
+	struct stat st;
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+}
+
+/* The first of PATH; relative parts of it are passed over. New string or NULL. */
+static char *
+find_in_path(const char *name)
+{
+	const char *path = getenv("PATH");
+	for (const char *at = path ? path : "/usr/local/bin:/usr/bin:/bin"; *at;) {
+		size_t len = strcspn(at, ":");
+		AUTO_FREE char *dir = strndup(at, len);
+		char *file = dir && dir[0] == '/' ? path_join(dir, name) : NULL;
+		if (file && is_executable(file))
+			return file;
+		free(file);
+		at += len + (at[len] == ':');
+	}
+	return NULL;
+}
+
+/* Whether every sandbox sees it anyway. */
+static bool
+is_system(const char *path)
+{
+	static const char *const folders[] = {"/usr/", "/bin/", "/sbin/", "/lib/", "/lib64/", "/lib32/"};
+	for (size_t i = 0; i < ARRAY_SIZE(folders); i++)
+		if (strncmp(path, folders[i], strlen(folders[i])) == 0)
+			return true;
+	return false;
+}
+
+/* Whether showing the folder would show people's own files: a home or what lies above one. */
+static bool
+is_too_wide(const char *folder)
+{
+	const char *home = getenv("HOME");
+	size_t len = strlen(folder), slashes = 0;
+	for (const char *at = folder; *at; at++)
+		slashes += *at == '/';
+	if (len <= 1 || strcmp(folder, "/root") == 0 || (strncmp(folder, "/home/", 6) == 0 && slashes < 3))
+		return true;
+	return home && strncmp(home, folder, len) == 0 && (home[len] == '\0' || home[len] == '/');
+}
+
+/* /opt/venv/bin/python3 needs /opt/venv; a tool that lies alone needs its folder. NULL: nothing, or no memory. */
+static char *
+prefix_of(const char *path)
+{
+	if (is_system(path))
+		return NULL;
+	AUTO_FREE char *folder = strdup(path);
+	if (!folder)
+		return NULL;
+	*strrchr(folder, '/') = '\0';
+	char *last = strrchr(folder, '/');
+	if (last && (strcmp(last, "/bin") == 0 || strcmp(last, "/sbin") == 0 || strcmp(last, "/shims") == 0)) {
+		*last = '\0';
+		if (!is_too_wide(folder))
+			return STEAL(folder);
+		*last = '/';
+	}
+	return folder[0] ? STEAL(folder) : NULL;
+}
+
+/* Takes a folder, NULL for none, among those that the sandbox must see. */
+static void
+add_root(struct tool *tool, char *folder_take)
+{
+	bool known = !folder_take || tool->roots_count == TOOLCHAIN_MAX_ROOTS;
+	for (size_t i = 0; i < tool->roots_count && !known; i++)
+		known = strcmp(tool->roots[i], folder_take) == 0;
+	if (known)
+		free(folder_take);
+	else
+		tool->roots[tool->roots_count++] = folder_take;
+}
+
+/* Where the link at path leads to, one link further; new string, NULL: it is none. */
+static char *
+next_link(const char *path)
+{
+	char target[PATH_MAX];
+	ssize_t len = readlink(path, target, sizeof(target) - 1);
+	if (len <= 0)
+		return NULL;
+	target[len] = '\0';
+	AUTO_FREE char *folder = strdup(path);
+	if (!folder)
+		return NULL;
+	strrchr(folder, '/')[1] = '\0';
+	AUTO_FREE char *next = path_join(folder, target);
+	if (!next || (!strstr(next, "/../") && !strstr(next, "/./")))
+		return STEAL(next);
+	/* A sandbox shows no path with `..` in it. */
+	char *name = strrchr(next, '/') + 1;
+	AUTO_FREE char *above = strndup(next, (size_t)(name - next));
+	AUTO_FREE char *real = above ? realpath(above, NULL) : NULL;
+	return real ? path_join(real, name) : NULL;
+}
+
+/* Everything on the way: a link may lead to one that lies in a third place, and an environment to what it was made of. */
+static void
+find_roots(struct tool *tool)
+{
+	char *at = strdup(tool->path);
+	for (int i = 0; at && i < MAX_LINKS; i++) {
+		add_root(tool, prefix_of(at));
+		char *next = next_link(at);
+		free(at);
+		at = next;
+	}
+	free(at);
+	add_root(tool, prefix_of(tool->real));
+	AUTO_FREE char *base = interpreter_base(tool->path);
+	if (base)
+		add_root(tool, prefix_of(base));
+	for (const char *const *apart = toolkit_folders_apart(tool->name); *apart; apart++)
+		if (access(*apart, R_OK | X_OK) == 0)
+			add_root(tool, strdup(*apart));
+}
+
+static struct entry *
+entry_new(const char *name, char *path_take, char *packages_take)
+{
+	struct entry *entry = calloc(1, sizeof(*entry));
+	if (!entry) {
+		free(path_take);
+		free(packages_take);
+		return NULL;
+	}
+	entry->tool.name = strdup(name);
+	entry->tool.path = path_take;
+	entry->tool.packages = packages_take;
+	entry->tool.real = realpath(path_take, NULL);
+	if (!entry->tool.name || !entry->tool.real) {
+		entry_free(entry);
+		return NULL;
+	}
+	find_roots(&entry->tool);
+	return entry;
+}
+
+/* By its name: as exec.yml says, else in PATH, else where it usually is. New string or NULL. */
+static char *
+find_by_name(const struct toolchain *toolchain, const char *name)
+{
+	const char *given = json_string_value(json_object_get(toolchain->config->tools, name));
+	if (given)
+		return is_executable(given) ? strdup(given) : NULL;
+	char *path = find_in_path(name);
+	const char *const *places = toolkit_places(name);
+	for (size_t i = 0; !path && places[i]; i++)
+		path = is_executable(places[i]) ? strdup(places[i]) : NULL;
+	return path;
+}
+
+/* The nvcc that is among the packages, else this machine's, with what is among them. */
+static int
+locate_packaged(const struct toolchain *toolchain, const char *folder, char **ret_path, char **ret_packages)
+{
+	AUTO_FREE char *packages = toolparts_packages(folder);
+	AUTO_FREE char *path = packages ? toolparts_nvcc(packages) : NULL;
+	if (packages && !path)
+		path = find_by_name(toolchain, "nvcc");
+	if (!path || !is_executable(path))
+		return KETTLE_ENOENT;
+	*ret_path = STEAL(path);
+	*ret_packages = STEAL(packages);
+	return 0;
+}
+
+/* PREFIX of PREFIX/bin/NAME; new string, NULL: it is no such path. */
+static char *
+prefix_above(const char *path)
+{
+	char *prefix = strdup(path), *slash = prefix ? strrchr(prefix, '/') : NULL;
+	if (slash)
+		*slash = '\0';
+	slash = prefix ? strrchr(prefix, '/') : NULL;
+	if (!slash || strcmp(slash, "/bin") != 0) {
+		free(prefix);
+		return NULL;
+	}
+	*slash = '\0';
+	return prefix;
+}
+
+/* An nvcc in the environment of one of the interpreters that plans may start. */
+static int
+locate_beside_interpreters(const struct toolchain *toolchain, char **ret_path, char **ret_packages)
+{
+	const json_t *name;
+	size_t i;
+	json_array_foreach(toolchain->config->report, i, name) {
+		const char *word = json_string_value(name);
+		AUTO_FREE char *path = word[0] == '/' ? strdup(word) : find_by_name(toolchain, word);
+		AUTO_FREE char *prefix = path && interpreter_is(path) ? prefix_above(path) : NULL;
+		if (prefix && locate_packaged(toolchain, prefix, ret_path, ret_packages) == 0)
+			return 0;
+	}
+	return KETTLE_ENOENT;
+}
+
+/* A path that is no program. */
+static int
+fail_path(const char *name, struct kettle_error *err)
+{
+	AUTO_FREE char *prefix = toolkit_is_nvcc(name) ? prefix_above(name) : NULL;
+	AUTO_FREE char *packages = prefix ? toolparts_packages(prefix) : NULL;
+	AUTO_FREE char *packaged = packages ? toolparts_nvcc(packages) : NULL;
+	const char *there = packaged ? packaged : name;
+	if (access(there, F_OK) == 0)
+		return kettle_fail(err, KETTLE_ENOENT,
+			"This machine has `%s`, which is no program that can be started: it is not executable, or lies on a file "
+			"system that is mounted noexec.",
+			there);
+	if (packages)
+		return kettle_fail(err, KETTLE_ENOENT,
+			"This machine has no nvcc: the Python packages of CUDA in %s lack it (`pip install nvidia-cuda-nvcc`), and "
+			"there is "
+			"no other.",
+			packages);
+	if (prefix)
+		return kettle_fail(
+			err, KETTLE_ENOENT, "This machine has no `%s`, nor Python packages of CUDA in %s.", name, prefix);
+	return kettle_fail(err, KETTLE_ENOENT, "This machine has no `%s`, or it is no program that can be started.", name);
+}
+
+/* The path of a tool and the packages that belong to it (or NULL), new; or why there is none. */
+static int
+locate(
+	const struct toolchain *toolchain, const char *name, char **ret_path, char **ret_packages, struct kettle_error *err)
+{
+	const char *given = json_string_value(json_object_get(toolchain->config->tools, name));
+	AUTO_FREE char *path = NULL;
+	AUTO_FREE char *packages = NULL;
+	if (given && !is_executable(given))
+		return kettle_fail(err, KETTLE_ENOENT,
+			"This machine has no `%s`: exec.yml says that it is %s, which is no program that can be started.", name,
+			given);
+	if (given || name[0] != '/')
+		path = find_by_name(toolchain, name);
+	else if (is_executable(name))
+		path = strdup(name);
+	AUTO_FREE char *prefix = toolkit_is_nvcc(name) ? prefix_above(path ? path : name) : NULL;
+	if (path && prefix && name[0] == '/')
+		packages = toolparts_packages(prefix);
+	else if (!path && prefix)
+		(void)locate_packaged(toolchain, prefix, &path, &packages);
+	else if (!path && strcmp(name, "nvcc") == 0)
+		(void)locate_beside_interpreters(toolchain, &path, &packages);
+	if (!path && name[0] == '/')
+		return fail_path(name, err);
+	const char *const *places = toolkit_places(name);
+	if (!path)
+		return kettle_fail(err, KETTLE_ENOENT,
+			"This machine has no `%s`: it is neither in PATH%s%s nor among the tools of exec.yml.", name,
+			places[0] ? " nor at " : "", places[0] ? places[0] : "");
+	char *behind = interpreter_behind(path);
+	*ret_path = behind ? behind : STEAL(path);
+	*ret_packages = STEAL(packages);
+	return 0;
+}
+
+int
+toolchain_find(struct toolchain *toolchain, const char *name, const struct tool **ret_tool, struct kettle_error *err)
+{
+	for (struct entry *entry = toolchain->entries; entry; entry = entry->next)
+		if (strcmp(entry->tool.name, name) == 0) {
+			*ret_tool = &entry->tool;
+			return 0;
+		}
+	char *path = NULL, *packages = NULL;
+	int rc = locate(toolchain, name, &path, &packages, err);
+	if (rc != 0)
+		return rc;
+	struct entry *entry = entry_new(name, path, packages);
+	if (!entry)
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a tool.");
+	entry->next = toolchain->entries;
+	toolchain->entries = entry;
+	*ret_tool = &entry->tool;
+	return 0;
+}
+
+/* An interpreter has other packages by every name that it has, and an nvcc other parts. */
+static const char *
+memory_key(const struct entry *entry)
+{
+	if (entry->tool.packages)
+		return entry->tool.name;
+	return interpreter_is(entry->tool.path) ? entry->tool.path : entry->tool.real;
+}
+
+/* Takes facts from the memory where the file is still the same. */
+static bool
+remember(struct toolchain *toolchain, struct entry *entry)
+{
+	json_t *facts = json_object_get(toolchain->memory, memory_key(entry));
+	if (!entry->facts && toolfacts_fit(facts, entry->tool.real))
+		entry->facts = json_incref(facts);
+	return entry->facts != NULL;
+}
+
+static void
+learn(struct toolchain *toolchain, struct entry *entry, json_t *facts_take)
+{
+	json_decref(entry->facts);
+	json_decref(STEAL(entry->watch));
+	entry->facts = facts_take;
+	entry->fresh = true;
+	(void)json_object_set(toolchain->memory, memory_key(entry), facts_take);
+	toolchain->memory_changed = true;
+}
+
+/* For a fingerprint: what a script prints may depend on more than the script, so it is asked once by each process. */
+static int
+know(struct toolchain *toolchain, struct entry *entry, struct kettle_error *err)
+{
+	bool same = toolfacts_fit(entry->facts, entry->tool.real);
+	if (entry->fresh && same)
+		return 0;
+	if (!same) {
+		json_decref(entry->facts);
+		entry->facts = NULL;
+	}
+	if (remember(toolchain, entry) && !json_is_true(json_object_get(entry->facts, "script")))
+		return 0;
+	const struct tool *tool = &entry->tool;
+	json_t *facts = NULL;
+	toolfacts_ask(toolchain->config, &tool, 1, &toolchain->stop, &facts);
+	if (!facts)
+		return kettle_fail(err, KETTLE_EIO, "`%s` has gone.", entry->tool.path);
+	learn(toolchain, entry, facts);
+	return 0;
+}
+
+/* The digest over everything that is watched; watch is made new where there is none. */
+static int
+look(struct entry *entry, char ret_hex[DIGEST_HEX_SIZE])
+{
+	AUTO_DIGEST struct digest *digest = digest_new();
+	if (!entry->watch)
+		entry->watch = toolfacts_watch(entry->facts, entry->tool.real, TOOLCHAIN_MAX_FOLDERS);
+	if (!digest || !entry->watch)
+		return KETTLE_ENOMEM;
+	digest_field(digest, entry->tool.real);
+	digest_field(digest, json_string_value(json_object_get(entry->facts, "banner")));
+	const json_t *path;
+	size_t i;
+	json_array_foreach(entry->watch, i, path)
+		toolfacts_stamp(json_string_value(path), digest);
+	digest_end(digest, ret_hex);
+	return 0;
+}
+
+/* What was watched the last time, perhaps by another process. */
+static const json_t *
+known_watch(struct entry *entry)
+{
+	if (!entry->watch)
+		entry->watch = json_incref(json_object_get(entry->facts, "watch"));
+	return entry->watch;
+}
+
+/*
+ * Looks whether everything is as it was. Where it is not there may be folders that were not there before: all is looked
+ * for again, which takes some ten times as long.
+ */
+static int
+renew(struct toolchain *toolchain, struct entry *entry, struct kettle_error *err)
+{
+	char hex[DIGEST_HEX_SIZE];
+	int rc = know(toolchain, entry, err);
+	if (rc != 0)
+		return rc;
+	const char *known = json_string_value(json_object_get(entry->facts, "fingerprint"));
+	if (known_watch(entry) && known && look(entry, hex) == 0 && strcmp(hex, known) == 0) {
+		memcpy(entry->fingerprint, hex, sizeof(hex));
+		return 0;
+	}
+	json_decref(STEAL(entry->watch));
+	if (look(entry, hex) != 0 || json_object_set(entry->facts, "watch", entry->watch) != 0 ||
+		json_object_set_new(entry->facts, "fingerprint", json_string(hex)) != 0)
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the fingerprint of a tool.");
+	toolchain->memory_changed = true;
+	memcpy(entry->fingerprint, hex, sizeof(hex));
+	return 0;
+}
+
+/* The compiler to which one of device code hands the rest: the one that exec.yml tells nvcc to use, else g++. */
+static const char *
+host_compiler(const struct toolchain *toolchain, const struct tool *tool)
+{
+	const char *told =
+		json_string_value(json_object_get(json_object_get(toolchain->config->env, tool->name), "NVCC_CCBIN"));
+	return told ? told : "g++";
+}
+
+static int
+join_host(struct toolchain *toolchain, const struct tool *tool, char hex[DIGEST_HEX_SIZE])
+{
+	const struct tool *host = NULL;
+	char host_hex[DIGEST_HEX_SIZE];
+	if (toolchain_find(toolchain, host_compiler(toolchain, tool), &host, NULL) != 0)
+		return 0;
+	int rc = toolchain_fingerprint(toolchain, host, host_hex, NULL);
+	AUTO_DIGEST struct digest *digest = digest_new();
+	if (rc != 0 || !digest)
+		return rc ? rc : KETTLE_ENOMEM;
+	digest_field(digest, hex);
+	digest_field(digest, host_hex);
+	digest_end(digest, hex);
+	return 0;
+}
+
+int
+toolchain_fingerprint(
+	struct toolchain *toolchain, const struct tool *tool, char ret_hex[DIGEST_HEX_SIZE], struct kettle_error *err)
+{
+	struct entry *entry = (struct entry *)tool;
+	uint64_t now = time_monotonic_ns();
+	if (!entry->fingerprint[0] || now - entry->looked_ns > TOOLCHAIN_TRUST_MS * UINT64_C(1000000)) {
+		int rc = renew(toolchain, entry, err);
+		if (rc != 0)
+			return rc;
+		entry->looked_ns = now;
+		memory_save(toolchain);
+	}
+	memcpy(ret_hex, entry->fingerprint, DIGEST_HEX_SIZE);
+	bool device = toolkit_is_nvcc(tool->name) || toolkit_is_hipcc(tool->name);
+	return device ? join_host(toolchain, tool, ret_hex) : 0;
+}
+
+const json_t *
+toolchain_facts(struct toolchain *toolchain, const struct tool *tool)
+{
+	struct entry *entry = (struct entry *)tool;
+	return know(toolchain, entry, NULL) == 0 ? entry->facts : NULL;
+}
+
+int
+toolchain_check(struct toolchain *toolchain, const struct tool *tool, struct kettle_error *err)
+{
+	const json_t *facts = toolkit_is_nvcc(tool->name) ? toolchain_facts(toolchain, tool) : NULL;
+	const json_t *lacking = toolparts_lacking(facts);
+	if (json_is_true(json_object_get(facts, "foreign")))
+		return kettle_fail(err, KETTLE_EUNAVAIL,
+			"The Python packages of CUDA in %s are of another version than this machine's nvcc, which is %s: install "
+			"those "
+			"of its major version, or nvidia-cuda-nvcc beside them.",
+			tool->packages, json_string_value(json_object_get(facts, "version")));
+	if (!lacking)
+		return 0;
+	return kettle_fail(err, KETTLE_EUNAVAIL, "This machine's CUDA toolkit in %s lacks %s; to get it: %s.",
+		json_string_value(json_object_get(facts, "home")), json_string_value(json_object_get(lacking, "name")),
+		json_string_value(json_object_get(lacking, "how")));
+}
+
+/* Whether one of the paths is the folder, or above it. */
+static bool
+is_covered(const json_t *paths, const char *folder)
+{
+	const json_t *path;
+	size_t i;
+	json_array_foreach(paths, i, path) {
+		size_t len = strlen(json_string_value(path));
+		if (strncmp(json_string_value(path), folder, len) == 0 && (folder[len] == '/' || folder[len] == '\0'))
+			return true;
+	}
+	return false;
+}
+
+static int
+add_folder(const char *folder, json_t *paths)
+{
+	if (!folder || is_system(folder) || is_too_wide(folder) || is_covered(paths, folder))
+		return 0;
+	return json_array_append_new(paths, json_string(folder));
+}
+
+int
+toolchain_roots(struct toolchain *toolchain, const struct tool *tool, json_t *paths)
+{
+	static const char *const lists[] = {"includes", "libraries"};
+	int failed = 0;
+	for (size_t i = 0; i < tool->roots_count; i++)
+		failed |= json_array_append_new(paths, json_string(tool->roots[i]));
+	const json_t *facts = toolkit_is_nvcc(tool->name) ? toolchain_facts(toolchain, tool) : NULL, *folder;
+	size_t k;
+	/* A wrapper's own place says nothing of where the toolkit is. */
+	failed |= add_folder(json_string_value(json_object_get(facts, "home")), paths);
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
+		json_array_foreach(json_object_get(facts, lists[i]), k, folder)
+			failed |= add_folder(json_string_value(folder), paths);
+	return failed ? KETTLE_ENOMEM : 0;
+}
+
+/* Asks all at once those of the names that nothing is known of. */
+static void
+know_all(struct toolchain *toolchain, const struct tool **tools, size_t count)
+{
+	const struct tool *unknown[TOOLFACTS_MAX] = {0};
+	json_t *facts[TOOLFACTS_MAX] = {0};
+	size_t asked = 0;
+	for (size_t i = 0; i < count; i++)
+		if (!remember(toolchain, (struct entry *)tools[i]))
+			unknown[asked++] = tools[i];
+	toolfacts_ask(toolchain->config, unknown, asked, &toolchain->stop, facts);
+	for (size_t i = 0; i < asked; i++)
+		if (facts[i])
+			learn(toolchain, (struct entry *)unknown[i], facts[i]);
+	memory_save(toolchain);
+}
+
+/* Adds a tool where it is here, and is not there already. */
+static void
+list_tool(struct toolchain *toolchain, const char *name, const struct tool **tools, size_t *count)
+{
+	const struct tool *tool = NULL;
+	if (*count == TOOLFACTS_MAX || toolchain_find(toolchain, name, &tool, NULL) != 0)
+		return;
+	for (size_t i = 0; i < *count; i++)
+		if (tools[i] == tool)
+			return;
+	tools[(*count)++] = tool;
+}
+
+/* The well-known tools that are here, those of exec.yml, and those that it is to report besides. */
+static size_t
+list_tools(struct toolchain *toolchain, const struct tool *tools[TOOLFACTS_MAX])
+{
+	size_t count = 0, i;
+	const char *name;
+	json_t *value;
+	for (i = 0; known_tools[i]; i++)
+		list_tool(toolchain, known_tools[i], tools, &count);
+	json_object_foreach(toolchain->config->tools, name, value)
+		list_tool(toolchain, name, tools, &count);
+	json_array_foreach(toolchain->config->report, i, value)
+		list_tool(toolchain, json_string_value(value), tools, &count);
+	know_all(toolchain, tools, count);
+	return count;
+}
+
+json_t *
+toolchain_versions(struct toolchain *toolchain)
+{
+	const struct tool *tools[TOOLFACTS_MAX];
+	size_t count = list_tools(toolchain, tools);
+	json_t *versions = json_object();
+	for (size_t i = 0; versions && i < count; i++) {
+		const json_t *facts = ((const struct entry *)tools[i])->facts;
+		const char *version = json_string_value(json_object_get(facts, "version"));
+		(void)json_object_set_new(versions, tools[i]->name, json_string(version && version[0] ? version : "unknown"));
+	}
+	return versions;
+}
+
+json_t *
+toolchain_paths(struct toolchain *toolchain)
+{
+	const struct tool *tools[TOOLFACTS_MAX];
+	size_t count = list_tools(toolchain, tools);
+	json_t *paths = json_object();
+	for (size_t i = 0; paths && i < count; i++)
+		(void)json_object_set_new(paths, tools[i]->name, json_string(tools[i]->path));
+	return paths;
+}
+
+/* That fact of each that has it, by name. New reference. */
+static json_t *
+list_fact(struct toolchain *toolchain, const char *key)
+{
+	const struct tool *tools[TOOLFACTS_MAX];
+	size_t count = list_tools(toolchain, tools);
+	json_t *all = json_object();
+	for (size_t i = 0; all && i < count; i++) {
+		json_t *fact = json_object_get(((const struct entry *)tools[i])->facts, key);
+		if (fact)
+			(void)json_object_set(all, tools[i]->name, fact);
+	}
+	return all;
+}
+
+json_t *
+toolchain_packages(struct toolchain *toolchain)
+{
+	return list_fact(toolchain, "packages");
+}
+
+json_t *
+toolchain_parts(struct toolchain *toolchain)
+{
+	return list_fact(toolchain, "parts");
+}
+
+void
+toolchain_describe(
+	struct toolchain *toolchain, const struct tool *tool, const char **ret_version, const json_t **ret_packages)
+{
+	struct entry *entry = (struct entry *)tool;
+	*ret_version = NULL;
+	*ret_packages = NULL;
+	if (!toolfacts_fit(entry->facts, tool->real)) {
+		json_decref(STEAL(entry->facts));
+		know_all(toolchain, &tool, 1);
+	}
+	*ret_version = json_string_value(json_object_get(entry->facts, "version"));
+	*ret_packages = json_object_get(entry->facts, "packages");
+}
+
+void
+toolchain_stop(struct toolchain *toolchain)
+{
+	atomic_store(&toolchain->stop, true);
+}
+
+static bool
+is_same_file(const json_t *facts, const json_t *other)
+{
+	return json_equal(json_object_get(facts, "size"), json_object_get(other, "size")) &&
+		   json_equal(json_object_get(facts, "mtime"), json_object_get(other, "mtime"));
+}
+
+void
+toolchain_merge(struct toolchain *toolchain, const struct toolchain *other)
+{
+	const char *key;
+	json_t *facts;
+	json_object_foreach(other->memory, key, facts) {
+		const json_t *known = json_object_get(toolchain->memory, key);
+		if (known && is_same_file(known, facts))
+			continue;
+		(void)json_object_set(toolchain->memory, key, facts);
+		toolchain->memory_changed = true;
+	}
+	memory_save(toolchain);
+}

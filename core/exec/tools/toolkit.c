@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT */
+/* Compilers of device code: where their toolkits usually lie, and what belongs to one. */
+#include <config.h>
+
+#include "exec/tools/toolkit.h"
+
+#include <glob.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "base/text.h"
+
+static const char *const nowhere[] = {NULL};
+static const char *const nvcc_places[] = {"/usr/local/cuda/bin/nvcc", "/opt/cuda/bin/nvcc", NULL};
+static const char *const hipcc_places[] = {"/opt/rocm/bin/hipcc", NULL};
+static const char *const ncu_places[] = {"/usr/local/cuda/bin/ncu", "/opt/cuda/bin/ncu", NULL};
+static const char *const rocprof_places[] = {"/opt/rocm/bin/rocprofv3", NULL};
+
+/* Programs that nvcc starts, and what it puts into objects and programs: an upgrade of each may come alone. */
+static const char *const nvcc_files[] = {
+	"bin/nvcc",
+	"bin/nvcc.profile",
+	"bin/cudafe++",
+	"bin/fatbinary",
+	"bin/nvlink",
+	"bin/ptxas",
+	"nvvm/bin/cicc",
+	"nvvm/libdevice/libdevice.10.bc",
+	"lib64/libcudart_static.a",
+	"lib64/libcudadevrt.a",
+	"lib64/libnvrtc.so",
+	"include",
+	"targets",
+	"lib64",
+};
+
+/* The same of clang, which hipcc drives, seen from its folder; and of Debian's ROCm, which has no prefix of its own. */
+static const char *const clang_files[] = {"clang", "clang-[0-9]*", "ld.lld*", "clang-offload-bundler*", "../lib/clang"};
+static const char *const hip_files[] = {
+	"usr/bin/hipcc.pl",
+	"usr/lib/x86_64-linux-gnu/amdgcn/bitcode",
+	"usr/lib/x86_64-linux-gnu/libamdhip64.so",
+};
+
+static bool
+names(const char *path, const char *what)
+{
+	const char *slash = strrchr(path, '/');
+	return strstr(slash ? slash + 1 : path, what) != NULL;
+}
+
+bool
+toolkit_is_nvcc(const char *path)
+{
+	return names(path, "nvcc");
+}
+
+bool
+toolkit_is_hipcc(const char *path)
+{
+	return names(path, "hipcc");
+}
+
+const char *const *
+toolkit_places(const char *name)
+{
+	static const struct {
+		const char *name;
+		const char *const *places;
+	} known[] = {{"nvcc", nvcc_places}, {"hipcc", hipcc_places}, {"ncu", ncu_places}, {"rocprofv3", rocprof_places}};
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+		if (strcmp(name, known[i].name) == 0)
+			return known[i].places;
+	return nowhere;
+}
+
+const char *const *
+toolkit_folders_apart(const char *name)
+{
+	/* A toolkit's bin/ncu is a script that starts the newest one of Nsight Compute, which is installed here. */
+	static const char *const ncu_folders[] = {"/opt/nvidia/nsight-compute", NULL};
+	return strcmp(name, "ncu") == 0 ? ncu_folders : nowhere;
+}
+
+int
+toolkit_environment(const char *path, json_t *environment)
+{
+	return toolkit_is_hipcc(path) ? json_object_set_new(environment, "HIP_PLATFORM", json_string("amd")) : 0;
+}
+
+void
+toolkit_ask(const char *path, struct command *command)
+{
+	*command = (struct command){.argv = {path, "--dryrun", "-E", "-x", "cu", "/dev/null"}, .errors = true};
+}
+
+/* The value of the line `#$ TOP=…`, as a path without links; new string or NULL. */
+static char *
+answered(const char *answer)
+{
+	static const char mark[] = "#$ TOP=";
+	const char *found = strstr(answer, mark);
+	if (!found)
+		return NULL;
+	found += strlen(mark);
+	AUTO_FREE char *said = strndup(found, strcspn(found, "\r\n"));
+	return said && said[0] == '/' ? realpath(said, NULL) : NULL;
+}
+
+char *
+toolkit_home(const char *answer, const char *real)
+{
+	char *home = answered(answer);
+	if (home || !(home = strdup(real)))
+		return home;
+	/* HOME/bin/nvcc */
+	for (int i = 0; i < 2; i++) {
+		char *slash = strrchr(home, '/');
+		if (slash)
+			*slash = '\0';
+	}
+	return home;
+}
+
+/* Appends what is there of some names (patterns of glob) below a folder, without links. */
+static void
+add_files(const char *folder, const char *const *list, size_t count, json_t *files)
+{
+	for (size_t i = 0; i < count; i++) {
+		AUTO_FREE char *pattern = path_join(folder, list[i]);
+		glob_t found = {0};
+		if (pattern && glob(pattern, 0, NULL, &found) == 0) {
+			for (size_t k = 0; k < found.gl_pathc; k++) {
+				AUTO_FREE char *real = realpath(found.gl_pathv[k], NULL);
+				if (real)
+					(void)json_array_append_new(files, json_string(real));
+			}
+		}
+		globfree(&found);
+	}
+}
+
+void
+toolkit_nvcc_files(const char *home, json_t *files)
+{
+	add_files(home, nvcc_files, ARRAY_SIZE(nvcc_files), files);
+}
+
+void
+toolkit_hipcc_files(const char *version, json_t *files)
+{
+	static const char mark[] = "InstalledDir: ";
+	const char *found = strstr(version, mark);
+	add_files("/", hip_files, ARRAY_SIZE(hip_files), files);
+	if (!found)
+		return;
+	found += strlen(mark);
+	AUTO_FREE char *folder = strndup(found, strcspn(found, "\r\n"));
+	if (folder && folder[0] == '/')
+		add_files(folder, clang_files, ARRAY_SIZE(clang_files), files);
+}
+
+bool
+toolkit_is_spelt(const char *text)
+{
+	return strstr(text, "@TOOLKIT") || strstr(text, TOOLKIT_LIBRARY);
+}
+
+/* The text with `with` in place of each `word`; new string, NULL: no memory. */
+static char *
+replace(const char *text, const char *word, const char *with)
+{
+	AUTO_BUF struct buf spelt = {0};
+	int rc = 0;
+	for (const char *at; rc == 0 && (at = strstr(text, word)); text = at + strlen(word)) {
+		rc = buf_add(&spelt, text, (size_t)(at - text));
+		if (rc == 0)
+			rc = buf_adds(&spelt, with);
+	}
+	if (rc == 0)
+		rc = buf_adds(&spelt, text);
+	return rc == 0 ? buf_take(&spelt) : NULL;
+}
+
+/* The file of a library that is there with a version in its name alone: "libcublas.so.13"; new string or NULL. */
+static char *
+versioned(const json_t *folders, const char *name)
+{
+	char pattern[PATH_MAX];
+	const json_t *folder;
+	size_t i;
+	json_array_foreach(folders, i, folder) {
+		glob_t found = {0};
+		(void)snprintf(pattern, sizeof(pattern), "%s/lib%s.so.[0-9]*", json_string_value(folder), name);
+		char *file = NULL;
+		if (glob(pattern, 0, NULL, &found) == 0)
+			file = strdup(strrchr(found.gl_pathv[0], '/') + 1);
+		globfree(&found);
+		if (file)
+			return file;
+	}
+	return NULL;
+}
+
+static bool
+is_linkable(const json_t *folders, const char *name)
+{
+	static const char *const endings[] = {"so", "a"};
+	char path[PATH_MAX];
+	const json_t *folder;
+	size_t i;
+	json_array_foreach(folders, i, folder)
+		for (size_t k = 0; k < ARRAY_SIZE(endings); k++) {
+			(void)snprintf(path, sizeof(path), "%s/lib%s.%s", json_string_value(folder), name, endings[k]);
+			if (access(path, F_OK) == 0)
+				return true;
+		}
+	return false;
+}
+
+/* Appends the text with a library's name in place of the first TOOLKIT_LIBRARY. */
+static int
+spell_library(const char *text, const json_t *folders, json_t *words)
+{
+	const char *mark = strstr(text, TOOLKIT_LIBRARY), *begin = mark + strlen(TOOLKIT_LIBRARY),
+			   *end = strchr(begin, '@');
+	AUTO_FREE char *name = end ? strndup(begin, (size_t)(end - begin)) : NULL;
+	if (!name)
+		return json_array_append_new(words, json_string(text));
+	AUTO_FREE char *file = is_linkable(folders, name) ? NULL : versioned(folders, name);
+	return json_array_append_new(
+		words, json_sprintf("%.*s%s%s%s", (int)(mark - text), text, file ? ":" : "", file ? file : name, end + 1));
+}
+
+static int
+spell_each(const char *text, const char *word, const json_t *folders, json_t *words)
+{
+	const json_t *folder;
+	size_t i;
+	int rc = 0;
+	json_array_foreach(folders, i, folder) {
+		AUTO_FREE char *spelt = replace(text, word, json_string_value(folder));
+		rc = rc ? rc : json_array_append_new(words, json_string(spelt));
+	}
+	return rc;
+}
+
+int
+toolkit_spell(const char *text, const json_t *facts, json_t *words)
+{
+	const char *home = json_string_value(json_object_get(facts, "home"));
+	if (strstr(text, TOOLKIT_INCLUDE))
+		return spell_each(text, TOOLKIT_INCLUDE, json_object_get(facts, "includes"), words);
+	if (strstr(text, TOOLKIT_LIB))
+		return spell_each(text, TOOLKIT_LIB, json_object_get(facts, "libraries"), words);
+	if (strstr(text, TOOLKIT_LIBRARY))
+		return spell_library(text, json_object_get(facts, "libraries"), words);
+	AUTO_FREE char *spelt = replace(text, TOOLKIT_WORD, home ? home : "");
+	return json_array_append_new(words, json_string(spelt));
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* Compilers of device code: where their toolkits usually lie, and what belongs to one. */
+#ifndef KETTLE_EXEC_TOOLKIT_H
+#define KETTLE_EXEC_TOOLKIT_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "exec/machine/tool_query.h"
+
+/*
+ * What stands in an argument for something of the toolkit that a step's compiler belongs to: the folder where it is
+ * installed; each of the folders of headers that the compiler does not look into by itself, and each of those of
+ * libraries (the argument is repeated for each, and goes where there is none); the name by which a linker finds a
+ * library, such as `cublas`, or `:libcublas.so.13` where that is all there is of it.
+ */
+#define TOOLKIT_WORD "@TOOLKIT@"
+#define TOOLKIT_INCLUDE "@TOOLKIT_INCLUDE@"
+#define TOOLKIT_LIB "@TOOLKIT_LIB@"
+#define TOOLKIT_LIBRARY "@LIBRARY:" /* and the name, and another @ */
+
+/* Whether the program of that name or path is nvcc or hipcc, or a wrapper of one by its name. */
+bool toolkit_is_nvcc(const char *path);
+bool toolkit_is_hipcc(const char *path);
+/* Where a tool may be that PATH does not have: paths, ended by NULL. Empty for tools that belong to no toolkit of devices. */
+const char *const *toolkit_places(const char *name);
+/*
+ * Folders outside of its own installation that a tool needs, by the tool's name; NULL at the end. They need not exist.
+ */
+const char *const *toolkit_folders_apart(const char *name);
+
+/*
+ * Adds what a compiler must not find out by itself: hipcc would compile for NVIDIA's GPUs where it finds an nvcc. 0, -1: no
+ * memory.
+ */
+int toolkit_environment(const char *path, json_t *environment);
+/*
+ * Fills in the question that tells where nvcc's toolkit is; what it prints is on stderr. A wrapper need not lie in the
+ * toolkit, so its path says nothing.
+ */
+void toolkit_ask(const char *path, struct command *command);
+/*
+ * The folder of the toolkit: out of the answer ("" where there is none), else out of the program's own path. New
+ * string, NULL: no memory.
+ */
+char *toolkit_home(const char *answer, const char *real);
+/* Appends the programs, libraries and folders that what nvcc makes depends on. */
+void toolkit_nvcc_files(const char *home, json_t *files);
+/* The same of hipcc, which is a driver of clang: `version` is what it prints when asked for its version. */
+void toolkit_hipcc_files(const char *version, json_t *files);
+
+/* Whether an argument has any of these. */
+bool toolkit_is_spelt(const char *text);
+/* Appends the argument with what they stand for, by the facts of a tool. 0, -1: no memory. [any, blocks] */
+int toolkit_spell(const char *text, const json_t *facts, json_t *words);
+
+#endif

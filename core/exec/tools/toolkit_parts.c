@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The parts of a toolkit for devices: the folders of headers and libraries that belong to it, what of the well-known is
+ * there, and how to get what is not.
+ */
+#include <config.h>
+
+#include "exec/tools/toolkit_parts.h"
+
+#include <glob.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "exec/tools/interpreter.h"
+#include "base/text.h"
+
+/* Beginnings of names, ended by NULL; the first of either is looked for. */
+#define NAMES(...) \
+	(const char *const[]) \
+	{ \
+		__VA_ARGS__, NULL \
+	}
+
+struct part {
+	const char *name;
+	bool essential;   /* nothing can be compiled without it */
+	const char *file; /* pattern of a header, seen from a folder of headers; of a program, from the toolkit */
+	bool program;
+	const char *library; /* pattern without folder and ending; NULL: headers alone */
+	const char *const *headers, *const *libraries;
+	const char *package; /* of the maker's repository, before the version; NULL: there is none */
+	const char *wheel;   /* the Python package; NULL: there is none */
+};
+
+static const struct part cuda_parts[] = {
+	{"CUDA's runtime", true, "cuda_runtime.h", false, "libcudart_static", NAMES("cuda_runtime", "cuda.h"),
+		NAMES("cudart"), "cuda-cudart-dev", "nvidia-cuda-runtime"},
+	{"nvcc's own headers", true, "crt/host_config.h", false, NULL, NAMES("crt/"), NULL, "cuda-crt", "nvidia-cuda-crt"},
+	{"cicc", true, "nvvm/bin/cicc", true, NULL, NULL, NULL, "cuda-nvvm", "nvidia-nvvm"},
+	{"CCCL", false, "cub/cub.cuh", false, NULL, NAMES("cub/", "thrust/", "cuda/std/", "nv/"), NULL, "cuda-cccl",
+		"nvidia-cuda-cccl"},
+	{"NVRTC", false, "nvrtc.h", false, "libnvrtc", NAMES("nvrtc.h"), NAMES("nvrtc"), "cuda-nvrtc-dev",
+		"nvidia-cuda-nvrtc"},
+	{"cuBLAS", false, "cublas_v2.h", false, "libcublas", NAMES("cublas"), NAMES("cublas"), "libcublas-dev",
+		"nvidia-cublas"},
+	{"cuFFT", false, "cufft.h", false, "libcufft", NAMES("cufft"), NAMES("cufft"), "libcufft-dev", "nvidia-cufft"},
+	{"cuRAND", false, "curand.h", false, "libcurand", NAMES("curand"), NAMES("curand"), "libcurand-dev",
+		"nvidia-curand"},
+	{"cuSOLVER", false, "cusolverDn.h", false, "libcusolver", NAMES("cusolver"), NAMES("cusolver"), "libcusolver-dev",
+		"nvidia-cusolver"},
+	{"cuSPARSE", false, "cusparse.h", false, "libcusparse", NAMES("cusparse"), NAMES("cusparse"), "libcusparse-dev",
+		"nvidia-cusparse"},
+	{"CUTLASS", false, "cutlass/cutlass.h", false, NULL, NAMES("cutlass/", "cute/"), NULL, NULL, "nvidia-cutlass"},
+	{"ThunderKittens", false, "kittens.cuh", false, NULL, NAMES("kittens.cuh"), NULL, NULL, NULL},
+};
+
+static const struct part rocm_parts[] = {
+	{"HIP's runtime", false, "hip/hip_runtime.h", false, "libamdhip64", NAMES("hip/"), NAMES("amdhip64"),
+		"libamdhip64-dev", NULL},
+	{"rocBLAS", false, "rocblas/rocblas.h", false, "librocblas", NAMES("rocblas"), NAMES("rocblas"), "rocblas-dev",
+		NULL},
+	{"hipBLAS", false, "hipblas/hipblas.h", false, "libhipblas", NAMES("hipblas"), NAMES("hipblas"), "hipblas-dev",
+		NULL},
+	{"rocPRIM", false, "rocprim/rocprim.hpp", false, NULL, NAMES("rocprim/"), NULL, "rocprim-dev", NULL},
+	{"hipCUB", false, "hipcub/hipcub.hpp", false, NULL, NAMES("hipcub/"), NULL, "hipcub-dev", NULL},
+};
+
+/* Of a toolkit that is installed as a whole. */
+static const char *const header_folders[] = {"include", "include/cccl", "targets/*/include"};
+static const char *const library_folders[] = {
+	"lib64/stubs", "lib64", "lib/stubs", "lib", "targets/*/lib/stubs", "targets/*/lib", "lib/*-linux-gnu"};
+static const char *const program_folders[] = {".", "bin", "nvvm", "nvvm/bin"};
+static const char *const cutlass_folders[] = {
+	"cutlass_library/source/include", "cutlass_library/source/tools/util/include"};
+
+/* Appends what is there of a pattern below a folder, without links, each once. */
+static void
+add_found(const char *folder, const char *pattern, json_t *list)
+{
+	AUTO_FREE char *path = path_join(folder, pattern);
+	glob_t found = {0};
+	if (path && glob(path, 0, NULL, &found) == 0) {
+		for (size_t i = 0; i < found.gl_pathc; i++) {
+			AUTO_FREE char *real = realpath(found.gl_pathv[i], NULL);
+			bool known = !real;
+			size_t k;
+			const json_t *have;
+			json_array_foreach(list, k, have)
+				known = known || strcmp(json_string_value(have), real) == 0;
+			if (!known)
+				(void)json_array_append_new(list, json_string(real));
+		}
+	}
+	globfree(&found);
+}
+
+/* The first that is there of a pattern; new string or NULL. */
+static char *
+first_found(const char *folder, const char *pattern)
+{
+	AUTO_JSON json_t *list = json_array();
+	add_found(folder, pattern, list);
+	return json_array_size(list) ? strdup(json_string_value(json_array_get(list, 0))) : NULL;
+}
+
+static bool
+is_there(const char *folder, const char *pattern)
+{
+	AUTO_FREE char *found = first_found(folder, pattern);
+	return found != NULL;
+}
+
+/* ---- Python packages ---- */
+
+char *
+toolparts_packages(const char *folder)
+{
+	/* PREFIX, PREFIX/lib/python3.11/site-packages, and folders of a toolkit in there. */
+	static const char *const below[] = {
+		"lib/python3*/site-packages", "lib64/python3*/site-packages", ".", "..", "../.."};
+	for (size_t i = 0; i < ARRAY_SIZE(below); i++) {
+		AUTO_FREE char *packages = first_found(folder, below[i]);
+		if (packages && (is_there(packages, "nvidia/*/include") || is_there(packages, cutlass_folders[0])))
+			return STEAL(packages);
+	}
+	return NULL;
+}
+
+char *
+toolparts_nvcc(const char *packages)
+{
+	AUTO_FREE char *nvcc = first_found(packages, "nvidia/cu[1-9]*/bin/nvcc");
+	return STEAL(nvcc);
+}
+
+/* Folders of packages, ended by NULL: CUDA 13 has one of its own beside those of further libraries, CUDA 12 one for each. */
+static const char *const packages_13[] = {"cu13", "cudnn", "nccl", NULL};
+static const char *const packages_12[] = {"cu[a-z]*", "n[a-z]*", NULL};
+
+static void
+add_packages(const char *home, const char *packages, const char *version, json_t *includes, json_t *libraries)
+{
+	AUTO_FREE char *real = realpath(packages, NULL);
+	AUTO_FREE char *nvidia = real ? path_join(real, "nvidia") : NULL;
+	const char *const *folder = atoi(version) < 13 ? packages_12 : packages_13;
+	if (!nvidia)
+		return;
+	for (; *folder; folder++) {
+		AUTO_FREE char *own = path_join(nvidia, *folder);
+		/* What nvcc is one of it finds by itself. */
+		if (own && strncmp(home, own, strlen(own)) != 0) {
+			add_found(own, "include", includes);
+			add_found(own, "include/cccl", includes);
+		}
+		if (own)
+			add_found(own, "lib", libraries);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(cutlass_folders); i++)
+		add_found(real, cutlass_folders[i], includes);
+}
+
+/* ---- parts ---- */
+
+static json_t *
+list_names(const char *const *names)
+{
+	json_t *list = json_array();
+	for (; names && *names; names++)
+		(void)json_array_append_new(list, json_string(*names));
+	return list;
+}
+
+/* How to get it: "13.0.88" makes libcublas-dev-13-0 and nvidia-cublas==13.0.*, "12.9.86" nvidia-cublas-cu12. */
+static json_t *
+describe_how(const struct part *part, const char *version)
+{
+	AUTO_BUF struct buf how = {0};
+	int major = 0, minor = 0;
+	bool known = sscanf(version, "%d.%d", &major, &minor) == 2;
+	if (part->package && known)
+		(void)buf_printf(&how, "install %s-%d-%d out of NVIDIA's repository", part->package, major, minor);
+	else if (part->package)
+		(void)buf_printf(&how, "install %s out of AMD's repository", part->package);
+	if (part->wheel && part->package && known && major < 13)
+		(void)buf_printf(&how, ", or `pip install %s-cu%d` into", part->wheel, major);
+	else if (part->wheel && part->package)
+		(void)buf_printf(&how, ", or `pip install %s` of CUDA %d.%d into", part->wheel, major, minor);
+	else if (part->wheel)
+		(void)buf_printf(&how, "`pip install --no-deps %s` into", part->wheel);
+	if (part->wheel)
+		(void)buf_adds(&how, " the environment that the language's `toolkit` names");
+	if (!part->package)
+		(void)buf_printf(&how, "%sname its folder of headers in `include_dirs` of the device",
+			part->wheel ? ", or " : "no package has it, so ");
+	return json_string(how.data);
+}
+
+/* Whether a file of that pattern is in one of the folders. */
+static bool
+any_has(const json_t *folders, const char *pattern)
+{
+	const json_t *folder;
+	size_t i;
+	json_array_foreach(folders, i, folder)
+		if (is_there(json_string_value(folder), pattern))
+			return true;
+	return false;
+}
+
+/* Of what this is made: a toolkit as one that compiles with it sees it. All lists are new references. */
+struct kit {
+	const char *home, *packages, *version;
+	json_t *includes, *libraries; /* what is told */
+	size_t own;                   /* how many of the libraries are the toolkit's itself */
+	json_t *headers, *all;        /* where parts may be: the system's folders, too */
+};
+
+static void
+open_kit(struct kit *kit, const char *home, const char *packages, const char *version)
+{
+	*kit = (struct kit){.home = home,
+		.packages = packages,
+		.version = version,
+		.includes = json_array(),
+		.libraries = json_array(),
+		.headers = json_array(),
+		.all = json_array()};
+	for (size_t i = 0; i < ARRAY_SIZE(library_folders); i++)
+		add_found(home, library_folders[i], kit->libraries);
+	kit->own = json_array_size(kit->libraries);
+	if (packages)
+		add_packages(home, packages, version, kit->includes, kit->libraries);
+	for (size_t i = 0; i < ARRAY_SIZE(header_folders); i++)
+		add_found(home, header_folders[i], kit->headers);
+	(void)json_array_extend(kit->headers, kit->includes);
+	add_found("/usr", "include", kit->headers);
+	(void)json_array_extend(kit->all, kit->libraries);
+	add_found("/usr", "lib/*-linux-gnu", kit->all);
+}
+
+static bool
+has_part(const struct kit *kit, const struct part *part)
+{
+	char pattern[80];
+	if (part->program)
+		return is_there(kit->home, part->file) || is_there(kit->home, "bin/cicc");
+	(void)snprintf(pattern, sizeof(pattern), "%s.[as]*", part->library ? part->library : "");
+	return any_has(kit->headers, part->file) && (!part->library || any_has(kit->all, pattern));
+}
+
+static json_t *
+describe_part(const struct kit *kit, const struct part *part)
+{
+	return json_pack("{s:s, s:b, s:b, s:o, s:o, s:o}", "name", part->name, "present", has_part(kit, part), "essential",
+		part->essential, "headers", list_names(part->headers), "libraries", list_names(part->libraries), "how",
+		describe_how(part, kit->version));
+}
+
+/* [path, time] of all that would change if a part came or went. */
+static json_t *
+describe_folders(const struct kit *kit)
+{
+	json_t *folders = json_array();
+	const json_t *path;
+	size_t i;
+	json_array_foreach(kit->headers, i, path)
+		(void)json_array_append_new(folders, interpreter_folder(json_string_value(path)));
+	json_array_foreach(kit->all, i, path)
+		(void)json_array_append_new(folders, interpreter_folder(json_string_value(path)));
+	AUTO_JSON json_t *programs = json_array();
+	for (i = 0; i < ARRAY_SIZE(program_folders); i++)
+		add_found(kit->home, program_folders[i], programs);
+	json_array_foreach(programs, i, path)
+		(void)json_array_append_new(folders, interpreter_folder(json_string_value(path)));
+	AUTO_FREE char *nvidia = kit->packages ? path_join(kit->packages, "nvidia") : NULL;
+	if (nvidia)
+		(void)json_array_append_new(folders, interpreter_folder(nvidia));
+	return folders;
+}
+
+static json_t *
+describe(struct kit *kit, const struct part *parts, size_t count)
+{
+	json_t *list = json_array();
+	for (size_t i = 0; i < count; i++)
+		(void)json_array_append_new(list, describe_part(kit, &parts[i]));
+	/* Libraries of an nvcc that is among them are its toolkit's own. */
+	bool foreign = kit->packages && strncmp(kit->home, kit->packages, strlen(kit->packages)) != 0 &&
+				   json_array_size(kit->libraries) == kit->own && is_there(kit->packages, "nvidia/cu*/lib");
+	json_t *facts = json_pack("{s:b, s:o, s:o, s:o, s:o}", "foreign", foreign, "includes", kit->includes, "libraries",
+		kit->libraries, "parts", list, "folders", describe_folders(kit));
+	json_decref(kit->headers);
+	json_decref(kit->all);
+	return facts;
+}
+
+json_t *
+toolparts_of_nvcc(const char *home, const char *packages, const char *version)
+{
+	struct kit kit;
+	open_kit(&kit, home, packages, version);
+	return describe(&kit, cuda_parts, ARRAY_SIZE(cuda_parts));
+}
+
+json_t *
+toolparts_of_hipcc(const char *home)
+{
+	struct kit kit;
+	open_kit(&kit, home, NULL, "");
+	return describe(&kit, rocm_parts, ARRAY_SIZE(rocm_parts));
+}
+
+const json_t *
+toolparts_lacking(const json_t *facts)
+{
+	const json_t *part;
+	size_t i;
+	json_array_foreach(json_object_get(facts, "parts"), i, part)
+		if (json_is_true(json_object_get(part, "essential")) && !json_is_true(json_object_get(part, "present")))
+			return part;
+	return NULL;
+}

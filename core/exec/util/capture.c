@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/* Keeps the first and the last of what a program prints, and counts the rest. */
+#include <config.h>
+
+#include "exec/util/capture.h"
+
+#include <string.h>
+
+#include "base/cleanup.h"
+
+static size_t
+tail_size(const struct capture *capture)
+{
+	return capture->limit - capture->limit / 2;
+}
+
+static void
+ring_add(struct capture *capture, const char *data, size_t size)
+{
+	size_t ring = tail_size(capture);
+	if (size > ring) {
+		capture->tail_bytes += size - ring;
+		data += size - ring;
+		size = ring;
+	}
+	while (size > 0) {
+		size_t at = (size_t)(capture->tail_bytes % ring);
+		size_t part = size < ring - at ? size : ring - at;
+		memcpy(capture->tail + at, data, part);
+		capture->tail_bytes += part;
+		data += part;
+		size -= part;
+	}
+}
+
+int
+capture_add(struct capture *capture, const void *data, size_t size)
+{
+	capture->bytes += size;
+	size_t head = capture->limit / 2, part = head - capture->head.len;
+	if (part > size)
+		part = size;
+	if (part > 0 && buf_add(&capture->head, data, part) != 0)
+		return KETTLE_ENOMEM;
+	if (part == size)
+		return 0;
+	if (!capture->tail && !(capture->tail = malloc(tail_size(capture))))
+		return KETTLE_ENOMEM;
+	ring_add(capture, (const char *)data + part, size - part);
+	return 0;
+}
+
+/* The ring in order; adds to out. */
+static int
+ring_unroll(const struct capture *capture, struct buf *out)
+{
+	size_t ring = tail_size(capture);
+	if (capture->tail_bytes <= ring)
+		return buf_add(out, capture->tail, (size_t)capture->tail_bytes);
+	size_t at = (size_t)(capture->tail_bytes % ring);
+	if (buf_add(out, capture->tail + at, ring - at) != 0)
+		return KETTLE_ENOMEM;
+	return buf_add(out, capture->tail, at);
+}
+
+/* How many bytes at the end begin a UTF-8 sequence that the cut broke: they must not count as replaced. */
+static size_t
+broken_end(const char *data, size_t size)
+{
+	for (size_t back = 1; back <= 3 && back <= size; back++) {
+		unsigned char c = (unsigned char)data[size - back];
+		if (c >= 0xC0)
+			return back < (c >= 0xF0 ? 4u : c >= 0xE0 ? 3u : 2u) ? back : 0;
+		if (c < 0x80)
+			return 0;
+	}
+	return 0;
+}
+
+/* The same at the beginning of what follows the cut. */
+static size_t
+broken_start(const char *data, size_t size)
+{
+	size_t n = 0;
+	while (n < 3 && n < size && ((unsigned char)data[n] & 0xC0) == 0x80)
+		n++;
+	return n;
+}
+
+/* Cleans both halves into text with a mark between them. */
+static int
+clean_cut(const struct capture *capture, const struct buf *tail, struct buf *text, size_t *ret_replaced, uint64_t cut)
+{
+	size_t end = broken_end(capture->head.data, capture->head.len), start = broken_start(tail->data, tail->len);
+	*ret_replaced = utf8_clean(capture->head.data, capture->head.len - end, text);
+	if (buf_printf(text, "\n[... %llu bytes cut ...]\n", (unsigned long long)cut) != 0)
+		return KETTLE_ENOMEM;
+	*ret_replaced += utf8_clean(tail->data + start, tail->len - start, text);
+	return 0;
+}
+
+json_t *
+capture_json(const struct capture *capture)
+{
+	AUTO_BUF struct buf tail = {0};
+	AUTO_BUF struct buf text = {0};
+	uint64_t ring = tail_size(capture);
+	uint64_t cut = capture->tail_bytes > ring ? capture->tail_bytes - ring : 0;
+	size_t replaced = 0;
+	if (capture->tail && cut == 0 && buf_add(&tail, capture->head.data, capture->head.len) != 0)
+		return NULL;
+	if (capture->tail && ring_unroll(capture, &tail) != 0)
+		return NULL;
+	if (cut > 0) {
+		if (clean_cut(capture, &tail, &text, &replaced, cut) != 0)
+			return NULL;
+	} else if (capture->tail) {
+		replaced = utf8_clean(tail.data, tail.len, &text);
+	} else if (capture->head.len > 0) {
+		replaced = utf8_clean(capture->head.data, capture->head.len, &text);
+	}
+	return json_pack("{s:s%, s:I, s:I, s:I}", "text", text.len ? text.data : "", text.len, "bytes",
+		(json_int_t)capture->bytes, "cut", (json_int_t)cut, "replaced", (json_int_t)replaced);
+}
+
+void
+capture_free(struct capture *capture)
+{
+	buf_free(&capture->head);
+	free(capture->tail);
+	*capture = (struct capture){.limit = capture->limit};
+}

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT */
+/* Takes over what a step has left: regular files and folders, bounded, never through a link. */
+#include <config.h>
+
+#include "exec/util/collect_outputs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "exec/util/sha256.h"
+
+/* One collection. */
+struct collector {
+	const char *to;
+	uint64_t left; /* bytes */
+	unsigned files;
+	json_t *manifest;
+	struct kettle_error *err;
+};
+
+int
+output_make_parents(const char *path, struct kettle_error *err)
+{
+	const char *slash = strrchr(path, '/');
+	if (!slash || slash == path)
+		return 0;
+	AUTO_FREE char *parent = strndup(path, (size_t)(slash - path));
+	if (!parent)
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a path.");
+	return file_mkdirs(parent, 0755, err);
+}
+
+/* A new file of its own, never through a link that lies there. */
+static int
+create_file(const char *path, int mode, struct kettle_error *err)
+{
+	int rc = output_make_parents(path, err);
+	if (rc != 0)
+		return rc;
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return kettle_fail(err, KETTLE_EIO, "`%s` could not be made: %s.", path, strerror(errno));
+	/* The mode as given, whatever the umask says. */
+	if (fchmod(fd, (mode_t)mode) != 0) {
+		close(fd);
+		return kettle_fail(err, KETTLE_EIO, "The mode of `%s` could not be set: %s.", path, strerror(errno));
+	}
+	return fd;
+}
+
+static int
+add_entry(struct collector *collector, json_t *entry)
+{
+	if (json_array_append_new(collector->manifest, entry) != 0)
+		return kettle_fail(collector->err, KETTLE_ENOMEM, "There is not enough memory for a list of files.");
+	return 0;
+}
+
+/* The step's fault, in a sentence about what lies at path. */
+static int
+refuse_kind(struct collector *collector, const char *path, const struct stat *st)
+{
+	const char *kind = S_ISLNK(st->st_mode)    ? "a symbolic link"
+					   : S_ISFIFO(st->st_mode) ? "a FIFO"
+					   : S_ISSOCK(st->st_mode) ? "a socket"
+					   : S_ISREG(st->st_mode)  ? "a file with several names (a hard link)"
+											   : "a device";
+	return kettle_fail(collector->err, KETTLE_EINVAL,
+		"`out/%s` is %s; what a step leaves must be regular files and folders.", path, kind);
+}
+
+/* Build tools go by the times of files; that they cannot be set is no reason to do without the files. */
+static void
+keep_times(int fd, const struct stat *st)
+{
+	const struct timespec times[] = {st->st_atim, st->st_mtim};
+	(void)futimens(fd, times);
+}
+
+static int
+collect_file(struct collector *collector, int fd, const char *path, const struct stat *st)
+{
+	int mode = st->st_mode & 0100 ? 0755 : 0644;
+	AUTO_FREE char *target = path_join(collector->to, path);
+	if (!target)
+		return kettle_fail(collector->err, KETTLE_ENOMEM, "There is not enough memory for a path.");
+	AUTO_FD int to = create_file(target, mode, collector->err);
+	if (to < 0)
+		return to;
+	uint64_t size = 0;
+	char hex[DIGEST_HEX_SIZE];
+	int rc = digest_copy(fd, to, collector->left, &size, hex, collector->err);
+	if (rc == KETTLE_ETOOBIG)
+		return kettle_fail(collector->err, rc, "The files below out/ are larger than the limit of the step allows.");
+	if (rc != 0)
+		return rc;
+	keep_times(to, st);
+	collector->left -= size;
+	return add_entry(collector,
+		json_pack("{s:s, s:i, s:I, s:s}", "path", path, "mode", mode, "size", (json_int_t)size, "sha256", hex));
+}
+
+static int collect(struct collector *collector, int dir, const char *name, const char *path, unsigned depth);
+
+static int
+collect_folder(struct collector *collector, int fd, const char *path, unsigned depth)
+{
+	AUTO_FREE char *target = path_join(collector->to, path);
+	int rc = target ? file_mkdirs(target, 0755, collector->err) : KETTLE_ENOMEM;
+	if (rc == 0)
+		rc = add_entry(collector, json_pack("{s:s, s:b}", "path", path, "folder", 1));
+	int copy = rc == 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
+	AUTO_DIR DIR *folder = copy >= 0 ? fdopendir(copy) : NULL;
+	if (!folder) {
+		if (copy >= 0)
+			close(copy);
+		return rc ? rc
+				  : kettle_fail(collector->err, KETTLE_EIO, "`out/%s` could not be read: %s.", path, strerror(errno));
+	}
+	const struct dirent *entry;
+	while (rc == 0 && (entry = readdir(folder))) {
+		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+			continue;
+		AUTO_FREE char *below = path_join(path, entry->d_name);
+		rc = below ? collect(collector, fd, entry->d_name, below, depth + 1) : KETTLE_ENOMEM;
+	}
+	return rc;
+}
+
+/* One name in a folder; path is the same from out/ on. */
+static int
+collect(struct collector *collector, int dir, const char *name, const char *path, unsigned depth)
+{
+	struct stat st;
+	struct kettle_error inner = {0};
+	if (depth > OUTPUT_MAX_DEPTH)
+		return kettle_fail(collector->err, KETTLE_EINVAL, "The folders below out/ are nested deeper than %d levels.",
+			OUTPUT_MAX_DEPTH);
+	if (path_check_inside(path, &inner) != 0)
+		return kettle_fail(collector->err, KETTLE_EINVAL, "A name below out/ cannot be kept: %s", inner.message);
+	if (++collector->files > OUTPUT_MAX_FILES)
+		return kettle_fail(
+			collector->err, KETTLE_ETOOBIG, "There are more than %d files below out/.", OUTPUT_MAX_FILES);
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+		return kettle_fail(collector->err, KETTLE_ENOENT, "`out/%s` is declared as an output and is not there.", path);
+	/* Looked at before it is opened: opening a FIFO would wait, opening a device could do anything. */
+	if (!S_ISDIR(st.st_mode) && (!S_ISREG(st.st_mode) || st.st_nlink != 1))
+		return refuse_kind(collector, path, &st);
+	AUTO_FD int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return kettle_fail(collector->err, KETTLE_EINVAL, "`out/%s` cannot be read: %s.", path, strerror(errno));
+	if (fstat(fd, &st) != 0 || (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode)))
+		return refuse_kind(collector, path, &st);
+	return S_ISDIR(st.st_mode) ? collect_folder(collector, fd, path, depth) : collect_file(collector, fd, path, &st);
+}
+
+/* Walks to the folder that holds the last part of a declared name; a link on the way is refused. */
+static int
+open_parent(struct collector *collector, int from, const char *name, const char **ret_last)
+{
+	int dir = fcntl(from, F_DUPFD_CLOEXEC, 0);
+	const char *at = name, *slash;
+	while (dir >= 0 && (slash = strchr(at, '/'))) {
+		AUTO_FREE char *part = strndup(at, (size_t)(slash - at));
+		int next = part ? openat(dir, part, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
+		int why = errno;
+		close(dir);
+		if (next < 0 && (why == ELOOP || why == ENOTDIR))
+			return kettle_fail(collector->err, KETTLE_EINVAL, "`%s` in out/%s is no folder.", part, name);
+		if (next < 0)
+			return kettle_fail(
+				collector->err, KETTLE_ENOENT, "`out/%s` is declared as an output and is not there.", name);
+		dir = next;
+		at = slash + 1;
+	}
+	*ret_last = at;
+	return dir >= 0 ? dir : kettle_fail(collector->err, KETTLE_EIO, "out/ could not be opened: %s.", strerror(errno));
+}
+
+static bool
+is_collected(const json_t *manifest, const char *path)
+{
+	const json_t *entry;
+	size_t i;
+	json_array_foreach(manifest, i, entry)
+		if (strcmp(json_string_value(json_object_get(entry, "path")), path) == 0)
+			return true;
+	return false;
+}
+
+int
+output_collect(int from, const json_t *names, const char *to, uint64_t max_bytes, bool missing_ok, json_t *manifest,
+	struct kettle_error *err)
+{
+	struct collector collector = {.to = to, .left = max_bytes, .manifest = manifest, .err = err};
+	const json_t *name;
+	size_t i;
+	json_array_foreach(names, i, name) {
+		const char *path = json_string_value(name), *last = NULL;
+		if (is_collected(manifest, path))
+			continue;
+		AUTO_FD int dir = open_parent(&collector, from, path, &last);
+		int rc = dir < 0 ? dir : collect(&collector, dir, last, path, 0);
+		if (rc != 0 && !(rc == KETTLE_ENOENT && missing_ok))
+			return rc;
+	}
+	return 0;
+}
+
+int
+output_transfer(const char *from, const char *to, int mode, bool may_link, struct kettle_error *err)
+{
+	int rc = output_make_parents(to, err);
+	if (rc != 0)
+		return rc;
+	if (may_link && link(from, to) == 0)
+		return 0;
+	AUTO_FD int source = open(from, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (source < 0)
+		return kettle_fail(err, KETTLE_EIO, "`%s` could not be opened: %s.", from, strerror(errno));
+	AUTO_FD int target = create_file(to, mode, err);
+	if (target < 0)
+		return target;
+	uint64_t size = 0;
+	char hex[DIGEST_HEX_SIZE];
+	struct stat st;
+	int copied = digest_copy(source, target, UINT64_MAX, &size, hex, err);
+	if (copied == 0 && fstat(source, &st) == 0)
+		keep_times(target, &st);
+	return copied;
+}
+
+/* The part of path that follows name ("" when they are equal), or NULL when it is another. */
+static const char *
+part_below(const char *path, const char *name)
+{
+	size_t len = strlen(name);
+	if (strncmp(path, name, len) != 0 || (path[len] != '\0' && path[len] != '/'))
+		return NULL;
+	return path + len;
+}
+
+static int
+place_entry(
+	const json_t *entry, const char *from, const char *to, const char *rest, bool link, struct kettle_error *err)
+{
+	AUTO_FREE char *source = path_join(from, json_string_value(json_object_get(entry, "path")));
+	AUTO_FREE char *target = *rest ? path_join(to, rest + 1) : strdup(to);
+	if (!source || !target)
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a path.");
+	if (json_is_true(json_object_get(entry, "folder")))
+		return file_mkdirs(target, 0755, err);
+	return output_transfer(source, target, (int)json_integer_value(json_object_get(entry, "mode")), link, err);
+}
+
+int
+output_place(const json_t *manifest, const char *from, const char *name, const char *to, const char *as, bool link,
+	struct kettle_error *err)
+{
+	AUTO_FREE char *target = path_join(to, as);
+	if (!target)
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a path.");
+	bool found = false;
+	const json_t *entry;
+	size_t i;
+	json_array_foreach(manifest, i, entry) {
+		const char *rest = part_below(json_string_value(json_object_get(entry, "path")), name);
+		int rc = rest ? place_entry(entry, from, target, rest, link, err) : 0;
+		if (rc != 0)
+			return rc;
+		found = found || rest;
+	}
+	return found ? 0 : kettle_fail(err, KETTLE_ENOENT, "There is no `%s` among the outputs of that step.", name);
+}

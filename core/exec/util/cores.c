@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/* Lists of processor cores: "1", "2-3,6". */
+#include <config.h>
+
+#include "exec/util/cores.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/text.h"
+
+bool
+cores_has(const struct cores *cores, int core)
+{
+	for (size_t i = 0; i < cores->count; i++)
+		if (cores->list[i] == core)
+			return true;
+	return false;
+}
+
+static int
+add(struct cores *cores, int core)
+{
+	if (cores_has(cores, core))
+		return 0;
+	int *list = realloc(cores->list, (cores->count + 1) * sizeof(*list));
+	if (!list)
+		return KETTLE_ENOMEM;
+	cores->list = list;
+	/* In order, so that equal lists have equal names. */
+	size_t at = cores->count++;
+	for (; at > 0 && list[at - 1] > core; at--)
+		list[at] = list[at - 1];
+	list[at] = core;
+	return 0;
+}
+
+/* A number of at most CORES_MAX - 1; -1: there is none. */
+static long
+number(const char **text)
+{
+	long value = 0;
+	const char *at = *text;
+	while (*at >= '0' && *at <= '9' && value < CORES_MAX)
+		value = value * 10 + (*at++ - '0');
+	if (at == *text || value >= CORES_MAX)
+		return -1;
+	*text = at;
+	return value;
+}
+
+/* One core or range; moves *text behind it. */
+static int
+add_range(struct cores *cores, const char **text)
+{
+	long first = number(text), last = first;
+	if (first >= 0 && **text == '-') {
+		++*text;
+		last = number(text);
+	}
+	if (first < 0 || last < first)
+		return KETTLE_EINVAL;
+	for (long core = first; core <= last; core++)
+		if (add(cores, (int)core) != 0)
+			return KETTLE_ENOMEM;
+	return 0;
+}
+
+int
+cores_parse(const char *text, struct cores *ret_cores, struct kettle_error *err)
+{
+	struct cores cores = {0};
+	const char *at = text;
+	int rc = 0;
+	while ((rc = add_range(&cores, &at)) == 0 && *at == ',')
+		at++;
+	if (rc == 0 && *at == '\0') {
+		*ret_cores = cores;
+		return 0;
+	}
+	cores_free(&cores);
+	if (rc == KETTLE_ENOMEM)
+		return kettle_fail(err, rc, "There is not enough memory for a list of cores.");
+	return kettle_fail(err, KETTLE_EINVAL, "`%.100s` is no list of cores; `1` and `2-3,6` are.", text);
+}
+
+int
+cores_allowed(struct cores *ret_cores, struct kettle_error *err)
+{
+	cpu_set_t *set = CPU_ALLOC(CORES_MAX);
+	size_t size = CPU_ALLOC_SIZE(CORES_MAX);
+	if (!set)
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a list of cores.");
+	struct cores cores = {0};
+	int rc = 0;
+	if (sched_getaffinity(0, size, set) != 0)
+		rc = kettle_fail(err, KETTLE_EIO, "The cores of this machine could not be read: %s.", strerror(errno));
+	for (int core = 0; rc == 0 && core < CORES_MAX; core++)
+		if (CPU_ISSET_S(core, size, set))
+			rc = add(&cores, core);
+	CPU_FREE(set);
+	if (rc != 0)
+		cores_free(&cores);
+	else
+		*ret_cores = cores;
+	return rc;
+}
+
+int
+cores_without(const struct cores *all, const struct cores *without, struct cores *ret_cores)
+{
+	struct cores cores = {0};
+	for (size_t i = 0; i < all->count; i++)
+		if (!cores_has(without, all->list[i]) && add(&cores, all->list[i]) != 0)
+			goto fail;
+	if (cores.count == 0 && cores_join(&cores, all) != 0)
+		goto fail;
+	*ret_cores = cores;
+	return 0;
+fail:
+	cores_free(&cores);
+	return KETTLE_ENOMEM;
+}
+
+int
+cores_join(struct cores *cores, const struct cores *more)
+{
+	for (size_t i = 0; i < more->count; i++)
+		if (add(cores, more->list[i]) != 0)
+			return KETTLE_ENOMEM;
+	return 0;
+}
+
+char *
+cores_text(const struct cores *cores)
+{
+	AUTO_BUF struct buf text = {0};
+	for (size_t i = 0; i < cores->count; i++)
+		if (buf_printf(&text, "%s%d", i ? "," : "", cores->list[i]) != 0)
+			return NULL;
+	return buf_take(&text);
+}
+
+void
+cores_free(struct cores *cores)
+{
+	free(cores->list);
+	*cores = (struct cores){0};
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/* Writes events as JSON lines without ever waiting for who reads them. */
+#include <config.h>
+
+#include "exec/util/json_lines.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+void
+emit_open(struct emitter *emitter, uv_loop_t *loop, int fd, void (*on_broken)(void *arg), void *arg)
+{
+	*emitter = (struct emitter){.fd = fd, .on_broken = on_broken, .arg = arg, .flags = fcntl(fd, F_GETFL)};
+	emitter->polled = uv_poll_init(loop, &emitter->poll, fd) == 0;
+	emitter->poll.data = emitter;
+	emitter->open = true;
+}
+
+static void
+broken(struct emitter *emitter)
+{
+	if (emitter->broken)
+		return;
+	emitter->broken = true;
+	buf_free(&emitter->queue);
+	emitter->sent = 0;
+	if (emitter->polled)
+		(void)uv_poll_stop(&emitter->poll);
+	if (emitter->on_broken)
+		emitter->on_broken(emitter->arg);
+}
+
+/* Writes what can be written now. */
+static void
+push(struct emitter *emitter)
+{
+	while (!emitter->broken && emitter->sent < emitter->queue.len) {
+		ssize_t n = write(emitter->fd, emitter->queue.data + emitter->sent, emitter->queue.len - emitter->sent);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EAGAIN)
+			return;
+		if (n < 0)
+			broken(emitter);
+		else
+			emitter->sent += (size_t)n;
+	}
+	if (emitter->broken)
+		return;
+	emitter->sent = emitter->queue.len = 0;
+	if (emitter->polled)
+		(void)uv_poll_stop(&emitter->poll);
+}
+
+json_t *
+emit_text(const char *text)
+{
+	if (!text || !text[0])
+		return json_null();
+	AUTO_BUF struct buf clean = {0};
+	(void)utf8_clean(text, strlen(text), &clean);
+	return json_string(clean.len ? clean.data : "");
+}
+
+static void
+on_writable(uv_poll_t *poll, int status, int events)
+{
+	struct emitter *emitter = poll->data;
+	(void)events;
+	if (status < 0)
+		broken(emitter);
+	else
+		push(emitter);
+}
+
+void
+emit_json(struct emitter *emitter, json_t *event_take)
+{
+	AUTO_JSON json_t *event = event_take;
+	AUTO_FREE char *text = event && !emitter->broken ? json_dumps(event, JSON_COMPACT) : NULL;
+	if (emitter->broken || !emitter->open)
+		return;
+	/* An event that cannot be made is a promise that cannot be kept: who reads is better off with an end. */
+	if (!text || emitter->queue.len - emitter->sent > EMIT_MAX_QUEUE || buf_adds(&emitter->queue, text) != 0 ||
+		buf_adds(&emitter->queue, "\n") != 0) {
+		broken(emitter);
+		return;
+	}
+	push(emitter);
+	if (!emitter->broken && emitter->queue.len > 0 && emitter->polled)
+		(void)uv_poll_start(&emitter->poll, UV_WRITABLE, on_writable);
+}
+
+void
+emit_flush(struct emitter *emitter, int timeout_ms)
+{
+	uint64_t end = time_monotonic_ns() + (uint64_t)timeout_ms * 1000000, now;
+	while (!emitter->broken && emitter->queue.len > 0 && (now = time_monotonic_ns()) < end) {
+		struct pollfd writable = {.fd = emitter->fd, .events = POLLOUT};
+		(void)poll(&writable, 1, (int)((end - now) / 1000000) + 1);
+		push(emitter);
+	}
+}
+
+void
+emit_close(struct emitter *emitter)
+{
+	if (emitter->open && emitter->polled)
+		uv_close((uv_handle_t *)&emitter->poll, NULL);
+	/* Others may share the output, and know nothing of a descriptor that does not wait. */
+	if (emitter->open && emitter->flags >= 0)
+		(void)fcntl(emitter->fd, F_SETFL, emitter->flags);
+	emitter->open = false;
+	buf_free(&emitter->queue);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* Writes events as JSON lines without ever waiting for who reads them. */
+#ifndef KETTLE_EXEC_EMIT_H
+#define KETTLE_EXEC_EMIT_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <uv.h>
+
+#include "base/text.h"
+
+#define EMIT_MAX_QUEUE (256u << 20) /* bytes that a reader may be behind before it counts as gone */
+
+/* One output; on the loop thread. Files, which cannot be polled, are written directly. */
+struct emitter {
+	int fd, flags; /* flags: what the descriptor had before */
+	bool polled, broken, open;
+	uv_poll_t poll;
+	struct buf queue;
+	size_t sent; /* of the queue */
+	void (*on_broken)(void *arg);
+	void *arg;
+};
+
+void emit_open(struct emitter *emitter, uv_loop_t *loop, int fd, void (*on_broken)(void *arg), void *arg);
+/* One event; dropped once the output is broken. */
+void emit_json(struct emitter *emitter, json_t *event_take);
+/*
+ * A sentence as a JSON string, null for NULL or an empty one. What is no UTF-8 (a path, a message that was cut) is
+ * replaced: an event that cannot be made would be the end of the lease. New reference; NULL: no memory.
+ */
+json_t *emit_text(const char *text);
+/* Waits at most timeout_ms for what is still queued. */
+void emit_flush(struct emitter *emitter, int timeout_ms);
+/* The handle is closed by the loop's next turn. */
+void emit_close(struct emitter *emitter);
+
+#endif

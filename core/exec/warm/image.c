@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/* Images of warm processes: files that hold one's memory. */
+/*
+ * Theory of operation. An image is some hundred megabytes that are read at random whenever an interpreter is started,
+ * so it belongs into memory: a file in /dev/shm where that has room for several, else one in the spool, which the page
+ * cache keeps. It has a name because sandboxes are shown it by that. Who made it holds a lock on it for as long as it
+ * lives, and the next kettle-exec of the same user removes those whose lock it can get.
+ */
+#include <config.h>
+
+#include "exec/warm/image.h"
+
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/hash.h"
+#include "base/text.h"
+
+#define SYSTEM "/usr" /* every sandbox shows it */
+#define MEMORY "/dev/shm"
+#define PREFIX "kettle-warm-"
+#define ROOM (UINT64_C(2) << 30) /* bytes that must be free there */
+
+static const char *
+choose(const char *folder)
+{
+	struct statvfs st;
+	bool roomy = statvfs(MEMORY, &st) == 0 && (uint64_t)st.f_bavail * st.f_frsize >= ROOM;
+	return roomy && access(MEMORY, W_OK) == 0 ? MEMORY : folder;
+}
+
+int
+image_make(const char *folder, struct image *ret_image)
+{
+	AUTO_BUF struct buf path = {0};
+	uint64_t random = 0;
+	random_bytes(&random, sizeof(random));
+	if (buf_printf(&path, "%s/" PREFIX "%016llx", choose(folder), (unsigned long long)random) != 0)
+		return -1;
+	AUTO_FD int fd = open(path.data, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
+	if (fd < 0)
+		return -1;
+	/* Whoever began a sandbox may read it, as another user than this one. */
+	if (flock(fd, LOCK_EX | LOCK_NB) != 0 || fchmod(fd, 0644) != 0) {
+		(void)unlink(path.data);
+		return -1;
+	}
+	*ret_image = (struct image){.fd = STEAL_FD(fd), .path = buf_take(&path)};
+	return 0;
+}
+
+void
+image_remove(struct image *image)
+{
+	if (!image->path)
+		return;
+	(void)unlink(image->path);
+	close(image->fd);
+	free(image->path);
+	*image = (struct image){0};
+}
+
+bool
+image_is_lost(const struct image *image)
+{
+	struct stat st;
+	return image->path && (fstat(image->fd, &st) != 0 || st.st_nlink == 0);
+}
+
+void
+image_clean(void)
+{
+	AUTO_DIR DIR *folder = opendir(MEMORY);
+	const struct dirent *entry;
+	while (folder && (entry = readdir(folder))) {
+		struct stat st;
+		if (strncmp(entry->d_name, PREFIX, strlen(PREFIX)) != 0)
+			continue;
+		AUTO_FD int fd = openat(dirfd(folder), entry->d_name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+		if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
+			flock(fd, LOCK_EX | LOCK_NB) == 0)
+			(void)unlinkat(dirfd(folder), entry->d_name, 0);
+	}
+}
+
+bool
+image_is_seen(const char *folder, const json_t *folders)
+{
+	const json_t *entry;
+	size_t i, len = strlen(SYSTEM);
+	if (strncmp(folder, SYSTEM, len) == 0 && (folder[len] == '/' || !folder[len]))
+		return true;
+	json_array_foreach(folders, i, entry) {
+		len = json_string_length(entry);
+		if (strncmp(folder, json_string_value(entry), len) == 0 && (folder[len] == '/' || !folder[len]))
+			return true;
+	}
+	return false;
+}

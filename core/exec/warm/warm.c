@@ -1,0 +1,716 @@
+/* SPDX-License-Identifier: MIT */
+/* Warm processes: interpreters that have imported what steps need, and that steps begin from as copies. */
+/*
+ * Theory of operation. A warm process is the interpreter itself with an extension that serves copies to the sandbox
+ * library (core/sandbox/zygote.h). It is started when a step first asks for one, by that step, which waits: importing
+ * takes as long as it would take the step, the step holds its device, so nobody's measurement is disturbed, and every
+ * run of a board begins in the same way. Processes are kept by what a script could tell them apart by: interpreter,
+ * modules, environment, cores. One that does not fit the disk any more, has been copied often, has grown, or has died is
+ * ended and started anew by the next step that asks. What is on the disk is looked at on a thread of libuv's pool, and
+ * whoever asks waits for that. One that cannot start is remembered, and said once; its steps
+ * begin cold. Copies are children of this process and outlive the warm one, so it may be ended at any time.
+ *
+ * The process imports on the cores of its device, because libraries count those when they are loaded, and moves off them
+ * afterwards. Its output is a pipe, as a step's is; what it prints while it imports would be missing in the copies'
+ * output, so one that prints does not serve.
+ *
+ * Before it serves it writes its memory to a file (image.h). Sandboxes of its copies show that file, and in the place of
+ * the interpreter a program that begins with it: so all that a run starts under the interpreter's name begins warm. The
+ * interpreter itself, for whatever that program cannot do, is shown at another place, within its whole installation,
+ * since it may look for its libraries beside itself.
+ */
+#include <config.h>
+
+#include "exec/warm/warm.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <uv.h>
+
+#include "base/cleanup.h"
+#include "exec/context/exec_context.h"
+#include "base/file.h"
+#include "exec/warm/image.h"
+#include "base/installed.h"
+#include "base/text.h"
+#include "exec/warm/warmstart.h"
+
+#define READY "ready\n"
+#define READY_MAX (256u << 10)
+#define SAID_MAX 65536           /* bytes of its output that are kept */
+#define PATHS_MAX 4096           /* whose change is looked for */
+#define GROWTH_BYTES (64u << 20) /* and a half of what it had */
+
+enum state { STARTING, READY_TO_COPY, FAILED, ENDING };
+
+struct warm_process {
+	struct warm *pool;
+	struct warm_process *next;
+	char *key;
+	enum state state;
+	bool warned;
+	uv_process_t child;
+	uv_poll_t socket, output;
+	uv_timer_t patience;
+	unsigned handles; /* open; the last one to close may free it */
+	bool running;     /* the child has not ended */
+	int socket_fd, output_fd;
+	struct buf said;
+	struct sandbox_warm *sandbox;
+	uv_work_t work; /* looks at the disk; counts as a handle */
+	bool looking;   /* ... now: lines and paths are the pool's */
+	bool changed;   /* what it found */
+	char *lines;    /* paths, as they came */
+	json_t *paths;  /* [[path, time and size]] */
+	uint64_t looked_ns, used_ns, failed_ns;
+	uint64_t memory; /* bytes when it was ready */
+	struct image image;
+	char *real, *home; /* the interpreter's file, and the folder that holds its installation */
+	unsigned copies;
+	struct warm_wait *waits;
+};
+
+struct warm {
+	struct exec *exec;
+	struct warm_process *list;
+	char *module, *stand_in; /* NULL: it is not there */
+	unsigned max, max_copies;
+	uv_timer_t later; /* prepares the next copy while a run is under way */
+	bool closing, complained;
+};
+
+/* ---- the pool ---- */
+
+/* A file of this installation; NULL: it is not there. */
+static char *
+find_part(const char *in_build, const char *configured)
+{
+	AUTO_FREE char *path = installed_path(in_build, configured);
+	return path && access(path, R_OK) == 0 ? STEAL(path) : NULL;
+}
+
+struct warm *
+warm_open(struct exec *exec)
+{
+	const json_t *section = json_object_get(exec->config.root, "warm");
+	const json_t *max = json_object_get(section, "processes"), *copies = json_object_get(section, "copies");
+	if (!KETTLE_HAVE_WARM || (max && json_integer_value(max) == 0))
+		return NULL;
+	image_clean();
+	struct warm *warm = calloc(1, sizeof(*warm));
+	if (!warm)
+		return NULL;
+	warm->exec = exec;
+	warm->module = find_part(INSTALLED_WARM);
+	warm->stand_in = find_part(INSTALLED_STAND_IN);
+	warm->max = max ? (unsigned)json_integer_value(max) : WARM_PROCESSES;
+	warm->max_copies = copies ? (unsigned)json_integer_value(copies) : WARM_FORKS;
+	(void)uv_timer_init(exec->loop, &warm->later);
+	warm->later.data = warm;
+	return warm;
+}
+
+static void
+free_process(struct warm_process *process)
+{
+	struct warm_process **at = &process->pool->list;
+	while (*at && *at != process)
+		at = &(*at)->next;
+	if (*at)
+		*at = process->next;
+	json_decref(process->paths);
+	free(process->lines);
+	image_remove(&process->image);
+	free(process->real);
+	free(process->home);
+	buf_free(&process->said);
+	free(process->key);
+	free(process);
+}
+
+void
+warm_free(struct warm *warm)
+{
+	if (!warm)
+		return;
+	while (warm->list)
+		free_process(warm->list);
+	free(warm->module);
+	free(warm->stand_in);
+	free(warm);
+}
+
+/* ---- the end of one ---- */
+
+static void
+release(struct warm_process *process)
+{
+	if (--process->handles > 0)
+		return;
+	close(STEAL_FD(process->socket_fd));
+	close(STEAL_FD(process->output_fd));
+	if (process->state == ENDING)
+		free_process(process);
+}
+
+static void
+closed(uv_handle_t *handle)
+{
+	release(handle->data);
+}
+
+/* The child has ended, and with it all there is to follow. */
+static void
+close_handles(struct warm_process *process)
+{
+	uv_handle_t *handles[] = {(uv_handle_t *)&process->child, (uv_handle_t *)&process->socket,
+		(uv_handle_t *)&process->output, (uv_handle_t *)&process->patience};
+	for (size_t i = 0; i < ARRAY_SIZE(handles); i++)
+		if (handles[i]->type != UV_UNKNOWN_HANDLE)
+			uv_close(handles[i], closed);
+		else
+			process->handles--;
+}
+
+/*
+ * Makes the copy that the next step begins as, if there is none. False: the process is of no use any more. Rather than to
+ * go on in a fresh interpreter the step then asks for another process, so that all runs of a board begin in the same way.
+ */
+static bool
+is_copied(const struct warm_process *process)
+{
+	sandbox_warm_prepare(process->sandbox, process->pool->exec->machine);
+	return sandbox_warm_works(process->sandbox);
+}
+
+/* Tells who waits; found is what they begin from, or NULL: then they begin cold, or ask again. */
+static void
+tell(struct warm_process *process, struct warm_process *found, bool again)
+{
+	struct warm_wait *wait;
+	while ((wait = process->waits)) {
+		process->waits = wait->next;
+		wait->of = NULL;
+		wait->process = found && is_copied(found) ? found : NULL;
+		wait->again = again || (found && !wait->process);
+		wait->ended(wait->arg);
+	}
+}
+
+/* Ends it: a later step starts another. */
+static void
+end(struct warm_process *process, enum state state)
+{
+	process->state = state;
+	sandbox_warm_free(STEAL(process->sandbox));
+	image_remove(&process->image);
+	if (process->running)
+		(void)uv_process_kill(&process->child, SIGKILL);
+	else if (process->handles == 0 && state == ENDING)
+		free_process(process);
+}
+
+void
+warm_close(struct warm *warm)
+{
+	if (!warm || warm->closing)
+		return;
+	warm->closing = true;
+	uv_close((uv_handle_t *)&warm->later, NULL);
+	for (struct warm_process *process = warm->list, *next; process; process = next) {
+		next = process->next;
+		if (process->state != ENDING)
+			end(process, ENDING);
+	}
+}
+
+/* The last line with something in it. */
+static const char *
+last_line(struct buf *said)
+{
+	while (said->len > 0 && (said->data[said->len - 1] == '\n' || said->data[said->len - 1] == ' '))
+		said->data[--said->len] = '\0';
+	const char *line = said->len ? strrchr(said->data, '\n') : NULL;
+	return line ? line + 1 : said->len ? said->data : "it said nothing";
+}
+
+static void
+fail(struct warm_process *process, const char *why)
+{
+	AUTO_BUF struct buf text = {0};
+	AUTO_BUF struct buf clean = {0};
+	if (process->state != STARTING)
+		return;
+	process->failed_ns = time_monotonic_ns();
+	if (!process->warned)
+		(void)buf_printf(&text, "A warm process could not be made, so its steps begin cold: %s: %.500s", why,
+			last_line(&process->said));
+	if (text.len && utf8_clean(text.data, text.len, &clean) < text.len)
+		exec_emit(process->pool->exec, json_pack("{s:s, s:s}", "event", "error", "error", clean.data));
+	process->warned = true;
+	end(process, FAILED);
+	tell(process, NULL, false);
+}
+
+static void
+take_output(struct warm_process *process)
+{
+	char chunk[4096];
+	ssize_t n;
+	while ((n = read(process->output_fd, chunk, sizeof(chunk))) > 0)
+		if (process->said.len < SAID_MAX)
+			(void)buf_add(&process->said, chunk, (size_t)n);
+	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+		(void)uv_poll_stop(&process->output);
+}
+
+static void
+on_ended(uv_process_t *child, int64_t status, int signal)
+{
+	struct warm_process *process = child->data;
+	(void)status;
+	(void)signal;
+	process->running = false;
+	take_output(process);
+	fail(process, "the interpreter ended while it imported");
+	if (process->state == READY_TO_COPY)
+		end(process, ENDING);
+	close_handles(process);
+}
+
+static void
+on_output(uv_poll_t *poll, int status, int events)
+{
+	(void)status;
+	(void)events;
+	take_output(poll->data);
+}
+
+static void
+out_of_patience(uv_timer_t *timer)
+{
+	fail(timer->data, "it imported for longer than a minute");
+}
+
+static uint64_t
+memory_of(pid_t pid)
+{
+	char path[64];
+	AUTO_FREE char *text = NULL;
+	size_t size = 0;
+	(void)snprintf(path, sizeof(path), "/proc/%d/statm", (int)pid);
+	AUTO_FILE FILE *file = fopen(path, "re");
+	if (!file || getline(&text, &size, file) <= 0)
+		return 0;
+	const char *resident = strchr(text, ' ');
+	return resident ? strtoull(resident, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
+}
+
+/* What changes when a file or folder does; 0: it is not there. */
+static json_int_t
+stamp_of(const char *path)
+{
+	struct stat st;
+	if (stat(path, &st) != 0)
+		return 0;
+	return ((json_int_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec) ^ (json_int_t)(st.st_ino << 20);
+}
+
+/* ---- looking at the disk ---- */
+
+static void
+work_stamp(uv_work_t *work)
+{
+	struct warm_process *process = work->data;
+	char *rest = process->lines;
+	process->paths = json_array();
+	for (const char *path; (path = strsep(&rest, "\n"));)
+		if (*path && json_array_size(process->paths) < PATHS_MAX)
+			(void)json_array_append_new(process->paths, json_pack("[s, I]", path, stamp_of(path)));
+	process->memory = memory_of(process->child.pid);
+}
+
+static void
+work_look(uv_work_t *work)
+{
+	struct warm_process *process = work->data;
+	const json_t *entry;
+	size_t i;
+	json_array_foreach(process->paths, i, entry)
+		if (stamp_of(json_string_value(json_array_get(entry, 0))) != json_integer_value(json_array_get(entry, 1)))
+			process->changed = true;
+	uint64_t memory = memory_of(process->child.pid);
+	if (memory == 0 || memory > process->memory + process->memory / 2 + GROWTH_BYTES)
+		process->changed = true;
+}
+
+static void
+look_done(uv_work_t *work, int status)
+{
+	struct warm_process *process = work->data;
+	process->looking = false;
+	process->looked_ns = time_monotonic_ns();
+	if (process->state == READY_TO_COPY && (process->changed || status != 0))
+		end(process, ENDING);
+	bool found = process->state == READY_TO_COPY;
+	tell(process, found ? process : NULL, !found);
+	release(process);
+}
+
+/* 0, or libuv's error. */
+static int
+look(struct warm_process *process, void (*run)(uv_work_t *work), void (*done)(uv_work_t *work, int status))
+{
+	process->work.data = process;
+	process->changed = false;
+	process->looking = true;
+	process->handles++;
+	int rc = uv_queue_work(process->pool->exec->loop, &process->work, run, done);
+	if (rc == 0)
+		return 0;
+	process->looking = false;
+	process->handles--;
+	return rc;
+}
+
+/* ---- ready ---- */
+
+/* From now on it must not be where something is measured. */
+static void
+move(const struct warm_process *process)
+{
+	struct cores build = {0};
+	cpu_set_t set;
+	CPU_ZERO(&set);
+	if (exec_build_cores(process->pool->exec, &build) == 0 && build.count > 0) {
+		for (size_t i = 0; i < build.count; i++)
+			CPU_SET((size_t)build.list[i], &set);
+		(void)sched_setaffinity(process->child.pid, sizeof(set), &set);
+	}
+	cores_free(&build);
+}
+
+static void
+stamp_done(uv_work_t *work, int status)
+{
+	struct warm_process *process = work->data;
+	process->looking = false;
+	process->looked_ns = time_monotonic_ns();
+	free(STEAL(process->lines));
+	if (process->state == STARTING) {
+		process->sandbox = sandbox_warm_new(process->socket_fd);
+		move(process);
+		bool made = status == 0 && process->sandbox && process->paths;
+		if (made && is_copied(process)) {
+			process->state = READY_TO_COPY;
+			tell(process, process, false);
+		} else {
+			fail(process, made ? "it could not be copied" : "there is not enough memory");
+		}
+	}
+	release(process);
+}
+
+static void
+on_message(uv_poll_t *poll, int status, int events)
+{
+	struct warm_process *process = poll->data;
+	AUTO_FREE char *text = calloc(1, READY_MAX + 1);
+	(void)status;
+	(void)events;
+	ssize_t size = text ? recv(process->socket_fd, text, READY_MAX, MSG_DONTWAIT) : -1;
+	if (size < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	/* From here on the socket is the sandbox library's; its end shows as the end of the child. */
+	(void)uv_poll_stop(poll);
+	if (size <= 0 || process->state != STARTING)
+		return;
+	(void)uv_timer_stop(&process->patience);
+	take_output(process);
+	if (strncmp(text, READY, strlen(READY)) != 0 || process->said.len > 0) {
+		fail(process, "what it imports prints, which its copies would not");
+		return;
+	}
+	process->lines = strdup(text + strlen(READY));
+	if (!process->lines || look(process, work_stamp, stamp_done) != 0)
+		fail(process, "there is not enough memory");
+}
+
+/* ---- the start ---- */
+
+/* Follows a child that was started, or that was not: then only the handle of it is closed. */
+static void
+follow(struct warm_process *process, bool started)
+{
+	uv_loop_t *loop = process->pool->exec->loop;
+	process->handles = 4;
+	(void)uv_timer_init(loop, &process->patience);
+	(void)uv_poll_init(loop, &process->socket, process->socket_fd);
+	(void)uv_poll_init(loop, &process->output, process->output_fd);
+	process->child.data = process->patience.data = process->socket.data = process->output.data = process;
+	process->running = started;
+	if (!started) {
+		fail(process, "the interpreter could not be started");
+		close_handles(process);
+		return;
+	}
+	uv_update_time(loop);
+	(void)uv_timer_start(&process->patience, out_of_patience, WARM_START_MS, 0);
+	(void)uv_poll_start(&process->socket, UV_READABLE, on_message);
+	(void)uv_poll_start(&process->output, UV_READABLE, on_output);
+}
+
+/* Where its memory will be written to, where that is of use. */
+static void
+prepare_image(struct warm_process *process, const struct warm_wish *wish)
+{
+	image_remove(&process->image);
+	free(STEAL(process->real));
+	free(STEAL(process->home));
+	AUTO_FREE char *real = strdup(wish->tool->real), *home = strdup(wish->tool->real);
+	/* PREFIX/bin/python3.11 is installed in PREFIX. */
+	for (int i = 0; home && i < 2; i++) {
+		char *slash = strrchr(home, '/');
+		if (!slash || slash == home)
+			return;
+		*slash = '\0';
+	}
+	if (!real || !home || !process->pool->stand_in || image_make(process->pool->exec->spool.dir, &process->image) != 0)
+		return;
+	process->real = STEAL(real);
+	process->home = STEAL(home);
+}
+
+/* Starts the interpreter of an entry of the list. */
+static void
+start(struct warm_process *process, const struct warm_wish *wish)
+{
+	int pair[2] = {-1, -1}, ends[2] = {-1, -1};
+	process->state = STARTING;
+	process->said.len = 0;
+	memset(&process->child, 0, sizeof(process->child));
+	process->copies = 0;
+	json_decref(STEAL(process->paths));
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0 || pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) {
+		if (pair[0] >= 0) {
+			close(pair[0]);
+			close(pair[1]);
+		}
+		fail(process, "no descriptors are left");
+		return;
+	}
+	/* The interpreter's own end is as a step's: one that waits. */
+	(void)fcntl(ends[1], F_SETFL, O_WRONLY);
+	process->socket_fd = pair[0];
+	process->output_fd = ends[0];
+	prepare_image(process, wish);
+	const struct warmstart child = {.wish = wish,
+		.module = process->pool->module,
+		.socket = pair[1],
+		.output = ends[1],
+		.image = process->image.path ? process->image.fd : -1,
+		.ended = on_ended};
+	bool started = warmstart_spawn(process->pool->exec->loop, &child, &process->child) == 0;
+	close(pair[1]);
+	close(ends[1]);
+	follow(process, started);
+}
+
+/* ---- asking ---- */
+
+static char *
+make_key(const struct warm_wish *wish)
+{
+	AUTO_JSON json_t *cores = json_array();
+	for (size_t i = 0; i < wish->cores->count; i++)
+		(void)json_array_append_new(cores, json_integer(wish->cores->list[i]));
+	AUTO_JSON json_t *key = json_pack("{s:s, s:O, s:O?, s:O}", "tool", wish->tool->path, "environment",
+		wish->environment, "modules", wish->modules, "cores", cores);
+	return key ? json_dumps(key, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
+}
+
+static bool
+fits(const struct warm_process *process)
+{
+	return sandbox_warm_works(process->sandbox) && process->copies < process->pool->max_copies &&
+		   !image_is_lost(&process->image);
+}
+
+/* Whether it must be looked at, or is; then whoever asks waits for the end of that. */
+static bool
+must_look(struct warm_process *process, uint64_t now)
+{
+	bool late = now - process->looked_ns >= WARM_LOOK_MS * UINT64_C(1000000);
+	return process->looking || (late && look(process, work_look, look_done) == 0);
+}
+
+/* Whether there is room for one more: the one that was not used for longest goes. */
+static bool
+make_room(struct warm *warm)
+{
+	struct warm_process *oldest = NULL;
+	unsigned count = 0;
+	for (struct warm_process *process = warm->list; process; process = process->next) {
+		bool idle = (process->state == READY_TO_COPY && !process->waits) || process->state == FAILED;
+		count += process->state != ENDING;
+		if (idle && (!oldest || process->used_ns < oldest->used_ns))
+			oldest = process;
+	}
+	if (count < warm->max)
+		return true;
+	if (oldest)
+		end(oldest, ENDING);
+	return oldest != NULL;
+}
+
+static struct warm_process *
+find(struct warm *warm, const char *key)
+{
+	for (struct warm_process *process = warm->list; process; process = process->next)
+		if (process->state != ENDING && strcmp(process->key, key) == 0)
+			return process;
+	return NULL;
+}
+
+/* A new entry in the list, or NULL. Takes the key. */
+static struct warm_process *
+add(struct warm *warm, char *key_take)
+{
+	struct warm_process *process = make_room(warm) ? calloc(1, sizeof(*process)) : NULL;
+	if (!process) {
+		free(key_take);
+		return NULL;
+	}
+	process->pool = warm;
+	process->key = key_take;
+	process->state = FAILED;
+	process->socket_fd = process->output_fd = -1;
+	process->next = warm->list;
+	warm->list = process;
+	return process;
+}
+
+/* Says once what this installation lacks. */
+static void
+complain(struct warm *warm)
+{
+	bool lacks_stand_in = KETTLE_HAVE_STAND_IN && !warm->stand_in;
+	if (warm->complained || (warm->module && !lacks_stand_in))
+		return;
+	warm->complained = true;
+	exec_emit(warm->exec, json_pack("{s:s, s:s}", "event", "error", "error",
+							  warm->module ? "What runs in Python start begins cold, since this installation of Kettle "
+											 "has no kettle/warm/python."
+										   : "Runs in Python begin cold, since this installation of Kettle has no "
+											 "kettle/warm/python.so."));
+}
+
+bool
+warm_ask(struct warm *warm, const struct warm_wish *wish, struct warm_wait *wait)
+{
+	AUTO_FREE char *key = warm && !warm->closing && warm->module ? make_key(wish) : NULL;
+	if (warm)
+		complain(warm);
+	wait->process = wait->of = NULL;
+	wait->again = false;
+	if (!key)
+		return false;
+	struct warm_process *process = find(warm, key);
+	uint64_t now = time_monotonic_ns();
+	bool idle = process && process->state == READY_TO_COPY && !process->waits;
+	if (idle && (!fits(process) || !is_copied(process))) {
+		end(process, ENDING);
+		process = NULL;
+	}
+	bool failed = process && process->state == FAILED;
+	if (failed && (process->handles > 0 || now - process->failed_ns < WARM_RETRY_MS * UINT64_C(1000000)))
+		return false;
+	if (!process && !(process = add(warm, STEAL(key))))
+		return false;
+	process->used_ns = now;
+	if (process->state == FAILED)
+		start(process, wish);
+	bool waits = process->state == STARTING || (process->state == READY_TO_COPY && must_look(process, now));
+	if (!waits && process->state == READY_TO_COPY)
+		wait->process = process;
+	if (!waits)
+		return false;
+	wait->of = process;
+	wait->next = process->waits;
+	process->waits = wait;
+	return true;
+}
+
+void
+warm_forget(struct warm_wait *wait)
+{
+	if (!wait->of)
+		return;
+	struct warm_wait **at = &wait->of->waits;
+	while (*at && *at != wait)
+		at = &(*at)->next;
+	if (*at)
+		*at = wait->next;
+	wait->of = NULL;
+}
+
+size_t
+warm_binds(const struct warm_process *process, const json_t *folders, struct sandbox_bind binds[WARM_BINDS])
+{
+	struct stat st;
+	/* What the sandbox does not show it need not show twice. */
+	if (!process || !process->image.path || fstat(process->image.fd, &st) != 0 || st.st_size == 0 ||
+		!image_is_seen(process->home, folders))
+		return 0;
+	/* It may go before the sandbox is made, with the process; then what the run starts begins cold. */
+	binds[0] = (struct sandbox_bind){.source = process->image.path, .target = IMAGE_SHOWN, .optional = true};
+	binds[1] = (struct sandbox_bind){.source = process->home, .target = IMAGE_HOME};
+	binds[2] = (struct sandbox_bind){.source = process->pool->stand_in, .target = process->real};
+	return 3;
+}
+
+struct sandbox_warm *
+warm_sandbox(struct warm_process *process)
+{
+	return process ? process->sandbox : NULL;
+}
+
+static void
+prepare_later(uv_timer_t *timer)
+{
+	warm_prepare(timer->data);
+}
+
+void
+warm_started(struct warm_process *process)
+{
+	struct cores build = {0};
+	if (!process)
+		return;
+	process->copies++;
+	/*
+	 * Off the device it disturbs nobody; else the end of the step is the time for it. Not at once, since it keeps the loop
+	 * from what a short run says.
+	 */
+	if (exec_build_cores(process->pool->exec, &build) == 0 && build.count > 0 && !process->pool->closing)
+		(void)uv_timer_start(&process->pool->later, prepare_later, WARM_LATER_MS, 0);
+	cores_free(&build);
+}
+
+void
+warm_prepare(struct warm *warm)
+{
+	struct warm_process *latest = NULL;
+	for (struct warm_process *process = warm ? warm->list : NULL; process; process = process->next)
+		if (process->state == READY_TO_COPY && (!latest || process->used_ns > latest->used_ns))
+			latest = process;
+	if (latest && sandbox_warm_works(latest->sandbox))
+		sandbox_warm_prepare(latest->sandbox, warm->exec->machine);
+}

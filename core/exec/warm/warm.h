@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* Warm processes: interpreters that have imported what steps need, and that steps begin from as copies. */
+#ifndef KETTLE_EXEC_WARM_H
+#define KETTLE_EXEC_WARM_H
+
+#include <jansson.h>
+#include <kettle/error.h>
+#include <stdbool.h>
+
+#include "exec/util/cores.h"
+#include "sandbox/sandbox.h"
+#include "exec/tools/toolchain.h"
+
+#define WARM_START_MS 60000  /* an interpreter that imports for longer is given up */
+#define WARM_RETRY_MS 300000 /* after a failure: how long steps of that kind begin cold before another try */
+#define WARM_LOOK_MS 2000    /* for so long what is on the disk is not looked at again */
+#define WARM_LATER_MS 20     /* into a run, the next copy is made */
+#define WARM_PROCESSES 4     /* at once, by default */
+#define WARM_FORKS 1000      /* copies of one process, by default */
+#define WARM_BINDS 3         /* of warm_binds, at most */
+
+struct exec;
+struct warm;         /* all of one kettle-exec; opaque. Everything here on the loop thread. */
+struct warm_process; /* one of them; opaque */
+
+/* What a step must find as a fresh interpreter would have it: a process serves those whose wishes are all the same. */
+struct warm_wish {
+	const struct tool *tool;
+	const json_t *modules;     /* names, may be NULL */
+	const json_t *environment; /* all that may be read at the start or by an import */
+	const struct cores *cores; /* libraries count them */
+};
+/* Somebody who asked. Zero-initialise; must stay where it is while it waits. */
+struct warm_wait {
+	struct warm_process *process; /* when it is over: what to begin from, for this turn of the loop; NULL: begin cold */
+	bool again;                   /* ... or rather ask again: what was there is outdated */
+	void (*ended)(void *arg);
+	void *arg;
+	struct warm_wait *next;
+	struct warm_process *of; /* whom it waits for */
+};
+
+/* NULL: exec.yml forbids them, they were not built, or there is no memory: everything begins cold. */
+struct warm *warm_open(struct exec *exec);
+/* Ends all; nobody may wait. Their handles are closed by the loop's next turns. NULL is allowed. */
+void warm_close(struct warm *warm);
+/* After those turns. NULL is allowed. */
+void warm_free(struct warm *warm);
+
+/*
+ * Asks for a process that fits. True: one is being started, or looked at, and `ended` is called later, once. False:
+ * wait->process says it at once. `warm` may be NULL.
+ */
+bool warm_ask(struct warm *warm, const struct warm_wish *wish, struct warm_wait *wait);
+/* Does not wait any more. Harmless for who does not. */
+void warm_forget(struct warm_wait *wait);
+/*
+ * What a sandbox that begins with it sees besides, so that what the run starts under the interpreter's name begins warm,
+ * too; `folders` are those that it sees already. Returns how many binds there are now; their texts are the process's.
+ */
+size_t warm_binds(const struct warm_process *process, const json_t *folders, struct sandbox_bind binds[WARM_BINDS]);
+/* What to give sandbox_config; NULL for NULL. */
+struct sandbox_warm *warm_sandbox(struct warm_process *process);
+/* After a start with it (NULL is allowed): counts, and prepares the next copy where that disturbs nobody. */
+void warm_started(struct warm_process *process);
+/* Prepares the next copy where none is ready: at a moment when nothing is measured. */
+void warm_prepare(struct warm *warm);
+
+#endif

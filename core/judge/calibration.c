@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: MIT */
+/* Calibrators' times: their text for harnesses, from harnesses, and whether they still hold for a machine. */
+#include <config.h>
+
+#include "judge/calibration.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "judge/score.h"
+
+#define MEMORY_PART \
+	16 /* memory that differs by less than one part of so many is the same: kernels keep some for them */
+
+bool
+calibration_is_name(const char *name)
+{
+	size_t len = name ? strlen(name) : 0;
+	return len > 0 && len <= CALIBRATION_NAME_MAX &&
+		   strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-") == len;
+}
+
+bool
+calibration_is_own(const char *name)
+{
+	return calibration_is_name(name) && strstr(name, CALIBRATION_OWN);
+}
+
+static bool
+is_time(double ns)
+{
+	return isfinite(ns) && ns > 0;
+}
+
+static bool
+is_spread(double spread)
+{
+	return isfinite(spread) && spread > 0 && spread <= CALIBRATION_SPREAD_MAX;
+}
+
+/* One more of the text, as a whole or not at all. */
+static int
+add_word(struct buf *text, const char *name, double ns, double spread)
+{
+	AUTO_BUF struct buf word = {0};
+	int rc = buf_printf(&word, "%s%s=%.1f", text->len > 0 ? " " : "", name, ns);
+	if (rc == 0 && is_spread(spread))
+		rc = buf_printf(&word, ":%.5f", spread);
+	if (rc == 0 && text->len + word.len <= CALIBRATION_TEXT_MAX)
+		rc = buf_add(text, word.data, word.len);
+	return rc;
+}
+
+/* Of the tasks' own, or of the others, at most so many. */
+static int
+add_words(struct buf *text, const json_t *names, const json_t *spreads, bool own, size_t most)
+{
+	const char *name;
+	json_t *value;
+	size_t count = 0;
+	int rc = 0;
+	json_object_foreach((json_t *)names, name, value) {
+		double ns = json_number_value(value);
+		if (rc || count == most || !calibration_is_name(name) || calibration_is_own(name) != own || !is_time(ns))
+			continue;
+		rc = add_word(text, name, ns, json_number_value(json_object_get(spreads, name)));
+		count++;
+	}
+	return rc;
+}
+
+char *
+calibration_text(const json_t *calibration, const char *hash)
+{
+	const json_t *tasks = json_object_get(calibration, "tasks");
+	AUTO_BUF struct buf text = {0};
+	int rc = add_words(&text, json_object_get(calibration, "names"), json_object_get(calibration, "spreads"), false,
+		CALIBRATION_NAMES_MAX);
+	if (rc == 0 && hash)
+		rc = add_words(&text, json_object_get(tasks, hash), NULL, true, CALIBRATION_OWN_MAX);
+	return rc ? NULL : buf_take(&text);
+}
+
+bool
+calibration_machine_changed(const json_t *stored, const json_t *machine)
+{
+	const json_t *then = json_object_get(stored, "machine");
+	const json_t *cpu = json_object_get(then, "cpu"), *cpu_now = json_object_get(machine, "cpu");
+	const json_t *cores = json_object_get(then, "cores"), *cores_now = json_object_get(machine, "cores");
+	double memory = json_number_value(json_object_get(then, "memory")),
+		   memory_now = json_number_value(json_object_get(machine, "memory"));
+	if (cpu && cpu_now && !json_equal(cpu, cpu_now))
+		return true;
+	if (cores && cores_now && !json_equal(cores, cores_now))
+		return true;
+	return memory > 0 && memory_now > 0 && fabs(memory - memory_now) * MEMORY_PART > memory;
+}
+
+static const char *
+value_of(const json_t *result, size_t index, const char *what)
+{
+	char key[64];
+	(void)snprintf(key, sizeof(key), "benchmark.%zu.%s", index, what);
+	return json_string_value(json_object_get(result, key));
+}
+
+/* Where samples go, and of whose calibrators. */
+struct collecting {
+	json_t *samples;
+	bool own;
+};
+
+/* Adds one time to the samples of a name; 1, or 0 where it is none. */
+static size_t
+collect(const struct collecting *to, const char *name, const char *text)
+{
+	double ns = 0;
+	size_t most = to->own ? CALIBRATION_OWN_MAX : CALIBRATION_NAMES_MAX;
+	if (!calibration_is_name(name) || calibration_is_own(name) != to->own || !verdict_score_number(text, &ns) ||
+		!is_time(ns))
+		return 0;
+	json_t *list = json_object_get(to->samples, name);
+	if (!list && json_object_size(to->samples) < most && json_object_set_new(to->samples, name, json_array()) == 0)
+		list = json_object_get(to->samples, name);
+	return list && json_array_append_new(list, json_real(ns)) == 0;
+}
+
+/* `NAME=NS NAME=NS …`. */
+static size_t
+collect_all(const struct collecting *to, const char *text)
+{
+	AUTO_FREE char *copy = strdup(text);
+	size_t taken = 0;
+	char *rest = copy;
+	for (char *word; rest && (word = strsep(&rest, " "));) {
+		char *equals = strchr(word, '=');
+		if (!equals)
+			continue;
+		*equals = '\0';
+		taken += collect(to, word, equals + 1);
+	}
+	return taken;
+}
+
+static size_t
+collect_benchmarks(const struct collecting *to, const json_t *result, size_t count)
+{
+	size_t taken = 0;
+	for (size_t i = 0; i < count; i++) {
+		const char *all = value_of(result, i, "calibrators");
+		taken += all ? collect_all(to, all)
+					 : collect(to, value_of(result, i, "calibrator"), value_of(result, i, "calibrator-ns"));
+	}
+	return taken;
+}
+
+size_t
+calibration_collect(const json_t *result, size_t count, json_t *samples)
+{
+	return collect_benchmarks(&(struct collecting){.samples = samples}, result, count);
+}
+
+size_t
+calibration_collect_own(const json_t *result, size_t count, json_t *samples)
+{
+	return collect_benchmarks(&(struct collecting){.samples = samples, .own = true}, result, count);
+}
+
+size_t
+calibration_collect_ratios(const json_t *result, json_t *samples)
+{
+	const char *all = value_of(result, 0, "ratios");
+	return all ? collect_all(&(struct collecting){.samples = samples}, all) : 0;
+}
+
+static int
+by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+/* 0 of none, and where there is no memory. */
+static double
+median(const json_t *list)
+{
+	size_t count = json_array_size(list);
+	AUTO_FREE double *values = calloc(count + 1, sizeof(*values));
+	if (!values || count == 0)
+		return 0;
+	for (size_t i = 0; i < count; i++)
+		values[i] = json_number_value(json_array_get(list, i));
+	qsort(values, count, sizeof(*values), by_value);
+	return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
+}
+
+json_t *
+calibration_medians(const json_t *samples)
+{
+	json_t *medians = json_object(), *list;
+	const char *name;
+	json_object_foreach((json_t *)samples, name, list) {
+		double ns = median(list);
+		if (is_time(ns) && json_object_set_new(medians, name, json_real(ns))) {
+			json_decref(medians);
+			return NULL;
+		}
+	}
+	return medians;
+}
+
+/* What 95 % of further samples are within, as part of the mean of these, which is itself as uncertain as they are few. */
+static double
+spread_of(const json_t *list)
+{
+	/* Student's factors for two degrees of freedom and more */
+	static const double factors[] = {4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23};
+	size_t count = json_array_size(list), i;
+	double mean = 0, squares = 0;
+	json_t *value;
+	if (count < 3)
+		return 0;
+	json_array_foreach((json_t *)list, i, value)
+		mean += json_number_value(value) / (double)count;
+	json_array_foreach((json_t *)list, i, value)
+		squares += (json_number_value(value) - mean) * (json_number_value(value) - mean);
+	size_t freedom = count - 1 < ARRAY_SIZE(factors) + 1 ? count - 1 : ARRAY_SIZE(factors) + 1;
+	double deviation = sqrt(squares / (double)(count - 1) * (1 + 1 / (double)count));
+	return fmin(factors[freedom - 2] * deviation / mean, CALIBRATION_SPREAD_MAX);
+}
+
+void
+calibration_spreads(const json_t *ratios, json_t *spreads)
+{
+	const char *name;
+	json_t *list;
+	json_object_foreach((json_t *)ratios, name, list) {
+		double spread = spread_of(list);
+		if (is_spread(spread) && spread > json_number_value(json_object_get(spreads, name)))
+			(void)json_object_set_new(spreads, name, json_real(spread));
+	}
+}
+
+/* ---- tasks ---- */
+
+bool
+calibration_has_task(const json_t *calibration, const char *hash)
+{
+	return json_is_object(json_object_get(json_object_get(calibration, "tasks"), hash));
+}
+
+int
+calibration_set_task(json_t *calibration, const char *hash, json_t *names, struct kettle_error *err)
+{
+	json_t *tasks = json_object_get(calibration, "tasks");
+	if (json_object_size(tasks) >= CALIBRATION_TASKS_MAX && !json_object_get(tasks, hash))
+		return kettle_fail(err, KETTLE_ETOOBIG, "The times of %d tasks are kept for this unit, and no more can be.",
+			CALIBRATION_TASKS_MAX);
+	if (!json_is_object(tasks)) {
+		tasks = json_object();
+		if (json_object_set_new(calibration, "tasks", tasks) < 0)
+			return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to calibrate.");
+	}
+	if (json_object_set(tasks, hash, names) < 0)
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to calibrate.");
+	return 0;
+}
+
+void
+calibration_keep_tasks(json_t *calibration, const json_t *hashes)
+{
+	const char *hash;
+	json_t *names;
+	void *next;
+	json_object_foreach_safe(json_object_get(calibration, "tasks"), next, hash, names) {
+		if (!json_object_get(hashes, hash))
+			(void)json_object_del(json_object_get(calibration, "tasks"), hash);
+	}
+}

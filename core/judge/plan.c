@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: MIT */
+/* Asks a language for the plan of a job, and believes nothing of what it answers. */
+#include <config.h>
+
+#include "judge/plan.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "judge/calibration.h"
+#include "base/cleanup.h"
+#include "base/contents.h"
+#include "base/embedded_text.h"
+#include "base/file.h"
+#include "base/schema.h"
+#include "judge/run_steps.h"
+
+/* What of a prepared run a language must leave as it is: on it rests what the outcome means. */
+static const char *const kept_keys[] = {
+	"kind", "run", "cases", "result", "pass", "unique", "secret", "device", "limits"};
+/* What only a run has. */
+static const char *const run_keys[] = {"run", "cases", "result", "secret", "secret_fd", "device", "profile"};
+
+static const char *
+text_of(const json_t *object, const char *key)
+{
+	return json_string_value(json_object_get(object, key));
+}
+
+static bool
+list_has(const json_t *list, const char *word)
+{
+	size_t i;
+	json_t *item;
+	json_array_foreach(list, i, item)
+		if (strcmp(json_string_value(item), word) == 0)
+			return true;
+	return false;
+}
+
+/* ---- the steps among each other ---- */
+
+/* The step of that id among the first `count`, or NULL. */
+static const json_t *
+find_step(const json_t *steps, size_t count, const char *id)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(text_of(json_array_get(steps, i), "id"), id) == 0)
+			return json_array_get(steps, i);
+	return NULL;
+}
+
+static int
+check_needs(const json_t *steps, size_t index, struct kettle_error *err)
+{
+	const json_t *step = json_array_get(steps, index);
+	size_t i;
+	json_t *need;
+	json_array_foreach(json_object_get(step, "needs"), i, need)
+		if (!find_step(steps, index, json_string_value(need)))
+			return kettle_fail(err, KETTLE_EINVAL, "the step `%s` needs `%s`, which is no step before it.",
+				text_of(step, "id"), json_string_value(need));
+	return 0;
+}
+
+/* Where one input comes from: the plan's files, or what an earlier step leaves. */
+static int
+check_input(const json_t *plan, size_t index, const char *path, const json_t *input, struct kettle_error *err)
+{
+	const json_t *steps = json_object_get(plan, "steps");
+	const char *id = text_of(json_array_get(steps, index), "id");
+	const char *file = text_of(input, "file"), *from = text_of(input, "step"), *output = text_of(input, "output");
+	if (path_check_inside(path, NULL))
+		return kettle_fail(
+			err, KETTLE_EINVAL, "the input `%s` of the step `%s` is no path inside its folder.", path, id);
+	if (file && !json_object_get(json_object_get(plan, "files"), file))
+		return kettle_fail(
+			err, KETTLE_EINVAL, "the step `%s` takes the file `%s`, which the plan does not have.", id, file);
+	if (!from)
+		return 0;
+	const json_t *earlier = find_step(steps, index, from);
+	if (!earlier || !list_has(json_object_get(earlier, "outputs"), output))
+		return kettle_fail(err, KETTLE_EINVAL,
+			"the step `%s` takes `%s` from `%s`, which is no output of a step before it.", id, output, from);
+	return 0;
+}
+
+static int
+check_inputs(const json_t *plan, size_t index, const json_t *process, struct kettle_error *err)
+{
+	const char *path;
+	json_t *input;
+	json_object_foreach(json_object_get(process, "inputs"), path, input) {
+		int rc = check_input(plan, index, path, input, err);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+static int
+check_paths(const json_t *step, const char *key, struct kettle_error *err)
+{
+	size_t i;
+	json_t *path;
+	json_array_foreach(json_object_get(step, key), i, path)
+		if (path_check_inside(json_string_value(path), NULL))
+			return kettle_fail(err, KETTLE_EINVAL, "`%s` in the %s of the step `%s` is no path inside its folder.",
+				json_string_value(path), key, text_of(step, "id"));
+	return 0;
+}
+
+/* One process, or a referee and a solver. */
+static int
+check_processes(const json_t *step, struct kettle_error *err)
+{
+	bool argv = json_object_get(step, "argv"), referee = json_object_get(step, "referee");
+	bool solver = json_object_get(step, "solver");
+	if (referee == solver && argv != referee)
+		return 0;
+	return kettle_fail(err, KETTLE_EINVAL, "the step `%s` must have either `argv` or both `referee` and `solver`.",
+		text_of(step, "id"));
+}
+
+/* A build or prepare step gets nothing of what is for runs: no cases, no secret, no device. */
+static int
+check_kind(const json_t *step, const json_t *runs, struct kettle_error *err)
+{
+	const char *id = text_of(step, "id");
+	if (strcmp(text_of(step, "kind"), "run") == 0) {
+		if (find_step(runs, json_array_size(runs), id))
+			return 0;
+		return kettle_fail(err, KETTLE_EINVAL, "the run step `%s` is none of the job's.", id);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(run_keys); i++)
+		if (json_object_get(step, run_keys[i]))
+			return kettle_fail(err, KETTLE_EINVAL, "the step `%s` is no run, and yet it has `%s`.", id, run_keys[i]);
+	return 0;
+}
+
+static int
+check_step(const json_t *plan, size_t index, const json_t *runs, struct kettle_error *err)
+{
+	const json_t *steps = json_object_get(plan, "steps"), *step = json_array_get(steps, index);
+	int rc = 0;
+	if (find_step(steps, index, text_of(step, "id")))
+		rc = kettle_fail(err, KETTLE_EINVAL, "two steps have the id `%s`.", text_of(step, "id"));
+	if (rc == 0)
+		rc = check_needs(steps, index, err);
+	if (rc == 0)
+		rc = check_processes(step, err);
+	if (rc == 0)
+		rc = check_inputs(plan, index, step, err);
+	if (rc == 0)
+		rc = check_inputs(plan, index, json_object_get(step, "referee"), err);
+	if (rc == 0)
+		rc = check_inputs(plan, index, json_object_get(step, "solver"), err);
+	if (rc == 0)
+		rc = check_paths(step, "outputs", err);
+	if (rc == 0)
+		rc = check_paths(step, "artifacts", err);
+	return rc ? rc : check_kind(step, runs, err);
+}
+
+/* ---- the runs ---- */
+
+/* Whether everything in `kept` is in `step` with the same value; an object may have got further members. */
+static bool
+keeps(const json_t *step, const json_t *kept)
+{
+	const char *key;
+	json_t *value;
+	json_object_foreach((json_t *)kept, key, value)
+		if (!json_equal(json_object_get(step, key), value))
+			return false;
+	return true;
+}
+
+/* The core's part of a run; limits and environment may have grown, needs may name builds besides. */
+static int
+check_run(const json_t *step, const json_t *run, struct kettle_error *err)
+{
+	const char *id = text_of(run, "id"), *touched = NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(kept_keys) && !touched; i++) {
+		const json_t *before = json_object_get(run, kept_keys[i]), *after = json_object_get(step, kept_keys[i]);
+		bool grows = strcmp(kept_keys[i], "limits") == 0;
+		if (grows ? !keeps(after, before) : (before || after) && !json_equal(before, after))
+			touched = kept_keys[i];
+	}
+	/* A profiler may do more than a run: it is for the mode that counts for nothing. */
+	if (!touched && json_object_get(step, "profile") &&
+		strcmp(text_of(json_object_get(run, "run"), "mode"), "profile") != 0)
+		touched = "profile";
+	if (!touched && !keeps(json_object_get(step, "env"), json_object_get(run, "env")) &&
+		!json_object_get(step, "referee"))
+		touched = "env";
+	size_t i;
+	json_t *need;
+	json_array_foreach(json_object_get(run, "needs"), i, need)
+		if (!list_has(json_object_get(step, "needs"), json_string_value(need)))
+			touched = "needs";
+	if (touched)
+		return kettle_fail(err, KETTLE_EINVAL, "it changed `%s` of the run `%s`.", touched, id);
+	return 0;
+}
+
+static int
+check_runs(const json_t *plan, const json_t *runs, struct kettle_error *err)
+{
+	const json_t *steps = json_object_get(plan, "steps");
+	size_t i;
+	json_t *run;
+	json_array_foreach((json_t *)runs, i, run) {
+		const json_t *step = find_step(steps, json_array_size(steps), text_of(run, "id"));
+		int rc = step ? check_run(step, run, err)
+					  : kettle_fail(err, KETTLE_EINVAL, "the run `%s` is missing.", text_of(run, "id"));
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+int
+task_plan_check(const json_t *plan, const json_t *runs, struct kettle_error *err)
+{
+	AUTO_JSON json_t *schema = NULL;
+	int rc = schema_load(plan_schema, &schema, err);
+	if (rc == 0)
+		rc = schema_check(schema, plan, "plan", NULL, err);
+	for (size_t i = 0; rc == 0 && i < json_array_size(json_object_get(plan, "steps")); i++)
+		rc = check_step(plan, i, runs, err);
+	return rc ? rc : check_runs(plan, runs, err);
+}
+
+/* ---- the plan ---- */
+
+static int
+fail_memory(struct kettle_error *err)
+{
+	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to plan the job.");
+}
+
+typedef int (*plan_fn)(
+	void *self, const struct kettle_plan_request *request, json_t **ret_plan, struct kettle_error *err);
+
+static int
+ask(const struct language *language, plan_fn make, const struct kettle_plan_request *request, json_t **ret_plan,
+	struct kettle_error *err)
+{
+	AUTO_JSON json_t *plan = NULL;
+	int rc = make(language->self, request, &plan, err);
+	if (rc)
+		return rc;
+	struct kettle_error inner = {0};
+	if (!plan)
+		rc = kettle_fail(&inner, KETTLE_EINVAL, "there is none.");
+	else
+		rc = task_plan_check(plan, request->runs, &inner);
+	if (rc == KETTLE_ENOMEM)
+		return fail_memory(err);
+	if (rc)
+		return kettle_fail(err, KETTLE_EINTERNAL, "The language %s made a plan that cannot be carried out: %s",
+			language->name, inner.message);
+	*ret_plan = STEAL(plan);
+	return 0;
+}
+
+static int
+find_language(const struct languages *languages, const json_t *bundle, const struct language **ret_language,
+	struct kettle_error *err)
+{
+	const char *lang = text_of(json_object_get(bundle, "task"), "lang");
+	*ret_language = lang ? language_find(languages, lang) : NULL;
+	if (*ret_language && text_of(bundle, "submission"))
+		return 0;
+	return kettle_fail(err, KETTLE_EUNAVAIL,
+		"The task is in the language `%s`, which this Kettle does not have; its plugin is not loaded.",
+		lang ? lang : "");
+}
+
+int
+task_plan_probe(const struct languages *languages, const json_t *bundle, const json_t *device, json_t **ret_plan,
+	struct kettle_error *err)
+{
+	const char *submission = text_of(bundle, "submission");
+	const struct language *language = NULL;
+	int rc = find_language(languages, bundle, &language, err);
+	if (rc)
+		return rc;
+	if (!language->ops->probe)
+		return kettle_fail(err, KETTLE_ENOENT, "The language %s probes no machines.", language->name);
+	AUTO_JSON json_t *runs = json_array();
+	AUTO_JSON json_t *files = json_copy(json_object_get(bundle, "files"));
+	if (!runs || !files || json_object_set_new(files, submission, contents_json("", 0)))
+		return fail_memory(err);
+	const struct kettle_plan_request request = {
+		.size = sizeof(request),
+		.task = json_object_get(bundle, "task"),
+		.files = files,
+		.submission = submission,
+		.mode = "test",
+		.device = device,
+		.runs = runs,
+	};
+	return ask(language, language->ops->probe, &request, ret_plan, err);
+}
+
+int
+task_plan(const struct languages *languages, const json_t *bundle, const char *code, const char *mode,
+	const json_t *device, const char *seed, json_t **ret_plan, struct kettle_error *err)
+{
+	const json_t *task = json_object_get(bundle, "task");
+	const char *submission = text_of(bundle, "submission");
+	const struct language *language = NULL;
+	int rc = find_language(languages, bundle, &language, err);
+	if (rc)
+		return rc;
+	AUTO_JSON json_t *runs = NULL;
+	AUTO_FREE char *calibration = calibration_text(json_object_get(device, "calibration"), text_of(bundle, "hash"));
+	if (!calibration)
+		return fail_memory(err);
+	rc = task_runs(task, mode, seed, calibration, &runs, err);
+	if (rc)
+		return rc;
+	AUTO_JSON json_t *files = json_copy(json_object_get(bundle, "files"));
+	json_t *contents = contents_json(code, strlen(code));
+	if (!files || json_object_set_new(files, submission, contents))
+		return fail_memory(err);
+	const struct kettle_plan_request request = {
+		.size = sizeof(request),
+		.task = task,
+		.files = files,
+		.submission = submission,
+		.mode = mode,
+		.device = device,
+		.runs = runs,
+	};
+	return ask(language, language->ops->plan, &request, ret_plan, err);
+}

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+/* Makes the run steps that every language's plan ends in: the field's harness protocol, written down once. */
+#include <config.h>
+
+#include "judge/run_steps.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "judge/calibration.h"
+#include "base/cleanup.h"
+
+#define CASES_NAME "cases.txt"
+#define CASES_OTHER_NAME "kettle-cases.txt" /* where a task has a file of the first name */
+#define SEED_MAX ((1LL << 31) - 1)
+
+/* Result keys with a meaning: a second value for one of them makes the run void. */
+static const char *const unique_keys[] = {
+	"^check$",
+	"^(test|benchmark)-count$",
+	"^test\\.[0-9]+\\.(spec|status|error|message)$",
+	"^benchmark\\.[0-9]+\\.(spec|status|error|runs|mean|std|err|best|worst|low|high|report)$",
+	"^benchmark\\.[0-9]+\\.(ratio|calibrator|calibrator-ns|calibrators|ratios|raw-mean)$",
+};
+
+/* The kinds of run, by what the harness calls them. */
+static const struct kind {
+	const char *mode, *cases, *timeout;
+} kinds[] = {
+	{"test", "tests", "test_timeout"},
+	{"benchmark", "benchmarks", "benchmark_timeout"},
+	{"leaderboard", "benchmarks", "ranked_timeout"},
+	{"profile", "benchmarks", "benchmark_timeout"},
+};
+enum { TEST, BENCHMARK, LEADERBOARD, PROFILE };
+
+/* The run steps while they are made. */
+struct making {
+	const json_t *task;
+	const char *calibration; /* the variable's value, "" without */
+	json_t *runs;
+};
+
+/* One run step to be made. */
+struct run {
+	const struct kind *kind;
+	const char *secret;  /* the seed, or NULL */
+	size_t first, count; /* cases */
+	bool indexed;
+};
+
+static int
+fail_memory(struct kettle_error *err)
+{
+	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to plan the job.");
+}
+
+/* ---- cases ---- */
+
+static int
+add_list(struct buf *text, const json_t *list)
+{
+	size_t i;
+	json_t *item;
+	int rc = buf_adds(text, "[");
+	json_array_foreach(list, i, item)
+		if (rc == 0)
+			rc = buf_printf(text, "%s%" JSON_INTEGER_FORMAT, i ? ", " : "", json_integer_value(item));
+	return rc ? rc : buf_adds(text, "]");
+}
+
+/* One value as a harness of the field reads it, which is how Python writes it. */
+static int
+add_value(struct buf *text, const json_t *value)
+{
+	switch (json_typeof(value)) {
+	case JSON_INTEGER:
+		return buf_printf(text, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+	case JSON_STRING:
+		return buf_adds(text, json_string_value(value));
+	case JSON_TRUE:
+		return buf_adds(text, "True");
+	case JSON_FALSE:
+		return buf_adds(text, "False");
+	case JSON_ARRAY:
+		return add_list(text, value);
+	case JSON_OBJECT:
+	case JSON_REAL:
+	case JSON_NULL:
+		break; /* no checked task has them */
+	}
+	return KETTLE_EINVAL;
+}
+
+static int
+add_case(struct buf *text, json_t *one)
+{
+	const char *key, *between = "";
+	json_t *value;
+	json_object_foreach(one, key, value) {
+		if (buf_printf(text, "%s%s: ", between, key) || add_value(text, value))
+			return KETTLE_ENOMEM;
+		between = "; ";
+	}
+	return buf_adds(text, "\n");
+}
+
+char *
+task_runs_cases(const json_t *cases, size_t first, size_t count)
+{
+	AUTO_BUF struct buf text = {0};
+	for (size_t i = first; i < first + count; i++)
+		if (add_case(&text, json_array_get(cases, i)))
+			return NULL;
+	return buf_take(&text);
+}
+
+static bool
+has_file(const json_t *task, const char *name)
+{
+	size_t i;
+	json_t *file;
+	json_array_foreach(json_object_get(task, "files"), i, file)
+		if (strcmp(json_string_value(json_object_get(file, "name")), name) == 0)
+			return true;
+	return false;
+}
+
+/* ---- one run ---- */
+
+/* Devices that the cases of a run need at once. */
+static json_int_t
+devices_needed(const json_t *task, const json_t *cases, const struct run *run)
+{
+	json_int_t most = 1;
+	if (!json_is_true(json_object_get(task, "multi_gpu")))
+		return most;
+	for (size_t i = run->first; i < run->first + run->count; i++) {
+		json_int_t size = json_integer_value(json_object_get(json_array_get(cases, i), "world_size"));
+		most = size > most ? size : most;
+	}
+	return most;
+}
+
+static json_t *
+unique_patterns(void)
+{
+	json_t *list = json_array();
+	for (size_t i = 0; i < ARRAY_SIZE(unique_keys); i++)
+		json_array_append_new(list, json_string(unique_keys[i]));
+	return list;
+}
+
+/* What the harness finds in its environment. New reference; an empty object where there is nothing. */
+static json_t *
+environment(const struct making *making, json_int_t devices)
+{
+	json_t *env = json_object();
+	int failed = 0;
+	if (json_is_true(json_object_get(making->task, "multi_gpu")))
+		failed |= json_object_set_new(env, "POPCORN_GPUS", json_sprintf("%" JSON_INTEGER_FORMAT, devices));
+	if (*making->calibration)
+		failed |= json_object_set_new(env, CALIBRATION_VARIABLE, json_string(making->calibration));
+	if (!failed)
+		return env;
+	json_decref(env);
+	return NULL;
+}
+
+/* What the run adds to the plain step: which one it is, its secret, its environment, and the run before it. */
+static int
+complete(const struct making *making, json_t *step, const struct run *run, json_int_t devices)
+{
+	int failed = 0;
+	json_t *which = json_object_get(step, "run");
+	size_t count = json_array_size(making->runs);
+	const json_t *before = count ? json_array_get(making->runs, count - 1) : NULL;
+	AUTO_JSON json_t *env = environment(making, devices);
+	if (run->indexed)
+		failed |= json_object_set_new(which, "index", json_integer((json_int_t)run->first));
+	if (run->secret)
+		failed |= json_object_set_new(step, "secret", json_pack("{s:s}", "POPCORN_SEED", run->secret));
+	if (!env || json_object_size(env) > 0)
+		failed |= json_object_set(step, "env", env);
+	if (before)
+		failed |= json_array_append(json_object_get(step, "needs"), json_object_get(before, "id"));
+	return failed ? KETTLE_ENOMEM : 0;
+}
+
+static json_t *
+run_id(const struct run *run, char between)
+{
+	if (run->indexed)
+		return json_sprintf("%s%c%zu", run->kind->mode, between, run->first);
+	return run->secret ? json_sprintf("secret%c%s", between, run->kind->mode) : json_string(run->kind->mode);
+}
+
+static int
+add_run(const struct making *making, const struct run *run)
+{
+	const json_t *task = making->task, *cases = json_object_get(task, run->kind->cases);
+	const char *cases_name = has_file(task, CASES_NAME) ? CASES_OTHER_NAME : CASES_NAME;
+	json_int_t devices = devices_needed(task, cases, run);
+	AUTO_FREE char *text = task_runs_cases(cases, run->first, run->count);
+	if (!text)
+		return KETTLE_ENOMEM;
+	AUTO_JSON json_t *step =
+		json_pack("{s:o, s:s, s:o, s:[], s:{s:s, s:b, s:[s, s]}, s:{s:s, s:s}, s:s, s:{s:[i], s:{s:s}},"
+				  " s:o, s:{s:O}, s:I}",
+			"id", run_id(run, '-'), "kind", "run", "title", run_id(run, ' '), "needs", "run", "mode", run->kind->mode,
+			"secret", run->secret != NULL, "args", run->kind->mode, cases_name, "cases", "name", cases_name, "text",
+			text, "result", "POPCORN_FD", "pass", "exit", 0, "result", "check", "pass", "unique", unique_patterns(),
+			"limits", "wall", json_object_get(task, run->kind->timeout), "device", devices);
+	if (!step || complete(making, step, run, devices))
+		return KETTLE_ENOMEM;
+	return json_array_append(making->runs, step);
+}
+
+/* ---- all runs of a mode ---- */
+
+/* Test runs every test; where only the last benchmark counts, only that one is timed. */
+static int
+add_kind(const struct making *making, const struct kind *kind, const char *secret)
+{
+	const json_t *task = making->task;
+	size_t count = json_array_size(json_object_get(task, kind->cases));
+	const char *ranking = json_string_value(json_object_get(task, "ranking_by"));
+	bool last = kind != &kinds[TEST] && ranking && strcmp(ranking, "last") == 0;
+	struct run run = {.kind = kind, .secret = secret, .first = last ? count - 1 : 0, .count = last ? 1 : count};
+	return count ? add_run(making, &run) : KETTLE_EINVAL;
+}
+
+static int
+add_profiles(const struct making *making)
+{
+	size_t count = json_array_size(json_object_get(making->task, "benchmarks"));
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < count; i++) {
+		struct run run = {.kind = &kinds[PROFILE], .first = i, .count = 1, .indexed = true};
+		rc = add_run(making, &run);
+	}
+	return rc;
+}
+
+static bool
+is_seed(const char *seed)
+{
+	size_t len = seed ? strlen(seed) : 0;
+	return len && len <= 10 && strspn(seed, "0123456789") == len && atoll(seed) <= SEED_MAX;
+}
+
+static int
+add_ranked(const struct making *making, const char *seed, struct kettle_error *err)
+{
+	if (!is_seed(seed))
+		return kettle_fail(err, KETTLE_EINVAL, "A ranked job needs a secret seed: a decimal number below 2^31.");
+	int rc = 0;
+	for (int secret = 0; secret < 2; secret++)
+		for (int kind = TEST; rc == 0 && kind <= LEADERBOARD; kind++)
+			rc = add_kind(making, &kinds[kind], secret ? seed : NULL);
+	return rc ? fail_memory(err) : 0;
+}
+
+static int
+add_mode(const struct making *making, const char *mode, const char *seed, struct kettle_error *err)
+{
+	if (strcmp(mode, "ranked") == 0)
+		return add_ranked(making, seed, err);
+	if (strcmp(mode, "test") == 0)
+		return add_kind(making, &kinds[TEST], NULL) ? fail_memory(err) : 0;
+	if (strcmp(mode, "benchmark") == 0)
+		return add_kind(making, &kinds[BENCHMARK], NULL) ? fail_memory(err) : 0;
+	if (strcmp(mode, "profile") == 0)
+		return add_profiles(making) ? fail_memory(err) : 0;
+	return kettle_fail(
+		err, KETTLE_EINVAL, "No mode `%.40s`; a submission is test, benchmark, profile or ranked.", mode);
+}
+
+int
+task_runs(const json_t *task, const char *mode, const char *seed, const char *calibration, json_t **ret_runs,
+	struct kettle_error *err)
+{
+	AUTO_JSON json_t *runs = json_array();
+	const struct making making = {.task = task, .calibration = calibration ? calibration : "", .runs = runs};
+	if (!runs)
+		return fail_memory(err);
+	int rc = add_mode(&making, mode, seed, err);
+	if (rc == 0)
+		*ret_runs = STEAL(runs);
+	return rc;
+}

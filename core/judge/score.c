@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/* Numbers from a harness are text from outside: read strictly, combined, and never skipped. */
+#include <config.h>
+
+#include "judge/score.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "judge/calibration.h"
+#include "base/cleanup.h"
+
+#define NS_PER_S 1e9
+#define MAX_NUMBER 64     /* bytes of a number's text */
+#define NORMAL_95 1.96    /* standard errors to either side of 95 % */
+#define WIDEST 2.0        /* an interval reaches at most so many times below and above its mean */
+#define LEAST_OF_BEST 0.5 /* of the best call: no calibration makes a mean less than this */
+
+/* The interval of one benchmark, ns. */
+struct bounds {
+	bool known;
+	double low, high;
+};
+
+static const char *
+value_of(const json_t *result, size_t index, const char *what)
+{
+	char key[64];
+	(void)snprintf(key, sizeof(key), "benchmark.%zu.%s", index, what);
+	return json_string_value(json_object_get(result, key));
+}
+
+bool
+verdict_score_number(const char *text, double *ret_number)
+{
+	size_t len = text ? strlen(text) : 0;
+	char *end = NULL;
+	if (len == 0 || len > MAX_NUMBER || strspn(text, "0123456789+-.eE") != len)
+		return false;
+	double number = strtod(text, &end);
+	if (*end || !isfinite(number))
+		return false;
+	*ret_number = number;
+	return true;
+}
+
+static int
+read_mean(const json_t *result, size_t index, double *ret_mean, struct kettle_error *err)
+{
+	const char *text = value_of(result, index, "mean");
+	if (!text)
+		return kettle_fail(err, KETTLE_EINVAL, "its harness reported no mean time for benchmark %zu.", index + 1);
+	if (verdict_score_number(text, ret_mean) && *ret_mean > 0)
+		return 0;
+	return kettle_fail(err, KETTLE_EINVAL,
+		"its harness reported the mean time `%.64s` for benchmark %zu, which must be a finite number of nanoseconds "
+		"above zero.",
+		text, index + 1);
+}
+
+/* The keys of a harness that calibrates, where they are there: finite times above zero, and a name. */
+static int
+check_calibrator(const json_t *result, size_t index, double mean, struct kettle_error *err)
+{
+	static const char *const times[] = {"ratio", "calibrator-ns", "raw-mean"};
+	const char *name = value_of(result, index, "calibrator");
+	double number = 0, best = 0;
+	if (name && !calibration_is_name(name))
+		return kettle_fail(err, KETTLE_EINVAL,
+			"its harness reported the calibrator `%.64s` for benchmark %zu, which is no name.", name, index + 1);
+	for (size_t i = 0; i < ARRAY_SIZE(times); i++) {
+		const char *text = value_of(result, index, times[i]);
+		if (text && !(verdict_score_number(text, &number) && number > 0))
+			return kettle_fail(err, KETTLE_EINVAL,
+				"its harness reported `%.64s` as %s of benchmark %zu, which must be a finite number above zero.", text,
+				times[i], index + 1);
+	}
+	if (name && verdict_score_number(value_of(result, index, "best"), &best) && mean < best * LEAST_OF_BEST)
+		return kettle_fail(err, KETTLE_EINVAL,
+			"its harness reported the mean time %.6g ns for benchmark %zu, but no call took less than %.6g ns: "
+			"something "
+			"slowed down what the calls are compared with.",
+			mean, index + 1, best);
+	return 0;
+}
+
+/* The bounds that a harness reports: both or none, around the mean. */
+static int
+read_bounds(const json_t *result, size_t index, double mean, struct bounds *ret_bounds, struct kettle_error *err)
+{
+	const char *low = value_of(result, index, "low"), *high = value_of(result, index, "high");
+	struct bounds bounds = {.known = true};
+	if (!low && !high)
+		return 0;
+	if (!verdict_score_number(low, &bounds.low) || !verdict_score_number(high, &bounds.high) || bounds.low <= 0 ||
+		bounds.low > mean || bounds.high < mean)
+		return kettle_fail(err, KETTLE_EINVAL,
+			"its harness reported the interval from `%.64s` to `%.64s` for benchmark %zu, which must be two finite "
+			"numbers of nanoseconds above zero around the mean.",
+			low ? low : "", high ? high : "", index + 1);
+	*ret_bounds = bounds;
+	return 0;
+}
+
+/* Without bounds the standard error gives them; one that is none (of a single call, say) gives nothing. */
+static struct bounds
+bounds_of_error(const json_t *result, size_t index, double mean)
+{
+	double error = 0;
+	if (!verdict_score_number(value_of(result, index, "err"), &error) || error < 0)
+		return (struct bounds){0};
+	return (struct bounds){.known = true, .low = mean - NORMAL_95 * error, .high = mean + NORMAL_95 * error};
+}
+
+/* However wide an interval is said to be: so wide that nothing is known it may be, but no wider. */
+static struct bounds
+bounded(struct bounds bounds, double mean)
+{
+	bounds.low = fmax(bounds.low, mean / WIDEST);
+	bounds.high = fmin(bounds.high, mean * WIDEST);
+	return bounds;
+}
+
+static int
+read_benchmark(
+	const json_t *result, size_t index, double *ret_mean, struct bounds *ret_bounds, struct kettle_error *err)
+{
+	double mean = 0;
+	struct bounds bounds = {0};
+	int rc = read_mean(result, index, &mean, err);
+	if (rc == 0)
+		rc = check_calibrator(result, index, mean, err);
+	if (rc == 0)
+		rc = read_bounds(result, index, mean, &bounds, err);
+	if (rc)
+		return rc;
+	if (!bounds.known)
+		bounds = bounds_of_error(result, index, mean);
+	*ret_mean = mean;
+	*ret_bounds = bounded(bounds, mean);
+	return 0;
+}
+
+/* What is added up, and what the sum stands for. */
+static double
+weight(bool geometric, double ns)
+{
+	return geometric ? log(ns / NS_PER_S) : ns / NS_PER_S;
+}
+
+static double
+average(bool geometric, double sum, double count)
+{
+	return geometric ? exp(sum / count) : sum / count;
+}
+
+static double
+square(double value)
+{
+	return value * value;
+}
+
+int
+verdict_score(const json_t *result, size_t count, const char *ranking_by, struct verdict_score *ret_score,
+	struct kettle_error *err)
+{
+	bool geometric = strcmp(ranking_by, "geom") == 0, known = true;
+	double sum = 0, below = 0, above = 0, n = (double)count; /* squares of the errors, in the units of the sum */
+	for (size_t i = 0; i < count; i++) {
+		double mean = 0;
+		struct bounds bounds = {0};
+		int rc = read_benchmark(result, i, &mean, &bounds, err);
+		if (rc)
+			return rc;
+		known = known && bounds.known;
+		sum += weight(geometric, mean);
+		below += known ? square(weight(geometric, mean) - weight(geometric, bounds.low)) : 0;
+		above += known ? square(weight(geometric, bounds.high) - weight(geometric, mean)) : 0;
+	}
+	struct verdict_score score = {.value = average(geometric, sum, n)};
+	if (count == 0 || !isfinite(score.value) || score.value <= 0)
+		return kettle_fail(err, KETTLE_EINVAL, "the times that its harness reported make no score.");
+	/* Errors of different benchmarks have nothing to do with each other: they add up in squares. */
+	if (known) {
+		score.low = fmin(average(geometric, sum - sqrt(below), n), score.value);
+		score.high = fmax(average(geometric, sum + sqrt(above), n), score.value);
+	}
+	*ret_score = score;
+	return 0;
+}

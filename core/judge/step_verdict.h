@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* What the outcome of one step means. Pure. */
+#ifndef KETTLE_VERDICT_STEP_H
+#define KETTLE_VERDICT_STEP_H
+
+#include "judge/language.h"
+#include "judge/score.h"
+
+#include <jansson.h>
+#include <kettle/error.h>
+#include <stdbool.h>
+
+#define VERDICT_EXIT_GPU 110     /* an error of the GPU's interface */
+#define VERDICT_EXIT_CHANNEL 111 /* the harness found no result channel */
+#define VERDICT_EXIT_FAILED 112  /* a test failed */
+#define VERDICT_EXIT_CASE 113    /* the harness could not read a case */
+#define VERDICT_EXIT_TIMEOUT 114 /* set by us for a step that ran out of time */
+#define VERDICT_EXIT_USAGE 2
+
+enum verdict_state { VERDICT_PASSED = 1, VERDICT_FAILED, VERDICT_TIMED_OUT, VERDICT_ERROR, VERDICT_SKIPPED };
+
+struct verdict_step {
+	enum verdict_state state;
+	bool retry;        /* the machine's fault, and another attempt may help */
+	const char *blame; /* "participant", "task", "machine", or NULL; static */
+	bool scored;       /* score is set */
+	struct verdict_score score;
+	struct kettle_error why; /* its message says why it did not pass; "" when it did */
+};
+
+/* "passed", "failed", "timed_out", "error", "skipped". Static. */
+const char *verdict_state_name(enum verdict_state state);
+
+/*
+ * Reads the outcome of a step of the plan (NULL: there is none, which is the machine's fault). Trusts the outcome as
+ * little as it can: the step's pass condition is evaluated again, and a run that passed must not contradict itself.
+ * language (NULL: unknown) may explain why a step failed, never make one pass. Of a secret run the message tells
+ * nothing that the run itself said. [any]
+ */
+void verdict_step_read(const struct language *language, const json_t *task, const json_t *step, const json_t *outcome,
+	struct verdict_step *ret_reading);
+
+#endif

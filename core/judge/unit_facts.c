@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/* What the greeting of a unit's machine says of that unit. */
+#include <config.h>
+
+#include "judge/unit_facts.h"
+
+#include <stdbool.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/cleanup.h"
+
+static int
+add_gpu(json_t *gpus, const json_t *value)
+{
+	if (json_is_integer(value))
+		return json_array_append_new(gpus, json_sprintf("%lld", (long long)json_integer_value(value)));
+	return json_is_string(value) ? json_array_append(gpus, (json_t *)value) : 0;
+}
+
+json_t *
+unit_gpus(const json_t *section)
+{
+	const json_t *value = json_object_get(section, "gpu"), *one;
+	json_t *gpus = json_array();
+	size_t i;
+	int rc = gpus ? 0 : -1;
+	if (rc == 0 && !json_is_array(value))
+		rc = add_gpu(gpus, value);
+	json_array_foreach(value, i, one)
+		if (rc == 0)
+			rc = add_gpu(gpus, one);
+	if (rc != 0)
+		json_decref(gpus);
+	return rc == 0 ? gpus : NULL;
+}
+
+static bool
+is_gpu(const json_t *facts, const char *gpu)
+{
+	const char *uuid = json_string_value(json_object_get(facts, "uuid"));
+	char number[32];
+	(void)snprintf(number, sizeof(number), "%lld", (long long)json_integer_value(json_object_get(facts, "index")));
+	return strcmp(gpu, number) == 0 || (uuid && strcasecmp(gpu, uuid) == 0);
+}
+
+static json_t *
+find_gpu(const json_t *greeting, const char *gpu)
+{
+	size_t i;
+	json_t *facts;
+	json_array_foreach(json_object_get(greeting, "gpus"), i, facts)
+		if (is_gpu(facts, gpu))
+			return facts;
+	return NULL;
+}
+
+/* A machine without the makers' libraries says nothing of its GPUs, which is no fault of theirs. */
+static json_t *
+missing(const json_t *greeting, const char *gpu)
+{
+	const json_t *errors = json_object_get(greeting, "gpu_errors");
+	const char *why = json_string_value(json_object_get(json_array_get(errors, 0), "error"));
+	if (why)
+		return json_sprintf("GPU %s is not there: %s", gpu, why);
+	if (json_array_size(json_object_get(greeting, "gpus")) == 0)
+		return NULL;
+	return json_sprintf("GPU %s is not there.", gpu);
+}
+
+json_t *
+unit_facts(const json_t *section, const json_t *greeting)
+{
+	static const char *const keys[] = {"level", "machine", "protections", "tools", "packages", "parts", "version"};
+	json_t *facts = json_object(), *found = json_array(), *gpu, *error = NULL;
+	AUTO_JSON json_t *wanted = unit_gpus(section);
+	size_t i;
+	for (i = 0; i < ARRAY_SIZE(keys); i++)
+		if (json_object_get(greeting, keys[i]))
+			(void)json_object_set(facts, keys[i], json_object_get(greeting, keys[i]));
+	json_array_foreach(wanted, i, gpu) {
+		json_t *one = find_gpu(greeting, json_string_value(gpu));
+		if (one)
+			(void)json_array_append(found, one);
+		else if (!error)
+			error = missing(greeting, json_string_value(gpu));
+	}
+	if (json_array_size(found) > 0) {
+		(void)json_object_set(facts, "gpu", json_array_get(found, 0));
+		(void)json_object_set(facts, "gpus", found);
+	}
+	if (error)
+		(void)json_object_set_new(facts, "gpu_error", error);
+	json_decref(found);
+	return facts;
+}
+
+static void
+remove_passing(json_t *gpu)
+{
+	static const char *const keys[] = {
+		"used", "clocks", "temperature", "power_mw", "throttle", "slowed_ns", "processes", "occupied"};
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+		(void)json_object_del(gpu, keys[i]);
+}
+
+json_t *
+unit_facts_lasting(const json_t *facts)
+{
+	json_t *lasting = json_deep_copy(facts), *gpu;
+	size_t i;
+	(void)json_object_del(lasting, "gpu_error");
+	remove_passing(json_object_get(lasting, "gpu"));
+	json_array_foreach(json_object_get(lasting, "gpus"), i, gpu)
+		remove_passing(gpu);
+	return lasting;
+}
+
+json_t *
+unit_brief(const json_t *section)
+{
+	json_t *brief = json_copy((json_t *)section);
+	if (brief && json_object_set_new(brief, "brief", json_true()) == 0)
+		return brief;
+	json_decref(brief);
+	return NULL;
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+/* One end of the database's socket. */
+#include <config.h>
+
+#include "loop/json_socket.h"
+
+#include "base/cleanup.h"
+#include "base/line.h"
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct peer {
+	uv_pipe_t pipe;
+	struct line_reader lines;
+	struct peer_events events;
+	void *arg;
+	uv_shutdown_t shutdown;
+	bool finishing;
+	char chunk[65536];
+};
+
+struct sending {
+	uv_write_t request;
+	char *text;
+};
+
+static void
+on_close(uv_handle_t *handle)
+{
+	struct peer *peer = handle->data;
+	peer->events.closed(peer->arg);
+	line_free(&peer->lines);
+	free(peer);
+}
+
+void
+peer_close(struct peer *peer)
+{
+	if (peer && !uv_is_closing((uv_handle_t *)&peer->pipe))
+		uv_close((uv_handle_t *)&peer->pipe, on_close);
+}
+
+static void
+on_shutdown(uv_shutdown_t *request, int status)
+{
+	(void)status;
+	peer_close(request->handle->data);
+}
+
+void
+peer_finish(struct peer *peer)
+{
+	if (peer->finishing || uv_is_closing((uv_handle_t *)&peer->pipe))
+		return;
+	peer->finishing = true;
+	if (uv_shutdown(&peer->shutdown, (uv_stream_t *)&peer->pipe, on_shutdown) < 0)
+		peer_close(peer);
+}
+
+static void
+on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
+{
+	struct peer *peer = handle->data;
+	(void)suggested;
+	*buf = uv_buf_init(peer->chunk, sizeof(peer->chunk));
+}
+
+static int
+on_line(void *arg, char *line, size_t len)
+{
+	struct peer *peer = arg;
+	if (uv_is_closing((uv_handle_t *)&peer->pipe))
+		return 1;
+	AUTO_JSON json_t *message = json_loadb(line, len, JSON_REJECT_DUPLICATES, NULL);
+	if (!json_is_object(message))
+		return KETTLE_EINVAL;
+	peer->events.message(peer->arg, message);
+	return 0;
+}
+
+static void
+on_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *buf)
+{
+	struct peer *peer = stream->data;
+	if (count < 0 || (count > 0 && line_add(&peer->lines, buf->base, (size_t)count, on_line, peer) < 0))
+		peer_close(peer);
+}
+
+static struct peer *
+new_peer(uv_loop_t *loop, const struct peer_events *events, void *arg)
+{
+	struct peer *peer = calloc(1, sizeof(*peer));
+	if (!peer)
+		return NULL;
+	peer->events = *events;
+	peer->arg = arg;
+	peer->lines.max = PEER_MAX_LINE;
+	(void)uv_pipe_init(loop, &peer->pipe, 0);
+	peer->pipe.data = peer;
+	return peer;
+}
+
+static void
+drop(uv_handle_t *handle)
+{
+	free(handle->data);
+}
+
+int
+peer_accept(uv_stream_t *listener, const struct peer_events *events, void *arg, struct peer **ret_peer,
+	struct kettle_error *err)
+{
+	struct peer *peer = new_peer(listener->loop, events, arg);
+	if (!peer)
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for another connection.");
+	int status = uv_accept(listener, (uv_stream_t *)&peer->pipe);
+	if (status == 0)
+		status = uv_read_start((uv_stream_t *)&peer->pipe, on_alloc, on_read);
+	if (status < 0) {
+		uv_close((uv_handle_t *)&peer->pipe, drop);
+		return kettle_fail(err, KETTLE_EIO, "A connection could not be taken: %s.", uv_strerror(status));
+	}
+	*ret_peer = peer;
+	return 0;
+}
+
+int
+peer_open(uv_loop_t *loop, int fd_take, const struct peer_events *events, void *arg, struct peer **ret_peer,
+	struct kettle_error *err)
+{
+	struct peer *peer = new_peer(loop, events, arg);
+	if (!peer) {
+		close(fd_take);
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a connection.");
+	}
+	int status = uv_pipe_open(&peer->pipe, fd_take);
+	if (status < 0)
+		close(fd_take);
+	else
+		status = uv_read_start((uv_stream_t *)&peer->pipe, on_alloc, on_read);
+	if (status < 0) {
+		uv_close((uv_handle_t *)&peer->pipe, drop);
+		return kettle_fail(err, KETTLE_EIO, "The connection could not be used: %s.", uv_strerror(status));
+	}
+	*ret_peer = peer;
+	return 0;
+}
+
+static void
+on_sent(uv_write_t *request, int status)
+{
+	struct sending *sending = (struct sending *)request;
+	struct peer *peer = request->handle->data;
+	free(sending->text);
+	free(sending);
+	if (status < 0)
+		peer_close(peer);
+}
+
+void
+peer_send(struct peer *peer, const json_t *message)
+{
+	if (peer->finishing || uv_is_closing((uv_handle_t *)&peer->pipe))
+		return;
+	if (uv_stream_get_write_queue_size((uv_stream_t *)&peer->pipe) > PEER_MAX_UNSENT) {
+		peer_close(peer);
+		return;
+	}
+	struct sending *sending = calloc(1, sizeof(*sending));
+	size_t size = sending ? json_dumpb(message, NULL, 0, JSON_COMPACT) : 0;
+	if (size > 0)
+		sending->text = malloc(size + 1);
+	if (!sending || !sending->text) {
+		free(sending);
+		peer_close(peer);
+		return;
+	}
+	(void)json_dumpb(message, sending->text, size, JSON_COMPACT);
+	sending->text[size] = '\n';
+	uv_buf_t buf = uv_buf_init(sending->text, (unsigned)(size + 1));
+	int status = uv_write(&sending->request, (uv_stream_t *)&peer->pipe, &buf, 1, on_sent);
+	if (status < 0) {
+		free(sending->text);
+		free(sending);
+		peer_close(peer);
+	}
+}
+
+int
+peer_address(const char *path, char ret_address[108], int *ret_dir, struct kettle_error *err)
+{
+	if (strlen(path) < 108) {
+		(void)snprintf(ret_address, 108, "%s", path);
+		*ret_dir = -1;
+		return 0;
+	}
+	const char *slash = strrchr(path, '/');
+	AUTO_FREE char *folder = slash ? strndup(path, (size_t)(slash - path)) : NULL;
+	AUTO_FD int dir = folder ? open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+	if (dir < 0 || snprintf(ret_address, 108, "/proc/self/fd/%d/%s", dir, slash + 1) >= 108)
+		return kettle_fail(err, KETTLE_EINVAL, "The database's name is too long for a socket beside it: %s.", path);
+	*ret_dir = STEAL_FD(dir);
+	return 0;
+}

@@ -1,0 +1,593 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The parts of the host that are the loop's: posts, work, timers, children.
+ *
+ * Theory of operation. Everything belongs to the loop's thread but the queue of posts, which has a lock: other threads
+ * append and wake the loop. (A wake-up may stand for many posts, so each runs the whole queue.) Whatever is open, a
+ * timer, a child, work on the pool or the wake-up itself, holds one count of `open`; the last to go frees the hostio
+ * and tells who closed it.
+ *
+ * A child is four handles, the process and its three pipes. Its on_exit comes when the process has ended and both
+ * outputs are at their end, or some time after the former: what the child left behind may keep a pipe open for ever.
+ * Its memory goes when the last of its handles has closed.
+ */
+#include <config.h>
+
+#include "loop/loop_services.h"
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/line.h"
+#include "base/log.h"
+
+struct post {
+	struct post *next;
+	kettle_fn fn;
+	void *arg;
+};
+
+struct kettle_timer {
+	uv_timer_t handle;
+	struct hostio *io;
+	struct kettle_timer *next, **link; /* link NULL: stopped */
+	kettle_fn fn;
+	void *arg;
+};
+
+enum output { OUTPUT_STDOUT, OUTPUT_STDERR, OUTPUTS };
+
+struct stream {
+	uv_pipe_t pipe;
+	struct kettle_process *process;
+	struct line_reader lines;
+	void (*on_line)(void *arg, const char *line, size_t len);
+	bool ended;
+};
+
+struct kettle_process {
+	uv_process_t handle;
+	uv_pipe_t in;
+	uv_shutdown_t shutdown;
+	struct stream out[OUTPUTS];
+	uv_timer_t drain;
+	struct hostio *io;
+	struct kettle_process *next, **link;
+	void (*on_exit)(void *arg, int status, int signal);
+	void *arg;
+	int status, signal;
+	unsigned open; /* handles */
+	bool exited, told;
+	bool in_closing; /* its stdin is being closed, or is closed */
+	char chunk[HOSTIO_CHUNK];
+};
+
+struct hostio {
+	uv_loop_t *loop;
+	uv_async_t wake;
+	uv_mutex_t lock; /* of first, last and closing */
+	struct post *first, **last;
+	bool closing;
+	struct kettle_timer *timers;
+	struct kettle_process *processes;
+	size_t open;
+	void (*closed)(void *arg);
+	void *closed_arg;
+};
+
+static void
+release(struct hostio *io)
+{
+	if (--io->open)
+		return;
+	void (*closed)(void *arg) = io->closed;
+	void *arg = io->closed_arg;
+	uv_mutex_destroy(&io->lock);
+	free(io);
+	closed(arg);
+}
+
+static int
+fail_closing(struct kettle_error *err)
+{
+	return kettle_fail(err, KETTLE_ECANCELED, "Nothing can be started any more: the engine is closing.");
+}
+
+static int
+fail_memory(struct kettle_error *err)
+{
+	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory.");
+}
+
+/* ---- posts ---- */
+
+static void
+run_posts(struct hostio *io)
+{
+	uv_mutex_lock(&io->lock);
+	struct post *post = io->first;
+	io->first = NULL;
+	io->last = &io->first;
+	uv_mutex_unlock(&io->lock);
+	while (post) {
+		struct post *next = post->next;
+		post->fn(post->arg);
+		free(post);
+		post = next;
+	}
+}
+
+static void
+on_wake(uv_async_t *wake)
+{
+	run_posts(wake->data);
+}
+
+static void
+on_wake_closed(uv_handle_t *wake)
+{
+	release(wake->data);
+}
+
+int
+hostio_new(uv_loop_t *loop, struct hostio **ret_io, struct kettle_error *err)
+{
+	AUTO_FREE struct hostio *io = calloc(1, sizeof(*io));
+	if (!io)
+		return fail_memory(err);
+	io->loop = loop;
+	io->last = &io->first;
+	if (uv_mutex_init(&io->lock) != 0)
+		return fail_memory(err);
+	int rc = uv_async_init(loop, &io->wake, on_wake);
+	if (rc) {
+		uv_mutex_destroy(&io->lock);
+		return kettle_fail(err, KETTLE_EIO, "The event loop cannot be set up: %s.", uv_strerror(rc));
+	}
+	(void)signal(SIGPIPE, SIG_IGN);
+	io->wake.data = io;
+	io->open = 1;
+	*ret_io = STEAL(io);
+	return 0;
+}
+
+int
+hostio_post(struct hostio *io, kettle_fn fn, void *arg)
+{
+	struct post *post = malloc(sizeof(*post));
+	if (!post)
+		return KETTLE_ENOMEM;
+	*post = (struct post){.fn = fn, .arg = arg};
+	uv_mutex_lock(&io->lock);
+	bool closing = io->closing;
+	if (!closing) {
+		*io->last = post;
+		io->last = &post->next;
+		(void)uv_async_send(&io->wake);
+	}
+	uv_mutex_unlock(&io->lock);
+	if (closing)
+		free(post);
+	return closing ? KETTLE_ECANCELED : 0;
+}
+
+/* ---- work ---- */
+
+struct work {
+	uv_work_t request;
+	struct hostio *io;
+	kettle_fn work, after;
+	void *arg;
+};
+
+static void
+do_work(uv_work_t *request)
+{
+	struct work *work = request->data;
+	work->work(work->arg);
+}
+
+static void
+after_work(uv_work_t *request, int status)
+{
+	(void)status; /* never cancelled */
+	struct work *work = request->data;
+	struct hostio *io = work->io;
+	if (work->after)
+		work->after(work->arg);
+	free(work);
+	release(io);
+}
+
+int
+hostio_work(struct hostio *io, kettle_fn fn, kettle_fn after, void *arg, struct kettle_error *err)
+{
+	if (io->closing)
+		return fail_closing(err);
+	AUTO_FREE struct work *work = malloc(sizeof(*work));
+	if (!work)
+		return fail_memory(err);
+	*work = (struct work){.io = io, .work = fn, .after = after, .arg = arg};
+	work->request.data = work;
+	int rc = uv_queue_work(io->loop, &work->request, do_work, after_work);
+	if (rc)
+		return kettle_fail(err, KETTLE_EIO, "Work cannot be given to another thread: %s.", uv_strerror(rc));
+	work = NULL;
+	io->open++;
+	return 0;
+}
+
+/* ---- timers ---- */
+
+static void
+on_timer_closed(uv_handle_t *handle)
+{
+	struct kettle_timer *timer = handle->data;
+	struct hostio *io = timer->io;
+	free(timer);
+	release(io);
+}
+
+static void
+on_timer(uv_timer_t *handle)
+{
+	struct kettle_timer *timer = handle->data;
+	timer->fn(timer->arg);
+	if (uv_timer_get_repeat(handle) == 0)
+		hostio_timer_stop(timer->io, timer);
+}
+
+int
+hostio_timer_start(struct hostio *io, uint64_t delay_ms, uint64_t repeat_ms, kettle_fn fn, void *arg,
+	struct kettle_timer **ret_timer, struct kettle_error *err)
+{
+	if (io->closing)
+		return fail_closing(err);
+	struct kettle_timer *timer = malloc(sizeof(*timer));
+	if (!timer)
+		return fail_memory(err);
+	*timer = (struct kettle_timer){.io = io, .fn = fn, .arg = arg, .next = io->timers, .link = &io->timers};
+	/* Neither of the two fails for a timer that has a callback. */
+	(void)uv_timer_init(io->loop, &timer->handle);
+	timer->handle.data = timer;
+	uv_update_time(io->loop);
+	(void)uv_timer_start(&timer->handle, on_timer, delay_ms, repeat_ms);
+	if (timer->next)
+		timer->next->link = &timer->next;
+	io->timers = timer;
+	io->open++;
+	if (ret_timer)
+		*ret_timer = timer;
+	return 0;
+}
+
+void
+hostio_timer_stop(struct hostio *io, struct kettle_timer *timer)
+{
+	(void)io;
+	/* A timer that fires once may be stopped by its own function. */
+	if (!timer || !timer->link)
+		return;
+	*timer->link = timer->next;
+	if (timer->next)
+		timer->next->link = timer->link;
+	timer->link = NULL;
+	uv_close((uv_handle_t *)&timer->handle, on_timer_closed);
+}
+
+/* ---- children ---- */
+
+static void
+free_process(struct kettle_process *process)
+{
+	struct hostio *io = process->io;
+	if (process->link) {
+		*process->link = process->next;
+		if (process->next)
+			process->next->link = process->link;
+	}
+	for (int i = 0; i < OUTPUTS; i++)
+		line_free(&process->out[i].lines);
+	free(process);
+	release(io);
+}
+
+static void
+on_part_closed(uv_handle_t *handle)
+{
+	struct kettle_process *process = handle->data;
+	if (--process->open == 0)
+		free_process(process);
+}
+
+static void
+close_part(uv_handle_t *handle)
+{
+	if (!uv_is_closing(handle))
+		uv_close(handle, on_part_closed);
+}
+
+static void
+close_parts(struct kettle_process *process)
+{
+	close_part((uv_handle_t *)&process->handle);
+	close_part((uv_handle_t *)&process->in);
+	close_part((uv_handle_t *)&process->drain);
+	process->in_closing = true;
+	for (int i = 0; i < OUTPUTS; i++)
+		close_part((uv_handle_t *)&process->out[i].pipe);
+}
+
+/* Tells of the end when there is nothing more to come. */
+static void
+check_end(struct kettle_process *process)
+{
+	if (process->told || !process->exited || !process->out[OUTPUT_STDOUT].ended || !process->out[OUTPUT_STDERR].ended)
+		return;
+	process->told = true;
+	if (process->on_exit)
+		process->on_exit(process->arg, process->status, process->signal);
+	close_parts(process);
+}
+
+static int
+on_line(void *arg, char *line, size_t len)
+{
+	struct stream *stream = arg;
+	if (stream->on_line)
+		stream->on_line(stream->process->arg, line, len);
+	return 0;
+}
+
+static void
+end_stream(struct stream *stream)
+{
+	if (stream->ended)
+		return;
+	(void)uv_read_stop((uv_stream_t *)&stream->pipe);
+	(void)line_end(&stream->lines, on_line, stream);
+	stream->ended = true;
+	check_end(stream->process);
+}
+
+static void
+give_chunk(uv_handle_t *handle, size_t wanted, uv_buf_t *ret_buf)
+{
+	(void)wanted;
+	struct kettle_process *process = handle->data;
+	*ret_buf = uv_buf_init(process->chunk, sizeof(process->chunk));
+}
+
+/* The reader takes nothing more after this, so neither do we; what it has of the line is not passed on. */
+static void
+refuse_line(struct stream *stream, int rc)
+{
+	struct kettle_process *process = stream->process;
+	if (rc == KETTLE_ETOOBIG)
+		log_write(KETTLE_LOG_WARNING, "host",
+			"The child %d is killed: it wrote a line of more than %zu bytes to its %s.", process->handle.pid,
+			stream->lines.max, stream == &process->out[OUTPUT_STDOUT] ? "stdout" : "stderr");
+	else
+		log_write(KETTLE_LOG_WARNING, "host", "The child %d is killed: there is no memory for its output.",
+			process->handle.pid);
+	hostio_process_kill(process->io, process, SIGKILL);
+	line_free(&stream->lines);
+	end_stream(stream);
+}
+
+static void
+on_read(uv_stream_t *handle, ssize_t got, const uv_buf_t *buf)
+{
+	struct kettle_process *process = handle->data;
+	struct stream *stream = &process->out[handle == (uv_stream_t *)&process->out[OUTPUT_STDERR].pipe];
+	if (got < 0) {
+		end_stream(stream);
+		return;
+	}
+	int rc = line_add(&stream->lines, buf->base, (size_t)got, on_line, stream);
+	if (rc)
+		refuse_line(stream, rc);
+}
+
+static void
+on_drained(uv_timer_t *timer)
+{
+	struct kettle_process *process = timer->data;
+	for (int i = 0; i < OUTPUTS; i++)
+		end_stream(&process->out[i]);
+}
+
+static void
+on_process_exit(uv_process_t *handle, int64_t status, int signal_number)
+{
+	struct kettle_process *process = handle->data;
+	process->exited = true;
+	process->signal = signal_number;
+	process->status = signal_number ? -1 : (int)status;
+	process->in_closing = true;
+	close_part((uv_handle_t *)&process->in);
+	(void)uv_timer_start(&process->drain, on_drained, HOSTIO_DRAIN_MS, 0);
+	check_end(process);
+}
+
+/* Everything of a child that exists before it runs. */
+static struct kettle_process *
+new_process(struct hostio *io, const struct kettle_spawn *spawn)
+{
+	struct kettle_process *process = malloc(sizeof(*process));
+	if (!process)
+		return NULL;
+	memset(process, 0, offsetof(struct kettle_process, chunk));
+	process->io = io;
+	process->on_exit = spawn->on_exit;
+	process->arg = spawn->arg;
+	process->out[OUTPUT_STDOUT].on_line = spawn->on_stdout;
+	process->out[OUTPUT_STDERR].on_line = spawn->on_stderr;
+	/* Initialising pipes and timers does not fail. */
+	(void)uv_pipe_init(io->loop, &process->in, 0);
+	(void)uv_timer_init(io->loop, &process->drain);
+	process->handle.data = process->in.data = process->drain.data = process;
+	for (int i = 0; i < OUTPUTS; i++) {
+		struct stream *stream = &process->out[i];
+		(void)uv_pipe_init(io->loop, &stream->pipe, 0);
+		stream->pipe.data = stream->process = process;
+		stream->lines.max = spawn->max_line ? spawn->max_line : HOSTIO_MAX_LINE;
+	}
+	process->open = 3 + OUTPUTS;
+	io->open++;
+	return process;
+}
+
+static int
+start_process(struct kettle_process *process, const struct kettle_spawn *spawn)
+{
+	uv_stdio_container_t stdio[] = {
+		{.flags = UV_CREATE_PIPE | UV_READABLE_PIPE, .data.stream = (uv_stream_t *)&process->in},
+		{.flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE, .data.stream = (uv_stream_t *)&process->out[OUTPUT_STDOUT].pipe},
+		{.flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE, .data.stream = (uv_stream_t *)&process->out[OUTPUT_STDERR].pipe},
+	};
+	uv_process_options_t options = {
+		.exit_cb = on_process_exit,
+		.file = spawn->file,
+		.args = (char **)spawn->argv,
+		.env = (char **)spawn->env,
+		.cwd = spawn->cwd,
+		.flags = UV_PROCESS_DETACHED,
+		.stdio_count = ARRAY_SIZE(stdio),
+		.stdio = stdio,
+	};
+	return uv_spawn(process->io->loop, &process->handle, &options);
+}
+
+int
+hostio_spawn(
+	struct hostio *io, const struct kettle_spawn *given, struct kettle_process **ret_process, struct kettle_error *err)
+{
+	struct kettle_spawn spawn = {0};
+	/* A caller of an older minor knows less of it. */
+	memcpy(&spawn, given, given->size < sizeof(spawn) ? given->size : sizeof(spawn));
+	if (io->closing)
+		return fail_closing(err);
+	struct kettle_process *process = new_process(io, &spawn);
+	if (!process)
+		return fail_memory(err);
+	int rc = start_process(process, &spawn);
+	if (rc) {
+		close_parts(process);
+		return kettle_fail(err,
+			rc == UV_ENOENT   ? KETTLE_ENOENT
+			: rc == UV_EACCES ? KETTLE_EACCES
+							  : KETTLE_EIO,
+			"The program %s cannot be started%s%s: %s.", spawn.file, spawn.cwd ? " in " : "",
+			spawn.cwd ? spawn.cwd : "", uv_strerror(rc));
+	}
+	process->next = io->processes;
+	process->link = &io->processes;
+	if (process->next)
+		process->next->link = &process->next;
+	io->processes = process;
+	for (int i = 0; i < OUTPUTS; i++)
+		(void)uv_read_start((uv_stream_t *)&process->out[i].pipe, give_chunk, on_read);
+	if (ret_process)
+		*ret_process = process;
+	return 0;
+}
+
+struct write {
+	uv_write_t request;
+	char data[];
+};
+
+static void
+on_written(uv_write_t *request, int status)
+{
+	(void)status; /* its exit tells */
+	free(request->data);
+}
+
+int
+hostio_process_write(
+	struct hostio *io, struct kettle_process *process, const void *data, size_t size, struct kettle_error *err)
+{
+	(void)io;
+	if (process->in_closing || size == 0)
+		return 0;
+	size_t waiting = uv_stream_get_write_queue_size((uv_stream_t *)&process->in);
+	if (size > HOSTIO_MAX_WRITES || waiting > HOSTIO_MAX_WRITES - size)
+		return kettle_fail(err, KETTLE_ETOOBIG, "The child %d does not read: more than %u bytes wait for it.",
+			process->handle.pid, HOSTIO_MAX_WRITES);
+	struct write *write = malloc(sizeof(*write) + size);
+	if (!write)
+		return fail_memory(err);
+	memcpy(write->data, data, size);
+	write->request.data = write;
+	uv_buf_t buf = uv_buf_init(write->data, (unsigned)size);
+	/* Fails only where the pipe is not connected any more. */
+	if (uv_write(&write->request, (uv_stream_t *)&process->in, &buf, 1, on_written) != 0)
+		free(write);
+	return 0;
+}
+
+static void
+on_shutdown(uv_shutdown_t *request, int status)
+{
+	(void)status;
+	struct kettle_process *process = request->data;
+	close_part((uv_handle_t *)&process->in);
+}
+
+void
+hostio_process_close_stdin(struct hostio *io, struct kettle_process *process)
+{
+	(void)io;
+	if (process->in_closing)
+		return;
+	process->in_closing = true;
+	process->shutdown.data = process;
+	if (uv_shutdown(&process->shutdown, (uv_stream_t *)&process->in, on_shutdown) != 0)
+		close_part((uv_handle_t *)&process->in);
+}
+
+void
+hostio_process_kill(struct hostio *io, struct kettle_process *process, int signal_number)
+{
+	(void)io;
+	/* After its exit the number may be somebody else's. */
+	if (!process->exited)
+		(void)uv_process_kill(&process->handle, signal_number);
+}
+
+/* ---- the end ---- */
+
+void
+hostio_left(const struct hostio *io, size_t *ret_timers, size_t *ret_children)
+{
+	*ret_timers = *ret_children = 0;
+	for (const struct kettle_timer *timer = io->timers; timer; timer = timer->next)
+		++*ret_timers;
+	for (const struct kettle_process *process = io->processes; process; process = process->next)
+		*ret_children += !process->told;
+}
+
+void
+hostio_close(struct hostio *io, void (*closed)(void *arg), void *arg)
+{
+	uv_mutex_lock(&io->lock);
+	io->closing = true;
+	uv_mutex_unlock(&io->lock);
+	io->closed = closed;
+	io->closed_arg = arg;
+	run_posts(io);
+	while (io->timers)
+		hostio_timer_stop(io, io->timers);
+	for (struct kettle_process *process = io->processes; process; process = process->next) {
+		if (!process->exited)
+			(void)kill(-process->handle.pid, SIGKILL);
+		else
+			(void)uv_timer_start(&process->drain, on_drained, 0, 0);
+	}
+	uv_close((uv_handle_t *)&io->wake, on_wake_closed);
+}

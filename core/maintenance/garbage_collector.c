@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Frees what need not be kept.
+ *
+ * Theory of operation. A chain of small writes: each is an operation of its own on the store, so whoever else writes
+ * comes between them. Then the spool is swept (sweep.h), and a thread of the pool copies the write-ahead log into the
+ * database and empties it, on a connection of its own that waits for nobody.
+ */
+#include <config.h>
+
+#include "maintenance/garbage_collector.h"
+
+#include "base/cleanup.h"
+#include "session/core_internal.h"
+#include "store/db_file.h"
+#include "base/log.h"
+#include "model/retention.h"
+#include "maintenance/spool_sweep.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#define LOG_BUSY_MS 100 /* how long emptying the log waits for whoever uses it */
+
+struct gc {
+	struct core *core;
+	enum retention_step step;
+	struct retention retention;
+	bool more;
+	int64_t folders, folder_bytes, log_bytes;
+	struct kettle_error err;
+	kettle_answer answer;
+	void *arg;
+};
+
+static void
+finish(struct gc *gc)
+{
+	const struct retention *freed = &gc->retention;
+	AUTO_JSON json_t *result = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "artifacts",
+		(json_int_t)freed->artifacts, "artifact_bytes", (json_int_t)freed->artifact_bytes, "logs",
+		(json_int_t)freed->logs, "events", (json_int_t)freed->events, "tokens", (json_int_t)freed->tokens, "blobs",
+		(json_int_t)freed->blobs, "blob_bytes", (json_int_t)freed->blob_bytes, "folders", (json_int_t)gc->folders,
+		"folder_bytes", (json_int_t)gc->folder_bytes, "database_bytes", (json_int_t)freed->page_bytes, "log_bytes",
+		(json_int_t)gc->log_bytes);
+	if (!result && gc->err.code == 0)
+		(void)kettle_fail(&gc->err, KETTLE_ENOMEM, "There is not enough memory for the answer.");
+	struct core *core = gc->core;
+	core->gc = NULL;
+	gc->answer(gc->arg, &gc->err, gc->err.code < 0 ? NULL : result);
+	free(gc);
+	core_work_ended(core);
+}
+
+/* ---- the log, in the pool ---- */
+
+static int64_t
+log_size(const char *database)
+{
+	struct stat status;
+	AUTO_FREE char *path = NULL;
+	if (asprintf(&path, "%s-wal", database) < 0) {
+		path = NULL;
+		return 0;
+	}
+	return stat(path, &status) == 0 ? status.st_size : 0;
+}
+
+static void
+empty_log(void *arg)
+{
+	struct gc *gc = arg;
+	const char *database = gc->core->setup.database;
+	int64_t before = log_size(database);
+	sqlite3 *handle = NULL;
+	if (dbfile_open_reader(database, &handle, &gc->err) < 0)
+		return;
+	sqlite3_busy_timeout(handle, LOG_BUSY_MS);
+	/* Most of it beside everybody; then, if nobody is in the way, the rest. */
+	(void)sqlite3_wal_checkpoint_v2(handle, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+	(void)sqlite3_wal_checkpoint_v2(handle, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+	sqlite3_close(handle);
+	int64_t after = log_size(database);
+	gc->log_bytes = before > after ? before - after : 0;
+}
+
+static void
+log_emptied(void *arg)
+{
+	finish(arg);
+}
+
+static void
+swept(void *arg, const struct kettle_error *err, int64_t folders, int64_t bytes)
+{
+	struct gc *gc = arg;
+	gc->folders = folders;
+	gc->folder_bytes = bytes;
+	gc->err = *err;
+	if (err->code < 0 || hostio_work(gc->core->setup.io, empty_log, log_emptied, gc, &gc->err) < 0)
+		finish(gc);
+}
+
+/* ---- the database ---- */
+
+static void part_done(void *arg, const struct kettle_error *err);
+
+static int
+part(struct db *db, void *arg, struct kettle_error *err)
+{
+	struct gc *gc = arg;
+	struct retention retention = gc->retention;
+	int code = retention_part(db, gc->step, &retention, &gc->more, err);
+	if (code == 0)
+		gc->retention = retention;
+	return code;
+}
+
+static void
+next(struct gc *gc)
+{
+	if (gc->step == RETENTION_END)
+		sweep_start(gc->core, swept, gc);
+	else if (gc->core->store)
+		store_write(gc->core->store, part, part_done, gc);
+	else {
+		(void)kettle_fail(&gc->err, KETTLE_ECANCELED, "The engine is stopping.");
+		finish(gc);
+	}
+}
+
+static void
+part_done(void *arg, const struct kettle_error *err)
+{
+	struct gc *gc = arg;
+	if (err) {
+		gc->err = *err;
+		finish(gc);
+		return;
+	}
+	if (!gc->more) {
+		gc->step++;
+		gc->retention.cursor = 0;
+	}
+	next(gc);
+}
+
+void
+gc_run(struct core *core, kettle_answer answer, void *arg)
+{
+	struct kettle_error err = {0};
+	struct gc *gc = core->gc ? NULL : calloc(1, sizeof(*gc));
+	if (!gc) {
+		(void)kettle_fail(&err, core->gc ? KETTLE_ECONFLICT : KETTLE_ENOMEM, "%s",
+			core->gc ? "It is being done already." : "There is not enough memory.");
+		answer(arg, &err, NULL);
+		return;
+	}
+	const struct core_limits *limits = &core->setup.limits;
+	*gc = (struct gc){
+		.core = core,
+		.retention = {.artifact_days = limits->artifact_days,
+			.log_days = limits->log_days,
+			.event_days = limits->event_days},
+		.answer = answer,
+		.arg = arg,
+	};
+	core->gc = gc;
+	next(gc);
+}
+
+/* ---- once a day ---- */
+
+static void
+told(void *arg, const struct kettle_error *err, json_t *result)
+{
+	(void)arg;
+	if (err->code < 0 && err->code != KETTLE_ECANCELED)
+		log_write(KETTLE_LOG_WARNING, "gc", "what need not be kept could not be freed: %s", err->message);
+	else if (err->code == 0)
+		log_write(KETTLE_LOG_INFO, "gc", "freed %lld bytes of the database and %lld of files that jobs left",
+			(long long)json_integer_value(json_object_get(result, "database_bytes")),
+			(long long)json_integer_value(json_object_get(result, "folder_bytes")));
+}
+
+static void
+on_day(void *arg)
+{
+	struct core *core = arg;
+	if (!core->gc)
+		gc_run(core, told, core);
+}
+
+void
+gc_serve(struct core *core)
+{
+	struct kettle_error err = {0};
+	if (hostio_timer_start(core->setup.io, GC_FIRST_MS, GC_EVERY_MS, on_day, core, &core->gc_timer, &err) < 0)
+		log_write(KETTLE_LOG_WARNING, "gc", "nothing is freed by itself: %s", err.message);
+}
+
+void
+gc_stop(struct core *core)
+{
+	hostio_timer_stop(core->setup.io, STEAL(core->gc_timer));
+}

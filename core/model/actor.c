@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/* Who asks: from what a frontend vouches for to a user with a role. */
+#include <config.h>
+
+#include "model/actor.h"
+
+#include "base/sanitize_text.h"
+#include "base/cleanup.h"
+#include "base/utf8.h"
+
+#include <string.h>
+
+#define SUFFIX_MAX 1000 /* people of one name */
+
+enum command_right
+actor_role(const char *name)
+{
+	if (name && strcmp(name, "admin") == 0)
+		return RIGHT_ADMIN;
+	return name && strcmp(name, "creator") == 0 ? RIGHT_CREATOR : RIGHT_ANYBODY;
+}
+
+static bool
+sound(const char *text, size_t max)
+{
+	size_t len = text ? strlen(text) : 0;
+	if (len == 0 || len > max || !utf8_valid(text, len))
+		return false;
+	for (size_t i = 0; i < len; i++)
+		if ((unsigned char)text[i] < ' ' || text[i] == 0x7f)
+			return false;
+	return true;
+}
+
+static int
+fail_memory(struct kettle_error *err)
+{
+	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the command.");
+}
+
+/* The name somebody has outside, fit to be shown. */
+static char *
+outside_name(const json_t *actor)
+{
+	const char *name = json_string_value(json_object_get(actor, "name"));
+	char *clean = clean_line(name ? name : "", ACTOR_NAME_MAX);
+	if (clean && *clean)
+		return clean;
+	free(clean);
+	clean = clean_line(json_string_value(json_object_get(actor, "subject")), ACTOR_NAME_MAX);
+	if (clean && *clean)
+		return clean;
+	free(clean);
+	return strdup("somebody");
+}
+
+/* The first of NAME, NAME-2, NAME-3, … that nobody has. */
+static int
+free_name(struct db *db, const char *name, char *ret_name, size_t size, struct kettle_error *err)
+{
+	for (int i = 1; i <= SUFFIX_MAX; i++) {
+		int64_t taken = 0;
+		if (i == 1)
+			(void)snprintf(ret_name, size, "%s", name);
+		else
+			(void)snprintf(ret_name, size, "%s-%d", name, i);
+		int code = db_int(db, &taken, err, "SELECT count(*) FROM users WHERE name = ?", "s", ret_name);
+		if (code < 0 || !taken)
+			return code;
+	}
+	return kettle_fail(err, KETTLE_ECONFLICT, "There are too many people called `%s`: choose another name.", name);
+}
+
+static int
+make_user(struct db *db, const json_t *actor, const char *outside, struct kettle_error *err)
+{
+	const char *provider = json_string_value(json_object_get(actor, "provider"));
+	char name[ACTOR_NAME_MAX * 4 + 16];
+	int code = free_name(db, outside, name, sizeof(name), err);
+	if (code == 0)
+		code = db_exec(db, err, "INSERT INTO users (name, created_at) VALUES (?, ?)", "si", name, db->now_ms);
+	int64_t user = db_last_id(db);
+	if (code == 0)
+		code = db_exec(db, err,
+			"INSERT INTO identities (provider, subject, user, name, created_at) VALUES (?, ?, ?, ?, ?)", "ssisi",
+			provider, json_string_value(json_object_get(actor, "subject")), user, outside, db->now_ms);
+	if (code < 0)
+		return code;
+	AUTO_JSON json_t *data = json_pack("{s:s, s:s}", "name", name, "provider", provider);
+	return db_event(db, "user.created", 'a', 0, 0, user, data, err);
+}
+
+/* ENOENT: nobody with this identity has written yet. */
+static int
+find_user(struct db *db, const json_t *actor, json_t **ret_row, struct kettle_error *err)
+{
+	return db_object(db, ret_row, err,
+		"SELECT u.id, u.name, u.role, CASE WHEN u.banned_at IS NOT NULL THEN coalesce(u.ban_reason, '') END AS banned "
+		"FROM "
+		"identities i JOIN users u ON u.id = i.user WHERE i.provider = ? AND i.subject = ?",
+		"ss", json_string_value(json_object_get(actor, "provider")),
+		json_string_value(json_object_get(actor, "subject")));
+}
+
+static int
+find_or_make(struct db *db, const json_t *actor, bool make, json_t **ret_row, struct kettle_error *err)
+{
+	int code = find_user(db, actor, ret_row, err);
+	if (code != KETTLE_ENOENT)
+		return code;
+	AUTO_FREE char *outside = outside_name(actor);
+	if (!outside)
+		return fail_memory(err);
+	if (make) {
+		code = make_user(db, actor, outside, err);
+		return code < 0 ? code : find_user(db, actor, ret_row, err);
+	}
+	*ret_row = json_pack("{s:i, s:s}", "id", 0, "name", outside);
+	return *ret_row ? 0 : fail_memory(err);
+}
+
+static int
+check_right(const struct command *command, const struct actor *actor, struct kettle_error *err)
+{
+	if (!command)
+		return 0;
+	if (actor->role < command->right)
+		return kettle_fail(err, KETTLE_EACCES, "`%s` is for %s, and you are not one of them.", command->name,
+			command->right == RIGHT_ADMIN ? "admins of the engine" : "creators of leaderboards and admins");
+	if (actor->banned && command->kind == COMMAND_WRITE && !command->late_ban)
+		return kettle_fail(err, KETTLE_EACCES, "You are banned%s%s.", *actor->banned ? ": " : "", actor->banned);
+	return 0;
+}
+
+int
+actor_resolve(struct db *db, const json_t *actor, const struct command *command, struct actor *ret_actor,
+	struct kettle_error *err)
+{
+	if (!sound(json_string_value(json_object_get(actor, "provider")), ACTOR_PROVIDER_MAX) ||
+		!sound(json_string_value(json_object_get(actor, "subject")), ACTOR_SUBJECT_MAX))
+		return kettle_fail(err, KETTLE_EINVAL,
+			"An actor has a provider of at most %d and a subject of at most %d bytes, without control characters.",
+			ACTOR_PROVIDER_MAX, ACTOR_SUBJECT_MAX);
+	json_t *row = NULL;
+	int code = find_or_make(db, actor, command && command->kind == COMMAND_WRITE, &row, err);
+	if (code < 0)
+		return code;
+	json_decref(db->actor);
+	db->actor = row;
+	enum command_right stored = actor_role(json_string_value(json_object_get(row, "role")));
+	enum command_right vouched = actor_role(json_string_value(json_object_get(actor, "role")));
+	struct actor resolved = {
+		.user = json_integer_value(json_object_get(row, "id")),
+		.name = json_string_value(json_object_get(row, "name")),
+		.role = stored > vouched ? stored : vouched,
+		.banned = json_string_value(json_object_get(row, "banned")),
+	};
+	code = check_right(command, &resolved, err);
+	if (code == 0)
+		*ret_actor = resolved;
+	return code;
+}

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: MIT */
+/* Files that jobs leave: taken over, read, removed. */
+#include <config.h>
+
+#include "model/artifact.h"
+
+#include "base/cleanup.h"
+#include "model/blobs.h"
+#include "base/file.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define RUN_SUFFIX ".run"
+
+static int
+fail_memory(struct kettle_error *err)
+{
+	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for what a job left.");
+}
+
+static const char *
+text_of(const json_t *artifact, const char *key)
+{
+	const char *text = json_string_value(json_object_get(artifact, key));
+	return text ? text : "";
+}
+
+char *
+artifact_spool(const char *database)
+{
+	char *path = NULL;
+	return asprintf(&path, "%s.spool", database) < 0 ? NULL : path;
+}
+
+/* ---- taking over ---- */
+
+struct taking {
+	const char *spool, *attempt;
+	char *from, *to; /* folders */
+	int64_t left;    /* bytes */
+	bool made;       /* `to` is there */
+};
+
+static void
+free_taking(struct taking *taking)
+{
+	free(taking->from);
+	free(taking->to);
+}
+#define AUTO_TAKING __attribute__((cleanup(free_taking)))
+
+/* Its bytes, where they are what was told. */
+static int
+take_small(const char *path, json_t *artifact, struct kettle_error *err)
+{
+	char hash[65];
+	AUTO_FREE char *data = NULL;
+	size_t size = 0;
+	int code = file_read(path, ARTIFACT_SMALL_MAX, &data, &size, err);
+	if (code < 0)
+		return code;
+	sha256_hex(data, size, hash);
+	if (strcmp(hash, text_of(artifact, "sha256")) != 0)
+		return kettle_fail(err, KETTLE_EIO, "The file `%s` is not what its runner said.", text_of(artifact, "name"));
+	return json_object_set_new(artifact, "contents", contents_json(data, size)) < 0 ? fail_memory(err) : 0;
+}
+
+/* Its name is its number: nothing of what somebody called it is in the path. */
+static int
+take_large(struct taking *taking, const char *path, size_t number, json_t *artifact, struct kettle_error *err)
+{
+	char name[24];
+	(void)snprintf(name, sizeof(name), "%zu", number);
+	AUTO_FREE char *to = path_join(taking->to, name);
+	if (!to)
+		return fail_memory(err);
+	if (!taking->made && mkdir(taking->to, 0700) != 0 && errno != EEXIST)
+		return kettle_fail(err, KETTLE_EIO, "`%s` cannot be made: %s.", taking->to, strerror(errno));
+	taking->made = true;
+	if (rename(path, to) != 0)
+		return kettle_fail(err, KETTLE_EIO, "`%s` cannot be kept: %s.", path, strerror(errno));
+	return json_object_set_new(artifact, "path", json_sprintf("%s/%s", taking->attempt, name)) < 0 ? fail_memory(err)
+																								   : 0;
+}
+
+static int
+take_one(struct taking *taking, size_t number, json_t *artifact, struct kettle_error *err)
+{
+	AUTO_BUF struct buf path = {0};
+	const char *step = text_of(artifact, "step"), *name = text_of(artifact, "name");
+	int64_t size = json_integer_value(json_object_get(artifact, "size"));
+	struct stat status;
+	int code = path_check_inside(step, err);
+	if (code == 0)
+		code = path_check_inside(name, err);
+	if (code < 0)
+		return code;
+	if (buf_printf(&path, "%s/%s/%s", taking->from, step, name))
+		return fail_memory(err);
+	if (lstat(path.data, &status) != 0)
+		return kettle_fail(err, KETTLE_EIO, "The file `%s` is not there: %s.", name, strerror(errno));
+	if (!S_ISREG(status.st_mode) || status.st_size != size)
+		return kettle_fail(err, KETTLE_EIO, "The file `%s` is not what its runner said.", name);
+	if (size > taking->left)
+		return kettle_fail(
+			err, KETTLE_ETOOBIG, "The file `%s` (%lld bytes) is over what a job may leave.", name, (long long)size);
+	code = size <= ARTIFACT_SMALL_MAX ? take_small(path.data, artifact, err)
+									  : take_large(taking, path.data, number, artifact, err);
+	if (code == 0)
+		taking->left -= size;
+	return code;
+}
+
+int
+artifact_take(const char *spool, const char *attempt, int64_t max_bytes, json_t *artifacts, struct kettle_error *err)
+{
+	AUTO_TAKING struct taking taking = {.spool = spool, .attempt = attempt, .left = max_bytes};
+	if (asprintf(&taking.from, "%s/%s" RUN_SUFFIX, spool, attempt) < 0 ||
+		asprintf(&taking.to, "%s/%s", spool, attempt) < 0)
+		return fail_memory(err);
+	struct kettle_error first = {0};
+	size_t i;
+	json_t *artifact;
+	json_array_foreach(artifacts, i, artifact) {
+		struct kettle_error one = {0};
+		if (take_one(&taking, i, artifact, &one) < 0 && first.code == 0)
+			first = one;
+	}
+	(void)file_remove_tree(taking.from, NULL);
+	return first.code < 0 ? kettle_fail(err, first.code, "%s", first.message) : 0;
+}
+
+/* ---- in the database ---- */
+
+static int
+store_one(struct db *db, int64_t job, const json_t *artifact, struct kettle_error *err)
+{
+	AUTO_FREE char *data = NULL;
+	size_t bytes = 0;
+	int64_t blob = 0, size = json_integer_value(json_object_get(artifact, "size"));
+	const json_t *contents = json_object_get(artifact, "contents");
+	const char *path = json_string_value(json_object_get(artifact, "path"));
+	if (!*text_of(artifact, "name") || !*text_of(artifact, "sha256") || size < 0)
+		return kettle_fail(err, KETTLE_EINVAL, "An artifact of job %lld has no name, size or sha256.", (long long)job);
+	int code = contents ? contents_bytes(contents, &data, &bytes, err) : 0;
+	if (code == 0 && contents)
+		code = content_put(db, data, bytes, &blob, err);
+	if (code < 0)
+		return code;
+	return db_exec(db, err,
+		"INSERT INTO artifacts (job, step, name, size, sha256, path, blob, created_at, expired_at) VALUES (?1, ?2, ?3, "
+		"?4, ?5, ?6, nullif(?7, 0), ?8, iif(?6 IS NULL AND NOT ?7, ?8, NULL))",
+		"ississii", job, json_string_value(json_object_get(artifact, "step")), text_of(artifact, "name"), size,
+		text_of(artifact, "sha256"), path, blob, db->now_ms);
+}
+
+int
+artifact_store(struct db *db, int64_t job, const json_t *artifacts, struct kettle_error *err)
+{
+	int code = 0;
+	for (size_t i = 0; i < json_array_size(artifacts) && code == 0; i++)
+		code = store_one(db, job, json_array_get(artifacts, i), err);
+	return code;
+}
+
+struct chunk {
+	int64_t offset, size;
+	char path[64];
+	char *data;
+	size_t length;
+};
+
+/* path, size, then the bytes of a small one. */
+static int
+read_chunk(void *arg, sqlite3_stmt *row)
+{
+	struct chunk *chunk = arg;
+	const char *path = (const char *)sqlite3_column_text(row, 0), *data = sqlite3_column_blob(row, 2);
+	int64_t have = sqlite3_column_bytes(row, 2);
+	(void)snprintf(chunk->path, sizeof(chunk->path), "%s", path ? path : "");
+	chunk->size = sqlite3_column_int64(row, 1);
+	int64_t length = have - chunk->offset < ARTIFACT_CHUNK_MAX ? have - chunk->offset : ARTIFACT_CHUNK_MAX;
+	chunk->length = length > 0 ? (size_t)length : 0;
+	chunk->data = malloc(chunk->length + 1);
+	if (!chunk->data)
+		return KETTLE_ENOMEM;
+	if (chunk->length > 0)
+		memcpy(chunk->data, data + chunk->offset, chunk->length);
+	return 1;
+}
+
+static int
+read_spooled(const char *spool, struct chunk *chunk, struct kettle_error *err)
+{
+	AUTO_FREE char *path = path_join(spool, chunk->path);
+	char *data = realloc(chunk->data, ARTIFACT_CHUNK_MAX + 1);
+	if (!path || !data) {
+		chunk->data = data ? data : chunk->data;
+		return fail_memory(err);
+	}
+	chunk->data = data;
+	AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	ssize_t got = fd < 0 ? -1 : pread(fd, data, ARTIFACT_CHUNK_MAX, chunk->offset);
+	if (got < 0)
+		return kettle_fail(
+			err, errno == ENOENT ? KETTLE_ENOENT : KETTLE_EIO, "The file cannot be read: %s.", strerror(errno));
+	chunk->length = (size_t)got;
+	return 0;
+}
+
+int
+artifact_read(struct db *db, const char *spool, int64_t artifact, int64_t offset, char **ret_data, size_t *ret_size,
+	struct kettle_error *err)
+{
+	struct chunk chunk = {.offset = offset};
+	int code = db_query(db, err, read_chunk, &chunk,
+		"SELECT a.path, a.size, b.data FROM artifacts a LEFT JOIN blobs b ON b.id = a.blob WHERE a.id = ? AND "
+		"a.expired_at IS NULL",
+		"i", artifact);
+	if (code == 0)
+		code = kettle_fail(err, KETTLE_ENOENT, "There is no such file, or it is not kept any more.");
+	else if (code == 1)
+		code = *chunk.path ? read_spooled(spool, &chunk, err) : 0;
+	else if (code == KETTLE_ENOMEM)
+		(void)fail_memory(err);
+	if (code < 0) {
+		free(chunk.data);
+		return code;
+	}
+	*ret_data = chunk.data;
+	*ret_size = chunk.length;
+	return 0;
+}
+
+/* ---- what is left over ---- */
+
+/* "12.1" and "12.1.run"; anything else in the folder is not ours. */
+static bool
+parse_name(const char *name, int64_t *ret_job, int64_t *ret_attempt, bool *ret_running)
+{
+	char *end;
+	errno = 0;
+	long long job = strtoll(name, &end, 10);
+	if (job < 1 || *end != '.' || end[1] < '0' || end[1] > '9')
+		return false;
+	long long attempt = strtoll(end + 1, &end, 10);
+	*ret_job = job;
+	*ret_attempt = attempt;
+	*ret_running = strcmp(end, RUN_SUFFIX) == 0;
+	return errno == 0 && (*ret_running || !*end);
+}
+
+int
+artifact_folders(const char *spool, json_t **ret_names, struct kettle_error *err)
+{
+	AUTO_DIR DIR *folder = opendir(spool);
+	AUTO_JSON json_t *names = json_array();
+	int64_t job, attempt;
+	bool running;
+	const struct dirent *entry;
+	if (!folder && errno != ENOENT)
+		return kettle_fail(err, KETTLE_EIO, "`%s` cannot be read: %s.", spool, strerror(errno));
+	while (folder && json_array_size(names) < ARTIFACT_FOLDERS_MAX && (entry = readdir(folder)))
+		if (parse_name(entry->d_name, &job, &attempt, &running) &&
+			json_array_append_new(names, json_string(entry->d_name)) < 0)
+			return fail_memory(err);
+	*ret_names = STEAL(names);
+	return 0;
+}
+
+/* An attempt that runs has both: what it leaves, and what was just taken over of it. */
+static int
+is_known(struct db *db, const char *name, bool *ret_known, struct kettle_error *err)
+{
+	int64_t job = 0, attempt = 0, known = 0;
+	bool running = false;
+	if (!parse_name(name, &job, &attempt, &running)) {
+		*ret_known = true;
+		return 0;
+	}
+	int code = db_int(db, &known, err,
+		"SELECT EXISTS (SELECT 1 FROM jobs WHERE id = ?1 AND state = 'running' AND attempt = ?2) OR NOT ?3 AND EXISTS "
+		"(SELECT 1 FROM artifacts WHERE job = ?1 AND path IS NOT NULL AND expired_at IS NULL)",
+		"iii", job, attempt, (int64_t)running);
+	*ret_known = known;
+	return code;
+}
+
+int
+artifact_unknown(struct db *db, const json_t *names, json_t **ret_unknown, struct kettle_error *err)
+{
+	AUTO_JSON json_t *unknown = json_array();
+	int code = 0;
+	for (size_t i = 0; i < json_array_size(names) && code == 0; i++) {
+		bool known = true;
+		json_t *name = json_array_get(names, i);
+		code = is_known(db, json_string_value(name), &known, err);
+		if (code == 0 && !known && json_array_append(unknown, name) < 0)
+			code = fail_memory(err);
+	}
+	if (code == 0)
+		*ret_unknown = STEAL(unknown);
+	return code;
+}
+
+/* Files of one folder and of those below it, two deep: step and name may be folders, which are not worth counting. */
+static int64_t
+bytes_below(const char *path, int depth)
+{
+	AUTO_DIR DIR *folder = opendir(path);
+	int64_t bytes = 0;
+	const struct dirent *entry;
+	while (folder && (entry = readdir(folder))) {
+		struct stat status;
+		AUTO_FREE char *name = path_join(path, entry->d_name);
+		if (entry->d_name[0] == '.' || !name || lstat(name, &status) != 0)
+			continue;
+		if (S_ISDIR(status.st_mode))
+			bytes += depth > 0 ? bytes_below(name, depth - 1) : 0;
+		else
+			bytes += status.st_size;
+	}
+	return bytes;
+}
+
+int64_t
+artifact_remove(const char *spool, const json_t *names)
+{
+	int64_t bytes = 0;
+	size_t i;
+	json_t *name;
+	json_array_foreach(names, i, name) {
+		AUTO_FREE char *path = path_join(spool, json_string_value(name));
+		if (!path)
+			continue;
+		bytes += bytes_below(path, 2);
+		(void)file_remove_tree(path, NULL);
+	}
+	return bytes;
+}

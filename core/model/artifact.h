@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Files that jobs leave.
+ *
+ * While an attempt runs, its runner puts them into SPOOL/JOB.ATTEMPT.run/STEP/NAME. When it has ended, what its verdict
+ * names is kept: small files in the database, others as SPOOL/JOB.ATTEMPT/NUMBER; the rest goes. What nothing in the
+ * database speaks of (an attempt that died, a submission that was deleted) is swept away, see sweep.h.
+ */
+#ifndef KETTLE_ARTIFACT_H
+#define KETTLE_ARTIFACT_H
+
+#include "store/db.h"
+
+#define ARTIFACT_SMALL_MAX 65536    /* bytes of a file that is kept in the database */
+#define ARTIFACT_CHUNK_MAX 524288   /* bytes of one answer */
+#define ARTIFACT_FOLDERS_MAX 100000 /* of one sweep */
+
+/* DB.spool; new string, NULL: no memory. [any] */
+char *artifact_spool(const char *database);
+
+/*
+ * Takes over what the attempt ("12.1") left of `artifacts` (verdict.h): each gets "contents" or "path" (below the
+ * spool). One that is not as it was told, or that max_bytes for all of them leave no room for, gets neither and is not
+ * kept; the error then says why of the first such one, and the others are kept all the same. [any, blocks]
+ */
+int artifact_take(
+	const char *spool, const char *attempt, int64_t max_bytes, json_t *artifacts, struct kettle_error *err);
+
+/* Stores the rows of a job's artifacts as artifact_take left them. Store's thread. EINVAL. */
+int artifact_store(struct db *db, int64_t job, const json_t *artifacts, struct kettle_error *err);
+/* Bytes of one from offset on, at most ARTIFACT_CHUNK_MAX; new bytes. ENOENT: it is not kept any more. Store's thread. */
+int artifact_read(struct db *db, const char *spool, int64_t artifact, int64_t offset, char **ret_data, size_t *ret_size,
+	struct kettle_error *err);
+
+/* The folders of the spool that are ours by their names; new array. [any, blocks] */
+int artifact_folders(const char *spool, json_t **ret_names, struct kettle_error *err);
+/* Of these, the ones that nothing speaks of any more. New array. Store's thread. */
+int artifact_unknown(struct db *db, const json_t *names, json_t **ret_unknown, struct kettle_error *err);
+/* Removes them; how many bytes they had. [any, blocks] */
+int64_t artifact_remove(const char *spool, const json_t *names);
+
+#endif

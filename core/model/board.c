@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: MIT */
+/* A leaderboard as the commands see it: found by name, with who may see it. */
+#include <config.h>
+
+#include "model/board.h"
+
+#include "base/cleanup.h"
+#include "base/text.h"
+
+#include <string.h>
+#include <strings.h>
+
+/* Boards among which the nearest name is looked for. */
+#define NEAREST_MAX 1000
+
+/* ?2: admin, ?3: user */
+#define MAY_SEE \
+	"(?2 OR b.visibility = 'public' OR b.creator = ?3 OR EXISTS (SELECT 1 FROM access a WHERE a.leaderboard = b.id " \
+	"AND " \
+	"a.user = ?3)) "
+
+static int64_t
+is_admin(const struct actor *actor)
+{
+	return actor->role == RIGHT_ADMIN;
+}
+
+/* Nobody's id is no user's. */
+static int64_t
+user_of(const struct actor *actor)
+{
+	return actor->user > 0 ? actor->user : -1;
+}
+
+static enum board_code
+code_of(const char *word)
+{
+	if (strcmp(word, "always") == 0)
+		return BOARD_CODE_ALWAYS;
+	return strcmp(word, "ended") == 0 ? BOARD_CODE_ENDED : BOARD_CODE_OWNER;
+}
+
+static int
+read_board(void *arg, sqlite3_stmt *row)
+{
+	struct board *board = arg;
+	board->id = sqlite3_column_int64(row, 0);
+	(void)snprintf(board->name, sizeof(board->name), "%s", (const char *)sqlite3_column_text(row, 1));
+	board->task = sqlite3_column_int64(row, 2);
+	board->creator = sqlite3_column_int64(row, 3);
+	board->deadline_at = sqlite3_column_int64(row, 4);
+	board->closed = sqlite3_column_int(row, 5);
+	board->code = code_of((const char *)sqlite3_column_text(row, 6));
+	board->version = sqlite3_column_int64(row, 7);
+	board->own = sqlite3_column_int64(row, 8);
+	return 1;
+}
+
+static int
+add_name(void *arg, sqlite3_stmt *row)
+{
+	return json_object_set_new(arg, (const char *)sqlite3_column_text(row, 0), json_true()) < 0 ? KETTLE_ENOMEM : 0;
+}
+
+static int
+fail_unknown(struct db *db, const struct actor *actor, const char *name, struct kettle_error *err)
+{
+	AUTO_JSON json_t *names = json_object();
+	int code = db_query(db, err, add_name, names, "SELECT name FROM leaderboards b WHERE " MAY_SEE "LIMIT ?1", "iii",
+		(int64_t)NEAREST_MAX, is_admin(actor), user_of(actor));
+	if (code < 0)
+		return code;
+	const char *near = nearest_key(name, names);
+	if (near)
+		return kettle_fail(err, KETTLE_ENOENT, "There is no leaderboard `%s`; did you mean `%s`?", name, near);
+	return kettle_fail(err, KETTLE_ENOENT, "There is no leaderboard `%s`.", name);
+}
+
+int
+board_find(
+	struct db *db, const struct actor *actor, const char *name, struct board *ret_board, struct kettle_error *err)
+{
+	struct board board = {0};
+	int code = db_query(db, err, read_board, &board,
+		"SELECT b.id, b.name, b.task, b.creator, b.deadline_at, b.visibility = 'closed', b.code, v.version, v.own FROM "
+		"leaderboards b JOIN board_versions v ON v.leaderboard = b.id WHERE b.name = ?",
+		"s", name);
+	if (code == 1)
+		*ret_board = board;
+	if (code != 0)
+		return code < 0 ? code : 0;
+	return fail_unknown(db, actor, name, err);
+}
+
+static int
+read_language(void *arg, sqlite3_stmt *row)
+{
+	const char *language = (const char *)sqlite3_column_text(row, 0);
+	(void)snprintf(arg, BOARD_LANGUAGE_SIZE, "%s", language ? language : "");
+	return 1;
+}
+
+int
+board_language(
+	struct db *db, const struct board *board, char ret_language[BOARD_LANGUAGE_SIZE], struct kettle_error *err)
+{
+	ret_language[0] = '\0';
+	int code = db_query(db, err, read_language, ret_language,
+		"SELECT json_extract(bundle_json, '$.task.lang') FROM tasks WHERE id = ?", "i", board->task);
+	return code < 0 ? code : 0;
+}
+
+int
+board_check_access(struct db *db, const struct actor *actor, const struct board *board, struct kettle_error *err)
+{
+	int64_t sees = 0;
+	if (!board->closed)
+		return 0;
+	int code = db_int(db, &sees, err, "SELECT count(*) FROM leaderboards b WHERE " MAY_SEE "AND b.id = ?1", "iii",
+		board->id, is_admin(actor), user_of(actor));
+	if (code == 0 && !sees)
+		return kettle_fail(err, KETTLE_EACCES,
+			"The leaderboard `%s` is closed and you have not joined it: ask for an invite.", board->name);
+	return code;
+}
+
+bool
+board_owns(const struct actor *actor, const struct board *board)
+{
+	return actor->role == RIGHT_ADMIN || (actor->user && actor->user == board->creator);
+}
+
+bool
+board_ended(const struct board *board, int64_t now_ms)
+{
+	return board->deadline_at && now_ms > board->deadline_at;
+}
+
+bool
+board_code_open(const struct board *board, int64_t now_ms)
+{
+	switch (board->code) {
+	case BOARD_CODE_OWNER:
+		return false;
+	case BOARD_CODE_ENDED:
+		return board_ended(board, now_ms);
+	case BOARD_CODE_ALWAYS:
+		return true;
+	}
+	return false;
+}
+
+int
+board_deadline(const char *text, int64_t now_ms, int64_t *ret_ms, struct kettle_error *err)
+{
+	if (strcasecmp(text, "none") != 0)
+		return time_parse_deadline(text, now_ms, ret_ms, err);
+	*ret_ms = 0;
+	return 0;
+}
+
+int
+board_check_owner(const struct actor *actor, const struct board *board, struct kettle_error *err)
+{
+	if (board_owns(actor, board))
+		return 0;
+	return kettle_fail(err, KETTLE_EACCES,
+		"The leaderboard `%s` belongs to somebody else; only they and admins may do this.", board->name);
+}
+
+int
+board_devices(struct db *db, int64_t leaderboard, json_t **ret_devices, struct kettle_error *err)
+{
+	AUTO_JSON json_t *row = NULL;
+	int code = db_object(db, &row, err,
+		"SELECT json_group_array(device) AS devices_json FROM (SELECT device FROM leaderboard_devices WHERE "
+		"leaderboard = "
+		"? ORDER BY position)",
+		"i", leaderboard);
+	if (code == 0)
+		*ret_devices = json_incref(json_object_get(row, "devices"));
+	return code;
+}
+
+char *
+board_join(const json_t *names)
+{
+	AUTO_BUF struct buf text = {0};
+	size_t count = json_array_size(names);
+	for (size_t i = 0; i < count; i++) {
+		const char *between = i == 0 ? "" : i + 1 < count ? ", " : " and ";
+		if (buf_printf(&text, "%s%s", between, json_string_value(json_array_get(names, i))))
+			return NULL;
+	}
+	return buf_take(&text);
+}
+
+static const char *
+nearest_name(const json_t *names, const char *word)
+{
+	AUTO_JSON json_t *keys = json_object();
+	size_t i;
+	json_t *name;
+	json_array_foreach(names, i, name) {
+		(void)json_object_set_new(keys, json_string_value(name), json_true());
+	}
+	const char *near = nearest_key(word, keys);
+	json_array_foreach(names, i, name) {
+		if (near && strcmp(json_string_value(name), near) == 0)
+			return json_string_value(name);
+	}
+	return NULL;
+}
+
+int
+board_pick_device(
+	const json_t *devices, const char *word, const char *where, const char **ret_device, struct kettle_error *err)
+{
+	size_t i;
+	json_t *name;
+	json_array_foreach(devices, i, name) {
+		if (strcasecmp(json_string_value(name), word) == 0) {
+			*ret_device = json_string_value(name);
+			return 0;
+		}
+	}
+	const char *near = nearest_name(devices, word);
+	AUTO_FREE char *all = board_join(devices);
+	return kettle_fail(err, KETTLE_EINVAL, "%s no device `%.64s`; there is %s%s%s%s", where, word,
+		all && *all ? all : "none", near ? "; did you mean `" : ".", near ? near : "", near ? "`?" : "");
+}
+
+int
+board_choose_devices(
+	struct db *db, const struct board *board, const char *word, json_t **ret_devices, struct kettle_error *err)
+{
+	AUTO_JSON json_t *devices = NULL;
+	const char *name = NULL;
+	char where[BOARD_NAME_MAX + 32];
+	int code = board_devices(db, board->id, &devices, err);
+	(void)snprintf(where, sizeof(where), "The leaderboard `%s` has", board->name);
+	if (code == 0 && word)
+		code = board_pick_device(devices, word, where, &name, err);
+	if (code < 0)
+		return code;
+	*ret_devices = name ? json_pack("[s]", name) : STEAL(devices);
+	return *ret_devices ? 0 : kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the devices.");
+}
+
+json_t *
+board_configured(const struct command_env *env)
+{
+	json_t *names = json_array(), *value;
+	const char *name;
+	json_object_foreach((json_t *)env->devices, name, value) {
+		(void)json_array_append_new(names, json_string(name));
+	}
+	return names;
+}
+
+int
+board_pick_devices(const struct command_env *env, const json_t *wanted, json_t **ret_devices, struct kettle_error *err)
+{
+	AUTO_JSON json_t *devices = json_array(), *configured = board_configured(env);
+	for (size_t i = 0; i < json_array_size(wanted); i++) {
+		const char *word = json_string_value(json_array_get(wanted, i)), *name = NULL;
+		int code = board_pick_device(configured, word ? word : "", "The configuration has", &name, err);
+		if (code < 0)
+			return code;
+		bool twice = false;
+		for (size_t j = 0; j < json_array_size(devices); j++)
+			twice = twice || strcmp(json_string_value(json_array_get(devices, j)), name) == 0;
+		if (!twice && json_array_append_new(devices, json_string(name)) < 0)
+			return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the leaderboard.");
+	}
+	*ret_devices = STEAL(devices);
+	return 0;
+}
+
+#define OBJECT \
+	"SELECT b.id, b.name, b.description, json_extract(t.bundle_json, '$.task') AS task_json, b.deadline_at AS " \
+	"deadline_iso, (SELECT json_group_array(device) FROM (SELECT device FROM leaderboard_devices d WHERE " \
+	"d.leaderboard = " \
+	"b.id ORDER BY position)) AS gpu_types_json, b.visibility, b.code, u.name AS creator, b.created_at AS " \
+	"created_iso, " \
+	"coalesce(b.deadline_at < ?1, 0) AS ended_bool FROM leaderboards b JOIN tasks t ON t.id = b.task JOIN users u ON " \
+	"u.id " \
+	"= b.creator "
+
+int
+board_object(struct db *db, int64_t leaderboard, json_t **ret_object, struct kettle_error *err)
+{
+	return db_object(db, ret_object, err, OBJECT "WHERE b.id = ?2", "ii", db->now_ms, leaderboard);
+}
+
+int
+board_list(struct db *db, const struct actor *actor, bool all, json_t **ret_boards, struct kettle_error *err)
+{
+	return db_array(db, ret_boards, err,
+		OBJECT "WHERE " MAY_SEE "AND (?4 OR b.deadline_at IS NULL OR b.deadline_at >= ?1) ORDER BY b.name", "iiii",
+		db->now_ms, is_admin(actor), user_of(actor), (int64_t)all);
+}

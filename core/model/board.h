@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/* A leaderboard as the commands see it: found by name, with who may see it. Store's threads. */
+#ifndef KETTLE_BOARD_H
+#define KETTLE_BOARD_H
+
+#include "commands/command.h"
+
+#define BOARD_NAME_MAX 64           /* bytes */
+#define BOARD_DESCRIPTION_MAX 10000 /* characters */
+#define BOARD_LANGUAGE_SIZE 64      /* bytes */
+
+/* Who may read the code of others: nobody, everybody with access after the deadline, everybody with access. */
+enum board_code { BOARD_CODE_OWNER, BOARD_CODE_ENDED, BOARD_CODE_ALWAYS };
+
+struct board {
+	int64_t id, task, creator;
+	int64_t deadline_at; /* ms since 1970; 0: none */
+	int64_t version;     /* grows with every change of what it shows */
+	int64_t own;         /* of that, without the rankings */
+	char name[BOARD_NAME_MAX + 1];
+	bool closed; /* for those with access alone */
+	enum board_code code;
+};
+
+/* By name without case. ENOENT names the nearest that the actor may see. Whether the actor may see it is not asked. */
+int board_find(
+	struct db *db, const struct actor *actor, const char *name, struct board *ret_board, struct kettle_error *err);
+/* The language of its task; "": it names none. */
+int board_language(
+	struct db *db, const struct board *board, char ret_language[BOARD_LANGUAGE_SIZE], struct kettle_error *err);
+/* EACCES: it is closed and the actor is neither its creator nor an admin nor has joined it. */
+int board_check_access(struct db *db, const struct actor *actor, const struct board *board, struct kettle_error *err);
+/* EACCES: the actor is neither its creator nor an admin. */
+int board_check_owner(const struct actor *actor, const struct board *board, struct kettle_error *err);
+/* Whether they are: its creator or an admin. */
+bool board_owns(const struct actor *actor, const struct board *board);
+/* Whether its deadline has passed. */
+bool board_ended(const struct board *board, int64_t now_ms);
+/* Whether those with access may read the code of others there now; its creator and admins always may. */
+bool board_code_open(const struct board *board, int64_t now_ms);
+/* A deadline as people write it (times.h), or "none": 0. EINVAL. */
+int board_deadline(const char *text, int64_t now_ms, int64_t *ret_ms, struct kettle_error *err);
+/* Its devices in their order, as an array of names. New reference. */
+int board_devices(struct db *db, int64_t leaderboard, json_t **ret_devices, struct kettle_error *err);
+/* The same, or of them the one that is the word without case; word may be NULL. EINVAL: it has none of that name. */
+int board_choose_devices(
+	struct db *db, const struct board *board, const char *word, json_t **ret_devices, struct kettle_error *err);
+/*
+ * The name in the list that is the word without case; EINVAL: none; `where` completes "… has no device `X`".
+ * *ret_device is borrowed from the list.
+ */
+int board_pick_device(
+	const json_t *devices, const char *word, const char *where, const char **ret_device, struct kettle_error *err);
+/*
+ * The names of the list as they are configured (env->devices), each once. EINVAL: one that is not; names what there is.
+ * New reference.
+ */
+int board_pick_devices(
+	const struct command_env *env, const json_t *wanted, json_t **ret_devices, struct kettle_error *err);
+/* The names of the configured devices. New reference. */
+json_t *board_configured(const struct command_env *env);
+/* "A, B and C" of an array of names. New string; NULL: no memory. */
+char *board_join(const json_t *names);
+/*
+ * As GET /leaderboards shows it: {"id", "name", "description", "task", "deadline", "gpu_types", "visibility", "code",
+ * "creator", "created", "ended"}.
+ */
+int board_object(struct db *db, int64_t leaderboard, json_t **ret_object, struct kettle_error *err);
+/* Those that the actor may see, by name; all: the ended ones too. */
+int board_list(struct db *db, const struct actor *actor, bool all, json_t **ret_boards, struct kettle_error *err);
+
+#endif

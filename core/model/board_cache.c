@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+/* What a leaderboard shows to everybody who may see it: made once, and again when something in it has changed. Theory of
+ * operation in board_answer.h. */
+#include <config.h>
+
+#include "model/board_cache.h"
+
+#include "base/cleanup.h"
+#include "model/ranking_page.h"
+
+#include <string.h>
+
+/* One that is kept. result NULL: none. */
+struct answer {
+	/* What was asked. */
+	int64_t board, limit, offset;
+	char name[BOARD_NAME_MAX + 1], device[COMMAND_NAME_MAX + 1]; /* device "": all */
+	bool open;
+	/* What it was made from. */
+	int64_t version, own;
+	bool ended;
+	json_t *result;
+	struct ranking_page *pages;
+	size_t pages_count;
+	uint64_t used;
+};
+
+struct answers {
+	struct answer items[BOARD_ANSWERS_MAX];
+	uint64_t turn;
+};
+
+static int
+fail_memory(struct kettle_error *err)
+{
+	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the leaderboard.");
+}
+
+static void
+answer_clear(struct answer *answer)
+{
+	for (size_t i = 0; i < answer->pages_count; i++)
+		ranking_page_free(&answer->pages[i]);
+	free(answer->pages);
+	json_decref(answer->result);
+	*answer = (struct answer){0};
+}
+#define AUTO_ANSWER __attribute__((cleanup(answer_clear)))
+
+static void
+answers_free(void *arg)
+{
+	struct answers *answers = arg;
+	for (size_t i = 0; i < BOARD_ANSWERS_MAX; i++)
+		answer_clear(&answers->items[i]);
+	free(answers);
+}
+
+/* Those of this connection; NULL: it keeps none. */
+static struct answers *
+answers_of(struct db *db)
+{
+	if (db->events)
+		return NULL;
+	if (!db->kept) {
+		db->kept = calloc(1, sizeof(struct answers));
+		db->kept_free = answers_free;
+	}
+	return db->kept;
+}
+
+/* The answer to the same question, however old. */
+static struct answer *
+find(struct answers *answers, const struct answer *asked)
+{
+	for (size_t i = 0; answers && i < BOARD_ANSWERS_MAX; i++) {
+		struct answer *kept = &answers->items[i];
+		if (kept->result && kept->board == asked->board && kept->limit == asked->limit &&
+			kept->offset == asked->offset && kept->open == asked->open && strcmp(kept->name, asked->name) == 0 &&
+			strcmp(kept->device, asked->device) == 0) {
+			kept->used = ++answers->turn;
+			return kept;
+		}
+	}
+	return NULL;
+}
+
+/* Keeps the answer in the place of the one before it, or of the one that nobody has asked for longest. */
+static void
+keep(struct answers *answers, struct answer *before, struct answer *answer_take)
+{
+	size_t entries = 0;
+	for (size_t i = 0; i < answer_take->pages_count; i++)
+		entries += answer_take->pages[i].count;
+	if (!answers || entries > BOARD_ANSWER_ENTRIES_MAX)
+		return;
+	struct answer *place = before ? before : &answers->items[0];
+	for (size_t i = 1; !before && i < BOARD_ANSWERS_MAX; i++)
+		if (answers->items[i].used < place->used)
+			place = &answers->items[i];
+	answer_clear(place);
+	*place = *answer_take;
+	place->used = ++answers->turn;
+	*answer_take = (struct answer){0};
+}
+
+static const struct ranking_page *
+page_before(const struct answer *before, const char *device)
+{
+	for (size_t i = 0; before && i < before->pages_count; i++) {
+		const char *name = json_string_value(json_object_get(before->pages[i].object, "device"));
+		if (name && strcmp(name, device) == 0)
+			return &before->pages[i];
+	}
+	return NULL;
+}
+
+static int
+read_pages(struct db *db, struct answer *answer, const json_t *devices, const struct answer *before, json_t *rankings,
+	struct kettle_error *err)
+{
+	size_t count = json_array_size(devices);
+	answer->pages = calloc(count + 1, sizeof(*answer->pages));
+	if (!answer->pages || !rankings)
+		return fail_memory(err);
+	for (size_t i = 0; i < count; i++) {
+		struct ranking_wanted wanted = {.leaderboard = answer->board,
+			.name = answer->name,
+			.device = json_string_value(json_array_get(devices, i)),
+			.limit = answer->limit,
+			.offset = answer->offset};
+		struct ranking_page *page = &answer->pages[i];
+		int code = ranking_page_read(db, &wanted, page_before(before, wanted.device), page, err);
+		if (code < 0)
+			return code;
+		answer->pages_count++;
+		if (json_array_append(rankings, page->object) < 0)
+			return fail_memory(err);
+	}
+	return 0;
+}
+
+/* What the board says of itself: as before where that is the same, only its rankings have changed. */
+static int
+read_own(struct db *db, const struct board *board, const char *word, const struct answer *answer,
+	const struct answer *before, json_t **ret_object, json_t **ret_devices, struct kettle_error *err)
+{
+	if (!before || before->own != answer->own || before->ended != answer->ended) {
+		int code = board_choose_devices(db, board, word, ret_devices, err);
+		return code < 0 ? code : board_object(db, board->id, ret_object, err);
+	}
+	json_t *devices = *ret_devices = json_array();
+	for (size_t i = 0; i < before->pages_count; i++)
+		if (json_array_append(devices, json_object_get(before->pages[i].object, "device")) < 0)
+			return fail_memory(err);
+	*ret_object = json_incref(json_object_get(before->result, "leaderboard"));
+	return 0;
+}
+
+static int
+read_answer(struct db *db, const struct board *board, const char *word, struct answer *answer,
+	const struct answer *before, struct kettle_error *err)
+{
+	AUTO_JSON json_t *devices = NULL, *object = NULL, *rankings = json_array();
+	int code = read_own(db, board, word, answer, before, &object, &devices, err);
+	if (code == 0)
+		code = read_pages(db, answer, devices, before, rankings, err);
+	if (code < 0)
+		return code;
+	answer->result =
+		json_pack("{s:O, s:O, s:b}", "leaderboard", object, "rankings", rankings, "code_open", (int)answer->open);
+	return answer->result ? 0 : fail_memory(err);
+}
+
+int
+board_answer(struct db *db, const struct board *board, const struct board_asked *asked, json_t **ret_answer,
+	struct kettle_error *err)
+{
+	AUTO_ANSWER struct answer answer = {.board = board->id,
+		.limit = asked->limit,
+		.offset = asked->offset,
+		.open = asked->open,
+		.version = board->version,
+		.own = board->own,
+		.ended = board_ended(board, db->now_ms)};
+	(void)snprintf(answer.name, sizeof(answer.name), "%s", board->name);
+	(void)snprintf(answer.device, sizeof(answer.device), "%s", asked->device ? asked->device : "");
+	struct answers *answers = answers_of(db);
+	struct answer *kept = find(answers, &answer);
+	if (kept && kept->version == answer.version && kept->ended == answer.ended) {
+		*ret_answer = json_incref(kept->result);
+		return 0;
+	}
+	int code = read_answer(db, board, asked->device, &answer, kept, err);
+	if (code < 0)
+		return code;
+	*ret_answer = json_incref(answer.result);
+	keep(answers, kept, &answer);
+	return 0;
+}

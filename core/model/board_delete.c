@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/* Deletes leaderboards: gone at once for everybody, their rows bit by bit. Theory of operation in board_remove.h. */
+#include <config.h>
+
+#include "model/board_delete.h"
+
+#include "base/cleanup.h"
+#include "model/blobs.h"
+
+/* What is asked for by the leaderboard alone, and small: nothing of it is needed once the leaderboard is hidden. */
+static int
+remove_rights(struct db *db, int64_t leaderboard, struct kettle_error *err)
+{
+	static const char *const sql[] = {
+		/* An invite goes with the last of its boards. */
+		"DELETE FROM invites WHERE code IN (SELECT code FROM invite_boards WHERE leaderboard = ?1) AND NOT EXISTS "
+		"(SELECT 1 FROM invite_boards o WHERE o.code = invites.code AND o.leaderboard <> ?1)",
+		"DELETE FROM invite_boards WHERE leaderboard = ?1",
+		"DELETE FROM access WHERE leaderboard = ?1",
+		"DELETE FROM rate_limits WHERE leaderboard = ?1",
+		/* Without these the triggers of best have nothing to do. */
+		"DELETE FROM leaderboard_devices WHERE leaderboard = ?1",
+		"DELETE FROM best_counts WHERE leaderboard = ?1",
+		"DELETE FROM board_versions WHERE leaderboard = ?1",
+	};
+	int code = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(sql) && code == 0; i++)
+		code = db_exec(db, err, sql[i], "i", leaderboard);
+	return code;
+}
+
+/* The submissions up to this number, with all that hangs off them. */
+static int
+remove_submissions(struct db *db, int64_t leaderboard, int64_t last, struct kettle_error *err)
+{
+	/* What the cascade would do too, but row by row. */
+	static const char *const sql[] = {
+		"DELETE FROM best WHERE submission IN (SELECT id FROM submissions WHERE leaderboard = ?1 AND id <= ?2)",
+		"DELETE FROM runs WHERE job IN (SELECT j.id FROM jobs j JOIN submissions s ON s.id = j.submission WHERE "
+		"s.leaderboard = ?1 AND s.id <= ?2)",
+		"DELETE FROM jobs WHERE submission IN (SELECT id FROM submissions WHERE leaderboard = ?1 AND id <= ?2)",
+		"DELETE FROM submissions WHERE leaderboard = ?1 AND id <= ?2",
+	};
+	int code = content_note_submissions(db, leaderboard, last, err);
+	for (size_t i = 0; i < ARRAY_SIZE(sql) && code == 0; i++)
+		code = db_exec(db, err, sql[i], "ii", leaderboard, last);
+	return code < 0 ? code : content_collect(db, err);
+}
+
+static int
+remove_row(struct db *db, int64_t leaderboard, struct kettle_error *err)
+{
+	int64_t task = 0;
+	int code = db_int(db, &task, err, "SELECT task FROM boards WHERE id = ?", "i", leaderboard);
+	if (code == 0)
+		code = content_note_task(db, task, err);
+	if (code == 0)
+		code = db_exec(db, err, "DELETE FROM boards WHERE id = ?", "i", leaderboard);
+	return code < 0 ? code : content_collect(db, err);
+}
+
+/* Of one that is hidden. */
+static int
+remove_part(struct db *db, int64_t leaderboard, struct kettle_error *err)
+{
+	int64_t last = 0, left = 0;
+	int code = db_int(db, &last, err,
+		"SELECT coalesce(max(id), 0) FROM (SELECT id FROM submissions WHERE leaderboard = ? ORDER BY id LIMIT ?)", "ii",
+		leaderboard, (int64_t)BOARD_REMOVE_PART);
+	if (code == 0 && last > 0)
+		code = remove_submissions(db, leaderboard, last, err);
+	if (code == 0)
+		code =
+			db_int(db, &left, err, "SELECT EXISTS (SELECT 1 FROM submissions WHERE leaderboard = ?)", "i", leaderboard);
+	return code == 0 && !left ? remove_row(db, leaderboard, err) : code;
+}
+
+int
+board_remove(struct db *db, int64_t leaderboard, struct kettle_error *err)
+{
+	int code = remove_rights(db, leaderboard, err);
+	/* No name that anybody gives begins like this one. */
+	if (code == 0)
+		code = db_exec(
+			db, err, "UPDATE boards SET hidden_at = ?1, name = '!' || id WHERE id = ?2", "ii", db->now_ms, leaderboard);
+	return code < 0 ? code : remove_part(db, leaderboard, err);
+}
+
+int
+board_remove_open(struct db *db, bool *ret_open, struct kettle_error *err)
+{
+	int64_t open = 0;
+	int code = db_int(db, &open, err, "SELECT EXISTS (SELECT 1 FROM boards WHERE hidden_at IS NOT NULL)", NULL);
+	if (code == 0)
+		*ret_open = open;
+	return code;
+}
+
+int
+board_remove_part(struct db *db, bool *ret_more, struct kettle_error *err)
+{
+	int64_t leaderboard = 0; /* none: rows are counted from 1 */
+	int code = db_int(db, &leaderboard, err,
+		"SELECT coalesce((SELECT id FROM boards WHERE hidden_at IS NOT NULL ORDER BY hidden_at, id LIMIT 1), 0)", NULL);
+	if (code == 0 && leaderboard)
+		code = remove_part(db, leaderboard, err);
+	return code < 0 ? code : board_remove_open(db, ret_more, err);
+}

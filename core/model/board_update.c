@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: MIT */
+/* Changes of a leaderboard: what one would do, and doing it. */
+#include <config.h>
+
+#include "model/board_update.h"
+
+#include "base/sanitize_text.h"
+#include "base/cleanup.h"
+#include "model/blobs.h"
+#include "task/task.h"
+#include "base/text.h"
+
+#include <string.h>
+
+#define DIFFERS_SHOWN 5 /* names in the sentence that refuses */
+
+/* A change on its way. */
+struct update {
+	struct db *db;
+	const struct board *board;
+	const struct board_change *change;
+	json_t *row;       /* what the board is now */
+	json_t *devices;   /* and on what */
+	json_t *changes;   /* words: what becomes another */
+	json_t *differs;   /* of the task */
+	char *description; /* what it is from then on */
+	bool new_task, leaves_scores;
+	int64_t ranked, open, counts_from;
+};
+
+static void
+free_update(struct update *update)
+{
+	json_decref(update->row);
+	json_decref(update->devices);
+	json_decref(update->changes);
+	json_decref(update->differs);
+	free(update->description);
+}
+#define AUTO_UPDATE __attribute__((cleanup(free_update)))
+
+static int
+fail_memory(struct kettle_error *err)
+{
+	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the leaderboard.");
+}
+
+static const char *
+text_of(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+	return text ? text : "";
+}
+
+static int64_t
+number_of(const struct update *update, const char *key)
+{
+	return json_integer_value(json_object_get(update->row, key));
+}
+
+static void
+note(json_t *words, const char *word)
+{
+	(void)json_array_append_new(words, json_string(word));
+}
+
+/* ---- what changes ---- */
+
+static int
+load(struct update *update, struct kettle_error *err)
+{
+	update->changes = json_array();
+	update->differs = json_array();
+	if (!update->changes || !update->differs)
+		return fail_memory(err);
+	int code = db_object(update->db, &update->row, err,
+		"SELECT b.description, b.visibility, b.code, coalesce(b.deadline_at, 0) AS deadline_at, b.counts_from, b.task, "
+		"t.run_hash, t.content_hash, json_extract(t.bundle_json, '$.task.description') AS task_description, (SELECT "
+		"count(*) FROM best WHERE leaderboard = b.id) AS ranked, (SELECT count(*) FROM submissions s JOIN jobs j ON "
+		"j.submission = s.id WHERE s.leaderboard = b.id AND j.done_at IS NULL) AS open FROM leaderboards b JOIN tasks "
+		"t ON t.id = b.task WHERE b.id = ?",
+		"i", update->board->id);
+	if (code == 0)
+		code = board_devices(update->db, update->board->id, &update->devices, err);
+	if (code < 0)
+		return code;
+	update->ranked = number_of(update, "ranked");
+	update->open = number_of(update, "open");
+	update->counts_from = number_of(update, "counts_from");
+	return 0;
+}
+
+static void
+note_differing(json_t *differs, const json_t *before, const json_t *after)
+{
+	const char *name;
+	json_t *value;
+	json_object_foreach((json_t *)before, name, value) {
+		if (!json_equal(value, json_object_get(after, name)))
+			note(differs, name);
+	}
+	json_object_foreach((json_t *)after, name, value) {
+		if (!json_object_get(before, name))
+			note(differs, name);
+	}
+}
+
+/* Names what differs, for people; whether anything does is a matter of the hashes. */
+static int
+compare_bundles(struct update *update, struct kettle_error *err)
+{
+	AUTO_JSON json_t *before = NULL;
+	const json_t *after = update->change->bundle;
+	int code = content_get_task(update->db, number_of(update, "task"), &before, err);
+	if (code < 0)
+		return code;
+	note_differing(update->differs, json_object_get(before, "files"), json_object_get(after, "files"));
+	const json_t *old_task = json_object_get(before, "task"), *new_task = json_object_get(after, "task");
+	for (const char *const *key = task_running_keys; *key; key++) {
+		const json_t *old_value = json_object_get(old_task, *key), *new_value = json_object_get(new_task, *key);
+		if ((old_value || new_value) && !json_equal(old_value, new_value))
+			note(update->differs, *key);
+	}
+	if (json_array_size(update->differs) == 0)
+		note(update->differs, "files");
+	return 0;
+}
+
+static int
+compare_task(struct update *update, struct kettle_error *err)
+{
+	char hash[65];
+	const json_t *bundle = update->change->bundle;
+	if (!bundle)
+		return 0;
+	int code = content_task_hash(bundle, hash, err);
+	if (code < 0 || strcmp(hash, text_of(update->row, "content_hash")) == 0)
+		return code;
+	update->new_task = true;
+	note(update->changes, "task");
+	update->leaves_scores = strcmp(text_of(bundle, "hash"), text_of(update->row, "run_hash")) != 0;
+	return update->leaves_scores ? compare_bundles(update, err) : 0;
+}
+
+/* What it says from then on: what was given, else the new task's where the old one's was said. */
+static int
+choose_description(struct update *update, struct kettle_error *err)
+{
+	const char *now = text_of(update->row, "description"), *wanted = update->change->description;
+	AUTO_FREE char *of_task = clean_text(text_of(update->row, "task_description"), BOARD_DESCRIPTION_MAX);
+	if (!of_task)
+		return fail_memory(err);
+	if (!wanted && update->new_task && strcmp(of_task, now) == 0)
+		wanted = text_of(json_object_get(update->change->bundle, "task"), "description");
+	update->description = clean_text(wanted ? wanted : now, BOARD_DESCRIPTION_MAX);
+	return update->description ? 0 : fail_memory(err);
+}
+
+static bool
+differs(const struct update *update, const char *key, const char *wanted)
+{
+	return wanted && strcmp(text_of(update->row, key), wanted) != 0;
+}
+
+static int
+compare(struct update *update, struct kettle_error *err)
+{
+	const struct board_change *change = update->change;
+	int code = load(update, err);
+	if (code == 0)
+		code = compare_task(update, err);
+	if (code == 0)
+		code = choose_description(update, err);
+	if (code < 0)
+		return code;
+	if (change->set_deadline && change->deadline_at != number_of(update, "deadline_at"))
+		note(update->changes, "deadline");
+	if (change->devices && !json_equal(change->devices, update->devices))
+		note(update->changes, "devices");
+	if (differs(update, "visibility", change->visibility))
+		note(update->changes, "visibility");
+	if (differs(update, "code", change->code))
+		note(update->changes, "code");
+	if (differs(update, "description", update->description))
+		note(update->changes, "description");
+	return 0;
+}
+
+static json_t *
+plan_of(const struct update *update)
+{
+	return json_pack("{s:O, s:O, s:s, s:I, s:I}", "changes", update->changes, "differs", update->differs, "scores",
+		update->leaves_scores ? "left" : "kept", "ranked", (json_int_t)update->ranked, "open",
+		(json_int_t)update->open);
+}
+
+int
+board_update_plan(struct db *db, const struct board *board, const struct board_change *change, json_t **ret_plan,
+	struct kettle_error *err)
+{
+	AUTO_UPDATE struct update update = {.db = db, .board = board, .change = change};
+	int code = compare(&update, err);
+	if (code < 0)
+		return code;
+	*ret_plan = plan_of(&update);
+	return *ret_plan ? 0 : fail_memory(err);
+}
+
+/* ---- doing it ---- */
+
+static int
+refuse(const struct update *update, struct kettle_error *err)
+{
+	AUTO_JSON json_t *names = json_array();
+	size_t count = json_array_size(update->differs);
+	for (size_t i = 0; i < count && i < DIFFERS_SHOWN; i++)
+		(void)json_array_append(names, json_array_get(update->differs, i));
+	if (count > DIFFERS_SHOWN)
+		note(names, "more");
+	AUTO_FREE char *what = board_join(names);
+	if (update->ranked == 0)
+		return kettle_fail(err, KETTLE_ECONFLICT,
+			"The new task of `%s` runs differently (%s), so what was submitted so far could not be compared with what "
+			"comes; say `force` if that is meant.",
+			update->board->name, what ? what : "");
+	return kettle_fail(err, KETTLE_ECONFLICT,
+		"The new task runs differently (%s), so scores so far could not be compared with later ones: the %lld place%s "
+		"in "
+		"the rankings of `%s` would be given up; say `force` if that is meant.",
+		what ? what : "", (long long)update->ranked, update->ranked == 1 ? "" : "s", update->board->name);
+}
+
+/* The old version goes where no submission needs it any more. */
+static int
+store_task(struct update *update, struct kettle_error *err)
+{
+	int64_t task = 0, before = number_of(update, "task");
+	int code = content_put_task(update->db, update->change->bundle, &task, err);
+	if (code == 0)
+		code = content_note_task(update->db, before, err);
+	if (code == 0)
+		code = db_exec(update->db, err, "UPDATE boards SET task = ? WHERE id = ?", "ii", task, update->board->id);
+	return code < 0 ? code : content_collect(update->db, err);
+}
+
+/* From the next submission on; the rankings begin anew. Numbers are never used twice, so what is open counts no more. */
+static int
+leave_scores(struct update *update, struct kettle_error *err)
+{
+	static const char *const sql[] = {
+		/* The counts first, without which the triggers of best have nothing to do. */
+		"DELETE FROM best_counts WHERE leaderboard = ?",
+		"DELETE FROM best WHERE leaderboard = ?",
+		"UPDATE leaderboard_devices SET ranked = 0 WHERE leaderboard = ?",
+	};
+	int code = db_int(update->db, &update->counts_from, err,
+		"SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'submissions'), 0) + 1", NULL);
+	for (size_t i = 0; i < ARRAY_SIZE(sql) && code == 0; i++)
+		code = db_exec(update->db, err, sql[i], "i", update->board->id);
+	if (code == 0)
+		code = db_exec(update->db, err, "UPDATE boards SET counts_from = ? WHERE id = ?", "ii", update->counts_from,
+			update->board->id);
+	return code;
+}
+
+/* A device that is left out loses its page, not its scores: named again, it has its ranking back. */
+static int
+store_devices(struct update *update, struct kettle_error *err)
+{
+	const json_t *devices = update->change->devices;
+	int64_t board = update->board->id;
+	int code = db_exec(update->db, err, "DELETE FROM leaderboard_devices WHERE leaderboard = ?", "i", board);
+	for (size_t i = 0; i < json_array_size(devices) && code == 0; i++)
+		code = db_exec(update->db, err,
+			"INSERT INTO leaderboard_devices (leaderboard, device, position, ranked) VALUES (?1, ?2, ?3, (SELECT "
+			"count(*) FROM best WHERE leaderboard = ?1 AND device = ?2))",
+			"isi", board, json_string_value(json_array_get(devices, i)), (int64_t)i);
+	return code;
+}
+
+/* What the board says of itself. A deadline in the future takes back that the end was announced. */
+static int
+store_row(struct update *update, struct kettle_error *err)
+{
+	const struct board_change *change = update->change;
+	int64_t deadline = change->set_deadline ? change->deadline_at : number_of(update, "deadline_at");
+	return db_exec(update->db, err,
+		"UPDATE boards SET description = ?1, visibility = coalesce(?2, visibility), code = coalesce(?3, code), "
+		"deadline_at = nullif(?4, 0), ended_at = CASE WHEN ?4 = 0 OR ?4 > ?5 THEN NULL ELSE ended_at END, updated_at = "
+		"?5 WHERE id = ?6",
+		"sssiii", update->description, change->visibility, change->code, deadline, update->db->now_ms,
+		update->board->id);
+}
+
+static int
+tell(const struct update *update, const struct actor *actor, struct kettle_error *err)
+{
+	AUTO_JSON json_t *now = NULL;
+	int code = board_object(update->db, update->board->id, &now, err);
+	if (code < 0)
+		return code;
+	AUTO_JSON json_t *data =
+		json_pack("{s:s, s:O, s:s, s:O, s:O, s:O}", "name", update->board->name, "changes", update->changes, "scores",
+			update->leaves_scores ? "left" : "kept", "deadline", json_object_get(now, "deadline"), "devices",
+			json_object_get(now, "gpu_types"), "visibility", json_object_get(now, "visibility"));
+	if (!data)
+		return fail_memory(err);
+	return db_event(update->db, "leaderboard.updated", 'p', update->board->id, 0, actor->user, data, err);
+}
+
+static int
+store(struct update *update, const struct actor *actor, struct kettle_error *err)
+{
+	int code = update->new_task ? store_task(update, err) : 0;
+	if (code == 0 && update->leaves_scores)
+		code = leave_scores(update, err);
+	if (code == 0 && update->change->devices)
+		code = store_devices(update, err);
+	if (code == 0)
+		code = store_row(update, err);
+	return code < 0 ? code : tell(update, actor, err);
+}
+
+int
+board_update(struct db *db, const struct actor *actor, const struct board *board, const struct board_change *change,
+	json_t **ret_plan, struct kettle_error *err)
+{
+	AUTO_UPDATE struct update update = {.db = db, .board = board, .change = change};
+	int code = compare(&update, err);
+	if (code == 0 && update.leaves_scores && !change->force)
+		code = refuse(&update, err);
+	if (code == 0 && json_array_size(update.changes) > 0)
+		code = store(&update, actor, err);
+	if (code < 0)
+		return code;
+	json_t *plan = plan_of(&update);
+	if (!plan || json_object_set_new(plan, "counts_from", json_integer(update.counts_from)) < 0)
+		return fail_memory(err);
+	*ret_plan = plan;
+	return 0;
+}

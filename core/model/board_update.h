@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* Changes of a leaderboard: what one would do, and doing it. Store's threads. */
+#ifndef KETTLE_BOARD_UPDATE_H
+#define KETTLE_BOARD_UPDATE_H
+
+#include "model/board.h"
+
+/* What is to become of a board; what is NULL, or not set, stays as it is. All of it is borrowed. */
+struct board_change {
+	const json_t *bundle;  /* its task, as task_check_bundle returns it */
+	const json_t *devices; /* as board_pick_devices returns them, at least one */
+	const char *description;
+	const char *visibility, *code; /* as the schema has them */
+	bool set_deadline;
+	int64_t deadline_at; /* ms since 1970; 0: none */
+	bool force;          /* also what leaves the scores so far behind */
+};
+
+/*
+ * What a change does:
+ *   {"changes": what becomes another, of "task", "deadline", "devices", "visibility", "code", "description", in this
+ *    order, "differs": the files and keys of the task on which a run depends that become others, "scores": "kept" or
+ *    "left" (they count no more: the rankings begin anew), "ranked": how many places the rankings have, "open": how many
+ *    jobs are queued or running; they end on the version of the task on which they were submitted}
+ * A board whose description was its task's gets the new task's. Only what a run depends on (task.h) leaves scores
+ * behind; another text, template or deadline does not.
+ */
+int board_update_plan(struct db *db, const struct board *board, const struct board_change *change, json_t **ret_plan,
+	struct kettle_error *err);
+/*
+ * Does it, in the transaction at hand, with the event leaderboard.updated where anything changed. ECONFLICT: it would
+ * leave scores behind, and force is not set; the sentence says what differs. *ret_plan is board_update_plan's answer,
+ * with "counts_from": the number from which submissions count. Whether the actor may is not asked.
+ */
+int board_update(struct db *db, const struct actor *actor, const struct board *board, const struct board_change *change,
+	json_t **ret_plan, struct kettle_error *err);
+
+#endif

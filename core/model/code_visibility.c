@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/* What others may see of a submission, where its leaderboard opens the code. */
+#include <config.h>
+
+#include "model/code_visibility.h"
+
+#include "model/board.h"
+#include "base/cleanup.h"
+#include "model/ranking.h"
+
+static int
+fail_memory(struct kettle_error *err)
+{
+	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the submission.");
+}
+
+static int64_t
+id_of(const json_t *row, const char *key)
+{
+	return json_integer_value(json_object_get(row, key));
+}
+
+/* The row, where it is one that counts or could; ENOENT: it is none. */
+static int
+load(struct db *db, int64_t id, json_t **ret_row, struct kettle_error *err)
+{
+	return db_object(db, ret_row, err,
+		"SELECT s.id, s.leaderboard AS leaderboard_id, b.name AS leaderboard_name, s.file_name, s.user AS "
+		"user_id_text, u.name AS user_name, s.created_at AS submission_time_iso, 1 AS done_bool, s.mode, s.state, NULL "
+		"AS flagged, (SELECT CAST(data AS TEXT) FROM blobs WHERE id = s.code) AS code, s.user AS user FROM submissions "
+		"s "
+		"JOIN leaderboards b ON b.id = s.leaderboard JOIN users u ON u.id = s.user WHERE s.id = ? AND s.mode = "
+		"'ranked' AND s.flagged_at IS NULL AND s.done_at IS NOT NULL AND s.id >= b.counts_from AND u.banned_at IS NULL "
+		"AND EXISTS (SELECT 1 FROM jobs j WHERE j.submission = s.id AND NOT j.superseded AND j.state = 'passed')",
+		"i", id);
+}
+
+static int
+fail_other(int64_t id, const struct board *board, bool counts, struct kettle_error *err)
+{
+	if (counts && board->code == BOARD_CODE_ENDED && board->deadline_at)
+		return kettle_fail(err, KETTLE_EACCES,
+			"Submission %lld belongs to somebody else; its code can be read once the deadline of `%s` has passed.",
+			(long long)id, board->name);
+	return kettle_fail(err, KETTLE_EACCES, "Submission %lld belongs to somebody else.", (long long)id);
+}
+
+static int
+load_jobs(struct db *db, const json_t *row, json_t **ret_jobs, json_t *ranks, struct kettle_error *err)
+{
+	AUTO_JSON json_t *jobs = NULL;
+	int code = db_array(db, &jobs, err,
+		"SELECT id AS job, device, state, score, low, high, json_array() AS runs_json, json_array() AS artifacts_json "
+		"FROM jobs WHERE submission = ? AND NOT superseded AND state = 'passed' ORDER BY id",
+		"i", id_of(row, "id"));
+	for (size_t i = 0; i < json_array_size(jobs) && code == 0; i++) {
+		json_t *job = json_array_get(jobs, i), *rank;
+		struct ranking_place place;
+		const char *device = json_string_value(json_object_get(job, "device"));
+		code = ranking_of(db, id_of(row, "leaderboard_id"), device, id_of(row, "user"), &place, err);
+		if (code < 0)
+			break;
+		rank = place.rank ? json_pack("{s:I, s:I}", "rank", (json_int_t)place.rank, "of", (json_int_t)place.of)
+						  : json_null();
+		(void)json_object_set_new(ranks, device, place.rank ? json_integer(place.rank) : json_null());
+		code = json_object_set_new(job, "rank", rank) < 0 ? fail_memory(err) : 0;
+	}
+	if (code == 0)
+		*ret_jobs = STEAL(jobs);
+	return code;
+}
+
+/* EACCES unless the actor may read it. */
+static int
+check_open(struct db *db, const struct actor *actor, int64_t id, const json_t *row, struct kettle_error *err)
+{
+	struct board board;
+	int code = board_find(db, actor, json_string_value(json_object_get(row, "leaderboard_name")), &board, err);
+	if (code == 0)
+		code = board_check_access(db, actor, &board, NULL);
+	if (code == KETTLE_EACCES)
+		return fail_other(id, &board, false, err);
+	if (code == 0 && !board_code_open(&board, db->now_ms))
+		code = fail_other(id, &board, true, err);
+	return code;
+}
+
+int
+submission_open(struct db *db, const struct actor *actor, int64_t id, json_t **ret_object, struct kettle_error *err)
+{
+	AUTO_JSON json_t *row = NULL, *jobs = NULL, *ranks = json_object();
+	struct board none = {0};
+	int code = load(db, id, &row, err);
+	if (code == KETTLE_ENOENT)
+		return fail_other(id, &none, false, err);
+	if (code == 0)
+		code = check_open(db, actor, id, row, err);
+	if (code == 0)
+		code = load_jobs(db, row, &jobs, ranks, err);
+	if (code < 0)
+		return code;
+	json_t *more = json_pack("{s:[], s:{s:s, s:n, s:O}, s:n, s:O, s:O}", "runs", "job", "status", "succeeded", "error",
+		"last_heartbeat", json_object_get(row, "submission_time"), "runner_queue", "rank", ranks, "jobs", jobs);
+	(void)json_object_del(row, "user");
+	if (json_object_update_new(row, more) < 0)
+		return fail_memory(err);
+	*ret_object = STEAL(row);
+	return 0;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads the numbered events for whoever may see them, and keeps the cursors of their consumers. */
+#include <config.h>
+
+#include "model/events.h"
+
+#include "base/cleanup.h"
+
+static int
+add_event(void *arg, sqlite3_stmt *row)
+{
+	return json_array_append_new(arg, db_event_object(row)) < 0 ? KETTLE_EIO : 0;
+}
+
+/* A board that has gone is as visible as it was; one that is there as it is now. */
+#define VISIBLE \
+	"(?1 OR user IS ?2 AND scope <> 'a' OR scope = 'p' AND CASE coalesce((SELECT visibility FROM leaderboards WHERE " \
+	"id " \
+	"= events.leaderboard), CASE WHEN closed THEN 'closed' ELSE 'public' END) WHEN 'public' THEN 1 ELSE EXISTS " \
+	"(SELECT " \
+	"1 FROM access WHERE access.leaderboard = events.leaderboard AND access.user = ?2) OR EXISTS (SELECT 1 FROM " \
+	"leaderboards WHERE id = events.leaderboard AND creator = ?2) END) "
+#define SELECT "SELECT " DB_EVENT_COLUMNS " FROM events WHERE "
+#define REST " AND " VISIBLE "ORDER BY seq LIMIT ?4"
+
+int
+events_after(struct db *db, const struct actor *actor, const json_t *filter, int64_t after, int64_t limit,
+	json_t **ret_events, struct kettle_error *err)
+{
+	AUTO_JSON json_t *events = json_array();
+	if (!events)
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to read the events.");
+	const json_t *submission = json_object_get(filter, "submission");
+	const char *board = json_string_value(json_object_get(filter, "leaderboard"));
+	int64_t admin = actor->role == RIGHT_ADMIN;
+	/* Nobody's user is no user: NULL would match events that concern nobody, -1 matches none. */
+	int64_t user = actor->user > 0 ? actor->user : -1;
+	if (limit < 1 || limit > EVENTS_PAGE_MAX)
+		limit = EVENTS_PAGE_MAX;
+	int code;
+	if (submission)
+		code = db_query(db, err, add_event, events,
+			SELECT "submission = ?5 AND (?6 IS NULL OR leaderboard_name = ?6 COLLATE NOCASE) AND seq > ?3" REST,
+			"iiiiis", admin, user, after, limit, (int64_t)json_integer_value(submission), board);
+	else if (board)
+		code = db_query(db, err, add_event, events,
+			SELECT "leaderboard = (SELECT id FROM leaderboards WHERE name = ?5) AND seq > ?3" REST, "iiiis", admin,
+			user, after, limit, board);
+	else
+		code = db_query(db, err, add_event, events, SELECT "seq > ?3" REST, "iiii", admin, user, after, limit);
+	if (code < 0)
+		return err && err->code ? err->code : kettle_fail(err, code, "The events cannot be read.");
+	*ret_events = STEAL(events);
+	return 0;
+}
+
+int
+events_last(struct db *db, int64_t *ret_seq, struct kettle_error *err)
+{
+	return db_int(db, ret_seq, err, "SELECT coalesce(max(seq), 0) FROM events", NULL);
+}
+
+int
+events_cursor_get(struct db *db, const char *consumer, int64_t *ret_seq, struct kettle_error *err)
+{
+	return db_int(db, ret_seq, err, "SELECT coalesce((SELECT seq FROM cursors WHERE consumer = ?), 0)", "s", consumer);
+}
+
+int
+events_cursor_set(struct db *db, const char *consumer, int64_t seq, struct kettle_error *err)
+{
+	return db_exec(db, err,
+		"INSERT INTO cursors (consumer, seq) VALUES (?, ?) "
+		"ON CONFLICT (consumer) DO UPDATE SET seq = max(seq, excluded.seq)",
+		"si", consumer, seq);
+}
+
+int
+events_cursor_begin(struct db *db, const char *consumer, struct kettle_error *err)
+{
+	return db_exec(db, err,
+		"INSERT INTO cursors (consumer, seq) SELECT ?, coalesce(max(seq), 0) FROM events WHERE true "
+		"ON CONFLICT (consumer) DO NOTHING",
+		"s", consumer);
+}

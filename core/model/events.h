@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* The numbered events: which there are, who may read them, and how far each consumer has come. */
+#ifndef KETTLE_EVENTS_H
+#define KETTLE_EVENTS_H
+
+#include "commands/command.h"
+
+#define EVENTS_PAGE_MAX 1000 /* events of one reading */
+
+/*
+ * An event is {"seq": number, "at": ISO time, "kind", "scope": "p"|"u"|"a", "closed": whether the board was closed,
+ * "leaderboard": id, "leaderboard_name", "submission": id, "user": id, "user_name", "data": {…}}; what does not apply
+ * is absent. It is written in the transaction that causes it. No seed, no result and no message of a secret run is ever
+ * in one. `user` is whom it concerns, the submission's owner, not who did it.
+ *
+ * kind                   scope data
+ * leaderboard.created    p     {"name", "devices": [name], "deadline": ISO or null}
+ * leaderboard.updated    p     {"name", "changes": what became another, "scores": "kept" or "left" (the rankings began anew),
+ *                              "deadline": ISO or null, "devices": [name], "visibility"}
+ * leaderboard.limited    p     {"name", "category" (null: both), "device" (null: all together), "per_hour" (null: removed)}
+ * leaderboard.joined     u     {"name"}
+ * leaderboard.deleted    p     {"name", "submissions": how many, "jobs": [{"job", "device", "submission"}] that were open}
+ * submission.accepted    u     {"mode", "file_name", "jobs": [{"job", "device"}]}
+ * submission.cancelled   u     {"jobs": [{"job", "device", "attempt"}] that were open}; submission.done follows
+ * submission.deleted     u     {"mode", "file_name", "jobs": [{"job", "device", "attempt"}] that were open}
+ * submission.rerun       u     {"mode", "file_name", "jobs": [{"job", "device"}] that are new}; submission.done follows
+ * submission.flagged     u     {"mode", "file_name", "reason"}: marked as a cheat
+ * submission.unflagged   u     {"mode", "file_name"}
+ * submission.done        u     {"mode", "state": the worst of its jobs', "jobs": [{"job", "device", "state", "score",
+ *                              "low", "high", "error", "rank", "of"}]}
+ * job.started            u     {"job", "device", "unit", "attempt"}
+ * job.requeued           u     {"job", "device", "attempt", "spared", "reason"}
+ * job.done               u     {"job", "device", "mode", "state", "score", "low", "high", "error", "rank", "of",
+ *                              "rank_before", "previous_score", "best": this is the user's best now, "first": of theirs}
+ * rank.changed           p     {"device", "before": rank or null, "after": rank or null, "score", "previous_score", "job",
+ *                              "displaced": {"user", "user_name", "score", "rank"} or null: who held the place on the
+ *                              podium, "podium": [{"rank", "user", "user_name", "submission", "score"}] or null when the
+ *                              first three are as before}
+ * invite.created         a     {"leaderboards": [name], "count"}; codes are in no event
+ * invite.revoked         a     {"leaderboards": [name], "was_claimed"}; the user is who had claimed it
+ * device.aside           a     {"device", "unit", "reason"}: nothing runs there until it is brought back
+ * device.calibrated      a     {"device", "unit", "names": {NAME: ns}, "leaderboard": the one whose task's own they are}
+ * device.ready           a     {"device", "unit", "reason"}: it is brought back
+ * user.created           a     {"name", "provider"}
+ * user.banned            u     {"reason", "cancelled": [submission]}
+ * user.unbanned          u     none
+ * user.role              u     {"role", "was"}
+ * user.code              u     {"expires"}: a code was made that joins this user into whoever types it
+ * user.joined            u     {"name", "was": number, "role"}: who was joined into this user
+ * admin.accepting        a     {"accepting"}: whether submissions are accepted from now on
+ */
+/*
+ * Stored events with numbers over `after` that the actor may see (admins all; others what is public on boards that they
+ * may see, and their own), in order, at most limit. filter: {"submission": id}, {"leaderboard": name} or {}; may be
+ * NULL. New array.
+ */
+int events_after(struct db *db, const struct actor *actor, const json_t *filter, int64_t after, int64_t limit,
+	json_t **ret_events, struct kettle_error *err);
+/* The number of the newest event; 0: there is none. */
+int events_last(struct db *db, int64_t *ret_seq, struct kettle_error *err);
+
+/* How far a consumer ("plugin:discord") has come; 0: it never said. */
+int events_cursor_get(struct db *db, const char *consumer, int64_t *ret_seq, struct kettle_error *err);
+/* Only ever forwards. */
+int events_cursor_set(struct db *db, const char *consumer, int64_t seq, struct kettle_error *err);
+/* Makes a new consumer begin at the newest event, not at the first; no change for one that exists. */
+int events_cursor_begin(struct db *db, const char *consumer, struct kettle_error *err);
+
+#endif

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: MIT */
+/* What a database holds, as files for other programs: one table after the other, a row at a time. */
+#include <config.h>
+
+#include "model/export_files.h"
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define EXPORT_LOOK_ROWS 1000 /* between two looks at whether it shall stop */
+
+/* The submissions of leaderboards that are not being deleted. */
+#define SHOWN "submissions WHERE leaderboard IN (SELECT id FROM leaderboards)"
+
+static const struct table {
+	const char *name, *sql;
+} tables[] = {
+	{"leaderboards",
+		"SELECT b.id, b.name, b.description, u.name AS creator, b.created_at AS created_iso, b.deadline_at AS "
+		"deadline_iso, b.visibility, b.code, (SELECT json_group_array(device) FROM leaderboard_devices d WHERE "
+		"d.leaderboard = b.id) AS devices_json, t.name AS task, t.content_hash AS task_hash FROM leaderboards b JOIN "
+		"users u ON u.id = b.creator JOIN tasks t ON t.id = b.task ORDER BY b.id"},
+	{"users", "SELECT id AS user_id, name AS user_name, role, created_at AS created_iso, banned_at IS NOT NULL AS "
+			  "banned_bool, merged_into AS joined_into FROM users ORDER BY id"},
+	{"submissions",
+		"SELECT s.id AS submission_id, b.name AS leaderboard, s.user AS user_id, u.name AS user_name, s.mode, "
+		"s.file_name, s.state, s.created_at AS created_iso, s.done_at AS done_iso, s.flagged_at IS NOT NULL AS "
+		"flagged_bool, s.flag_reason, c.sha256 AS code_sha256, c.size AS code_bytes, t.content_hash AS task_hash FROM "
+		"submissions s JOIN leaderboards b ON b.id = s.leaderboard JOIN users u ON u.id = s.user JOIN blobs c ON c.id "
+		"= s.code JOIN tasks t ON t.id = s.task ORDER BY s.id"},
+	{"jobs",
+		"SELECT id AS job, submission AS submission_id, device, superseded = 0 AS counts_bool, state, attempt, unit, "
+		"queued_at AS queued_iso, started_at AS started_iso, done_at AS ended_iso, score, low, high, error, "
+		"system_json FROM jobs WHERE submission IN (SELECT id FROM " SHOWN ") ORDER BY id"},
+	{"runs",
+		"SELECT r.id AS run, r.job, j.submission AS submission_id, j.device, r.mode, r.secret AS secret_bool, r.idx AS "
+		"\"index\", r.passed AS passed_bool, iif(r.secret, NULL, r.state) AS state, r.score, iif(r.secret, NULL, "
+		"r.low) AS low, iif(r.secret, NULL, r.high) AS high, iif(r.secret, NULL, r.start_at) AS start_iso, "
+		"iif(r.secret, NULL, r.end_at) AS end_iso, r.message, r.result_json FROM runs r JOIN jobs j ON j.id = r.job "
+		"WHERE j.submission IN (SELECT id FROM " SHOWN ") ORDER BY r.id"},
+};
+
+/* Every file that somebody submitted, once. */
+static const char code_sql[] = "SELECT sha256, data FROM blobs WHERE id IN (SELECT code FROM " SHOWN ") ORDER BY id";
+
+struct export
+{
+	struct db *db;
+	const char *folder;
+	bool csv;
+	backup_progress progress;
+	void *arg;
+	int64_t done, total;
+	FILE *out;
+	int64_t rows; /* of this table */
+	int number;   /* why a file could not be written: errno */
+	bool stopped;
+};
+
+static int
+fail_write(const char *path, int number, struct kettle_error *err)
+{
+	return kettle_fail(
+		err, number == EACCES ? KETTLE_EACCES : KETTLE_EIO, "`%s` cannot be written: %s.", path, strerror(number));
+}
+
+/* One row more; non-zero ends the reading. */
+static int
+count_row(struct export *export)
+{
+	export->rows++;
+	if (++export->done % EXPORT_LOOK_ROWS || !export->progress)
+		return 0;
+	if (export->done > export->total)
+		export->total = export->done;
+	export->stopped = !export->progress(export->arg, export->done, export->total);
+	return export->stopped ? KETTLE_ECANCELED : 0;
+}
+
+/* ---- rows ---- */
+
+static void
+put_field(FILE *out, const char *text)
+{
+	if (!text[strcspn(text, ",\"\r\n")]) {
+		(void)fputs(text, out);
+		return;
+	}
+	(void)fputc('"', out);
+	for (; *text; text++) {
+		if (*text == '"')
+			(void)fputc('"', out);
+		(void)fputc(*text, out);
+	}
+	(void)fputc('"', out);
+}
+
+static void
+put_value(FILE *out, const json_t *value)
+{
+	if (json_is_null(value))
+		return;
+	if (json_is_string(value)) {
+		put_field(out, json_string_value(value));
+		return;
+	}
+	AUTO_FREE char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+	put_field(out, text ? text : "");
+}
+
+static void
+put_csv(FILE *out, const json_t *row, bool names)
+{
+	const char *name, *between = "";
+	json_t *value;
+	json_object_foreach((json_t *)row, name, value) {
+		(void)fputs(between, out);
+		if (names)
+			put_field(out, name);
+		else
+			put_value(out, value);
+		between = ",";
+	}
+	(void)fputs("\r\n", out);
+}
+
+static int
+write_row(void *arg, sqlite3_stmt *statement)
+{
+	struct export *export = arg;
+	AUTO_JSON json_t *row = db_row_object(statement);
+	if (!row)
+		return KETTLE_ENOMEM;
+	if (export->csv) {
+		if (export->rows == 0)
+			put_csv(export->out, row, true);
+		put_csv(export->out, row, false);
+	} else {
+		(void)json_dumpf(row, export->out, JSON_COMPACT);
+		(void)fputc('\n', export->out);
+	}
+	if (ferror(export->out))
+		return KETTLE_EIO;
+	return count_row(export);
+}
+
+/* What ended the reading of a table. */
+static int
+fail_table(const struct export *export, int code, const char *path, int number, struct kettle_error *err)
+{
+	if (export->stopped)
+		return kettle_fail(err, KETTLE_ECANCELED, "The export was stopped; nothing is left of it.");
+	if (code == KETTLE_ENOMEM)
+		return kettle_fail(err, code, "There is not enough memory for the export.");
+	if (err && err->code)
+		return err->code;
+	return fail_write(path, number, err);
+}
+
+static int
+write_table(struct export *export, const struct table *table, json_t *files, struct kettle_error *err)
+{
+	AUTO_BUF struct buf name = {0};
+	AUTO_FREE char *path = NULL;
+	if (buf_printf(&name, "%s.%s", table->name, export->csv ? "csv" : "jsonl") ||
+		!(path = path_join(export->folder, name.data)))
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the export.");
+	AUTO_FILE FILE *out = fopen(path, "wxe");
+	if (!out)
+		return fail_write(path, errno, err);
+	export->out = out;
+	export->rows = 0;
+	int code = db_query(export->db, err, write_row, export, table->sql, NULL);
+	int number = errno;
+	if (code == 0 && fflush(out) != 0) {
+		code = KETTLE_EIO;
+		number = errno;
+	}
+	if (code < 0)
+		return fail_table(export, code, path, number, err);
+	return json_object_set_new(files, name.data, json_integer(export->rows)) < 0
+			   ? kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the export.")
+			   : 0;
+}
+
+/* ---- code ---- */
+
+static int
+write_code(void *arg, sqlite3_stmt *row)
+{
+	struct export *export = arg;
+	struct kettle_error err = {0};
+	AUTO_BUF struct buf path = {0};
+	if (buf_printf(&path, "%s/code/%s", export->folder, (const char *)sqlite3_column_text(row, 0)))
+		return KETTLE_ENOMEM;
+	const void *data = sqlite3_column_blob(row, 1);
+	if (file_write(path.data, data ? data : "", (size_t)sqlite3_column_bytes(row, 1), 0600, &err) < 0) {
+		export->number = errno;
+		return KETTLE_EIO;
+	}
+	return count_row(export);
+}
+
+static int
+write_all_code(struct export *export, json_t *files, struct kettle_error *err)
+{
+	AUTO_FREE char *folder = path_join(export->folder, "code");
+	if (!folder)
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the export.");
+	if (mkdir(folder, 0700) != 0)
+		return fail_write(folder, errno, err);
+	export->rows = 0;
+	int code = db_query(export->db, err, write_code, export, code_sql, NULL);
+	if (code < 0)
+		return fail_table(export, code, folder, export->number, err);
+	return json_object_set_new(files, "code/", json_integer(export->rows)) < 0
+			   ? kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the export.")
+			   : 0;
+}
+
+/* ---- all of it ---- */
+
+/* About how many rows there will be: numbers are given once, so what was deleted counts too. */
+static int
+estimate(struct export *export, struct kettle_error *err)
+{
+	return db_int(export->db, &export->total, err,
+		"SELECT coalesce((SELECT max(id) FROM users), 0) + 2 * coalesce((SELECT max(id) FROM submissions), 0) + "
+		"coalesce((SELECT max(id) FROM jobs), 0) + coalesce((SELECT max(id) FROM runs), 0)",
+		NULL);
+}
+
+static int
+write_all(struct export *export, json_t *files, struct kettle_error *err)
+{
+	int code = db_exec(export->db, err, "BEGIN", NULL);
+	if (code == 0)
+		code = estimate(export, err);
+	for (size_t i = 0; i < ARRAY_SIZE(tables) && code == 0; i++)
+		code = write_table(export, &tables[i], files, err);
+	if (code == 0)
+		code = write_all_code(export, files, err);
+	if (!sqlite3_get_autocommit(export->db->handle))
+		(void)db_exec(export->db, NULL, "ROLLBACK", NULL);
+	return code;
+}
+
+/* Nothing, or an empty folder. */
+static int
+check_free(const char *path, struct kettle_error *err)
+{
+	AUTO_DIR DIR *folder = opendir(path);
+	size_t entries = 0;
+	if (!folder && errno == ENOENT)
+		return 0;
+	while (folder && readdir(folder))
+		entries++;
+	if (folder && entries <= 2)
+		return 0;
+	return kettle_fail(err, KETTLE_ECONFLICT, "`%s` is there already%s: name a folder that is new or empty.", path,
+		folder ? " and not empty" : "");
+}
+
+int
+export_make(struct db *db, const char *path, bool csv, backup_progress progress, void *arg, json_t **ret_files,
+	struct kettle_error *err)
+{
+	AUTO_JSON json_t *files = json_object();
+	AUTO_BUF struct buf folder = {0};
+	size_t len = strlen(path);
+	while (len > 1 && path[len - 1] == '/')
+		len--;
+	if (!files || buf_printf(&folder, "%.*s.%ld.part", (int)len, path, (long)getpid()))
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the export.");
+	int code = check_free(path, err);
+	if (code < 0)
+		return code;
+	struct export export = {.db = db, .folder = folder.data, .csv = csv, .progress = progress, .arg = arg};
+	if (mkdir(folder.data, 0700) != 0)
+		return fail_write(folder.data, errno, err);
+	code = write_all(&export, files, err);
+	(void)rmdir(path); /* an empty folder is as good as none */
+	if (code == 0)
+		code = backup_name(folder.data, path, err);
+	if (code < 0)
+		(void)file_remove_tree(folder.data, NULL);
+	else
+		*ret_files = STEAL(files);
+	return code;
+}

@@ -1,0 +1,546 @@
+/* SPDX-License-Identifier: MIT */
+/* Jobs in the database: from accepted to their verdict. */
+#include <config.h>
+
+#include "model/jobs.h"
+
+#include "model/artifact.h"
+#include "base/cleanup.h"
+#include "model/blobs.h"
+#include "model/ranking.h"
+#include "model/settings.h"
+#include "base/text.h"
+
+#include <math.h>
+#include <string.h>
+
+#define REASON_MAX 500 /* bytes of a reason that are kept */
+
+/* What every change of a job needs to know of it. */
+struct job {
+	int64_t id, submission, leaderboard, user, attempt, spared, superseded;
+	char device[256], mode[16], state[16];
+};
+
+static void
+copy_text(char *to, size_t size, sqlite3_stmt *row, int column)
+{
+	const char *text = (const char *)sqlite3_column_text(row, column);
+	(void)snprintf(to, size, "%s", text ? text : "");
+}
+
+static int
+read_job(void *arg, sqlite3_stmt *row)
+{
+	struct job *job = arg;
+	job->submission = sqlite3_column_int64(row, 0);
+	job->leaderboard = sqlite3_column_int64(row, 1);
+	job->user = sqlite3_column_int64(row, 2);
+	job->attempt = sqlite3_column_int64(row, 3);
+	job->spared = sqlite3_column_int64(row, 4);
+	copy_text(job->device, sizeof(job->device), row, 5);
+	copy_text(job->mode, sizeof(job->mode), row, 6);
+	copy_text(job->state, sizeof(job->state), row, 7);
+	job->superseded = sqlite3_column_int64(row, 8);
+	return 1;
+}
+
+/* ECONFLICT: it is not in this state, not of this attempt (0: any), or gone. */
+static int
+load(struct db *db, int64_t id, const char *state, int64_t attempt, struct job *job, struct kettle_error *err)
+{
+	*job = (struct job){.id = id};
+	int code = db_query(db, err, read_job, job,
+		"SELECT s.id, s.leaderboard, s.user, j.attempt, j.spared, j.device, s.mode, j.state, j.superseded FROM jobs j "
+		"JOIN submissions s ON s.id = j.submission JOIN leaderboards b ON b.id = s.leaderboard WHERE j.id = ?",
+		"i", id);
+	if (code < 0)
+		return code;
+	if (code == 0)
+		return kettle_fail(err, KETTLE_ECONFLICT, "Job %lld does not exist any more.", (long long)id);
+	if (strcmp(job->state, state) != 0)
+		return kettle_fail(err, KETTLE_ECONFLICT, "Job %lld is %s, not %s.", (long long)id, job->state, state);
+	if (attempt && job->attempt != attempt)
+		return kettle_fail(err, KETTLE_ECONFLICT, "Job %lld is at attempt %lld, not %lld.", (long long)id,
+			(long long)job->attempt, (long long)attempt);
+	return 0;
+}
+
+static int
+fail_memory(struct kettle_error *err)
+{
+	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a job.");
+}
+
+/* Writes an event of the job; data_take may be NULL for lack of memory. */
+static int
+tell(struct db *db, const struct job *job, const char *kind, json_t *data_take, struct kettle_error *err)
+{
+	AUTO_JSON json_t *data = data_take;
+	if (!data)
+		return fail_memory(err);
+	return db_event(db, kind, 'u', job->leaderboard, job->submission, job->user, data, err);
+}
+
+int64_t
+jobs_seed(void)
+{
+	uint32_t bits;
+	random_bytes(&bits, sizeof(bits));
+	return (int64_t)(bits & 0x7fffffffu);
+}
+
+int
+jobs_open(struct db *db, json_t **ret_jobs, struct kettle_error *err)
+{
+	return db_array(db, ret_jobs, err,
+		"SELECT j.id AS job, s.id AS submission, s.user, j.device, s.mode, j.state, j.attempt, j.unit, j.handle, "
+		"j.queued_at, s.leaderboard, b.name AS leaderboard_name FROM jobs j JOIN submissions s ON s.id = j.submission "
+		"JOIN leaderboards b ON b.id = s.leaderboard WHERE j.done_at IS NULL ORDER BY j.id",
+		NULL);
+}
+
+int
+jobs_material(struct db *db, int64_t job, json_t **ret_material, struct kettle_error *err)
+{
+	AUTO_JSON json_t *material = NULL;
+	int code = db_object(db, &material, err,
+		"SELECT s.task, CAST(c.data AS TEXT) AS code, s.file_name, s.mode, "
+		"j.device, j.seed AS seed_text, s.id AS submission, s.user, s.leaderboard, b.name AS leaderboard_name FROM "
+		"jobs j "
+		"JOIN submissions s ON s.id = j.submission JOIN blobs c ON c.id = s.code JOIN "
+		"leaderboards b ON b.id = s.leaderboard WHERE j.id = ?",
+		"i", job);
+	if (code == KETTLE_ENOENT)
+		return kettle_fail(err, code, "Job %lld does not exist any more.", (long long)job);
+	if (code < 0)
+		return code;
+	json_t *bundle = NULL;
+	code = content_get_task(db, json_integer_value(json_object_get(material, "task")), &bundle, err);
+	if (code < 0)
+		return code;
+	if (json_object_set_new(material, "task", bundle) < 0)
+		return fail_memory(err);
+	*ret_material = STEAL(material);
+	return 0;
+}
+
+int
+jobs_start(struct db *db, int64_t id, const char *unit, int64_t *ret_attempt, struct kettle_error *err)
+{
+	struct job job;
+	int code = load(db, id, "queued", 0, &job, err);
+	if (code == 0)
+		code = db_exec(db, err,
+			"UPDATE jobs SET state = 'running', attempt = attempt + 1, unit = ?1, handle = NULL, started_at = ?2, "
+			"changed_at = ?2, error = NULL WHERE id = ?3",
+			"sii", unit, db->now_ms, id);
+	if (code == 0)
+		code = db_exec(
+			db, err, "UPDATE submissions SET state = 'running' WHERE id = ? AND state = 'queued'", "i", job.submission);
+	if (code == 0)
+		code = tell(db, &job, "job.started",
+			json_pack("{s:I, s:s, s:s, s:I}", "job", (json_int_t)id, "device", job.device, "unit", unit, "attempt",
+				(json_int_t)job.attempt + 1),
+			err);
+	if (code == 0)
+		*ret_attempt = job.attempt + 1;
+	return code;
+}
+
+int
+jobs_set_handle(struct db *db, int64_t id, int64_t attempt, const char *handle, struct kettle_error *err)
+{
+	struct job job;
+	int code = load(db, id, "running", attempt, &job, err);
+	return code < 0 ? code : db_exec(db, err, "UPDATE jobs SET handle = ? WHERE id = ?", "si", handle, id);
+}
+
+/* ---- the end of a job ---- */
+
+/* The states in which a job may end, the worst first: a fault of the code tells more than one of a machine. */
+static const char *const end_states[] = {"failed", "timed_out", "error", "cancelled", "passed"};
+
+static bool
+is_end_state(const char *state)
+{
+	for (size_t i = 0; state && i < ARRAY_SIZE(end_states); i++)
+		if (strcmp(end_states[i], state) == 0)
+			return true;
+	return false;
+}
+
+static const char *
+worst_state(const json_t *jobs)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(end_states); i++) {
+		size_t j;
+		json_t *job;
+		json_array_foreach(jobs, j, job) {
+			if (strcmp(json_string_value(json_object_get(job, "state")), end_states[i]) == 0)
+				return end_states[i];
+		}
+	}
+	return "error";
+}
+
+static int
+add_ranks(struct db *db, const struct job *job, json_t *jobs, struct kettle_error *err)
+{
+	size_t i;
+	json_t *row;
+	json_array_foreach(jobs, i, row) {
+		struct ranking_place place;
+		int code =
+			ranking_of(db, job->leaderboard, json_string_value(json_object_get(row, "device")), job->user, &place, err);
+		if (code < 0)
+			return code;
+		(void)json_object_set_new(row, "rank", place.rank ? json_integer(place.rank) : json_null());
+		(void)json_object_set_new(row, "of", place.rank ? json_integer(place.of) : json_null());
+	}
+	return 0;
+}
+
+/* Ends the submission when none of its jobs is open any more. */
+static int
+settle(struct db *db, const struct job *job, struct kettle_error *err)
+{
+	int64_t open = 0;
+	AUTO_JSON json_t *jobs = NULL;
+	int code = db_int(
+		db, &open, err, "SELECT count(*) FROM jobs WHERE submission = ? AND done_at IS NULL", "i", job->submission);
+	if (code < 0 || open > 0)
+		return code;
+	code = db_array(db, &jobs, err,
+		"SELECT id AS job, device, state, score, low, high, error FROM jobs WHERE submission = ? AND NOT superseded "
+		"ORDER BY id",
+		"i", job->submission);
+	if (code == 0)
+		code = add_ranks(db, job, jobs, err);
+	if (code < 0)
+		return code;
+	const char *state = worst_state(jobs);
+	code = db_exec(db, err, "UPDATE submissions SET state = ?, done_at = ? WHERE id = ?", "sii", state, db->now_ms,
+		job->submission);
+	if (code < 0)
+		return code;
+	return tell(
+		db, job, "submission.done", json_pack("{s:s, s:s, s:O}", "mode", job->mode, "state", state, "jobs", jobs), err);
+}
+
+/* A number that a score can be; NULL: none. */
+static const json_t *
+score_of(const json_t *verdict, const char *key)
+{
+	const json_t *value = json_object_get(verdict, key);
+	double number = json_number_value(value);
+	return isfinite(number) && number > 0 ? value : NULL;
+}
+
+static json_t *
+done_data(const struct job *job, const json_t *verdict, const struct ranking_change *change)
+{
+	bool best = change->after.rank && change->after.job == job->id;
+	json_t *data = json_pack("{s:I, s:s, s:s, s:O, s:O?, s:O?, s:O?, s:O?}", "job", (json_int_t)job->id, "device",
+		job->device, "mode", job->mode, "state", json_object_get(verdict, "state"), "score", score_of(verdict, "score"),
+		"low", score_of(verdict, "low"), "high", score_of(verdict, "high"), "error", json_object_get(verdict, "error"));
+	if (!data || !change->after.rank)
+		return data;
+	(void)json_object_set_new(data, "rank", json_integer(change->after.rank));
+	(void)json_object_set_new(data, "of", json_integer(change->after.of));
+	(void)json_object_set_new(
+		data, "rank_before", change->before.rank ? json_integer(change->before.rank) : json_null());
+	(void)json_object_set_new(
+		data, "previous_score", change->before.rank ? json_real(change->before.score) : json_null());
+	(void)json_object_set_new(data, "best", json_boolean(best));
+	(void)json_object_set_new(data, "first", json_boolean(best && change->before.rank == 0));
+	return data;
+}
+
+/*
+ * A rerun takes the place of what it was to replace, where it says something about the code. The old one goes first:
+ * one job of a device counts.
+ */
+static int
+end_rerun(
+	struct db *db, const struct job *job, const char *state, struct ranking_change *change, struct kettle_error *err)
+{
+	bool says_nothing = strcmp(state, "error") == 0 || strcmp(state, "cancelled") == 0;
+	if (says_nothing)
+		return db_exec(db, err, "UPDATE jobs SET superseded = id WHERE id = ?", "i", job->id);
+	int code = db_exec(db, err, "UPDATE jobs SET superseded = ? WHERE id = ?", "ii", job->id, -job->superseded);
+	if (code == 0)
+		code = db_exec(db, err, "UPDATE jobs SET superseded = 0 WHERE id = ?", "i", job->id);
+	if (code == 0 && strcmp(job->mode, "ranked") == 0)
+		code = ranking_renew(db, job->leaderboard, job->device, job->user, change, err);
+	return code;
+}
+
+/* Whatever ends a job: its row, the ranking, the events, the submission. */
+static int
+end(struct db *db, const struct job *job, const json_t *verdict, struct kettle_error *err)
+{
+	const char *state = json_string_value(json_object_get(verdict, "state"));
+	struct ranking_change change = {0};
+	int code = db_exec(db, err,
+		"UPDATE jobs SET state = ?1, done_at = ?2, changed_at = ?2, handle = NULL, score = ?3, low = ?4, high = ?5, "
+		"error "
+		"= ?6, compilation_json = ?7, system_json = ?8, timing_json = ?9 WHERE id = ?10",
+		"sirrrsjjji", state, db->now_ms, score_of(verdict, "score"), score_of(verdict, "low"),
+		score_of(verdict, "high"), json_string_value(json_object_get(verdict, "error")),
+		json_object_get(verdict, "compilation"), json_object_get(verdict, "system"), json_object_get(verdict, "timing"),
+		job->id);
+	if (code == 0 && job->superseded < 0)
+		code = end_rerun(db, job, state, &change, err);
+	else if (code == 0 && strcmp(state, "passed") == 0 && strcmp(job->mode, "ranked") == 0)
+		code = ranking_offer(db, job->id, &change, err);
+	if (code == 0)
+		code = tell(db, job, "job.done", done_data(job, verdict, &change), err);
+	return code < 0 ? code : settle(db, job, err);
+}
+
+/* A reason as it may be kept and shown. */
+static char *
+clean_reason(const char *reason)
+{
+	AUTO_BUF struct buf clean = {0};
+	size_t len = strlen(reason);
+	utf8_clean(reason, len < REASON_MAX ? len : REASON_MAX, &clean);
+	return buf_take(&clean);
+}
+
+static int
+give_up(struct db *db, const struct job *job, const char *reason, struct kettle_error *err)
+{
+	AUTO_JSON json_t *error =
+		json_sprintf("The machines failed %d times, which says nothing about the code; the last reason was: %s",
+			JOB_MAX_ATTEMPTS, reason);
+	AUTO_JSON json_t *verdict = json_pack("{s:s, s:O}", "state", "error", "error", error);
+	return verdict ? end(db, job, verdict, err) : fail_memory(err);
+}
+
+int
+jobs_requeue(struct db *db, int64_t id, int64_t attempt, bool spared, bool waits, const char *reason, bool *ret_queued,
+	struct kettle_error *err)
+{
+	struct job job;
+	AUTO_FREE char *clean = clean_reason(reason ? reason : "");
+	if (!clean)
+		return fail_memory(err);
+	int code = load(db, id, "running", attempt, &job, err);
+	if (code < 0)
+		return code;
+	if (!spared && job.attempt - job.spared >= JOB_MAX_ATTEMPTS) {
+		code = give_up(db, &job, clean, err);
+		if (code == 0)
+			*ret_queued = false;
+		return code;
+	}
+	code = db_exec(db, err,
+		"UPDATE jobs SET state = 'queued', spared = spared + ?1, unit = NULL, handle = NULL, changed_at = ?2, error = "
+		"?4 "
+		"WHERE id = ?3",
+		"iiis", (int64_t)spared, db->now_ms, id, waits ? clean : NULL);
+	if (code == 0)
+		code = tell(db, &job, "job.requeued",
+			json_pack("{s:I, s:s, s:I, s:b, s:s}", "job", (json_int_t)id, "device", job.device, "attempt",
+				(json_int_t)attempt, "spared", spared, "reason", clean),
+			err);
+	if (code == 0)
+		*ret_queued = true;
+	return code;
+}
+
+/* ---- runs ---- */
+
+static int64_t
+end_ns(const json_t *run)
+{
+	return json_integer_value(json_object_get(run, "start_ns")) + json_integer_value(json_object_get(run, "wall_ns"));
+}
+
+/* The stamps are of another machine's clock: the end of the last run stands for the time at which the verdict is stored. */
+static int64_t
+last_end_ns(const json_t *runs)
+{
+	int64_t last = 0;
+	size_t i;
+	json_t *run;
+	json_array_foreach(runs, i, run)
+		if (end_ns(run) > last)
+			last = end_ns(run);
+	return last;
+}
+
+/* What a run has besides the columns of its own. */
+static json_t *
+run_detail(const json_t *run)
+{
+	static const char *const columns[] = {"mode", "secret", "index", "passed", "state", "score", "low", "high",
+		"start_ns", "message", "result", "system"};
+	json_t *detail = json_copy((json_t *)run);
+	for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
+		(void)json_object_del(detail, columns[i]);
+	return detail;
+}
+
+static int
+add_run(struct db *db, int64_t job, const json_t *run, int64_t last_ns, struct kettle_error *err)
+{
+	bool secret = json_is_true(json_object_get(run, "secret")), passed = json_is_true(json_object_get(run, "passed"));
+	const char *mode = json_string_value(json_object_get(run, "mode"));
+	const char *state = json_string_value(json_object_get(run, "state"));
+	const json_t *index = json_object_get(run, "index");
+	int64_t end_at = db->now_ms - (last_ns - end_ns(run)) / 1000000;
+	int64_t start_at = end_at - json_integer_value(json_object_get(run, "wall_ns")) / 1000000;
+	AUTO_JSON json_t *detail = secret ? NULL : run_detail(run);
+	if (secret || !state)
+		state = passed ? "passed" : "failed";
+	return db_exec(db, err,
+		"INSERT INTO runs (job, mode, secret, idx, passed, state, score, low, high, start_at, end_at, message, "
+		"result_json, "
+		"system_json, detail_json) VALUES (?, ?, ?, nullif(?, -1), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		"isiiisrrriisjjj", job, mode ? mode : "", (int64_t)secret,
+		(int64_t)(json_is_integer(index) ? json_integer_value(index) : -1), (int64_t)passed, state,
+		json_object_get(run, "score"), json_object_get(run, "low"), json_object_get(run, "high"), start_at, end_at,
+		secret ? NULL : json_string_value(json_object_get(run, "message")),
+		secret ? NULL : json_object_get(run, "result"), secret ? NULL : json_object_get(run, "system"), detail);
+}
+
+static int
+add_runs(struct db *db, int64_t job, const json_t *runs, struct kettle_error *err)
+{
+	int64_t last_ns = last_end_ns(runs);
+	int code = 0;
+	for (size_t i = 0; i < json_array_size(runs) && code == 0; i++)
+		code = add_run(db, job, json_array_get(runs, i), last_ns, err);
+	return code;
+}
+
+/* What the job's machine said of itself, of the tools that the job named. */
+static int
+learn(struct db *db, const struct job *job, const json_t *system, struct kettle_error *err)
+{
+	AUTO_JSON json_t *row = NULL;
+	AUTO_JSON json_t *facts = json_pack("{s:O*, s:O*, s:O*}", "level", json_object_get(system, "level"), "tools",
+		json_object_get(system, "tools"), "packages", json_object_get(system, "interpreters"));
+	if (!facts)
+		return fail_memory(err);
+	int code =
+		json_is_object(system) ? db_object(db, &row, err, "SELECT unit FROM jobs WHERE id = ?", "i", job->id) : 0;
+	const char *unit = json_string_value(json_object_get(row, "unit"));
+	return code == 0 && unit ? state_unit_learn(db, job->device, unit, facts, true, err) : code;
+}
+
+int
+jobs_finish(struct db *db, int64_t id, int64_t attempt, const json_t *verdict, struct kettle_error *err)
+{
+	struct job job;
+	const char *state = json_string_value(json_object_get(verdict, "state"));
+	if (!is_end_state(state))
+		return kettle_fail(err, KETTLE_EINVAL, "The verdict on job %lld has the state `%s`, which is none.",
+			(long long)id, state ? state : "");
+	int code = load(db, id, "running", attempt, &job, err);
+	if (code == 0)
+		code = add_runs(db, id, json_object_get(verdict, "runs"), err);
+	if (code == 0)
+		code = artifact_store(db, id, json_object_get(verdict, "artifacts"), err);
+	if (code == 0)
+		code = learn(db, &job, json_object_get(verdict, "system"), err);
+	return code < 0 ? code : end(db, &job, verdict, err);
+}
+
+int
+jobs_recorded(struct db *db, int64_t id, int64_t attempt, int64_t record_ns, struct kettle_error *err)
+{
+	return db_exec(db, err,
+		"UPDATE jobs SET timing_json = json_set(timing_json, '$.parts.record_ns', ?) WHERE id = ? AND attempt = ? AND "
+		"json_type(timing_json, '$.parts') = 'object'",
+		"iii", record_ns, id, attempt);
+}
+
+int
+jobs_of(struct db *db, int64_t submission, json_t **ret_jobs, struct kettle_error *err)
+{
+	return db_array(db, ret_jobs, err,
+		"SELECT id AS job, device, attempt FROM jobs WHERE submission = ? AND done_at IS NULL ORDER BY id", "i",
+		submission);
+}
+
+int
+jobs_cancel(struct db *db, int64_t submission, json_t **ret_jobs, struct kettle_error *err)
+{
+	AUTO_JSON json_t *jobs = NULL;
+	struct job job = {0};
+	int code = jobs_of(db, submission, &jobs, err);
+	if (code < 0)
+		return code;
+	if (json_array_size(jobs) == 0)
+		return kettle_fail(err, KETTLE_ECONFLICT, "Submission %lld has already ended.", (long long)submission);
+	code = db_query(db, err, read_job, &job,
+		"SELECT id, leaderboard, user, 0, 0, '', mode, state, 0 FROM submissions WHERE id = ?", "i", submission);
+	if (code >= 0)
+		code = db_exec(db, err,
+			"UPDATE jobs SET state = 'cancelled', done_at = ?1, changed_at = ?1, handle = NULL, error = 'It was "
+			"cancelled.', superseded = iif(superseded < 0, id, superseded) WHERE submission = ?2 AND done_at IS NULL",
+			"ii", db->now_ms, submission);
+	if (code == 0)
+		code = tell(db, &job, "submission.cancelled", json_pack("{s:O}", "jobs", jobs), err);
+	if (code == 0)
+		code = settle(db, &job, err);
+	if (code == 0)
+		*ret_jobs = STEAL(jobs);
+	return code;
+}
+
+/* ---- once more ---- */
+
+static int
+rerun_one(struct db *db, int64_t submission, const char *device, json_t *jobs, struct kettle_error *err)
+{
+	int64_t current = 0, open = 0;
+	int code = db_int(db, &open, err,
+		"SELECT count(*) FROM jobs WHERE submission = ? AND device = ? AND done_at IS NULL", "is", submission, device);
+	if (code == 0 && open > 0)
+		return kettle_fail(err, KETTLE_ECONFLICT,
+			"Submission %lld is still queued or running on `%s`: wait for its end, or cancel it.",
+			(long long)submission, device);
+	if (code == 0)
+		code = db_int(db, &current, err, "SELECT id FROM jobs WHERE submission = ? AND device = ? AND NOT superseded",
+			"is", submission, device);
+	if (code == KETTLE_ENOENT)
+		return kettle_fail(err, code, "Submission %lld never was on `%s`.", (long long)submission, device);
+	if (code == 0)
+		code = db_exec(db, err,
+			"INSERT INTO jobs (submission, device, superseded, seed, queued_at, changed_at) VALUES (?1, ?2, ?3, ?4, "
+			"?5, ?5)",
+			"isiii", submission, device, -current, jobs_seed(), db->now_ms);
+	if (code < 0)
+		return code;
+	json_t *job = json_pack("{s:I, s:s}", "job", (json_int_t)db_last_id(db), "device", device);
+	return json_array_append_new(jobs, job) < 0 ? fail_memory(err) : 0;
+}
+
+int
+jobs_rerun(struct db *db, int64_t submission, const json_t *devices, json_t **ret_jobs, struct kettle_error *err)
+{
+	AUTO_JSON json_t *jobs = json_array(), *row = NULL;
+	int code = db_object(
+		db, &row, err, "SELECT leaderboard, user, mode, file_name FROM submissions WHERE id = ?", "i", submission);
+	for (size_t i = 0; i < json_array_size(devices) && code == 0; i++)
+		code = rerun_one(db, submission, json_string_value(json_array_get(devices, i)), jobs, err);
+	if (code == 0)
+		code =
+			db_exec(db, err, "UPDATE submissions SET state = 'queued', done_at = NULL WHERE id = ?", "i", submission);
+	if (code < 0)
+		return code;
+	AUTO_JSON json_t *data = json_pack("{s:O, s:O, s:O}", "mode", json_object_get(row, "mode"), "file_name",
+		json_object_get(row, "file_name"), "jobs", jobs);
+	if (!data)
+		return fail_memory(err);
+	code = db_event(db, "submission.rerun", 'u', json_integer_value(json_object_get(row, "leaderboard")), submission,
+		json_integer_value(json_object_get(row, "user")), data, err);
+	if (code == 0)
+		*ret_jobs = STEAL(jobs);
+	return code;
+}

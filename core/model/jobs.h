@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Jobs in the database: what the engine reads and writes. All on the store's thread.
+ *
+ * A job is `queued`, `running`, or ended: `passed`, `failed`, `timed_out`, `error` (the engine or a machine could not),
+ * `cancelled`. Only `running` has a current attempt; an outcome of another attempt is dropped. Attempts that were
+ * handed back count as spared. Every change below is one transaction with its event.
+ */
+#ifndef KETTLE_JOBS_H
+#define KETTLE_JOBS_H
+
+#include "store/db.h"
+
+#define JOB_MAX_ATTEMPTS 3
+
+/* The secret of one job's ranked runs: 31 bits. [any] */
+int64_t jobs_seed(void);
+
+/* Jobs that are not ended, oldest first: [{"job", "submission", "user", "device", "mode", "state", "attempt", "unit",
+ * "handle", "queued_at" (ms since 1970), "leaderboard" (id), "leaderboard_name"}]. */
+int jobs_open(struct db *db, json_t **ret_jobs, struct kettle_error *err);
+/*
+ * What is needed to plan it: {"task": bundle (task.h), "code", "file_name", "mode", "device", "seed" (secret, 31 bits,
+ * decimal text), "submission", "user", "leaderboard" (id), "leaderboard_name"}. ENOENT: deleted meanwhile.
+ */
+int jobs_material(struct db *db, int64_t job, json_t **ret_material, struct kettle_error *err);
+/* queued → running as the next attempt on this unit; event job.started. ECONFLICT: no longer queued. */
+int jobs_start(struct db *db, int64_t job, const char *unit, int64_t *ret_attempt, struct kettle_error *err);
+/* Stores the runner's handle for the attempt. ECONFLICT: not its attempt any more. */
+int jobs_set_handle(struct db *db, int64_t job, int64_t attempt, const char *handle, struct kettle_error *err);
+/*
+ * running → queued. spared: the attempt does not count (handed back). Else, when the attempts are used up, → error with
+ * a sentence that quotes `reason`. *ret_queued says which. waits: `reason` is a sentence on what it waits for, which is
+ * kept until it starts. Event job.requeued or job.done. ECONFLICT: not its attempt.
+ */
+int jobs_requeue(struct db *db, int64_t job, int64_t attempt, bool spared, bool waits, const char *reason,
+	bool *ret_queued, struct kettle_error *err);
+/*
+ * running → ended, with what verdict.h says. In the same transaction: runs, artifacts, best table, submission's state,
+ * events job.done, rank.changed, submission.done (when it was the last). A rerun takes the place of the job before it.
+ * Of a secret run mode, passed and score are stored and nothing else. ECONFLICT: not its attempt any more; nothing is stored. EINVAL: not a verdict.
+ */
+int jobs_finish(struct db *db, int64_t job, int64_t attempt, const json_t *verdict, struct kettle_error *err);
+/* How long it took until the verdict on this attempt was stored, for its `timing`; nothing where it has none. */
+int jobs_recorded(struct db *db, int64_t job, int64_t attempt, int64_t record_ns, struct kettle_error *err);
+/*
+ * Every open job of the submission → cancelled; event submission.cancelled, then submission.done. Returns them:
+ * [{"job", "device", "attempt"}]; ECONFLICT: none is open.
+ */
+int jobs_cancel(struct db *db, int64_t submission, json_t **ret_jobs, struct kettle_error *err);
+/*
+ * Runs a submission again on these devices (names as in its jobs): a new job with a new seed for each, event
+ * submission.rerun, the submission is open again. What was there counts until the new verdict, and goes on counting
+ * where that is `error` or `cancelled`, which say nothing about the code. [{"job", "device"}]. ECONFLICT: it is still
+ * open on one of them; ENOENT: it never was on one of them.
+ */
+int jobs_rerun(struct db *db, int64_t submission, const json_t *devices, json_t **ret_jobs, struct kettle_error *err);
+/* The open jobs of a submission, in the same form as jobs_cancel. */
+int jobs_of(struct db *db, int64_t submission, json_t **ret_jobs, struct kettle_error *err);
+
+#endif

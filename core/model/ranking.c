@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: MIT */
+/* Rankings: kept by every change that matters, read a page at a time. */
+#include <config.h>
+
+#include "model/ranking.h"
+
+#include "base/cleanup.h"
+
+#include <string.h>
+
+#define COUNTS \
+	"s.mode = 'ranked' AND s.flagged_at IS NULL AND s.id >= b.counts_from AND u.banned_at IS NULL AND NOT " \
+	"j.superseded " \
+	"AND j.state = 'passed' AND j.score IS NOT NULL "
+#define JOINS \
+	"FROM submissions s JOIN jobs j ON j.submission = s.id JOIN leaderboards b ON b.id = s.leaderboard JOIN users u " \
+	"ON " \
+	"u.id = s.user "
+
+/* A user's entry on a device, and what it should be. */
+struct entry {
+	int64_t leaderboard, user, submission, job;
+	char device[256];
+	double score, low, high;
+	bool has_low, has_high;
+};
+
+static void
+read_device(char *device, size_t size, sqlite3_stmt *row, int column)
+{
+	const char *text = (const char *)sqlite3_column_text(row, column);
+	(void)snprintf(device, size, "%s", text ? text : "");
+}
+
+/* leaderboard, device, user, submission, job, score, low, high */
+static int
+read_entry(void *arg, sqlite3_stmt *row)
+{
+	struct entry *entry = arg;
+	entry->leaderboard = sqlite3_column_int64(row, 0);
+	read_device(entry->device, sizeof(entry->device), row, 1);
+	entry->user = sqlite3_column_int64(row, 2);
+	entry->submission = sqlite3_column_int64(row, 3);
+	entry->job = sqlite3_column_int64(row, 4);
+	entry->score = sqlite3_column_double(row, 5);
+	entry->has_low = sqlite3_column_type(row, 6) != SQLITE_NULL;
+	entry->low = sqlite3_column_double(row, 6);
+	entry->has_high = sqlite3_column_type(row, 7) != SQLITE_NULL;
+	entry->high = sqlite3_column_double(row, 7);
+	return 1;
+}
+
+#define ENTRY_COLUMNS "s.leaderboard, j.device, s.user, s.id, j.id, j.score, j.low, j.high "
+
+/*
+ * A score's bucket: exponent and the first twelve bits of the fraction of the number, which for positive numbers grow
+ * together with it. A bucket is 0.02 % wide.
+ */
+#define BUCKET_SHIFT 40
+
+static int64_t
+bucket_of(double score)
+{
+	int64_t bits;
+	memcpy(&bits, &score, sizeof(bits));
+	return bits >> BUCKET_SHIFT;
+}
+
+static double
+bucket_begin(int64_t bucket)
+{
+	int64_t bits = bucket << BUCKET_SHIFT;
+	double score;
+	memcpy(&score, &bits, sizeof(score));
+	return score;
+}
+
+static int
+read_own(void *arg, sqlite3_stmt *row)
+{
+	struct ranking_place *place = arg;
+	place->submission = sqlite3_column_int64(row, 0);
+	place->job = sqlite3_column_int64(row, 1);
+	place->score = sqlite3_column_double(row, 2);
+	place->of = sqlite3_column_int64(row, 3);
+	return 1;
+}
+
+/*
+ * How many are better: counts of coarse buckets, of the finer ones in the last of those, of the finest in the last of
+ * these, and what is better within the bucket itself. So it takes the same however many there are.
+ */
+static int
+count_better(
+	struct db *db, int64_t leaderboard, const char *device, double score, int64_t *ret_count, struct kettle_error *err)
+{
+	int64_t fine = bucket_of(score), middle = fine >> 6, coarse = fine >> 12;
+	return db_int(db, ret_count, err,
+		"SELECT coalesce((SELECT sum(entries) FROM best_counts WHERE leaderboard = ?1 AND device = ?2 AND level = 2 "
+		"AND "
+		"bucket < ?3), 0) + coalesce((SELECT sum(entries) FROM best_counts WHERE leaderboard = ?1 AND device = ?2 AND "
+		"level "
+		"= 1 AND bucket >= ?3 << 6 AND bucket < ?4), 0) + coalesce((SELECT sum(entries) FROM best_counts WHERE "
+		"leaderboard "
+		"= ?1 AND device = ?2 AND level = 0 AND bucket >= ?4 << 6 AND bucket < ?5), 0) + (SELECT count(*) FROM best "
+		"WHERE "
+		"leaderboard = ?1 AND device = ?2 AND score >= ?6 AND score < ?7)",
+		"isiiidd", leaderboard, device, coarse, middle, fine, bucket_begin(fine), score);
+}
+
+int
+ranking_of(struct db *db, int64_t leaderboard, const char *device, int64_t user, struct ranking_place *ret_place,
+	struct kettle_error *err)
+{
+	struct ranking_place place = {0};
+	int64_t better = 0;
+	int code = db_query(db, err, read_own, &place,
+		"SELECT submission, job, score, (SELECT ranked FROM leaderboard_devices WHERE leaderboard = ?1 AND device = "
+		"?2) "
+		"FROM best WHERE leaderboard = ?1 AND device = ?2 AND user = ?3",
+		"isi", leaderboard, device, user);
+	if (code == 1) {
+		code = count_better(db, leaderboard, device, place.score, &better, err);
+		place.rank = better + 1;
+	}
+	if (code == 0)
+		*ret_place = place;
+	return code;
+}
+
+/* The first three, by the order of a page; with ties there may be more of one rank, but never more than three rows. */
+static int
+podium(struct db *db, const struct entry *entry, json_t **ret_podium, struct kettle_error *err)
+{
+	return db_array(db, ret_podium, err,
+		"SELECT rank() OVER (ORDER BY score) AS rank, user, user_name, submission, score FROM (SELECT best.user AS "
+		"user, "
+		"name AS user_name, submission, score FROM best JOIN users ON users.id = best.user WHERE leaderboard = ? AND "
+		"device "
+		"= ? ORDER BY score, submission LIMIT ?) ORDER BY score, submission",
+		"isi", entry->leaderboard, entry->device, (int64_t)RANKING_PODIUM);
+}
+
+/* Who was on the podium at the rank that is taken now; borrowed. */
+static json_t *
+holder(const json_t *before, const struct entry *entry, const struct ranking_change *change)
+{
+	size_t i;
+	json_t *row;
+	if (change->after.rank == 0 || change->after.rank > RANKING_PODIUM || change->after.rank == change->before.rank)
+		return NULL;
+	json_array_foreach(before, i, row) {
+		if (json_integer_value(json_object_get(row, "rank")) == change->after.rank &&
+			json_integer_value(json_object_get(row, "user")) != entry->user)
+			return row;
+	}
+	return NULL;
+}
+
+static json_t *
+rank_or_null(const struct ranking_place *place)
+{
+	return place->rank ? json_integer(place->rank) : json_null();
+}
+
+static json_t *
+score_or_null(const struct ranking_place *place)
+{
+	return place->rank ? json_real(place->score) : json_null();
+}
+
+static int
+write_event(struct db *db, const struct entry *entry, const struct ranking_change *change, const json_t *before,
+	json_t *after, struct kettle_error *err)
+{
+	bool same = (!before && !after) || json_equal(before, after);
+	if (same && change->before.rank == change->after.rank)
+		return 0;
+	const struct ranking_place *place = change->after.rank ? &change->after : &change->before;
+	json_t *displaced = holder(before, entry, change);
+	AUTO_JSON json_t *data = json_pack("{s:s, s:o, s:o, s:o, s:o, s:I, s:O?, s:O?}", "device", entry->device, "before",
+		rank_or_null(&change->before), "after", rank_or_null(&change->after), "score", score_or_null(&change->after),
+		"previous_score", score_or_null(&change->before), "job", (json_int_t)place->job, "displaced", displaced,
+		"podium", same ? NULL : after);
+	if (!data)
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the ranking.");
+	return db_event(db, "rank.changed", 'p', entry->leaderboard, place->submission, entry->user, data, err);
+}
+
+/* Puts the entry into the table, or takes it out (job 0). */
+static int
+store_entry(struct db *db, const struct entry *entry, struct kettle_error *err)
+{
+	if (entry->job == 0)
+		return db_exec(db, err, "DELETE FROM best WHERE leaderboard = ? AND device = ? AND user = ?", "isi",
+			entry->leaderboard, entry->device, entry->user);
+	return db_exec(db, err,
+		"INSERT INTO best (leaderboard, device, user, submission, job, score, low, high, bucket, created_at, "
+		"file_name, "
+		"user_name) SELECT ?1, ?2, ?3, ?4, ?5, ?6, CASE WHEN ?7 THEN ?8 END, CASE WHEN ?9 THEN ?10 END, ?11, "
+		"s.created_at, s.file_name, u.name FROM submissions s JOIN users u ON u.id = ?3 WHERE s.id = ?4 ON CONFLICT "
+		"(leaderboard, device, user) DO UPDATE SET submission = excluded.submission, job = excluded.job, score = "
+		"excluded.score, low = excluded.low, high = excluded.high, bucket = excluded.bucket, created_at = "
+		"excluded.created_at, file_name = excluded.file_name, user_name = excluded.user_name",
+		"isiiidididi", entry->leaderboard, entry->device, entry->user, entry->submission, entry->job, entry->score,
+		(int64_t)entry->has_low, entry->low, (int64_t)entry->has_high, entry->high, bucket_of(entry->score));
+}
+
+/* Whether the first three may change: somebody leaves them, or comes among them. */
+static int
+touches_podium(struct db *db, const struct entry *entry, const struct ranking_change *change, bool *ret_touches,
+	struct kettle_error *err)
+{
+	int64_t better = RANKING_PODIUM;
+	bool was = change->before.rank > 0 && change->before.rank <= RANKING_PODIUM;
+	int code = 0;
+	if (!was && entry->job)
+		code = count_better(db, entry->leaderboard, entry->device, entry->score, &better, err);
+	*ret_touches = was || better < RANKING_PODIUM;
+	return code;
+}
+
+/* Stores what the entry should be, and tells what that changed. */
+static int
+apply(struct db *db, const struct entry *entry, struct ranking_change *change, struct kettle_error *err)
+{
+	AUTO_JSON json_t *before = NULL, *after = NULL;
+	bool touches = false;
+	int code = touches_podium(db, entry, change, &touches, err);
+	if (code == 0 && touches)
+		code = podium(db, entry, &before, err);
+	if (code == 0)
+		code = store_entry(db, entry, err);
+	if (code == 0)
+		code = ranking_of(db, entry->leaderboard, entry->device, entry->user, &change->after, err);
+	if (code == 0 && touches)
+		code = podium(db, entry, &after, err);
+	return code < 0 ? code : write_event(db, entry, change, before, after, err);
+}
+
+int
+ranking_offer(struct db *db, int64_t job, struct ranking_change *ret_change, struct kettle_error *err)
+{
+	struct entry entry = {0};
+	struct ranking_change change = {0};
+	int code =
+		db_query(db, err, read_entry, &entry, "SELECT " ENTRY_COLUMNS JOINS "WHERE j.id = ? AND " COUNTS, "i", job);
+	if (code == 1)
+		code = ranking_of(db, entry.leaderboard, entry.device, entry.user, &change.before, err);
+	if (code < 0)
+		return code;
+	change.after = change.before;
+	bool better = entry.job && (change.before.rank == 0 || entry.score < change.before.score ||
+								   (entry.score == change.before.score && entry.submission < change.before.submission));
+	if (better)
+		code = apply(db, &entry, &change, err);
+	if (code == 0 && ret_change)
+		*ret_change = change;
+	return code;
+}
+
+static int
+recompute_one(struct db *db, const struct entry *who, struct ranking_change *ret_change, struct kettle_error *err)
+{
+	struct entry entry = *who;
+	struct ranking_change change = {0};
+	int code = ranking_of(db, who->leaderboard, who->device, who->user, &change.before, err);
+	if (code == 0)
+		code = db_query(db, err, read_entry, &entry,
+			"SELECT " ENTRY_COLUMNS JOINS "WHERE s.leaderboard = ? AND s.user = ? AND j.device = ? AND " COUNTS
+			"ORDER BY j.score, s.id LIMIT 1",
+			"iis", who->leaderboard, who->user, who->device);
+	if (code < 0)
+		return code;
+	change.after = change.before;
+	code = 0; /* a row was found, or none */
+	if (entry.job != change.before.job || entry.score != change.before.score)
+		code = apply(db, &entry, &change, err);
+	if (code == 0 && ret_change)
+		*ret_change = change;
+	return code;
+}
+
+int
+ranking_renew(struct db *db, int64_t leaderboard, const char *device, int64_t user, struct ranking_change *ret_change,
+	struct kettle_error *err)
+{
+	struct entry who = {.leaderboard = leaderboard, .user = user};
+	(void)snprintf(who.device, sizeof(who.device), "%s", device);
+	return recompute_one(db, &who, ret_change, err);
+}
+
+struct entries {
+	struct entry *items;
+	size_t count, room;
+};
+
+static int
+add_who(void *arg, sqlite3_stmt *row)
+{
+	struct entries *entries = arg;
+	if (entries->count == entries->room) {
+		size_t room = entries->room ? entries->room * 2 : 16;
+		struct entry *items = realloc(entries->items, room * sizeof(*items));
+		if (!items)
+			return KETTLE_ENOMEM;
+		entries->items = items;
+		entries->room = room;
+	}
+	struct entry *entry = &entries->items[entries->count++];
+	*entry = (struct entry){.leaderboard = sqlite3_column_int64(row, 0), .user = sqlite3_column_int64(row, 2)};
+	read_device(entry->device, sizeof(entry->device), row, 1);
+	return 0;
+}
+
+/* Whoever has an entry, and whoever could have one: of one user or of all. */
+#define WHO(of_entries, of_submissions) \
+	"SELECT leaderboard, device, user FROM best WHERE leaderboard = ?1 AND (?2 IS NULL OR device = ?2) " of_entries \
+	"UNION SELECT s.leaderboard, j.device, s.user FROM submissions s CROSS JOIN jobs j ON j.submission = s.id WHERE " \
+	"s.leaderboard = ?1 " of_submissions \
+	"AND s.mode = 'ranked' AND j.state = 'passed' AND (?2 IS NULL OR j.device = ?2)"
+
+int
+ranking_recompute(struct db *db, int64_t leaderboard, const char *device, int64_t user, struct kettle_error *err)
+{
+	struct entries who = {0};
+	int code = user ? db_query(db, err, add_who, &who, WHO("AND user = ?3 ", "AND s.user = ?3 "), "isi", leaderboard,
+						  device, user)
+					: db_query(db, err, add_who, &who, WHO("", ""), "is", leaderboard, device);
+	for (size_t i = 0; i < who.count && code == 0; i++)
+		code = recompute_one(db, &who.items[i], NULL, err);
+	free(who.items);
+	if (code == KETTLE_ENOMEM)
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the ranking.");
+	return code;
+}
+
+int
+ranking_recompute_user(struct db *db, int64_t user, struct kettle_error *err)
+{
+	AUTO_JSON json_t *boards = NULL;
+	int code = db_array(db, &boards, err,
+		"SELECT leaderboard FROM (SELECT leaderboard FROM best WHERE user = ?1 UNION SELECT leaderboard FROM "
+		"submissions WHERE user = ?1) JOIN leaderboards b ON b.id = leaderboard",
+		"i", user);
+	for (size_t i = 0; i < json_array_size(boards) && code == 0; i++)
+		code = ranking_recompute(db,
+			(int64_t)json_integer_value(json_object_get(json_array_get(boards, i), "leaderboard")), NULL, user, err);
+	return code;
+}
+
+static int
+own_page(struct db *db, int64_t leaderboard, const char *device, int64_t user, json_t *entries, json_t **ret_page,
+	struct kettle_error *err)
+{
+	int64_t count = 0;
+	int code = db_int(db, &count, err,
+		"SELECT count(*) " JOINS "WHERE s.leaderboard = ? AND s.user = ? AND j.device = ? AND " COUNTS, "iis",
+		leaderboard, user, device);
+	if (code < 0)
+		return code;
+	*ret_page = json_pack("{s:s, s:I, s:O}", "device", device, "count", (json_int_t)count, "entries", entries);
+	return *ret_page ? 0 : kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the ranking.");
+}
+
+int
+ranking_page_of(struct db *db, int64_t leaderboard, const char *device, int64_t user, int64_t limit, int64_t offset,
+	json_t **ret_page, struct kettle_error *err)
+{
+	AUTO_JSON json_t *entries = NULL;
+	struct ranking_place place;
+	int code = ranking_of(db, leaderboard, device, user, &place, err);
+	if (code == 0)
+		code = db_array(db, &entries, err,
+			"SELECT s.id AS submission_id, CASE WHEN s.id = ?1 THEN ?2 END AS rank, s.file_name AS submission_name, "
+			"s.created_at AS submission_time_iso, j.score AS submission_score, b.name AS leaderboard_name, u.id AS "
+			"user_id_text, u.name AS user_name, j.device AS gpu_type, j.low, j.high " JOINS
+			"WHERE s.leaderboard = ?3 AND s.user = ?4 AND j.device = ?5 AND " COUNTS
+			"ORDER BY j.score, s.id LIMIT ?6 OFFSET ?7",
+			"iiiisii", place.submission, place.rank, leaderboard, user, device, limit, offset);
+	return code < 0 ? code : own_page(db, leaderboard, device, user, entries, ret_page, err);
+}

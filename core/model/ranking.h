@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Rankings: the best of each user on each (leaderboard, device), kept in the table `best`.
+ *
+ * A run counts when its submission is ranked, not flagged, at or after the board's first that counts, its user is not
+ * banned, and the device's current job passed with a score. Lower is better; equal scores share a rank and the next is
+ * skipped (1, 1, 3); of one user's equal scores the earliest submission counts. Pages are in the order of score, then
+ * of submission. All on the store's thread.
+ */
+#ifndef KETTLE_RANKING_H
+#define KETTLE_RANKING_H
+
+#include "store/db.h"
+
+#define RANKING_PODIUM 3
+
+/* A place in a ranking. */
+struct ranking_place {
+	int64_t rank, of; /* 0: not ranked */
+	int64_t submission, job;
+	double score;
+};
+
+/* What an offer or a recomputation did to one user's entry. */
+struct ranking_change {
+	struct ranking_place before, after;
+};
+
+/*
+ * A job has passed: takes it as its user's best if it is better than what there is and counts. Writes rank.changed
+ * where the rank or the podium changed. ret_change may be NULL.
+ */
+int ranking_offer(struct db *db, int64_t job, struct ranking_change *ret_change, struct kettle_error *err);
+/* Recomputes a user's (0: everybody's) entry of a board's device (NULL: all), with rank.changed where it moved. */
+int ranking_recompute(struct db *db, int64_t leaderboard, const char *device, int64_t user, struct kettle_error *err);
+/* The same of one user on one device, and what it did. ret_change may be NULL. */
+int ranking_renew(struct db *db, int64_t leaderboard, const char *device, int64_t user,
+	struct ranking_change *ret_change, struct kettle_error *err);
+/* Recomputes a user's entries on every board: they were banned, or may come back. */
+int ranking_recompute_user(struct db *db, int64_t user, struct kettle_error *err);
+/* Where a user stands; all 0 when nowhere. */
+int ranking_of(struct db *db, int64_t leaderboard, const char *device, int64_t user, struct ranking_place *ret_place,
+	struct kettle_error *err);
+/*
+ * A page of one user alone, as ranking_page.h says it without "close": all of their runs that count or could, best
+ * first; only the one in the ranking has a rank. New reference.
+ */
+int ranking_page_of(struct db *db, int64_t leaderboard, const char *device, int64_t user, int64_t limit, int64_t offset,
+	json_t **ret_page, struct kettle_error *err);
+
+#endif

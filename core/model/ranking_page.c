@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+/* A page of a ranking, made from the page before it where that is still the same. */
+#include <config.h>
+
+#include "model/ranking_page.h"
+
+#include "base/cleanup.h"
+#include "base/text.h"
+
+#include <math.h>
+#include <string.h>
+
+/* What is known of a score: how far the truth may be below and above it. */
+struct interval {
+	bool known;
+	double score, below, above;
+};
+
+struct ranking_row {
+	int64_t submission, user, created_at, rank;
+	double score, low, high;
+	bool has_low, has_high, close;
+	json_t *entry;
+	const char *file_name, *user_name; /* inside entry */
+};
+
+/* A page that is being read. */
+struct reading {
+	struct db *db;
+	const struct ranking_wanted *wanted;
+	const struct ranking_page *before;
+	struct ranking_page page;
+	json_t *entries, *name, *device;
+	struct interval above; /* of the row before */
+	size_t reused;
+	struct kettle_error *err;
+};
+
+static int
+fail_memory(struct kettle_error *err)
+{
+	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the ranking.");
+}
+
+void
+ranking_page_free(struct ranking_page *page)
+{
+	for (size_t i = 0; i < page->count; i++)
+		json_decref(page->rows[i].entry);
+	free(STEAL(page->rows));
+	json_decref(STEAL(page->object));
+	page->count = 0;
+}
+
+static void
+free_reading(struct reading *reading)
+{
+	ranking_page_free(&reading->page);
+	json_decref(reading->entries);
+	json_decref(reading->name);
+	json_decref(reading->device);
+}
+#define AUTO_READING __attribute__((cleanup(free_reading)))
+
+static struct interval
+interval_of(const struct ranking_row *row)
+{
+	return (struct interval){.known = row->has_low && row->has_high,
+		.score = row->score,
+		.below = row->score - row->low,
+		.above = row->high - row->score};
+}
+
+/* Whether what separates two entries may be an accident: within the combined error of both. */
+static bool
+is_close(const struct interval *better, const struct interval *worse)
+{
+	return better->known && worse->known &&
+		   worse->score - better->score <= sqrt(better->above * better->above + worse->below * worse->below);
+}
+
+static double
+number_or_none(sqlite3_stmt *row, int column, bool *ret_has)
+{
+	*ret_has = sqlite3_column_type(row, column) != SQLITE_NULL;
+	return sqlite3_column_double(row, column);
+}
+
+/* submission, file_name, created_at, score, user, user_name, device, low, high */
+static struct ranking_row
+read_numbers(sqlite3_stmt *row)
+{
+	struct ranking_row numbers = {
+		.submission = sqlite3_column_int64(row, 0),
+		.created_at = sqlite3_column_int64(row, 2),
+		.score = sqlite3_column_double(row, 3),
+		.user = sqlite3_column_int64(row, 4),
+	};
+	numbers.low = number_or_none(row, 7, &numbers.has_low);
+	numbers.high = number_or_none(row, 8, &numbers.has_high);
+	return numbers;
+}
+
+static bool
+same_text(sqlite3_stmt *row, int column, const char *text)
+{
+	const char *now = (const char *)sqlite3_column_text(row, column);
+	return now && text && strcmp(now, text) == 0;
+}
+
+/* Whether the entry that was made of one is the entry of the other. */
+static bool
+is_same(const struct ranking_row *was, const struct ranking_row *now, sqlite3_stmt *row)
+{
+	return was->submission == now->submission && was->user == now->user && was->created_at == now->created_at &&
+		   was->rank == now->rank && was->score == now->score && was->has_low == now->has_low &&
+		   was->has_high == now->has_high && was->low == now->low && was->high == now->high &&
+		   was->close == now->close && same_text(row, 1, was->file_name) && same_text(row, 5, was->user_name);
+}
+
+static json_t *
+number_json(bool known, double number)
+{
+	return known ? json_real(number) : json_null();
+}
+
+/* In the order in which people read it. */
+static json_t *
+make_entry(const struct reading *reading, const struct ranking_row *of, sqlite3_stmt *row)
+{
+	char time[TIME_TEXT_SIZE];
+	time_text(of->created_at, time);
+	json_t *device =
+		same_text(row, 6, json_string_value(reading->device)) ? json_incref(reading->device) : db_text(row, 6);
+	const struct {
+		const char *key;
+		json_t *value;
+	} members[] = {
+		{"submission_id", json_integer(of->submission)},
+		{"rank", json_integer(of->rank)},
+		{"submission_name", db_text(row, 1)},
+		{"submission_time", json_string_nocheck(time)},
+		{"submission_score", json_real(of->score)},
+		{"leaderboard_name", json_incref(reading->name)},
+		{"user_id", json_sprintf("%lld", (long long)of->user)},
+		{"user_name", db_text(row, 5)},
+		{"gpu_type", device},
+		{"low", number_json(of->has_low, of->low)},
+		{"high", number_json(of->has_high, of->high)},
+		{"close", json_boolean(of->close)},
+	};
+	AUTO_JSON json_t *entry = json_object();
+	int failed = entry ? 0 : -1;
+	for (size_t i = 0; i < ARRAY_SIZE(members); i++)
+		failed |= json_object_set_new_nocheck(entry, members[i].key, members[i].value);
+	return failed ? NULL : STEAL(entry);
+}
+
+/* Those with an equal score that stand before the page share the rank of its first. */
+static int
+first_rank(const struct reading *reading, const struct ranking_row *first, int64_t *ret_rank)
+{
+	const struct ranking_wanted *wanted = reading->wanted;
+	int64_t ties = 0;
+	int code = wanted->offset == 0 ? 0
+								   : db_int(reading->db, &ties, reading->err,
+										 "SELECT count(*) FROM best WHERE leaderboard = ? AND device = ? AND score = ? "
+										 "AND submission < ?",
+										 "isdi", wanted->leaderboard, wanted->device, first->score, first->submission);
+	*ret_rank = wanted->offset + 1 - ties;
+	return code;
+}
+
+static int
+set_rank(const struct reading *reading, struct ranking_row *row)
+{
+	size_t place = reading->page.count;
+	const struct ranking_row *last = place > 0 ? &reading->page.rows[place - 1] : NULL;
+	if (!last)
+		return first_rank(reading, row, &row->rank);
+	row->rank = last->score == row->score ? last->rank : reading->wanted->offset + 1 + (int64_t)place;
+	return 0;
+}
+
+static int
+add_row(void *arg, sqlite3_stmt *statement)
+{
+	struct reading *reading = arg;
+	struct ranking_page *page = &reading->page;
+	struct ranking_row row = read_numbers(statement);
+	const struct ranking_row *was =
+		reading->before && page->count < reading->before->count ? &reading->before->rows[page->count] : NULL;
+	struct interval interval = interval_of(&row);
+	int code = set_rank(reading, &row);
+	if (code < 0)
+		return code;
+	row.close = is_close(&reading->above, &interval);
+	reading->above = interval;
+	if (was && is_same(was, &row, statement)) {
+		row.entry = json_incref(was->entry);
+		reading->reused++;
+	} else {
+		row.entry = make_entry(reading, &row, statement);
+	}
+	if (json_array_append(reading->entries, row.entry) < 0) {
+		json_decref(row.entry);
+		return fail_memory(reading->err);
+	}
+	row.file_name = json_string_value(json_object_get(row.entry, "submission_name"));
+	row.user_name = json_string_value(json_object_get(row.entry, "user_name"));
+	page->rows[page->count++] = row;
+	return 0;
+}
+
+static int
+read_above(void *arg, sqlite3_stmt *row)
+{
+	struct ranking_row above = {.score = sqlite3_column_double(row, 0)};
+	above.low = number_or_none(row, 1, &above.has_low);
+	above.high = number_or_none(row, 2, &above.has_high);
+	*(struct interval *)arg = interval_of(&above);
+	return 1;
+}
+
+/* Who stands just above the page. */
+static int
+find_above(struct reading *reading)
+{
+	const struct ranking_wanted *wanted = reading->wanted;
+	if (wanted->offset == 0)
+		return 0;
+	int code = db_query(reading->db, reading->err, read_above, &reading->above,
+		"SELECT score, low, high FROM best WHERE leaderboard = ? AND device = ? ORDER BY score, submission LIMIT 1 "
+		"OFFSET ?",
+		"isi", wanted->leaderboard, wanted->device, wanted->offset - 1);
+	return code < 0 ? code : 0;
+}
+
+/* All of it is in the index best_page: neither what is shown nor what is passed over is looked up anywhere else. */
+static int
+read_rows(struct reading *reading)
+{
+	const struct ranking_wanted *wanted = reading->wanted;
+	return db_query(reading->db, reading->err, add_row, reading,
+		"SELECT submission, file_name, created_at, score, user, user_name, device, low, high FROM best WHERE "
+		"leaderboard "
+		"= ? AND device = ? ORDER BY score, submission LIMIT ? OFFSET ?",
+		"isii", wanted->leaderboard, wanted->device, wanted->limit, wanted->offset);
+}
+
+/* The page before where it is the same altogether. */
+static json_t *
+make_object(const struct reading *reading, int64_t count)
+{
+	const struct ranking_page *before = reading->before;
+	if (before && before->count == reading->page.count && reading->reused == before->count &&
+		json_integer_value(json_object_get(before->object, "count")) == count)
+		return json_incref(before->object);
+	return json_pack(
+		"{s:O, s:I, s:O}", "device", reading->device, "count", (json_int_t)count, "entries", reading->entries);
+}
+
+int
+ranking_page_read(struct db *db, const struct ranking_wanted *wanted, const struct ranking_page *before,
+	struct ranking_page *ret_page, struct kettle_error *err)
+{
+	AUTO_READING struct reading reading = {.db = db,
+		.wanted = wanted,
+		.before = before,
+		.entries = json_array(),
+		.name = json_string(wanted->name),
+		.device = json_string(wanted->device),
+		.err = err};
+	int64_t count = 0;
+	reading.page.rows = calloc((size_t)wanted->limit, sizeof(*reading.page.rows));
+	if (!reading.page.rows || !reading.entries || !reading.name || !reading.device)
+		return fail_memory(err);
+	int code = find_above(&reading);
+	if (code == 0)
+		code = read_rows(&reading);
+	if (code == 0)
+		code = db_int(db, &count, err, "SELECT ranked FROM leaderboard_devices WHERE leaderboard = ? AND device = ?",
+			"is", wanted->leaderboard, wanted->device);
+	if (code < 0)
+		return code;
+	reading.page.object = make_object(&reading, count);
+	if (!reading.page.object)
+		return fail_memory(err);
+	*ret_page = reading.page;
+	reading.page = (struct ranking_page){0};
+	return 0;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* A page of a ranking, made from the page before it where that is still the same. Store's threads. */
+#ifndef KETTLE_RANKING_PAGE_H
+#define KETTLE_RANKING_PAGE_H
+
+#include "store/db.h"
+
+struct ranking_row;
+
+/* Zero-initialise. */
+struct ranking_page {
+	json_t *object;           /* what is shown; shared with whoever got it: nobody changes it */
+	struct ranking_row *rows; /* what its entries were made from */
+	size_t count;
+};
+
+/* Which one. */
+struct ranking_wanted {
+	int64_t leaderboard;
+	const char *name, *device; /* the leaderboard's; as the leaderboard has it */
+	int64_t limit, offset;
+};
+
+/*
+ * {"device", "count", "entries": [{"submission_id", "rank", "submission_name", "submission_time", "submission_score",
+ * "leaderboard_name", "user_id" (text), "user_name", "gpu_type", "low", "high", "close"}]} in the order of score, then
+ * of submission. close: the gap to the entry above is within the combined error of both (the root of the sum of the
+ * squares of what its interval reaches upwards and that of this one downwards); false where an interval is not known.
+ * before: an earlier page of just this, whose entries are taken where nothing in them has changed; may be NULL. It is
+ * always read from the database; what is spared is making JSON of it. *ret_page is the caller's.
+ */
+int ranking_page_read(struct db *db, const struct ranking_wanted *wanted, const struct ranking_page *before,
+	struct ranking_page *ret_page, struct kettle_error *err);
+void ranking_page_free(struct ranking_page *page);
+
+#endif

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/* How many submissions a user may make in an hour. */
+#include <config.h>
+
+#include "model/rate_limit.h"
+
+#include "base/cleanup.h"
+
+#include <string.h>
+#include <strings.h>
+
+static const char *
+category_of(const char *mode)
+{
+	return strcmp(mode, "ranked") == 0 ? "leaderboard" : "test";
+}
+
+static bool
+concerns(const char *limited, const json_t *devices)
+{
+	if (!*limited)
+		return true;
+	for (size_t i = 0; i < json_array_size(devices); i++)
+		if (strcasecmp(limited, json_string_value(json_array_get(devices, i))) == 0)
+			return true;
+	return false;
+}
+
+/*
+ * The time of the per_hour-th newest use: while it is in the window, the limit is used up. A submission to several
+ * devices is one use of a limit on all of them. ENOENT: there is still room.
+ */
+static int
+nth_use(struct db *db, int64_t board, int64_t user, const char *category, const char *device, int64_t per_hour,
+	int64_t *ret_at, struct kettle_error *err)
+{
+	return db_int(db, ret_at, err,
+		"SELECT at FROM (SELECT s.created_at AS at, s.id AS submission FROM submissions s WHERE s.leaderboard = ?1 AND "
+		"s.user = ?2 AND s.created_at > ?3 AND (s.mode = 'ranked') = (?4 = 'leaderboard') AND EXISTS (SELECT 1 FROM "
+		"jobs j "
+		"WHERE j.submission = s.id AND j.state <> 'error' AND NOT j.superseded AND (?5 = '' OR j.device = ?5)) UNION "
+		"SELECT "
+		"at, submission FROM rate_spent WHERE leaderboard = ?1 AND user = ?2 AND at > ?3 AND category = ?4 AND (?5 = "
+		"'' OR "
+		"device = ?5)) ORDER BY at DESC LIMIT 1 OFFSET ?6",
+		"iiissi", board, user, db->now_ms - RATE_WINDOW_MS, category, device, per_hour - 1);
+}
+
+static int
+check_one(struct db *db, const struct board *board, int64_t user, const char *category, const json_t *limit,
+	struct kettle_error *err)
+{
+	const char *device = json_string_value(json_object_get(limit, "device"));
+	int64_t per_hour = json_integer_value(json_object_get(limit, "per_hour")), at = 0;
+	const char *what = strcmp(category, "test") == 0 ? "test" : "ranked";
+	if (per_hour == 0)
+		return kettle_fail(err, KETTLE_ERATE, "The leaderboard `%s` takes no %s submissions%s%s at the moment.",
+			board->name, what, *device ? " on " : "", device);
+	int code = nth_use(db, board->id, user, category, device, per_hour, &at, err);
+	if (code < 0)
+		return code == KETTLE_ENOENT ? 0 : code;
+	int64_t wait_s = (at + RATE_WINDOW_MS - db->now_ms + 999) / 1000;
+	(void)kettle_fail(err, KETTLE_ERATE,
+		"The leaderboard `%s` takes %lld %s submission%s an hour from each user%s%s; the next is possible in %lld s.",
+		board->name, (long long)per_hour, what, per_hour == 1 ? "" : "s", *device ? " on " : "", device,
+		(long long)wait_s);
+	if (err)
+		err->retry_s = (unsigned)wait_s;
+	return KETTLE_ERATE;
+}
+
+/* Of two refusals the one that lasts longer; without a time it lasts until somebody changes the limit. */
+static bool
+lasts_longer(const struct kettle_error *one, const struct kettle_error *other)
+{
+	return other->code == 0 || (other->retry_s != 0 && (one->retry_s == 0 || one->retry_s > other->retry_s));
+}
+
+int
+rate_check(struct db *db, const struct board *board, int64_t user, const char *mode, const json_t *devices,
+	struct kettle_error *err)
+{
+	AUTO_JSON json_t *limits = NULL;
+	const char *category = category_of(mode);
+	struct kettle_error refusal = {0};
+	int code = db_array(db, &limits, err,
+		"SELECT device, per_hour FROM rate_limits WHERE leaderboard = ? AND category = ? ORDER BY device", "is",
+		board->id, category);
+	for (size_t i = 0; i < json_array_size(limits) && code == 0; i++) {
+		const json_t *limit = json_array_get(limits, i);
+		struct kettle_error one = {0};
+		if (!concerns(json_string_value(json_object_get(limit, "device")), devices))
+			continue;
+		int found = check_one(db, board, user, category, limit, &one);
+		if (found < 0 && found != KETTLE_ERATE)
+			return kettle_fail(err, found, "%s", one.message);
+		if (found < 0 && lasts_longer(&one, &refusal))
+			refusal = one;
+	}
+	if (code < 0 || refusal.code == 0)
+		return code;
+	if (err)
+		*err = refusal;
+	return refusal.code;
+}
+
+int
+rate_keep(struct db *db, int64_t submission, struct kettle_error *err)
+{
+	int code = db_exec(db, err,
+		"DELETE FROM rate_spent WHERE at <= ?1 AND (leaderboard, user) = (SELECT leaderboard, user "
+		"FROM submissions WHERE id = ?2)",
+		"ii", db->now_ms - RATE_WINDOW_MS, submission);
+	if (code < 0)
+		return code;
+	return db_exec(db, err,
+		"INSERT OR IGNORE INTO rate_spent (leaderboard, user, submission, category, device, at) SELECT s.leaderboard, "
+		"s.user, s.id, CASE s.mode WHEN 'ranked' THEN 'leaderboard' ELSE 'test' END, j.device, s.created_at FROM "
+		"submissions "
+		"s JOIN jobs j ON j.submission = s.id WHERE s.id = ? AND s.created_at > ? AND j.state <> 'error' AND NOT "
+		"j.superseded",
+		"ii", submission, db->now_ms - RATE_WINDOW_MS);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* How many submissions a user may make in an hour. Store's thread. */
+#ifndef KETTLE_RATE_H
+#define KETTLE_RATE_H
+
+#include "model/board.h"
+
+#define RATE_WINDOW_MS 3600000
+
+/*
+ * ERATE, with retry_s, when one of the board's limits for the mode is used up; of several the one that lasts longest (a
+ * limit of 0 has no end, and no retry_s). Counted per user over a rolling hour;
+ * jobs that the engine failed do not count, deleted submissions do. Mode ranked is the category `leaderboard`, every
+ * other the category `test`; a limit may be on one device or on all together.
+ */
+int rate_check(struct db *db, const struct board *board, int64_t user, const char *mode, const json_t *devices,
+	struct kettle_error *err);
+/* Before a submission is deleted: what it used stays used. */
+int rate_keep(struct db *db, int64_t submission, struct kettle_error *err);
+
+#endif

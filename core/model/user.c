@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+/* People: found by name or number, shown, joined. */
+#include <config.h>
+
+#include "model/user.h"
+
+#include "model/actor.h"
+#include "base/cleanup.h"
+#include "model/ranking.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NEAREST_MAX 1000 /* people among whom the nearest name is looked for */
+#define RANKS_MAX 100    /* rankings that are shown of one user */
+
+static int
+fail_memory(struct kettle_error *err)
+{
+	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the users.");
+}
+
+static int
+read_user(void *arg, sqlite3_stmt *row)
+{
+	struct user *user = arg;
+	user->id = sqlite3_column_int64(row, 0);
+	(void)snprintf(user->name, sizeof(user->name), "%s", (const char *)sqlite3_column_text(row, 1));
+	user->role = actor_role((const char *)sqlite3_column_text(row, 2));
+	user->banned = sqlite3_column_type(row, 3) != SQLITE_NULL;
+	return 1;
+}
+
+static int
+add_name(void *arg, sqlite3_stmt *row)
+{
+	return json_object_set_new(arg, (const char *)sqlite3_column_text(row, 0), json_true()) < 0 ? KETTLE_ENOMEM : 0;
+}
+
+static int
+fail_unknown(struct db *db, const char *word, struct kettle_error *err)
+{
+	AUTO_JSON json_t *names = json_object();
+	int code = db_query(
+		db, err, add_name, names, "SELECT name FROM users ORDER BY id DESC LIMIT ?", "i", (int64_t)NEAREST_MAX);
+	if (code < 0)
+		return code == KETTLE_ENOMEM ? fail_memory(err) : code;
+	const char *near = nearest_key(word, names);
+	if (near)
+		return kettle_fail(err, KETTLE_ENOENT, "There is no user `%s`; did you mean `%s`?", word, near);
+	return kettle_fail(err, KETTLE_ENOENT, "There is no user `%s`.", word);
+}
+
+/* The number behind "#12"; 0: it is a name. */
+static int64_t
+number_of(const char *word)
+{
+	char *end;
+	if (word[0] != '#' || word[1] < '1' || word[1] > '9')
+		return 0;
+	errno = 0;
+	long long number = strtoll(word + 1, &end, 10);
+	return *end || errno ? 0 : number;
+}
+
+#define FIND \
+	"SELECT u.id, u.name, u.role, u.banned_at FROM users named JOIN users u ON u.id = coalesce(named.merged_into, " \
+	"named.id) WHERE "
+
+int
+user_find(struct db *db, const char *word, struct user *ret_user, struct kettle_error *err)
+{
+	struct user user = {0};
+	int64_t number = number_of(word);
+	int code = number ? db_query(db, err, read_user, &user, FIND "named.id = ?", "i", number)
+					  : db_query(db, err, read_user, &user, FIND "named.name = ?", "s", word);
+	if (code == 0)
+		return fail_unknown(db, word, err);
+	if (code == 1)
+		*ret_user = user;
+	return code < 0 ? code : 0;
+}
+
+int
+user_get(struct db *db, int64_t id, struct user *ret_user, struct kettle_error *err)
+{
+	struct user user = {0};
+	int code = db_query(db, err, read_user, &user, "SELECT id, name, role, banned_at FROM users WHERE id = ?", "i", id);
+	if (code == 0)
+		return kettle_fail(err, KETTLE_ENOENT, "There is no user with the number %lld.", (long long)id);
+	if (code == 1)
+		*ret_user = user;
+	return code < 0 ? code : 0;
+}
+
+int
+user_other_admins(struct db *db, int64_t id, int64_t *ret_count, struct kettle_error *err)
+{
+	return db_int(db, ret_count, err,
+		"SELECT count(*) FROM users WHERE role = 'admin' AND banned_at IS NULL AND merged_into IS NULL AND id <> ?",
+		"i", id);
+}
+
+/* ---- shown ---- */
+
+static int
+add_full(struct db *db, int64_t id, json_t *object, struct kettle_error *err)
+{
+	json_t *identities = NULL, *joined = NULL, *ranks = NULL, *row;
+	size_t i;
+	int code = db_array(db, &identities, err,
+		"SELECT provider, subject, name, created_at AS created_iso FROM identities WHERE user = ? ORDER BY created_at, "
+		"provider, subject",
+		"i", id);
+	if (code == 0 && json_object_set_new(object, "identities", identities) < 0)
+		return fail_memory(err);
+	if (code == 0)
+		code = db_object(
+			db, &joined, err, "SELECT json_group_array(name) AS names_json FROM users WHERE merged_into = ?", "i", id);
+	if (code == 0)
+		(void)json_object_set(object, "joined", json_object_get(joined, "names"));
+	json_decref(joined);
+	if (code == 0)
+		code = db_array(db, &ranks, err,
+			"SELECT b.name AS leaderboard, p.leaderboard AS board, p.device, p.score FROM best p JOIN leaderboards b "
+			"ON "
+			"b.id = p.leaderboard WHERE p.user = ? ORDER BY b.name, p.device LIMIT ?",
+			"ii", id, (int64_t)RANKS_MAX);
+	json_array_foreach(ranks, i, row) {
+		struct ranking_place place;
+		code = ranking_of(db, json_integer_value(json_object_get(row, "board")),
+			json_string_value(json_object_get(row, "device")), id, &place, err);
+		if (code < 0)
+			break;
+		(void)json_object_del(row, "board");
+		(void)json_object_set_new(row, "rank", json_integer(place.rank));
+		(void)json_object_set_new(row, "of", json_integer(place.of));
+	}
+	if (ranks && json_object_set_new(object, "ranks", ranks) < 0)
+		return fail_memory(err);
+	return code;
+}
+
+int
+user_object(struct db *db, int64_t id, bool full, json_t **ret_object, struct kettle_error *err)
+{
+	AUTO_JSON json_t *object = NULL;
+	int code = db_object(db, &object, err,
+		"SELECT id AS user_id_text, name AS user_name, role, created_at AS created_iso, banned_at AS banned_iso, "
+		"ban_reason, (SELECT count(*) FROM submissions s JOIN leaderboards b ON b.id = s.leaderboard WHERE s.user = "
+		"users.id) AS submissions, (SELECT "
+		"json_group_array(json_object('provider', provider, 'name', name)) FROM identities WHERE user = users.id) AS "
+		"identities_json FROM users WHERE id = ?",
+		"i", id);
+	if (code == 0 && full)
+		code = add_full(db, id, object, err);
+	if (code == 0)
+		*ret_object = STEAL(object);
+	return code;
+}
+
+/* ---- joined ---- */
+
+static int
+move_all(struct db *db, int64_t from, int64_t into, struct kettle_error *err)
+{
+	/* What both have stays once. The name of who is joined goes on leading to them. */
+	static const char *const sql[] = {
+		"UPDATE identities SET user = ?2 WHERE user = ?1",
+		"DELETE FROM tokens WHERE user IN (?1, ?2) AND kind IN ('link', 'login')",
+		"UPDATE tokens SET user = ?2 WHERE user = ?1",
+		"UPDATE submissions SET flagged_by = ?2 WHERE flagged_by = ?1",
+		"UPDATE submissions SET user = ?2 WHERE user = ?1",
+		"UPDATE boards SET creator = ?2 WHERE creator = ?1",
+		"UPDATE invites SET created_by = ?2 WHERE created_by = ?1",
+		"UPDATE invites SET claimed_by = ?2 WHERE claimed_by = ?1",
+		"UPDATE OR IGNORE access SET user = ?2 WHERE user = ?1",
+		"DELETE FROM access WHERE user = ?1",
+		"UPDATE OR IGNORE rate_spent SET user = ?2 WHERE user = ?1",
+		"DELETE FROM rate_spent WHERE user = ?1",
+		"UPDATE users SET merged_into = ?2 WHERE merged_into = ?1",
+		"UPDATE users SET merged_into = ?2, role = 'user' WHERE id = ?1",
+	};
+	int code = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(sql) && code == 0; i++)
+		code = db_exec(db, err, sql[i], strstr(sql[i], "?2") ? "ii" : "i", from, into);
+	return code;
+}
+
+static const char *
+role_name(enum command_right role)
+{
+	switch (role) {
+	case RIGHT_ANYBODY:
+		return "user";
+	case RIGHT_CREATOR:
+		return "creator";
+	case RIGHT_ADMIN:
+		return "admin";
+	}
+	return "user";
+}
+
+int
+user_join(struct db *db, const struct user *from, const struct user *into, struct kettle_error *err)
+{
+	enum command_right role = from->role > into->role ? from->role : into->role;
+	if (from->banned || into->banned)
+		return kettle_fail(err, KETTLE_EACCES, "`%s` is banned: a ban is not to be got rid of by joining users.",
+			from->banned ? from->name : into->name);
+	int code = move_all(db, from->id, into->id, err);
+	if (code == 0)
+		code = db_exec(db, err, "UPDATE users SET role = ? WHERE id = ?", "si", role_name(role), into->id);
+	/* The entries that are left go first: nobody stands twice in a ranking. */
+	if (code == 0)
+		code = ranking_recompute_user(db, from->id, err);
+	if (code == 0)
+		code = ranking_recompute_user(db, into->id, err);
+	if (code < 0)
+		return code;
+	AUTO_JSON json_t *data =
+		json_pack("{s:s, s:I, s:s}", "name", from->name, "was", (json_int_t)from->id, "role", role_name(role));
+	return data ? db_event(db, "user.joined", 'u', 0, 0, into->id, data, err) : fail_memory(err);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* People: found by name or number, shown, joined. Store's threads. */
+#ifndef KETTLE_USER_H
+#define KETTLE_USER_H
+
+#include "commands/command.h"
+
+#define USER_NAME_SIZE 260 /* bytes of a name with its NUL: 64 characters */
+
+struct user {
+	int64_t id;
+	char name[USER_NAME_SIZE];
+	enum command_right role; /* the stored one */
+	bool banned;
+};
+
+/*
+ * By name without case, or by number as "#12", which no name can take the place of; whoever was joined into another is
+ * that one. ENOENT names the nearest.
+ */
+int user_find(struct db *db, const char *word, struct user *ret_user, struct kettle_error *err);
+int user_get(struct db *db, int64_t id, struct user *ret_user, struct kettle_error *err);
+/* How many admins there are besides this one, of those that may do anything. */
+int user_other_admins(struct db *db, int64_t id, int64_t *ret_count, struct kettle_error *err);
+
+/*
+ * As it is shown: {"user_id" (text), "user_name", "role", "created", "banned": time or null, "ban_reason",
+ * "submissions": how many, "identities": [{"provider", "name"}]}; full: with "subject" and "created" of identities, and
+ * "joined": names of those who were joined into it, "ranks": [{"leaderboard", "device", "rank", "of", "score"}].
+ */
+int user_object(struct db *db, int64_t id, bool full, json_t **ret_object, struct kettle_error *err);
+
+/*
+ * Joins `from` into `into`: identities, submissions, boards, access and what else it has; the higher role; rankings are
+ * computed again. Its name stays and stands for the other one. Event user.joined. EACCES: one of them is banned.
+ */
+int user_join(struct db *db, const struct user *from, const struct user *into, struct kettle_error *err);
+
+#endif

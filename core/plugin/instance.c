@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+/* The life of a plugin after it is loaded: create → configure → start → stop → destroy. */
+#include <config.h>
+
+#include "plugin/instance.h"
+
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "plugin/loader.h"
+
+static int
+fail(const struct instance *instance, const char *what, int code, const struct kettle_error *why,
+	struct kettle_error *err)
+{
+	bool known = false;
+#define X(name, value, wire, text) known = known || code == KETTLE_##name;
+	KETTLE_ERRORS(X)
+#undef X
+	return kettle_fail(err, known ? code : KETTLE_EINTERNAL, "The %s `%s` cannot %s: %s",
+		loader_kind_name(instance->plugin->kind), instance->plugin->name, what,
+		why->message[0] ? why->message : "it does not say why.");
+}
+
+int
+instance_create(struct instance *instance, const struct kettle_plugin *plugin, const struct kettle_host *host,
+	struct kettle_error *err)
+{
+	struct kettle_error why = {0};
+	*instance = (struct instance){.plugin = plugin, .host = host};
+	int rc = plugin->create(host, &instance->self, &why);
+	if (rc)
+		return fail(instance, "be created", rc, &why, err);
+	instance->created = true;
+	return 0;
+}
+
+int
+instance_configure(struct instance *instance, const json_t *options, struct kettle_error *err)
+{
+	struct kettle_error why = {0};
+	int rc = instance->plugin->configure(instance->self, options, &why);
+	return rc ? fail(instance, "be configured", rc, &why, err) : 0;
+}
+
+int
+instance_start(struct instance *instance, struct kettle_error *err)
+{
+	struct kettle_error why = {0};
+	int rc = instance->plugin->start ? instance->plugin->start(instance->self, &why) : 0;
+	if (rc)
+		return fail(instance, "start", rc, &why, err);
+	instance->started = true;
+	return 0;
+}
+
+void
+instance_destroy(struct instance *instance)
+{
+	if (instance->created)
+		instance->plugin->destroy(instance->self);
+	*instance = (struct instance){0};
+}
+
+/* Place of a kind in the order of starting. */
+static int
+rank(const struct instance *instance)
+{
+	switch ((enum kettle_plugin_kind)instance->plugin->kind) {
+	case KETTLE_RUNNER:
+		return 0;
+	case KETTLE_LANGUAGE:
+		return 1;
+	case KETTLE_FRONTEND:
+		return 2;
+	}
+	return 3;
+}
+
+int
+instance_order(const struct instance *one, const struct instance *other)
+{
+	return rank(one) - rank(other);
+}
+
+/* ---- stopping ---- */
+
+struct stopping {
+	kettle_fn done;
+	void *arg;
+	size_t count, waiting;
+	bool asking; /* inside the loop that asks: what answers at once is counted there */
+	struct instance *instances[];
+};
+
+static void next_kind(struct stopping *all);
+
+/* The argument is the instance, which outlives the stopping: a plugin may say it twice. */
+static void
+on_stopped(void *arg)
+{
+	struct instance *instance = arg;
+	struct stopping *all = instance->stopping;
+	if (instance->stopped) {
+		log_write(KETTLE_LOG_WARNING, instance->plugin->name, "The plugin says twice that it has stopped.");
+		return;
+	}
+	instance->stopped = true;
+	instance->started = false;
+	instance->stopping = NULL;
+	all->waiting--;
+	if (all->waiting == 0 && !all->asking)
+		next_kind(all);
+}
+
+/* One of the kind that comes next: the last to start among those that were not asked. NULL: all have stopped. */
+static const struct instance *
+next_to_ask(const struct stopping *all)
+{
+	const struct instance *next = NULL;
+	for (size_t i = 0; i < all->count; i++) {
+		const struct instance *instance = all->instances[i];
+		if (!instance->asked && (!next || instance_order(instance, next) > 0))
+			next = instance;
+	}
+	return next;
+}
+
+static void
+ask(struct instance *instance)
+{
+	instance->asked = true;
+	instance->stopping->waiting++;
+	if (instance->plugin->stop)
+		instance->plugin->stop(instance->self, on_stopped, instance);
+	else
+		on_stopped(instance);
+}
+
+static void
+next_kind(struct stopping *all)
+{
+	const struct instance *next;
+	while (all->waiting == 0 && (next = next_to_ask(all))) {
+		all->asking = true;
+		for (size_t i = all->count; i-- > 0;) {
+			if (!all->instances[i]->asked && instance_order(all->instances[i], next) == 0)
+				ask(all->instances[i]);
+		}
+		all->asking = false;
+	}
+	if (all->waiting)
+		return;
+	kettle_fn done = all->done;
+	void *arg = all->arg;
+	free(all);
+	done(arg);
+}
+
+int
+instances_stop(struct instance *const *list, size_t count, kettle_fn done, void *arg, struct kettle_error *err)
+{
+	struct stopping *all = calloc(1, sizeof(*all) + count * sizeof(all->instances[0]));
+	if (!all)
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to stop the plugins.");
+	all->done = done;
+	all->arg = arg;
+	for (size_t i = 0; i < count; i++) {
+		struct instance *instance = list[i];
+		if (!instance->started)
+			continue;
+		instance->asked = instance->stopped = false;
+		instance->stopping = all;
+		all->instances[all->count++] = instance;
+	}
+	next_kind(all);
+	return 0;
+}

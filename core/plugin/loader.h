@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/* Loads plugins, and refuses with one line what is none or does not fit. */
+#ifndef KETTLE_CORE_LOADER_H
+#define KETTLE_CORE_LOADER_H
+
+#include <jansson.h>
+#include <kettle/plugin.h>
+
+#include "config/option_table.h"
+
+/* Kind, name for people, section of the configuration, article and name. */
+#define LOADER_KINDS(X) \
+	X(KETTLE_LANGUAGE, "language", "languages") \
+	X(KETTLE_RUNNER, "runner", "runners") \
+	X(KETTLE_FRONTEND, "frontend", "frontends")
+
+/* "language" …; NULL: no kind. [any] */
+const char *loader_kind_name(uint32_t kind);
+/* "languages" …; NULL: no kind. [any] */
+const char *loader_kind_section(uint32_t kind);
+
+/* What is loaded, and where it is looked for. One thread at a time. */
+struct loader;
+
+/*
+ * A plugin that passed every check, in the sizes that this host knows: what a plugin of an older minor lacks is NULL
+ * or 0. Its arrays (options, skeletons, harness) have our element sizes. Valid until loader_free.
+ */
+struct loaded {
+	struct kettle_plugin plugin;
+	const char *file;
+};
+
+/* The ABI that is taken: that of the headers, unless a test says otherwise. */
+struct loader_abi {
+	uint16_t major, minor;
+};
+
+/* path: array of folders in the order in which they are searched; copied. abi NULL: ours. ENOMEM. */
+int loader_new(const json_t *path, const struct loader_abi *abi, struct loader **ret_loader, struct kettle_error *err);
+/* Forgets and closes what it loaded; no instance may be left. NULL is allowed. */
+void loader_free(struct loader *loader);
+
+/* The first NAME.so of the path; new string. ENOENT lists the folders and names the nearest plugin there is. */
+int loader_find(const struct loader *loader, const char *name, char **ret_file, struct kettle_error *err);
+/*
+ * Loads a file. kind 0: any; name NULL: any. Refuses with "FILE: …" and with the library closed again: no such file
+ * (ENOENT), no plugin (EINVAL), another ABI (EVERSION), another kind or name (EINVAL), a missing operation (EINVAL),
+ * bad tables (EINVAL), a name that is loaded already (ECONFLICT). Nothing is read from a plugin beyond what its symbol
+ * holds and its sizes say. *ret_loaded is owned by the loader.
+ */
+int loader_open(struct loader *loader, uint32_t kind, const char *name, const char *file,
+	const struct loaded **ret_loaded, struct kettle_error *err);
+/* loader_find, then loader_open. */
+int loader_load(
+	struct loader *loader, uint32_t kind, const char *name, const struct loaded **ret_loaded, struct kettle_error *err);
+/* What is loaded, in the order of loading. */
+size_t loader_count(const struct loader *loader);
+const struct loaded *loader_at(const struct loader *loader, size_t i);
+
+/* The option table of a plugin. [any] */
+struct option_table loader_options(const struct kettle_plugin *plugin);
+
+#endif

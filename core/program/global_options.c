@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/* The global options of kettle. */
+#include <config.h>
+
+#include "program/global_options.h"
+
+#include "base/cleanup.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static const struct global {
+	const char *name, *environment;
+	size_t text, flag; /* offset in struct globals; 0: it is not of that kind */
+} table[] = {
+	{"config", NULL, offsetof(struct globals, config), 0},
+	{"db", NULL, offsetof(struct globals, database), 0},
+	{"user", "KETTLE_USER", offsetof(struct globals, user), 0},
+	{"log-format", "KETTLE_LOG_FORMAT", offsetof(struct globals, log_format), 0},
+	{"log-level", "KETTLE_LOG_LEVEL", offsetof(struct globals, log_level), 0},
+	{"json", "KETTLE_JSON", 0, offsetof(struct globals, json)},
+	{"quiet", "KETTLE_QUIET", 0, offsetof(struct globals, quiet)},
+	{"version", NULL, 0, offsetof(struct globals, version)},
+};
+
+static void
+set_text(struct globals *globals, const struct global *global, const char *value)
+{
+	*(const char **)((char *)globals + global->text) = value;
+}
+
+static void
+set_flag(struct globals *globals, const struct global *global)
+{
+	*(bool *)((char *)globals + global->flag) = true;
+}
+
+static const char *
+get_text(const struct globals *globals, const struct global *global)
+{
+	return *(const char *const *)((const char *)globals + global->text);
+}
+
+/* `config` is the first member: its offset is 0 as well, so the kind is told by the flag. */
+static bool
+takes_value(const struct global *global)
+{
+	return global->flag == 0;
+}
+
+static const struct global *
+find(const char *argument, const char **ret_value)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
+		size_t len = strlen(table[i].name);
+		if (strncmp(argument, "--", 2) != 0 || strncmp(argument + 2, table[i].name, len) != 0)
+			continue;
+		if (argument[2 + len] == '\0' || (argument[2 + len] == '=' && takes_value(&table[i]))) {
+			*ret_value = argument[2 + len] ? argument + 2 + len + 1 : NULL;
+			return &table[i];
+		}
+	}
+	return NULL;
+}
+
+static bool
+says_no(const char *value)
+{
+	static const char *const words[] = {"0", "no", "false", "off"};
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (strcasecmp(value, words[i]) == 0)
+			return true;
+	return false;
+}
+
+static void
+take_environment(struct globals *globals)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
+		const char *value = table[i].environment ? getenv(table[i].environment) : NULL;
+		if (!value || !*value)
+			continue;
+		if (!takes_value(&table[i])) {
+			if (!says_no(value))
+				set_flag(globals, &table[i]);
+		} else if (!get_text(globals, &table[i])) {
+			set_text(globals, &table[i], value);
+		}
+	}
+}
+
+int
+globals_parse(int argc, char **argv, struct globals *ret_globals, struct kettle_error *err)
+{
+	struct globals globals = {0};
+	AUTO_FREE const char **rest = calloc((size_t)argc + 1, sizeof(*rest));
+	if (!rest)
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory.");
+	for (int i = 1; i < argc; i++) {
+		const char *value = NULL;
+		if (strcmp(argv[i], "--") == 0) {
+			while (i < argc)
+				rest[globals.argc++] = argv[i++];
+			break;
+		}
+		const struct global *global = find(argv[i], &value);
+		if (!global) {
+			rest[globals.argc++] = argv[i];
+		} else if (!takes_value(global)) {
+			set_flag(&globals, global);
+		} else {
+			if (!value)
+				value = i + 1 < argc ? argv[++i] : NULL;
+			if (!value || !*value)
+				return kettle_fail(err, KETTLE_EINVAL, "The option --%s takes a value.", global->name);
+			set_text(&globals, global, value);
+		}
+	}
+	take_environment(&globals);
+	globals.argv = STEAL(rest);
+	*ret_globals = globals;
+	return 0;
+}

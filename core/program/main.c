@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The program kettle: reads options and configuration, loads the plugins, and either hands the command line to its
+ * frontend or serves until it is told to stop.
+ *
+ * Theory of operation. Everything is made in the order loop, configuration, core, plugins, and unmade the other way
+ * round, a step at a time because each may take its time: frontends stop, the core lets go of the database (which needs
+ * the runners), runners and languages stop, the loop empties. This is the only file that decides how the process ends.
+ */
+#include <config.h>
+
+#include "config/configuration.h"
+#include "session/core.h"
+#include "session/event_feed.h"
+#include "program/global_options.h"
+#include "session/plugin_host.h"
+#include "base/log.h"
+#include "program/plugin_set.h"
+
+#include "base/cleanup.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define EXIT_INTERRUPTED 130 /* 128 and SIGINT, as shells have it */
+
+struct app {
+	uv_loop_t loop;
+	uv_signal_t signals[3];
+	struct globals globals;
+	struct config *config;
+	struct hostio *io;
+	struct core *core;
+	struct plugin_set *plugins;
+	char *login;
+	bool serve, stopping;
+	bool watching; /* signals are set up */
+	bool hurry;    /* told to stop a second time: nothing is waited for */
+	bool leaving;  /* the core is letting go of the database */
+	int status;
+};
+
+/* The one line that says why the program ends. */
+static void
+complain(const struct app *app, const struct kettle_error *err)
+{
+	if (app->globals.json) {
+		AUTO_JSON json_t *document =
+			json_pack("{s:{s:s, s:s}}", "error", "code", kettle_error_name(err->code), "message", err->message);
+		(void)json_dumpf(document, stdout, JSON_INDENT(2));
+		(void)fputc('\n', stdout);
+	} else {
+		(void)fprintf(stderr, "kettle: %s\n", err->message);
+	}
+}
+
+static int
+setup_log(struct app *app, struct kettle_error *err)
+{
+	enum log_format format;
+	enum kettle_log_level level;
+	const json_t *section = json_object_get(app->config->root, "log");
+	const char *format_text = app->globals.log_format, *level_text = app->globals.log_level;
+	if (!format_text)
+		format_text = json_string_value(json_object_get(section, "format"));
+	if (!level_text)
+		level_text = app->serve ? json_string_value(json_object_get(section, "level")) : "warning";
+	if (!level_text)
+		level_text = "info";
+	int status = log_level_parse(level_text, &level, err);
+	if (status < 0)
+		return status;
+	if (!format_text || strcmp(format_text, "auto") == 0)
+		format = log_format_default();
+	else
+		status = log_format_parse(format_text, &format, err);
+	if (status == 0)
+		log_setup(format, level);
+	return status;
+}
+
+static char *
+login_name(void)
+{
+	const struct passwd *entry = getpwuid(geteuid());
+	char *name = NULL;
+	if (entry && entry->pw_name[0])
+		return strdup(entry->pw_name);
+	return asprintf(&name, "uid%u", (unsigned)geteuid()) < 0 ? NULL : name;
+}
+
+/* The way down: each step calls the next when it is done. */
+
+/* Last, because what still went on (work of the pool, a call on its way) ends in them. */
+static void
+io_closed(void *arg)
+{
+	struct app *app = arg;
+	plugins_free(STEAL(app->plugins));
+}
+
+static void
+close_signal(uv_handle_t *handle)
+{
+	(void)handle;
+}
+
+static void
+rest_stopped(void *arg)
+{
+	struct app *app = arg;
+	for (size_t i = 0; app->watching && i < ARRAY_SIZE(app->signals); i++)
+		uv_close((uv_handle_t *)&app->signals[i], close_signal);
+	hostio_close(STEAL(app->io), io_closed, app);
+}
+
+static void
+core_closed(void *arg)
+{
+	struct app *app = arg;
+	plugins_stop(app->plugins, false, rest_stopped, app);
+}
+
+static void
+frontends_stopped(void *arg)
+{
+	struct app *app = arg;
+	json_int_t grace =
+		json_integer_value(json_object_get(json_object_get(app->config->root, "engine"), "shutdown_grace"));
+	bool interrupted = app->status == EXIT_INTERRUPTED || app->hurry;
+	app->leaving = true;
+	core_close(app->core, interrupted ? 0 : (uint64_t)grace * 1000, core_closed, app);
+}
+
+static void
+stop(struct app *app, int status)
+{
+	if (app->stopping)
+		return;
+	app->stopping = true;
+	app->status = status;
+	feed_stop(app->core->feed); /* what a frontend that has stopped was told would be lost */
+	plugins_stop(app->plugins, true, frontends_stopped, app);
+}
+
+static void
+fail(struct app *app, const struct kettle_error *err)
+{
+	complain(app, err);
+	stop(app, kettle_error_exit(err->code));
+}
+
+static int64_t
+number_in(const struct app *app, const char *section, const char *key)
+{
+	return json_integer_value(json_object_get(json_object_get(app->config->root, section), key));
+}
+
+static struct core_limits
+limits_of(const struct app *app)
+{
+	return (struct core_limits){
+		.submission_bytes = number_in(app, "limits", "submission_bytes"),
+		.artifact_bytes = number_in(app, "limits", "artifact_bytes"),
+		.artifact_days = number_in(app, "retention", "artifact_days"),
+		.log_days = number_in(app, "retention", "log_days"),
+		.event_days = number_in(app, "retention", "event_days"),
+	};
+}
+
+/* All of the new configuration that can be taken over, or nothing. */
+static int
+take_over(struct app *app, json_t **ret_taken, json_t **ret_left, struct kettle_error *err)
+{
+	struct config *fresh = NULL;
+	AUTO_JSON json_t *before = json_copy(app->config->root);
+	const struct config_request request = {.file = app->globals.config, .database = app->globals.database};
+	int status = before ? config_load(&request, &fresh, err) : kettle_fail(err, KETTLE_ENOMEM, "There is no memory.");
+	if (status == 0)
+		status = config_compare(app->config, fresh, ret_taken, ret_left, err);
+	if (status == 0)
+		status = config_adopt(app->config, fresh, err);
+	if (status == 0)
+		status = setup_log(app, err);
+	const struct core_limits limits = limits_of(app);
+	if (status == 0)
+		status = core_reload(app->core, json_object_get(app->config->root, "devices"), &limits, err);
+	if (status < 0 && before)
+		(void)json_object_update(app->config->root, before);
+	config_free(fresh);
+	return status;
+}
+
+static void
+reload(struct app *app)
+{
+	struct kettle_error err = {0};
+	AUTO_JSON json_t *taken = NULL, *left = NULL;
+	if (app->stopping)
+		return;
+	if (take_over(app, &taken, &left, &err) < 0) {
+		log_write(KETTLE_LOG_ERROR, "kettle", "the configuration stays as it was: %s", err.message);
+		return;
+	}
+	if (json_array_size(taken) + json_array_size(left) == 0)
+		log_write(KETTLE_LOG_INFO, "kettle", "reloaded: the configuration is as it was");
+	size_t i;
+	json_t *sentence;
+	json_array_foreach(taken, i, sentence)
+		log_write(KETTLE_LOG_INFO, "kettle", "reloaded: %s", json_string_value(sentence));
+	json_array_foreach(left, i, sentence)
+		log_write(KETTLE_LOG_WARNING, "kettle", "needs a restart: %s", json_string_value(sentence));
+}
+
+static void
+on_signal(uv_signal_t *handle, int number)
+{
+	struct app *app = handle->data;
+	if (number == SIGHUP) {
+		reload(app);
+	} else if (app->stopping) {
+		app->hurry = true;
+		if (app->leaving)
+			core_close(app->core, 0, core_closed, app); /* only shortens the grace */
+	} else if (app->serve) {
+		log_write(KETTLE_LOG_INFO, "kettle", "stopping: running jobs end or are handed back");
+		stop(app, EXIT_SUCCESS);
+	} else {
+		stop(app, EXIT_INTERRUPTED);
+	}
+}
+
+static void
+watch_signals(struct app *app)
+{
+	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+	app->watching = true;
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
+		(void)uv_signal_init(&app->loop, &app->signals[i]);
+		app->signals[i].data = app;
+		if (numbers[i] != SIGHUP || app->serve)
+			(void)uv_signal_start(&app->signals[i], on_signal, numbers[i]);
+		uv_unref((uv_handle_t *)&app->signals[i]);
+	}
+}
+
+/* The way up. */
+
+/* What the machines of the devices offer, for whoever reads the log. */
+static void
+devices_listed(void *arg, const struct kettle_error *err, json_t *devices)
+{
+	(void)arg;
+	size_t i, k;
+	json_t *device, *unit;
+	if (err->code < 0)
+		log_write(KETTLE_LOG_WARNING, "kettle", "the devices cannot be listed: %s", err->message);
+	json_array_foreach(devices, i, device)
+		json_array_foreach(json_object_get(device, "units"), k, unit) {
+			const char *name = json_string_value(json_object_get(unit, "unit"));
+			const char *level = json_string_value(json_object_get(unit, "level"));
+			const char *trouble = json_string_value(json_object_get(unit, "unreachable"));
+			if (trouble)
+				log_write(KETTLE_LOG_WARNING, "kettle", "unit %s: %s", name, trouble);
+			else
+				log_write(KETTLE_LOG_INFO, "kettle", "unit %s offers the protection level %s", name,
+					level ? level : "unknown");
+		}
+}
+
+/* Asks every machine once: it is seen early whether it is there, and it removes what a predecessor left. */
+static void
+greet_devices(struct app *app)
+{
+	/* Whoever reads the log runs this Kettle. */
+	AUTO_JSON json_t *actor = json_pack(
+		"{s:s, s:s, s:s, s:s}", "provider", "cli", "subject", app->login, "name", app->login, "role", "admin");
+	(void)core_call(app->core, actor, "device.list", NULL, devices_listed, app);
+}
+
+static void
+serving(void *arg, const struct kettle_error *err)
+{
+	struct app *app = arg;
+	if (err && err->code < 0) {
+		if (!app->stopping)
+			fail(app, err);
+		return;
+	}
+	log_write(KETTLE_LOG_INFO, "kettle", "version %s serves %s", PACKAGE_VERSION, app->core->setup.database);
+	greet_devices(app);
+}
+
+static void
+command_done(void *arg, int status)
+{
+	stop(arg, status);
+}
+
+static void
+run_command(struct app *app)
+{
+	struct kettle_error err = {0};
+	const struct core_plugin *frontend = plugins_command_line(app->plugins);
+	AUTO_JSON json_t *globals = json_pack("{s:s, s:b, s:b}", "user", app->globals.user ? app->globals.user : app->login,
+		"json", app->globals.json, "quiet", app->globals.quiet);
+	if (!frontend)
+		(void)kettle_fail(
+			&err, KETTLE_EUNAVAIL, "No frontend with a command line is loaded; only `kettle serve` works.");
+	else
+		(void)frontend->plugin->frontend->run(
+			frontend->self, app->globals.argc, app->globals.argv, globals, command_done, app, &err);
+	if (err.code < 0)
+		fail(app, &err);
+}
+
+static int
+setup(struct app *app, struct kettle_error *err)
+{
+	const struct config_request request = {.file = app->globals.config, .database = app->globals.database};
+	int status = config_load(&request, &app->config, err);
+	if (status == 0)
+		status = setup_log(app, err);
+	if (status == 0)
+		status = hostio_new(&app->loop, &app->io, err);
+	if (status < 0)
+		return status;
+	const json_t *root = app->config->root;
+	struct core_setup core = {
+		.loop = &app->loop,
+		.io = app->io,
+		.database = json_string_value(json_object_get(root, "database")),
+		.owner = app->login,
+		.devices = json_object_get(root, "devices"),
+		.limits = limits_of(app),
+		.stays = app->serve,
+	};
+	status = core_new(&core, &app->core, err);
+	if (status < 0)
+		return status;
+	app->core->config = app->config;
+	status = plugins_load(app->config, app->core, &app->plugins, err);
+	return status < 0 ? status : plugins_start(app->plugins, app->serve, err);
+}
+
+/* When the way up ended half-way, there is little to undo. */
+static void
+undo(struct app *app)
+{
+	if (app->plugins)
+		stop(app, app->status); /* some of them may have started */
+	else if (app->io)
+		hostio_close(STEAL(app->io), io_closed, app);
+	(void)uv_run(&app->loop, UV_RUN_DEFAULT);
+}
+
+static int
+run(struct app *app)
+{
+	struct kettle_error err = {0};
+	app->login = login_name();
+	if (!app->login || setup(app, &err) < 0) {
+		complain(app, &err);
+		app->status = kettle_error_exit(err.code);
+		undo(app);
+		return app->status;
+	}
+	size_t i;
+	json_t *sentence;
+	json_array_foreach(app->config->warnings, i, sentence)
+		log_write(KETTLE_LOG_WARNING, "kettle", "%s", json_string_value(sentence));
+	watch_signals(app);
+	if (app->serve)
+		core_attach(app->core, serving, app);
+	else
+		run_command(app);
+	(void)uv_run(&app->loop, UV_RUN_DEFAULT);
+	return app->status;
+}
+
+int
+main(int argc, char **argv)
+{
+	static struct app app;
+	struct kettle_error err = {0};
+	char digest[65];
+	(void)signal(SIGXFSZ, SIG_IGN); /* a limit of file size is an error to be told, as a full disk is */
+	json_object_seed(0);
+	sha256_hex(
+		"", 0, digest); /* makes OpenSSL set itself up here: what a thread of the pool makes of it is never freed */
+	if (globals_parse(argc, argv, &app.globals, &err) < 0) {
+		complain(&app, &err);
+		return kettle_error_exit(err.code);
+	}
+	if (app.globals.version) {
+		(void)printf("kettle %s\n", PACKAGE_VERSION);
+		return EXIT_SUCCESS;
+	}
+	app.serve = app.globals.argc == 1 && strcmp(app.globals.argv[0], "serve") == 0;
+	(void)uv_loop_init(&app.loop);
+	int status = run(&app);
+	core_free(app.core);
+	config_free(app.config);
+	free(app.login);
+	free(app.globals.argv);
+	if (uv_loop_close(&app.loop) != 0)
+		log_write(KETTLE_LOG_DEBUG, "kettle", "the loop was not empty at the end");
+	return status;
+}

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+/* The plugins that the configuration names. */
+#include <config.h>
+
+#include "program/plugin_set.h"
+
+#include "base/cleanup.h"
+#include "session/plugin_host.h"
+#include "plugin/instance.h"
+#include "plugin/loader.h"
+#include "base/log.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct slot {
+	struct core_host host;
+	struct instance instance;
+	const struct loaded *loaded;
+};
+
+struct plugin_set {
+	struct loader *loader;
+	struct core *core;
+	struct slot *slots;
+	size_t count;
+	struct core_plugin *views; /* what core.h shows of them */
+};
+
+static const uint32_t kinds[] = {KETTLE_LANGUAGE, KETTLE_RUNNER, KETTLE_FRONTEND};
+
+/* What the languages, which are made before, start on a machine. New reference. */
+static json_t *
+language_tools(const struct plugin_set *set)
+{
+	json_t *all = json_array();
+	for (size_t i = 0; all && i < set->count; i++) {
+		const struct slot *slot = &set->slots[i];
+		const struct kettle_language *language = slot->loaded ? slot->loaded->plugin.language : NULL;
+		json_t *tools = language && language->tools ? language->tools(slot->instance.self) : NULL;
+		if (tools)
+			(void)json_array_extend(all, tools);
+		json_decref(tools);
+	}
+	return all;
+}
+
+/*
+ * A runner may take the sections that describe this machine for its own options of the same name, and as `report` what
+ * its machines are to say the versions of.
+ */
+static int
+inherit(const struct config *config, const struct plugin_set *set, const struct kettle_plugin *plugin, json_t *options,
+	struct kettle_error *err)
+{
+	if (plugin->kind != KETTLE_RUNNER)
+		return 0;
+	for (size_t i = 0; i < plugin->options_count; i++) {
+		const char *key = plugin->options[i].key;
+		if (strcmp(key, "report") == 0 && !json_object_get(options, key) &&
+			json_object_set_new(options, key, language_tools(set)) < 0)
+			return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the options of %s.", plugin->name);
+		bool shared = strcmp(key, "build") == 0 || strcmp(key, "sandbox") == 0;
+		json_t *section = shared ? json_object_get(config->root, key) : NULL;
+		if (section && !json_object_get(options, key) && json_object_set(options, key, section) < 0)
+			return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the options of %s.", plugin->name);
+	}
+	return 0;
+}
+
+static int
+make(struct plugin_set *set, const struct config *config, uint32_t kind, const char *name, struct slot *slot,
+	struct kettle_error *err)
+{
+	AUTO_JSON json_t *options = NULL;
+	int status = loader_load(set->loader, kind, name, &slot->loaded, err);
+	if (status < 0)
+		return status;
+	const struct kettle_plugin *plugin = &slot->loaded->plugin;
+	struct option_table table = loader_options(plugin);
+	host_init(&slot->host, set->core->setup.io, set->core, name);
+	status = instance_create(&slot->instance, plugin, &slot->host.table, err);
+	if (status == 0)
+		status = config_plugin(config, loader_kind_section(kind), name, &table, &options, err);
+	if (status == 0)
+		status = inherit(config, set, plugin, options, err);
+	return status < 0 ? status : instance_configure(&slot->instance, options, err);
+}
+
+static size_t
+count_sections(const struct config *config)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+		count += json_object_size(json_object_get(config->root, loader_kind_section(kinds[i])));
+	return count;
+}
+
+/* The arrays of the core, which its readers take as they are from now on. */
+static int
+show(struct plugin_set *set, struct kettle_error *err)
+{
+	struct core *core = set->core;
+	core->languages.items = calloc(set->count + 1, sizeof(*core->languages.items));
+	core->runners = calloc(set->count + 1, sizeof(*core->runners));
+	set->views = calloc(set->count + 1, sizeof(*set->views));
+	core->plugins = set->views;
+	if (!core->languages.items || !core->runners || !set->views)
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the plugins.");
+	for (size_t i = 0; i < set->count; i++) {
+		struct slot *slot = &set->slots[i];
+		const struct kettle_plugin *plugin = &slot->loaded->plugin;
+		set->views[core->plugins_count++] =
+			(struct core_plugin){plugin, slot->instance.self, &slot->host, slot->loaded->file};
+		if (plugin->language)
+			core->languages.items[core->languages.count++] =
+				(struct language){plugin->name, plugin->language, slot->instance.self};
+		if (plugin->runner)
+			core->runners[core->runners_count++] = (struct runner){plugin->name, plugin->runner, slot->instance.self};
+	}
+	return 0;
+}
+
+int
+plugins_load(const struct config *config, struct core *core, struct plugin_set **ret_set, struct kettle_error *err)
+{
+	struct plugin_set *set = calloc(1, sizeof(*set));
+	size_t count = count_sections(config);
+	if (set)
+		set->slots = calloc(count + 1, sizeof(*set->slots));
+	if (!set || !set->slots) {
+		free(set);
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the plugins.");
+	}
+	set->core = core;
+	int status = loader_new(json_object_get(config->root, "plugin_path"), NULL, &set->loader, err);
+	for (size_t i = 0; status == 0 && i < ARRAY_SIZE(kinds); i++) {
+		const char *name;
+		json_t *section;
+		json_object_foreach(json_object_get(config->root, loader_kind_section(kinds[i])), name, section) {
+			status = make(set, config, kinds[i], name, &set->slots[set->count++], err);
+			if (status < 0)
+				break;
+		}
+	}
+	if (status == 0)
+		status = show(set, err);
+	if (status < 0) {
+		plugins_free(set);
+		return status;
+	}
+	*ret_set = set;
+	return 0;
+}
+
+static int
+by_order(const void *a, const void *b)
+{
+	const struct instance *const *one = a, *const *other = b;
+	return instance_order(*one, *other);
+}
+
+static bool
+is_frontend(const struct instance *instance)
+{
+	return instance->plugin->kind == KETTLE_FRONTEND;
+}
+
+int
+plugins_start(struct plugin_set *set, bool serve, struct kettle_error *err)
+{
+	AUTO_FREE struct instance **list = calloc(set->count + 1, sizeof(*list));
+	if (!list)
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to start the plugins.");
+	size_t count = 0;
+	for (size_t i = 0; i < set->count; i++)
+		list[count++] = &set->slots[i].instance;
+	qsort(list, count, sizeof(*list), by_order);
+	for (size_t i = 0; i < count; i++) {
+		if (is_frontend(list[i]) && !serve && !list[i]->plugin->frontend->run)
+			continue;
+		int status = instance_start(list[i], err);
+		if (status < 0)
+			return status;
+	}
+	return 0;
+}
+
+void
+plugins_stop(struct plugin_set *set, bool frontends, kettle_fn done, void *arg)
+{
+	struct kettle_error err = {0};
+	AUTO_FREE struct instance **list = calloc(set->count + 1, sizeof(*list));
+	size_t count = 0;
+	for (size_t i = 0; list && i < set->count; i++)
+		if (set->slots[i].instance.started && is_frontend(&set->slots[i].instance) == frontends)
+			list[count++] = &set->slots[i].instance;
+	if (!list || instances_stop(list, count, done, arg, &err) < 0) {
+		log_write(KETTLE_LOG_ERROR, "plugins", "they cannot be stopped in order: %s", err.message);
+		done(arg);
+	}
+}
+
+void
+plugins_free(struct plugin_set *set)
+{
+	if (!set)
+		return;
+	for (size_t i = 0; i < set->count; i++)
+		instance_destroy(&set->slots[i].instance);
+	loader_free(set->loader);
+	free(STEAL(set->core->languages.items));
+	free(STEAL(set->core->runners));
+	set->core->languages.count = set->core->runners_count = set->core->plugins_count = 0;
+	set->core->plugins = NULL;
+	free(set->views);
+	free(set->slots);
+	free(set);
+}
+
+const struct core_plugin *
+plugins_command_line(const struct plugin_set *set)
+{
+	for (size_t i = 0; i < set->count; i++)
+		if (set->views[i].plugin->frontend && set->views[i].plugin->frontend->run)
+			return &set->views[i];
+	return NULL;
+}

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+/* Commands on their way: checked, routed to the store, the engine, the owner's socket or this process, and answered
+ * once. */
+#include <config.h>
+
+#include "session/core_internal.h"
+
+#include "model/actor.h"
+#include "base/cleanup.h"
+#include "store/db_file.h"
+#include "base/log.h"
+#include "base/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void
+free_call(struct call *call)
+{
+	json_decref(call->actor);
+	json_decref(call->args);
+	json_decref(call->result);
+	free(call->name);
+	free(call);
+}
+
+void
+call_answer(struct call *call, const struct kettle_error *err, json_t *result)
+{
+	struct kettle_error none = {0};
+	if (call->answer)
+		call->answer(call->arg, err ? err : &none, err ? NULL : result);
+	free_call(call);
+}
+
+void
+call_fail(struct call *call, int code, const char *format, ...)
+{
+	struct kettle_error err = {.code = code};
+	va_list args;
+	va_start(args, format);
+	(void)vsnprintf(err.message, sizeof(err.message), format, args);
+	va_end(args);
+	call_answer(call, &err, NULL);
+}
+
+static void
+unknown(struct call *call)
+{
+	const char *names[128] = {NULL};
+	size_t count = 0;
+	for (const struct command *c = commands; c->name && count < ARRAY_SIZE(names) - 1; c++)
+		names[count++] = c->name;
+	const char *near = nearest(call->name, names);
+	if (near)
+		call_fail(call, KETTLE_EINVAL, "There is no command `%.64s`; did you mean `%s`?", call->name, near);
+	else
+		call_fail(call, KETTLE_EINVAL, "There is no command `%.64s`.", call->name);
+}
+
+/* Store's thread: the actor, then the command. */
+static int
+run_on_store(struct db *db, void *arg, struct kettle_error *err)
+{
+	struct call *call = arg;
+	struct actor actor = {0};
+	int status = actor_resolve(db, call->actor, call->command, &actor, err);
+	if (status < 0)
+		return status;
+	return call->command->run(db, &call->env, &actor, call->args, &call->result, err);
+}
+
+static void
+ran_on_store(void *arg, const struct kettle_error *err)
+{
+	struct call *call = arg;
+	json_t *result = call->result;
+	call_answer(call, err, result);
+}
+
+/* In the pool: the same on a connection of its own, for what takes long. */
+static void
+run_aside(void *arg)
+{
+	struct call *call = arg;
+	struct db db = {.now_ms = time_now_ms()};
+	struct kettle_error *err = &call->err;
+	int code = dbfile_open_reader(call->core->setup.database, &db.handle, err);
+	if (code == 0)
+		code = db_exec(&db, err, "BEGIN", NULL);
+	if (code == 0)
+		code = run_on_store(&db, call, err);
+	if (code < 0 && err->code == 0)
+		(void)kettle_fail(err, code, "The database could not do it.");
+	if (code == 0)
+		err->code = 0;
+	if (db.handle && !sqlite3_get_autocommit(db.handle))
+		(void)db_exec(&db, NULL, "ROLLBACK", NULL);
+	db_close(&db);
+}
+
+static void
+ran_aside(void *arg)
+{
+	struct call *call = arg;
+	struct kettle_error err = call->err;
+	call_answer(call, err.code < 0 ? &err : NULL, call->result);
+}
+
+static void
+run_slow(struct call *call)
+{
+	struct kettle_error err = {0};
+	if (hostio_work(call->core->setup.io, run_aside, ran_aside, call, &err) < 0)
+		call_answer(call, &err, NULL);
+}
+
+/* Store's thread: only the right to an engine command. */
+static int
+resolve_on_store(struct db *db, void *arg, struct kettle_error *err)
+{
+	struct call *call = arg;
+	struct actor actor = {0};
+	int status = actor_resolve(db, call->actor, call->command, &actor, err);
+	if (status == 0)
+		call->result =
+			json_pack("{s:I, s:s, s:i}", "user", (json_int_t)actor.user, "name", actor.name, "role", (int)actor.role);
+	return status;
+}
+
+static void
+run_in_engine(void *arg, const struct kettle_error *err)
+{
+	struct call *call = arg;
+	if (err) {
+		call_answer(call, err, NULL);
+		return;
+	}
+	if (!call->core->engine) {
+		call_fail(call, KETTLE_ECANCELED, "The engine is stopping.");
+		return;
+	}
+	struct actor actor = {
+		.user = json_integer_value(json_object_get(call->result, "user")),
+		.name = json_string_value(json_object_get(call->result, "name")),
+		.role = (enum command_right)json_integer_value(json_object_get(call->result, "role")),
+	};
+	call->command->engine(call->core, &actor, call->args, call->answer, call->arg);
+	free_call(call);
+}
+
+static void
+run_local(struct call *call)
+{
+	const char *name = json_string_value(json_object_get(call->actor, "name"));
+	struct actor actor = {.name = name ? name : "", .role = RIGHT_ADMIN};
+	call->command->engine(call->core, &actor, call->args, call->answer, call->arg);
+	free_call(call);
+}
+
+/* A process that ends with its own jobs is no place to leave a job to. */
+static bool
+left_to_nobody(const struct call *call)
+{
+	return !call->core->setup.stays && json_is_true(json_object_get(call->args, "no_wait"));
+}
+
+static void
+run_at_owner(struct call *call)
+{
+	if (left_to_nobody(call)) {
+		call_fail(call, KETTLE_EUNAVAIL,
+			"No engine stays on the database %s to run the submission; start `kettle serve`, or submit without "
+			"--no-wait.",
+			call->core->setup.database);
+		return;
+	}
+	call->env = call->core->env; /* a reload changes the core's while the store's threads work */
+	switch (call->command->kind) {
+	case COMMAND_READ:
+		if (call->command->slow)
+			run_slow(call);
+		else
+			store_query(call->core->store, run_on_store, ran_on_store, call);
+		break;
+	case COMMAND_WRITE:
+		store_write(call->core->store, run_on_store, ran_on_store, call);
+		break;
+	case COMMAND_ENGINE:
+		store_query(call->core->store, resolve_on_store, run_in_engine, call);
+		break;
+	case COMMAND_LOCAL:
+		run_local(call);
+		break;
+	}
+}
+
+void
+call_route(struct call *call)
+{
+	struct core *core = call->core;
+	if (core->closing) {
+		call_fail(call, KETTLE_ECANCELED, "The engine is stopping.");
+	} else if (call->command->kind == COMMAND_LOCAL) {
+		run_local(call);
+	} else {
+		switch (core->role) {
+		case CORE_DETACHED:
+		case CORE_ATTACHING:
+			attach_wait(core, call);
+			break;
+		case CORE_OWNER:
+			run_at_owner(call);
+			break;
+		case CORE_CLIENT:
+			client_call(core->client, call);
+			break;
+		}
+	}
+}
+
+/* On the loop: checks what can be checked anywhere, then routes. */
+static void
+begin(void *arg)
+{
+	struct call *call = arg;
+	struct kettle_error err = {0};
+	json_t *checked = NULL;
+	call->command = command_find(call->name);
+	if (!call->command) {
+		unknown(call);
+		return;
+	}
+	if (command_check(call->command, call->args, &checked, &err) < 0) {
+		call_answer(call, &err, NULL);
+		return;
+	}
+	json_decref(call->args);
+	call->args = checked;
+	call_route(call);
+}
+
+int
+core_call(
+	struct core *core, const json_t *actor, const char *command, const json_t *args, kettle_answer done, void *arg)
+{
+	struct call *call = calloc(1, sizeof(*call));
+	if (!call)
+		return KETTLE_ENOMEM;
+	/* Copies: the caller's thread keeps its own. */
+	*call = (struct call){
+		.core = core,
+		.actor = json_deep_copy(actor),
+		.args = args ? json_deep_copy(args) : json_object(),
+		.name = strdup(command),
+		.answer = done,
+		.arg = arg,
+	};
+	int status = call->actor && call->args && call->name ? hostio_post(core->setup.io, begin, call) : KETTLE_ENOMEM;
+	if (status < 0)
+		free_call(call);
+	return status;
+}

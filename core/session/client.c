@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+/* The other end of DB.sock: this process's commands go to the owner of the database. See server.c for the messages. */
+#include <config.h>
+
+#include "session/core_internal.h"
+
+#include "base/cleanup.h"
+#include "loop/json_socket.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define HELLO_LIMIT_MS 15000 /* until the owner has greeted */
+#define MAX_TRIES 10         /* of one call at owners that go away */
+
+struct client {
+	struct core *core;
+	struct peer *peer;
+	struct call *calls; /* sent and not answered */
+	uint64_t next_id;
+	pid_t holder;
+	struct kettle_timer *hello_timer; /* NULL: it has greeted */
+	bool closing;
+	bool greeted;                /* the owner has taken the connection, and may have taken what we sent */
+	bool bye;                    /* the owner ends in order: what it has not answered it has not taken */
+	struct kettle_error refused; /* why it will not have us; code 0: it did not say so */
+	void (*closed)(void *arg);
+	void *arg;
+};
+
+/* A write that was sent may have happened: it is never sent twice. */
+static void
+give_back(const struct client *client, struct call *call)
+{
+	if (client->refused.code < 0 && !client->closing)
+		call_answer(call, &client->refused, NULL);
+	else if (call->command->kind == COMMAND_WRITE && client->greeted && !client->bye)
+		call_fail(call, KETTLE_EUNAVAIL,
+			"The engine went away before it answered; look whether `%s` has happened before you try again.",
+			call->command->name);
+	else if (call->tries >= MAX_TRIES)
+		call_fail(call, KETTLE_EUNAVAIL, "The engine went away %u times before it answered.", call->tries);
+	else
+		call_route(call);
+}
+
+static void
+on_closed(void *arg)
+{
+	struct client *client = arg;
+	struct core *core = client->core;
+	struct call *calls = STEAL(client->calls);
+	hostio_timer_stop(core->setup.io, STEAL(client->hello_timer));
+	if (!client->closing && client->refused.code < 0)
+		attach_lost(core);
+	else if (!client->closing)
+		attach_again(core);
+	while (calls) {
+		struct call *next = calls->next;
+		give_back(client, calls);
+		calls = next;
+	}
+	if (client->closed)
+		client->closed(client->arg);
+	free(client);
+}
+
+static void
+no_hello(void *arg)
+{
+	struct client *client = arg;
+	client->hello_timer = NULL;
+	(void)kettle_fail(&client->refused, KETTLE_EUNAVAIL,
+		"The database %s is held by process %ld, which does not answer on its socket.", client->core->setup.database,
+		(long)client->holder);
+	peer_close(client->peer);
+}
+
+static struct call *
+take_call(struct client *client, uint64_t id)
+{
+	for (struct call **link = &client->calls; *link; link = &(*link)->next)
+		if ((*link)->id == id) {
+			struct call *call = *link;
+			*link = call->next;
+			return call;
+		}
+	return NULL;
+}
+
+/* What is not about one of our calls. True: it was that. */
+static bool
+take_word(struct client *client, const json_t *message)
+{
+	const char *busy = json_string_value(json_object_get(message, "busy"));
+	if (json_is_string(json_object_get(message, "hello"))) {
+		client->greeted = true;
+		hostio_timer_stop(client->core->setup.io, STEAL(client->hello_timer));
+		return true;
+	}
+	if (json_is_true(json_object_get(message, "bye"))) {
+		client->bye = true;
+		return true;
+	}
+	if (busy)
+		(void)kettle_fail(&client->refused, KETTLE_EUNAVAIL, "%s", busy);
+	return busy;
+}
+
+static void
+take_answer(struct call *call, const json_t *message)
+{
+	const json_t *error = json_object_get(message, "error");
+	if (!error) {
+		call_answer(call, NULL, json_object_get(message, "result"));
+		return;
+	}
+	struct kettle_error err = {.code = (int)json_integer_value(json_object_get(error, "code"))};
+	const char *text = json_string_value(json_object_get(error, "message"));
+	if (err.code >= 0)
+		err.code = KETTLE_EINTERNAL;
+	err.retry_s = (unsigned)json_integer_value(json_object_get(error, "retry_s"));
+	(void)snprintf(err.message, sizeof(err.message), "%s", text ? text : "The engine did not say what was wrong.");
+	call_answer(call, &err, NULL);
+}
+
+static void
+on_message(void *arg, const json_t *message)
+{
+	struct client *client = arg;
+	if (take_word(client, message))
+		return;
+	uint64_t id = (uint64_t)json_integer_value(json_object_get(message, "id"));
+	const json_t *event = json_object_get(message, "event");
+	struct subscription *subscription = event ? subscription_find(client->core, id) : NULL;
+	if (subscription)
+		subscription_deliver(subscription, event);
+	struct call *call = event ? NULL : take_call(client, id);
+	if (call)
+		take_answer(call, message);
+}
+
+int
+client_connect(struct core *core, pid_t holder, struct client **ret_client, struct kettle_error *err)
+{
+	static const struct peer_events events = {.message = on_message, .closed = on_closed};
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	AUTO_FREE char *path = NULL;
+	AUTO_FD int dir = -1;
+	if (asprintf(&path, "%s.sock", core->setup.database) < 0)
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory.");
+	int status = peer_address(path, address.sun_path, &dir, err);
+	if (status < 0)
+		return status;
+	/* Never waits: an owner that is stuck takes no connections either. */
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
+		status = kettle_fail(err, KETTLE_EUNAVAIL, "Nobody listens on %s: %s.", path, strerror(errno));
+		if (fd >= 0)
+			close(fd);
+		return status;
+	}
+	struct client *client = calloc(1, sizeof(*client));
+	if (!client) {
+		close(fd);
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory.");
+	}
+	client->core = core;
+	client->holder = holder;
+	status = peer_open(core->setup.loop, fd, &events, client, &client->peer, err);
+	if (status < 0) {
+		free(client);
+		return status;
+	}
+	/* Without memory for the timer an owner that is stuck is waited for. */
+	(void)hostio_timer_start(
+		core->setup.io, HELLO_LIMIT_MS, 0, no_hello, client, &client->hello_timer, &(struct kettle_error){0});
+	*ret_client = client;
+	return 0;
+}
+
+void
+client_call(struct client *client, struct call *call)
+{
+	call->tries++;
+	call->id = ((uint64_t)1 << 32) + ++client->next_id; /* apart from the ids of subscriptions */
+	call->next = client->calls;
+	client->calls = call;
+	AUTO_JSON json_t *message = json_pack("{s:I, s:s, s:O, s:O}", "id", (json_int_t)call->id, "call", call->name,
+		"actor", call->actor, "args", call->args);
+	peer_send(client->peer, message);
+}
+
+void
+client_subscribe(struct client *client, const struct subscription *subscription)
+{
+	AUTO_JSON json_t *message = json_pack("{s:I, s:O, s:O, s:I}", "id", (json_int_t)subscription->id, "subscribe",
+		subscription->filter, "actor", subscription->actor, "after", (json_int_t)subscription->last);
+	peer_send(client->peer, message);
+}
+
+void
+client_unsubscribe(struct client *client, uint64_t id)
+{
+	AUTO_JSON json_t *message = json_pack("{s:I}", "unsubscribe", (json_int_t)id);
+	peer_send(client->peer, message);
+}
+
+void
+client_close(struct client *client, void (*closed)(void *arg), void *arg)
+{
+	if (!client) {
+		closed(arg);
+		return;
+	}
+	client->closing = true;
+	client->closed = closed;
+	client->arg = arg;
+	peer_close(client->peer);
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The core: one process's view of Kettle. Owns the loop's parts and routes every command to where it is answered.
+ *
+ * Theory of operation. A process starts without a database. The first command that needs one attaches it: whoever gets
+ * DB.lock opens the store, runs the engine and listens on DB.sock (the owner); whoever does not connects there (a
+ * client). When an owner goes away its clients attach again, and one of them becomes the next owner. Commands that wait
+ * for this are queued; a write that was sent to an owner which died without an answer is answered with an error, never
+ * sent twice; reads and subscriptions go on at the new one. An owner that ends in order says so once it has answered
+ * what it took: what it did not take, writes too, goes to the next one.
+ */
+#ifndef KETTLE_CORE_H
+#define KETTLE_CORE_H
+
+#include "commands/command.h"
+#include "engine/engine.h"
+#include "loop/loop_services.h"
+#include "judge/language.h"
+#include "engine/inflight.h"
+#include "store/store.h"
+
+#include <kettle/plugin.h>
+#include <uv.h>
+
+enum core_role { CORE_DETACHED, CORE_ATTACHING, CORE_OWNER, CORE_CLIENT };
+
+struct config;
+struct attach;
+struct feed;
+struct server;
+struct client;
+struct subscription;
+struct closing;
+struct gc;
+struct purge;
+
+/* A plugin of any kind that is loaded and created. */
+struct core_plugin {
+	const struct kettle_plugin *plugin; /* the loader's copy, of the current size */
+	void *self;
+	struct core_host *host;
+	const char *file;
+};
+
+/* What the configuration bounds. */
+struct core_limits {
+	int64_t submission_bytes, artifact_bytes;    /* of one file; of what a job may leave */
+	int64_t artifact_days, log_days, event_days; /* how long they are kept; 0: for ever */
+};
+
+struct core_setup {
+	uv_loop_t *loop;
+	struct hostio *io;
+	const char *database; /* path */
+	const char *owner;    /* login name: becomes admin of a new database */
+	const json_t *devices;
+	struct core_limits limits;
+	bool stays; /* a server: jobs may be left to it */
+};
+
+struct core {
+	struct core_setup setup;
+	enum core_role role;
+	bool closing;
+	int leaving; /* core_close was called; atomic: work in the pool looks at it */
+	struct languages languages;
+	struct runner *runners;
+	size_t runners_count;
+	struct core_plugin *plugins; /* all, for plugin.list; not owned */
+	size_t plugins_count;
+	const struct config *config; /* for config.check; borrowed */
+	struct live live;
+	struct command_env env;
+	json_t *devices;  /* the snapshot behind env */
+	json_t *retired;  /* earlier snapshots, which the store's thread may still read */
+	json_t *commands; /* the table as data */
+	struct attach *attach;
+	struct store *store;
+	struct engine *engine;
+	struct server *server;
+	struct feed *feed; /* a server's: events for its frontends */
+	struct client *client;
+	int lock_fd;
+	char *spool; /* where jobs leave files; see artifact.h */
+	bool sweeping, sweep_again;
+	struct closing *unsaid; /* the end, which waits for that and for gc */
+	struct gc *gc;          /* under way */
+	struct purge *purge;    /* under way */
+	struct kettle_timer *gc_timer;
+	struct closing *ending; /* core_close was called */
+	bool ending_engine;     /* and the engine is being stopped */
+	bool ended;             /* and is done */
+	uv_thread_t thread;     /* of the loop */
+	struct subscription *subscriptions;
+	uint64_t next_id;
+	uint64_t local_jobs; /* of task.run, for their references */
+};
+
+/* setup's pointers must outlive the core. languages and runners are filled in by the caller before the first call. */
+int core_new(const struct core_setup *setup, struct core **ret_core, struct kettle_error *err);
+/*
+ * Ends what this process does on the database: the engine stops within grace_ms, clients are told, the store closes.
+ * closed(arg) once, on the loop. A second call only shortens the grace; its closed is not called.
+ */
+void core_close(struct core *core, uint64_t grace_ms, void (*closed)(void *arg), void *arg);
+void core_free(struct core *core); /* after core_close's closed, or never attached; NULL is allowed */
+
+/* call.c. See host.h: call. [any] */
+int core_call(
+	struct core *core, const json_t *actor, const char *command, const json_t *args, kettle_answer done, void *arg);
+/* Attaches without a command (a server does at its start); done once. */
+void core_attach(struct core *core, store_done done, void *arg);
+/* What a new configuration says. On an error nothing is changed. */
+int core_reload(struct core *core, const json_t *devices, const struct core_limits *limits, struct kettle_error *err);
+
+/* subscribe.c. See host.h. [any] */
+int core_subscribe(struct core *core, const json_t *actor, const json_t *filter, int64_t after, kettle_event_fn fn,
+	void *arg, uint64_t *ret_id, struct kettle_error *err);
+void core_unsubscribe(struct core *core, uint64_t id);
+
+#endif

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+/* Stored events for the frontends that take them. */
+#include <config.h>
+
+#include "session/event_feed.h"
+
+#include "base/cleanup.h"
+#include "model/events.h"
+#include "base/log.h"
+
+#include <stdlib.h>
+
+#define FEED_PAGE 200
+
+struct reader {
+	struct feed *feed;
+	const struct core_plugin *plugin;
+	char consumer[48]; /* "plugin:discord" */
+	int64_t cursor;
+	json_t *events; /* the page that was read */
+	bool known, busy, more;
+};
+
+struct feed {
+	struct core *core;
+	bool stopped;
+	size_t count;
+	struct reader readers[];
+};
+
+static void read_page(struct reader *reader);
+
+static int
+read_op(struct db *db, void *arg, struct kettle_error *err)
+{
+	struct reader *reader = arg;
+	struct actor admin = {.role = RIGHT_ADMIN, .name = ""};
+	int status = 0;
+	if (!reader->known) {
+		status = events_cursor_begin(db, reader->consumer, err);
+		if (status == 0)
+			status = events_cursor_get(db, reader->consumer, &reader->cursor, err);
+	}
+	if (status == 0)
+		status = events_after(db, &admin, NULL, reader->cursor, FEED_PAGE, &reader->events, err);
+	return status;
+}
+
+static int
+move_op(struct db *db, void *arg, struct kettle_error *err)
+{
+	struct reader *reader = arg;
+	return events_cursor_set(db, reader->consumer, reader->cursor, err);
+}
+
+static void
+moved(void *arg, const struct kettle_error *err)
+{
+	struct reader *reader = arg;
+	reader->busy = false;
+	if (err && err->code != KETTLE_ECANCELED)
+		log_write(KETTLE_LOG_ERROR, "feed", "the cursor of %s could not be moved: %s", reader->consumer, err->message);
+	else if (!err && reader->more)
+		read_page(reader);
+}
+
+static void
+was_read(void *arg, const struct kettle_error *err)
+{
+	struct reader *reader = arg;
+	AUTO_JSON json_t *events = STEAL(reader->events);
+	size_t i;
+	json_t *event;
+	if (err || reader->feed->stopped) {
+		reader->busy = false;
+		if (err && err->code != KETTLE_ECANCELED)
+			log_write(KETTLE_LOG_ERROR, "feed", "events for %s could not be read: %s", reader->consumer, err->message);
+		return;
+	}
+	reader->known = true;
+	if (json_array_size(events) == FEED_PAGE)
+		reader->more = true;
+	json_array_foreach(events, i, event) {
+		reader->plugin->plugin->frontend->event(reader->plugin->self, event);
+		reader->cursor = json_integer_value(json_object_get(event, "seq"));
+	}
+	if (json_array_size(events) > 0) {
+		store_write(reader->feed->core->store, move_op, moved, reader);
+		return;
+	}
+	reader->busy = false;
+	if (reader->more)
+		read_page(reader);
+}
+
+/* Reads unless that is under way; what comes meanwhile is read after it. */
+static void
+read_page(struct reader *reader)
+{
+	if (reader->feed->stopped)
+		return;
+	if (reader->busy) {
+		reader->more = true;
+		return;
+	}
+	reader->busy = true;
+	reader->more = false;
+	/* The first reading may write the cursor. */
+	if (reader->known)
+		store_read(reader->feed->core->store, read_op, was_read, reader);
+	else
+		store_write(reader->feed->core->store, read_op, was_read, reader);
+}
+
+static bool
+takes_events(const struct core_plugin *plugin)
+{
+	return plugin->plugin->frontend && plugin->plugin->frontend->event;
+}
+
+int
+feed_start(struct core *core, struct feed **ret_feed, struct kettle_error *err)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < core->plugins_count; i++)
+		count += takes_events(&core->plugins[i]);
+	*ret_feed = NULL;
+	if (count == 0)
+		return 0;
+	struct feed *feed = calloc(1, sizeof(*feed) + count * sizeof(feed->readers[0]));
+	if (!feed)
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to hand events to frontends.");
+	feed->core = core;
+	for (size_t i = 0; i < core->plugins_count; i++) {
+		if (!takes_events(&core->plugins[i]))
+			continue;
+		struct reader *reader = &feed->readers[feed->count++];
+		reader->feed = feed;
+		reader->plugin = &core->plugins[i];
+		(void)snprintf(reader->consumer, sizeof(reader->consumer), "plugin:%s", core->plugins[i].plugin->name);
+	}
+	*ret_feed = feed;
+	feed_poke(feed);
+	return 0;
+}
+
+void
+feed_poke(struct feed *feed)
+{
+	for (size_t i = 0; feed && i < feed->count; i++)
+		read_page(&feed->readers[i]);
+}
+
+void
+feed_stop(struct feed *feed)
+{
+	if (feed)
+		feed->stopped = true;
+}
+
+void
+feed_free(struct feed *feed)
+{
+	free(feed);
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* The engine's host: the table of functions that a plugin gets (kettle/host.h), backed by the core. */
+#ifndef KETTLE_CORE_HOST_H
+#define KETTLE_CORE_HOST_H
+
+#include "session/core.h"
+
+/* One per plugin instance. `core` may be set later than the rest: no plugin calls it before start. */
+struct core_host {
+	struct kettle_host table; /* first: the plugin's pointer is this one's */
+	struct hostio *io;
+	struct core *core;
+	char name[40];
+};
+
+/* Fills in a host for the plugin `name`. */
+void host_init(struct core_host *host, struct hostio *io, struct core *core, const char *name);
+
+#endif

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The owner's socket DB.sock: other processes of the same user send their commands there.
+ *
+ * Messages, an object a line. To the owner: {"id", "call": name, "actor", "args"}, {"id", "subscribe": filter, "actor",
+ * "after"}, {"unsubscribe": id}. From it: {"hello": version, "pid", "stays"} first, {"id", "result"}, {"id", "error":
+ * {"code", "message", "retry_s"}}, {"id", "event"}; {"busy": sentence} where there are too many connections; {"bye":
+ * true} last, once the owner ends in order and has answered every call that it took.
+ */
+#include <config.h>
+
+#include "session/core_internal.h"
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "loop/json_socket.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define MAX_CONNECTIONS 256
+#define MAX_SUBSCRIPTIONS 64 /* of one connection */
+#define CLOSE_LIMIT_MS 5000  /* until a connection that does not take its last answers is cut */
+
+struct connection {
+	struct server *server;
+	struct peer *peer; /* NULL once it is gone: answers that come later are dropped */
+	unsigned calls;    /* on their way */
+	struct relay {
+		struct connection *connection;
+		uint64_t theirs, ours;
+	} relays[MAX_SUBSCRIPTIONS];
+	struct connection *previous, *next;
+};
+
+struct server {
+	uv_pipe_t listener;
+	struct core *core;
+	struct connection *connections;
+	unsigned count;
+	char *path;
+	struct kettle_timer *close_timer;
+	bool closing, listener_closed;
+	void (*closed)(void *arg);
+	void *arg;
+};
+
+struct answer {
+	struct connection *connection;
+	json_int_t id;
+};
+
+static void
+finish(struct server *server)
+{
+	if (!server->closing || !server->listener_closed || server->connections)
+		return;
+	hostio_timer_stop(server->core->setup.io, server->close_timer);
+	if (server->closed)
+		server->closed(server->arg);
+	free(server->path);
+	free(server);
+}
+
+static void
+drop(struct connection *connection)
+{
+	struct server *server = connection->server;
+	if (connection->peer || connection->calls > 0)
+		return;
+	*(connection->previous ? &connection->previous->next : &server->connections) = connection->next;
+	if (connection->next)
+		connection->next->previous = connection->previous;
+	server->count--;
+	free(connection);
+	finish(server);
+}
+
+static void
+send_error(struct connection *connection, json_int_t id, const struct kettle_error *err)
+{
+	AUTO_JSON json_t *message = json_pack("{s:I, s:{s:i, s:s, s:i}}", "id", id, "error", "code", err->code, "message",
+		err->message, "retry_s", (int)err->retry_s);
+	if (connection->peer && message)
+		peer_send(connection->peer, message);
+}
+
+/* Whoever asked knows by this that what was not answered was not taken. */
+static void
+say_bye(struct connection *connection)
+{
+	if (!connection->peer || connection->calls > 0)
+		return;
+	AUTO_JSON json_t *bye = json_pack("{s:b}", "bye", 1);
+	peer_send(connection->peer, bye);
+	peer_finish(connection->peer);
+}
+
+static void
+on_answer(void *arg, const struct kettle_error *err, json_t *result)
+{
+	struct answer *answer = arg;
+	struct connection *connection = answer->connection;
+	bool closing = connection->server->closing;
+	if (err->code == KETTLE_ECANCELED && closing) {
+		/* Not taken any more: the next owner is asked. */
+	} else if (err->code < 0) {
+		send_error(connection, answer->id, err);
+	} else if (connection->peer) {
+		AUTO_JSON json_t *message = json_pack("{s:I, s:O?}", "id", answer->id, "result", result);
+		peer_send(connection->peer, message);
+	}
+	free(answer);
+	connection->calls--;
+	if (closing)
+		say_bye(connection);
+	drop(connection);
+}
+
+static void
+take_call(struct connection *connection, const json_t *message)
+{
+	const struct command *command = command_find(json_string_value(json_object_get(message, "call")));
+	json_int_t id = json_integer_value(json_object_get(message, "id"));
+	struct answer *answer = calloc(1, sizeof(*answer));
+	struct kettle_error err = {0};
+	if (!answer) {
+		(void)kettle_fail(&err, KETTLE_ENOMEM, "There is not enough memory for the command.");
+	} else if (!json_is_object(json_object_get(message, "actor"))) {
+		(void)kettle_fail(&err, KETTLE_EINVAL, "The command has no actor.");
+	} else if (command && command->kind == COMMAND_LOCAL) {
+		(void)kettle_fail(&err, KETTLE_EINVAL, "`%s` runs in the process that asks, not here.", command->name);
+	} else {
+		*answer = (struct answer){connection, id};
+		connection->calls++;
+		int status = core_call(connection->server->core, json_object_get(message, "actor"),
+			json_string_value(json_object_get(message, "call")), json_object_get(message, "args"), on_answer, answer);
+		if (status == 0)
+			return;
+		connection->calls--;
+		(void)kettle_fail(&err, status, "There is not enough memory for the command.");
+	}
+	free(answer);
+	send_error(connection, id, &err);
+}
+
+static void
+on_event(void *arg, const json_t *event)
+{
+	struct relay *relay = arg;
+	AUTO_JSON json_t *message = json_pack("{s:I, s:O}", "id", (json_int_t)relay->theirs, "event", event);
+	if (relay->connection->peer && message)
+		peer_send(relay->connection->peer, message);
+}
+
+static void
+take_subscribe(struct connection *connection, const json_t *message)
+{
+	struct kettle_error err = {0};
+	json_int_t id = json_integer_value(json_object_get(message, "id"));
+	json_int_t after = json_integer_value(json_object_get(message, "after"));
+	for (size_t i = 0; i < MAX_SUBSCRIPTIONS; i++) {
+		struct relay *relay = &connection->relays[i];
+		if (relay->ours)
+			continue;
+		*relay = (struct relay){.connection = connection, .theirs = (uint64_t)id};
+		if (core_subscribe(connection->server->core, json_object_get(message, "actor"),
+				json_object_get(message, "subscribe"), after, on_event, relay, &relay->ours, &err) < 0)
+			send_error(connection, id, &err);
+		return;
+	}
+	(void)kettle_fail(&err, KETTLE_ETOOBIG, "One connection has at most %d subscriptions.", MAX_SUBSCRIPTIONS);
+	send_error(connection, id, &err);
+}
+
+static void
+end_relay(struct relay *relay)
+{
+	if (relay->ours)
+		core_unsubscribe(relay->connection->server->core, relay->ours);
+	relay->ours = 0;
+}
+
+static void
+on_message(void *arg, const json_t *message)
+{
+	struct connection *connection = arg;
+	if (connection->server->closing)
+		return;
+	if (json_is_string(json_object_get(message, "call")))
+		take_call(connection, message);
+	else if (json_is_object(json_object_get(message, "subscribe")))
+		take_subscribe(connection, message);
+	else if (json_is_integer(json_object_get(message, "unsubscribe")))
+		for (size_t i = 0; i < MAX_SUBSCRIPTIONS; i++)
+			if (connection->relays[i].theirs == (uint64_t)json_integer_value(json_object_get(message, "unsubscribe")))
+				end_relay(&connection->relays[i]);
+}
+
+static void
+on_closed(void *arg)
+{
+	struct connection *connection = arg;
+	connection->peer = NULL;
+	for (size_t i = 0; i < MAX_SUBSCRIPTIONS; i++)
+		end_relay(&connection->relays[i]);
+	drop(connection);
+}
+
+static void
+refuse(struct connection *connection)
+{
+	AUTO_JSON json_t *busy = json_pack(
+		"{s:s}", "busy", "The engine serves as many command lines as it can at the moment; try again in a moment.");
+	peer_send(connection->peer, busy);
+	peer_finish(connection->peer);
+}
+
+static void
+on_connection(uv_stream_t *listener, int status)
+{
+	static const struct peer_events events = {.message = on_message, .closed = on_closed};
+	struct server *server = listener->data;
+	struct kettle_error err = {0};
+	if (status < 0)
+		return;
+	struct connection *connection = calloc(1, sizeof(*connection));
+	if (!connection || peer_accept(listener, &events, connection, &connection->peer, &err) < 0) {
+		log_write(KETTLE_LOG_WARNING, "core", "a connection was refused: %s", err.message);
+		free(connection);
+		return;
+	}
+	connection->server = server;
+	connection->next = server->connections;
+	if (connection->next)
+		connection->next->previous = connection;
+	server->connections = connection;
+	AUTO_JSON json_t *hello = json_pack(
+		"{s:s, s:i, s:b}", "hello", PACKAGE_VERSION, "pid", (int)getpid(), "stays", server->core->setup.stays);
+	peer_send(connection->peer, hello);
+	if (++server->count > MAX_CONNECTIONS)
+		refuse(connection);
+}
+
+/* A socket that only this user may connect to: the file's mode is the right to the database. */
+static int
+bind_socket(const char *path, int *ret_fd, struct kettle_error *err)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	AUTO_FD int dir = -1;
+	int status = peer_address(path, address.sun_path, &dir, err);
+	if (status < 0)
+		return status;
+	AUTO_FD int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	(void)unlink(address.sun_path);
+	mode_t mask = umask(0177);
+	status = fd < 0 ? -1 : bind(fd, (struct sockaddr *)&address, sizeof(address));
+	int code = errno;
+	(void)umask(mask);
+	if (status < 0)
+		return kettle_fail(err, KETTLE_EUNAVAIL, "The socket %s cannot be made: %s.", path, strerror(code));
+	*ret_fd = STEAL_FD(fd);
+	return 0;
+}
+
+static void
+listener_closed(uv_handle_t *handle)
+{
+	struct server *server = handle->data;
+	server->listener_closed = true;
+	finish(server);
+}
+
+int
+server_listen(struct core *core, struct server **ret_server, struct kettle_error *err)
+{
+	struct server *server = calloc(1, sizeof(*server));
+	int fd = -1;
+	if (!server || asprintf(&server->path, "%s.sock", core->setup.database) < 0) {
+		free(server);
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the socket.");
+	}
+	int status = bind_socket(server->path, &fd, err);
+	if (status < 0) {
+		free(server->path);
+		free(server);
+		return status;
+	}
+	server->core = core;
+	(void)uv_pipe_init(core->setup.loop, &server->listener, 0);
+	server->listener.data = server;
+	status = uv_pipe_open(&server->listener, fd);
+	if (status < 0)
+		close(fd);
+	else
+		status = uv_listen((uv_stream_t *)&server->listener, 64, on_connection);
+	uv_unref((uv_handle_t *)&server->listener);
+	if (status < 0) {
+		server_close(server, NULL, NULL);
+		return kettle_fail(
+			err, KETTLE_EUNAVAIL, "The socket beside the database cannot be used: %s.", uv_strerror(status));
+	}
+	*ret_server = server;
+	return 0;
+}
+
+static void
+cut(void *arg)
+{
+	struct server *server = arg;
+	server->close_timer = NULL;
+	for (struct connection *c = server->connections; c; c = c->next)
+		if (c->peer)
+			peer_close(c->peer);
+}
+
+void
+server_close(struct server *server, void (*closed)(void *arg), void *arg)
+{
+	if (!server) {
+		if (closed)
+			closed(arg);
+		return;
+	}
+	server->closing = true;
+	server->closed = closed;
+	server->arg = arg;
+	AUTO_FD int dir = -1;
+	char address[108];
+	struct kettle_error err = {0};
+	if (peer_address(server->path, address, &dir, &err) == 0)
+		(void)unlink(address);
+	for (struct connection *c = server->connections; c; c = c->next)
+		say_bye(c);
+	if (hostio_timer_start(server->core->setup.io, CLOSE_LIMIT_MS, 0, cut, server, &server->close_timer, &err) < 0)
+		cut(server);
+	uv_close((uv_handle_t *)&server->listener, listener_closed);
+}

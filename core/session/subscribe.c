@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: MIT */
+/* Subscriptions: stored events from a number on, then live, to those who may see them. */
+#include <config.h>
+
+#include "session/core_internal.h"
+
+#include "model/actor.h"
+#include "base/cleanup.h"
+#include "model/events.h"
+#include "base/log.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define REPLAY_PAGE 1000
+
+struct subscription *
+subscription_find(struct core *core, uint64_t id)
+{
+	for (struct subscription *s = core->subscriptions; s; s = s->next)
+		if (s->id == id)
+			return s;
+	return NULL;
+}
+
+static void
+free_subscription(struct subscription *subscription)
+{
+	struct subscription **link = &subscription->core->subscriptions;
+	while (*link != subscription)
+		link = &(*link)->next;
+	*link = subscription->next;
+	json_decref(subscription->actor);
+	json_decref(subscription->filter);
+	json_decref(subscription->pending);
+	free(subscription);
+}
+
+static void
+release(struct subscription *subscription)
+{
+	if (--subscription->busy == 0 && subscription->dead)
+		free_subscription(subscription);
+}
+
+void
+subscription_deliver(struct subscription *subscription, const json_t *event)
+{
+	json_int_t number = json_integer_value(json_object_get(event, "seq"));
+	if (subscription->dead || (number > 0 && number <= subscription->last))
+		return;
+	if (number > 0)
+		subscription->last = number;
+	subscription->busy++;
+	subscription->fn(subscription->arg, event);
+	release(subscription);
+}
+
+static bool
+same_integer(const json_t *event, const char *key, const json_t *wanted)
+{
+	return !wanted || json_integer_value(json_object_get(event, key)) == json_integer_value(wanted);
+}
+
+/* A filter names a submission, a board (by name), or what this process does by itself (task.run, admin.backup). */
+static bool
+matches(const struct subscription *subscription, const json_t *event)
+{
+	const json_t *filter = subscription->filter;
+	const char *board = json_string_value(json_object_get(filter, "leaderboard"));
+	const char *own = json_string_value(json_object_get(event, "leaderboard_name"));
+	bool local = json_is_true(json_object_get(filter, "task_run"));
+	if (local != json_is_true(json_object_get(event, "task_run")))
+		return false;
+	if (!same_integer(event, "submission", json_object_get(filter, "submission")))
+		return false;
+	return !board || (own && strcasecmp(board, own) == 0);
+}
+
+static bool
+may_see(const struct subscription *subscription, const json_t *event)
+{
+	const char *scope = json_string_value(json_object_get(event, "scope"));
+	if (subscription->admin || json_is_true(json_object_get(event, "task_run")))
+		return true;
+	/* Who has joined a closed board stands in the database alone: live, only those hear of it who surely may. */
+	if (scope && scope[0] == 'p' && !json_is_true(json_object_get(event, "closed")))
+		return true;
+	bool own = json_integer_value(json_object_get(event, "user")) == subscription->user && subscription->user > 0;
+	return own && !(scope && scope[0] == 'a');
+}
+
+/* What the event itself does not tell: who may see a closed board, and who somebody is that was nobody so far. */
+static bool
+must_ask(const struct subscription *subscription, const json_t *event)
+{
+	const char *scope = json_string_value(json_object_get(event, "scope"));
+	const char *kind = json_string_value(json_object_get(event, "kind"));
+	json_int_t user = json_integer_value(json_object_get(event, "user"));
+	if (subscription->admin || !json_is_integer(json_object_get(event, "seq")) || !scope || !kind)
+		return false;
+	if (scope[0] == 'p')
+		return json_is_true(json_object_get(event, "closed")) && (user == 0 || user != subscription->user);
+	return subscription->user == 0 && strcmp(kind, "submission.accepted") == 0;
+}
+
+static void
+keep(struct subscription *subscription, const json_t *event)
+{
+	if (!subscription->pending)
+		subscription->pending = json_array();
+	(void)json_array_append_new(subscription->pending, json_deep_copy(event));
+}
+
+/* One event for one subscription that it matches; may free the subscription. */
+static void
+offer(struct subscription *subscription, const json_t *event)
+{
+	if (!subscription->live) {
+		if (subscription->core->role == CORE_OWNER)
+			keep(subscription, event);
+	} else if (must_ask(subscription, event)) {
+		/* The database delivers it, or not; everything before it has been delivered. */
+		json_int_t before = json_integer_value(json_object_get(event, "seq")) - 1;
+		if (subscription->last < before)
+			subscription->last = before;
+		subscription->live = false;
+		subscription_begin(subscription);
+	} else if (may_see(subscription, event)) {
+		subscription_deliver(subscription, event);
+	}
+}
+
+void
+subscriptions_event(struct core *core, const json_t *event)
+{
+	struct subscription *next;
+	for (struct subscription *s = core->subscriptions; s; s = next) {
+		next = s->next;
+		if (s->dead || !matches(s, event))
+			continue;
+		/* The next one may be freed by the callback: hold it. */
+		if (next)
+			next->busy++;
+		offer(s, event);
+		if (next && --next->busy == 0 && next->dead) {
+			struct subscription *after = next->next;
+			free_subscription(next);
+			next = after;
+		}
+	}
+}
+
+/* One page of the past, on the store's thread. */
+struct replay {
+	struct subscription *subscription;
+	int64_t after, user;
+	bool admin;
+	json_t *actor, *filter, *events;
+};
+
+static int
+replay_op(struct db *db, void *arg, struct kettle_error *err)
+{
+	struct replay *replay = arg;
+	struct actor actor = {0};
+	int status = actor_resolve(db, replay->actor, NULL, &actor, err);
+	if (status < 0)
+		return status;
+	replay->user = actor.user;
+	replay->admin = actor.role == RIGHT_ADMIN;
+	if (replay->after < 0)
+		return 0;
+	return events_after(db, &actor, replay->filter, replay->after, REPLAY_PAGE, &replay->events, err);
+}
+
+static void
+go_live(struct subscription *subscription)
+{
+	AUTO_JSON json_t *pending = STEAL(subscription->pending);
+	subscription->live = true;
+	size_t i;
+	json_t *event;
+	json_array_foreach(pending, i, event) {
+		json_int_t number = json_integer_value(json_object_get(event, "seq"));
+		if (!subscription->dead && (number == 0 || number > subscription->last))
+			offer(subscription, event);
+	}
+}
+
+static void
+replayed(void *arg, const struct kettle_error *err)
+{
+	struct replay *replay = arg;
+	struct subscription *subscription = replay->subscription;
+	size_t i, count = json_array_size(replay->events);
+	json_t *event;
+	subscription->user = replay->user;
+	subscription->admin = replay->admin;
+	if (err)
+		log_write(KETTLE_LOG_WARNING, "core", "the past of a subscription cannot be read: %s", err->message);
+	json_array_foreach(replay->events, i, event)
+		subscription_deliver(subscription, event);
+	if (!subscription->dead) {
+		if (count == REPLAY_PAGE)
+			subscription_begin(subscription);
+		else
+			go_live(subscription);
+	}
+	release(subscription);
+	json_decref(replay->actor);
+	json_decref(replay->filter);
+	json_decref(replay->events);
+	free(replay);
+}
+
+void
+subscription_begin(struct subscription *subscription)
+{
+	struct replay *replay = subscription->core->store ? calloc(1, sizeof(*replay)) : NULL;
+	if (!replay)
+		return; /* the store is being closed: nothing more comes */
+	*replay = (struct replay){
+		.subscription = subscription,
+		.after = subscription->last,
+		.actor = json_deep_copy(subscription->actor),
+		.filter = json_deep_copy(subscription->filter),
+	};
+	subscription->busy++;
+	store_read(subscription->core->store, replay_op, replayed, replay);
+}
+
+static void
+begin(struct subscription *subscription)
+{
+	struct core *core = subscription->core;
+	if (core->closing)
+		return;
+	if (json_is_true(json_object_get(subscription->filter, "task_run")))
+		subscription->live = true;
+	else if (core->role == CORE_OWNER)
+		subscription_begin(subscription);
+	else if (core->role == CORE_CLIENT)
+		client_subscribe(core->client, subscription);
+}
+
+void
+subscriptions_resume(struct core *core)
+{
+	for (struct subscription *s = core->subscriptions; s; s = s->next)
+		if (!s->dead && !json_is_true(json_object_get(s->filter, "task_run"))) {
+			s->live = false;
+			begin(s);
+		}
+}
+
+/* On the loop. */
+static void
+insert(void *arg)
+{
+	struct subscription *subscription = arg;
+	struct core *core = subscription->core;
+	subscription->next = core->subscriptions;
+	core->subscriptions = subscription;
+	begin(subscription);
+}
+
+int
+core_subscribe(struct core *core, const json_t *actor, const json_t *filter, int64_t after, kettle_event_fn fn,
+	void *arg, uint64_t *ret_id, struct kettle_error *err)
+{
+	struct subscription *subscription = calloc(1, sizeof(*subscription));
+	if (!subscription)
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a subscription.");
+	*subscription = (struct subscription){
+		.core = core,
+		.id = __atomic_add_fetch(&core->next_id, 1, __ATOMIC_RELAXED),
+		.actor = json_deep_copy(actor),
+		.filter = filter ? json_deep_copy(filter) : json_object(),
+		.last = after,
+		.fn = fn,
+		.arg = arg,
+	};
+	uint64_t id = subscription->id;
+	uv_thread_t self = uv_thread_self();
+	if (uv_thread_equal(&self, &core->thread)) {
+		insert(subscription);
+	} else if (hostio_post(core->setup.io, insert, subscription) < 0) {
+		json_decref(subscription->actor);
+		json_decref(subscription->filter);
+		free(subscription);
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a subscription.");
+	}
+	*ret_id = id;
+	return 0;
+}
+
+struct ending {
+	struct core *core;
+	uint64_t id;
+};
+
+static void
+end(void *arg)
+{
+	struct ending *ending = arg;
+	struct core *core = ending->core;
+	struct subscription *subscription = subscription_find(core, ending->id);
+	if (subscription) {
+		subscription->dead = true;
+		if (core->role == CORE_CLIENT && core->client)
+			client_unsubscribe(core->client, subscription->id);
+		if (subscription->busy == 0)
+			free_subscription(subscription);
+	}
+	free(ending);
+}
+
+void
+core_unsubscribe(struct core *core, uint64_t id)
+{
+	struct ending *ending = malloc(sizeof(*ending));
+	if (!ending)
+		return;
+	*ending = (struct ending){core, id};
+	uv_thread_t self = uv_thread_self();
+	if (uv_thread_equal(&self, &core->thread))
+		end(ending); /* on the loop it holds at once: the caller may free what it subscribed with */
+	else if (hostio_post(core->setup.io, end, ending) < 0)
+		free(ending);
+}
+
+void
+subscriptions_free(struct core *core)
+{
+	while (core->subscriptions)
+		free_subscription(core->subscriptions);
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+/* Copies of a database that is in use. */
+#include <config.h>
+
+#include "store/backup.h"
+
+#include "base/cleanup.h"
+#include "store/db_file.h"
+#include "base/file.h"
+#include "store/migrations.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <sqlite3.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define BACKUP_STEP_PAGES 256 /* between two looks at whether it shall stop */
+
+static int
+fail_path(const char *path, int number, struct kettle_error *err)
+{
+	if (number == EEXIST || number == ENOTEMPTY)
+		return kettle_fail(
+			err, KETTLE_ECONFLICT, "`%s` exists already, and nothing is overwritten: name another.", path);
+	return kettle_fail(err, number == EACCES || number == EPERM ? KETTLE_EACCES : KETTLE_EIO,
+		"`%s` cannot be written: %s.", path, strerror(number));
+}
+
+/* ---- the name ---- */
+
+static int
+flush_folder(const char *path, struct kettle_error *err)
+{
+	AUTO_FREE char *copy = strdup(path);
+	if (!copy)
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to write `%s`.", path);
+	AUTO_FD int fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	/* Some file systems flush no folders; the file itself is safe. */
+	if (fd < 0 || (fsync(fd) != 0 && errno != EINVAL))
+		return fail_path(path, errno, err);
+	return 0;
+}
+
+int
+backup_name(const char *written, const char *path, struct kettle_error *err)
+{
+	int rc = renameat2(AT_FDCWD, written, AT_FDCWD, path, RENAME_NOREPLACE);
+	/* Where the file system does not know how: a second name does the same for a file, and no folder takes the place of
+	 * one that holds something. */
+	if (rc != 0 && errno == EINVAL) {
+		rc = link(written, path);
+		rc = rc == 0 ? unlink(written) : errno == EPERM ? rename(written, path) : rc;
+	}
+	return rc != 0 ? fail_path(path, errno, err) : flush_folder(path, err);
+}
+
+/* ---- the copy ---- */
+
+/* A connection to the file that is written; what it wrote is checked and flushed at the end, so it takes no care. */
+static int
+open_copy(const char *written, sqlite3 **ret_copy, struct kettle_error *err)
+{
+	sqlite3 *copy = NULL;
+	AUTO_FD int fd = open(written, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return fail_path(written, errno, err);
+	int rc = sqlite3_open_v2(written, &copy, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_exec(copy, "PRAGMA synchronous = OFF; PRAGMA journal_mode = OFF", NULL, NULL, NULL);
+	if (rc != SQLITE_OK) {
+		(void)dbfile_fail(copy, rc, "making a backup", err);
+		sqlite3_close(copy);
+		return err ? err->code : KETTLE_EIO;
+	}
+	*ret_copy = copy;
+	return 0;
+}
+
+static int
+copy_pages(sqlite3 *from, sqlite3 *copy, backup_progress progress, void *arg, struct kettle_error *err)
+{
+	sqlite3_backup *backup = sqlite3_backup_init(copy, "main", from, "main");
+	if (!backup)
+		return dbfile_fail(copy, sqlite3_errcode(copy), "beginning a backup", err);
+	int rc = SQLITE_OK;
+	bool stopped = false;
+	while (rc == SQLITE_OK && !stopped) {
+		rc = sqlite3_backup_step(backup, BACKUP_STEP_PAGES);
+		int64_t total = sqlite3_backup_pagecount(backup);
+		stopped = rc == SQLITE_OK && progress && !progress(arg, total - sqlite3_backup_remaining(backup), total);
+	}
+	int end = sqlite3_backup_finish(backup);
+	if (stopped)
+		return kettle_fail(err, KETTLE_ECANCELED, "The backup was stopped; nothing is left of it.");
+	return end == SQLITE_OK ? 0 : dbfile_fail(copy, end, "copying it", err);
+}
+
+static int
+exec(sqlite3 *handle, const char *sql, const char *doing, struct kettle_error *err)
+{
+	int rc = sqlite3_exec(handle, sql, NULL, NULL, NULL);
+	return rc == SQLITE_OK ? 0 : dbfile_fail(handle, rc, doing, err);
+}
+
+/* While its reading transaction is open the source looks the same, and the copy never begins anew. */
+static int
+copy_snapshot(sqlite3 *from, sqlite3 *copy, backup_progress progress, void *arg, struct kettle_error *err)
+{
+	int code = exec(from, "BEGIN; SELECT count(*) FROM sqlite_schema", "reading it", err);
+	if (code == 0)
+		code = copy_pages(from, copy, progress, arg, err);
+	if (!sqlite3_get_autocommit(from))
+		(void)sqlite3_exec(from, "ROLLBACK", NULL, NULL, NULL);
+	return code;
+}
+
+static int
+first_text(void *arg, int count, char **values, char **names)
+{
+	char **text = arg;
+	(void)names;
+	if (count > 0 && values[0] && !*text)
+		*text = strdup(values[0]);
+	return 0;
+}
+
+/* One file without a log, in which every page is where it belongs. */
+static int
+check_copy(sqlite3 *copy, const char *path, struct kettle_error *err)
+{
+	AUTO_FREE char *said = NULL, *application = NULL;
+	int code = exec(copy, "PRAGMA journal_mode = DELETE", "finishing a backup", err);
+	int rc = code == 0 ? sqlite3_exec(copy, "PRAGMA quick_check(1)", first_text, &said, NULL) : SQLITE_OK;
+	if (rc == SQLITE_OK)
+		rc = sqlite3_exec(copy, "PRAGMA application_id", first_text, &application, NULL);
+	if (code == 0 && rc != SQLITE_OK)
+		code = dbfile_fail(copy, rc, "checking a backup", err);
+	bool sound =
+		said && strcmp(said, "ok") == 0 && application && strtoll(application, NULL, 10) == MIGRATIONS_APPLICATION_ID;
+	if (code == 0 && !sound)
+		code = kettle_fail(err, KETTLE_EIO,
+			"The backup `%s` would be damaged (%s): look at the disk, and at the database with `PRAGMA "
+			"integrity_check`.",
+			path, said ? said : "no result");
+	return code;
+}
+
+static int
+flush_file(const char *written, int64_t *ret_bytes, struct kettle_error *err)
+{
+	struct stat status;
+	AUTO_FD int fd = open(written, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0 || fsync(fd) != 0 || fstat(fd, &status) != 0)
+		return fail_path(written, errno, err);
+	*ret_bytes = status.st_size;
+	return 0;
+}
+
+int
+backup_make(
+	sqlite3 *from, const char *path, backup_progress progress, void *arg, int64_t *ret_bytes, struct kettle_error *err)
+{
+	AUTO_FREE char *written = NULL;
+	sqlite3 *copy = NULL;
+	int64_t bytes = 0;
+	/* Told before anything is copied; what comes meanwhile is told at the end. */
+	if (access(path, F_OK) == 0)
+		return fail_path(path, EEXIST, err);
+	if (asprintf(&written, "%s.%ld.part", path, (long)getpid()) < 0)
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the backup.");
+	int code = open_copy(written, &copy, err);
+	if (code < 0)
+		return code;
+	code = copy_snapshot(from, copy, progress, arg, err);
+	if (code == 0)
+		code = check_copy(copy, path, err);
+	sqlite3_close(copy);
+	if (code == 0)
+		code = flush_file(written, &bytes, err);
+	if (code == 0)
+		code = backup_name(written, path, err);
+	if (code < 0)
+		(void)unlink(written);
+	else
+		*ret_bytes = bytes;
+	return code;
+}

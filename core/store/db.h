@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/* What operations on the store's threads work with: short forms over SQLite, and the events they write. */
+#ifndef KETTLE_DB_H
+#define KETTLE_DB_H
+
+#include "store/store.h"
+
+#include <sqlite3.h>
+
+struct db_statement;
+
+struct db {
+	sqlite3 *handle;
+	int64_t now_ms; /* wall clock at the beginning of the operation's batch */
+	json_t *events; /* written so far in this batch; NULL on a connection that only reads */
+	json_t *actor;  /* the row behind the last actor_resolve: its strings live as long as the operation */
+	struct db_statement *statements; /* the cache, newest first; only db.c touches it */
+	void *kept;                      /* what outlives operations on this connection (board_answer.h); NULL: nothing */
+	void (*kept_free)(void *kept);
+};
+
+/* Closes the connection and what hangs off it. NULL is allowed, and a handle that is NULL. */
+void db_close(struct db *db);
+
+/*
+ * Runs one statement with bindings: format has a letter for each parameter: i int64_t (cast what is narrower!), d
+ * double, s text or NULL, b (const void *, size_t) blob, j json_t * as text (NULL or JSON null: null), r
+ * json_t * as a real (what is no number: null), n NULL. A
+ * statement is prepared once and kept. Errors as dbfile_fail.
+ */
+int db_exec(struct db *db, struct kettle_error *err, const char *sql, const char *format, ...);
+/* The same for queries: row is called for each row; non-zero ends it with that value. It may query again. */
+typedef int (*db_row)(void *arg, sqlite3_stmt *row);
+int db_query(struct db *db, struct kettle_error *err, db_row row, void *arg, const char *sql, const char *format, ...);
+/*
+ * The first row as an object of column name → value. The end of a name says more and is cut off: _json is parsed,
+ * _bool becomes a boolean, _iso (ms since 1970) an ISO 8601 time, _text the number as a string. A blob becomes contents
+ * ({"text"} or {"base64"}). ENOENT: no row (the caller has a better message).
+ */
+int db_object(struct db *db, json_t **ret_row, struct kettle_error *err, const char *sql, const char *format, ...);
+/* All rows as an array of such objects. */
+int db_array(struct db *db, json_t **ret_rows, struct kettle_error *err, const char *sql, const char *format, ...);
+/* The first column of the first row; NULL reads as 0; ENOENT: no row. */
+int db_int(struct db *db, int64_t *ret_value, struct kettle_error *err, const char *sql, const char *format, ...);
+int64_t db_last_id(struct db *db);
+int64_t db_changes(struct db *db);
+
+/* A text column as a string, with what is no UTF-8 cleaned. NULL: no memory. New reference. */
+json_t *db_text(sqlite3_stmt *row, int column);
+/* One row as such an object, for a db_row. NULL: no memory, or JSON that is none. New reference. */
+json_t *db_row_object(sqlite3_stmt *row);
+
+/*
+ * Writes a numbered event in the transaction at hand. ids that do not apply are 0. data is borrowed, may be NULL.
+ * scope says who may see it: 'p' everybody who may see the board, 'u' the user (and admins) alone, 'a' admins. The
+ * kinds and their data are listed in events.h.
+ */
+int db_event(struct db *db, const char *kind, char scope, int64_t leaderboard, int64_t submission, int64_t user,
+	json_t *data, struct kettle_error *err);
+/* The columns of an event, in the shape that everybody gets it in. */
+#define DB_EVENT_COLUMNS \
+	"seq, at AS at_iso, kind, scope, closed AS closed_bool, leaderboard, leaderboard_name, submission, user, " \
+	"user_name, data_json"
+/* A row of DB_EVENT_COLUMNS; what does not apply is absent. New reference. */
+json_t *db_event_object(sqlite3_stmt *row);
+
+#endif

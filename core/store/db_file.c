@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: MIT */
+/* The database file: opened, or refused with a sentence that says why. */
+#include <config.h>
+
+#include "store/db_file.h"
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "store/migrations.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+
+#define HEADER_SIZE 100 /* bytes of SQLite's file header */
+
+const char *
+dbfile_network_name(uint32_t magic)
+{
+	/* From linux/magic.h and the sources of what is not in it: WAL needs memory that all its users share. */
+	static const struct {
+		uint32_t magic;
+		const char *name;
+	} known[] = {
+		{0x6969, "NFS"},
+		{0x517b, "SMB"},
+		{0xff534d42, "CIFS"},
+		{0xfe534d42, "SMB2"},
+		{0x01021997, "9p"},
+		{0x5346414f, "AFS"},
+		{0x6b414653, "AFS"},
+		{0x73757245, "Coda"},
+		{0x564c, "NCP"},
+		{0x00c36400, "Ceph"},
+		{0x0bd00bd0, "Lustre"},
+		{0x01161970, "GFS2"},
+		{0x7461636f, "OCFS2"},
+		{0x19830326, "BeeGFS"},
+		{0x47504653, "GPFS"},
+		{0xaad7aaea, "PanFS"},
+		{0xbacbacbc, "VMware's shared folders"},
+		{0x786f4256, "VirtualBox's shared folders"},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+		if (known[i].magic == magic)
+			return known[i].name;
+	return NULL;
+}
+
+const char *
+dbfile_path(sqlite3 *handle)
+{
+	const char *path = handle ? sqlite3_db_filename(handle, "main") : NULL;
+	return path ? path : "";
+}
+
+/* A quota and a limit of file size are full disks too; SQLite calls them input/output errors. */
+static bool
+is_full(sqlite3 *handle, int rc)
+{
+	int number = handle ? sqlite3_system_errno(handle) : 0;
+	return (rc & 0xff) == SQLITE_FULL ||
+		   ((rc & 0xff) == SQLITE_IOERR && (number == EDQUOT || number == EFBIG || number == ENOSPC));
+}
+
+int
+dbfile_fail(sqlite3 *handle, int rc, const char *doing, struct kettle_error *err)
+{
+	const char *path = dbfile_path(handle);
+	if (is_full(handle, rc))
+		return kettle_fail(err, KETTLE_EIO,
+			"The disk that holds the database %s is full: nothing was stored; free some space and try again.", path);
+	switch (rc & 0xff) {
+	case SQLITE_CORRUPT:
+		return kettle_fail(err, KETTLE_EIO,
+			"The database %s is damaged (found while %s): stop Kettle and put a backup in its place.", path, doing);
+	case SQLITE_NOTADB:
+		return kettle_fail(err, KETTLE_EINVAL, "%s is not a database: name another file.", path);
+	case SQLITE_BUSY:
+	case SQLITE_LOCKED:
+		return kettle_fail(err, KETTLE_EUNAVAIL,
+			"The database %s is locked by another program: end that program and try again.", path);
+	case SQLITE_READONLY:
+	case SQLITE_PERM:
+	case SQLITE_AUTH:
+		return kettle_fail(
+			err, KETTLE_EIO, "The database %s cannot be written: make it and its folder writable.", path);
+	case SQLITE_IOERR:
+	case SQLITE_CANTOPEN:
+		return kettle_fail(err, KETTLE_EIO, "Reading or writing the database %s failed while %s: %s.", path, doing,
+			handle ? sqlite3_errmsg(handle) : sqlite3_errstr(rc));
+	case SQLITE_NOMEM:
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the database.");
+	case SQLITE_INTERRUPT:
+		return kettle_fail(err, KETTLE_ECANCELED, "The work on the database was cancelled.");
+	case SQLITE_CONSTRAINT:
+		if (rc == SQLITE_CONSTRAINT_UNIQUE || rc == SQLITE_CONSTRAINT_PRIMARYKEY)
+			return kettle_fail(err, KETTLE_ECONFLICT, "The database already holds this: %s.", sqlite3_errmsg(handle));
+		break;
+	}
+	return kettle_fail(err, KETTLE_EINTERNAL, "The database %s failed while %s: %s.", path, doing,
+		handle ? sqlite3_errmsg(handle) : sqlite3_errstr(rc));
+}
+
+/* The sentence for a file that open(2) refused. */
+static int
+fail_open(const char *path, int number, struct kettle_error *err)
+{
+	switch (number) {
+	case EACCES:
+	case EPERM:
+	case EROFS:
+		return kettle_fail(err, KETTLE_EIO,
+			"The database %s cannot be written (%s): make it and its folder writable, or name another file.", path,
+			strerror(number));
+	case EISDIR:
+		return kettle_fail(err, KETTLE_EINVAL, "%s is a folder: a database is a file.", path);
+	case ENOSPC:
+	case EDQUOT:
+		return kettle_fail(
+			err, KETTLE_EIO, "The disk that should hold the database %s is full: free some space.", path);
+	}
+	return kettle_fail(err, KETTLE_EIO, "The database %s cannot be opened: %s.", path, strerror(number));
+}
+
+static int
+prepare_folder(const char *path, struct kettle_error *err)
+{
+	AUTO_FREE char *copy = strdup(path);
+	if (!copy)
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to open the database.");
+	const char *folder = dirname(copy);
+	struct kettle_error why = {0};
+	int code = file_mkdirs(folder, 0700, &why);
+	if (code < 0)
+		return kettle_fail(
+			err, code, "The folder of the database cannot be made: %s Give --db FILE, or set HOME.", why.message);
+	struct statfs fs;
+	if (statfs(folder, &fs) != 0)
+		return fail_open(path, errno, err);
+	const char *network = dbfile_network_name((uint32_t)fs.f_type);
+	if (network)
+		return kettle_fail(err, KETTLE_EINVAL,
+			"The database %s would be on %s, where several programs cannot share it safely: put it on a disk of this "
+			"machine.",
+			path, network);
+	/* WAL makes two files beside the database. */
+	if (faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) != 0)
+		return fail_open(path, errno, err);
+	return 0;
+}
+
+static bool
+header_sound(const unsigned char *header, const struct stat *status)
+{
+	size_t page = (size_t)header[16] << 8 | header[17];
+	if (page == 1)
+		page = 65536;
+	bool power_of_two = page >= 512 && (page & (page - 1)) == 0;
+	return power_of_two && header[18] >= 1 && header[18] <= 2 && header[19] >= 1 && header[19] <= 2 &&
+		   header[21] == 64 && header[22] == 32 && header[23] == 32 && (uint64_t)status->st_size >= page;
+}
+
+/* Looks at the file without SQLite, which tells less: creates an empty one, or checks the header of what is there. */
+static int
+prepare_file(const char *path, bool *ret_created, uint64_t *ret_size, struct kettle_error *err)
+{
+	bool created = true;
+	AUTO_FD int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0 && errno == EEXIST) {
+		created = false;
+		fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+	}
+	if (fd < 0)
+		return fail_open(path, errno, err);
+	struct stat status;
+	unsigned char header[HEADER_SIZE];
+	if (fstat(fd, &status) != 0)
+		return fail_open(path, errno, err);
+	if (!S_ISREG(status.st_mode))
+		return kettle_fail(err, KETTLE_EINVAL, "%s is no ordinary file: a database is one.", path);
+	if (status.st_size > 0) {
+		ssize_t got = pread(fd, header, sizeof(header), 0);
+		if (got < 0)
+			return fail_open(path, errno, err);
+		if (got < HEADER_SIZE || memcmp(header, "SQLite format 3", 16) != 0)
+			return kettle_fail(err, KETTLE_EINVAL, "%s is not a database: name another file.", path);
+		if (!header_sound(header, &status))
+			return kettle_fail(err, KETTLE_EIO,
+				"The database %s is damaged (its header makes no sense): put a backup in its place.", path);
+	}
+	*ret_created = created;
+	*ret_size = (uint64_t)status.st_size;
+	return 0;
+}
+
+static int
+pragma_int(sqlite3 *handle, const char *sql, int64_t *ret_value, struct kettle_error *err)
+{
+	sqlite3_stmt *statement = NULL;
+	int rc = sqlite3_prepare_v2(handle, sql, -1, &statement, NULL);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_step(statement);
+	if (rc == SQLITE_ROW)
+		*ret_value = sqlite3_column_int64(statement, 0);
+	sqlite3_finalize(statement);
+	return rc == SQLITE_ROW ? 0 : dbfile_fail(handle, rc, "opening it", err);
+}
+
+/* Ours, or empty. */
+static int
+check_owner(sqlite3 *handle, struct kettle_error *err)
+{
+	int64_t application = 0, things = 0;
+	int code = pragma_int(handle, "PRAGMA application_id", &application, err);
+	if (code == 0)
+		code = pragma_int(handle, "SELECT count(*) FROM sqlite_schema", &things, err);
+	if (code < 0 || application == MIGRATIONS_APPLICATION_ID || (application == 0 && things == 0))
+		return code;
+	return kettle_fail(
+		err, KETTLE_EINVAL, "%s is a database of another program: name another file.", dbfile_path(handle));
+}
+
+static int
+check_pages(sqlite3 *handle, uint64_t size, struct kettle_error *err)
+{
+	sqlite3_stmt *statement = NULL;
+	/* Of a large one only what every start reads anyway: whole, it would take minutes. */
+	const char *sql = size <= DBFILE_FULL_CHECK_BYTES ? "PRAGMA quick_check(1)" : "PRAGMA quick_check('settings')";
+	int rc = sqlite3_prepare_v2(handle, sql, -1, &statement, NULL);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_step(statement);
+	const char *said = rc == SQLITE_ROW ? (const char *)sqlite3_column_text(statement, 0) : NULL;
+	int code = 0;
+	if (rc != SQLITE_ROW)
+		code = dbfile_fail(handle, rc, "checking it", err);
+	else if (!said || strcmp(said, "ok") != 0) {
+		/* What it says of a page stands below a line with the database's name. */
+		const char *line = said ? strchr(said, '\n') : NULL;
+		said = line ? line + 1 : said;
+		code = kettle_fail(err, KETTLE_EIO, "The database %s is damaged (%s): put a backup in its place.",
+			dbfile_path(handle), said ? said : "no result");
+	}
+	sqlite3_finalize(statement);
+	return code;
+}
+
+static int
+set_wal(sqlite3 *handle, struct kettle_error *err)
+{
+	sqlite3_stmt *statement = NULL;
+	int rc = sqlite3_prepare_v2(handle, "PRAGMA journal_mode = WAL", -1, &statement, NULL);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_step(statement);
+	bool wal = rc == SQLITE_ROW && strcmp((const char *)sqlite3_column_text(statement, 0), "wal") == 0;
+	sqlite3_finalize(statement);
+	if (rc != SQLITE_ROW)
+		return dbfile_fail(handle, rc, "opening it", err);
+	return wal ? 0
+			   : kettle_fail(err, KETTLE_EINVAL,
+					 "The file system of %s cannot keep a write-ahead log: put the database on another disk.",
+					 dbfile_path(handle));
+}
+
+static int
+connect(const char *path, sqlite3 **ret_handle, struct kettle_error *err)
+{
+	sqlite3 *handle = NULL;
+	int rc = sqlite3_open_v2(path, &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+	if (rc != SQLITE_OK) {
+		int code = handle ? dbfile_fail(handle, rc, "opening it", err)
+						  : kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the database.");
+		sqlite3_close(handle);
+		return code;
+	}
+	sqlite3_extended_result_codes(handle, 1);
+	sqlite3_busy_timeout(handle, DBFILE_BUSY_MS);
+	sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+	sqlite3_db_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+	sqlite3_db_config(handle, SQLITE_DBCONFIG_DQS_DML, 0, NULL);
+	sqlite3_db_config(handle, SQLITE_DBCONFIG_DQS_DDL, 0, NULL);
+	sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_FKEY, 1, NULL);
+	*ret_handle = handle;
+	return 0;
+}
+
+static int
+set_pragmas(sqlite3 *handle, struct kettle_error *err)
+{
+	char sql[200];
+	/* No memory mapping: a file cut short under us is an error, not a signal. */
+	(void)snprintf(sql, sizeof(sql),
+		"PRAGMA synchronous = FULL; PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; PRAGMA temp_store = MEMORY; "
+		"PRAGMA cache_size = -%d",
+		DBFILE_CACHE_KIB);
+	int rc = sqlite3_exec(handle, sql, NULL, NULL, NULL);
+	return rc == SQLITE_OK ? 0 : dbfile_fail(handle, rc, "opening it", err);
+}
+
+static int
+set_up(sqlite3 *handle, const char *owner, uint64_t size, struct kettle_error *err)
+{
+	if (sqlite3_db_readonly(handle, "main") == 1)
+		return fail_open(dbfile_path(handle), EACCES, err);
+	int code = check_owner(handle, err);
+	if (code == 0 && size > 0)
+		code = check_pages(handle, size, err);
+	/* Only a file without a page takes it: what is freed later can be given back. */
+	if (code == 0 && size == 0 && sqlite3_exec(handle, "PRAGMA auto_vacuum = INCREMENTAL", NULL, NULL, NULL))
+		code = dbfile_fail(handle, sqlite3_errcode(handle), "opening it", err);
+	if (code == 0)
+		code = set_wal(handle, err);
+	if (code == 0)
+		code = set_pragmas(handle, err);
+	return code < 0 ? code : migrations_apply(handle, owner, err);
+}
+
+static void
+remove_created(const char *path)
+{
+	static const char *const suffixes[] = {"", "-wal", "-shm", "-journal"};
+	for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++) {
+		char name[4096];
+		if (snprintf(name, sizeof(name), "%s%s", path, suffixes[i]) < (int)sizeof(name))
+			(void)unlink(name);
+	}
+}
+
+int
+dbfile_open(const char *path, const char *owner, sqlite3 **ret_handle, struct kettle_error *err)
+{
+	bool created = false;
+	uint64_t size = 0;
+	sqlite3 *handle = NULL;
+	int code = prepare_folder(path, err);
+	if (code == 0)
+		code = prepare_file(path, &created, &size, err);
+	if (code < 0)
+		return code;
+	code = connect(path, &handle, err);
+	if (code == 0)
+		code = set_up(handle, owner, size, err);
+	if (code < 0) {
+		sqlite3_close(handle);
+		if (created)
+			remove_created(path);
+		return code;
+	}
+	*ret_handle = handle;
+	return 0;
+}
+
+int
+dbfile_open_reader(const char *path, sqlite3 **ret_handle, struct kettle_error *err)
+{
+	sqlite3 *handle = NULL;
+	int code = connect(path, &handle, err);
+	if (code < 0)
+		return code;
+	code = set_pragmas(handle, err);
+	int rc = code == 0 ? sqlite3_exec(handle, "PRAGMA query_only = ON", NULL, NULL, NULL) : SQLITE_OK;
+	if (rc != SQLITE_OK)
+		code = dbfile_fail(handle, rc, "opening it for reading", err);
+	if (code < 0) {
+		sqlite3_close(handle);
+		return code;
+	}
+	*ret_handle = handle;
+	return 0;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/* DB.lock: who runs jobs on a database. The lock is the flock, never the file's existence. */
+#include <config.h>
+
+#include "store/db_lock.h"
+
+#include "base/cleanup.h"
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/file.h>
+
+#define SERVES " serve" /* behind the process id of one that stays */
+
+static int
+make_folder(const char *path, struct kettle_error *err)
+{
+	const char *slash = strrchr(path, '/');
+	if (!slash || slash == path)
+		return 0;
+	AUTO_FREE char *folder = strndup(path, (size_t)(slash - path));
+	if (!folder)
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory.");
+	struct kettle_error why = {0};
+	int code = file_mkdirs(folder, 0700, &why);
+	if (code < 0)
+		return kettle_fail(
+			err, code, "The folder of the database cannot be made: %s Give --db FILE, or set HOME.", why.message);
+	return 0;
+}
+
+/* The file may still say who held it before: only somebody who lives is told. */
+static struct lock_holder
+read_holder(int fd)
+{
+	char text[64] = "";
+	ssize_t size = pread(fd, text, sizeof(text) - 1, 0);
+	struct lock_holder holder = {.pid = size > 0 ? (pid_t)atol(text) : 0, .stays = strstr(text, SERVES) != NULL};
+	if (holder.pid <= 0 || (kill(holder.pid, 0) < 0 && errno == ESRCH))
+		return (struct lock_holder){0};
+	return holder;
+}
+
+int
+lock_take(const char *database, bool stays, int *ret_fd, struct lock_holder *ret_holder, struct kettle_error *err)
+{
+	AUTO_FREE char *path = NULL;
+	if (asprintf(&path, "%s.lock", database) < 0)
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory.");
+	int status = make_folder(path, err);
+	if (status < 0)
+		return status;
+	AUTO_FD int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return kettle_fail(err, KETTLE_EUNAVAIL,
+			"The lock %s of the database cannot be opened: %s. The folder must be writable.", path, strerror(errno));
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+		if (errno != EWOULDBLOCK)
+			return kettle_fail(
+				err, KETTLE_EIO, "The lock %s of the database cannot be taken: %s.", path, strerror(errno));
+		struct lock_holder holder = read_holder(fd);
+		if (ret_holder)
+			*ret_holder = holder;
+		return kettle_fail(
+			err, KETTLE_ECONFLICT, "The database %s is in use by process %ld.", database, (long)holder.pid);
+	}
+	char text[64];
+	int size = snprintf(text, sizeof(text), "%ld%s\n", (long)getpid(), stays ? SERVES : "");
+	if (ftruncate(fd, 0) < 0 || pwrite(fd, text, (size_t)size, 0) != size)
+		return kettle_fail(
+			err, KETTLE_EUNAVAIL, "The lock %s of the database cannot be written: %s.", path, strerror(errno));
+	*ret_fd = STEAL_FD(fd);
+	return 0;
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/* The numbered changes of the schema, forward only. */
+#include <config.h>
+
+#include "store/migrations.h"
+
+#include "base/cleanup.h"
+#include "store/db_file.h"
+#include "base/embedded_text.h"
+#include "base/text.h"
+
+#include <stdint.h>
+
+/* Entry n leads from version n to n + 1. What has been released never changes: a change is a new entry. */
+static const char *const steps[] = {schema_0001, schema_0002, schema_0003};
+
+int
+migrations_newest(void)
+{
+	return ARRAY_SIZE(steps);
+}
+
+static int
+run(sqlite3 *handle, const char *sql, struct kettle_error *err)
+{
+	int rc = sqlite3_exec(handle, sql, NULL, NULL, NULL);
+	return rc == SQLITE_OK ? 0 : dbfile_fail(handle, rc, "bringing its schema up to date", err);
+}
+
+static int
+version_of(sqlite3 *handle, int *ret_version, struct kettle_error *err)
+{
+	sqlite3_stmt *statement = NULL;
+	int rc = sqlite3_prepare_v2(handle, "PRAGMA user_version", -1, &statement, NULL);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_step(statement);
+	if (rc == SQLITE_ROW)
+		*ret_version = sqlite3_column_int(statement, 0);
+	sqlite3_finalize(statement);
+	return rc == SQLITE_ROW ? 0 : dbfile_fail(handle, rc, "reading its version", err);
+}
+
+static int
+make_owner(sqlite3 *handle, const char *owner, struct kettle_error *err)
+{
+	static const char *const sql[] = {
+		"INSERT INTO users (name, role, created_at) VALUES (substr(?1, 1, 64), 'admin', ?2)",
+		"INSERT INTO identities (provider, subject, user, name, created_at) "
+		"VALUES ('cli', ?1, last_insert_rowid(), ?1, ?2)",
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(sql); i++) {
+		sqlite3_stmt *statement = NULL;
+		int rc = sqlite3_prepare_v2(handle, sql[i], -1, &statement, NULL);
+		if (rc == SQLITE_OK) {
+			sqlite3_bind_text(statement, 1, owner, -1, SQLITE_STATIC);
+			sqlite3_bind_int64(statement, 2, time_now_ms());
+			rc = sqlite3_step(statement);
+		}
+		sqlite3_finalize(statement);
+		if (rc != SQLITE_DONE)
+			return dbfile_fail(handle, rc, "writing its owner", err);
+	}
+	return 0;
+}
+
+static int
+step(sqlite3 *handle, int version, const char *owner, struct kettle_error *err)
+{
+	char pragmas[96];
+	(void)snprintf(pragmas, sizeof(pragmas), "PRAGMA application_id = %d; PRAGMA user_version = %d",
+		MIGRATIONS_APPLICATION_ID, version + 1);
+	int code = run(handle, steps[version], err);
+	if (code == 0 && version == 0 && owner && *owner)
+		code = make_owner(handle, owner, err);
+	return code < 0 ? code : run(handle, pragmas, err);
+}
+
+/* One step, unless another process made it meanwhile; *ret_version is the version after it. */
+static int
+advance(sqlite3 *handle, const char *owner, int *ret_version, struct kettle_error *err)
+{
+	int version = 0;
+	int code = run(handle, "BEGIN IMMEDIATE", err);
+	if (code < 0)
+		return code;
+	code = version_of(handle, &version, err);
+	if (code == 0 && version < migrations_newest())
+		code = step(handle, version, owner, err);
+	if (code == 0)
+		code = run(handle, "COMMIT", err);
+	if (code < 0) {
+		(void)sqlite3_exec(handle, "ROLLBACK", NULL, NULL, NULL);
+		return code;
+	}
+	*ret_version = version < migrations_newest() ? version + 1 : version;
+	return 0;
+}
+
+int
+migrations_apply(sqlite3 *handle, const char *owner, struct kettle_error *err)
+{
+	int version = 0;
+	int code = version_of(handle, &version, err);
+	while (code == 0 && version < migrations_newest())
+		code = advance(handle, owner, &version, err);
+	if (code == 0 && version > migrations_newest())
+		return kettle_fail(err, KETTLE_EVERSION,
+			"The database %s has schema %d, but this Kettle knows only up to %d: use the Kettle that made it, or a "
+			"newer one.",
+			dbfile_path(handle), version, migrations_newest());
+	return code;
+}

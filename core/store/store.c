@@ -1,0 +1,516 @@
+/* SPDX-License-Identifier: MIT */
+/* The database: one SQLite file, one thread that writes, one that only reads. Theory of operation in store.h. */
+#include <config.h>
+
+#include "store/store.h"
+
+#include "base/cleanup.h"
+#include "store/db.h"
+#include "store/db_file.h"
+#include "base/failpoint.h"
+#include "base/text.h"
+
+#include <string.h>
+
+struct op {
+	struct op *next;
+	store_op run;
+	store_done done;
+	void *arg;
+	bool writes;
+	struct kettle_error err;
+};
+
+struct ops {
+	struct op *head, **tail;
+};
+
+/* What one commit gives back to the loop: first its events, then its answers. */
+struct answer {
+	struct answer *next;
+	json_t *events;
+	struct ops ops;
+};
+
+/* A thread with its connection and the operations that wait for it. */
+struct lane {
+	struct store *store;
+	struct db db;
+	uv_thread_t thread;
+	uv_mutex_t mutex; /* guards queue and stop */
+	uv_cond_t wake;
+	struct ops queue, later;
+	bool stop;
+};
+
+struct store {
+	struct lane writer, reader;
+	uv_async_t async;
+	store_events on_events;
+	void *events_arg;
+	uv_mutex_t mutex; /* guards answers and finished */
+	struct answer *answers, **answers_tail;
+	bool finished; /* the writer has closed both connections */
+	/* The loop thread's own. */
+	bool closing;
+	struct ops late; /* came after store_close */
+	void (*closed)(void *arg);
+	void *closed_arg;
+};
+
+static void
+ops_init(struct ops *ops)
+{
+	ops->head = NULL;
+	ops->tail = &ops->head;
+}
+
+static void
+ops_add(struct ops *ops, struct op *op)
+{
+	op->next = NULL;
+	*ops->tail = op;
+	ops->tail = &op->next;
+}
+
+static struct op *
+ops_pop(struct ops *ops)
+{
+	struct op *op = ops->head;
+	if (op && !(ops->head = op->next))
+		ops->tail = &ops->head;
+	return op;
+}
+
+static void
+ops_move(struct ops *from, struct ops *to)
+{
+	ops_init(to);
+	if (from->head) {
+		*to = *from;
+		ops_init(from);
+	}
+}
+
+/* Answers and frees. On the loop thread. */
+static void
+ops_answer(struct ops *ops)
+{
+	struct op *op;
+	while ((op = ops_pop(ops))) {
+		if (op->done)
+			op->done(op->arg, op->err.code ? &op->err : NULL);
+		free(op);
+	}
+}
+
+static void
+post(struct store *store, struct ops *done, json_t *events_take)
+{
+	struct answer *answer = calloc(1, sizeof(*answer));
+	if (!answer)
+		abort(); /* 40 bytes are not to be had, and a promise would be broken */
+	ops_move(done, &answer->ops);
+	answer->events = events_take;
+	uv_mutex_lock(&store->mutex);
+	*store->answers_tail = answer;
+	store->answers_tail = &answer->next;
+	uv_mutex_unlock(&store->mutex);
+	(void)uv_async_send(&store->async);
+}
+
+static bool
+has_write(const struct ops *ops)
+{
+	const struct op *op = ops->head;
+	while (op && !op->writes)
+		op = op->next;
+	return op;
+}
+
+/* Waits for operations; false: there are none and none will come. What may wait comes with others that write, or when
+ * there have been none for a while. */
+static bool
+lane_take(struct lane *lane, struct ops *ret_ops)
+{
+	bool idle = false;
+	uv_mutex_lock(&lane->mutex);
+	while (!lane->queue.head && !lane->stop && !idle) {
+		if (lane->later.head)
+			idle = uv_cond_timedwait(&lane->wake, &lane->mutex, STORE_LATER_MS * UINT64_C(1000000)) == UV_ETIMEDOUT;
+		else
+			uv_cond_wait(&lane->wake, &lane->mutex);
+	}
+	ops_move(&lane->queue, ret_ops);
+	if (lane->later.head && (idle || lane->stop || has_write(ret_ops))) {
+		*ret_ops->tail = lane->later.head;
+		ret_ops->tail = lane->later.tail;
+		ops_init(&lane->later);
+	}
+	uv_mutex_unlock(&lane->mutex);
+	return ret_ops->head;
+}
+
+/* Below its savepoint; what it wrote and its events go when it fails. */
+static void
+op_run(struct db *db, struct op *op)
+{
+	size_t events = json_array_size(db->events);
+	int code = db_exec(db, &op->err, "SAVEPOINT op", NULL);
+	if (code == 0)
+		code = op->run(db, op->arg, &op->err);
+	if (code < 0) {
+		if (op->err.code == 0)
+			(void)kettle_fail(&op->err, code, "The database could not do it.");
+		while (json_array_size(db->events) > events)
+			(void)json_array_remove(db->events, json_array_size(db->events) - 1);
+		if (!sqlite3_get_autocommit(db->handle))
+			(void)db_exec(db, NULL, "ROLLBACK TO op", NULL);
+	} else {
+		op->err.code = 0;
+	}
+	/* SQLite ends the whole transaction itself when the disk is full or memory runs out. */
+	if (!sqlite3_get_autocommit(db->handle))
+		(void)db_exec(db, NULL, "RELEASE op", NULL);
+}
+
+static void
+fail_all(struct ops *ops, const struct kettle_error *err)
+{
+	for (struct op *op = ops->head; op; op = op->next)
+		if (op->err.code == 0)
+			op->err = *err;
+}
+
+static int
+commit(struct db *db, const struct ops *done, struct kettle_error *err)
+{
+	if (!sqlite3_get_autocommit(db->handle)) {
+		int code = db_exec(db, err, "COMMIT", NULL);
+		if (code < 0 && !sqlite3_get_autocommit(db->handle))
+			(void)db_exec(db, NULL, "ROLLBACK", NULL);
+		return code;
+	}
+	/* The transaction is gone, and with it what the operations before the last one did. */
+	const struct op *last = done->head;
+	while (last && last->next)
+		last = last->next;
+	return kettle_fail(err, last && last->err.code ? last->err.code : KETTLE_EIO, "%s",
+		last && last->err.code ? last->err.message : "The database ended the transaction by itself.");
+}
+
+/* Runs operations off the queue in one transaction: all of them, or as many as one takes. */
+static void
+batch_run(struct lane *lane, struct ops *queue)
+{
+	struct db *db = &lane->db;
+	struct ops done;
+	struct kettle_error err = {0};
+	bool writes = false;
+	size_t count = 0;
+	ops_init(&done);
+	for (struct op *op = queue->head; op && count < STORE_BATCH_MAX; op = op->next, count++)
+		writes = writes || op->writes;
+	db->now_ms = time_now_ms();
+	db->events = json_array();
+	int code = db_exec(db, &err, writes ? "BEGIN IMMEDIATE" : "BEGIN", NULL);
+	for (; count > 0 && queue->head && (code < 0 || !sqlite3_get_autocommit(db->handle)); count--) {
+		struct op *op = ops_pop(queue);
+		ops_add(&done, op);
+		if (code == 0)
+			op_run(db, op);
+	}
+	failpoint("store.commit.before");
+	if (code == 0)
+		code = commit(db, &done, &err);
+	failpoint("store.commit.after");
+	if (code < 0)
+		fail_all(&done, &err);
+	json_t *events = STEAL(db->events);
+	if (code < 0 || json_array_size(events) == 0)
+		json_decref(STEAL(events));
+	post(lane->store, &done, events);
+	failpoint("store.answered");
+}
+
+static void
+writer_main(void *arg)
+{
+	struct lane *lane = arg;
+	struct store *store = lane->store;
+	struct ops ops;
+	while (lane_take(lane, &ops))
+		while (ops.head)
+			batch_run(lane, &ops);
+	/* The last connection to close empties the log; a reader in the middle of something would keep it. */
+	(void)uv_thread_join(&store->reader.thread);
+	db_close(&store->reader.db);
+	(void)sqlite3_wal_checkpoint_v2(lane->db.handle, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+	db_close(&lane->db);
+	uv_mutex_lock(&store->mutex);
+	store->finished = true;
+	uv_mutex_unlock(&store->mutex);
+	(void)uv_async_send(&store->async);
+}
+
+/* One operation, one snapshot, one answer: none of them waits for another longer than it must. */
+static void
+query_run(struct lane *lane, struct op *op)
+{
+	struct db *db = &lane->db;
+	struct ops done;
+	ops_init(&done);
+	ops_add(&done, op);
+	db->now_ms = time_now_ms();
+	int code = db_exec(db, &op->err, "BEGIN", NULL);
+	if (code == 0)
+		code = op->run(db, op->arg, &op->err);
+	if (code < 0 && op->err.code == 0)
+		(void)kettle_fail(&op->err, code, "The database could not do it.");
+	if (code >= 0)
+		op->err.code = 0;
+	if (!sqlite3_get_autocommit(db->handle))
+		(void)db_exec(db, NULL, "ROLLBACK", NULL);
+	post(lane->store, &done, NULL);
+}
+
+static void
+reader_main(void *arg)
+{
+	struct lane *lane = arg;
+	struct ops ops;
+	while (lane_take(lane, &ops))
+		while (ops.head)
+			query_run(lane, ops_pop(&ops));
+}
+
+static int
+lane_open(struct store *store, struct lane *lane, sqlite3 *handle_take)
+{
+	lane->store = store;
+	lane->db.handle = handle_take;
+	ops_init(&lane->queue);
+	ops_init(&lane->later);
+	int rc = uv_mutex_init(&lane->mutex);
+	if (rc < 0)
+		return rc;
+	rc = uv_cond_init(&lane->wake);
+	if (rc < 0)
+		uv_mutex_destroy(&lane->mutex);
+	return rc;
+}
+
+static void
+lane_free(struct lane *lane)
+{
+	uv_cond_destroy(&lane->wake);
+	uv_mutex_destroy(&lane->mutex);
+}
+
+static void
+lane_stop(struct lane *lane)
+{
+	uv_mutex_lock(&lane->mutex);
+	lane->stop = true;
+	uv_cond_signal(&lane->wake);
+	uv_mutex_unlock(&lane->mutex);
+}
+
+static void
+on_closed(uv_handle_t *handle)
+{
+	struct store *store = handle->data;
+	void (*closed)(void *arg) = store->closed;
+	void *arg = store->closed_arg;
+	ops_answer(&store->late);
+	lane_free(&store->reader);
+	lane_free(&store->writer);
+	uv_mutex_destroy(&store->mutex);
+	free(store);
+	if (closed)
+		closed(arg);
+}
+
+static void
+deliver(struct store *store, struct answer *answer)
+{
+	if (answer->events && store->on_events)
+		store->on_events(store->events_arg, answer->events);
+	ops_answer(&answer->ops);
+	json_decref(answer->events);
+	free(answer);
+}
+
+static void
+on_async(uv_async_t *async)
+{
+	struct store *store = async->data;
+	uv_mutex_lock(&store->mutex);
+	struct answer *answers = STEAL(store->answers);
+	store->answers_tail = &store->answers;
+	bool finished = store->finished;
+	uv_mutex_unlock(&store->mutex);
+	while (answers) {
+		struct answer *answer = answers;
+		answers = answer->next;
+		deliver(store, answer);
+	}
+	if (store->closing)
+		ops_answer(&store->late);
+	if (finished) {
+		(void)uv_thread_join(&store->writer.thread);
+		uv_close((uv_handle_t *)async, on_closed);
+	}
+}
+
+/* Both threads, or none. */
+static int
+start(struct store *store)
+{
+	int rc = uv_thread_create(&store->reader.thread, reader_main, &store->reader);
+	if (rc < 0)
+		return rc;
+	rc = uv_thread_create(&store->writer.thread, writer_main, &store->writer);
+	if (rc < 0) {
+		lane_stop(&store->reader);
+		(void)uv_thread_join(&store->reader.thread);
+	}
+	return rc;
+}
+
+static void
+on_abandoned(uv_handle_t *handle)
+{
+	free(handle->data);
+}
+
+/* Everything but the connections, which store keeps from here on. The async frees store when it was made. */
+static int
+set_up(uv_loop_t *loop, struct store *store, sqlite3 *writer_take, sqlite3 *reader_take, struct kettle_error *err)
+{
+	int rc = uv_async_init(loop, &store->async, on_async);
+	bool async = rc == 0, mutex = false, writer = false, reader = false;
+	store->async.data = store;
+	if (rc == 0)
+		mutex = (rc = uv_mutex_init(&store->mutex)) == 0;
+	if (rc == 0)
+		writer = (rc = lane_open(store, &store->writer, writer_take)) == 0;
+	if (rc == 0)
+		reader = (rc = lane_open(store, &store->reader, reader_take)) == 0;
+	if (rc == 0)
+		rc = start(store);
+	if (rc == 0)
+		return 0;
+	if (reader)
+		lane_free(&store->reader);
+	if (writer)
+		lane_free(&store->writer);
+	if (mutex)
+		uv_mutex_destroy(&store->mutex);
+	sqlite3_close(reader_take);
+	sqlite3_close(writer_take);
+	if (async)
+		uv_close((uv_handle_t *)&store->async, on_abandoned);
+	else
+		free(store);
+	return kettle_fail(err, KETTLE_EUNAVAIL, "The database's threads cannot be started: %s.", uv_strerror(rc));
+}
+
+int
+store_open(uv_loop_t *loop, const char *path, const char *owner, store_events on_events, void *events_arg,
+	struct store **ret_store, struct kettle_error *err)
+{
+	sqlite3 *writer = NULL, *reader = NULL;
+	int code = dbfile_open(path, owner, &writer, err);
+	if (code < 0)
+		return code;
+	code = dbfile_open_reader(path, &reader, err);
+	struct store *store = code == 0 ? calloc(1, sizeof(*store)) : NULL;
+	if (!store) {
+		sqlite3_close(reader);
+		sqlite3_close(writer);
+		return code < 0 ? code : kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the database.");
+	}
+	store->on_events = on_events;
+	store->events_arg = events_arg;
+	store->answers_tail = &store->answers;
+	ops_init(&store->late);
+	code = set_up(loop, store, writer, reader, err);
+	if (code == 0)
+		*ret_store = store;
+	return code;
+}
+
+enum when { WHEN_NOW, WHEN_LATER };
+
+static void
+queue(struct lane *lane, bool writes, enum when when, store_op run, store_done done, void *arg)
+{
+	struct store *store = lane->store;
+	struct op *op = malloc(sizeof(*op));
+	if (!op) {
+		struct kettle_error err = {0};
+		(void)kettle_fail(&err, KETTLE_ENOMEM, "There is not enough memory to ask the database.");
+		if (done)
+			done(arg, &err);
+		return;
+	}
+	op->run = run;
+	op->done = done;
+	op->arg = arg;
+	op->writes = writes;
+	op->err.code = 0;
+	op->err.retry_s = 0;
+	op->err.message[0] = '\0';
+	if (store->closing) {
+		(void)kettle_fail(&op->err, KETTLE_ECANCELED, "The database is being closed.");
+		ops_add(&store->late, op);
+		/* Once the async is closing, its close callback answers. */
+		if (!uv_is_closing((uv_handle_t *)&store->async))
+			(void)uv_async_send(&store->async);
+		return;
+	}
+	uv_mutex_lock(&lane->mutex);
+	ops_add(when == WHEN_LATER ? &lane->later : &lane->queue, op);
+	uv_cond_signal(&lane->wake);
+	uv_mutex_unlock(&lane->mutex);
+}
+
+void
+store_write(struct store *store, store_op op, store_done done, void *arg)
+{
+	queue(&store->writer, true, WHEN_NOW, op, done, arg);
+}
+
+void
+store_later(struct store *store, store_op op, store_done done, void *arg)
+{
+	queue(&store->writer, true, WHEN_LATER, op, done, arg);
+}
+
+void
+store_read(struct store *store, store_op op, store_done done, void *arg)
+{
+	queue(&store->writer, false, WHEN_NOW, op, done, arg);
+}
+
+void
+store_query(struct store *store, store_op op, store_done done, void *arg)
+{
+	queue(&store->reader, false, WHEN_NOW, op, done, arg);
+}
+
+void
+store_close(struct store *store, void (*closed)(void *arg), void *arg)
+{
+	if (!store) {
+		if (closed)
+			closed(arg);
+		return;
+	}
+	store->closing = true;
+	store->closed = closed;
+	store->closed_arg = arg;
+	lane_stop(&store->reader);
+	lane_stop(&store->writer);
+}

@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Zip archives as they come from outside: unpacked into memory within limits, and written. Nothing is ever unpacked
+ * onto a disk, so that a name can do no more harm than not to be found. Entries are those of the archive's directory; what
+ * stands elsewhere in its bytes does not count.
+ */
+#include <config.h>
+
+#include "task/archive.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <zip.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/contents.h"
+#include "base/file.h"
+#include "base/utf8.h"
+
+#define CHUNK 65536
+#define FREE_BYTES (1u << 20) /* that any archive may unpack to */
+#define SHOWN_NAME 120        /* bytes of a bad name in a message */
+#define FIRST_DATE 0x21       /* 1980-01-01, as MS-DOS has it */
+#define LINK "is a link; put the file itself into the archive"
+#define SPECIAL "is a device, a FIFO or a socket, not a regular file"
+
+struct file {
+	char *path, *data;
+	size_t size;
+};
+
+struct task_archive {
+	char *label;
+	struct file *files; /* by path */
+	size_t count, room, total, most;
+};
+
+static int
+fail_memory(struct kettle_error *err)
+{
+	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the archive.");
+}
+
+static void
+end_zip(zip_t **zip)
+{
+	if (*zip)
+		zip_discard(*zip);
+}
+#define AUTO_ZIP __attribute__((cleanup(end_zip)))
+
+/* ---- reading ---- */
+
+static int
+fail_damaged(const struct task_archive *archive, zip_error_t *error, struct kettle_error *err)
+{
+	const char *why = zip_error_strerror(error);
+	AUTO_BUF struct buf clean = {0};
+	(void)utf8_clean(why, strlen(why), &clean);
+	return kettle_fail(err, KETTLE_EINVAL, "%s: the archive is damaged, or no zip: %s.", archive->label,
+		clean.data ? clean.data : "it cannot be read");
+}
+
+/* The message names the entry, cleaned and shortened. */
+static int
+fail_entry(const struct task_archive *archive, const char *name, const char *what, struct kettle_error *err)
+{
+	AUTO_BUF struct buf clean = {0};
+	(void)utf8_clean(name, strnlen(name, SHOWN_NAME), &clean);
+	for (char *at = clean.data; at && *at; at++)
+		*at = *at == '\n' || *at == '\t' ? ' ' : *at;
+	return kettle_fail(
+		err, KETTLE_EINVAL, "%s: the entry `%s` %s.", archive->label, clean.data ? clean.data : "", what);
+}
+
+/* What systems leave in archives that nobody meant to send. */
+static bool
+is_ignored(const char *name)
+{
+	static const char folder[] = "__MACOSX", file[] = ".DS_Store";
+	const char *slash = strrchr(name, '/');
+	size_t len = strlen(folder);
+	if (strncmp(name, folder, len) == 0 && (name[len] == '/' || name[len] == '\0'))
+		return true;
+	return strcmp(slash ? slash + 1 : name, file) == 0;
+}
+
+static int
+check_name(const struct task_archive *archive, const char *name, struct kettle_error *err)
+{
+	struct kettle_error why = {0};
+	if (!utf8_valid(name, strlen(name)))
+		return fail_entry(archive, name, "has a name that is no UTF-8", err);
+	if (name[0] == '/')
+		return fail_entry(archive, name, "has an absolute name; names must be relative", err);
+	if (strlen(name) > PATH_INSIDE_MAX)
+		return fail_entry(archive, name, "has a name of more than 200 bytes", err);
+	if (path_check_inside(name, &why))
+		return fail_entry(archive, name,
+			"has a name that does not stay inside the archive: no part of it may be empty, `.`, `..` or hold control "
+			"characters",
+			err);
+	return 0;
+}
+
+/* S_IFMT of an entry's mode; 0: the system that it was made on has none. */
+static mode_t
+type_of(zip_t *zip, zip_uint64_t index, zip_uint8_t *ret_system)
+{
+	zip_uint32_t attributes = 0;
+	if (zip_file_get_external_attributes(zip, index, 0, ret_system, &attributes) != 0)
+		*ret_system = ZIP_OPSYS_UNIX;
+	bool has_mode = *ret_system == ZIP_OPSYS_UNIX || *ret_system == ZIP_OPSYS_OS_X;
+	return has_mode ? (mode_t)(attributes >> 16) & S_IFMT : 0;
+}
+
+/* As archives have it; some that were made on Windows have backslashes instead of slashes. */
+static void
+use_slashes(char *name, zip_uint8_t system)
+{
+	bool windows = system == ZIP_OPSYS_DOS || system == ZIP_OPSYS_WINDOWS_NTFS;
+	for (char *at = windows && !strchr(name, '/') ? name : ""; *at; at++)
+		*at = *at == '\\' ? '/' : *at;
+}
+
+/* Counts unpacked bytes, before they are kept. */
+static int
+count_bytes(struct task_archive *archive, struct file *file, size_t more, struct kettle_error *err)
+{
+	file->size += more;
+	archive->total += more;
+	if (file->size > TASK_ARCHIVE_MAX_FILE)
+		return kettle_fail(err, KETTLE_ETOOBIG, "%s: the file `%s` is larger than the %u MiB that a file may have.",
+			archive->label, file->path, TASK_ARCHIVE_MAX_FILE >> 20);
+	if (archive->total > TASK_ARCHIVE_MAX_TOTAL)
+		return kettle_fail(err, KETTLE_ETOOBIG, "%s: its files have more than the %u MiB that they may have together.",
+			archive->label, TASK_ARCHIVE_MAX_TOTAL >> 20);
+	if (archive->total > archive->most)
+		return kettle_fail(err, KETTLE_ETOOBIG,
+			"%s: it unpacks to more than %d times its size, which no honest task does.", archive->label,
+			TASK_ARCHIVE_MAX_RATIO);
+	return 0;
+}
+
+static int
+read_data(struct task_archive *archive, zip_t *zip, zip_file_t *packed, struct file *file, struct kettle_error *err)
+{
+	AUTO_BUF struct buf data = {0};
+	char chunk[CHUNK];
+	if (!packed)
+		return fail_damaged(archive, zip_get_error(zip), err);
+	for (zip_int64_t got; (got = zip_fread(packed, chunk, sizeof(chunk))) != 0;) {
+		if (got < 0)
+			return fail_damaged(archive, zip_file_get_error(packed), err);
+		int rc = count_bytes(archive, file, (size_t)got, err);
+		if (rc)
+			return rc;
+		if (buf_add(&data, chunk, (size_t)got))
+			return fail_memory(err);
+	}
+	file->data = buf_take(&data);
+	return file->data ? 0 : fail_memory(err);
+}
+
+static int
+add_file(struct task_archive *archive, zip_t *zip, zip_uint64_t index, const char *name, struct kettle_error *err)
+{
+	if (archive->count == archive->room) {
+		size_t room = archive->room ? 2 * archive->room : 64;
+		struct file *files = realloc(archive->files, room * sizeof(*files));
+		if (!files)
+			return fail_memory(err);
+		archive->files = files;
+		archive->room = room;
+	}
+	struct file *file = &archive->files[archive->count++];
+	*file = (struct file){.path = strdup(name)};
+	if (!file->path)
+		return fail_memory(err);
+	zip_file_t *packed = zip_fopen_index(zip, index, 0);
+	int rc = read_data(archive, zip, packed, file, err);
+	if (packed)
+		(void)zip_fclose(packed);
+	return rc;
+}
+
+static int
+take_entry(struct task_archive *archive, zip_t *zip, zip_uint64_t index, struct kettle_error *err)
+{
+	zip_stat_t facts;
+	zip_uint8_t system;
+	if (zip_stat_index(zip, index, ZIP_FL_ENC_RAW, &facts) != 0)
+		return fail_damaged(archive, zip_get_error(zip), err);
+	mode_t type = type_of(zip, index, &system);
+	AUTO_FREE char *name = strdup(facts.valid & ZIP_STAT_NAME ? facts.name : "");
+	if (!name)
+		return fail_memory(err);
+	use_slashes(name, system);
+	if (is_ignored(name))
+		return 0;
+	if (facts.valid & ZIP_STAT_ENCRYPTION_METHOD && facts.encryption_method != ZIP_EM_NONE)
+		return fail_entry(archive, name, "is encrypted; send the archive without a password", err);
+	if (type != 0 && type != S_IFREG && type != S_IFDIR)
+		return fail_entry(archive, name, type == S_IFLNK ? LINK : SPECIAL, err);
+	size_t len = strlen(name);
+	bool folder = type == S_IFDIR || (len > 1 && name[len - 1] == '/');
+	if (folder && len > 1 && name[len - 1] == '/')
+		name[len - 1] = '\0';
+	int rc = check_name(archive, name, err);
+	return rc || folder ? rc : add_file(archive, zip, index, name, err);
+}
+
+static int
+read_entries(struct task_archive *archive, zip_t *zip, struct kettle_error *err)
+{
+	zip_int64_t count = zip_get_num_entries(zip, 0);
+	if (count > TASK_ARCHIVE_MAX_ENTRIES)
+		return kettle_fail(err, KETTLE_ETOOBIG, "%s: it has more than the %d entries that it may have.", archive->label,
+			TASK_ARCHIVE_MAX_ENTRIES);
+	for (zip_int64_t i = 0; i < count; i++) {
+		int rc = take_entry(archive, zip, (zip_uint64_t)i, err);
+		if (rc)
+			return rc;
+	}
+	if (archive->count == 0)
+		return kettle_fail(err, KETTLE_EINVAL, "%s: there is no file in the archive.", archive->label);
+	return 0;
+}
+
+static int
+by_path(const void *a, const void *b)
+{
+	return strcmp(((const struct file *)a)->path, ((const struct file *)b)->path);
+}
+
+static const struct file *
+find(const struct task_archive *archive, const char *path)
+{
+	struct file key = {.path = (char *)path};
+	return archive->count ? bsearch(&key, archive->files, archive->count, sizeof(key), by_path) : NULL;
+}
+
+/* No name twice, and none that is both a file and a folder. */
+static int
+check_tree(const struct task_archive *archive, struct kettle_error *err)
+{
+	for (size_t i = 0; i < archive->count; i++) {
+		const char *path = archive->files[i].path;
+		if (i && strcmp(archive->files[i - 1].path, path) == 0)
+			return fail_entry(archive, path, "stands twice in the archive", err);
+		AUTO_FREE char *above = strdup(path);
+		if (!above)
+			return fail_memory(err);
+		for (char *slash; (slash = strrchr(above, '/'));) {
+			*slash = '\0';
+			if (find(archive, above))
+				return fail_entry(archive, above, "is both a file and a folder", err);
+		}
+	}
+	return 0;
+}
+
+static int
+open_zip(const struct task_archive *archive, const void *data, size_t size, zip_t **ret_zip, struct kettle_error *err)
+{
+	zip_error_t error;
+	zip_error_init(&error);
+	zip_source_t *source = zip_source_buffer_create(data, size, 0, &error);
+	zip_t *zip = source ? zip_open_from_source(source, ZIP_RDONLY, &error) : NULL;
+	int rc = zip ? 0 : fail_damaged(archive, &error, err);
+	if (!zip)
+		zip_source_free(source);
+	zip_error_fini(&error);
+	*ret_zip = zip;
+	return rc;
+}
+
+static void
+free_archive(struct task_archive **archive)
+{
+	task_archive_free(*archive);
+}
+
+int
+task_archive_read(
+	const char *label, const void *data, size_t size, struct task_archive **ret_archive, struct kettle_error *err)
+{
+	__attribute__((cleanup(free_archive))) struct task_archive *archive = calloc(1, sizeof(*archive));
+	if (!archive || !(archive->label = strdup(label)))
+		return fail_memory(err);
+	if (size > TASK_ARCHIVE_MAX_PACKED)
+		return kettle_fail(err, KETTLE_ETOOBIG, "%s: the archive is larger than the %u MiB that it may have.", label,
+			TASK_ARCHIVE_MAX_PACKED >> 20);
+	archive->most = FREE_BYTES + TASK_ARCHIVE_MAX_RATIO * size;
+	AUTO_ZIP zip_t *zip = NULL;
+	int rc = open_zip(archive, data, size, &zip, err);
+	if (rc == 0)
+		rc = read_entries(archive, zip, err);
+	if (rc)
+		return rc;
+	qsort(archive->files, archive->count, sizeof(*archive->files), by_path);
+	rc = check_tree(archive, err);
+	if (rc == 0)
+		*ret_archive = STEAL(archive);
+	return rc;
+}
+
+void
+task_archive_free(struct task_archive *archive)
+{
+	if (!archive)
+		return;
+	for (size_t i = 0; i < archive->count; i++) {
+		free(archive->files[i].path);
+		free(archive->files[i].data);
+	}
+	free(archive->files);
+	free(archive->label);
+	free(archive);
+}
+
+const char *
+task_archive_label(const struct task_archive *archive)
+{
+	return archive->label;
+}
+
+size_t
+task_archive_count(const struct task_archive *archive)
+{
+	return archive->count;
+}
+
+const char *
+task_archive_path(const struct task_archive *archive, size_t index)
+{
+	return archive->files[index].path;
+}
+
+const char *
+task_archive_find(const struct task_archive *archive, const char *path, size_t *ret_size)
+{
+	const struct file *file = find(archive, path);
+	if (file)
+		*ret_size = file->size;
+	return file ? file->data : NULL;
+}
+
+bool
+task_archive_has_folder(const struct task_archive *archive, const char *path)
+{
+	size_t len = strlen(path);
+	for (size_t i = 0; i < archive->count; i++)
+		if (len == 0 || (strncmp(archive->files[i].path, path, len) == 0 && archive->files[i].path[len] == '/'))
+			return true;
+	return false;
+}
+
+/* ---- writing ---- */
+
+static void
+end_source(zip_source_t **source)
+{
+	zip_source_free(*source);
+}
+#define AUTO_SOURCE __attribute__((cleanup(end_source)))
+
+static int
+fail_writing(zip_error_t *error, struct kettle_error *err)
+{
+	return kettle_fail(err, KETTLE_EIO, "The archive cannot be written: %s.", zip_error_strerror(error));
+}
+
+/* Every entry has the first time that a zip knows, so that nothing but the files decides the bytes. */
+static int
+write_file(zip_t *zip, const char *top, const char *path, const json_t *contents, struct kettle_error *err)
+{
+	AUTO_FREE char *data = NULL, *name = path_join(top, path);
+	size_t size = 0;
+	int rc = contents_bytes(contents, &data, &size, err);
+	if (rc)
+		return rc;
+	zip_source_t *source = name ? zip_source_buffer(zip, size ? data : NULL, size, size > 0) : NULL;
+	if (!source)
+		return fail_memory(err);
+	if (size > 0)
+		data = NULL; /* the source's, which keeps nothing of no bytes */
+	zip_int64_t index = zip_file_add(zip, name, source, ZIP_FL_ENC_UTF_8);
+	if (index < 0)
+		zip_source_free(source);
+	if (index < 0 || zip_file_set_dostime(zip, (zip_uint64_t)index, 0, FIRST_DATE, 0) != 0 ||
+		zip_file_set_external_attributes(
+			zip, (zip_uint64_t)index, 0, ZIP_OPSYS_UNIX, (zip_uint32_t)(S_IFREG | 0644) << 16) != 0)
+		return fail_writing(zip_get_error(zip), err);
+	return 0;
+}
+
+static int
+name_order(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The names of an object in the order of their bytes. New list, the names borrowed; NULL: no memory. */
+static const char **
+sorted_names(const json_t *files)
+{
+	const char **names = calloc(json_object_size(files) + 1, sizeof(*names)), *name;
+	size_t count = 0;
+	json_t *value;
+	json_object_foreach((json_t *)files, name, value)
+		if (names)
+			names[count++] = name;
+	if (names)
+		qsort(names, count, sizeof(*names), name_order);
+	return names;
+}
+
+/* What was written to a source. */
+static int
+take_written(zip_source_t *source, char **ret_data, size_t *ret_size, struct kettle_error *err)
+{
+	AUTO_BUF struct buf out = {0};
+	char chunk[CHUNK];
+	zip_int64_t got = zip_source_open(source);
+	if (got != 0)
+		return fail_writing(zip_source_error(source), err);
+	while ((got = zip_source_read(source, chunk, sizeof(chunk))) > 0 && buf_add(&out, chunk, (size_t)got) == 0)
+		;
+	(void)zip_source_close(source);
+	if (got < 0)
+		return fail_writing(zip_source_error(source), err);
+	*ret_size = out.len;
+	*ret_data = got == 0 ? buf_take(&out) : NULL;
+	return *ret_data ? 0 : fail_memory(err);
+}
+
+int
+task_archive_write(const char *top, const json_t *files, char **ret_data, size_t *ret_size, struct kettle_error *err)
+{
+	AUTO_FREE const char **names = sorted_names(files);
+	AUTO_SOURCE zip_source_t *out = zip_source_buffer_create(NULL, 0, 0, NULL);
+	if (!names || !out)
+		return fail_memory(err);
+	zip_source_keep(out); /* for what is read of it in the end */
+	AUTO_ZIP zip_t *zip = zip_open_from_source(out, ZIP_TRUNCATE, NULL);
+	if (!zip) {
+		zip_source_free(out);
+		return fail_memory(err);
+	}
+	for (size_t i = 0; names[i]; i++) {
+		int rc = write_file(zip, top, names[i], json_object_get(files, names[i]), err);
+		if (rc)
+			return rc;
+	}
+	if (zip_close(zip) != 0)
+		return fail_writing(zip_get_error(zip), err);
+	zip = NULL;
+	return take_written(out, ret_data, ret_size, err);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* Where the tasks and harnesses are that Kettle brings with it. */
+#include <config.h>
+
+#include "task/builtin_dirs.h"
+
+#include "base/installed.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+char *
+shipped_dir(void)
+{
+	const char *named = getenv("KETTLE_TASKS");
+	return named && *named ? strdup(named) : installed_path(INSTALLED_TASKS);
+}

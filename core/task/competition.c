@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+/* Competition files: checked like task files, and the tasks that they name read by the same rules. */
+#include <config.h>
+
+#include "task/competition.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/cleanup.h"
+#include "base/embedded_text.h"
+#include "base/schema.h"
+#include "task/task.h"
+#include "task/folder.h"
+#include "task/detect_form.h"
+#include "task/single_file.h"
+#include "task/task_yml.h"
+#include "base/text.h"
+#include "base/yaml.h"
+
+/* A file that is being read. */
+struct reading {
+	const struct languages *languages;
+	const struct task_place *place;
+	const char *file;
+	json_t *root, *lines;
+};
+
+static void
+free_reading(struct reading *reading)
+{
+	json_decref(reading->root);
+	json_decref(reading->lines);
+}
+#define AUTO_READING __attribute__((cleanup(free_reading)))
+
+static int
+fail_memory(struct kettle_error *err)
+{
+	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to read the competition.");
+}
+
+/* Puts file and line in front of the sentence. */
+static int
+fail_at(const struct reading *reading, const char *pointer, struct kettle_error *err)
+{
+	struct kettle_error inner = {0};
+	if (!err)
+		return KETTLE_EINVAL;
+	inner = *err;
+	return kettle_fail(err, inner.code, "%s:%d: %s", reading->file, yaml_line(reading->lines, pointer), inner.message);
+}
+
+int
+competition_deadline(const char *text, int64_t *ret_ms, struct kettle_error *err)
+{
+	*ret_ms = 0;
+	if (!text || !text[strspn(text, " ")])
+		return 0;
+	if (*text == '+')
+		return kettle_fail(err, KETTLE_EINVAL,
+			"The deadline \"%.40s\" would move with every reading: write a date (2026-07-31), with a time in UTC if "
+			"need be (2026-07-31 18:00).",
+			text);
+	return time_parse_deadline(text, 0, ret_ms, err);
+}
+
+/* ---- the file ---- */
+
+static int
+read_yaml(struct reading *reading, struct kettle_error *err)
+{
+	AUTO_FREE char *text = NULL;
+	size_t size = 0;
+	struct kettle_error why = {0};
+	int rc = task_place_read(reading->place, reading->file, 0, YAML_MAX_BYTES, &text, &size, &why);
+	if (rc == KETTLE_ETOOBIG)
+		return kettle_fail(
+			err, rc, "%s: it is larger than the %u MiB that it may have.", reading->file, YAML_MAX_BYTES >> 20);
+	if (rc)
+		return kettle_fail(err, rc, "%s: %s", reading->file, why.message);
+	return yaml_parse(reading->file, text, size, &reading->root, &reading->lines, err);
+}
+
+static int
+check_form(const struct reading *reading, struct kettle_error *err)
+{
+	AUTO_JSON json_t *schema = NULL;
+	if (json_object_get(reading->root, "files") && json_object_get(reading->root, "lang"))
+		return kettle_fail(err, KETTLE_EINVAL,
+			"%s: this is a task, not a competition; its file must be called task.yml.", reading->file);
+	int rc = schema_load(competition_schema, &schema, err);
+	return rc ? rc : schema_check(schema, reading->root, reading->file, reading->lines, err);
+}
+
+static int
+check_deadline(const struct reading *reading, const json_t *object, const char *pointer, struct kettle_error *err)
+{
+	int64_t ms = 0;
+	const char *text = json_string_value(json_object_get(object, "deadline"));
+	return competition_deadline(text, &ms, err) ? fail_at(reading, pointer, err) : 0;
+}
+
+static int
+check_problem(const struct reading *reading, size_t index, struct kettle_error *err)
+{
+	char pointer[64];
+	const json_t *problems = json_object_get(reading->root, "problems"), *problem = json_array_get(problems, index);
+	const char *name = json_string_value(json_object_get(problem, "name"));
+	(void)snprintf(pointer, sizeof(pointer), "/problems/%zu/deadline", index);
+	int rc = check_deadline(reading, problem, pointer, err);
+	for (size_t i = 0; i < index && rc == 0; i++) {
+		const char *other = json_string_value(json_object_get(json_array_get(problems, i), "name"));
+		if (strcasecmp(other, name) != 0)
+			continue;
+		(void)kettle_fail(err, KETTLE_EINVAL, "two problems are called `%s`; each needs a name of its own.", name);
+		(void)snprintf(pointer, sizeof(pointer), "/problems/%zu/name", index);
+		rc = fail_at(reading, pointer, err);
+	}
+	return rc;
+}
+
+static int
+check_file(const struct reading *reading, struct kettle_error *err)
+{
+	int rc = check_form(reading, err);
+	if (rc == 0)
+		rc = check_deadline(reading, reading->root, "/deadline", err);
+	for (size_t i = 0; rc == 0 && i < json_array_size(json_object_get(reading->root, "problems")); i++)
+		rc = check_problem(reading, i, err);
+	return rc;
+}
+
+/* ---- problems ---- */
+
+static int
+read_task(const struct reading *reading, const char *directory, json_t **ret_bundle, struct kettle_error *err)
+{
+	AUTO_TASK_PLACE struct task_place place = {0};
+	AUTO_JSON json_t *raw = NULL;
+	AUTO_FREE char *text = NULL;
+	size_t size = 0;
+	int rc = task_place_below(reading->place, directory, &place, err);
+	/* In place of a folder a reference file will do. */
+	if (rc && task_place_read(reading->place, directory, TASK_MAX_UP, YAML_MAX_BYTES, &text, &size, NULL) == 0) {
+		const char *slash = strrchr(directory, '/');
+		rc = utf8_valid(text, size)
+				 ? task_single_load(reading->languages, slash ? slash + 1 : directory, text, size, NULL, &raw, err)
+				 : kettle_fail(err, KETTLE_EINVAL, "`%s` is no text in UTF-8.", directory);
+	} else if (rc == 0)
+		rc = task_folder_load(reading->languages, &place, task_place_name(&place), &raw, err);
+	return rc ? rc : task_complete(reading->languages, raw, ret_bundle, err);
+}
+
+/* A deadline as text, or null where it is empty. New reference. */
+static json_t *
+deadline_of(const json_t *object)
+{
+	const char *text = json_string_value(json_object_get(object, "deadline"));
+	return text && text[strspn(text, " ")] ? json_string(text) : NULL;
+}
+
+static json_t *
+read_problem(const struct reading *reading, size_t index)
+{
+	const json_t *problem = json_array_get(json_object_get(reading->root, "problems"), index);
+	const char *directory = json_string_value(json_object_get(problem, "directory"));
+	json_t *gpus = json_object_get(problem, "gpus"), *deadline = deadline_of(problem);
+	AUTO_JSON json_t *bundle = NULL;
+	struct kettle_error why = {0};
+	char pointer[64];
+	(void)snprintf(pointer, sizeof(pointer), "/problems/%zu/directory", index);
+	if (read_task(reading, directory, &bundle, &why) == KETTLE_ENOENT && strstr(why.message, "there is no folder"))
+		(void)fail_at(reading, pointer, &why);
+	if (!deadline)
+		deadline = deadline_of(reading->root);
+	return json_pack("{s:O, s:s, s:o?, s:o, s:O?, s:s?}", "name", json_object_get(problem, "name"), "directory",
+		directory, "deadline", deadline, "gpus", json_is_array(gpus) ? json_incref(gpus) : json_array(), "bundle",
+		bundle, "error", bundle ? NULL : why.message);
+}
+
+int
+competition_read(const struct languages *languages, const struct task_place *place, const char *file, json_t **ret_set,
+	struct kettle_error *err)
+{
+	AUTO_READING struct reading reading = {.languages = languages, .place = place, .file = file};
+	AUTO_JSON json_t *problems = json_array();
+	int rc = read_yaml(&reading, err);
+	if (rc == 0)
+		rc = check_file(&reading, err);
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < json_array_size(json_object_get(reading.root, "problems")); i++)
+		if (json_array_append_new(problems, read_problem(&reading, i)))
+			return fail_memory(err);
+	const char *description = json_string_value(json_object_get(reading.root, "description"));
+	json_t *set = json_pack("{s:O, s:s, s:s, s:o?, s:O}", "name", json_object_get(reading.root, "name"), "file", file,
+		"description", description ? description : "", "deadline", deadline_of(reading.root), "problems", problems);
+	if (!set)
+		return fail_memory(err);
+	*ret_set = set;
+	return 0;
+}
+
+/* ---- all of them ---- */
+
+/* Whether the set, or its file without the ending, has that name. */
+static bool
+is_called(const json_t *set, const char *name)
+{
+	const char *file = json_string_value(json_object_get(set, "file")), *dot = strrchr(file, '.');
+	size_t len = dot ? (size_t)(dot - file) : strlen(file);
+	return strcasecmp(json_string_value(json_object_get(set, "name")), name) == 0 || strcasecmp(file, name) == 0 ||
+		   (strlen(name) == len && strncasecmp(file, name, len) == 0);
+}
+
+static int
+keep_one(json_t *sets, const char *name, struct kettle_error *err)
+{
+	AUTO_JSON json_t *names = json_object();
+	for (size_t i = json_array_size(sets); i-- > 0;) {
+		const json_t *set = json_array_get(sets, i);
+		(void)json_object_set_new(names, json_string_value(json_object_get(set, "name")), json_true());
+		if (!is_called(set, name))
+			(void)json_array_remove(sets, i);
+	}
+	if (json_array_size(sets))
+		return 0;
+	const char *near = nearest_key(name, names);
+	return kettle_fail(err, KETTLE_ENOENT, "There is no set `%.100s` there%s%s%s", name, near ? "; did you mean `" : "",
+		near ? near : "", near ? "`?" : ".");
+}
+
+int
+competition_read_all(
+	const struct languages *languages, const char *path, const char *set, json_t **ret_sets, struct kettle_error *err)
+{
+	AUTO_TASK_FORM struct task_form form = {0};
+	AUTO_JSON json_t *sets = json_array();
+	size_t i;
+	json_t *file;
+	int rc = task_form_open(path, &form, err);
+	if (rc)
+		return rc;
+	if (form.kind != TASK_FORM_COMPETITION)
+		return kettle_fail(
+			err, KETTLE_EINVAL, "`%s` holds no competition file (a YAML file with `name` and `problems`).", path);
+	json_array_foreach(form.competitions, i, file) {
+		json_t *one = NULL;
+		rc = competition_read(languages, &form.place, json_string_value(file), &one, err);
+		if (rc)
+			return rc;
+		if (json_array_append_new(sets, one))
+			return fail_memory(err);
+	}
+	rc = set ? keep_one(sets, set, err) : 0;
+	if (rc == 0 && json_dumpb(sets, NULL, 0, JSON_COMPACT) > COMPETITION_MAX_BYTES)
+		return kettle_fail(err, KETTLE_ETOOBIG,
+			"The tasks of `%s` are over the %u MiB that one sync may carry; sync its sets one by one.", path,
+			COMPETITION_MAX_BYTES >> 20);
+	if (rc == 0)
+		*ret_sets = STEAL(sets);
+	return rc;
+}

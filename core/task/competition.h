@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* Competition files: a name, a deadline and a list of problems, each of them a task's folder. Blocking. */
+#ifndef KETTLE_COMPETITION_H
+#define KETTLE_COMPETITION_H
+
+#include "judge/language.h"
+#include "task/source_dir.h"
+
+#include <jansson.h>
+#include <kettle/error.h>
+
+#define COMPETITION_MAX_BYTES (48u << 20) /* of all problems of all sets together, as JSON: they travel in one line */
+
+/*
+ * Reads one competition file and the tasks that it names (folders, or single reference files, seen from it; in an
+ * archive ../ ends at its top):
+ *   {"name", "file", "description", "deadline": as written or null,
+ *    "problems": [{"name", "directory", "deadline": its own, else the competition's, or null, "gpus": [device],
+ *        "bundle": task (task.h) or null, "error": sentence or null}]}
+ * A problem whose task is wrong has its sentence; the others are read all the same. Errors of the file itself name it
+ * and the line: unknown keys with the nearest known one, a deadline that is none, a name that stands twice. [any]
+ */
+int competition_read(const struct languages *languages, const struct task_place *place, const char *file,
+	json_t **ret_set, struct kettle_error *err);
+/*
+ * All sets of a path (task_form.h), or the one whose name, or whose file's, is `set`. New array. ETOOBIG: over
+ * COMPETITION_MAX_BYTES; EINVAL: there is none there, or none of that name. [any]
+ */
+int competition_read_all(
+	const struct languages *languages, const char *path, const char *set, json_t **ret_sets, struct kettle_error *err);
+/* A deadline as such a file has it, in ms since 1970; NULL and empty text: 0. EINVAL. [any] */
+int competition_deadline(const char *text, int64_t *ret_ms, struct kettle_error *err);
+
+#endif

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT */
+/* The forms in which a task, or a set of tasks, is given: which of them a path is. */
+#include <config.h>
+
+#include "task/detect_form.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "task/task.h"
+#include "base/utf8.h"
+#include "base/yaml.h"
+
+#define YML_NAME "task.yml"
+#define NAMED_MAX 5 /* tasks that a message lists */
+
+static int
+fail_memory(struct kettle_error *err)
+{
+	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to read the task.");
+}
+
+void
+task_form_free(struct task_form *form)
+{
+	task_place_free(&form->place);
+	task_archive_free(form->archive);
+	free(form->name);
+	free(form->text);
+	json_decref(form->competitions);
+	*form = (struct task_form){0};
+}
+
+static bool
+ends_in(const char *name, const char *ending)
+{
+	size_t len = strlen(name), more = strlen(ending);
+	return len > more && strcasecmp(name + len - more, ending) == 0;
+}
+
+static const char *
+base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+
+/* "x.zip" is called "x". New string. */
+static char *
+stem_of(const char *path)
+{
+	const char *base = base_name(path);
+	const char *dot = strrchr(base, '.');
+	return dot && dot > base ? strndup(base, (size_t)(dot - base)) : strdup(base);
+}
+
+/* ---- competition files ---- */
+
+/* By what is in it; one that is no YAML any more is taken for what it was meant to be. */
+static bool
+is_competition(const char *text, size_t size)
+{
+	AUTO_JSON json_t *value = NULL;
+	if (yaml_parse("file", text, size, &value, NULL, NULL) == 0)
+		return json_object_get(value, "problems") != NULL;
+	return strstr(text, "problems:") != NULL;
+}
+
+static int
+find_competitions(const struct task_place *place, json_t **ret_names, struct kettle_error *err)
+{
+	AUTO_JSON json_t *all = NULL, *names = json_array();
+	size_t i;
+	json_t *name;
+	int rc = task_place_list(place, "", &all, err);
+	if (rc || !names)
+		return rc ? rc : fail_memory(err);
+	json_array_foreach(all, i, name) {
+		const char *file = json_string_value(name);
+		AUTO_FREE char *text = NULL;
+		size_t size = 0;
+		if ((!ends_in(file, ".yaml") && !ends_in(file, ".yml")) || strcmp(file, YML_NAME) == 0)
+			continue;
+		if (task_place_read(place, file, 0, YAML_MAX_BYTES, &text, &size, NULL) || !is_competition(text, size))
+			continue;
+		if (json_array_append(names, name))
+			return fail_memory(err);
+	}
+	*ret_names = STEAL(names);
+	return 0;
+}
+
+/* ---- archives ---- */
+
+/* Folders at the top that hold a task.yml. */
+static json_t *
+top_tasks(const struct task_archive *archive)
+{
+	json_t *tops = json_array();
+	for (size_t i = 0; i < task_archive_count(archive); i++) {
+		const char *path = task_archive_path(archive, i), *slash = strchr(path, '/');
+		if (slash && strcmp(slash + 1, YML_NAME) == 0)
+			(void)json_array_append_new(tops, json_stringn(path, (size_t)(slash - path)));
+	}
+	return tops;
+}
+
+static int
+fail_no_task(const struct task_archive *archive, const json_t *tops, struct kettle_error *err)
+{
+	const char *deep = NULL;
+	AUTO_BUF struct buf list = {0};
+	size_t i;
+	json_t *top;
+	json_array_foreach((json_t *)tops, i, top)
+		if (i < NAMED_MAX)
+			(void)buf_printf(&list, "%s`%s`", i ? ", " : "", json_string_value(top));
+	if (json_array_size(tops))
+		return kettle_fail(err, KETTLE_EINVAL, "%s: it holds %zu tasks (%s%s); a task's archive holds one.",
+			task_archive_label(archive), json_array_size(tops), list.data ? list.data : "",
+			json_array_size(tops) > NAMED_MAX ? ", …" : "");
+	for (i = 0; i < task_archive_count(archive) && !deep; i++)
+		if (strcmp(base_name(task_archive_path(archive, i)), YML_NAME) == 0)
+			deep = task_archive_path(archive, i);
+	return kettle_fail(err, KETTLE_EINVAL,
+		"%s: it has no " YML_NAME " at its top or in a folder there, and no competition file at its top%s%s%s.",
+		task_archive_label(archive), deep ? " (but `" : "", deep ? deep : "", deep ? "`)" : "");
+}
+
+/* The place of the task, or of the competition files. */
+static int
+place_archived(struct task_form *form, const char *path, struct kettle_error *err)
+{
+	size_t size;
+	AUTO_JSON json_t *tops = top_tasks(form->archive);
+	bool at_top = task_archive_find(form->archive, YML_NAME, &size);
+	const char *top = json_string_value(json_array_get(tops, 0));
+	int rc = task_place_archived(form->archive, "", &form->place, err);
+	if (rc == 0 && !at_top)
+		rc = find_competitions(&form->place, &form->competitions, err);
+	if (rc)
+		return rc;
+	form->kind = !at_top && json_array_size(form->competitions) ? TASK_FORM_COMPETITION : TASK_FORM_ARCHIVE;
+	if (form->kind == TASK_FORM_ARCHIVE && !at_top) {
+		if (json_array_size(tops) != 1)
+			return fail_no_task(form->archive, tops, err);
+		task_place_free(&form->place);
+		rc = task_place_archived(form->archive, top, &form->place, err);
+	}
+	form->name = *task_place_name(&form->place) ? strdup(task_place_name(&form->place)) : stem_of(path);
+	return rc ? rc : form->name ? 0 : fail_memory(err);
+}
+
+static int
+open_archive(struct task_form *form, const char *path, struct kettle_error *err)
+{
+	AUTO_FREE char *data = NULL;
+	size_t size = 0;
+	int rc = file_read(path, TASK_ARCHIVE_MAX_PACKED, &data, &size, err);
+	if (rc == KETTLE_ETOOBIG)
+		return kettle_fail(err, rc, "%s: the archive is larger than the %u MiB that it may have.", base_name(path),
+			TASK_ARCHIVE_MAX_PACKED >> 20);
+	if (rc == 0)
+		rc = task_archive_read(base_name(path), data, size, &form->archive, err);
+	return rc ? rc : place_archived(form, path, err);
+}
+
+/* ---- folders and files ---- */
+
+static int
+open_folder(struct task_form *form, const char *path, struct kettle_error *err)
+{
+	int rc = task_place_folder(path, &form->place, err);
+	if (rc)
+		return rc;
+	form->kind = TASK_FORM_FOLDER;
+	form->name = strdup(task_place_name(&form->place));
+	return form->name ? 0 : fail_memory(err);
+}
+
+/* A folder without a task may hold competition files. */
+static int
+open_folder_or_set(struct task_form *form, const char *path, struct kettle_error *err)
+{
+	int rc = open_folder(form, path, err);
+	if (rc || task_place_has(&form->place, YML_NAME))
+		return rc;
+	rc = find_competitions(&form->place, &form->competitions, err);
+	if (rc == 0 && json_array_size(form->competitions))
+		form->kind = TASK_FORM_COMPETITION;
+	return rc;
+}
+
+/* The folder of a file that is named by its path. */
+static int
+open_folder_of(struct task_form *form, const char *path, struct kettle_error *err)
+{
+	AUTO_FREE char *real = realpath(path, NULL);
+	char *slash = real ? strrchr(real, '/') : NULL;
+	if (!slash)
+		return fail_memory(err);
+	slash[slash == real] = '\0';
+	return open_folder(form, real, err);
+}
+
+static int
+open_competition(struct task_form *form, const char *path, struct kettle_error *err)
+{
+	int rc = open_folder_of(form, path, err);
+	if (rc)
+		return rc;
+	form->kind = TASK_FORM_COMPETITION;
+	form->competitions = json_pack("[s]", base_name(path));
+	return form->competitions ? 0 : kettle_fail(err, KETTLE_EINVAL, "The name of `%s` is no UTF-8.", base_name(path));
+}
+
+static int
+open_single(struct task_form *form, const char *path, struct kettle_error *err)
+{
+	int rc = file_read(path, YAML_MAX_BYTES, &form->text, &form->size, err);
+	if (rc == KETTLE_ETOOBIG)
+		return kettle_fail(
+			err, rc, "`%s` is larger than the %u MiB that a reference file may have.", path, YAML_MAX_BYTES >> 20);
+	if (rc)
+		return rc;
+	if (!utf8_valid(form->text, form->size))
+		return kettle_fail(err, KETTLE_EINVAL,
+			"`%s` is neither a task's folder nor its " YML_NAME ", nor a zip, nor a reference file: it is no text in "
+			"UTF-8.",
+			path);
+	/* What belongs to it, solutions for one, lies beside it. */
+	rc = open_folder_of(form, path, err);
+	if (rc)
+		return rc;
+	form->kind = TASK_FORM_SINGLE;
+	free(form->name);
+	form->name = strdup(base_name(path));
+	return form->name ? 0 : fail_memory(err);
+}
+
+/* Whether it begins as zips do, an empty one too. */
+static bool
+begins_as_zip(const char *path)
+{
+	AUTO_FILE FILE *file = fopen(path, "re");
+	char head[4] = "";
+	if (!file || fread(head, 1, sizeof(head), file) != sizeof(head))
+		return false;
+	return memcmp(head, "PK\3\4", 4) == 0 || memcmp(head, "PK\5\6", 4) == 0;
+}
+
+int
+task_form_open(const char *path, struct task_form *ret_form, struct kettle_error *err)
+{
+	AUTO_TASK_FORM struct task_form form = {0};
+	struct stat st;
+	int rc;
+	if (stat(path, &st) != 0) {
+		rc = task_place_folder(path, &form.place, err); /* which says why */
+		return rc ? rc : kettle_fail(err, KETTLE_EIO, "The task `%s` cannot be read.", path);
+	}
+	if (S_ISDIR(st.st_mode))
+		rc = open_folder_or_set(&form, path, err);
+	else if (!S_ISREG(st.st_mode))
+		rc = kettle_fail(err, KETTLE_EINVAL, "`%s` is a device, a FIFO or a socket, not a task.", path);
+	else if (ends_in(path, ".zip") || begins_as_zip(path))
+		rc = open_archive(&form, path, err);
+	else if (strcmp(base_name(path), YML_NAME) == 0)
+		rc = open_folder_of(&form, path, err);
+	else if (ends_in(path, ".yml") || ends_in(path, ".yaml"))
+		rc = open_competition(&form, path, err);
+	else
+		rc = open_single(&form, path, err);
+	if (rc)
+		return rc;
+	*ret_form = form;
+	form = (struct task_form){0};
+	return 0;
+}

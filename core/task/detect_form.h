@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* The forms in which a task, or a set of tasks, is given: which of them a path is. Blocking. */
+#ifndef KETTLE_TASK_FORM_H
+#define KETTLE_TASK_FORM_H
+
+#include "task/source_dir.h"
+
+#include <jansson.h>
+
+/*
+ * A folder with a task.yml, or the path of that: the form that most tasks have.
+ * A zip with task.yml at its top or in one folder there; ../ resolves inside of it alone.
+ * A single reference file, which the language makes into a task (language.h: single_file).
+ * Competition files (competition.h): one by its path, or all that lie in a folder or at the top of a zip.
+ */
+enum task_form_kind { TASK_FORM_FOLDER = 1, TASK_FORM_ARCHIVE, TASK_FORM_SINGLE, TASK_FORM_COMPETITION };
+
+/* What a path names. Zero-initialise; task_form_free at the end. */
+struct task_form {
+	enum task_form_kind kind;
+	struct task_archive *archive; /* NULL: on this machine */
+	struct task_place place;      /* of task.yml, of the competition files, of the single file */
+	char *name;                   /* of the task as its place tells it; of a single file its own name */
+	char *text;                   /* of a single file */
+	size_t size;
+	json_t *competitions; /* names of the competition files in `place` */
+};
+
+/*
+ * Finds out what a path is; opens and unpacks an archive. ENOENT, EACCES, EINVAL (none of the forms: the sentence says
+ * what was looked for), ETOOBIG, ENOMEM. [any]
+ */
+int task_form_open(const char *path, struct task_form *ret_form, struct kettle_error *err);
+void task_form_free(struct task_form *form);
+#define AUTO_TASK_FORM __attribute__((cleanup(task_form_free)))
+
+#endif

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads a task from the folder, on this machine or in an archive, where its task.yml lies. */
+#include <config.h>
+
+#include "task/folder.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/contents.h"
+#include "task/task.h"
+#include "task/task_yml.h"
+#include "base/utf8.h"
+#include "base/yaml.h"
+
+#define YML_NAME "task.yml"
+
+/* A folder that is being read. */
+struct folder {
+	const struct task_place *place;
+	char *name;     /* as bundles have it */
+	char *label;    /* "NAME/task.yml": what messages begin with */
+	unsigned reach; /* levels up that a source goes; links must stay below that */
+	size_t left;    /* bytes that may still be read */
+	struct task_yml yml;
+	char *text; /* of task.yml */
+	size_t text_size;
+	json_t *files, *templates, *remarks;
+};
+
+static void
+free_folder(struct folder *folder)
+{
+	free(folder->name);
+	free(folder->label);
+	free(folder->text);
+	task_yml_free(&folder->yml);
+	json_decref(folder->files);
+	json_decref(folder->templates);
+	json_decref(folder->remarks);
+}
+#define AUTO_FOLDER __attribute__((cleanup(free_folder)))
+
+static int
+fail_memory(struct kettle_error *err)
+{
+	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to read the task.");
+}
+
+const char *
+task_folder_name(const char *name)
+{
+	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+	size_t len = strlen(name);
+	bool sound = len && len <= TASK_MAX_NAME && strspn(name, plain) == len && name[0] != '.' && name[0] != '-';
+	return sound ? name : "task";
+}
+
+static int
+name_folder(struct folder *folder, const char *name, struct kettle_error *err)
+{
+	AUTO_BUF struct buf label = {0};
+	folder->name = strdup(task_folder_name(name));
+	if (!folder->name || buf_printf(&label, "%s/" YML_NAME, folder->name))
+		return fail_memory(err);
+	folder->label = buf_take(&label);
+	return folder->label ? 0 : fail_memory(err);
+}
+
+/* ---- reading ---- */
+
+static void
+reach_up(unsigned *most, const json_t *source)
+{
+	unsigned up = 0;
+	AUTO_FREE char *path = NULL;
+	const char *text = json_string_value(source);
+	if (strcmp(text, TASK_SUBMISSION) != 0 && task_yml_source(text, &up, &path, NULL) == 0 && up > *most)
+		*most = up;
+}
+
+/* Where links may lead: as far up as the sources themselves go. */
+static void
+find_reach(struct folder *folder)
+{
+	size_t i;
+	json_t *file, *source;
+	const char *language;
+	json_array_foreach(json_object_get(folder->yml.task, "files"), i, file)
+		reach_up(&folder->reach, json_object_get(file, "source"));
+	json_object_foreach(json_object_get(folder->yml.task, "templates"), language, source)
+		reach_up(&folder->reach, source);
+}
+
+/* Reads one source within what is left of the task's size. The message has no file and line in front. */
+static int
+read_source(struct folder *folder, const char *source, char **ret_data, size_t *ret_size, struct kettle_error *err)
+{
+	int rc = task_place_read(folder->place, source, folder->reach, folder->left, ret_data, ret_size, err);
+	if (rc == KETTLE_ETOOBIG)
+		return kettle_fail(err, rc, "with `%s` the task's files are over the %u MiB that they may have together.",
+			source, TASK_MAX_BYTES >> 20);
+	if (rc == 0)
+		folder->left -= *ret_size;
+	return rc;
+}
+
+static int
+read_yml(struct folder *folder, const struct languages *languages, struct kettle_error *err)
+{
+	folder->left = YAML_MAX_BYTES;
+	if (!task_place_has(folder->place, YML_NAME))
+		return kettle_fail(err, KETTLE_ENOENT, "The folder `%s` has no " YML_NAME ".", folder->place->dir);
+	int rc = read_source(folder, YML_NAME, &folder->text, &folder->text_size, err);
+	if (rc == KETTLE_ETOOBIG)
+		return kettle_fail(
+			err, rc, "%s: it is larger than the %u MiB that it may have.", folder->label, YAML_MAX_BYTES >> 20);
+	if (rc)
+		return task_yml_fail_at(&folder->yml, folder->label, "", err);
+	if (!utf8_valid(folder->text, folder->text_size))
+		return kettle_fail(err, KETTLE_EINVAL, "%s: it is not UTF-8 text.", folder->label);
+	rc = task_yml_parse(languages, folder->label, folder->text, folder->text_size, &folder->yml, err);
+	if (rc == 0)
+		find_reach(folder);
+	return rc;
+}
+
+static int
+read_files(struct folder *folder, struct kettle_error *err)
+{
+	size_t i;
+	json_t *file;
+	json_array_foreach(json_object_get(folder->yml.task, "files"), i, file) {
+		char pointer[64];
+		AUTO_FREE char *data = NULL;
+		size_t size = 0;
+		const char *source = json_string_value(json_object_get(file, "source"));
+		if (strcmp(source, TASK_SUBMISSION) == 0)
+			continue;
+		(void)snprintf(pointer, sizeof(pointer), "/files/%zu/source", i);
+		if (read_source(folder, source, &data, &size, err))
+			return task_yml_fail_at(&folder->yml, folder->label, pointer, err);
+		const char *name = json_string_value(json_object_get(file, "name"));
+		if (json_object_set_new(folder->files, name, contents_json(data, size)))
+			return fail_memory(err);
+	}
+	return 0;
+}
+
+static int
+read_templates(struct folder *folder, struct kettle_error *err)
+{
+	const char *language;
+	json_t *source;
+	json_object_foreach(json_object_get(folder->yml.task, "templates"), language, source) {
+		char pointer[64];
+		AUTO_FREE char *data = NULL;
+		size_t size = 0;
+		const char *path = json_string_value(source), *slash = strrchr(path, '/');
+		(void)snprintf(pointer, sizeof(pointer), "/templates/%s", language);
+		int rc = read_source(folder, path, &data, &size, err);
+		if (rc == 0 && !utf8_valid(data, size))
+			rc = kettle_fail(err, KETTLE_EINVAL, "the template `%s` is not UTF-8 text.", path);
+		if (rc)
+			return task_yml_fail_at(&folder->yml, folder->label, pointer, err);
+		json_t *entry = json_pack("{s:s, s:s%}", "file_name", slash ? slash + 1 : path, "text", data, size);
+		if (json_object_set_new(folder->templates, language, entry))
+			return fail_memory(err);
+	}
+	return 0;
+}
+
+/* A file that bears the submission's name looks as if it were run; it never is. */
+static int
+remark_on_submission(struct folder *folder, struct kettle_error *err)
+{
+	if (!task_place_has(folder->place, folder->yml.submission))
+		return 0;
+	json_t *remark =
+		json_sprintf("The folder holds a file `%s`; it is never run as part of the task, since that name is "
+					 "the submission's (it may be a template).",
+			folder->yml.submission);
+	return json_array_append_new(folder->remarks, remark) ? fail_memory(err) : 0;
+}
+
+int
+task_folder_load(const struct languages *languages, const struct task_place *place, const char *name,
+	json_t **ret_bundle, struct kettle_error *err)
+{
+	AUTO_FOLDER struct folder folder = {
+		.place = place, .files = json_object(), .templates = json_object(), .remarks = json_array()};
+	int rc = name_folder(&folder, name, err);
+	if (rc == 0)
+		rc = read_yml(&folder, languages, err);
+	folder.left = TASK_MAX_BYTES;
+	if (rc == 0)
+		rc = read_files(&folder, err);
+	if (rc == 0)
+		rc = read_templates(&folder, err);
+	if (rc == 0)
+		rc = remark_on_submission(&folder, err);
+	if (rc)
+		return rc;
+	json_t *bundle = json_pack("{s:s, s:s%, s:O, s:O, s:O}", "name", folder.name, "yml", folder.text, folder.text_size,
+		"files", folder.files, "templates", folder.templates, "remarks", folder.remarks);
+	if (!bundle)
+		return fail_memory(err);
+	*ret_bundle = bundle;
+	return 0;
+}

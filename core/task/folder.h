@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads a task from the folder, on this machine or in an archive, where its task.yml lies. Blocking. */
+#ifndef KETTLE_TASK_FOLDER_H
+#define KETTLE_TASK_FOLDER_H
+
+#include "judge/language.h"
+#include "task/source_dir.h"
+
+#include <jansson.h>
+#include <kettle/error.h>
+
+/*
+ * Reads task.yml and every file that it names into a bundle as a client would send it: {"name", "yml", "files",
+ * "templates", "remarks"}; `remarks` holds what only the folder can tell. A link may lead anywhere within the highest
+ * folder that the task's sources reach by ../, not out of it. name: what the task is called (task_folder_name of it).
+ * Errors name file and line. [any]
+ */
+int task_folder_load(const struct languages *languages, const struct task_place *place, const char *name,
+	json_t **ret_bundle, struct kettle_error *err);
+
+/* The name where messages, file names and other machines can take it, else "task". Borrowed or static. [any] */
+const char *task_folder_name(const char *name);
+
+#endif

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: MIT */
+/* A task that stands for itself: everything that it names inside of one folder, and task.yml changed where it must be.
+ */
+#include <config.h>
+
+#include "task/pack.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/contents.h"
+#include "task/task.h"
+#include "task/folder.h"
+#include "task/detect_form.h"
+#include "task/single_file.h"
+#include "task/task_yml.h"
+#include "base/utf8.h"
+#include "base/yaml.h"
+#include "base/yaml_edit.h"
+
+#define YML_NAME "task.yml"
+#define MAX_TRIES 1000 /* names for one file */
+
+/* A pack while it is made. */
+struct packing {
+	const struct languages *languages;
+	struct task_form form;
+	json_t *raw, *bundle; /* as read, as checked */
+	json_t *files;        /* path in the pack → contents */
+	json_t *edits;        /* pointer into task.yml → path in the pack */
+};
+
+static void
+free_packing(struct packing *packing)
+{
+	task_form_free(&packing->form);
+	json_decref(packing->raw);
+	json_decref(packing->bundle);
+	json_decref(packing->files);
+	json_decref(packing->edits);
+}
+#define AUTO_PACKING __attribute__((cleanup(free_packing)))
+
+static int
+fail_memory(struct kettle_error *err)
+{
+	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to pack the task.");
+}
+
+/* ---- reading ---- */
+
+static int
+read_task(struct packing *packing, const char *path, const char *lang, struct kettle_error *err)
+{
+	struct task_form *form = &packing->form;
+	int rc = task_form_open(path, form, err);
+	if (rc)
+		return rc;
+	if (form->kind == TASK_FORM_COMPETITION)
+		return kettle_fail(err, KETTLE_EINVAL, "`%s` holds a competition, not one task.", path);
+	if (form->kind == TASK_FORM_SINGLE)
+		rc = task_single_load(packing->languages, form->name, form->text, form->size, lang, &packing->raw, err);
+	else
+		rc = task_folder_load(packing->languages, &form->place, form->name, &packing->raw, err);
+	return rc ? rc : task_complete(packing->languages, packing->raw, &packing->bundle, err);
+}
+
+/* ---- places in the pack ---- */
+
+static bool
+is_ascii(const char *text)
+{
+	for (; *text; text++)
+		if (*text < ' ' || *text > '~')
+			return false;
+	return true;
+}
+
+/* Whether a path may hold these contents: nobody else has it, and it is no folder of another, nor inside of one. */
+static bool
+is_free(const json_t *files, const char *path, const json_t *contents)
+{
+	const char *taken;
+	json_t *other;
+	size_t len = strlen(path);
+	json_object_foreach((json_t *)files, taken, other) {
+		size_t taken_len = strlen(taken);
+		if (strcmp(taken, path) == 0)
+			return json_equal(other, contents);
+		if (strncmp(taken, path, len) == 0 && taken[len] == '/')
+			return false;
+		if (strncmp(taken, path, taken_len) == 0 && path[taken_len] == '/')
+			return false;
+	}
+	return true;
+}
+
+/* Where a file that was outside goes: as it was called there, below a numbered folder where that is taken. New. */
+static char *
+free_path(const json_t *files, const char *wanted, const json_t *contents)
+{
+	AUTO_BUF struct buf path = {0};
+	(void)buf_adds(&path, wanted);
+	for (int i = 1; i < MAX_TRIES && path.data; i++) {
+		if (is_free(files, path.data, contents))
+			return buf_take(&path);
+		path.len = 0;
+		if (buf_printf(&path, "shared%d/%s", i, wanted))
+			break;
+	}
+	return NULL;
+}
+
+static int
+put(struct packing *packing, const char *source, const char *pointer, const char *fallback, json_t *contents,
+	struct kettle_error *err)
+{
+	unsigned up = 0;
+	AUTO_FREE char *inner = NULL;
+	int rc = task_yml_source(source, &up, &inner, err);
+	if (rc)
+		return rc;
+	AUTO_FREE char *path = free_path(packing->files, is_ascii(inner) ? inner : fallback, contents);
+	if (!path || json_object_set(packing->files, path, contents))
+		return fail_memory(err);
+	if (up == 0 && strcmp(path, inner) == 0)
+		return 0; /* as it was written, however that was */
+	return json_object_set_new(packing->edits, pointer, json_string(path)) ? fail_memory(err) : 0;
+}
+
+/* What lies in the folder first, so that it keeps its place. */
+static bool
+is_outside(const char *source)
+{
+	unsigned up = 0;
+	AUTO_FREE char *inner = NULL;
+	return task_yml_source(source, &up, &inner, NULL) != 0 || up > 0;
+}
+
+static int
+put_files(struct packing *packing, bool outside, struct kettle_error *err)
+{
+	size_t i;
+	json_t *file;
+	json_array_foreach(json_object_get(json_object_get(packing->bundle, "task"), "files"), i, file) {
+		char pointer[64];
+		const char *source = json_string_value(json_object_get(file, "source"));
+		const char *name = json_string_value(json_object_get(file, "name"));
+		if (strcmp(source, TASK_SUBMISSION) == 0 || is_outside(source) != outside)
+			continue;
+		(void)snprintf(pointer, sizeof(pointer), "/files/%zu/source", i);
+		int rc =
+			put(packing, source, pointer, name, json_object_get(json_object_get(packing->bundle, "files"), name), err);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+static int
+put_templates(struct packing *packing, bool outside, struct kettle_error *err)
+{
+	const char *language;
+	json_t *source;
+	json_object_foreach(json_object_get(json_object_get(packing->bundle, "task"), "templates"), language, source) {
+		char pointer[64];
+		const char *path = json_string_value(source);
+		const json_t *template = json_object_get(json_object_get(packing->bundle, "templates"), language);
+		AUTO_JSON json_t *contents = json_pack("{s:O}", "text", json_object_get(template, "text"));
+		if (is_outside(path) != outside)
+			continue;
+		(void)snprintf(pointer, sizeof(pointer), "/templates/%s", language);
+		int rc = contents ? put(packing, path, pointer, "template", contents, err) : fail_memory(err);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+/* ---- solutions ---- */
+
+static int
+put_solutions(struct packing *packing, const char *folder, struct kettle_error *err)
+{
+	AUTO_JSON json_t *names = NULL;
+	size_t i;
+	json_t *name;
+	int rc = task_place_list(&packing->form.place, folder, &names, err);
+	if (rc)
+		return rc;
+	json_array_foreach(names, i, name) {
+		AUTO_FREE char *data = NULL;
+		size_t size = 0;
+		char path[300];
+		int len = snprintf(path, sizeof(path), "%s/%s", folder, json_string_value(name));
+		if (len >= (int)sizeof(path) || !is_ascii(path))
+			return kettle_fail(err, KETTLE_EINVAL, "The name of the solution `%.100s` is too long, or no plain text.",
+				json_string_value(name));
+		rc = task_place_read(&packing->form.place, path, 0, TASK_MAX_BYTES, &data, &size, err);
+		if (rc == 0 && json_object_set_new(packing->files, path, contents_json(data, size)))
+			rc = fail_memory(err);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+/* ---- task.yml ---- */
+
+static json_t *
+node_at(json_t *root, const char *pointer)
+{
+	unsigned long index = 0;
+	if (sscanf(pointer, "/files/%lu/", &index) == 1)
+		return json_array_get(json_object_get(root, "files"), index);
+	return json_object_get(root, "templates");
+}
+
+/* Written anew from its values: where a source stands behind an alias and cannot be changed at its place. */
+static int
+rewrite(const struct packing *packing, const char *yml, char **ret_yml, struct kettle_error *err)
+{
+	AUTO_JSON json_t *root = NULL;
+	const char *pointer;
+	json_t *path;
+	int rc = yaml_parse(YML_NAME, yml, strlen(yml), &root, NULL, err);
+	if (rc)
+		return rc;
+	AUTO_JSON json_t *own = json_deep_copy(root); /* aliases share what they stand for */
+	json_object_foreach(packing->edits, pointer, path)
+		(void)json_object_set(node_at(own, pointer), strrchr(pointer, '/') + 1, path);
+	*ret_yml = own ? json_dumps(own, JSON_INDENT(2)) : NULL;
+	return *ret_yml ? 0 : fail_memory(err);
+}
+
+static int
+put_yml(struct packing *packing, bool anew, struct kettle_error *err)
+{
+	AUTO_FREE char *changed = NULL;
+	const char *yml = json_string_value(json_object_get(packing->bundle, "yml"));
+	int rc = anew ? rewrite(packing, yml, &changed, err) : yaml_edit(yml, strlen(yml), packing->edits, &changed, err);
+	if (rc)
+		return rc;
+	json_t *contents = json_pack("{s:s}", "text", changed);
+	return json_object_set_new(packing->files, YML_NAME, contents) ? fail_memory(err) : 0;
+}
+
+/* Whether the pack, read as whoever gets it will, means the same. */
+static int
+check_pack(const struct packing *packing, const json_t *pack, struct kettle_error *err)
+{
+	AUTO_FREE char *data = NULL;
+	size_t size = 0;
+	AUTO_JSON json_t *raw = NULL, *bundle = NULL;
+	struct task_archive *archive = NULL;
+	AUTO_TASK_PLACE struct task_place place = {0};
+	const char *name = json_string_value(json_object_get(pack, "name"));
+	int rc = task_pack_zip(pack, &data, &size, err);
+	if (rc == 0)
+		rc = task_archive_read(name, data, size, &archive, err);
+	if (rc == 0)
+		rc = task_place_archived(archive, name, &place, err);
+	if (rc == 0)
+		rc = task_folder_load(packing->languages, &place, name, &raw, err);
+	if (rc == 0)
+		rc = task_complete(packing->languages, raw, &bundle, err);
+	task_archive_free(archive);
+	if (rc == 0 && (!json_equal(json_object_get(bundle, "hash"), json_object_get(packing->bundle, "hash")) ||
+					   json_object_size(json_object_get(bundle, "templates")) !=
+						   json_object_size(json_object_get(packing->bundle, "templates"))))
+		return kettle_fail(err, KETTLE_EINTERNAL, "The packed task does not mean the same as the task `%s`.", name);
+	return rc;
+}
+
+static int
+gather(struct packing *packing, bool solutions, struct kettle_error *err)
+{
+	json_t *yml = json_pack("{s:O}", "text", json_object_get(packing->bundle, "yml"));
+	int rc = json_object_set_new(packing->files, YML_NAME, yml) ? fail_memory(err) : 0; /* its place is taken */
+	for (int outside = 0; outside < 2 && rc == 0; outside++) {
+		rc = put_files(packing, outside, err);
+		if (rc == 0)
+			rc = put_templates(packing, outside, err);
+		if (rc == 0 && !outside && solutions)
+			rc = put_solutions(packing, "solutions/correct", err);
+		if (rc == 0 && !outside && solutions)
+			rc = put_solutions(packing, "solutions/wrong", err);
+	}
+	return rc;
+}
+
+int
+task_pack(const struct languages *languages, const char *path, const char *lang, bool solutions, json_t **ret_pack,
+	struct kettle_error *err)
+{
+	AUTO_PACKING struct packing packing = {.languages = languages, .files = json_object(), .edits = json_object()};
+	int rc = read_task(&packing, path, lang, err);
+	if (rc == 0)
+		rc = gather(&packing, solutions, err);
+	if (rc)
+		return rc;
+	AUTO_JSON json_t *pack = json_pack("{s:O, s:O, s:O}", "name", json_object_get(packing.bundle, "name"), "hash",
+		json_object_get(packing.bundle, "hash"), "files", packing.files);
+	if (!pack)
+		return fail_memory(err);
+	/* First as its author wrote it, with its comments. */
+	if (put_yml(&packing, false, NULL) != 0 || check_pack(&packing, pack, NULL) != 0) {
+		rc = put_yml(&packing, true, err);
+		if (rc == 0)
+			rc = check_pack(&packing, pack, err);
+	}
+	if (rc == 0)
+		*ret_pack = STEAL(pack);
+	return rc;
+}
+
+int
+task_pack_reference(
+	const struct languages *languages, const char *path, bool solutions, json_t **ret_pack, struct kettle_error *err)
+{
+	AUTO_PACKING struct packing packing = {.languages = languages, .files = json_object()};
+	int rc = read_task(&packing, path, NULL, err);
+	if (rc)
+		return rc;
+	const struct task_form *form = &packing.form;
+	if (form->kind != TASK_FORM_SINGLE)
+		return kettle_fail(err, KETTLE_EINVAL, "`%s` is no single reference file.", path);
+	if (json_object_set_new(packing.files, form->name, contents_json(form->text, form->size)))
+		return fail_memory(err);
+	if (solutions)
+		rc = put_solutions(&packing, "solutions/correct", err);
+	if (rc == 0 && solutions)
+		rc = put_solutions(&packing, "solutions/wrong", err);
+	if (rc)
+		return rc;
+	*ret_pack = json_pack("{s:O, s:O, s:O, s:s}", "name", json_object_get(packing.bundle, "name"), "hash",
+		json_object_get(packing.bundle, "hash"), "files", packing.files, "reference", form->name);
+	return *ret_pack ? 0 : fail_memory(err);
+}
+
+int
+task_pack_zip(const json_t *pack, char **ret_data, size_t *ret_size, struct kettle_error *err)
+{
+	return task_archive_write(
+		json_string_value(json_object_get(pack, "name")), json_object_get(pack, "files"), ret_data, ret_size, err);
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads the !POPCORN lines in a submission's first comment block. */
+#include <config.h>
+
+#include "task/popcorn_header.h"
+
+#include <stdbool.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/cleanup.h"
+#include "base/nearest.h"
+#include "base/utf8.h"
+
+#define HEADER_MAX_LINE 1000 /* bytes of a line with a directive */
+#define HEADER_MAX_WORD 100  /* bytes of a name */
+
+#define BLANKS " \t"
+
+/* One line of the code, without its end. */
+struct line {
+	const char *text;
+	size_t len;
+	unsigned number;
+};
+
+/* A directive that is being read: its words are cut out of copy. */
+struct words {
+	char copy[HEADER_MAX_LINE + 1];
+	char *next;
+};
+
+static const char *const directives[] = {"leaderboard", "gpus", "gpu", NULL};
+static const char possible[] = "a header may say `leaderboard NAME` and `gpus NAME …`";
+
+static bool
+next_line(const char **at, const char *end, struct line *line)
+{
+	if (*at == end)
+		return false;
+	line->text = *at;
+	line->number++;
+	while (*at < end && **at != '\n' && **at != '\r')
+		(*at)++;
+	line->len = (size_t)(*at - line->text);
+	if (*at < end && **at == '\r' && *at + 1 < end && (*at)[1] == '\n')
+		(*at)++;
+	if (*at < end)
+		(*at)++;
+	return true;
+}
+
+static bool
+starts_with(const struct line *line, const char *prefix)
+{
+	size_t len = strlen(prefix);
+	return line->len >= len && strncasecmp(line->text, prefix, len) == 0;
+}
+
+static bool
+is_blank(const struct line *line)
+{
+	for (size_t i = 0; i < line->len; i++)
+		if (!strchr(BLANKS, line->text[i]) || line->text[i] == '\0')
+			return false;
+	return true;
+}
+
+/* The length of "#!POPCORN" or "//!POPCORN" when the line begins with that word, else 0. */
+static size_t
+directive_start(const struct line *line)
+{
+	size_t len = starts_with(line, "#!POPCORN") ? 9 : starts_with(line, "//!POPCORN") ? 10 : 0;
+	if (len && len < line->len && !strchr(BLANKS, line->text[len]))
+		return 0;
+	return len;
+}
+
+static char *
+next_word(struct words *words)
+{
+	char *word = words->next + strspn(words->next, BLANKS);
+	if (*word == '\0')
+		return NULL;
+	words->next = word + strcspn(word, BLANKS);
+	if (*words->next)
+		*words->next++ = '\0';
+	return word;
+}
+
+static int
+read_leaderboard(json_t *header, const struct line *line, struct words *words, struct kettle_error *err)
+{
+	const char *name = next_word(words);
+	if (!name)
+		return kettle_fail(
+			err, KETTLE_EINVAL, "Line %u: `leaderboard` needs the name of a leaderboard behind it.", line->number);
+	const char *more = next_word(words);
+	if (more)
+		return kettle_fail(err, KETTLE_EINVAL, "Line %u: `leaderboard` takes one name, but `%s` follows `%s`.",
+			line->number, more, name);
+	if (json_object_set_new(header, "leaderboard", json_string(name)))
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory.");
+	return 0;
+}
+
+/* Names of devices are compared without case, so a name twice is one device. */
+static bool
+list_has(const json_t *list, const char *name)
+{
+	size_t i;
+	json_t *item;
+	json_array_foreach(list, i, item)
+		if (strcasecmp(json_string_value(item), name) == 0)
+			return true;
+	return false;
+}
+
+static int
+read_gpus(json_t *header, const struct line *line, struct words *words, struct kettle_error *err)
+{
+	AUTO_JSON json_t *gpus = json_array();
+	for (const char *name; (name = next_word(words));)
+		if (!list_has(gpus, name) && json_array_append_new(gpus, json_string(name)))
+			return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory.");
+	if (json_array_size(gpus) == 0)
+		return kettle_fail(
+			err, KETTLE_EINVAL, "Line %u: `gpus` needs the name of at least one device behind it.", line->number);
+	if (json_array_size(gpus) > HEADER_MAX_DEVICES)
+		return kettle_fail(err, KETTLE_EINVAL, "Line %u: `gpus` takes at most %d devices, not %zu.", line->number,
+			HEADER_MAX_DEVICES, json_array_size(gpus));
+	if (json_object_set(header, "gpus", gpus))
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory.");
+	return 0;
+}
+
+static int
+fail_unknown(const struct line *line, const char *word, struct kettle_error *err)
+{
+	const char *near = nearest(word, directives);
+	if (near)
+		return kettle_fail(
+			err, KETTLE_EINVAL, "Line %u: unknown directive `%s`; did you mean `%s`?", line->number, word, near);
+	return kettle_fail(err, KETTLE_EINVAL, "Line %u: unknown directive `%s`; %s.", line->number, word, possible);
+}
+
+static int
+read_directive(json_t *header, const struct line *line, struct words *words, struct kettle_error *err)
+{
+	const char *word = next_word(words);
+	if (!word)
+		return kettle_fail(
+			err, KETTLE_EINVAL, "Line %u: a directive is missing after `!POPCORN`; %s.", line->number, possible);
+	bool gpus = strcasecmp(word, "gpus") == 0 || strcasecmp(word, "gpu") == 0;
+	if (!gpus && strcasecmp(word, "leaderboard") != 0)
+		return fail_unknown(line, word, err);
+	if (json_object_get(header, gpus ? "gpus" : "leaderboard"))
+		return kettle_fail(
+			err, KETTLE_EINVAL, "Line %u: `%s` stands a second time in the header; say it once.", line->number, word);
+	return gpus ? read_gpus(header, line, words, err) : read_leaderboard(header, line, words, err);
+}
+
+/* What a message may repeat: short words without anything that a terminal would obey. */
+static int
+check_text(const struct line *line, struct kettle_error *err)
+{
+	AUTO_BUF struct buf clean = {0};
+	if (line->len > HEADER_MAX_LINE)
+		return kettle_fail(err, KETTLE_EINVAL, "Line %u: a line with `!POPCORN` is at most %d bytes long.",
+			line->number, HEADER_MAX_LINE);
+	if (utf8_clean(line->text, line->len, &clean))
+		return kettle_fail(err, KETTLE_EINVAL,
+			"Line %u: a line with `!POPCORN` must be UTF-8 text without control characters.", line->number);
+	for (size_t at = 0, len = 0; at < line->len; at++) {
+		len = strchr(BLANKS, line->text[at]) ? 0 : len + 1;
+		if (len > HEADER_MAX_WORD)
+			return kettle_fail(err, KETTLE_EINVAL, "Line %u: a name in the header is at most %d bytes long.",
+				line->number, HEADER_MAX_WORD);
+	}
+	return 0;
+}
+
+/* Reads the line if it holds a directive; any other comment is passed over. */
+static int
+read_line(json_t *header, const struct line *line, struct kettle_error *err)
+{
+	size_t start = directive_start(line);
+	int rc = start ? check_text(line, err) : 0;
+	if (rc || start == 0)
+		return rc;
+	struct words words;
+	memcpy(words.copy, line->text, line->len);
+	words.copy[line->len] = '\0';
+	words.next = words.copy + start;
+	return read_directive(header, line, &words, err);
+}
+
+/* Some editors begin a file with a byte order mark. */
+static const char *
+skip_mark(const char *code, size_t size)
+{
+	return size >= 3 && memcmp(code, "\xef\xbb\xbf", 3) == 0 ? code + 3 : code;
+}
+
+static bool
+is_comment(const struct line *line)
+{
+	/* A blank line ends nothing: people put one between the header and their licence. */
+	return is_blank(line) || line->text[0] == '#' || starts_with(line, "//");
+}
+
+int
+header_parse(const char *code, size_t size, json_t **ret_header, struct kettle_error *err)
+{
+	AUTO_JSON json_t *header = json_object();
+	if (!header)
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory.");
+	const char *end = code + size;
+	code = skip_mark(code, size);
+	struct line line = {0};
+	while (next_line(&code, end, &line) && is_comment(&line)) {
+		int rc = read_line(header, &line, err);
+		if (rc)
+			return rc;
+	}
+	*ret_header = STEAL(header);
+	return 0;
+}
+
+int
+header_strip(const char *code, size_t size, struct buf *text)
+{
+	const char *end = code + size, *at = skip_mark(code, size), *begin = at;
+	struct line line = {0};
+	int rc = 0;
+	while (rc == 0 && next_line(&at, end, &line) && is_comment(&line)) {
+		if (!directive_start(&line))
+			rc = buf_add(text, begin, (size_t)(at - begin));
+		begin = at;
+	}
+	return rc ? rc : buf_add(text, begin, (size_t)(end - begin));
+}

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT */
+/* Where a task lies: regular files only, bounded, and no link that leads elsewhere. */
+#include <config.h>
+
+#include "task/source_dir.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "task/task_yml.h"
+#include "base/utf8.h"
+
+#define LIST_MAX 1000 /* names in a folder */
+
+static int
+fail_memory(struct kettle_error *err)
+{
+	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to read the task.");
+}
+
+void
+task_place_free(struct task_place *place)
+{
+	free(place->dir);
+	*place = (struct task_place){0};
+}
+
+/* The path some levels up; new string. On this machine it ends at "/". */
+static char *
+folder_above(const char *path, unsigned levels)
+{
+	char *above = strdup(path);
+	for (; above && levels; levels--) {
+		char *slash = strrchr(above, '/');
+		if (slash)
+			slash[slash == above] = '\0';
+	}
+	return above;
+}
+
+static bool
+is_below(const char *path, const char *folder)
+{
+	size_t len = strlen(folder);
+	if (strcmp(folder, "/") == 0)
+		return true;
+	return strncmp(path, folder, len) == 0 && (path[len] == '/' || path[len] == '\0');
+}
+
+/* ---- places ---- */
+
+static int
+fail_path(const char *path, struct kettle_error *err)
+{
+	int error = errno;
+	int code = error == ENOENT || error == ENOTDIR ? KETTLE_ENOENT
+			   : error == EACCES || error == EPERM ? KETTLE_EACCES
+												   : KETTLE_EINVAL;
+	return kettle_fail(err, code, "The task `%s` cannot be read: %s.", path, strerror(error));
+}
+
+int
+task_place_folder(const char *path, struct task_place *ret_place, struct kettle_error *err)
+{
+	struct stat st;
+	AUTO_FREE char *real = realpath(path, NULL);
+	if (!real || stat(real, &st) != 0)
+		return fail_path(path, err);
+	if (!S_ISDIR(st.st_mode))
+		return kettle_fail(err, KETTLE_EINVAL, "`%s` is no folder.", path);
+	*ret_place = (struct task_place){.dir = STEAL(real)};
+	return 0;
+}
+
+int
+task_place_archived(
+	const struct task_archive *archive, const char *dir, struct task_place *ret_place, struct kettle_error *err)
+{
+	struct task_place place = {.archive = archive, .dir = strdup(dir)};
+	if (!place.dir)
+		return fail_memory(err);
+	*ret_place = place;
+	return 0;
+}
+
+const char *
+task_place_name(const struct task_place *place)
+{
+	const char *slash = strrchr(place->dir, '/');
+	return slash ? slash + 1 : place->dir;
+}
+
+/* Inside an archive: the folder `up` levels above, with `inner` below it. New path. */
+static int
+archived_path(const struct task_place *place, const char *source, unsigned up, const char *inner, char **ret_path,
+	struct kettle_error *err)
+{
+	AUTO_FREE char *base = strdup(place->dir);
+	if (!base)
+		return fail_memory(err);
+	for (; up; up--) {
+		char *slash = strrchr(base, '/');
+		if (!*base)
+			return kettle_fail(err, KETTLE_EINVAL,
+				"the source `%s` leads out of the archive; `kettle task pack` writes one that stands for itself.",
+				source);
+		*(slash ? slash : base) = '\0';
+	}
+	AUTO_FREE char *path = *base ? path_join(base, inner) : strdup(inner);
+	if (!path)
+		return fail_memory(err);
+	*ret_path = STEAL(path);
+	return 0;
+}
+
+/* "." and "./" name the place itself, which task_yml_source does not take for a file. */
+static bool
+is_itself(const char *relative)
+{
+	return *relative == '\0' || strspn(relative, "./") == strlen(relative) ? strstr(relative, "..") == NULL : false;
+}
+
+int
+task_place_below(
+	const struct task_place *place, const char *relative, struct task_place *ret_place, struct kettle_error *err)
+{
+	unsigned up = 0;
+	AUTO_FREE char *inner = NULL, *path = NULL;
+	if (is_itself(relative))
+		return place->archive ? task_place_archived(place->archive, place->dir, ret_place, err)
+							  : task_place_folder(place->dir, ret_place, err);
+	int rc = task_yml_source(relative, &up, &inner, err);
+	if (rc)
+		return rc;
+	if (place->archive) {
+		rc = archived_path(place, relative, up, inner, &path, err);
+		if (rc == 0 && !task_archive_has_folder(place->archive, path))
+			rc = kettle_fail(err, KETTLE_ENOENT, "there is no folder `%s` in the archive.", path);
+		return rc ? rc : task_place_archived(place->archive, path, ret_place, err);
+	}
+	AUTO_FREE char *base = folder_above(place->dir, up);
+	path = base ? path_join(base, inner) : NULL;
+	if (!path)
+		return fail_memory(err);
+	rc = task_place_folder(path, ret_place, NULL);
+	return rc ? kettle_fail(err, rc, "there is no folder `%s`.", relative) : 0;
+}
+
+/* ---- reading ---- */
+
+static int
+read_archived(const struct task_place *place, const char *source, size_t max, char **ret_data, size_t *ret_size,
+	struct kettle_error *err)
+{
+	unsigned up = 0;
+	size_t size = 0;
+	AUTO_FREE char *inner = NULL, *path = NULL;
+	int rc = task_yml_source(source, &up, &inner, err);
+	if (rc == 0)
+		rc = archived_path(place, source, up, inner, &path, err);
+	if (rc)
+		return rc;
+	const char *data = task_archive_find(place->archive, path, &size);
+	if (!data && task_archive_has_folder(place->archive, path))
+		return kettle_fail(err, KETTLE_EINVAL, "`%s` is a folder, not a regular file.", source);
+	if (!data)
+		return kettle_fail(err, KETTLE_ENOENT, "the file `%s` does not exist in the archive.", source);
+	if (size > max)
+		return kettle_fail(err, KETTLE_ETOOBIG, "the file `%s` is too large.", source);
+	char *copy = malloc(size + 1);
+	if (!copy)
+		return fail_memory(err);
+	memcpy(copy, data, size + 1);
+	*ret_data = copy;
+	*ret_size = size;
+	return 0;
+}
+
+/* The real path of a source on this machine; new string. */
+static int
+resolve(const struct task_place *place, const char *source, unsigned reach, char **ret_path, struct kettle_error *err)
+{
+	unsigned up = 0;
+	AUTO_FREE char *inner = NULL;
+	int rc = task_yml_source(source, &up, &inner, err);
+	if (rc)
+		return rc;
+	AUTO_FREE char *base = folder_above(place->dir, up), *highest = folder_above(place->dir, reach > up ? reach : up);
+	AUTO_FREE char *path = base ? path_join(base, inner) : NULL;
+	if (!path || !highest)
+		return fail_memory(err);
+	AUTO_FREE char *real = realpath(path, NULL);
+	if (!real && errno == ENOENT)
+		return kettle_fail(err, KETTLE_ENOENT, "the file `%s` does not exist.", source);
+	if (!real && errno == ELOOP)
+		return kettle_fail(err, KETTLE_EINVAL, "the file `%s` is a link that leads in a circle.", source);
+	if (!real)
+		return kettle_fail(err, KETTLE_EINVAL, "the file `%s` cannot be read: %s.", source, strerror(errno));
+	if (!is_below(real, highest))
+		return kettle_fail(err, KETTLE_EINVAL,
+			"the file `%s` is a link out of the task; name the file itself as the source, by ../ if need be.", source);
+	*ret_path = STEAL(real);
+	return 0;
+}
+
+int
+task_place_read(const struct task_place *place, const char *source, unsigned reach, size_t max, char **ret_data,
+	size_t *ret_size, struct kettle_error *err)
+{
+	AUTO_FREE char *path = NULL;
+	struct stat st;
+	if (place->archive)
+		return read_archived(place, source, max, ret_data, ret_size, err);
+	int rc = resolve(place, source, reach, &path, err);
+	if (rc)
+		return rc;
+	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+		return kettle_fail(err, KETTLE_EINVAL, "`%s` is %s, not a regular file.", source,
+			S_ISDIR(st.st_mode) ? "a folder" : "a device, a FIFO or a socket");
+	rc = file_read(path, max, ret_data, ret_size, err);
+	if (rc == KETTLE_EACCES)
+		return kettle_fail(err, rc, "the file `%s` cannot be read: permission denied.", source);
+	return rc;
+}
+
+bool
+task_place_has(const struct task_place *place, const char *name)
+{
+	struct stat st;
+	size_t size;
+	AUTO_FREE char *path = place->archive && !*place->dir ? strdup(name) : path_join(place->dir, name);
+	if (!path)
+		return false;
+	if (place->archive)
+		return task_archive_find(place->archive, path, &size) || task_archive_has_folder(place->archive, path);
+	return lstat(path, &st) == 0;
+}
+
+/* ---- listing ---- */
+
+static int
+list_archived(const struct task_place *place, const char *folder, json_t *names)
+{
+	AUTO_FREE char *path = !*folder ? strdup(place->dir) : *place->dir ? path_join(place->dir, folder) : strdup(folder);
+	int failed = !path;
+	size_t len = failed ? 0 : strlen(path);
+	for (size_t i = 0; !failed && i < task_archive_count(place->archive); i++) {
+		const char *file = task_archive_path(place->archive, i);
+		const char *rest = len == 0 ? file : file + len + 1;
+		if ((len && (strncmp(file, path, len) != 0 || file[len] != '/')) || strchr(rest, '/'))
+			continue;
+		failed = json_array_append_new(names, json_string(rest)) != 0;
+	}
+	return failed ? KETTLE_ENOMEM : 0;
+}
+
+static int
+visible(const struct dirent *entry)
+{
+	return entry->d_name[0] != '.';
+}
+
+static int
+in_bytes(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static int
+list_folder(const struct task_place *place, const char *folder, json_t *names)
+{
+	struct dirent **entries = NULL;
+	AUTO_FREE char *path = *folder ? path_join(place->dir, folder) : strdup(place->dir);
+	int count = path ? scandir(path, &entries, visible, in_bytes) : -1, failed = !path;
+	for (int i = 0; i < count; i++) {
+		AUTO_FREE char *file = path_join(path, entries[i]->d_name);
+		struct stat st;
+		bool regular = file && stat(file, &st) == 0 && S_ISREG(st.st_mode);
+		/* A name that is no text cannot be shown, let alone asked for. */
+		if (regular && i < LIST_MAX && utf8_valid(entries[i]->d_name, strlen(entries[i]->d_name)))
+			failed |= json_array_append_new(names, json_string(entries[i]->d_name)) != 0;
+		free(entries[i]);
+	}
+	free(entries);
+	return failed ? KETTLE_ENOMEM : 0;
+}
+
+int
+task_place_list(const struct task_place *place, const char *folder, json_t **ret_names, struct kettle_error *err)
+{
+	AUTO_JSON json_t *names = json_array();
+	int rc = place->archive ? list_archived(place, folder, names) : list_folder(place, folder, names);
+	if (rc || !names)
+		return fail_memory(err);
+	*ret_names = STEAL(names);
+	return 0;
+}

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: MIT */
+/* Makes a checked bundle of a task's text and files. */
+#include <config.h>
+
+#include "task/task.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/contents.h"
+#include "base/hash.h"
+#include "base/schema.h"
+#include "task/folder.h"
+#include "task/detect_form.h"
+#include "task/single_file.h"
+#include "task/task_yml.h"
+#include "base/yaml.h"
+
+/* What a client may send; what Kettle itself adds to a bundle is made again and so is not looked at. */
+static const char bundle_schema[] =
+	"{\"type\": \"object\", \"required\": [\"name\", \"yml\", \"files\"], \"properties\": {"
+	"\"name\": {\"type\": \"string\", \"pattern\": \"^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$\"},"
+	"\"yml\": {\"type\": \"string\"},"
+	"\"files\": {\"type\": \"object\", \"maxProperties\": 500, \"additionalProperties\": {\"type\": \"object\"}},"
+	"\"templates\": {\"type\": \"object\", \"maxProperties\": 50, \"additionalProperties\": {"
+	" \"type\": \"object\", \"required\": [\"file_name\", \"text\"], \"properties\": {"
+	" \"file_name\": {\"type\": \"string\", \"pattern\": \"^[^/]{1,200}$\"}, \"text\": {\"type\": \"string\"}}}}}}";
+
+const char *const task_running_keys[] = {"lang", "config", "tests", "benchmarks", "ranking_by", "test_timeout",
+	"benchmark_timeout", "ranked_timeout", "multi_gpu", "libraries", "seed", NULL};
+
+/* A bundle while it is made. */
+struct making {
+	const json_t *given;
+	char *label; /* "NAME/task.yml" */
+	struct task_yml yml;
+	size_t bytes;
+	json_t *files, *templates, *remarks, *hashes;
+};
+
+static void
+free_making(struct making *making)
+{
+	free(making->label);
+	task_yml_free(&making->yml);
+	json_decref(making->files);
+	json_decref(making->templates);
+	json_decref(making->remarks);
+	json_decref(making->hashes);
+}
+#define AUTO_MAKING __attribute__((cleanup(free_making)))
+
+static int
+fail_memory(struct kettle_error *err)
+{
+	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to check the task.");
+}
+
+static int
+count_bytes(struct making *making, size_t size, struct kettle_error *err)
+{
+	making->bytes += size;
+	if (making->bytes <= TASK_MAX_BYTES)
+		return 0;
+	return kettle_fail(err, KETTLE_ETOOBIG, "%s: the task's files are over the %u MiB that they may have together.",
+		making->label, TASK_MAX_BYTES >> 20);
+}
+
+/* The form of what was given, then the text of task.yml. */
+static int
+check_given(struct making *making, const struct languages *languages, struct kettle_error *err)
+{
+	AUTO_JSON json_t *schema = NULL;
+	int rc = schema_load(bundle_schema, &schema, err);
+	if (rc == 0)
+		rc = schema_check(schema, making->given, "task bundle", NULL, err);
+	if (rc)
+		return rc;
+	AUTO_BUF struct buf label = {0};
+	if (buf_printf(&label, "%s/task.yml", json_string_value(json_object_get(making->given, "name"))))
+		return fail_memory(err);
+	making->label = buf_take(&label);
+	const json_t *yml = json_object_get(making->given, "yml");
+	if (!making->label)
+		return fail_memory(err);
+	if (json_string_length(yml) > YAML_MAX_BYTES)
+		return kettle_fail(err, KETTLE_ETOOBIG, "%s: it is larger than the %u MiB that it may have.", making->label,
+			YAML_MAX_BYTES >> 20);
+	return task_yml_parse(languages, making->label, json_string_value(yml), json_string_length(yml), &making->yml, err);
+}
+
+static int
+take_file(struct making *making, const char *name, struct kettle_error *err)
+{
+	AUTO_FREE char *data = NULL;
+	size_t size = 0;
+	char hash[65];
+	const json_t *contents = json_object_get(json_object_get(making->given, "files"), name);
+	if (!contents)
+		return kettle_fail(err, KETTLE_ENOENT, "%s: the contents of the file `%s` are missing.", making->label, name);
+	struct kettle_error inner = {0};
+	if (contents_bytes(contents, &data, &size, &inner))
+		return kettle_fail(err, inner.code, "%s: the file `%s`: %s", making->label, name, inner.message);
+	int rc = count_bytes(making, size, err);
+	if (rc)
+		return rc;
+	sha256_hex(data, size, hash);
+	/* Written anew, so that one content has one form. */
+	if (json_object_set_new(making->files, name, contents_json(data, size)) ||
+		json_object_set_new(making->hashes, name, json_string(hash)))
+		return fail_memory(err);
+	return 0;
+}
+
+static int
+take_files(struct making *making, struct kettle_error *err)
+{
+	size_t i;
+	json_t *file;
+	json_array_foreach(json_object_get(making->yml.task, "files"), i, file) {
+		const char *source = json_string_value(json_object_get(file, "source"));
+		if (strcmp(source, TASK_SUBMISSION) == 0)
+			continue;
+		int rc = take_file(making, json_string_value(json_object_get(file, "name")), err);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+static int
+take_templates(struct making *making, struct kettle_error *err)
+{
+	const char *language;
+	json_t *unused;
+	json_object_foreach(json_object_get(making->yml.task, "templates"), language, unused) {
+		const json_t *given = json_object_get(json_object_get(making->given, "templates"), language);
+		if (!given)
+			return kettle_fail(err, KETTLE_ENOENT, "%s: the template for %s is missing.", making->label, language);
+		int rc = count_bytes(making, json_string_length(json_object_get(given, "text")), err);
+		if (rc)
+			return rc;
+		json_t *entry = json_pack(
+			"{s:O, s:O}", "file_name", json_object_get(given, "file_name"), "text", json_object_get(given, "text"));
+		if (json_object_set_new(making->templates, language, entry))
+			return fail_memory(err);
+	}
+	return 0;
+}
+
+static bool
+any_case_has(const json_t *cases, const char *key)
+{
+	size_t i;
+	json_t *one;
+	json_array_foreach(cases, i, one)
+		if (json_object_get(one, key))
+			return true;
+	return false;
+}
+
+/* What is allowed, but hardly meant. */
+static int
+add_remarks(struct making *making, struct kettle_error *err)
+{
+	const json_t *task = making->yml.task;
+	if (any_case_has(json_object_get(task, "tests"), "seed") ||
+		any_case_has(json_object_get(task, "benchmarks"), "seed"))
+		return 0;
+	json_t *remark = json_string("No test or benchmark has a `seed`, so the secret runs see the same inputs as the "
+								 "public ones.");
+	return json_array_append_new(making->remarks, remark) ? fail_memory(err) : 0;
+}
+
+/* Canonical JSON: keys sorted, no spaces. */
+static int
+hash_task(const struct making *making, char ret_hash[65], struct kettle_error *err)
+{
+	AUTO_JSON json_t *running = json_object();
+	for (const char *const *key = task_running_keys; *key; key++) {
+		json_t *value = json_object_get(making->yml.task, *key);
+		if (value && json_object_set(running, *key, value))
+			return fail_memory(err);
+	}
+	AUTO_JSON json_t *whole =
+		json_pack("{s:O, s:O, s:s}", "task", running, "files", making->hashes, "submission", making->yml.submission);
+	AUTO_FREE char *text = whole ? json_dumps(whole, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
+	if (!text)
+		return fail_memory(err);
+	sha256_hex(text, strlen(text), ret_hash);
+	return 0;
+}
+
+/*
+ * Plans a job as a trial, so that whoever writes the task reads of its mistakes (a source that is none of its files),
+ * and not whoever submits to it. That a language misses something of the device says nothing about the task.
+ */
+static int
+try_plan(const struct making *making, const struct languages *languages, const json_t *bundle, struct kettle_error *err)
+{
+	AUTO_JSON json_t *device = json_pack("{s:s}", "name", "check"), *plan = NULL;
+	struct kettle_error found = {0};
+	int rc = task_plan(languages, bundle, "", "ranked", device, "0", &plan, &found);
+	if (rc == 0 || rc == KETTLE_EUNAVAIL)
+		return 0;
+	kettle_fail(err, rc, "%s", found.message);
+	return rc == KETTLE_EINVAL ? task_yml_fail_at(&making->yml, making->label, "/config", err) : rc;
+}
+
+int
+task_check_bundle(
+	const struct languages *languages, const json_t *bundle, json_t **ret_bundle, struct kettle_error *err)
+{
+	AUTO_MAKING struct making making = {
+		.given = bundle,
+		.files = json_object(),
+		.templates = json_object(),
+		.remarks = json_array(),
+		.hashes = json_object(),
+	};
+	char hash[65];
+	int rc = check_given(&making, languages, err);
+	if (rc == 0)
+		rc = take_files(&making, err);
+	if (rc == 0)
+		rc = take_templates(&making, err);
+	if (rc == 0)
+		rc = add_remarks(&making, err);
+	if (rc == 0)
+		rc = hash_task(&making, hash, err);
+	if (rc)
+		return rc;
+	json_t *made = json_pack("{s:O, s:O, s:O, s:O, s:s, s:O, s:O, s:s}", "name", json_object_get(bundle, "name"), "yml",
+		json_object_get(bundle, "yml"), "task", making.yml.task, "files", making.files, "submission",
+		making.yml.submission, "templates", making.templates, "remarks", making.remarks, "hash", hash);
+	rc = made ? try_plan(&making, languages, made, err) : fail_memory(err);
+	if (rc) {
+		json_decref(made);
+		return rc;
+	}
+	*ret_bundle = made;
+	return 0;
+}
+
+/* What the client would send of a path, whichever form it is. */
+static int
+load(const struct languages *languages, const char *path, const char *lang, json_t **ret_raw, struct kettle_error *err)
+{
+	AUTO_TASK_FORM struct task_form form = {0};
+	int rc = task_form_open(path, &form, err);
+	if (rc)
+		return rc;
+	switch (form.kind) {
+	case TASK_FORM_FOLDER:
+	case TASK_FORM_ARCHIVE:
+		return task_folder_load(languages, &form.place, form.name, ret_raw, err);
+	case TASK_FORM_SINGLE:
+		return task_single_load(languages, form.name, form.text, form.size, lang, ret_raw, err);
+	case TASK_FORM_COMPETITION:
+		break;
+	}
+	return kettle_fail(err, KETTLE_EINVAL,
+		"`%s` holds a competition (%s), not one task; `kettle problems sync` makes its leaderboards.", path,
+		json_string_value(json_array_get(form.competitions, 0)));
+}
+
+/* A language that was asked for must be the one that it is. */
+static int
+check_language(const struct languages *languages, const json_t *bundle, const char *lang, struct kettle_error *err)
+{
+	const char *found = json_string_value(json_object_get(json_object_get(bundle, "task"), "lang"));
+	const struct language *wanted = lang ? language_find(languages, lang) : NULL;
+	if (!lang || (wanted && strcmp(wanted->name, found) == 0))
+		return 0;
+	if (!wanted)
+		return language_fail_unknown(languages, lang, err);
+	return kettle_fail(err, KETTLE_EINVAL, "%s/task.yml says `lang: %s`, but %s was asked for.",
+		json_string_value(json_object_get(bundle, "name")), found, wanted->name);
+}
+
+/* What the folder told comes before what the check found: it is about what the author sees. */
+static int
+join_remarks(const json_t *raw, json_t *bundle, struct kettle_error *err)
+{
+	AUTO_JSON json_t *remarks = json_copy(json_object_get(raw, "remarks"));
+	if (!remarks || json_array_extend(remarks, json_object_get(bundle, "remarks")) ||
+		json_object_set(bundle, "remarks", remarks))
+		return fail_memory(err);
+	return 0;
+}
+
+int
+task_complete(const struct languages *languages, const json_t *raw, json_t **ret_bundle, struct kettle_error *err)
+{
+	AUTO_JSON json_t *bundle = NULL;
+	int rc = task_check_bundle(languages, raw, &bundle, err);
+	if (rc == 0)
+		rc = join_remarks(raw, bundle, err);
+	if (rc == 0)
+		*ret_bundle = STEAL(bundle);
+	return rc;
+}
+
+int
+task_read_as(const struct languages *languages, const char *path, const char *lang, json_t **ret_bundle,
+	struct kettle_error *err)
+{
+	AUTO_JSON json_t *raw = NULL, *bundle = NULL;
+	int rc = load(languages, path, lang, &raw, err);
+	if (rc == 0)
+		rc = task_complete(languages, raw, &bundle, err);
+	if (rc == 0)
+		rc = check_language(languages, bundle, lang, err);
+	if (rc == 0)
+		*ret_bundle = STEAL(bundle);
+	return rc;
+}
+
+int
+task_read(const struct languages *languages, const char *path, json_t **ret_bundle, struct kettle_error *err)
+{
+	return task_read_as(languages, path, NULL, ret_bundle, err);
+}

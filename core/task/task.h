@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* Tasks: read in any of their forms, checked, hashed. Pure but for reading files. */
+#ifndef KETTLE_TASK_H
+#define KETTLE_TASK_H
+
+#include "judge/language.h"
+#include "judge/plan.h"
+#include "judge/run_steps.h"
+
+#include <jansson.h>
+#include <kettle/error.h>
+
+#define TASK_MAX_FILES 500
+#define TASK_MAX_BYTES (32u << 20) /* of all files and templates together */
+#define TASK_MAX_NAME 100          /* bytes of a bundle's name */
+
+/*
+ * A bundle is a task that stands for itself:
+ *   {"name": folder's name, "yml": text of task.yml, "task": checked and completed task.yml,
+ *    "files": {name in the job's folder → contents}, "submission": the name that @SUBMISSION@ has there,
+ *    "templates": {language → {"file_name", "text"}}, "remarks": [sentence…], "hash": sha256 of what a run depends on}
+ *
+ * `task` has every key of task.yml; absent ones have their default, `seed` stays absent. `lang` is the language's own
+ * name, whatever alias the file used. The hash covers language, configuration, cases, scoring, timeouts and the files'
+ * contents; not description, templates and devices.
+ */
+
+/* What of task.yml, besides the files, decides how a task runs and scores: a change of the rest leaves old scores as good
+ * as new ones. Ends with NULL. */
+extern const char *const task_running_keys[];
+
+/*
+ * Reads a task in any of its forms (task_form.h): a folder or the path of its task.yml, a zip, a single reference file.
+ * Sources may leave the folder by ../ as the format allows, but not by links, and a zip not at all; sizes are bounded.
+ * lang: the language that a single file is meant in, and that any other task must have; NULL: as it comes. Errors name
+ * file and line. Blocking. [any]
+ */
+int task_read_as(const struct languages *languages, const char *path, const char *lang, json_t **ret_bundle,
+	struct kettle_error *err);
+/* The same with any language. */
+int task_read(const struct languages *languages, const char *path, json_t **ret_bundle, struct kettle_error *err);
+/* The last step of reading: task_check_bundle, with the remarks that `raw` already has before its own. [any] */
+int task_complete(const struct languages *languages, const json_t *raw, json_t **ret_bundle, struct kettle_error *err);
+/*
+ * Checks a bundle that came from elsewhere (a client sent it), trusting nothing in it: `task`, `remarks` and `hash` are
+ * made again from `yml` and `files`. Returns a new, completed bundle. [any]
+ */
+int task_check_bundle(
+	const struct languages *languages, const json_t *bundle, json_t **ret_bundle, struct kettle_error *err);
+
+#endif

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT */
+/* Checks a task.yml: first its form by the schema, then what a schema cannot say. */
+#include <config.h>
+
+#include "task/task_yml.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/embedded_text.h"
+#include "base/file.h"
+#include "base/schema.h"
+#include "base/utf8.h"
+#include "base/yaml.h"
+
+/* What the checks share. */
+struct check {
+	const struct languages *languages;
+	const char *name;
+	struct task_yml *yml;
+	struct kettle_error *err;
+};
+
+static int
+fail_memory(struct kettle_error *err)
+{
+	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to read the task.");
+}
+
+int
+task_yml_fail_at(const struct task_yml *yml, const char *name, const char *pointer, struct kettle_error *err)
+{
+	if (!err)
+		return KETTLE_EINVAL;
+	struct kettle_error inner = *err;
+	int line = yaml_line(yml->lines, pointer);
+	if (line)
+		return kettle_fail(err, inner.code, "%s:%d: %s", name, line, inner.message);
+	return kettle_fail(err, inner.code, "%s: %s", name, inner.message);
+}
+
+/* The fault that stands in check->err was found at the formatted pointer. */
+__attribute__((format(printf, 2, 3))) static int
+fail_at(const struct check *check, const char *format, ...)
+{
+	char pointer[256];
+	va_list args;
+	va_start(args, format);
+	(void)vsnprintf(pointer, sizeof(pointer), format, args);
+	va_end(args);
+	return task_yml_fail_at(check->yml, check->name, pointer, check->err);
+}
+
+/* ---- sources ---- */
+
+/* Appends one part of a path, or takes one away for "..". */
+static int
+add_part(struct buf *path, unsigned *up, const char *part, size_t len)
+{
+	if (len == 0 || (len == 1 && part[0] == '.'))
+		return 0;
+	if (!(len == 2 && part[0] == '.' && part[1] == '.')) {
+		int rc = path->len ? buf_adds(path, "/") : 0;
+		return rc ? rc : buf_add(path, part, len);
+	}
+	if (path->len == 0) {
+		++*up;
+		return 0;
+	}
+	char *slash = strrchr(path->data, '/');
+	path->len = slash ? (size_t)(slash - path->data) : 0;
+	path->data[path->len] = '\0';
+	return 0;
+}
+
+int
+task_yml_source(const char *source, unsigned *ret_up, char **ret_path, struct kettle_error *err)
+{
+	AUTO_BUF struct buf clean = {0}, path = {0};
+	unsigned up = 0;
+	if (utf8_clean(source, strlen(source), &clean) || strpbrk(source, "\n\t"))
+		return kettle_fail(err, KETTLE_EINVAL, "the path of a source holds control characters.");
+	if (source[0] == '/')
+		return kettle_fail(
+			err, KETTLE_EINVAL, "the source `%s` is absolute; it must be relative to the task's folder.", source);
+	for (const char *part = source; *part; part += *part == '/') {
+		size_t len = strcspn(part, "/");
+		if (add_part(&path, &up, part, len))
+			return fail_memory(err);
+		part += len;
+	}
+	if (path.len == 0)
+		return kettle_fail(err, KETTLE_EINVAL, "the source `%s` is a folder; it must be a file.", source);
+	if (up > TASK_MAX_UP)
+		return kettle_fail(err, KETTLE_EINVAL,
+			"the source `%s` leaves the task's folder by %u levels; it may by at most %d.", source, up, TASK_MAX_UP);
+	AUTO_FREE char *text = buf_take(&path);
+	if (!text)
+		return fail_memory(err);
+	*ret_up = up;
+	*ret_path = STEAL(text);
+	return 0;
+}
+
+static int
+check_source(const char *source, struct kettle_error *err)
+{
+	unsigned up = 0;
+	AUTO_FREE char *path = NULL;
+	return task_yml_source(source, &up, &path, err);
+}
+
+/* ---- files ---- */
+
+/* Whether a is b or a folder in which b lies. */
+static bool
+covers(const char *a, const char *b)
+{
+	size_t len = strlen(a);
+	return strncmp(a, b, len) == 0 && (b[len] == '\0' || b[len] == '/');
+}
+
+/* The name against those before it. */
+static int
+check_other_names(const struct check *check, const json_t *files, size_t index, const char *name)
+{
+	for (size_t i = 0; i < index; i++) {
+		const char *other = json_string_value(json_object_get(json_array_get(files, i), "name"));
+		if (strcmp(other, name) == 0)
+			return kettle_fail(check->err, KETTLE_EINVAL,
+				"the name `%s` stands twice in `files`; every file needs a name of its own.", name);
+		if (covers(other, name) || covers(name, other))
+			return kettle_fail(
+				check->err, KETTLE_EINVAL, "`%s` and `%s` in `files` cannot be both a file and a folder.", other, name);
+	}
+	return 0;
+}
+
+static int
+check_file(const struct check *check, const json_t *files, size_t index)
+{
+	const json_t *file = json_array_get(files, index);
+	const char *name = json_string_value(json_object_get(file, "name"));
+	const char *source = json_string_value(json_object_get(file, "source"));
+	int rc = path_check_inside(name, check->err);
+	if (rc == 0 && covers("out", name))
+		rc = kettle_fail(check->err, KETTLE_EINVAL,
+			"the name `%s` is taken: `out` is the folder that a step writes to; choose another one.", name);
+	if (rc == 0)
+		rc = check_other_names(check, files, index, name);
+	if (rc)
+		return fail_at(check, "/files/%zu/name", index);
+	if (strcmp(source, TASK_SUBMISSION) == 0) {
+		if (check->yml->submission)
+			rc = kettle_fail(check->err, KETTLE_EINVAL,
+				"both `%s` and `%s` have the source " TASK_SUBMISSION "; a submission is one file.",
+				check->yml->submission, name);
+		check->yml->submission = name;
+	} else {
+		rc = check_source(source, check->err);
+	}
+	return rc ? fail_at(check, "/files/%zu/source", index) : 0;
+}
+
+static int
+check_files(const struct check *check)
+{
+	const json_t *files = json_object_get(check->yml->task, "files");
+	for (size_t i = 0; i < json_array_size(files); i++) {
+		int rc = check_file(check, files, i);
+		if (rc)
+			return rc;
+	}
+	if (check->yml->submission)
+		return 0;
+	kettle_fail(check->err, KETTLE_EINVAL,
+		"no entry of `files` has the source " TASK_SUBMISSION "; one must, as the place of the submitted file.");
+	return fail_at(check, "/files");
+}
+
+static int
+check_templates(const struct check *check)
+{
+	const char *language;
+	json_t *source;
+	json_object_foreach(json_object_get(check->yml->task, "templates"), language, source) {
+		if (check_source(json_string_value(source), check->err))
+			return fail_at(check, "/templates/%s", language);
+	}
+	return 0;
+}
+
+/* ---- several devices ---- */
+
+static int
+check_world(const struct check *check, const char *list)
+{
+	const json_t *cases = json_object_get(check->yml->task, list);
+	for (size_t i = 0; i < json_array_size(cases); i++) {
+		const json_t *world = json_object_get(json_array_get(cases, i), "world_size");
+		json_int_t size = json_integer_value(world);
+		if (json_is_integer(world) && size >= 1 && size <= TASK_MAX_WORLD)
+			continue;
+		kettle_fail(check->err, KETTLE_EINVAL,
+			"%s[%zu] needs a `world_size` from 1 to %d, because the task says `multi_gpu: true`.", list, i,
+			TASK_MAX_WORLD);
+		return fail_at(check, world ? "/%s/%zu/world_size" : "/%s/%zu", list, i);
+	}
+	return 0;
+}
+
+static int
+check_worlds(const struct check *check)
+{
+	if (!json_is_true(json_object_get(check->yml->task, "multi_gpu")))
+		return 0;
+	int rc = check_world(check, "tests");
+	return rc ? rc : check_world(check, "benchmarks");
+}
+
+/* ---- the language ---- */
+
+static int
+find_language(const struct check *check)
+{
+	const char *name = json_string_value(json_object_get(check->yml->task, "lang"));
+	const struct language *language = language_find(check->languages, name);
+	if (!language) {
+		(void)language_fail_unknown(check->languages, name, check->err);
+		return fail_at(check, "/lang");
+	}
+	check->yml->language = language;
+	/* Whatever alias the task uses, everything behind this point sees one name. */
+	return json_object_set_new(check->yml->task, "lang", json_string(language->name)) ? fail_memory(check->err) : 0;
+}
+
+static int
+check_config(const struct check *check)
+{
+	AUTO_JSON json_t *schema = NULL;
+	json_t *config = json_object_get(check->yml->task, "config");
+	if (!check->yml->language->ops->config_schema)
+		return 0;
+	int rc = schema_load(check->yml->language->ops->config_schema, &schema, check->err);
+	if (rc == 0)
+		rc = schema_check_at(schema, config, check->name, check->yml->lines, "/config", check->err);
+	return rc ? rc : schema_defaults(schema, config, check->err);
+}
+
+/* ---- all of it ---- */
+
+/* A key without a value (`config:`) is as good as none. */
+static void
+drop_empty(json_t *task)
+{
+	static const char *const optional[] = {"description", "config", "templates"};
+	for (size_t i = 0; i < ARRAY_SIZE(optional); i++)
+		if (json_is_null(json_object_get(task, optional[i])))
+			json_object_del(task, optional[i]);
+}
+
+static int
+check_form(const struct check *check)
+{
+	AUTO_JSON json_t *schema = NULL;
+	int rc = schema_load(task_schema, &schema, check->err);
+	if (rc == 0)
+		rc = schema_check(schema, check->yml->task, check->name, check->yml->lines, check->err);
+	if (rc)
+		return rc;
+	drop_empty(check->yml->task);
+	return schema_defaults(schema, check->yml->task, check->err);
+}
+
+int
+task_yml_parse(const struct languages *languages, const char *name, const char *text, size_t size,
+	struct task_yml *ret_yml, struct kettle_error *err)
+{
+	static int (*const checks[])(const struct check *) = {
+		check_form, find_language, check_config, check_files, check_templates, check_worlds};
+	AUTO_TASK_YML struct task_yml yml = {0};
+	struct kettle_error unasked = {0};
+	struct check check = {.languages = languages, .name = name, .yml = &yml, .err = err ? err : &unasked};
+	int rc = yaml_parse(name, text, size, &yml.task, &yml.lines, check.err);
+	for (size_t i = 0; rc == 0 && i < ARRAY_SIZE(checks); i++)
+		rc = checks[i](&check);
+	if (rc)
+		return rc;
+	*ret_yml = yml;
+	yml = (struct task_yml){0};
+	return 0;
+}
+
+void
+task_yml_free(struct task_yml *yml)
+{
+	json_decref(yml->task);
+	json_decref(yml->lines);
+	*yml = (struct task_yml){0};
+}

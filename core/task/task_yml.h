@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* The text of a task.yml becomes a checked and completed task. Pure. */
+#ifndef KETTLE_TASK_YML_H
+#define KETTLE_TASK_YML_H
+
+#include "judge/language.h"
+
+#include <jansson.h>
+#include <kettle/error.h>
+
+#define TASK_SUBMISSION "@SUBMISSION@" /* the source that stands for the submitted file */
+#define TASK_MAX_UP 4                  /* levels by which a source may leave the task's folder */
+#define TASK_MAX_WORLD 64              /* devices of one run */
+
+/* What was read. Zero-initialise; task_yml_free at the end. */
+struct task_yml {
+	json_t *task;           /* the checked task.yml with defaults filled in; `lang` is the language's own name */
+	json_t *lines;          /* as yaml_parse gives them */
+	const char *submission; /* the name of the submitted file; borrowed from task */
+	const struct language *language;
+};
+
+/* Reads text. name stands before the line in messages: "vectoradd/task.yml". EINVAL, ETOOBIG, ENOMEM. [any] */
+int task_yml_parse(const struct languages *languages, const char *name, const char *text, size_t size,
+	struct task_yml *ret_yml, struct kettle_error *err);
+void task_yml_free(struct task_yml *yml);
+#define AUTO_TASK_YML __attribute__((cleanup(task_yml_free)))
+
+/*
+ * Brings the path of a source into its one form: leading ../ counted in *ret_up, what is behind them without dots and
+ * empty parts as a new string. EINVAL: absolute, empty, more than TASK_MAX_UP levels up; ENOMEM. The message has no
+ * name and line in front. [any]
+ */
+int task_yml_source(const char *source, unsigned *ret_up, char **ret_path, struct kettle_error *err);
+
+/* Puts "NAME:LINE: " of the place `pointer` ("/files/3/source") in front of err's message; returns err's code. [any] */
+int task_yml_fail_at(const struct task_yml *yml, const char *name, const char *pointer, struct kettle_error *err);
+
+#endif

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `kettle submission artifacts`: the files that jobs left, listed or fetched.
+ *
+ * With -o each file that is still kept is asked for part by part and written to DIR/DEVICE/STEP/NAME; one of an earlier
+ * job of the device, which a rerun took the place of, to DIR/DEVICE.JOB/…. Names came from what a submission did: they
+ * stay below DIR, and nothing that is there is overwritten.
+ */
+#include <config.h>
+
+#include "cli/actions/artifacts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "cli/text/format.h"
+#include "cli/text/table.h"
+#include "base/text.h"
+#include "cli/text/json_read.h"
+
+const struct args_option artifacts_options[] = {
+	{"output", 'o', "DIR", "fetches the files into this folder"},
+	{NULL, 0, NULL, NULL},
+};
+
+static void next(struct run *run);
+
+static json_t *
+list_of(struct run *run)
+{
+	return json_object_get(run->args.own, "list");
+}
+
+/* The one that is fetched; what is not kept any more is passed over. NULL: all are there. */
+static json_t *
+current(struct run *run)
+{
+	json_t *artifact = NULL;
+	size_t i;
+	json_array_foreach(list_of(run), i, artifact) {
+		if (!json_is_string(json_object_get(artifact, "expired")) && !json_object_get(artifact, "path"))
+			return artifact;
+	}
+	return NULL;
+}
+
+/* Whether another job of the device comes after this one. */
+static bool
+is_superseded(struct run *run, const json_t *artifact)
+{
+	size_t i;
+	json_t *other;
+	json_array_foreach(list_of(run), i, other) {
+		if (strcmp(value_text(other, "device"), value_text(artifact, "device")) == 0 &&
+			value_int(other, "job", 0) > value_int(artifact, "job", 0))
+			return true;
+	}
+	return false;
+}
+
+/* Where it goes; its folders are made. */
+static int
+make_place(struct run *run, const json_t *artifact, char **ret_path, struct kettle_error *err)
+{
+	AUTO_BUF struct buf below = {0};
+	bool old = is_superseded(run, artifact);
+	int rc = buf_printf(&below, "%s", value_text(artifact, "device"));
+	if (rc == 0 && old)
+		rc = buf_printf(&below, ".%lld", (long long)value_int(artifact, "job", 0));
+	if (rc == 0)
+		rc = buf_printf(&below, "/%s/%s", value_text(artifact, "step"), value_text(artifact, "name"));
+	AUTO_FREE char *path = rc == 0 ? path_join(args_text(&run->args, "output"), below.data) : NULL;
+	AUTO_FREE char *folder = path ? strndup(path, (size_t)(strrchr(path, '/') - path)) : NULL;
+	if (!folder)
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory.");
+	rc = path_check_inside(below.data, err);
+	if (rc == 0)
+		rc = file_mkdirs(folder, 0755, err);
+	if (rc == 0)
+		*ret_path = STEAL(path);
+	return rc;
+}
+
+/* Appends a part; the first one makes the file. */
+static int
+write_part(const char *path, int64_t offset, const json_t *part, size_t *ret_size, struct kettle_error *err)
+{
+	const char *base64 = value_text(part, "base64");
+	AUTO_FREE void *data = NULL;
+	if (base64_decode(base64, strlen(base64), &data, ret_size) < 0)
+		return kettle_fail(err, KETTLE_EINTERNAL, "The engine sent something that is no file.");
+	AUTO_FD int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | (offset ? 0 : O_CREAT | O_EXCL), 0644);
+	if (fd < 0)
+		return kettle_fail(
+			err, errno == EEXIST ? KETTLE_ECONFLICT : KETTLE_EIO, "`%s` cannot be written: %s.", path, strerror(errno));
+	for (size_t at = 0; at < *ret_size;) {
+		ssize_t n = pwrite(fd, (char *)data + at, *ret_size - at, (off_t)offset + (off_t)at);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return kettle_fail(err, KETTLE_EIO, "`%s` cannot be written: %s.", path, strerror(n ? errno : ENOSPC));
+		at += (size_t)n;
+	}
+	return 0;
+}
+
+static int
+take_part(struct run *run, json_t *artifact, const json_t *part, struct kettle_error *err)
+{
+	AUTO_FREE char *path = NULL;
+	int64_t offset = value_int(artifact, "fetched", 0), whole = value_int(artifact, "size", 0);
+	size_t size = 0;
+	int rc = make_place(run, artifact, &path, err);
+	if (rc == 0)
+		rc = write_part(path, offset, part, &size, err);
+	if (rc < 0)
+		return rc;
+	if ((int64_t)size > whole - offset || (size == 0 && offset < whole))
+		return kettle_fail(err, KETTLE_EIO, "`%s` is not as long as it was.", path);
+	offset += (int64_t)size;
+	(void)json_object_set_new(artifact, "fetched", json_integer(offset));
+	if (offset == whole)
+		(void)json_object_set_new(artifact, "path", json_string(path));
+	return 0;
+}
+
+static void
+fetched(struct run *run, const struct kettle_error *err, json_t *part)
+{
+	struct kettle_error own = {0};
+	json_t *artifact = current(run);
+	if (err && err->code)
+		run_fail(run, err);
+	else if (take_part(run, artifact, part, &own) < 0)
+		run_fail(run, &own);
+	else
+		next(run);
+}
+
+static void
+next(struct run *run)
+{
+	json_t *artifact = current(run);
+	if (!artifact) {
+		run_result(run, list_of(run));
+		return;
+	}
+	AUTO_JSON json_t *args = json_pack(
+		"{s:I, s:I}", "artifact", value_int(artifact, "artifact", 0), "offset", value_int(artifact, "fetched", 0));
+	run_call(run, "submission.artifact", args, fetched);
+}
+
+static void
+listed(struct run *run, const struct kettle_error *err, json_t *result)
+{
+	if ((err && err->code) || !args_text(&run->args, "output")) {
+		run_answered(run, err, result);
+		return;
+	}
+	(void)json_object_set_new(run->args.own, "list", json_deep_copy(result));
+	next(run);
+}
+
+void
+artifacts_start(struct run *run)
+{
+	run_call(run, "submission.artifacts", run->args.values, listed);
+}
+
+int
+artifacts_render(struct run *run, const json_t *result)
+{
+	static const struct table_column columns[] = {{.title = "device"}, {.title = "job", .right = true},
+		{.title = "step"}, {.title = "name", .cut = true}, {.title = "size", .right = true}, {.title = ""},
+		{.title = "written to", .cut = true}};
+	AUTO_JSON json_t *rows = json_array();
+	size_t i;
+	const json_t *artifact;
+	json_array_foreach(result, i, artifact) {
+		char job[FORMAT_SIZE], size[FORMAT_SIZE];
+		snprintf(job, sizeof(job), "%lld", (long long)value_int(artifact, "job", 0));
+		format_bytes(value_number(artifact, "size"), size);
+		table_row(rows, 7, value_text(artifact, "device"), job, value_text(artifact, "step"),
+			value_text(artifact, "name"), size,
+			json_is_string(json_object_get(artifact, "expired")) ? "not kept" : NULL, value_text(artifact, "path"));
+	}
+	if (json_array_size(rows) == 0)
+		fputs("It left no files.\n", run->term.out);
+	else
+		table_print(&run->term, columns, ARRAY_SIZE(columns), rows, 0);
+	return RUN_OK;
+}

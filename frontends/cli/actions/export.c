@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+/* `kettle leaderboard export`: pages of submissions, written as they come. */
+#include <config.h>
+
+#include "cli/actions/export.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "cli/text/json_read.h"
+
+const struct args_option export_options[] = {
+	{"output", 'o', "FILE", "writes the lines to this file, instead of what is there"},
+	{NULL, 0, NULL, NULL},
+};
+
+struct export
+{
+	FILE *out;        /* owned where there is a path */
+	const char *path; /* of -o, or NULL; borrowed from the run */
+	char *beside;     /* what is written until it is whole; NULL: path itself, which is no file (/dev/null) */
+	json_int_t count, total;
+	bool progress; /* a line on standard error says how far it is */
+};
+
+static int
+fail_write(const char *path, int number, struct kettle_error *err)
+{
+	return kettle_fail(err,
+		number == EACCES   ? KETTLE_EACCES
+		: number == ENOENT ? KETTLE_EINVAL
+						   : KETTLE_EIO,
+		"`%s` cannot be written: %s.", path, strerror(number));
+}
+
+/* The usual mode of new files, where nothing in it is private. */
+static void
+set_mode(int fd, bool private)
+{
+	mode_t mask = umask(077);
+	(void)umask(mask);
+	if (!private)
+		(void)fchmod(fd, 0666 & ~mask);
+}
+
+static int
+open_file(struct export *export, bool private, struct kettle_error *err)
+{
+	struct stat st;
+	if (stat(export->path, &st) == 0 && !S_ISREG(st.st_mode)) {
+		export->out = fopen(export->path, "we");
+		return export->out ? 0 : fail_write(export->path, errno, err);
+	}
+	if (asprintf(&export->beside, "%s.XXXXXX", export->path) < 0) {
+		export->beside = NULL;
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory.");
+	}
+	AUTO_FD int fd = mkostemp(export->beside, O_CLOEXEC);
+	if (fd < 0) {
+		int number = errno;
+		free(STEAL(export->beside));
+		return fail_write(export->path, number, err);
+	}
+	set_mode(fd, private);
+	export->out = fdopen(fd, "w");
+	if (!export->out)
+		return fail_write(export->path, errno, err);
+	(void)STEAL_FD(fd);
+	return 0;
+}
+
+static void
+clear_progress(const struct export *export)
+{
+	if (export->progress && export->count > 0)
+		fputs("\r\033[K", stderr);
+}
+
+void
+export_end(struct run *run)
+{
+	struct export *export = STEAL(run->export);
+	if (!export)
+		return;
+	clear_progress(export);
+	if (export->path && export->out)
+		fclose(export->out);
+	if (export->beside)
+		unlink(export->beside);
+	free(export->beside);
+	free(export);
+}
+
+/* ---- writing ---- */
+
+static void
+write_page(struct run *run, const json_t *submissions)
+{
+	struct export *export = run->export;
+	bool array = run->json && !export->path, tty = !export->path && run->term.tty;
+	size_t i;
+	const json_t *submission;
+	json_array_foreach(submissions, i, submission) {
+		if (array)
+			fputs(export->count == 0 ? "[\n" : ",\n", export->out);
+		json_dumpf(submission, export->out, JSON_COMPACT | (tty ? JSON_ENSURE_ASCII : 0));
+		if (!array)
+			fputc('\n', export->out);
+		export->count++;
+	}
+	if (!export->progress || export->total < 1 || export->count == 0)
+		return;
+	fprintf(stderr, "\r\033[K%lld of %lld submissions", (long long)export->count, (long long)export->total);
+	fflush(stderr);
+}
+
+/* The file is whole: it takes its name. */
+static int
+finish_file(struct export *export, struct kettle_error *err)
+{
+	int failed = fclose(STEAL(export->out)) != 0 ? errno : 0;
+	if (!failed && export->beside && rename(export->beside, export->path) != 0)
+		failed = errno;
+	if (failed)
+		return fail_write(export->path, failed, err);
+	free(STEAL(export->beside));
+	return 0;
+}
+
+static void
+finish(struct run *run, const json_t *result)
+{
+	struct export *export = run->export;
+	struct kettle_error err = {0};
+	json_int_t count = export->count;
+	clear_progress(export);
+	export->progress = false;
+	if (!export->path) {
+		if (run->json)
+			fputs(count == 0 ? "[]\n" : "\n]\n", export->out);
+		run_finish(run, RUN_OK);
+		return;
+	}
+	if (finish_file(export, &err) < 0) {
+		run_fail(run, &err);
+		return;
+	}
+	if (run->json) {
+		AUTO_JSON json_t *facts = json_pack("{s:s, s:s, s:I}", "file", export->path, "leaderboard",
+			value_text(result, "leaderboard"), "submissions", count);
+		run_print_json(&run->term, facts);
+	} else {
+		fprintf(run->term.out, "%lld submission%s of ", (long long)count, count == 1 ? "" : "s");
+		term_put(&run->term, STYLE_BOLD, value_text(result, "leaderboard"));
+		fputs(count == 1 ? " is in " : " are in ", run->term.out);
+		term_put(&run->term, STYLE_BOLD, export->path);
+		fputs(".\n", run->term.out);
+	}
+	run_finish(run, RUN_OK);
+}
+
+static void next_page(struct run *run, json_int_t after);
+
+static void
+page_answered(struct run *run, const struct kettle_error *err, json_t *result)
+{
+	struct export *export = run->export;
+	struct kettle_error why = {0};
+	if (err && err->code) {
+		run_fail(run, err);
+		return;
+	}
+	if (json_is_integer(json_object_get(result, "total")))
+		export->total = value_int(result, "total", 0);
+	write_page(run, json_object_get(result, "submissions"));
+	errno = 0;
+	if (fflush(export->out) != 0 || ferror(export->out)) {
+		fail_write(export->path ? export->path : "standard output", errno, &why);
+		/* Of standard output the end of the run tells, where that is an error at all. */
+		if (export->path)
+			run_fail(run, &why);
+		else
+			run_finish(run, RUN_OK);
+	} else if (json_is_integer(json_object_get(result, "next"))) {
+		next_page(run, value_int(result, "next", 0));
+	} else {
+		finish(run, result);
+	}
+}
+
+static void
+next_page(struct run *run, json_int_t after)
+{
+	AUTO_JSON json_t *args = json_copy(run->args.values);
+	if (after > 0)
+		json_object_set_new(args, "after", json_integer(after));
+	run_call(run, value_text(run->command, "name"), args, page_answered);
+}
+
+void
+export_start(struct run *run)
+{
+	struct kettle_error err = {0};
+	struct export *export = calloc(1, sizeof(*export));
+	run->export = export;
+	if (!export) {
+		kettle_fail(&err, KETTLE_ENOMEM, "There is not enough memory.");
+		run_fail(run, &err);
+		return;
+	}
+	export->path = args_text(&run->args, "output");
+	export->out = run->term.out;
+	export->progress = isatty(STDERR_FILENO) && !run->quiet && (export->path || !run->term.tty);
+	if (export->path) {
+		export->out = NULL;
+		if (open_file(export, value_true(run->args.values, "private"), &err) < 0) {
+			run_fail(run, &err);
+			return;
+		}
+	}
+	next_page(run, 0);
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT */
+/* `kettle submit` and `kettle task run`: a file, a choice of devices, progress, a report. */
+#include <config.h>
+
+#include "cli/actions/submit.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/cleanup.h"
+#include "base/contents.h"
+#include "cli/run/follow.h"
+#include "cli/text/json_read.h"
+
+#define SUBMIT_NAME_SIZE 128
+#define SUBMIT_LINE_SIZE 1024
+
+const struct args_option submit_options[] = {
+	{"output", 'o', "FILE", "writes the report (with --json the document) to this file as well"},
+	{"file-name", 0, "NAME", "what the submission is called when FILE is - (standard input)"},
+	{NULL, 0, NULL, NULL},
+};
+
+const struct args_option task_run_options[] = {
+	{"output", 'o', "FILE", "writes the report (with --json the document) to this file as well"},
+	{NULL, 0, NULL, NULL},
+};
+
+/* What follows "!POPCORN NAME" on a comment line, or NULL. */
+static const char *
+directive_value(const char *line, const char *name)
+{
+	static const char mark[] = "!POPCORN";
+	line += strspn(line, " \t");
+	line += *line == '#' ? strspn(line, "#") : strspn(line, "/");
+	line += strspn(line, " \t");
+	if (strncasecmp(line, mark, strlen(mark)) != 0)
+		return NULL;
+	line += strlen(mark);
+	line += strspn(line, " \t");
+	if (strncasecmp(line, name, strlen(name)) != 0 || !strchr(" \t", line[strlen(name)]))
+		return NULL;
+	line += strlen(name);
+	return line + strspn(line, " \t");
+}
+
+bool
+submit_directive(const char *code, const char *name, char *ret_value, size_t size)
+{
+	while (*code) {
+		char line[SUBMIT_LINE_SIZE];
+		size_t len = strcspn(code, "\r\n");
+		snprintf(line, sizeof(line), "%.*s", (int)(len < sizeof(line) ? len : sizeof(line) - 1), code);
+		const char *start = line + strspn(line, " \t");
+		if (*start && *start != '#' && strncmp(start, "//", 2) != 0)
+			return false;
+		const char *value = directive_value(line, name);
+		if (value) {
+			snprintf(ret_value, size, "%.*s", (int)strcspn(value, " \t"), value);
+			return true;
+		}
+		code += len;
+		code += strspn(code, "\r\n");
+	}
+	return false;
+}
+
+static const char *
+device_named(const char *word, const json_t *devices)
+{
+	char *end;
+	size_t i;
+	const json_t *device;
+	json_array_foreach(devices, i, device)
+		if (strcasecmp(word, json_string_value(device)) == 0)
+			return json_string_value(device);
+	long number = strtol(word, &end, 10);
+	if (*end || number < 1)
+		return NULL;
+	return json_string_value(json_array_get(devices, (size_t)number - 1));
+}
+
+json_t *
+submit_choice(const char *line, const json_t *devices)
+{
+	AUTO_JSON json_t *chosen = json_array();
+	AUTO_FREE char *copy = strdup(line);
+	char *rest = NULL;
+	for (char *word = copy ? strtok_r(copy, " ,\t", &rest) : NULL; word; word = strtok_r(NULL, " ,\t", &rest)) {
+		size_t i;
+		const json_t *have;
+		const char *name = device_named(word, devices);
+		bool twice = false;
+		if (!name)
+			return NULL;
+		json_array_foreach(chosen, i, have)
+			twice = twice || strcmp(json_string_value(have), name) == 0;
+		if (!twice)
+			json_array_append_new(chosen, json_string(name));
+	}
+	return json_array_size(chosen) > 0 ? STEAL(chosen) : NULL;
+}
+
+static void
+accepted(struct run *run, const struct kettle_error *err, json_t *result)
+{
+	if (err && err->code) {
+		run_fail(run, err);
+		return;
+	}
+	int64_t id = value_int(result, "id", 0);
+	if (!value_true(run->args.values, "no_wait")) {
+		if (!run->json && !run->quiet)
+			fprintf(run->term.out, "Submission %lld is accepted.\n", (long long)id);
+		follow_submission(run, id, value_int(result, "seq", 0), json_object_get(result, "jobs"));
+		return;
+	}
+	/* There is nothing to judge yet: accepted is all there is to say. */
+	if (run->json)
+		run_print_json(&run->term, result);
+	else
+		fprintf(run->term.out, "%lld\n", (long long)id);
+	run_finish(run, RUN_OK);
+}
+
+void
+submit_rerun(struct run *run)
+{
+	run_call(run, "submission.rerun", run->args.values, accepted);
+}
+
+static void
+send_submission(struct run *run)
+{
+	run_call(run, "submit", run->args.values, accepted);
+}
+
+static void ask_devices(struct run *run);
+
+static void
+devices_typed(struct run *run, const struct kettle_error *err, const char *line, size_t size)
+{
+	(void)size;
+	if (err && err->code) {
+		run_fail(run, err);
+		return;
+	}
+	json_t *chosen = submit_choice(line, json_object_get(run->args.own, "devices"));
+	if (!chosen) {
+		ask_devices(run);
+		return;
+	}
+	json_object_set_new(run->args.values, "device", chosen);
+	send_submission(run);
+}
+
+static void
+ask_devices(struct run *run)
+{
+	FILE *out = run->term.out;
+	size_t i;
+	const json_t *device;
+	json_array_foreach(json_object_get(run->args.own, "devices"), i, device) {
+		fprintf(out, "  %zu  ", i + 1);
+		term_clean(out, json_string_value(device), 0);
+		fputc('\n', out);
+	}
+	fputs("On which devices? Numbers or names, several with spaces between: ", out);
+	fflush(out);
+	run_read_line(run, devices_typed);
+}
+
+/* leaderboard.list has come: where the board has several devices, the person chooses. */
+static void
+boards_listed(struct run *run, const struct kettle_error *err, json_t *result)
+{
+	const json_t *board;
+	const char *name = value_text(run->args.own, "board");
+	size_t i;
+	if (err && err->code) {
+		run_fail(run, err);
+		return;
+	}
+	json_array_foreach(result, i, board) {
+		json_t *devices = json_object_get(board, "gpu_types");
+		if (strcasecmp(value_text(board, "name"), name) != 0 || json_array_size(devices) < 2)
+			continue;
+		fprintf(run->term.out, "`%s` runs on several devices:\n", value_text(board, "name"));
+		json_object_set(run->args.own, "devices", devices);
+		ask_devices(run);
+		return;
+	}
+	send_submission(run);
+}
+
+/* Whether the board is known and neither an argument nor the file names a device: then a menu is offered. */
+static bool
+wants_menu(struct run *run)
+{
+	char board[SUBMIT_NAME_SIZE], gpus[SUBMIT_NAME_SIZE];
+	const json_t *file = json_object_get(run->args.values, "file");
+	const char *base64 = value_text(file, "base64"), *named = value_text(run->args.values, "leaderboard");
+	AUTO_FREE void *code = NULL;
+	size_t size = 0;
+	if (!run->term.ask || run->json || json_object_get(run->args.values, "device"))
+		return false;
+	if (base64_decode(base64, strlen(base64), &code, &size))
+		return false;
+	if (submit_directive(code, "gpus", gpus, sizeof(gpus)) || submit_directive(code, "gpu", gpus, sizeof(gpus)))
+		return false;
+	if (!*named && !submit_directive(code, "leaderboard", board, sizeof(board)))
+		return false;
+	json_object_set_new(run->args.own, "board", json_string(*named ? named : board));
+	return true;
+}
+
+void
+submit_start(struct run *run)
+{
+	struct kettle_error err = {0};
+	if (run_open_report(run, &err)) {
+		run_fail(run, &err);
+		return;
+	}
+	if (wants_menu(run)) {
+		AUTO_JSON json_t *args = json_object();
+		run_call(run, "leaderboard.list", args, boards_listed);
+	} else {
+		send_submission(run);
+	}
+}
+
+static void
+task_ran(struct run *run, const struct kettle_error *err, json_t *result)
+{
+	follow_end(run);
+	if (err && err->code)
+		run_fail(run, err);
+	else
+		run_result(run, result);
+}
+
+void
+submit_task_run(struct run *run)
+{
+	struct kettle_error err = {0};
+	if (run_open_report(run, &err)) {
+		run_fail(run, &err);
+		return;
+	}
+	follow_task_run(run);
+	run_call(run, "task.run", run->args.values, task_ran);
+}

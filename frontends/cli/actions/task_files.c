@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/* A leaderboard's task as the files of a folder. */
+#include <config.h>
+
+#include "cli/actions/task_files.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "cli/text/json_read.h"
+
+#define PLANS "kettle-plans"
+#define SUBMISSION "@SUBMISSION@"
+#define MAX_UP 16 /* levels; the core allows fewer */
+
+static int
+fail_memory(struct kettle_error *err)
+{
+	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the task.");
+}
+
+/* Takes the last part of a path away, with its slash. */
+static void
+drop_last(struct buf *path)
+{
+	while (path->len > 0 && path->data[path->len - 1] != '/')
+		path->len--;
+	if (path->len > 0)
+		path->len--;
+	if (path->data)
+		path->data[path->len] = '\0';
+}
+
+/* Adds a source to a path part by part, dots resolved. How many levels it went above where the path began. */
+static unsigned
+resolve(struct buf *path, const char *source)
+{
+	unsigned above = 0;
+	while (*source) {
+		size_t len = strcspn(source, "/");
+		bool up = len == 2 && strncmp(source, "..", 2) == 0, stays = len == 0 || (len == 1 && *source == '.');
+		if (up && path->len == 0)
+			above++;
+		else if (up)
+			drop_last(path);
+		else if (!stays)
+			(void)buf_printf(path, "%s%.*s", path->len ? "/" : "", (int)len, source);
+		source += len + (source[len] == '/');
+	}
+	return above;
+}
+
+/* How many levels a source lies above the task's folder. */
+static unsigned
+levels_up(const char *source)
+{
+	AUTO_BUF struct buf path = {0};
+	return resolve(&path, source);
+}
+
+static unsigned
+deepest(const json_t *task)
+{
+	unsigned most = 0;
+	size_t i;
+	const char *name;
+	json_t *file, *path;
+	json_array_foreach(json_object_get(task, "files"), i, file) {
+		unsigned up = levels_up(value_text(file, "source"));
+		most = up > most ? up : most;
+	}
+	json_object_foreach(json_object_get(task, "templates"), name, path) {
+		unsigned up = levels_up(json_is_string(path) ? json_string_value(path) : "");
+		most = up > most ? up : most;
+	}
+	return most;
+}
+
+/* Puts contents where a source says, seen from the task's folder. Two names of one source are one file. */
+static int
+place(json_t *files, const char *folder, const char *source, json_t *contents, struct kettle_error *err)
+{
+	AUTO_BUF struct buf path = {0};
+	if (buf_adds(&path, folder) < 0)
+		return fail_memory(err);
+	if (resolve(&path, source) > 0 || path.len == 0)
+		return kettle_fail(err, KETTLE_EINVAL, "The task's source `%.200s` names no file.", source);
+	return json_object_set(files, path.data, contents) < 0 ? fail_memory(err) : 0;
+}
+
+static int
+place_sources(json_t *files, const char *folder, const json_t *answer, struct kettle_error *err)
+{
+	const json_t *task = json_object_get(answer, "task");
+	size_t i;
+	json_t *file;
+	json_array_foreach(json_object_get(task, "files"), i, file) {
+		const char *source = value_text(file, "source");
+		json_t *contents = json_object_get(json_object_get(answer, "files"), value_text(file, "name"));
+		int code = contents && strcmp(source, SUBMISSION) != 0 ? place(files, folder, source, contents, err) : 0;
+		if (code < 0)
+			return code;
+	}
+	return 0;
+}
+
+static int
+place_templates(json_t *files, const char *folder, const json_t *answer, struct kettle_error *err)
+{
+	const json_t *sources = json_object_get(json_object_get(answer, "task"), "templates");
+	const char *name;
+	json_t *template;
+	json_object_foreach(json_object_get(answer, "templates"), name, template) {
+		const char *source = value_text(sources, name);
+		AUTO_JSON json_t *contents = json_pack("{s:O}", "text", json_object_get(template, "text"));
+		int code = contents ? place(files, folder, *source ? source : value_text(template, "file_name"), contents, err)
+							: fail_memory(err);
+		if (code < 0)
+			return code;
+	}
+	return 0;
+}
+
+static int
+place_plans(json_t *files, const json_t *answer, struct kettle_error *err)
+{
+	size_t i;
+	json_t *row;
+	json_array_foreach(json_object_get(answer, "plans"), i, row) {
+		AUTO_BUF struct buf path = {0};
+		AUTO_FREE char *text = json_dumps(row, JSON_INDENT(2));
+		json_t *contents = text ? json_pack("{s:s}", "text", text) : NULL;
+		if (buf_printf(&path, PLANS "/%s.%s.json", value_text(row, "device"), value_text(row, "mode")) < 0 ||
+			json_object_set_new(files, path.data, contents) < 0)
+			return fail_memory(err);
+	}
+	return 0;
+}
+
+/* The folder of the task: as deep as its sources climb. */
+static int
+task_folder(const json_t *answer, struct buf *folder, struct kettle_error *err)
+{
+	unsigned up = deepest(json_object_get(answer, "task"));
+	if (up > MAX_UP)
+		return kettle_fail(err, KETTLE_EINVAL, "The task's sources lie %u folders above it.", up);
+	int code = buf_adds(folder, "");
+	for (unsigned i = 0; i < up && code == 0; i++)
+		code = buf_printf(folder, "%s%s", i > 0 ? "/" : "", i + 1 < up ? "tasks" : value_text(answer, "name"));
+	return code < 0 ? fail_memory(err) : 0;
+}
+
+int
+task_files(const json_t *answer, json_t **ret_files, char **ret_task, struct kettle_error *err)
+{
+	AUTO_JSON json_t *files = json_object(), *yml = json_pack("{s:O}", "text", json_object_get(answer, "yml"));
+	AUTO_BUF struct buf folder = {0};
+	if (!files || !yml)
+		return fail_memory(err);
+	int code = task_folder(answer, &folder, err);
+	if (code == 0)
+		code = place_sources(files, folder.data, answer, err);
+	if (code == 0)
+		code = place_templates(files, folder.data, answer, err);
+	if (code == 0)
+		code = place(files, folder.data, "task.yml", yml, err);
+	if (code == 0)
+		code = place_plans(files, answer, err);
+	if (code < 0)
+		return code;
+	*ret_task = buf_take(&folder);
+	*ret_files = STEAL(files);
+	return 0;
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/* Files that an answer brought, written where somebody wants them. */
+#include <config.h>
+
+#include "cli/actions/write_files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/contents.h"
+#include "base/file.h"
+
+#define NEW_FILE (O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC)
+#define A_FOLDER (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+
+static int
+fail(const char *path, int number, struct kettle_error *err)
+{
+	if (number == EEXIST)
+		return kettle_fail(
+			err, KETTLE_ECONFLICT, "`%s` is there already, and nothing is overwritten: choose another name.", path);
+	return kettle_fail(err,
+		number == EACCES                        ? KETTLE_EACCES
+		: number == ENOENT || number == ENOTDIR ? KETTLE_EINVAL
+												: KETTLE_EIO,
+		"`%s` cannot be written: %s.", path, strerror(number));
+}
+
+/* Writes everything or says why not; the descriptor stays open. */
+static int
+write_all(int fd, const char *data, size_t size)
+{
+	while (size > 0) {
+		ssize_t n = write(fd, data, size);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return errno;
+		data += n;
+		size -= (size_t)n;
+	}
+	return 0;
+}
+
+int
+save_file(const char *path, const void *data, size_t size, struct kettle_error *err)
+{
+	AUTO_FD int fd = open(path, NEW_FILE, 0666);
+	int number = fd < 0 ? errno : write_all(fd, data, size);
+	if (number == 0)
+		return 0;
+	if (fd >= 0)
+		unlink(path);
+	return fail(path, number, err);
+}
+
+/* The folder of the last part of a path below another, made where it is missing. -1 with errno. */
+static int
+open_parent(int dir, char *path, char **ret_name)
+{
+	int at = fcntl(dir, F_DUPFD_CLOEXEC, 0);
+	char *slash;
+	while (at >= 0 && (slash = strchr(path, '/'))) {
+		*slash = '\0';
+		bool made = mkdirat(at, path, 0777) == 0 || errno == EEXIST;
+		int below = made ? openat(at, path, A_FOLDER) : -1;
+		int number = errno;
+		close(at);
+		errno = number;
+		at = below;
+		path = slash + 1;
+	}
+	*ret_name = path;
+	return at;
+}
+
+static int
+write_below(int dir, const char *name, const json_t *contents, struct kettle_error *err)
+{
+	AUTO_FREE char *data = NULL, *path = strdup(name);
+	char *last = NULL;
+	size_t size = 0;
+	int code = path ? contents_bytes(contents, &data, &size, err) : kettle_fail(err, KETTLE_ENOMEM, "No memory.");
+	if (code < 0)
+		return code;
+	AUTO_FD int parent = open_parent(dir, path, &last);
+	AUTO_FD int fd = parent < 0 ? -1 : openat(parent, last, NEW_FILE, 0666);
+	int number = fd < 0 ? errno : write_all(fd, data, size);
+	return number ? fail(name, number, err) : 0;
+}
+
+static int
+fill(int dir, const json_t *files, struct kettle_error *err)
+{
+	const char *name;
+	json_t *contents;
+	json_object_foreach((json_t *)files, name, contents) {
+		int code = write_below(dir, name, contents, err);
+		if (code < 0)
+			return code;
+	}
+	return 0;
+}
+
+int
+save_folder(const char *path, const json_t *files, struct kettle_error *err)
+{
+	const char *name;
+	json_t *contents;
+	if (json_object_size(files) > SAVE_MAX_FILES)
+		return kettle_fail(err, KETTLE_EINVAL, "There are %zu files; at most %d are written.", json_object_size(files),
+			SAVE_MAX_FILES);
+	json_object_foreach((json_t *)files, name, contents) {
+		if (path_check_inside(name, NULL) < 0)
+			return kettle_fail(err, KETTLE_EINVAL, "`%.200s` is no name inside the folder: nothing is written.", name);
+	}
+	if (mkdir(path, 0777) != 0)
+		return fail(path, errno, err);
+	AUTO_FD int dir = open(path, A_FOLDER);
+	int code = dir < 0 ? fail(path, errno, err) : fill(dir, files, err);
+	if (code < 0)
+		(void)file_remove_tree(path, NULL);
+	return code;
+}

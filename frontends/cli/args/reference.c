@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/* docs/commands.md, made of the command table. */
+#include <config.h>
+
+#include "cli/args/reference.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/args/help.h"
+#include "cli/text/json_read.h"
+
+static const char begin[] =
+	"# Commands\n"
+	"\n"
+	"Everything that can be asked of Kettle, made of the core's command table by `make update-manual`. Every frontend\n"
+	"renders this table: the command line types `leaderboard.create` as `kettle leaderboard create`, and prints the\n"
+	"answer as it is below with `--json`. Rights, limits and deadlines are checked in the core, whoever asks.\n"
+	"\n"
+	"**Rights.** `anybody`: everybody; what belongs to somebody, and what is closed, is checked beside that. "
+	"`creator`:\n"
+	"who may create leaderboards; of a leaderboard, its creator and admins. `admin`: admins. Who is banned may read "
+	"and\n"
+	"not write.\n"
+	"\n"
+	"**Kinds.** `read`: sees what was committed. `write`: answers after its commit, with an event where something has\n"
+	"changed. `engine`: answered by the process that holds the database. `local`: in the process that asks, without a\n"
+	"database, and so not over a network.\n"
+	"\n"
+	"**Types.** `board`, `device`: a name, without case. `id`: a number. `when`: a date (its end, UTC), a date and "
+	"time,\n"
+	"`+30d`, `+12h`, `+90m`, or `none`. `file`: `{\"name\", \"base64\"}`, on the command line a path. `task`: a task "
+	"as\n"
+	"`task.read` answers it, on the command line a path. `path`: of the machine that asks. A repeated argument is a "
+	"list.\n"
+	"\n"
+	"An error is `{\"error\": {\"code\", \"message\"}}`, the message one sentence for people.\n";
+
+/* Text inside a cell of a table. */
+static void
+cell(FILE *out, const char *text)
+{
+	for (; *text; text++) {
+		if (*text == '|')
+			fputc('\\', out);
+		fputc(*text == '\n' ? ' ' : *text, out);
+	}
+}
+
+static void
+sentence(FILE *out, const char *text)
+{
+	if (*text)
+		fputc(toupper((unsigned char)*text), out);
+	fputs(*text ? text + 1 : "", out);
+	fputc('.', out);
+}
+
+static void
+argument_facts(FILE *out, const json_t *row)
+{
+	const json_t *choices = json_object_get(row, "choices"), *choice;
+	const char *standard = value_text(row, "default");
+	size_t i;
+	fputs(value_text(row, "type"), out);
+	json_array_foreach(choices, i, choice)
+		fprintf(out, "%s `%s`", i == 0 ? ":" : ",", json_string_value(choice));
+	if (json_object_get(row, "max"))
+		fprintf(out, ", %lld to %lld", (long long)value_int(row, "min", 0), (long long)value_int(row, "max", 0));
+	if (args_bool(row, "required"))
+		fputs(", required", out);
+	if (args_bool(row, "repeated"))
+		fputs(", repeated", out);
+	if (*standard)
+		fprintf(out, ", default `%s`", standard);
+}
+
+static void
+arguments(FILE *out, const json_t *command)
+{
+	size_t i;
+	const json_t *row, *rows = json_object_get(command, "args");
+	if (json_array_size(rows) == 0)
+		return;
+	fputs("\n| argument | what it is | what it says |\n|---|---|---|\n", out);
+	json_array_foreach(rows, i, row) {
+		fprintf(out, "| `%s` | ", value_text(row, "name"));
+		argument_facts(out, row);
+		fputs(" | ", out);
+		cell(out, value_text(row, "help"));
+		fputs(" |\n", out);
+	}
+}
+
+/* What the command line adds, or that it does not show the command. */
+static void
+on_command_line(FILE *out, const json_t *command)
+{
+	const struct run_ui *ui = cli_ui(value_text(command, "name"));
+	if (cli_hidden(command)) {
+		fputs("\nNot a command of the command line, which uses it for others.\n", out);
+		return;
+	}
+	fputs("\n```\n", out);
+	help_synopsis(out, command, ui);
+	fputs("\n```\n", out);
+	for (const struct args_option *o = ui ? ui->own : NULL; o && o->name; o++) {
+		fputs(o == ui->own ? "\nOn the command line alone: " : "; ", out);
+		fprintf(out, "`--%s%s%s` %s", o->name, o->meta ? " " : "", o->meta ? o->meta : "", o->help);
+		if (!o[1].name)
+			fputs(".\n", out);
+	}
+}
+
+static void
+one_command(FILE *out, const json_t *command)
+{
+	const char *details = value_text(command, "details"), *answer = value_text(command, "answer");
+	fprintf(out, "\n## %s\n\n", value_text(command, "name"));
+	sentence(out, value_text(command, "help"));
+	fprintf(out, "%s%s\n\nRight: %s. Kind: %s.\n", *details ? " " : "", details, value_text(command, "right"),
+		value_text(command, "kind"));
+	on_command_line(out, command);
+	arguments(out, command);
+	if (*answer)
+		fprintf(out, "\nAnswer: %s\n", answer);
+}
+
+void
+reference_write(FILE *out, const json_t *table)
+{
+	size_t i;
+	const json_t *command;
+	fputs(begin, out);
+	json_array_foreach(table, i, command)
+		one_command(out, command);
+}

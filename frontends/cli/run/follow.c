@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Waits for a submission (or a local task run) and shows what happens to it.
+ *
+ * Theory of operation. The subscription begins at the event number of the accepting answer, so nothing is missed in
+ * between. An event that may have ended the submission, and a slow timer (should an event ever be lost with the process
+ * that held the database), ask for submission.show; when that says `done`, it is the report. Two more timers draw the
+ * live line again and ask for the place in the queue.
+ */
+#include <config.h>
+
+#include "cli/run/follow.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "cli/run/progress.h"
+#include "cli/actions/task_commands.h"
+#include "cli/text/json_read.h"
+
+#define FOLLOW_TICK_MS 1000
+#define FOLLOW_PLACE_MS 2000
+#define FOLLOW_CHECK_MS 30000
+
+struct follow {
+	struct run *run;
+	struct progress *progress;
+	int64_t id; /* 0: a task run */
+	uint64_t subscription;
+	bool subscribed, asking, again, placing;
+	bool solutions; /* of a task: a line for each that is done is all that is shown */
+	json_t *jobs;   /* arguments of queue.place */
+	struct kettle_timer *tick, *check, *place;
+};
+
+static void ask(struct follow *follow);
+
+static void
+shown(struct run *run, const struct kettle_error *err, json_t *result)
+{
+	struct follow *follow = run->follow;
+	follow->asking = false;
+	if (err && err->code) {
+		run_fail(run, err);
+	} else if (value_true(result, "done")) {
+		follow_end(run);
+		run_result(run, result);
+	} else if (follow->again) {
+		ask(follow);
+	}
+}
+
+static void
+ask(struct follow *follow)
+{
+	follow->again = follow->asking;
+	if (follow->asking)
+		return;
+	follow->asking = true;
+	AUTO_JSON json_t *args = json_pack("{s:I}", "id", (json_int_t)follow->id);
+	run_call(follow->run, "submission.show", args, shown);
+}
+
+static void
+on_event(void *arg, const json_t *event)
+{
+	static const char *const ends[] = {"submission.done", "submission.cancelled", "submission.deleted"};
+	struct follow *follow = arg;
+	const char *kind = value_text(event, "kind");
+	const struct run *run = follow->run;
+	const json_t *solution = json_object_get(event, "solution");
+	if (solution && follow->solutions && !run->quiet && !run->json) {
+		task_work_solution(&run->term, solution);
+		fflush(run->term.out);
+	}
+	progress_event(follow->progress, event);
+	for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
+		if (follow->id && strcmp(kind, ends[i]) == 0) {
+			ask(follow);
+			return;
+		}
+}
+
+static void
+on_tick(void *arg)
+{
+	struct follow *follow = arg;
+	progress_tick(follow->progress);
+}
+
+static void
+placed(struct run *run, const struct kettle_error *err, json_t *result)
+{
+	size_t i;
+	const json_t *place;
+	struct follow *follow = run->follow;
+	/* Not worth an error: the place is a courtesy. */
+	follow->placing = false;
+	json_array_foreach(err && err->code ? NULL : json_object_get(result, "places"), i, place)
+		progress_queued(
+			follow->progress, value_text(place, "device"), value_int(place, "place", -1), value_text(place, "waits"));
+}
+
+/* Asks for the places in the queues while something waits there. */
+static void
+on_place(void *arg)
+{
+	struct follow *follow = arg;
+	if (follow->placing || !progress_waits(follow->progress))
+		return;
+	follow->placing = true;
+	run_call(follow->run, "queue.place", follow->jobs, placed);
+}
+
+static void
+on_check(void *arg)
+{
+	ask(arg);
+}
+
+static int
+begin(struct run *run, int64_t id, int64_t after, const json_t *filter, bool solutions, struct kettle_error *err)
+{
+	const struct kettle_host *host = run->host;
+	struct follow *follow = calloc(1, sizeof(*follow));
+	if (!follow)
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory.");
+	*follow = (struct follow){.run = run, .id = id};
+	run->follow = follow;
+	follow->solutions = solutions;
+	follow->progress = progress_new(&run->term, run->quiet || run->json || solutions);
+	if (!follow->progress)
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory.");
+	int rc = host->subscribe(host, run->actor, filter, after, on_event, follow, &follow->subscription, err);
+	if (rc)
+		return rc;
+	follow->subscribed = true;
+	if (run->term.tty)
+		rc = host->timer_start(host, FOLLOW_TICK_MS, FOLLOW_TICK_MS, on_tick, follow, &follow->tick, err);
+	if (rc == 0 && id)
+		rc = host->timer_start(host, FOLLOW_CHECK_MS, FOLLOW_CHECK_MS, on_check, follow, &follow->check, err);
+	return rc;
+}
+
+void
+follow_submission(struct run *run, int64_t id, int64_t seq, const json_t *jobs)
+{
+	struct kettle_error err = {0};
+	AUTO_JSON json_t *filter = json_pack("{s:I}", "submission", (json_int_t)id);
+	size_t i;
+	const json_t *job;
+	if (begin(run, id, seq, filter, false, &err)) {
+		run_fail(run, &err);
+		return;
+	}
+	run->follow->jobs = json_pack("{s:[]}", "job");
+	json_array_foreach(jobs, i, job) {
+		json_int_t number = value_int(job, "job", 0);
+		progress_queued(run->follow->progress, value_text(job, "device"), -1, "");
+		if (number > 0)
+			json_array_append_new(json_object_get(run->follow->jobs, "job"), json_integer(number));
+	}
+	/* Without it only the place is not shown. */
+	if (json_array_size(json_object_get(run->follow->jobs, "job")) > 0)
+		(void)run->host->timer_start(
+			run->host, FOLLOW_PLACE_MS, FOLLOW_PLACE_MS, on_place, run->follow, &run->follow->place, NULL);
+}
+
+static void
+follow_local(struct run *run, bool solutions)
+{
+	struct kettle_error err = {0};
+	AUTO_JSON json_t *filter = json_pack("{s:b}", "task_run", 1);
+	/* Without progress the answer still comes. */
+	if (begin(run, 0, -1, filter, solutions, &err))
+		run->host->log(run->host, KETTLE_LOG_WARNING, "no progress is shown: %s", err.message);
+}
+
+void
+follow_task_run(struct run *run)
+{
+	follow_local(run, false);
+}
+
+void
+follow_verify(struct run *run)
+{
+	follow_local(run, true);
+}
+
+void
+follow_end(struct run *run)
+{
+	struct follow *follow = STEAL(run->follow);
+	if (!follow)
+		return;
+	if (follow->subscribed)
+		run->host->unsubscribe(run->host, follow->subscription);
+	run->host->timer_stop(run->host, follow->tick);
+	run->host->timer_stop(run->host, follow->check);
+	run->host->timer_stop(run->host, follow->place);
+	json_decref(follow->jobs);
+	progress_free(follow->progress);
+	free(follow);
+}
+
+void
+follow_interrupted(struct run *run)
+{
+	if (!run->follow || !run->follow->progress)
+		return;
+	progress_hide(run->follow->progress);
+	if (run->follow->id)
+		fprintf(stderr,
+			"kettle: submission %lld is still queued or running; `kettle submission cancel %lld` stops it.\n",
+			(long long)run->follow->id, (long long)run->follow->id);
+}

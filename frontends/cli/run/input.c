@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reads files, standard input and answers to questions off the loop thread.
+ *
+ * Theory of operation. host->work runs input_work on a thread of the pool. It polls its descriptor together with the
+ * read end of a pipe: input_cancel, on the loop thread, closes the write end, which ends the wait. The structure
+ * belongs to the pool's thread until input_after runs on the loop thread, except `cancel`, which only the loop thread
+ * touches.
+ */
+#include <config.h>
+
+#include "cli/run/input.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+#define INPUT_CHUNK 65536
+
+struct input {
+	char *path;
+	size_t max, size, cap;
+	bool line;
+	char *data;
+	int cancel, cancelled; /* write and read end of the pipe */
+	input_fn fn;
+	void *arg;
+	struct kettle_error err;
+};
+
+static void
+input_free(struct input *input)
+{
+	if (input->cancel >= 0)
+		close(input->cancel);
+	if (input->cancelled >= 0)
+		close(input->cancelled);
+	free(input->path);
+	free(input->data);
+	free(input);
+}
+
+static int
+open_path(struct input *input, int *ret_fd)
+{
+	struct stat st;
+	/* O_NONBLOCK: opening a FIFO must not wait for a writer. */
+	AUTO_FD int fd = open(input->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
+		return kettle_fail(&input->err, KETTLE_ENOENT, "There is no file `%s`.", input->path);
+	if (fd < 0)
+		return kettle_fail(&input->err, errno == EACCES ? KETTLE_EACCES : KETTLE_EIO, "`%s` cannot be read: %s.",
+			input->path, strerror(errno));
+	if (fstat(fd, &st) != 0)
+		return kettle_fail(&input->err, KETTLE_EIO, "`%s` cannot be read: %s.", input->path, strerror(errno));
+	if (!S_ISREG(st.st_mode))
+		return kettle_fail(&input->err, KETTLE_EINVAL, "`%s` is %s, not a regular file.", input->path,
+			S_ISDIR(st.st_mode) ? "a folder" : "a device or a pipe");
+	*ret_fd = STEAL_FD(fd);
+	return 0;
+}
+
+/* Waits until standard input has something or the reading is cancelled. */
+static int
+wait_readable(struct input *input, int fd)
+{
+	struct pollfd fds[] = {{.fd = fd, .events = POLLIN}, {.fd = input->cancelled, .events = POLLIN}};
+	while (poll(fds, 2, -1) < 0)
+		if (errno != EINTR)
+			return kettle_fail(&input->err, KETTLE_EIO, "Standard input cannot be read: %s.", strerror(errno));
+	if (fds[1].revents)
+		return kettle_fail(&input->err, KETTLE_ECANCELED, "Reading was cancelled.");
+	return 0;
+}
+
+static int
+make_room(struct input *input, size_t more)
+{
+	if (input->size + more + 1 <= input->cap)
+		return 0;
+	size_t cap = (input->size + more + 1) * 2;
+	char *data = realloc(input->data, cap);
+	if (!data)
+		return kettle_fail(&input->err, KETTLE_ENOMEM, "There is not enough memory to read `%s`.", input->path);
+	input->data = data;
+	input->cap = cap;
+	return 0;
+}
+
+static int
+read_all(struct input *input, int fd)
+{
+	for (;;) {
+		/* A terminal gives a line at a time; from a pipe a line is read byte by byte, to leave the rest. */
+		size_t chunk = input->line ? 1 : INPUT_CHUNK;
+		int rc = make_room(input, chunk);
+		rc = rc ? rc : wait_readable(input, fd);
+		if (rc)
+			return rc;
+		ssize_t n = read(fd, input->data + input->size, chunk);
+		if (n < 0 && (errno == EINTR || errno == EAGAIN))
+			continue;
+		if (n < 0)
+			return kettle_fail(&input->err, KETTLE_EIO, "`%s` cannot be read: %s.", input->path, strerror(errno));
+		if (n == 0 && input->line && input->size == 0)
+			return kettle_fail(&input->err, KETTLE_ECANCELED, "Standard input ended without an answer.");
+		input->size += (size_t)n;
+		if (n == 0 || (input->line && input->data[input->size - 1] == '\n'))
+			break;
+		if (input->size > input->max)
+			return kettle_fail(&input->err, KETTLE_ETOOBIG, "`%s` is larger than %zu bytes.", input->path, input->max);
+	}
+	if (input->line && input->size > 0 && input->data[input->size - 1] == '\n')
+		input->size--;
+	input->data[input->size] = '\0';
+	return 0;
+}
+
+static void
+input_work(void *arg)
+{
+	struct input *input = arg;
+	if (strcmp(input->path, "-") == 0) {
+		read_all(input, STDIN_FILENO);
+		return;
+	}
+	AUTO_FD int fd = -1;
+	if (open_path(input, &fd) == 0)
+		read_all(input, fd);
+}
+
+static void
+input_after(void *arg)
+{
+	struct input *input = arg;
+	bool ok = input->err.code == 0;
+	input->fn(input->arg, &input->err, ok ? input->data : NULL, ok ? input->size : 0);
+	input_free(input);
+}
+
+int
+input_start(const struct kettle_host *host, const char *path, size_t max, bool line, input_fn fn, void *arg,
+	struct input **ret_input, struct kettle_error *err)
+{
+	int fds[2] = {-1, -1};
+	struct input *input = calloc(1, sizeof(*input));
+	if (input)
+		*input = (struct input){
+			.path = strdup(path), .max = max, .line = line, .fn = fn, .arg = arg, .cancel = -1, .cancelled = -1};
+	if (!input || !input->path || pipe2(fds, O_CLOEXEC) != 0) {
+		if (input)
+			input_free(input);
+		return kettle_fail(err, KETTLE_ENOMEM, "There are not enough resources to read `%s`.", path);
+	}
+	input->cancelled = fds[0];
+	input->cancel = fds[1];
+	int rc = host->work(host, input_work, input_after, input, err);
+	if (rc) {
+		input_free(input);
+		return rc;
+	}
+	*ret_input = input;
+	return 0;
+}
+
+void
+input_cancel(struct input *input)
+{
+	if (input->cancel >= 0)
+		close(input->cancel);
+	input->cancel = -1;
+}

@@ -1,0 +1,494 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One command line being carried out: what it was asked, and what it waits for.
+ *
+ * Theory of operation. Everything happens on the loop thread, except reading: files, standard input and the answers to
+ * questions are read by a thread of the host's pool, so that a pipe that never ends or a person who thinks does not
+ * stop the loop (and with it Ctrl-C). Such a thread waits for its descriptor and for a pipe of its own, whose closing
+ * tells it to give up. Whatever is under way hangs off the run as a struct run_call; when the run ends first, the call
+ * is detached and its late answer only frees it.
+ */
+#include <config.h>
+
+#include "cli/run/invocation.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/contents.h"
+#include "cli/actions/export.h"
+#include "cli/run/follow.h"
+#include "cli/args/help.h"
+#include "cli/run/input.h"
+#include "cli/text/json_read.h"
+
+#define RUN_MAX_LINE 4096
+
+struct run_call {
+	struct run_call *next;
+	struct run *run; /* NULL: the run is over */
+	run_answer answer;
+	run_bytes bytes;
+	struct input *input; /* of reading calls */
+};
+
+static struct run_call *
+call_new(struct run *run)
+{
+	struct run_call *call = calloc(1, sizeof(*call));
+	if (!call)
+		return NULL;
+	call->run = run;
+	call->next = run->calls;
+	run->calls = call;
+	return call;
+}
+
+/* Takes the call out of its run and frees it; returns the run, or NULL where it is over. */
+static struct run *
+call_end(struct run_call *call)
+{
+	struct run *run = call->run;
+	if (run) {
+		struct run_call **link = &run->calls;
+		while (*link != call)
+			link = &(*link)->next;
+		*link = call->next;
+	}
+	free(call);
+	return run;
+}
+
+static void
+no_memory(struct run *run)
+{
+	struct kettle_error err;
+	kettle_fail(&err, KETTLE_ENOMEM, "There is not enough memory.");
+	run_fail(run, &err);
+}
+
+static void
+answered(void *arg, const struct kettle_error *err, json_t *result)
+{
+	struct run_call *call = arg;
+	run_answer fn = call->answer;
+	struct run *run = call_end(call);
+	if (run)
+		fn(run, err, result);
+}
+
+void
+run_call(struct run *run, const char *command, const json_t *args, run_answer fn)
+{
+	struct kettle_error err = {0};
+	struct run_call *call = call_new(run);
+	if (!call) {
+		no_memory(run);
+		return;
+	}
+	call->answer = fn;
+	if (run->host->call(run->host, run->actor, command, args, answered, call) == 0)
+		return;
+	call_end(call);
+	kettle_fail(&err, KETTLE_EUNAVAIL, "The engine takes no command now.");
+	run_fail(run, &err);
+}
+
+static void
+input_done(void *arg, const struct kettle_error *err, const char *data, size_t size)
+{
+	struct run_call *call = arg;
+	run_bytes fn = call->bytes;
+	struct run *run = call_end(call);
+	if (run)
+		fn(run, err, data, size);
+}
+
+static void
+read_input(struct run *run, const char *path, size_t max, bool line, run_bytes fn)
+{
+	struct kettle_error err = {0};
+	struct run_call *call = call_new(run);
+	if (!call) {
+		no_memory(run);
+		return;
+	}
+	call->bytes = fn;
+	if (input_start(run->host, path, max, line, input_done, call, &call->input, &err)) {
+		call_end(call);
+		run_fail(run, &err);
+	}
+}
+
+void
+run_read_file(struct run *run, const char *path, run_bytes fn)
+{
+	read_input(run, path, RUN_MAX_FILE, false, fn);
+}
+
+void
+run_read_line(struct run *run, run_bytes fn)
+{
+	read_input(run, "-", RUN_MAX_LINE, true, fn);
+}
+
+void
+run_print_json(const struct term *term, const json_t *value)
+{
+	/* On a terminal nothing but ASCII, so that no control character of a name reaches it. */
+	json_dumpf(value, term->out, JSON_INDENT(2) | JSON_ENCODE_ANY | (term->tty ? JSON_ENSURE_ASCII : 0));
+	fputc('\n', term->out);
+}
+
+int
+run_open_report(struct run *run, struct kettle_error *err)
+{
+	const char *path = args_text(&run->args, "output");
+	if (!path)
+		return 0;
+	/* What is there stays until there is a report to take its place. */
+	run->report_is_new = access(path, F_OK) != 0;
+	run->report = fopen(path, "ae");
+	if (!run->report)
+		return kettle_fail(
+			err, errno == EACCES ? KETTLE_EACCES : KETTLE_EINVAL, "`%s` cannot be written: %s.", path, strerror(errno));
+	return 0;
+}
+
+/* Without a report: a file that was made for it goes. */
+static void
+drop_report(struct run *run)
+{
+	if (!run->report)
+		return;
+	fclose(STEAL(run->report));
+	if (run->report_is_new)
+		unlink(args_text(&run->args, "output"));
+}
+
+static int
+print_result(struct run *run, const json_t *result)
+{
+	if (!run->json && run->ui && run->ui->render)
+		return run->ui->render(run, result);
+	AUTO_JSON json_t *own = run->json && run->ui && run->ui->json ? run->ui->json(result) : NULL;
+	run_print_json(&run->term, own ? own : result);
+	return run->ui && run->ui->status ? run->ui->status(result) : RUN_OK;
+}
+
+/* The same once more, as it would look without a terminal. */
+static int
+write_report(struct run *run, const json_t *result, int status)
+{
+	struct term term = run->term;
+	bool quiet = run->quiet;
+	bool failed = ftruncate(fileno(run->report), 0) != 0 && errno != EINVAL; /* EINVAL: a device */
+	run->term = (struct term){.out = run->report};
+	run->quiet = false;
+	print_result(run, result);
+	run->term = term;
+	run->quiet = quiet;
+	failed = fclose(STEAL(run->report)) != 0 || failed;
+	if (!failed)
+		return status;
+	fprintf(stderr, "kettle: the report could not be written: %s.\n", strerror(errno));
+	return status == RUN_OK ? RUN_ENGINE : status;
+}
+
+void
+run_result(struct run *run, const json_t *result)
+{
+	int status = print_result(run, result);
+	if (run->report)
+		status = write_report(run, result, status);
+	run_finish(run, status);
+}
+
+void
+run_print_error(const struct term *term, bool json, const struct kettle_error *err)
+{
+	if (json) {
+		AUTO_JSON json_t *document =
+			json_pack("{s:{s:s, s:s}}", "error", "code", kettle_error_name(err->code), "message", err->message);
+		run_print_json(term, document);
+		return;
+	}
+	fputs("kettle: ", stderr);
+	term_block(stderr, err->message, 0, 0);
+}
+
+void
+run_name_options(const struct run *run, struct kettle_error *err)
+{
+	char word[ARGS_NAME_SIZE + 8], option[ARGS_NAME_SIZE], rest[sizeof(err->message)];
+	size_t i;
+	const json_t *row;
+	json_array_foreach(json_object_get(run->command, "args"), i, row) {
+		const char *name = value_text(row, "name");
+		if (args_bool(row, "positional"))
+			continue;
+		snprintf(word, sizeof(word), "say `%s`", name);
+		char *at = strstr(err->message, word);
+		at = at ? at + strlen("say ") : NULL;
+		snprintf(word, sizeof(word), "`%s`", name);
+		if (!at && strncmp(err->message, word, strlen(word)) == 0)
+			at = err->message;
+		if (!at)
+			continue;
+		args_option_name(name, option);
+		snprintf(rest, sizeof(rest), "%s", at + strlen(word));
+		snprintf(at, sizeof(err->message) - (size_t)(at - err->message), "`--%s`%s", option, rest);
+		return;
+	}
+}
+
+void
+run_fail(struct run *run, const struct kettle_error *err)
+{
+	struct kettle_error shown = *err;
+	if (!run->json)
+		run_name_options(run, &shown);
+	run_print_error(&run->term, run->json, &shown);
+	run_finish(run, kettle_error_exit(err->code));
+}
+
+struct ending {
+	void (*done)(void *arg, int status);
+	void *arg;
+	int status;
+};
+
+static void
+ended(void *arg)
+{
+	struct ending ending = *(struct ending *)arg;
+	free(arg);
+	ending.done(ending.arg, ending.status);
+}
+
+/* Whoever reads standard output has had enough (`| head`): no error of this program. */
+static bool
+reader_is_gone(void)
+{
+	struct pollfd fd = {.fd = STDOUT_FILENO};
+	return poll(&fd, 1, 0) == 1 && (fd.revents & POLLERR);
+}
+
+void
+run_post_done(const struct kettle_host *host, void (*done)(void *arg, int status), void *done_arg, int status)
+{
+	struct ending *ending = malloc(sizeof(*ending));
+	if ((fflush(stdout) != 0 || ferror(stdout)) && !reader_is_gone()) {
+		fprintf(stderr, "kettle: standard output cannot be written: %s.\n", strerror(errno));
+		status = status == RUN_OK ? RUN_ENGINE : status;
+	}
+	fflush(stderr);
+	if (ending) {
+		*ending = (struct ending){.done = done, .arg = done_arg, .status = status};
+		if (host->post(host, ended, ending) == 0)
+			return;
+		free(ending);
+	}
+	done(done_arg, status);
+}
+
+static void
+run_free(struct run *run)
+{
+	for (struct run_call *call = run->calls, *next; call; call = next) {
+		next = call->next;
+		call->run = NULL;
+		if (call->input)
+			input_cancel(call->input);
+	}
+	follow_end(run);
+	export_end(run);
+	*run->owner = NULL;
+	drop_report(run);
+	args_free(&run->args);
+	json_decref(run->actor);
+	free(run);
+}
+
+void
+run_finish(struct run *run, int status)
+{
+	const struct kettle_host *host = run->host;
+	void (*done)(void *, int) = run->done;
+	void *arg = run->done_arg;
+	run_free(run);
+	run_post_done(host, done, arg, status);
+}
+
+void
+run_interrupt(struct run *run)
+{
+	void (*done)(void *, int) = run->done;
+	void *arg = run->done_arg;
+	follow_interrupted(run);
+	fflush(run->term.out);
+	run_free(run);
+	/* Not posted: whoever stops the plugin may not turn its loop again. */
+	done(arg, RUN_INTERRUPTED);
+}
+
+void
+run_answered(struct run *run, const struct kettle_error *err, json_t *result)
+{
+	if (err && err->code)
+		run_fail(run, err);
+	else
+		run_result(run, result);
+}
+
+static void load_next(struct run *run);
+
+/* The argument that is still a path: a FILE, TASK or PROBLEMS whose value is a string. */
+static const char *
+path_argument(struct run *run, const json_t **ret_row)
+{
+	size_t i;
+	const json_t *row;
+	json_array_foreach(json_object_get(run->command, "args"), i, row) {
+		const char *name = json_string_value(json_object_get(row, "name"));
+		const json_t *value = json_object_get(run->args.values, name);
+		if (!json_is_string(value) || (!args_is(row, "file") && !args_is(row, "task") && !args_is(row, "problems")))
+			continue;
+		*ret_row = row;
+		return json_string_value(value);
+	}
+	return NULL;
+}
+
+static void
+replace_path(struct run *run, json_t *value_take)
+{
+	const json_t *row = NULL;
+	if (!path_argument(run, &row) || !value_take) {
+		json_decref(value_take);
+		no_memory(run);
+		return;
+	}
+	json_object_set_new(run->args.values, json_string_value(json_object_get(row, "name")), value_take);
+	load_next(run);
+}
+
+static void
+file_loaded(struct run *run, const struct kettle_error *err, const char *data, size_t size)
+{
+	const json_t *row = NULL;
+	const char *path = path_argument(run, &row), *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	if (err && err->code) {
+		run_fail(run, err);
+		return;
+	}
+	if (strcmp(path, "-") == 0)
+		name = args_text(&run->args, "file-name") ? args_text(&run->args, "file-name") : "stdin";
+	AUTO_FREE char *text = base64_encode(data, size);
+	replace_path(run, text ? json_pack("{s:s, s:s}", "name", name, "base64", text) : NULL);
+}
+
+static void
+task_loaded(struct run *run, const struct kettle_error *err, json_t *result)
+{
+	if (err && err->code)
+		run_fail(run, err);
+	else
+		replace_path(run, json_incref(result));
+}
+
+/* Reads what the arguments name, one after the other, then begins. */
+static void
+load_next(struct run *run)
+{
+	const json_t *row = NULL;
+	const char *path = path_argument(run, &row);
+	if (path && args_is(row, "file")) {
+		run_read_file(run, path, file_loaded);
+	} else if (path && args_is(row, "problems")) {
+		AUTO_JSON json_t *args = json_pack("{s:s, s:s*}", "path", path, "set", args_text(&run->args, "set"));
+		run_call(run, "problems.read", args, task_loaded);
+	} else if (path) {
+		/* A leaderboard must have devices that have what its task needs. */
+		AUTO_JSON json_t *args = json_pack("{s:s, s:s*, s:b, s:O*}", "path", path, "lang",
+			args_text(&run->args, "lang"), "probe", 1, "device", json_object_get(run->args.values, "device"));
+		run_call(run, "task.read", args, task_loaded);
+	} else if (run->ui && run->ui->start) {
+		run->ui->start(run);
+	} else {
+		run_call(run, json_string_value(json_object_get(run->command, "name")), run->args.values, run_answered);
+	}
+}
+
+static struct run *
+run_new(const struct kettle_host *host, const json_t *globals)
+{
+	struct run *run = calloc(1, sizeof(*run));
+	const char *user = json_string_value(json_object_get(globals, "user"));
+	if (!run)
+		return NULL;
+	run->host = host;
+	run->json = json_is_true(json_object_get(globals, "json"));
+	run->quiet = json_is_true(json_object_get(globals, "quiet"));
+	term_init(&run->term, stdout);
+	user = user ? user : "nobody";
+	run->actor = json_pack("{s:s, s:s, s:s}", "provider", "cli", "subject", user, "name", user);
+	if (!run->actor) {
+		free(run);
+		return NULL;
+	}
+	run->user = json_string_value(json_object_get(run->actor, "name"));
+	return run;
+}
+
+/* --json and --quiet behind the command; the other global options belong to main, which has them by then. */
+static int
+late_globals(struct run *run, struct kettle_error *err)
+{
+	static const char *const of_main[] = {"config", "db", "user", "log-format", "log-level", "version"};
+	for (size_t i = 0; i < ARRAY_SIZE(of_main); i++)
+		if (json_object_get(run->args.own, of_main[i]))
+			return kettle_fail(
+				err, KETTLE_EINVAL, "--%s belongs before the command: kettle --%s …", of_main[i], of_main[i]);
+	run->json = run->json || args_flag(&run->args, "json");
+	run->quiet = run->quiet || args_flag(&run->args, "quiet");
+	return 0;
+}
+
+void
+run_start(const struct kettle_host *host, const json_t *globals, const json_t *command, const struct run_ui *ui,
+	int argc, const char *const *argv, struct run **owner, void (*done)(void *arg, int status), void *done_arg)
+{
+	struct kettle_error err = {0};
+	struct run *run = run_new(host, globals);
+	if (!run) {
+		fputs("kettle: There is not enough memory.\n", stderr);
+		run_post_done(host, done, done_arg, RUN_ENGINE);
+		return;
+	}
+	run->command = command;
+	run->ui = ui;
+	run->owner = owner;
+	run->done = done;
+	run->done_arg = done_arg;
+	*owner = run;
+	int rc = args_parse(command, ui ? ui->own : NULL, argc, argv, &run->args, &err);
+	rc = rc ? rc : late_globals(run, &err);
+	if (rc) {
+		run_print_error(&run->term, run->json, &err);
+		if (!run->json)
+			help_usage(stderr, command, ui);
+		run_finish(run, RUN_USAGE);
+	} else if (args_flag(&run->args, "help")) {
+		help_command(&run->term, command, ui);
+		run_finish(run, RUN_OK);
+	} else {
+		load_next(run);
+	}
+}

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: MIT */
+/* What a submission does at the moment, as it comes: finished lines, and below them one live line on a terminal. */
+#include <config.h>
+
+#include "cli/run/progress.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "cli/text/format.h"
+#include "cli/text/json_read.h"
+
+#define PROGRESS_STATE_SIZE 160
+#define PROGRESS_NAME_SIZE 72
+#define PROGRESS_CASES 1000000 /* no task has as many */
+#define PROGRESS_DEVICES 64    /* what is beyond is not shown live; the report has it all */
+
+struct device {
+	char name[PROGRESS_NAME_SIZE];
+	char state[PROGRESS_STATE_SIZE]; /* "queued", "running test"; "" when it is done */
+	bool begun;                      /* has left its queue */
+	json_t *results;                 /* step → key → value, as far as it has come */
+};
+
+struct progress {
+	const struct term *term;
+	bool silent;
+	char *drawn; /* the live line as it stands there, or NULL */
+	struct timespec start;
+	size_t count;
+	struct device devices[PROGRESS_DEVICES];
+};
+
+struct progress *
+progress_new(const struct term *term, bool silent)
+{
+	struct progress *progress = calloc(1, sizeof(*progress));
+	if (!progress)
+		return NULL;
+	progress->term = term;
+	progress->silent = silent;
+	clock_gettime(CLOCK_MONOTONIC, &progress->start);
+	return progress;
+}
+
+void
+progress_free(struct progress *progress)
+{
+	if (!progress)
+		return;
+	progress_hide(progress);
+	for (size_t i = 0; i < progress->count; i++)
+		json_decref(progress->devices[i].results);
+	free(progress);
+}
+
+static bool
+live(const struct progress *progress)
+{
+	return progress->term->tty && !progress->silent;
+}
+
+void
+progress_hide(struct progress *progress)
+{
+	if (progress->drawn)
+		fputs("\r\033[K", progress->term->out);
+	free(STEAL(progress->drawn));
+}
+
+static char *
+live_text(struct progress *progress)
+{
+	char *text = NULL;
+	size_t size = 0, shown = 0;
+	struct timespec now;
+	FILE *out = open_memstream(&text, &size);
+	if (!out)
+		return NULL;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	long seconds = (long)(now.tv_sec - progress->start.tv_sec);
+	fprintf(out, "[%ld:%02ld] ", seconds / 60, seconds % 60);
+	for (size_t i = 0; i < progress->count; i++) {
+		const struct device *device = &progress->devices[i];
+		if (device->state[0])
+			fprintf(out, "%s%s: %s", shown++ ? " · " : "", device->name, device->state);
+	}
+	if (fclose(out) == 0 && shown > 0)
+		return text;
+	free(text);
+	return NULL;
+}
+
+void
+progress_tick(struct progress *progress)
+{
+	if (!live(progress))
+		return;
+	AUTO_FREE char *text = live_text(progress);
+	if (text && progress->drawn && strcmp(text, progress->drawn) == 0)
+		return;
+	progress_hide(progress);
+	if (text) {
+		/* One column less: a full line would wrap on some terminals, and \r would no longer reach its beginning. */
+		term_clean(progress->term->out, text, progress->term->width - 1);
+		progress->drawn = STEAL(text);
+	}
+	fflush(progress->term->out);
+}
+
+static struct device *
+device_of(struct progress *progress, const char *name)
+{
+	for (size_t i = 0; i < progress->count; i++)
+		if (strcmp(progress->devices[i].name, name) == 0)
+			return &progress->devices[i];
+	if (progress->count == PROGRESS_DEVICES || strlen(name) >= PROGRESS_NAME_SIZE)
+		return NULL;
+	struct device *device = &progress->devices[progress->count++];
+	snprintf(device->name, sizeof(device->name), "%s", name);
+	device->results = json_object();
+	return device;
+}
+
+/* A line that stays. mark: its sign and style. */
+static void
+say(struct progress *progress, const struct device *device, enum term_style style, const char *sign, const char *text)
+{
+	if (progress->silent)
+		return;
+	progress_hide(progress);
+	const struct term *term = progress->term;
+	term_put(term, STYLE_DIM, device->name);
+	fputs(": ", term->out);
+	if (*sign) {
+		term_put(term, style, sign);
+		fputc(' ', term->out);
+	}
+	term_clean(term->out, text, 0);
+	fputc('\n', term->out);
+	fflush(term->out);
+}
+
+/* What the device does now; said as a line of its own where no live line shows it. */
+static void
+set_state(struct progress *progress, struct device *device, const char *state)
+{
+	if (strcmp(device->state, state) == 0)
+		return;
+	snprintf(device->state, sizeof(device->state), "%s", state);
+	if (!live(progress) && *state)
+		say(progress, device, STYLE_NONE, "", state);
+}
+
+void
+progress_queued(struct progress *progress, const char *name, int64_t place, const char *waits)
+{
+	struct device *device = device_of(progress, name);
+	char state[PROGRESS_STATE_SIZE];
+	if (!device || device->begun)
+		return;
+	if (*waits)
+		snprintf(state, sizeof(state), "waits: %s", waits);
+	else if (place > 0)
+		snprintf(state, sizeof(state), "queued, %lld before it", (long long)place);
+	else
+		snprintf(state, sizeof(state), place == 0 ? "queued, next" : "queued");
+	set_state(progress, device, state);
+	progress_tick(progress);
+}
+
+bool
+progress_waits(const struct progress *progress)
+{
+	for (size_t i = 0; i < progress->count; i++)
+		if (!progress->devices[i].begun)
+			return true;
+	return false;
+}
+
+/* Run steps are called as their mode is; the field's "leaderboard" mode is what people know as ranked. */
+static const char *
+step_label(const char *step, bool secret)
+{
+	if (secret)
+		return "secret run";
+	return strncmp(step, "leaderboard", strlen("leaderboard")) == 0 ? "ranked run" : step;
+}
+
+static void
+on_step(struct progress *progress, struct device *device, const json_t *event)
+{
+	const char *state = value_text(event, "state");
+	char text[PROGRESS_STATE_SIZE];
+	if (strcmp(state, "running") != 0) {
+		if (!value_true(event, "cached"))
+			set_state(progress, device, state);
+		return;
+	}
+	AUTO_FREE char *step = term_cleaned(value_text(event, "step"));
+	snprintf(text, sizeof(text), "running %s", step_label(step ? step : "", value_true(event, "secret")));
+	set_state(progress, device, text);
+}
+
+/* The index in "test.12.status" where prefix and field fit, else -1. */
+static json_int_t
+index_of(const char *key, const char *prefix, const char *field)
+{
+	char *end;
+	size_t len = strlen(prefix);
+	if (strncmp(key, prefix, len) != 0 || key[len] != '.')
+		return -1;
+	long long index = strtoll(key + len + 1, &end, 10);
+	bool number = end != key + len + 1 && index >= 0 && index < PROGRESS_CASES;
+	return number && *end == '.' && strcmp(end + 1, field) == 0 ? index : -1;
+}
+
+static void
+count_text(const json_t *result, const char *key, json_int_t index, char text[FORMAT_SIZE])
+{
+	json_int_t count = value_int(result, key, 0);
+	if (count > 0)
+		snprintf(text, FORMAT_SIZE, "%lld/%lld", (long long)index + 1, (long long)count);
+	else
+		snprintf(text, FORMAT_SIZE, "%lld", (long long)index + 1);
+}
+
+static void
+test_done(struct progress *progress, struct device *device, const json_t *result, json_int_t index)
+{
+	char count[FORMAT_SIZE], text[400];
+	bool passed = strcmp(value_result(result, "test", index, "status"), "pass") == 0;
+	count_text(result, "test-count", index, count);
+	snprintf(text, sizeof(text), "test %s  %s", count, value_result(result, "test", index, "spec"));
+	say(progress, device, passed ? STYLE_GREEN : STYLE_RED, passed ? "✓" : "✗", text);
+}
+
+static void
+benchmark_done(
+	struct progress *progress, struct device *device, const char *step, const json_t *result, json_int_t index)
+{
+	char count[FORMAT_SIZE], time[FORMAT_SIZE], text[400];
+	const char *error = value_result(result, "benchmark", index, "error");
+	double mean = value_result_number(result, "benchmark", index, "mean");
+	bool failed = *error || strcmp(value_result(result, "benchmark", index, "status"), "fail") == 0;
+	count_text(result, "benchmark-count", index, count);
+	format_ns_error(mean, value_result_error(result, index), time);
+	snprintf(text, sizeof(text), "%s %s  %s  %s",
+		strncmp(step, "leaderboard", strlen("leaderboard")) == 0 ? "ranked benchmark" : "benchmark", count,
+		value_result(result, "benchmark", index, "spec"), failed ? error : time);
+	say(progress, device, failed ? STYLE_RED : STYLE_GREEN, failed ? "✗" : "✓", text);
+}
+
+static void
+on_result(struct progress *progress, struct device *device, const json_t *event)
+{
+	const char *step = value_text(event, "step"), *key = value_text(event, "key");
+	json_t *result = json_object_get(device->results, step);
+	json_int_t index;
+	if (!result)
+		json_object_set_new(device->results, step, result = json_object());
+	json_object_set_new(result, key, json_string(value_text(event, "value")));
+	if ((index = index_of(key, "test", "status")) >= 0)
+		test_done(progress, device, result, index);
+	else if ((index = index_of(key, "benchmark", "worst")) >= 0 || (index = index_of(key, "benchmark", "error")) >= 0)
+		benchmark_done(progress, device, step, result, index);
+}
+
+static void
+on_outcome(struct progress *progress, struct device *device, const json_t *event)
+{
+	const json_t *outcome = json_object_get(event, "outcome") ? json_object_get(event, "outcome") : event;
+	const char *state = value_text(outcome, "state"), *step = value_text(outcome, "step");
+	char text[PROGRESS_STATE_SIZE];
+	if (strcmp(state, "passed") == 0 || strcmp(state, "skipped") == 0 || strcmp(state, "cancelled") == 0)
+		return;
+	snprintf(text, sizeof(text), "%s: %s", step_label(step, value_true(event, "secret")),
+		strcmp(state, "limit") == 0 ? "stopped at its limit" : state);
+	say(progress, device, STYLE_RED, "✗", text);
+}
+
+/* A part of the way, which is worth no line that stays. */
+static void
+on_copied(struct progress *progress, struct device *device, const json_t *event)
+{
+	double done = value_number(event, "done"), total = value_number(event, "total");
+	char text[PROGRESS_STATE_SIZE];
+	if (!live(progress) || !(total > 0))
+		return;
+	snprintf(text, sizeof(text), "%.0f %%", 100 * fmin(1, done / total));
+	set_state(progress, device, text);
+}
+
+/* What kettle-exec or the engine reports of a job while it runs. */
+static void
+on_progress(struct progress *progress, struct device *device, const json_t *event)
+{
+	const char *name = value_text(event, "event");
+	if (strcmp(name, "step") == 0)
+		on_step(progress, device, event);
+	else if (strcmp(name, "result") == 0)
+		on_result(progress, device, event);
+	else if (strcmp(name, "outcome") == 0)
+		on_outcome(progress, device, event);
+	else if (strcmp(name, "copied") == 0)
+		on_copied(progress, device, event);
+	else if (strcmp(name, "waiting") == 0)
+		set_state(progress, device, "waiting for the device");
+	else if (strcmp(name, "assigned") == 0 || strcmp(name, "started") == 0)
+		set_state(progress, device, "started");
+}
+
+static void
+on_job_done(struct progress *progress, struct device *device, const json_t *data)
+{
+	const char *state = value_text(data, "state");
+	bool passed = strcmp(state, "passed") == 0;
+	device->state[0] = '\0';
+	say(progress, device, passed ? STYLE_GREEN : STYLE_RED, passed ? "✓" : "✗", *state ? state : "done");
+}
+
+void
+progress_event(struct progress *progress, const json_t *event)
+{
+	const char *kind = value_text(event, "kind");
+	const json_t *data = json_object_get(event, "data") ? json_object_get(event, "data") : event;
+	const char *name = value_text(data, "device");
+	struct device *device = *name ? device_of(progress, name) : NULL;
+	if (!device)
+		return;
+	device->begun = strcmp(kind, "job.queued") != 0 && strcmp(kind, "job.requeued") != 0;
+	if (strcmp(kind, "progress") == 0)
+		on_progress(progress, device, json_object_get(data, "event"));
+	else if (strcmp(kind, "job.started") == 0)
+		set_state(progress, device, "started");
+	else if (strcmp(kind, "job.requeued") == 0)
+		set_state(progress, device, "back in the queue");
+	else if (strcmp(kind, "job.done") == 0)
+		on_job_done(progress, device, data);
+	progress_tick(progress);
+}

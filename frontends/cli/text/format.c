@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/* Numbers and times for people. */
+#include <config.h>
+
+#include "cli/text/format.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+
+static const struct unit {
+	const char *name;
+	double ns;
+} units[] = {{"ns", 1}, {"µs", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+
+/* Decimals for four significant digits of a value that is 1 or more. */
+static int
+decimals_of(double value)
+{
+	return value < 9.9995 ? 3 : value < 99.995 ? 2 : value < 999.95 ? 1 : 0;
+}
+
+/* The largest unit in which the rounded value is still 1 or more. */
+static const struct unit *
+unit_of(double ns)
+{
+	size_t i = 0;
+	while (i + 1 < ARRAY_SIZE(units) && ns / units[i].ns >= 999.95)
+		i++;
+	return &units[i];
+}
+
+void
+format_ns(double ns, char ret_text[FORMAT_SIZE])
+{
+	if (!isfinite(ns) || ns < 0) {
+		snprintf(ret_text, FORMAT_SIZE, "–");
+		return;
+	}
+	const struct unit *unit = unit_of(ns);
+	double value = ns / unit->ns;
+	snprintf(ret_text, FORMAT_SIZE, "%.*f %s", decimals_of(value), value, unit->name);
+}
+
+void
+format_ns_error(double ns, double error, char ret_text[FORMAT_SIZE])
+{
+	if (!isfinite(ns) || ns < 0 || !isfinite(error) || error < 0) {
+		format_ns(ns, ret_text);
+		return;
+	}
+	const struct unit *unit = unit_of(ns);
+	double value = ns / unit->ns, e = error / unit->ns;
+	int decimals = decimals_of(value);
+	snprintf(ret_text, FORMAT_SIZE, "%.*f ± %.*f %s", decimals, value, decimals, e, unit->name);
+}
+
+void
+format_bytes(double bytes, char ret_text[FORMAT_SIZE])
+{
+	static const char *const names[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+	size_t i = 0;
+	if (!isfinite(bytes) || bytes < 0) {
+		snprintf(ret_text, FORMAT_SIZE, "–");
+		return;
+	}
+	for (; i + 1 < ARRAY_SIZE(names) && bytes >= 1024; i++)
+		bytes /= 1024;
+	snprintf(ret_text, FORMAT_SIZE, "%.*f %s", i > 0 && bytes < 10 ? 1 : 0, bytes, names[i]);
+}
+
+bool
+format_parse_time(const char *text, int64_t *ret_ms)
+{
+	struct tm tm = {0};
+	const char *rest = strptime(text, "%Y-%m-%d", &tm);
+	if (!rest)
+		return false;
+	if (*rest == 'T' || *rest == ' ') {
+		const char *time = strptime(rest + 1, "%H:%M:%S", &tm);
+		rest = time ? time : strptime(rest + 1, "%H:%M", &tm);
+	}
+	if (!rest)
+		return false;
+	*ret_ms = (int64_t)timegm(&tm) * 1000;
+	return true;
+}
+
+void
+format_time(const char *text, char ret_text[FORMAT_SIZE])
+{
+	int64_t ms;
+	struct tm tm;
+	time_t seconds;
+	if (!format_parse_time(text, &ms)) {
+		snprintf(ret_text, FORMAT_SIZE, "%s", text);
+		return;
+	}
+	seconds = (time_t)(ms / 1000);
+	gmtime_r(&seconds, &tm);
+	strftime(ret_text, FORMAT_SIZE, "%Y-%m-%d %H:%M UTC", &tm);
+}
+
+void
+format_relative(int64_t ms, int64_t now_ms, char ret_text[FORMAT_SIZE])
+{
+	static const struct {
+		const char *name;
+		int64_t seconds;
+	} steps[] = {{"year", 31557600}, {"month", 2629800}, {"day", 86400}, {"hour", 3600}, {"minute", 60}, {"second", 1}};
+	int64_t away = ms > now_ms ? ms - now_ms : now_ms - ms, seconds = (away + 500) / 1000;
+	for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
+		/* Two of a unit at least, so that "in 35 hours" does not become "in 1 day". */
+		int64_t least = steps[i].seconds * (i + 2 < ARRAY_SIZE(steps) ? 2 : 1);
+		int64_t count = (seconds + steps[i].seconds / 2) / steps[i].seconds;
+		if (seconds < least)
+			continue;
+		snprintf(ret_text, FORMAT_SIZE, ms > now_ms ? "in %lld %s%s" : "%lld %s%s ago", (long long)count, steps[i].name,
+			count == 1 ? "" : "s");
+		return;
+	}
+	snprintf(ret_text, FORMAT_SIZE, "now");
+}
+
+int64_t
+format_now(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+/* The log: one line an entry, whatever the message holds. */
+#include <config.h>
+
+#include "base/log.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "base/utf8.h"
+#include "unit/scratch.h"
+
+struct fixture {
+	char *dir, *path;
+	int saved;
+};
+
+/* stderr becomes a file. */
+static int
+setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	f->dir = scratch_make();
+	f->path = path_join(f->dir, "log");
+	f->saved = dup(STDERR_FILENO);
+	int fd = open(f->path, O_CREAT | O_RDWR | O_APPEND | O_CLOEXEC, 0600);
+	*state = f;
+	if (fd < 0 || dup2(fd, STDERR_FILENO) < 0)
+		return -1;
+	close(fd);
+	return 0;
+}
+
+static void
+restore(struct fixture *f)
+{
+	if (f->saved >= 0)
+		(void)dup2(f->saved, STDERR_FILENO);
+	if (f->saved >= 0)
+		close(f->saved);
+	f->saved = -1;
+}
+
+static int
+teardown(void **state)
+{
+	struct fixture *f = *state;
+	restore(f);
+	log_setup(LOG_TEXT, KETTLE_LOG_INFO);
+	scratch_remove(f->dir);
+	free(f->path);
+	free(f);
+	return 0;
+}
+
+/* What was written; stderr is itself again. New string. */
+static char *
+written(struct fixture *f)
+{
+	char *data = NULL;
+	size_t size = 0;
+	restore(f);
+	assert_int_equal(file_read(f->path, 1u << 20, &data, &size, NULL), 0);
+	assert_int_equal(strlen(data), size);
+	return data;
+}
+
+static void
+test_text(void **state)
+{
+	struct fixture *f = *state;
+	log_setup(LOG_TEXT, KETTLE_LOG_INFO);
+	log_write(KETTLE_LOG_WARNING, "engine", "two\nlines \x1b[31m \xff \xc3\xa9 \xc2\x9b %d%%", 7);
+	log_write(KETTLE_LOG_DEBUG, "engine", "not shown");
+	AUTO_FREE char *text = written(f);
+	assert_int_equal(text[10], 'T');
+	assert_string_equal(text + 24, " warning engine: two\\nlines \\x1b[31m \\xff \xc3\xa9 \\x9b 7%\n");
+}
+
+static void
+test_journal(void **state)
+{
+	struct fixture *f = *state;
+	log_setup(LOG_JOURNAL, KETTLE_LOG_DEBUG);
+	log_write(KETTLE_LOG_ERROR, "a", "x");
+	log_write(KETTLE_LOG_WARNING, "a", "x");
+	log_write(KETTLE_LOG_INFO, "a", "x");
+	log_write(KETTLE_LOG_DEBUG, "a", "x");
+	AUTO_FREE char *text = written(f);
+	assert_string_equal(text, "<3>a: x\n<4>a: x\n<6>a: x\n<7>a: x\n");
+}
+
+static void
+test_json(void **state)
+{
+	struct fixture *f = *state;
+	log_setup(LOG_JSON, KETTLE_LOG_INFO);
+	log_write(KETTLE_LOG_INFO, "a\"b", "quote \" back \\ nl \n nul-free \x01 \xff \xc3\xa9");
+	AUTO_FREE char *text = written(f);
+	assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
+	AUTO_JSON json_t *entry = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+	assert_string_equal(json_string_value(json_object_get(entry, "area")), "a\"b");
+	assert_string_equal(json_string_value(json_object_get(entry, "level")), "info");
+	assert_non_null(strstr(json_string_value(json_object_get(entry, "message")), "quote \" back \\ nl \n nul-free"));
+}
+
+static void
+test_long_lines(void **state)
+{
+	struct fixture *f = *state;
+	char big[3 * LOG_LINE_MAX];
+	for (size_t i = 0; i + 2 < sizeof(big); i += 2)
+		memcpy(big + i, "\xc3\xa9", 3);
+	log_setup(LOG_JSON, KETTLE_LOG_INFO);
+	log_write(KETTLE_LOG_INFO, "a", "%s", big);
+	log_setup(LOG_TEXT, KETTLE_LOG_INFO);
+	log_write(KETTLE_LOG_INFO, "a", "%s", big);
+	AUTO_FREE char *text = written(f);
+	char *second = strchr(text, '\n') + 1;
+	assert_true((size_t)(second - text) <= LOG_LINE_MAX && second - text > LOG_LINE_MAX - 20);
+	assert_true(strlen(second) <= LOG_LINE_MAX && strlen(second) > LOG_LINE_MAX - 20);
+	assert_true(utf8_valid(text, strlen(text)));
+	assert_non_null(strstr(second, "…\n"));
+	second[-1] = '\0';
+	AUTO_JSON json_t *entry = json_loads(text, 0, NULL);
+	assert_non_null(entry);
+}
+
+static void
+test_names(void **state)
+{
+	(void)state;
+	enum log_format format;
+	enum kettle_log_level level;
+	struct kettle_error err = {0};
+	assert_int_equal(log_format_parse("json", &format, &err), 0);
+	assert_int_equal(format, LOG_JSON);
+	assert_int_equal(log_format_parse("xml", &format, &err), KETTLE_EINVAL);
+	assert_non_null(strstr(err.message, "text, json or journal"));
+	assert_int_equal(log_level_parse("debug", &level, &err), 0);
+	assert_int_equal(level, KETTLE_LOG_DEBUG);
+	assert_int_equal(log_level_parse("", &level, &err), KETTLE_EINVAL);
+	assert_string_equal(log_level_name(KETTLE_LOG_ERROR), "error");
+}
+
+static void
+test_journal_stream(void **state)
+{
+	(void)state;
+	struct stat st;
+	char text[100];
+	assert_int_equal(fstat(STDERR_FILENO, &st), 0);
+	(void)snprintf(text, sizeof(text), "%llu:%llu", (unsigned long long)st.st_dev, (unsigned long long)st.st_ino);
+	(void)setenv("JOURNAL_STREAM", text, 1);
+	assert_int_equal(log_format_default(), LOG_JOURNAL);
+	(void)setenv("JOURNAL_STREAM", "1:2", 1);
+	assert_int_equal(log_format_default(), LOG_TEXT);
+	(void)setenv("JOURNAL_STREAM", "nonsense", 1);
+	assert_int_equal(log_format_default(), LOG_TEXT);
+	(void)unsetenv("JOURNAL_STREAM");
+	assert_int_equal(log_format_default(), LOG_TEXT);
+}
+
+int
+main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(test_text),
+		TEST(test_journal),
+		TEST(test_json),
+		TEST(test_long_lines),
+		TEST(test_names),
+		TEST(test_journal_stream),
+	};
+	return cmocka_run_group_tests_name("log", tests, NULL, NULL);
+}

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: MIT */
+/* Who may see what of a leaderboard: invites, the code of others; and how much anybody may submit. */
+#include <config.h>
+
+#include "unit/command_fixture.h"
+
+#include "base/cleanup.h"
+#include "commands/cmd_invite.h"
+#include "model/events.h"
+
+#include <string.h>
+
+static struct commands_fixture c;
+
+static int
+setup(void **state)
+{
+	(void)state;
+	commands_open(&c);
+	commands_board(&c, "board", json_pack("[s, s]", "CPU", "H100"));
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	(void)state;
+	commands_close(&c);
+	return 0;
+}
+
+static void
+close_board(const char *name)
+{
+	commands_must(&c, "owner", "leaderboard.update", json_pack("{s:s, s:s}", "name", name, "visibility", "closed"));
+}
+
+static int64_t
+count(const char *from)
+{
+	char sql[200];
+	(void)snprintf(sql, sizeof(sql), "SELECT count(*) FROM %s", from);
+	return fixture_int(&c.f, sql);
+}
+
+static int64_t
+ranked(const char *who, double score)
+{
+	int64_t id = commands_submit(&c, who, "board", "ranked");
+	commands_finish(&c, fixture_int(&c.f, "SELECT max(id) FROM jobs"),
+		json_pack("{s:s, s:f, s:[{s:s, s:b, s:b, s:s}]}", "state", "passed", "score", score, "runs", "mode", "test",
+			"secret", 0, "passed", 1, "message", "PRIVATE"));
+	return id;
+}
+
+/* ---- invites ---- */
+
+static void
+invite(char code[INVITE_CODE_LENGTH + 1])
+{
+	commands_must(&c, "owner", "invite.create", json_pack("{s:[s]}", "name", "board"));
+	(void)snprintf(code, INVITE_CODE_LENGTH + 1, "%s", commands_text(c.result, "codes.0"));
+}
+
+static json_t *
+code_of(const char *code)
+{
+	return json_pack("{s:s}", "code", code);
+}
+
+static void
+test_join(void **state)
+{
+	(void)state;
+	char code[INVITE_CODE_LENGTH + 1];
+	close_board("board");
+	invite(code);
+	assert_int_equal(strlen(code), INVITE_CODE_LENGTH);
+	commands_refused(&c, "alice", "leaderboard.show", json_pack("{s:s}", "name", "board"), KETTLE_EACCES, "closed");
+	commands_must(&c, "alice", "leaderboard.join", code_of(code));
+	assert_string_equal(commands_text(c.result, "status"), "ok");
+	assert_string_equal(commands_text(c.result, "leaderboards.0"), "board");
+	assert_string_equal(commands_text(fixture_event(&c.f, "leaderboard.joined"), "data.name"), "board");
+	commands_must(&c, "alice", "leaderboard.show", json_pack("{s:s}", "name", "board"));
+	commands_submit(&c, "alice", "board", "test");
+	assert_int_equal(json_array_size(commands_must(&c, "alice", "leaderboard.list", json_object())), 1);
+	/* Twice is fine, and tells nobody again; another user is too late. */
+	char shouted[INVITE_CODE_LENGTH + 3];
+	(void)snprintf(shouted, sizeof(shouted), " %s\n", code);
+	commands_must(&c, "alice", "leaderboard.join", code_of(shouted));
+	assert_int_equal(fixture_events(&c.f, "leaderboard.joined"), 1);
+	commands_refused(&c, "bob", "leaderboard.join", code_of(code), KETTLE_EINVAL, "Somebody else has used");
+	commands_refused(&c, "bob", "leaderboard.join", code_of("abc"), KETTLE_EINVAL, "no invite code: one has 32");
+	commands_refused(&c, "bob", "leaderboard.join", code_of("abcdefghijkmnpqrstuvwxyz23456789"), KETTLE_EINVAL,
+		"There is no such invite code");
+	commands_refused(&c, "bob", "leaderboard.show", json_pack("{s:s}", "name", "board"), KETTLE_EACCES, "closed");
+}
+
+static void
+test_invites(void **state)
+{
+	(void)state;
+	commands_board(&c, "other", NULL);
+	const json_t *result = commands_must(
+		&c, "owner", "invite.create", json_pack("{s:[s, s, s], s:i}", "name", "board", "other", "BOARD", "count", 50));
+	assert_int_equal(json_array_size(commands_at(result, "codes")), 50);
+	assert_int_equal(json_array_size(commands_at(result, "leaderboards")), 2);
+	assert_int_equal(count("invite_boards"), 100);
+	/* What opens a board is in no event. */
+	AUTO_FREE char *events = json_dumps(c.f.events, 0);
+	assert_null(strstr(events, commands_text(result, "codes.7")));
+	assert_int_equal(commands_number(fixture_event(&c.f, "invite.created"), "data.count"), 50);
+	assert_string_equal(commands_text(fixture_event(&c.f, "invite.created"), "scope"), "a");
+	char code[INVITE_CODE_LENGTH + 1];
+	(void)snprintf(code, sizeof(code), "%s", commands_text(result, "codes.7"));
+	commands_must(&c, "alice", "leaderboard.join", code_of(code));
+	assert_int_equal(json_array_size(commands_at(c.result, "leaderboards")), 2);
+	result = commands_must(&c, "owner", "invite.list", json_pack("{s:s, s:i}", "name", "other", "limit", 40));
+	assert_int_equal(commands_number(result, "count"), 50);
+	assert_int_equal(json_array_size(commands_at(result, "invites")), 40);
+	result = commands_must(&c, "owner", "invite.list", json_pack("{s:s}", "name", "other"));
+	size_t i, claimed = 0;
+	json_t *row;
+	json_array_foreach(json_object_get(result, "invites"), i, row) {
+		bool by_alice = json_is_string(json_object_get(row, "user_name"));
+		claimed += by_alice;
+		if (by_alice)
+			assert_true(
+				json_is_string(json_object_get(row, "claimed_at")) && json_is_string(json_object_get(row, "user_id")));
+	}
+	assert_int_equal(claimed, 1);
+	commands_refused(&c, "alice", "invite.list", json_pack("{s:s}", "name", "board"), KETTLE_EACCES, "for creators");
+	commands_refused(
+		&c, "carol:creator", "invite.list", json_pack("{s:s}", "name", "board"), KETTLE_EACCES, "somebody else");
+	commands_refused(
+		&c, "carol:creator", "invite.create", json_pack("{s:[s]}", "name", "board"), KETTLE_EACCES, "somebody else");
+	commands_refused(&c, "owner", "invite.create", json_pack("{s:[s], s:i}", "name", "board", "count", 1001),
+		KETTLE_EINVAL, "from 1 to 1000");
+}
+
+static void
+test_revoke(void **state)
+{
+	(void)state;
+	char first[INVITE_CODE_LENGTH + 1], second[INVITE_CODE_LENGTH + 1];
+	close_board("board");
+	invite(first);
+	invite(second);
+	commands_must(&c, "alice", "leaderboard.join", code_of(first));
+	commands_must(&c, "alice", "leaderboard.join", code_of(second));
+	int64_t id = commands_submit(&c, "alice", "board", "test");
+	commands_refused(&c, "carol:creator", "invite.revoke", code_of(first), KETTLE_EACCES, "somebody else");
+	commands_must(&c, "owner", "invite.revoke", code_of(first));
+	assert_true(json_is_true(commands_at(c.result, "was_claimed")));
+	assert_string_equal(commands_text(c.result, "user_name"), "alice");
+	/* The other one still lets them in. */
+	commands_must(&c, "alice", "leaderboard.show", json_pack("{s:s}", "name", "board"));
+	commands_must(&c, "owner", "invite.revoke", code_of(second));
+	commands_refused(&c, "alice", "leaderboard.show", json_pack("{s:s}", "name", "board"), KETTLE_EACCES, "closed");
+	commands_must(&c, "alice", "submission.show", json_pack("{s:I}", "id", (json_int_t)id));
+	commands_refused(&c, "alice", "leaderboard.join", code_of(first), KETTLE_EINVAL, "no such invite");
+	commands_refused(&c, "owner", "invite.revoke", code_of(first), KETTLE_ENOENT, "There is no invite with this code.");
+	assert_int_equal(count("access") + count("invites") + count("invite_boards"), 0);
+	assert_int_equal(fixture_events(&c.f, "invite.revoked"), 2);
+}
+
+static int
+events_op(struct db *db, void *arg, struct kettle_error *err)
+{
+	struct actor bob = {.user = 0, .name = "bob", .role = RIGHT_ANYBODY};
+	return events_after(db, &bob, NULL, 0, 0, arg, err);
+}
+
+/* A closed board is nowhere to be seen: not in a list, a command, an event. */
+static void
+test_closed_everywhere(void **state)
+{
+	(void)state;
+	ranked("alice", 1.0);
+	close_board("board");
+	static const char *const names[] = {"leaderboard.show", "leaderboard.task", "leaderboard.template",
+		"leaderboard.rate_limits", "leaderboard.export"};
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (command_find(names[i]))
+			commands_refused(&c, "bob", names[i], json_pack("{s:s}", "name", "board"), KETTLE_EACCES, "closed");
+	commands_refused(&c, "bob", "submission.list", json_pack("{s:s}", "leaderboard", "board"), KETTLE_EACCES, "closed");
+	assert_int_equal(json_array_size(commands_must(&c, "bob", "leaderboard.list", json_pack("{s:b}", "all", 1))), 0);
+	AUTO_JSON json_t *events = NULL;
+	assert_int_equal(fixture_query(&c.f, events_op, &events, NULL), 0);
+	assert_int_equal(json_array_size(events), 0);
+}
+
+/* ---- the code of others ---- */
+
+static json_t *
+id_of(int64_t id)
+{
+	return json_pack("{s:I}", "id", (json_int_t)id);
+}
+
+static void
+set_board(const char *key, const char *value)
+{
+	commands_must(&c, "owner", "leaderboard.update", json_pack("{s:s, s:s}", "name", "board", key, value));
+}
+
+static void
+assert_open(bool open)
+{
+	const json_t *show = commands_must(&c, "bob", "leaderboard.show", json_pack("{s:s}", "name", "board"));
+	assert_true(json_is_true(json_object_get(show, "code_open")) == open);
+}
+
+static void
+test_code(void **state)
+{
+	(void)state;
+	int64_t id = ranked("alice", 1.5);
+	commands_refused(&c, "bob", "submission.show", id_of(id), KETTLE_EACCES, "belongs to somebody else.");
+	assert_open(false);
+	set_board("code", "ended");
+	set_board("deadline", "+1d");
+	commands_refused(&c, "bob", "submission.show", id_of(id), KETTLE_EACCES, "once the deadline of `board` has passed");
+	assert_open(false);
+	set_board("deadline", "2020-01-01");
+	assert_open(true);
+	const json_t *show = commands_must(&c, "bob", "submission.show", id_of(id));
+	assert_string_equal(commands_text(show, "code"), "int a;\n");
+	assert_string_equal(commands_text(show, "user_name"), "alice");
+	assert_string_equal(commands_text(show, "jobs.0.device"), "CPU");
+	assert_int_equal(commands_number(show, "jobs.0.rank.rank"), 1);
+	assert_int_equal(commands_number(show, "rank.CPU"), 1);
+	assert_string_equal(commands_text(show, "job.status"), "succeeded");
+	/* What it printed on its way is its owner's, and the board's creator's. */
+	AUTO_FREE char *text = json_dumps(show, 0);
+	assert_null(strstr(text, "PRIVATE"));
+	assert_int_equal(json_array_size(commands_at(show, "jobs.0.runs")), 0);
+	set_board("code", "always");
+	set_board("deadline", "none");
+	commands_must(&c, "bob", "submission.show", id_of(id));
+	set_board("code", "owner");
+	commands_refused(&c, "bob", "submission.show", id_of(id), KETTLE_EACCES, "belongs to somebody else.");
+}
+
+static void
+test_code_that_is_not_ranked(void **state)
+{
+	(void)state;
+	set_board("code", "always");
+	int64_t test = commands_submit(&c, "alice", "board", "test"), id = ranked("alice", 1.0);
+	commands_refused(&c, "bob", "submission.show", id_of(test), KETTLE_EACCES, "somebody else");
+	commands_refused(&c, "bob", "submission.show", id_of(999), KETTLE_ENOENT, "There is no submission 999.");
+	commands_must(&c, "bob", "submission.show", id_of(id));
+	fixture_sql(&c.f, "UPDATE submissions SET flagged_at = 1, flag_reason = 'x' WHERE mode = 'ranked'");
+	commands_refused(&c, "bob", "submission.show", id_of(id), KETTLE_EACCES, "somebody else");
+	fixture_sql(&c.f, "UPDATE submissions SET flagged_at = NULL");
+	fixture_sql(&c.f, "UPDATE users SET banned_at = 1 WHERE name = 'alice'");
+	commands_refused(&c, "bob", "submission.show", id_of(id), KETTLE_EACCES, "somebody else");
+	fixture_sql(&c.f, "UPDATE users SET banned_at = NULL");
+	commands_must(&c, "bob", "submission.show", id_of(id));
+	close_board("board");
+	commands_refused(&c, "bob", "submission.show", id_of(id), KETTLE_EACCES, "somebody else");
+	commands_must(&c, "owner", "submission.show", id_of(id));
+	assert_string_equal(commands_text(c.result, "jobs.0.runs.0.message"), "PRIVATE");
+}
+
+/* ---- rate limits ---- */
+
+static json_t *
+limit(const char *category, const char *device, int per_hour)
+{
+	json_t *args = json_pack("{s:s, s:s*, s:s*}", "name", "board", "category", category, "device", device);
+	(void)json_object_set_new(
+		args, per_hour < 0 ? "remove" : "per_hour", per_hour < 0 ? json_true() : json_integer(per_hour));
+	return args;
+}
+
+static void
+test_limits(void **state)
+{
+	(void)state;
+	const json_t *result = commands_must(&c, "owner", "leaderboard.rate_limit", limit("leaderboard", "h100", 2));
+	assert_string_equal(commands_text(result, "limits.0.device"), "H100");
+	assert_string_equal(commands_text(fixture_event(&c.f, "leaderboard.limited"), "data.device"), "H100");
+	result = commands_must(&c, "owner", "leaderboard.rate_limit", limit(NULL, NULL, 5));
+	assert_int_equal(json_array_size(commands_at(result, "limits")), 3);
+	result = commands_must(&c, "alice", "leaderboard.rate_limits", json_pack("{s:s}", "name", "board"));
+	assert_string_equal(commands_text(result, "limits.0.category"), "test");
+	assert_true(json_is_null(commands_at(result, "limits.0.device")));
+	result = commands_must(
+		&c, "alice", "leaderboard.rate_limits", json_pack("{s:s, s:s}", "name", "board", "device", "H100"));
+	assert_int_equal(json_array_size(commands_at(result, "limits")), 1);
+	result = commands_must(&c, "owner", "leaderboard.rate_limit", limit("leaderboard", "H100", 3));
+	assert_int_equal(json_array_size(commands_at(result, "limits")), 3);
+	result = commands_must(&c, "owner", "leaderboard.rate_limit", limit("leaderboard", NULL, -1));
+	assert_int_equal(json_array_size(commands_at(result, "limits")), 1);
+	assert_true(json_is_null(commands_at(fixture_event(&c.f, "leaderboard.limited"), "data.per_hour")));
+	commands_refused(
+		&c, "owner", "leaderboard.rate_limit", limit("leaderboard", NULL, -1), KETTLE_ENOENT, "has no such limit");
+	commands_refused(&c, "owner", "leaderboard.rate_limit", json_pack("{s:s}", "name", "board"), KETTLE_EINVAL,
+		"Say either how many");
+	commands_refused(&c, "owner", "leaderboard.rate_limit",
+		json_pack("{s:s, s:b, s:i}", "name", "board", "remove", 1, "per_hour", 1), KETTLE_EINVAL, "Say either");
+	commands_refused(&c, "owner", "leaderboard.rate_limit", limit(NULL, "T4", 1), KETTLE_EINVAL, "has no device `T4`");
+	commands_refused(&c, "alice", "leaderboard.rate_limit", limit(NULL, NULL, 1), KETTLE_EACCES, "for creators");
+	commands_refused(
+		&c, "carol:creator", "leaderboard.rate_limit", limit(NULL, NULL, 1), KETTLE_EACCES, "somebody else");
+}
+
+static void
+refused_submit(const char *device, const char *says, bool has_end)
+{
+	commands_refused(&c, "alice", "submit",
+		json_pack("{s:o, s:s, s:s, s:s}", "file", commands_file("a.cpp", "x\n"), "leaderboard", "board", "mode",
+			"ranked", "device", device),
+		KETTLE_ERATE, says);
+	assert_true((c.err.retry_s > 0) == has_end);
+}
+
+static void
+test_limits_of_devices(void **state)
+{
+	(void)state;
+	commands_must(&c, "owner", "leaderboard.rate_limit", limit("leaderboard", "CPU", 1));
+	commands_must(&c, "owner", "leaderboard.rate_limit", limit("leaderboard", NULL, 3));
+	commands_submit(&c, "alice", "board", "ranked");
+	refused_submit(
+		"CPU", "takes 1 ranked submission an hour from each user on CPU; the next is possible in 3600 s.", true);
+	commands_submit(&c, "alice", "board", "test");
+	commands_must(&c, "alice", "submit",
+		json_pack("{s:o, s:s, s:s}", "file", commands_file("a.cpp", "x\n"), "leaderboard", "board", "device", "H100"));
+	commands_submit(&c, "bob", "board", "ranked");
+	/* Of two that are used up the longer wait is told. */
+	fixture_sql(&c.f, "UPDATE submissions SET created_at = created_at - 1800000 WHERE user = (SELECT id FROM users "
+					  "WHERE name = 'alice') AND id = 1");
+	commands_must(&c, "owner", "leaderboard.rate_limit", limit("leaderboard", NULL, 1));
+	refused_submit("CPU", "from each user; the next is possible in", true);
+	assert_true(c.err.retry_s > 1800);
+	commands_must(&c, "owner", "leaderboard.rate_limit", limit("leaderboard", "CPU", 0));
+	refused_submit("CPU", "takes no ranked submissions on CPU at the moment.", false);
+	commands_must(&c, "owner", "leaderboard.rate_limit", limit("leaderboard", NULL, -1));
+	commands_submit(&c, "alice", "board", "ranked");
+}
+
+int
+main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(test_join),
+		TEST(test_invites),
+		TEST(test_revoke),
+		TEST(test_closed_everywhere),
+		TEST(test_code),
+		TEST(test_code_that_is_not_ranked),
+		TEST(test_limits),
+		TEST(test_limits_of_devices),
+	};
+	return cmocka_run_group_tests_name("board_access", tests, NULL, NULL);
+}

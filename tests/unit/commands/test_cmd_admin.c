@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT */
+/* Whoever runs the engine: start and stop, figures, copies of what is there. */
+#include <config.h>
+
+#include "unit/command_fixture.h"
+
+#include "store/backup.h"
+#include "base/cleanup.h"
+#include "store/db_file.h"
+#include "model/export_files.h"
+#include "base/file.h"
+#include "model/jobs.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+#define FILE_MAX (1u << 20)
+
+static struct commands_fixture c;
+
+static int
+setup(void **state)
+{
+	(void)state;
+	commands_open(&c);
+	commands_board(&c, "board", NULL);
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	(void)state;
+	commands_close(&c);
+	return 0;
+}
+
+static void
+run(int64_t submission, double score)
+{
+	char sql[100];
+	(void)snprintf(sql, sizeof(sql), "SELECT id FROM jobs WHERE submission = %lld", (long long)submission);
+	commands_finish(&c, fixture_int(&c.f, sql),
+		json_pack("{s:s, s:f, s:[{s:s, s:b, s:b, s:s, s:I, s:I, s:{s:s}}, {s:s, s:b, s:b, s:f, s:s}]}", "state",
+			"passed", "score", score, "runs", "mode", "test", "secret", 0, "passed", 1, "message", "a \"word\", two\n",
+			"start_ns", (json_int_t)1, "wall_ns", (json_int_t)2000000000, "result", "check", "pass", "mode",
+			"leaderboard", "secret", 1, "passed", 1, "score", score, "message", "SECRET"));
+}
+
+/* ---- start, stop, figures ---- */
+
+static void
+test_accepting(void **state)
+{
+	(void)state;
+	commands_refused(&c, "alice", "admin.stop", json_object(), KETTLE_EACCES, "for admins");
+	commands_must(&c, "owner", "admin.stop", json_object());
+	assert_true(json_is_false(commands_at(c.result, "accepts_jobs")));
+	commands_must(&c, "owner", "admin.stop", json_object());
+	assert_int_equal(fixture_events(&c.f, "admin.accepting"), 1);
+	commands_refused(&c, "alice", "submit",
+		json_pack("{s:o, s:s}", "file", commands_file("a.cpp", "x\n"), "leaderboard", "board"), KETTLE_EUNAVAIL,
+		"No submissions are accepted");
+	/* It is kept. */
+	struct kettle_error err = {0};
+	fixture_stop(&c.f);
+	assert_int_equal(fixture_store(&c.f, &err), 0);
+	assert_true(json_is_false(commands_at(commands_must(&c, "owner", "admin.stats", json_object()), "accepts_jobs")));
+	commands_must(&c, "owner", "admin.start", json_object());
+	commands_submit(&c, "alice", "board", "test");
+	assert_int_equal(fixture_events(&c.f, "admin.accepting"), 2);
+	assert_string_equal(commands_text(fixture_event(&c.f, "admin.accepting"), "scope"), "a");
+}
+
+static void
+test_stats(void **state)
+{
+	(void)state;
+	commands_board(&c, "other", NULL);
+	run(commands_submit(&c, "alice", "board", "ranked"), 1.0);
+	run(commands_submit(&c, "bob", "board", "ranked"), 2.0);
+	commands_submit(&c, "bob", "other", "test");
+	const json_t *stats = commands_at(commands_must(&c, "owner", "admin.stats", json_object()), "stats");
+	assert_int_equal(commands_number(stats, "num_submissions"), 3);
+	assert_int_equal(commands_number(stats, "sub_waiting"), 1);
+	assert_int_equal(commands_number(stats, "num_users"), 2);
+	assert_int_equal(commands_number(stats, "num_unique_codes"), 1);
+	static const struct {
+		const char *key;
+		double value;
+	} figures[] = {{"num_run.CPU", 4}, {"runs_passed.CPU", 4}, {"runs_scored.CPU", 2}, {"runs_secret.CPU", 2},
+		{"total_runtime.CPU", 4}};
+	for (size_t i = 0; i < ARRAY_SIZE(figures); i++)
+		assert_float_equal(json_number_value(json_object_get(stats, figures[i].key)), figures[i].value, 1e-6);
+	assert_true(json_number_value(json_object_get(stats, "max_delay.CPU")) >= 0);
+	assert_non_null(json_object_get(stats, "avg_delay.CPU"));
+	stats = commands_at(commands_must(&c, "owner", "admin.stats", json_pack("{s:s}", "leaderboard", "other")), "stats");
+	assert_int_equal(commands_number(stats, "num_submissions"), 1);
+	assert_null(json_object_get(stats, "num_run.CPU"));
+	fixture_sql(&c.f, "UPDATE submissions SET created_at = 1 WHERE id = 1");
+	stats = commands_at(commands_must(&c, "owner", "admin.stats", json_pack("{s:b}", "last_day", 1)), "stats");
+	assert_int_equal(commands_number(stats, "num_submissions"), 2);
+	assert_int_equal(commands_number(stats, "sub_waiting"), 1);
+	commands_refused(
+		&c, "owner", "admin.stats", json_pack("{s:s}", "leaderboard", "othr"), KETTLE_ENOENT, "did you mean `other`");
+	commands_refused(&c, "alice", "admin.stats", json_object(), KETTLE_EACCES, "for admins");
+}
+
+/* ---- copies ---- */
+
+static struct db
+connection(const char *path)
+{
+	struct kettle_error err = {0};
+	struct db db = {0};
+	if (dbfile_open_reader(path, &db.handle, &err) < 0)
+		fail_msg("%s", err.message);
+	return db;
+}
+
+static void
+path_of(char *path, size_t size, const char *name)
+{
+	(void)snprintf(path, size, "%s/%s", c.f.dir, name);
+}
+
+/* Between two steps of the copy somebody submits; how often it was asked, and after how many it stops (0: never). */
+struct watcher {
+	int calls, stop;
+};
+
+static bool
+watch(void *arg, int64_t done, int64_t total)
+{
+	struct watcher *watcher = arg;
+	assert_true(done <= total);
+	if (watcher->calls++ < 3)
+		commands_submit(&c, "alice", "board", "test");
+	return watcher->stop == 0 || watcher->calls < watcher->stop;
+}
+
+static void
+test_backup(void **state)
+{
+	(void)state;
+	struct kettle_error err = {0};
+	struct watcher watcher = {0};
+	char path[100], again[100];
+	int64_t bytes = 0, rows = 0;
+	path_of(path, sizeof(path), "copy.db");
+	run(commands_submit(&c, "alice", "board", "ranked"), 1.0);
+	/* More pages than one step copies. */
+	fixture_sql(&c.f,
+		"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 4000) INSERT INTO blobs "
+		"(sha256, size, data) SELECT printf('%064d', i), 1000, randomblob(1000) FROM n");
+	struct db db = connection(c.f.path);
+	if (backup_make(db.handle, path, watch, &watcher, &bytes, &err) < 0)
+		fail_msg("%s", err.message);
+	assert_true(watcher.calls > 3);
+	/* One moment's, though three more came meanwhile; a file alone, for its owner. */
+	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM submissions"), 4);
+	struct db copy = connection(path);
+	assert_int_equal(db_int(&copy, &rows, &err, "SELECT count(*) FROM submissions", NULL), 0);
+	assert_int_equal(rows, 1);
+	db_close(&copy);
+	struct stat status;
+	assert_int_equal(stat(path, &status), 0);
+	assert_int_equal(status.st_mode & 0777, 0600);
+	assert_int_equal(status.st_size, bytes);
+	assert_int_equal(backup_make(db.handle, path, NULL, NULL, &bytes, &err), KETTLE_ECONFLICT);
+	assert_says(&err, "nothing is overwritten");
+	path_of(again, sizeof(again), "absent/copy.db");
+	assert_true(backup_make(db.handle, again, NULL, NULL, &bytes, &err) < 0);
+	assert_says(&err, "cannot be written");
+	/* Stopped: nothing is left of it. */
+	path_of(again, sizeof(again), "stopped.db");
+	watcher = (struct watcher){.calls = 3, .stop = 5};
+	assert_int_equal(backup_make(db.handle, again, watch, &watcher, &bytes, &err), KETTLE_ECANCELED);
+	assert_int_not_equal(stat(again, &status), 0);
+	AUTO_DIR DIR *folder = opendir(c.f.dir);
+	const struct dirent *entry;
+	while ((entry = readdir(folder)))
+		if (strstr(entry->d_name, ".part"))
+			fail_msg("%s is left", entry->d_name);
+	db_close(&db);
+}
+
+static char *
+read_file(const char *folder, const char *name)
+{
+	AUTO_FREE char *path = path_join(folder, name);
+	char *text = NULL;
+	size_t size = 0;
+	struct kettle_error err = {0};
+	if (file_read(path, FILE_MAX, &text, &size, &err) < 0)
+		fail_msg("%s", err.message);
+	return text;
+}
+
+static void
+test_export(void **state)
+{
+	(void)state;
+	struct kettle_error err = {0};
+	char path[100], csv[100];
+	AUTO_JSON json_t *files = NULL;
+	path_of(path, sizeof(path), "out/");
+	path_of(csv, sizeof(csv), "csv");
+	run(commands_submit(&c, "alice", "board", "ranked"), 1.5);
+	commands_submit(&c, "bob", "board", "test");
+	fixture_sql(&c.f, "INSERT INTO tokens (hash, kind, created_at) VALUES ('HUSH', 'token', 1);"
+					  "INSERT INTO invites (code, created_by, created_at) VALUES ('HUSH', 1, 1);"
+					  "UPDATE identities SET subject = 'HUSH' WHERE name = 'bob'; UPDATE jobs SET seed = 987654321");
+	struct db db = connection(c.f.path);
+	if (export_make(&db, path, false, NULL, NULL, &files, &err) < 0)
+		fail_msg("%s", err.message);
+	assert_int_equal(commands_number(json_object_get(files, "submissions.jsonl"), ""), 2);
+	assert_int_equal(commands_number(json_object_get(files, "runs.jsonl"), ""), 2);
+	assert_int_equal(commands_number(json_object_get(files, "code/"), ""), 1);
+	static const char *const names[] = {"leaderboards", "users", "submissions", "jobs", "runs"};
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		char name[40];
+		(void)snprintf(name, sizeof(name), "%s.jsonl", names[i]);
+		AUTO_FREE char *text = read_file(path, name);
+		if (strstr(text, "HUSH") || strstr(text, "SECRET") || strstr(text, "987654321"))
+			fail_msg("%s tells too much: %s", name, text);
+		AUTO_JSON json_t *row = json_loadb(text, strcspn(text, "\n"), 0, NULL);
+		assert_true(json_is_object(row));
+	}
+	AUTO_FREE char *text = read_file(path, "submissions.jsonl");
+	AUTO_JSON json_t *row = json_loadb(text, strcspn(text, "\n"), 0, NULL);
+	AUTO_FREE char *code_path = NULL;
+	assert_true(asprintf(&code_path, "code/%s", commands_text(row, "code_sha256")) > 0);
+	AUTO_FREE char *code = read_file(path, code_path);
+	assert_string_equal(code, "int a;\n");
+	json_decref(STEAL(files));
+	assert_int_equal(export_make(&db, csv, true, NULL, NULL, &files, &err), 0);
+	AUTO_FREE char *runs = read_file(csv, "runs.csv");
+	assert_true(strncmp(runs, "run,job,submission_id,device,", 29) == 0);
+	assert_non_null(strstr(runs, ",\"a \"\"word\"\", two\n\",\"{\"\"check\"\":\"\"pass\"\"}\"\r\n"));
+	json_decref(STEAL(files));
+	assert_int_equal(export_make(&db, csv, true, NULL, NULL, &files, &err), KETTLE_ECONFLICT);
+	assert_says(&err, "new or empty");
+	db_close(&db);
+}
+
+int
+main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(test_accepting),
+		TEST(test_stats),
+		TEST(test_backup),
+		TEST(test_export),
+	};
+	return cmocka_run_group_tests_name("admin", tests, NULL, NULL);
+}

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT */
+/* Competition files and what a sync makes of them: every form of a deadline, every fault with its sentence, nothing
+ * half done. */
+#include <config.h>
+
+#include "task/competition.h"
+
+#include "unit/command_fixture.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "lib/languages.h"
+#include "unit/scratch.h"
+
+/* ---- the file ---- */
+
+static struct languages *languages;
+
+static void
+expect_file(const char *yaml, const char *sentence)
+{
+	char *scratch = scratch_make();
+	AUTO_FREE char *path = scratch_write(scratch, "set.yaml", yaml);
+	AUTO_JSON json_t *sets = NULL;
+	struct kettle_error err = {0};
+	if (competition_read_all(languages, path, NULL, &sets, &err) == 0)
+		fail_msg("no error, but wanted: %s", sentence);
+	assert_string_equal(err.message, sentence);
+	scratch_remove(scratch);
+}
+
+static void
+test_bad_files(void **state)
+{
+	(void)state;
+	expect_file("name: x\nproblms: []\n", "set.yaml:2: unknown key `problms`; did you mean `problems`?");
+	expect_file("name: x\nproblems:\n  - {directry: a, name: a}\n",
+		"set.yaml:3: unknown key `directry` in `problems[0]`; did you mean `directory`?");
+	expect_file("problems: []\n", "set.yaml:1: the top level lacks the key `name`.");
+	expect_file("name: x\nproblems:\n  - {directory: a, name: a}\n  - {directory: b, name: A}\n",
+		"set.yaml:4: two problems are called `A`; each needs a name of its own.");
+	expect_file("name: x\nproblems:\n  - directory: a\n    name: a\n    deadline: 2026-02-30\n",
+		"set.yaml:5: The deadline \"2026-02-30\" names a day that does not exist.");
+	expect_file("name: x\ndeadline: +30d\nproblems: []\n", "set.yaml:2: The deadline \"+30d\" would move with every "
+														   "reading: write a date (2026-07-31), with a time in UTC "
+														   "if "
+														   "need be (2026-07-31 18:00).");
+	expect_file("files: []\nlang: py\nproblems: []\n",
+		"set.yaml: this is a task, not a competition; its file must be called task.yml.");
+	expect_file("name: [\n", "set.yaml:2: this is not YAML: while parsing a flow node, did not find expected node "
+							 "content.");
+}
+
+static void
+test_deadlines(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *text;
+		int64_t ms;
+	} all[] = {{"", 0}, {" ", 0}, {NULL, 0}, {"1970-01-02", 2 * 86400000LL - 1}, {"1970-01-02 9:05", 119100000},
+		{"1970-01-02 09:05", 119100000}};
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
+		int64_t ms = -1;
+		assert_int_equal(competition_deadline(all[i].text, &ms, NULL), 0);
+		assert_int_equal(ms, all[i].ms);
+	}
+}
+
+static json_t *
+read_fixture(const char *path, const char *set)
+{
+	AUTO_FREE char *whole = path_join(getenv("top_srcdir"), path);
+	json_t *sets = NULL;
+	struct kettle_error err = {0};
+	if (competition_read_all(languages, whole, set, &sets, &err))
+		fail_msg("%s", err.message);
+	return sets;
+}
+
+/* The competition of the fixtures, by its file and by its folder. */
+static void
+test_fixture(void **state)
+{
+	(void)state;
+	AUTO_JSON json_t *by_file = read_fixture("tests/fixtures/tasks/winter.yaml", NULL);
+	AUTO_JSON json_t *by_folder = read_fixture("tests/fixtures/tasks", "Winter of Kernels");
+	AUTO_JSON json_t *by_name = read_fixture("tests/fixtures/tasks", "winter");
+	assert_true(json_equal(by_file, by_folder) && json_equal(by_file, by_name));
+	const json_t *set = json_array_get(by_file, 0), *problems = json_object_get(set, "problems");
+	assert_string_equal(commands_text(set, "name"), "Winter of Kernels");
+	assert_string_equal(commands_text(set, "deadline"), "2026-12-31 9:05");
+	static const struct {
+		const char *name, *deadline, *task;
+		size_t gpus;
+	} all[] = {{"sort_v2", "2026-12-24", "sort_py", 2}, {"grayscale", "2026-12-31 9:05", "grayscale_cu", 0},
+		{"conv", "2026-12-31 18:00", "conv_py", 1}, {"allreduce", "2026-12-31 9:05", "allreduce_py", 0}};
+	assert_int_equal(json_array_size(problems), ARRAY_SIZE(all) + 1);
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
+		const json_t *problem = json_array_get(problems, i);
+		assert_string_equal(commands_text(problem, "name"), all[i].name);
+		assert_string_equal(commands_text(problem, "deadline"), all[i].deadline);
+		assert_string_equal(commands_text(problem, "bundle.name"), all[i].task);
+		assert_int_equal(json_array_size(json_object_get(problem, "gpus")), all[i].gpus);
+	}
+	const json_t *missing = json_array_get(problems, ARRAY_SIZE(all));
+	assert_string_equal(commands_text(missing, "error"), "winter.yaml:23: there is no folder `set/nowhere`.");
+	AUTO_JSON json_t *none = NULL;
+	struct kettle_error err = {0};
+	AUTO_FREE char *folder = path_join(getenv("top_srcdir"), "tests/fixtures/tasks");
+	assert_int_equal(competition_read_all(languages, folder, "wintr", &none, &err), KETTLE_ENOENT);
+	assert_string_equal(err.message, "There is no set `wintr` there.");
+	AUTO_FREE char *task = path_join(folder, "set/sort_py");
+	assert_int_equal(competition_read_all(languages, task, NULL, &none, &err), KETTLE_EINVAL);
+	assert_says(&err, "holds no competition file");
+}
+
+/* ---- the sync ---- */
+
+static json_t *
+problem(const char *name, const char *deadline, json_t *gpus_take, const char *more_yml)
+{
+	return json_pack("{s:s, s:s, s:s?, s:o?, s:o, s:n}", "name", name, "directory", name, "deadline", deadline, "gpus",
+		gpus_take, "bundle", commands_task(more_yml), "error");
+}
+
+static json_t *
+sets(json_t *problems_take)
+{
+	return json_pack("{s:[{s:s, s:s, s:o}]}", "sets", "name", "Winter", "file", "w.yaml", "problems", problems_take);
+}
+
+/* Runs a sync as "owner" and compares the lists: "created/updated/unchanged/skipped/errors/absent" by their sizes. */
+static const json_t *
+sync_is(struct commands_fixture *c, json_t *problems_take, const char *option, const char *sizes)
+{
+	static const char *const lists[] = {"created", "updated", "unchanged", "skipped", "errors", "absent"};
+	AUTO_JSON json_t *args = json_pack("{s:o}", "problems", sets(problems_take));
+	char found[7] = "";
+	if (option)
+		json_object_set_new(args, option, json_true());
+	const json_t *result = commands_must(c, "owner", "problems.sync", json_incref(args));
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
+		found[i] = (char)('0' + json_array_size(json_object_get(result, lists[i])));
+	assert_string_equal(found, sizes);
+	return result;
+}
+
+static void
+test_sync(void **state)
+{
+	(void)state;
+	struct commands_fixture c;
+	commands_open(&c);
+	sync_is(&c,
+		json_pack("[o, o]", problem("a", "2030-01-01", json_pack("[s]", "cpu"), NULL),
+			problem("b", NULL, json_pack("[s]", "H100"), NULL)),
+		"dry_run", "200000");
+	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM leaderboards"), 0);
+	sync_is(&c,
+		json_pack("[o, o]", problem("a", "2030-01-01", json_pack("[s]", "cpu"), NULL),
+			problem("b", NULL, json_pack("[s]", "H100"), NULL)),
+		NULL, "200000");
+	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM leaderboards WHERE problem_set = 'Winter'"), 2);
+	assert_int_equal(fixture_events(&c.f, "leaderboard.created"), 2);
+	sync_is(&c,
+		json_pack("[o, o]", problem("A", "2030-01-01", json_pack("[s]", "CPU"), NULL), problem("b", NULL, NULL, NULL)),
+		NULL, "002000");
+	/* Deadline and devices change; nobody's score is touched. */
+	const json_t *result = sync_is(&c,
+		json_pack("[o]", problem("a", "2031-01-01 9:00", json_pack("[s, s]", "H100", "CPU"), NULL)), NULL, "010001");
+	assert_string_equal(commands_text(result, "plan.0.changes.0"), "deadline");
+	assert_string_equal(commands_text(result, "plan.0.changes.1"), "devices");
+	assert_string_equal(commands_text(result, "absent.0"), "b");
+	assert_int_equal(fixture_events(&c.f, "leaderboard.updated"), 1);
+	commands_close(&c);
+}
+
+/* A task that runs differently waits for force; the others are done all the same. */
+static void
+test_sync_task(void **state)
+{
+	(void)state;
+	struct commands_fixture c;
+	commands_open(&c);
+	sync_is(&c, json_pack("[o]", problem("a", NULL, json_pack("[s]", "CPU"), NULL)), NULL, "100000");
+	const json_t *result = sync_is(&c,
+		json_pack("[o, o]", problem("a", NULL, NULL, "ranked_timeout: 9\n"),
+			problem("b", NULL, json_pack("[s]", "CPU"), NULL)),
+		NULL, "100100");
+	assert_string_equal(commands_text(result, "skipped.0.name"), "a");
+	assert_string_equal(commands_text(result, "skipped.0.reason"),
+		"its task runs differently now (ranked_timeout); say `force` if that is meant");
+	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM tasks"), 1);
+	result = sync_is(&c, json_pack("[o]", problem("a", NULL, NULL, "ranked_timeout: 9\n")), "force", "010001");
+	assert_string_equal(commands_text(result, "plan.0.scores"), "left");
+	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM tasks"), 2);
+	commands_close(&c);
+}
+
+static void
+test_sync_others(void **state)
+{
+	(void)state;
+	struct commands_fixture c;
+	commands_open(&c);
+	commands_board(&c, "mine", NULL);
+	const json_t *result = sync_is(&c, json_pack("[o]", problem("mine", NULL, NULL, NULL)), NULL, "000100");
+	assert_string_equal(commands_text(result, "skipped.0.reason"),
+		"there is already a leaderboard `mine` that no set has made; say `force` to take it over");
+	sync_is(&c, json_pack("[o]", problem("mine", NULL, NULL, NULL)), "force", "010000");
+	sync_is(&c, json_pack("[o]", problem("mine", NULL, NULL, NULL)), NULL, "001000");
+	/* Somebody else's board, whatever they say. */
+	AUTO_JSON json_t *theirs =
+		json_pack("{s:o, s:b}", "problems", sets(json_pack("[o]", problem("mine", NULL, NULL, NULL))), "force", 1);
+	result = commands_must(&c, "eve:creator", "problems.sync", json_incref(theirs));
+	assert_string_equal(commands_text(result, "errors.0.error"),
+		"The leaderboard `mine` belongs to somebody else; only they and admins may do this.");
+	commands_refused(&c, "bob", "problems.sync", json_incref(theirs), KETTLE_EACCES, "creator");
+	commands_close(&c);
+}
+
+static void
+test_sync_faults(void **state)
+{
+	(void)state;
+	struct commands_fixture c;
+	commands_open(&c);
+	const json_t *result = sync_is(&c,
+		json_pack("[o, o, o, o, o, {s:s, s:s}, {s:s}]", problem("good", NULL, json_pack("[s]", "CPU"), NULL),
+			problem("good", NULL, NULL, NULL), problem("tasks", NULL, json_pack("[s]", "CPU"), NULL),
+			problem("far", NULL, json_pack("[s]", "H10"), NULL), problem("yml", NULL, NULL, "testz: 1\n"), "name",
+			"unread", "error", "set.yaml:9: there is no folder `x`.", "name", "unsent"),
+		NULL, "100060");
+	static const char *const sentences[] = {"Two problems have this name; the first one counts.",
+		"`tasks` cannot be the name of a leaderboard: the word has a meaning in addresses.",
+		"The configuration has no device `H10`; there is CPU and H100; did you mean `H100`?",
+		"tiny/task.yml:12: unknown key `testz`; did you mean `tests`?", "set.yaml:9: there is no folder `x`.",
+		"Its task was not sent."};
+	for (size_t i = 0; i < ARRAY_SIZE(sentences); i++)
+		assert_string_equal(
+			json_string_value(json_object_get(json_array_get(json_object_get(result, "errors"), i), "error")),
+			sentences[i]);
+	commands_refused(&c, "owner", "problems.sync", json_pack("{s:{s:i}}", "problems", "sets", 1), KETTLE_EINVAL,
+		"problems: sets must be a list");
+	commands_refused(&c, "owner", "problems.sync", json_pack("{s:s}", "problems", "x"), KETTLE_EINVAL, "a competition");
+	commands_close(&c);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_bad_files),
+		cmocka_unit_test(test_deadlines),
+		cmocka_unit_test(test_fixture),
+		cmocka_unit_test(test_sync),
+		cmocka_unit_test(test_sync_task),
+		cmocka_unit_test(test_sync_others),
+		cmocka_unit_test(test_sync_faults),
+	};
+	languages = languages_new();
+	int failed = cmocka_run_group_tests(tests, NULL, NULL);
+	languages_free(languages);
+	return failed;
+}

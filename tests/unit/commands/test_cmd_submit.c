@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+/* What is accepted, and every refusal of a submission: its sentence, its code, its place in the order. */
+#include <config.h>
+
+#include "unit/command_fixture.h"
+
+#include "base/cleanup.h"
+#include "base/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct commands_fixture c;
+
+static int
+setup(void **state)
+{
+	(void)state;
+	commands_open(&c);
+	commands_board(&c, "vectoradd_cpp", NULL);
+	commands_board(&c, "both", json_pack("[s, s]", "h100", "cpu"));
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	(void)state;
+	commands_close(&c);
+	return 0;
+}
+
+/* Arguments for a submission; NULL leaves one out. */
+static json_t *
+args(const char *board, const char *device, const char *name, const char *code)
+{
+	return json_pack("{s:s*, s:s*, s:o}", "leaderboard", board, "device", device, "file", commands_file(name, code));
+}
+
+static void
+refused(json_t *args_take, int code, const char *says)
+{
+	commands_refused(&c, "alice", "submit", args_take, code, says);
+}
+
+static void
+test_accepted(void **state)
+{
+	(void)state;
+	const json_t *result =
+		commands_must(&c, "alice", "submit", args("BOTH", NULL, "dir/k.CPP", "//!POPCORN gpus cpu h100\n"));
+	assert_string_equal(commands_text(result, "leaderboard"), "both");
+	assert_string_equal(commands_text(result, "mode"), "ranked");
+	assert_int_equal(json_array_size(commands_at(result, "jobs")), 2);
+	assert_string_equal(commands_text(result, "jobs.0.device"), "CPU");
+	assert_string_equal(commands_text(result, "jobs.1.device"), "H100");
+	const json_t *event = fixture_event(&c.f, "submission.accepted");
+	assert_int_equal(commands_number(event, "seq"), commands_number(result, "seq"));
+	assert_int_equal(commands_number(event, "submission"), commands_number(result, "id"));
+	assert_string_equal(commands_text(event, "data.file_name"), "k.CPP");
+	assert_true(json_equal(commands_at(event, "data.jobs"), commands_at(result, "jobs")));
+	assert_string_equal(commands_text(event, "scope"), "u");
+	AUTO_FREE char *dump = json_dumps(event, 0);
+	assert_null(strstr(dump, "seed"));
+	assert_int_equal(fixture_int(&c.f, "SELECT count(DISTINCT seed) FROM jobs"), 1);
+	commands_submit(&c, "alice", "vectoradd_cpp", "leaderboard");
+	assert_int_equal(fixture_int(&c.f, "SELECT count(DISTINCT seed) FROM jobs"), 2);
+	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM submissions WHERE mode = 'ranked'"), 2);
+	/* The argument wins over the header. */
+	result = commands_must(&c, "alice", "submit", args("both", "H100", "k.cpp", "//!POPCORN gpus CPU\n"));
+	assert_int_equal(json_array_size(commands_at(result, "devices")), 1);
+	assert_string_equal(commands_text(result, "devices.0"), "H100");
+	/* The board from the header alone, and its only device. */
+	result = commands_must(
+		&c, "alice", "submit", args(NULL, NULL, "k.cpp", "//!POPCORN leaderboard VectorAdd_cpp\nint a;\n"));
+	assert_string_equal(commands_text(result, "leaderboard"), "vectoradd_cpp");
+	assert_string_equal(commands_text(result, "devices.0"), "CPU");
+}
+
+static void
+test_content_is_stored_once(void **state)
+{
+	(void)state;
+	int64_t before = fixture_int(&c.f, "SELECT count(*) FROM blobs");
+	for (int i = 0; i < 3; i++)
+		commands_must(&c, "alice", "submit", args("vectoradd_cpp", NULL, "k.cpp", "the same\n"));
+	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM blobs") - before, 1);
+}
+
+static void
+test_names(void **state)
+{
+	(void)state;
+	refused(args("vectorad", NULL, "k.cpp", "x\n"), KETTLE_ENOENT,
+		"no leaderboard `vectorad`; did you mean `vectoradd_cpp`?");
+	refused(args("zzz", NULL, "k.cpp", "x\n"), KETTLE_ENOENT, "There is no leaderboard `zzz`.");
+	refused(args(NULL, NULL, "k.cpp", "x\n"), KETTLE_EINVAL, "No leaderboard is named");
+	refused(args("both", NULL, "k.cpp", "x\n"), KETTLE_EINVAL, "choose from H100 and CPU");
+	refused(args("both", "H10", "k.cpp", "x\n"), KETTLE_EINVAL, "did you mean `H100`");
+	refused(args("vectoradd_cpp", "H100", "k.cpp", "x\n"), KETTLE_EINVAL, "no device `H100`; there is CPU");
+	refused(args("vectoradd_cpp", NULL, "k.cpp", "//!POPCORN gpus A100\n"), KETTLE_EINVAL, "no device `A100`");
+	json_t *bad = args("vectoradd_cpp", NULL, "k.cpp", "x\n");
+	(void)json_object_set_new(bad, "mode", json_string("rankd"));
+	refused(bad, KETTLE_EINVAL, "`mode` must be one of ranked, test, benchmark, profile");
+}
+
+static void
+test_files(void **state)
+{
+	(void)state;
+	AUTO_FREE char *big = malloc(1000002);
+	memset(big, 'x', 1000001);
+	big[1000001] = '\0';
+	refused(args("vectoradd_cpp", NULL, "k.cpp", ""), KETTLE_EINVAL, "is empty");
+	refused(args("vectoradd_cpp", NULL, "k.cpp", big), KETTLE_ETOOBIG, "1000000");
+	big[1000000] = '\0';
+	commands_must(&c, "alice", "submit", args("vectoradd_cpp", NULL, "k.cpp", big));
+	refused(args("vectoradd_cpp", NULL, "k.cpp", "ab\xff"), KETTLE_EINVAL, "not UTF-8 at byte 3");
+	refused(json_pack("{s:s, s:{s:s, s:s}}", "leaderboard", "vectoradd_cpp", "file", "name", "k.cpp", "base64", "YQBi"),
+		KETTLE_EINVAL, "binary");
+	refused(json_pack("{s:s, s:{s:s, s:s}}", "leaderboard", "vectoradd_cpp", "file", "name", "k.cpp", "base64", "a!"),
+		KETTLE_EINVAL, "base64");
+	refused(args("vectoradd_cpp", NULL, "k.py", "x\n"), KETTLE_EINVAL, ".cpp");
+	refused(args("vectoradd_cpp", NULL, "\x01\x1b/", "x\n"), KETTLE_EINVAL, "has no name");
+	commands_must(&c, "alice", "submit", args("vectoradd_cpp", NULL, "a\x1b[31m\xe2\x80\xae.cpp", "x\n"));
+	assert_string_equal(
+		commands_text(fixture_event(&c.f, "submission.accepted"), "data.file_name"), "a\xef\xbf\xbd[31m.cpp");
+}
+
+static void
+test_header(void **state)
+{
+	(void)state;
+	refused(args("vectoradd_cpp", NULL, "k.cpp", "//!POPCORN leaderboard both\n"), KETTLE_EINVAL,
+		"for the leaderboard `both`, but it was submitted to `vectoradd_cpp`");
+	refused(args("vectoradd_cpp", NULL, "k.cpp", "//!POPCORN leaderbord both\n"), KETTLE_EINVAL, "unknown directive");
+	/* Without the header nobody knows where it goes, so it is the answer then. */
+	refused(args(NULL, NULL, "k.cpp", "//!POPCORN leaderbord both\n"), KETTLE_EINVAL, "unknown directive");
+	refused(args(NULL, NULL, "k.cpp", ""), KETTLE_EINVAL, "is empty");
+}
+
+/* Each fault of a submission hides all those behind it. */
+static void
+test_order(void **state)
+{
+	(void)state;
+	static const char bad_header[] = "//!POPCORN leaderbord both\n";
+	fixture_sql(&c.f,
+		"INSERT INTO settings VALUES ('accepting', 'false');"
+		"INSERT INTO users (id, name, created_at, banned_at, ban_reason) VALUES (50, 'eve', 0, 1, 'cheating');"
+		"INSERT INTO identities VALUES ('cli', 'eve', 50, 'eve', 0);"
+		"UPDATE boards SET visibility = 'closed', deadline_at = 1 WHERE name = 'vectoradd_cpp';"
+		"INSERT INTO rate_limits VALUES ((SELECT id FROM leaderboards WHERE name = 'vectoradd_cpp'), 'leaderboard', "
+		"'', 0)");
+#define EVE(board, device, name, text, code, says) \
+	commands_refused(&c, "eve", "submit", args(board, device, name, text), code, says)
+	EVE("nowhere", "X", "k.py", "", KETTLE_ENOENT, "no leaderboard");
+	EVE("vectoradd_cpp", "X", "k.py", "", KETTLE_EINVAL, "no device");
+	EVE("vectoradd_cpp", NULL, "k.py", "", KETTLE_EINVAL, "is empty");
+	EVE("vectoradd_cpp", NULL, "k.py", bad_header, KETTLE_EINVAL, ".cpp");
+	EVE("vectoradd_cpp", NULL, "k.cpp", bad_header, KETTLE_EUNAVAIL, "accepted at the moment");
+	fixture_sql(&c.f, "UPDATE settings SET value_json = 'true'");
+	EVE("vectoradd_cpp", NULL, "k.cpp", bad_header, KETTLE_EACCES, "You are banned: cheating.");
+	fixture_sql(&c.f, "UPDATE users SET banned_at = NULL");
+	EVE("vectoradd_cpp", NULL, "k.cpp", bad_header, KETTLE_EINVAL, "unknown directive");
+	EVE("vectoradd_cpp", NULL, "k.cpp", "x\n", KETTLE_EACCES, "closed");
+	fixture_sql(&c.f, "INSERT INTO access SELECT id, 50, NULL, 0 FROM leaderboards WHERE name = 'vectoradd_cpp'");
+	EVE("vectoradd_cpp", NULL, "k.cpp", "x\n", KETTLE_ERATE, "takes no ranked submissions");
+	fixture_sql(&c.f, "DELETE FROM rate_limits");
+	EVE("vectoradd_cpp", NULL, "k.cpp", "x\n", KETTLE_EINVAL, "ended at its deadline, 1970-01-01 00:00 UTC");
+	fixture_sql(&c.f, "UPDATE boards SET deadline_at = NULL");
+	commands_must(&c, "eve", "submit", args("vectoradd_cpp", NULL, "k.cpp", "x\n"));
+	/* Nothing of what was refused is there. */
+	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM submissions"), 1);
+	assert_int_equal(fixture_events(&c.f, "submission.accepted"), 1);
+}
+
+static void
+test_device_not_configured(void **state)
+{
+	(void)state;
+	json_t *cpu = json_pack("{s:{}}", "CPU"), *all = (json_t *)c.env.devices;
+	c.env.devices = cpu;
+	refused(args("both", "H100", "k.cpp", "x\n"), KETTLE_EUNAVAIL, "`H100` is not configured");
+	c.env.devices = all;
+	json_decref(cpu);
+}
+
+static int64_t
+job_of(int64_t submission)
+{
+	char sql[100];
+	(void)snprintf(sql, sizeof(sql), "SELECT id FROM jobs WHERE submission = %lld", (long long)submission);
+	return fixture_int(&c.f, sql);
+}
+
+static void
+test_rate(void **state)
+{
+	(void)state;
+	fixture_sql(&c.f,
+		"INSERT INTO rate_limits SELECT id, 'test', '', 2 FROM leaderboards WHERE name = 'vectoradd_cpp';"
+		"INSERT INTO rate_limits SELECT id, 'leaderboard', 'H100', 1 FROM leaderboards WHERE name = 'both'");
+	int64_t first = commands_submit(&c, "alice", "vectoradd_cpp", "test");
+	commands_submit(&c, "alice", "vectoradd_cpp", "benchmark");
+	json_t *third = args("vectoradd_cpp", NULL, "k.cpp", "x\n");
+	(void)json_object_set_new(third, "mode", json_string("profile"));
+	refused(
+		json_incref(third), KETTLE_ERATE, "takes 2 test submissions an hour from each user; the next is possible in");
+	assert_true(c.err.retry_s > 3500 && c.err.retry_s <= 3600);
+	/* Others and the other category are free; deleting gives nothing back; what the engine failed does not count. */
+	commands_submit(&c, "bob", "vectoradd_cpp", "test");
+	commands_submit(&c, "alice", "vectoradd_cpp", "ranked");
+	commands_must(&c, "alice", "submission.delete", json_pack("{s:I}", "id", (json_int_t)first));
+	refused(json_incref(third), KETTLE_ERATE, "an hour");
+	int64_t second = fixture_int(&c.f, "SELECT max(id) FROM submissions WHERE mode = 'benchmark'");
+	commands_finish(&c, job_of(second), json_pack("{s:s, s:s}", "state", "error", "error", "The machine broke."));
+	commands_must(&c, "alice", "submit", third);
+	/* An hour later. */
+	fixture_sql(
+		&c.f, "UPDATE submissions SET created_at = created_at - 3600000; UPDATE rate_spent SET at = at - 3600000");
+	commands_submit(&c, "alice", "vectoradd_cpp", "test");
+	/* One device's limit is no other's. */
+	commands_must(&c, "alice", "submit", args("both", "H100", "k.cpp", "x\n"));
+	refused(args("both", "H100", "k.cpp", "x\n"), KETTLE_ERATE, "on H100");
+	commands_must(&c, "alice", "submit", args("both", "CPU", "k.cpp", "x\n"));
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_accepted, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_content_is_stored_once, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_names, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_files, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_header, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_order, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_device_not_configured, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_rate, setup, teardown),
+	};
+	return cmocka_run_group_tests_name("submit", tests, NULL, NULL);
+}

@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: MIT */
+/* The configuration: defaults, devices, secrets, mistakes, reloads. */
+#include <config.h>
+
+#include "config/configuration.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "unit/scratch.h"
+
+struct fixture {
+	char *dir;
+	struct config *config;
+	struct kettle_error err;
+};
+
+static int
+setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	f->dir = scratch_make();
+	*state = f;
+	(void)unsetenv("KETTLE_CONFIG");
+	(void)unsetenv("KETTLE_DB");
+	(void)unsetenv("KETTLE_PLUGIN_PATH");
+	(void)setenv("XDG_CONFIG_HOME", f->dir, 1);
+	(void)setenv("XDG_DATA_HOME", f->dir, 1);
+	return f->dir ? 0 : -1;
+}
+
+static int
+teardown(void **state)
+{
+	struct fixture *f = *state;
+	config_free(f->config);
+	scratch_remove(f->dir);
+	free(f);
+	return 0;
+}
+
+static int
+load(struct fixture *f, const char *text)
+{
+	AUTO_FREE char *path = scratch_write(f->dir, "k.yml", text);
+	const struct config_request request = {.file = path};
+	config_free(f->config);
+	f->config = NULL;
+	f->err = (struct kettle_error){0};
+	return config_load(&request, &f->config, &f->err);
+}
+
+/* Loading fails with a message that begins with FILE:LINE and holds `part`. */
+static void
+refuse(struct fixture *f, const char *text, int line, const char *part)
+{
+	char head[20];
+	(void)snprintf(head, sizeof(head), "k.yml:%d: ", line);
+	assert_int_equal(load(f, text), KETTLE_EINVAL);
+	const char *found = strstr(f->err.message, "k.yml");
+	assert_non_null(found);
+	if (line)
+		assert_memory_equal(found, head, strlen(head));
+	if (!strstr(f->err.message, part))
+		fail_msg("\"%s\" lacks \"%s\"", f->err.message, part);
+}
+
+/* The value at a path of keys and indexes, as text. New string. */
+static char *
+at(const struct fixture *f, const char *path)
+{
+	const json_t *value = f->config->root;
+	AUTO_FREE char *copy = strdup(path);
+	char *rest = copy;
+	for (const char *part; (part = strsep(&rest, "/"));)
+		value = json_is_array(value) ? json_array_get(value, (size_t)atoi(part)) : json_object_get(value, part);
+	return value ? json_dumps(value, JSON_ENCODE_ANY | JSON_SORT_KEYS) : strdup("absent");
+}
+
+#define assert_at(f, path, text) \
+	do { \
+		AUTO_FREE char *found_ = at(f, path); \
+		assert_string_equal(found_, text); \
+	} while (0)
+
+static void
+test_defaults(void **state)
+{
+	struct fixture *f = *state;
+	assert_int_equal(config_load(&(struct config_request){0}, &f->config, &f->err), 0);
+	assert_null(f->config->file);
+	assert_at(f, "devices",
+		"{\"CPU\": {\"name\": \"CPU\", \"units\": [{\"name\": \"CPU\", \"prefetch\": 1, \"runner\": \"local\", "
+		"\"sandbox\": \"full\", \"slots\": 1}]}}");
+	assert_at(f, "runners", "{\"local\": {}}");
+	assert_at(f, "frontends", "{\"cli\": {}}");
+	assert_at(f, "limits/submission_bytes", "1000000");
+	assert_at(f, "engine/shutdown_grace", "30");
+	assert_at(f, "log", "{\"format\": \"auto\", \"level\": \"info\"}");
+	AUTO_FREE char *database = path_join(f->dir, "kettle/kettle.db");
+	assert_string_equal(json_string_value(json_object_get(f->config->root, "database")), database);
+}
+
+static void
+test_empty_files(void **state)
+{
+	struct fixture *f = *state;
+	assert_int_equal(load(f, ""), 0);
+	assert_int_equal(load(f, "# nothing\n"), 0);
+	assert_int_equal(load(f, "log:\ndevices:\nlanguages:\nrunners:\n  local:\n"), 0);
+	assert_at(f, "devices", "{}");
+	assert_at(f, "languages", "{}");
+	assert_at(f, "log/level", "\"info\"");
+}
+
+static void
+test_usual_places(void **state)
+{
+	struct fixture *f = *state;
+	AUTO_FREE char *folder = path_join(f->dir, "kettle");
+	assert_int_equal(file_mkdirs(folder, 0700, NULL), 0);
+	AUTO_FREE char *usual = scratch_write(folder, "kettle.yml", "log: {level: debug}\n");
+	AUTO_FREE char *other = scratch_write(f->dir, "other.yml", "log: {level: error}\n");
+	assert_int_equal(config_load(&(struct config_request){0}, &f->config, &f->err), 0);
+	assert_string_equal(f->config->file, usual);
+	assert_at(f, "log/level", "\"debug\"");
+	config_free(f->config);
+	(void)setenv("KETTLE_CONFIG", other, 1);
+	(void)setenv("KETTLE_DB", "/x/y.db", 1);
+	assert_int_equal(config_load(&(struct config_request){0}, &f->config, &f->err), 0);
+	assert_at(f, "log/level", "\"error\"");
+	assert_at(f, "database", "\"/x/y.db\"");
+	config_free(f->config);
+	f->config = NULL;
+	(void)setenv("KETTLE_CONFIG", "/no/such/kettle.yml", 1);
+	assert_int_equal(config_load(&(struct config_request){0}, &f->config, &f->err), KETTLE_ENOENT);
+	assert_non_null(strstr(f->err.message, "/no/such/kettle.yml"));
+}
+
+static void
+test_paths(void **state)
+{
+	struct fixture *f = *state;
+	(void)setenv("HOME", "/home/somebody", 1);
+	assert_int_equal(
+		load(f, "database: data/k.db\nplugin_path: [~/p, /q, r]\nsandbox: {read: venv}\nbuild: {cores: 3}\n"), 0);
+	AUTO_FREE char *real = realpath(f->dir, NULL), *database = path_join(real, "data/k.db");
+	AUTO_FREE char *r = path_join(real, "r"), *venv = path_join(real, "venv");
+	const json_t *root = f->config->root, *folders = json_object_get(root, "plugin_path");
+	assert_string_equal(json_string_value(json_object_get(root, "database")), database);
+	assert_string_equal(json_string_value(json_array_get(folders, 0)), "/home/somebody/p");
+	assert_string_equal(json_string_value(json_array_get(folders, 1)), "/q");
+	assert_string_equal(json_string_value(json_array_get(folders, 2)), r);
+	const json_t *read = json_object_get(json_object_get(root, "sandbox"), "read");
+	assert_string_equal(json_string_value(json_array_get(read, 0)), venv);
+	assert_at(f, "build", "{\"cores\": \"3\", \"jobs\": 2}");
+}
+
+static void
+test_devices(void **state)
+{
+	struct fixture *f = *state;
+	assert_int_equal(
+		load(f, "runners: {local: {}, modal: {}, github: {}}\n"
+				"devices:\n"
+				"  CPU: {runner: local, cores: 1, slots: 2}\n"
+				"  H100: {units: [{runner: local, gpu: 0}, {runner: local, gpu: GPU-1, slots: 3}, {runner: modal}], "
+				"sm: 90a, sandbox: reduced, include_dirs: /opt/cutlass/include, library_dirs: [lib, /opt/lib]}\n"
+				"  MI300: {runner: github, labels: amd-mi300, gfx: gfx942}\n"
+				"  L4: {sm: 89}\n"),
+		0);
+	assert_at(f, "devices/CPU/units/0",
+		"{\"cores\": \"1\", \"name\": \"CPU\", \"prefetch\": 1, \"runner\": \"local\", \"sandbox\": \"full\", "
+		"\"slots\": "
+		"2}");
+	assert_at(f, "devices/H100/sm", "\"90a\"");
+	assert_at(f, "devices/H100/sandbox", "absent");
+	assert_at(f, "devices/H100/units/0/gpu", "0");
+	assert_at(f, "devices/H100/units/0/sandbox", "\"reduced\"");
+	/* What it is of a model reaches whoever plans for one of its units. */
+	assert_at(f, "devices/H100/units/0/sm", "\"90a\"");
+	assert_at(f, "devices/H100/units/2/include_dirs", "[\"/opt/cutlass/include\"]");
+	AUTO_BUF struct buf folders = {0};
+	(void)buf_printf(&folders, "[\"%s/lib\", \"/opt/lib\"]", f->config->base);
+	assert_at(f, "devices/H100/units/1/library_dirs", folders.data);
+	assert_at(f, "devices/MI300/units/0/gfx", "\"gfx942\"");
+	assert_at(f, "devices/H100/units/1/slots", "3");
+	assert_at(f, "devices/H100/units/1/gpu", "\"GPU-1\"");
+	assert_at(f, "devices/H100/units/2/runner", "\"modal\"");
+	assert_at(f, "devices/MI300/units/0/labels", "[\"amd-mi300\"]");
+	assert_at(f, "devices/L4/sm", "\"89\"");
+	const json_t *device;
+	assert_int_equal(config_device(f->config, "mi300", &device, &f->err), 0);
+	assert_string_equal(json_string_value(json_object_get(device, "name")), "MI300");
+	assert_int_equal(config_device(f->config, "H1000", &device, &f->err), KETTLE_ENOENT);
+	assert_string_equal(f->err.message, "There is no device `H1000`; did you mean `H100`?");
+	assert_int_equal(config_device(f->config, "quux", &device, &f->err), KETTLE_ENOENT);
+}
+
+static void
+test_mistakes(void **state)
+{
+	struct fixture *f = *state;
+	refuse(f, "log: {}\nframework: 1\n", 2, "unknown key `framework`; known keys are");
+	refuse(f, "devise: 1\n", 1, "did you mean `devices`?");
+	refuse(f, "\n\ndevices: {CPU: {slots: \"x\"}}\n", 3,
+		"devices.CPU.slots must be an integer from 1 to 10000, not the string \"x\".");
+	refuse(f, "devices:\n  CPU:\n    slots: 0\n", 3, "not 0.");
+	refuse(f, "devices:\n  CPU:\n    slts: 1\n", 3, "unknown key `slts` in `devices.CPU`; did you mean `slots`?");
+	refuse(f, "devices:\n  CPU: {cores: a-b}\n", 2, "devices.CPU.cores must match");
+	refuse(f, "devices:\n  CPU: {}\n  cpu: {}\n", 3, "case does not count");
+	refuse(f, "devices:\n  a b: {}\n", 2, "has a name that does not match");
+	refuse(f, "runners: {local: {}}\ndevices:\n  CPU: {runner: locl}\n", 3, "did you mean `local`?");
+	refuse(f, "devices:\n  X: {runner: slurm}\n", 2, "add `slurm: {}` there");
+	refuse(f, "devices:\n  X: {gpu: 1, units: [{}, {}]}\n", 2, "`gpu` must be said for each");
+	refuse(f, "devices:\n  X: {units: []}\n", 2, "at least 1 element");
+	refuse(f, "languages: [py]\n", 1, "languages must be a map");
+	refuse(f, "languages: {Py: {}}\n", 1, "has a name");
+	refuse(f, "log: {level: loud}\n", 1, "must be one of \"error\"");
+	refuse(f, "[1, 2]\n", 1, "the top level must be a map, not a list");
+	refuse(f, "log: {level: info\n", 2, "this is not YAML");
+	refuse(f, "log: 1\nlog: 2\n", 2, "given twice");
+	refuse(f, "a: \xff\n", 1, "UTF-8");
+	assert_int_equal(config_load(&(struct config_request){.file = f->dir}, &f->config, &f->err), KETTLE_EINVAL);
+	assert_non_null(strstr(f->err.message, "not a regular file"));
+}
+
+static const char *const colours[] = {"red", "green", NULL};
+static const struct kettle_option options[] = {
+	{.key = "repo", .type = KETTLE_OPTION_STRING, .required = true, .help = "The repository."},
+	{.key = "colour", .type = KETTLE_OPTION_STRING, .default_value = "red", .choices = colours, .help = "A colour."},
+	{.key = "count", .type = KETTLE_OPTION_INT, .default_value = "3", .min = 1, .max = 9, .help = "A number."},
+	{.key = "least", .type = KETTLE_OPTION_INT, .min = 1, .max = 0, .help = "A number."},
+	{.key = "share", .type = KETTLE_OPTION_NUMBER, .default_value = "0.5", .help = "A share."},
+	{.key = "fast", .type = KETTLE_OPTION_BOOL, .default_value = "true", .help = "Whether."},
+	{.key = "labels", .type = KETTLE_OPTION_STRINGS, .default_value = "[a, b]", .help = "Names."},
+	{.key = "env", .type = KETTLE_OPTION_MAP, .default_value = "{A: b}", .help = "Variables."},
+	{.key = "any", .type = KETTLE_OPTION_ANY, .help = "Anything."},
+	{.key = "folder", .type = KETTLE_OPTION_PATH, .default_value = "spool", .help = "A folder."},
+	{.key = "token_env", .type = KETTLE_OPTION_STRING, .help = "A variable."},
+	{.key = "token_file", .type = KETTLE_OPTION_PATH, .help = "A file."},
+};
+static const struct option_table table = {options, ARRAY_SIZE(options), sizeof(options[0])};
+
+static int
+plugin(struct fixture *f, const char *section, json_t **ret_options)
+{
+	AUTO_FREE char *text = NULL;
+	if (asprintf(&text, "runners:\n  local: {}\n  x: %s\n", section) < 0)
+		abort();
+	if (load(f, text) != 0)
+		fail_msg("%s", f->err.message);
+	return config_plugin(f->config, "runners", "x", &table, ret_options, &f->err);
+}
+
+static void
+refuse_plugin(struct fixture *f, const char *section, const char *part)
+{
+	json_t *got = NULL;
+	assert_int_not_equal(plugin(f, section, &got), 0);
+	assert_null(got);
+	if (!strstr(f->err.message, "k.yml:3: ") || !strstr(f->err.message, part))
+		fail_msg("\"%s\" lacks \"%s\"", f->err.message, part);
+}
+
+static void
+test_plugin_sections(void **state)
+{
+	struct fixture *f = *state;
+	AUTO_JSON json_t *got = NULL;
+	assert_int_equal(options_check(&table, &f->err), 0);
+	assert_int_equal(plugin(f, "{repo: a/b, labels: one}", &got), 0);
+	AUTO_FREE char *text = json_dumps(got, JSON_SORT_KEYS), *real = realpath(f->dir, NULL), *wanted = NULL;
+	assert_true(
+		asprintf(&wanted,
+			"{\"colour\": \"red\", \"count\": 3, \"env\": {\"A\": \"b\"}, \"fast\": true, \"folder\": \"%s/spool\", "
+			"\"labels\": [\"one\"], \"repo\": \"a/b\", \"share\": 0.5}",
+			real) > 0);
+	assert_string_equal(text, wanted);
+	refuse_plugin(f, "{}", "runners.x lacks the key `repo`");
+	refuse_plugin(f, "{repo: a, clour: red}", "unknown key `clour` in `runners.x`; did you mean `colour`?");
+	refuse_plugin(f, "{repo: a, colour: gren}", "did you mean \"green\"?");
+	refuse_plugin(f, "{repo: a, count: 10}", "runners.x.count must be an integer from 1 to 9, not 10.");
+	refuse_plugin(f, "{repo: a, least: 0}", "an integer of at least 1, not 0.");
+	refuse_plugin(f, "{repo: a, fast: yes}", "must be true or false, not the string \"yes\".");
+	refuse_plugin(f, "{repo: a, env: {A: 1}}", "runners.x.env.A must be a string, not 1.");
+	refuse_plugin(f, "{repo: a, labels: [1]}", "runners.x.labels[0] must be a string");
+}
+
+static void
+test_secrets(void **state)
+{
+	struct fixture *f = *state;
+	AUTO_JSON json_t *of_env = NULL, *of_file = NULL;
+	(void)setenv("KETTLE_TEST_TOKEN", "s3cret", 1);
+	(void)unsetenv("KETTLE_TEST_NONE");
+	assert_int_equal(plugin(f, "{repo: a, token_env: KETTLE_TEST_TOKEN}", &of_env), 0);
+	assert_string_equal(json_string_value(json_object_get(of_env, "token")), "s3cret");
+	refuse_plugin(f, "{repo: a, token_env: KETTLE_TEST_NONE}", "KETTLE_TEST_NONE, which is not set");
+	AUTO_FREE char *path = scratch_write(f->dir, "token", "from-file\n");
+	assert_int_equal(plugin(f, "{repo: a, token_file: token}", &of_file), 0);
+	assert_string_equal(json_string_value(json_object_get(of_file, "token")), "from-file");
+	assert_int_equal(json_array_size(f->config->warnings), 0);
+	json_decref(of_file);
+	of_file = NULL;
+	assert_int_equal(chmod(path, 0644), 0);
+	assert_int_equal(plugin(f, "{repo: a, token_file: token}", &of_file), 0);
+	assert_int_equal(json_array_size(f->config->warnings), 1);
+	assert_non_null(strstr(json_string_value(json_array_get(f->config->warnings, 0)), "everybody may read"));
+	refuse_plugin(f, "{repo: a, token_file: none}", "cannot be read");
+	refuse_plugin(f, "{repo: a, token_file: token, token_env: KETTLE_TEST_TOKEN}", "one too many");
+	free(scratch_write(f->dir, "token", "\n"));
+	refuse_plugin(f, "{repo: a, token_file: token}", "is empty");
+}
+
+static void
+test_option_tables(void **state)
+{
+	struct fixture *f = *state;
+	static const struct kettle_option bad[][2] = {
+		{{.key = "Bad", .type = KETTLE_OPTION_INT, .help = "x"}},
+		{{.key = "a", .type = KETTLE_OPTION_INT}},
+		{{.key = "a", .help = "x"}},
+		{{.key = "a", .type = KETTLE_OPTION_INT, .default_value = "x", .help = "x"}},
+		{{.key = "a", .type = KETTLE_OPTION_INT, .default_value = "10", .min = 1, .max = 9, .help = "x"}},
+		{{.key = "a", .type = KETTLE_OPTION_INT, .default_value = "1", .required = true, .help = "x"}},
+		{{.key = "a", .type = KETTLE_OPTION_STRINGS, .default_value = "[", .help = "x"}},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		assert_int_equal(options_check(&(struct option_table){bad[i], 1, sizeof(bad[i][0])}, &f->err), KETTLE_EINVAL);
+	const struct kettle_option twice[] = {options[0], options[0]};
+	assert_int_equal(options_check(&(struct option_table){twice, 2, sizeof(twice[0])}, &f->err), KETTLE_EINVAL);
+	AUTO_BUF struct buf help = {0};
+	assert_int_equal(options_help(&table, &help), 0);
+	assert_non_null(strstr(help.data, "  colour (string: red, green, default red)\n      A colour.\n"));
+	assert_non_null(strstr(help.data, "count (integer, 1 to 9, default 3)"));
+	assert_non_null(strstr(help.data, "repo (string, required)"));
+	AUTO_JSON json_t *data = options_json(&table);
+	assert_int_equal(json_array_size(data), table.count);
+	static const struct kettle_option open_end = {
+		.key = "a", .type = KETTLE_OPTION_INT, .min = 16, .max = -1, .help = "x"};
+	AUTO_JSON json_t *open = options_json(&(struct option_table){&open_end, 1, sizeof(open_end)});
+	assert_true(json_number_value(json_object_get(json_array_get(open, 0), "min")) == 16);
+	assert_null(json_object_get(json_array_get(open, 0), "max"));
+}
+
+static void
+test_reload(void **state)
+{
+	struct fixture *f = *state;
+	assert_int_equal(load(f, "runners: {local: {}}\ndevices: {CPU: {}, GONE: {}}\n"), 0);
+	struct config *old = f->config;
+	f->config = NULL;
+	assert_int_equal(load(f, "database: /other.db\nlog: {level: debug}\nrunners: {local: {x: 1}, slurm: {}}\n"
+							 "devices: {CPU: {slots: 2}, NEW: {}, FAR: {runner: slurm}}\n"),
+		0);
+	AUTO_JSON json_t *reloaded = NULL, *restart = NULL;
+	assert_int_equal(config_compare(old, f->config, &reloaded, &restart, &f->err), 0);
+	AUTO_FREE char *now = json_dumps(reloaded, 0), *later = json_dumps(restart, 0);
+	assert_string_equal(now,
+		"[\"log.level is now \\\"debug\\\" (it was \\\"info\\\").\", \"devices.CPU is changed.\", "
+		"\"devices.GONE is gone: its jobs end, and no new ones begin.\", \"devices.NEW is new.\"]");
+	assert_non_null(strstr(later, "devices.FAR takes a restart"));
+	assert_non_null(strstr(later, "database is changed"));
+	assert_non_null(strstr(later, "runners.local is changed"));
+	assert_non_null(strstr(later, "runners.slurm is new"));
+	assert_int_equal(config_adopt(old, f->config, &f->err), 0);
+	config_free(f->config);
+	f->config = old;
+	assert_at(f, "log/level", "\"debug\"");
+	assert_at(f, "devices/CPU/units/0/slots", "2");
+	assert_at(f, "devices/FAR", "absent");
+	assert_at(f, "devices/GONE", "absent");
+}
+
+int
+main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(test_defaults),
+		TEST(test_empty_files),
+		TEST(test_usual_places),
+		TEST(test_paths),
+		TEST(test_devices),
+		TEST(test_mistakes),
+		TEST(test_plugin_sections),
+		TEST(test_secrets),
+		TEST(test_option_tables),
+		TEST(test_reload),
+	};
+	return cmocka_run_group_tests_name("config", tests, NULL, NULL);
+}

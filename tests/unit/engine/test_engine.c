@@ -1,0 +1,524 @@
+/* SPDX-License-Identifier: MIT */
+/* Jobs of the engine in every state meet completions, losses, cancels, deadlines and stops. */
+#include <config.h>
+
+#include "unit/engine_fixture.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+/* ---- the usual way ---- */
+
+static void
+test_at_once(void **state)
+{
+	(void)state;
+	fake.on_submit = AT_ONCE;
+	int64_t job = world_submit_as("alice", "ranked");
+	until(world_job_is(job, "passed"));
+	assert_int_equal(fake.submits, 1);
+	until(world.engine->in_flight == 0);
+	assert_int_equal(world_unit(0)->active, 0);
+	assert_null(engine_job_find(world.engine, job));
+	/* What storing the verdict took comes after it. */
+	until(world_number("coalesce(json_extract(timing_json, '$.parts.record_ns'), 0)", job) > 0);
+	assert_true(world_number("coalesce(json_extract(timing_json, '$.parts.queue_ns'), -1)", job) >= 0);
+}
+
+static void
+test_slots_and_prefetch(void **state)
+{
+	(void)state;
+	int64_t first = world_submit(), second = world_submit(), third = world_submit();
+	until(fake.count == 2);
+	AUTO_JSON json_t *place = engine_place(world.engine, third);
+	assert_int_equal(commands_number(place, "place"), 0);
+	assert_null(engine_place(world.engine, first));
+	fake_say(0, json_pack("{s:s}", "event", "device"));
+	assert_int_equal(world_unit(0)->running, 1);
+	fake_end(0, "done");
+	until(fake.submits == 3);
+	assert_int_equal(world_unit(0)->running, 0);
+	fake_end(0, "done");
+	fake_end(0, "done");
+	until(world_job_is(first, "passed") && world_job_is(second, "passed") && world_job_is(third, "passed"));
+}
+
+static void
+test_idle_unit_first(void **state)
+{
+	(void)state;
+	world_stop(0);
+	world_start(world_devices(2, NULL));
+	world_submit();
+	world_submit();
+	world_submit();
+	until(fake.count == 3);
+	assert_string_equal(fake_task(0)->unit, "CPU.0");
+	assert_string_equal(fake_task(1)->unit, "CPU.1");
+	assert_string_equal(fake_task(2)->unit, "CPU.0");
+}
+
+static void
+test_unknown_completion(void **state)
+{
+	(void)state;
+	int64_t job = world_submit();
+	until(fake.count == 1);
+	world.host.table.job_done(&world.host.table, "77.1", json_pack("{s:s}", "status", "done"));
+	char ref[LIVE_REF_SIZE];
+	memcpy(ref, fake_task(0)->ref, sizeof(ref));
+	fake_end(0, "done");
+	world.host.table.job_done(&world.host.table, ref, json_pack("{s:s}", "status", "lost"));
+	until(world_job_is(job, "passed"));
+	until(world.engine->in_flight == 0);
+	assert_int_equal(fixture_events(&world.c.f, "job.done"), 1);
+}
+
+/* Nothing at all is a completion too. */
+static void
+test_empty_completion(void **state)
+{
+	(void)state;
+	int64_t job = world_submit();
+	until(fake.count == 1);
+	fake_end_with(0, NULL);
+	until(fake.count == 1);
+	assert_int_equal(world_number("attempt", job), 2);
+}
+
+/* ---- what may be shown ---- */
+
+static void
+test_progress(void **state)
+{
+	(void)state;
+	world_submit_as("alice", "ranked");
+	until(fake.count == 1);
+	const char *secret = NULL, *open = NULL;
+	size_t i;
+	json_t *step;
+	json_array_foreach(json_object_get(fake_task(0)->plan, "steps"), i, step) {
+		const json_t *run = json_object_get(step, "run");
+		const char **id = json_is_true(json_object_get(run, "secret")) ? &secret : &open;
+		if (run)
+			*id = json_string_value(json_object_get(step, "id"));
+	}
+	assert_true(secret && open);
+	json_array_clear(world.progress);
+	fake_say(0, json_pack("{s:s, s:s, s:s, s:s}", "event", "result", "step", secret, "key", "k", "value", "LEAK"));
+	fake_say(0, json_pack("{s:s, s:s, s:s}", "event", "result", "key", "k", "value", "LEAK"));
+	fake_say(0, json_pack("{s:s, s:s, s:s}", "event", "result", "step", "none", "value", "LEAK"));
+	fake_say(0, json_pack("{s:s, s:s, s:s, s:s}", "event", "step", "step", secret, "state", "running", "argv", "LEAK"));
+	fake_say(0, json_pack("{s:s, s:{s:s, s:s, s:s, s:{s:s}}}", "event", "outcome", "outcome", "step", secret, "state",
+					"failed", "message", "LEAK", "result", "k", "LEAK"));
+	fake_say(0, json_pack("{s:s, s:s}", "event", "new", "text", "LEAK"));
+	fake_say(0, json_pack("{s:i}", "event", 1));
+	fake_say(0, json_pack("{s:s, s:s, s:s, s:s}", "event", "result", "step", open, "key", "k", "value", "shown"));
+	AUTO_FREE char *text = json_dumps(world.progress, 0);
+	assert_null(strstr(text, "LEAK"));
+	assert_non_null(strstr(text, "shown"));
+	assert_int_equal(json_array_size(world.progress), 3);
+}
+
+/* Waiting for the device is a state that no deadline counts, and neither repeats nor their lack lose a count. */
+static void
+test_phases(void **state)
+{
+	(void)state;
+	int64_t job = world_submit();
+	until(fake.count == 1);
+	struct engine_job *known = engine_job_find(world.engine, job);
+	assert_true(known->deadline_ms > 0);
+	fake_say(0, json_pack("{s:s}", "event", "waiting"));
+	assert_int_equal(known->deadline_ms, 0);
+	fake_say(0, json_pack("{s:s}", "event", "device"));
+	fake_say(0, json_pack("{s:s}", "event", "device"));
+	assert_true(known->deadline_ms > 0);
+	assert_int_equal(world_unit(0)->running, 1);
+	fake_say(0, json_pack("{s:s}", "event", "waiting"));
+	assert_int_equal(world_unit(0)->running, 0);
+	fake_end(0, "done");
+	until(world_job_is(job, "passed"));
+}
+
+/* ---- losses ---- */
+
+static void
+test_refused(void **state)
+{
+	(void)state;
+	fake.on_submit = REFUSES;
+	int64_t job = world_submit();
+	until(world_job_is(job, "error"));
+	assert_int_equal(fake.submits, 3);
+	assert_non_null(strstr(world_text("error", job), "failed 3 times"));
+	assert_non_null(strstr(world_text("error", job), "not in the mood"));
+	assert_int_equal(world_unit(0)->losses, 3);
+	assert_true(world_unit(0)->pause_until_ms > 0);
+	fake.on_submit = AT_ONCE;
+	int64_t next = world_submit();
+	until(world_job_is(next, "passed"));
+	assert_int_equal(world_unit(0)->losses, 0);
+}
+
+static void
+test_other_unit_takes_over(void **state)
+{
+	(void)state;
+	world_stop(0);
+	world_start(world_devices(2, NULL));
+	fake.refuses = "CPU.0";
+	int64_t job = world_submit();
+	until(fake.count == 1);
+	assert_string_equal(fake_task(0)->unit, "CPU.1");
+	assert_int_equal(world_number("attempt", job), 2);
+	assert_int_equal(world_number("spared", job), 0);
+	fake_end(0, "done");
+	until(world_job_is(job, "passed"));
+}
+
+static void
+test_lost(void **state)
+{
+	(void)state;
+	int64_t job = world_submit();
+	for (int attempt = 1; attempt <= 3; attempt++) {
+		until(fake.count == 1);
+		assert_int_equal(world_number("attempt", job), attempt);
+		fake_end(0, "lost");
+	}
+	until(world_job_is(job, "error"));
+	until(world.engine->in_flight == 0);
+	assert_int_equal(fixture_events(&world.c.f, "submission.done"), 1);
+}
+
+/* Whoever submits may say that the machine has failed: the job is tried again, and the unit is nobody's worse for it. */
+static void
+test_says_lost(void **state)
+{
+	(void)state;
+	int64_t job = world_submit();
+	for (int attempt = 1; attempt <= 3; attempt++) {
+		until(fake.count == 1);
+		json_t *done = fake_completion(0, "done"), *outcomes = json_object_get(done, "outcomes");
+		json_t *last = json_array_get(outcomes, json_array_size(outcomes) - 1);
+		json_object_set_new(last, "state", json_string("failed"));
+		json_object_set_new(last, "exit", json_integer(110));
+		fake_end_with(0, done);
+		assert_int_equal(world_unit(0)->losses, 0);
+		assert_true(world_unit(0)->pause_until_ms <= uv_now(&world.c.f.loop) + ENGINE_PAUSE_MS);
+	}
+	until(world_job_is(job, "error"));
+	until(world.engine->in_flight == 0);
+}
+
+static void
+test_aside(void **state)
+{
+	(void)state;
+	int64_t job = world_submit();
+	until(fake.count == 1);
+	json_t *done = json_pack("{s:s, s:s, s:s}", "status", "lost", "error", "it hangs", "aside", "the GPU hangs");
+	fake_end_with(0, done);
+	until(world_job_is(job, "queued"));
+	AUTO_JSON json_t *list = engine_devices(world.engine);
+	assert_string_equal(commands_text(list, "0.units.0.state"), "aside");
+	assert_string_equal(commands_text(list, "0.units.0.reason"), "the GPU hangs");
+}
+
+/* No plan, no start: the sentence is the verdict. */
+static void
+test_no_plan(void **state)
+{
+	(void)state;
+	struct languages none = {0};
+	world_stop(0);
+	const struct languages *all = world.c.env.languages;
+	world.c.env.languages = &none;
+	world_engine(world_devices(1, NULL));
+	world.c.env.languages = all;
+	int64_t job = world_submit();
+	until(world_job_is(job, "error"));
+	assert_int_equal(fake.submits, 0);
+	assert_non_null(strstr(world_text("error", job), "not loaded"));
+	until(world.engine->in_flight == 0);
+}
+
+/* ---- cancels ---- */
+
+static void
+test_cancel_queued(void **state)
+{
+	(void)state;
+	world_submit();
+	world_submit();
+	int64_t job = world_submit();
+	until(fake.count == 2);
+	world_cancel(job);
+	assert_null(engine_job_find(world.engine, job));
+	assert_int_equal(fake.cancels, 0);
+	fake_end(0, "done");
+	fake_end(0, "done");
+	until(world.engine->in_flight == 0);
+	assert_int_equal(fake.submits, 2);
+	assert_true(world_job_is(job, "cancelled"));
+}
+
+/* Between the order to start and its answer. */
+static void
+test_cancel_starting(void **state)
+{
+	(void)state;
+	int64_t job = world_submit_held();
+	engine_schedule(world.engine);
+	assert_int_equal(engine_job_find(world.engine, job)->state, JOB_STARTING);
+	engine_job_stop(engine_job_find(world.engine, job), STOP_CANCEL);
+	world_cancel(job);
+	until(world.engine->in_flight == 0);
+	assert_int_equal(fake.submits, 0);
+	assert_true(world_job_is(job, "cancelled"));
+}
+
+static void
+test_cancel_active(void **state)
+{
+	(void)state;
+	int64_t first = world_submit(), second = world_submit();
+	until(fake.count == 2);
+	world_cancel(first);
+	assert_int_equal(fake.cancels, 1);
+	assert_null(engine_job_find(world.engine, first)); /* it completed inside of cancel */
+	fake.on_cancel = WAITS;
+	world_cancel(second);
+	assert_true(fake_task(0)->cancelled);
+	assert_int_equal(world_unit(0)->active, 1);
+	fake_end(0, "done"); /* it had ended by itself meanwhile */
+	until(world.engine->in_flight == 0);
+	assert_true(world_job_is(first, "cancelled") && world_job_is(second, "cancelled"));
+	fake.on_submit = AT_ONCE;
+	int64_t third = world_submit();
+	until(world_job_is(third, "passed"));
+}
+
+static void
+test_cancel_never_ends(void **state)
+{
+	(void)state;
+	fake.on_cancel = NEVER;
+	int64_t job = world_submit();
+	until(fake.count == 1);
+	world_cancel(job);
+	engine_job_find(world.engine, job)->deadline_ms = 1;
+	until(!engine_job_find(world.engine, job));
+	assert_true(world_unit(0)->aside[0]);
+	assert_int_equal(world_unit(0)->active, 0);
+	int64_t next = world_submit();
+	assert_int_equal(engine_job_find(world.engine, next)->state, JOB_QUEUED);
+	fake_end(0, "cancelled"); /* far too late: logged and dropped */
+}
+
+static void
+test_cancel_ending(void **state)
+{
+	(void)state;
+	int64_t job = world_submit();
+	until(fake.count == 1);
+	fake_end(0, "lost");
+	assert_int_equal(engine_job_find(world.engine, job)->state, JOB_ENDING);
+	engine_job_stop(engine_job_find(world.engine, job), STOP_CANCEL);
+	until(world.engine->in_flight == 0);
+	assert_int_equal(fake.submits, 1);
+}
+
+static void
+test_delete_active(void **state)
+{
+	(void)state;
+	fake.on_cancel = WAITS;
+	int64_t job = world_submit(), other = world_submit();
+	until(fake.count == 2);
+	commands_must(
+		&world.c, "alice", "submission.delete", json_pack("{s:I}", "id", (json_int_t)world_number("submission", job)));
+	world_feed();
+	assert_true(fake_task(0)->cancelled);
+	fake_end(0, "done");
+	commands_must(&world.c, "owner", "leaderboard.delete", json_pack("{s:s, s:b}", "name", "board", "force", 1));
+	world_feed();
+	assert_true(fake_task(0)->cancelled);
+	fake_end(0, "done");
+	until(world.engine->in_flight == 0);
+	assert_null(engine_job_find(world.engine, other));
+	assert_int_equal(fixture_int(&world.c.f, "SELECT count(*) FROM jobs"), 0);
+}
+
+/* ---- deadlines ---- */
+
+static void
+test_deadline(void **state)
+{
+	(void)state;
+	int64_t job = world_submit();
+	until(fake.count == 1);
+	engine_job_find(world.engine, job)->deadline_ms = 1;
+	until(fake.cancels == 1);
+	until(fake.count == 1 && fake.submits == 2);
+	assert_int_equal(world_number("attempt", job), 2);
+	fake_end(0, "done");
+	until(world_job_is(job, "passed"));
+}
+
+static void
+test_deadline_never_ends(void **state)
+{
+	(void)state;
+	world_stop(0);
+	world_start(world_devices(2, NULL));
+	fake.on_cancel = NEVER;
+	int64_t job = world_submit();
+	until(fake.count == 1);
+	engine_job_find(world.engine, job)->deadline_ms = 1;
+	until(fake.cancels == 1);
+	engine_job_find(world.engine, job)->deadline_ms = 1;
+	until(fake.count == 2);
+	assert_string_equal(fake_task(1)->unit, "CPU.1");
+	assert_true(world_unit(0)->aside[0]);
+	fake_end(0, "done"); /* of the first attempt: dropped */
+	fake_end(0, "done");
+	until(world_job_is(job, "passed"));
+}
+
+/* A runner that completes all its jobs when it is told to stop one, while the engine walks over them. */
+static void
+test_many_overdue(void **state)
+{
+	(void)state;
+	fake.slots = 8;
+	world_stop(0);
+	world_start(world_devices(1, NULL));
+	fake.cancel_ends_all = true;
+	for (int i = 0; i < 8; i++) {
+		int64_t job = world_submit();
+		until(fake.count == (size_t)i + 1);
+		engine_job_find(world.engine, job)->stop = i % 2 ? STOP_CANCEL : STOP_NO;
+	}
+	for (struct engine_job *job = world.engine->jobs; job; job = job->next)
+		job->deadline_ms = 1;
+	until(world.engine->in_flight == 0);
+	assert_true(fake.cancels > 0 && fake.count == 0);
+}
+
+/* ---- stops ---- */
+
+static void
+test_hand_back(void **state)
+{
+	(void)state;
+	int64_t first = world_submit(), second = world_submit(), third = world_submit();
+	until(fake.count == 2);
+	world_stop(0);
+	assert_true(world_job_is(first, "queued") && world_job_is(second, "queued") && world_job_is(third, "queued"));
+	assert_int_equal(world_number("spared", first), 1);
+	fake.on_submit = AT_ONCE;
+	world_start(world_devices(1, NULL));
+	until(world_job_is(first, "passed") && world_job_is(second, "passed") && world_job_is(third, "passed"));
+	assert_int_equal(world_number("attempt", first), 2);
+}
+
+static void
+test_grace(void **state)
+{
+	(void)state;
+	int64_t job = world_submit();
+	until(fake.count == 1);
+	engine_stop(world.engine, 60000, world_stopped_once, NULL);
+	int64_t late = world_submit(); /* accepted, but nobody's now */
+	for (int i = 0; i < 20; i++)
+		uv_run(&world.c.f.loop, UV_RUN_ONCE);
+	assert_false(world.stopped);
+	assert_int_equal(fake.submits, 1);
+	fake_end(0, "done");
+	until(world.stopped);
+	assert_true(world_job_is(job, "passed") && world_job_is(late, "queued"));
+	engine_free(STEAL(world.engine));
+}
+
+static void
+test_shorter_grace(void **state)
+{
+	(void)state;
+	int64_t job = world_submit();
+	until(fake.count == 1);
+	engine_stop(world.engine, 60000, world_stopped_once, NULL);
+	world_stop(0);
+	assert_true(world_job_is(job, "queued"));
+}
+
+static void
+test_stop_while_starting(void **state)
+{
+	(void)state;
+	int64_t job = world_submit_held();
+	engine_schedule(world.engine);
+	assert_int_equal(engine_job_find(world.engine, job)->state, JOB_STARTING);
+	world_stop(60000);
+	assert_int_equal(fake.submits, 0);
+	assert_true(world_job_is(job, "queued"));
+	assert_int_equal(world_number("spared", job), world_number("attempt", job));
+}
+
+/* The open jobs are still being read. */
+static void
+test_stop_while_loading(void **state)
+{
+	(void)state;
+	bool done = false;
+	int64_t job = world_submit();
+	until(fake.count == 1);
+	world_stop(0);
+	world_engine(world_devices(1, NULL));
+	engine_start(world.engine, world_loaded, &done);
+	world_stop(0);
+	assert_true(done);
+	assert_true(world_job_is(job, "queued"));
+	assert_int_equal(fake.submits, 1);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_at_once),
+		TEST(test_slots_and_prefetch),
+		TEST(test_idle_unit_first),
+		TEST(test_unknown_completion),
+		TEST(test_empty_completion),
+		TEST(test_progress),
+		TEST(test_phases),
+		TEST(test_refused),
+		TEST(test_other_unit_takes_over),
+		TEST(test_lost),
+		TEST(test_says_lost),
+		TEST(test_aside),
+		TEST(test_no_plan),
+		TEST(test_cancel_queued),
+		TEST(test_cancel_starting),
+		TEST(test_cancel_active),
+		TEST(test_cancel_never_ends),
+		TEST(test_cancel_ending),
+		TEST(test_delete_active),
+		TEST(test_deadline),
+		TEST(test_deadline_never_ends),
+		TEST(test_many_overdue),
+		TEST(test_hand_back),
+		TEST(test_grace),
+		TEST(test_shorter_grace),
+		TEST(test_stop_while_starting),
+		TEST(test_stop_while_loading),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: MIT */
+/* The engine after a restart, a reload, and with a database that cannot write. */
+#include <config.h>
+
+#include "unit/engine_fixture.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "base/cleanup.h"
+
+/* ---- after a restart ---- */
+
+static void
+answered(void *arg, const struct kettle_error *err, json_t *result)
+{
+	(void)result;
+	*(int *)arg = err->code < 0 ? err->code : 1;
+}
+
+/* Leaves a running job with a handle in the database, as an engine does that dies. */
+static int64_t
+orphan(bool with_handle)
+{
+	int answer = 0;
+	int64_t job = world_submit();
+	until(fake.count == 1);
+	if (with_handle) {
+		assert_int_equal(
+			world.host.table.job_handle(&world.host.table, fake_task(0)->ref, "remote-7", answered, &answer), 0);
+		assert_int_equal(answer, 0);
+		until(answer == 1);
+	}
+	char sql[300];
+	(void)snprintf(sql, sizeof(sql), "CREATE TABLE saved AS SELECT * FROM jobs WHERE id = %lld", (long long)job);
+	fixture_sql(&world.c.f, sql);
+	world_stop(0);
+	fixture_sql(&world.c.f,
+		"UPDATE jobs SET state = 'running', attempt = s.attempt, spared = 0, unit = s.unit, handle = s.handle FROM "
+		"saved s WHERE jobs.id = s.id");
+	memset(&fake, 0, sizeof(fake));
+	fake.slots = fake.prefetch = 1;
+	fake.on_cancel = AT_ONCE;
+	return job;
+}
+
+static void
+test_recover(void **state)
+{
+	(void)state;
+	int64_t job = orphan(true);
+	world_start(world_devices(1, NULL));
+	until(fake.count == 1);
+	assert_true(fake_task(0)->recovered);
+	assert_string_equal(fake_task(0)->handle, "remote-7");
+	fake_end(0, "done");
+	until(world_job_is(job, "passed"));
+	assert_int_equal(world_number("attempt", job), 1);
+	assert_int_equal(fake.submits, 0);
+}
+
+static void
+test_recover_at_once(void **state)
+{
+	(void)state;
+	int64_t job = orphan(true);
+	fake.on_recover = AT_ONCE;
+	world_start(world_devices(1, NULL));
+	until(world_job_is(job, "passed"));
+	until(world.engine->in_flight == 0);
+}
+
+static void
+test_recover_finds_nothing(void **state)
+{
+	(void)state;
+	int64_t job = orphan(true);
+	fake.on_recover = REFUSES;
+	fake.on_submit = AT_ONCE;
+	world_start(world_devices(1, NULL));
+	until(world_job_is(job, "passed"));
+	assert_int_equal(fake.recovers, 1);
+	assert_int_equal(world_number("attempt", job), 2);
+}
+
+static void
+test_recover_without_handle(void **state)
+{
+	(void)state;
+	int64_t job = orphan(false);
+	fake.on_submit = AT_ONCE;
+	world_start(world_devices(1, NULL));
+	until(world_job_is(job, "passed"));
+	assert_int_equal(fake.recovers, 0);
+	assert_int_equal(world_number("attempt", job), 2);
+}
+
+/* Its unit is not configured any more: another one is not asked about a handle it has never seen. */
+static void
+test_recover_unit_gone(void **state)
+{
+	(void)state;
+	int64_t job = orphan(true);
+	fixture_sql(&world.c.f, "UPDATE jobs SET unit = 'CPU.7'");
+	fake.on_submit = AT_ONCE;
+	world_start(world_devices(1, NULL));
+	until(world_job_is(job, "passed"));
+	assert_int_equal(fake.recovers, 0);
+}
+
+static void
+test_recover_no_operation(void **state)
+{
+	(void)state;
+	int64_t job = orphan(true);
+	fake.on_submit = AT_ONCE;
+	world_start(json_pack("{s:{s:[{s:s}]}}", "CPU", "units", "runner", "forgetful"));
+	until(world_job_is(job, "passed"));
+	assert_int_equal(fake.recovers, 0);
+}
+
+/* Cancelled while its material is read again: what is found is cancelled, and its unit is as good as before. */
+static void
+test_recover_cancelled(void **state)
+{
+	(void)state;
+	int64_t job = orphan(true);
+	world_engine(world_devices(1, NULL));
+	bool done = false;
+	engine_start(world.engine, world_loaded, &done);
+	while (!engine_job_find(world.engine, job))
+		uv_run(&world.c.f.loop, UV_RUN_ONCE);
+	engine_job_stop(engine_job_find(world.engine, job), STOP_CANCEL);
+	until(!engine_job_find(world.engine, job));
+	assert_int_equal(fake.recovers, 1);
+	assert_int_equal(fake.cancels, 1);
+	assert_false(world_unit(0)->aside[0]);
+	assert_int_equal(world_unit(0)->active, 0);
+	world_cancel(job);
+}
+
+/* The third attempt was the last. */
+static void
+test_recover_used_up(void **state)
+{
+	(void)state;
+	int64_t job = orphan(false);
+	fixture_sql(&world.c.f, "UPDATE jobs SET attempt = 3");
+	world_start(world_devices(1, NULL));
+	until(world_job_is(job, "error"));
+	until(world.engine->in_flight == 0);
+	assert_int_equal(fake.submits, 0);
+}
+
+/* ---- handles ---- */
+
+/* The job ends and is gone while the store still writes its handle. */
+static void
+test_handle_of_cancelled(void **state)
+{
+	(void)state;
+	int answer = 0;
+	int64_t job = world_submit();
+	until(fake.count == 1);
+	world.host.table.job_handle(&world.host.table, fake_task(0)->ref, "remote-7", answered, &answer);
+	engine_job_stop(engine_job_find(world.engine, job), STOP_CANCEL);
+	assert_null(engine_job_find(world.engine, job));
+	until(answer != 0);
+	assert_int_equal(world.host.table.job_handle(&world.host.table, "77.1", "x", answered, &answer), KETTLE_ENOENT);
+	world_cancel(job);
+}
+
+static void
+dies(void *arg, const struct kettle_error *err, json_t *result)
+{
+	(void)arg, (void)err, (void)result;
+	(void)raise(SIGKILL); /* without failpoints this is as near as it gets */
+}
+
+/* Killed right after the handle was stored: the next engine finds the job again by it. */
+static void
+test_killed_after_handle(void **state)
+{
+	(void)state;
+	int64_t job = world_submit();
+	until(fake.count == 1);
+	world_stop(0);
+	fixture_stop(&world.c.f);
+	pid_t child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		int status;
+		struct kettle_error err = {0};
+		(void)setenv("KETTLE_FAIL", "engine.handle", 1);
+		if (uv_loop_fork(&world.c.f.loop) != 0 || fixture_store(&world.c.f, &err) < 0)
+			_exit(1);
+		world_start(world_devices(1, NULL));
+		until(fake.count == 1);
+		world.host.table.job_handle(&world.host.table, fake_task(0)->ref, "remote-9", dies, NULL);
+		until(status = 0);
+		_exit(2);
+	}
+	int status = 0;
+	struct kettle_error err = {0};
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	assert_int_equal(fixture_store(&world.c.f, &err), 0);
+	world_start(world_devices(1, NULL));
+	until(fake.count == 1);
+	assert_string_equal(fake_task(0)->handle, "remote-9");
+	fake_end(0, "done");
+	until(world_job_is(job, "passed"));
+}
+
+/* ---- devices that come and go ---- */
+
+static void
+reload(json_t *devices_take, int status)
+{
+	AUTO_JSON json_t *list = devices_take;
+	struct kettle_error err = {0};
+	assert_int_equal(engine_reload(world.engine, list, &err), status);
+	if (status < 0)
+		assert_true(err.message[0]);
+}
+
+static void
+test_reload_keeps_units(void **state)
+{
+	(void)state;
+	int64_t job = world_submit();
+	until(fake.count == 1);
+	struct unit *unit = world_unit(0);
+	(void)snprintf(unit->aside, sizeof(unit->aside), "broken");
+	reload(world_devices(2, NULL), 0);
+	assert_ptr_equal(world_unit(0), unit);
+	assert_false(unit->removed);
+	assert_string_equal(unit->aside, "broken");
+	assert_int_equal(unit->active, 1);
+	assert_string_equal(world_unit(1)->label, "CPU.1");
+	fake_end(0, "done");
+	until(world_job_is(job, "passed"));
+	reload(world_devices(1, NULL), 0);
+	assert_null(world_unit(0)->next);
+}
+
+static void
+test_reload_drains(void **state)
+{
+	(void)state;
+	int64_t job = world_submit(), waiting;
+	until(fake.count == 1);
+	reload(json_pack("{s:{s:[{s:s}]}}", "GPU", "units", "runner", "fake"), 0);
+	assert_true(world_unit(0)->removed);
+	waiting = world_submit(); /* accepted just before */
+	fake_end(0, "lost");
+	until(world_job_is(job, "queued"));
+	assert_int_equal(fake.submits, 1);
+	AUTO_JSON json_t *list = engine_devices(world.engine);
+	assert_int_equal(commands_number(list, "0.queued"), 2);
+	reload(world_devices(1, NULL), 0);
+	fake.on_submit = AT_ONCE;
+	until(world_job_is(job, "passed") && world_job_is(waiting, "passed"));
+	reload(json_pack("{s:{s:[{s:s}]}}", "GPU", "units", "runner", "fake"), 0);
+	AUTO_JSON json_t *gone = engine_devices(world.engine);
+	assert_int_equal(json_array_size(gone), 1);
+}
+
+/* The engine was started without the device; its jobs stay in the database and come with it. */
+static void
+test_reload_brings_jobs(void **state)
+{
+	(void)state;
+	int64_t job = world_submit();
+	until(fake.count == 1);
+	world_stop(0);
+	world_start(json_pack("{s:{s:[{s:s}]}}", "GPU", "units", "runner", "fake"));
+	assert_null(engine_job_find(world.engine, job));
+	assert_true(world_job_is(job, "queued"));
+	fake.on_submit = AT_ONCE;
+	reload(world_devices(1, NULL), 0);
+	until(world_job_is(job, "passed"));
+}
+
+static void
+test_reload_wrong(void **state)
+{
+	(void)state;
+	struct unit *unit = world_unit(0);
+	reload(world_devices(3, "{\"GPU\": {\"units\": [{\"runner\": \"absent\"}]}}"), KETTLE_EINVAL);
+	reload(world_devices(3, "{\"GPU\": {\"units\": [{\"runner\": \"fake\", \"bad\": 1}]}}"), KETTLE_EINVAL);
+	assert_ptr_equal(world_unit(0), unit);
+	assert_false(unit->removed);
+	assert_null(unit->next);
+	AUTO_JSON json_t *list = engine_devices(world.engine);
+	assert_int_equal(json_array_size(list), 1);
+	fake.on_submit = AT_ONCE;
+	int64_t job = world_submit();
+	until(world_job_is(job, "passed"));
+}
+
+/* The order of the configuration is the order of preference, also after a reload. */
+static void
+test_reload_order(void **state)
+{
+	(void)state;
+	reload(json_pack("{s:{s:[{s:s, s:i}, {s:s, s:i}]}}", "CPU", "units", "runner", "fake", "number", 9, "runner",
+			   "fake", "number", 1),
+		0);
+	assert_int_equal(json_integer_value(json_object_get(world_unit(0)->config, "number")), 9);
+	reload(world_devices(2, NULL), 0);
+	assert_int_equal(json_integer_value(json_object_get(world_unit(0)->config, "number")), 0);
+	assert_int_equal(json_integer_value(json_object_get(world_unit(1)->config, "number")), 1);
+}
+
+static void
+test_bad_devices(void **state)
+{
+	(void)state;
+	struct kettle_error err = {0};
+	struct engine *other = NULL;
+	AUTO_JSON json_t *list = json_pack("{s:{s:[{s:s}]}}", "CPU", "units", "runner", "absent");
+	const struct engine_setup with = {
+		.loop = &world.c.f.loop, .store = world.c.f.store, .live = &world.core.live, .devices = list};
+	assert_int_equal(engine_new(&with, &other, &err), KETTLE_EINVAL);
+	assert_says(&err, "absent");
+	assert_null(other);
+}
+
+/* ---- a database that cannot ---- */
+
+static void
+test_start_is_tried_again(void **state)
+{
+	(void)state;
+	fake.on_submit = AT_ONCE;
+	fixture_sql(
+		&world.c.f, "CREATE TRIGGER full BEFORE UPDATE ON jobs BEGIN SELECT raise(ABORT, 'the disk is full'); END");
+	int64_t job = world_submit();
+	until(world.engine->pause_until_ms > 0);
+	assert_non_null(engine_job_find(world.engine, job));
+	assert_int_equal(world.engine->in_flight, 0);
+	fixture_sql(&world.c.f, "DROP TRIGGER full");
+	until(world_job_is(job, "passed"));
+}
+
+static void
+test_verdict_is_tried_again(void **state)
+{
+	(void)state;
+	int64_t first = world_submit(), second = world_submit();
+	until(fake.count == 2);
+	fixture_sql(
+		&world.c.f, "CREATE TRIGGER full BEFORE UPDATE ON jobs BEGIN SELECT raise(ABORT, 'the disk is full'); END");
+	fake_end(0, "done");
+	fake_end(0, "lost");
+	until(engine_job_find(world.engine, first)->again && engine_job_find(world.engine, second)->again);
+	assert_int_equal(world_unit(0)->active, 2);
+	fixture_sql(&world.c.f, "DROP TRIGGER full");
+	until(world_job_is(first, "passed") || world_job_is(second, "passed"));
+	until(fake.count == 1);
+	fake_end(0, "done");
+	until(world_job_is(first, "passed") && world_job_is(second, "passed"));
+}
+
+/* An engine that stops does not wait for the disk: the job is the next engine's. */
+static void
+test_stop_with_full_disk(void **state)
+{
+	(void)state;
+	int64_t job = world_submit();
+	until(fake.count == 1);
+	fixture_sql(
+		&world.c.f, "CREATE TRIGGER full BEFORE UPDATE ON jobs BEGIN SELECT raise(ABORT, 'the disk is full'); END");
+	fake_end(0, "done");
+	until(engine_job_find(world.engine, job)->again);
+	world_stop(60000);
+	assert_true(world_job_is(job, "running"));
+	fixture_sql(&world.c.f, "DROP TRIGGER full");
+	fake.on_submit = AT_ONCE;
+	world_start(world_devices(1, NULL));
+	until(world_job_is(job, "passed"));
+	assert_int_equal(fixture_events(&world.c.f, "job.done"), 1);
+}
+
+/* Its task cannot be read: that uses up attempts, and is no endless circle. */
+static void
+test_no_material(void **state)
+{
+	(void)state;
+	int64_t job = world_submit_held();
+	fixture_sql(&world.c.f, "UPDATE tasks SET bundle_json = '7'");
+	until(world_job_is(job, "error"));
+	assert_int_equal(fake.submits, 0);
+	assert_int_equal(world_number("attempt", job), 3);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_recover),
+		TEST(test_recover_at_once),
+		TEST(test_recover_finds_nothing),
+		TEST(test_recover_without_handle),
+		TEST(test_recover_unit_gone),
+		TEST(test_recover_no_operation),
+		TEST(test_recover_cancelled),
+		TEST(test_recover_used_up),
+		TEST(test_handle_of_cancelled),
+		TEST(test_killed_after_handle),
+		TEST(test_reload_keeps_units),
+		TEST(test_reload_drains),
+		TEST(test_reload_brings_jobs),
+		TEST(test_reload_wrong),
+		TEST(test_reload_order),
+		TEST(test_bad_devices),
+		TEST(test_start_is_tried_again),
+		TEST(test_verdict_is_tried_again),
+		TEST(test_stop_with_full_disk),
+		TEST(test_no_material),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

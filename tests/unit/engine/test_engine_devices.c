@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: MIT */
+/* The engine's devices: several at once, and those that are not in order. */
+#include <config.h>
+
+#include "unit/engine_fixture.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+/* ---- several devices at once ---- */
+
+/* The plan of the board's task, made to need so many. */
+static void
+need_devices(int count)
+{
+	char sql[400];
+	(void)snprintf(sql, sizeof(sql),
+		"UPDATE tasks SET bundle_json = json_set(bundle_json, '$.task.multi_gpu', json('true'), "
+		"'$.task.tests', json('[{\"seed\": 1, \"world_size\": %d}]'))",
+		count);
+	fixture_sql(&world.c.f, sql);
+}
+
+static void
+test_several_units(void **state)
+{
+	(void)state;
+	world_stop(0);
+	world_start(world_devices(3, NULL));
+	fake.same_machine = true;
+	need_devices(2);
+	int64_t job = world_submit();
+	until(fake.count == 1);
+	const struct engine_job *known = engine_job_find(world.engine, job);
+	assert_int_equal(known->more_count, 1);
+	assert_int_equal(fake_task(0)->units, 2);
+	assert_int_equal(world_unit(0)->active, 1);
+	assert_int_equal(world_unit(1)->active, 1);
+	assert_int_equal(world_unit(2)->active, 0);
+	fake_say(0, json_pack("{s:s}", "event", "device"));
+	assert_int_equal(world_unit(1)->running, 1);
+	/* The next one gets the free unit, and one that it waits for. */
+	int64_t next = world_submit();
+	until(fake.count == 2);
+	assert_string_equal(fake_task(1)->unit, "CPU.2");
+	assert_int_equal(world_unit(0)->active, 2);
+	fake_end(0, "done");
+	fake_end(0, "done");
+	until(world_job_is(job, "passed") && world_job_is(next, "passed"));
+	until(world.engine->in_flight == 0);
+	for (size_t i = 0; i < 3; i++)
+		assert_int_equal(world_unit(i)->active + world_unit(i)->running, 0);
+}
+
+static void
+test_too_few_units(void **state)
+{
+	(void)state;
+	world_stop(0);
+	world_start(world_devices(2, NULL));
+	fake.same_machine = true;
+	need_devices(3);
+	int64_t job = world_submit();
+	until(world_job_is(job, "error"));
+	assert_non_null(strstr(world_text("error", job), "needs 3 devices at once, and `CPU` has 2"));
+	assert_int_equal(fake.submits, 0);
+	until(world.engine->in_flight == 0);
+}
+
+/* Its device has enough, but not now: it waits, no attempt counts, and those that need less go on. */
+static void
+test_waits_for_units(void **state)
+{
+	(void)state;
+	world_stop(0);
+	fixture_sql(&world.c.f, "INSERT INTO device_units (device, unit, state, reason, changed_at) VALUES ('CPU', "
+							"'CPU.1', 'aside', 'by hand', 1)");
+	world_start(world_devices(2, NULL));
+	fake.same_machine = true;
+	need_devices(2);
+	int64_t job = world_submit();
+	const struct engine_job *known = engine_job_find(world.engine, job);
+	until(known->waits && world.engine->in_flight == 0);
+	assert_true(world_job_is(job, "queued"));
+	assert_non_null(strstr(world_text("error", job), "of the 2 of `CPU` only 1 are in order"));
+	assert_int_equal(world_number("attempt - spared", job), 0);
+	AUTO_JSON json_t *place = engine_place(world.engine, job);
+	assert_string_equal(json_string_value(json_object_get(place, "waits")), known->waits);
+	AUTO_JSON json_t *devices = engine_devices(world.engine);
+	const json_t *device = json_array_get(devices, 0);
+	assert_int_equal(json_integer_value(json_object_get(device, "queued")), 1);
+	assert_string_equal(json_string_value(json_object_get(device, "waits")), known->waits);
+	const json_t *shown = commands_must(
+		&world.c, "alice", "submission.show", json_pack("{s:I}", "id", (json_int_t)world_number("submission", job)));
+	const json_t *told = json_array_get(json_object_get(shown, "jobs"), 0);
+	assert_string_equal(json_string_value(json_object_get(told, "waits")), known->waits);
+	assert_true(json_is_null(json_object_get(told, "error")));
+	need_devices(1);
+	int64_t small = world_submit();
+	until(fake.count == 1);
+	fake_end(0, "done");
+	until(world_job_is(small, "passed"));
+	assert_true(world_job_is(job, "queued"));
+	/* The next engine holds it too. */
+	need_devices(2);
+	world_stop(0);
+	world_start(world_devices(2, NULL));
+	int64_t other = world_submit();
+	until(engine_places_held(world.engine->devices) == 2 && world.engine->in_flight == 0);
+	world_cancel(other);
+	until(engine_places_held(world.engine->devices) == 1);
+	engine_unit_set(world.engine, "CPU.1", false, "mended");
+	until(fake.count == 1);
+	assert_int_equal(fake_task(0)->units, 2);
+	fake_end(0, "done");
+	until(world_job_is(job, "passed"));
+	assert_int_equal(world_number("error IS NULL", job), 1);
+}
+
+/* Those that waited go on in the order in which they came, of one user and of several. */
+static void
+test_goes_on_in_order(void **state)
+{
+	static const char *const who[] = {"alice", "alice", "bob", "alice"};
+	static const size_t expected[] = {2, 0, 1, 3}; /* bob was served once, alice three times */
+	int64_t jobs[ARRAY_SIZE(who)];
+	(void)state;
+	world_stop(0);
+	fake.prefetch = 0;
+	world_start(world_devices(2, NULL));
+	fake.same_machine = true;
+	need_devices(2);
+	engine_unit_set(world.engine, "CPU.1", true, ENGINE_BY_HAND);
+	for (size_t i = 0; i < ARRAY_SIZE(who); i++)
+		jobs[i] = world_submit_as(who[i], "test");
+	until(engine_places_held(world.engine->devices) == ARRAY_SIZE(who) && world.engine->in_flight == 0);
+	engine_unit_set(world.engine, "CPU.1", false, "mended");
+	for (size_t i = 0; i < ARRAY_SIZE(who); i++) {
+		until(fake.count >= 1); /* another may have got the second unit first, and wait for this one's */
+		assert_int_equal(atoll(fake_task(0)->ref), jobs[expected[i]]);
+		fake_end(0, "done");
+	}
+	until(world.engine->in_flight == 0);
+}
+
+/* ---- devices that are not in order ---- */
+
+static void
+end_with_fault(const char *fault)
+{
+	json_t *done = fake_completion(0, "done");
+	json_t *faults = fault ? json_pack("{s:s}", "0", fault) : json_object();
+	(void)json_object_set_new(done, "device", json_pack("{s:[s], s:o}", "checked", "0", "faults", faults));
+	fake_end_with(0, done);
+}
+
+/* One unit, with a GPU. New reference. */
+static json_t *
+devices_with_gpu(void)
+{
+	json_t *devices = world_devices(1, NULL);
+	(void)json_object_set_new(
+		json_array_get(json_object_get(json_object_get(devices, "CPU"), "units"), 0), "gpu", json_integer(0));
+	return devices;
+}
+
+static void
+test_faults(void **state)
+{
+	(void)state;
+	world_stop(0);
+	json_t *devices = devices_with_gpu();
+	AUTO_JSON json_t *copy = json_deep_copy(devices);
+	world_start(devices);
+	static const char *const faults[] = {"dirty", NULL, "dirty", "dirty again"};
+	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
+		int64_t job = world_submit();
+		until(fake.count == 1);
+		assert_false(world_unit(0)->aside[0]);
+		end_with_fault(faults[i]);
+		until(world_job_is(job, "passed"));
+	}
+	assert_string_equal(world_unit(0)->aside, "2 times in a row: dirty again");
+	until(fixture_events(&world.c.f, "device.aside") == 1);
+	/* The next engine knows it; a trial that fails changes nothing, one that passes brings it back. */
+	world_stop(0);
+	world_start(STEAL(copy));
+	assert_true(world_unit(0)->aside[0] && world_unit(0)->tried);
+	int64_t job = world_submit();
+	fake.facts = json_pack("{s:[{s:i, s:b}]}", "gpus", "index", 0, "occupied", 1);
+	world_unit(0)->trial_ms = 0;
+	until(fake.describes == 1);
+	assert_true(world_unit(0)->aside[0] && world_unit(0)->trial_ms > 0);
+	(void)json_object_set_new(json_array_get(json_object_get(fake.facts, "gpus"), 0), "occupied", json_false());
+	world_unit(0)->trial_ms = 0;
+	until(fake.count == 1);
+	assert_false(world_unit(0)->aside[0]);
+	end_with_fault(NULL);
+	until(world_job_is(job, "passed") && fixture_events(&world.c.f, "device.ready") == 1);
+}
+
+/* What an operator sets aside is not tried. */
+static void
+test_by_hand(void **state)
+{
+	(void)state;
+	engine_unit_set(world.engine, "CPU.0", true, ENGINE_BY_HAND " of root");
+	world_unit(0)->trial_ms = 0;
+	engine_health_tick(world.engine);
+	assert_int_equal(fake.describes, 0);
+	int64_t job = world_submit();
+	assert_true(world_unit(0)->aside[0]);
+	engine_unit_set(world.engine, "cpu.0", false, ENGINE_BY_HAND " of root");
+	until(fake.count == 1);
+	fake_end(0, "done");
+	until(world_job_is(job, "passed"));
+}
+
+/* ---- machines that do not answer ---- */
+
+static void
+keep_error(void *arg, struct engine *engine, const char *label, const struct kettle_error *err)
+{
+	(void)engine;
+	assert_string_equal(label, "CPU.0");
+	*(struct kettle_error *)arg = *err;
+}
+
+static void
+silent_world(void)
+{
+	world_stop(0);
+	fake.facts = json_pack("{s:[{s:i}]}", "gpus", "index", 0);
+	fake.on_describe = NEVER;
+	world_start(devices_with_gpu());
+}
+
+/* Somebody waits for what a machine is, and has waited long enough. */
+static void
+lose_patience(size_t describes)
+{
+	until(fake.describes == describes && world.engine->questions);
+	world.engine->questions->deadline_ms = 0;
+	until(!world.engine->questions);
+}
+
+static void
+test_silent_machine(void **state)
+{
+	(void)state;
+	silent_world();
+	int64_t job = world_submit();
+	lose_patience(1);
+	until(fake.describes == 2);
+	assert_int_equal(world_number("attempt", job), 2);
+	assert_int_equal(world_unit(0)->losses, 1);
+	/* What comes too late changes nothing. */
+	fake_describe_end();
+	assert_null(world_unit(0)->facts);
+	fake_describe_end();
+	assert_non_null(world_unit(0)->facts);
+	until(fake.count == 1);
+	fake_end(0, "done");
+	until(world_job_is(job, "passed"));
+}
+
+static void
+test_silent_for_ever(void **state)
+{
+	(void)state;
+	silent_world();
+	int64_t job = world_submit();
+	for (size_t attempt = 1; attempt <= 3; attempt++)
+		lose_patience(attempt);
+	until(world_job_is(job, "error") && world.engine->in_flight == 0);
+	assert_non_null(strstr(world_text("error", job), "failed 3 times"));
+	assert_non_null(strstr(world_text("error", job), "did not say within 60 s what it is"));
+	assert_int_equal(fake.submits, 0);
+}
+
+/* Nor does the end of the engine, or of the job, wait for it. */
+static void
+test_silent_at_the_end(void **state)
+{
+	(void)state;
+	silent_world();
+	int64_t job = world_submit();
+	until(world.engine->questions);
+	world_stop(0);
+	assert_true(world_job_is(job, "queued"));
+	assert_int_equal(world_number("attempt - spared", job), 0);
+	world_start(devices_with_gpu());
+	until(world.engine->questions);
+	world_cancel(job);
+	lose_patience(2);
+	until(world.engine->in_flight == 0);
+	assert_true(world_job_is(job, "cancelled"));
+	/* A trial: it fails. */
+	struct kettle_error told = {0};
+	assert_int_equal(engine_unit_try(world.engine, "CPU.0", keep_error, &told, NULL), 0);
+	lose_patience(3);
+	assert_int_equal(told.code, KETTLE_EUNAVAIL);
+	assert_false(world_unit(0)->trying);
+	assert_int_equal(world.engine->in_flight, 0);
+}
+
+int
+main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(test_several_units),
+		TEST(test_too_few_units),
+		TEST(test_waits_for_units),
+		TEST(test_goes_on_in_order),
+		TEST(test_faults),
+		TEST(test_by_hand),
+		TEST(test_silent_machine),
+		TEST(test_silent_for_ever),
+		TEST(test_silent_at_the_end),
+	};
+	return cmocka_run_group_tests_name("the engine's devices", tests, NULL, NULL);
+}

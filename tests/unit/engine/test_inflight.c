@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/* The registry of the jobs that runners have. */
+#include <config.h>
+
+#include "engine/inflight.h"
+
+#include <kettle/error.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void
+test_many(void **state)
+{
+	(void)state;
+	enum { COUNT = 500 };
+	static struct live_job jobs[COUNT];
+	struct live live = {0};
+	for (int i = 0; i < COUNT; i++) {
+		(void)snprintf(jobs[i].ref, sizeof(jobs[i].ref), "%d.1", i * 7 % COUNT);
+		assert_int_equal(live_add(&live, &jobs[i]), 0);
+	}
+	assert_int_equal(live.count, COUNT);
+	for (int i = 0; i < COUNT; i++)
+		assert_ptr_equal(live_find(&live, jobs[i].ref), &jobs[i]);
+	for (int i = 0; i < COUNT; i++) {
+		live_remove(&live, &jobs[i]);
+		assert_null(live_find(&live, jobs[i].ref));
+	}
+	assert_int_equal(live.count, 0);
+	assert_null(live.by_ref);
+}
+
+/* Of two with one reference the first stays, and the second takes nothing with it. */
+static void
+test_twice(void **state)
+{
+	(void)state;
+	struct live live = {0};
+	struct live_job one = {.ref = "1.1"}, other = {.ref = "1.1"};
+	assert_int_equal(live_add(&live, &one), 0);
+	assert_int_equal(live_add(&live, &other), KETTLE_ECONFLICT);
+	live_remove(&live, &other);
+	assert_ptr_equal(live_find(&live, "1.1"), &one);
+	live_remove(&live, &one);
+	live_remove(&live, &one);
+	assert_int_equal(live.count, 0);
+}
+
+/* A reference that is longer than any is nobody's. */
+static void
+test_long(void **state)
+{
+	(void)state;
+	struct live live = {0};
+	struct live_job one = {0};
+	char text[200];
+	memset(one.ref, 'x', sizeof(one.ref) - 1);
+	memset(text, 'x', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	assert_int_equal(live_add(&live, &one), 0);
+	assert_null(live_find(&live, text));
+	assert_null(live_find(&live, ""));
+	live_remove(&live, &one);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_many),
+		cmocka_unit_test(test_twice),
+		cmocka_unit_test(test_long),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

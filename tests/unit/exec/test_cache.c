@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+/* The build cache's folder: entries whole or not at all, damage noticed, size and age bounded. */
+#include <config.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "exec/build/cache.h"
+#include "unit/scratch.h"
+
+struct place {
+	char *dir, *files, *to, *scratch;
+	struct cache cache;
+};
+
+static void
+place_make(struct place *place, uint64_t max_bytes, unsigned max_days)
+{
+	place->dir = scratch_make();
+	place->files = path_join(place->dir, "files");
+	place->to = path_join(place->dir, "to");
+	place->scratch = path_join(place->dir, "scratch");
+	assert_int_equal(mkdir(place->files, 0755), 0);
+	assert_int_equal(mkdir(place->to, 0755), 0);
+	assert_int_equal(cache_open(&place->cache, place->dir, max_bytes, max_days, NULL), 0);
+}
+
+static void
+place_remove(struct place *place)
+{
+	cache_close(&place->cache);
+	free(place->files);
+	free(place->to);
+	free(place->scratch);
+	scratch_remove(place->dir);
+}
+
+static void
+key_of(int number, char key[65])
+{
+	sha256_hex(&number, sizeof(number), key);
+}
+
+static void
+put(struct place *place, int number, const char *text)
+{
+	char hex[65], key[65];
+	AUTO_FREE char *path = scratch_write(place->files, "p", text);
+	sha256_hex(text, strlen(text), hex);
+	key_of(number, key);
+	AUTO_JSON json_t *files = json_pack("[{s:s, s:i, s:i, s:s}, {s:s, s:b}]", "path", "p", "mode", 0755, "size",
+		(int)strlen(text), "sha256", hex, "path", "d", "folder", 1);
+	AUTO_JSON json_t *more = json_pack("{s:s}", "note", text);
+	assert_int_equal(cache_put(&place->cache, key, files, place->files, more, place->scratch, NULL), 0);
+	assert_int_not_equal(access(place->scratch, F_OK), 0);
+}
+
+/* Whether an entry is there; its note must be text. */
+static bool
+get(struct place *place, int number, const char *text)
+{
+	char key[65];
+	key_of(number, key);
+	assert_int_equal(file_remove_tree(place->to, NULL), 0);
+	assert_int_equal(mkdir(place->to, 0755), 0);
+	AUTO_JSON json_t *entry = cache_get(&place->cache, key, place->to, number % 2);
+	if (!entry)
+		return false;
+	AUTO_FREE char *path = path_join(place->to, "p");
+	AUTO_FREE char *data = NULL;
+	size_t size = 0;
+	struct stat st;
+	assert_string_equal(json_string_value(json_object_get(entry, "note")), text);
+	assert_int_equal(file_read(path, 100000, &data, &size, NULL), 0);
+	assert_string_equal(data, text);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0755);
+	return true;
+}
+
+static void
+keeps_and_finds(void **state)
+{
+	(void)state;
+	struct place place;
+	place_make(&place, 1u << 20, 30);
+	assert_false(get(&place, 1, "one"));
+	put(&place, 1, "one");
+	put(&place, 2, "two");
+	assert_true(get(&place, 1, "one"));
+	assert_true(get(&place, 2, "two"));
+	/* What is there already stays. */
+	put(&place, 1, "other");
+	assert_true(get(&place, 1, "one"));
+	place_remove(&place);
+}
+
+static void
+notices_damage(void **state)
+{
+	(void)state;
+	struct place place;
+	char key[65];
+	key_of(3, key);
+	place_make(&place, 1u << 20, 30);
+	AUTO_BUF struct buf file = {0};
+	assert_int_equal(buf_printf(&file, "%s/cache/%s/files/p", place.dir, key), 0);
+	put(&place, 3, "three");
+	assert_true(get(&place, 3, "three"));
+	assert_int_equal(unlink(file.data), 0);
+	assert_int_equal(file_write(file.data, "threE", 5, 0755, NULL), 0);
+	assert_false(get(&place, 3, "three"));
+	assert_int_not_equal(access(file.data, F_OK), 0);
+	put(&place, 3, "three");
+	assert_true(get(&place, 3, "three"));
+	place_remove(&place);
+}
+
+static void
+set_age(struct place *place, int number, int days)
+{
+	char key[65];
+	key_of(number, key);
+	AUTO_BUF struct buf path = {0};
+	assert_int_equal(buf_printf(&path, "%s/cache/%s/manifest.json", place->dir, key), 0);
+	struct timespec times[2] = {{.tv_sec = time(NULL) - days * 86400}, {.tv_sec = time(NULL) - days * 86400}};
+	assert_int_equal(utimensat(AT_FDCWD, path.data, times, 0), 0);
+}
+
+static void
+trims_by_age_and_size(void **state)
+{
+	(void)state;
+	struct place place;
+	char text[10001];
+	memset(text, 'x', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	/* Each entry is the file and a manifest that repeats it. */
+	place_make(&place, 50000, 10);
+	for (int i = 0; i < 4; i++) {
+		put(&place, i, text);
+		set_age(&place, i, 8 - i);
+	}
+	set_age(&place, 3, 11);
+	AUTO_FREE char *rubbish = path_join(place.cache.dir, "rubbish");
+	assert_int_equal(mkdir(rubbish, 0700), 0);
+	cache_trim(&place.cache, place.scratch);
+	assert_int_not_equal(access(rubbish, F_OK), 0);
+	assert_false(get(&place, 3, text));
+	assert_false(get(&place, 0, text));
+	assert_true(get(&place, 1, text));
+	assert_true(get(&place, 2, text));
+	place_remove(&place);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(keeps_and_finds),
+		cmocka_unit_test(notices_damage),
+		cmocka_unit_test(trims_by_age_and_size),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

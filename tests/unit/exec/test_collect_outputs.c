@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+/* Taking over what a step has left: bounds, links, special files, and bringing it to the next step. */
+#include <config.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "exec/util/collect_outputs.h"
+#include "unit/scratch.h"
+
+struct place {
+	char *dir, *out, *kept;
+	int fd;
+	json_t *manifest;
+	struct kettle_error err;
+};
+
+static void
+place_make(struct place *place)
+{
+	*place = (struct place){.dir = scratch_make(), .manifest = json_array()};
+	place->out = path_join(place->dir, "out");
+	place->kept = path_join(place->dir, "kept");
+	assert_int_equal(mkdir(place->out, 0700), 0);
+	assert_int_equal(mkdir(place->kept, 0700), 0);
+	place->fd = open(place->out, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+static void
+place_remove(struct place *place)
+{
+	close(place->fd);
+	json_decref(place->manifest);
+	free(place->out);
+	free(place->kept);
+	scratch_remove(place->dir);
+}
+
+static void
+put(struct place *place, const char *name, const char *text, mode_t mode)
+{
+	AUTO_FREE char *path = path_join(place->out, name);
+	assert_int_equal(output_make_parents(path, NULL), 0);
+	assert_int_equal(file_write(path, text, strlen(text), mode, NULL), 0);
+}
+
+static int
+collect(struct place *place, const char *name, uint64_t max, bool missing_ok)
+{
+	AUTO_JSON json_t *names = json_pack("[s]", name);
+	return output_collect(place->fd, names, place->kept, max, missing_ok, place->manifest, &place->err);
+}
+
+static void
+collects_files_and_folders(void **state)
+{
+	(void)state;
+	struct place place;
+	place_make(&place);
+	put(&place, "p", "program", 0700);
+	put(&place, "lib/a", "one", 0666);
+	put(&place, "lib/deep/b", "", 0600);
+	assert_int_equal(collect(&place, "p", 100, false), 0);
+	assert_int_equal(collect(&place, "lib", 100, false), 0);
+	assert_int_equal(json_array_size(place.manifest), 5);
+	const json_t *entry = json_array_get(place.manifest, 0);
+	assert_int_equal(json_integer_value(json_object_get(entry, "mode")), 0755);
+	assert_int_equal(json_integer_value(json_object_get(entry, "size")), 7);
+	assert_string_equal(json_string_value(json_object_get(entry, "sha256")),
+		"1310ca2c8932dbd118668bd97442558a3e1f546b5e15c69699dfbd6024f548d8");
+	place_remove(&place);
+}
+
+static void
+names_twice_are_one(void **state)
+{
+	(void)state;
+	struct place place;
+	place_make(&place);
+	put(&place, "p", "program", 0700);
+	assert_int_equal(collect(&place, "p", 100, false), 0);
+	assert_int_equal(collect(&place, "p", 100, false), 0);
+	assert_int_equal(json_array_size(place.manifest), 1);
+	place_remove(&place);
+}
+
+static void
+refuses_what_is_no_file(void **state)
+{
+	(void)state;
+	struct place place;
+	place_make(&place);
+	put(&place, "file", "x", 0600);
+	assert_int_equal(symlinkat("file", place.fd, "link"), 0);
+	assert_int_equal(symlinkat("/etc", place.fd, "folder"), 0);
+	assert_int_equal(linkat(place.fd, "file", place.fd, "hard", 0), 0);
+	assert_int_equal(mkfifoat(place.fd, "fifo", 0600), 0);
+	static const struct {
+		const char *name, *why;
+		int code;
+	} cases[] = {
+		{"link", "symbolic link", KETTLE_EINVAL},
+		{"folder/passwd", "no folder", KETTLE_EINVAL},
+		{"file/x", "no folder", KETTLE_EINVAL},
+		{"hard", "hard link", KETTLE_EINVAL},
+		{"fifo", "FIFO", KETTLE_EINVAL},
+		{"absent", "not there", KETTLE_ENOENT},
+		{"absent/x", "not there", KETTLE_ENOENT},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		assert_int_equal(collect(&place, cases[i].name, 100, false), cases[i].code);
+		assert_non_null(strstr(place.err.message, cases[i].why));
+	}
+	assert_int_equal(collect(&place, "absent", 100, true), 0);
+	assert_int_equal(collect(&place, "fifo", 100, true), KETTLE_EINVAL);
+	assert_int_equal(json_array_size(place.manifest), 0);
+	place_remove(&place);
+}
+
+static void
+is_bounded(void **state)
+{
+	(void)state;
+	struct place place;
+	place_make(&place);
+	put(&place, "big", "0123456789", 0600);
+	assert_int_equal(collect(&place, "big", 9, false), KETTLE_ETOOBIG);
+	put(&place, "d/a", "01234", 0600);
+	put(&place, "d/b", "01234", 0600);
+	assert_int_equal(collect(&place, "d", 9, false), KETTLE_ETOOBIG);
+	/* A name that no JSON could hold. */
+	put(&place, "e/\xff", "", 0600);
+	assert_int_equal(collect(&place, "e", 9, false), KETTLE_EINVAL);
+	char path[200] = "f";
+	for (int i = 0; i < OUTPUT_MAX_DEPTH + 1; i++)
+		strcat(path, "/d");
+	put(&place, path, "", 0600);
+	assert_int_equal(collect(&place, "f", 9, false), KETTLE_EINVAL);
+	assert_non_null(strstr(place.err.message, "nested deeper"));
+	place_remove(&place);
+}
+
+static void
+assert_content(const char *dir, const char *name, const char *text, mode_t mode)
+{
+	AUTO_FREE char *path = path_join(dir, name);
+	AUTO_FREE char *data = NULL;
+	size_t size = 0;
+	struct stat st;
+	assert_int_equal(file_read(path, 100, &data, &size, NULL), 0);
+	assert_string_equal(data, text);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 07777, mode);
+}
+
+static void
+places_files_and_folders(void **state)
+{
+	(void)state;
+	struct place place;
+	place_make(&place);
+	put(&place, "p", "program", 0700);
+	put(&place, "lib/a", "one", 0666);
+	put(&place, "lib/deep/b", "two", 0600);
+	put(&place, "library", "no", 0600);
+	assert_int_equal(collect(&place, "p", 100, false), 0);
+	assert_int_equal(collect(&place, "lib", 100, false), 0);
+	for (int link = 0; link < 2; link++) {
+		AUTO_FREE char *to = path_join(place.dir, link ? "linked" : "copied");
+		assert_int_equal(mkdir(to, 0755), 0);
+		assert_int_equal(output_place(place.manifest, place.kept, "p", to, "bin/q", link, NULL), 0);
+		assert_int_equal(output_place(place.manifest, place.kept, "lib", to, "tree", link, NULL), 0);
+		assert_int_equal(output_place(place.manifest, place.kept, "lib/deep/b", to, "b", link, NULL), 0);
+		assert_content(to, "bin/q", "program", 0755);
+		assert_content(to, "tree/a", "one", 0644);
+		assert_content(to, "tree/deep/b", "two", 0644);
+		assert_content(to, "b", "two", 0644);
+		assert_int_equal(output_place(place.manifest, place.kept, "li", to, "x", link, &place.err), KETTLE_ENOENT);
+		/* Never over what is there. */
+		assert_int_equal(output_place(place.manifest, place.kept, "p", to, "b", link, &place.err), KETTLE_EIO);
+	}
+	place_remove(&place);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(collects_files_and_folders),
+		cmocka_unit_test(names_twice_are_one),
+		cmocka_unit_test(refuses_what_is_no_file),
+		cmocka_unit_test(is_bounded),
+		cmocka_unit_test(places_files_and_folders),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/* Plans: what must be accepted, beside the refusals that the integration tests go through. */
+#include <config.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "exec/plan/plan.h"
+
+static int
+check(const char *text, struct kettle_error *err)
+{
+	AUTO_JSON json_t *schema = NULL;
+	json_error_t why;
+	AUTO_JSON json_t *plan = json_loads(text, JSON_ALLOW_NUL, &why);
+	assert_int_equal(plan_schema(&schema, err), 0);
+	if (!plan)
+		fail_msg("%s: %s", why.text, text);
+	return plan_check(schema, plan, err);
+}
+
+/* Every key that a plan may have. */
+static const char everything[] =
+	"{'version': 1, 'files': {'f': {'text': 'x'}, 'g': {'base64': 'eA=='}},"
+	" 'steps': [{'id': 'a', 'kind': 'build', 'title': 't', 'argv': ['g++'], 'env': {'A': '1'},"
+	"   'inputs': {'f': {'file': 'f'}, 'd/t': {'text': ''}, 'd/b': {'base64': ''}, 'x': {'blob': "
+	"'0000000000000000000000000000000000000000000000000000000000000000'}},"
+	"   'outputs': ['p', 'lib'], 'limits': {'wall': 1.5, 'cpu': 1, 'memory': 1048576, 'processes': 1, 'disk': 4096,"
+	"     'shm': 4096, 'output': 1024, 'result': 1024}, 'cache': true, 'toolchain': ['gcc']},"
+	"  {'id': 'p', 'kind': 'prepare', 'needs': ['a'], 'argv': ['python3'], 'warm': {'tool': 'python3', 'preload': "
+	"['torch']}},"
+	"  {'id': 'r', 'kind': 'run', 'needs': ['a', 'p'], 'argv': ['./bin/p', 'x'], 'inputs': {'bin/p': {'step': 'a',"
+	"   'output': 'p'}, 'l': {'step': 'a', 'output': 'lib/deep/x'}}, 'pass': {'exit': [0, 1], 'result': {'check': "
+	"'pass'}},"
+	"   'device': 1, 'cases': {'name': 'cases.txt', 'text': ''}, 'result': 'FD', 'unique': ['check'], 'secret': {'S': "
+	"'1'},"
+	"   'artifacts': ['prof'], 'run': {'mode': 'profile', 'secret': false, 'index': 0, 'args': ['profile', 'x']}},"
+	"  {'id': 's', 'kind': 'run', 'referee': {'argv': ['./r'], 'env': {}, 'inputs': {}, 'limits': {}},"
+	"   'solver': {'argv': ['./s']}, 'share': 4096}]}";
+
+static void
+accepts_everything(void **state)
+{
+	(void)state;
+	struct kettle_error err = {0};
+	AUTO_FREE char *text = strdup(everything);
+	for (char *at = text; *at; at++)
+		if (*at == '\'')
+			*at = '"';
+	if (check(text, &err) != 0)
+		fail_msg("%s", err.message);
+}
+
+static void
+refuses_nul(void **state)
+{
+	(void)state;
+	struct kettle_error err = {0};
+	assert_int_equal(
+		check("{\"version\": 1, \"steps\": [{\"id\": \"a\", \"kind\": \"run\", \"argv\": [\"a\\u0000b\"]}]}", &err),
+		KETTLE_EINVAL);
+	assert_non_null(strstr(err.message, "NUL"));
+	assert_int_equal(check("{\"version\": 1, \"steps\": [{\"id\": \"a\", \"kind\": \"run\", \"argv\": [\"a\"], "
+						   "\"secret\": {\"A\": \"a\\u0000b\"}}]}",
+						 &err),
+		KETTLE_EINVAL);
+	assert_non_null(strstr(err.message, "`A` holds a NUL"));
+}
+
+static void
+bounds_contents(void **state)
+{
+	(void)state;
+	struct kettle_error err = {0};
+	AUTO_FREE char *big = malloc(PLAN_MAX_CONTENTS / 2 + 2);
+	memset(big, 'x', PLAN_MAX_CONTENTS / 2 + 1);
+	big[PLAN_MAX_CONTENTS / 2 + 1] = '\0';
+	AUTO_BUF struct buf text = {0};
+	assert_int_equal(
+		buf_printf(&text,
+			"{\"version\": 1, \"files\": {\"f\": {\"text\": \"%s\"}}, \"steps\": [{\"id\": \"a\", \"kind\": "
+			"\"run\", \"argv\": [\"a\"], \"inputs\": {\"x\": {\"file\": \"f\"}, \"y\": {\"text\": \"%s\"}}}]}",
+			big, big),
+		0);
+	assert_int_equal(check(text.data, &err), KETTLE_ETOOBIG);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(accepts_everything),
+		cmocka_unit_test(refuses_nul),
+		cmocka_unit_test(bounds_contents),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

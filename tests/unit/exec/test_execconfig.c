@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/* exec.yml, lists of cores, limits. */
+#include <config.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "exec/machine/execconfig.h"
+#include "unit/scratch.h"
+
+static void
+reads_cores(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *text, *wanted; /* NULL: refused */
+	} cases[] = {{"1", "1"}, {"2-3,6", "2,3,6"}, {"6,2-3,2", "2,3,6"}, {"0-0", "0"}, {"", NULL}, {"1,", NULL},
+		{"-1", NULL}, {"3-2", NULL}, {"1 2", NULL}, {"a", NULL}, {"1024", NULL}, {"99999999999999999999", NULL},
+		{"1-", NULL}};
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct cores cores = {0};
+		struct kettle_error err = {0};
+		int rc = cores_parse(cases[i].text, &cores, &err);
+		AUTO_FREE char *text = rc == 0 ? cores_text(&cores) : NULL;
+		assert_int_equal(rc, cases[i].wanted ? 0 : KETTLE_EINVAL);
+		if (cases[i].wanted)
+			assert_string_equal(text, cases[i].wanted);
+		else
+			assert_non_null(strstr(err.message, "no list of cores"));
+		cores_free(&cores);
+	}
+}
+
+static void
+subtracts_cores(void **state)
+{
+	(void)state;
+	struct cores all = {0}, some = {0}, left = {0};
+	assert_int_equal(cores_parse("0-3", &all, NULL), 0);
+	assert_int_equal(cores_parse("1,2", &some, NULL), 0);
+	assert_int_equal(cores_without(&all, &some, &left), 0);
+	AUTO_FREE char *text = cores_text(&left);
+	assert_string_equal(text, "0,3");
+	cores_free(&left);
+	/* Nothing would be left: then all. */
+	assert_int_equal(cores_without(&some, &all, &left), 0);
+	assert_int_equal(left.count, 2);
+	cores_free(&left);
+	cores_free(&all);
+	cores_free(&some);
+}
+
+static void
+combines_limits(void **state)
+{
+	(void)state;
+	struct limits limits = limits_default(STEP_BUILD, 1),
+				  max = {.wall = LIMITS_SECOND, .cpu = LIMITS_SECOND, .memory = 1u << 20};
+	assert_int_equal(limits.wall, 180 * LIMITS_SECOND);
+	assert_int_equal(limits.processes, 256);
+	AUTO_JSON json_t *object = json_pack("{s:f, s:i}", "wall", 0.25, "processes", 7);
+	limits_apply(&limits, object);
+	assert_int_equal(limits.wall, LIMITS_SECOND / 4);
+	assert_int_equal(limits.processes, 7);
+	limits_cap(&limits, &max);
+	assert_int_equal(limits.wall, LIMITS_SECOND / 4);
+	assert_int_equal(limits.cpu, LIMITS_SECOND);
+	assert_int_equal(limits.memory, 1u << 20);
+	assert_int_equal(limits.processes, 7);
+	limits_apply(&limits, NULL);
+	assert_int_equal(limits.processes, 7);
+}
+
+static void
+reads_a_file(void **state)
+{
+	(void)state;
+	char *dir = scratch_make();
+	AUTO_FREE char *path = scratch_write(dir, "exec.yml",
+		"tools: {nvcc: /opt/cuda/bin/nvcc}\nenv: {nvcc: {CUDA_HOME: /opt/cuda}}\nread: [/opt/venv]\n"
+		"state: /s\nlocks: /l\nbuild: {cores: \"0\", jobs: 3}\ncache: {max_bytes: 5, max_age_days: 6}\n"
+		"limits: {memory: 2097152, wall: 7}\nlevel: reduced\n");
+	struct execconfig config;
+	struct kettle_error err = {0};
+	if (execconfig_load(&config, path, NULL, NULL, NULL, &err) != 0)
+		fail_msg("%s", err.message);
+	assert_string_equal(json_string_value(json_object_get(config.tools, "nvcc")), "/opt/cuda/bin/nvcc");
+	assert_string_equal(config.state, "/s");
+	assert_string_equal(config.locks, "/l");
+	assert_int_equal(config.build_jobs, 3);
+	assert_int_equal(config.build_cores.count, 1);
+	assert_int_equal(config.cache_max_bytes, 5);
+	assert_int_equal(config.cache_max_age_days, 6);
+	assert_int_equal(config.max.memory, 2097152);
+	assert_int_equal(config.max.wall, 7 * LIMITS_SECOND);
+	assert_int_equal(config.max.processes, EXECCONFIG_MAX_PROCESSES);
+	assert_int_equal(config.level, SANDBOX_LEVEL_REDUCED);
+	execconfig_close(&config);
+	/* The command line wins; a relative folder is made absolute. */
+	assert_int_equal(execconfig_load(&config, path, "{\"build\": {\"jobs\": 9}}", "here", "off", &err), 0);
+	assert_int_equal(config.state[0], '/');
+	assert_non_null(strstr(config.state, "/here"));
+	assert_int_equal(config.level, SANDBOX_LEVEL_OFF);
+	assert_int_equal(config.build_jobs, 9);
+	assert_string_equal(config.locks, "/l");
+	execconfig_close(&config);
+	assert_int_equal(execconfig_load(&config, path, "{\"bild\": {}}", NULL, NULL, &err), KETTLE_EINVAL);
+	assert_non_null(strstr(err.message, "--settings: "));
+	execconfig_close(&config);
+	assert_int_equal(execconfig_load(&config, path, "[", NULL, NULL, &err), KETTLE_EINVAL);
+	execconfig_close(&config);
+	scratch_remove(dir);
+}
+
+static void
+refuses_bad_files(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *text, *why;
+	} cases[] = {{"tool: {}\n", ":1: "}, {"level: full\nlevels: x\n", ":2: "}, {"build: {jobs: 0}\n", "jobs"},
+		{"build: {cores: \"x\"}\n", "list of cores"}, {"state: here\n", "state"}, {"level: iron\n", "level"},
+		{"read: /opt\n", "read"}, {"- a\n", ""}, {"a: b: c\n", ""}};
+	char *dir = scratch_make();
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		AUTO_FREE char *path = scratch_write(dir, "exec.yml", cases[i].text);
+		struct execconfig config;
+		struct kettle_error err = {0};
+		assert_int_equal(execconfig_load(&config, path, NULL, NULL, NULL, &err), KETTLE_EINVAL);
+		assert_non_null(strstr(err.message, cases[i].why));
+		execconfig_close(&config);
+	}
+	AUTO_FREE char *empty = scratch_write(dir, "exec.yml", "# nothing\n");
+	struct execconfig config;
+	assert_int_equal(execconfig_load(&config, empty, NULL, dir, NULL, NULL), 0);
+	execconfig_close(&config);
+	AUTO_FREE char *absent = path_join(dir, "absent.yml");
+	assert_int_equal(execconfig_load(&config, absent, NULL, NULL, NULL, NULL), KETTLE_ENOENT);
+	execconfig_close(&config);
+	scratch_remove(dir);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(reads_cores),
+		cmocka_unit_test(subtracts_cores),
+		cmocka_unit_test(combines_limits),
+		cmocka_unit_test(reads_a_file),
+		cmocka_unit_test(refuses_bad_files),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

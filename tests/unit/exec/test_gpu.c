@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/* What readings of GPUs tell: which one is meant, what slowed it, what its sandbox is given. */
+#include <config.h>
+
+#include "exec/machine/gpu.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "exec/machine/gpu_nodes.h"
+#include "exec/machine/gpuwatch.h"
+
+/* Two of NVIDIA's, two of AMD's. */
+static json_t *
+machine(void)
+{
+	return json_loads("{\"errors\": [], \"gpus\": ["
+					  "{\"vendor\": \"nvidia\", \"index\": 0, \"uuid\": \"GPU-aa\", \"minor\": 4, \"used\": 100},"
+					  "{\"vendor\": \"nvidia\", \"index\": 1, \"uuid\": \"GPU-bb\", \"minor\": 5, \"used\": 200},"
+					  "{\"vendor\": \"amd\", \"index\": 2, \"uuid\": \"GPU-cc\", \"render\": 128},"
+					  "{\"vendor\": \"amd\", \"index\": 3, \"render\": 129}]}",
+		0, NULL);
+}
+
+static void
+test_find(void **state)
+{
+	(void)state;
+	AUTO_JSON json_t *reading = machine();
+	assert_int_equal(json_integer_value(json_object_get(gpu_find(reading, "1"), "minor")), 5);
+	assert_int_equal(json_integer_value(json_object_get(gpu_find(reading, "gpu-AA"), "minor")), 4);
+	assert_null(gpu_find(reading, "4"));
+	assert_null(gpu_find(reading, "01"));
+	assert_null(gpu_find(NULL, "0"));
+	struct kettle_error err = {0};
+	assert_int_equal(gpu_missing(reading, "9", &err), KETTLE_EUNAVAIL);
+	assert_string_equal(err.message, "GPU 9 is not there; this machine's drivers know of 4.");
+}
+
+static void
+environment(const char *gpus_text, const char *cuda, const char *rocr, const char *hip)
+{
+	AUTO_JSON json_t *reading = machine();
+	AUTO_JSON json_t *gpus = json_loads(gpus_text, 0, NULL);
+	AUTO_JSON json_t *env = json_object();
+	const struct {
+		const char *name, *value;
+	} wanted[] = {{"CUDA_VISIBLE_DEVICES", cuda}, {"ROCR_VISIBLE_DEVICES", rocr}, {"HIP_VISIBLE_DEVICES", hip}};
+	assert_int_equal(devices_environment(reading, gpus, env), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
+		const char *value = json_string_value(json_object_get(env, wanted[i].name));
+		assert_true((value == NULL) == (wanted[i].value == NULL));
+		if (value)
+			assert_string_equal(value, wanted[i].value);
+	}
+}
+
+static void
+test_environment(void **state)
+{
+	(void)state;
+	environment("[]", NULL, NULL, NULL);
+	environment("[\"1\"]", "GPU-bb", NULL, NULL);
+	environment("[\"1\", \"GPU-aa\"]", "GPU-bb,GPU-aa", NULL, NULL);
+	environment("[\"2\", \"3\"]", NULL, "GPU-cc,3", "0,1");
+	/* Of one that nobody knows, CUDA counts what the sandbox has. */
+	environment("[\"7\", \"8\"]", "0,1", NULL, NULL);
+	environment("[\"GPU-zz\"]", "GPU-zz", NULL, NULL);
+}
+
+static void
+test_folders(void **state)
+{
+	(void)state;
+	AUTO_JSON json_t *reading = machine();
+	AUTO_JSON json_t *gpus = json_loads("[\"0\"]", 0, NULL);
+	AUTO_JSON json_t *folders = json_array();
+	assert_int_equal(devices_folders(reading, gpus, folders), 0);
+	assert_int_equal(json_array_size(folders), 0);
+	(void)json_array_append_new(gpus, json_string("3"));
+	assert_int_equal(devices_folders(reading, gpus, folders), 0);
+	assert_string_equal(json_string_value(json_array_get(folders, 0)), "/sys/class/kfd");
+}
+
+static void
+throttled(const char *before_text, const char *after_text, const char *wanted)
+{
+	AUTO_JSON json_t *before = json_loads(before_text, 0, NULL);
+	AUTO_JSON json_t *after = json_loads(after_text, 0, NULL);
+	AUTO_JSON json_t *reasons = json_array();
+	gpu_throttled(before, after, reasons);
+	AUTO_FREE char *text = json_dumps(reasons, JSON_COMPACT);
+	assert_string_equal(text, wanted);
+}
+
+static void
+test_throttled(void **state)
+{
+	(void)state;
+	throttled("{}", "{}", "[]");
+	throttled("{\"throttle\": [\"thermal\"]}", "{\"throttle\": [\"power-cap\", \"sync-boost\"]}", "[]");
+	throttled("{}", "{\"throttle\": [\"power-brake\", \"thermal\"]}", "[\"power-brake\",\"thermal\"]");
+	throttled("{\"slowed_ns\": {\"thermal\": 5}}", "{\"slowed_ns\": {\"thermal\": 1000005}}", "[]");
+	throttled("{\"slowed_ns\": {\"thermal\": 5, \"power-cap\": 0}}",
+		"{\"throttle\": [\"thermal\"], \"slowed_ns\": {\"thermal\": 1000006, \"power-cap\": 9000000000}}",
+		"[\"thermal\"]");
+	/* What was not counted before says nothing. */
+	throttled("{}", "{\"slowed_ns\": {\"thermal\": 9000000000}}", "[]");
+	throttled("{}", "{\"throttle\": [1, null], \"slowed_ns\": 7}", "[]");
+}
+
+static void
+test_idle(void **state)
+{
+	(void)state;
+	AUTO_JSON json_t *reading = machine();
+	AUTO_JSON json_t *gpus = json_loads("[\"0\", \"1\", \"2\", \"9\"]", 0, NULL);
+	AUTO_JSON json_t *idle = json_loads("{\"GPU-aa\": 50, \"GPU-bb\": 300}", 0, NULL);
+	gpuwatch_note_idle(idle, reading, gpus);
+	AUTO_FREE char *text = json_dumps(idle, JSON_COMPACT | JSON_SORT_KEYS);
+	assert_string_equal(text, "{\"GPU-aa\":50,\"GPU-bb\":200}");
+}
+
+/* Whatever the helper is or does, there is an answer. */
+static void
+test_helper(void **state)
+{
+	(void)state;
+	struct execconfig config = {.gpu_helper = "/nonexistent/kettle-gpu"};
+	struct kettle_error err = {0};
+	json_t *reading = NULL;
+	assert_int_equal(gpu_read(&config, &reading, &err), KETTLE_EUNAVAIL);
+	assert_non_null(strstr(err.message, "is missing or cannot be run"));
+	config.gpu_helper = "/bin/true";
+	assert_int_equal(gpu_read(&config, &reading, &err), KETTLE_EUNAVAIL);
+	assert_non_null(strstr(err.message, "gave no answer"));
+	assert_null(reading);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_find),
+		cmocka_unit_test(test_environment),
+		cmocka_unit_test(test_folders),
+		cmocka_unit_test(test_throttled),
+		cmocka_unit_test(test_idle),
+		cmocka_unit_test(test_helper),
+	};
+	return cmocka_run_group_tests_name("GPUs", tests, NULL, NULL);
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+/* Who waits for what: device locks, build slots, builds of the same. */
+#include <config.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "exec/build/build_slots.h"
+#include "exec/machine/devlock.h"
+#include "unit/scratch.h"
+
+static char granted[16];
+
+static void
+note(void *arg)
+{
+	strcat(granted, arg);
+}
+
+static void
+names_stay_inside(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *name, *wanted; /* a prefix where it ends with a dot */
+	} cases[] = {{"gpu-0", "gpu-0"}, {"cores-1,2", "cores-1,2"}, {"../x", "_._x."}, {"", "."}, {".", "_."},
+		{"a/b", "a_b."}, {"a b", "a_b."}};
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		AUTO_FREE char *name = devlock_name(cases[i].name);
+		size_t len = strlen(cases[i].wanted);
+		bool prefix = cases[i].wanted[len - 1] == '.';
+		assert_int_equal(strncmp(name, cases[i].wanted, len), 0);
+		assert_int_equal(strlen(name), prefix ? len + 16 : len);
+		assert_null(strchr(name, '/'));
+	}
+	char big[1000];
+	memset(big, 'x', sizeof(big));
+	big[sizeof(big) - 1] = '\0';
+	AUTO_FREE char *name = devlock_name(big);
+	assert_true(strlen(name) < 200);
+}
+
+static void
+run(uv_loop_t *loop, const char *until)
+{
+	for (int i = 0; i < 1000 && strcmp(granted, until) != 0; i++)
+		(void)uv_run(loop, UV_RUN_ONCE);
+	assert_string_equal(granted, until);
+}
+
+/* Two tables are as two processes: their locks are of different open files. */
+static void
+locks_exclude(void **state)
+{
+	(void)state;
+	char *dir = scratch_make();
+	uv_loop_t loop;
+	struct devlock_table one, two;
+	struct devlock a, b, c, d, e;
+	assert_int_equal(uv_loop_init(&loop), 0);
+	assert_int_equal(devlock_open(&one, &loop, dir, NULL), 0);
+	assert_int_equal(devlock_open(&two, &loop, dir, NULL), 0);
+	granted[0] = '\0';
+	assert_int_equal(devlock_acquire(&one, &a, "x", 1, 10, note, "a", NULL), 1);
+	assert_int_equal(devlock_acquire(&two, &b, "x", 1, 1, note, "b", NULL), 0);
+	assert_int_equal(devlock_acquire(&one, &c, "x", 1, 30, note, "c", NULL), 0);
+	assert_int_equal(devlock_acquire(&one, &d, "x", 1, 20, note, "d", NULL), 0);
+	/* Another device is another matter. */
+	assert_int_equal(devlock_acquire(&one, &e, "y", 1, 40, note, "e", NULL), 1);
+	assert_string_equal(granted, "");
+	devlock_release(&two, &b);
+	devlock_release(&one, &a);
+	run(&loop, "d");
+	assert_true(d.waited_ns > 0);
+	devlock_release(&one, &d);
+	run(&loop, "dc");
+	assert_int_equal(devlock_acquire(&two, &b, "x", 1, 1, note, "b", NULL), 0);
+	devlock_release(&one, &c);
+	run(&loop, "dcb");
+	devlock_release(&two, &b);
+	devlock_release(&two, &b);
+	devlock_release(&one, &e);
+	devlock_close(&one);
+	devlock_close(&two);
+	(void)uv_run(&loop, UV_RUN_DEFAULT);
+	assert_int_equal(uv_loop_close(&loop), 0);
+	scratch_remove(dir);
+}
+
+static void
+locks_have_slots(void **state)
+{
+	(void)state;
+	char *dir = scratch_make();
+	uv_loop_t loop;
+	struct devlock_table table;
+	struct devlock a, b, c;
+	assert_int_equal(uv_loop_init(&loop), 0);
+	assert_int_equal(devlock_open(&table, &loop, dir, NULL), 0);
+	granted[0] = '\0';
+	assert_int_equal(devlock_acquire(&table, &a, "x", 2, 1, note, "a", NULL), 1);
+	assert_int_equal(devlock_acquire(&table, &b, "x", 2, 1, note, "b", NULL), 1);
+	assert_int_equal(devlock_acquire(&table, &c, "x", 2, 1, note, "c", NULL), 0);
+	assert_int_not_equal(a.slot, b.slot);
+	devlock_release(&table, &b);
+	run(&loop, "c");
+	assert_int_equal(c.slot, 1);
+	devlock_release(&table, &a);
+	devlock_release(&table, &c);
+	devlock_close(&table);
+	(void)uv_run(&loop, UV_RUN_DEFAULT);
+	assert_int_equal(uv_loop_close(&loop), 0);
+	scratch_remove(dir);
+}
+
+static void
+slots_are_counted(void **state)
+{
+	(void)state;
+	struct builds builds = {.max = 2};
+	struct build_slot a, b, c, d, e;
+	granted[0] = '\0';
+	assert_true(builds_acquire(&builds, &a, note, "a"));
+	assert_true(builds_acquire(&builds, &b, note, "b"));
+	assert_false(builds_acquire(&builds, &c, note, "c"));
+	assert_false(builds_acquire(&builds, &d, note, "d"));
+	assert_false(builds_acquire(&builds, &e, note, "e"));
+	builds_release(&builds, &d);
+	builds_release(&builds, &a);
+	assert_string_equal(granted, "c");
+	builds_release(&builds, &a);
+	builds_release(&builds, &b);
+	assert_string_equal(granted, "ce");
+	builds_release(&builds, &c);
+	builds_release(&builds, &e);
+	assert_int_equal(builds.running, 0);
+	assert_null(builds.queue);
+}
+
+static void
+same_builds_follow_each_other(void **state)
+{
+	(void)state;
+	struct builds builds = {.max = 2};
+	struct build_flight a, b, c, other;
+	char key[DIGEST_HEX_SIZE] = "k", second[DIGEST_HEX_SIZE] = "l";
+	granted[0] = '\0';
+	assert_true(builds_take_off(&builds, &a, key, note, "a"));
+	assert_false(builds_take_off(&builds, &b, key, note, "b"));
+	assert_false(builds_take_off(&builds, &c, key, note, "c"));
+	assert_true(builds_take_off(&builds, &other, second, note, "o"));
+	builds_land(&builds, &b);
+	builds_land(&builds, &a);
+	assert_string_equal(granted, "c");
+	builds_land(&builds, &a);
+	builds_land(&builds, &c);
+	builds_land(&builds, &other);
+	assert_null(builds.flights);
+	assert_string_equal(granted, "c");
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(names_stay_inside),
+		cmocka_unit_test(locks_exclude),
+		cmocka_unit_test(locks_have_slots),
+		cmocka_unit_test(slots_are_counted),
+		cmocka_unit_test(same_builds_follow_each_other),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

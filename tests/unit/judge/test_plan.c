@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+/* Plans: every fixture in every mode gives a good one, and a language's mistakes are found. */
+#include <config.h>
+
+#include "task/task.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/embedded_text.h"
+#include "lib/languages.h"
+#include "base/schema.h"
+
+static struct languages *languages;
+
+static json_t *
+read_task(const char *path)
+{
+	AUTO_BUF struct buf full = {0};
+	json_t *bundle = NULL;
+	struct kettle_error err = {0};
+	(void)buf_printf(&full, "%s/%s", getenv("top_srcdir"), path);
+	if (task_read(languages, full.data, &bundle, &err))
+		fail_msg("%s", err.message);
+	return bundle;
+}
+
+static int
+make_plan(const json_t *bundle, const char *mode, json_t **ret_plan, struct kettle_error *err)
+{
+	AUTO_JSON json_t *device = json_pack("{s:s}", "name", "CPU");
+	return task_plan(languages, bundle, "int x;\n", mode, device, "1618033988", ret_plan, err);
+}
+
+static void
+test_every_plan(void **state)
+{
+	(void)state;
+	static const char *const tasks[] = {"tasks/vectoradd_cpp", "tasks/matmul_cpp", "tests/fixtures/tasks/set/sort_py",
+		"tests/fixtures/tasks/set/allreduce_py", "tests/fixtures/tasks/set/deep/conv_py",
+		"tests/fixtures/tasks/set/grayscale_cu"};
+	static const char *const modes[] = {"test", "benchmark", "profile", "ranked"};
+	AUTO_JSON json_t *schema = NULL;
+	struct kettle_error err = {0};
+	assert_int_equal(schema_load(plan_schema, &schema, &err), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(tasks) * ARRAY_SIZE(modes); i++) {
+		AUTO_JSON json_t *bundle = read_task(tasks[i / ARRAY_SIZE(modes)]), *plan = NULL;
+		if (make_plan(bundle, modes[i % ARRAY_SIZE(modes)], &plan, &err) ||
+			schema_check(schema, plan, NULL, NULL, &err))
+			fail_msg("%s, %s: %s", tasks[i / ARRAY_SIZE(modes)], modes[i % ARRAY_SIZE(modes)], err.message);
+	}
+}
+
+/* The seed is where the harness gets it and nowhere else. */
+static void
+test_secret(void **state)
+{
+	(void)state;
+	AUTO_JSON json_t *bundle = read_task("tasks/vectoradd_cpp"), *plan = NULL;
+	struct kettle_error err = {0};
+	assert_int_equal(make_plan(bundle, "ranked", &plan, &err), 0);
+	json_t *step;
+	size_t i;
+	json_array_foreach(json_object_get(plan, "steps"), i, step)
+		json_object_del(step, "secret");
+	AUTO_FREE char *text = json_dumps(plan, JSON_COMPACT);
+	assert_null(strstr(text, "1618033988"));
+	AUTO_JSON json_t *test = NULL;
+	assert_int_equal(make_plan(bundle, "test", &test, &err), 0);
+	AUTO_FREE char *test_text = json_dumps(test, JSON_COMPACT);
+	assert_null(strstr(test_text, "1618033988"));
+}
+
+static void
+test_not_loaded(void **state)
+{
+	(void)state;
+	AUTO_JSON json_t *bundle = read_task("tasks/vectoradd_cpp");
+	struct languages none = {0};
+	AUTO_JSON json_t *device = json_object();
+	json_t *plan = NULL;
+	struct kettle_error err = {0};
+	assert_int_equal(task_plan(&none, bundle, "", "test", device, NULL, &plan, &err), KETTLE_EUNAVAIL);
+	assert_string_equal(
+		err.message, "The task is in the language `cpp`, which this Kettle does not have; its plugin is not loaded.");
+}
+
+/* ---- mistakes of a language ---- */
+
+static json_t *
+step_at(json_t *plan, size_t index)
+{
+	return json_array_get(json_object_get(plan, "steps"), index);
+}
+
+static json_t *
+build_step(const char *id)
+{
+	return json_pack("{s:s, s:s, s:[s], s:[s]}", "id", id, "kind", "build", "argv", "true", "outputs", "a");
+}
+
+static int
+add_member(json_t *plan, size_t index, const char *key, json_t *value)
+{
+	return json_object_set_new(step_at(plan, index), key, value);
+}
+
+#define MISTAKE(name, body) \
+	static int mistake_##name(const struct kettle_plan_request *request, json_t *plan) \
+	{ \
+		(void)request; \
+		json_t *steps = json_object_get(plan, "steps"); \
+		(void)steps; \
+		return body; \
+	}
+MISTAKE(version, json_object_set_new(plan, "version", json_integer(2)))
+MISTAKE(key, add_member(plan, 0, "argw", json_array()))
+MISTAKE(id, json_array_append(steps, step_at(plan, 0)))
+MISTAKE(needs, json_array_append_new(json_object_get(step_at(plan, 0), "needs"), json_string("benchmark")))
+MISTAKE(file, add_member(plan, 0, "inputs", json_pack("{s:{s:s}}", "a", "file", "none.py")))
+MISTAKE(output, add_member(plan, 1, "inputs", json_pack("{s:{s:s, s:s}}", "a", "step", "test", "output", "x")))
+MISTAKE(path, add_member(plan, 0, "inputs", json_pack("{s:{s:s}}", "../a", "text", "")))
+MISTAKE(escape, json_array_append_new(steps,
+					json_pack("{s:s, s:s, s:[s], s:[s]}", "id", "b", "kind", "build", "argv", "t", "outputs", "../a")))
+MISTAKE(no_argv, json_object_del(step_at(plan, 0), "argv"))
+MISTAKE(half, add_member(plan, 0, "solver", json_pack("{s:[s]}", "argv", "x")))
+MISTAKE(missing, json_array_remove(steps, 5))
+MISTAKE(extra, json_array_append_new(steps, json_pack("{s:s, s:s, s:[s]}", "id", "more", "kind", "run", "argv", "x")))
+MISTAKE(pass, add_member(plan, 0, "pass", json_pack("{s:[i, i]}", "exit", 0, 1)))
+MISTAKE(no_pass, json_object_del(step_at(plan, 0), "pass"))
+MISTAKE(leak, json_array_insert_new(steps, 0, build_step("b")) ||
+				  add_member(plan, 0, "secret", json_pack("{s:s}", "POPCORN_SEED", "1")))
+MISTAKE(secret, add_member(plan, 0, "secret", json_pack("{s:s}", "POPCORN_SEED", "1")))
+MISTAKE(limits, add_member(plan, 0, "limits", json_pack("{s:i}", "wall", 3600)))
+MISTAKE(env, add_member(plan, 0, "env", json_pack("{s:s}", "POPCORN_GPUS", "1")))
+MISTAKE(chain, add_member(plan, 1, "needs", json_array()))
+
+static void
+test_mistakes(void **state)
+{
+	static const struct {
+		int (*plan)(const struct kettle_plan_request *request, json_t *plan);
+		const char *sentence;
+	} mistakes[] = {
+		{mistake_version, "plan: version must be 1, not 2."},
+		{mistake_key, "plan: unknown key `argw` in `steps[0]`; did you mean `argv`?"},
+		{mistake_id, "two steps have the id `test`."},
+		{mistake_needs, "the step `test` needs `benchmark`, which is no step before it."},
+		{mistake_file, "the step `test` takes the file `none.py`, which the plan does not have."},
+		{mistake_output, "the step `benchmark` takes `x` from `test`, which is no output of a step before it."},
+		{mistake_path, "the input `../a` of the step `test` is no path inside its folder."},
+		{mistake_escape, "`../a` in the outputs of the step `b` is no path inside its folder."},
+		{mistake_no_argv, "the step `test` must have either `argv` or both `referee` and `solver`."},
+		{mistake_half, "the step `test` must have either `argv` or both `referee` and `solver`."},
+		{mistake_missing, "the run `secret-leaderboard` is missing."},
+		{mistake_extra, "the run step `more` is none of the job's."},
+		{mistake_pass, "it changed `pass` of the run `test`."},
+		{mistake_no_pass, "it changed `pass` of the run `test`."},
+		{mistake_leak, "the step `b` is no run, and yet it has `secret`."},
+		{mistake_secret, "it changed `secret` of the run `test`."},
+		{mistake_limits, "it changed `limits` of the run `test`."},
+		{mistake_env, "it changed `env` of the run `test`."},
+		{mistake_chain, "it changed `needs` of the run `benchmark`."},
+	};
+	(void)state;
+	AUTO_JSON json_t *bundle = read_task("tests/fixtures/tasks/set/allreduce_py");
+	for (size_t i = 0; i < ARRAY_SIZE(mistakes); i++) {
+		json_t *plan = NULL;
+		struct kettle_error err = {0};
+		AUTO_BUF struct buf sentence = {0};
+		(void)buf_printf(&sentence, "The language py made a plan that cannot be carried out: %s", mistakes[i].sentence);
+		py_hooks.plan = mistakes[i].plan;
+		int rc = make_plan(bundle, "ranked", &plan, &err);
+		py_hooks.plan = NULL;
+		json_decref(plan);
+		assert_string_equal(err.message, sentence.data);
+		assert_int_equal(rc, KETTLE_EINTERNAL);
+	}
+}
+
+/* What a language may add. */
+MISTAKE(
+	allowed, json_array_insert_new(steps, 0, build_step("prepare-it")) ||
+				 json_array_append_new(json_object_get(step_at(plan, 1), "needs"), json_string("prepare-it")) ||
+				 json_object_set_new(json_object_get(step_at(plan, 1), "limits"), "memory", json_integer(1 << 30)) ||
+				 json_object_set_new(json_object_get(step_at(plan, 1), "env"), "OMP_NUM_THREADS", json_string("1")) ||
+				 add_member(plan, 1, "artifacts", json_pack("[s]", "profile.txt")))
+
+static void
+test_allowed(void **state)
+{
+	(void)state;
+	AUTO_JSON json_t *bundle = read_task("tests/fixtures/tasks/set/allreduce_py"), *plan = NULL;
+	struct kettle_error err = {0};
+	py_hooks.plan = mistake_allowed;
+	int rc = make_plan(bundle, "ranked", &plan, &err);
+	py_hooks.plan = NULL;
+	if (rc)
+		fail_msg("%s", err.message);
+}
+
+static int
+setup(void **state)
+{
+	(void)state;
+	languages = languages_new();
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	(void)state;
+	languages_free(languages);
+	return 0;
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_every_plan),
+		cmocka_unit_test(test_secret),
+		cmocka_unit_test(test_not_loaded),
+		cmocka_unit_test(test_mistakes),
+		cmocka_unit_test(test_allowed),
+	};
+	return cmocka_run_group_tests(tests, setup, teardown);
+}

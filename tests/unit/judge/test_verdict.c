@@ -1,0 +1,634 @@
+/* SPDX-License-Identifier: MIT */
+/* Verdicts: scores, blame, sentences, and nothing of a secret run. */
+#include <config.h>
+
+#include "judge/verdict.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "lib/languages.h"
+#include "judge/run_steps.h"
+#include "judge/score.h"
+
+#define SEED "1424242421"
+
+static struct languages *languages;
+
+/* A job with a compile step and the runs of a mode, all outcomes passed. */
+struct job {
+	json_t *task, *plan, *completion, *verdict;
+};
+
+static json_t *
+passed_outcome(const json_t *step)
+{
+	const char *mode = json_string_value(json_object_get(json_object_get(step, "run"), "mode"));
+	json_t *result = json_object();
+	if (mode)
+		json_object_set_new(result, "check", json_string("pass"));
+	if (mode && strcmp(mode, "test") == 0) {
+		json_object_set_new(result, "test-count", json_string("2"));
+		json_object_set_new(result, "test.0.status", json_string("pass"));
+		json_object_set_new(result, "test.1.status", json_string("pass"));
+	} else if (mode) {
+		json_object_set_new(result, "benchmark-count", json_string("2"));
+		json_object_set_new(result, "benchmark.0.mean", json_string("1000000"));
+		json_object_set_new(result, "benchmark.1.mean", json_string("4e6"));
+	}
+	return json_pack("{s:O, s:O, s:s, s:i, s:n, s:n, s:n, s:b, s:s, s:i, s:i, s:{s:s, s:i}, s:{s:s, s:i}, s:o, s:n}",
+		"step", json_object_get(step, "id"), "kind", json_object_get(step, "kind"), "state", "passed", "exit", 0,
+		"signal", "limit", "error", "cached", 0, "command", "./program", "start_ns", 5, "wall_ns", 7, "stdout", "text",
+		"printed\n", "cut", 0, "stderr", "text", "", "cut", 0, "result", result, "result_error");
+}
+
+static struct job
+make_job(const char *mode, const char *ranking)
+{
+	struct job job = {
+		.task = json_pack("{s:s, s:s, s:i, s:i, s:i, s:b, s:[], s:[{s:i}, {s:i}], s:[{s:i}, {s:i}]}", "lang", "py",
+			"ranking_by", ranking, "test_timeout", 10, "benchmark_timeout", 20, "ranked_timeout", 30, "multi_gpu", 0,
+			"files", "tests", "n", 1, "n", 2, "benchmarks", "n", 3, "n", 4),
+		.completion = json_pack("{s:s, s:n, s:[], s:{s:s}, s:{s:i}}", "status", "done", "error", "outcomes", "system",
+			"cpu", "x", "stamps", "done", 9),
+	};
+	json_t *runs = NULL, *steps = json_array(), *step;
+	assert_int_equal(task_runs(job.task, mode, SEED, NULL, &runs, NULL), 0);
+	json_array_append_new(steps, json_pack("{s:s, s:s, s:s, s:[s]}", "id", "compile-0", "kind", "build", "title",
+									 "compile submission.cpp", "argv", "g++"));
+	json_array_extend(steps, runs);
+	json_decref(runs);
+	size_t i;
+	json_array_foreach(steps, i, step)
+		json_array_append_new(json_object_get(job.completion, "outcomes"), passed_outcome(step));
+	job.plan = json_pack("{s:i, s:o}", "version", 1, "steps", steps);
+	return job;
+}
+
+static void
+free_job(struct job *job)
+{
+	json_decref(job->task);
+	json_decref(job->plan);
+	json_decref(job->completion);
+	json_decref(job->verdict);
+}
+#define AUTO_JOB __attribute__((cleanup(free_job)))
+
+static json_t *
+outcome_of(const struct job *job, const char *id)
+{
+	size_t i;
+	json_t *outcome;
+	json_array_foreach(json_object_get(job->completion, "outcomes"), i, outcome) {
+		if (strcmp(json_string_value(json_object_get(outcome, "step")), id) == 0)
+			return outcome;
+	}
+	fail_msg("no step %s", id);
+	return NULL;
+}
+
+/* Changes the outcome of a step: members of `with` replace its own; what comes after is skipped. */
+static void
+change(struct job *job, const char *id, json_t *with)
+{
+	bool after = false;
+	size_t i;
+	json_t *outcome;
+	json_array_foreach(json_object_get(job->completion, "outcomes"), i, outcome) {
+		if (after)
+			json_object_set_new(outcome, "state", json_string("skipped"));
+		after = after || strcmp(json_string_value(json_object_get(outcome, "step")), id) == 0;
+	}
+	assert_int_equal(json_object_update(outcome_of(job, id), with), 0);
+	json_decref(with);
+}
+
+/* Changes one key of a step's result; the steps after it stay. */
+static void
+change_result(struct job *job, const char *id, const char *key, const char *value)
+{
+	json_t *result = json_object_get(outcome_of(job, id), "result");
+	assert_int_equal(value ? json_object_set_new(result, key, json_string(value)) : json_object_del(result, key), 0);
+}
+
+static const char *
+text_at(const json_t *value, const char *key)
+{
+	return json_string_value(json_object_get(value, key));
+}
+
+static void
+make(struct job *job)
+{
+	struct kettle_error err = {0};
+	json_decref(job->verdict);
+	job->verdict = NULL;
+	if (verdict_make(languages, job->task, job->plan, job->completion, &job->verdict, &err))
+		fail_msg("%s", err.message);
+	/* It has to survive a database and a network. */
+	AUTO_FREE char *text = json_dumps(job->verdict, 0);
+	assert_non_null(text);
+}
+
+static void
+expect(struct job *job, const char *state, const char *error, const char *blame, bool retry)
+{
+	make(job);
+	const char *found = text_at(job->verdict, "error"), *blamed = text_at(job->verdict, "blame");
+	assert_string_equal(found ? found : "", error);
+	assert_string_equal(text_at(job->verdict, "state"), state);
+	assert_string_equal(blamed ? blamed : "", blame);
+	assert_int_equal(json_is_true(json_object_get(job->verdict, "retry")), retry);
+	if (strcmp(state, "passed") != 0)
+		assert_true(json_is_null(json_object_get(job->verdict, "score")));
+}
+
+static double
+number_at(const json_t *value, const char *key)
+{
+	const json_t *number = json_object_get(value, key);
+	return json_is_null(number) ? -1 : json_number_value(number);
+}
+
+static bool
+close_to(double a, double b)
+{
+	return fabs(a - b) <= 1e-12 * fabs(b);
+}
+
+/* ---- passing ---- */
+
+static void
+test_passed(void **state)
+{
+	(void)state;
+	AUTO_JOB struct job job = make_job("ranked", "geom");
+	expect(&job, "passed", "", "", false);
+	assert_true(close_to(number_at(job.verdict, "score"), 2e-3));
+	assert_true(number_at(job.verdict, "low") < 0);
+	const json_t *runs = json_object_get(job.verdict, "runs"), *compile = json_object_get(job.verdict, "compilation");
+	assert_int_equal(json_array_size(runs), 6);
+	assert_int_equal(json_array_size(compile), 1);
+	assert_string_equal(text_at(json_array_get(compile, 0), "title"), "compile submission.cpp");
+	assert_string_equal(text_at(json_array_get(runs, 0), "stdout"), "printed\n");
+	assert_string_equal(text_at(json_object_get(json_array_get(runs, 0), "result"), "check"), "pass");
+	assert_true(json_is_null(json_object_get(json_array_get(runs, 1), "score")));
+	assert_true(close_to(number_at(json_array_get(runs, 2), "score"), 2e-3));
+	assert_string_equal(text_at(json_object_get(job.verdict, "system"), "cpu"), "x");
+	const json_t *timing = json_object_get(job.verdict, "timing");
+	assert_int_equal(json_integer_value(json_object_get(timing, "build_ns")), 7);
+	assert_int_equal(json_integer_value(json_object_get(timing, "run_ns")), 42);
+	assert_int_equal(json_integer_value(json_object_get(json_object_get(timing, "stamps"), "done")), 9);
+}
+
+static void
+test_other_modes(void **state)
+{
+	(void)state;
+	static const char *const modes[] = {"test", "benchmark"};
+	for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
+		AUTO_JOB struct job job = make_job(modes[i], "mean");
+		expect(&job, "passed", "", "", false);
+		assert_true(json_is_null(json_object_get(job.verdict, "score")));
+	}
+	AUTO_JOB struct job profile = make_job("profile", "mean");
+	change_result(&profile, "profile-0", "benchmark-count", "1");
+	change_result(&profile, "profile-1", "benchmark-count", "1");
+	expect(&profile, "passed", "", "", false);
+	const json_t *run = json_array_get(json_object_get(profile.verdict, "runs"), 1);
+	assert_int_equal(json_integer_value(json_object_get(run, "index")), 1);
+}
+
+/* The slower half counts, with its interval. */
+static void
+test_slower(void **state)
+{
+	(void)state;
+	AUTO_JOB struct job job = make_job("ranked", "mean");
+	change_result(&job, "secret-leaderboard", "benchmark.1.mean", "5000000");
+	static const char *const bounds[][2] = {{"benchmark.0.low", "900000"}, {"benchmark.0.high", "1100000"},
+		{"benchmark.1.low", "4.5e6"}, {"benchmark.1.high", "5.5e6"}};
+	for (size_t i = 0; i < ARRAY_SIZE(bounds); i++)
+		change_result(&job, "secret-leaderboard", bounds[i][0], bounds[i][1]);
+	expect(&job, "passed", "", "", false);
+	assert_true(close_to(number_at(job.verdict, "score"), 3e-3));
+	assert_true(close_to(number_at(job.verdict, "low"), 3e-3 - hypot(1e-4, 5e-4) / 2));
+	assert_true(close_to(number_at(job.verdict, "high"), 3e-3 + hypot(1e-4, 5e-4) / 2));
+	change_result(&job, "leaderboard", "benchmark.0.mean", "9000000");
+	expect(&job, "passed", "", "", false);
+	assert_true(close_to(number_at(job.verdict, "score"), 6.5e-3));
+	assert_true(number_at(job.verdict, "low") < 0);
+}
+
+static void
+test_last(void **state)
+{
+	(void)state;
+	AUTO_JOB struct job job = make_job("ranked", "last");
+	static const char *const ids[] = {"benchmark", "leaderboard", "secret-benchmark", "secret-leaderboard"};
+	for (size_t i = 0; i < ARRAY_SIZE(ids); i++)
+		change_result(&job, ids[i], "benchmark-count", "1");
+	expect(&job, "passed", "", "", false);
+	assert_true(close_to(number_at(job.verdict, "score"), 1e-3));
+}
+
+/* ---- scores ---- */
+
+static void
+test_numbers(void **state)
+{
+	(void)state;
+	static const char *const bad[] = {"nan", "-nan", "inf", "-inf", "0", "-1", "0x10", " 1", "1 ", "1e999", "1,5", "",
+		"1.2.3", "infinity", "1e", "--1",
+		"1000000000000000000000000000000000000000000000000000000000000000000000000000"};
+	static const char *const good[] = {"1", "1.5", "1e6", "+2", ".5", "1E-3", "123456789.25"};
+	for (size_t i = 0; i < ARRAY_SIZE(bad) + ARRAY_SIZE(good); i++) {
+		bool wanted = i >= ARRAY_SIZE(bad);
+		const char *text = wanted ? good[i - ARRAY_SIZE(bad)] : bad[i];
+		AUTO_JSON json_t *result = json_pack("{s:s}", "benchmark.0.mean", text);
+		struct verdict_score score = {0};
+		struct kettle_error err = {0};
+		int rc = verdict_score(result, 1, "last", &score, &err);
+		if ((rc == 0) != wanted)
+			fail_msg("%s", text);
+		if (wanted)
+			assert_true(close_to(score.value, strtod(text, NULL) / 1e9));
+	}
+}
+
+static void
+test_bad_times(void **state)
+{
+	(void)state;
+	AUTO_JOB struct job job = make_job("ranked", "mean");
+	change_result(&job, "leaderboard", "benchmark.1.mean", "nan");
+	expect(&job, "failed",
+		"The leaderboard run is void: its harness reported the mean time `nan` for benchmark 2, which must be a finite "
+		"number of nanoseconds above zero.",
+		"participant", false);
+	change_result(&job, "leaderboard", "benchmark.1.mean", NULL);
+	expect(&job, "failed", "The leaderboard run is void: its harness reported no mean time for benchmark 2.",
+		"participant", false);
+	assert_true(json_is_false(json_object_get(json_array_get(json_object_get(job.verdict, "runs"), 2), "passed")));
+	AUTO_JOB struct job secret = make_job("ranked", "mean");
+	change_result(&secret, "secret-leaderboard", "benchmark.0.mean", "0");
+	expect(&secret, "failed",
+		"It passed the public runs, but not the secret ones: the secret leaderboard run is void: the times that its "
+		"harness reported make no score.",
+		"participant", false);
+}
+
+/* ---- failing ---- */
+
+static void
+test_failed_test(void **state)
+{
+	(void)state;
+	AUTO_JOB struct job job = make_job("ranked", "mean");
+	change(&job, "test",
+		json_pack("{s:s, s:i, s:{s:s, s:s, s:s, s:s, s:s}}", "state", "failed", "exit", 112, "result", "check", "fail",
+			"test.0.status", "pass", "test.1.status", "fail", "test.1.spec", "n: 2", "test.1.error",
+			"mismatch at 7: 1 is not 2"));
+	expect(&job, "failed", "1 of 2 tests failed; the first is test 2 (n: 2): mismatch at 7: 1 is not 2", "participant",
+		false);
+	assert_int_equal(json_array_size(json_object_get(job.verdict, "runs")), 1);
+	change_result(&job, "test", "check", "pass");
+	expect(&job, "failed", "The test run is void: its harness reported `check: pass` and yet that a test failed.",
+		"participant", false);
+}
+
+static void
+test_exits(void **state)
+{
+	static const struct {
+		int status;
+		const char *state, *error, *blame;
+		bool retry;
+	} exits[] = {
+		{110, "error",
+			"The test run ended because the GPU's programming interface reported an error (exit status 110).",
+			"machine", true},
+		{111, "error", "The harness of the test run found no result channel (exit status 111).", "machine", true},
+		{113, "error", "The harness of the test run could not read a case of the task (exit status 113).", "task",
+			false},
+		{2, "error", "The harness of the test run does not understand how it is called (exit status 2).", "task",
+			false},
+		{112, "failed", "The harness of the test run reported a failure.", "participant", false},
+		{1, "failed", "The test run failed with exit status 1: ImportError: no module named x", "participant", false},
+		{0, "failed",
+			"The test run ended with exit status 0, but its harness never reported whether the results are right.",
+			"participant", false},
+	};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(exits); i++) {
+		AUTO_JOB struct job job = make_job("test", "mean");
+		change(&job, "test",
+			json_pack("{s:s, s:i, s:{}, s:{s:s}}", "state", "failed", "exit", exits[i].status, "result", "stderr",
+				"text", "Traceback (most recent call last):\n  File \"x\"\nImportError: no module named x\n\n"));
+		expect(&job, exits[i].state, exits[i].error, exits[i].blame, exits[i].retry);
+	}
+}
+
+static void
+test_limits(void **state)
+{
+	static const struct {
+		const char *limit, *state, *error;
+	} limits[] = {
+		{"wall", "timed_out", "The test run did not end in the time it has (10 s) and was stopped."},
+		{"cpu", "timed_out", "The test run used up the CPU time it has and was stopped."},
+		{"memory", "failed", "The test run needed more memory than it may have and was stopped."},
+		{"output", "failed", "The test run printed more than it may and was stopped."},
+		{"entropy", "failed", "The test run went over a limit and was stopped."},
+	};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
+		AUTO_JOB struct job job = make_job("test", "mean");
+		change(&job, "test",
+			json_pack("{s:s, s:s, s:n, s:i}", "state", "limit", "limit", limits[i].limit, "exit", "signal", 9));
+		expect(&job, limits[i].state, limits[i].error, "participant", false);
+		const json_t *run = json_array_get(json_object_get(job.verdict, "runs"), 0);
+		if (strcmp(limits[i].state, "timed_out") == 0)
+			assert_int_equal(json_integer_value(json_object_get(run, "exit")), 114);
+	}
+	AUTO_JOB struct job job = make_job("test", "mean");
+	change(&job, "test", json_pack("{s:s, s:n, s:i}", "state", "failed", "exit", "signal", 11));
+	expect(&job, "failed", "The test run was ended by signal 11 (invalid memory access).", "participant", false);
+}
+
+static void
+test_compile(void **state)
+{
+	(void)state;
+	AUTO_JOB struct job job = make_job("ranked", "mean");
+	change(&job, "compile-0",
+		json_pack("{s:s, s:i, s:{s:s}}", "state", "failed", "exit", 1, "stderr", "text",
+			"submission.cpp: In function 'f':\nsubmission.cpp:3:5: error: 'x' was not declared\nand more\n"));
+	expect(&job, "failed",
+		"The step `compile submission.cpp` failed with exit status 1: submission.cpp:3:5: error: 'x' was not declared",
+		"participant", false);
+	assert_int_equal(json_array_size(json_object_get(job.verdict, "runs")), 0);
+	const json_t *entry = json_array_get(json_object_get(job.verdict, "compilation"), 0);
+	assert_non_null(strstr(text_at(entry, "stderr"), "and more"));
+	change(&job, "compile-0", json_pack("{s:s, s:n, s:s}", "state", "limit", "exit", "limit", "wall"));
+	expect(&job, "timed_out", "The step `compile submission.cpp` did not end in the time it has and was stopped.",
+		"participant", false);
+}
+
+/* A harness whose words do not agree with each other. */
+static void
+test_contradictions(void **state)
+{
+	(void)state;
+	AUTO_JOB struct job job = make_job("test", "mean");
+	change_result(&job, "test", "test-count", "1");
+	expect(&job, "failed",
+		"The test run is void: its harness reported another number of tests than it was given: 1, not 2.",
+		"participant", false);
+	change_result(&job, "test", "test-count", NULL);
+	change_result(&job, "test", "test.1.status", "fail");
+	expect(&job, "failed", "The test run is void: its harness reported `check: pass` and yet a failure of test 2.",
+		"participant", false);
+	change_result(&job, "test", "test.1.status", NULL);
+	expect(&job, "passed", "", "", false);
+	json_object_set_new(outcome_of(&job, "test"), "result_error", json_string("The key `check` came twice."));
+	expect(&job, "failed", "The test run is void: The key `check` came twice.", "participant", false);
+}
+
+/* What kettle-exec calls passed is looked at again. */
+static void
+test_distrust(void **state)
+{
+	(void)state;
+	AUTO_JOB struct job job = make_job("test", "mean");
+	change_result(&job, "test", "check", NULL);
+	make(&job);
+	assert_string_equal(text_at(job.verdict, "state"), "failed");
+	AUTO_JOB struct job exits = make_job("test", "mean");
+	json_object_set_new(outcome_of(&exits, "test"), "exit", json_integer(3));
+	make(&exits);
+	assert_string_equal(text_at(exits.verdict, "state"), "failed");
+}
+
+/* ---- the machine ---- */
+
+static void
+test_machine(void **state)
+{
+	(void)state;
+	AUTO_JOB struct job job = make_job("ranked", "mean");
+	change(
+		&job, "compile-0", json_pack("{s:s, s:s, s:s}", "state", "error", "error", "no such tool", "missing", "g++"));
+	expect(&job, "error", "The board's machine lacks `g++`.", "machine", false);
+	json_object_del(outcome_of(&job, "compile-0"), "missing");
+	json_object_set_new(outcome_of(&job, "compile-0"), "error", json_string("The disk is full."));
+	expect(&job, "error", "The machine could not carry out the step `compile submission.cpp`: The disk is full.",
+		"machine", true);
+	json_object_set_new(job.completion, "status", json_string("lost"));
+	expect(&job, "error", "The machine was lost while it worked on this.", "machine", true);
+	json_object_set_new(job.completion, "error", json_string("The network went away."));
+	expect(&job, "error", "The network went away.", "machine", true);
+	json_object_set_new(job.completion, "status", json_string("cancelled"));
+	json_object_set_new(job.completion, "error", json_null());
+	expect(&job, "error", "It was cancelled.", "", false);
+}
+
+static void
+test_incomplete(void **state)
+{
+	(void)state;
+	AUTO_JOB struct job job = make_job("ranked", "mean");
+	json_array_remove(json_object_get(job.completion, "outcomes"), 6);
+	expect(&job, "error", "The machine did not say what became of the secret leaderboard run.", "machine", true);
+	json_object_set_new(job.completion, "outcomes", json_integer(7));
+	json_object_set_new(job.completion, "system", json_string("none"));
+	expect(&job, "error", "The machine did not say what became of the step `compile submission.cpp`.", "machine", true);
+	AUTO_JOB struct job skipped = make_job("test", "mean");
+	json_object_set_new(outcome_of(&skipped, "test"), "state", json_string("skipped"));
+	expect(&skipped, "error", "The machine did not carry out every step of the job.", "machine", true);
+}
+
+/* An outcome whose members are of all the wrong types. */
+static void
+test_garbage(void **state)
+{
+	(void)state;
+	static const char *const keys[] = {"state", "exit", "signal", "limit", "error", "command", "start_ns", "wall_ns",
+		"stdout", "stderr", "result", "result_error", "artifacts", "memory_peak", "missing", "cached"};
+	static const char *const values[] = {
+		"[]", "{}", "null", "true", "-1", "1e300", "\"x\"", "{\"text\": 1}", "{\"check\": [1]}", "[{\"name\": 1}, 2]"};
+	for (size_t i = 0; i < ARRAY_SIZE(keys) * ARRAY_SIZE(values); i++) {
+		AUTO_JOB struct job job = make_job("ranked", "mean");
+		json_t *value = json_loads(values[i % ARRAY_SIZE(values)], JSON_DECODE_ANY, NULL);
+		assert_non_null(value);
+		json_object_set_new(outcome_of(&job, "test"), keys[i / ARRAY_SIZE(values)], value);
+		make(&job);
+	}
+}
+
+/* ---- secrets ---- */
+
+static void
+test_secret(void **state)
+{
+	(void)state;
+	AUTO_JOB struct job job = make_job("ranked", "mean");
+	change(&job, "secret-test",
+		json_pack("{s:s, s:i, s:{s:s}, s:{s:s}, s:s, s:{s:s, s:s, s:s, s:s}, s:[{s:s, s:s}]}", "state", "failed",
+			"exit", 112, "stdout", "text", "SEKRET", "stderr", "text", "SEKRET", "command", "SEKRET", "result", "check",
+			"fail", "test.0.status", "fail", "test.0.spec", "SEKRET", "test.0.error", "SEKRET", "artifacts", "name",
+			"SEKRET", "sha256", "SEKRET"));
+	expect(&job, "failed",
+		"It passed the public runs, but not the secret ones: the harness of the secret test run reported a failure.",
+		"participant", false);
+	AUTO_FREE char *text = json_dumps(job.verdict, 0);
+	assert_null(strstr(text, "SEKRET"));
+	assert_null(strstr(text, SEED));
+	json_object_set_new(outcome_of(&job, "secret-test"), "exit", json_integer(1));
+	make(&job);
+	AUTO_FREE char *other = json_dumps(job.verdict, 0);
+	assert_null(strstr(other, "SEKRET"));
+	json_object_set_new(outcome_of(&job, "secret-test"), "result_error", json_string("SEKRET"));
+	json_object_set_new(outcome_of(&job, "secret-test"), "exit", json_integer(0));
+	make(&job);
+	AUTO_FREE char *third = json_dumps(job.verdict, 0);
+	assert_null(strstr(third, "SEKRET"));
+	const json_t *run = json_array_get(json_object_get(job.verdict, "runs"), 3);
+	assert_int_equal(json_object_size(run), 9);
+}
+
+static void
+test_secret_timeout(void **state)
+{
+	(void)state;
+	AUTO_JOB struct job job = make_job("ranked", "mean");
+	change(&job, "secret-leaderboard", json_pack("{s:s, s:n, s:s}", "state", "limit", "exit", "limit", "wall"));
+	expect(&job, "timed_out",
+		"It passed the public runs, but not the secret ones: the secret leaderboard run did not end in the time it has "
+		"(30 s) and was stopped.",
+		"participant", false);
+}
+
+/* ---- bounds ---- */
+
+static void
+test_bounds(void **state)
+{
+	(void)state;
+	AUTO_JOB struct job job = make_job("test", "mean");
+	AUTO_FREE char *huge = malloc((4u << 20) + 1);
+	assert_non_null(huge);
+	for (size_t i = 0; i < 4u << 20; i += 2)
+		memcpy(huge + i, "\xc3\xa4", 2);
+	huge[4u << 20] = '\0';
+	json_object_set_new(outcome_of(&job, "test"), "stdout", json_pack("{s:s, s:i}", "text", huge, "cut", 12));
+	change_result(&job, "test", "test.0.message", huge);
+	json_object_set_new(job.completion, "system", json_pack("{s:s}", "x", huge));
+	expect(&job, "passed", "", "", false);
+	const json_t *run = json_array_get(json_object_get(job.verdict, "runs"), 0);
+	assert_true(strlen(text_at(run, "stdout")) < VERDICT_MAX_TEXT + 200);
+	assert_non_null(strstr(text_at(run, "stdout"), "12 bytes more were cut"));
+	assert_non_null(strstr(text_at(run, "stdout"), "bytes left out"));
+	assert_string_equal(text_at(json_object_get(run, "result"), "kettle.left-out"), "1");
+	assert_int_equal(json_object_size(json_object_get(job.verdict, "system")), 0);
+}
+
+/* A megabyte of lines without the word that is looked for: what would look from each of them to the end takes minutes. */
+static void
+test_empty_lines(void **state)
+{
+	(void)state;
+	AUTO_JOB struct job job = make_job("test", "mean");
+	AUTO_FREE char *lines = malloc((1u << 20) + 1);
+	assert_non_null(lines);
+	memset(lines, '\n', 1u << 20);
+	lines[1u << 20] = '\0';
+	change(&job, "compile-0", json_pack("{s:s, s:i, s:{s:s}}", "state", "failed", "exit", 3, "stderr", "text", lines));
+	expect(&job, "failed", "The step `compile submission.cpp` failed with exit status 3.", "participant", false);
+}
+
+/* ---- languages that explain ---- */
+
+static json_t *
+says_module(const json_t *step, const json_t *outcome)
+{
+	(void)step;
+	if (strcmp(text_at(outcome, "state"), "passed") == 0)
+		return json_pack("{s:b, s:s}", "passed", 1, "state", "passed");
+	return json_pack("{s:b, s:s, s:s, s:s, s:b}", "passed", 0, "state", "error", "message",
+		"The board's machine lacks torch.", "blame", "machine", "retry", 0);
+}
+
+static json_t *
+says_passed(const json_t *step, const json_t *outcome)
+{
+	(void)step, (void)outcome;
+	return json_pack("{s:b, s:s}", "passed", 1, "state", "passed");
+}
+
+static void
+test_interpret(void **state)
+{
+	(void)state;
+	AUTO_JOB struct job job = make_job("test", "mean");
+	py_hooks.interpret = says_module;
+	expect(&job, "passed", "", "", false);
+	change(&job, "test", json_pack("{s:s, s:i}", "state", "failed", "exit", 1));
+	expect(&job, "error", "The board's machine lacks torch.", "machine", false);
+	py_hooks.interpret = says_passed;
+	make(&job);
+	py_hooks.interpret = NULL;
+	assert_string_equal(text_at(job.verdict, "state"), "failed");
+}
+
+static int
+setup(void **state)
+{
+	(void)state;
+	languages = languages_new();
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	(void)state;
+	languages_free(languages);
+	return 0;
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_passed),
+		cmocka_unit_test(test_other_modes),
+		cmocka_unit_test(test_slower),
+		cmocka_unit_test(test_last),
+		cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_bad_times),
+		cmocka_unit_test(test_failed_test),
+		cmocka_unit_test(test_exits),
+		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_compile),
+		cmocka_unit_test(test_contradictions),
+		cmocka_unit_test(test_distrust),
+		cmocka_unit_test(test_machine),
+		cmocka_unit_test(test_incomplete),
+		cmocka_unit_test(test_garbage),
+		cmocka_unit_test(test_secret),
+		cmocka_unit_test(test_secret_timeout),
+		cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_empty_lines),
+		cmocka_unit_test(test_interpret),
+	};
+	return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: MIT */
+/* One end of the database's socket against another end that says whatever it likes. */
+#include <config.h>
+
+#include "loop/json_socket.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "unit/scratch.h"
+
+static uv_loop_t loop;
+static struct peer *peer;
+static int other; /* the other end */
+static int closed, messages;
+static json_t *last;
+static bool close_at_message;
+
+static void
+on_message(void *arg, const json_t *message)
+{
+	assert_ptr_equal(arg, &loop);
+	assert_int_equal(closed, 0);
+	messages++;
+	json_decref(last);
+	last = json_deep_copy(message);
+	if (close_at_message)
+		peer_close(peer);
+}
+
+static void
+on_closed(void *arg)
+{
+	assert_ptr_equal(arg, &loop);
+	closed++;
+}
+
+static const struct peer_events events = {.message = on_message, .closed = on_closed};
+
+static int
+setup(void **state)
+{
+	int fds[2];
+	struct kettle_error err = {0};
+	(void)state;
+	(void)signal(SIGPIPE, SIG_IGN);
+	closed = messages = 0;
+	last = NULL;
+	close_at_message = false;
+	assert_int_equal(uv_loop_init(&loop), 0);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+	other = fds[1];
+	return peer_open(&loop, fds[0], &events, &loop, &peer, &err);
+}
+
+static int
+teardown(void **state)
+{
+	(void)state;
+	if (!closed)
+		peer_close(peer);
+	while (uv_run(&loop, UV_RUN_DEFAULT))
+		;
+	assert_int_equal(closed, 1);
+	assert_int_equal(uv_loop_close(&loop), 0);
+	json_decref(last);
+	if (other >= 0)
+		close(other);
+	return 0;
+}
+
+static void
+on_timer(uv_timer_t *timer)
+{
+	*(bool *)timer->data = true;
+}
+
+static void
+until(const int *what, int count)
+{
+	bool late = false;
+	uv_timer_t timer;
+	(void)uv_timer_init(&loop, &timer);
+	timer.data = &late;
+	(void)uv_timer_start(&timer, on_timer, 20000, 0);
+	while (*what < count && !late)
+		(void)uv_run(&loop, UV_RUN_ONCE);
+	uv_close((uv_handle_t *)&timer, NULL);
+	(void)uv_run(&loop, UV_RUN_NOWAIT);
+	assert_false(late);
+}
+
+static void
+say(const char *text)
+{
+	assert_int_equal(write(other, text, strlen(text)), strlen(text));
+}
+
+static void
+test_messages(void **state)
+{
+	(void)state;
+	say("{\"a\": 1}\n{\"a\"");
+	until(&messages, 1);
+	say(": 2}\n");
+	until(&messages, 2);
+	assert_int_equal(json_integer_value(json_object_get(last, "a")), 2);
+	peer_send(peer, last);
+	char text[100] = "";
+	assert_int_equal(read(other, text, sizeof(text) - 1), 8);
+	assert_string_equal(text, "{\"a\":2}\n");
+}
+
+static void
+test_nonsense(void **state)
+{
+	(void)state;
+	static const char *const nonsense[] = {
+		"words\n", "[]\n", "1\n", "\n", "{\n", "{\"a\":1,\"a\":2}\n", "{\"a\":\"\\u0000\"}\n", "{\"a\":\"\xff\"}\n"};
+	for (size_t i = 0; i < ARRAY_SIZE(nonsense); i++) {
+		say(nonsense[i]);
+		until(&closed, 1);
+		assert_int_equal(messages, 0);
+		if (i + 1 == ARRAY_SIZE(nonsense))
+			break;
+		teardown(NULL);
+		setup(NULL);
+	}
+}
+
+/* So deep that a parser without a bound would use up its stack. */
+static void
+test_deep(void **state)
+{
+	(void)state;
+	AUTO_FREE char *text = malloc(200000);
+	memset(text, '[', 200000);
+	memcpy(text, "{\"a\":", 5);
+	text[199998] = '\n';
+	text[199999] = '\0';
+	(void)fcntl(other, F_SETFL, O_NONBLOCK);
+	for (size_t at = 0; at < 199999 && !closed;) {
+		ssize_t got = write(other, text + at, 199999 - at);
+		at += got > 0 ? (size_t)got : 0;
+		(void)uv_run(&loop, UV_RUN_NOWAIT);
+	}
+	until(&closed, 1);
+}
+
+static void
+test_endless_line(void **state)
+{
+	(void)state;
+	static char chunk[1 << 20];
+	size_t sent = 0;
+	memset(chunk, 'x', sizeof(chunk));
+	(void)fcntl(other, F_SETFL, O_NONBLOCK);
+	while (!closed && sent < (size_t)PEER_MAX_LINE + (4u << 20)) {
+		ssize_t got = write(other, chunk, sizeof(chunk));
+		sent += got > 0 ? (size_t)got : 0;
+		(void)uv_run(&loop, UV_RUN_NOWAIT);
+	}
+	until(&closed, 1);
+	assert_true(sent > PEER_MAX_LINE / 2);
+}
+
+static void
+test_end(void **state)
+{
+	(void)state;
+	say("{\"half\": ");
+	close(other);
+	other = -1;
+	until(&closed, 1);
+	assert_int_equal(messages, 0);
+}
+
+/* The other end has gone while something is sent to it. */
+static void
+test_send_to_nobody(void **state)
+{
+	(void)state;
+	AUTO_JSON json_t *message = json_pack("{s:i}", "a", 1);
+	close(other);
+	other = -1;
+	for (int i = 0; i < 100; i++)
+		peer_send(peer, message);
+	until(&closed, 1);
+}
+
+static void
+test_no_message(void **state)
+{
+	(void)state;
+	peer_send(peer, NULL);
+	until(&closed, 1);
+}
+
+/* Nothing is read any more once a message has closed it, though the next one is here already. */
+static void
+test_close_at_message(void **state)
+{
+	(void)state;
+	close_at_message = true;
+	say("{\"a\": 1}\n{\"a\": 2}\n{\"a\": 3}\n");
+	until(&closed, 1);
+	assert_int_equal(messages, 1);
+}
+
+/* Who does not read is dropped, and does not use up the memory. */
+static void
+test_slow_reader(void **state)
+{
+	(void)state;
+	AUTO_FREE char *text = malloc(1 << 20);
+	memset(text, 'x', (1 << 20) - 1);
+	text[(1 << 20) - 1] = '\0';
+	AUTO_JSON json_t *message = json_pack("{s:s}", "a", text);
+	int sent = 0;
+	while (!closed && sent < 200) {
+		peer_send(peer, message);
+		sent++;
+		(void)uv_run(&loop, UV_RUN_NOWAIT);
+	}
+	until(&closed, 1);
+	assert_true(sent > 60 && sent < 80);
+}
+
+/* What was sent before the end arrives, whole; what is sent after it does not. */
+static void
+test_finish(void **state)
+{
+	(void)state;
+	AUTO_FREE char *text = malloc(3 << 20), *got = malloc(4 << 20);
+	memset(text, 'x', (3 << 20) - 1);
+	text[(3 << 20) - 1] = '\0';
+	AUTO_JSON json_t *message = json_pack("{s:s}", "a", text);
+	peer_send(peer, message);
+	peer_finish(peer);
+	peer_finish(peer);
+	peer_send(peer, message);
+	size_t total = 0;
+	(void)fcntl(other, F_SETFL, O_NONBLOCK);
+	for (ssize_t size = 1; size != 0;) {
+		(void)uv_run(&loop, UV_RUN_NOWAIT);
+		size = read(other, got, 4 << 20);
+		total += size > 0 ? (size_t)size : 0;
+	}
+	until(&closed, 1);
+	assert_int_equal(total, (3 << 20) + 8);
+}
+
+/* ---- addresses ---- */
+
+static void
+try_address(const char *path)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	struct kettle_error err = {0};
+	AUTO_FD int dir = -1, fd = socket(AF_UNIX, SOCK_STREAM, 0);
+	struct stat info;
+	assert_int_equal(peer_address(path, address.sun_path, &dir, &err), 0);
+	assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	assert_int_equal(stat(path, &info), 0);
+}
+
+static void
+test_address(void **state)
+{
+	(void)state;
+	char *dir = scratch_make(), name[120];
+	memset(name, 'n', sizeof(name));
+	name[60] = '\0';
+	AUTO_FREE char *first = path_join(dir, name), *second = path_join(first, name), *third = path_join(second, name);
+	AUTO_FREE char *near = path_join(dir, "k.sock"), *far = path_join(third, "k.sock");
+	struct kettle_error err = {0};
+	char address[108];
+	int fd = -1;
+	try_address(near);
+	assert_int_equal(peer_address(far, address, &fd, &err), KETTLE_EINVAL); /* there is no such folder yet */
+	assert_int_equal(file_mkdirs(third, 0700, &err), 0);
+	try_address(far);
+	name[60] = 'n';
+	name[119] = '\0';
+	AUTO_FREE char *longest = path_join(third, name);
+	assert_int_equal(peer_address(longest, address, &fd, &err), KETTLE_EINVAL);
+	assert_non_null(strstr(err.message, "too long"));
+	assert_int_equal(fd, -1);
+	scratch_remove(dir);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_messages),
+		TEST(test_nonsense),
+		TEST(test_deep),
+		TEST(test_endless_line),
+		TEST(test_end),
+		TEST(test_send_to_nobody),
+		TEST(test_no_message),
+		TEST(test_close_at_message),
+		TEST(test_slow_reader),
+		TEST(test_finish),
+		cmocka_unit_test(test_address),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

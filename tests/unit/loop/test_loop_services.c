@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: MIT */
+/* Posts, work, timers and children on a loop, and the end of all of them. */
+#include <config.h>
+
+#include "loop/loop_services.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "base/text.h"
+
+#define PATIENCE_NS 120000000000u
+
+struct fixture {
+	uv_loop_t loop;
+	struct hostio *io;
+	bool closed;
+	int count;
+	struct buf out, err;
+	int exits, status, signal;
+	struct kettle_process *process;
+	struct kettle_timer *timer;
+};
+
+static void
+on_closed(void *arg)
+{
+	((struct fixture *)arg)->closed = true;
+}
+
+static int
+setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	*state = f;
+	return uv_loop_init(&f->loop) || hostio_new(&f->loop, &f->io, NULL);
+}
+
+/* The loop closes with 0: nothing is left. */
+static int
+teardown(void **state)
+{
+	struct fixture *f = *state;
+	if (f->io)
+		hostio_close(f->io, on_closed, f);
+	(void)uv_run(&f->loop, UV_RUN_DEFAULT);
+	int rc = uv_loop_close(&f->loop);
+	bool closed = f->closed;
+	buf_free(&f->out);
+	buf_free(&f->err);
+	free(f);
+	return rc || !closed;
+}
+
+static void
+tick(uv_timer_t *timer)
+{
+	(void)timer;
+}
+
+/* Runs the loop until *value reaches wanted. */
+static void
+run_until(struct fixture *f, const int *value, int wanted)
+{
+	uint64_t end = time_monotonic_ns() + PATIENCE_NS;
+	uv_timer_t timer;
+	uv_timer_init(&f->loop, &timer);
+	uv_timer_start(&timer, tick, 100, 100);
+	while (*value < wanted && time_monotonic_ns() < end)
+		(void)uv_run(&f->loop, UV_RUN_ONCE);
+	uv_close((uv_handle_t *)&timer, NULL);
+	(void)uv_run(&f->loop, UV_RUN_NOWAIT);
+	assert_true(*value >= wanted);
+}
+
+static void
+count(void *arg)
+{
+	((struct fixture *)arg)->count++;
+}
+
+static void
+post_thousand(void *arg)
+{
+	struct fixture *f = arg;
+	for (int i = 0; i < 1000; i++)
+		assert_int_equal(hostio_post(f->io, count, f), 0);
+}
+
+static void
+test_posts_of_threads(void **state)
+{
+	struct fixture *f = *state;
+	uv_thread_t threads[4];
+	for (size_t i = 0; i < ARRAY_SIZE(threads); i++)
+		uv_thread_create(&threads[i], post_thousand, f);
+	run_until(f, &f->count, 4000);
+	for (size_t i = 0; i < ARRAY_SIZE(threads); i++)
+		uv_thread_join(&threads[i]);
+}
+
+static void
+test_posts_before_close(void **state)
+{
+	struct fixture *f = *state;
+	post_thousand(f);
+	hostio_close(f->io, on_closed, f);
+	assert_int_equal(f->count, 1000);
+	assert_false(f->closed);
+	assert_int_equal(hostio_post(f->io, count, f), KETTLE_ECANCELED);
+	struct kettle_error err = {0};
+	assert_int_equal(hostio_timer_start(f->io, 1, 0, count, f, NULL, &err), KETTLE_ECANCELED);
+	assert_int_equal(hostio_work(f->io, count, NULL, f, &err), KETTLE_ECANCELED);
+	assert_non_null(strstr(err.message, "closing"));
+	f->io = NULL;
+}
+
+static void
+no_work(void *arg)
+{
+	(void)arg;
+}
+
+static void
+test_work(void **state)
+{
+	struct fixture *f = *state;
+	for (int i = 0; i < 20; i++)
+		assert_int_equal(hostio_work(f->io, no_work, count, f, NULL), 0);
+	run_until(f, &f->count, 10);
+	/* The rest ends during the close. */
+}
+
+static void
+stop_at_three(void *arg)
+{
+	struct fixture *f = arg;
+	if (++f->count == 3)
+		hostio_timer_stop(f->io, f->timer);
+}
+
+static void
+test_timers(void **state)
+{
+	struct fixture *f = *state;
+	assert_int_equal(hostio_timer_start(f->io, 1, 1, stop_at_three, f, &f->timer, NULL), 0);
+	run_until(f, &f->count, 3);
+	f->count = 0;
+	assert_int_equal(hostio_timer_start(f->io, 1, 0, count, f, NULL, NULL), 0);
+	run_until(f, &f->count, 1);
+	/* One that stops itself while it fires, one that is stopped before, one that is left to the close. */
+	f->count = 2;
+	assert_int_equal(hostio_timer_start(f->io, 1, 0, stop_at_three, f, &f->timer, NULL), 0);
+	run_until(f, &f->count, 3);
+	assert_int_equal(hostio_timer_start(f->io, 1, 0, count, f, &f->timer, NULL), 0);
+	hostio_timer_stop(f->io, f->timer);
+	hostio_timer_stop(f->io, NULL);
+	assert_int_equal(hostio_timer_start(f->io, 100000, 0, count, f, &f->timer, NULL), 0);
+	assert_int_equal(f->count, 3);
+}
+
+static void
+on_stdout(void *arg, const char *line, size_t len)
+{
+	struct fixture *f = arg;
+	assert_int_equal(strlen(line), len);
+	(void)buf_printf(&f->out, "%s|", line);
+}
+
+static void
+on_stderr(void *arg, const char *line, size_t len)
+{
+	(void)len;
+	(void)buf_printf(&((struct fixture *)arg)->err, "%s|", line);
+}
+
+static void
+on_exit_(void *arg, int status, int signal_number)
+{
+	struct fixture *f = arg;
+	f->exits++;
+	f->status = status;
+	f->signal = signal_number;
+}
+
+static int
+start(struct fixture *f, const char *script, struct kettle_error *err)
+{
+	const char *const argv[] = {"sh", "-c", script, NULL};
+	const struct kettle_spawn spawn = {
+		.size = sizeof(spawn),
+		.file = "sh",
+		.argv = argv,
+		.max_line = 1000,
+		.on_stdout = on_stdout,
+		.on_stderr = on_stderr,
+		.on_exit = on_exit_,
+		.arg = f,
+	};
+	return hostio_spawn(f->io, &spawn, &f->process, err);
+}
+
+static void
+test_child_lines(void **state)
+{
+	struct fixture *f = *state;
+	assert_int_equal(start(f, "echo one; echo; echo oops >&2; printf last; exit 7", NULL), 0);
+	run_until(f, &f->exits, 1);
+	assert_string_equal(f->out.data, "one||last|");
+	assert_string_equal(f->err.data, "oops|");
+	assert_int_equal(f->status, 7);
+	assert_int_equal(f->signal, 0);
+}
+
+static void
+test_child_stdin(void **state)
+{
+	struct fixture *f = *state;
+	char big[900];
+	memset(big, 'x', sizeof(big));
+	assert_int_equal(start(f, "wc -c; echo done", NULL), 0);
+	for (int i = 0; i < 1000; i++)
+		assert_int_equal(hostio_process_write(f->io, f->process, big, sizeof(big), NULL), 0);
+	hostio_process_close_stdin(f->io, f->process);
+	hostio_process_close_stdin(f->io, f->process);
+	run_until(f, &f->exits, 1);
+	assert_non_null(strstr(f->out.data, "900000|done|"));
+	assert_int_equal(f->status, 0);
+}
+
+static void
+test_child_that_does_not_read(void **state)
+{
+	struct fixture *f = *state;
+	char big[100000] = {0};
+	assert_int_equal(start(f, "exec 0<&-; echo ready; sleep 0.1", NULL), 0);
+	for (int i = 0; i < 100; i++)
+		assert_int_equal(hostio_process_write(f->io, f->process, big, sizeof(big), NULL), 0);
+	run_until(f, &f->exits, 1);
+	assert_int_equal(f->status, 0);
+}
+
+static void
+test_child_killed(void **state)
+{
+	struct fixture *f = *state;
+	assert_int_equal(start(f, "exec sleep 100", NULL), 0);
+	hostio_process_kill(f->io, f->process, SIGTERM);
+	run_until(f, &f->exits, 1);
+	assert_int_equal(f->status, -1);
+	assert_int_equal(f->signal, SIGTERM);
+}
+
+static void
+test_child_long_line(void **state)
+{
+	struct fixture *f = *state;
+	assert_int_equal(start(f, "echo short; head -c 5000 /dev/zero | tr '\\0' x; sleep 100", NULL), 0);
+	run_until(f, &f->exits, 1);
+	assert_string_equal(f->out.data, "short|");
+	assert_int_equal(f->signal, SIGKILL);
+}
+
+/* Something that keeps the pipe open does not keep on_exit from coming. */
+static void
+test_child_leaves_one_behind(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t begin = time_monotonic_ns();
+	assert_int_equal(start(f, "sleep 30 & echo $!; exit 3", NULL), 0);
+	run_until(f, &f->exits, 1);
+	assert_int_equal(f->status, 3);
+	assert_true(time_monotonic_ns() - begin < UINT64_C(1000000) * 4 * HOSTIO_DRAIN_MS);
+	pid_t left = atoi(f->out.data);
+	assert_true(left > 1);
+	(void)kill(left, SIGKILL);
+}
+
+static void
+test_missing_program(void **state)
+{
+	struct fixture *f = *state;
+	const char *const argv[] = {"no-such-program", NULL};
+	const struct kettle_spawn spawn = {
+		.size = sizeof(spawn), .file = argv[0], .argv = argv, .on_exit = on_exit_, .arg = f};
+	struct kettle_error err = {0};
+	/* A folder in PATH that may not be searched would make it EACCES. */
+	(void)setenv("PATH", "/usr/bin:/bin", 1);
+	assert_int_equal(hostio_spawn(f->io, &spawn, &f->process, &err), KETTLE_ENOENT);
+	assert_non_null(strstr(err.message, "no-such-program"));
+	assert_null(f->process);
+	assert_int_equal(f->exits, 0);
+}
+
+/* The close kills what runs, its group included; on_exit still comes, once. */
+static void
+test_close_kills(void **state)
+{
+	struct fixture *f = *state;
+	assert_int_equal(start(f, "sleep 1000 & sleep 1000", NULL), 0);
+	hostio_close(f->io, on_closed, f);
+	f->io = NULL;
+	run_until(f, &f->exits, 1);
+	assert_int_equal(f->signal, SIGKILL);
+}
+
+int
+main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(test_posts_of_threads),
+		TEST(test_posts_before_close),
+		TEST(test_work),
+		TEST(test_timers),
+		TEST(test_child_lines),
+		TEST(test_child_stdin),
+		TEST(test_child_that_does_not_read),
+		TEST(test_child_killed),
+		TEST(test_child_long_line),
+		TEST(test_child_leaves_one_behind),
+		TEST(test_missing_program),
+		TEST(test_close_kills),
+	};
+	return cmocka_run_group_tests_name("hostio", tests, NULL, NULL);
+}

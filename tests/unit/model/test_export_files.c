@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+/* A leaderboard's submissions handed out: to whom, which, and page by page. */
+#include <config.h>
+
+#include "unit/command_fixture.h"
+
+#include "base/cleanup.h"
+#include "commands/cmd_export.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct commands_fixture c;
+
+static int
+setup(void **state)
+{
+	(void)state;
+	commands_open(&c);
+	commands_board(&c, "board", NULL);
+	commands_board(&c, "other", NULL);
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	(void)state;
+	commands_close(&c);
+	return 0;
+}
+
+static void
+set_board(const char *key, const char *value)
+{
+	commands_must(&c, "owner", "leaderboard.update", json_pack("{s:s, s:s}", "name", "board", key, value));
+}
+
+static const json_t *export(const char *who, bool private, int64_t after)
+{
+	return commands_must(&c, who, "leaderboard.export",
+		json_pack("{s:s, s:b, s:I}", "name", "board", "private", (int)private, "after", (json_int_t)after));
+}
+
+static void
+refused(const char *who, bool private, int code, const char *says)
+{
+	commands_refused(
+		&c, who, "leaderboard.export", json_pack("{s:s, s:b}", "name", "board", "private", (int)private), code, says);
+}
+
+static int64_t
+ranked(const char *who, double score)
+{
+	int64_t id = commands_submit(&c, who, "board", "ranked");
+	commands_finish(&c, fixture_int(&c.f, "SELECT max(id) FROM jobs"),
+		json_pack("{s:s, s:f, s:[]}", "state", "passed", "score", score, "runs"));
+	return id;
+}
+
+static void
+test_rights(void **state)
+{
+	(void)state;
+	ranked("alice", 1.0);
+	refused("owner", false, KETTLE_ECONFLICT, "say `private`");
+	refused("bob", false, KETTLE_ECONFLICT, "once its deadline has passed");
+	refused("bob", true, KETTLE_EACCES, "belongs to somebody else");
+	refused("carol:creator", true, KETTLE_EACCES, "belongs to somebody else");
+	assert_int_equal(json_array_size(commands_at(export("owner", true, 0), "submissions")), 1);
+	assert_int_equal(json_array_size(commands_at(export("dave:admin", true, 0), "submissions")), 1);
+	set_board("deadline", "2020-01-01");
+	export("owner", false, 0);
+	refused("bob", false, KETTLE_EACCES, "does not open the code of others");
+	set_board("code", "ended");
+	assert_int_equal(json_array_size(commands_at(export("bob", false, 0), "submissions")), 1);
+	set_board("deadline", "+1d");
+	refused("bob", false, KETTLE_ECONFLICT, "is active");
+}
+
+static void
+test_what_is_in_it(void **state)
+{
+	(void)state;
+	int64_t id = ranked("alice", 0.1), test = commands_submit(&c, "bob", "board", "test");
+	int64_t cheat = ranked("carol", 0.01);
+	commands_submit(&c, "alice", "other", "test");
+	commands_must(&c, "owner", "submission.flag", json_pack("{s:I, s:s}", "id", (json_int_t)cheat, "reason", "copied"));
+	const json_t *page = export("owner", true, 0);
+	assert_string_equal(commands_text(page, "leaderboard"), "board");
+	assert_int_equal(commands_number(page, "total"), 3);
+	assert_true(json_is_null(commands_at(page, "next")));
+	assert_int_equal(json_array_size(commands_at(page, "submissions")), 3);
+	const json_t *one = commands_at(page, "submissions.0");
+	assert_int_equal(commands_number(one, "id"), id);
+	assert_string_equal(commands_text(one, "user_name"), "alice");
+	assert_string_equal(commands_text(one, "code"), "int a;\n");
+	assert_string_equal(commands_text(one, "devices.0.device"), "CPU");
+	/* To the last bit. */
+	assert_true(json_real_value(commands_at(one, "devices.0.score")) == 0.1);
+	assert_true(json_is_null(commands_at(one, "flagged")));
+	assert_true(json_is_true(commands_at(one, "counts")));
+	assert_int_equal(strlen(commands_text(one, "sha256")), 64);
+	assert_int_equal(commands_number(page, "submissions.1.id"), test);
+	assert_string_equal(commands_text(page, "submissions.2.flagged"), "copied");
+	AUTO_FREE char *text = json_dumps(page, 0);
+	assert_null(strstr(text, "seed"));
+	/* Others get what is in the ranking. */
+	set_board("code", "always");
+	set_board("deadline", "2020-01-01");
+	page = export("bob", false, 0);
+	assert_int_equal(json_array_size(commands_at(page, "submissions")), 1);
+	assert_int_equal(commands_number(page, "submissions.0.id"), id);
+}
+
+/* Copies of the first submission; its code has so many bytes. */
+static void
+fill(int64_t count, int64_t bytes)
+{
+	char sql[700];
+	(void)snprintf(sql, sizeof(sql),
+		"WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %lld) INSERT INTO submissions "
+		"(leaderboard, task, user, mode, file_name, code, state, created_at, done_at) SELECT leaderboard, task, user, "
+		"mode, file_name, code, 'passed', created_at, created_at FROM submissions, n WHERE id = 1;"
+		"UPDATE blobs SET size = %lld, data = CAST(printf('%%.*c', %lld, 'x') AS BLOB) WHERE id = (SELECT code FROM "
+		"submissions WHERE id = 1)",
+		(long long)count, (long long)bytes, (long long)bytes);
+	fixture_sql(&c.f, sql);
+}
+
+static size_t
+walk(size_t *ret_pages)
+{
+	size_t all = 0, pages = 0;
+	int64_t after = 0, last = 0;
+	do {
+		const json_t *page = export("owner", true, after);
+		size_t count = json_array_size(commands_at(page, "submissions")), i;
+		json_t *one;
+		json_array_foreach(json_object_get(page, "submissions"), i, one) {
+			assert_true(commands_number(one, "id") > last);
+			last = commands_number(one, "id");
+		}
+		assert_true((after == 0) == json_is_integer(json_object_get(page, "total")));
+		all += count;
+		after = json_integer_value(json_object_get(page, "next"));
+		pages++;
+	} while (after);
+	*ret_pages = pages;
+	return all;
+}
+
+static void
+test_pages(void **state)
+{
+	(void)state;
+	size_t pages = 0;
+	commands_submit(&c, "alice", "board", "test");
+	fill(EXPORT_PAGE + 9, 100);
+	assert_int_equal(walk(&pages), EXPORT_PAGE + 10);
+	assert_int_equal(pages, 2);
+	/* However much code there is, a page of it is bounded. */
+	fill(1, 1000000);
+	assert_int_equal(walk(&pages), EXPORT_PAGE + 11);
+	assert_int_equal(pages, (EXPORT_PAGE + 11 + 4) / 5);
+}
+
+int
+main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(test_rights),
+		TEST(test_what_is_in_it),
+		TEST(test_pages),
+	};
+	return cmocka_run_group_tests_name("export", tests, NULL, NULL);
+}

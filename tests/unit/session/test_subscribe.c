@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: MIT */
+/* Subscriptions: what was, then what comes, each once, in order, over owners, and only to those who may see it. */
+#include <config.h>
+
+#include "unit/core_fixture.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+struct ear {
+	size_t count;
+	int64_t seq[4000];
+	json_t *kinds; /* in order */
+	size_t place;
+	uint64_t id;
+	const uint64_t *ends; /* a subscription that is ended when something is heard */
+};
+
+static void
+on_event(void *arg, const json_t *event)
+{
+	struct ear *ear = arg;
+	const json_t *seq = json_object_get(event, "seq");
+	if (seq) {
+		assert_true(ear->count < ARRAY_SIZE(ear->seq));
+		if (ear->count > 0)
+			assert_true(json_integer_value(seq) > ear->seq[ear->count - 1]);
+		ear->seq[ear->count++] = json_integer_value(seq);
+	}
+	json_array_append(ear->kinds, json_object_get(event, "kind"));
+	if (ear->ends)
+		core_unsubscribe(cores.core[ear->place], *ear->ends);
+}
+
+/* A new ear of somebody for a filter (NULL: all). */
+static struct ear *
+listen_as(size_t place, const char *who, json_t *filter_take, int64_t after)
+{
+	struct ear *ear = calloc(1, sizeof(*ear));
+	struct kettle_error err = {0};
+	AUTO_JSON json_t *actor = cores_actor(who), *filter = filter_take;
+	ear->kinds = json_array();
+	ear->place = place;
+	if (core_subscribe(cores.core[place], actor, filter, after, on_event, ear, &ear->id, &err) < 0)
+		fail_msg("%s", err.message);
+	return ear;
+}
+
+static void
+free_ear(struct ear **ear)
+{
+	if (!*ear)
+		return;
+	if (cores.core[(*ear)->place])
+		core_unsubscribe(cores.core[(*ear)->place], (*ear)->id);
+	json_decref((*ear)->kinds);
+	free(*ear);
+}
+#define EAR __attribute__((cleanup(free_ear))) struct ear *
+
+static size_t
+heard(const struct ear *ear, const char *kind)
+{
+	size_t count = 0, i;
+	json_t *text;
+	json_array_foreach(ear->kinds, i, text)
+		count += strcmp(json_string_value(text), kind) == 0;
+	return count;
+}
+
+static void
+settle(void)
+{
+	for (int i = 0; i < 10; i++)
+		cores_turn();
+}
+
+static int64_t
+submit(size_t place, const char *who, const char *board)
+{
+	return commands_number(cores_must(place, who, "submit", cores_file(board)), "id");
+}
+
+static void
+test_past_and_future(void **state)
+{
+	(void)state;
+	submit(0, "ada", "board");
+	EAR ear = listen_as(0, "ada", NULL, 0);
+	EAR late = listen_as(0, "ada", NULL, -1);
+	submit(0, "ada", "board");
+	until(heard(ear, "submission.accepted") == 2);
+	settle();
+	assert_int_equal(heard(ear, "leaderboard.created"), 1);
+	assert_true(heard(late, "submission.accepted") <= 1);
+	assert_int_equal(heard(late, "leaderboard.created"), 0);
+	EAR next = listen_as(0, "ada", NULL, ear->seq[0]);
+	settle();
+	assert_int_equal(next->count, ear->count - 1);
+}
+
+static void
+test_who_sees(void **state)
+{
+	(void)state;
+	EAR ada = listen_as(0, "ada", NULL, 0);
+	EAR bob = listen_as(0, "bob", NULL, 0);
+	EAR admin = listen_as(0, "owner", NULL, 0);
+	settle();
+	/* Ada was nobody when she began to listen. */
+	submit(0, "ada", "board");
+	submit(0, "ada", "board");
+	until(heard(ada, "submission.accepted") == 2 && heard(admin, "submission.accepted") == 2);
+	settle();
+	assert_int_equal(heard(bob, "submission.accepted"), 0);
+	assert_int_equal(heard(bob, "leaderboard.created"), 1);
+	/* That somebody came is for admins alone. */
+	assert_int_equal(heard(admin, "user.created"), 1);
+	assert_int_equal(ada->count, admin->count - 1);
+}
+
+/* Live events of a closed board go where its stored ones go. */
+static void
+test_closed_board(void **state)
+{
+	(void)state;
+	submit(0, "bob", "board");
+	EAR bob = listen_as(0, "bob", NULL, -1);
+	EAR again = listen_as(0, "bob", NULL, 0);
+	EAR admin = listen_as(0, "owner", NULL, -1);
+	settle();
+	cores_board(0, "secret", true);
+	cores_board(0, "open", false);
+	until(heard(admin, "leaderboard.created") == 2);
+	until(heard(bob, "leaderboard.created") == 1 && heard(again, "leaderboard.created") == 2);
+	settle();
+	assert_int_equal(heard(bob, "leaderboard.created"), 1);
+	assert_int_equal(heard(again, "leaderboard.created"), 2);
+	EAR past = listen_as(0, "bob", NULL, 0);
+	settle();
+	assert_int_equal(past->count, again->count);
+}
+
+static void
+test_filters(void **state)
+{
+	(void)state;
+	int64_t first = submit(0, "ada", "board");
+	EAR of_first = listen_as(0, "ada", json_pack("{s:I}", "submission", (json_int_t)first), 0);
+	EAR of_board = listen_as(0, "ada", json_pack("{s:s}", "leaderboard", "BOARD"), 0);
+	EAR of_none = listen_as(0, "ada", json_pack("{s:s}", "leaderboard", "none"), 0);
+	EAR local = listen_as(0, "ada", json_pack("{s:b}", "task_run", 1), 0);
+	EAR all = listen_as(0, "ada", NULL, -1);
+	cores_board(0, "second", false);
+	submit(0, "ada", "second");
+	until(heard(all, "submission.accepted") == 1);
+	AUTO_JSON json_t *run = json_pack("{s:s, s:b}", "kind", "progress", "task_run", 1);
+	subscriptions_event(cores.core[0], run);
+	settle();
+	assert_int_equal(heard(of_first, "submission.accepted"), 1);
+	assert_int_equal(heard(of_board, "submission.accepted"), 1);
+	assert_int_equal(json_array_size(of_none->kinds), 0);
+	assert_int_equal(json_array_size(local->kinds), 1);
+	assert_int_equal(heard(all, "submission.accepted"), 1);
+}
+
+struct many {
+	int count;
+	bool done;
+};
+
+static int
+many_op(struct db *db, void *arg, struct kettle_error *err)
+{
+	const struct many *many = arg;
+	AUTO_JSON json_t *data = json_object();
+	int code = 0;
+	for (int i = 0; i < many->count && code == 0; i++)
+		code = db_event(db, "leaderboard.created", 'p', 0, 0, 0, data, err);
+	return code;
+}
+
+static void
+many_done(void *arg, const struct kettle_error *err)
+{
+	assert_null(err);
+	((struct many *)arg)->done = true;
+}
+
+/* More than a page, and more while it is read. */
+static void
+test_pages(void **state)
+{
+	(void)state;
+	struct many many = {.count = 2500}, more = {.count = 500};
+	store_write(cores.core[0]->store, many_op, many_done, &many);
+	until(many.done);
+	EAR ear = listen_as(0, "ada", NULL, 0);
+	store_write(cores.core[0]->store, many_op, many_done, &more);
+	until(more.done && ear->count >= 3001);
+	settle();
+	assert_int_equal(ear->count, 3001);
+	assert_int_equal(ear->seq[3000], 3001);
+}
+
+/* The store closes between two pages. */
+static void
+test_end_between_pages(void **state)
+{
+	(void)state;
+	struct many many = {.count = 2500};
+	store_write(cores.core[0]->store, many_op, many_done, &many);
+	until(many.done);
+	EAR ear = listen_as(0, "ada", NULL, 0);
+	cores_close(0);
+	assert_true(ear->count <= 2501);
+}
+
+/* Ended while it is read, by itself, and by one that hears before it. */
+static void
+test_unsubscribe(void **state)
+{
+	(void)state;
+	EAR reading = listen_as(0, "ada", NULL, 0);
+	core_unsubscribe(cores.core[0], reading->id);
+	EAR first = listen_as(0, "ada", NULL, -1);
+	EAR second = listen_as(0, "ada", NULL, -1);
+	EAR third = listen_as(0, "ada", NULL, -1);
+	settle();
+	second->ends = &first->id; /* the newest hears first */
+	third->ends = &third->id;
+	cores_board(0, "b2", false);
+	cores_board(0, "b3", false);
+	settle();
+	assert_int_equal(reading->count, 0);
+	assert_int_equal(first->count, 0);
+	assert_int_equal(second->count, 2);
+	assert_int_equal(third->count, 1);
+	core_unsubscribe(cores.core[0], 4711);
+	EAR past = listen_as(0, "ada", NULL, 0);
+	past->ends = &past->id; /* in the middle of a page */
+	settle();
+	assert_int_equal(past->count, 1);
+}
+
+/* A client hears what the owner would tell it, and goes on at the next owner where it was. */
+static void
+test_over_owners(void **state)
+{
+	(void)state;
+	cores_make(1, false);
+	EAR ada = listen_as(1, "ada", NULL, 0);
+	EAR bob = listen_as(1, "bob", NULL, -1);
+	EAR gone = listen_as(1, "ada", NULL, 0);
+	submit(1, "ada", "board");
+	until(heard(ada, "submission.accepted") == 1);
+	settle();
+	core_unsubscribe(cores.core[1], gone->id);
+	size_t before = gone->count;
+	cores_close(0);
+	submit(1, "ada", "board");
+	until(heard(ada, "submission.accepted") == 2);
+	settle();
+	assert_int_equal(cores.core[1]->role, CORE_OWNER);
+	assert_int_equal(heard(ada, "leaderboard.created"), 1);
+	assert_int_equal(heard(bob, "submission.accepted"), 0);
+	assert_int_equal(gone->count, before);
+}
+
+static void
+subscribe_elsewhere(void *arg)
+{
+	*(struct ear **)arg = listen_as(0, "ada", NULL, 0);
+}
+
+/* Another thread subscribes and unsubscribes. */
+static void
+test_other_thread(void **state)
+{
+	(void)state;
+	struct ear *ear = NULL;
+	uv_thread_t thread;
+	assert_int_equal(uv_thread_create(&thread, subscribe_elsewhere, &ear), 0);
+	assert_int_equal(uv_thread_join(&thread), 0);
+	until(ear->count == 1);
+	free_ear(&ear);
+}
+
+/* Subscribed and unsubscribed when the core is closed or closing. */
+static void
+test_after_the_end(void **state)
+{
+	(void)state;
+	cores_leave(0);
+	EAR during = listen_as(0, "ada", NULL, 0);
+	settle();
+	EAR after = listen_as(0, "ada", NULL, 0);
+	settle();
+	assert_true(during->count <= 1);
+	assert_int_equal(after->count, 0);
+	cores_close(0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, cores_setup, cores_teardown)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_past_and_future),
+		TEST(test_who_sees),
+		TEST(test_closed_board),
+		TEST(test_filters),
+		TEST(test_pages),
+		TEST(test_end_between_pages),
+		TEST(test_unsubscribe),
+		TEST(test_over_owners),
+		TEST(test_other_thread),
+		TEST(test_after_the_end),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

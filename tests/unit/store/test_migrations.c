@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+/* The schema: applied once and whole, consistent in itself, with an index for every key and every hot query. */
+#include <config.h>
+
+#include "unit/store_fixture.h"
+
+#include "base/cleanup.h"
+#include "store/db_file.h"
+#include "base/embedded_text.h"
+#include "store/migrations.h"
+
+#include <string.h>
+
+static void
+test_apply_twice(void **state)
+{
+	(void)state;
+	struct fixture f;
+	struct kettle_error err = {0};
+	sqlite3 *one = NULL, *two = NULL;
+	fixture_folder(&f);
+	assert_int_equal(dbfile_open(f.path, "owner", &one, &err), 0);
+	assert_int_equal(migrations_apply(one, "other", &err), 0);
+	/* A second process that begins at the same time finds everything done. */
+	assert_int_equal(dbfile_open(f.path, "other", &two, &err), 0);
+	sqlite3_close(two);
+	sqlite3_close(one);
+	assert_int_equal(fixture_store(&f, &err), 0);
+	assert_int_equal(fixture_int(&f, "SELECT count(*) FROM users"), 1);
+	fixture_close(&f);
+}
+
+/* What fails in the middle leaves no half of a schema. */
+static void
+test_all_or_nothing(void **state)
+{
+	(void)state;
+	sqlite3 *handle = NULL;
+	struct kettle_error err = {0};
+	assert_int_equal(sqlite3_open(":memory:", &handle), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(handle, "CREATE TABLE events (a)", NULL, NULL, NULL), SQLITE_OK);
+	assert_true(migrations_apply(handle, "owner", &err) < 0);
+	assert_says(&err, "events");
+	sqlite3_stmt *count = NULL;
+	assert_int_equal(sqlite3_prepare_v2(handle, "SELECT count(*) FROM sqlite_schema", -1, &count, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_step(count), SQLITE_ROW);
+	assert_int_equal(sqlite3_column_int(count, 0), 1);
+	sqlite3_finalize(count);
+	sqlite3_close(handle);
+}
+
+/* A database of the first version, with what was in it. */
+static void
+test_from_first(void **state)
+{
+	(void)state;
+	static const char before[] =
+		"PRAGMA user_version = 1; INSERT INTO device_units (device, unit, changed_at, calibration_json) VALUES "
+		"('CPU', 'CPU.0', 5, '{\"names\": {}}'); INSERT INTO users (id, name, created_at) VALUES (7, 'ada', 1), (8, "
+		"'bob', 1); "
+		"INSERT INTO submissions (id, leaderboard, task, user, mode, file_name, code, created_at) VALUES (3, 1, 1, 7, "
+		"'ranked', 'x.cpp', 1, 9), (4, 1, 1, 8, 'ranked', 'x.cpp', 1, 9); INSERT INTO best (leaderboard, device, user, "
+		"submission, job, score, bucket) VALUES (1, 'CPU', 7, 3, 1, 0.5, 2), (1, 'CPU', 8, 4, 2, 0.5, 2)";
+	static const char after[] =
+		"SELECT (SELECT user_version FROM pragma_user_version) * 1000 + (SELECT count(*) FROM device_units WHERE unit "
+		"= 'CPU.0' AND facts_json IS NULL AND calibration_json <> "
+		"'') * 100 + (SELECT count(*) FROM best WHERE user_name IN ('lovelace', 'bob') AND file_name = 'x.cpp' AND "
+		"created_at = 9) * 10 + (SELECT count(*) FROM sqlite_schema WHERE name = 'submissions_page')";
+	sqlite3 *handle = NULL;
+	struct kettle_error err = {0};
+	assert_int_equal(sqlite3_open(":memory:", &handle), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(handle, schema_0001, NULL, NULL, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(handle, before, NULL, NULL, NULL), SQLITE_OK);
+	assert_int_equal(migrations_apply(handle, "owner", &err), 0);
+	assert_int_equal(
+		sqlite3_exec(handle, "UPDATE users SET name = 'lovelace' WHERE id = 7", NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_stmt *found = NULL;
+	assert_int_equal(sqlite3_prepare_v2(handle, after, -1, &found, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_step(found), SQLITE_ROW);
+	assert_int_equal(sqlite3_column_int(found, 0), migrations_newest() * 1000 + 121);
+	sqlite3_finalize(found);
+	sqlite3_close(handle);
+}
+
+static void
+test_sound(void **state)
+{
+	(void)state;
+	struct fixture f;
+	fixture_open(&f);
+	assert_int_equal(fixture_int(&f, "SELECT count(*) FROM pragma_foreign_key_check"), 0);
+	assert_int_equal(
+		fixture_int(&f, "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND sql NOT LIKE '%STRICT%' AND "
+						"name NOT LIKE 'sqlite_%'"),
+		0);
+	/* Deleting asks for every key that refers to a board or to what hangs off it: each needs an index. */
+	assert_int_equal(
+		fixture_int(&f,
+			"SELECT count(*) FROM sqlite_schema t, pragma_foreign_key_list(t.name) k WHERE t.type = 'table' AND "
+			"k.\"table\" IN ('boards', 'submissions', 'jobs', 'tasks', 'blobs', 'invites') AND NOT EXISTS "
+			"(SELECT 1 FROM pragma_index_list(t.name) i, pragma_index_info(i.name) c WHERE c.seqno = 0 AND "
+			"c.name = k.\"from\") AND NOT EXISTS (SELECT 1 FROM pragma_table_info(t.name) WHERE name = k.\"from\" AND "
+			"pk = "
+			"1)"),
+		0);
+	fixture_close(&f);
+}
+
+/* The plan of a query, all lines of it. */
+static int
+plan_line(void *arg, sqlite3_stmt *row)
+{
+	char *text = arg;
+	size_t len = strlen(text);
+	(void)snprintf(text + len, 2000 - len, "%s\n", (const char *)sqlite3_column_text(row, 3));
+	return 0;
+}
+
+struct plan {
+	const char *sql;
+	char text[2000];
+};
+
+static int
+plan_op(struct db *db, void *arg, struct kettle_error *err)
+{
+	struct plan *plan = arg;
+	return db_query(db, err, plan_line, plan->text, plan->sql, NULL);
+}
+
+static void
+test_indices(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *sql, *uses;
+	} cases[] = {
+		{"SELECT id FROM submissions WHERE user = 1 ORDER BY id DESC LIMIT 50", "submissions_user"},
+		{"SELECT id FROM submissions WHERE user = 1 AND leaderboard = 2 ORDER BY created_at DESC, id DESC LIMIT 50",
+			"submissions_own"},
+		{"SELECT id FROM submissions WHERE leaderboard = 1 AND id > 7 ORDER BY id LIMIT 50",
+			"submissions_page (leaderboard=? AND rowid>?)"},
+		{"SELECT id FROM jobs WHERE done_at IS NULL ORDER BY id", "jobs_open"},
+		{"SELECT user, submission, score, low, high FROM best WHERE leaderboard = 1 AND device = 'CPU' ORDER BY score, "
+		 "submission LIMIT 100",
+			"COVERING INDEX best_page"},
+		{"SELECT submission, file_name, created_at, user, user_name, low, high FROM best WHERE leaderboard = 1 AND "
+		 "device = 'CPU' ORDER BY score, submission LIMIT 100 OFFSET 200",
+			"COVERING INDEX best_page"},
+		{"SELECT count(*) FROM best WHERE leaderboard = 1 AND device = 'CPU' AND score < 1.0",
+			"COVERING INDEX best_page"},
+		{"SELECT * FROM events WHERE seq > 5 ORDER BY seq LIMIT 10", "PRIMARY KEY"},
+		{"SELECT * FROM events WHERE submission = 5 AND seq > 5 ORDER BY seq LIMIT 10", "events_submission"},
+		{"SELECT * FROM runs WHERE job = 5 ORDER BY id", "runs_job"},
+	};
+	struct fixture f;
+	fixture_open(&f);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		char sql[300];
+		struct plan plan = {.sql = sql};
+		(void)snprintf(sql, sizeof(sql), "EXPLAIN QUERY PLAN %s", cases[i].sql);
+		assert_int_equal(fixture_query(&f, plan_op, &plan, NULL), 0);
+		if (!strstr(plan.text, cases[i].uses) || strstr(plan.text, "TEMP B-TREE") ||
+			(strstr(plan.text, "SCAN ") && !strstr(plan.text, "INDEX jobs_open")))
+			fail_msg("%s:\n%s", cases[i].sql, plan.text);
+	}
+	fixture_close(&f);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_apply_twice),
+		cmocka_unit_test(test_all_or_nothing),
+		cmocka_unit_test(test_from_first),
+		cmocka_unit_test(test_sound),
+		cmocka_unit_test(test_indices),
+	};
+	return cmocka_run_group_tests_name("migrations", tests, NULL, NULL);
+}

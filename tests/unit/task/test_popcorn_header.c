@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/* The !POPCORN header: what it may say, where it ends, and a sentence for every mistake. */
+#include <config.h>
+
+#include "task/popcorn_header.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+
+/* The header of the code as compact JSON, or the sentence of the error. */
+static char *
+parse(const char *code, size_t size)
+{
+	AUTO_JSON json_t *header = NULL;
+	struct kettle_error err = {0};
+	if (header_parse(code, size, &header, &err)) {
+		assert_int_equal(err.code, KETTLE_EINVAL);
+		assert_null(header);
+		return strdup(err.message);
+	}
+	return json_dumps(header, JSON_COMPACT | JSON_SORT_KEYS);
+}
+
+static void
+expect(const char *code, const char *wanted)
+{
+	AUTO_FREE char *got = parse(code, strlen(code));
+	assert_string_equal(got, wanted);
+}
+
+static void
+test_reads(void **state)
+{
+	(void)state;
+	expect("", "{}");
+	expect("int x;\n", "{}");
+	expect("#!POPCORN leaderboard sort\n#!POPCORN gpus H100 MI300\n",
+		"{\"gpus\":[\"H100\",\"MI300\"],\"leaderboard\":\"sort\"}");
+	expect("//!POPCORN leaderboard vectoradd_cpp", "{\"leaderboard\":\"vectoradd_cpp\"}");
+	expect("//!POPCORN gpu A100\r\nint x;", "{\"gpus\":[\"A100\"]}");
+	expect("\xef\xbb\xbf#!POPCORN gpus\tT4  L4 ", "{\"gpus\":[\"T4\",\"L4\"]}");
+	expect("#!POPCORN gpus t4 T4 T4", "{\"gpus\":[\"t4\"]}");
+	expect("#!popcorn Leaderboard Sort", "{\"leaderboard\":\"Sort\"}");
+}
+
+static void
+test_block(void **state)
+{
+	(void)state;
+	expect("#!/usr/bin/env python3\n# a comment\n\n  \n#!POPCORN leaderboard a\n", "{\"leaderboard\":\"a\"}");
+	expect("import torch\n#!POPCORN leaderboard a\n", "{}");
+	expect("#include <vector>\n//!POPCORN leaderboard a\nint x;\n//!POPCORN nonsense", "{\"leaderboard\":\"a\"}");
+	expect("# !POPCORN leaderboard a\n #!POPCORN leaderboard b\n", "{}");
+	expect("#!POPCORNS leaderboard a\n#POPCORN leaderboard a\n", "{}");
+}
+
+static void
+test_mistakes(void **state)
+{
+	(void)state;
+	expect("#!POPCORN",
+		"Line 1: a directive is missing after `!POPCORN`; a header may say `leaderboard NAME` and `gpus "
+		"NAME …`.");
+	expect("#\n#!POPCORN leaderbord a", "Line 2: unknown directive `leaderbord`; did you mean `leaderboard`?");
+	expect("#!POPCORN deadline now",
+		"Line 1: unknown directive `deadline`; a header may say `leaderboard NAME` and `gpus NAME …`.");
+	expect("#!POPCORN leaderboard", "Line 1: `leaderboard` needs the name of a leaderboard behind it.");
+	expect("#!POPCORN leaderboard a b", "Line 1: `leaderboard` takes one name, but `b` follows `a`.");
+	expect("#!POPCORN gpus", "Line 1: `gpus` needs the name of at least one device behind it.");
+	expect("#!POPCORN leaderboard a\n//!POPCORN leaderboard a",
+		"Line 2: `leaderboard` stands a second time in the header; say it once.");
+	expect("#!POPCORN gpus a\n#!POPCORN gpu b", "Line 2: `gpu` stands a second time in the header; say it once.");
+}
+
+static void
+test_hostile(void **state)
+{
+	(void)state;
+	expect("#!POPCORN leaderboard \xff\xfe", "Line 1: a line with `!POPCORN` must be UTF-8 text without control "
+											 "characters.");
+	expect("#!POPCORN leaderboard \x1b[31m", "Line 1: a line with `!POPCORN` must be UTF-8 text without control "
+											 "characters.");
+	static char code[4096];
+	size_t len = (size_t)snprintf(code, sizeof(code), "#!POPCORN gpus ");
+	memset(code + len, 'a', 200);
+	expect(code, "Line 1: a name in the header is at most 100 bytes long.");
+	memset(code + len, 'a', 2000);
+	expect(code, "Line 1: a line with `!POPCORN` is at most 1000 bytes long.");
+	AUTO_FREE char *nul = parse("#!POPCORN gpus a\0b", 18);
+	assert_string_equal(nul, "Line 1: a line with `!POPCORN` must be UTF-8 text without control characters.");
+	char many[400] = "#!POPCORN gpus";
+	for (int i = 0; i < 40; i++)
+		(void)snprintf(many + strlen(many), sizeof(many) - strlen(many), " d%d", i);
+	expect(many, "Line 1: `gpus` takes at most 32 devices, not 40.");
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_reads),
+		cmocka_unit_test(test_block),
+		cmocka_unit_test(test_mistakes),
+		cmocka_unit_test(test_hostile),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,499 @@
+/* SPDX-License-Identifier: MIT */
+/* Tasks: every form of the field loads, and every bad task gets its sentence. */
+#include <config.h>
+
+#include "task/task.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "lib/languages.h"
+#include "unit/scratch.h"
+
+static struct languages *languages;
+
+static json_t *
+read_fixture(const char *name)
+{
+	AUTO_BUF struct buf path = {0};
+	json_t *bundle = NULL;
+	struct kettle_error err = {0};
+	(void)buf_printf(&path, "%s/tests/fixtures/tasks/set/%s", getenv("top_srcdir"), name);
+	if (task_read(languages, path.data, &bundle, &err))
+		fail_msg("%s", err.message);
+	return bundle;
+}
+
+static const json_t *
+at(const json_t *value, const char *key)
+{
+	return json_object_get(value, key);
+}
+
+static const char *
+text_at(const json_t *value, const char *key)
+{
+	return json_string_value(at(value, key));
+}
+
+/* ---- forms of the field ---- */
+
+static void
+test_python(void **state)
+{
+	(void)state;
+	AUTO_JSON json_t *bundle = read_fixture("sort_py");
+	const json_t *task = at(bundle, "task"), *files = at(bundle, "files");
+	assert_string_equal(text_at(bundle, "name"), "sort_py");
+	assert_string_equal(text_at(bundle, "submission"), "submission.py");
+	assert_int_equal(json_object_size(files), 4);
+	assert_non_null(strstr(text_at(at(files, "eval.py"), "text"), "Stands for a harness"));
+	assert_non_null(strstr(text_at(at(files, "reference.py"), "text"), "ref_kernel"));
+	assert_string_equal(text_at(at(at(bundle, "templates"), "Triton"), "file_name"), "triton.py");
+	assert_string_equal(text_at(task, "ranking_by"), "geom");
+	assert_true(json_is_true(at(at(task, "config"), "checks"))); /* a default of the language */
+	assert_int_equal(json_integer_value(at(task, "test_timeout")), 180);
+	assert_true(json_real_value(at(task, "ranked_timeout")) == 240.5);
+	assert_int_equal(json_array_size(at(task, "gpus")), 2);
+	assert_true(json_is_true(at(json_array_get(at(task, "tests"), 1), "stable")));
+	assert_true(json_is_false(at(json_array_get(at(task, "benchmarks"), 1), "stable")));
+	assert_int_equal(json_array_size(at(json_array_get(at(task, "tests"), 2), "shape")), 2);
+	assert_null(at(task, "seed"));
+	assert_int_equal(json_array_size(at(bundle, "remarks")), 1);
+	assert_non_null(strstr(json_string_value(json_array_get(at(bundle, "remarks"), 0)), "`submission.py`"));
+	assert_int_equal(strlen(text_at(bundle, "hash")), 64);
+}
+
+static void
+test_other_forms(void **state)
+{
+	(void)state;
+	AUTO_JSON json_t *multi = read_fixture("allreduce_py"), *deep = read_fixture("deep/conv_py");
+	AUTO_JSON json_t *cuda = read_fixture("grayscale_cu/task.yml");
+	assert_true(json_is_true(at(at(multi, "task"), "multi_gpu")));
+	assert_string_equal(text_at(at(multi, "task"), "description"), "");
+	assert_string_equal(text_at(at(multi, "task"), "ranking_by"), "last");
+	assert_int_equal(json_integer_value(at(at(multi, "task"), "seed")), 17);
+	assert_string_equal(text_at(at(deep, "task"), "lang"), "py");
+	assert_non_null(at(at(deep, "files"), "lib/utils.py"));
+	assert_non_null(strstr(json_string_value(json_array_get(at(deep, "remarks"), 0)), "has a `seed`"));
+	assert_string_equal(text_at(at(at(at(cuda, "task"), "config"), "defines"), "SIZE"), "128");
+	assert_string_equal(text_at(cuda, "name"), "grayscale_cu");
+}
+
+/* Every other row of the format's table: what a harness reads of the cases, templates, a file that is no text. */
+static void
+test_rows(void **state)
+{
+	(void)state;
+	AUTO_JSON json_t *bundle = read_fixture("attention_py");
+	const json_t *task = at(bundle, "task");
+	assert_string_equal(text_at(bundle, "submission"), "solution.py");
+	assert_non_null(text_at(at(at(bundle, "files"), "data/table.bin"), "base64"));
+	assert_non_null(strstr(text_at(at(at(bundle, "files"), "utils.py"), "text"), ""));
+	static const char *const templates[] = {"Python", "Triton", "CUDA", "HIP", "CuteDSL"};
+	for (size_t i = 0; i < ARRAY_SIZE(templates); i++)
+		assert_non_null(strstr(text_at(at(at(bundle, "templates"), templates[i]), "text"), templates[i]));
+	assert_string_equal(text_at(at(at(bundle, "templates"), "CuteDSL"), "file_name"), "template-cute.py");
+	AUTO_FREE char *tests = task_runs_cases(at(task, "tests"), 0, 2);
+	assert_string_equal(tests, "batch: 1; offset: -3; causal: True; shape: [1, -2, 3]; kind: fp16\n"
+							   "seed: 1; causal: False; shape: []; k_2: 2\n");
+	AUTO_FREE char *benchmarks = task_runs_cases(at(task, "benchmarks"), 0, 1);
+	assert_string_equal(
+		benchmarks, "batch: 8; offset: 0; causal: True; shape: [4, 4]; kind: fp8_e4m3; seed: 9007199254740993\n");
+	assert_string_equal(text_at(task, "ranking_by"), "last");
+	assert_int_equal(json_array_size(at(task, "gpus")), 3);
+}
+
+static void
+test_shipped(void **state)
+{
+	(void)state;
+	static const char *const names[] = {"vectoradd_cpp", "matmul_cpp"};
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		AUTO_BUF struct buf path = {0};
+		AUTO_JSON json_t *bundle = NULL;
+		struct kettle_error err = {0};
+		(void)buf_printf(&path, "%s/tasks/%s", getenv("top_srcdir"), names[i]);
+		if (task_read(languages, path.data, &bundle, &err))
+			fail_msg("%s", err.message);
+		assert_int_equal(json_array_size(at(bundle, "remarks")), 0);
+	}
+}
+
+/* ---- bundles ---- */
+
+static json_t *
+check_again(const json_t *bundle)
+{
+	json_t *again = NULL;
+	struct kettle_error err = {0};
+	if (task_check_bundle(languages, bundle, &again, &err))
+		fail_msg("%s", err.message);
+	return again;
+}
+
+static void
+test_bundle(void **state)
+{
+	(void)state;
+	AUTO_JSON json_t *bundle = read_fixture("sort_py"), *lie = json_deep_copy(bundle);
+	json_object_set_new(lie, "hash", json_string("0"));
+	json_object_set_new(lie, "task", json_object());
+	json_object_set_new(lie, "submission", json_string("eval.py"));
+	json_object_set_new(lie, "remarks", json_array());
+	json_object_set_new(
+		at(lie, "files") ? json_object_get(lie, "files") : NULL, "more.py", json_pack("{s:s}", "text", ""));
+	AUTO_JSON json_t *again = check_again(lie);
+	json_object_set(again, "remarks", at(bundle, "remarks") ? json_object_get(bundle, "remarks") : NULL);
+	assert_true(json_equal(bundle, again));
+}
+
+static void
+test_hash(void **state)
+{
+	(void)state;
+	AUTO_JSON json_t *bundle = read_fixture("grayscale_cu"), *same = json_deep_copy(bundle);
+	AUTO_JSON json_t *other = json_deep_copy(bundle);
+	AUTO_BUF struct buf yml = {0};
+	(void)buf_printf(&yml, "%sgpus: [T4]\n", text_at(bundle, "yml"));
+	char *gray = strstr(yml.data, "gray.");
+	assert_non_null(gray);
+	gray[0] = 'G';
+	json_object_set_new(same, "yml", json_string(yml.data));
+	AUTO_JSON json_t *same_checked = check_again(same);
+	assert_string_equal(text_at(bundle, "hash"), text_at(same_checked, "hash"));
+	json_object_set_new(json_object_get(other, "files"), "reference.cuh", json_pack("{s:s}", "text", "int x;"));
+	AUTO_JSON json_t *other_checked = check_again(other);
+	assert_string_not_equal(text_at(bundle, "hash"), text_at(other_checked, "hash"));
+}
+
+static void
+expect_bundle(json_t *bundle, int code, const char *sentence)
+{
+	json_t *again = NULL;
+	struct kettle_error err = {0};
+	assert_int_equal(task_check_bundle(languages, bundle, &again, &err), code);
+	assert_null(again);
+	assert_string_equal(err.message, sentence);
+}
+
+static void
+test_bad_bundles(void **state)
+{
+	(void)state;
+	AUTO_JSON json_t *bundle = read_fixture("grayscale_cu");
+	json_t *files = json_object_get(bundle, "files");
+	json_object_set_new(files, "reference.cuh", json_pack("{s:s}", "base64", "!!"));
+	expect_bundle(bundle, KETTLE_EINVAL,
+		"grayscale_cu/task.yml: the file `reference.cuh`: The contents given as base64 are not base64.");
+	json_object_set_new(files, "reference.cuh", json_pack("{s:s}", "blob", "00"));
+	expect_bundle(bundle, KETTLE_EINVAL,
+		"grayscale_cu/task.yml: the file `reference.cuh`: Contents must be {\"text\": …} or {\"base64\": …} here.");
+	json_object_del(files, "reference.cuh");
+	expect_bundle(
+		bundle, KETTLE_ENOENT, "grayscale_cu/task.yml: the contents of the file `reference.cuh` are missing.");
+	AUTO_FREE char *huge = calloc(1, TASK_MAX_BYTES + 2);
+	memset(huge, 'x', TASK_MAX_BYTES + 1);
+	json_object_set_new(files, "reference.cuh", json_pack("{s:s}", "text", huge));
+	expect_bundle(bundle, KETTLE_ETOOBIG,
+		"grayscale_cu/task.yml: the task's files are over the 32 MiB that they may have together.");
+	json_object_set_new(files, "reference.cuh", json_pack("{s:s}", "text", ""));
+	json_object_del(bundle, "templates");
+	expect_bundle(bundle, KETTLE_ENOENT, "grayscale_cu/task.yml: the template for CUDA is missing.");
+	json_object_set_new(bundle, "name", json_string("../x"));
+	struct kettle_error err = {0};
+	json_t *again = NULL;
+	assert_int_equal(task_check_bundle(languages, bundle, &again, &err), KETTLE_EINVAL);
+	assert_non_null(strstr(err.message, "task bundle: name must match"));
+	AUTO_JSON json_t *none = json_array();
+	assert_int_equal(task_check_bundle(languages, none, &again, &err), KETTLE_EINVAL);
+}
+
+/* ---- bad task.yml ---- */
+
+#define FILES "files: [{name: s.py, source: \"@SUBMISSION@\"}, {name: e.py, source: e.py}]\n"
+#define LANG "lang: py\nconfig: {main: e.py}\n"
+#define CASES "tests: [{n: 1, seed: 1}]\nbenchmarks: [{n: 2, seed: 2}]\n"
+
+/* A folder `task` that holds e.py and a task.yml of this text. */
+static char *
+make_task(const char *scratch, const char *yml)
+{
+	char *dir = path_join(scratch, "task");
+	assert_int_equal(file_mkdirs(dir, 0755, NULL), 0);
+	free(scratch_write(dir, "e.py", "pass\n"));
+	free(scratch_write(dir, "task.yml", yml));
+	return dir;
+}
+
+static void
+expect_folder(const char *dir, const char *sentence)
+{
+	json_t *bundle = NULL;
+	struct kettle_error err = {0};
+	if (task_read(languages, dir, &bundle, &err) == 0) {
+		json_decref(bundle);
+		fail_msg("no error, but wanted: %s", sentence);
+	}
+	assert_string_equal(err.message, sentence);
+}
+
+static void
+test_bad_yml(void **state)
+{
+	static const struct {
+		const char *yml, *sentence;
+	} bad[] = {
+		{FILES LANG CASES "testz: 1\n", "task/task.yml:6: unknown key `testz`; did you mean `tests`?"},
+		{FILES "lang: cuu\n" CASES,
+			"task/task.yml:2: There is no language `cuu` (did you mean `cu`?); this Kettle has cpp, cu, py."},
+		{FILES "lang: py\nconfig: {mian: e.py}\n" CASES,
+			"task/task.yml:3: unknown key `mian` in `config`; did you mean `main`?"},
+		{FILES "lang: py\n" CASES, "task/task.yml:1: config lacks the key `main`."},
+		{FILES LANG "tests: []\nbenchmarks: [{n: 1}]\n", "task/task.yml:4: tests must have at least 1 element, not 0."},
+		{FILES LANG "tests: [{n: 1}]\n", "task/task.yml:1: the top level lacks the key `benchmarks`."},
+		{FILES LANG "tests: {n: 1}\nbenchmarks: [{n: 1}]\n",
+			"task/task.yml:4: tests must be a list, not a map with `n`."},
+		{FILES LANG "tests: [{n: 1.5}]\nbenchmarks: [{n: 1}]\n",
+			"task/task.yml:4: tests[0].n must be an integer, a string of at most 200 characters, true or false or a "
+			"list, "
+			"not 1.5."},
+		{FILES LANG "tests:\n  - {n: 1}\n  - {n: a; b}\nbenchmarks: [{n: 1}]\n",
+			"task/task.yml:6: tests[1].n must match the pattern ^[A-Za-z0-9_]+$; the string \"a; b\" does not."},
+		{FILES LANG "tests: [{n: [1, x]}]\nbenchmarks: [{n: 1}]\n",
+			"task/task.yml:4: tests[0].n[1] must be an integer, not the string \"x\"."},
+		{FILES LANG "tests: [{n: {a: 1}}]\nbenchmarks: [{n: 1}]\n",
+			"task/task.yml:4: tests[0].n must be an integer, a string of at most 200 characters, true or false or a "
+			"list, "
+			"not a map with `a`."},
+		{FILES LANG "tests: [{n: }]\nbenchmarks: [{n: 1}]\n",
+			"task/task.yml:4: tests[0].n must be an integer, a string of at most 200 characters, true or false or a "
+			"list, "
+			"not empty."},
+		{FILES LANG "tests: [{a-b: 1}]\nbenchmarks: [{n: 1}]\n",
+			"task/task.yml:4: tests[0].a-b has a name that does not match the pattern ^[A-Za-z_][A-Za-z0-9_]{0,63}$."},
+		{FILES LANG CASES "ranking_by: first\n",
+			"task/task.yml:6: ranking_by must be one of \"last\", \"mean\" or \"geom\", not the string \"first\"."},
+		{FILES LANG CASES "test_timeout: 0\n",
+			"task/task.yml:6: test_timeout must be a number above 0 and at most 86400, not 0."},
+		{FILES LANG CASES "multi_gpu: true\n",
+			"task/task.yml:4: tests[0] needs a `world_size` from 1 to 64, because the task says `multi_gpu: true`."},
+		{FILES LANG "multi_gpu: true\ntests: [{world_size: 2}]\nbenchmarks:\n  - world_size: 2\n  - world_size: 65\n",
+			"task/task.yml:8: benchmarks[1] needs a `world_size` from 1 to 64, because the task says `multi_gpu: "
+			"true`."},
+		{FILES FILES LANG CASES, "task/task.yml:2: the key `files` is given twice."},
+		{"files: [{name: e.py, source: e.py}]\n" LANG CASES,
+			"task/task.yml:1: no entry of `files` has the source @SUBMISSION@; one must, as the place of the submitted "
+			"file."},
+		{"files:\n  - {name: s.py, source: \"@SUBMISSION@\"}\n  - {name: t.py, source: \"@SUBMISSION@\"}\n" LANG CASES,
+			"task/task.yml:3: both `s.py` and `t.py` have the source @SUBMISSION@; a submission is one file."},
+		{"files:\n  - {name: s.py, source: \"@SUBMISSION@\"}\n  - {name: s.py, source: e.py}\n" LANG CASES,
+			"task/task.yml:3: the name `s.py` stands twice in `files`; every file needs a name of its own."},
+		{"files:\n  - {name: s, source: \"@SUBMISSION@\"}\n  - {name: s/e.py, source: e.py}\n" LANG CASES,
+			"task/task.yml:3: `s` and `s/e.py` in `files` cannot be both a file and a folder."},
+		{"files:\n  - {name: s, source: \"@SUBMISSION@\"}\n  - {name: out/e.py, source: e.py}\n" LANG CASES,
+			"task/task.yml:3: the name `out/e.py` is taken: `out` is the folder that a step writes to; choose another "
+			"one."},
+		{"files:\n  - {name: s, source: \"@SUBMISSION@\"}\n  - {name: a/../e.py, source: e.py}\n" LANG CASES,
+			"task/task.yml:3: The path \"a/../e.py\" does not stay inside its folder; it must be relative, without "
+			"empty "
+			"parts, \".\" and \"..\"."},
+		{"files:\n  - {name: s, source: \"@SUBMISSION@\"}\n  - {name: e.py, source: /etc/passwd}\n" LANG CASES,
+			"task/task.yml:3: the source `/etc/passwd` is absolute; it must be relative to the task's folder."},
+		{"files:\n  - {name: s, source: \"@SUBMISSION@\"}\n  - {name: e.py, source: ../../../../../e.py}\n" LANG CASES,
+			"task/task.yml:3: the source `../../../../../e.py` leaves the task's folder by 5 levels; it may by at most "
+			"4."},
+		{"files:\n  - {name: s, source: \"@SUBMISSION@\"}\n  - {name: e.py, source: e.py, mode: 1}\n" LANG CASES,
+			"task/task.yml:3: unknown key `mode` in `files[1]`; known keys are `name` and `source`."},
+		{"files:\n  - {name: s, source: \"@SUBMISSION@\"}\n  - {name: e.py, source: missing.py}\n" LANG CASES,
+			"task/task.yml:3: the file `missing.py` does not exist."},
+		{FILES LANG CASES "templates:\n  Python: none.py\n", "task/task.yml:7: the file `none.py` does not exist."},
+		{"files: [{name: s.cpp, source: \"@SUBMISSION@\"}]\nlang: c++\nconfig:\n  sources: [s.cpp, eval.cpp]\n" CASES,
+			"task/task.yml:3: The task's config lists `eval.cpp` in `sources`, but no entry of its `files` has that "
+			"name."},
+		{"files: &a [*a]\n", "task/task.yml:1: the alias `*a` stands for nothing that is complete before it."},
+		{"", "task/task.yml: the top level must be a map, not empty."},
+	};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		char *scratch = scratch_make();
+		AUTO_FREE char *dir = make_task(scratch, bad[i].yml);
+		json_t *bundle = NULL;
+		struct kettle_error err = {0};
+		assert_int_not_equal(task_read(languages, dir, &bundle, &err), 0);
+		assert_string_equal(err.message, bad[i].sentence);
+		scratch_remove(scratch);
+	}
+}
+
+/* A megabyte that would become millions of nodes. */
+static void
+test_aliases(void **state)
+{
+	(void)state;
+	char *scratch = scratch_make();
+	AUTO_BUF struct buf yml = {0};
+	(void)buf_adds(&yml, "a0: &a0 [1,1,1,1,1,1,1,1,1,1]\n");
+	for (int i = 1; i < 9; i++)
+		(void)buf_printf(&yml, "a%d: &a%d [*a%d,*a%d,*a%d,*a%d,*a%d,*a%d,*a%d,*a%d,*a%d]\n", i, i, i - 1, i - 1, i - 1,
+			i - 1, i - 1, i - 1, i - 1, i - 1, i - 1);
+	while (yml.len < 1000000)
+		(void)buf_adds(&yml, "# filler filler filler filler filler filler filler filler filler filler filler filler\n");
+	AUTO_FREE char *dir = make_task(scratch, yml.data);
+	json_t *bundle = NULL;
+	struct kettle_error err = {0};
+	assert_int_equal(task_read(languages, dir, &bundle, &err), KETTLE_ETOOBIG);
+	assert_non_null(strstr(err.message, "task/task.yml:"));
+	while (yml.len <= 1u << 20)
+		(void)buf_adds(&yml, "# filler filler filler filler filler filler filler filler filler filler filler filler\n");
+	free(scratch_write(dir, "task.yml", yml.data));
+	expect_folder(dir, "task/task.yml: it is larger than the 1 MiB that it may have.");
+	scratch_remove(scratch);
+}
+
+/* ---- bad folders ---- */
+
+static void
+test_bad_folders(void **state)
+{
+	(void)state;
+	char *scratch = scratch_make();
+	AUTO_FREE char *real = realpath(scratch, NULL), *file = scratch_write(scratch, "a.txt", "x");
+	AUTO_BUF struct buf sentence = {0};
+	(void)buf_printf(&sentence, "The folder `%s` has no task.yml.", real);
+	expect_folder(scratch, sentence.data);
+	expect_folder(file,
+		"`a.txt` is neither a task's folder nor its task.yml, nor a zip, nor a reference file of a language that this "
+		"Kettle has: cpp, cu, py.");
+	expect_folder("/nonexistent/task", "The task `/nonexistent/task` cannot be read: No such file or directory.");
+	AUTO_FREE char *dir = make_task(scratch, "\xff\xfe");
+	expect_folder(dir, "task/task.yml: it is not UTF-8 text.");
+	scratch_remove(scratch);
+}
+
+/* What the source of a file may not be on the disk. */
+static void
+test_special_files(void **state)
+{
+	(void)state;
+	char *scratch = scratch_make();
+	AUTO_FREE char *dir = make_task(scratch, FILES LANG CASES), *source = path_join(dir, "e.py");
+	AUTO_FREE char *other = scratch_write(scratch, "other.py", "1\n"), *inner = scratch_write(dir, "inner.py", "1\n");
+	json_t *bundle = NULL;
+
+	assert_int_equal(unlink(source) || mkfifo(source, 0600), 0);
+	expect_folder(dir, "task/task.yml:1: `e.py` is a device, a FIFO or a socket, not a regular file.");
+	assert_int_equal(unlink(source) || mkdir(source, 0700), 0);
+	expect_folder(dir, "task/task.yml:1: `e.py` is a folder, not a regular file.");
+	assert_int_equal(rmdir(source) || symlink("e.py", source), 0);
+	expect_folder(dir, "task/task.yml:1: the file `e.py` is a link that leads in a circle.");
+	assert_int_equal(unlink(source) || symlink("../other.py", source), 0);
+	expect_folder(dir,
+		"task/task.yml:1: the file `e.py` is a link out of the task; name the file itself as the source, "
+		"by ../ if need be.");
+	assert_int_equal(unlink(source) || symlink("/dev/zero", source), 0);
+	expect_folder(dir,
+		"task/task.yml:1: the file `e.py` is a link out of the task; name the file itself as the source, "
+		"by ../ if need be.");
+	assert_int_equal(unlink(source) || symlink("inner.py", source), 0);
+	assert_int_equal(task_read(languages, dir, &bundle, NULL), 0);
+	json_decref(bundle);
+	scratch_remove(scratch);
+}
+
+/* A link may lead as far as the sources themselves go. */
+static void
+test_reach(void **state)
+{
+	(void)state;
+	char *scratch = scratch_make();
+	AUTO_FREE char *dir = make_task(scratch,
+		"files: [{name: s.py, source: \"@SUBMISSION@\"}, {name: e.py, source: e.py}, {name: o.py, source: "
+		"../other.py}]\n" LANG CASES);
+	AUTO_FREE char *source = path_join(dir, "e.py"), *other = scratch_write(scratch, "other.py", "1\n");
+	json_t *bundle = NULL;
+	assert_int_equal(unlink(source) || symlink("../other.py", source), 0);
+	assert_int_equal(task_read(languages, dir, &bundle, NULL), 0);
+	json_decref(bundle);
+	assert_int_equal(unlink(source) || symlink("/etc/passwd", source), 0);
+	expect_folder(dir,
+		"task/task.yml:1: the file `e.py` is a link out of the task; name the file itself as the source, "
+		"by ../ if need be.");
+	scratch_remove(scratch);
+}
+
+static void
+test_too_big(void **state)
+{
+	(void)state;
+	char *scratch = scratch_make();
+	AUTO_FREE char *dir = make_task(scratch, FILES LANG CASES), *source = path_join(dir, "e.py");
+	assert_int_equal(truncate(source, (off_t)TASK_MAX_BYTES + 1), 0);
+	expect_folder(
+		dir, "task/task.yml:1: with `e.py` the task's files are over the 32 MiB that they may have together.");
+	scratch_remove(scratch);
+}
+
+/* Bytes that are no text travel as they are. */
+static void
+test_binary(void **state)
+{
+	(void)state;
+	char *scratch = scratch_make();
+	AUTO_FREE char *dir = make_task(scratch, FILES LANG CASES), *source = path_join(dir, "e.py");
+	json_t *bundle = NULL;
+	assert_int_equal(file_write(source, "\0\xff\x01", 3, 0600, NULL), 0);
+	assert_int_equal(task_read(languages, dir, &bundle, NULL), 0);
+	assert_string_equal(text_at(at(at(bundle, "files"), "e.py"), "base64"), "AP8B");
+	json_decref(bundle);
+	scratch_remove(scratch);
+}
+
+static int
+setup(void **state)
+{
+	(void)state;
+	languages = languages_new();
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	(void)state;
+	languages_free(languages);
+	return 0;
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_python),
+		cmocka_unit_test(test_other_forms),
+		cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_shipped),
+		cmocka_unit_test(test_bundle),
+		cmocka_unit_test(test_hash),
+		cmocka_unit_test(test_bad_bundles),
+		cmocka_unit_test(test_bad_yml),
+		cmocka_unit_test(test_aliases),
+		cmocka_unit_test(test_bad_folders),
+		cmocka_unit_test(test_special_files),
+		cmocka_unit_test(test_reach),
+		cmocka_unit_test(test_too_big),
+		cmocka_unit_test(test_binary),
+	};
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
