@@ -171,15 +171,6 @@ fix_plan(void *self, const struct kettle_plan_request *request, json_t **ret_pla
 	return 0;
 }
 
-#ifdef FIX_SINGLE
-static int
-fix_single(void *self, const char *name, const char *text, size_t size, json_t **ret_task, struct kettle_error *err)
-{
-	(void)self, (void)text, (void)size, (void)ret_task;
-	return kettle_fail(err, KETTLE_EINVAL, "`%s` makes no task.", name);
-}
-#endif
-
 __attribute__((unused)) static int
 fix_capacity(void *self, const json_t *unit, unsigned *ret_slots, unsigned *ret_prefetch, struct kettle_error *err)
 {
@@ -223,9 +214,6 @@ __attribute__((unused)) static const struct kettle_language language = {
 	.skeletons_count = 1,
 	.skeleton_size = sizeof(skeletons[0]),
 	.plan = FIX_PLAN,
-#ifdef FIX_SINGLE
-	.single_file = fix_single,
-#endif
 };
 
 __attribute__((unused)) static const struct kettle_runner runner = {

@@ -41,10 +41,7 @@ struct kettle_error {
 	char message[1000];
 };
 
-/*
- * Bytes of the character of UTF-8 that a text begins with; 0: it begins with none, or with its end. The same as
- * utf8_length of the core (core/base/utf8.c), which plugins do not link: whoever changes one changes both. [any]
- */
+/* Bytes of the character of UTF-8 that a text begins with; 0: it begins with none, or with its end. [any] */
 __attribute__((unused)) static size_t
 kettle_error_character(const char *text)
 {

@@ -49,21 +49,9 @@ struct kettle_spawn {
 	void *arg;
 };
 
-/* The answer of http: status is the HTTP status, or 0 when there was no answer and err says why. */
-typedef void (*kettle_http_fn)(
-	void *arg, const struct kettle_error *err, int status, const json_t *headers, const void *body, size_t size);
-struct kettle_http_request {
-	uint32_t size;
-	const char *method, *url;
-	const char *const *headers; /* NULL-terminated "Name: value" */
-	const void *body;
-	size_t body_size, max_answer; /* bytes */
-	unsigned timeout_ms;
-};
-
 /*
- * The table. Fields are only ever appended: a plugin checks `size` before it uses one that came
- * after the version it needs. A member that this host does not offer is NULL.
+ * The table. Members are only ever appended: a plugin checks `size` before it uses one that came after the version it
+ * was built for. None of them is NULL.
  */
 struct kettle_host {
 	uint32_t size;
@@ -127,14 +115,6 @@ struct kettle_host {
 	int (*job_handle)(const struct kettle_host *, const char *job, const char *handle, kettle_answer done, void *arg);
 	/* The one completion of an accepted job; a second one, or one of an unknown job, is logged and dropped. */
 	void (*job_done)(const struct kettle_host *, const char *job, json_t *completion_take);
-
-	/* An HTTP request; done is called exactly once, never before http returns. NULL where outgoing HTTP is not built
-	 * in. */
-	int (*http)(const struct kettle_host *, const struct kettle_http_request *, kettle_http_fn done, void *arg,
-		struct kettle_error *err);
-	/* A one-time link to a blob for ttl_s seconds. NULL where no frontend serves links. */
-	int (*publish)(
-		const struct kettle_host *, const void *data, size_t size, unsigned ttl_s, kettle_answer done, void *arg);
 };
 
 #ifdef __cplusplus

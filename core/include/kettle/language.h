@@ -46,7 +46,7 @@ struct kettle_skeleton {
 
 /*
  * All functions are pure: no I/O, no state but what configure left in self. They are called on any thread, also several at once.
- * Lists of strings end with NULL. Appended members read as NULL for an older plugin.
+ * Lists of strings end with NULL. What the plugin's structure is too short for reads as NULL.
  */
 struct kettle_language {
 	uint32_t size;
@@ -54,7 +54,7 @@ struct kettle_language {
 	const char *const *extensions;     /* of a submission, with the dot: ".cpp" */
 	const char *comment;               /* line comment prefix: "//" */
 	const char *const *template_names; /* keys of task.yml's templates that belong to it: "CPP" */
-	const char *config_schema;         /* JSON Schema (the subset of schema.h) of task.yml's config */
+	const char *config_schema;         /* JSON Schema (the subset in docs/plugins.md) of task.yml's config */
 	const struct kettle_skeleton *skeletons;
 	size_t skeletons_count, skeleton_size; /* element size: sizeof(struct kettle_skeleton) */
 	const struct kettle_harness_file *harness;
@@ -88,8 +88,6 @@ struct kettle_language {
 	int (*single_file)(
 		void *self, const char *name, const char *text, size_t size, json_t **ret_task, struct kettle_error *err);
 
-	/* From here on since ABI 1.1. */
-
 	/* Endings of the reference files that make a board of this language; NULL: its `extensions`. */
 	const char *const *references;
 	/*
@@ -104,8 +102,6 @@ struct kettle_language {
 	 * (NULL: no memory). Machines say which versions and packages these have. NULL: nothing besides the well-known.
 	 */
 	json_t *(*tools)(void *self);
-
-	/* From here on since ABI 1.3. */
 
 	/*
 	 * Build steps alone, which pass where the device's machine has what the task needs whatever is submitted: libraries,

@@ -52,7 +52,7 @@ struct kettle_runner {
 	int (*describe)(void *self, const json_t *unit,
 		void (*done)(void *arg, const struct kettle_error *err, json_t *facts), void *arg, struct kettle_error *err);
 	/* Whether two units are places of one machine, so that a job can have them at once: submit then gets the section of
-	 * the first with those of the others under `more`. NULL: never; what a unit has, a job gets. Since minor version 2. */
+	 * the first with those of the others under `more`. NULL: never; what a unit has, a job gets. */
 	int (*same_machine)(void *self, const json_t *unit, const json_t *other);
 };
 

@@ -29,7 +29,7 @@ KETTLE_TESTING_API int kettle_fake_new(const char *name, struct kettle_fake **re
  */
 KETTLE_TESTING_API int kettle_fake_free(struct kettle_fake *fake, struct kettle_error *err);
 
-/* What create is handed. `http` and `publish` are NULL in it. Borrowed. */
+/* What create is handed. Borrowed. */
 KETTLE_TESTING_API const struct kettle_host *kettle_fake_host(struct kettle_fake *fake);
 /* The loop, for handles of the test itself. Borrowed. */
 KETTLE_TESTING_API struct uv_loop_s *kettle_fake_loop(struct kettle_fake *fake);

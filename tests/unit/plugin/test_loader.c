@@ -180,24 +180,6 @@ test_older_minor(void **state)
 	assert_int_equal(plugin->language->size, sizeof(struct kettle_language));
 }
 
-/* A language that was built for 1.0, by this host: it has all that there was, and nothing of what came since. */
-static void
-test_first_minor(void **state)
-{
-	struct fixture *f = *state;
-	assert_true(KETTLE_ABI_MINOR >= 1);
-	const struct kettle_plugin *plugin = &load(f, "fix_first")->plugin;
-	assert_int_equal(plugin->abi_minor, 0);
-	assert_non_null(plugin->language->plan);
-	assert_non_null(plugin->language->single_file);
-	assert_null(plugin->language->references);
-	assert_null(plugin->language->other_references);
-	assert_null(plugin->language->other_hint);
-	assert_null(plugin->language->tools);
-	assert_null(plugin->language->remark);
-	assert_int_equal(plugin->language->size, sizeof(struct kettle_language));
-}
-
 /* ---- life ---- */
 
 static int
@@ -299,7 +281,6 @@ main(void)
 		TEST(test_not_found),
 		TEST(test_files_that_are_none),
 		TEST(test_older_minor),
-		TEST(test_first_minor),
 		TEST(test_failures),
 		TEST(test_stop_order),
 	};
