@@ -5,7 +5,7 @@
 #include "store/backup.h"
 
 #include "base/cleanup.h"
-#include "store/db_file.h"
+#include "store/db_error.h"
 #include "base/file.h"
 #include "store/migrations.h"
 
@@ -71,7 +71,7 @@ open_copy(const char *written, sqlite3 **ret_copy, struct kettle_error *err)
 	if (rc == SQLITE_OK)
 		rc = sqlite3_exec(copy, "PRAGMA synchronous = OFF; PRAGMA journal_mode = OFF", NULL, NULL, NULL);
 	if (rc != SQLITE_OK) {
-		(void)dbfile_fail(copy, rc, "making a backup", err);
+		(void)db_error_fail(copy, rc, "making a backup", err);
 		sqlite3_close(copy);
 		return err ? err->code : KETTLE_EIO;
 	}
@@ -84,7 +84,7 @@ copy_pages(sqlite3 *from, sqlite3 *copy, backup_progress progress, void *arg, st
 {
 	sqlite3_backup *backup = sqlite3_backup_init(copy, "main", from, "main");
 	if (!backup)
-		return dbfile_fail(copy, sqlite3_errcode(copy), "beginning a backup", err);
+		return db_error_fail(copy, sqlite3_errcode(copy), "beginning a backup", err);
 	int rc = SQLITE_OK;
 	bool stopped = false;
 	while (rc == SQLITE_OK && !stopped) {
@@ -95,14 +95,14 @@ copy_pages(sqlite3 *from, sqlite3 *copy, backup_progress progress, void *arg, st
 	int end = sqlite3_backup_finish(backup);
 	if (stopped)
 		return kettle_fail(err, KETTLE_ECANCELED, "The backup was stopped; nothing is left of it.");
-	return end == SQLITE_OK ? 0 : dbfile_fail(copy, end, "copying it", err);
+	return end == SQLITE_OK ? 0 : db_error_fail(copy, end, "copying it", err);
 }
 
 static int
 exec(sqlite3 *handle, const char *sql, const char *doing, struct kettle_error *err)
 {
 	int rc = sqlite3_exec(handle, sql, NULL, NULL, NULL);
-	return rc == SQLITE_OK ? 0 : dbfile_fail(handle, rc, doing, err);
+	return rc == SQLITE_OK ? 0 : db_error_fail(handle, rc, doing, err);
 }
 
 /* While its reading transaction is open the source looks the same, and the copy never begins anew. */
@@ -137,7 +137,7 @@ check_copy(sqlite3 *copy, const char *path, struct kettle_error *err)
 	if (rc == SQLITE_OK)
 		rc = sqlite3_exec(copy, "PRAGMA application_id", first_text, &application, NULL);
 	if (code == 0 && rc != SQLITE_OK)
-		code = dbfile_fail(copy, rc, "checking a backup", err);
+		code = db_error_fail(copy, rc, "checking a backup", err);
 	bool sound =
 		said && strcmp(said, "ok") == 0 && application && strtoll(application, NULL, 10) == MIGRATIONS_APPLICATION_ID;
 	if (code == 0 && !sound)

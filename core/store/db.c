@@ -5,7 +5,7 @@
 #include "store/db.h"
 
 #include "base/cleanup.h"
-#include "store/db_file.h"
+#include "store/db_error.h"
 #include "base/text.h"
 
 #include <string.h>
@@ -83,7 +83,7 @@ statement_get(struct db *db, const char *sql, struct db_statement **ret_entry, s
 		sqlite3_stmt *statement = NULL;
 		int rc = sqlite3_prepare_v3(db->handle, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement, NULL);
 		if (rc != SQLITE_OK)
-			return dbfile_fail(db->handle, rc, "reading the schema", err);
+			return db_error_fail(db->handle, rc, "reading the schema", err);
 		entry = calloc(1, sizeof(*entry));
 		if (!entry) {
 			sqlite3_finalize(statement);
@@ -161,7 +161,7 @@ run(struct db *db, struct kettle_error *err, db_row row, void *arg, const char *
 		}
 	}
 	if (code == 0 && rc != SQLITE_DONE)
-		code = dbfile_fail(db->handle, rc, row ? "reading" : "writing", err);
+		code = db_error_fail(db->handle, rc, row ? "reading" : "writing", err);
 	statement_put(entry);
 	return code;
 }
@@ -315,7 +315,7 @@ static int
 fail_row(struct db *db, struct kettle_error *err)
 {
 	return kettle_fail(err, KETTLE_EIO, "The database %s is damaged (a row cannot be read): put a backup in its place.",
-		dbfile_path(db->handle));
+		db_error_path(db->handle));
 }
 
 static int

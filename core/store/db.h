@@ -26,7 +26,7 @@ void db_close(struct db *db);
  * Runs one statement with bindings: format has a letter for each parameter: i int64_t (cast what is narrower!), d
  * double, s text or NULL, b (const void *, size_t) blob, j json_t * as text (NULL or JSON null: null), r
  * json_t * as a real (what is no number: null), n NULL. A
- * statement is prepared once and kept. Errors as dbfile_fail.
+ * statement is prepared once and kept. Errors as db_error_fail.
  */
 int db_exec(struct db *db, struct kettle_error *err, const char *sql, const char *format, ...);
 /* The same for queries: row is called for each row; non-zero ends it with that value. It may query again. */

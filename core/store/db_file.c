@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "store/db_error.h"
 #include "store/migrations.h"
 
 #include <errno.h>
@@ -49,61 +50,6 @@ dbfile_network_name(uint32_t magic)
 		if (known[i].magic == magic)
 			return known[i].name;
 	return NULL;
-}
-
-const char *
-dbfile_path(sqlite3 *handle)
-{
-	const char *path = handle ? sqlite3_db_filename(handle, "main") : NULL;
-	return path ? path : "";
-}
-
-/* A quota and a limit of file size are full disks too; SQLite calls them input/output errors. */
-static bool
-is_full(sqlite3 *handle, int rc)
-{
-	int number = handle ? sqlite3_system_errno(handle) : 0;
-	return (rc & 0xff) == SQLITE_FULL ||
-		   ((rc & 0xff) == SQLITE_IOERR && (number == EDQUOT || number == EFBIG || number == ENOSPC));
-}
-
-int
-dbfile_fail(sqlite3 *handle, int rc, const char *doing, struct kettle_error *err)
-{
-	const char *path = dbfile_path(handle);
-	if (is_full(handle, rc))
-		return kettle_fail(err, KETTLE_EIO,
-			"The disk that holds the database %s is full: nothing was stored; free some space and try again.", path);
-	switch (rc & 0xff) {
-	case SQLITE_CORRUPT:
-		return kettle_fail(err, KETTLE_EIO,
-			"The database %s is damaged (found while %s): stop Kettle and put a backup in its place.", path, doing);
-	case SQLITE_NOTADB:
-		return kettle_fail(err, KETTLE_EINVAL, "%s is not a database: name another file.", path);
-	case SQLITE_BUSY:
-	case SQLITE_LOCKED:
-		return kettle_fail(err, KETTLE_EUNAVAIL,
-			"The database %s is locked by another program: end that program and try again.", path);
-	case SQLITE_READONLY:
-	case SQLITE_PERM:
-	case SQLITE_AUTH:
-		return kettle_fail(
-			err, KETTLE_EIO, "The database %s cannot be written: make it and its folder writable.", path);
-	case SQLITE_IOERR:
-	case SQLITE_CANTOPEN:
-		return kettle_fail(err, KETTLE_EIO, "Reading or writing the database %s failed while %s: %s.", path, doing,
-			handle ? sqlite3_errmsg(handle) : sqlite3_errstr(rc));
-	case SQLITE_NOMEM:
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the database.");
-	case SQLITE_INTERRUPT:
-		return kettle_fail(err, KETTLE_ECANCELED, "The work on the database was cancelled.");
-	case SQLITE_CONSTRAINT:
-		if (rc == SQLITE_CONSTRAINT_UNIQUE || rc == SQLITE_CONSTRAINT_PRIMARYKEY)
-			return kettle_fail(err, KETTLE_ECONFLICT, "The database already holds this: %s.", sqlite3_errmsg(handle));
-		break;
-	}
-	return kettle_fail(err, KETTLE_EINTERNAL, "The database %s failed while %s: %s.", path, doing,
-		handle ? sqlite3_errmsg(handle) : sqlite3_errstr(rc));
 }
 
 /* The sentence for a file that open(2) refused. */
@@ -208,7 +154,7 @@ pragma_int(sqlite3 *handle, const char *sql, int64_t *ret_value, struct kettle_e
 	if (rc == SQLITE_ROW)
 		*ret_value = sqlite3_column_int64(statement, 0);
 	sqlite3_finalize(statement);
-	return rc == SQLITE_ROW ? 0 : dbfile_fail(handle, rc, "opening it", err);
+	return rc == SQLITE_ROW ? 0 : db_error_fail(handle, rc, "opening it", err);
 }
 
 /* Ours, or empty. */
@@ -222,7 +168,7 @@ check_owner(sqlite3 *handle, struct kettle_error *err)
 	if (code < 0 || application == MIGRATIONS_APPLICATION_ID || (application == 0 && things == 0))
 		return code;
 	return kettle_fail(
-		err, KETTLE_EINVAL, "%s is a database of another program: name another file.", dbfile_path(handle));
+		err, KETTLE_EINVAL, "%s is a database of another program: name another file.", db_error_path(handle));
 }
 
 static int
@@ -237,13 +183,13 @@ check_pages(sqlite3 *handle, uint64_t size, struct kettle_error *err)
 	const char *said = rc == SQLITE_ROW ? (const char *)sqlite3_column_text(statement, 0) : NULL;
 	int code = 0;
 	if (rc != SQLITE_ROW)
-		code = dbfile_fail(handle, rc, "checking it", err);
+		code = db_error_fail(handle, rc, "checking it", err);
 	else if (!said || strcmp(said, "ok") != 0) {
 		/* What it says of a page stands below a line with the database's name. */
 		const char *line = said ? strchr(said, '\n') : NULL;
 		said = line ? line + 1 : said;
 		code = kettle_fail(err, KETTLE_EIO, "The database %s is damaged (%s): put a backup in its place.",
-			dbfile_path(handle), said ? said : "no result");
+			db_error_path(handle), said ? said : "no result");
 	}
 	sqlite3_finalize(statement);
 	return code;
@@ -259,11 +205,11 @@ set_wal(sqlite3 *handle, struct kettle_error *err)
 	bool wal = rc == SQLITE_ROW && strcmp((const char *)sqlite3_column_text(statement, 0), "wal") == 0;
 	sqlite3_finalize(statement);
 	if (rc != SQLITE_ROW)
-		return dbfile_fail(handle, rc, "opening it", err);
+		return db_error_fail(handle, rc, "opening it", err);
 	return wal ? 0
 			   : kettle_fail(err, KETTLE_EINVAL,
 					 "The file system of %s cannot keep a write-ahead log: put the database on another disk.",
-					 dbfile_path(handle));
+					 db_error_path(handle));
 }
 
 static int
@@ -272,7 +218,7 @@ connect(const char *path, sqlite3 **ret_handle, struct kettle_error *err)
 	sqlite3 *handle = NULL;
 	int rc = sqlite3_open_v2(path, &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
 	if (rc != SQLITE_OK) {
-		int code = handle ? dbfile_fail(handle, rc, "opening it", err)
+		int code = handle ? db_error_fail(handle, rc, "opening it", err)
 						  : kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the database.");
 		sqlite3_close(handle);
 		return code;
@@ -298,20 +244,20 @@ set_pragmas(sqlite3 *handle, struct kettle_error *err)
 		"PRAGMA cache_size = -%d",
 		DBFILE_CACHE_KIB);
 	int rc = sqlite3_exec(handle, sql, NULL, NULL, NULL);
-	return rc == SQLITE_OK ? 0 : dbfile_fail(handle, rc, "opening it", err);
+	return rc == SQLITE_OK ? 0 : db_error_fail(handle, rc, "opening it", err);
 }
 
 static int
 set_up(sqlite3 *handle, const char *owner, uint64_t size, struct kettle_error *err)
 {
 	if (sqlite3_db_readonly(handle, "main") == 1)
-		return fail_open(dbfile_path(handle), EACCES, err);
+		return fail_open(db_error_path(handle), EACCES, err);
 	int code = check_owner(handle, err);
 	if (code == 0 && size > 0)
 		code = check_pages(handle, size, err);
 	/* Only a file without a page takes it: what is freed later can be given back. */
 	if (code == 0 && size == 0 && sqlite3_exec(handle, "PRAGMA auto_vacuum = INCREMENTAL", NULL, NULL, NULL))
-		code = dbfile_fail(handle, sqlite3_errcode(handle), "opening it", err);
+		code = db_error_fail(handle, sqlite3_errcode(handle), "opening it", err);
 	if (code == 0)
 		code = set_wal(handle, err);
 	if (code == 0)
@@ -364,7 +310,7 @@ dbfile_open_reader(const char *path, sqlite3 **ret_handle, struct kettle_error *
 	code = set_pragmas(handle, err);
 	int rc = code == 0 ? sqlite3_exec(handle, "PRAGMA query_only = ON", NULL, NULL, NULL) : SQLITE_OK;
 	if (rc != SQLITE_OK)
-		code = dbfile_fail(handle, rc, "opening it for reading", err);
+		code = db_error_fail(handle, rc, "opening it for reading", err);
 	if (code < 0) {
 		sqlite3_close(handle);
 		return code;

@@ -23,12 +23,5 @@ int dbfile_open_reader(const char *path, sqlite3 **ret_handle, struct kettle_err
 
 /* The name of the network file system that statfs's f_type stands for; NULL: none that is known, WAL works. [any] */
 const char *dbfile_network_name(uint32_t magic);
-/* The path behind a connection, for messages; valid as long as it. */
-const char *dbfile_path(sqlite3 *handle);
-/*
- * What SQLite's result code means, as a sentence: disk full, read-only, corrupt, … EIO; locked: EUNAVAIL; a uniqueness
- * that would be broken: ECONFLICT; no memory: ENOMEM; the rest: EINTERNAL. `doing` completes "… failed while …".
- */
-int dbfile_fail(sqlite3 *handle, int rc, const char *doing, struct kettle_error *err);
 
 #endif

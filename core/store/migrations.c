@@ -5,7 +5,7 @@
 #include "store/migrations.h"
 
 #include "base/cleanup.h"
-#include "store/db_file.h"
+#include "store/db_error.h"
 #include "base/embedded_text.h"
 #include "base/text.h"
 
@@ -24,7 +24,7 @@ static int
 run(sqlite3 *handle, const char *sql, struct kettle_error *err)
 {
 	int rc = sqlite3_exec(handle, sql, NULL, NULL, NULL);
-	return rc == SQLITE_OK ? 0 : dbfile_fail(handle, rc, "bringing its schema up to date", err);
+	return rc == SQLITE_OK ? 0 : db_error_fail(handle, rc, "bringing its schema up to date", err);
 }
 
 static int
@@ -37,7 +37,7 @@ version_of(sqlite3 *handle, int *ret_version, struct kettle_error *err)
 	if (rc == SQLITE_ROW)
 		*ret_version = sqlite3_column_int(statement, 0);
 	sqlite3_finalize(statement);
-	return rc == SQLITE_ROW ? 0 : dbfile_fail(handle, rc, "reading its version", err);
+	return rc == SQLITE_ROW ? 0 : db_error_fail(handle, rc, "reading its version", err);
 }
 
 static int
@@ -58,7 +58,7 @@ make_owner(sqlite3 *handle, const char *owner, struct kettle_error *err)
 		}
 		sqlite3_finalize(statement);
 		if (rc != SQLITE_DONE)
-			return dbfile_fail(handle, rc, "writing its owner", err);
+			return db_error_fail(handle, rc, "writing its owner", err);
 	}
 	return 0;
 }
@@ -107,6 +107,6 @@ migrations_apply(sqlite3 *handle, const char *owner, struct kettle_error *err)
 		return kettle_fail(err, KETTLE_EVERSION,
 			"The database %s has schema %d, but this Kettle knows only up to %d: use the Kettle that made it, or a "
 			"newer one.",
-			dbfile_path(handle), version, migrations_newest());
+			db_error_path(handle), version, migrations_newest());
 	return code;
 }
