@@ -11,7 +11,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "judge/score.h"
+#include "base/number.h"
 
 #define MEMORY_PART \
 	16 /* memory that differs by less than one part of so many is the same: kernels keep some for them */
@@ -120,8 +120,7 @@ collect(const struct collecting *to, const char *name, const char *text)
 {
 	double ns = 0;
 	size_t most = to->own ? CALIBRATION_OWN_MAX : CALIBRATION_NAMES_MAX;
-	if (!calibration_is_name(name) || calibration_is_own(name) != to->own || !verdict_score_number(text, &ns) ||
-		!is_time(ns))
+	if (!calibration_is_name(name) || calibration_is_own(name) != to->own || !number_parse(text, &ns) || !is_time(ns))
 		return 0;
 	json_t *list = json_object_get(to->samples, name);
 	if (!list && json_object_size(to->samples) < most && json_object_set_new(to->samples, name, json_array()) == 0)

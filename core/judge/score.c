@@ -6,14 +6,13 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "judge/calibration.h"
 #include "base/cleanup.h"
+#include "base/number.h"
 
 #define NS_PER_S 1e9
-#define MAX_NUMBER 64     /* bytes of a number's text */
 #define NORMAL_95 1.96    /* standard errors to either side of 95 % */
 #define WIDEST 2.0        /* an interval reaches at most so many times below and above its mean */
 #define LEAST_OF_BEST 0.5 /* of the best call: no calibration makes a mean less than this */
@@ -32,27 +31,13 @@ value_of(const json_t *result, size_t index, const char *what)
 	return json_string_value(json_object_get(result, key));
 }
 
-bool
-verdict_score_number(const char *text, double *ret_number)
-{
-	size_t len = text ? strlen(text) : 0;
-	char *end = NULL;
-	if (len == 0 || len > MAX_NUMBER || strspn(text, "0123456789+-.eE") != len)
-		return false;
-	double number = strtod(text, &end);
-	if (*end || !isfinite(number))
-		return false;
-	*ret_number = number;
-	return true;
-}
-
 static int
 read_mean(const json_t *result, size_t index, double *ret_mean, struct kettle_error *err)
 {
 	const char *text = value_of(result, index, "mean");
 	if (!text)
 		return kettle_fail(err, KETTLE_EINVAL, "its harness reported no mean time for benchmark %zu.", index + 1);
-	if (verdict_score_number(text, ret_mean) && *ret_mean > 0)
+	if (number_parse(text, ret_mean) && *ret_mean > 0)
 		return 0;
 	return kettle_fail(err, KETTLE_EINVAL,
 		"its harness reported the mean time `%.64s` for benchmark %zu, which must be a finite number of nanoseconds "
@@ -72,12 +57,12 @@ check_calibrator(const json_t *result, size_t index, double mean, struct kettle_
 			"its harness reported the calibrator `%.64s` for benchmark %zu, which is no name.", name, index + 1);
 	for (size_t i = 0; i < ARRAY_SIZE(times); i++) {
 		const char *text = value_of(result, index, times[i]);
-		if (text && !(verdict_score_number(text, &number) && number > 0))
+		if (text && !(number_parse(text, &number) && number > 0))
 			return kettle_fail(err, KETTLE_EINVAL,
 				"its harness reported `%.64s` as %s of benchmark %zu, which must be a finite number above zero.", text,
 				times[i], index + 1);
 	}
-	if (name && verdict_score_number(value_of(result, index, "best"), &best) && mean < best * LEAST_OF_BEST)
+	if (name && number_parse(value_of(result, index, "best"), &best) && mean < best * LEAST_OF_BEST)
 		return kettle_fail(err, KETTLE_EINVAL,
 			"its harness reported the mean time %.6g ns for benchmark %zu, but no call took less than %.6g ns: "
 			"something "
@@ -94,8 +79,8 @@ read_bounds(const json_t *result, size_t index, double mean, struct bounds *ret_
 	struct bounds bounds = {.known = true};
 	if (!low && !high)
 		return 0;
-	if (!verdict_score_number(low, &bounds.low) || !verdict_score_number(high, &bounds.high) || bounds.low <= 0 ||
-		bounds.low > mean || bounds.high < mean)
+	if (!number_parse(low, &bounds.low) || !number_parse(high, &bounds.high) || bounds.low <= 0 || bounds.low > mean ||
+		bounds.high < mean)
 		return kettle_fail(err, KETTLE_EINVAL,
 			"its harness reported the interval from `%.64s` to `%.64s` for benchmark %zu, which must be two finite "
 			"numbers of nanoseconds above zero around the mean.",
@@ -109,7 +94,7 @@ static struct bounds
 bounds_of_error(const json_t *result, size_t index, double mean)
 {
 	double error = 0;
-	if (!verdict_score_number(value_of(result, index, "err"), &error) || error < 0)
+	if (!number_parse(value_of(result, index, "err"), &error) || error < 0)
 		return (struct bounds){0};
 	return (struct bounds){.known = true, .low = mean - NORMAL_95 * error, .high = mean + NORMAL_95 * error};
 }

@@ -5,7 +5,6 @@
 
 #include <jansson.h>
 #include <kettle/error.h>
-#include <stdbool.h>
 
 /* Seconds. low and high are the ends of the 95 % interval; 0 where it is not known of every benchmark. */
 struct verdict_score {
@@ -23,9 +22,5 @@ struct verdict_score {
  */
 int verdict_score(const json_t *result, size_t count, const char *ranking_by, struct verdict_score *ret_score,
 	struct kettle_error *err);
-
-/* A plain decimal number of outside, finite: strtod alone would take spaces, hexadecimal, "inf" and "nan" as well.
- * false, also for NULL. [any] */
-bool verdict_score_number(const char *text, double *ret_number);
 
 #endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* Numbers from outside, read strictly. */
+#ifndef KETTLE_NUMBER_H
+#define KETTLE_NUMBER_H
+
+#include <stdbool.h>
+
+/*
+ * A plain decimal number, finite: strtod alone would take spaces, hexadecimal, "inf" and "nan" as well. false, also for
+ * NULL: it is none, and *ret_number stays as it was. [any]
+ */
+bool number_parse(const char *text, double *ret_number);
+
+#endif
