@@ -27,21 +27,6 @@ fail_memory(struct kettle_error *err)
 	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the configuration.");
 }
 
-int
-config_fail(
-	const struct config *config, const char *pointer, int code, struct kettle_error *err, const char *format, ...)
-{
-	char message[900];
-	va_list args;
-	va_start(args, format);
-	(void)vsnprintf(message, sizeof(message), format, args);
-	va_end(args);
-	int line = yaml_line(config->lines, pointer);
-	if (line)
-		return kettle_fail(err, code, "%s:%d: %s", CONFIG_NAME(config), line, message);
-	return kettle_fail(err, code, "%s: %s", CONFIG_NAME(config), message);
-}
-
 /* An environment variable that is set to something; NULL otherwise. */
 static const char *
 environment(const char *name)

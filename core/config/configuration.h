@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The configuration: one YAML file, every section optional, checked before anything starts. */
-#ifndef KETTLE_CORE_CONFIG_H
-#define KETTLE_CORE_CONFIG_H
+#ifndef KETTLE_CONFIGURATION_H
+#define KETTLE_CONFIGURATION_H
 
 #include <jansson.h>
 #include <kettle/error.h>
@@ -36,10 +36,6 @@ struct config {
 	char *file;       /* as it was named; NULL: there is none, these are the defaults */
 	char *base;       /* absolute folder that relative paths start from: the file's, or the current one */
 };
-
-#define CONFIG_SLOTS 1
-#define CONFIG_PREFETCH 1
-#define CONFIG_SANDBOX "full"
 
 struct config_request {
 	const char *file; /* --config; NULL: $KETTLE_CONFIG, $XDG_CONFIG_HOME/kettle/kettle.yml, SYSCONF/kettle/kettle.yml,

@@ -7,11 +7,15 @@
 #include "base/cleanup.h"
 #include "base/nearest.h"
 #include "base/pointer.h"
+#include "base/yaml.h"
 #include "config/configuration_internal.h"
 #include "config/option_table.h"
 
 #define DEFAULT_RUNNER "local"
 #define DEFAULT_DEVICE "CPU"
+#define DEFAULT_SLOTS 1
+#define DEFAULT_PREFETCH 1
+#define DEFAULT_SANDBOX "full"
 
 /* Keys of a unit, and whether a device may say them for all of its units. */
 static const struct {
@@ -36,6 +40,21 @@ static int
 fail_memory(struct kettle_error *err)
 {
 	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the devices.");
+}
+
+/* EINVAL, with "FILE:LINE: " of the place before the sentence. */
+__attribute__((format(printf, 4, 5))) static int
+fail_at(const struct config *config, const char *pointer, struct kettle_error *err, const char *format, ...)
+{
+	char message[900];
+	va_list args;
+	va_start(args, format);
+	(void)vsnprintf(message, sizeof(message), format, args);
+	va_end(args);
+	int line = yaml_line(config->lines, pointer);
+	if (line)
+		return kettle_fail(err, KETTLE_EINVAL, "%s:%d: %s", CONFIG_NAME(config), line, message);
+	return kettle_fail(err, KETTLE_EINVAL, "%s: %s", CONFIG_NAME(config), message);
 }
 
 /* A number that is a name (`sm: 90`, `cores: 1`) becomes text. */
@@ -68,10 +87,10 @@ check_runner(const struct config *config, const char *pointer, const json_t *uni
 	(void)pointer_add_place(&place, pointer);
 	const char *meant = nearest_key(runner, runners);
 	if (meant)
-		return config_fail(config, pointer, KETTLE_EINVAL, err,
+		return fail_at(config, pointer, err,
 			"%s uses the runner `%s`, which `runners` does not name; did you mean `%s`?", place.data, runner, meant);
-	return config_fail(config, pointer, KETTLE_EINVAL, err,
-		"%s uses the runner `%s`, which `runners` does not name; add `%s: {}` there.", place.data, runner, runner);
+	return fail_at(config, pointer, err, "%s uses the runner `%s`, which `runners` does not name; add `%s: {}` there.",
+		place.data, runner, runner);
 }
 
 static int
@@ -82,9 +101,9 @@ complete_unit(
 	if (json_is_string(json_object_get(unit, "labels")))
 		(void)json_object_set_new(unit, "labels", json_pack("[O]", json_object_get(unit, "labels")));
 	set_default(unit, "runner", json_string(DEFAULT_RUNNER));
-	set_default(unit, "slots", json_integer(CONFIG_SLOTS));
-	set_default(unit, "prefetch", json_integer(CONFIG_PREFETCH));
-	set_default(unit, "sandbox", json_string(CONFIG_SANDBOX));
+	set_default(unit, "slots", json_integer(DEFAULT_SLOTS));
+	set_default(unit, "prefetch", json_integer(DEFAULT_PREFETCH));
+	set_default(unit, "sandbox", json_string(DEFAULT_SANDBOX));
 	set_default(unit, "name", json_string(name));
 	return check_runner(config, pointer, unit, err);
 }
@@ -102,8 +121,8 @@ share_keys(const struct config *config, const char *pointer, json_t *device, str
 		const char *key = unit_keys[i].key;
 		json_t *value = json_object_get(device, key);
 		if (value && several && !unit_keys[i].shared)
-			return config_fail(config, pointer, KETTLE_EINVAL, err,
-				"the device names its `units`, so `%s` must be said for each of them.", key);
+			return fail_at(
+				config, pointer, err, "the device names its `units`, so `%s` must be said for each of them.", key);
 		json_array_foreach(units, u, unit) {
 			if (value)
 				set_default(unit, key, json_deep_copy(value));
@@ -184,7 +203,7 @@ check_names(const struct config *config, const json_t *devices, struct kettle_er
 			AUTO_BUF struct buf pointer = {0};
 			(void)buf_adds(&pointer, "/devices");
 			(void)pointer_add_key(&pointer, other);
-			return config_fail(config, pointer.data, KETTLE_EINVAL, err,
+			return fail_at(config, pointer.data, err,
 				"the devices `%s` and `%s` have the same name: case does not count.", one, other);
 		}
 	}
