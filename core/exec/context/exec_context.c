@@ -93,7 +93,11 @@ open_machine(struct exec *exec, struct kettle_error *err)
 	if (!exec->facts || !exec->idle)
 		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to describe this machine.");
 	open_gpus(exec);
-	return cores_allowed(&exec->all, err);
+	exec->build = exec->config.build_cores.count > 0 ? &exec->config.build_cores : &exec->spare;
+	rc = cores_allowed(&exec->all, err);
+	if (rc == 0 && (rc = cores_join(&exec->spare, &exec->all)) != 0)
+		(void)kettle_fail(err, rc, "There is not enough memory for a list of cores.");
+	return rc;
 }
 
 int
@@ -134,6 +138,7 @@ exec_close(struct exec *exec)
 	json_decref(exec->parts);
 	cores_free(&exec->all);
 	cores_free(&exec->device);
+	cores_free(&exec->spare);
 	free(exec->blobs);
 	execconfig_close(&exec->config);
 }
@@ -181,15 +186,7 @@ exec_leave_cores(struct exec *exec, const struct cores *cores, struct kettle_err
 		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a list of cores.");
 	if (exec->device.count != before)
 		move_threads(&left);
-	cores_free(&left);
+	cores_free(&exec->spare);
+	exec->spare = left;
 	return 0;
-}
-
-int
-exec_build_cores(const struct exec *exec, struct cores *ret_cores)
-{
-	*ret_cores = (struct cores){0};
-	if (exec->config.build_cores.count > 0)
-		return cores_join(ret_cores, &exec->config.build_cores);
-	return cores_without(&exec->all, &exec->device, ret_cores);
 }

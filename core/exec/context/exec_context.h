@@ -44,9 +44,11 @@ struct exec {
 	struct devlock_table locks;
 	struct builds builds;
 	struct emitter *out;
-	struct cores all;    /* that this process may use */
-	struct cores device; /* of the units seen so far */
-	char *blobs;         /* STATE/blobs */
+	struct cores all;          /* that this process may use */
+	struct cores device;       /* of the units seen so far */
+	struct cores spare;        /* that no device uses; all where that leaves none */
+	const struct cores *build; /* for init, builds and warm processes: exec.yml's, or the spare ones */
+	char *blobs;               /* STATE/blobs */
 	char cpu_digest[DIGEST_HEX_SIZE];
 	unsigned stores; /* into the cache since it was last trimmed */
 	int refused;     /* the code of the last job that was not accepted */
@@ -81,7 +83,5 @@ void exec_take_gpus(struct exec *exec, json_t *reading_take);
  * of Kettle's own is to disturb what is being timed.
  */
 int exec_leave_cores(struct exec *exec, const struct cores *cores, struct kettle_error *err);
-/* The cores for init and for builds: exec.yml's, or those that no device uses. The caller frees. */
-int exec_build_cores(const struct exec *exec, struct cores *ret_cores);
 
 #endif

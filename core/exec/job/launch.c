@@ -253,16 +253,15 @@ launch(struct step_process *process, size_t index, const struct joint *joint, vo
 		args[0] = process->tool->path;
 	size_t binds_count = 0;
 	AUTO_FREE struct sandbox_bind *binds = make_binds(step, folders, nodes, &binds_count);
-	struct cores build = {0}, own = {0};
+	struct cores own = {0};
 	int keep[JOB_MAX_PLACES];
 	size_t keep_count = hold_descriptors(job, keep);
 	bool on_device = step->kind == STEP_RUN || step->device > 0;
-	if (!binds || exec_build_cores(job->exec, &build) != 0 || (on_device && own_cores(step, &own) != 0)) {
-		cores_free(&build);
+	if (!binds || (on_device && own_cores(step, &own) != 0)) {
 		cores_free(&own);
 		return no_memory(err);
 	}
-	const struct cores *cores = on_device ? &own : &build;
+	const struct cores *cores = on_device ? &own : job->exec->build;
 	struct sandbox_fd fds[3];
 	size_t fds_count = 0;
 	if (joint->peer[index] >= 0)
@@ -293,8 +292,8 @@ launch(struct step_process *process, size_t index, const struct joint *joint, vo
 				.limits = make_limits(&process->limits),
 				.cores = cores->list,
 				.cores_count = cores->count,
-				.init_cores = build.list,
-				.init_cores_count = build.count,
+				.init_cores = job->exec->build->list,
+				.init_cores_count = job->exec->build->count,
 				/* A build on the same core must not be in the way of what is being timed. */
 				.nice = on_device ? 0 : BUILD_NICE,
 				.machine = job->exec->machine,
@@ -308,7 +307,6 @@ launch(struct step_process *process, size_t index, const struct joint *joint, vo
 	process->running = true;
 	process_start(&process->process, job->exec->loop, &config, ended, on_lost, process);
 	warm_started(STEAL(step->warm.process));
-	cores_free(&build);
 	cores_free(&own);
 	return 0;
 }

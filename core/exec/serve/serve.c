@@ -263,7 +263,12 @@ serve_lines(const struct exec_options *options)
 		return close_serve(&serve, status);
 	greeting_open(&serve.greeting, &serve.exec);
 	sandbox_machine_prepare(serve.exec.machine);
-	serve.exec.warm = warm_open(&serve.exec);
+	serve.exec.warm = warm_open(&(struct warm_setup){.loop = &serve.loop,
+		.out = &serve.out,
+		.machine = serve.exec.machine,
+		.build = serve.exec.build,
+		.spool = serve.exec.spool.dir,
+		.section = json_object_get(serve.exec.config.root, "warm")});
 	serve.input_open = uv_poll_init(&serve.loop, &serve.input, 0) == 0;
 	serve.input.data = &serve;
 	if (serve.input_open)

@@ -35,7 +35,6 @@
 #include <uv.h>
 
 #include "base/cleanup.h"
-#include "exec/context/exec_context.h"
 #include "base/file.h"
 #include "exec/warm/image.h"
 #include "base/installed.h"
@@ -78,7 +77,7 @@ struct warm_process {
 };
 
 struct warm {
-	struct exec *exec;
+	struct warm_setup setup;
 	struct warm_process *list;
 	char *module, *stand_in; /* NULL: it is not there */
 	unsigned max, max_copies;
@@ -97,22 +96,22 @@ find_part(const char *in_build, const char *configured)
 }
 
 struct warm *
-warm_open(struct exec *exec)
+warm_open(const struct warm_setup *setup)
 {
-	const json_t *section = json_object_get(exec->config.root, "warm");
-	const json_t *max = json_object_get(section, "processes"), *copies = json_object_get(section, "copies");
+	const json_t *max = json_object_get(setup->section, "processes");
+	const json_t *copies = json_object_get(setup->section, "copies");
 	if (!KETTLE_HAVE_WARM || (max && json_integer_value(max) == 0))
 		return NULL;
 	image_clean();
 	struct warm *warm = calloc(1, sizeof(*warm));
 	if (!warm)
 		return NULL;
-	warm->exec = exec;
+	warm->setup = *setup;
 	warm->module = find_part(INSTALLED_WARM);
 	warm->stand_in = find_part(INSTALLED_STAND_IN);
 	warm->max = max ? (unsigned)json_integer_value(max) : WARM_PROCESSES;
 	warm->max_copies = copies ? (unsigned)json_integer_value(copies) : WARM_FORKS;
-	(void)uv_timer_init(exec->loop, &warm->later);
+	(void)uv_timer_init(setup->loop, &warm->later);
 	warm->later.data = warm;
 	return warm;
 }
@@ -186,7 +185,7 @@ close_handles(struct warm_process *process)
 static bool
 is_copied(const struct warm_process *process)
 {
-	sandbox_warm_prepare(process->sandbox, process->pool->exec->machine);
+	sandbox_warm_prepare(process->sandbox, process->pool->setup.machine);
 	return sandbox_warm_works(process->sandbox);
 }
 
@@ -253,7 +252,7 @@ fail(struct warm_process *process, const char *why)
 		(void)buf_printf(&text, "A warm process could not be made, so its steps begin cold: %s: %.500s", why,
 			last_line(&process->said));
 	if (text.len && utf8_clean(text.data, text.len, &clean) < text.len)
-		exec_emit(process->pool->exec, json_pack("{s:s, s:s}", "event", "error", "error", clean.data));
+		emit_json(process->pool->setup.out, json_pack("{s:s, s:s}", "event", "error", "error", clean.data));
 	process->warned = true;
 	end(process, FAILED);
 	tell(process, NULL, false);
@@ -372,7 +371,7 @@ look(struct warm_process *process, void (*run)(uv_work_t *work), void (*done)(uv
 	process->changed = false;
 	process->looking = true;
 	process->handles++;
-	int rc = uv_queue_work(process->pool->exec->loop, &process->work, run, done);
+	int rc = uv_queue_work(process->pool->setup.loop, &process->work, run, done);
 	if (rc == 0)
 		return 0;
 	process->looking = false;
@@ -386,15 +385,12 @@ look(struct warm_process *process, void (*run)(uv_work_t *work), void (*done)(uv
 static void
 move(const struct warm_process *process)
 {
-	struct cores build = {0};
+	const struct cores *build = process->pool->setup.build;
 	cpu_set_t set;
 	CPU_ZERO(&set);
-	if (exec_build_cores(process->pool->exec, &build) == 0 && build.count > 0) {
-		for (size_t i = 0; i < build.count; i++)
-			CPU_SET((size_t)build.list[i], &set);
-		(void)sched_setaffinity(process->child.pid, sizeof(set), &set);
-	}
-	cores_free(&build);
+	for (size_t i = 0; i < build->count; i++)
+		CPU_SET((size_t)build->list[i], &set);
+	(void)sched_setaffinity(process->child.pid, sizeof(set), &set);
 }
 
 static void
@@ -449,7 +445,7 @@ on_message(uv_poll_t *poll, int status, int events)
 static void
 follow(struct warm_process *process, bool started)
 {
-	uv_loop_t *loop = process->pool->exec->loop;
+	uv_loop_t *loop = process->pool->setup.loop;
 	process->handles = 4;
 	(void)uv_timer_init(loop, &process->patience);
 	(void)uv_poll_init(loop, &process->socket, process->socket_fd);
@@ -482,7 +478,7 @@ prepare_image(struct warm_process *process, const struct warm_wish *wish)
 			return;
 		*slash = '\0';
 	}
-	if (!real || !home || !process->pool->stand_in || image_make(process->pool->exec->spool.dir, &process->image) != 0)
+	if (!real || !home || !process->pool->stand_in || image_make(process->pool->setup.spool, &process->image) != 0)
 		return;
 	process->real = STEAL(real);
 	process->home = STEAL(home);
@@ -517,7 +513,7 @@ start(struct warm_process *process, const struct warm_wish *wish)
 		.output = ends[1],
 		.image = process->image.path ? process->image.fd : -1,
 		.ended = on_ended};
-	bool started = warmstart_spawn(process->pool->exec->loop, &child, &process->child) == 0;
+	bool started = warmstart_spawn(process->pool->setup.loop, &child, &process->child) == 0;
 	close(pair[1]);
 	close(ends[1]);
 	follow(process, started);
@@ -605,11 +601,12 @@ complain(struct warm *warm)
 	if (warm->complained || (warm->module && !lacks_stand_in))
 		return;
 	warm->complained = true;
-	exec_emit(warm->exec, json_pack("{s:s, s:s}", "event", "error", "error",
-							  warm->module ? "What runs in Python start begins cold, since this installation of Kettle "
-											 "has no kettle/warm/python."
-										   : "Runs in Python begin cold, since this installation of Kettle has no "
-											 "kettle/warm/python.so."));
+	emit_json(
+		warm->setup.out, json_pack("{s:s, s:s}", "event", "error", "error",
+							 warm->module ? "What runs in Python start begins cold, since this installation of Kettle "
+											"has no kettle/warm/python."
+										  : "Runs in Python begin cold, since this installation of Kettle has no "
+											"kettle/warm/python.so."));
 }
 
 bool
@@ -691,7 +688,6 @@ prepare_later(uv_timer_t *timer)
 void
 warm_started(struct warm_process *process)
 {
-	struct cores build = {0};
 	if (!process)
 		return;
 	process->copies++;
@@ -699,9 +695,8 @@ warm_started(struct warm_process *process)
 	 * Off the device it disturbs nobody; else the end of the step is the time for it. Not at once, since it keeps the loop
 	 * from what a short run says.
 	 */
-	if (exec_build_cores(process->pool->exec, &build) == 0 && build.count > 0 && !process->pool->closing)
+	if (!process->pool->closing)
 		(void)uv_timer_start(&process->pool->later, prepare_later, WARM_LATER_MS, 0);
-	cores_free(&build);
 }
 
 void
@@ -712,5 +707,5 @@ warm_prepare(struct warm *warm)
 		if (process->state == READY_TO_COPY && (!latest || process->used_ns > latest->used_ns))
 			latest = process;
 	if (latest && sandbox_warm_works(latest->sandbox))
-		sandbox_warm_prepare(latest->sandbox, warm->exec->machine);
+		sandbox_warm_prepare(latest->sandbox, warm->setup.machine);
 }

@@ -6,8 +6,10 @@
 #include <jansson.h>
 #include <kettle/error.h>
 #include <stdbool.h>
+#include <uv.h>
 
 #include "exec/util/cores.h"
+#include "exec/util/json_lines.h"
 #include "sandbox/sandbox.h"
 #include "exec/tools/toolchain.h"
 
@@ -19,7 +21,6 @@
 #define WARM_FORKS 1000      /* copies of one process, by default */
 #define WARM_BINDS 3         /* of warm_binds, at most */
 
-struct exec;
 struct warm;         /* all of one kettle-exec; opaque. Everything here on the loop thread. */
 struct warm_process; /* one of them; opaque */
 
@@ -40,8 +41,18 @@ struct warm_wait {
 	struct warm_process *of; /* whom it waits for */
 };
 
+/* What all of them use; the fields are borrowed until warm_free. */
+struct warm_setup {
+	uv_loop_t *loop;
+	struct emitter *out; /* for `error` events */
+	struct sandbox_machine *machine;
+	const struct cores *build; /* where they wait, once they have imported; may change */
+	const char *spool;         /* folder for their memory */
+	const json_t *section;     /* `warm` of exec.yml, or NULL */
+};
+
 /* NULL: exec.yml forbids them, they were not built, or there is no memory: everything begins cold. */
-struct warm *warm_open(struct exec *exec);
+struct warm *warm_open(const struct warm_setup *setup);
 /* Ends all; nobody may wait. Their handles are closed by the loop's next turns. NULL is allowed. */
 void warm_close(struct warm *warm);
 /* After those turns. NULL is allowed. */
