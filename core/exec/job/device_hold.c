@@ -22,8 +22,7 @@
 #include "base/cleanup.h"
 #include "base/failpoint.h"
 #include "exec/machine/gpu.h"
-#include "exec/job/job.h"
-#include "exec/job/step.h"
+#include "exec/job/job_internal.h"
 #include "base/text.h"
 
 static int
@@ -168,7 +167,7 @@ static void
 looked_before(struct job *job)
 {
 	begin(job);
-	job_devices_held(job);
+	job->devices_held(job);
 }
 
 /* Everything is locked. True: ready. */
@@ -195,9 +194,9 @@ on_lock(void *arg)
 	if (rc < 0) {
 		hold->error.code = rc;
 		hold->ready = true;
-		job_devices_held(job);
+		job->devices_held(job);
 	} else if (locked(job)) {
-		job_devices_held(job);
+		job->devices_held(job);
 	}
 }
 
@@ -253,7 +252,7 @@ static void
 looked_after(struct job *job)
 {
 	give_back(job);
-	job_advance(job);
+	job->advance(job);
 }
 
 void

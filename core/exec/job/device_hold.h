@@ -37,10 +37,10 @@ struct hold {
 int hold_open(struct job *job, struct kettle_error *err);
 /*
  * Asks for the devices on behalf of a step. 1: they are held (hold.error may say that they are of no use); 0:
- * job_devices_held is called later; or a code.
+ * job->devices_held is called later; or a code.
  */
 int hold_want(struct job *job, struct kettle_error *err);
-/* No step needs the devices any more: looks at them and gives them back. job_advance is called when that is over. */
+/* No step needs the devices any more: looks at them and gives them back. job->advance is called when that is over. */
 void hold_release(struct job *job);
 /* Whether the job must still stay for it. */
 bool hold_is_busy(const struct job *job);

@@ -32,18 +32,12 @@ job_find(const struct exec *exec, const char *ref)
 	return NULL;
 }
 
-bool
-job_is_kept(const struct job *job)
-{
-	return json_is_true(json_object_get(job->line, "keep"));
-}
-
 /* Takes the job's folder out of the spool where the run line asks for it; its new place, or NULL. */
 static char *
 keep_folder(struct job *job)
 {
 	const char *own = strrchr(job->exec->spool.dir, '/') + 1;
-	if (!job->dir || job->lost || !job_is_kept(job))
+	if (!job->dir || job->lost || !job->keep)
 		return NULL;
 	AUTO_FREE char *folder = path_join(job->exec->config.state, "kept");
 	AUTO_BUF struct buf kept = {0};
@@ -248,7 +242,7 @@ release_device(struct job *job)
 	hold_release(job);
 }
 
-void
+static void
 job_advance(struct job *job)
 {
 	if (job->advancing) {
@@ -272,7 +266,7 @@ job_advance(struct job *job)
 		finish(job);
 }
 
-void
+static void
 job_devices_held(struct job *job)
 {
 	/* Nothing may be freed while the steps are gone through. */
@@ -325,7 +319,7 @@ job_cancel_all(struct exec *exec)
 		stop(job);
 }
 
-void
+static void
 job_lose(struct job *job, const char *why)
 {
 	if (job->lost)
@@ -413,6 +407,10 @@ job_start(struct exec *exec, json_t *line_take, struct kettle_error *err)
 	job->exec = exec;
 	job->line = STEAL(line);
 	job->ref = ref;
+	job->keep = json_is_true(json_object_get(job->line, "keep"));
+	job->advance = job_advance;
+	job->devices_held = job_devices_held;
+	job->lose = job_lose;
 	job->received_ns = time_monotonic_ns();
 	if (accept_line(job, &error) != 0) {
 		exec->refused = error.code;

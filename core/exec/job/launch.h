@@ -3,7 +3,7 @@
 #ifndef KETTLE_EXEC_LAUNCH_H
 #define KETTLE_EXEC_LAUNCH_H
 
-#include "exec/job/step.h"
+#include "exec/job/job_internal.h"
 
 /*
  * Starts the process of a step, or its solver and its referee. `ended` and `on_lost` get the struct step_process. After

@@ -3,7 +3,7 @@
 #ifndef KETTLE_EXEC_OUTCOME_H
 #define KETTLE_EXEC_OUTCOME_H
 
-#include "exec/job/step.h"
+#include "exec/job/job_internal.h"
 
 /*
  * Reads the reports of a step whose processes have ended: its state, and where a sentence is needed its fault or

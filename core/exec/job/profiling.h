@@ -3,8 +3,8 @@
 #ifndef KETTLE_EXEC_PROFILING_H
 #define KETTLE_EXEC_PROFILING_H
 
+#include "exec/job/job_internal.h"
 #include "sandbox/sandbox.h"
-#include "exec/job/step.h"
 
 /*
  * Finds kettle-profile (beside ourselves, else as a tool) and the profiler that the step names, for its `helper` and

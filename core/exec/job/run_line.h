@@ -3,7 +3,7 @@
 #ifndef KETTLE_EXEC_UNIT_H
 #define KETTLE_EXEC_UNIT_H
 
-#include "exec/job/job.h"
+#include "exec/job/job_internal.h"
 
 /*
  * Takes a `unit` object (NULL: this machine without a device of its own) apart and checks that this machine can be it:

@@ -4,7 +4,7 @@
  * Theory of operation. A step goes through phases, each of which ends in a callback on the loop thread:
  *
  *   begin ── tools found ──▶ key (work) ──▶ nobody else builds it ──▶ cache or folders (work) ──▶ slot, device
- *         ──▶ processes run ──▶ outputs taken over (work) ──▶ outcome, job_advance
+ *         ──▶ processes run ──▶ outputs taken over (work) ──▶ outcome, job->advance
  *
  * Where it has a GPU, that is looked at before its outputs are taken over (work); a step that passed while its GPU was
  * throttled then begins once more with new folders, once. Steps that are not cacheable have no key. Work runs on a thread of libuv's pool and owns the step meanwhile; a cancel
@@ -115,7 +115,7 @@ end(struct step *step, enum step_state state)
 		exec_emit(
 			job->exec, json_pack("{s:s, s:s, s:O}", "event", "outcome", "job", job->ref, "outcome", step->outcome));
 	job->advancing = outer;
-	job_advance(job);
+	job->advance(job);
 }
 
 static void
@@ -454,7 +454,7 @@ process_lost(void *arg)
 		"are "
 		"gone (init of the sandbox is process %ld).",
 		step->id, PROCESS_LOST_MS / 1000, (long)sandbox_pid(process->process.sandbox));
-	job_lose(step->job, why);
+	step->job->lose(step->job, why);
 }
 
 static void

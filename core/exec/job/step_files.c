@@ -217,6 +217,6 @@ stepwork_collect(struct step *step)
 		rc = collect(step, "outputs", step->kept, false, &step->manifest);
 	if (rc == 0 && step->collect && step->cacheable)
 		store(step);
-	for (size_t i = 0; i < step->count && !job_is_kept(step->job); i++)
+	for (size_t i = 0; i < step->count && !step->job->keep; i++)
 		(void)file_remove_tree(step->processes[i].dir, NULL);
 }

@@ -3,7 +3,7 @@
 #ifndef KETTLE_EXEC_STEPWORK_H
 #define KETTLE_EXEC_STEPWORK_H
 
-#include "exec/job/step.h"
+#include "exec/job/job_internal.h"
 
 #define STEPWORK_MAX_STAMPS 50000 /* files of one of the machine's folders that a key looks at */
 
