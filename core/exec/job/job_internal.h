@@ -110,6 +110,8 @@ struct step {
 	const char *id;
 	enum step_kind kind;
 	unsigned device;
+	json_t *visible;    /* the GPUs that it may see, of those that its job holds */
+	struct cores cores; /* of its places; all of the machine where they say none */
 	enum step_phase phase;
 	enum step_state state; /* once ended */
 	/* CLOCK_MONOTONIC; 0: not so far. queued: its folder is there; launched: it has device and slot. */

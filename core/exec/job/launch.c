@@ -69,7 +69,7 @@ further_paths(const struct step *step)
 
 /* The whole environment as an object; what comes later wins. New reference. */
 static json_t *
-make_environment(const struct step_process *process, const json_t *gpus, bool first)
+make_environment(const struct step_process *process, bool first)
 {
 	const struct step *step = process->step;
 	const struct exec *exec = step->job->exec;
@@ -77,7 +77,7 @@ make_environment(const struct step_process *process, const json_t *gpus, bool fi
 	AUTO_JSON json_t *env = environment_make(&exec->config, process->tool ? process->tool->path : NULL, further);
 	int rc = env ? 0 : -1;
 	if (rc == 0)
-		rc = devices_environment(exec->gpus, gpus, env);
+		rc = devices_environment(exec->gpus, step->visible, env);
 	if (rc == 0 && json_object_get(process->plan, "env"))
 		rc = json_object_update(env, json_object_get(process->plan, "env"));
 	if (rc == 0 && process->tool)
@@ -109,33 +109,9 @@ fills_out(const json_t *plan)
 	return false;
 }
 
-/* The GPUs that a step may see, of those that its job holds. New reference; NULL: no memory. */
-static json_t *
-gpus_of(const struct step *step)
-{
-	const struct unit *unit = &step->job->unit;
-	json_t *gpus = json_array();
-	for (size_t i = 0; gpus && i < step->device && i < unit->count; i++)
-		if (unit->places[i].gpu)
-			(void)json_array_append_new(gpus, json_string(unit->places[i].gpu));
-	return gpus;
-}
-
-/* The cores of its places; all of the machine where they say none. */
-static int
-own_cores(const struct step *step, struct cores *ret_cores)
-{
-	const struct unit *unit = &step->job->unit;
-	size_t count = step->device > 1 ? step->device : 1;
-	int rc = 0;
-	for (size_t i = 0; rc == 0 && i < count && i < unit->count; i++)
-		rc = cores_join(ret_cores, &unit->places[i].cores);
-	return rc == 0 && ret_cores->count == 0 ? cores_join(ret_cores, &step->job->exec->all) : rc;
-}
-
 /* The folders that it sees besides the system: exec.yml's `read`, the step's, those of its tools. New reference. */
 static json_t *
-seen_folders(const struct step_process *process, const json_t *gpus)
+seen_folders(const struct step_process *process)
 {
 	const struct step *step = process->step;
 	struct toolchain *toolchain = step->job->exec->toolchain;
@@ -148,7 +124,7 @@ seen_folders(const struct step_process *process, const json_t *gpus)
 	if (rc == 0 && process->tool)
 		rc = toolchain_roots(toolchain, process->tool, seen);
 	if (rc == 0)
-		rc = devices_folders(step->job->exec->gpus, gpus, seen);
+		rc = devices_folders(step->job->exec->gpus, step->visible, seen);
 	if (rc == 0 && step->profiler)
 		rc = toolchain_roots(toolchain, step->profiler, seen);
 	for (size_t i = 0; rc == 0 && i < json_array_size(json_object_get(step->plan, "toolchain")); i++) {
@@ -199,7 +175,7 @@ launch_toolkit(const struct step_process *process)
 	return process->tool ? process->tool : further_tool(process->step, 0);
 }
 
-/* The arguments, with the place of the toolkit where they ask for it. New reference. */
+/* The arguments, with the place of the toolkit where they ask for it, behind a profiler's. New reference. */
 static json_t *
 make_arguments(const struct step_process *process)
 {
@@ -215,7 +191,11 @@ make_arguments(const struct step_process *process)
 		if (rc != 0)
 			return NULL;
 	}
-	return STEAL(spelt);
+	/* An interpreter finds itself, and from there its libraries, by the name that it was called by; so does nvcc. */
+	if (process->tool && (interpreter_is(process->tool->path) || process->tool->packages) &&
+		json_array_set_new(spelt, 0, json_string(process->tool->path)) != 0)
+		return NULL;
+	return process->step->helper ? profiling_argv(process, spelt) : STEAL(spelt);
 }
 
 static struct sandbox_limits
@@ -230,84 +210,77 @@ make_limits(const struct limits *limits)
 	};
 }
 
+/* The descriptors of a process besides the usual three and the result channel; how many. */
+static size_t
+list_descriptors(const struct step *step, size_t index, const struct joint *joint, struct sandbox_fd *fds)
+{
+	size_t count = 0;
+	if (joint->peer[index] >= 0)
+		fds[count++] = (struct sandbox_fd){joint->peer[index], STEP_FD_PEER};
+	if (joint->shm >= 0)
+		fds[count++] = (struct sandbox_fd){joint->shm, STEP_FD_SHM};
+	if (index == 0 && step->secret >= 0)
+		fds[count++] = (struct sandbox_fd){step->secret, STEP_FD_SECRET};
+	return count;
+}
+
 /* Starts one; everything that config points to is freed again when this returns. */
 static int
 launch(struct step_process *process, size_t index, const struct joint *joint, void (*ended)(void *arg),
 	void (*on_lost)(void *arg), struct kettle_error *err)
 {
 	struct step *step = process->step;
-	struct job *job = step->job;
-	AUTO_JSON json_t *plain = make_arguments(process);
-	AUTO_JSON json_t *argv = plain && step->helper ? profiling_argv(process, plain) : json_incref(plain);
-	AUTO_JSON json_t *gpus = gpus_of(step);
-	AUTO_JSON json_t *environment = make_environment(process, gpus, index == 0);
-	AUTO_JSON json_t *flat = environment ? environment_flatten(environment) : NULL;
-	AUTO_JSON json_t *nodes = json_array();
-	AUTO_JSON json_t *folders = seen_folders(process, gpus);
-	AUTO_FREE const char **args = argv ? environment_pointers(argv) : NULL;
-	AUTO_FREE const char **env = flat ? environment_pointers(flat) : NULL;
-	if (!args || !env || !nodes || !folders || devices_nodes(job->exec->gpus, gpus, nodes) != 0)
-		return no_memory(err);
-	/* An interpreter finds itself, and from there its libraries, by the name that it was called by; so does nvcc. */
-	if (process->tool && !step->helper && (interpreter_is(process->tool->path) || process->tool->packages))
-		args[0] = process->tool->path;
-	size_t binds_count = 0;
-	AUTO_FREE struct sandbox_bind *binds = make_binds(step, folders, nodes, &binds_count);
-	struct cores own = {0};
-	int keep[JOB_MAX_PLACES];
-	size_t keep_count = hold_descriptors(job, keep);
+	const struct exec *exec = step->job->exec;
+	const char *program = step->helper ? profiling_program(step) : process->tool ? process->tool->path : NULL;
 	bool on_device = step->kind == STEP_RUN || step->device > 0;
-	if (!binds || (on_device && own_cores(step, &own) != 0)) {
-		cores_free(&own);
-		return no_memory(err);
-	}
-	const struct cores *cores = on_device ? &own : job->exec->build;
+	const struct cores *cores = on_device ? &step->cores : exec->build;
 	struct sandbox_fd fds[3];
-	size_t fds_count = 0;
-	if (joint->peer[index] >= 0)
-		fds[fds_count++] = (struct sandbox_fd){joint->peer[index], STEP_FD_PEER};
-	if (joint->shm >= 0)
-		fds[fds_count++] = (struct sandbox_fd){joint->shm, STEP_FD_SHM};
-	if (index == 0 && step->secret >= 0)
-		fds[fds_count++] = (struct sandbox_fd){step->secret, STEP_FD_SECRET};
+	int keep[JOB_MAX_PLACES];
+	size_t binds_count = 0;
+	AUTO_JSON json_t *argv = make_arguments(process);
+	AUTO_JSON json_t *environment = make_environment(process, index == 0);
+	AUTO_JSON json_t *nodes = json_array();
+	AUTO_JSON json_t *folders = seen_folders(process);
+	if (!argv || !environment || !nodes || !folders || devices_nodes(exec->gpus, step->visible, nodes) != 0)
+		return no_memory(err);
+	AUTO_FREE struct sandbox_bind *binds = make_binds(step, folders, nodes, &binds_count);
+	AUTO_JSON json_t *flat = environment_flatten(environment);
+	AUTO_FREE const char **args = environment_pointers(argv);
+	AUTO_FREE const char **env = environment_pointers(flat);
+	if (!binds || !flat || !args || !env)
+		return no_memory(err);
 	struct process_config config = {
-		.sandbox =
-			{
-				.level = job->unit.level,
-				.file = step->helper    ? profiling_program(step)
-						: process->tool ? process->tool->path
-										: args[0],
-				.argv = args,
-				.envp = env,
-				.job_dir = process->dir,
-				.job_writable = step->kind == STEP_PREPARE,
-				.out_filled = fills_out(process->plan),
-				.counts = profiling_counts(step),
-				.binds = binds,
-				.binds_count = binds_count,
-				.fds = fds,
-				.fds_count = fds_count,
-				.keep = keep,
-				.keep_count = keep_count,
-				.limits = make_limits(&process->limits),
-				.cores = cores->list,
-				.cores_count = cores->count,
-				.init_cores = job->exec->build->list,
-				.init_cores_count = job->exec->build->count,
-				/* A build on the same core must not be in the way of what is being timed. */
-				.nice = on_device ? 0 : BUILD_NICE,
-				.machine = job->exec->machine,
-				.warm = warm_sandbox(step->warm.process),
-			},
+		.sandbox.level = step->job->unit.level,
+		.sandbox.file = program ? program : args[0],
+		.sandbox.argv = args,
+		.sandbox.envp = env,
+		.sandbox.job_dir = process->dir,
+		.sandbox.job_writable = step->kind == STEP_PREPARE,
+		.sandbox.out_filled = fills_out(process->plan),
+		.sandbox.counts = profiling_counts(step),
+		.sandbox.binds = binds,
+		.sandbox.binds_count = binds_count,
+		.sandbox.fds = fds,
+		.sandbox.fds_count = list_descriptors(step, index, joint, fds),
+		.sandbox.keep = keep,
+		.sandbox.keep_count = hold_descriptors(step->job, keep),
+		.sandbox.limits = make_limits(&process->limits),
+		.sandbox.cores = cores->list,
+		.sandbox.cores_count = cores->count,
+		.sandbox.init_cores = exec->build->list,
+		.sandbox.init_cores_count = exec->build->count,
+		/* A build on the same core must not be in the way of what is being timed. */
+		.sandbox.nice = on_device ? 0 : BUILD_NICE,
+		.sandbox.machine = exec->machine,
+		.sandbox.warm = warm_sandbox(step->warm.process),
 		.wall_ns = process->limits.wall,
 		.output_limit = process->limits.output,
 		.result = index == 0 && step->result.values ? &step->result : NULL,
 		.result_target = STEP_FD_RESULT,
 	};
 	process->running = true;
-	process_start(&process->process, job->exec->loop, &config, ended, on_lost, process);
+	process_start(&process->process, exec->loop, &config, ended, on_lost, process);
 	warm_started(STEAL(step->warm.process));
-	cores_free(&own);
 	return 0;
 }
 
@@ -368,8 +341,7 @@ is_own_name(const char *name)
 static json_t *
 make_early_environment(const struct step_process *process)
 {
-	AUTO_JSON json_t *gpus = gpus_of(process->step);
-	AUTO_JSON json_t *env = make_environment(process, gpus, false);
+	AUTO_JSON json_t *env = make_environment(process, false);
 	const char *name;
 	json_t *value;
 	void *next;
@@ -400,23 +372,20 @@ bool
 launch_asks_warm(struct step *step, void (*again)(void *arg))
 {
 	const struct step_process *process = &step->processes[0];
-	struct cores own = {0};
 	if (!may_begin_warm(step))
 		return false;
 	AUTO_JSON json_t *env = make_early_environment(process);
-	if (!env || !interpreter_copies(process->tool->path, env) || own_cores(step, &own) != 0)
+	if (!env || !interpreter_copies(process->tool->path, env))
 		return false;
 	const struct warm_wish wish = {
 		.tool = process->tool,
 		.modules = json_object_get(json_object_get(step->plan, "warm"), "preload"),
 		.environment = env,
-		.cores = &own,
+		.cores = &step->cores,
 	};
 	step->warm.ended = again;
 	step->warm.arg = step;
-	bool waits = warm_ask(step->job->exec->warm, &wish, &step->warm);
-	cores_free(&own);
-	return waits;
+	return warm_ask(step->job->exec->warm, &wish, &step->warm);
 }
 
 int

@@ -45,6 +45,21 @@ open_process(struct step *step, const json_t *plan, const char *folder)
 	return process->dir ? 0 : KETTLE_ENOMEM;
 }
 
+/* What it gets of its job's places. */
+static int
+take_places(struct step *step)
+{
+	const struct unit *unit = &step->job->unit;
+	int rc = (step->visible = json_array()) ? 0 : KETTLE_ENOMEM;
+	/* What needs no device runs on the cores of the first. */
+	for (size_t i = 0; rc == 0 && i < unit->count && (i == 0 || i < step->device); i++) {
+		if (i < step->device && unit->places[i].gpu)
+			(void)json_array_append_new(step->visible, json_string(unit->places[i].gpu));
+		rc = cores_join(&step->cores, &unit->places[i].cores);
+	}
+	return rc == 0 && step->cores.count == 0 ? cores_join(&step->cores, &step->job->exec->all) : rc;
+}
+
 static enum step_kind
 kind_of(const json_t *plan)
 {
@@ -65,6 +80,8 @@ step_open(struct step *step, struct job *job, const json_t *plan, const char *di
 	int rc = step->dir && step->kept ? open_process(step, referee ? referee : plan, "job") : KETTLE_ENOMEM;
 	if (rc == 0 && referee)
 		rc = open_process(step, json_object_get(plan, "solver"), "solver");
+	if (rc == 0)
+		rc = take_places(step);
 	return rc == 0 ? 0 : kettle_fail(err, rc, "There is not enough memory for a step.");
 }
 
@@ -78,6 +95,8 @@ step_close(struct step *step)
 	result_close(&step->result);
 	if (step->secret >= 0)
 		close(step->secret);
+	json_decref(step->visible);
+	cores_free(&step->cores);
 	json_decref(step->manifest);
 	json_decref(step->artifacts);
 	json_decref(step->texts);
