@@ -4,11 +4,11 @@
  * its boards, as far as they have calibrators of their own.
  *
  * Theory of operation. The folders of tasks/calibration are read on a thread of the pool, what is stored of units and
- * boards on the store's; everything else happens on the loop thread, one thing after the other: unit by unit, and on each
- * unit CALIBRATE_ROUNDS times every task that its language can plan there (calibrate_run.c). The submission of such a task
- * is its template. Each run reports what its harness's calibrator took; the medians are stored with the machine that the
- * runner names. A unit whose machine is the one of its calibration keeps it unless `force` is said. Calibrated now or
- * before, its boards come next (calibrate_boards.c).
+ * boards on the store's; everything else happens on the loop thread, one thing after the other: unit by unit, and on
+ * each unit CALIBRATE_ROUNDS times every task that its language can plan there (cmd_calibrate_run.c). The submission of
+ * such a task is its template. Each run reports what its harness's calibrator took; the medians are stored with the
+ * machine that the runner names. A unit whose machine is the one of its calibration keeps it unless `force` is said.
+ * Calibrated now or before, its boards come next (cmd_calibrate_boards.c).
  *
  *   load ──▶ stored ──▶ next unit ──▶ machine? ──▶ run … run ──▶ store ──▶ boards ──▶ next unit … ──▶ answer
  */
@@ -34,13 +34,6 @@
 #include <strings.h>
 
 #define CALIBRATE_FOLDER "calibration" /* below the folder of the tasks that ship */
-
-static const char *
-text_of(const json_t *object, const char *key)
-{
-	const char *text = json_string_value(json_object_get(object, key));
-	return text ? text : "";
-}
 
 static void next_unit(struct calibrating *c);
 static void next_run(struct calibrating *c);
@@ -108,30 +101,6 @@ load(void *arg)
 
 /* ---- one unit ---- */
 
-json_t *
-calibrate_unit(const struct calibrating *c)
-{
-	return json_array_get(c->units, c->unit);
-}
-
-const char *
-calibrate_unit_text(const struct calibrating *c, const char *key)
-{
-	return text_of(calibrate_unit(c), key);
-}
-
-const json_t *
-calibrate_row(const struct calibrating *c)
-{
-	size_t i;
-	json_t *row;
-	json_array_foreach(c->stored, i, row)
-		if (strcasecmp(text_of(row, "device"), calibrate_unit_text(c, "device")) == 0 &&
-			strcmp(text_of(row, "unit"), calibrate_unit_text(c, "unit")) == 0)
-			return row;
-	return NULL;
-}
-
 /* The calibration that was stored of the unit at the beginning, or NULL. */
 static const json_t *
 stored_of(const struct calibrating *c)
@@ -140,17 +109,9 @@ stored_of(const struct calibrating *c)
 	return json_is_object(calibration) ? calibration : NULL;
 }
 
-const struct runner *
-calibrate_runner(const struct calibrating *c)
-{
-	for (size_t i = 0; i < c->core->runners_count; i++)
-		if (strcmp(c->core->runners[i].name, calibrate_unit_text(c, "runner")) == 0)
-			return &c->core->runners[i];
-	return NULL;
-}
-
-bool
-calibrate_stopped(struct calibrating *c)
+/* Ends it all where the engine stops, and says whether it did: c is gone then. */
+static bool
+end_stopped(struct calibrating *c)
 {
 	if (!c->core->closing)
 		return false;
@@ -176,9 +137,11 @@ conclude(struct calibrating *c, const char *error)
 	next_unit(c);
 }
 
-void
-calibrate_boards_ended(struct calibrating *c, const char *error)
+static void
+boards_ended(struct calibrating *c, const char *error)
 {
+	if (end_stopped(c))
+		return;
 	/* What was measured of the unit itself is stored by now. */
 	if (error)
 		calibrate_remark(c, "leaderboards", error);
@@ -190,7 +153,7 @@ static int
 store_op_calibrate(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct calibrating *c = arg;
-	const char *device = calibrate_unit_text(c, "device"), *unit = calibrate_unit_text(c, "unit");
+	const char *device = calibrate_text(calibrate_unit(c), "device"), *unit = calibrate_text(calibrate_unit(c), "unit");
 	AUTO_JSON json_t *before = NULL, *data = json_pack("{s:s, s:s, s:O}", "device", device, "unit", unit, "names",
 										 json_object_get(c->found, "names"));
 	int code = state_unit_calibration(db, device, unit, &before, err);
@@ -259,17 +222,11 @@ next_task(struct calibrating *c)
 	c->round = 0;
 }
 
-void
-calibrate_remark(struct calibrating *c, const char *what, const char *why)
-{
-	(void)json_array_append_new(c->remarks, json_sprintf("%s: %s", what, why));
-}
-
 /* A task that does not work here, for want of a compiler, say: its language's boards do not either. */
 static void
 skip_task(struct calibrating *c, const char *why)
 {
-	calibrate_remark(c, text_of(task_of(c), "name"), why);
+	calibrate_remark(c, calibrate_text(task_of(c), "name"), why);
 	next_task(c);
 }
 
@@ -292,7 +249,7 @@ next_run(struct calibrating *c)
 	if (c->round == CALIBRATE_ROUNDS)
 		next_task(c);
 	/* The store goes with the engine: what was measured could not be kept. */
-	if (calibrate_stopped(c))
+	if (end_stopped(c))
 		return;
 	while (c->task < json_array_size(c->tasks)) {
 		if (calibrate_run(c, task_of(c), task_ran, &err) == 0)
@@ -404,7 +361,7 @@ choose(struct calibrating *c, struct kettle_error *err)
 	json_array_foreach((json_t *)wanted, i, one) {
 		bool found = false;
 		json_array_foreach(devices, k, device)
-			found = found || strcasecmp(text_of(device, "name"), json_string_value(one)) == 0;
+			found = found || strcasecmp(calibrate_text(device, "name"), json_string_value(one)) == 0;
 		if (found)
 			continue;
 		const char *near = nearest_key(json_string_value(one), c->core->devices);
@@ -413,7 +370,8 @@ choose(struct calibrating *c, struct kettle_error *err)
 	}
 	json_array_foreach(devices, i, device)
 		json_array_foreach(json_object_get(device, "units"), k, unit)
-			if (is_wanted(wanted, text_of(device, "name")) && strcmp(text_of(unit, "state"), "removed") != 0) {
+			if (is_wanted(wanted, calibrate_text(device, "name")) &&
+				strcmp(calibrate_text(unit, "state"), "removed") != 0) {
 				(void)json_object_set(unit, "device", json_object_get(device, "name"));
 				(void)json_array_append(c->units, unit);
 			}
@@ -435,6 +393,7 @@ cmd_device_calibrate(struct core *core, const struct actor *actor, const json_t 
 		.units = json_array(),
 		.tasks = json_array(),
 		.results = json_array(),
+		.boards_ended = boards_ended,
 		.answer = answer,
 		.arg = arg};
 	if (choose(c, &c->err) < 0 || hostio_work(core->setup.io, load, loaded, c, &c->err) < 0)

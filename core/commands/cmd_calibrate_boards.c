@@ -48,8 +48,17 @@ board_of(const struct calibrating *c)
 static const char *
 board_text(const struct calibrating *c, const char *key)
 {
-	const char *text = json_string_value(json_object_get(board_of(c), key));
-	return text ? text : "";
+	return calibrate_text(board_of(c), key);
+}
+
+/* The store goes with the engine: nothing more is begun then. True: c is gone. */
+static bool
+end_stopped(struct calibrating *c)
+{
+	bool stops = c->core->closing;
+	if (stops)
+		c->boards_ended(c, NULL);
+	return stops;
 }
 
 /* This one is left as it is, and on to the next. */
@@ -98,7 +107,7 @@ static int
 store_op_board(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct calibrating *c = arg;
-	const char *device = calibrate_unit_text(c, "device"), *unit = calibrate_unit_text(c, "unit");
+	const char *device = calibrate_text(calibrate_unit(c), "device"), *unit = calibrate_text(calibrate_unit(c), "unit");
 	AUTO_JSON json_t *calibration = NULL, *data = json_pack("{s:s, s:s, s:s, s:O}", "device", device, "unit", unit,
 											  "leaderboard", board_text(c, "leaderboard"), "names", c->boards.names);
 	int code = state_unit_calibration(db, device, unit, &calibration, err);
@@ -117,7 +126,7 @@ static void
 board_stored(void *arg, const struct kettle_error *err)
 {
 	struct calibrating *c = arg;
-	if (calibrate_stopped(c))
+	if (end_stopped(c))
 		return;
 	if (err) {
 		skip_board(c, err->message);
@@ -146,7 +155,7 @@ take_run(struct calibrating *c, const json_t *verdict)
 static void
 board_ran(struct calibrating *c, const json_t *verdict, const char *error)
 {
-	if (calibrate_stopped(c))
+	if (end_stopped(c))
 		return;
 	if (!verdict) {
 		skip_board(c, error);
@@ -185,7 +194,7 @@ static void
 bundle_read(void *arg, const struct kettle_error *err)
 {
 	struct calibrating *c = arg;
-	if (calibrate_stopped(c))
+	if (end_stopped(c))
 		return;
 	if (err) {
 		skip_board(c, err->message);
@@ -222,7 +231,7 @@ next_board(struct calibrating *c)
 	if (c->boards.index < json_array_size(c->boards.list))
 		store_read(c->core->store, read_bundle, bundle_read, c);
 	else
-		calibrate_boards_ended(c, NULL);
+		c->boards_ended(c, NULL);
 }
 
 /* Newer boards first: if there are more than can be kept, they are the ones. */
@@ -230,7 +239,7 @@ static int
 read_boards(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct calibrating *c = arg;
-	const char *device = calibrate_unit_text(c, "device"), *unit = calibrate_unit_text(c, "unit");
+	const char *device = calibrate_text(calibrate_unit(c), "device"), *unit = calibrate_text(calibrate_unit(c), "unit");
 	int code = state_unit_calibration(db, device, unit, &c->boards.calibration, err);
 	if (code < 0)
 		return code;
@@ -245,10 +254,10 @@ static void
 boards_read(void *arg, const struct kettle_error *err)
 {
 	struct calibrating *c = arg;
-	if (calibrate_stopped(c))
+	if (end_stopped(c))
 		return;
 	if (err)
-		calibrate_boards_ended(c, err->message);
+		c->boards_ended(c, err->message);
 	else
 		next_board(c);
 }
@@ -256,7 +265,7 @@ boards_read(void *arg, const struct kettle_error *err)
 void
 calibrate_boards(struct calibrating *c)
 {
-	if (calibrate_stopped(c))
+	if (end_stopped(c))
 		return;
 	calibrate_boards_free(&c->boards);
 	c->boards.measured = json_object();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the files of device.calibrate share. Loop thread, but for what runs on the store's or the pool's. */
-#ifndef KETTLE_CALIBRATE_INNER_H
-#define KETTLE_CALIBRATE_INNER_H
+#ifndef KETTLE_CMD_CALIBRATE_INTERNAL_H
+#define KETTLE_CMD_CALIBRATE_INTERNAL_H
 
 #include "commands/command.h"
 #include "engine/inflight.h"
@@ -15,7 +15,7 @@ struct runner;
 /* A run is over: its verdict (borrowed), or NULL and a sentence where it did not pass. */
 typedef void (*calibrate_ran)(struct calibrating *c, const json_t *verdict, const char *error);
 
-/* The boards of the unit at hand (calibrate_boards.c). */
+/* The boards of the unit at hand (cmd_calibrate_boards.c). */
 struct calibrating_boards {
 	json_t *list;        /* [{"leaderboard", "task": its row, "hash"}] */
 	json_t *calibration; /* what is stored of the unit */
@@ -38,6 +38,8 @@ struct calibrating {
 	json_t *ratios, *spreads;            /* of the task at hand, of the unit */
 	json_t *found;                       /* the unit's calibration, made now */
 	struct calibrating_boards boards;
+	/* The unit's boards are done with, or the engine stops. error: a sentence, which becomes a remark, or NULL. */
+	void (*boards_ended)(struct calibrating *c, const char *error);
 	json_t *plan; /* of the run at hand */
 	const json_t *bundle;
 	calibrate_ran ran;
@@ -46,31 +48,25 @@ struct calibrating {
 	void *arg;
 };
 
-/* cmd_calibrate.c */
+/* cmd_calibrate_run.c */
+/* A text of an object, "" where it has none. */
+const char *calibrate_text(const json_t *object, const char *key);
 /* The unit at hand: as the engine describes it, with "device". */
 json_t *calibrate_unit(const struct calibrating *c);
 /* What the database had of it at the beginning, a row of state_units; NULL: nothing. */
 const json_t *calibrate_row(const struct calibrating *c);
-/* A text of it, "" where it has none. */
-const char *calibrate_unit_text(const struct calibrating *c, const char *key);
 /* Its runner; NULL: that is not loaded. */
 const struct runner *calibrate_runner(const struct calibrating *c);
-/* Adds a sentence to the unit's remarks. */
+/* Adds a sentence to its remarks. */
 void calibrate_remark(struct calibrating *c, const char *what, const char *why);
-/* Ends it all where the engine stops, and says whether it did: c is gone then. */
-bool calibrate_stopped(struct calibrating *c);
-/* The unit's boards are done with. error: a sentence, which becomes a remark, or NULL. */
-void calibrate_boards_ended(struct calibrating *c, const char *error);
-
-/* calibrate_run.c */
 /* The template that a task calibrates with: its first. NULL: it has none. */
 const char *calibrate_run_code(const json_t *bundle);
 /* Plans a benchmark of the task (borrowed until it is over) for the unit and gives it to its runner, which may end it
  * before this returns: nothing of c is touched after that. A negative code: ran is not called. */
 int calibrate_run(struct calibrating *c, const json_t *bundle, calibrate_ran ran, struct kettle_error *err);
 
-/* calibrate_boards.c */
-/* Measures the boards of the unit at hand whose tasks have calibrators of their own; then calibrate_boards_ended. */
+/* cmd_calibrate_boards.c */
+/* Measures the boards of the unit at hand whose tasks have calibrators of their own; then c->boards_ended. */
 void calibrate_boards(struct calibrating *c);
 /* Forgets, of a calibration, the tasks that no board has any more. On the store's thread. */
 int calibrate_boards_prune(struct db *db, json_t *calibration, struct kettle_error *err);

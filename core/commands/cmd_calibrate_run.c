@@ -18,7 +18,52 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
+
+/* ---- the unit at hand ---- */
+
+const char *
+calibrate_text(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+	return text ? text : "";
+}
+
+json_t *
+calibrate_unit(const struct calibrating *c)
+{
+	return json_array_get(c->units, c->unit);
+}
+
+const json_t *
+calibrate_row(const struct calibrating *c)
+{
+	size_t i;
+	json_t *row;
+	json_array_foreach(c->stored, i, row)
+		if (strcasecmp(calibrate_text(row, "device"), calibrate_text(calibrate_unit(c), "device")) == 0 &&
+			strcmp(calibrate_text(row, "unit"), calibrate_text(calibrate_unit(c), "unit")) == 0)
+			return row;
+	return NULL;
+}
+
+const struct runner *
+calibrate_runner(const struct calibrating *c)
+{
+	for (size_t i = 0; i < c->core->runners_count; i++)
+		if (strcmp(c->core->runners[i].name, calibrate_text(calibrate_unit(c), "runner")) == 0)
+			return &c->core->runners[i];
+	return NULL;
+}
+
+void
+calibrate_remark(struct calibrating *c, const char *what, const char *why)
+{
+	(void)json_array_append_new(c->remarks, json_sprintf("%s: %s", what, why));
+}
+
+/* ---- a run on it ---- */
 
 const char *
 calibrate_run_code(const json_t *bundle)
