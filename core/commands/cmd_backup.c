@@ -10,7 +10,6 @@
 
 #include "commands/cmd_backup.h"
 
-#include "model/actor.h"
 #include "store/backup.h"
 #include "base/cleanup.h"
 #include "session/core_internal.h"
@@ -112,7 +111,7 @@ work(void *arg)
 	if (access(database, F_OK) != 0)
 		(void)kettle_fail(&copy->err, KETTLE_ENOENT, "There is no database %s: %s.", database, strerror(errno));
 	else if (dbfile_open_reader(database, &db.handle, &copy->err) == 0 &&
-			 actor_resolve(&db, copy->actor, copy->command, &actor, &copy->err) == 0)
+			 command_actor(copy->command, &db, copy->actor, &actor, &copy->err) == 0)
 		(void)make(copy, &db);
 	db_close(&db);
 }

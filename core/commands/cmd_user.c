@@ -174,7 +174,7 @@ cmd_user_unban(struct db *db, const struct command_env *env, const struct actor 
 /* ---- role ---- */
 
 static int
-check_role(struct db *db, const struct user *user, enum command_right role, struct kettle_error *err)
+check_role(struct db *db, const struct user *user, enum access_right role, struct kettle_error *err)
 {
 	int64_t others = 0;
 	if (user->banned && role != RIGHT_ANYBODY)

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "model/actor.h"
 
 #include <errno.h>
 #include <string.h>
@@ -18,6 +19,19 @@ command_find(const char *name)
 		if (strcmp(command->name, name) == 0)
 			return command;
 	return NULL;
+}
+
+int
+command_actor(const struct command *command, struct db *db, const json_t *actor, struct actor *ret_actor,
+	struct kettle_error *err)
+{
+	struct access required = {
+		.command = command->name,
+		.right = command->right,
+		.writes = command->kind == COMMAND_WRITE,
+		.late_ban = command->late_ban,
+	};
+	return actor_resolve(db, actor, &required, ret_actor, err);
 }
 
 /* ---- checking ---- */
@@ -64,7 +78,7 @@ check_text(const struct argument *argument, const json_t *value, size_t max, boo
 static int
 check_name(const struct argument *argument, const json_t *value, struct kettle_error *err)
 {
-	int code = check_text(argument, value, COMMAND_NAME_MAX, false, err);
+	int code = check_text(argument, value, REQUEST_NAME_MAX, false, err);
 	return code == 0 && json_string_length(value) == 0 ? wrong(argument, value, err, "a name") : code;
 }
 
@@ -104,7 +118,7 @@ check_file(const struct argument *argument, const json_t *value, struct kettle_e
 	const json_t *name = json_object_get(value, "name"), *base64 = json_object_get(value, "base64");
 	if (!json_is_string(name) || !json_is_string(base64) || json_object_size(value) != 2)
 		return wrong(argument, value, err, "a file: {\"name\", \"base64\"}");
-	if (json_string_length(name) > COMMAND_NAME_MAX * 4)
+	if (json_string_length(name) > REQUEST_NAME_MAX * 4)
 		return kettle_fail(err, KETTLE_EINVAL, "The name of the file is too long.");
 	return 0;
 }
@@ -113,7 +127,7 @@ static int
 check_when(const struct argument *argument, const json_t *value, struct kettle_error *err)
 {
 	int64_t ms;
-	int code = check_text(argument, value, COMMAND_NAME_MAX, false, err);
+	int code = check_text(argument, value, REQUEST_NAME_MAX, false, err);
 	if (code < 0 || strcasecmp(json_string_value(value), "none") == 0)
 		return code;
 	return time_parse_deadline(json_string_value(value), time_now_ms(), &ms, err);
@@ -303,7 +317,7 @@ type_name(enum argument_type type)
 }
 
 static const char *
-right_name(enum command_right right)
+right_name(enum access_right right)
 {
 	switch (right) {
 	case RIGHT_ANYBODY:

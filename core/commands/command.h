@@ -4,13 +4,13 @@
 #ifndef KETTLE_COMMAND_H
 #define KETTLE_COMMAND_H
 
-#include "store/db.h"
 #include "judge/language.h"
+#include "model/access.h"
+#include "store/db.h"
 
 #include <kettle/host.h>
 
 #define COMMAND_TEXT_MAX 20000 /* bytes of a text argument */
-#define COMMAND_NAME_MAX 200   /* bytes of a name: board, device, file */
 #define COMMAND_LIST_MAX 100   /* values of a repeated argument */
 
 /* What an argument is; a frontend turns its own input into the JSON that the core checks. */
@@ -41,33 +41,11 @@ struct argument {
 	const char *help;
 };
 
-enum command_right {
-	RIGHT_ANYBODY = 1, /* everybody who is not banned; the handler checks the object (owner, closed board) */
-	RIGHT_CREATOR,     /* may create boards; of a board: its creator or an admin */
-	RIGHT_ADMIN,
-};
-
 enum command_kind {
 	COMMAND_READ = 1, /* on the store's reader (store_query): beside the writes */
 	COMMAND_WRITE,    /* on the store's thread, in a transaction; answers after its commit */
 	COMMAND_ENGINE,   /* on the loop thread of whoever holds the database */
 	COMMAND_LOCAL,    /* on the loop thread of the process that asks; no database; not for the network */
-};
-
-/* The actor, resolved. */
-struct actor {
-	int64_t user; /* 0: nobody yet (local commands, and reads of somebody who never wrote) */
-	const char *name;
-	enum command_right role; /* what it may: RIGHT_ANYBODY, RIGHT_CREATOR, RIGHT_ADMIN */
-	const char *banned;      /* why it is banned; NULL: it is not */
-};
-
-/* What handlers may read besides the database: a snapshot that never changes while a command runs. */
-struct command_env {
-	const struct languages *languages;
-	const json_t *devices; /* name → {"units": […]}, as configured */
-	int64_t submission_bytes;
-	const char *spool; /* where jobs leave files; see artifact.h */
 };
 
 struct core; /* core.h */
@@ -76,7 +54,7 @@ struct command {
 	const char *name;    /* "leaderboard.create" */
 	const char *help;    /* one line */
 	const char *details; /* a paragraph for the help of the command and the manual, or NULL */
-	enum command_right right;
+	enum access_right right;
 	enum command_kind kind;
 	bool slow;     /* READ: on a connection of its own, so that nobody waits for it */
 	bool late_ban; /* the handler itself refuses who is banned, at its place in the order of the checks */
@@ -92,6 +70,9 @@ struct command {
 /* Ends with a NULL name. In command_table.c. */
 extern const struct command commands[];
 const struct command *command_find(const char *name);
+/* actor_resolve with what the command requires. */
+int command_actor(const struct command *command, struct db *db, const json_t *actor, struct actor *ret_actor,
+	struct kettle_error *err);
 /* The shape of a command's answer, a line or two of Markdown for docs/commands.md; NULL: no such command.
  * In command_answers.c. */
 const char *command_answer(const char *name);

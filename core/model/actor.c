@@ -12,7 +12,7 @@
 
 #define SUFFIX_MAX 1000 /* people of one name */
 
-enum command_right
+enum access_right
 actor_role(const char *name)
 {
 	if (name && strcmp(name, "admin") == 0)
@@ -120,21 +120,21 @@ find_or_make(struct db *db, const json_t *actor, bool make, json_t **ret_row, st
 }
 
 static int
-check_right(const struct command *command, const struct actor *actor, struct kettle_error *err)
+check_right(const struct access *access, const struct actor *actor, struct kettle_error *err)
 {
-	if (!command)
+	if (!access)
 		return 0;
-	if (actor->role < command->right)
-		return kettle_fail(err, KETTLE_EACCES, "`%s` is for %s, and you are not one of them.", command->name,
-			command->right == RIGHT_ADMIN ? "admins of the engine" : "creators of leaderboards and admins");
-	if (actor->banned && command->kind == COMMAND_WRITE && !command->late_ban)
+	if (actor->role < access->right)
+		return kettle_fail(err, KETTLE_EACCES, "`%s` is for %s, and you are not one of them.", access->command,
+			access->right == RIGHT_ADMIN ? "admins of the engine" : "creators of leaderboards and admins");
+	if (actor->banned && access->writes && !access->late_ban)
 		return kettle_fail(err, KETTLE_EACCES, "You are banned%s%s.", *actor->banned ? ": " : "", actor->banned);
 	return 0;
 }
 
 int
-actor_resolve(struct db *db, const json_t *actor, const struct command *command, struct actor *ret_actor,
-	struct kettle_error *err)
+actor_resolve(
+	struct db *db, const json_t *actor, const struct access *access, struct actor *ret_actor, struct kettle_error *err)
 {
 	if (!sound(json_string_value(json_object_get(actor, "provider")), ACTOR_PROVIDER_MAX) ||
 		!sound(json_string_value(json_object_get(actor, "subject")), ACTOR_SUBJECT_MAX))
@@ -142,20 +142,20 @@ actor_resolve(struct db *db, const json_t *actor, const struct command *command,
 			"An actor has a provider of at most %d and a subject of at most %d bytes, without control characters.",
 			ACTOR_PROVIDER_MAX, ACTOR_SUBJECT_MAX);
 	json_t *row = NULL;
-	int code = find_or_make(db, actor, command && command->kind == COMMAND_WRITE, &row, err);
+	int code = find_or_make(db, actor, access && access->writes, &row, err);
 	if (code < 0)
 		return code;
 	json_decref(db->actor);
 	db->actor = row;
-	enum command_right stored = actor_role(json_string_value(json_object_get(row, "role")));
-	enum command_right vouched = actor_role(json_string_value(json_object_get(actor, "role")));
+	enum access_right stored = actor_role(json_string_value(json_object_get(row, "role")));
+	enum access_right vouched = actor_role(json_string_value(json_object_get(actor, "role")));
 	struct actor resolved = {
 		.user = json_integer_value(json_object_get(row, "id")),
 		.name = json_string_value(json_object_get(row, "name")),
 		.role = stored > vouched ? stored : vouched,
 		.banned = json_string_value(json_object_get(row, "banned")),
 	};
-	code = check_right(command, &resolved, err);
+	code = check_right(access, &resolved, err);
 	if (code == 0)
 		*ret_actor = resolved;
 	return code;

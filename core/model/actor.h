@@ -3,7 +3,8 @@
 #ifndef KETTLE_ACTOR_H
 #define KETTLE_ACTOR_H
 
-#include "commands/command.h"
+#include "model/access.h"
+#include "store/db.h"
 
 #define ACTOR_PROVIDER_MAX 32 /* bytes */
 #define ACTOR_SUBJECT_MAX 200 /* bytes */
@@ -12,13 +13,13 @@
 /*
  * Finds the user behind {"provider", "subject", "name", "role"?} ("role": "creator" or "admin" where the frontend
  * vouches for more than the database knows) and whether it may give the command. A write makes the user on first sight,
- * under its name or, where that is another's, the name with a number; anything else knows it as user 0. command may be
- * NULL: no right is asked for. EINVAL: not an actor; EACCES: no right, or banned (only for what writes, and not where
- * the command says late_ban). Store's threads. The strings of *ret_actor are valid until the operation ends.
+ * under its name or, where that is another's, the name with a number; anything else knows it as user 0. access may be
+ * NULL: no right is required. EINVAL: not an actor; EACCES: no right, or banned (only for what writes, and not where
+ * late_ban is set). Store's threads. The strings of *ret_actor are valid until the operation ends.
  */
-int actor_resolve(struct db *db, const json_t *actor, const struct command *command, struct actor *ret_actor,
-	struct kettle_error *err);
+int actor_resolve(
+	struct db *db, const json_t *actor, const struct access *access, struct actor *ret_actor, struct kettle_error *err);
 /* The role that is stored or vouched for under this name; RIGHT_ANYBODY for "user" and whatever else. [any] */
-enum command_right actor_role(const char *name);
+enum access_right actor_role(const char *name);
 
 #endif

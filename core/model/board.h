@@ -3,7 +3,8 @@
 #ifndef KETTLE_BOARD_H
 #define KETTLE_BOARD_H
 
-#include "commands/command.h"
+#include "model/access.h"
+#include "store/db.h"
 
 #define BOARD_NAME_MAX 64           /* bytes */
 #define BOARD_DESCRIPTION_MAX 10000 /* characters */

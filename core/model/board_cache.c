@@ -14,7 +14,7 @@
 struct answer {
 	/* What was asked. */
 	int64_t board, limit, offset;
-	char name[BOARD_NAME_MAX + 1], device[COMMAND_NAME_MAX + 1]; /* device "": all */
+	char name[BOARD_NAME_MAX + 1], device[REQUEST_NAME_MAX + 1]; /* device "": all */
 	bool open;
 	/* What it was made from. */
 	int64_t version, own;

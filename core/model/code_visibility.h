@@ -3,7 +3,8 @@
 #ifndef KETTLE_SUBMISSION_OPEN_H
 #define KETTLE_SUBMISSION_OPEN_H
 
-#include "commands/command.h"
+#include "model/access.h"
+#include "store/db.h"
 
 /*
  * A submission that counts in a ranking, for somebody with access to its board while the board's `code` opens it:

@@ -3,7 +3,8 @@
 #ifndef KETTLE_EVENTS_H
 #define KETTLE_EVENTS_H
 
-#include "commands/command.h"
+#include "model/access.h"
+#include "store/db.h"
 
 #define EVENTS_PAGE_MAX 1000 /* events of one reading */
 

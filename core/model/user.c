@@ -190,7 +190,7 @@ move_all(struct db *db, int64_t from, int64_t into, struct kettle_error *err)
 }
 
 static const char *
-role_name(enum command_right role)
+role_name(enum access_right role)
 {
 	switch (role) {
 	case RIGHT_ANYBODY:
@@ -206,7 +206,7 @@ role_name(enum command_right role)
 int
 user_join(struct db *db, const struct user *from, const struct user *into, struct kettle_error *err)
 {
-	enum command_right role = from->role > into->role ? from->role : into->role;
+	enum access_right role = from->role > into->role ? from->role : into->role;
 	if (from->banned || into->banned)
 		return kettle_fail(err, KETTLE_EACCES, "`%s` is banned: a ban is not to be got rid of by joining users.",
 			from->banned ? from->name : into->name);

@@ -3,14 +3,15 @@
 #ifndef KETTLE_USER_H
 #define KETTLE_USER_H
 
-#include "commands/command.h"
+#include "model/access.h"
+#include "store/db.h"
 
 #define USER_NAME_SIZE 260 /* bytes of a name with its NUL: 64 characters */
 
 struct user {
 	int64_t id;
 	char name[USER_NAME_SIZE];
-	enum command_right role; /* the stored one */
+	enum access_right role; /* the stored one */
 	bool banned;
 };
 

@@ -5,7 +5,6 @@
 
 #include "session/core_internal.h"
 
-#include "model/actor.h"
 #include "base/cleanup.h"
 #include "store/db_file.h"
 #include "base/log.h"
@@ -64,7 +63,7 @@ run_on_store(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct call *call = arg;
 	struct actor actor = {0};
-	int status = actor_resolve(db, call->actor, call->command, &actor, err);
+	int status = command_actor(call->command, db, call->actor, &actor, err);
 	if (status < 0)
 		return status;
 	return call->command->run(db, &call->env, &actor, call->args, &call->result, err);
@@ -121,7 +120,7 @@ resolve_on_store(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct call *call = arg;
 	struct actor actor = {0};
-	int status = actor_resolve(db, call->actor, call->command, &actor, err);
+	int status = command_actor(call->command, db, call->actor, &actor, err);
 	if (status == 0)
 		call->result =
 			json_pack("{s:I, s:s, s:i}", "user", (json_int_t)actor.user, "name", actor.name, "role", (int)actor.role);
@@ -143,7 +142,7 @@ run_in_engine(void *arg, const struct kettle_error *err)
 	struct actor actor = {
 		.user = json_integer_value(json_object_get(call->result, "user")),
 		.name = json_string_value(json_object_get(call->result, "name")),
-		.role = (enum command_right)json_integer_value(json_object_get(call->result, "role")),
+		.role = (enum access_right)json_integer_value(json_object_get(call->result, "role")),
 	};
 	call->command->engine(call->core, &actor, call->args, call->answer, call->arg);
 	free_call(call);

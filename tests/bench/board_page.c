@@ -11,7 +11,6 @@
  */
 #include <config.h>
 
-#include "model/actor.h"
 #include "commands/command.h"
 #include "model/jobs.h"
 
@@ -76,7 +75,7 @@ page_op(struct db *db, void *arg, struct kettle_error *err)
 	struct bench *bench = arg;
 	struct actor actor = {0};
 	double start = cpu_us();
-	int code = actor_resolve(db, bench->actor, bench->show, &actor, err);
+	int code = command_actor(bench->show, db, bench->actor, &actor, err);
 	if (code == 0)
 		code = bench->show->run(db, &bench->env, &actor, bench->args, &bench->page, err);
 	(void)json_array_append_new(bench->cpu, json_real(cpu_us() - start));

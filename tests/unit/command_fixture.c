@@ -44,7 +44,7 @@ run_op(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct call *call = arg;
 	struct actor actor = {0};
-	int code = actor_resolve(db, call->actor, call->command, &actor, err);
+	int code = command_actor(call->command, db, call->actor, &actor, err);
 	return code < 0 ? code : call->command->run(db, call->env, &actor, call->args, &call->result, err);
 }
 

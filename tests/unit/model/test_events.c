@@ -30,7 +30,7 @@ teardown(void **state)
 
 struct reading {
 	const char *who;
-	enum command_right role;
+	enum access_right role;
 	json_t *filter, *events;
 	int64_t after, limit;
 };

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* Who acts, what they may do, and what code on the database's threads may read besides the database. */
+#ifndef KETTLE_ACCESS_H
+#define KETTLE_ACCESS_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define REQUEST_NAME_MAX 200 /* bytes of a name that a command is given: board, device, user */
+
+enum access_right {
+	RIGHT_ANYBODY = 1, /* everybody who is not banned; the handler checks the object (owner, closed board) */
+	RIGHT_CREATOR,     /* may create boards; of a board: its creator or an admin */
+	RIGHT_ADMIN,
+};
+
+/* The actor, resolved. */
+struct actor {
+	int64_t user; /* 0: not known yet (local commands, and reads of somebody who never wrote) */
+	const char *name;
+	enum access_right role; /* what it may: RIGHT_ANYBODY, RIGHT_CREATOR, RIGHT_ADMIN */
+	const char *banned;     /* why it is banned; NULL: it is not */
+};
+
+/* What a command requires of its actor. */
+struct access {
+	const char *command; /* for messages */
+	enum access_right right;
+	bool writes;   /* makes the user on first sight, and is refused to banned users */
+	bool late_ban; /* the handler itself refuses banned users, at its place in the order of the checks */
+};
+
+/* What handlers may read besides the database: a snapshot that never changes while a command runs. */
+struct command_env {
+	const struct languages *languages;
+	const json_t *devices; /* name → {"units": […]}, as configured */
+	int64_t submission_bytes;
+	const char *spool; /* where jobs leave files; see artifact.h */
+};
+
+#endif
