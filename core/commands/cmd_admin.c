@@ -2,7 +2,7 @@
 /* Commands of whoever runs the engine, on the database: start and stop, figures. */
 #include <config.h>
 
-#include "commands/cmd_admin.h"
+#include "commands/handlers.h"
 
 #include "model/board.h"
 #include "base/cleanup.h"

@@ -2,7 +2,7 @@
 /* The files that jobs left, for those who may see the submission. */
 #include <config.h>
 
-#include "commands/cmd_artifact.h"
+#include "commands/handlers.h"
 
 #include "model/artifact.h"
 #include "base/cleanup.h"

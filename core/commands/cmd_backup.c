@@ -8,7 +8,7 @@
  */
 #include <config.h>
 
-#include "commands/cmd_backup.h"
+#include "commands/handlers.h"
 
 #include "store/backup.h"
 #include "base/cleanup.h"
@@ -133,7 +133,7 @@ begin(const char *command, struct core *core, const struct actor *actor, const j
 	if (copy)
 		*copy = (struct copy){
 			.core = core,
-			.command = command_find(command),
+			.command = command_find(commands, command),
 			.args = json_deep_copy(args),
 			.actor = json_pack("{s:s, s:s, s:s}", "provider", "cli", "subject", actor->name, "name", actor->name),
 			.answer = answer,

@@ -2,7 +2,7 @@
 /* Commands on leaderboards: create, list, show, delete. */
 #include <config.h>
 
-#include "commands/cmd_board.h"
+#include "commands/handlers.h"
 
 #include "model/board_cache.h"
 #include "model/board_delete.h"

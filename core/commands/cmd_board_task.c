@@ -2,7 +2,7 @@
 /* Commands that hand out what is behind a leaderboard: its task with the plans, its templates. */
 #include <config.h>
 
-#include "commands/cmd_board_task.h"
+#include "commands/handlers.h"
 
 #include "model/board.h"
 #include "base/cleanup.h"

@@ -2,7 +2,7 @@
 /* The command that changes a leaderboard. */
 #include <config.h>
 
-#include "commands/cmd_board_update.h"
+#include "commands/handlers.h"
 
 #include "model/board_update.h"
 #include "base/cleanup.h"

@@ -14,7 +14,7 @@
  */
 #include <config.h>
 
-#include "commands/cmd_calibrate.h"
+#include "commands/handlers.h"
 
 #include "commands/cmd_calibrate_internal.h"
 #include "judge/calibration.h"

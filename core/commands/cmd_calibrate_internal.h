@@ -3,7 +3,7 @@
 #ifndef KETTLE_CMD_CALIBRATE_INTERNAL_H
 #define KETTLE_CMD_CALIBRATE_INTERNAL_H
 
-#include "commands/command.h"
+#include "session/command.h"
 #include "engine/inflight.h"
 
 #include <stdbool.h>

@@ -2,12 +2,11 @@
 /* The command that makes leaderboards what a competition file says. */
 #include <config.h>
 
-#include "commands/cmd_competition.h"
+#include "commands/handlers.h"
 
 #include "model/board.h"
 #include "model/board_update.h"
 #include "base/cleanup.h"
-#include "commands/cmd_board.h"
 #include "task/competition.h"
 #include "base/schema.h"
 #include "task/task.h"

@@ -2,7 +2,7 @@
 /* config.check: the configuration in force, and the toolkits that its machines have for its languages. */
 #include <config.h>
 
-#include "commands/cmd_local.h"
+#include "commands/handlers.h"
 
 #include "base/cleanup.h"
 #include "config/configuration.h"

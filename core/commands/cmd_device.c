@@ -6,7 +6,7 @@
  */
 #include <config.h>
 
-#include "commands/cmd_device.h"
+#include "commands/handlers.h"
 
 #include "base/sanitize_text.h"
 #include "base/cleanup.h"

@@ -2,7 +2,7 @@
 /* Commands that the engine answers: its devices, and the place of a job in the queue. */
 #include <config.h>
 
-#include "commands/cmd_engine.h"
+#include "commands/handlers.h"
 
 #include "judge/calibration.h"
 #include "base/cleanup.h"

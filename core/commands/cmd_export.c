@@ -2,7 +2,7 @@
 /* The command that hands out a leaderboard's submissions, a page at a time. */
 #include <config.h>
 
-#include "commands/cmd_export.h"
+#include "commands/handlers.h"
 
 #include "model/board.h"
 #include "base/cleanup.h"

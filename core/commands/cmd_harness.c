@@ -2,7 +2,7 @@
 /* The command that hands out harnesses. */
 #include <config.h>
 
-#include "commands/cmd_harness.h"
+#include "commands/handlers.h"
 
 #include "base/cleanup.h"
 #include "session/core_internal.h"

@@ -2,7 +2,7 @@
 /* Commands on invites to closed leaderboards. */
 #include <config.h>
 
-#include "commands/cmd_invite.h"
+#include "commands/handlers.h"
 
 #include "model/board.h"
 #include "base/cleanup.h"

@@ -2,7 +2,7 @@
 /* Joining users: by a short-lived code that one shows and the other types, or by an admin. */
 #include <config.h>
 
-#include "commands/cmd_link.h"
+#include "commands/handlers.h"
 
 #include "base/cleanup.h"
 #include "base/text.h"

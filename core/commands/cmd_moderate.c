@@ -2,7 +2,7 @@
 /* Judging submissions: marked as a cheat, cleared, run again. */
 #include <config.h>
 
-#include "commands/cmd_moderate.h"
+#include "commands/handlers.h"
 
 #include "model/board.h"
 #include "base/sanitize_text.h"

@@ -2,7 +2,7 @@
 /* What is loaded, what it may be told, whether a stranger's plugin keeps the rules, and the configuration in force. */
 #include <config.h>
 
-#include "commands/cmd_local.h"
+#include "commands/handlers.h"
 
 #include "base/cleanup.h"
 #include "config/configuration.h"

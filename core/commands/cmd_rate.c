@@ -2,7 +2,7 @@
 /* Commands on the rate limits of a leaderboard. */
 #include <config.h>
 
-#include "commands/cmd_rate.h"
+#include "commands/handlers.h"
 
 #include "model/board.h"
 #include "base/cleanup.h"

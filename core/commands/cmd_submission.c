@@ -2,7 +2,7 @@
 /* Commands on submissions: list, show, cancel, delete. */
 #include <config.h>
 
-#include "commands/cmd_submission.h"
+#include "commands/handlers.h"
 
 #include "model/board.h"
 #include "base/cleanup.h"

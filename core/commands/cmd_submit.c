@@ -2,7 +2,7 @@
 /* Accepts a submission: every check with its sentence, then one transaction. */
 #include <config.h>
 
-#include "commands/cmd_submit.h"
+#include "commands/handlers.h"
 
 #include "model/board.h"
 #include "base/sanitize_text.h"

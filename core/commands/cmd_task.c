@@ -2,7 +2,7 @@
 /* Tasks without a database: read, checked, packed, begun. What reads files does so on a thread of the pool. */
 #include <config.h>
 
-#include "commands/cmd_local.h"
+#include "commands/handlers.h"
 
 #include "base/cleanup.h"
 #include "task/competition.h"

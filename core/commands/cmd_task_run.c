@@ -8,7 +8,7 @@
  */
 #include <config.h>
 
-#include "commands/cmd_local.h"
+#include "commands/handlers.h"
 
 #include "base/cleanup.h"
 #include "session/core_internal.h"

@@ -2,7 +2,7 @@
 /* Commands on people: list, show, ban, unban, role. */
 #include <config.h>
 
-#include "commands/cmd_user.h"
+#include "commands/handlers.h"
 
 #include "model/actor.h"
 #include "base/sanitize_text.h"

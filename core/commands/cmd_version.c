@@ -2,7 +2,7 @@
 /* version: this installation, and where each part of it was found. */
 #include <config.h>
 
-#include "commands/cmd_local.h"
+#include "commands/handlers.h"
 
 #include "base/cleanup.h"
 #include "config/configuration.h"

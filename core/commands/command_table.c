@@ -2,29 +2,9 @@
 /* The command table itself: every command with its arguments, right and kind. */
 #include <config.h>
 
-#include "commands/command.h"
+#include "commands/handlers.h"
 
 #include "base/cleanup.h"
-#include "commands/cmd_admin.h"
-#include "commands/cmd_artifact.h"
-#include "commands/cmd_board.h"
-#include "commands/cmd_board_task.h"
-#include "commands/cmd_board_update.h"
-#include "commands/cmd_calibrate.h"
-#include "commands/cmd_backup.h"
-#include "commands/cmd_device.h"
-#include "commands/cmd_engine.h"
-#include "commands/cmd_export.h"
-#include "commands/cmd_moderate.h"
-#include "commands/cmd_harness.h"
-#include "commands/cmd_invite.h"
-#include "commands/cmd_link.h"
-#include "commands/cmd_local.h"
-#include "commands/cmd_competition.h"
-#include "commands/cmd_rate.h"
-#include "commands/cmd_submission.h"
-#include "commands/cmd_submit.h"
-#include "commands/cmd_user.h"
 
 static const char *const modes[] = {"ranked", "test", "benchmark", "profile", "leaderboard", NULL};
 static const char *const roles[] = {"user", "creator", "admin", NULL};
@@ -349,141 +329,235 @@ const struct command commands[] = {
 		ARGUMENTS(board_create), .run = cmd_board_create,
 		.details =
 			"The task is stored with the leaderboard: later changes of its folder change nothing. Every device is a "
-			"ranking of its own."},
+			"ranking of its own.",
+		.answer = "the leaderboard as in `leaderboard.list`, with `remarks`: sentences about the task."},
 	{"leaderboard.update", "changes a leaderboard", .right = RIGHT_CREATOR, .kind = COMMAND_WRITE,
 		ARGUMENTS(board_update_arguments), .run = cmd_board_update,
 		.details = "What is not named stays as it is. Scores stay when only descriptions or templates of the task "
 				   "change; where "
 				   "its files, configuration, tests or benchmarks do, the rankings begin anew, and that needs --force. "
 				   "What is "
-				   "queued or running ends on the version of the task on which it was submitted."},
+				   "queued or running ends on the version of the task on which it was submitted.",
+		.answer = "`{\"changes\": [what became another], \"differs\": [files and keys of the task], "
+				  "\"scores\": \"kept\" or \"left\", \"ranked\": places in the rankings before, \"open\": "
+				  "jobs, \"counts_from\": id, \"leaderboard\", \"remarks\"}`."},
 	{"leaderboard.list", "lists the leaderboards", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
-		ARGUMENTS(board_list_arguments), .run = cmd_board_list},
+		ARGUMENTS(board_list_arguments), .run = cmd_board_list,
+		.answer = "`[{\"id\", \"name\", \"description\", \"task\", \"deadline\", \"gpu_types\": [device], "
+				  "\"visibility\", \"code\", \"creator\", \"created\", \"ended\"}]`, by name."},
 	{"leaderboard.show", "shows a leaderboard and its rankings", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
 		ARGUMENTS(board_show), .run = cmd_board_show,
-		.details = "The best run of each user counts. Equal scores share a rank, and the next rank is skipped."},
+		.details = "The best run of each user counts. Equal scores share a rank, and the next rank is skipped.",
+		.answer = "`{\"leaderboard\", \"rankings\": [{\"device\", \"count\", \"entries\": [{\"rank\", "
+				  "\"user_id\", \"user_name\", \"submission_id\", \"submission_name\", \"submission_time\", "
+				  "\"submission_score\": seconds, \"low\", \"high\", \"gpu_type\", \"leaderboard_name\"}]}], "
+				  "\"code_open\"}`; "
+				  "on the command line with --json all entries in one array."},
 	{"leaderboard.task", "shows the task behind a leaderboard and how it is run", .right = RIGHT_ANYBODY,
 		.kind = COMMAND_READ, ARGUMENTS(board_task), .run = cmd_board_task,
 		.details =
 			"Every file, task.yml, and the plan for each device and mode with its commands, environment and limits: "
-			"nothing that judges a submission is hidden but the seed that is drawn for it."},
+			"nothing that judges a submission is hidden but the seed that is drawn for it.",
+		.answer =
+			"`{\"leaderboard\", \"name\", \"yml\", \"task\", \"submission\": its name in the job's folder, \"files\": "
+			"{name: "
+			"contents}, \"templates\": {language: {\"file_name\", \"text\"}}, \"hash\", \"plans\": [{\"device\", "
+			"\"mode\", "
+			"\"plan\" (plan.schema.json, with `{\"task\": name}` and `{\"submission\": true}` for contents) or "
+			"\"error\"}]}`."},
 	{"leaderboard.template", "gives a file to start from", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
 		ARGUMENTS(board_template), .run = cmd_board_template,
 		.details = "The task's template, or where it has none what the language begins with, under a header that names "
-				   "leaderboard and devices; description and deadline follow as comments."},
+				   "leaderboard and devices; description and deadline follow as comments.",
+		.answer = "`{\"leaderboard\", \"templates\": [{\"language\", \"file_name\", \"text\", \"source\": "
+				  "\"template\" or \"skeleton\"}]}`."},
 	{"leaderboard.rate_limits", "lists the rate limits of a leaderboard", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
-		ARGUMENTS(board_rate_limits), .run = cmd_rate_limits},
+		ARGUMENTS(board_rate_limits), .run = cmd_rate_limits,
+		.answer = "`{\"leaderboard\", \"limits\": [{\"category\", \"device\": name or null for all together, "
+				  "\"per_hour\"}]}`."},
 	{"leaderboard.rate_limit", "shows, sets or removes rate limits of a leaderboard", .right = RIGHT_CREATOR,
 		.kind = COMMAND_WRITE, ARGUMENTS(board_rate_limit), .run = cmd_rate_limit,
 		.details =
 			"Counted for each user over a rolling hour. Refused submissions and those that the engine failed do not "
-			"count, deleted ones do."},
+			"count, deleted ones do.",
+		.answer = "as `leaderboard.rate_limits`, with what is there then."},
 	{"leaderboard.export", "writes the submissions of a leaderboard as lines of JSON", .right = RIGHT_ANYBODY,
 		.kind = COMMAND_READ, ARGUMENTS(board_export), .run = cmd_board_export,
 		.details =
 			"One line for each submission, with code and scores; every one for the leaderboard's creator and admins, "
 			"for others those that are ranked where the code is open. An active leaderboard is exported with --private "
-			"alone."},
+			"alone.",
+		.answer = "a page: `{\"leaderboard\", \"total\": of the board, with the first page, \"submissions\": [{\"id\", "
+				  "\"user_id\", "
+				  "\"user_name\", \"mode\", \"file_name\", \"submission_time\", \"state\", \"flagged\", \"counts\", "
+				  "\"task\": "
+				  "hash, "
+				  "\"sha256\", \"code\", \"devices\": [{\"device\", \"state\", \"score\", \"low\", \"high\"}]}], "
+				  "\"next\": what "
+				  "`after` gets the next page, or null}`. The command line asks for all pages and writes the "
+				  "submissions, each "
+				  "on a "
+				  "line; with --json as one array, and with -o `{\"file\", \"leaderboard\", \"submissions\"}`."},
 	{"leaderboard.join", "claims an invite to closed leaderboards", .right = RIGHT_ANYBODY, .kind = COMMAND_WRITE,
-		ARGUMENTS(invite_code), .run = cmd_invite_join},
+		ARGUMENTS(invite_code), .run = cmd_invite_join, .answer = "`{\"status\": \"ok\", \"leaderboards\": [name]}`."},
 	{"invite.create", "makes invites to leaderboards", .right = RIGHT_CREATOR, .kind = COMMAND_WRITE,
 		ARGUMENTS(invite_create), .run = cmd_invite_create,
-		.details = "Each code is for one user, and opens all of these leaderboards."},
+		.details = "Each code is for one user, and opens all of these leaderboards.",
+		.answer = "`{\"leaderboards\": [name], \"codes\"}`."},
 	{"invite.list", "lists the invites to a leaderboard", .right = RIGHT_CREATOR, .kind = COMMAND_READ,
-		ARGUMENTS(invite_list), .run = cmd_invite_list},
+		ARGUMENTS(invite_list), .run = cmd_invite_list,
+		.answer = "`{\"leaderboard\", \"count\", \"invites\": [{\"code\", \"user_id\": text or null, \"user_name\", "
+				  "\"claimed_at\", \"created_at\", \"leaderboards\"}]}`, newest first."},
 	{"invite.revoke", "takes an invite back", .right = RIGHT_CREATOR, .kind = COMMAND_WRITE, ARGUMENTS(invite_code),
 		.run = cmd_invite_revoke,
-		.details = "Who has claimed it sees the leaderboards no more; what they submitted stays."},
+		.details = "Who has claimed it sees the leaderboards no more; what they submitted stays.",
+		.answer = "`{\"code\", \"was_claimed\", \"user_name\", \"leaderboards\"}`."},
 	{"eval_code", "gives the harness of a language", .right = RIGHT_ANYBODY, .kind = COMMAND_ENGINE,
 		ARGUMENTS(eval_code), .engine = cmd_eval_code,
 		.details = "The files that tasks name as their harness, as they come with Kettle. A task may bring others: "
-				   "`leaderboard task` shows those."},
+				   "`leaderboard task` shows those.",
+		.answer = "`{\"language\", \"files\": [{\"name\", \"text\"}]}`."},
 	{"leaderboard.delete", "deletes a leaderboard with everything on it", .right = RIGHT_CREATOR, .kind = COMMAND_WRITE,
 		ARGUMENTS(board_delete), .run = cmd_board_delete,
 		.details =
-			"What runs is cancelled; submissions, runs, artifacts, invites and limits of the leaderboard are removed."},
+			"What runs is cancelled; submissions, runs, artifacts, invites and limits of the leaderboard are removed.",
+		.answer = "`{\"name\", \"submissions\": how many went with it}`."},
 	{"submit", "submits a file to a leaderboard", .right = RIGHT_ANYBODY, .kind = COMMAND_WRITE, .late_ban = true,
 		ARGUMENTS(submit), .run = cmd_submit,
 		.details =
 			"A ranked submission runs the tests, the benchmarks and the ranked benchmarks, then the same again with a "
-			"secret seed; it counts when everything passed."},
+			"secret seed; it counts when everything passed.",
+		.answer =
+			"`{\"id\", \"leaderboard\", \"mode\", \"devices\", \"jobs\": [{\"job\", \"device\"}], \"seq\": number "
+			"of the event}`; on the command line, which waits, what `submission.show` answers."},
 	{"submission.list", "lists your submissions, newest first", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
-		ARGUMENTS(submission_list), .run = cmd_submission_list},
+		ARGUMENTS(submission_list), .run = cmd_submission_list,
+		.answer = "`[{\"id\", \"leaderboard_name\", \"file_name\", \"submission_time\", \"done\", \"mode\", "
+				  "\"state\", \"flagged\", \"runs\": [{\"gpu_type\", \"score\", \"state\"}]}]`."},
 	{"submission.show", "shows one of your submissions with its report", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
 		ARGUMENTS(submission_id), .run = cmd_submission_show,
-		.details = "Of others it shows the code and the score of what is ranked, where the leaderboard opens that."},
+		.details = "Of others it shows the code and the score of what is ranked, where the leaderboard opens that.",
+		.answer = "`{\"id\", \"leaderboard_name\", \"file_name\", \"user_name\", \"mode\", \"state\", \"done\", "
+				  "\"code\", \"job\": {\"status\", \"error\", \"last_heartbeat\"}, \"runs\": [field's form], "
+				  "\"rank\": {device: rank}, \"jobs\": [{\"job\", \"device\", \"state\", \"score\", \"error\", "
+				  "\"waits\": why its device cannot serve it now, \"compilation\", \"runs\", \"artifacts\", "
+				  "\"rank\"}]}`."},
 	{"submission.artifacts", "lists the files that a submission's jobs left", .right = RIGHT_ANYBODY,
 		.kind = COMMAND_READ, ARGUMENTS(submission_id), .run = cmd_submission_artifacts,
 		.details = "Profiles, traces and what else the steps of a language leave; with -o they are fetched. They are "
 				   "kept for a "
-				   "time that the configuration says (retention)."},
+				   "time that the configuration says (retention).",
+		.answer = "`[{\"artifact\": number, \"job\", \"device\", \"step\", \"name\", \"size\", \"sha256\", "
+				  "\"created\", \"expired\": time or null}]`; on the command line with -o also \"path\": where "
+				  "it was written."},
 	{"submission.artifact", "reads a part of such a file", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
-		ARGUMENTS(submission_artifact), .run = cmd_submission_artifact},
+		ARGUMENTS(submission_artifact), .run = cmd_submission_artifact,
+		.answer = "`{\"artifact\", \"name\", \"size\", \"sha256\", \"offset\", \"base64\"}`, a part of at most "
+				  "512 KiB."},
 	{"submission.cancel", "cancels what is queued or running of a submission", .right = RIGHT_ANYBODY,
-		.kind = COMMAND_WRITE, ARGUMENTS(submission_id), .run = cmd_submission_cancel},
+		.kind = COMMAND_WRITE, ARGUMENTS(submission_id), .run = cmd_submission_cancel,
+		.answer = "`{\"id\", \"jobs\": [{\"job\", \"device\", \"attempt\"}]}`."},
 	{"submission.delete", "deletes a submission for good", .right = RIGHT_ANYBODY, .kind = COMMAND_WRITE,
 		ARGUMENTS(submission_id), .run = cmd_submission_delete,
 		.details =
-			"It leaves the ranking; your next best run takes its place. What it used of a rate limit stays used."},
+			"It leaves the ranking; your next best run takes its place. What it used of a rate limit stays used.",
+		.answer = "`{\"id\", \"status\": \"ok\"}`."},
 	{"submission.rerun", "runs a submission again", .right = RIGHT_CREATOR, .kind = COMMAND_WRITE,
 		ARGUMENTS(submission_rerun), .run = cmd_submission_rerun,
 		.details =
 			"For the leaderboard's creator and admins. What was there counts until the new verdict is, which then "
 			"takes "
-			"its place, better or worse; where a machine fails again or the rerun is cancelled, the old one stays."},
+			"its place, better or worse; where a machine fails again or the rerun is cancelled, the old one stays.",
+		.answer = "as `submit`."},
 	{"submission.flag", "marks a submission as a cheat", .right = RIGHT_CREATOR, .kind = COMMAND_WRITE,
 		ARGUMENTS(submission_flag), .run = cmd_submission_flag,
 		.details =
 			"For the leaderboard's creator and admins. It leaves the ranking and stays as evidence: its owner is told "
-			"and cannot delete it."},
+			"and cannot delete it.",
+		.answer = "`{\"id\", \"status\": \"hacked\", \"reason\"}`."},
 	{"submission.unflag", "takes the mark as a cheat back", .right = RIGHT_CREATOR, .kind = COMMAND_WRITE,
-		ARGUMENTS(submission_id), .run = cmd_submission_unflag, .details = "It counts again."},
+		ARGUMENTS(submission_id), .run = cmd_submission_unflag, .details = "It counts again.",
+		.answer = "`{\"id\", \"status\": \"ok\"}`."},
 	{"user.list", "lists the users", .right = RIGHT_ADMIN, .kind = COMMAND_READ, ARGUMENTS(user_list),
-		.run = cmd_user_list},
+		.run = cmd_user_list,
+		.answer = "`[{\"user_id\": text, \"user_name\", \"role\", \"created\", \"banned\": time or null, "
+				  "\"ban_reason\", \"submissions\": how many, \"identities\": [{\"provider\", \"name\"}]}]`, by name."},
 	{"user.show", "shows a user with identities and ranks", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
-		ARGUMENTS(user_show), .run = cmd_user_show, .details = "Others than yourself are for admins."},
+		ARGUMENTS(user_show), .run = cmd_user_show, .details = "Others than yourself are for admins.",
+		.answer =
+			"the same of one, with \"subject\" and \"created\" of each identity, `\"joined\"`: names that lead to "
+			"this user, and `\"ranks\": [{\"leaderboard\", \"device\", \"rank\", \"of\", \"score\"}]`."},
 	{"user.ban", "bans a user", .right = RIGHT_ADMIN, .kind = COMMAND_WRITE, ARGUMENTS(user_ban), .run = cmd_user_ban,
 		.details = "Nothing of theirs counts while they are banned; what they have queued or running is cancelled, and "
-				   "whatever they ask for that changes something is refused with the reason."},
+				   "whatever they ask for that changes something is refused with the reason.",
+		.answer = "`{\"user_id\", \"user_name\", \"cancelled\": [submission]}`."},
 	{"user.unban", "takes a ban back", .right = RIGHT_ADMIN, .kind = COMMAND_WRITE, ARGUMENTS(user_name),
-		.run = cmd_user_unban, .details = "What they have counts again; what the ban cancelled stays cancelled."},
+		.run = cmd_user_unban, .details = "What they have counts again; what the ban cancelled stays cancelled.",
+		.answer = "`{\"user_id\", \"user_name\"}`."},
 	{"user.role", "gives a user a role", .right = RIGHT_ADMIN, .kind = COMMAND_WRITE, ARGUMENTS(user_role),
-		.run = cmd_user_role, .details = "The last admin stays one."},
+		.run = cmd_user_role, .details = "The last admin stays one.",
+		.answer = "`{\"user_id\", \"user_name\", \"role\", \"was\"}`."},
 	{"user.link", "joins two of your identities into one user", .right = RIGHT_ANYBODY, .kind = COMMAND_WRITE,
 		ARGUMENTS(user_link), .run = cmd_user_link,
 		.details = "Without CODE it makes a code, which holds for ten minutes and works once. Typed as the other user, "
 				   "here or "
 				   "in another frontend, it joins whoever made it into that one: submissions, leaderboards, access, "
 				   "the higher "
-				   "role."},
+				   "role.",
+		.answer =
+			"without a code `{\"code\", \"expires\"}`; with one `{\"joined\": whether, \"from\", \"into\"}`, both "
+			"users as in `user.list`: only with `confirm` they are joined."},
 	{"user.join", "joins a user into another", .right = RIGHT_ADMIN, .kind = COMMAND_WRITE, ARGUMENTS(user_join),
-		.run = cmd_user_join, .details = "What user link does with a code, by an admin. There is no way back."},
-	{"admin.start", "accepts submissions", .right = RIGHT_ADMIN, .kind = COMMAND_WRITE, .run = cmd_admin_start},
+		.run = cmd_user_join, .details = "What user link does with a code, by an admin. There is no way back.",
+		.answer = "`{\"joined\": true, \"from\", \"into\"}`, both as they were."},
+	{"admin.start", "accepts submissions", .right = RIGHT_ADMIN, .kind = COMMAND_WRITE, .run = cmd_admin_start,
+		.answer = "`{\"status\": \"ok\", \"accepts_jobs\"}`."},
 	{"admin.stop", "accepts no more submissions", .right = RIGHT_ADMIN, .kind = COMMAND_WRITE, .run = cmd_admin_stop,
-		.details = "Until `admin start`, over restarts too. What was accepted goes on."},
+		.details = "Until `admin start`, over restarts too. What was accepted goes on.",
+		.answer = "`{\"status\": \"ok\", \"accepts_jobs\"}`."},
 	{"admin.stats", "shows how much is used", .right = RIGHT_ADMIN, .kind = COMMAND_READ, .slow = true,
-		ARGUMENTS(admin_stats), .run = cmd_admin_stats},
+		ARGUMENTS(admin_stats), .run = cmd_admin_stats,
+		.answer = "`{\"status\": \"ok\", \"accepts_jobs\", \"stats\": {\"num_submissions\", \"sub_waiting\", "
+				  "\"num_users\", \"num_unique_codes\", and for each device D \"num_run.D\", \"runs_passed.D\", "
+				  "\"runs_scored.D\", \"runs_secret.D\", \"max_delay.D\", \"avg_delay.D\", \"total_runtime.D\"}}`; "
+				  "times in seconds."},
 	{"admin.backup", "copies the database into a file", .right = RIGHT_ADMIN, .kind = COMMAND_LOCAL,
 		ARGUMENTS(admin_backup), .engine = cmd_admin_backup,
 		.details = "Beside a server too, which does not wait for it. The copy is one moment's, checked and on the disk "
 				   "when the "
 				   "command ends; nothing is overwritten. It holds every secret of the database. To go back to it, "
 				   "stop Kettle "
-				   "and put it in the database's place, without the files that end in -wal and -shm."},
+				   "and put it in the database's place, without the files that end in -wal and -shm.",
+		.answer = "`{\"path\", \"bytes\"}`."},
 	{"admin.export", "writes what the database holds for other programs", .right = RIGHT_ADMIN, .kind = COMMAND_LOCAL,
 		ARGUMENTS(admin_export), .engine = cmd_admin_export,
 		.details =
 			"Leaderboards, users, submissions, jobs and runs, a file each, and the code of submissions by its hash. "
-			"Seeds, tokens, invite codes and identities are left out."},
+			"Seeds, tokens, invite codes and identities are left out.",
+		.answer = "`{\"path\", \"files\": {name: rows}}`."},
 	{"admin.gc", "frees what need not be kept", .right = RIGHT_ADMIN, .kind = COMMAND_ENGINE, .engine = cmd_admin_gc,
 		.details =
 			"Files that jobs left, logs and events older than the configuration says (retention), codes that have "
 			"expired, contents that nothing uses, free pages of the database and its log. A server does it by itself "
-			"once a day. Nothing of a submission that is marked as a cheat goes."},
+			"once a day. Nothing of a submission that is marked as a cheat goes.",
+		.answer =
+			"`{\"artifacts\", \"artifact_bytes\", \"logs\": jobs, \"events\", \"tokens\", \"blobs\", \"blob_bytes\", "
+			"\"folders\", \"folder_bytes\", \"database_bytes\", \"log_bytes\"}`: what was freed."},
 	{"queue.place", "says how many jobs are before yours", .right = RIGHT_ANYBODY, .kind = COMMAND_ENGINE,
-		ARGUMENTS(queue_place_arguments), .engine = cmd_queue_place},
+		ARGUMENTS(queue_place_arguments), .engine = cmd_queue_place,
+		.answer = "`{\"places\": [{\"job\", \"device\", \"place\": jobs before it, \"length\": of the queue, "
+				  "\"waits\": why the device cannot serve it now}]}`; of those jobs that are queued."},
 	{"device.list", "lists the devices, what they run on and what is queued", .right = RIGHT_ANYBODY,
-		.kind = COMMAND_ENGINE, ARGUMENTS(device_list), .engine = cmd_device_list},
+		.kind = COMMAND_ENGINE, ARGUMENTS(device_list), .engine = cmd_device_list,
+		.answer = "`[{\"name\", \"queued\", \"waits\": why nobody or not all are served, \"remarks\": what must be "
+				  "known of a language to read scores, \"units\": [{\"unit\", "
+				  "\"runner\", \"state\", \"slots\", \"running\", "
+				  "\"level\", \"machine\", \"tools\", \"protections\", \"gpu\": {\"vendor\", \"index\", \"name\", "
+				  "\"uuid\", \"memory\": bytes, \"used\", \"driver\", \"compute\" or \"gfx\", \"clocks\", "
+				  "\"temperature\", \"throttle\", \"processes\"}, \"gpus\": [all of the unit], \"gpu_error\", "
+				  "\"packages\": {tool: {package: version}}, \"calibration\": {\"names\", \"spreads\", \"at\", "
+				  "\"changed\"}, \"unreachable\": a sentence, \"config\": the unit's section of the configuration, "
+				  "for admins}]}]`."},
 	{"device.calibrate", "measures how fast the devices are, once", .right = RIGHT_ADMIN, .kind = COMMAND_ENGINE,
 		ARGUMENTS(device_calibrate), .engine = cmd_device_calibrate,
 		.details =
@@ -494,62 +568,102 @@ const struct command commands[] = {
 			"has changed or force is said. Scores that were made before stay as "
 			"they are; they differ from later ones by as much as the calibration does, which the answer shows, until "
 			"their submissions are run again. A device without a calibration works: its scores then move with what "
-			"else the machine does."},
+			"else the machine does.",
+		.answer =
+			"`{\"units\": [{\"device\", \"unit\", \"state\": \"calibrated\", \"already\" or \"failed\", \"names\": "
+			"{calibrator: ns}, \"spreads\": {calibrator: what 95 % of runs are within, as part of the score}, "
+			"\"before\", "
+			"\"at\", \"boards\": [{\"leaderboard\", \"names\": those of its task}], measured now, \"error\", "
+			"\"remarks\"}]}`."},
 	{"device.disable", "sets units of devices aside", .right = RIGHT_ADMIN, .kind = COMMAND_ENGINE,
 		ARGUMENTS(device_disable), .engine = cmd_device_disable,
 		.details =
 			"What runs there ends as usual, and nothing more is given to it until it is enabled, after a restart "
-			"too. A unit whose GPU is missing or not free twice in a row is set aside by itself."},
+			"too. A unit whose GPU is missing or not free twice in a row is set aside by itself.",
+		.answer = "`{\"units\": [{\"device\", \"unit\", \"state\": \"aside\", \"reason\"}]}`."},
 	{"device.enable", "brings units back that were set aside", .right = RIGHT_ADMIN, .kind = COMMAND_ENGINE,
 		ARGUMENTS(device_enable), .engine = cmd_device_enable,
 		.details = "A unit that was set aside for its GPU also comes back by itself, once it is there and free again: "
-				   "that is looked at every minute."},
+				   "that is looked at every minute.",
+		.answer =
+			"`{\"units\": [{\"device\", \"unit\", \"state\": \"ready\" or \"failed\", \"reason\", \"error\"}]}`."},
 	{"task.read", "reads a task into one document", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
-		ARGUMENTS(task_read_arguments), .engine = cmd_task_read},
+		ARGUMENTS(task_read_arguments), .engine = cmd_task_read,
+		.answer = "the task as a bundle: `{\"name\", \"yml\", \"task\", \"files\", \"submission\", \"templates\", "
+				  "\"remarks\", \"hash\"}`."},
 	{"task.check", "checks tasks in any of their forms", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
 		ARGUMENTS(task_check_arguments), .engine = cmd_task_check,
 		.details = "No database is needed. Errors name the file, the line and the nearest key. Where a device of the "
 				   "configuration is this machine's, a little is built there, and what it lacks is named: cuBLAS, "
-				   "NVRTC, CUTLASS, a library."},
+				   "NVRTC, CUTLASS, a library.",
+		.answer = "`{\"tasks\": [{\"path\", \"ok\", \"error\", \"name\", \"lang\", \"tests\", \"benchmarks\", "
+				  "\"files\", \"remarks\"}], \"ok\"}`; of a competition first `{\"path\", \"ok\", \"error\", "
+				  "\"competition\", \"file\", \"deadline\", \"problems\"}`, then each problem as a task with "
+				  "`problem`, its name."},
 	{"task.run", "runs a file against a task, here and now", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
 		ARGUMENTS(task_run_arguments), .engine = cmd_task_run,
-		.details = "The loop of a task's author: no database, no leaderboard, nothing is stored."},
+		.details = "The loop of a task's author: no database, no leaderboard, nothing is stored.",
+		.answer = "the verdict: `{\"task\", \"device\", \"mode\", \"state\", \"score\", \"error\", \"compilation\", "
+				  "\"runs\", \"kept\"}`."},
 	{"task.verify", "runs a task's solutions: right ones must pass, wrong ones must not", .right = RIGHT_ANYBODY,
 		.kind = COMMAND_LOCAL, ARGUMENTS(task_verify_arguments), .engine = cmd_task_verify,
 		.details = "A wrong solution may say in its first lines what it must come to, in a comment `expect: failed`, "
-				   "`timed_out` or `compile`; without that anything but passing will do."},
+				   "`timed_out` or `compile`; without that anything but passing will do.",
+		.answer =
+			"`{\"task\", \"device\", \"solutions\": [{\"name\", \"kind\": \"correct\" or \"wrong\", \"expected\", "
+			"\"mode\", \"found\", \"ok\": null where the run cannot tell, \"score\", \"error\"}], \"ok\"}`."},
 	{"task.pack", "puts a task into a zip that stands for itself", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
 		ARGUMENTS(task_pack_arguments), .engine = cmd_task_pack,
 		.details = "Files that the task reaches by ../ come inside and task.yml names them there; it means the same as "
-				   "before. The same task gives the same bytes."},
+				   "before. The same task gives the same bytes.",
+		.answer = "`{\"name\", \"hash\", \"files\": [path], \"size\", \"base64\": the zip}`; on the command line, "
+				  "which writes it, with `path` in place of `base64`."},
 	{"task.new", "begins a task with a copy of one that comes with Kettle", .right = RIGHT_ANYBODY,
 		.kind = COMMAND_LOCAL, ARGUMENTS(task_new_arguments), .engine = cmd_task_new,
 		.details =
 			"The copy stands for itself, with its harness; a task of a single reference file is that file. A name that "
-			"is none lists what there is. KETTLE_TASKS names another folder of tasks."},
+			"is none lists what there is. KETTLE_TASKS names another folder of tasks.",
+		.answer = "`{\"name\", \"hash\", \"files\": {path: contents}, \"reference\": the name of a single reference "
+				  "file}`; on the command line, which writes them, `{\"name\", \"path\", \"files\": [path]}`."},
 	{"problems.sync", "makes the leaderboards what a competition file says", .right = RIGHT_CREATOR,
 		.kind = COMMAND_WRITE, ARGUMENTS(problems_sync_arguments), .run = cmd_problems_sync,
 		.details =
 			"Leaderboards that are missing are created; task, deadline and devices of the others become what the file "
 			"says. A problem that is wrong is told and the others are done, all in one step. Leaderboards that the "
-			"file no longer has stay as they are."},
+			"file no longer has stay as they are.",
+		.answer =
+			"`{\"created\": [name], \"updated\": [name], \"unchanged\": [name], \"skipped\": [{\"name\", \"reason\"}], "
+			"\"errors\": [{\"name\", \"error\"}], \"absent\": [name of a board that the file no longer has], \"plan\": "
+			"[{\"name\", \"set\", \"action\", \"changes\", \"scores\", \"devices\", \"deadline\"}], \"dry_run\"}`."},
 	{"problems.read", "reads a competition and its tasks into one document", .right = RIGHT_ANYBODY,
-		.kind = COMMAND_LOCAL, ARGUMENTS(problems_read_arguments), .engine = cmd_problems_read},
+		.kind = COMMAND_LOCAL, ARGUMENTS(problems_read_arguments), .engine = cmd_problems_read,
+		.answer = "`{\"sets\": [{\"name\", \"file\", \"description\", \"deadline\", \"problems\": [{\"name\", "
+				  "\"directory\", \"deadline\", \"gpus\", \"bundle\" or null, \"error\" or null}]}]}`."},
 	{"plugin.list", "lists the plugins that are loaded", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
-		.engine = cmd_plugin_list},
+		.engine = cmd_plugin_list,
+		.answer = "`{\"plugins\": [{\"name\", \"kind\", \"version\", \"summary\", \"file\"}]}`."},
 	{"plugin.info", "shows what a plugin may be told", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
-		ARGUMENTS(plugin_info_arguments), .engine = cmd_plugin_info},
+		ARGUMENTS(plugin_info_arguments), .engine = cmd_plugin_info,
+		.answer = "`{\"name\", \"kind\", \"summary\", \"options\": [{\"key\", \"type\", \"default\", \"min\", "
+				  "\"max\", \"help\"}]}`."},
 	{"plugin.test", "tries whether a plugin keeps the rules", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
-		ARGUMENTS(plugin_test_arguments), .engine = cmd_plugin_test},
+		ARGUMENTS(plugin_test_arguments), .engine = cmd_plugin_test,
+		.answer = "`{\"tests\": [{\"name\", \"passed\", \"message\"}], \"ok\"}`."},
 	{"config.check", "checks the configuration and shows what is in force", .right = RIGHT_ANYBODY,
 		.kind = COMMAND_LOCAL, .engine = cmd_config_check,
 		.details =
 			"Of the toolkits that the languages use, such as nvcc's, each part is listed that a machine has, or lacks "
-			"and how to get it."},
+			"and how to get it.",
+		.answer =
+			"`{\"ok\", \"file\", \"config\": what is in force, \"warnings\", \"toolkits\": [{\"runner\", \"tool\", "
+			"\"parts\": [{\"name\", \"present\", \"how\": to get it}]}]}`."},
 	{"version", "says which Kettle this is and where each part of it was found", .right = RIGHT_ANYBODY,
 		.kind = COMMAND_LOCAL, .engine = cmd_version,
 		.details =
 			"Parts are looked for from where the program lies, then where they were installed. The exit status is 3 "
-			"where one is missing."},
+			"where one is missing.",
+		.answer = "`{\"version\", \"ok\", \"parts\": [{\"part\", \"path\", \"found\"}], \"config\", \"database\", "
+				  "\"machine\", "
+				  "\"kernel\", \"libc\", \"warnings\"}`."},
 	{0},
 };

@@ -9,6 +9,7 @@
  */
 #include <config.h>
 
+#include "commands/handlers.h"
 #include "config/configuration.h"
 #include "session/core.h"
 #include "session/event_feed.h"
@@ -334,6 +335,7 @@ setup(struct app *app, struct kettle_error *err)
 	struct core_setup core = {
 		.loop = &app->loop,
 		.io = app->io,
+		.commands = commands,
 		.database = json_string_value(json_object_get(root, "database")),
 		.owner = app->login,
 		.devices = json_object_get(root, "devices"),

@@ -48,7 +48,7 @@ unknown(struct call *call)
 {
 	const char *names[128] = {NULL};
 	size_t count = 0;
-	for (const struct command *c = commands; c->name && count < ARRAY_SIZE(names) - 1; c++)
+	for (const struct command *c = call->core->setup.commands; c->name && count < ARRAY_SIZE(names) - 1; c++)
 		names[count++] = c->name;
 	const char *near = nearest(call->name, names);
 	if (near)
@@ -225,7 +225,7 @@ begin(void *arg)
 	struct call *call = arg;
 	struct kettle_error err = {0};
 	json_t *checked = NULL;
-	call->command = command_find(call->name);
+	call->command = command_find(call->core->setup.commands, call->name);
 	if (!call->command) {
 		unknown(call);
 		return;

@@ -25,7 +25,7 @@ core_new(const struct core_setup *setup, struct core **ret_core, struct kettle_e
 	core->thread = uv_thread_self();
 	core->devices = json_deep_copy(setup->devices);
 	core->retired = json_array();
-	core->commands = command_table();
+	core->commands = command_data(setup->commands);
 	core->env = (struct command_env){
 		.languages = &core->languages,
 		.devices = core->devices,

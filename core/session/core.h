@@ -12,7 +12,7 @@
 #ifndef KETTLE_CORE_H
 #define KETTLE_CORE_H
 
-#include "commands/command.h"
+#include "session/command.h"
 #include "engine/engine.h"
 #include "loop/loop_services.h"
 #include "judge/language.h"
@@ -51,8 +51,9 @@ struct core_limits {
 struct core_setup {
 	uv_loop_t *loop;
 	struct hostio *io;
-	const char *database; /* path */
-	const char *owner;    /* login name: becomes admin of a new database */
+	const struct command *commands; /* the table */
+	const char *database;           /* path */
+	const char *owner;              /* login name: becomes admin of a new database */
 	const json_t *devices;
 	struct core_limits limits;
 	bool stays; /* a server: jobs may be left to it */

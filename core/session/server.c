@@ -125,7 +125,8 @@ on_answer(void *arg, const struct kettle_error *err, json_t *result)
 static void
 take_call(struct connection *connection, const json_t *message)
 {
-	const struct command *command = command_find(json_string_value(json_object_get(message, "call")));
+	const struct command *command =
+		command_find(connection->server->core->setup.commands, json_string_value(json_object_get(message, "call")));
 	json_int_t id = json_integer_value(json_object_get(message, "id"));
 	struct answer *answer = calloc(1, sizeof(*answer));
 	struct kettle_error err = {0};

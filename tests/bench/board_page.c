@@ -11,7 +11,7 @@
  */
 #include <config.h>
 
-#include "commands/command.h"
+#include "commands/handlers.h"
 #include "model/jobs.h"
 
 #include <stdio.h>
@@ -240,7 +240,7 @@ run(struct bench *bench, const char *database, const char *board, double seconds
 int
 main(int argc, char **argv)
 {
-	struct bench bench = {.show = command_find("leaderboard.show"),
+	struct bench bench = {.show = command_find(commands, "leaderboard.show"),
 		.actor = json_pack("{s:s, s:s, s:s}", "provider", "cli", "subject", "reader", "name", "reader"),
 		.pages = json_array(),
 		.changed = json_array(),

@@ -16,7 +16,7 @@
 
 #include "base/cleanup.h"
 #include "lib/cli_host.h"
-#include "commands/command.h"
+#include "commands/handlers.h"
 #include "base/file.h"
 #include "cli/actions/write_files.h"
 
@@ -32,7 +32,7 @@ setup(void **arg)
 	struct state *state = calloc(1, sizeof(*state));
 	cli_host_init(&state->host);
 	json_decref(state->host.table);
-	state->host.table = command_table();
+	state->host.table = command_data(commands);
 	snprintf(state->folder, sizeof(state->folder), "/tmp/kettle-cli-XXXXXX");
 	assert_non_null(mkdtemp(state->folder));
 	*arg = state;

@@ -13,7 +13,7 @@
 
 #include "base/cleanup.h"
 #include "cli/cli.h"
-#include "commands/command.h"
+#include "commands/handlers.h"
 #include "base/file.h"
 #include "cli/args/help.h"
 #include "cli/args/reference.h"
@@ -109,7 +109,7 @@ test_table(void **state)
 		assert_true(*value_text(command, "name"));
 		assert_true(*value_text(command, "help"));
 		if (!*value_text(command, "answer"))
-			fail_msg("core/commands/command_results.c does not say what %s answers", value_text(command, "name"));
+			fail_msg("core/commands/command_table.c does not say what %s answers", value_text(command, "name"));
 		json_array_foreach(json_object_get(command, "args"), j, argument)
 			if (!*value_text(argument, "help"))
 				fail_msg("%s: %s has no help", value_text(command, "name"), value_text(argument, "name"));
@@ -122,7 +122,7 @@ test_table(void **state)
 static int
 setup(void **state)
 {
-	*state = command_table();
+	*state = command_data(commands);
 	return *state ? 0 : -1;
 }
 

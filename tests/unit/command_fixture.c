@@ -66,7 +66,7 @@ commands_run(struct commands_fixture *c, const char *who, const char *command, j
 	json_decref(STEAL(c->result));
 	memset(&c->err, 0, sizeof(c->err));
 	assert_non_null(args);
-	struct call call = {.command = command_find(command), .env = &c->env, .actor = actor};
+	struct call call = {.command = command_find(commands, command), .env = &c->env, .actor = actor};
 	assert_non_null(call.command);
 	int code = command_check(call.command, args, &checked, &c->err);
 	if (code < 0)

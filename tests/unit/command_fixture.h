@@ -3,7 +3,7 @@
 #ifndef KETTLE_COMMAND_FIXTURE_H
 #define KETTLE_COMMAND_FIXTURE_H
 
-#include "commands/command.h"
+#include "commands/handlers.h"
 #include "model/actor.h"
 #include "unit/store_fixture.h"
 

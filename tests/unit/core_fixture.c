@@ -89,6 +89,7 @@ cores_make(size_t place, bool stays)
 	const struct core_setup setup = {
 		.loop = &cores.loop,
 		.io = cores.io,
+		.commands = commands,
 		.database = cores.path,
 		.owner = "owner",
 		.devices = cores.devices,

@@ -38,14 +38,14 @@ static void
 test_table(void **state)
 {
 	(void)state;
-	AUTO_JSON json_t *table = command_table();
+	AUTO_JSON json_t *table = command_data(commands);
 	size_t count = 0;
 	for (const struct command *command = commands; command->name; command++, count++) {
 		assert_non_null(command->help);
 		assert_true(command->right >= RIGHT_ANYBODY && command->right <= RIGHT_ADMIN);
 		bool on_store = command->kind == COMMAND_READ || command->kind == COMMAND_WRITE;
 		assert_true(on_store ? command->run && !command->engine : !command->run && command->engine);
-		assert_ptr_equal(command_find(command->name), command);
+		assert_ptr_equal(command_find(commands, command->name), command);
 		const json_t *row = json_array_get(table, count);
 		assert_string_equal(commands_text(row, "name"), command->name);
 		assert_int_equal(json_array_size(commands_at(row, "args")), command->arguments_count);
@@ -59,7 +59,7 @@ test_table(void **state)
 		}
 	}
 	assert_int_equal(json_array_size(table), count);
-	assert_null(command_find("leaderboard.creat"));
+	assert_null(command_find(commands, "leaderboard.creat"));
 }
 
 static void
@@ -67,7 +67,7 @@ refused(const char *command, json_t *args_take, const char *says)
 {
 	AUTO_JSON json_t *args = args_take, *checked = NULL;
 	struct kettle_error err = {0};
-	assert_true(command_check(command_find(command), args, &checked, &err) < 0);
+	assert_true(command_check(command_find(commands, command), args, &checked, &err) < 0);
 	assert_null(checked);
 	assert_says(&err, says);
 }
@@ -78,7 +78,7 @@ test_check(void **state)
 	(void)state;
 	struct kettle_error err = {0};
 	AUTO_JSON json_t *args = json_pack("{s:s, s:s}", "name", "x", "device", "CPU"), *checked = NULL;
-	assert_int_equal(command_check(command_find("leaderboard.show"), args, &checked, &err), 0);
+	assert_int_equal(command_check(command_find(commands, "leaderboard.show"), args, &checked, &err), 0);
 	assert_int_equal(commands_number(checked, "limit"), 100);
 	assert_true(json_is_false(commands_at(checked, "mine")));
 	refused("leaderboard.show", json_pack("{s:s, s:i}", "nam", "x", "limit", 3), "did you mean `name`?");
@@ -100,7 +100,7 @@ test_check(void **state)
 	/* One value stands for a list, a choice gets its own case, null is absent. */
 	args = json_pack(
 		"{s:o, s:s, s:s, s:n}", "file", commands_file("a", "b"), "device", "CPU", "mode", "TEST", "leaderboard");
-	assert_int_equal(command_check(command_find("submit"), args, &checked, &err), 0);
+	assert_int_equal(command_check(command_find(commands, "submit"), args, &checked, &err), 0);
 	assert_string_equal(commands_text(checked, "device.0"), "CPU");
 	assert_string_equal(commands_text(checked, "mode"), "test");
 	assert_null(commands_at(checked, "leaderboard"));

@@ -5,7 +5,6 @@
 #include "unit/command_fixture.h"
 
 #include "base/cleanup.h"
-#include "commands/cmd_export.h"
 
 #include <stdlib.h>
 #include <string.h>

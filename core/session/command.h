@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The command table: everything an actor can ask of the core, with its arguments, right and kind. Frontends render it.
- */
+/* What a command is: its arguments, right, kind and handler. The table of all is handed in; frontends render it. */
 #ifndef KETTLE_COMMAND_H
 #define KETTLE_COMMAND_H
 
@@ -50,39 +49,40 @@ enum command_kind {
 
 struct core; /* core.h */
 
+/* READ and WRITE. args is checked against the arguments, defaults filled in. */
+typedef int command_run_fn(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
+	json_t **ret_result, struct kettle_error *err);
+/* ENGINE and LOCAL. Answers exactly once, also on errors, possibly at once. */
+typedef void command_engine_fn(
+	struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg);
+
+/* A table of them ends with a NULL name. */
 struct command {
 	const char *name;    /* "leaderboard.create" */
 	const char *help;    /* one line */
 	const char *details; /* a paragraph for the help of the command and the manual, or NULL */
+	const char *answer;  /* the shape of its answer, a line or two of Markdown for docs/commands.md */
 	enum access_right right;
 	enum command_kind kind;
-	bool slow;     /* READ: on a connection of its own, so that nobody waits for it */
-	bool late_ban; /* the handler itself refuses who is banned, at its place in the order of the checks */
+	bool slow;     /* READ: on a connection of its own, so that no other command waits for it */
+	bool late_ban; /* the handler itself refuses banned users, at its place in the order of the checks */
 	const struct argument *arguments;
 	size_t arguments_count;
-	/* READ and WRITE. args is checked against the arguments, defaults filled in. */
-	int (*run)(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
-		json_t **ret_result, struct kettle_error *err);
-	/* ENGINE and LOCAL. Answers exactly once, also on errors, possibly at once. */
-	void (*engine)(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg);
+	command_run_fn *run;
+	command_engine_fn *engine;
 };
 
-/* Ends with a NULL name. In command_table.c. */
-extern const struct command commands[];
-const struct command *command_find(const char *name);
+const struct command *command_find(const struct command *table, const char *name);
 /* actor_resolve with what the command requires. */
 int command_actor(const struct command *command, struct db *db, const json_t *actor, struct actor *ret_actor,
 	struct kettle_error *err);
-/* The shape of a command's answer, a line or two of Markdown for docs/commands.md; NULL: no such command.
- * In command_answers.c. */
-const char *command_answer(const char *name);
 /*
  * Checks args (KETTLE_EINVAL names the argument and the nearest known one) and fills in defaults; new reference. One
  * value stands for a list of one where an argument is repeated; a choice gets the case it is listed in. [any]
  */
 int command_check(const struct command *command, const json_t *args, json_t **ret_args, struct kettle_error *err);
-/* The whole table as data for frontends:
+/* A whole table as data for frontends:
  * [{"name","help","details","answer","right","kind","args":[{"name","type","required","positional","repeated","choices","default","meta","help","min"?,"max"?}]}].
  * New reference. */
-json_t *command_table(void);
+json_t *command_data(const struct command *table);
 #endif

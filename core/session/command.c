@@ -2,7 +2,7 @@
 /* Looks commands up, checks what is passed to them, and shows the table as data. */
 #include <config.h>
 
-#include "commands/command.h"
+#include "session/command.h"
 
 #include "base/cleanup.h"
 #include "base/text.h"
@@ -13,9 +13,9 @@
 #include <strings.h>
 
 const struct command *
-command_find(const char *name)
+command_find(const struct command *table, const char *name)
 {
-	for (const struct command *command = commands; command->name; command++)
+	for (const struct command *command = table; command->name; command++)
 		if (strcmp(command->name, name) == 0)
 			return command;
 	return NULL;
@@ -363,17 +363,17 @@ argument_data(const struct argument *argument)
 }
 
 json_t *
-command_table(void)
+command_data(const struct command *table)
 {
-	json_t *table = json_array();
-	for (const struct command *command = commands; command->name; command++) {
+	json_t *data = json_array();
+	for (const struct command *command = table; command->name; command++) {
 		json_t *args = json_array();
 		for (size_t i = 0; i < command->arguments_count; i++)
 			(void)json_array_append_new(args, argument_data(&command->arguments[i]));
 		(void)json_array_append_new(
-			table, json_pack("{s:s, s:s, s:s?, s:s?, s:s, s:s, s:o}", "name", command->name, "help", command->help,
-					   "details", command->details, "answer", command_answer(command->name), "right",
-					   right_name(command->right), "kind", kind_name(command->kind), "args", args));
+			data, json_pack("{s:s, s:s, s:s?, s:s?, s:s, s:s, s:o}", "name", command->name, "help", command->help,
+					  "details", command->details, "answer", command->answer, "right", right_name(command->right),
+					  "kind", kind_name(command->kind), "args", args));
 	}
-	return table;
+	return data;
 }

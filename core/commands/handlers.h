@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: MIT */
+/* The handlers of the command table, a section per file. See command.h for their form, the table for arguments and
+ * rights. */
+#ifndef KETTLE_HANDLERS_H
+#define KETTLE_HANDLERS_H
+
+#include "session/command.h"
+
+/* command_table.c: the table; ends with a NULL name. */
+extern const struct command commands[];
+
+/* ---- cmd_board.c: leaderboards. Store's threads ---- */
+
+/*
+ * leaderboard.create {name, task, deadline?, device?, description?, visibility}: the board as leaderboard.list shows
+ * it, with "remarks". Devices: those given, else the task's, else the only one that is configured. A deadline that has
+ * passed is a remark, so that an old competition can be kept.
+ */
+command_run_fn cmd_board_create;
+/* The same without writing anything: whether it could be created, and on which devices. New reference. */
+int cmd_board_create_check(
+	struct db *db, const struct command_env *env, const json_t *args, json_t **ret_devices, struct kettle_error *err);
+/* leaderboard.list {all}: the array of GET /leaderboards. */
+command_run_fn cmd_board_list;
+/*
+ * leaderboard.show {name, device?, mine, limit, offset}: {"leaderboard": …, "rankings": [ranking_page's page for each
+ * device], "code_open": whether the actor may read the code behind their entries}; mine: the actor's own runs
+ * (ranking_page_of).
+ */
+command_run_fn cmd_board_show;
+/* leaderboard.delete {name, force}: {"name", "submissions": how many went with it}. */
+command_run_fn cmd_board_delete;
+
+/* ---- cmd_board_update.c: changes to a leaderboard. Store's thread ---- */
+
+/*
+ * leaderboard.update {name, deadline?, device?, visibility?, code?, description?, task?, force}: what board_update
+ * answers, with "leaderboard": the board as leaderboard.list shows it, "remarks". Its creator or an admin. EINVAL:
+ * nothing is to be changed.
+ */
+command_run_fn cmd_board_update;
+
+/* ---- cmd_board_task.c: what is behind a leaderboard. Store's threads ---- */
+
+#define BOARD_PLANS_BYTES (16u << 20) /* of all plans in one answer, as JSON */
+
+/* What stands in a plan where a submission's own secret will. */
+#define BOARD_SECRET "<drawn for each submission>"
+
+/*
+ * leaderboard.task {name, device?, mode?}: everything that decides how a submission runs: {"leaderboard", "name": of the
+ * task, "yml", "task", "submission": the name that the submission gets, "files": {name: contents}, "templates", "hash",
+ * "plans": [{"device", "mode", "plan"}]}; plans are those that jobs get, for each device and mode, with {"task": name} in
+ * place of contents that are a file of the task, {"submission": true} for the submission, and BOARD_SECRET for every
+ * secret. A plan that cannot be made here has "error", a sentence, instead.
+ */
+command_run_fn cmd_board_task;
+/* leaderboard.template {name, lang?}: {"leaderboard", "templates": starter_list's}. */
+command_run_fn cmd_board_template;
+
+/* ---- cmd_rate.c: rate limits of a leaderboard. Store's threads ---- */
+
+#define RATE_PER_HOUR_MAX 1000000
+
+/*
+ * leaderboard.rate_limits {name, category?, device?}: {"leaderboard", "limits": [{"category", "device": name or null
+ * (all together), "per_hour"}]}, for whoever may see the board.
+ */
+command_run_fn cmd_rate_limits;
+/*
+ * leaderboard.rate_limit {name, category?, device?, per_hour?, remove}: sets a limit, or removes those that fit; both
+ * categories where none is named. The same answer, with what is there then. Its creator or an admin. Event
+ * leaderboard.limited. EINVAL: neither or both of per_hour and remove; ENOENT: there is none to remove.
+ */
+command_run_fn cmd_rate_limit;
+
+/* ---- cmd_invite.c: invites to closed leaderboards. Store's threads ---- */
+
+#define INVITE_CODE_LENGTH 32 /* letters of 5 bits each: 160 bits */
+#define INVITE_MAX_COUNT 1000 /* codes of one command */
+
+/*
+ * invite.create {name: [boards], count}: codes, each good for one user and all of these boards: {"leaderboards", "codes"}.
+ * The creator of all of them, or an admin. Event invite.created, which has no code in it.
+ */
+command_run_fn cmd_invite_create;
+/*
+ * invite.list {name, limit, offset}: {"leaderboard", "count", "invites": [{"code", "user_id": text or null, "user_name",
+ * "claimed_at", "created_at", "leaderboards"}]}, newest first. The board's creator or an admin.
+ */
+command_run_fn cmd_invite_list;
+/*
+ * invite.revoke {code}: {"code", "was_claimed", "user_name", "leaderboards"}. Who claimed it loses the access that it
+ * gave, unless another invite gives it too; submissions stay. The creator of its boards, or an admin. Event
+ * invite.revoked. ENOENT.
+ */
+command_run_fn cmd_invite_revoke;
+/*
+ * leaderboard.join {code}: claims it: {"status": "ok", "leaderboards": [names]}. Twice by one user is fine. Event
+ * leaderboard.joined for each board. EINVAL: no such code, or somebody else's.
+ */
+command_run_fn cmd_invite_join;
+
+/* ---- cmd_export.c: a leaderboard's submissions. Store's reader ---- */
+
+#define EXPORT_PAGE 500               /* submissions of one answer */
+#define EXPORT_PAGE_BYTES (4u << 20)  /* of code in one answer; the submission that goes beyond is its last */
+#define EXPORT_MAX_ID 999999999999999 /* an id that JSON's readers hold exactly */
+
+/*
+ * leaderboard.export {name, private, after}: a page of submissions with numbers over `after`, in order:
+ * {"leaderboard", "total": submissions on the board (only with after 0, else null), "submissions": [{"id", "user_id" (text),
+ * "user_name", "mode", "file_name", "submission_time", "state", "flagged": reason or null, "counts": whether it is of the
+ * rankings' present, "task": hash of the version it ran on, "sha256", "code", "devices": [{"device", "state", "score",
+ * "low", "high"}]}], "next": what to pass as `after`, or null at the end}.
+ *
+ * The board's creator and admins get every submission; others only those that submission_open opens. ECONFLICT: the board
+ * is active, and private is not set; EACCES: neither creator nor admin, and private is set, or the code is not open.
+ */
+command_run_fn cmd_board_export;
+
+/* ---- cmd_competition.c: leaderboards from a competition file. Store's threads ---- */
+
+/*
+ * problems.sync {problems: {"sets": competition.h's}, force, dry_run}: makes every problem's leaderboard, or changes
+ * its task, deadline and devices (board_update.h) to what the file says, all in one transaction: an error of the
+ * database undoes everything, while a problem that is wrong, or may not be touched, is told and the others are done.
+ *   {"created": [name], "updated": [name], "unchanged": [name], "skipped": [{"name", "reason"}], "errors": [{"name",
+ *    "error"}], "absent": [name: boards of the set that the file no longer has, which stay as they are],
+ *    "plan": [{"name", "set", "action": "create" or "update", "changes", "differs", "scores", "ranked", "open",
+ *        "devices", "deadline", "remarks"}: what was done to those that are created or updated], "dry_run"}
+ * Skipped without force: a board of that name that does not belong to the set, and a task that runs differently while
+ * there are scores, which would be left behind. Who may: of a board its creator and admins. dry_run: nothing is written.
+ */
+command_run_fn cmd_problems_sync;
+
+/* ---- cmd_submit.c: accepts a submission. Store's thread ---- */
+
+/*
+ * submit {file, leaderboard?, device?, mode}: {"id", "leaderboard", "mode", "devices": [name], "jobs": [{"job",
+ * "device"}], "seq": number of its event}. The checks come in the order of the field's API, each with its own sentence:
+ * mode; board (ENOENT), device (EINVAL, lists them); file not empty, at most env->submission_bytes (ETOOBIG), UTF-8
+ * without NUL, extension; accepting (EUNAVAIL); banned (EACCES); header directives; access to a closed board (EACCES);
+ * rate limit (ERATE, retry_s); deadline (EINVAL). Stores submission and jobs with a fresh secret seed; event
+ * submission.accepted. Store's thread.
+ */
+command_run_fn cmd_submit;
+
+/* ---- cmd_submission.c: submissions. Store's threads ---- */
+
+/*
+ * submission.list {leaderboard?, limit, offset}: the actor's own, newest first: [{"id", "leaderboard_name",
+ * "file_name", "submission_time", "done", "mode", "state", "flagged", "runs": [{"gpu_type", "score", "state"}]}].
+ */
+command_run_fn cmd_submission_list;
+/*
+ * submission.show {id}, for its owner, the board's creator and admins; for others as submission_open says: {"id", "leaderboard_id", "leaderboard_name", "file_name", "user_id"
+ * (text), "user_name", "submission_time", "done", "mode", "state", "code", "flagged": reason or null,
+ *  "runs": [{"start_time", "end_time", "mode", "secret", "runner": device, "score", "passed", "result"}],
+ *  "job": {"status", "error", "last_heartbeat"}, "runner_queue": null, "rank": {device: rank or null},
+ *  "jobs": [{"job", "device", "state", "error", "score", "low", "high", "rank": {"rank", "of"} or null, "unit",
+ *            "attempt", "queued", "started", "ended", "compilation", "system", "timing", "artifacts": [{"name", "size",
+ *            "sha256"}], "rerun": whether it will take the place of one that counts until then, "rerun_failed" (where
+ *            there is one): {"job", "state", "error", "ended"} of a rerun that came to nothing,
+ *            "runs": [{"mode", "secret", "index", "passed", "state", "score", …}]}]}.
+ * `timing` is the verdict's (verdict.h); its parts get "record_ns", the time until the verdict was stored, a moment later.
+ * Of a secret run: mode, secret, passed and score. `status` is a word of the field's API and says running until all
+ * jobs have ended; then the worst counts.
+ */
+command_run_fn cmd_submission_show;
+/* submission.cancel {id}, by its owner and admins (a rerun: by admins): {"id", "jobs"}. ECONFLICT: it has ended. */
+command_run_fn cmd_submission_cancel;
+/* submission.delete {id}, by its owner and admins (one that is marked as a cheat: by admins): {"id", "status": "ok"}.
+ */
+command_run_fn cmd_submission_delete;
+
+/* ---- cmd_moderate.c: judges submissions on a board. Store's thread ---- */
+
+#define FLAG_REASON_MAX 500 /* characters */
+
+/*
+ * submission.flag {id, reason}, by the board's creator and admins: marks it as a cheat. It leaves the ranking at once,
+ * whatever still runs of it; code, runs and artifacts stay, and its owner cannot delete them. Event submission.flagged.
+ * {"id", "status": "hacked", "reason"}. ECONFLICT: it is marked already.
+ */
+command_run_fn cmd_submission_flag;
+/* submission.unflag {id}: takes the mark back, and it counts again. Event submission.unflagged. {"id", "status": "ok"}.
+ * ECONFLICT: it is not marked. */
+command_run_fn cmd_submission_unflag;
+/*
+ * submission.rerun {id, device: [name…]}, by the board's creator and admins: see jobs_rerun; no device: all that it was
+ * submitted to. The answer has the form of submit's. EUNAVAIL: a device is not configured.
+ */
+command_run_fn cmd_submission_rerun;
+
+/* ---- cmd_artifact.c: files that jobs left. Store's reader ---- */
+
+/*
+ * submission.artifacts {id}, for its owner, the board's creator and admins: [{"artifact": id, "job", "device", "step",
+ * "name", "size", "sha256", "created", "expired": time or null}], of superseded jobs too, in their order.
+ */
+command_run_fn cmd_submission_artifacts;
+/*
+ * submission.artifact {artifact, offset}, for the same: a part of one, {"artifact", "name", "size", "sha256", "offset",
+ * "base64": at most ARTIFACT_CHUNK_MAX bytes}. ENOENT: there is none, or it is not kept any more.
+ */
+command_run_fn cmd_submission_artifact;
+
+/* ---- cmd_user.c: users. Store's threads ---- */
+
+#define USER_REASON_MAX 500 /* characters */
+
+/* user.list {role?, banned, limit, offset}: those nobody was joined from, by name, as user_object. */
+command_run_fn cmd_user_list;
+/* user.show {name?}: oneself, for admins everybody: user_object in full. */
+command_run_fn cmd_user_show;
+/*
+ * user.ban {name, reason}: nothing of theirs counts any more, what they have open is cancelled, and they write nothing.
+ * Events: of each cancelled submission, rank.changed, user.banned. {"user_id", "user_name", "cancelled": [submission]}.
+ * ECONFLICT: banned already, an admin, oneself.
+ */
+command_run_fn cmd_user_ban;
+/* user.unban {name}: what they have counts again; what was cancelled stays so. Event user.unbanned. ECONFLICT. */
+command_run_fn cmd_user_unban;
+/* user.role {name, role}: {"user_id", "user_name", "role", "was"}. Event user.role. ECONFLICT: the last admin, or banned. */
+command_run_fn cmd_user_role;
+
+/* ---- cmd_link.c: joins two users into one. Store's thread ---- */
+
+#define LINK_CODE_LETTERS 10 /* of 32: 50 bits */
+#define LINK_CODE_MS 600000  /* how long a code holds */
+
+/*
+ * user.link {code?, confirm}. Without a code: {"code", "expires"}; codes are stored as hashes, work once, and a new one
+ * ends the user's last. With one that somebody else has made: {"joined": whether, "from": user_object, "into": the
+ * same}; only with confirm their user is joined into the actor's (user_join), else it is shown what that would be.
+ * Events user.code, user.joined. ENOENT: no such code, or too old; ECONFLICT: one's own.
+ */
+command_run_fn cmd_user_link;
+/* user.join {name, into}: the same by an admin, at once. ECONFLICT: both are one already. */
+command_run_fn cmd_user_join;
+
+/* ---- cmd_admin.c: administration of the engine. Store's threads ---- */
+
+/* admin.start {}, admin.stop {}: whether submissions are accepted, kept over restarts; what runs goes on. Event
+ * admin.accepting where it changed. {"status": "ok", "accepts_jobs"}. */
+command_run_fn cmd_admin_start;
+command_run_fn cmd_admin_stop;
+/*
+ * admin.stats {last_day, leaderboard?}: {"status": "ok", "accepts_jobs", "stats": {"num_submissions", "sub_waiting",
+ * "num_users", "num_unique_codes", and for each device "num_run.D", "runs_passed.D", "runs_scored.D", "runs_secret.D",
+ * "max_delay.D", "avg_delay.D", "total_runtime.D"}}. Of submissions that are there and the runs of each job's last
+ * attempt; times in seconds; a delay is from queued to the beginning of a run.
+ */
+command_run_fn cmd_admin_stats;
+
+/* ---- cmd_backup.c: copies of a database in files. The caller's process ---- */
+
+/*
+ * In the process that asks, for admins of the database. They tell how far they are as progress of a local run: {"kind":
+ * "progress", "task_run": true, "device": "backup" or "export", "event": {"event": "copied", "done", "total"}}. ENOENT: there is no database yet;
+ * ECANCELED: the process ends.
+ */
+/* admin.backup {path}: see backup.h; {"path", "bytes"}. */
+command_engine_fn cmd_admin_backup;
+/* admin.export {path, format}: see export.h; {"path", "files": {name: rows}}. */
+command_engine_fn cmd_admin_export;
+
+/* ---- cmd_engine.c: answered by the engine. Loop thread of the database's owner ---- */
+
+/*
+ * device.list {known}: every device with its units, their state, queue and machine, and their calibration: {"names", "spreads",
+ * "at", "changed": the machine is another one since}, absent where there is none; for admins with each unit's section
+ * of the configuration and why its machine cannot be reached. known: at once, with what machines said before; an engine
+ * that stays asks them then.
+ */
+command_engine_fn cmd_device_list;
+/* queue.place {job: [id…]}: {"places": [{"job", and what engine_place says}]} of those that are queued. */
+command_engine_fn cmd_queue_place;
+/* admin.gc {}: see gc_run. */
+command_engine_fn cmd_admin_gc;
+
+/* ---- cmd_device.c: disables and enables units. Loop thread of the owner ---- */
+
+/*
+ * device.disable {unit: [name…], reason}: {"units": [{"device", "unit", "state": "aside", "reason"}]}. A name is a
+ * unit's or that of a device, which stands for all its units. ENOENT: there is none of that name.
+ */
+command_engine_fn cmd_device_disable;
+/*
+ * device.enable {unit: [name…], test}: the same with the state "ready". test: only those whose machine says that they
+ * are in order; the others stay as they were, with the state "failed" and why in "error".
+ */
+command_engine_fn cmd_device_enable;
+
+/* ---- cmd_calibrate.c: measures how fast a unit is. Loop thread of the owner ---- */
+
+/*
+ * device.calibrate {device?: [name…], force}: {"units": [{"device", "unit", "state", "names": {NAME: ns}, "before":
+ * {NAME: ns}?, "at"?, "boards": [{"leaderboard", "names": {NAME: ns}}]?, "error"?, "remarks": [sentence…]}]}. state:
+ * "calibrated" (now), "already" (before, and the machine is the same), "failed". boards: those whose tasks have calibrators
+ * of their own and were measured now. Writes device.calibrated, of the unit and of each board's task.
+ */
+command_engine_fn cmd_device_calibrate;
+
+/* ---- cmd_harness.c: harnesses of languages ---- */
+
+#define HARNESS_MAX_FILE (1u << 20) /* bytes */
+
+/*
+ * eval_code {language}: the harness files of a language, by its name or an alias: {"language", "files": [{"name",
+ * "text"}]}. EINVAL: no such language; ENOENT: it has none; EIO: they are not where they should be.
+ */
+command_engine_fn cmd_eval_code;
+
+/* ---- cmd_task.c: tasks in all their forms. The caller's process ---- */
+
+/*
+ * task.read {path, lang?, probe, device?: […]}: the bundle of a task in any of its forms; with `probe` it is refused
+ * (EUNAVAIL) where a device at hand lacks what it needs (probe.h).
+ */
+command_engine_fn cmd_task_read;
+/*
+ * task.check {path: […], lang?}: {"tasks": [{"path", "ok", "error" or null, "name", "lang", "tests", "benchmarks",
+ * "files", "remarks"}], "ok"}. What a device at hand lacks is an error, too (probe.h). A competition has an entry of its
+ * own ({"path", "ok", "error", "competition": name, "file", "deadline", "problems": how many}) and then one for each
+ * problem, with "problem": its name, the path being its directory.
+ */
+command_engine_fn cmd_task_check;
+/* task.pack {path, lang?, solutions}: {"name", "hash", "files": [path], "size", "base64": a zip (task_pack.h)}. */
+command_engine_fn cmd_task_pack;
+/* task.new {dir, from, solutions}: the pack (task_pack.h) of a shipped task; whoever asked writes it to dir. */
+command_engine_fn cmd_task_new;
+/* problems.read {path, set?}: {"sets": competition_read_all's}. */
+command_engine_fn cmd_problems_read;
+
+/* ---- cmd_task_run.c: runs a task here, without a database. The caller's process ---- */
+
+/* task.run {path, file, mode, device?, keep, lang?}: runs a file against a task here; the verdict (verdict.h) with
+ * "task", "device", "mode", "kept". */
+command_engine_fn cmd_task_run;
+/*
+ * task.verify {path, mode?, device?, lang?}: runs what lies in solutions/correct and solutions/wrong beside the task:
+ * {"task", "device", "solutions": [{"name": "wrong/nan.cpp", "kind": "correct" or "wrong", "expected", "mode", "found",
+ * "ok", "score", "error"}], "ok"}. found: the state of the verdict, "compile" where a build failed, "skipped" where the
+ * machine lacks what it imports; expected: the word behind `expect:` in its first lines, else "passed" or, for a wrong
+ * one, null: anything but passed and error. It is run as was asked, else as it says (`expect: failed in test`), else
+ * ranked. ok is null for one that was skipped, or that passes in a weaker mode than it says. Each result comes as an
+ * event, too: {"kind": "progress", "task_run": true, "solution": result, "done", "of"}.
+ */
+command_engine_fn cmd_task_verify;
+
+/* ---- cmd_plugin.c: plugins. The caller's process ---- */
+
+/* plugin.list {}: {"plugins": [{"name","kind","version","summary","file"}]}. */
+command_engine_fn cmd_plugin_list;
+/* plugin.info {name}: the same with "options": [{"key","type","required","default","min","max","choices","help"}], and
+ * what its kind offers. */
+command_engine_fn cmd_plugin_info;
+/* plugin.test {file}: the conformance checks: {"tests": [{"name","passed","message"}], "ok"}. */
+command_engine_fn cmd_plugin_test;
+
+/* ---- cmd_config.c: the configuration. The caller's process ---- */
+
+/* config.check {}: the configuration as it is in force: {"file", "config", "warnings", "toolkits": [{"runner", "tool",
+ * "parts"}]}: what each machine has of the toolkits that the languages' plans start. A bad one is refused before this is
+ * reached. */
+command_engine_fn cmd_config_check;
+
+/* ---- cmd_version.c: the parts of this installation. The caller's process ---- */
+
+/*
+ * version {}: {"version", "ok", "parts": [{"part", "path" or null, "found"}], "config": its file or null, "database",
+ * "machine", "kernel", "libc", "warnings": [sentence]}. ok: every part is there.
+ */
+command_engine_fn cmd_version;
+
+#endif
