@@ -9,34 +9,30 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/xalloc.h"
+
 #define SMALLEST 64
 
 /* Room for size more bytes and the NUL. */
-static int
+static void
 reserve(struct buf *buf, size_t size)
 {
 	if (size >= SIZE_MAX / 2 - buf->len)
-		return KETTLE_ENOMEM;
+		xalloc_fail();
 	size_t need = buf->len + size + 1;
 	if (need <= buf->cap)
-		return 0;
+		return;
 	size_t cap = buf->cap < SMALLEST ? SMALLEST : buf->cap;
 	while (cap < need)
 		cap *= 2;
-	char *data = realloc(buf->data, cap);
-	if (!data)
-		return KETTLE_ENOMEM;
-	buf->data = data;
+	buf->data = xreallocarray(buf->data, cap, 1);
 	buf->cap = cap;
-	return 0;
 }
 
 int
 buf_add(struct buf *buf, const void *data, size_t size)
 {
-	int rc = reserve(buf, size);
-	if (rc)
-		return rc;
+	reserve(buf, size);
 	if (size)
 		memcpy(buf->data + buf->len, data, size);
 	buf->len += size;
@@ -57,8 +53,9 @@ buf_printf(struct buf *buf, const char *format, ...)
 	va_start(args, format);
 	int len = vsnprintf(NULL, 0, format, args);
 	va_end(args);
-	if (len < 0 || reserve(buf, (size_t)len))
-		return KETTLE_ENOMEM;
+	if (len < 0)
+		xalloc_fail();
+	reserve(buf, (size_t)len);
 	va_start(args, format);
 	(void)vsnprintf(buf->data + buf->len, (size_t)len + 1, format, args);
 	va_end(args);
@@ -69,7 +66,7 @@ buf_printf(struct buf *buf, const char *format, ...)
 char *
 buf_take(struct buf *buf)
 {
-	char *data = buf->data ? buf->data : calloc(1, 1);
+	char *data = buf->data ? buf->data : xstrdup("");
 	*buf = (struct buf){0};
 	return data;
 }

@@ -12,11 +12,11 @@ struct buf {
 	size_t len, cap;
 };
 
-/* All three: 0, or KETTLE_ENOMEM with the buffer as it was. */
+/* All three: 0, always. */
 int buf_add(struct buf *buf, const void *data, size_t size);
 int buf_adds(struct buf *buf, const char *text);
 int buf_printf(struct buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Hands the bytes on and empties the buffer: the caller frees; "" when empty; NULL: no memory. */
+/* Hands the bytes on and empties the buffer: the caller frees; "" when empty. */
 char *buf_take(struct buf *buf);
 /* Frees the bytes and empties the buffer. */
 void buf_free(struct buf *buf);

@@ -5,6 +5,7 @@
 
 #include <dirent.h>
 #include <jansson.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -59,5 +60,7 @@ cleanup_fd(int *pointer)
 	})
 
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
+/* The struct that a member of it, by its address, is part of. */
+#define CONTAINER_OF(address, type, member) ((type *)((char *)(address)-offsetof(type, member)))
 
 #endif

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "base/text.h"
 
 /* The code for what the system said. */
@@ -38,24 +39,6 @@ fail_errno(struct kettle_error *err, const char *what, const char *path)
 {
 	int error = errno;
 	return kettle_fail(err, code_of(error), "%s cannot be %s: %s.", path, what, strerror(error));
-}
-
-/* Reads until the end, but never more than cap bytes. */
-static ssize_t
-read_all(int fd, char *data, size_t cap)
-{
-	size_t len = 0;
-	while (len < cap) {
-		ssize_t got = read(fd, data + len, cap - len);
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return -1;
-		if (got == 0)
-			break;
-		len += (size_t)got;
-	}
-	return (ssize_t)len;
 }
 
 static int
@@ -113,21 +96,6 @@ file_read_at(int dir, const char *name, size_t max, char **ret_data, size_t *ret
 	if (fd < 0)
 		return fail_errno(err, "read", name);
 	return read_open(fd, name, max, ret_data, ret_size, err);
-}
-
-static int
-write_all(int fd, const char *data, size_t size)
-{
-	while (size) {
-		ssize_t put = write(fd, data, size);
-		if (put < 0 && errno == EINTR)
-			continue;
-		if (put < 0)
-			return -1;
-		data += put;
-		size -= (size_t)put;
-	}
-	return 0;
 }
 
 int

@@ -10,5 +10,7 @@
  * NULL: it is none, and *ret_number stays as it was. [any]
  */
 bool number_parse(const char *text, double *ret_number);
+/* A decimal integer, an optional sign and digits, in the same way. [any] */
+bool number_parse_integer(const char *text, long long *ret_number);
 
 #endif

@@ -5,12 +5,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <jansson.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/xalloc.h"
 #include "exec/serve/doctor.h"
 #include "exec/serve/serve.h"
 
@@ -76,6 +79,7 @@ main(int argc, char **argv)
 	bool serve = false, doctor = false, json = false;
 	int letter;
 	open_standard();
+	json_set_alloc_funcs(xmalloc, free);
 	(void)umask(022);
 	(void)signal(SIGPIPE, SIG_IGN);
 	while ((letter = getopt_long(argc, argv, "", long_options, NULL)) != -1) {

@@ -7,11 +7,13 @@
 #include <config.h>
 
 #include <getopt.h>
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/xalloc.h"
 #include "gpu/nvml.h"
 #include "gpu/rocm.h"
 
@@ -64,6 +66,7 @@ main(int argc, char **argv)
 	const char *nvml = default_of("KETTLE_NVML", NVML_LIBRARY), *smi = default_of("KETTLE_ROCM_SMI", ROCM_LIBRARY);
 	const char *topology = ROCM_TOPOLOGY;
 	int letter;
+	json_set_alloc_funcs(xmalloc, free);
 	while ((letter = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
 		switch (letter) {
 		case 'n':

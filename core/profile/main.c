@@ -23,6 +23,7 @@
 #include "base/cleanup.h"
 #include "base/contents.h"
 #include "base/file.h"
+#include "base/io.h"
 #include "profile/ncu.h"
 #include "profile/perf.h"
 #include "profile/profile.h"
@@ -44,16 +45,9 @@ static void
 tell(int channel, const char *key, const char *value)
 {
 	AUTO_BUF struct buf line = {0};
-	if (channel <= 0 || buf_printf(&line, "%s: %s\n", key, value) != 0)
-		return;
-	for (size_t at = 0; at < line.len;) {
-		ssize_t written = write(channel, line.data + at, line.len - at);
-		if (written < 0 && errno == EINTR)
-			continue;
-		if (written <= 0)
-			return;
-		at += (size_t)written;
-	}
+	(void)buf_printf(&line, "%s: %s\n", key, value);
+	if (channel > 0)
+		(void)write_all(channel, line.data, line.len);
 }
 
 static void

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 
 #define PACKET_TAG 0x0a    /* field 1, with a length: what a trace is made of, and nothing else */
 #define MAX_LENGTH_BYTES 5 /* of a packet's length, 7 bits in each */
@@ -46,21 +47,6 @@ is_trace(const unsigned char *data, size_t size)
 	return size > 0;
 }
 
-static int
-write_all(int to, const unsigned char *data, size_t size, struct kettle_error *err)
-{
-	while (size > 0) {
-		ssize_t written = write(to, data, size);
-		if (written < 0 && errno == EINTR)
-			continue;
-		if (written <= 0)
-			return kettle_fail(err, KETTLE_EIO, "The trace could not be written: %s.", strerror(errno));
-		data += written;
-		size -= (size_t)written;
-	}
-	return 0;
-}
-
 int
 traces_add(const char *path, int to, uint64_t *used, struct kettle_error *err)
 {
@@ -75,9 +61,11 @@ traces_add(const char *path, int to, uint64_t *used, struct kettle_error *err)
 	void *data = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (data == MAP_FAILED)
 		return kettle_fail(err, KETTLE_EIO, "A trace could not be read: %s.", strerror(errno));
-	int rc = is_trace(data, size)
-				 ? write_all(to, data, size, err)
-				 : kettle_fail(err, KETTLE_EINVAL, "What rocprofv3 wrote is no trace: it is not made of packets.");
+	int rc = 0;
+	if (!is_trace(data, size))
+		rc = kettle_fail(err, KETTLE_EINVAL, "What rocprofv3 wrote is no trace: it is not made of packets.");
+	else if (write_all(to, data, size) != 0)
+		rc = kettle_fail(err, KETTLE_EIO, "The trace could not be written: %s.", strerror(errno));
 	(void)munmap(data, size);
 	if (rc == 0)
 		*used += size;

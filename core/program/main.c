@@ -20,6 +20,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "base/xalloc.h"
 
 #include <errno.h>
 #include <pwd.h>
@@ -392,6 +393,7 @@ main(int argc, char **argv)
 	struct kettle_error err = {0};
 	char digest[65];
 	(void)signal(SIGXFSZ, SIG_IGN); /* a limit of file size is an error to be told, as a full disk is */
+	json_set_alloc_funcs(xmalloc, free);
 	json_object_seed(0);
 	sha256_hex(
 		"", 0, digest); /* makes OpenSSL set itself up here: what a thread of the pool makes of it is never freed */

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 
 #define COPY_CHUNK (64u << 10)
 
@@ -79,21 +80,6 @@ void
 digest_cleanup(struct digest **digest)
 {
 	digest_free(*digest);
-}
-
-static int
-write_all(int fd, const char *data, size_t size)
-{
-	while (size > 0) {
-		ssize_t n = write(fd, data, size);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -1;
-		data += n;
-		size -= (size_t)n;
-	}
-	return 0;
 }
 
 int

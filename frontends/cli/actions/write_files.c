@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/contents.h"
 #include "base/file.h"
+#include "base/io.h"
 
 #define NEW_FILE (O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC)
 #define A_FOLDER (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
@@ -32,27 +33,11 @@ fail(const char *path, int number, struct kettle_error *err)
 		"`%s` cannot be written: %s.", path, strerror(number));
 }
 
-/* Writes everything or says why not; the descriptor stays open. */
-static int
-write_all(int fd, const char *data, size_t size)
-{
-	while (size > 0) {
-		ssize_t n = write(fd, data, size);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return errno;
-		data += n;
-		size -= (size_t)n;
-	}
-	return 0;
-}
-
 int
 save_file(const char *path, const void *data, size_t size, struct kettle_error *err)
 {
 	AUTO_FD int fd = open(path, NEW_FILE, 0666);
-	int number = fd < 0 ? errno : write_all(fd, data, size);
+	int number = fd < 0 || write_all(fd, data, size) != 0 ? errno : 0;
 	if (number == 0)
 		return 0;
 	if (fd >= 0)
@@ -91,7 +76,7 @@ write_below(int dir, const char *name, const json_t *contents, struct kettle_err
 		return code;
 	AUTO_FD int parent = open_parent(dir, path, &last);
 	AUTO_FD int fd = parent < 0 ? -1 : openat(parent, last, NEW_FILE, 0666);
-	int number = fd < 0 ? errno : write_all(fd, data, size);
+	int number = fd < 0 || write_all(fd, data, size) != 0 ? errno : 0;
 	return number ? fail(name, number, err) : 0;
 }
 

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* Whole reads and writes. */
+#include <config.h>
+
+#include "base/io.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+int
+write_all(int fd, const void *data, size_t size)
+{
+	const char *at = data;
+	while (size) {
+		ssize_t put = write(fd, at, size);
+		if (put < 0 && errno == EINTR)
+			continue;
+		if (put < 0)
+			return -1;
+		at += put;
+		size -= (size_t)put;
+	}
+	return 0;
+}
+
+ssize_t
+read_all(int fd, void *data, size_t size)
+{
+	size_t len = 0;
+	while (len < size) {
+		ssize_t got = read(fd, (char *)data + len, size - len);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return -1;
+		if (got == 0)
+			break;
+		len += (size_t)got;
+	}
+	return (ssize_t)len;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* Whole reads and writes. All [any]. */
+#ifndef KETTLE_IO_H
+#define KETTLE_IO_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+/* Writes everything, however often it takes. 0; -1: errno says why, and a part may be written. */
+int write_all(int fd, const void *data, size_t size);
+/* Reads until the end of the file, at most size bytes. How many, or -1 with errno. */
+ssize_t read_all(int fd, void *data, size_t size);
+
+#endif

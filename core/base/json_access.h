@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reading members of JSON objects that may be absent or of another type: no function minds a NULL object. What is
+ * returned belongs to the object. All [any].
+ */
+#ifndef KETTLE_JSON_ACCESS_H
+#define KETTLE_JSON_ACCESS_H
+
+#include <jansson.h>
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+/* The text of a member; NULL: there is none. */
+static inline const char *
+member_string(const json_t *object, const char *key)
+{
+	return json_string_value(json_object_get(object, key));
+}
+
+/* The text of a member, "" where there is none. */
+static inline const char *
+member_text(const json_t *object, const char *key)
+{
+	const char *text = member_string(object, key);
+	return text ? text : "";
+}
+
+/* Whether a member is exactly this text. */
+static inline bool
+member_is(const json_t *object, const char *key, const char *text)
+{
+	return json_object_get(object, key) && strcmp(member_text(object, key), text) == 0;
+}
+
+/* A member that is an integer, such as an id; 0 where there is none. */
+static inline json_int_t
+member_int(const json_t *object, const char *key)
+{
+	return json_integer_value(json_object_get(object, key));
+}
+
+/* A member that is a number of any kind; NAN where there is none. */
+static inline double
+member_number(const json_t *object, const char *key)
+{
+	const json_t *value = json_object_get(object, key);
+	return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+/* Whether a member is true. */
+static inline bool
+member_true(const json_t *object, const char *key)
+{
+	return json_is_true(json_object_get(object, key));
+}
+
+/* Whether an array has a text. */
+static inline bool
+list_has_text(const json_t *list, const char *text)
+{
+	size_t i;
+	const json_t *item;
+	json_array_foreach(list, i, item)
+		if (json_is_string(item) && strcmp(json_string_value(item), text) == 0)
+			return true;
+	return false;
+}
+
+#endif

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/* Memory of the programs: running out of it ends the process. */
+#include <config.h>
+
+#include "base/xalloc.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define EXIT_NO_MEMORY 3 /* as kettle_error_exit(KETTLE_ENOMEM) */
+
+void
+xalloc_fail(void)
+{
+	const char *const parts[] = {program_invocation_short_name, ": There is not enough memory; the process ends.\n"};
+	for (size_t i = 0; i < 2; i++)
+		if (write(STDERR_FILENO, parts[i], strlen(parts[i])) < 0)
+			break;
+	_exit(EXIT_NO_MEMORY);
+}
+
+static void *
+checked(void *pointer)
+{
+	if (!pointer)
+		xalloc_fail();
+	return pointer;
+}
+
+void *
+xmalloc(size_t size)
+{
+	return checked(malloc(size ? size : 1));
+}
+
+void *
+xcalloc(size_t count, size_t size)
+{
+	return checked(count && size ? calloc(count, size) : calloc(1, 1));
+}
+
+void *
+xreallocarray(void *pointer, size_t count, size_t size)
+{
+	return checked(count && size ? reallocarray(pointer, count, size) : realloc(pointer, 1));
+}
+
+void *
+xmemdup(const void *data, size_t size)
+{
+	void *copy = xmalloc(size);
+	return size ? memcpy(copy, data, size) : copy;
+}
+
+char *
+xstrdup(const char *text)
+{
+	return checked(strdup(text));
+}
+
+char *
+xstrndup(const char *text, size_t max)
+{
+	return checked(strndup(text, max));
+}
+
+char *
+xasprintf(const char *format, ...)
+{
+	char *text = NULL;
+	va_list args;
+	va_start(args, format);
+	int len = vasprintf(&text, format, args);
+	va_end(args);
+	return checked(len < 0 ? NULL : text);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Memory of the programs. Running out of it ends the process with one sentence: what must last is in the database or
+ * with the other side, so the next process goes on from there. No caller checks. All [any].
+ *
+ * Each program gives jansson the same functions at its start (json_set_alloc_funcs(xmalloc, free)), so json_object(),
+ * json_set… and json_dumps fail only for what they are given: text that is no UTF-8, a wrong format.
+ */
+#ifndef KETTLE_XALLOC_H
+#define KETTLE_XALLOC_H
+
+#include <stddef.h>
+
+/* For what a library reports as lack of memory: writes the sentence to stderr and ends the process with status 3. */
+_Noreturn void xalloc_fail(void);
+/* New memory, freed with free(). A size of 0 gives a pointer that may be freed. */
+void *xmalloc(size_t size) __attribute__((malloc, returns_nonnull));
+void *xcalloc(size_t count, size_t size) __attribute__((malloc, returns_nonnull));
+/* Room for count elements; what was there stays. */
+void *xreallocarray(void *pointer, size_t count, size_t size) __attribute__((returns_nonnull));
+void *xmemdup(const void *data, size_t size) __attribute__((malloc, returns_nonnull));
+char *xstrdup(const char *text) __attribute__((malloc, returns_nonnull));
+char *xstrndup(const char *text, size_t max) __attribute__((malloc, returns_nonnull));
+char *xasprintf(const char *format, ...) __attribute__((format(printf, 1, 2), malloc, returns_nonnull));
+
+#endif
