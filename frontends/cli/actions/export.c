@@ -81,12 +81,11 @@ clear_progress(const struct export *export)
 		fputs("\r\033[K", stderr);
 }
 
-void
+/* What is not whole goes. */
+static void
 export_end(struct run *run)
 {
-	struct export *export = STEAL(run->export);
-	if (!export)
-		return;
+	struct export *export = run->work;
 	clear_progress(export);
 	if (export->path && export->out)
 		fclose(export->out);
@@ -101,7 +100,7 @@ export_end(struct run *run)
 static void
 write_page(struct run *run, const json_t *submissions)
 {
-	struct export *export = run->export;
+	struct export *export = run->work;
 	bool array = run->json && !export->path, tty = !export->path && run->term.tty;
 	size_t i;
 	const json_t *submission;
@@ -135,7 +134,7 @@ finish_file(struct export *export, struct kettle_error *err)
 static void
 finish(struct run *run, const json_t *result)
 {
-	struct export *export = run->export;
+	struct export *export = run->work;
 	struct kettle_error err = {0};
 	json_int_t count = export->count;
 	clear_progress(export);
@@ -169,7 +168,7 @@ static void next_page(struct run *run, json_int_t after);
 static void
 page_answered(struct run *run, const struct kettle_error *err, json_t *result)
 {
-	struct export *export = run->export;
+	struct export *export = run->work;
 	struct kettle_error why = {0};
 	if (err && err->code) {
 		run_fail(run, err);
@@ -207,12 +206,13 @@ export_start(struct run *run)
 {
 	struct kettle_error err = {0};
 	struct export *export = calloc(1, sizeof(*export));
-	run->export = export;
 	if (!export) {
 		kettle_fail(&err, KETTLE_ENOMEM, "There is not enough memory.");
 		run_fail(run, &err);
 		return;
 	}
+	run->work = export;
+	run->ended = export_end;
 	export->path = args_text(&run->args, "output");
 	export->out = run->term.out;
 	export->progress = isatty(STDERR_FILENO) && !run->quiet && (export->path || !run->term.tty);

@@ -12,7 +12,5 @@ extern const struct args_option export_options[];
  * beside, which takes the name once it is whole.
  */
 void export_start(struct run *run);
-/* Part of the end of a run: what is not whole goes. */
-void export_end(struct run *run);
 
 #endif

@@ -104,8 +104,9 @@ put_skipped(const struct term *term, const json_t *solution)
 	put_line(term, ": skipped: ", value_text(solution, "error"));
 }
 
-void
-task_work_solution(const struct term *term, const json_t *solution)
+/* One solution that task.verify has run, in a line of its own. */
+static void
+put_solution(const struct term *term, const json_t *solution)
 {
 	if (is_skipped(solution)) {
 		put_skipped(term, solution);
@@ -152,7 +153,7 @@ task_work_render_verify(struct run *run, const json_t *result)
 		undecided += json_is_null(json_object_get(solution, "ok")) && !is_skipped(solution);
 		/* Whatever else is not said: what was not run. */
 		if (run->quiet && (json_is_false(json_object_get(solution, "ok")) || is_skipped(solution)))
-			task_work_solution(&run->term, solution);
+			put_solution(&run->term, solution);
 	}
 	term_clean(run->term.out, value_text(result, "task"), 0);
 	fprintf(run->term.out, ": %zu of %zu solutions are as they must be", right, count);
@@ -174,7 +175,7 @@ verified(struct run *run, const struct kettle_error *err, json_t *result)
 void
 task_work_verify(struct run *run)
 {
-	follow_verify(run);
+	follow_verify(run, put_solution);
 	run_call(run, "task.verify", run->args.values, verified);
 }
 

@@ -18,7 +18,4 @@ int task_work_check_status(const json_t *result);
 int task_work_render_verify(struct run *run, const json_t *result);
 int task_work_verify_status(const json_t *result);
 
-/* One solution that task.verify has run, in a line of its own. */
-void task_work_solution(const struct term *term, const json_t *solution);
-
 #endif

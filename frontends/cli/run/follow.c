@@ -16,7 +16,6 @@
 
 #include "base/cleanup.h"
 #include "cli/run/progress.h"
-#include "cli/actions/task_commands.h"
 #include "cli/text/json_read.h"
 
 #define FOLLOW_TICK_MS 1000
@@ -29,8 +28,8 @@ struct follow {
 	int64_t id; /* 0: a task run */
 	uint64_t subscription;
 	bool subscribed, asking, again, placing;
-	bool solutions; /* of a task: a line for each that is done is all that is shown */
-	json_t *jobs;   /* arguments of queue.place */
+	follow_solution solution; /* NULL: not of task.verify, which shows nothing else */
+	json_t *jobs;             /* arguments of queue.place */
 	struct kettle_timer *tick, *check, *place;
 };
 
@@ -39,7 +38,7 @@ static void ask(struct follow *follow);
 static void
 shown(struct run *run, const struct kettle_error *err, json_t *result)
 {
-	struct follow *follow = run->follow;
+	struct follow *follow = run->work;
 	follow->asking = false;
 	if (err && err->code) {
 		run_fail(run, err);
@@ -70,8 +69,8 @@ on_event(void *arg, const json_t *event)
 	const char *kind = value_text(event, "kind");
 	const struct run *run = follow->run;
 	const json_t *solution = json_object_get(event, "solution");
-	if (solution && follow->solutions && !run->quiet && !run->json) {
-		task_work_solution(&run->term, solution);
+	if (solution && follow->solution && !run->quiet && !run->json) {
+		follow->solution(&run->term, solution);
 		fflush(run->term.out);
 	}
 	progress_event(follow->progress, event);
@@ -94,7 +93,7 @@ placed(struct run *run, const struct kettle_error *err, json_t *result)
 {
 	size_t i;
 	const json_t *place;
-	struct follow *follow = run->follow;
+	struct follow *follow = run->work;
 	/* Not worth an error: the place is a courtesy. */
 	follow->placing = false;
 	json_array_foreach(err && err->code ? NULL : json_object_get(result, "places"), i, place)
@@ -119,17 +118,33 @@ on_check(void *arg)
 	ask(arg);
 }
 
+/* The submission goes on although nothing waits for it any longer. */
+static void
+interrupted(struct run *run)
+{
+	struct follow *follow = run->work;
+	if (!follow || !follow->progress)
+		return;
+	progress_hide(follow->progress);
+	if (follow->id)
+		fprintf(stderr,
+			"kettle: submission %lld is still queued or running; `kettle submission cancel %lld` stops it.\n",
+			(long long)follow->id, (long long)follow->id);
+}
+
 static int
-begin(struct run *run, int64_t id, int64_t after, const json_t *filter, bool solutions, struct kettle_error *err)
+begin(struct run *run, int64_t id, int64_t after, const json_t *filter, follow_solution solution,
+	struct kettle_error *err)
 {
 	const struct kettle_host *host = run->host;
 	struct follow *follow = calloc(1, sizeof(*follow));
 	if (!follow)
 		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory.");
-	*follow = (struct follow){.run = run, .id = id};
-	run->follow = follow;
-	follow->solutions = solutions;
-	follow->progress = progress_new(&run->term, run->quiet || run->json || solutions);
+	*follow = (struct follow){.run = run, .id = id, .solution = solution};
+	run->work = follow;
+	run->ended = follow_end;
+	run->interrupted = interrupted;
+	follow->progress = progress_new(&run->term, run->quiet || run->json || solution);
 	if (!follow->progress)
 		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory.");
 	int rc = host->subscribe(host, run->actor, filter, after, on_event, follow, &follow->subscription, err);
@@ -150,49 +165,50 @@ follow_submission(struct run *run, int64_t id, int64_t seq, const json_t *jobs)
 	AUTO_JSON json_t *filter = json_pack("{s:I}", "submission", (json_int_t)id);
 	size_t i;
 	const json_t *job;
-	if (begin(run, id, seq, filter, false, &err)) {
+	if (begin(run, id, seq, filter, NULL, &err)) {
 		run_fail(run, &err);
 		return;
 	}
-	run->follow->jobs = json_pack("{s:[]}", "job");
+	struct follow *follow = run->work;
+	follow->jobs = json_pack("{s:[]}", "job");
 	json_array_foreach(jobs, i, job) {
 		json_int_t number = value_int(job, "job", 0);
-		progress_queued(run->follow->progress, value_text(job, "device"), -1, "");
+		progress_queued(follow->progress, value_text(job, "device"), -1, "");
 		if (number > 0)
-			json_array_append_new(json_object_get(run->follow->jobs, "job"), json_integer(number));
+			json_array_append_new(json_object_get(follow->jobs, "job"), json_integer(number));
 	}
 	/* Without it only the place is not shown. */
-	if (json_array_size(json_object_get(run->follow->jobs, "job")) > 0)
+	if (json_array_size(json_object_get(follow->jobs, "job")) > 0)
 		(void)run->host->timer_start(
-			run->host, FOLLOW_PLACE_MS, FOLLOW_PLACE_MS, on_place, run->follow, &run->follow->place, NULL);
+			run->host, FOLLOW_PLACE_MS, FOLLOW_PLACE_MS, on_place, follow, &follow->place, NULL);
 }
 
 static void
-follow_local(struct run *run, bool solutions)
+follow_local(struct run *run, follow_solution solution)
 {
 	struct kettle_error err = {0};
 	AUTO_JSON json_t *filter = json_pack("{s:b}", "task_run", 1);
 	/* Without progress the answer still comes. */
-	if (begin(run, 0, -1, filter, solutions, &err))
+	if (begin(run, 0, -1, filter, solution, &err))
 		run->host->log(run->host, KETTLE_LOG_WARNING, "no progress is shown: %s", err.message);
 }
 
 void
 follow_task_run(struct run *run)
 {
-	follow_local(run, false);
+	follow_local(run, NULL);
 }
 
 void
-follow_verify(struct run *run)
+follow_verify(struct run *run, follow_solution solution)
 {
-	follow_local(run, true);
+	follow_local(run, solution);
 }
 
 void
 follow_end(struct run *run)
 {
-	struct follow *follow = STEAL(run->follow);
+	struct follow *follow = STEAL(run->work);
 	if (!follow)
 		return;
 	if (follow->subscribed)
@@ -203,16 +219,4 @@ follow_end(struct run *run)
 	json_decref(follow->jobs);
 	progress_free(follow->progress);
 	free(follow);
-}
-
-void
-follow_interrupted(struct run *run)
-{
-	if (!run->follow || !run->follow->progress)
-		return;
-	progress_hide(run->follow->progress);
-	if (run->follow->id)
-		fprintf(stderr,
-			"kettle: submission %lld is still queued or running; `kettle submission cancel %lld` stops it.\n",
-			(long long)run->follow->id, (long long)run->follow->id);
 }

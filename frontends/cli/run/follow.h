@@ -12,11 +12,10 @@
 void follow_submission(struct run *run, int64_t id, int64_t seq, const json_t *jobs);
 /* Shows the events of this process's task run; the answer to task.run, not this, ends the run. */
 void follow_task_run(struct run *run);
-/* The same of task.verify: a line for each solution that is done. */
-void follow_verify(struct run *run);
+/* The same of task.verify: shows each solution that is done, on a line of its own. */
+typedef void (*follow_solution)(const struct term *term, const json_t *solution);
+void follow_verify(struct run *run, follow_solution solution);
 /* Before the report: takes the live line away and ends the subscription. Does nothing without one. */
 void follow_end(struct run *run);
-/* Says how the submission goes on although nobody waits any longer. */
-void follow_interrupted(struct run *run);
 
 #endif

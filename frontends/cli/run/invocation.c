@@ -22,8 +22,6 @@
 
 #include "base/cleanup.h"
 #include "base/contents.h"
-#include "cli/actions/export.h"
-#include "cli/run/follow.h"
 #include "cli/args/help.h"
 #include "cli/run/input.h"
 #include "cli/text/json_read.h"
@@ -307,8 +305,8 @@ run_free(struct run *run)
 		if (call->input)
 			input_cancel(call->input);
 	}
-	follow_end(run);
-	export_end(run);
+	if (run->ended)
+		run->ended(run);
 	*run->owner = NULL;
 	drop_report(run);
 	args_free(&run->args);
@@ -331,7 +329,8 @@ run_interrupt(struct run *run)
 {
 	void (*done)(void *, int) = run->done;
 	void *arg = run->done_arg;
-	follow_interrupted(run);
+	if (run->interrupted)
+		run->interrupted(run);
 	fflush(run->term.out);
 	run_free(run);
 	/* Not posted: whoever stops the plugin may not turn its loop again. */

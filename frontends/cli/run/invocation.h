@@ -18,8 +18,6 @@ enum run_status {
 };
 
 struct run;
-struct follow;   /* follow.h */
-struct export;   /* export.h */
 struct run_call; /* an answer, a file or an input line that is under way */
 
 /* What the command line adds to a command of the table. */
@@ -46,11 +44,12 @@ struct run {
 	struct term term;
 	bool json, quiet;
 	struct run_call *calls; /* all that are under way */
-	struct follow *follow;  /* a submission or task run that is shown, or NULL */
-	struct export *export;  /* what is being written page by page, or NULL */
-	bool report_is_new;     /* and goes again where nothing is written to it */
-	FILE *report;           /* of -o, opened before anything is submitted, or NULL */
-	struct run **owner;     /* set to NULL when the run is over */
+	void *work;             /* what the command keeps while it lasts (an export, a submission that is shown), or NULL */
+	void (*ended)(struct run *run);       /* frees it; NULL: there is none */
+	void (*interrupted)(struct run *run); /* before that: says what goes on without the run; may be NULL */
+	bool report_is_new;                   /* and goes again where nothing is written to it */
+	FILE *report;                         /* of -o, opened before anything is submitted, or NULL */
+	struct run **owner;                   /* set to NULL when the run is over */
 	void (*done)(void *arg, int status);
 	void *done_arg;
 };
