@@ -94,7 +94,7 @@ static const struct args_option task_options[] = {
 	{NULL, 0, NULL, NULL},
 };
 
-static const struct run_ui uis[] = {
+const struct run_ui cli_uis[] = {
 	{.command = "leaderboard.create",
 		.own = task_options,
 		.render = render_board_created,
@@ -213,7 +213,7 @@ static const struct run_ui uis[] = {
 	{.command = "plugin.info", .render = render_local_plugin_info},
 	{.command = "plugin.test", .render = render_local_plugin_test, .status = render_local_plugin_test_status},
 	{.command = "device.list", .render = render_device_list},
-	{.command = "queue.place", .render = render_device_places},
+	{.command = "queue.place", .hidden = true, .render = render_device_places},
 	{.command = "device.calibrate",
 		.start = render_device_calibrate_start,
 		.render = render_device_calibrated,
@@ -228,27 +228,12 @@ static const struct run_ui uis[] = {
 		.example = "kettle device enable H100 --test"},
 	{.command = "config.check", .render = render_local_config_check},
 	{.command = "version", .render = render_local_version, .status = render_local_version_status},
+	{.command = "task.read", .hidden = true},
+	{.command = "problems.read", .hidden = true},
+	{.command = "submission.artifact", .hidden = true},
+	{.command = "leaderboard.rate_limits", .hidden = true},
+	{NULL},
 };
-
-const struct run_ui *
-cli_ui(const char *command)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(uis); i++)
-		if (strcmp(uis[i].command, command) == 0)
-			return &uis[i];
-	return NULL;
-}
-
-bool
-cli_hidden(const json_t *command)
-{
-	static const char *const names[] = {
-		"task.read", "problems.read", "queue.place", "submission.artifact", "leaderboard.rate_limits"};
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (strcmp(value_text(command, "name"), names[i]) == 0)
-			return true;
-	return false;
-}
 
 /* What one line is about, before a command is known. */
 struct line {
@@ -290,25 +275,25 @@ help(const struct line *line)
 	const json_t *command = NULL;
 	int words = 0;
 	if (line->argc > 0 && strcmp(line->argv[0], "--manual") == 0) {
-		help_manual(line->term.out, line->table);
+		help_manual(line->term.out, line->table, cli_uis);
 		return RUN_OK;
 	}
 	if (line->argc > 0 && strcmp(line->argv[0], "--reference") == 0) {
-		reference_write(line->term.out, line->table);
+		reference_write(line->term.out, line->table, cli_uis);
 		return RUN_OK;
 	}
 	if (line->argc > 0 && strcmp(line->argv[0], "--words") == 0) {
-		help_words(line->term.out, line->table, line->argc - 1, line->argv + 1);
+		help_words(line->term.out, line->table, cli_uis, line->argc - 1, line->argv + 1);
 		return RUN_OK;
 	}
 	if (args_find(line->table, line->argc, line->argv, &command, &words, &err))
 		return usage(line, &err);
 	if (command)
-		help_command(&line->term, command, cli_ui(value_text(command, "name")));
+		help_command(&line->term, command, command_ui_find(cli_uis, command));
 	else if (words > 0)
-		help_group(&line->term, line->table, words, line->argv);
+		help_group(&line->term, line->table, cli_uis, words, line->argv);
 	else
-		help_all(&line->term, line->table);
+		help_all(&line->term, line->table, cli_uis);
 	return RUN_OK;
 }
 
@@ -360,8 +345,8 @@ cli_run(void *self, int argc, const char *const *argv, const json_t *globals, vo
 	if (status >= 0)
 		run_post_done(cli->host, done, arg, status);
 	else
-		run_start(cli->host, globals, command, cli_ui(value_text(command, "name")), argc - words, argv + words,
-			&cli->run, done, arg);
+		run_start(cli->host, globals, command, command_ui_find(cli_uis, command), argc - words, argv + words, &cli->run,
+			done, arg);
 	return 0;
 }
 

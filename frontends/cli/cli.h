@@ -3,11 +3,8 @@
 #ifndef KETTLE_CLI_CLI_H
 #define KETTLE_CLI_CLI_H
 
-#include "cli/run/invocation.h"
+#include "cli/args/command_ui.h"
 
-/* What is added to a command, by its name in the table; NULL: nothing, it is called and its result printed as JSON. */
-const struct run_ui *cli_ui(const char *command);
-/* Whether the command has no form on the command line (other commands use it). */
-bool cli_hidden(const json_t *command);
+extern const struct run_ui cli_uis[];
 
 #endif

@@ -27,7 +27,7 @@ manual_of_table(const json_t *table)
 	char *text = NULL;
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);
-	help_manual(out, table);
+	help_manual(out, table, cli_uis);
 	fclose(out);
 	return text;
 }
@@ -38,7 +38,7 @@ reference_of_table(const json_t *table)
 	char *text = NULL;
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);
-	reference_write(out, table);
+	reference_write(out, table, cli_uis);
 	fclose(out);
 	return text;
 }
@@ -114,7 +114,7 @@ test_table(void **state)
 			if (!*value_text(argument, "help"))
 				fail_msg("%s: %s has no help", value_text(command, "name"), value_text(argument, "name"));
 		/* People shall not read JSON: what the command line shows has a form of its own. */
-		if (!cli_hidden(command) && !cli_ui(value_text(command, "name")))
+		if (!command_ui_find(cli_uis, command))
 			fail_msg("the command line has no rendering of %s", value_text(command, "name"));
 	}
 }

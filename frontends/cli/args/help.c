@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "cli/cli.h"
 #include "cli/text/json_read.h"
 
 /* "--NAME META" of an option, both of them bounded. */
@@ -263,7 +262,7 @@ list_command(const struct term *term, const json_t *command)
 }
 
 void
-help_all(const struct term *term, const json_t *table)
+help_all(const struct term *term, const json_t *table, const struct run_ui *uis)
 {
 	size_t i;
 	const json_t *command;
@@ -274,7 +273,7 @@ help_all(const struct term *term, const json_t *table)
 		0, 0);
 	heading(term, "Commands");
 	json_array_foreach(table, i, command)
-		if (!cli_hidden(command))
+		if (!command_ui_hides(uis, command))
 			list_command(term, command);
 	for (i = 0; i < ARRAY_SIZE(own_commands); i++)
 		definition(term, own_commands[i].usage, own_commands[i].help);
@@ -287,7 +286,7 @@ help_all(const struct term *term, const json_t *table)
 }
 
 void
-help_group(const struct term *term, const json_t *table, int words, const char *const *argv)
+help_group(const struct term *term, const json_t *table, const struct run_ui *uis, int words, const char *const *argv)
 {
 	char group[ARGS_NAME_SIZE] = "", name[ARGS_NAME_SIZE];
 	size_t i, used = 0;
@@ -298,7 +297,7 @@ help_group(const struct term *term, const json_t *table, int words, const char *
 	heading(term, "Commands");
 	json_array_foreach(table, i, command) {
 		args_command_words(command, name);
-		if (!cli_hidden(command) && strncmp(name, group, strlen(group)) == 0)
+		if (!command_ui_hides(uis, command) && strncmp(name, group, strlen(group)) == 0)
 			list_command(term, command);
 	}
 	fprintf(term->out, "\n`kettle help %sCOMMAND` says more.\n", group);
@@ -375,15 +374,15 @@ manual_command(FILE *out, const json_t *command, const struct run_ui *ui)
 }
 
 void
-help_manual(FILE *out, const json_t *table)
+help_manual(FILE *out, const json_t *table, const struct run_ui *uis)
 {
 	char title[TITLE_SIZE];
 	size_t i;
 	const json_t *command;
 	fputs(".SH COMMANDS\n", out);
 	json_array_foreach(table, i, command)
-		if (!cli_hidden(command))
-			manual_command(out, command, cli_ui(value_text(command, "name")));
+		if (!command_ui_hides(uis, command))
+			manual_command(out, command, command_ui_find(uis, command));
 	for (i = 0; i < ARRAY_SIZE(own_commands); i++) {
 		fprintf(out, ".TP\n.B kettle %s\n", own_commands[i].usage);
 		roff_sentence(out, own_commands[i].help);
@@ -417,7 +416,7 @@ command_words(FILE *out, const json_t *command, const struct run_ui *ui)
 }
 
 void
-help_words(FILE *out, const json_t *table, int argc, const char *const *argv)
+help_words(FILE *out, const json_t *table, const struct run_ui *uis, int argc, const char *const *argv)
 {
 	struct kettle_error err;
 	const json_t *command = NULL;
@@ -425,7 +424,7 @@ help_words(FILE *out, const json_t *table, int argc, const char *const *argv)
 	if (args_find(table, argc, argv, &command, &words, &err))
 		return;
 	if (command) {
-		command_words(out, command, cli_ui(value_text(command, "name")));
+		command_words(out, command, command_ui_find(uis, command));
 	} else {
 		AUTO_JSON json_t *names = args_following(table, words, argv);
 		const char *name;

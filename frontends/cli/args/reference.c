@@ -7,7 +7,6 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "cli/cli.h"
 #include "cli/args/help.h"
 #include "cli/text/json_read.h"
 
@@ -95,10 +94,9 @@ arguments(FILE *out, const json_t *command)
 
 /* What the command line adds, or that it does not show the command. */
 static void
-on_command_line(FILE *out, const json_t *command)
+on_command_line(FILE *out, const json_t *command, const struct run_ui *ui)
 {
-	const struct run_ui *ui = cli_ui(value_text(command, "name"));
-	if (cli_hidden(command)) {
+	if (ui && ui->hidden) {
 		fputs("\nNot a command of the command line, which uses it for others.\n", out);
 		return;
 	}
@@ -114,25 +112,25 @@ on_command_line(FILE *out, const json_t *command)
 }
 
 static void
-one_command(FILE *out, const json_t *command)
+one_command(FILE *out, const json_t *command, const struct run_ui *ui)
 {
 	const char *details = value_text(command, "details"), *answer = value_text(command, "answer");
 	fprintf(out, "\n## %s\n\n", value_text(command, "name"));
 	sentence(out, value_text(command, "help"));
 	fprintf(out, "%s%s\n\nRight: %s. Kind: %s.\n", *details ? " " : "", details, value_text(command, "right"),
 		value_text(command, "kind"));
-	on_command_line(out, command);
+	on_command_line(out, command, ui);
 	arguments(out, command);
 	if (*answer)
 		fprintf(out, "\nAnswer: %s\n", answer);
 }
 
 void
-reference_write(FILE *out, const json_t *table)
+reference_write(FILE *out, const json_t *table, const struct run_ui *uis)
 {
 	size_t i;
 	const json_t *command;
 	fputs(begin, out);
 	json_array_foreach(table, i, command)
-		one_command(out, command);
+		one_command(out, command, command_ui_find(uis, command));
 }

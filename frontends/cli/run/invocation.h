@@ -4,6 +4,7 @@
 #define KETTLE_CLI_RUN_H
 
 #include "cli/args/args.h"
+#include "cli/args/command_ui.h"
 #include "cli/text/term.h"
 
 #include <kettle/host.h>
@@ -19,20 +20,6 @@ enum run_status {
 
 struct run;
 struct run_call; /* an answer, a file or an input line that is under way */
-
-/* What the command line adds to a command of the table. */
-struct run_ui {
-	const char *command;            /* name in the table */
-	const struct args_option *own;  /* options of its own, or NULL */
-	void (*start)(struct run *run); /* arguments are complete (files read); NULL: the command is called and rendered */
-	/* Prints the result for people; returns the exit status. NULL: as JSON. */
-	int (*render)(struct run *run, const json_t *result);
-	/* The exit status where the result is printed as JSON. NULL: RUN_OK. */
-	int (*status)(const json_t *result);
-	/* What --json prints of it; new reference. NULL: the result as it is. */
-	json_t *(*json)(const json_t *result);
-	const char *example; /* for help, or NULL */
-};
 
 struct run {
 	const struct kettle_host *host;
