@@ -2,7 +2,7 @@
 /* What whoever runs the engine reads: figures, copies. */
 #include <config.h>
 
-#include "cli/render/render_admin.h"
+#include "cli/render/render.h"
 
 #include <math.h>
 #include <string.h>

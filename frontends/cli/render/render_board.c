@@ -2,7 +2,7 @@
 /* Leaderboards and rankings for people. */
 #include <config.h>
 
-#include "cli/render/render_board.h"
+#include "cli/render/render.h"
 
 #include <math.h>
 #include <string.h>
@@ -10,7 +10,6 @@
 
 #include "base/cleanup.h"
 #include "cli/text/format.h"
-#include "cli/render/render_device.h"
 #include "cli/text/table.h"
 #include "cli/text/json_read.h"
 

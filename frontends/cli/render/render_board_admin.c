@@ -2,7 +2,7 @@
 /* What the owner of a leaderboard does to it, for people. */
 #include <config.h>
 
-#include "cli/render/render_board_admin.h"
+#include "cli/render/render.h"
 
 #include <string.h>
 

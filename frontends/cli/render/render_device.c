@@ -2,7 +2,7 @@
 /* Devices, their queues and their calibration for people. */
 #include <config.h>
 
-#include "cli/render/render_device.h"
+#include "cli/render/render.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /* Tasks, plugins and the configuration for people. */
 #include <config.h>
 
-#include "cli/render/render_local.h"
+#include "cli/render/render.h"
 
 #include <string.h>
 

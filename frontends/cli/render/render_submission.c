@@ -2,7 +2,7 @@
 /* Submissions for people: the report, lists. */
 #include <config.h>
 
-#include "cli/render/render_submission.h"
+#include "cli/render/render.h"
 
 #include <math.h>
 #include <string.h>
@@ -11,7 +11,6 @@
 #include "base/cleanup.h"
 #include "base/contents.h"
 #include "cli/text/format.h"
-#include "cli/render/render_timing.h"
 #include "cli/text/table.h"
 #include "cli/text/json_read.h"
 

@@ -2,7 +2,7 @@
 /* Where the time of a submission went, for people. */
 #include <config.h>
 
-#include "cli/render/render_timing.h"
+#include "cli/render/render.h"
 
 #include "base/cleanup.h"
 #include "cli/text/format.h"

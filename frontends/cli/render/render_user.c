@@ -2,7 +2,7 @@
 /* Users for people, and the questions before two of them are joined. */
 #include <config.h>
 
-#include "cli/render/render_user.h"
+#include "cli/render/render.h"
 
 #include <math.h>
 #include <string.h>
