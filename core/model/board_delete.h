@@ -12,6 +12,8 @@
 
 #include "store/db.h"
 
+#include <stdbool.h>
+
 #define BOARD_REMOVE_PART 256 /* submissions of one transaction */
 
 /* Hides the leaderboard and removes the first part of it, which is all of a small one. */

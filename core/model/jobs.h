@@ -11,6 +11,8 @@
 
 #include "store/db.h"
 
+#include <stdbool.h>
+
 #define JOB_MAX_ATTEMPTS 3
 
 /* The secret of one job's ranked runs: 31 bits. [any] */

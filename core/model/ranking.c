@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #define COUNTS \

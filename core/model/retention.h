@@ -5,6 +5,8 @@
 
 #include "store/db.h"
 
+#include <stdbool.h>
+
 #define RETENTION_PART 200 /* rows or pages of one part, so that no other write waits for long */
 
 /* The steps in their order; each frees what the next ones find unused. */

@@ -3,9 +3,10 @@
 #ifndef KETTLE_DB_H
 #define KETTLE_DB_H
 
-#include "store/store.h"
-
+#include <jansson.h>
+#include <kettle/error.h>
 #include <sqlite3.h>
+#include <stdint.h>
 
 struct db_statement;
 

@@ -13,7 +13,6 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "task/task.h"
 #include "base/utf8.h"
 #include "base/yaml.h"
 

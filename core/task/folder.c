@@ -11,7 +11,6 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/contents.h"
-#include "task/task.h"
 #include "task/task_yml.h"
 #include "base/utf8.h"
 #include "base/yaml.h"

@@ -10,10 +10,6 @@
 #include <jansson.h>
 #include <kettle/error.h>
 
-#define TASK_MAX_FILES 500
-#define TASK_MAX_BYTES (32u << 20) /* of all files and templates together */
-#define TASK_MAX_NAME 100          /* bytes of a bundle's name */
-
 /*
  * A bundle is a task that stands for itself:
  *   {"name": folder's name, "yml": text of task.yml, "task": checked and completed task.yml,

@@ -8,6 +8,8 @@
 #include <jansson.h>
 #include <kettle/error.h>
 
+#define TASK_MAX_BYTES (32u << 20)     /* of all files and templates together */
+#define TASK_MAX_NAME 100              /* bytes of a bundle's name */
 #define TASK_SUBMISSION "@SUBMISSION@" /* the source that stands for the submitted file */
 #define TASK_MAX_UP 4                  /* levels by which a source may leave the task's folder */
 #define TASK_MAX_WORLD 64              /* devices of one run */

@@ -13,6 +13,7 @@
 
 #include "commands/handlers.h"
 #include "model/jobs.h"
+#include "store/store.h"
 
 #include <stdio.h>
 #include <stdlib.h>

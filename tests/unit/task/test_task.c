@@ -3,6 +3,7 @@
 #include <config.h>
 
 #include "task/task.h"
+#include "task/task_yml.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
