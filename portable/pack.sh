@@ -12,7 +12,7 @@ rm -rf "$name"
 mv "$stage" "$name"
 # Services and profiles name the folders that things were configured for; nothing is linked to the host for tests of plugins.
 rm -rf "$name/lib/systemd" "$name/share/kettle/apparmor.d"
-rm -f "$name"/lib/libkettle-testing.* "$name/lib/pkgconfig/kettle-testing.pc" "$name/include/kettle/testing.h"
+rm -f "$name"/lib/*.la "$name"/lib/libkettle-testing.* "$name/lib/pkgconfig/kettle-testing.pc" "$name/include/kettle/testing.h"
 mv "$name/bin" "$name/libexec"
 mkdir "$name/bin" "$name/lib/kettle/shared"
 objects=$(find "$name/libexec" "$name/lib" -type f \( -perm -100 -o -name '*.so*' \))
@@ -34,6 +34,7 @@ chmod 644 "$name"/lib/kettle/shared/*
 objects=$(find "$name/libexec" "$name/lib" -type f \( -perm -100 -o -name '*.so*' \))
 # shellcheck disable=SC2086
 strip --strip-unneeded $objects
+strip --strip-debug "$name/lib/libkettle-language.a"
 
 # Plugins are written against jansson.
 # shellcheck disable=SC2046,SC2086

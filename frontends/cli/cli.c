@@ -383,11 +383,7 @@ destroy(void *self)
 static const struct kettle_frontend frontend = {.size = sizeof(frontend), .run = cli_run};
 
 const struct kettle_plugin kettle_plugin = {
-	.magic = KETTLE_PLUGIN_MAGIC,
-	.abi_major = KETTLE_ABI_MAJOR,
-	.abi_minor = KETTLE_ABI_MINOR,
-	.size = sizeof(kettle_plugin),
-	.kind = KETTLE_FRONTEND,
+	KETTLE_PLUGIN_HEAD(KETTLE_FRONTEND),
 	.name = "cli",
 	.version = PACKAGE_VERSION,
 	.summary = "the command line: kettle COMMAND",

@@ -77,11 +77,7 @@ static const struct kettle_language language = {
 };
 
 KETTLE_EXPORT const struct kettle_plugin kettle_plugin = {
-	.magic = KETTLE_PLUGIN_MAGIC,
-	.abi_major = KETTLE_ABI_MAJOR,
-	.abi_minor = KETTLE_ABI_MINOR,
-	.size = sizeof(struct kettle_plugin),
-	.kind = KETTLE_LANGUAGE,
+	KETTLE_PLUGIN_HEAD(KETTLE_LANGUAGE),
 	.name = "leaves",
 	.version = "1",
 	.summary = "shell scripts that leave files",

@@ -38,11 +38,7 @@ event(void *self, const json_t *stored)
 static const struct kettle_frontend frontend = {.size = sizeof(frontend), .event = event};
 
 KETTLE_EXPORT const struct kettle_plugin kettle_plugin = {
-	.magic = KETTLE_PLUGIN_MAGIC,
-	.abi_major = KETTLE_ABI_MAJOR,
-	.abi_minor = KETTLE_ABI_MINOR,
-	.size = sizeof(struct kettle_plugin),
-	.kind = KETTLE_FRONTEND,
+	KETTLE_PLUGIN_HEAD(KETTLE_FRONTEND),
 	.name = "recorder",
 	.version = "1",
 	.summary = "writes stored events into the log",

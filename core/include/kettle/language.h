@@ -117,6 +117,12 @@ struct kettle_language {
 	const char *(*remark)(void *self);
 };
 
+/* The members of struct kettle_language that name tables, which are arrays. */
+#define KETTLE_LANGUAGE_SKELETONS(table) \
+	.skeletons = (table), .skeletons_count = sizeof(table) / sizeof((table)[0]), .skeleton_size = sizeof((table)[0])
+#define KETTLE_LANGUAGE_HARNESS(table) \
+	.harness = (table), .harness_count = sizeof(table) / sizeof((table)[0]), .harness_file_size = sizeof((table)[0])
+
 #ifdef __cplusplus
 }
 #endif

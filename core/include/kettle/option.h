@@ -41,6 +41,10 @@ struct kettle_option {
 	const char *help;           /* one sentence, with the unit where there is one */
 };
 
+/* The members of struct kettle_plugin that name a table of options, which is an array. */
+#define KETTLE_PLUGIN_OPTIONS(table) \
+	.options = (table), .options_count = sizeof(table) / sizeof((table)[0]), .option_size = sizeof((table)[0])
+
 #ifdef __cplusplus
 }
 #endif

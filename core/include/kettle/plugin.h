@@ -61,6 +61,11 @@ struct kettle_plugin {
 	const struct kettle_frontend *frontend;
 };
 
+/* How every definition begins, up to the kind: the members that are frozen but for the name. */
+#define KETTLE_PLUGIN_HEAD(kind_) \
+	.magic = KETTLE_PLUGIN_MAGIC, .abi_major = KETTLE_ABI_MAJOR, .abi_minor = KETTLE_ABI_MINOR, \
+	.size = sizeof(struct kettle_plugin), .kind = (kind_)
+
 /* Put this before the definition: it is the only symbol to export. */
 #define KETTLE_EXPORT __attribute__((visibility("default")))
 extern KETTLE_EXPORT const struct kettle_plugin kettle_plugin;

@@ -7,9 +7,8 @@
 
 #include "nvcc.h"
 
+#include <kettle/compiled.h>
 #include <string.h>
-
-#include "plugins/languages/compiled/compiled.h"
 
 /* Beginnings of flags that say nothing to who links, or that another list must not take. */
 static const char *const compiling[] = {"-D", "-U", "-I", "-std=", "--std=", "--use_fast_math", "-use_fast_math",
@@ -91,7 +90,7 @@ add_words(const char *words, const char *prefix, json_t **argv)
 	while (*words) {
 		size_t len = strcspn(words, ",");
 		if (len)
-			compiled_add(argv, "%s%.*s", prefix, (int)len, words);
+			kettle_args_add(argv, "%s%.*s", prefix, (int)len, words);
 		words += len + (words[len] == ',');
 	}
 }
@@ -108,6 +107,6 @@ nvcc_host_flags(const json_t *flags, json_t **argv)
 		else if ((list = beginning(for_linker, flag)))
 			add_words(flag + strlen(list), "-Wl,", argv);
 		else if (!beginning(compiling, flag))
-			compiled_add(argv, "%s", flag);
+			kettle_args_add(argv, "%s", flag);
 	}
 }

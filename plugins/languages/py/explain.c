@@ -7,11 +7,10 @@
 
 #include "explain.h"
 
+#include <kettle/explain.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "plugins/languages/sentence.h"
 
 #define MAX_FRAMES 3    /* of the submission, the innermost ones */
 #define MAX_PACKAGES 30 /* that a sentence lists */
@@ -36,19 +35,6 @@ struct trace {
 	bool inner;        /* and its innermost frame of the job is the submission's, not the task's */
 	struct span error; /* "ValueError: no"; len 0: none was found */
 };
-
-static const char *
-text_of(const json_t *object, const char *key)
-{
-	const char *text = json_string_value(json_object_get(object, key));
-	return text ? text : "";
-}
-
-static bool
-is(const json_t *object, const char *key, const char *value)
-{
-	return strcmp(text_of(object, key), value) == 0;
-}
 
 static struct span
 line_at(const char *text)
@@ -177,14 +163,14 @@ missing_module(const char *text)
 
 /* "; it has numpy 1.24.2, scipy 1.10.1" */
 static void
-say_packages(struct sentence *sentence, const json_t *packages)
+say_packages(struct kettle_sentence *sentence, const json_t *packages)
 {
 	const char *name;
 	json_t *version;
 	unsigned count = 0;
 	json_object_foreach((json_t *)packages, name, version)
 		if (count < MAX_PACKAGES && json_is_string(version))
-			sentence_say(sentence, "%s%s %s", count++ ? ", " : "; it has ", name, json_string_value(version));
+			kettle_sentence_add(sentence, "%s%s %s", count++ ? ", " : "; it has ", name, json_string_value(version));
 }
 
 /*
@@ -195,12 +181,12 @@ static int
 explain_module(const json_t *outcome, struct span module, const struct trace *trace, json_t **ret_verdict,
 	struct kettle_error *err)
 {
-	struct sentence sentence = {0};
+	struct kettle_sentence sentence = {0};
 	bool task = trace->error.len && !trace->inner;
-	sentence_say(&sentence, "The board's machine lacks `%.*s`", (int)module.len, module.start);
+	kettle_sentence_add(&sentence, "The board's machine lacks `%.*s`", (int)module.len, module.start);
 	say_packages(&sentence, json_object_get(outcome, "packages"));
-	sentence_say(&sentence, ".");
-	return sentence_give(
+	kettle_sentence_add(&sentence, ".");
+	return kettle_sentence_verdict(
 		&sentence, task ? "error" : "failed", task ? "machine" : "participant", false, ret_verdict, err);
 }
 
@@ -219,56 +205,57 @@ lacks_device(const char *text)
 static int
 explain_device(const json_t *step, const struct trace *trace, json_t **ret_verdict, struct kettle_error *err)
 {
-	struct sentence sentence = {0};
-	const char *device = text_of(json_object_get(step, "env"), EXPLAIN_DEVICE);
+	struct kettle_sentence sentence = {0};
+	const char *device = kettle_json_text(json_object_get(step, "env"), EXPLAIN_DEVICE);
 	bool own = trace->inner || (trace->submission && !trace->error.len);
-	sentence_say(&sentence, "%s needs a CUDA device; %s has none.", own ? "The submission" : "This task",
+	kettle_sentence_add(&sentence, "%s needs a CUDA device; %s has none.", own ? "The submission" : "This task",
 		device[0] ? device : "this device");
-	return sentence_give(&sentence, own ? "failed" : "error", own ? "participant" : "task", false, ret_verdict, err);
+	return kettle_sentence_verdict(
+		&sentence, own ? "failed" : "error", own ? "participant" : "task", false, ret_verdict, err);
 }
 
 /* An interpreter that starts nothing, is too old or belongs to another machine; its first line says which. */
 static int
 explain_interpreter(const json_t *step, const char *text, json_t **ret_verdict, struct kettle_error *err)
 {
-	struct sentence sentence = {0};
+	struct kettle_sentence sentence = {0};
 	const char *python = json_string_value(json_array_get(json_object_get(step, "argv"), 0));
 	struct span line = line_at(text);
-	sentence_say(
+	kettle_sentence_add(
 		&sentence, "The board's machine has no Python 3.9 or newer as `%.200s`: ", python ? python : "python3");
 	if (line.len)
-		sentence_repeat(&sentence, line.start, line.len);
+		kettle_sentence_quote(&sentence, line.start, line.len);
 	else
-		sentence_say(&sentence, "it says nothing and fails.");
-	return sentence_give(&sentence, "error", "machine", false, ret_verdict, err);
+		kettle_sentence_add(&sentence, "it says nothing and fails.");
+	return kettle_sentence_verdict(&sentence, "error", "machine", false, ret_verdict, err);
 }
 
 /* ---- what went wrong in the submission ---- */
 
 /* " (submission.py line 30 in custom_kernel, line 12 in helper)" */
 static void
-say_frames(struct sentence *sentence, const struct trace *trace, const char *submission)
+say_frames(struct kettle_sentence *sentence, const struct trace *trace, const char *submission)
 {
 	for (size_t i = 0; i < trace->count; i++) {
 		const struct frame *frame = &trace->frames[i];
 		if (i == 0)
-			sentence_say(sentence, " (%s ", submission);
-		sentence_say(sentence, "%sline %ld", i ? ", " : "", frame->line);
+			kettle_sentence_add(sentence, " (%s ", submission);
+		kettle_sentence_add(sentence, "%sline %ld", i ? ", " : "", frame->line);
 		if (frame->function.len && frame->function.start[0] != '<')
-			sentence_say(sentence, " in %.*s", (int)frame->function.len, frame->function.start);
+			kettle_sentence_add(sentence, " in %.*s", (int)frame->function.len, frame->function.start);
 	}
 	if (trace->count)
-		sentence_say(sentence, ").");
+		kettle_sentence_add(sentence, ").");
 }
 
 static int
 explain_exception(const json_t *step, const struct trace *trace, json_t **ret_verdict, struct kettle_error *err)
 {
-	struct sentence sentence = {0};
-	sentence_say(&sentence, "The %s run failed: ", text_of(json_object_get(step, "run"), "mode"));
-	sentence_repeat(&sentence, trace->error.start, trace->error.len);
-	say_frames(&sentence, trace, text_of(json_object_get(step, "env"), EXPLAIN_SUBMISSION));
-	return sentence_give(&sentence, "failed", "participant", false, ret_verdict, err);
+	struct kettle_sentence sentence = {0};
+	kettle_sentence_add(&sentence, "The %s run failed: ", kettle_json_text(json_object_get(step, "run"), "mode"));
+	kettle_sentence_quote(&sentence, trace->error.start, trace->error.len);
+	say_frames(&sentence, trace, kettle_json_text(json_object_get(step, "env"), EXPLAIN_SUBMISSION));
+	return kettle_sentence_verdict(&sentence, "failed", "participant", false, ret_verdict, err);
 }
 
 /* What faulthandler wrote of a crash in native code: the signal, and the submission's frames, the innermost first. */
@@ -298,13 +285,14 @@ static int
 explain_crash(const json_t *step, const json_t *outcome, const struct trace *crash, json_t **ret_verdict,
 	struct kettle_error *err)
 {
-	struct sentence sentence = {0};
-	bool waited = is(outcome, "state", "limit");
-	sentence_say(&sentence, "A process of the %s run crashed: ", text_of(json_object_get(step, "run"), "mode"));
-	sentence_repeat(&sentence, crash->error.start, crash->error.len);
-	say_frames(&sentence, crash, text_of(json_object_get(step, "env"), EXPLAIN_SUBMISSION));
-	sentence_say(&sentence, waited ? " The run waited for it until its time was over." : "");
-	return sentence_give(&sentence, waited ? "timed_out" : "failed", "participant", false, ret_verdict, err);
+	struct kettle_sentence sentence = {0};
+	bool waited = kettle_json_is(outcome, "state", "limit");
+	kettle_sentence_add(
+		&sentence, "A process of the %s run crashed: ", kettle_json_text(json_object_get(step, "run"), "mode"));
+	kettle_sentence_quote(&sentence, crash->error.start, crash->error.len);
+	say_frames(&sentence, crash, kettle_json_text(json_object_get(step, "env"), EXPLAIN_SUBMISSION));
+	kettle_sentence_add(&sentence, waited ? " The run waited for it until its time was over." : "");
+	return kettle_sentence_verdict(&sentence, waited ? "timed_out" : "failed", "participant", false, ret_verdict, err);
 }
 
 /*
@@ -339,20 +327,20 @@ explain_compilation(const char *text, json_t **ret_verdict, struct kettle_error 
 			continue;
 		while (found > text && found[-1] != '\n')
 			found--;
-		struct sentence sentence = {0};
+		struct kettle_sentence sentence = {0};
 		struct span header;
 		if (find_header(line_at(found), &header)) {
-			sentence_say(&sentence,
+			kettle_sentence_add(&sentence,
 				"The board's machine lacks the header `%.*s`, so no extension can be compiled there.", (int)header.len,
 				header.start);
-			return sentence_give(&sentence, "error", "machine", false, ret_verdict, err);
+			return kettle_sentence_verdict(&sentence, "error", "machine", false, ret_verdict, err);
 		}
-		sentence_say(&sentence, "The submission's extension does not compile: ");
+		kettle_sentence_add(&sentence, "The submission's extension does not compile: ");
 		struct span line = line_at(found);
-		sentence_repeat(&sentence, line.start, line.len);
-		return sentence_give(&sentence, "failed", "participant", false, ret_verdict, err);
+		kettle_sentence_quote(&sentence, line.start, line.len);
+		return kettle_sentence_verdict(&sentence, "failed", "participant", false, ret_verdict, err);
 	}
-	return sentence_nothing(err);
+	return kettle_explain_nothing(err);
 }
 
 /* ---- all of it ---- */
@@ -362,7 +350,7 @@ static int
 explain_failure(const json_t *step, const json_t *outcome, const char *text, const char *reported, json_t **ret_verdict,
 	struct kettle_error *err)
 {
-	const char *submission = text_of(json_object_get(step, "env"), EXPLAIN_SUBMISSION);
+	const char *submission = kettle_json_text(json_object_get(step, "env"), EXPLAIN_SUBMISSION);
 	struct trace trace = find_trace(text, submission), crash;
 	char *error = strndup(trace.error.start ? trace.error.start : "", trace.error.len);
 	struct span module = missing_module(error ? error : "");
@@ -379,7 +367,7 @@ explain_failure(const json_t *step, const json_t *outcome, const char *text, con
 			 !json_object_get(json_object_get(outcome, "result"), "check"))
 		rc = explain_exception(step, &trace, ret_verdict, err);
 	else
-		rc = sentence_nothing(err);
+		rc = kettle_explain_nothing(err);
 	free(error);
 	return rc;
 }
@@ -387,18 +375,20 @@ explain_failure(const json_t *step, const json_t *outcome, const char *text, con
 int
 explain_outcome(const json_t *step, const json_t *outcome, json_t **ret_verdict, struct kettle_error *err)
 {
-	const char *text = text_of(json_object_get(outcome, "stderr"), "text");
+	const char *text = kettle_json_text(json_object_get(outcome, "stderr"), "text");
 	struct trace crash;
-	if (is(step, "id", EXPLAIN_BYTECODE) && is(outcome, "state", "failed"))
+	if (kettle_json_is(step, "id", EXPLAIN_BYTECODE) && kettle_json_is(outcome, "state", "failed"))
 		return explain_interpreter(step, text, ret_verdict, err);
-	if (is(step, "kind", "prepare") && is(outcome, "state", "failed"))
+	if (kettle_json_is(step, "kind", "prepare") && kettle_json_is(outcome, "state", "failed"))
 		return explain_compilation(text, ret_verdict, err);
-	if (is(step, "kind", "run") && is(outcome, "limit", "wall") &&
-		find_crash(text, text_of(json_object_get(step, "env"), EXPLAIN_SUBMISSION), &crash))
+	if (kettle_json_is(step, "kind", "run") && kettle_json_is(outcome, "limit", "wall") &&
+		find_crash(text, kettle_json_text(json_object_get(step, "env"), EXPLAIN_SUBMISSION), &crash))
 		return explain_crash(step, outcome, &crash, ret_verdict, err);
-	char *reported = is(step, "kind", "run") && is(outcome, "state", "failed") ? sentence_reported(outcome) : NULL;
+	char *reported = kettle_json_is(step, "kind", "run") && kettle_json_is(outcome, "state", "failed")
+						 ? kettle_explain_reported(outcome)
+						 : NULL;
 	if (!reported)
-		return sentence_nothing(err);
+		return kettle_explain_nothing(err);
 	int rc = explain_failure(step, outcome, text, reported, ret_verdict, err);
 	free(reported);
 	return rc;

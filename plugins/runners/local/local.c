@@ -412,17 +412,11 @@ static const struct kettle_runner runner = {
 };
 
 KETTLE_EXPORT const struct kettle_plugin kettle_plugin = {
-	.magic = KETTLE_PLUGIN_MAGIC,
-	.abi_major = KETTLE_ABI_MAJOR,
-	.abi_minor = KETTLE_ABI_MINOR,
-	.size = sizeof(struct kettle_plugin),
-	.kind = KETTLE_RUNNER,
+	KETTLE_PLUGIN_HEAD(KETTLE_RUNNER),
 	.name = "local",
 	.version = PACKAGE_VERSION,
 	.summary = "runs jobs on this machine with kettle-exec",
-	.options = options,
-	.options_count = sizeof(options) / sizeof(options[0]),
-	.option_size = sizeof(options[0]),
+	KETTLE_PLUGIN_OPTIONS(options),
 	.create = create,
 	.configure = configure,
 	.start = start,

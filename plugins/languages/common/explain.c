@@ -1,23 +1,87 @@
 /* SPDX-License-Identifier: MIT */
-/* Headers and libraries that a machine lacks: its fault, whoever named them, and said how to get. */
+/* How languages explain outcomes: sentences, their verdicts, headers and libraries that a machine lacks. */
 #include <config.h>
 
-#include "lacks.h"
-
-#include <stdbool.h>
+#include <kettle/explain.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-
-#include "plugins/languages/sentence.h"
 
 #define EXIT_LOADER 127 /* the program could not be loaded */
 
-static const char *
-text_of(const json_t *object, const char *key)
+const char *
+kettle_json_text(const json_t *object, const char *key)
 {
 	const char *text = json_string_value(json_object_get(object, key));
 	return text ? text : "";
 }
+
+bool
+kettle_json_is(const json_t *object, const char *key, const char *text)
+{
+	return strcmp(kettle_json_text(object, key), text) == 0;
+}
+
+void
+kettle_sentence_add(struct kettle_sentence *sentence, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	size_t room = sizeof(sentence->text) - sentence->len;
+	int len = vsnprintf(sentence->text + sentence->len, room, format, args);
+	va_end(args);
+	if (len > 0)
+		sentence->len += (size_t)len < room ? (size_t)len : room - 1;
+}
+
+void
+kettle_sentence_quote(struct kettle_sentence *sentence, const char *line, size_t len)
+{
+	size_t kept = len < KETTLE_SENTENCE_QUOTE_MAX ? len : KETTLE_SENTENCE_QUOTE_MAX;
+	while (kept < len && kept && ((unsigned char)line[kept] & 0xc0) == 0x80)
+		kept--;
+	kettle_sentence_add(sentence, "%.*s%s", (int)kept, line, kept < len ? "…" : "");
+}
+
+int
+kettle_sentence_verdict(const struct kettle_sentence *sentence, const char *state, const char *blame, bool retry,
+	json_t **ret_verdict, struct kettle_error *err)
+{
+	json_t *verdict = json_pack("{s:b, s:s, s:s, s:s, s:b}", "passed", 0, "state", state, "message", sentence->text,
+		"blame", blame, "retry", retry);
+	if (!verdict)
+		return kettle_fail(err, KETTLE_EINVAL, "The output of the step cannot be repeated in a sentence.");
+	*ret_verdict = verdict;
+	return 0;
+}
+
+int
+kettle_explain_nothing(struct kettle_error *err)
+{
+	return kettle_fail(err, KETTLE_ENOENT, "There is nothing to add.");
+}
+
+char *
+kettle_explain_reported(const json_t *outcome)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *all = open_memstream(&text, &size);
+	const char *key;
+	json_t *value;
+	json_object_foreach(json_object_get(outcome, "result"), key, value) {
+		const char *last = strrchr(key, '.');
+		if (all && last && (strcmp(last, ".error") == 0 || strcmp(last, ".message") == 0) && json_is_string(value))
+			(void)fprintf(all, "%s\n", json_string_value(value));
+	}
+	if (all && fclose(all) == 0)
+		return text;
+	free(text);
+	return NULL;
+}
+
+/* ---- what a machine lacks ---- */
 
 /* The part of the machine's toolkit that a name belongs to, by how its names begin; NULL: none. */
 static const json_t *
@@ -37,11 +101,11 @@ static int
 explain_part(const char *product, const json_t *outcome, const json_t *part, const char *what, json_t **ret_verdict,
 	struct kettle_error *err)
 {
-	struct sentence sentence = {0};
-	sentence_say(&sentence, "The board's machine lacks %s: its %s toolkit in %s has no `%.100s`. To get it: %s.",
-		text_of(part, "name"), product, text_of(json_object_get(outcome, "toolkit"), "home"), what,
-		text_of(part, "how"));
-	return sentence_give(&sentence, "error", "machine", false, ret_verdict, err);
+	struct kettle_sentence sentence = {0};
+	kettle_sentence_add(&sentence, "The board's machine lacks %s: its %s toolkit in %s has no `%.100s`. To get it: %s.",
+		kettle_json_text(part, "name"), product, kettle_json_text(json_object_get(outcome, "toolkit"), "home"), what,
+		kettle_json_text(part, "how"));
+	return kettle_sentence_verdict(&sentence, "error", "machine", false, ret_verdict, err);
 }
 
 /* What stands between a beginning and an end on the same line, into name; false: there is no such thing. */
@@ -63,13 +127,13 @@ between(const char *text, const char *begin, const char *end, char *name, size_t
 
 /* A header that a compiler did not find, where it belongs to a part that the toolkit lacks: no file of the board's. */
 int
-lacks_explain_header(const char *product, const json_t *outcome, json_t **ret_verdict, struct kettle_error *err)
+kettle_explain_header(const char *product, const json_t *outcome, json_t **ret_verdict, struct kettle_error *err)
 {
 	static const struct {
 		const char *begin, *end;
 	} ways[] = {{"fatal error: ", ": No such file or directory"}, {"fatal error: '", "' file not found"},
 		{"could not open source file \"", "\""}, {"cannot open source file \"", "\""}};
-	const char *text = text_of(json_object_get(outcome, "stderr"), "text");
+	const char *text = kettle_json_text(json_object_get(outcome, "stderr"), "text");
 	char name[200];
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
 		const json_t *part = NULL;
@@ -78,16 +142,16 @@ lacks_explain_header(const char *product, const json_t *outcome, json_t **ret_ve
 		if (part && json_is_false(json_object_get(part, "present")))
 			return explain_part(product, outcome, part, name, ret_verdict, err);
 	}
-	return sentence_nothing(err);
+	return kettle_explain_nothing(err);
 }
 
 int
-lacks_explain_rtc(
+kettle_explain_rtc(
 	const char *product, const char *api, const json_t *outcome, json_t **ret_verdict, struct kettle_error *err)
 {
 	const json_t *part = part_of(outcome, "libraries", api);
-	if (!part || !strstr(text_of(json_object_get(outcome, "stderr"), "text"), "rtc: the toolkit has no"))
-		return sentence_nothing(err);
+	if (!part || !strstr(kettle_json_text(json_object_get(outcome, "stderr"), "text"), "rtc: the toolkit has no"))
+		return kettle_explain_nothing(err);
 	return explain_part(product, outcome, part, api, ret_verdict, err);
 }
 
@@ -96,36 +160,36 @@ static int
 explain_library(const char *product, const json_t *outcome, const char *name, const char *where, json_t **ret_verdict,
 	struct kettle_error *err)
 {
-	struct sentence sentence = {0};
+	struct kettle_sentence sentence = {0};
 	const char *bare = strncmp(name, "lib", 3) == 0 ? name + 3 : name;
 	const json_t *part = part_of(outcome, "libraries", bare);
 	if (part && json_is_false(json_object_get(part, "present")))
 		return explain_part(product, outcome, part, name, ret_verdict, err);
-	sentence_say(&sentence, "The board's machine lacks the library `%s`%s: install %s package%s.", name, where,
+	kettle_sentence_add(&sentence, "The board's machine lacks the library `%s`%s: install %s package%s.", name, where,
 		where[0] ? "its" : "its development",
 		product ? ", or name the folder where it lies in the device's `library_dirs`" : "");
-	return sentence_give(&sentence, "error", "machine", false, ret_verdict, err);
+	return kettle_sentence_verdict(&sentence, "error", "machine", false, ret_verdict, err);
 }
 
 int
-lacks_explain_library(
+kettle_explain_library(
 	const char *product, const json_t *step, const json_t *outcome, json_t **ret_verdict, struct kettle_error *err)
 {
-	const char *text = text_of(json_object_get(outcome, "stderr"), "text"), *found;
+	const char *text = kettle_json_text(json_object_get(outcome, "stderr"), "text"), *found;
 	char name[200];
-	if (strcmp(text_of(outcome, "state"), "failed") != 0)
-		return sentence_nothing(err);
-	if (strcmp(text_of(step, "kind"), "run") == 0) {
+	if (strcmp(kettle_json_text(outcome, "state"), "failed") != 0)
+		return kettle_explain_nothing(err);
+	if (strcmp(kettle_json_text(step, "kind"), "run") == 0) {
 		if (json_integer_value(json_object_get(outcome, "exit")) != EXIT_LOADER ||
 			!between(
 				text, "error while loading shared libraries: ", ": cannot open shared object file", name, sizeof(name)))
-			return sentence_nothing(err);
+			return kettle_explain_nothing(err);
 		return explain_library(product, outcome, name, " where programs run", ret_verdict, err);
 	}
 	found = strstr(text, "ld: cannot find -l");
 	found = found ? found : strstr(text, "unable to find library -l");
 	if (!found)
-		return sentence_nothing(err);
+		return kettle_explain_nothing(err);
 	found += strcspn(found, "-") + strlen("-l");
 	(void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(found, ": \r\n"), found);
 	return explain_library(product, outcome, name, "", ret_verdict, err);

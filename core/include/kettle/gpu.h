@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What languages of GPU boards have in common besides kettle/compiled.h: which architecture a unit has, and what the
+ * outcomes of their steps mean where the output says more than the exit status. All functions are pure. [any]
+ */
+#ifndef KETTLE_GPU_H
+#define KETTLE_GPU_H
+
+#include <jansson.h>
+#include <kettle/compiled.h>
+#include <stdbool.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* `config_schema` of a language whose rules begin with kettle_gpu_begin. */
+#define KETTLE_GPU_CONFIG \
+	KETTLE_COMPILED_CONFIG(", \"rdc\": {\"type\": \"boolean\"}, \"rtc\": {\"type\": \"boolean\"}, " \
+						   "\"rtc_flags\": {\"$ref\": \"#/$defs/words\"}")
+
+/* A model by its device's name: "H100" is also H100-PCIe and H100x8, and not H1000. */
+struct kettle_gpu_model {
+	const char *name, *target;
+};
+
+/* Since which version of the toolkit an architecture is known, and which was the last; NULL: it still is. */
+struct kettle_gpu_since {
+	const char *target, *first, *last;
+};
+
+/* How device code is compiled by a library: config's `rtc`. */
+struct kettle_gpu_rtc {
+	const char *api;            /* "nvrtc" */
+	const char *ending;         /* of what comes out: ".cubin" */
+	const char *target;         /* "--gpu-architecture=sm_": before the target */
+	const char *const *options; /* further ones, ended by NULL */
+};
+
+/*
+ * A maker's GPUs and its toolkit: the rules of the language, which kettle_compiled_create gets, and what the functions
+ * below need. Tables end with an entry of NULLs, lists of words with NULL.
+ */
+struct kettle_gpu_vendor {
+	struct kettle_compiled_rules rules; /* first: the functions find the vendor by it */
+	const char *lang, *template_name;   /* of boards that are made of a single reference file: "cu", "CUDA" */
+	const char *key;                    /* of a device's section: "sm" */
+	const char *fact;                   /* of a unit's facts: "compute" */
+	const char *prefix;                 /* that targets have for the compiler: "sm_"; "" where the target has it */
+	const char *product;                /* "CUDA": before version numbers */
+	const char *device;                 /* "a CUDA device" */
+	const char *toolkit;                /* "the CUDA toolkit" */
+	const char *compiler;               /* key of the option that names the compiler */
+	const char *variable, *value;       /* of the environment of every step, for the maker's tools; NULL: none */
+	const struct kettle_gpu_model *models;
+	const struct kettle_gpu_since *since;
+	struct kettle_gpu_rtc rtc;
+	/* Writes what a fact ("9.0") or a setting ("sm_90a") means as a target ("90a"); false: nothing. */
+	bool (*read_target)(const char *text, bool fact, char ret_target[KETTLE_COMPILED_TARGET_SIZE]);
+	const char *const *unknown_target; /* how the compiler says that it does not know an architecture */
+	const char *const *bad_option;     /* how it says that it was called wrongly */
+	const char *const *bad_machine;    /* how it says that it cannot work there */
+	const char *const *no_device;      /* how programs say that there is no device, or no driver for it */
+	const char *const *wrong_target;   /* how they say that they were built for another one */
+	const char *const *fault;          /* how they say that a kernel failed */
+};
+
+/*
+ * `begin` of the rules. Sets builder->target to the architecture of the unit: what its section says under `key`, else what
+ * its facts say (facts.gpu), else what the device's name is known to be; `native` in the section means the facts. With
+ * `rtc` of config it appends two steps: one builds the compiler, one compiles the submission. KETTLE_EUNAVAIL with a
+ * sentence that names the device: nothing tells; KETTLE_EINVAL: the section says what is none.
+ */
+int kettle_gpu_begin(struct kettle_compiled_builder *builder, struct kettle_error *err);
+/* `finish_step`: the folders of the machine that the device's configuration names. */
+void kettle_gpu_finish_step(const struct kettle_compiled_builder *builder, json_t *step);
+/* `finish_run`: the device's name, and what a program may need of the toolkit and of the device's folders. */
+void kettle_gpu_finish_run(const struct kettle_compiled_builder *builder, json_t *step);
+
+/* `interpret`, `tools` and `single_file` of kettle/language.h. */
+int kettle_gpu_interpret(
+	void *self, const json_t *step, const json_t *outcome, json_t **ret_verdict, struct kettle_error *err);
+json_t *kettle_gpu_tools(void *self);
+int kettle_gpu_single_file(
+	void *self, const char *name, const char *text, size_t size, json_t **ret_task, struct kettle_error *err);
+
+/* Endings of headers, for the rules; and the harness files that come with Kettle. */
+extern const char *const kettle_gpu_headers[];
+#define KETTLE_GPU_HARNESS_COUNT 5
+extern const struct kettle_harness_file kettle_gpu_harness[KETTLE_GPU_HARNESS_COUNT];
+
+#ifdef __cplusplus
+}
+#endif
+#endif

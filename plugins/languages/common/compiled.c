@@ -1,0 +1,484 @@
+/* SPDX-License-Identifier: MIT */
+/* What languages of compiled sources have in common: sources, objects, one program, its runs. */
+#include <config.h>
+
+#include <kettle/compiled.h>
+#include <kettle/explain.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+bool
+kettle_compiled_ends_in(const char *name, const char *const *endings)
+{
+	const char *dot = strrchr(name, '.');
+	for (; dot && *endings; endings++)
+		if (strcasecmp(dot, *endings) == 0)
+			return true;
+	return false;
+}
+
+bool
+kettle_compiled_is_c(const char *source)
+{
+	static const char *const c[] = {".c", NULL};
+	return kettle_compiled_ends_in(source, c);
+}
+
+static bool
+list_has(const json_t *list, const char *word)
+{
+	size_t i;
+	json_t *item;
+	json_array_foreach(list, i, item)
+		if (strcmp(json_string_value(item), word) == 0)
+			return true;
+	return false;
+}
+
+static const char *
+base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+
+bool
+kettle_compiled_rtc(const struct kettle_compiled_builder *builder)
+{
+	return json_is_true(json_object_get(builder->config, "rtc"));
+}
+
+bool
+kettle_compiled_profiles(const struct kettle_compiled_builder *builder)
+{
+	return strcmp(builder->request->mode, "profile") == 0;
+}
+
+const char *
+kettle_compiled_option(const struct kettle_compiled_builder *builder, const char *key)
+{
+	return json_string_value(json_object_get(builder->options, key));
+}
+
+int
+kettle_compiled_fail_memory(struct kettle_error *err)
+{
+	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to plan the job.");
+}
+
+/* ---- arguments ---- */
+
+void
+kettle_args_add(json_t **list, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	if (*list && json_array_append_new(*list, json_vsprintf(format, args))) {
+		json_decref(*list);
+		*list = NULL;
+	}
+	va_end(args);
+}
+
+void
+kettle_args_add_words(json_t **args, const char *const *words)
+{
+	for (; words && *words; words++)
+		kettle_args_add(args, "%s", *words);
+}
+
+void
+kettle_args_add_list(json_t **list, const char *prefix, const json_t *words)
+{
+	size_t i;
+	json_t *word;
+	json_array_foreach(words, i, word)
+		kettle_args_add(list, "%s%s", prefix, json_string_value(word));
+}
+
+void
+kettle_compiled_add_standard(
+	const struct kettle_compiled_builder *builder, const char *source, const char *c, const char *cxx, json_t **args)
+{
+	const char *standard = json_string_value(json_object_get(builder->config, "standard"));
+	bool is_c = kettle_compiled_is_c(source);
+	const char *own = is_c ? c : cxx;
+	if (own && standard && is_c == !strchr(standard, '+'))
+		own = standard;
+	if (own)
+		kettle_args_add(args, "-std=%s", own);
+}
+
+void
+kettle_compiled_add_defines(const struct kettle_compiled_builder *builder, json_t **argv)
+{
+	const char *key;
+	json_t *value;
+	json_object_foreach(json_object_get(builder->config, "defines"), key, value)
+		if (json_is_string(value))
+			kettle_args_add(argv, "-D%s=%s", key, json_string_value(value));
+		else if (json_is_null(value))
+			kettle_args_add(argv, "-D%s", key);
+		else
+			kettle_args_add(argv, "-D%s=%" JSON_INTEGER_FORMAT, key,
+				json_is_integer(value) ? json_integer_value(value) : json_is_true(value));
+}
+
+void
+kettle_compiled_add_config(const struct kettle_compiled_builder *builder, json_t **argv)
+{
+	kettle_compiled_add_defines(builder, argv);
+	kettle_args_add_list(argv, "-I", json_object_get(builder->config, "include_dirs"));
+	kettle_args_add_list(argv, "", json_object_get(builder->config, "compile_flags"));
+}
+
+void
+kettle_compiled_add_objects(const struct kettle_compiled_builder *builder, json_t **argv)
+{
+	size_t i;
+	json_t *source;
+	json_array_foreach(builder->sources, i, source)
+		kettle_args_add(argv, "%s%s", json_string_value(source), builder->rules->compile ? ".o" : "");
+	kettle_args_add(argv, "-o");
+	kettle_args_add(argv, "out/" KETTLE_COMPILED_PROGRAM);
+}
+
+void
+kettle_compiled_add_libraries(const struct kettle_compiled_builder *builder, json_t **argv)
+{
+	kettle_args_add_list(argv, "-l", json_object_get(builder->config, "libraries"));
+	kettle_args_add_list(argv, "-l", json_object_get(builder->request->task, "libraries"));
+}
+
+/* ---- steps ---- */
+
+/* Whether the file is a submission that has a step of its own. */
+static bool
+is_apart(const struct kettle_compiled_builder *builder, const char *name)
+{
+	return kettle_compiled_rtc(builder) && strcmp(name, builder->request->submission) == 0;
+}
+
+json_t *
+kettle_compiled_inputs(const struct kettle_compiled_builder *builder, const char *source)
+{
+	json_t *inputs = json_object();
+	const char *name;
+	json_t *contents;
+	json_object_foreach((json_t *)builder->request->files, name, contents)
+		if (strcmp(name, source) == 0 ||
+			((!builder->rules->compile || !list_has(builder->sources, name)) && !is_apart(builder, name)))
+			json_object_set_new(inputs, name, json_pack("{s:s}", "file", name));
+	return inputs;
+}
+
+static json_t *
+finished(const struct kettle_compiled_builder *builder, json_t *step_take)
+{
+	if (step_take && builder->rules->finish_step)
+		builder->rules->finish_step(builder, step_take);
+	return step_take;
+}
+
+static json_t *
+compile_step(const struct kettle_compiled_builder *builder, size_t index)
+{
+	const char *source = json_string_value(json_array_get(builder->sources, index));
+	const char *base = base_name(source);
+	json_t *argv = builder->rules->compile(builder, source);
+	kettle_args_add(&argv, "-c");
+	kettle_args_add(&argv, "%s", source);
+	kettle_args_add(&argv, "-o");
+	kettle_args_add(&argv, "out/%s.o", base);
+	return finished(
+		builder, json_pack("{s:o, s:s, s:o, s:o, s:o, s:[o], s:b}", "id", json_sprintf("compile-%zu", index), "kind",
+					 "build", "title", json_sprintf("compile %s", source), "argv", argv, "inputs",
+					 kettle_compiled_inputs(builder, source), "outputs", json_sprintf("%s.o", base), "cache", 1));
+}
+
+static json_t *
+link_step(const struct kettle_compiled_builder *builder)
+{
+	bool objects = builder->rules->compile;
+	json_t *needs = json_array(), *inputs = objects ? json_object() : kettle_compiled_inputs(builder, "");
+	for (size_t i = 0; objects && i < json_array_size(builder->sources); i++) {
+		const char *source = json_string_value(json_array_get(builder->sources, i));
+		json_t *object = json_sprintf("%s.o", source);
+		kettle_args_add(&needs, "compile-%zu", i);
+		json_object_set_new(inputs, json_string_value(object),
+			json_pack("{s:o, s:o}", "step", json_sprintf("compile-%zu", i), "output",
+				json_sprintf("%s.o", base_name(source))));
+		json_decref(object);
+	}
+	return finished(
+		builder, json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:[s], s:b}", "id", "link", "kind", "build", "title",
+					 objects ? "link" : "compile", "needs", needs, "argv", builder->rules->link(builder), "inputs",
+					 inputs, "outputs", KETTLE_COMPILED_PROGRAM, "cache", 1));
+}
+
+void
+kettle_compiled_need(json_t *step, const char *id)
+{
+	json_t *all = json_pack("[s]", id);
+	json_array_extend(all, json_object_get(step, "needs"));
+	json_object_set_new(step, "needs", all);
+}
+
+static void
+add_profiler(const struct kettle_compiled_rules *rules, json_t *step)
+{
+	json_t *files = json_array();
+	kettle_args_add_words(&files, rules->profile_files);
+	json_object_set_new(step, "profile", json_string(rules->profiler));
+	json_object_set_new(step, "artifacts", files);
+}
+
+/* Completes one prepared run. It sees the program and the task's data, not the code. */
+static json_t *
+run_step(const struct kettle_compiled_builder *builder, const json_t *prepared, bool first)
+{
+	const struct kettle_compiled_rules *rules = builder->rules;
+	json_t *step = json_deep_copy(prepared), *argv = json_array(), *inputs = json_object();
+	const char *name;
+	json_t *contents;
+	json_object_foreach((json_t *)builder->request->files, name, contents)
+		if (!kettle_compiled_ends_in(name, rules->sources) && strcmp(name, builder->request->submission) != 0 &&
+			!(rules->headers && kettle_compiled_ends_in(name, rules->headers)))
+			json_object_set_new(inputs, name, json_pack("{s:s}", "file", name));
+	json_object_set_new(
+		inputs, KETTLE_COMPILED_PROGRAM, json_pack("{s:s, s:s}", "step", "link", "output", KETTLE_COMPILED_PROGRAM));
+	kettle_args_add(&argv, "./" KETTLE_COMPILED_PROGRAM);
+	kettle_args_add_list(&argv, "", json_object_get(json_object_get(prepared, "run"), "args"));
+	json_object_set_new(step, "argv", argv);
+	json_object_set_new(step, "inputs", inputs);
+	if (first)
+		kettle_compiled_need(step, "link");
+	if (step && rules->profiler && kettle_compiled_profiles(builder))
+		add_profiler(rules, step);
+	if (step && rules->finish_run)
+		rules->finish_run(builder, step);
+	return step;
+}
+
+/* ---- sources ---- */
+
+/* ".cpp, .cc, .cxx or .c" */
+static struct kettle_sentence
+listed_endings(const struct kettle_compiled_rules *rules)
+{
+	struct kettle_sentence list = {0};
+	const char *const *endings = rules->sources;
+	for (size_t i = 0; endings[i]; i++)
+		kettle_sentence_add(&list, "%s%s", i == 0 ? "" : endings[i + 1] ? ", " : " or ", endings[i]);
+	return list;
+}
+
+/* One entry of the task's `sources`. */
+static int
+take_source(struct kettle_compiled_builder *builder, const char *name, struct kettle_error *err)
+{
+	if (!json_object_get(builder->request->files, name))
+		return kettle_fail(err, KETTLE_EINVAL,
+			"The task's config lists `%.200s` in `sources`, but no entry of its `files` has that name.", name);
+	if (!kettle_compiled_ends_in(name, builder->rules->sources))
+		return kettle_fail(err, KETTLE_EINVAL,
+			"The task's config lists `%.200s` in `sources`, but a source in %s ends in %s.", name,
+			builder->rules->title, listed_endings(builder->rules).text);
+	if (list_has(builder->sources, name))
+		return kettle_fail(err, KETTLE_EINVAL, "The task's config lists `%.200s` twice in `sources`.", name);
+	if (is_apart(builder, name))
+		return kettle_fail(err, KETTLE_EINVAL,
+			"The task's config lists the submission `%.200s` in `sources`, but with `rtc` it is compiled by itself.",
+			name);
+	return json_array_append_new(builder->sources, json_string(name)) ? kettle_compiled_fail_memory(err) : 0;
+}
+
+/* The sources that the task lists, or every file that is one. */
+static int
+find_sources(struct kettle_compiled_builder *builder, struct kettle_error *err)
+{
+	const json_t *listed = json_object_get(builder->config, "sources");
+	const char *name;
+	json_t *value;
+	size_t i;
+	int rc = 0;
+	json_array_foreach(listed, i, value)
+		if (rc == 0)
+			rc = take_source(builder, json_string_value(value), err);
+	json_object_foreach((json_t *)builder->request->files, name, value)
+		if (rc == 0 && !listed && kettle_compiled_ends_in(name, builder->rules->sources) && !is_apart(builder, name))
+			rc = take_source(builder, name, err);
+	if (rc == 0 && json_array_size(builder->sources) == 0)
+		rc = kettle_fail(err, KETTLE_EINVAL, "The task has nothing to compile: none of its files ends in %s.",
+			listed_endings(builder->rules).text);
+	if (rc == 0 && json_array_size(builder->sources) > KETTLE_COMPILED_MAX_SOURCES)
+		rc = kettle_fail(err, KETTLE_EINVAL, "The task has %zu files to compile; at most %d are possible.",
+			json_array_size(builder->sources), KETTLE_COMPILED_MAX_SOURCES);
+	if (rc == 0 && json_object_get(builder->request->files, KETTLE_COMPILED_PROGRAM))
+		rc = kettle_fail(err, KETTLE_EINVAL,
+			"The task has a file `" KETTLE_COMPILED_PROGRAM
+			"`, which is the name that the built program gets; name it otherwise.");
+	return rc;
+}
+
+/* ---- the plan ---- */
+
+static int
+add_steps(struct kettle_compiled_builder *builder, struct kettle_error *err)
+{
+	size_t i;
+	json_t *prepared;
+	int failed = 0;
+	for (i = 0; builder->rules->compile && i < json_array_size(builder->sources); i++)
+		failed |= json_array_append_new(builder->steps, compile_step(builder, i));
+	failed |= json_array_append_new(builder->steps, link_step(builder));
+	json_array_foreach(builder->request->runs, i, prepared)
+		failed |= json_array_append_new(builder->steps, run_step(builder, prepared, i == 0));
+	return failed ? kettle_compiled_fail_memory(err) : 0;
+}
+
+int
+kettle_compiled_plan(void *self, const struct kettle_plan_request *request, json_t **ret_plan, struct kettle_error *err)
+{
+	const struct kettle_compiled *language = self;
+	struct kettle_compiled_builder builder = {.request = request,
+		.rules = language->rules,
+		.options = language->options,
+		.config = json_object_get(request->task, "config"),
+		.sources = json_array(),
+		.steps = json_array()};
+	json_t *plan = NULL;
+	int rc = find_sources(&builder, err);
+	if (rc == 0 && language->rules->begin)
+		rc = language->rules->begin(&builder, err);
+	if (rc == 0)
+		rc = add_steps(&builder, err);
+	if (rc == 0 &&
+		!(plan = json_pack("{s:i, s:O, s:O}", "version", 1, "files", request->files, "steps", builder.steps)))
+		rc = kettle_compiled_fail_memory(err);
+	if (plan)
+		*ret_plan = plan;
+	json_decref(builder.sources);
+	json_decref(builder.steps);
+	return rc;
+}
+
+/* ---- probes ---- */
+
+/* Appends those that a text includes of headers that begin so, and that are no files of the task. */
+static void
+add_includes(const char *text, const char *const *headers, const json_t *files, json_t *found)
+{
+	for (const char *line = text; line; line = strchr(line, '\n')) {
+		line += strspn(line, " \t\r\n");
+		if (line[0] != '#')
+			continue;
+		const char *word = line + 1 + strspn(line + 1, " \t");
+		if (strncmp(word, "include", strlen("include")) != 0)
+			continue;
+		word += strlen("include");
+		word += strspn(word, " \t");
+		size_t len = word[0] == '<' || word[0] == '"' ? strcspn(word + 1, ">\"\r\n") : 0;
+		char *name = len ? strndup(word + 1, len) : NULL;
+		for (const char *const *header = headers; name && header && *header; header++)
+			if (strncmp(name, *header, strlen(*header)) == 0 && !json_object_get(files, name))
+				json_object_set_new(found, name, json_true());
+		free(name);
+	}
+}
+
+/* The text of a program that needs what the task needs, or NULL: it needs nothing. New. */
+static json_t *
+probe_text(const struct kettle_plan_request *request, const char *const *headers, bool needs)
+{
+	json_t *found = json_object(), *contents, *text = json_string("");
+	const char *name;
+	json_object_foreach((json_t *)request->files, name, contents)
+		if (json_object_get(contents, "text"))
+			add_includes(json_string_value(json_object_get(contents, "text")), headers, request->files, found);
+	needs = needs || json_object_size(found) > 0;
+	json_object_foreach(found, name, contents) {
+		json_t *longer = json_sprintf("%s#include <%s>\n", json_string_value(text), name);
+		json_decref(text);
+		text = longer;
+	}
+	json_t *program = needs ? json_sprintf("%sint main() { return 0; }\n", json_string_value(text)) : NULL;
+	json_decref(text);
+	json_decref(found);
+	return program;
+}
+
+int
+kettle_compiled_probe(
+	void *self, const struct kettle_plan_request *request, json_t **ret_plan, struct kettle_error *err)
+{
+	const struct kettle_compiled_rules *rules = ((const struct kettle_compiled *)self)->rules;
+	struct kettle_plan_request probe = *request;
+	struct kettle_compiled_builder builder = {.request = request, .config = json_object_get(request->task, "config")};
+	bool needs = kettle_compiled_rtc(&builder) || json_array_size(json_object_get(builder.config, "libraries")) > 0 ||
+				 json_array_size(json_object_get(request->task, "libraries")) > 0;
+	json_t *text = probe_text(request, rules->probe_headers, needs);
+	if (!text)
+		return kettle_fail(err, KETTLE_ENOENT, "The task needs no library and no header that a machine might lack.");
+	json_t *name = json_sprintf("probe%s", rules->sources[0]);
+	json_t *config = builder.config ? json_copy((json_t *)builder.config) : json_object();
+	json_t *task = json_copy((json_t *)request->task), *files = json_object();
+	json_object_set_new(files, json_string_value(name), json_pack("{s:o}", "text", text));
+	if (kettle_compiled_rtc(&builder))
+		json_object_set_new(
+			files, request->submission, json_pack("{s:s}", "text", "extern \"C\" __global__ void kettle_probe() {}\n"));
+	json_object_set_new(config, "sources", json_pack("[O]", name));
+	json_object_set(task, "config", config);
+	probe.task = task;
+	probe.files = files;
+	int rc = kettle_compiled_plan(self, &probe, ret_plan, err);
+	json_decref(name);
+	json_decref(config);
+	json_decref(task);
+	json_decref(files);
+	return rc;
+}
+
+/* ---- instances ---- */
+
+int
+kettle_compiled_create(const struct kettle_compiled_rules *rules, void **ret_self, struct kettle_error *err)
+{
+	struct kettle_compiled *made = calloc(1, sizeof(*made));
+	if (!made)
+		return kettle_compiled_fail_memory(err);
+	made->rules = rules;
+	*ret_self = made;
+	return 0;
+}
+
+int
+kettle_compiled_configure(void *self, const json_t *options, struct kettle_error *err)
+{
+	struct kettle_compiled *language = self;
+	json_t *copy = json_deep_copy(options);
+	if (!copy)
+		return kettle_compiled_fail_memory(err);
+	json_decref(language->options);
+	language->options = copy;
+	return 0;
+}
+
+void
+kettle_compiled_destroy(void *self)
+{
+	struct kettle_compiled *language = self;
+	if (language)
+		json_decref(language->options);
+	free(language);
+}
+
+int
+kettle_compiled_interpret(
+	void *self, const json_t *step, const json_t *outcome, json_t **ret_verdict, struct kettle_error *err)
+{
+	(void)self;
+	return kettle_explain_library(NULL, step, outcome, ret_verdict, err);
+}

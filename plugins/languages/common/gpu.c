@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: MIT */
+/* What languages of GPU boards have in common: architectures of units, and explanations of what their tools say. */
+#include <config.h>
+
+#include <kettle/explain.h>
+#include <kettle/gpu.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "plugins/languages/common/gpu_rtc.h"
+
+#define RTC "rtc" /* the program that compiles device code by a library, and the step that makes it */
+#define RTC_SUBMISSION "rtc-submission"
+#define EXIT_DEVICE 110 /* a harness found that the GPU's interface fails */
+
+/* The variable that tells a run step which device it is for: explanations need it, programs may look at it. */
+#define DEVICE_VARIABLE "KETTLE_DEVICE"
+
+static const struct kettle_gpu_vendor *
+vendor_of(const struct kettle_compiled_builder *builder)
+{
+	return (const struct kettle_gpu_vendor *)builder->rules;
+}
+
+/* ---- the target ---- */
+
+/* "H100", "h100-pcie" and "H100x8" are the model H100. */
+static bool
+is_model(const char *name, const char *model)
+{
+	size_t len = strlen(model);
+	return strncasecmp(name, model, len) == 0 && (name[len] < '0' || name[len] > '9');
+}
+
+static const char *
+target_of_name(const struct kettle_gpu_vendor *vendor, const char *name)
+{
+	for (const struct kettle_gpu_model *model = vendor->models; model->name; model++)
+		if (is_model(name, model->name))
+			return model->target;
+	return NULL;
+}
+
+static int
+fail_no_target(const struct kettle_gpu_vendor *vendor, const char *name, bool native, struct kettle_error *err)
+{
+	if (native)
+		return kettle_fail(err, KETTLE_EUNAVAIL,
+			"The device `%.64s` says `%s: native`, but nothing is known of its GPU: say what it is, or have its unit "
+			"name "
+			"a `gpu` of this machine.",
+			name, vendor->key);
+	return kettle_fail(err, KETTLE_EUNAVAIL,
+		"The task needs %s, and `%.64s` is not known to be one: say its `%s` in the configuration of the device.",
+		vendor->device, name, vendor->key);
+}
+
+static int
+find_target(const struct kettle_gpu_vendor *vendor, const json_t *unit, char ret_target[KETTLE_COMPILED_TARGET_SIZE],
+	struct kettle_error *err)
+{
+	const char *said = kettle_json_text(unit, vendor->key), *name = kettle_json_text(unit, "name");
+	const char *fact = kettle_json_text(json_object_get(json_object_get(unit, "facts"), "gpu"), vendor->fact);
+	const char *known = target_of_name(vendor, name);
+	bool native = strcmp(said, "native") == 0;
+	if (said[0] && !native && !vendor->read_target(said, false, ret_target))
+		return kettle_fail(err, KETTLE_EINVAL, "The device `%.64s` says `%s: %.64s`, which is no architecture.", name,
+			vendor->key, said);
+	if ((said[0] && !native) || vendor->read_target(fact, true, ret_target))
+		return 0;
+	if (native || !known)
+		return fail_no_target(vendor, name, native, err);
+	(void)snprintf(ret_target, KETTLE_COMPILED_TARGET_SIZE, "%s", known);
+	return 0;
+}
+
+/* ---- plans ---- */
+
+/* What of the machine a step reads besides its compiler: headers and libraries of the device's configuration. */
+static void
+add_folders(const struct kettle_compiled_builder *builder, bool headers, json_t *step)
+{
+	json_t *folders = json_array();
+	if (headers)
+		kettle_args_add_list(&folders, "", json_object_get(builder->request->device, "include_dirs"));
+	kettle_args_add_list(&folders, "", json_object_get(builder->request->device, "library_dirs"));
+	if (json_array_size(folders) > 0)
+		json_object_set(step, "folders", folders);
+	json_decref(folders);
+}
+
+static void
+add_variable(json_t *step, const char *name, const char *value)
+{
+	json_t *env = json_object_get(step, "env");
+	if (!env && json_object_set_new(step, "env", env = json_object()) != 0)
+		return;
+	json_object_set_new(env, name, json_string(value));
+}
+
+/* What the maker's tools must be told: they would look about otherwise, and what is installed beside them would decide. */
+static void
+add_environment(const struct kettle_compiled_builder *builder, json_t *step)
+{
+	const struct kettle_gpu_vendor *vendor = vendor_of(builder);
+	if (vendor->variable)
+		add_variable(step, vendor->variable, vendor->value);
+}
+
+void
+kettle_gpu_finish_step(const struct kettle_compiled_builder *builder, json_t *step)
+{
+	add_environment(builder, step);
+	add_folders(builder, true, step);
+}
+
+/* "submission.cubin" of submission.cu. New. */
+static json_t *
+rtc_output(const struct kettle_compiled_builder *builder)
+{
+	const char *path = builder->request->submission, *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+	const char *dot = strrchr(base, '.');
+	return json_sprintf("%.*s%s", (int)(dot ? dot - base : (long)strlen(base)), base, vendor_of(builder)->rtc.ending);
+}
+
+/* ./rtc nvrtc submission.cu out/submission.cubin OPTIONS */
+static json_t *
+rtc_argv(const struct kettle_compiled_builder *builder, const json_t *output)
+{
+	const struct kettle_gpu_rtc *rtc = &vendor_of(builder)->rtc;
+	const char *standard = json_string_value(json_object_get(builder->config, "standard"));
+	json_t *argv = json_pack("[s, s, s]", "./" RTC, rtc->api, builder->request->submission);
+	kettle_args_add(&argv, "out/%s", json_string_value(output));
+	kettle_args_add(&argv, "-L@TOOLKIT_LIB@");
+	kettle_args_add(&argv, "%s%s", rtc->target, builder->target);
+	if (standard)
+		kettle_args_add(&argv, "-std=%s", standard);
+	kettle_args_add_words(&argv, rtc->options);
+	kettle_compiled_add_defines(builder, &argv);
+	kettle_args_add_list(&argv, "-I", json_object_get(builder->config, "include_dirs"));
+	kettle_args_add_list(&argv, "", json_object_get(builder->config, "rtc_flags"));
+	kettle_args_add_list(&argv, "-I", json_object_get(builder->request->device, "include_dirs"));
+	return argv;
+}
+
+/* The compiler as the options name it. */
+static const char *
+compiler_of(const struct kettle_compiled_builder *builder)
+{
+	return kettle_compiled_option(builder, vendor_of(builder)->compiler);
+}
+
+int
+kettle_gpu_begin(struct kettle_compiled_builder *builder, struct kettle_error *err)
+{
+	int rc = find_target(vendor_of(builder), builder->request->device, builder->target, err);
+	if (rc || !kettle_compiled_rtc(builder))
+		return rc;
+	json_t *build = json_pack("{s:s, s:s, s:s, s:[s, s, s, s, s, s, s], s:{s:{s:s}}, s:[s], s:b}", "id", RTC, "kind",
+		"build", "title", "compile " RTC, "argv", "g++", "-O1", "-std=c++17", RTC ".cpp", "-o", "out/" RTC, "-ldl",
+		"inputs", RTC ".cpp", "text", kettle_gpu_rtc_text, "outputs", RTC, "cache", 1);
+	json_t *output = rtc_output(builder), *inputs = kettle_compiled_inputs(builder, builder->request->submission);
+	json_object_set_new(inputs, RTC, json_pack("{s:s, s:s}", "step", RTC, "output", RTC));
+	json_t *step = json_pack("{s:s, s:s, s:o, s:[s], s:o, s:o, s:[O], s:[s], s:b}", "id", RTC_SUBMISSION, "kind",
+		"build", "title", json_sprintf("compile %s", builder->request->submission), "needs", RTC, "argv",
+		rtc_argv(builder, output), "inputs", inputs, "outputs", output, "toolchain", compiler_of(builder), "cache", 1);
+	json_decref(output);
+	if (step)
+		kettle_gpu_finish_step(builder, step);
+	int failed = json_array_append_new(builder->steps, build);
+	failed |= json_array_append_new(builder->steps, step);
+	return failed ? kettle_compiled_fail_memory(err) : 0;
+}
+
+/* A run finds what was compiled under its name. */
+static void
+add_rtc(const struct kettle_compiled_builder *builder, json_t *step)
+{
+	json_t *output = rtc_output(builder);
+	json_object_set_new(json_object_get(step, "inputs"), json_string_value(output),
+		json_pack("{s:s, s:O}", "step", RTC_SUBMISSION, "output", output));
+	kettle_compiled_need(step, RTC_SUBMISSION);
+	json_decref(output);
+}
+
+void
+kettle_gpu_finish_run(const struct kettle_compiled_builder *builder, json_t *step)
+{
+	add_variable(step, DEVICE_VARIABLE, kettle_json_text(builder->request->device, "name"));
+	add_environment(builder, step);
+	json_object_set_new(step, "toolchain", json_pack("[s]", compiler_of(builder)));
+	add_folders(builder, false, step);
+	if (kettle_compiled_rtc(builder))
+		add_rtc(builder, step);
+}
+
+/* ---- sentences ---- */
+
+/* The line around a place in a text, without blanks at its beginning. */
+static void
+say_line(struct kettle_sentence *sentence, const char *text, const char *at)
+{
+	while (at > text && at[-1] != '\n')
+		at--;
+	at += strspn(at, " \t\r");
+	kettle_sentence_quote(sentence, at, strcspn(at, "\r\n"));
+}
+
+/* Where the first of some words is in a text; NULL: none is. */
+static const char *
+find_any(const char *text, const char *const *words)
+{
+	for (; *words; words++) {
+		const char *found = strstr(text, *words);
+		if (found)
+			return found;
+	}
+	return NULL;
+}
+
+/* ---- builds ---- */
+
+/* "13.0" out of "13.0.88". */
+static int
+short_version(const char *version)
+{
+	size_t len = strcspn(version, ".");
+	return (int)(version[len] ? len + 1 + strcspn(version + len + 1, ".") : len);
+}
+
+/* The target that a compile step was told, out of its arguments; "" where it was told none. */
+static void
+told_target(const struct kettle_gpu_vendor *vendor, const json_t *step, char ret_target[KETTLE_COMPILED_TARGET_SIZE])
+{
+	static const char *const options[] = {",code=", "--offload-arch=", "--gpu-architecture="};
+	const json_t *word;
+	size_t i;
+	ret_target[0] = '\0';
+	json_array_foreach(json_object_get(step, "argv"), i, word)
+		for (size_t k = 0; k < sizeof(options) / sizeof(options[0]); k++) {
+			const char *found = strstr(json_string_value(word), options[k]);
+			if (found)
+				(void)vendor->read_target(found + strlen(options[k]), false, ret_target);
+		}
+}
+
+/* The device's architecture and the machine's toolkit do not fit: nothing that a participant could mend. */
+static int
+explain_target(const struct kettle_gpu_vendor *vendor, const json_t *step, const json_t *outcome, json_t **ret_verdict,
+	struct kettle_error *err)
+{
+	struct kettle_sentence sentence = {0};
+	char target[KETTLE_COMPILED_TARGET_SIZE];
+	const char *version = kettle_json_text(json_object_get(outcome, "tool"), "version");
+	const struct kettle_gpu_since *since = vendor->since;
+	told_target(vendor, step, target);
+	while (since->target && strcmp(since->target, target) != 0)
+		since++;
+	kettle_sentence_add(&sentence,
+		"The board's machine has %s %.*s, which does not know the device's architecture %s%s", vendor->product,
+		version[0] ? short_version(version) : 1, version[0] ? version : "?", vendor->prefix, target);
+	/* What the table says must not contradict what happened. */
+	if (since->last && strtod(version, NULL) > strtod(since->last, NULL))
+		kettle_sentence_add(&sentence, "; the last that does is %s %s", vendor->product, since->last);
+	else if (since->target && strtod(version, NULL) < strtod(since->first, NULL))
+		kettle_sentence_add(&sentence, "; the first that does is %s %s", vendor->product, since->first);
+	kettle_sentence_add(&sentence, ".");
+	return kettle_sentence_verdict(&sentence, "error", "machine", false, ret_verdict, err);
+}
+
+static int
+explain_build(const struct kettle_gpu_vendor *vendor, const json_t *step, const json_t *outcome, json_t **ret_verdict,
+	struct kettle_error *err)
+{
+	const char *text = kettle_json_text(json_object_get(outcome, "stderr"), "text"), *found;
+	struct kettle_sentence sentence = {0};
+	if (find_any(text, vendor->unknown_target))
+		return explain_target(vendor, step, outcome, ret_verdict, err);
+	if (kettle_explain_header(vendor->product, outcome, ret_verdict, err) == 0 ||
+		kettle_explain_rtc(vendor->product, vendor->rtc.api, outcome, ret_verdict, err) == 0)
+		return 0;
+	if ((found = find_any(text, vendor->bad_machine))) {
+		kettle_sentence_add(&sentence, "The board's machine cannot compile: ");
+		say_line(&sentence, text, found);
+		return kettle_sentence_verdict(&sentence, "error", "machine", false, ret_verdict, err);
+	}
+	if ((found = find_any(text, vendor->bad_option))) {
+		kettle_sentence_add(&sentence, "The compiler does not take what task and configuration tell it: ");
+		say_line(&sentence, text, found);
+		return kettle_sentence_verdict(&sentence, "error", "task", false, ret_verdict, err);
+	}
+	return kettle_explain_library(vendor->product, step, outcome, ret_verdict, err);
+}
+
+static int
+explain_missing(
+	const struct kettle_gpu_vendor *vendor, const json_t *outcome, json_t **ret_verdict, struct kettle_error *err)
+{
+	struct kettle_sentence sentence = {0};
+	const char *why = kettle_json_text(outcome, "error");
+	kettle_sentence_add(&sentence, "The board's machine lacks %s. %s", vendor->toolkit, why);
+	return kettle_sentence_verdict(&sentence, "error", "machine", false, ret_verdict, err);
+}
+
+/* ---- runs ---- */
+
+/* What a run said, and what its harness reported of cases that failed; new string or NULL. */
+static char *
+all_words(const json_t *outcome)
+{
+	char *text = NULL, *reported = kettle_explain_reported(outcome);
+	int len = reported ? asprintf(&text, "%s\n%s\n%s", kettle_json_text(json_object_get(outcome, "stderr"), "text"),
+							 kettle_json_text(json_object_get(outcome, "stdout"), "text"), reported)
+					   : -1;
+	free(reported);
+	return len < 0 ? NULL : text;
+}
+
+/*
+ * Words alone prove nothing, since a submission can print them. They decide who is told what; a run that did not pass
+ * stays one that did not pass.
+ */
+static int
+explain_words(const struct kettle_gpu_vendor *vendor, const json_t *step, const json_t *outcome, const char *text,
+	json_t **ret_verdict, struct kettle_error *err)
+{
+	struct kettle_sentence sentence = {0};
+	const char *device = kettle_json_text(json_object_get(step, "env"), DEVICE_VARIABLE), *found;
+	bool said = json_integer_value(json_object_get(outcome, "exit")) == EXIT_DEVICE;
+	if ((found = find_any(text, vendor->no_device))) {
+		kettle_sentence_add(&sentence, "The task needs %s, and %s has none that works: ", vendor->device,
+			device[0] ? device : "this device");
+		say_line(&sentence, text, found);
+		return kettle_sentence_verdict(&sentence, "error", "machine", true, ret_verdict, err);
+	}
+	if (said && (found = find_any(text, vendor->wrong_target))) {
+		kettle_sentence_add(&sentence,
+			"The program was built for another GPU than the unit of %s has, or for a newer driver; its `%s` may be "
+			"wrong: ",
+			device[0] ? device : "this device", vendor->key);
+		say_line(&sentence, text, found);
+		return kettle_sentence_verdict(&sentence, "error", "machine", false, ret_verdict, err);
+	}
+	if (said && (found = find_any(text, vendor->fault))) {
+		kettle_sentence_add(
+			&sentence, "The %s run failed on the GPU: ", kettle_json_text(json_object_get(step, "run"), "mode"));
+		say_line(&sentence, text, found);
+		return kettle_sentence_verdict(&sentence, "failed", "participant", false, ret_verdict, err);
+	}
+	return kettle_explain_nothing(err);
+}
+
+static int
+explain_run(const struct kettle_gpu_vendor *vendor, const json_t *step, const json_t *outcome, json_t **ret_verdict,
+	struct kettle_error *err)
+{
+	char *text = all_words(outcome);
+	int rc = text ? explain_words(vendor, step, outcome, text, ret_verdict, err) : kettle_explain_nothing(err);
+	free(text);
+	return rc == KETTLE_ENOENT ? kettle_explain_library(vendor->product, step, outcome, ret_verdict, err) : rc;
+}
+
+int
+kettle_gpu_interpret(
+	void *self, const json_t *step, const json_t *outcome, json_t **ret_verdict, struct kettle_error *err)
+{
+	const struct kettle_compiled *language = self;
+	const struct kettle_gpu_vendor *vendor = (const struct kettle_gpu_vendor *)language->rules;
+	if (kettle_json_is(outcome, "state", "error") &&
+		kettle_json_is(outcome, "missing", kettle_json_text(language->options, vendor->compiler)))
+		return explain_missing(vendor, outcome, ret_verdict, err);
+	if (!kettle_json_is(outcome, "state", "failed"))
+		return kettle_explain_nothing(err);
+	if (kettle_json_is(step, "kind", "run"))
+		return explain_run(vendor, step, outcome, ret_verdict, err);
+	return explain_build(vendor, step, outcome, ret_verdict, err);
+}
+
+json_t *
+kettle_gpu_tools(void *self)
+{
+	const struct kettle_compiled *language = self;
+	const struct kettle_gpu_vendor *vendor = (const struct kettle_gpu_vendor *)language->rules;
+	return json_pack("[O]", json_object_get(language->options, vendor->compiler));
+}
