@@ -58,7 +58,7 @@ tell(void *arg)
 		json_pack("{s:s, s:b, s:s, s:{s:s, s:I, s:I}}", "kind", "progress", "task_run", 1, "device", report->what,
 			"event", "event", "copied", "done", (json_int_t)report->done, "total", (json_int_t)report->total);
 	if (event)
-		subscriptions_event(report->core, event);
+		core_publish(report->core, event);
 	free(report);
 }
 
@@ -133,7 +133,7 @@ begin(const char *command, struct core *core, const struct actor *actor, const j
 	if (copy)
 		*copy = (struct copy){
 			.core = core,
-			.command = command_find(commands, command),
+			.command = command_find(core->setup.commands, command),
 			.args = json_deep_copy(args),
 			.actor = json_pack("{s:s, s:s, s:s}", "provider", "cli", "subject", actor->name, "name", actor->name),
 			.answer = answer,

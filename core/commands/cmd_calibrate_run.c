@@ -83,7 +83,7 @@ on_event(struct live_job *live, const json_t *event)
 	AUTO_JSON json_t *progress = json_pack("{s:s, s:b, s:O, s:o}", "kind", "progress", "task_run", 1, "device",
 		json_object_get(calibrate_unit(c), "device"), "event", shown);
 	if (progress)
-		subscriptions_event(c->core, progress);
+		core_publish(c->core, progress);
 }
 
 /* Nothing is to be found again after a restart: it is asked for anew. */

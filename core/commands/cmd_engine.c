@@ -7,7 +7,6 @@
 #include "judge/calibration.h"
 #include "base/cleanup.h"
 #include "session/core_internal.h"
-#include "maintenance/garbage_collector.h"
 #include "model/settings.h"
 #include "judge/unit_facts.h"
 
@@ -310,5 +309,5 @@ cmd_admin_gc(struct core *core, const struct actor *actor, const json_t *args, k
 {
 	(void)actor;
 	(void)args;
-	gc_run(core, answer, arg);
+	gc_run(&core->maintenance, answer, arg);
 }

@@ -68,7 +68,7 @@ run_event(struct live_job *live, const json_t *event)
 		return;
 	AUTO_JSON json_t *progress = json_pack("{s:s, s:b, s:O, s:O}", "kind", "progress", "task_run", 1, "device",
 		json_object_get(run->unit, "name"), "event", shown);
-	subscriptions_event(run->core, progress);
+	core_publish(run->core, progress);
 }
 
 static void
@@ -451,7 +451,7 @@ tell_verified(const struct verify *verify, json_t *result)
 	AUTO_JSON json_t *progress = json_pack("{s:s, s:b, s:O, s:I, s:I}", "kind", "progress", "task_run", 1, "solution",
 		result, "done", (json_int_t)json_array_size(verify->results), "of", (json_int_t)verify->count);
 	if (progress)
-		subscriptions_event(verify->core, progress);
+		core_publish(verify->core, progress);
 }
 
 /* The verdict in the word that a solution expects. */

@@ -9,17 +9,15 @@
  */
 #include <config.h>
 
-#include "maintenance/board_purge.h"
+#include "maintenance/maintenance.h"
 
 #include "model/board_delete.h"
-#include "session/core_internal.h"
 #include "base/log.h"
-#include "maintenance/spool_sweep.h"
 
 #include <stdlib.h>
 
 struct purge {
-	struct core *core;
+	struct maintenance *m;
 	bool more, removed;
 	bool again; /* look once more: something was deleted meanwhile */
 	bool hurry; /* the next owner shall go on */
@@ -32,10 +30,10 @@ static void next(struct purge *purge);
 static void
 finish(struct purge *purge)
 {
-	struct core *core = purge->core;
-	core->purge = NULL;
-	if (purge->removed && core->store && !core->closing)
-		sweep_poke(core);
+	struct maintenance *m = purge->m;
+	m->purge = NULL;
+	if (purge->removed && m->store && !m->closing)
+		sweep_poke(m);
 	if (purge->done)
 		purge->done(purge->arg);
 	free(purge);
@@ -73,7 +71,7 @@ part(struct db *db, void *arg, struct kettle_error *err)
 static void
 next(struct purge *purge)
 {
-	struct store *store = purge->core->store;
+	struct store *store = purge->m->store;
 	bool again = purge->again;
 	purge->again = false;
 	if (purge->hurry || !store || (!purge->more && !again))
@@ -85,33 +83,33 @@ next(struct purge *purge)
 }
 
 void
-purge_poke(struct core *core)
+purge_poke(struct maintenance *m)
 {
-	if (core->purge) {
-		core->purge->again = true;
+	if (m->purge) {
+		m->purge->again = true;
 		return;
 	}
-	core->purge = calloc(1, sizeof(*core->purge));
-	if (!core->purge)
+	m->purge = calloc(1, sizeof(*m->purge));
+	if (!m->purge)
 		return; /* the next start looks again */
-	*core->purge = (struct purge){.core = core, .again = true};
-	next(core->purge);
+	*m->purge = (struct purge){.m = m, .again = true};
+	next(m->purge);
 }
 
 void
-purge_wait(struct core *core, void (*done)(void *arg), void *arg)
+purge_wait(struct maintenance *m, void (*done)(void *arg), void *arg)
 {
-	if (!core->purge || core->purge->hurry || core->setup.stays) {
+	if (!m->purge || m->purge->hurry || m->stays) {
 		done(arg);
 		return;
 	}
-	core->purge->done = done;
-	core->purge->arg = arg;
+	m->purge->done = done;
+	m->purge->arg = arg;
 }
 
 void
-purge_hurry(struct core *core)
+purge_hurry(struct maintenance *m)
 {
-	if (core->purge)
-		core->purge->hurry = true;
+	if (m->purge)
+		m->purge->hurry = true;
 }

@@ -8,14 +8,11 @@
  */
 #include <config.h>
 
-#include "maintenance/garbage_collector.h"
+#include "maintenance/maintenance.h"
 
 #include "base/cleanup.h"
-#include "session/core_internal.h"
 #include "store/db_file.h"
 #include "base/log.h"
-#include "model/retention.h"
-#include "maintenance/spool_sweep.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -23,7 +20,7 @@
 #define LOG_BUSY_MS 100 /* how long emptying the log waits for whoever uses it */
 
 struct gc {
-	struct core *core;
+	struct maintenance *m;
 	enum retention_step step;
 	struct retention retention;
 	bool more;
@@ -45,11 +42,11 @@ finish(struct gc *gc)
 		(json_int_t)gc->log_bytes);
 	if (!result && gc->err.code == 0)
 		(void)kettle_fail(&gc->err, KETTLE_ENOMEM, "There is not enough memory for the answer.");
-	struct core *core = gc->core;
-	core->gc = NULL;
+	struct maintenance *m = gc->m;
+	m->gc = NULL;
 	gc->answer(gc->arg, &gc->err, gc->err.code < 0 ? NULL : result);
 	free(gc);
-	core_work_ended(core);
+	maintenance_ended(m);
 }
 
 /* ---- the log, in the pool ---- */
@@ -70,7 +67,7 @@ static void
 empty_log(void *arg)
 {
 	struct gc *gc = arg;
-	const char *database = gc->core->setup.database;
+	const char *database = gc->m->database;
 	int64_t before = log_size(database);
 	sqlite3 *handle = NULL;
 	if (dbfile_open_reader(database, &handle, &gc->err) < 0)
@@ -97,7 +94,7 @@ swept(void *arg, const struct kettle_error *err, int64_t folders, int64_t bytes)
 	gc->folders = folders;
 	gc->folder_bytes = bytes;
 	gc->err = *err;
-	if (err->code < 0 || hostio_work(gc->core->setup.io, empty_log, log_emptied, gc, &gc->err) < 0)
+	if (err->code < 0 || hostio_work(gc->m->io, empty_log, log_emptied, gc, &gc->err) < 0)
 		finish(gc);
 }
 
@@ -120,9 +117,9 @@ static void
 next(struct gc *gc)
 {
 	if (gc->step == RETENTION_END)
-		sweep_start(gc->core, swept, gc);
-	else if (gc->core->store)
-		store_write(gc->core->store, part, part_done, gc);
+		sweep_start(gc->m, swept, gc);
+	else if (gc->m->store)
+		store_write(gc->m->store, part, part_done, gc);
 	else {
 		(void)kettle_fail(&gc->err, KETTLE_ECANCELED, "The engine is stopping.");
 		finish(gc);
@@ -146,26 +143,26 @@ part_done(void *arg, const struct kettle_error *err)
 }
 
 void
-gc_run(struct core *core, kettle_answer answer, void *arg)
+gc_run(struct maintenance *m, kettle_answer answer, void *arg)
 {
 	struct kettle_error err = {0};
-	struct gc *gc = core->gc ? NULL : calloc(1, sizeof(*gc));
+	struct gc *gc = m->gc ? NULL : calloc(1, sizeof(*gc));
 	if (!gc) {
-		(void)kettle_fail(&err, core->gc ? KETTLE_ECONFLICT : KETTLE_ENOMEM, "%s",
-			core->gc ? "It is being done already." : "There is not enough memory.");
+		(void)kettle_fail(&err, m->gc ? KETTLE_ECONFLICT : KETTLE_ENOMEM, "%s",
+			m->gc ? "It is being done already." : "There is not enough memory.");
 		answer(arg, &err, NULL);
 		return;
 	}
-	const struct core_limits *limits = &core->setup.limits;
+	const struct retention_limits *limits = m->limits;
 	*gc = (struct gc){
-		.core = core,
+		.m = m,
 		.retention = {.artifact_days = limits->artifact_days,
 			.log_days = limits->log_days,
 			.event_days = limits->event_days},
 		.answer = answer,
 		.arg = arg,
 	};
-	core->gc = gc;
+	m->gc = gc;
 	next(gc);
 }
 
@@ -186,21 +183,21 @@ told(void *arg, const struct kettle_error *err, json_t *result)
 static void
 on_day(void *arg)
 {
-	struct core *core = arg;
-	if (!core->gc)
-		gc_run(core, told, core);
+	struct maintenance *m = arg;
+	if (!m->gc)
+		gc_run(m, told, m);
 }
 
 void
-gc_serve(struct core *core)
+gc_serve(struct maintenance *m)
 {
 	struct kettle_error err = {0};
-	if (hostio_timer_start(core->setup.io, GC_FIRST_MS, GC_EVERY_MS, on_day, core, &core->gc_timer, &err) < 0)
+	if (hostio_timer_start(m->io, GC_FIRST_MS, GC_EVERY_MS, on_day, m, &m->gc_timer, &err) < 0)
 		log_write(KETTLE_LOG_WARNING, "gc", "nothing is freed by itself: %s", err.message);
 }
 
 void
-gc_stop(struct core *core)
+gc_stop(struct maintenance *m)
 {
-	hostio_timer_stop(core->setup.io, STEAL(core->gc_timer));
+	hostio_timer_stop(m->io, STEAL(m->gc_timer));
 }

@@ -2,18 +2,16 @@
 /* Removes what is left in the spool and nothing speaks of any more: dead attempts, files of what was deleted. */
 #include <config.h>
 
-#include "maintenance/spool_sweep.h"
+#include "maintenance/maintenance.h"
 
-#include "model/artifact.h"
 #include "base/cleanup.h"
-#include "session/core_internal.h"
 #include "base/log.h"
+#include "model/artifact.h"
 
 #include <stdlib.h>
 
 struct sweep {
-	struct core *core;
-	char *spool;
+	struct maintenance *m;
 	json_t *names, *unknown;
 	int64_t bytes;
 	struct kettle_error err;
@@ -25,11 +23,9 @@ static void
 finish(void *arg)
 {
 	struct sweep *sweep = arg;
-	if (sweep->done)
-		sweep->done(sweep->arg, &sweep->err, (int64_t)json_array_size(sweep->unknown), sweep->bytes);
+	sweep->done(sweep->arg, &sweep->err, (int64_t)json_array_size(sweep->unknown), sweep->bytes);
 	json_decref(sweep->names);
 	json_decref(sweep->unknown);
-	free(sweep->spool);
 	free(sweep);
 }
 
@@ -37,7 +33,7 @@ static void
 remove_unknown(void *arg)
 {
 	struct sweep *sweep = arg;
-	sweep->bytes = artifact_remove(sweep->spool, sweep->unknown);
+	sweep->bytes = artifact_remove(sweep->m->spool, sweep->unknown);
 }
 
 static void
@@ -47,7 +43,7 @@ asked(void *arg, const struct kettle_error *err)
 	if (err)
 		sweep->err = *err;
 	if (err || json_array_size(sweep->unknown) == 0 ||
-		hostio_work(sweep->core->setup.io, remove_unknown, finish, sweep, &sweep->err) < 0)
+		hostio_work(sweep->m->io, remove_unknown, finish, sweep, &sweep->err) < 0)
 		finish(sweep);
 }
 
@@ -62,7 +58,7 @@ static void
 list(void *arg)
 {
 	struct sweep *sweep = arg;
-	(void)artifact_folders(sweep->spool, &sweep->names, &sweep->err);
+	(void)artifact_folders(sweep->m->spool, &sweep->names, &sweep->err);
 }
 
 static void
@@ -70,52 +66,66 @@ listed(void *arg)
 {
 	struct sweep *sweep = arg;
 	/* Behind the writes that wait: what they store is spoken of. */
-	if (sweep->err.code < 0 || json_array_size(sweep->names) == 0 || !sweep->core->store)
+	if (sweep->err.code < 0 || json_array_size(sweep->names) == 0 || !sweep->m->store)
 		finish(sweep);
 	else
-		store_read(sweep->core->store, ask, asked, sweep);
+		store_read(sweep->m->store, ask, asked, sweep);
 }
 
 void
-sweep_start(struct core *core, sweep_done done, void *arg)
+sweep_start(struct maintenance *m, sweep_done done, void *arg)
 {
 	struct kettle_error err = {0};
 	struct sweep *sweep = calloc(1, sizeof(*sweep));
-	if (sweep)
-		*sweep = (struct sweep){.core = core, .spool = artifact_spool(core->setup.database), .done = done, .arg = arg};
-	if (sweep && sweep->spool && hostio_work(core->setup.io, list, listed, sweep, &sweep->err) == 0)
-		return;
-	(void)kettle_fail(&err, KETTLE_ENOMEM, "There is not enough memory to look through the spool.");
-	if (done)
-		done(arg, sweep && sweep->err.code ? &sweep->err : &err, 0, 0);
-	if (sweep)
-		free(sweep->spool);
+	if (sweep) {
+		*sweep = (struct sweep){.m = m, .done = done, .arg = arg};
+		if (hostio_work(m->io, list, listed, sweep, &err) == 0)
+			return;
+	} else {
+		(void)kettle_fail(&err, KETTLE_ENOMEM, "There is not enough memory to look through the spool.");
+	}
+	done(arg, &err, 0, 0);
 	free(sweep);
 }
 
 static void
 poked(void *arg, const struct kettle_error *err, int64_t folders, int64_t bytes)
 {
-	struct core *core = arg;
+	struct maintenance *m = arg;
 	(void)folders;
 	(void)bytes;
 	if (err->code < 0 && err->code != KETTLE_ECANCELED)
 		log_write(KETTLE_LOG_WARNING, "core", "the spool could not be looked through: %s", err->message);
-	core->sweeping = false;
-	bool again = core->sweep_again;
-	core->sweep_again = false;
-	if (again && core->role == CORE_OWNER && !core->closing)
-		sweep_poke(core);
+	m->sweeping = false;
+	bool again = m->sweep_again;
+	m->sweep_again = false;
+	if (again && !m->closing)
+		sweep_poke(m);
 	else
-		core_work_ended(core);
+		maintenance_ended(m);
 }
 
 void
-sweep_poke(struct core *core)
+sweep_poke(struct maintenance *m)
 {
-	core->sweep_again = core->sweeping;
-	if (core->sweeping)
+	m->sweep_again = m->sweeping;
+	if (m->sweeping)
 		return;
-	core->sweeping = true;
-	sweep_start(core, poked, core);
+	m->sweeping = true;
+	sweep_start(m, poked, m);
+}
+
+void
+maintenance_wait(struct maintenance *m, void (*idle)(void *arg), void *arg)
+{
+	m->idle = idle;
+	m->idle_arg = arg;
+	maintenance_ended(m);
+}
+
+void
+maintenance_ended(struct maintenance *m)
+{
+	if (m->idle && !m->sweeping && !m->gc)
+		STEAL(m->idle)(m->idle_arg);
 }

@@ -20,6 +20,11 @@ enum retention_step {
 	RETENTION_END
 };
 
+/* How many days they are kept; 0: for ever. */
+struct retention_limits {
+	int64_t artifact_days, log_days, event_days;
+};
+
 /* What is kept and what was freed so far. Zero-initialise, then set the days (0: for ever). */
 struct retention {
 	int64_t artifact_days, log_days, event_days;

@@ -169,9 +169,9 @@ limits_of(const struct app *app)
 	return (struct core_limits){
 		.submission_bytes = number_in(app, "limits", "submission_bytes"),
 		.artifact_bytes = number_in(app, "limits", "artifact_bytes"),
-		.artifact_days = number_in(app, "retention", "artifact_days"),
-		.log_days = number_in(app, "retention", "log_days"),
-		.event_days = number_in(app, "retention", "event_days"),
+		.retention = {.artifact_days = number_in(app, "retention", "artifact_days"),
+			.log_days = number_in(app, "retention", "log_days"),
+			.event_days = number_in(app, "retention", "event_days")},
 	};
 }
 

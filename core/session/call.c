@@ -194,6 +194,15 @@ run_at_owner(struct call *call)
 	}
 }
 
+static void
+attached(void *arg, const struct kettle_error *err)
+{
+	if (err)
+		call_answer(arg, err, NULL);
+	else
+		call_route(arg);
+}
+
 void
 call_route(struct call *call)
 {
@@ -206,7 +215,7 @@ call_route(struct call *call)
 		switch (core->role) {
 		case CORE_DETACHED:
 		case CORE_ATTACHING:
-			attach_wait(core, call);
+			core->when_attached(core, attached, call);
 			break;
 		case CORE_OWNER:
 			run_at_owner(call);

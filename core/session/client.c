@@ -19,6 +19,7 @@
 
 struct client {
 	struct core *core;
+	const struct client_events *events;
 	struct peer *peer;
 	struct call *calls; /* sent and not answered */
 	uint64_t next_id;
@@ -36,16 +37,19 @@ struct client {
 static void
 give_back(const struct client *client, struct call *call)
 {
+	struct kettle_error err = {0};
 	if (client->refused.code < 0 && !client->closing)
-		call_answer(call, &client->refused, NULL);
+		err = client->refused;
 	else if (call->command->kind == COMMAND_WRITE && client->greeted && !client->bye)
-		call_fail(call, KETTLE_EUNAVAIL,
+		(void)kettle_fail(&err, KETTLE_EUNAVAIL,
 			"The engine went away before it answered; look whether `%s` has happened before you try again.",
 			call->command->name);
 	else if (call->tries >= MAX_TRIES)
-		call_fail(call, KETTLE_EUNAVAIL, "The engine went away %u times before it answered.", call->tries);
+		(void)kettle_fail(&err, KETTLE_EUNAVAIL, "The engine went away %u times before it answered.", call->tries);
+	if (err.code < 0)
+		client->events->answered(call, &err, NULL);
 	else
-		call_route(call);
+		client->events->returned(call);
 }
 
 static void
@@ -55,10 +59,8 @@ on_closed(void *arg)
 	struct core *core = client->core;
 	struct call *calls = STEAL(client->calls);
 	hostio_timer_stop(core->setup.io, STEAL(client->hello_timer));
-	if (!client->closing && client->refused.code < 0)
-		attach_lost(core);
-	else if (!client->closing)
-		attach_again(core);
+	if (!client->closing)
+		client->events->lost(core, client->refused.code < 0);
 	while (calls) {
 		struct call *next = calls->next;
 		give_back(client, calls);
@@ -112,11 +114,11 @@ take_word(struct client *client, const json_t *message)
 }
 
 static void
-take_answer(struct call *call, const json_t *message)
+take_answer(const struct client *client, struct call *call, const json_t *message)
 {
 	const json_t *error = json_object_get(message, "error");
 	if (!error) {
-		call_answer(call, NULL, json_object_get(message, "result"));
+		client->events->answered(call, NULL, json_object_get(message, "result"));
 		return;
 	}
 	struct kettle_error err = {.code = (int)json_integer_value(json_object_get(error, "code"))};
@@ -125,7 +127,7 @@ take_answer(struct call *call, const json_t *message)
 		err.code = KETTLE_EINTERNAL;
 	err.retry_s = (unsigned)json_integer_value(json_object_get(error, "retry_s"));
 	(void)snprintf(err.message, sizeof(err.message), "%s", text ? text : "The engine did not say what was wrong.");
-	call_answer(call, &err, NULL);
+	client->events->answered(call, &err, NULL);
 }
 
 static void
@@ -136,18 +138,18 @@ on_message(void *arg, const json_t *message)
 		return;
 	uint64_t id = (uint64_t)json_integer_value(json_object_get(message, "id"));
 	const json_t *event = json_object_get(message, "event");
-	struct subscription *subscription = event ? subscription_find(client->core, id) : NULL;
-	if (subscription)
-		subscription_deliver(subscription, event);
 	struct call *call = event ? NULL : take_call(client, id);
-	if (call)
-		take_answer(call, message);
+	if (event)
+		client->events->event(client->core, id, event);
+	else if (call)
+		take_answer(client, call, message);
 }
 
 int
-client_connect(struct core *core, pid_t holder, struct client **ret_client, struct kettle_error *err)
+client_connect(struct core *core, const struct client_events *events, pid_t holder, struct client **ret_client,
+	struct kettle_error *err)
 {
-	static const struct peer_events events = {.message = on_message, .closed = on_closed};
+	static const struct peer_events peer_events = {.message = on_message, .closed = on_closed};
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	AUTO_FREE char *path = NULL;
 	AUTO_FD int dir = -1;
@@ -170,8 +172,9 @@ client_connect(struct core *core, pid_t holder, struct client **ret_client, stru
 		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory.");
 	}
 	client->core = core;
+	client->events = events;
 	client->holder = holder;
-	status = peer_open(core->setup.loop, fd, &events, client, &client->peer, err);
+	status = peer_open(core->setup.loop, fd, &peer_events, client, &client->peer, err);
 	if (status < 0) {
 		free(client);
 		return status;

@@ -7,12 +7,8 @@
 #include "model/artifact.h"
 #include "base/cleanup.h"
 #include "session/core_internal.h"
-#include "session/event_feed.h"
-#include "maintenance/garbage_collector.h"
-#include "maintenance/board_purge.h"
 
 #include <stdlib.h>
-#include <unistd.h>
 
 int
 core_new(const struct core_setup *setup, struct core **ret_core, struct kettle_error *err)
@@ -23,6 +19,7 @@ core_new(const struct core_setup *setup, struct core **ret_core, struct kettle_e
 	core->setup = *setup;
 	core->lock_fd = -1;
 	core->thread = uv_thread_self();
+	core->when_attached = core_attach;
 	core->devices = json_deep_copy(setup->devices);
 	core->retired = json_array();
 	core->commands = command_data(setup->commands);
@@ -54,73 +51,12 @@ core_free(struct core *core)
 	free(core);
 }
 
-struct closing {
-	struct core *core;
-	uint64_t grace_ms;
-	void (*closed)(void *arg);
-	void *arg;
-};
-
-/* The caller may free the core then. */
 static void
-say_closed(struct closing *closing)
+client_closed(void *arg)
 {
-	closing->closed(closing->arg);
-	free(closing);
-}
-
-static void
-store_closed(void *arg)
-{
-	struct closing *closing = arg;
-	feed_free(STEAL(closing->core->feed));
-	if (closing->core->lock_fd >= 0)
-		close(STEAL_FD(closing->core->lock_fd));
-	closing->core->ending = NULL;
-	closing->core->ended = true;
-	closing->core->unsaid = closing;
-	core_work_ended(closing->core);
-}
-
-void
-core_work_ended(struct core *core)
-{
-	if (core->unsaid && !core->sweeping && !core->gc)
-		say_closed(STEAL(core->unsaid));
-}
-
-static void
-server_closed(void *arg)
-{
-	struct closing *closing = arg;
-	closing->core->server = NULL;
-	if (closing->core->store)
-		store_close(STEAL(closing->core->store), store_closed, closing);
-	else
-		store_closed(closing);
-}
-
-static void
-engine_stopped(void *arg)
-{
-	struct closing *closing = arg;
-	struct core *core = closing->core;
-	/* From here on nothing is accepted; what was accepted before is answered by the store before it closes. */
-	struct kettle_error err = {.code = KETTLE_ECANCELED, .message = "The engine is stopping."};
-	core->closing = true;
-	attach_stop(core, &err);
-	engine_free(STEAL(core->engine));
-	feed_stop(core->feed);
-	gc_stop(core);
-	server_close(core->server, server_closed, closing);
-}
-
-static void
-stop_engine(void *arg)
-{
-	struct closing *closing = arg;
-	closing->core->ending_engine = true;
-	engine_stop(closing->core->engine, closing->grace_ms, engine_stopped, closing);
+	struct core *core = arg;
+	core->ended = true;
+	core->ending.closed(core->ending.arg);
 }
 
 void
@@ -130,27 +66,19 @@ core_close(struct core *core, uint64_t grace_ms, void (*closed)(void *arg), void
 	__atomic_store_n(&core->leaving, 1, __ATOMIC_RELAXED);
 	if (core->ended)
 		return;
-	if (core->ending) {
-		core->ending->grace_ms = grace_ms;
-		purge_hurry(core);
-		if (core->ending_engine && core->engine)
-			engine_stop(core->engine, grace_ms, engine_stopped, core->ending);
-		return;
+	bool again = core->ending.closed;
+	core->ending.grace_ms = grace_ms;
+	if (!again) {
+		core->ending.closed = closed;
+		core->ending.arg = arg;
 	}
-	struct closing *closing = calloc(1, sizeof(*closing));
-	if (!closing)
-		abort(); /* a process that cannot even end: nothing is lost, the database holds it all */
-	*closing = (struct closing){core, grace_ms, closed, arg};
-	core->ending = closing;
-	if (core->engine) {
-		if (grace_ms == 0)
-			purge_hurry(core);
-		purge_wait(core, stop_engine, closing);
-		return;
+	if (core->role == CORE_OWNER) {
+		owner_close(core, again);
+	} else if (!again) {
+		core->closing = true;
+		attach_stop(core, &err);
+		client_close(STEAL(core->client), client_closed, core);
 	}
-	core->closing = true;
-	attach_stop(core, &err);
-	client_close(STEAL(core->client), server_closed, closing);
 }
 
 int

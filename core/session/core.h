@@ -17,6 +17,7 @@
 #include "loop/loop_services.h"
 #include "judge/language.h"
 #include "engine/inflight.h"
+#include "maintenance/maintenance.h"
 #include "store/store.h"
 
 #include <kettle/plugin.h>
@@ -30,9 +31,6 @@ struct feed;
 struct server;
 struct client;
 struct subscription;
-struct closing;
-struct gc;
-struct purge;
 
 /* A plugin of any kind that is loaded and created. */
 struct core_plugin {
@@ -44,8 +42,8 @@ struct core_plugin {
 
 /* What the configuration bounds. */
 struct core_limits {
-	int64_t submission_bytes, artifact_bytes;    /* of one file; of what a job may leave */
-	int64_t artifact_days, log_days, event_days; /* how long they are kept; 0: for ever */
+	int64_t submission_bytes, artifact_bytes; /* of one file; of what a job may leave */
+	struct retention_limits retention;
 };
 
 struct core_setup {
@@ -83,15 +81,17 @@ struct core {
 	struct client *client;
 	int lock_fd;
 	char *spool; /* where jobs leave files; see artifact.h */
-	bool sweeping, sweep_again;
-	struct closing *unsaid; /* the end, which waits for that and for gc */
-	struct gc *gc;          /* under way */
-	struct purge *purge;    /* under way */
-	struct kettle_timer *gc_timer;
-	struct closing *ending; /* core_close was called */
-	bool ending_engine;     /* and the engine is being stopped */
-	bool ended;             /* and is done */
-	uv_thread_t thread;     /* of the loop */
+	struct maintenance maintenance;
+	struct {
+		void (*closed)(void *arg); /* NULL: core_close was not called yet */
+		void *arg;
+		uint64_t grace_ms;
+		bool engine; /* is being stopped */
+	} ending;
+	bool ended;
+	/* core_attach, for the files below attach.c. */
+	void (*when_attached)(struct core *core, store_done done, void *arg);
+	uv_thread_t thread; /* of the loop */
 	struct subscription *subscriptions;
 	uint64_t next_id;
 	uint64_t local_jobs; /* of task.run, for their references */
@@ -118,5 +118,7 @@ int core_reload(struct core *core, const json_t *devices, const struct core_limi
 int core_subscribe(struct core *core, const json_t *actor, const json_t *filter, int64_t after, kettle_event_fn fn,
 	void *arg, uint64_t *ret_id, struct kettle_error *err);
 void core_unsubscribe(struct core *core, uint64_t id);
+/* Delivers an event to the subscriptions that match it and may see it. Loop thread. */
+void core_publish(struct core *core, const json_t *event);
 
 #endif

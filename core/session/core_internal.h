@@ -30,10 +30,6 @@ __attribute__((format(printf, 3, 4))) void call_fail(struct call *call, int code
 /* Sends a call where it belongs now. */
 void call_route(struct call *call);
 
-/* core.c */
-/* A sweep of the spool or a gc is over: a core that has ended meanwhile may be freed now, and its owner is told so. */
-void core_work_ended(struct core *core);
-
 /* subscribe.c */
 struct subscription {
 	struct core *core;
@@ -48,34 +44,47 @@ struct subscription {
 	void *arg;
 	struct subscription *next;
 };
-/* Delivers to whoever may see it. */
-void subscriptions_event(struct core *core, const json_t *event);
-/* At the owner: reads the past from `last` on, then goes live. */
-void subscription_begin(struct subscription *subscription);
-void subscription_deliver(struct subscription *subscription, const json_t *event);
+/* An event from the owner for the subscription with this id. */
+void subscriptions_receive(struct core *core, uint64_t id, const json_t *event);
 /* After the role changed: everything that waits begins. */
 void subscriptions_resume(struct core *core);
 void subscriptions_free(struct core *core);
-struct subscription *subscription_find(struct core *core, uint64_t id);
 
 /* attach.c */
-/* Queues a call until the process is attached. */
-void attach_wait(struct core *core, struct call *call);
-/* The owner this client was connected to has gone. */
-void attach_again(struct core *core);
-/* The owner will not have this client: who asks next tries again. */
-void attach_lost(struct core *core);
 /* Answers everything that waits; nothing is tried again. */
 void attach_stop(struct core *core, const struct kettle_error *err);
 
+/* owner.c */
+/* With the lock held: opens store, engine and socket. On an error all is undone, and the lock released. */
+int owner_start(struct core *core, struct kettle_error *err);
+/* Closes them as core->ending says; again: with less grace than before. */
+void owner_close(struct core *core, bool again);
+
 /* server.c */
-int server_listen(struct core *core, struct server **ret_server, struct kettle_error *err);
-/* Answers what it took, tells everybody that it ends, and closes: what they sent beyond that is theirs again. */
+/* What connections ask for, as core_call and core_subscribe take it. */
+struct server_ops {
+	int (*call)(
+		struct core *core, const json_t *actor, const char *command, const json_t *args, kettle_answer done, void *arg);
+	int (*subscribe)(struct core *core, const json_t *actor, const json_t *filter, int64_t after, kettle_event_fn fn,
+		void *arg, uint64_t *ret_id, struct kettle_error *err);
+	void (*unsubscribe)(struct core *core, uint64_t id);
+};
+/* ops must outlive the server. */
+int server_listen(
+	struct core *core, const struct server_ops *ops, struct server **ret_server, struct kettle_error *err);
+/* Answers what it took, says goodbye to all connections, and closes: what they sent beyond that is theirs again. */
 void server_close(struct server *server, void (*closed)(void *arg), void *arg);
 
 /* client.c */
-/* holder: whose socket it is, for messages. */
-int client_connect(struct core *core, pid_t holder, struct client **ret_client, struct kettle_error *err);
+struct client_events {
+	void (*answered)(struct call *call, const struct kettle_error *err, json_t *result);
+	void (*returned)(struct call *call); /* the owner has not taken it */
+	void (*event)(struct core *core, uint64_t id, const json_t *event);
+	void (*lost)(struct core *core, bool refused); /* the connection; not after client_close */
+};
+/* holder: whose socket it is, for messages. events must outlive the client. */
+int client_connect(struct core *core, const struct client_events *events, pid_t holder, struct client **ret_client,
+	struct kettle_error *err);
 /* Takes the call over and answers it when the owner does. */
 void client_call(struct client *client, struct call *call);
 void client_subscribe(struct client *client, const struct subscription *subscription);

@@ -4,6 +4,7 @@
 
 #include "session/event_feed.h"
 
+#include "session/core_internal.h"
 #include "base/cleanup.h"
 #include "model/events.h"
 #include "base/log.h"

@@ -11,8 +11,9 @@
 #ifndef KETTLE_FEED_H
 #define KETTLE_FEED_H
 
-#include "session/core.h"
+#include <kettle/error.h>
 
+struct core;
 struct feed;
 
 /* Begins for every frontend of core->plugins that takes events; NULL when there is none. */

@@ -41,6 +41,7 @@ struct connection {
 struct server {
 	uv_pipe_t listener;
 	struct core *core;
+	const struct server_ops *ops;
 	struct connection *connections;
 	unsigned count;
 	char *path;
@@ -125,8 +126,9 @@ on_answer(void *arg, const struct kettle_error *err, json_t *result)
 static void
 take_call(struct connection *connection, const json_t *message)
 {
+	const struct server *server = connection->server;
 	const struct command *command =
-		command_find(connection->server->core->setup.commands, json_string_value(json_object_get(message, "call")));
+		command_find(server->core->setup.commands, json_string_value(json_object_get(message, "call")));
 	json_int_t id = json_integer_value(json_object_get(message, "id"));
 	struct answer *answer = calloc(1, sizeof(*answer));
 	struct kettle_error err = {0};
@@ -139,7 +141,7 @@ take_call(struct connection *connection, const json_t *message)
 	} else {
 		*answer = (struct answer){connection, id};
 		connection->calls++;
-		int status = core_call(connection->server->core, json_object_get(message, "actor"),
+		int status = server->ops->call(server->core, json_object_get(message, "actor"),
 			json_string_value(json_object_get(message, "call")), json_object_get(message, "args"), on_answer, answer);
 		if (status == 0)
 			return;
@@ -162,6 +164,7 @@ on_event(void *arg, const json_t *event)
 static void
 take_subscribe(struct connection *connection, const json_t *message)
 {
+	const struct server *server = connection->server;
 	struct kettle_error err = {0};
 	json_int_t id = json_integer_value(json_object_get(message, "id"));
 	json_int_t after = json_integer_value(json_object_get(message, "after"));
@@ -170,7 +173,7 @@ take_subscribe(struct connection *connection, const json_t *message)
 		if (relay->ours)
 			continue;
 		*relay = (struct relay){.connection = connection, .theirs = (uint64_t)id};
-		if (core_subscribe(connection->server->core, json_object_get(message, "actor"),
+		if (server->ops->subscribe(server->core, json_object_get(message, "actor"),
 				json_object_get(message, "subscribe"), after, on_event, relay, &relay->ours, &err) < 0)
 			send_error(connection, id, &err);
 		return;
@@ -182,8 +185,9 @@ take_subscribe(struct connection *connection, const json_t *message)
 static void
 end_relay(struct relay *relay)
 {
+	const struct server *server = relay->connection->server;
 	if (relay->ours)
-		core_unsubscribe(relay->connection->server->core, relay->ours);
+		server->ops->unsubscribe(server->core, relay->ours);
 	relay->ours = 0;
 }
 
@@ -278,7 +282,7 @@ listener_closed(uv_handle_t *handle)
 }
 
 int
-server_listen(struct core *core, struct server **ret_server, struct kettle_error *err)
+server_listen(struct core *core, const struct server_ops *ops, struct server **ret_server, struct kettle_error *err)
 {
 	struct server *server = calloc(1, sizeof(*server));
 	int fd = -1;
@@ -293,6 +297,7 @@ server_listen(struct core *core, struct server **ret_server, struct kettle_error
 		return status;
 	}
 	server->core = core;
+	server->ops = ops;
 	(void)uv_pipe_init(core->setup.loop, &server->listener, 0);
 	server->listener.data = server;
 	status = uv_pipe_open(&server->listener, fd);

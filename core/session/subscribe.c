@@ -14,8 +14,8 @@
 
 #define REPLAY_PAGE 1000
 
-struct subscription *
-subscription_find(struct core *core, uint64_t id)
+static struct subscription *
+find(struct core *core, uint64_t id)
 {
 	for (struct subscription *s = core->subscriptions; s; s = s->next)
 		if (s->id == id)
@@ -43,8 +43,8 @@ release(struct subscription *subscription)
 		free_subscription(subscription);
 }
 
-void
-subscription_deliver(struct subscription *subscription, const json_t *event)
+static void
+deliver(struct subscription *subscription, const json_t *event)
 {
 	json_int_t number = json_integer_value(json_object_get(event, "seq"));
 	if (subscription->dead || (number > 0 && number <= subscription->last))
@@ -54,6 +54,14 @@ subscription_deliver(struct subscription *subscription, const json_t *event)
 	subscription->busy++;
 	subscription->fn(subscription->arg, event);
 	release(subscription);
+}
+
+void
+subscriptions_receive(struct core *core, uint64_t id, const json_t *event)
+{
+	struct subscription *subscription = find(core, id);
+	if (subscription)
+		deliver(subscription, event);
 }
 
 static bool
@@ -112,6 +120,8 @@ keep(struct subscription *subscription, const json_t *event)
 	(void)json_array_append_new(subscription->pending, json_deep_copy(event));
 }
 
+static void read_past(struct subscription *subscription);
+
 /* One event for one subscription that it matches; may free the subscription. */
 static void
 offer(struct subscription *subscription, const json_t *event)
@@ -125,14 +135,14 @@ offer(struct subscription *subscription, const json_t *event)
 		if (subscription->last < before)
 			subscription->last = before;
 		subscription->live = false;
-		subscription_begin(subscription);
+		read_past(subscription);
 	} else if (may_see(subscription, event)) {
-		subscription_deliver(subscription, event);
+		deliver(subscription, event);
 	}
 }
 
 void
-subscriptions_event(struct core *core, const json_t *event)
+core_publish(struct core *core, const json_t *event)
 {
 	struct subscription *next;
 	for (struct subscription *s = core->subscriptions; s; s = next) {
@@ -200,10 +210,10 @@ replayed(void *arg, const struct kettle_error *err)
 	if (err)
 		log_write(KETTLE_LOG_WARNING, "core", "the past of a subscription cannot be read: %s", err->message);
 	json_array_foreach(replay->events, i, event)
-		subscription_deliver(subscription, event);
+		deliver(subscription, event);
 	if (!subscription->dead) {
 		if (count == REPLAY_PAGE)
-			subscription_begin(subscription);
+			read_past(subscription);
 		else
 			go_live(subscription);
 	}
@@ -214,8 +224,8 @@ replayed(void *arg, const struct kettle_error *err)
 	free(replay);
 }
 
-void
-subscription_begin(struct subscription *subscription)
+static void
+read_past(struct subscription *subscription)
 {
 	struct replay *replay = subscription->core->store ? calloc(1, sizeof(*replay)) : NULL;
 	if (!replay)
@@ -239,7 +249,7 @@ begin(struct subscription *subscription)
 	if (json_is_true(json_object_get(subscription->filter, "task_run")))
 		subscription->live = true;
 	else if (core->role == CORE_OWNER)
-		subscription_begin(subscription);
+		read_past(subscription);
 	else if (core->role == CORE_CLIENT)
 		client_subscribe(core->client, subscription);
 }
@@ -305,7 +315,7 @@ end(void *arg)
 {
 	struct ending *ending = arg;
 	struct core *core = ending->core;
-	struct subscription *subscription = subscription_find(core, ending->id);
+	struct subscription *subscription = find(core, ending->id);
 	if (subscription) {
 		subscription->dead = true;
 		if (core->role == CORE_CLIENT && core->client)

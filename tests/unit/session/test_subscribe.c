@@ -157,7 +157,7 @@ test_filters(void **state)
 	submit(0, "ada", "second");
 	until(heard(all, "submission.accepted") == 1);
 	AUTO_JSON json_t *run = json_pack("{s:s, s:b}", "kind", "progress", "task_run", 1);
-	subscriptions_event(cores.core[0], run);
+	core_publish(cores.core[0], run);
 	settle();
 	assert_int_equal(heard(of_first, "submission.accepted"), 1);
 	assert_int_equal(heard(of_board, "submission.accepted"), 1);

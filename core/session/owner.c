@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The process that owns the database: the one place where store, engine, event feed and maintenance meet.
+ *
+ * Theory of operation. With DB.lock held the store is opened, then come the engine, the socket and, at a server, the
+ * feed. Every stored event passes through on_events. The end goes the other way round: the purge of deleted
+ * leaderboards, the engine, the socket (which answers what it took), the store, and last what maintenance has in the
+ * pool.
+ */
+#include <config.h>
+
+#include "session/core_internal.h"
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "session/event_feed.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* What jobs left goes with them. */
+static bool
+is_deletion(const char *kind)
+{
+	return kind && (strcmp(kind, "submission.deleted") == 0 || strcmp(kind, "leaderboard.deleted") == 0);
+}
+
+static void
+on_events(void *arg, const json_t *events)
+{
+	struct core *core = arg;
+	bool deleted = false, board = false;
+	size_t i;
+	json_t *event;
+	json_array_foreach(events, i, event) {
+		if (core->engine)
+			engine_event(core->engine, event);
+		core_publish(core, event);
+		const char *kind = json_string_value(json_object_get(event, "kind"));
+		deleted = deleted || is_deletion(kind);
+		board = board || (kind && strcmp(kind, "leaderboard.deleted") == 0);
+	}
+	if (board)
+		purge_poke(&core->maintenance);
+	if (deleted)
+		sweep_poke(&core->maintenance);
+	feed_poke(core->feed);
+}
+
+static void
+on_progress(void *arg, const json_t *event)
+{
+	core_publish(arg, event);
+}
+
+static void
+engine_started(void *arg, const struct kettle_error *err)
+{
+	(void)arg;
+	if (err)
+		log_write(KETTLE_LOG_ERROR, "core", "the open jobs could not be loaded: %s", err->message);
+}
+
+/* The store, the engine, the socket, the feed. */
+static int
+open_parts(struct core *core, struct kettle_error *err)
+{
+	static const struct server_ops ops = {
+		.call = core_call,
+		.subscribe = core_subscribe,
+		.unsubscribe = core_unsubscribe,
+	};
+	int status =
+		store_open(core->setup.loop, core->setup.database, core->setup.owner, on_events, core, &core->store, err);
+	if (status < 0)
+		return status;
+	struct engine_setup setup = {
+		.loop = core->setup.loop,
+		.store = core->store,
+		.live = &core->live,
+		.languages = &core->languages,
+		.runners = core->runners,
+		.runners_count = core->runners_count,
+		.spool = core->spool,
+		.artifact_bytes = core->setup.limits.artifact_bytes,
+		.devices = core->devices,
+		.progress = on_progress,
+		.arg = core,
+	};
+	status = engine_new(&setup, &core->engine, err);
+	if (status == 0)
+		status = server_listen(core, &ops, &core->server, err);
+	if (status == 0 && core->setup.stays)
+		status = feed_start(core, &core->feed, err);
+	return status;
+}
+
+int
+owner_start(struct core *core, struct kettle_error *err)
+{
+	struct maintenance *maintenance = &core->maintenance;
+	int status = open_parts(core, err);
+	if (status < 0) {
+		engine_free(STEAL(core->engine));
+		server_close(STEAL(core->server), NULL, NULL);
+		store_close(STEAL(core->store), NULL, NULL);
+		close(STEAL_FD(core->lock_fd));
+		return status;
+	}
+	core->role = CORE_OWNER;
+	engine_start(core->engine, engine_started, core);
+	/* Its own: no other user of the machine may read what jobs leave. */
+	if (mkdir(core->spool, 0700) != 0 && errno != EEXIST)
+		log_write(KETTLE_LOG_WARNING, "core", "what jobs leave cannot be kept in %s: %s", core->spool, strerror(errno));
+	*maintenance = (struct maintenance){
+		.io = core->setup.io,
+		.database = core->setup.database,
+		.spool = core->spool,
+		.limits = &core->setup.limits.retention,
+		.stays = core->setup.stays,
+		.store = core->store,
+	};
+	sweep_poke(maintenance);
+	purge_poke(maintenance);
+	if (core->setup.stays)
+		gc_serve(maintenance);
+	return 0;
+}
+
+/* ---- the end ---- */
+
+/* The caller of core_close may free the core then. */
+static void
+maintenance_idle(void *arg)
+{
+	struct core *core = arg;
+	core->ending.closed(core->ending.arg);
+}
+
+static void
+store_closed(void *arg)
+{
+	struct core *core = arg;
+	feed_free(STEAL(core->feed));
+	close(STEAL_FD(core->lock_fd));
+	core->ended = true;
+	maintenance_wait(&core->maintenance, maintenance_idle, core);
+}
+
+static void
+server_closed(void *arg)
+{
+	struct core *core = arg;
+	core->server = NULL;
+	core->maintenance.store = NULL;
+	store_close(STEAL(core->store), store_closed, core);
+}
+
+static void
+engine_stopped(void *arg)
+{
+	struct core *core = arg;
+	/* From here on nothing is accepted; what was accepted before is answered by the store before it closes. */
+	core->closing = true;
+	core->maintenance.closing = true;
+	engine_free(STEAL(core->engine));
+	feed_stop(core->feed);
+	gc_stop(&core->maintenance);
+	server_close(core->server, server_closed, core);
+}
+
+static void
+stop_engine(void *arg)
+{
+	struct core *core = arg;
+	core->ending.engine = true;
+	engine_stop(core->engine, core->ending.grace_ms, engine_stopped, core);
+}
+
+void
+owner_close(struct core *core, bool again)
+{
+	if (again || core->ending.grace_ms == 0)
+		purge_hurry(&core->maintenance);
+	if (!again)
+		purge_wait(&core->maintenance, stop_engine, core);
+	else if (core->ending.engine && core->engine)
+		stop_engine(core);
+}
