@@ -13,7 +13,7 @@ def points():
     with open(os.path.join(SOURCE, "core/exec/job/job.h")) as file:
         listed = set(re.findall(r"^ \*   (exec\.[a-z]+) ", file.read(), re.M))
     used = set()
-    for path in glob.glob(os.path.join(SOURCE, "core/exec/*.c")):
+    for path in glob.glob(os.path.join(SOURCE, "core/exec/**/*.c"), recursive=True):
         with open(path) as file:
             used |= set(re.findall(r'failpoint\("([^"]+)"\)', file.read()))
     equal(sorted(used), sorted(listed))
