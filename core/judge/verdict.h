@@ -23,7 +23,7 @@
  *    "runs": [{"mode", "secret", "index" (profile), "passed", "state", "score", "low", "high", "start_ns", "wall_ns",
  *        "message", "exit", "signal", "limit", "memory_peak", "stdout", "stderr", "result", "command",
  *        "system": {"gpu", "count", "cpu", "runtime", "platform", "torch", "host"},
- *        "device" (with a GPU): {"gpus", "throttled", "repeated"}, see docs/protocol.md}],
+ *        "device" (with a GPU): {"gpus", "throttled", "repeated"}, see event.schema.json}],
  *    "compilation": [{"title", "command", "passed", "state", "exit", "message", "stdout", "stderr", "wall_ns",
  *        "cached"}],
  *    "system": {…}, "timing": {"stamps": {…}, "build_ns", "run_ns" (sums), "parts", "steps" (timing.h)},

@@ -22,6 +22,8 @@ import pythons  # noqa: E402
 PROGRAM = os.path.join(BUILD, "kettle-exec")
 # KETTLE_TEST_WARM=0: no run of any test begins as a copy of a warm interpreter.
 EXEC_SETTINGS = {} if os.environ.get("KETTLE_TEST_WARM", "1") != "0" else {"warm": {"processes": 0}}
+CHECKER = os.path.join(BUILD, "tests", "lib", "check_lines")
+SCHEMA = os.path.join(SOURCE, "core", "exec", "plan", "event.schema.json")
 PATIENCE = 300  # seconds that any single wait may take, on a machine that has ten times as much to do as it can
 
 
@@ -31,6 +33,7 @@ class Skip(Exception):
 
 class Exec:
     """One kettle-exec --serve with its own end of the conversation."""
+    lines = set()  # all that any of them said
 
     def __init__(self, folder, state=None, config=None, arguments=(), env=None, whole=True):
         self.state = state or os.path.join(folder, "state")
@@ -66,6 +69,7 @@ class Exec:
             self.pending += data
         line, self.pending = self.pending.split(b"\n", 1)
         event = json.loads(line)
+        self.lines.add(line)
         self.events.append(event)
         return event
 
@@ -167,8 +171,17 @@ def contains(got, wanted):
     assert got is not None and wanted in got, "got %r, wanted something with %r" % (got, wanted)
 
 
+def as_documented(_):
+    """all that it said is as event.schema.json has it"""
+    if not Exec.lines:
+        raise Skip("no kettle-exec was driven by lines")
+    checked = subprocess.run([CHECKER, SCHEMA], input=b"".join(line + b"\n" for line in Exec.lines), stdout=subprocess.PIPE)
+    assert checked.returncode == 0, checked.stdout.decode()[:4000]
+
+
 def main(tests):
     """Runs every test in a folder of its own and prints TAP."""
+    tests = tests + [as_documented]
     print("1..%d" % len(tests))
     failed = 0
     for number, test in enumerate(tests, 1):

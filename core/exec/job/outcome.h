@@ -10,7 +10,7 @@
  * error. PASSED still depends on the outputs being there.
  */
 enum step_state outcome_judge(struct step *step);
-/* The outcome object of docs/protocol.md for a step in its final state; new reference, NULL: no memory. */
+/* The outcome object (event.schema.json) for a step in its final state; new reference, NULL: no memory. */
 json_t *outcome_make(const struct step *step);
 /* The words of a command as a shell would take them, at most max bytes; new string (exported for its test). */
 char *outcome_command(const json_t *argv, size_t max);

@@ -68,7 +68,7 @@ struct kettle_language {
 	int (*plan)(void *self, const struct kettle_plan_request *request, json_t **ret_plan, struct kettle_error *err);
 
 	/*
-	 * What the outcome of one step means:
+	 * What the outcome of one step ($defs/outcome of event.schema.json) means:
 	 * {"passed": bool, "state": "passed"|"failed"|"timed_out"|"error", "message": sentence or null, "blame":
 	 * "participant"|"task"|"machine", "retry": bool (an error of the machine: whether another attempt may help; absent:
 	 * true)}. It explains a failure or sees one where the core saw none; a step that the core saw fail stays failed. What

@@ -26,14 +26,9 @@ struct kettle_job {
 /*
  * All asynchronous, on the loop thread.
  *
- * For every job that submit or recover accepted (returned 0) the runner calls host->job_done exactly
- * once, also after cancel and also when it stops, with
- *   {"status": "done"|"cancelled"|"lost", "error": sentence or null,
- *    "outcomes": [outcome…], "system": {…}, "stamps": {…}}   (docs/protocol.md)
- * "lost" means that the machine failed and the job may be tried again elsewhere.
- *
- * In between it passes on what kettle-exec reports with host->job_event:
- *   {"event": "started"|"waiting"|"device"|"step"|"result"|"outcome", …}.
+ * For every job that submit or recover accepted (returned 0) the runner calls host->job_done exactly once, also after
+ * cancel and also when it stops, with a completion. "lost" means that the machine failed and the job may be tried again
+ * elsewhere. In between it passes on with host->job_event what kettle-exec reports. Both are in event.schema.json.
  */
 struct kettle_runner {
 	uint32_t size;
