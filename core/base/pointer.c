@@ -42,7 +42,7 @@ add_part(struct buf *out, const char *part, size_t len)
 }
 
 int
-pointer_add_place(struct buf *out, const char *pointer)
+pointer_add_path(struct buf *out, const char *pointer)
 {
 	int rc = 0;
 	for (bool first = true; *pointer == '/' && rc == 0; first = false) {

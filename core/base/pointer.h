@@ -10,6 +10,6 @@ int pointer_add_key(struct buf *pointer, const char *key);
 /* Appends "/INDEX". */
 int pointer_add_index(struct buf *pointer, size_t index);
 /* Appends a pointer as people write it: "/tests/0/size" becomes "tests[0].size". */
-int pointer_add_place(struct buf *out, const char *pointer);
+int pointer_add_path(struct buf *out, const char *pointer);
 
 #endif

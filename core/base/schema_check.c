@@ -39,13 +39,13 @@ struct check {
 };
 
 /* Where the checker is: a chain through its own frames. The top has no up. */
-struct place {
-	const struct place *up;
+struct path_node {
+	const struct path_node *up;
 	const char *key; /* NULL: index counts */
 	size_t index;
 };
 
-static int check_value(struct check *check, const json_t *schema, const json_t *value, const struct place *place);
+static int check_value(struct check *check, const json_t *schema, const json_t *value, const struct path_node *node);
 
 /* ---- the sentence ---- */
 
@@ -263,12 +263,12 @@ say_expected(struct buf *out, const json_t *root, const json_t *schema, unsigned
 }
 
 static void
-add_pointer(struct buf *out, const struct place *place)
+add_pointer(struct buf *out, const struct path_node *node)
 {
-	if (!place->up)
+	if (!node->up)
 		return;
-	add_pointer(out, place->up);
-	(void)(place->key ? pointer_add_key(out, place->key) : pointer_add_index(out, place->index));
+	add_pointer(out, node->up);
+	(void)(node->key ? pointer_add_key(out, node->key) : pointer_add_index(out, node->index));
 }
 
 static void
@@ -283,16 +283,16 @@ begin(const struct check *check, const char *pointer, struct buf *out)
 
 /* Ends the check with "PREFIX PLACE SENTENCE". */
 static int
-fault(const struct check *check, const struct place *place, const char *sentence)
+fault(const struct check *check, const struct path_node *node, const char *sentence)
 {
 	AUTO_BUF struct buf pointer = {0}, out = {0};
 	(void)buf_adds(&pointer, check->base);
-	add_pointer(&pointer, place);
+	add_pointer(&pointer, node);
 	begin(check, pointer.data ? pointer.data : "", &out);
 	if (pointer.len == 0)
 		(void)buf_adds(&out, check->name ? "the top level" : "The top level");
 	else
-		(void)pointer_add_place(&out, pointer.data);
+		(void)pointer_add_path(&out, pointer.data);
 	bool asks = sentence[0] && sentence[strlen(sentence) - 1] == '?';
 	return kettle_fail(check->err, KETTLE_EINVAL, "%s %s%s", out.data ? out.data : "", sentence, asks ? "" : ".");
 }
@@ -315,7 +315,7 @@ nearest_choice(const json_t *choices, const json_t *value)
 
 /* "PLACE must be EXPECTED, not FOUND." */
 static int
-mismatch(const struct check *check, const json_t *schema, const json_t *value, const struct place *place)
+mismatch(const struct check *check, const json_t *schema, const json_t *value, const struct path_node *node)
 {
 	AUTO_BUF struct buf out = {0};
 	(void)buf_adds(&out, "must be ");
@@ -325,7 +325,7 @@ mismatch(const struct check *check, const json_t *schema, const json_t *value, c
 	const char *meant = nearest_choice(json_object_get(schema, "enum"), value);
 	if (meant)
 		(void)buf_printf(&out, "; did you mean \"%s\"?", meant);
-	return fault(check, place, out.data ? out.data : "");
+	return fault(check, node, out.data ? out.data : "");
 }
 
 /* ` in `PLACE``, nothing at the top. */
@@ -335,7 +335,7 @@ say_inside(struct buf *out, const char *pointer)
 	if (*pointer == '\0')
 		return;
 	(void)buf_adds(out, " in `");
-	(void)pointer_add_place(out, pointer);
+	(void)pointer_add_path(out, pointer);
 	(void)buf_adds(out, "`");
 }
 
@@ -351,10 +351,10 @@ say_known(struct buf *out, const json_t *properties)
 }
 
 static int
-unknown_key(const struct check *check, const json_t *properties, const char *key, const struct place *place)
+unknown_key(const struct check *check, const json_t *properties, const char *key, const struct path_node *node)
 {
 	AUTO_BUF struct buf pointer = {0}, out = {0};
-	const struct place at = {.up = place, .key = key};
+	const struct path_node at = {.up = node, .key = key};
 	(void)buf_adds(&pointer, check->base);
 	add_pointer(&pointer, &at);
 	begin(check, pointer.data ? pointer.data : "", &out);
@@ -363,7 +363,7 @@ unknown_key(const struct check *check, const json_t *properties, const char *key
 	(void)buf_adds(&out, "`");
 	pointer.len = 0;
 	(void)buf_adds(&pointer, check->base);
-	add_pointer(&pointer, place);
+	add_pointer(&pointer, node);
 	say_inside(&out, pointer.data ? pointer.data : "");
 	const char *meant = nearest_key(key, properties);
 	if (meant)
@@ -415,37 +415,37 @@ characters(const char *text, size_t size)
 }
 
 static int
-check_string(struct check *check, const json_t *schema, const json_t *value, const struct place *place)
+check_string(struct check *check, const json_t *schema, const json_t *value, const struct path_node *node)
 {
 	const char *text = json_string_value(value), *pattern = json_string_value(json_object_get(schema, "pattern"));
 	size_t size = json_string_length(value), count = characters(text, size);
 	const json_t *min = json_object_get(schema, "minLength"), *max = json_object_get(schema, "maxLength");
 	if ((min && count < (size_t)json_integer_value(min)) || (max && count > (size_t)json_integer_value(max)))
-		return mismatch(check, schema, value, place);
+		return mismatch(check, schema, value, node);
 	if (!pattern || matches(check, pattern, text, size))
 		return 0;
 	AUTO_BUF struct buf out = {0};
 	(void)buf_printf(&out, "must match the pattern %s; ", pattern);
 	say_found(&out, value);
 	(void)buf_adds(&out, " does not");
-	return fault(check, place, out.data ? out.data : "");
+	return fault(check, node, out.data ? out.data : "");
 }
 
 static int
-check_number(struct check *check, const json_t *schema, const json_t *value, const struct place *place)
+check_number(struct check *check, const json_t *schema, const json_t *value, const struct path_node *node)
 {
 	const json_t *min = json_object_get(schema, "minimum"), *max = json_object_get(schema, "maximum");
 	const json_t *above = json_object_get(schema, "exclusiveMinimum");
 	double number = json_number_value(value);
 	bool good = (!min || number >= json_number_value(min)) && (!max || number <= json_number_value(max)) &&
 				(!above || number > json_number_value(above));
-	return good ? 0 : mismatch(check, schema, value, place);
+	return good ? 0 : mismatch(check, schema, value, node);
 }
 
 /* The count of elements or keys against its bounds. */
 static int
 check_count(struct check *check, const json_t *min, const json_t *max, size_t count, const char *what,
-	const struct place *place)
+	const struct path_node *node)
 {
 	bool few = min && count < (size_t)json_integer_value(min);
 	if (!few && !(max && count > (size_t)json_integer_value(max)))
@@ -454,19 +454,19 @@ check_count(struct check *check, const json_t *min, const json_t *max, size_t co
 	long long bound = json_integer_value(few ? min : max);
 	(void)buf_printf(
 		&out, "must have at %s %lld %s%s, not %zu", few ? "least" : "most", bound, what, bound == 1 ? "" : "s", count);
-	return fault(check, place, out.data ? out.data : "");
+	return fault(check, node, out.data ? out.data : "");
 }
 
 static int
-check_array(struct check *check, const json_t *schema, const json_t *value, const struct place *place)
+check_array(struct check *check, const json_t *schema, const json_t *value, const struct path_node *node)
 {
 	int rc = check_count(check, json_object_get(schema, "minItems"), json_object_get(schema, "maxItems"),
-		json_array_size(value), "element", place);
+		json_array_size(value), "element", node);
 	const json_t *items = json_object_get(schema, "items");
 	size_t i;
 	json_t *item;
 	json_array_foreach((json_t *)value, i, item) {
-		const struct place at = {.up = place, .index = i};
+		const struct path_node at = {.up = node, .index = i};
 		if (rc || !items)
 			break;
 		rc = check_value(check, items, item, &at);
@@ -476,20 +476,20 @@ check_array(struct check *check, const json_t *schema, const json_t *value, cons
 
 static int
 check_member(
-	struct check *check, const json_t *schema, const char *key, const json_t *member, const struct place *place)
+	struct check *check, const json_t *schema, const char *key, const json_t *member, const struct path_node *node)
 {
 	const json_t *properties = json_object_get(schema, "properties"), *inner = json_object_get(properties, key);
 	const json_t *rest = json_object_get(schema, "additionalProperties");
-	const struct place at = {.up = place, .key = key};
+	const struct path_node at = {.up = node, .key = key};
 	if (inner)
 		return check_value(check, inner, member, &at);
 	if (json_is_false(rest))
-		return unknown_key(check, properties, key, place);
+		return unknown_key(check, properties, key, node);
 	return json_is_object(rest) ? check_value(check, rest, member, &at) : 0;
 }
 
 static int
-check_names(struct check *check, const json_t *schema, const json_t *value, const struct place *place)
+check_names(struct check *check, const json_t *schema, const json_t *value, const struct path_node *node)
 {
 	const json_t *names = json_object_get(schema, "propertyNames");
 	const char *pattern = json_string_value(json_object_get(names, "pattern")), *key;
@@ -499,7 +499,7 @@ check_names(struct check *check, const json_t *schema, const json_t *value, cons
 	json_object_foreach((json_t *)value, key, unused) {
 		if (matches(check, pattern, key, strlen(key)))
 			continue;
-		const struct place at = {.up = place, .key = key};
+		const struct path_node at = {.up = node, .key = key};
 		AUTO_BUF struct buf out = {0};
 		(void)buf_printf(&out, "has a name that does not match the pattern %s", pattern);
 		return fault(check, &at, out.data ? out.data : "");
@@ -508,7 +508,7 @@ check_names(struct check *check, const json_t *schema, const json_t *value, cons
 }
 
 static int
-check_required(struct check *check, const json_t *schema, const json_t *value, const struct place *place)
+check_required(struct check *check, const json_t *schema, const json_t *value, const struct path_node *node)
 {
 	size_t i;
 	json_t *name;
@@ -517,34 +517,34 @@ check_required(struct check *check, const json_t *schema, const json_t *value, c
 			continue;
 		AUTO_BUF struct buf out = {0};
 		(void)buf_printf(&out, "lacks the key `%s`", json_string_value(name));
-		return fault(check, place, out.data ? out.data : "");
+		return fault(check, node, out.data ? out.data : "");
 	}
 	return 0;
 }
 
 static int
-check_object(struct check *check, const json_t *schema, const json_t *value, const struct place *place)
+check_object(struct check *check, const json_t *schema, const json_t *value, const struct path_node *node)
 {
 	const char *key;
 	json_t *member;
 	/* First what is there: a key that was meant to be a required one is the better hint. */
-	int rc = check_names(check, schema, value, place);
+	int rc = check_names(check, schema, value, node);
 	json_object_foreach((json_t *)value, key, member) {
 		if (rc)
 			return rc;
-		rc = check_member(check, schema, key, member, place);
+		rc = check_member(check, schema, key, member, node);
 	}
 	if (rc == 0)
-		rc = check_required(check, schema, value, place);
+		rc = check_required(check, schema, value, node);
 	if (rc == 0)
 		rc = check_count(check, json_object_get(schema, "minProperties"), json_object_get(schema, "maxProperties"),
-			json_object_size(value), "key", place);
+			json_object_size(value), "key", node);
 	return rc;
 }
 
 /* The alternative that the value means is checked like any schema, so that the fault inside it is named. */
 static int
-check_one_of(struct check *check, const json_t *schema, const json_t *value, const struct place *place)
+check_one_of(struct check *check, const json_t *schema, const json_t *value, const struct path_node *node)
 {
 	size_t i, passed = 0, meant = 0;
 	json_t *alternative;
@@ -554,7 +554,7 @@ check_one_of(struct check *check, const json_t *schema, const json_t *value, con
 		if (!schema_fits(check->root, alternative, value))
 			continue;
 		check->err = &found;
-		if (check_value(check, alternative, value, place) == 0)
+		if (check_value(check, alternative, value, node) == 0)
 			passed++;
 		else if (!first.code)
 			first = found;
@@ -564,40 +564,40 @@ check_one_of(struct check *check, const json_t *schema, const json_t *value, con
 	if (passed == 1)
 		return 0;
 	if (passed > 1)
-		return fault(check, place, "fits more than one of its forms");
+		return fault(check, node, "fits more than one of its forms");
 	if (meant)
 		return kettle_fail(err, first.code, "%s", first.message);
-	return mismatch(check, schema, value, place);
+	return mismatch(check, schema, value, node);
 }
 
 static int
-check_choice(struct check *check, const json_t *schema, const json_t *value, const struct place *place)
+check_choice(struct check *check, const json_t *schema, const json_t *value, const struct path_node *node)
 {
 	const json_t *only = json_object_get(schema, "const"), *choices = json_object_get(schema, "enum");
 	size_t i;
 	json_t *choice;
 	if (only && !json_equal(only, value))
-		return mismatch(check, schema, value, place);
+		return mismatch(check, schema, value, node);
 	json_array_foreach((json_t *)choices, i, choice) {
 		if (json_equal(choice, value))
 			return 0;
 	}
-	return choices ? mismatch(check, schema, value, place) : 0;
+	return choices ? mismatch(check, schema, value, node) : 0;
 }
 
 static int
-check_by_type(struct check *check, const json_t *schema, const json_t *value, const struct place *place)
+check_by_type(struct check *check, const json_t *schema, const json_t *value, const struct path_node *node)
 {
 	switch (json_typeof(value)) {
 	case JSON_OBJECT:
-		return check_object(check, schema, value, place);
+		return check_object(check, schema, value, node);
 	case JSON_ARRAY:
-		return check_array(check, schema, value, place);
+		return check_array(check, schema, value, node);
 	case JSON_STRING:
-		return check_string(check, schema, value, place);
+		return check_string(check, schema, value, node);
 	case JSON_INTEGER:
 	case JSON_REAL:
-		return check_number(check, schema, value, place);
+		return check_number(check, schema, value, node);
 	case JSON_TRUE:
 	case JSON_FALSE:
 	case JSON_NULL:
@@ -607,22 +607,22 @@ check_by_type(struct check *check, const json_t *schema, const json_t *value, co
 }
 
 static int
-check_value(struct check *check, const json_t *schema, const json_t *value, const struct place *place)
+check_value(struct check *check, const json_t *schema, const json_t *value, const struct path_node *node)
 {
 	if (check->depth >= SCHEMA_MAX_DEPTH)
-		return fault(check, place, "is nested too deeply");
+		return fault(check, node, "is nested too deeply");
 	check->depth++;
 	int rc = 0;
 	if (json_object_get(schema, "$ref"))
-		rc = check_value(check, schema_resolve(check->root, schema), value, place);
+		rc = check_value(check, schema_resolve(check->root, schema), value, node);
 	if (rc == 0 && !schema_type_matches(json_object_get(schema, "type"), value))
-		rc = mismatch(check, schema, value, place);
+		rc = mismatch(check, schema, value, node);
 	if (rc == 0)
-		rc = check_choice(check, schema, value, place);
+		rc = check_choice(check, schema, value, node);
 	if (rc == 0 && json_object_get(schema, "oneOf"))
-		rc = check_one_of(check, schema, value, place);
+		rc = check_one_of(check, schema, value, node);
 	if (rc == 0)
-		rc = check_by_type(check, schema, value, place);
+		rc = check_by_type(check, schema, value, node);
 	check->depth--;
 	return rc;
 }
@@ -634,7 +634,7 @@ schema_check_at(const json_t *schema, const json_t *value, const char *name, con
 	struct patterns patterns = {.count = 0};
 	struct check check = {
 		.root = schema, .patterns = &patterns, .name = name, .lines = lines, .base = pointer, .err = err};
-	const struct place top = {0};
+	const struct path_node top = {0};
 	int rc = check_value(&check, schema, value, &top);
 	for (size_t i = 0; i < patterns.count; i++)
 		regfree(&patterns.list[i].regex);

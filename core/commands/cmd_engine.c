@@ -290,17 +290,17 @@ cmd_queue_place(struct core *core, const struct actor *actor, const json_t *args
 	struct kettle_error none = {0};
 	AUTO_JSON json_t *result = json_object();
 	(void)actor;
-	json_t *places = json_array();
+	json_t *positions = json_array();
 	size_t i;
 	json_t *id;
 	json_array_foreach(json_object_get(args, "job"), i, id) {
-		json_t *place = engine_place(core->engine, json_integer_value(id));
-		if (!place)
+		json_t *position = engine_queue_position(core->engine, json_integer_value(id));
+		if (!position)
 			continue;
-		(void)json_object_set(place, "job", id);
-		(void)json_array_append_new(places, place);
+		(void)json_object_set(position, "job", id);
+		(void)json_array_append_new(positions, position);
 	}
-	(void)json_object_set_new(result, "places", places);
+	(void)json_object_set_new(result, "places", positions);
 	answer(arg, &none, result);
 }
 

@@ -169,12 +169,13 @@ add_job_runs(struct db *db, json_t *job, struct kettle_error *err)
 static int
 add_rank(struct db *db, const json_t *row, json_t *job, struct kettle_error *err)
 {
-	struct ranking_place place;
-	int code = ranking_of(db, id_of(row, "leaderboard_id"), text_of(job, "device"), id_of(row, "user"), &place, err);
+	struct ranking_position position;
+	int code = ranking_of(db, id_of(row, "leaderboard_id"), text_of(job, "device"), id_of(row, "user"), &position, err);
 	if (code < 0)
 		return code;
-	json_t *rank =
-		place.rank ? json_pack("{s:I, s:I}", "rank", (json_int_t)place.rank, "of", (json_int_t)place.of) : json_null();
+	json_t *rank = position.rank
+					   ? json_pack("{s:I, s:I}", "rank", (json_int_t)position.rank, "of", (json_int_t)position.of)
+					   : json_null();
 	return json_object_set_new(job, "rank", rank) < 0 ? fail_memory(err) : 0;
 }
 

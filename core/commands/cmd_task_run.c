@@ -382,7 +382,7 @@ read_needed(const char *code, const char *comment)
 }
 
 static int
-read_solution(struct verify *verify, const struct task_place *place, const char *kind, const char *name)
+read_solution(struct verify *verify, const struct source_dir *source_dir, const char *kind, const char *name)
 {
 	const char *lang = argument(json_object_get(verify->bundle, "task"), "lang");
 	const struct language *language = language_find(&verify->core->languages, lang);
@@ -393,7 +393,7 @@ read_solution(struct verify *verify, const struct task_place *place, const char 
 	(void)snprintf(path, sizeof(path), "solutions/%s/%s", kind, name);
 	if (language_takes_file(language, name, NULL))
 		return 0; /* a note beside the solutions */
-	int rc = task_place_read(place, path, 0, (size_t)verify->core->env.submission_bytes, &code, &size, &why);
+	int rc = source_dir_read(source_dir, path, 0, (size_t)verify->core->env.submission_bytes, &code, &size, &why);
 	if (rc == 0 && !utf8_valid(code, size))
 		rc = kettle_fail(&why, KETTLE_EINVAL, "it is no text in UTF-8.");
 	if (rc)
@@ -409,17 +409,17 @@ read_solution(struct verify *verify, const struct task_place *place, const char 
 }
 
 static int
-read_solutions(struct verify *verify, const struct task_place *place, const char *kind)
+read_solutions(struct verify *verify, const struct source_dir *source_dir, const char *kind)
 {
 	AUTO_JSON json_t *names = NULL;
 	size_t i;
 	json_t *name;
 	char folder[32];
 	(void)snprintf(folder, sizeof(folder), "solutions/%s", kind);
-	int rc = task_place_list(place, folder, &names, &verify->err);
+	int rc = source_dir_list(source_dir, folder, &names, &verify->err);
 	json_array_foreach(names, i, name)
 		if (rc == 0)
-			rc = read_solution(verify, place, kind, json_string_value(name));
+			rc = read_solution(verify, source_dir, kind, json_string_value(name));
 	if (rc == KETTLE_ENOMEM && verify->err.code == 0)
 		(void)kettle_fail(&verify->err, rc, "There is not enough memory for the solutions.");
 	return rc;
@@ -435,8 +435,8 @@ verify_read(void *arg)
 			0 ||
 		task_form_open(path, &form, &verify->err) < 0)
 		return;
-	if (read_solutions(verify, &form.place, "correct") == 0)
-		(void)read_solutions(verify, &form.place, "wrong");
+	if (read_solutions(verify, &form.source_dir, "correct") == 0)
+		(void)read_solutions(verify, &form.source_dir, "wrong");
 	verify->count = json_array_size(verify->solutions);
 	if (verify->err.code == 0 && verify->count == 0)
 		(void)kettle_fail(&verify->err, KETTLE_EINVAL,

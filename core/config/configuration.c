@@ -308,10 +308,10 @@ config_free(struct config *config)
 
 /* ---- reading it ---- */
 
-static struct option_place
-place_of(const struct config *config, const char *pointer)
+static struct option_section
+section_at(const struct config *config, const char *pointer)
 {
-	return (struct option_place){
+	return (struct option_section){
 		.name = CONFIG_NAME(config),
 		.lines = config->lines,
 		.pointer = pointer,
@@ -327,17 +327,17 @@ config_plugin(const struct config *config, const char *kind, const char *name, c
 	AUTO_BUF struct buf pointer = {0};
 	if (buf_printf(&pointer, "/%s/%s", kind, name))
 		return fail_memory(err);
-	const struct option_place place = place_of(config, pointer.data);
+	const struct option_section where = section_at(config, pointer.data);
 	const json_t *section = json_object_get(json_object_get(config->root, kind), name);
-	return options_read(table, section, &place, ret_options, err);
+	return options_read(table, section, &where, ret_options, err);
 }
 
 int
 config_secret(const struct config *config, const char *pointer, const json_t *section, const char *name,
 	char **ret_secret, struct kettle_error *err)
 {
-	const struct option_place place = place_of(config, pointer);
-	return options_secret(section, name, &place, ret_secret, err);
+	const struct option_section where = section_at(config, pointer);
+	return options_secret(section, name, &where, ret_secret, err);
 }
 
 int

@@ -84,7 +84,7 @@ check_runner(const struct config *config, const char *pointer, const json_t *uni
 	if (json_object_get(runners, runner))
 		return 0;
 	AUTO_BUF struct buf place = {0};
-	(void)pointer_add_place(&place, pointer);
+	(void)pointer_add_path(&place, pointer);
 	const char *meant = nearest_key(runner, runners);
 	if (meant)
 		return fail_at(config, pointer, err,

@@ -231,23 +231,23 @@ options_path(const char *path, const char *base)
 
 /* "FILE:LINE: runners.github.token_env". */
 static void
-say_place(const struct option_place *place, const char *key, struct buf *out)
+say_section(const struct option_section *in, const char *key, struct buf *out)
 {
 	AUTO_BUF struct buf pointer = {0};
-	(void)buf_adds(&pointer, place->pointer);
+	(void)buf_adds(&pointer, in->pointer);
 	(void)pointer_add_key(&pointer, key);
 	const char *text = pointer.data ? pointer.data : "";
-	int line = place->lines ? yaml_line(place->lines, text) : 0;
-	if (place->name && line)
-		(void)buf_printf(out, "%s:%d: ", place->name, line);
-	else if (place->name)
-		(void)buf_printf(out, "%s: ", place->name);
-	(void)pointer_add_place(out, text);
+	int line = in->lines ? yaml_line(in->lines, text) : 0;
+	if (in->name && line)
+		(void)buf_printf(out, "%s:%d: ", in->name, line);
+	else if (in->name)
+		(void)buf_printf(out, "%s: ", in->name);
+	(void)pointer_add_path(out, text);
 }
 
 static int
-secret_of_env(const char *variable, const char *key, const struct option_place *place, char **ret_secret,
-	struct kettle_error *err)
+secret_of_env(
+	const char *variable, const char *key, const struct option_section *in, char **ret_secret, struct kettle_error *err)
 {
 	const char *value = getenv(variable);
 	if (value && *value) {
@@ -255,34 +255,34 @@ secret_of_env(const char *variable, const char *key, const struct option_place *
 		return *ret_secret ? 0 : fail_memory(err);
 	}
 	AUTO_BUF struct buf where = {0};
-	say_place(place, key, &where);
+	say_section(in, key, &where);
 	return kettle_fail(err, KETTLE_EINVAL, "%s names the environment variable %.100s, which is %s.",
 		where.data ? where.data : key, variable, value ? "empty" : "not set");
 }
 
 static void
-warn_of_mode(const char *path, const char *key, const struct option_place *place)
+warn_of_mode(const char *path, const char *key, const struct option_section *in)
 {
 	struct stat st;
 	AUTO_BUF struct buf text = {0};
-	if (!place->warnings || stat(path, &st) != 0 || !(st.st_mode & S_IROTH))
+	if (!in->warnings || stat(path, &st) != 0 || !(st.st_mode & S_IROTH))
 		return;
-	say_place(place, key, &text);
+	say_section(in, key, &text);
 	(void)buf_printf(&text, ": everybody may read the secret in %s; chmod 600 closes it.", path);
-	(void)json_array_append_new(place->warnings, json_string(text.data ? text.data : ""));
+	(void)json_array_append_new(in->warnings, json_string(text.data ? text.data : ""));
 }
 
 static int
 secret_of_file(
-	const char *given, const char *key, const struct option_place *place, char **ret_secret, struct kettle_error *err)
+	const char *given, const char *key, const struct option_section *in, char **ret_secret, struct kettle_error *err)
 {
-	AUTO_FREE char *path = options_path(given, place->base), *data = NULL;
+	AUTO_FREE char *path = options_path(given, in->base), *data = NULL;
 	AUTO_BUF struct buf where = {0};
 	size_t size = 0;
 	struct kettle_error why = {0};
 	if (!path)
 		return fail_memory(err);
-	say_place(place, key, &where);
+	say_section(in, key, &where);
 	int rc = file_read(path, OPTIONS_SECRET_BYTES, &data, &size, &why);
 	if (rc)
 		return kettle_fail(err, rc, "%s: %s", where.data ? where.data : key, why.message);
@@ -291,13 +291,13 @@ secret_of_file(
 	if (size == 0 || strlen(data) != size)
 		return kettle_fail(err, KETTLE_EINVAL, "%s: the secret in %s is %s.", where.data ? where.data : key, path,
 			size ? "not text" : "empty");
-	warn_of_mode(path, key, place);
+	warn_of_mode(path, key, in);
 	*ret_secret = STEAL(data);
 	return 0;
 }
 
 int
-options_secret(const json_t *section, const char *name, const struct option_place *place, char **ret_secret,
+options_secret(const json_t *section, const char *name, const struct option_section *in, char **ret_secret,
 	struct kettle_error *err)
 {
 	char env_key[100], file_key[100];
@@ -307,14 +307,14 @@ options_secret(const json_t *section, const char *name, const struct option_plac
 	const char *file = json_string_value(json_object_get(section, file_key));
 	if (variable && file) {
 		AUTO_BUF struct buf where = {0};
-		say_place(place, file_key, &where);
+		say_section(in, file_key, &where);
 		return kettle_fail(err, KETTLE_EINVAL, "%s is one too many: `%s` is given as well.",
 			where.data ? where.data : file_key, env_key);
 	}
 	if (variable)
-		return secret_of_env(variable, env_key, place, ret_secret, err);
+		return secret_of_env(variable, env_key, in, ret_secret, err);
 	if (file)
-		return secret_of_file(file, file_key, place, ret_secret, err);
+		return secret_of_file(file, file_key, in, ret_secret, err);
 	*ret_secret = NULL;
 	return 0;
 }
@@ -334,7 +334,7 @@ has_option(const struct option_table *table, const char *name, const char *tail,
 
 /* Puts the secret in beside the option NAME_env that has a partner NAME_file. */
 static int
-resolve_secret(const struct option_table *table, const char *env_key, const struct option_place *place, json_t *options,
+resolve_secret(const struct option_table *table, const char *env_key, const struct option_section *in, json_t *options,
 	struct kettle_error *err)
 {
 	char name[100];
@@ -346,7 +346,7 @@ resolve_secret(const struct option_table *table, const char *env_key, const stru
 	if (!has_option(table, name, "_file", KETTLE_OPTION_PATH))
 		return 0;
 	AUTO_FREE char *secret = NULL;
-	int rc = options_secret(options, name, place, &secret, err);
+	int rc = options_secret(options, name, in, &secret, err);
 	if (rc || !secret)
 		return rc;
 	json_t *value = json_string(secret);
@@ -357,34 +357,34 @@ resolve_secret(const struct option_table *table, const char *env_key, const stru
 
 static int
 finish_option(
-	const struct kettle_option *option, const struct option_place *place, json_t *options, struct kettle_error *err)
+	const struct kettle_option *option, const struct option_section *in, json_t *options, struct kettle_error *err)
 {
 	json_t *value = json_object_get(options, option->key);
 	if (option->type == KETTLE_OPTION_STRINGS && json_is_string(value))
 		return json_object_set_new(options, option->key, json_pack("[O]", value)) ? fail_memory(err) : 0;
 	if (option->type != KETTLE_OPTION_PATH || !value)
 		return 0;
-	AUTO_FREE char *path = options_path(json_string_value(value), place->base);
+	AUTO_FREE char *path = options_path(json_string_value(value), in->base);
 	return !path || json_object_set_new(options, option->key, json_string(path)) ? fail_memory(err) : 0;
 }
 
 int
-options_read(const struct option_table *table, const json_t *section, const struct option_place *place,
+options_read(const struct option_table *table, const json_t *section, const struct option_section *in,
 	json_t **ret_options, struct kettle_error *err)
 {
 	AUTO_JSON json_t *schema = NULL;
 	AUTO_JSON json_t *options = section && !json_is_null(section) ? json_deep_copy(section) : json_object();
 	int rc = options ? options_schema(table, &schema, err) : fail_memory(err);
 	if (rc == 0)
-		rc = schema_check_at(schema, options, place->name, place->lines, place->pointer, err);
+		rc = schema_check_at(schema, options, in->name, in->lines, in->pointer, err);
 	if (rc == 0)
 		rc = schema_defaults(schema, options, err);
 	for (size_t i = 0; i < table->count && rc == 0; i++) {
 		struct kettle_option option;
 		options_get(table, i, &option);
-		rc = finish_option(&option, place, options, err);
+		rc = finish_option(&option, in, options, err);
 		if (rc == 0 && option.type == KETTLE_OPTION_STRING)
-			rc = resolve_secret(table, option.key, place, options, err);
+			rc = resolve_secret(table, option.key, in, options, err);
 	}
 	if (rc == 0)
 		*ret_options = STEAL(options);

@@ -19,7 +19,7 @@ struct option_table {
 };
 
 /* Where a section stands; everything is borrowed. */
-struct option_place {
+struct option_section {
 	const char *name;    /* of the file, for messages; NULL: there is none */
 	const json_t *lines; /* of the file, or NULL */
 	const char *pointer; /* of the section: "/runners/local" */
@@ -41,13 +41,13 @@ int options_schema(const struct option_table *table, json_t **ret_schema, struct
  * the table the secret itself as NAME. The result must not be logged or stored. EINVAL and what a secret's file may
  * give.
  */
-int options_read(const struct option_table *table, const json_t *section, const struct option_place *place,
+int options_read(const struct option_table *table, const json_t *section, const struct option_section *in,
 	json_t **ret_options, struct kettle_error *err);
 /*
  * The secret that `section` names by NAME_env (an environment variable) or NAME_file (a file, its last newline left
  * out; one that everybody may read brings a warning): new string, NULL when it names none. EINVAL, ENOENT, EACCES, EIO.
  */
-int options_secret(const json_t *section, const char *name, const struct option_place *place, char **ret_secret,
+int options_secret(const json_t *section, const char *name, const struct option_section *in, char **ret_secret,
 	struct kettle_error *err);
 /* Appends the table as help, an option a paragraph. KETTLE_ENOMEM or 0. [any] */
 int options_help(const struct option_table *table, struct buf *out);

@@ -85,9 +85,9 @@ wrong_value(enum kettle_option_type type)
 static bool
 is_refused(const struct option_table *table, json_t *section_take)
 {
-	const struct option_place place = {.pointer = ""};
+	const struct option_section where = {.pointer = ""};
 	AUTO_JSON json_t *section = section_take, *options = NULL;
-	return options_read(table, section, &place, &options, NULL) != 0;
+	return options_read(table, section, &where, &options, NULL) != 0;
 }
 
 int

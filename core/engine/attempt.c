@@ -54,7 +54,7 @@ enter_phase(struct engine_job *job, enum job_phase phase)
 	uint64_t now = uv_now(job->engine->setup.loop);
 	if (job->phase == PHASE_RUNNING) {
 		job->unit->running--;
-		engine_places_run(job, false);
+		multi_device_run(job, false);
 	}
 	job->phase = phase;
 	switch (phase) {
@@ -66,7 +66,7 @@ enter_phase(struct engine_job *job, enum job_phase phase)
 		break;
 	case PHASE_RUNNING:
 		job->unit->running++;
-		engine_places_run(job, true);
+		multi_device_run(job, true);
 		job->deadline_ms = now + budget_ms(job, true);
 		break;
 	}
@@ -186,12 +186,12 @@ submit(struct engine_job *job, const json_t *material)
 		engine_end_refuse(job, err.message);
 		return;
 	}
-	int status = engine_places_take(job, &err);
+	int status = multi_device_take(job, &err);
 	if (status == KETTLE_EINVAL) {
 		engine_end_refuse(job, err.message);
 		return;
 	}
-	AUTO_JSON json_t *section = status == 0 ? engine_places_section(job) : NULL;
+	AUTO_JSON json_t *section = status == 0 ? multi_device_section(job) : NULL;
 	if (!section) {
 		engine_end_requeue(job, job->waits != NULL, status < 0 ? err.message : "there is not enough memory for it");
 		return;

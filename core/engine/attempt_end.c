@@ -27,7 +27,7 @@ leave_unit(struct engine_job *job)
 		job->unit->running--;
 	if (job->unit)
 		job->unit->active--;
-	engine_places_leave(job);
+	multi_device_leave(job);
 	if (job->in_flight)
 		job->engine->in_flight--;
 	job->unit = NULL;

@@ -258,14 +258,14 @@ engine_devices(const struct engine *engine)
 		for (const struct unit *unit = device->units; unit; unit = unit->next)
 			if (!unit->removed || unit->active)
 				(void)json_array_append_new(units, describe_unit(engine, unit));
-		size_t waiting = queue_length(device->queue) + engine_places_held(device);
+		size_t waiting = queue_length(device->queue) + multi_device_held(device);
 		if (json_array_size(units) == 0 && waiting == 0) {
 			json_decref(units); /* gone, and nobody waits for it */
 			continue;
 		}
 		(void)json_array_append_new(
 			list, json_pack("{s:s, s:I, s:o*, s:o}", "name", device->name, "queued", (json_int_t)waiting, "waits",
-					  waiting ? engine_places_trouble(device) : NULL, "units", units));
+					  waiting ? multi_device_trouble(device) : NULL, "units", units));
 	}
 	return list;
 }

@@ -23,7 +23,7 @@ engine_schedule(struct engine *engine)
 	for (struct device *device = engine->devices; device; device = device->next) {
 		struct unit *unit;
 		if (device->held)
-			engine_places_release(device);
+			multi_device_release(device);
 		while (queue_length(device->queue) > 0 && (unit = engine_unit_free(engine, device)))
 			engine_job_start((struct engine_job *)queue_take(device->queue), unit);
 	}
@@ -296,16 +296,16 @@ engine_event(struct engine *engine, const json_t *event)
 }
 
 json_t *
-engine_place(const struct engine *engine, int64_t id)
+engine_queue_position(const struct engine *engine, int64_t id)
 {
 	const struct engine_job *job = engine_job_find(engine, id);
 	if (!job || job->state != JOB_QUEUED)
 		return NULL;
 	if (job->waits)
 		return json_pack("{s:s, s:s}", "device", job->device->name, "waits", job->waits);
-	return json_pack("{s:I, s:I, s:s, s:o*}", "place", (json_int_t)queue_place(job->device->queue, &job->item),
+	return json_pack("{s:I, s:I, s:s, s:o*}", "place", (json_int_t)fair_queue_position(job->device->queue, &job->item),
 		"length", (json_int_t)queue_length(job->device->queue), "device", job->device->name, "waits",
-		engine_places_trouble(job->device));
+		multi_device_trouble(job->device));
 }
 
 void

@@ -74,7 +74,7 @@ int engine_unit_try(struct engine *engine, const char *label, engine_tried done,
  * {"place": n (0: next; not there: it is beside the queue), "device", "waits": a sentence, where its device cannot serve
  * it now} of a queued job, NULL when it is not queued. New reference.
  */
-json_t *engine_place(const struct engine *engine, int64_t job);
+json_t *engine_queue_position(const struct engine *engine, int64_t job);
 /* Takes a new configuration of the devices: new units come, units that went are drained. Borrowed. */
 int engine_reload(struct engine *engine, const json_t *devices, struct kettle_error *err);
 /* From now on a job may leave so many bytes. */

@@ -161,19 +161,19 @@ void engine_job_again(struct engine_job *job);
  * The job is planned and has its first unit: takes what it needs besides. KETTLE_EINVAL: its device never has so many
  * on one machine; KETTLE_EUNAVAIL: it has not now, as the job's `waits` says then.
  */
-int engine_places_take(struct engine_job *job, struct kettle_error *err);
+int multi_device_take(struct engine_job *job, struct kettle_error *err);
 /* Gives them back, in whatever phase it is. */
-void engine_places_leave(struct engine_job *job);
+void multi_device_leave(struct engine_job *job);
 /* Queues those of the device that need not wait any more. */
-void engine_places_release(struct device *device);
+void multi_device_release(struct device *device);
 /* How many of the device's jobs are held. */
-size_t engine_places_held(const struct device *device);
+size_t multi_device_held(const struct device *device);
 /* Why the device serves nobody now, or not the first of those that are held. New string, NULL: it does. */
-json_t *engine_places_trouble(const struct device *device);
+json_t *multi_device_trouble(const struct device *device);
 /* It begins to be, or ends being, in run steps. */
-void engine_places_run(struct engine_job *job, bool runs);
+void multi_device_run(struct engine_job *job, bool runs);
 /* The section of its unit for the runner, with the others under `more`. New reference; NULL: no memory. */
-json_t *engine_places_section(const struct engine_job *job);
+json_t *multi_device_section(const struct engine_job *job);
 
 /* engine_health.c: units that are not in order */
 /* The unit with this label, in force; NULL: there is none. */

@@ -13,7 +13,7 @@ struct queue_user {
 	int64_t id;
 	uint64_t turn;  /* virtual time at which the user's next job is due */
 	uint64_t order; /* of arrival, to break ties */
-	size_t place;   /* in the heap */
+	size_t index;   /* in the heap */
 	size_t count;
 	struct queue_item *first, *last;
 };
@@ -64,39 +64,39 @@ before(const struct queue_user *a, const struct queue_user *b)
 }
 
 static void
-set(struct queue *queue, size_t place, struct queue_user *user)
+set(struct queue *queue, size_t index, struct queue_user *user)
 {
-	queue->heap[place] = user;
-	user->place = place;
+	queue->heap[index] = user;
+	user->index = index;
 }
 
 static void
 sift_up(struct queue *queue, struct queue_user *user)
 {
-	size_t place = user->place;
-	while (place > 0 && before(user, queue->heap[(place - 1) / 2])) {
-		set(queue, place, queue->heap[(place - 1) / 2]);
-		place = (place - 1) / 2;
+	size_t index = user->index;
+	while (index > 0 && before(user, queue->heap[(index - 1) / 2])) {
+		set(queue, index, queue->heap[(index - 1) / 2]);
+		index = (index - 1) / 2;
 	}
-	set(queue, place, user);
+	set(queue, index, user);
 }
 
 static void
 sift_down(struct queue *queue, struct queue_user *user)
 {
-	size_t place = user->place;
+	size_t index = user->index;
 	for (;;) {
-		size_t child = 2 * place + 1;
+		size_t child = 2 * index + 1;
 		if (child >= queue->users)
 			break;
 		if (child + 1 < queue->users && before(queue->heap[child + 1], queue->heap[child]))
 			child++;
 		if (!before(queue->heap[child], user))
 			break;
-		set(queue, place, queue->heap[child]);
-		place = child;
+		set(queue, index, queue->heap[child]);
+		index = child;
 	}
-	set(queue, place, user);
+	set(queue, index, user);
 }
 
 static struct queue_user *
@@ -151,7 +151,7 @@ drop_user(struct queue *queue, struct queue_user *user)
 	queue->recent_next = (queue->recent_next + 1) % (sizeof(queue->recent) / sizeof(queue->recent[0]));
 	struct queue_user *moved = queue->heap[--queue->users];
 	if (moved != user) {
-		set(queue, user->place, moved);
+		set(queue, user->index, moved);
 		sift_up(queue, moved);
 		sift_down(queue, moved);
 	}
@@ -235,7 +235,7 @@ queue_length(const struct queue *queue)
 }
 
 size_t
-queue_place(const struct queue *queue, const struct queue_item *item)
+fair_queue_position(const struct queue *queue, const struct queue_item *item)
 {
 	const struct queue_user *mine = item->user_list;
 	if (!mine)

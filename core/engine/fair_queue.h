@@ -34,6 +34,6 @@ struct queue_item *queue_take(struct queue *queue);
 void queue_remove(struct queue *queue, struct queue_item *item);
 size_t queue_length(const struct queue *queue);
 /* How many jobs would be taken before this one if nothing else came: 0 is next. O(users + jobs of one user). */
-size_t queue_place(const struct queue *queue, const struct queue_item *item);
+size_t fair_queue_position(const struct queue *queue, const struct queue_item *item);
 
 #endif

@@ -98,7 +98,7 @@ refuse(struct engine_job *job, size_t need, struct kettle_error *err)
 }
 
 int
-engine_places_take(struct engine_job *job, struct kettle_error *err)
+multi_device_take(struct engine_job *job, struct kettle_error *err)
 {
 	size_t need = devices_needed(job->plan), have = devices_of(job->unit);
 	/* What a runner has elsewhere is for it and its kettle-exec to see. */
@@ -117,7 +117,7 @@ engine_places_take(struct engine_job *job, struct kettle_error *err)
 }
 
 void
-engine_places_leave(struct engine_job *job)
+multi_device_leave(struct engine_job *job)
 {
 	for (size_t i = 0; i < job->more_count; i++) {
 		job->more[i]->active--;
@@ -129,14 +129,14 @@ engine_places_leave(struct engine_job *job)
 }
 
 void
-engine_places_run(struct engine_job *job, bool runs)
+multi_device_run(struct engine_job *job, bool runs)
 {
 	for (size_t i = 0; i < job->more_count; i++)
 		runs ? job->more[i]->running++ : job->more[i]->running--;
 }
 
 json_t *
-engine_places_section(const struct engine_job *job)
+multi_device_section(const struct engine_job *job)
 {
 	if (job->more_count == 0)
 		return json_incref(job->unit->config);
@@ -169,7 +169,7 @@ may_go_on(const struct device *device, size_t need)
 }
 
 void
-engine_places_release(struct device *device)
+multi_device_release(struct device *device)
 {
 	struct engine_job *job = device->held;
 	while (job) {
@@ -181,7 +181,7 @@ engine_places_release(struct device *device)
 }
 
 size_t
-engine_places_held(const struct device *device)
+multi_device_held(const struct device *device)
 {
 	size_t count = 0;
 	for (const struct engine_job *job = device->held; job; job = job->next_held)
@@ -190,7 +190,7 @@ engine_places_held(const struct device *device)
 }
 
 json_t *
-engine_places_trouble(const struct device *device)
+multi_device_trouble(const struct device *device)
 {
 	const struct unit *aside = NULL;
 	if (device->held)

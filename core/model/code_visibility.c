@@ -55,14 +55,14 @@ load_jobs(struct db *db, const json_t *row, json_t **ret_jobs, json_t *ranks, st
 		"i", id_of(row, "id"));
 	for (size_t i = 0; i < json_array_size(jobs) && code == 0; i++) {
 		json_t *job = json_array_get(jobs, i), *rank;
-		struct ranking_place place;
+		struct ranking_position position;
 		const char *device = json_string_value(json_object_get(job, "device"));
-		code = ranking_of(db, id_of(row, "leaderboard_id"), device, id_of(row, "user"), &place, err);
+		code = ranking_of(db, id_of(row, "leaderboard_id"), device, id_of(row, "user"), &position, err);
 		if (code < 0)
 			break;
-		rank = place.rank ? json_pack("{s:I, s:I}", "rank", (json_int_t)place.rank, "of", (json_int_t)place.of)
-						  : json_null();
-		(void)json_object_set_new(ranks, device, place.rank ? json_integer(place.rank) : json_null());
+		rank = position.rank ? json_pack("{s:I, s:I}", "rank", (json_int_t)position.rank, "of", (json_int_t)position.of)
+							 : json_null();
+		(void)json_object_set_new(ranks, device, position.rank ? json_integer(position.rank) : json_null());
 		code = json_object_set_new(job, "rank", rank) < 0 ? fail_memory(err) : 0;
 	}
 	if (code == 0)

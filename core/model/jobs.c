@@ -190,13 +190,13 @@ add_ranks(struct db *db, const struct job *job, json_t *jobs, struct kettle_erro
 	size_t i;
 	json_t *row;
 	json_array_foreach(jobs, i, row) {
-		struct ranking_place place;
-		int code =
-			ranking_of(db, job->leaderboard, json_string_value(json_object_get(row, "device")), job->user, &place, err);
+		struct ranking_position position;
+		int code = ranking_of(
+			db, job->leaderboard, json_string_value(json_object_get(row, "device")), job->user, &position, err);
 		if (code < 0)
 			return code;
-		(void)json_object_set_new(row, "rank", place.rank ? json_integer(place.rank) : json_null());
-		(void)json_object_set_new(row, "of", place.rank ? json_integer(place.of) : json_null());
+		(void)json_object_set_new(row, "rank", position.rank ? json_integer(position.rank) : json_null());
+		(void)json_object_set_new(row, "of", position.rank ? json_integer(position.of) : json_null());
 	}
 	return 0;
 }

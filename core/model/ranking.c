@@ -79,11 +79,11 @@ bucket_begin(int64_t bucket)
 static int
 read_own(void *arg, sqlite3_stmt *row)
 {
-	struct ranking_place *place = arg;
-	place->submission = sqlite3_column_int64(row, 0);
-	place->job = sqlite3_column_int64(row, 1);
-	place->score = sqlite3_column_double(row, 2);
-	place->of = sqlite3_column_int64(row, 3);
+	struct ranking_position *position = arg;
+	position->submission = sqlite3_column_int64(row, 0);
+	position->job = sqlite3_column_int64(row, 1);
+	position->score = sqlite3_column_double(row, 2);
+	position->of = sqlite3_column_int64(row, 3);
 	return 1;
 }
 
@@ -110,22 +110,22 @@ count_better(
 }
 
 int
-ranking_of(struct db *db, int64_t leaderboard, const char *device, int64_t user, struct ranking_place *ret_place,
+ranking_of(struct db *db, int64_t leaderboard, const char *device, int64_t user, struct ranking_position *ret_position,
 	struct kettle_error *err)
 {
-	struct ranking_place place = {0};
+	struct ranking_position position = {0};
 	int64_t better = 0;
-	int code = db_query(db, err, read_own, &place,
+	int code = db_query(db, err, read_own, &position,
 		"SELECT submission, job, score, (SELECT ranked FROM leaderboard_devices WHERE leaderboard = ?1 AND device = "
 		"?2) "
 		"FROM best WHERE leaderboard = ?1 AND device = ?2 AND user = ?3",
 		"isi", leaderboard, device, user);
 	if (code == 1) {
-		code = count_better(db, leaderboard, device, place.score, &better, err);
-		place.rank = better + 1;
+		code = count_better(db, leaderboard, device, position.score, &better, err);
+		position.rank = better + 1;
 	}
 	if (code == 0)
-		*ret_place = place;
+		*ret_position = position;
 	return code;
 }
 
@@ -159,15 +159,15 @@ holder(const json_t *before, const struct entry *entry, const struct ranking_cha
 }
 
 static json_t *
-rank_or_null(const struct ranking_place *place)
+rank_or_null(const struct ranking_position *position)
 {
-	return place->rank ? json_integer(place->rank) : json_null();
+	return position->rank ? json_integer(position->rank) : json_null();
 }
 
 static json_t *
-score_or_null(const struct ranking_place *place)
+score_or_null(const struct ranking_position *position)
 {
-	return place->rank ? json_real(place->score) : json_null();
+	return position->rank ? json_real(position->score) : json_null();
 }
 
 static int
@@ -177,15 +177,15 @@ write_event(struct db *db, const struct entry *entry, const struct ranking_chang
 	bool same = (!before && !after) || json_equal(before, after);
 	if (same && change->before.rank == change->after.rank)
 		return 0;
-	const struct ranking_place *place = change->after.rank ? &change->after : &change->before;
+	const struct ranking_position *position = change->after.rank ? &change->after : &change->before;
 	json_t *displaced = holder(before, entry, change);
 	AUTO_JSON json_t *data = json_pack("{s:s, s:o, s:o, s:o, s:o, s:I, s:O?, s:O?}", "device", entry->device, "before",
 		rank_or_null(&change->before), "after", rank_or_null(&change->after), "score", score_or_null(&change->after),
-		"previous_score", score_or_null(&change->before), "job", (json_int_t)place->job, "displaced", displaced,
+		"previous_score", score_or_null(&change->before), "job", (json_int_t)position->job, "displaced", displaced,
 		"podium", same ? NULL : after);
 	if (!data)
 		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the ranking.");
-	return db_event(db, "rank.changed", 'p', entry->leaderboard, place->submission, entry->user, data, err);
+	return db_event(db, "rank.changed", 'p', entry->leaderboard, position->submission, entry->user, data, err);
 }
 
 /* Puts the entry into the table, or takes it out (job 0). */
@@ -369,8 +369,8 @@ ranking_page_of(struct db *db, int64_t leaderboard, const char *device, int64_t 
 	json_t **ret_page, struct kettle_error *err)
 {
 	AUTO_JSON json_t *entries = NULL;
-	struct ranking_place place;
-	int code = ranking_of(db, leaderboard, device, user, &place, err);
+	struct ranking_position position;
+	int code = ranking_of(db, leaderboard, device, user, &position, err);
 	if (code == 0)
 		code = db_array(db, &entries, err,
 			"SELECT s.id AS submission_id, CASE WHEN s.id = ?1 THEN ?2 END AS rank, s.file_name AS submission_name, "
@@ -378,6 +378,6 @@ ranking_page_of(struct db *db, int64_t leaderboard, const char *device, int64_t 
 			"user_id_text, u.name AS user_name, j.device AS gpu_type, j.low, j.high " JOINS
 			"WHERE s.leaderboard = ?3 AND s.user = ?4 AND j.device = ?5 AND " COUNTS
 			"ORDER BY j.score, s.id LIMIT ?6 OFFSET ?7",
-			"iiiisii", place.submission, place.rank, leaderboard, user, device, limit, offset);
+			"iiiisii", position.submission, position.rank, leaderboard, user, device, limit, offset);
 	return code < 0 ? code : own_page(db, leaderboard, device, user, entries, ret_page, err);
 }

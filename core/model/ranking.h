@@ -15,7 +15,7 @@
 #define RANKING_PODIUM 3
 
 /* A place in a ranking. */
-struct ranking_place {
+struct ranking_position {
 	int64_t rank, of; /* 0: not ranked */
 	int64_t submission, job;
 	double score;
@@ -23,7 +23,7 @@ struct ranking_place {
 
 /* What an offer or a recomputation did to one user's entry. */
 struct ranking_change {
-	struct ranking_place before, after;
+	struct ranking_position before, after;
 };
 
 /*
@@ -39,8 +39,8 @@ int ranking_renew(struct db *db, int64_t leaderboard, const char *device, int64_
 /* Recomputes a user's entries on every board: they were banned, or may come back. */
 int ranking_recompute_user(struct db *db, int64_t user, struct kettle_error *err);
 /* Where a user stands; all 0 when nowhere. */
-int ranking_of(struct db *db, int64_t leaderboard, const char *device, int64_t user, struct ranking_place *ret_place,
-	struct kettle_error *err);
+int ranking_of(struct db *db, int64_t leaderboard, const char *device, int64_t user,
+	struct ranking_position *ret_position, struct kettle_error *err);
 /*
  * A page of one user alone, as ranking_page.h says it without "close": all of their runs that count or could, best
  * first; only the one in the ranking has a rank. New reference.

@@ -129,14 +129,14 @@ add_full(struct db *db, int64_t id, json_t *object, struct kettle_error *err)
 			"b.id = p.leaderboard WHERE p.user = ? ORDER BY b.name, p.device LIMIT ?",
 			"ii", id, (int64_t)RANKS_MAX);
 	json_array_foreach(ranks, i, row) {
-		struct ranking_place place;
+		struct ranking_position position;
 		code = ranking_of(db, json_integer_value(json_object_get(row, "board")),
-			json_string_value(json_object_get(row, "device")), id, &place, err);
+			json_string_value(json_object_get(row, "device")), id, &position, err);
 		if (code < 0)
 			break;
 		(void)json_object_del(row, "board");
-		(void)json_object_set_new(row, "rank", json_integer(place.rank));
-		(void)json_object_set_new(row, "of", json_integer(place.of));
+		(void)json_object_set_new(row, "rank", json_integer(position.rank));
+		(void)json_object_set_new(row, "of", json_integer(position.of));
 	}
 	if (ranks && json_object_set_new(object, "ranks", ranks) < 0)
 		return fail_memory(err);

@@ -22,7 +22,7 @@
 /* A file that is being read. */
 struct reading {
 	const struct languages *languages;
-	const struct task_place *place;
+	const struct source_dir *source_dir;
 	const char *file;
 	json_t *root, *lines;
 };
@@ -74,7 +74,7 @@ read_yaml(struct reading *reading, struct kettle_error *err)
 	AUTO_FREE char *text = NULL;
 	size_t size = 0;
 	struct kettle_error why = {0};
-	int rc = task_place_read(reading->place, reading->file, 0, YAML_MAX_BYTES, &text, &size, &why);
+	int rc = source_dir_read(reading->source_dir, reading->file, 0, YAML_MAX_BYTES, &text, &size, &why);
 	if (rc == KETTLE_ETOOBIG)
 		return kettle_fail(
 			err, rc, "%s: it is larger than the %u MiB that it may have.", reading->file, YAML_MAX_BYTES >> 20);
@@ -137,19 +137,19 @@ check_file(const struct reading *reading, struct kettle_error *err)
 static int
 read_task(const struct reading *reading, const char *directory, json_t **ret_bundle, struct kettle_error *err)
 {
-	AUTO_TASK_PLACE struct task_place place = {0};
+	AUTO_SOURCE_DIR struct source_dir source_dir = {0};
 	AUTO_JSON json_t *raw = NULL;
 	AUTO_FREE char *text = NULL;
 	size_t size = 0;
-	int rc = task_place_below(reading->place, directory, &place, err);
+	int rc = source_dir_below(reading->source_dir, directory, &source_dir, err);
 	/* In place of a folder a reference file will do. */
-	if (rc && task_place_read(reading->place, directory, TASK_MAX_UP, YAML_MAX_BYTES, &text, &size, NULL) == 0) {
+	if (rc && source_dir_read(reading->source_dir, directory, TASK_MAX_UP, YAML_MAX_BYTES, &text, &size, NULL) == 0) {
 		const char *slash = strrchr(directory, '/');
 		rc = utf8_valid(text, size)
 				 ? task_single_load(reading->languages, slash ? slash + 1 : directory, text, size, NULL, &raw, err)
 				 : kettle_fail(err, KETTLE_EINVAL, "`%s` is no text in UTF-8.", directory);
 	} else if (rc == 0)
-		rc = task_folder_load(reading->languages, &place, task_place_name(&place), &raw, err);
+		rc = task_folder_load(reading->languages, &source_dir, source_dir_name(&source_dir), &raw, err);
 	return rc ? rc : task_complete(reading->languages, raw, ret_bundle, err);
 }
 
@@ -181,10 +181,10 @@ read_problem(const struct reading *reading, size_t index)
 }
 
 int
-competition_read(const struct languages *languages, const struct task_place *place, const char *file, json_t **ret_set,
-	struct kettle_error *err)
+competition_read(const struct languages *languages, const struct source_dir *source_dir, const char *file,
+	json_t **ret_set, struct kettle_error *err)
 {
-	AUTO_READING struct reading reading = {.languages = languages, .place = place, .file = file};
+	AUTO_READING struct reading reading = {.languages = languages, .source_dir = source_dir, .file = file};
 	AUTO_JSON json_t *problems = json_array();
 	int rc = read_yaml(&reading, err);
 	if (rc == 0)
@@ -248,7 +248,7 @@ competition_read_all(
 			err, KETTLE_EINVAL, "`%s` holds no competition file (a YAML file with `name` and `problems`).", path);
 	json_array_foreach(form.competitions, i, file) {
 		json_t *one = NULL;
-		rc = competition_read(languages, &form.place, json_string_value(file), &one, err);
+		rc = competition_read(languages, &form.source_dir, json_string_value(file), &one, err);
 		if (rc)
 			return rc;
 		if (json_array_append_new(sets, one))

@@ -20,7 +20,7 @@
  * A problem whose task is wrong has its sentence; the others are read all the same. Errors of the file itself name it
  * and the line: unknown keys with the nearest known one, a deadline that is none, a name that stands twice. [any]
  */
-int competition_read(const struct languages *languages, const struct task_place *place, const char *file,
+int competition_read(const struct languages *languages, const struct source_dir *source_dir, const char *file,
 	json_t **ret_set, struct kettle_error *err);
 /*
  * All sets of a path (task_form.h), or the one whose name, or whose file's, is `set`. New array. ETOOBIG: over

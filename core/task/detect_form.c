@@ -28,7 +28,7 @@ fail_memory(struct kettle_error *err)
 void
 task_form_free(struct task_form *form)
 {
-	task_place_free(&form->place);
+	source_dir_free(&form->source_dir);
 	task_archive_free(form->archive);
 	free(form->name);
 	free(form->text);
@@ -72,12 +72,12 @@ is_competition(const char *text, size_t size)
 }
 
 static int
-find_competitions(const struct task_place *place, json_t **ret_names, struct kettle_error *err)
+find_competitions(const struct source_dir *source_dir, json_t **ret_names, struct kettle_error *err)
 {
 	AUTO_JSON json_t *all = NULL, *names = json_array();
 	size_t i;
 	json_t *name;
-	int rc = task_place_list(place, "", &all, err);
+	int rc = source_dir_list(source_dir, "", &all, err);
 	if (rc || !names)
 		return rc ? rc : fail_memory(err);
 	json_array_foreach(all, i, name) {
@@ -86,7 +86,7 @@ find_competitions(const struct task_place *place, json_t **ret_names, struct ket
 		size_t size = 0;
 		if ((!ends_in(file, ".yaml") && !ends_in(file, ".yml")) || strcmp(file, YML_NAME) == 0)
 			continue;
-		if (task_place_read(place, file, 0, YAML_MAX_BYTES, &text, &size, NULL) || !is_competition(text, size))
+		if (source_dir_read(source_dir, file, 0, YAML_MAX_BYTES, &text, &size, NULL) || !is_competition(text, size))
 			continue;
 		if (json_array_append(names, name))
 			return fail_memory(err);
@@ -140,19 +140,19 @@ place_archived(struct task_form *form, const char *path, struct kettle_error *er
 	AUTO_JSON json_t *tops = top_tasks(form->archive);
 	bool at_top = task_archive_find(form->archive, YML_NAME, &size);
 	const char *top = json_string_value(json_array_get(tops, 0));
-	int rc = task_place_archived(form->archive, "", &form->place, err);
+	int rc = source_dir_archived(form->archive, "", &form->source_dir, err);
 	if (rc == 0 && !at_top)
-		rc = find_competitions(&form->place, &form->competitions, err);
+		rc = find_competitions(&form->source_dir, &form->competitions, err);
 	if (rc)
 		return rc;
 	form->kind = !at_top && json_array_size(form->competitions) ? TASK_FORM_COMPETITION : TASK_FORM_ARCHIVE;
 	if (form->kind == TASK_FORM_ARCHIVE && !at_top) {
 		if (json_array_size(tops) != 1)
 			return fail_no_task(form->archive, tops, err);
-		task_place_free(&form->place);
-		rc = task_place_archived(form->archive, top, &form->place, err);
+		source_dir_free(&form->source_dir);
+		rc = source_dir_archived(form->archive, top, &form->source_dir, err);
 	}
-	form->name = *task_place_name(&form->place) ? strdup(task_place_name(&form->place)) : stem_of(path);
+	form->name = *source_dir_name(&form->source_dir) ? strdup(source_dir_name(&form->source_dir)) : stem_of(path);
 	return rc ? rc : form->name ? 0 : fail_memory(err);
 }
 
@@ -175,11 +175,11 @@ open_archive(struct task_form *form, const char *path, struct kettle_error *err)
 static int
 open_folder(struct task_form *form, const char *path, struct kettle_error *err)
 {
-	int rc = task_place_folder(path, &form->place, err);
+	int rc = source_dir_folder(path, &form->source_dir, err);
 	if (rc)
 		return rc;
 	form->kind = TASK_FORM_FOLDER;
-	form->name = strdup(task_place_name(&form->place));
+	form->name = strdup(source_dir_name(&form->source_dir));
 	return form->name ? 0 : fail_memory(err);
 }
 
@@ -188,9 +188,9 @@ static int
 open_folder_or_set(struct task_form *form, const char *path, struct kettle_error *err)
 {
 	int rc = open_folder(form, path, err);
-	if (rc || task_place_has(&form->place, YML_NAME))
+	if (rc || source_dir_has(&form->source_dir, YML_NAME))
 		return rc;
-	rc = find_competitions(&form->place, &form->competitions, err);
+	rc = find_competitions(&form->source_dir, &form->competitions, err);
 	if (rc == 0 && json_array_size(form->competitions))
 		form->kind = TASK_FORM_COMPETITION;
 	return rc;
@@ -261,7 +261,7 @@ task_form_open(const char *path, struct task_form *ret_form, struct kettle_error
 	struct stat st;
 	int rc;
 	if (stat(path, &st) != 0) {
-		rc = task_place_folder(path, &form.place, err); /* which says why */
+		rc = source_dir_folder(path, &form.source_dir, err); /* which says why */
 		return rc ? rc : kettle_fail(err, KETTLE_EIO, "The task `%s` cannot be read.", path);
 	}
 	if (S_ISDIR(st.st_mode))

@@ -19,7 +19,7 @@ enum task_form_kind { TASK_FORM_FOLDER = 1, TASK_FORM_ARCHIVE, TASK_FORM_SINGLE,
 struct task_form {
 	enum task_form_kind kind;
 	struct task_archive *archive; /* NULL: on this machine */
-	struct task_place place;      /* of task.yml, of the competition files, of the single file */
+	struct source_dir source_dir; /* of task.yml, of the competition files, of the single file */
 	char *name;                   /* of the task as its place tells it; of a single file its own name */
 	char *text;                   /* of a single file */
 	size_t size;

@@ -19,7 +19,7 @@
 
 /* A folder that is being read. */
 struct folder {
-	const struct task_place *place;
+	const struct source_dir *source_dir;
 	char *name;     /* as bundles have it */
 	char *label;    /* "NAME/task.yml": what messages begin with */
 	unsigned reach; /* levels up that a source goes; links must stay below that */
@@ -98,7 +98,7 @@ find_reach(struct folder *folder)
 static int
 read_source(struct folder *folder, const char *source, char **ret_data, size_t *ret_size, struct kettle_error *err)
 {
-	int rc = task_place_read(folder->place, source, folder->reach, folder->left, ret_data, ret_size, err);
+	int rc = source_dir_read(folder->source_dir, source, folder->reach, folder->left, ret_data, ret_size, err);
 	if (rc == KETTLE_ETOOBIG)
 		return kettle_fail(err, rc, "with `%s` the task's files are over the %u MiB that they may have together.",
 			source, TASK_MAX_BYTES >> 20);
@@ -111,8 +111,8 @@ static int
 read_yml(struct folder *folder, const struct languages *languages, struct kettle_error *err)
 {
 	folder->left = YAML_MAX_BYTES;
-	if (!task_place_has(folder->place, YML_NAME))
-		return kettle_fail(err, KETTLE_ENOENT, "The folder `%s` has no " YML_NAME ".", folder->place->dir);
+	if (!source_dir_has(folder->source_dir, YML_NAME))
+		return kettle_fail(err, KETTLE_ENOENT, "The folder `%s` has no " YML_NAME ".", folder->source_dir->dir);
 	int rc = read_source(folder, YML_NAME, &folder->text, &folder->text_size, err);
 	if (rc == KETTLE_ETOOBIG)
 		return kettle_fail(
@@ -176,7 +176,7 @@ read_templates(struct folder *folder, struct kettle_error *err)
 static int
 remark_on_submission(struct folder *folder, struct kettle_error *err)
 {
-	if (!task_place_has(folder->place, folder->yml.submission))
+	if (!source_dir_has(folder->source_dir, folder->yml.submission))
 		return 0;
 	json_t *remark =
 		json_sprintf("The folder holds a file `%s`; it is never run as part of the task, since that name is "
@@ -186,11 +186,11 @@ remark_on_submission(struct folder *folder, struct kettle_error *err)
 }
 
 int
-task_folder_load(const struct languages *languages, const struct task_place *place, const char *name,
+task_folder_load(const struct languages *languages, const struct source_dir *source_dir, const char *name,
 	json_t **ret_bundle, struct kettle_error *err)
 {
 	AUTO_FOLDER struct folder folder = {
-		.place = place, .files = json_object(), .templates = json_object(), .remarks = json_array()};
+		.source_dir = source_dir, .files = json_object(), .templates = json_object(), .remarks = json_array()};
 	int rc = name_folder(&folder, name, err);
 	if (rc == 0)
 		rc = read_yml(&folder, languages, err);

@@ -15,7 +15,7 @@
  * folder that the task's sources reach by ../, not out of it. name: what the task is called (task_folder_name of it).
  * Errors name file and line. [any]
  */
-int task_folder_load(const struct languages *languages, const struct task_place *place, const char *name,
+int task_folder_load(const struct languages *languages, const struct source_dir *source_dir, const char *name,
 	json_t **ret_bundle, struct kettle_error *err);
 
 /* The name where messages, file names and other machines can take it, else "task". Borrowed or static. [any] */

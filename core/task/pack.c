@@ -63,7 +63,7 @@ read_task(struct packing *packing, const char *path, const char *lang, struct ke
 	if (form->kind == TASK_FORM_SINGLE)
 		rc = task_single_load(packing->languages, form->name, form->text, form->size, lang, &packing->raw, err);
 	else
-		rc = task_folder_load(packing->languages, &form->place, form->name, &packing->raw, err);
+		rc = task_folder_load(packing->languages, &form->source_dir, form->name, &packing->raw, err);
 	return rc ? rc : task_complete(packing->languages, packing->raw, &packing->bundle, err);
 }
 
@@ -187,7 +187,7 @@ put_solutions(struct packing *packing, const char *folder, struct kettle_error *
 	AUTO_JSON json_t *names = NULL;
 	size_t i;
 	json_t *name;
-	int rc = task_place_list(&packing->form.place, folder, &names, err);
+	int rc = source_dir_list(&packing->form.source_dir, folder, &names, err);
 	if (rc)
 		return rc;
 	json_array_foreach(names, i, name) {
@@ -198,7 +198,7 @@ put_solutions(struct packing *packing, const char *folder, struct kettle_error *
 		if (len >= (int)sizeof(path) || !is_ascii(path))
 			return kettle_fail(err, KETTLE_EINVAL, "The name of the solution `%.100s` is too long, or no plain text.",
 				json_string_value(name));
-		rc = task_place_read(&packing->form.place, path, 0, TASK_MAX_BYTES, &data, &size, err);
+		rc = source_dir_read(&packing->form.source_dir, path, 0, TASK_MAX_BYTES, &data, &size, err);
 		if (rc == 0 && json_object_set_new(packing->files, path, contents_json(data, size)))
 			rc = fail_memory(err);
 		if (rc)
@@ -255,15 +255,15 @@ check_pack(const struct packing *packing, const json_t *pack, struct kettle_erro
 	size_t size = 0;
 	AUTO_JSON json_t *raw = NULL, *bundle = NULL;
 	struct task_archive *archive = NULL;
-	AUTO_TASK_PLACE struct task_place place = {0};
+	AUTO_SOURCE_DIR struct source_dir source_dir = {0};
 	const char *name = json_string_value(json_object_get(pack, "name"));
 	int rc = task_pack_zip(pack, &data, &size, err);
 	if (rc == 0)
 		rc = task_archive_read(name, data, size, &archive, err);
 	if (rc == 0)
-		rc = task_place_archived(archive, name, &place, err);
+		rc = source_dir_archived(archive, name, &source_dir, err);
 	if (rc == 0)
-		rc = task_folder_load(packing->languages, &place, name, &raw, err);
+		rc = task_folder_load(packing->languages, &source_dir, name, &raw, err);
 	if (rc == 0)
 		rc = task_complete(packing->languages, raw, &bundle, err);
 	task_archive_free(archive);

@@ -25,10 +25,10 @@ fail_memory(struct kettle_error *err)
 }
 
 void
-task_place_free(struct task_place *place)
+source_dir_free(struct source_dir *source_dir)
 {
-	free(place->dir);
-	*place = (struct task_place){0};
+	free(source_dir->dir);
+	*source_dir = (struct source_dir){0};
 }
 
 /* The path some levels up; new string. On this machine it ends at "/". */
@@ -66,7 +66,7 @@ fail_path(const char *path, struct kettle_error *err)
 }
 
 int
-task_place_folder(const char *path, struct task_place *ret_place, struct kettle_error *err)
+source_dir_folder(const char *path, struct source_dir *ret_dir, struct kettle_error *err)
 {
 	struct stat st;
 	AUTO_FREE char *real = realpath(path, NULL);
@@ -74,34 +74,34 @@ task_place_folder(const char *path, struct task_place *ret_place, struct kettle_
 		return fail_path(path, err);
 	if (!S_ISDIR(st.st_mode))
 		return kettle_fail(err, KETTLE_EINVAL, "`%s` is no folder.", path);
-	*ret_place = (struct task_place){.dir = STEAL(real)};
+	*ret_dir = (struct source_dir){.dir = STEAL(real)};
 	return 0;
 }
 
 int
-task_place_archived(
-	const struct task_archive *archive, const char *dir, struct task_place *ret_place, struct kettle_error *err)
+source_dir_archived(
+	const struct task_archive *archive, const char *dir, struct source_dir *ret_dir, struct kettle_error *err)
 {
-	struct task_place place = {.archive = archive, .dir = strdup(dir)};
-	if (!place.dir)
+	struct source_dir source_dir = {.archive = archive, .dir = strdup(dir)};
+	if (!source_dir.dir)
 		return fail_memory(err);
-	*ret_place = place;
+	*ret_dir = source_dir;
 	return 0;
 }
 
 const char *
-task_place_name(const struct task_place *place)
+source_dir_name(const struct source_dir *source_dir)
 {
-	const char *slash = strrchr(place->dir, '/');
-	return slash ? slash + 1 : place->dir;
+	const char *slash = strrchr(source_dir->dir, '/');
+	return slash ? slash + 1 : source_dir->dir;
 }
 
 /* Inside an archive: the folder `up` levels above, with `inner` below it. New path. */
 static int
-archived_path(const struct task_place *place, const char *source, unsigned up, const char *inner, char **ret_path,
+archived_path(const struct source_dir *source_dir, const char *source, unsigned up, const char *inner, char **ret_path,
 	struct kettle_error *err)
 {
-	AUTO_FREE char *base = strdup(place->dir);
+	AUTO_FREE char *base = strdup(source_dir->dir);
 	if (!base)
 		return fail_memory(err);
 	for (; up; up--) {
@@ -127,35 +127,35 @@ is_itself(const char *relative)
 }
 
 int
-task_place_below(
-	const struct task_place *place, const char *relative, struct task_place *ret_place, struct kettle_error *err)
+source_dir_below(
+	const struct source_dir *source_dir, const char *relative, struct source_dir *ret_dir, struct kettle_error *err)
 {
 	unsigned up = 0;
 	AUTO_FREE char *inner = NULL, *path = NULL;
 	if (is_itself(relative))
-		return place->archive ? task_place_archived(place->archive, place->dir, ret_place, err)
-							  : task_place_folder(place->dir, ret_place, err);
+		return source_dir->archive ? source_dir_archived(source_dir->archive, source_dir->dir, ret_dir, err)
+								   : source_dir_folder(source_dir->dir, ret_dir, err);
 	int rc = task_yml_source(relative, &up, &inner, err);
 	if (rc)
 		return rc;
-	if (place->archive) {
-		rc = archived_path(place, relative, up, inner, &path, err);
-		if (rc == 0 && !task_archive_has_folder(place->archive, path))
+	if (source_dir->archive) {
+		rc = archived_path(source_dir, relative, up, inner, &path, err);
+		if (rc == 0 && !task_archive_has_folder(source_dir->archive, path))
 			rc = kettle_fail(err, KETTLE_ENOENT, "there is no folder `%s` in the archive.", path);
-		return rc ? rc : task_place_archived(place->archive, path, ret_place, err);
+		return rc ? rc : source_dir_archived(source_dir->archive, path, ret_dir, err);
 	}
-	AUTO_FREE char *base = folder_above(place->dir, up);
+	AUTO_FREE char *base = folder_above(source_dir->dir, up);
 	path = base ? path_join(base, inner) : NULL;
 	if (!path)
 		return fail_memory(err);
-	rc = task_place_folder(path, ret_place, NULL);
+	rc = source_dir_folder(path, ret_dir, NULL);
 	return rc ? kettle_fail(err, rc, "there is no folder `%s`.", relative) : 0;
 }
 
 /* ---- reading ---- */
 
 static int
-read_archived(const struct task_place *place, const char *source, size_t max, char **ret_data, size_t *ret_size,
+read_archived(const struct source_dir *source_dir, const char *source, size_t max, char **ret_data, size_t *ret_size,
 	struct kettle_error *err)
 {
 	unsigned up = 0;
@@ -163,11 +163,11 @@ read_archived(const struct task_place *place, const char *source, size_t max, ch
 	AUTO_FREE char *inner = NULL, *path = NULL;
 	int rc = task_yml_source(source, &up, &inner, err);
 	if (rc == 0)
-		rc = archived_path(place, source, up, inner, &path, err);
+		rc = archived_path(source_dir, source, up, inner, &path, err);
 	if (rc)
 		return rc;
-	const char *data = task_archive_find(place->archive, path, &size);
-	if (!data && task_archive_has_folder(place->archive, path))
+	const char *data = task_archive_find(source_dir->archive, path, &size);
+	if (!data && task_archive_has_folder(source_dir->archive, path))
 		return kettle_fail(err, KETTLE_EINVAL, "`%s` is a folder, not a regular file.", source);
 	if (!data)
 		return kettle_fail(err, KETTLE_ENOENT, "the file `%s` does not exist in the archive.", source);
@@ -184,14 +184,16 @@ read_archived(const struct task_place *place, const char *source, size_t max, ch
 
 /* The real path of a source on this machine; new string. */
 static int
-resolve(const struct task_place *place, const char *source, unsigned reach, char **ret_path, struct kettle_error *err)
+resolve(
+	const struct source_dir *source_dir, const char *source, unsigned reach, char **ret_path, struct kettle_error *err)
 {
 	unsigned up = 0;
 	AUTO_FREE char *inner = NULL;
 	int rc = task_yml_source(source, &up, &inner, err);
 	if (rc)
 		return rc;
-	AUTO_FREE char *base = folder_above(place->dir, up), *highest = folder_above(place->dir, reach > up ? reach : up);
+	AUTO_FREE char *base = folder_above(source_dir->dir, up),
+				   *highest = folder_above(source_dir->dir, reach > up ? reach : up);
 	AUTO_FREE char *path = base ? path_join(base, inner) : NULL;
 	if (!path || !highest)
 		return fail_memory(err);
@@ -210,14 +212,14 @@ resolve(const struct task_place *place, const char *source, unsigned reach, char
 }
 
 int
-task_place_read(const struct task_place *place, const char *source, unsigned reach, size_t max, char **ret_data,
+source_dir_read(const struct source_dir *source_dir, const char *source, unsigned reach, size_t max, char **ret_data,
 	size_t *ret_size, struct kettle_error *err)
 {
 	AUTO_FREE char *path = NULL;
 	struct stat st;
-	if (place->archive)
-		return read_archived(place, source, max, ret_data, ret_size, err);
-	int rc = resolve(place, source, reach, &path, err);
+	if (source_dir->archive)
+		return read_archived(source_dir, source, max, ret_data, ret_size, err);
+	int rc = resolve(source_dir, source, reach, &path, err);
 	if (rc)
 		return rc;
 	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
@@ -230,28 +232,31 @@ task_place_read(const struct task_place *place, const char *source, unsigned rea
 }
 
 bool
-task_place_has(const struct task_place *place, const char *name)
+source_dir_has(const struct source_dir *source_dir, const char *name)
 {
 	struct stat st;
 	size_t size;
-	AUTO_FREE char *path = place->archive && !*place->dir ? strdup(name) : path_join(place->dir, name);
+	AUTO_FREE char *path = source_dir->archive && !*source_dir->dir ? strdup(name) : path_join(source_dir->dir, name);
 	if (!path)
 		return false;
-	if (place->archive)
-		return task_archive_find(place->archive, path, &size) || task_archive_has_folder(place->archive, path);
+	if (source_dir->archive)
+		return task_archive_find(source_dir->archive, path, &size) ||
+			   task_archive_has_folder(source_dir->archive, path);
 	return lstat(path, &st) == 0;
 }
 
 /* ---- listing ---- */
 
 static int
-list_archived(const struct task_place *place, const char *folder, json_t *names)
+list_archived(const struct source_dir *source_dir, const char *folder, json_t *names)
 {
-	AUTO_FREE char *path = !*folder ? strdup(place->dir) : *place->dir ? path_join(place->dir, folder) : strdup(folder);
+	AUTO_FREE char *path = !*folder           ? strdup(source_dir->dir)
+						   : *source_dir->dir ? path_join(source_dir->dir, folder)
+											  : strdup(folder);
 	int failed = !path;
 	size_t len = failed ? 0 : strlen(path);
-	for (size_t i = 0; !failed && i < task_archive_count(place->archive); i++) {
-		const char *file = task_archive_path(place->archive, i);
+	for (size_t i = 0; !failed && i < task_archive_count(source_dir->archive); i++) {
+		const char *file = task_archive_path(source_dir->archive, i);
 		const char *rest = len == 0 ? file : file + len + 1;
 		if ((len && (strncmp(file, path, len) != 0 || file[len] != '/')) || strchr(rest, '/'))
 			continue;
@@ -273,10 +278,10 @@ in_bytes(const struct dirent **a, const struct dirent **b)
 }
 
 static int
-list_folder(const struct task_place *place, const char *folder, json_t *names)
+list_folder(const struct source_dir *source_dir, const char *folder, json_t *names)
 {
 	struct dirent **entries = NULL;
-	AUTO_FREE char *path = *folder ? path_join(place->dir, folder) : strdup(place->dir);
+	AUTO_FREE char *path = *folder ? path_join(source_dir->dir, folder) : strdup(source_dir->dir);
 	int count = path ? scandir(path, &entries, visible, in_bytes) : -1, failed = !path;
 	for (int i = 0; i < count; i++) {
 		AUTO_FREE char *file = path_join(path, entries[i]->d_name);
@@ -292,10 +297,10 @@ list_folder(const struct task_place *place, const char *folder, json_t *names)
 }
 
 int
-task_place_list(const struct task_place *place, const char *folder, json_t **ret_names, struct kettle_error *err)
+source_dir_list(const struct source_dir *source_dir, const char *folder, json_t **ret_names, struct kettle_error *err)
 {
 	AUTO_JSON json_t *names = json_array();
-	int rc = place->archive ? list_archived(place, folder, names) : list_folder(place, folder, names);
+	int rc = source_dir->archive ? list_archived(source_dir, folder, names) : list_folder(source_dir, folder, names);
 	if (rc || !names)
 		return fail_memory(err);
 	*ret_names = STEAL(names);

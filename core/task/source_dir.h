@@ -7,27 +7,27 @@
 
 #include <stdbool.h>
 
-/* Zero-initialise; task_place_free at the end. */
-struct task_place {
+/* Zero-initialise; source_dir_free at the end. */
+struct source_dir {
 	const struct task_archive *archive; /* borrowed; NULL: a folder of this machine */
 	char *dir;                          /* its real path, or its path in the archive ("": the top) */
 };
-void task_place_free(struct task_place *place);
-#define AUTO_TASK_PLACE __attribute__((cleanup(task_place_free)))
+void source_dir_free(struct source_dir *source_dir);
+#define AUTO_SOURCE_DIR __attribute__((cleanup(source_dir_free)))
 
 /* A folder of this machine, by any path. ENOENT, EACCES, EINVAL (no folder). Blocking. [any] */
-int task_place_folder(const char *path, struct task_place *ret_place, struct kettle_error *err);
+int source_dir_folder(const char *path, struct source_dir *ret_dir, struct kettle_error *err);
 /* A folder of an archive. ENOMEM. [any] */
-int task_place_archived(
-	const struct task_archive *archive, const char *dir, struct task_place *ret_place, struct kettle_error *err);
+int source_dir_archived(
+	const struct task_archive *archive, const char *dir, struct source_dir *ret_dir, struct kettle_error *err);
 /*
  * A folder below a place, for one that names it relatively; leading ../ are allowed as in a source. What is not there
  * is ENOENT; a link of this machine is followed. Blocking. [any]
  */
-int task_place_below(
-	const struct task_place *place, const char *relative, struct task_place *ret_place, struct kettle_error *err);
+int source_dir_below(
+	const struct source_dir *source_dir, const char *relative, struct source_dir *ret_dir, struct kettle_error *err);
 /* The last part of its path; "" for the top of an archive. Borrowed. */
-const char *task_place_name(const struct task_place *place);
+const char *source_dir_name(const struct source_dir *source_dir);
 
 /*
  * Reads a source (task_yml_source: ../ may lead out of the folder) of at most max bytes. reach: how many levels up the
@@ -35,11 +35,12 @@ const char *task_place_name(const struct task_place *place);
  * has no file and line in front. ENOENT, EINVAL (no regular file, a link out of it), EACCES, ETOOBIG, ENOMEM. Blocking.
  * [any]
  */
-int task_place_read(const struct task_place *place, const char *source, unsigned reach, size_t max, char **ret_data,
-	size_t *ret_size, struct kettle_error *err);
+int source_dir_read(const struct source_dir *source_dir, const char *source, unsigned reach, size_t max,
+	char **ret_data, size_t *ret_size, struct kettle_error *err);
 /* Whether something of that name lies in it; links are not followed. */
-bool task_place_has(const struct task_place *place, const char *name);
+bool source_dir_has(const struct source_dir *source_dir, const char *name);
 /* The names of the regular files in a folder below it ("solutions/correct"), in order; [] where there is none. */
-int task_place_list(const struct task_place *place, const char *folder, json_t **ret_names, struct kettle_error *err);
+int source_dir_list(
+	const struct source_dir *source_dir, const char *folder, json_t **ret_names, struct kettle_error *err);
 
 #endif

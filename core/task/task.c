@@ -254,7 +254,7 @@ load(const struct languages *languages, const char *path, const char *lang, json
 	switch (form.kind) {
 	case TASK_FORM_FOLDER:
 	case TASK_FORM_ARCHIVE:
-		return task_folder_load(languages, &form.place, form.name, ret_raw, err);
+		return task_folder_load(languages, &form.source_dir, form.name, ret_raw, err);
 	case TASK_FORM_SINGLE:
 		return task_single_load(languages, form.name, form.text, form.size, lang, ret_raw, err);
 	case TASK_FORM_COMPETITION:

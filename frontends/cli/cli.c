@@ -207,7 +207,7 @@ const struct run_ui cli_uis[] = {
 	{.command = "plugin.info", .render = render_local_plugin_info},
 	{.command = "plugin.test", .render = render_local_plugin_test, .status = render_local_plugin_test_status},
 	{.command = "device.list", .render = render_device_list},
-	{.command = "queue.place", .hidden = true, .render = render_device_places},
+	{.command = "queue.place", .hidden = true, .render = render_queue_positions},
 	{.command = "device.calibrate",
 		.start = render_device_calibrate_start,
 		.render = render_device_calibrated,

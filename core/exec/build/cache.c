@@ -42,12 +42,12 @@ cache_close(struct cache *cache)
 static void
 drop(const char *entry, const char *scratch)
 {
-	char place[PATH_MAX];
+	char dest[PATH_MAX];
 	unsigned random = 0;
 	random_bytes(&random, sizeof(random));
-	(void)snprintf(place, sizeof(place), "%s.dropped-%08x", scratch ? scratch : entry, random);
-	if (rename(entry, place) == 0)
-		(void)file_remove_tree(place, NULL);
+	(void)snprintf(dest, sizeof(dest), "%s.dropped-%08x", scratch ? scratch : entry, random);
+	if (rename(entry, dest) == 0)
+		(void)file_remove_tree(dest, NULL);
 }
 
 static json_t *
@@ -123,10 +123,10 @@ cache_get(const struct cache *cache, const char *key, const char *to, bool may_l
 }
 
 static int
-write_entry(const json_t *files, const char *from, const json_t *more, const char *place, struct kettle_error *err)
+write_entry(const json_t *files, const char *from, const json_t *more, const char *dest, struct kettle_error *err)
 {
-	AUTO_FREE char *to = path_join(place, "files");
-	AUTO_FREE char *manifest_path = path_join(place, "manifest.json");
+	AUTO_FREE char *to = path_join(dest, "files");
+	AUTO_FREE char *manifest_path = path_join(dest, "manifest.json");
 	int rc = to && manifest_path ? file_mkdirs(to, 0755, err) : KETTLE_ENOMEM;
 	const json_t *file;
 	size_t i;

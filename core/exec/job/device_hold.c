@@ -33,17 +33,17 @@ no_memory(struct kettle_error *err)
 
 /* Adds a lock at its place in the order; two places may have one lock. */
 static void
-add_lock(struct hold *hold, const struct place *place)
+add_lock(struct hold *hold, const struct device_slot *device)
 {
 	size_t at = 0;
-	while (at < hold->count && strcmp(hold->names[at], place->lock) < 0)
+	while (at < hold->count && strcmp(hold->names[at], device->lock) < 0)
 		at++;
-	if (at < hold->count && strcmp(hold->names[at], place->lock) == 0)
+	if (at < hold->count && strcmp(hold->names[at], device->lock) == 0)
 		return;
 	memmove(&hold->names[at + 1], &hold->names[at], (hold->count - at) * sizeof(*hold->names));
 	memmove(&hold->slots[at + 1], &hold->slots[at], (hold->count - at) * sizeof(*hold->slots));
-	hold->names[at] = place->lock;
-	hold->slots[at] = place->slots;
+	hold->names[at] = device->lock;
+	hold->slots[at] = device->slots;
 	hold->count++;
 }
 
@@ -55,12 +55,12 @@ open_watch(struct job *job)
 	const struct unit *unit = &job->unit;
 	bool shared = false;
 	hold->watch.config = &job->exec->config;
-	if (!unit->places[0].gpu || !gpu_expected(&job->exec->config))
+	if (!unit->devices[0].gpu || !gpu_expected(&job->exec->config))
 		return 0;
 	hold->watch.gpus = json_array();
 	for (size_t i = 0; i < hold->need; i++) {
-		shared = shared || unit->places[i].slots > 1;
-		if (unit->places[i].gpu && json_array_append_new(hold->watch.gpus, json_string(unit->places[i].gpu)) != 0)
+		shared = shared || unit->devices[i].slots > 1;
+		if (unit->devices[i].gpu && json_array_append_new(hold->watch.gpus, json_string(unit->devices[i].gpu)) != 0)
 			return KETTLE_ENOMEM;
 	}
 	hold->watch.idle = shared ? NULL : json_object();
@@ -75,7 +75,7 @@ hold_open(struct job *job, struct kettle_error *err)
 	for (size_t i = 0; i < job->count; i++)
 		hold->need = job->steps[i].device > hold->need ? job->steps[i].device : hold->need;
 	/* A place without a GPU is all of its machine that there is; how many devices that has is for the program to see. */
-	if (hold->need > unit->count && unit->places[0].gpu)
+	if (hold->need > unit->count && unit->devices[0].gpu)
 		return kettle_fail(err, KETTLE_EUNAVAIL, "The job needs %zu devices at once, and unit `%s` has %zu.",
 			hold->need, unit->name, unit->count);
 	hold->need = hold->need < unit->count ? hold->need : unit->count;
@@ -88,7 +88,7 @@ hold_open(struct job *job, struct kettle_error *err)
 		return no_memory(err);
 	for (size_t i = 0; i < hold->need; i++) {
 		hold->locks[i].fd = -1;
-		add_lock(hold, &unit->places[i]);
+		add_lock(hold, &unit->devices[i]);
 	}
 	return 0;
 }

@@ -44,7 +44,7 @@ int hold_want(struct job *job, struct kettle_error *err);
 void hold_release(struct job *job);
 /* Whether the job must still stay for it. */
 bool hold_is_busy(const struct job *job);
-/* The descriptors of what is held, for init; how many (at most JOB_MAX_PLACES). */
+/* The descriptors of what is held, for init; how many (at most JOB_MAX_DEVICES). */
 size_t hold_descriptors(const struct job *job, int *ret_fds);
 /* {"checked": [gpu], "faults": {gpu: sentence}}, NULL: nothing was looked at. New reference. */
 json_t *hold_report(const struct job *job);

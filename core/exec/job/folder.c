@@ -91,7 +91,7 @@ place_input(const struct folder_sources *sources, const json_t *process, const c
 	const struct folder_step *step = find_step(sources, id);
 	if (!step)
 		return kettle_fail(err, KETTLE_EINTERNAL, "Step `%s` has no outputs yet.", id);
-	return output_place(
+	return output_link(
 		step->manifest, step->dir, json_string_value(json_object_get(input, "output")), dir, name, sources->link, err);
 }
 

@@ -21,10 +21,10 @@
 #include "exec/warm/warm.h"
 
 #define JOB_MAX_SLOTS 64
-#define JOB_MAX_PLACES 64 /* of a unit and those that it is given together with */
+#define JOB_MAX_DEVICES 64 /* of a unit and those that it is given together with */
 
 /* What one lock stands for, and what a step that needs one device gets. */
-struct place {
+struct device_slot {
 	char *gpu; /* index or UUID; NULL: none */
 	struct cores cores;
 	unsigned slots;
@@ -35,7 +35,7 @@ struct place {
 struct unit {
 	const char *name; /* borrowed from the line, or "local" */
 	enum sandbox_level level;
-	struct place *places; /* at least one */
+	struct device_slot *devices; /* at least one */
 	size_t count;
 };
 

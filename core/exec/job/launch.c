@@ -235,7 +235,7 @@ launch(struct step_process *process, size_t index, const struct joint *joint, vo
 	bool on_device = step->kind == STEP_RUN || step->device > 0;
 	const struct cores *cores = on_device ? &step->cores : exec->build;
 	struct sandbox_fd fds[3];
-	int keep[JOB_MAX_PLACES];
+	int keep[JOB_MAX_DEVICES];
 	size_t binds_count = 0;
 	AUTO_JSON json_t *argv = make_arguments(process);
 	AUTO_JSON json_t *environment = make_environment(process, index == 0);

@@ -69,42 +69,43 @@ read_level(const struct exec *exec, const json_t *object, struct unit *unit, str
 
 /* Two units that use the same thing must come to the same lock, so its name is made of that. */
 static int
-name_lock(const json_t *object, const char *name, struct place *place, struct kettle_error *err)
+name_lock(const json_t *object, const char *name, struct device_slot *device, struct kettle_error *err)
 {
 	const char *lock = json_string_value(json_object_get(object, "lock"));
-	AUTO_FREE char *cores = cores_text(&place->cores);
+	AUTO_FREE char *cores = cores_text(&device->cores);
 	AUTO_BUF struct buf text = {0};
 	int rc;
 	if (lock)
 		rc = buf_adds(&text, lock);
-	else if (place->gpu)
-		rc = buf_printf(&text, "gpu-%s", place->gpu);
-	else if (place->cores.count > 0)
+	else if (device->gpu)
+		rc = buf_printf(&text, "gpu-%s", device->gpu);
+	else if (device->cores.count > 0)
 		rc = buf_printf(&text, "cores-%s", cores ? cores : "?");
 	else
 		rc = buf_printf(&text, "device-%s", name);
-	place->lock = rc == 0 ? buf_take(&text) : NULL;
-	return place->lock ? 0 : kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a unit.");
+	device->lock = rc == 0 ? buf_take(&text) : NULL;
+	return device->lock ? 0 : kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a unit.");
 }
 
 /* One more place, with what its section says; gpu: {"gpu": index or UUID}, or something without that. */
 static int
-add_place(const struct exec *exec, const json_t *object, const json_t *gpu, struct unit *unit, struct kettle_error *err)
+add_device_slot(
+	const struct exec *exec, const json_t *object, const json_t *gpu, struct unit *unit, struct kettle_error *err)
 {
-	if (unit->count == JOB_MAX_PLACES)
-		return kettle_fail(err, KETTLE_EINVAL, "A unit has more than %d devices.", JOB_MAX_PLACES);
-	if (!unit->places && !(unit->places = calloc(JOB_MAX_PLACES, sizeof(*unit->places))))
+	if (unit->count == JOB_MAX_DEVICES)
+		return kettle_fail(err, KETTLE_EINVAL, "A unit has more than %d devices.", JOB_MAX_DEVICES);
+	if (!unit->devices && !(unit->devices = calloc(JOB_MAX_DEVICES, sizeof(*unit->devices))))
 		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a unit.");
-	struct place *place = &unit->places[unit->count++];
+	struct device_slot *device = &unit->devices[unit->count++];
 	const char *name = json_string_value(json_object_get(object, "name"));
 	if (!name)
 		name = unit->name;
-	int rc = read_slots(object, &place->slots, err);
+	int rc = read_slots(object, &device->slots, err);
 	if (rc == 0)
-		rc = text_member(gpu, "gpu", &place->gpu, err);
+		rc = text_member(gpu, "gpu", &device->gpu, err);
 	if (rc == 0)
-		rc = read_cores(exec, object, name, &place->cores, err);
-	return rc == 0 ? name_lock(object, name, place, err) : rc;
+		rc = read_cores(exec, object, name, &device->cores, err);
+	return rc == 0 ? name_lock(object, name, device, err) : rc;
 }
 
 /* The places of a section: one, or as many as it names GPUs. */
@@ -117,13 +118,13 @@ add_section(const struct exec *exec, const json_t *object, struct unit *unit, st
 	if (object && !json_is_object(object))
 		return kettle_fail(err, KETTLE_EINVAL, "`unit` must be an object.");
 	if (!json_is_array(gpus))
-		return add_place(exec, object, object, unit, err);
+		return add_device_slot(exec, object, object, unit, err);
 	if (json_array_size(gpus) == 0)
 		return kettle_fail(err, KETTLE_EINVAL, "`gpu` of the unit is an empty list.");
 	json_array_foreach(gpus, i, one) {
 		AUTO_JSON json_t *gpu = json_pack("{s:O}", "gpu", one);
 		if (rc == 0)
-			rc = add_place(exec, object, gpu, unit, err);
+			rc = add_device_slot(exec, object, gpu, unit, err);
 	}
 	return rc;
 }
@@ -150,10 +151,10 @@ void
 unit_close(struct unit *unit)
 {
 	for (size_t i = 0; i < unit->count; i++) {
-		free(unit->places[i].gpu);
-		free(unit->places[i].lock);
-		cores_free(&unit->places[i].cores);
+		free(unit->devices[i].gpu);
+		free(unit->devices[i].lock);
+		cores_free(&unit->devices[i].cores);
 	}
-	free(unit->places);
+	free(unit->devices);
 	*unit = (struct unit){0};
 }

@@ -53,9 +53,9 @@ take_places(struct step *step)
 	int rc = (step->visible = json_array()) ? 0 : KETTLE_ENOMEM;
 	/* What needs no device runs on the cores of the first. */
 	for (size_t i = 0; rc == 0 && i < unit->count && (i == 0 || i < step->device); i++) {
-		if (i < step->device && unit->places[i].gpu)
-			(void)json_array_append_new(step->visible, json_string(unit->places[i].gpu));
-		rc = cores_join(&step->cores, &unit->places[i].cores);
+		if (i < step->device && unit->devices[i].gpu)
+			(void)json_array_append_new(step->visible, json_string(unit->devices[i].gpu));
+		rc = cores_join(&step->cores, &unit->devices[i].cores);
 	}
 	return rc == 0 && step->cores.count == 0 ? cores_join(&step->cores, &step->job->exec->all) : rc;
 }

@@ -270,9 +270,9 @@ find_by_name(const struct toolchain *toolchain, const char *name)
 	if (given)
 		return is_executable(given) ? strdup(given) : NULL;
 	char *path = find_in_path(name);
-	const char *const *places = toolkit_places(name);
-	for (size_t i = 0; !path && places[i]; i++)
-		path = is_executable(places[i]) ? strdup(places[i]) : NULL;
+	const char *const *defaults = toolkit_default_paths(name);
+	for (size_t i = 0; !path && defaults[i]; i++)
+		path = is_executable(defaults[i]) ? strdup(defaults[i]) : NULL;
 	return path;
 }
 
@@ -373,11 +373,11 @@ locate(
 		(void)locate_beside_interpreters(toolchain, &path, &packages);
 	if (!path && name[0] == '/')
 		return fail_path(name, err);
-	const char *const *places = toolkit_places(name);
+	const char *const *defaults = toolkit_default_paths(name);
 	if (!path)
 		return kettle_fail(err, KETTLE_ENOENT,
 			"This machine has no `%s`: it is neither in PATH%s%s nor among the tools of exec.yml.", name,
-			places[0] ? " nor at " : "", places[0] ? places[0] : "");
+			defaults[0] ? " nor at " : "", defaults[0] ? defaults[0] : "");
 	char *behind = interpreter_behind(path);
 	*ret_path = behind ? behind : STEAL(path);
 	*ret_packages = STEAL(packages);

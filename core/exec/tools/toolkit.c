@@ -15,10 +15,10 @@
 #include "base/text.h"
 
 static const char *const nowhere[] = {NULL};
-static const char *const nvcc_places[] = {"/usr/local/cuda/bin/nvcc", "/opt/cuda/bin/nvcc", NULL};
-static const char *const hipcc_places[] = {"/opt/rocm/bin/hipcc", NULL};
-static const char *const ncu_places[] = {"/usr/local/cuda/bin/ncu", "/opt/cuda/bin/ncu", NULL};
-static const char *const rocprof_places[] = {"/opt/rocm/bin/rocprofv3", NULL};
+static const char *const nvcc_default_paths[] = {"/usr/local/cuda/bin/nvcc", "/opt/cuda/bin/nvcc", NULL};
+static const char *const hipcc_default_paths[] = {"/opt/rocm/bin/hipcc", NULL};
+static const char *const ncu_default_paths[] = {"/usr/local/cuda/bin/ncu", "/opt/cuda/bin/ncu", NULL};
+static const char *const rocprof_default_paths[] = {"/opt/rocm/bin/rocprofv3", NULL};
 
 /* Programs that nvcc starts, and what it puts into objects and programs: an upgrade of each may come alone. */
 static const char *const nvcc_files[] = {
@@ -66,15 +66,16 @@ toolkit_is_hipcc(const char *path)
 }
 
 const char *const *
-toolkit_places(const char *name)
+toolkit_default_paths(const char *name)
 {
 	static const struct {
 		const char *name;
-		const char *const *places;
-	} known[] = {{"nvcc", nvcc_places}, {"hipcc", hipcc_places}, {"ncu", ncu_places}, {"rocprofv3", rocprof_places}};
+		const char *const *defaults;
+	} known[] = {{"nvcc", nvcc_default_paths}, {"hipcc", hipcc_default_paths}, {"ncu", ncu_default_paths},
+		{"rocprofv3", rocprof_default_paths}};
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
 		if (strcmp(name, known[i].name) == 0)
-			return known[i].places;
+			return known[i].defaults;
 	return nowhere;
 }
 

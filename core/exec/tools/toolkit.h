@@ -23,7 +23,7 @@
 bool toolkit_is_nvcc(const char *path);
 bool toolkit_is_hipcc(const char *path);
 /* Where a tool may be that PATH does not have: paths, ended by NULL. Empty for tools that belong to no toolkit of devices. */
-const char *const *toolkit_places(const char *name);
+const char *const *toolkit_default_paths(const char *name);
 /*
  * Folders outside of its own installation that a tool needs, by the tool's name; NULL at the end. They need not exist.
  */

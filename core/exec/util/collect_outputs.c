@@ -245,8 +245,7 @@ part_below(const char *path, const char *name)
 }
 
 static int
-place_entry(
-	const json_t *entry, const char *from, const char *to, const char *rest, bool link, struct kettle_error *err)
+link_entry(const json_t *entry, const char *from, const char *to, const char *rest, bool link, struct kettle_error *err)
 {
 	AUTO_FREE char *source = path_join(from, json_string_value(json_object_get(entry, "path")));
 	AUTO_FREE char *target = *rest ? path_join(to, rest + 1) : strdup(to);
@@ -258,7 +257,7 @@ place_entry(
 }
 
 int
-output_place(const json_t *manifest, const char *from, const char *name, const char *to, const char *as, bool link,
+output_link(const json_t *manifest, const char *from, const char *name, const char *to, const char *as, bool link,
 	struct kettle_error *err)
 {
 	AUTO_FREE char *target = path_join(to, as);
@@ -269,7 +268,7 @@ output_place(const json_t *manifest, const char *from, const char *name, const c
 	size_t i;
 	json_array_foreach(manifest, i, entry) {
 		const char *rest = part_below(json_string_value(json_object_get(entry, "path")), name);
-		int rc = rest ? place_entry(entry, from, target, rest, link, err) : 0;
+		int rc = rest ? link_entry(entry, from, target, rest, link, err) : 0;
 		if (rc != 0)
 			return rc;
 		found = found || rest;

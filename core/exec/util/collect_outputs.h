@@ -25,7 +25,7 @@ int output_collect(int from, const json_t *names, const char *to, uint64_t max_b
  * becomes `as` of folder `to`. `link`: by hard links where the file system can. KETTLE_ENOENT: the manifest has no
  * such name. [any, blocks]
  */
-int output_place(const json_t *manifest, const char *from, const char *name, const char *to, const char *as, bool link,
+int output_link(const json_t *manifest, const char *from, const char *name, const char *to, const char *as, bool link,
 	struct kettle_error *err);
 
 /* One file, from path to path, by hard link or with its bytes copied; the parents of `to` are made. [any, blocks] */

@@ -64,7 +64,7 @@ is_superseded(struct run *run, const json_t *artifact)
 
 /* Where it goes; its folders are made. */
 static int
-make_place(struct run *run, const json_t *artifact, char **ret_path, struct kettle_error *err)
+make_target(struct run *run, const json_t *artifact, char **ret_path, struct kettle_error *err)
 {
 	AUTO_BUF struct buf below = {0};
 	bool old = is_superseded(run, artifact);
@@ -114,7 +114,7 @@ take_part(struct run *run, json_t *artifact, const json_t *part, struct kettle_e
 	AUTO_FREE char *path = NULL;
 	int64_t offset = value_int(artifact, "fetched", 0), whole = value_int(artifact, "size", 0);
 	size_t size = 0;
-	int rc = make_place(run, artifact, &path, err);
+	int rc = make_target(run, artifact, &path, err);
 	if (rc == 0)
 		rc = write_part(path, offset, part, &size, err);
 	if (rc < 0)

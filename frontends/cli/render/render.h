@@ -59,7 +59,7 @@ int render_user_link(struct run *run, const json_t *result); /* a code, or who w
 /* ---- render_device.c: devices, their queues and their calibration ---- */
 int render_device_list(struct run *run, const json_t *result);
 /* The positions of the requested jobs in the queues of their devices. */
-int render_device_places(struct run *run, const json_t *result);
+int render_queue_positions(struct run *run, const json_t *result);
 /* No member: a line on what can be built and imported there, of a row of device.list; nothing where that is not known. */
 void render_device_tools(const struct term *term, const json_t *device);
 /* Calls device.calibrate and shows what its runs do meanwhile. */

@@ -206,45 +206,45 @@ render_device_list(struct run *run, const json_t *result)
 
 /* NULL: it is not queued. */
 static const json_t *
-find_place(const json_t *result, json_int_t job)
+find_position(const json_t *result, json_int_t job)
 {
 	size_t i;
-	const json_t *place;
-	json_array_foreach(json_object_get(result, "places"), i, place)
-		if (value_int(place, "job", 0) == job)
-			return place;
+	const json_t *position;
+	json_array_foreach(json_object_get(result, "places"), i, position)
+		if (value_int(position, "job", 0) == job)
+			return position;
 	return NULL;
 }
 
 /* "Job 70 on H100: 2 before it, of 5 that wait. No unit of `H100` is in order. …" */
 static void
-put_place(FILE *out, json_int_t job, const json_t *place)
+put_position(FILE *out, json_int_t job, const json_t *position)
 {
-	json_int_t before = value_int(place, "place", -1), length = value_int(place, "length", 0);
-	if (!place) {
+	json_int_t before = value_int(position, "place", -1), length = value_int(position, "length", 0);
+	if (!position) {
 		fprintf(out, "Job %lld is not queued.\n", (long long)job);
 		return;
 	}
 	fprintf(out, "Job %lld on ", (long long)job);
-	term_clean(out, value_text(place, "device"), 0);
+	term_clean(out, value_text(position, "device"), 0);
 	if (before > 0)
 		fprintf(out, ": %lld before it, of %lld that wait.", (long long)before, (long long)length);
 	else if (before == 0)
 		fprintf(out, ": next, of %lld that wait%s.", (long long)length, length == 1 ? "s" : "");
 	else
 		fputs(" waits beside the queue.", out);
-	fputs(*value_text(place, "waits") ? " " : "", out);
-	term_clean(out, value_text(place, "waits"), 0);
+	fputs(*value_text(position, "waits") ? " " : "", out);
+	term_clean(out, value_text(position, "waits"), 0);
 	fputc('\n', out);
 }
 
 int
-render_device_places(struct run *run, const json_t *result)
+render_queue_positions(struct run *run, const json_t *result)
 {
 	size_t i;
 	const json_t *job;
 	json_array_foreach(json_object_get(run->args.values, "job"), i, job)
-		put_place(run->term.out, json_integer_value(job), find_place(result, json_integer_value(job)));
+		put_position(run->term.out, json_integer_value(job), find_position(result, json_integer_value(job)));
 	return RUN_OK;
 }
 

@@ -19,7 +19,7 @@
 #include "cli/text/json_read.h"
 
 #define FOLLOW_TICK_MS 1000
-#define FOLLOW_PLACE_MS 2000
+#define FOLLOW_POSITION_MS 2000
 #define FOLLOW_CHECK_MS 30000
 
 struct follow {
@@ -27,10 +27,10 @@ struct follow {
 	struct progress *progress;
 	int64_t id; /* 0: a task run */
 	uint64_t subscription;
-	bool subscribed, asking, again, placing;
+	bool subscribed, asking, again, positioning;
 	follow_solution solution; /* NULL: not of task.verify, which shows nothing else */
 	json_t *jobs;             /* arguments of queue.place */
-	struct kettle_timer *tick, *check, *place;
+	struct kettle_timer *tick, *check, *position;
 };
 
 static void ask(struct follow *follow);
@@ -92,23 +92,23 @@ static void
 placed(struct run *run, const struct kettle_error *err, json_t *result)
 {
 	size_t i;
-	const json_t *place;
+	const json_t *position;
 	struct follow *follow = run->work;
 	/* Not worth an error: the place is a courtesy. */
-	follow->placing = false;
-	json_array_foreach(err && err->code ? NULL : json_object_get(result, "places"), i, place)
-		progress_queued(
-			follow->progress, value_text(place, "device"), value_int(place, "place", -1), value_text(place, "waits"));
+	follow->positioning = false;
+	json_array_foreach(err && err->code ? NULL : json_object_get(result, "places"), i, position)
+		progress_queued(follow->progress, value_text(position, "device"), value_int(position, "place", -1),
+			value_text(position, "waits"));
 }
 
 /* Asks for the places in the queues while something waits there. */
 static void
-on_place(void *arg)
+on_position(void *arg)
 {
 	struct follow *follow = arg;
-	if (follow->placing || !progress_waits(follow->progress))
+	if (follow->positioning || !progress_waits(follow->progress))
 		return;
-	follow->placing = true;
+	follow->positioning = true;
 	run_call(follow->run, "queue.place", follow->jobs, placed);
 }
 
@@ -180,7 +180,7 @@ follow_submission(struct run *run, int64_t id, int64_t seq, const json_t *jobs)
 	/* Without it only the place is not shown. */
 	if (json_array_size(json_object_get(follow->jobs, "job")) > 0)
 		(void)run->host->timer_start(
-			run->host, FOLLOW_PLACE_MS, FOLLOW_PLACE_MS, on_place, follow, &follow->place, NULL);
+			run->host, FOLLOW_POSITION_MS, FOLLOW_POSITION_MS, on_position, follow, &follow->position, NULL);
 }
 
 static void
@@ -215,7 +215,7 @@ follow_end(struct run *run)
 		run->host->unsubscribe(run->host, follow->subscription);
 	run->host->timer_stop(run->host, follow->tick);
 	run->host->timer_stop(run->host, follow->check);
-	run->host->timer_stop(run->host, follow->place);
+	run->host->timer_stop(run->host, follow->position);
 	json_decref(follow->jobs);
 	progress_free(follow->progress);
 	free(follow);

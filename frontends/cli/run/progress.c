@@ -156,7 +156,7 @@ set_state(struct progress *progress, struct device *device, const char *state)
 }
 
 void
-progress_queued(struct progress *progress, const char *name, int64_t place, const char *waits)
+progress_queued(struct progress *progress, const char *name, int64_t position, const char *waits)
 {
 	struct device *device = device_of(progress, name);
 	char state[PROGRESS_STATE_SIZE];
@@ -164,10 +164,10 @@ progress_queued(struct progress *progress, const char *name, int64_t place, cons
 		return;
 	if (*waits)
 		snprintf(state, sizeof(state), "waits: %s", waits);
-	else if (place > 0)
-		snprintf(state, sizeof(state), "queued, %lld before it", (long long)place);
+	else if (position > 0)
+		snprintf(state, sizeof(state), "queued, %lld before it", (long long)position);
 	else
-		snprintf(state, sizeof(state), place == 0 ? "queued, next" : "queued");
+		snprintf(state, sizeof(state), position == 0 ? "queued, next" : "queued");
 	set_state(progress, device, state);
 	progress_tick(progress);
 }

@@ -15,7 +15,7 @@ struct progress *progress_new(const struct term *term, bool silent);
  * A device waits in its queue; place counts the jobs before it, -1: not known. waits: why the device cannot serve it now,
  * "" where it can. Does nothing to one that has begun.
  */
-void progress_queued(struct progress *progress, const char *device, int64_t place, const char *waits);
+void progress_queued(struct progress *progress, const char *device, int64_t position, const char *waits);
 /* Whether something still waits in a queue. */
 bool progress_waits(const struct progress *progress);
 /* One event of the subscription. */

@@ -33,9 +33,9 @@ test_slots_and_prefetch(void **state)
 	(void)state;
 	int64_t first = world_submit(), second = world_submit(), third = world_submit();
 	until(fake.count == 2);
-	AUTO_JSON json_t *place = engine_place(world.engine, third);
+	AUTO_JSON json_t *place = engine_queue_position(world.engine, third);
 	assert_int_equal(commands_number(place, "place"), 0);
-	assert_null(engine_place(world.engine, first));
+	assert_null(engine_queue_position(world.engine, first));
 	fake_say(0, json_pack("{s:s}", "event", "device"));
 	assert_int_equal(world_unit(0)->running, 1);
 	fake_end(0, "done");

@@ -86,7 +86,7 @@ test_waits_for_units(void **state)
 	assert_true(world_job_is(job, "queued"));
 	assert_non_null(strstr(world_text("error", job), "of the 2 of `CPU` only 1 are in order"));
 	assert_int_equal(world_number("attempt - spared", job), 0);
-	AUTO_JSON json_t *place = engine_place(world.engine, job);
+	AUTO_JSON json_t *place = engine_queue_position(world.engine, job);
 	assert_string_equal(json_string_value(json_object_get(place, "waits")), known->waits);
 	AUTO_JSON json_t *devices = engine_devices(world.engine);
 	const json_t *device = json_array_get(devices, 0);
@@ -108,9 +108,9 @@ test_waits_for_units(void **state)
 	world_stop(0);
 	world_start(world_devices(2, NULL));
 	int64_t other = world_submit();
-	until(engine_places_held(world.engine->devices) == 2 && world.engine->in_flight == 0);
+	until(multi_device_held(world.engine->devices) == 2 && world.engine->in_flight == 0);
 	world_cancel(other);
-	until(engine_places_held(world.engine->devices) == 1);
+	until(multi_device_held(world.engine->devices) == 1);
 	engine_unit_set(world.engine, "CPU.1", false, "mended");
 	until(fake.count == 1);
 	assert_int_equal(fake_task(0)->units, 2);
@@ -135,7 +135,7 @@ test_goes_on_in_order(void **state)
 	engine_unit_set(world.engine, "CPU.1", true, ENGINE_BY_HAND);
 	for (size_t i = 0; i < ARRAY_SIZE(who); i++)
 		jobs[i] = world_submit_as(who[i], "test");
-	until(engine_places_held(world.engine->devices) == ARRAY_SIZE(who) && world.engine->in_flight == 0);
+	until(multi_device_held(world.engine->devices) == ARRAY_SIZE(who) && world.engine->in_flight == 0);
 	engine_unit_set(world.engine, "CPU.1", false, "mended");
 	for (size_t i = 0; i < ARRAY_SIZE(who); i++) {
 		until(fake.count >= 1); /* another may have got the second unit first, and wait for this one's */

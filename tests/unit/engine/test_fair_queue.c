@@ -53,7 +53,7 @@ test_one_user_does_not_starve_another(void **state)
 	for (int i = 0; i < 10; i++)
 		assert_ptr_equal(queue_take(queue), &flood[i].item);
 	add(queue, &single, 2, 0);
-	assert_true(queue_place(queue, &single.item) <= 1);
+	assert_true(fair_queue_position(queue, &single.item) <= 1);
 	struct queue_item *first = queue_take(queue), *second = queue_take(queue);
 	assert_true(first == &single.item || second == &single.item);
 	queue_free(queue);
@@ -95,7 +95,7 @@ test_back_in_order(void **state)
 	for (int i = 0; i < 3; i++)
 		add(queue, &jobs[back[i]], 1, back[i]);
 	add(queue, &jobs[5], 1, 5);
-	assert_int_equal(queue_place(queue, &jobs[2].item), 2);
+	assert_int_equal(fair_queue_position(queue, &jobs[2].item), 2);
 	for (int i = 0; i < 6; i++)
 		assert_ptr_equal(queue_take(queue), &jobs[i].item);
 	queue_free(queue);
@@ -124,7 +124,7 @@ test_places_are_kept(void **state)
 	}
 	size_t place[JOBS], order = 0, left = queue_length(queue);
 	for (int i = 0; i < JOBS; i++)
-		place[i] = jobs[i].taken ? 0 : queue_place(queue, &jobs[i].item);
+		place[i] = jobs[i].taken ? 0 : fair_queue_position(queue, &jobs[i].item);
 	int last[9] = {-1, -1, -1, -1, -1, -1, -1, -1, -1};
 	struct job *taken;
 	while ((taken = (struct job *)queue_take(queue))) {

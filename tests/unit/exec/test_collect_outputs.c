@@ -178,16 +178,16 @@ places_files_and_folders(void **state)
 	for (int link = 0; link < 2; link++) {
 		AUTO_FREE char *to = path_join(place.dir, link ? "linked" : "copied");
 		assert_int_equal(mkdir(to, 0755), 0);
-		assert_int_equal(output_place(place.manifest, place.kept, "p", to, "bin/q", link, NULL), 0);
-		assert_int_equal(output_place(place.manifest, place.kept, "lib", to, "tree", link, NULL), 0);
-		assert_int_equal(output_place(place.manifest, place.kept, "lib/deep/b", to, "b", link, NULL), 0);
+		assert_int_equal(output_link(place.manifest, place.kept, "p", to, "bin/q", link, NULL), 0);
+		assert_int_equal(output_link(place.manifest, place.kept, "lib", to, "tree", link, NULL), 0);
+		assert_int_equal(output_link(place.manifest, place.kept, "lib/deep/b", to, "b", link, NULL), 0);
 		assert_content(to, "bin/q", "program", 0755);
 		assert_content(to, "tree/a", "one", 0644);
 		assert_content(to, "tree/deep/b", "two", 0644);
 		assert_content(to, "b", "two", 0644);
-		assert_int_equal(output_place(place.manifest, place.kept, "li", to, "x", link, &place.err), KETTLE_ENOENT);
+		assert_int_equal(output_link(place.manifest, place.kept, "li", to, "x", link, &place.err), KETTLE_ENOENT);
 		/* Never over what is there. */
-		assert_int_equal(output_place(place.manifest, place.kept, "p", to, "b", link, &place.err), KETTLE_EIO);
+		assert_int_equal(output_link(place.manifest, place.kept, "p", to, "b", link, &place.err), KETTLE_EIO);
 	}
 	place_remove(&place);
 }

@@ -263,7 +263,7 @@ check(struct db *db, void *arg, struct kettle_error *err)
 	if ((size_t)json_integer_value(json_object_get(page, "count")) != users)
 		return kettle_fail(err, KETTLE_EINTERNAL, "count differs");
 	for (size_t i = 0; i < users; i++) {
-		struct ranking_place place;
+		struct ranking_position place;
 		code = ranking_of(db, 1, device, best[i].user, &place, err);
 		if (code < 0)
 			return code;
