@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Commands that set units of devices aside and bring them back. */
+/* Commands that disable and enable units of devices. */
 /*
  * Theory of operation. The units that were named are tried one after the other where that was asked for; what is to
  * change is then stored with its events in one transaction, and after its commit it holds in the engine too.
@@ -25,7 +25,7 @@ struct changing {
 	struct core *core;
 	json_t *units, *changed, *results; /* changed: with "reason", the store's while it writes */
 	size_t at;
-	bool aside;
+	bool disabled;
 	char reason[300];
 	struct kettle_error err;
 	kettle_answer answer;
@@ -52,7 +52,7 @@ store_units(struct db *db, void *arg, struct kettle_error *err)
 	int code = 0;
 	json_array_foreach(c->changed, i, unit)
 		if (code == 0)
-			code = state_unit_set(db, unit, c->aside, err);
+			code = state_unit_set(db, unit, c->disabled, err);
 	return code;
 }
 
@@ -66,8 +66,8 @@ stored(void *arg, const struct kettle_error *err)
 		c->err = *err;
 	json_array_foreach(err ? NULL : c->changed, i, unit) {
 		if (c->core->engine)
-			engine_unit_set(c->core->engine, json_string_value(json_object_get(unit, "unit")), c->aside, c->reason);
-		(void)json_object_set_new(unit, "state", json_string(c->aside ? "aside" : "ready"));
+			engine_unit_set(c->core->engine, json_string_value(json_object_get(unit, "unit")), c->disabled, c->reason);
+		(void)json_object_set_new(unit, "state", json_string(c->disabled ? "disabled" : "ready"));
 		(void)json_array_append(c->results, unit);
 	}
 	end(c);
@@ -147,7 +147,7 @@ choose(struct changing *c, const json_t *names, struct kettle_error *err)
 }
 
 static struct changing *
-begin(struct core *core, const json_t *args, bool aside, kettle_answer answer, void *arg)
+begin(struct core *core, const json_t *args, bool disabled, kettle_answer answer, void *arg)
 {
 	struct kettle_error err = {.code = KETTLE_ENOMEM, .message = "There is not enough memory to change a device."};
 	struct changing *c = calloc(1, sizeof(*c));
@@ -159,7 +159,7 @@ begin(struct core *core, const json_t *args, bool aside, kettle_answer answer, v
 		.units = json_array(),
 		.changed = json_array(),
 		.results = json_array(),
-		.aside = aside,
+		.disabled = disabled,
 		.answer = answer,
 		.arg = arg};
 	if (choose(c, json_object_get(args, "unit"), &c->err) == 0)

@@ -196,7 +196,7 @@ add_failed_rerun(struct db *db, const json_t *row, json_t *job, struct kettle_er
 /* What a job that is queued waits for: what it was told, or that nothing of its device is known to be in order. */
 #define WAITS \
 	"coalesce(error, (SELECT 'No unit of `' || u.device || '` is in order. ' || u.unit || ': ' || u.reason FROM " \
-	"device_units u WHERE u.device = j.device AND u.state = 'aside' AND NOT EXISTS (SELECT 1 FROM device_units r " \
+	"device_units u WHERE u.device = j.device AND u.state = 'disabled' AND NOT EXISTS (SELECT 1 FROM device_units r " \
 	"WHERE " \
 	"r.device = j.device AND r.state = 'ready') ORDER BY u.unit LIMIT 1))"
 

@@ -575,15 +575,15 @@ const struct command commands[] = {
 			"\"before\", "
 			"\"at\", \"boards\": [{\"leaderboard\", \"names\": those of its task}], measured now, \"error\", "
 			"\"remarks\"}]}`."},
-	{"device.disable", "sets units of devices aside", .right = RIGHT_ADMIN, .kind = COMMAND_ENGINE,
+	{"device.disable", "disables units of devices", .right = RIGHT_ADMIN, .kind = COMMAND_ENGINE,
 		ARGUMENTS(device_disable), .engine = cmd_device_disable,
 		.details =
 			"What runs there ends as usual, and nothing more is given to it until it is enabled, after a restart "
-			"too. A unit whose GPU is missing or not free twice in a row is set aside by itself.",
-		.answer = "`{\"units\": [{\"device\", \"unit\", \"state\": \"aside\", \"reason\"}]}`."},
-	{"device.enable", "brings units back that were set aside", .right = RIGHT_ADMIN, .kind = COMMAND_ENGINE,
+			"too. A unit whose GPU is missing or not free twice in a row is disabled by itself.",
+		.answer = "`{\"units\": [{\"device\", \"unit\", \"state\": \"disabled\", \"reason\"}]}`."},
+	{"device.enable", "enables units that were disabled", .right = RIGHT_ADMIN, .kind = COMMAND_ENGINE,
 		ARGUMENTS(device_enable), .engine = cmd_device_enable,
-		.details = "A unit that was set aside for its GPU also comes back by itself, once it is there and free again: "
+		.details = "A unit that was disabled for its GPU is also enabled by itself, once it is there and free again: "
 				   "that is looked at every minute.",
 		.answer =
 			"`{\"units\": [{\"device\", \"unit\", \"state\": \"ready\" or \"failed\", \"reason\", \"error\"}]}`."},

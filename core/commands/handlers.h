@@ -283,7 +283,7 @@ command_engine_fn cmd_admin_gc;
 /* ---- cmd_device.c: disables and enables units. Loop thread of the owner ---- */
 
 /*
- * device.disable {unit: [name…], reason}: {"units": [{"device", "unit", "state": "aside", "reason"}]}. A name is a
+ * device.disable {unit: [name…], reason}: {"units": [{"device", "unit", "state": "disabled", "reason"}]}. A name is a
  * unit's or that of a device, which stands for all its units. ENOENT: there is none of that name.
  */
 command_engine_fn cmd_device_disable;

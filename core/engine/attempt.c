@@ -417,7 +417,7 @@ engine_job_overdue(struct engine_job *job)
 	}
 	/* Told to stop and still there: whatever it holds is not to be trusted with another job. */
 	live_remove(job->engine->setup.live, &job->live);
-	engine_unit_aside(job->unit, "a job that was cancelled did not end");
+	engine_unit_disable(job->unit, "a job that was cancelled did not end");
 	AUTO_JSON json_t *completion = json_pack("{s:s, s:s}", "status", "lost", "error", "the runner did not answer");
 	engine_end_complete(job, completion);
 }

@@ -301,12 +301,12 @@ engine_end_complete(struct engine_job *job, const json_t *completion)
 {
 	const char *status = json_string_value(json_object_get(completion, "status"));
 	const char *why = json_string_value(json_object_get(completion, "error"));
-	const char *aside = json_string_value(json_object_get(completion, "aside"));
+	const char *disabled = json_string_value(json_object_get(completion, "disabled"));
 	job->stamps.completed_ns = time_monotonic_ns();
 	failpoint("engine.completed");
 	engine_health_judge(job, completion);
-	if (aside)
-		engine_unit_aside(job->unit, aside);
+	if (disabled)
+		engine_unit_disable(job->unit, disabled);
 	if (job->stop == STOP_CANCEL) {
 		engine_end_forget(job);
 	} else if (status && strcmp(status, "done") == 0) {

@@ -197,7 +197,7 @@ find_room(const struct engine *engine, const struct device *device, bool prefetc
 {
 	uint64_t now = uv_now(engine->setup.loop);
 	for (struct unit *unit = device->units; unit; unit = unit->next)
-		if (!unit->removed && !unit->aside[0] && unit->pause_until_ms <= now &&
+		if (!unit->removed && !unit->disabled[0] && unit->pause_until_ms <= now &&
 			unit->active < unit->slots + (prefetch ? unit->prefetch : 0))
 			return unit;
 	return NULL;
@@ -222,10 +222,10 @@ engine_unit_lost(struct engine *engine, struct unit *unit, const char *why, bool
 }
 
 void
-engine_unit_aside(struct unit *unit, const char *why)
+engine_unit_disable(struct unit *unit, const char *why)
 {
-	utf8_copy(unit->aside, sizeof(unit->aside), why);
-	log_write(KETTLE_LOG_ERROR, "engine", "unit %s is set aside: %s", unit->label, why);
+	utf8_copy(unit->disabled, sizeof(unit->disabled), why);
+	log_write(KETTLE_LOG_ERROR, "engine", "unit %s is disabled: %s", unit->label, why);
 }
 
 static const char *
@@ -233,8 +233,8 @@ unit_state(const struct engine *engine, const struct unit *unit)
 {
 	if (unit->removed)
 		return "removed";
-	if (unit->aside[0])
-		return "aside";
+	if (unit->disabled[0])
+		return "disabled";
 	if (unit->pause_until_ms > uv_now(engine->setup.loop))
 		return "paused";
 	return unit->running ? "running" : unit->active ? "building" : "idle";
@@ -244,9 +244,9 @@ static json_t *
 describe_unit(const struct engine *engine, const struct unit *unit)
 {
 	return json_pack("{s:s, s:s, s:s, s:s*, s:i, s:i, s:i, s:i, s:O}", "unit", unit->label, "runner",
-		unit->runner->name, "state", unit_state(engine, unit), "reason", unit->aside[0] ? unit->aside : NULL, "slots",
-		(int)unit->slots, "prefetch", (int)unit->prefetch, "active", (int)unit->active, "running", (int)unit->running,
-		"config", unit->config);
+		unit->runner->name, "state", unit_state(engine, unit), "reason", unit->disabled[0] ? unit->disabled : NULL,
+		"slots", (int)unit->slots, "prefetch", (int)unit->prefetch, "active", (int)unit->active, "running",
+		(int)unit->running, "config", unit->config);
 }
 
 json_t *

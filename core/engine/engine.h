@@ -27,7 +27,7 @@
 
 struct engine;
 
-/* How the reason begins where an operator set a unit aside. */
+/* How the reason begins where an operator disabled a unit. */
 #define ENGINE_BY_HAND "by hand"
 
 /* A runner that is loaded and started. */
@@ -64,8 +64,8 @@ void engine_event(struct engine *engine, const json_t *event);
 json_t *engine_devices(const struct engine *engine);
 /* The units of this name, or all of the device of this name: [{"device", "unit"}]. New reference. */
 json_t *engine_units(const struct engine *engine, const char *name);
-/* Sets a unit aside, by hand, or brings it back; what is to last is stored by whoever calls. */
-void engine_unit_set(struct engine *engine, const char *label, bool aside, const char *reason);
+/* Disables a unit for an operator, or enables it; what is to last is stored by whoever calls. */
+void engine_unit_set(struct engine *engine, const char *label, bool disabled, const char *reason);
 /* err->code 0: the unit is in order. */
 typedef void (*engine_tried)(void *arg, struct engine *engine, const char *label, const struct kettle_error *err);
 /* Asks the unit's machine whether it is in order; done once, unless this fails. The engine does not end meanwhile. */

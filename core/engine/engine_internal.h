@@ -11,7 +11,7 @@
 
 /* Time a runner gets, beyond the limits of the steps, to build, transfer and answer. */
 #define ENGINE_SLACK_MS 120000
-/* Time a cancelled job gets to complete before its unit is set aside. */
+/* Time a cancelled job gets to complete before its unit is disabled. */
 #define ENGINE_CANCEL_MS 30000
 /* Time a runner gets to say what a unit's machine is. */
 #define ENGINE_DESCRIBE_MS 60000
@@ -19,7 +19,7 @@
 #define ENGINE_PAUSE_MS 250
 #define ENGINE_PAUSE_MAX_MS 60000
 #define ENGINE_TICK_MS 250
-/* So many faults of its GPUs in a row set a unit aside; then it is tried so often. */
+/* So many faults of its GPUs in a row disable a unit; then it is tried so often. */
 #define ENGINE_FAULTS_MAX 2
 #define ENGINE_TRIAL_MS 60000
 /* What the database could not take is tried again after this time, and nothing new is started before. */
@@ -43,9 +43,9 @@ struct unit {
 	unsigned running; /* of these, in run steps */
 	unsigned losses;  /* in a row */
 	uint64_t pause_until_ms;
-	bool removed;    /* no longer configured: drained */
-	char aside[256]; /* why it is set aside; "" when it is not */
-	bool tried;      /* aside for a fault: it is tried from time to time, and comes back by itself */
+	bool removed;       /* no longer configured: drained */
+	char disabled[256]; /* why it is disabled; "" when it is not */
+	bool quarantined;   /* disabled for a fault: it is tested from time to time and enabled again by itself */
 	bool trying;
 	uint64_t trial_ms; /* when next */
 	unsigned faults;   /* of its GPUs, in a row */
@@ -142,7 +142,7 @@ struct unit *engine_unit_free(const struct engine *engine, const struct device *
  * could say as well; only then the pause grows from one loss to the next.
  */
 void engine_unit_lost(struct engine *engine, struct unit *unit, const char *why, bool proven);
-void engine_unit_aside(struct unit *unit, const char *why);
+void engine_unit_disable(struct unit *unit, const char *why);
 void engine_devices_free(struct engine *engine);
 
 /* engine_run.c: a job on its unit */
@@ -179,7 +179,7 @@ json_t *multi_device_section(const struct engine_job *job);
 /* The unit with this label, in force; NULL: there is none. */
 struct unit *engine_unit_find(const struct engine *engine, const char *label);
 /* In memory; what is to last is stored by whoever calls. */
-void engine_health_aside(struct engine *engine, struct unit *unit, const char *why, bool by_hand);
+void engine_health_disabled(struct engine *engine, struct unit *unit, const char *why, bool by_hand);
 void engine_health_ready(struct engine *engine, struct unit *unit, const char *why);
 /* What state_units remembers. */
 void engine_health_load(struct engine *engine, const json_t *rows);

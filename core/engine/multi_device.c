@@ -49,13 +49,13 @@ is_beside(const struct unit *first, const struct unit *other)
 								 ops->same_machine(first->runner->self, first->config, other->config));
 }
 
-/* What the machine of the unit has of this device, with those that are set aside or without. */
+/* What the machine of the unit has of this device, with those that are disabled or without. */
 static size_t
 count_devices(const struct unit *first, bool all)
 {
 	size_t count = 0;
 	for (const struct unit *unit = first->device->units; unit; unit = unit->next)
-		if (is_beside(first, unit) && (all || unit == first || !unit->aside[0]))
+		if (is_beside(first, unit) && (all || unit == first || !unit->disabled[0]))
 			count += devices_of(unit);
 	return count;
 }
@@ -75,7 +75,7 @@ next_beside(const struct engine_job *job)
 {
 	struct unit *best = NULL;
 	for (struct unit *unit = job->device->units; unit; unit = unit->next)
-		if (is_beside(job->unit, unit) && !unit->aside[0] && !is_taken(job, unit) &&
+		if (is_beside(job->unit, unit) && !unit->disabled[0] && !is_taken(job, unit) &&
 			(!best || unit->active < best->active))
 			best = unit;
 	return best;
@@ -159,9 +159,9 @@ may_go_on(const struct device *device, size_t need)
 	for (const struct unit *unit = device->units; unit; unit = unit->next) {
 		if (unit->removed)
 			continue;
-		if (!unit->aside[0] && count_devices(unit, false) >= need)
+		if (!unit->disabled[0] && count_devices(unit, false) >= need)
 			return true;
-		never = never || !unit->aside[0];
+		never = never || !unit->disabled[0];
 		if (count_devices(unit, true) >= need)
 			return false;
 	}
@@ -192,13 +192,15 @@ multi_device_held(const struct device *device)
 json_t *
 multi_device_trouble(const struct device *device)
 {
-	const struct unit *aside = NULL;
+	const struct unit *disabled = NULL;
 	if (device->held)
 		return json_string(device->held->waits);
 	for (const struct unit *unit = device->units; unit; unit = unit->next) {
-		if (!unit->removed && !unit->aside[0])
+		if (!unit->removed && !unit->disabled[0])
 			return NULL;
-		aside = aside || unit->removed ? aside : unit;
+		disabled = disabled || unit->removed ? disabled : unit;
 	}
-	return aside ? json_sprintf("No unit of `%s` is in order. %s: %s", device->name, aside->label, aside->aside) : NULL;
+	return disabled
+			   ? json_sprintf("No unit of `%s` is in order. %s: %s", device->name, disabled->label, disabled->disabled)
+			   : NULL;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Units that are not in order: set aside, tried, brought back; and what is known of those that are. */
+/* Units that are not in order: disabled, tried, enabled; and what is known of those that are. */
 /*
  * Theory of operation. kettle-exec looks at the GPUs of a job before and after it and tells with the job's completion
- * what it found wrong. A unit with such a fault twice in a row is set aside, which the database remembers. From then on
+ * what it found wrong. A unit with such a fault twice in a row is disabled, which the database remembers. From then on
  * it is tried every ENGINE_TRIAL_MS: its machine is asked once more what it is, and when its GPUs are there and nothing
- * uses them, it comes back. An operator may do either by hand (cmd_device.c). A unit that somebody set aside by hand is
+ * uses them, it comes back. An operator may do either by hand (cmd_device.c). A unit that an operator disabled is
  * not tried.
  *
  * A machine that is asked what it is may hang. Nobody waits for it longer than ENGINE_DESCRIBE_MS, nor than the engine
@@ -27,14 +27,14 @@
 
 struct note {
 	json_t *data; /* {"device", "unit", "reason"} */
-	bool aside;
+	bool disabled;
 };
 
 static int
 note_op(struct db *db, void *arg, struct kettle_error *err)
 {
 	const struct note *note = arg;
-	return state_unit_set(db, note->data, note->aside, err);
+	return state_unit_set(db, note->data, note->disabled, err);
 }
 
 static void
@@ -49,23 +49,23 @@ noted(void *arg, const struct kettle_error *err)
 }
 
 static void
-remember(struct engine *engine, const struct unit *unit, bool aside, const char *reason)
+remember(struct engine *engine, const struct unit *unit, bool disabled, const char *reason)
 {
 	struct note *note = calloc(1, sizeof(*note));
 	if (!note)
 		return;
-	note->aside = aside;
+	note->disabled = disabled;
 	note->data = json_pack("{s:s, s:s, s:s}", "device", unit->device->name, "unit", unit->label, "reason", reason);
 	store_write(engine->setup.store, note_op, noted, note);
 }
 
-/* ---- aside and back ---- */
+/* ---- disabled and enabled ---- */
 
 void
-engine_health_aside(struct engine *engine, struct unit *unit, const char *why, bool by_hand)
+engine_health_disabled(struct engine *engine, struct unit *unit, const char *why, bool by_hand)
 {
-	engine_unit_aside(unit, why);
-	unit->tried = !by_hand;
+	engine_unit_disable(unit, why);
+	unit->quarantined = !by_hand;
 	unit->trial_ms = uv_now(engine->setup.loop) + ENGINE_TRIAL_MS;
 }
 
@@ -73,8 +73,8 @@ void
 engine_health_ready(struct engine *engine, struct unit *unit, const char *why)
 {
 	log_write(KETTLE_LOG_INFO, "engine", "unit %s is brought back: %s", unit->label, why);
-	unit->aside[0] = '\0';
-	unit->tried = false;
+	unit->disabled[0] = '\0';
+	unit->quarantined = false;
 	unit->faults = unit->losses = 0;
 	unit->pause_until_ms = 0;
 	engine->dirty = true;
@@ -100,10 +100,10 @@ engine_health_load(struct engine *engine, const json_t *rows)
 		const char *label = json_string_value(json_object_get(row, "unit"));
 		const char *reason = json_string_value(json_object_get(row, "reason"));
 		struct unit *unit = label ? engine_unit_find(engine, label) : NULL;
-		if (!unit || !state || strcmp(state, "aside") != 0 || unit->aside[0])
+		if (!unit || !state || strcmp(state, "disabled") != 0 || unit->disabled[0])
 			continue;
 		bool by_hand = reason && strncmp(reason, ENGINE_BY_HAND, strlen(ENGINE_BY_HAND)) == 0;
-		engine_health_aside(engine, unit, reason ? reason : "no reason is known", by_hand);
+		engine_health_disabled(engine, unit, reason ? reason : "no reason is known", by_hand);
 	}
 }
 
@@ -112,14 +112,14 @@ engine_health_load(struct engine *engine, const json_t *rows)
 static void
 take_fault(struct engine *engine, struct unit *unit, const char *fault)
 {
-	char why[sizeof(unit->aside)];
+	char why[sizeof(unit->disabled)];
 	unit->faults++;
 	log_write(KETTLE_LOG_WARNING, "engine", "unit %s is not in order: %s", unit->label, fault);
-	if (unit->faults < ENGINE_FAULTS_MAX || unit->aside[0])
+	if (unit->faults < ENGINE_FAULTS_MAX || unit->disabled[0])
 		return;
 	(void)snprintf(why, sizeof(why), "%u times in a row: %s", unit->faults, fault);
-	engine_health_aside(engine, unit, why, false);
-	remember(engine, unit, true, unit->aside);
+	engine_health_disabled(engine, unit, why, false);
+	remember(engine, unit, true, unit->disabled);
 }
 
 static bool
@@ -302,11 +302,11 @@ engine_health_try(struct engine *engine, struct unit *unit, engine_tried done, v
 }
 
 static void
-tried(void *arg, struct engine *engine, const char *label, const struct kettle_error *err)
+quarantined(void *arg, struct engine *engine, const char *label, const struct kettle_error *err)
 {
 	struct unit *unit = engine_unit_find(engine, label);
 	(void)arg;
-	if (!unit || !unit->aside[0] || !unit->tried)
+	if (!unit || !unit->disabled[0] || !unit->quarantined)
 		return;
 	unit->trial_ms = uv_now(engine->setup.loop) + ENGINE_TRIAL_MS;
 	if (err->code != 0)
@@ -323,9 +323,9 @@ engine_health_tick(struct engine *engine)
 	check_questions(engine);
 	for (struct device *device = engine->stopping ? NULL : engine->devices; device; device = device->next)
 		for (struct unit *unit = device->units; unit; unit = unit->next)
-			if (unit->aside[0] && unit->tried && !unit->trying && !unit->removed && now >= unit->trial_ms) {
+			if (unit->disabled[0] && unit->quarantined && !unit->trying && !unit->removed && now >= unit->trial_ms) {
 				unit->trial_ms = now + ENGINE_TRIAL_MS;
-				(void)engine_health_try(engine, unit, tried, NULL, &err);
+				(void)engine_health_try(engine, unit, quarantined, NULL, &err);
 			}
 }
 
@@ -381,11 +381,11 @@ engine_units(const struct engine *engine, const char *name)
 }
 
 void
-engine_unit_set(struct engine *engine, const char *label, bool aside, const char *reason)
+engine_unit_set(struct engine *engine, const char *label, bool disabled, const char *reason)
 {
 	struct unit *unit = engine_unit_find(engine, label);
-	if (unit && aside)
-		engine_health_aside(engine, unit, reason, true);
+	if (unit && disabled)
+		engine_health_disabled(engine, unit, reason, true);
 	else if (unit)
 		engine_health_ready(engine, unit, reason);
 }

@@ -95,22 +95,23 @@ state_unit_calibration(
 }
 
 int
-state_unit_aside(struct db *db, const char *device, const char *unit, const char *reason, struct kettle_error *err)
+settings_unit_disabled(
+	struct db *db, const char *device, const char *unit, const char *reason, struct kettle_error *err)
 {
 	return db_exec(db, err,
 		"INSERT INTO device_units (device, unit, state, reason, changed_at) "
-		"VALUES (?1, ?2, CASE WHEN ?3 IS NULL THEN 'ready' ELSE 'aside' END, ?3, ?4) ON CONFLICT (device, unit) "
+		"VALUES (?1, ?2, CASE WHEN ?3 IS NULL THEN 'ready' ELSE 'disabled' END, ?3, ?4) ON CONFLICT (device, unit) "
 		"DO UPDATE SET state = excluded.state, reason = excluded.reason, changed_at = excluded.changed_at",
 		"sssi", device, unit, reason, db->now_ms);
 }
 
 int
-state_unit_set(struct db *db, json_t *data, bool aside, struct kettle_error *err)
+state_unit_set(struct db *db, json_t *data, bool disabled, struct kettle_error *err)
 {
 	const char *reason = json_string_value(json_object_get(data, "reason"));
-	int code = state_unit_aside(db, json_string_value(json_object_get(data, "device")),
-		json_string_value(json_object_get(data, "unit")), aside ? reason : NULL, err);
-	return code < 0 ? code : db_event(db, aside ? "device.aside" : "device.ready", 'a', 0, 0, 0, data, err);
+	int code = settings_unit_disabled(db, json_string_value(json_object_get(data, "device")),
+		json_string_value(json_object_get(data, "unit")), disabled ? reason : NULL, err);
+	return code < 0 ? code : db_event(db, disabled ? "device.disabled" : "device.ready", 'a', 0, 0, 0, data, err);
 }
 
 int

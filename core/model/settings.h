@@ -20,13 +20,14 @@ int state_put(struct db *db, const char *plugin, const char *key, const json_t *
 int state_setting_get(struct db *db, const char *key, json_t **ret_value, struct kettle_error *err);
 int state_setting_put(struct db *db, const char *key, const json_t *value, struct kettle_error *err);
 
-/* All that is remembered of units: [{"device", "unit", "state": "ready"|"aside", "reason", "changed": ISO,
+/* All that is remembered of units: [{"device", "unit", "state": "ready"|"disabled", "reason", "changed": ISO,
  * "calibration", "facts"}]. */
 int state_units(struct db *db, json_t **ret_units, struct kettle_error *err);
 /* reason NULL: ready again. */
-int state_unit_aside(struct db *db, const char *device, const char *unit, const char *reason, struct kettle_error *err);
-/* The same with its event, device.aside or device.ready. data: {"device", "unit", "reason"}. */
-int state_unit_set(struct db *db, json_t *data, bool aside, struct kettle_error *err);
+int settings_unit_disabled(
+	struct db *db, const char *device, const char *unit, const char *reason, struct kettle_error *err);
+/* The same with its event, device.disabled or device.ready. data: {"device", "unit", "reason"}. */
+int state_unit_set(struct db *db, json_t *data, bool disabled, struct kettle_error *err);
 /* The calibration (calibration.h) of one unit; JSON null when it has none. New reference. */
 int state_unit_calibration(
 	struct db *db, const char *device, const char *unit, json_t **ret_calibration, struct kettle_error *err);

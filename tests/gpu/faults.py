@@ -57,7 +57,7 @@ class Faults:
                           "%d MiB before, %d MiB now; %s" % (self.before, now, apps or "nothing runs there"), smi=self.here.smi())
         self.section.test("after %s the unit is in order" % what, unit["state"] in ("idle", "busy"),
                           "" if unit["state"] == "idle" else "%s %s" % (unit["state"], unit.get("reason") or ""), unit=unit)
-        if unit["state"] == "aside":
+        if unit["state"] == "disabled":
             self.engine.run("device", "enable", unit["unit"], limit=20)
         return "%.1f s" % seconds, "%+d MiB" % (now - self.before), "; ".join(line[-120:] for line in new[:3])
 

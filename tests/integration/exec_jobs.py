@@ -404,7 +404,7 @@ def undying(folder):
         try:
             x.send(op="cancel", job="stuck")
             lost = x.until(job="stuck", status="lost")
-            contains(json.dumps(lost), "were killed and are not dead after 10 s: the device must be put aside")
+            contains(json.dumps(lost), "were killed and are not dead after 10 s: the device must be disabled")
             # What needs nothing of that device goes on meanwhile.
             equal(x.one(shell("echo fine"))["stdout"]["text"], "fine\n")
         finally:

@@ -258,7 +258,7 @@ render_device_changed(struct run *run, const json_t *result)
 	json_array_foreach(json_object_get(result, "units"), i, unit) {
 		bool failed = strcmp(value_text(unit, "state"), "failed") == 0;
 		term_clean(run->term.out, value_text(unit, "unit"), 0);
-		fputs(failed ? ": stays aside: " : ": ", run->term.out);
+		fputs(failed ? ": stays disabled: " : ": ", run->term.out);
 		if (failed)
 			term_put(&run->term, STYLE_RED, value_text(unit, "error"));
 		else

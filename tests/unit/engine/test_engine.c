@@ -221,11 +221,11 @@ test_aside(void **state)
 	(void)state;
 	int64_t job = world_submit();
 	until(fake.count == 1);
-	json_t *done = json_pack("{s:s, s:s, s:s}", "status", "lost", "error", "it hangs", "aside", "the GPU hangs");
+	json_t *done = json_pack("{s:s, s:s, s:s}", "status", "lost", "error", "it hangs", "disabled", "the GPU hangs");
 	fake_end_with(0, done);
 	until(world_job_is(job, "queued"));
 	AUTO_JSON json_t *list = engine_devices(world.engine);
-	assert_string_equal(commands_text(list, "0.units.0.state"), "aside");
+	assert_string_equal(commands_text(list, "0.units.0.state"), "disabled");
 	assert_string_equal(commands_text(list, "0.units.0.reason"), "the GPU hangs");
 }
 
@@ -313,7 +313,7 @@ test_cancel_never_ends(void **state)
 	world_cancel(job);
 	engine_job_find(world.engine, job)->deadline_ms = 1;
 	until(!engine_job_find(world.engine, job));
-	assert_true(world_unit(0)->aside[0]);
+	assert_true(world_unit(0)->disabled[0]);
 	assert_int_equal(world_unit(0)->active, 0);
 	int64_t next = world_submit();
 	assert_int_equal(engine_job_find(world.engine, next)->state, JOB_QUEUED);
@@ -384,7 +384,7 @@ test_deadline_never_ends(void **state)
 	engine_job_find(world.engine, job)->deadline_ms = 1;
 	until(fake.count == 2);
 	assert_string_equal(fake_task(1)->unit, "CPU.1");
-	assert_true(world_unit(0)->aside[0]);
+	assert_true(world_unit(0)->disabled[0]);
 	fake_end(0, "done"); /* of the first attempt: dropped */
 	fake_end(0, "done");
 	until(world_job_is(job, "passed"));

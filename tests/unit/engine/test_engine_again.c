@@ -136,7 +136,7 @@ test_recover_cancelled(void **state)
 	until(!engine_job_find(world.engine, job));
 	assert_int_equal(fake.recovers, 1);
 	assert_int_equal(fake.cancels, 1);
-	assert_false(world_unit(0)->aside[0]);
+	assert_false(world_unit(0)->disabled[0]);
 	assert_int_equal(world_unit(0)->active, 0);
 	world_cancel(job);
 }
@@ -233,11 +233,11 @@ test_reload_keeps_units(void **state)
 	int64_t job = world_submit();
 	until(fake.count == 1);
 	struct unit *unit = world_unit(0);
-	(void)snprintf(unit->aside, sizeof(unit->aside), "broken");
+	(void)snprintf(unit->disabled, sizeof(unit->disabled), "broken");
 	reload(world_devices(2, NULL), 0);
 	assert_ptr_equal(world_unit(0), unit);
 	assert_false(unit->removed);
-	assert_string_equal(unit->aside, "broken");
+	assert_string_equal(unit->disabled, "broken");
 	assert_int_equal(unit->active, 1);
 	assert_string_equal(world_unit(1)->label, "CPU.1");
 	fake_end(0, "done");

@@ -76,7 +76,7 @@ test_waits_for_units(void **state)
 	(void)state;
 	world_stop(0);
 	fixture_sql(&world.c.f, "INSERT INTO device_units (device, unit, state, reason, changed_at) VALUES ('CPU', "
-							"'CPU.1', 'aside', 'by hand', 1)");
+							"'CPU.1', 'disabled', 'by hand', 1)");
 	world_start(world_devices(2, NULL));
 	fake.same_machine = true;
 	need_devices(2);
@@ -178,30 +178,30 @@ test_faults(void **state)
 	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
 		int64_t job = world_submit();
 		until(fake.count == 1);
-		assert_false(world_unit(0)->aside[0]);
+		assert_false(world_unit(0)->disabled[0]);
 		end_with_fault(faults[i]);
 		until(world_job_is(job, "passed"));
 	}
-	assert_string_equal(world_unit(0)->aside, "2 times in a row: dirty again");
-	until(fixture_events(&world.c.f, "device.aside") == 1);
+	assert_string_equal(world_unit(0)->disabled, "2 times in a row: dirty again");
+	until(fixture_events(&world.c.f, "device.disabled") == 1);
 	/* The next engine knows it; a trial that fails changes nothing, one that passes brings it back. */
 	world_stop(0);
 	world_start(STEAL(copy));
-	assert_true(world_unit(0)->aside[0] && world_unit(0)->tried);
+	assert_true(world_unit(0)->disabled[0] && world_unit(0)->quarantined);
 	int64_t job = world_submit();
 	fake.facts = json_pack("{s:[{s:i, s:b}]}", "gpus", "index", 0, "occupied", 1);
 	world_unit(0)->trial_ms = 0;
 	until(fake.describes == 1);
-	assert_true(world_unit(0)->aside[0] && world_unit(0)->trial_ms > 0);
+	assert_true(world_unit(0)->disabled[0] && world_unit(0)->trial_ms > 0);
 	(void)json_object_set_new(json_array_get(json_object_get(fake.facts, "gpus"), 0), "occupied", json_false());
 	world_unit(0)->trial_ms = 0;
 	until(fake.count == 1);
-	assert_false(world_unit(0)->aside[0]);
+	assert_false(world_unit(0)->disabled[0]);
 	end_with_fault(NULL);
 	until(world_job_is(job, "passed") && fixture_events(&world.c.f, "device.ready") == 1);
 }
 
-/* What an operator sets aside is not tried. */
+/* What an operator disables is not tried. */
 static void
 test_by_hand(void **state)
 {
@@ -211,7 +211,7 @@ test_by_hand(void **state)
 	engine_health_tick(world.engine);
 	assert_int_equal(fake.describes, 0);
 	int64_t job = world_submit();
-	assert_true(world_unit(0)->aside[0]);
+	assert_true(world_unit(0)->disabled[0]);
 	engine_unit_set(world.engine, "cpu.0", false, ENGINE_BY_HAND " of root");
 	until(fake.count == 1);
 	fake_end(0, "done");

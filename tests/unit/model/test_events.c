@@ -199,7 +199,7 @@ units_op(struct db *db, void *arg, struct kettle_error *err)
 	AUTO_JSON json_t *calibration = json_pack("{s:f}", "ns", 1.5);
 	int code = state_unit_calibrate(db, "CPU", "CPU.0", calibration, err);
 	if (code == 0)
-		code = state_unit_aside(db, "cpu", "CPU.0", "too hot", err);
+		code = settings_unit_disabled(db, "cpu", "CPU.0", "too hot", err);
 	if (code == 0)
 		code = state_units(db, arg, err);
 	return code;
@@ -260,7 +260,7 @@ test_state(void **state)
 	AUTO_JSON json_t *units = NULL;
 	assert_int_equal(fixture_write(&c.f, units_op, &units, &err), 0);
 	assert_int_equal(json_array_size(units), 1);
-	assert_string_equal(commands_text(units, "0.state"), "aside");
+	assert_string_equal(commands_text(units, "0.state"), "disabled");
 	assert_string_equal(commands_text(units, "0.reason"), "too hot");
 	assert_float_equal(json_real_value(commands_at(units, "0.calibration.ns")), 1.5, 0);
 }
