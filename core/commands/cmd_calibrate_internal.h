@@ -29,7 +29,7 @@ struct calibrating_boards {
 
 /* One device.calibrate on its way. */
 struct calibrating {
-	struct live_job live; /* first: what a runner says comes here */
+	struct inflight_job inflight; /* first: what a runner says comes here */
 	struct core *core;
 	json_t *args, *units, *tasks, *stored, *results; /* units: of engine_devices, with "device" */
 	size_t unit, task;

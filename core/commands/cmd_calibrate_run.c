@@ -76,9 +76,9 @@ calibrate_run_code(const json_t *bundle)
 }
 
 static void
-on_event(struct live_job *live, const json_t *event)
+on_event(struct inflight_job *inflight, const json_t *event)
 {
-	struct calibrating *c = (struct calibrating *)live;
+	struct calibrating *c = (struct calibrating *)inflight;
 	json_t *shown = shown_event(c->plan, event);
 	AUTO_JSON json_t *progress = json_pack("{s:s, s:b, s:O, s:o}", "kind", "progress", "task_run", 1, "device",
 		json_object_get(calibrate_unit(c), "device"), "event", shown);
@@ -88,18 +88,18 @@ on_event(struct live_job *live, const json_t *event)
 
 /* Nothing is to be found again after a restart: it is asked for anew. */
 static void
-on_handle(struct live_job *live, const char *handle, kettle_answer answer, void *arg)
+on_handle(struct inflight_job *inflight, const char *handle, kettle_answer answer, void *arg)
 {
 	struct kettle_error none = {0};
-	(void)live;
+	(void)inflight;
 	(void)handle;
 	answer(arg, &none, json_null());
 }
 
 static void
-on_done(struct live_job *live, const json_t *completion)
+on_done(struct inflight_job *inflight, const json_t *completion)
 {
-	struct calibrating *c = (struct calibrating *)live;
+	struct calibrating *c = (struct calibrating *)inflight;
 	const json_t *machine = json_object_get(completion, "system");
 	const json_t *task = json_object_get(c->bundle, "task");
 	AUTO_JSON json_t *verdict = NULL;
@@ -123,18 +123,18 @@ give(struct calibrating *c, const json_t *device, struct kettle_error *err)
 	const struct runner *runner = calibrate_runner(c);
 	const char *name = json_string_value(json_object_get(device, "name"));
 	AUTO_JSON json_t *plan = json_incref(c->plan);
-	char ref[LIVE_REF_SIZE];
+	char ref[INFLIGHT_REF_SIZE];
 	(void)snprintf(ref, sizeof(ref), "calibrate-%ld.%llu", (long)getpid(), (unsigned long long)++core->local_jobs);
 	if (!runner)
 		return kettle_fail(err, KETTLE_EUNAVAIL, "Its runner is not loaded.");
-	c->live = (struct live_job){.event = on_event, .handle = on_handle, .done = on_done};
-	memcpy(c->live.ref, ref, sizeof(ref));
-	if (live_add(&core->live, &c->live) < 0)
+	c->inflight = (struct inflight_job){.event = on_event, .handle = on_handle, .done = on_done};
+	memcpy(c->inflight.ref, ref, sizeof(ref));
+	if (inflight_add(&core->inflight, &c->inflight) < 0)
 		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory.");
 	struct kettle_job job = {.size = sizeof(job), .ref = ref, .device = name ? name : "", .unit = device};
 	int code = runner->ops->submit(runner->self, &job, plan, err);
-	if (code < 0 && live_find(&core->live, ref) == &c->live)
-		live_remove(&core->live, &c->live);
+	if (code < 0 && inflight_find(&core->inflight, ref) == &c->inflight)
+		inflight_remove(&core->inflight, &c->inflight);
 	else
 		code = 0;
 	return code;

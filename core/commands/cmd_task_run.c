@@ -27,7 +27,7 @@
 
 /* A run without a database. */
 struct run {
-	struct live_job live;
+	struct inflight_job inflight;
 	struct core *core;
 	json_t *args, *bundle, *plan, *unit;
 	json_t *units; /* of the device, the one that is used too */
@@ -48,7 +48,7 @@ argument(const json_t *args, const char *name)
 static void
 end_run(struct run *run, json_t *result)
 {
-	live_remove(&run->core->live, &run->live);
+	inflight_remove(&run->core->inflight, &run->inflight);
 	run->ended(run, run->err.code < 0 ? NULL : result);
 	json_decref(run->args);
 	json_decref(run->bundle);
@@ -60,9 +60,9 @@ end_run(struct run *run, json_t *result)
 }
 
 static void
-run_event(struct live_job *live, const json_t *event)
+run_event(struct inflight_job *inflight, const json_t *event)
 {
-	struct run *run = (struct run *)live;
+	struct run *run = (struct run *)inflight;
 	AUTO_JSON json_t *shown = shown_event(run->plan, event);
 	if (!shown)
 		return;
@@ -72,18 +72,18 @@ run_event(struct live_job *live, const json_t *event)
 }
 
 static void
-run_handle(struct live_job *live, const char *handle, kettle_answer answer, void *arg)
+run_handle(struct inflight_job *inflight, const char *handle, kettle_answer answer, void *arg)
 {
 	struct kettle_error none = {0};
-	(void)live;
+	(void)inflight;
 	(void)handle;
 	answer(arg, &none, json_null()); /* nothing outlives this process that could be recovered */
 }
 
 static void
-run_done(struct live_job *live, const json_t *completion)
+run_done(struct inflight_job *inflight, const json_t *completion)
 {
-	struct run *run = (struct run *)live;
+	struct run *run = (struct run *)inflight;
 	AUTO_JSON json_t *verdict = NULL;
 	const char *status = json_string_value(json_object_get(completion, "status"));
 	const char *why = json_string_value(json_object_get(completion, "error"));
@@ -170,8 +170,8 @@ give_to_runner(struct run *run, struct kettle_error *err)
 	add_more(run, runner);
 	/* The runner may complete it before it returns, and the run is gone then: what it was lent is held here. */
 	AUTO_JSON json_t *unit = json_incref(run->unit), *plan = json_incref(run->plan);
-	char ref[LIVE_REF_SIZE];
-	memcpy(ref, run->live.ref, sizeof(ref));
+	char ref[INFLIGHT_REF_SIZE];
+	memcpy(ref, run->inflight.ref, sizeof(ref));
 	struct kettle_job job = {
 		.size = sizeof(job), .ref = ref, .device = json_string_value(json_object_get(unit, "name")), .unit = unit};
 	return runner->ops->submit(runner->self, &job, plan, err);
@@ -216,7 +216,7 @@ run_plan(struct run *run)
 	if (run->err.code < 0 ||
 		task_plan(&core->languages, run->bundle, run->code, json_string_value(json_object_get(run->args, "mode")),
 			run->unit, seed_text, &run->plan, &run->err) < 0 ||
-		live_add(&core->live, &run->live) < 0 || give_to_runner(run, &run->err) < 0)
+		inflight_add(&core->inflight, &run->inflight) < 0 || give_to_runner(run, &run->err) < 0)
 		end_run(run, NULL);
 }
 
@@ -237,7 +237,7 @@ run_begin(void *arg)
 {
 	struct run *run = arg;
 	struct kettle_error err = {0};
-	(void)snprintf(run->live.ref, sizeof(run->live.ref), "local-%ld.%llu", (long)getpid(),
+	(void)snprintf(run->inflight.ref, sizeof(run->inflight.ref), "local-%ld.%llu", (long)getpid(),
 		(unsigned long long)++run->core->local_jobs);
 	if (run->core->closing)
 		(void)kettle_fail(&run->err, KETTLE_ECANCELED, "The engine is stopping.");
@@ -270,7 +270,7 @@ cmd_task_run(struct core *core, const struct actor *actor, const json_t *args, k
 		return;
 	}
 	*run = (struct run){
-		.live = {.event = run_event, .handle = run_handle, .done = run_done},
+		.inflight = {.event = run_event, .handle = run_handle, .done = run_done},
 		.core = core,
 		.args = json_deep_copy(args),
 		.ended = answer_run,
@@ -550,7 +550,7 @@ verify_next(void *arg)
 		return;
 	}
 	*run = (struct run){
-		.live = {.event = run_event, .handle = run_handle, .done = run_done},
+		.inflight = {.event = run_event, .handle = run_handle, .done = run_done},
 		.core = verify->core,
 		.args = args,
 		.bundle = json_incref(verify->bundle),

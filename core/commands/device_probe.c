@@ -21,7 +21,7 @@
 #include <strings.h>
 
 struct probe {
-	struct live_job live;
+	struct inflight_job inflight;
 	struct core *core;
 	json_t *bundle, *names; /* of devices that are still to be probed */
 	json_t *unit, *plan;    /* of the one that is */
@@ -54,16 +54,16 @@ go_on(struct probe *probe)
 }
 
 static void
-no_event(struct live_job *live, const json_t *event)
+no_event(struct inflight_job *inflight, const json_t *event)
 {
-	(void)live, (void)event;
+	(void)inflight, (void)event;
 }
 
 static void
-no_handle(struct live_job *live, const char *handle, kettle_answer answer, void *arg)
+no_handle(struct inflight_job *inflight, const char *handle, kettle_answer answer, void *arg)
 {
 	struct kettle_error none = {0};
-	(void)live, (void)handle;
+	(void)inflight, (void)handle;
 	answer(arg, &none, json_null());
 }
 
@@ -98,9 +98,9 @@ read_outcomes(struct probe *probe, const json_t *completion)
 }
 
 static void
-probed(struct live_job *live, const json_t *completion)
+probed(struct inflight_job *inflight, const json_t *completion)
 {
-	struct probe *probe = (struct probe *)live;
+	struct probe *probe = (struct probe *)inflight;
 	const char *status = json_string_value(json_object_get(completion, "status"));
 	if (status && strcmp(status, "done") == 0)
 		read_outcomes(probe, completion);
@@ -123,22 +123,22 @@ build(struct probe *probe)
 	struct core *core = probe->core;
 	const struct runner *runner = runner_of(probe);
 	struct kettle_error untold = {0};
-	(void)snprintf(probe->live.ref, sizeof(probe->live.ref), "probe-%ld.%llu", (long)getpid(),
+	(void)snprintf(probe->inflight.ref, sizeof(probe->inflight.ref), "probe-%ld.%llu", (long)getpid(),
 		(unsigned long long)++core->local_jobs);
 	if (!runner || core->closing ||
 		task_plan_probe(&core->languages, probe->bundle, probe->unit, &probe->plan, &untold) != 0 ||
-		live_add(&core->live, &probe->live) < 0) {
+		inflight_add(&core->inflight, &probe->inflight) < 0) {
 		go_on(probe);
 		return;
 	}
 	/* The runner may complete it before it returns, and the probe may be gone then: what it was lent is held here. */
 	AUTO_JSON json_t *unit = json_incref(probe->unit), *plan = json_incref(probe->plan);
-	char ref[LIVE_REF_SIZE];
-	memcpy(ref, probe->live.ref, sizeof(ref));
+	char ref[INFLIGHT_REF_SIZE];
+	memcpy(ref, probe->inflight.ref, sizeof(ref));
 	struct kettle_job job = {
 		.size = sizeof(job), .ref = ref, .device = json_string_value(json_object_get(unit, "name")), .unit = unit};
-	if (runner->ops->submit(runner->self, &job, plan, &untold) < 0 && live_find(&core->live, ref)) {
-		live_remove(&core->live, &probe->live);
+	if (runner->ops->submit(runner->self, &job, plan, &untold) < 0 && inflight_find(&core->inflight, ref)) {
+		inflight_remove(&core->inflight, &probe->inflight);
 		go_on(probe);
 	}
 }
@@ -215,7 +215,7 @@ probe_task(struct core *core, const json_t *bundle, const json_t *devices,
 	struct kettle_error none = {0};
 	struct probe *probe = calloc(1, sizeof(*probe));
 	if (probe)
-		*probe = (struct probe){.live = {.event = no_event, .handle = no_handle, .done = probed},
+		*probe = (struct probe){.inflight = {.event = no_event, .handle = no_handle, .done = probed},
 			.core = core,
 			.bundle = json_incref((json_t *)bundle),
 			.names = choose(core, bundle, devices),

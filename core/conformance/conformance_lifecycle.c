@@ -168,7 +168,7 @@ fall(struct subject *subject, struct kettle_fake *fake, struct instance *instanc
 }
 
 static int
-live(struct subject *subject, struct kettle_error *err)
+inflight(struct subject *subject, struct kettle_error *err)
 {
 	struct kettle_fake *fake = NULL;
 	struct instance instance;
@@ -196,7 +196,7 @@ conformance_life(struct subject *subject, struct kettle_error *err)
 {
 	int rc = skip_without_options(subject, err);
 	for (int i = 0; i < LIVES && rc == 0; i++)
-		rc = live(subject, err);
+		rc = inflight(subject, err);
 	return rc;
 }
 
@@ -277,7 +277,7 @@ conformance_leaks(struct subject *subject, struct kettle_error *err)
 		rc = warm_up(err);
 	size_t descriptors = count_entries("/proc/self/fd"), threads = count_entries("/proc/self/task");
 	if (rc == 0)
-		rc = live(subject, err);
+		rc = inflight(subject, err);
 	if (rc)
 		return rc;
 	size_t now = count_entries("/proc/self/fd");

@@ -73,9 +73,9 @@ enter_phase(struct engine_job *job, enum job_phase phase)
 }
 
 static void
-on_event(struct live_job *live, const json_t *event)
+on_event(struct inflight_job *inflight, const json_t *event)
 {
-	struct engine_job *job = (struct engine_job *)((char *)live - offsetof(struct engine_job, live));
+	struct engine_job *job = (struct engine_job *)((char *)inflight - offsetof(struct engine_job, inflight));
 	const char *name = json_string_value(json_object_get(event, "event"));
 	if (!name || job->state != JOB_ACTIVE || job->stop != STOP_NO)
 		return;
@@ -107,9 +107,9 @@ handle_stored(void *arg, const struct kettle_error *err)
 }
 
 static void
-on_handle(struct live_job *live, const char *handle, kettle_answer answer, void *arg)
+on_handle(struct inflight_job *inflight, const char *handle, kettle_answer answer, void *arg)
 {
-	struct engine_job *job = (struct engine_job *)((char *)live - offsetof(struct engine_job, live));
+	struct engine_job *job = (struct engine_job *)((char *)inflight - offsetof(struct engine_job, inflight));
 	struct engine_op *op = engine_op_new(job);
 	op->handle = strdup(handle);
 	if (!op->handle)
@@ -120,19 +120,20 @@ on_handle(struct live_job *live, const char *handle, kettle_answer answer, void 
 }
 
 static void
-on_done(struct live_job *live, const json_t *completion)
+on_done(struct inflight_job *inflight, const json_t *completion)
 {
-	struct engine_job *job = (struct engine_job *)((char *)live - offsetof(struct engine_job, live));
+	struct engine_job *job = (struct engine_job *)((char *)inflight - offsetof(struct engine_job, inflight));
 	engine_end_complete(job, completion);
 }
 
 static void
 register_live(struct engine_job *job)
 {
-	(void)snprintf(job->live.ref, sizeof(job->live.ref), "%lld.%lld", (long long)job->id, (long long)job->attempt);
-	job->live.event = on_event;
-	job->live.handle = on_handle;
-	job->live.done = on_done;
+	(void)snprintf(
+		job->inflight.ref, sizeof(job->inflight.ref), "%lld.%lld", (long long)job->id, (long long)job->attempt);
+	job->inflight.event = on_event;
+	job->inflight.handle = on_handle;
+	job->inflight.done = on_done;
 }
 
 /* section, and spool (room for the path): what the description refers to. */
@@ -140,11 +141,11 @@ static struct kettle_job
 describe_job(const struct engine_job *job, const json_t *section, char spool[PATH_MAX])
 {
 	const char *folder = job->engine->setup.spool;
-	bool fits = folder && snprintf(spool, PATH_MAX, "%s/%s.run", folder, job->live.ref) < PATH_MAX;
+	bool fits = folder && snprintf(spool, PATH_MAX, "%s/%s.run", folder, job->inflight.ref) < PATH_MAX;
 	return (struct kettle_job){
 		.spool = fits ? spool : NULL,
 		.size = sizeof(struct kettle_job),
-		.ref = job->live.ref,
+		.ref = job->inflight.ref,
 		.device = job->device->name,
 		.unit = section,
 		.deadline_ms = job->plan ? budget_ms(job, false) + budget_ms(job, true) : 0,
@@ -197,7 +198,7 @@ submit(struct engine_job *job, const json_t *material)
 		return;
 	}
 	register_live(job);
-	if (live_add(job->engine->setup.live, &job->live) < 0) {
+	if (inflight_add(job->engine->setup.inflight, &job->inflight) < 0) {
 		engine_end_requeue(job, true, "there is not enough memory for it");
 		return;
 	}
@@ -211,7 +212,7 @@ submit(struct engine_job *job, const json_t *material)
 	status = job->unit->runner->ops->submit(job->unit->runner->self, &description, job->plan, &err);
 	/* A runner may complete the job before it returns; what it returns then does not matter any more. */
 	if (status < 0 && job->state == JOB_ACTIVE) {
-		live_remove(job->engine->setup.live, &job->live);
+		inflight_remove(job->engine->setup.inflight, &job->inflight);
 		engine_end_lose(job, err.message, true);
 		return;
 	}
@@ -341,7 +342,7 @@ find_again(struct engine_job *job, const char *handle)
 	struct kettle_error err = {0};
 	enum job_stop stop = job->stop;
 	register_live(job);
-	if (live_add(job->engine->setup.live, &job->live) < 0)
+	if (inflight_add(job->engine->setup.inflight, &job->inflight) < 0)
 		return false;
 	char spool[PATH_MAX];
 	AUTO_JSON json_t *section = json_incref(job->unit->config);
@@ -353,7 +354,7 @@ find_again(struct engine_job *job, const char *handle)
 	if (job->state != JOB_ACTIVE)
 		return true; /* completed already */
 	if (status < 0) {
-		live_remove(job->engine->setup.live, &job->live);
+		inflight_remove(job->engine->setup.inflight, &job->inflight);
 		job->stop = stop;
 		return false;
 	}
@@ -402,8 +403,8 @@ engine_job_stop(struct engine_job *job, enum job_stop why)
 		return;
 	/* The runner may complete it at once, and the job may be gone while the runner still reads its reference. */
 	const struct runner *runner = job->unit->runner;
-	char ref[LIVE_REF_SIZE];
-	memcpy(ref, job->live.ref, sizeof(ref));
+	char ref[INFLIGHT_REF_SIZE];
+	memcpy(ref, job->inflight.ref, sizeof(ref));
 	runner->ops->cancel(runner->self, ref);
 }
 
@@ -411,12 +412,12 @@ void
 engine_job_overdue(struct engine_job *job)
 {
 	if (job->stop == STOP_NO) {
-		log_write(KETTLE_LOG_WARNING, "engine", "job %s is overdue and is cancelled", job->live.ref);
+		log_write(KETTLE_LOG_WARNING, "engine", "job %s is overdue and is cancelled", job->inflight.ref);
 		engine_job_stop(job, STOP_DEADLINE);
 		return;
 	}
 	/* Told to stop and still there: whatever it holds is not to be trusted with another job. */
-	live_remove(job->engine->setup.live, &job->live);
+	inflight_remove(job->engine->setup.inflight, &job->inflight);
 	engine_unit_disable(job->unit, "a job that was cancelled did not end");
 	AUTO_JSON json_t *completion = json_pack("{s:s, s:s}", "status", "lost", "error", "the runner did not answer");
 	engine_end_complete(job, completion);

@@ -187,7 +187,7 @@ struct keeping {
 	uv_work_t work;
 	struct engine_job *job;
 	json_t *verdict;
-	char attempt[LIVE_REF_SIZE];
+	char attempt[INFLIGHT_REF_SIZE];
 	const char *spool;
 	int64_t max_bytes;
 	struct kettle_error err;
@@ -238,7 +238,7 @@ keep_and_finish(struct engine_job *job, json_t *verdict_take)
 	job->state = JOB_ENDING;
 	*keeping = (struct keeping){
 		.job = job, .verdict = verdict_take, .spool = setup->spool, .max_bytes = setup->artifact_bytes};
-	(void)snprintf(keeping->attempt, sizeof(keeping->attempt), "%s", job->live.ref);
+	(void)snprintf(keeping->attempt, sizeof(keeping->attempt), "%s", job->inflight.ref);
 	if (uv_queue_work(setup->loop, &keeping->work, keep_work, kept) == 0)
 		return;
 	free(keeping);

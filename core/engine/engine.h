@@ -40,7 +40,7 @@ struct runner {
 struct engine_setup {
 	uv_loop_t *loop;
 	struct store *store;
-	struct live *live;
+	struct inflight *inflight;
 	const struct languages *languages;
 	const struct runner *runners;
 	size_t runners_count;

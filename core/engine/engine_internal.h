@@ -74,7 +74,7 @@ struct engine_question {
 
 struct engine_job {
 	struct queue_item item; /* first: a queue item is its job */
-	struct live_job live;
+	struct inflight_job inflight;
 	struct engine *engine;
 	int64_t id, submission, user, attempt;
 	struct device *device;

@@ -65,7 +65,7 @@ engine_job_forget(struct engine_job *job)
 		engine->cursor = job->next;
 	queue_remove(job->device->queue, &job->item);
 	leave_held(job);
-	live_remove(engine->setup.live, &job->live);
+	inflight_remove(engine->setup.inflight, &job->inflight);
 	(void)tdelete(job, &engine->jobs_by_id, by_id);
 	*(job->previous ? &job->previous->next : &engine->jobs) = job->next;
 	if (job->next)

@@ -68,7 +68,7 @@ struct core {
 	struct core_plugin *plugins; /* all, for plugin.list; not owned */
 	size_t plugins_count;
 	const struct config *config; /* for config.check; borrowed */
-	struct live live;
+	struct inflight inflight;
 	struct command_env env;
 	json_t *devices;  /* the snapshot behind env */
 	json_t *retired;  /* earlier snapshots, which the store's thread may still read */

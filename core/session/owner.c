@@ -79,7 +79,7 @@ open_parts(struct core *core, struct kettle_error *err)
 	struct engine_setup setup = {
 		.loop = core->setup.loop,
 		.store = core->store,
-		.live = &core->live,
+		.inflight = &core->inflight,
 		.languages = &core->languages,
 		.runners = core->runners,
 		.runners_count = core->runners_count,

@@ -200,7 +200,7 @@ host_unsubscribe(const struct kettle_host *table, uint64_t id)
 static void
 host_job_event(const struct kettle_host *table, const char *ref, const json_t *event)
 {
-	struct live_job *job = live_find(&of(table)->core->live, ref);
+	struct inflight_job *job = inflight_find(&of(table)->core->inflight, ref);
 	if (job)
 		job->event(job, event);
 }
@@ -208,7 +208,7 @@ host_job_event(const struct kettle_host *table, const char *ref, const json_t *e
 static int
 host_job_handle(const struct kettle_host *table, const char *ref, const char *handle, kettle_answer done, void *arg)
 {
-	struct live_job *job = live_find(&of(table)->core->live, ref);
+	struct inflight_job *job = inflight_find(&of(table)->core->inflight, ref);
 	if (!job)
 		return KETTLE_ENOENT;
 	job->handle(job, handle, done, arg);
@@ -218,10 +218,10 @@ host_job_handle(const struct kettle_host *table, const char *ref, const char *ha
 static void
 host_job_done(const struct kettle_host *table, const char *ref, json_t *completion_take)
 {
-	struct live *live = &of(table)->core->live;
-	struct live_job *job = live_find(live, ref);
+	struct inflight *inflight = &of(table)->core->inflight;
+	struct inflight_job *job = inflight_find(inflight, ref);
 	if (job) {
-		live_remove(live, job);
+		inflight_remove(inflight, job);
 		job->done(job, completion_take);
 	} else {
 		log_write(KETTLE_LOG_INFO, of(table)->name, "a completion of job %.40s, which is not live, is dropped", ref);

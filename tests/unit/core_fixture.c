@@ -20,7 +20,7 @@ static struct core_host hosts[CORES_MAX];
 /* ---- a runner that keeps its jobs ---- */
 
 #define JOBS_MAX 8
-static char kept[JOBS_MAX][LIVE_REF_SIZE];
+static char kept[JOBS_MAX][INFLIGHT_REF_SIZE];
 
 static int
 keep_capacity(void *self, const json_t *unit, unsigned *ret_slots, unsigned *ret_prefetch, struct kettle_error *err)
@@ -50,7 +50,7 @@ keep_cancel(void *self, const char *ref)
 		if (strcmp(kept[i], ref) == 0) {
 			kept[i][0] = '\0';
 			for (size_t k = 0; k < CORES_MAX; k++)
-				if (cores.core[k] && live_find(&cores.core[k]->live, ref))
+				if (cores.core[k] && inflight_find(&cores.core[k]->inflight, ref))
 					hosts[k].table.job_done(&hosts[k].table, ref, json_pack("{s:s}", "status", "cancelled"));
 		}
 }

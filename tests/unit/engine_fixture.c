@@ -249,7 +249,7 @@ world_engine(json_t *devices_take)
 	const struct engine_setup setup = {
 		.loop = &world.c.f.loop,
 		.store = world.c.f.store,
-		.live = &world.core.live,
+		.inflight = &world.core.inflight,
 		.languages = world.c.env.languages,
 		.runners = world.runners,
 		.runners_count = 2,
@@ -332,7 +332,7 @@ world_teardown(void **state)
 		fake_describe_end();
 	json_decref(STEAL(fake.facts));
 	json_decref(world.progress);
-	assert_int_equal(world.core.live.count, 0);
+	assert_int_equal(world.core.inflight.count, 0);
 	commands_close(&world.c);
 	return 0;
 }

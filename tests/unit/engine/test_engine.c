@@ -68,7 +68,7 @@ test_unknown_completion(void **state)
 	int64_t job = world_submit();
 	until(fake.count == 1);
 	world.host.table.job_done(&world.host.table, "77.1", json_pack("{s:s}", "status", "done"));
-	char ref[LIVE_REF_SIZE];
+	char ref[INFLIGHT_REF_SIZE];
 	memcpy(ref, fake_task(0)->ref, sizeof(ref));
 	fake_end(0, "done");
 	world.host.table.job_done(&world.host.table, ref, json_pack("{s:s}", "status", "lost"));

@@ -323,7 +323,7 @@ test_bad_devices(void **state)
 	struct engine *other = NULL;
 	AUTO_JSON json_t *list = json_pack("{s:{s:[{s:s}]}}", "CPU", "units", "runner", "absent");
 	const struct engine_setup with = {
-		.loop = &world.c.f.loop, .store = world.c.f.store, .live = &world.core.live, .devices = list};
+		.loop = &world.c.f.loop, .store = world.c.f.store, .inflight = &world.core.inflight, .devices = list};
 	assert_int_equal(engine_new(&with, &other, &err), KETTLE_EINVAL);
 	assert_says(&err, "absent");
 	assert_null(other);
