@@ -33,62 +33,62 @@ no_memory(struct kettle_error *err)
 
 /* Adds a lock at its place in the order; two places may have one lock. */
 static void
-add_lock(struct hold *hold, const struct device_slot *device)
+add_lock(struct device_lease *lease, const struct device_slot *device)
 {
 	size_t at = 0;
-	while (at < hold->count && strcmp(hold->names[at], device->lock) < 0)
+	while (at < lease->count && strcmp(lease->names[at], device->lock) < 0)
 		at++;
-	if (at < hold->count && strcmp(hold->names[at], device->lock) == 0)
+	if (at < lease->count && strcmp(lease->names[at], device->lock) == 0)
 		return;
-	memmove(&hold->names[at + 1], &hold->names[at], (hold->count - at) * sizeof(*hold->names));
-	memmove(&hold->slots[at + 1], &hold->slots[at], (hold->count - at) * sizeof(*hold->slots));
-	hold->names[at] = device->lock;
-	hold->slots[at] = device->slots;
-	hold->count++;
+	memmove(&lease->names[at + 1], &lease->names[at], (lease->count - at) * sizeof(*lease->names));
+	memmove(&lease->slots[at + 1], &lease->slots[at], (lease->count - at) * sizeof(*lease->slots));
+	lease->names[at] = device->lock;
+	lease->slots[at] = device->slots;
+	lease->count++;
 }
 
 /* What is to be looked at. Where jobs share a GPU its memory says nothing. */
 static int
 open_watch(struct job *job)
 {
-	struct hold *hold = &job->hold;
+	struct device_lease *lease = &job->lease;
 	const struct unit *unit = &job->unit;
 	bool shared = false;
-	hold->watch.config = &job->exec->config;
+	lease->watch.config = &job->exec->config;
 	if (!unit->devices[0].gpu || !gpu_expected(&job->exec->config))
 		return 0;
-	hold->watch.gpus = json_array();
-	for (size_t i = 0; i < hold->need; i++) {
+	lease->watch.gpus = json_array();
+	for (size_t i = 0; i < lease->need; i++) {
 		shared = shared || unit->devices[i].slots > 1;
-		if (unit->devices[i].gpu && json_array_append_new(hold->watch.gpus, json_string(unit->devices[i].gpu)) != 0)
+		if (unit->devices[i].gpu && json_array_append_new(lease->watch.gpus, json_string(unit->devices[i].gpu)) != 0)
 			return KETTLE_ENOMEM;
 	}
-	hold->watch.idle = shared ? NULL : json_object();
+	lease->watch.idle = shared ? NULL : json_object();
 	return 0;
 }
 
 int
-hold_open(struct job *job, struct kettle_error *err)
+device_lease_open(struct job *job, struct kettle_error *err)
 {
-	struct hold *hold = &job->hold;
+	struct device_lease *lease = &job->lease;
 	const struct unit *unit = &job->unit;
 	for (size_t i = 0; i < job->count; i++)
-		hold->need = job->steps[i].device > hold->need ? job->steps[i].device : hold->need;
+		lease->need = job->steps[i].device > lease->need ? job->steps[i].device : lease->need;
 	/* A place without a GPU is all of its machine that there is; how many devices that has is for the program to see. */
-	if (hold->need > unit->count && unit->devices[0].gpu)
+	if (lease->need > unit->count && unit->devices[0].gpu)
 		return kettle_fail(err, KETTLE_EUNAVAIL, "The job needs %zu devices at once, and unit `%s` has %zu.",
-			hold->need, unit->name, unit->count);
-	hold->need = hold->need < unit->count ? hold->need : unit->count;
-	if (hold->need == 0)
+			lease->need, unit->name, unit->count);
+	lease->need = lease->need < unit->count ? lease->need : unit->count;
+	if (lease->need == 0)
 		return 0;
-	hold->locks = calloc(hold->need, sizeof(*hold->locks));
-	hold->names = calloc(hold->need + 1, sizeof(*hold->names));
-	hold->slots = calloc(hold->need + 1, sizeof(*hold->slots));
-	if (!hold->locks || !hold->names || !hold->slots || open_watch(job) != 0)
+	lease->locks = calloc(lease->need, sizeof(*lease->locks));
+	lease->names = calloc(lease->need + 1, sizeof(*lease->names));
+	lease->slots = calloc(lease->need + 1, sizeof(*lease->slots));
+	if (!lease->locks || !lease->names || !lease->slots || open_watch(job) != 0)
 		return no_memory(err);
-	for (size_t i = 0; i < hold->need; i++) {
-		hold->locks[i].fd = -1;
-		add_lock(hold, &unit->devices[i]);
+	for (size_t i = 0; i < lease->need; i++) {
+		lease->locks[i].fd = -1;
+		add_lock(lease, &unit->devices[i]);
 	}
 	return 0;
 }
@@ -99,50 +99,50 @@ static void
 look_run(uv_work_t *work)
 {
 	struct job *job = work->data;
-	job->hold.found_faults = gpuwatch_check(&job->hold.watch, &job->hold.found_reading);
+	job->lease.found_faults = gpuwatch_check(&job->lease.watch, &job->lease.found_reading);
 }
 
 static void
 look_done(uv_work_t *work, int status)
 {
 	struct job *job = work->data;
-	struct hold *hold = &job->hold;
+	struct device_lease *lease = &job->lease;
 	(void)status;
-	hold->busy = false;
-	json_decref(hold->reading);
-	json_decref(hold->faults);
-	hold->reading = STEAL(hold->found_reading);
-	hold->faults = STEAL(hold->found_faults);
+	lease->busy = false;
+	json_decref(lease->reading);
+	json_decref(lease->faults);
+	lease->reading = STEAL(lease->found_reading);
+	lease->faults = STEAL(lease->found_faults);
 	/* Less than ever is what it uses when nothing runs. */
-	if (hold->reading && hold->watch.idle)
-		gpuwatch_note_idle(job->exec->idle, hold->reading, hold->watch.gpus);
-	hold->worked(job);
+	if (lease->reading && lease->watch.idle)
+		gpuwatch_note_idle(job->exec->idle, lease->reading, lease->watch.gpus);
+	lease->worked(job);
 }
 
 /* False: there is nothing to look at, or no thread to do it. */
 static bool
 look(struct job *job, void (*worked)(struct job *job))
 {
-	struct hold *hold = &job->hold;
-	if (json_array_size(hold->watch.gpus) == 0)
+	struct device_lease *lease = &job->lease;
+	if (json_array_size(lease->watch.gpus) == 0)
 		return false;
-	if (hold->watch.idle)
-		(void)json_object_update(hold->watch.idle, job->exec->idle);
-	hold->work.data = job;
-	hold->worked = worked;
-	hold->busy = uv_queue_work(job->exec->loop, &hold->work, look_run, look_done) == 0;
-	return hold->busy;
+	if (lease->watch.idle)
+		(void)json_object_update(lease->watch.idle, job->exec->idle);
+	lease->work.data = job;
+	lease->worked = worked;
+	lease->busy = uv_queue_work(job->exec->loop, &lease->work, look_run, look_done) == 0;
+	return lease->busy;
 }
 
 /* ---- taking ---- */
 
 static void
-take_fault(struct hold *hold)
+take_fault(struct device_lease *lease)
 {
 	const char *gpu;
 	json_t *why;
-	json_object_foreach(hold->faults, gpu, why) {
-		hold->error.code = kettle_fail(&hold->error, KETTLE_EUNAVAIL, "%s", json_string_value(why));
+	json_object_foreach(lease->faults, gpu, why) {
+		lease->error.code = kettle_fail(&lease->error, KETTLE_EUNAVAIL, "%s", json_string_value(why));
 		return;
 	}
 }
@@ -150,17 +150,17 @@ take_fault(struct hold *hold)
 static void
 begin(struct job *job)
 {
-	struct hold *hold = &job->hold;
+	struct device_lease *lease = &job->lease;
 	json_t *names = json_array();
-	hold->ready = true;
-	take_fault(hold);
+	lease->ready = true;
+	take_fault(lease);
 	job->device_ns = time_monotonic_ns();
-	for (size_t i = 0; i < hold->count; i++)
-		(void)json_array_append_new(names, json_string(hold->names[i]));
+	for (size_t i = 0; i < lease->count; i++)
+		(void)json_array_append_new(names, json_string(lease->names[i]));
 	failpoint("exec.device");
 	exec_emit(job->exec, json_pack("{s:s, s:s, s:{s:s, s:i, s:I, s:o}}", "event", "device", "job", job->ref, "device",
-							 "lock", hold->names[0], "slot", (int)hold->locks[0].slot, "waited_ns",
-							 (json_int_t)(job->device_ns - hold->asked_ns), "locks", names));
+							 "lock", lease->names[0], "slot", (int)lease->locks[0].slot, "waited_ns",
+							 (json_int_t)(job->device_ns - lease->asked_ns), "locks", names));
 }
 
 static void
@@ -186,14 +186,14 @@ static void
 on_lock(void *arg)
 {
 	struct job *job = arg;
-	struct hold *hold = &job->hold;
-	hold->held++;
-	int rc = take_next(job, &hold->error);
+	struct device_lease *lease = &job->lease;
+	lease->held++;
+	int rc = take_next(job, &lease->error);
 	if (rc == 0)
 		return;
 	if (rc < 0) {
-		hold->error.code = rc;
-		hold->ready = true;
+		lease->error.code = rc;
+		lease->ready = true;
 		job->devices_held(job);
 	} else if (locked(job)) {
 		job->devices_held(job);
@@ -204,27 +204,27 @@ on_lock(void *arg)
 static int
 take_next(struct job *job, struct kettle_error *err)
 {
-	struct hold *hold = &job->hold;
-	while (hold->held < hold->count) {
-		int rc = devlock_acquire(&job->exec->locks, &hold->locks[hold->held], hold->names[hold->held],
-			hold->slots[hold->held], job->received_ns, on_lock, job, err);
+	struct device_lease *lease = &job->lease;
+	while (lease->held < lease->count) {
+		int rc = devlock_acquire(&job->exec->locks, &lease->locks[lease->held], lease->names[lease->held],
+			lease->slots[lease->held], job->received_ns, on_lock, job, err);
 		if (rc <= 0)
 			return rc;
-		hold->held++;
+		lease->held++;
 	}
 	return 1;
 }
 
 int
-hold_want(struct job *job, struct kettle_error *err)
+device_lease_want(struct job *job, struct kettle_error *err)
 {
-	struct hold *hold = &job->hold;
-	if (hold->ready)
+	struct device_lease *lease = &job->lease;
+	if (lease->ready)
 		return 1;
-	if (hold->wanted)
+	if (lease->wanted)
 		return 0;
-	hold->wanted = true;
-	hold->asked_ns = time_monotonic_ns();
+	lease->wanted = true;
+	lease->asked_ns = time_monotonic_ns();
 	int rc = take_next(job, err);
 	if (rc > 0)
 		return locked(job);
@@ -240,12 +240,12 @@ hold_want(struct job *job, struct kettle_error *err)
 static void
 give_back(struct job *job)
 {
-	struct hold *hold = &job->hold;
-	hold->ended = true;
-	for (size_t i = 0; i < hold->count; i++)
-		devlock_release(&job->exec->locks, &hold->locks[i]);
-	hold->held = 0;
-	hold->ready = hold->wanted = false;
+	struct device_lease *lease = &job->lease;
+	lease->ended = true;
+	for (size_t i = 0; i < lease->count; i++)
+		devlock_release(&job->exec->locks, &lease->locks[i]);
+	lease->held = 0;
+	lease->ready = lease->wanted = false;
 }
 
 static void
@@ -256,53 +256,53 @@ looked_after(struct job *job)
 }
 
 void
-hold_release(struct job *job)
+device_lease_release(struct job *job)
 {
-	struct hold *hold = &job->hold;
-	if (hold->ended || hold->busy || !hold->wanted)
+	struct device_lease *lease = &job->lease;
+	if (lease->ended || lease->busy || !lease->wanted)
 		return;
 	/* What was found wrong before anything ran is as wrong now. */
-	bool worth = hold->ready && hold->error.code == 0 && !hold->checked && !job->lost;
-	hold->checked = true;
+	bool worth = lease->ready && lease->error.code == 0 && !lease->checked && !job->lost;
+	lease->checked = true;
 	if (!worth || !look(job, looked_after))
 		give_back(job);
 }
 
 bool
-hold_is_busy(const struct job *job)
+device_lease_is_busy(const struct job *job)
 {
-	return job->hold.busy;
+	return job->lease.busy;
 }
 
 size_t
-hold_descriptors(const struct job *job, int *ret_fds)
+device_lease_descriptors(const struct job *job, int *ret_fds)
 {
 	size_t count = 0;
-	for (size_t i = 0; i < job->hold.held; i++)
-		if (job->hold.locks[i].fd >= 0)
-			ret_fds[count++] = job->hold.locks[i].fd;
+	for (size_t i = 0; i < job->lease.held; i++)
+		if (job->lease.locks[i].fd >= 0)
+			ret_fds[count++] = job->lease.locks[i].fd;
 	return count;
 }
 
 json_t *
-hold_report(const struct job *job)
+device_lease_report(const struct job *job)
 {
-	const struct hold *hold = &job->hold;
-	if (!hold->faults)
+	const struct device_lease *lease = &job->lease;
+	if (!lease->faults)
 		return NULL;
-	return json_pack("{s:O, s:O}", "checked", hold->watch.gpus, "faults", hold->faults);
+	return json_pack("{s:O, s:O}", "checked", lease->watch.gpus, "faults", lease->faults);
 }
 
 void
-hold_close(struct job *job)
+device_lease_close(struct job *job)
 {
-	struct hold *hold = &job->hold;
+	struct device_lease *lease = &job->lease;
 	give_back(job);
-	free(hold->locks);
-	free(hold->names);
-	free(hold->slots);
-	json_decref(hold->watch.gpus);
-	json_decref(hold->watch.idle);
-	json_decref(hold->reading);
-	json_decref(hold->faults);
+	free(lease->locks);
+	free(lease->names);
+	free(lease->slots);
+	json_decref(lease->watch.gpus);
+	json_decref(lease->watch.idle);
+	json_decref(lease->reading);
+	json_decref(lease->faults);
 }

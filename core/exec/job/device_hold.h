@@ -15,7 +15,7 @@
 struct job;
 
 /* Zero-initialise. Loop thread; while busy the watch and what it found are the pool thread's. */
-struct hold {
+struct device_lease {
 	size_t need; /* places of the unit that the job's steps use at most */
 	struct devlock *locks;
 	size_t count, held;        /* locks; those that are held */
@@ -34,20 +34,20 @@ struct hold {
 };
 
 /* After the job's steps are known: what it needs, and whether its unit has that (KETTLE_EUNAVAIL). */
-int hold_open(struct job *job, struct kettle_error *err);
+int device_lease_open(struct job *job, struct kettle_error *err);
 /*
  * Asks for the devices on behalf of a step. 1: they are held (hold.error may say that they are of no use); 0:
  * job->devices_held is called later; or a code.
  */
-int hold_want(struct job *job, struct kettle_error *err);
+int device_lease_want(struct job *job, struct kettle_error *err);
 /* No step needs the devices any more: looks at them and gives them back. job->advance is called when that is over. */
-void hold_release(struct job *job);
+void device_lease_release(struct job *job);
 /* Whether the job must still stay for it. */
-bool hold_is_busy(const struct job *job);
+bool device_lease_is_busy(const struct job *job);
 /* The descriptors of what is held, for init; how many (at most JOB_MAX_DEVICES). */
-size_t hold_descriptors(const struct job *job, int *ret_fds);
+size_t device_lease_descriptors(const struct job *job, int *ret_fds);
 /* {"checked": [gpu], "faults": {gpu: sentence}}, NULL: nothing was looked at. New reference. */
-json_t *hold_report(const struct job *job);
-void hold_close(struct job *job);
+json_t *device_lease_report(const struct job *job);
+void device_lease_close(struct job *job);
 
 #endif

@@ -55,7 +55,7 @@ describe_gpus(const struct job *job, json_t *system)
 {
 	const json_t *gpu, *facts = NULL;
 	size_t count = 0, i;
-	json_array_foreach(job->hold.watch.gpus, i, gpu) {
+	json_array_foreach(job->lease.watch.gpus, i, gpu) {
 		const json_t *one = gpu_find(job->exec->gpus, json_string_value(gpu));
 		facts = facts ? facts : one;
 		count += one != NULL;
@@ -119,7 +119,7 @@ report(struct job *job, const char *status, const char *error)
 	exec_emit(job->exec,
 		json_pack("{s:s, s:s, s:s, s:o, s:s*, s:O, s:O, s:o*, s:{s:I, s:I, s:I}}", "event", "done", "job", job->ref,
 			"status", status, "error", emit_text(error), "kept", kept, "outcomes", outcomes, "system", system, "device",
-			hold_report(job), "stamps", "received_ns", (json_int_t)job->received_ns, "device_ns",
+			device_lease_report(job), "stamps", "received_ns", (json_int_t)job->received_ns, "device_ns",
 			(json_int_t)job->device_ns, "done_ns", (json_int_t)time_monotonic_ns()));
 	job->reported = true;
 }
@@ -131,7 +131,7 @@ job_free(struct job *job)
 		step_close(&job->steps[i]);
 	if (job->dir)
 		(void)file_remove_tree(job->dir, NULL);
-	hold_close(job);
+	device_lease_close(job);
 	free(job->steps);
 	free(job->outputs);
 	free(job->dir);
@@ -239,7 +239,7 @@ release_device(struct job *job)
 	for (size_t i = 0; i < job->count; i++)
 		if (job->steps[i].device > 0 && job->steps[i].phase != STEP_ENDED)
 			return;
-	hold_release(job);
+	device_lease_release(job);
 }
 
 static void
@@ -262,7 +262,7 @@ job_advance(struct job *job)
 	} while (job->again);
 	job->advancing = false;
 	release_device(job);
-	if (ended && !hold_is_busy(job))
+	if (ended && !device_lease_is_busy(job))
 		finish(job);
 }
 
@@ -388,7 +388,7 @@ accept_line(struct job *job, struct kettle_error *err)
 	}
 	if (rc == 0)
 		rc = make_steps(job, err);
-	return rc == 0 ? hold_open(job, err) : rc;
+	return rc == 0 ? device_lease_open(job, err) : rc;
 }
 
 int

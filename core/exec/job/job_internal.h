@@ -60,7 +60,7 @@ struct job {
 	bool stopped;          /* its steps were told to end */
 	bool advancing, again; /* inner: job_advance is at work, and must look once more */
 	char *lost;            /* why the machine is not to be trusted any more */
-	struct hold hold;
+	struct device_lease lease;
 	uint64_t received_ns, device_ns;
 	/* Set by job.c, called by what is below it. */
 	void (*advance)(struct job *job);               /* a step has ended, or the devices were given back: go on */

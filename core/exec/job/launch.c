@@ -263,7 +263,7 @@ launch(struct step_process *process, size_t index, const struct joint *joint, vo
 		.sandbox.fds = fds,
 		.sandbox.fds_count = list_descriptors(step, index, joint, fds),
 		.sandbox.keep = keep,
-		.sandbox.keep_count = hold_descriptors(step->job, keep),
+		.sandbox.keep_count = device_lease_descriptors(step->job, keep),
 		.sandbox.limits = make_limits(&process->limits),
 		.sandbox.cores = cores->list,
 		.sandbox.cores_count = cores->count,

@@ -332,7 +332,7 @@ queue(void *arg)
 	step->phase = STEP_QUEUED;
 	step->queued_ns = time_monotonic_ns();
 	if (step->device > 0) {
-		int rc = hold_want(step->job, &step->error);
+		int rc = device_lease_want(step->job, &step->error);
 		if (rc < 0) {
 			step->error.code = rc;
 			end_error(step);
@@ -409,10 +409,10 @@ must_repeat(const struct step *step)
 static void
 looked(struct step *step)
 {
-	struct hold *hold = &step->job->hold;
+	struct device_lease *lease = &step->job->lease;
 	if (step->gpu_reading) {
-		json_decref(hold->reading);
-		hold->reading = STEAL(step->gpu_reading);
+		json_decref(lease->reading);
+		lease->reading = STEAL(step->gpu_reading);
 	}
 	if (!must_repeat(step)) {
 		do_work(step, stepwork_collect, collect_done);
@@ -439,7 +439,7 @@ all_ended(struct step *step)
 	if (step->collect && step->cacheable)
 		step->trim = exec->stores++ % CACHE_TRIM_EVERY == 0;
 	builds_release(&exec->builds, &step->slot);
-	if (step->device > 0 && json_array_size(step->job->hold.watch.gpus) > 0)
+	if (step->device > 0 && json_array_size(step->job->lease.watch.gpus) > 0)
 		do_work(step, stepwork_look, looked);
 	else
 		do_work(step, stepwork_collect, collect_done);
@@ -484,8 +484,8 @@ start(void *arg)
 		end(step, STEP_CANCELLED);
 		return;
 	}
-	if (step->device > 0 && step->job->hold.error.code != 0) {
-		step->error = step->job->hold.error;
+	if (step->device > 0 && step->job->lease.error.code != 0) {
+		step->error = step->job->lease.error;
 		end_error(step);
 		return;
 	}

@@ -161,10 +161,10 @@ collect(struct step *step, const char *key, const char *to, bool missing_ok, jso
 void
 stepwork_look(struct step *step)
 {
-	struct hold *hold = &step->job->hold;
+	struct device_lease *lease = &step->job->lease;
 	struct kettle_error error = {0};
 	bool cool = step->state == STEP_PASSED && !step->throttled;
-	step->gpus = gpuwatch_after(&hold->watch, hold->reading, cool, &step->gpu_reading, &error);
+	step->gpus = gpuwatch_after(&lease->watch, lease->reading, cool, &step->gpu_reading, &error);
 	/* Without its GPU nobody can be blamed for not passing. */
 	if (error.code != 0 && step->state != STEP_PASSED && step->state != STEP_CANCELLED) {
 		step->error = error;
