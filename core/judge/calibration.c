@@ -109,14 +109,14 @@ value_of(const json_t *result, size_t index, const char *what)
 }
 
 /* Where samples go, and of whose calibrators. */
-struct collecting {
+struct sample_collector {
 	json_t *samples;
 	bool own;
 };
 
 /* Adds one time to the samples of a name; 1, or 0 where it is none. */
 static size_t
-collect(const struct collecting *to, const char *name, const char *text)
+collect(const struct sample_collector *to, const char *name, const char *text)
 {
 	double ns = 0;
 	size_t most = to->own ? CALIBRATION_OWN_MAX : CALIBRATION_NAMES_MAX;
@@ -130,7 +130,7 @@ collect(const struct collecting *to, const char *name, const char *text)
 
 /* `NAME=NS NAME=NS …`. */
 static size_t
-collect_all(const struct collecting *to, const char *text)
+collect_all(const struct sample_collector *to, const char *text)
 {
 	AUTO_FREE char *copy = strdup(text);
 	size_t taken = 0;
@@ -146,7 +146,7 @@ collect_all(const struct collecting *to, const char *text)
 }
 
 static size_t
-collect_benchmarks(const struct collecting *to, const json_t *result, size_t count)
+collect_benchmarks(const struct sample_collector *to, const json_t *result, size_t count)
 {
 	size_t taken = 0;
 	for (size_t i = 0; i < count; i++) {
@@ -160,20 +160,20 @@ collect_benchmarks(const struct collecting *to, const json_t *result, size_t cou
 size_t
 calibration_collect(const json_t *result, size_t count, json_t *samples)
 {
-	return collect_benchmarks(&(struct collecting){.samples = samples}, result, count);
+	return collect_benchmarks(&(struct sample_collector){.samples = samples}, result, count);
 }
 
 size_t
 calibration_collect_own(const json_t *result, size_t count, json_t *samples)
 {
-	return collect_benchmarks(&(struct collecting){.samples = samples, .own = true}, result, count);
+	return collect_benchmarks(&(struct sample_collector){.samples = samples, .own = true}, result, count);
 }
 
 size_t
 calibration_collect_ratios(const json_t *result, json_t *samples)
 {
 	const char *all = value_of(result, 0, "ratios");
-	return all ? collect_all(&(struct collecting){.samples = samples}, all) : 0;
+	return all ? collect_all(&(struct sample_collector){.samples = samples}, all) : 0;
 }
 
 static int

@@ -36,7 +36,7 @@ static const struct kind {
 enum { TEST, BENCHMARK, LEADERBOARD, PROFILE };
 
 /* The run steps while they are made. */
-struct making {
+struct run_steps_builder {
 	const json_t *task;
 	const char *calibration; /* the variable's value, "" without */
 	json_t *runs;
@@ -154,14 +154,14 @@ unique_patterns(void)
 
 /* What the harness finds in its environment. New reference; an empty object where there is nothing. */
 static json_t *
-environment(const struct making *making, json_int_t devices)
+environment(const struct run_steps_builder *builder, json_int_t devices)
 {
 	json_t *env = json_object();
 	int failed = 0;
-	if (json_is_true(json_object_get(making->task, "multi_gpu")))
+	if (json_is_true(json_object_get(builder->task, "multi_gpu")))
 		failed |= json_object_set_new(env, "POPCORN_GPUS", json_sprintf("%" JSON_INTEGER_FORMAT, devices));
-	if (*making->calibration)
-		failed |= json_object_set_new(env, CALIBRATION_VARIABLE, json_string(making->calibration));
+	if (*builder->calibration)
+		failed |= json_object_set_new(env, CALIBRATION_VARIABLE, json_string(builder->calibration));
 	if (!failed)
 		return env;
 	json_decref(env);
@@ -170,13 +170,13 @@ environment(const struct making *making, json_int_t devices)
 
 /* What the run adds to the plain step: which one it is, its secret, its environment, and the run before it. */
 static int
-complete(const struct making *making, json_t *step, const struct run *run, json_int_t devices)
+complete(const struct run_steps_builder *builder, json_t *step, const struct run *run, json_int_t devices)
 {
 	int failed = 0;
 	json_t *which = json_object_get(step, "run");
-	size_t count = json_array_size(making->runs);
-	const json_t *before = count ? json_array_get(making->runs, count - 1) : NULL;
-	AUTO_JSON json_t *env = environment(making, devices);
+	size_t count = json_array_size(builder->runs);
+	const json_t *before = count ? json_array_get(builder->runs, count - 1) : NULL;
+	AUTO_JSON json_t *env = environment(builder, devices);
 	if (run->indexed)
 		failed |= json_object_set_new(which, "index", json_integer((json_int_t)run->first));
 	if (run->secret)
@@ -197,9 +197,9 @@ run_id(const struct run *run, char between)
 }
 
 static int
-add_run(const struct making *making, const struct run *run)
+add_run(const struct run_steps_builder *builder, const struct run *run)
 {
-	const json_t *task = making->task, *cases = json_object_get(task, run->kind->cases);
+	const json_t *task = builder->task, *cases = json_object_get(task, run->kind->cases);
 	const char *cases_name = has_file(task, CASES_NAME) ? CASES_OTHER_NAME : CASES_NAME;
 	json_int_t devices = devices_needed(task, cases, run);
 	AUTO_FREE char *text = task_runs_cases(cases, run->first, run->count);
@@ -212,33 +212,33 @@ add_run(const struct making *making, const struct run *run)
 			"secret", run->secret != NULL, "args", run->kind->mode, cases_name, "cases", "name", cases_name, "text",
 			text, "result", "POPCORN_FD", "pass", "exit", 0, "result", "check", "pass", "unique", unique_patterns(),
 			"limits", "wall", json_object_get(task, run->kind->timeout), "device", devices);
-	if (!step || complete(making, step, run, devices))
+	if (!step || complete(builder, step, run, devices))
 		return KETTLE_ENOMEM;
-	return json_array_append(making->runs, step);
+	return json_array_append(builder->runs, step);
 }
 
 /* ---- all runs of a mode ---- */
 
 /* Test runs every test; where only the last benchmark counts, only that one is timed. */
 static int
-add_kind(const struct making *making, const struct kind *kind, const char *secret)
+add_kind(const struct run_steps_builder *builder, const struct kind *kind, const char *secret)
 {
-	const json_t *task = making->task;
+	const json_t *task = builder->task;
 	size_t count = json_array_size(json_object_get(task, kind->cases));
 	const char *ranking = json_string_value(json_object_get(task, "ranking_by"));
 	bool last = kind != &kinds[TEST] && ranking && strcmp(ranking, "last") == 0;
 	struct run run = {.kind = kind, .secret = secret, .first = last ? count - 1 : 0, .count = last ? 1 : count};
-	return count ? add_run(making, &run) : KETTLE_EINVAL;
+	return count ? add_run(builder, &run) : KETTLE_EINVAL;
 }
 
 static int
-add_profiles(const struct making *making)
+add_profiles(const struct run_steps_builder *builder)
 {
-	size_t count = json_array_size(json_object_get(making->task, "benchmarks"));
+	size_t count = json_array_size(json_object_get(builder->task, "benchmarks"));
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < count; i++) {
 		struct run run = {.kind = &kinds[PROFILE], .first = i, .count = 1, .indexed = true};
-		rc = add_run(making, &run);
+		rc = add_run(builder, &run);
 	}
 	return rc;
 }
@@ -251,28 +251,28 @@ is_seed(const char *seed)
 }
 
 static int
-add_ranked(const struct making *making, const char *seed, struct kettle_error *err)
+add_ranked(const struct run_steps_builder *builder, const char *seed, struct kettle_error *err)
 {
 	if (!is_seed(seed))
 		return kettle_fail(err, KETTLE_EINVAL, "A ranked job needs a secret seed: a decimal number below 2^31.");
 	int rc = 0;
 	for (int secret = 0; secret < 2; secret++)
 		for (int kind = TEST; rc == 0 && kind <= LEADERBOARD; kind++)
-			rc = add_kind(making, &kinds[kind], secret ? seed : NULL);
+			rc = add_kind(builder, &kinds[kind], secret ? seed : NULL);
 	return rc ? fail_memory(err) : 0;
 }
 
 static int
-add_mode(const struct making *making, const char *mode, const char *seed, struct kettle_error *err)
+add_mode(const struct run_steps_builder *builder, const char *mode, const char *seed, struct kettle_error *err)
 {
 	if (strcmp(mode, "ranked") == 0)
-		return add_ranked(making, seed, err);
+		return add_ranked(builder, seed, err);
 	if (strcmp(mode, "test") == 0)
-		return add_kind(making, &kinds[TEST], NULL) ? fail_memory(err) : 0;
+		return add_kind(builder, &kinds[TEST], NULL) ? fail_memory(err) : 0;
 	if (strcmp(mode, "benchmark") == 0)
-		return add_kind(making, &kinds[BENCHMARK], NULL) ? fail_memory(err) : 0;
+		return add_kind(builder, &kinds[BENCHMARK], NULL) ? fail_memory(err) : 0;
 	if (strcmp(mode, "profile") == 0)
-		return add_profiles(making) ? fail_memory(err) : 0;
+		return add_profiles(builder) ? fail_memory(err) : 0;
 	return kettle_fail(
 		err, KETTLE_EINVAL, "No mode `%.40s`; a submission is test, benchmark, profile or ranked.", mode);
 }
@@ -282,10 +282,11 @@ task_runs(const json_t *task, const char *mode, const char *seed, const char *ca
 	struct kettle_error *err)
 {
 	AUTO_JSON json_t *runs = json_array();
-	const struct making making = {.task = task, .calibration = calibration ? calibration : "", .runs = runs};
+	const struct run_steps_builder builder = {
+		.task = task, .calibration = calibration ? calibration : "", .runs = runs};
 	if (!runs)
 		return fail_memory(err);
-	int rc = add_mode(&making, mode, seed, err);
+	int rc = add_mode(&builder, mode, seed, err);
 	if (rc == 0)
 		*ret_runs = STEAL(runs);
 	return rc;

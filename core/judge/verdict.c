@@ -14,7 +14,7 @@
 #include "judge/step_verdict.h"
 
 /* A verdict while it is made. */
-struct making {
+struct verdict_builder {
 	const struct language *language;
 	const json_t *task, *plan, *completion;
 	json_t *runs, *compilation, *artifacts; /* new */
@@ -28,11 +28,11 @@ struct making {
 };
 
 static void
-free_making(struct making *making)
+free_making(struct verdict_builder *builder)
 {
-	json_decref(making->runs);
-	json_decref(making->compilation);
-	json_decref(making->artifacts);
+	json_decref(builder->runs);
+	json_decref(builder->compilation);
+	json_decref(builder->artifacts);
 }
 #define AUTO_MAKING __attribute__((cleanup(free_making)))
 
@@ -70,14 +70,14 @@ cut_middle(const char *text, size_t len, size_t most)
 
 /* stdout or stderr of an outcome as one string. */
 static json_t *
-keep_output(struct making *making, const json_t *outcome, const char *which)
+keep_output(struct verdict_builder *builder, const json_t *outcome, const char *which)
 {
 	const json_t *captured = json_object_get(outcome, which), *text = json_object_get(captured, "text");
-	size_t len = json_string_length(text), most = making->left < VERDICT_MAX_TEXT ? making->left : VERDICT_MAX_TEXT;
+	size_t len = json_string_length(text), most = builder->left < VERDICT_MAX_TEXT ? builder->left : VERDICT_MAX_TEXT;
 	json_int_t cut = integer_of(captured, "cut");
 	const char *bytes = json_is_string(text) ? json_string_value(text) : "";
 	AUTO_JSON json_t *kept = len > most ? cut_middle(bytes, len, most) : json_stringn(bytes, len);
-	making->left -= len > most ? most : len;
+	builder->left -= len > most ? most : len;
 	if (cut <= 0)
 		return STEAL(kept);
 	return json_sprintf("%s\n[… %" JSON_INTEGER_FORMAT " bytes more were cut …]\n", json_string_value(kept), cut);
@@ -85,11 +85,11 @@ keep_output(struct making *making, const json_t *outcome, const char *which)
 
 /* The result's keys and values, as many as there is room for. */
 static json_t *
-keep_result(struct making *making, const json_t *outcome)
+keep_result(struct verdict_builder *builder, const json_t *outcome)
 {
 	json_t *kept = json_object(), *value;
 	const char *key;
-	size_t most = making->left < VERDICT_MAX_RESULT ? making->left : VERDICT_MAX_RESULT, used = 0, left_out = 0;
+	size_t most = builder->left < VERDICT_MAX_RESULT ? builder->left : VERDICT_MAX_RESULT, used = 0, left_out = 0;
 	json_object_foreach(json_object_get(outcome, "result"), key, value) {
 		size_t size = strlen(key) + json_string_length(value);
 		if (!json_is_string(value) || size > most - used) {
@@ -99,7 +99,7 @@ keep_result(struct making *making, const json_t *outcome)
 		used += size;
 		json_object_set(kept, key, value);
 	}
-	making->left -= used;
+	builder->left -= used;
 	if (left_out)
 		json_object_set_new(kept, "kettle.left-out", json_sprintf("%zu", left_out));
 	return kept;
@@ -135,17 +135,17 @@ exit_of(const struct verdict_step *reading, const json_t *outcome)
 }
 
 static int
-keep_artifacts(struct making *making, const json_t *step, const json_t *outcome)
+keep_artifacts(struct verdict_builder *builder, const json_t *step, const json_t *outcome)
 {
 	size_t i;
 	json_t *artifact;
 	json_array_foreach(json_object_get(outcome, "artifacts"), i, artifact) {
 		const char *name = text_of(artifact, "name"), *sha256 = text_of(artifact, "sha256");
-		if (!name || !sha256 || json_array_size(making->artifacts) >= VERDICT_MAX_ARTIFACTS)
+		if (!name || !sha256 || json_array_size(builder->artifacts) >= VERDICT_MAX_ARTIFACTS)
 			continue;
 		json_t *kept = json_pack("{s:s, s:s, s:I, s:s}", "step", text_of(step, "id"), "name", name, "size",
 			integer_of(artifact, "size"), "sha256", sha256);
-		if (json_array_append_new(making->artifacts, kept))
+		if (json_array_append_new(builder->artifacts, kept))
 			return KETTLE_ENOMEM;
 	}
 	return 0;
@@ -154,17 +154,18 @@ keep_artifacts(struct making *making, const json_t *step, const json_t *outcome)
 /* ---- steps ---- */
 
 static int
-add_compilation(struct making *making, const json_t *step, const json_t *outcome, const struct verdict_step *reading)
+add_compilation(
+	struct verdict_builder *builder, const json_t *step, const json_t *outcome, const struct verdict_step *reading)
 {
 	const char *title = text_of(step, "title");
-	making->build_ns += integer_of(outcome, "wall_ns");
+	builder->build_ns += integer_of(outcome, "wall_ns");
 	json_t *entry = json_pack("{s:s, s:o, s:b, s:s, s:o, s:o, s:o, s:o, s:o, s:b}", "title",
 		title ? title : text_of(step, "id"), "command", keep_value(outcome, "command", JSON_STRING), "passed",
 		reading->state == VERDICT_PASSED, "state", verdict_state_name(reading->state), "exit",
 		exit_of(reading, outcome), "message", message_of(&reading->why), "stdout",
-		keep_output(making, outcome, "stdout"), "stderr", keep_output(making, outcome, "stderr"), "wall_ns",
+		keep_output(builder, outcome, "stdout"), "stderr", keep_output(builder, outcome, "stderr"), "wall_ns",
 		keep_value(outcome, "wall_ns", JSON_INTEGER), "cached", json_is_true(json_object_get(outcome, "cached")));
-	return json_array_append_new(making->compilation, entry);
+	return json_array_append_new(builder->compilation, entry);
 }
 
 /* An object that came from a machine, unless it is larger than anything honest. */
@@ -179,10 +180,10 @@ bounded(const json_t *object, const char *key)
 
 /* What the run ran on, as the field's records have it. New reference. */
 static json_t *
-system_of(const struct making *making)
+system_of(const struct verdict_builder *builder)
 {
 	static const char *const keys[] = {"gpu", "count", "cpu", "runtime", "platform", "torch", "host"};
-	AUTO_JSON json_t *all = bounded(making->completion, "system");
+	AUTO_JSON json_t *all = bounded(builder->completion, "system");
 	json_t *system = json_object();
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
 		if (json_object_get(all, keys[i]))
@@ -192,72 +193,72 @@ system_of(const struct making *making)
 
 /* What only a public run shows. */
 static int
-add_details(
-	struct making *making, json_t *entry, const json_t *step, const json_t *outcome, const struct verdict_step *reading)
+add_details(struct verdict_builder *builder, json_t *entry, const json_t *step, const json_t *outcome,
+	const struct verdict_step *reading)
 {
 	AUTO_JSON json_t *details =
 		json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "message", message_of(&reading->why), "exit",
 			exit_of(reading, outcome), "signal", keep_value(outcome, "signal", JSON_INTEGER), "limit",
 			keep_value(outcome, "limit", JSON_STRING), "memory_peak", keep_value(outcome, "memory_peak", JSON_INTEGER),
-			"stdout", keep_output(making, outcome, "stdout"), "stderr", keep_output(making, outcome, "stderr"),
-			"result", keep_result(making, outcome), "command", keep_value(outcome, "command", JSON_STRING));
+			"stdout", keep_output(builder, outcome, "stdout"), "stderr", keep_output(builder, outcome, "stderr"),
+			"result", keep_result(builder, outcome), "command", keep_value(outcome, "command", JSON_STRING));
 	json_t *index = json_object_get(json_object_get(step, "run"), "index");
 	/* Clocks and throttling before and after it, where it had a GPU. */
 	if (json_object_get(outcome, "device"))
 		(void)json_object_set_new(entry, "device", bounded(outcome, "device"));
 	/* Whether it began as a copy of a warm interpreter: what is compared should have begun alike. */
 	(void)json_object_set_new(entry, "warm", json_boolean(json_is_true(json_object_get(outcome, "warm"))));
-	(void)json_object_set_new(entry, "system", system_of(making));
+	(void)json_object_set_new(entry, "system", system_of(builder));
 	if (!details || json_object_update(entry, details) || (index && json_object_set(entry, "index", index)))
 		return KETTLE_ENOMEM;
-	return keep_artifacts(making, step, outcome);
+	return keep_artifacts(builder, step, outcome);
 }
 
 static int
-add_run(struct making *making, const json_t *step, const json_t *outcome, const struct verdict_step *reading)
+add_run(struct verdict_builder *builder, const json_t *step, const json_t *outcome, const struct verdict_step *reading)
 {
 	const json_t *run = json_object_get(step, "run");
 	bool secret = json_is_true(json_object_get(run, "secret"));
-	making->run_ns += integer_of(outcome, "wall_ns");
+	builder->run_ns += integer_of(outcome, "wall_ns");
 	json_t *entry = json_pack("{s:s, s:b, s:b, s:s, s:o, s:o, s:o, s:o, s:o}", "mode", text_of(run, "mode"), "secret",
 		secret, "passed", reading->state == VERDICT_PASSED, "state", verdict_state_name(reading->state), "score",
 		seconds(reading->scored ? reading->score.value : 0), "low", seconds(reading->scored ? reading->score.low : 0),
 		"high", seconds(reading->scored ? reading->score.high : 0), "start_ns",
 		keep_value(outcome, "start_ns", JSON_INTEGER), "wall_ns", keep_value(outcome, "wall_ns", JSON_INTEGER));
-	if (json_array_append_new(making->runs, entry))
+	if (json_array_append_new(builder->runs, entry))
 		return KETTLE_ENOMEM;
-	return secret ? 0 : add_details(making, entry, step, outcome, reading);
+	return secret ? 0 : add_details(builder, entry, step, outcome, reading);
 }
 
 static void
-take_score(struct making *making, const struct verdict_step *reading, bool secret)
+take_score(struct verdict_builder *builder, const struct verdict_step *reading, bool secret)
 {
 	if (!reading->scored)
 		return;
-	*(secret ? &making->secret_scored : &making->public_scored) = true;
-	if (reading->score.value > making->score.value)
-		making->score = reading->score;
+	*(secret ? &builder->secret_scored : &builder->public_scored) = true;
+	if (reading->score.value > builder->score.value)
+		builder->score = reading->score;
 }
 
 /* The first step that did not pass decides; those that were skipped only follow from it. */
 static void
-take_state(struct making *making, const struct verdict_step *reading, bool secret)
+take_state(struct verdict_builder *builder, const struct verdict_step *reading, bool secret)
 {
-	if (making->state || reading->state == VERDICT_PASSED || reading->state == VERDICT_SKIPPED)
+	if (builder->state || reading->state == VERDICT_PASSED || reading->state == VERDICT_SKIPPED)
 		return;
-	making->state = reading->state;
-	making->blame = reading->blame;
-	making->retry = reading->retry;
-	making->secret_failed = secret;
-	making->why = reading->why;
+	builder->state = reading->state;
+	builder->blame = reading->blame;
+	builder->retry = reading->retry;
+	builder->secret_failed = secret;
+	builder->why = reading->why;
 }
 
 static const json_t *
-find_outcome(const struct making *making, const char *id)
+find_outcome(const struct verdict_builder *builder, const char *id)
 {
 	size_t i;
 	json_t *outcome;
-	json_array_foreach(json_object_get(making->completion, "outcomes"), i, outcome) {
+	json_array_foreach(json_object_get(builder->completion, "outcomes"), i, outcome) {
 		const char *step = text_of(outcome, "step");
 		if (step && strcmp(step, id) == 0)
 			return outcome;
@@ -266,48 +267,48 @@ find_outcome(const struct making *making, const char *id)
 }
 
 static int
-add_step(struct making *making, const json_t *step)
+add_step(struct verdict_builder *builder, const json_t *step)
 {
 	struct verdict_step reading;
-	const json_t *run = json_object_get(step, "run"), *outcome = find_outcome(making, text_of(step, "id"));
+	const json_t *run = json_object_get(step, "run"), *outcome = find_outcome(builder, text_of(step, "id"));
 	bool secret = json_is_true(json_object_get(run, "secret"));
-	verdict_step_read(making->language, making->task, step, outcome, &reading);
-	take_state(making, &reading, secret);
-	take_score(making, &reading, secret);
+	verdict_step_read(builder->language, builder->task, step, outcome, &reading);
+	take_state(builder, &reading, secret);
+	take_score(builder, &reading, secret);
 	if (!outcome || reading.state == VERDICT_SKIPPED)
 		return 0;
-	return run ? add_run(making, step, outcome, &reading) : add_compilation(making, step, outcome, &reading);
+	return run ? add_run(builder, step, outcome, &reading) : add_compilation(builder, step, outcome, &reading);
 }
 
 /* ---- the job ---- */
 
 static void
-fail_job(struct making *making, bool retry, const char *sentence)
+fail_job(struct verdict_builder *builder, bool retry, const char *sentence)
 {
-	making->state = VERDICT_ERROR;
-	making->blame = retry ? "machine" : NULL;
-	making->retry = retry;
-	making->secret_failed = false;
-	kettle_fail(&making->why, KETTLE_EUNAVAIL, "%s", sentence);
+	builder->state = VERDICT_ERROR;
+	builder->blame = retry ? "machine" : NULL;
+	builder->retry = retry;
+	builder->secret_failed = false;
+	kettle_fail(&builder->why, KETTLE_EUNAVAIL, "%s", sentence);
 }
 
 /* What the runner says of the whole job wins over what single steps look like. */
 static void
-read_status(struct making *making)
+read_status(struct verdict_builder *builder)
 {
-	const char *status = text_of(making->completion, "status"), *error = text_of(making->completion, "error");
+	const char *status = text_of(builder->completion, "status"), *error = text_of(builder->completion, "error");
 	if (status && strcmp(status, "cancelled") == 0)
-		fail_job(making, false, error ? error : "It was cancelled.");
+		fail_job(builder, false, error ? error : "It was cancelled.");
 	else if (!status || strcmp(status, "done") != 0)
-		fail_job(making, true, error ? error : "The machine was lost while it worked on this.");
+		fail_job(builder, true, error ? error : "The machine was lost while it worked on this.");
 }
 
 static bool
-is_ranked(const struct making *making)
+is_ranked(const struct verdict_builder *builder)
 {
 	size_t i;
 	json_t *step;
-	json_array_foreach(json_object_get(making->plan, "steps"), i, step) {
+	json_array_foreach(json_object_get(builder->plan, "steps"), i, step) {
 		const char *mode = text_of(json_object_get(step, "run"), "mode");
 		if (mode && strcmp(mode, "leaderboard") == 0)
 			return true;
@@ -317,48 +318,48 @@ is_ranked(const struct making *making)
 
 /* Nothing failed; then something must have run, and a ranked job have both its scores. */
 static void
-check_complete(struct making *making)
+check_complete(struct verdict_builder *builder)
 {
-	bool ranked = is_ranked(making);
-	if (making->state)
+	bool ranked = is_ranked(builder);
+	if (builder->state)
 		return;
-	making->state = VERDICT_PASSED;
-	if (json_array_size(making->runs) == 0 || (ranked && !(making->public_scored && making->secret_scored)))
-		fail_job(making, true, "The machine did not carry out every step of the job.");
+	builder->state = VERDICT_PASSED;
+	if (json_array_size(builder->runs) == 0 || (ranked && !(builder->public_scored && builder->secret_scored)))
+		fail_job(builder, true, "The machine did not carry out every step of the job.");
 }
 
 /* A half that failed alone must not read like a whole: the public runs look fine, so say what did not. */
 static void
-say_secret(struct making *making)
+say_secret(struct verdict_builder *builder)
 {
-	struct kettle_error inner = making->why;
-	if (!making->secret_failed || making->state == VERDICT_ERROR)
+	struct kettle_error inner = builder->why;
+	if (!builder->secret_failed || builder->state == VERDICT_ERROR)
 		return;
 	if (inner.message[0] == 'T')
 		inner.message[0] = 't';
-	kettle_fail(&making->why, inner.code, "It passed the public runs, but not the secret ones: %s", inner.message);
+	kettle_fail(&builder->why, inner.code, "It passed the public runs, but not the secret ones: %s", inner.message);
 }
 
 static json_t *
-describe_timing(const struct making *making)
+describe_timing(const struct verdict_builder *builder)
 {
-	json_t *timing = timing_of(making->plan, making->completion);
-	AUTO_JSON json_t *more = json_pack("{s:o, s:I, s:I}", "stamps", bounded(making->completion, "stamps"), "build_ns",
-		making->build_ns, "run_ns", making->run_ns);
+	json_t *timing = timing_of(builder->plan, builder->completion);
+	AUTO_JSON json_t *more = json_pack("{s:o, s:I, s:I}", "stamps", bounded(builder->completion, "stamps"), "build_ns",
+		builder->build_ns, "run_ns", builder->run_ns);
 	(void)json_object_update(timing, more);
 	return timing;
 }
 
 static json_t *
-result(struct making *making)
+result(struct verdict_builder *builder)
 {
-	bool scored = making->state == VERDICT_PASSED;
+	bool scored = builder->state == VERDICT_PASSED;
 	return json_pack("{s:s, s:o, s:s?, s:b, s:o, s:o, s:o, s:O, s:O, s:o, s:o, s:O}", "state",
-		verdict_state_name(making->state), "error", message_of(&making->why), "blame", making->blame, "retry",
-		making->retry, "score", seconds(scored ? making->score.value : 0), "low",
-		seconds(scored ? making->score.low : 0), "high", seconds(scored ? making->score.high : 0), "runs", making->runs,
-		"compilation", making->compilation, "system", bounded(making->completion, "system"), "timing",
-		describe_timing(making), "artifacts", making->artifacts);
+		verdict_state_name(builder->state), "error", message_of(&builder->why), "blame", builder->blame, "retry",
+		builder->retry, "score", seconds(scored ? builder->score.value : 0), "low",
+		seconds(scored ? builder->score.low : 0), "high", seconds(scored ? builder->score.high : 0), "runs",
+		builder->runs, "compilation", builder->compilation, "system", bounded(builder->completion, "system"), "timing",
+		describe_timing(builder), "artifacts", builder->artifacts);
 }
 
 int
@@ -366,7 +367,7 @@ verdict_make(const struct languages *languages, const json_t *task, const json_t
 	json_t **ret_verdict, struct kettle_error *err)
 {
 	const char *lang = text_of(task, "lang");
-	AUTO_MAKING struct making making = {
+	AUTO_MAKING struct verdict_builder builder = {
 		.language = lang ? language_find(languages, lang) : NULL,
 		.task = task,
 		.plan = plan,
@@ -381,11 +382,11 @@ verdict_make(const struct languages *languages, const json_t *task, const json_t
 	int rc = 0;
 	json_array_foreach(json_object_get(plan, "steps"), i, step)
 		if (rc == 0)
-			rc = add_step(&making, step);
-	read_status(&making);
-	check_complete(&making);
-	say_secret(&making);
-	json_t *verdict = rc ? NULL : result(&making);
+			rc = add_step(&builder, step);
+	read_status(&builder);
+	check_complete(&builder);
+	say_secret(&builder);
+	json_t *verdict = rc ? NULL : result(&builder);
 	if (!verdict)
 		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the verdict.");
 	*ret_verdict = verdict;

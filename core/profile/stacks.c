@@ -138,37 +138,37 @@ stacks_end(struct stacks *stacks)
 
 /* ---- as text ---- */
 
-struct folding {
+struct stack_folder {
 	const struct stack_node *path[STACKS_MAX_DEPTH];
 	size_t depth, max_bytes;
 	struct buf *out;
 };
 
 static int
-fold(struct folding *folding, const struct stack_node *node)
+fold(struct stack_folder *folder, const struct stack_node *node)
 {
 	int rc = 0;
-	if (folding->depth == STACKS_MAX_DEPTH)
+	if (folder->depth == STACKS_MAX_DEPTH)
 		return 0;
-	folding->path[folding->depth++] = node;
-	if (node->own > 0 && folding->out->len < folding->max_bytes) {
-		for (size_t i = 0; i < folding->depth; i++)
-			rc |= buf_printf(folding->out, "%s%s", i ? ";" : "", folding->path[i]->name);
-		rc |= buf_printf(folding->out, " %llu\n", (unsigned long long)node->own);
+	folder->path[folder->depth++] = node;
+	if (node->own > 0 && folder->out->len < folder->max_bytes) {
+		for (size_t i = 0; i < folder->depth; i++)
+			rc |= buf_printf(folder->out, "%s%s", i ? ";" : "", folder->path[i]->name);
+		rc |= buf_printf(folder->out, " %llu\n", (unsigned long long)node->own);
 	}
 	for (const struct stack_node *child = node->children; child && rc == 0; child = child->next)
-		rc = fold(folding, child);
-	folding->depth--;
+		rc = fold(folder, child);
+	folder->depth--;
 	return rc;
 }
 
 int
 stacks_folded(const struct stacks *stacks, size_t max_bytes, struct buf *out)
 {
-	struct folding folding = {.max_bytes = max_bytes, .out = out};
+	struct stack_folder folder = {.max_bytes = max_bytes, .out = out};
 	int rc = 0;
 	for (const struct stack_node *node = stacks->root.children; node && rc == 0; node = node->next)
-		rc = fold(&folding, node);
+		rc = fold(&folder, node);
 	return rc;
 }
 

@@ -24,7 +24,7 @@
 #define MAX_TRIES 1000 /* names for one file */
 
 /* A pack while it is made. */
-struct packing {
+struct pack_builder {
 	const struct languages *languages;
 	struct task_form form;
 	json_t *raw, *bundle; /* as read, as checked */
@@ -33,13 +33,13 @@ struct packing {
 };
 
 static void
-free_packing(struct packing *packing)
+free_packing(struct pack_builder *builder)
 {
-	task_form_free(&packing->form);
-	json_decref(packing->raw);
-	json_decref(packing->bundle);
-	json_decref(packing->files);
-	json_decref(packing->edits);
+	task_form_free(&builder->form);
+	json_decref(builder->raw);
+	json_decref(builder->bundle);
+	json_decref(builder->files);
+	json_decref(builder->edits);
 }
 #define AUTO_PACKING __attribute__((cleanup(free_packing)))
 
@@ -52,19 +52,19 @@ fail_memory(struct kettle_error *err)
 /* ---- reading ---- */
 
 static int
-read_task(struct packing *packing, const char *path, const char *lang, struct kettle_error *err)
+read_task(struct pack_builder *builder, const char *path, const char *lang, struct kettle_error *err)
 {
-	struct task_form *form = &packing->form;
+	struct task_form *form = &builder->form;
 	int rc = task_form_open(path, form, err);
 	if (rc)
 		return rc;
 	if (form->kind == TASK_FORM_COMPETITION)
 		return kettle_fail(err, KETTLE_EINVAL, "`%s` holds a competition, not one task.", path);
 	if (form->kind == TASK_FORM_SINGLE)
-		rc = task_single_load(packing->languages, form->name, form->text, form->size, lang, &packing->raw, err);
+		rc = task_single_load(builder->languages, form->name, form->text, form->size, lang, &builder->raw, err);
 	else
-		rc = task_folder_load(packing->languages, &form->source_dir, form->name, &packing->raw, err);
-	return rc ? rc : task_complete(packing->languages, packing->raw, &packing->bundle, err);
+		rc = task_folder_load(builder->languages, &form->source_dir, form->name, &builder->raw, err);
+	return rc ? rc : task_complete(builder->languages, builder->raw, &builder->bundle, err);
 }
 
 /* ---- places in the pack ---- */
@@ -114,7 +114,7 @@ free_path(const json_t *files, const char *wanted, const json_t *contents)
 }
 
 static int
-put(struct packing *packing, const char *source, const char *pointer, const char *fallback, json_t *contents,
+put(struct pack_builder *builder, const char *source, const char *pointer, const char *fallback, json_t *contents,
 	struct kettle_error *err)
 {
 	unsigned up = 0;
@@ -122,12 +122,12 @@ put(struct packing *packing, const char *source, const char *pointer, const char
 	int rc = task_yml_source(source, &up, &inner, err);
 	if (rc)
 		return rc;
-	AUTO_FREE char *path = free_path(packing->files, is_ascii(inner) ? inner : fallback, contents);
-	if (!path || json_object_set(packing->files, path, contents))
+	AUTO_FREE char *path = free_path(builder->files, is_ascii(inner) ? inner : fallback, contents);
+	if (!path || json_object_set(builder->files, path, contents))
 		return fail_memory(err);
 	if (up == 0 && strcmp(path, inner) == 0)
 		return 0; /* as it was written, however that was */
-	return json_object_set_new(packing->edits, pointer, json_string(path)) ? fail_memory(err) : 0;
+	return json_object_set_new(builder->edits, pointer, json_string(path)) ? fail_memory(err) : 0;
 }
 
 /* What lies in the folder first, so that it keeps its place. */
@@ -140,11 +140,11 @@ is_outside(const char *source)
 }
 
 static int
-put_files(struct packing *packing, bool outside, struct kettle_error *err)
+put_files(struct pack_builder *builder, bool outside, struct kettle_error *err)
 {
 	size_t i;
 	json_t *file;
-	json_array_foreach(json_object_get(json_object_get(packing->bundle, "task"), "files"), i, file) {
+	json_array_foreach(json_object_get(json_object_get(builder->bundle, "task"), "files"), i, file) {
 		char pointer[64];
 		const char *source = json_string_value(json_object_get(file, "source"));
 		const char *name = json_string_value(json_object_get(file, "name"));
@@ -152,7 +152,7 @@ put_files(struct packing *packing, bool outside, struct kettle_error *err)
 			continue;
 		(void)snprintf(pointer, sizeof(pointer), "/files/%zu/source", i);
 		int rc =
-			put(packing, source, pointer, name, json_object_get(json_object_get(packing->bundle, "files"), name), err);
+			put(builder, source, pointer, name, json_object_get(json_object_get(builder->bundle, "files"), name), err);
 		if (rc)
 			return rc;
 	}
@@ -160,19 +160,19 @@ put_files(struct packing *packing, bool outside, struct kettle_error *err)
 }
 
 static int
-put_templates(struct packing *packing, bool outside, struct kettle_error *err)
+put_templates(struct pack_builder *builder, bool outside, struct kettle_error *err)
 {
 	const char *language;
 	json_t *source;
-	json_object_foreach(json_object_get(json_object_get(packing->bundle, "task"), "templates"), language, source) {
+	json_object_foreach(json_object_get(json_object_get(builder->bundle, "task"), "templates"), language, source) {
 		char pointer[64];
 		const char *path = json_string_value(source);
-		const json_t *template = json_object_get(json_object_get(packing->bundle, "templates"), language);
+		const json_t *template = json_object_get(json_object_get(builder->bundle, "templates"), language);
 		AUTO_JSON json_t *contents = json_pack("{s:O}", "text", json_object_get(template, "text"));
 		if (is_outside(path) != outside)
 			continue;
 		(void)snprintf(pointer, sizeof(pointer), "/templates/%s", language);
-		int rc = contents ? put(packing, path, pointer, "template", contents, err) : fail_memory(err);
+		int rc = contents ? put(builder, path, pointer, "template", contents, err) : fail_memory(err);
 		if (rc)
 			return rc;
 	}
@@ -182,12 +182,12 @@ put_templates(struct packing *packing, bool outside, struct kettle_error *err)
 /* ---- solutions ---- */
 
 static int
-put_solutions(struct packing *packing, const char *folder, struct kettle_error *err)
+put_solutions(struct pack_builder *builder, const char *folder, struct kettle_error *err)
 {
 	AUTO_JSON json_t *names = NULL;
 	size_t i;
 	json_t *name;
-	int rc = source_dir_list(&packing->form.source_dir, folder, &names, err);
+	int rc = source_dir_list(&builder->form.source_dir, folder, &names, err);
 	if (rc)
 		return rc;
 	json_array_foreach(names, i, name) {
@@ -198,8 +198,8 @@ put_solutions(struct packing *packing, const char *folder, struct kettle_error *
 		if (len >= (int)sizeof(path) || !is_ascii(path))
 			return kettle_fail(err, KETTLE_EINVAL, "The name of the solution `%.100s` is too long, or no plain text.",
 				json_string_value(name));
-		rc = source_dir_read(&packing->form.source_dir, path, 0, TASK_MAX_BYTES, &data, &size, err);
-		if (rc == 0 && json_object_set_new(packing->files, path, contents_json(data, size)))
+		rc = source_dir_read(&builder->form.source_dir, path, 0, TASK_MAX_BYTES, &data, &size, err);
+		if (rc == 0 && json_object_set_new(builder->files, path, contents_json(data, size)))
 			rc = fail_memory(err);
 		if (rc)
 			return rc;
@@ -220,7 +220,7 @@ node_at(json_t *root, const char *pointer)
 
 /* Written anew from its values: where a source stands behind an alias and cannot be changed at its place. */
 static int
-rewrite(const struct packing *packing, const char *yml, char **ret_yml, struct kettle_error *err)
+rewrite(const struct pack_builder *builder, const char *yml, char **ret_yml, struct kettle_error *err)
 {
 	AUTO_JSON json_t *root = NULL;
 	const char *pointer;
@@ -229,27 +229,27 @@ rewrite(const struct packing *packing, const char *yml, char **ret_yml, struct k
 	if (rc)
 		return rc;
 	AUTO_JSON json_t *own = json_deep_copy(root); /* aliases share what they stand for */
-	json_object_foreach(packing->edits, pointer, path)
+	json_object_foreach(builder->edits, pointer, path)
 		(void)json_object_set(node_at(own, pointer), strrchr(pointer, '/') + 1, path);
 	*ret_yml = own ? json_dumps(own, JSON_INDENT(2)) : NULL;
 	return *ret_yml ? 0 : fail_memory(err);
 }
 
 static int
-put_yml(struct packing *packing, bool anew, struct kettle_error *err)
+put_yml(struct pack_builder *builder, bool anew, struct kettle_error *err)
 {
 	AUTO_FREE char *changed = NULL;
-	const char *yml = json_string_value(json_object_get(packing->bundle, "yml"));
-	int rc = anew ? rewrite(packing, yml, &changed, err) : yaml_edit(yml, strlen(yml), packing->edits, &changed, err);
+	const char *yml = json_string_value(json_object_get(builder->bundle, "yml"));
+	int rc = anew ? rewrite(builder, yml, &changed, err) : yaml_edit(yml, strlen(yml), builder->edits, &changed, err);
 	if (rc)
 		return rc;
 	json_t *contents = json_pack("{s:s}", "text", changed);
-	return json_object_set_new(packing->files, YML_NAME, contents) ? fail_memory(err) : 0;
+	return json_object_set_new(builder->files, YML_NAME, contents) ? fail_memory(err) : 0;
 }
 
 /* Whether the pack, read as whoever gets it will, means the same. */
 static int
-check_pack(const struct packing *packing, const json_t *pack, struct kettle_error *err)
+check_pack(const struct pack_builder *builder, const json_t *pack, struct kettle_error *err)
 {
 	AUTO_FREE char *data = NULL;
 	size_t size = 0;
@@ -263,30 +263,30 @@ check_pack(const struct packing *packing, const json_t *pack, struct kettle_erro
 	if (rc == 0)
 		rc = source_dir_archived(archive, name, &source_dir, err);
 	if (rc == 0)
-		rc = task_folder_load(packing->languages, &source_dir, name, &raw, err);
+		rc = task_folder_load(builder->languages, &source_dir, name, &raw, err);
 	if (rc == 0)
-		rc = task_complete(packing->languages, raw, &bundle, err);
+		rc = task_complete(builder->languages, raw, &bundle, err);
 	task_archive_free(archive);
-	if (rc == 0 && (!json_equal(json_object_get(bundle, "hash"), json_object_get(packing->bundle, "hash")) ||
+	if (rc == 0 && (!json_equal(json_object_get(bundle, "hash"), json_object_get(builder->bundle, "hash")) ||
 					   json_object_size(json_object_get(bundle, "templates")) !=
-						   json_object_size(json_object_get(packing->bundle, "templates"))))
+						   json_object_size(json_object_get(builder->bundle, "templates"))))
 		return kettle_fail(err, KETTLE_EINTERNAL, "The packed task does not mean the same as the task `%s`.", name);
 	return rc;
 }
 
 static int
-gather(struct packing *packing, bool solutions, struct kettle_error *err)
+gather(struct pack_builder *builder, bool solutions, struct kettle_error *err)
 {
-	json_t *yml = json_pack("{s:O}", "text", json_object_get(packing->bundle, "yml"));
-	int rc = json_object_set_new(packing->files, YML_NAME, yml) ? fail_memory(err) : 0; /* its place is taken */
+	json_t *yml = json_pack("{s:O}", "text", json_object_get(builder->bundle, "yml"));
+	int rc = json_object_set_new(builder->files, YML_NAME, yml) ? fail_memory(err) : 0; /* its place is taken */
 	for (int outside = 0; outside < 2 && rc == 0; outside++) {
-		rc = put_files(packing, outside, err);
+		rc = put_files(builder, outside, err);
 		if (rc == 0)
-			rc = put_templates(packing, outside, err);
+			rc = put_templates(builder, outside, err);
 		if (rc == 0 && !outside && solutions)
-			rc = put_solutions(packing, "solutions/correct", err);
+			rc = put_solutions(builder, "solutions/correct", err);
 		if (rc == 0 && !outside && solutions)
-			rc = put_solutions(packing, "solutions/wrong", err);
+			rc = put_solutions(builder, "solutions/wrong", err);
 	}
 	return rc;
 }
@@ -295,21 +295,21 @@ int
 task_pack(const struct languages *languages, const char *path, const char *lang, bool solutions, json_t **ret_pack,
 	struct kettle_error *err)
 {
-	AUTO_PACKING struct packing packing = {.languages = languages, .files = json_object(), .edits = json_object()};
-	int rc = read_task(&packing, path, lang, err);
+	AUTO_PACKING struct pack_builder builder = {.languages = languages, .files = json_object(), .edits = json_object()};
+	int rc = read_task(&builder, path, lang, err);
 	if (rc == 0)
-		rc = gather(&packing, solutions, err);
+		rc = gather(&builder, solutions, err);
 	if (rc)
 		return rc;
-	AUTO_JSON json_t *pack = json_pack("{s:O, s:O, s:O}", "name", json_object_get(packing.bundle, "name"), "hash",
-		json_object_get(packing.bundle, "hash"), "files", packing.files);
+	AUTO_JSON json_t *pack = json_pack("{s:O, s:O, s:O}", "name", json_object_get(builder.bundle, "name"), "hash",
+		json_object_get(builder.bundle, "hash"), "files", builder.files);
 	if (!pack)
 		return fail_memory(err);
 	/* First as its author wrote it, with its comments. */
-	if (put_yml(&packing, false, NULL) != 0 || check_pack(&packing, pack, NULL) != 0) {
-		rc = put_yml(&packing, true, err);
+	if (put_yml(&builder, false, NULL) != 0 || check_pack(&builder, pack, NULL) != 0) {
+		rc = put_yml(&builder, true, err);
 		if (rc == 0)
-			rc = check_pack(&packing, pack, err);
+			rc = check_pack(&builder, pack, err);
 	}
 	if (rc == 0)
 		*ret_pack = STEAL(pack);
@@ -320,23 +320,23 @@ int
 task_pack_reference(
 	const struct languages *languages, const char *path, bool solutions, json_t **ret_pack, struct kettle_error *err)
 {
-	AUTO_PACKING struct packing packing = {.languages = languages, .files = json_object()};
-	int rc = read_task(&packing, path, NULL, err);
+	AUTO_PACKING struct pack_builder builder = {.languages = languages, .files = json_object()};
+	int rc = read_task(&builder, path, NULL, err);
 	if (rc)
 		return rc;
-	const struct task_form *form = &packing.form;
+	const struct task_form *form = &builder.form;
 	if (form->kind != TASK_FORM_SINGLE)
 		return kettle_fail(err, KETTLE_EINVAL, "`%s` is no single reference file.", path);
-	if (json_object_set_new(packing.files, form->name, contents_json(form->text, form->size)))
+	if (json_object_set_new(builder.files, form->name, contents_json(form->text, form->size)))
 		return fail_memory(err);
 	if (solutions)
-		rc = put_solutions(&packing, "solutions/correct", err);
+		rc = put_solutions(&builder, "solutions/correct", err);
 	if (rc == 0 && solutions)
-		rc = put_solutions(&packing, "solutions/wrong", err);
+		rc = put_solutions(&builder, "solutions/wrong", err);
 	if (rc)
 		return rc;
-	*ret_pack = json_pack("{s:O, s:O, s:O, s:s}", "name", json_object_get(packing.bundle, "name"), "hash",
-		json_object_get(packing.bundle, "hash"), "files", packing.files, "reference", form->name);
+	*ret_pack = json_pack("{s:O, s:O, s:O, s:s}", "name", json_object_get(builder.bundle, "name"), "hash",
+		json_object_get(builder.bundle, "hash"), "files", builder.files, "reference", form->name);
 	return *ret_pack ? 0 : fail_memory(err);
 }
 

@@ -31,7 +31,7 @@ const char *const task_running_keys[] = {"lang", "config", "tests", "benchmarks"
 	"benchmark_timeout", "ranked_timeout", "multi_gpu", "libraries", "seed", NULL};
 
 /* A bundle while it is made. */
-struct making {
+struct bundle_builder {
 	const json_t *given;
 	char *label; /* "NAME/task.yml" */
 	struct task_yml yml;
@@ -40,14 +40,14 @@ struct making {
 };
 
 static void
-free_making(struct making *making)
+free_making(struct bundle_builder *builder)
 {
-	free(making->label);
-	task_yml_free(&making->yml);
-	json_decref(making->files);
-	json_decref(making->templates);
-	json_decref(making->remarks);
-	json_decref(making->hashes);
+	free(builder->label);
+	task_yml_free(&builder->yml);
+	json_decref(builder->files);
+	json_decref(builder->templates);
+	json_decref(builder->remarks);
+	json_decref(builder->hashes);
 }
 #define AUTO_MAKING __attribute__((cleanup(free_making)))
 
@@ -58,71 +58,72 @@ fail_memory(struct kettle_error *err)
 }
 
 static int
-count_bytes(struct making *making, size_t size, struct kettle_error *err)
+count_bytes(struct bundle_builder *builder, size_t size, struct kettle_error *err)
 {
-	making->bytes += size;
-	if (making->bytes <= TASK_MAX_BYTES)
+	builder->bytes += size;
+	if (builder->bytes <= TASK_MAX_BYTES)
 		return 0;
 	return kettle_fail(err, KETTLE_ETOOBIG, "%s: the task's files are over the %u MiB that they may have together.",
-		making->label, TASK_MAX_BYTES >> 20);
+		builder->label, TASK_MAX_BYTES >> 20);
 }
 
 /* The form of what was given, then the text of task.yml. */
 static int
-check_given(struct making *making, const struct languages *languages, struct kettle_error *err)
+check_given(struct bundle_builder *builder, const struct languages *languages, struct kettle_error *err)
 {
 	AUTO_JSON json_t *schema = NULL;
 	int rc = schema_load(bundle_schema, &schema, err);
 	if (rc == 0)
-		rc = schema_check(schema, making->given, "task bundle", NULL, err);
+		rc = schema_check(schema, builder->given, "task bundle", NULL, err);
 	if (rc)
 		return rc;
 	AUTO_BUF struct buf label = {0};
-	if (buf_printf(&label, "%s/task.yml", json_string_value(json_object_get(making->given, "name"))))
+	if (buf_printf(&label, "%s/task.yml", json_string_value(json_object_get(builder->given, "name"))))
 		return fail_memory(err);
-	making->label = buf_take(&label);
-	const json_t *yml = json_object_get(making->given, "yml");
-	if (!making->label)
+	builder->label = buf_take(&label);
+	const json_t *yml = json_object_get(builder->given, "yml");
+	if (!builder->label)
 		return fail_memory(err);
 	if (json_string_length(yml) > YAML_MAX_BYTES)
-		return kettle_fail(err, KETTLE_ETOOBIG, "%s: it is larger than the %u MiB that it may have.", making->label,
+		return kettle_fail(err, KETTLE_ETOOBIG, "%s: it is larger than the %u MiB that it may have.", builder->label,
 			YAML_MAX_BYTES >> 20);
-	return task_yml_parse(languages, making->label, json_string_value(yml), json_string_length(yml), &making->yml, err);
+	return task_yml_parse(
+		languages, builder->label, json_string_value(yml), json_string_length(yml), &builder->yml, err);
 }
 
 static int
-take_file(struct making *making, const char *name, struct kettle_error *err)
+take_file(struct bundle_builder *builder, const char *name, struct kettle_error *err)
 {
 	AUTO_FREE char *data = NULL;
 	size_t size = 0;
 	char hash[65];
-	const json_t *contents = json_object_get(json_object_get(making->given, "files"), name);
+	const json_t *contents = json_object_get(json_object_get(builder->given, "files"), name);
 	if (!contents)
-		return kettle_fail(err, KETTLE_ENOENT, "%s: the contents of the file `%s` are missing.", making->label, name);
+		return kettle_fail(err, KETTLE_ENOENT, "%s: the contents of the file `%s` are missing.", builder->label, name);
 	struct kettle_error inner = {0};
 	if (contents_bytes(contents, &data, &size, &inner))
-		return kettle_fail(err, inner.code, "%s: the file `%s`: %s", making->label, name, inner.message);
-	int rc = count_bytes(making, size, err);
+		return kettle_fail(err, inner.code, "%s: the file `%s`: %s", builder->label, name, inner.message);
+	int rc = count_bytes(builder, size, err);
 	if (rc)
 		return rc;
 	sha256_hex(data, size, hash);
 	/* Written anew, so that one content has one form. */
-	if (json_object_set_new(making->files, name, contents_json(data, size)) ||
-		json_object_set_new(making->hashes, name, json_string(hash)))
+	if (json_object_set_new(builder->files, name, contents_json(data, size)) ||
+		json_object_set_new(builder->hashes, name, json_string(hash)))
 		return fail_memory(err);
 	return 0;
 }
 
 static int
-take_files(struct making *making, struct kettle_error *err)
+take_files(struct bundle_builder *builder, struct kettle_error *err)
 {
 	size_t i;
 	json_t *file;
-	json_array_foreach(json_object_get(making->yml.task, "files"), i, file) {
+	json_array_foreach(json_object_get(builder->yml.task, "files"), i, file) {
 		const char *source = json_string_value(json_object_get(file, "source"));
 		if (strcmp(source, TASK_SUBMISSION) == 0)
 			continue;
-		int rc = take_file(making, json_string_value(json_object_get(file, "name")), err);
+		int rc = take_file(builder, json_string_value(json_object_get(file, "name")), err);
 		if (rc)
 			return rc;
 	}
@@ -130,20 +131,20 @@ take_files(struct making *making, struct kettle_error *err)
 }
 
 static int
-take_templates(struct making *making, struct kettle_error *err)
+take_templates(struct bundle_builder *builder, struct kettle_error *err)
 {
 	const char *language;
 	json_t *unused;
-	json_object_foreach(json_object_get(making->yml.task, "templates"), language, unused) {
-		const json_t *given = json_object_get(json_object_get(making->given, "templates"), language);
+	json_object_foreach(json_object_get(builder->yml.task, "templates"), language, unused) {
+		const json_t *given = json_object_get(json_object_get(builder->given, "templates"), language);
 		if (!given)
-			return kettle_fail(err, KETTLE_ENOENT, "%s: the template for %s is missing.", making->label, language);
-		int rc = count_bytes(making, json_string_length(json_object_get(given, "text")), err);
+			return kettle_fail(err, KETTLE_ENOENT, "%s: the template for %s is missing.", builder->label, language);
+		int rc = count_bytes(builder, json_string_length(json_object_get(given, "text")), err);
 		if (rc)
 			return rc;
 		json_t *entry = json_pack(
 			"{s:O, s:O}", "file_name", json_object_get(given, "file_name"), "text", json_object_get(given, "text"));
-		if (json_object_set_new(making->templates, language, entry))
+		if (json_object_set_new(builder->templates, language, entry))
 			return fail_memory(err);
 	}
 	return 0;
@@ -162,29 +163,29 @@ any_case_has(const json_t *cases, const char *key)
 
 /* What is allowed, but hardly meant. */
 static int
-add_remarks(struct making *making, struct kettle_error *err)
+add_remarks(struct bundle_builder *builder, struct kettle_error *err)
 {
-	const json_t *task = making->yml.task;
+	const json_t *task = builder->yml.task;
 	if (any_case_has(json_object_get(task, "tests"), "seed") ||
 		any_case_has(json_object_get(task, "benchmarks"), "seed"))
 		return 0;
 	json_t *remark = json_string("No test or benchmark has a `seed`, so the secret runs see the same inputs as the "
 								 "public ones.");
-	return json_array_append_new(making->remarks, remark) ? fail_memory(err) : 0;
+	return json_array_append_new(builder->remarks, remark) ? fail_memory(err) : 0;
 }
 
 /* Canonical JSON: keys sorted, no spaces. */
 static int
-hash_task(const struct making *making, char ret_hash[65], struct kettle_error *err)
+hash_task(const struct bundle_builder *builder, char ret_hash[65], struct kettle_error *err)
 {
 	AUTO_JSON json_t *running = json_object();
 	for (const char *const *key = task_running_keys; *key; key++) {
-		json_t *value = json_object_get(making->yml.task, *key);
+		json_t *value = json_object_get(builder->yml.task, *key);
 		if (value && json_object_set(running, *key, value))
 			return fail_memory(err);
 	}
 	AUTO_JSON json_t *whole =
-		json_pack("{s:O, s:O, s:s}", "task", running, "files", making->hashes, "submission", making->yml.submission);
+		json_pack("{s:O, s:O, s:s}", "task", running, "files", builder->hashes, "submission", builder->yml.submission);
 	AUTO_FREE char *text = whole ? json_dumps(whole, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
 	if (!text)
 		return fail_memory(err);
@@ -197,7 +198,8 @@ hash_task(const struct making *making, char ret_hash[65], struct kettle_error *e
  * and not whoever submits to it. That a language misses something of the device says nothing about the task.
  */
 static int
-try_plan(const struct making *making, const struct languages *languages, const json_t *bundle, struct kettle_error *err)
+try_plan(const struct bundle_builder *builder, const struct languages *languages, const json_t *bundle,
+	struct kettle_error *err)
 {
 	AUTO_JSON json_t *device = json_pack("{s:s}", "name", "check"), *plan = NULL;
 	struct kettle_error found = {0};
@@ -205,14 +207,14 @@ try_plan(const struct making *making, const struct languages *languages, const j
 	if (rc == 0 || rc == KETTLE_EUNAVAIL)
 		return 0;
 	kettle_fail(err, rc, "%s", found.message);
-	return rc == KETTLE_EINVAL ? task_yml_fail_at(&making->yml, making->label, "/config", err) : rc;
+	return rc == KETTLE_EINVAL ? task_yml_fail_at(&builder->yml, builder->label, "/config", err) : rc;
 }
 
 int
 task_check_bundle(
 	const struct languages *languages, const json_t *bundle, json_t **ret_bundle, struct kettle_error *err)
 {
-	AUTO_MAKING struct making making = {
+	AUTO_MAKING struct bundle_builder builder = {
 		.given = bundle,
 		.files = json_object(),
 		.templates = json_object(),
@@ -220,21 +222,21 @@ task_check_bundle(
 		.hashes = json_object(),
 	};
 	char hash[65];
-	int rc = check_given(&making, languages, err);
+	int rc = check_given(&builder, languages, err);
 	if (rc == 0)
-		rc = take_files(&making, err);
+		rc = take_files(&builder, err);
 	if (rc == 0)
-		rc = take_templates(&making, err);
+		rc = take_templates(&builder, err);
 	if (rc == 0)
-		rc = add_remarks(&making, err);
+		rc = add_remarks(&builder, err);
 	if (rc == 0)
-		rc = hash_task(&making, hash, err);
+		rc = hash_task(&builder, hash, err);
 	if (rc)
 		return rc;
 	json_t *made = json_pack("{s:O, s:O, s:O, s:O, s:s, s:O, s:O, s:s}", "name", json_object_get(bundle, "name"), "yml",
-		json_object_get(bundle, "yml"), "task", making.yml.task, "files", making.files, "submission",
-		making.yml.submission, "templates", making.templates, "remarks", making.remarks, "hash", hash);
-	rc = made ? try_plan(&making, languages, made, err) : fail_memory(err);
+		json_object_get(bundle, "yml"), "task", builder.yml.task, "files", builder.files, "submission",
+		builder.yml.submission, "templates", builder.templates, "remarks", builder.remarks, "hash", hash);
+	rc = made ? try_plan(&builder, languages, made, err) : fail_memory(err);
 	if (rc) {
 		json_decref(made);
 		return rc;

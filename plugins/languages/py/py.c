@@ -35,7 +35,7 @@ struct py {
 };
 
 /* A plan while it is made; everything but the steps is borrowed. */
-struct making {
+struct plan_builder {
 	const struct kettle_plan_request *request;
 	const json_t *options;
 	const char *main;
@@ -175,21 +175,21 @@ add_caches(json_t *env)
 
 /* The environment of a step; what the core prepared (may be NULL) wins over all. */
 static json_t *
-make_environment(const struct making *making, const json_t *prepared)
+make_environment(const struct plan_builder *builder, const json_t *prepared)
 {
 	json_t *env = json_object();
-	const json_t *threads = json_object_get(making->options, "threads"),
-				 *more = json_object_get(making->options, "env");
+	const json_t *threads = json_object_get(builder->options, "threads"),
+				 *more = json_object_get(builder->options, "env");
 	int failed = 0;
 	for (size_t i = 0; i < sizeof(environment) / sizeof(environment[0]); i++)
 		failed |= json_object_set_new(env, environment[i].name, json_string(environment[i].value));
 	for (size_t i = 0; threads && i < sizeof(thread_counts) / sizeof(thread_counts[0]); i++)
 		failed |= json_object_set_new(
 			env, thread_counts[i], json_sprintf("%" JSON_INTEGER_FORMAT, json_integer_value(threads)));
-	if (json_is_true(json_object_get(making->options, "interpret")))
+	if (json_is_true(json_object_get(builder->options, "interpret")))
 		failed |= json_object_set_new(env, "TRITON_INTERPRET", json_string("1"));
 	failed |= add_caches(env);
-	failed |= add_architecture(env, making->request->device);
+	failed |= add_architecture(env, builder->request->device);
 	if (more)
 		failed |= json_object_update(env, (json_t *)more);
 	if (prepared)
@@ -209,21 +209,21 @@ is_word(char c)
 }
 
 static json_t *
-make_inputs(const struct making *making, const char *start)
+make_inputs(const struct plan_builder *builder, const char *start)
 {
 	json_t *inputs = json_pack("{s:{s:s}}", start, "file", start);
 	const char *name;
 	json_t *contents;
-	json_object_foreach((json_t *)making->request->files, name, contents)
+	json_object_foreach((json_t *)builder->request->files, name, contents)
 		json_object_set_new(inputs, name, json_pack("{s:s}", "file", name));
 	return inputs;
 }
 
 /* The memory that the options allow, beside the limits that a run has already. */
 static json_t *
-make_limits(const struct making *making, const json_t *prepared)
+make_limits(const struct plan_builder *builder, const json_t *prepared)
 {
-	const json_t *memory = json_object_get(making->options, "memory");
+	const json_t *memory = json_object_get(builder->options, "memory");
 	json_t *limits = prepared ? json_deep_copy(prepared) : json_object();
 	if (memory)
 		json_object_set(limits, "memory", (json_t *)memory);
@@ -232,27 +232,27 @@ make_limits(const struct making *making, const json_t *prepared)
 
 /* Of the task alone: who submits it has no part in what is kept. It passes whatever does not compile. */
 static json_t *
-compile_step(const struct making *making)
+compile_step(const struct plan_builder *builder)
 {
-	json_t *argv = json_pack("[s, s]", text_of(making->options, "python"), COMPILE), *name;
+	json_t *argv = json_pack("[s, s]", text_of(builder->options, "python"), COMPILE), *name;
 	json_t *inputs = json_pack("{s:{s:s}}", COMPILE, "file", COMPILE);
 	size_t i;
-	json_array_extend(argv, making->modules);
-	json_array_foreach(making->modules, i, name)
+	json_array_extend(argv, builder->modules);
+	json_array_foreach(builder->modules, i, name)
 		json_object_set_new(inputs, json_string_value(name), json_pack("{s:O}", "file", name));
 	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:[s], s:b}", "id", EXPLAIN_BYTECODE, "kind", "build",
-		"title", "compile the task's modules", "argv", argv, "env", make_environment(making, NULL), "inputs", inputs,
-		"limits", make_limits(making, NULL), "outputs", BYTECODE, "cache", 1);
+		"title", "compile the task's modules", "argv", argv, "env", make_environment(builder, NULL), "inputs", inputs,
+		"limits", make_limits(builder, NULL), "outputs", BYTECODE, "cache", 1);
 }
 
 /* It passes whatever the import says unless a compiler refused, so the outputs are there for the runs. */
 static json_t *
-prepare_step(const struct making *making)
+prepare_step(const struct plan_builder *builder)
 {
 	return json_pack("{s:s, s:s, s:s, s:[s, s, s], s:o, s:o, s:o, s:[s], s:[s, s, s], s:b}", "id", PREPARE_ID, "kind",
-		"prepare", "title", "compile extensions", "argv", text_of(making->options, "python"), PREPARE,
-		making->request->submission, "env", make_environment(making, NULL), "inputs", make_inputs(making, PREPARE),
-		"limits", make_limits(making, NULL), "outputs", CACHE, "toolchain", "g++", "ninja", "nvcc", "cache", 1);
+		"prepare", "title", "compile extensions", "argv", text_of(builder->options, "python"), PREPARE,
+		builder->request->submission, "env", make_environment(builder, NULL), "inputs", make_inputs(builder, PREPARE),
+		"limits", make_limits(builder, NULL), "outputs", CACHE, "toolchain", "g++", "ninja", "nvcc", "cache", 1);
 }
 
 /* The profiler for the device (plan.schema.json), or NULL: torch's own, which the harness uses by itself. */
@@ -269,9 +269,9 @@ profiler_for(const json_t *device, const json_t *prepared)
 }
 
 static void
-add_profiler(const struct making *making, json_t *step)
+add_profiler(const struct plan_builder *builder, json_t *step)
 {
-	const char *profiler = profiler_for(making->request->device, step);
+	const char *profiler = profiler_for(builder->request->device, step);
 	json_object_set_new(step, "artifacts", json_pack("[s]", TORCH_TRACE));
 	if (!profiler)
 		return;
@@ -282,30 +282,30 @@ add_profiler(const struct making *making, json_t *step)
 
 /* Completes one prepared run. */
 static json_t *
-run_step(const struct making *making, const json_t *prepared, bool first)
+run_step(const struct plan_builder *builder, const json_t *prepared, bool first)
 {
-	json_t *step = json_deep_copy(prepared), *inputs = make_inputs(making, RUN);
-	json_t *argv = json_pack("[s, s, s]", text_of(making->options, "python"), RUN, making->main);
+	json_t *step = json_deep_copy(prepared), *inputs = make_inputs(builder, RUN);
+	json_t *argv = json_pack("[s, s, s]", text_of(builder->options, "python"), RUN, builder->main);
 	json_array_extend(argv, json_object_get(json_object_get(prepared, "run"), "args"));
-	json_t *env = make_environment(making, json_object_get(prepared, "env"));
-	json_object_set_new(env, EXPLAIN_SUBMISSION, json_string(making->request->submission));
-	json_object_set_new(env, EXPLAIN_DEVICE, json_string(text_of(making->request->device, "name")));
+	json_t *env = make_environment(builder, json_object_get(prepared, "env"));
+	json_object_set_new(env, EXPLAIN_SUBMISSION, json_string(builder->request->submission));
+	json_object_set_new(env, EXPLAIN_DEVICE, json_string(text_of(builder->request->device, "name")));
 	json_object_set_new(step, "argv", argv);
 	json_object_set_new(step, "env", env);
-	json_object_set_new(step, "limits", make_limits(making, json_object_get(prepared, "limits")));
+	json_object_set_new(step, "limits", make_limits(builder, json_object_get(prepared, "limits")));
 	if (json_object_get(prepared, "secret"))
 		json_object_set_new(step, "secret_fd", json_string("KETTLE_SECRET_FD"));
-	if (json_array_size(making->modules))
+	if (json_array_size(builder->modules))
 		json_object_set_new(inputs, BYTECODE, json_pack("{s:s, s:s}", "step", EXPLAIN_BYTECODE, "output", BYTECODE));
-	if (making->preload)
+	if (builder->preload)
 		json_object_set_new(step, "warm",
-			json_pack("{s:s, s:O}", "tool", text_of(making->options, "python"), "preload", making->preload));
-	if (making->prepares)
+			json_pack("{s:s, s:O}", "tool", text_of(builder->options, "python"), "preload", builder->preload));
+	if (builder->prepares)
 		json_object_set_new(inputs, "out/" CACHE, json_pack("{s:s, s:s}", "step", PREPARE_ID, "output", CACHE));
 	json_object_set_new(step, "inputs", inputs);
-	if (strcmp(making->request->mode, "profile") == 0)
-		add_profiler(making, step);
-	if (first && making->prepares) {
+	if (strcmp(builder->request->mode, "profile") == 0)
+		add_profiler(builder, step);
+	if (first && builder->prepares) {
 		json_t *needs = json_pack("[s]", PREPARE_ID);
 		json_array_extend(needs, json_object_get(prepared, "needs"));
 		json_object_set_new(step, "needs", needs);
@@ -333,26 +333,26 @@ is_module(const char *name)
 }
 
 static bool
-prepares(const struct making *making)
+prepares(const struct plan_builder *builder)
 {
-	const char *wish = text_of(making->options, "prepare"), *name;
+	const char *wish = text_of(builder->options, "prepare"), *name;
 	json_t *contents;
 	bool compiles = strcmp(wish, "always") == 0;
-	json_object_foreach((json_t *)making->request->files, name, contents)
+	json_object_foreach((json_t *)builder->request->files, name, contents)
 		compiles = compiles || mentions_compiling(text_of(contents, "text"));
-	return compiles && strcmp(wish, "never") != 0 && is_module(making->request->submission);
+	return compiles && strcmp(wish, "never") != 0 && is_module(builder->request->submission);
 }
 
 /* The names of the task's modules beside its main; none where it brings bytecode itself. New reference. */
 static json_t *
-modules_of(const struct making *making)
+modules_of(const struct plan_builder *builder)
 {
 	json_t *modules = json_array(), *contents;
 	const char *name;
 	bool brings = false;
-	json_object_foreach((json_t *)making->request->files, name, contents) {
+	json_object_foreach((json_t *)builder->request->files, name, contents) {
 		brings = brings || strncmp(name, BYTECODE, strlen(BYTECODE)) == 0;
-		if (is_module(name) && !strchr(name, '/') && strcmp(name, making->request->submission) != 0)
+		if (is_module(name) && !strchr(name, '/') && strcmp(name, builder->request->submission) != 0)
 			json_array_append_new(modules, json_string(name));
 	}
 	if (brings)
@@ -361,15 +361,15 @@ modules_of(const struct making *making)
 }
 
 static int
-check_files(const struct making *making, struct kettle_error *err)
+check_files(const struct plan_builder *builder, struct kettle_error *err)
 {
 	const char *name;
 	json_t *contents;
-	if (!making->main || !json_object_get(making->request->files, making->main))
+	if (!builder->main || !json_object_get(builder->request->files, builder->main))
 		return kettle_fail(err, KETTLE_EINVAL,
 			"The task's config names `%.200s` as `main`, but no entry of its `files` has that name.",
-			making->main ? making->main : "");
-	json_object_foreach((json_t *)making->request->files, name, contents)
+			builder->main ? builder->main : "");
+	json_object_foreach((json_t *)builder->request->files, name, contents)
 		if (strncmp(name, FOLDER "/", strlen(FOLDER "/")) == 0)
 			return kettle_fail(err, KETTLE_EINVAL,
 				"The task has a file `%.200s`, and the folder `" FOLDER "` is Kettle's own; name it otherwise.", name);
@@ -377,17 +377,17 @@ check_files(const struct making *making, struct kettle_error *err)
 }
 
 static int
-add_steps(struct making *making, struct kettle_error *err)
+add_steps(struct plan_builder *builder, struct kettle_error *err)
 {
 	size_t i;
 	json_t *prepared;
 	int failed = 0;
-	if (json_array_size(making->modules))
-		failed |= json_array_append_new(making->steps, compile_step(making));
-	if (making->prepares)
-		failed |= json_array_append_new(making->steps, prepare_step(making));
-	json_array_foreach(making->request->runs, i, prepared)
-		failed |= json_array_append_new(making->steps, run_step(making, prepared, i == 0));
+	if (json_array_size(builder->modules))
+		failed |= json_array_append_new(builder->steps, compile_step(builder));
+	if (builder->prepares)
+		failed |= json_array_append_new(builder->steps, prepare_step(builder));
+	json_array_foreach(builder->request->runs, i, prepared)
+		failed |= json_array_append_new(builder->steps, run_step(builder, prepared, i == 0));
 	return failed ? fail_memory(err) : 0;
 }
 
@@ -408,16 +408,16 @@ imports(const char *text, const char *module)
 
 /* The modules among the wished ones that the task or the submission imports; NULL: nothing is to be warm. */
 static json_t *
-make_preload(const struct making *making)
+make_preload(const struct plan_builder *builder)
 {
-	json_t *list = json_is_true(json_object_get(making->options, "warm")) ? json_array() : NULL;
+	json_t *list = json_is_true(json_object_get(builder->options, "warm")) ? json_array() : NULL;
 	const json_t *module;
 	const char *name;
 	json_t *contents;
 	size_t i;
-	json_array_foreach(json_object_get(making->options, "preload"), i, module) {
+	json_array_foreach(json_object_get(builder->options, "preload"), i, module) {
 		bool used = false;
-		json_object_foreach((json_t *)making->request->files, name, contents)
+		json_object_foreach((json_t *)builder->request->files, name, contents)
 			used = used || imports(text_of(contents, "text"), json_string_value(module));
 		if (list && used)
 			json_array_append(list, (json_t *)module);
@@ -427,12 +427,12 @@ make_preload(const struct making *making)
 
 /* The task's files and ours. */
 static json_t *
-make_files(const struct making *making)
+make_files(const struct plan_builder *builder)
 {
-	json_t *files = json_copy((json_t *)making->request->files);
-	if (files && json_array_size(making->modules))
+	json_t *files = json_copy((json_t *)builder->request->files);
+	if (files && json_array_size(builder->modules))
 		json_object_set_new(files, COMPILE, json_pack("{s:s}", "text", py_compile_text));
-	if (files && making->prepares)
+	if (files && builder->prepares)
 		json_object_set_new(files, PREPARE, json_pack("{s:s}", "text", py_prepare_text));
 	if (files)
 		json_object_set_new(files, RUN, json_pack("{s:s}", "text", py_run_text));
@@ -442,29 +442,30 @@ make_files(const struct making *making)
 static int
 py_plan(void *self, const struct kettle_plan_request *request, json_t **ret_plan, struct kettle_error *err)
 {
-	struct making making = {
+	struct plan_builder builder = {
 		.request = request,
 		.options = ((struct py *)self)->options,
 		.main = text_of(json_object_get(request->task, "config"), "main"),
 		.steps = json_array(),
 	};
-	int rc = check_files(&making, err);
+	int rc = check_files(&builder, err);
 	if (rc == 0) {
-		making.modules = modules_of(&making);
-		making.prepares = prepares(&making);
-		making.preload = make_preload(&making);
-		rc = add_steps(&making, err);
+		builder.modules = modules_of(&builder);
+		builder.prepares = prepares(&builder);
+		builder.preload = make_preload(&builder);
+		rc = add_steps(&builder, err);
 	}
 	if (rc == 0) {
-		json_t *plan = json_pack("{s:i, s:o, s:O}", "version", 1, "files", make_files(&making), "steps", making.steps);
+		json_t *plan =
+			json_pack("{s:i, s:o, s:O}", "version", 1, "files", make_files(&builder), "steps", builder.steps);
 		if (plan)
 			*ret_plan = plan;
 		else
 			rc = fail_memory(err);
 	}
-	json_decref(making.modules);
-	json_decref(making.steps);
-	json_decref(making.preload);
+	json_decref(builder.modules);
+	json_decref(builder.steps);
+	json_decref(builder.preload);
 	return rc;
 }
 
