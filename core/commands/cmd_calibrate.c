@@ -35,11 +35,11 @@
 
 #define CALIBRATE_FOLDER "calibration" /* below the folder of the tasks that ship */
 
-static void next_unit(struct calibrating *c);
-static void next_run(struct calibrating *c);
+static void next_unit(struct calibration_run *c);
+static void next_run(struct calibration_run *c);
 
 static void
-end(struct calibrating *c)
+end(struct calibration_run *c)
 {
 	AUTO_JSON json_t *result = c->err.code < 0 ? NULL : json_pack("{s:O}", "units", c->results);
 	c->answer(c->arg, &c->err, result);
@@ -62,7 +62,7 @@ end(struct calibrating *c)
 
 /* A folder whose language is not loaded here is nothing to complain about: its boards do not exist here either. */
 static void
-load_task(struct calibrating *c, const char *folder, const char *name)
+load_task(struct calibration_run *c, const char *folder, const char *name)
 {
 	AUTO_FREE char *path = path_join(folder, name);
 	AUTO_JSON json_t *bundle = NULL;
@@ -84,7 +84,7 @@ by_name(const struct dirent **a, const struct dirent **b)
 static void
 load(void *arg)
 {
-	struct calibrating *c = arg;
+	struct calibration_run *c = arg;
 	AUTO_FREE char *tasks = shipped_dir(), *folder = tasks ? path_join(tasks, CALIBRATE_FOLDER) : NULL;
 	struct dirent **entries = NULL;
 	int count = folder ? scandir(folder, &entries, NULL, by_name) : -1;
@@ -103,7 +103,7 @@ load(void *arg)
 
 /* The calibration that was stored of the unit at the beginning, or NULL. */
 static const json_t *
-stored_of(const struct calibrating *c)
+stored_of(const struct calibration_run *c)
 {
 	const json_t *calibration = json_object_get(calibrate_row(c), "calibration");
 	return json_is_object(calibration) ? calibration : NULL;
@@ -111,7 +111,7 @@ stored_of(const struct calibrating *c)
 
 /* Ends it all where the engine stops, and says whether it did: c is gone then. */
 static bool
-end_stopped(struct calibrating *c)
+end_stopped(struct calibration_run *c)
 {
 	if (!c->core->closing)
 		return false;
@@ -122,7 +122,7 @@ end_stopped(struct calibrating *c)
 
 /* The unit is done with: one more result, and on to the next. error: NULL, or why it failed. */
 static void
-conclude(struct calibrating *c, const char *error)
+conclude(struct calibration_run *c, const char *error)
 {
 	const json_t *unit = calibrate_unit(c), *before = c->found ? stored_of(c) : NULL;
 	const json_t *calibration = error ? NULL : c->found ? c->found : stored_of(c);
@@ -138,7 +138,7 @@ conclude(struct calibrating *c, const char *error)
 }
 
 static void
-boards_ended(struct calibrating *c, const char *error)
+boards_ended(struct calibration_run *c, const char *error)
 {
 	if (end_stopped(c))
 		return;
@@ -152,7 +152,7 @@ boards_ended(struct calibrating *c, const char *error)
 static int
 store_op_calibrate(struct db *db, void *arg, struct kettle_error *err)
 {
-	struct calibrating *c = arg;
+	struct calibration_run *c = arg;
 	const char *device = calibrate_text(calibrate_unit(c), "device"), *unit = calibrate_text(calibrate_unit(c), "unit");
 	AUTO_JSON json_t *before = NULL, *data = json_pack("{s:s, s:s, s:O}", "device", device, "unit", unit, "names",
 										 json_object_get(c->found, "names"));
@@ -170,7 +170,7 @@ store_op_calibrate(struct db *db, void *arg, struct kettle_error *err)
 static void
 stored(void *arg, const struct kettle_error *err)
 {
-	struct calibrating *c = arg;
+	struct calibration_run *c = arg;
 	if (err)
 		conclude(c, err->message);
 	else
@@ -179,7 +179,7 @@ stored(void *arg, const struct kettle_error *err)
 
 /* All runs of the shipped tasks are over. */
 static void
-finish_unit(struct calibrating *c)
+finish_unit(struct calibration_run *c)
 {
 	char now[TIME_TEXT_SIZE];
 	AUTO_JSON json_t *names = calibration_medians(c->samples);
@@ -196,13 +196,13 @@ finish_unit(struct calibrating *c)
 /* ---- the shipped tasks on it ---- */
 
 static const json_t *
-task_of(const struct calibrating *c)
+task_of(const struct calibration_run *c)
 {
 	return json_array_get(c->tasks, c->task);
 }
 
 static void
-take_run(struct calibrating *c, const json_t *verdict)
+take_run(struct calibration_run *c, const json_t *verdict)
 {
 	size_t i, count = json_array_size(json_object_get(json_object_get(task_of(c), "task"), "benchmarks"));
 	json_t *run;
@@ -214,7 +214,7 @@ take_run(struct calibrating *c, const json_t *verdict)
 
 /* On to the next task. Ratios of different work have nothing to do with each other. */
 static void
-next_task(struct calibrating *c)
+next_task(struct calibration_run *c)
 {
 	calibration_spreads(c->ratios, c->spreads);
 	json_object_clear(c->ratios);
@@ -224,14 +224,14 @@ next_task(struct calibrating *c)
 
 /* A task that does not work here, for want of a compiler, say: its language's boards do not either. */
 static void
-skip_task(struct calibrating *c, const char *why)
+skip_task(struct calibration_run *c, const char *why)
 {
 	calibrate_remark(c, calibrate_text(task_of(c), "name"), why);
 	next_task(c);
 }
 
 static void
-task_ran(struct calibrating *c, const json_t *verdict, const char *error)
+task_ran(struct calibration_run *c, const json_t *verdict, const char *error)
 {
 	if (verdict) {
 		take_run(c, verdict);
@@ -243,7 +243,7 @@ task_ran(struct calibrating *c, const json_t *verdict, const char *error)
 }
 
 static void
-next_run(struct calibrating *c)
+next_run(struct calibration_run *c)
 {
 	struct kettle_error err = {0};
 	if (c->round == CALIBRATE_ROUNDS)
@@ -260,7 +260,7 @@ next_run(struct calibrating *c)
 }
 
 static void
-begin_unit(struct calibrating *c)
+begin_unit(struct calibration_run *c)
 {
 	json_decref(STEAL(c->samples));
 	json_decref(STEAL(c->ratios));
@@ -280,7 +280,7 @@ begin_unit(struct calibrating *c)
 static void
 described(void *arg, const struct kettle_error *err, json_t *facts)
 {
-	struct calibrating *c = arg;
+	struct calibration_run *c = arg;
 	if (err->code < 0)
 		conclude(c, err->message);
 	else if (calibration_machine_changed(stored_of(c), json_object_get(facts, "machine")))
@@ -290,7 +290,7 @@ described(void *arg, const struct kettle_error *err, json_t *facts)
 }
 
 static void
-next_unit(struct calibrating *c)
+next_unit(struct calibration_run *c)
 {
 	struct kettle_error err = {0};
 	json_decref(STEAL(c->remarks));
@@ -313,14 +313,14 @@ next_unit(struct calibrating *c)
 static int
 read_stored(struct db *db, void *arg, struct kettle_error *err)
 {
-	struct calibrating *c = arg;
+	struct calibration_run *c = arg;
 	return state_units(db, &c->stored, err);
 }
 
 static void
 begin(void *arg, const struct kettle_error *err)
 {
-	struct calibrating *c = arg;
+	struct calibration_run *c = arg;
 	if (err)
 		c->err = *err;
 	if (c->err.code < 0)
@@ -332,7 +332,7 @@ begin(void *arg, const struct kettle_error *err)
 static void
 loaded(void *arg)
 {
-	struct calibrating *c = arg;
+	struct calibration_run *c = arg;
 	if (c->err.code < 0 || c->core->closing)
 		begin(c, NULL);
 	else
@@ -352,7 +352,7 @@ is_wanted(const json_t *wanted, const char *name)
 
 /* The units of the devices that were named, or of all. */
 static int
-choose(struct calibrating *c, struct kettle_error *err)
+choose(struct calibration_run *c, struct kettle_error *err)
 {
 	AUTO_JSON json_t *devices = engine_devices(c->core->engine);
 	const json_t *wanted = json_object_get(c->args, "device");
@@ -382,13 +382,13 @@ void
 cmd_device_calibrate(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
 	struct kettle_error err = {.code = KETTLE_ENOMEM, .message = "There is not enough memory to calibrate."};
-	struct calibrating *c = calloc(1, sizeof(*c));
+	struct calibration_run *c = calloc(1, sizeof(*c));
 	(void)actor;
 	if (!c) {
 		answer(arg, &err, NULL);
 		return;
 	}
-	*c = (struct calibrating){.core = core,
+	*c = (struct calibration_run){.core = core,
 		.args = json_deep_copy(args),
 		.units = json_array(),
 		.tasks = json_array(),

@@ -23,11 +23,11 @@
 
 #include <string.h>
 
-static void next_board(struct calibrating *c);
-static void next_run(struct calibrating *c);
+static void next_board(struct calibration_run *c);
+static void next_run(struct calibration_run *c);
 
 void
-calibrate_boards_free(struct calibrating_boards *boards)
+calibrate_boards_free(struct calibration_boards *boards)
 {
 	json_decref(boards->list);
 	json_decref(boards->calibration);
@@ -36,24 +36,24 @@ calibrate_boards_free(struct calibrating_boards *boards)
 	json_decref(boards->bundle);
 	json_decref(boards->samples);
 	json_decref(boards->names);
-	*boards = (struct calibrating_boards){0};
+	*boards = (struct calibration_boards){0};
 }
 
 static const json_t *
-board_of(const struct calibrating *c)
+board_of(const struct calibration_run *c)
 {
 	return json_array_get(c->boards.list, c->boards.index);
 }
 
 static const char *
-board_text(const struct calibrating *c, const char *key)
+board_text(const struct calibration_run *c, const char *key)
 {
 	return calibrate_text(board_of(c), key);
 }
 
 /* The store goes with the engine: nothing more is begun then. True: c is gone. */
 static bool
-end_stopped(struct calibrating *c)
+end_stopped(struct calibration_run *c)
 {
 	bool stops = c->core->closing;
 	if (stops)
@@ -63,7 +63,7 @@ end_stopped(struct calibrating *c)
 
 /* This one is left as it is, and on to the next. */
 static void
-skip_board(struct calibrating *c, const char *why)
+skip_board(struct calibration_run *c, const char *why)
 {
 	calibrate_remark(c, board_text(c, "leaderboard"), why);
 	c->boards.index++;
@@ -72,7 +72,7 @@ skip_board(struct calibrating *c, const char *why)
 
 /* Boards whose task has no calibrator of its own are not named. */
 static void
-add_result(struct calibrating *c, json_t *names)
+add_result(struct calibration_run *c, json_t *names)
 {
 	if (json_object_size(names) > 0)
 		(void)json_array_append_new(
@@ -106,7 +106,7 @@ calibrate_boards_prune(struct db *db, json_t *calibration, struct kettle_error *
 static int
 store_op_board(struct db *db, void *arg, struct kettle_error *err)
 {
-	struct calibrating *c = arg;
+	struct calibration_run *c = arg;
 	const char *device = calibrate_text(calibrate_unit(c), "device"), *unit = calibrate_text(calibrate_unit(c), "unit");
 	AUTO_JSON json_t *calibration = NULL, *data = json_pack("{s:s, s:s, s:s, s:O}", "device", device, "unit", unit,
 											  "leaderboard", board_text(c, "leaderboard"), "names", c->boards.names);
@@ -125,7 +125,7 @@ store_op_board(struct db *db, void *arg, struct kettle_error *err)
 static void
 board_stored(void *arg, const struct kettle_error *err)
 {
-	struct calibrating *c = arg;
+	struct calibration_run *c = arg;
 	if (end_stopped(c))
 		return;
 	if (err) {
@@ -142,7 +142,7 @@ board_stored(void *arg, const struct kettle_error *err)
 
 /* Returns how many names of its own were reported in order. */
 static size_t
-take_run(struct calibrating *c, const json_t *verdict)
+take_run(struct calibration_run *c, const json_t *verdict)
 {
 	const json_t *task = json_object_get(c->boards.bundle, "task");
 	size_t i, taken = 0, count = json_array_size(json_object_get(task, "benchmarks"));
@@ -153,7 +153,7 @@ take_run(struct calibrating *c, const json_t *verdict)
 }
 
 static void
-board_ran(struct calibrating *c, const json_t *verdict, const char *error)
+board_ran(struct calibration_run *c, const json_t *verdict, const char *error)
 {
 	if (end_stopped(c))
 		return;
@@ -176,7 +176,7 @@ board_ran(struct calibrating *c, const json_t *verdict, const char *error)
 }
 
 static void
-next_run(struct calibrating *c)
+next_run(struct calibration_run *c)
 {
 	struct kettle_error err = {0};
 	if (calibrate_run(c, c->boards.bundle, board_ran, &err) < 0)
@@ -186,14 +186,14 @@ next_run(struct calibrating *c)
 static int
 read_bundle(struct db *db, void *arg, struct kettle_error *err)
 {
-	struct calibrating *c = arg;
+	struct calibration_run *c = arg;
 	return content_get_task(db, json_integer_value(json_object_get(board_of(c), "task")), &c->boards.bundle, err);
 }
 
 static void
 bundle_read(void *arg, const struct kettle_error *err)
 {
-	struct calibrating *c = arg;
+	struct calibration_run *c = arg;
 	if (end_stopped(c))
 		return;
 	if (err) {
@@ -212,7 +212,7 @@ bundle_read(void *arg, const struct kettle_error *err)
 
 /* Whether there is nothing to run for the board at hand. */
 static bool
-is_known(struct calibrating *c)
+is_known(struct calibration_run *c)
 {
 	const char *hash = board_text(c, "hash");
 	json_t *names = json_object_get(c->boards.measured, hash);
@@ -223,7 +223,7 @@ is_known(struct calibrating *c)
 }
 
 static void
-next_board(struct calibrating *c)
+next_board(struct calibration_run *c)
 {
 	json_decref(STEAL(c->boards.bundle));
 	while (c->boards.index < json_array_size(c->boards.list) && is_known(c))
@@ -238,7 +238,7 @@ next_board(struct calibrating *c)
 static int
 read_boards(struct db *db, void *arg, struct kettle_error *err)
 {
-	struct calibrating *c = arg;
+	struct calibration_run *c = arg;
 	const char *device = calibrate_text(calibrate_unit(c), "device"), *unit = calibrate_text(calibrate_unit(c), "unit");
 	int code = state_unit_calibration(db, device, unit, &c->boards.calibration, err);
 	if (code < 0)
@@ -253,7 +253,7 @@ read_boards(struct db *db, void *arg, struct kettle_error *err)
 static void
 boards_read(void *arg, const struct kettle_error *err)
 {
-	struct calibrating *c = arg;
+	struct calibration_run *c = arg;
 	if (end_stopped(c))
 		return;
 	if (err)
@@ -263,7 +263,7 @@ boards_read(void *arg, const struct kettle_error *err)
 }
 
 void
-calibrate_boards(struct calibrating *c)
+calibrate_boards(struct calibration_run *c)
 {
 	if (end_stopped(c))
 		return;

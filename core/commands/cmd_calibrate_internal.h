@@ -10,13 +10,13 @@
 
 #define CALIBRATE_ROUNDS 5
 
-struct calibrating;
+struct calibration_run;
 struct runner;
 /* A run is over: its verdict (borrowed), or NULL and a sentence where it did not pass. */
-typedef void (*calibrate_ran)(struct calibrating *c, const json_t *verdict, const char *error);
+typedef void (*calibrate_done)(struct calibration_run *c, const json_t *verdict, const char *error);
 
 /* The boards of the unit at hand (cmd_calibrate_boards.c). */
-struct calibrating_boards {
+struct calibration_boards {
 	json_t *list;        /* [{"leaderboard", "task": its row, "hash"}] */
 	json_t *calibration; /* what is stored of the unit */
 	json_t *measured;    /* {hash: {NAME: ns}}: now */
@@ -28,7 +28,7 @@ struct calibrating_boards {
 };
 
 /* One device.calibrate on its way. */
-struct calibrating {
+struct calibration_run {
 	struct inflight_job inflight; /* first: what a runner says comes here */
 	struct core *core;
 	json_t *args, *units, *tasks, *stored, *results; /* units: of engine_devices, with "device" */
@@ -37,12 +37,12 @@ struct calibrating {
 	json_t *samples, *machine, *remarks; /* of the unit at hand */
 	json_t *ratios, *spreads;            /* of the task at hand, of the unit */
 	json_t *found;                       /* the unit's calibration, made now */
-	struct calibrating_boards boards;
+	struct calibration_boards boards;
 	/* The unit's boards are done with, or the engine stops. error: a sentence, which becomes a remark, or NULL. */
-	void (*boards_ended)(struct calibrating *c, const char *error);
+	void (*boards_ended)(struct calibration_run *c, const char *error);
 	json_t *plan; /* of the run at hand */
 	const json_t *bundle;
-	calibrate_ran ran;
+	calibrate_done ran;
 	struct kettle_error err;
 	kettle_answer answer;
 	void *arg;
@@ -52,24 +52,24 @@ struct calibrating {
 /* A text of an object, "" where it has none. */
 const char *calibrate_text(const json_t *object, const char *key);
 /* The unit at hand: as the engine describes it, with "device". */
-json_t *calibrate_unit(const struct calibrating *c);
+json_t *calibrate_unit(const struct calibration_run *c);
 /* What the database had of it at the beginning, a row of state_units; NULL: nothing. */
-const json_t *calibrate_row(const struct calibrating *c);
+const json_t *calibrate_row(const struct calibration_run *c);
 /* Its runner; NULL: that is not loaded. */
-const struct runner *calibrate_runner(const struct calibrating *c);
+const struct runner *calibrate_runner(const struct calibration_run *c);
 /* Adds a sentence to its remarks. */
-void calibrate_remark(struct calibrating *c, const char *what, const char *why);
+void calibrate_remark(struct calibration_run *c, const char *what, const char *why);
 /* The template that a task calibrates with: its first. NULL: it has none. */
 const char *calibrate_run_code(const json_t *bundle);
 /* Plans a benchmark of the task (borrowed until it is over) for the unit and gives it to its runner, which may end it
  * before this returns: nothing of c is touched after that. A negative code: ran is not called. */
-int calibrate_run(struct calibrating *c, const json_t *bundle, calibrate_ran ran, struct kettle_error *err);
+int calibrate_run(struct calibration_run *c, const json_t *bundle, calibrate_done ran, struct kettle_error *err);
 
 /* cmd_calibrate_boards.c */
 /* Measures the boards of the unit at hand whose tasks have calibrators of their own; then c->boards_ended. */
-void calibrate_boards(struct calibrating *c);
+void calibrate_boards(struct calibration_run *c);
 /* Forgets, of a calibration, the tasks that no board has any more. On the store's thread. */
 int calibrate_boards_prune(struct db *db, json_t *calibration, struct kettle_error *err);
-void calibrate_boards_free(struct calibrating_boards *boards);
+void calibrate_boards_free(struct calibration_boards *boards);
 
 #endif

@@ -31,13 +31,13 @@ calibrate_text(const json_t *object, const char *key)
 }
 
 json_t *
-calibrate_unit(const struct calibrating *c)
+calibrate_unit(const struct calibration_run *c)
 {
 	return json_array_get(c->units, c->unit);
 }
 
 const json_t *
-calibrate_row(const struct calibrating *c)
+calibrate_row(const struct calibration_run *c)
 {
 	size_t i;
 	json_t *row;
@@ -49,7 +49,7 @@ calibrate_row(const struct calibrating *c)
 }
 
 const struct runner *
-calibrate_runner(const struct calibrating *c)
+calibrate_runner(const struct calibration_run *c)
 {
 	for (size_t i = 0; i < c->core->runners_count; i++)
 		if (strcmp(c->core->runners[i].name, calibrate_text(calibrate_unit(c), "runner")) == 0)
@@ -58,7 +58,7 @@ calibrate_runner(const struct calibrating *c)
 }
 
 void
-calibrate_remark(struct calibrating *c, const char *what, const char *why)
+calibrate_remark(struct calibration_run *c, const char *what, const char *why)
 {
 	(void)json_array_append_new(c->remarks, json_sprintf("%s: %s", what, why));
 }
@@ -78,7 +78,7 @@ calibrate_run_code(const json_t *bundle)
 static void
 on_event(struct inflight_job *inflight, const json_t *event)
 {
-	struct calibrating *c = (struct calibrating *)inflight;
+	struct calibration_run *c = (struct calibration_run *)inflight;
 	json_t *shown = shown_event(c->plan, event);
 	AUTO_JSON json_t *progress = json_pack("{s:s, s:b, s:O, s:o}", "kind", "progress", "task_run", 1, "device",
 		json_object_get(calibrate_unit(c), "device"), "event", shown);
@@ -99,7 +99,7 @@ on_handle(struct inflight_job *inflight, const char *handle, kettle_answer answe
 static void
 on_done(struct inflight_job *inflight, const json_t *completion)
 {
-	struct calibrating *c = (struct calibrating *)inflight;
+	struct calibration_run *c = (struct calibration_run *)inflight;
 	const json_t *machine = json_object_get(completion, "system");
 	const json_t *task = json_object_get(c->bundle, "task");
 	AUTO_JSON json_t *verdict = NULL;
@@ -117,7 +117,7 @@ on_done(struct inflight_job *inflight, const json_t *completion)
 }
 
 static int
-give(struct calibrating *c, const json_t *device, struct kettle_error *err)
+give(struct calibration_run *c, const json_t *device, struct kettle_error *err)
 {
 	struct core *core = c->core;
 	const struct runner *runner = calibrate_runner(c);
@@ -142,7 +142,7 @@ give(struct calibrating *c, const json_t *device, struct kettle_error *err)
 
 /* The unit as the engine has it for plans, but without a calibration: harnesses report their own times. */
 static json_t *
-planned_unit(const struct calibrating *c)
+planned_unit(const struct calibration_run *c)
 {
 	json_t *device = json_copy(json_object_get(calibrate_unit(c), "config"));
 	json_t *facts = json_object_get(calibrate_row(c), "facts");
@@ -152,7 +152,7 @@ planned_unit(const struct calibrating *c)
 }
 
 int
-calibrate_run(struct calibrating *c, const json_t *bundle, calibrate_ran ran, struct kettle_error *err)
+calibrate_run(struct calibration_run *c, const json_t *bundle, calibrate_done ran, struct kettle_error *err)
 {
 	AUTO_JSON json_t *device = json_incref(json_object_get(calibrate_unit(c), "config")), *planned = planned_unit(c);
 	c->bundle = bundle;

@@ -291,7 +291,7 @@ sync_problem(struct sync *sync, const json_t *problem, struct kettle_error *err)
 	return code < 0 ? told(sync, name, code, &why, err) : update(sync, &board, problem, err);
 }
 
-struct absent {
+struct unlisted_boards {
 	const json_t *names;
 	json_t *list;
 };
@@ -299,7 +299,7 @@ struct absent {
 static int
 add_absent(void *arg, sqlite3_stmt *row)
 {
-	struct absent *absent = arg;
+	struct unlisted_boards *absent = arg;
 	const char *name = (const char *)sqlite3_column_text(row, 0), *lower = (const char *)sqlite3_column_text(row, 1);
 	if (json_object_get(absent->names, lower))
 		return 0;
@@ -310,7 +310,7 @@ add_absent(void *arg, sqlite3_stmt *row)
 static int
 find_absent(struct sync *sync, struct kettle_error *err)
 {
-	struct absent absent = {sync->names, json_object_get(sync->result, "absent")};
+	struct unlisted_boards absent = {sync->names, json_object_get(sync->result, "absent")};
 	int code = db_query(sync->db, err, add_absent, &absent,
 		"SELECT name, lower(name) FROM leaderboards WHERE problem_set = ? ORDER BY name", "s", sync->set);
 	return code == KETTLE_ENOMEM ? fail_memory(err) : code;

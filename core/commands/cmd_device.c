@@ -21,7 +21,7 @@
 
 #define REASON_MAX 200 /* characters */
 
-struct changing {
+struct unit_change {
 	struct core *core;
 	json_t *units, *changed, *results; /* changed: with "reason", the store's while it writes */
 	size_t at;
@@ -33,7 +33,7 @@ struct changing {
 };
 
 static void
-end(struct changing *c)
+end(struct unit_change *c)
 {
 	AUTO_JSON json_t *result = c->err.code < 0 ? NULL : json_pack("{s:O}", "units", c->results);
 	c->answer(c->arg, &c->err, result);
@@ -46,7 +46,7 @@ end(struct changing *c)
 static int
 store_units(struct db *db, void *arg, struct kettle_error *err)
 {
-	struct changing *c = arg;
+	struct unit_change *c = arg;
 	size_t i;
 	json_t *unit;
 	int code = 0;
@@ -59,7 +59,7 @@ store_units(struct db *db, void *arg, struct kettle_error *err)
 static void
 stored(void *arg, const struct kettle_error *err)
 {
-	struct changing *c = arg;
+	struct unit_change *c = arg;
 	size_t i;
 	json_t *unit;
 	if (err)
@@ -74,7 +74,7 @@ stored(void *arg, const struct kettle_error *err)
 }
 
 static void
-change(struct changing *c)
+change(struct unit_change *c)
 {
 	if (json_array_size(c->changed) > 0 && !c->core->closing)
 		store_write(c->core->store, store_units, stored, c);
@@ -83,18 +83,18 @@ change(struct changing *c)
 }
 
 static void
-take(struct changing *c, json_t *unit)
+take(struct unit_change *c, json_t *unit)
 {
 	(void)json_object_set_new(unit, "reason", json_string(c->reason));
 	(void)json_array_append(c->changed, unit);
 }
 
-static void try_next(struct changing *c);
+static void try_next(struct unit_change *c);
 
 static void
 tried(void *arg, struct engine *engine, const char *label, const struct kettle_error *err)
 {
-	struct changing *c = arg;
+	struct unit_change *c = arg;
 	json_t *unit = json_array_get(c->units, c->at++);
 	(void)engine;
 	(void)label;
@@ -109,7 +109,7 @@ tried(void *arg, struct engine *engine, const char *label, const struct kettle_e
 }
 
 static void
-try_next(struct changing *c)
+try_next(struct unit_change *c)
 {
 	struct kettle_error err = {0};
 	const json_t *unit = json_array_get(c->units, c->at);
@@ -124,7 +124,7 @@ try_next(struct changing *c)
 
 /* Every unit that is meant, once. */
 static int
-choose(struct changing *c, const json_t *names, struct kettle_error *err)
+choose(struct unit_change *c, const json_t *names, struct kettle_error *err)
 {
 	size_t i, k;
 	json_t *name, *unit;
@@ -146,16 +146,16 @@ choose(struct changing *c, const json_t *names, struct kettle_error *err)
 	return 0;
 }
 
-static struct changing *
+static struct unit_change *
 begin(struct core *core, const json_t *args, bool disabled, kettle_answer answer, void *arg)
 {
 	struct kettle_error err = {.code = KETTLE_ENOMEM, .message = "There is not enough memory to change a device."};
-	struct changing *c = calloc(1, sizeof(*c));
+	struct unit_change *c = calloc(1, sizeof(*c));
 	if (!c) {
 		answer(arg, &err, NULL);
 		return NULL;
 	}
-	*c = (struct changing){.core = core,
+	*c = (struct unit_change){.core = core,
 		.units = json_array(),
 		.changed = json_array(),
 		.results = json_array(),
@@ -171,7 +171,7 @@ begin(struct core *core, const json_t *args, bool disabled, kettle_answer answer
 void
 cmd_device_disable(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
-	struct changing *c = begin(core, args, true, answer, arg);
+	struct unit_change *c = begin(core, args, true, answer, arg);
 	const char *reason = json_string_value(json_object_get(args, "reason"));
 	AUTO_FREE char *clean = clean_line(reason ? reason : "", REASON_MAX);
 	AUTO_BUF struct buf text = {0};
@@ -190,7 +190,7 @@ cmd_device_disable(struct core *core, const struct actor *actor, const json_t *a
 void
 cmd_device_enable(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
-	struct changing *c = begin(core, args, false, answer, arg);
+	struct unit_change *c = begin(core, args, false, answer, arg);
 	bool test = json_is_true(json_object_get(args, "test"));
 	size_t i;
 	json_t *unit;

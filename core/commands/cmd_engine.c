@@ -18,7 +18,7 @@
 #define UNREACHABLE "Its machine does not answer."
 
 /* device.list waits for the greeting of each unit's machine, unless what is known will do. */
-struct listing {
+struct device_listing {
 	struct core *core;
 	json_t *devices;
 	json_t *reading,
@@ -31,8 +31,8 @@ struct listing {
 	struct kettle_timer *timer;
 };
 
-struct inquiry {
-	struct listing *listing;
+struct unit_request {
+	struct device_listing *listing;
 	const json_t *device;
 	json_t *unit; /* where the facts go; of devices */
 };
@@ -49,7 +49,7 @@ add_calibration(json_t *unit, const json_t *calibration)
 }
 
 static void
-add_stored(const struct listing *listing, const json_t *device, json_t *unit)
+add_stored(const struct device_listing *listing, const json_t *device, json_t *unit)
 {
 	const char *name = json_string_value(json_object_get(device, "name"));
 	const char *label = json_string_value(json_object_get(unit, "unit"));
@@ -79,7 +79,7 @@ public_unit(const json_t *unit)
 
 /* The devices as this listing shows them. New reference. */
 static json_t *
-shown_devices(const struct listing *listing)
+shown_devices(const struct device_listing *listing)
 {
 	if (listing->whole)
 		return json_incref(listing->devices);
@@ -96,7 +96,7 @@ shown_devices(const struct listing *listing)
 }
 
 static void
-answer_once(struct listing *listing)
+answer_once(struct device_listing *listing)
 {
 	struct kettle_error none = {0};
 	size_t i, k;
@@ -113,7 +113,7 @@ answer_once(struct listing *listing)
 }
 
 static void
-finish(struct listing *listing)
+finish(struct device_listing *listing)
 {
 	if (--listing->pending > 0)
 		return;
@@ -126,7 +126,7 @@ finish(struct listing *listing)
 static int
 read_stored(struct db *db, void *arg, struct kettle_error *err)
 {
-	struct listing *listing = arg;
+	struct device_listing *listing = arg;
 	return state_units(db, &listing->reading, err);
 }
 
@@ -134,90 +134,90 @@ read_stored(struct db *db, void *arg, struct kettle_error *err)
 static void
 time_out(void *arg)
 {
-	struct listing *listing = arg;
+	struct device_listing *listing = arg;
 	listing->timer = NULL;
 	answer_once(listing);
 }
 
 /* What a machine said, on its way into the database. */
-struct lesson {
+struct unit_facts_update {
 	json_t *device, *unit, *facts;
 };
 
 static int
 learn(struct db *db, void *arg, struct kettle_error *err)
 {
-	struct lesson *lesson = arg;
+	struct unit_facts_update *update = arg;
 	return state_unit_learn(
-		db, json_string_value(lesson->device), json_string_value(lesson->unit), lesson->facts, false, err);
+		db, json_string_value(update->device), json_string_value(update->unit), update->facts, false, err);
 }
 
 /* Where it could not be stored, it is asked for and told again. */
 static void
 learned(void *arg, const struct kettle_error *err)
 {
-	struct lesson *lesson = arg;
+	struct unit_facts_update *update = arg;
 	(void)err;
-	json_decref(lesson->device);
-	json_decref(lesson->unit);
-	json_decref(lesson->facts);
-	free(lesson);
+	json_decref(update->device);
+	json_decref(update->unit);
+	json_decref(update->facts);
+	free(update);
 }
 
 static void
-keep(const struct inquiry *inquiry, json_t *facts)
+keep(const struct unit_request *unit_req, json_t *facts)
 {
-	struct core *core = inquiry->listing->core;
-	struct lesson *lesson = core->closing || !core->store ? NULL : calloc(1, sizeof(*lesson));
-	if (!lesson)
+	struct core *core = unit_req->listing->core;
+	struct unit_facts_update *update = core->closing || !core->store ? NULL : calloc(1, sizeof(*update));
+	if (!update)
 		return;
 	/* Of its own: the store's thread reads it. */
-	*lesson = (struct lesson){.device = json_deep_copy(json_object_get(inquiry->device, "name")),
-		.unit = json_deep_copy(json_object_get(inquiry->unit, "unit")),
+	*update = (struct unit_facts_update){.device = json_deep_copy(json_object_get(unit_req->device, "name")),
+		.unit = json_deep_copy(json_object_get(unit_req->unit, "unit")),
 		.facts = json_deep_copy(facts)};
-	if (lesson->device && lesson->unit && lesson->facts)
-		store_write(core->store, learn, learned, lesson);
+	if (update->device && update->unit && update->facts)
+		store_write(core->store, learn, learned, update);
 	else
-		learned(lesson, NULL);
+		learned(update, NULL);
 }
 
 static void
 described(void *arg, const struct kettle_error *err, json_t *greeting)
 {
-	struct inquiry *inquiry = arg;
-	(void)json_object_del(inquiry->unit, "unreachable");
+	struct unit_request *unit_req = arg;
+	(void)json_object_del(unit_req->unit, "unreachable");
 	if (err->code < 0) {
-		(void)json_object_set_new(inquiry->unit, "unreachable", json_string(err->message));
+		(void)json_object_set_new(unit_req->unit, "unreachable", json_string(err->message));
 	} else {
-		AUTO_JSON json_t *facts = unit_facts(json_object_get(inquiry->unit, "config"), greeting);
+		AUTO_JSON json_t *facts = unit_facts(json_object_get(unit_req->unit, "config"), greeting);
 		AUTO_JSON json_t *lasting = unit_facts_lasting(facts);
-		(void)json_object_update(inquiry->unit, facts);
-		keep(inquiry, lasting);
+		(void)json_object_update(unit_req->unit, facts);
+		keep(unit_req, lasting);
 	}
-	finish(inquiry->listing);
-	free(inquiry);
+	finish(unit_req->listing);
+	free(unit_req);
 }
 
 static void
-ask(struct core *core, struct listing *listing, const json_t *device, json_t *unit)
+ask(struct core *core, struct device_listing *listing, const json_t *device, json_t *unit)
 {
 	const char *name = json_string_value(json_object_get(unit, "runner"));
 	struct kettle_error err = {0};
 	for (size_t i = 0; i < core->runners_count; i++) {
 		const struct runner *runner = &core->runners[i];
-		struct inquiry *inquiry;
-		if (strcmp(runner->name, name) != 0 || !runner->ops->describe || !(inquiry = calloc(1, sizeof(*inquiry))))
+		struct unit_request *unit_req;
+		if (strcmp(runner->name, name) != 0 || !runner->ops->describe || !(unit_req = calloc(1, sizeof(*unit_req))))
 			continue;
-		*inquiry = (struct inquiry){listing, device, unit};
+		*unit_req = (struct unit_request){listing, device, unit};
 		listing->pending++;
 		(void)json_object_set_new(unit, "unreachable", json_string(UNREACHABLE));
-		if (runner->ops->describe(runner->self, json_object_get(unit, "config"), described, inquiry, &err) < 0)
-			described(inquiry, &err, NULL);
+		if (runner->ops->describe(runner->self, json_object_get(unit, "config"), described, unit_req, &err) < 0)
+			described(unit_req, &err, NULL);
 	}
 }
 
 static void
-ask_all(struct listing *listing)
+ask_all(struct device_listing *listing)
 {
 	size_t i, k;
 	json_t *device, *unit;
@@ -230,7 +230,7 @@ ask_all(struct listing *listing)
 static void
 stored(void *arg, const struct kettle_error *err)
 {
-	struct listing *listing = arg;
+	struct device_listing *listing = arg;
 	(void)err;
 	listing->stored = STEAL(listing->reading);
 	if (listing->known) {
@@ -263,12 +263,12 @@ void
 cmd_device_list(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
 	struct kettle_error err = {.code = KETTLE_ENOMEM, .message = "There is not enough memory to list the devices."};
-	struct listing *listing = calloc(1, sizeof(*listing));
+	struct device_listing *listing = calloc(1, sizeof(*listing));
 	if (!listing) {
 		answer(arg, &err, NULL);
 		return;
 	}
-	*listing = (struct listing){.core = core,
+	*listing = (struct device_listing){.core = core,
 		.whole = actor->role >= RIGHT_ADMIN,
 		.devices = engine_devices(core->engine),
 		.answer = answer,

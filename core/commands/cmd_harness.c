@@ -14,7 +14,7 @@
 #include <string.h>
 
 /* Files read on a thread of the pool. */
-struct reading {
+struct harness_request {
 	const struct language *language;
 	json_t *files;
 	struct kettle_error err;
@@ -56,22 +56,22 @@ read_file(const char *folder, const struct kettle_harness_file *file, json_t *fi
 static void
 read_all(void *arg)
 {
-	struct reading *reading = arg;
-	const struct kettle_language *ops = reading->language->ops;
+	struct harness_request *request = arg;
+	const struct kettle_language *ops = request->language->ops;
 	AUTO_FREE char *tasks = shipped_dir(), *folder = tasks ? path_join(tasks, "harness") : NULL;
-	int code = folder ? 0 : kettle_fail(&reading->err, KETTLE_ENOMEM, "There is no memory.");
+	int code = folder ? 0 : kettle_fail(&request->err, KETTLE_ENOMEM, "There is no memory.");
 	for (size_t i = 0; i < ops->harness_count && code == 0; i++)
-		code = read_file(folder, &ops->harness[i], reading->files, &reading->err);
+		code = read_file(folder, &ops->harness[i], request->files, &request->err);
 }
 
 static void
 read_done(void *arg)
 {
-	struct reading *reading = arg;
-	AUTO_JSON json_t *result = json_pack("{s:s, s:O}", "language", reading->language->name, "files", reading->files);
-	reading->answer(reading->arg, &reading->err, reading->err.code < 0 ? NULL : result);
-	json_decref(reading->files);
-	free(reading);
+	struct harness_request *request = arg;
+	AUTO_JSON json_t *result = json_pack("{s:s, s:O}", "language", request->language->name, "files", request->files);
+	request->answer(request->arg, &request->err, request->err.code < 0 ? NULL : result);
+	json_decref(request->files);
+	free(request);
 }
 
 void
@@ -84,15 +84,15 @@ cmd_eval_code(struct core *core, const struct actor *actor, const json_t *args, 
 		answer(arg, &err, NULL);
 		return;
 	}
-	struct reading *reading = calloc(1, sizeof(*reading));
-	if (reading)
-		*reading = (struct reading){.language = language, .files = json_array(), .answer = answer, .arg = arg};
-	if (!reading)
+	struct harness_request *request = calloc(1, sizeof(*request));
+	if (request)
+		*request = (struct harness_request){.language = language, .files = json_array(), .answer = answer, .arg = arg};
+	if (!request)
 		(void)kettle_fail(&err, KETTLE_ENOMEM, "There is not enough memory to read a harness.");
-	else if (hostio_work(core->setup.io, read_all, read_done, reading, &err) == 0)
+	else if (hostio_work(core->setup.io, read_all, read_done, request, &err) == 0)
 		return;
 	answer(arg, &err, NULL);
-	if (reading)
-		json_decref(reading->files);
-	free(reading);
+	if (request)
+		json_decref(request->files);
+	free(request);
 }

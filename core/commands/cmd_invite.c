@@ -233,7 +233,7 @@ claim(struct db *db, const struct actor *actor, const char *text, struct kettle_
 		"iis", actor->user, db->now_ms, text);
 }
 
-struct joined {
+struct join_result {
 	struct db *db;
 	int64_t user;
 	struct kettle_error *err;
@@ -242,7 +242,7 @@ struct joined {
 static int
 tell_joined(void *arg, sqlite3_stmt *row)
 {
-	const struct joined *joined = arg;
+	const struct join_result *joined = arg;
 	AUTO_JSON json_t *data = json_pack("{s:s}", "name", (const char *)sqlite3_column_text(row, 1));
 	if (!data)
 		return fail_memory(joined->err);
@@ -257,7 +257,7 @@ cmd_invite_join(struct db *db, const struct command_env *env, const struct actor
 	(void)env;
 	char text[INVITE_CODE_LENGTH + 1];
 	AUTO_JSON json_t *row = NULL;
-	struct joined joined = {db, actor->user, err};
+	struct join_result joined = {db, actor->user, err};
 	int code = read_code(args, text, err);
 	if (code == 0)
 		code = find_invite(db, text, &row, err);

@@ -82,7 +82,7 @@ cmd_plugin_info(struct core *core, const struct actor *actor, const json_t *args
 }
 
 /* The checks run in a child each, which may take its time: on a thread of the pool. */
-struct testing {
+struct plugin_test {
 	char *file;
 	json_t *result;
 	struct kettle_error err;
@@ -93,36 +93,36 @@ struct testing {
 static void
 test_work(void *arg)
 {
-	struct testing *testing = arg;
-	const struct conformance_setup setup = {.file = testing->file};
-	(void)conformance_run(&setup, &testing->result, &testing->err);
+	struct plugin_test *test = arg;
+	const struct conformance_setup setup = {.file = test->file};
+	(void)conformance_run(&setup, &test->result, &test->err);
 }
 
 static void
 test_done(void *arg)
 {
-	struct testing *testing = arg;
-	testing->answer(testing->arg, &testing->err, testing->err.code < 0 ? NULL : testing->result);
-	json_decref(testing->result);
-	free(testing->file);
-	free(testing);
+	struct plugin_test *test = arg;
+	test->answer(test->arg, &test->err, test->err.code < 0 ? NULL : test->result);
+	json_decref(test->result);
+	free(test->file);
+	free(test);
 }
 
 void
 cmd_plugin_test(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
 	struct kettle_error err = {0};
-	struct testing *testing = calloc(1, sizeof(*testing));
+	struct plugin_test *test = calloc(1, sizeof(*test));
 	(void)actor;
-	if (testing)
-		*testing = (struct testing){
+	if (test)
+		*test = (struct plugin_test){
 			.file = strdup(json_string_value(json_object_get(args, "file"))), .answer = answer, .arg = arg};
-	if (!testing || !testing->file)
+	if (!test || !test->file)
 		(void)kettle_fail(&err, KETTLE_ENOMEM, "There is not enough memory to test a plugin.");
-	else if (hostio_work(core->setup.io, test_work, test_done, testing, &err) == 0)
+	else if (hostio_work(core->setup.io, test_work, test_done, test, &err) == 0)
 		return;
 	answer(arg, &err, NULL);
-	if (testing)
-		free(testing->file);
-	free(testing);
+	if (test)
+		free(test->file);
+	free(test);
 }

@@ -20,7 +20,7 @@
 #define FILE_NAME_MAX 120 /* characters */
 
 /* A submission on its way through the checks. */
-struct submit {
+struct submit_request {
 	struct db *db;
 	const struct command_env *env;
 	const struct actor *actor;
@@ -40,7 +40,7 @@ struct submit {
 };
 
 static void
-free_submit(struct submit *submit)
+free_submit(struct submit_request *submit)
 {
 	free(submit->file_name);
 	free(submit->code);
@@ -68,7 +68,7 @@ fail_with(const struct kettle_error *known, struct kettle_error *err)
 /* ---- the file ---- */
 
 static int
-check_name(struct submit *submit, const char *name, struct kettle_error *err)
+check_name(struct submit_request *submit, const char *name, struct kettle_error *err)
 {
 	const char *slash = strrchr(name, '/');
 	submit->file_name = clean_line(slash ? slash + 1 : name, FILE_NAME_MAX + 1);
@@ -82,7 +82,7 @@ check_name(struct submit *submit, const char *name, struct kettle_error *err)
 }
 
 static int
-decode(struct submit *submit, const char *base64, struct kettle_error *err)
+decode(struct submit_request *submit, const char *base64, struct kettle_error *err)
 {
 	void *data = NULL;
 	size_t length = strlen(base64), limit = (size_t)submit->env->submission_bytes;
@@ -97,7 +97,7 @@ decode(struct submit *submit, const char *base64, struct kettle_error *err)
 }
 
 static int
-check_contents(struct submit *submit, struct kettle_error *err)
+check_contents(struct submit_request *submit, struct kettle_error *err)
 {
 	size_t limit = (size_t)submit->env->submission_bytes, at = 0;
 	if (submit->size == 0)
@@ -120,7 +120,7 @@ check_contents(struct submit *submit, struct kettle_error *err)
 
 /* Reads file and header. What is wrong with them is kept for later: other checks come first. */
 static void
-read_file(struct submit *submit)
+read_file(struct submit_request *submit)
 {
 	const json_t *file = json_object_get(submit->args, "file");
 	const char *name = json_string_value(json_object_get(file, "name"));
@@ -134,7 +134,7 @@ read_file(struct submit *submit)
 
 /* A check needs the header: if it could not be read, that is the answer. */
 static int
-need_header(const struct submit *submit, struct kettle_error *err)
+need_header(const struct submit_request *submit, struct kettle_error *err)
 {
 	if (submit->file_err.code)
 		return fail_with(&submit->file_err, err);
@@ -144,7 +144,7 @@ need_header(const struct submit *submit, struct kettle_error *err)
 /* ---- board and devices ---- */
 
 static int
-find_board(struct submit *submit, struct kettle_error *err)
+find_board(struct submit_request *submit, struct kettle_error *err)
 {
 	const char *name = json_string_value(json_object_get(submit->args, "leaderboard"));
 	if (!name) {
@@ -161,7 +161,7 @@ find_board(struct submit *submit, struct kettle_error *err)
 }
 
 static int
-add_device(struct submit *submit, const char *word, struct kettle_error *err)
+add_device(struct submit_request *submit, const char *word, struct kettle_error *err)
 {
 	char where[BOARD_NAME_MAX + 32];
 	const char *name = NULL;
@@ -176,7 +176,7 @@ add_device(struct submit *submit, const char *word, struct kettle_error *err)
 }
 
 static int
-fail_choose(const struct submit *submit, struct kettle_error *err)
+fail_choose(const struct submit_request *submit, struct kettle_error *err)
 {
 	AUTO_FREE char *names = board_join(submit->of_board);
 	return kettle_fail(err, KETTLE_EINVAL, "The leaderboard `%s` runs on several devices: choose from %s.",
@@ -185,7 +185,7 @@ fail_choose(const struct submit *submit, struct kettle_error *err)
 
 /* The argument wins over the header; the only device of a board needs no choice. */
 static int
-find_devices(struct submit *submit, struct kettle_error *err)
+find_devices(struct submit_request *submit, struct kettle_error *err)
 {
 	const json_t *wanted = json_object_get(submit->args, "device");
 	int code = board_devices(submit->db, submit->board.id, &submit->of_board, err);
@@ -209,7 +209,7 @@ find_devices(struct submit *submit, struct kettle_error *err)
 /* ---- the rest of the checks ---- */
 
 static int
-check_extension(const struct submit *submit, struct kettle_error *err)
+check_extension(const struct submit_request *submit, struct kettle_error *err)
 {
 	char name[BOARD_LANGUAGE_SIZE];
 	int code = board_language(submit->db, &submit->board, name, err);
@@ -224,7 +224,7 @@ check_extension(const struct submit *submit, struct kettle_error *err)
 }
 
 static int
-check_accepting(const struct submit *submit, struct kettle_error *err)
+check_accepting(const struct submit_request *submit, struct kettle_error *err)
 {
 	AUTO_JSON json_t *accepting = NULL;
 	int code = state_setting_get(submit->db, "accepting", &accepting, err);
@@ -246,7 +246,7 @@ check_accepting(const struct submit *submit, struct kettle_error *err)
 }
 
 static int
-check_header(const struct submit *submit, struct kettle_error *err)
+check_header(const struct submit_request *submit, struct kettle_error *err)
 {
 	if (submit->header_err.code)
 		return fail_with(&submit->header_err, err);
@@ -259,7 +259,7 @@ check_header(const struct submit *submit, struct kettle_error *err)
 }
 
 static int
-check_deadline(const struct submit *submit, struct kettle_error *err)
+check_deadline(const struct submit_request *submit, struct kettle_error *err)
 {
 	char text[TIME_TEXT_SIZE];
 	if (!submit->board.deadline_at || submit->db->now_ms <= submit->board.deadline_at)
@@ -270,7 +270,7 @@ check_deadline(const struct submit *submit, struct kettle_error *err)
 }
 
 static int
-check_all(struct submit *submit, struct kettle_error *err)
+check_all(struct submit_request *submit, struct kettle_error *err)
 {
 	read_file(submit);
 	int code = find_board(submit, err);
@@ -297,7 +297,7 @@ check_all(struct submit *submit, struct kettle_error *err)
 /* ---- storing ---- */
 
 static int
-add_jobs(struct submit *submit, struct kettle_error *err)
+add_jobs(struct submit_request *submit, struct kettle_error *err)
 {
 	int64_t seed = jobs_seed();
 	submit->jobs = json_array();
@@ -316,7 +316,7 @@ add_jobs(struct submit *submit, struct kettle_error *err)
 }
 
 static int
-store(struct submit *submit, struct kettle_error *err)
+store(struct submit_request *submit, struct kettle_error *err)
 {
 	struct db *db = submit->db;
 	int64_t code_blob = 0;
@@ -345,7 +345,7 @@ cmd_submit(struct db *db, const struct command_env *env, const struct actor *act
 	json_t **ret_result, struct kettle_error *err)
 {
 	const char *mode = json_string_value(json_object_get(args, "mode"));
-	AUTO_SUBMIT struct submit submit = {
+	AUTO_SUBMIT struct submit_request submit = {
 		.db = db,
 		.env = env,
 		.actor = actor,

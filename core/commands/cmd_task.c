@@ -20,22 +20,22 @@
 #include <sys/stat.h>
 
 /* One command while a thread of the pool reads for it. */
-struct reading {
+struct task_request {
 	const struct languages *languages;
 	json_t *args, *result;
 	struct kettle_error err;
 	struct core *core;
 	json_t *bundles; /* [[index of the entry in "tasks" or null, bundle]]: what is still to be probed; or NULL */
 	/* On the pool's thread: the result, or the error. */
-	int (*work)(struct reading *reading, json_t **ret_result, struct kettle_error *err);
+	int (*work)(struct task_request *request, json_t **ret_result, struct kettle_error *err);
 	kettle_answer answer;
 	void *arg;
 };
 
 static const char *
-argument(const struct reading *reading, const char *name)
+argument(const struct task_request *request, const char *name)
 {
-	return json_string_value(json_object_get(reading->args, name));
+	return json_string_value(json_object_get(request->args, name));
 }
 
 static int
@@ -47,49 +47,49 @@ fail_memory(struct kettle_error *err)
 static void
 read_now(void *arg)
 {
-	struct reading *reading = arg;
-	(void)reading->work(reading, &reading->result, &reading->err);
+	struct task_request *request = arg;
+	(void)request->work(request, &request->result, &request->err);
 }
 
 static void
 read_done(void *arg)
 {
-	struct reading *reading = arg;
-	reading->answer(reading->arg, &reading->err, reading->err.code < 0 ? NULL : reading->result);
-	json_decref(reading->args);
-	json_decref(reading->result);
-	json_decref(reading->bundles);
-	free(reading);
+	struct task_request *request = arg;
+	request->answer(request->arg, &request->err, request->err.code < 0 ? NULL : request->result);
+	json_decref(request->args);
+	json_decref(request->result);
+	json_decref(request->bundles);
+	free(request);
 }
 
-static void probe_next(struct reading *reading);
+static void probe_next(struct task_request *request);
 
 /* What a device lacks is an error of the entry, where there is one, else of the command. */
 static void
 probed(void *arg, const struct kettle_error *err)
 {
-	struct reading *reading = arg;
-	const json_t *index = json_array_get(json_array_get(reading->bundles, 0), 0);
-	json_t *entry = json_array_get(json_object_get(reading->result, "tasks"), (size_t)json_integer_value(index));
+	struct task_request *request = arg;
+	const json_t *index = json_array_get(json_array_get(request->bundles, 0), 0);
+	json_t *entry = json_array_get(json_object_get(request->result, "tasks"), (size_t)json_integer_value(index));
 	if (err->code < 0 && json_is_integer(index)) {
 		(void)json_object_set_new(entry, "ok", json_false());
 		(void)json_object_set_new(entry, "error", json_string(err->message));
-		(void)json_object_set_new(reading->result, "ok", json_false());
+		(void)json_object_set_new(request->result, "ok", json_false());
 	} else if (err->code < 0) {
-		reading->err = *err;
+		request->err = *err;
 	}
-	(void)json_array_remove(reading->bundles, 0);
-	probe_next(reading);
+	(void)json_array_remove(request->bundles, 0);
+	probe_next(request);
 }
 
 static void
-probe_next(struct reading *reading)
+probe_next(struct task_request *request)
 {
-	const json_t *bundle = json_array_get(json_array_get(reading->bundles, 0), 1);
-	if (reading->err.code < 0 || !bundle)
-		read_done(reading);
+	const json_t *bundle = json_array_get(json_array_get(request->bundles, 0), 1);
+	if (request->err.code < 0 || !bundle)
+		read_done(request);
 	else
-		probe_task(reading->core, bundle, json_object_get(reading->args, "device"), probed, reading);
+		probe_task(request->core, bundle, json_object_get(request->args, "device"), probed, request);
 }
 
 static void
@@ -100,36 +100,36 @@ read_ended(void *arg)
 
 static void
 start(struct core *core, const json_t *args,
-	int (*work)(struct reading *reading, json_t **ret_result, struct kettle_error *err), kettle_answer answer,
+	int (*work)(struct task_request *request, json_t **ret_result, struct kettle_error *err), kettle_answer answer,
 	void *arg)
 {
 	struct kettle_error err = {0};
-	struct reading *reading = calloc(1, sizeof(*reading));
+	struct task_request *request = calloc(1, sizeof(*request));
 	json_t *copy = json_deep_copy(args);
-	if (!reading || !copy) {
+	if (!request || !copy) {
 		(void)fail_memory(&err);
 		answer(arg, &err, NULL);
 		json_decref(copy);
-		free(reading);
+		free(request);
 		return;
 	}
-	*reading = (struct reading){
+	*request = (struct task_request){
 		.languages = &core->languages, .core = core, .args = copy, .work = work, .answer = answer, .arg = arg};
 	/* Once the work has begun, its error is the other thread's. */
-	if (hostio_work(core->setup.io, read_now, read_ended, reading, &err) < 0) {
-		reading->err = err;
-		read_done(reading);
+	if (hostio_work(core->setup.io, read_now, read_ended, request, &err) < 0) {
+		request->err = err;
+		read_done(request);
 	}
 }
 
 /* ---- reading ---- */
 
 static int
-read_task(struct reading *reading, json_t **ret_result, struct kettle_error *err)
+read_task(struct task_request *request, json_t **ret_result, struct kettle_error *err)
 {
-	int rc = task_read_as(reading->languages, argument(reading, "path"), argument(reading, "lang"), ret_result, err);
-	if (rc == 0 && json_is_true(json_object_get(reading->args, "probe")))
-		reading->bundles = json_pack("[[n, O]]", *ret_result);
+	int rc = task_read_as(request->languages, argument(request, "path"), argument(request, "lang"), ret_result, err);
+	if (rc == 0 && json_is_true(json_object_get(request->args, "probe")))
+		request->bundles = json_pack("[[n, O]]", *ret_result);
 	return rc;
 }
 
@@ -141,10 +141,10 @@ cmd_task_read(struct core *core, const struct actor *actor, const json_t *args, 
 }
 
 static int
-read_problems(struct reading *reading, json_t **ret_result, struct kettle_error *err)
+read_problems(struct task_request *request, json_t **ret_result, struct kettle_error *err)
 {
 	json_t *sets = NULL;
-	int rc = competition_read_all(reading->languages, argument(reading, "path"), argument(reading, "set"), &sets, err);
+	int rc = competition_read_all(request->languages, argument(request, "path"), argument(request, "set"), &sets, err);
 	if (rc)
 		return rc;
 	*ret_result = json_pack("{s:o}", "sets", sets);
@@ -175,26 +175,26 @@ checked(const char *path, const json_t *bundle, const char *error)
 }
 
 static void
-check_task(struct reading *reading, const char *path, json_t *results)
+check_task(struct task_request *request, const char *path, json_t *results)
 {
 	struct kettle_error err = {0};
 	AUTO_JSON json_t *bundle = NULL;
-	(void)task_read_as(reading->languages, path, argument(reading, "lang"), &bundle, &err);
+	(void)task_read_as(request->languages, path, argument(request, "lang"), &bundle, &err);
 	if (bundle)
 		(void)json_array_append_new(
-			reading->bundles, json_pack("[I, O]", (json_int_t)json_array_size(results), bundle));
+			request->bundles, json_pack("[I, O]", (json_int_t)json_array_size(results), bundle));
 	(void)json_array_append_new(results, checked(path, bundle, err.message));
 }
 
 /* The file first, then every problem of it as a task of its own. */
 static void
-check_competition(struct reading *reading, const char *path, json_t *results)
+check_competition(struct task_request *request, const char *path, json_t *results)
 {
 	struct kettle_error err = {0};
 	AUTO_JSON json_t *sets = NULL;
 	size_t i, j;
 	json_t *set, *problem;
-	if (competition_read_all(reading->languages, path, NULL, &sets, &err) < 0) {
+	if (competition_read_all(request->languages, path, NULL, &sets, &err) < 0) {
 		(void)json_array_append_new(results, checked(path, NULL, err.message));
 		return;
 	}
@@ -208,7 +208,7 @@ check_competition(struct reading *reading, const char *path, json_t *results)
 			json_t *bundle = json_object_get(problem, "bundle");
 			if (json_is_object(bundle))
 				(void)json_array_append_new(
-					reading->bundles, json_pack("[I, O]", (json_int_t)json_array_size(results), bundle));
+					request->bundles, json_pack("[I, O]", (json_int_t)json_array_size(results), bundle));
 			json_t *one = checked(json_string_value(json_object_get(problem, "directory")),
 				json_is_object(bundle) ? bundle : NULL, json_string_value(json_object_get(problem, "error")));
 			(void)json_object_set(one, "problem", json_object_get(problem, "name"));
@@ -218,20 +218,20 @@ check_competition(struct reading *reading, const char *path, json_t *results)
 }
 
 static int
-check_all(struct reading *reading, json_t **ret_result, struct kettle_error *err)
+check_all(struct task_request *request, json_t **ret_result, struct kettle_error *err)
 {
 	json_t *results = json_array(), *one;
 	bool ok = true;
 	size_t i;
-	reading->bundles = json_array();
-	json_array_foreach(json_object_get(reading->args, "path"), i, one) {
+	request->bundles = json_array();
+	json_array_foreach(json_object_get(request->args, "path"), i, one) {
 		AUTO_TASK_FORM struct task_form form = {0};
 		const char *path = json_string_value(one);
 		(void)task_form_open(path, &form, NULL);
 		if (form.kind == TASK_FORM_COMPETITION)
-			check_competition(reading, path, results);
+			check_competition(request, path, results);
 		else
-			check_task(reading, path, results);
+			check_task(request, path, results);
 	}
 	json_array_foreach(results, i, one)
 		ok = ok && json_is_true(json_object_get(one, "ok"));
@@ -249,15 +249,15 @@ cmd_task_check(struct core *core, const struct actor *actor, const json_t *args,
 /* ---- packing, and beginning with a copy ---- */
 
 static int
-pack_task(struct reading *reading, json_t **ret_result, struct kettle_error *err)
+pack_task(struct task_request *request, json_t **ret_result, struct kettle_error *err)
 {
 	AUTO_JSON json_t *pack = NULL, *names = json_array();
 	AUTO_FREE char *data = NULL;
 	size_t size = 0;
 	const char *name;
 	json_t *contents;
-	int rc = task_pack(reading->languages, argument(reading, "path"), argument(reading, "lang"),
-		json_is_true(json_object_get(reading->args, "solutions")), &pack, err);
+	int rc = task_pack(request->languages, argument(request, "path"), argument(request, "lang"),
+		json_is_true(json_object_get(request->args, "solutions")), &pack, err);
 	if (rc == 0)
 		rc = task_pack_zip(pack, &data, &size, err);
 	if (rc)
@@ -337,9 +337,9 @@ fail_shipped(const char *dir, const char *from, const json_t *names, struct kett
 }
 
 static int
-copy_shipped(struct reading *reading, json_t **ret_result, struct kettle_error *err)
+copy_shipped(struct task_request *request, json_t **ret_result, struct kettle_error *err)
 {
-	const char *from = argument(reading, "from");
+	const char *from = argument(request, "from");
 	AUTO_FREE char *dir = shipped_dir();
 	AUTO_JSON json_t *names = dir ? shipped_names(dir) : NULL;
 	if (!names)
@@ -347,13 +347,13 @@ copy_shipped(struct reading *reading, json_t **ret_result, struct kettle_error *
 	if (!json_object_get(names, from))
 		return fail_shipped(dir, from, names, err);
 	const char *reference = json_string_value(json_object_get(names, from));
-	bool solutions = json_is_true(json_object_get(reading->args, "solutions"));
+	bool solutions = json_is_true(json_object_get(request->args, "solutions"));
 	AUTO_FREE char *path = path_join(dir, from);
 	AUTO_FREE char *file = path && reference ? path_join(path, reference) : NULL;
 	if (!path || (reference && !file))
 		return fail_memory(err);
-	return file ? task_pack_reference(reading->languages, file, solutions, ret_result, err)
-				: task_pack(reading->languages, path, NULL, solutions, ret_result, err);
+	return file ? task_pack_reference(request->languages, file, solutions, ret_result, err)
+				: task_pack(request->languages, path, NULL, solutions, ret_result, err);
 }
 
 void

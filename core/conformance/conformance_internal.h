@@ -12,7 +12,7 @@
 /* The plugin that is tried. options are checked and complete, or NULL: it cannot run without what nobody gave. */
 struct subject {
 	const struct conformance_setup *setup;
-	const struct loaded *loaded;
+	const struct loaded_plugin *loaded;
 	json_t *options;
 	char why_not[200]; /* why options is NULL */
 };

@@ -59,7 +59,7 @@ static int
 requeue_op(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct engine_op *op = arg;
-	return jobs_requeue(db, op->id, op->attempt, op->spared, op->waits, op->reason, &op->queued, err);
+	return jobs_requeue(db, op->id, op->attempt, op->uncounted, op->waits, op->reason, &op->queued, err);
 }
 
 static void
@@ -79,11 +79,11 @@ requeued(void *arg, const struct kettle_error *err)
 }
 
 void
-engine_end_requeue(struct engine_job *job, bool spared, const char *reason)
+engine_end_requeue(struct engine_job *job, bool uncounted, const char *reason)
 {
 	struct engine_op *op = engine_op_new(job);
 	job->state = JOB_ENDING;
-	op->spared = spared;
+	op->uncounted = uncounted;
 	op->waits = job->waits != NULL;
 	(void)snprintf(op->reason, sizeof(op->reason), "%s", reason);
 	failpoint("engine.requeue");
@@ -183,7 +183,7 @@ engine_end_refuse(struct engine_job *job, const char *sentence)
 
 /* ---- what it left ---- */
 
-struct keeping {
+struct artifact_transfer {
 	uv_work_t work;
 	struct engine_job *job;
 	json_t *verdict;
@@ -196,21 +196,21 @@ struct keeping {
 static void
 keep_work(uv_work_t *work)
 {
-	struct keeping *keeping = (struct keeping *)work;
-	(void)artifact_take(keeping->spool, keeping->attempt, keeping->max_bytes,
-		json_object_get(keeping->verdict, "artifacts"), &keeping->err);
+	struct artifact_transfer *transfer = (struct artifact_transfer *)work;
+	(void)artifact_take(transfer->spool, transfer->attempt, transfer->max_bytes,
+		json_object_get(transfer->verdict, "artifacts"), &transfer->err);
 }
 
 static void
 kept(uv_work_t *work, int status)
 {
-	struct keeping *keeping = (struct keeping *)work;
+	struct artifact_transfer *transfer = (struct artifact_transfer *)work;
 	(void)status;
-	if (keeping->err.code < 0)
-		log_write(KETTLE_LOG_WARNING, "engine", "job %s: not everything it left is kept: %s", keeping->attempt,
-			keeping->err.message);
-	finish(keeping->job, keeping->verdict, false);
-	free(keeping);
+	if (transfer->err.code < 0)
+		log_write(KETTLE_LOG_WARNING, "engine", "job %s: not everything it left is kept: %s", transfer->attempt,
+			transfer->err.message);
+	finish(transfer->job, transfer->verdict, false);
+	free(transfer);
 }
 
 static bool
@@ -230,18 +230,19 @@ static void
 keep_and_finish(struct engine_job *job, json_t *verdict_take)
 {
 	const struct engine_setup *setup = &job->engine->setup;
-	struct keeping *keeping = setup->spool && may_leave_files(job->plan) ? calloc(1, sizeof(*keeping)) : NULL;
-	if (!keeping) {
+	struct artifact_transfer *transfer =
+		setup->spool && may_leave_files(job->plan) ? calloc(1, sizeof(*transfer)) : NULL;
+	if (!transfer) {
 		finish(job, verdict_take, false);
 		return;
 	}
 	job->state = JOB_ENDING;
-	*keeping = (struct keeping){
+	*transfer = (struct artifact_transfer){
 		.job = job, .verdict = verdict_take, .spool = setup->spool, .max_bytes = setup->artifact_bytes};
-	(void)snprintf(keeping->attempt, sizeof(keeping->attempt), "%s", job->inflight.ref);
-	if (uv_queue_work(setup->loop, &keeping->work, keep_work, kept) == 0)
+	(void)snprintf(transfer->attempt, sizeof(transfer->attempt), "%s", job->inflight.ref);
+	if (uv_queue_work(setup->loop, &transfer->work, keep_work, kept) == 0)
 		return;
-	free(keeping);
+	free(transfer);
 	finish(job, verdict_take, false);
 }
 

@@ -11,8 +11,8 @@
 void engine_end_forget(struct engine_job *job);
 /* Back to its queue here, where it is queued in the database. */
 void engine_end_queue(struct engine_job *job);
-/* Back to the queue, or to the verdict "the runner failed" when the attempts are used up. spared: this one does not count. */
-void engine_end_requeue(struct engine_job *job, bool spared, const char *reason);
+/* Back to the queue, or to the verdict "the runner failed" when the attempts are used up. uncounted: this one does not count. */
+void engine_end_requeue(struct engine_job *job, bool uncounted, const char *reason);
 /* The machine's fault: the unit rests a little, and the job is tried again. `proven` as in engine_unit_lost. */
 void engine_end_lose(struct engine_job *job, const char *why, bool proven);
 /* A verdict without any outcome: this sentence. */

@@ -64,12 +64,12 @@ struct device {
 struct engine_op;
 
 /* To a runner: what the machine of a unit is. Whoever asked may be told before the answer comes, which may be never. */
-struct engine_question {
+struct describe_request {
 	struct engine *engine; /* NULL: whoever asked has been told */
 	/* late: the machine did not answer in time; err says so. Called once. */
-	void (*told)(struct engine_question *question, const struct kettle_error *err, json_t *greeting, bool late);
+	void (*on_answer)(struct describe_request *request, const struct kettle_error *err, json_t *greeting, bool late);
 	uint64_t deadline_ms;
-	struct engine_question *next;
+	struct describe_request *next;
 };
 
 struct engine_job {
@@ -102,7 +102,7 @@ struct engine {
 	void *jobs_by_id; /* tsearch tree of engine_job */
 	struct engine_job *jobs;
 	struct engine_job *cursor;         /* next of whoever walks over jobs: moves on when that one is forgotten */
-	struct engine_question *questions; /* that are open */
+	struct describe_request *requests; /* that are open */
 	size_t in_flight;                  /* jobs that are starting, active or ending, and a load under way */
 	bool loading;
 	uint64_t load_at_ms;     /* the open jobs are to be loaded then; 0: they are */

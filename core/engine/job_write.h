@@ -18,7 +18,7 @@ struct engine_op {
 	char unit[96];
 	char reason[300];
 	struct kettle_error no_material;
-	bool spared, waits, queued, refused;
+	bool uncounted, waits, queued, refused;
 	kettle_answer answer;
 	void *arg;
 };

@@ -167,43 +167,43 @@ engine_health_judge(struct engine_job *job, const json_t *completion)
 /* ---- questions ---- */
 
 static void
-close_question(struct engine_question *question)
+close_request(struct describe_request *request)
 {
-	struct engine_question **link = &question->engine->questions;
-	while (*link != question)
+	struct describe_request **link = &request->engine->requests;
+	while (*link != request)
 		link = &(*link)->next;
-	*link = question->next;
-	question->engine = NULL;
+	*link = request->next;
+	request->engine = NULL;
 }
 
 static void
 answered(void *arg, const struct kettle_error *err, json_t *greeting)
 {
-	struct engine_question *question = arg;
-	if (question->engine) {
-		close_question(question);
-		question->told(question, err, greeting, false);
+	struct describe_request *request = arg;
+	if (request->engine) {
+		close_request(request);
+		request->on_answer(request, err, greeting, false);
 	}
-	free(question);
+	free(request);
 }
 
 /* question is the first member of what malloc gave, and is freed with the answer; where this fails, it stays the caller's. */
 static int
-ask(struct engine *engine, const struct unit *unit, struct engine_question *question, struct kettle_error *err)
+ask(struct engine *engine, const struct unit *unit, struct describe_request *request, struct kettle_error *err)
 {
 	AUTO_JSON json_t *section = unit_brief(unit->config);
-	question->engine = engine;
-	question->deadline_ms = uv_now(engine->setup.loop) + ENGINE_DESCRIBE_MS;
-	question->next = engine->questions;
-	engine->questions = question;
-	int status = unit->runner->ops->describe(unit->runner->self, section, answered, question, err);
+	request->engine = engine;
+	request->deadline_ms = uv_now(engine->setup.loop) + ENGINE_DESCRIBE_MS;
+	request->next = engine->requests;
+	engine->requests = request;
+	int status = unit->runner->ops->describe(unit->runner->self, section, answered, request, err);
 	if (status < 0)
-		close_question(question);
+		close_request(request);
 	return status;
 }
 
 static void
-give_up(struct engine_question *question, bool stopping)
+give_up(struct describe_request *request, bool stopping)
 {
 	struct kettle_error err = {0};
 	if (stopping)
@@ -211,29 +211,29 @@ give_up(struct engine_question *question, bool stopping)
 	else
 		(void)kettle_fail(&err, KETTLE_EUNAVAIL,
 			"The machine did not say within %d s what it is; its kettle-exec may hang.", ENGINE_DESCRIBE_MS / 1000);
-	close_question(question);
-	question->told(question, &err, NULL, true);
+	close_request(request);
+	request->on_answer(request, &err, NULL, true);
 }
 
 static void
-check_questions(struct engine *engine)
+check_requests(struct engine *engine)
 {
 	uint64_t now = uv_now(engine->setup.loop);
 	bool stopping = engine->stopping && now >= engine->stop_at_ms;
-	for (struct engine_question *question = engine->questions; question;) {
-		if (!stopping && now < question->deadline_ms) {
-			question = question->next;
+	for (struct describe_request *request = engine->requests; request;) {
+		if (!stopping && now < request->deadline_ms) {
+			request = request->next;
 			continue;
 		}
-		give_up(question, stopping);
-		question = engine->questions; /* whoever was told may have changed the list */
+		give_up(request, stopping);
+		request = engine->requests; /* whoever was told may have changed the list */
 	}
 }
 
 /* ---- trials ---- */
 
 struct trial {
-	struct engine_question question; /* first */
+	struct describe_request request; /* first */
 	struct engine *engine;
 	char label[sizeof(((struct unit *)NULL)->label)];
 	engine_tried done;
@@ -260,9 +260,9 @@ judge_facts(const struct unit *unit, const json_t *greeting, struct kettle_error
 }
 
 static void
-described(struct engine_question *question, const struct kettle_error *err, json_t *greeting, bool late)
+described(struct describe_request *request, const struct kettle_error *err, json_t *greeting, bool late)
 {
-	struct trial *trial = (struct trial *)question;
+	struct trial *trial = (struct trial *)request;
 	struct engine *engine = trial->engine;
 	struct kettle_error why = *err;
 	struct unit *unit = engine_unit_find(engine, trial->label);
@@ -288,11 +288,11 @@ engine_health_try(struct engine *engine, struct unit *unit, engine_tried done, v
 	struct trial *trial = calloc(1, sizeof(*trial));
 	if (!trial)
 		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory.");
-	*trial = (struct trial){.question.told = described, .engine = engine, .done = done, .arg = arg};
+	*trial = (struct trial){.request.on_answer = described, .engine = engine, .done = done, .arg = arg};
 	memcpy(trial->label, unit->label, sizeof(trial->label));
 	unit->trying = true;
 	engine->in_flight++;
-	int status = ask(engine, unit, &trial->question, err);
+	int status = ask(engine, unit, &trial->request, err);
 	if (status < 0) {
 		unit->trying = false;
 		engine->in_flight--;
@@ -320,7 +320,7 @@ engine_health_tick(struct engine *engine)
 {
 	uint64_t now = uv_now(engine->setup.loop);
 	struct kettle_error err = {0};
-	check_questions(engine);
+	check_requests(engine);
 	for (struct device *device = engine->stopping ? NULL : engine->devices; device; device = device->next)
 		for (struct unit *unit = device->units; unit; unit = unit->next)
 			if (unit->disabled[0] && unit->quarantined && !unit->trying && !unit->removed && now >= unit->trial_ms) {
@@ -331,23 +331,23 @@ engine_health_tick(struct engine *engine)
 
 /* ---- what is known ---- */
 
-struct asking {
-	struct engine_question question; /* first */
+struct facts_request {
+	struct describe_request request; /* first */
 	struct unit *unit;
 	void (*done)(void *arg, const char *late);
 	void *arg;
 };
 
 static void
-known(struct engine_question *question, const struct kettle_error *err, json_t *greeting, bool late)
+known(struct describe_request *request, const struct kettle_error *err, json_t *greeting, bool late)
 {
-	struct asking *asking = (struct asking *)question;
+	struct facts_request *wait = (struct facts_request *)request;
 	/* Without it languages plan with what the configuration says, and the runner will say what is wrong. */
-	if (err->code == 0 && !asking->unit->facts) {
-		AUTO_JSON json_t *facts = unit_facts(asking->unit->config, greeting);
-		asking->unit->facts = unit_facts_lasting(facts);
+	if (err->code == 0 && !wait->unit->facts) {
+		AUTO_JSON json_t *facts = unit_facts(wait->unit->config, greeting);
+		wait->unit->facts = unit_facts_lasting(facts);
 	}
-	asking->done(asking->arg, late ? err->message : NULL);
+	wait->done(wait->arg, late ? err->message : NULL);
 }
 
 bool
@@ -357,13 +357,13 @@ engine_health_know(struct engine *engine, struct unit *unit, void (*done)(void *
 	const struct kettle_runner *ops = unit->runner->ops;
 	if (unit->facts || !json_object_get(unit->config, "gpu") || !ops->describe)
 		return false;
-	struct asking *asking = calloc(1, sizeof(*asking));
-	if (!asking)
+	struct facts_request *wait = calloc(1, sizeof(*wait));
+	if (!wait)
 		return false;
-	*asking = (struct asking){.question.told = known, .unit = unit, .done = done, .arg = arg};
-	if (ask(engine, unit, &asking->question, &err) == 0)
+	*wait = (struct facts_request){.request.on_answer = known, .unit = unit, .done = done, .arg = arg};
+	if (ask(engine, unit, &wait->request, &err) == 0)
 		return true;
-	free(asking);
+	free(wait);
 	return false;
 }
 

@@ -43,7 +43,7 @@ struct sweep {
 };
 
 /* The stamps of a step. */
-struct moments {
+struct step_stamps {
 	int64_t begun, queued, launched, start, exit, ended;
 };
 
@@ -59,11 +59,11 @@ between(int64_t from, int64_t to)
 	return from > 0 && to > from ? to - from : 0;
 }
 
-static struct moments
+static struct step_stamps
 moments_of(const json_t *outcome)
 {
 	const json_t *stamps = json_object_get(outcome, "stamps");
-	struct moments m = {
+	struct step_stamps m = {
 		.begun = integer_of(stamps, "begun_ns"),
 		.queued = integer_of(stamps, "queued_ns"),
 		.launched = integer_of(stamps, "launched_ns"),
@@ -89,7 +89,7 @@ add(struct sweep *sweep, enum part part, int64_t from, int64_t to)
 
 /* A run has parts of its own; of a build or a preparation all but the wait is one. */
 static void
-add_step(struct sweep *sweep, const char *kind, const struct moments *m)
+add_step(struct sweep *sweep, const char *kind, const struct step_stamps *m)
 {
 	bool run = strcmp(kind, "run") == 0;
 	enum part before = run ? PART_START : strcmp(kind, "build") == 0 ? PART_BUILD : PART_PREPARE;
@@ -148,7 +148,7 @@ describe_parts(struct sweep *sweep)
 }
 
 static json_t *
-describe_step(const json_t *outcome, const struct moments *m, int64_t received)
+describe_step(const json_t *outcome, const struct step_stamps *m, int64_t received)
 {
 	return json_pack("{s:O, s:O, s:b, s:I, s:I, s:I, s:I, s:I}", "step", json_object_get(outcome, "step"), "kind",
 		json_object_get(outcome, "kind"), "cached", json_is_true(json_object_get(outcome, "cached")), "at_ns",
@@ -186,7 +186,7 @@ timing_of(const json_t *plan, const json_t *completion)
 	json_array_foreach(outcomes, i, outcome) {
 		const char *id = json_string_value(json_object_get(outcome, "step"));
 		const char *kind = json_string_value(json_object_get(outcome, "kind"));
-		struct moments m = moments_of(outcome);
+		struct step_stamps m = moments_of(outcome);
 		if (!id || !kind || m.begun == 0)
 			continue;
 		add_step(&sweep, kind, &m);

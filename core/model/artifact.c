@@ -39,7 +39,7 @@ artifact_spool(const char *database)
 
 /* ---- taking over ---- */
 
-struct taking {
+struct artifact_move {
 	const char *spool, *attempt;
 	char *from, *to; /* folders */
 	int64_t left;    /* bytes */
@@ -47,10 +47,10 @@ struct taking {
 };
 
 static void
-free_taking(struct taking *taking)
+free_taking(struct artifact_move *move)
 {
-	free(taking->from);
-	free(taking->to);
+	free(move->from);
+	free(move->to);
 }
 #define AUTO_TAKING __attribute__((cleanup(free_taking)))
 
@@ -72,24 +72,23 @@ take_small(const char *path, json_t *artifact, struct kettle_error *err)
 
 /* Its name is its number: nothing of what somebody called it is in the path. */
 static int
-take_large(struct taking *taking, const char *path, size_t number, json_t *artifact, struct kettle_error *err)
+take_large(struct artifact_move *move, const char *path, size_t number, json_t *artifact, struct kettle_error *err)
 {
 	char name[24];
 	(void)snprintf(name, sizeof(name), "%zu", number);
-	AUTO_FREE char *to = path_join(taking->to, name);
+	AUTO_FREE char *to = path_join(move->to, name);
 	if (!to)
 		return fail_memory(err);
-	if (!taking->made && mkdir(taking->to, 0700) != 0 && errno != EEXIST)
-		return kettle_fail(err, KETTLE_EIO, "`%s` cannot be made: %s.", taking->to, strerror(errno));
-	taking->made = true;
+	if (!move->made && mkdir(move->to, 0700) != 0 && errno != EEXIST)
+		return kettle_fail(err, KETTLE_EIO, "`%s` cannot be made: %s.", move->to, strerror(errno));
+	move->made = true;
 	if (rename(path, to) != 0)
 		return kettle_fail(err, KETTLE_EIO, "`%s` cannot be kept: %s.", path, strerror(errno));
-	return json_object_set_new(artifact, "path", json_sprintf("%s/%s", taking->attempt, name)) < 0 ? fail_memory(err)
-																								   : 0;
+	return json_object_set_new(artifact, "path", json_sprintf("%s/%s", move->attempt, name)) < 0 ? fail_memory(err) : 0;
 }
 
 static int
-take_one(struct taking *taking, size_t number, json_t *artifact, struct kettle_error *err)
+take_one(struct artifact_move *move, size_t number, json_t *artifact, struct kettle_error *err)
 {
 	AUTO_BUF struct buf path = {0};
 	const char *step = text_of(artifact, "step"), *name = text_of(artifact, "name");
@@ -100,38 +99,37 @@ take_one(struct taking *taking, size_t number, json_t *artifact, struct kettle_e
 		code = path_check_inside(name, err);
 	if (code < 0)
 		return code;
-	if (buf_printf(&path, "%s/%s/%s", taking->from, step, name))
+	if (buf_printf(&path, "%s/%s/%s", move->from, step, name))
 		return fail_memory(err);
 	if (lstat(path.data, &status) != 0)
 		return kettle_fail(err, KETTLE_EIO, "The file `%s` is not there: %s.", name, strerror(errno));
 	if (!S_ISREG(status.st_mode) || status.st_size != size)
 		return kettle_fail(err, KETTLE_EIO, "The file `%s` is not what its runner said.", name);
-	if (size > taking->left)
+	if (size > move->left)
 		return kettle_fail(
 			err, KETTLE_ETOOBIG, "The file `%s` (%lld bytes) is over what a job may leave.", name, (long long)size);
 	code = size <= ARTIFACT_SMALL_MAX ? take_small(path.data, artifact, err)
-									  : take_large(taking, path.data, number, artifact, err);
+									  : take_large(move, path.data, number, artifact, err);
 	if (code == 0)
-		taking->left -= size;
+		move->left -= size;
 	return code;
 }
 
 int
 artifact_take(const char *spool, const char *attempt, int64_t max_bytes, json_t *artifacts, struct kettle_error *err)
 {
-	AUTO_TAKING struct taking taking = {.spool = spool, .attempt = attempt, .left = max_bytes};
-	if (asprintf(&taking.from, "%s/%s" RUN_SUFFIX, spool, attempt) < 0 ||
-		asprintf(&taking.to, "%s/%s", spool, attempt) < 0)
+	AUTO_TAKING struct artifact_move move = {.spool = spool, .attempt = attempt, .left = max_bytes};
+	if (asprintf(&move.from, "%s/%s" RUN_SUFFIX, spool, attempt) < 0 || asprintf(&move.to, "%s/%s", spool, attempt) < 0)
 		return fail_memory(err);
 	struct kettle_error first = {0};
 	size_t i;
 	json_t *artifact;
 	json_array_foreach(artifacts, i, artifact) {
 		struct kettle_error one = {0};
-		if (take_one(&taking, i, artifact, &one) < 0 && first.code == 0)
+		if (take_one(&move, i, artifact, &one) < 0 && first.code == 0)
 			first = one;
 	}
-	(void)file_remove_tree(taking.from, NULL);
+	(void)file_remove_tree(move.from, NULL);
 	return first.code < 0 ? kettle_fail(err, first.code, "%s", first.message) : 0;
 }
 

@@ -124,7 +124,7 @@ read_pages(struct db *db, struct answer *answer, const json_t *devices, const st
 	if (!answer->pages || !rankings)
 		return fail_memory(err);
 	for (size_t i = 0; i < count; i++) {
-		struct ranking_wanted wanted = {.leaderboard = answer->board,
+		struct ranking_page_request wanted = {.leaderboard = answer->board,
 			.name = answer->name,
 			.device = json_string_value(json_array_get(devices, i)),
 			.limit = answer->limit,

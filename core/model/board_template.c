@@ -79,7 +79,7 @@ compose(const json_t *board, const char *comment, const char *code, char **ret_t
 
 /* ---- the choice ---- */
 
-struct choice {
+struct template_choice {
 	const struct languages *languages;
 	const struct language *language; /* of the board; NULL: not loaded */
 	const json_t *board;
@@ -97,7 +97,7 @@ lists(const char *const *names, const char *word)
 
 /* How comments begin in a file: the board's language where it takes such files, else the first that does. */
 static const char *
-comment_of(const struct choice *choice, const char *file_name)
+comment_of(const struct template_choice *choice, const char *file_name)
 {
 	const char *dot = strrchr(file_name, '.');
 	const struct language *found = choice->language;
@@ -111,7 +111,7 @@ comment_of(const struct choice *choice, const char *file_name)
 }
 
 static int
-add(struct choice *choice, const char *name, const char *file_name, const char *code, const char *source)
+add(struct template_choice *choice, const char *name, const char *file_name, const char *code, const char *source)
 {
 	AUTO_FREE char *text = NULL;
 	if (compose(choice->board, comment_of(choice, file_name), code, &text) < 0)
@@ -121,7 +121,7 @@ add(struct choice *choice, const char *name, const char *file_name, const char *
 }
 
 static int
-add_templates(struct choice *choice, const json_t *templates, const char *wanted)
+add_templates(struct template_choice *choice, const json_t *templates, const char *wanted)
 {
 	const struct language *language = wanted ? language_find(choice->languages, wanted) : NULL;
 	const char *name;
@@ -137,7 +137,7 @@ add_templates(struct choice *choice, const json_t *templates, const char *wanted
 }
 
 static int
-add_skeletons(struct choice *choice, const char *wanted)
+add_skeletons(struct template_choice *choice, const char *wanted)
 {
 	const struct language *language = choice->language;
 	bool whole = !wanted || language_find(choice->languages, wanted) == language;
@@ -152,7 +152,8 @@ add_skeletons(struct choice *choice, const char *wanted)
 }
 
 static int
-fail_nothing(const struct choice *choice, const json_t *templates, const char *wanted, struct kettle_error *err)
+fail_nothing(
+	const struct template_choice *choice, const json_t *templates, const char *wanted, struct kettle_error *err)
 {
 	AUTO_JSON json_t *names = json_array();
 	const char *name;
@@ -177,7 +178,7 @@ starter_list(const struct languages *languages, const json_t *board, const json_
 	json_t **ret_starters, struct kettle_error *err)
 {
 	AUTO_JSON json_t *starters = json_array();
-	struct choice choice = {
+	struct template_choice choice = {
 		.languages = languages,
 		.language = language_find(languages, text_of(json_object_get(board, "task"), "lang")),
 		.board = board,

@@ -18,7 +18,7 @@
 
 /* What every change of a job needs to know of it. */
 struct job {
-	int64_t id, submission, leaderboard, user, attempt, spared, superseded;
+	int64_t id, submission, leaderboard, user, attempt, uncounted, superseded;
 	char device[256], mode[16], state[16];
 };
 
@@ -37,7 +37,7 @@ read_job(void *arg, sqlite3_stmt *row)
 	job->leaderboard = sqlite3_column_int64(row, 1);
 	job->user = sqlite3_column_int64(row, 2);
 	job->attempt = sqlite3_column_int64(row, 3);
-	job->spared = sqlite3_column_int64(row, 4);
+	job->uncounted = sqlite3_column_int64(row, 4);
 	copy_text(job->device, sizeof(job->device), row, 5);
 	copy_text(job->mode, sizeof(job->mode), row, 6);
 	copy_text(job->state, sizeof(job->state), row, 7);
@@ -320,8 +320,8 @@ give_up(struct db *db, const struct job *job, const char *reason, struct kettle_
 }
 
 int
-jobs_requeue(struct db *db, int64_t id, int64_t attempt, bool spared, bool waits, const char *reason, bool *ret_queued,
-	struct kettle_error *err)
+jobs_requeue(struct db *db, int64_t id, int64_t attempt, bool uncounted, bool waits, const char *reason,
+	bool *ret_queued, struct kettle_error *err)
 {
 	struct job job;
 	AUTO_FREE char *clean = clean_reason(reason ? reason : "");
@@ -330,7 +330,7 @@ jobs_requeue(struct db *db, int64_t id, int64_t attempt, bool spared, bool waits
 	int code = load(db, id, "running", attempt, &job, err);
 	if (code < 0)
 		return code;
-	if (!spared && job.attempt - job.spared >= JOB_MAX_ATTEMPTS) {
+	if (!uncounted && job.attempt - job.uncounted >= JOB_MAX_ATTEMPTS) {
 		code = give_up(db, &job, clean, err);
 		if (code == 0)
 			*ret_queued = false;
@@ -340,11 +340,11 @@ jobs_requeue(struct db *db, int64_t id, int64_t attempt, bool spared, bool waits
 		"UPDATE jobs SET state = 'queued', spared = spared + ?1, unit = NULL, handle = NULL, changed_at = ?2, error = "
 		"?4 "
 		"WHERE id = ?3",
-		"iiis", (int64_t)spared, db->now_ms, id, waits ? clean : NULL);
+		"iiis", (int64_t)uncounted, db->now_ms, id, waits ? clean : NULL);
 	if (code == 0)
 		code = tell(db, &job, "job.requeued",
 			json_pack("{s:I, s:s, s:I, s:b, s:s}", "job", (json_int_t)id, "device", job.device, "attempt",
-				(json_int_t)attempt, "spared", spared, "reason", clean),
+				(json_int_t)attempt, "spared", uncounted, "reason", clean),
 			err);
 	if (code == 0)
 		*ret_queued = true;

@@ -4,7 +4,7 @@
  *
  * A job is `queued`, `running`, or ended: `passed`, `failed`, `timed_out`, `error` (the engine or a machine could not),
  * `cancelled`. Only `running` has a current attempt; an outcome of another attempt is dropped. Attempts that were
- * handed back count as spared. Every change below is one transaction with its event.
+ * handed back count as uncounted. Every change below is one transaction with its event.
  */
 #ifndef KETTLE_JOBS_H
 #define KETTLE_JOBS_H
@@ -31,11 +31,11 @@ int jobs_start(struct db *db, int64_t job, const char *unit, int64_t *ret_attemp
 /* Stores the runner's handle for the attempt. ECONFLICT: not its attempt any more. */
 int jobs_set_handle(struct db *db, int64_t job, int64_t attempt, const char *handle, struct kettle_error *err);
 /*
- * running → queued. spared: the attempt does not count (handed back). Else, when the attempts are used up, → error with
+ * running → queued. uncounted: the attempt does not count (handed back). Else, when the attempts are used up, → error with
  * a sentence that quotes `reason`. *ret_queued says which. waits: `reason` is a sentence on what it waits for, which is
  * kept until it starts. Event job.requeued or job.done. ECONFLICT: not its attempt.
  */
-int jobs_requeue(struct db *db, int64_t job, int64_t attempt, bool spared, bool waits, const char *reason,
+int jobs_requeue(struct db *db, int64_t job, int64_t attempt, bool uncounted, bool waits, const char *reason,
 	bool *ret_queued, struct kettle_error *err);
 /*
  * running → ended, with what verdict.h says. In the same transaction: runs, artifacts, best table, submission's state,

@@ -25,9 +25,9 @@ struct ranking_row {
 };
 
 /* A page that is being read. */
-struct reading {
+struct page_reader {
 	struct db *db;
-	const struct ranking_wanted *wanted;
+	const struct ranking_page_request *request;
 	const struct ranking_page *before;
 	struct ranking_page page;
 	json_t *entries, *name, *device;
@@ -53,12 +53,12 @@ ranking_page_free(struct ranking_page *page)
 }
 
 static void
-free_reading(struct reading *reading)
+free_reading(struct page_reader *reader)
 {
-	ranking_page_free(&reading->page);
-	json_decref(reading->entries);
-	json_decref(reading->name);
-	json_decref(reading->device);
+	ranking_page_free(&reader->page);
+	json_decref(reader->entries);
+	json_decref(reader->name);
+	json_decref(reader->device);
 }
 #define AUTO_READING __attribute__((cleanup(free_reading)))
 
@@ -126,12 +126,12 @@ number_json(bool known, double number)
 
 /* In the order in which people read it. */
 static json_t *
-make_entry(const struct reading *reading, const struct ranking_row *of, sqlite3_stmt *row)
+make_entry(const struct page_reader *reader, const struct ranking_row *of, sqlite3_stmt *row)
 {
 	char time[TIME_TEXT_SIZE];
 	time_text(of->created_at, time);
 	json_t *device =
-		same_text(row, 6, json_string_value(reading->device)) ? json_incref(reading->device) : db_text(row, 6);
+		same_text(row, 6, json_string_value(reader->device)) ? json_incref(reader->device) : db_text(row, 6);
 	const struct {
 		const char *key;
 		json_t *value;
@@ -141,7 +141,7 @@ make_entry(const struct reading *reading, const struct ranking_row *of, sqlite3_
 		{"submission_name", db_text(row, 1)},
 		{"submission_time", json_string_nocheck(time)},
 		{"submission_score", json_real(of->score)},
-		{"leaderboard_name", json_incref(reading->name)},
+		{"leaderboard_name", json_incref(reader->name)},
 		{"user_id", json_sprintf("%lld", (long long)of->user)},
 		{"user_name", db_text(row, 5)},
 		{"gpu_type", device},
@@ -158,53 +158,54 @@ make_entry(const struct reading *reading, const struct ranking_row *of, sqlite3_
 
 /* Those with an equal score that stand before the page share the rank of its first. */
 static int
-first_rank(const struct reading *reading, const struct ranking_row *first, int64_t *ret_rank)
+first_rank(const struct page_reader *reader, const struct ranking_row *first, int64_t *ret_rank)
 {
-	const struct ranking_wanted *wanted = reading->wanted;
+	const struct ranking_page_request *request = reader->request;
 	int64_t ties = 0;
-	int code = wanted->offset == 0 ? 0
-								   : db_int(reading->db, &ties, reading->err,
-										 "SELECT count(*) FROM best WHERE leaderboard = ? AND device = ? AND score = ? "
-										 "AND submission < ?",
-										 "isdi", wanted->leaderboard, wanted->device, first->score, first->submission);
-	*ret_rank = wanted->offset + 1 - ties;
+	int code = request->offset == 0
+				   ? 0
+				   : db_int(reader->db, &ties, reader->err,
+						 "SELECT count(*) FROM best WHERE leaderboard = ? AND device = ? AND score = ? "
+						 "AND submission < ?",
+						 "isdi", request->leaderboard, request->device, first->score, first->submission);
+	*ret_rank = request->offset + 1 - ties;
 	return code;
 }
 
 static int
-set_rank(const struct reading *reading, struct ranking_row *row)
+set_rank(const struct page_reader *reader, struct ranking_row *row)
 {
-	size_t place = reading->page.count;
-	const struct ranking_row *last = place > 0 ? &reading->page.rows[place - 1] : NULL;
+	size_t place = reader->page.count;
+	const struct ranking_row *last = place > 0 ? &reader->page.rows[place - 1] : NULL;
 	if (!last)
-		return first_rank(reading, row, &row->rank);
-	row->rank = last->score == row->score ? last->rank : reading->wanted->offset + 1 + (int64_t)place;
+		return first_rank(reader, row, &row->rank);
+	row->rank = last->score == row->score ? last->rank : reader->request->offset + 1 + (int64_t)place;
 	return 0;
 }
 
 static int
 add_row(void *arg, sqlite3_stmt *statement)
 {
-	struct reading *reading = arg;
-	struct ranking_page *page = &reading->page;
+	struct page_reader *reader = arg;
+	struct ranking_page *page = &reader->page;
 	struct ranking_row row = read_numbers(statement);
 	const struct ranking_row *was =
-		reading->before && page->count < reading->before->count ? &reading->before->rows[page->count] : NULL;
+		reader->before && page->count < reader->before->count ? &reader->before->rows[page->count] : NULL;
 	struct interval interval = interval_of(&row);
-	int code = set_rank(reading, &row);
+	int code = set_rank(reader, &row);
 	if (code < 0)
 		return code;
-	row.close = is_close(&reading->above, &interval);
-	reading->above = interval;
+	row.close = is_close(&reader->above, &interval);
+	reader->above = interval;
 	if (was && is_same(was, &row, statement)) {
 		row.entry = json_incref(was->entry);
-		reading->reused++;
+		reader->reused++;
 	} else {
-		row.entry = make_entry(reading, &row, statement);
+		row.entry = make_entry(reader, &row, statement);
 	}
-	if (json_array_append(reading->entries, row.entry) < 0) {
+	if (json_array_append(reader->entries, row.entry) < 0) {
 		json_decref(row.entry);
-		return fail_memory(reading->err);
+		return fail_memory(reader->err);
 	}
 	row.file_name = json_string_value(json_object_get(row.entry, "submission_name"));
 	row.user_name = json_string_value(json_object_get(row.entry, "user_name"));
@@ -224,69 +225,69 @@ read_above(void *arg, sqlite3_stmt *row)
 
 /* Who stands just above the page. */
 static int
-find_above(struct reading *reading)
+find_above(struct page_reader *reader)
 {
-	const struct ranking_wanted *wanted = reading->wanted;
-	if (wanted->offset == 0)
+	const struct ranking_page_request *request = reader->request;
+	if (request->offset == 0)
 		return 0;
-	int code = db_query(reading->db, reading->err, read_above, &reading->above,
+	int code = db_query(reader->db, reader->err, read_above, &reader->above,
 		"SELECT score, low, high FROM best WHERE leaderboard = ? AND device = ? ORDER BY score, submission LIMIT 1 "
 		"OFFSET ?",
-		"isi", wanted->leaderboard, wanted->device, wanted->offset - 1);
+		"isi", request->leaderboard, request->device, request->offset - 1);
 	return code < 0 ? code : 0;
 }
 
 /* All of it is in the index best_page: neither what is shown nor what is passed over is looked up anywhere else. */
 static int
-read_rows(struct reading *reading)
+read_rows(struct page_reader *reader)
 {
-	const struct ranking_wanted *wanted = reading->wanted;
-	return db_query(reading->db, reading->err, add_row, reading,
+	const struct ranking_page_request *request = reader->request;
+	return db_query(reader->db, reader->err, add_row, reader,
 		"SELECT submission, file_name, created_at, score, user, user_name, device, low, high FROM best WHERE "
 		"leaderboard "
 		"= ? AND device = ? ORDER BY score, submission LIMIT ? OFFSET ?",
-		"isii", wanted->leaderboard, wanted->device, wanted->limit, wanted->offset);
+		"isii", request->leaderboard, request->device, request->limit, request->offset);
 }
 
 /* The page before where it is the same altogether. */
 static json_t *
-make_object(const struct reading *reading, int64_t count)
+make_object(const struct page_reader *reader, int64_t count)
 {
-	const struct ranking_page *before = reading->before;
-	if (before && before->count == reading->page.count && reading->reused == before->count &&
+	const struct ranking_page *before = reader->before;
+	if (before && before->count == reader->page.count && reader->reused == before->count &&
 		json_integer_value(json_object_get(before->object, "count")) == count)
 		return json_incref(before->object);
 	return json_pack(
-		"{s:O, s:I, s:O}", "device", reading->device, "count", (json_int_t)count, "entries", reading->entries);
+		"{s:O, s:I, s:O}", "device", reader->device, "count", (json_int_t)count, "entries", reader->entries);
 }
 
 int
-ranking_page_read(struct db *db, const struct ranking_wanted *wanted, const struct ranking_page *before,
+ranking_page_read(struct db *db, const struct ranking_page_request *request, const struct ranking_page *before,
 	struct ranking_page *ret_page, struct kettle_error *err)
 {
-	AUTO_READING struct reading reading = {.db = db,
-		.wanted = wanted,
+	AUTO_READING struct page_reader reader = {.db = db,
+		.request = request,
 		.before = before,
 		.entries = json_array(),
-		.name = json_string(wanted->name),
-		.device = json_string(wanted->device),
+		.name = json_string(request->name),
+		.device = json_string(request->device),
 		.err = err};
 	int64_t count = 0;
-	reading.page.rows = calloc((size_t)wanted->limit, sizeof(*reading.page.rows));
-	if (!reading.page.rows || !reading.entries || !reading.name || !reading.device)
+	reader.page.rows = calloc((size_t)request->limit, sizeof(*reader.page.rows));
+	if (!reader.page.rows || !reader.entries || !reader.name || !reader.device)
 		return fail_memory(err);
-	int code = find_above(&reading);
+	int code = find_above(&reader);
 	if (code == 0)
-		code = read_rows(&reading);
+		code = read_rows(&reader);
 	if (code == 0)
 		code = db_int(db, &count, err, "SELECT ranked FROM leaderboard_devices WHERE leaderboard = ? AND device = ?",
-			"is", wanted->leaderboard, wanted->device);
+			"is", request->leaderboard, request->device);
 	if (code < 0)
 		return code;
-	reading.page.object = make_object(&reading, count);
-	if (!reading.page.object)
+	reader.page.object = make_object(&reader, count);
+	if (!reader.page.object)
 		return fail_memory(err);
-	*ret_page = reading.page;
-	reading.page = (struct ranking_page){0};
+	*ret_page = reader.page;
+	reader.page = (struct ranking_page){0};
 	return 0;
 }

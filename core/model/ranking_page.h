@@ -15,7 +15,7 @@ struct ranking_page {
 };
 
 /* Which one. */
-struct ranking_wanted {
+struct ranking_page_request {
 	int64_t leaderboard;
 	const char *name, *device; /* the leaderboard's; as the leaderboard has it */
 	int64_t limit, offset;
@@ -27,9 +27,9 @@ struct ranking_wanted {
  * of submission. close: the gap to the entry above is within the combined error of both (the root of the sum of the
  * squares of what its interval reaches upwards and that of this one downwards); false where an interval is not known.
  * before: an earlier page of just this, whose entries are taken where nothing in them has changed; may be NULL. It is
- * always read from the database; what is spared is making JSON of it. *ret_page is the caller's.
+ * always read from the database; what is uncounted is making JSON of it. *ret_page is the caller's.
  */
-int ranking_page_read(struct db *db, const struct ranking_wanted *wanted, const struct ranking_page *before,
+int ranking_page_read(struct db *db, const struct ranking_page_request *request, const struct ranking_page *before,
 	struct ranking_page *ret_page, struct kettle_error *err);
 void ranking_page_free(struct ranking_page *page);
 

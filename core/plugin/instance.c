@@ -85,7 +85,7 @@ instance_order(const struct instance *one, const struct instance *other)
 
 /* ---- stopping ---- */
 
-struct stopping {
+struct stop_sequence {
 	kettle_fn done;
 	void *arg;
 	size_t count, waiting;
@@ -93,14 +93,14 @@ struct stopping {
 	struct instance *instances[];
 };
 
-static void next_kind(struct stopping *all);
+static void next_kind(struct stop_sequence *all);
 
 /* The argument is the instance, which outlives the stopping: a plugin may say it twice. */
 static void
 on_stopped(void *arg)
 {
 	struct instance *instance = arg;
-	struct stopping *all = instance->stopping;
+	struct stop_sequence *all = instance->stopping;
 	if (instance->stopped) {
 		log_write(KETTLE_LOG_WARNING, instance->plugin->name, "The plugin says twice that it has stopped.");
 		return;
@@ -115,7 +115,7 @@ on_stopped(void *arg)
 
 /* One of the kind that comes next: the last to start among those that were not asked. NULL: all have stopped. */
 static const struct instance *
-next_to_ask(const struct stopping *all)
+next_to_ask(const struct stop_sequence *all)
 {
 	const struct instance *next = NULL;
 	for (size_t i = 0; i < all->count; i++) {
@@ -138,7 +138,7 @@ ask(struct instance *instance)
 }
 
 static void
-next_kind(struct stopping *all)
+next_kind(struct stop_sequence *all)
 {
 	const struct instance *next;
 	while (all->waiting == 0 && (next = next_to_ask(all))) {
@@ -160,7 +160,7 @@ next_kind(struct stopping *all)
 int
 instances_stop(struct instance *const *list, size_t count, kettle_fn done, void *arg, struct kettle_error *err)
 {
-	struct stopping *all = calloc(1, sizeof(*all) + count * sizeof(all->instances[0]));
+	struct stop_sequence *all = calloc(1, sizeof(*all) + count * sizeof(all->instances[0]));
 	if (!all)
 		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to stop the plugins.");
 	all->done = done;

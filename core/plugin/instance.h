@@ -6,7 +6,7 @@
 #include <kettle/plugin.h>
 #include <stdbool.h>
 
-struct stopping;
+struct stop_sequence;
 
 /* One instance. Zero-initialise; whoever has it calls its functions on the loop thread. */
 struct instance {
@@ -14,7 +14,7 @@ struct instance {
 	const struct kettle_host *host;
 	void *self;
 	bool created, started;
-	struct stopping *stopping; /* of instances_stop */
+	struct stop_sequence *stopping; /* of instances_stop */
 	bool asked, stopped;
 };
 

@@ -27,7 +27,7 @@
 #define HEAD_SIZE (offsetof(struct kettle_plugin, name) + sizeof(const char *))
 
 struct entry {
-	struct loaded loaded;
+	struct loaded_plugin loaded;
 	void *library;
 	struct kettle_language language;
 	struct kettle_runner runner;
@@ -302,7 +302,7 @@ static int
 check_twice(const struct loader *loader, const char *name, const char *file, struct kettle_error *err)
 {
 	for (size_t i = 0; i < loader->count; i++) {
-		const struct loaded *other = &loader->entries[i]->loaded;
+		const struct loaded_plugin *other = &loader->entries[i]->loaded;
 		if (strcmp(other->plugin.name, name) == 0)
 			return kettle_fail(
 				err, KETTLE_ECONFLICT, "%s: a plugin `%s` is loaded already, from %s.", file, name, other->file);
@@ -390,8 +390,8 @@ open_library(const char *file, void **ret_library, struct kettle_error *err)
 }
 
 int
-loader_open(struct loader *loader, uint32_t kind, const char *name, const char *file, const struct loaded **ret_loaded,
-	struct kettle_error *err)
+loader_open(struct loader *loader, uint32_t kind, const char *name, const char *file,
+	const struct loaded_plugin **ret_loaded, struct kettle_error *err)
 {
 	struct entry *entry = calloc(1, sizeof(*entry));
 	struct entry **entries = realloc(loader->entries, (loader->count + 1) * sizeof(struct entry *));
@@ -501,8 +501,8 @@ loader_find(const struct loader *loader, const char *name, char **ret_file, stru
 }
 
 int
-loader_load(
-	struct loader *loader, uint32_t kind, const char *name, const struct loaded **ret_loaded, struct kettle_error *err)
+loader_load(struct loader *loader, uint32_t kind, const char *name, const struct loaded_plugin **ret_loaded,
+	struct kettle_error *err)
 {
 	AUTO_FREE char *file = NULL;
 	int rc = loader_find(loader, name, &file, err);
@@ -515,7 +515,7 @@ loader_count(const struct loader *loader)
 	return loader->count;
 }
 
-const struct loaded *
+const struct loaded_plugin *
 loader_at(const struct loader *loader, size_t i)
 {
 	return &loader->entries[i]->loaded;

@@ -26,7 +26,7 @@ struct loader;
  * A plugin that passed every check, in the sizes that this host knows: what a plugin of an older minor lacks is NULL
  * or 0. Its arrays (options, skeletons, harness) have our element sizes. Valid until loader_free.
  */
-struct loaded {
+struct loaded_plugin {
 	struct kettle_plugin plugin;
 	const char *file;
 };
@@ -50,13 +50,13 @@ int loader_find(const struct loader *loader, const char *name, char **ret_file, 
  * holds and its sizes say. *ret_loaded is owned by the loader.
  */
 int loader_open(struct loader *loader, uint32_t kind, const char *name, const char *file,
-	const struct loaded **ret_loaded, struct kettle_error *err);
+	const struct loaded_plugin **ret_loaded, struct kettle_error *err);
 /* loader_find, then loader_open. */
-int loader_load(
-	struct loader *loader, uint32_t kind, const char *name, const struct loaded **ret_loaded, struct kettle_error *err);
+int loader_load(struct loader *loader, uint32_t kind, const char *name, const struct loaded_plugin **ret_loaded,
+	struct kettle_error *err);
 /* What is loaded, in the order of loading. */
 size_t loader_count(const struct loader *loader);
-const struct loaded *loader_at(const struct loader *loader, size_t i);
+const struct loaded_plugin *loader_at(const struct loader *loader, size_t i);
 
 /* The option table of a plugin. [any] */
 struct option_table loader_options(const struct kettle_plugin *plugin);

@@ -23,7 +23,7 @@
 #define LETTER 6.6    /* the width of a letter, about */
 #define LETTERS_MIN 3 /* fewer than these say nothing */
 
-struct picture {
+struct flame_svg {
 	double scale, height;
 	struct buf *out;
 };
@@ -85,7 +85,7 @@ colour_of(const char *name, unsigned colour[3])
 
 static int
 draw_box(
-	const struct picture *picture, const struct stack_node *node, double x, double width, size_t level, uint64_t all)
+	const struct flame_svg *picture, const struct stack_node *node, double x, double width, size_t level, uint64_t all)
 {
 	double y = picture->height - SIDE - ROW * (double)(level + 1);
 	unsigned colour[3];
@@ -108,7 +108,7 @@ draw_box(
 }
 
 static int
-draw(const struct picture *picture, const struct stack_node *node, double x, size_t level, uint64_t all)
+draw(const struct flame_svg *picture, const struct stack_node *node, double x, size_t level, uint64_t all)
 {
 	int rc = 0;
 	for (; node && rc == 0; node = node->next) {
@@ -128,7 +128,7 @@ flame_svg(const struct stacks *stacks, const char *title, struct buf *out)
 {
 	const struct stack_node *root = &stacks->root;
 	uint64_t all = root->samples ? root->samples : 1;
-	struct picture picture = {.scale = (WIDTH - 2 * SIDE) / (double)all, .out = out};
+	struct flame_svg picture = {.scale = (WIDTH - 2 * SIDE) / (double)all, .out = out};
 	AUTO_BUF struct buf clean = {0};
 	picture.height = TOP + ROW * (double)levels(root->children, picture.scale) + 2 * SIDE;
 	int rc = report_word(&clean, title, STACKS_MAX_NAME);

@@ -144,7 +144,7 @@ find_demangler(struct stacks *stacks)
 	memcpy(&stacks->demangle, &function, sizeof(function));
 }
 
-struct reading {
+struct perf_reader {
 	struct line_reader lines;
 	struct stacks stacks;
 };
@@ -152,27 +152,27 @@ struct reading {
 static int
 take_lines(void *arg, const char *data, size_t size)
 {
-	struct reading *reading = arg;
-	return line_add(&reading->lines, data, size, stacks_line, &reading->stacks);
+	struct perf_reader *reader = arg;
+	return line_add(&reader->lines, data, size, stacks_line, &reader->stacks);
 }
 
 /* The tree out of the samples. 0, or why there is none. */
 static int
-read_samples(const struct profile *profile, const char *recorded, struct reading *reading, struct kettle_error *err)
+read_samples(const struct profile *profile, const char *recorded, struct perf_reader *reader, struct kettle_error *err)
 {
 	const char *argv[] = {profile->tool, "script", "-i", recorded, "--no-inline", "-F", "comm,ip,sym", NULL};
-	find_demangler(&reading->stacks);
-	int rc = child_read(argv, READ_SECONDS, take_lines, reading, err);
+	find_demangler(&reader->stacks);
+	int rc = child_read(argv, READ_SECONDS, take_lines, reader, err);
 	if (rc == 0)
-		rc = line_end(&reading->lines, stacks_line, &reading->stacks);
+		rc = line_end(&reader->lines, stacks_line, &reader->stacks);
 	if (rc == 0)
-		rc = stacks_end(&reading->stacks);
+		rc = stacks_end(&reader->stacks);
 	if (rc == KETTLE_ETOOBIG)
 		return kettle_fail(
 			err, rc, "what perf recorded is no report: it has lines of more than %d bytes.", STACKS_MAX_LINE);
 	if (rc == KETTLE_ENOMEM)
 		return kettle_fail(err, rc, "there is not enough memory for the samples.");
-	if (rc == 0 && reading->stacks.root.samples == 0)
+	if (rc == 0 && reader->stacks.root.samples == 0)
 		return kettle_fail(err, KETTLE_ENOENT, "perf took no sample: the calls are too short for it.");
 	return rc;
 }
@@ -198,13 +198,13 @@ static void
 add_samples(struct profile *profile, const char *recorded)
 {
 	struct kettle_error err = {0};
-	struct reading reading = {.lines = {.max = STACKS_MAX_LINE}};
-	if (read_samples(profile, recorded, &reading, &err) < 0)
+	struct perf_reader reader = {.lines = {.max = STACKS_MAX_LINE}};
+	if (read_samples(profile, recorded, &reader, &err) < 0)
 		profile_trouble(profile, "There is no flame graph: %s", err.message);
-	else if (draw(profile, &reading.stacks) != 0)
+	else if (draw(profile, &reader.stacks) != 0)
 		profile_trouble(profile, "There is no flame graph: there is not enough memory for it.");
-	line_free(&reading.lines);
-	stacks_free(&reading.stacks);
+	line_free(&reader.lines);
+	stacks_free(&reader.stacks);
 }
 
 int

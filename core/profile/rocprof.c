@@ -21,7 +21,7 @@
 #define MAX_CSV (64u << 20)
 
 /* What is found in the folders of rocprofv3. */
-struct found {
+struct rocprof_output {
 	struct profile *profile;
 	struct kernels kernels;
 	int trace;     /* the one that comes of all; -1: not yet made */
@@ -37,7 +37,7 @@ ends_in(const char *name, const char *ending)
 }
 
 static void
-take_trace(struct found *found, const char *path)
+take_trace(struct rocprof_output *found, const char *path)
 {
 	struct kettle_error err = {0};
 	if (found->trace < 0)
@@ -49,7 +49,7 @@ take_trace(struct found *found, const char *path)
 }
 
 static void
-take_table(struct found *found, const char *path)
+take_table(struct rocprof_output *found, const char *path)
 {
 	struct kettle_error err = {0};
 	AUTO_FREE char *text = NULL;
@@ -65,7 +65,7 @@ take_table(struct found *found, const char *path)
 
 /* rocprofv3 makes folders named after the machine, in some versions. */
 static void
-take_folder(struct found *found, const char *path, int depth)
+take_folder(struct rocprof_output *found, const char *path, int depth)
 {
 	AUTO_DIR DIR *folder = opendir(path);
 	const struct dirent *entry;
@@ -98,7 +98,7 @@ record(struct profile *profile, const char *folder, struct kettle_error *err)
 static void
 read_traces(struct profile *profile, const char *folder)
 {
-	struct found found = {.profile = profile, .trace = -1};
+	struct rocprof_output found = {.profile = profile, .trace = -1};
 	take_folder(&found, folder, 0);
 	if (found.trace >= 0)
 		close(found.trace);

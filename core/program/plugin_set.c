@@ -16,7 +16,7 @@
 struct slot {
 	struct core_host host;
 	struct instance instance;
-	const struct loaded *loaded;
+	const struct loaded_plugin *loaded;
 };
 
 struct plugin_set {

@@ -53,7 +53,7 @@ struct init {
 	int fds[INIT_FDS_MAX];
 	size_t fds_count;
 	const struct sandbox_zygote *zygote;
-	struct sandbox_parked parked;
+	struct sandbox_parked_payload parked;
 	pid_t payload;
 	bool payload_ended;
 };

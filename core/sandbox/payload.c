@@ -347,7 +347,8 @@ parked_main(struct sandbox_plan *plan, int socket, const struct sandbox_zygote *
 }
 
 int
-sandbox_payload_park(struct sandbox_plan *plan, const struct sandbox_zygote *zygote, struct sandbox_parked *ret_parked)
+sandbox_payload_park(
+	struct sandbox_plan *plan, const struct sandbox_zygote *zygote, struct sandbox_parked_payload *ret_parked)
 {
 	int pair[2];
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
@@ -361,7 +362,7 @@ sandbox_payload_park(struct sandbox_plan *plan, const struct sandbox_zygote *zyg
 		close(pair[0]);
 		return sandbox_plan_failed(plan, "start a process", NULL);
 	}
-	*ret_parked = (struct sandbox_parked){pid, pair[0]};
+	*ret_parked = (struct sandbox_parked_payload){pid, pair[0]};
 	return 0;
 }
 
@@ -380,12 +381,12 @@ await_begun(struct sandbox_plan *plan, pid_t pid)
 
 pid_t
 sandbox_payload_resume(struct sandbox_plan *plan, const int *fds, int ruleset, const struct sandbox_zygote *zygote,
-	struct sandbox_parked *parked)
+	struct sandbox_parked_payload *parked)
 {
 	bool told = parked->pid > 0 && send_fds(parked->socket, plan, fds, ruleset) == 0;
 	if (!told) {
 		close(parked->socket);
-		*parked = (struct sandbox_parked){.socket = -1};
+		*parked = (struct sandbox_parked_payload){.socket = -1};
 		if (sandbox_payload_park(plan, zygote, parked))
 			return -1;
 		if (send_fds(parked->socket, plan, fds, ruleset))

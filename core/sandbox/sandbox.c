@@ -30,7 +30,7 @@
 #define MACHINE_CGROUPS (SANDBOX_MEMORY_CGROUP | SANDBOX_PIDS_CGROUP | SANDBOX_CPU_CGROUP)
 
 /* An init that was made ahead of its run. */
-struct spare {
+struct spare_init {
 	bool present;
 	struct sandbox_spawn last; /* what the last start asked for: what the next spare is made like */
 	struct sandbox_spawn how;
@@ -44,13 +44,13 @@ struct sandbox_machine {
 	char *cgroup;
 	struct sock_fprog filter;
 	struct sock_fprog counting; /* for payloads that count events; made when the first one comes */
-	struct spare spare;
+	struct spare_init spare;
 };
 
 struct sandbox_warm {
 	int socket;
 	bool started, broken;
-	struct spare spare;
+	struct spare_init spare;
 };
 
 struct sandbox {
@@ -111,7 +111,7 @@ sandbox_machine_forgo(struct sandbox_machine *machine, unsigned protections)
 }
 
 static void
-drop_spare(struct spare *spare)
+drop_spare(struct spare_init *spare)
 {
 	if (spare->present)
 		sandbox_spawn_end(&spare->child);
@@ -122,7 +122,7 @@ drop_spare(struct spare *spare)
 }
 
 static void
-make_spare(struct spare *spare, const struct sandbox_machine *machine)
+make_spare(struct spare_init *spare, const struct sandbox_machine *machine)
 {
 	if (spare->present)
 		return;
@@ -168,7 +168,7 @@ is_alike(const struct sandbox_spawn *a, const struct sandbox_spawn *b)
 
 /* A spare saw the mounts, and files such as ld.so.cache, of its time. */
 static bool
-is_fresh(const struct spare *spare)
+is_fresh(const struct spare_init *spare)
 {
 	struct pollfd fds[] = {{.fd = spare->mounts, .events = POLLPRI}, {.fd = spare->child.pidfd, .events = POLLIN}};
 	return time_monotonic_ns() - spare->born_ns < MACHINE_SPARE_AGE_NS && spare->mounts >= 0 &&
@@ -177,8 +177,8 @@ is_fresh(const struct spare *spare)
 
 /* An init for a run: the spare if it is what is needed, else a new one. */
 static int
-get_child(
-	struct spare *spare, const struct sandbox_spawn *how, struct sandbox_child *ret_child, struct kettle_error *err)
+get_child(struct spare_init *spare, const struct sandbox_spawn *how, struct sandbox_child *ret_child,
+	struct kettle_error *err)
 {
 	spare->last = *how;
 	bool use = spare->present && is_alike(&spare->how, how) && is_fresh(spare);

@@ -29,21 +29,21 @@
 #include "sandbox/init.h"
 
 /* A request as it came. */
-struct asked {
+struct received_request {
 	struct sandbox_zygote_request request;
 	int fds[SANDBOX_ZYGOTE_FDS]; /* -1: not there */
 };
 
 static void
-close_fds(struct asked *asked)
+close_fds(struct received_request *received)
 {
 	for (size_t i = 0; i < SANDBOX_ZYGOTE_FDS; i++)
-		if (asked->fds[i] >= 0)
-			close(asked->fds[i]);
+		if (received->fds[i] >= 0)
+			close(received->fds[i]);
 }
 
 static void
-take_fds(struct asked *asked, const struct cmsghdr *header)
+take_fds(struct received_request *received, const struct cmsghdr *header)
 {
 	int came[SANDBOX_ZYGOTE_FDS];
 	size_t count = 0, next = 0;
@@ -52,18 +52,18 @@ take_fds(struct asked *asked, const struct cmsghdr *header)
 		memcpy(came, CMSG_DATA(header), count * sizeof(int));
 	}
 	for (size_t i = 0; i < SANDBOX_ZYGOTE_FDS; i++)
-		asked->fds[i] = asked->request.present & (1u << i) && next < count ? came[next++] : -1;
+		received->fds[i] = received->request.present & (1u << i) && next < count ? came[next++] : -1;
 }
 
 /* 1, 0 at the end, -1 with errno. */
 static int
-receive(int socket, struct asked *asked)
+receive(int socket, struct received_request *received)
 {
 	union {
 		struct cmsghdr header;
-		char space[CMSG_SPACE(sizeof(asked->fds))];
+		char space[CMSG_SPACE(sizeof(received->fds))];
 	} control;
-	struct iovec iov = {&asked->request, sizeof(asked->request)};
+	struct iovec iov = {&received->request, sizeof(received->request)};
 	struct msghdr msg = {
 		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control.space)};
 	ssize_t size;
@@ -72,36 +72,36 @@ receive(int socket, struct asked *asked)
 	while (size < 0 && errno == EINTR);
 	if (size <= 0)
 		return (int)size;
-	take_fds(asked, CMSG_FIRSTHDR(&msg));
-	if (size == sizeof(asked->request) && !(msg.msg_flags & MSG_CTRUNC))
+	take_fds(received, CMSG_FIRSTHDR(&msg));
+	if (size == sizeof(received->request) && !(msg.msg_flags & MSG_CTRUNC))
 		return 1;
-	close_fds(asked);
+	close_fds(received);
 	errno = EPROTO;
 	return -1;
 }
 
 static void __attribute__((noreturn))
-be_init(struct sandbox_plan *plan, const struct asked *asked, const struct sandbox_zygote *zygote)
+be_init(struct sandbox_plan *plan, const struct received_request *received, const struct sandbox_zygote *zygote)
 {
 	/* Numbers of descriptors are this process's, not the owner's. */
-	plan->cgroup_cpu = asked->fds[SANDBOX_ZYGOTE_CPU];
-	plan->cgroup_oom = asked->fds[SANDBOX_ZYGOTE_OOM];
-	sandbox_init_main(plan, asked->fds[SANDBOX_ZYGOTE_CONTROL], &asked->fds[SANDBOX_ZYGOTE_PROCS], zygote);
+	plan->cgroup_cpu = received->fds[SANDBOX_ZYGOTE_CPU];
+	plan->cgroup_oom = received->fds[SANDBOX_ZYGOTE_OOM];
+	sandbox_init_main(plan, received->fds[SANDBOX_ZYGOTE_CONTROL], &received->fds[SANDBOX_ZYGOTE_PROCS], zygote);
 }
 
 static struct sandbox_zygote_answer
-carry_out(const struct asked *asked, const struct sandbox_zygote *zygote)
+carry_out(const struct received_request *received, const struct sandbox_zygote *zygote)
 {
-	struct sandbox_plan *plan = sandbox_plan_map_at(asked->request.plan, asked->fds[SANDBOX_ZYGOTE_MEMORY]);
+	struct sandbox_plan *plan = sandbox_plan_map_at(received->request.plan, received->fds[SANDBOX_ZYGOTE_MEMORY]);
 	if (!plan)
 		return (struct sandbox_zygote_answer){-1, errno};
 	sigset_t all, before;
 	sigfillset(&all);
 	zygote->before(zygote->arg);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	pid_t pid = sandbox_clone(asked->request.flags | CLONE_PARENT, asked->fds[SANDBOX_ZYGOTE_CGROUP], NULL);
+	pid_t pid = sandbox_clone(received->request.flags | CLONE_PARENT, received->fds[SANDBOX_ZYGOTE_CGROUP], NULL);
 	if (pid == 0)
-		be_init(plan, asked, zygote);
+		be_init(plan, received, zygote);
 	int error = errno;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	zygote->after(zygote->arg);
@@ -112,12 +112,12 @@ carry_out(const struct asked *asked, const struct sandbox_zygote *zygote)
 int
 sandbox_zygote_serve(int socket, struct sandbox_zygote *zygote)
 {
-	struct asked asked;
+	struct received_request received;
 	int rc;
 	zygote->dumpable = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0);
-	while ((rc = receive(socket, &asked)) > 0) {
-		struct sandbox_zygote_answer answer = carry_out(&asked, zygote);
-		close_fds(&asked);
+	while ((rc = receive(socket, &received)) > 0) {
+		struct sandbox_zygote_answer answer = carry_out(&received, zygote);
+		close_fds(&received);
 		if (send(socket, &answer, sizeof(answer), MSG_NOSIGNAL) != sizeof(answer))
 			return -1;
 	}

@@ -81,7 +81,7 @@ host_process_kill(const struct kettle_host *table, struct kettle_process *proces
 }
 
 /* One access to the plugin's state on its way. */
-struct state_access {
+struct settings_access {
 	struct core_host *host;
 	char *key;
 	json_t *value;
@@ -93,7 +93,7 @@ struct state_access {
 static int
 state_op(struct db *db, void *arg, struct kettle_error *err)
 {
-	struct state_access *access = arg;
+	struct settings_access *access = arg;
 	if (access->put)
 		return state_put(db, access->host->name, access->key, access->value, err);
 	return state_get(db, access->host->name, access->key, &access->value, err);
@@ -102,7 +102,7 @@ state_op(struct db *db, void *arg, struct kettle_error *err)
 static void
 state_done(void *arg, const struct kettle_error *err)
 {
-	struct state_access *access = arg;
+	struct settings_access *access = arg;
 	struct kettle_error none = {0};
 	access->done(access->arg, err ? err : &none, err ? NULL : access->value);
 	json_decref(access->value);
@@ -113,7 +113,7 @@ state_done(void *arg, const struct kettle_error *err)
 static void
 state_attached(void *arg, const struct kettle_error *err)
 {
-	struct state_access *access = arg;
+	struct settings_access *access = arg;
 	struct core *core = access->host->core;
 	struct kettle_error not_here = {.code = KETTLE_EUNAVAIL,
 		.message = "Only the process that runs the engine of a database keeps the state of plugins."};
@@ -128,7 +128,7 @@ state_attached(void *arg, const struct kettle_error *err)
 static void
 state_begin(void *arg)
 {
-	struct state_access *access = arg;
+	struct settings_access *access = arg;
 	struct core *core = access->host->core;
 	core_attach(core, state_attached, access);
 }
@@ -139,10 +139,10 @@ access_state(
 {
 	if (strlen(key) > STATE_MAX_KEY || (value && json_dumpb(value, NULL, 0, JSON_ENCODE_ANY) > STATE_MAX_VALUE))
 		return KETTLE_ETOOBIG;
-	struct state_access *access = calloc(1, sizeof(*access));
+	struct settings_access *access = calloc(1, sizeof(*access));
 	if (!access)
 		return KETTLE_ENOMEM;
-	*access = (struct state_access){
+	*access = (struct settings_access){
 		.host = of(table),
 		.key = strdup(key),
 		.value = value ? json_deep_copy(value) : NULL,

@@ -305,7 +305,7 @@ core_subscribe(struct core *core, const json_t *actor, const json_t *filter, int
 	return 0;
 }
 
-struct ending {
+struct subscription_end {
 	struct core *core;
 	uint64_t id;
 };
@@ -313,7 +313,7 @@ struct ending {
 static void
 end(void *arg)
 {
-	struct ending *ending = arg;
+	struct subscription_end *ending = arg;
 	struct core *core = ending->core;
 	struct subscription *subscription = find(core, ending->id);
 	if (subscription) {
@@ -329,10 +329,10 @@ end(void *arg)
 void
 core_unsubscribe(struct core *core, uint64_t id)
 {
-	struct ending *ending = malloc(sizeof(*ending));
+	struct subscription_end *ending = malloc(sizeof(*ending));
 	if (!ending)
 		return;
-	*ending = (struct ending){core, id};
+	*ending = (struct subscription_end){core, id};
 	uv_thread_t self = uv_thread_self();
 	if (uv_thread_equal(&self, &core->thread))
 		end(ending); /* on the loop it holds at once: the caller may free what it subscribed with */

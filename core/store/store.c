@@ -33,7 +33,7 @@ struct answer {
 };
 
 /* A thread with its connection and the operations that wait for it. */
-struct lane {
+struct db_thread {
 	struct store *store;
 	struct db db;
 	uv_thread_t thread;
@@ -44,7 +44,7 @@ struct lane {
 };
 
 struct store {
-	struct lane writer, reader;
+	struct db_thread writer, reader;
 	uv_async_t async;
 	store_events on_events;
 	void *events_arg;
@@ -131,23 +131,24 @@ has_write(const struct ops *ops)
 /* Waits for operations; false: there are none and none will come. What may wait comes with others that write, or when
  * there have been none for a while. */
 static bool
-lane_take(struct lane *lane, struct ops *ret_ops)
+lane_take(struct db_thread *thread_of, struct ops *ret_ops)
 {
 	bool idle = false;
-	uv_mutex_lock(&lane->mutex);
-	while (!lane->queue.head && !lane->stop && !idle) {
-		if (lane->later.head)
-			idle = uv_cond_timedwait(&lane->wake, &lane->mutex, STORE_LATER_MS * UINT64_C(1000000)) == UV_ETIMEDOUT;
+	uv_mutex_lock(&thread_of->mutex);
+	while (!thread_of->queue.head && !thread_of->stop && !idle) {
+		if (thread_of->later.head)
+			idle = uv_cond_timedwait(&thread_of->wake, &thread_of->mutex, STORE_LATER_MS * UINT64_C(1000000)) ==
+				   UV_ETIMEDOUT;
 		else
-			uv_cond_wait(&lane->wake, &lane->mutex);
+			uv_cond_wait(&thread_of->wake, &thread_of->mutex);
 	}
-	ops_move(&lane->queue, ret_ops);
-	if (lane->later.head && (idle || lane->stop || has_write(ret_ops))) {
-		*ret_ops->tail = lane->later.head;
-		ret_ops->tail = lane->later.tail;
-		ops_init(&lane->later);
+	ops_move(&thread_of->queue, ret_ops);
+	if (thread_of->later.head && (idle || thread_of->stop || has_write(ret_ops))) {
+		*ret_ops->tail = thread_of->later.head;
+		ret_ops->tail = thread_of->later.tail;
+		ops_init(&thread_of->later);
 	}
-	uv_mutex_unlock(&lane->mutex);
+	uv_mutex_unlock(&thread_of->mutex);
 	return ret_ops->head;
 }
 
@@ -201,9 +202,9 @@ commit(struct db *db, const struct ops *done, struct kettle_error *err)
 
 /* Runs operations off the queue in one transaction: all of them, or as many as one takes. */
 static void
-batch_run(struct lane *lane, struct ops *queue)
+batch_run(struct db_thread *thread_of, struct ops *queue)
 {
-	struct db *db = &lane->db;
+	struct db *db = &thread_of->db;
 	struct ops done;
 	struct kettle_error err = {0};
 	bool writes = false;
@@ -229,24 +230,24 @@ batch_run(struct lane *lane, struct ops *queue)
 	json_t *events = STEAL(db->events);
 	if (code < 0 || json_array_size(events) == 0)
 		json_decref(STEAL(events));
-	post(lane->store, &done, events);
+	post(thread_of->store, &done, events);
 	failpoint("store.answered");
 }
 
 static void
 writer_main(void *arg)
 {
-	struct lane *lane = arg;
-	struct store *store = lane->store;
+	struct db_thread *thread_of = arg;
+	struct store *store = thread_of->store;
 	struct ops ops;
-	while (lane_take(lane, &ops))
+	while (lane_take(thread_of, &ops))
 		while (ops.head)
-			batch_run(lane, &ops);
+			batch_run(thread_of, &ops);
 	/* The last connection to close empties the log; a reader in the middle of something would keep it. */
 	(void)uv_thread_join(&store->reader.thread);
 	db_close(&store->reader.db);
-	(void)sqlite3_wal_checkpoint_v2(lane->db.handle, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
-	db_close(&lane->db);
+	(void)sqlite3_wal_checkpoint_v2(thread_of->db.handle, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+	db_close(&thread_of->db);
 	uv_mutex_lock(&store->mutex);
 	store->finished = true;
 	uv_mutex_unlock(&store->mutex);
@@ -255,9 +256,9 @@ writer_main(void *arg)
 
 /* One operation, one snapshot, one answer: none of them waits for another longer than it must. */
 static void
-query_run(struct lane *lane, struct op *op)
+query_run(struct db_thread *thread_of, struct op *op)
 {
-	struct db *db = &lane->db;
+	struct db *db = &thread_of->db;
 	struct ops done;
 	ops_init(&done);
 	ops_add(&done, op);
@@ -271,49 +272,49 @@ query_run(struct lane *lane, struct op *op)
 		op->err.code = 0;
 	if (!sqlite3_get_autocommit(db->handle))
 		(void)db_exec(db, NULL, "ROLLBACK", NULL);
-	post(lane->store, &done, NULL);
+	post(thread_of->store, &done, NULL);
 }
 
 static void
 reader_main(void *arg)
 {
-	struct lane *lane = arg;
+	struct db_thread *thread_of = arg;
 	struct ops ops;
-	while (lane_take(lane, &ops))
+	while (lane_take(thread_of, &ops))
 		while (ops.head)
-			query_run(lane, ops_pop(&ops));
+			query_run(thread_of, ops_pop(&ops));
 }
 
 static int
-lane_open(struct store *store, struct lane *lane, sqlite3 *handle_take)
+lane_open(struct store *store, struct db_thread *thread_of, sqlite3 *handle_take)
 {
-	lane->store = store;
-	lane->db.handle = handle_take;
-	ops_init(&lane->queue);
-	ops_init(&lane->later);
-	int rc = uv_mutex_init(&lane->mutex);
+	thread_of->store = store;
+	thread_of->db.handle = handle_take;
+	ops_init(&thread_of->queue);
+	ops_init(&thread_of->later);
+	int rc = uv_mutex_init(&thread_of->mutex);
 	if (rc < 0)
 		return rc;
-	rc = uv_cond_init(&lane->wake);
+	rc = uv_cond_init(&thread_of->wake);
 	if (rc < 0)
-		uv_mutex_destroy(&lane->mutex);
+		uv_mutex_destroy(&thread_of->mutex);
 	return rc;
 }
 
 static void
-lane_free(struct lane *lane)
+lane_free(struct db_thread *thread_of)
 {
-	uv_cond_destroy(&lane->wake);
-	uv_mutex_destroy(&lane->mutex);
+	uv_cond_destroy(&thread_of->wake);
+	uv_mutex_destroy(&thread_of->mutex);
 }
 
 static void
-lane_stop(struct lane *lane)
+lane_stop(struct db_thread *thread_of)
 {
-	uv_mutex_lock(&lane->mutex);
-	lane->stop = true;
-	uv_cond_signal(&lane->wake);
-	uv_mutex_unlock(&lane->mutex);
+	uv_mutex_lock(&thread_of->mutex);
+	thread_of->stop = true;
+	uv_cond_signal(&thread_of->wake);
+	uv_mutex_unlock(&thread_of->mutex);
 }
 
 static void
@@ -444,9 +445,9 @@ store_open(uv_loop_t *loop, const char *path, const char *owner, store_events on
 enum when { WHEN_NOW, WHEN_LATER };
 
 static void
-queue(struct lane *lane, bool writes, enum when when, store_op run, store_done done, void *arg)
+queue(struct db_thread *thread_of, bool writes, enum when when, store_op run, store_done done, void *arg)
 {
-	struct store *store = lane->store;
+	struct store *store = thread_of->store;
 	struct op *op = malloc(sizeof(*op));
 	if (!op) {
 		struct kettle_error err = {0};
@@ -470,10 +471,10 @@ queue(struct lane *lane, bool writes, enum when when, store_op run, store_done d
 			(void)uv_async_send(&store->async);
 		return;
 	}
-	uv_mutex_lock(&lane->mutex);
-	ops_add(when == WHEN_LATER ? &lane->later : &lane->queue, op);
-	uv_cond_signal(&lane->wake);
-	uv_mutex_unlock(&lane->mutex);
+	uv_mutex_lock(&thread_of->mutex);
+	ops_add(when == WHEN_LATER ? &thread_of->later : &thread_of->queue, op);
+	uv_cond_signal(&thread_of->wake);
+	uv_mutex_unlock(&thread_of->mutex);
 }
 
 void

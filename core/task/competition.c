@@ -20,7 +20,7 @@
 #include "base/yaml.h"
 
 /* A file that is being read. */
-struct reading {
+struct competition_reader {
 	const struct languages *languages;
 	const struct source_dir *source_dir;
 	const char *file;
@@ -28,10 +28,10 @@ struct reading {
 };
 
 static void
-free_reading(struct reading *reading)
+free_reading(struct competition_reader *reader)
 {
-	json_decref(reading->root);
-	json_decref(reading->lines);
+	json_decref(reader->root);
+	json_decref(reader->lines);
 }
 #define AUTO_READING __attribute__((cleanup(free_reading)))
 
@@ -43,13 +43,13 @@ fail_memory(struct kettle_error *err)
 
 /* Puts file and line in front of the sentence. */
 static int
-fail_at(const struct reading *reading, const char *pointer, struct kettle_error *err)
+fail_at(const struct competition_reader *reader, const char *pointer, struct kettle_error *err)
 {
 	struct kettle_error inner = {0};
 	if (!err)
 		return KETTLE_EINVAL;
 	inner = *err;
-	return kettle_fail(err, inner.code, "%s:%d: %s", reading->file, yaml_line(reading->lines, pointer), inner.message);
+	return kettle_fail(err, inner.code, "%s:%d: %s", reader->file, yaml_line(reader->lines, pointer), inner.message);
 }
 
 int
@@ -69,88 +69,89 @@ competition_deadline(const char *text, int64_t *ret_ms, struct kettle_error *err
 /* ---- the file ---- */
 
 static int
-read_yaml(struct reading *reading, struct kettle_error *err)
+read_yaml(struct competition_reader *reader, struct kettle_error *err)
 {
 	AUTO_FREE char *text = NULL;
 	size_t size = 0;
 	struct kettle_error why = {0};
-	int rc = source_dir_read(reading->source_dir, reading->file, 0, YAML_MAX_BYTES, &text, &size, &why);
+	int rc = source_dir_read(reader->source_dir, reader->file, 0, YAML_MAX_BYTES, &text, &size, &why);
 	if (rc == KETTLE_ETOOBIG)
 		return kettle_fail(
-			err, rc, "%s: it is larger than the %u MiB that it may have.", reading->file, YAML_MAX_BYTES >> 20);
+			err, rc, "%s: it is larger than the %u MiB that it may have.", reader->file, YAML_MAX_BYTES >> 20);
 	if (rc)
-		return kettle_fail(err, rc, "%s: %s", reading->file, why.message);
-	return yaml_parse(reading->file, text, size, &reading->root, &reading->lines, err);
+		return kettle_fail(err, rc, "%s: %s", reader->file, why.message);
+	return yaml_parse(reader->file, text, size, &reader->root, &reader->lines, err);
 }
 
 static int
-check_form(const struct reading *reading, struct kettle_error *err)
+check_form(const struct competition_reader *reader, struct kettle_error *err)
 {
 	AUTO_JSON json_t *schema = NULL;
-	if (json_object_get(reading->root, "files") && json_object_get(reading->root, "lang"))
+	if (json_object_get(reader->root, "files") && json_object_get(reader->root, "lang"))
 		return kettle_fail(err, KETTLE_EINVAL,
-			"%s: this is a task, not a competition; its file must be called task.yml.", reading->file);
+			"%s: this is a task, not a competition; its file must be called task.yml.", reader->file);
 	int rc = schema_load(competition_schema, &schema, err);
-	return rc ? rc : schema_check(schema, reading->root, reading->file, reading->lines, err);
+	return rc ? rc : schema_check(schema, reader->root, reader->file, reader->lines, err);
 }
 
 static int
-check_deadline(const struct reading *reading, const json_t *object, const char *pointer, struct kettle_error *err)
+check_deadline(
+	const struct competition_reader *reader, const json_t *object, const char *pointer, struct kettle_error *err)
 {
 	int64_t ms = 0;
 	const char *text = json_string_value(json_object_get(object, "deadline"));
-	return competition_deadline(text, &ms, err) ? fail_at(reading, pointer, err) : 0;
+	return competition_deadline(text, &ms, err) ? fail_at(reader, pointer, err) : 0;
 }
 
 static int
-check_problem(const struct reading *reading, size_t index, struct kettle_error *err)
+check_problem(const struct competition_reader *reader, size_t index, struct kettle_error *err)
 {
 	char pointer[64];
-	const json_t *problems = json_object_get(reading->root, "problems"), *problem = json_array_get(problems, index);
+	const json_t *problems = json_object_get(reader->root, "problems"), *problem = json_array_get(problems, index);
 	const char *name = json_string_value(json_object_get(problem, "name"));
 	(void)snprintf(pointer, sizeof(pointer), "/problems/%zu/deadline", index);
-	int rc = check_deadline(reading, problem, pointer, err);
+	int rc = check_deadline(reader, problem, pointer, err);
 	for (size_t i = 0; i < index && rc == 0; i++) {
 		const char *other = json_string_value(json_object_get(json_array_get(problems, i), "name"));
 		if (strcasecmp(other, name) != 0)
 			continue;
 		(void)kettle_fail(err, KETTLE_EINVAL, "two problems are called `%s`; each needs a name of its own.", name);
 		(void)snprintf(pointer, sizeof(pointer), "/problems/%zu/name", index);
-		rc = fail_at(reading, pointer, err);
+		rc = fail_at(reader, pointer, err);
 	}
 	return rc;
 }
 
 static int
-check_file(const struct reading *reading, struct kettle_error *err)
+check_file(const struct competition_reader *reader, struct kettle_error *err)
 {
-	int rc = check_form(reading, err);
+	int rc = check_form(reader, err);
 	if (rc == 0)
-		rc = check_deadline(reading, reading->root, "/deadline", err);
-	for (size_t i = 0; rc == 0 && i < json_array_size(json_object_get(reading->root, "problems")); i++)
-		rc = check_problem(reading, i, err);
+		rc = check_deadline(reader, reader->root, "/deadline", err);
+	for (size_t i = 0; rc == 0 && i < json_array_size(json_object_get(reader->root, "problems")); i++)
+		rc = check_problem(reader, i, err);
 	return rc;
 }
 
 /* ---- problems ---- */
 
 static int
-read_task(const struct reading *reading, const char *directory, json_t **ret_bundle, struct kettle_error *err)
+read_task(const struct competition_reader *reader, const char *directory, json_t **ret_bundle, struct kettle_error *err)
 {
 	AUTO_SOURCE_DIR struct source_dir source_dir = {0};
 	AUTO_JSON json_t *raw = NULL;
 	AUTO_FREE char *text = NULL;
 	size_t size = 0;
-	int rc = source_dir_below(reading->source_dir, directory, &source_dir, err);
+	int rc = source_dir_below(reader->source_dir, directory, &source_dir, err);
 	/* In place of a folder a reference file will do. */
-	if (rc && source_dir_read(reading->source_dir, directory, TASK_MAX_UP, YAML_MAX_BYTES, &text, &size, NULL) == 0) {
+	if (rc && source_dir_read(reader->source_dir, directory, TASK_MAX_UP, YAML_MAX_BYTES, &text, &size, NULL) == 0) {
 		const char *slash = strrchr(directory, '/');
 		rc = utf8_valid(text, size)
-				 ? task_single_load(reading->languages, slash ? slash + 1 : directory, text, size, NULL, &raw, err)
+				 ? task_single_load(reader->languages, slash ? slash + 1 : directory, text, size, NULL, &raw, err)
 				 : kettle_fail(err, KETTLE_EINVAL, "`%s` is no text in UTF-8.", directory);
 	} else if (rc == 0)
-		rc = task_folder_load(reading->languages, &source_dir, source_dir_name(&source_dir), &raw, err);
-	return rc ? rc : task_complete(reading->languages, raw, ret_bundle, err);
+		rc = task_folder_load(reader->languages, &source_dir, source_dir_name(&source_dir), &raw, err);
+	return rc ? rc : task_complete(reader->languages, raw, ret_bundle, err);
 }
 
 /* A deadline as text, or null where it is empty. New reference. */
@@ -162,19 +163,19 @@ deadline_of(const json_t *object)
 }
 
 static json_t *
-read_problem(const struct reading *reading, size_t index)
+read_problem(const struct competition_reader *reader, size_t index)
 {
-	const json_t *problem = json_array_get(json_object_get(reading->root, "problems"), index);
+	const json_t *problem = json_array_get(json_object_get(reader->root, "problems"), index);
 	const char *directory = json_string_value(json_object_get(problem, "directory"));
 	json_t *gpus = json_object_get(problem, "gpus"), *deadline = deadline_of(problem);
 	AUTO_JSON json_t *bundle = NULL;
 	struct kettle_error why = {0};
 	char pointer[64];
 	(void)snprintf(pointer, sizeof(pointer), "/problems/%zu/directory", index);
-	if (read_task(reading, directory, &bundle, &why) == KETTLE_ENOENT && strstr(why.message, "there is no folder"))
-		(void)fail_at(reading, pointer, &why);
+	if (read_task(reader, directory, &bundle, &why) == KETTLE_ENOENT && strstr(why.message, "there is no folder"))
+		(void)fail_at(reader, pointer, &why);
 	if (!deadline)
-		deadline = deadline_of(reading->root);
+		deadline = deadline_of(reader->root);
 	return json_pack("{s:O, s:s, s:o?, s:o, s:O?, s:s?}", "name", json_object_get(problem, "name"), "directory",
 		directory, "deadline", deadline, "gpus", json_is_array(gpus) ? json_incref(gpus) : json_array(), "bundle",
 		bundle, "error", bundle ? NULL : why.message);
@@ -184,19 +185,19 @@ int
 competition_read(const struct languages *languages, const struct source_dir *source_dir, const char *file,
 	json_t **ret_set, struct kettle_error *err)
 {
-	AUTO_READING struct reading reading = {.languages = languages, .source_dir = source_dir, .file = file};
+	AUTO_READING struct competition_reader reader = {.languages = languages, .source_dir = source_dir, .file = file};
 	AUTO_JSON json_t *problems = json_array();
-	int rc = read_yaml(&reading, err);
+	int rc = read_yaml(&reader, err);
 	if (rc == 0)
-		rc = check_file(&reading, err);
+		rc = check_file(&reader, err);
 	if (rc)
 		return rc;
-	for (size_t i = 0; i < json_array_size(json_object_get(reading.root, "problems")); i++)
-		if (json_array_append_new(problems, read_problem(&reading, i)))
+	for (size_t i = 0; i < json_array_size(json_object_get(reader.root, "problems")); i++)
+		if (json_array_append_new(problems, read_problem(&reader, i)))
 			return fail_memory(err);
-	const char *description = json_string_value(json_object_get(reading.root, "description"));
-	json_t *set = json_pack("{s:O, s:s, s:s, s:o?, s:O}", "name", json_object_get(reading.root, "name"), "file", file,
-		"description", description ? description : "", "deadline", deadline_of(reading.root), "problems", problems);
+	const char *description = json_string_value(json_object_get(reader.root, "description"));
+	json_t *set = json_pack("{s:O, s:s, s:s, s:o?, s:O}", "name", json_object_get(reader.root, "name"), "file", file,
+		"description", description ? description : "", "deadline", deadline_of(reader.root), "problems", problems);
 	if (!set)
 		return fail_memory(err);
 	*ret_set = set;

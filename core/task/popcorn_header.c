@@ -25,7 +25,7 @@ struct line {
 };
 
 /* A directive that is being read: its words are cut out of copy. */
-struct words {
+struct directive_words {
 	char copy[HEADER_MAX_LINE + 1];
 	char *next;
 };
@@ -77,7 +77,7 @@ directive_start(const struct line *line)
 }
 
 static char *
-next_word(struct words *words)
+next_word(struct directive_words *words)
 {
 	char *word = words->next + strspn(words->next, BLANKS);
 	if (*word == '\0')
@@ -89,7 +89,7 @@ next_word(struct words *words)
 }
 
 static int
-read_leaderboard(json_t *header, const struct line *line, struct words *words, struct kettle_error *err)
+read_leaderboard(json_t *header, const struct line *line, struct directive_words *words, struct kettle_error *err)
 {
 	const char *name = next_word(words);
 	if (!name)
@@ -117,7 +117,7 @@ list_has(const json_t *list, const char *name)
 }
 
 static int
-read_gpus(json_t *header, const struct line *line, struct words *words, struct kettle_error *err)
+read_gpus(json_t *header, const struct line *line, struct directive_words *words, struct kettle_error *err)
 {
 	AUTO_JSON json_t *gpus = json_array();
 	for (const char *name; (name = next_word(words));)
@@ -145,7 +145,7 @@ fail_unknown(const struct line *line, const char *word, struct kettle_error *err
 }
 
 static int
-read_directive(json_t *header, const struct line *line, struct words *words, struct kettle_error *err)
+read_directive(json_t *header, const struct line *line, struct directive_words *words, struct kettle_error *err)
 {
 	const char *word = next_word(words);
 	if (!word)
@@ -188,7 +188,7 @@ read_line(json_t *header, const struct line *line, struct kettle_error *err)
 	int rc = start ? check_text(line, err) : 0;
 	if (rc || start == 0)
 		return rc;
-	struct words words;
+	struct directive_words words;
 	memcpy(words.copy, line->text, line->len);
 	words.copy[line->len] = '\0';
 	words.next = words.copy + start;

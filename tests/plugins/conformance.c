@@ -42,7 +42,7 @@ print_options(const char *file)
 {
 	struct kettle_error err = {0};
 	struct loader *loader = NULL;
-	const struct loaded *loaded = NULL;
+	const struct loaded_plugin *loaded = NULL;
 	int rc = loader_new(NULL, NULL, &loader, &err);
 	if (rc == 0)
 		rc = loader_open(loader, 0, NULL, file, &loaded, &err);

@@ -166,7 +166,7 @@ cache_put(const struct cache *cache, const char *key, const json_t *files, const
 	return rc;
 }
 
-struct aged {
+struct cache_age {
 	char key[KEY_LENGTH + 1];
 	int64_t used_s;
 	uint64_t bytes;
@@ -192,17 +192,17 @@ tree_bytes(const char *path)
 static int
 by_use(const void *a, const void *b)
 {
-	int64_t x = ((const struct aged *)a)->used_s, y = ((const struct aged *)b)->used_s;
+	int64_t x = ((const struct cache_age *)a)->used_s, y = ((const struct cache_age *)b)->used_s;
 	return x < y ? -1 : x > y;
 }
 
 /* All entries; what is none (an entry that was being dropped when its process died) is removed. */
 static size_t
-list_entries(const struct cache *cache, struct aged **ret_list)
+list_entries(const struct cache *cache, struct cache_age **ret_list)
 {
 	AUTO_DIR DIR *folder = opendir(cache->dir);
 	const struct dirent *found;
-	struct aged *list = NULL;
+	struct cache_age *list = NULL;
 	size_t count = 0, cap = 0;
 	while (folder && (found = readdir(folder))) {
 		AUTO_FREE char *entry = path_join(cache->dir, found->d_name);
@@ -216,12 +216,12 @@ list_entries(const struct cache *cache, struct aged **ret_list)
 		}
 		if (count == cap) {
 			cap = cap ? 2 * cap : 64;
-			struct aged *more = realloc(list, cap * sizeof(*list));
+			struct cache_age *more = realloc(list, cap * sizeof(*list));
 			if (!more)
 				break;
 			list = more;
 		}
-		list[count] = (struct aged){.used_s = st.st_mtim.tv_sec, .bytes = tree_bytes(entry)};
+		list[count] = (struct cache_age){.used_s = st.st_mtim.tv_sec, .bytes = tree_bytes(entry)};
 		memcpy(list[count++].key, found->d_name, KEY_LENGTH + 1);
 	}
 	*ret_list = list;
@@ -231,7 +231,7 @@ list_entries(const struct cache *cache, struct aged **ret_list)
 void
 cache_trim(const struct cache *cache, const char *scratch)
 {
-	AUTO_FREE struct aged *list = NULL;
+	AUTO_FREE struct cache_age *list = NULL;
 	size_t count = list_entries(cache, &list);
 	uint64_t bytes = 0;
 	int64_t now = time(NULL);

@@ -171,13 +171,13 @@ find_step(const struct job *job, const char *id)
 }
 
 /* What a step depends on, as far as it has been looked at. */
-struct need {
+struct dependency {
 	bool open;                /* something has not ended */
 	const struct step *stops; /* something that has ended and not passed */
 };
 
 static void
-look_at(const struct job *job, const char *id, struct need *need)
+look_at(const struct job *job, const char *id, struct dependency *need)
 {
 	const struct step *other = id ? find_step(job, id) : NULL;
 	if (!other)
@@ -189,10 +189,10 @@ look_at(const struct job *job, const char *id, struct need *need)
 }
 
 /* `needs`, and the steps whose outputs are inputs. */
-static struct need
+static struct dependency
 needs_of(const struct job *job, const struct step *step)
 {
-	struct need need = {0};
+	struct dependency need = {0};
 	const json_t *id;
 	json_t *input;
 	const char *name;
@@ -222,7 +222,7 @@ advance_step(struct job *job, struct step *step)
 		step_end_unbegun(step, STEP_CANCELLED, NULL);
 		return;
 	}
-	struct need need = needs_of(job, step);
+	struct dependency need = needs_of(job, step);
 	if (need.stops) {
 		char why[128];
 		(void)snprintf(why, sizeof(why), "It needs step `%.64s`, which did not pass.", need.stops->id);

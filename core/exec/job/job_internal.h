@@ -141,8 +141,8 @@ struct step {
 	char *missing;             /* a tool that this machine lacks */
 	const char *limit;         /* name of what it was killed at */
 
-	bool asked_warm;       /* whether it may begin as a copy */
-	struct warm_wait warm; /* ... and of what */
+	bool asked_warm;         /* whether it may begin as a copy */
+	struct warm_waiter warm; /* ... and of what */
 	struct build_slot slot;
 	struct build_flight flight;
 	uv_work_t work;

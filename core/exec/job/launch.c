@@ -32,7 +32,7 @@
 #define BUILD_NICE 10
 
 /* The descriptors that join referee and solver; -1: none. */
-struct joint {
+struct referee_link {
 	int peer[2];
 	int shm;
 };
@@ -212,13 +212,13 @@ make_limits(const struct limits *limits)
 
 /* The descriptors of a process besides the usual three and the result channel; how many. */
 static size_t
-list_descriptors(const struct step *step, size_t index, const struct joint *joint, struct sandbox_fd *fds)
+list_descriptors(const struct step *step, size_t index, const struct referee_link *link, struct sandbox_fd *fds)
 {
 	size_t count = 0;
-	if (joint->peer[index] >= 0)
-		fds[count++] = (struct sandbox_fd){joint->peer[index], STEP_FD_PEER};
-	if (joint->shm >= 0)
-		fds[count++] = (struct sandbox_fd){joint->shm, STEP_FD_SHM};
+	if (link->peer[index] >= 0)
+		fds[count++] = (struct sandbox_fd){link->peer[index], STEP_FD_PEER};
+	if (link->shm >= 0)
+		fds[count++] = (struct sandbox_fd){link->shm, STEP_FD_SHM};
 	if (index == 0 && step->secret >= 0)
 		fds[count++] = (struct sandbox_fd){step->secret, STEP_FD_SECRET};
 	return count;
@@ -226,7 +226,7 @@ list_descriptors(const struct step *step, size_t index, const struct joint *join
 
 /* Starts one; everything that config points to is freed again when this returns. */
 static int
-launch(struct step_process *process, size_t index, const struct joint *joint, void (*ended)(void *arg),
+launch(struct step_process *process, size_t index, const struct referee_link *link, void (*ended)(void *arg),
 	void (*on_lost)(void *arg), struct kettle_error *err)
 {
 	struct step *step = process->step;
@@ -261,7 +261,7 @@ launch(struct step_process *process, size_t index, const struct joint *joint, vo
 		.sandbox.binds = binds,
 		.sandbox.binds_count = binds_count,
 		.sandbox.fds = fds,
-		.sandbox.fds_count = list_descriptors(step, index, joint, fds),
+		.sandbox.fds_count = list_descriptors(step, index, link, fds),
 		.sandbox.keep = keep,
 		.sandbox.keep_count = device_lease_descriptors(step->job, keep),
 		.sandbox.limits = make_limits(&process->limits),
@@ -285,17 +285,17 @@ launch(struct step_process *process, size_t index, const struct joint *joint, vo
 }
 
 static int
-make_joint(const struct step *step, struct joint *joint, struct kettle_error *err)
+make_joint(const struct step *step, struct referee_link *link, struct kettle_error *err)
 {
-	if (step->count > 1 && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, joint->peer) != 0)
+	if (step->count > 1 && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, link->peer) != 0)
 		return kettle_fail(err, KETTLE_EIO, "A socket pair could not be made: %s.", strerror(errno));
 	json_int_t share = json_integer_value(json_object_get(step->plan, "share"));
 	if (share == 0)
 		return 0;
-	joint->shm = memfd_create("kettle", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	link->shm = memfd_create("kettle", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	/* Whoever maps it must not be hurt by the other making it smaller. */
-	if (joint->shm < 0 || ftruncate(joint->shm, share) != 0 ||
-		fcntl(joint->shm, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
+	if (link->shm < 0 || ftruncate(link->shm, share) != 0 ||
+		fcntl(link->shm, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
 		return kettle_fail(err, KETTLE_EIO, "Shared memory could not be made: %s.", strerror(errno));
 	return 0;
 }
@@ -377,7 +377,7 @@ launch_asks_warm(struct step *step, void (*again)(void *arg))
 	AUTO_JSON json_t *env = make_early_environment(process);
 	if (!env || !interpreter_copies(process->tool->path, env))
 		return false;
-	const struct warm_wish wish = {
+	const struct warm_key key = {
 		.tool = process->tool,
 		.modules = json_object_get(json_object_get(step->plan, "warm"), "preload"),
 		.environment = env,
@@ -385,18 +385,18 @@ launch_asks_warm(struct step *step, void (*again)(void *arg))
 	};
 	step->warm.ended = again;
 	step->warm.arg = step;
-	return warm_ask(step->job->exec->warm, &wish, &step->warm);
+	return warm_ask(step->job->exec->warm, &key, &step->warm);
 }
 
 int
 launch_step(struct step *step, void (*ended)(void *arg), void (*on_lost)(void *arg), struct kettle_error *err)
 {
-	struct joint joint = {.peer = {-1, -1}, .shm = -1};
-	int rc = make_joint(step, &joint, err);
+	struct referee_link link = {.peer = {-1, -1}, .shm = -1};
+	int rc = make_joint(step, &link, err);
 	/* The referee last: it may begin to speak at once. */
 	for (size_t i = step->count; rc == 0 && i-- > 0;)
-		rc = launch(&step->processes[i], i, &joint, ended, on_lost, err);
-	int fds[] = {joint.peer[0], joint.peer[1], joint.shm};
+		rc = launch(&step->processes[i], i, &link, ended, on_lost, err);
+	int fds[] = {link.peer[0], link.peer[1], link.shm};
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
 		if (fds[i] >= 0)
 			close(fds[i]);

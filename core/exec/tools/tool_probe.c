@@ -203,7 +203,7 @@ environment_of(const struct execconfig *config, const struct tool *tool, const c
 }
 
 /* One tool with what it is asked. */
-struct question {
+struct tool_query {
 	struct command *commands; /* borrowed */
 	size_t count;
 	json_t *environment;
@@ -211,13 +211,13 @@ struct question {
 };
 
 static void
-prepare(struct question *question, const struct execconfig *config, const struct tool *tool, const char *home)
+prepare(struct tool_query *query, const struct execconfig *config, const struct tool *tool, const char *home)
 {
-	question->count = questions(tool, question->commands);
-	question->environment = environment_of(config, tool, home);
-	question->pointers = environment_pointers(question->environment);
-	for (size_t i = 0; i < question->count; i++)
-		question->commands[i].environment = question->pointers;
+	query->count = questions(tool, query->commands);
+	query->environment = environment_of(config, tool, home);
+	query->pointers = environment_pointers(query->environment);
+	for (size_t i = 0; i < query->count; i++)
+		query->commands[i].environment = query->pointers;
 }
 
 void
@@ -225,7 +225,7 @@ toolfacts_ask(const struct execconfig *config, const struct tool *const *tools, 
 	json_t **ret_facts)
 {
 	AUTO_FREE struct command *commands = calloc(count * QUESTIONS + 1, sizeof(*commands));
-	struct question asked[TOOLFACTS_MAX] = {0};
+	struct tool_query asked[TOOLFACTS_MAX] = {0};
 	char home[] = "/tmp/kettle-home-XXXXXX";
 	size_t total = 0;
 	if (!commands || count == 0 || count > TOOLFACTS_MAX)

@@ -73,7 +73,7 @@ struct warm_process {
 	struct image image;
 	char *real, *home; /* the interpreter's file, and the folder that holds its installation */
 	unsigned copies;
-	struct warm_wait *waits;
+	struct warm_waiter *waits;
 };
 
 struct warm {
@@ -193,7 +193,7 @@ is_copied(const struct warm_process *process)
 static void
 tell(struct warm_process *process, struct warm_process *found, bool again)
 {
-	struct warm_wait *wait;
+	struct warm_waiter *wait;
 	while ((wait = process->waits)) {
 		process->waits = wait->next;
 		wait->of = NULL;
@@ -465,12 +465,12 @@ follow(struct warm_process *process, bool started)
 
 /* Where its memory will be written to, where that is of use. */
 static void
-prepare_image(struct warm_process *process, const struct warm_wish *wish)
+prepare_image(struct warm_process *process, const struct warm_key *parts)
 {
 	image_remove(&process->image);
 	free(STEAL(process->real));
 	free(STEAL(process->home));
-	AUTO_FREE char *real = strdup(wish->tool->real), *home = strdup(wish->tool->real);
+	AUTO_FREE char *real = strdup(parts->tool->real), *home = strdup(parts->tool->real);
 	/* PREFIX/bin/python3.11 is installed in PREFIX. */
 	for (int i = 0; home && i < 2; i++) {
 		char *slash = strrchr(home, '/');
@@ -486,7 +486,7 @@ prepare_image(struct warm_process *process, const struct warm_wish *wish)
 
 /* Starts the interpreter of an entry of the list. */
 static void
-start(struct warm_process *process, const struct warm_wish *wish)
+start(struct warm_process *process, const struct warm_key *parts)
 {
 	int pair[2] = {-1, -1}, ends[2] = {-1, -1};
 	process->state = STARTING;
@@ -506,8 +506,8 @@ start(struct warm_process *process, const struct warm_wish *wish)
 	(void)fcntl(ends[1], F_SETFL, O_WRONLY);
 	process->socket_fd = pair[0];
 	process->output_fd = ends[0];
-	prepare_image(process, wish);
-	const struct warmstart child = {.wish = wish,
+	prepare_image(process, parts);
+	const struct warmstart child = {.key = parts,
 		.module = process->pool->module,
 		.socket = pair[1],
 		.output = ends[1],
@@ -522,13 +522,13 @@ start(struct warm_process *process, const struct warm_wish *wish)
 /* ---- asking ---- */
 
 static char *
-make_key(const struct warm_wish *wish)
+make_key(const struct warm_key *parts)
 {
 	AUTO_JSON json_t *cores = json_array();
-	for (size_t i = 0; i < wish->cores->count; i++)
-		(void)json_array_append_new(cores, json_integer(wish->cores->list[i]));
-	AUTO_JSON json_t *key = json_pack("{s:s, s:O, s:O?, s:O}", "tool", wish->tool->path, "environment",
-		wish->environment, "modules", wish->modules, "cores", cores);
+	for (size_t i = 0; i < parts->cores->count; i++)
+		(void)json_array_append_new(cores, json_integer(parts->cores->list[i]));
+	AUTO_JSON json_t *key = json_pack("{s:s, s:O, s:O?, s:O}", "tool", parts->tool->path, "environment",
+		parts->environment, "modules", parts->modules, "cores", cores);
 	return key ? json_dumps(key, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
 }
 
@@ -610,9 +610,9 @@ complain(struct warm *warm)
 }
 
 bool
-warm_ask(struct warm *warm, const struct warm_wish *wish, struct warm_wait *wait)
+warm_ask(struct warm *warm, const struct warm_key *parts, struct warm_waiter *wait)
 {
-	AUTO_FREE char *key = warm && !warm->closing && warm->module ? make_key(wish) : NULL;
+	AUTO_FREE char *key = warm && !warm->closing && warm->module ? make_key(parts) : NULL;
 	if (warm)
 		complain(warm);
 	wait->process = wait->of = NULL;
@@ -633,7 +633,7 @@ warm_ask(struct warm *warm, const struct warm_wish *wish, struct warm_wait *wait
 		return false;
 	process->used_ns = now;
 	if (process->state == FAILED)
-		start(process, wish);
+		start(process, parts);
 	bool waits = process->state == STARTING || (process->state == READY_TO_COPY && must_look(process, now));
 	if (!waits && process->state == READY_TO_COPY)
 		wait->process = process;
@@ -646,11 +646,11 @@ warm_ask(struct warm *warm, const struct warm_wish *wish, struct warm_wait *wait
 }
 
 void
-warm_forget(struct warm_wait *wait)
+warm_forget(struct warm_waiter *wait)
 {
 	if (!wait->of)
 		return;
-	struct warm_wait **at = &wait->of->waits;
+	struct warm_waiter **at = &wait->of->waits;
 	while (*at && *at != wait)
 		at = &(*at)->next;
 	if (*at)

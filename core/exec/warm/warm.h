@@ -25,19 +25,19 @@ struct warm;         /* all of one kettle-exec; opaque. Everything here on the l
 struct warm_process; /* one of them; opaque */
 
 /* What a step must find as a fresh interpreter would have it: a process serves those whose wishes are all the same. */
-struct warm_wish {
+struct warm_key {
 	const struct tool *tool;
 	const json_t *modules;     /* names, may be NULL */
 	const json_t *environment; /* all that may be read at the start or by an import */
 	const struct cores *cores; /* libraries count them */
 };
 /* Somebody who asked. Zero-initialise; must stay where it is while it waits. */
-struct warm_wait {
+struct warm_waiter {
 	struct warm_process *process; /* when it is over: what to begin from, for this turn of the loop; NULL: begin cold */
 	bool again;                   /* ... or rather ask again: what was there is outdated */
 	void (*ended)(void *arg);
 	void *arg;
-	struct warm_wait *next;
+	struct warm_waiter *next;
 	struct warm_process *of; /* whom it waits for */
 };
 
@@ -62,9 +62,9 @@ void warm_free(struct warm *warm);
  * Asks for a process that fits. True: one is being started, or looked at, and `ended` is called later, once. False:
  * wait->process says it at once. `warm` may be NULL.
  */
-bool warm_ask(struct warm *warm, const struct warm_wish *wish, struct warm_wait *wait);
+bool warm_ask(struct warm *warm, const struct warm_key *key, struct warm_waiter *wait);
 /* Does not wait any more. Harmless for who does not. */
-void warm_forget(struct warm_wait *wait);
+void warm_forget(struct warm_waiter *wait);
 /*
  * What a sandbox that begins with it sees besides, so that what the run starts under the interpreter's name begins warm,
  * too; `folders` are those that it sees already. Returns how many binds there are now; their texts are the process's.

@@ -26,21 +26,21 @@ static char **
 make_arguments(const struct warmstart *start)
 {
 	static char number[] = "3", image[] = "4", none[] = "-1";
-	const struct warm_wish *wish = start->wish;
+	const struct warm_key *key = start->key;
 	char **list = calloc(ARGUMENTS_MAX, sizeof(*list));
 	size_t count = 0, i;
 	const json_t *name;
-	if (!list || json_array_size(wish->modules) > ARGUMENTS_MAX - 7) {
+	if (!list || json_array_size(key->modules) > ARGUMENTS_MAX - 7) {
 		free(list);
 		return NULL;
 	}
-	list[count++] = wish->tool->path;
+	list[count++] = key->tool->path;
 	list[count++] = (char *)"-c";
 	list[count++] = (char *)interpreter_loader;
 	list[count++] = (char *)start->module;
 	list[count++] = number;
 	list[count++] = start->image >= 0 ? image : none;
-	json_array_foreach(wish->modules, i, name)
+	json_array_foreach(key->modules, i, name)
 		list[count++] = (char *)json_string_value(name);
 	return list;
 }
@@ -95,14 +95,14 @@ int
 warmstart_spawn(uv_loop_t *loop, const struct warmstart *start, uv_process_t *child)
 {
 	AUTO_FREE char **arguments = make_arguments(start);
-	char **environment = make_environment(start->wish->environment);
+	char **environment = make_environment(start->key->environment);
 	AUTO_FD int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	uv_stdio_container_t stdio[] = {{UV_INHERIT_FD, {.fd = nothing}}, {UV_INHERIT_FD, {.fd = start->output}},
 		{UV_INHERIT_FD, {.fd = start->output}}, {UV_INHERIT_FD, {.fd = start->socket}}, {.flags = UV_IGNORE}};
 	if (start->image >= 0)
 		stdio[4] = (uv_stdio_container_t){UV_INHERIT_FD, {.fd = start->image}};
 	uv_process_options_t options = {.exit_cb = start->ended,
-		.file = start->wish->tool->path,
+		.file = start->key->tool->path,
 		.args = arguments,
 		.env = environment,
 		.cwd = "/",
@@ -110,7 +110,7 @@ warmstart_spawn(uv_loop_t *loop, const struct warmstart *start, uv_process_t *ch
 		.stdio = stdio};
 	int rc = -1;
 	if (arguments && environment && nothing >= 0)
-		rc = spawn_with(loop, child, &options, start->wish->cores);
+		rc = spawn_with(loop, child, &options, start->key->cores);
 	free_environment(environment);
 	return rc;
 }

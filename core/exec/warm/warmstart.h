@@ -9,7 +9,7 @@
 
 /* All borrowed for the call. */
 struct warmstart {
-	const struct warm_wish *wish;
+	const struct warm_key *key;
 	const char *module; /* the extension that it loads */
 	int socket, output; /* its ends */
 	int image;          /* the file for its memory; -1: none */

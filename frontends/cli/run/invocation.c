@@ -256,7 +256,7 @@ run_fail(struct run *run, const struct kettle_error *err)
 	run_finish(run, kettle_error_exit(err->code));
 }
 
-struct ending {
+struct invocation_end {
 	void (*done)(void *arg, int status);
 	void *arg;
 	int status;
@@ -265,7 +265,7 @@ struct ending {
 static void
 ended(void *arg)
 {
-	struct ending ending = *(struct ending *)arg;
+	struct invocation_end ending = *(struct invocation_end *)arg;
 	free(arg);
 	ending.done(ending.arg, ending.status);
 }
@@ -281,14 +281,14 @@ reader_is_gone(void)
 void
 run_post_done(const struct kettle_host *host, void (*done)(void *arg, int status), void *done_arg, int status)
 {
-	struct ending *ending = malloc(sizeof(*ending));
+	struct invocation_end *ending = malloc(sizeof(*ending));
 	if ((fflush(stdout) != 0 || ferror(stdout)) && !reader_is_gone()) {
 		fprintf(stderr, "kettle: standard output cannot be written: %s.\n", strerror(errno));
 		status = status == RUN_OK ? RUN_ENGINE : status;
 	}
 	fflush(stderr);
 	if (ending) {
-		*ending = (struct ending){.done = done, .arg = done_arg, .status = status};
+		*ending = (struct invocation_end){.done = done, .arg = done_arg, .status = status};
 		if (host->post(host, ended, ending) == 0)
 			return;
 		free(ending);

@@ -309,7 +309,7 @@ keep_moved(struct notes *notes, const struct mapping *mapping)
 	struct dump_header *header = &notes->header;
 	if (header->moved_count == DUMP_MOVED_MAX)
 		return -1;
-	header->moved[header->moved_count++] = (struct dump_moved){.start = mapping->start,
+	header->moved[header->moved_count++] = (struct dump_kernel_region){.start = mapping->start,
 		.size = mapping->end - mapping->start,
 		.from_vdso = (int64_t)(mapping->start - getauxval(AT_SYSINFO_EHDR))};
 	return 0;

@@ -33,7 +33,7 @@ struct dump_file {
 	uint32_t path; /* in the text */
 };
 /* [vvar], [vdso] and what else the kernel maps, to be moved to where the memory expects it. */
-struct dump_moved {
+struct dump_kernel_region {
 	uint64_t start, size;
 	int64_t from_vdso; /* bytes from the start of [vdso] */
 };
@@ -44,7 +44,7 @@ struct dump_header {
 	uint64_t size; /* of header, regions, files and text, to be mapped */
 	uint64_t regions, files, text;
 	uint32_t regions_count, files_count, moved_count, environment_count;
-	struct dump_moved moved[DUMP_MOVED_MAX];
+	struct dump_kernel_region moved[DUMP_MOVED_MAX];
 	/* Where it goes on: resume(start) with this thread pointer and stack pointer. */
 	uint64_t resume, thread_pointer, stack_pointer;
 	uint64_t start_code, end_code, start_data, end_data, start_brk, brk;

@@ -62,7 +62,7 @@ struct action {
 };
 
 /* How this process was started. */
-struct started {
+struct process_start {
 	char **argv, **envp;
 	const uint64_t *auxiliary;
 };
@@ -130,7 +130,7 @@ has(const char *letters, char letter)
 /* ---- where the interpreter is ---- */
 
 static uint64_t
-auxiliary(const struct started *started, uint64_t type)
+auxiliary(const struct process_start *started, uint64_t type)
 {
 	for (const uint64_t *at = started->auxiliary; at[0] != AT_NULL; at += 2)
 		if (at[0] == type)
@@ -164,7 +164,7 @@ behind(const char *path, int slashes)
  * one is taken, since a process is called after it. False: this is not how it was started.
  */
 static bool
-find_real(const struct started *started)
+find_real(const struct process_start *started)
 {
 	const char *end = real_path + sizeof(real_path), *given = (const char *)auxiliary(started, AT_EXECFN);
 	char own[PATHS_MAX], target[PATHS_MAX];
@@ -185,7 +185,7 @@ find_real(const struct started *started)
 	return equals(target, file) || append(name, end, file);
 }
 
-static void __attribute__((noreturn)) go_cold(const struct started *started)
+static void __attribute__((noreturn)) go_cold(const struct process_start *started)
 {
 	static const char sentence[] = "kettle: the interpreter of this sandbox cannot be executed\n";
 	(void)CALL(SYS_execve, real_path, started->argv, started->envp, 0);
@@ -318,7 +318,7 @@ fits_limits(const struct dump_header *header)
 }
 
 static bool
-fits(const struct dump_header *header, const struct started *started)
+fits(const struct dump_header *header, const struct process_start *started)
 {
 	const char *text = (const char *)header + header->text;
 	return fits_arguments(header->letters, started->argv) &&
@@ -403,11 +403,11 @@ make_regions(const struct dump_header *header, int image)
 
 /* What the kernel maps by itself goes to where the memory looks for it. */
 static bool
-move_own(const struct dump_header *header, const struct started *started)
+move_own(const struct dump_header *header, const struct process_start *started)
 {
 	uint64_t vdso = auxiliary(started, AT_SYSINFO_EHDR);
 	for (uint32_t i = 0; i < header->moved_count; i++) {
-		const struct dump_moved *moved = &header->moved[i];
+		const struct dump_kernel_region *moved = &header->moved[i];
 		uint64_t from = vdso + (uint64_t)moved->from_vdso;
 		if (!vdso ||
 			(from != moved->start && call(SYS_mremap, (long)from, (long)moved->size, (long)moved->size,
@@ -466,7 +466,7 @@ set_places(const struct dump_header *header)
 
 /* The memory's stack will grow: nothing of this process may be in its way. */
 static bool
-is_away(const struct dump_header *header, const struct started *started)
+is_away(const struct dump_header *header, const struct process_start *started)
 {
 	uint64_t own = (uint64_t)(uintptr_t)started->argv;
 	return own + STACK_AWAY < header->stack_low || own > header->stack_high + STACK_AWAY;
@@ -478,7 +478,7 @@ is_away(const struct dump_header *header, const struct started *started)
  * started by another name than the interpreter's (a script by its #! line): that would be lost.
  */
 static void
-try_again(const struct started *started)
+try_again(const struct process_start *started)
 {
 	const char *given = (const char *)auxiliary(started, AT_EXECFN);
 	const uint8_t *random = (const uint8_t *)auxiliary(started, AT_RANDOM);
@@ -502,7 +502,7 @@ static void __attribute__((noreturn)) jump(const struct dump_header *header)
 
 /* Returns where it cannot be. */
 static void
-go_on(const struct started *started)
+go_on(const struct process_start *started)
 {
 	struct dump_header first;
 	long image = CALL(SYS_openat, AT_FDCWD, IMAGE_SHOWN, O_RDONLY | O_CLOEXEC, 0);
@@ -528,7 +528,7 @@ go_on(const struct started *started)
 /* Where the kernel begins: the count of arguments, these, the environment, the auxiliary vector. */
 static void __attribute__((noreturn, used)) begin(char **stack)
 {
-	struct started started = {.argv = stack + 1};
+	struct process_start started = {.argv = stack + 1};
 	char **end = started.argv;
 	while (*end)
 		end++;

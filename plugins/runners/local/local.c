@@ -26,11 +26,11 @@ struct job {
 	struct job *next;
 };
 
-struct inquiry {
+struct describe_request {
 	void (*done)(void *arg, const struct kettle_error *err, json_t *facts);
 	void *arg;
 	bool brief; /* it needs no tools */
-	struct inquiry *next;
+	struct describe_request *next;
 };
 
 struct local {
@@ -40,7 +40,7 @@ struct local {
 	char complaint[COMPLAINT_MAX]; /* the last line of its standard error; plain ASCII */
 	json_t *facts;                 /* the newest greeting of the running kettle-exec */
 	struct job *jobs;
-	struct inquiry *inquiries;
+	struct describe_request *inquiries;
 	struct kettle_timer *stop_timer;
 	bool ended; /* stop was called: nothing is started any more */
 	kettle_fn stopped;
@@ -138,16 +138,16 @@ static void
 answer_inquiries(struct local *local, const struct kettle_error *err)
 {
 	struct kettle_error none = {0};
-	struct inquiry **link = &local->inquiries;
+	struct describe_request **link = &local->inquiries;
 	while (*link) {
-		struct inquiry *inquiry = *link;
-		if (!err && !inquiry->brief && !json_object_get(local->facts, "tools")) {
-			link = &inquiry->next;
+		struct describe_request *request = *link;
+		if (!err && !request->brief && !json_object_get(local->facts, "tools")) {
+			link = &request->next;
 			continue;
 		}
-		*link = inquiry->next;
-		inquiry->done(inquiry->arg, err ? err : &none, err ? NULL : local->facts);
-		free(inquiry);
+		*link = request->next;
+		request->done(request->arg, err ? err : &none, err ? NULL : local->facts);
+		free(request);
 	}
 }
 
@@ -342,11 +342,11 @@ describe(void *self, const json_t *unit, void (*done)(void *arg, const struct ke
 	int status = ensure_process(local, err);
 	if (status < 0)
 		return status;
-	struct inquiry *inquiry = calloc(1, sizeof(*inquiry));
-	if (!inquiry)
+	struct describe_request *request = calloc(1, sizeof(*request));
+	if (!request)
 		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory.");
-	*inquiry = (struct inquiry){done, arg, json_is_true(json_object_get(unit, "brief")), local->inquiries};
-	local->inquiries = inquiry;
+	*request = (struct describe_request){done, arg, json_is_true(json_object_get(unit, "brief")), local->inquiries};
+	local->inquiries = request;
 	if (!local->facts)
 		return 0;
 	/* A GPU may have gone since the greeting: kettle-exec is asked for another one. */

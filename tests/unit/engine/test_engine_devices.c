@@ -241,9 +241,9 @@ silent_world(void)
 static void
 lose_patience(size_t describes)
 {
-	until(fake.describes == describes && world.engine->questions);
-	world.engine->questions->deadline_ms = 0;
-	until(!world.engine->questions);
+	until(fake.describes == describes && world.engine->requests);
+	world.engine->requests->deadline_ms = 0;
+	until(!world.engine->requests);
 }
 
 static void
@@ -287,12 +287,12 @@ test_silent_at_the_end(void **state)
 	(void)state;
 	silent_world();
 	int64_t job = world_submit();
-	until(world.engine->questions);
+	until(world.engine->requests);
 	world_stop(0);
 	assert_true(world_job_is(job, "queued"));
 	assert_int_equal(world_number("attempt - spared", job), 0);
 	world_start(devices_with_gpu());
-	until(world.engine->questions);
+	until(world.engine->requests);
 	world_cancel(job);
 	lose_patience(2);
 	until(world.engine->in_flight == 0);

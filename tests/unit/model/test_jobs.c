@@ -35,7 +35,7 @@ teardown(void **state)
 
 struct call {
 	int64_t job, attempt;
-	bool spared, queued;
+	bool uncounted, queued;
 	const char *text;
 	json_t *json;
 };
@@ -51,7 +51,7 @@ static int
 requeue_op(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct call *call = arg;
-	return jobs_requeue(db, call->job, call->attempt, call->spared, false, call->text, &call->queued, err);
+	return jobs_requeue(db, call->job, call->attempt, call->uncounted, false, call->text, &call->queued, err);
 }
 
 static int
@@ -151,7 +151,7 @@ test_attempts(void **state)
 	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM jobs WHERE handle = 'handle' AND state = 'running'"), 1);
 	/* Handed back any number of times: that costs no attempt. */
 	for (int i = 0; i < 5; i++) {
-		call.spared = true;
+		call.uncounted = true;
 		call.text = "the engine stopped";
 		assert_int_equal(fixture_write(&c.f, requeue_op, &call, NULL), 0);
 		assert_true(call.queued);

@@ -83,7 +83,7 @@ read_page(struct db *db, void *arg, struct kettle_error *err)
 	const char *device = page->device ? page->device : "CPU";
 	if (page->user)
 		return ranking_page_of(db, 1, device, page->user, page->limit, page->offset, &page->page, err);
-	struct ranking_wanted wanted = {1, "board", device, page->limit, page->offset};
+	struct ranking_page_request wanted = {1, "board", device, page->limit, page->offset};
 	struct ranking_page made = {0};
 	int code = ranking_page_read(db, &wanted, NULL, &made, err);
 	page->page = json_incref(made.object);

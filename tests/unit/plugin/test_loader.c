@@ -45,7 +45,7 @@ teardown(void **state)
 static void
 refuse(struct fixture *f, const char *name, uint32_t kind, int code, const char *part)
 {
-	const struct loaded *loaded = NULL;
+	const struct loaded_plugin *loaded = NULL;
 	size_t before = loader_count(f->loader);
 	f->err = (struct kettle_error){0};
 	int rc = loader_load(f->loader, kind, name, &loaded, &f->err);
@@ -56,10 +56,10 @@ refuse(struct fixture *f, const char *name, uint32_t kind, int code, const char 
 	assert_int_equal(loader_count(f->loader), before);
 }
 
-static const struct loaded *
+static const struct loaded_plugin *
 load(struct fixture *f, const char *name)
 {
-	const struct loaded *loaded = NULL;
+	const struct loaded_plugin *loaded = NULL;
 	if (loader_load(f->loader, 0, name, &loaded, &f->err) != 0)
 		fail_msg("%s", f->err.message);
 	return loaded;
@@ -82,7 +82,7 @@ static void
 test_good(void **state)
 {
 	struct fixture *f = *state;
-	const struct loaded *loaded = load(f, "fix_good");
+	const struct loaded_plugin *loaded = load(f, "fix_good");
 	assert_string_equal(loaded->plugin.name, "fix_good");
 	assert_int_equal(loaded->plugin.options_count, 1);
 	assert_string_equal(loaded->plugin.language->skeletons[0].file_name, "submission.fix");
@@ -157,7 +157,7 @@ test_files_that_are_none(void **state)
 	(void)load(f, "fix_good");
 	copy_start(f, "fix_good.so", "fix_good.so", SIZE_MAX);
 	AUTO_FREE char *second = path_join(f->scratch, "fix_good.so");
-	const struct loaded *loaded = NULL;
+	const struct loaded_plugin *loaded = NULL;
 	assert_int_equal(loader_open(f->loader, 0, NULL, second, &loaded, &f->err), KETTLE_ECONFLICT);
 	assert_int_equal(loader_open(f->loader, 0, NULL, "/no/such/file.so", &loaded, &f->err), KETTLE_ENOENT);
 }
