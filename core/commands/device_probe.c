@@ -87,7 +87,7 @@ read_outcomes(struct probe *probe, const json_t *completion)
 	size_t i;
 	json_array_foreach(json_object_get(probe->plan, "steps"), i, step) {
 		const json_t *outcome = outcome_of(completion, json_string_value(json_object_get(step, "id")));
-		struct verdict_step reading = {0};
+		struct step_result reading = {0};
 		if (!outcome || probe->err.code < 0)
 			continue;
 		verdict_step_read(language_find(&probe->core->languages, lang), task, step, outcome, &reading);

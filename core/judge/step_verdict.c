@@ -21,7 +21,7 @@ struct reader {
 	const json_t *task, *step, *outcome;
 	bool secret;
 	char name[120]; /* "the secret test run", "the step `link`" */
-	struct verdict_step *reading;
+	struct step_result *step_result;
 };
 
 const char *
@@ -59,10 +59,10 @@ outcome_is(const struct reader *reader, const char *state)
 static struct kettle_error *
 read_as(const struct reader *reader, enum verdict_state state, const char *blame, bool retry)
 {
-	reader->reading->state = state;
-	reader->reading->blame = blame;
-	reader->reading->retry = retry;
-	return &reader->reading->why;
+	reader->step_result->state = state;
+	reader->step_result->blame = blame;
+	reader->step_result->retry = retry;
+	return &reader->step_result->why;
 }
 
 /* How sentences name the step. */
@@ -370,12 +370,12 @@ read_passed_run(const struct reader *reader)
 	struct kettle_error inner = {0};
 	const char *ranking = text_of(reader->task, "ranking_by");
 	if (verdict_score(json_object_get(reader->outcome, "result"), count_cases(reader), ranking ? ranking : "last",
-			&reader->reading->score, &inner)) {
+			&reader->step_result->score, &inner)) {
 		kettle_fail(read_as(reader, VERDICT_FAILED, participant, false), KETTLE_EINVAL, "%s is void: %s", reader->name,
 			reader->secret ? "the times that its harness reported make no score." : inner.message);
 		return;
 	}
-	reader->reading->scored = strcmp(mode, "leaderboard") == 0;
+	reader->step_result->scored = strcmp(mode, "leaderboard") == 0;
 }
 
 /* ---- the machine ---- */
@@ -455,7 +455,7 @@ ask_language(const struct reader *reader, const struct language *language)
 {
 	AUTO_JSON json_t *said = NULL;
 	struct kettle_error unheard = {0}; /* a language that cannot explain leaves the core's own reading */
-	if (!language || !language->ops->interpret || !reader->outcome || reader->reading->state == VERDICT_SKIPPED)
+	if (!language || !language->ops->interpret || !reader->outcome || reader->step_result->state == VERDICT_SKIPPED)
 		return;
 	if (language->ops->interpret(language->self, reader->step, reader->outcome, &said, &unheard) == 0)
 		(void)take_explanation(reader, said);
@@ -463,15 +463,15 @@ ask_language(const struct reader *reader, const struct language *language)
 
 void
 verdict_step_read(const struct language *language, const json_t *task, const json_t *step, const json_t *outcome,
-	struct verdict_step *ret_reading)
+	struct step_result *ret_reading)
 {
-	*ret_reading = (struct verdict_step){0};
+	*ret_reading = (struct step_result){0};
 	struct reader reader = {
 		.task = task,
 		.step = step,
 		.outcome = json_is_object(outcome) ? outcome : NULL,
 		.secret = json_is_true(json_object_get(json_object_get(step, "run"), "secret")),
-		.reading = ret_reading,
+		.step_result = ret_reading,
 	};
 	name_step(&reader);
 	read_outcome(&reader);

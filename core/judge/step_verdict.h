@@ -19,7 +19,7 @@
 
 enum verdict_state { VERDICT_PASSED = 1, VERDICT_FAILED, VERDICT_TIMED_OUT, VERDICT_ERROR, VERDICT_SKIPPED };
 
-struct verdict_step {
+struct step_result {
 	enum verdict_state state;
 	bool retry;        /* the machine's fault, and another attempt may help */
 	const char *blame; /* "participant", "task", "machine", or NULL; static */
@@ -38,6 +38,6 @@ const char *verdict_state_name(enum verdict_state state);
  * nothing that the run itself said. [any]
  */
 void verdict_step_read(const struct language *language, const json_t *task, const json_t *step, const json_t *outcome,
-	struct verdict_step *ret_reading);
+	struct step_result *ret_reading);
 
 #endif

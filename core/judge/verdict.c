@@ -127,9 +127,9 @@ message_of(const struct kettle_error *why)
 
 /* For a step that ran out of time the field expects 114, whatever signal ended it. */
 static json_t *
-exit_of(const struct verdict_step *reading, const json_t *outcome)
+exit_of(const struct step_result *read, const json_t *outcome)
 {
-	if (reading->state == VERDICT_TIMED_OUT)
+	if (read->state == VERDICT_TIMED_OUT)
 		return json_integer(VERDICT_EXIT_TIMEOUT);
 	return keep_value(outcome, "exit", JSON_INTEGER);
 }
@@ -155,16 +155,16 @@ keep_artifacts(struct verdict_builder *builder, const json_t *step, const json_t
 
 static int
 add_compilation(
-	struct verdict_builder *builder, const json_t *step, const json_t *outcome, const struct verdict_step *reading)
+	struct verdict_builder *builder, const json_t *step, const json_t *outcome, const struct step_result *read)
 {
 	const char *title = text_of(step, "title");
 	builder->build_ns += integer_of(outcome, "wall_ns");
 	json_t *entry = json_pack("{s:s, s:o, s:b, s:s, s:o, s:o, s:o, s:o, s:o, s:b}", "title",
 		title ? title : text_of(step, "id"), "command", keep_value(outcome, "command", JSON_STRING), "passed",
-		reading->state == VERDICT_PASSED, "state", verdict_state_name(reading->state), "exit",
-		exit_of(reading, outcome), "message", message_of(&reading->why), "stdout",
-		keep_output(builder, outcome, "stdout"), "stderr", keep_output(builder, outcome, "stderr"), "wall_ns",
-		keep_value(outcome, "wall_ns", JSON_INTEGER), "cached", json_is_true(json_object_get(outcome, "cached")));
+		read->state == VERDICT_PASSED, "state", verdict_state_name(read->state), "exit", exit_of(read, outcome),
+		"message", message_of(&read->why), "stdout", keep_output(builder, outcome, "stdout"), "stderr",
+		keep_output(builder, outcome, "stderr"), "wall_ns", keep_value(outcome, "wall_ns", JSON_INTEGER), "cached",
+		json_is_true(json_object_get(outcome, "cached")));
 	return json_array_append_new(builder->compilation, entry);
 }
 
@@ -194,11 +194,11 @@ system_of(const struct verdict_builder *builder)
 /* What only a public run shows. */
 static int
 add_details(struct verdict_builder *builder, json_t *entry, const json_t *step, const json_t *outcome,
-	const struct verdict_step *reading)
+	const struct step_result *read)
 {
 	AUTO_JSON json_t *details =
-		json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "message", message_of(&reading->why), "exit",
-			exit_of(reading, outcome), "signal", keep_value(outcome, "signal", JSON_INTEGER), "limit",
+		json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "message", message_of(&read->why), "exit",
+			exit_of(read, outcome), "signal", keep_value(outcome, "signal", JSON_INTEGER), "limit",
 			keep_value(outcome, "limit", JSON_STRING), "memory_peak", keep_value(outcome, "memory_peak", JSON_INTEGER),
 			"stdout", keep_output(builder, outcome, "stdout"), "stderr", keep_output(builder, outcome, "stderr"),
 			"result", keep_result(builder, outcome), "command", keep_value(outcome, "command", JSON_STRING));
@@ -215,42 +215,42 @@ add_details(struct verdict_builder *builder, json_t *entry, const json_t *step, 
 }
 
 static int
-add_run(struct verdict_builder *builder, const json_t *step, const json_t *outcome, const struct verdict_step *reading)
+add_run(struct verdict_builder *builder, const json_t *step, const json_t *outcome, const struct step_result *read)
 {
 	const json_t *run = json_object_get(step, "run");
 	bool secret = json_is_true(json_object_get(run, "secret"));
 	builder->run_ns += integer_of(outcome, "wall_ns");
 	json_t *entry = json_pack("{s:s, s:b, s:b, s:s, s:o, s:o, s:o, s:o, s:o}", "mode", text_of(run, "mode"), "secret",
-		secret, "passed", reading->state == VERDICT_PASSED, "state", verdict_state_name(reading->state), "score",
-		seconds(reading->scored ? reading->score.value : 0), "low", seconds(reading->scored ? reading->score.low : 0),
-		"high", seconds(reading->scored ? reading->score.high : 0), "start_ns",
-		keep_value(outcome, "start_ns", JSON_INTEGER), "wall_ns", keep_value(outcome, "wall_ns", JSON_INTEGER));
+		secret, "passed", read->state == VERDICT_PASSED, "state", verdict_state_name(read->state), "score",
+		seconds(read->scored ? read->score.value : 0), "low", seconds(read->scored ? read->score.low : 0), "high",
+		seconds(read->scored ? read->score.high : 0), "start_ns", keep_value(outcome, "start_ns", JSON_INTEGER),
+		"wall_ns", keep_value(outcome, "wall_ns", JSON_INTEGER));
 	if (json_array_append_new(builder->runs, entry))
 		return KETTLE_ENOMEM;
-	return secret ? 0 : add_details(builder, entry, step, outcome, reading);
+	return secret ? 0 : add_details(builder, entry, step, outcome, read);
 }
 
 static void
-take_score(struct verdict_builder *builder, const struct verdict_step *reading, bool secret)
+take_score(struct verdict_builder *builder, const struct step_result *read, bool secret)
 {
-	if (!reading->scored)
+	if (!read->scored)
 		return;
 	*(secret ? &builder->secret_scored : &builder->public_scored) = true;
-	if (reading->score.value > builder->score.value)
-		builder->score = reading->score;
+	if (read->score.value > builder->score.value)
+		builder->score = read->score;
 }
 
 /* The first step that did not pass decides; those that were skipped only follow from it. */
 static void
-take_state(struct verdict_builder *builder, const struct verdict_step *reading, bool secret)
+take_state(struct verdict_builder *builder, const struct step_result *read, bool secret)
 {
-	if (builder->state || reading->state == VERDICT_PASSED || reading->state == VERDICT_SKIPPED)
+	if (builder->state || read->state == VERDICT_PASSED || read->state == VERDICT_SKIPPED)
 		return;
-	builder->state = reading->state;
-	builder->blame = reading->blame;
-	builder->retry = reading->retry;
+	builder->state = read->state;
+	builder->blame = read->blame;
+	builder->retry = read->retry;
 	builder->secret_failed = secret;
-	builder->why = reading->why;
+	builder->why = read->why;
 }
 
 static const json_t *
@@ -269,15 +269,15 @@ find_outcome(const struct verdict_builder *builder, const char *id)
 static int
 add_step(struct verdict_builder *builder, const json_t *step)
 {
-	struct verdict_step reading;
+	struct step_result read;
 	const json_t *run = json_object_get(step, "run"), *outcome = find_outcome(builder, text_of(step, "id"));
 	bool secret = json_is_true(json_object_get(run, "secret"));
-	verdict_step_read(builder->language, builder->task, step, outcome, &reading);
-	take_state(builder, &reading, secret);
-	take_score(builder, &reading, secret);
-	if (!outcome || reading.state == VERDICT_SKIPPED)
+	verdict_step_read(builder->language, builder->task, step, outcome, &read);
+	take_state(builder, &read, secret);
+	take_score(builder, &read, secret);
+	if (!outcome || read.state == VERDICT_SKIPPED)
 		return 0;
-	return run ? add_run(builder, step, outcome, &reading) : add_compilation(builder, step, outcome, &reading);
+	return run ? add_run(builder, step, outcome, &read) : add_compilation(builder, step, outcome, &read);
 }
 
 /* ---- the job ---- */
