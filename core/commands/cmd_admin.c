@@ -22,7 +22,7 @@ static int
 is_accepting(struct db *db, bool *ret_accepting, struct kettle_error *err)
 {
 	AUTO_JSON json_t *value = NULL;
-	int code = state_setting_get(db, "accepting", &value, err);
+	int code = settings_setting_get(db, "accepting", &value, err);
 	*ret_accepting = code == 0 && !json_is_false(value);
 	return code;
 }
@@ -34,7 +34,7 @@ set_accepting(struct db *db, const struct actor *actor, bool accepting, json_t *
 	AUTO_JSON json_t *value = json_boolean(accepting), *data = json_pack("{s:b}", "accepting", accepting);
 	int code = is_accepting(db, &before, err);
 	if (code == 0 && before != accepting) {
-		code = state_setting_put(db, "accepting", value, err);
+		code = settings_setting_put(db, "accepting", value, err);
 		if (code == 0)
 			code = db_event(db, "admin.accepting", 'a', 0, 0, actor->user, data, err);
 	}

@@ -99,7 +99,7 @@ static int
 insert_board(struct db *db, const struct actor *actor, struct new_board *board, struct kettle_error *err)
 {
 	int64_t task = 0;
-	int code = content_put_task(db, board->bundle, &task, err);
+	int code = blobs_put_task(db, board->bundle, &task, err);
 	if (code == 0)
 		code = db_exec(db, err,
 			"INSERT INTO boards (name, description, task, creator, created_at, updated_at, deadline_at, "
@@ -199,7 +199,7 @@ cmd_board_list(struct db *db, const struct command_env *env, const struct actor 
 
 /* Of the one who asks: all of their runs. */
 static int
-show_own(struct db *db, const struct actor *actor, const struct board *board, const struct board_asked *asked,
+show_own(struct db *db, const struct actor *actor, const struct board *board, const struct board_view_request *asked,
 	json_t **ret_result, struct kettle_error *err)
 {
 	AUTO_JSON json_t *devices = NULL, *object = NULL, *rankings = json_array();
@@ -231,14 +231,14 @@ cmd_board_show(struct db *db, const struct command_env *env, const struct actor 
 		code = board_check_access(db, actor, &board, err);
 	if (code < 0)
 		return code;
-	struct board_asked asked = {
+	struct board_view_request asked = {
 		.device = json_string_value(json_object_get(args, "device")),
 		.limit = json_integer_value(json_object_get(args, "limit")),
 		.offset = json_integer_value(json_object_get(args, "offset")),
 		.open = board_owns(actor, &board) || board_code_open(&board, db->now_ms),
 	};
 	return json_is_true(json_object_get(args, "mine")) ? show_own(db, actor, &board, &asked, ret_result, err)
-													   : board_answer(db, &board, &asked, ret_result, err);
+													   : board_cache_get(db, &board, &asked, ret_result, err);
 }
 
 static int
@@ -277,7 +277,7 @@ cmd_board_delete(struct db *db, const struct command_env *env, const struct acto
 	if (code == 0)
 		code = tell_deleted(db, actor, &board, submissions, err);
 	if (code == 0)
-		code = board_remove(db, board.id, err);
+		code = board_delete(db, board.id, err);
 	if (code < 0)
 		return code;
 	*ret_result = json_pack("{s:s, s:I}", "name", board.name, "submissions", (json_int_t)submissions);

@@ -30,7 +30,7 @@ load(struct db *db, const struct actor *actor, const json_t *args, struct board 
 	int code = board_find(db, actor, json_string_value(json_object_get(args, "name")), ret_board, err);
 	if (code == 0)
 		code = board_check_access(db, actor, ret_board, err);
-	return code < 0 ? code : content_get_task(db, ret_board->task, ret_bundle, err);
+	return code < 0 ? code : blobs_get_task(db, ret_board->task, ret_bundle, err);
 }
 
 /* ---- plans as they are shown ---- */
@@ -130,7 +130,7 @@ load_unit(const struct plans *plans, const char *device, json_t **ret_unit, stru
 	if (!unit || !label)
 		return fail_memory(err);
 	(void)json_object_update(unit, json_array_get(units, 0));
-	int code = state_unit_calibration(plans->db, name, json_string_value(label), &calibration, err);
+	int code = settings_unit_calibration(plans->db, name, json_string_value(label), &calibration, err);
 	if (code == 0 &&
 		(json_object_set_new(unit, "name", json_string(name)) < 0 || json_object_set(unit, "unit", label) < 0 ||
 			(json_is_object(calibration) && json_object_set(unit, "calibration", calibration) < 0)))
@@ -217,7 +217,7 @@ cmd_board_template(struct db *db, const struct command_env *env, const struct ac
 	if (code == 0)
 		code = board_object(db, board.id, &object, err);
 	if (code == 0)
-		code = starter_list(env->languages, object, json_object_get(bundle, "templates"),
+		code = board_template_list(env->languages, object, json_object_get(bundle, "templates"),
 			json_string_value(json_object_get(args, "lang")), &starters, err);
 	if (code < 0)
 		return code;

@@ -85,7 +85,7 @@ static void
 load(void *arg)
 {
 	struct calibration_run *c = arg;
-	AUTO_FREE char *tasks = shipped_dir(), *folder = tasks ? path_join(tasks, CALIBRATE_FOLDER) : NULL;
+	AUTO_FREE char *tasks = builtin_dirs_find(), *folder = tasks ? path_join(tasks, CALIBRATE_FOLDER) : NULL;
 	struct dirent **entries = NULL;
 	int count = folder ? scandir(folder, &entries, NULL, by_name) : -1;
 	for (int i = 0; i < count; i++) {
@@ -156,14 +156,14 @@ store_op_calibrate(struct db *db, void *arg, struct kettle_error *err)
 	const char *device = calibrate_text(calibrate_unit(c), "device"), *unit = calibrate_text(calibrate_unit(c), "unit");
 	AUTO_JSON json_t *before = NULL, *data = json_pack("{s:s, s:s, s:O}", "device", device, "unit", unit, "names",
 										 json_object_get(c->found, "names"));
-	int code = state_unit_calibration(db, device, unit, &before, err);
+	int code = settings_unit_calibration(db, device, unit, &before, err);
 	json_t *tasks = json_object_get(before, "tasks");
 	if (code == 0 && tasks && !calibration_machine_changed(before, c->machine))
 		(void)json_object_set(c->found, "tasks", tasks);
 	if (code == 0)
 		code = calibrate_boards_prune(db, c->found, err);
 	if (code == 0)
-		code = state_unit_calibrate(db, device, unit, c->found, err);
+		code = settings_unit_calibrate(db, device, unit, c->found, err);
 	return code < 0 ? code : db_event(db, "device.calibrated", 'a', 0, 0, 0, data, err);
 }
 
@@ -314,7 +314,7 @@ static int
 read_stored(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct calibration_run *c = arg;
-	return state_units(db, &c->stored, err);
+	return settings_units(db, &c->stored, err);
 }
 
 static void

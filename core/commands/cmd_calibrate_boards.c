@@ -110,7 +110,7 @@ store_op_board(struct db *db, void *arg, struct kettle_error *err)
 	const char *device = calibrate_text(calibrate_unit(c), "device"), *unit = calibrate_text(calibrate_unit(c), "unit");
 	AUTO_JSON json_t *calibration = NULL, *data = json_pack("{s:s, s:s, s:s, s:O}", "device", device, "unit", unit,
 											  "leaderboard", board_text(c, "leaderboard"), "names", c->boards.names);
-	int code = state_unit_calibration(db, device, unit, &calibration, err);
+	int code = settings_unit_calibration(db, device, unit, &calibration, err);
 	if (code == 0 && !json_is_object(calibration))
 		code = kettle_fail(err, KETTLE_ENOENT, "The unit's calibration is gone.");
 	if (code == 0)
@@ -118,7 +118,7 @@ store_op_board(struct db *db, void *arg, struct kettle_error *err)
 	if (code == 0)
 		code = calibration_set_task(calibration, board_text(c, "hash"), c->boards.names, err);
 	if (code == 0)
-		code = state_unit_calibrate(db, device, unit, calibration, err);
+		code = settings_unit_calibrate(db, device, unit, calibration, err);
 	return code < 0 ? code : db_event(db, "device.calibrated", 'a', 0, 0, 0, data, err);
 }
 
@@ -187,7 +187,7 @@ static int
 read_bundle(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct calibration_run *c = arg;
-	return content_get_task(db, json_integer_value(json_object_get(board_of(c), "task")), &c->boards.bundle, err);
+	return blobs_get_task(db, json_integer_value(json_object_get(board_of(c), "task")), &c->boards.bundle, err);
 }
 
 static void
@@ -240,7 +240,7 @@ read_boards(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct calibration_run *c = arg;
 	const char *device = calibrate_text(calibrate_unit(c), "device"), *unit = calibrate_text(calibrate_unit(c), "unit");
-	int code = state_unit_calibration(db, device, unit, &c->boards.calibration, err);
+	int code = settings_unit_calibration(db, device, unit, &c->boards.calibration, err);
 	if (code < 0)
 		return code;
 	return db_array(db, &c->boards.list, err,

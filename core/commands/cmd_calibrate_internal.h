@@ -53,7 +53,7 @@ struct calibration_run {
 const char *calibrate_text(const json_t *object, const char *key);
 /* The unit at hand: as the engine describes it, with "device". */
 json_t *calibrate_unit(const struct calibration_run *c);
-/* What the database had of it at the beginning, a row of state_units; NULL: nothing. */
+/* What the database had of it at the beginning, a row of settings_units; NULL: nothing. */
 const json_t *calibrate_row(const struct calibration_run *c);
 /* Its runner; NULL: that is not loaded. */
 const struct runner *calibrate_runner(const struct calibration_run *c);

@@ -52,7 +52,7 @@ store_units(struct db *db, void *arg, struct kettle_error *err)
 	int code = 0;
 	json_array_foreach(c->changed, i, unit)
 		if (code == 0)
-			code = state_unit_set(db, unit, c->disabled, err);
+			code = settings_unit_set(db, unit, c->disabled, err);
 	return code;
 }
 

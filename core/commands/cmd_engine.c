@@ -127,7 +127,7 @@ static int
 read_stored(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct device_listing *listing = arg;
-	return state_units(db, &listing->reading, err);
+	return settings_units(db, &listing->reading, err);
 }
 
 /* What is still asked answers into a list that nobody sees any more. */
@@ -148,7 +148,7 @@ static int
 learn(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct unit_facts_update *update = arg;
-	return state_unit_learn(
+	return settings_unit_learn(
 		db, json_string_value(update->device), json_string_value(update->unit), update->facts, false, err);
 }
 

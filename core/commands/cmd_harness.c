@@ -58,7 +58,7 @@ read_all(void *arg)
 {
 	struct harness_request *request = arg;
 	const struct kettle_language *ops = request->language->ops;
-	AUTO_FREE char *tasks = shipped_dir(), *folder = tasks ? path_join(tasks, "harness") : NULL;
+	AUTO_FREE char *tasks = builtin_dirs_find(), *folder = tasks ? path_join(tasks, "harness") : NULL;
 	int code = folder ? 0 : kettle_fail(&request->err, KETTLE_ENOMEM, "There is no memory.");
 	for (size_t i = 0; i < ops->harness_count && code == 0; i++)
 		code = read_file(folder, &ops->harness[i], request->files, &request->err);

@@ -367,7 +367,7 @@ cmd_submission_show(struct db *db, const struct command_env *env, const struct a
 	AUTO_JSON json_t *row = NULL, *jobs = NULL, *code_row = NULL;
 	int code = find(db, actor, args, true, &row, err);
 	if (code == KETTLE_EACCES)
-		return submission_open(db, actor, json_integer_value(json_object_get(args, "id")), ret_result, err);
+		return code_visibility_of(db, actor, json_integer_value(json_object_get(args, "id")), ret_result, err);
 	if (code == 0)
 		code = load_jobs(db, row, &jobs, err);
 	if (code == 0)
@@ -442,16 +442,16 @@ static int
 remove_submission(struct db *db, const json_t *row, struct kettle_error *err)
 {
 	int64_t id = id_of(row, "id");
-	int code = content_note_submission(db, id, err);
+	int code = blobs_note_submission(db, id, err);
 	if (code == 0)
-		code = rate_keep(db, id, err);
+		code = rate_limit_keep(db, id, err);
 	if (code == 0)
 		code = db_exec(db, err, "DELETE FROM jobs WHERE submission = ?", "i", id);
 	if (code == 0)
 		code = ranking_recompute(db, id_of(row, "leaderboard_id"), NULL, id_of(row, "user"), err);
 	if (code == 0)
 		code = db_exec(db, err, "DELETE FROM submissions WHERE id = ?", "i", id);
-	return code < 0 ? code : content_collect(db, err);
+	return code < 0 ? code : blobs_collect(db, err);
 }
 
 int

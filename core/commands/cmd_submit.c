@@ -227,7 +227,7 @@ static int
 check_accepting(const struct submit_request *submit, struct kettle_error *err)
 {
 	AUTO_JSON json_t *accepting = NULL;
-	int code = state_setting_get(submit->db, "accepting", &accepting, err);
+	int code = settings_setting_get(submit->db, "accepting", &accepting, err);
 	if (code < 0)
 		return code;
 	if (json_is_false(accepting))
@@ -290,7 +290,7 @@ check_all(struct submit_request *submit, struct kettle_error *err)
 	if (code == 0)
 		code = board_check_access(submit->db, submit->actor, &submit->board, err);
 	if (code == 0)
-		code = rate_check(submit->db, &submit->board, submit->actor->user, submit->mode, submit->devices, err);
+		code = rate_limit_check(submit->db, &submit->board, submit->actor->user, submit->mode, submit->devices, err);
 	return code < 0 ? code : check_deadline(submit, err);
 }
 
@@ -320,7 +320,7 @@ store(struct submit_request *submit, struct kettle_error *err)
 {
 	struct db *db = submit->db;
 	int64_t code_blob = 0;
-	int code = content_put(db, submit->code, submit->size, &code_blob, err);
+	int code = blobs_put(db, submit->code, submit->size, &code_blob, err);
 	if (code == 0)
 		code = db_exec(db, err,
 			"INSERT INTO submissions (leaderboard, task, user, mode, file_name, code, created_at) VALUES (?, ?, ?, ?, "

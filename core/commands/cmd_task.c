@@ -340,7 +340,7 @@ static int
 copy_shipped(struct task_request *request, json_t **ret_result, struct kettle_error *err)
 {
 	const char *from = argument(request, "from");
-	AUTO_FREE char *dir = shipped_dir();
+	AUTO_FREE char *dir = builtin_dirs_find();
 	AUTO_JSON json_t *names = dir ? shipped_names(dir) : NULL;
 	if (!names)
 		return fail_memory(err);

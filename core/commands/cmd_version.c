@@ -45,7 +45,7 @@ add_installed(json_t *parts, const char *part, const char *in_build, const char 
 static json_t *
 list_parts(const struct core *core)
 {
-	AUTO_FREE char *tasks = shipped_dir();
+	AUTO_FREE char *tasks = builtin_dirs_find();
 	json_t *parts = json_array();
 	add_program(parts, "kettle");
 	add_program(parts, "kettle-exec");

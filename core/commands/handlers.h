@@ -55,7 +55,7 @@ command_run_fn cmd_board_update;
  * secret. A plan that cannot be made here has "error", a sentence, instead.
  */
 command_run_fn cmd_board_task;
-/* leaderboard.template {name, lang?}: {"leaderboard", "templates": starter_list's}. */
+/* leaderboard.template {name, lang?}: {"leaderboard", "templates": board_template_list's}. */
 command_run_fn cmd_board_template;
 
 /* ---- cmd_rate.c: rate limits of a leaderboard. Store's threads ---- */
@@ -114,7 +114,7 @@ command_run_fn cmd_invite_join;
  * rankings' present, "task": hash of the version it ran on, "sha256", "code", "devices": [{"device", "state", "score",
  * "low", "high"}]}], "next": what to pass as `after`, or null at the end}.
  *
- * The board's creator and admins get every submission; others only those that submission_open opens. ECONFLICT: the board
+ * The board's creator and admins get every submission; others only those that code_visibility_of opens. ECONFLICT: the board
  * is active, and private is not set; EACCES: neither creator nor admin, and private is set, or the code is not open.
  */
 command_run_fn cmd_board_export;
@@ -154,7 +154,7 @@ command_run_fn cmd_submit;
  */
 command_run_fn cmd_submission_list;
 /*
- * submission.show {id}, for its owner, the board's creator and admins; for others as submission_open says: {"id", "leaderboard_id", "leaderboard_name", "file_name", "user_id"
+ * submission.show {id}, for its owner, the board's creator and admins; for others as code_visibility_of says: {"id", "leaderboard_id", "leaderboard_name", "file_name", "user_id"
  * (text), "user_name", "submission_time", "done", "mode", "state", "code", "flagged": reason or null,
  *  "runs": [{"start_time", "end_time", "mode", "secret", "runner": device, "score", "passed", "result"}],
  *  "job": {"status", "error", "last_heartbeat"}, "runner_queue": null, "rank": {device: rank or null},

@@ -223,7 +223,7 @@ submit(struct engine_job *job, const json_t *material)
 static int
 read_calibration(struct db *db, struct engine_op *op, struct kettle_error *err)
 {
-	return state_unit_calibration(
+	return settings_unit_calibration(
 		db, json_string_value(json_object_get(op->material, "device")), op->unit, &op->calibration, err);
 }
 

@@ -127,7 +127,7 @@ load_open(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct load *load = arg;
 	int status = jobs_open(db, &load->jobs, err);
-	return status < 0 ? status : state_units(db, &load->units, err);
+	return status < 0 ? status : settings_units(db, &load->units, err);
 }
 
 /* When it was accepted, on the clock that began anew since. */

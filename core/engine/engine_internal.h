@@ -181,7 +181,7 @@ struct unit *engine_unit_find(const struct engine *engine, const char *label);
 /* In memory; what is to last is stored by whoever calls. */
 void engine_health_disabled(struct engine *engine, struct unit *unit, const char *why, bool by_hand);
 void engine_health_ready(struct engine *engine, struct unit *unit, const char *why);
-/* What state_units remembers. */
+/* What settings_units remembers. */
 void engine_health_load(struct engine *engine, const json_t *rows);
 /* Takes what a completion says of the GPUs of the job's units. */
 void engine_health_judge(struct engine_job *job, const json_t *completion);

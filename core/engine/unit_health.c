@@ -34,7 +34,7 @@ static int
 note_op(struct db *db, void *arg, struct kettle_error *err)
 {
 	const struct note *note = arg;
-	return state_unit_set(db, note->data, note->disabled, err);
+	return settings_unit_set(db, note->data, note->disabled, err);
 }
 
 static void

@@ -57,7 +57,7 @@ static int
 look(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct purge *purge = arg;
-	return board_remove_open(db, &purge->more, err);
+	return board_delete_open(db, &purge->more, err);
 }
 
 static int
@@ -65,7 +65,7 @@ part(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct purge *purge = arg;
 	purge->removed = true;
-	return board_remove_part(db, &purge->more, err);
+	return board_delete_part(db, &purge->more, err);
 }
 
 static void

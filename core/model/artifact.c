@@ -147,7 +147,7 @@ store_one(struct db *db, int64_t job, const json_t *artifact, struct kettle_erro
 		return kettle_fail(err, KETTLE_EINVAL, "An artifact of job %lld has no name, size or sha256.", (long long)job);
 	int code = contents ? contents_bytes(contents, &data, &bytes, err) : 0;
 	if (code == 0 && contents)
-		code = content_put(db, data, bytes, &blob, err);
+		code = blobs_put(db, data, bytes, &blob, err);
 	if (code < 0)
 		return code;
 	return db_exec(db, err,

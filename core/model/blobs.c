@@ -16,7 +16,7 @@ fail_memory(struct kettle_error *err)
 }
 
 int
-content_put(struct db *db, const void *data, size_t size, int64_t *ret_blob, struct kettle_error *err)
+blobs_put(struct db *db, const void *data, size_t size, int64_t *ret_blob, struct kettle_error *err)
 {
 	char hash[65];
 	sha256_hex(data, size, hash);
@@ -40,7 +40,7 @@ put_file(struct db *db, int64_t task, const char *name, const json_t *contents, 
 	int64_t blob = 0;
 	int code = contents_bytes(contents, &data, &size, err);
 	if (code == 0)
-		code = content_put(db, data, size, &blob, err);
+		code = blobs_put(db, data, size, &blob, err);
 	return code < 0 ? code
 					: db_exec(db, err, "INSERT INTO task_files (task, name, blob) VALUES (?, ?, ?)", "isi", task, name,
 						  blob);
@@ -70,7 +70,7 @@ put_version(struct db *db, const json_t *bundle, const char *hash, int64_t *ret_
 }
 
 int
-content_task_hash(const json_t *bundle, char ret_hash[65], struct kettle_error *err)
+blobs_task_hash(const json_t *bundle, char ret_hash[65], struct kettle_error *err)
 {
 	AUTO_FREE char *text = json_dumps(bundle, JSON_SORT_KEYS | JSON_COMPACT);
 	if (!text)
@@ -80,10 +80,10 @@ content_task_hash(const json_t *bundle, char ret_hash[65], struct kettle_error *
 }
 
 int
-content_put_task(struct db *db, const json_t *bundle, int64_t *ret_task, struct kettle_error *err)
+blobs_put_task(struct db *db, const json_t *bundle, int64_t *ret_task, struct kettle_error *err)
 {
 	char hash[65];
-	int code = content_task_hash(bundle, hash, err);
+	int code = blobs_task_hash(bundle, hash, err);
 	if (code < 0)
 		return code;
 	code = db_int(db, ret_task, err, "SELECT id FROM tasks WHERE content_hash = ?", "s", hash);
@@ -99,7 +99,7 @@ add_file(void *arg, sqlite3_stmt *row)
 }
 
 int
-content_get_task(struct db *db, int64_t task, json_t **ret_bundle, struct kettle_error *err)
+blobs_get_task(struct db *db, int64_t task, json_t **ret_bundle, struct kettle_error *err)
 {
 	AUTO_JSON json_t *row = NULL;
 	int code = db_object(db, &row, err, "SELECT bundle_json FROM tasks WHERE id = ?", "i", task);
@@ -138,7 +138,7 @@ exec_all(struct db *db, const char *const *sql, size_t count, int64_t id, int64_
 	"temp.noted_tasks)"
 
 int
-content_note_submissions(struct db *db, int64_t leaderboard, int64_t last, struct kettle_error *err)
+blobs_note_submissions(struct db *db, int64_t leaderboard, int64_t last, struct kettle_error *err)
 {
 	static const char *const sql[] = {
 		NOTE_TABLES,
@@ -153,7 +153,7 @@ content_note_submissions(struct db *db, int64_t leaderboard, int64_t last, struc
 }
 
 int
-content_note_submission(struct db *db, int64_t submission, struct kettle_error *err)
+blobs_note_submission(struct db *db, int64_t submission, struct kettle_error *err)
 {
 	static const char *const sql[] = {
 		NOTE_TABLES,
@@ -167,7 +167,7 @@ content_note_submission(struct db *db, int64_t submission, struct kettle_error *
 }
 
 int
-content_note_task(struct db *db, int64_t task, struct kettle_error *err)
+blobs_note_task(struct db *db, int64_t task, struct kettle_error *err)
 {
 	static const char *const sql[] = {
 		NOTE_TABLES,
@@ -178,7 +178,7 @@ content_note_task(struct db *db, int64_t task, struct kettle_error *err)
 }
 
 int
-content_collect(struct db *db, struct kettle_error *err)
+blobs_collect(struct db *db, struct kettle_error *err)
 {
 	static const char *const sql[] = {
 		"DELETE FROM tasks WHERE id IN (SELECT id FROM temp.noted_tasks) AND NOT EXISTS (SELECT 1 FROM boards "

@@ -7,21 +7,21 @@
 #include "store/db.h"
 
 /* Stores bytes, or finds them; *ret_blob is their row. */
-int content_put(struct db *db, const void *data, size_t size, int64_t *ret_blob, struct kettle_error *err);
+int blobs_put(struct db *db, const void *data, size_t size, int64_t *ret_blob, struct kettle_error *err);
 /* Stores a checked bundle (task.h) as a version, or finds it. */
-int content_put_task(struct db *db, const json_t *bundle, int64_t *ret_task, struct kettle_error *err);
+int blobs_put_task(struct db *db, const json_t *bundle, int64_t *ret_task, struct kettle_error *err);
 /* What tells versions apart: the hash under which a bundle is stored. */
-int content_task_hash(const json_t *bundle, char ret_hash[65], struct kettle_error *err);
+int blobs_task_hash(const json_t *bundle, char ret_hash[65], struct kettle_error *err);
 /* The whole bundle again. ENOENT. */
-int content_get_task(struct db *db, int64_t task, json_t **ret_bundle, struct kettle_error *err);
+int blobs_get_task(struct db *db, int64_t task, json_t **ret_bundle, struct kettle_error *err);
 
 /*
  * Removing something: first note what it uses (of a board's submissions up to a number, of one submission, or of one
  * version of a task), then delete its row, then collect: what was noted and has no other user goes.
  */
-int content_note_submissions(struct db *db, int64_t leaderboard, int64_t last, struct kettle_error *err);
-int content_note_submission(struct db *db, int64_t submission, struct kettle_error *err);
-int content_note_task(struct db *db, int64_t task, struct kettle_error *err);
-int content_collect(struct db *db, struct kettle_error *err);
+int blobs_note_submissions(struct db *db, int64_t leaderboard, int64_t last, struct kettle_error *err);
+int blobs_note_submission(struct db *db, int64_t submission, struct kettle_error *err);
+int blobs_note_task(struct db *db, int64_t task, struct kettle_error *err);
+int blobs_collect(struct db *db, struct kettle_error *err);
 
 #endif

@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* One that is kept. result NULL: none. */
-struct answer {
+struct cached_board {
 	/* What was asked. */
 	int64_t board, limit, offset;
 	char name[BOARD_NAME_MAX + 1], device[REQUEST_NAME_MAX + 1]; /* device "": all */
@@ -25,8 +25,8 @@ struct answer {
 	uint64_t used;
 };
 
-struct answers {
-	struct answer items[BOARD_ANSWERS_MAX];
+struct board_cache {
+	struct cached_board items[BOARD_ANSWERS_MAX];
 	uint64_t turn;
 };
 
@@ -37,44 +37,44 @@ fail_memory(struct kettle_error *err)
 }
 
 static void
-answer_clear(struct answer *answer)
+answer_clear(struct cached_board *answer)
 {
 	for (size_t i = 0; i < answer->pages_count; i++)
 		ranking_page_free(&answer->pages[i]);
 	free(answer->pages);
 	json_decref(answer->result);
-	*answer = (struct answer){0};
+	*answer = (struct cached_board){0};
 }
 #define AUTO_ANSWER __attribute__((cleanup(answer_clear)))
 
 static void
 answers_free(void *arg)
 {
-	struct answers *answers = arg;
+	struct board_cache *answers = arg;
 	for (size_t i = 0; i < BOARD_ANSWERS_MAX; i++)
 		answer_clear(&answers->items[i]);
 	free(answers);
 }
 
 /* Those of this connection; NULL: it keeps none. */
-static struct answers *
+static struct board_cache *
 answers_of(struct db *db)
 {
 	if (db->events)
 		return NULL;
 	if (!db->kept) {
-		db->kept = calloc(1, sizeof(struct answers));
+		db->kept = calloc(1, sizeof(struct board_cache));
 		db->kept_free = answers_free;
 	}
 	return db->kept;
 }
 
 /* The answer to the same question, however old. */
-static struct answer *
-find(struct answers *answers, const struct answer *asked)
+static struct cached_board *
+find(struct board_cache *answers, const struct cached_board *asked)
 {
 	for (size_t i = 0; answers && i < BOARD_ANSWERS_MAX; i++) {
-		struct answer *kept = &answers->items[i];
+		struct cached_board *kept = &answers->items[i];
 		if (kept->result && kept->board == asked->board && kept->limit == asked->limit &&
 			kept->offset == asked->offset && kept->open == asked->open && strcmp(kept->name, asked->name) == 0 &&
 			strcmp(kept->device, asked->device) == 0) {
@@ -87,25 +87,25 @@ find(struct answers *answers, const struct answer *asked)
 
 /* Keeps the answer in the place of the one before it, or of the one that nobody has asked for longest. */
 static void
-keep(struct answers *answers, struct answer *before, struct answer *answer_take)
+keep(struct board_cache *answers, struct cached_board *before, struct cached_board *answer_take)
 {
 	size_t entries = 0;
 	for (size_t i = 0; i < answer_take->pages_count; i++)
 		entries += answer_take->pages[i].count;
 	if (!answers || entries > BOARD_ANSWER_ENTRIES_MAX)
 		return;
-	struct answer *place = before ? before : &answers->items[0];
+	struct cached_board *place = before ? before : &answers->items[0];
 	for (size_t i = 1; !before && i < BOARD_ANSWERS_MAX; i++)
 		if (answers->items[i].used < place->used)
 			place = &answers->items[i];
 	answer_clear(place);
 	*place = *answer_take;
 	place->used = ++answers->turn;
-	*answer_take = (struct answer){0};
+	*answer_take = (struct cached_board){0};
 }
 
 static const struct ranking_page *
-page_before(const struct answer *before, const char *device)
+page_before(const struct cached_board *before, const char *device)
 {
 	for (size_t i = 0; before && i < before->pages_count; i++) {
 		const char *name = json_string_value(json_object_get(before->pages[i].object, "device"));
@@ -116,8 +116,8 @@ page_before(const struct answer *before, const char *device)
 }
 
 static int
-read_pages(struct db *db, struct answer *answer, const json_t *devices, const struct answer *before, json_t *rankings,
-	struct kettle_error *err)
+read_pages(struct db *db, struct cached_board *answer, const json_t *devices, const struct cached_board *before,
+	json_t *rankings, struct kettle_error *err)
 {
 	size_t count = json_array_size(devices);
 	answer->pages = calloc(count + 1, sizeof(*answer->pages));
@@ -142,8 +142,8 @@ read_pages(struct db *db, struct answer *answer, const json_t *devices, const st
 
 /* What the board says of itself: as before where that is the same, only its rankings have changed. */
 static int
-read_own(struct db *db, const struct board *board, const char *word, const struct answer *answer,
-	const struct answer *before, json_t **ret_object, json_t **ret_devices, struct kettle_error *err)
+read_own(struct db *db, const struct board *board, const char *word, const struct cached_board *answer,
+	const struct cached_board *before, json_t **ret_object, json_t **ret_devices, struct kettle_error *err)
 {
 	if (!before || before->own != answer->own || before->ended != answer->ended) {
 		int code = board_choose_devices(db, board, word, ret_devices, err);
@@ -158,8 +158,8 @@ read_own(struct db *db, const struct board *board, const char *word, const struc
 }
 
 static int
-read_answer(struct db *db, const struct board *board, const char *word, struct answer *answer,
-	const struct answer *before, struct kettle_error *err)
+read_answer(struct db *db, const struct board *board, const char *word, struct cached_board *answer,
+	const struct cached_board *before, struct kettle_error *err)
 {
 	AUTO_JSON json_t *devices = NULL, *object = NULL, *rankings = json_array();
 	int code = read_own(db, board, word, answer, before, &object, &devices, err);
@@ -173,10 +173,10 @@ read_answer(struct db *db, const struct board *board, const char *word, struct a
 }
 
 int
-board_answer(struct db *db, const struct board *board, const struct board_asked *asked, json_t **ret_answer,
+board_cache_get(struct db *db, const struct board *board, const struct board_view_request *asked, json_t **ret_answer,
 	struct kettle_error *err)
 {
-	AUTO_ANSWER struct answer answer = {.board = board->id,
+	AUTO_ANSWER struct cached_board answer = {.board = board->id,
 		.limit = asked->limit,
 		.offset = asked->offset,
 		.open = asked->open,
@@ -185,8 +185,8 @@ board_answer(struct db *db, const struct board *board, const struct board_asked 
 		.ended = board_ended(board, db->now_ms)};
 	(void)snprintf(answer.name, sizeof(answer.name), "%s", board->name);
 	(void)snprintf(answer.device, sizeof(answer.device), "%s", asked->device ? asked->device : "");
-	struct answers *answers = answers_of(db);
-	struct answer *kept = find(answers, &answer);
+	struct board_cache *answers = answers_of(db);
+	struct cached_board *kept = find(answers, &answer);
 	if (kept && kept->version == answer.version && kept->ended == answer.ended) {
 		*ret_answer = json_incref(kept->result);
 		return 0;

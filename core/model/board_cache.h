@@ -18,7 +18,7 @@
 #define BOARD_ANSWERS_MAX 8          /* that a connection keeps */
 #define BOARD_ANSWER_ENTRIES_MAX 400 /* of all rankings of one that is kept */
 
-struct board_asked {
+struct board_view_request {
 	const char *device; /* as the user wrote it; NULL: all */
 	int64_t limit, offset;
 	bool open; /* whether the actor may read the code of others there now */
@@ -28,7 +28,7 @@ struct board_asked {
  * {"leaderboard": board_object, "rankings": [ranking_page.h], "code_open"}. The actor may see the board: that is not
  * asked again. EINVAL: no such device there. New reference, shared: nobody changes what is in it.
  */
-int board_answer(struct db *db, const struct board *board, const struct board_asked *asked, json_t **ret_answer,
-	struct kettle_error *err);
+int board_cache_get(struct db *db, const struct board *board, const struct board_view_request *asked,
+	json_t **ret_answer, struct kettle_error *err);
 
 #endif

@@ -41,10 +41,10 @@ remove_submissions(struct db *db, int64_t leaderboard, int64_t last, struct kett
 		"DELETE FROM jobs WHERE submission IN (SELECT id FROM submissions WHERE leaderboard = ?1 AND id <= ?2)",
 		"DELETE FROM submissions WHERE leaderboard = ?1 AND id <= ?2",
 	};
-	int code = content_note_submissions(db, leaderboard, last, err);
+	int code = blobs_note_submissions(db, leaderboard, last, err);
 	for (size_t i = 0; i < ARRAY_SIZE(sql) && code == 0; i++)
 		code = db_exec(db, err, sql[i], "ii", leaderboard, last);
-	return code < 0 ? code : content_collect(db, err);
+	return code < 0 ? code : blobs_collect(db, err);
 }
 
 static int
@@ -53,10 +53,10 @@ remove_row(struct db *db, int64_t leaderboard, struct kettle_error *err)
 	int64_t task = 0;
 	int code = db_int(db, &task, err, "SELECT task FROM boards WHERE id = ?", "i", leaderboard);
 	if (code == 0)
-		code = content_note_task(db, task, err);
+		code = blobs_note_task(db, task, err);
 	if (code == 0)
 		code = db_exec(db, err, "DELETE FROM boards WHERE id = ?", "i", leaderboard);
-	return code < 0 ? code : content_collect(db, err);
+	return code < 0 ? code : blobs_collect(db, err);
 }
 
 /* Of one that is hidden. */
@@ -76,7 +76,7 @@ remove_part(struct db *db, int64_t leaderboard, struct kettle_error *err)
 }
 
 int
-board_remove(struct db *db, int64_t leaderboard, struct kettle_error *err)
+board_delete(struct db *db, int64_t leaderboard, struct kettle_error *err)
 {
 	int code = remove_rights(db, leaderboard, err);
 	/* No name that anybody gives begins like this one. */
@@ -87,7 +87,7 @@ board_remove(struct db *db, int64_t leaderboard, struct kettle_error *err)
 }
 
 int
-board_remove_open(struct db *db, bool *ret_open, struct kettle_error *err)
+board_delete_open(struct db *db, bool *ret_open, struct kettle_error *err)
 {
 	int64_t open = 0;
 	int code = db_int(db, &open, err, "SELECT EXISTS (SELECT 1 FROM boards WHERE hidden_at IS NOT NULL)", NULL);
@@ -97,12 +97,12 @@ board_remove_open(struct db *db, bool *ret_open, struct kettle_error *err)
 }
 
 int
-board_remove_part(struct db *db, bool *ret_more, struct kettle_error *err)
+board_delete_part(struct db *db, bool *ret_more, struct kettle_error *err)
 {
 	int64_t leaderboard = 0; /* none: rows are counted from 1 */
 	int code = db_int(db, &leaderboard, err,
 		"SELECT coalesce((SELECT id FROM boards WHERE hidden_at IS NOT NULL ORDER BY hidden_at, id LIMIT 1), 0)", NULL);
 	if (code == 0 && leaderboard)
 		code = remove_part(db, leaderboard, err);
-	return code < 0 ? code : board_remove_open(db, ret_more, err);
+	return code < 0 ? code : board_delete_open(db, ret_more, err);
 }

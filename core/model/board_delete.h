@@ -17,10 +17,10 @@
 #define BOARD_REMOVE_PART 256 /* submissions of one transaction */
 
 /* Hides the leaderboard and removes the first part of it, which is all of a small one. */
-int board_remove(struct db *db, int64_t leaderboard, struct kettle_error *err);
+int board_delete(struct db *db, int64_t leaderboard, struct kettle_error *err);
 /* Removes a part of the oldest that is hidden; *ret_more: something is left, of it or of another. */
-int board_remove_part(struct db *db, bool *ret_more, struct kettle_error *err);
+int board_delete_part(struct db *db, bool *ret_more, struct kettle_error *err);
 /* Whether one is hidden. */
-int board_remove_open(struct db *db, bool *ret_open, struct kettle_error *err);
+int board_delete_open(struct db *db, bool *ret_open, struct kettle_error *err);
 
 #endif

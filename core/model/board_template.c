@@ -174,7 +174,7 @@ fail_nothing(
 }
 
 int
-starter_list(const struct languages *languages, const json_t *board, const json_t *templates, const char *wanted,
+board_template_list(const struct languages *languages, const json_t *board, const json_t *templates, const char *wanted,
 	json_t **ret_starters, struct kettle_error *err)
 {
 	AUTO_JSON json_t *starters = json_array();

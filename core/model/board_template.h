@@ -15,7 +15,7 @@
  * skeletons. The text has the header, description and deadline in comments in front; directives that a template has
  * itself are left out. EINVAL: nothing of that name; ENOENT: there is nothing to start from; ENOMEM. New array.
  */
-int starter_list(const struct languages *languages, const json_t *board, const json_t *templates, const char *wanted,
-	json_t **ret_starters, struct kettle_error *err);
+int board_template_list(const struct languages *languages, const json_t *board, const json_t *templates,
+	const char *wanted, json_t **ret_starters, struct kettle_error *err);
 
 #endif

@@ -111,7 +111,7 @@ compare_bundles(struct update *update, struct kettle_error *err)
 {
 	AUTO_JSON json_t *before = NULL;
 	const json_t *after = update->change->bundle;
-	int code = content_get_task(update->db, number_of(update, "task"), &before, err);
+	int code = blobs_get_task(update->db, number_of(update, "task"), &before, err);
 	if (code < 0)
 		return code;
 	note_differing(update->differs, json_object_get(before, "files"), json_object_get(after, "files"));
@@ -133,7 +133,7 @@ compare_task(struct update *update, struct kettle_error *err)
 	const json_t *bundle = update->change->bundle;
 	if (!bundle)
 		return 0;
-	int code = content_task_hash(bundle, hash, err);
+	int code = blobs_task_hash(bundle, hash, err);
 	if (code < 0 || strcmp(hash, text_of(update->row, "content_hash")) == 0)
 		return code;
 	update->new_task = true;
@@ -235,12 +235,12 @@ static int
 store_task(struct update *update, struct kettle_error *err)
 {
 	int64_t task = 0, before = number_of(update, "task");
-	int code = content_put_task(update->db, update->change->bundle, &task, err);
+	int code = blobs_put_task(update->db, update->change->bundle, &task, err);
 	if (code == 0)
-		code = content_note_task(update->db, before, err);
+		code = blobs_note_task(update->db, before, err);
 	if (code == 0)
 		code = db_exec(update->db, err, "UPDATE boards SET task = ? WHERE id = ?", "ii", task, update->board->id);
-	return code < 0 ? code : content_collect(update->db, err);
+	return code < 0 ? code : blobs_collect(update->db, err);
 }
 
 /* From the next submission on; the rankings begin anew. Numbers are never used twice, so what is open counts no more. */

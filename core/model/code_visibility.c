@@ -86,7 +86,7 @@ check_open(struct db *db, const struct actor *actor, int64_t id, const json_t *r
 }
 
 int
-submission_open(struct db *db, const struct actor *actor, int64_t id, json_t **ret_object, struct kettle_error *err)
+code_visibility_of(struct db *db, const struct actor *actor, int64_t id, json_t **ret_object, struct kettle_error *err)
 {
 	AUTO_JSON json_t *row = NULL, *jobs = NULL, *ranks = json_object();
 	struct board none = {0};

@@ -11,7 +11,7 @@
  * submission.show's answer with the code, and of each device on which it passed state, score and rank; nothing of its
  * runs. EACCES: not for this actor, with a sentence that says when, if ever; ENOENT.
  */
-int submission_open(
+int code_visibility_of(
 	struct db *db, const struct actor *actor, int64_t id, json_t **ret_object, struct kettle_error *err);
 
 #endif

@@ -116,7 +116,7 @@ jobs_material(struct db *db, int64_t job, json_t **ret_material, struct kettle_e
 	if (code < 0)
 		return code;
 	json_t *bundle = NULL;
-	code = content_get_task(db, json_integer_value(json_object_get(material, "task")), &bundle, err);
+	code = blobs_get_task(db, json_integer_value(json_object_get(material, "task")), &bundle, err);
 	if (code < 0)
 		return code;
 	if (json_object_set_new(material, "task", bundle) < 0)
@@ -429,7 +429,7 @@ learn(struct db *db, const struct job *job, const json_t *system, struct kettle_
 	int code =
 		json_is_object(system) ? db_object(db, &row, err, "SELECT unit FROM jobs WHERE id = ?", "i", job->id) : 0;
 	const char *unit = json_string_value(json_object_get(row, "unit"));
-	return code == 0 && unit ? state_unit_learn(db, job->device, unit, facts, true, err) : code;
+	return code == 0 && unit ? settings_unit_learn(db, job->device, unit, facts, true, err) : code;
 }
 
 int

@@ -77,7 +77,7 @@ lasts_longer(const struct kettle_error *one, const struct kettle_error *other)
 }
 
 int
-rate_check(struct db *db, const struct board *board, int64_t user, const char *mode, const json_t *devices,
+rate_limit_check(struct db *db, const struct board *board, int64_t user, const char *mode, const json_t *devices,
 	struct kettle_error *err)
 {
 	AUTO_JSON json_t *limits = NULL;
@@ -105,7 +105,7 @@ rate_check(struct db *db, const struct board *board, int64_t user, const char *m
 }
 
 int
-rate_keep(struct db *db, int64_t submission, struct kettle_error *err)
+rate_limit_keep(struct db *db, int64_t submission, struct kettle_error *err)
 {
 	int code = db_exec(db, err,
 		"DELETE FROM rate_spent WHERE at <= ?1 AND (leaderboard, user) = (SELECT leaderboard, user "

@@ -13,9 +13,9 @@
  * jobs that the engine failed do not count, deleted submissions do. Mode ranked is the category `leaderboard`, every
  * other the category `test`; a limit may be on one device or on all together.
  */
-int rate_check(struct db *db, const struct board *board, int64_t user, const char *mode, const json_t *devices,
+int rate_limit_check(struct db *db, const struct board *board, int64_t user, const char *mode, const json_t *devices,
 	struct kettle_error *err);
 /* Before a submission is deleted: what it used stays used. */
-int rate_keep(struct db *db, int64_t submission, struct kettle_error *err);
+int rate_limit_keep(struct db *db, int64_t submission, struct kettle_error *err);
 
 #endif

@@ -72,7 +72,7 @@ drop_logs(struct db *db, struct retention *retention, bool *ret_more, struct ket
 	AUTO_JSON json_t *rows = NULL, *last = NULL;
 	if (retention->log_days == 0)
 		return 0;
-	int code = state_setting_get(db, LOGS_SETTING, &last, err);
+	int code = settings_setting_get(db, LOGS_SETTING, &last, err);
 	int64_t cursor = json_integer_value(last), before = db->now_ms - retention->log_days * DAY_MS, at = cursor;
 	if (code == 0)
 		code = db_array(db, &rows, err, "SELECT id, done_at FROM jobs WHERE id > ? ORDER BY id LIMIT ?", "ii", cursor,
@@ -87,7 +87,7 @@ drop_logs(struct db *db, struct retention *retention, bool *ret_more, struct ket
 	}
 	AUTO_JSON json_t *value = json_integer(at);
 	if (code == 0 && at > cursor)
-		code = state_setting_put(db, LOGS_SETTING, value, err);
+		code = settings_setting_put(db, LOGS_SETTING, value, err);
 	*ret_more = i == RETENTION_PART;
 	return code;
 }

@@ -30,7 +30,7 @@ get(struct db *db, json_t **ret_value, struct kettle_error *err, const char *sql
 }
 
 int
-state_get(struct db *db, const char *plugin, const char *key, json_t **ret_value, struct kettle_error *err)
+settings_get(struct db *db, const char *plugin, const char *key, json_t **ret_value, struct kettle_error *err)
 {
 	int code = check_key(key, err);
 	return code < 0 ? code
@@ -39,7 +39,7 @@ state_get(struct db *db, const char *plugin, const char *key, json_t **ret_value
 }
 
 int
-state_put(struct db *db, const char *plugin, const char *key, const json_t *value, struct kettle_error *err)
+settings_put(struct db *db, const char *plugin, const char *key, const json_t *value, struct kettle_error *err)
 {
 	int code = check_key(key, err);
 	if (code < 0)
@@ -57,13 +57,13 @@ state_put(struct db *db, const char *plugin, const char *key, const json_t *valu
 }
 
 int
-state_setting_get(struct db *db, const char *key, json_t **ret_value, struct kettle_error *err)
+settings_setting_get(struct db *db, const char *key, json_t **ret_value, struct kettle_error *err)
 {
 	return get(db, ret_value, err, "SELECT value_json FROM settings WHERE key = ?", key, NULL);
 }
 
 int
-state_setting_put(struct db *db, const char *key, const json_t *value, struct kettle_error *err)
+settings_setting_put(struct db *db, const char *key, const json_t *value, struct kettle_error *err)
 {
 	return db_exec(db, err,
 		"INSERT INTO settings (key, value_json) VALUES (?, ?) "
@@ -72,7 +72,7 @@ state_setting_put(struct db *db, const char *key, const json_t *value, struct ke
 }
 
 int
-state_units(struct db *db, json_t **ret_units, struct kettle_error *err)
+settings_units(struct db *db, json_t **ret_units, struct kettle_error *err)
 {
 	return db_array(db, ret_units, err,
 		"SELECT device, unit, state, reason, changed_at AS changed_iso, calibration_json, facts_json FROM device_units "
@@ -81,7 +81,7 @@ state_units(struct db *db, json_t **ret_units, struct kettle_error *err)
 }
 
 int
-state_unit_calibration(
+settings_unit_calibration(
 	struct db *db, const char *device, const char *unit, json_t **ret_calibration, struct kettle_error *err)
 {
 	AUTO_JSON json_t *row = NULL;
@@ -106,7 +106,7 @@ settings_unit_disabled(
 }
 
 int
-state_unit_set(struct db *db, json_t *data, bool disabled, struct kettle_error *err)
+settings_unit_set(struct db *db, json_t *data, bool disabled, struct kettle_error *err)
 {
 	const char *reason = json_string_value(json_object_get(data, "reason"));
 	int code = settings_unit_disabled(db, json_string_value(json_object_get(data, "device")),
@@ -115,7 +115,7 @@ state_unit_set(struct db *db, json_t *data, bool disabled, struct kettle_error *
 }
 
 int
-state_unit_calibrate(
+settings_unit_calibrate(
 	struct db *db, const char *device, const char *unit, const json_t *calibration, struct kettle_error *err)
 {
 	return db_exec(db, err,
@@ -143,7 +143,7 @@ add_part(json_t *known, const json_t *part)
 }
 
 int
-state_unit_learn(
+settings_unit_learn(
 	struct db *db, const char *device, const char *unit, const json_t *facts, bool partly, struct kettle_error *err)
 {
 	AUTO_JSON json_t *row = NULL;

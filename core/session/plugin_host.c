@@ -95,8 +95,8 @@ state_op(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct settings_access *access = arg;
 	if (access->put)
-		return state_put(db, access->host->name, access->key, access->value, err);
-	return state_get(db, access->host->name, access->key, &access->value, err);
+		return settings_put(db, access->host->name, access->key, access->value, err);
+	return settings_get(db, access->host->name, access->key, &access->value, err);
 }
 
 static void
@@ -248,8 +248,8 @@ host_init(struct core_host *host, struct hostio *io, struct core *core, const ch
 				.process_write = host_process_write,
 				.process_close_stdin = host_process_close_stdin,
 				.process_kill = host_process_kill,
-				.state_get = host_state_get,
-				.state_put = host_state_put,
+				.settings_get = host_state_get,
+				.settings_put = host_state_put,
 				.call = host_call,
 				.commands = host_commands,
 				.subscribe = host_subscribe,

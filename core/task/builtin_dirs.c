@@ -10,7 +10,7 @@
 #include <string.h>
 
 char *
-shipped_dir(void)
+builtin_dirs_find(void)
 {
 	const char *named = getenv("KETTLE_TASKS");
 	return named && *named ? strdup(named) : installed_path(INSTALLED_TASKS);

@@ -85,10 +85,11 @@ struct kettle_host {
 
 	/*
 	 * The plugin's durable key-value store. Keys are at most 200 bytes, values any JSON up to 1 MiB;
-	 * value NULL in state_put removes. done comes after the commit.
+	 * value NULL in settings_put removes. done comes after the commit.
 	 */
-	int (*state_get)(const struct kettle_host *, const char *key, kettle_answer done, void *arg);
-	int (*state_put)(const struct kettle_host *, const char *key, const json_t *value, kettle_answer done, void *arg);
+	int (*settings_get)(const struct kettle_host *, const char *key, kettle_answer done, void *arg);
+	int (*settings_put)(
+		const struct kettle_host *, const char *key, const json_t *value, kettle_answer done, void *arg);
 
 	/*
 	 * Asks the core for one of its commands (see commands) on behalf of an actor:

@@ -355,7 +355,7 @@ start_op(struct db *db, void *arg, struct kettle_error *err)
 static int
 part_op(struct db *db, void *arg, struct kettle_error *err)
 {
-	return board_remove_part(db, arg, err);
+	return board_delete_part(db, arg, err);
 }
 
 /* A board of more submissions than one transaction removes: gone at once, and finished by whoever comes next. */

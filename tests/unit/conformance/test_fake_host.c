@@ -102,15 +102,15 @@ test_state_and_log(void **state)
 {
 	struct fixture *f = *state;
 	AUTO_JSON json_t *value = json_pack("[i]", 5);
-	assert_int_equal(f->host->state_put(f->host, "k", value, on_answer, f), 0);
+	assert_int_equal(f->host->settings_put(f->host, "k", value, on_answer, f), 0);
 	wait_answer(f);
-	assert_int_equal(f->host->state_get(f->host, "k", on_answer, f), 0);
+	assert_int_equal(f->host->settings_get(f->host, "k", on_answer, f), 0);
 	wait_answer(f);
 	assert_string_equal(f->text, "[5]");
-	assert_int_equal(f->host->state_put(f->host, "k", NULL, on_answer, f), 0);
+	assert_int_equal(f->host->settings_put(f->host, "k", NULL, on_answer, f), 0);
 	wait_answer(f);
 	assert_int_equal(json_object_size(kettle_fake_state(f->fake)), 0);
-	assert_int_equal(f->host->state_get(f->host, "k", on_answer, f), 0);
+	assert_int_equal(f->host->settings_get(f->host, "k", on_answer, f), 0);
 	wait_answer(f);
 	assert_string_equal(f->text, "null");
 	f->host->log(f->host, KETTLE_LOG_WARNING, "%d bottles", 99);

@@ -37,7 +37,7 @@ tear_down(void **state)
 
 struct asking {
 	const char *who;
-	struct board_asked asked;
+	struct board_view_request asked;
 	json_t *answer;
 };
 
@@ -48,7 +48,7 @@ ask_op(struct db *db, void *arg, struct kettle_error *err)
 	struct actor actor = {.name = "x", .role = RIGHT_ANYBODY};
 	struct board board;
 	int code = board_find(db, &actor, "board", &board, err);
-	return code < 0 ? code : board_answer(db, &board, &asking->asked, &asking->answer, err);
+	return code < 0 ? code : board_cache_get(db, &board, &asking->asked, &asking->answer, err);
 }
 
 /* On the connection that keeps answers. New reference. */

@@ -164,17 +164,17 @@ state_op(struct db *db, void *arg, struct kettle_error *err)
 {
 	(void)arg;
 	AUTO_JSON json_t *value = json_pack("{s:[i]}", "a", 1), *read = NULL, *none = NULL, *other = NULL;
-	int code = state_put(db, "discord", "k", value, err);
+	int code = settings_put(db, "discord", "k", value, err);
 	if (code == 0)
-		code = state_put(db, "discord", "k", value, err);
+		code = settings_put(db, "discord", "k", value, err);
 	if (code == 0)
-		code = state_get(db, "discord", "k", &read, err);
+		code = settings_get(db, "discord", "k", &read, err);
 	if (code == 0)
-		code = state_get(db, "web", "k", &other, err);
+		code = settings_get(db, "web", "k", &other, err);
 	if (code == 0)
-		code = state_put(db, "discord", "k", NULL, err);
+		code = settings_put(db, "discord", "k", NULL, err);
 	if (code == 0)
-		code = state_get(db, "discord", "k", &none, err);
+		code = settings_get(db, "discord", "k", &none, err);
 	if (code == 0 && (!json_equal(read, value) || !json_is_null(other) || !json_is_null(none)))
 		return kettle_fail(err, KETTLE_EINTERNAL, "a value differs");
 	return code;
@@ -187,8 +187,9 @@ state_limits_op(struct db *db, void *arg, struct kettle_error *err)
 	AUTO_JSON json_t *value = json_string(big);
 	memset(key, 'k', 201);
 	key[201] = '\0';
-	if (state_put(db, "p", "k", value, NULL) != KETTLE_ETOOBIG ||
-		state_put(db, "p", "", value, NULL) != KETTLE_EINVAL || state_put(db, "p", key, value, NULL) != KETTLE_EINVAL)
+	if (settings_put(db, "p", "k", value, NULL) != KETTLE_ETOOBIG ||
+		settings_put(db, "p", "", value, NULL) != KETTLE_EINVAL ||
+		settings_put(db, "p", key, value, NULL) != KETTLE_EINVAL)
 		return kettle_fail(err, KETTLE_EINTERNAL, "a limit does not hold");
 	return 0;
 }
@@ -197,11 +198,11 @@ static int
 units_op(struct db *db, void *arg, struct kettle_error *err)
 {
 	AUTO_JSON json_t *calibration = json_pack("{s:f}", "ns", 1.5);
-	int code = state_unit_calibrate(db, "CPU", "CPU.0", calibration, err);
+	int code = settings_unit_calibrate(db, "CPU", "CPU.0", calibration, err);
 	if (code == 0)
 		code = settings_unit_disabled(db, "cpu", "CPU.0", "too hot", err);
 	if (code == 0)
-		code = state_units(db, arg, err);
+		code = settings_units(db, arg, err);
 	return code;
 }
 
@@ -219,9 +220,9 @@ learn_op(struct db *db, void *arg, struct kettle_error *err)
 	int code = 0;
 	json_array_foreach(lessons->steps, i, step)
 		if (code == 0)
-			code = state_unit_learn(
+			code = settings_unit_learn(
 				db, "CPU", "CPU.0", json_object_get(step, "facts"), json_is_true(json_object_get(step, "partly")), err);
-	return code < 0 ? code : state_units(db, &lessons->units, err);
+	return code < 0 ? code : settings_units(db, &lessons->units, err);
 }
 
 /* What one job says of its tools adds to what is known; what a machine says of itself is all there is. */
