@@ -177,7 +177,7 @@ path_check_inside(const char *path, struct kettle_error *err)
 		return kettle_fail(
 			err, KETTLE_EINVAL, "The path \"%.40s…\" is longer than the %d bytes allowed.", path, PATH_INSIDE_MAX);
 	AUTO_BUF struct buf clean = {0};
-	if (utf8_clean(path, size, &clean) || strpbrk(path, "\n\t"))
+	if (utf8_sanitize(path, size, &clean) || strpbrk(path, "\n\t"))
 		return kettle_fail(
 			err, KETTLE_EINVAL, "The path \"%s\" holds characters that a path cannot.", clean.data ? clean.data : "");
 	for (const char *part = path;; part++) {

@@ -85,7 +85,7 @@ static char *
 clean(const char *text, size_t max_characters, bool lines)
 {
 	AUTO_BUF struct buf valid = {0}, out = {0};
-	utf8_clean(text, strlen(text), &valid);
+	utf8_sanitize(text, strlen(text), &valid);
 	for (size_t at = 0; at < valid.len;) {
 		size_t length = utf8_length(valid.data + at, valid.len - at);
 		if (length == 0 || !take(&out, valid.data + at, length, lines, &max_characters))
@@ -98,13 +98,13 @@ clean(const char *text, size_t max_characters, bool lines)
 }
 
 char *
-clean_line(const char *text, size_t max_characters)
+sanitize_line(const char *text, size_t max_characters)
 {
 	return clean(text, max_characters, false);
 }
 
 char *
-clean_text(const char *text, size_t max_characters)
+sanitize_text(const char *text, size_t max_characters)
 {
 	return clean(text, max_characters, true);
 }

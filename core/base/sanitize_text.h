@@ -11,8 +11,8 @@
  * the direction of writing, blanks joined to single spaces and taken from the ends. New string, possibly empty; NULL:
  * no memory.
  */
-char *clean_line(const char *text, size_t max_characters);
+char *sanitize_line(const char *text, size_t max_characters);
 /* The same for a text of several lines, which keep their ends and their indentation. */
-char *clean_text(const char *text, size_t max_characters);
+char *sanitize_text(const char *text, size_t max_characters);
 
 #endif

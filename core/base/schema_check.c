@@ -57,7 +57,7 @@ say_string(struct buf *out, const char *text, size_t size)
 	size_t shown = size > SHOWN_STRING ? SHOWN_STRING : size;
 	while (shown < size && shown > 0 && ((unsigned char)text[shown] & 0xc0) == 0x80)
 		shown--;
-	(void)utf8_clean(text, shown, &clean);
+	(void)utf8_sanitize(text, shown, &clean);
 	for (size_t i = 0; i < clean.len; i++) {
 		if (clean.data[i] == '\n' || clean.data[i] == '\t')
 			clean.data[i] = ' ';

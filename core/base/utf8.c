@@ -76,7 +76,7 @@ is_control(const unsigned char *at, size_t len)
 }
 
 size_t
-utf8_clean(const char *data, size_t size, struct buf *out)
+utf8_sanitize(const char *data, size_t size, struct buf *out)
 {
 	size_t replaced = 0, kept = 0; /* data[kept, at) is good and not yet added */
 	for (size_t at = 0; at < size;) {

@@ -16,7 +16,7 @@ bool utf8_valid(const char *data, size_t size);
  * character (C1 too) but \t and \n, becomes U+FFFD, so that no escape sequence reaches a terminal; \r\n becomes \n.
  * Appends to out (cut where memory ends); returns how many were replaced.
  */
-size_t utf8_clean(const char *data, size_t size, struct buf *out);
+size_t utf8_sanitize(const char *data, size_t size, struct buf *out);
 /* Copies a text into an array of size bytes, cut between characters; each byte that is no UTF-8 becomes "?". */
 void utf8_copy(char *to, size_t size, const char *text);
 

@@ -146,7 +146,7 @@ check_new(
 	const json_t *task = json_object_get(board->bundle, "task");
 	if (!description)
 		description = json_string_value(json_object_get(task, "description"));
-	board->description = clean_text(description ? description : "", BOARD_DESCRIPTION_MAX);
+	board->description = sanitize_text(description ? description : "", BOARD_DESCRIPTION_MAX);
 	if (!board->description)
 		return fail_memory(err);
 	return choose_devices(env, json_object_get(args, "device"), task, &board->devices, err);

@@ -79,7 +79,7 @@ static void
 on_event(struct inflight_job *inflight, const json_t *event)
 {
 	struct calibration_run *c = (struct calibration_run *)inflight;
-	json_t *shown = shown_event(c->plan, event);
+	json_t *shown = redact_event(c->plan, event);
 	AUTO_JSON json_t *progress = json_pack("{s:s, s:b, s:O, s:o}", "kind", "progress", "task_run", 1, "device",
 		json_object_get(calibrate_unit(c), "device"), "event", shown);
 	if (progress)

@@ -173,7 +173,7 @@ cmd_device_disable(struct core *core, const struct actor *actor, const json_t *a
 {
 	struct unit_change *c = begin(core, args, true, answer, arg);
 	const char *reason = json_string_value(json_object_get(args, "reason"));
-	AUTO_FREE char *clean = clean_line(reason ? reason : "", REASON_MAX);
+	AUTO_FREE char *clean = sanitize_line(reason ? reason : "", REASON_MAX);
 	AUTO_BUF struct buf text = {0};
 	size_t i;
 	json_t *unit;

@@ -76,7 +76,7 @@ cmd_submission_flag(struct db *db, const struct command_env *env, const struct a
 {
 	(void)env;
 	AUTO_JSON json_t *row = NULL;
-	AUTO_FREE char *reason = clean_line(json_string_value(json_object_get(args, "reason")), FLAG_REASON_MAX);
+	AUTO_FREE char *reason = sanitize_line(json_string_value(json_object_get(args, "reason")), FLAG_REASON_MAX);
 	if (!reason)
 		return fail_memory(err);
 	int code = find(db, actor, args, &row, err);

@@ -71,7 +71,7 @@ static int
 check_name(struct submit_request *submit, const char *name, struct kettle_error *err)
 {
 	const char *slash = strrchr(name, '/');
-	submit->file_name = clean_line(slash ? slash + 1 : name, FILE_NAME_MAX + 1);
+	submit->file_name = sanitize_line(slash ? slash + 1 : name, FILE_NAME_MAX + 1);
 	if (!submit->file_name)
 		return fail_memory(err);
 	if (!*submit->file_name)
@@ -129,7 +129,7 @@ read_file(struct submit_request *submit)
 	if (check_name(submit, name ? name : "", err) < 0 || decode(submit, base64 ? base64 : "", err) < 0 ||
 		check_contents(submit, err) < 0)
 		return;
-	(void)header_parse(submit->code, submit->size, &submit->header, &submit->header_err);
+	(void)popcorn_header_parse(submit->code, submit->size, &submit->header, &submit->header_err);
 }
 
 /* A check needs the header: if it could not be read, that is the answer. */

@@ -63,7 +63,7 @@ static void
 run_event(struct inflight_job *inflight, const json_t *event)
 {
 	struct run *run = (struct run *)inflight;
-	AUTO_JSON json_t *shown = shown_event(run->plan, event);
+	AUTO_JSON json_t *shown = redact_event(run->plan, event);
 	if (!shown)
 		return;
 	AUTO_JSON json_t *progress = json_pack("{s:s, s:b, s:O, s:O}", "kind", "progress", "task_run", 1, "device",

@@ -138,7 +138,7 @@ cmd_user_ban(struct db *db, const struct command_env *env, const struct actor *a
 {
 	(void)env;
 	struct user user;
-	AUTO_FREE char *reason = clean_line(text_of(args, "reason"), USER_REASON_MAX);
+	AUTO_FREE char *reason = sanitize_line(text_of(args, "reason"), USER_REASON_MAX);
 	AUTO_JSON json_t *cancelled = json_array();
 	if (!reason || !cancelled)
 		return fail_memory(err);

@@ -132,7 +132,7 @@ result_of(const char *name, const char *report)
 {
 	bool failed = report[0] == 'f', skipped = report[0] == 's';
 	AUTO_BUF struct buf clean = {0};
-	(void)utf8_clean(report + 1, strlen(report + 1), &clean);
+	(void)utf8_sanitize(report + 1, strlen(report + 1), &clean);
 	return json_pack("{s:s, s:b, s:b, s:s?}", "name", name, "passed", !failed, "skipped", skipped, "message",
 		failed || skipped ? clean.data : NULL);
 }

@@ -83,7 +83,7 @@ on_event(struct inflight_job *inflight, const json_t *event)
 		enter_phase(job, PHASE_WAITING);
 	else if (strcmp(name, "device") == 0)
 		enter_phase(job, PHASE_RUNNING);
-	json_t *shown = shown_event(job->plan, event);
+	json_t *shown = redact_event(job->plan, event);
 	if (shown)
 		engine_progress(job, shown);
 }

@@ -30,7 +30,7 @@ of_outcome(const json_t *outcome, const char *step, bool secret)
 }
 
 json_t *
-shown_event(const json_t *plan, const json_t *event)
+redact_event(const json_t *plan, const json_t *event)
 {
 	const char *name = json_string_value(json_object_get(event, "event"));
 	const json_t *outcome = json_object_get(event, "outcome");

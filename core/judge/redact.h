@@ -9,6 +9,6 @@
  * What of a runner's event about a job of this plan may be shown: known members of known events alone; of a secret run
  * no more than that it goes on. NULL: nothing of it. New reference.
  */
-json_t *shown_event(const json_t *plan, const json_t *event);
+json_t *redact_event(const json_t *plan, const json_t *event);
 
 #endif

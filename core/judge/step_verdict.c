@@ -92,7 +92,7 @@ clip_line(const char *text, size_t len, size_t most, struct buf *out)
 	len = cut ? most : len;
 	while (cut && len && ((unsigned char)text[len] & 0xc0) == 0x80)
 		len--;
-	(void)utf8_clean(text, len, out);
+	(void)utf8_sanitize(text, len, out);
 	if (cut)
 		(void)buf_adds(out, "…");
 }

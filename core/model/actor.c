@@ -43,11 +43,11 @@ static char *
 outside_name(const json_t *actor)
 {
 	const char *name = json_string_value(json_object_get(actor, "name"));
-	char *clean = clean_line(name ? name : "", ACTOR_NAME_MAX);
+	char *clean = sanitize_line(name ? name : "", ACTOR_NAME_MAX);
 	if (clean && *clean)
 		return clean;
 	free(clean);
-	clean = clean_line(json_string_value(json_object_get(actor, "subject")), ACTOR_NAME_MAX);
+	clean = sanitize_line(json_string_value(json_object_get(actor, "subject")), ACTOR_NAME_MAX);
 	if (clean && *clean)
 		return clean;
 	free(clean);

@@ -71,7 +71,8 @@ compose(const json_t *board, const char *comment, const char *code, char **ret_t
 	AUTO_BUF struct buf text = {0};
 	if (add_directives(&text, comment, board) < 0 ||
 		add_description(&text, comment, text_of(board, "description")) < 0 ||
-		add_deadline(&text, comment, text_of(board, "deadline")) < 0 || header_strip(code, strlen(code), &text) < 0)
+		add_deadline(&text, comment, text_of(board, "deadline")) < 0 ||
+		popcorn_header_strip(code, strlen(code), &text) < 0)
 		return KETTLE_ENOMEM;
 	*ret_text = buf_take(&text);
 	return *ret_text ? 0 : KETTLE_ENOMEM;

@@ -147,12 +147,12 @@ static int
 choose_description(struct update *update, struct kettle_error *err)
 {
 	const char *now = text_of(update->row, "description"), *wanted = update->change->description;
-	AUTO_FREE char *of_task = clean_text(text_of(update->row, "task_description"), BOARD_DESCRIPTION_MAX);
+	AUTO_FREE char *of_task = sanitize_text(text_of(update->row, "task_description"), BOARD_DESCRIPTION_MAX);
 	if (!of_task)
 		return fail_memory(err);
 	if (!wanted && update->new_task && strcmp(of_task, now) == 0)
 		wanted = text_of(json_object_get(update->change->bundle, "task"), "description");
-	update->description = clean_text(wanted ? wanted : now, BOARD_DESCRIPTION_MAX);
+	update->description = sanitize_text(wanted ? wanted : now, BOARD_DESCRIPTION_MAX);
 	return update->description ? 0 : fail_memory(err);
 }
 

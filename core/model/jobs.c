@@ -305,7 +305,7 @@ clean_reason(const char *reason)
 {
 	AUTO_BUF struct buf clean = {0};
 	size_t len = strlen(reason);
-	utf8_clean(reason, len < REASON_MAX ? len : REASON_MAX, &clean);
+	utf8_sanitize(reason, len < REASON_MAX ? len : REASON_MAX, &clean);
 	return buf_take(&clean);
 }
 

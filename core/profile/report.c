@@ -21,7 +21,7 @@ report_word(struct buf *out, const char *text, size_t most)
 	bool cut = len > most;
 	while (cut && len > 0 && ((unsigned char)text[len] & 0xc0) == 0x80)
 		len--;
-	(void)utf8_clean(text, cut && len > most ? most : len, out);
+	(void)utf8_sanitize(text, cut && len > most ? most : len, out);
 	for (size_t i = start; i < out->len; i++)
 		if (out->data[i] == '\n' || out->data[i] == '\t')
 			out->data[i] = ' ';

@@ -194,7 +194,7 @@ text_value(const char *text, size_t size)
 	if (value)
 		return value;
 	AUTO_BUF struct buf clean = {0};
-	utf8_clean(text, size, &clean);
+	utf8_sanitize(text, size, &clean);
 	return json_stringn(clean.data ? clean.data : "", clean.len);
 }
 

@@ -58,7 +58,7 @@ fail_damaged(const struct task_archive *archive, zip_error_t *error, struct kett
 {
 	const char *why = zip_error_strerror(error);
 	AUTO_BUF struct buf clean = {0};
-	(void)utf8_clean(why, strlen(why), &clean);
+	(void)utf8_sanitize(why, strlen(why), &clean);
 	return kettle_fail(err, KETTLE_EINVAL, "%s: the archive is damaged, or no zip: %s.", archive->label,
 		clean.data ? clean.data : "it cannot be read");
 }
@@ -68,7 +68,7 @@ static int
 fail_entry(const struct task_archive *archive, const char *name, const char *what, struct kettle_error *err)
 {
 	AUTO_BUF struct buf clean = {0};
-	(void)utf8_clean(name, strnlen(name, SHOWN_NAME), &clean);
+	(void)utf8_sanitize(name, strnlen(name, SHOWN_NAME), &clean);
 	for (char *at = clean.data; at && *at; at++)
 		*at = *at == '\n' || *at == '\t' ? ' ' : *at;
 	return kettle_fail(

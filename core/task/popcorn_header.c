@@ -168,7 +168,7 @@ check_text(const struct line *line, struct kettle_error *err)
 	if (line->len > HEADER_MAX_LINE)
 		return kettle_fail(err, KETTLE_EINVAL, "Line %u: a line with `!POPCORN` is at most %d bytes long.",
 			line->number, HEADER_MAX_LINE);
-	if (utf8_clean(line->text, line->len, &clean))
+	if (utf8_sanitize(line->text, line->len, &clean))
 		return kettle_fail(err, KETTLE_EINVAL,
 			"Line %u: a line with `!POPCORN` must be UTF-8 text without control characters.", line->number);
 	for (size_t at = 0, len = 0; at < line->len; at++) {
@@ -210,7 +210,7 @@ is_comment(const struct line *line)
 }
 
 int
-header_parse(const char *code, size_t size, json_t **ret_header, struct kettle_error *err)
+popcorn_header_parse(const char *code, size_t size, json_t **ret_header, struct kettle_error *err)
 {
 	AUTO_JSON json_t *header = json_object();
 	if (!header)
@@ -228,7 +228,7 @@ header_parse(const char *code, size_t size, json_t **ret_header, struct kettle_e
 }
 
 int
-header_strip(const char *code, size_t size, struct buf *text)
+popcorn_header_strip(const char *code, size_t size, struct buf *text)
 {
 	const char *end = code + size, *at = skip_mark(code, size), *begin = at;
 	struct line line = {0};

@@ -14,8 +14,8 @@
  * Reads the first comment block (lines that start with # or //). Returns {"leaderboard": name or absent,
  * "gpus": [names] or absent}. Unknown or repeated directives and missing arguments are errors that name the line. [any]
  */
-int header_parse(const char *code, size_t size, json_t **ret_header, struct kettle_error *err);
+int popcorn_header_parse(const char *code, size_t size, json_t **ret_header, struct kettle_error *err);
 /* Adds the code to a buffer without the directives of its first comment block. 0 or KETTLE_ENOMEM. [any] */
-int header_strip(const char *code, size_t size, struct buf *text);
+int popcorn_header_strip(const char *code, size_t size, struct buf *text);
 
 #endif

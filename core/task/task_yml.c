@@ -79,7 +79,7 @@ task_yml_source(const char *source, unsigned *ret_up, char **ret_path, struct ke
 {
 	AUTO_BUF struct buf clean = {0}, path = {0};
 	unsigned up = 0;
-	if (utf8_clean(source, strlen(source), &clean) || strpbrk(source, "\n\t"))
+	if (utf8_sanitize(source, strlen(source), &clean) || strpbrk(source, "\n\t"))
 		return kettle_fail(err, KETTLE_EINVAL, "the path of a source holds control characters.");
 	if (source[0] == '/')
 		return kettle_fail(

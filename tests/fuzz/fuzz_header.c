@@ -18,7 +18,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	AUTO_JSON json_t *header = NULL;
 	struct kettle_error err = {0};
-	int rc = header_parse((const char *)data, size, &header, &err);
+	int rc = popcorn_header_parse((const char *)data, size, &header, &err);
 	if (rc) {
 		if (header || !err.message[0] || !utf8_valid(err.message, strlen(err.message)))
 			abort();

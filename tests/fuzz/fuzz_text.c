@@ -33,7 +33,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const char *bytes = (const char *)data;
 	AUTO_BUF struct buf clean = {0};
-	size_t replaced = utf8_clean(bytes, size, &clean);
+	size_t replaced = utf8_sanitize(bytes, size, &clean);
 	if (!utf8_valid(clean.data, clean.len) || (replaced && clean.len == 0))
 		abort();
 	try_base64(bytes, size);

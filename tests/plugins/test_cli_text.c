@@ -23,7 +23,7 @@ assert_cleaned(const char *text, size_t max, const char *expected)
 	char *data = NULL;
 	size_t size = 0;
 	FILE *out = open_memstream(&data, &size);
-	size_t columns = term_clean(out, text, max);
+	size_t columns = term_sanitize(out, text, max);
 	fclose(out);
 	assert_string_equal(data, expected);
 	assert_int_equal(columns, term_width(expected));

@@ -61,7 +61,7 @@ outcome_command(const json_t *argv, size_t max)
 	while (cut && text.len > 0 && ((unsigned char)text.data[text.len - 1] & 0x80))
 		text.len--;
 	if (rc == 0 && text.len > 0)
-		(void)utf8_clean(text.data, text.len, &clean);
+		(void)utf8_sanitize(text.data, text.len, &clean);
 	if (rc == 0 && cut)
 		rc = buf_adds(&clean, " ...");
 	return rc == 0 ? buf_take(&clean) : NULL;

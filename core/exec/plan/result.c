@@ -127,7 +127,7 @@ take_line(struct result *result, const char *line, size_t len)
 	if (size > 0 && value[size - 1] == '\r')
 		size--;
 	AUTO_BUF struct buf clean = {0};
-	if (utf8_clean(value, size, &clean) > 0 && !utf8_valid(value, size))
+	if (utf8_sanitize(value, size, &clean) > 0 && !utf8_valid(value, size))
 		void_result(result, "The result channel has bytes in the value of `%s` that are no UTF-8 text.", key);
 	return store(result, key, clean.len ? clean.data : "", clean.len);
 }

@@ -162,7 +162,7 @@ take_line(void *arg, char *line, size_t len)
 		(void)buf_adds(&text, "A line is no JSON object.");
 	else
 		(void)buf_printf(&text, "A line is no JSON: %s.", why.text);
-	(void)utf8_clean(text.data ? text.data : "", text.len, &clean);
+	(void)utf8_sanitize(text.data ? text.data : "", text.len, &clean);
 	emit_error(serve, clean.len ? clean.data : "A line is no JSON.");
 	json_decref(object);
 	return 0;

@@ -92,10 +92,10 @@ static int
 clean_cut(const struct capture *capture, const struct buf *tail, struct buf *text, size_t *ret_replaced, uint64_t cut)
 {
 	size_t end = broken_end(capture->head.data, capture->head.len), start = broken_start(tail->data, tail->len);
-	*ret_replaced = utf8_clean(capture->head.data, capture->head.len - end, text);
+	*ret_replaced = utf8_sanitize(capture->head.data, capture->head.len - end, text);
 	if (buf_printf(text, "\n[... %llu bytes cut ...]\n", (unsigned long long)cut) != 0)
 		return KETTLE_ENOMEM;
-	*ret_replaced += utf8_clean(tail->data + start, tail->len - start, text);
+	*ret_replaced += utf8_sanitize(tail->data + start, tail->len - start, text);
 	return 0;
 }
 
@@ -115,9 +115,9 @@ capture_json(const struct capture *capture)
 		if (clean_cut(capture, &tail, &text, &replaced, cut) != 0)
 			return NULL;
 	} else if (capture->tail) {
-		replaced = utf8_clean(tail.data, tail.len, &text);
+		replaced = utf8_sanitize(tail.data, tail.len, &text);
 	} else if (capture->head.len > 0) {
-		replaced = utf8_clean(capture->head.data, capture->head.len, &text);
+		replaced = utf8_sanitize(capture->head.data, capture->head.len, &text);
 	}
 	return json_pack("{s:s%, s:I, s:I, s:I}", "text", text.len ? text.data : "", text.len, "bytes",
 		(json_int_t)capture->bytes, "cut", (json_int_t)cut, "replaced", (json_int_t)replaced);

@@ -64,7 +64,7 @@ emit_text(const char *text)
 	if (!text || !text[0])
 		return json_null();
 	AUTO_BUF struct buf clean = {0};
-	(void)utf8_clean(text, strlen(text), &clean);
+	(void)utf8_sanitize(text, strlen(text), &clean);
 	return json_string(clean.len ? clean.data : "");
 }
 

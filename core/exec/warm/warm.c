@@ -251,7 +251,7 @@ fail(struct warm_process *process, const char *why)
 	if (!process->warned)
 		(void)buf_printf(&text, "A warm process could not be made, so its steps begin cold: %s: %.500s", why,
 			last_line(&process->said));
-	if (text.len && utf8_clean(text.data, text.len, &clean) < text.len)
+	if (text.len && utf8_sanitize(text.data, text.len, &clean) < text.len)
 		emit_json(process->pool->setup.out, json_pack("{s:s, s:s}", "event", "error", "error", clean.data));
 	process->warned = true;
 	end(process, FAILED);

@@ -70,9 +70,9 @@ put_pairs(const struct term *term, const char *title, const json_t *object)
 	json_object_foreach((json_t *)object, name, value) {
 		AUTO_FREE char *text = json_is_string(value) ? NULL : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
 		fputs("  ", term->out);
-		term_clean(term->out, name, 0);
+		term_sanitize(term->out, name, 0);
 		fputc('=', term->out);
-		term_clean(term->out, text ? text : json_string_value(value), 0);
+		term_sanitize(term->out, text ? text : json_string_value(value), 0);
 	}
 	fputc('\n', term->out);
 }
@@ -87,7 +87,7 @@ put_words(const struct term *term, const char *title, const json_t *words)
 	fprintf(term->out, "%*s%-8s", INDENT, "", title);
 	json_array_foreach(words, i, word) {
 		fputs("  ", term->out);
-		term_clean(term->out, json_string_value(word), 0);
+		term_sanitize(term->out, json_string_value(word), 0);
 	}
 	fputc('\n', term->out);
 }
@@ -114,7 +114,7 @@ put_process(const struct term *term, const json_t *process)
 	fprintf(term->out, "%*s$", INDENT, "");
 	json_array_foreach(json_object_get(process, "argv"), i, word) {
 		fputc(' ', term->out);
-		term_clean(term->out, json_string_value(word), 0);
+		term_sanitize(term->out, json_string_value(word), 0);
 	}
 	fputc('\n', term->out);
 	put_pairs(term, "env", json_object_get(process, "env"));
@@ -132,7 +132,7 @@ put_cases(const struct term *term, const json_t *cases)
 	for (const char *p = text; (p = strchr(p, '\n')); p++)
 		lines++;
 	fprintf(term->out, "%*s%-8s  ", INDENT, "", "cases");
-	term_clean(term->out, value_text(cases, "name"), 0);
+	term_sanitize(term->out, value_text(cases, "name"), 0);
 	fprintf(term->out, ", %zu line%s\n", lines, lines == 1 ? "" : "s");
 }
 
@@ -169,7 +169,7 @@ put_plan(struct run *run, const json_t *row)
 	fprintf(term->out, ", %s\n", value_text(row, "mode"));
 	if (error) {
 		fputs("  ", term->out);
-		term_clean(term->out, json_string_value(error), 0);
+		term_sanitize(term->out, json_string_value(error), 0);
 		fputc('\n', term->out);
 	}
 	json_array_foreach(json_object_get(json_object_get(row, "plan"), "steps"), i, step)
@@ -213,7 +213,7 @@ board_task_render(struct run *run, const json_t *result)
 	const json_t *row;
 	term_put(term, STYLE_BOLD, value_text(result, "leaderboard"));
 	fputs(", task ", term->out);
-	term_clean(term->out, value_text(result, "name"), 0);
+	term_sanitize(term->out, value_text(result, "name"), 0);
 	fputs("\n\n", term->out);
 	put_files(term, result);
 	fputs("\n  task.yml\n", term->out);
@@ -321,7 +321,7 @@ board_task_eval_render(struct run *run, const json_t *result)
 		/* As head(1) parts files. */
 		if (json_array_size(files) > 1) {
 			fputs(i > 0 ? "\n==> " : "==> ", run->term.out);
-			term_clean(run->term.out, value_text(file, "name"), 0);
+			term_sanitize(run->term.out, value_text(file, "name"), 0);
 			fputs(" <==\n", run->term.out);
 		}
 		put_code(&run->term, value_text(file, "text"));

@@ -21,7 +21,7 @@ put_words(const struct term *term, const char *before, const json_t *words)
 	const json_t *word;
 	json_array_foreach(words, i, word) {
 		fputs(i ? ", " : before, term->out);
-		term_clean(term->out, json_string_value(word), 0);
+		term_sanitize(term->out, json_string_value(word), 0);
 	}
 }
 
@@ -40,7 +40,7 @@ put_step(const struct term *term, const json_t *step)
 		put_words(term, " devices ", json_object_get(step, "devices"));
 	if (!update) {
 		fputs("; deadline ", term->out);
-		term_clean(term->out, *deadline ? deadline : "none", 0);
+		term_sanitize(term->out, *deadline ? deadline : "none", 0);
 	}
 	if (json_array_size(json_object_get(step, "differs")) > 0) {
 		put_words(term, "; the task runs differently: ", json_object_get(step, "differs"));
@@ -65,7 +65,7 @@ put_rest(const struct run *run, const json_t *result)
 		struct kettle_error reason = {0};
 		snprintf(reason.message, sizeof(reason.message), "%s", value_text(entry, "reason"));
 		run_name_options(run, &reason);
-		term_clean(term->out, reason.message, 0);
+		term_sanitize(term->out, reason.message, 0);
 		fputs(".\n", term->out);
 	}
 	json_array_foreach(json_object_get(result, "errors"), i, entry) {
@@ -73,7 +73,7 @@ put_rest(const struct run *run, const json_t *result)
 		term_put(term, STYLE_RED, "wrong ");
 		term_put(term, STYLE_BOLD, value_text(entry, "name"));
 		fputs(": ", term->out);
-		term_clean(term->out, value_text(entry, "error"), 0);
+		term_sanitize(term->out, value_text(entry, "error"), 0);
 		fputc('\n', term->out);
 	}
 	json_array_foreach(json_object_get(result, "absent"), i, entry) {

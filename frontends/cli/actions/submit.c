@@ -163,7 +163,7 @@ ask_devices(struct run *run)
 	const json_t *device;
 	json_array_foreach(json_object_get(run->args.own, "devices"), i, device) {
 		fprintf(out, "  %zu  ", i + 1);
-		term_clean(out, json_string_value(device), 0);
+		term_sanitize(out, json_string_value(device), 0);
 		fputc('\n', out);
 	}
 	fputs("On which devices? Numbers or names, several with spaces between: ", out);

@@ -24,7 +24,7 @@ static void
 put_line(const struct term *term, const char *prefix, const char *text)
 {
 	fputs(prefix, term->out);
-	term_clean(term->out, text, 0);
+	term_sanitize(term->out, text, 0);
 	fputc('\n', term->out);
 }
 
@@ -43,9 +43,9 @@ put_facts(const struct term *term, const json_t *entry)
 	if (*value_text(entry, "competition")) {
 		const char *deadline = value_text(entry, "deadline");
 		fputs(" (competition ", term->out);
-		term_clean(term->out, value_text(entry, "competition"), 0);
+		term_sanitize(term->out, value_text(entry, "competition"), 0);
 		fprintf(term->out, ", %lld problems, deadline ", (long long)value_int(entry, "problems", 0));
-		term_clean(term->out, *deadline ? deadline : "none", 0);
+		term_sanitize(term->out, *deadline ? deadline : "none", 0);
 		fputc(')', term->out);
 	} else if (*value_text(entry, "lang")) {
 		long long tests = value_int(entry, "tests", 0), benchmarks = value_int(entry, "benchmarks", 0);
@@ -69,7 +69,7 @@ task_work_render_check(struct run *run, const json_t *result)
 			term_put(term, STYLE_BOLD, value_text(entry, "problem"));
 			fputs(" in ", term->out);
 		}
-		term_clean(term->out, value_text(entry, "path"), 0);
+		term_sanitize(term->out, value_text(entry, "path"), 0);
 		fputs(": ", term->out);
 		term_put(term, ok ? STYLE_GREEN : STYLE_RED, ok ? "ok" : value_text(entry, "error"));
 		if (ok)
@@ -100,7 +100,7 @@ static void
 put_skipped(const struct term *term, const json_t *solution)
 {
 	term_put(term, STYLE_YELLOW, "- ");
-	term_clean(term->out, value_text(solution, "name"), 0);
+	term_sanitize(term->out, value_text(solution, "name"), 0);
 	put_line(term, ": skipped: ", value_text(solution, "error"));
 }
 
@@ -123,9 +123,9 @@ put_solution(const struct term *term, const json_t *solution)
 		json_is_false(ok)  ? "✗ "
 		: json_is_true(ok) ? "✓ "
 						   : "? ");
-	term_clean(term->out, value_text(solution, "name"), 0);
+	term_sanitize(term->out, value_text(solution, "name"), 0);
 	fputs(": ", term->out);
-	term_clean(term->out, value_text(solution, "found"), 0);
+	term_sanitize(term->out, value_text(solution, "found"), 0);
 	if (json_is_number(json_object_get(solution, "score"))) {
 		format_ns(value_number(solution, "score") * 1e9, score);
 		fprintf(term->out, ", %s", score);
@@ -134,8 +134,8 @@ put_solution(const struct term *term, const json_t *solution)
 		fputs(", where this mode may not tell", term->out);
 	if (json_is_false(ok)) {
 		fputs(", but it must ", term->out);
-		term_clean(term->out, *expected ? (wrong ? "end as " : "have ") : "not have passed", 0);
-		term_clean(term->out, expected, 0);
+		term_sanitize(term->out, *expected ? (wrong ? "end as " : "have ") : "not have passed", 0);
+		term_sanitize(term->out, expected, 0);
 	}
 	fputc('\n', term->out);
 	if (!json_is_true(ok) && *error)
@@ -155,7 +155,7 @@ task_work_render_verify(struct run *run, const json_t *result)
 		if (run->quiet && (json_is_false(json_object_get(solution, "ok")) || is_skipped(solution)))
 			put_solution(&run->term, solution);
 	}
-	term_clean(run->term.out, value_text(result, "task"), 0);
+	term_sanitize(run->term.out, value_text(result, "task"), 0);
 	fprintf(run->term.out, ": %zu of %zu solutions are as they must be", right, count);
 	if (skipped)
 		fprintf(run->term.out, "; %zu skipped, for what the machine lacks", skipped);

@@ -51,7 +51,7 @@ wrap(const struct term *term, const char *text, size_t column, size_t at)
 			fputc(' ', term->out);
 			at++;
 		}
-		term_clean(term->out, word, 0);
+		term_sanitize(term->out, word, 0);
 		at += columns;
 		first = false;
 		text += len;

@@ -97,7 +97,7 @@ render_admin_backup(struct run *run, const json_t *result)
 	char size[FORMAT_SIZE];
 	format_bytes(value_number(result, "bytes"), size);
 	fputs("The database is copied to ", run->term.out);
-	term_clean(run->term.out, value_text(result, "path"), 0);
+	term_sanitize(run->term.out, value_text(result, "path"), 0);
 	fprintf(run->term.out, ": %s, checked.\n", size);
 	return RUN_OK;
 }
@@ -115,7 +115,7 @@ render_admin_export(struct run *run, const json_t *result)
 		table_row(rows, 2, name, text);
 	}
 	fputs("Written to ", run->term.out);
-	term_clean(run->term.out, value_text(result, "path"), 0);
+	term_sanitize(run->term.out, value_text(result, "path"), 0);
 	fputs(":\n", run->term.out);
 	table_print(&run->term, columns, ARRAY_SIZE(columns), rows, 2);
 	return RUN_OK;

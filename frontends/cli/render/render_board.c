@@ -56,13 +56,13 @@ render_board_created(struct run *run, const json_t *result)
 	deadline_text(result, deadline);
 	json_array_foreach(json_object_get(result, "remarks"), i, remark) {
 		term_put(&run->term, STYLE_YELLOW, "Remark: ");
-		term_clean(run->term.out, json_string_value(remark), 0);
+		term_sanitize(run->term.out, json_string_value(remark), 0);
 		fputc('\n', run->term.out);
 	}
 	fputs("Leaderboard ", run->term.out);
 	term_put(&run->term, STYLE_BOLD, value_text(result, "name"));
 	fputs(" is created: devices ", run->term.out);
-	term_clean(run->term.out, devices, 0);
+	term_sanitize(run->term.out, devices, 0);
 	fprintf(run->term.out, "; deadline %s.\n", deadline);
 	return RUN_OK;
 }

@@ -18,7 +18,7 @@ put_remarks(const struct term *term, const json_t *remarks)
 	const json_t *remark;
 	json_array_foreach(remarks, i, remark) {
 		term_put(term, STYLE_YELLOW, "Remark: ");
-		term_clean(term->out, json_string_value(remark), 0);
+		term_sanitize(term->out, json_string_value(remark), 0);
 		fputc('\n', term->out);
 	}
 }
@@ -31,7 +31,7 @@ put_names(const struct term *term, const json_t *names)
 	const json_t *name;
 	json_array_foreach(names, i, name) {
 		fputs(i == 0 ? "" : i + 1 < count ? ", " : " and ", term->out);
-		term_clean(term->out, json_string_value(name), 0);
+		term_sanitize(term->out, json_string_value(name), 0);
 	}
 }
 

@@ -33,9 +33,9 @@ warn_changed(struct run *run, const json_t *device, const json_t *unit)
 		return;
 	term_put(&run->term, STYLE_YELLOW, "Warning: ");
 	fputs("the machine of ", run->term.out);
-	term_clean(run->term.out, value_text(unit, "unit"), 0);
+	term_sanitize(run->term.out, value_text(unit, "unit"), 0);
 	fputs(" has changed since it was calibrated; `kettle device calibrate ", run->term.out);
-	term_clean(run->term.out, value_text(device, "name"), 0);
+	term_sanitize(run->term.out, value_text(device, "name"), 0);
 	fputs("` measures it again.\n", run->term.out);
 }
 
@@ -63,9 +63,9 @@ put_packages(const struct term *term, const json_t *packages)
 	json_t *version;
 	json_object_foreach((json_t *)packages, name, version) {
 		fputs(between, term->out);
-		term_clean(term->out, name, 0);
+		term_sanitize(term->out, name, 0);
 		fputc(' ', term->out);
-		term_clean(term->out, value_text(packages, name), 0);
+		term_sanitize(term->out, value_text(packages, name), 0);
 		between = ", ";
 	}
 	if (json_object_size(packages) > 0)
@@ -80,7 +80,7 @@ put_remarks(const struct term *term, const json_t *remarks)
 	const json_t *remark;
 	json_array_foreach(remarks, i, remark) {
 		fputs("; ", term->out);
-		term_clean(term->out, json_string_value(remark), 0);
+		term_sanitize(term->out, json_string_value(remark), 0);
 	}
 }
 
@@ -97,12 +97,12 @@ render_device_tools(const struct term *term, const json_t *device)
 		if (json_object_size(tools) == 0)
 			continue;
 		fputc('\n', term->out);
-		term_clean(term->out, value_text(device, "name"), 0);
+		term_sanitize(term->out, value_text(device, "name"), 0);
 		json_object_foreach((json_t *)tools, name, version) {
 			fputs(between, term->out);
-			term_clean(term->out, name, 0);
+			term_sanitize(term->out, name, 0);
 			fputc(' ', term->out);
-			term_clean(term->out, value_text(tools, name), 0);
+			term_sanitize(term->out, value_text(tools, name), 0);
 			put_packages(term, json_object_get(json_object_get(unit, "packages"), name));
 			between = ", ";
 		}
@@ -120,14 +120,14 @@ put_gpu(const struct term *term, const json_t *unit, const json_t *gpu)
 	const json_t *temperature = json_object_get(gpu, "temperature"), *throttle = json_object_get(gpu, "throttle"), *one;
 	json_int_t mhz = value_int(json_object_get(gpu, "clocks"), "sm", 0);
 	size_t i;
-	term_clean(term->out, value_text(unit, "unit"), 0);
+	term_sanitize(term->out, value_text(unit, "unit"), 0);
 	fputs(": ", term->out);
-	term_clean(term->out, value_text(gpu, "name"), 0);
+	term_sanitize(term->out, value_text(gpu, "name"), 0);
 	fprintf(term->out, " (GPU %lld)", (long long)value_int(gpu, "index", 0));
 	for (i = 0; i < ARRAY_SIZE(words); i++)
 		if (*value_text(gpu, words[i])) {
 			fprintf(term->out, ", %s ", strcmp(words[i], "gfx") == 0 ? "architecture" : words[i]);
-			term_clean(term->out, value_text(gpu, words[i]), 0);
+			term_sanitize(term->out, value_text(gpu, words[i]), 0);
 		}
 	fprintf(term->out, ", %lld of %lld MiB used", (long long)(value_int(gpu, "used", 0) >> 20),
 		(long long)(value_int(gpu, "memory", 0) >> 20));
@@ -137,7 +137,7 @@ put_gpu(const struct term *term, const json_t *unit, const json_t *gpu)
 		fprintf(term->out, ", %lld °C", (long long)json_integer_value(temperature));
 	json_array_foreach(throttle, i, one) {
 		fputs(i ? ", " : ", slowed by ", term->out);
-		term_clean(term->out, json_string_value(one), 0);
+		term_sanitize(term->out, json_string_value(one), 0);
 	}
 	fputc('\n', term->out);
 }
@@ -152,9 +152,9 @@ put_gpus(const struct term *term, const json_t *unit)
 	if (!*value_text(unit, "gpu_error"))
 		return;
 	term_put(term, STYLE_YELLOW, "Warning: ");
-	term_clean(term->out, value_text(unit, "unit"), 0);
+	term_sanitize(term->out, value_text(unit, "unit"), 0);
 	fputs(": ", term->out);
-	term_clean(term->out, value_text(unit, "gpu_error"), 0);
+	term_sanitize(term->out, value_text(unit, "gpu_error"), 0);
 	fputc('\n', term->out);
 }
 
@@ -167,9 +167,9 @@ put_waiting(const struct term *term, const json_t *device)
 		return;
 	term_put(term, STYLE_YELLOW, "Warning: ");
 	fprintf(term->out, "%lld job%s of ", queued, queued == 1 ? " waits for a place" : "s wait for places");
-	term_clean(term->out, value_text(device, "name"), 0);
+	term_sanitize(term->out, value_text(device, "name"), 0);
 	fputs(". ", term->out);
-	term_clean(term->out, value_text(device, "waits"), 0);
+	term_sanitize(term->out, value_text(device, "waits"), 0);
 	fputc('\n', term->out);
 }
 
@@ -226,7 +226,7 @@ put_position(FILE *out, json_int_t job, const json_t *position)
 		return;
 	}
 	fprintf(out, "Job %lld on ", (long long)job);
-	term_clean(out, value_text(position, "device"), 0);
+	term_sanitize(out, value_text(position, "device"), 0);
 	if (before > 0)
 		fprintf(out, ": %lld before it, of %lld that wait.", (long long)before, (long long)length);
 	else if (before == 0)
@@ -234,7 +234,7 @@ put_position(FILE *out, json_int_t job, const json_t *position)
 	else
 		fputs(" waits beside the queue.", out);
 	fputs(*value_text(position, "waits") ? " " : "", out);
-	term_clean(out, value_text(position, "waits"), 0);
+	term_sanitize(out, value_text(position, "waits"), 0);
 	fputc('\n', out);
 }
 
@@ -257,12 +257,12 @@ render_device_changed(struct run *run, const json_t *result)
 	const json_t *unit;
 	json_array_foreach(json_object_get(result, "units"), i, unit) {
 		bool failed = strcmp(value_text(unit, "state"), "failed") == 0;
-		term_clean(run->term.out, value_text(unit, "unit"), 0);
+		term_sanitize(run->term.out, value_text(unit, "unit"), 0);
 		fputs(failed ? ": stays disabled: " : ": ", run->term.out);
 		if (failed)
 			term_put(&run->term, STYLE_RED, value_text(unit, "error"));
 		else
-			term_clean(run->term.out, value_text(unit, "state"), 0);
+			term_sanitize(run->term.out, value_text(unit, "state"), 0);
 		fputc('\n', run->term.out);
 	}
 	return render_device_changed_status(result);
@@ -305,7 +305,7 @@ put_name(struct run *run, const char *name, double ns, double before)
 	char text[FORMAT_SIZE];
 	format_ns(ns, text);
 	fputs("  ", run->term.out);
-	term_clean(run->term.out, name, 0);
+	term_sanitize(run->term.out, name, 0);
 	fprintf(run->term.out, "  %s", text);
 	if (isfinite(before) && before > 0)
 		fprintf(run->term.out, "  (%+.2f %% against before)", 100 * (ns / before - 1));
@@ -321,7 +321,7 @@ put_boards(struct run *run, const json_t *unit)
 	json_array_foreach(json_object_get(unit, "boards"), i, board) {
 		size_t count = json_object_size(json_object_get(board, "names"));
 		fputs("  leaderboard ", run->term.out);
-		term_clean(run->term.out, value_text(board, "leaderboard"), 0);
+		term_sanitize(run->term.out, value_text(board, "leaderboard"), 0);
 		fprintf(run->term.out, ": %zu calibrator%s of its own\n", count, count == 1 ? "" : "s");
 	}
 }
@@ -343,7 +343,7 @@ put_unit(struct run *run, const json_t *unit)
 	fputc('\n', run->term.out);
 	json_array_foreach(json_object_get(unit, "remarks"), i, remark) {
 		fputs("  remark: ", run->term.out);
-		term_clean(run->term.out, json_string_value(remark), 0);
+		term_sanitize(run->term.out, json_string_value(remark), 0);
 		fputc('\n', run->term.out);
 	}
 	json_object_foreach(names, name, ns)

@@ -24,7 +24,7 @@ static void
 put_line(const struct term *term, const char *prefix, const char *text)
 {
 	fputs(prefix, term->out);
-	term_clean(term->out, text, 0);
+	term_sanitize(term->out, text, 0);
 	fputc('\n', term->out);
 }
 
@@ -141,20 +141,20 @@ put_toolkit(const struct term *term, const json_t *toolkit)
 {
 	const json_t *part;
 	size_t i, present = 0;
-	term_clean(term->out, value_text(toolkit, "tool"), 0);
+	term_sanitize(term->out, value_text(toolkit, "tool"), 0);
 	fputs(" (", term->out);
-	term_clean(term->out, value_text(toolkit, "runner"), 0);
+	term_sanitize(term->out, value_text(toolkit, "runner"), 0);
 	fputs(") has ", term->out);
 	json_array_foreach(json_object_get(toolkit, "parts"), i, part)
 		if (value_true(part, "present")) {
 			fputs(present++ ? ", " : "", term->out);
-			term_clean(term->out, value_text(part, "name"), 0);
+			term_sanitize(term->out, value_text(part, "name"), 0);
 		}
 	fputs(present ? "\n" : "nothing\n", term->out);
 	json_array_foreach(json_object_get(toolkit, "parts"), i, part)
 		if (!value_true(part, "present")) {
 			fputs("  lacks ", term->out);
-			term_clean(term->out, value_text(part, "name"), 0);
+			term_sanitize(term->out, value_text(part, "name"), 0);
 			put_line(term, "; to get it: ", value_text(part, "how"));
 		}
 }

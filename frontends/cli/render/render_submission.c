@@ -57,7 +57,7 @@ mark_line(const struct term *term, bool passed, unsigned indent, const char *tex
 	fprintf(term->out, "%*s", (int)indent, "");
 	term_put(term, passed ? STYLE_GREEN : STYLE_RED, passed ? "✓" : "✗");
 	fputc(' ', term->out);
-	term_clean(term->out, text, 0);
+	term_sanitize(term->out, text, 0);
 	fputc('\n', term->out);
 }
 
@@ -75,7 +75,7 @@ report_compilation(const struct term *term, const json_t *job)
 		mark_line(term, false, 2, *title ? title : value_text(step, "step"));
 		if (*value_text(step, "command")) {
 			fputs("    $ ", term->out);
-			term_clean(term->out, value_text(step, "command"), 0);
+			term_sanitize(term->out, value_text(step, "command"), 0);
 			fputc('\n', term->out);
 		}
 		/* Of what the compiler says itself the message is only a part. */
@@ -204,7 +204,7 @@ put_reasons(const struct term *term, const json_t *reasons)
 	const json_t *reason;
 	json_array_foreach(reasons, i, reason) {
 		fputs(i ? ", " : " (", term->out);
-		term_clean(term->out, json_string_value(reason), 0);
+		term_sanitize(term->out, json_string_value(reason), 0);
 	}
 	fputc(')', term->out);
 }
@@ -333,7 +333,7 @@ summary(struct run *run, const char *title, const json_t *jobs)
 		char score[FORMAT_SIZE], rank[FORMAT_SIZE];
 		const char *device = value_text(job, "device"), *state = value_text(job, "state");
 		fputs(i > 0 ? "; " : ": ", term->out);
-		term_clean(term->out, device, 0);
+		term_sanitize(term->out, device, 0);
 		fputc(' ', term->out);
 		term_put(term, style_of(state), state);
 		job_score(job, score);
@@ -355,7 +355,7 @@ submission_head(struct run *run, const json_t *submission)
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
 		if (*value_text(submission, keys[i])) {
 			fputs(" · ", term->out);
-			term_clean(term->out, value_text(submission, keys[i]), 0);
+			term_sanitize(term->out, value_text(submission, keys[i]), 0);
 		}
 	format_time(value_text(submission, "submission_time"), time);
 	fprintf(term->out, " · %s\n", time);
@@ -371,7 +371,7 @@ render_submission_report(struct run *run, const json_t *submission)
 		submission_head(run, submission);
 		if (json_is_string(json_object_get(submission, "flagged"))) {
 			term_put(&run->term, STYLE_RED, "Marked as a cheat. ");
-			term_clean(run->term.out, value_text(submission, "flagged"), 0);
+			term_sanitize(run->term.out, value_text(submission, "flagged"), 0);
 			fputc('\n', run->term.out);
 		}
 		json_array_foreach(jobs, i, job)
@@ -412,7 +412,7 @@ render_task_run(struct run *run, const json_t *result)
 		report_job(run, result, *device ? device : "here");
 		if (*value_text(result, "kept")) {
 			fputs("  kept in ", run->term.out);
-			term_clean(run->term.out, value_text(result, "kept"), 0);
+			term_sanitize(run->term.out, value_text(result, "kept"), 0);
 			fputc('\n', run->term.out);
 		}
 		fputc('\n', run->term.out);

@@ -65,7 +65,7 @@ static void
 line(const struct term *term, const char *title, const char *text)
 {
 	fprintf(term->out, "  %-12s", title);
-	term_clean(term->out, text, 0);
+	term_sanitize(term->out, text, 0);
 	fputc('\n', term->out);
 }
 
@@ -97,7 +97,7 @@ render_user_show(struct run *run, const json_t *user)
 	const json_t *name;
 	term_put(term, STYLE_BOLD, value_text(user, "user_name"));
 	fputs("  ", term->out);
-	term_clean(term->out, value_text(user, "role"), 0);
+	term_sanitize(term->out, value_text(user, "role"), 0);
 	fputc('\n', term->out);
 	line(term, "number", value_text(user, "user_id"));
 	format_time(value_text(user, "created"), time);
@@ -123,7 +123,7 @@ say(const struct term *term, const json_t *result, const char *what)
 {
 	term_put(term, STYLE_BOLD, value_text(result, "user_name"));
 	fputs(" is ", term->out);
-	term_clean(term->out, what, 0);
+	term_sanitize(term->out, what, 0);
 }
 
 int
@@ -162,7 +162,7 @@ put_user(const struct term *term, const json_t *user)
 	identities_text(user, known);
 	term_put(term, STYLE_BOLD, value_text(user, "user_name"));
 	fputs(" (", term->out);
-	term_clean(term->out, known, 0);
+	term_sanitize(term->out, known, 0);
 	if (strcmp(value_text(user, "role"), "user") != 0)
 		fprintf(term->out, "; %s", value_text(user, "role"));
 	fprintf(term->out, "; %lld submission%s)", (long long)count, count == 1 ? "" : "s");

@@ -105,7 +105,7 @@ progress_tick(struct progress *progress)
 	progress_hide(progress);
 	if (text) {
 		/* One column less: a full line would wrap on some terminals, and \r would no longer reach its beginning. */
-		term_clean(progress->term->out, text, progress->term->width - 1);
+		term_sanitize(progress->term->out, text, progress->term->width - 1);
 		progress->drawn = STEAL(text);
 	}
 	fflush(progress->term->out);
@@ -139,7 +139,7 @@ say(struct progress *progress, const struct device *device, enum term_style styl
 		term_put(term, style, sign);
 		fputc(' ', term->out);
 	}
-	term_clean(term->out, text, 0);
+	term_sanitize(term->out, text, 0);
 	fputc('\n', term->out);
 	fflush(term->out);
 }
@@ -200,7 +200,7 @@ on_step(struct progress *progress, struct device *device, const json_t *event)
 			set_state(progress, device, state);
 		return;
 	}
-	AUTO_FREE char *step = term_cleaned(value_text(event, "step"));
+	AUTO_FREE char *step = term_sanitized(value_text(event, "step"));
 	snprintf(text, sizeof(text), "running %s", step_label(step ? step : "", value_true(event, "secret")));
 	set_state(progress, device, text);
 }

@@ -79,7 +79,7 @@ print_cells(const struct term *term, const struct layout *layout, const json_t *
 			space += pad;
 		if (used > 0) {
 			fprintf(term->out, "%*s", (int)space, "");
-			term_clean(term->out, text, width);
+			term_sanitize(term->out, text, width);
 			space = 0;
 		}
 		space += TABLE_GAP + (layout->columns[c].right ? 0 : pad);
@@ -120,7 +120,7 @@ table_row(json_t *rows, size_t count, ...)
 	for (size_t c = 0; c < count; c++) {
 		const char *text = va_arg(args, const char *);
 		/* What was cut within a character is no text that JSON takes. */
-		AUTO_FREE char *clean = text ? term_cleaned(text) : NULL;
+		AUTO_FREE char *clean = text ? term_sanitized(text) : NULL;
 		json_array_append_new(row, clean ? json_string(clean) : json_null());
 	}
 	va_end(args);

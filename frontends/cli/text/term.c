@@ -149,7 +149,7 @@ term_width(const char *text)
 }
 
 size_t
-term_clean(FILE *out, const char *text, size_t max)
+term_sanitize(FILE *out, const char *text, size_t max)
 {
 	/* A cut text keeps a column for the "…". */
 	size_t room = max == 0 || term_width(text) <= max ? SIZE_MAX : max - 1, width = 0;
@@ -166,14 +166,14 @@ term_clean(FILE *out, const char *text, size_t max)
 }
 
 char *
-term_cleaned(const char *text)
+term_sanitized(const char *text)
 {
 	char *data = NULL;
 	size_t size = 0;
 	FILE *out = open_memstream(&data, &size);
 	if (!out)
 		return NULL;
-	term_clean(out, text, 0);
+	term_sanitize(out, text, 0);
 	if (fclose(out) == 0)
 		return data;
 	free(data);
@@ -267,7 +267,7 @@ term_put(const struct term *term, enum term_style style, const char *text)
 {
 	if (style != STYLE_NONE)
 		term_style(term, style);
-	term_clean(term->out, text, 0);
+	term_sanitize(term->out, text, 0);
 	if (style != STYLE_NONE)
 		term_style(term, STYLE_NONE);
 }

@@ -32,15 +32,15 @@ void term_put(const struct term *term, enum term_style style, const char *text);
 int term_char_width(uint32_t c);
 /* Takes one character off UTF-8 text; an invalid byte gives U+FFFD. 0 at the end. */
 uint32_t term_next(const char **text);
-/* Columns of text as term_clean writes it. */
+/* Columns of text as term_sanitize writes it. */
 size_t term_width(const char *text);
 /*
  * Writes text on one line without what is never printed: newlines and tabs become spaces, controls U+FFFD. At most max
  * columns (0: all); what is longer is cut and ends with "…". Returns the columns written.
  */
-size_t term_clean(FILE *out, const char *text, size_t max);
+size_t term_sanitize(FILE *out, const char *text, size_t max);
 /* The same as a string of its own, for a message that is composed of several; NULL: no memory. The caller frees. */
-char *term_cleaned(const char *text);
+char *term_sanitized(const char *text);
 /* Writes text of several lines, each cleaned and indented, and a newline at the end where one is missing. At most
  * max_lines (0: all); says how many more there are. */
 void term_block(FILE *out, const char *text, unsigned indent, size_t max_lines);

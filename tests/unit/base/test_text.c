@@ -80,7 +80,7 @@ static void
 clean(const char *text, size_t size, const char *wanted, size_t wanted_replaced)
 {
 	AUTO_BUF struct buf out = {0};
-	assert_int_equal(utf8_clean(text, size, &out), wanted_replaced);
+	assert_int_equal(utf8_sanitize(text, size, &out), wanted_replaced);
 	assert_string_equal(out.data, wanted);
 	assert_true(utf8_valid(out.data, out.len));
 }

@@ -172,7 +172,7 @@ test_template(void **state)
 	/* What it says is what a submission needs to say. */
 	AUTO_JSON json_t *header = NULL;
 	struct kettle_error err = {0};
-	assert_int_equal(header_parse(text, strlen(text), &header, &err), 0);
+	assert_int_equal(popcorn_header_parse(text, strlen(text), &header, &err), 0);
 	assert_string_equal(commands_text(header, "leaderboard"), "board");
 	assert_string_equal(commands_text(header, "gpus.1"), "H100");
 	commands_refused(&c, "alice", "leaderboard.template", json_pack("{s:s, s:s}", "name", "board", "lang", "Triton"),

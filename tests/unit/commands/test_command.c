@@ -123,10 +123,10 @@ test_clean(void **state)
 		{"", ""},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(pairs); i++) {
-		AUTO_FREE char *clean = clean_line(pairs[i][0], 100);
+		AUTO_FREE char *clean = sanitize_line(pairs[i][0], 100);
 		assert_string_equal(clean, pairs[i][1]);
 	}
-	AUTO_FREE char *cut = clean_line("\xc3\xbc\xc3\xbc\xc3\xbc", 2), *text = clean_text("a\n  b\r\nc \n\n", 100);
+	AUTO_FREE char *cut = sanitize_line("\xc3\xbc\xc3\xbc\xc3\xbc", 2), *text = sanitize_text("a\n  b\r\nc \n\n", 100);
 	assert_string_equal(cut, "\xc3\xbc\xc3\xbc");
 	assert_string_equal(text, "a\n  b\nc");
 }

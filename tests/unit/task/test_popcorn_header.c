@@ -20,7 +20,7 @@ parse(const char *code, size_t size)
 {
 	AUTO_JSON json_t *header = NULL;
 	struct kettle_error err = {0};
-	if (header_parse(code, size, &header, &err)) {
+	if (popcorn_header_parse(code, size, &header, &err)) {
 		assert_int_equal(err.code, KETTLE_EINVAL);
 		assert_null(header);
 		return strdup(err.message);
