@@ -76,7 +76,7 @@ progress(void *arg, int64_t done, int64_t total)
 	if (!report)
 		return true; /* it goes on without being told */
 	*report = (struct report){copy->core, copy->command->name + strlen("admin."), done, total};
-	if (hostio_post(copy->core->setup.io, tell, report) < 0)
+	if (loop_post(copy->core->setup.io, tell, report) < 0)
 		free(report);
 	return true;
 }
@@ -110,7 +110,7 @@ work(void *arg)
 	struct db db = {.now_ms = time_now_ms()};
 	if (access(database, F_OK) != 0)
 		(void)kettle_fail(&copy->err, KETTLE_ENOENT, "There is no database %s: %s.", database, strerror(errno));
-	else if (dbfile_open_reader(database, &db.handle, &copy->err) == 0 &&
+	else if (db_file_open_reader(database, &db.handle, &copy->err) == 0 &&
 			 command_actor(copy->command, &db, copy->actor, &actor, &copy->err) == 0)
 		(void)make(copy, &db);
 	db_close(&db);
@@ -139,7 +139,7 @@ begin(const char *command, struct core *core, const struct actor *actor, const j
 			.answer = answer,
 			.arg = arg,
 		};
-	if (copy && copy->args && copy->actor && hostio_work(core->setup.io, work, after, copy, &err) == 0)
+	if (copy && copy->args && copy->actor && loop_work(core->setup.io, work, after, copy, &err) == 0)
 		return;
 	if (err.code == 0)
 		(void)kettle_fail(&err, KETTLE_ENOMEM, "There is not enough memory for the copy.");

@@ -396,6 +396,6 @@ cmd_device_calibrate(struct core *core, const struct actor *actor, const json_t 
 		.boards_ended = boards_ended,
 		.answer = answer,
 		.arg = arg};
-	if (choose(c, &c->err) < 0 || hostio_work(core->setup.io, load, loaded, c, &c->err) < 0)
+	if (choose(c, &c->err) < 0 || loop_work(core->setup.io, load, loaded, c, &c->err) < 0)
 		end(c);
 }

@@ -35,7 +35,7 @@ answer_once(struct checking *checking)
 {
 	struct kettle_error none = {0};
 	const struct config *config = checking->core->config;
-	hostio_timer_stop(checking->core->setup.io, STEAL(checking->timer));
+	loop_timer_stop(checking->core->setup.io, STEAL(checking->timer));
 	if (checking->answered)
 		return;
 	checking->answered = true;
@@ -155,7 +155,7 @@ cmd_config_check(struct core *core, const struct actor *actor, const json_t *arg
 		.pending = 1,
 		.answer = answer,
 		.arg = arg};
-	(void)hostio_timer_start(core->setup.io, TOOLKITS_LIMIT_MS, 0, time_out, checking, &checking->timer, &err);
+	(void)loop_timer_start(core->setup.io, TOOLKITS_LIMIT_MS, 0, time_out, checking, &checking->timer, &err);
 	for (size_t i = 0; i < core->runners_count; i++)
 		ask(checking, &core->runners[i]);
 	finish(checking);

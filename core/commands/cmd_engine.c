@@ -101,7 +101,7 @@ answer_once(struct device_listing *listing)
 	struct kettle_error none = {0};
 	size_t i, k;
 	json_t *device, *unit;
-	hostio_timer_stop(listing->core->setup.io, STEAL(listing->timer));
+	loop_timer_stop(listing->core->setup.io, STEAL(listing->timer));
 	json_array_foreach(listing->answered ? NULL : listing->devices, i, device)
 		json_array_foreach(json_object_get(device, "units"), k, unit)
 			add_stored(listing, device, unit);
@@ -277,7 +277,7 @@ cmd_device_list(struct core *core, const struct actor *actor, const json_t *args
 		.known = json_is_true(json_object_get(args, "known"))};
 	add_remarks(core, listing->devices);
 	if (!listing->known)
-		(void)hostio_timer_start(core->setup.io, DESCRIBE_LIMIT_MS, 0, time_out, listing, &listing->timer, &err);
+		(void)loop_timer_start(core->setup.io, DESCRIBE_LIMIT_MS, 0, time_out, listing, &listing->timer, &err);
 	store_read(core->store, read_stored, stored, listing);
 	if (!listing->known)
 		ask_all(listing);

@@ -89,7 +89,7 @@ cmd_eval_code(struct core *core, const struct actor *actor, const json_t *args, 
 		*request = (struct harness_request){.language = language, .files = json_array(), .answer = answer, .arg = arg};
 	if (!request)
 		(void)kettle_fail(&err, KETTLE_ENOMEM, "There is not enough memory to read a harness.");
-	else if (hostio_work(core->setup.io, read_all, read_done, request, &err) == 0)
+	else if (loop_work(core->setup.io, read_all, read_done, request, &err) == 0)
 		return;
 	answer(arg, &err, NULL);
 	if (request)

@@ -52,7 +52,7 @@ answer_info(const struct core_plugin *plugin, kettle_answer answer, void *arg)
 	AUTO_JSON json_t *result = describe(plugin);
 	struct option_table table = loader_options(plugin->plugin);
 	const struct kettle_language *language = plugin->plugin->language;
-	(void)json_object_set_new(result, "options", options_json(&table));
+	(void)json_object_set_new(result, "options", option_table_json(&table));
 	if (language)
 		(void)json_object_update_new(
 			result, json_pack("{s:o, s:o, s:o}", "aliases", strings(language->aliases), "extensions",
@@ -119,7 +119,7 @@ cmd_plugin_test(struct core *core, const struct actor *actor, const json_t *args
 			.file = strdup(json_string_value(json_object_get(args, "file"))), .answer = answer, .arg = arg};
 	if (!test || !test->file)
 		(void)kettle_fail(&err, KETTLE_ENOMEM, "There is not enough memory to test a plugin.");
-	else if (hostio_work(core->setup.io, test_work, test_done, test, &err) == 0)
+	else if (loop_work(core->setup.io, test_work, test_done, test, &err) == 0)
 		return;
 	answer(arg, &err, NULL);
 	if (test)

@@ -116,7 +116,7 @@ start(struct core *core, const json_t *args,
 	*request = (struct task_request){
 		.languages = &core->languages, .core = core, .args = copy, .work = work, .answer = answer, .arg = arg};
 	/* Once the work has begun, its error is the other thread's. */
-	if (hostio_work(core->setup.io, read_now, read_ended, request, &err) < 0) {
+	if (loop_work(core->setup.io, read_now, read_ended, request, &err) < 0) {
 		request->err = err;
 		read_done(request);
 	}

@@ -277,7 +277,7 @@ cmd_task_run(struct core *core, const struct actor *actor, const json_t *args, k
 		.answer = answer,
 		.arg = arg,
 	};
-	if (hostio_work(core->setup.io, run_read, run_begin, run, &run->err) < 0)
+	if (loop_work(core->setup.io, run_read, run_begin, run, &run->err) < 0)
 		end_run(run, NULL);
 }
 
@@ -520,7 +520,7 @@ solution_ended(struct run *run, json_t *verdict)
 		(void)json_array_append_new(verify->results, result);
 		tell_verified(verify, result);
 	}
-	if (hostio_post(verify->core->setup.io, verify_next, verify) < 0) {
+	if (loop_post(verify->core->setup.io, verify_next, verify) < 0) {
 		(void)kettle_fail(&verify->err, KETTLE_ECANCELED, "The engine is stopping.");
 		end_verify(verify);
 	}
@@ -580,6 +580,6 @@ cmd_task_verify(struct core *core, const struct actor *actor, const json_t *args
 		.answer = answer,
 		.arg = arg,
 	};
-	if (hostio_work(core->setup.io, verify_read, verify_next, verify, &verify->err) < 0)
+	if (loop_work(core->setup.io, verify_read, verify_next, verify, &verify->err) < 0)
 		end_verify(verify);
 }

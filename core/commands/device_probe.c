@@ -49,7 +49,7 @@ go_on(struct probe *probe)
 {
 	json_decref(STEAL(probe->unit));
 	json_decref(STEAL(probe->plan));
-	if (probe->err.code < 0 || probe->core->closing || hostio_post(probe->core->setup.io, next, probe) < 0)
+	if (probe->err.code < 0 || probe->core->closing || loop_post(probe->core->setup.io, next, probe) < 0)
 		finish(probe);
 }
 

@@ -147,9 +147,9 @@ set_database(struct config *config, const char *asked, struct kettle_error *err)
 	asked = asked ? asked : environment("KETTLE_DB");
 	if (asked) {
 		here = realpath(".", NULL);
-		path = options_path(asked, here);
+		path = option_table_path(asked, here);
 	} else if (written) {
-		path = options_path(written, config->base);
+		path = option_table_path(written, config->base);
 	} else {
 		path = xdg_path("XDG_DATA_HOME", ".local/share", "kettle.db");
 		if (!path)
@@ -166,7 +166,7 @@ set_database(struct config *config, const char *asked, struct kettle_error *err)
 static void
 add_folder(json_t *list, const char *path, const char *base)
 {
-	AUTO_FREE char *folder = options_path(path, base);
+	AUTO_FREE char *folder = option_table_path(path, base);
 	size_t i;
 	json_t *have;
 	json_array_foreach(list, i, have) {
@@ -329,7 +329,7 @@ config_plugin(const struct config *config, const char *kind, const char *name, c
 		return fail_memory(err);
 	const struct option_section where = section_at(config, pointer.data);
 	const json_t *section = json_object_get(json_object_get(config->root, kind), name);
-	return options_read(table, section, &where, ret_options, err);
+	return option_table_read(table, section, &where, ret_options, err);
 }
 
 int
@@ -337,7 +337,7 @@ config_secret(const struct config *config, const char *pointer, const json_t *se
 	char **ret_secret, struct kettle_error *err)
 {
 	const struct option_section where = section_at(config, pointer);
-	return options_secret(section, name, &where, ret_secret, err);
+	return option_table_secret(section, name, &where, ret_secret, err);
 }
 
 int

@@ -53,12 +53,12 @@ int config_load(const struct config_request *request, struct config **ret_config
 void config_free(struct config *config);
 
 /*
- * The section of a plugin checked against its table, as its configure takes it (options_read: with defaults and
+ * The section of a plugin checked against its table, as its configure takes it (option_table_read: with defaults and
  * secrets, so never log it). kind: "languages", "runners", "frontends". New reference. EINVAL and what secrets give.
  */
 int config_plugin(const struct config *config, const char *kind, const char *name, const struct option_table *table,
 	json_t **ret_options, struct kettle_error *err);
-/* The secret that a section at `pointer` names by NAME_env or NAME_file; see options_secret. */
+/* The secret that a section at `pointer` names by NAME_env or NAME_file; see option_table_secret. */
 int config_secret(const struct config *config, const char *pointer, const json_t *section, const char *name,
 	char **ret_secret, struct kettle_error *err);
 /* The device of that name, without case; its entry under devices. ENOENT names the nearest one. Borrowed. */

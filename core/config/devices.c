@@ -142,7 +142,7 @@ make_folders(const struct config *config, json_t *device, const char *key, struc
 	size_t i;
 	int rc = 0;
 	json_array_foreach(all, i, one) {
-		AUTO_FREE char *path = options_path(json_string_value(one), config->base);
+		AUTO_FREE char *path = option_table_path(json_string_value(one), config->base);
 		rc |= json_array_append_new(list, json_string(path));
 	}
 	return rc || (given && json_object_set(device, key, list)) ? fail_memory(err) : 0;

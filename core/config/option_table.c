@@ -26,7 +26,7 @@
 	X(ANY, "any value", NULL)
 
 void
-options_get(const struct option_table *table, size_t i, struct kettle_option *ret_option)
+option_table_get(const struct option_table *table, size_t i, struct kettle_option *ret_option)
 {
 	const char *at = (const char *)table->options + i * table->size;
 	*ret_option = (struct kettle_option){0};
@@ -146,13 +146,13 @@ option_schema(const struct kettle_option *option, json_t **ret_schema, struct ke
 }
 
 int
-options_schema(const struct option_table *table, json_t **ret_schema, struct kettle_error *err)
+option_table_schema(const struct option_table *table, json_t **ret_schema, struct kettle_error *err)
 {
 	AUTO_JSON json_t *properties = json_object(), *required = json_array();
 	for (size_t i = 0; i < table->count; i++) {
 		struct kettle_option option;
 		json_t *schema = NULL;
-		options_get(table, i, &option);
+		option_table_get(table, i, &option);
 		int rc = option_schema(&option, &schema, err);
 		if (rc)
 			return rc;
@@ -197,7 +197,7 @@ check_option(const struct kettle_option *option, size_t i, struct kettle_error *
 }
 
 int
-options_check(const struct option_table *table, struct kettle_error *err)
+option_table_check(const struct option_table *table, struct kettle_error *err)
 {
 	AUTO_JSON json_t *seen = json_object();
 	if (table->count > OPTIONS_MAX)
@@ -207,7 +207,7 @@ options_check(const struct option_table *table, struct kettle_error *err)
 		return kettle_fail(err, KETTLE_EINVAL, "The table of options is missing, or its elements are too small.");
 	for (size_t i = 0; i < table->count; i++) {
 		struct kettle_option option;
-		options_get(table, i, &option);
+		option_table_get(table, i, &option);
 		int rc = check_option(&option, i, err);
 		if (rc)
 			return rc;
@@ -221,7 +221,7 @@ options_check(const struct option_table *table, struct kettle_error *err)
 /* ---- a section ---- */
 
 char *
-options_path(const char *path, const char *base)
+option_table_path(const char *path, const char *base)
 {
 	const char *home = getenv("HOME");
 	if (path[0] == '~' && path[1] == '/' && home)
@@ -276,7 +276,7 @@ static int
 secret_of_file(
 	const char *given, const char *key, const struct option_section *in, char **ret_secret, struct kettle_error *err)
 {
-	AUTO_FREE char *path = options_path(given, in->base), *data = NULL;
+	AUTO_FREE char *path = option_table_path(given, in->base), *data = NULL;
 	AUTO_BUF struct buf where = {0};
 	size_t size = 0;
 	struct kettle_error why = {0};
@@ -297,7 +297,7 @@ secret_of_file(
 }
 
 int
-options_secret(const json_t *section, const char *name, const struct option_section *in, char **ret_secret,
+option_table_secret(const json_t *section, const char *name, const struct option_section *in, char **ret_secret,
 	struct kettle_error *err)
 {
 	char env_key[100], file_key[100];
@@ -325,7 +325,7 @@ has_option(const struct option_table *table, const char *name, const char *tail,
 	size_t len = strlen(name);
 	for (size_t i = 0; i < table->count; i++) {
 		struct kettle_option option;
-		options_get(table, i, &option);
+		option_table_get(table, i, &option);
 		if (strncmp(option.key, name, len) == 0 && strcmp(option.key + len, tail) == 0)
 			return option.type == type;
 	}
@@ -346,7 +346,7 @@ resolve_secret(const struct option_table *table, const char *env_key, const stru
 	if (!has_option(table, name, "_file", KETTLE_OPTION_PATH))
 		return 0;
 	AUTO_FREE char *secret = NULL;
-	int rc = options_secret(options, name, in, &secret, err);
+	int rc = option_table_secret(options, name, in, &secret, err);
 	if (rc || !secret)
 		return rc;
 	json_t *value = json_string(secret);
@@ -364,24 +364,24 @@ finish_option(
 		return json_object_set_new(options, option->key, json_pack("[O]", value)) ? fail_memory(err) : 0;
 	if (option->type != KETTLE_OPTION_PATH || !value)
 		return 0;
-	AUTO_FREE char *path = options_path(json_string_value(value), in->base);
+	AUTO_FREE char *path = option_table_path(json_string_value(value), in->base);
 	return !path || json_object_set_new(options, option->key, json_string(path)) ? fail_memory(err) : 0;
 }
 
 int
-options_read(const struct option_table *table, const json_t *section, const struct option_section *in,
+option_table_read(const struct option_table *table, const json_t *section, const struct option_section *in,
 	json_t **ret_options, struct kettle_error *err)
 {
 	AUTO_JSON json_t *schema = NULL;
 	AUTO_JSON json_t *options = section && !json_is_null(section) ? json_deep_copy(section) : json_object();
-	int rc = options ? options_schema(table, &schema, err) : fail_memory(err);
+	int rc = options ? option_table_schema(table, &schema, err) : fail_memory(err);
 	if (rc == 0)
 		rc = schema_check_at(schema, options, in->name, in->lines, in->pointer, err);
 	if (rc == 0)
 		rc = schema_defaults(schema, options, err);
 	for (size_t i = 0; i < table->count && rc == 0; i++) {
 		struct kettle_option option;
-		options_get(table, i, &option);
+		option_table_get(table, i, &option);
 		rc = finish_option(&option, in, options, err);
 		if (rc == 0 && option.type == KETTLE_OPTION_STRING)
 			rc = resolve_secret(table, option.key, in, options, err);
@@ -405,12 +405,12 @@ help_range(const struct kettle_option *option, struct buf *out)
 }
 
 int
-options_help(const struct option_table *table, struct buf *out)
+option_table_help(const struct option_table *table, struct buf *out)
 {
 	size_t before = out->len;
 	for (size_t i = 0; i < table->count; i++) {
 		struct kettle_option option;
-		options_get(table, i, &option);
+		option_table_get(table, i, &option);
 		(void)buf_printf(out, "  %s (%s", option.key, type_name(option.type));
 		for (const char *const *choice = option.choices; choice && *choice; choice++)
 			(void)buf_printf(out, "%s%s", choice == option.choices ? ": " : ", ", *choice);
@@ -426,12 +426,12 @@ options_help(const struct option_table *table, struct buf *out)
 }
 
 json_t *
-options_json(const struct option_table *table)
+option_table_json(const struct option_table *table)
 {
 	json_t *list = json_array();
 	for (size_t i = 0; list && i < table->count; i++) {
 		struct kettle_option option;
-		options_get(table, i, &option);
+		option_table_get(table, i, &option);
 		json_t *one = json_pack("{s:s, s:s, s:b, s:s?, s:s?}", "key", option.key, "type", type_name(option.type),
 			"required", option.required, "default", option.default_value, "help", option.help);
 		if (option.choices)

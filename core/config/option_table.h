@@ -28,33 +28,33 @@ struct option_section {
 };
 
 /* The i-th option in our size, the tail that the plugin lacks as NULL. [any] */
-void options_get(const struct option_table *table, size_t i, struct kettle_option *ret_option);
+void option_table_get(const struct option_table *table, size_t i, struct kettle_option *ret_option);
 /* Whether the table itself is right: keys, types, ranges, defaults that pass, help for each, no key twice. EINVAL.
  * [any]
  */
-int options_check(const struct option_table *table, struct kettle_error *err);
+int option_table_check(const struct option_table *table, struct kettle_error *err);
 /* The table as an object schema (schema.h). New reference. EINVAL: a default that is none; ENOMEM. [any] */
-int options_schema(const struct option_table *table, json_t **ret_schema, struct kettle_error *err);
+int option_table_schema(const struct option_table *table, json_t **ret_schema, struct kettle_error *err);
 /*
  * Checks a section (NULL or null: an empty one) and gives what configure is handed, a new reference: defaults filled
  * in, a single string where a list is meant made a list, paths made absolute, and for every pair NAME_env, NAME_file in
  * the table the secret itself as NAME. The result must not be logged or stored. EINVAL and what a secret's file may
  * give.
  */
-int options_read(const struct option_table *table, const json_t *section, const struct option_section *in,
+int option_table_read(const struct option_table *table, const json_t *section, const struct option_section *in,
 	json_t **ret_options, struct kettle_error *err);
 /*
  * The secret that `section` names by NAME_env (an environment variable) or NAME_file (a file, its last newline left
  * out; one that everybody may read brings a warning): new string, NULL when it names none. EINVAL, ENOENT, EACCES, EIO.
  */
-int options_secret(const json_t *section, const char *name, const struct option_section *in, char **ret_secret,
+int option_table_secret(const json_t *section, const char *name, const struct option_section *in, char **ret_secret,
 	struct kettle_error *err);
 /* Appends the table as help, an option a paragraph. KETTLE_ENOMEM or 0. [any] */
-int options_help(const struct option_table *table, struct buf *out);
+int option_table_help(const struct option_table *table, struct buf *out);
 /* [{"key", "type", "required", "default", "min", "max", "choices", "help"}]; new reference; NULL: no memory. [any] */
-json_t *options_json(const struct option_table *table);
+json_t *option_table_json(const struct option_table *table);
 /* A path of the configuration made absolute: `~/` by HOME, a relative one by base. New string; NULL: no memory. [any]
  */
-char *options_path(const char *path, const char *base);
+char *option_table_path(const char *path, const char *base);
 
 #endif

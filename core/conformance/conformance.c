@@ -56,7 +56,7 @@ prepare_options(struct subject *subject)
 	const struct option_table table = loader_options(&subject->loaded->plugin);
 	const struct option_section where = {.pointer = ""};
 	struct kettle_error why = {0};
-	if (options_read(&table, subject->setup->options, &where, &subject->options, &why) != 0)
+	if (option_table_read(&table, subject->setup->options, &where, &subject->options, &why) != 0)
 		(void)snprintf(subject->why_not, sizeof(subject->why_not), "It needs options: %.180s", why.message);
 }
 

@@ -31,7 +31,7 @@ int
 conformance_symbols(struct subject *subject, struct kettle_error *err)
 {
 	AUTO_JSON json_t *names = NULL;
-	int rc = dynsym_read(subject->setup->file, &names, err);
+	int rc = elf_symbols_read(subject->setup->file, &names, err);
 	size_t i;
 	json_t *name;
 	json_array_foreach(names, i, name) {
@@ -87,7 +87,7 @@ is_refused(const struct option_table *table, json_t *section_take)
 {
 	const struct option_section where = {.pointer = ""};
 	AUTO_JSON json_t *section = section_take, *options = NULL;
-	return options_read(table, section, &where, &options, NULL) != 0;
+	return option_table_read(table, section, &where, &options, NULL) != 0;
 }
 
 int
@@ -96,7 +96,7 @@ conformance_options(struct subject *subject, struct kettle_error *err)
 	const struct option_table table = loader_options(&subject->loaded->plugin);
 	for (size_t i = 0; i < table.count; i++) {
 		struct kettle_option option;
-		options_get(&table, i, &option);
+		option_table_get(&table, i, &option);
 		if (!utf8_valid(option.help, strlen(option.help)))
 			return kettle_fail(err, KETTLE_EINVAL, "The help of `%s` is not text in UTF-8.", option.key);
 		json_t *wrong = wrong_value(option.type);

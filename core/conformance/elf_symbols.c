@@ -87,7 +87,7 @@ add_symbols(const struct image *image, const ElfW(Ehdr) * header, const ElfW(Shd
 }
 
 int
-dynsym_read(const char *file, json_t **ret_names, struct kettle_error *err)
+elf_symbols_read(const char *file, json_t **ret_names, struct kettle_error *err)
 {
 	AUTO_FREE char *data = NULL;
 	size_t size = 0;

@@ -10,6 +10,6 @@
 
 /* Array of the names defined in its dynamic symbol table, linker's marks left out; new reference. EINVAL: not such a
  * file, or one that contradicts itself; and what reading a file gives. [any] */
-int dynsym_read(const char *file, json_t **ret_names, struct kettle_error *err);
+int elf_symbols_read(const char *file, json_t **ret_names, struct kettle_error *err);
 
 #endif

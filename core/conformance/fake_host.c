@@ -34,7 +34,7 @@ struct kettle_fake {
 	struct kettle_host host; /* first: the host is the fake */
 	char *name;
 	uv_loop_t loop;
-	struct hostio *io;
+	struct loop_services *io;
 	uv_mutex_t lock; /* of log */
 	json_t *log, *state, *jobs, *commands, *events;
 	kettle_fake_call_fn answer;
@@ -70,52 +70,52 @@ fake_log(const struct kettle_host *host, enum kettle_log_level level, const char
 static int
 fake_post(const struct kettle_host *host, kettle_fn fn, void *arg)
 {
-	return hostio_post(of(host)->io, fn, arg);
+	return loop_post(of(host)->io, fn, arg);
 }
 
 static int
 fake_work(const struct kettle_host *host, kettle_fn work, kettle_fn after, void *arg, struct kettle_error *err)
 {
-	return hostio_work(of(host)->io, work, after, arg, err);
+	return loop_work(of(host)->io, work, after, arg, err);
 }
 
 static int
 fake_timer_start(const struct kettle_host *host, uint64_t delay_ms, uint64_t repeat_ms, kettle_fn fn, void *arg,
 	struct kettle_timer **ret_timer, struct kettle_error *err)
 {
-	return hostio_timer_start(of(host)->io, delay_ms, repeat_ms, fn, arg, ret_timer, err);
+	return loop_timer_start(of(host)->io, delay_ms, repeat_ms, fn, arg, ret_timer, err);
 }
 
 static void
 fake_timer_stop(const struct kettle_host *host, struct kettle_timer *timer)
 {
-	hostio_timer_stop(of(host)->io, timer);
+	loop_timer_stop(of(host)->io, timer);
 }
 
 static int
 fake_spawn(const struct kettle_host *host, const struct kettle_spawn *spawn, struct kettle_process **ret_process,
 	struct kettle_error *err)
 {
-	return hostio_spawn(of(host)->io, spawn, ret_process, err);
+	return loop_spawn(of(host)->io, spawn, ret_process, err);
 }
 
 static int
 fake_process_write(const struct kettle_host *host, struct kettle_process *process, const void *data, size_t size,
 	struct kettle_error *err)
 {
-	return hostio_process_write(of(host)->io, process, data, size, err);
+	return loop_process_write(of(host)->io, process, data, size, err);
 }
 
 static void
 fake_process_close_stdin(const struct kettle_host *host, struct kettle_process *process)
 {
-	hostio_process_close_stdin(of(host)->io, process);
+	loop_process_close_stdin(of(host)->io, process);
 }
 
 static void
 fake_process_kill(const struct kettle_host *host, struct kettle_process *process, int signal)
 {
-	hostio_process_kill(of(host)->io, process, signal);
+	loop_process_kill(of(host)->io, process, signal);
 }
 
 /* ---- what is answered later ---- */
@@ -167,7 +167,7 @@ deliver(void *arg)
 static int
 post_answer(struct answer *answer)
 {
-	int rc = hostio_post(answer->fake->io, deliver, answer);
+	int rc = loop_post(answer->fake->io, deliver, answer);
 	if (rc)
 		free_answer(answer);
 	return rc;
@@ -404,7 +404,7 @@ kettle_fake_new(const char *name, struct kettle_fake **ret_fake, struct kettle_e
 		free_fake(fake);
 		return kettle_fail(err, KETTLE_EIO, "The event loop cannot be set up: %s.", uv_strerror(rc));
 	}
-	rc = hostio_new(&fake->loop, &fake->io, err);
+	rc = loop_new(&fake->loop, &fake->io, err);
 	if (rc) {
 		(void)uv_loop_close(&fake->loop);
 		free_fake(fake);
@@ -470,11 +470,11 @@ close_loop(struct kettle_fake *fake, struct buf *left)
 	size_t timers, children, subscriptions = 0;
 	for (const struct subscription *at = fake->subscriptions; at; at = at->next)
 		subscriptions++;
-	hostio_left(fake->io, &timers, &children);
+	loop_left(fake->io, &timers, &children);
 	say_left(left, timers, "timer(s)");
 	say_left(left, children, "child process(es)");
 	say_left(left, subscriptions, "subscription(s)");
-	hostio_close(fake->io, on_closed, fake);
+	loop_close(fake->io, on_closed, fake);
 	bool ended = kettle_fake_run(fake, is_closed, fake, CLOSE_MS) == 0;
 	if (!ended)
 		(void)buf_printf(left, "%swork that does not end", left->len ? ", " : "");

@@ -12,17 +12,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct peer {
+struct json_socket {
 	uv_pipe_t pipe;
 	struct line_reader lines;
-	struct peer_events events;
+	struct json_socket_events events;
 	void *arg;
 	uv_shutdown_t shutdown;
 	bool finishing;
 	char chunk[65536];
 };
 
-struct sending {
+struct socket_write {
 	uv_write_t request;
 	char *text;
 };
@@ -30,14 +30,14 @@ struct sending {
 static void
 on_close(uv_handle_t *handle)
 {
-	struct peer *peer = handle->data;
+	struct json_socket *peer = handle->data;
 	peer->events.closed(peer->arg);
 	line_free(&peer->lines);
 	free(peer);
 }
 
 void
-peer_close(struct peer *peer)
+json_socket_close(struct json_socket *peer)
 {
 	if (peer && !uv_is_closing((uv_handle_t *)&peer->pipe))
 		uv_close((uv_handle_t *)&peer->pipe, on_close);
@@ -47,23 +47,23 @@ static void
 on_shutdown(uv_shutdown_t *request, int status)
 {
 	(void)status;
-	peer_close(request->handle->data);
+	json_socket_close(request->handle->data);
 }
 
 void
-peer_finish(struct peer *peer)
+json_socket_finish(struct json_socket *peer)
 {
 	if (peer->finishing || uv_is_closing((uv_handle_t *)&peer->pipe))
 		return;
 	peer->finishing = true;
 	if (uv_shutdown(&peer->shutdown, (uv_stream_t *)&peer->pipe, on_shutdown) < 0)
-		peer_close(peer);
+		json_socket_close(peer);
 }
 
 static void
 on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
 {
-	struct peer *peer = handle->data;
+	struct json_socket *peer = handle->data;
 	(void)suggested;
 	*buf = uv_buf_init(peer->chunk, sizeof(peer->chunk));
 }
@@ -71,7 +71,7 @@ on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
 static int
 on_line(void *arg, char *line, size_t len)
 {
-	struct peer *peer = arg;
+	struct json_socket *peer = arg;
 	if (uv_is_closing((uv_handle_t *)&peer->pipe))
 		return 1;
 	AUTO_JSON json_t *message = json_loadb(line, len, JSON_REJECT_DUPLICATES, NULL);
@@ -84,15 +84,15 @@ on_line(void *arg, char *line, size_t len)
 static void
 on_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *buf)
 {
-	struct peer *peer = stream->data;
+	struct json_socket *peer = stream->data;
 	if (count < 0 || (count > 0 && line_add(&peer->lines, buf->base, (size_t)count, on_line, peer) < 0))
-		peer_close(peer);
+		json_socket_close(peer);
 }
 
-static struct peer *
-new_peer(uv_loop_t *loop, const struct peer_events *events, void *arg)
+static struct json_socket *
+new_peer(uv_loop_t *loop, const struct json_socket_events *events, void *arg)
 {
-	struct peer *peer = calloc(1, sizeof(*peer));
+	struct json_socket *peer = calloc(1, sizeof(*peer));
 	if (!peer)
 		return NULL;
 	peer->events = *events;
@@ -110,10 +110,10 @@ drop(uv_handle_t *handle)
 }
 
 int
-peer_accept(uv_stream_t *listener, const struct peer_events *events, void *arg, struct peer **ret_peer,
-	struct kettle_error *err)
+json_socket_accept(uv_stream_t *listener, const struct json_socket_events *events, void *arg,
+	struct json_socket **ret_peer, struct kettle_error *err)
 {
-	struct peer *peer = new_peer(listener->loop, events, arg);
+	struct json_socket *peer = new_peer(listener->loop, events, arg);
 	if (!peer)
 		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for another connection.");
 	int status = uv_accept(listener, (uv_stream_t *)&peer->pipe);
@@ -128,10 +128,10 @@ peer_accept(uv_stream_t *listener, const struct peer_events *events, void *arg, 
 }
 
 int
-peer_open(uv_loop_t *loop, int fd_take, const struct peer_events *events, void *arg, struct peer **ret_peer,
-	struct kettle_error *err)
+json_socket_open(uv_loop_t *loop, int fd_take, const struct json_socket_events *events, void *arg,
+	struct json_socket **ret_peer, struct kettle_error *err)
 {
-	struct peer *peer = new_peer(loop, events, arg);
+	struct json_socket *peer = new_peer(loop, events, arg);
 	if (!peer) {
 		close(fd_take);
 		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a connection.");
@@ -152,30 +152,30 @@ peer_open(uv_loop_t *loop, int fd_take, const struct peer_events *events, void *
 static void
 on_sent(uv_write_t *request, int status)
 {
-	struct sending *sending = (struct sending *)request;
-	struct peer *peer = request->handle->data;
+	struct socket_write *sending = (struct socket_write *)request;
+	struct json_socket *peer = request->handle->data;
 	free(sending->text);
 	free(sending);
 	if (status < 0)
-		peer_close(peer);
+		json_socket_close(peer);
 }
 
 void
-peer_send(struct peer *peer, const json_t *message)
+json_socket_send(struct json_socket *peer, const json_t *message)
 {
 	if (peer->finishing || uv_is_closing((uv_handle_t *)&peer->pipe))
 		return;
 	if (uv_stream_get_write_queue_size((uv_stream_t *)&peer->pipe) > PEER_MAX_UNSENT) {
-		peer_close(peer);
+		json_socket_close(peer);
 		return;
 	}
-	struct sending *sending = calloc(1, sizeof(*sending));
+	struct socket_write *sending = calloc(1, sizeof(*sending));
 	size_t size = sending ? json_dumpb(message, NULL, 0, JSON_COMPACT) : 0;
 	if (size > 0)
 		sending->text = malloc(size + 1);
 	if (!sending || !sending->text) {
 		free(sending);
-		peer_close(peer);
+		json_socket_close(peer);
 		return;
 	}
 	(void)json_dumpb(message, sending->text, size, JSON_COMPACT);
@@ -185,12 +185,12 @@ peer_send(struct peer *peer, const json_t *message)
 	if (status < 0) {
 		free(sending->text);
 		free(sending);
-		peer_close(peer);
+		json_socket_close(peer);
 	}
 }
 
 int
-peer_address(const char *path, char ret_address[108], int *ret_dir, struct kettle_error *err)
+json_socket_address(const char *path, char ret_address[108], int *ret_dir, struct kettle_error *err)
 {
 	if (strlen(path) < 108) {
 		(void)snprintf(ret_address, 108, "%s", path);

@@ -10,31 +10,31 @@
 #define PEER_MAX_LINE (64u << 20)   /* a task of TASK_MAX_BYTES in base64 fits */
 #define PEER_MAX_UNSENT (64u << 20) /* a reader that is further behind is dropped */
 
-struct peer;
-struct peer_events {
+struct json_socket;
+struct json_socket_events {
 	/* One message; borrowed. */
 	void (*message)(void *arg, const json_t *message);
-	/* Exactly once, when the other end has gone, sent nonsense, or peer_close was called. The peer is freed after it.
+	/* Exactly once, when the other end has gone, sent nonsense, or json_socket_close was called. The peer is freed after it.
 	 */
 	void (*closed)(void *arg);
 };
 
 /* Takes the next connection of a listening pipe. */
-int peer_accept(uv_stream_t *listener, const struct peer_events *events, void *arg, struct peer **ret_peer,
-	struct kettle_error *err);
+int json_socket_accept(uv_stream_t *listener, const struct json_socket_events *events, void *arg,
+	struct json_socket **ret_peer, struct kettle_error *err);
 /* Takes a connected socket over. The descriptor is the peer's, also on failure. */
-int peer_open(uv_loop_t *loop, int fd_take, const struct peer_events *events, void *arg, struct peer **ret_peer,
-	struct kettle_error *err);
+int json_socket_open(uv_loop_t *loop, int fd_take, const struct json_socket_events *events, void *arg,
+	struct json_socket **ret_peer, struct kettle_error *err);
 /* Queues a message (borrowed). A peer that is closing drops it. */
-void peer_send(struct peer *peer, const json_t *message);
-void peer_close(struct peer *peer);
+void json_socket_send(struct json_socket *peer, const json_t *message);
+void json_socket_close(struct json_socket *peer);
 /* Closes once everything that was sent has gone; how long that takes is up to the other end. */
-void peer_finish(struct peer *peer);
+void json_socket_finish(struct json_socket *peer);
 
 /*
  * The address of a socket beside the database. Paths that are too long for a socket address go through the folder's
  * descriptor, which must stay open while the address is used: *ret_dir (-1: none needed).
  */
-int peer_address(const char *path, char ret_address[108], int *ret_dir, struct kettle_error *err);
+int json_socket_address(const char *path, char ret_address[108], int *ret_dir, struct kettle_error *err);
 
 #endif

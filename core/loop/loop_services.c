@@ -32,7 +32,7 @@ struct post {
 
 struct kettle_timer {
 	uv_timer_t handle;
-	struct hostio *io;
+	struct loop_services *io;
 	struct kettle_timer *next, **link; /* link NULL: stopped */
 	kettle_fn fn;
 	void *arg;
@@ -54,7 +54,7 @@ struct kettle_process {
 	uv_shutdown_t shutdown;
 	struct stream out[OUTPUTS];
 	uv_timer_t drain;
-	struct hostio *io;
+	struct loop_services *io;
 	struct kettle_process *next, **link;
 	void (*on_exit)(void *arg, int status, int signal);
 	void *arg;
@@ -65,7 +65,7 @@ struct kettle_process {
 	char chunk[HOSTIO_CHUNK];
 };
 
-struct hostio {
+struct loop_services {
 	uv_loop_t *loop;
 	uv_async_t wake;
 	uv_mutex_t lock; /* of first, last and closing */
@@ -79,7 +79,7 @@ struct hostio {
 };
 
 static void
-release(struct hostio *io)
+release(struct loop_services *io)
 {
 	if (--io->open)
 		return;
@@ -105,7 +105,7 @@ fail_memory(struct kettle_error *err)
 /* ---- posts ---- */
 
 static void
-run_posts(struct hostio *io)
+run_posts(struct loop_services *io)
 {
 	uv_mutex_lock(&io->lock);
 	struct post *post = io->first;
@@ -133,9 +133,9 @@ on_wake_closed(uv_handle_t *wake)
 }
 
 int
-hostio_new(uv_loop_t *loop, struct hostio **ret_io, struct kettle_error *err)
+loop_new(uv_loop_t *loop, struct loop_services **ret_io, struct kettle_error *err)
 {
-	AUTO_FREE struct hostio *io = calloc(1, sizeof(*io));
+	AUTO_FREE struct loop_services *io = calloc(1, sizeof(*io));
 	if (!io)
 		return fail_memory(err);
 	io->loop = loop;
@@ -155,7 +155,7 @@ hostio_new(uv_loop_t *loop, struct hostio **ret_io, struct kettle_error *err)
 }
 
 int
-hostio_post(struct hostio *io, kettle_fn fn, void *arg)
+loop_post(struct loop_services *io, kettle_fn fn, void *arg)
 {
 	struct post *post = malloc(sizeof(*post));
 	if (!post)
@@ -178,7 +178,7 @@ hostio_post(struct hostio *io, kettle_fn fn, void *arg)
 
 struct work {
 	uv_work_t request;
-	struct hostio *io;
+	struct loop_services *io;
 	kettle_fn work, after;
 	void *arg;
 };
@@ -195,7 +195,7 @@ after_work(uv_work_t *request, int status)
 {
 	(void)status; /* never cancelled */
 	struct work *work = request->data;
-	struct hostio *io = work->io;
+	struct loop_services *io = work->io;
 	if (work->after)
 		work->after(work->arg);
 	free(work);
@@ -203,7 +203,7 @@ after_work(uv_work_t *request, int status)
 }
 
 int
-hostio_work(struct hostio *io, kettle_fn fn, kettle_fn after, void *arg, struct kettle_error *err)
+loop_work(struct loop_services *io, kettle_fn fn, kettle_fn after, void *arg, struct kettle_error *err)
 {
 	if (io->closing)
 		return fail_closing(err);
@@ -226,7 +226,7 @@ static void
 on_timer_closed(uv_handle_t *handle)
 {
 	struct kettle_timer *timer = handle->data;
-	struct hostio *io = timer->io;
+	struct loop_services *io = timer->io;
 	free(timer);
 	release(io);
 }
@@ -237,11 +237,11 @@ on_timer(uv_timer_t *handle)
 	struct kettle_timer *timer = handle->data;
 	timer->fn(timer->arg);
 	if (uv_timer_get_repeat(handle) == 0)
-		hostio_timer_stop(timer->io, timer);
+		loop_timer_stop(timer->io, timer);
 }
 
 int
-hostio_timer_start(struct hostio *io, uint64_t delay_ms, uint64_t repeat_ms, kettle_fn fn, void *arg,
+loop_timer_start(struct loop_services *io, uint64_t delay_ms, uint64_t repeat_ms, kettle_fn fn, void *arg,
 	struct kettle_timer **ret_timer, struct kettle_error *err)
 {
 	if (io->closing)
@@ -265,7 +265,7 @@ hostio_timer_start(struct hostio *io, uint64_t delay_ms, uint64_t repeat_ms, ket
 }
 
 void
-hostio_timer_stop(struct hostio *io, struct kettle_timer *timer)
+loop_timer_stop(struct loop_services *io, struct kettle_timer *timer)
 {
 	(void)io;
 	/* A timer that fires once may be stopped by its own function. */
@@ -283,7 +283,7 @@ hostio_timer_stop(struct hostio *io, struct kettle_timer *timer)
 static void
 free_process(struct kettle_process *process)
 {
-	struct hostio *io = process->io;
+	struct loop_services *io = process->io;
 	if (process->link) {
 		*process->link = process->next;
 		if (process->next)
@@ -373,7 +373,7 @@ refuse_line(struct stream *stream, int rc)
 	else
 		log_write(KETTLE_LOG_WARNING, "host", "The child %d is killed: there is no memory for its output.",
 			process->handle.pid);
-	hostio_process_kill(process->io, process, SIGKILL);
+	loop_process_kill(process->io, process, SIGKILL);
 	line_free(&stream->lines);
 	end_stream(stream);
 }
@@ -415,7 +415,7 @@ on_process_exit(uv_process_t *handle, int64_t status, int signal_number)
 
 /* Everything of a child that exists before it runs. */
 static struct kettle_process *
-new_process(struct hostio *io, const struct kettle_spawn *spawn)
+new_process(struct loop_services *io, const struct kettle_spawn *spawn)
 {
 	struct kettle_process *process = malloc(sizeof(*process));
 	if (!process)
@@ -463,8 +463,8 @@ start_process(struct kettle_process *process, const struct kettle_spawn *spawn)
 }
 
 int
-hostio_spawn(
-	struct hostio *io, const struct kettle_spawn *given, struct kettle_process **ret_process, struct kettle_error *err)
+loop_spawn(struct loop_services *io, const struct kettle_spawn *given, struct kettle_process **ret_process,
+	struct kettle_error *err)
 {
 	struct kettle_spawn spawn = {0};
 	/* A caller of an older minor knows less of it. */
@@ -509,8 +509,8 @@ on_written(uv_write_t *request, int status)
 }
 
 int
-hostio_process_write(
-	struct hostio *io, struct kettle_process *process, const void *data, size_t size, struct kettle_error *err)
+loop_process_write(
+	struct loop_services *io, struct kettle_process *process, const void *data, size_t size, struct kettle_error *err)
 {
 	(void)io;
 	if (process->in_closing || size == 0)
@@ -540,7 +540,7 @@ on_shutdown(uv_shutdown_t *request, int status)
 }
 
 void
-hostio_process_close_stdin(struct hostio *io, struct kettle_process *process)
+loop_process_close_stdin(struct loop_services *io, struct kettle_process *process)
 {
 	(void)io;
 	if (process->in_closing)
@@ -552,7 +552,7 @@ hostio_process_close_stdin(struct hostio *io, struct kettle_process *process)
 }
 
 void
-hostio_process_kill(struct hostio *io, struct kettle_process *process, int signal_number)
+loop_process_kill(struct loop_services *io, struct kettle_process *process, int signal_number)
 {
 	(void)io;
 	/* After its exit the number may be somebody else's. */
@@ -563,7 +563,7 @@ hostio_process_kill(struct hostio *io, struct kettle_process *process, int signa
 /* ---- the end ---- */
 
 void
-hostio_left(const struct hostio *io, size_t *ret_timers, size_t *ret_children)
+loop_left(const struct loop_services *io, size_t *ret_timers, size_t *ret_children)
 {
 	*ret_timers = *ret_children = 0;
 	for (const struct kettle_timer *timer = io->timers; timer; timer = timer->next)
@@ -573,7 +573,7 @@ hostio_left(const struct hostio *io, size_t *ret_timers, size_t *ret_children)
 }
 
 void
-hostio_close(struct hostio *io, void (*closed)(void *arg), void *arg)
+loop_close(struct loop_services *io, void (*closed)(void *arg), void *arg)
 {
 	uv_mutex_lock(&io->lock);
 	io->closing = true;
@@ -582,7 +582,7 @@ hostio_close(struct hostio *io, void (*closed)(void *arg), void *arg)
 	io->closed_arg = arg;
 	run_posts(io);
 	while (io->timers)
-		hostio_timer_stop(io, io->timers);
+		loop_timer_stop(io, io->timers);
 	for (struct kettle_process *process = io->processes; process; process = process->next) {
 		if (!process->exited)
 			(void)kill(-process->handle.pid, SIGKILL);

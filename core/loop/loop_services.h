@@ -14,38 +14,38 @@
 
 /*
  * Around a loop that the caller owns and runs. Functions mean what the members of kettle_host of the same name say.
- * All but hostio_post are called on the loop's thread. It keeps the loop alive until it is closed.
+ * All but loop_post are called on the loop's thread. It keeps the loop alive until it is closed.
  */
-struct hostio;
+struct loop_services;
 
 /* Also has SIGPIPE ignored in this process: a child that no longer reads is no reason to die. ENOMEM, EIO. */
-int hostio_new(uv_loop_t *loop, struct hostio **ret_io, struct kettle_error *err);
+int loop_new(uv_loop_t *loop, struct loop_services **ret_io, struct kettle_error *err);
 /*
  * Runs what was posted, frees timers that were not stopped, kills children that are left together with their process
  * groups (their on_exit still comes) and lets work that began end (its after still comes); closed(arg) is called once,
  * on the loop, never before this returns, when nothing is left; then it is freed. From now on post and whatever starts
  * something answer KETTLE_ECANCELED.
  */
-void hostio_close(struct hostio *io, void (*closed)(void *arg), void *arg);
+void loop_close(struct loop_services *io, void (*closed)(void *arg), void *arg);
 
 /* How many timers and children nobody has stopped. */
-void hostio_left(const struct hostio *io, size_t *ret_timers, size_t *ret_children);
+void loop_left(const struct loop_services *io, size_t *ret_timers, size_t *ret_children);
 
-int hostio_post(struct hostio *io, kettle_fn fn, void *arg); /* [any]; ENOMEM, ECANCELED */
-int hostio_work(struct hostio *io, kettle_fn work, kettle_fn after, void *arg, struct kettle_error *err);
-int hostio_timer_start(struct hostio *io, uint64_t delay_ms, uint64_t repeat_ms, kettle_fn fn, void *arg,
+int loop_post(struct loop_services *io, kettle_fn fn, void *arg); /* [any]; ENOMEM, ECANCELED */
+int loop_work(struct loop_services *io, kettle_fn work, kettle_fn after, void *arg, struct kettle_error *err);
+int loop_timer_start(struct loop_services *io, uint64_t delay_ms, uint64_t repeat_ms, kettle_fn fn, void *arg,
 	struct kettle_timer **ret_timer, struct kettle_error *err);
-void hostio_timer_stop(struct hostio *io, struct kettle_timer *timer);
+void loop_timer_stop(struct loop_services *io, struct kettle_timer *timer);
 /*
  * A line over max_line is logged and the child killed. Where something that the child left behind holds its pipes open,
  * on_exit comes HOSTIO_DRAIN_MS after its end all the same.
  */
-int hostio_spawn(
-	struct hostio *io, const struct kettle_spawn *spawn, struct kettle_process **ret_process, struct kettle_error *err);
-int hostio_process_write(
-	struct hostio *io, struct kettle_process *process, const void *data, size_t size, struct kettle_error *err);
+int loop_spawn(struct loop_services *io, const struct kettle_spawn *spawn, struct kettle_process **ret_process,
+	struct kettle_error *err);
+int loop_process_write(
+	struct loop_services *io, struct kettle_process *process, const void *data, size_t size, struct kettle_error *err);
 /* What was written before still reaches it. */
-void hostio_process_close_stdin(struct hostio *io, struct kettle_process *process);
-void hostio_process_kill(struct hostio *io, struct kettle_process *process, int signal);
+void loop_process_close_stdin(struct loop_services *io, struct kettle_process *process);
+void loop_process_kill(struct loop_services *io, struct kettle_process *process, int signal);
 
 #endif

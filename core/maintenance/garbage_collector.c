@@ -70,7 +70,7 @@ empty_log(void *arg)
 	const char *database = gc->m->database;
 	int64_t before = log_size(database);
 	sqlite3 *handle = NULL;
-	if (dbfile_open_reader(database, &handle, &gc->err) < 0)
+	if (db_file_open_reader(database, &handle, &gc->err) < 0)
 		return;
 	sqlite3_busy_timeout(handle, LOG_BUSY_MS);
 	/* Most of it beside everybody; then, if nobody is in the way, the rest. */
@@ -94,7 +94,7 @@ swept(void *arg, const struct kettle_error *err, int64_t folders, int64_t bytes)
 	gc->folders = folders;
 	gc->folder_bytes = bytes;
 	gc->err = *err;
-	if (err->code < 0 || hostio_work(gc->m->io, empty_log, log_emptied, gc, &gc->err) < 0)
+	if (err->code < 0 || loop_work(gc->m->io, empty_log, log_emptied, gc, &gc->err) < 0)
 		finish(gc);
 }
 
@@ -192,12 +192,12 @@ void
 gc_serve(struct maintenance *m)
 {
 	struct kettle_error err = {0};
-	if (hostio_timer_start(m->io, GC_FIRST_MS, GC_EVERY_MS, on_day, m, &m->gc_timer, &err) < 0)
+	if (loop_timer_start(m->io, GC_FIRST_MS, GC_EVERY_MS, on_day, m, &m->gc_timer, &err) < 0)
 		log_write(KETTLE_LOG_WARNING, "gc", "nothing is freed by itself: %s", err.message);
 }
 
 void
 gc_stop(struct maintenance *m)
 {
-	hostio_timer_stop(m->io, STEAL(m->gc_timer));
+	loop_timer_stop(m->io, STEAL(m->gc_timer));
 }

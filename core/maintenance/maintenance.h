@@ -28,7 +28,7 @@
 
 struct maintenance {
 	/* Filled in by its user before anything is called; borrowed. */
-	struct hostio *io;
+	struct loop_services *io;
 	const char *database, *spool; /* spool: where jobs leave files, see artifact.h */
 	const struct retention_limits *limits;
 	bool stays;          /* a server: what is left to delete may wait for the next owner */

@@ -43,7 +43,7 @@ asked(void *arg, const struct kettle_error *err)
 	if (err)
 		sweep->err = *err;
 	if (err || json_array_size(sweep->unknown) == 0 ||
-		hostio_work(sweep->m->io, remove_unknown, finish, sweep, &sweep->err) < 0)
+		loop_work(sweep->m->io, remove_unknown, finish, sweep, &sweep->err) < 0)
 		finish(sweep);
 }
 
@@ -79,7 +79,7 @@ sweep_start(struct maintenance *m, sweep_done done, void *arg)
 	struct sweep *sweep = calloc(1, sizeof(*sweep));
 	if (sweep) {
 		*sweep = (struct sweep){.m = m, .done = done, .arg = arg};
-		if (hostio_work(m->io, list, listed, sweep, &err) == 0)
+		if (loop_work(m->io, list, listed, sweep, &err) == 0)
 			return;
 	} else {
 		(void)kettle_fail(&err, KETTLE_ENOMEM, "There is not enough memory to look through the spool.");

@@ -285,7 +285,7 @@ take_rest(struct entry *entry, const char *file, struct kettle_error *err)
 	plugin->option_size = sizeof(*entry->options);
 	const struct option_table table = loader_options(plugin);
 	struct kettle_error why = {0};
-	if (options_check(&table, &why) != 0)
+	if (option_table_check(&table, &why) != 0)
 		return kettle_fail(err, KETTLE_EINVAL, "%s: %s", file, why.message);
 	switch ((enum kettle_plugin_kind)plugin->kind) {
 	case KETTLE_LANGUAGE:

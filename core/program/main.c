@@ -36,7 +36,7 @@ struct app {
 	uv_signal_t signals[3];
 	struct globals globals;
 	struct config *config;
-	struct hostio *io;
+	struct loop_services *io;
 	struct core *core;
 	struct plugin_set *plugins;
 	char *login;
@@ -118,7 +118,7 @@ rest_stopped(void *arg)
 	struct app *app = arg;
 	for (size_t i = 0; app->watching && i < ARRAY_SIZE(app->signals); i++)
 		uv_close((uv_handle_t *)&app->signals[i], close_signal);
-	hostio_close(STEAL(app->io), io_closed, app);
+	loop_close(STEAL(app->io), io_closed, app);
 }
 
 static void
@@ -329,7 +329,7 @@ setup(struct app *app, struct kettle_error *err)
 	if (status == 0)
 		status = setup_log(app, err);
 	if (status == 0)
-		status = hostio_new(&app->loop, &app->io, err);
+		status = loop_new(&app->loop, &app->io, err);
 	if (status < 0)
 		return status;
 	const json_t *root = app->config->root;
@@ -358,7 +358,7 @@ undo(struct app *app)
 	if (app->plugins)
 		stop(app, app->status); /* some of them may have started */
 	else if (app->io)
-		hostio_close(STEAL(app->io), io_closed, app);
+		loop_close(STEAL(app->io), io_closed, app);
 	(void)uv_run(&app->loop, UV_RUN_DEFAULT);
 }
 

@@ -34,7 +34,7 @@ static int
 begin(struct core *core, uint64_t delay_ms, struct kettle_error *err)
 {
 	struct attach *attach = xcalloc(1, sizeof(*attach));
-	int status = hostio_timer_start(core->setup.io, delay_ms, 0, try_attach, attach, &attach->timer, err);
+	int status = loop_timer_start(core->setup.io, delay_ms, 0, try_attach, attach, &attach->timer, err);
 	if (status < 0) {
 		free(attach);
 		return status;
@@ -109,7 +109,7 @@ retry(struct attach *attach, pid_t holder, bool patient)
 		(void)kettle_fail(&err, KETTLE_EUNAVAIL,
 			"The database %s is held by process %ld, which does not answer on its socket.", core->setup.database,
 			(long)holder);
-	else if (hostio_timer_start(core->setup.io, ATTACH_RETRY_MS, 0, try_attach, attach, &attach->timer, &err) == 0)
+	else if (loop_timer_start(core->setup.io, ATTACH_RETRY_MS, 0, try_attach, attach, &attach->timer, &err) == 0)
 		return;
 	fail(core, &err);
 }
@@ -146,7 +146,7 @@ try_attach(void *arg)
 	struct kettle_error err = {0};
 	struct lock_holder holder = {0};
 	attach->timer = NULL;
-	int status = lock_take(core->setup.database, core->setup.stays, &core->lock_fd, &holder, &err);
+	int status = db_lock_take(core->setup.database, core->setup.stays, &core->lock_fd, &holder, &err);
 	if (status == 0)
 		status = owner_start(core, &err);
 	else if (status == KETTLE_ECONFLICT && core->setup.stays) {
@@ -174,6 +174,6 @@ attach_stop(struct core *core, const struct kettle_error *err)
 {
 	if (!core->attach)
 		return;
-	hostio_timer_stop(core->setup.io, STEAL(core->attach->timer));
+	loop_timer_stop(core->setup.io, STEAL(core->attach->timer));
 	finish(core, err);
 }

@@ -84,7 +84,7 @@ run_aside(void *arg)
 	struct call *call = arg;
 	struct db db = {.now_ms = time_now_ms()};
 	struct kettle_error *err = &call->err;
-	int code = dbfile_open_reader(call->core->setup.database, &db.handle, err);
+	int code = db_file_open_reader(call->core->setup.database, &db.handle, err);
 	if (code == 0)
 		code = db_exec(&db, err, "BEGIN", NULL);
 	if (code == 0)
@@ -110,7 +110,7 @@ static void
 run_slow(struct call *call)
 {
 	struct kettle_error err = {0};
-	if (hostio_work(call->core->setup.io, run_aside, ran_aside, call, &err) < 0)
+	if (loop_work(call->core->setup.io, run_aside, ran_aside, call, &err) < 0)
 		call_answer(call, &err, NULL);
 }
 
@@ -264,7 +264,7 @@ core_call(
 		.answer = done,
 		.arg = arg,
 	};
-	int status = call->actor && call->args && call->name ? hostio_post(core->setup.io, begin, call) : KETTLE_ENOMEM;
+	int status = call->actor && call->args && call->name ? loop_post(core->setup.io, begin, call) : KETTLE_ENOMEM;
 	if (status < 0)
 		free_call(call);
 	return status;

@@ -20,7 +20,7 @@
 struct client {
 	struct core *core;
 	const struct client_events *events;
-	struct peer *peer;
+	struct json_socket *peer;
 	struct call *calls; /* sent and not answered */
 	uint64_t next_id;
 	pid_t holder;
@@ -58,7 +58,7 @@ on_closed(void *arg)
 	struct client *client = arg;
 	struct core *core = client->core;
 	struct call *calls = STEAL(client->calls);
-	hostio_timer_stop(core->setup.io, STEAL(client->hello_timer));
+	loop_timer_stop(core->setup.io, STEAL(client->hello_timer));
 	if (!client->closing)
 		client->events->lost(core, client->refused.code < 0);
 	while (calls) {
@@ -79,7 +79,7 @@ no_hello(void *arg)
 	(void)kettle_fail(&client->refused, KETTLE_EUNAVAIL,
 		"The database %s is held by process %ld, which does not answer on its socket.", client->core->setup.database,
 		(long)client->holder);
-	peer_close(client->peer);
+	json_socket_close(client->peer);
 }
 
 static struct call *
@@ -101,7 +101,7 @@ take_word(struct client *client, const json_t *message)
 	const char *busy = json_string_value(json_object_get(message, "busy"));
 	if (json_is_string(json_object_get(message, "hello"))) {
 		client->greeted = true;
-		hostio_timer_stop(client->core->setup.io, STEAL(client->hello_timer));
+		loop_timer_stop(client->core->setup.io, STEAL(client->hello_timer));
 		return true;
 	}
 	if (json_is_true(json_object_get(message, "bye"))) {
@@ -149,13 +149,13 @@ int
 client_connect(struct core *core, const struct client_events *events, pid_t holder, struct client **ret_client,
 	struct kettle_error *err)
 {
-	static const struct peer_events peer_events = {.message = on_message, .closed = on_closed};
+	static const struct json_socket_events peer_events = {.message = on_message, .closed = on_closed};
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	AUTO_FREE char *path = NULL;
 	AUTO_FD int dir = -1;
 	if (asprintf(&path, "%s.sock", core->setup.database) < 0)
 		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory.");
-	int status = peer_address(path, address.sun_path, &dir, err);
+	int status = json_socket_address(path, address.sun_path, &dir, err);
 	if (status < 0)
 		return status;
 	/* Never waits: an owner that is stuck takes no connections either. */
@@ -174,13 +174,13 @@ client_connect(struct core *core, const struct client_events *events, pid_t hold
 	client->core = core;
 	client->events = events;
 	client->holder = holder;
-	status = peer_open(core->setup.loop, fd, &peer_events, client, &client->peer, err);
+	status = json_socket_open(core->setup.loop, fd, &peer_events, client, &client->peer, err);
 	if (status < 0) {
 		free(client);
 		return status;
 	}
 	/* Without memory for the timer an owner that is stuck is waited for. */
-	(void)hostio_timer_start(
+	(void)loop_timer_start(
 		core->setup.io, HELLO_LIMIT_MS, 0, no_hello, client, &client->hello_timer, &(struct kettle_error){0});
 	*ret_client = client;
 	return 0;
@@ -195,7 +195,7 @@ client_call(struct client *client, struct call *call)
 	client->calls = call;
 	AUTO_JSON json_t *message = json_pack("{s:I, s:s, s:O, s:O}", "id", (json_int_t)call->id, "call", call->name,
 		"actor", call->actor, "args", call->args);
-	peer_send(client->peer, message);
+	json_socket_send(client->peer, message);
 }
 
 void
@@ -203,14 +203,14 @@ client_subscribe(struct client *client, const struct subscription *subscription)
 {
 	AUTO_JSON json_t *message = json_pack("{s:I, s:O, s:O, s:I}", "id", (json_int_t)subscription->id, "subscribe",
 		subscription->filter, "actor", subscription->actor, "after", (json_int_t)subscription->last);
-	peer_send(client->peer, message);
+	json_socket_send(client->peer, message);
 }
 
 void
 client_unsubscribe(struct client *client, uint64_t id)
 {
 	AUTO_JSON json_t *message = json_pack("{s:I}", "unsubscribe", (json_int_t)id);
-	peer_send(client->peer, message);
+	json_socket_send(client->peer, message);
 }
 
 void
@@ -223,5 +223,5 @@ client_close(struct client *client, void (*closed)(void *arg), void *arg)
 	client->closing = true;
 	client->closed = closed;
 	client->arg = arg;
-	peer_close(client->peer);
+	json_socket_close(client->peer);
 }

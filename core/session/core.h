@@ -48,7 +48,7 @@ struct core_limits {
 
 struct core_setup {
 	uv_loop_t *loop;
-	struct hostio *io;
+	struct loop_services *io;
 	const struct command *commands; /* the table */
 	const char *database;           /* path */
 	const char *owner;              /* login name: becomes admin of a new database */

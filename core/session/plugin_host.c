@@ -32,52 +32,52 @@ host_log(const struct kettle_host *table, enum kettle_log_level level, const cha
 static int
 host_post(const struct kettle_host *table, kettle_fn fn, void *arg)
 {
-	return hostio_post(of(table)->io, fn, arg);
+	return loop_post(of(table)->io, fn, arg);
 }
 
 static int
 host_work(const struct kettle_host *table, kettle_fn work, kettle_fn after, void *arg, struct kettle_error *err)
 {
-	return hostio_work(of(table)->io, work, after, arg, err);
+	return loop_work(of(table)->io, work, after, arg, err);
 }
 
 static int
 host_timer_start(const struct kettle_host *table, uint64_t delay_ms, uint64_t repeat_ms, kettle_fn fn, void *arg,
 	struct kettle_timer **ret_timer, struct kettle_error *err)
 {
-	return hostio_timer_start(of(table)->io, delay_ms, repeat_ms, fn, arg, ret_timer, err);
+	return loop_timer_start(of(table)->io, delay_ms, repeat_ms, fn, arg, ret_timer, err);
 }
 
 static void
 host_timer_stop(const struct kettle_host *table, struct kettle_timer *timer)
 {
-	hostio_timer_stop(of(table)->io, timer);
+	loop_timer_stop(of(table)->io, timer);
 }
 
 static int
 host_spawn(const struct kettle_host *table, const struct kettle_spawn *spawn, struct kettle_process **ret_process,
 	struct kettle_error *err)
 {
-	return hostio_spawn(of(table)->io, spawn, ret_process, err);
+	return loop_spawn(of(table)->io, spawn, ret_process, err);
 }
 
 static int
 host_process_write(const struct kettle_host *table, struct kettle_process *process, const void *data, size_t size,
 	struct kettle_error *err)
 {
-	return hostio_process_write(of(table)->io, process, data, size, err);
+	return loop_process_write(of(table)->io, process, data, size, err);
 }
 
 static void
 host_process_close_stdin(const struct kettle_host *table, struct kettle_process *process)
 {
-	hostio_process_close_stdin(of(table)->io, process);
+	loop_process_close_stdin(of(table)->io, process);
 }
 
 static void
 host_process_kill(const struct kettle_host *table, struct kettle_process *process, int signal)
 {
-	hostio_process_kill(of(table)->io, process, signal);
+	loop_process_kill(of(table)->io, process, signal);
 }
 
 /* One access to the plugin's state on its way. */
@@ -150,7 +150,7 @@ access_state(
 		.done = done,
 		.arg = arg,
 	};
-	if (!access->key || hostio_post(access->host->io, state_begin, access) < 0) {
+	if (!access->key || loop_post(access->host->io, state_begin, access) < 0) {
 		json_decref(access->value);
 		free(access->key);
 		free(access);
@@ -230,7 +230,7 @@ host_job_done(const struct kettle_host *table, const char *ref, json_t *completi
 }
 
 void
-host_init(struct core_host *host, struct hostio *io, struct core *core, const char *name)
+host_init(struct core_host *host, struct loop_services *io, struct core *core, const char *name)
 {
 	*host = (struct core_host){
 		.table =

@@ -8,12 +8,12 @@
 /* One per plugin instance. `core` may be set later than the rest: no plugin calls it before start. */
 struct core_host {
 	struct kettle_host table; /* first: the plugin's pointer is this one's */
-	struct hostio *io;
+	struct loop_services *io;
 	struct core *core;
 	char name[40];
 };
 
 /* Fills in a host for the plugin `name`. */
-void host_init(struct core_host *host, struct hostio *io, struct core *core, const char *name);
+void host_init(struct core_host *host, struct loop_services *io, struct core *core, const char *name);
 
 #endif

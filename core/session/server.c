@@ -29,8 +29,8 @@
 
 struct connection {
 	struct server *server;
-	struct peer *peer; /* NULL once it is gone: answers that come later are dropped */
-	unsigned calls;    /* on their way */
+	struct json_socket *peer; /* NULL once it is gone: answers that come later are dropped */
+	unsigned calls;           /* on their way */
 	struct relay {
 		struct connection *connection;
 		uint64_t theirs, ours;
@@ -61,7 +61,7 @@ finish(struct server *server)
 {
 	if (!server->closing || !server->listener_closed || server->connections)
 		return;
-	hostio_timer_stop(server->core->setup.io, server->close_timer);
+	loop_timer_stop(server->core->setup.io, server->close_timer);
 	if (server->closed)
 		server->closed(server->arg);
 	free(server->path);
@@ -88,7 +88,7 @@ send_error(struct connection *connection, json_int_t id, const struct kettle_err
 	AUTO_JSON json_t *message = json_pack("{s:I, s:{s:i, s:s, s:i}}", "id", id, "error", "code", err->code, "message",
 		err->message, "retry_s", (int)err->retry_s);
 	if (connection->peer && message)
-		peer_send(connection->peer, message);
+		json_socket_send(connection->peer, message);
 }
 
 /* Whoever asked knows by this that what was not answered was not taken. */
@@ -98,8 +98,8 @@ say_bye(struct connection *connection)
 	if (!connection->peer || connection->calls > 0)
 		return;
 	AUTO_JSON json_t *bye = json_pack("{s:b}", "bye", 1);
-	peer_send(connection->peer, bye);
-	peer_finish(connection->peer);
+	json_socket_send(connection->peer, bye);
+	json_socket_finish(connection->peer);
 }
 
 static void
@@ -114,7 +114,7 @@ on_answer(void *arg, const struct kettle_error *err, json_t *result)
 		send_error(connection, answer->id, err);
 	} else if (connection->peer) {
 		AUTO_JSON json_t *message = json_pack("{s:I, s:O?}", "id", answer->id, "result", result);
-		peer_send(connection->peer, message);
+		json_socket_send(connection->peer, message);
 	}
 	free(answer);
 	connection->calls--;
@@ -158,7 +158,7 @@ on_event(void *arg, const json_t *event)
 	struct relay *relay = arg;
 	AUTO_JSON json_t *message = json_pack("{s:I, s:O}", "id", (json_int_t)relay->theirs, "event", event);
 	if (relay->connection->peer && message)
-		peer_send(relay->connection->peer, message);
+		json_socket_send(relay->connection->peer, message);
 }
 
 static void
@@ -222,20 +222,20 @@ refuse(struct connection *connection)
 {
 	AUTO_JSON json_t *busy = json_pack(
 		"{s:s}", "busy", "The engine serves as many command lines as it can at the moment; try again in a moment.");
-	peer_send(connection->peer, busy);
-	peer_finish(connection->peer);
+	json_socket_send(connection->peer, busy);
+	json_socket_finish(connection->peer);
 }
 
 static void
 on_connection(uv_stream_t *listener, int status)
 {
-	static const struct peer_events events = {.message = on_message, .closed = on_closed};
+	static const struct json_socket_events events = {.message = on_message, .closed = on_closed};
 	struct server *server = listener->data;
 	struct kettle_error err = {0};
 	if (status < 0)
 		return;
 	struct connection *connection = calloc(1, sizeof(*connection));
-	if (!connection || peer_accept(listener, &events, connection, &connection->peer, &err) < 0) {
+	if (!connection || json_socket_accept(listener, &events, connection, &connection->peer, &err) < 0) {
 		log_write(KETTLE_LOG_WARNING, "core", "a connection was refused: %s", err.message);
 		free(connection);
 		return;
@@ -247,7 +247,7 @@ on_connection(uv_stream_t *listener, int status)
 	server->connections = connection;
 	AUTO_JSON json_t *hello = json_pack(
 		"{s:s, s:i, s:b}", "hello", PACKAGE_VERSION, "pid", (int)getpid(), "stays", server->core->setup.stays);
-	peer_send(connection->peer, hello);
+	json_socket_send(connection->peer, hello);
 	if (++server->count > MAX_CONNECTIONS)
 		refuse(connection);
 }
@@ -258,7 +258,7 @@ bind_socket(const char *path, int *ret_fd, struct kettle_error *err)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	AUTO_FD int dir = -1;
-	int status = peer_address(path, address.sun_path, &dir, err);
+	int status = json_socket_address(path, address.sun_path, &dir, err);
 	if (status < 0)
 		return status;
 	AUTO_FD int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -322,7 +322,7 @@ cut(void *arg)
 	server->close_timer = NULL;
 	for (struct connection *c = server->connections; c; c = c->next)
 		if (c->peer)
-			peer_close(c->peer);
+			json_socket_close(c->peer);
 }
 
 void
@@ -339,11 +339,11 @@ server_close(struct server *server, void (*closed)(void *arg), void *arg)
 	AUTO_FD int dir = -1;
 	char address[108];
 	struct kettle_error err = {0};
-	if (peer_address(server->path, address, &dir, &err) == 0)
+	if (json_socket_address(server->path, address, &dir, &err) == 0)
 		(void)unlink(address);
 	for (struct connection *c = server->connections; c; c = c->next)
 		say_bye(c);
-	if (hostio_timer_start(server->core->setup.io, CLOSE_LIMIT_MS, 0, cut, server, &server->close_timer, &err) < 0)
+	if (loop_timer_start(server->core->setup.io, CLOSE_LIMIT_MS, 0, cut, server, &server->close_timer, &err) < 0)
 		cut(server);
 	uv_close((uv_handle_t *)&server->listener, listener_closed);
 }

@@ -295,7 +295,7 @@ core_subscribe(struct core *core, const json_t *actor, const json_t *filter, int
 	uv_thread_t self = uv_thread_self();
 	if (uv_thread_equal(&self, &core->thread)) {
 		insert(subscription);
-	} else if (hostio_post(core->setup.io, insert, subscription) < 0) {
+	} else if (loop_post(core->setup.io, insert, subscription) < 0) {
 		json_decref(subscription->actor);
 		json_decref(subscription->filter);
 		free(subscription);
@@ -336,7 +336,7 @@ core_unsubscribe(struct core *core, uint64_t id)
 	uv_thread_t self = uv_thread_self();
 	if (uv_thread_equal(&self, &core->thread))
 		end(ending); /* on the loop it holds at once: the caller may free what it subscribed with */
-	else if (hostio_post(core->setup.io, end, ending) < 0)
+	else if (loop_post(core->setup.io, end, ending) < 0)
 		free(ending);
 }
 

@@ -20,7 +20,7 @@
 #define HEADER_SIZE 100 /* bytes of SQLite's file header */
 
 const char *
-dbfile_network_name(uint32_t magic)
+db_file_network_name(uint32_t magic)
 {
 	/* From linux/magic.h and the sources of what is not in it: WAL needs memory that all its users share. */
 	static const struct {
@@ -88,7 +88,7 @@ prepare_folder(const char *path, struct kettle_error *err)
 	struct statfs fs;
 	if (statfs(folder, &fs) != 0)
 		return fail_open(path, errno, err);
-	const char *network = dbfile_network_name((uint32_t)fs.f_type);
+	const char *network = db_file_network_name((uint32_t)fs.f_type);
 	if (network)
 		return kettle_fail(err, KETTLE_EINVAL,
 			"The database %s would be on %s, where several programs cannot share it safely: put it on a disk of this "
@@ -277,7 +277,7 @@ remove_created(const char *path)
 }
 
 int
-dbfile_open(const char *path, const char *owner, sqlite3 **ret_handle, struct kettle_error *err)
+db_file_open(const char *path, const char *owner, sqlite3 **ret_handle, struct kettle_error *err)
 {
 	bool created = false;
 	uint64_t size = 0;
@@ -301,7 +301,7 @@ dbfile_open(const char *path, const char *owner, sqlite3 **ret_handle, struct ke
 }
 
 int
-dbfile_open_reader(const char *path, sqlite3 **ret_handle, struct kettle_error *err)
+db_file_open_reader(const char *path, sqlite3 **ret_handle, struct kettle_error *err)
 {
 	sqlite3 *handle = NULL;
 	int code = connect(path, &handle, err);

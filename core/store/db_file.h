@@ -17,11 +17,11 @@
  * sets WAL and what else every connection has, applies the migrations. `owner`: see migrations_apply. What it created
  * is removed again when it fails. Blocks. EINVAL, EACCES, EUNAVAIL, EVERSION, EIO, ENOMEM.
  */
-int dbfile_open(const char *path, const char *owner, sqlite3 **ret_handle, struct kettle_error *err);
+int db_file_open(const char *path, const char *owner, sqlite3 **ret_handle, struct kettle_error *err);
 /* A second connection to a database that is open, which can only read. */
-int dbfile_open_reader(const char *path, sqlite3 **ret_handle, struct kettle_error *err);
+int db_file_open_reader(const char *path, sqlite3 **ret_handle, struct kettle_error *err);
 
 /* The name of the network file system that statfs's f_type stands for; NULL: none that is known, WAL works. [any] */
-const char *dbfile_network_name(uint32_t magic);
+const char *db_file_network_name(uint32_t magic);
 
 #endif

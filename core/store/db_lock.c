@@ -45,7 +45,7 @@ read_holder(int fd)
 }
 
 int
-lock_take(const char *database, bool stays, int *ret_fd, struct lock_holder *ret_holder, struct kettle_error *err)
+db_lock_take(const char *database, bool stays, int *ret_fd, struct lock_holder *ret_holder, struct kettle_error *err)
 {
 	AUTO_FREE char *path = NULL;
 	if (asprintf(&path, "%s.lock", database) < 0)

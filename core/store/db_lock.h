@@ -18,6 +18,7 @@ struct lock_holder {
  * `stays` is written there for others to read. *ret_fd holds it until it is closed, which also happens when the process
  * dies. KETTLE_ECONFLICT: somebody else is, and *ret_holder (may be NULL) says who. Blocking, short.
  */
-int lock_take(const char *database, bool stays, int *ret_fd, struct lock_holder *ret_holder, struct kettle_error *err);
+int db_lock_take(
+	const char *database, bool stays, int *ret_fd, struct lock_holder *ret_holder, struct kettle_error *err);
 
 #endif

@@ -422,10 +422,10 @@ store_open(uv_loop_t *loop, const char *path, const char *owner, store_events on
 	struct store **ret_store, struct kettle_error *err)
 {
 	sqlite3 *writer = NULL, *reader = NULL;
-	int code = dbfile_open(path, owner, &writer, err);
+	int code = db_file_open(path, owner, &writer, err);
 	if (code < 0)
 		return code;
-	code = dbfile_open_reader(path, &reader, err);
+	code = db_file_open_reader(path, &reader, err);
 	struct store *store = code == 0 ? calloc(1, sizeof(*store)) : NULL;
 	if (!store) {
 		sqlite3_close(reader);

@@ -51,7 +51,7 @@ print_options(const char *file)
 	const struct option_table table = rc ? (struct option_table){0} : loader_options(&loaded->plugin);
 	for (size_t i = 0; i < table.count; i++) {
 		struct kettle_option option;
-		options_get(&table, i, &option);
+		option_table_get(&table, i, &option);
 		printf("%s %s\n", loaded->plugin.name, option.key);
 	}
 	loader_free(loader);

@@ -20,7 +20,7 @@
 struct fixture {
 	struct kettle_host host; /* first: the host functions cast back */
 	uv_loop_t loop;
-	struct hostio *io;
+	struct loop_services *io;
 	int saved_stdin, writer;
 	/* What came. */
 	int calls, code;
@@ -31,7 +31,7 @@ struct fixture {
 static int
 host_work(const struct kettle_host *host, kettle_fn work, kettle_fn after, void *arg, struct kettle_error *err)
 {
-	return hostio_work(((const struct fixture *)host)->io, work, after, arg, err);
+	return loop_work(((const struct fixture *)host)->io, work, after, arg, err);
 }
 
 static void
@@ -54,7 +54,7 @@ setup(void **state)
 	int fds[2];
 	fixture->host.work = host_work;
 	assert_int_equal(uv_loop_init(&fixture->loop), 0);
-	assert_int_equal(hostio_new(&fixture->loop, &fixture->io, NULL), 0);
+	assert_int_equal(loop_new(&fixture->loop, &fixture->io, NULL), 0);
 	assert_int_equal(pipe(fds), 0);
 	fixture->saved_stdin = dup(STDIN_FILENO);
 	dup2(fds[0], STDIN_FILENO);
@@ -74,7 +74,7 @@ static int
 teardown(void **state)
 {
 	struct fixture *fixture = *state;
-	hostio_close(fixture->io, closed, NULL);
+	loop_close(fixture->io, closed, NULL);
 	uv_run(&fixture->loop, UV_RUN_DEFAULT);
 	assert_int_equal(uv_loop_close(&fixture->loop), 0);
 	dup2(fixture->saved_stdin, STDIN_FILENO);

@@ -142,7 +142,7 @@ cores_setup(void **state)
 	assert_non_null(mkdtemp(cores.dir));
 	(void)snprintf(cores.path, sizeof(cores.path), "%s/kettle.db", cores.dir);
 	assert_int_equal(uv_loop_init(&cores.loop), 0);
-	assert_int_equal(hostio_new(&cores.loop, &cores.io, &err), 0);
+	assert_int_equal(loop_new(&cores.loop, &cores.io, &err), 0);
 	cores.languages = languages_new();
 	cores.devices = json_pack("{s:{s:[{s:s}]}}", "CPU", "units", "runner", "keep");
 	cores.runner = (struct runner){"keep", &keep_ops, NULL};
@@ -166,7 +166,7 @@ cores_teardown(void **state)
 		if (cores.core[i])
 			cores_close(i);
 	answer_clear(&cores_answer);
-	hostio_close(cores.io, on_io_closed, &done);
+	loop_close(cores.io, on_io_closed, &done);
 	while (uv_run(&cores.loop, UV_RUN_DEFAULT))
 		;
 	assert_true(done);

@@ -11,7 +11,7 @@
 struct cores {
 	char dir[64], path[96];
 	uv_loop_t loop;
-	struct hostio *io;
+	struct loop_services *io;
 	struct languages *languages;
 	struct runner runner; /* keeps every job until it is stopped or cancelled */
 	json_t *devices;      /* CPU */

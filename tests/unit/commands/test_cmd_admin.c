@@ -113,7 +113,7 @@ connection(const char *path)
 {
 	struct kettle_error err = {0};
 	struct db db = {0};
-	if (dbfile_open_reader(path, &db.handle, &err) < 0)
+	if (db_file_open_reader(path, &db.handle, &err) < 0)
 		fail_msg("%s", err.message);
 	return db;
 }

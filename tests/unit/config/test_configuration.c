@@ -272,7 +272,7 @@ test_plugin_sections(void **state)
 {
 	struct fixture *f = *state;
 	AUTO_JSON json_t *got = NULL;
-	assert_int_equal(options_check(&table, &f->err), 0);
+	assert_int_equal(option_table_check(&table, &f->err), 0);
 	assert_int_equal(plugin(f, "{repo: a/b, labels: one}", &got), 0);
 	AUTO_FREE char *text = json_dumps(got, JSON_SORT_KEYS), *real = realpath(f->dir, NULL), *wanted = NULL;
 	assert_true(
@@ -331,19 +331,20 @@ test_option_tables(void **state)
 		{{.key = "a", .type = KETTLE_OPTION_STRINGS, .default_value = "[", .help = "x"}},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
-		assert_int_equal(options_check(&(struct option_table){bad[i], 1, sizeof(bad[i][0])}, &f->err), KETTLE_EINVAL);
+		assert_int_equal(
+			option_table_check(&(struct option_table){bad[i], 1, sizeof(bad[i][0])}, &f->err), KETTLE_EINVAL);
 	const struct kettle_option twice[] = {options[0], options[0]};
-	assert_int_equal(options_check(&(struct option_table){twice, 2, sizeof(twice[0])}, &f->err), KETTLE_EINVAL);
+	assert_int_equal(option_table_check(&(struct option_table){twice, 2, sizeof(twice[0])}, &f->err), KETTLE_EINVAL);
 	AUTO_BUF struct buf help = {0};
-	assert_int_equal(options_help(&table, &help), 0);
+	assert_int_equal(option_table_help(&table, &help), 0);
 	assert_non_null(strstr(help.data, "  colour (string: red, green, default red)\n      A colour.\n"));
 	assert_non_null(strstr(help.data, "count (integer, 1 to 9, default 3)"));
 	assert_non_null(strstr(help.data, "repo (string, required)"));
-	AUTO_JSON json_t *data = options_json(&table);
+	AUTO_JSON json_t *data = option_table_json(&table);
 	assert_int_equal(json_array_size(data), table.count);
 	static const struct kettle_option open_end = {
 		.key = "a", .type = KETTLE_OPTION_INT, .min = 16, .max = -1, .help = "x"};
-	AUTO_JSON json_t *open = options_json(&(struct option_table){&open_end, 1, sizeof(open_end)});
+	AUTO_JSON json_t *open = option_table_json(&(struct option_table){&open_end, 1, sizeof(open_end)});
 	assert_true(json_number_value(json_object_get(json_array_get(open, 0), "min")) == 16);
 	assert_null(json_object_get(json_array_get(open, 0), "max"));
 }

@@ -24,7 +24,7 @@
 #include "unit/scratch.h"
 
 static uv_loop_t loop;
-static struct peer *peer;
+static struct json_socket *peer;
 static int other; /* the other end */
 static int closed, messages;
 static json_t *last;
@@ -39,7 +39,7 @@ on_message(void *arg, const json_t *message)
 	json_decref(last);
 	last = json_deep_copy(message);
 	if (close_at_message)
-		peer_close(peer);
+		json_socket_close(peer);
 }
 
 static void
@@ -49,7 +49,7 @@ on_closed(void *arg)
 	closed++;
 }
 
-static const struct peer_events events = {.message = on_message, .closed = on_closed};
+static const struct json_socket_events events = {.message = on_message, .closed = on_closed};
 
 static int
 setup(void **state)
@@ -64,7 +64,7 @@ setup(void **state)
 	assert_int_equal(uv_loop_init(&loop), 0);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
 	other = fds[1];
-	return peer_open(&loop, fds[0], &events, &loop, &peer, &err);
+	return json_socket_open(&loop, fds[0], &events, &loop, &peer, &err);
 }
 
 static int
@@ -72,7 +72,7 @@ teardown(void **state)
 {
 	(void)state;
 	if (!closed)
-		peer_close(peer);
+		json_socket_close(peer);
 	while (uv_run(&loop, UV_RUN_DEFAULT))
 		;
 	assert_int_equal(closed, 1);
@@ -119,7 +119,7 @@ test_messages(void **state)
 	say(": 2}\n");
 	until(&messages, 2);
 	assert_int_equal(json_integer_value(json_object_get(last, "a")), 2);
-	peer_send(peer, last);
+	json_socket_send(peer, last);
 	char text[100] = "";
 	assert_int_equal(read(other, text, sizeof(text) - 1), 8);
 	assert_string_equal(text, "{\"a\":2}\n");
@@ -198,7 +198,7 @@ test_send_to_nobody(void **state)
 	close(other);
 	other = -1;
 	for (int i = 0; i < 100; i++)
-		peer_send(peer, message);
+		json_socket_send(peer, message);
 	until(&closed, 1);
 }
 
@@ -206,7 +206,7 @@ static void
 test_no_message(void **state)
 {
 	(void)state;
-	peer_send(peer, NULL);
+	json_socket_send(peer, NULL);
 	until(&closed, 1);
 }
 
@@ -232,7 +232,7 @@ test_slow_reader(void **state)
 	AUTO_JSON json_t *message = json_pack("{s:s}", "a", text);
 	int sent = 0;
 	while (!closed && sent < 200) {
-		peer_send(peer, message);
+		json_socket_send(peer, message);
 		sent++;
 		(void)uv_run(&loop, UV_RUN_NOWAIT);
 	}
@@ -249,10 +249,10 @@ test_finish(void **state)
 	memset(text, 'x', (3 << 20) - 1);
 	text[(3 << 20) - 1] = '\0';
 	AUTO_JSON json_t *message = json_pack("{s:s}", "a", text);
-	peer_send(peer, message);
-	peer_finish(peer);
-	peer_finish(peer);
-	peer_send(peer, message);
+	json_socket_send(peer, message);
+	json_socket_finish(peer);
+	json_socket_finish(peer);
+	json_socket_send(peer, message);
 	size_t total = 0;
 	(void)fcntl(other, F_SETFL, O_NONBLOCK);
 	for (ssize_t size = 1; size != 0;) {
@@ -273,7 +273,7 @@ try_address(const char *path)
 	struct kettle_error err = {0};
 	AUTO_FD int dir = -1, fd = socket(AF_UNIX, SOCK_STREAM, 0);
 	struct stat info;
-	assert_int_equal(peer_address(path, address.sun_path, &dir, &err), 0);
+	assert_int_equal(json_socket_address(path, address.sun_path, &dir, &err), 0);
 	assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
 	assert_int_equal(stat(path, &info), 0);
 }
@@ -291,13 +291,13 @@ test_address(void **state)
 	char address[108];
 	int fd = -1;
 	try_address(near);
-	assert_int_equal(peer_address(far, address, &fd, &err), KETTLE_EINVAL); /* there is no such folder yet */
+	assert_int_equal(json_socket_address(far, address, &fd, &err), KETTLE_EINVAL); /* there is no such folder yet */
 	assert_int_equal(file_mkdirs(third, 0700, &err), 0);
 	try_address(far);
 	name[60] = 'n';
 	name[119] = '\0';
 	AUTO_FREE char *longest = path_join(third, name);
-	assert_int_equal(peer_address(longest, address, &fd, &err), KETTLE_EINVAL);
+	assert_int_equal(json_socket_address(longest, address, &fd, &err), KETTLE_EINVAL);
 	assert_non_null(strstr(err.message, "too long"));
 	assert_int_equal(fd, -1);
 	scratch_remove(dir);

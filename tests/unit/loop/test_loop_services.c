@@ -18,7 +18,7 @@
 
 struct fixture {
 	uv_loop_t loop;
-	struct hostio *io;
+	struct loop_services *io;
 	bool closed;
 	int count;
 	struct buf out, err;
@@ -38,7 +38,7 @@ setup(void **state)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
 	*state = f;
-	return uv_loop_init(&f->loop) || hostio_new(&f->loop, &f->io, NULL);
+	return uv_loop_init(&f->loop) || loop_new(&f->loop, &f->io, NULL);
 }
 
 /* The loop closes with 0: nothing is left. */
@@ -47,7 +47,7 @@ teardown(void **state)
 {
 	struct fixture *f = *state;
 	if (f->io)
-		hostio_close(f->io, on_closed, f);
+		loop_close(f->io, on_closed, f);
 	(void)uv_run(&f->loop, UV_RUN_DEFAULT);
 	int rc = uv_loop_close(&f->loop);
 	bool closed = f->closed;
@@ -89,7 +89,7 @@ post_thousand(void *arg)
 {
 	struct fixture *f = arg;
 	for (int i = 0; i < 1000; i++)
-		assert_int_equal(hostio_post(f->io, count, f), 0);
+		assert_int_equal(loop_post(f->io, count, f), 0);
 }
 
 static void
@@ -109,13 +109,13 @@ test_posts_before_close(void **state)
 {
 	struct fixture *f = *state;
 	post_thousand(f);
-	hostio_close(f->io, on_closed, f);
+	loop_close(f->io, on_closed, f);
 	assert_int_equal(f->count, 1000);
 	assert_false(f->closed);
-	assert_int_equal(hostio_post(f->io, count, f), KETTLE_ECANCELED);
+	assert_int_equal(loop_post(f->io, count, f), KETTLE_ECANCELED);
 	struct kettle_error err = {0};
-	assert_int_equal(hostio_timer_start(f->io, 1, 0, count, f, NULL, &err), KETTLE_ECANCELED);
-	assert_int_equal(hostio_work(f->io, count, NULL, f, &err), KETTLE_ECANCELED);
+	assert_int_equal(loop_timer_start(f->io, 1, 0, count, f, NULL, &err), KETTLE_ECANCELED);
+	assert_int_equal(loop_work(f->io, count, NULL, f, &err), KETTLE_ECANCELED);
 	assert_non_null(strstr(err.message, "closing"));
 	f->io = NULL;
 }
@@ -131,7 +131,7 @@ test_work(void **state)
 {
 	struct fixture *f = *state;
 	for (int i = 0; i < 20; i++)
-		assert_int_equal(hostio_work(f->io, no_work, count, f, NULL), 0);
+		assert_int_equal(loop_work(f->io, no_work, count, f, NULL), 0);
 	run_until(f, &f->count, 10);
 	/* The rest ends during the close. */
 }
@@ -141,26 +141,26 @@ stop_at_three(void *arg)
 {
 	struct fixture *f = arg;
 	if (++f->count == 3)
-		hostio_timer_stop(f->io, f->timer);
+		loop_timer_stop(f->io, f->timer);
 }
 
 static void
 test_timers(void **state)
 {
 	struct fixture *f = *state;
-	assert_int_equal(hostio_timer_start(f->io, 1, 1, stop_at_three, f, &f->timer, NULL), 0);
+	assert_int_equal(loop_timer_start(f->io, 1, 1, stop_at_three, f, &f->timer, NULL), 0);
 	run_until(f, &f->count, 3);
 	f->count = 0;
-	assert_int_equal(hostio_timer_start(f->io, 1, 0, count, f, NULL, NULL), 0);
+	assert_int_equal(loop_timer_start(f->io, 1, 0, count, f, NULL, NULL), 0);
 	run_until(f, &f->count, 1);
 	/* One that stops itself while it fires, one that is stopped before, one that is left to the close. */
 	f->count = 2;
-	assert_int_equal(hostio_timer_start(f->io, 1, 0, stop_at_three, f, &f->timer, NULL), 0);
+	assert_int_equal(loop_timer_start(f->io, 1, 0, stop_at_three, f, &f->timer, NULL), 0);
 	run_until(f, &f->count, 3);
-	assert_int_equal(hostio_timer_start(f->io, 1, 0, count, f, &f->timer, NULL), 0);
-	hostio_timer_stop(f->io, f->timer);
-	hostio_timer_stop(f->io, NULL);
-	assert_int_equal(hostio_timer_start(f->io, 100000, 0, count, f, &f->timer, NULL), 0);
+	assert_int_equal(loop_timer_start(f->io, 1, 0, count, f, &f->timer, NULL), 0);
+	loop_timer_stop(f->io, f->timer);
+	loop_timer_stop(f->io, NULL);
+	assert_int_equal(loop_timer_start(f->io, 100000, 0, count, f, &f->timer, NULL), 0);
 	assert_int_equal(f->count, 3);
 }
 
@@ -202,7 +202,7 @@ start(struct fixture *f, const char *script, struct kettle_error *err)
 		.on_exit = on_exit_,
 		.arg = f,
 	};
-	return hostio_spawn(f->io, &spawn, &f->process, err);
+	return loop_spawn(f->io, &spawn, &f->process, err);
 }
 
 static void
@@ -225,9 +225,9 @@ test_child_stdin(void **state)
 	memset(big, 'x', sizeof(big));
 	assert_int_equal(start(f, "wc -c; echo done", NULL), 0);
 	for (int i = 0; i < 1000; i++)
-		assert_int_equal(hostio_process_write(f->io, f->process, big, sizeof(big), NULL), 0);
-	hostio_process_close_stdin(f->io, f->process);
-	hostio_process_close_stdin(f->io, f->process);
+		assert_int_equal(loop_process_write(f->io, f->process, big, sizeof(big), NULL), 0);
+	loop_process_close_stdin(f->io, f->process);
+	loop_process_close_stdin(f->io, f->process);
 	run_until(f, &f->exits, 1);
 	assert_non_null(strstr(f->out.data, "900000|done|"));
 	assert_int_equal(f->status, 0);
@@ -240,7 +240,7 @@ test_child_that_does_not_read(void **state)
 	char big[100000] = {0};
 	assert_int_equal(start(f, "exec 0<&-; echo ready; sleep 0.1", NULL), 0);
 	for (int i = 0; i < 100; i++)
-		assert_int_equal(hostio_process_write(f->io, f->process, big, sizeof(big), NULL), 0);
+		assert_int_equal(loop_process_write(f->io, f->process, big, sizeof(big), NULL), 0);
 	run_until(f, &f->exits, 1);
 	assert_int_equal(f->status, 0);
 }
@@ -250,7 +250,7 @@ test_child_killed(void **state)
 {
 	struct fixture *f = *state;
 	assert_int_equal(start(f, "exec sleep 100", NULL), 0);
-	hostio_process_kill(f->io, f->process, SIGTERM);
+	loop_process_kill(f->io, f->process, SIGTERM);
 	run_until(f, &f->exits, 1);
 	assert_int_equal(f->status, -1);
 	assert_int_equal(f->signal, SIGTERM);
@@ -291,7 +291,7 @@ test_missing_program(void **state)
 	struct kettle_error err = {0};
 	/* A folder in PATH that may not be searched would make it EACCES. */
 	(void)setenv("PATH", "/usr/bin:/bin", 1);
-	assert_int_equal(hostio_spawn(f->io, &spawn, &f->process, &err), KETTLE_ENOENT);
+	assert_int_equal(loop_spawn(f->io, &spawn, &f->process, &err), KETTLE_ENOENT);
 	assert_non_null(strstr(err.message, "no-such-program"));
 	assert_null(f->process);
 	assert_int_equal(f->exits, 0);
@@ -303,7 +303,7 @@ test_close_kills(void **state)
 {
 	struct fixture *f = *state;
 	assert_int_equal(start(f, "sleep 1000 & sleep 1000", NULL), 0);
-	hostio_close(f->io, on_closed, f);
+	loop_close(f->io, on_closed, f);
 	f->io = NULL;
 	run_until(f, &f->exits, 1);
 	assert_int_equal(f->signal, SIGKILL);

@@ -393,7 +393,7 @@ play_owner(void)
 	struct kettle_error err = {0};
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	cores_close(0);
-	assert_int_equal(lock_take(cores.path, false, &lock, NULL, &err), 0);
+	assert_int_equal(db_lock_take(cores.path, false, &lock, NULL, &err), 0);
 	listener = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
 	(void)snprintf(address.sun_path, sizeof(address.sun_path), "%s.sock", cores.path);
 	assert_int_equal(bind(listener, (struct sockaddr *)&address, sizeof(address)), 0);

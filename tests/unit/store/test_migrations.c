@@ -19,10 +19,10 @@ test_apply_twice(void **state)
 	struct kettle_error err = {0};
 	sqlite3 *one = NULL, *two = NULL;
 	fixture_folder(&f);
-	assert_int_equal(dbfile_open(f.path, "owner", &one, &err), 0);
+	assert_int_equal(db_file_open(f.path, "owner", &one, &err), 0);
 	assert_int_equal(migrations_apply(one, "other", &err), 0);
 	/* A second process that begins at the same time finds everything done. */
-	assert_int_equal(dbfile_open(f.path, "other", &two, &err), 0);
+	assert_int_equal(db_file_open(f.path, "other", &two, &err), 0);
 	sqlite3_close(two);
 	sqlite3_close(one);
 	assert_int_equal(fixture_store(&f, &err), 0);

@@ -311,14 +311,14 @@ static void
 test_network_file_systems(void **state)
 {
 	(void)state;
-	assert_string_equal(dbfile_network_name(0x6969), "NFS");
-	assert_string_equal(dbfile_network_name(0xff534d42), "CIFS");
-	assert_string_equal(dbfile_network_name(0x01021997), "9p");
-	assert_string_equal(dbfile_network_name(0x73757245), "Coda");
-	assert_string_equal(dbfile_network_name(0x5346414f), "AFS");
-	assert_null(dbfile_network_name(0xef53));
-	assert_null(dbfile_network_name(0x01021994));
-	assert_null(dbfile_network_name(0x58465342));
+	assert_string_equal(db_file_network_name(0x6969), "NFS");
+	assert_string_equal(db_file_network_name(0xff534d42), "CIFS");
+	assert_string_equal(db_file_network_name(0x01021997), "9p");
+	assert_string_equal(db_file_network_name(0x73757245), "Coda");
+	assert_string_equal(db_file_network_name(0x5346414f), "AFS");
+	assert_null(db_file_network_name(0xef53));
+	assert_null(db_file_network_name(0x01021994));
+	assert_null(db_file_network_name(0x58465342));
 }
 
 static void
