@@ -309,5 +309,5 @@ cmd_admin_gc(struct core *core, const struct actor *actor, const json_t *args, k
 {
 	(void)actor;
 	(void)args;
-	gc_run(&core->maintenance, answer, arg);
+	garbage_collector_run(&core->maintenance, answer, arg);
 }

@@ -277,7 +277,7 @@ command_engine_fn cmd_admin_export;
 command_engine_fn cmd_device_list;
 /* queue.place {job: [id…]}: {"places": [{"job", and what engine_queue_position says}]} of those that are queued. */
 command_engine_fn cmd_queue_place;
-/* admin.gc {}: see gc_run in maintenance.h. */
+/* admin.gc {}: see garbage_collector_run in maintenance.h. */
 command_engine_fn cmd_admin_gc;
 
 /* ---- cmd_device.c: disables and enables units. Loop thread of the owner ---- */

@@ -91,39 +91,39 @@ on_event(struct inflight_job *inflight, const json_t *event)
 static int
 handle_op(struct db *db, void *arg, struct kettle_error *err)
 {
-	struct engine_op *op = arg;
+	struct job_write *op = arg;
 	return jobs_set_handle(db, op->id, op->attempt, op->handle, err);
 }
 
 static void
 handle_stored(void *arg, const struct kettle_error *err)
 {
-	struct engine_op *op = arg;
+	struct job_write *op = arg;
 	AUTO_JSON json_t *result = json_object();
 	failpoint("engine.handle");
 	struct kettle_error none = {0};
 	op->answer(op->arg, err ? err : &none, err ? NULL : result);
-	engine_op_free(op);
+	job_write_free(op);
 }
 
 static void
 on_handle(struct inflight_job *inflight, const char *handle, kettle_answer answer, void *arg)
 {
 	struct engine_job *job = (struct engine_job *)((char *)inflight - offsetof(struct engine_job, inflight));
-	struct engine_op *op = engine_op_new(job);
+	struct job_write *op = job_write_new(job);
 	op->handle = strdup(handle);
 	if (!op->handle)
 		abort();
 	op->answer = answer;
 	op->arg = arg;
-	engine_op_write(op, handle_op, handle_stored);
+	job_write_write(op, handle_op, handle_stored);
 }
 
 static void
 on_done(struct inflight_job *inflight, const json_t *completion)
 {
 	struct engine_job *job = (struct engine_job *)((char *)inflight - offsetof(struct engine_job, inflight));
-	engine_end_complete(job, completion);
+	attempt_end_complete(job, completion);
 }
 
 static void
@@ -184,22 +184,22 @@ submit(struct engine_job *job, const json_t *material)
 {
 	struct kettle_error err = {0};
 	if (plan(job, material, &err) < 0) {
-		engine_end_refuse(job, err.message);
+		attempt_end_refuse(job, err.message);
 		return;
 	}
 	int status = multi_device_take(job, &err);
 	if (status == KETTLE_EINVAL) {
-		engine_end_refuse(job, err.message);
+		attempt_end_refuse(job, err.message);
 		return;
 	}
 	AUTO_JSON json_t *section = status == 0 ? multi_device_section(job) : NULL;
 	if (!section) {
-		engine_end_requeue(job, job->waits != NULL, status < 0 ? err.message : "there is not enough memory for it");
+		attempt_end_requeue(job, job->waits != NULL, status < 0 ? err.message : "there is not enough memory for it");
 		return;
 	}
 	register_live(job);
 	if (inflight_add(job->engine->setup.inflight, &job->inflight) < 0) {
-		engine_end_requeue(job, true, "there is not enough memory for it");
+		attempt_end_requeue(job, true, "there is not enough memory for it");
 		return;
 	}
 	job->state = JOB_ACTIVE;
@@ -213,7 +213,7 @@ submit(struct engine_job *job, const json_t *material)
 	/* A runner may complete the job before it returns; what it returns then does not matter any more. */
 	if (status < 0 && job->state == JOB_ACTIVE) {
 		inflight_remove(job->engine->setup.inflight, &job->inflight);
-		engine_end_lose(job, err.message, true);
+		attempt_end_lose(job, err.message, true);
 		return;
 	}
 	failpoint("engine.submitted");
@@ -221,7 +221,7 @@ submit(struct engine_job *job, const json_t *material)
 
 /* How fast the unit is that the job runs on. */
 static int
-read_calibration(struct db *db, struct engine_op *op, struct kettle_error *err)
+read_calibration(struct db *db, struct job_write *op, struct kettle_error *err)
 {
 	return settings_unit_calibration(
 		db, json_string_value(json_object_get(op->material, "device")), op->unit, &op->calibration, err);
@@ -229,7 +229,7 @@ read_calibration(struct db *db, struct engine_op *op, struct kettle_error *err)
 
 /* The unit keeps it for the plan. */
 static void
-take_calibration(struct engine_op *op, struct unit *unit)
+take_calibration(struct job_write *op, struct unit *unit)
 {
 	json_decref(STEAL(unit->calibration));
 	unit->calibration = STEAL(op->calibration);
@@ -238,7 +238,7 @@ take_calibration(struct engine_op *op, struct unit *unit)
 static int
 start_op(struct db *db, void *arg, struct kettle_error *err)
 {
-	struct engine_op *op = arg;
+	struct job_write *op = arg;
 	int status = jobs_start(db, op->id, op->unit, &op->attempt, err);
 	/* What cannot be read uses up attempts like what cannot be run: else it would be started for ever. */
 	if (status == 0 && jobs_material(db, op->id, &op->material, &op->no_material) == 0)
@@ -250,42 +250,42 @@ start_op(struct db *db, void *arg, struct kettle_error *err)
 static void
 not_started(struct engine_job *job, const struct kettle_error *err)
 {
-	if (!engine_op_may_pass(err)) {
-		engine_end_forget(job);
+	if (!job_write_may_pass(err)) {
+		attempt_end_forget(job);
 		return;
 	}
 	log_write(KETTLE_LOG_ERROR, "engine", "job %lld could not be started, which is tried again: %s", (long long)job->id,
 		err->message);
 	job->engine->pause_until_ms = uv_now(job->engine->setup.loop) + ENGINE_STORE_RETRY_MS;
-	engine_end_queue(job);
+	attempt_end_queue(job);
 }
 
 /* Everything is known that the plan needs; late: but for its machine, which does not answer. */
 static void
 go_on(void *arg, const char *late)
 {
-	struct engine_op *op = arg;
+	struct job_write *op = arg;
 	struct engine_job *job = op->job;
 	if (job->stop == STOP_CANCEL)
-		engine_end_forget(job);
+		attempt_end_forget(job);
 	else if (job->engine->stopping)
-		engine_end_requeue(job, true, "handed back when the engine stopped");
+		attempt_end_requeue(job, true, "handed back when the engine stopped");
 	else if (late)
-		engine_end_lose(job, late, true);
+		attempt_end_lose(job, late, true);
 	else
 		submit(job, op->material);
-	engine_op_free(op);
+	job_write_free(op);
 }
 
 static void
 started(void *arg, const struct kettle_error *err)
 {
-	struct engine_op *op = arg;
+	struct job_write *op = arg;
 	struct engine_job *job = op->job;
 	failpoint("engine.started");
 	if (err || job->stop == STOP_CANCEL) {
-		err ? not_started(job, err) : engine_end_forget(job);
-		engine_op_free(op);
+		err ? not_started(job, err) : attempt_end_forget(job);
+		job_write_free(op);
 		return;
 	}
 	job->attempt = op->attempt;
@@ -295,8 +295,8 @@ started(void *arg, const struct kettle_error *err)
 	if (!op->material) {
 		/* What cannot be read is as good as what cannot be run, unless the engine stops anyway. */
 		bool stopping = job->engine->stopping;
-		engine_end_requeue(job, stopping, stopping ? "handed back when the engine stopped" : op->no_material.message);
-		engine_op_free(op);
+		attempt_end_requeue(job, stopping, stopping ? "handed back when the engine stopped" : op->no_material.message);
+		job_write_free(op);
 	} else if (job->engine->stopping || !engine_health_know(job->engine, job->unit, go_on, op)) {
 		go_on(op, NULL);
 	}
@@ -305,7 +305,7 @@ started(void *arg, const struct kettle_error *err)
 void
 engine_job_start(struct engine_job *job, struct unit *unit)
 {
-	struct engine_op *op = engine_op_new(job);
+	struct job_write *op = job_write_new(job);
 	job->state = JOB_STARTING;
 	job->stamps = (struct timing_stamps){
 		.accepted_ns = job->stamps.accepted_ns, .queued_ns = job->stamps.queued_ns, .started_ns = time_monotonic_ns()};
@@ -314,7 +314,7 @@ engine_job_start(struct engine_job *job, struct unit *unit)
 	json_decref(STEAL(job->plan));
 	json_decref(STEAL(job->task));
 	failpoint("engine.start");
-	engine_op_write(op, start_op, started);
+	job_write_write(op, start_op, started);
 }
 
 /* NULL: it is not configured any more, and what another one would make of its handle nobody knows. */
@@ -330,7 +330,7 @@ find_unit(const struct device *device, const char *label)
 static int
 material_op(struct db *db, void *arg, struct kettle_error *err)
 {
-	struct engine_op *op = arg;
+	struct job_write *op = arg;
 	int status = jobs_material(db, op->id, &op->material, err);
 	return status == 0 ? read_calibration(db, op, err) : status;
 }
@@ -366,7 +366,7 @@ find_again(struct engine_job *job, const char *handle)
 static void
 recover(void *arg, const struct kettle_error *store_err)
 {
-	struct engine_op *op = arg;
+	struct job_write *op = arg;
 	struct engine_job *job = op->job;
 	struct kettle_error err = {0};
 	bool can = !store_err && op->handle && job->unit && job->unit->runner->ops->recover;
@@ -374,14 +374,14 @@ recover(void *arg, const struct kettle_error *store_err)
 		take_calibration(op, job->unit);
 	/* The plan is made again (it is a pure function), so that the outcomes found can be interpreted. */
 	if (!can || plan(job, op->material, &err) < 0 || !find_again(job, op->handle))
-		engine_end_requeue(job, false, "the engine was restarted while it ran");
-	engine_op_free(op);
+		attempt_end_requeue(job, false, "the engine was restarted while it ran");
+	job_write_free(op);
 }
 
 void
 engine_job_recover(struct engine_job *job, const char *unit, const char *handle)
 {
-	struct engine_op *op = engine_op_new(job);
+	struct job_write *op = job_write_new(job);
 	op->handle = handle ? strdup(handle) : NULL;
 	(void)snprintf(op->unit, sizeof(op->unit), "%s", unit);
 	job->state = JOB_STARTING;
@@ -420,5 +420,5 @@ engine_job_overdue(struct engine_job *job)
 	inflight_remove(job->engine->setup.inflight, &job->inflight);
 	engine_unit_disable(job->unit, "a job that was cancelled did not end");
 	AUTO_JSON json_t *completion = json_pack("{s:s, s:s}", "status", "lost", "error", "the runner did not answer");
-	engine_end_complete(job, completion);
+	attempt_end_complete(job, completion);
 }

@@ -37,14 +37,14 @@ leave_unit(struct engine_job *job)
 }
 
 void
-engine_end_forget(struct engine_job *job)
+attempt_end_forget(struct engine_job *job)
 {
 	leave_unit(job);
 	engine_job_forget(job);
 }
 
 void
-engine_end_queue(struct engine_job *job)
+attempt_end_queue(struct engine_job *job)
 {
 	leave_unit(job);
 	if (job->engine->stopping || job->stop == STOP_CANCEL) {
@@ -58,43 +58,43 @@ engine_end_queue(struct engine_job *job)
 static int
 requeue_op(struct db *db, void *arg, struct kettle_error *err)
 {
-	struct engine_op *op = arg;
+	struct job_write *op = arg;
 	return jobs_requeue(db, op->id, op->attempt, op->uncounted, op->waits, op->reason, &op->queued, err);
 }
 
 static void
 requeued(void *arg, const struct kettle_error *err)
 {
-	struct engine_op *op = arg;
-	if (engine_op_keep(op, err))
+	struct job_write *op = arg;
+	if (job_write_keep(op, err))
 		return;
 	if (err && err->code != KETTLE_ECONFLICT)
 		log_write(
 			KETTLE_LOG_ERROR, "engine", "job %lld stays as it is in the database: %s", (long long)op->id, err->message);
 	if (!err && op->queued)
-		engine_end_queue(op->job);
+		attempt_end_queue(op->job);
 	else
-		engine_end_forget(op->job);
-	engine_op_free(op);
+		attempt_end_forget(op->job);
+	job_write_free(op);
 }
 
 void
-engine_end_requeue(struct engine_job *job, bool uncounted, const char *reason)
+attempt_end_requeue(struct engine_job *job, bool uncounted, const char *reason)
 {
-	struct engine_op *op = engine_op_new(job);
+	struct job_write *op = job_write_new(job);
 	job->state = JOB_ENDING;
 	op->uncounted = uncounted;
 	op->waits = job->waits != NULL;
 	(void)snprintf(op->reason, sizeof(op->reason), "%s", reason);
 	failpoint("engine.requeue");
-	engine_op_write(op, requeue_op, requeued);
+	job_write_write(op, requeue_op, requeued);
 }
 
 void
-engine_end_lose(struct engine_job *job, const char *why, bool proven)
+attempt_end_lose(struct engine_job *job, const char *why, bool proven)
 {
 	engine_unit_lost(job->engine, job->unit, why, proven);
-	engine_end_requeue(job, false, why);
+	attempt_end_requeue(job, false, why);
 }
 
 /* ---- how long the verdict took to be stored ---- */
@@ -102,7 +102,7 @@ engine_end_lose(struct engine_job *job, const char *why, bool proven)
 static int
 record_op(struct db *db, void *arg, struct kettle_error *err)
 {
-	const struct engine_op *op = arg;
+	const struct job_write *op = arg;
 	return jobs_recorded(db, op->id, op->attempt, op->record_ns, err);
 }
 
@@ -110,14 +110,14 @@ static void
 recorded(void *arg, const struct kettle_error *err)
 {
 	(void)err; /* a figure less */
-	engine_op_free(arg);
+	job_write_free(arg);
 }
 
 /* What a commit took is known only after it; it is worth none of its own. */
 static void
 record(struct engine_job *job, uint64_t completed_ns)
 {
-	struct engine_op *op = engine_op_new(job);
+	struct job_write *op = job_write_new(job);
 	op->record_ns = (int64_t)(time_monotonic_ns() - completed_ns);
 	store_later(job->engine->setup.store, record_op, recorded, op);
 }
@@ -136,15 +136,15 @@ static void finish(struct engine_job *job, json_t *verdict_take, bool refused);
 static int
 finish_op(struct db *db, void *arg, struct kettle_error *err)
 {
-	struct engine_op *op = arg;
+	struct job_write *op = arg;
 	return jobs_finish(db, op->id, op->attempt, op->verdict, err);
 }
 
 static void
 finished(void *arg, const struct kettle_error *err)
 {
-	struct engine_op *op = arg;
-	if (engine_op_keep(op, err))
+	struct job_write *op = arg;
+	if (job_write_keep(op, err))
 		return;
 	if (err && err->code == KETTLE_ECONFLICT)
 		log_write(KETTLE_LOG_INFO, "engine", "job %lld: a late outcome of attempt %lld is dropped", (long long)op->id,
@@ -158,25 +158,25 @@ finished(void *arg, const struct kettle_error *err)
 	if (err && err->code == KETTLE_EINVAL && !op->refused)
 		finish(op->job, error_verdict(err->message), true);
 	else
-		engine_end_forget(op->job);
-	engine_op_free(op);
+		attempt_end_forget(op->job);
+	job_write_free(op);
 }
 
 /* refused: a verdict before this one was no good. */
 static void
 finish(struct engine_job *job, json_t *verdict_take, bool refused)
 {
-	struct engine_op *op = engine_op_new(job);
+	struct job_write *op = job_write_new(job);
 	job->state = JOB_ENDING;
 	op->verdict = verdict_take;
 	op->completed_ns = refused ? 0 : job->stamps.completed_ns;
 	op->refused = refused;
 	failpoint("engine.verdict");
-	engine_op_write(op, finish_op, finished);
+	job_write_write(op, finish_op, finished);
 }
 
 void
-engine_end_refuse(struct engine_job *job, const char *sentence)
+attempt_end_refuse(struct engine_job *job, const char *sentence)
 {
 	finish(job, error_verdict(sentence), false);
 }
@@ -283,12 +283,12 @@ interpret(struct engine_job *job, const json_t *completion)
 	json_t *verdict = NULL;
 	check_machine(job->unit, completion);
 	if (verdict_make(job->engine->setup.languages, job->task, job->plan, completion, &verdict, &err) < 0) {
-		engine_end_refuse(job, err.message);
+		attempt_end_refuse(job, err.message);
 		return;
 	}
 	if (json_is_true(json_object_get(verdict, "retry"))) {
 		const char *why = json_string_value(json_object_get(verdict, "error"));
-		engine_end_lose(job, why ? why : "the machine could not run it", is_proven(job, completion));
+		attempt_end_lose(job, why ? why : "the machine could not run it", is_proven(job, completion));
 		json_decref(verdict);
 		return;
 	}
@@ -298,7 +298,7 @@ interpret(struct engine_job *job, const json_t *completion)
 }
 
 void
-engine_end_complete(struct engine_job *job, const json_t *completion)
+attempt_end_complete(struct engine_job *job, const json_t *completion)
 {
 	const char *status = json_string_value(json_object_get(completion, "status"));
 	const char *why = json_string_value(json_object_get(completion, "error"));
@@ -309,14 +309,14 @@ engine_end_complete(struct engine_job *job, const json_t *completion)
 	if (disabled)
 		engine_unit_disable(job->unit, disabled);
 	if (job->stop == STOP_CANCEL) {
-		engine_end_forget(job);
+		attempt_end_forget(job);
 	} else if (status && strcmp(status, "done") == 0) {
 		interpret(job, completion);
 	} else if (job->stop == STOP_HAND_BACK) {
-		engine_end_requeue(job, true, "handed back when the engine stopped");
+		attempt_end_requeue(job, true, "handed back when the engine stopped");
 	} else {
 		if (!why)
 			why = job->stop == STOP_DEADLINE ? "the runner did not finish in time" : "the runner gave no reason";
-		engine_end_lose(job, why, true);
+		attempt_end_lose(job, why, true);
 	}
 }

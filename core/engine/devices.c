@@ -82,9 +82,9 @@ add_device(struct engine *engine, const char *name)
 	if (!device)
 		return NULL;
 	device->name = strdup(name);
-	device->queue = queue_new();
+	device->queue = fair_queue_new();
 	if (!device->name || !device->queue) {
-		queue_free(device->queue);
+		fair_queue_free(device->queue);
 		free(device->name);
 		free(device);
 		return NULL;
@@ -258,7 +258,7 @@ engine_devices(const struct engine *engine)
 		for (const struct unit *unit = device->units; unit; unit = unit->next)
 			if (!unit->removed || unit->active)
 				(void)json_array_append_new(units, describe_unit(engine, unit));
-		size_t waiting = queue_length(device->queue) + multi_device_held(device);
+		size_t waiting = fair_queue_length(device->queue) + multi_device_held(device);
 		if (json_array_size(units) == 0 && waiting == 0) {
 			json_decref(units); /* gone, and nobody waits for it */
 			continue;
@@ -281,7 +281,7 @@ engine_devices_free(struct engine *engine)
 			next = unit->next;
 			free_unit(unit);
 		}
-		queue_free(device->queue);
+		fair_queue_free(device->queue);
 		free(device->name);
 		free(device);
 	}

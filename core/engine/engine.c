@@ -24,8 +24,8 @@ engine_schedule(struct engine *engine)
 		struct unit *unit;
 		if (device->held)
 			multi_device_release(device);
-		while (queue_length(device->queue) > 0 && (unit = engine_unit_free(engine, device)))
-			engine_job_start((struct engine_job *)queue_take(device->queue), unit);
+		while (fair_queue_length(device->queue) > 0 && (unit = engine_unit_free(engine, device)))
+			engine_job_start((struct engine_job *)fair_queue_take(device->queue), unit);
 	}
 }
 
@@ -304,7 +304,7 @@ engine_queue_position(const struct engine *engine, int64_t id)
 	if (job->waits)
 		return json_pack("{s:s, s:s}", "device", job->device->name, "waits", job->waits);
 	return json_pack("{s:I, s:I, s:s, s:o*}", "place", (json_int_t)fair_queue_position(job->device->queue, &job->item),
-		"length", (json_int_t)queue_length(job->device->queue), "device", job->device->name, "waits",
+		"length", (json_int_t)fair_queue_length(job->device->queue), "device", job->device->name, "waits",
 		multi_device_trouble(job->device));
 }
 

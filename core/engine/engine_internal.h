@@ -56,12 +56,12 @@ struct unit {
 struct device {
 	char *name;
 	struct unit *units;
-	struct queue *queue;
+	struct fair_queue *queue;
 	struct engine_job *held; /* that wait, outside of the queue, until enough of its units are in order */
 	struct device *next;
 };
 
-struct engine_op;
+struct job_write;
 
 /* To a runner: what the machine of a unit is. Whoever asked may be told before the answer comes, which may be never. */
 struct describe_request {
@@ -73,7 +73,7 @@ struct describe_request {
 };
 
 struct engine_job {
-	struct queue_item item; /* first: a queue item is its job */
+	struct fair_queue_item item; /* first: a queue item is its job */
 	struct inflight_job inflight;
 	struct engine *engine;
 	int64_t id, submission, user, attempt;
@@ -91,7 +91,7 @@ struct engine_job {
 	struct timing_stamps stamps;
 	json_t *plan, *task;
 	bool in_flight;          /* counted in the engine's in_flight */
-	struct engine_op *again; /* what the database could not take; only while ending */
+	struct job_write *again; /* what the database could not take; only while ending */
 	uint64_t again_at_ms;
 	struct engine_job *previous, *next;
 };

@@ -9,17 +9,17 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-struct queue_user {
+struct fair_queue_user {
 	int64_t id;
 	uint64_t turn;  /* virtual time at which the user's next job is due */
 	uint64_t order; /* of arrival, to break ties */
 	size_t index;   /* in the heap */
 	size_t count;
-	struct queue_item *first, *last;
+	struct fair_queue_item *first, *last;
 };
 
-struct queue {
-	struct queue_user **heap; /* users with jobs, lowest turn first */
+struct fair_queue {
+	struct fair_queue_user **heap; /* users with jobs, lowest turn first */
 	size_t users, room;
 	void *by_id; /* the same users, a tree for tsearch(3) */
 	size_t jobs;
@@ -34,18 +34,18 @@ struct queue {
 static int
 by_user_id(const void *a, const void *b)
 {
-	const struct queue_user *x = a, *y = b;
+	const struct fair_queue_user *x = a, *y = b;
 	return (x->id > y->id) - (x->id < y->id);
 }
 
-struct queue *
-queue_new(void)
+struct fair_queue *
+fair_queue_new(void)
 {
-	return calloc(1, sizeof(struct queue));
+	return calloc(1, sizeof(struct fair_queue));
 }
 
 void
-queue_free(struct queue *queue)
+fair_queue_free(struct fair_queue *queue)
 {
 	if (!queue)
 		return;
@@ -58,20 +58,20 @@ queue_free(struct queue *queue)
 }
 
 static bool
-before(const struct queue_user *a, const struct queue_user *b)
+before(const struct fair_queue_user *a, const struct fair_queue_user *b)
 {
 	return a->turn < b->turn || (a->turn == b->turn && a->order < b->order);
 }
 
 static void
-set(struct queue *queue, size_t index, struct queue_user *user)
+set(struct fair_queue *queue, size_t index, struct fair_queue_user *user)
 {
 	queue->heap[index] = user;
 	user->index = index;
 }
 
 static void
-sift_up(struct queue *queue, struct queue_user *user)
+sift_up(struct fair_queue *queue, struct fair_queue_user *user)
 {
 	size_t index = user->index;
 	while (index > 0 && before(user, queue->heap[(index - 1) / 2])) {
@@ -82,7 +82,7 @@ sift_up(struct queue *queue, struct queue_user *user)
 }
 
 static void
-sift_down(struct queue *queue, struct queue_user *user)
+sift_down(struct fair_queue *queue, struct fair_queue_user *user)
 {
 	size_t index = user->index;
 	for (;;) {
@@ -99,16 +99,16 @@ sift_down(struct queue *queue, struct queue_user *user)
 	set(queue, index, user);
 }
 
-static struct queue_user *
-find_user(const struct queue *queue, int64_t id)
+static struct fair_queue_user *
+find_user(const struct fair_queue *queue, int64_t id)
 {
-	struct queue_user key = {.id = id};
-	struct queue_user *const *found = tfind(&key, &queue->by_id, by_user_id);
+	struct fair_queue_user key = {.id = id};
+	struct fair_queue_user *const *found = tfind(&key, &queue->by_id, by_user_id);
 	return found ? *found : NULL;
 }
 
 static uint64_t
-recent_turn(const struct queue *queue, int64_t id)
+recent_turn(const struct fair_queue *queue, int64_t id)
 {
 	uint64_t turn = queue->now;
 	for (size_t i = 0; i < sizeof(queue->recent) / sizeof(queue->recent[0]); i++)
@@ -117,18 +117,18 @@ recent_turn(const struct queue *queue, int64_t id)
 	return turn;
 }
 
-static struct queue_user *
-add_user(struct queue *queue, int64_t id)
+static struct fair_queue_user *
+add_user(struct fair_queue *queue, int64_t id)
 {
 	if (queue->users == queue->room) {
 		size_t room = queue->room ? queue->room * 2 : 16;
-		struct queue_user **heap = realloc(queue->heap, room * sizeof(*heap));
+		struct fair_queue_user **heap = realloc(queue->heap, room * sizeof(*heap));
 		if (!heap)
 			return NULL;
 		queue->heap = heap;
 		queue->room = room;
 	}
-	struct queue_user *user = calloc(1, sizeof(*user));
+	struct fair_queue_user *user = calloc(1, sizeof(*user));
 	if (!user)
 		return NULL;
 	user->id = id;
@@ -144,12 +144,12 @@ add_user(struct queue *queue, int64_t id)
 }
 
 static void
-drop_user(struct queue *queue, struct queue_user *user)
+drop_user(struct fair_queue *queue, struct fair_queue_user *user)
 {
 	queue->recent[queue->recent_next].id = user->id;
 	queue->recent[queue->recent_next].turn = user->turn;
 	queue->recent_next = (queue->recent_next + 1) % (sizeof(queue->recent) / sizeof(queue->recent[0]));
-	struct queue_user *moved = queue->heap[--queue->users];
+	struct fair_queue_user *moved = queue->heap[--queue->users];
 	if (moved != user) {
 		set(queue, user->index, moved);
 		sift_up(queue, moved);
@@ -160,21 +160,21 @@ drop_user(struct queue *queue, struct queue_user *user)
 }
 
 /* The one it comes before; NULL: it comes last. What is added is nearly always the newest, else mostly the oldest. */
-static struct queue_item *
-find_next(const struct queue_user *user, int64_t order)
+static struct fair_queue_item *
+find_next(const struct fair_queue_user *user, int64_t order)
 {
 	if (user->first && order < user->first->order)
 		return user->first;
-	struct queue_item *next = NULL;
-	for (struct queue_item *item = user->last; item && item->order > order; item = item->previous)
+	struct fair_queue_item *next = NULL;
+	for (struct fair_queue_item *item = user->last; item && item->order > order; item = item->previous)
 		next = item;
 	return next;
 }
 
 int
-queue_add(struct queue *queue, int64_t id, int64_t order, struct queue_item *item)
+fair_queue_add(struct fair_queue *queue, int64_t id, int64_t order, struct fair_queue_item *item)
 {
-	struct queue_user *user = find_user(queue, id);
+	struct fair_queue_user *user = find_user(queue, id);
 	if (!user)
 		user = add_user(queue, id);
 	if (!user)
@@ -191,23 +191,23 @@ queue_add(struct queue *queue, int64_t id, int64_t order, struct queue_item *ite
 }
 
 static void
-unlink_item(struct queue *queue, struct queue_item *item)
+unlink_item(struct fair_queue *queue, struct fair_queue_item *item)
 {
-	struct queue_user *user = item->user_list;
+	struct fair_queue_user *user = item->user_list;
 	*(item->previous ? &item->previous->next : &user->first) = item->next;
 	*(item->next ? &item->next->previous : &user->last) = item->previous;
-	*item = (struct queue_item){0};
+	*item = (struct fair_queue_item){0};
 	user->count--;
 	queue->jobs--;
 }
 
-struct queue_item *
-queue_take(struct queue *queue)
+struct fair_queue_item *
+fair_queue_take(struct fair_queue *queue)
 {
 	if (queue->users == 0)
 		return NULL;
-	struct queue_user *user = queue->heap[0];
-	struct queue_item *item = user->first;
+	struct fair_queue_user *user = queue->heap[0];
+	struct fair_queue_item *item = user->first;
 	unlink_item(queue, item);
 	queue->now = user->turn++;
 	if (user->count == 0)
@@ -218,9 +218,9 @@ queue_take(struct queue *queue)
 }
 
 void
-queue_remove(struct queue *queue, struct queue_item *item)
+fair_queue_remove(struct fair_queue *queue, struct fair_queue_item *item)
 {
-	struct queue_user *user = item->user_list;
+	struct fair_queue_user *user = item->user_list;
 	if (!user)
 		return;
 	unlink_item(queue, item);
@@ -229,23 +229,23 @@ queue_remove(struct queue *queue, struct queue_item *item)
 }
 
 size_t
-queue_length(const struct queue *queue)
+fair_queue_length(const struct fair_queue *queue)
 {
 	return queue->jobs;
 }
 
 size_t
-fair_queue_position(const struct queue *queue, const struct queue_item *item)
+fair_queue_position(const struct fair_queue *queue, const struct fair_queue_item *item)
 {
-	const struct queue_user *mine = item->user_list;
+	const struct fair_queue_user *mine = item->user_list;
 	if (!mine)
 		return 0;
 	size_t ahead = 0;
-	for (const struct queue_item *i = item->previous; i; i = i->previous)
+	for (const struct fair_queue_item *i = item->previous; i; i = i->previous)
 		ahead++;
 	uint64_t due = mine->turn + ahead;
 	for (size_t i = 0; i < queue->users; i++) {
-		const struct queue_user *user = queue->heap[i];
+		const struct fair_queue_user *user = queue->heap[i];
 		if (user == mine || user->turn > due)
 			continue;
 		size_t earlier = (size_t)(due - user->turn);

@@ -12,28 +12,28 @@
  * for the time away. Adding, taking and removing cost O(log users), and adding what is neither the newest nor the oldest
  * of its user's jobs a step for each newer one; the place of a job is counted only when somebody asks.
  */
-struct queue;
+struct fair_queue;
 
 /* Embedded in whatever is queued; zero-initialise. */
-struct queue_item {
-	struct queue_user *user_list;
+struct fair_queue_item {
+	struct fair_queue_user *user_list;
 	int64_t order;
-	struct queue_item *previous, *next;
+	struct fair_queue_item *previous, *next;
 };
 
-struct queue *queue_new(void);
-void queue_free(struct queue *queue); /* items stay the caller's; NULL is allowed */
+struct fair_queue *fair_queue_new(void);
+void fair_queue_free(struct fair_queue *queue); /* items stay the caller's; NULL is allowed */
 /*
  * KETTLE_ENOMEM or 0. Of one user's jobs the one with the lowest order comes first, so that what was handed back gets
  * its place again; equal ones come in the order in which they were added.
  */
-int queue_add(struct queue *queue, int64_t user, int64_t order, struct queue_item *item);
+int fair_queue_add(struct fair_queue *queue, int64_t user, int64_t order, struct fair_queue_item *item);
 /* The next job, taken out, or NULL. */
-struct queue_item *queue_take(struct queue *queue);
+struct fair_queue_item *fair_queue_take(struct fair_queue *queue);
 /* Takes out one that is queued; does nothing to one that is not. */
-void queue_remove(struct queue *queue, struct queue_item *item);
-size_t queue_length(const struct queue *queue);
+void fair_queue_remove(struct fair_queue *queue, struct fair_queue_item *item);
+size_t fair_queue_length(const struct fair_queue *queue);
 /* How many jobs would be taken before this one if nothing else came: 0 is next. O(users + jobs of one user). */
-size_t fair_queue_position(const struct queue *queue, const struct queue_item *item);
+size_t fair_queue_position(const struct fair_queue *queue, const struct fair_queue_item *item);
 
 #endif

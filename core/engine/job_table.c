@@ -63,7 +63,7 @@ engine_job_forget(struct engine_job *job)
 	struct engine *engine = job->engine;
 	if (engine->cursor == job)
 		engine->cursor = job->next;
-	queue_remove(job->device->queue, &job->item);
+	fair_queue_remove(job->device->queue, &job->item);
 	leave_held(job);
 	inflight_remove(engine->setup.inflight, &job->inflight);
 	(void)tdelete(job, &engine->jobs_by_id, by_id);
@@ -86,7 +86,7 @@ engine_job_queue(struct engine_job *job)
 		job->stamps.accepted_ns = now;
 	job->stamps.queued_ns = job->attempt > 0 ? now : job->stamps.accepted_ns;
 	job->deadline_ms = 0;
-	if (queue_add(job->device->queue, job->user, job->id, &job->item) < 0) {
+	if (fair_queue_add(job->device->queue, job->user, job->id, &job->item) < 0) {
 		log_write(KETTLE_LOG_ERROR, "engine", "job %lld cannot be queued: no memory; it stays in the database",
 			(long long)job->id);
 		engine_job_forget(job);

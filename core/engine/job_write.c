@@ -9,10 +9,10 @@
 
 #include <stdlib.h>
 
-struct engine_op *
-engine_op_new(struct engine_job *job)
+struct job_write *
+job_write_new(struct engine_job *job)
 {
-	struct engine_op *op = calloc(1, sizeof(*op));
+	struct job_write *op = calloc(1, sizeof(*op));
 	if (!op)
 		abort(); /* a few bytes for a job that is already running: no state could be kept without them */
 	op->job = job;
@@ -22,7 +22,7 @@ engine_op_new(struct engine_job *job)
 }
 
 void
-engine_op_free(struct engine_op *op)
+job_write_free(struct job_write *op)
 {
 	json_decref(op->material);
 	json_decref(op->verdict);
@@ -32,7 +32,7 @@ engine_op_free(struct engine_op *op)
 }
 
 void
-engine_op_write(struct engine_op *op, store_op run, store_done done)
+job_write_write(struct job_write *op, store_op run, store_done done)
 {
 	op->run = run;
 	op->done = done;
@@ -40,17 +40,17 @@ engine_op_write(struct engine_op *op, store_op run, store_done done)
 }
 
 bool
-engine_op_may_pass(const struct kettle_error *err)
+job_write_may_pass(const struct kettle_error *err)
 {
 	return err && err->code != KETTLE_ECONFLICT && err->code != KETTLE_ENOENT && err->code != KETTLE_EINVAL &&
 		   err->code != KETTLE_ECANCELED;
 }
 
 bool
-engine_op_keep(struct engine_op *op, const struct kettle_error *err)
+job_write_keep(struct job_write *op, const struct kettle_error *err)
 {
 	struct engine_job *job = op->job;
-	if (!engine_op_may_pass(err) || job->engine->stopping)
+	if (!job_write_may_pass(err) || job->engine->stopping)
 		return false;
 	log_write(KETTLE_LOG_ERROR, "engine", "job %lld: the database could not take it, it is tried again: %s",
 		(long long)job->id, err->message);
@@ -62,6 +62,6 @@ engine_op_keep(struct engine_op *op, const struct kettle_error *err)
 void
 engine_job_again(struct engine_job *job)
 {
-	struct engine_op *op = STEAL(job->again);
-	engine_op_write(op, op->run, op->done);
+	struct job_write *op = STEAL(job->again);
+	job_write_write(op, op->run, op->done);
 }

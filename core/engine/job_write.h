@@ -6,7 +6,7 @@
 #include "engine/engine_internal.h"
 
 /* The store's work for one job, and what the loop does after it. */
-struct engine_op {
+struct job_write {
 	struct engine_job *job; /* the loop's; may be gone where only a handle is stored */
 	int64_t id, attempt;
 	store_op run;
@@ -24,16 +24,16 @@ struct engine_op {
 };
 
 /* Of this job and its attempt. */
-struct engine_op *engine_op_new(struct engine_job *job);
-void engine_op_free(struct engine_op *op);
-/* In a transaction of its own; done gets the op, and frees it unless engine_op_keep took it. */
-void engine_op_write(struct engine_op *op, store_op run, store_done done);
+struct job_write *job_write_new(struct engine_job *job);
+void job_write_free(struct job_write *op);
+/* In a transaction of its own; done gets the op, and frees it unless job_write_keep took it. */
+void job_write_write(struct job_write *op, store_op run, store_done done);
 /* Whether the database may take it at another time: it could not, and not because of what it was told. NULL: it could. */
-bool engine_op_may_pass(const struct kettle_error *err);
+bool job_write_may_pass(const struct kettle_error *err);
 /*
  * A full disk may become free: what was not stored for such a reason is kept, and is tried again (engine_job_again). An
  * engine that stops leaves the job to the next one. False: it is not kept.
  */
-bool engine_op_keep(struct engine_op *op, const struct kettle_error *err);
+bool job_write_keep(struct job_write *op, const struct kettle_error *err);
 
 #endif

@@ -16,7 +16,7 @@
 
 #include <stdlib.h>
 
-struct purge {
+struct board_purge {
 	struct maintenance *m;
 	bool more, removed;
 	bool again; /* look once more: something was deleted meanwhile */
@@ -25,15 +25,15 @@ struct purge {
 	void *arg;
 };
 
-static void next(struct purge *purge);
+static void next(struct board_purge *purge);
 
 static void
-finish(struct purge *purge)
+finish(struct board_purge *purge)
 {
 	struct maintenance *m = purge->m;
 	m->purge = NULL;
 	if (purge->removed && m->store && !m->closing)
-		sweep_poke(m);
+		spool_sweep_poke(m);
 	if (purge->done)
 		purge->done(purge->arg);
 	free(purge);
@@ -42,7 +42,7 @@ finish(struct purge *purge)
 static void
 part_done(void *arg, const struct kettle_error *err)
 {
-	struct purge *purge = arg;
+	struct board_purge *purge = arg;
 	if (err && err->code != KETTLE_ECANCELED)
 		log_write(KETTLE_LOG_WARNING, "core",
 			"what is left of a deleted leaderboard could not be removed, the next start goes on with it: %s",
@@ -56,20 +56,20 @@ part_done(void *arg, const struct kettle_error *err)
 static int
 look(struct db *db, void *arg, struct kettle_error *err)
 {
-	struct purge *purge = arg;
+	struct board_purge *purge = arg;
 	return board_delete_open(db, &purge->more, err);
 }
 
 static int
 part(struct db *db, void *arg, struct kettle_error *err)
 {
-	struct purge *purge = arg;
+	struct board_purge *purge = arg;
 	purge->removed = true;
 	return board_delete_part(db, &purge->more, err);
 }
 
 static void
-next(struct purge *purge)
+next(struct board_purge *purge)
 {
 	struct store *store = purge->m->store;
 	bool again = purge->again;
@@ -83,7 +83,7 @@ next(struct purge *purge)
 }
 
 void
-purge_poke(struct maintenance *m)
+board_purge_poke(struct maintenance *m)
 {
 	if (m->purge) {
 		m->purge->again = true;
@@ -92,12 +92,12 @@ purge_poke(struct maintenance *m)
 	m->purge = calloc(1, sizeof(*m->purge));
 	if (!m->purge)
 		return; /* the next start looks again */
-	*m->purge = (struct purge){.m = m, .again = true};
+	*m->purge = (struct board_purge){.m = m, .again = true};
 	next(m->purge);
 }
 
 void
-purge_wait(struct maintenance *m, void (*done)(void *arg), void *arg)
+board_purge_wait(struct maintenance *m, void (*done)(void *arg), void *arg)
 {
 	if (!m->purge || m->purge->hurry || m->stays) {
 		done(arg);
@@ -108,7 +108,7 @@ purge_wait(struct maintenance *m, void (*done)(void *arg), void *arg)
 }
 
 void
-purge_hurry(struct maintenance *m)
+board_purge_hurry(struct maintenance *m)
 {
 	if (m->purge)
 		m->purge->hurry = true;

@@ -19,7 +19,7 @@
 
 #define LOG_BUSY_MS 100 /* how long emptying the log waits for whoever uses it */
 
-struct gc {
+struct garbage_collector {
 	struct maintenance *m;
 	enum retention_step step;
 	struct retention retention;
@@ -31,7 +31,7 @@ struct gc {
 };
 
 static void
-finish(struct gc *gc)
+finish(struct garbage_collector *gc)
 {
 	const struct retention *freed = &gc->retention;
 	AUTO_JSON json_t *result = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "artifacts",
@@ -66,7 +66,7 @@ log_size(const char *database)
 static void
 empty_log(void *arg)
 {
-	struct gc *gc = arg;
+	struct garbage_collector *gc = arg;
 	const char *database = gc->m->database;
 	int64_t before = log_size(database);
 	sqlite3 *handle = NULL;
@@ -90,7 +90,7 @@ log_emptied(void *arg)
 static void
 swept(void *arg, const struct kettle_error *err, int64_t folders, int64_t bytes)
 {
-	struct gc *gc = arg;
+	struct garbage_collector *gc = arg;
 	gc->folders = folders;
 	gc->folder_bytes = bytes;
 	gc->err = *err;
@@ -105,7 +105,7 @@ static void part_done(void *arg, const struct kettle_error *err);
 static int
 part(struct db *db, void *arg, struct kettle_error *err)
 {
-	struct gc *gc = arg;
+	struct garbage_collector *gc = arg;
 	struct retention retention = gc->retention;
 	int code = retention_part(db, gc->step, &retention, &gc->more, err);
 	if (code == 0)
@@ -114,10 +114,10 @@ part(struct db *db, void *arg, struct kettle_error *err)
 }
 
 static void
-next(struct gc *gc)
+next(struct garbage_collector *gc)
 {
 	if (gc->step == RETENTION_END)
-		sweep_start(gc->m, swept, gc);
+		spool_sweep_start(gc->m, swept, gc);
 	else if (gc->m->store)
 		store_write(gc->m->store, part, part_done, gc);
 	else {
@@ -129,7 +129,7 @@ next(struct gc *gc)
 static void
 part_done(void *arg, const struct kettle_error *err)
 {
-	struct gc *gc = arg;
+	struct garbage_collector *gc = arg;
 	if (err) {
 		gc->err = *err;
 		finish(gc);
@@ -143,10 +143,10 @@ part_done(void *arg, const struct kettle_error *err)
 }
 
 void
-gc_run(struct maintenance *m, kettle_answer answer, void *arg)
+garbage_collector_run(struct maintenance *m, kettle_answer answer, void *arg)
 {
 	struct kettle_error err = {0};
-	struct gc *gc = m->gc ? NULL : calloc(1, sizeof(*gc));
+	struct garbage_collector *gc = m->gc ? NULL : calloc(1, sizeof(*gc));
 	if (!gc) {
 		(void)kettle_fail(&err, m->gc ? KETTLE_ECONFLICT : KETTLE_ENOMEM, "%s",
 			m->gc ? "It is being done already." : "There is not enough memory.");
@@ -154,7 +154,7 @@ gc_run(struct maintenance *m, kettle_answer answer, void *arg)
 		return;
 	}
 	const struct retention_limits *limits = m->limits;
-	*gc = (struct gc){
+	*gc = (struct garbage_collector){
 		.m = m,
 		.retention = {.artifact_days = limits->artifact_days,
 			.log_days = limits->log_days,
@@ -185,11 +185,11 @@ on_day(void *arg)
 {
 	struct maintenance *m = arg;
 	if (!m->gc)
-		gc_run(m, told, m);
+		garbage_collector_run(m, told, m);
 }
 
 void
-gc_serve(struct maintenance *m)
+garbage_collector_serve(struct maintenance *m)
 {
 	struct kettle_error err = {0};
 	if (loop_timer_start(m->io, GC_FIRST_MS, GC_EVERY_MS, on_day, m, &m->gc_timer, &err) < 0)
@@ -197,7 +197,7 @@ gc_serve(struct maintenance *m)
 }
 
 void
-gc_stop(struct maintenance *m)
+garbage_collector_stop(struct maintenance *m)
 {
 	loop_timer_stop(m->io, STEAL(m->gc_timer));
 }

@@ -35,8 +35,8 @@ struct maintenance {
 	bool closing;        /* nothing more begins by itself */
 	struct store *store; /* NULL once it closes */
 	/* What is under way. */
-	struct gc *gc;
-	struct purge *purge;
+	struct garbage_collector *gc;
+	struct board_purge *purge;
 	struct kettle_timer *gc_timer;
 	bool sweeping, sweep_again;
 	void (*idle)(void *arg);
@@ -50,32 +50,32 @@ struct maintenance {
  * {"artifacts", "artifact_bytes", "logs", "events", "tokens", "blobs", "blob_bytes", "folders", "folder_bytes",
  * "database_bytes", "log_bytes"}. ECONFLICT: it is being done already; ECANCELED: the engine stops.
  */
-void gc_run(struct maintenance *maintenance, kettle_answer answer, void *arg);
-/* Once a day from now on, until gc_stop. */
-void gc_serve(struct maintenance *maintenance);
-void gc_stop(struct maintenance *maintenance);
+void garbage_collector_run(struct maintenance *maintenance, kettle_answer answer, void *arg);
+/* Once a day from now on, until garbage_collector_stop. */
+void garbage_collector_serve(struct maintenance *maintenance);
+void garbage_collector_stop(struct maintenance *maintenance);
 
 /* ---- board_purge.c ---- */
 
 /* Removes what is left of hidden leaderboards, with other writes between the parts; nothing where it is being done. */
-void purge_poke(struct maintenance *maintenance);
+void board_purge_poke(struct maintenance *maintenance);
 /*
  * done(arg) once nothing is left to remove, perhaps at once; for a process that ends: a server leaves the rest to the
  * next owner, and so does a purge that was told to hurry.
  */
-void purge_wait(struct maintenance *maintenance, void (*done)(void *arg), void *arg);
-/* purge_wait waits no longer. */
-void purge_hurry(struct maintenance *maintenance);
+void board_purge_wait(struct maintenance *maintenance, void (*done)(void *arg), void *arg);
+/* board_purge_wait waits no longer. */
+void board_purge_hurry(struct maintenance *maintenance);
 
 /* ---- spool_sweep.c ---- */
 
 /* How many folders went, and what they held. */
-typedef void (*sweep_done)(void *arg, const struct kettle_error *err, int64_t folders, int64_t bytes);
+typedef void (*spool_sweep_done)(void *arg, const struct kettle_error *err, int64_t folders, int64_t bytes);
 
 /* Lists in the pool, checks with the database, removes in the pool; done once, on the loop. */
-void sweep_start(struct maintenance *maintenance, sweep_done done, void *arg);
+void spool_sweep_start(struct maintenance *maintenance, spool_sweep_done done, void *arg);
 /* The same after something was deleted: one at a time, and once more for what was deleted meanwhile. */
-void sweep_poke(struct maintenance *maintenance);
+void spool_sweep_poke(struct maintenance *maintenance);
 /* idle(arg) once neither a sweep nor a gc is under way, perhaps at once. */
 void maintenance_wait(struct maintenance *maintenance, void (*idle)(void *arg), void *arg);
 /* A sweep or a gc is over. */

@@ -10,19 +10,19 @@
 
 #include <stdlib.h>
 
-struct sweep {
+struct spool_sweep {
 	struct maintenance *m;
 	json_t *names, *unknown;
 	int64_t bytes;
 	struct kettle_error err;
-	sweep_done done;
+	spool_sweep_done done;
 	void *arg;
 };
 
 static void
 finish(void *arg)
 {
-	struct sweep *sweep = arg;
+	struct spool_sweep *sweep = arg;
 	sweep->done(sweep->arg, &sweep->err, (int64_t)json_array_size(sweep->unknown), sweep->bytes);
 	json_decref(sweep->names);
 	json_decref(sweep->unknown);
@@ -32,14 +32,14 @@ finish(void *arg)
 static void
 remove_unknown(void *arg)
 {
-	struct sweep *sweep = arg;
+	struct spool_sweep *sweep = arg;
 	sweep->bytes = artifact_remove(sweep->m->spool, sweep->unknown);
 }
 
 static void
 asked(void *arg, const struct kettle_error *err)
 {
-	struct sweep *sweep = arg;
+	struct spool_sweep *sweep = arg;
 	if (err)
 		sweep->err = *err;
 	if (err || json_array_size(sweep->unknown) == 0 ||
@@ -50,21 +50,21 @@ asked(void *arg, const struct kettle_error *err)
 static int
 ask(struct db *db, void *arg, struct kettle_error *err)
 {
-	struct sweep *sweep = arg;
+	struct spool_sweep *sweep = arg;
 	return artifact_unknown(db, sweep->names, &sweep->unknown, err);
 }
 
 static void
 list(void *arg)
 {
-	struct sweep *sweep = arg;
+	struct spool_sweep *sweep = arg;
 	(void)artifact_folders(sweep->m->spool, &sweep->names, &sweep->err);
 }
 
 static void
 listed(void *arg)
 {
-	struct sweep *sweep = arg;
+	struct spool_sweep *sweep = arg;
 	/* Behind the writes that wait: what they store is spoken of. */
 	if (sweep->err.code < 0 || json_array_size(sweep->names) == 0 || !sweep->m->store)
 		finish(sweep);
@@ -73,12 +73,12 @@ listed(void *arg)
 }
 
 void
-sweep_start(struct maintenance *m, sweep_done done, void *arg)
+spool_sweep_start(struct maintenance *m, spool_sweep_done done, void *arg)
 {
 	struct kettle_error err = {0};
-	struct sweep *sweep = calloc(1, sizeof(*sweep));
+	struct spool_sweep *sweep = calloc(1, sizeof(*sweep));
 	if (sweep) {
-		*sweep = (struct sweep){.m = m, .done = done, .arg = arg};
+		*sweep = (struct spool_sweep){.m = m, .done = done, .arg = arg};
 		if (loop_work(m->io, list, listed, sweep, &err) == 0)
 			return;
 	} else {
@@ -100,19 +100,19 @@ poked(void *arg, const struct kettle_error *err, int64_t folders, int64_t bytes)
 	bool again = m->sweep_again;
 	m->sweep_again = false;
 	if (again && !m->closing)
-		sweep_poke(m);
+		spool_sweep_poke(m);
 	else
 		maintenance_ended(m);
 }
 
 void
-sweep_poke(struct maintenance *m)
+spool_sweep_poke(struct maintenance *m)
 {
 	m->sweep_again = m->sweeping;
 	if (m->sweeping)
 		return;
 	m->sweeping = true;
-	sweep_start(m, poked, m);
+	spool_sweep_start(m, poked, m);
 }
 
 void

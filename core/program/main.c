@@ -146,7 +146,7 @@ stop(struct app *app, int status)
 		return;
 	app->stopping = true;
 	app->status = status;
-	feed_stop(app->core->feed); /* what a frontend that has stopped was told would be lost */
+	event_feed_stop(app->core->feed); /* what a frontend that has stopped was told would be lost */
 	plugins_stop(app->plugins, true, frontends_stopped, app);
 }
 

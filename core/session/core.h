@@ -27,7 +27,7 @@ enum core_role { CORE_DETACHED, CORE_ATTACHING, CORE_OWNER, CORE_CLIENT };
 
 struct config;
 struct attach;
-struct feed;
+struct event_feed;
 struct server;
 struct client;
 struct subscription;
@@ -77,7 +77,7 @@ struct core {
 	struct store *store;
 	struct engine *engine;
 	struct server *server;
-	struct feed *feed; /* a server's: events for its frontends */
+	struct event_feed *feed; /* a server's: events for its frontends */
 	struct client *client;
 	int lock_fd;
 	char *spool; /* where jobs leave files; see artifact.h */

@@ -14,7 +14,7 @@
 #define FEED_PAGE 200
 
 struct reader {
-	struct feed *feed;
+	struct event_feed *feed;
 	const struct core_plugin *plugin;
 	char consumer[48]; /* "plugin:discord" */
 	int64_t cursor;
@@ -22,7 +22,7 @@ struct reader {
 	bool known, busy, more;
 };
 
-struct feed {
+struct event_feed {
 	struct core *core;
 	bool stopped;
 	size_t count;
@@ -120,7 +120,7 @@ takes_events(const struct core_plugin *plugin)
 }
 
 int
-feed_start(struct core *core, struct feed **ret_feed, struct kettle_error *err)
+event_feed_start(struct core *core, struct event_feed **ret_feed, struct kettle_error *err)
 {
 	size_t count = 0;
 	for (size_t i = 0; i < core->plugins_count; i++)
@@ -128,7 +128,7 @@ feed_start(struct core *core, struct feed **ret_feed, struct kettle_error *err)
 	*ret_feed = NULL;
 	if (count == 0)
 		return 0;
-	struct feed *feed = calloc(1, sizeof(*feed) + count * sizeof(feed->readers[0]));
+	struct event_feed *feed = calloc(1, sizeof(*feed) + count * sizeof(feed->readers[0]));
 	if (!feed)
 		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to hand events to frontends.");
 	feed->core = core;
@@ -141,26 +141,26 @@ feed_start(struct core *core, struct feed **ret_feed, struct kettle_error *err)
 		(void)snprintf(reader->consumer, sizeof(reader->consumer), "plugin:%s", core->plugins[i].plugin->name);
 	}
 	*ret_feed = feed;
-	feed_poke(feed);
+	event_feed_poke(feed);
 	return 0;
 }
 
 void
-feed_poke(struct feed *feed)
+event_feed_poke(struct event_feed *feed)
 {
 	for (size_t i = 0; feed && i < feed->count; i++)
 		read_page(&feed->readers[i]);
 }
 
 void
-feed_stop(struct feed *feed)
+event_feed_stop(struct event_feed *feed)
 {
 	if (feed)
 		feed->stopped = true;
 }
 
 void
-feed_free(struct feed *feed)
+event_feed_free(struct event_feed *feed)
 {
 	free(feed);
 }

@@ -43,10 +43,10 @@ on_events(void *arg, const json_t *events)
 		board = board || (kind && strcmp(kind, "leaderboard.deleted") == 0);
 	}
 	if (board)
-		purge_poke(&core->maintenance);
+		board_purge_poke(&core->maintenance);
 	if (deleted)
-		sweep_poke(&core->maintenance);
-	feed_poke(core->feed);
+		spool_sweep_poke(&core->maintenance);
+	event_feed_poke(core->feed);
 }
 
 static void
@@ -93,7 +93,7 @@ open_parts(struct core *core, struct kettle_error *err)
 	if (status == 0)
 		status = server_listen(core, &ops, &core->server, err);
 	if (status == 0 && core->setup.stays)
-		status = feed_start(core, &core->feed, err);
+		status = event_feed_start(core, &core->feed, err);
 	return status;
 }
 
@@ -122,10 +122,10 @@ owner_start(struct core *core, struct kettle_error *err)
 		.stays = core->setup.stays,
 		.store = core->store,
 	};
-	sweep_poke(maintenance);
-	purge_poke(maintenance);
+	spool_sweep_poke(maintenance);
+	board_purge_poke(maintenance);
 	if (core->setup.stays)
-		gc_serve(maintenance);
+		garbage_collector_serve(maintenance);
 	return 0;
 }
 
@@ -143,7 +143,7 @@ static void
 store_closed(void *arg)
 {
 	struct core *core = arg;
-	feed_free(STEAL(core->feed));
+	event_feed_free(STEAL(core->feed));
 	close(STEAL_FD(core->lock_fd));
 	core->ended = true;
 	maintenance_wait(&core->maintenance, maintenance_idle, core);
@@ -166,8 +166,8 @@ engine_stopped(void *arg)
 	core->closing = true;
 	core->maintenance.closing = true;
 	engine_free(STEAL(core->engine));
-	feed_stop(core->feed);
-	gc_stop(&core->maintenance);
+	event_feed_stop(core->feed);
+	garbage_collector_stop(&core->maintenance);
 	server_close(core->server, server_closed, core);
 }
 
@@ -183,9 +183,9 @@ void
 owner_close(struct core *core, bool again)
 {
 	if (again || core->ending.grace_ms == 0)
-		purge_hurry(&core->maintenance);
+		board_purge_hurry(&core->maintenance);
 	if (!again)
-		purge_wait(&core->maintenance, stop_engine, core);
+		board_purge_wait(&core->maintenance, stop_engine, core);
 	else if (core->ending.engine && core->engine)
 		stop_engine(core);
 }

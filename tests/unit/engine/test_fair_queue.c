@@ -15,55 +15,55 @@
 #define JOBS 400
 
 struct job {
-	struct queue_item item;
+	struct fair_queue_item item;
 	int user, number;
 	bool taken;
 };
 
 static void
-add(struct queue *queue, struct job *job, int user, int number)
+add(struct fair_queue *queue, struct job *job, int user, int number)
 {
 	*job = (struct job){.user = user, .number = number};
-	assert_int_equal(queue_add(queue, user, number, &job->item), 0);
+	assert_int_equal(fair_queue_add(queue, user, number, &job->item), 0);
 }
 
 static void
 test_order_within_a_user(void **state)
 {
 	(void)state;
-	struct queue *queue = queue_new();
+	struct fair_queue *queue = fair_queue_new();
 	struct job jobs[5];
 	for (int i = 0; i < 5; i++)
 		add(queue, &jobs[i], 1, i);
-	assert_int_equal(queue_length(queue), 5);
+	assert_int_equal(fair_queue_length(queue), 5);
 	for (int i = 0; i < 5; i++)
-		assert_ptr_equal(queue_take(queue), &jobs[i].item);
-	assert_null(queue_take(queue));
-	queue_free(queue);
+		assert_ptr_equal(fair_queue_take(queue), &jobs[i].item);
+	assert_null(fair_queue_take(queue));
+	fair_queue_free(queue);
 }
 
 static void
 test_one_user_does_not_starve_another(void **state)
 {
 	(void)state;
-	struct queue *queue = queue_new();
+	struct fair_queue *queue = fair_queue_new();
 	struct job flood[100], single;
 	for (int i = 0; i < 100; i++)
 		add(queue, &flood[i], 1, i);
 	for (int i = 0; i < 10; i++)
-		assert_ptr_equal(queue_take(queue), &flood[i].item);
+		assert_ptr_equal(fair_queue_take(queue), &flood[i].item);
 	add(queue, &single, 2, 0);
 	assert_true(fair_queue_position(queue, &single.item) <= 1);
-	struct queue_item *first = queue_take(queue), *second = queue_take(queue);
+	struct fair_queue_item *first = fair_queue_take(queue), *second = fair_queue_take(queue);
 	assert_true(first == &single.item || second == &single.item);
-	queue_free(queue);
+	fair_queue_free(queue);
 }
 
 static void
 test_coming_back_is_no_advantage(void **state)
 {
 	(void)state;
-	struct queue *queue = queue_new();
+	struct fair_queue *queue = fair_queue_new();
 	struct job slow[20], quick = {.user = 2};
 	for (int i = 0; i < 20; i++)
 		add(queue, &slow[i], 1, i);
@@ -72,12 +72,12 @@ test_coming_back_is_no_advantage(void **state)
 		/* User 2 never queues more than one job at a time, user 1 has all of theirs there: both get half. */
 		if (!quick.item.user_list)
 			add(queue, &quick, 2, round);
-		struct queue_item *taken = queue_take(queue);
+		struct fair_queue_item *taken = fair_queue_take(queue);
 		if (taken == &quick.item)
 			served++;
 	}
 	assert_in_range(served, 9, 11);
-	queue_free(queue);
+	fair_queue_free(queue);
 }
 
 /* Whatever is handed back, and in which order: it comes where it came before. */
@@ -86,19 +86,19 @@ test_back_in_order(void **state)
 {
 	static const int back[] = {2, 0, 1};
 	(void)state;
-	struct queue *queue = queue_new();
+	struct fair_queue *queue = fair_queue_new();
 	struct job jobs[6];
 	for (int i = 0; i < 5; i++)
 		add(queue, &jobs[i], 1, i);
 	for (int i = 0; i < 3; i++)
-		assert_ptr_equal(queue_take(queue), &jobs[i].item);
+		assert_ptr_equal(fair_queue_take(queue), &jobs[i].item);
 	for (int i = 0; i < 3; i++)
 		add(queue, &jobs[back[i]], 1, back[i]);
 	add(queue, &jobs[5], 1, 5);
 	assert_int_equal(fair_queue_position(queue, &jobs[2].item), 2);
 	for (int i = 0; i < 6; i++)
-		assert_ptr_equal(queue_take(queue), &jobs[i].item);
-	queue_free(queue);
+		assert_ptr_equal(fair_queue_take(queue), &jobs[i].item);
+	fair_queue_free(queue);
 }
 
 /* Random adds, takes and removals: the place that was told is the number of takes until it comes. */
@@ -108,47 +108,47 @@ test_places_are_kept(void **state)
 	(void)state;
 	struct job jobs[JOBS];
 	srand(7);
-	struct queue *queue = queue_new();
+	struct fair_queue *queue = fair_queue_new();
 	for (int i = 0; i < JOBS; i++) {
 		add(queue, &jobs[i], rand() % 9, i);
 		if (rand() % 4 == 0) {
-			struct job *taken = (struct job *)queue_take(queue);
+			struct job *taken = (struct job *)fair_queue_take(queue);
 			if (taken)
 				taken->taken = true;
 		}
 		int victim = rand() % (i + 1);
 		if (rand() % 5 == 0 && !jobs[victim].taken) {
-			queue_remove(queue, &jobs[victim].item);
+			fair_queue_remove(queue, &jobs[victim].item);
 			jobs[victim].taken = true;
 		}
 	}
-	size_t place[JOBS], order = 0, left = queue_length(queue);
+	size_t place[JOBS], order = 0, left = fair_queue_length(queue);
 	for (int i = 0; i < JOBS; i++)
 		place[i] = jobs[i].taken ? 0 : fair_queue_position(queue, &jobs[i].item);
 	int last[9] = {-1, -1, -1, -1, -1, -1, -1, -1, -1};
 	struct job *taken;
-	while ((taken = (struct job *)queue_take(queue))) {
+	while ((taken = (struct job *)fair_queue_take(queue))) {
 		assert_int_equal(place[taken->number], order);
 		assert_true(taken->number > last[taken->user]);
 		last[taken->user] = taken->number;
 		order++;
 	}
 	assert_int_equal(order, left);
-	queue_free(queue);
+	fair_queue_free(queue);
 }
 
 static void
 test_remove_twice(void **state)
 {
 	(void)state;
-	struct queue *queue = queue_new();
+	struct fair_queue *queue = fair_queue_new();
 	struct job a;
 	add(queue, &a, 1, 0);
-	queue_remove(queue, &a.item);
-	queue_remove(queue, &a.item);
-	assert_int_equal(queue_length(queue), 0);
-	assert_null(queue_take(queue));
-	queue_free(queue);
+	fair_queue_remove(queue, &a.item);
+	fair_queue_remove(queue, &a.item);
+	assert_int_equal(fair_queue_length(queue), 0);
+	assert_null(fair_queue_take(queue));
+	fair_queue_free(queue);
 }
 
 int
