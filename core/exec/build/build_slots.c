@@ -8,15 +8,15 @@
 #include <string.h>
 
 bool
-builds_acquire(struct builds *builds, struct build_slot *slot, void (*granted)(void *arg), void *arg)
+build_slots_acquire(struct build_slots *builds, struct build_waiter *slot, void (*granted)(void *arg), void *arg)
 {
-	*slot = (struct build_slot){.granted = granted, .arg = arg};
+	*slot = (struct build_waiter){.granted = granted, .arg = arg};
 	if (builds->running < builds->max && !builds->queue) {
 		builds->running++;
 		slot->held = true;
 		return true;
 	}
-	struct build_slot **at = &builds->queue;
+	struct build_waiter **at = &builds->queue;
 	while (*at)
 		at = &(*at)->next;
 	*at = slot;
@@ -25,9 +25,9 @@ builds_acquire(struct builds *builds, struct build_slot *slot, void (*granted)(v
 }
 
 static void
-stop_waiting(struct builds *builds, struct build_slot *slot)
+stop_waiting(struct build_slots *builds, struct build_waiter *slot)
 {
-	for (struct build_slot **at = &builds->queue; *at; at = &(*at)->next)
+	for (struct build_waiter **at = &builds->queue; *at; at = &(*at)->next)
 		if (*at == slot) {
 			*at = slot->next;
 			break;
@@ -36,7 +36,7 @@ stop_waiting(struct builds *builds, struct build_slot *slot)
 }
 
 void
-builds_release(struct builds *builds, struct build_slot *slot)
+build_slots_release(struct build_slots *builds, struct build_waiter *slot)
 {
 	if (slot->waits)
 		stop_waiting(builds, slot);
@@ -45,7 +45,7 @@ builds_release(struct builds *builds, struct build_slot *slot)
 	slot->held = false;
 	builds->running--;
 	while (builds->queue && builds->running < builds->max) {
-		struct build_slot *next = builds->queue;
+		struct build_waiter *next = builds->queue;
 		stop_waiting(builds, next);
 		builds->running++;
 		next->held = true;
@@ -54,43 +54,44 @@ builds_release(struct builds *builds, struct build_slot *slot)
 }
 
 static bool
-is_flying(const struct builds *builds, const char *key)
+is_flying(const struct build_slots *builds, const char *key)
 {
-	for (const struct build_flight *flight = builds->flights; flight; flight = flight->next)
-		if (flight->flies && strcmp(flight->key, key) == 0)
+	for (const struct build_inflight *flight = builds->flights; flight; flight = flight->next)
+		if (flight->building && strcmp(flight->key, key) == 0)
 			return true;
 	return false;
 }
 
 bool
-builds_take_off(
-	struct builds *builds, struct build_flight *flight, const char *key, void (*granted)(void *arg), void *arg)
+build_slots_begin(
+	struct build_slots *builds, struct build_inflight *flight, const char *key, void (*granted)(void *arg), void *arg)
 {
-	*flight = (struct build_flight){.granted = granted, .arg = arg, .listed = true, .flies = !is_flying(builds, key)};
+	*flight =
+		(struct build_inflight){.granted = granted, .arg = arg, .listed = true, .building = !is_flying(builds, key)};
 	memcpy(flight->key, key, sizeof(flight->key));
-	struct build_flight **at = &builds->flights;
+	struct build_inflight **at = &builds->flights;
 	while (*at)
 		at = &(*at)->next;
 	*at = flight;
-	return flight->flies;
+	return flight->building;
 }
 
 void
-builds_land(struct builds *builds, struct build_flight *flight)
+build_slots_end(struct build_slots *builds, struct build_inflight *flight)
 {
 	if (!flight->listed)
 		return;
-	for (struct build_flight **at = &builds->flights; *at; at = &(*at)->next)
+	for (struct build_inflight **at = &builds->flights; *at; at = &(*at)->next)
 		if (*at == flight) {
 			*at = flight->next;
 			break;
 		}
 	flight->listed = false;
-	if (!flight->flies)
+	if (!flight->building)
 		return;
-	for (struct build_flight *next = builds->flights; next; next = next->next)
+	for (struct build_inflight *next = builds->flights; next; next = next->next)
 		if (strcmp(next->key, flight->key) == 0) {
-			next->flies = true;
+			next->building = true;
 			next->granted(next->arg);
 			break;
 		}

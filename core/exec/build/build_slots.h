@@ -8,36 +8,36 @@
 #include "exec/util/sha256.h"
 
 /* The build slots of this machine, first come first served. Loop thread. */
-struct builds {
+struct build_slots {
 	unsigned max, running;
-	struct build_slot *queue;
-	struct build_flight *flights;
+	struct build_waiter *queue;
+	struct build_inflight *flights;
 };
 
 /* A wish for a slot; zero-initialise, stays where it is. */
-struct build_slot {
+struct build_waiter {
 	bool waits, held;
 	void (*granted)(void *arg);
 	void *arg;
-	struct build_slot *next;
+	struct build_waiter *next;
 };
 /* Takes a slot. True: it is held now; false: granted comes later. */
-bool builds_acquire(struct builds *builds, struct build_slot *slot, void (*granted)(void *arg), void *arg);
+bool build_slots_acquire(struct build_slots *builds, struct build_waiter *slot, void (*granted)(void *arg), void *arg);
 /* Gives it back, or stops waiting. */
-void builds_release(struct builds *builds, struct build_slot *slot);
+void build_slots_release(struct build_slots *builds, struct build_waiter *slot);
 
 /* A build under way, by its key; zero-initialise, stays where it is. */
-struct build_flight {
+struct build_inflight {
 	char key[DIGEST_HEX_SIZE];
-	bool listed, flies;
+	bool listed, building;
 	void (*granted)(void *arg);
 	void *arg;
-	struct build_flight *next;
+	struct build_inflight *next;
 };
 /* True: nobody builds this key, it is ours; false: granted comes when those before have ended. */
-bool builds_take_off(
-	struct builds *builds, struct build_flight *flight, const char *key, void (*granted)(void *arg), void *arg);
+bool build_slots_begin(
+	struct build_slots *builds, struct build_inflight *flight, const char *key, void (*granted)(void *arg), void *arg);
 /* Ends it, or stops waiting. */
-void builds_land(struct builds *builds, struct build_flight *flight);
+void build_slots_end(struct build_slots *builds, struct build_inflight *flight);
 
 #endif

@@ -79,7 +79,7 @@ is_sound(const json_t *file, const char *dir)
 	AUTO_FD int fd = full ? open(full, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
 	uint64_t size = 0;
 	char hex[DIGEST_HEX_SIZE];
-	return fd >= 0 && want && digest_copy(fd, -1, UINT64_MAX, &size, hex, NULL) == 0 && strcmp(hex, want) == 0;
+	return fd >= 0 && want && sha256_copy(fd, -1, UINT64_MAX, &size, hex, NULL) == 0 && strcmp(hex, want) == 0;
 }
 
 /* One file or folder of the manifest, checked where it lies, then brought along. */
@@ -96,7 +96,7 @@ take_file(const json_t *file, const char *from, const char *to, bool may_link)
 	if (json_is_true(json_object_get(file, "folder")))
 		return file_mkdirs(target, 0755, NULL);
 	int mode = json_integer_value(json_object_get(file, "mode")) & 0100 ? 0755 : 0644;
-	return output_transfer(source, target, mode, may_link, NULL);
+	return collect_outputs_transfer(source, target, mode, may_link, NULL);
 }
 
 json_t *
@@ -138,7 +138,8 @@ write_entry(const json_t *files, const char *from, const json_t *more, const cha
 			rc = file_mkdirs(target, 0755, err);
 		else if (rc == 0)
 			/* Never a link: who runs without a sandbox could write through it into the cache. */
-			rc = output_transfer(source, target, (int)json_integer_value(json_object_get(file, "mode")), false, err);
+			rc = collect_outputs_transfer(
+				source, target, (int)json_integer_value(json_object_get(file, "mode")), false, err);
 	}
 	if (rc != 0)
 		return rc;

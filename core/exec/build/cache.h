@@ -33,7 +33,7 @@ void cache_close(struct cache *cache);
  */
 json_t *cache_get(const struct cache *cache, const char *key, const char *to, bool link);
 /*
- * Keeps an entry: `files` as output_collect gives them, lying in the folder `from`; `more` is merged into the manifest.
+ * Keeps an entry: `files` as collect_outputs_collect gives them, lying in the folder `from`; `more` is merged into the manifest.
  * The new entry is built in `scratch`, an empty folder on the same file system. One that is there already stays.
  * [any, blocks]
  */

@@ -17,7 +17,7 @@
 #include "exec/plan/plan.h"
 
 static int
-open_folders(struct exec *exec, struct kettle_error *err)
+open_folders(struct exec_context *exec, struct kettle_error *err)
 {
 	const struct execconfig *config = &exec->config;
 	AUTO_FREE char *memory = path_join(config->state, EXEC_TOOLS_FILE);
@@ -39,7 +39,7 @@ open_folders(struct exec *exec, struct kettle_error *err)
 }
 
 void
-exec_take_gpus(struct exec *exec, json_t *reading_take)
+exec_context_take_gpus(struct exec_context *exec, json_t *reading_take)
 {
 	json_decref(exec->gpus);
 	exec->gpus = reading_take;
@@ -50,7 +50,7 @@ exec_take_gpus(struct exec *exec, json_t *reading_take)
 /* A driver that does not answer is no reason not to start: it is told in the greeting, and with each job that needs it.
  */
 static void
-open_gpus(struct exec *exec)
+open_gpus(struct exec_context *exec)
 {
 	json_t *reading = NULL;
 	const json_t *facts;
@@ -58,7 +58,7 @@ open_gpus(struct exec *exec)
 	if (!gpu_expected(&exec->config))
 		return;
 	(void)gpu_read(&exec->config, &reading, NULL);
-	exec_take_gpus(exec, reading);
+	exec_context_take_gpus(exec, reading);
 	json_array_foreach(json_object_get(exec->gpus, "gpus"), i, facts)
 		if (json_object_get(facts, "uuid") && json_object_get(facts, "used"))
 			(void)json_object_set(
@@ -67,7 +67,7 @@ open_gpus(struct exec *exec)
 
 /* The GPUs for the greeting, with whether more of their memory is in use than when nothing runs. */
 static json_t *
-greet_gpus(const struct exec *exec)
+greet_gpus(const struct exec_context *exec)
 {
 	json_t *list = json_deep_copy(json_object_get(exec->gpus, "gpus")), *facts;
 	size_t i;
@@ -80,7 +80,7 @@ greet_gpus(const struct exec *exec)
 }
 
 static int
-open_machine(struct exec *exec, struct kettle_error *err)
+open_machine(struct exec_context *exec, struct kettle_error *err)
 {
 	exec->cgroup = sandbox_cgroup_root(NULL);
 	int rc = sandbox_machine_new(exec->cgroup, &exec->machine, err);
@@ -101,10 +101,10 @@ open_machine(struct exec *exec, struct kettle_error *err)
 }
 
 int
-exec_open(struct exec *exec, uv_loop_t *loop, struct emitter *out, const struct exec_options *options,
+exec_context_open(struct exec_context *exec, uv_loop_t *loop, struct emitter *out, const struct exec_options *options,
 	struct kettle_error *err)
 {
-	*exec = (struct exec){.loop = loop, .out = out, .spool.lock = -1};
+	*exec = (struct exec_context){.loop = loop, .out = out, .spool.lock = -1};
 	int rc = execconfig_load(&exec->config, options->config, options->settings, options->state, options->level, err);
 	if (rc == 0)
 		rc = plan_schema(&exec->plan_schema, err);
@@ -119,7 +119,7 @@ exec_open(struct exec *exec, uv_loop_t *loop, struct emitter *out, const struct 
 }
 
 void
-exec_close(struct exec *exec)
+exec_context_close(struct exec_context *exec)
 {
 	devlock_close(&exec->locks);
 	warm_free(exec->warm);
@@ -144,15 +144,15 @@ exec_close(struct exec *exec)
 }
 
 void
-exec_emit(struct exec *exec, json_t *event_take)
+exec_context_emit(struct exec_context *exec, json_t *event_take)
 {
 	if (exec->on_event && event_take)
 		exec->on_event(exec->arg, event_take);
-	emit_json(exec->out, event_take);
+	json_lines_json(exec->out, event_take);
 }
 
 json_t *
-exec_hello(struct exec *exec)
+exec_context_hello(struct exec_context *exec)
 {
 	failpoint("exec.hello");
 	enum sandbox_level level = sandbox_level_of(exec->protections);
@@ -178,7 +178,7 @@ move_threads(const struct cores *cores)
 }
 
 int
-exec_leave_cores(struct exec *exec, const struct cores *cores, struct kettle_error *err)
+exec_context_leave_cores(struct exec_context *exec, const struct cores *cores, struct kettle_error *err)
 {
 	struct cores left = {0};
 	size_t before = exec->device.count;

@@ -25,7 +25,7 @@
 struct job;
 
 /* One kettle-exec. Everything on the loop thread. */
-struct exec {
+struct exec_context {
 	uv_loop_t *loop;
 	struct execconfig config;
 	char *cgroup;
@@ -42,7 +42,7 @@ struct exec {
 	struct cache cache;
 	struct spool spool;
 	struct devlock_table locks;
-	struct builds builds;
+	struct build_slots builds;
 	struct emitter *out;
 	struct cores all;          /* that this process may use */
 	struct cores device;       /* of the units seen so far */
@@ -65,23 +65,23 @@ struct exec_options {
 
 /*
  * Reads the configuration, probes the machine, makes the folders, removes what the dead left. `out` is borrowed. After
- * a failure too, exec_close must be called.
+ * a failure too, exec_context_close must be called.
  */
-int exec_open(struct exec *exec, uv_loop_t *loop, struct emitter *out, const struct exec_options *options,
-	struct kettle_error *err);
+int exec_context_open(struct exec_context *exec, uv_loop_t *loop, struct emitter *out,
+	const struct exec_options *options, struct kettle_error *err);
 /* No job may be left. Its handles are closed by the loop's next turn. */
-void exec_close(struct exec *exec);
+void exec_context_close(struct exec_context *exec);
 
 /* Sends an event. */
-void exec_emit(struct exec *exec, json_t *event_take);
+void exec_context_emit(struct exec_context *exec, json_t *event_take);
 /* The greeting, without tools and packages as long as they are not known; new reference. */
-json_t *exec_hello(struct exec *exec);
+json_t *exec_context_hello(struct exec_context *exec);
 /* A newer reading of the GPUs (stolen); NULL: none could be had, and none is taken for there. */
-void exec_take_gpus(struct exec *exec, json_t *reading_take);
+void exec_context_take_gpus(struct exec_context *exec, json_t *reading_take);
 /*
  * Notes that a device runs on these cores, and keeps this process and its inits off them where others are left: nothing
  * of Kettle's own is to disturb what is being timed.
  */
-int exec_leave_cores(struct exec *exec, const struct cores *cores, struct kettle_error *err);
+int exec_context_leave_cores(struct exec_context *exec, const struct cores *cores, struct kettle_error *err);
 
 #endif

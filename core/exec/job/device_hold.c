@@ -158,9 +158,9 @@ begin(struct job *job)
 	for (size_t i = 0; i < lease->count; i++)
 		(void)json_array_append_new(names, json_string(lease->names[i]));
 	failpoint("exec.device");
-	exec_emit(job->exec, json_pack("{s:s, s:s, s:{s:s, s:i, s:I, s:o}}", "event", "device", "job", job->ref, "device",
-							 "lock", lease->names[0], "slot", (int)lease->locks[0].slot, "waited_ns",
-							 (json_int_t)(job->device_ns - lease->asked_ns), "locks", names));
+	exec_context_emit(job->exec, json_pack("{s:s, s:s, s:{s:s, s:i, s:I, s:o}}", "event", "device", "job", job->ref,
+									 "device", "lock", lease->names[0], "slot", (int)lease->locks[0].slot, "waited_ns",
+									 (json_int_t)(job->device_ns - lease->asked_ns), "locks", names));
 }
 
 static void
@@ -230,7 +230,7 @@ device_lease_want(struct job *job, struct kettle_error *err)
 		return locked(job);
 	if (rc == 0) {
 		failpoint("exec.waiting");
-		exec_emit(job->exec, json_pack("{s:s, s:s}", "event", "waiting", "job", job->ref));
+		exec_context_emit(job->exec, json_pack("{s:s, s:s}", "event", "waiting", "job", job->ref));
 	}
 	return rc;
 }

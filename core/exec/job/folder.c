@@ -60,7 +60,7 @@ write_contents(const struct folder_sources *sources, const json_t *contents, con
 	size_t size = 0;
 	int rc = read_contents(sources, contents, &data, &size, err);
 	if (rc == 0)
-		rc = output_make_parents(path, err);
+		rc = collect_outputs_make_parents(path, err);
 	if (rc == 0)
 		rc = file_write(path, data, size, mode, err);
 	/* Build tools compare times: the same contents have the same one in every step. */
@@ -91,7 +91,7 @@ place_input(const struct folder_sources *sources, const json_t *process, const c
 	const struct folder_step *step = find_step(sources, id);
 	if (!step)
 		return kettle_fail(err, KETTLE_EINTERNAL, "Step `%s` has no outputs yet.", id);
-	return output_link(
+	return collect_outputs_link(
 		step->manifest, step->dir, json_string_value(json_object_get(input, "output")), dir, name, sources->link, err);
 }
 
@@ -116,7 +116,7 @@ folder_make(const struct folder_sources *sources, const json_t *process, const j
 
 /* The part of the manifest that an input takes, with its paths as the step will see them. */
 static int
-digest_outputs(const struct folder_sources *sources, const char *name, const json_t *input, struct digest *digest,
+digest_outputs(const struct folder_sources *sources, const char *name, const json_t *input, struct sha256 *digest,
 	struct kettle_error *err)
 {
 	const char *id = json_string_value(json_object_get(input, "step"));
@@ -130,17 +130,17 @@ digest_outputs(const struct folder_sources *sources, const char *name, const jso
 		const char *path = json_string_value(json_object_get(entry, "path"));
 		if (strncmp(path, output, len) != 0 || (path[len] != '\0' && path[len] != '/'))
 			continue;
-		digest_field(digest, name);
-		digest_field(digest, path + len);
-		digest_number(digest, (uint64_t)json_integer_value(json_object_get(entry, "mode")));
-		digest_field(digest, json_string_value(json_object_get(entry, "sha256")));
+		sha256_field(digest, name);
+		sha256_field(digest, path + len);
+		sha256_number(digest, (uint64_t)json_integer_value(json_object_get(entry, "mode")));
+		sha256_field(digest, json_string_value(json_object_get(entry, "sha256")));
 	}
 	return 0;
 }
 
 static int
 digest_contents(const struct folder_sources *sources, const json_t *process, const char *name, const json_t *input,
-	struct digest *digest, struct kettle_error *err)
+	struct sha256 *digest, struct kettle_error *err)
 {
 	const json_t *contents = resolve(sources, input);
 	const char *blob = json_string_value(json_object_get(contents, "blob"));
@@ -152,10 +152,10 @@ digest_contents(const struct folder_sources *sources, const json_t *process, con
 		return rc;
 	if (!blob)
 		sha256_hex(data, size, hex);
-	digest_field(digest, name);
-	digest_field(digest, "");
-	digest_number(digest, is_program(process, name) ? 0755 : 0644);
-	digest_field(digest, blob ? blob : hex);
+	sha256_field(digest, name);
+	sha256_field(digest, "");
+	sha256_number(digest, is_program(process, name) ? 0755 : 0644);
+	sha256_field(digest, blob ? blob : hex);
 	return 0;
 }
 
@@ -167,7 +167,7 @@ compare(const void *a, const void *b)
 
 int
 folder_digest(
-	const struct folder_sources *sources, const json_t *process, struct digest *digest, struct kettle_error *err)
+	const struct folder_sources *sources, const json_t *process, struct sha256 *digest, struct kettle_error *err)
 {
 	json_t *inputs = json_object_get(process, "inputs"), *input;
 	size_t count = 0;

@@ -23,7 +23,7 @@ struct folder_sources {
 struct folder_step {
 	const char *id;
 	const char *dir;        /* where its outputs lie */
-	const json_t *manifest; /* as output_collect gives it, NULL: none yet */
+	const json_t *manifest; /* as collect_outputs_collect gives it, NULL: none yet */
 };
 
 /*
@@ -38,6 +38,6 @@ int folder_make(const struct folder_sources *sources, const json_t *process, con
  * [any, blocks]
  */
 int folder_digest(
-	const struct folder_sources *sources, const json_t *process, struct digest *digest, struct kettle_error *err);
+	const struct folder_sources *sources, const json_t *process, struct sha256 *digest, struct kettle_error *err);
 
 #endif

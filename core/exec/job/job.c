@@ -24,7 +24,7 @@
 #include "exec/job/run_line.h"
 
 struct job *
-job_find(const struct exec *exec, const char *ref)
+job_find(const struct exec_context *exec, const char *ref)
 {
 	for (struct job *job = exec->jobs; job; job = job->next)
 		if (!job->reported && strcmp(job->ref, ref) == 0)
@@ -116,10 +116,10 @@ report(struct job *job, const char *status, const char *error)
 	AUTO_JSON json_t *system = describe_system(job);
 	AUTO_FREE char *kept = keep_folder(job);
 	failpoint("exec.done");
-	exec_emit(job->exec,
+	exec_context_emit(job->exec,
 		json_pack("{s:s, s:s, s:s, s:o, s:s*, s:O, s:O, s:o*, s:{s:I, s:I, s:I}}", "event", "done", "job", job->ref,
-			"status", status, "error", emit_text(error), "kept", kept, "outcomes", outcomes, "system", system, "device",
-			device_lease_report(job), "stamps", "received_ns", (json_int_t)job->received_ns, "device_ns",
+			"status", status, "error", json_lines_text(error), "kept", kept, "outcomes", outcomes, "system", system,
+			"device", device_lease_report(job), "stamps", "received_ns", (json_int_t)job->received_ns, "device_ns",
 			(json_int_t)job->device_ns, "done_ns", (json_int_t)time_monotonic_ns()));
 	job->reported = true;
 }
@@ -137,7 +137,7 @@ job_free(struct job *job)
 	free(job->dir);
 	free(job->artifacts);
 	free(job->lost);
-	unit_close(&job->unit);
+	run_line_close(&job->unit);
 	json_decref(job->line);
 	free(job);
 }
@@ -145,7 +145,7 @@ job_free(struct job *job)
 static void
 finish(struct job *job)
 {
-	struct exec *exec = job->exec;
+	struct exec_context *exec = job->exec;
 	if (job->cancelled)
 		report(job, "cancelled", NULL);
 	else
@@ -300,7 +300,7 @@ job_cancel(struct job *job)
 }
 
 static struct job *
-next_running(const struct exec *exec)
+next_running(const struct exec_context *exec)
 {
 	struct job *job = exec->jobs;
 	while (job && job->stopped)
@@ -309,7 +309,7 @@ next_running(const struct exec *exec)
 }
 
 void
-job_cancel_all(struct exec *exec)
+job_cancel_all(struct exec_context *exec)
 {
 	/* First all of them: else the end of one would let a build of another begin. */
 	for (struct job *job = exec->jobs; job; job = job->next)
@@ -379,9 +379,9 @@ accept_line(struct job *job, struct kettle_error *err)
 		return kettle_fail(err, KETTLE_EINVAL, "`spool` and `blobs` of a run line must be paths.");
 	int rc = plan_check(job->exec->plan_schema, job->plan, err);
 	if (rc == 0)
-		rc = unit_read(job->exec, json_object_get(job->line, "unit"), &job->unit, err);
+		rc = run_line_read(job->exec, json_object_get(job->line, "unit"), &job->unit, err);
 	for (size_t i = 0; rc == 0 && i < job->unit.count; i++)
-		rc = exec_leave_cores(job->exec, &job->unit.devices[i].cores, err);
+		rc = exec_context_leave_cores(job->exec, &job->unit.devices[i].cores, err);
 	if (rc == 0) {
 		failpoint("exec.accepted");
 		rc = make_folders(job, err);
@@ -392,7 +392,7 @@ accept_line(struct job *job, struct kettle_error *err)
 }
 
 int
-job_start(struct exec *exec, json_t *line_take, struct kettle_error *err)
+job_start(struct exec_context *exec, json_t *line_take, struct kettle_error *err)
 {
 	AUTO_JSON json_t *line = line_take;
 	const char *ref = json_string_value(json_object_get(line, "job"));
@@ -421,7 +421,7 @@ job_start(struct exec *exec, json_t *line_take, struct kettle_error *err)
 	job->next = exec->jobs;
 	exec->jobs = job;
 	failpoint("exec.started");
-	exec_emit(exec, json_pack("{s:s, s:s}", "event", "started", "job", ref));
+	exec_context_emit(exec, json_pack("{s:s, s:s}", "event", "started", "job", ref));
 	job_advance(job);
 	return 0;
 }

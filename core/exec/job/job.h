@@ -29,7 +29,7 @@
 
 #define JOB_MAX_REF 200
 
-struct exec;
+struct exec_context;
 struct job;
 
 /* Loop thread. */
@@ -38,11 +38,11 @@ struct job;
  * Accepts a run line (stolen): checks it and begins. A line that cannot be carried out is answered with its `done`
  * (status lost). A failure means that not even that was possible: err says what the line lacks.
  */
-int job_start(struct exec *exec, json_t *line_take, struct kettle_error *err);
-struct job *job_find(const struct exec *exec, const char *ref);
+int job_start(struct exec_context *exec, json_t *line_take, struct kettle_error *err);
+struct job *job_find(const struct exec_context *exec, const char *ref);
 /* Kills what runs; its `done` comes with status cancelled. */
 void job_cancel(struct job *job);
 /* The same for all jobs. */
-void job_cancel_all(struct exec *exec);
+void job_cancel_all(struct exec_context *exec);
 
 #endif

@@ -43,7 +43,7 @@ struct step;
 
 /* Loop thread. */
 struct job {
-	struct exec *exec;
+	struct exec_context *exec;
 	struct job *next;
 	json_t *line; /* owns ref, plan and unit */
 	const char *ref;
@@ -143,8 +143,8 @@ struct step {
 
 	bool asked_warm;         /* whether it may begin as a copy */
 	struct warm_waiter warm; /* ... and of what */
-	struct build_slot slot;
-	struct build_flight flight;
+	struct build_waiter slot;
+	struct build_inflight flight;
 	uv_work_t work;
 	void (*work_run)(struct step *step);
 	void (*work_done)(struct step *step);

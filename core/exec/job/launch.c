@@ -72,12 +72,12 @@ static json_t *
 make_environment(const struct step_process *process, bool first)
 {
 	const struct step *step = process->step;
-	const struct exec *exec = step->job->exec;
+	const struct exec_context *exec = step->job->exec;
 	AUTO_JSON json_t *further = further_paths(step);
 	AUTO_JSON json_t *env = environment_make(&exec->config, process->tool ? process->tool->path : NULL, further);
 	int rc = env ? 0 : -1;
 	if (rc == 0)
-		rc = devices_environment(exec->gpus, step->visible, env);
+		rc = gpu_nodes_environment(exec->gpus, step->visible, env);
 	if (rc == 0 && json_object_get(process->plan, "env"))
 		rc = json_object_update(env, json_object_get(process->plan, "env"));
 	if (rc == 0 && process->tool)
@@ -124,7 +124,7 @@ seen_folders(const struct step_process *process)
 	if (rc == 0 && process->tool)
 		rc = toolchain_roots(toolchain, process->tool, seen);
 	if (rc == 0)
-		rc = devices_folders(step->job->exec->gpus, step->visible, seen);
+		rc = gpu_nodes_folders(step->job->exec->gpus, step->visible, seen);
 	if (rc == 0 && step->profiler)
 		rc = toolchain_roots(toolchain, step->profiler, seen);
 	for (size_t i = 0; rc == 0 && i < json_array_size(json_object_get(step->plan, "toolchain")); i++) {
@@ -230,7 +230,7 @@ launch(struct step_process *process, size_t index, const struct referee_link *li
 	void (*on_lost)(void *arg), struct kettle_error *err)
 {
 	struct step *step = process->step;
-	const struct exec *exec = step->job->exec;
+	const struct exec_context *exec = step->job->exec;
 	const char *program = step->helper ? profiling_program(step) : process->tool ? process->tool->path : NULL;
 	bool on_device = step->kind == STEP_RUN || step->device > 0;
 	const struct cores *cores = on_device ? &step->cores : exec->build;
@@ -241,7 +241,7 @@ launch(struct step_process *process, size_t index, const struct referee_link *li
 	AUTO_JSON json_t *environment = make_environment(process, index == 0);
 	AUTO_JSON json_t *nodes = json_array();
 	AUTO_JSON json_t *folders = seen_folders(process);
-	if (!argv || !environment || !nodes || !folders || devices_nodes(exec->gpus, step->visible, nodes) != 0)
+	if (!argv || !environment || !nodes || !folders || gpu_nodes_nodes(exec->gpus, step->visible, nodes) != 0)
 		return no_memory(err);
 	AUTO_FREE struct sandbox_bind *binds = make_binds(step, folders, nodes, &binds_count);
 	AUTO_JSON json_t *flat = environment_flatten(environment);

@@ -173,11 +173,12 @@ add_report(json_t *object, const struct step_process *process, const char *limit
 	bool ran = report->started;
 	uint64_t wall = ran && report->end_ns > report->start_ns ? report->end_ns - report->start_ns : 0;
 	AUTO_FREE char *command = outcome_command(json_object_get(process->plan, "argv"), COMMAND_MAX);
-	AUTO_JSON json_t *more = json_pack("{s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:i}", "command", emit_text(command),
-		"exit", ran && report->signal == 0 ? json_integer(report->exit_status) : json_null(), "signal",
-		ran && report->signal != 0 ? json_integer(report->signal) : json_null(), "limit", emit_text(limit), "start_ns",
-		(json_int_t)report->start_ns, "wall_ns", (json_int_t)wall, "cpu_ns", (json_int_t)report->cpu_ns, "memory_peak",
-		(json_int_t)report->memory_peak, "left_behind", (int)report->left_behind);
+	AUTO_JSON json_t *more =
+		json_pack("{s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:i}", "command", json_lines_text(command), "exit",
+			ran && report->signal == 0 ? json_integer(report->exit_status) : json_null(), "signal",
+			ran && report->signal != 0 ? json_integer(report->signal) : json_null(), "limit", json_lines_text(limit),
+			"start_ns", (json_int_t)report->start_ns, "wall_ns", (json_int_t)wall, "cpu_ns", (json_int_t)report->cpu_ns,
+			"memory_peak", (json_int_t)report->memory_peak, "left_behind", (int)report->left_behind);
 	return more ? json_object_update(object, more) : -1;
 }
 
@@ -225,7 +226,7 @@ add_result(json_t *outcome, const struct step *step)
 	json_t *values = step->result.values;
 	if (json_object_set_new(outcome, "result", values ? json_deep_copy(values) : json_object()) != 0)
 		return -1;
-	return json_object_set_new(outcome, "result_error", emit_text(step->result.error));
+	return json_object_set_new(outcome, "result_error", json_lines_text(step->result.error));
 }
 
 /* A failure may have to do with the tool's version, and with what an interpreter has and has not. */
@@ -237,8 +238,8 @@ add_tool(json_t *outcome, const struct step *step)
 	const struct tool *tool = step->processes[0].tool;
 	toolchain_describe(step->job->exec->toolchain, tool, &version, &packages);
 	if (json_object_set_new(outcome, "tool",
-			json_pack("{s:o, s:o, s:o}", "name", emit_text(tool->name), "path", emit_text(tool->path), "version",
-				emit_text(version))) != 0)
+			json_pack("{s:o, s:o, s:o}", "name", json_lines_text(tool->name), "path", json_lines_text(tool->path),
+				"version", json_lines_text(version))) != 0)
 		return -1;
 	return packages ? json_object_set(outcome, "packages", (json_t *)packages) : 0;
 }
@@ -285,7 +286,7 @@ outcome_make(const struct step *step)
 	if (rc == 0 && step->texts)
 		rc = json_object_update(outcome, step->texts);
 	if (rc == 0)
-		rc = json_object_set_new(outcome, "error", emit_text(error_of(step)));
+		rc = json_object_set_new(outcome, "error", json_lines_text(error_of(step)));
 	if (rc == 0)
 		rc = json_object_set_new(outcome, "cached", json_boolean(step->hit));
 	if (rc == 0)

@@ -30,8 +30,8 @@ text_member(const json_t *object, const char *key, char **ret_text, struct kettl
 }
 
 static int
-read_cores(
-	const struct exec *exec, const json_t *object, const char *name, struct cores *cores, struct kettle_error *err)
+read_cores(const struct exec_context *exec, const json_t *object, const char *name, struct cores *cores,
+	struct kettle_error *err)
 {
 	AUTO_FREE char *text = NULL;
 	int rc = text_member(object, "cores", &text, err);
@@ -57,7 +57,7 @@ read_slots(const json_t *object, unsigned *ret_slots, struct kettle_error *err)
 }
 
 static int
-read_level(const struct exec *exec, const json_t *object, struct unit *unit, struct kettle_error *err)
+read_level(const struct exec_context *exec, const json_t *object, struct unit *unit, struct kettle_error *err)
 {
 	const json_t *level = json_object_get(object, "sandbox");
 	unit->level = exec->config.level;
@@ -89,8 +89,8 @@ name_lock(const json_t *object, const char *name, struct device_slot *device, st
 
 /* One more place, with what its section says; gpu: {"gpu": index or UUID}, or something without that. */
 static int
-add_device_slot(
-	const struct exec *exec, const json_t *object, const json_t *gpu, struct unit *unit, struct kettle_error *err)
+add_device_slot(const struct exec_context *exec, const json_t *object, const json_t *gpu, struct unit *unit,
+	struct kettle_error *err)
 {
 	if (unit->count == JOB_MAX_DEVICES)
 		return kettle_fail(err, KETTLE_EINVAL, "A unit has more than %d devices.", JOB_MAX_DEVICES);
@@ -110,7 +110,7 @@ add_device_slot(
 
 /* The places of a section: one, or as many as it names GPUs. */
 static int
-add_section(const struct exec *exec, const json_t *object, struct unit *unit, struct kettle_error *err)
+add_section(const struct exec_context *exec, const json_t *object, struct unit *unit, struct kettle_error *err)
 {
 	const json_t *gpus = json_object_get(object, "gpu"), *one;
 	size_t i;
@@ -130,7 +130,7 @@ add_section(const struct exec *exec, const json_t *object, struct unit *unit, st
 }
 
 int
-unit_read(const struct exec *exec, const json_t *object, struct unit *ret_unit, struct kettle_error *err)
+run_line_read(const struct exec_context *exec, const json_t *object, struct unit *ret_unit, struct kettle_error *err)
 {
 	*ret_unit = (struct unit){.name = "local"};
 	const char *name = json_string_value(json_object_get(object, "name"));
@@ -148,7 +148,7 @@ unit_read(const struct exec *exec, const json_t *object, struct unit *ret_unit, 
 }
 
 void
-unit_close(struct unit *unit)
+run_line_close(struct unit *unit)
 {
 	for (size_t i = 0; i < unit->count; i++) {
 		free(unit->devices[i].gpu);

@@ -8,9 +8,10 @@
 /*
  * Takes a `unit` object (NULL: this machine without a device of its own) apart and checks that this machine can be it:
  * its cores are here, its level is offered. KETTLE_EINVAL or KETTLE_EUNAVAIL with the sentence. The result is closed
- * with unit_close, also after a failure.
+ * with run_line_close, also after a failure.
  */
-int unit_read(const struct exec *exec, const json_t *object, struct unit *ret_unit, struct kettle_error *err);
-void unit_close(struct unit *unit);
+int run_line_read(
+	const struct exec_context *exec, const json_t *object, struct unit *ret_unit, struct kettle_error *err);
+void run_line_close(struct unit *unit);
 
 #endif

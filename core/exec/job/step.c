@@ -122,8 +122,8 @@ end(struct step *step, enum step_state state)
 	step->ended_ns = time_monotonic_ns();
 	step->state = state;
 	warm_forget(&step->warm);
-	builds_release(&job->exec->builds, &step->slot);
-	builds_land(&job->exec->builds, &step->flight);
+	build_slots_release(&job->exec->builds, &step->slot);
+	build_slots_end(&job->exec->builds, &step->flight);
 	if (state == STEP_PASSED)
 		job->outputs[step - job->steps].manifest = step->manifest;
 	step->outcome = outcome_make(step);
@@ -131,7 +131,7 @@ end(struct step *step, enum step_state state)
 		process_close(&step->processes[i].process);
 	failpoint("exec.outcome");
 	if (!job->reported)
-		exec_emit(
+		exec_context_emit(
 			job->exec, json_pack("{s:s, s:s, s:O}", "event", "outcome", "job", job->ref, "outcome", step->outcome));
 	job->advancing = outer;
 	job->advance(job);
@@ -201,7 +201,7 @@ find_tool(struct step *step, struct step_process *process)
 
 /* What the tool's results depend on, and whether it can be used for a build at all. */
 static int
-fingerprint_tool(struct step *step, const struct tool *tool, struct digest *digest)
+fingerprint_tool(struct step *step, const struct tool *tool, struct sha256 *digest)
 {
 	struct toolchain *toolchain = step->job->exec->toolchain;
 	char hex[DIGEST_HEX_SIZE];
@@ -209,7 +209,7 @@ fingerprint_tool(struct step *step, const struct tool *tool, struct digest *dige
 	if (rc == 0 && step->kind == STEP_BUILD && (rc = toolchain_check(toolchain, tool, &step->error)) != 0)
 		step->missing = strdup(tool->name);
 	if (rc == 0)
-		digest_field(digest, hex);
+		sha256_field(digest, hex);
 	return rc;
 }
 
@@ -218,14 +218,14 @@ static int
 fingerprint(struct step *step)
 {
 	struct toolchain *toolchain = step->job->exec->toolchain;
-	AUTO_DIGEST struct digest *digest = digest_new();
+	AUTO_DIGEST struct sha256 *digest = sha256_new();
 	const json_t *name;
 	size_t i;
 	int rc = digest ? 0 : KETTLE_ENOMEM;
 	if (rc == 0 && step->processes[0].tool)
 		rc = fingerprint_tool(step, step->processes[0].tool, digest);
 	else if (rc == 0)
-		digest_field(digest, NULL);
+		sha256_field(digest, NULL);
 	json_array_foreach(json_object_get(step->plan, "toolchain"), i, name) {
 		const struct tool *tool = NULL;
 		if (rc == 0)
@@ -233,7 +233,7 @@ fingerprint(struct step *step)
 		/* What a prepare step may start is not known before it does. */
 		if (rc == KETTLE_ENOENT && step->kind == STEP_PREPARE) {
 			step->error = (struct kettle_error){0};
-			digest_field(digest, NULL);
+			sha256_field(digest, NULL);
 			rc = 0;
 			continue;
 		}
@@ -243,7 +243,7 @@ fingerprint(struct step *step)
 			rc = fingerprint_tool(step, tool, digest);
 	}
 	if (rc == 0)
-		digest_end(digest, step->toolchain);
+		sha256_end(digest, step->toolchain);
 	return rc;
 }
 
@@ -259,7 +259,7 @@ key_done(struct step *step)
 		return;
 	}
 	step->phase = STEP_QUEUED;
-	if (builds_take_off(&step->job->exec->builds, &step->flight, step->key, prepare, step))
+	if (build_slots_begin(&step->job->exec->builds, &step->flight, step->key, prepare, step))
 		prepare(step);
 }
 
@@ -279,7 +279,7 @@ step_begin(struct step *step)
 		step->error.code = rc;
 		end_error(step);
 	} else if (step->cacheable) {
-		do_work(step, stepwork_key, key_done);
+		do_work(step, step_files_key, key_done);
 	} else {
 		prepare(step);
 	}
@@ -290,8 +290,8 @@ emit_begin(struct step *step)
 {
 	static const char *const words[] = {
 		[STEP_BUILD] = "building", [STEP_PREPARE] = "preparing", [STEP_RUN] = "running"};
-	exec_emit(step->job->exec, json_pack("{s:s, s:s, s:s, s:s, s:b}", "event", "step", "job", step->job->ref, "step",
-								   step->id, "state", words[step->kind], "cached", step->hit));
+	exec_context_emit(step->job->exec, json_pack("{s:s, s:s, s:s, s:s, s:b}", "event", "step", "job", step->job->ref,
+										   "step", step->id, "state", words[step->kind], "cached", step->hit));
 }
 
 /* A hit brings the build's own output along, so that its warnings are seen again. */
@@ -321,7 +321,7 @@ static void
 prepare(void *arg)
 {
 	struct step *step = arg;
-	do_work(step, stepwork_prepare, prepare_done);
+	do_work(step, step_files_prepare, prepare_done);
 }
 
 /* Waits for what only so many can have at once. */
@@ -339,7 +339,7 @@ queue(void *arg)
 		} else if (rc > 0) {
 			start(step);
 		}
-	} else if (step->kind == STEP_RUN || builds_acquire(&step->job->exec->builds, &step->slot, start, step)) {
+	} else if (step->kind == STEP_RUN || build_slots_acquire(&step->job->exec->builds, &step->slot, start, step)) {
 		start(step);
 	}
 }
@@ -355,14 +355,14 @@ static void
 on_value(void *arg, const char *key, const char *value)
 {
 	struct step *step = arg;
-	exec_emit(step->job->exec, json_pack("{s:s, s:s, s:s, s:s, s:s}", "event", "result", "job", step->job->ref, "step",
-								   step->id, "key", key, "value", value));
+	exec_context_emit(step->job->exec, json_pack("{s:s, s:s, s:s, s:s, s:s}", "event", "result", "job", step->job->ref,
+										   "step", step->id, "key", key, "value", value));
 }
 
 static void
 collect_done(struct step *step)
 {
-	struct exec *exec = step->job->exec;
+	struct exec_context *exec = step->job->exec;
 	enum step_state state = step->state;
 	if (state == STEP_PASSED && step->error.code != 0)
 		state = STEP_ERROR;
@@ -415,19 +415,19 @@ looked(struct step *step)
 		lease->reading = STEAL(step->gpu_reading);
 	}
 	if (!must_repeat(step)) {
-		do_work(step, stepwork_collect, collect_done);
+		do_work(step, step_files_collect, collect_done);
 		return;
 	}
 	step->throttled = json_incref(json_object_get(step->gpus, "throttled"));
 	reset(step);
-	do_work(step, stepwork_again, again_done);
+	do_work(step, step_files_again, again_done);
 }
 
 /* All processes have ended: what they left is taken over, if it counts. */
 static void
 all_ended(struct step *step)
 {
-	struct exec *exec = step->job->exec;
+	struct exec_context *exec = step->job->exec;
 	failpoint("exec.ended");
 	step->state = step->error.code != 0 ? STEP_ERROR : outcome_judge(step);
 	step->collect = step->state == STEP_PASSED;
@@ -438,11 +438,11 @@ all_ended(struct step *step)
 		capture_json(&step->processes[0].process.output[1]));
 	if (step->collect && step->cacheable)
 		step->trim = exec->stores++ % CACHE_TRIM_EVERY == 0;
-	builds_release(&exec->builds, &step->slot);
+	build_slots_release(&exec->builds, &step->slot);
 	if (step->device > 0 && json_array_size(step->job->lease.watch.gpus) > 0)
-		do_work(step, stepwork_look, looked);
+		do_work(step, step_files_look, looked);
 	else
-		do_work(step, stepwork_collect, collect_done);
+		do_work(step, step_files_collect, collect_done);
 }
 
 static void

@@ -30,10 +30,10 @@ sources_of(const struct step *step)
 }
 
 static void
-digest_object(const json_t *object, struct digest *digest)
+digest_object(const json_t *object, struct sha256 *digest)
 {
 	AUTO_FREE char *text = object ? json_dumps(object, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY) : NULL;
-	digest_field(digest, text);
+	sha256_field(digest, text);
 }
 
 /* What the machine makes of `native` is part of what such a build depends on. */
@@ -50,43 +50,43 @@ is_native(const json_t *argv)
 
 /* Every file of the machine's folders that the step sees, by its size and time. */
 static void
-digest_folders(const json_t *folders, struct digest *digest)
+digest_folders(const json_t *folders, struct sha256 *digest)
 {
 	const json_t *folder;
 	size_t i;
 	json_array_foreach(folders, i, folder) {
 		unsigned left = STEPWORK_MAX_STAMPS;
-		toolfacts_stamp_tree(json_string_value(folder), digest, &left);
+		tool_probe_stamp_tree(json_string_value(folder), digest, &left);
 	}
 }
 
 void
-stepwork_key(struct step *step)
+step_files_key(struct step *step)
 {
-	const struct exec *exec = step->job->exec;
+	const struct exec_context *exec = step->job->exec;
 	const json_t *argv = json_object_get(step->plan, "argv");
 	struct folder_sources sources = sources_of(step);
-	AUTO_DIGEST struct digest *digest = digest_new();
+	AUTO_DIGEST struct sha256 *digest = sha256_new();
 	if (!digest) {
 		step->error.code = kettle_fail(&step->error, KETTLE_ENOMEM, "There is not enough memory for a cache key.");
 		return;
 	}
-	digest_field(digest, "kettle build 1");
-	digest_field(digest, PACKAGE_VERSION);
+	sha256_field(digest, "kettle build 1");
+	sha256_field(digest, PACKAGE_VERSION);
 	digest_object(argv, digest);
 	digest_object(json_object_get(step->plan, "env"), digest);
 	if (step->processes[0].tool)
 		digest_object(json_object_get(exec->config.env, step->processes[0].tool->name), digest);
 	digest_object(json_object_get(step->plan, "outputs"), digest);
 	digest_object(json_object_get(step->plan, "pass"), digest);
-	digest_field(digest, step->toolchain);
+	sha256_field(digest, step->toolchain);
 	digest_folders(json_object_get(step->plan, "folders"), digest);
 	/* What a prepare step compiles it asks for by itself. */
-	digest_field(digest, is_native(argv) || step->kind == STEP_PREPARE ? exec->cpu_digest : NULL);
-	digest_number(digest, step->kind == STEP_PREPARE);
-	digest_number(digest, step->job->unit.level == SANDBOX_LEVEL_OFF);
+	sha256_field(digest, is_native(argv) || step->kind == STEP_PREPARE ? exec->cpu_digest : NULL);
+	sha256_number(digest, step->kind == STEP_PREPARE);
+	sha256_number(digest, step->job->unit.level == SANDBOX_LEVEL_OFF);
 	step->error.code = folder_digest(&sources, step->plan, digest, &step->error);
-	digest_end(digest, step->key);
+	sha256_end(digest, step->key);
 }
 
 static int
@@ -109,7 +109,7 @@ make_own_folders(struct step *step)
 }
 
 void
-stepwork_prepare(struct step *step)
+step_files_prepare(struct step *step)
 {
 	failpoint("exec.prepare");
 	int rc = make_own_folders(step);
@@ -126,7 +126,7 @@ stepwork_prepare(struct step *step)
 	step->error.code = rc == 0 ? make_folders(step) : rc;
 }
 
-/* Whether a failure of output_collect is what the step did, not what the machine could not. */
+/* Whether a failure of collect_outputs_collect is what the step did, not what the machine could not. */
 static bool
 is_own_fault(int code)
 {
@@ -148,7 +148,7 @@ collect(struct step *step, const char *key, const char *to, bool missing_ok, jso
 	if (rc == 0 && any)
 		rc = file_mkdirs(to, 0755, &error);
 	if (rc == 0 && any)
-		rc = output_collect(out, names, to, main->limits.disk, missing_ok, manifest, &error);
+		rc = collect_outputs_collect(out, names, to, main->limits.disk, missing_ok, manifest, &error);
 	if (rc == 0)
 		*ret_manifest = STEAL(manifest);
 	else if (is_own_fault(rc))
@@ -159,7 +159,7 @@ collect(struct step *step, const char *key, const char *to, bool missing_ok, jso
 }
 
 void
-stepwork_look(struct step *step)
+step_files_look(struct step *step)
 {
 	struct device_lease *lease = &step->job->lease;
 	struct kettle_error error = {0};
@@ -173,7 +173,7 @@ stepwork_look(struct step *step)
 }
 
 void
-stepwork_again(struct step *step)
+step_files_again(struct step *step)
 {
 	for (size_t i = 0; i < step->count; i++)
 		(void)file_remove_tree(step->processes[i].dir, NULL);
@@ -207,7 +207,7 @@ store(struct step *step)
 }
 
 void
-stepwork_collect(struct step *step)
+step_files_collect(struct step *step)
 {
 	failpoint("exec.collect");
 	AUTO_FREE char *artifacts = path_join(step->job->artifacts, step->id);

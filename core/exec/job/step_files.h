@@ -10,14 +10,14 @@
 /* All of them: the step is theirs while they run; what goes wrong is left in step->error or step->fault. */
 
 /* Computes the key of a cacheable step. */
-void stepwork_key(struct step *step);
+void step_files_key(struct step *step);
 /* Brings a cacheable step's outputs from the cache (step->hit), or makes the folders of its processes. */
-void stepwork_prepare(struct step *step);
+void step_files_prepare(struct step *step);
 /* Looks at the GPUs of a step whose processes have ended: step->gpus, step->gpu_reading. */
-void stepwork_look(struct step *step);
+void step_files_look(struct step *step);
 /* Makes the folders of its processes anew. */
-void stepwork_again(struct step *step);
+void step_files_again(struct step *step);
 /* Takes over outputs and artifacts where step->collect says so, stores a build, removes the processes' folders. */
-void stepwork_collect(struct step *step);
+void step_files_collect(struct step *step);
 
 #endif

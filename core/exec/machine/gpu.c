@@ -79,7 +79,7 @@ gpu_read(const struct execconfig *config, json_t **ret_reading, struct kettle_er
 		command.argv[count++] = nvml.data;
 	if (smi.len)
 		command.argv[count++] = smi.data;
-	command_run(&command, 1, NULL);
+	tool_query_run(&command, 1, NULL);
 	rc = read_output(&command, path, ret_reading, err);
 	buf_free(&command.output);
 	return rc;

@@ -76,7 +76,7 @@ add_own(const json_t *facts, const char *gpu, json_t *paths)
 }
 
 int
-devices_nodes(const json_t *reading, const json_t *gpus, json_t *paths)
+gpu_nodes_nodes(const json_t *reading, const json_t *gpus, json_t *paths)
 {
 	const json_t *gpu;
 	size_t i;
@@ -96,7 +96,7 @@ devices_nodes(const json_t *reading, const json_t *gpus, json_t *paths)
 }
 
 int
-devices_folders(const json_t *reading, const json_t *gpus, json_t *folders)
+gpu_nodes_folders(const json_t *reading, const json_t *gpus, json_t *folders)
 {
 	const json_t *gpu;
 	size_t i;
@@ -145,7 +145,7 @@ list_amd(const json_t *reading, const json_t *gpus, struct buf *lower, struct bu
 }
 
 int
-devices_environment(const json_t *reading, const json_t *gpus, json_t *environment)
+gpu_nodes_environment(const json_t *reading, const json_t *gpus, json_t *environment)
 {
 	AUTO_BUF struct buf lower = {0};
 	AUTO_BUF struct buf upper = {0};

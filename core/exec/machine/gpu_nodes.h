@@ -9,10 +9,10 @@
  * Appends the device nodes of GPUs (indices or UUIDs, as strings) to an array of paths: their own, as far as the reading
  * (gpu.h; NULL: there is none) or an index tells, and those that all GPUs of their maker share. Without GPUs: nothing.
  */
-int devices_nodes(const json_t *reading, const json_t *gpus, json_t *paths);
+int gpu_nodes_nodes(const json_t *reading, const json_t *gpus, json_t *paths);
 /* Appends the folders in which the runtimes of these GPUs look them up. */
-int devices_folders(const json_t *reading, const json_t *gpus, json_t *folders);
+int gpu_nodes_folders(const json_t *reading, const json_t *gpus, json_t *folders);
 /* Sets the variables that make the runtimes of NVIDIA and AMD see these GPUs alone. */
-int devices_environment(const json_t *reading, const json_t *gpus, json_t *environment);
+int gpu_nodes_environment(const json_t *reading, const json_t *gpus, json_t *environment);
 
 #endif

@@ -56,13 +56,13 @@ machine_cpu_digest(char ret_hex[DIGEST_HEX_SIZE])
 	AUTO_FREE char *flags = proc_value("/proc/cpuinfo", "flags");
 	if (!flags)
 		flags = proc_value("/proc/cpuinfo", "Features");
-	AUTO_DIGEST struct digest *digest = digest_new();
+	AUTO_DIGEST struct sha256 *digest = sha256_new();
 	memset(ret_hex, 0, DIGEST_HEX_SIZE);
 	if (!digest)
 		return;
-	digest_field(digest, model);
-	digest_field(digest, flags);
-	digest_end(digest, ret_hex);
+	sha256_field(digest, model);
+	sha256_field(digest, flags);
+	sha256_end(digest, ret_hex);
 }
 
 json_t *

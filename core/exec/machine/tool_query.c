@@ -134,7 +134,7 @@ is_to_stop(const atomic_bool *stop)
 }
 
 void
-command_run(struct command *commands, size_t count, const atomic_bool *stop)
+tool_query_run(struct command *commands, size_t count, const atomic_bool *stop)
 {
 	AUTO_FREE struct pollfd *polls = calloc(count ? count : 1, sizeof(*polls));
 	for (size_t i = 0; i < count && !is_to_stop(stop); i++)
@@ -151,7 +151,7 @@ command_run(struct command *commands, size_t count, const atomic_bool *stop)
 }
 
 const char *
-command_line(struct command *command)
+tool_query_line(struct command *command)
 {
 	if (command->output.len == 0)
 		return "";

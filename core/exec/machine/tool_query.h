@@ -31,8 +31,8 @@ struct command {
  * COMMAND_TIMEOUT_MS is killed, and so is everything once another thread sets *stop (NULL: nobody does). The outputs are
  * the caller's. Trusted programs of this machine only. [any, blocks]
  */
-void command_run(struct command *commands, size_t count, const atomic_bool *stop);
+void tool_query_run(struct command *commands, size_t count, const atomic_bool *stop);
 /* The first line of an output without its newline; "" when there is none. Borrowed; ends the output there. */
-const char *command_line(struct command *command);
+const char *tool_query_line(struct command *command);
 
 #endif

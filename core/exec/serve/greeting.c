@@ -19,7 +19,7 @@ static void
 greet(struct greeting *greeting)
 {
 	if (!greeting->closed)
-		exec_emit(greeting->exec, exec_hello(greeting->exec));
+		exec_context_emit(greeting->exec, exec_context_hello(greeting->exec));
 }
 
 /* ---- tools ---- */
@@ -37,7 +37,7 @@ static void
 asked(uv_work_t *work, int status)
 {
 	struct greeting *greeting = work->data;
-	struct exec *exec = greeting->exec;
+	struct exec_context *exec = greeting->exec;
 	(void)status;
 	if (!greeting->closed) {
 		toolchain_merge(exec->toolchain, greeting->asked);
@@ -66,7 +66,7 @@ ask_tools(struct greeting *greeting)
 }
 
 void
-greeting_open(struct greeting *greeting, struct exec *exec)
+greeting_open(struct greeting *greeting, struct exec_context *exec)
 {
 	greeting->exec = exec;
 	greet(greeting);
@@ -97,7 +97,7 @@ gpus_read(uv_work_t *work, int status)
 	bool again = greeting->again;
 	(void)status;
 	greeting->reading = greeting->again = false;
-	exec_take_gpus(greeting->exec, STEAL(greeting->read));
+	exec_context_take_gpus(greeting->exec, STEAL(greeting->read));
 	greet(greeting);
 	if (again && !greeting->closed)
 		greeting_again(greeting);

@@ -11,7 +11,7 @@
 
 /* Zero-initialise. Everything on the loop thread. */
 struct greeting {
-	struct exec *exec; /* NULL: not open */
+	struct exec_context *exec; /* NULL: not open */
 	bool closed;
 	uv_work_t gpus, tools;
 	bool reading, again;     /* GPUs are being read; once more then */
@@ -21,7 +21,7 @@ struct greeting {
 };
 
 /* Sends the first greeting, and begins to ask what tools this machine has. */
-void greeting_open(struct greeting *greeting, struct exec *exec);
+void greeting_open(struct greeting *greeting, struct exec_context *exec);
 /* Another one, with GPUs as they are now: sent once they are read. Whoever asks while one is made gets the next. */
 void greeting_again(struct greeting *greeting);
 /* Sends nothing more. What is under way ends with the loop's next turns; exec must not be closed before. */

@@ -28,7 +28,7 @@ static const int end_signals[] = {SIGTERM, SIGINT, SIGHUP};
 
 struct serve {
 	uv_loop_t loop;
-	struct exec exec;
+	struct exec_context exec;
 	struct emitter out;
 	uv_signal_t signals[ARRAY_SIZE(end_signals)];
 	uv_timer_t patience;
@@ -57,8 +57,8 @@ close_all(struct serve *serve)
 		uv_close((uv_handle_t *)&serve->input, NULL);
 	devlock_close(&serve->exec.locks);
 	warm_close(serve->exec.warm);
-	emit_flush(&serve->out, SERVE_FLUSH_MS);
-	emit_close(&serve->out);
+	json_lines_flush(&serve->out, SERVE_FLUSH_MS);
+	json_lines_close(&serve->out);
 }
 
 static void
@@ -117,7 +117,7 @@ on_signal(uv_signal_t *signal, int number)
 static void
 emit_error(struct serve *serve, const char *sentence)
 {
-	exec_emit(&serve->exec, json_pack("{s:s, s:s}", "event", "error", "error", sentence));
+	exec_context_emit(&serve->exec, json_pack("{s:s, s:s}", "event", "error", "error", sentence));
 }
 
 static void
@@ -220,7 +220,7 @@ open_serve(struct serve *serve, const struct exec_options *options)
 		(void)fprintf(stderr, "kettle-exec: the event loop could not be made: %s\n", uv_strerror(rc));
 		return SERVE_UNABLE;
 	}
-	emit_open(&serve->out, &serve->loop, 1, on_broken, serve);
+	json_lines_open(&serve->out, &serve->loop, 1, on_broken, serve);
 	for (size_t i = 0; i < ARRAY_SIZE(end_signals); i++) {
 		(void)uv_signal_init(&serve->loop, &serve->signals[i]);
 		serve->signals[i].data = serve;
@@ -230,7 +230,7 @@ open_serve(struct serve *serve, const struct exec_options *options)
 	serve->patience.data = serve;
 	(void)uv_async_init(&serve->loop, &serve->unread, on_unread);
 	serve->unread.data = serve;
-	rc = exec_open(&serve->exec, &serve->loop, &serve->out, options, &error);
+	rc = exec_context_open(&serve->exec, &serve->loop, &serve->out, options, &error);
 	serve->exec.on_idle = on_idle;
 	serve->exec.arg = serve;
 	if (rc == 0)
@@ -244,7 +244,7 @@ close_serve(struct serve *serve, int status)
 {
 	close_all(serve);
 	(void)uv_run(&serve->loop, UV_RUN_DEFAULT);
-	exec_close(&serve->exec);
+	exec_context_close(&serve->exec);
 	(void)uv_run(&serve->loop, UV_RUN_DEFAULT);
 	line_free(&serve->lines);
 	if (serve->input_open && serve->input_flags >= 0)
@@ -357,7 +357,7 @@ serve_plan(const struct exec_options *options, const char *path)
 		return close_serve(&serve, status);
 	}
 	serve.exec.on_event = watch;
-	exec_emit(&serve.exec, exec_hello(&serve.exec));
+	exec_context_emit(&serve.exec, exec_context_hello(&serve.exec));
 	if (job_start(&serve.exec, line, &error) != 0) {
 		(void)fprintf(stderr, "kettle-exec: %s\n", error.message);
 		serve.status = SERVE_USAGE;

@@ -80,8 +80,8 @@ interpreter_behind(const char *path)
 	if (!interpreter_is(path) || !is_script(path))
 		return NULL;
 	struct command command = {.argv = {path, "-IS", "-c", "import sys; print(sys.executable)"}};
-	command_run(&command, 1, NULL);
-	const char *line = command.passed ? command_line(&command) : "";
+	tool_query_run(&command, 1, NULL);
+	const char *line = command.passed ? tool_query_line(&command) : "";
 	char *behind = line[0] == '/' && access(line, X_OK) == 0 ? strdup(line) : NULL;
 	buf_free(&command.output);
 	return behind;

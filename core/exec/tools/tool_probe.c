@@ -93,7 +93,7 @@ line_version(const char *line, size_t len, char *ret_version, size_t size)
 }
 
 void
-toolfacts_version(const char *text, char *ret_version, size_t size)
+tool_probe_version(const char *text, char *ret_version, size_t size)
 {
 	ret_version[0] = '\0';
 	while (*text) {
@@ -105,7 +105,7 @@ toolfacts_version(const char *text, char *ret_version, size_t size)
 }
 
 bool
-toolfacts_fit(const json_t *facts, const char *real)
+tool_probe_fit(const json_t *facts, const char *real)
 {
 	struct stat st;
 	return json_integer_value(json_object_get(facts, "asked")) == ASKED && interpreter_unchanged(facts) &&
@@ -141,7 +141,7 @@ make_facts(const struct tool *tool, struct command *commands, size_t count)
 		json_decref(files);
 		return NULL;
 	}
-	toolfacts_version(text, version, sizeof(version));
+	tool_probe_version(text, version, sizeof(version));
 	sha256_hex(text, strlen(text), banner);
 	AUTO_JSON json_t *more = NULL;
 	if (count > 1 && interpreter_is(tool->path))
@@ -150,7 +150,7 @@ make_facts(const struct tool *tool, struct command *commands, size_t count)
 	AUTO_FREE char *home = toolkit_home(nvcc && commands[1].output.len ? commands[1].output.data : "", tool->real);
 	for (size_t i = 1; i < count && !interpreter_is(tool->path) && !nvcc; i++)
 		if (commands[i].passed)
-			add_answer(files, command_line(&commands[i]));
+			add_answer(files, tool_query_line(&commands[i]));
 	if (nvcc && home) {
 		toolkit_nvcc_files(home, files);
 		more = toolparts_of_nvcc(home, tool->packages, version);
@@ -221,7 +221,7 @@ prepare(struct tool_query *query, const struct execconfig *config, const struct 
 }
 
 void
-toolfacts_ask(const struct execconfig *config, const struct tool *const *tools, size_t count, const atomic_bool *stop,
+tool_probe_ask(const struct execconfig *config, const struct tool *const *tools, size_t count, const atomic_bool *stop,
 	json_t **ret_facts)
 {
 	AUTO_FREE struct command *commands = calloc(count * QUESTIONS + 1, sizeof(*commands));
@@ -235,7 +235,7 @@ toolfacts_ask(const struct execconfig *config, const struct tool *const *tools, 
 		asked[i].commands = commands + total;
 		prepare(&asked[i], config, tools[i], made ? home : "/dev/null");
 	}
-	command_run(commands, total, stop);
+	tool_query_run(commands, total, stop);
 	if (made)
 		(void)file_remove_tree(home, NULL);
 	for (size_t i = 0; i < count; i++) {
@@ -308,7 +308,7 @@ sorted(json_t *watch_take)
 }
 
 json_t *
-toolfacts_watch(const json_t *facts, const char *real, unsigned max_folders)
+tool_probe_watch(const json_t *facts, const char *real, unsigned max_folders)
 {
 	json_t *watch = json_array();
 	unsigned left = max_folders;
@@ -336,16 +336,16 @@ toolfacts_watch(const json_t *facts, const char *real, unsigned max_folders)
 }
 
 void
-toolfacts_stamp(const char *path, struct digest *digest)
+tool_probe_stamp(const char *path, struct sha256 *digest)
 {
 	struct stat st = {0};
-	digest_field(digest, path);
+	sha256_field(digest, path);
 	if (stat(path, &st) != 0) {
-		digest_number(digest, 0);
+		sha256_number(digest, 0);
 		return;
 	}
-	digest_number(digest, S_ISDIR(st.st_mode) ? 1 : (uint64_t)st.st_size);
-	digest_number(digest, (uint64_t)mtime_ns(&st));
+	sha256_number(digest, S_ISDIR(st.st_mode) ? 1 : (uint64_t)st.st_size);
+	sha256_number(digest, (uint64_t)mtime_ns(&st));
 }
 
 /* Without . and .., and without what tools of version control keep: it changes when nobody changed a header. */
@@ -356,19 +356,19 @@ is_stamped(const struct dirent *entry)
 }
 
 void
-toolfacts_stamp_tree(const char *path, struct digest *digest, unsigned *left)
+tool_probe_stamp_tree(const char *path, struct sha256 *digest, unsigned *left)
 {
 	struct dirent **entries = NULL;
 	int count = scandir(path, &entries, is_stamped, alphasort);
-	toolfacts_stamp(path, digest);
+	tool_probe_stamp(path, digest);
 	for (int i = 0; i < count; i++) {
 		AUTO_FREE char *below = *left ? path_join(path, entries[i]->d_name) : NULL;
 		if (*left)
 			--*left;
 		if (below && entries[i]->d_type == DT_DIR)
-			toolfacts_stamp_tree(below, digest, left);
+			tool_probe_stamp_tree(below, digest, left);
 		else if (below)
-			toolfacts_stamp(below, digest);
+			tool_probe_stamp(below, digest);
 		free(entries[i]);
 	}
 	free(entries);

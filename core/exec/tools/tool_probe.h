@@ -18,22 +18,22 @@
  * interpreter also what interpreter_facts gives, a new reference, or NULL when it has gone, or when another thread sets
  * *stop (NULL: none does). [any, blocks]
  */
-void toolfacts_ask(const struct execconfig *config, const struct tool *const *tools, size_t count,
+void tool_probe_ask(const struct execconfig *config, const struct tool *const *tools, size_t count,
 	const atomic_bool *stop, json_t **ret_facts);
 /* Whether facts are there and the file, and the folders of packages, are those that they were asked of. */
-bool toolfacts_fit(const json_t *facts, const char *real);
+bool tool_probe_fit(const json_t *facts, const char *real);
 /* Everything to look at: the files of the facts, and the header folders with all folders below. New reference. */
-json_t *toolfacts_watch(const json_t *facts, const char *real, unsigned max_folders);
+json_t *tool_probe_watch(const json_t *facts, const char *real, unsigned max_folders);
 /* Adds the path with its size and time to a digest (of a folder: its time). */
-void toolfacts_stamp(const char *path, struct digest *digest);
+void tool_probe_stamp(const char *path, struct sha256 *digest);
 
 /*
  * Adds everything below a folder, *left entries at most, in an order that depends on names alone; links are stamped by
  * what they lead to and not followed. One that is not there is told apart from an empty one. [blocks]
  */
-void toolfacts_stamp_tree(const char *path, struct digest *digest, unsigned *left);
+void tool_probe_stamp_tree(const char *path, struct sha256 *digest, unsigned *left);
 
 /* The version number in what `--version` prints ("12.2.0"), or "" (exported for its test). */
-void toolfacts_version(const char *text, char *ret_version, size_t size);
+void tool_probe_version(const char *text, char *ret_version, size_t size);
 
 #endif

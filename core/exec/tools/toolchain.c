@@ -23,7 +23,7 @@
 /* A tool with what was found out about it. */
 struct entry {
 	struct tool tool; /* first: a tool's address is its entry's */
-	json_t *facts;    /* as toolfacts_ask gives them, or NULL */
+	json_t *facts;    /* as tool_probe_ask gives them, or NULL */
 	bool fresh;       /* the facts were asked by this process */
 	json_t *watch;    /* paths that the fingerprint looks at, or NULL */
 	char fingerprint[DIGEST_HEX_SIZE];
@@ -419,7 +419,7 @@ static bool
 remember(struct toolchain *toolchain, struct entry *entry)
 {
 	json_t *facts = json_object_get(toolchain->memory, memory_key(entry));
-	if (!entry->facts && toolfacts_fit(facts, entry->tool.real))
+	if (!entry->facts && tool_probe_fit(facts, entry->tool.real))
 		entry->facts = json_incref(facts);
 	return entry->facts != NULL;
 }
@@ -439,7 +439,7 @@ learn(struct toolchain *toolchain, struct entry *entry, json_t *facts_take)
 static int
 know(struct toolchain *toolchain, struct entry *entry, struct kettle_error *err)
 {
-	bool same = toolfacts_fit(entry->facts, entry->tool.real);
+	bool same = tool_probe_fit(entry->facts, entry->tool.real);
 	if (entry->fresh && same)
 		return 0;
 	if (!same) {
@@ -450,7 +450,7 @@ know(struct toolchain *toolchain, struct entry *entry, struct kettle_error *err)
 		return 0;
 	const struct tool *tool = &entry->tool;
 	json_t *facts = NULL;
-	toolfacts_ask(toolchain->config, &tool, 1, &toolchain->stop, &facts);
+	tool_probe_ask(toolchain->config, &tool, 1, &toolchain->stop, &facts);
 	if (!facts)
 		return kettle_fail(err, KETTLE_EIO, "`%s` has gone.", entry->tool.path);
 	learn(toolchain, entry, facts);
@@ -461,18 +461,18 @@ know(struct toolchain *toolchain, struct entry *entry, struct kettle_error *err)
 static int
 look(struct entry *entry, char ret_hex[DIGEST_HEX_SIZE])
 {
-	AUTO_DIGEST struct digest *digest = digest_new();
+	AUTO_DIGEST struct sha256 *digest = sha256_new();
 	if (!entry->watch)
-		entry->watch = toolfacts_watch(entry->facts, entry->tool.real, TOOLCHAIN_MAX_FOLDERS);
+		entry->watch = tool_probe_watch(entry->facts, entry->tool.real, TOOLCHAIN_MAX_FOLDERS);
 	if (!digest || !entry->watch)
 		return KETTLE_ENOMEM;
-	digest_field(digest, entry->tool.real);
-	digest_field(digest, json_string_value(json_object_get(entry->facts, "banner")));
+	sha256_field(digest, entry->tool.real);
+	sha256_field(digest, json_string_value(json_object_get(entry->facts, "banner")));
 	const json_t *path;
 	size_t i;
 	json_array_foreach(entry->watch, i, path)
-		toolfacts_stamp(json_string_value(path), digest);
-	digest_end(digest, ret_hex);
+		tool_probe_stamp(json_string_value(path), digest);
+	sha256_end(digest, ret_hex);
 	return 0;
 }
 
@@ -527,12 +527,12 @@ join_host(struct toolchain *toolchain, const struct tool *tool, char hex[DIGEST_
 	if (toolchain_find(toolchain, host_compiler(toolchain, tool), &host, NULL) != 0)
 		return 0;
 	int rc = toolchain_fingerprint(toolchain, host, host_hex, NULL);
-	AUTO_DIGEST struct digest *digest = digest_new();
+	AUTO_DIGEST struct sha256 *digest = sha256_new();
 	if (rc != 0 || !digest)
 		return rc ? rc : KETTLE_ENOMEM;
-	digest_field(digest, hex);
-	digest_field(digest, host_hex);
-	digest_end(digest, hex);
+	sha256_field(digest, hex);
+	sha256_field(digest, host_hex);
+	sha256_end(digest, hex);
 	return 0;
 }
 
@@ -628,7 +628,7 @@ know_all(struct toolchain *toolchain, const struct tool **tools, size_t count)
 	for (size_t i = 0; i < count; i++)
 		if (!remember(toolchain, (struct entry *)tools[i]))
 			unknown[asked++] = tools[i];
-	toolfacts_ask(toolchain->config, unknown, asked, &toolchain->stop, facts);
+	tool_probe_ask(toolchain->config, unknown, asked, &toolchain->stop, facts);
 	for (size_t i = 0; i < asked; i++)
 		if (facts[i])
 			learn(toolchain, (struct entry *)unknown[i], facts[i]);
@@ -724,7 +724,7 @@ toolchain_describe(
 	struct entry *entry = (struct entry *)tool;
 	*ret_version = NULL;
 	*ret_packages = NULL;
-	if (!toolfacts_fit(entry->facts, tool->real)) {
+	if (!tool_probe_fit(entry->facts, tool->real)) {
 		json_decref(STEAL(entry->facts));
 		know_all(toolchain, &tool, 1);
 	}

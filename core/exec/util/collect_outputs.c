@@ -23,7 +23,7 @@ struct collector {
 };
 
 int
-output_make_parents(const char *path, struct kettle_error *err)
+collect_outputs_make_parents(const char *path, struct kettle_error *err)
 {
 	const char *slash = strrchr(path, '/');
 	if (!slash || slash == path)
@@ -38,7 +38,7 @@ output_make_parents(const char *path, struct kettle_error *err)
 static int
 create_file(const char *path, int mode, struct kettle_error *err)
 {
-	int rc = output_make_parents(path, err);
+	int rc = collect_outputs_make_parents(path, err);
 	if (rc != 0)
 		return rc;
 	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -93,7 +93,7 @@ collect_file(struct collector *collector, int fd, const char *path, const struct
 		return to;
 	uint64_t size = 0;
 	char hex[DIGEST_HEX_SIZE];
-	int rc = digest_copy(fd, to, collector->left, &size, hex, collector->err);
+	int rc = sha256_copy(fd, to, collector->left, &size, hex, collector->err);
 	if (rc == KETTLE_ETOOBIG)
 		return kettle_fail(collector->err, rc, "The files below out/ are larger than the limit of the step allows.");
 	if (rc != 0)
@@ -193,8 +193,8 @@ is_collected(const json_t *manifest, const char *path)
 }
 
 int
-output_collect(int from, const json_t *names, const char *to, uint64_t max_bytes, bool missing_ok, json_t *manifest,
-	struct kettle_error *err)
+collect_outputs_collect(int from, const json_t *names, const char *to, uint64_t max_bytes, bool missing_ok,
+	json_t *manifest, struct kettle_error *err)
 {
 	struct collector collector = {.to = to, .left = max_bytes, .manifest = manifest, .err = err};
 	const json_t *name;
@@ -212,9 +212,9 @@ output_collect(int from, const json_t *names, const char *to, uint64_t max_bytes
 }
 
 int
-output_transfer(const char *from, const char *to, int mode, bool may_link, struct kettle_error *err)
+collect_outputs_transfer(const char *from, const char *to, int mode, bool may_link, struct kettle_error *err)
 {
-	int rc = output_make_parents(to, err);
+	int rc = collect_outputs_make_parents(to, err);
 	if (rc != 0)
 		return rc;
 	if (may_link && link(from, to) == 0)
@@ -228,7 +228,7 @@ output_transfer(const char *from, const char *to, int mode, bool may_link, struc
 	uint64_t size = 0;
 	char hex[DIGEST_HEX_SIZE];
 	struct stat st;
-	int copied = digest_copy(source, target, UINT64_MAX, &size, hex, err);
+	int copied = sha256_copy(source, target, UINT64_MAX, &size, hex, err);
 	if (copied == 0 && fstat(source, &st) == 0)
 		keep_times(target, &st);
 	return copied;
@@ -253,12 +253,12 @@ link_entry(const json_t *entry, const char *from, const char *to, const char *re
 		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a path.");
 	if (json_is_true(json_object_get(entry, "folder")))
 		return file_mkdirs(target, 0755, err);
-	return output_transfer(source, target, (int)json_integer_value(json_object_get(entry, "mode")), link, err);
+	return collect_outputs_transfer(source, target, (int)json_integer_value(json_object_get(entry, "mode")), link, err);
 }
 
 int
-output_link(const json_t *manifest, const char *from, const char *name, const char *to, const char *as, bool link,
-	struct kettle_error *err)
+collect_outputs_link(const json_t *manifest, const char *from, const char *name, const char *to, const char *as,
+	bool link, struct kettle_error *err)
 {
 	AUTO_FREE char *target = path_join(to, as);
 	if (!target)

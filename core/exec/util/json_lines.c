@@ -14,7 +14,7 @@
 #include "base/cleanup.h"
 
 void
-emit_open(struct emitter *emitter, uv_loop_t *loop, int fd, void (*on_broken)(void *arg), void *arg)
+json_lines_open(struct emitter *emitter, uv_loop_t *loop, int fd, void (*on_broken)(void *arg), void *arg)
 {
 	*emitter = (struct emitter){.fd = fd, .on_broken = on_broken, .arg = arg, .flags = fcntl(fd, F_GETFL)};
 	emitter->polled = uv_poll_init(loop, &emitter->poll, fd) == 0;
@@ -59,7 +59,7 @@ push(struct emitter *emitter)
 }
 
 json_t *
-emit_text(const char *text)
+json_lines_text(const char *text)
 {
 	if (!text || !text[0])
 		return json_null();
@@ -80,7 +80,7 @@ on_writable(uv_poll_t *poll, int status, int events)
 }
 
 void
-emit_json(struct emitter *emitter, json_t *event_take)
+json_lines_json(struct emitter *emitter, json_t *event_take)
 {
 	AUTO_JSON json_t *event = event_take;
 	AUTO_FREE char *text = event && !emitter->broken ? json_dumps(event, JSON_COMPACT) : NULL;
@@ -98,7 +98,7 @@ emit_json(struct emitter *emitter, json_t *event_take)
 }
 
 void
-emit_flush(struct emitter *emitter, int timeout_ms)
+json_lines_flush(struct emitter *emitter, int timeout_ms)
 {
 	uint64_t end = time_monotonic_ns() + (uint64_t)timeout_ms * 1000000, now;
 	while (!emitter->broken && emitter->queue.len > 0 && (now = time_monotonic_ns()) < end) {
@@ -109,7 +109,7 @@ emit_flush(struct emitter *emitter, int timeout_ms)
 }
 
 void
-emit_close(struct emitter *emitter)
+json_lines_close(struct emitter *emitter)
 {
 	if (emitter->open && emitter->polled)
 		uv_close((uv_handle_t *)&emitter->poll, NULL);

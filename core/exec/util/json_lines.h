@@ -22,17 +22,17 @@ struct emitter {
 	void *arg;
 };
 
-void emit_open(struct emitter *emitter, uv_loop_t *loop, int fd, void (*on_broken)(void *arg), void *arg);
+void json_lines_open(struct emitter *emitter, uv_loop_t *loop, int fd, void (*on_broken)(void *arg), void *arg);
 /* One event; dropped once the output is broken. */
-void emit_json(struct emitter *emitter, json_t *event_take);
+void json_lines_json(struct emitter *emitter, json_t *event_take);
 /*
  * A sentence as a JSON string, null for NULL or an empty one. What is no UTF-8 (a path, a message that was cut) is
  * replaced: an event that cannot be made would be the end of the lease. New reference; NULL: no memory.
  */
-json_t *emit_text(const char *text);
+json_t *json_lines_text(const char *text);
 /* Waits at most timeout_ms for what is still queued. */
-void emit_flush(struct emitter *emitter, int timeout_ms);
+void json_lines_flush(struct emitter *emitter, int timeout_ms);
 /* The handle is closed by the loop's next turn. */
-void emit_close(struct emitter *emitter);
+void json_lines_close(struct emitter *emitter);
 
 #endif

@@ -16,50 +16,50 @@
 
 #define COPY_CHUNK (64u << 10)
 
-struct digest {
+struct sha256 {
 	EVP_MD_CTX *context;
 };
 
-struct digest *
-digest_new(void)
+struct sha256 *
+sha256_new(void)
 {
-	struct digest *digest = calloc(1, sizeof(*digest));
+	struct sha256 *digest = calloc(1, sizeof(*digest));
 	if (!digest)
 		return NULL;
 	digest->context = EVP_MD_CTX_new();
 	if (!digest->context || EVP_DigestInit_ex(digest->context, EVP_sha256(), NULL) != 1) {
-		digest_free(digest);
+		sha256_free(digest);
 		return NULL;
 	}
 	return digest;
 }
 
 void
-digest_add(struct digest *digest, const void *data, size_t size)
+sha256_add(struct sha256 *digest, const void *data, size_t size)
 {
 	/* Without an engine behind it, an update of an initialised digest has no way to fail. */
 	(void)EVP_DigestUpdate(digest->context, data, size);
 }
 
 void
-digest_number(struct digest *digest, uint64_t value)
+sha256_number(struct sha256 *digest, uint64_t value)
 {
 	unsigned char bytes[8];
 	for (size_t i = 0; i < sizeof(bytes); i++)
 		bytes[i] = (unsigned char)(value >> (8 * i));
-	digest_add(digest, bytes, sizeof(bytes));
+	sha256_add(digest, bytes, sizeof(bytes));
 }
 
 void
-digest_field(struct digest *digest, const char *text)
+sha256_field(struct sha256 *digest, const char *text)
 {
-	digest_number(digest, text ? strlen(text) : UINT64_MAX);
+	sha256_number(digest, text ? strlen(text) : UINT64_MAX);
 	if (text)
-		digest_add(digest, text, strlen(text));
+		sha256_add(digest, text, strlen(text));
 }
 
 void
-digest_end(struct digest *digest, char ret_hex[DIGEST_HEX_SIZE])
+sha256_end(struct sha256 *digest, char ret_hex[DIGEST_HEX_SIZE])
 {
 	unsigned char bytes[EVP_MAX_MD_SIZE] = {0};
 	unsigned size = 0;
@@ -69,7 +69,7 @@ digest_end(struct digest *digest, char ret_hex[DIGEST_HEX_SIZE])
 }
 
 void
-digest_free(struct digest *digest)
+sha256_free(struct sha256 *digest)
 {
 	if (digest)
 		EVP_MD_CTX_free(digest->context);
@@ -77,15 +77,15 @@ digest_free(struct digest *digest)
 }
 
 void
-digest_cleanup(struct digest **digest)
+sha256_cleanup(struct sha256 **digest)
 {
-	digest_free(*digest);
+	sha256_free(*digest);
 }
 
 int
-digest_copy(int from, int to, uint64_t max, uint64_t *ret_size, char ret_hex[DIGEST_HEX_SIZE], struct kettle_error *err)
+sha256_copy(int from, int to, uint64_t max, uint64_t *ret_size, char ret_hex[DIGEST_HEX_SIZE], struct kettle_error *err)
 {
-	AUTO_DIGEST struct digest *digest = digest_new();
+	AUTO_DIGEST struct sha256 *digest = sha256_new();
 	AUTO_FREE char *chunk = malloc(COPY_CHUNK);
 	if (!digest || !chunk)
 		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to copy a file.");
@@ -102,11 +102,11 @@ digest_copy(int from, int to, uint64_t max, uint64_t *ret_size, char ret_hex[DIG
 		if (total > max)
 			return kettle_fail(
 				err, KETTLE_ETOOBIG, "A file has more than the %llu bytes that are allowed.", (unsigned long long)max);
-		digest_add(digest, chunk, (size_t)n);
+		sha256_add(digest, chunk, (size_t)n);
 		if (to >= 0 && write_all(to, chunk, (size_t)n) != 0)
 			return kettle_fail(err, KETTLE_EIO, "A file could not be written: %s.", strerror(errno));
 	}
 	*ret_size = total;
-	digest_end(digest, ret_hex);
+	sha256_end(digest, ret_hex);
 	return 0;
 }

@@ -9,25 +9,25 @@
 
 #define DIGEST_HEX_SIZE 65
 
-struct digest; /* one digest that grows; opaque */
+struct sha256; /* one digest that grows; opaque */
 
 /* NULL: no memory. */
-struct digest *digest_new(void);
-void digest_add(struct digest *digest, const void *data, size_t size);
+struct sha256 *sha256_new(void);
+void sha256_add(struct sha256 *digest, const void *data, size_t size);
 /* Adds a text with its length before it, so that two fields never read as one. NULL counts as a field of its own. */
-void digest_field(struct digest *digest, const char *text);
-void digest_number(struct digest *digest, uint64_t value);
+void sha256_field(struct sha256 *digest, const char *text);
+void sha256_number(struct sha256 *digest, uint64_t value);
 /* Ends the digest: 64 hexadecimal digits and a NUL. */
-void digest_end(struct digest *digest, char ret_hex[DIGEST_HEX_SIZE]);
-void digest_free(struct digest *digest);
-#define AUTO_DIGEST __attribute__((cleanup(digest_cleanup)))
-void digest_cleanup(struct digest **digest);
+void sha256_end(struct sha256 *digest, char ret_hex[DIGEST_HEX_SIZE]);
+void sha256_free(struct sha256 *digest);
+#define AUTO_DIGEST __attribute__((cleanup(sha256_cleanup)))
+void sha256_cleanup(struct sha256 **digest);
 
 /*
  * Copies at most max bytes from one descriptor to another (to -1: reads only), from where they stand to the end, and
  * hashes them. KETTLE_ETOOBIG: there was more; KETTLE_EIO.
  */
-int digest_copy(
+int sha256_copy(
 	int from, int to, uint64_t max, uint64_t *ret_size, char ret_hex[DIGEST_HEX_SIZE], struct kettle_error *err);
 
 #endif

@@ -252,7 +252,7 @@ fail(struct warm_process *process, const char *why)
 		(void)buf_printf(&text, "A warm process could not be made, so its steps begin cold: %s: %.500s", why,
 			last_line(&process->said));
 	if (text.len && utf8_sanitize(text.data, text.len, &clean) < text.len)
-		emit_json(process->pool->setup.out, json_pack("{s:s, s:s}", "event", "error", "error", clean.data));
+		json_lines_json(process->pool->setup.out, json_pack("{s:s, s:s}", "event", "error", "error", clean.data));
 	process->warned = true;
 	end(process, FAILED);
 	tell(process, NULL, false);
@@ -601,7 +601,7 @@ complain(struct warm *warm)
 	if (warm->complained || (warm->module && !lacks_stand_in))
 		return;
 	warm->complained = true;
-	emit_json(
+	json_lines_json(
 		warm->setup.out, json_pack("{s:s, s:s}", "event", "error", "error",
 							 warm->module ? "What runs in Python start begins cold, since this installation of Kettle "
 											"has no kettle/warm/python."

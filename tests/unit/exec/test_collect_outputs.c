@@ -50,7 +50,7 @@ static void
 put(struct place *place, const char *name, const char *text, mode_t mode)
 {
 	AUTO_FREE char *path = path_join(place->out, name);
-	assert_int_equal(output_make_parents(path, NULL), 0);
+	assert_int_equal(collect_outputs_make_parents(path, NULL), 0);
 	assert_int_equal(file_write(path, text, strlen(text), mode, NULL), 0);
 }
 
@@ -58,7 +58,7 @@ static int
 collect(struct place *place, const char *name, uint64_t max, bool missing_ok)
 {
 	AUTO_JSON json_t *names = json_pack("[s]", name);
-	return output_collect(place->fd, names, place->kept, max, missing_ok, place->manifest, &place->err);
+	return collect_outputs_collect(place->fd, names, place->kept, max, missing_ok, place->manifest, &place->err);
 }
 
 static void
@@ -178,16 +178,17 @@ places_files_and_folders(void **state)
 	for (int link = 0; link < 2; link++) {
 		AUTO_FREE char *to = path_join(place.dir, link ? "linked" : "copied");
 		assert_int_equal(mkdir(to, 0755), 0);
-		assert_int_equal(output_link(place.manifest, place.kept, "p", to, "bin/q", link, NULL), 0);
-		assert_int_equal(output_link(place.manifest, place.kept, "lib", to, "tree", link, NULL), 0);
-		assert_int_equal(output_link(place.manifest, place.kept, "lib/deep/b", to, "b", link, NULL), 0);
+		assert_int_equal(collect_outputs_link(place.manifest, place.kept, "p", to, "bin/q", link, NULL), 0);
+		assert_int_equal(collect_outputs_link(place.manifest, place.kept, "lib", to, "tree", link, NULL), 0);
+		assert_int_equal(collect_outputs_link(place.manifest, place.kept, "lib/deep/b", to, "b", link, NULL), 0);
 		assert_content(to, "bin/q", "program", 0755);
 		assert_content(to, "tree/a", "one", 0644);
 		assert_content(to, "tree/deep/b", "two", 0644);
 		assert_content(to, "b", "two", 0644);
-		assert_int_equal(output_link(place.manifest, place.kept, "li", to, "x", link, &place.err), KETTLE_ENOENT);
+		assert_int_equal(
+			collect_outputs_link(place.manifest, place.kept, "li", to, "x", link, &place.err), KETTLE_ENOENT);
 		/* Never over what is there. */
-		assert_int_equal(output_link(place.manifest, place.kept, "p", to, "b", link, &place.err), KETTLE_EIO);
+		assert_int_equal(collect_outputs_link(place.manifest, place.kept, "p", to, "b", link, &place.err), KETTLE_EIO);
 	}
 	place_remove(&place);
 }

@@ -52,7 +52,7 @@ environment(const char *gpus_text, const char *cuda, const char *rocr, const cha
 	const struct {
 		const char *name, *value;
 	} wanted[] = {{"CUDA_VISIBLE_DEVICES", cuda}, {"ROCR_VISIBLE_DEVICES", rocr}, {"HIP_VISIBLE_DEVICES", hip}};
-	assert_int_equal(devices_environment(reading, gpus, env), 0);
+	assert_int_equal(gpu_nodes_environment(reading, gpus, env), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
 		const char *value = json_string_value(json_object_get(env, wanted[i].name));
 		assert_true((value == NULL) == (wanted[i].value == NULL));
@@ -81,10 +81,10 @@ test_folders(void **state)
 	AUTO_JSON json_t *reading = machine();
 	AUTO_JSON json_t *gpus = json_loads("[\"0\"]", 0, NULL);
 	AUTO_JSON json_t *folders = json_array();
-	assert_int_equal(devices_folders(reading, gpus, folders), 0);
+	assert_int_equal(gpu_nodes_folders(reading, gpus, folders), 0);
 	assert_int_equal(json_array_size(folders), 0);
 	(void)json_array_append_new(gpus, json_string("3"));
-	assert_int_equal(devices_folders(reading, gpus, folders), 0);
+	assert_int_equal(gpu_nodes_folders(reading, gpus, folders), 0);
 	assert_string_equal(json_string_value(json_array_get(folders, 0)), "/sys/class/kfd");
 }
 

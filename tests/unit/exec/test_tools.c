@@ -44,11 +44,11 @@ finds_versions(void **state)
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		char version[64];
-		toolfacts_version(cases[i].text, version, sizeof(version));
+		tool_probe_version(cases[i].text, version, sizeof(version));
 		assert_string_equal(version, cases[i].wanted);
 	}
 	char small[4];
-	toolfacts_version("1.2.3.4.5", small, sizeof(small));
+	tool_probe_version("1.2.3.4.5", small, sizeof(small));
 	assert_string_equal(small, "1.2");
 }
 
@@ -62,16 +62,16 @@ runs_commands(void **state)
 		{.argv = {"/no/such/program"}},
 		{.argv = {"/bin/sh", "-c", "yes | head -c 1000000"}},
 	};
-	command_run(commands, ARRAY_SIZE(commands), NULL);
+	tool_query_run(commands, ARRAY_SIZE(commands), NULL);
 	assert_true(commands[0].passed);
-	assert_string_equal(command_line(&commands[0]), "first");
+	assert_string_equal(tool_query_line(&commands[0]), "first");
 	assert_false(commands[1].passed);
 	assert_false(commands[2].passed);
-	assert_string_equal(command_line(&commands[2]), "");
+	assert_string_equal(tool_query_line(&commands[2]), "");
 	assert_true(commands[3].output.len <= COMMAND_MAX_OUTPUT + 4096);
 	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
 		buf_free(&commands[i].output);
-	command_run(NULL, 0, NULL);
+	tool_query_run(NULL, 0, NULL);
 }
 
 static void
@@ -448,12 +448,12 @@ stamps_folders(void **state)
 	AUTO_FREE char *below = path_join(dir, "a/b");
 	assert_int_equal(file_mkdirs(below, 0755, NULL), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(hexes); i++) {
-		AUTO_DIGEST struct digest *digest = digest_new();
+		AUTO_DIGEST struct sha256 *digest = sha256_new();
 		unsigned left = 100;
 		if (i == 2)
 			write_tool(below, "header.h", "1");
-		toolfacts_stamp_tree(dir, digest, &left);
-		digest_end(digest, hexes[i]);
+		tool_probe_stamp_tree(dir, digest, &left);
+		sha256_end(digest, hexes[i]);
 	}
 	assert_string_equal(hexes[0], hexes[1]);
 	assert_string_not_equal(hexes[1], hexes[2]);

@@ -125,22 +125,22 @@ static void
 slots_are_counted(void **state)
 {
 	(void)state;
-	struct builds builds = {.max = 2};
-	struct build_slot a, b, c, d, e;
+	struct build_slots builds = {.max = 2};
+	struct build_waiter a, b, c, d, e;
 	granted[0] = '\0';
-	assert_true(builds_acquire(&builds, &a, note, "a"));
-	assert_true(builds_acquire(&builds, &b, note, "b"));
-	assert_false(builds_acquire(&builds, &c, note, "c"));
-	assert_false(builds_acquire(&builds, &d, note, "d"));
-	assert_false(builds_acquire(&builds, &e, note, "e"));
-	builds_release(&builds, &d);
-	builds_release(&builds, &a);
+	assert_true(build_slots_acquire(&builds, &a, note, "a"));
+	assert_true(build_slots_acquire(&builds, &b, note, "b"));
+	assert_false(build_slots_acquire(&builds, &c, note, "c"));
+	assert_false(build_slots_acquire(&builds, &d, note, "d"));
+	assert_false(build_slots_acquire(&builds, &e, note, "e"));
+	build_slots_release(&builds, &d);
+	build_slots_release(&builds, &a);
 	assert_string_equal(granted, "c");
-	builds_release(&builds, &a);
-	builds_release(&builds, &b);
+	build_slots_release(&builds, &a);
+	build_slots_release(&builds, &b);
 	assert_string_equal(granted, "ce");
-	builds_release(&builds, &c);
-	builds_release(&builds, &e);
+	build_slots_release(&builds, &c);
+	build_slots_release(&builds, &e);
 	assert_int_equal(builds.running, 0);
 	assert_null(builds.queue);
 }
@@ -149,20 +149,20 @@ static void
 same_builds_follow_each_other(void **state)
 {
 	(void)state;
-	struct builds builds = {.max = 2};
-	struct build_flight a, b, c, other;
+	struct build_slots builds = {.max = 2};
+	struct build_inflight a, b, c, other;
 	char key[DIGEST_HEX_SIZE] = "k", second[DIGEST_HEX_SIZE] = "l";
 	granted[0] = '\0';
-	assert_true(builds_take_off(&builds, &a, key, note, "a"));
-	assert_false(builds_take_off(&builds, &b, key, note, "b"));
-	assert_false(builds_take_off(&builds, &c, key, note, "c"));
-	assert_true(builds_take_off(&builds, &other, second, note, "o"));
-	builds_land(&builds, &b);
-	builds_land(&builds, &a);
+	assert_true(build_slots_begin(&builds, &a, key, note, "a"));
+	assert_false(build_slots_begin(&builds, &b, key, note, "b"));
+	assert_false(build_slots_begin(&builds, &c, key, note, "c"));
+	assert_true(build_slots_begin(&builds, &other, second, note, "o"));
+	build_slots_end(&builds, &b);
+	build_slots_end(&builds, &a);
 	assert_string_equal(granted, "c");
-	builds_land(&builds, &a);
-	builds_land(&builds, &c);
-	builds_land(&builds, &other);
+	build_slots_end(&builds, &a);
+	build_slots_end(&builds, &c);
+	build_slots_end(&builds, &other);
 	assert_null(builds.flights);
 	assert_string_equal(granted, "c");
 }
