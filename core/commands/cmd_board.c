@@ -16,7 +16,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* Words that stand where a board's name could in a route of the field's API or of a page. */
+/* Words that stand where a board's name could in a route of KernelBot's API or of a page. */
 static const char *const reserved[] = {"admin", "all", "api", "assets", "auth", "boards", "code", "device", "devices",
 	"docs", "events", "favicon.ico", "files", "gpu", "gpus", "health", "invite", "invites", "join", "leaderboard",
 	"leaderboards", "link", "list", "login", "logout", "me", "metrics", "new", "openapi.json", "problems", "queue",

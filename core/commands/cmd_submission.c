@@ -226,7 +226,7 @@ load_jobs(struct db *db, const json_t *row, json_t **ret_jobs, struct kettle_err
 	return code;
 }
 
-/* The field's words. */
+/* KernelBot's words. */
 static const char *
 status_of_state(const char *state)
 {
@@ -326,7 +326,7 @@ status_object(const json_t *row, const json_t *jobs)
 	return json_pack("{s:s, s:o, s:s}", "status", status, "error", error, "last_heartbeat", beat);
 }
 
-/* The runs of all jobs in the field's form: a result only of public test and benchmark runs. */
+/* The runs of all jobs in KernelBot's form: a result only of public test and benchmark runs. */
 static json_t *
 field_runs(const json_t *jobs)
 {

@@ -350,7 +350,7 @@ cmd_submit(struct db *db, const struct command_env *env, const struct actor *act
 		.env = env,
 		.actor = actor,
 		.args = args,
-		/* The field's word for it. */
+		/* KernelBot's word for it. */
 		.mode = strcmp(mode, "leaderboard") == 0 ? "ranked" : mode,
 	};
 	int code = check_all(&submit, err);

@@ -438,7 +438,7 @@ const struct command commands[] = {
 		ARGUMENTS(submission_id), .run = cmd_submission_show,
 		.details = "Of others it shows the code and the score of what is ranked, where the leaderboard opens that.",
 		.answer = "`{\"id\", \"leaderboard_name\", \"file_name\", \"user_name\", \"mode\", \"state\", \"done\", "
-				  "\"code\", \"job\": {\"status\", \"error\", \"last_heartbeat\"}, \"runs\": [field's form], "
+				  "\"code\", \"job\": {\"status\", \"error\", \"last_heartbeat\"}, \"runs\": [KernelBot's form], "
 				  "\"rank\": {device: rank}, \"jobs\": [{\"job\", \"device\", \"state\", \"score\", \"error\", "
 				  "\"waits\": why its device cannot serve it now, \"compilation\", \"runs\", \"artifacts\", "
 				  "\"rank\"}]}`."},

@@ -138,7 +138,7 @@ command_run_fn cmd_problems_sync;
 
 /*
  * submit {file, leaderboard?, device?, mode}: {"id", "leaderboard", "mode", "devices": [name], "jobs": [{"job",
- * "device"}], "seq": number of its event}. The checks come in the order of the field's API, each with its own sentence:
+ * "device"}], "seq": number of its event}. The checks come in the order of KernelBot's API, each with its own sentence:
  * mode; board (ENOENT), device (EINVAL, lists them); file not empty, at most env->submission_bytes (ETOOBIG), UTF-8
  * without NUL, extension; accepting (EUNAVAIL); banned (EACCES); header directives; access to a closed board (EACCES);
  * rate limit (ERATE, retry_s); deadline (EINVAL). Stores submission and jobs with a fresh secret seed; event
@@ -164,7 +164,7 @@ command_run_fn cmd_submission_list;
  *            there is one): {"job", "state", "error", "ended"} of a rerun that came to nothing,
  *            "runs": [{"mode", "secret", "index", "passed", "state", "score", …}]}]}.
  * `timing` is the verdict's (verdict.h); its parts get "record_ns", the time until the verdict was stored, a moment later.
- * Of a secret run: mode, secret, passed and score. `status` is a word of the field's API and says running until all
+ * Of a secret run: mode, secret, passed and score. `status` is a word of KernelBot's API and says running until all
  * jobs have ended; then the worst counts.
  */
 command_run_fn cmd_submission_show;

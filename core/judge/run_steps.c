@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes the run steps that every language's plan ends in: the field's harness protocol, written down once. */
+/* Makes the run steps that every language's plan ends in: the POPCORN protocol, written down once. */
 #include <config.h>
 
 #include "judge/run_steps.h"
@@ -70,7 +70,7 @@ add_list(struct buf *text, const json_t *list)
 	return rc ? rc : buf_adds(text, "]");
 }
 
-/* One value as a harness of the field reads it, which is how Python writes it. */
+/* One value as a KernelBot-compatible harness reads it, which is how Python writes it. */
 static int
 add_value(struct buf *text, const json_t *value)
 {

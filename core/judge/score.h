@@ -18,7 +18,7 @@ struct verdict_score {
  * twice the mean. EINVAL: a mean is missing, no number, not finite or not above zero; low and high are not two such
  * numbers around it; the calibrator, ratio, calibrator-ns or raw-mean are there and are none; with a calibrator, a
  * mean below half of the best call. The sentence goes on from "the … run is void: ". An err that is no number is
- * passed over: in the field a single call has such a one. [any]
+ * passed over: in KernelBot a single call has such a one. [any]
  */
 int verdict_score(const json_t *result, size_t count, const char *ranking_by, struct verdict_score *ret_score,
 	struct kettle_error *err);

@@ -125,7 +125,7 @@ message_of(const struct kettle_error *why)
 	return why->message[0] ? json_string(why->message) : json_null();
 }
 
-/* For a step that ran out of time the field expects 114, whatever signal ended it. */
+/* For a step that ran out of time KernelBot expects 114, whatever signal ended it. */
 static json_t *
 exit_of(const struct step_result *read, const json_t *outcome)
 {
@@ -178,7 +178,7 @@ bounded(const json_t *object, const char *key)
 	return json_incref(value);
 }
 
-/* What the run ran on, as the field's records have it. New reference. */
+/* What the run ran on, as KernelBot's records have it. New reference. */
 static json_t *
 system_of(const struct verdict_builder *builder)
 {

@@ -25,7 +25,7 @@
 static int
 record(struct profile *profile, const char *log, struct kettle_error *err)
 {
-	/* The field's harnesses go by POPCORN_NCU: no profiler of their own then, and the range around one call. */
+	/* KernelBot-compatible harnesses go by POPCORN_NCU: no profiler of their own then, and the range around one call. */
 	struct child child = {.mark = -1, .variables = {{"POPCORN_NCU", "1"}, {"KETTLE_PROFILER", "ncu"}}};
 	child_add(&child, profile->tool, "--set", "full", "--nvtx", "--nvtx-include", "custom_kernel/", "--import-source",
 		"yes", "-c", LAUNCHES, "-f", "--log-file", log, "-o", REPORT_FILE, NULL);

@@ -145,7 +145,7 @@ def parse_case(line):
 
 
 def combined(seed, secret):
-    """The seed of a case together with the secret one, as every harness of the field does it."""
+    """The seed of a case together with the secret one, as every harness of KernelBot does it."""
     return seed + (seed + secret) * (seed + secret + 1) // 2
 
 
@@ -188,7 +188,7 @@ def median(values):
 
 
 def statistics_of(samples):
-    """runs, mean, std, err, best and worst of at least one sample, as the field reports them."""
+    """runs, mean, std, err, best and worst of at least one sample, as KernelBot reports them."""
     n = len(samples)
     mean = sum(samples) / n
     std = (sum((sample - mean) ** 2 for sample in samples) / (n - 1)) ** 0.5 if n > 1 else 0.0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The harness of boards that are made of a single reference file, in the older form of the field: reference.py defines
+"""The harness of boards that are made of a single reference file, in the older form of KernelBot: reference.py defines
 
   generate_input()                                 one input; every call another one (random, numpy, torch are seeded)
   ref_kernel(data)                                 the right output

@@ -4,7 +4,7 @@
 The heads of the files are those of attacks.py, where `runs`, `within`, `needs` and `hides` mean the same, as is said there
 of limits of time, and:
   task:     the board: py (default; the harness that Kettle brings), single (the one of boards of a single reference
-            file) or field (a spawn pool, as they are in the field)
+            file) or field (a spawn pool, as they are in KernelBot)
   mode:     of the submission (default test)
   alone:    yes: nothing but the honest one runs beside it
   imports:  a module that the interpreter must have, else it is skipped

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Section baseline: a task that computes next to nothing, in Kettle and by a driver that does what the field's reference
+"""Section baseline: a task that computes next to nothing, in Kettle and by a driver that does what KernelBot's reference
 does: for each of test, benchmark and leaderboard, public and then secret, the submission is run once beforehand and then
 the harness in a fresh interpreter, which starts a spawn pool of one. Without sandbox, queue or database. A shipped task in
 C++ besides, which that driver compiles before each run."""
@@ -50,7 +50,7 @@ def write_task(folder, module):
 
 
 def phase(prepare, harness, folder, mode, secret, cases=None):
-    """What the field does for one mode: a command beforehand, and then the harness."""
+    """What KernelBot does for one mode: a command beforehand, and then the harness."""
     (folder / "cases.txt").write_text((cases or CASES)[mode])
     subprocess.run(prepare, cwd=folder, check=True)
     ours, theirs = socket.socketpair()
@@ -111,7 +111,7 @@ def compare(section, module, warm):
                 progress(f"    {module} {number + 1}")
                 for what, mode, modes, halves in (("test", "test", ("test",), 1), ("ranked", "ranked", CASES, 2)):
                     took = drive(python, task, code, box.root / "drive", modes, halves)
-                    field = f"{module}, {what}: as the field does it"
+                    field = f"{module}, {what}: as KernelBot does it"
                     section.add(field, took * 1e3)
                     for kettle in kettles:
                         took, job = kettle.submit(code, mode)
@@ -127,14 +127,14 @@ def compare(section, module, warm):
                 kettle.box.__exit__()
     for what in ("test", "ranked"):
         for name, _ in kinds:
-            section.ratio(f"{module}, {what}: the field over {name}", f"{module}, {what}: as the field does it",
+            section.ratio(f"{module}, {what}: KernelBot over {name}", f"{module}, {what}: as KernelBot does it",
                           f"{module}, {what}: {name}")
 
 
 # ---- C++ ----
 
 def compiled_cases():
-    """The shipped task's cases, as the field writes them: of the benchmarks only the last one counts."""
+    """The shipped task's cases, as KernelBot writes them: of the benchmarks only the last one counts."""
     text = (TASKS / COMPILED / "task.yml").read_text()
 
     def rows(key):
@@ -169,12 +169,12 @@ def compare_compiled(section):
             progress(f"    {COMPILED} {number + 1}")
             file = box.write(f"s{number}.cpp", f"{box.solution().read_text()}\n// {number}\n")
             took = drive_compiled(task, file, box.root / "drive", cases)
-            section.add(f"{COMPILED}, ranked: as the field does it", took * 1e3)
+            section.add(f"{COMPILED}, ranked: as KernelBot does it", took * 1e3)
             took, job = box.submit(file, "b", "ranked")
             section.add(f"{COMPILED}, ranked: Kettle", took * 1e3)
             split(section, f"{COMPILED}, ranked, Kettle", took, job)
         stop_server(child)
-    section.ratio(f"{COMPILED}, ranked: the field over Kettle", f"{COMPILED}, ranked: as the field does it",
+    section.ratio(f"{COMPILED}, ranked: KernelBot over Kettle", f"{COMPILED}, ranked: as KernelBot does it",
                   f"{COMPILED}, ranked: Kettle")
 
 

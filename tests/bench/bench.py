@@ -68,7 +68,7 @@ SECTIONS = {
     "gpu": (gpu.measure, "Compiling for a GPU", gpu.__doc__.split(": ", 1)[1]),
     "tasks": (submissions.tasks, "Ranked submissions of the shipped tasks",
               "New code each time, through a server, split as above; *run* is the task's own work."),
-    "baseline": (baseline.measure, "Beside a driver that works as the field's reference does", baseline.__doc__.split(": ", 1)[1]),
+    "baseline": (baseline.measure, "Beside a driver that works as KernelBot's reference does", baseline.__doc__.split(": ", 1)[1]),
     "kinds": (kinds.measure, "Scores of warm and of cold runs",
               "The milliseconds of ranked submissions of shipped tasks, by turns in runs that begin as copies of a warm "
               "interpreter and in runs that begin in a fresh one."),
@@ -137,7 +137,7 @@ def page_section(data):
 
 
 def beside(data, name):
-    """How many times as long the field's way takes, where a row says what that is."""
+    """How many times as long KernelBot's way takes, where a row says what that is."""
     row = data["rows"][name]
     other = data["rows"].get(row.get("beside"), {}).get("samples")
     return number_text(statistics.median(other) / statistics.median(row["samples"])) if other else ""
@@ -148,7 +148,7 @@ def page_asked(sections):
     rows = [[data["title"], *row[:3], row[4], beside(data, row[0])] for data in sections for row in table(data) if row[1]]
     if not rows:
         return []
-    return ["## What is asked", "", "| section | what | asked | median | p99 | the field over it |",
+    return ["## What is asked", "", "| section | what | asked | median | p99 | KernelBot over it |",
             "|---|---|---|---:|---:|---:|",
             *(f"| {' | '.join(row)} |" for row in rows), ""]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A harness in the field's form for the section baseline: a fresh spawn pool of one does all that runs a submission."""
+"""A harness in KernelBot's form for the section baseline: a fresh spawn pool of one does all that runs a submission."""
 import multiprocessing
 import os
 import sys

@@ -15,7 +15,7 @@ from measure import Box, Cannot, plugins, progress, rounds
 PLACES = ("/usr/local/cuda/bin/nvcc", "/opt/cuda/bin/nvcc")
 BOARDS = (("vectoradd_cuda", "naive.cu"), ("matmul_cuda", "tensor_cores.cu"))
 PATIENCE = 300  # seconds for one job
-LAMBDA = "--expt-extended-lambda"  # which boards of the field are compiled with
+LAMBDA = "--expt-extended-lambda"  # which KernelBot-compatible boards are compiled with
 
 
 def compiler():

@@ -8,7 +8,7 @@ import time
 from measure import BUILD, Box, Cannot, interpreter, progress, rounds
 
 FIRST_LINE = "{imports}import time\nprint(time.monotonic_ns())\n"
-# Of harnesses in the field's form: the work is imported by the pool's process, and with it what the work imports.
+# Of harnesses in KernelBot's form: the work is imported by the pool's process, and with it what the work imports.
 POOL = """{imports}import multiprocessing
 import time
 

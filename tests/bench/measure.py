@@ -45,7 +45,7 @@ class Section:
 
     def add(self, name, *values, unit="ms", asked=None, beside=None):
         """asked: what the median (where it begins with p99, that) is to reach, as text; beside: the row of the same work
-        done as the field does it."""
+        done as KernelBot does it."""
         self.row(name, unit, asked, beside)["samples"] += [round(float(value), 6) for value in values]
 
     def timed(self, name, fn, asked=None):

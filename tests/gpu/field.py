@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Boards in the form of the field's, as they are: those that lie here, and what --task-folder brings."""
+"""Boards in the form of KernelBot's, as they are: those that lie here, and what --task-folder brings."""
 import json
 import pathlib
 import re

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Languages for tests: the real cpp, and stand-ins that take the field's py and cu tasks. */
+/* Languages for tests: the real cpp, and stand-ins that take KernelBot's py and cu tasks. */
 #ifndef TEST_LANGUAGES_H
 #define TEST_LANGUAGES_H
 

@@ -74,7 +74,7 @@ machine_describe(void)
 	struct cores cores = {0};
 	(void)cores_allowed(&cores, NULL);
 	char platform[4 * sizeof(name.sysname)];
-	/* As the field's harnesses name it, which ask Python. */
+	/* As KernelBot-compatible harnesses name it, which ask Python. */
 	(void)snprintf(platform, sizeof(platform), "%s-%s-%s-with-glibc%s", name.sysname, name.release, name.machine,
 		gnu_get_libc_version());
 	json_t *machine = json_pack("{s:s, s:I, s:I, s:s, s:s, s:s}", "cpu", model ? model : "unknown", "cores",

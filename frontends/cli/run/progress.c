@@ -181,7 +181,7 @@ progress_waits(const struct progress *progress)
 	return false;
 }
 
-/* Run steps are called as their mode is; the field's "leaderboard" mode is what people know as ranked. */
+/* Run steps are called as their mode is; KernelBot's "leaderboard" mode is what people know as ranked. */
 static const char *
 step_label(const char *step, bool secret)
 {

@@ -37,7 +37,7 @@ static const struct kettle_option options[] = {
 
 static const char *const source_extensions[] = {".cu", ".cpp", ".cc", ".cxx", ".c", NULL};
 
-/* What boards of the field are compiled with; nvcc takes what it does not know for the host compiler's. */
+/* What KernelBot-compatible boards are compiled with; nvcc takes what it does not know for the host compiler's. */
 static const char *const usual_flags[] = {"-O3", "-DNDEBUG", "--expt-relaxed-constexpr",
 	"-forward-unknown-to-host-compiler", "-Xcompiler=-Wno-psabi", "-Xcompiler=-fno-strict-aliasing",
 	"-Xptxas=--warn-on-spills", NULL};

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# class: Result channel: killing the harness after writing for it (a harness of the field)
+# class: Result channel: killing the harness after writing for it (a KernelBot-compatible harness)
 # tries: to end the harness from a worker, and the pool's helpers with it, before it can say that the output is wrong.
 # expect: failed
 # task: field

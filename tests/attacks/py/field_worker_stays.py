@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# class: Endless: threads left, a worker that no signal ends (a harness of the field)
+# class: Endless: threads left, a worker that no signal ends (a KernelBot-compatible harness)
 # tries: to keep the pool from ending: signals are ignored, threads go on, exit handlers never return.
 # expect: timed_out passed
 # task: field

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# class: Result channel: an object that executes when the parent unpickles it (a harness of the field)
+# class: Result channel: an object that executes when the parent unpickles it (a KernelBot-compatible harness)
 # tries: to have the harness load an object from the pool, and to be there then, with seed and channel.
 # expect: passed
 # mode: ranked

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# class: Result channel: writing the verdict, in a worker of the field's pool
+# class: Result channel: writing the verdict, in a worker of KernelBot's pool
 # tries: in a worker of a spawn pool, to write the verdict by every number and every process, and then to be wrong.
 # expect: failed
 # task: field

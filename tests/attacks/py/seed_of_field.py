@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# class: Correctness: reading the secret seed in the environment, in /proc (a harness of the field)
+# class: Correctness: reading the secret seed in the environment, in /proc (a KernelBot-compatible harness)
 # tries: in a worker of a spawn pool, to find seed and channel in everything that it inherits or can look into.
 # expect: passed
 # mode: ranked

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Doubling, in the older form of the field."""
+"""Doubling, in the older form of KernelBot."""
 import random
 
 

@@ -346,7 +346,7 @@ test_single(void **state)
 	scratch_remove(scratch);
 }
 
-/* The references of the fixtures, by the endings that the field uses. */
+/* The references of the fixtures, by the endings that KernelBot uses. */
 static void
 test_single_fixtures(void **state)
 {

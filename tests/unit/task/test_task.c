@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tasks: every form of the field loads, and every bad task gets its sentence. */
+/* Tasks: every form of KernelBot loads, and every bad task gets its sentence. */
 #include <config.h>
 
 #include "task/task.h"
@@ -47,7 +47,7 @@ text_at(const json_t *value, const char *key)
 	return json_string_value(at(value, key));
 }
 
-/* ---- forms of the field ---- */
+/* ---- forms of KernelBot ---- */
 
 static void
 test_python(void **state)

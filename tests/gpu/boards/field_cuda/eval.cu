@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A harness in the field's form: one process, inputs on the host, `eval MODE CASES`, lines on POPCORN_FD.
+// A harness in KernelBot's form: one process, inputs on the host, `eval MODE CASES`, lines on POPCORN_FD.
 #include "reference.cuh"
 #include "utils.h"
 

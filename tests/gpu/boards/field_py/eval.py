@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A harness in the field's form: a spawn pool of one calls the submission; this process alone reports."""
+"""A harness in KernelBot's form: a spawn pool of one calls the submission; this process alone reports."""
 import dataclasses
 import math
 import multiprocessing
