@@ -118,7 +118,7 @@ file_write(const char *path, const void *data, size_t size, mode_t mode, struct 
 
 /* Makes one folder unless it is there. */
 static int
-make_folder(const char *path, mode_t mode, struct kettle_error *err)
+make_file_folder(const char *path, mode_t mode, struct kettle_error *err)
 {
 	struct stat st;
 	if (mkdir(path, mode) == 0)
@@ -141,12 +141,12 @@ file_mkdirs(const char *path, mode_t mode, struct kettle_error *err)
 		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to make the folder %s.", path);
 	for (char *slash = strchr(copy + (*copy != '\0'), '/'); slash; slash = strchr(slash + 1, '/')) {
 		*slash = '\0';
-		int rc = make_folder(copy, mode, err);
+		int rc = make_file_folder(copy, mode, err);
 		*slash = '/';
 		if (rc)
 			return rc;
 	}
-	return make_folder(copy, mode, err);
+	return make_file_folder(copy, mode, err);
 }
 
 char *

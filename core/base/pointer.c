@@ -30,7 +30,7 @@ pointer_add_index(struct buf *pointer, size_t index)
 
 /* Appends one part without its escapes. */
 static int
-add_part(struct buf *out, const char *part, size_t len)
+add_pointer_part(struct buf *out, const char *part, size_t len)
 {
 	int rc = 0;
 	for (size_t i = 0; i < len && rc == 0; i++) {
@@ -51,7 +51,7 @@ pointer_add_path(struct buf *out, const char *pointer)
 		if (!first || index)
 			rc = buf_adds(out, index ? "[" : ".");
 		if (rc == 0)
-			rc = add_part(out, pointer, len);
+			rc = add_pointer_part(out, pointer, len);
 		if (rc == 0 && index)
 			rc = buf_adds(out, "]");
 		pointer += len;

@@ -62,7 +62,7 @@ is_blank(uint32_t code)
 
 /* Takes one character; false: nothing more fits. */
 static bool
-take(struct buf *out, const char *data, size_t length, bool lines, size_t *left)
+sanitize_take(struct buf *out, const char *data, size_t length, bool lines, size_t *left)
 {
 	uint32_t code = decode(data, length);
 	bool kept = lines && (code == '\n' || code == '\t' || code == ' ');
@@ -88,7 +88,7 @@ clean(const char *text, size_t max_characters, bool lines)
 	utf8_sanitize(text, strlen(text), &valid);
 	for (size_t at = 0; at < valid.len;) {
 		size_t length = utf8_length(valid.data + at, valid.len - at);
-		if (length == 0 || !take(&out, valid.data + at, length, lines, &max_characters))
+		if (length == 0 || !sanitize_take(&out, valid.data + at, length, lines, &max_characters))
 			break;
 		at += length;
 	}

@@ -296,7 +296,7 @@ schema_fits(const json_t *root, const json_t *schema, const json_t *value)
 	return true;
 }
 
-static int fill(const json_t *root, const json_t *schema, json_t *value, unsigned depth);
+static int schema_fill(const json_t *root, const json_t *schema, json_t *value, unsigned depth);
 
 static int
 fill_object(const json_t *root, const json_t *schema, json_t *value, unsigned depth)
@@ -317,13 +317,13 @@ fill_object(const json_t *root, const json_t *schema, json_t *value, unsigned de
 		if (!inner)
 			inner = rest;
 		if (rc == 0 && json_is_object(inner))
-			rc = fill(root, inner, member, depth);
+			rc = schema_fill(root, inner, member, depth);
 	}
 	return rc;
 }
 
 static int
-fill(const json_t *root, const json_t *schema, json_t *value, unsigned depth)
+schema_fill(const json_t *root, const json_t *schema, json_t *value, unsigned depth)
 {
 	int rc = 0;
 	size_t i;
@@ -331,10 +331,10 @@ fill(const json_t *root, const json_t *schema, json_t *value, unsigned depth)
 	if (depth >= SCHEMA_MAX_DEPTH)
 		return KETTLE_EINVAL;
 	if (json_object_get(schema, "$ref"))
-		rc = fill(root, schema_resolve(root, schema), value, depth + 1);
+		rc = schema_fill(root, schema_resolve(root, schema), value, depth + 1);
 	json_array_foreach(json_object_get(schema, "oneOf"), i, inner) {
 		if (rc == 0 && schema_fits(root, inner, value)) {
-			rc = fill(root, inner, value, depth + 1);
+			rc = schema_fill(root, inner, value, depth + 1);
 			break;
 		}
 	}
@@ -343,7 +343,7 @@ fill(const json_t *root, const json_t *schema, json_t *value, unsigned depth)
 	const json_t *items = json_object_get(schema, "items");
 	json_array_foreach(value, i, inner) {
 		if (rc == 0 && items)
-			rc = fill(root, items, inner, depth + 1);
+			rc = schema_fill(root, items, inner, depth + 1);
 	}
 	return rc;
 }
@@ -351,7 +351,7 @@ fill(const json_t *root, const json_t *schema, json_t *value, unsigned depth)
 int
 schema_defaults(const json_t *schema, json_t *value, struct kettle_error *err)
 {
-	int rc = fill(schema, schema, value, 0);
+	int rc = schema_fill(schema, schema, value, 0);
 	if (rc == KETTLE_EINVAL)
 		return kettle_fail(err, rc, "The value is nested too deeply.");
 	if (rc)

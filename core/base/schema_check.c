@@ -272,7 +272,7 @@ add_pointer(struct buf *out, const struct path_node *node)
 }
 
 static void
-begin(const struct check *check, const char *pointer, struct buf *out)
+schema_check_begin(const struct check *check, const char *pointer, struct buf *out)
 {
 	int line = check->lines ? yaml_line(check->lines, pointer) : 0;
 	if (check->name && line)
@@ -288,7 +288,7 @@ fault(const struct check *check, const struct path_node *node, const char *sente
 	AUTO_BUF struct buf pointer = {0}, out = {0};
 	(void)buf_adds(&pointer, check->base);
 	add_pointer(&pointer, node);
-	begin(check, pointer.data ? pointer.data : "", &out);
+	schema_check_begin(check, pointer.data ? pointer.data : "", &out);
 	if (pointer.len == 0)
 		(void)buf_adds(&out, check->name ? "the top level" : "The top level");
 	else
@@ -357,7 +357,7 @@ unknown_key(const struct check *check, const json_t *properties, const char *key
 	const struct path_node at = {.up = node, .key = key};
 	(void)buf_adds(&pointer, check->base);
 	add_pointer(&pointer, &at);
-	begin(check, pointer.data ? pointer.data : "", &out);
+	schema_check_begin(check, pointer.data ? pointer.data : "", &out);
 	(void)buf_adds(&out, check->name ? "unknown key `" : "Unknown key `");
 	say_string(&out, key, strlen(key));
 	(void)buf_adds(&out, "`");
@@ -390,7 +390,7 @@ kept_pattern(struct patterns *patterns, const char *pattern)
 }
 
 static bool
-matches(const struct check *check, const char *pattern, const char *text, size_t size)
+schema_matches(const struct check *check, const char *pattern, const char *text, size_t size)
 {
 	if (strlen(text) != size)
 		return false;
@@ -422,7 +422,7 @@ check_string(struct check *check, const json_t *schema, const json_t *value, con
 	const json_t *min = json_object_get(schema, "minLength"), *max = json_object_get(schema, "maxLength");
 	if ((min && count < (size_t)json_integer_value(min)) || (max && count > (size_t)json_integer_value(max)))
 		return mismatch(check, schema, value, node);
-	if (!pattern || matches(check, pattern, text, size))
+	if (!pattern || schema_matches(check, pattern, text, size))
 		return 0;
 	AUTO_BUF struct buf out = {0};
 	(void)buf_printf(&out, "must match the pattern %s; ", pattern);
@@ -489,7 +489,7 @@ check_member(
 }
 
 static int
-check_names(struct check *check, const json_t *schema, const json_t *value, const struct path_node *node)
+schema_check_names(struct check *check, const json_t *schema, const json_t *value, const struct path_node *node)
 {
 	const json_t *names = json_object_get(schema, "propertyNames");
 	const char *pattern = json_string_value(json_object_get(names, "pattern")), *key;
@@ -497,7 +497,7 @@ check_names(struct check *check, const json_t *schema, const json_t *value, cons
 	if (!pattern)
 		return 0;
 	json_object_foreach((json_t *)value, key, unused) {
-		if (matches(check, pattern, key, strlen(key)))
+		if (schema_matches(check, pattern, key, strlen(key)))
 			continue;
 		const struct path_node at = {.up = node, .key = key};
 		AUTO_BUF struct buf out = {0};
@@ -528,7 +528,7 @@ check_object(struct check *check, const json_t *schema, const json_t *value, con
 	const char *key;
 	json_t *member;
 	/* First what is there: a key that was meant to be a required one is the better hint. */
-	int rc = check_names(check, schema, value, node);
+	int rc = schema_check_names(check, schema, value, node);
 	json_object_foreach((json_t *)value, key, member) {
 		if (rc)
 			return rc;

@@ -104,7 +104,7 @@ read_clock(const char **at, struct tm *tm)
 }
 
 static int
-fail(const char *text, struct kettle_error *err)
+times_fail(const char *text, struct kettle_error *err)
 {
 	return kettle_fail(err, KETTLE_EINVAL,
 		"The deadline \"%.40s\" is not understood: write a date (2026-07-31), a date and time in UTC (2026-07-31 "
@@ -119,10 +119,10 @@ parse_relative(const char *text, int64_t now_ms, int64_t *ret_ms, struct kettle_
 	const char *at = text + 1;
 	int count = 0;
 	if (!read_digits(&at, 1, 8, &count) || *at == '\0' || at[1] != '\0')
-		return fail(text, err);
+		return times_fail(text, err);
 	int64_t unit = *at == 'd' ? DAY_MS : *at == 'h' ? 60 * MINUTE_MS : *at == 'm' ? MINUTE_MS : 0;
 	if (unit == 0)
-		return fail(text, err);
+		return times_fail(text, err);
 	if (count > MOST_MS / unit)
 		return kettle_fail(err, KETTLE_EINVAL, "The deadline \"%.40s\" is more than a hundred years away.", text);
 	*ret_ms = now_ms + count * unit;
@@ -147,10 +147,10 @@ time_parse_deadline(const char *text, int64_t now_ms, int64_t *ret_ms, struct ke
 	const char *at = text;
 	struct tm tm = {0};
 	if (!read_date(&at, &tm))
-		return fail(text, err);
+		return times_fail(text, err);
 	bool whole_day = *at == '\0';
 	if (!whole_day && (!read_clock(&at, &tm) || *at != '\0'))
-		return fail(text, err);
+		return times_fail(text, err);
 	int64_t seconds = seconds_of(&tm);
 	if (seconds < 0)
 		return kettle_fail(err, KETTLE_EINVAL, "The deadline \"%.40s\" names a day that does not exist.", text);

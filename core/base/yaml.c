@@ -30,7 +30,7 @@ struct reader {
 static int read_node(struct reader *reader, const yaml_event_t *event, json_t **ret_node);
 
 __attribute__((format(printf, 4, 5))) static int
-fail_at(struct reader *reader, int code, const yaml_mark_t *mark, const char *format, ...)
+fail_yaml_at(struct reader *reader, int code, const yaml_mark_t *mark, const char *format, ...)
 {
 	char message[900];
 	va_list args;
@@ -57,7 +57,7 @@ next_event(struct reader *reader, yaml_event_t *ret_event)
 	if (parser->error == YAML_MEMORY_ERROR)
 		return fail_memory(reader);
 	const char *problem = parser->problem ? parser->problem : "it cannot be read";
-	return fail_at(reader, KETTLE_EINVAL, &parser->problem_mark, "this is not YAML: %s%s%s.",
+	return fail_yaml_at(reader, KETTLE_EINVAL, &parser->problem_mark, "this is not YAML: %s%s%s.",
 		parser->context ? parser->context : "", parser->context ? ", " : "", problem);
 }
 
@@ -78,7 +78,7 @@ count_nodes(struct reader *reader, size_t count, const yaml_mark_t *mark)
 {
 	reader->nodes += count;
 	if (reader->nodes > YAML_MAX_NODES)
-		return fail_at(reader, KETTLE_ETOOBIG, mark,
+		return fail_yaml_at(reader, KETTLE_ETOOBIG, mark,
 			"there are more than %d values, aliases counted as what they stand for.", YAML_MAX_NODES);
 	return 0;
 }
@@ -120,14 +120,14 @@ read_alias(struct reader *reader, const yaml_event_t *event, json_t **ret_node)
 	const char *name = (const char *)event->data.alias.anchor;
 	const json_t *node = json_object_get(reader->anchors, name);
 	if (!node)
-		return fail_at(reader, KETTLE_EINVAL, &event->start_mark,
+		return fail_yaml_at(reader, KETTLE_EINVAL, &event->start_mark,
 			"the alias `*%.60s` stands for nothing that is complete before it.", name);
 	/* Counted before it is copied. */
 	int rc = count_nodes(reader, node_count(node), &event->start_mark);
 	if (rc)
 		return rc;
 	if (reader->depth + node_depth(node) > YAML_MAX_DEPTH)
-		return fail_at(
+		return fail_yaml_at(
 			reader, KETTLE_ETOOBIG, &event->start_mark, "it is nested deeper than %d levels.", YAML_MAX_DEPTH);
 	*ret_node = json_deep_copy(node);
 	return *ret_node ? 0 : fail_memory(reader);
@@ -139,14 +139,14 @@ read_scalar(struct reader *reader, const yaml_event_t *event, json_t **ret_node)
 	const char *text = (const char *)event->data.scalar.value, *tag = (const char *)event->data.scalar.tag;
 	size_t size = event->data.scalar.length;
 	if (tag && strcmp(tag, STRING_TAG) != 0 && strcmp(tag, "!") != 0)
-		return fail_at(reader, KETTLE_EINVAL, &event->start_mark, "the tag %.60s is not understood.", tag);
+		return fail_yaml_at(reader, KETTLE_EINVAL, &event->start_mark, "the tag %.60s is not understood.", tag);
 	if (!tag && event->data.scalar.plain_implicit) {
 		struct kettle_error why;
 		int rc = yaml_scalar(text, size, ret_node, &why);
-		return rc ? fail_at(reader, rc, &event->start_mark, "%s", why.message) : 0;
+		return rc ? fail_yaml_at(reader, rc, &event->start_mark, "%s", why.message) : 0;
 	}
 	if (memchr(text, '\0', size))
-		return fail_at(reader, KETTLE_EINVAL, &event->start_mark, "a string holds a NUL character.");
+		return fail_yaml_at(reader, KETTLE_EINVAL, &event->start_mark, "a string holds a NUL character.");
 	*ret_node = json_stringn(text, size);
 	return *ret_node ? 0 : fail_memory(reader);
 }
@@ -199,7 +199,7 @@ keep_merge(struct reader *reader, json_t *merges, json_t *node_take, const yaml_
 			list = false;
 	}
 	if (!list && !json_is_object(node))
-		return fail_at(reader, KETTLE_EINVAL, mark, "the merge key `<<` needs a map or a list of maps.");
+		return fail_yaml_at(reader, KETTLE_EINVAL, mark, "the merge key `<<` needs a map or a list of maps.");
 	int failed = list ? json_array_extend(merges, node) : json_array_append(merges, node);
 	return failed ? fail_memory(reader) : 0;
 }
@@ -209,15 +209,15 @@ check_key(struct reader *reader, const yaml_event_t *event, const json_t *map, b
 {
 	const char *key = (const char *)event->data.scalar.value;
 	if (event->type != YAML_SCALAR_EVENT)
-		return fail_at(reader, KETTLE_EINVAL, &event->start_mark, "a key must be a string.");
+		return fail_yaml_at(reader, KETTLE_EINVAL, &event->start_mark, "a key must be a string.");
 	if (event->data.scalar.length > YAML_MAX_KEY)
-		return fail_at(reader, KETTLE_ETOOBIG, &event->start_mark, "a key is longer than %d bytes.", YAML_MAX_KEY);
+		return fail_yaml_at(reader, KETTLE_ETOOBIG, &event->start_mark, "a key is longer than %d bytes.", YAML_MAX_KEY);
 	if (strlen(key) != event->data.scalar.length)
-		return fail_at(reader, KETTLE_EINVAL, &event->start_mark, "a key holds a NUL character.");
+		return fail_yaml_at(reader, KETTLE_EINVAL, &event->start_mark, "a key holds a NUL character.");
 	if (event->data.scalar.anchor || event->data.scalar.tag)
-		return fail_at(reader, KETTLE_EINVAL, &event->start_mark, "a key can have neither an anchor nor a tag.");
+		return fail_yaml_at(reader, KETTLE_EINVAL, &event->start_mark, "a key can have neither an anchor nor a tag.");
 	if (!merge && json_object_get(map, key))
-		return fail_at(reader, KETTLE_EINVAL, &event->start_mark, "the key `%.60s` is given twice.", key);
+		return fail_yaml_at(reader, KETTLE_EINVAL, &event->start_mark, "the key `%.60s` is given twice.", key);
 	return 0;
 }
 
@@ -289,9 +289,9 @@ read_nested(struct reader *reader, const yaml_event_t *event, json_t **ret_node)
 	bool list = event->type == YAML_SEQUENCE_START_EVENT;
 	const char *tag = (const char *)(list ? event->data.sequence_start.tag : event->data.mapping_start.tag);
 	if (tag)
-		return fail_at(reader, KETTLE_EINVAL, &event->start_mark, "the tag %.60s is not understood.", tag);
+		return fail_yaml_at(reader, KETTLE_EINVAL, &event->start_mark, "the tag %.60s is not understood.", tag);
 	if (reader->depth >= YAML_MAX_DEPTH)
-		return fail_at(
+		return fail_yaml_at(
 			reader, KETTLE_ETOOBIG, &event->start_mark, "it is nested deeper than %d levels.", YAML_MAX_DEPTH);
 	reader->depth++;
 	int rc = list ? read_list(reader, ret_node) : read_map(reader, ret_node);
@@ -341,7 +341,7 @@ read_end(struct reader *reader)
 	do {
 		rc = next_event(reader, &event);
 		if (rc == 0 && event.type == YAML_DOCUMENT_START_EVENT)
-			rc = fail_at(reader, KETTLE_EINVAL, &event.start_mark, "a second document begins; there must be one.");
+			rc = fail_yaml_at(reader, KETTLE_EINVAL, &event.start_mark, "a second document begins; there must be one.");
 		end = event.type == YAML_STREAM_END_EVENT;
 		yaml_event_delete(&event);
 	} while (rc == 0 && !end);
@@ -376,11 +376,12 @@ check_bytes(struct reader *reader, const char *text, size_t size)
 {
 	yaml_mark_t mark = {0};
 	if (size > YAML_MAX_BYTES)
-		return fail_at(reader, KETTLE_ETOOBIG, &mark, "the file is larger than the %u bytes allowed.", YAML_MAX_BYTES);
+		return fail_yaml_at(
+			reader, KETTLE_ETOOBIG, &mark, "the file is larger than the %u bytes allowed.", YAML_MAX_BYTES);
 	for (size_t i = 0; i < size;) {
 		size_t len = utf8_length(text + i, size - i);
 		if (len == 0 || text[i] == '\0')
-			return fail_at(reader, KETTLE_EINVAL, &mark, "the file is not text in UTF-8.");
+			return fail_yaml_at(reader, KETTLE_EINVAL, &mark, "the file is not text in UTF-8.");
 		mark.line += text[i] == '\n';
 		i += len;
 	}

@@ -133,7 +133,7 @@ on_begin(struct edit *edit, bool list, struct kettle_error *err)
 }
 
 static int
-on_event(struct edit *edit, const yaml_event_t *event, const json_t *edits, struct kettle_error *err)
+on_edit_event(struct edit *edit, const yaml_event_t *event, const json_t *edits, struct kettle_error *err)
 {
 	switch (event->type) {
 	case YAML_SCALAR_EVENT:
@@ -178,7 +178,7 @@ edit_all(struct edit *edit, const json_t *edits, struct kettle_error *err)
 			break;
 		}
 		end = event.type == YAML_STREAM_END_EVENT;
-		rc = on_event(edit, &event, edits, err);
+		rc = on_edit_event(edit, &event, edits, err);
 		yaml_event_delete(&event);
 	}
 	yaml_parser_delete(&parser);

@@ -69,7 +69,7 @@ cmd_admin_stop(struct db *db, const struct command_env *env, const struct actor 
 	"s.created_at > ?1 AND (NOT ?2 OR s.leaderboard = ?2) AND s.leaderboard IN (SELECT id FROM leaderboards) "
 
 static int
-add_device(void *arg, sqlite3_stmt *row)
+add_stats_device(void *arg, sqlite3_stmt *row)
 {
 	static const char *const names[] = {
 		"num_run", "runs_passed", "runs_scored", "runs_secret", "max_delay", "avg_delay", "total_runtime"};
@@ -90,7 +90,7 @@ add_device(void *arg, sqlite3_stmt *row)
 static int
 add_devices(struct db *db, json_t *stats, int64_t after, int64_t board, struct kettle_error *err)
 {
-	int code = db_query(db, err, add_device, stats,
+	int code = db_query(db, err, add_stats_device, stats,
 		"SELECT j.device, count(*), sum(r.passed), count(r.score), sum(r.secret), max(0.0, max(r.start_at - "
 		"j.queued_at) / 1000.0), max(0.0, avg(r.start_at - j.queued_at) / 1000.0), sum(r.end_at - r.start_at) / 1000.0 "
 		"FROM runs r JOIN jobs j ON j.id = r.job JOIN submissions s ON s.id = j.submission WHERE " CHOSEN

@@ -51,7 +51,7 @@ struct report {
 };
 
 static void
-tell(void *arg)
+copy_tell(void *arg)
 {
 	struct report *report = arg;
 	AUTO_JSON json_t *event =
@@ -76,7 +76,7 @@ progress(void *arg, int64_t done, int64_t total)
 	if (!report)
 		return true; /* it goes on without being told */
 	*report = (struct report){copy->core, copy->command->name + strlen("admin."), done, total};
-	if (loop_post(copy->core->setup.io, tell, report) < 0)
+	if (loop_post(copy->core->setup.io, copy_tell, report) < 0)
 		free(report);
 	return true;
 }
@@ -117,7 +117,7 @@ work(void *arg)
 }
 
 static void
-after(void *arg)
+copy_after(void *arg)
 {
 	struct copy *copy = arg;
 	copy->answer(copy->arg, &copy->err, copy->err.code < 0 ? NULL : copy->result);
@@ -125,7 +125,7 @@ after(void *arg)
 }
 
 static void
-begin(const char *command, struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer,
+copy_begin(const char *command, struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer,
 	void *arg)
 {
 	struct kettle_error err = {0};
@@ -139,7 +139,7 @@ begin(const char *command, struct core *core, const struct actor *actor, const j
 			.answer = answer,
 			.arg = arg,
 		};
-	if (copy && copy->args && copy->actor && loop_work(core->setup.io, work, after, copy, &err) == 0)
+	if (copy && copy->args && copy->actor && loop_work(core->setup.io, work, copy_after, copy, &err) == 0)
 		return;
 	if (err.code == 0)
 		(void)kettle_fail(&err, KETTLE_ENOMEM, "There is not enough memory for the copy.");
@@ -151,11 +151,11 @@ begin(const char *command, struct core *core, const struct actor *actor, const j
 void
 cmd_admin_backup(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
-	begin("admin.backup", core, actor, args, answer, arg);
+	copy_begin("admin.backup", core, actor, args, answer, arg);
 }
 
 void
 cmd_admin_export(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
-	begin("admin.export", core, actor, args, answer, arg);
+	copy_begin("admin.export", core, actor, args, answer, arg);
 }

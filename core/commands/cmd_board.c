@@ -30,7 +30,7 @@ fail_memory(struct kettle_error *err)
 }
 
 static int
-check_name(const char *name, struct kettle_error *err)
+check_board_name(const char *name, struct kettle_error *err)
 {
 	static const char first[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
 	size_t len = strlen(name),
@@ -131,7 +131,7 @@ check_new(
 	board->name = json_string_value(json_object_get(args, "name"));
 	board->visibility = json_string_value(json_object_get(args, "visibility"));
 	board->code = json_string_value(json_object_get(args, "code"));
-	int code = check_name(board->name, err);
+	int code = check_board_name(board->name, err);
 	if (code == 0)
 		code = db_int(db, &taken, err, "SELECT count(*) FROM leaderboards WHERE name = ?", "s", board->name);
 	if (code == 0 && taken)

@@ -24,8 +24,8 @@ fail_memory(struct kettle_error *err)
 
 /* The board, where the actor may see it, and the whole of its task. */
 static int
-load(struct db *db, const struct actor *actor, const json_t *args, struct board *ret_board, json_t **ret_bundle,
-	struct kettle_error *err)
+template_load(struct db *db, const struct actor *actor, const json_t *args, struct board *ret_board,
+	json_t **ret_bundle, struct kettle_error *err)
 {
 	int code = board_find(db, actor, json_string_value(json_object_get(args, "name")), ret_board, err);
 	if (code == 0)
@@ -192,7 +192,7 @@ cmd_board_task(struct db *db, const struct command_env *env, const struct actor 
 {
 	struct board board;
 	AUTO_JSON json_t *bundle = NULL, *devices = NULL, *list = json_array();
-	int code = load(db, actor, args, &board, &bundle, err);
+	int code = template_load(db, actor, args, &board, &bundle, err);
 	if (code == 0)
 		code = board_choose_devices(db, &board, json_string_value(json_object_get(args, "device")), &devices, err);
 	struct plans plans = {.db = db, .env = env, .bundle = bundle, .list = list};
@@ -213,7 +213,7 @@ cmd_board_template(struct db *db, const struct command_env *env, const struct ac
 {
 	struct board board;
 	AUTO_JSON json_t *bundle = NULL, *object = NULL, *starters = NULL;
-	int code = load(db, actor, args, &board, &bundle, err);
+	int code = template_load(db, actor, args, &board, &bundle, err);
 	if (code == 0)
 		code = board_object(db, board.id, &object, err);
 	if (code == 0)

@@ -39,7 +39,7 @@ static void next_unit(struct calibration_run *c);
 static void next_run(struct calibration_run *c);
 
 static void
-end(struct calibration_run *c)
+calibrate_end(struct calibration_run *c)
 {
 	AUTO_JSON json_t *result = c->err.code < 0 ? NULL : json_pack("{s:O}", "units", c->results);
 	c->answer(c->arg, &c->err, result);
@@ -82,7 +82,7 @@ by_name(const struct dirent **a, const struct dirent **b)
 }
 
 static void
-load(void *arg)
+calibrate_load(void *arg)
 {
 	struct calibration_run *c = arg;
 	AUTO_FREE char *tasks = builtin_dirs_find(), *folder = tasks ? path_join(tasks, CALIBRATE_FOLDER) : NULL;
@@ -116,7 +116,7 @@ end_stopped(struct calibration_run *c)
 	if (!c->core->closing)
 		return false;
 	(void)kettle_fail(&c->err, KETTLE_ECANCELED, "The engine is stopping; nothing more is calibrated.");
-	end(c);
+	calibrate_end(c);
 	return true;
 }
 
@@ -168,7 +168,7 @@ store_op_calibrate(struct db *db, void *arg, struct kettle_error *err)
 }
 
 static void
-stored(void *arg, const struct kettle_error *err)
+on_calibrate_stored(void *arg, const struct kettle_error *err)
 {
 	struct calibration_run *c = arg;
 	if (err)
@@ -190,7 +190,7 @@ finish_unit(struct calibration_run *c)
 	time_text(time_now_ms(), now);
 	c->found =
 		json_pack("{s:O, s:O, s:O*, s:s}", "names", names, "spreads", c->spreads, "machine", c->machine, "at", now);
-	store_write(c->core->store, store_op_calibrate, stored, c);
+	store_write(c->core->store, store_op_calibrate, on_calibrate_stored, c);
 }
 
 /* ---- the shipped tasks on it ---- */
@@ -278,7 +278,7 @@ begin_unit(struct calibration_run *c)
 
 /* Whether a unit that is calibrated still has the machine of then. */
 static void
-described(void *arg, const struct kettle_error *err, json_t *facts)
+on_calibrate_described(void *arg, const struct kettle_error *err, json_t *facts)
 {
 	struct calibration_run *c = arg;
 	if (err->code < 0)
@@ -298,7 +298,7 @@ next_unit(struct calibration_run *c)
 	calibrate_boards_free(&c->boards);
 	c->remarks = json_array();
 	if (c->unit == json_array_size(c->units)) {
-		end(c);
+		calibrate_end(c);
 		return;
 	}
 	const struct runner *runner = calibrate_runner(c);
@@ -306,7 +306,8 @@ next_unit(struct calibration_run *c)
 		begin_unit(c);
 	else if (!runner || !runner->ops->describe)
 		calibrate_boards(c);
-	else if (runner->ops->describe(runner->self, json_object_get(calibrate_unit(c), "config"), described, c, &err) < 0)
+	else if (runner->ops->describe(
+				 runner->self, json_object_get(calibrate_unit(c), "config"), on_calibrate_described, c, &err) < 0)
 		conclude(c, err.message);
 }
 
@@ -318,13 +319,13 @@ read_stored(struct db *db, void *arg, struct kettle_error *err)
 }
 
 static void
-begin(void *arg, const struct kettle_error *err)
+calibrate_begin(void *arg, const struct kettle_error *err)
 {
 	struct calibration_run *c = arg;
 	if (err)
 		c->err = *err;
 	if (c->err.code < 0)
-		end(c);
+		calibrate_end(c);
 	else
 		next_unit(c);
 }
@@ -334,9 +335,9 @@ loaded(void *arg)
 {
 	struct calibration_run *c = arg;
 	if (c->err.code < 0 || c->core->closing)
-		begin(c, NULL);
+		calibrate_begin(c, NULL);
 	else
-		store_read(c->core->store, read_stored, begin, c);
+		store_read(c->core->store, read_stored, calibrate_begin, c);
 }
 
 static bool
@@ -352,7 +353,7 @@ is_wanted(const json_t *wanted, const char *name)
 
 /* The units of the devices that were named, or of all. */
 static int
-choose(struct calibration_run *c, struct kettle_error *err)
+calibrate_choose(struct calibration_run *c, struct kettle_error *err)
 {
 	AUTO_JSON json_t *devices = engine_devices(c->core->engine);
 	const json_t *wanted = json_object_get(c->args, "device");
@@ -396,6 +397,6 @@ cmd_device_calibrate(struct core *core, const struct actor *actor, const json_t 
 		.boards_ended = boards_ended,
 		.answer = answer,
 		.arg = arg};
-	if (choose(c, &c->err) < 0 || loop_work(core->setup.io, load, loaded, c, &c->err) < 0)
-		end(c);
+	if (calibrate_choose(c, &c->err) < 0 || loop_work(core->setup.io, calibrate_load, loaded, c, &c->err) < 0)
+		calibrate_end(c);
 }

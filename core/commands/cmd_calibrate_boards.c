@@ -212,7 +212,7 @@ bundle_read(void *arg, const struct kettle_error *err)
 
 /* Whether there is nothing to run for the board at hand. */
 static bool
-is_known(struct calibration_run *c)
+is_board_known(struct calibration_run *c)
 {
 	const char *hash = board_text(c, "hash");
 	json_t *names = json_object_get(c->boards.measured, hash);
@@ -226,7 +226,7 @@ static void
 next_board(struct calibration_run *c)
 {
 	json_decref(STEAL(c->boards.bundle));
-	while (c->boards.index < json_array_size(c->boards.list) && is_known(c))
+	while (c->boards.index < json_array_size(c->boards.list) && is_board_known(c))
 		c->boards.index++;
 	if (c->boards.index < json_array_size(c->boards.list))
 		store_read(c->core->store, read_bundle, bundle_read, c);

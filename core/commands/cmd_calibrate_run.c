@@ -76,7 +76,7 @@ calibrate_run_code(const json_t *bundle)
 }
 
 static void
-on_event(struct inflight_job *inflight, const json_t *event)
+on_calibrate_event(struct inflight_job *inflight, const json_t *event)
 {
 	struct calibration_run *c = (struct calibration_run *)inflight;
 	json_t *shown = redact_event(c->plan, event);
@@ -127,7 +127,7 @@ give(struct calibration_run *c, const json_t *device, struct kettle_error *err)
 	(void)snprintf(ref, sizeof(ref), "calibrate-%ld.%llu", (long)getpid(), (unsigned long long)++core->local_jobs);
 	if (!runner)
 		return kettle_fail(err, KETTLE_EUNAVAIL, "Its runner is not loaded.");
-	c->inflight = (struct inflight_job){.event = on_event, .handle = on_handle, .done = on_done};
+	c->inflight = (struct inflight_job){.event = on_calibrate_event, .handle = on_handle, .done = on_done};
 	memcpy(c->inflight.ref, ref, sizeof(ref));
 	if (inflight_add(&core->inflight, &c->inflight) < 0)
 		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory.");

@@ -73,7 +73,7 @@ is_its_own(int code)
 }
 
 static int
-add(struct sync *sync, const char *list, json_t *entry_take, struct kettle_error *err)
+sync_add(struct sync *sync, const char *list, json_t *entry_take, struct kettle_error *err)
 {
 	return json_array_append_new(json_object_get(sync->result, list), entry_take) ? fail_memory(err) : 0;
 }
@@ -81,7 +81,7 @@ add(struct sync *sync, const char *list, json_t *entry_take, struct kettle_error
 static int
 skip(struct sync *sync, const char *name, json_t *reason_take, struct kettle_error *err)
 {
-	return add(sync, "skipped", json_pack("{s:s, s:o}", "name", name, "reason", reason_take), err);
+	return sync_add(sync, "skipped", json_pack("{s:s, s:o}", "name", name, "reason", reason_take), err);
 }
 
 /* An error of the problem is told, any other ends the command. */
@@ -93,7 +93,7 @@ told(struct sync *sync, const char *name, int code, const struct kettle_error *w
 			*err = *why;
 		return code;
 	}
-	return add(sync, "errors", json_pack("{s:s, s:s}", "name", name, "error", why->message), err);
+	return sync_add(sync, "errors", json_pack("{s:s, s:s}", "name", name, "error", why->message), err);
 }
 
 /* Notes whose the board is. */
@@ -136,10 +136,10 @@ create(struct sync *sync, const char *name, const json_t *problem, struct kettle
 			code = mark(sync, name, problem, err);
 	}
 	if (code == 0)
-		code = add(sync, "created", json_string(name), err);
+		code = sync_add(sync, "created", json_string(name), err);
 	if (code < 0)
 		return code;
-	return add(sync, "plan",
+	return sync_add(sync, "plan",
 		json_pack("{s:s, s:s, s:s, s:O, s:O?, s:O*}", "name", name, "set", sync->set, "action", "create", "devices",
 			devices, "deadline", json_object_get(problem, "deadline"), "remarks", json_object_get(made, "remarks")),
 		err);
@@ -223,7 +223,7 @@ apply(struct sync *sync, const struct board *board, const struct board_change *c
 	if (code < 0)
 		return code;
 	if (!changes && !joins)
-		return add(sync, "unchanged", json_string(board->name), err);
+		return sync_add(sync, "unchanged", json_string(board->name), err);
 	json_t *entry = json_pack("{s:s, s:s, s:s, s:O?, s:O*}", "name", board->name, "set", sync->set, "action", "update",
 		"deadline", json_object_get(problem, "deadline"), "devices", change->devices);
 	if (!entry || json_object_update(entry, plan) ||
@@ -231,8 +231,8 @@ apply(struct sync *sync, const struct board *board, const struct board_change *c
 		json_decref(entry);
 		return fail_memory(err);
 	}
-	code = add(sync, "plan", entry, err);
-	return code < 0 ? code : add(sync, "updated", json_string(board->name), err);
+	code = sync_add(sync, "plan", entry, err);
+	return code < 0 ? code : sync_add(sync, "updated", json_string(board->name), err);
 }
 
 static int
@@ -276,11 +276,11 @@ sync_problem(struct sync *sync, const json_t *problem, struct kettle_error *err)
 	if (!folded)
 		return fail_memory(err);
 	if (json_object_get(sync->names, folded))
-		return add(sync, "errors",
+		return sync_add(sync, "errors",
 			json_pack("{s:s, s:s}", "name", name, "error", "Two problems have this name; the first one counts."), err);
 	(void)json_object_set_new(sync->names, folded, json_true());
 	if (error || !json_is_object(json_object_get(problem, "bundle")))
-		return add(sync, "errors",
+		return sync_add(sync, "errors",
 			json_pack("{s:s, s:s}", "name", name, "error", error ? error : "Its task was not sent."), err);
 	int code = db_int(sync->db, &there, err, "SELECT count(*) FROM leaderboards WHERE name = ?", "s", name);
 	if (code < 0)

@@ -33,7 +33,7 @@ struct unit_change {
 };
 
 static void
-end(struct unit_change *c)
+unit_change_end(struct unit_change *c)
 {
 	AUTO_JSON json_t *result = c->err.code < 0 ? NULL : json_pack("{s:O}", "units", c->results);
 	c->answer(c->arg, &c->err, result);
@@ -57,7 +57,7 @@ store_units(struct db *db, void *arg, struct kettle_error *err)
 }
 
 static void
-stored(void *arg, const struct kettle_error *err)
+on_unit_change_stored(void *arg, const struct kettle_error *err)
 {
 	struct unit_change *c = arg;
 	size_t i;
@@ -70,20 +70,20 @@ stored(void *arg, const struct kettle_error *err)
 		(void)json_object_set_new(unit, "state", json_string(c->disabled ? "disabled" : "ready"));
 		(void)json_array_append(c->results, unit);
 	}
-	end(c);
+	unit_change_end(c);
 }
 
 static void
 change(struct unit_change *c)
 {
 	if (json_array_size(c->changed) > 0 && !c->core->closing)
-		store_write(c->core->store, store_units, stored, c);
+		store_write(c->core->store, store_units, on_unit_change_stored, c);
 	else
-		end(c);
+		unit_change_end(c);
 }
 
 static void
-take(struct unit_change *c, json_t *unit)
+unit_change_take(struct unit_change *c, json_t *unit)
 {
 	(void)json_object_set_new(unit, "reason", json_string(c->reason));
 	(void)json_array_append(c->changed, unit);
@@ -99,7 +99,7 @@ tried(void *arg, struct engine *engine, const char *label, const struct kettle_e
 	(void)engine;
 	(void)label;
 	if (err->code == 0) {
-		take(c, unit);
+		unit_change_take(c, unit);
 	} else {
 		(void)json_object_set_new(unit, "state", json_string("failed"));
 		(void)json_object_set_new(unit, "error", json_string(err->message));
@@ -124,7 +124,7 @@ try_next(struct unit_change *c)
 
 /* Every unit that is meant, once. */
 static int
-choose(struct unit_change *c, const json_t *names, struct kettle_error *err)
+unit_change_choose(struct unit_change *c, const json_t *names, struct kettle_error *err)
 {
 	size_t i, k;
 	json_t *name, *unit;
@@ -147,7 +147,7 @@ choose(struct unit_change *c, const json_t *names, struct kettle_error *err)
 }
 
 static struct unit_change *
-begin(struct core *core, const json_t *args, bool disabled, kettle_answer answer, void *arg)
+unit_change_begin(struct core *core, const json_t *args, bool disabled, kettle_answer answer, void *arg)
 {
 	struct kettle_error err = {.code = KETTLE_ENOMEM, .message = "There is not enough memory to change a device."};
 	struct unit_change *c = calloc(1, sizeof(*c));
@@ -162,16 +162,16 @@ begin(struct core *core, const json_t *args, bool disabled, kettle_answer answer
 		.disabled = disabled,
 		.answer = answer,
 		.arg = arg};
-	if (choose(c, json_object_get(args, "unit"), &c->err) == 0)
+	if (unit_change_choose(c, json_object_get(args, "unit"), &c->err) == 0)
 		return c;
-	end(c);
+	unit_change_end(c);
 	return NULL;
 }
 
 void
 cmd_device_disable(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
-	struct unit_change *c = begin(core, args, true, answer, arg);
+	struct unit_change *c = unit_change_begin(core, args, true, answer, arg);
 	const char *reason = json_string_value(json_object_get(args, "reason"));
 	AUTO_FREE char *clean = sanitize_line(reason ? reason : "", REASON_MAX);
 	AUTO_BUF struct buf text = {0};
@@ -183,14 +183,14 @@ cmd_device_disable(struct core *core, const struct actor *actor, const json_t *a
 		clean && *clean ? ": " : "", clean ? clean : "");
 	utf8_copy(c->reason, sizeof(c->reason), text.data ? text.data : ENGINE_BY_HAND);
 	json_array_foreach(c->units, i, unit)
-		take(c, unit);
+		unit_change_take(c, unit);
 	change(c);
 }
 
 void
 cmd_device_enable(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
-	struct unit_change *c = begin(core, args, false, answer, arg);
+	struct unit_change *c = unit_change_begin(core, args, false, answer, arg);
 	bool test = json_is_true(json_object_get(args, "test"));
 	size_t i;
 	json_t *unit;
@@ -203,6 +203,6 @@ cmd_device_enable(struct core *core, const struct actor *actor, const json_t *ar
 		return;
 	}
 	json_array_foreach(c->units, i, unit)
-		take(c, unit);
+		unit_change_take(c, unit);
 	change(c);
 }

@@ -113,7 +113,7 @@ answer_once(struct device_listing *listing)
 }
 
 static void
-finish(struct device_listing *listing)
+device_list_finish(struct device_listing *listing)
 {
 	if (--listing->pending > 0)
 		return;
@@ -145,7 +145,7 @@ struct unit_facts_update {
 };
 
 static int
-learn(struct db *db, void *arg, struct kettle_error *err)
+device_list_learn(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct unit_facts_update *update = arg;
 	return settings_unit_learn(
@@ -165,7 +165,7 @@ learned(void *arg, const struct kettle_error *err)
 }
 
 static void
-keep(const struct unit_request *unit_req, json_t *facts)
+device_list_keep(const struct unit_request *unit_req, json_t *facts)
 {
 	struct core *core = unit_req->listing->core;
 	struct unit_facts_update *update = core->closing || !core->store ? NULL : calloc(1, sizeof(*update));
@@ -176,13 +176,13 @@ keep(const struct unit_request *unit_req, json_t *facts)
 		.unit = json_deep_copy(json_object_get(unit_req->unit, "unit")),
 		.facts = json_deep_copy(facts)};
 	if (update->device && update->unit && update->facts)
-		store_write(core->store, learn, learned, update);
+		store_write(core->store, device_list_learn, learned, update);
 	else
 		learned(update, NULL);
 }
 
 static void
-described(void *arg, const struct kettle_error *err, json_t *greeting)
+on_device_list_described(void *arg, const struct kettle_error *err, json_t *greeting)
 {
 	struct unit_request *unit_req = arg;
 	(void)json_object_del(unit_req->unit, "unreachable");
@@ -192,14 +192,14 @@ described(void *arg, const struct kettle_error *err, json_t *greeting)
 		AUTO_JSON json_t *facts = unit_facts(json_object_get(unit_req->unit, "config"), greeting);
 		AUTO_JSON json_t *lasting = unit_facts_lasting(facts);
 		(void)json_object_update(unit_req->unit, facts);
-		keep(unit_req, lasting);
+		device_list_keep(unit_req, lasting);
 	}
-	finish(unit_req->listing);
+	device_list_finish(unit_req->listing);
 	free(unit_req);
 }
 
 static void
-ask(struct core *core, struct device_listing *listing, const json_t *device, json_t *unit)
+device_list_ask(struct core *core, struct device_listing *listing, const json_t *device, json_t *unit)
 {
 	const char *name = json_string_value(json_object_get(unit, "runner"));
 	struct kettle_error err = {0};
@@ -211,8 +211,9 @@ ask(struct core *core, struct device_listing *listing, const json_t *device, jso
 		*unit_req = (struct unit_request){listing, device, unit};
 		listing->pending++;
 		(void)json_object_set_new(unit, "unreachable", json_string(UNREACHABLE));
-		if (runner->ops->describe(runner->self, json_object_get(unit, "config"), described, unit_req, &err) < 0)
-			described(unit_req, &err, NULL);
+		if (runner->ops->describe(
+				runner->self, json_object_get(unit, "config"), on_device_list_described, unit_req, &err) < 0)
+			on_device_list_described(unit_req, &err, NULL);
 	}
 }
 
@@ -223,12 +224,12 @@ ask_all(struct device_listing *listing)
 	json_t *device, *unit;
 	json_array_foreach(listing->devices, i, device)
 		json_array_foreach(json_object_get(device, "units"), k, unit)
-			ask(listing->core, listing, device, unit);
+			device_list_ask(listing->core, listing, device, unit);
 }
 
 /* Without it only calibrations, and what is known, are not listed. */
 static void
-stored(void *arg, const struct kettle_error *err)
+on_device_list_stored(void *arg, const struct kettle_error *err)
 {
 	struct device_listing *listing = arg;
 	(void)err;
@@ -238,7 +239,7 @@ stored(void *arg, const struct kettle_error *err)
 		if (listing->core->setup.stays && !listing->core->closing)
 			ask_all(listing);
 	}
-	finish(listing);
+	device_list_finish(listing);
 }
 
 /* What must be known of the languages to read scores, the same on every device. */
@@ -278,10 +279,10 @@ cmd_device_list(struct core *core, const struct actor *actor, const json_t *args
 	add_remarks(core, listing->devices);
 	if (!listing->known)
 		(void)loop_timer_start(core->setup.io, DESCRIBE_LIMIT_MS, 0, time_out, listing, &listing->timer, &err);
-	store_read(core->store, read_stored, stored, listing);
+	store_read(core->store, read_stored, on_device_list_stored, listing);
 	if (!listing->known)
 		ask_all(listing);
-	finish(listing);
+	device_list_finish(listing);
 }
 
 void

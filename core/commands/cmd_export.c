@@ -14,7 +14,8 @@ fail_memory(struct kettle_error *err)
 }
 
 static int
-check(struct db *db, const struct actor *actor, const struct board *board, bool private, struct kettle_error *err)
+export_check(
+	struct db *db, const struct actor *actor, const struct board *board, bool private, struct kettle_error *err)
 {
 	bool owns = board_owns(actor, board), active = !board_ended(board, db->now_ms);
 	if (private)
@@ -66,7 +67,7 @@ add_submission(void *arg, sqlite3_stmt *row)
 
 /* In the order of numbers, which is the one that pages need, by the index that has it. */
 static int
-read_page(struct page *page, const struct board *board, bool whole, int64_t after)
+read_export_page(struct page *page, const struct board *board, bool whole, int64_t after)
 {
 	return db_query(page->db, page->err, add_submission, page,
 		"SELECT s.id, s.user AS user_id_text, u.name AS user_name, s.mode, s.file_name, s.created_at AS "
@@ -104,11 +105,11 @@ cmd_board_export(struct db *db, const struct command_env *env, const struct acto
 	if (code == 0)
 		code = board_check_access(db, actor, &board, err);
 	if (code == 0)
-		code = check(db, actor, &board, json_is_true(json_object_get(args, "private")), err);
+		code = export_check(db, actor, &board, json_is_true(json_object_get(args, "private")), err);
 	if (code == 0)
 		code = count_all(db, &board, after, &total, err);
 	if (code == 0)
-		code = read_page(&page, &board, board_owns(actor, &board), after);
+		code = read_export_page(&page, &board, board_owns(actor, &board), after);
 	if (code < 0)
 		return code;
 	bool more = code > 0 || json_array_size(submissions) == EXPORT_PAGE;

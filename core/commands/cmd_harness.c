@@ -23,7 +23,7 @@ struct harness_request {
 };
 
 static int
-find_language(
+find_harness_language(
 	const struct languages *languages, const char *word, const struct language **ret_language, struct kettle_error *err)
 {
 	const struct language *language = language_find(languages, word);
@@ -38,7 +38,7 @@ find_language(
 }
 
 static int
-read_file(const char *folder, const struct kettle_harness_file *file, json_t *files, struct kettle_error *err)
+read_harness_file(const char *folder, const struct kettle_harness_file *file, json_t *files, struct kettle_error *err)
 {
 	AUTO_FREE char *path = path_join(folder, file->path), *text = NULL;
 	size_t size = 0;
@@ -54,14 +54,14 @@ read_file(const char *folder, const struct kettle_harness_file *file, json_t *fi
 }
 
 static void
-read_all(void *arg)
+read_harness_all(void *arg)
 {
 	struct harness_request *request = arg;
 	const struct kettle_language *ops = request->language->ops;
 	AUTO_FREE char *tasks = builtin_dirs_find(), *folder = tasks ? path_join(tasks, "harness") : NULL;
 	int code = folder ? 0 : kettle_fail(&request->err, KETTLE_ENOMEM, "There is no memory.");
 	for (size_t i = 0; i < ops->harness_count && code == 0; i++)
-		code = read_file(folder, &ops->harness[i], request->files, &request->err);
+		code = read_harness_file(folder, &ops->harness[i], request->files, &request->err);
 }
 
 static void
@@ -80,7 +80,8 @@ cmd_eval_code(struct core *core, const struct actor *actor, const json_t *args, 
 	struct kettle_error err = {0};
 	const struct language *language = NULL;
 	(void)actor;
-	if (find_language(&core->languages, json_string_value(json_object_get(args, "language")), &language, &err) < 0) {
+	if (find_harness_language(&core->languages, json_string_value(json_object_get(args, "language")), &language, &err) <
+		0) {
 		answer(arg, &err, NULL);
 		return;
 	}
@@ -89,7 +90,7 @@ cmd_eval_code(struct core *core, const struct actor *actor, const json_t *args, 
 		*request = (struct harness_request){.language = language, .files = json_array(), .answer = answer, .arg = arg};
 	if (!request)
 		(void)kettle_fail(&err, KETTLE_ENOMEM, "There is not enough memory to read a harness.");
-	else if (loop_work(core->setup.io, read_all, read_done, request, &err) == 0)
+	else if (loop_work(core->setup.io, read_harness_all, read_done, request, &err) == 0)
 		return;
 	answer(arg, &err, NULL);
 	if (request)

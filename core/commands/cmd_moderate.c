@@ -26,7 +26,7 @@ id_of(const json_t *row, const char *key)
 
 /* The submission, where the actor may judge what is on its board. */
 static int
-find(struct db *db, const struct actor *actor, const json_t *args, json_t **ret_row, struct kettle_error *err)
+flag_find(struct db *db, const struct actor *actor, const json_t *args, json_t **ret_row, struct kettle_error *err)
 {
 	AUTO_JSON json_t *row = NULL;
 	struct board board;
@@ -47,7 +47,7 @@ find(struct db *db, const struct actor *actor, const json_t *args, json_t **ret_
 }
 
 static int
-tell(struct db *db, const char *kind, const json_t *row, json_t *data_take, struct kettle_error *err)
+flag_tell(struct db *db, const char *kind, const json_t *row, json_t *data_take, struct kettle_error *err)
 {
 	AUTO_JSON json_t *data = data_take;
 	if (!data || json_object_set(data, "mode", json_object_get(row, "mode")) < 0 ||
@@ -79,7 +79,7 @@ cmd_submission_flag(struct db *db, const struct command_env *env, const struct a
 	AUTO_FREE char *reason = sanitize_line(json_string_value(json_object_get(args, "reason")), FLAG_REASON_MAX);
 	if (!reason)
 		return fail_memory(err);
-	int code = find(db, actor, args, &row, err);
+	int code = flag_find(db, actor, args, &row, err);
 	if (code == 0 && !*reason)
 		code = kettle_fail(err, KETTLE_EINVAL, "A mark as a cheat needs a reason, which its owner will read.");
 	if (code == 0 && json_is_string(json_object_get(row, "flagged")))
@@ -88,7 +88,7 @@ cmd_submission_flag(struct db *db, const struct command_env *env, const struct a
 	if (code == 0)
 		code = mark(db, actor, row, reason, err);
 	if (code == 0)
-		code = tell(db, "submission.flagged", row, json_pack("{s:s}", "reason", reason), err);
+		code = flag_tell(db, "submission.flagged", row, json_pack("{s:s}", "reason", reason), err);
 	if (code < 0)
 		return code;
 	*ret_result = json_pack("{s:O, s:s, s:s}", "id", json_object_get(row, "id"), "status", "hacked", "reason", reason);
@@ -101,14 +101,14 @@ cmd_submission_unflag(struct db *db, const struct command_env *env, const struct
 {
 	(void)env;
 	AUTO_JSON json_t *row = NULL;
-	int code = find(db, actor, args, &row, err);
+	int code = flag_find(db, actor, args, &row, err);
 	if (code == 0 && !json_is_string(json_object_get(row, "flagged")))
 		code = kettle_fail(
 			err, KETTLE_ECONFLICT, "Submission %lld is not marked as a cheat.", (long long)id_of(row, "id"));
 	if (code == 0)
 		code = mark(db, actor, row, NULL, err);
 	if (code == 0)
-		code = tell(db, "submission.unflagged", row, json_object(), err);
+		code = flag_tell(db, "submission.unflagged", row, json_object(), err);
 	if (code < 0)
 		return code;
 	*ret_result = json_pack("{s:O, s:s}", "id", json_object_get(row, "id"), "status", "ok");
@@ -130,7 +130,7 @@ check_configured(const struct command_env *env, const char *device, struct kettl
 }
 
 static int
-add_device(json_t *chosen, const char *name, struct kettle_error *err)
+add_flag_device(json_t *chosen, const char *name, struct kettle_error *err)
 {
 	size_t i;
 	json_t *have;
@@ -160,7 +160,7 @@ choose_devices(struct db *db, const struct command_env *env, int64_t submission,
 		if (code == 0)
 			code = check_configured(env, name, err);
 		if (code == 0)
-			code = add_device(chosen, name, err);
+			code = add_flag_device(chosen, name, err);
 	}
 	if (code == 0)
 		*ret_devices = STEAL(chosen);
@@ -172,7 +172,7 @@ cmd_submission_rerun(struct db *db, const struct command_env *env, const struct 
 	json_t **ret_result, struct kettle_error *err)
 {
 	AUTO_JSON json_t *row = NULL, *devices = NULL, *jobs = NULL;
-	int code = find(db, actor, args, &row, err);
+	int code = flag_find(db, actor, args, &row, err);
 	if (code == 0)
 		code = choose_devices(db, env, id_of(row, "id"), json_object_get(args, "device"), &devices, err);
 	if (code == 0)

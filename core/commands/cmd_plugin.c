@@ -16,7 +16,7 @@
 #include <string.h>
 
 static json_t *
-describe(const struct core_plugin *plugin)
+plugin_describe(const struct core_plugin *plugin)
 {
 	return json_pack("{s:s, s:s, s:s*, s:s*, s:s*}", "name", plugin->plugin->name, "kind",
 		loader_kind_name(plugin->plugin->kind), "version", plugin->plugin->version, "summary", plugin->plugin->summary,
@@ -31,7 +31,7 @@ cmd_plugin_list(struct core *core, const struct actor *actor, const json_t *args
 	(void)actor;
 	(void)args;
 	for (size_t i = 0; i < core->plugins_count; i++)
-		(void)json_array_append_new(list, describe(&core->plugins[i]));
+		(void)json_array_append_new(list, plugin_describe(&core->plugins[i]));
 	AUTO_JSON json_t *result = json_pack("{s:O}", "plugins", list);
 	answer(arg, &none, result);
 }
@@ -49,7 +49,7 @@ static void
 answer_info(const struct core_plugin *plugin, kettle_answer answer, void *arg)
 {
 	struct kettle_error none = {0};
-	AUTO_JSON json_t *result = describe(plugin);
+	AUTO_JSON json_t *result = plugin_describe(plugin);
 	struct option_table table = loader_options(plugin->plugin);
 	const struct kettle_language *language = plugin->plugin->language;
 	(void)json_object_set_new(result, "options", option_table_json(&table));

@@ -58,7 +58,7 @@ struct limit {
 };
 
 static int
-check(struct limit *limit, const json_t *args, struct kettle_error *err)
+rate_check(struct limit *limit, const json_t *args, struct kettle_error *err)
 {
 	const char *word = json_string_value(json_object_get(args, "device"));
 	bool removes = json_is_true(json_object_get(args, "remove"));
@@ -103,7 +103,7 @@ take_away(const struct limit *limit, struct kettle_error *err)
 }
 
 static int
-tell(const struct limit *limit, const struct actor *actor, bool removed, struct kettle_error *err)
+rate_tell(const struct limit *limit, const struct actor *actor, bool removed, struct kettle_error *err)
 {
 	AUTO_JSON json_t *data = json_pack("{s:s, s:s?, s:s?, s:o}", "name", limit->board->name, "category",
 		limit->category, "device", limit->device, "per_hour", removed ? json_null() : json_integer(limit->per_hour));
@@ -124,11 +124,11 @@ cmd_rate_limit(struct db *db, const struct command_env *env, const struct actor 
 	if (code == 0)
 		code = board_check_owner(actor, &board, err);
 	if (code == 0)
-		code = check(&limit, args, err);
+		code = rate_check(&limit, args, err);
 	if (code == 0)
 		code = removes ? take_away(&limit, err) : set(&limit, err);
 	if (code == 0)
-		code = tell(&limit, actor, removes, err);
+		code = rate_tell(&limit, actor, removes, err);
 	if (code == 0)
 		code = list(db, &board, NULL, NULL, ret_result, err);
 	json_decref(limit.of_board);

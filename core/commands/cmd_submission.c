@@ -95,7 +95,7 @@ id_of(const json_t *row, const char *key)
  * made the board may too.
  */
 static int
-find(struct db *db, const struct actor *actor, const json_t *args, bool judge, json_t **ret_row,
+submission_find(struct db *db, const struct actor *actor, const json_t *args, bool judge, json_t **ret_row,
 	struct kettle_error *err)
 {
 	int64_t id = json_integer_value(json_object_get(args, "id"));
@@ -365,7 +365,7 @@ cmd_submission_show(struct db *db, const struct command_env *env, const struct a
 {
 	(void)env;
 	AUTO_JSON json_t *row = NULL, *jobs = NULL, *code_row = NULL;
-	int code = find(db, actor, args, true, &row, err);
+	int code = submission_find(db, actor, args, true, &row, err);
 	if (code == KETTLE_EACCES)
 		return code_visibility_of(db, actor, json_integer_value(json_object_get(args, "id")), ret_result, err);
 	if (code == 0)
@@ -411,7 +411,7 @@ cmd_submission_cancel(struct db *db, const struct command_env *env, const struct
 {
 	(void)env;
 	AUTO_JSON json_t *row = NULL, *jobs = NULL;
-	int code = find(db, actor, args, false, &row, err);
+	int code = submission_find(db, actor, args, false, &row, err);
 	if (code == 0)
 		code = check_rerun(db, actor, id_of(row, "id"), err);
 	if (code == 0)
@@ -460,7 +460,7 @@ cmd_submission_delete(struct db *db, const struct command_env *env, const struct
 {
 	(void)env;
 	AUTO_JSON json_t *row = NULL;
-	int code = find(db, actor, args, false, &row, err);
+	int code = submission_find(db, actor, args, false, &row, err);
 	if (code == 0 && json_is_string(json_object_get(row, "flagged")) && actor->role != RIGHT_ADMIN)
 		code = kettle_fail(err, KETTLE_EACCES,
 			"Submission %lld was marked as a cheat: it stays as evidence, and only an admin may delete it.",

@@ -68,7 +68,7 @@ fail_with(const struct kettle_error *known, struct kettle_error *err)
 /* ---- the file ---- */
 
 static int
-check_name(struct submit_request *submit, const char *name, struct kettle_error *err)
+check_submit_name(struct submit_request *submit, const char *name, struct kettle_error *err)
 {
 	const char *slash = strrchr(name, '/');
 	submit->file_name = sanitize_line(slash ? slash + 1 : name, FILE_NAME_MAX + 1);
@@ -120,13 +120,13 @@ check_contents(struct submit_request *submit, struct kettle_error *err)
 
 /* Reads file and header. What is wrong with them is kept for later: other checks come first. */
 static void
-read_file(struct submit_request *submit)
+read_submit_file(struct submit_request *submit)
 {
 	const json_t *file = json_object_get(submit->args, "file");
 	const char *name = json_string_value(json_object_get(file, "name"));
 	const char *base64 = json_string_value(json_object_get(file, "base64"));
 	struct kettle_error *err = &submit->file_err;
-	if (check_name(submit, name ? name : "", err) < 0 || decode(submit, base64 ? base64 : "", err) < 0 ||
+	if (check_submit_name(submit, name ? name : "", err) < 0 || decode(submit, base64 ? base64 : "", err) < 0 ||
 		check_contents(submit, err) < 0)
 		return;
 	(void)popcorn_header_parse(submit->code, submit->size, &submit->header, &submit->header_err);
@@ -161,7 +161,7 @@ find_board(struct submit_request *submit, struct kettle_error *err)
 }
 
 static int
-add_device(struct submit_request *submit, const char *word, struct kettle_error *err)
+add_submit_device(struct submit_request *submit, const char *word, struct kettle_error *err)
 {
 	char where[BOARD_NAME_MAX + 32];
 	const char *name = NULL;
@@ -202,7 +202,7 @@ find_devices(struct submit_request *submit, struct kettle_error *err)
 	if (json_array_size(wanted) == 0)
 		wanted = submit->of_board;
 	for (size_t i = 0; i < json_array_size(wanted) && code == 0; i++)
-		code = add_device(submit, json_string_value(json_array_get(wanted, i)), err);
+		code = add_submit_device(submit, json_string_value(json_array_get(wanted, i)), err);
 	return code;
 }
 
@@ -272,7 +272,7 @@ check_deadline(const struct submit_request *submit, struct kettle_error *err)
 static int
 check_all(struct submit_request *submit, struct kettle_error *err)
 {
-	read_file(submit);
+	read_submit_file(submit);
 	int code = find_board(submit, err);
 	if (code == 0)
 		code = find_devices(submit, err);
@@ -316,7 +316,7 @@ add_jobs(struct submit_request *submit, struct kettle_error *err)
 }
 
 static int
-store(struct submit_request *submit, struct kettle_error *err)
+submit_store(struct submit_request *submit, struct kettle_error *err)
 {
 	struct db *db = submit->db;
 	int64_t code_blob = 0;
@@ -355,7 +355,7 @@ cmd_submit(struct db *db, const struct command_env *env, const struct actor *act
 	};
 	int code = check_all(&submit, err);
 	if (code == 0)
-		code = store(&submit, err);
+		code = submit_store(&submit, err);
 	if (code < 0)
 		return code;
 	const json_t *event = json_array_get(db->events, json_array_size(db->events) - 1);

@@ -99,7 +99,7 @@ read_ended(void *arg)
 }
 
 static void
-start(struct core *core, const json_t *args,
+task_request_start(struct core *core, const json_t *args,
 	int (*work)(struct task_request *request, json_t **ret_result, struct kettle_error *err), kettle_answer answer,
 	void *arg)
 {
@@ -125,7 +125,7 @@ start(struct core *core, const json_t *args,
 /* ---- reading ---- */
 
 static int
-read_task(struct task_request *request, json_t **ret_result, struct kettle_error *err)
+task_read_one(struct task_request *request, json_t **ret_result, struct kettle_error *err)
 {
 	int rc = task_read_as(request->languages, argument(request, "path"), argument(request, "lang"), ret_result, err);
 	if (rc == 0 && json_is_true(json_object_get(request->args, "probe")))
@@ -137,7 +137,7 @@ void
 cmd_task_read(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
 	(void)actor;
-	start(core, args, read_task, answer, arg);
+	task_request_start(core, args, task_read_one, answer, arg);
 }
 
 static int
@@ -155,7 +155,7 @@ void
 cmd_problems_read(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
 	(void)actor;
-	start(core, args, read_problems, answer, arg);
+	task_request_start(core, args, read_problems, answer, arg);
 }
 
 /* ---- checking ---- */
@@ -243,7 +243,7 @@ void
 cmd_task_check(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
 	(void)actor;
-	start(core, args, check_all, answer, arg);
+	task_request_start(core, args, check_all, answer, arg);
 }
 
 /* ---- packing, and beginning with a copy ---- */
@@ -274,7 +274,7 @@ void
 cmd_task_pack(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
 	(void)actor;
-	start(core, args, pack_task, answer, arg);
+	task_request_start(core, args, pack_task, answer, arg);
 }
 
 /* The one file of a folder, which is a task by itself. New string; NULL: there is none, or there are more. */
@@ -360,5 +360,5 @@ void
 cmd_task_new(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
 	(void)actor;
-	start(core, args, copy_shipped, answer, arg);
+	task_request_start(core, args, copy_shipped, answer, arg);
 }

@@ -52,7 +52,7 @@ xdg_path(const char *variable, const char *fallback, const char *file)
 
 /* The file to read: one that was named must exist, the usual ones need not. NULL: none. */
 static char *
-find_file(const struct config_request *request)
+find_config_file(const struct config_request *request)
 {
 	const char *named = request->file ? request->file : environment("KETTLE_CONFIG");
 	struct stat st;
@@ -81,7 +81,7 @@ folder_of(const char *file)
 }
 
 static int
-read_file(struct config *config, struct kettle_error *err)
+read_config_file(struct config *config, struct kettle_error *err)
 {
 	AUTO_FREE char *text = NULL;
 	size_t size = 0;
@@ -122,7 +122,7 @@ fill_empty(json_t *root)
 }
 
 static int
-check(struct config *config, struct kettle_error *err)
+config_check(struct config *config, struct kettle_error *err)
 {
 	AUTO_JSON json_t *schema = NULL;
 	int rc = schema_load(config_schema_text, &schema, err);
@@ -164,7 +164,7 @@ set_database(struct config *config, const char *asked, struct kettle_error *err)
 
 /* Adds a folder unless it is there already. */
 static void
-add_folder(json_t *list, const char *path, const char *base)
+add_config_folder(json_t *list, const char *path, const char *base)
 {
 	AUTO_FREE char *folder = option_table_path(path, base);
 	size_t i;
@@ -189,14 +189,14 @@ set_plugin_path(struct config *config, struct kettle_error *err)
 	if (!list || !given)
 		return fail_memory(err);
 	for (const char *one; (one = strsep(&rest, ":"));)
-		add_folder(list, one, config->base);
+		add_config_folder(list, one, config->base);
 	if (json_is_string(written))
-		add_folder(list, json_string_value(written), config->base);
+		add_config_folder(list, json_string_value(written), config->base);
 	json_array_foreach(written, i, folder)
-		add_folder(list, json_string_value(folder), config->base);
+		add_config_folder(list, json_string_value(folder), config->base);
 	if (own)
-		add_folder(list, own, NULL);
-	add_folder(list, KETTLE_PLUGIN_DIR, NULL);
+		add_config_folder(list, own, NULL);
+	add_config_folder(list, KETTLE_PLUGIN_DIR, NULL);
 	return json_object_set(config->root, "plugin_path", list) ? fail_memory(err) : 0;
 }
 
@@ -238,9 +238,9 @@ set_sandbox(struct config *config, struct kettle_error *err)
 	AUTO_JSON json_t *list = json_array();
 	size_t i;
 	if (json_is_string(read))
-		add_folder(list, json_string_value(read), config->base);
+		add_config_folder(list, json_string_value(read), config->base);
 	json_array_foreach(read, i, one)
-		add_folder(list, json_string_value(one), config->base);
+		add_config_folder(list, json_string_value(one), config->base);
 	if (json_object_set(sandbox, "read", list) != 0)
 		return fail_memory(err);
 	json_t *build = json_object_get(config->root, "build"), *cores = json_object_get(build, "cores");
@@ -251,11 +251,11 @@ set_sandbox(struct config *config, struct kettle_error *err)
 }
 
 static int
-load(struct config *config, const struct config_request *request, struct kettle_error *err)
+config_read(struct config *config, const struct config_request *request, struct kettle_error *err)
 {
-	int rc = config->file ? read_file(config, err) : 0;
+	int rc = config->file ? read_config_file(config, err) : 0;
 	if (rc == 0)
-		rc = check(config, err);
+		rc = config_check(config, err);
 	if (rc == 0)
 		rc = set_database(config, request->database, err);
 	if (rc == 0)
@@ -273,7 +273,7 @@ config_load(const struct config_request *request, struct config **ret_config, st
 	struct config *config = calloc(1, sizeof(*config));
 	if (!config)
 		return fail_memory(err);
-	config->file = find_file(request);
+	config->file = find_config_file(request);
 	config->base = folder_of(config->file);
 	config->lines = json_object();
 	config->warnings = json_array();
@@ -285,7 +285,7 @@ config_load(const struct config_request *request, struct config **ret_config, st
 	else if (!config->lines || !config->warnings)
 		rc = fail_memory(err);
 	else
-		rc = load(config, request, err);
+		rc = config_read(config, request, err);
 	if (rc)
 		config_free(config);
 	else

@@ -134,7 +134,7 @@ share_keys(const struct config *config, const char *pointer, json_t *device, str
 
 /* One folder or a list of them becomes a list; relative ones lie beside the configuration. */
 static int
-make_folders(const struct config *config, json_t *device, const char *key, struct kettle_error *err)
+make_devices_folders(const struct config *config, json_t *device, const char *key, struct kettle_error *err)
 {
 	json_t *given = json_object_get(device, key), *one;
 	AUTO_JSON json_t *all = json_is_string(given) ? json_pack("[O]", given) : json_incref(given);
@@ -155,9 +155,9 @@ share_model(const struct config *config, json_t *device, struct kettle_error *er
 	size_t u;
 	make_text(device, "sm");
 	make_text(device, "gfx");
-	int rc = make_folders(config, device, "include_dirs", err);
+	int rc = make_devices_folders(config, device, "include_dirs", err);
 	if (rc == 0)
-		rc = make_folders(config, device, "library_dirs", err);
+		rc = make_devices_folders(config, device, "library_dirs", err);
 	for (size_t i = 0; rc == 0 && i < ARRAY_SIZE(model_keys); i++) {
 		json_t *value = json_object_get(device, model_keys[i]);
 		json_array_foreach(json_object_get(device, "units"), u, unit)
@@ -192,7 +192,7 @@ complete_device(struct config *config, const char *name, json_t *device, struct 
 
 /* Names are compared without case, so two that differ in it alone are one. */
 static int
-check_names(const struct config *config, const json_t *devices, struct kettle_error *err)
+check_devices_names(const struct config *config, const json_t *devices, struct kettle_error *err)
 {
 	const char *one, *other;
 	json_t *unused;
@@ -221,7 +221,7 @@ config_devices(struct config *config, struct kettle_error *err)
 			return fail_memory(err);
 	}
 	const char *name;
-	int rc = check_names(config, devices, err);
+	int rc = check_devices_names(config, devices, err);
 	json_object_foreach(devices, name, device) {
 		if (rc == 0)
 			rc = complete_device(config, name, device, err);

@@ -22,7 +22,7 @@
 #define SETTLE_TRIES 200 /* of 10 ms: a thread that ended may still be listed */
 
 static int
-fail(struct kettle_error *err, const char *sentence)
+life_fail(struct kettle_error *err, const char *sentence)
 {
 	return kettle_fail(err, KETTLE_EINVAL, "%s", sentence);
 }
@@ -55,9 +55,9 @@ conformance_facts(struct subject *subject, struct kettle_error *err)
 {
 	const struct kettle_plugin *plugin = &subject->loaded->plugin;
 	if (!is_one_line(plugin->version))
-		return fail(err, "Its `version` is not a line of text.");
+		return life_fail(err, "Its `version` is not a line of text.");
 	if (!is_one_line(plugin->summary))
-		return fail(err, "Its `summary` is not a line of text of at most 200 bytes.");
+		return life_fail(err, "Its `summary` is not a line of text of at most 200 bytes.");
 	return 0;
 }
 
@@ -104,7 +104,7 @@ conformance_options(struct subject *subject, struct kettle_error *err)
 			return kettle_fail(err, KETTLE_EINVAL, "A wrong value of `%s` is taken.", option.key);
 	}
 	if (!is_refused(&table, json_pack("{s:b}", "an_option_that_nobody_has", 1)))
-		return fail(err, "An unknown option is taken.");
+		return life_fail(err, "An unknown option is taken.");
 	return 0;
 }
 
@@ -288,6 +288,6 @@ conformance_leaks(struct subject *subject, struct kettle_error *err)
 		return kettle_fail(err, KETTLE_EINVAL, "It leaves %zu thread(s) running after destroy.", now - threads);
 	/* This process is a child of its own, so nobody else's are reaped here. */
 	if (waitpid(-1, NULL, WNOHANG) >= 0 || errno != ECHILD)
-		return fail(err, "It leaves a child process behind that nobody waits for.");
+		return life_fail(err, "It leaves a child process behind that nobody waits for.");
 	return 0;
 }

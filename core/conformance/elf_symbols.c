@@ -19,7 +19,7 @@ struct image {
 
 /* Copies a structure out of the file; false: the file ends before. */
 static bool
-take(const struct image *image, uint64_t offset, void *to, size_t size)
+elf_take(const struct image *image, uint64_t offset, void *to, size_t size)
 {
 	if (offset > image->size || image->size - offset < size)
 		return false;
@@ -32,7 +32,7 @@ take_section(const struct image *image, const ElfW(Ehdr) * header, uint64_t inde
 {
 	if (index >= header->e_shnum || header->e_shentsize != sizeof(*ret_section))
 		return false;
-	return take(image, header->e_shoff + index * sizeof(*ret_section), ret_section, sizeof(*ret_section));
+	return elf_take(image, header->e_shoff + index * sizeof(*ret_section), ret_section, sizeof(*ret_section));
 }
 
 /* A string of a table of strings; NULL: it leaves the table, or the table leaves the file. */
@@ -79,7 +79,7 @@ add_symbols(const struct image *image, const ElfW(Ehdr) * header, const ElfW(Shd
 		return false;
 	for (uint64_t at = 0; at + sizeof(ElfW(Sym)) <= table->sh_size; at += sizeof(ElfW(Sym))) {
 		ElfW(Sym) symbol;
-		if (!take(image, table->sh_offset + at, &symbol, sizeof(symbol)) ||
+		if (!elf_take(image, table->sh_offset + at, &symbol, sizeof(symbol)) ||
 			!add_symbol(image, &strings, &symbol, names))
 			return false;
 	}
@@ -97,7 +97,7 @@ elf_symbols_read(const char *file, json_t **ret_names, struct kettle_error *err)
 	const struct image image = {data, size};
 	ElfW(Ehdr) header;
 	AUTO_JSON json_t *names = json_array();
-	bool good = take(&image, 0, &header, sizeof(header)) && memcmp(header.e_ident, ELFMAG, SELFMAG) == 0;
+	bool good = elf_take(&image, 0, &header, sizeof(header)) && memcmp(header.e_ident, ELFMAG, SELFMAG) == 0;
 	for (uint64_t i = 0; good && i < header.e_shnum; i++) {
 		ElfW(Shdr) section;
 		good = take_section(&image, &header, i, &section);

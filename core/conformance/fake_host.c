@@ -141,7 +141,7 @@ free_answer(struct answer *answer)
 }
 
 static void
-ask(struct answer *answer)
+fake_ask(struct answer *answer)
 {
 	struct kettle_fake *fake = answer->fake;
 	int rc;
@@ -158,7 +158,7 @@ deliver(void *arg)
 {
 	struct answer *answer = arg;
 	if (answer->command)
-		ask(answer);
+		fake_ask(answer);
 	if (answer->done)
 		answer->done(answer->arg, &answer->err, answer->err.code ? NULL : answer->result);
 	free_answer(answer);
@@ -236,7 +236,7 @@ fake_state_put(const struct kettle_host *host, const char *key, const json_t *va
 /* ---- events ---- */
 
 static bool
-matches(const json_t *filter, const json_t *event)
+fake_matches(const json_t *filter, const json_t *event)
 {
 	const char *key;
 	json_t *value;
@@ -265,7 +265,7 @@ fake_subscribe(const struct kettle_host *host, const json_t *actor, const json_t
 	*ret_id = subscription->id;
 	json_array_foreach(fake->events, i, event) {
 		if (after >= 0 && json_integer_value(json_object_get(event, "seq")) > after &&
-			matches(subscription->filter, event))
+			fake_matches(subscription->filter, event))
 			fn(arg, event);
 	}
 	return 0;
@@ -295,7 +295,7 @@ kettle_fake_event(struct kettle_fake *fake, const json_t *event)
 		return KETTLE_ENOMEM;
 	for (struct subscription *at = fake->subscriptions, *next; at; at = next) {
 		next = at->next; /* it may end itself */
-		if (matches(at->filter, stored))
+		if (fake_matches(at->filter, stored))
 			at->fn(at->arg, stored);
 	}
 	return 0;
@@ -438,7 +438,7 @@ kettle_fake_run(struct kettle_fake *fake, int (*done)(void *arg), void *arg, uns
 }
 
 static void
-on_closed(void *arg)
+on_fake_closed(void *arg)
 {
 	((struct kettle_fake *)arg)->closed = true;
 }
@@ -474,7 +474,7 @@ close_loop(struct kettle_fake *fake, struct buf *left)
 	say_left(left, timers, "timer(s)");
 	say_left(left, children, "child process(es)");
 	say_left(left, subscriptions, "subscription(s)");
-	loop_close(fake->io, on_closed, fake);
+	loop_close(fake->io, on_fake_closed, fake);
 	bool ended = kettle_fake_run(fake, is_closed, fake, CLOSE_MS) == 0;
 	if (!ended)
 		(void)buf_printf(left, "%swork that does not end", left->len ? ", " : "");

@@ -73,7 +73,7 @@ enter_phase(struct engine_job *job, enum job_phase phase)
 }
 
 static void
-on_event(struct inflight_job *inflight, const json_t *event)
+on_attempt_event(struct inflight_job *inflight, const json_t *event)
 {
 	struct engine_job *job = (struct engine_job *)((char *)inflight - offsetof(struct engine_job, inflight));
 	const char *name = json_string_value(json_object_get(event, "event"));
@@ -131,7 +131,7 @@ register_live(struct engine_job *job)
 {
 	(void)snprintf(
 		job->inflight.ref, sizeof(job->inflight.ref), "%lld.%lld", (long long)job->id, (long long)job->attempt);
-	job->inflight.event = on_event;
+	job->inflight.event = on_attempt_event;
 	job->inflight.handle = on_handle;
 	job->inflight.done = on_done;
 }
@@ -262,7 +262,7 @@ not_started(struct engine_job *job, const struct kettle_error *err)
 
 /* Everything is known that the plan needs; late: but for its machine, which does not answer. */
 static void
-go_on(void *arg, const char *late)
+attempt_go_on(void *arg, const char *late)
 {
 	struct job_write *op = arg;
 	struct engine_job *job = op->job;
@@ -297,8 +297,8 @@ started(void *arg, const struct kettle_error *err)
 		bool stopping = job->engine->stopping;
 		attempt_end_requeue(job, stopping, stopping ? "handed back when the engine stopped" : op->no_material.message);
 		job_write_free(op);
-	} else if (job->engine->stopping || !engine_health_know(job->engine, job->unit, go_on, op)) {
-		go_on(op, NULL);
+	} else if (job->engine->stopping || !engine_health_know(job->engine, job->unit, attempt_go_on, op)) {
+		attempt_go_on(op, NULL);
 	}
 }
 

@@ -115,7 +115,7 @@ recorded(void *arg, const struct kettle_error *err)
 
 /* What a commit took is known only after it; it is worth none of its own. */
 static void
-record(struct engine_job *job, uint64_t completed_ns)
+attempt_record(struct engine_job *job, uint64_t completed_ns)
 {
 	struct job_write *op = job_write_new(job);
 	op->record_ns = (int64_t)(time_monotonic_ns() - completed_ns);
@@ -131,7 +131,7 @@ error_verdict(const char *sentence)
 	return json_pack("{s:s, s:s, s:b, s:n, s:[]}", "state", "error", "error", sentence, "retry", 0, "score", "runs");
 }
 
-static void finish(struct engine_job *job, json_t *verdict_take, bool refused);
+static void attempt_finish(struct engine_job *job, json_t *verdict_take, bool refused);
 
 static int
 finish_op(struct db *db, void *arg, struct kettle_error *err)
@@ -154,9 +154,9 @@ finished(void *arg, const struct kettle_error *err)
 			err->message);
 	failpoint("engine.finished");
 	if (!err && op->completed_ns)
-		record(op->job, op->completed_ns);
+		attempt_record(op->job, op->completed_ns);
 	if (err && err->code == KETTLE_EINVAL && !op->refused)
-		finish(op->job, error_verdict(err->message), true);
+		attempt_finish(op->job, error_verdict(err->message), true);
 	else
 		attempt_end_forget(op->job);
 	job_write_free(op);
@@ -164,7 +164,7 @@ finished(void *arg, const struct kettle_error *err)
 
 /* refused: a verdict before this one was no good. */
 static void
-finish(struct engine_job *job, json_t *verdict_take, bool refused)
+attempt_finish(struct engine_job *job, json_t *verdict_take, bool refused)
 {
 	struct job_write *op = job_write_new(job);
 	job->state = JOB_ENDING;
@@ -178,7 +178,7 @@ finish(struct engine_job *job, json_t *verdict_take, bool refused)
 void
 attempt_end_refuse(struct engine_job *job, const char *sentence)
 {
-	finish(job, error_verdict(sentence), false);
+	attempt_finish(job, error_verdict(sentence), false);
 }
 
 /* ---- what it left ---- */
@@ -209,7 +209,7 @@ kept(uv_work_t *work, int status)
 	if (transfer->err.code < 0)
 		log_write(KETTLE_LOG_WARNING, "engine", "job %s: not everything it left is kept: %s", transfer->attempt,
 			transfer->err.message);
-	finish(transfer->job, transfer->verdict, false);
+	attempt_finish(transfer->job, transfer->verdict, false);
 	free(transfer);
 }
 
@@ -233,7 +233,7 @@ keep_and_finish(struct engine_job *job, json_t *verdict_take)
 	struct artifact_transfer *transfer =
 		setup->spool && may_leave_files(job->plan) ? calloc(1, sizeof(*transfer)) : NULL;
 	if (!transfer) {
-		finish(job, verdict_take, false);
+		attempt_finish(job, verdict_take, false);
 		return;
 	}
 	job->state = JOB_ENDING;
@@ -243,7 +243,7 @@ keep_and_finish(struct engine_job *job, json_t *verdict_take)
 	if (uv_queue_work(setup->loop, &transfer->work, keep_work, kept) == 0)
 		return;
 	free(transfer);
-	finish(job, verdict_take, false);
+	attempt_finish(job, verdict_take, false);
 }
 
 /* ---- completions ---- */

@@ -76,7 +76,7 @@ new_unit(struct engine *engine, struct device *device, const json_t *section, si
 }
 
 static struct device *
-add_device(struct engine *engine, const char *name)
+add_engine_device(struct engine *engine, const char *name)
 {
 	struct device *device = calloc(1, sizeof(*device));
 	if (!device)
@@ -102,7 +102,7 @@ plan_device(
 {
 	struct device *device = engine_device_find(engine, name);
 	if (!device)
-		device = add_device(engine, name);
+		device = add_engine_device(engine, name);
 	if (!device)
 		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for device `%s`.", name);
 	size_t i;

@@ -75,7 +75,7 @@ check_time(struct engine_job *job)
 		engine_job_again(job);
 }
 
-static void load(struct engine *engine, store_done done, void *arg);
+static void engine_load_jobs(struct engine *engine, store_done done, void *arg);
 
 static void
 on_tick(uv_timer_t *timer)
@@ -87,7 +87,7 @@ on_tick(uv_timer_t *timer)
 	if (engine->stopping && now >= engine->stop_at_ms)
 		each_job(engine, hand_back);
 	if (!engine->stopping && !engine->loading && engine->load_at_ms && now >= engine->load_at_ms)
-		load(engine, NULL, NULL);
+		engine_load_jobs(engine, NULL, NULL);
 	engine_schedule(engine);
 	finish_stop(engine);
 }
@@ -197,7 +197,7 @@ loaded(void *arg, const struct kettle_error *err)
 }
 
 static void
-load(struct engine *engine, store_done done, void *arg)
+engine_load_jobs(struct engine *engine, store_done done, void *arg)
 {
 	struct load *load = calloc(1, sizeof(*load));
 	if (!load) {
@@ -218,7 +218,7 @@ load(struct engine *engine, store_done done, void *arg)
 void
 engine_start(struct engine *engine, store_done done, void *arg)
 {
-	load(engine, done, arg);
+	engine_load_jobs(engine, done, arg);
 }
 
 int
@@ -231,7 +231,7 @@ engine_reload(struct engine *engine, const json_t *devices, struct kettle_error 
 	if (engine->loading)
 		engine->load_at_ms = uv_now(engine->setup.loop);
 	else if (!engine->stopping)
-		load(engine, NULL, NULL);
+		engine_load_jobs(engine, NULL, NULL);
 	engine_schedule(engine);
 	return 0;
 }

@@ -82,7 +82,7 @@ next_beside(const struct engine_job *job)
 }
 
 static int
-refuse(struct engine_job *job, size_t need, struct kettle_error *err)
+multi_device_refuse(struct engine_job *job, size_t need, struct kettle_error *err)
 {
 	size_t all = count_devices(job->unit, true);
 	if (all < need)
@@ -105,7 +105,7 @@ multi_device_take(struct engine_job *job, struct kettle_error *err)
 	if (need <= have || !job->unit->runner->ops->same_machine)
 		return 0;
 	if (count_devices(job->unit, false) < need)
-		return refuse(job, need, err);
+		return multi_device_refuse(job, need, err);
 	job->more = calloc(need, sizeof(*job->more));
 	while (job->more && have < need) {
 		struct unit *unit = next_beside(job);

@@ -49,7 +49,7 @@ noted(void *arg, const struct kettle_error *err)
 }
 
 static void
-remember(struct engine *engine, const struct unit *unit, bool disabled, const char *reason)
+health_remember(struct engine *engine, const struct unit *unit, bool disabled, const char *reason)
 {
 	struct note *note = calloc(1, sizeof(*note));
 	if (!note)
@@ -119,7 +119,7 @@ take_fault(struct engine *engine, struct unit *unit, const char *fault)
 		return;
 	(void)snprintf(why, sizeof(why), "%u times in a row: %s", unit->faults, fault);
 	engine_health_disabled(engine, unit, why, false);
-	remember(engine, unit, true, unit->disabled);
+	health_remember(engine, unit, true, unit->disabled);
 }
 
 static bool
@@ -177,7 +177,7 @@ close_request(struct describe_request *request)
 }
 
 static void
-answered(void *arg, const struct kettle_error *err, json_t *greeting)
+on_health_answered(void *arg, const struct kettle_error *err, json_t *greeting)
 {
 	struct describe_request *request = arg;
 	if (request->engine) {
@@ -189,14 +189,14 @@ answered(void *arg, const struct kettle_error *err, json_t *greeting)
 
 /* question is the first member of what malloc gave, and is freed with the answer; where this fails, it stays the caller's. */
 static int
-ask(struct engine *engine, const struct unit *unit, struct describe_request *request, struct kettle_error *err)
+health_ask(struct engine *engine, const struct unit *unit, struct describe_request *request, struct kettle_error *err)
 {
 	AUTO_JSON json_t *section = unit_brief(unit->config);
 	request->engine = engine;
 	request->deadline_ms = uv_now(engine->setup.loop) + ENGINE_DESCRIBE_MS;
 	request->next = engine->requests;
 	engine->requests = request;
-	int status = unit->runner->ops->describe(unit->runner->self, section, answered, request, err);
+	int status = unit->runner->ops->describe(unit->runner->self, section, on_health_answered, request, err);
 	if (status < 0)
 		close_request(request);
 	return status;
@@ -260,7 +260,7 @@ judge_facts(const struct unit *unit, const json_t *greeting, struct kettle_error
 }
 
 static void
-described(struct describe_request *request, const struct kettle_error *err, json_t *greeting, bool late)
+on_health_described(struct describe_request *request, const struct kettle_error *err, json_t *greeting, bool late)
 {
 	struct trial *trial = (struct trial *)request;
 	struct engine *engine = trial->engine;
@@ -288,11 +288,11 @@ engine_health_try(struct engine *engine, struct unit *unit, engine_tried done, v
 	struct trial *trial = calloc(1, sizeof(*trial));
 	if (!trial)
 		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory.");
-	*trial = (struct trial){.request.on_answer = described, .engine = engine, .done = done, .arg = arg};
+	*trial = (struct trial){.request.on_answer = on_health_described, .engine = engine, .done = done, .arg = arg};
 	memcpy(trial->label, unit->label, sizeof(trial->label));
 	unit->trying = true;
 	engine->in_flight++;
-	int status = ask(engine, unit, &trial->request, err);
+	int status = health_ask(engine, unit, &trial->request, err);
 	if (status < 0) {
 		unit->trying = false;
 		engine->in_flight--;
@@ -312,7 +312,7 @@ quarantined(void *arg, struct engine *engine, const char *label, const struct ke
 	if (err->code != 0)
 		return;
 	engine_health_ready(engine, unit, "it passed its test");
-	remember(engine, unit, false, "it passed its test");
+	health_remember(engine, unit, false, "it passed its test");
 }
 
 void
@@ -361,7 +361,7 @@ engine_health_know(struct engine *engine, struct unit *unit, void (*done)(void *
 	if (!wait)
 		return false;
 	*wait = (struct facts_request){.request.on_answer = known, .unit = unit, .done = done, .arg = arg};
-	if (ask(engine, unit, &wait->request, &err) == 0)
+	if (health_ask(engine, unit, &wait->request, &err) == 0)
 		return true;
 	free(wait);
 	return false;

@@ -114,7 +114,7 @@ static const struct {
 };
 
 static int
-fail(int code, const char *what, struct kettle_error *err)
+nvml_fail(int code, const char *what, struct kettle_error *err)
 {
 	return kettle_fail(err, KETTLE_EUNAVAIL, "NVIDIA's driver does not answer (%s): %s.", what,
 		nvml.error ? nvml.error(code) : "no reason is given");
@@ -221,7 +221,7 @@ read_gpu(unsigned index, json_t *gpus, struct kettle_error *err)
 	if (rc != 0) {
 		char what[FACTS_TEXT_SIZE];
 		(void)snprintf(what, sizeof(what), "GPU %u", index);
-		return fail(rc, what, err);
+		return nvml_fail(rc, what, err);
 	}
 	json_t *gpu = json_pack("{s:s, s:i}", "vendor", "nvidia", "index", (int)index);
 	unsigned celsius = 0, milliwatts = 0;
@@ -263,10 +263,10 @@ nvml_read(const char *library, json_t *gpus, struct kettle_error *err)
 		return rc;
 	int code = nvml.init();
 	if (code != 0)
-		return fail(code, "nvmlInit", err);
+		return nvml_fail(code, "nvmlInit", err);
 	code = nvml.count(&count);
 	if (code != 0)
-		rc = fail(code, "the number of GPUs", err);
+		rc = nvml_fail(code, "the number of GPUs", err);
 	for (unsigned i = 0; rc == 0 && i < count && i < FACTS_GPUS_MAX; i++)
 		rc = read_gpu(i, gpus, err);
 	add_driver(gpus, first);

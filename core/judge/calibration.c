@@ -116,7 +116,7 @@ struct sample_collector {
 
 /* Adds one time to the samples of a name; 1, or 0 where it is none. */
 static size_t
-collect(const struct sample_collector *to, const char *name, const char *text)
+collect_samples(const struct sample_collector *to, const char *name, const char *text)
 {
 	double ns = 0;
 	size_t most = to->own ? CALIBRATION_OWN_MAX : CALIBRATION_NAMES_MAX;
@@ -140,7 +140,7 @@ collect_all(const struct sample_collector *to, const char *text)
 		if (!equals)
 			continue;
 		*equals = '\0';
-		taken += collect(to, word, equals + 1);
+		taken += collect_samples(to, word, equals + 1);
 	}
 	return taken;
 }
@@ -152,7 +152,7 @@ collect_benchmarks(const struct sample_collector *to, const json_t *result, size
 	for (size_t i = 0; i < count; i++) {
 		const char *all = value_of(result, i, "calibrators");
 		taken += all ? collect_all(to, all)
-					 : collect(to, value_of(result, i, "calibrator"), value_of(result, i, "calibrator-ns"));
+					 : collect_samples(to, value_of(result, i, "calibrator"), value_of(result, i, "calibrator-ns"));
 	}
 	return taken;
 }

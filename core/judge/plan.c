@@ -42,7 +42,7 @@ list_has(const json_t *list, const char *word)
 
 /* The step of that id among the first `count`, or NULL. */
 static const json_t *
-find_step(const json_t *steps, size_t count, const char *id)
+find_plan_step(const json_t *steps, size_t count, const char *id)
 {
 	for (size_t i = 0; i < count; i++)
 		if (strcmp(text_of(json_array_get(steps, i), "id"), id) == 0)
@@ -57,7 +57,7 @@ check_needs(const json_t *steps, size_t index, struct kettle_error *err)
 	size_t i;
 	json_t *need;
 	json_array_foreach(json_object_get(step, "needs"), i, need)
-		if (!find_step(steps, index, json_string_value(need)))
+		if (!find_plan_step(steps, index, json_string_value(need)))
 			return kettle_fail(err, KETTLE_EINVAL, "the step `%s` needs `%s`, which is no step before it.",
 				text_of(step, "id"), json_string_value(need));
 	return 0;
@@ -78,7 +78,7 @@ check_input(const json_t *plan, size_t index, const char *path, const json_t *in
 			err, KETTLE_EINVAL, "the step `%s` takes the file `%s`, which the plan does not have.", id, file);
 	if (!from)
 		return 0;
-	const json_t *earlier = find_step(steps, index, from);
+	const json_t *earlier = find_plan_step(steps, index, from);
 	if (!earlier || !list_has(json_object_get(earlier, "outputs"), output))
 		return kettle_fail(err, KETTLE_EINVAL,
 			"the step `%s` takes `%s` from `%s`, which is no output of a step before it.", id, output, from);
@@ -128,7 +128,7 @@ check_kind(const json_t *step, const json_t *runs, struct kettle_error *err)
 {
 	const char *id = text_of(step, "id");
 	if (strcmp(text_of(step, "kind"), "run") == 0) {
-		if (find_step(runs, json_array_size(runs), id))
+		if (find_plan_step(runs, json_array_size(runs), id))
 			return 0;
 		return kettle_fail(err, KETTLE_EINVAL, "the run step `%s` is none of the job's.", id);
 	}
@@ -143,7 +143,7 @@ check_step(const json_t *plan, size_t index, const json_t *runs, struct kettle_e
 {
 	const json_t *steps = json_object_get(plan, "steps"), *step = json_array_get(steps, index);
 	int rc = 0;
-	if (find_step(steps, index, text_of(step, "id")))
+	if (find_plan_step(steps, index, text_of(step, "id")))
 		rc = kettle_fail(err, KETTLE_EINVAL, "two steps have the id `%s`.", text_of(step, "id"));
 	if (rc == 0)
 		rc = check_needs(steps, index, err);
@@ -211,7 +211,7 @@ check_runs(const json_t *plan, const json_t *runs, struct kettle_error *err)
 	size_t i;
 	json_t *run;
 	json_array_foreach((json_t *)runs, i, run) {
-		const json_t *step = find_step(steps, json_array_size(steps), text_of(run, "id"));
+		const json_t *step = find_plan_step(steps, json_array_size(steps), text_of(run, "id"));
 		int rc = step ? check_run(step, run, err)
 					  : kettle_fail(err, KETTLE_EINVAL, "the run `%s` is missing.", text_of(run, "id"));
 		if (rc)
@@ -244,7 +244,7 @@ typedef int (*plan_fn)(
 	void *self, const struct kettle_plan_request *request, json_t **ret_plan, struct kettle_error *err);
 
 static int
-ask(const struct language *language, plan_fn make, const struct kettle_plan_request *request, json_t **ret_plan,
+plan_ask(const struct language *language, plan_fn make, const struct kettle_plan_request *request, json_t **ret_plan,
 	struct kettle_error *err)
 {
 	AUTO_JSON json_t *plan = NULL;
@@ -266,7 +266,7 @@ ask(const struct language *language, plan_fn make, const struct kettle_plan_requ
 }
 
 static int
-find_language(const struct languages *languages, const json_t *bundle, const struct language **ret_language,
+find_plan_language(const struct languages *languages, const json_t *bundle, const struct language **ret_language,
 	struct kettle_error *err)
 {
 	const char *lang = text_of(json_object_get(bundle, "task"), "lang");
@@ -284,7 +284,7 @@ task_plan_probe(const struct languages *languages, const json_t *bundle, const j
 {
 	const char *submission = text_of(bundle, "submission");
 	const struct language *language = NULL;
-	int rc = find_language(languages, bundle, &language, err);
+	int rc = find_plan_language(languages, bundle, &language, err);
 	if (rc)
 		return rc;
 	if (!language->ops->probe)
@@ -302,7 +302,7 @@ task_plan_probe(const struct languages *languages, const json_t *bundle, const j
 		.device = device,
 		.runs = runs,
 	};
-	return ask(language, language->ops->probe, &request, ret_plan, err);
+	return plan_ask(language, language->ops->probe, &request, ret_plan, err);
 }
 
 int
@@ -312,7 +312,7 @@ task_plan(const struct languages *languages, const json_t *bundle, const char *c
 	const json_t *task = json_object_get(bundle, "task");
 	const char *submission = text_of(bundle, "submission");
 	const struct language *language = NULL;
-	int rc = find_language(languages, bundle, &language, err);
+	int rc = find_plan_language(languages, bundle, &language, err);
 	if (rc)
 		return rc;
 	AUTO_JSON json_t *runs = NULL;
@@ -335,5 +335,5 @@ task_plan(const struct languages *languages, const json_t *bundle, const char *c
 		.device = device,
 		.runs = runs,
 	};
-	return ask(language, language->ops->plan, &request, ret_plan, err);
+	return plan_ask(language, language->ops->plan, &request, ret_plan, err);
 }

@@ -170,7 +170,7 @@ environment(const struct run_steps_builder *builder, json_int_t devices)
 
 /* What the run adds to the plain step: which one it is, its secret, its environment, and the run before it. */
 static int
-complete(const struct run_steps_builder *builder, json_t *step, const struct run *run, json_int_t devices)
+runs_complete(const struct run_steps_builder *builder, json_t *step, const struct run *run, json_int_t devices)
 {
 	int failed = 0;
 	json_t *which = json_object_get(step, "run");
@@ -197,7 +197,7 @@ run_id(const struct run *run, char between)
 }
 
 static int
-add_run(const struct run_steps_builder *builder, const struct run *run)
+add_run_step(const struct run_steps_builder *builder, const struct run *run)
 {
 	const json_t *task = builder->task, *cases = json_object_get(task, run->kind->cases);
 	const char *cases_name = has_file(task, CASES_NAME) ? CASES_OTHER_NAME : CASES_NAME;
@@ -212,7 +212,7 @@ add_run(const struct run_steps_builder *builder, const struct run *run)
 			"secret", run->secret != NULL, "args", run->kind->mode, cases_name, "cases", "name", cases_name, "text",
 			text, "result", "POPCORN_FD", "pass", "exit", 0, "result", "check", "pass", "unique", unique_patterns(),
 			"limits", "wall", json_object_get(task, run->kind->timeout), "device", devices);
-	if (!step || complete(builder, step, run, devices))
+	if (!step || runs_complete(builder, step, run, devices))
 		return KETTLE_ENOMEM;
 	return json_array_append(builder->runs, step);
 }
@@ -228,7 +228,7 @@ add_kind(const struct run_steps_builder *builder, const struct kind *kind, const
 	const char *ranking = json_string_value(json_object_get(task, "ranking_by"));
 	bool last = kind != &kinds[TEST] && ranking && strcmp(ranking, "last") == 0;
 	struct run run = {.kind = kind, .secret = secret, .first = last ? count - 1 : 0, .count = last ? 1 : count};
-	return count ? add_run(builder, &run) : KETTLE_EINVAL;
+	return count ? add_run_step(builder, &run) : KETTLE_EINVAL;
 }
 
 static int
@@ -238,7 +238,7 @@ add_profiles(const struct run_steps_builder *builder)
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < count; i++) {
 		struct run run = {.kind = &kinds[PROFILE], .first = i, .count = 1, .indexed = true};
-		rc = add_run(builder, &run);
+		rc = add_run_step(builder, &run);
 	}
 	return rc;
 }

@@ -77,7 +77,7 @@ moments_of(const json_t *outcome)
 }
 
 static void
-add(struct sweep *sweep, enum part part, int64_t from, int64_t to)
+timing_add(struct sweep *sweep, enum part part, int64_t from, int64_t to)
 {
 	from = from < sweep->from ? sweep->from : from;
 	to = to > sweep->to ? sweep->to : to;
@@ -96,15 +96,15 @@ add_step(struct sweep *sweep, const char *kind, const struct step_stamps *m)
 	if (m->begun == 0)
 		return;
 	int64_t queued = m->queued ? m->queued : m->ended, launched = m->launched ? m->launched : m->ended;
-	add(sweep, before, m->begun, queued);
-	add(sweep, PART_WAIT, queued, launched);
+	timing_add(sweep, before, m->begun, queued);
+	timing_add(sweep, PART_WAIT, queued, launched);
 	if (!run || m->start == 0) {
-		add(sweep, before, launched, m->ended);
+		timing_add(sweep, before, launched, m->ended);
 		return;
 	}
-	add(sweep, PART_START, launched, m->start);
-	add(sweep, PART_RUN, m->start, m->exit);
-	add(sweep, PART_COLLECT, m->exit, m->ended);
+	timing_add(sweep, PART_START, launched, m->start);
+	timing_add(sweep, PART_RUN, m->start, m->exit);
+	timing_add(sweep, PART_COLLECT, m->exit, m->ended);
 }
 
 static int

@@ -215,7 +215,8 @@ add_details(struct verdict_builder *builder, json_t *entry, const json_t *step, 
 }
 
 static int
-add_run(struct verdict_builder *builder, const json_t *step, const json_t *outcome, const struct step_result *read)
+add_verdict_run(
+	struct verdict_builder *builder, const json_t *step, const json_t *outcome, const struct step_result *read)
 {
 	const json_t *run = json_object_get(step, "run");
 	bool secret = json_is_true(json_object_get(run, "secret"));
@@ -277,7 +278,7 @@ add_step(struct verdict_builder *builder, const json_t *step)
 	take_score(builder, &read, secret);
 	if (!outcome || read.state == VERDICT_SKIPPED)
 		return 0;
-	return run ? add_run(builder, step, outcome, &read) : add_compilation(builder, step, outcome, &read);
+	return run ? add_verdict_run(builder, step, outcome, &read) : add_compilation(builder, step, outcome, &read);
 }
 
 /* ---- the job ---- */

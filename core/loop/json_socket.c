@@ -69,7 +69,7 @@ on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
 }
 
 static int
-on_line(void *arg, char *line, size_t len)
+on_socket_line(void *arg, char *line, size_t len)
 {
 	struct json_socket *peer = arg;
 	if (uv_is_closing((uv_handle_t *)&peer->pipe))
@@ -85,7 +85,7 @@ static void
 on_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *buf)
 {
 	struct json_socket *peer = stream->data;
-	if (count < 0 || (count > 0 && line_add(&peer->lines, buf->base, (size_t)count, on_line, peer) < 0))
+	if (count < 0 || (count > 0 && line_add(&peer->lines, buf->base, (size_t)count, on_socket_line, peer) < 0))
 		json_socket_close(peer);
 }
 
@@ -104,7 +104,7 @@ new_peer(uv_loop_t *loop, const struct json_socket_events *events, void *arg)
 }
 
 static void
-drop(uv_handle_t *handle)
+socket_drop(uv_handle_t *handle)
 {
 	free(handle->data);
 }
@@ -120,7 +120,7 @@ json_socket_accept(uv_stream_t *listener, const struct json_socket_events *event
 	if (status == 0)
 		status = uv_read_start((uv_stream_t *)&peer->pipe, on_alloc, on_read);
 	if (status < 0) {
-		uv_close((uv_handle_t *)&peer->pipe, drop);
+		uv_close((uv_handle_t *)&peer->pipe, socket_drop);
 		return kettle_fail(err, KETTLE_EIO, "A connection could not be taken: %s.", uv_strerror(status));
 	}
 	*ret_peer = peer;
@@ -142,7 +142,7 @@ json_socket_open(uv_loop_t *loop, int fd_take, const struct json_socket_events *
 	else
 		status = uv_read_start((uv_stream_t *)&peer->pipe, on_alloc, on_read);
 	if (status < 0) {
-		uv_close((uv_handle_t *)&peer->pipe, drop);
+		uv_close((uv_handle_t *)&peer->pipe, socket_drop);
 		return kettle_fail(err, KETTLE_EIO, "The connection could not be used: %s.", uv_strerror(status));
 	}
 	*ret_peer = peer;

@@ -79,7 +79,7 @@ struct loop_services {
 };
 
 static void
-release(struct loop_services *io)
+loop_release(struct loop_services *io)
 {
 	if (--io->open)
 		return;
@@ -129,7 +129,7 @@ on_wake(uv_async_t *wake)
 static void
 on_wake_closed(uv_handle_t *wake)
 {
-	release(wake->data);
+	loop_release(wake->data);
 }
 
 int
@@ -199,7 +199,7 @@ after_work(uv_work_t *request, int status)
 	if (work->after)
 		work->after(work->arg);
 	free(work);
-	release(io);
+	loop_release(io);
 }
 
 int
@@ -228,7 +228,7 @@ on_timer_closed(uv_handle_t *handle)
 	struct kettle_timer *timer = handle->data;
 	struct loop_services *io = timer->io;
 	free(timer);
-	release(io);
+	loop_release(io);
 }
 
 static void
@@ -292,7 +292,7 @@ free_process(struct kettle_process *process)
 	for (int i = 0; i < OUTPUTS; i++)
 		line_free(&process->out[i].lines);
 	free(process);
-	release(io);
+	loop_release(io);
 }
 
 static void
@@ -334,7 +334,7 @@ check_end(struct kettle_process *process)
 }
 
 static int
-on_line(void *arg, char *line, size_t len)
+on_loop_line(void *arg, char *line, size_t len)
 {
 	struct stream *stream = arg;
 	if (stream->on_line)
@@ -348,7 +348,7 @@ end_stream(struct stream *stream)
 	if (stream->ended)
 		return;
 	(void)uv_read_stop((uv_stream_t *)&stream->pipe);
-	(void)line_end(&stream->lines, on_line, stream);
+	(void)line_end(&stream->lines, on_loop_line, stream);
 	stream->ended = true;
 	check_end(stream->process);
 }
@@ -387,7 +387,7 @@ on_read(uv_stream_t *handle, ssize_t got, const uv_buf_t *buf)
 		end_stream(stream);
 		return;
 	}
-	int rc = line_add(&stream->lines, buf->base, (size_t)got, on_line, stream);
+	int rc = line_add(&stream->lines, buf->base, (size_t)got, on_loop_line, stream);
 	if (rc)
 		refuse_line(stream, rc);
 }

@@ -25,10 +25,10 @@ struct board_purge {
 	void *arg;
 };
 
-static void next(struct board_purge *purge);
+static void purge_next(struct board_purge *purge);
 
 static void
-finish(struct board_purge *purge)
+purge_finish(struct board_purge *purge)
 {
 	struct maintenance *m = purge->m;
 	m->purge = NULL;
@@ -48,13 +48,13 @@ part_done(void *arg, const struct kettle_error *err)
 			"what is left of a deleted leaderboard could not be removed, the next start goes on with it: %s",
 			err->message);
 	if (err)
-		finish(purge);
+		purge_finish(purge);
 	else
-		next(purge);
+		purge_next(purge);
 }
 
 static int
-look(struct db *db, void *arg, struct kettle_error *err)
+purge_look(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct board_purge *purge = arg;
 	return board_delete_open(db, &purge->more, err);
@@ -69,15 +69,15 @@ part(struct db *db, void *arg, struct kettle_error *err)
 }
 
 static void
-next(struct board_purge *purge)
+purge_next(struct board_purge *purge)
 {
 	struct store *store = purge->m->store;
 	bool again = purge->again;
 	purge->again = false;
 	if (purge->hurry || !store || (!purge->more && !again))
-		finish(purge);
+		purge_finish(purge);
 	else if (again)
-		store_read(store, look, part_done, purge);
+		store_read(store, purge_look, part_done, purge);
 	else
 		store_write(store, part, part_done, purge);
 }
@@ -93,7 +93,7 @@ board_purge_poke(struct maintenance *m)
 	if (!m->purge)
 		return; /* the next start looks again */
 	*m->purge = (struct board_purge){.m = m, .again = true};
-	next(m->purge);
+	purge_next(m->purge);
 }
 
 void

@@ -31,7 +31,7 @@ struct garbage_collector {
 };
 
 static void
-finish(struct garbage_collector *gc)
+gc_finish(struct garbage_collector *gc)
 {
 	const struct retention *freed = &gc->retention;
 	AUTO_JSON json_t *result = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "artifacts",
@@ -84,7 +84,7 @@ empty_log(void *arg)
 static void
 log_emptied(void *arg)
 {
-	finish(arg);
+	gc_finish(arg);
 }
 
 static void
@@ -95,7 +95,7 @@ swept(void *arg, const struct kettle_error *err, int64_t folders, int64_t bytes)
 	gc->folder_bytes = bytes;
 	gc->err = *err;
 	if (err->code < 0 || loop_work(gc->m->io, empty_log, log_emptied, gc, &gc->err) < 0)
-		finish(gc);
+		gc_finish(gc);
 }
 
 /* ---- the database ---- */
@@ -114,7 +114,7 @@ part(struct db *db, void *arg, struct kettle_error *err)
 }
 
 static void
-next(struct garbage_collector *gc)
+gc_next(struct garbage_collector *gc)
 {
 	if (gc->step == RETENTION_END)
 		spool_sweep_start(gc->m, swept, gc);
@@ -122,7 +122,7 @@ next(struct garbage_collector *gc)
 		store_write(gc->m->store, part, part_done, gc);
 	else {
 		(void)kettle_fail(&gc->err, KETTLE_ECANCELED, "The engine is stopping.");
-		finish(gc);
+		gc_finish(gc);
 	}
 }
 
@@ -132,14 +132,14 @@ part_done(void *arg, const struct kettle_error *err)
 	struct garbage_collector *gc = arg;
 	if (err) {
 		gc->err = *err;
-		finish(gc);
+		gc_finish(gc);
 		return;
 	}
 	if (!gc->more) {
 		gc->step++;
 		gc->retention.cursor = 0;
 	}
-	next(gc);
+	gc_next(gc);
 }
 
 void
@@ -163,7 +163,7 @@ garbage_collector_run(struct maintenance *m, kettle_answer answer, void *arg)
 		.arg = arg,
 	};
 	m->gc = gc;
-	next(gc);
+	gc_next(gc);
 }
 
 /* ---- once a day ---- */

@@ -20,7 +20,7 @@ struct spool_sweep {
 };
 
 static void
-finish(void *arg)
+sweep_finish(void *arg)
 {
 	struct spool_sweep *sweep = arg;
 	sweep->done(sweep->arg, &sweep->err, (int64_t)json_array_size(sweep->unknown), sweep->bytes);
@@ -43,12 +43,12 @@ asked(void *arg, const struct kettle_error *err)
 	if (err)
 		sweep->err = *err;
 	if (err || json_array_size(sweep->unknown) == 0 ||
-		loop_work(sweep->m->io, remove_unknown, finish, sweep, &sweep->err) < 0)
-		finish(sweep);
+		loop_work(sweep->m->io, remove_unknown, sweep_finish, sweep, &sweep->err) < 0)
+		sweep_finish(sweep);
 }
 
 static int
-ask(struct db *db, void *arg, struct kettle_error *err)
+sweep_ask(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct spool_sweep *sweep = arg;
 	return artifact_unknown(db, sweep->names, &sweep->unknown, err);
@@ -67,9 +67,9 @@ listed(void *arg)
 	struct spool_sweep *sweep = arg;
 	/* Behind the writes that wait: what they store is spoken of. */
 	if (sweep->err.code < 0 || json_array_size(sweep->names) == 0 || !sweep->m->store)
-		finish(sweep);
+		sweep_finish(sweep);
 	else
-		store_read(sweep->m->store, ask, asked, sweep);
+		store_read(sweep->m->store, sweep_ask, asked, sweep);
 }
 
 void

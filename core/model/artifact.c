@@ -273,7 +273,7 @@ artifact_folders(const char *spool, json_t **ret_names, struct kettle_error *err
 
 /* An attempt that runs has both: what it leaves, and what was just taken over of it. */
 static int
-is_known(struct db *db, const char *name, bool *ret_known, struct kettle_error *err)
+is_artifact_known(struct db *db, const char *name, bool *ret_known, struct kettle_error *err)
 {
 	int64_t job = 0, attempt = 0, known = 0;
 	bool running = false;
@@ -297,7 +297,7 @@ artifact_unknown(struct db *db, const json_t *names, json_t **ret_unknown, struc
 	for (size_t i = 0; i < json_array_size(names) && code == 0; i++) {
 		bool known = true;
 		json_t *name = json_array_get(names, i);
-		code = is_known(db, json_string_value(name), &known, err);
+		code = is_artifact_known(db, json_string_value(name), &known, err);
 		if (code == 0 && !known && json_array_append(unknown, name) < 0)
 			code = fail_memory(err);
 	}

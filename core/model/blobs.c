@@ -91,7 +91,7 @@ blobs_put_task(struct db *db, const json_t *bundle, int64_t *ret_task, struct ke
 }
 
 static int
-add_file(void *arg, sqlite3_stmt *row)
+add_blobs_file(void *arg, sqlite3_stmt *row)
 {
 	const void *data = sqlite3_column_blob(row, 1);
 	json_t *contents = contents_json(data ? data : "", (size_t)sqlite3_column_bytes(row, 1));
@@ -110,7 +110,7 @@ blobs_get_task(struct db *db, int64_t task, json_t **ret_bundle, struct kettle_e
 	json_t *bundle = json_object_get(row, "bundle"), *files = json_object();
 	if (json_object_set_new(bundle, "files", files) < 0)
 		return fail_memory(err);
-	code = db_query(db, err, add_file, files,
+	code = db_query(db, err, add_blobs_file, files,
 		"SELECT f.name, b.data FROM task_files f JOIN blobs b ON b.id = f.blob WHERE f.task = ? ORDER BY f.name", "i",
 		task);
 	if (code == KETTLE_ENOMEM)

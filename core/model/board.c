@@ -57,17 +57,17 @@ read_board(void *arg, sqlite3_stmt *row)
 }
 
 static int
-add_name(void *arg, sqlite3_stmt *row)
+add_board_name(void *arg, sqlite3_stmt *row)
 {
 	return json_object_set_new(arg, (const char *)sqlite3_column_text(row, 0), json_true()) < 0 ? KETTLE_ENOMEM : 0;
 }
 
 static int
-fail_unknown(struct db *db, const struct actor *actor, const char *name, struct kettle_error *err)
+fail_board_unknown(struct db *db, const struct actor *actor, const char *name, struct kettle_error *err)
 {
 	AUTO_JSON json_t *names = json_object();
-	int code = db_query(db, err, add_name, names, "SELECT name FROM leaderboards b WHERE " MAY_SEE "LIMIT ?1", "iii",
-		(int64_t)NEAREST_MAX, is_admin(actor), user_of(actor));
+	int code = db_query(db, err, add_board_name, names, "SELECT name FROM leaderboards b WHERE " MAY_SEE "LIMIT ?1",
+		"iii", (int64_t)NEAREST_MAX, is_admin(actor), user_of(actor));
 	if (code < 0)
 		return code;
 	const char *near = nearest_key(name, names);
@@ -89,7 +89,7 @@ board_find(
 		*ret_board = board;
 	if (code != 0)
 		return code < 0 ? code : 0;
-	return fail_unknown(db, actor, name, err);
+	return fail_board_unknown(db, actor, name, err);
 }
 
 static int

@@ -71,7 +71,7 @@ answers_of(struct db *db)
 
 /* The answer to the same question, however old. */
 static struct cached_board *
-find(struct board_cache *answers, const struct cached_board *asked)
+board_cache_find(struct board_cache *answers, const struct cached_board *asked)
 {
 	for (size_t i = 0; answers && i < BOARD_ANSWERS_MAX; i++) {
 		struct cached_board *kept = &answers->items[i];
@@ -87,7 +87,7 @@ find(struct board_cache *answers, const struct cached_board *asked)
 
 /* Keeps the answer in the place of the one before it, or of the one that nobody has asked for longest. */
 static void
-keep(struct board_cache *answers, struct cached_board *before, struct cached_board *answer_take)
+board_cache_keep(struct board_cache *answers, struct cached_board *before, struct cached_board *answer_take)
 {
 	size_t entries = 0;
 	for (size_t i = 0; i < answer_take->pages_count; i++)
@@ -186,7 +186,7 @@ board_cache_get(struct db *db, const struct board *board, const struct board_vie
 	(void)snprintf(answer.name, sizeof(answer.name), "%s", board->name);
 	(void)snprintf(answer.device, sizeof(answer.device), "%s", asked->device ? asked->device : "");
 	struct board_cache *answers = answers_of(db);
-	struct cached_board *kept = find(answers, &answer);
+	struct cached_board *kept = board_cache_find(answers, &answer);
 	if (kept && kept->version == answer.version && kept->ended == answer.ended) {
 		*ret_answer = json_incref(kept->result);
 		return 0;
@@ -195,6 +195,6 @@ board_cache_get(struct db *db, const struct board *board, const struct board_vie
 	if (code < 0)
 		return code;
 	*ret_answer = json_incref(answer.result);
-	keep(answers, kept, &answer);
+	board_cache_keep(answers, kept, &answer);
 	return 0;
 }

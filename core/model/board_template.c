@@ -112,7 +112,8 @@ comment_of(const struct template_choice *choice, const char *file_name)
 }
 
 static int
-add(struct template_choice *choice, const char *name, const char *file_name, const char *code, const char *source)
+template_add(
+	struct template_choice *choice, const char *name, const char *file_name, const char *code, const char *source)
 {
 	AUTO_FREE char *text = NULL;
 	if (compose(choice->board, comment_of(choice, file_name), code, &text) < 0)
@@ -131,7 +132,7 @@ add_templates(struct template_choice *choice, const json_t *templates, const cha
 		bool of_language = language && lists(language->ops->template_names, name);
 		if (wanted && strcasecmp(wanted, name) != 0 && !of_language)
 			continue;
-		if (add(choice, name, text_of(one, "file_name"), text_of(one, "text"), "template") < 0)
+		if (template_add(choice, name, text_of(one, "file_name"), text_of(one, "text"), "template") < 0)
 			return KETTLE_ENOMEM;
 	}
 	return 0;
@@ -146,7 +147,7 @@ add_skeletons(struct template_choice *choice, const char *wanted)
 		const struct kettle_skeleton *one = &language->ops->skeletons[i];
 		if (!whole && strcasecmp(wanted, one->template_name) != 0)
 			continue;
-		if (add(choice, one->template_name, one->file_name, one->text, "skeleton") < 0)
+		if (template_add(choice, one->template_name, one->file_name, one->text, "skeleton") < 0)
 			return KETTLE_ENOMEM;
 	}
 	return 0;

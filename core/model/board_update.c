@@ -67,7 +67,7 @@ note(json_t *words, const char *word)
 /* ---- what changes ---- */
 
 static int
-load(struct update *update, struct kettle_error *err)
+board_update_load(struct update *update, struct kettle_error *err)
 {
 	update->changes = json_array();
 	update->differs = json_array();
@@ -163,10 +163,10 @@ differs(const struct update *update, const char *key, const char *wanted)
 }
 
 static int
-compare(struct update *update, struct kettle_error *err)
+board_update_compare(struct update *update, struct kettle_error *err)
 {
 	const struct board_change *change = update->change;
-	int code = load(update, err);
+	int code = board_update_load(update, err);
 	if (code == 0)
 		code = compare_task(update, err);
 	if (code == 0)
@@ -199,7 +199,7 @@ board_update_plan(struct db *db, const struct board *board, const struct board_c
 	struct kettle_error *err)
 {
 	AUTO_UPDATE struct update update = {.db = db, .board = board, .change = change};
-	int code = compare(&update, err);
+	int code = board_update_compare(&update, err);
 	if (code < 0)
 		return code;
 	*ret_plan = plan_of(&update);
@@ -209,7 +209,7 @@ board_update_plan(struct db *db, const struct board *board, const struct board_c
 /* ---- doing it ---- */
 
 static int
-refuse(const struct update *update, struct kettle_error *err)
+board_update_refuse(const struct update *update, struct kettle_error *err)
 {
 	AUTO_JSON json_t *names = json_array();
 	size_t count = json_array_size(update->differs);
@@ -293,7 +293,7 @@ store_row(struct update *update, struct kettle_error *err)
 }
 
 static int
-tell(const struct update *update, const struct actor *actor, struct kettle_error *err)
+board_update_tell(const struct update *update, const struct actor *actor, struct kettle_error *err)
 {
 	AUTO_JSON json_t *now = NULL;
 	int code = board_object(update->db, update->board->id, &now, err);
@@ -309,7 +309,7 @@ tell(const struct update *update, const struct actor *actor, struct kettle_error
 }
 
 static int
-store(struct update *update, const struct actor *actor, struct kettle_error *err)
+board_update_store(struct update *update, const struct actor *actor, struct kettle_error *err)
 {
 	int code = update->new_task ? store_task(update, err) : 0;
 	if (code == 0 && update->leaves_scores)
@@ -318,7 +318,7 @@ store(struct update *update, const struct actor *actor, struct kettle_error *err
 		code = store_devices(update, err);
 	if (code == 0)
 		code = store_row(update, err);
-	return code < 0 ? code : tell(update, actor, err);
+	return code < 0 ? code : board_update_tell(update, actor, err);
 }
 
 int
@@ -326,11 +326,11 @@ board_update(struct db *db, const struct actor *actor, const struct board *board
 	json_t **ret_plan, struct kettle_error *err)
 {
 	AUTO_UPDATE struct update update = {.db = db, .board = board, .change = change};
-	int code = compare(&update, err);
+	int code = board_update_compare(&update, err);
 	if (code == 0 && update.leaves_scores && !change->force)
-		code = refuse(&update, err);
+		code = board_update_refuse(&update, err);
 	if (code == 0 && json_array_size(update.changes) > 0)
-		code = store(&update, actor, err);
+		code = board_update_store(&update, actor, err);
 	if (code < 0)
 		return code;
 	json_t *plan = plan_of(&update);

@@ -22,7 +22,7 @@ id_of(const json_t *row, const char *key)
 
 /* The row, where it is one that counts or could; ENOENT: it is none. */
 static int
-load(struct db *db, int64_t id, json_t **ret_row, struct kettle_error *err)
+visibility_load(struct db *db, int64_t id, json_t **ret_row, struct kettle_error *err)
 {
 	return db_object(db, ret_row, err,
 		"SELECT s.id, s.leaderboard AS leaderboard_id, b.name AS leaderboard_name, s.file_name, s.user AS "
@@ -90,7 +90,7 @@ code_visibility_of(struct db *db, const struct actor *actor, int64_t id, json_t 
 {
 	AUTO_JSON json_t *row = NULL, *jobs = NULL, *ranks = json_object();
 	struct board none = {0};
-	int code = load(db, id, &row, err);
+	int code = visibility_load(db, id, &row, err);
 	if (code == KETTLE_ENOENT)
 		return fail_other(id, &none, false, err);
 	if (code == 0)

@@ -47,7 +47,7 @@ read_job(void *arg, sqlite3_stmt *row)
 
 /* ECONFLICT: it is not in this state, not of this attempt (0: any), or gone. */
 static int
-load(struct db *db, int64_t id, const char *state, int64_t attempt, struct job *job, struct kettle_error *err)
+jobs_load(struct db *db, int64_t id, const char *state, int64_t attempt, struct job *job, struct kettle_error *err)
 {
 	*job = (struct job){.id = id};
 	int code = db_query(db, err, read_job, job,
@@ -74,7 +74,7 @@ fail_memory(struct kettle_error *err)
 
 /* Writes an event of the job; data_take may be NULL for lack of memory. */
 static int
-tell(struct db *db, const struct job *job, const char *kind, json_t *data_take, struct kettle_error *err)
+jobs_tell(struct db *db, const struct job *job, const char *kind, json_t *data_take, struct kettle_error *err)
 {
 	AUTO_JSON json_t *data = data_take;
 	if (!data)
@@ -129,7 +129,7 @@ int
 jobs_start(struct db *db, int64_t id, const char *unit, int64_t *ret_attempt, struct kettle_error *err)
 {
 	struct job job;
-	int code = load(db, id, "queued", 0, &job, err);
+	int code = jobs_load(db, id, "queued", 0, &job, err);
 	if (code == 0)
 		code = db_exec(db, err,
 			"UPDATE jobs SET state = 'running', attempt = attempt + 1, unit = ?1, handle = NULL, started_at = ?2, "
@@ -139,7 +139,7 @@ jobs_start(struct db *db, int64_t id, const char *unit, int64_t *ret_attempt, st
 		code = db_exec(
 			db, err, "UPDATE submissions SET state = 'running' WHERE id = ? AND state = 'queued'", "i", job.submission);
 	if (code == 0)
-		code = tell(db, &job, "job.started",
+		code = jobs_tell(db, &job, "job.started",
 			json_pack("{s:I, s:s, s:s, s:I}", "job", (json_int_t)id, "device", job.device, "unit", unit, "attempt",
 				(json_int_t)job.attempt + 1),
 			err);
@@ -152,7 +152,7 @@ int
 jobs_set_handle(struct db *db, int64_t id, int64_t attempt, const char *handle, struct kettle_error *err)
 {
 	struct job job;
-	int code = load(db, id, "running", attempt, &job, err);
+	int code = jobs_load(db, id, "running", attempt, &job, err);
 	return code < 0 ? code : db_exec(db, err, "UPDATE jobs SET handle = ? WHERE id = ?", "si", handle, id);
 }
 
@@ -224,7 +224,7 @@ settle(struct db *db, const struct job *job, struct kettle_error *err)
 		job->submission);
 	if (code < 0)
 		return code;
-	return tell(
+	return jobs_tell(
 		db, job, "submission.done", json_pack("{s:s, s:s, s:O}", "mode", job->mode, "state", state, "jobs", jobs), err);
 }
 
@@ -278,7 +278,7 @@ end_rerun(
 
 /* Whatever ends a job: its row, the ranking, the events, the submission. */
 static int
-end(struct db *db, const struct job *job, const json_t *verdict, struct kettle_error *err)
+jobs_end(struct db *db, const struct job *job, const json_t *verdict, struct kettle_error *err)
 {
 	const char *state = json_string_value(json_object_get(verdict, "state"));
 	struct ranking_change change = {0};
@@ -295,7 +295,7 @@ end(struct db *db, const struct job *job, const json_t *verdict, struct kettle_e
 	else if (code == 0 && strcmp(state, "passed") == 0 && strcmp(job->mode, "ranked") == 0)
 		code = ranking_offer(db, job->id, &change, err);
 	if (code == 0)
-		code = tell(db, job, "job.done", done_data(job, verdict, &change), err);
+		code = jobs_tell(db, job, "job.done", done_data(job, verdict, &change), err);
 	return code < 0 ? code : settle(db, job, err);
 }
 
@@ -316,7 +316,7 @@ give_up(struct db *db, const struct job *job, const char *reason, struct kettle_
 		json_sprintf("The machines failed %d times, which says nothing about the code; the last reason was: %s",
 			JOB_MAX_ATTEMPTS, reason);
 	AUTO_JSON json_t *verdict = json_pack("{s:s, s:O}", "state", "error", "error", error);
-	return verdict ? end(db, job, verdict, err) : fail_memory(err);
+	return verdict ? jobs_end(db, job, verdict, err) : fail_memory(err);
 }
 
 int
@@ -327,7 +327,7 @@ jobs_requeue(struct db *db, int64_t id, int64_t attempt, bool uncounted, bool wa
 	AUTO_FREE char *clean = clean_reason(reason ? reason : "");
 	if (!clean)
 		return fail_memory(err);
-	int code = load(db, id, "running", attempt, &job, err);
+	int code = jobs_load(db, id, "running", attempt, &job, err);
 	if (code < 0)
 		return code;
 	if (!uncounted && job.attempt - job.uncounted >= JOB_MAX_ATTEMPTS) {
@@ -342,7 +342,7 @@ jobs_requeue(struct db *db, int64_t id, int64_t attempt, bool uncounted, bool wa
 		"WHERE id = ?3",
 		"iiis", (int64_t)uncounted, db->now_ms, id, waits ? clean : NULL);
 	if (code == 0)
-		code = tell(db, &job, "job.requeued",
+		code = jobs_tell(db, &job, "job.requeued",
 			json_pack("{s:I, s:s, s:I, s:b, s:s}", "job", (json_int_t)id, "device", job.device, "attempt",
 				(json_int_t)attempt, "spared", uncounted, "reason", clean),
 			err);
@@ -385,7 +385,7 @@ run_detail(const json_t *run)
 }
 
 static int
-add_run(struct db *db, int64_t job, const json_t *run, int64_t last_ns, struct kettle_error *err)
+add_job_run(struct db *db, int64_t job, const json_t *run, int64_t last_ns, struct kettle_error *err)
 {
 	bool secret = json_is_true(json_object_get(run, "secret")), passed = json_is_true(json_object_get(run, "passed"));
 	const char *mode = json_string_value(json_object_get(run, "mode"));
@@ -413,13 +413,13 @@ add_runs(struct db *db, int64_t job, const json_t *runs, struct kettle_error *er
 	int64_t last_ns = last_end_ns(runs);
 	int code = 0;
 	for (size_t i = 0; i < json_array_size(runs) && code == 0; i++)
-		code = add_run(db, job, json_array_get(runs, i), last_ns, err);
+		code = add_job_run(db, job, json_array_get(runs, i), last_ns, err);
 	return code;
 }
 
 /* What the job's machine said of itself, of the tools that the job named. */
 static int
-learn(struct db *db, const struct job *job, const json_t *system, struct kettle_error *err)
+jobs_learn(struct db *db, const struct job *job, const json_t *system, struct kettle_error *err)
 {
 	AUTO_JSON json_t *row = NULL;
 	AUTO_JSON json_t *facts = json_pack("{s:O*, s:O*, s:O*}", "level", json_object_get(system, "level"), "tools",
@@ -440,14 +440,14 @@ jobs_finish(struct db *db, int64_t id, int64_t attempt, const json_t *verdict, s
 	if (!is_end_state(state))
 		return kettle_fail(err, KETTLE_EINVAL, "The verdict on job %lld has the state `%s`, which is none.",
 			(long long)id, state ? state : "");
-	int code = load(db, id, "running", attempt, &job, err);
+	int code = jobs_load(db, id, "running", attempt, &job, err);
 	if (code == 0)
 		code = add_runs(db, id, json_object_get(verdict, "runs"), err);
 	if (code == 0)
 		code = artifact_store(db, id, json_object_get(verdict, "artifacts"), err);
 	if (code == 0)
-		code = learn(db, &job, json_object_get(verdict, "system"), err);
-	return code < 0 ? code : end(db, &job, verdict, err);
+		code = jobs_learn(db, &job, json_object_get(verdict, "system"), err);
+	return code < 0 ? code : jobs_end(db, &job, verdict, err);
 }
 
 int
@@ -485,7 +485,7 @@ jobs_cancel(struct db *db, int64_t submission, json_t **ret_jobs, struct kettle_
 			"cancelled.', superseded = iif(superseded < 0, id, superseded) WHERE submission = ?2 AND done_at IS NULL",
 			"ii", db->now_ms, submission);
 	if (code == 0)
-		code = tell(db, &job, "submission.cancelled", json_pack("{s:O}", "jobs", jobs), err);
+		code = jobs_tell(db, &job, "submission.cancelled", json_pack("{s:O}", "jobs", jobs), err);
 	if (code == 0)
 		code = settle(db, &job, err);
 	if (code == 0)

@@ -126,7 +126,7 @@ settings_unit_calibrate(
 
 /* Adds the tools of a part to those that are known, and so its packages. */
 static int
-add_part(json_t *known, const json_t *part)
+add_settings_part(json_t *known, const json_t *part)
 {
 	static const char *const lists[] = {"tools", "packages"};
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
@@ -153,7 +153,7 @@ settings_unit_learn(
 		return code;
 	const json_t *before = json_object_get(row, "facts");
 	AUTO_JSON json_t *after = json_copy((json_t *)(partly && json_is_object(before) ? before : facts));
-	if (!after || (partly && add_part(after, facts)))
+	if (!after || (partly && add_settings_part(after, facts)))
 		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for what is known of a unit.");
 	if (json_equal(before, after))
 		return 0;

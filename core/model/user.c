@@ -34,17 +34,17 @@ read_user(void *arg, sqlite3_stmt *row)
 }
 
 static int
-add_name(void *arg, sqlite3_stmt *row)
+add_user_name(void *arg, sqlite3_stmt *row)
 {
 	return json_object_set_new(arg, (const char *)sqlite3_column_text(row, 0), json_true()) < 0 ? KETTLE_ENOMEM : 0;
 }
 
 static int
-fail_unknown(struct db *db, const char *word, struct kettle_error *err)
+fail_user_unknown(struct db *db, const char *word, struct kettle_error *err)
 {
 	AUTO_JSON json_t *names = json_object();
 	int code = db_query(
-		db, err, add_name, names, "SELECT name FROM users ORDER BY id DESC LIMIT ?", "i", (int64_t)NEAREST_MAX);
+		db, err, add_user_name, names, "SELECT name FROM users ORDER BY id DESC LIMIT ?", "i", (int64_t)NEAREST_MAX);
 	if (code < 0)
 		return code == KETTLE_ENOMEM ? fail_memory(err) : code;
 	const char *near = nearest_key(word, names);
@@ -77,7 +77,7 @@ user_find(struct db *db, const char *word, struct user *ret_user, struct kettle_
 	int code = number ? db_query(db, err, read_user, &user, FIND "named.id = ?", "i", number)
 					  : db_query(db, err, read_user, &user, FIND "named.name = ?", "s", word);
 	if (code == 0)
-		return fail_unknown(db, word, err);
+		return fail_user_unknown(db, word, err);
 	if (code == 1)
 		*ret_user = user;
 	return code < 0 ? code : 0;

@@ -10,7 +10,7 @@
 #include "plugin/loader.h"
 
 static int
-fail(const struct instance *instance, const char *what, int code, const struct kettle_error *why,
+instance_fail(const struct instance *instance, const char *what, int code, const struct kettle_error *why,
 	struct kettle_error *err)
 {
 	bool known = false;
@@ -30,7 +30,7 @@ instance_create(struct instance *instance, const struct kettle_plugin *plugin, c
 	*instance = (struct instance){.plugin = plugin, .host = host};
 	int rc = plugin->create(host, &instance->self, &why);
 	if (rc)
-		return fail(instance, "be created", rc, &why, err);
+		return instance_fail(instance, "be created", rc, &why, err);
 	instance->created = true;
 	return 0;
 }
@@ -40,7 +40,7 @@ instance_configure(struct instance *instance, const json_t *options, struct kett
 {
 	struct kettle_error why = {0};
 	int rc = instance->plugin->configure(instance->self, options, &why);
-	return rc ? fail(instance, "be configured", rc, &why, err) : 0;
+	return rc ? instance_fail(instance, "be configured", rc, &why, err) : 0;
 }
 
 int
@@ -49,7 +49,7 @@ instance_start(struct instance *instance, struct kettle_error *err)
 	struct kettle_error why = {0};
 	int rc = instance->plugin->start ? instance->plugin->start(instance->self, &why) : 0;
 	if (rc)
-		return fail(instance, "start", rc, &why, err);
+		return instance_fail(instance, "start", rc, &why, err);
 	instance->started = true;
 	return 0;
 }
@@ -127,7 +127,7 @@ next_to_ask(const struct stop_sequence *all)
 }
 
 static void
-ask(struct instance *instance)
+instance_ask(struct instance *instance)
 {
 	instance->asked = true;
 	instance->stopping->waiting++;
@@ -145,7 +145,7 @@ next_kind(struct stop_sequence *all)
 		all->asking = true;
 		for (size_t i = all->count; i-- > 0;) {
 			if (!all->instances[i]->asked && instance_order(all->instances[i], next) == 0)
-				ask(all->instances[i]);
+				instance_ask(all->instances[i]);
 		}
 		all->asking = false;
 	}

@@ -311,7 +311,7 @@ check_twice(const struct loader *loader, const char *name, const char *file, str
 }
 
 static int
-take(const struct loader *loader, struct entry *entry, uint32_t kind, const char *name, const char *file,
+loader_take(const struct loader *loader, struct entry *entry, uint32_t kind, const char *name, const char *file,
 	struct kettle_error *err)
 {
 	const struct kettle_plugin *plugin = dlsym(entry->library, SYMBOL);
@@ -345,7 +345,7 @@ free_entry(struct entry *entry)
 
 /* What dlopen should never be given: it says less, opens devices, and dies of files that are cut short. */
 static int
-check_file(const char *file, struct kettle_error *err)
+check_loader_file(const char *file, struct kettle_error *err)
 {
 	Elf64_Ehdr header;
 	struct stat st;
@@ -377,7 +377,7 @@ open_library(const char *file, void **ret_library, struct kettle_error *err)
 {
 	/* Without a slash it would be searched for where the system has its libraries. */
 	AUTO_FREE char *path = strchr(file, '/') ? strdup(file) : path_join(".", file);
-	int rc = path ? check_file(path, err) : fail_memory(err);
+	int rc = path ? check_loader_file(path, err) : fail_memory(err);
 	if (rc)
 		return rc;
 	void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -401,7 +401,7 @@ loader_open(struct loader *loader, uint32_t kind, const char *name, const char *
 	if (rc == 0)
 		rc = open_library(file, &entry->library, err);
 	if (rc == 0)
-		rc = take(loader, entry, kind, name, file, err);
+		rc = loader_take(loader, entry, kind, name, file, err);
 	if (rc == 0 && !(entry->loaded.file = strdup(file)))
 		rc = fail_memory(err);
 	if (rc) {

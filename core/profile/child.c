@@ -171,7 +171,7 @@ serve_harness(struct child *child, int from, int to)
 
 /* Remembers the end of what was written. */
 static void
-remember(struct child *child, size_t *used, const char *data, size_t size)
+child_remember(struct child *child, size_t *used, const char *data, size_t size)
 {
 	size_t room = CHILD_TAIL_SIZE - 1;
 	if (size > room) {
@@ -195,13 +195,13 @@ pass_errors(struct child *child, int from, size_t *used)
 	ssize_t got = read(from, data, sizeof(data));
 	if (got <= 0)
 		return got < 0 && (errno == EINTR || errno == EAGAIN);
-	remember(child, used, data, (size_t)got);
+	child_remember(child, used, data, (size_t)got);
 	/* A reader of ours that is gone changes nothing. */
 	return write(2, data, (size_t)got) >= 0;
 }
 
 static void
-watch(struct child *child, int pidfd, int errors, int from_harness, int to_harness)
+child_watch(struct child *child, int pidfd, int errors, int from_harness, int to_harness)
 {
 	struct pollfd fds[] = {
 		{.fd = pidfd, .events = POLLIN}, {.fd = errors, .events = POLLIN}, {.fd = from_harness, .events = POLLIN}};
@@ -223,7 +223,7 @@ watch(struct child *child, int pidfd, int errors, int from_harness, int to_harne
 
 /* Starts it; the ends that are the child's are closed here. */
 static int
-start(
+child_start(
 	struct child *child, int errors[2], int to_profile[2], int to_harness[2], pid_t *ret_pid, struct kettle_error *err)
 {
 	const int harness[2] = {to_profile[1], to_harness[0]};
@@ -266,11 +266,11 @@ child_run(struct child *child, struct kettle_error *err)
 	if (rc == 0 && child->controls_count > 0)
 		rc = make_pipe(to_harness, err);
 	if (rc == 0)
-		rc = start(child, errors, to_profile, to_harness, &pid, err);
+		rc = child_start(child, errors, to_profile, to_harness, &pid, err);
 	if (rc == 0) {
 		AUTO_FD int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 		if (pidfd >= 0)
-			watch(child, pidfd, errors[0], to_profile[0], to_harness[1]);
+			child_watch(child, pidfd, errors[0], to_profile[0], to_harness[1]);
 		while (waitpid(pid, &child->status, 0) < 0 && errno == EINTR)
 			continue;
 		child->started = !marks || is_marked(child);

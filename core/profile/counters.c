@@ -26,7 +26,7 @@ name_length(const char *event)
 }
 
 static int
-add_name(struct buf *out, const char *event)
+add_counters_name(struct buf *out, const char *event)
 {
 	size_t len = name_length(event), start = out->len;
 	AUTO_FREE char *name = strndup(event, len);
@@ -41,7 +41,7 @@ add_counter(struct buf *out, const struct csv_row *row, double value)
 	char number[REPORT_NUMBER_SIZE];
 	const char *metric = csv_field(row, METRIC), *unit = csv_field(row, UNIT);
 	report_number(value, strchr(csv_field(row, VALUE), '.') ? 2 : 0, number);
-	int rc = buf_adds(out, "  ") | add_name(out, csv_field(row, EVENT));
+	int rc = buf_adds(out, "  ") | add_counters_name(out, csv_field(row, EVENT));
 	rc |= buf_printf(out, "%*s ", VALUE_WIDTH, number);
 	rc |= report_word(out, unit, NAME_WIDTH);
 	if (*metric && *csv_field(row, METRIC_UNIT)) {

@@ -27,7 +27,7 @@ read_time(const char *text, uint64_t *ret_ns)
 
 /* The entry of a name: found, new, or the one for all others. NULL: no memory. */
 static struct kernel *
-find(struct kernels *kernels, const char *name)
+kernels_find(struct kernels *kernels, const char *name)
 {
 	for (size_t i = 0; i < kernels->count && i < KERNELS_MAX; i++)
 		if (strcmp(kernels->list[i].name, name) == 0)
@@ -43,13 +43,13 @@ find(struct kernels *kernels, const char *name)
 }
 
 static int
-add(struct kernels *kernels, const char *name, const char *start, const char *end)
+kernels_add_one(struct kernels *kernels, const char *name, const char *start, const char *end)
 {
 	uint64_t from, to;
 	if (!read_time(start, &from) || !read_time(end, &to) || to < from || to - from >= MAX_SPAN_NS ||
 		kernels->total_ns >= MAX_SPAN_NS)
 		return 0;
-	struct kernel *kernel = find(kernels, *name ? name : "(no name)");
+	struct kernel *kernel = kernels_find(kernels, *name ? name : "(no name)");
 	if (!kernel)
 		return KETTLE_ENOMEM;
 	uint64_t span = to - from;
@@ -74,12 +74,12 @@ kernels_add(struct kernels *kernels, char *data, size_t size, struct kettle_erro
 			"What rocprofv3 wrote is no trace of kernels: that has the columns `Kernel_Name`, `Start_Timestamp` and "
 			"`End_Timestamp`.");
 	while (rc == 0 && csv_next(&csv, &row))
-		rc = add(kernels, csv_field(&row, name), csv_field(&row, start), csv_field(&row, end));
+		rc = kernels_add_one(kernels, csv_field(&row, name), csv_field(&row, start), csv_field(&row, end));
 	return rc ? kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the report.") : 0;
 }
 
 static int
-compare(const void *a, const void *b)
+kernels_compare(const void *a, const void *b)
 {
 	uint64_t left = ((const struct kernel *)a)->total_ns, right = ((const struct kernel *)b)->total_ns;
 	return left < right ? 1 : left > right ? -1 : 0;
@@ -89,7 +89,7 @@ int
 kernels_text(struct kernels *kernels, struct buf *out)
 {
 	double total = kernels->total_ns ? (double)kernels->total_ns : 1;
-	qsort(kernels->list, kernels->count, sizeof(kernels->list[0]), compare);
+	qsort(kernels->list, kernels->count, sizeof(kernels->list[0]), kernels_compare);
 	int rc =
 		buf_printf(out, "%7s %12s %8s %12s %12s %12s  kernel\n", "share", "total", "calls", "mean", "best", "worst");
 	for (size_t i = 0; i < kernels->count && i < KERNELS_SHOWN && report_has_room(out); i++) {

@@ -42,7 +42,7 @@ static const struct {
 
 /* Writes a line to the result channel; a channel that is full or gone loses it. */
 static void
-tell(int channel, const char *key, const char *value)
+profile_tell(int channel, const char *key, const char *value)
 {
 	AUTO_BUF struct buf line = {0};
 	(void)buf_printf(&line, "%s: %s\n", key, value);
@@ -56,9 +56,9 @@ tell_all(const struct profile *profile, const char *name, int channel)
 	/* A harness that was killed may have left half a line. */
 	if (channel > 0 && write(channel, "\n", 1) != 1)
 		return;
-	tell(channel, "profile.tool", name);
+	profile_tell(channel, "profile.tool", name);
 	if (profile->trouble.len > 0)
-		tell(channel, "profile.trouble", profile->trouble.data);
+		profile_tell(channel, "profile.trouble", profile->trouble.data);
 	if (profile->report.len == 0)
 		return;
 	size_t size = profile->report.len < REPORT_MAX_BYTES ? profile->report.len : REPORT_MAX_BYTES;
@@ -66,7 +66,7 @@ tell_all(const struct profile *profile, const char *name, int channel)
 	for (char *slash = coded; slash && (slash = strchr(slash, '/'));)
 		*slash = '*';
 	if (coded)
-		tell(channel, "profile.report", coded);
+		profile_tell(channel, "profile.report", coded);
 }
 
 /* Ends as the harness did. */
@@ -107,7 +107,7 @@ profile(struct profile *profile, profile_fn profiler, const char *name, int chan
 }
 
 static int
-run(profile_fn profiler, const char *name, char *const *arguments)
+profile_run(profile_fn profiler, const char *name, char *const *arguments)
 {
 	const char *above = getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
 	char self[PATH_MAX] = "";
@@ -140,7 +140,7 @@ main(int argc, char **argv)
 	for (size_t i = 0; argc >= ARGUMENTS_MIN && i < ARRAY_SIZE(profilers); i++)
 		/* Nothing is left to be done at the end, and a checker for leaks could not work in the sandbox. */
 		if (strcmp(argv[1], profilers[i].name) == 0)
-			_exit(run(profilers[i].run, profilers[i].name, argv + 2));
+			_exit(profile_run(profilers[i].run, profilers[i].name, argv + 2));
 	(void)dprintf(2, "usage: kettle-profile perf|ncu|rocprofv3 TOOL CHANNEL PROGRAM [ARGUMENT]...\n");
 	return EXIT_USAGE;
 }

@@ -23,7 +23,7 @@
 #define MAX_SHOWN 300
 
 static int
-record(struct profile *profile, const char *log, struct kettle_error *err)
+ncu_record(struct profile *profile, const char *log, struct kettle_error *err)
 {
 	/* KernelBot-compatible harnesses go by POPCORN_NCU: no profiler of their own then, and the range around one call. */
 	struct child child = {.mark = -1, .variables = {{"POPCORN_NCU", "1"}, {"KETTLE_PROFILER", "ncu"}}};
@@ -93,7 +93,7 @@ take_page(void *arg, const char *data, size_t size)
 
 /* The details page; the body of its sections where this version can give it. */
 static int
-read_page(const struct profile *profile, struct page *page, struct kettle_error *err)
+read_ncu_page(const struct profile *profile, struct page *page, struct kettle_error *err)
 {
 	const char *argv[] = {
 		profile->tool, "--import", REPORT_FILE, "--page", "details", "--csv", "--print-details", "all", NULL};
@@ -113,7 +113,7 @@ add_details(struct profile *profile)
 {
 	struct kettle_error err = {0};
 	struct page page = {0};
-	int rc = read_page(profile, &page, &err);
+	int rc = read_ncu_page(profile, &page, &err);
 	if (rc == 0)
 		rc = details_text(page.text.data ? page.text.data : (char[]){""}, page.text.len, &profile->report, &err);
 	if (rc != 0)
@@ -133,7 +133,7 @@ ncu_profile(struct profile *profile, struct kettle_error *err)
 								 "with the CUDA toolkit), or name it in exec.yml's `tools`.");
 		return profile_plain(profile, err);
 	}
-	int rc = record(profile, log, err);
+	int rc = ncu_record(profile, log, err);
 	if (rc != 0 || profile->trouble.len > 0)
 		return rc;
 	if (is_report()) {

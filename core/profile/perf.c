@@ -99,7 +99,7 @@ name_control(const struct child *child, size_t i, char ret_text[40])
 }
 
 static int
-record(struct profile *profile, const char *recorded, const char *counted, struct kettle_error *err)
+perf_record(struct profile *profile, const char *recorded, const char *counted, struct kettle_error *err)
 {
 	struct child child = {.mark = -1, .variables = {{"KETTLE_PROFILER", "perf"}}};
 	char controls[2][40];
@@ -216,7 +216,7 @@ perf_profile(struct profile *profile, struct kettle_error *err)
 		return profile_plain(profile, err);
 	if (!recorded || !counted)
 		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a profile.");
-	int rc = record(profile, recorded, counted, err);
+	int rc = perf_record(profile, recorded, counted, err);
 	if (rc != 0 || profile->trouble.len > 0)
 		return rc;
 	add_counters(profile, counted);

@@ -84,7 +84,7 @@ take_folder(struct rocprof_output *found, const char *path, int depth)
 }
 
 static int
-record(struct profile *profile, const char *folder, struct kettle_error *err)
+rocprof_record(struct profile *profile, const char *folder, struct kettle_error *err)
 {
 	struct child child = {.mark = -1, .variables = {{"KETTLE_PROFILER", "rocprofv3"}}};
 	child_add(&child, profile->tool, "--log-level", "fatal", "--hip-trace", "--kernel-trace", "--memory-copy-trace",
@@ -126,7 +126,7 @@ rocprof_profile(struct profile *profile, struct kettle_error *err)
 								 "from 6.2 on), or name it in exec.yml's `tools`.");
 		return profile_plain(profile, err);
 	}
-	int rc = record(profile, folder, err);
+	int rc = rocprof_record(profile, folder, err);
 	if (rc == 0 && profile->trouble.len == 0)
 		read_traces(profile, folder);
 	return rc;

@@ -51,7 +51,7 @@ takes_value(const struct global *global)
 }
 
 static const struct global *
-find(const char *argument, const char **ret_value)
+globals_find(const char *argument, const char **ret_value)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
 		size_t len = strlen(table[i].name);
@@ -105,7 +105,7 @@ globals_parse(int argc, char **argv, struct globals *ret_globals, struct kettle_
 				rest[globals.argc++] = argv[i++];
 			break;
 		}
-		const struct global *global = find(argv[i], &value);
+		const struct global *global = globals_find(argv[i], &value);
 		if (!global) {
 			rest[globals.argc++] = argv[i];
 		} else if (!takes_value(global)) {

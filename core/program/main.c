@@ -140,7 +140,7 @@ frontends_stopped(void *arg)
 }
 
 static void
-stop(struct app *app, int status)
+app_stop(struct app *app, int status)
 {
 	if (app->stopping)
 		return;
@@ -151,10 +151,10 @@ stop(struct app *app, int status)
 }
 
 static void
-fail(struct app *app, const struct kettle_error *err)
+app_fail(struct app *app, const struct kettle_error *err)
 {
 	complain(app, err);
-	stop(app, kettle_error_exit(err->code));
+	app_stop(app, kettle_error_exit(err->code));
 }
 
 static int64_t
@@ -231,9 +231,9 @@ on_signal(uv_signal_t *handle, int number)
 			core_close(app->core, 0, core_closed, app); /* only shortens the grace */
 	} else if (app->serve) {
 		log_write(KETTLE_LOG_INFO, "kettle", "stopping: running jobs end or are handed back");
-		stop(app, EXIT_SUCCESS);
+		app_stop(app, EXIT_SUCCESS);
 	} else {
-		stop(app, EXIT_INTERRUPTED);
+		app_stop(app, EXIT_INTERRUPTED);
 	}
 }
 
@@ -291,7 +291,7 @@ serving(void *arg, const struct kettle_error *err)
 	struct app *app = arg;
 	if (err && err->code < 0) {
 		if (!app->stopping)
-			fail(app, err);
+			app_fail(app, err);
 		return;
 	}
 	log_write(KETTLE_LOG_INFO, "kettle", "version %s serves %s", PACKAGE_VERSION, app->core->setup.database);
@@ -301,7 +301,7 @@ serving(void *arg, const struct kettle_error *err)
 static void
 command_done(void *arg, int status)
 {
-	stop(arg, status);
+	app_stop(arg, status);
 }
 
 static void
@@ -318,7 +318,7 @@ run_command(struct app *app)
 		(void)frontend->plugin->frontend->run(
 			frontend->self, app->globals.argc, app->globals.argv, globals, command_done, app, &err);
 	if (err.code < 0)
-		fail(app, &err);
+		app_fail(app, &err);
 }
 
 static int
@@ -356,14 +356,14 @@ static void
 undo(struct app *app)
 {
 	if (app->plugins)
-		stop(app, app->status); /* some of them may have started */
+		app_stop(app, app->status); /* some of them may have started */
 	else if (app->io)
 		loop_close(STEAL(app->io), io_closed, app);
 	(void)uv_run(&app->loop, UV_RUN_DEFAULT);
 }
 
 static int
-run(struct app *app)
+app_run(struct app *app)
 {
 	struct kettle_error err = {0};
 	app->login = login_name();
@@ -407,7 +407,7 @@ main(int argc, char **argv)
 	}
 	app.serve = app.globals.argc == 1 && strcmp(app.globals.argv[0], "serve") == 0;
 	(void)uv_loop_init(&app.loop);
-	int status = run(&app);
+	int status = app_run(&app);
 	core_free(app.core);
 	config_free(app.config);
 	free(app.login);

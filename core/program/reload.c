@@ -20,7 +20,7 @@ struct difference {
 };
 
 __attribute__((format(printf, 2, 3))) static int
-say(json_t *list, const char *format, ...)
+reload_say(json_t *list, const char *format, ...)
 {
 	va_list args;
 	va_start(args, format);
@@ -60,7 +60,7 @@ compare_plain(const struct difference *difference, const char *section)
 			continue;
 		AUTO_FREE char *was = before ? json_dumps(before, JSON_ENCODE_ANY) : NULL;
 		AUTO_FREE char *is = after ? json_dumps(after, JSON_ENCODE_ANY) : NULL;
-		rc = say(difference->reloaded, "%s.%s is now %s (it was %s).", section, key, is ? is : "the default",
+		rc = reload_say(difference->reloaded, "%s.%s is now %s (it was %s).", section, key, is ? is : "the default",
 			was ? was : "the default");
 	}
 	return rc;
@@ -72,9 +72,9 @@ compare_device(const struct difference *difference, const char *name, const json
 	if (same(before, after))
 		return 0;
 	if (after && !config_device_fits(difference->config, after))
-		return say(difference->restart,
+		return reload_say(difference->restart,
 			"devices.%s takes a restart: it uses a runner that was not configured when the engine started.", name);
-	return say(difference->reloaded, "devices.%s %s.", name,
+	return reload_say(difference->reloaded, "devices.%s %s.", name,
 		!before  ? "is new"
 		: !after ? "is gone: its jobs end, and no new ones begin"
 				 : "is changed");
@@ -109,7 +109,7 @@ compare_plugins(const struct difference *difference, const char *section)
 	json_object_foreach(keys, name, unused) {
 		const json_t *before = json_object_get(old, name), *after = json_object_get(new, name);
 		if (rc == 0 && !same(before, after))
-			rc = say(difference->restart, "%s.%s %s, which takes a restart.", section, name,
+			rc = reload_say(difference->restart, "%s.%s %s, which takes a restart.", section, name,
 				!before  ? "is new"
 				: !after ? "is gone"
 						 : "is changed");
@@ -130,7 +130,7 @@ config_compare(const struct config *config, const struct config *fresh, json_t *
 		rc = compare_devices(&difference);
 	for (size_t i = 0; i < ARRAY_SIZE(fixed_keys) && rc == 0; i++) {
 		if (!same(json_object_get(config->root, fixed_keys[i]), json_object_get(fresh->root, fixed_keys[i])))
-			rc = say(restart, "%s is changed, which takes a restart.", fixed_keys[i]);
+			rc = reload_say(restart, "%s is changed, which takes a restart.", fixed_keys[i]);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(plugin_sections) && rc == 0; i++)
 		rc = compare_plugins(&difference, plugin_sections[i]);

@@ -201,7 +201,7 @@ own_start(void)
 
 /* Makes and locks a folder of this process below `base`; its name (32 bytes) into ret_name. -1: errno says why. */
 static int
-make_folder(int base, char *ret_name)
+make_cgroup_folder(int base, char *ret_name)
 {
 	long long start = own_start();
 	for (int number = 0; number < CGROUP_OWNERS_MAX; number++) {
@@ -230,7 +230,7 @@ try_owner(const char *parent, const char *controllers)
 	if (base < 0 || (controllers && write_at(base, "cgroup.subtree_control", controllers)))
 		return NULL;
 	remove_dead_owners(base);
-	AUTO_FD int own = make_folder(base, name);
+	AUTO_FD int own = make_cgroup_folder(base, name);
 	if (own < 0)
 		return NULL;
 	if (faccessat(own, "cgroup.procs", W_OK, AT_EACCESS) ||

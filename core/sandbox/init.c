@@ -103,7 +103,7 @@ block_signals(struct init *self)
 
 /* What needs no mapped ids. */
 static int
-prepare(struct init *self, const int *procs)
+init_prepare(struct init *self, const int *procs)
 {
 	struct sandbox_plan *plan = self->plan;
 	int kept[3 + SANDBOX_CG_COUNT] = {self->control, plan->cgroup_cpu, plan->cgroup_oom};
@@ -253,7 +253,7 @@ note_before(struct init *self)
 }
 
 static int
-set_up(struct init *self)
+init_set_up(struct init *self)
 {
 	struct sandbox_plan *plan = self->plan;
 	if (self->fds_count != plan->fds_count + plan->keep_count)
@@ -324,7 +324,7 @@ owner_says_end(struct init *self)
 }
 
 static void
-watch(struct init *self)
+init_watch(struct init *self)
 {
 	struct sandbox_plan *plan = self->plan;
 	struct pollfd fds[] = {{.fd = self->control, .events = POLLIN}, {.fd = self->signals, .events = POLLIN},
@@ -370,7 +370,7 @@ end_all(struct init *self)
 }
 
 static void
-complete(struct init *self)
+init_complete(struct init *self)
 {
 	struct sandbox_result *result = &self->plan->result;
 	struct rusage usage = {0};
@@ -391,7 +391,7 @@ sandbox_init_main(
 {
 	struct init self = {
 		.plan = plan, .control = control, .signals = -1, .proc = -1, .zygote = zygote, .parked = {.socket = -1}};
-	int failed = prepare(&self, procs);
+	int failed = init_prepare(&self, procs);
 	if (receive(&self, SANDBOX_MAPPED))
 		_exit(1);
 	failed = failed || set_up_base(&self) || (zygote && sandbox_payload_park(plan, zygote, &self.parked));
@@ -399,15 +399,15 @@ sandbox_init_main(
 	if (receive(&self, SANDBOX_GO))
 		_exit(1);
 	note_before(&self);
-	if (failed || (plan->file && set_up(&self))) {
+	if (failed || (plan->file && init_set_up(&self))) {
 		if (self.payload > 0)
 			end_all(&self);
 		_exit(1);
 	}
 	if (plan->file) {
-		watch(&self);
+		init_watch(&self);
 		end_all(&self);
-		complete(&self);
+		init_complete(&self);
 	}
 	plan->result.finished = true;
 	_exit(0);

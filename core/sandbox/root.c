@@ -267,7 +267,7 @@ own_texts(struct sandbox_plan *plan, size_t from)
 }
 
 static int
-complete(struct sandbox_plan *plan, size_t from, struct kettle_error *err)
+root_complete(struct sandbox_plan *plan, size_t from, struct kettle_error *err)
 {
 	plan->directory = sandbox_plan_own(plan, plan->directory);
 	if (plan->ops_count <= SANDBOX_OPS_MAX && own_texts(plan, from) == 0)
@@ -285,7 +285,7 @@ sandbox_root_plan_base(struct sandbox_plan *plan, struct kettle_error *err)
 	add_op(plan, SANDBOX_OP_PROC, "/proc");
 	int rc = plan_system(plan, err);
 	plan->ops_base = plan->ops_count;
-	return rc ? rc : complete(plan, 0, err);
+	return rc ? rc : root_complete(plan, 0, err);
 }
 
 int
@@ -299,7 +299,7 @@ sandbox_root_plan(struct sandbox_plan *plan, const struct sandbox_config *config
 		add_op(plan, SANDBOX_OP_PROC_OWN, "/proc");
 	if (!rc)
 		rc = plan_job(plan, config, err);
-	return rc ? rc : complete(plan, plan->ops_base, err);
+	return rc ? rc : root_complete(plan, plan->ops_base, err);
 }
 
 /* From here on: init. Nothing is allocated. */

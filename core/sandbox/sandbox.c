@@ -306,7 +306,7 @@ complete_plan(struct sandbox_machine *machine, const struct sandbox_config *conf
 }
 
 static int
-start(struct sandbox_machine *machine, const struct sandbox_config *config, struct sandbox **ret_sandbox,
+sandbox_begin(struct sandbox_machine *machine, const struct sandbox_config *config, struct sandbox **ret_sandbox,
 	struct kettle_error *err)
 {
 	struct sandbox_spawn how = {.protections = machine->protections, .cgroup = machine->cgroup, .uid = config->uid};
@@ -344,11 +344,11 @@ int
 sandbox_start(const struct sandbox_config *config, struct sandbox **ret_sandbox, struct kettle_error *err)
 {
 	if (config->machine)
-		return start(config->machine, config, ret_sandbox, err);
+		return sandbox_begin(config->machine, config, ret_sandbox, err);
 	struct sandbox_machine *machine = NULL;
 	int rc = sandbox_machine_new(config->cgroup, &machine, err);
 	if (!rc)
-		rc = start(machine, config, ret_sandbox, err);
+		rc = sandbox_begin(machine, config, ret_sandbox, err);
 	sandbox_machine_free(machine);
 	return rc;
 }

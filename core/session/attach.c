@@ -31,7 +31,7 @@ struct attach {
 static void try_attach(void *arg);
 
 static int
-begin(struct core *core, uint64_t delay_ms, struct kettle_error *err)
+attach_begin(struct core *core, uint64_t delay_ms, struct kettle_error *err)
 {
 	struct attach *attach = xcalloc(1, sizeof(*attach));
 	int status = loop_timer_start(core->setup.io, delay_ms, 0, try_attach, attach, &attach->timer, err);
@@ -54,7 +54,7 @@ core_attach(struct core *core, store_done done, void *arg)
 	if (core->closing)
 		(void)kettle_fail(&err, KETTLE_ECANCELED, "The engine is stopping.");
 	else if (core->role == CORE_DETACHED)
-		(void)begin(core, 0, &err);
+		(void)attach_begin(core, 0, &err);
 	if (err.code < 0 || core->role != CORE_ATTACHING) {
 		done(arg, err.code < 0 ? &err : NULL);
 		return;
@@ -81,7 +81,7 @@ finish(struct core *core, const struct kettle_error *err)
 }
 
 static void
-fail(struct core *core, const struct kettle_error *err)
+attach_fail(struct core *core, const struct kettle_error *err)
 {
 	core->role = CORE_DETACHED;
 	finish(core, err);
@@ -97,7 +97,7 @@ on_lost(struct core *core, bool refused)
 	core->role = CORE_DETACHED;
 	/* Not at once: an owner that closes what it has just accepted would be tried without end. */
 	if (!refused)
-		(void)begin(core, ATTACH_RETRY_MS, &(struct kettle_error){0});
+		(void)attach_begin(core, ATTACH_RETRY_MS, &(struct kettle_error){0});
 }
 
 static void
@@ -111,7 +111,7 @@ retry(struct attach *attach, pid_t holder, bool patient)
 			(long)holder);
 	else if (loop_timer_start(core->setup.io, ATTACH_RETRY_MS, 0, try_attach, attach, &attach->timer, &err) == 0)
 		return;
-	fail(core, &err);
+	attach_fail(core, &err);
 }
 
 /* A server is the owner or nothing: another server is a mistake, a command line ends some time. */
@@ -121,7 +121,7 @@ wait_to_serve(struct attach *attach, const struct lock_holder *holder, struct ke
 	struct core *core = attach->core;
 	if (holder->stays) {
 		err->code = KETTLE_EUNAVAIL;
-		fail(core, err);
+		attach_fail(core, err);
 		return;
 	}
 	if (holder->pid && !attach->told)
@@ -161,7 +161,7 @@ try_attach(void *arg)
 		core->role = CORE_CLIENT;
 	}
 	if (status < 0) {
-		fail(core, &err);
+		attach_fail(core, &err);
 		return;
 	}
 	finish(core, NULL);

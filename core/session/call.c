@@ -229,7 +229,7 @@ call_route(struct call *call)
 
 /* On the loop: checks what can be checked anywhere, then routes. */
 static void
-begin(void *arg)
+call_begin(void *arg)
 {
 	struct call *call = arg;
 	struct kettle_error err = {0};
@@ -264,7 +264,7 @@ core_call(
 		.answer = done,
 		.arg = arg,
 	};
-	int status = call->actor && call->args && call->name ? loop_post(core->setup.io, begin, call) : KETTLE_ENOMEM;
+	int status = call->actor && call->args && call->name ? loop_post(core->setup.io, call_begin, call) : KETTLE_ENOMEM;
 	if (status < 0)
 		free_call(call);
 	return status;

@@ -53,7 +53,7 @@ give_back(const struct client *client, struct call *call)
 }
 
 static void
-on_closed(void *arg)
+on_client_closed(void *arg)
 {
 	struct client *client = arg;
 	struct core *core = client->core;
@@ -131,7 +131,7 @@ take_answer(const struct client *client, struct call *call, const json_t *messag
 }
 
 static void
-on_message(void *arg, const json_t *message)
+on_client_message(void *arg, const json_t *message)
 {
 	struct client *client = arg;
 	if (take_word(client, message))
@@ -149,7 +149,7 @@ int
 client_connect(struct core *core, const struct client_events *events, pid_t holder, struct client **ret_client,
 	struct kettle_error *err)
 {
-	static const struct json_socket_events peer_events = {.message = on_message, .closed = on_closed};
+	static const struct json_socket_events peer_events = {.message = on_client_message, .closed = on_client_closed};
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	AUTO_FREE char *path = NULL;
 	AUTO_FD int dir = -1;

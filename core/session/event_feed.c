@@ -29,7 +29,7 @@ struct event_feed {
 	struct reader readers[];
 };
 
-static void read_page(struct reader *reader);
+static void read_feed_page(struct reader *reader);
 
 static int
 read_op(struct db *db, void *arg, struct kettle_error *err)
@@ -62,7 +62,7 @@ moved(void *arg, const struct kettle_error *err)
 	if (err && err->code != KETTLE_ECANCELED)
 		log_write(KETTLE_LOG_ERROR, "feed", "the cursor of %s could not be moved: %s", reader->consumer, err->message);
 	else if (!err && reader->more)
-		read_page(reader);
+		read_feed_page(reader);
 }
 
 static void
@@ -91,12 +91,12 @@ was_read(void *arg, const struct kettle_error *err)
 	}
 	reader->busy = false;
 	if (reader->more)
-		read_page(reader);
+		read_feed_page(reader);
 }
 
 /* Reads unless that is under way; what comes meanwhile is read after it. */
 static void
-read_page(struct reader *reader)
+read_feed_page(struct reader *reader)
 {
 	if (reader->feed->stopped)
 		return;
@@ -149,7 +149,7 @@ void
 event_feed_poke(struct event_feed *feed)
 {
 	for (size_t i = 0; feed && i < feed->count; i++)
-		read_page(&feed->readers[i]);
+		read_feed_page(&feed->readers[i]);
 }
 
 void

@@ -57,7 +57,7 @@ struct answer {
 };
 
 static void
-finish(struct server *server)
+server_finish(struct server *server)
 {
 	if (!server->closing || !server->listener_closed || server->connections)
 		return;
@@ -69,7 +69,7 @@ finish(struct server *server)
 }
 
 static void
-drop(struct connection *connection)
+server_drop(struct connection *connection)
 {
 	struct server *server = connection->server;
 	if (connection->peer || connection->calls > 0)
@@ -79,7 +79,7 @@ drop(struct connection *connection)
 		connection->next->previous = connection->previous;
 	server->count--;
 	free(connection);
-	finish(server);
+	server_finish(server);
 }
 
 static void
@@ -120,7 +120,7 @@ on_answer(void *arg, const struct kettle_error *err, json_t *result)
 	connection->calls--;
 	if (closing)
 		say_bye(connection);
-	drop(connection);
+	server_drop(connection);
 }
 
 static void
@@ -153,7 +153,7 @@ take_call(struct connection *connection, const json_t *message)
 }
 
 static void
-on_event(void *arg, const json_t *event)
+on_server_event(void *arg, const json_t *event)
 {
 	struct relay *relay = arg;
 	AUTO_JSON json_t *message = json_pack("{s:I, s:O}", "id", (json_int_t)relay->theirs, "event", event);
@@ -174,7 +174,7 @@ take_subscribe(struct connection *connection, const json_t *message)
 			continue;
 		*relay = (struct relay){.connection = connection, .theirs = (uint64_t)id};
 		if (server->ops->subscribe(server->core, json_object_get(message, "actor"),
-				json_object_get(message, "subscribe"), after, on_event, relay, &relay->ours, &err) < 0)
+				json_object_get(message, "subscribe"), after, on_server_event, relay, &relay->ours, &err) < 0)
 			send_error(connection, id, &err);
 		return;
 	}
@@ -192,7 +192,7 @@ end_relay(struct relay *relay)
 }
 
 static void
-on_message(void *arg, const json_t *message)
+on_server_message(void *arg, const json_t *message)
 {
 	struct connection *connection = arg;
 	if (connection->server->closing)
@@ -208,17 +208,17 @@ on_message(void *arg, const json_t *message)
 }
 
 static void
-on_closed(void *arg)
+on_server_closed(void *arg)
 {
 	struct connection *connection = arg;
 	connection->peer = NULL;
 	for (size_t i = 0; i < MAX_SUBSCRIPTIONS; i++)
 		end_relay(&connection->relays[i]);
-	drop(connection);
+	server_drop(connection);
 }
 
 static void
-refuse(struct connection *connection)
+server_refuse(struct connection *connection)
 {
 	AUTO_JSON json_t *busy = json_pack(
 		"{s:s}", "busy", "The engine serves as many command lines as it can at the moment; try again in a moment.");
@@ -229,7 +229,7 @@ refuse(struct connection *connection)
 static void
 on_connection(uv_stream_t *listener, int status)
 {
-	static const struct json_socket_events events = {.message = on_message, .closed = on_closed};
+	static const struct json_socket_events events = {.message = on_server_message, .closed = on_server_closed};
 	struct server *server = listener->data;
 	struct kettle_error err = {0};
 	if (status < 0)
@@ -249,7 +249,7 @@ on_connection(uv_stream_t *listener, int status)
 		"{s:s, s:i, s:b}", "hello", PACKAGE_VERSION, "pid", (int)getpid(), "stays", server->core->setup.stays);
 	json_socket_send(connection->peer, hello);
 	if (++server->count > MAX_CONNECTIONS)
-		refuse(connection);
+		server_refuse(connection);
 }
 
 /* A socket that only this user may connect to: the file's mode is the right to the database. */
@@ -278,7 +278,7 @@ listener_closed(uv_handle_t *handle)
 {
 	struct server *server = handle->data;
 	server->listener_closed = true;
-	finish(server);
+	server_finish(server);
 }
 
 int

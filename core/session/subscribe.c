@@ -37,7 +37,7 @@ free_subscription(struct subscription *subscription)
 }
 
 static void
-release(struct subscription *subscription)
+subscribe_release(struct subscription *subscription)
 {
 	if (--subscription->busy == 0 && subscription->dead)
 		free_subscription(subscription);
@@ -53,7 +53,7 @@ deliver(struct subscription *subscription, const json_t *event)
 		subscription->last = number;
 	subscription->busy++;
 	subscription->fn(subscription->arg, event);
-	release(subscription);
+	subscribe_release(subscription);
 }
 
 void
@@ -72,7 +72,7 @@ same_integer(const json_t *event, const char *key, const json_t *wanted)
 
 /* A filter names a submission, a board (by name), or what this process does by itself (task.run, admin.backup). */
 static bool
-matches(const struct subscription *subscription, const json_t *event)
+subscribe_matches(const struct subscription *subscription, const json_t *event)
 {
 	const json_t *filter = subscription->filter;
 	const char *board = json_string_value(json_object_get(filter, "leaderboard"));
@@ -113,7 +113,7 @@ must_ask(const struct subscription *subscription, const json_t *event)
 }
 
 static void
-keep(struct subscription *subscription, const json_t *event)
+subscribe_keep(struct subscription *subscription, const json_t *event)
 {
 	if (!subscription->pending)
 		subscription->pending = json_array();
@@ -128,7 +128,7 @@ offer(struct subscription *subscription, const json_t *event)
 {
 	if (!subscription->live) {
 		if (subscription->core->role == CORE_OWNER)
-			keep(subscription, event);
+			subscribe_keep(subscription, event);
 	} else if (must_ask(subscription, event)) {
 		/* The database delivers it, or not; everything before it has been delivered. */
 		json_int_t before = json_integer_value(json_object_get(event, "seq")) - 1;
@@ -147,7 +147,7 @@ core_publish(struct core *core, const json_t *event)
 	struct subscription *next;
 	for (struct subscription *s = core->subscriptions; s; s = next) {
 		next = s->next;
-		if (s->dead || !matches(s, event))
+		if (s->dead || !subscribe_matches(s, event))
 			continue;
 		/* The next one may be freed by the callback: hold it. */
 		if (next)
@@ -217,7 +217,7 @@ replayed(void *arg, const struct kettle_error *err)
 		else
 			go_live(subscription);
 	}
-	release(subscription);
+	subscribe_release(subscription);
 	json_decref(replay->actor);
 	json_decref(replay->filter);
 	json_decref(replay->events);
@@ -241,7 +241,7 @@ read_past(struct subscription *subscription)
 }
 
 static void
-begin(struct subscription *subscription)
+subscribe_begin(struct subscription *subscription)
 {
 	struct core *core = subscription->core;
 	if (core->closing)
@@ -260,7 +260,7 @@ subscriptions_resume(struct core *core)
 	for (struct subscription *s = core->subscriptions; s; s = s->next)
 		if (!s->dead && !json_is_true(json_object_get(s->filter, "task_run"))) {
 			s->live = false;
-			begin(s);
+			subscribe_begin(s);
 		}
 }
 
@@ -272,7 +272,7 @@ insert(void *arg)
 	struct core *core = subscription->core;
 	subscription->next = core->subscriptions;
 	core->subscriptions = subscription;
-	begin(subscription);
+	subscribe_begin(subscription);
 }
 
 int
@@ -311,7 +311,7 @@ struct subscription_end {
 };
 
 static void
-end(void *arg)
+subscribe_end(void *arg)
 {
 	struct subscription_end *ending = arg;
 	struct core *core = ending->core;
@@ -335,8 +335,8 @@ core_unsubscribe(struct core *core, uint64_t id)
 	*ending = (struct subscription_end){core, id};
 	uv_thread_t self = uv_thread_self();
 	if (uv_thread_equal(&self, &core->thread))
-		end(ending); /* on the loop it holds at once: the caller may free what it subscribed with */
-	else if (loop_post(core->setup.io, end, ending) < 0)
+		subscribe_end(ending); /* on the loop it holds at once: the caller may free what it subscribed with */
+	else if (loop_post(core->setup.io, subscribe_end, ending) < 0)
 		free(ending);
 }
 

@@ -20,7 +20,7 @@
 #define BACKUP_STEP_PAGES 256 /* between two looks at whether it shall stop */
 
 static int
-fail_path(const char *path, int number, struct kettle_error *err)
+fail_backup_path(const char *path, int number, struct kettle_error *err)
 {
 	if (number == EEXIST || number == ENOTEMPTY)
 		return kettle_fail(
@@ -40,7 +40,7 @@ flush_folder(const char *path, struct kettle_error *err)
 	AUTO_FD int fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	/* Some file systems flush no folders; the file itself is safe. */
 	if (fd < 0 || (fsync(fd) != 0 && errno != EINVAL))
-		return fail_path(path, errno, err);
+		return fail_backup_path(path, errno, err);
 	return 0;
 }
 
@@ -54,7 +54,7 @@ backup_name(const char *written, const char *path, struct kettle_error *err)
 		rc = link(written, path);
 		rc = rc == 0 ? unlink(written) : errno == EPERM ? rename(written, path) : rc;
 	}
-	return rc != 0 ? fail_path(path, errno, err) : flush_folder(path, err);
+	return rc != 0 ? fail_backup_path(path, errno, err) : flush_folder(path, err);
 }
 
 /* ---- the copy ---- */
@@ -66,7 +66,7 @@ open_copy(const char *written, sqlite3 **ret_copy, struct kettle_error *err)
 	sqlite3 *copy = NULL;
 	AUTO_FD int fd = open(written, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
-		return fail_path(written, errno, err);
+		return fail_backup_path(written, errno, err);
 	int rc = sqlite3_open_v2(written, &copy, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
 	if (rc == SQLITE_OK)
 		rc = sqlite3_exec(copy, "PRAGMA synchronous = OFF; PRAGMA journal_mode = OFF", NULL, NULL, NULL);
@@ -154,7 +154,7 @@ flush_file(const char *written, int64_t *ret_bytes, struct kettle_error *err)
 	struct stat status;
 	AUTO_FD int fd = open(written, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0 || fsync(fd) != 0 || fstat(fd, &status) != 0)
-		return fail_path(written, errno, err);
+		return fail_backup_path(written, errno, err);
 	*ret_bytes = status.st_size;
 	return 0;
 }
@@ -168,7 +168,7 @@ backup_make(
 	int64_t bytes = 0;
 	/* Told before anything is copied; what comes meanwhile is told at the end. */
 	if (access(path, F_OK) == 0)
-		return fail_path(path, EEXIST, err);
+		return fail_backup_path(path, EEXIST, err);
 	if (asprintf(&written, "%s.%ld.part", path, (long)getpid()) < 0)
 		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the backup.");
 	int code = open_copy(written, &copy, err);

@@ -144,7 +144,8 @@ bind_one(sqlite3_stmt *statement, int index, char letter, va_list *args)
 
 /* Steps through all rows with the bindings of args. */
 static int
-run(struct db *db, struct kettle_error *err, db_row row, void *arg, const char *sql, const char *format, va_list *args)
+db_run(
+	struct db *db, struct kettle_error *err, db_row row, void *arg, const char *sql, const char *format, va_list *args)
 {
 	struct db_statement *entry = NULL;
 	int code = statement_get(db, sql, &entry, err);
@@ -171,7 +172,7 @@ db_exec(struct db *db, struct kettle_error *err, const char *sql, const char *fo
 {
 	va_list args;
 	va_start(args, format);
-	int code = run(db, err, NULL, NULL, sql, format, &args);
+	int code = db_run(db, err, NULL, NULL, sql, format, &args);
 	va_end(args);
 	return code;
 }
@@ -181,7 +182,7 @@ db_query(struct db *db, struct kettle_error *err, db_row row, void *arg, const c
 {
 	va_list args;
 	va_start(args, format);
-	int code = run(db, err, row, arg, sql, format, &args);
+	int code = db_run(db, err, row, arg, sql, format, &args);
 	va_end(args);
 	return code;
 }
@@ -330,7 +331,7 @@ db_object(struct db *db, json_t **ret_row, struct kettle_error *err, const char 
 	json_t *object = NULL;
 	va_list args;
 	va_start(args, format);
-	int code = run(db, err, first_object, &object, sql, format, &args);
+	int code = db_run(db, err, first_object, &object, sql, format, &args);
 	va_end(args);
 	if (code <= 0)
 		return code < 0 ? code : fail_none(err);
@@ -349,7 +350,7 @@ db_array(struct db *db, json_t **ret_rows, struct kettle_error *err, const char 
 	struct kettle_error local = {0};
 	va_list args;
 	va_start(args, format);
-	int code = run(db, &local, add_object, rows, sql, format, &args);
+	int code = db_run(db, &local, add_object, rows, sql, format, &args);
 	va_end(args);
 	if (code < 0 && local.code == 0)
 		return fail_row(db, err);
@@ -365,7 +366,7 @@ db_int(struct db *db, int64_t *ret_value, struct kettle_error *err, const char *
 	int64_t value = 0;
 	va_list args;
 	va_start(args, format);
-	int code = run(db, err, first_int, &value, sql, format, &args);
+	int code = db_run(db, err, first_int, &value, sql, format, &args);
 	va_end(args);
 	if (code <= 0)
 		return code < 0 ? code : fail_none(err);

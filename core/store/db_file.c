@@ -248,7 +248,7 @@ set_pragmas(sqlite3 *handle, struct kettle_error *err)
 }
 
 static int
-set_up(sqlite3 *handle, const char *owner, uint64_t size, struct kettle_error *err)
+db_file_set_up(sqlite3 *handle, const char *owner, uint64_t size, struct kettle_error *err)
 {
 	if (sqlite3_db_readonly(handle, "main") == 1)
 		return fail_open(db_error_path(handle), EACCES, err);
@@ -289,7 +289,7 @@ db_file_open(const char *path, const char *owner, sqlite3 **ret_handle, struct k
 		return code;
 	code = connect(path, &handle, err);
 	if (code == 0)
-		code = set_up(handle, owner, size, err);
+		code = db_file_set_up(handle, owner, size, err);
 	if (code < 0) {
 		sqlite3_close(handle);
 		if (created)

@@ -16,7 +16,7 @@
 #define SERVES " serve" /* behind the process id of one that stays */
 
 static int
-make_folder(const char *path, struct kettle_error *err)
+make_lock_file_folder(const char *path, struct kettle_error *err)
 {
 	const char *slash = strrchr(path, '/');
 	if (!slash || slash == path)
@@ -50,7 +50,7 @@ db_lock_take(const char *database, bool stays, int *ret_fd, struct lock_holder *
 	AUTO_FREE char *path = NULL;
 	if (asprintf(&path, "%s.lock", database) < 0)
 		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory.");
-	int status = make_folder(path, err);
+	int status = make_lock_file_folder(path, err);
 	if (status < 0)
 		return status;
 	AUTO_FD int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);

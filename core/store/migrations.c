@@ -21,7 +21,7 @@ migrations_newest(void)
 }
 
 static int
-run(sqlite3 *handle, const char *sql, struct kettle_error *err)
+migrations_run(sqlite3 *handle, const char *sql, struct kettle_error *err)
 {
 	int rc = sqlite3_exec(handle, sql, NULL, NULL, NULL);
 	return rc == SQLITE_OK ? 0 : db_error_fail(handle, rc, "bringing its schema up to date", err);
@@ -69,10 +69,10 @@ step(sqlite3 *handle, int version, const char *owner, struct kettle_error *err)
 	char pragmas[96];
 	(void)snprintf(pragmas, sizeof(pragmas), "PRAGMA application_id = %d; PRAGMA user_version = %d",
 		MIGRATIONS_APPLICATION_ID, version + 1);
-	int code = run(handle, steps[version], err);
+	int code = migrations_run(handle, steps[version], err);
 	if (code == 0 && version == 0 && owner && *owner)
 		code = make_owner(handle, owner, err);
-	return code < 0 ? code : run(handle, pragmas, err);
+	return code < 0 ? code : migrations_run(handle, pragmas, err);
 }
 
 /* One step, unless another process made it meanwhile; *ret_version is the version after it. */
@@ -80,14 +80,14 @@ static int
 advance(sqlite3 *handle, const char *owner, int *ret_version, struct kettle_error *err)
 {
 	int version = 0;
-	int code = run(handle, "BEGIN IMMEDIATE", err);
+	int code = migrations_run(handle, "BEGIN IMMEDIATE", err);
 	if (code < 0)
 		return code;
 	code = version_of(handle, &version, err);
 	if (code == 0 && version < migrations_newest())
 		code = step(handle, version, owner, err);
 	if (code == 0)
-		code = run(handle, "COMMIT", err);
+		code = migrations_run(handle, "COMMIT", err);
 	if (code < 0) {
 		(void)sqlite3_exec(handle, "ROLLBACK", NULL, NULL, NULL);
 		return code;

@@ -318,7 +318,7 @@ lane_stop(struct db_thread *thread_of)
 }
 
 static void
-on_closed(uv_handle_t *handle)
+on_store_closed(uv_handle_t *handle)
 {
 	struct store *store = handle->data;
 	void (*closed)(void *arg) = store->closed;
@@ -360,13 +360,13 @@ on_async(uv_async_t *async)
 		ops_answer(&store->late);
 	if (finished) {
 		(void)uv_thread_join(&store->writer.thread);
-		uv_close((uv_handle_t *)async, on_closed);
+		uv_close((uv_handle_t *)async, on_store_closed);
 	}
 }
 
 /* Both threads, or none. */
 static int
-start(struct store *store)
+store_start(struct store *store)
 {
 	int rc = uv_thread_create(&store->reader.thread, reader_main, &store->reader);
 	if (rc < 0)
@@ -387,7 +387,7 @@ on_abandoned(uv_handle_t *handle)
 
 /* Everything but the connections, which store keeps from here on. The async frees store when it was made. */
 static int
-set_up(uv_loop_t *loop, struct store *store, sqlite3 *writer_take, sqlite3 *reader_take, struct kettle_error *err)
+store_set_up(uv_loop_t *loop, struct store *store, sqlite3 *writer_take, sqlite3 *reader_take, struct kettle_error *err)
 {
 	int rc = uv_async_init(loop, &store->async, on_async);
 	bool async = rc == 0, mutex = false, writer = false, reader = false;
@@ -399,7 +399,7 @@ set_up(uv_loop_t *loop, struct store *store, sqlite3 *writer_take, sqlite3 *read
 	if (rc == 0)
 		reader = (rc = lane_open(store, &store->reader, reader_take)) == 0;
 	if (rc == 0)
-		rc = start(store);
+		rc = store_start(store);
 	if (rc == 0)
 		return 0;
 	if (reader)
@@ -436,7 +436,7 @@ store_open(uv_loop_t *loop, const char *path, const char *owner, store_events on
 	store->events_arg = events_arg;
 	store->answers_tail = &store->answers;
 	ops_init(&store->late);
-	code = set_up(loop, store, writer, reader, err);
+	code = store_set_up(loop, store, writer, reader, err);
 	if (code == 0)
 		*ret_store = store;
 	return code;

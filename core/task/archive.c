@@ -88,7 +88,7 @@ is_ignored(const char *name)
 }
 
 static int
-check_name(const struct task_archive *archive, const char *name, struct kettle_error *err)
+check_archive_name(const struct task_archive *archive, const char *name, struct kettle_error *err)
 {
 	struct kettle_error why = {0};
 	if (!utf8_valid(name, strlen(name)))
@@ -165,7 +165,8 @@ read_data(struct task_archive *archive, zip_t *zip, zip_file_t *packed, struct f
 }
 
 static int
-add_file(struct task_archive *archive, zip_t *zip, zip_uint64_t index, const char *name, struct kettle_error *err)
+add_archive_file(
+	struct task_archive *archive, zip_t *zip, zip_uint64_t index, const char *name, struct kettle_error *err)
 {
 	if (archive->count == archive->room) {
 		size_t room = archive->room ? 2 * archive->room : 64;
@@ -208,8 +209,8 @@ take_entry(struct task_archive *archive, zip_t *zip, zip_uint64_t index, struct 
 	bool folder = type == S_IFDIR || (len > 1 && name[len - 1] == '/');
 	if (folder && len > 1 && name[len - 1] == '/')
 		name[len - 1] = '\0';
-	int rc = check_name(archive, name, err);
-	return rc || folder ? rc : add_file(archive, zip, index, name, err);
+	int rc = check_archive_name(archive, name, err);
+	return rc || folder ? rc : add_archive_file(archive, zip, index, name, err);
 }
 
 static int
@@ -236,7 +237,7 @@ by_path(const void *a, const void *b)
 }
 
 static const struct file *
-find(const struct task_archive *archive, const char *path)
+archive_find(const struct task_archive *archive, const char *path)
 {
 	struct file key = {.path = (char *)path};
 	return archive->count ? bsearch(&key, archive->files, archive->count, sizeof(key), by_path) : NULL;
@@ -255,7 +256,7 @@ check_tree(const struct task_archive *archive, struct kettle_error *err)
 			return fail_memory(err);
 		for (char *slash; (slash = strrchr(above, '/'));) {
 			*slash = '\0';
-			if (find(archive, above))
+			if (archive_find(archive, above))
 				return fail_entry(archive, above, "is both a file and a folder", err);
 		}
 	}
@@ -342,7 +343,7 @@ task_archive_path(const struct task_archive *archive, size_t index)
 const char *
 task_archive_find(const struct task_archive *archive, const char *path, size_t *ret_size)
 {
-	const struct file *file = find(archive, path);
+	const struct file *file = archive_find(archive, path);
 	if (file)
 		*ret_size = file->size;
 	return file ? file->data : NULL;

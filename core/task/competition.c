@@ -43,7 +43,7 @@ fail_memory(struct kettle_error *err)
 
 /* Puts file and line in front of the sentence. */
 static int
-fail_at(const struct competition_reader *reader, const char *pointer, struct kettle_error *err)
+fail_competition_at(const struct competition_reader *reader, const char *pointer, struct kettle_error *err)
 {
 	struct kettle_error inner = {0};
 	if (!err)
@@ -100,7 +100,7 @@ check_deadline(
 {
 	int64_t ms = 0;
 	const char *text = json_string_value(json_object_get(object, "deadline"));
-	return competition_deadline(text, &ms, err) ? fail_at(reader, pointer, err) : 0;
+	return competition_deadline(text, &ms, err) ? fail_competition_at(reader, pointer, err) : 0;
 }
 
 static int
@@ -117,13 +117,13 @@ check_problem(const struct competition_reader *reader, size_t index, struct kett
 			continue;
 		(void)kettle_fail(err, KETTLE_EINVAL, "two problems are called `%s`; each needs a name of its own.", name);
 		(void)snprintf(pointer, sizeof(pointer), "/problems/%zu/name", index);
-		rc = fail_at(reader, pointer, err);
+		rc = fail_competition_at(reader, pointer, err);
 	}
 	return rc;
 }
 
 static int
-check_file(const struct competition_reader *reader, struct kettle_error *err)
+check_competition_file(const struct competition_reader *reader, struct kettle_error *err)
 {
 	int rc = check_form(reader, err);
 	if (rc == 0)
@@ -136,7 +136,8 @@ check_file(const struct competition_reader *reader, struct kettle_error *err)
 /* ---- problems ---- */
 
 static int
-read_task(const struct competition_reader *reader, const char *directory, json_t **ret_bundle, struct kettle_error *err)
+read_competition_task(
+	const struct competition_reader *reader, const char *directory, json_t **ret_bundle, struct kettle_error *err)
 {
 	AUTO_SOURCE_DIR struct source_dir source_dir = {0};
 	AUTO_JSON json_t *raw = NULL;
@@ -172,8 +173,9 @@ read_problem(const struct competition_reader *reader, size_t index)
 	struct kettle_error why = {0};
 	char pointer[64];
 	(void)snprintf(pointer, sizeof(pointer), "/problems/%zu/directory", index);
-	if (read_task(reader, directory, &bundle, &why) == KETTLE_ENOENT && strstr(why.message, "there is no folder"))
-		(void)fail_at(reader, pointer, &why);
+	if (read_competition_task(reader, directory, &bundle, &why) == KETTLE_ENOENT &&
+		strstr(why.message, "there is no folder"))
+		(void)fail_competition_at(reader, pointer, &why);
 	if (!deadline)
 		deadline = deadline_of(reader->root);
 	return json_pack("{s:O, s:s, s:o?, s:o, s:O?, s:s?}", "name", json_object_get(problem, "name"), "directory",
@@ -189,7 +191,7 @@ competition_read(const struct languages *languages, const struct source_dir *sou
 	AUTO_JSON json_t *problems = json_array();
 	int rc = read_yaml(&reader, err);
 	if (rc == 0)
-		rc = check_file(&reader, err);
+		rc = check_competition_file(&reader, err);
 	if (rc)
 		return rc;
 	for (size_t i = 0; i < json_array_size(json_object_get(reader.root, "problems")); i++)

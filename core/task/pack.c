@@ -52,7 +52,7 @@ fail_memory(struct kettle_error *err)
 /* ---- reading ---- */
 
 static int
-read_task(struct pack_builder *builder, const char *path, const char *lang, struct kettle_error *err)
+read_pack_task(struct pack_builder *builder, const char *path, const char *lang, struct kettle_error *err)
 {
 	struct task_form *form = &builder->form;
 	int rc = task_form_open(path, form, err);
@@ -296,7 +296,7 @@ task_pack(const struct languages *languages, const char *path, const char *lang,
 	struct kettle_error *err)
 {
 	AUTO_PACKING struct pack_builder builder = {.languages = languages, .files = json_object(), .edits = json_object()};
-	int rc = read_task(&builder, path, lang, err);
+	int rc = read_pack_task(&builder, path, lang, err);
 	if (rc == 0)
 		rc = gather(&builder, solutions, err);
 	if (rc)
@@ -321,7 +321,7 @@ task_pack_reference(
 	const struct languages *languages, const char *path, bool solutions, json_t **ret_pack, struct kettle_error *err)
 {
 	AUTO_PACKING struct pack_builder builder = {.languages = languages, .files = json_object()};
-	int rc = read_task(&builder, path, NULL, err);
+	int rc = read_pack_task(&builder, path, NULL, err);
 	if (rc)
 		return rc;
 	const struct task_form *form = &builder.form;

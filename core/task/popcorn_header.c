@@ -135,7 +135,7 @@ read_gpus(json_t *header, const struct line *line, struct directive_words *words
 }
 
 static int
-fail_unknown(const struct line *line, const char *word, struct kettle_error *err)
+fail_header_unknown(const struct line *line, const char *word, struct kettle_error *err)
 {
 	const char *near = nearest(word, directives);
 	if (near)
@@ -153,7 +153,7 @@ read_directive(json_t *header, const struct line *line, struct directive_words *
 			err, KETTLE_EINVAL, "Line %u: a directive is missing after `!POPCORN`; %s.", line->number, possible);
 	bool gpus = strcasecmp(word, "gpus") == 0 || strcasecmp(word, "gpu") == 0;
 	if (!gpus && strcasecmp(word, "leaderboard") != 0)
-		return fail_unknown(line, word, err);
+		return fail_header_unknown(line, word, err);
 	if (json_object_get(header, gpus ? "gpus" : "leaderboard"))
 		return kettle_fail(
 			err, KETTLE_EINVAL, "Line %u: `%s` stands a second time in the header; say it once.", line->number, word);

@@ -41,8 +41,8 @@ fail_unclaimed(const struct languages *languages, const char *name, struct kettl
 }
 
 static int
-choose(const struct languages *languages, const char *name, const char *lang, const struct language **ret_language,
-	struct kettle_error *err)
+single_choose(const struct languages *languages, const char *name, const char *lang,
+	const struct language **ret_language, struct kettle_error *err)
 {
 	const struct language *language = lang ? language_find(languages, lang) : NULL;
 	for (size_t i = 0; i < languages->count && !lang && !language; i++)
@@ -72,7 +72,7 @@ task_single_load(const struct languages *languages, const char *name, const char
 {
 	const struct language *language = NULL;
 	AUTO_JSON json_t *made = NULL;
-	int rc = choose(languages, name, lang, &language, err);
+	int rc = single_choose(languages, name, lang, &language, err);
 	if (rc == 0)
 		rc = language->ops->single_file(language->self, name, text, size, &made, err);
 	if (rc)

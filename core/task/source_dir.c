@@ -56,7 +56,7 @@ is_below(const char *path, const char *folder)
 /* ---- places ---- */
 
 static int
-fail_path(const char *path, struct kettle_error *err)
+fail_source_path(const char *path, struct kettle_error *err)
 {
 	int error = errno;
 	int code = error == ENOENT || error == ENOTDIR ? KETTLE_ENOENT
@@ -71,7 +71,7 @@ source_dir_folder(const char *path, struct source_dir *ret_dir, struct kettle_er
 	struct stat st;
 	AUTO_FREE char *real = realpath(path, NULL);
 	if (!real || stat(real, &st) != 0)
-		return fail_path(path, err);
+		return fail_source_path(path, err);
 	if (!S_ISDIR(st.st_mode))
 		return kettle_fail(err, KETTLE_EINVAL, "`%s` is no folder.", path);
 	*ret_dir = (struct source_dir){.dir = STEAL(real)};
@@ -184,7 +184,7 @@ read_archived(const struct source_dir *source_dir, const char *source, size_t ma
 
 /* The real path of a source on this machine; new string. */
 static int
-resolve(
+source_resolve(
 	const struct source_dir *source_dir, const char *source, unsigned reach, char **ret_path, struct kettle_error *err)
 {
 	unsigned up = 0;
@@ -219,7 +219,7 @@ source_dir_read(const struct source_dir *source_dir, const char *source, unsigne
 	struct stat st;
 	if (source_dir->archive)
 		return read_archived(source_dir, source, max, ret_data, ret_size, err);
-	int rc = resolve(source_dir, source, reach, &path, err);
+	int rc = source_resolve(source_dir, source, reach, &path, err);
 	if (rc)
 		return rc;
 	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))

@@ -247,7 +247,8 @@ task_check_bundle(
 
 /* What the client would send of a path, whichever form it is. */
 static int
-load(const struct languages *languages, const char *path, const char *lang, json_t **ret_raw, struct kettle_error *err)
+task_load(
+	const struct languages *languages, const char *path, const char *lang, json_t **ret_raw, struct kettle_error *err)
 {
 	AUTO_TASK_FORM struct task_form form = {0};
 	int rc = task_form_open(path, &form, err);
@@ -309,7 +310,7 @@ task_read_as(const struct languages *languages, const char *path, const char *la
 	struct kettle_error *err)
 {
 	AUTO_JSON json_t *raw = NULL, *bundle = NULL;
-	int rc = load(languages, path, lang, &raw, err);
+	int rc = task_load(languages, path, lang, &raw, err);
 	if (rc == 0)
 		rc = task_complete(languages, raw, &bundle, err);
 	if (rc == 0)

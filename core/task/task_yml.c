@@ -42,7 +42,7 @@ task_yml_fail_at(const struct task_yml *yml, const char *name, const char *point
 
 /* The fault that stands in check->err was found at the formatted pointer. */
 __attribute__((format(printf, 2, 3))) static int
-fail_at(const struct check *check, const char *format, ...)
+fail_yml_at(const struct check *check, const char *format, ...)
 {
 	char pointer[256];
 	va_list args;
@@ -56,7 +56,7 @@ fail_at(const struct check *check, const char *format, ...)
 
 /* Appends one part of a path, or takes one away for "..". */
 static int
-add_part(struct buf *path, unsigned *up, const char *part, size_t len)
+add_yml_part(struct buf *path, unsigned *up, const char *part, size_t len)
 {
 	if (len == 0 || (len == 1 && part[0] == '.'))
 		return 0;
@@ -86,7 +86,7 @@ task_yml_source(const char *source, unsigned *ret_up, char **ret_path, struct ke
 			err, KETTLE_EINVAL, "the source `%s` is absolute; it must be relative to the task's folder.", source);
 	for (const char *part = source; *part; part += *part == '/') {
 		size_t len = strcspn(part, "/");
-		if (add_part(&path, &up, part, len))
+		if (add_yml_part(&path, &up, part, len))
 			return fail_memory(err);
 		part += len;
 	}
@@ -138,7 +138,7 @@ check_other_names(const struct check *check, const json_t *files, size_t index, 
 }
 
 static int
-check_file(const struct check *check, const json_t *files, size_t index)
+check_yml_file(const struct check *check, const json_t *files, size_t index)
 {
 	const json_t *file = json_array_get(files, index);
 	const char *name = json_string_value(json_object_get(file, "name"));
@@ -150,7 +150,7 @@ check_file(const struct check *check, const json_t *files, size_t index)
 	if (rc == 0)
 		rc = check_other_names(check, files, index, name);
 	if (rc)
-		return fail_at(check, "/files/%zu/name", index);
+		return fail_yml_at(check, "/files/%zu/name", index);
 	if (strcmp(source, TASK_SUBMISSION) == 0) {
 		if (check->yml->submission)
 			rc = kettle_fail(check->err, KETTLE_EINVAL,
@@ -160,15 +160,15 @@ check_file(const struct check *check, const json_t *files, size_t index)
 	} else {
 		rc = check_source(source, check->err);
 	}
-	return rc ? fail_at(check, "/files/%zu/source", index) : 0;
+	return rc ? fail_yml_at(check, "/files/%zu/source", index) : 0;
 }
 
 static int
-check_files(const struct check *check)
+check_yml_files(const struct check *check)
 {
 	const json_t *files = json_object_get(check->yml->task, "files");
 	for (size_t i = 0; i < json_array_size(files); i++) {
-		int rc = check_file(check, files, i);
+		int rc = check_yml_file(check, files, i);
 		if (rc)
 			return rc;
 	}
@@ -176,7 +176,7 @@ check_files(const struct check *check)
 		return 0;
 	kettle_fail(check->err, KETTLE_EINVAL,
 		"no entry of `files` has the source " TASK_SUBMISSION "; one must, as the place of the submitted file.");
-	return fail_at(check, "/files");
+	return fail_yml_at(check, "/files");
 }
 
 static int
@@ -186,7 +186,7 @@ check_templates(const struct check *check)
 	json_t *source;
 	json_object_foreach(json_object_get(check->yml->task, "templates"), language, source) {
 		if (check_source(json_string_value(source), check->err))
-			return fail_at(check, "/templates/%s", language);
+			return fail_yml_at(check, "/templates/%s", language);
 	}
 	return 0;
 }
@@ -205,7 +205,7 @@ check_world(const struct check *check, const char *list)
 		kettle_fail(check->err, KETTLE_EINVAL,
 			"%s[%zu] needs a `world_size` from 1 to %d, because the task says `multi_gpu: true`.", list, i,
 			TASK_MAX_WORLD);
-		return fail_at(check, world ? "/%s/%zu/world_size" : "/%s/%zu", list, i);
+		return fail_yml_at(check, world ? "/%s/%zu/world_size" : "/%s/%zu", list, i);
 	}
 	return 0;
 }
@@ -222,13 +222,13 @@ check_worlds(const struct check *check)
 /* ---- the language ---- */
 
 static int
-find_language(const struct check *check)
+find_yml_language(const struct check *check)
 {
 	const char *name = json_string_value(json_object_get(check->yml->task, "lang"));
 	const struct language *language = language_find(check->languages, name);
 	if (!language) {
 		(void)language_fail_unknown(check->languages, name, check->err);
-		return fail_at(check, "/lang");
+		return fail_yml_at(check, "/lang");
 	}
 	check->yml->language = language;
 	/* Whatever alias the task uses, everything behind this point sees one name. */
@@ -278,7 +278,7 @@ task_yml_parse(const struct languages *languages, const char *name, const char *
 	struct task_yml *ret_yml, struct kettle_error *err)
 {
 	static int (*const checks[])(const struct check *) = {
-		check_form, find_language, check_config, check_files, check_templates, check_worlds};
+		check_form, find_yml_language, check_config, check_yml_files, check_templates, check_worlds};
 	AUTO_TASK_YML struct task_yml yml = {0};
 	struct kettle_error unasked = {0};
 	struct check check = {.languages = languages, .name = name, .yml = &yml, .err = err ? err : &unasked};

@@ -40,7 +40,7 @@ cache_close(struct cache *cache)
 
 /* Moves an entry away first, so that nobody finds it half removed. */
 static void
-drop(const char *entry, const char *scratch)
+cache_drop(const char *entry, const char *scratch)
 {
 	char dest[PATH_MAX];
 	unsigned random = 0;
@@ -116,7 +116,7 @@ cache_get(const struct cache *cache, const char *key, const char *to, bool may_l
 	if (rc == 0)
 		return STEAL(manifest);
 	/* Damaged, or taken away under our hands: it is made anew, in an empty folder. */
-	drop(entry, NULL);
+	cache_drop(entry, NULL);
 	(void)file_remove_tree(to, NULL);
 	(void)file_mkdirs(to, 0755, NULL);
 	return NULL;
@@ -245,7 +245,7 @@ cache_trim(const struct cache *cache, const char *scratch)
 			break;
 		AUTO_FREE char *entry = path_join(cache->dir, list[i].key);
 		if (entry)
-			drop(entry, scratch);
+			cache_drop(entry, scratch);
 		bytes -= list[i].bytes;
 	}
 }

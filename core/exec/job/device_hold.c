@@ -121,7 +121,7 @@ look_done(uv_work_t *work, int status)
 
 /* False: there is nothing to look at, or no thread to do it. */
 static bool
-look(struct job *job, void (*worked)(struct job *job))
+lease_look(struct job *job, void (*worked)(struct job *job))
 {
 	struct device_lease *lease = &job->lease;
 	if (json_array_size(lease->watch.gpus) == 0)
@@ -148,7 +148,7 @@ take_fault(struct device_lease *lease)
 }
 
 static void
-begin(struct job *job)
+lease_begin(struct job *job)
 {
 	struct device_lease *lease = &job->lease;
 	json_t *names = json_array();
@@ -166,7 +166,7 @@ begin(struct job *job)
 static void
 looked_before(struct job *job)
 {
-	begin(job);
+	lease_begin(job);
 	job->devices_held(job);
 }
 
@@ -174,9 +174,9 @@ looked_before(struct job *job)
 static bool
 locked(struct job *job)
 {
-	if (look(job, looked_before))
+	if (lease_look(job, looked_before))
 		return false;
-	begin(job);
+	lease_begin(job);
 	return true;
 }
 
@@ -264,7 +264,7 @@ device_lease_release(struct job *job)
 	/* What was found wrong before anything ran is as wrong now. */
 	bool worth = lease->ready && lease->error.code == 0 && !lease->checked && !job->lost;
 	lease->checked = true;
-	if (!worth || !look(job, looked_after))
+	if (!worth || !lease_look(job, looked_after))
 		give_back(job);
 }
 

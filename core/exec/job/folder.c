@@ -37,14 +37,14 @@ read_contents(const struct folder_sources *sources, const json_t *contents, char
 }
 
 static const json_t *
-resolve(const struct folder_sources *sources, const json_t *input)
+folder_resolve(const struct folder_sources *sources, const json_t *input)
 {
 	const char *file = json_string_value(json_object_get(input, "file"));
 	return file ? json_object_get(sources->files, file) : input;
 }
 
 static const struct folder_step *
-find_step(const struct folder_sources *sources, const char *id)
+find_input_step(const struct folder_sources *sources, const char *id)
 {
 	for (size_t i = 0; i < sources->steps_count; i++)
 		if (strcmp(sources->steps[i].id, id) == 0 && sources->steps[i].manifest)
@@ -87,8 +87,9 @@ place_input(const struct folder_sources *sources, const json_t *process, const c
 	if (!path)
 		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a path.");
 	if (!id)
-		return write_contents(sources, resolve(sources, input), path, is_program(process, name) ? 0755 : 0644, err);
-	const struct folder_step *step = find_step(sources, id);
+		return write_contents(
+			sources, folder_resolve(sources, input), path, is_program(process, name) ? 0755 : 0644, err);
+	const struct folder_step *step = find_input_step(sources, id);
 	if (!step)
 		return kettle_fail(err, KETTLE_EINTERNAL, "Step `%s` has no outputs yet.", id);
 	return collect_outputs_link(
@@ -121,7 +122,7 @@ digest_outputs(const struct folder_sources *sources, const char *name, const jso
 {
 	const char *id = json_string_value(json_object_get(input, "step"));
 	const char *output = json_string_value(json_object_get(input, "output"));
-	const struct folder_step *step = find_step(sources, id);
+	const struct folder_step *step = find_input_step(sources, id);
 	if (!step)
 		return kettle_fail(err, KETTLE_EINTERNAL, "Step `%s` has no outputs yet.", id);
 	size_t len = strlen(output), i;
@@ -142,7 +143,7 @@ static int
 digest_contents(const struct folder_sources *sources, const json_t *process, const char *name, const json_t *input,
 	struct sha256 *digest, struct kettle_error *err)
 {
-	const json_t *contents = resolve(sources, input);
+	const json_t *contents = folder_resolve(sources, input);
 	const char *blob = json_string_value(json_object_get(contents, "blob"));
 	AUTO_FREE char *data = NULL;
 	size_t size = 0;
@@ -160,7 +161,7 @@ digest_contents(const struct folder_sources *sources, const json_t *process, con
 }
 
 static int
-compare(const void *a, const void *b)
+folder_compare(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
@@ -178,7 +179,7 @@ folder_digest(
 	json_object_foreach(inputs, name, input)
 		names[count++] = name;
 	/* The order in which a plan names its inputs means nothing. */
-	qsort(names, count, sizeof(*names), compare);
+	qsort(names, count, sizeof(*names), folder_compare);
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < count; i++) {
 		input = json_object_get(inputs, names[i]);

@@ -143,7 +143,7 @@ job_free(struct job *job)
 }
 
 static void
-finish(struct job *job)
+job_finish(struct job *job)
 {
 	struct exec_context *exec = job->exec;
 	if (job->cancelled)
@@ -162,7 +162,7 @@ finish(struct job *job)
 }
 
 static const struct step *
-find_step(const struct job *job, const char *id)
+find_job_step(const struct job *job, const char *id)
 {
 	for (size_t i = 0; i < job->count; i++)
 		if (strcmp(job->steps[i].id, id) == 0)
@@ -179,7 +179,7 @@ struct dependency {
 static void
 look_at(const struct job *job, const char *id, struct dependency *need)
 {
-	const struct step *other = id ? find_step(job, id) : NULL;
+	const struct step *other = id ? find_job_step(job, id) : NULL;
 	if (!other)
 		return;
 	if (other->phase != STEP_ENDED)
@@ -263,7 +263,7 @@ job_advance(struct job *job)
 	job->advancing = false;
 	release_device(job);
 	if (ended && !device_lease_is_busy(job))
-		finish(job);
+		job_finish(job);
 }
 
 static void
@@ -278,7 +278,7 @@ job_devices_held(struct job *job)
 }
 
 static void
-stop(struct job *job)
+job_stop(struct job *job)
 {
 	job->stopped = true;
 	job->advancing = true;
@@ -296,7 +296,7 @@ job_cancel(struct job *job)
 		return;
 	failpoint("exec.cancel");
 	job->cancelled = true;
-	stop(job);
+	job_stop(job);
 }
 
 static struct job *
@@ -316,7 +316,7 @@ job_cancel_all(struct exec_context *exec)
 		job->cancelled = job->cancelled || !job->lost;
 	/* From the start each time: the end of a job may be that of others. */
 	for (struct job *job; (job = next_running(exec));)
-		stop(job);
+		job_stop(job);
 }
 
 static void
@@ -326,7 +326,7 @@ job_lose(struct job *job, const char *why)
 		return;
 	job->lost = strdup(why);
 	report(job, "lost", why);
-	stop(job);
+	job_stop(job);
 }
 
 static int
@@ -352,7 +352,7 @@ make_steps(struct job *job, struct kettle_error *err)
 }
 
 static int
-make_folders(struct job *job, struct kettle_error *err)
+make_job_folders(struct job *job, struct kettle_error *err)
 {
 	const char *spool = json_string_value(json_object_get(job->line, "spool"));
 	const char *blobs = json_string_value(json_object_get(job->line, "blobs"));
@@ -384,7 +384,7 @@ accept_line(struct job *job, struct kettle_error *err)
 		rc = exec_context_leave_cores(job->exec, &job->unit.devices[i].cores, err);
 	if (rc == 0) {
 		failpoint("exec.accepted");
-		rc = make_folders(job, err);
+		rc = make_job_folders(job, err);
 	}
 	if (rc == 0)
 		rc = make_steps(job, err);

@@ -46,7 +46,7 @@ close_handle(struct process *process, uv_handle_t *handle)
 
 /* Nothing runs any more: closes the handles; `ended` follows. */
 static void
-finish(struct process *process)
+process_finish(struct process *process)
 {
 	if (process->ending)
 		return;
@@ -87,7 +87,7 @@ out_of_time(uv_timer_t *timer)
 
 /* What one read gave. */
 static void
-take(struct process_drain *drain, const char *data, size_t size)
+process_take(struct process_drain *drain, const char *data, size_t size)
 {
 	struct process *process = drain->process;
 	size_t stream = (size_t)(drain - process->drains);
@@ -121,7 +121,7 @@ drain_some(struct process_drain *drain, bool last)
 			(void)uv_poll_stop(&drain->poll);
 			return;
 		}
-		take(drain, chunk, (size_t)n);
+		process_take(drain, chunk, (size_t)n);
 	}
 }
 
@@ -150,7 +150,7 @@ on_end(uv_poll_t *poll, int status, int events)
 	struct kettle_error error = {0};
 	if (sandbox_wait(process->sandbox, &process->report, &error) != 0)
 		process->error = error;
-	finish(process);
+	process_finish(process);
 }
 
 static int
@@ -258,7 +258,7 @@ process_start(struct process *process, uv_loop_t *loop, const struct process_con
 	if (rc != 0) {
 		if (process->error.code == 0)
 			process->error.code = kettle_fail(&process->error, rc, "A process could not be started.");
-		finish(process);
+		process_finish(process);
 	}
 }
 

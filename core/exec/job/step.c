@@ -27,9 +27,9 @@
 #include "exec/job/step_files.h"
 #include "base/text.h"
 
-static void prepare(void *arg);
+static void step_prepare(void *arg);
 static void queue(void *arg);
-static void start(void *arg);
+static void step_start(void *arg);
 
 static int
 open_process(struct step *step, const json_t *plan, const char *folder)
@@ -112,7 +112,7 @@ step_close(struct step *step)
 
 /* The one end. */
 static void
-end(struct step *step, enum step_state state)
+step_end(struct step *step, enum step_state state)
 {
 	struct job *job = step->job;
 	bool outer = job->advancing;
@@ -140,7 +140,7 @@ end(struct step *step, enum step_state state)
 static void
 end_error(struct step *step)
 {
-	end(step, STEP_ERROR);
+	step_end(step, STEP_ERROR);
 }
 
 void
@@ -148,7 +148,7 @@ step_end_unbegun(struct step *step, enum step_state state, const char *why)
 {
 	if (why)
 		step->fault.code = kettle_fail(&step->fault, KETTLE_ECANCELED, "%s", why);
-	end(step, state);
+	step_end(step, state);
 }
 
 /* A job that is over needs no further phase. */
@@ -251,7 +251,7 @@ static void
 key_done(struct step *step)
 {
 	if (is_over(step)) {
-		end(step, STEP_CANCELLED);
+		step_end(step, STEP_CANCELLED);
 		return;
 	}
 	if (step->error.code != 0) {
@@ -259,8 +259,8 @@ key_done(struct step *step)
 		return;
 	}
 	step->phase = STEP_QUEUED;
-	if (build_slots_begin(&step->job->exec->builds, &step->flight, step->key, prepare, step))
-		prepare(step);
+	if (build_slots_begin(&step->job->exec->builds, &step->flight, step->key, step_prepare, step))
+		step_prepare(step);
 }
 
 void
@@ -281,7 +281,7 @@ step_begin(struct step *step)
 	} else if (step->cacheable) {
 		do_work(step, step_files_key, key_done);
 	} else {
-		prepare(step);
+		step_prepare(step);
 	}
 }
 
@@ -301,14 +301,14 @@ end_hit(struct step *step)
 	emit_begin(step);
 	step->texts = json_pack("{s:O, s:O, s:O}", "exit", json_object_get(step->stored, "exit"), "stdout",
 		json_object_get(step->stored, "stdout"), "stderr", json_object_get(step->stored, "stderr"));
-	end(step, STEP_PASSED);
+	step_end(step, STEP_PASSED);
 }
 
 static void
 prepare_done(struct step *step)
 {
 	if (is_over(step))
-		end(step, STEP_CANCELLED);
+		step_end(step, STEP_CANCELLED);
 	else if (step->error.code != 0)
 		end_error(step);
 	else if (step->hit)
@@ -318,7 +318,7 @@ prepare_done(struct step *step)
 }
 
 static void
-prepare(void *arg)
+step_prepare(void *arg)
 {
 	struct step *step = arg;
 	do_work(step, step_files_prepare, prepare_done);
@@ -337,10 +337,10 @@ queue(void *arg)
 			step->error.code = rc;
 			end_error(step);
 		} else if (rc > 0) {
-			start(step);
+			step_start(step);
 		}
-	} else if (step->kind == STEP_RUN || build_slots_acquire(&step->job->exec->builds, &step->slot, start, step)) {
-		start(step);
+	} else if (step->kind == STEP_RUN || build_slots_acquire(&step->job->exec->builds, &step->slot, step_start, step)) {
+		step_start(step);
 	}
 }
 
@@ -348,7 +348,7 @@ void
 step_device_granted(struct step *step)
 {
 	if (step->phase == STEP_QUEUED && step->device > 0 && !step->asked_warm)
-		start(step);
+		step_start(step);
 }
 
 static void
@@ -369,7 +369,7 @@ collect_done(struct step *step)
 	else if (state == STEP_PASSED && step->fault.code != 0)
 		state = STEP_FAILED;
 	sandbox_machine_prepare(exec->machine);
-	end(step, state);
+	step_end(step, state);
 	warm_prepare(exec->warm);
 }
 
@@ -395,7 +395,7 @@ again_done(struct step *step)
 	if (step->error.code != 0)
 		end_error(step);
 	else
-		start(step);
+		step_start(step);
 }
 
 /* Heat that it did not cause must not be in its time; heat that it does cause comes again, and is told. */
@@ -477,11 +477,11 @@ process_lost(void *arg)
 }
 
 static void
-start(void *arg)
+step_start(void *arg)
 {
 	struct step *step = arg;
 	if (is_over(step)) {
-		end(step, STEP_CANCELLED);
+		step_end(step, STEP_CANCELLED);
 		return;
 	}
 	if (step->device > 0 && step->job->lease.error.code != 0) {
@@ -492,7 +492,7 @@ start(void *arg)
 	/* What it begins from may have to be made first; then this is called again. */
 	if (!step->asked_warm || step->warm.again) {
 		step->asked_warm = true;
-		if (launch_asks_warm(step, start))
+		if (launch_asks_warm(step, step_start))
 			return;
 	}
 	const char *result = json_string_value(json_object_get(step->plan, "result"));
@@ -529,7 +529,7 @@ step_cancel(struct step *step)
 	switch (step->phase) {
 	case STEP_IDLE:
 	case STEP_QUEUED:
-		end(step, STEP_CANCELLED);
+		step_end(step, STEP_CANCELLED);
 		break;
 	case STEP_RUNNING:
 		for (size_t i = 0; i < step->count; i++)

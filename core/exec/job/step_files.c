@@ -90,7 +90,7 @@ step_files_key(struct step *step)
 }
 
 static int
-make_folders(struct step *step)
+make_step_folders(struct step *step)
 {
 	struct folder_sources sources = sources_of(step);
 	int rc = 0;
@@ -123,7 +123,7 @@ step_files_prepare(struct step *step)
 		step->manifest = json_incref(json_object_get(step->stored, "files"));
 		return;
 	}
-	step->error.code = rc == 0 ? make_folders(step) : rc;
+	step->error.code = rc == 0 ? make_step_folders(step) : rc;
 }
 
 /* Whether a failure of collect_outputs_collect is what the step did, not what the machine could not. */
@@ -134,7 +134,7 @@ is_own_fault(int code)
 }
 
 static int
-collect(struct step *step, const char *key, const char *to, bool missing_ok, json_t **ret_manifest)
+collect_step_outputs(struct step *step, const char *key, const char *to, bool missing_ok, json_t **ret_manifest)
 {
 	struct kettle_error error = {0};
 	struct step_process *main = &step->processes[0];
@@ -177,7 +177,7 @@ step_files_again(struct step *step)
 {
 	for (size_t i = 0; i < step->count; i++)
 		(void)file_remove_tree(step->processes[i].dir, NULL);
-	step->error.code = make_folders(step);
+	step->error.code = make_step_folders(step);
 }
 
 static uint64_t
@@ -192,7 +192,7 @@ bytes_of(const json_t *manifest)
 }
 
 static void
-store(struct step *step)
+step_files_store(struct step *step)
 {
 	const struct cache *cache = &step->job->exec->cache;
 	AUTO_FREE char *scratch = path_join(step->dir, "store");
@@ -212,11 +212,11 @@ step_files_collect(struct step *step)
 	failpoint("exec.collect");
 	AUTO_FREE char *artifacts = path_join(step->job->artifacts, step->id);
 	/* Whatever the outcome, an artifact (a profile, a trace) that is there may say why. */
-	int rc = artifacts ? collect(step, "artifacts", artifacts, true, &step->artifacts) : KETTLE_ENOMEM;
+	int rc = artifacts ? collect_step_outputs(step, "artifacts", artifacts, true, &step->artifacts) : KETTLE_ENOMEM;
 	if (rc == 0 && step->collect)
-		rc = collect(step, "outputs", step->kept, false, &step->manifest);
+		rc = collect_step_outputs(step, "outputs", step->kept, false, &step->manifest);
 	if (rc == 0 && step->collect && step->cacheable)
-		store(step);
+		step_files_store(step);
 	for (size_t i = 0; i < step->count && !step->job->keep; i++)
 		(void)file_remove_tree(step->processes[i].dir, NULL);
 }

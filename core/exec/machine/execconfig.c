@@ -34,7 +34,7 @@ xdg_path(const char *name, const char *home, const char *rest)
 
 /* The file to read; NULL: there is none. */
 static char *
-find_file(const char *path)
+find_execconfig_file(const char *path)
 {
 	if (path)
 		return strdup(path);
@@ -46,7 +46,7 @@ find_file(const char *path)
 }
 
 static int
-read_file(struct execconfig *config, struct kettle_error *err)
+read_execconfig_file(struct execconfig *config, struct kettle_error *err)
 {
 	AUTO_FREE char *text = NULL;
 	size_t size = 0;
@@ -150,8 +150,8 @@ int
 execconfig_load(struct execconfig *ret_config, const char *path, const char *settings, const char *state,
 	const char *level, struct kettle_error *err)
 {
-	*ret_config = (struct execconfig){.file = find_file(path), .level = SANDBOX_LEVEL_FULL};
-	int rc = ret_config->file ? read_file(ret_config, err) : 0;
+	*ret_config = (struct execconfig){.file = find_execconfig_file(path), .level = SANDBOX_LEVEL_FULL};
+	int rc = ret_config->file ? read_execconfig_file(ret_config, err) : 0;
 	if (rc == 0 && !ret_config->root && !(ret_config->root = json_object()))
 		rc = kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a configuration.");
 	if (rc == 0 && settings)

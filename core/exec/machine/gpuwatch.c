@@ -104,7 +104,7 @@ gpuwatch_check(const struct gpuwatch *watch, json_t **ret_reading)
 }
 
 static json_t *
-describe(const struct gpuwatch *watch, const json_t *before, const json_t *after, json_t *throttled)
+gpuwatch_describe(const struct gpuwatch *watch, const json_t *before, const json_t *after, json_t *throttled)
 {
 	json_t *list = json_array();
 	const json_t *entry;
@@ -162,7 +162,7 @@ gpuwatch_after(
 			(void)gpu_missing(*ret_reading, json_string_value(entry), err);
 			return NULL;
 		}
-	json_t *throttled = json_array(), *gpus = describe(watch, before, *ret_reading, throttled);
+	json_t *throttled = json_array(), *gpus = gpuwatch_describe(watch, before, *ret_reading, throttled);
 	if (cool && json_array_size(throttled) > 0)
 		cool_down(watch, ret_reading);
 	return json_pack("{s:o, s:o}", "gpus", gpus, "throttled", throttled);

@@ -49,7 +49,7 @@ spawn(struct command *command, int output)
 }
 
 static void
-start(struct command *command)
+query_start(struct command *command)
 {
 	int ends[2];
 	command->pid = -1;
@@ -64,7 +64,7 @@ start(struct command *command)
 }
 
 static void
-take(struct command *command)
+query_take(struct command *command)
 {
 	char chunk[4096];
 	ssize_t n = read(command->fd, chunk, sizeof(chunk));
@@ -89,7 +89,7 @@ drain(struct command *commands, size_t count, struct pollfd *polls, int timeout_
 		return open;
 	for (size_t i = 0; i < count; i++)
 		if (commands[i].fd >= 0 && polls[i].revents)
-			take(&commands[i]);
+			query_take(&commands[i]);
 	return open;
 }
 
@@ -112,7 +112,7 @@ reap(pid_t pid, bool late, int *ret_status)
 }
 
 static void
-end(struct command *command, bool late)
+query_end(struct command *command, bool late)
 {
 	int status = -1;
 	if (command->fd >= 0)
@@ -138,7 +138,7 @@ tool_query_run(struct command *commands, size_t count, const atomic_bool *stop)
 {
 	AUTO_FREE struct pollfd *polls = calloc(count ? count : 1, sizeof(*polls));
 	for (size_t i = 0; i < count && !is_to_stop(stop); i++)
-		start(&commands[i]);
+		query_start(&commands[i]);
 	uint64_t limit = time_monotonic_ns() + COMMAND_TIMEOUT_MS * UINT64_C(1000000), now;
 	while (polls && (now = time_monotonic_ns()) < limit && !is_to_stop(stop)) {
 		int left = (int)((limit - now) / 1000000) + 1;
@@ -147,7 +147,7 @@ tool_query_run(struct command *commands, size_t count, const atomic_bool *stop)
 	}
 	bool late = !polls || time_monotonic_ns() >= limit || is_to_stop(stop);
 	for (size_t i = 0; i < count; i++)
-		end(&commands[i], late);
+		query_end(&commands[i], late);
 }
 
 const char *

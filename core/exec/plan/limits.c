@@ -30,7 +30,7 @@ limits_default(enum step_kind kind, unsigned devices)
 }
 
 static void
-take(uint64_t *limit, const char *name, const json_t *object)
+limits_take(uint64_t *limit, const char *name, const json_t *object)
 {
 	const json_t *value = json_object_get(object, name);
 	if (!json_is_number(value))
@@ -44,7 +44,7 @@ take(uint64_t *limit, const char *name, const json_t *object)
 void
 limits_apply(struct limits *limits, const json_t *object)
 {
-#define X(name, wire, build, prepare, run) take(&limits->name, wire, object);
+#define X(name, wire, build, prepare, run) limits_take(&limits->name, wire, object);
 	LIMITS(X)
 #undef X
 }

@@ -198,7 +198,7 @@ check_secret(struct check *check, const json_t *step)
 }
 
 static int
-check_names(struct check *check, const json_t *step, const char *key)
+check_plan_names(struct check *check, const json_t *step, const char *key)
 {
 	const json_t *path;
 	size_t i;
@@ -240,7 +240,7 @@ check_patterns(struct check *check, const json_t *step)
 
 /* Refuses a key; `why` ends the sentence. */
 static int
-refuse(struct check *check, const json_t *step, const char *key, const char *why)
+plan_refuse(struct check *check, const json_t *step, const char *key, const char *why)
 {
 	if (!json_object_get(step, key))
 		return 0;
@@ -256,7 +256,7 @@ refuse_all(struct check *check, const json_t *step, const struct refusal *list, 
 {
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < count; i++)
-		rc = refuse(check, step, list[i].key, list[i].why);
+		rc = plan_refuse(check, step, list[i].key, list[i].why);
 	return rc;
 }
 
@@ -359,9 +359,9 @@ check_step(struct check *check, const json_t *step)
 	if (rc == 0 && referee)
 		rc = check_process(check, json_object_get(step, "solver"), NULL);
 	if (rc == 0)
-		rc = check_names(check, step, "outputs");
+		rc = check_plan_names(check, step, "outputs");
 	if (rc == 0)
-		rc = check_names(check, step, "artifacts");
+		rc = check_plan_names(check, step, "artifacts");
 	if (rc == 0)
 		rc = check_profile(check, step);
 	if (rc == 0)
@@ -370,7 +370,7 @@ check_step(struct check *check, const json_t *step)
 }
 
 static int
-check_files(struct check *check)
+check_plan_files(struct check *check)
 {
 	const char *name;
 	json_t *contents;
@@ -392,7 +392,7 @@ plan_check(const json_t *schema, const json_t *plan, struct kettle_error *err)
 	if (!before)
 		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to check a plan.");
 	struct check check = {.files = json_object_get(plan, "files"), .before = before, .err = err};
-	rc = check_files(&check);
+	rc = check_plan_files(&check);
 	json_t *step;
 	size_t i;
 	json_array_foreach(json_object_get(plan, "steps"), i, step) {

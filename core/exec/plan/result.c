@@ -89,7 +89,7 @@ key_length(const char *line, size_t len)
 }
 
 static int
-store(struct result *result, const char *key, const char *value, size_t size)
+result_store(struct result *result, const char *key, const char *value, size_t size)
 {
 	if (json_object_get(result->values, key)) {
 		if (is_unique(result, key))
@@ -129,7 +129,7 @@ take_line(struct result *result, const char *line, size_t len)
 	AUTO_BUF struct buf clean = {0};
 	if (utf8_sanitize(value, size, &clean) > 0 && !utf8_valid(value, size))
 		void_result(result, "The result channel has bytes in the value of `%s` that are no UTF-8 text.", key);
-	return store(result, key, clean.len ? clean.data : "", clean.len);
+	return result_store(result, key, clean.len ? clean.data : "", clean.len);
 }
 
 int

@@ -25,7 +25,7 @@ greet(struct greeting *greeting)
 /* ---- tools ---- */
 
 static void
-ask(uv_work_t *work)
+greeting_ask(uv_work_t *work)
 {
 	struct greeting *greeting = work->data;
 	greeting->versions = toolchain_versions(greeting->asked);
@@ -59,9 +59,9 @@ ask_tools(struct greeting *greeting)
 	AUTO_FREE char *memory = path_join(greeting->exec->config.state, EXEC_TOOLS_FILE);
 	greeting->tools.data = greeting;
 	greeting->asked = memory ? toolchain_new(&greeting->exec->config, memory) : NULL;
-	if (!greeting->asked || uv_queue_work(greeting->exec->loop, &greeting->tools, ask, asked) == 0)
+	if (!greeting->asked || uv_queue_work(greeting->exec->loop, &greeting->tools, greeting_ask, asked) == 0)
 		return;
-	ask(&greeting->tools);
+	greeting_ask(&greeting->tools);
 	asked(&greeting->tools, 0);
 }
 

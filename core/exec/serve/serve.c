@@ -282,7 +282,7 @@ serve_lines(const struct exec_options *options)
 
 /* What one plan came to is its exit status. */
 static void
-watch(void *arg, const json_t *event)
+serve_watch(void *arg, const json_t *event)
 {
 	struct serve *serve = arg;
 	const char *kind = json_string_value(json_object_get(event, "event"));
@@ -356,7 +356,7 @@ serve_plan(const struct exec_options *options, const char *path)
 		json_decref(line);
 		return close_serve(&serve, status);
 	}
-	serve.exec.on_event = watch;
+	serve.exec.on_event = serve_watch;
 	exec_context_emit(&serve.exec, exec_context_hello(&serve.exec));
 	if (job_start(&serve.exec, line, &error) != 0) {
 		(void)fprintf(stderr, "kettle-exec: %s\n", error.message);

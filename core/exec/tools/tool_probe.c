@@ -211,7 +211,7 @@ struct tool_query {
 };
 
 static void
-prepare(struct tool_query *query, const struct execconfig *config, const struct tool *tool, const char *home)
+probe_prepare(struct tool_query *query, const struct execconfig *config, const struct tool *tool, const char *home)
 {
 	query->count = questions(tool, query->commands);
 	query->environment = environment_of(config, tool, home);
@@ -233,7 +233,7 @@ tool_probe_ask(const struct execconfig *config, const struct tool *const *tools,
 	bool made = mkdtemp(home) != NULL;
 	for (size_t i = 0; i < count; total += asked[i++].count) {
 		asked[i].commands = commands + total;
-		prepare(&asked[i], config, tools[i], made ? home : "/dev/null");
+		probe_prepare(&asked[i], config, tools[i], made ? home : "/dev/null");
 	}
 	tool_query_run(commands, total, stop);
 	if (made)
@@ -285,7 +285,7 @@ watch_prefix(json_t *watch, const char *real, unsigned *left)
 }
 
 static int
-compare(const void *a, const void *b)
+probe_compare(const void *a, const void *b)
 {
 	return strcmp(json_string_value(*(json_t *const *)a), json_string_value(*(json_t *const *)b));
 }
@@ -300,7 +300,7 @@ sorted(json_t *watch_take)
 	for (size_t i = 0; ordered && i < count; i++)
 		list[i] = json_array_get(watch_take, i);
 	if (ordered)
-		qsort(list, count, sizeof(*list), compare);
+		qsort(list, count, sizeof(*list), probe_compare);
 	for (size_t i = 0; ordered && i < count; i++)
 		(void)json_array_append(ordered, (json_t *)list[i]);
 	json_decref(watch_take);

@@ -325,7 +325,7 @@ locate_beside_interpreters(const struct toolchain *toolchain, char **ret_path, c
 
 /* A path that is no program. */
 static int
-fail_path(const char *name, struct kettle_error *err)
+fail_toolchain_path(const char *name, struct kettle_error *err)
 {
 	AUTO_FREE char *prefix = toolkit_is_nvcc(name) ? prefix_above(name) : NULL;
 	AUTO_FREE char *packages = prefix ? toolparts_packages(prefix) : NULL;
@@ -372,7 +372,7 @@ locate(
 	else if (!path && strcmp(name, "nvcc") == 0)
 		(void)locate_beside_interpreters(toolchain, &path, &packages);
 	if (!path && name[0] == '/')
-		return fail_path(name, err);
+		return fail_toolchain_path(name, err);
 	const char *const *defaults = toolkit_default_paths(name);
 	if (!path)
 		return kettle_fail(err, KETTLE_ENOENT,
@@ -416,7 +416,7 @@ memory_key(const struct entry *entry)
 
 /* Takes facts from the memory where the file is still the same. */
 static bool
-remember(struct toolchain *toolchain, struct entry *entry)
+toolchain_remember(struct toolchain *toolchain, struct entry *entry)
 {
 	json_t *facts = json_object_get(toolchain->memory, memory_key(entry));
 	if (!entry->facts && tool_probe_fit(facts, entry->tool.real))
@@ -425,7 +425,7 @@ remember(struct toolchain *toolchain, struct entry *entry)
 }
 
 static void
-learn(struct toolchain *toolchain, struct entry *entry, json_t *facts_take)
+toolchain_learn(struct toolchain *toolchain, struct entry *entry, json_t *facts_take)
 {
 	json_decref(entry->facts);
 	json_decref(STEAL(entry->watch));
@@ -446,20 +446,20 @@ know(struct toolchain *toolchain, struct entry *entry, struct kettle_error *err)
 		json_decref(entry->facts);
 		entry->facts = NULL;
 	}
-	if (remember(toolchain, entry) && !json_is_true(json_object_get(entry->facts, "script")))
+	if (toolchain_remember(toolchain, entry) && !json_is_true(json_object_get(entry->facts, "script")))
 		return 0;
 	const struct tool *tool = &entry->tool;
 	json_t *facts = NULL;
 	tool_probe_ask(toolchain->config, &tool, 1, &toolchain->stop, &facts);
 	if (!facts)
 		return kettle_fail(err, KETTLE_EIO, "`%s` has gone.", entry->tool.path);
-	learn(toolchain, entry, facts);
+	toolchain_learn(toolchain, entry, facts);
 	return 0;
 }
 
 /* The digest over everything that is watched; watch is made new where there is none. */
 static int
-look(struct entry *entry, char ret_hex[DIGEST_HEX_SIZE])
+toolchain_look(struct entry *entry, char ret_hex[DIGEST_HEX_SIZE])
 {
 	AUTO_DIGEST struct sha256 *digest = sha256_new();
 	if (!entry->watch)
@@ -497,12 +497,12 @@ renew(struct toolchain *toolchain, struct entry *entry, struct kettle_error *err
 	if (rc != 0)
 		return rc;
 	const char *known = json_string_value(json_object_get(entry->facts, "fingerprint"));
-	if (known_watch(entry) && known && look(entry, hex) == 0 && strcmp(hex, known) == 0) {
+	if (known_watch(entry) && known && toolchain_look(entry, hex) == 0 && strcmp(hex, known) == 0) {
 		memcpy(entry->fingerprint, hex, sizeof(hex));
 		return 0;
 	}
 	json_decref(STEAL(entry->watch));
-	if (look(entry, hex) != 0 || json_object_set(entry->facts, "watch", entry->watch) != 0 ||
+	if (toolchain_look(entry, hex) != 0 || json_object_set(entry->facts, "watch", entry->watch) != 0 ||
 		json_object_set_new(entry->facts, "fingerprint", json_string(hex)) != 0)
 		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the fingerprint of a tool.");
 	toolchain->memory_changed = true;
@@ -594,7 +594,7 @@ is_covered(const json_t *paths, const char *folder)
 }
 
 static int
-add_folder(const char *folder, json_t *paths)
+add_toolchain_folder(const char *folder, json_t *paths)
 {
 	if (!folder || is_system(folder) || is_too_wide(folder) || is_covered(paths, folder))
 		return 0;
@@ -611,10 +611,10 @@ toolchain_roots(struct toolchain *toolchain, const struct tool *tool, json_t *pa
 	const json_t *facts = toolkit_is_nvcc(tool->name) ? toolchain_facts(toolchain, tool) : NULL, *folder;
 	size_t k;
 	/* A wrapper's own place says nothing of where the toolkit is. */
-	failed |= add_folder(json_string_value(json_object_get(facts, "home")), paths);
+	failed |= add_toolchain_folder(json_string_value(json_object_get(facts, "home")), paths);
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
 		json_array_foreach(json_object_get(facts, lists[i]), k, folder)
-			failed |= add_folder(json_string_value(folder), paths);
+			failed |= add_toolchain_folder(json_string_value(folder), paths);
 	return failed ? KETTLE_ENOMEM : 0;
 }
 
@@ -626,12 +626,12 @@ know_all(struct toolchain *toolchain, const struct tool **tools, size_t count)
 	json_t *facts[TOOLFACTS_MAX] = {0};
 	size_t asked = 0;
 	for (size_t i = 0; i < count; i++)
-		if (!remember(toolchain, (struct entry *)tools[i]))
+		if (!toolchain_remember(toolchain, (struct entry *)tools[i]))
 			unknown[asked++] = tools[i];
 	tool_probe_ask(toolchain->config, unknown, asked, &toolchain->stop, facts);
 	for (size_t i = 0; i < asked; i++)
 		if (facts[i])
-			learn(toolchain, (struct entry *)unknown[i], facts[i]);
+			toolchain_learn(toolchain, (struct entry *)unknown[i], facts[i]);
 	memory_save(toolchain);
 }
 

@@ -101,7 +101,7 @@ toolkit_ask(const char *path, struct command *command)
 
 /* The value of the line `#$ TOP=…`, as a path without links; new string or NULL. */
 static char *
-answered(const char *answer)
+toolkit_answered(const char *answer)
 {
 	static const char mark[] = "#$ TOP=";
 	const char *found = strstr(answer, mark);
@@ -115,7 +115,7 @@ answered(const char *answer)
 char *
 toolkit_home(const char *answer, const char *real)
 {
-	char *home = answered(answer);
+	char *home = toolkit_answered(answer);
 	if (home || !(home = strdup(real)))
 		return home;
 	/* HOME/bin/nvcc */

@@ -104,7 +104,7 @@ collect_file(struct collector *collector, int fd, const char *path, const struct
 		json_pack("{s:s, s:i, s:I, s:s}", "path", path, "mode", mode, "size", (json_int_t)size, "sha256", hex));
 }
 
-static int collect(struct collector *collector, int dir, const char *name, const char *path, unsigned depth);
+static int outputs_collect(struct collector *collector, int dir, const char *name, const char *path, unsigned depth);
 
 static int
 collect_folder(struct collector *collector, int fd, const char *path, unsigned depth)
@@ -126,14 +126,14 @@ collect_folder(struct collector *collector, int fd, const char *path, unsigned d
 		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
 			continue;
 		AUTO_FREE char *below = path_join(path, entry->d_name);
-		rc = below ? collect(collector, fd, entry->d_name, below, depth + 1) : KETTLE_ENOMEM;
+		rc = below ? outputs_collect(collector, fd, entry->d_name, below, depth + 1) : KETTLE_ENOMEM;
 	}
 	return rc;
 }
 
 /* One name in a folder; path is the same from out/ on. */
 static int
-collect(struct collector *collector, int dir, const char *name, const char *path, unsigned depth)
+outputs_collect(struct collector *collector, int dir, const char *name, const char *path, unsigned depth)
 {
 	struct stat st;
 	struct kettle_error inner = {0};
@@ -204,7 +204,7 @@ collect_outputs_collect(int from, const json_t *names, const char *to, uint64_t 
 		if (is_collected(manifest, path))
 			continue;
 		AUTO_FD int dir = open_parent(&collector, from, path, &last);
-		int rc = dir < 0 ? dir : collect(&collector, dir, last, path, 0);
+		int rc = dir < 0 ? dir : outputs_collect(&collector, dir, last, path, 0);
 		if (rc != 0 && !(rc == KETTLE_ENOENT && missing_ok))
 			return rc;
 	}

@@ -22,7 +22,7 @@ cores_has(const struct cores *cores, int core)
 }
 
 static int
-add(struct cores *cores, int core)
+cores_add(struct cores *cores, int core)
 {
 	if (cores_has(cores, core))
 		return 0;
@@ -64,7 +64,7 @@ add_range(struct cores *cores, const char **text)
 	if (first < 0 || last < first)
 		return KETTLE_EINVAL;
 	for (long core = first; core <= last; core++)
-		if (add(cores, (int)core) != 0)
+		if (cores_add(cores, (int)core) != 0)
 			return KETTLE_ENOMEM;
 	return 0;
 }
@@ -100,7 +100,7 @@ cores_allowed(struct cores *ret_cores, struct kettle_error *err)
 		rc = kettle_fail(err, KETTLE_EIO, "The cores of this machine could not be read: %s.", strerror(errno));
 	for (int core = 0; rc == 0 && core < CORES_MAX; core++)
 		if (CPU_ISSET_S(core, size, set))
-			rc = add(&cores, core);
+			rc = cores_add(&cores, core);
 	CPU_FREE(set);
 	if (rc != 0)
 		cores_free(&cores);
@@ -114,7 +114,7 @@ cores_without(const struct cores *all, const struct cores *without, struct cores
 {
 	struct cores cores = {0};
 	for (size_t i = 0; i < all->count; i++)
-		if (!cores_has(without, all->list[i]) && add(&cores, all->list[i]) != 0)
+		if (!cores_has(without, all->list[i]) && cores_add(&cores, all->list[i]) != 0)
 			goto fail;
 	if (cores.count == 0 && cores_join(&cores, all) != 0)
 		goto fail;
@@ -129,7 +129,7 @@ int
 cores_join(struct cores *cores, const struct cores *more)
 {
 	for (size_t i = 0; i < more->count; i++)
-		if (add(cores, more->list[i]) != 0)
+		if (cores_add(cores, more->list[i]) != 0)
 			return KETTLE_ENOMEM;
 	return 0;
 }

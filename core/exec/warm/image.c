@@ -31,7 +31,7 @@
 #define ROOM (UINT64_C(2) << 30) /* bytes that must be free there */
 
 static const char *
-choose(const char *folder)
+image_choose(const char *folder)
 {
 	struct statvfs st;
 	bool roomy = statvfs(MEMORY, &st) == 0 && (uint64_t)st.f_bavail * st.f_frsize >= ROOM;
@@ -44,7 +44,7 @@ image_make(const char *folder, struct image *ret_image)
 	AUTO_BUF struct buf path = {0};
 	uint64_t random = 0;
 	random_bytes(&random, sizeof(random));
-	if (buf_printf(&path, "%s/" PREFIX "%016llx", choose(folder), (unsigned long long)random) != 0)
+	if (buf_printf(&path, "%s/" PREFIX "%016llx", image_choose(folder), (unsigned long long)random) != 0)
 		return -1;
 	AUTO_FD int fd = open(path.data, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
 	if (fd < 0)

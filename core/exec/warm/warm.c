@@ -149,7 +149,7 @@ warm_free(struct warm *warm)
 /* ---- the end of one ---- */
 
 static void
-release(struct warm_process *process)
+warm_release(struct warm_process *process)
 {
 	if (--process->handles > 0)
 		return;
@@ -162,7 +162,7 @@ release(struct warm_process *process)
 static void
 closed(uv_handle_t *handle)
 {
-	release(handle->data);
+	warm_release(handle->data);
 }
 
 /* The child has ended, and with it all there is to follow. */
@@ -191,7 +191,7 @@ is_copied(const struct warm_process *process)
 
 /* Tells who waits; found is what they begin from, or NULL: then they begin cold, or ask again. */
 static void
-tell(struct warm_process *process, struct warm_process *found, bool again)
+warm_tell(struct warm_process *process, struct warm_process *found, bool again)
 {
 	struct warm_waiter *wait;
 	while ((wait = process->waits)) {
@@ -205,7 +205,7 @@ tell(struct warm_process *process, struct warm_process *found, bool again)
 
 /* Ends it: a later step starts another. */
 static void
-end(struct warm_process *process, enum state state)
+warm_end(struct warm_process *process, enum state state)
 {
 	process->state = state;
 	sandbox_warm_free(STEAL(process->sandbox));
@@ -226,7 +226,7 @@ warm_close(struct warm *warm)
 	for (struct warm_process *process = warm->list, *next; process; process = next) {
 		next = process->next;
 		if (process->state != ENDING)
-			end(process, ENDING);
+			warm_end(process, ENDING);
 	}
 }
 
@@ -241,7 +241,7 @@ last_line(struct buf *said)
 }
 
 static void
-fail(struct warm_process *process, const char *why)
+warm_fail(struct warm_process *process, const char *why)
 {
 	AUTO_BUF struct buf text = {0};
 	AUTO_BUF struct buf clean = {0};
@@ -254,8 +254,8 @@ fail(struct warm_process *process, const char *why)
 	if (text.len && utf8_sanitize(text.data, text.len, &clean) < text.len)
 		json_lines_json(process->pool->setup.out, json_pack("{s:s, s:s}", "event", "error", "error", clean.data));
 	process->warned = true;
-	end(process, FAILED);
-	tell(process, NULL, false);
+	warm_end(process, FAILED);
+	warm_tell(process, NULL, false);
 }
 
 static void
@@ -278,9 +278,9 @@ on_ended(uv_process_t *child, int64_t status, int signal)
 	(void)signal;
 	process->running = false;
 	take_output(process);
-	fail(process, "the interpreter ended while it imported");
+	warm_fail(process, "the interpreter ended while it imported");
 	if (process->state == READY_TO_COPY)
-		end(process, ENDING);
+		warm_end(process, ENDING);
 	close_handles(process);
 }
 
@@ -295,7 +295,7 @@ on_output(uv_poll_t *poll, int status, int events)
 static void
 out_of_patience(uv_timer_t *timer)
 {
-	fail(timer->data, "it imported for longer than a minute");
+	warm_fail(timer->data, "it imported for longer than a minute");
 }
 
 static uint64_t
@@ -357,15 +357,15 @@ look_done(uv_work_t *work, int status)
 	process->looking = false;
 	process->looked_ns = time_monotonic_ns();
 	if (process->state == READY_TO_COPY && (process->changed || status != 0))
-		end(process, ENDING);
+		warm_end(process, ENDING);
 	bool found = process->state == READY_TO_COPY;
-	tell(process, found ? process : NULL, !found);
-	release(process);
+	warm_tell(process, found ? process : NULL, !found);
+	warm_release(process);
 }
 
 /* 0, or libuv's error. */
 static int
-look(struct warm_process *process, void (*run)(uv_work_t *work), void (*done)(uv_work_t *work, int status))
+warm_look(struct warm_process *process, void (*run)(uv_work_t *work), void (*done)(uv_work_t *work, int status))
 {
 	process->work.data = process;
 	process->changed = false;
@@ -406,16 +406,16 @@ stamp_done(uv_work_t *work, int status)
 		bool made = status == 0 && process->sandbox && process->paths;
 		if (made && is_copied(process)) {
 			process->state = READY_TO_COPY;
-			tell(process, process, false);
+			warm_tell(process, process, false);
 		} else {
-			fail(process, made ? "it could not be copied" : "there is not enough memory");
+			warm_fail(process, made ? "it could not be copied" : "there is not enough memory");
 		}
 	}
-	release(process);
+	warm_release(process);
 }
 
 static void
-on_message(uv_poll_t *poll, int status, int events)
+on_warm_message(uv_poll_t *poll, int status, int events)
 {
 	struct warm_process *process = poll->data;
 	AUTO_FREE char *text = calloc(1, READY_MAX + 1);
@@ -431,12 +431,12 @@ on_message(uv_poll_t *poll, int status, int events)
 	(void)uv_timer_stop(&process->patience);
 	take_output(process);
 	if (strncmp(text, READY, strlen(READY)) != 0 || process->said.len > 0) {
-		fail(process, "what it imports prints, which its copies would not");
+		warm_fail(process, "what it imports prints, which its copies would not");
 		return;
 	}
 	process->lines = strdup(text + strlen(READY));
-	if (!process->lines || look(process, work_stamp, stamp_done) != 0)
-		fail(process, "there is not enough memory");
+	if (!process->lines || warm_look(process, work_stamp, stamp_done) != 0)
+		warm_fail(process, "there is not enough memory");
 }
 
 /* ---- the start ---- */
@@ -453,13 +453,13 @@ follow(struct warm_process *process, bool started)
 	process->child.data = process->patience.data = process->socket.data = process->output.data = process;
 	process->running = started;
 	if (!started) {
-		fail(process, "the interpreter could not be started");
+		warm_fail(process, "the interpreter could not be started");
 		close_handles(process);
 		return;
 	}
 	uv_update_time(loop);
 	(void)uv_timer_start(&process->patience, out_of_patience, WARM_START_MS, 0);
-	(void)uv_poll_start(&process->socket, UV_READABLE, on_message);
+	(void)uv_poll_start(&process->socket, UV_READABLE, on_warm_message);
 	(void)uv_poll_start(&process->output, UV_READABLE, on_output);
 }
 
@@ -486,7 +486,7 @@ prepare_image(struct warm_process *process, const struct warm_key *parts)
 
 /* Starts the interpreter of an entry of the list. */
 static void
-start(struct warm_process *process, const struct warm_key *parts)
+warm_start(struct warm_process *process, const struct warm_key *parts)
 {
 	int pair[2] = {-1, -1}, ends[2] = {-1, -1};
 	process->state = STARTING;
@@ -499,7 +499,7 @@ start(struct warm_process *process, const struct warm_key *parts)
 			close(pair[0]);
 			close(pair[1]);
 		}
-		fail(process, "no descriptors are left");
+		warm_fail(process, "no descriptors are left");
 		return;
 	}
 	/* The interpreter's own end is as a step's: one that waits. */
@@ -544,7 +544,7 @@ static bool
 must_look(struct warm_process *process, uint64_t now)
 {
 	bool late = now - process->looked_ns >= WARM_LOOK_MS * UINT64_C(1000000);
-	return process->looking || (late && look(process, work_look, look_done) == 0);
+	return process->looking || (late && warm_look(process, work_look, look_done) == 0);
 }
 
 /* Whether there is room for one more: the one that was not used for longest goes. */
@@ -562,12 +562,12 @@ make_room(struct warm *warm)
 	if (count < warm->max)
 		return true;
 	if (oldest)
-		end(oldest, ENDING);
+		warm_end(oldest, ENDING);
 	return oldest != NULL;
 }
 
 static struct warm_process *
-find(struct warm *warm, const char *key)
+warm_find(struct warm *warm, const char *key)
 {
 	for (struct warm_process *process = warm->list; process; process = process->next)
 		if (process->state != ENDING && strcmp(process->key, key) == 0)
@@ -577,7 +577,7 @@ find(struct warm *warm, const char *key)
 
 /* A new entry in the list, or NULL. Takes the key. */
 static struct warm_process *
-add(struct warm *warm, char *key_take)
+warm_add(struct warm *warm, char *key_take)
 {
 	struct warm_process *process = make_room(warm) ? calloc(1, sizeof(*process)) : NULL;
 	if (!process) {
@@ -619,21 +619,21 @@ warm_ask(struct warm *warm, const struct warm_key *parts, struct warm_waiter *wa
 	wait->again = false;
 	if (!key)
 		return false;
-	struct warm_process *process = find(warm, key);
+	struct warm_process *process = warm_find(warm, key);
 	uint64_t now = time_monotonic_ns();
 	bool idle = process && process->state == READY_TO_COPY && !process->waits;
 	if (idle && (!fits(process) || !is_copied(process))) {
-		end(process, ENDING);
+		warm_end(process, ENDING);
 		process = NULL;
 	}
 	bool failed = process && process->state == FAILED;
 	if (failed && (process->handles > 0 || now - process->failed_ns < WARM_RETRY_MS * UINT64_C(1000000)))
 		return false;
-	if (!process && !(process = add(warm, STEAL(key))))
+	if (!process && !(process = warm_add(warm, STEAL(key))))
 		return false;
 	process->used_ns = now;
 	if (process->state == FAILED)
-		start(process, parts);
+		warm_start(process, parts);
 	bool waits = process->state == STARTING || (process->state == READY_TO_COPY && must_look(process, now));
 	if (!waits && process->state == READY_TO_COPY)
 		wait->process = process;

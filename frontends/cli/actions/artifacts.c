@@ -27,7 +27,7 @@ const struct args_option artifacts_options[] = {
 	{NULL, 0, NULL, NULL},
 };
 
-static void next(struct run *run);
+static void artifacts_next(struct run *run);
 
 static json_t *
 list_of(struct run *run)
@@ -138,11 +138,11 @@ fetched(struct run *run, const struct kettle_error *err, json_t *part)
 	else if (take_part(run, artifact, part, &own) < 0)
 		run_fail(run, &own);
 	else
-		next(run);
+		artifacts_next(run);
 }
 
 static void
-next(struct run *run)
+artifacts_next(struct run *run)
 {
 	json_t *artifact = current(run);
 	if (!artifact) {
@@ -162,7 +162,7 @@ listed(struct run *run, const struct kettle_error *err, json_t *result)
 		return;
 	}
 	(void)json_object_set_new(run->args.own, "list", json_deep_copy(result));
-	next(run);
+	artifacts_next(run);
 }
 
 void

@@ -36,7 +36,7 @@ no_memory(struct run *run)
 }
 
 static void
-call(struct run *run, run_answer fn)
+board_files_call(struct run *run, run_answer fn)
 {
 	run_call(run, value_text(run->command, "name"), run->args.values, fn);
 }
@@ -248,7 +248,7 @@ task_answered(struct run *run, const struct kettle_error *err, json_t *result)
 void
 board_task_start(struct run *run)
 {
-	call(run, task_answered);
+	board_files_call(run, task_answered);
 }
 
 /* ---- templates ---- */
@@ -307,7 +307,7 @@ template_answered(struct run *run, const struct kettle_error *err, json_t *resul
 void
 board_task_template_start(struct run *run)
 {
-	call(run, template_answered);
+	board_files_call(run, template_answered);
 }
 
 /* ---- harnesses ---- */
@@ -351,5 +351,5 @@ eval_answered(struct run *run, const struct kettle_error *err, json_t *result)
 void
 board_task_eval_start(struct run *run)
 {
-	call(run, eval_answered);
+	board_files_call(run, eval_answered);
 }

@@ -132,7 +132,7 @@ finish_file(struct export *export, struct kettle_error *err)
 }
 
 static void
-finish(struct run *run, const json_t *result)
+export_finish(struct run *run, const json_t *result)
 {
 	struct export *export = run->work;
 	struct kettle_error err = {0};
@@ -188,7 +188,7 @@ page_answered(struct run *run, const struct kettle_error *err, json_t *result)
 	} else if (json_is_integer(json_object_get(result, "next"))) {
 		next_page(run, value_int(result, "next", 0));
 	} else {
-		finish(run, result);
+		export_finish(run, result);
 	}
 }
 

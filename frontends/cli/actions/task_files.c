@@ -34,7 +34,7 @@ drop_last(struct buf *path)
 
 /* Adds a source to a path part by part, dots resolved. How many levels it went above where the path began. */
 static unsigned
-resolve(struct buf *path, const char *source)
+files_resolve(struct buf *path, const char *source)
 {
 	unsigned above = 0;
 	while (*source) {
@@ -56,7 +56,7 @@ static unsigned
 levels_up(const char *source)
 {
 	AUTO_BUF struct buf path = {0};
-	return resolve(&path, source);
+	return files_resolve(&path, source);
 }
 
 static unsigned
@@ -84,7 +84,7 @@ place(json_t *files, const char *folder, const char *source, json_t *contents, s
 	AUTO_BUF struct buf path = {0};
 	if (buf_adds(&path, folder) < 0)
 		return fail_memory(err);
-	if (resolve(&path, source) > 0 || path.len == 0)
+	if (files_resolve(&path, source) > 0 || path.len == 0)
 		return kettle_fail(err, KETTLE_EINVAL, "The task's source `%.200s` names no file.", source);
 	return json_object_set(files, path.data, contents) < 0 ? fail_memory(err) : 0;
 }

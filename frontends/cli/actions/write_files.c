@@ -21,7 +21,7 @@
 #define A_FOLDER (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
 static int
-fail(const char *path, int number, struct kettle_error *err)
+save_fail(const char *path, int number, struct kettle_error *err)
 {
 	if (number == EEXIST)
 		return kettle_fail(
@@ -42,7 +42,7 @@ save_file(const char *path, const void *data, size_t size, struct kettle_error *
 		return 0;
 	if (fd >= 0)
 		unlink(path);
-	return fail(path, number, err);
+	return save_fail(path, number, err);
 }
 
 /* The folder of the last part of a path below another, made where it is missing. -1 with errno. */
@@ -77,11 +77,11 @@ write_below(int dir, const char *name, const json_t *contents, struct kettle_err
 	AUTO_FD int parent = open_parent(dir, path, &last);
 	AUTO_FD int fd = parent < 0 ? -1 : openat(parent, last, NEW_FILE, 0666);
 	int number = fd < 0 || write_all(fd, data, size) != 0 ? errno : 0;
-	return number ? fail(name, number, err) : 0;
+	return number ? save_fail(name, number, err) : 0;
 }
 
 static int
-fill(int dir, const json_t *files, struct kettle_error *err)
+save_fill(int dir, const json_t *files, struct kettle_error *err)
 {
 	const char *name;
 	json_t *contents;
@@ -106,9 +106,9 @@ save_folder(const char *path, const json_t *files, struct kettle_error *err)
 			return kettle_fail(err, KETTLE_EINVAL, "`%.200s` is no name inside the folder: nothing is written.", name);
 	}
 	if (mkdir(path, 0777) != 0)
-		return fail(path, errno, err);
+		return save_fail(path, errno, err);
 	AUTO_FD int dir = open(path, A_FOLDER);
-	int code = dir < 0 ? fail(path, errno, err) : fill(dir, files, err);
+	int code = dir < 0 ? save_fail(path, errno, err) : save_fill(dir, files, err);
 	if (code < 0)
 		(void)file_remove_tree(path, NULL);
 	return code;

@@ -282,7 +282,7 @@ render_device_changed_status(const json_t *result)
 /* ---- device calibrate ---- */
 
 static void
-answered(struct run *run, const struct kettle_error *err, json_t *result)
+on_render_device_answered(struct run *run, const struct kettle_error *err, json_t *result)
 {
 	follow_end(run);
 	if (err && err->code)
@@ -295,7 +295,7 @@ void
 render_device_calibrate_start(struct run *run)
 {
 	follow_task_run(run);
-	run_call(run, "device.calibrate", run->args.values, answered);
+	run_call(run, "device.calibrate", run->args.values, on_render_device_answered);
 }
 
 /* "  cpu-c-1-tile  129.4 µs  (+0.3 % against before)" */

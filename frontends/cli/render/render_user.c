@@ -119,7 +119,7 @@ render_user_show(struct run *run, const json_t *user)
 
 /* "NAME is WHAT". */
 static void
-say(const struct term *term, const json_t *result, const char *what)
+render_user_say(const struct term *term, const json_t *result, const char *what)
 {
 	term_put(term, STYLE_BOLD, value_text(result, "user_name"));
 	fputs(" is ", term->out);
@@ -130,7 +130,7 @@ int
 render_user_banned(struct run *run, const json_t *result)
 {
 	size_t count = json_array_size(json_object_get(result, "cancelled"));
-	say(&run->term, result, "banned");
+	render_user_say(&run->term, result, "banned");
 	if (count > 0)
 		fprintf(run->term.out, "; %zu submission%s cancelled", count, count == 1 ? " is" : "s are");
 	fputs(".\n", run->term.out);
@@ -140,7 +140,7 @@ render_user_banned(struct run *run, const json_t *result)
 int
 render_user_unbanned(struct run *run, const json_t *result)
 {
-	say(&run->term, result, "no longer banned");
+	render_user_say(&run->term, result, "no longer banned");
 	fputs(".\n", run->term.out);
 	return RUN_OK;
 }
@@ -148,7 +148,7 @@ render_user_unbanned(struct run *run, const json_t *result)
 int
 render_user_role(struct run *run, const json_t *result)
 {
-	say(&run->term, result, value_text(result, "role"));
+	render_user_say(&run->term, result, value_text(result, "role"));
 	fputs(".\n", run->term.out);
 	return RUN_OK;
 }

@@ -33,7 +33,7 @@ struct follow {
 	struct kettle_timer *tick, *check, *position;
 };
 
-static void ask(struct follow *follow);
+static void follow_ask(struct follow *follow);
 
 static void
 shown(struct run *run, const struct kettle_error *err, json_t *result)
@@ -46,12 +46,12 @@ shown(struct run *run, const struct kettle_error *err, json_t *result)
 		follow_end(run);
 		run_result(run, result);
 	} else if (follow->again) {
-		ask(follow);
+		follow_ask(follow);
 	}
 }
 
 static void
-ask(struct follow *follow)
+follow_ask(struct follow *follow)
 {
 	follow->again = follow->asking;
 	if (follow->asking)
@@ -62,7 +62,7 @@ ask(struct follow *follow)
 }
 
 static void
-on_event(void *arg, const json_t *event)
+on_follow_event(void *arg, const json_t *event)
 {
 	static const char *const ends[] = {"submission.done", "submission.cancelled", "submission.deleted"};
 	struct follow *follow = arg;
@@ -76,7 +76,7 @@ on_event(void *arg, const json_t *event)
 	progress_event(follow->progress, event);
 	for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
 		if (follow->id && strcmp(kind, ends[i]) == 0) {
-			ask(follow);
+			follow_ask(follow);
 			return;
 		}
 }
@@ -115,7 +115,7 @@ on_position(void *arg)
 static void
 on_check(void *arg)
 {
-	ask(arg);
+	follow_ask(arg);
 }
 
 /* The submission goes on although nothing waits for it any longer. */
@@ -133,7 +133,7 @@ interrupted(struct run *run)
 }
 
 static int
-begin(struct run *run, int64_t id, int64_t after, const json_t *filter, follow_solution solution,
+follow_begin(struct run *run, int64_t id, int64_t after, const json_t *filter, follow_solution solution,
 	struct kettle_error *err)
 {
 	const struct kettle_host *host = run->host;
@@ -147,7 +147,7 @@ begin(struct run *run, int64_t id, int64_t after, const json_t *filter, follow_s
 	follow->progress = progress_new(&run->term, run->quiet || run->json || solution);
 	if (!follow->progress)
 		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory.");
-	int rc = host->subscribe(host, run->actor, filter, after, on_event, follow, &follow->subscription, err);
+	int rc = host->subscribe(host, run->actor, filter, after, on_follow_event, follow, &follow->subscription, err);
 	if (rc)
 		return rc;
 	follow->subscribed = true;
@@ -165,7 +165,7 @@ follow_submission(struct run *run, int64_t id, int64_t seq, const json_t *jobs)
 	AUTO_JSON json_t *filter = json_pack("{s:I}", "submission", (json_int_t)id);
 	size_t i;
 	const json_t *job;
-	if (begin(run, id, seq, filter, NULL, &err)) {
+	if (follow_begin(run, id, seq, filter, NULL, &err)) {
 		run_fail(run, &err);
 		return;
 	}
@@ -189,7 +189,7 @@ follow_local(struct run *run, follow_solution solution)
 	struct kettle_error err = {0};
 	AUTO_JSON json_t *filter = json_pack("{s:b}", "task_run", 1);
 	/* Without progress the answer still comes. */
-	if (begin(run, 0, -1, filter, solution, &err))
+	if (follow_begin(run, 0, -1, filter, solution, &err))
 		run->host->log(run->host, KETTLE_LOG_WARNING, "no progress is shown: %s", err.message);
 }
 

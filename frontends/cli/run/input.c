@@ -94,7 +94,7 @@ make_room(struct input *input, size_t more)
 }
 
 static int
-read_all(struct input *input, int fd)
+read_input_all(struct input *input, int fd)
 {
 	for (;;) {
 		/* A terminal gives a line at a time; from a pipe a line is read byte by byte, to leave the rest. */
@@ -127,12 +127,12 @@ input_work(void *arg)
 {
 	struct input *input = arg;
 	if (strcmp(input->path, "-") == 0) {
-		read_all(input, STDIN_FILENO);
+		read_input_all(input, STDIN_FILENO);
 		return;
 	}
 	AUTO_FD int fd = -1;
 	if (open_path(input, &fd) == 0)
-		read_all(input, fd);
+		read_input_all(input, fd);
 }
 
 static void

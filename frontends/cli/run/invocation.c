@@ -72,7 +72,7 @@ no_memory(struct run *run)
 }
 
 static void
-answered(void *arg, const struct kettle_error *err, json_t *result)
+on_run_answered(void *arg, const struct kettle_error *err, json_t *result)
 {
 	struct run_call *call = arg;
 	run_answer fn = call->answer;
@@ -91,7 +91,7 @@ run_call(struct run *run, const char *command, const json_t *args, run_answer fn
 		return;
 	}
 	call->answer = fn;
-	if (run->host->call(run->host, run->actor, command, args, answered, call) == 0)
+	if (run->host->call(run->host, run->actor, command, args, on_run_answered, call) == 0)
 		return;
 	call_end(call);
 	kettle_fail(&err, KETTLE_EUNAVAIL, "The engine takes no command now.");

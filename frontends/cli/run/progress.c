@@ -127,7 +127,8 @@ device_of(struct progress *progress, const char *name)
 
 /* A line that stays. mark: its sign and style. */
 static void
-say(struct progress *progress, const struct device *device, enum term_style style, const char *sign, const char *text)
+progress_say(
+	struct progress *progress, const struct device *device, enum term_style style, const char *sign, const char *text)
 {
 	if (progress->silent)
 		return;
@@ -152,7 +153,7 @@ set_state(struct progress *progress, struct device *device, const char *state)
 		return;
 	snprintf(device->state, sizeof(device->state), "%s", state);
 	if (!live(progress) && *state)
-		say(progress, device, STYLE_NONE, "", state);
+		progress_say(progress, device, STYLE_NONE, "", state);
 }
 
 void
@@ -235,7 +236,7 @@ test_done(struct progress *progress, struct device *device, const json_t *result
 	bool passed = strcmp(value_result(result, "test", index, "status"), "pass") == 0;
 	count_text(result, "test-count", index, count);
 	snprintf(text, sizeof(text), "test %s  %s", count, value_result(result, "test", index, "spec"));
-	say(progress, device, passed ? STYLE_GREEN : STYLE_RED, passed ? "✓" : "✗", text);
+	progress_say(progress, device, passed ? STYLE_GREEN : STYLE_RED, passed ? "✓" : "✗", text);
 }
 
 static void
@@ -251,7 +252,7 @@ benchmark_done(
 	snprintf(text, sizeof(text), "%s %s  %s  %s",
 		strncmp(step, "leaderboard", strlen("leaderboard")) == 0 ? "ranked benchmark" : "benchmark", count,
 		value_result(result, "benchmark", index, "spec"), failed ? error : time);
-	say(progress, device, failed ? STYLE_RED : STYLE_GREEN, failed ? "✗" : "✓", text);
+	progress_say(progress, device, failed ? STYLE_RED : STYLE_GREEN, failed ? "✗" : "✓", text);
 }
 
 static void
@@ -279,7 +280,7 @@ on_outcome(struct progress *progress, struct device *device, const json_t *event
 		return;
 	snprintf(text, sizeof(text), "%s: %s", step_label(step, value_true(event, "secret")),
 		strcmp(state, "limit") == 0 ? "stopped at its limit" : state);
-	say(progress, device, STYLE_RED, "✗", text);
+	progress_say(progress, device, STYLE_RED, "✗", text);
 }
 
 /* A part of the way, which is worth no line that stays. */
@@ -319,7 +320,7 @@ on_job_done(struct progress *progress, struct device *device, const json_t *data
 	const char *state = value_text(data, "state");
 	bool passed = strcmp(state, "passed") == 0;
 	device->state[0] = '\0';
-	say(progress, device, passed ? STYLE_GREEN : STYLE_RED, passed ? "✓" : "✗", *state ? state : "done");
+	progress_say(progress, device, passed ? STYLE_GREEN : STYLE_RED, passed ? "✓" : "✗", *state ? state : "done");
 }
 
 void

@@ -146,7 +146,7 @@ has_late_word(const char *text)
 
 /* A file of the task, as the including one finds it, or as the compiler does by -I; NULL: it is none of them. */
 static const char *
-find_file(const struct search *search, const char *name)
+find_lambda_file(const struct search *search, const char *name)
 {
 	const char *key;
 	json_t *contents;
@@ -175,7 +175,7 @@ is_doubtful_include(struct search *search, const char *from, int depth)
 		return true;
 	memcpy(name, from + 1, len);
 	name[len] = '\0';
-	const char *file = find_file(search, name);
+	const char *file = find_lambda_file(search, name);
 	return file ? is_doubtful_file(search, file, depth + 1) : is_doubtful_header(name);
 }
 

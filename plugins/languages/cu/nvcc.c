@@ -47,7 +47,7 @@ is_plain_list(const char *words)
 }
 
 static bool
-is_known(const char *flag)
+is_nvcc_known(const char *flag)
 {
 	const char *list = beginning(for_compiler, flag);
 	list = list ? list : beginning(for_linker, flag);
@@ -62,7 +62,7 @@ nvcc_host_links(const json_t *flags)
 	size_t i;
 	const json_t *flag;
 	json_array_foreach(flags, i, flag) {
-		if (!is_known(json_string_value(flag)))
+		if (!is_nvcc_known(json_string_value(flag)))
 			return false;
 	}
 	return true;

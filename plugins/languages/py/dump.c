@@ -316,7 +316,7 @@ keep_moved(struct notes *notes, const struct mapping *mapping)
 }
 
 static int
-keep(struct notes *notes, struct mapping *mapping)
+dump_keep(struct notes *notes, struct mapping *mapping)
 {
 	if (mapping->start == (uint64_t)(uintptr_t)notes || strcmp(mapping->name, "[vsyscall]") == 0)
 		return 0;
@@ -354,7 +354,7 @@ read_mapping(char *line, struct mapping *ret_mapping)
 
 /* Bytes of a small file of /proc, with a NUL; 0: it is too long, or cannot be read. */
 static size_t
-read_all(const char *path, char *into, size_t size)
+read_dump_all(const char *path, char *into, size_t size)
 {
 	AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
 	size_t used = 0;
@@ -371,11 +371,11 @@ static int
 keep_all(struct notes *notes)
 {
 	struct mapping mapping = {0};
-	if (!read_all("/proc/self/maps", notes->maps, sizeof(notes->maps)))
+	if (!read_dump_all("/proc/self/maps", notes->maps, sizeof(notes->maps)))
 		return -1;
 	for (char *line = notes->maps; line[0];) {
 		line = read_mapping(line, &mapping);
-		if (!line || keep(notes, &mapping))
+		if (!line || dump_keep(notes, &mapping))
 			return -1;
 	}
 	return notes->header.stack_high && notes->header.moved_count ? 0 : -1;
@@ -389,7 +389,7 @@ note_places(struct dump_header *header)
 {
 	char text[STAT_MAX];
 	unsigned long fields[STAT_FIELDS + 1] = {0};
-	const char *at = read_all("/proc/self/stat", text, sizeof(text)) ? strrchr(text, ')') : NULL;
+	const char *at = read_dump_all("/proc/self/stat", text, sizeof(text)) ? strrchr(text, ')') : NULL;
 	for (int i = 3; at && i <= STAT_FIELDS; i++) {
 		at = strchr(at + 1, ' ');
 		if (at)

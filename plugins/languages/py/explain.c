@@ -43,7 +43,7 @@ line_at(const char *text)
 }
 
 static const char *
-after(struct span line)
+explain_after(struct span line)
 {
 	return line.start + line.len + (line.start[line.len] == '\n');
 }
@@ -110,7 +110,7 @@ read_traceback(const char *at, const char *submission, struct trace *trace)
 	while (*at) {
 		struct span line = line_at(at), file;
 		struct frame frame;
-		at = after(line);
+		at = explain_after(line);
 		if (read_frame(line, &file, &frame)) {
 			bool own = is_file(file, submission);
 			if (own)
@@ -133,7 +133,7 @@ find_trace(const char *text, const char *submission)
 	struct trace found = {0};
 	while (*text) {
 		struct span line = line_at(text);
-		text = after(line);
+		text = explain_after(line);
 		if (!begins(line, "Traceback (most recent call last):"))
 			continue;
 		struct trace trace = {0};
@@ -268,10 +268,10 @@ find_crash(const char *text, const char *submission, struct trace *ret_trace)
 	if (!at)
 		return false;
 	ret_trace->error = line_at(at + strlen(head));
-	for (at = after(ret_trace->error); *at && ret_trace->count == 0;) {
+	for (at = explain_after(ret_trace->error); *at && ret_trace->count == 0;) {
 		struct span line = line_at(at), file;
 		struct frame frame;
-		at = after(line);
+		at = explain_after(line);
 		if (begins(line, "Traceback") || begins(line, head))
 			break;
 		if (read_frame(line, &file, &frame) && is_file(file, submission))

@@ -73,7 +73,7 @@ static struct dump_start handed_over;
 /* ---- the system, and strings ---- */
 
 static long
-call(long number, long a, long b, long c, long d, long e, long f)
+standin_call(long number, long a, long b, long c, long d, long e, long f)
 {
 	register long r10 __asm__("r10") = d;
 	register long r8 __asm__("r8") = e;
@@ -85,12 +85,12 @@ call(long number, long a, long b, long c, long d, long e, long f)
 					 : "rcx", "r11", "memory");
 	return result;
 }
-#define CALL(number, a, b, c, d) call((number), (long)(a), (long)(b), (long)(c), (long)(d), 0, 0)
+#define CALL(number, a, b, c, d) standin_call((number), (long)(a), (long)(b), (long)(c), (long)(d), 0, 0)
 
 static long
 map(uint64_t start, uint64_t size, int protection, int flags, int fd, uint64_t offset)
 {
-	return call(SYS_mmap, (long)start, (long)size, protection, flags, fd, (long)offset);
+	return standin_call(SYS_mmap, (long)start, (long)size, protection, flags, fd, (long)offset);
 }
 
 static size_t
@@ -337,7 +337,7 @@ is_same_file(int fd, const struct dump_file *file)
 }
 
 static bool
-fill(int image, const struct dump_region *region)
+standin_fill(int image, const struct dump_region *region)
 {
 	for (uint64_t done = 0; done < region->size;) {
 		long n = CALL(SYS_pread64, image, region->start + done, region->size - done, region->offset + done);
@@ -368,7 +368,7 @@ make_region(const struct dump_region *region, int image, int file)
 		flags |= MAP_PRIVATE | MAP_ANONYMOUS | MAP_GROWSDOWN | MAP_STACK;
 		return map(region->start, region->size, region->protection, flags, -1, 0) == start;
 	case DUMP_FILL:
-		return fill(image, region);
+		return standin_fill(image, region);
 	case DUMP_GUARD:
 		return CALL(SYS_mprotect, region->start, region->size, region->protection, 0) == 0;
 	}
@@ -410,7 +410,7 @@ move_own(const struct dump_header *header, const struct process_start *started)
 		const struct dump_kernel_region *moved = &header->moved[i];
 		uint64_t from = vdso + (uint64_t)moved->from_vdso;
 		if (!vdso ||
-			(from != moved->start && call(SYS_mremap, (long)from, (long)moved->size, (long)moved->size,
+			(from != moved->start && standin_call(SYS_mremap, (long)from, (long)moved->size, (long)moved->size,
 										 MREMAP_MAYMOVE | MREMAP_FIXED, (long)moved->start, 0) != (long)moved->start))
 			return false;
 	}
@@ -502,7 +502,7 @@ static void __attribute__((noreturn)) jump(const struct dump_header *header)
 
 /* Returns where it cannot be. */
 static void
-go_on(const struct process_start *started)
+standin_go_on(const struct process_start *started)
 {
 	struct dump_header first;
 	long image = CALL(SYS_openat, AT_FDCWD, IMAGE_SHOWN, O_RDONLY | O_CLOEXEC, 0);
@@ -537,7 +537,7 @@ static void __attribute__((noreturn, used)) begin(char **stack)
 		end++;
 	started.auxiliary = (const uint64_t *)(const void *)(end + 1);
 	if (find_real(&started) && started.argv[0])
-		go_on(&started);
+		standin_go_on(&started);
 	go_cold(&started);
 }
 

@@ -71,7 +71,7 @@ static struct {
 
 /* New reference or NULL with an exception. Steals the arguments (NULL: there was an exception). */
 static PyObject *
-call(const char *name, PyObject *arguments)
+warm_call(const char *name, PyObject *arguments)
 {
 	PyObject *function = PyDict_GetItemString(warm.scope, name);
 	PyObject *result = function && arguments ? PyObject_CallObject(function, arguments) : NULL;
@@ -120,7 +120,7 @@ exit_status(void)
 
 static void __attribute__((noreturn)) leave(int status, bool interrupted)
 {
-	PyObject *written = call("finish", PyTuple_New(0));
+	PyObject *written = warm_call("finish", PyTuple_New(0));
 	bool lost = written == Py_False;
 	if (!written || written == Py_None) {
 		PyErr_Clear();
@@ -143,7 +143,7 @@ compile(PyObject *text, PyObject *name)
 	PyObject *compiler = PyDict_GetItemString(PyEval_GetBuiltins(), "compile");
 	PyObject *code = PyObject_CallFunction(compiler, "OOsii", text, name, "exec", 0, 1);
 	if (code && warm.again)
-		Py_XDECREF(call("note_code", PyTuple_Pack(2, code, text)));
+		Py_XDECREF(warm_call("note_code", PyTuple_Pack(2, code, text)));
 	return code;
 }
 
@@ -152,8 +152,8 @@ static PyObject *
 run_script(void)
 {
 	PyObject *scope = PyModule_GetDict(PyImport_AddModule("__main__"));
-	PyObject *source = warm.again ? call("prepare_again", PyTuple_Pack(1, scope))
-								  : call("prepare_main", Py_BuildValue("(Os)", scope, warm.file));
+	PyObject *source = warm.again ? warm_call("prepare_again", PyTuple_Pack(1, scope))
+								  : warm_call("prepare_main", Py_BuildValue("(Os)", scope, warm.file));
 	if (!source)
 		go_cold();
 	PyObject *first = PyTuple_GetItem(source, 0), *second = PyTuple_GetItem(source, 1);
@@ -207,7 +207,7 @@ list_of(char **strings, bool bytes)
 
 /* Makes this copy what the script expects; returns NULL with the exception that leads to the hook. */
 static PyObject *
-begin(void)
+warm_begin(void)
 {
 	static PyMethodDef method = {"excepthook", hook, METH_VARARGS, NULL};
 	(void)clearenv();
@@ -215,7 +215,8 @@ begin(void)
 		(void)putenv(*item);
 	PyObject *argv = list_of(warm.argv, false), *environment = list_of(warm.envp, true);
 	PyObject *arguments = argv && environment ? PyTuple_Pack(2, argv, environment) : NULL;
-	PyObject *settled = warm.argv[0] && warm.argv[1] ? call(warm.again ? "begin_again" : "settle", arguments) : NULL;
+	PyObject *settled =
+		warm.argv[0] && warm.argv[1] ? warm_call(warm.again ? "begin_again" : "settle", arguments) : NULL;
 	PyObject *function = PyCFunction_New(&method, NULL);
 	if (settled != Py_True || !function || PySys_SetObject("excepthook", function))
 		go_cold();
@@ -240,7 +241,7 @@ before(void *arg)
 }
 
 static void
-after(void *arg)
+warm_after(void *arg)
 {
 	(void)arg;
 	PyOS_AfterFork_Parent();
@@ -260,10 +261,10 @@ park(void *arg, const atomic_bool *wanted)
 	(void)arg;
 	take_signals();
 	PyOS_AfterFork_Child();
-	PyObject *more = call("refresh", PyTuple_New(0));
+	PyObject *more = warm_call("refresh", PyTuple_New(0));
 	for (int part = 0; more == Py_True && !atomic_load(wanted); part++) {
 		Py_DECREF(more);
-		more = call("rehearse", Py_BuildValue("(i)", part));
+		more = warm_call("rehearse", Py_BuildValue("(i)", part));
 	}
 	Py_XDECREF(more);
 	PyErr_Clear();
@@ -377,7 +378,7 @@ keep_memory(int fd)
 	char shown[PATH_MAX];
 	struct dump_process process = {.shown = shown, .resume = resume};
 	int status = -1;
-	PyObject *facts = call("describe", PyTuple_New(0));
+	PyObject *facts = warm_call("describe", PyTuple_New(0));
 	bool can = facts && PyArg_ParseTuple(facts, "yyy", &process.executable, &process.real, &process.letters) &&
 			   find_shown(process.real, shown, sizeof(shown));
 	PyErr_Clear();
@@ -397,7 +398,7 @@ keep_memory(int fd)
 
 /* Imports; new reference to the lines that the owner gets, or NULL with an exception. */
 static PyObject *
-load(PyObject *names)
+warm_load(PyObject *names)
 {
 	static const char *const texts[] = {py_warm_text, py_again_text};
 	static PyMethodDef alone = {"be_alone", be_alone, METH_O, NULL};
@@ -413,7 +414,7 @@ load(PyObject *names)
 		Py_DECREF(result);
 	}
 	PyObject *function = PyCFunction_New(&alone, NULL);
-	PyObject *lines = function ? call("load", PyTuple_Pack(2, names, function)) : NULL;
+	PyObject *lines = function ? warm_call("load", PyTuple_Pack(2, names, function)) : NULL;
 	Py_XDECREF(function);
 	return lines;
 }
@@ -440,14 +441,14 @@ say_ready(int socket, PyObject *lines)
 static PyObject *
 serve(PyObject *self, PyObject *arguments)
 {
-	struct sandbox_zygote zygote = {.before = before, .after = after, .park = park, .become = become};
+	struct sandbox_zygote zygote = {.before = before, .after = warm_after, .park = park, .become = become};
 	PyObject *names;
 	int socket, file;
 	(void)self;
 	if (!PyArg_ParseTuple(arguments, "iiO", &socket, &file, &names))
 		return NULL;
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	PyObject *lines = load(names);
+	PyObject *lines = warm_load(names);
 	if (!lines)
 		return NULL;
 	for (int number = 1; number < NSIG; number++)
@@ -462,7 +463,7 @@ serve(PyObject *self, PyObject *arguments)
 		(void)sandbox_zygote_serve(socket, &zygote);
 		_exit(0);
 	}
-	return begin();
+	return warm_begin();
 }
 
 static PyMethodDef methods[] = {{"serve", serve, METH_VARARGS, NULL}, {NULL, NULL, 0, NULL}};

@@ -152,7 +152,7 @@ answer_inquiries(struct local *local, const struct kettle_error *err)
 }
 
 static void
-on_line(void *arg, const char *line, size_t len)
+on_local_line(void *arg, const char *line, size_t len)
 {
 	struct local *local = arg;
 	json_t *event = json_loadb(line, len, 0, NULL);
@@ -257,7 +257,7 @@ ensure_process(struct local *local, struct kettle_error *err)
 		.file = file,
 		.argv = argv,
 		.max_line = MAX_LINE,
-		.on_stdout = on_line,
+		.on_stdout = on_local_line,
 		.on_stderr = on_complaint,
 		.on_exit = on_ended,
 		.arg = local,
