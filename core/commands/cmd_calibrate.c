@@ -331,7 +331,7 @@ calibrate_begin(void *arg, const struct kettle_error *err)
 }
 
 static void
-loaded(void *arg)
+on_loaded(void *arg)
 {
 	struct calibration_run *c = arg;
 	if (c->err.code < 0 || c->core->closing)
@@ -397,6 +397,6 @@ cmd_device_calibrate(struct core *core, const struct actor *actor, const json_t 
 		.boards_ended = boards_ended,
 		.answer = answer,
 		.arg = arg};
-	if (calibrate_choose(c, &c->err) < 0 || loop_work(core->setup.io, calibrate_load, loaded, c, &c->err) < 0)
+	if (calibrate_choose(c, &c->err) < 0 || loop_work(core->setup.io, calibrate_load, on_loaded, c, &c->err) < 0)
 		calibrate_end(c);
 }

@@ -92,7 +92,7 @@ unit_change_take(struct unit_change *c, json_t *unit)
 static void try_next(struct unit_change *c);
 
 static void
-tried(void *arg, struct engine *engine, const char *label, const struct kettle_error *err)
+on_tried(void *arg, struct engine *engine, const char *label, const struct kettle_error *err)
 {
 	struct unit_change *c = arg;
 	json_t *unit = json_array_get(c->units, c->at++);
@@ -118,8 +118,8 @@ try_next(struct unit_change *c)
 		return;
 	}
 	const char *label = json_string_value(json_object_get(unit, "unit"));
-	if (engine_unit_try(c->core->engine, label, tried, c, &err) < 0)
-		tried(c, c->core->engine, label, &err);
+	if (engine_unit_try(c->core->engine, label, on_tried, c, &err) < 0)
+		on_tried(c, c->core->engine, label, &err);
 }
 
 /* Every unit that is meant, once. */

@@ -154,7 +154,7 @@ device_list_learn(struct db *db, void *arg, struct kettle_error *err)
 
 /* Where it could not be stored, it is asked for and told again. */
 static void
-learned(void *arg, const struct kettle_error *err)
+on_learned(void *arg, const struct kettle_error *err)
 {
 	struct unit_facts_update *update = arg;
 	(void)err;
@@ -176,9 +176,9 @@ device_list_keep(const struct unit_request *unit_req, json_t *facts)
 		.unit = json_deep_copy(json_object_get(unit_req->unit, "unit")),
 		.facts = json_deep_copy(facts)};
 	if (update->device && update->unit && update->facts)
-		store_write(core->store, device_list_learn, learned, update);
+		store_write(core->store, device_list_learn, on_learned, update);
 	else
-		learned(update, NULL);
+		on_learned(update, NULL);
 }
 
 static void

@@ -66,7 +66,7 @@ static void probe_next(struct task_request *request);
 
 /* What a device lacks is an error of the entry, where there is one, else of the command. */
 static void
-probed(void *arg, const struct kettle_error *err)
+on_probed(void *arg, const struct kettle_error *err)
 {
 	struct task_request *request = arg;
 	const json_t *index = json_array_get(json_array_get(request->bundles, 0), 0);
@@ -89,7 +89,7 @@ probe_next(struct task_request *request)
 	if (request->err.code < 0 || !bundle)
 		read_done(request);
 	else
-		probe_task(request->core, bundle, json_object_get(request->args, "device"), probed, request);
+		probe_task(request->core, bundle, json_object_get(request->args, "device"), on_probed, request);
 }
 
 static void
@@ -162,7 +162,7 @@ cmd_problems_read(struct core *core, const struct actor *actor, const json_t *ar
 
 /* What is said of one task. New reference. */
 static json_t *
-checked(const char *path, const json_t *bundle, const char *error)
+on_checked(const char *path, const json_t *bundle, const char *error)
 {
 	const json_t *task = json_object_get(bundle, "task");
 	if (!bundle)
@@ -183,7 +183,7 @@ check_task(struct task_request *request, const char *path, json_t *results)
 	if (bundle)
 		(void)json_array_append_new(
 			request->bundles, json_pack("[I, O]", (json_int_t)json_array_size(results), bundle));
-	(void)json_array_append_new(results, checked(path, bundle, err.message));
+	(void)json_array_append_new(results, on_checked(path, bundle, err.message));
 }
 
 /* The file first, then every problem of it as a task of its own. */
@@ -195,7 +195,7 @@ check_competition(struct task_request *request, const char *path, json_t *result
 	size_t i, j;
 	json_t *set, *problem;
 	if (competition_read_all(request->languages, path, NULL, &sets, &err) < 0) {
-		(void)json_array_append_new(results, checked(path, NULL, err.message));
+		(void)json_array_append_new(results, on_checked(path, NULL, err.message));
 		return;
 	}
 	json_array_foreach(sets, i, set) {
@@ -209,7 +209,7 @@ check_competition(struct task_request *request, const char *path, json_t *result
 			if (json_is_object(bundle))
 				(void)json_array_append_new(
 					request->bundles, json_pack("[I, O]", (json_int_t)json_array_size(results), bundle));
-			json_t *one = checked(json_string_value(json_object_get(problem, "directory")),
+			json_t *one = on_checked(json_string_value(json_object_get(problem, "directory")),
 				json_is_object(bundle) ? bundle : NULL, json_string_value(json_object_get(problem, "error")));
 			(void)json_object_set(one, "problem", json_object_get(problem, "name"));
 			(void)json_array_append_new(results, one);

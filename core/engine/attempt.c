@@ -278,7 +278,7 @@ attempt_go_on(void *arg, const char *late)
 }
 
 static void
-started(void *arg, const struct kettle_error *err)
+on_started(void *arg, const struct kettle_error *err)
 {
 	struct job_write *op = arg;
 	struct engine_job *job = op->job;
@@ -314,7 +314,7 @@ engine_job_start(struct engine_job *job, struct unit *unit)
 	json_decref(STEAL(job->plan));
 	json_decref(STEAL(job->task));
 	failpoint("engine.start");
-	job_write_write(op, start_op, started);
+	job_write_write(op, start_op, on_started);
 }
 
 /* NULL: it is not configured any more, and what another one would make of its handle nobody knows. */

@@ -63,7 +63,7 @@ requeue_op(struct db *db, void *arg, struct kettle_error *err)
 }
 
 static void
-requeued(void *arg, const struct kettle_error *err)
+on_requeued(void *arg, const struct kettle_error *err)
 {
 	struct job_write *op = arg;
 	if (job_write_keep(op, err))
@@ -87,7 +87,7 @@ attempt_end_requeue(struct engine_job *job, bool uncounted, const char *reason)
 	op->waits = job->waits != NULL;
 	(void)snprintf(op->reason, sizeof(op->reason), "%s", reason);
 	failpoint("engine.requeue");
-	job_write_write(op, requeue_op, requeued);
+	job_write_write(op, requeue_op, on_requeued);
 }
 
 void
@@ -107,7 +107,7 @@ record_op(struct db *db, void *arg, struct kettle_error *err)
 }
 
 static void
-recorded(void *arg, const struct kettle_error *err)
+on_recorded(void *arg, const struct kettle_error *err)
 {
 	(void)err; /* a figure less */
 	job_write_free(arg);
@@ -119,7 +119,7 @@ attempt_record(struct engine_job *job, uint64_t completed_ns)
 {
 	struct job_write *op = job_write_new(job);
 	op->record_ns = (int64_t)(time_monotonic_ns() - completed_ns);
-	store_later(job->engine->setup.store, record_op, recorded, op);
+	store_later(job->engine->setup.store, record_op, on_recorded, op);
 }
 
 /* ---- verdicts ---- */
@@ -141,7 +141,7 @@ finish_op(struct db *db, void *arg, struct kettle_error *err)
 }
 
 static void
-finished(void *arg, const struct kettle_error *err)
+on_finished(void *arg, const struct kettle_error *err)
 {
 	struct job_write *op = arg;
 	if (job_write_keep(op, err))
@@ -172,7 +172,7 @@ attempt_finish(struct engine_job *job, json_t *verdict_take, bool refused)
 	op->completed_ns = refused ? 0 : job->stamps.completed_ns;
 	op->refused = refused;
 	failpoint("engine.verdict");
-	job_write_write(op, finish_op, finished);
+	job_write_write(op, finish_op, on_finished);
 }
 
 void
@@ -202,7 +202,7 @@ keep_work(uv_work_t *work)
 }
 
 static void
-kept(uv_work_t *work, int status)
+on_kept(uv_work_t *work, int status)
 {
 	struct artifact_transfer *transfer = (struct artifact_transfer *)work;
 	(void)status;
@@ -240,7 +240,7 @@ keep_and_finish(struct engine_job *job, json_t *verdict_take)
 	*transfer = (struct artifact_transfer){
 		.job = job, .verdict = verdict_take, .spool = setup->spool, .max_bytes = setup->artifact_bytes};
 	(void)snprintf(transfer->attempt, sizeof(transfer->attempt), "%s", job->inflight.ref);
-	if (uv_queue_work(setup->loop, &transfer->work, keep_work, kept) == 0)
+	if (uv_queue_work(setup->loop, &transfer->work, keep_work, on_kept) == 0)
 		return;
 	free(transfer);
 	attempt_finish(job, verdict_take, false);

@@ -172,7 +172,7 @@ load_job(struct engine *engine, const json_t *row)
 }
 
 static void
-loaded(void *arg, const struct kettle_error *err)
+on_loaded(void *arg, const struct kettle_error *err)
 {
 	struct load *load = arg;
 	struct engine *engine = load->engine;
@@ -212,7 +212,7 @@ engine_load_jobs(struct engine *engine, store_done done, void *arg)
 	engine->load_at_ms = 0;
 	engine->loading = true;
 	engine->in_flight++;
-	store_read(engine->setup.store, load_open, loaded, load);
+	store_read(engine->setup.store, load_open, on_loaded, load);
 }
 
 void

@@ -38,7 +38,7 @@ note_op(struct db *db, void *arg, struct kettle_error *err)
 }
 
 static void
-noted(void *arg, const struct kettle_error *err)
+on_noted(void *arg, const struct kettle_error *err)
 {
 	struct note *note = arg;
 	if (err)
@@ -56,7 +56,7 @@ health_remember(struct engine *engine, const struct unit *unit, bool disabled, c
 		return;
 	note->disabled = disabled;
 	note->data = json_pack("{s:s, s:s, s:s}", "device", unit->device->name, "unit", unit->label, "reason", reason);
-	store_write(engine->setup.store, note_op, noted, note);
+	store_write(engine->setup.store, note_op, on_noted, note);
 }
 
 /* ---- disabled and enabled ---- */
@@ -339,7 +339,7 @@ struct facts_request {
 };
 
 static void
-known(struct describe_request *request, const struct kettle_error *err, json_t *greeting, bool late)
+on_known(struct describe_request *request, const struct kettle_error *err, json_t *greeting, bool late)
 {
 	struct facts_request *wait = (struct facts_request *)request;
 	/* Without it languages plan with what the configuration says, and the runner will say what is wrong. */
@@ -360,7 +360,7 @@ engine_health_know(struct engine *engine, struct unit *unit, void (*done)(void *
 	struct facts_request *wait = calloc(1, sizeof(*wait));
 	if (!wait)
 		return false;
-	*wait = (struct facts_request){.request.on_answer = known, .unit = unit, .done = done, .arg = arg};
+	*wait = (struct facts_request){.request.on_answer = on_known, .unit = unit, .done = done, .arg = arg};
 	if (health_ask(engine, unit, &wait->request, &err) == 0)
 		return true;
 	free(wait);

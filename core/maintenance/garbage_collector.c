@@ -169,7 +169,7 @@ garbage_collector_run(struct maintenance *m, kettle_answer answer, void *arg)
 /* ---- once a day ---- */
 
 static void
-told(void *arg, const struct kettle_error *err, json_t *result)
+on_told(void *arg, const struct kettle_error *err, json_t *result)
 {
 	(void)arg;
 	if (err->code < 0 && err->code != KETTLE_ECANCELED)
@@ -185,7 +185,7 @@ on_day(void *arg)
 {
 	struct maintenance *m = arg;
 	if (!m->gc)
-		garbage_collector_run(m, told, m);
+		garbage_collector_run(m, on_told, m);
 }
 
 void

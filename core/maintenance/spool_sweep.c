@@ -37,7 +37,7 @@ remove_unknown(void *arg)
 }
 
 static void
-asked(void *arg, const struct kettle_error *err)
+on_asked(void *arg, const struct kettle_error *err)
 {
 	struct spool_sweep *sweep = arg;
 	if (err)
@@ -62,14 +62,14 @@ list(void *arg)
 }
 
 static void
-listed(void *arg)
+on_listed(void *arg)
 {
 	struct spool_sweep *sweep = arg;
 	/* Behind the writes that wait: what they store is spoken of. */
 	if (sweep->err.code < 0 || json_array_size(sweep->names) == 0 || !sweep->m->store)
 		sweep_finish(sweep);
 	else
-		store_read(sweep->m->store, sweep_ask, asked, sweep);
+		store_read(sweep->m->store, sweep_ask, on_asked, sweep);
 }
 
 void
@@ -79,7 +79,7 @@ spool_sweep_start(struct maintenance *m, spool_sweep_done done, void *arg)
 	struct spool_sweep *sweep = calloc(1, sizeof(*sweep));
 	if (sweep) {
 		*sweep = (struct spool_sweep){.m = m, .done = done, .arg = arg};
-		if (loop_work(m->io, list, listed, sweep, &err) == 0)
+		if (loop_work(m->io, list, on_listed, sweep, &err) == 0)
 			return;
 	} else {
 		(void)kettle_fail(&err, KETTLE_ENOMEM, "There is not enough memory to look through the spool.");
@@ -89,7 +89,7 @@ spool_sweep_start(struct maintenance *m, spool_sweep_done done, void *arg)
 }
 
 static void
-poked(void *arg, const struct kettle_error *err, int64_t folders, int64_t bytes)
+on_poked(void *arg, const struct kettle_error *err, int64_t folders, int64_t bytes)
 {
 	struct maintenance *m = arg;
 	(void)folders;
@@ -112,7 +112,7 @@ spool_sweep_poke(struct maintenance *m)
 	if (m->sweeping)
 		return;
 	m->sweeping = true;
-	spool_sweep_start(m, poked, m);
+	spool_sweep_start(m, on_poked, m);
 }
 
 void

@@ -55,7 +55,7 @@ move_op(struct db *db, void *arg, struct kettle_error *err)
 }
 
 static void
-moved(void *arg, const struct kettle_error *err)
+on_moved(void *arg, const struct kettle_error *err)
 {
 	struct reader *reader = arg;
 	reader->busy = false;
@@ -86,7 +86,7 @@ was_read(void *arg, const struct kettle_error *err)
 		reader->cursor = json_integer_value(json_object_get(event, "seq"));
 	}
 	if (json_array_size(events) > 0) {
-		store_write(reader->feed->core->store, move_op, moved, reader);
+		store_write(reader->feed->core->store, move_op, on_moved, reader);
 		return;
 	}
 	reader->busy = false;

@@ -199,7 +199,7 @@ go_live(struct subscription *subscription)
 }
 
 static void
-replayed(void *arg, const struct kettle_error *err)
+on_replayed(void *arg, const struct kettle_error *err)
 {
 	struct replay *replay = arg;
 	struct subscription *subscription = replay->subscription;
@@ -237,7 +237,7 @@ read_past(struct subscription *subscription)
 		.filter = json_deep_copy(subscription->filter),
 	};
 	subscription->busy++;
-	store_read(subscription->core->store, replay_op, replayed, replay);
+	store_read(subscription->core->store, replay_op, on_replayed, replay);
 }
 
 static void

@@ -172,7 +172,7 @@ looked_before(struct job *job)
 
 /* Everything is locked. True: ready. */
 static bool
-locked(struct job *job)
+on_locked(struct job *job)
 {
 	if (lease_look(job, looked_before))
 		return false;
@@ -195,7 +195,7 @@ on_lock(void *arg)
 		lease->error.code = rc;
 		lease->ready = true;
 		job->devices_held(job);
-	} else if (locked(job)) {
+	} else if (on_locked(job)) {
 		job->devices_held(job);
 	}
 }
@@ -227,7 +227,7 @@ device_lease_want(struct job *job, struct kettle_error *err)
 	lease->asked_ns = time_monotonic_ns();
 	int rc = take_next(job, err);
 	if (rc > 0)
-		return locked(job);
+		return on_locked(job);
 	if (rc == 0) {
 		failpoint("exec.waiting");
 		exec_context_emit(job->exec, json_pack("{s:s, s:s}", "event", "waiting", "job", job->ref));

@@ -26,7 +26,7 @@
 #define READS_AT_LAST 4096 /* more than pipe or socket can hold: somebody outside goes on writing */
 
 static void
-closed(uv_handle_t *handle)
+on_closed(uv_handle_t *handle)
 {
 	struct process *process = handle->data;
 	if (--process->handles > 0)
@@ -41,7 +41,7 @@ static void
 close_handle(struct process *process, uv_handle_t *handle)
 {
 	handle->data = process;
-	uv_close(handle, closed);
+	uv_close(handle, on_closed);
 }
 
 /* Nothing runs any more: closes the handles; `ended` follows. */
@@ -61,7 +61,7 @@ process_finish(struct process *process)
 }
 
 static void
-lost(uv_timer_t *timer)
+on_process_lost(uv_timer_t *timer)
 {
 	struct process *process = timer->data;
 	process->on_lost(process->arg);
@@ -76,7 +76,7 @@ process_kill(struct process *process, enum sandbox_limit limit)
 	process->limit = limit;
 	sandbox_kill(process->sandbox, limit);
 	uv_update_time(process->wall.loop);
-	(void)uv_timer_start(&process->lost, lost, PROCESS_LOST_MS, 0);
+	(void)uv_timer_start(&process->lost, on_process_lost, PROCESS_LOST_MS, 0);
 }
 
 static void

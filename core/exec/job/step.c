@@ -407,7 +407,7 @@ must_repeat(const struct step *step)
 }
 
 static void
-looked(struct step *step)
+on_looked(struct step *step)
 {
 	struct device_lease *lease = &step->job->lease;
 	if (step->gpu_reading) {
@@ -440,7 +440,7 @@ all_ended(struct step *step)
 		step->trim = exec->stores++ % CACHE_TRIM_EVERY == 0;
 	build_slots_release(&exec->builds, &step->slot);
 	if (step->device > 0 && json_array_size(step->job->lease.watch.gpus) > 0)
-		do_work(step, step_files_look, looked);
+		do_work(step, step_files_look, on_looked);
 	else
 		do_work(step, step_files_collect, collect_done);
 }

@@ -34,7 +34,7 @@ greeting_ask(uv_work_t *work)
 }
 
 static void
-asked(uv_work_t *work, int status)
+on_asked(uv_work_t *work, int status)
 {
 	struct greeting *greeting = work->data;
 	struct exec_context *exec = greeting->exec;
@@ -59,10 +59,10 @@ ask_tools(struct greeting *greeting)
 	AUTO_FREE char *memory = path_join(greeting->exec->config.state, EXEC_TOOLS_FILE);
 	greeting->tools.data = greeting;
 	greeting->asked = memory ? toolchain_new(&greeting->exec->config, memory) : NULL;
-	if (!greeting->asked || uv_queue_work(greeting->exec->loop, &greeting->tools, greeting_ask, asked) == 0)
+	if (!greeting->asked || uv_queue_work(greeting->exec->loop, &greeting->tools, greeting_ask, on_asked) == 0)
 		return;
 	greeting_ask(&greeting->tools);
-	asked(&greeting->tools, 0);
+	on_asked(&greeting->tools, 0);
 }
 
 void

@@ -160,7 +160,7 @@ warm_release(struct warm_process *process)
 }
 
 static void
-closed(uv_handle_t *handle)
+on_closed(uv_handle_t *handle)
 {
 	warm_release(handle->data);
 }
@@ -173,7 +173,7 @@ close_handles(struct warm_process *process)
 		(uv_handle_t *)&process->output, (uv_handle_t *)&process->patience};
 	for (size_t i = 0; i < ARRAY_SIZE(handles); i++)
 		if (handles[i]->type != UV_UNKNOWN_HANDLE)
-			uv_close(handles[i], closed);
+			uv_close(handles[i], on_closed);
 		else
 			process->handles--;
 }

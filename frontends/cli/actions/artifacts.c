@@ -129,7 +129,7 @@ take_part(struct run *run, json_t *artifact, const json_t *part, struct kettle_e
 }
 
 static void
-fetched(struct run *run, const struct kettle_error *err, json_t *part)
+on_fetched(struct run *run, const struct kettle_error *err, json_t *part)
 {
 	struct kettle_error own = {0};
 	json_t *artifact = current(run);
@@ -151,11 +151,11 @@ artifacts_next(struct run *run)
 	}
 	AUTO_JSON json_t *args = json_pack(
 		"{s:I, s:I}", "artifact", value_int(artifact, "artifact", 0), "offset", value_int(artifact, "fetched", 0));
-	run_call(run, "submission.artifact", args, fetched);
+	run_call(run, "submission.artifact", args, on_fetched);
 }
 
 static void
-listed(struct run *run, const struct kettle_error *err, json_t *result)
+on_listed(struct run *run, const struct kettle_error *err, json_t *result)
 {
 	if ((err && err->code) || !args_text(&run->args, "output")) {
 		run_answered(run, err, result);
@@ -168,7 +168,7 @@ listed(struct run *run, const struct kettle_error *err, json_t *result)
 void
 artifacts_start(struct run *run)
 {
-	run_call(run, "submission.artifacts", run->args.values, listed);
+	run_call(run, "submission.artifacts", run->args.values, on_listed);
 }
 
 int

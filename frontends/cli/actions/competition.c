@@ -107,7 +107,7 @@ problems_render(struct run *run, const json_t *result)
 }
 
 static void
-planned(struct run *run, const struct kettle_error *err, json_t *result)
+on_planned(struct run *run, const struct kettle_error *err, json_t *result)
 {
 	size_t i;
 	const json_t *step;
@@ -137,5 +137,5 @@ problems_start(struct run *run)
 	}
 	AUTO_JSON json_t *args = json_copy(run->args.values);
 	json_object_set_new(args, "dry_run", json_true());
-	run_call(run, "problems.sync", args, planned);
+	run_call(run, "problems.sync", args, on_planned);
 }

@@ -103,7 +103,7 @@ submit_choice(const char *line, const json_t *devices)
 }
 
 static void
-accepted(struct run *run, const struct kettle_error *err, json_t *result)
+on_accepted(struct run *run, const struct kettle_error *err, json_t *result)
 {
 	if (err && err->code) {
 		run_fail(run, err);
@@ -127,13 +127,13 @@ accepted(struct run *run, const struct kettle_error *err, json_t *result)
 void
 submit_rerun(struct run *run)
 {
-	run_call(run, "submission.rerun", run->args.values, accepted);
+	run_call(run, "submission.rerun", run->args.values, on_accepted);
 }
 
 static void
 send_submission(struct run *run)
 {
-	run_call(run, "submit", run->args.values, accepted);
+	run_call(run, "submit", run->args.values, on_accepted);
 }
 
 static void ask_devices(struct run *run);

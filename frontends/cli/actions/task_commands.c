@@ -166,7 +166,7 @@ task_work_render_verify(struct run *run, const json_t *result)
 }
 
 static void
-verified(struct run *run, const struct kettle_error *err, json_t *result)
+on_verified(struct run *run, const struct kettle_error *err, json_t *result)
 {
 	follow_end(run);
 	run_answered(run, err, result);
@@ -176,7 +176,7 @@ void
 task_work_verify(struct run *run)
 {
 	follow_verify(run, put_solution);
-	run_call(run, "task.verify", run->args.values, verified);
+	run_call(run, "task.verify", run->args.values, on_verified);
 }
 
 /* ---- pack and new ---- */
@@ -201,7 +201,7 @@ finish_written(struct run *run, const json_t *result, json_t *files_take, const 
 }
 
 static void
-packed(struct run *run, const struct kettle_error *err, json_t *result)
+on_packed(struct run *run, const struct kettle_error *err, json_t *result)
 {
 	struct kettle_error why = {0};
 	AUTO_BUF struct buf name = {0};
@@ -230,11 +230,11 @@ packed(struct run *run, const struct kettle_error *err, json_t *result)
 void
 task_work_pack(struct run *run)
 {
-	run_call(run, "task.pack", run->args.values, packed);
+	run_call(run, "task.pack", run->args.values, on_packed);
 }
 
 static void
-copied(struct run *run, const struct kettle_error *err, json_t *result)
+on_copied(struct run *run, const struct kettle_error *err, json_t *result)
 {
 	struct kettle_error why = {0};
 	const char *dir = value_text(run->args.values, "dir"), *reference = value_text(result, "reference"), *name;
@@ -259,5 +259,5 @@ copied(struct run *run, const struct kettle_error *err, json_t *result)
 void
 task_work_new(struct run *run)
 {
-	run_call(run, "task.new", run->args.values, copied);
+	run_call(run, "task.new", run->args.values, on_copied);
 }

@@ -154,7 +154,7 @@ render_admin_freed(struct run *run, const json_t *result)
 }
 
 static void
-done(struct run *run, const struct kettle_error *err, json_t *result)
+on_done(struct run *run, const struct kettle_error *err, json_t *result)
 {
 	follow_end(run);
 	run_answered(run, err, result);
@@ -164,5 +164,5 @@ void
 render_admin_long_start(struct run *run)
 {
 	follow_task_run(run);
-	run_call(run, value_text(run->command, "name"), run->args.values, done);
+	run_call(run, value_text(run->command, "name"), run->args.values, on_done);
 }

@@ -199,7 +199,7 @@ devices_listed(struct run *run, const struct kettle_error *err, json_t *result)
 }
 
 static void
-shown(struct run *run, const struct kettle_error *err, json_t *result)
+on_shown(struct run *run, const struct kettle_error *err, json_t *result)
 {
 	AUTO_JSON json_t *known = json_pack("{s:b}", "known", 1); /* a ranking waits for no machine */
 	json_t *names = json_array();
@@ -221,7 +221,7 @@ shown(struct run *run, const struct kettle_error *err, json_t *result)
 void
 render_board_show_start(struct run *run)
 {
-	run_call(run, value_text(run->command, "name"), run->args.values, shown);
+	run_call(run, value_text(run->command, "name"), run->args.values, on_shown);
 }
 
 int

@@ -201,7 +201,7 @@ link_now(struct run *run)
 }
 
 static void
-confirmed(struct run *run, const struct kettle_error *err, const char *typed, size_t size)
+on_confirmed(struct run *run, const struct kettle_error *err, const char *typed, size_t size)
 {
 	struct kettle_error no;
 	(void)size;
@@ -233,7 +233,7 @@ looked_up(struct run *run, const struct kettle_error *err, json_t *result)
 	term_put(&run->term, STYLE_BOLD, value_text(from, "user_name"));
 	fputs(" to go on: ", run->term.out);
 	fflush(run->term.out);
-	run_read_line(run, confirmed);
+	run_read_line(run, on_confirmed);
 }
 
 void

@@ -36,7 +36,7 @@ struct follow {
 static void follow_ask(struct follow *follow);
 
 static void
-shown(struct run *run, const struct kettle_error *err, json_t *result)
+on_shown(struct run *run, const struct kettle_error *err, json_t *result)
 {
 	struct follow *follow = run->work;
 	follow->asking = false;
@@ -58,7 +58,7 @@ follow_ask(struct follow *follow)
 		return;
 	follow->asking = true;
 	AUTO_JSON json_t *args = json_pack("{s:I}", "id", (json_int_t)follow->id);
-	run_call(follow->run, "submission.show", args, shown);
+	run_call(follow->run, "submission.show", args, on_shown);
 }
 
 static void
@@ -89,7 +89,7 @@ on_tick(void *arg)
 }
 
 static void
-placed(struct run *run, const struct kettle_error *err, json_t *result)
+on_placed(struct run *run, const struct kettle_error *err, json_t *result)
 {
 	size_t i;
 	const json_t *position;
@@ -109,7 +109,7 @@ on_position(void *arg)
 	if (follow->positioning || !progress_waits(follow->progress))
 		return;
 	follow->positioning = true;
-	run_call(follow->run, "queue.place", follow->jobs, placed);
+	run_call(follow->run, "queue.place", follow->jobs, on_placed);
 }
 
 static void

@@ -263,7 +263,7 @@ struct invocation_end {
 };
 
 static void
-ended(void *arg)
+on_ended(void *arg)
 {
 	struct invocation_end ending = *(struct invocation_end *)arg;
 	free(arg);
@@ -289,7 +289,7 @@ run_post_done(const struct kettle_host *host, void (*done)(void *arg, int status
 	fflush(stderr);
 	if (ending) {
 		*ending = (struct invocation_end){.done = done, .arg = done_arg, .status = status};
-		if (host->post(host, ended, ending) == 0)
+		if (host->post(host, on_ended, ending) == 0)
 			return;
 		free(ending);
 	}
