@@ -3,8 +3,8 @@
 #ifndef KETTLE_SANDBOX_INIT_H
 #define KETTLE_SANDBOX_INIT_H
 
-#include "sandbox/plan.h"
-#include "sandbox/zygote.h"
+#include "sandbox/cgroup.h"
+#include "sandbox/payload.h"
 
 /* From the owner to init over the control socket (SOCK_SEQPACKET). */
 enum sandbox_message {

@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 #include <sys/resource.h>
 
-#include "sandbox/sandbox.h"
+#include "sandbox/sandbox_config.h"
 
 #define SANDBOX_ARENA_SIZE (16u << 20)    /* reserved; only what is touched costs */
 #define SANDBOX_OPS_MAX 8192              /* to build one root */

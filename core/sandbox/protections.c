@@ -1,26 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * What this machine offers, found by trying.
- *
- * Theory of operation. A probe is a sandbox without a payload: init builds a root with a /proc and leaves. First all
- * namespaces together; where that fails, the ones that everything needs, then each of the others with them. No policy
- * of the machine (sysctl, AppArmor, container) is interpreted: only what works counts.
- */
+/* The protections that a sandbox can have: what they are called, and the levels made of them. */
 #include <config.h>
 
 #include "sandbox/protections.h"
 
 #include <string.h>
-#include <sys/prctl.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
-#include "sandbox/landlock.h"
-#include "sandbox/seccomp.h"
-#include "sandbox/spawn.h"
 #include "base/text.h"
-
-#define PROBE_BASE (SANDBOX_USER | SANDBOX_MOUNT | SANDBOX_PID)
 
 static const struct {
 	const char *name, *meaning, *how;
@@ -30,60 +17,6 @@ static const struct {
 #undef X
 };
 static const char *const level_names[] = {"off", "reduced", "full"};
-
-/* Whether an init with these namespaces comes up. */
-static bool
-try(unsigned protections)
-{
-	const struct sandbox_spawn how = {.protections = protections};
-	struct sandbox_child child;
-	struct rusage usage;
-	if (sandbox_spawn_child(&how, &child, NULL))
-		return false;
-	bool works = !sandbox_spawn_go(&child, NULL, NULL, NULL);
-	if (works) {
-		(void)sandbox_spawn_reap(&child, &usage);
-		works = child.plan->result.finished;
-	}
-	sandbox_spawn_end(&child);
-	return works;
-}
-
-static unsigned
-probe_namespaces(unsigned more)
-{
-	if (try(SANDBOX_NAMESPACES | more))
-		return SANDBOX_NAMESPACES;
-	unsigned found = 0;
-	if (try(PROBE_BASE | more))
-		found = PROBE_BASE;
-	else if (!try(SANDBOX_USER | more))
-		return 0;
-	else
-		return SANDBOX_USER | (try(SANDBOX_USER | SANDBOX_MOUNT | more) ? SANDBOX_MOUNT : 0);
-	static const unsigned others[] = {SANDBOX_NET, SANDBOX_IPC, SANDBOX_UTS, SANDBOX_CGROUPNS};
-	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
-		found |= try(found | others[i] | more) ? others[i] : 0;
-	return found;
-}
-
-unsigned
-sandbox_probe(void)
-{
-	unsigned found = 0;
-	if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) >= 0)
-		found |= SANDBOX_NNP;
-	if (sandbox_seccomp_present())
-		found |= SANDBOX_SECCOMP;
-	if (sandbox_landlock_abi() > 0)
-		found |= SANDBOX_LANDLOCK;
-	if (geteuid() == 0) {
-		unsigned spaces = probe_namespaces(SANDBOX_OWN_UID);
-		if (spaces)
-			return found | spaces | SANDBOX_OWN_UID;
-	}
-	return found | probe_namespaces(0);
-}
 
 json_t *
 sandbox_describe(unsigned protections)

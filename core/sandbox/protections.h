@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The protections that a sandbox can have: their one list, what this machine offers, and the levels made of them. */
+/* The protections that a sandbox can have: their one list, and the levels made of them. */
 #ifndef KETTLE_SANDBOX_PROTECTIONS_H
 #define KETTLE_SANDBOX_PROTECTIONS_H
 
@@ -53,11 +53,6 @@ enum sandbox_protection {
 /* What a device may demand. */
 enum sandbox_level { SANDBOX_LEVEL_OFF, SANDBOX_LEVEL_REDUCED, SANDBOX_LEVEL_FULL };
 
-/*
- * What this machine offers, found by trying (a clone or two, about 5 ms; more where something is missing). Bit set of
- * enum sandbox_protection without the cgroups, which depend on the root: see sandbox_cgroup_protections. [any]
- */
-unsigned sandbox_probe(void);
 /* [{"name", "meaning", "present", "how"}] for people and for the greeting; "how" is null where present. New reference.
  * [any] */
 json_t *sandbox_describe(unsigned protections);

@@ -18,6 +18,7 @@
 
 #include "base/cleanup.h"
 #include "sandbox/init.h"
+#include "sandbox/probe.h"
 #include "sandbox/root.h"
 #include "sandbox/seccomp.h"
 #include "sandbox/spawn.h"

@@ -19,6 +19,7 @@
 #include "sandbox/clone.h"
 #include "sandbox/init.h"
 #include "sandbox/root.h"
+#include "sandbox/zygote.h"
 #include "base/text.h"
 
 #ifndef SYS_pidfd_send_signal

@@ -3,6 +3,7 @@
 #ifndef KETTLE_SANDBOX_SPAWN_H
 #define KETTLE_SANDBOX_SPAWN_H
 
+#include "sandbox/cgroup.h"
 #include "sandbox/plan.h"
 
 /* An init and what belongs to it. */

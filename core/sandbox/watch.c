@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "sandbox/cgroup.h"
 
 #define WATCH_OFF_MS 100    /* without namespaces all processes of the machine are looked through */
 #define WATCH_HIGHER_PART 8 /* an eighth more is a new height */

@@ -3,27 +3,9 @@
 #ifndef KETTLE_SANDBOX_ZYGOTE_H
 #define KETTLE_SANDBOX_ZYGOTE_H
 
-#include <stdatomic.h>
-#include <stdbool.h>
 #include <stdint.h>
 
-/* What the program of a warm process does. */
-struct sandbox_zygote {
-	void (*before)(void *arg); /* in the warm process: right before it is copied, */
-	void (*after)(void *arg);  /* and right after */
-	/*
-	 * In the payload, as soon as it is there: nothing is known of its run, signals are blocked, privileges are init's.
-	 * What every run begins with can be done ahead here, in small pieces while `wanted` is false; it may be for long.
-	 */
-	void (*park)(void *arg, const atomic_bool *wanted);
-	/*
-	 * In the payload, in place of executing `file`: all is given up and set as it would be for that. The strings are the
-	 * payload's own. Must not return; may execute `file` after all.
-	 */
-	void (*become)(void *arg, const char *file, char **argv, char **envp) __attribute__((noreturn));
-	void *arg;
-	int dumpable; /* as the payload is to be; sandbox_zygote_serve sets it */
-};
+#include "sandbox/payload.h"
 
 /*
  * Serves an owner's requests on a socket (SOCK_SEQPACKET) until the owner hangs up; 0 then, else -1 with errno. The

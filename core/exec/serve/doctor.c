@@ -18,6 +18,7 @@
 #include "exec/machine/machine.h"
 #include "exec/tools/profilers.h"
 #include "exec/serve/serve.h"
+#include "sandbox/probe.h"
 #include "base/text.h"
 #include "exec/tools/toolchain.h"
 
