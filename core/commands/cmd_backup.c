@@ -12,7 +12,7 @@
 
 #include "store/backup.h"
 #include "base/cleanup.h"
-#include "session/core_internal.h"
+#include "session/core.h"
 #include "store/db_file.h"
 #include "model/export_files.h"
 #include "base/text.h"

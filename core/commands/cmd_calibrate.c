@@ -19,7 +19,7 @@
 #include "commands/cmd_calibrate_internal.h"
 #include "judge/calibration.h"
 #include "base/cleanup.h"
-#include "session/core_internal.h"
+#include "session/core.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/nearest.h"

@@ -18,7 +18,7 @@
 #include "judge/calibration.h"
 #include "base/cleanup.h"
 #include "model/blobs.h"
-#include "session/core_internal.h"
+#include "session/core.h"
 #include "model/settings.h"
 
 #include <string.h>

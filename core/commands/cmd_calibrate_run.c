@@ -11,7 +11,7 @@
 #include "commands/cmd_calibrate_internal.h"
 
 #include "base/cleanup.h"
-#include "session/core_internal.h"
+#include "session/core.h"
 #include "judge/redact.h"
 #include "judge/plan.h"
 #include "judge/verdict.h"

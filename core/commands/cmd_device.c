@@ -10,7 +10,7 @@
 
 #include "base/sanitize_text.h"
 #include "base/cleanup.h"
-#include "session/core_internal.h"
+#include "session/core.h"
 #include "engine/engine.h"
 #include "model/settings.h"
 #include "base/text.h"

@@ -6,7 +6,7 @@
 
 #include "judge/calibration.h"
 #include "base/cleanup.h"
-#include "session/core_internal.h"
+#include "session/core.h"
 #include "model/settings.h"
 #include "judge/unit_facts.h"
 

@@ -5,7 +5,7 @@
 #include "commands/handlers.h"
 
 #include "base/cleanup.h"
-#include "session/core_internal.h"
+#include "session/core.h"
 #include "base/file.h"
 #include "task/builtin_dirs.h"
 #include "base/text.h"

@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "config/configuration.h"
 #include "conformance/conformance.h"
-#include "session/core_internal.h"
+#include "session/core.h"
 #include "plugin/loader.h"
 #include "config/option_table.h"
 #include "base/text.h"

@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "task/competition.h"
-#include "session/core_internal.h"
+#include "session/core.h"
 #include "base/file.h"
 #include "commands/device_probe.h"
 #include "task/builtin_dirs.h"

@@ -11,7 +11,7 @@
 #include "commands/handlers.h"
 
 #include "base/cleanup.h"
-#include "session/core_internal.h"
+#include "session/core.h"
 #include "base/file.h"
 #include "judge/redact.h"
 #include "task/task.h"

@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "config/configuration.h"
-#include "session/core_internal.h"
+#include "session/core.h"
 #include "base/file.h"
 #include "base/installed.h"
 #include "task/builtin_dirs.h"

@@ -11,7 +11,7 @@
 #include "commands/device_probe.h"
 
 #include "base/cleanup.h"
-#include "session/core_internal.h"
+#include "session/core.h"
 #include "judge/plan.h"
 #include "judge/unit_facts.h"
 #include "judge/step_verdict.h"

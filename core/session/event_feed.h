@@ -8,8 +8,8 @@
  * hand-over and the cursor's commit hands that page over again: a frontend that must not act twice keeps the number
  * with its own state.
  */
-#ifndef KETTLE_FEED_H
-#define KETTLE_FEED_H
+#ifndef KETTLE_EVENT_FEED_H
+#define KETTLE_EVENT_FEED_H
 
 #include <kettle/error.h>
 
