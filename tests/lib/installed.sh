@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # What `make installcheck` looks at: the installed programs find their parts, and the installed files name them.
-# Variables: bindir, plugindir, tasksdir, pkgconfigdir, unit, profile; plugins: those that were built.
+# Variables: top_srcdir, bindir, plugindir, tasksdir, pkgconfigdir, unit, profile; plugins: those that were built.
 set -eu
 fail() { echo "installcheck: $*" >&2; exit 1; }
 scratch=$(mktemp -d)
@@ -26,6 +26,13 @@ fi
 case " $plugins " in
 *" cli "*)
 	[ "$("$bindir/kettle" plugin list --json | grep -c '"file"')" -gt 0 ] || fail "kettle finds no plugins"
+	# The page on plugins, built from what is installed.
+	case " $plugins " in
+	*" local "*)
+		pkgconfigdir=$pkgconfigdir top_srcdir=$top_srcdir sh "$top_srcdir/tests/plugins/docs.test" "${bindir%/bin}" >"$scratch/page"
+		! grep -A 40 '^not ok' "$scratch/page" || fail "what docs/plugins.md prints does not work"
+		;;
+	esac
 	case " $plugins " in
 	*" cpp "*) "$bindir/kettle" task check "$tasksdir/vectoradd_cpp" "$tasksdir/matmul_cpp" || fail "the installed tasks are not right" ;;
 	esac

@@ -70,7 +70,7 @@ numpy_board() {
 		python 'import re, sys; assert set(re.findall(r"\"warm\": (\w+)", open("shown.json").read())) == {sys.argv[1]}' "$1"
 }
 plugin() {
-	gcc -std=gnu11 -shared -fPIC -fvisibility=hidden -Wl,-z,defs -o fortran.so "$files/fortran.c" -I"$folder/include" -L"$folder/lib" -ljansson &&
+	gcc -std=gnu11 -shared -fPIC -fvisibility=hidden -Wl,-z,defs -o fortran.so "$files/fortran.c" -I"$folder/include" -L"$folder/lib" -lkettle-language -ljansson &&
 		kettle plugin test ./fortran.so
 }
 # level LEVEL: what the machine offers.
