@@ -25,7 +25,7 @@ next_name(const char **at, const char **ret_name)
 }
 
 char *
-installed_way(const char *from, const char *to)
+installed_relative_path(const char *from, const char *to)
 {
 	AUTO_BUF struct buf way = {0};
 	const char *one, *other, *rest = to;
@@ -57,7 +57,7 @@ char *
 installed_path(const char *in_build, const char *configured)
 {
 	AUTO_FREE char *program = path_program_dir();
-	AUTO_FREE char *way = installed_is_build() ? NULL : installed_way(KETTLE_BIN_DIR, configured);
+	AUTO_FREE char *way = installed_is_build() ? NULL : installed_relative_path(KETTLE_BIN_DIR, configured);
 	const char *found = way ? way : in_build;
 	AUTO_FREE char *near = program && found ? path_join(program, found) : NULL;
 	char *real = near ? realpath(near, NULL) : NULL;

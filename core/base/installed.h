@@ -27,6 +27,6 @@ bool installed_is_build(void);
  * The path that leads from one absolute folder to another place (`../lib/x` from `/usr/bin` to `/usr/lib/x`), by their
  * names alone. New string; NULL: no memory.
  */
-char *installed_way(const char *from, const char *to);
+char *installed_relative_path(const char *from, const char *to);
 
 #endif

@@ -148,7 +148,7 @@ static int
 device_list_learn(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct unit_facts_update *update = arg;
-	return settings_unit_learn(
+	return settings_unit_store_facts(
 		db, json_string_value(update->device), json_string_value(update->unit), update->facts, false, err);
 }
 

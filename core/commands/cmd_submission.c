@@ -444,7 +444,7 @@ remove_submission(struct db *db, const json_t *row, struct kettle_error *err)
 	int64_t id = id_of(row, "id");
 	int code = blobs_note_submission(db, id, err);
 	if (code == 0)
-		code = rate_limit_keep(db, id, err);
+		code = rate_limit_record_deleted(db, id, err);
 	if (code == 0)
 		code = db_exec(db, err, "DELETE FROM jobs WHERE submission = ?", "i", id);
 	if (code == 0)

@@ -40,11 +40,11 @@ static const struct {
 	{"it exports kettle_plugin and nothing else", conformance_symbols},
 	{"it says what it is", conformance_facts},
 	{"its options are explained; wrong and unknown ones are refused", conformance_options},
-	{"destroy takes NULL and what was never configured", conformance_unborn},
+	{"destroy takes NULL and what was never configured", conformance_create_only},
 	{"it lives three times: create, configure, start, stop, destroy", conformance_life},
-	{"two instances run at once", conformance_two},
+	{"two instances run at once", conformance_two_instances},
 	{"it leaves no descriptor, thread, child or timer behind", conformance_leaks},
-	{"a language's names are sane", conformance_words},
+	{"a language's names are sane", conformance_texts},
 	{"a language plans each of its skeletons", conformance_skeletons},
 };
 

@@ -23,11 +23,11 @@ typedef int (*conformance_check)(struct subject *subject, struct kettle_error *e
 int conformance_symbols(struct subject *subject, struct kettle_error *err);
 int conformance_facts(struct subject *subject, struct kettle_error *err);
 int conformance_options(struct subject *subject, struct kettle_error *err);
-int conformance_unborn(struct subject *subject, struct kettle_error *err);
+int conformance_create_only(struct subject *subject, struct kettle_error *err);
 int conformance_life(struct subject *subject, struct kettle_error *err);
-int conformance_two(struct subject *subject, struct kettle_error *err);
+int conformance_two_instances(struct subject *subject, struct kettle_error *err);
 int conformance_leaks(struct subject *subject, struct kettle_error *err);
-int conformance_words(struct subject *subject, struct kettle_error *err);
+int conformance_texts(struct subject *subject, struct kettle_error *err);
 int conformance_skeletons(struct subject *subject, struct kettle_error *err);
 
 #endif

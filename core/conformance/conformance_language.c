@@ -50,7 +50,7 @@ check_words(const char *const *words, const char *what, bool dot, struct kettle_
 }
 
 int
-conformance_words(struct subject *subject, struct kettle_error *err)
+conformance_texts(struct subject *subject, struct kettle_error *err)
 {
 	int rc = skip_unless_language(subject, err);
 	if (rc)

@@ -109,7 +109,7 @@ conformance_options(struct subject *subject, struct kettle_error *err)
 }
 
 int
-conformance_unborn(struct subject *subject, struct kettle_error *err)
+conformance_create_only(struct subject *subject, struct kettle_error *err)
 {
 	const struct kettle_plugin *plugin = &subject->loaded->plugin;
 	struct kettle_fake *fake = NULL;
@@ -201,7 +201,7 @@ conformance_life(struct subject *subject, struct kettle_error *err)
 }
 
 int
-conformance_two(struct subject *subject, struct kettle_error *err)
+conformance_two_instances(struct subject *subject, struct kettle_error *err)
 {
 	struct kettle_fake *one = NULL, *other = NULL;
 	struct instance first, second;

@@ -213,7 +213,7 @@ submit(struct engine_job *job, const json_t *material)
 	/* A runner may complete the job before it returns; what it returns then does not matter any more. */
 	if (status < 0 && job->state == JOB_ACTIVE) {
 		inflight_remove(job->engine->setup.inflight, &job->inflight);
-		attempt_end_lose(job, err.message, true);
+		attempt_end_retry(job, err.message, true);
 		return;
 	}
 	failpoint("engine.submitted");
@@ -251,7 +251,7 @@ static void
 not_started(struct engine_job *job, const struct kettle_error *err)
 {
 	if (!job_write_may_pass(err)) {
-		attempt_end_forget(job);
+		attempt_end_drop(job);
 		return;
 	}
 	log_write(KETTLE_LOG_ERROR, "engine", "job %lld could not be started, which is tried again: %s", (long long)job->id,
@@ -267,11 +267,11 @@ attempt_go_on(void *arg, const char *late)
 	struct job_write *op = arg;
 	struct engine_job *job = op->job;
 	if (job->stop == STOP_CANCEL)
-		attempt_end_forget(job);
+		attempt_end_drop(job);
 	else if (job->engine->stopping)
 		attempt_end_requeue(job, true, "handed back when the engine stopped");
 	else if (late)
-		attempt_end_lose(job, late, true);
+		attempt_end_retry(job, late, true);
 	else
 		submit(job, op->material);
 	job_write_free(op);
@@ -284,7 +284,7 @@ on_started(void *arg, const struct kettle_error *err)
 	struct engine_job *job = op->job;
 	failpoint("engine.started");
 	if (err || job->stop == STOP_CANCEL) {
-		err ? not_started(job, err) : attempt_end_forget(job);
+		err ? not_started(job, err) : attempt_end_drop(job);
 		job_write_free(op);
 		return;
 	}

@@ -37,7 +37,7 @@ leave_unit(struct engine_job *job)
 }
 
 void
-attempt_end_forget(struct engine_job *job)
+attempt_end_drop(struct engine_job *job)
 {
 	leave_unit(job);
 	engine_job_forget(job);
@@ -66,7 +66,7 @@ static void
 on_requeued(void *arg, const struct kettle_error *err)
 {
 	struct job_write *op = arg;
-	if (job_write_keep(op, err))
+	if (job_write_defer(op, err))
 		return;
 	if (err && err->code != KETTLE_ECONFLICT)
 		log_write(
@@ -74,7 +74,7 @@ on_requeued(void *arg, const struct kettle_error *err)
 	if (!err && op->queued)
 		attempt_end_queue(op->job);
 	else
-		attempt_end_forget(op->job);
+		attempt_end_drop(op->job);
 	job_write_free(op);
 }
 
@@ -91,7 +91,7 @@ attempt_end_requeue(struct engine_job *job, bool uncounted, const char *reason)
 }
 
 void
-attempt_end_lose(struct engine_job *job, const char *why, bool proven)
+attempt_end_retry(struct engine_job *job, const char *why, bool proven)
 {
 	engine_unit_lost(job->engine, job->unit, why, proven);
 	attempt_end_requeue(job, false, why);
@@ -144,7 +144,7 @@ static void
 on_finished(void *arg, const struct kettle_error *err)
 {
 	struct job_write *op = arg;
-	if (job_write_keep(op, err))
+	if (job_write_defer(op, err))
 		return;
 	if (err && err->code == KETTLE_ECONFLICT)
 		log_write(KETTLE_LOG_INFO, "engine", "job %lld: a late outcome of attempt %lld is dropped", (long long)op->id,
@@ -158,7 +158,7 @@ on_finished(void *arg, const struct kettle_error *err)
 	if (err && err->code == KETTLE_EINVAL && !op->refused)
 		attempt_finish(op->job, error_verdict(err->message), true);
 	else
-		attempt_end_forget(op->job);
+		attempt_end_drop(op->job);
 	job_write_free(op);
 }
 
@@ -288,7 +288,7 @@ interpret(struct engine_job *job, const json_t *completion)
 	}
 	if (json_is_true(json_object_get(verdict, "retry"))) {
 		const char *why = json_string_value(json_object_get(verdict, "error"));
-		attempt_end_lose(job, why ? why : "the machine could not run it", is_proven(job, completion));
+		attempt_end_retry(job, why ? why : "the machine could not run it", is_proven(job, completion));
 		json_decref(verdict);
 		return;
 	}
@@ -309,7 +309,7 @@ attempt_end_complete(struct engine_job *job, const json_t *completion)
 	if (disabled)
 		engine_unit_disable(job->unit, disabled);
 	if (job->stop == STOP_CANCEL) {
-		attempt_end_forget(job);
+		attempt_end_drop(job);
 	} else if (status && strcmp(status, "done") == 0) {
 		interpret(job, completion);
 	} else if (job->stop == STOP_HAND_BACK) {
@@ -317,6 +317,6 @@ attempt_end_complete(struct engine_job *job, const json_t *completion)
 	} else {
 		if (!why)
 			why = job->stop == STOP_DEADLINE ? "the runner did not finish in time" : "the runner gave no reason";
-		attempt_end_lose(job, why, true);
+		attempt_end_retry(job, why, true);
 	}
 }

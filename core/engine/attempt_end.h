@@ -8,13 +8,13 @@
 /* Each of these takes the job from its unit, at once or when the database has it; the job may be gone afterwards. */
 
 /* Nobody waits for it any more, or the next engine will find it. */
-void attempt_end_forget(struct engine_job *job);
+void attempt_end_drop(struct engine_job *job);
 /* Back to its queue here, where it is queued in the database. */
 void attempt_end_queue(struct engine_job *job);
 /* Back to the queue, or to the verdict "the runner failed" when the attempts are used up. uncounted: this one does not count. */
 void attempt_end_requeue(struct engine_job *job, bool uncounted, const char *reason);
 /* The machine's fault: the unit rests a little, and the job is tried again. `proven` as in engine_unit_lost. */
-void attempt_end_lose(struct engine_job *job, const char *why, bool proven);
+void attempt_end_retry(struct engine_job *job, const char *why, bool proven);
 /* A verdict without any outcome: this sentence. */
 void attempt_end_refuse(struct engine_job *job, const char *sentence);
 /* The runner's one completion. */

@@ -265,7 +265,7 @@ engine_devices(const struct engine *engine)
 		}
 		(void)json_array_append_new(
 			list, json_pack("{s:s, s:I, s:o*, s:o}", "name", device->name, "queued", (json_int_t)waiting, "waits",
-					  waiting ? multi_device_trouble(device) : NULL, "units", units));
+					  waiting ? multi_device_shortage(device) : NULL, "units", units));
 	}
 	return list;
 }

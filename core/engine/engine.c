@@ -72,7 +72,7 @@ check_time(struct engine_job *job)
 	if (job->state == JOB_ACTIVE && job->deadline_ms && now >= job->deadline_ms)
 		engine_job_overdue(job);
 	else if (job->again && (now >= job->again_at_ms || job->engine->stopping))
-		engine_job_again(job);
+		engine_job_retry_writes(job);
 }
 
 static void engine_load_jobs(struct engine *engine, store_done done, void *arg);
@@ -305,7 +305,7 @@ engine_queue_position(const struct engine *engine, int64_t id)
 		return json_pack("{s:s, s:s}", "device", job->device->name, "waits", job->waits);
 	return json_pack("{s:I, s:I, s:s, s:o*}", "place", (json_int_t)fair_queue_position(job->device->queue, &job->item),
 		"length", (json_int_t)fair_queue_length(job->device->queue), "device", job->device->name, "waits",
-		multi_device_trouble(job->device));
+		multi_device_shortage(job->device));
 }
 
 void

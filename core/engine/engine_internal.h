@@ -154,7 +154,7 @@ void engine_job_overdue(struct engine_job *job);
 
 /* engine_op.c */
 /* Once more what the database could not take. */
-void engine_job_again(struct engine_job *job);
+void engine_job_retry_writes(struct engine_job *job);
 
 /* engine_places.c: jobs that need several devices at once */
 /*
@@ -169,7 +169,7 @@ void multi_device_release(struct device *device);
 /* How many of the device's jobs are held. */
 size_t multi_device_held(const struct device *device);
 /* Why the device serves nobody now, or not the first of those that are held. New string, NULL: it does. */
-json_t *multi_device_trouble(const struct device *device);
+json_t *multi_device_shortage(const struct device *device);
 /* It begins to be, or ends being, in run steps. */
 void multi_device_run(struct engine_job *job, bool runs);
 /* The section of its unit for the runner, with the others under `more`. New reference; NULL: no memory. */

@@ -47,7 +47,7 @@ job_write_may_pass(const struct kettle_error *err)
 }
 
 bool
-job_write_keep(struct job_write *op, const struct kettle_error *err)
+job_write_defer(struct job_write *op, const struct kettle_error *err)
 {
 	struct engine_job *job = op->job;
 	if (!job_write_may_pass(err) || job->engine->stopping)
@@ -60,7 +60,7 @@ job_write_keep(struct job_write *op, const struct kettle_error *err)
 }
 
 void
-engine_job_again(struct engine_job *job)
+engine_job_retry_writes(struct engine_job *job)
 {
 	struct job_write *op = STEAL(job->again);
 	job_write_write(op, op->run, op->done);

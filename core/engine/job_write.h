@@ -26,14 +26,14 @@ struct job_write {
 /* Of this job and its attempt. */
 struct job_write *job_write_new(struct engine_job *job);
 void job_write_free(struct job_write *op);
-/* In a transaction of its own; done gets the op, and frees it unless job_write_keep took it. */
+/* In a transaction of its own; done gets the op, and frees it unless job_write_defer took it. */
 void job_write_write(struct job_write *op, store_op run, store_done done);
 /* Whether the database may take it at another time: it could not, and not because of what it was told. NULL: it could. */
 bool job_write_may_pass(const struct kettle_error *err);
 /*
- * A full disk may become free: what was not stored for such a reason is kept, and is tried again (engine_job_again). An
+ * A full disk may become free: what was not stored for such a reason is kept, and is tried again (engine_job_retry_writes). An
  * engine that stops leaves the job to the next one. False: it is not kept.
  */
-bool job_write_keep(struct job_write *op, const struct kettle_error *err);
+bool job_write_defer(struct job_write *op, const struct kettle_error *err);
 
 #endif

@@ -190,7 +190,7 @@ multi_device_held(const struct device *device)
 }
 
 json_t *
-multi_device_trouble(const struct device *device)
+multi_device_shortage(const struct device *device)
 {
 	const struct unit *disabled = NULL;
 	if (device->held)

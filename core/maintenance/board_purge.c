@@ -33,7 +33,7 @@ purge_finish(struct board_purge *purge)
 	struct maintenance *m = purge->m;
 	m->purge = NULL;
 	if (purge->removed && m->store && !m->closing)
-		spool_sweep_poke(m);
+		spool_sweep_wake(m);
 	if (purge->done)
 		purge->done(purge->arg);
 	free(purge);
@@ -83,7 +83,7 @@ purge_next(struct board_purge *purge)
 }
 
 void
-board_purge_poke(struct maintenance *m)
+board_purge_wake(struct maintenance *m)
 {
 	if (m->purge) {
 		m->purge->again = true;
@@ -108,7 +108,7 @@ board_purge_wait(struct maintenance *m, void (*done)(void *arg), void *arg)
 }
 
 void
-board_purge_hurry(struct maintenance *m)
+board_purge_stop_waiting(struct maintenance *m)
 {
 	if (m->purge)
 		m->purge->hurry = true;

@@ -189,7 +189,7 @@ on_day(void *arg)
 }
 
 void
-garbage_collector_serve(struct maintenance *m)
+garbage_collector_start(struct maintenance *m)
 {
 	struct kettle_error err = {0};
 	if (loop_timer_start(m->io, GC_FIRST_MS, GC_EVERY_MS, on_day, m, &m->gc_timer, &err) < 0)

@@ -52,20 +52,20 @@ struct maintenance {
  */
 void garbage_collector_run(struct maintenance *maintenance, kettle_answer answer, void *arg);
 /* Once a day from now on, until garbage_collector_stop. */
-void garbage_collector_serve(struct maintenance *maintenance);
+void garbage_collector_start(struct maintenance *maintenance);
 void garbage_collector_stop(struct maintenance *maintenance);
 
 /* ---- board_purge.c ---- */
 
 /* Removes what is left of hidden leaderboards, with other writes between the parts; nothing where it is being done. */
-void board_purge_poke(struct maintenance *maintenance);
+void board_purge_wake(struct maintenance *maintenance);
 /*
  * done(arg) once nothing is left to remove, perhaps at once; for a process that ends: a server leaves the rest to the
  * next owner, and so does a purge that was told to hurry.
  */
 void board_purge_wait(struct maintenance *maintenance, void (*done)(void *arg), void *arg);
 /* board_purge_wait waits no longer. */
-void board_purge_hurry(struct maintenance *maintenance);
+void board_purge_stop_waiting(struct maintenance *maintenance);
 
 /* ---- spool_sweep.c ---- */
 
@@ -75,7 +75,7 @@ typedef void (*spool_sweep_done)(void *arg, const struct kettle_error *err, int6
 /* Lists in the pool, checks with the database, removes in the pool; done once, on the loop. */
 void spool_sweep_start(struct maintenance *maintenance, spool_sweep_done done, void *arg);
 /* The same after something was deleted: one at a time, and once more for what was deleted meanwhile. */
-void spool_sweep_poke(struct maintenance *maintenance);
+void spool_sweep_wake(struct maintenance *maintenance);
 /* idle(arg) once neither a sweep nor a gc is under way, perhaps at once. */
 void maintenance_wait(struct maintenance *maintenance, void (*idle)(void *arg), void *arg);
 /* A sweep or a gc is over. */

@@ -100,13 +100,13 @@ on_poked(void *arg, const struct kettle_error *err, int64_t folders, int64_t byt
 	bool again = m->sweep_again;
 	m->sweep_again = false;
 	if (again && !m->closing)
-		spool_sweep_poke(m);
+		spool_sweep_wake(m);
 	else
 		maintenance_ended(m);
 }
 
 void
-spool_sweep_poke(struct maintenance *m)
+spool_sweep_wake(struct maintenance *m)
 {
 	m->sweep_again = m->sweeping;
 	if (m->sweeping)

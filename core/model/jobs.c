@@ -429,7 +429,7 @@ jobs_learn(struct db *db, const struct job *job, const json_t *system, struct ke
 	int code =
 		json_is_object(system) ? db_object(db, &row, err, "SELECT unit FROM jobs WHERE id = ?", "i", job->id) : 0;
 	const char *unit = json_string_value(json_object_get(row, "unit"));
-	return code == 0 && unit ? settings_unit_learn(db, job->device, unit, facts, true, err) : code;
+	return code == 0 && unit ? settings_unit_store_facts(db, job->device, unit, facts, true, err) : code;
 }
 
 int

@@ -105,7 +105,7 @@ rate_limit_check(struct db *db, const struct board *board, int64_t user, const c
 }
 
 int
-rate_limit_keep(struct db *db, int64_t submission, struct kettle_error *err)
+rate_limit_record_deleted(struct db *db, int64_t submission, struct kettle_error *err)
 {
 	int code = db_exec(db, err,
 		"DELETE FROM rate_spent WHERE at <= ?1 AND (leaderboard, user) = (SELECT leaderboard, user "

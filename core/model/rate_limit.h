@@ -16,6 +16,6 @@
 int rate_limit_check(struct db *db, const struct board *board, int64_t user, const char *mode, const json_t *devices,
 	struct kettle_error *err);
 /* Before a submission is deleted: what it used stays used. */
-int rate_limit_keep(struct db *db, int64_t submission, struct kettle_error *err);
+int rate_limit_record_deleted(struct db *db, int64_t submission, struct kettle_error *err);
 
 #endif

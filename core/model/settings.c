@@ -143,7 +143,7 @@ add_settings_part(json_t *known, const json_t *part)
 }
 
 int
-settings_unit_learn(
+settings_unit_store_facts(
 	struct db *db, const char *device, const char *unit, const json_t *facts, bool partly, struct kettle_error *err)
 {
 	AUTO_JSON json_t *row = NULL;

@@ -38,7 +38,7 @@ int settings_unit_calibrate(
  * What the machine of a unit says of itself, such as "tools" and "packages", in place of what it said before. partly:
  * of its tools and packages only some are named, and the others stay. Written only where it differs.
  */
-int settings_unit_learn(
+int settings_unit_store_facts(
 	struct db *db, const char *device, const char *unit, const json_t *facts, bool partly, struct kettle_error *err);
 
 #endif

@@ -57,14 +57,14 @@ explain(struct profile *profile, const char *path)
 		log = strdup("");
 	const char *error = log && !strstr(log, "ERR_NVGPUCTRPERM") ? find_error(log) : NULL;
 	if (log && strstr(log, "ERR_NVGPUCTRPERM"))
-		profile_trouble(profile,
+		profile_set_problem(profile,
 			"Nsight Compute may not read the counters of this machine's GPU (ERR_NVGPUCTRPERM): its owner writes "
 			"`options "
 			"nvidia NVreg_RestrictProfilingToAdminUsers=0` into a file in /etc/modprobe.d and loads the driver anew.");
 	else if (error)
-		profile_trouble(profile, "Nsight Compute made no report: %.*s", MAX_SHOWN, error);
+		profile_set_problem(profile, "Nsight Compute made no report: %.*s", MAX_SHOWN, error);
 	else if (profile->status == 0) /* else it is the program that says why */
-		profile_trouble(profile,
+		profile_set_problem(profile,
 			"Nsight Compute made no report: it saw no launch of a kernel in the NVTX range `custom_kernel`, which the "
 			"harness opens around the call.");
 }
@@ -117,7 +117,7 @@ add_details(struct profile *profile)
 	if (rc == 0)
 		rc = details_text(page.text.data ? page.text.data : (char[]){""}, page.text.len, &profile->report, &err);
 	if (rc != 0)
-		profile_trouble(profile, "The report of Nsight Compute could not be read: %s", err.message);
+		profile_set_problem(profile, "The report of Nsight Compute could not be read: %s", err.message);
 	buf_free(&page.text);
 }
 
@@ -128,9 +128,10 @@ ncu_profile(struct profile *profile, struct kettle_error *err)
 	if (!log)
 		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a profile.");
 	if (!profile->tool) {
-		profile_trouble(profile, "This machine has no Nsight Compute (`ncu`), so there is no report of the kernels: "
-								 "install it there (it comes "
-								 "with the CUDA toolkit), or name it in exec.yml's `tools`.");
+		profile_set_problem(profile,
+			"This machine has no Nsight Compute (`ncu`), so there is no report of the kernels: "
+			"install it there (it comes "
+			"with the CUDA toolkit), or name it in exec.yml's `tools`.");
 		return profile_plain(profile, err);
 	}
 	int rc = ncu_record(profile, log, err);
@@ -143,7 +144,7 @@ ncu_profile(struct profile *profile, struct kettle_error *err)
 	bool there = access(REPORT_FILE, F_OK) == 0;
 	(void)unlink(REPORT_FILE);
 	if (there)
-		profile_trouble(profile, "What Nsight Compute left is no report, and is not kept.");
+		profile_set_problem(profile, "What Nsight Compute left is no report, and is not kept.");
 	else
 		explain(profile, log);
 	return 0;

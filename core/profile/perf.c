@@ -68,7 +68,7 @@ is_usable(struct profile *profile)
 {
 	char paranoid[16];
 	if (!profile->tool) {
-		profile_trouble(profile,
+		profile_set_problem(profile,
 			"This machine has no `perf`, so there are neither counters nor a flame graph: install it there (Debian: "
 			"the package linux-perf), or name it in exec.yml's `tools`.");
 		return false;
@@ -78,13 +78,13 @@ is_usable(struct profile *profile)
 		return true;
 	read_paranoid(paranoid);
 	if (error == EACCES || error == EPERM)
-		profile_trouble(profile,
+		profile_set_problem(profile,
 			"perf may not be used on this machine (kernel.perf_event_paranoid is %s, 2 allows it): its owner says "
 			"`sysctl "
 			"kernel.perf_event_paranoid=2`, and in a container allows the system call perf_event_open.",
 			paranoid[0] ? paranoid : "not to be read");
 	else
-		profile_trouble(profile,
+		profile_set_problem(profile,
 			"perf cannot be used on this machine: its kernel, or the container that it is in, has no perf_event_open "
 			"(%s).",
 			strerror(error));
@@ -132,7 +132,7 @@ add_counters(struct profile *profile, const char *counted)
 	(void)buf_adds(&profile->report, "perf stat\n");
 	if (file_read(counted, MAX_COUNTED, &text, &size, &err) < 0 ||
 		counters_text(text, size, &profile->report, &err) < 0)
-		profile_trouble(profile, "There are no counters: %s", err.message);
+		profile_set_problem(profile, "There are no counters: %s", err.message);
 }
 
 /* The C++ library reads its own names, where the machine has it. A pointer to a function is copied as dlsym gave it. */
@@ -200,9 +200,9 @@ add_samples(struct profile *profile, const char *recorded)
 	struct kettle_error err = {0};
 	struct perf_reader reader = {.lines = {.max = STACKS_MAX_LINE}};
 	if (read_samples(profile, recorded, &reader, &err) < 0)
-		profile_trouble(profile, "There is no flame graph: %s", err.message);
+		profile_set_problem(profile, "There is no flame graph: %s", err.message);
 	else if (draw(profile, &reader.stacks) != 0)
-		profile_trouble(profile, "There is no flame graph: there is not enough memory for it.");
+		profile_set_problem(profile, "There is no flame graph: there is not enough memory for it.");
 	line_free(&reader.lines);
 	stacks_free(&reader.stacks);
 }

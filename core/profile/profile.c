@@ -17,7 +17,7 @@
 #define LINE_MAX_SHOWN 300
 
 void
-profile_trouble(struct profile *profile, const char *format, ...)
+profile_set_problem(struct profile *profile, const char *format, ...)
 {
 	char sentence[TROUBLE_MAX];
 	va_list args;
@@ -66,7 +66,7 @@ profile_under(struct profile *profile, struct child *child, const char *name, st
 	if (rc != 0 || child->started)
 		return rc;
 	const char *line = last_line(child->tail);
-	profile_trouble(
+	profile_set_problem(
 		profile, "%s did not start the program: %.*s", name, LINE_MAX_SHOWN, *line ? line : "it did not say why.");
 	return profile_plain(profile, err);
 }
@@ -77,5 +77,5 @@ profile_leave(struct profile *profile, const char *name, const struct buf *conte
 	struct kettle_error err = {0};
 	AUTO_FREE char *path = path_join(PROFILE_OUT, name);
 	if (!path || file_write(path, contents->data ? contents->data : "", contents->len, 0644, &err) < 0)
-		profile_trouble(profile, "`%s` could not be kept: %s", name, path ? err.message : "there is no memory.");
+		profile_set_problem(profile, "`%s` could not be kept: %s", name, path ? err.message : "there is no memory.");
 }

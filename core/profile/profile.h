@@ -25,7 +25,7 @@ struct profile {
 typedef int (*profile_fn)(struct profile *profile, struct kettle_error *err);
 
 /* A sentence about the machine; the first one stays. */
-void profile_trouble(struct profile *profile, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void profile_set_problem(struct profile *profile, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Runs the harness as it is. */
 int profile_plain(struct profile *profile, struct kettle_error *err);
 /*

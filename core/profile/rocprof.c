@@ -43,9 +43,9 @@ take_trace(struct rocprof_output *found, const char *path)
 	if (found->trace < 0)
 		found->trace = open(PROFILE_OUT "/" TRACE, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
 	if (found->trace < 0)
-		profile_trouble(found->profile, "The trace could not be kept.");
+		profile_set_problem(found->profile, "The trace could not be kept.");
 	else if (traces_add(path, found->trace, &found->used, &err) < 0)
-		profile_trouble(found->profile, "Not every trace is kept: %s", err.message);
+		profile_set_problem(found->profile, "Not every trace is kept: %s", err.message);
 }
 
 static void
@@ -58,7 +58,7 @@ take_table(struct rocprof_output *found, const char *path)
 	if (rc == 0)
 		rc = kernels_add(&found->kernels, text, size, &err);
 	if (rc < 0)
-		profile_trouble(found->profile, "%s", err.message);
+		profile_set_problem(found->profile, "%s", err.message);
 	else
 		found->tables++;
 }
@@ -105,9 +105,9 @@ read_traces(struct profile *profile, const char *folder)
 	if (found.used == 0)
 		(void)unlink(PROFILE_OUT "/" TRACE);
 	if (found.kernels.count > 0 && kernels_text(&found.kernels, &profile->report) != 0)
-		profile_trouble(profile, "There is not enough memory for the report.");
+		profile_set_problem(profile, "There is not enough memory for the report.");
 	else if (profile->status == 0 && found.kernels.count == 0) /* else it is the program that says why */
-		profile_trouble(profile, "%s",
+		profile_set_problem(profile, "%s",
 			found.tables > 0 || found.used > 0
 				? "rocprofv3 saw no launch of a kernel."
 				: "rocprofv3 left no trace: it saw no launch of a kernel, or could not write one.");
@@ -121,9 +121,9 @@ rocprof_profile(struct profile *profile, struct kettle_error *err)
 	if (!folder)
 		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a profile.");
 	if (!profile->tool) {
-		profile_trouble(profile, "This machine has no `rocprofv3`, so there is no trace of the kernels: install it "
-								 "there (it comes with ROCm, "
-								 "from 6.2 on), or name it in exec.yml's `tools`.");
+		profile_set_problem(profile, "This machine has no `rocprofv3`, so there is no trace of the kernels: install it "
+									 "there (it comes with ROCm, "
+									 "from 6.2 on), or name it in exec.yml's `tools`.");
 		return profile_plain(profile, err);
 	}
 	int rc = rocprof_record(profile, folder, err);

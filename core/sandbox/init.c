@@ -342,7 +342,7 @@ init_watch(struct init *self)
 		}
 		if (wait_ms < 0 || self->payload_ended)
 			continue;
-		enum sandbox_limit limit = sandbox_watch_look(plan, self->proc, &wait_ms);
+		enum sandbox_limit limit = sandbox_watch_check(plan, self->proc, &wait_ms);
 		if (limit != SANDBOX_LIMIT_NONE) {
 			set_limit(self, limit);
 			return;

@@ -105,7 +105,7 @@ sandbox_machine_protections(const struct sandbox_machine *machine)
 }
 
 void
-sandbox_machine_forgo(struct sandbox_machine *machine, unsigned protections)
+sandbox_machine_disable(struct sandbox_machine *machine, unsigned protections)
 {
 	machine->protections &= ~protections;
 	machine->spare.last.protections &= ~protections;
@@ -333,7 +333,7 @@ sandbox_begin(struct sandbox_machine *machine, const struct sandbox_config *conf
 	atomic_store(&sandbox->child.plan->wanted, true);
 	rc = complete_plan(machine, config, &sandbox->child, err);
 	if (!rc)
-		rc = sandbox_spawn_go(&sandbox->child, config->fds, config->keep, err);
+		rc = sandbox_spawn_release(&sandbox->child, config->fds, config->keep, err);
 	if (rc)
 		sandbox_free(sandbox);
 	else

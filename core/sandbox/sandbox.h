@@ -72,7 +72,7 @@ int sandbox_machine_new(const char *cgroup, struct sandbox_machine **ret_machine
 /* What it offers, cgroups included: bit set of enum sandbox_protection. */
 unsigned sandbox_machine_protections(const struct sandbox_machine *machine);
 /* Does without some of them from now on: for tests, and for a machine where one that works does harm. */
-void sandbox_machine_forgo(struct sandbox_machine *machine, unsigned protections);
+void sandbox_machine_disable(struct sandbox_machine *machine, unsigned protections);
 /*
  * Prepares a spare if there is none, so that the next sandbox_start is short (about 1 ms here; the rest, up to 15 ms
  * where cgroups are v1, goes on in the spare itself). A good moment is right after a start, or when nothing is being

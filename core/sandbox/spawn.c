@@ -225,7 +225,8 @@ sandbox_spawn_child(const struct sandbox_spawn *how, struct sandbox_child *ret_c
 }
 
 int
-sandbox_spawn_go(struct sandbox_child *child, const struct sandbox_fd *fds, const int *keep, struct kettle_error *err)
+sandbox_spawn_release(
+	struct sandbox_child *child, const struct sandbox_fd *fds, const int *keep, struct kettle_error *err)
 {
 	const struct sandbox_plan *plan = child->plan;
 	size_t count = plan->fds_count + plan->keep_count;

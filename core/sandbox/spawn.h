@@ -29,7 +29,7 @@ struct sandbox_spawn {
 /* Makes an init that waits for its plan. The caller ends it with sandbox_spawn_end. */
 int sandbox_spawn_child(const struct sandbox_spawn *how, struct sandbox_child *ret_child, struct kettle_error *err);
 /* The plan is complete: sends the descriptors (fds, then keep) and lets it go on. */
-int sandbox_spawn_go(
+int sandbox_spawn_release(
 	struct sandbox_child *child, const struct sandbox_fd *fds, const int *keep, struct kettle_error *err);
 /* Waits for the end of an init that is ending. `ret_usage` as wait4 gives it. Returns its wait status. */
 int sandbox_spawn_reap(struct sandbox_child *child, struct rusage *ret_usage);

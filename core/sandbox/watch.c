@@ -255,7 +255,7 @@ sandbox_watch_needed(const struct sandbox_plan *plan)
 }
 
 enum sandbox_limit
-sandbox_watch_look(struct sandbox_plan *plan, int proc, int *ret_wait_ms)
+sandbox_watch_check(struct sandbox_plan *plan, int proc, int *ret_wait_ms)
 {
 	bool namespaces = plan->protections & SANDBOX_PID;
 	uint64_t cpu = 0, memory = 0;

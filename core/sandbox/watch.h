@@ -13,7 +13,7 @@ bool sandbox_watch_needed(const struct sandbox_plan *plan);
  * Looks: updates cpu_ns and memory_peak of the result and returns the limit that was reached, or NONE. `proc` is a
  * /proc that hides nothing. *ret_wait_ms: when to look again, -1: not needed.
  */
-enum sandbox_limit sandbox_watch_look(struct sandbox_plan *plan, int proc, int *ret_wait_ms);
+enum sandbox_limit sandbox_watch_check(struct sandbox_plan *plan, int proc, int *ret_wait_ms);
 /* Kills everything below init once; call it until there are no children. */
 void sandbox_watch_kill(const struct sandbox_plan *plan, int proc);
 

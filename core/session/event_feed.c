@@ -141,12 +141,12 @@ event_feed_start(struct core *core, struct event_feed **ret_feed, struct kettle_
 		(void)snprintf(reader->consumer, sizeof(reader->consumer), "plugin:%s", core->plugins[i].plugin->name);
 	}
 	*ret_feed = feed;
-	event_feed_poke(feed);
+	event_feed_wake(feed);
 	return 0;
 }
 
 void
-event_feed_poke(struct event_feed *feed)
+event_feed_wake(struct event_feed *feed)
 {
 	for (size_t i = 0; feed && i < feed->count; i++)
 		read_feed_page(&feed->readers[i]);

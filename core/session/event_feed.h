@@ -19,7 +19,7 @@ struct event_feed;
 /* Begins for every frontend of core->plugins that takes events; NULL when there is none. */
 int event_feed_start(struct core *core, struct event_feed **ret_feed, struct kettle_error *err);
 /* There are new events. NULL is allowed. */
-void event_feed_poke(struct event_feed *feed);
+void event_feed_wake(struct event_feed *feed);
 /* Hands over nothing more; call it before the store closes, which answers what is under way, and event_feed_free after. */
 void event_feed_stop(struct event_feed *feed);
 void event_feed_free(struct event_feed *feed);

@@ -43,10 +43,10 @@ on_events(void *arg, const json_t *events)
 		board = board || (kind && strcmp(kind, "leaderboard.deleted") == 0);
 	}
 	if (board)
-		board_purge_poke(&core->maintenance);
+		board_purge_wake(&core->maintenance);
 	if (deleted)
-		spool_sweep_poke(&core->maintenance);
-	event_feed_poke(core->feed);
+		spool_sweep_wake(&core->maintenance);
+	event_feed_wake(core->feed);
 }
 
 static void
@@ -122,10 +122,10 @@ owner_start(struct core *core, struct kettle_error *err)
 		.stays = core->setup.stays,
 		.store = core->store,
 	};
-	spool_sweep_poke(maintenance);
-	board_purge_poke(maintenance);
+	spool_sweep_wake(maintenance);
+	board_purge_wake(maintenance);
 	if (core->setup.stays)
-		garbage_collector_serve(maintenance);
+		garbage_collector_start(maintenance);
 	return 0;
 }
 
@@ -183,7 +183,7 @@ void
 owner_close(struct core *core, bool again)
 {
 	if (again || core->ending.grace_ms == 0)
-		board_purge_hurry(&core->maintenance);
+		board_purge_stop_waiting(&core->maintenance);
 	if (!again)
 		board_purge_wait(&core->maintenance, stop_engine, core);
 	else if (core->ending.engine && core->engine)

@@ -178,7 +178,7 @@ move_threads(const struct cores *cores)
 }
 
 int
-exec_context_leave_cores(struct exec_context *exec, const struct cores *cores, struct kettle_error *err)
+exec_context_avoid_cores(struct exec_context *exec, const struct cores *cores, struct kettle_error *err)
 {
 	struct cores left = {0};
 	size_t before = exec->device.count;

@@ -82,6 +82,6 @@ void exec_context_take_gpus(struct exec_context *exec, json_t *reading_take);
  * Notes that a device runs on these cores, and keeps this process and its inits off them where others are left: nothing
  * of Kettle's own is to disturb what is being timed.
  */
-int exec_context_leave_cores(struct exec_context *exec, const struct cores *cores, struct kettle_error *err);
+int exec_context_avoid_cores(struct exec_context *exec, const struct cores *cores, struct kettle_error *err);
 
 #endif

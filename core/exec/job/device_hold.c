@@ -216,7 +216,7 @@ take_next(struct job *job, struct kettle_error *err)
 }
 
 int
-device_lease_want(struct job *job, struct kettle_error *err)
+device_lease_request(struct job *job, struct kettle_error *err)
 {
 	struct device_lease *lease = &job->lease;
 	if (lease->ready)

@@ -39,7 +39,7 @@ int device_lease_open(struct job *job, struct kettle_error *err);
  * Asks for the devices on behalf of a step. 1: they are held (hold.error may say that they are of no use); 0:
  * job->devices_held is called later; or a code.
  */
-int device_lease_want(struct job *job, struct kettle_error *err);
+int device_lease_request(struct job *job, struct kettle_error *err);
 /* No step needs the devices any more: looks at them and gives them back. job->advance is called when that is over. */
 void device_lease_release(struct job *job);
 /* Whether the job must still stay for it. */

@@ -381,7 +381,7 @@ accept_line(struct job *job, struct kettle_error *err)
 	if (rc == 0)
 		rc = run_line_read(job->exec, json_object_get(job->line, "unit"), &job->unit, err);
 	for (size_t i = 0; rc == 0 && i < job->unit.count; i++)
-		rc = exec_context_leave_cores(job->exec, &job->unit.devices[i].cores, err);
+		rc = exec_context_avoid_cores(job->exec, &job->unit.devices[i].cores, err);
 	if (rc == 0) {
 		failpoint("exec.accepted");
 		rc = make_job_folders(job, err);

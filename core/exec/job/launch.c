@@ -186,8 +186,8 @@ make_arguments(const struct step_process *process)
 	size_t i;
 	json_array_foreach(json_object_get(process->plan, "argv"), i, word) {
 		const char *text = json_string_value(word);
-		const json_t *facts = toolkit_is_spelt(text) && tool ? toolchain_facts(toolchain, tool) : NULL;
-		int rc = facts ? toolkit_spell(text, facts, spelt) : json_array_append(spelt, (json_t *)word);
+		const json_t *facts = toolkit_has_placeholder(text) && tool ? toolchain_facts(toolchain, tool) : NULL;
+		int rc = facts ? toolkit_expand(text, facts, spelt) : json_array_append(spelt, (json_t *)word);
 		if (rc != 0)
 			return NULL;
 	}
@@ -280,7 +280,7 @@ launch(struct step_process *process, size_t index, const struct referee_link *li
 	};
 	process->running = true;
 	process_start(&process->process, exec->loop, &config, ended, on_lost, process);
-	warm_started(STEAL(step->warm.process));
+	warm_after_start(STEAL(step->warm.process));
 	return 0;
 }
 
@@ -369,7 +369,7 @@ may_begin_warm(const struct step *step)
 }
 
 bool
-launch_asks_warm(struct step *step, void (*again)(void *arg))
+launch_request_warm(struct step *step, void (*again)(void *arg))
 {
 	const struct step_process *process = &step->processes[0];
 	if (!may_begin_warm(step))
@@ -385,7 +385,7 @@ launch_asks_warm(struct step *step, void (*again)(void *arg))
 	};
 	step->warm.ended = again;
 	step->warm.arg = step;
-	return warm_ask(step->job->exec->warm, &key, &step->warm);
+	return warm_request(step->job->exec->warm, &key, &step->warm);
 }
 
 int

@@ -15,7 +15,7 @@ int launch_step(struct step *step, void (*ended)(void *arg), void (*on_lost)(voi
  * Before launch_step: looks for a warm process that the step can begin from (step->warm). True: one is being made, and
  * `again` is called with the step when that is over, however it ended. Loop thread.
  */
-bool launch_asks_warm(struct step *step, void (*again)(void *arg));
+bool launch_request_warm(struct step *step, void (*again)(void *arg));
 
 /* Puts the secret of a step that wants it by descriptor into a pipe (step->secret), before launch_step. */
 int launch_secret(struct step *step, struct kettle_error *err);

@@ -121,7 +121,7 @@ step_end(struct step *step, enum step_state state)
 	step->phase = STEP_ENDED;
 	step->ended_ns = time_monotonic_ns();
 	step->state = state;
-	warm_forget(&step->warm);
+	warm_cancel_request(&step->warm);
 	build_slots_release(&job->exec->builds, &step->slot);
 	build_slots_end(&job->exec->builds, &step->flight);
 	if (state == STEP_PASSED)
@@ -332,7 +332,7 @@ queue(void *arg)
 	step->phase = STEP_QUEUED;
 	step->queued_ns = time_monotonic_ns();
 	if (step->device > 0) {
-		int rc = device_lease_want(step->job, &step->error);
+		int rc = device_lease_request(step->job, &step->error);
 		if (rc < 0) {
 			step->error.code = rc;
 			end_error(step);
@@ -420,7 +420,7 @@ on_looked(struct step *step)
 	}
 	step->throttled = json_incref(json_object_get(step->gpus, "throttled"));
 	reset(step);
-	do_work(step, step_files_again, again_done);
+	do_work(step, step_files_reset, again_done);
 }
 
 /* All processes have ended: what they left is taken over, if it counts. */
@@ -440,7 +440,7 @@ all_ended(struct step *step)
 		step->trim = exec->stores++ % CACHE_TRIM_EVERY == 0;
 	build_slots_release(&exec->builds, &step->slot);
 	if (step->device > 0 && json_array_size(step->job->lease.watch.gpus) > 0)
-		do_work(step, step_files_look, on_looked);
+		do_work(step, step_files_check_gpus, on_looked);
 	else
 		do_work(step, step_files_collect, collect_done);
 }
@@ -492,7 +492,7 @@ step_start(void *arg)
 	/* What it begins from may have to be made first; then this is called again. */
 	if (!step->asked_warm || step->warm.again) {
 		step->asked_warm = true;
-		if (launch_asks_warm(step, step_start))
+		if (launch_request_warm(step, step_start))
 			return;
 	}
 	const char *result = json_string_value(json_object_get(step->plan, "result"));

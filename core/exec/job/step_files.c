@@ -159,7 +159,7 @@ collect_step_outputs(struct step *step, const char *key, const char *to, bool mi
 }
 
 void
-step_files_look(struct step *step)
+step_files_check_gpus(struct step *step)
 {
 	struct device_lease *lease = &step->job->lease;
 	struct kettle_error error = {0};
@@ -173,7 +173,7 @@ step_files_look(struct step *step)
 }
 
 void
-step_files_again(struct step *step)
+step_files_reset(struct step *step)
 {
 	for (size_t i = 0; i < step->count; i++)
 		(void)file_remove_tree(step->processes[i].dir, NULL);

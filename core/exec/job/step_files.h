@@ -14,9 +14,9 @@ void step_files_key(struct step *step);
 /* Brings a cacheable step's outputs from the cache (step->hit), or makes the folders of its processes. */
 void step_files_prepare(struct step *step);
 /* Looks at the GPUs of a step whose processes have ended: step->gpus, step->gpu_reading. */
-void step_files_look(struct step *step);
+void step_files_check_gpus(struct step *step);
 /* Makes the folders of its processes anew. */
-void step_files_again(struct step *step);
+void step_files_reset(struct step *step);
 /* Takes over outputs and artifacts where step->collect says so, stores a build, removes the processes' folders. */
 void step_files_collect(struct step *step);
 

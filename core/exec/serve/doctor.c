@@ -84,7 +84,7 @@ look_for_tools(const struct execconfig *config)
 		!toolchain ? json_pack("{s:{}, s:{}, s:{}, s:{}, s:[]}", "tools", "paths", "packages", "parts", "profilers")
 				   : json_pack("{s:o, s:o, s:o, s:o, s:o}", "tools", tools, "paths", toolchain_paths(toolchain),
 						 "packages", toolchain_packages(toolchain), "parts", toolchain_parts(toolchain), "profilers",
-						 profilers_look(toolchain));
+						 profilers_describe(toolchain));
 	toolchain_free(toolchain);
 	return found;
 }

@@ -100,11 +100,11 @@ gpus_read(uv_work_t *work, int status)
 	exec_context_take_gpus(greeting->exec, STEAL(greeting->read));
 	greet(greeting);
 	if (again && !greeting->closed)
-		greeting_again(greeting);
+		greeting_refresh(greeting);
 }
 
 void
-greeting_again(struct greeting *greeting)
+greeting_refresh(struct greeting *greeting)
 {
 	if (greeting->closed || !greeting->exec)
 		return;

@@ -23,7 +23,7 @@ struct greeting {
 /* Sends the first greeting, and begins to ask what tools this machine has. */
 void greeting_open(struct greeting *greeting, struct exec_context *exec);
 /* Another one, with GPUs as they are now: sent once they are read. Whoever asks while one is made gets the next. */
-void greeting_again(struct greeting *greeting);
+void greeting_refresh(struct greeting *greeting);
 /* Sends nothing more. What is under way ends with the loop's next turns; exec must not be closed before. */
 void greeting_close(struct greeting *greeting);
 

@@ -133,7 +133,7 @@ take_object(struct serve *serve, json_t *line_take)
 	}
 	struct job *job = ref ? job_find(&serve->exec, ref) : NULL;
 	if (op && strcmp(op, "hello") == 0)
-		greeting_again(&serve->greeting);
+		greeting_refresh(&serve->greeting);
 	else if (!op || strcmp(op, "cancel") != 0)
 		emit_error(serve, "The line's `op` is none of run, cancel and hello.");
 	else if (!ref)

@@ -75,7 +75,7 @@ is_script(const char *path)
 }
 
 char *
-interpreter_behind(const char *path)
+interpreter_of_wrapper(const char *path)
 {
 	if (!interpreter_is(path) || !is_script(path))
 		return NULL;

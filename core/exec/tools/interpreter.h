@@ -12,7 +12,7 @@ bool interpreter_is(const char *path);
  * The interpreter that a wrapper script of that name starts (as those of version managers do), asked of the script
  * itself; new string, NULL: it is no such script. [any, blocks]
  */
-char *interpreter_behind(const char *path);
+char *interpreter_of_wrapper(const char *path);
 /*
  * A path in the installation that the virtual environment of an interpreter was made from (its pyvenv.cfg says which):
  * "/opt/python3.11/bin/python"; new string, NULL: it is in no virtual environment. [any, blocks]

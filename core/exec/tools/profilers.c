@@ -69,7 +69,7 @@ static const struct {
 };
 
 json_t *
-profilers_look(struct toolchain *toolchain)
+profilers_describe(struct toolchain *toolchain)
 {
 	json_t *list = json_array();
 	for (size_t i = 0; i < ARRAY_SIZE(profilers); i++) {

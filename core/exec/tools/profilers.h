@@ -11,6 +11,6 @@
  * [{"name", "for", "path": null where it is missing, "permitted": false where it is known that a submission may not be
  * profiled by it, "how": what to do, where it is missing or not permitted}]. New reference. [blocks]
  */
-json_t *profilers_look(struct toolchain *toolchain);
+json_t *profilers_describe(struct toolchain *toolchain);
 
 #endif

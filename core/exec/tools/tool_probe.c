@@ -105,7 +105,7 @@ tool_probe_version(const char *text, char *ret_version, size_t size)
 }
 
 bool
-tool_probe_fit(const json_t *facts, const char *real)
+tool_probe_is_current(const json_t *facts, const char *real)
 {
 	struct stat st;
 	return json_integer_value(json_object_get(facts, "asked")) == ASKED && interpreter_unchanged(facts) &&
@@ -173,7 +173,7 @@ questions(const struct tool *tool, struct command *commands)
 	size_t count = 0;
 	commands[count++].argv[1] = "--version";
 	if (toolkit_is_nvcc(tool->name))
-		toolkit_ask(tool->path, &commands[count++]);
+		toolkit_query(tool->path, &commands[count++]);
 	for (size_t i = 0; is_compiler(tool) && i < ARRAY_SIZE(compiler_questions); i++)
 		commands[count++].argv[1] = compiler_questions[i];
 	if (interpreter_is(tool->path)) {
@@ -221,7 +221,7 @@ probe_prepare(struct tool_query *query, const struct execconfig *config, const s
 }
 
 void
-tool_probe_ask(const struct execconfig *config, const struct tool *const *tools, size_t count, const atomic_bool *stop,
+tool_probe_run(const struct execconfig *config, const struct tool *const *tools, size_t count, const atomic_bool *stop,
 	json_t **ret_facts)
 {
 	AUTO_FREE struct command *commands = calloc(count * QUESTIONS + 1, sizeof(*commands));

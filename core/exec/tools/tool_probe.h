@@ -18,10 +18,10 @@
  * interpreter also what interpreter_facts gives, a new reference, or NULL when it has gone, or when another thread sets
  * *stop (NULL: none does). [any, blocks]
  */
-void tool_probe_ask(const struct execconfig *config, const struct tool *const *tools, size_t count,
+void tool_probe_run(const struct execconfig *config, const struct tool *const *tools, size_t count,
 	const atomic_bool *stop, json_t **ret_facts);
 /* Whether facts are there and the file, and the folders of packages, are those that they were asked of. */
-bool tool_probe_fit(const json_t *facts, const char *real);
+bool tool_probe_is_current(const json_t *facts, const char *real);
 /* Everything to look at: the files of the facts, and the header folders with all folders below. New reference. */
 json_t *tool_probe_watch(const json_t *facts, const char *real, unsigned max_folders);
 /* Adds the path with its size and time to a digest (of a folder: its time). */

@@ -23,7 +23,7 @@
 /* A tool with what was found out about it. */
 struct entry {
 	struct tool tool; /* first: a tool's address is its entry's */
-	json_t *facts;    /* as tool_probe_ask gives them, or NULL */
+	json_t *facts;    /* as tool_probe_run gives them, or NULL */
 	bool fresh;       /* the facts were asked by this process */
 	json_t *watch;    /* paths that the fingerprint looks at, or NULL */
 	char fingerprint[DIGEST_HEX_SIZE];
@@ -236,7 +236,7 @@ find_roots(struct tool *tool)
 	AUTO_FREE char *base = interpreter_base(tool->path);
 	if (base)
 		add_root(tool, prefix_of(base));
-	for (const char *const *apart = toolkit_folders_apart(tool->name); *apart; apart++)
+	for (const char *const *apart = toolkit_extra_folders(tool->name); *apart; apart++)
 		if (access(*apart, R_OK | X_OK) == 0)
 			add_root(tool, strdup(*apart));
 }
@@ -378,7 +378,7 @@ locate(
 		return kettle_fail(err, KETTLE_ENOENT,
 			"This machine has no `%s`: it is neither in PATH%s%s nor among the tools of exec.yml.", name,
 			defaults[0] ? " nor at " : "", defaults[0] ? defaults[0] : "");
-	char *behind = interpreter_behind(path);
+	char *behind = interpreter_of_wrapper(path);
 	*ret_path = behind ? behind : STEAL(path);
 	*ret_packages = STEAL(packages);
 	return 0;
@@ -419,7 +419,7 @@ static bool
 toolchain_remember(struct toolchain *toolchain, struct entry *entry)
 {
 	json_t *facts = json_object_get(toolchain->memory, memory_key(entry));
-	if (!entry->facts && tool_probe_fit(facts, entry->tool.real))
+	if (!entry->facts && tool_probe_is_current(facts, entry->tool.real))
 		entry->facts = json_incref(facts);
 	return entry->facts != NULL;
 }
@@ -439,7 +439,7 @@ toolchain_learn(struct toolchain *toolchain, struct entry *entry, json_t *facts_
 static int
 know(struct toolchain *toolchain, struct entry *entry, struct kettle_error *err)
 {
-	bool same = tool_probe_fit(entry->facts, entry->tool.real);
+	bool same = tool_probe_is_current(entry->facts, entry->tool.real);
 	if (entry->fresh && same)
 		return 0;
 	if (!same) {
@@ -450,7 +450,7 @@ know(struct toolchain *toolchain, struct entry *entry, struct kettle_error *err)
 		return 0;
 	const struct tool *tool = &entry->tool;
 	json_t *facts = NULL;
-	tool_probe_ask(toolchain->config, &tool, 1, &toolchain->stop, &facts);
+	tool_probe_run(toolchain->config, &tool, 1, &toolchain->stop, &facts);
 	if (!facts)
 		return kettle_fail(err, KETTLE_EIO, "`%s` has gone.", entry->tool.path);
 	toolchain_learn(toolchain, entry, facts);
@@ -628,7 +628,7 @@ know_all(struct toolchain *toolchain, const struct tool **tools, size_t count)
 	for (size_t i = 0; i < count; i++)
 		if (!toolchain_remember(toolchain, (struct entry *)tools[i]))
 			unknown[asked++] = tools[i];
-	tool_probe_ask(toolchain->config, unknown, asked, &toolchain->stop, facts);
+	tool_probe_run(toolchain->config, unknown, asked, &toolchain->stop, facts);
 	for (size_t i = 0; i < asked; i++)
 		if (facts[i])
 			toolchain_learn(toolchain, (struct entry *)unknown[i], facts[i]);
@@ -724,7 +724,7 @@ toolchain_describe(
 	struct entry *entry = (struct entry *)tool;
 	*ret_version = NULL;
 	*ret_packages = NULL;
-	if (!tool_probe_fit(entry->facts, tool->real)) {
+	if (!tool_probe_is_current(entry->facts, tool->real)) {
 		json_decref(STEAL(entry->facts));
 		know_all(toolchain, &tool, 1);
 	}

@@ -80,7 +80,7 @@ toolkit_default_paths(const char *name)
 }
 
 const char *const *
-toolkit_folders_apart(const char *name)
+toolkit_extra_folders(const char *name)
 {
 	/* A toolkit's bin/ncu is a script that starts the newest one of Nsight Compute, which is installed here. */
 	static const char *const ncu_folders[] = {"/opt/nvidia/nsight-compute", NULL};
@@ -94,7 +94,7 @@ toolkit_environment(const char *path, json_t *environment)
 }
 
 void
-toolkit_ask(const char *path, struct command *command)
+toolkit_query(const char *path, struct command *command)
 {
 	*command = (struct command){.argv = {path, "--dryrun", "-E", "-x", "cu", "/dev/null"}, .errors = true};
 }
@@ -166,7 +166,7 @@ toolkit_hipcc_files(const char *version, json_t *files)
 }
 
 bool
-toolkit_is_spelt(const char *text)
+toolkit_has_placeholder(const char *text)
 {
 	return strstr(text, "@TOOLKIT") || strstr(text, TOOLKIT_LIBRARY);
 }
@@ -251,7 +251,7 @@ spell_each(const char *text, const char *word, const json_t *folders, json_t *wo
 }
 
 int
-toolkit_spell(const char *text, const json_t *facts, json_t *words)
+toolkit_expand(const char *text, const json_t *facts, json_t *words)
 {
 	const char *home = json_string_value(json_object_get(facts, "home"));
 	if (strstr(text, TOOLKIT_INCLUDE))

@@ -27,7 +27,7 @@ const char *const *toolkit_default_paths(const char *name);
 /*
  * Folders outside of its own installation that a tool needs, by the tool's name; NULL at the end. They need not exist.
  */
-const char *const *toolkit_folders_apart(const char *name);
+const char *const *toolkit_extra_folders(const char *name);
 
 /*
  * Adds what a compiler must not find out by itself: hipcc would compile for NVIDIA's GPUs where it finds an nvcc. 0, -1: no
@@ -38,7 +38,7 @@ int toolkit_environment(const char *path, json_t *environment);
  * Fills in the question that tells where nvcc's toolkit is; what it prints is on stderr. A wrapper need not lie in the
  * toolkit, so its path says nothing.
  */
-void toolkit_ask(const char *path, struct command *command);
+void toolkit_query(const char *path, struct command *command);
 /*
  * The folder of the toolkit: out of the answer ("" where there is none), else out of the program's own path. New
  * string, NULL: no memory.
@@ -50,8 +50,8 @@ void toolkit_nvcc_files(const char *home, json_t *files);
 void toolkit_hipcc_files(const char *version, json_t *files);
 
 /* Whether an argument has any of these. */
-bool toolkit_is_spelt(const char *text);
+bool toolkit_has_placeholder(const char *text);
 /* Appends the argument with what they stand for, by the facts of a tool. 0, -1: no memory. [any, blocks] */
-int toolkit_spell(const char *text, const json_t *facts, json_t *words);
+int toolkit_expand(const char *text, const json_t *facts, json_t *words);
 
 #endif

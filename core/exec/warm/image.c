@@ -77,7 +77,7 @@ image_is_lost(const struct image *image)
 }
 
 void
-image_clean(void)
+image_remove_stale(void)
 {
 	AUTO_DIR DIR *folder = opendir(MEMORY);
 	const struct dirent *entry;
@@ -93,7 +93,7 @@ image_clean(void)
 }
 
 bool
-image_is_seen(const char *folder, const json_t *folders)
+image_is_visible(const char *folder, const json_t *folders)
 {
 	const json_t *entry;
 	size_t i, len = strlen(SYSTEM);

@@ -102,7 +102,7 @@ warm_open(const struct warm_setup *setup)
 	const json_t *copies = json_object_get(setup->section, "copies");
 	if (!KETTLE_HAVE_WARM || (max && json_integer_value(max) == 0))
 		return NULL;
-	image_clean();
+	image_remove_stale();
 	struct warm *warm = calloc(1, sizeof(*warm));
 	if (!warm)
 		return NULL;
@@ -610,7 +610,7 @@ complain(struct warm *warm)
 }
 
 bool
-warm_ask(struct warm *warm, const struct warm_key *parts, struct warm_waiter *wait)
+warm_request(struct warm *warm, const struct warm_key *parts, struct warm_waiter *wait)
 {
 	AUTO_FREE char *key = warm && !warm->closing && warm->module ? make_key(parts) : NULL;
 	if (warm)
@@ -646,7 +646,7 @@ warm_ask(struct warm *warm, const struct warm_key *parts, struct warm_waiter *wa
 }
 
 void
-warm_forget(struct warm_waiter *wait)
+warm_cancel_request(struct warm_waiter *wait)
 {
 	if (!wait->of)
 		return;
@@ -664,7 +664,7 @@ warm_binds(const struct warm_process *process, const json_t *folders, struct san
 	struct stat st;
 	/* What the sandbox does not show it need not show twice. */
 	if (!process || !process->image.path || fstat(process->image.fd, &st) != 0 || st.st_size == 0 ||
-		!image_is_seen(process->home, folders))
+		!image_is_visible(process->home, folders))
 		return 0;
 	/* It may go before the sandbox is made, with the process; then what the run starts begins cold. */
 	binds[0] = (struct sandbox_bind){.source = process->image.path, .target = IMAGE_SHOWN, .optional = true};
@@ -686,7 +686,7 @@ prepare_later(uv_timer_t *timer)
 }
 
 void
-warm_started(struct warm_process *process)
+warm_after_start(struct warm_process *process)
 {
 	if (!process)
 		return;

@@ -62,9 +62,9 @@ void warm_free(struct warm *warm);
  * Asks for a process that fits. True: one is being started, or looked at, and `ended` is called later, once. False:
  * wait->process says it at once. `warm` may be NULL.
  */
-bool warm_ask(struct warm *warm, const struct warm_key *key, struct warm_waiter *wait);
+bool warm_request(struct warm *warm, const struct warm_key *key, struct warm_waiter *wait);
 /* Does not wait any more. Harmless for who does not. */
-void warm_forget(struct warm_waiter *wait);
+void warm_cancel_request(struct warm_waiter *wait);
 /*
  * What a sandbox that begins with it sees besides, so that what the run starts under the interpreter's name begins warm,
  * too; `folders` are those that it sees already. Returns how many binds there are now; their texts are the process's.
@@ -73,7 +73,7 @@ size_t warm_binds(const struct warm_process *process, const json_t *folders, str
 /* What to give sandbox_config; NULL for NULL. */
 struct sandbox_warm *warm_sandbox(struct warm_process *process);
 /* After a start with it (NULL is allowed): counts, and prepares the next copy where that disturbs nobody. */
-void warm_started(struct warm_process *process);
+void warm_after_start(struct warm_process *process);
 /* Prepares the next copy where none is ready: at a moment when nothing is measured. */
 void warm_prepare(struct warm *warm);
 

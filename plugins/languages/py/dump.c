@@ -57,7 +57,7 @@
 #define SYS_rseq 334
 #endif
 
-/* Of this process, which `dump_settle` finds in its memory when it goes on. */
+/* Of this process, which `dump_restore_kernel_state` finds in its memory when it goes on. */
 static struct {
 	pid_t *tid;
 	void *robust;
@@ -520,7 +520,7 @@ settle_rseq(void)
 }
 
 void
-dump_settle(void)
+dump_restore_kernel_state(void)
 {
 	*kept.tid = (pid_t)syscall(SYS_set_tid_address, kept.tid);
 	(void)syscall(SYS_set_robust_list, kept.robust, kept.robust_size);

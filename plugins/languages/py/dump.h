@@ -78,6 +78,6 @@ struct dump_process {
  */
 int dump_write(int fd, const struct dump_process *process);
 /* Tells the kernel what it must know again about the process that begins with the file. First thing in `resume`. */
-void dump_settle(void);
+void dump_restore_kernel_state(void);
 
 #endif

@@ -282,7 +282,7 @@ static void __attribute__((noreturn)) become(void *arg, const char *file, char *
 /* Another program that has this memory now. */
 static void __attribute__((noreturn)) resume(const struct dump_start *start)
 {
-	dump_settle();
+	dump_restore_kernel_state();
 	take_signals();
 	PyOS_AfterFork_Child();
 	warm.again = true;

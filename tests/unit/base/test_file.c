@@ -42,7 +42,7 @@ exists(const char *path)
 static void
 expect_way(const char *from, const char *to, const char *way)
 {
-	AUTO_FREE char *found = installed_way(from, to);
+	AUTO_FREE char *found = installed_relative_path(from, to);
 	assert_string_equal(found, way);
 }
 

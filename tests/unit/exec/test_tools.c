@@ -258,8 +258,8 @@ spelt_as(const json_t *facts, const char *text, const char *wanted)
 	AUTO_BUF struct buf joined = {0};
 	const json_t *word;
 	size_t i;
-	assert_true(toolkit_is_spelt(text));
-	assert_int_equal(toolkit_spell(text, facts, words), 0);
+	assert_true(toolkit_has_placeholder(text));
+	assert_int_equal(toolkit_expand(text, facts, words), 0);
 	assert_int_equal(buf_adds(&joined, ""), 0);
 	json_array_foreach(words, i, word)
 		assert_int_equal(buf_printf(&joined, "%s%s", i ? " " : "", json_string_value(word)), 0);
@@ -286,7 +286,7 @@ spells_toolkits(void **state)
 	spelt_as(facts, "-l@LIBRARY:cublas@", "-l:libcublas.so.13");
 	spelt_as(facts, "-l@LIBRARY:curand@", "-lcurand");
 	spelt_as(facts, "-l@LIBRARY:z@", "-lz");
-	assert_false(toolkit_is_spelt("-lz"));
+	assert_false(toolkit_has_placeholder("-lz"));
 	scratch_remove(dir);
 }
 
@@ -510,11 +510,11 @@ finds_interpreters(void **state)
 	AUTO_BUF struct buf script = {0};
 	(void)buf_printf(&script, "#!/bin/sh\necho %s\n", behind);
 	assert_int_equal(file_write(python, script.data, script.len, 0755, NULL), 0);
-	assert_null(interpreter_behind(python));
+	assert_null(interpreter_of_wrapper(python));
 	assert_int_equal(file_write(behind, "", 0, 0755, NULL), 0);
-	AUTO_FREE char *found = interpreter_behind(python);
+	AUTO_FREE char *found = interpreter_of_wrapper(python);
 	assert_string_equal(found, behind);
-	assert_null(interpreter_behind(behind));
+	assert_null(interpreter_of_wrapper(behind));
 	scratch_remove(dir);
 }
 

@@ -220,7 +220,7 @@ learn_op(struct db *db, void *arg, struct kettle_error *err)
 	int code = 0;
 	json_array_foreach(lessons->steps, i, step)
 		if (code == 0)
-			code = settings_unit_learn(
+			code = settings_unit_store_facts(
 				db, "CPU", "CPU.0", json_object_get(step, "facts"), json_is_true(json_object_get(step, "partly")), err);
 	return code < 0 ? code : settings_units(db, &lessons->units, err);
 }

@@ -415,7 +415,7 @@ test_reduced(void **state)
 	struct kettle_error err = {0};
 	struct sandbox *sandbox = NULL;
 	const char *const argv[] = {FIXTURE_PROBE, "status", NULL};
-	sandbox_machine_forgo(fixture->machine, SANDBOX_NET | SANDBOX_SECCOMP | SANDBOX_LANDLOCK);
+	sandbox_machine_disable(fixture->machine, SANDBOX_NET | SANDBOX_SECCOMP | SANDBOX_LANDLOCK);
 	fixture->config.level = SANDBOX_LEVEL_FULL;
 	fixture->config.argv = argv;
 	assert_int_equal(sandbox_start(&fixture->config, &sandbox, &err), KETTLE_EUNAVAIL);
