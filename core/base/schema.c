@@ -63,13 +63,13 @@ static const struct keyword {
 
 static const char *const types[] = {"null", "boolean", "integer", "number", "string", "array", "object", NULL};
 
-struct loading {
+struct schema_loader {
 	const json_t *root;
 	struct kettle_error *err;
 	unsigned depth;
 };
 
-static int check_schema(struct loading *loading, const json_t *schema);
+static int check_schema(struct schema_loader *loader, const json_t *schema);
 
 static bool
 is_type(const json_t *value)
@@ -119,7 +119,7 @@ is_pattern(const json_t *value)
 
 /* Whether the value of a keyword that holds no schema has its form. */
 static bool
-has_form(const struct loading *loading, enum form form, const json_t *value)
+has_form(const struct schema_loader *loader, enum form form, const json_t *value)
 {
 	switch (form) {
 	case FORM_ANY:
@@ -140,8 +140,8 @@ has_form(const struct loading *loading, enum form form, const json_t *value)
 		return is_pattern(value);
 	case FORM_REF:
 		return json_is_string(value) && strncmp(json_string_value(value), REF_PREFIX, strlen(REF_PREFIX)) == 0 &&
-			   json_object_get(
-				   json_object_get(loading->root, "$defs"), json_string_value(value) + strlen(REF_PREFIX)) != NULL;
+			   json_object_get(json_object_get(loader->root, "$defs"), json_string_value(value) + strlen(REF_PREFIX)) !=
+				   NULL;
 	case FORM_BOOL_OR_SCHEMA:
 		return json_is_boolean(value) || json_is_object(value);
 	case FORM_SCHEMAS:
@@ -155,63 +155,63 @@ has_form(const struct loading *loading, enum form form, const json_t *value)
 
 /* Checks the schemas that the value of a keyword holds. */
 static int
-check_inner(struct loading *loading, enum form form, const json_t *value)
+check_inner(struct schema_loader *loader, enum form form, const json_t *value)
 {
 	int rc = 0;
 	size_t i;
 	const char *key;
 	json_t *inner;
 	if (form == FORM_SCHEMA || (form == FORM_BOOL_OR_SCHEMA && json_is_object(value)))
-		return check_schema(loading, value);
+		return check_schema(loader, value);
 	if (form == FORM_SCHEMAS) {
 		json_array_foreach((json_t *)value, i, inner) {
 			if (rc == 0)
-				rc = check_schema(loading, inner);
+				rc = check_schema(loader, inner);
 		}
 	}
 	if (form == FORM_SCHEMA_MAP) {
 		json_object_foreach((json_t *)value, key, inner) {
 			if (rc == 0)
-				rc = check_schema(loading, inner);
+				rc = check_schema(loader, inner);
 		}
 	}
 	return rc;
 }
 
 static int
-check_keyword(struct loading *loading, const char *key, const json_t *value)
+check_keyword(struct schema_loader *loader, const char *key, const json_t *value)
 {
 	const char *names[ARRAY_SIZE(keywords) + 1] = {NULL};
 	for (size_t i = 0; i < ARRAY_SIZE(keywords); i++) {
 		names[i] = keywords[i].name;
 		if (strcmp(key, keywords[i].name) != 0)
 			continue;
-		if (!has_form(loading, keywords[i].form, value))
-			return kettle_fail(loading->err, KETTLE_EINVAL, "The schema gives `%s` a value that it cannot have.", key);
-		return check_inner(loading, keywords[i].form, value);
+		if (!has_form(loader, keywords[i].form, value))
+			return kettle_fail(loader->err, KETTLE_EINVAL, "The schema gives `%s` a value that it cannot have.", key);
+		return check_inner(loader, keywords[i].form, value);
 	}
 	const char *meant = nearest(key, names);
-	return kettle_fail(loading->err, KETTLE_EINVAL, "The schema uses the keyword `%s`, which is not supported%s%s%s",
+	return kettle_fail(loader->err, KETTLE_EINVAL, "The schema uses the keyword `%s`, which is not supported%s%s%s",
 		key, meant ? "; did you mean `" : ".", meant ? meant : "", meant ? "`?" : "");
 }
 
 static int
-check_schema(struct loading *loading, const json_t *schema)
+check_schema(struct schema_loader *loader, const json_t *schema)
 {
 	if (!json_is_object(schema))
-		return kettle_fail(loading->err, KETTLE_EINVAL, "A schema must be an object.");
-	if (loading->depth >= SCHEMA_MAX_DEPTH)
-		return kettle_fail(loading->err, KETTLE_EINVAL, "The schema is nested too deeply.");
-	loading->depth++;
+		return kettle_fail(loader->err, KETTLE_EINVAL, "A schema must be an object.");
+	if (loader->depth >= SCHEMA_MAX_DEPTH)
+		return kettle_fail(loader->err, KETTLE_EINVAL, "The schema is nested too deeply.");
+	loader->depth++;
 	int rc = 0;
 	const char *key;
 	json_t *value;
 	json_object_foreach((json_t *)schema, key, value) {
-		rc = check_keyword(loading, key, value);
+		rc = check_keyword(loader, key, value);
 		if (rc)
 			break;
 	}
-	loading->depth--;
+	loader->depth--;
 	return rc;
 }
 
@@ -222,8 +222,8 @@ schema_load(const char *text, json_t **ret_schema, struct kettle_error *err)
 	AUTO_JSON json_t *schema = json_loads(text, JSON_REJECT_DUPLICATES, &error);
 	if (!schema)
 		return kettle_fail(err, KETTLE_EINVAL, "The schema is not valid JSON: line %d: %s.", error.line, error.text);
-	struct loading loading = {.root = schema, .err = err};
-	int rc = check_schema(&loading, schema);
+	struct schema_loader loader = {.root = schema, .err = err};
+	int rc = check_schema(&loader, schema);
 	if (rc == 0)
 		*ret_schema = STEAL(schema);
 	return rc;

@@ -14,7 +14,7 @@
 #define TOOLKITS_LIMIT_MS 10000 /* until a machine that says nothing is left out */
 
 /* A command that waits for the answers of machines. */
-struct checking {
+struct config_check {
 	struct core *core;
 	json_t *toolkits; /* [{"runner", "tool", "parts"}] */
 	json_t *tools;    /* the names that the languages' plans start */
@@ -25,71 +25,71 @@ struct checking {
 	void *arg;
 };
 
-struct question {
-	struct checking *checking;
+struct runner_query {
+	struct config_check *check;
 	const char *runner;
 };
 
 static void
-answer_once(struct checking *checking)
+answer_once(struct config_check *check)
 {
 	struct kettle_error none = {0};
-	const struct config *config = checking->core->config;
-	loop_timer_stop(checking->core->setup.io, STEAL(checking->timer));
-	if (checking->answered)
+	const struct config *config = check->core->config;
+	loop_timer_stop(check->core->setup.io, STEAL(check->timer));
+	if (check->answered)
 		return;
-	checking->answered = true;
+	check->answered = true;
 	/* Sections of plugins are shown as they are written: what a *_env or *_file stands for is not in them. */
 	AUTO_JSON json_t *result = json_pack("{s:b, s:s?, s:O, s:O, s:O}", "ok", 1, "file", config->file, "config",
-		config->root, "warnings", config->warnings, "toolkits", checking->toolkits);
-	checking->answer(checking->arg, &none, result);
+		config->root, "warnings", config->warnings, "toolkits", check->toolkits);
+	check->answer(check->arg, &none, result);
 }
 
 static void
-finish(struct checking *checking)
+config_check_finish(struct config_check *check)
 {
-	if (--checking->pending > 0)
+	if (--check->pending > 0)
 		return;
-	answer_once(checking);
-	json_decref(checking->toolkits);
-	json_decref(checking->tools);
-	free(checking);
+	answer_once(check);
+	json_decref(check->toolkits);
+	json_decref(check->tools);
+	free(check);
 }
 
 /* Answers that come later go into a list that is not shown. */
 static void
 time_out(void *arg)
 {
-	struct checking *checking = arg;
-	checking->timer = NULL;
-	answer_once(checking);
+	struct config_check *check = arg;
+	check->timer = NULL;
+	answer_once(check);
 }
 
 static bool
-is_used(const struct checking *checking, const char *tool)
+is_used(const struct config_check *check, const char *tool)
 {
 	const json_t *name;
 	size_t i;
-	json_array_foreach(checking->tools, i, name)
+	json_array_foreach(check->tools, i, name)
 		if (strcmp(json_string_value(name), tool) == 0)
 			return true;
 	return false;
 }
 
 static void
-described(void *arg, const struct kettle_error *err, json_t *greeting)
+on_config_check_described(void *arg, const struct kettle_error *err, json_t *greeting)
 {
-	struct question *question = arg;
-	struct checking *checking = question->checking;
+	struct runner_query *query = arg;
+	struct config_check *check = query->check;
 	const char *tool;
 	json_t *parts;
-	if (err->code == 0 && !checking->answered)
+	if (err->code == 0 && !check->answered)
 		json_object_foreach(json_object_get(greeting, "parts"), tool, parts)
-			if (is_used(checking, tool))
-				(void)json_array_append_new(checking->toolkits,
-					json_pack("{s:s, s:s, s:O}", "runner", question->runner, "tool", tool, "parts", parts));
-	free(question);
-	finish(checking);
+			if (is_used(check, tool))
+				(void)json_array_append_new(check->toolkits,
+					json_pack("{s:s, s:s, s:O}", "runner", query->runner, "tool", tool, "parts", parts));
+	free(query);
+	config_check_finish(check);
 }
 
 /* The first unit that has the runner; NULL: none. Borrowed. */
@@ -108,18 +108,18 @@ unit_with(const struct core *core, const char *runner)
 }
 
 static void
-ask(struct checking *checking, const struct runner *runner)
+config_check_ask(struct config_check *check, const struct runner *runner)
 {
 	struct kettle_error untold = {0};
-	const json_t *unit = unit_with(checking->core, runner->name);
-	struct question *question = unit && runner->ops->describe ? calloc(1, sizeof(*question)) : NULL;
-	if (!question)
+	const json_t *unit = unit_with(check->core, runner->name);
+	struct runner_query *query = unit && runner->ops->describe ? calloc(1, sizeof(*query)) : NULL;
+	if (!query)
 		return;
-	*question = (struct question){checking, runner->name};
-	checking->pending++;
-	if (runner->ops->describe(runner->self, unit, described, question, &untold) < 0) {
-		checking->pending--;
-		free(question);
+	*query = (struct runner_query){check, runner->name};
+	check->pending++;
+	if (runner->ops->describe(runner->self, unit, on_config_check_described, query, &untold) < 0) {
+		check->pending--;
+		free(query);
 	}
 }
 
@@ -141,22 +141,22 @@ void
 cmd_config_check(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
 	struct kettle_error err = {0};
-	struct checking *checking = calloc(1, sizeof(*checking));
+	struct config_check *check = calloc(1, sizeof(*check));
 	(void)actor;
 	(void)args;
-	if (!checking) {
+	if (!check) {
 		(void)kettle_fail(&err, KETTLE_ENOMEM, "There is not enough memory to check the configuration.");
 		answer(arg, &err, NULL);
 		return;
 	}
-	*checking = (struct checking){.core = core,
+	*check = (struct config_check){.core = core,
 		.toolkits = json_array(),
 		.tools = tools_of(&core->languages),
 		.pending = 1,
 		.answer = answer,
 		.arg = arg};
-	(void)loop_timer_start(core->setup.io, TOOLKITS_LIMIT_MS, 0, time_out, checking, &checking->timer, &err);
+	(void)loop_timer_start(core->setup.io, TOOLKITS_LIMIT_MS, 0, time_out, check, &check->timer, &err);
 	for (size_t i = 0; i < core->runners_count; i++)
-		ask(checking, &core->runners[i]);
-	finish(checking);
+		config_check_ask(check, &core->runners[i]);
+	config_check_finish(check);
 }

@@ -118,7 +118,7 @@ try_next(struct unit_change *c)
 		return;
 	}
 	const char *label = json_string_value(json_object_get(unit, "unit"));
-	if (engine_unit_try(c->core->engine, label, on_tried, c, &err) < 0)
+	if (engine_unit_test(c->core->engine, label, on_tried, c, &err) < 0)
 		on_tried(c, c->core->engine, label, &err);
 }
 

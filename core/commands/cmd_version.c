@@ -22,7 +22,7 @@
 
 /* Adds {"part", "path", "found"}. */
 static void
-add_part(json_t *parts, const char *part, const char *path)
+add_version_part(json_t *parts, const char *part, const char *path)
 {
 	(void)json_array_append_new(
 		parts, json_pack("{s:s, s:s?, s:b}", "part", part, "path", path, "found", path && access(path, R_OK) == 0));
@@ -32,14 +32,14 @@ static void
 add_program(json_t *parts, const char *name)
 {
 	AUTO_FREE char *folder = path_program_dir(), *path = folder ? path_join(folder, name) : NULL;
-	add_part(parts, name, path);
+	add_version_part(parts, name, path);
 }
 
 static void
 add_installed(json_t *parts, const char *part, const char *in_build, const char *configured)
 {
 	AUTO_FREE char *path = installed_path(in_build, configured);
-	add_part(parts, part, path);
+	add_version_part(parts, part, path);
 }
 
 static json_t *
@@ -52,12 +52,12 @@ list_parts(const struct core *core)
 	add_program(parts, "kettle-gpu");
 	add_program(parts, "kettle-profile");
 	for (size_t i = 0; i < core->plugins_count; i++)
-		add_part(parts, core->plugins[i].plugin->name, core->plugins[i].file);
+		add_version_part(parts, core->plugins[i].plugin->name, core->plugins[i].file);
 	if (KETTLE_HAVE_WARM)
 		add_installed(parts, "warm Python", INSTALLED_WARM);
 	if (KETTLE_HAVE_STAND_IN)
 		add_installed(parts, "warm children", INSTALLED_STAND_IN);
-	add_part(parts, "tasks", tasks);
+	add_version_part(parts, "tasks", tasks);
 	if (!installed_is_build()) {
 		add_installed(parts, "manual", INSTALLED_MANUAL);
 		add_installed(parts, "headers", INSTALLED_HEADERS);

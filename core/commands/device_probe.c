@@ -30,10 +30,10 @@ struct probe {
 	void *arg;
 };
 
-static void next(void *arg);
+static void probe_next(void *arg);
 
 static void
-finish(struct probe *probe)
+probe_finish(struct probe *probe)
 {
 	probe->done(probe->arg, &probe->err);
 	json_decref(probe->bundle);
@@ -45,12 +45,12 @@ finish(struct probe *probe)
 
 /* The next one is posted, not called: those that end at once must not pile up on the stack. */
 static void
-go_on(struct probe *probe)
+probe_go_on(struct probe *probe)
 {
 	json_decref(STEAL(probe->unit));
 	json_decref(STEAL(probe->plan));
-	if (probe->err.code < 0 || probe->core->closing || loop_post(probe->core->setup.io, next, probe) < 0)
-		finish(probe);
+	if (probe->err.code < 0 || probe->core->closing || loop_post(probe->core->setup.io, probe_next, probe) < 0)
+		probe_finish(probe);
 }
 
 static void
@@ -98,13 +98,13 @@ read_outcomes(struct probe *probe, const json_t *completion)
 }
 
 static void
-probed(struct inflight_job *inflight, const json_t *completion)
+on_probed(struct inflight_job *inflight, const json_t *completion)
 {
 	struct probe *probe = (struct probe *)inflight;
 	const char *status = json_string_value(json_object_get(completion, "status"));
 	if (status && strcmp(status, "done") == 0)
 		read_outcomes(probe, completion);
-	go_on(probe);
+	probe_go_on(probe);
 }
 
 static const struct runner *
@@ -128,7 +128,7 @@ build(struct probe *probe)
 	if (!runner || core->closing ||
 		task_plan_probe(&core->languages, probe->bundle, probe->unit, &probe->plan, &untold) != 0 ||
 		inflight_add(&core->inflight, &probe->inflight) < 0) {
-		go_on(probe);
+		probe_go_on(probe);
 		return;
 	}
 	/* The runner may complete it before it returns, and the probe may be gone then: what it was lent is held here. */
@@ -139,13 +139,13 @@ build(struct probe *probe)
 		.size = sizeof(job), .ref = ref, .device = json_string_value(json_object_get(unit, "name")), .unit = unit};
 	if (runner->ops->submit(runner->self, &job, plan, &untold) < 0 && inflight_find(&core->inflight, ref)) {
 		inflight_remove(&core->inflight, &probe->inflight);
-		go_on(probe);
+		probe_go_on(probe);
 	}
 }
 
 /* What cannot be asked is planned with what the configuration says. */
 static void
-described(void *arg, const struct kettle_error *err, json_t *greeting)
+on_probe_described(void *arg, const struct kettle_error *err, json_t *greeting)
 {
 	struct probe *probe = arg;
 	if (err->code == 0) {
@@ -172,30 +172,30 @@ unit_of(const struct core *core, const char *wanted)
 }
 
 static void
-next(void *arg)
+probe_next(void *arg)
 {
 	struct probe *probe = arg;
 	struct kettle_error untold = {0};
 	if (json_array_size(probe->names) == 0 || probe->core->closing) {
-		finish(probe);
+		probe_finish(probe);
 		return;
 	}
 	probe->unit = unit_of(probe->core, json_string_value(json_array_get(probe->names, 0)));
 	(void)json_array_remove(probe->names, 0);
 	const struct runner *runner = probe->unit ? runner_of(probe) : NULL;
 	if (!runner) {
-		go_on(probe);
+		probe_go_on(probe);
 		return;
 	}
 	AUTO_JSON json_t *section = unit_brief(probe->unit);
 	if (!runner->ops->describe || !json_object_get(probe->unit, "gpu") ||
-		runner->ops->describe(runner->self, section, described, probe, &untold) < 0)
+		runner->ops->describe(runner->self, section, on_probe_described, probe, &untold) < 0)
 		build(probe);
 }
 
 /* Those that are named, else the task's, else all that are configured. New reference; NULL: no memory. */
 static json_t *
-choose(const struct core *core, const json_t *bundle, const json_t *devices)
+probe_choose(const struct core *core, const json_t *bundle, const json_t *devices)
 {
 	const json_t *gpus = json_object_get(json_object_get(bundle, "task"), "gpus");
 	if (json_array_size(devices) > 0 || json_array_size(gpus) > 0)
@@ -215,14 +215,14 @@ probe_task(struct core *core, const json_t *bundle, const json_t *devices,
 	struct kettle_error none = {0};
 	struct probe *probe = calloc(1, sizeof(*probe));
 	if (probe)
-		*probe = (struct probe){.inflight = {.event = no_event, .handle = no_handle, .done = probed},
+		*probe = (struct probe){.inflight = {.event = no_event, .handle = no_handle, .done = on_probed},
 			.core = core,
 			.bundle = json_incref((json_t *)bundle),
-			.names = choose(core, bundle, devices),
+			.names = probe_choose(core, bundle, devices),
 			.done = done,
 			.arg = arg};
 	if (probe && probe->names) {
-		next(probe);
+		probe_next(probe);
 		return;
 	}
 	done(arg, &none);

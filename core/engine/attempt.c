@@ -297,7 +297,7 @@ on_started(void *arg, const struct kettle_error *err)
 		bool stopping = job->engine->stopping;
 		attempt_end_requeue(job, stopping, stopping ? "handed back when the engine stopped" : op->no_material.message);
 		job_write_free(op);
-	} else if (job->engine->stopping || !engine_health_know(job->engine, job->unit, attempt_go_on, op)) {
+	} else if (job->engine->stopping || !engine_health_fetch_facts(job->engine, job->unit, attempt_go_on, op)) {
 		attempt_go_on(op, NULL);
 	}
 }

@@ -67,9 +67,10 @@ json_t *engine_units(const struct engine *engine, const char *name);
 /* Disables a unit for an operator, or enables it; what is to last is stored by whoever calls. */
 void engine_unit_set(struct engine *engine, const char *label, bool disabled, const char *reason);
 /* err->code 0: the unit is in order. */
-typedef void (*engine_tried)(void *arg, struct engine *engine, const char *label, const struct kettle_error *err);
+typedef void (*engine_test_done)(void *arg, struct engine *engine, const char *label, const struct kettle_error *err);
 /* Asks the unit's machine whether it is in order; done once, unless this fails. The engine does not end meanwhile. */
-int engine_unit_try(struct engine *engine, const char *label, engine_tried done, void *arg, struct kettle_error *err);
+int engine_unit_test(
+	struct engine *engine, const char *label, engine_test_done done, void *arg, struct kettle_error *err);
 /*
  * {"place": n (0: next; not there: it is beside the queue), "device", "waits": a sentence, where its device cannot serve
  * it now} of a queued job, NULL when it is not queued. New reference.

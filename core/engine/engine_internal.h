@@ -21,7 +21,7 @@
 #define ENGINE_TICK_MS 250
 /* So many faults of its GPUs in a row disable a unit; then it is tried so often. */
 #define ENGINE_FAULTS_MAX 2
-#define ENGINE_TRIAL_MS 60000
+#define ENGINE_TEST_MS 60000
 /* What the database could not take is tried again after this time, and nothing new is started before. */
 #define ENGINE_STORE_RETRY_MS 1000
 
@@ -46,10 +46,10 @@ struct unit {
 	bool removed;       /* no longer configured: drained */
 	char disabled[256]; /* why it is disabled; "" when it is not */
 	bool quarantined;   /* disabled for a fault: it is tested from time to time and enabled again by itself */
-	bool trying;
-	uint64_t trial_ms; /* when next */
-	unsigned faults;   /* of its GPUs, in a row */
-	json_t *facts;     /* what lasts of unit_facts.h; NULL: not known (yet) */
+	bool testing;
+	uint64_t test_at_ms; /* when next */
+	unsigned faults;     /* of its GPUs, in a row */
+	json_t *facts;       /* what lasts of unit_facts.h; NULL: not known (yet) */
 	struct unit *next;
 };
 
@@ -186,13 +186,15 @@ void engine_health_load(struct engine *engine, const json_t *rows);
 /* Takes what a completion says of the GPUs of the job's units. */
 void engine_health_judge(struct engine_job *job, const json_t *completion);
 /* Asks the unit's machine whether it is in order; done once, unless this fails. */
-int engine_health_try(struct engine *engine, struct unit *unit, engine_tried done, void *arg, struct kettle_error *err);
+int engine_health_test(
+	struct engine *engine, struct unit *unit, engine_test_done done, void *arg, struct kettle_error *err);
 void engine_health_tick(struct engine *engine);
 /*
  * Asks for the facts of a unit with a GPU that are not known yet. True: done comes, perhaps already; the unit must stay.
  * late: a sentence, where the machine did not answer in time; NULL: go on.
  */
-bool engine_health_know(struct engine *engine, struct unit *unit, void (*done)(void *arg, const char *late), void *arg);
+bool engine_health_fetch_facts(
+	struct engine *engine, struct unit *unit, void (*done)(void *arg, const char *late), void *arg);
 
 /* engine.c */
 /* Starts what may start. The files below set `dirty` instead, and it runs before the loop waits again. */

@@ -3,7 +3,7 @@
 /*
  * Theory of operation. kettle-exec looks at the GPUs of a job before and after it and tells with the job's completion
  * what it found wrong. A unit with such a fault twice in a row is disabled, which the database remembers. From then on
- * it is tried every ENGINE_TRIAL_MS: its machine is asked once more what it is, and when its GPUs are there and nothing
+ * it is tried every ENGINE_TEST_MS: its machine is asked once more what it is, and when its GPUs are there and nothing
  * uses them, it comes back. An operator may do either by hand (cmd_device.c). A unit that an operator disabled is
  * not tried.
  *
@@ -66,7 +66,7 @@ engine_health_disabled(struct engine *engine, struct unit *unit, const char *why
 {
 	engine_unit_disable(unit, why);
 	unit->quarantined = !by_hand;
-	unit->trial_ms = uv_now(engine->setup.loop) + ENGINE_TRIAL_MS;
+	unit->test_at_ms = uv_now(engine->setup.loop) + ENGINE_TEST_MS;
 }
 
 void
@@ -232,11 +232,11 @@ check_requests(struct engine *engine)
 
 /* ---- trials ---- */
 
-struct trial {
+struct unit_test {
 	struct describe_request request; /* first */
 	struct engine *engine;
 	char label[sizeof(((struct unit *)NULL)->label)];
-	engine_tried done;
+	engine_test_done done;
 	void *arg;
 };
 
@@ -262,41 +262,41 @@ judge_facts(const struct unit *unit, const json_t *greeting, struct kettle_error
 static void
 on_health_described(struct describe_request *request, const struct kettle_error *err, json_t *greeting, bool late)
 {
-	struct trial *trial = (struct trial *)request;
-	struct engine *engine = trial->engine;
+	struct unit_test *test = (struct unit_test *)request;
+	struct engine *engine = test->engine;
 	struct kettle_error why = *err;
-	struct unit *unit = engine_unit_find(engine, trial->label);
+	struct unit *unit = engine_unit_find(engine, test->label);
 	(void)late;
 	if (why.code == 0 && !unit)
 		(void)kettle_fail(&why, KETTLE_ENOENT, "It is not configured any more.");
 	else if (why.code == 0)
 		why.code = judge_facts(unit, greeting, &why);
 	if (unit)
-		unit->trying = false;
+		unit->testing = false;
 	engine->in_flight--;
-	trial->done(trial->arg, engine, trial->label, &why);
+	test->done(test->arg, engine, test->label, &why);
 }
 
 int
-engine_health_try(struct engine *engine, struct unit *unit, engine_tried done, void *arg, struct kettle_error *err)
+engine_health_test(struct engine *engine, struct unit *unit, engine_test_done done, void *arg, struct kettle_error *err)
 {
 	if (!unit->runner->ops->describe)
 		return kettle_fail(
 			err, KETTLE_EUNAVAIL, "The runner `%s` cannot say how its machines are.", unit->runner->name);
-	if (unit->trying)
+	if (unit->testing)
 		return kettle_fail(err, KETTLE_ECONFLICT, "Unit `%s` is being tried already.", unit->label);
-	struct trial *trial = calloc(1, sizeof(*trial));
-	if (!trial)
+	struct unit_test *test = calloc(1, sizeof(*test));
+	if (!test)
 		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory.");
-	*trial = (struct trial){.request.on_answer = on_health_described, .engine = engine, .done = done, .arg = arg};
-	memcpy(trial->label, unit->label, sizeof(trial->label));
-	unit->trying = true;
+	*test = (struct unit_test){.request.on_answer = on_health_described, .engine = engine, .done = done, .arg = arg};
+	memcpy(test->label, unit->label, sizeof(test->label));
+	unit->testing = true;
 	engine->in_flight++;
-	int status = health_ask(engine, unit, &trial->request, err);
+	int status = health_ask(engine, unit, &test->request, err);
 	if (status < 0) {
-		unit->trying = false;
+		unit->testing = false;
 		engine->in_flight--;
-		free(trial);
+		free(test);
 	}
 	return status;
 }
@@ -308,7 +308,7 @@ quarantined(void *arg, struct engine *engine, const char *label, const struct ke
 	(void)arg;
 	if (!unit || !unit->disabled[0] || !unit->quarantined)
 		return;
-	unit->trial_ms = uv_now(engine->setup.loop) + ENGINE_TRIAL_MS;
+	unit->test_at_ms = uv_now(engine->setup.loop) + ENGINE_TEST_MS;
 	if (err->code != 0)
 		return;
 	engine_health_ready(engine, unit, "it passed its test");
@@ -323,9 +323,9 @@ engine_health_tick(struct engine *engine)
 	check_requests(engine);
 	for (struct device *device = engine->stopping ? NULL : engine->devices; device; device = device->next)
 		for (struct unit *unit = device->units; unit; unit = unit->next)
-			if (unit->disabled[0] && unit->quarantined && !unit->trying && !unit->removed && now >= unit->trial_ms) {
-				unit->trial_ms = now + ENGINE_TRIAL_MS;
-				(void)engine_health_try(engine, unit, quarantined, NULL, &err);
+			if (unit->disabled[0] && unit->quarantined && !unit->testing && !unit->removed && now >= unit->test_at_ms) {
+				unit->test_at_ms = now + ENGINE_TEST_MS;
+				(void)engine_health_test(engine, unit, quarantined, NULL, &err);
 			}
 }
 
@@ -351,7 +351,8 @@ on_known(struct describe_request *request, const struct kettle_error *err, json_
 }
 
 bool
-engine_health_know(struct engine *engine, struct unit *unit, void (*done)(void *arg, const char *late), void *arg)
+engine_health_fetch_facts(
+	struct engine *engine, struct unit *unit, void (*done)(void *arg, const char *late), void *arg)
 {
 	struct kettle_error err = {0};
 	const struct kettle_runner *ops = unit->runner->ops;
@@ -391,10 +392,10 @@ engine_unit_set(struct engine *engine, const char *label, bool disabled, const c
 }
 
 int
-engine_unit_try(struct engine *engine, const char *label, engine_tried done, void *arg, struct kettle_error *err)
+engine_unit_test(struct engine *engine, const char *label, engine_test_done done, void *arg, struct kettle_error *err)
 {
 	struct unit *unit = engine_unit_find(engine, label);
 	if (!unit)
 		return kettle_fail(err, KETTLE_ENOENT, "Unit `%s` is not configured any more.", label);
-	return engine_health_try(engine, unit, done, arg, err);
+	return engine_health_test(engine, unit, done, arg, err);
 }

@@ -18,10 +18,10 @@
 /* While the process attaches: what goes on once it has. */
 struct attach {
 	struct core *core;
-	struct waiting {
+	struct attach_waiter {
 		store_done done;
 		void *arg;
-		struct waiting *next;
+		struct attach_waiter *next;
 	} * first, **last;
 	struct kettle_timer *timer;
 	uint64_t give_up_ms;
@@ -59,10 +59,10 @@ core_attach(struct core *core, store_done done, void *arg)
 		done(arg, err.code < 0 ? &err : NULL);
 		return;
 	}
-	struct waiting *waiting = xcalloc(1, sizeof(*waiting));
-	*waiting = (struct waiting){.done = done, .arg = arg};
-	*core->attach->last = waiting;
-	core->attach->last = &waiting->next;
+	struct attach_waiter *waiter = xcalloc(1, sizeof(*waiter));
+	*waiter = (struct attach_waiter){.done = done, .arg = arg};
+	*core->attach->last = waiter;
+	core->attach->last = &waiter->next;
 }
 
 /* Everything that waited goes on, or is answered with the error. */
@@ -70,13 +70,13 @@ static void
 finish(struct core *core, const struct kettle_error *err)
 {
 	struct attach *attach = STEAL(core->attach);
-	struct waiting *waiting = attach->first;
+	struct attach_waiter *waiter = attach->first;
 	free(attach);
-	while (waiting) {
-		struct waiting *next = waiting->next;
-		waiting->done(waiting->arg, err);
-		free(waiting);
-		waiting = next;
+	while (waiter) {
+		struct attach_waiter *next = waiter->next;
+		waiter->done(waiter->arg, err);
+		free(waiter);
+		waiter = next;
 	}
 }
 

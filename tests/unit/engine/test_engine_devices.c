@@ -190,11 +190,11 @@ test_faults(void **state)
 	assert_true(world_unit(0)->disabled[0] && world_unit(0)->quarantined);
 	int64_t job = world_submit();
 	fake.facts = json_pack("{s:[{s:i, s:b}]}", "gpus", "index", 0, "occupied", 1);
-	world_unit(0)->trial_ms = 0;
+	world_unit(0)->test_at_ms = 0;
 	until(fake.describes == 1);
-	assert_true(world_unit(0)->disabled[0] && world_unit(0)->trial_ms > 0);
+	assert_true(world_unit(0)->disabled[0] && world_unit(0)->test_at_ms > 0);
 	(void)json_object_set_new(json_array_get(json_object_get(fake.facts, "gpus"), 0), "occupied", json_false());
-	world_unit(0)->trial_ms = 0;
+	world_unit(0)->test_at_ms = 0;
 	until(fake.count == 1);
 	assert_false(world_unit(0)->disabled[0]);
 	end_with_fault(NULL);
@@ -207,7 +207,7 @@ test_by_hand(void **state)
 {
 	(void)state;
 	engine_unit_set(world.engine, "CPU.0", true, ENGINE_BY_HAND " of root");
-	world_unit(0)->trial_ms = 0;
+	world_unit(0)->test_at_ms = 0;
 	engine_health_tick(world.engine);
 	assert_int_equal(fake.describes, 0);
 	int64_t job = world_submit();
@@ -299,10 +299,10 @@ test_silent_at_the_end(void **state)
 	assert_true(world_job_is(job, "cancelled"));
 	/* A trial: it fails. */
 	struct kettle_error told = {0};
-	assert_int_equal(engine_unit_try(world.engine, "CPU.0", keep_error, &told, NULL), 0);
+	assert_int_equal(engine_unit_test(world.engine, "CPU.0", keep_error, &told, NULL), 0);
 	lose_patience(3);
 	assert_int_equal(told.code, KETTLE_EUNAVAIL);
-	assert_false(world_unit(0)->trying);
+	assert_false(world_unit(0)->testing);
 	assert_int_equal(world.engine->in_flight, 0);
 }
 
