@@ -11,7 +11,7 @@
 
 #include "exec/build/build_slots.h"
 #include "exec/context/exec_context.h"
-#include "exec/job/device_hold.h"
+#include "exec/job/device_lease.h"
 #include "exec/job/folder.h"
 #include "exec/job/process.h"
 #include "exec/plan/limits.h"

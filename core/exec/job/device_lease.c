@@ -14,7 +14,7 @@
  */
 #include <config.h>
 
-#include "exec/job/device_hold.h"
+#include "exec/job/device_lease.h"
 
 #include <stdlib.h>
 #include <string.h>
