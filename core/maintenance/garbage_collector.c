@@ -3,7 +3,7 @@
  * Frees what need not be kept.
  *
  * Theory of operation. A chain of small writes: each is an operation of its own on the store, so whoever else writes
- * comes between them. Then the spool is swept (sweep.h), and a thread of the pool copies the write-ahead log into the
+ * comes between them. Then the spool is swept (spool_sweep.c), and a thread of the pool copies the write-ahead log into the
  * database and empties it, on a connection of its own that waits for nobody.
  */
 #include <config.h>

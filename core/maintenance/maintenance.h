@@ -14,7 +14,7 @@
  *   contents, versions of tasks           no row refers to them              gc (retention)
  *   free pages, the write-ahead log       the above                          gc
  *
- * A submission itself goes at once (submission.delete), an expired warm process or build with kettle-exec's cache.
+ * submission.delete removes a submission's rows itself, in its own transaction; kettle-exec looks after its own cache.
  */
 #ifndef KETTLE_MAINTENANCE_H
 #define KETTLE_MAINTENANCE_H

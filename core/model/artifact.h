@@ -4,7 +4,7 @@
  *
  * While an attempt runs, its runner puts them into SPOOL/JOB.ATTEMPT.run/STEP/NAME. When it has ended, what its verdict
  * names is kept: small files in the database, others as SPOOL/JOB.ATTEMPT/NUMBER; the rest goes. What nothing in the
- * database speaks of (an attempt that died, a submission that was deleted) is swept away, see sweep.h.
+ * database speaks of (an attempt that died, a submission that was deleted) is swept away, see maintenance.h.
  */
 #ifndef KETTLE_ARTIFACT_H
 #define KETTLE_ARTIFACT_H

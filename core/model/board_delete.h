@@ -4,7 +4,7 @@
  * Theory of operation. The first transaction hides the leaderboard: its name is free again, and whatever is asked of
  * `leaderboards` finds it no more, nor, since everything is asked together with its leaderboard, what is on it. It also
  * takes the first part of its rows. Each further part is a transaction of its own, so that whoever writes meanwhile waits
- * for one part and not for all; the row itself is the last to go. Whoever holds the database does the parts (purge.h):
+ * for one part and not for all; the row itself is the last to go. The owner of the database does the parts (maintenance.h):
  * what one leaves undone, because it was killed, the next one does when it starts.
  */
 #ifndef KETTLE_BOARD_REMOVE_H

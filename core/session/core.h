@@ -2,8 +2,8 @@
 /*
  * The core: one process's view of Kettle. Owns the loop's parts and routes every command to where it is answered.
  *
- * Theory of operation. A process starts without a database. The first command that needs one attaches it: whoever gets
- * DB.lock opens the store, runs the engine and listens on DB.sock (the owner); whoever does not connects there (a
+ * Theory of operation. A process starts without a database. The first command that needs one attaches it: the process that
+ * gets DB.lock opens the store, runs the engine and listens on DB.sock (the owner); any other connects there (a
  * client). When an owner goes away its clients attach again, and one of them becomes the next owner. Commands that wait
  * for this are queued; a write that was sent to an owner which died without an answer is answered with an error, never
  * sent twice; reads and subscriptions go on at the new one. An owner that ends in order says so once it has answered
