@@ -58,7 +58,7 @@ struct limit {
 };
 
 static int
-rate_check(struct limit *limit, const json_t *args, struct kettle_error *err)
+check_rate_arguments(struct limit *limit, const json_t *args, struct kettle_error *err)
 {
 	const char *word = json_string_value(json_object_get(args, "device"));
 	bool removes = json_is_true(json_object_get(args, "remove"));
@@ -124,7 +124,7 @@ cmd_rate_limit(struct db *db, const struct command_env *env, const struct actor 
 	if (code == 0)
 		code = board_check_owner(actor, &board, err);
 	if (code == 0)
-		code = rate_check(&limit, args, err);
+		code = check_rate_arguments(&limit, args, err);
 	if (code == 0)
 		code = removes ? take_away(&limit, err) : set(&limit, err);
 	if (code == 0)

@@ -330,11 +330,11 @@ CREATE TABLE plugin_state (
 	PRIMARY KEY (plugin, key)
 ) STRICT, WITHOUT ROWID;
 
--- What is remembered of a device's units. disabled: no job goes there until somebody or a self-test says otherwise.
+-- What is remembered of a device's units. aside: no job goes there until somebody or a self-test says otherwise.
 CREATE TABLE device_units (
 	device TEXT NOT NULL COLLATE NOCASE,
 	unit TEXT NOT NULL,
-	state TEXT NOT NULL DEFAULT 'ready' CHECK (state IN ('ready', 'disabled')),
+	state TEXT NOT NULL DEFAULT 'ready' CHECK (state IN ('ready', 'aside')),
 	reason TEXT,
 	changed_at INTEGER NOT NULL,
 	calibration_json TEXT,

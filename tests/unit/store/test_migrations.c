@@ -55,15 +55,18 @@ test_from_first(void **state)
 {
 	(void)state;
 	static const char before[] =
-		"PRAGMA user_version = 1; INSERT INTO device_units (device, unit, changed_at, calibration_json) VALUES "
-		"('CPU', 'CPU.0', 5, '{\"names\": {}}'); INSERT INTO users (id, name, created_at) VALUES (7, 'ada', 1), (8, "
+		"PRAGMA user_version = 1; INSERT INTO device_units (device, unit, changed_at, calibration_json, state) "
+		"VALUES ('CPU', 'CPU.0', 5, '{\"names\": {}}', 'aside'); INSERT INTO events (at, kind, scope, closed) VALUES "
+		"(5, "
+		"'device.aside', 'a', 0); INSERT INTO users (id, name, created_at) VALUES (7, 'ada', 1), (8, "
 		"'bob', 1); "
 		"INSERT INTO submissions (id, leaderboard, task, user, mode, file_name, code, created_at) VALUES (3, 1, 1, 7, "
 		"'ranked', 'x.cpp', 1, 9), (4, 1, 1, 8, 'ranked', 'x.cpp', 1, 9); INSERT INTO best (leaderboard, device, user, "
 		"submission, job, score, bucket) VALUES (1, 'CPU', 7, 3, 1, 0.5, 2), (1, 'CPU', 8, 4, 2, 0.5, 2)";
 	static const char after[] =
 		"SELECT (SELECT user_version FROM pragma_user_version) * 1000 + (SELECT count(*) FROM device_units WHERE unit "
-		"= 'CPU.0' AND facts_json IS NULL AND calibration_json <> "
+		"= 'CPU.0' AND state = 'disabled' AND EXISTS (SELECT 1 FROM events WHERE kind = 'device.disabled') AND "
+		"facts_json IS NULL AND calibration_json <> "
 		"'') * 100 + (SELECT count(*) FROM best WHERE user_name IN ('lovelace', 'bob') AND file_name = 'x.cpp' AND "
 		"created_at = 9) * 10 + (SELECT count(*) FROM sqlite_schema WHERE name = 'submissions_page')";
 	sqlite3 *handle = NULL;
