@@ -185,9 +185,10 @@ take_subscribe(struct connection *connection, const json_t *message)
 static void
 end_relay(struct relay *relay)
 {
-	const struct server *server = relay->connection->server;
-	if (relay->ours)
+	if (relay->ours) {
+		const struct server *server = relay->connection->server;
 		server->ops->unsubscribe(server->core, relay->ours);
+	}
 	relay->ours = 0;
 }
 
