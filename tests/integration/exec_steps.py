@@ -335,7 +335,9 @@ def referee_and_solver(folder):
         equal(outcome["solver"]["stdout"]["text"], "cases no\nsecret no\nresult no\n")
         assert outcome["solver"]["stopped"], outcome["solver"]
         outcome = x.outcomes("early", build + [duel(["early"])])["duel"]
-        equal((outcome["state"], outcome["solver"]["exit"], outcome["result"]), ("failed", 7, {"check": "fail"}))
+        equal((outcome["state"], outcome["result"]), ("failed", {"check": "fail"}))
+        # The referee sees the socket close before the solver's end is reported, and its own end stops the solver.
+        assert outcome["solver"]["exit"] == 7 or outcome["solver"]["stopped"], outcome["solver"]
         outcome = x.outcomes("wrong", build + [duel(["wrong"])])["duel"]
         equal((outcome["state"], outcome["result"]["check"]), ("failed", "fail"))
         slow = duel(["hang"])
