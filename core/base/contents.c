@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/utf8.h"
+#include "base/xalloc.h"
 
 static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
@@ -17,10 +18,8 @@ base64_encode(const void *data, size_t size)
 {
 	const unsigned char *in = data;
 	if (size > SIZE_MAX / 2)
-		return NULL;
-	char *text = malloc((size + 2) / 3 * 4 + 1), *out = text;
-	if (!text)
-		return NULL;
+		xalloc_fail();
+	char *text = xmalloc((size + 2) / 3 * 4 + 1), *out = text;
 	for (size_t i = 0; i < size; i += 3) {
 		size_t left = size - i;
 		uint32_t bits = (uint32_t)in[i] << 16;
@@ -71,9 +70,7 @@ base64_decode(const char *text, size_t size, void **ret_data, size_t *ret_size)
 {
 	if (size % 4)
 		return KETTLE_EINVAL;
-	AUTO_FREE unsigned char *data = malloc(size / 4 * 3 + 1);
-	if (!data)
-		return KETTLE_ENOMEM;
+	AUTO_FREE unsigned char *data = xmalloc(size / 4 * 3 + 1);
 	size_t len = 0;
 	for (size_t i = 0; i < size; i += 4) {
 		bool last = i + 4 == size;
@@ -89,32 +86,19 @@ base64_decode(const char *text, size_t size, void **ret_data, size_t *ret_size)
 	return 0;
 }
 
-static int
-text_bytes(const json_t *text, char **ret_data, size_t *ret_size, struct kettle_error *err)
-{
-	size_t size = json_string_length(text);
-	char *data = malloc(size + 1);
-	if (!data)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a file of %zu bytes.", size);
-	memcpy(data, json_string_value(text), size);
-	data[size] = '\0';
-	*ret_data = data;
-	*ret_size = size;
-	return 0;
-}
-
 int
 contents_bytes(const json_t *contents, char **ret_data, size_t *ret_size, struct kettle_error *err)
 {
 	const json_t *text = json_object_get(contents, "text"), *base64 = json_object_get(contents, "base64");
-	if (json_is_string(text))
-		return text_bytes(text, ret_data, ret_size, err);
+	if (json_is_string(text)) {
+		*ret_size = json_string_length(text);
+		*ret_data = xmemdup(json_string_value(text), *ret_size + 1);
+		return 0;
+	}
 	if (!json_is_string(base64))
 		return kettle_fail(err, KETTLE_EINVAL, "Contents must be {\"text\": …} or {\"base64\": …} here.");
 	void *data = NULL;
 	int rc = base64_decode(json_string_value(base64), json_string_length(base64), &data, ret_size);
-	if (rc == KETTLE_ENOMEM)
-		return kettle_fail(err, rc, "There is not enough memory to decode base64.");
 	if (rc)
 		return kettle_fail(err, rc, "The contents given as base64 are not base64.");
 	*ret_data = data;
@@ -127,5 +111,5 @@ contents_json(const void *data, size_t size)
 	if (utf8_valid(data, size))
 		return json_pack("{s:s%}", "text", size ? data : "", size);
 	AUTO_FREE char *text = base64_encode(data, size);
-	return text ? json_pack("{s:s}", "base64", text) : NULL;
+	return json_pack("{s:s}", "base64", text);
 }

@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/text.h"
+#include "base/xalloc.h"
 
 /* The code for what the system said. */
 static int
@@ -28,8 +29,6 @@ code_of(int error)
 		return KETTLE_EACCES;
 	case ELOOP:
 		return KETTLE_EINVAL;
-	case ENOMEM:
-		return KETTLE_ENOMEM;
 	}
 	return KETTLE_EIO;
 }
@@ -59,9 +58,7 @@ read_open(int fd, const char *name, size_t max, char **ret_data, size_t *ret_siz
 		return fail_too_big(err, name, max);
 	/* The size may be 0 (in /proc) or grow meanwhile: the bound is what is read. */
 	size_t cap = st.st_size ? (size_t)st.st_size + 1 : max + 1;
-	AUTO_FREE char *data = malloc(cap + 1);
-	if (!data)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to read %s.", name);
+	AUTO_FREE char *data = xmalloc(cap + 1);
 	ssize_t len = read_all(fd, data, cap);
 	if (len < 0)
 		return fail_errno(err, "read", name);
@@ -101,17 +98,15 @@ file_read_at(int dir, const char *name, size_t max, char **ret_data, size_t *ret
 int
 file_write(const char *path, const void *data, size_t size, mode_t mode, struct kettle_error *err)
 {
-	AUTO_BUF struct buf temporary = {0};
-	if (buf_printf(&temporary, "%s.XXXXXX", path))
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to write %s.", path);
-	AUTO_FD int fd = mkostemp(temporary.data, O_CLOEXEC);
+	AUTO_FREE char *temporary = xasprintf("%s.XXXXXX", path);
+	AUTO_FD int fd = mkostemp(temporary, O_CLOEXEC);
 	if (fd < 0)
 		return fail_errno(err, "written", path);
 	/* close tells of a full disk on some file systems. */
-	int rc = write_all(fd, data, size) || fchmod(fd, mode) || close(STEAL_FD(fd)) || rename(temporary.data, path);
+	int rc = write_all(fd, data, size) || fchmod(fd, mode) || close(STEAL_FD(fd)) || rename(temporary, path);
 	if (rc) {
 		rc = fail_errno(err, "written", path);
-		(void)unlink(temporary.data);
+		(void)unlink(temporary);
 	}
 	return rc;
 }
@@ -136,9 +131,7 @@ make_file_folder(const char *path, mode_t mode, struct kettle_error *err)
 int
 file_mkdirs(const char *path, mode_t mode, struct kettle_error *err)
 {
-	AUTO_FREE char *copy = strdup(path);
-	if (!copy)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to make the folder %s.", path);
+	AUTO_FREE char *copy = xstrdup(path);
 	for (char *slash = strchr(copy + (*copy != '\0'), '/'); slash; slash = strchr(slash + 1, '/')) {
 		*slash = '\0';
 		int rc = make_file_folder(copy, mode, err);
@@ -152,12 +145,9 @@ file_mkdirs(const char *path, mode_t mode, struct kettle_error *err)
 char *
 path_join(const char *dir, const char *name)
 {
-	AUTO_BUF struct buf path = {0};
 	size_t len = strlen(dir);
 	const char *slash = len == 0 || dir[len - 1] == '/' ? "" : "/";
-	if (name[0] == '/')
-		return strdup(name);
-	return buf_printf(&path, "%s%s%s", dir, slash, name) ? NULL : buf_take(&path);
+	return name[0] == '/' ? xstrdup(name) : xasprintf("%s%s%s", dir, slash, name);
 }
 
 /* A part of a path that stays where it is: neither empty nor one of the two dots. */
@@ -205,7 +195,7 @@ path_program_dir(void)
 	if (!slash)
 		return NULL;
 	*(slash == path ? slash + 1 : slash) = '\0';
-	return strdup(path);
+	return xstrdup(path);
 }
 
 /*

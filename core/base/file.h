@@ -11,7 +11,7 @@
 
 /*
  * Reads a regular file of at most max bytes; new bytes, NUL behind them. ENOENT, EACCES, ETOOBIG, EINVAL (no regular
- * file), EIO, ENOMEM. Never waits for a FIFO or a device.
+ * file), EIO. Never waits for a FIFO or a device.
  */
 int file_read(const char *path, size_t max, char **ret_data, size_t *ret_size, struct kettle_error *err);
 /* The same below a folder's descriptor, without following a link in the last component (EINVAL). */
@@ -28,7 +28,7 @@ int file_mkdirs(const char *path, mode_t mode, struct kettle_error *err);
  * Folders that their owner made unreadable are made readable first. EACCES, EIO.
  */
 int file_remove_tree(const char *path, struct kettle_error *err);
-/* Joins with one slash; an absolute name stays alone. New string; NULL: no memory. */
+/* Joins with one slash; an absolute name stays alone. New string. */
 char *path_join(const char *dir, const char *name);
 /*
  * Whether a relative path stays below where it starts: not empty, at most PATH_INSIDE_MAX bytes of UTF-8 without

@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/xalloc.h"
 
 #define BUILD_MARK "config.status" /* lies beside the programs in a build folder */
 
@@ -30,20 +31,20 @@ installed_relative_path(const char *from, const char *to)
 	AUTO_BUF struct buf way = {0};
 	const char *one, *other, *rest = to;
 	size_t len, other_len;
-	int rc = buf_adds(&way, "");
+	buf_adds(&way, "");
 	while ((len = next_name(&from, &one)) > 0) {
 		other_len = next_name(&to, &other);
 		if (len != other_len || memcmp(one, other, len) != 0)
 			break;
 		rest = to;
 	}
-	for (; rc == 0 && len > 0; len = next_name(&from, &one))
-		rc = buf_adds(&way, "../");
-	for (; rc == 0 && (len = next_name(&rest, &one)) > 0;)
-		rc = buf_printf(&way, "%.*s/", (int)len, one);
-	if (rc == 0 && way.len > 0)
+	for (; len > 0; len = next_name(&from, &one))
+		buf_adds(&way, "../");
+	while ((len = next_name(&rest, &one)) > 0)
+		buf_printf(&way, "%.*s/", (int)len, one);
+	if (way.len > 0)
 		way.data[way.len - 1] = '\0';
-	return rc == 0 ? buf_take(&way) : NULL;
+	return buf_take(&way);
 }
 
 bool
@@ -61,5 +62,5 @@ installed_path(const char *in_build, const char *configured)
 	const char *found = way ? way : in_build;
 	AUTO_FREE char *near = program && found ? path_join(program, found) : NULL;
 	char *real = near ? realpath(near, NULL) : NULL;
-	return real ? real : strdup(configured);
+	return real ? real : xstrdup(configured);
 }

@@ -22,7 +22,8 @@ int
 line_add(struct line_reader *reader, const void *data, size_t size, line_fn fn, void *arg)
 {
 	struct buf *pending = &reader->pending;
-	int rc = buf_add(pending, data, size);
+	buf_add(pending, data, size);
+	int rc = 0;
 	size_t start = 0;
 	while (rc == 0) {
 		size_t from = reader->scanned > start ? reader->scanned : start;

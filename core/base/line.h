@@ -17,8 +17,8 @@ typedef int (*line_fn)(void *arg, char *line, size_t len);
 
 /*
  * Adds bytes and calls fn for every line that is complete. fn returning non-zero ends the call with that value; what
- * was added stays, and the next call goes on behind that line. KETTLE_ETOOBIG: a line over max; KETTLE_ENOMEM: nothing
- * more may be added after either.
+ * was added stays, and the next call goes on behind that line. KETTLE_ETOOBIG: a line over max, after which nothing
+ * more may be added.
  */
 int line_add(struct line_reader *reader, const void *data, size_t size, line_fn fn, void *arg);
 /* At the end of the stream: calls fn for what is left, a last line without a newline included. Returns as line_add. */

@@ -5,11 +5,11 @@
 
 #include "base/buf.h"
 
-/* Appends "/KEY" with the escapes of a pointer. KETTLE_ENOMEM or 0. */
-int pointer_add_key(struct buf *pointer, const char *key);
+/* Appends "/KEY" with the escapes of a pointer. */
+void pointer_add_key(struct buf *pointer, const char *key);
 /* Appends "/INDEX". */
-int pointer_add_index(struct buf *pointer, size_t index);
+void pointer_add_index(struct buf *pointer, size_t index);
 /* Appends a pointer as people write it: "/tests/0/size" becomes "tests[0].size". */
-int pointer_add_path(struct buf *out, const char *pointer);
+void pointer_add_path(struct buf *out, const char *pointer);
 
 #endif

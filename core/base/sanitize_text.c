@@ -75,8 +75,9 @@ sanitize_take(struct buf *out, const char *data, size_t length, bool lines, size
 	} else if (!kept && is_invisible(code)) {
 		return true;
 	}
-	if (*left == 0 || buf_add(out, data, length))
+	if (*left == 0)
 		return false;
+	buf_add(out, data, length);
 	--*left;
 	return true;
 }

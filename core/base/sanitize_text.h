@@ -8,8 +8,7 @@
 
 /*
  * One line of at most max_characters: valid UTF-8, no control characters, nothing invisible and nothing that changes
- * the direction of writing, blanks joined to single spaces and taken from the ends. New string, possibly empty; NULL:
- * no memory.
+ * the direction of writing, blanks joined to single spaces and taken from the ends. New string, possibly empty.
  */
 char *sanitize_line(const char *text, size_t max_characters);
 /* The same for a text of several lines, which keep their ends and their indentation. */

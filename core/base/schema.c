@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/nearest.h"
+#include "base/json_access.h"
 
 #define REF_PREFIX "#/$defs/"
 
@@ -232,7 +233,7 @@ schema_load(const char *text, json_t **ret_schema, struct kettle_error *err)
 const json_t *
 schema_resolve(const json_t *root, const json_t *schema)
 {
-	const char *ref = json_string_value(json_object_get(schema, "$ref"));
+	const char *ref = member_string(schema, "$ref");
 	if (!ref)
 		return schema;
 	return json_object_get(json_object_get(root, "$defs"), ref + strlen(REF_PREFIX));
@@ -309,8 +310,8 @@ fill_object(const json_t *root, const json_t *schema, json_t *value, unsigned de
 	json_object_foreach((json_t *)properties, key, member) {
 		json_t *preset = json_object_get(schema_resolve(root, member), "default");
 		preset = json_object_get(member, "default") ? json_object_get(member, "default") : preset;
-		if (preset && !json_object_get(value, key) && json_object_set_new(value, key, json_deep_copy(preset)) != 0)
-			return KETTLE_ENOMEM;
+		if (preset && !json_object_get(value, key))
+			json_object_set_new(value, key, json_deep_copy(preset));
 	}
 	json_object_foreach(value, key, member) {
 		inner = json_object_get(properties, key);
@@ -351,10 +352,7 @@ schema_fill(const json_t *root, const json_t *schema, json_t *value, unsigned de
 int
 schema_defaults(const json_t *schema, json_t *value, struct kettle_error *err)
 {
-	int rc = schema_fill(schema, schema, value, 0);
-	if (rc == KETTLE_EINVAL)
-		return kettle_fail(err, rc, "The value is nested too deeply.");
-	if (rc)
-		return kettle_fail(err, rc, "There is not enough memory to fill in defaults.");
+	if (schema_fill(schema, schema, value, 0) != 0)
+		return kettle_fail(err, KETTLE_EINVAL, "The value is nested too deeply.");
 	return 0;
 }

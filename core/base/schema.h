@@ -32,7 +32,7 @@ int schema_check(
 int schema_check_at(const json_t *schema, const json_t *value, const char *name, const json_t *lines,
 	const char *pointer, struct kettle_error *err);
 
-/* Fills in defaults of absent properties, in place, recursively; value has passed schema_check. ENOMEM. [any] */
+/* Fills in defaults of absent properties, in place, recursively; value has passed schema_check. EINVAL: too deep. [any] */
 int schema_defaults(const json_t *schema, json_t *value, struct kettle_error *err);
 
 /* What checking and filling in share. Follows "$ref" once; NULL: no such. Borrowed. [any] */

@@ -12,7 +12,9 @@
 #include "base/nearest.h"
 #include "base/pointer.h"
 #include "base/utf8.h"
+#include "base/xalloc.h"
 #include "base/yaml.h"
+#include "base/json_access.h"
 
 #define SHOWN_STRING 60 /* bytes of a value that a message repeats */
 #define SHOWN_NAMES 20  /* known names that a message lists */
@@ -62,18 +64,18 @@ say_string(struct buf *out, const char *text, size_t size)
 		if (clean.data[i] == '\n' || clean.data[i] == '\t')
 			clean.data[i] = ' ';
 	}
-	(void)buf_add(out, clean.data, clean.len);
+	buf_add(out, clean.data, clean.len);
 	if (shown < size)
-		(void)buf_adds(out, "…");
+		buf_adds(out, "…");
 }
 
 static void
 say_value(struct buf *out, const json_t *value)
 {
 	if (json_is_string(value)) {
-		(void)buf_adds(out, "\"");
+		buf_adds(out, "\"");
 		say_string(out, json_string_value(value), json_string_length(value));
-		(void)buf_adds(out, "\"");
+		buf_adds(out, "\"");
 		return;
 	}
 	AUTO_FREE char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
@@ -86,7 +88,7 @@ static void
 say_separator(struct buf *out, size_t n, size_t count, const char *last)
 {
 	if (n)
-		(void)buf_adds(out, n + 1 == count ? last : ", ");
+		buf_adds(out, n + 1 == count ? last : ", ");
 }
 
 /* The keys of a map, at most `most` of them. */
@@ -98,13 +100,13 @@ say_keys(struct buf *out, const json_t *map, size_t most)
 	json_t *unused;
 	json_object_foreach((json_t *)map, key, unused) {
 		if (n == most) {
-			(void)buf_adds(out, " …");
+			buf_adds(out, " …");
 			break;
 		}
 		say_separator(out, n++, count, " and ");
-		(void)buf_adds(out, "`");
+		buf_adds(out, "`");
 		say_string(out, key, strlen(key));
-		(void)buf_adds(out, "`");
+		buf_adds(out, "`");
 	}
 }
 
@@ -123,10 +125,10 @@ say_found(struct buf *out, const json_t *value)
 		[JSON_NULL] = "empty",
 	};
 	if (json_is_object(value) && json_object_size(value) == 0) {
-		(void)buf_adds(out, "an empty map");
+		buf_adds(out, "an empty map");
 		return;
 	}
-	(void)buf_adds(out, kinds[json_typeof(value)]);
+	buf_adds(out, kinds[json_typeof(value)]);
 	if (json_is_object(value))
 		say_keys(out, value, SHOWN_FOUND);
 	if (!json_is_object(value) && !json_is_array(value) && !json_is_null(value))
@@ -139,14 +141,14 @@ say_range(struct buf *out, const json_t *schema)
 	const json_t *min = json_object_get(schema, "minimum"), *max = json_object_get(schema, "maximum");
 	const json_t *above = json_object_get(schema, "exclusiveMinimum");
 	if (above) {
-		(void)buf_adds(out, " above ");
+		buf_adds(out, " above ");
 		say_value(out, above);
 	} else if (min) {
-		(void)buf_adds(out, max ? " from " : " of at least ");
+		buf_adds(out, max ? " from " : " of at least ");
 		say_value(out, min);
 	}
 	if (max) {
-		(void)buf_adds(out, above ? " and at most " : min ? " to " : " of at most ");
+		buf_adds(out, above ? " and at most " : min ? " to " : " of at most ");
 		say_value(out, max);
 	}
 }
@@ -157,13 +159,13 @@ say_lengths(struct buf *out, const json_t *schema)
 	const json_t *min = json_object_get(schema, "minLength"), *max = json_object_get(schema, "maxLength");
 	long long least = json_integer_value(min), most = json_integer_value(max);
 	if (max && least > 0)
-		(void)buf_printf(out, " of %lld to %lld characters", least, most);
+		buf_printf(out, " of %lld to %lld characters", least, most);
 	else if (max)
-		(void)buf_printf(out, " of at most %lld characters", most);
+		buf_printf(out, " of at most %lld characters", most);
 	else if (least == 1)
-		(void)buf_adds(out, " that is not empty");
+		buf_adds(out, " that is not empty");
 	else if (least > 1)
-		(void)buf_printf(out, " of at least %lld characters", least);
+		buf_printf(out, " of at least %lld characters", least);
 }
 
 static void
@@ -182,11 +184,11 @@ say_type(struct buf *out, const json_t *schema, const char *type)
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		if (strcmp(type, names[i].type) == 0)
-			(void)buf_adds(out, names[i].text);
+			buf_adds(out, names[i].text);
 	}
-	const char *items = json_string_value(json_object_get(json_object_get(schema, "items"), "type"));
+	const char *items = member_string(json_object_get(schema, "items"), "type");
 	if (strcmp(type, "array") == 0 && items && strcmp(items, "string") == 0)
-		(void)buf_adds(out, " of strings");
+		buf_adds(out, " of strings");
 	if (strcmp(type, "integer") == 0 || strcmp(type, "number") == 0)
 		say_range(out, schema);
 	if (strcmp(type, "string") == 0)
@@ -199,7 +201,7 @@ say_choices(struct buf *out, const json_t *choices)
 	size_t i, count = json_array_size(choices);
 	json_t *choice;
 	if (count > 1)
-		(void)buf_adds(out, "one of ");
+		buf_adds(out, "one of ");
 	json_array_foreach((json_t *)choices, i, choice) {
 		say_separator(out, i, count, " or ");
 		say_value(out, choice);
@@ -226,10 +228,10 @@ say_required(struct buf *out, const json_t *required)
 	size_t i, count = json_array_size(required);
 	json_t *name;
 	if (count)
-		(void)buf_adds(out, " with ");
+		buf_adds(out, " with ");
 	json_array_foreach((json_t *)required, i, name) {
 		say_separator(out, i, count, " and ");
-		(void)buf_printf(out, "`%s`", json_string_value(name));
+		buf_printf(out, "`%s`", json_string_value(name));
 	}
 }
 
@@ -239,7 +241,7 @@ say_expected(struct buf *out, const json_t *root, const json_t *schema, unsigned
 {
 	const json_t *type = json_object_get(schema, "type"), *only = json_object_get(schema, "const");
 	if (depth > 4) {
-		(void)buf_adds(out, "something else");
+		buf_adds(out, "something else");
 	} else if (only) {
 		say_value(out, only);
 	} else if (json_object_get(schema, "enum")) {
@@ -268,7 +270,10 @@ add_pointer(struct buf *out, const struct path_node *node)
 	if (!node->up)
 		return;
 	add_pointer(out, node->up);
-	(void)(node->key ? pointer_add_key(out, node->key) : pointer_add_index(out, node->index));
+	if (node->key)
+		pointer_add_key(out, node->key);
+	else
+		pointer_add_index(out, node->index);
 }
 
 static void
@@ -276,9 +281,9 @@ schema_check_begin(const struct check *check, const char *pointer, struct buf *o
 {
 	int line = check->lines ? yaml_line(check->lines, pointer) : 0;
 	if (check->name && line)
-		(void)buf_printf(out, "%s:%d: ", check->name, line);
+		buf_printf(out, "%s:%d: ", check->name, line);
 	else if (check->name)
-		(void)buf_printf(out, "%s: ", check->name);
+		buf_printf(out, "%s: ", check->name);
 }
 
 /* Ends the check with "PREFIX PLACE SENTENCE". */
@@ -286,13 +291,13 @@ static int
 fault(const struct check *check, const struct path_node *node, const char *sentence)
 {
 	AUTO_BUF struct buf pointer = {0}, out = {0};
-	(void)buf_adds(&pointer, check->base);
+	buf_adds(&pointer, check->base);
 	add_pointer(&pointer, node);
 	schema_check_begin(check, pointer.data ? pointer.data : "", &out);
 	if (pointer.len == 0)
-		(void)buf_adds(&out, check->name ? "the top level" : "The top level");
+		buf_adds(&out, check->name ? "the top level" : "The top level");
 	else
-		(void)pointer_add_path(&out, pointer.data);
+		pointer_add_path(&out, pointer.data);
 	bool asks = sentence[0] && sentence[strlen(sentence) - 1] == '?';
 	return kettle_fail(check->err, KETTLE_EINVAL, "%s %s%s", out.data ? out.data : "", sentence, asks ? "" : ".");
 }
@@ -301,10 +306,10 @@ fault(const struct check *check, const struct path_node *node, const char *sente
 static const char *
 nearest_choice(const json_t *choices, const json_t *value)
 {
-	AUTO_FREE const char **names = calloc(json_array_size(choices) + 1, sizeof(*names));
+	AUTO_FREE const char **names = xcalloc(json_array_size(choices) + 1, sizeof(*names));
 	size_t i, count = 0;
 	json_t *choice;
-	if (!names || !json_is_string(value))
+	if (!json_is_string(value))
 		return NULL;
 	json_array_foreach((json_t *)choices, i, choice) {
 		if (json_is_string(choice))
@@ -318,13 +323,13 @@ static int
 mismatch(const struct check *check, const json_t *schema, const json_t *value, const struct path_node *node)
 {
 	AUTO_BUF struct buf out = {0};
-	(void)buf_adds(&out, "must be ");
+	buf_adds(&out, "must be ");
 	say_expected(&out, check->root, schema, 0);
-	(void)buf_adds(&out, ", not ");
+	buf_adds(&out, ", not ");
 	say_found(&out, value);
 	const char *meant = nearest_choice(json_object_get(schema, "enum"), value);
 	if (meant)
-		(void)buf_printf(&out, "; did you mean \"%s\"?", meant);
+		buf_printf(&out, "; did you mean \"%s\"?", meant);
 	return fault(check, node, out.data ? out.data : "");
 }
 
@@ -334,20 +339,18 @@ say_inside(struct buf *out, const char *pointer)
 {
 	if (*pointer == '\0')
 		return;
-	(void)buf_adds(out, " in `");
-	(void)pointer_add_path(out, pointer);
-	(void)buf_adds(out, "`");
+	buf_adds(out, " in `");
+	pointer_add_path(out, pointer);
+	buf_adds(out, "`");
 }
 
 static void
 say_known(struct buf *out, const json_t *properties)
 {
 	size_t count = json_object_size(properties);
-	(void)buf_adds(out, count == 0   ? "; none is known here"
-						: count == 1 ? "; the only known key is "
-									 : "; known keys are ");
+	buf_adds(out, count == 0 ? "; none is known here" : count == 1 ? "; the only known key is " : "; known keys are ");
 	say_keys(out, properties, SHOWN_NAMES);
-	(void)buf_adds(out, ".");
+	buf_adds(out, ".");
 }
 
 static int
@@ -355,19 +358,19 @@ unknown_key(const struct check *check, const json_t *properties, const char *key
 {
 	AUTO_BUF struct buf pointer = {0}, out = {0};
 	const struct path_node at = {.up = node, .key = key};
-	(void)buf_adds(&pointer, check->base);
+	buf_adds(&pointer, check->base);
 	add_pointer(&pointer, &at);
 	schema_check_begin(check, pointer.data ? pointer.data : "", &out);
-	(void)buf_adds(&out, check->name ? "unknown key `" : "Unknown key `");
+	buf_adds(&out, check->name ? "unknown key `" : "Unknown key `");
 	say_string(&out, key, strlen(key));
-	(void)buf_adds(&out, "`");
+	buf_adds(&out, "`");
 	pointer.len = 0;
-	(void)buf_adds(&pointer, check->base);
+	buf_adds(&pointer, check->base);
 	add_pointer(&pointer, node);
 	say_inside(&out, pointer.data ? pointer.data : "");
 	const char *meant = nearest_key(key, properties);
 	if (meant)
-		(void)buf_printf(&out, "; did you mean `%s`?", meant);
+		buf_printf(&out, "; did you mean `%s`?", meant);
 	else
 		say_known(&out, properties);
 	return kettle_fail(check->err, KETTLE_EINVAL, "%s", out.data ? out.data : "");
@@ -375,7 +378,7 @@ unknown_key(const struct check *check, const json_t *properties, const char *key
 
 /* ---- the checks ---- */
 
-/* The pattern, compiled; NULL: there is no room to keep another one, or no memory. */
+/* The pattern, compiled; NULL: there is no room to keep another one. */
 static const regex_t *
 kept_pattern(struct patterns *patterns, const char *pattern)
 {
@@ -417,7 +420,7 @@ characters(const char *text, size_t size)
 static int
 check_string(struct check *check, const json_t *schema, const json_t *value, const struct path_node *node)
 {
-	const char *text = json_string_value(value), *pattern = json_string_value(json_object_get(schema, "pattern"));
+	const char *text = json_string_value(value), *pattern = member_string(schema, "pattern");
 	size_t size = json_string_length(value), count = characters(text, size);
 	const json_t *min = json_object_get(schema, "minLength"), *max = json_object_get(schema, "maxLength");
 	if ((min && count < (size_t)json_integer_value(min)) || (max && count > (size_t)json_integer_value(max)))
@@ -425,9 +428,9 @@ check_string(struct check *check, const json_t *schema, const json_t *value, con
 	if (!pattern || schema_matches(check, pattern, text, size))
 		return 0;
 	AUTO_BUF struct buf out = {0};
-	(void)buf_printf(&out, "must match the pattern %s; ", pattern);
+	buf_printf(&out, "must match the pattern %s; ", pattern);
 	say_found(&out, value);
-	(void)buf_adds(&out, " does not");
+	buf_adds(&out, " does not");
 	return fault(check, node, out.data ? out.data : "");
 }
 
@@ -452,7 +455,7 @@ check_count(struct check *check, const json_t *min, const json_t *max, size_t co
 		return 0;
 	AUTO_BUF struct buf out = {0};
 	long long bound = json_integer_value(few ? min : max);
-	(void)buf_printf(
+	buf_printf(
 		&out, "must have at %s %lld %s%s, not %zu", few ? "least" : "most", bound, what, bound == 1 ? "" : "s", count);
 	return fault(check, node, out.data ? out.data : "");
 }
@@ -492,7 +495,7 @@ static int
 schema_check_names(struct check *check, const json_t *schema, const json_t *value, const struct path_node *node)
 {
 	const json_t *names = json_object_get(schema, "propertyNames");
-	const char *pattern = json_string_value(json_object_get(names, "pattern")), *key;
+	const char *pattern = member_string(names, "pattern"), *key;
 	json_t *unused;
 	if (!pattern)
 		return 0;
@@ -501,7 +504,7 @@ schema_check_names(struct check *check, const json_t *schema, const json_t *valu
 			continue;
 		const struct path_node at = {.up = node, .key = key};
 		AUTO_BUF struct buf out = {0};
-		(void)buf_printf(&out, "has a name that does not match the pattern %s", pattern);
+		buf_printf(&out, "has a name that does not match the pattern %s", pattern);
 		return fault(check, &at, out.data ? out.data : "");
 	}
 	return 0;
@@ -516,7 +519,7 @@ check_required(struct check *check, const json_t *schema, const json_t *value, c
 		if (json_object_get(value, json_string_value(name)))
 			continue;
 		AUTO_BUF struct buf out = {0};
-		(void)buf_printf(&out, "lacks the key `%s`", json_string_value(name));
+		buf_printf(&out, "lacks the key `%s`", json_string_value(name));
 		return fault(check, node, out.data ? out.data : "");
 	}
 	return 0;

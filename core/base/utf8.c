@@ -86,15 +86,15 @@ utf8_sanitize(const char *data, size_t size, struct buf *out)
 			at += len;
 			continue;
 		}
-		(void)buf_add(out, data + kept, at - kept);
+		buf_add(out, data + kept, at - kept);
 		if (!line_end) {
-			(void)buf_adds(out, REPLACEMENT);
+			buf_adds(out, REPLACEMENT);
 			replaced++;
 		}
 		at += len ? len : 1;
 		kept = at;
 	}
-	(void)buf_add(out, data + kept, size - kept);
+	buf_add(out, data + kept, size - kept);
 	return replaced;
 }
 

@@ -14,7 +14,7 @@ bool utf8_valid(const char *data, size_t size);
 /*
  * Makes bytes into UTF-8 that JSON, SQLite and terminals can hold: every byte that is no UTF-8, and every control
  * character (C1 too) but \t and \n, becomes U+FFFD, so that no escape sequence reaches a terminal; \r\n becomes \n.
- * Appends to out (cut where memory ends); returns how many were replaced.
+ * Appends to out; returns how many were replaced.
  */
 size_t utf8_sanitize(const char *data, size_t size, struct buf *out);
 /* Copies a text into an array of size bytes, cut between characters; each byte that is no UTF-8 becomes "?". */

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/pointer.h"
 #include "base/utf8.h"
+#include "base/xalloc.h"
 
 #define ORDER_MARK "\xef\xbb\xbf"
 #define STRING_TAG "tag:yaml.org,2002:str"
@@ -40,12 +41,6 @@ fail_yaml_at(struct reader *reader, int code, const yaml_mark_t *mark, const cha
 	return kettle_fail(reader->err, code, "%s:%zu: %s", reader->name, mark->line + 1, message);
 }
 
-static int
-fail_memory(struct reader *reader)
-{
-	return kettle_fail(reader->err, KETTLE_ENOMEM, "There is not enough memory to read %s.", reader->name);
-}
-
 /* The next event; the caller deletes it. */
 static int
 next_event(struct reader *reader, yaml_event_t *ret_event)
@@ -55,22 +50,19 @@ next_event(struct reader *reader, yaml_event_t *ret_event)
 		return 0;
 	memset(ret_event, 0, sizeof(*ret_event));
 	if (parser->error == YAML_MEMORY_ERROR)
-		return fail_memory(reader);
+		xalloc_fail();
 	const char *problem = parser->problem ? parser->problem : "it cannot be read";
 	return fail_yaml_at(reader, KETTLE_EINVAL, &parser->problem_mark, "this is not YAML: %s%s%s.",
 		parser->context ? parser->context : "", parser->context ? ", " : "", problem);
 }
 
 /* Remembers the line of the node that reader->pointer names. */
-static int
+static void
 note_line(struct reader *reader, const yaml_mark_t *mark)
 {
-	if (!reader->lines || reader->pointer.len > YAML_MAX_POINTER)
-		return 0;
 	const char *pointer = reader->pointer.len ? reader->pointer.data : "";
-	if (json_object_set_new(reader->lines, pointer, json_integer((json_int_t)mark->line + 1)) != 0)
-		return fail_memory(reader);
-	return 0;
+	if (reader->lines && reader->pointer.len <= YAML_MAX_POINTER)
+		json_object_set_new(reader->lines, pointer, json_integer((json_int_t)mark->line + 1));
 }
 
 static int
@@ -130,7 +122,7 @@ read_alias(struct reader *reader, const yaml_event_t *event, json_t **ret_node)
 		return fail_yaml_at(
 			reader, KETTLE_ETOOBIG, &event->start_mark, "it is nested deeper than %d levels.", YAML_MAX_DEPTH);
 	*ret_node = json_deep_copy(node);
-	return *ret_node ? 0 : fail_memory(reader);
+	return 0;
 }
 
 static int
@@ -148,7 +140,7 @@ read_scalar(struct reader *reader, const yaml_event_t *event, json_t **ret_node)
 	if (memchr(text, '\0', size))
 		return fail_yaml_at(reader, KETTLE_EINVAL, &event->start_mark, "a string holds a NUL character.");
 	*ret_node = json_stringn(text, size);
-	return *ret_node ? 0 : fail_memory(reader);
+	return 0;
 }
 
 static int
@@ -156,13 +148,11 @@ read_item(struct reader *reader, const yaml_event_t *event, json_t *list)
 {
 	size_t length = reader->pointer.len;
 	json_t *node = NULL;
-	if (pointer_add_index(&reader->pointer, json_array_size(list)) != 0)
-		return fail_memory(reader);
-	int rc = note_line(reader, &event->start_mark);
+	pointer_add_index(&reader->pointer, json_array_size(list));
+	note_line(reader, &event->start_mark);
+	int rc = read_node(reader, event, &node);
 	if (rc == 0)
-		rc = read_node(reader, event, &node);
-	if (rc == 0 && json_array_append_new(list, node) != 0)
-		rc = fail_memory(reader);
+		json_array_append_new(list, node);
 	reader->pointer.len = length;
 	reader->pointer.data[length] = '\0';
 	return rc;
@@ -172,7 +162,7 @@ static int
 read_list(struct reader *reader, json_t **ret_node)
 {
 	AUTO_JSON json_t *list = json_array();
-	int rc = list ? 0 : fail_memory(reader);
+	int rc = 0;
 	for (bool end = false; rc == 0 && !end;) {
 		yaml_event_t event;
 		rc = next_event(reader, &event);
@@ -200,8 +190,11 @@ keep_merge(struct reader *reader, json_t *merges, json_t *node_take, const yaml_
 	}
 	if (!list && !json_is_object(node))
 		return fail_yaml_at(reader, KETTLE_EINVAL, mark, "the merge key `<<` needs a map or a list of maps.");
-	int failed = list ? json_array_extend(merges, node) : json_array_append(merges, node);
-	return failed ? fail_memory(reader) : 0;
+	if (list)
+		json_array_extend(merges, node);
+	else
+		json_array_append(merges, node);
+	return 0;
 }
 
 static int
@@ -243,16 +236,14 @@ read_member(struct reader *reader, const yaml_event_t *event, json_t *map, json_
 	int rc = check_key(reader, event, map, merge);
 	if (rc)
 		return rc;
-	if (pointer_add_key(&reader->pointer, key) != 0)
-		return fail_memory(reader);
+	pointer_add_key(&reader->pointer, key);
 	if (!merge)
-		rc = note_line(reader, &event->start_mark);
-	if (rc == 0)
-		rc = read_value(reader, &node);
+		note_line(reader, &event->start_mark);
+	rc = read_value(reader, &node);
 	if (rc == 0 && merge)
 		rc = keep_merge(reader, merges, node, &event->start_mark);
-	else if (rc == 0 && json_object_set_new(map, key, node) != 0)
-		rc = fail_memory(reader);
+	else if (rc == 0)
+		json_object_set_new(map, key, node);
 	reader->pointer.len = length;
 	reader->pointer.data[length] = '\0';
 	return rc;
@@ -262,7 +253,7 @@ static int
 read_map(struct reader *reader, json_t **ret_node)
 {
 	AUTO_JSON json_t *map = json_object(), *merges = json_array();
-	int rc = map && merges ? 0 : fail_memory(reader);
+	int rc = 0;
 	for (bool end = false; rc == 0 && !end;) {
 		yaml_event_t event;
 		rc = next_event(reader, &event);
@@ -273,10 +264,8 @@ read_map(struct reader *reader, json_t **ret_node)
 	}
 	size_t i;
 	json_t *merge;
-	json_array_foreach(merges, i, merge) {
-		if (rc == 0 && json_object_update_missing(map, merge) != 0)
-			rc = fail_memory(reader);
-	}
+	json_array_foreach(merges, i, merge)
+		json_object_update_missing(map, merge);
 	if (rc == 0)
 		*ret_node = STEAL(map);
 	return rc;
@@ -323,10 +312,8 @@ read_node(struct reader *reader, const yaml_event_t *event, json_t **ret_node)
 	if (rc)
 		return rc;
 	const char *anchor = anchor_of(event);
-	if (anchor && json_object_set(reader->anchors, anchor, node) != 0) {
-		json_decref(node);
-		return fail_memory(reader);
-	}
+	if (anchor)
+		json_object_set(reader->anchors, anchor, node);
 	*ret_node = node;
 	return 0;
 }
@@ -359,7 +346,7 @@ read_document(struct reader *reader, json_t **ret_value)
 		if (rc == 0 && event.type == YAML_STREAM_END_EVENT)
 			*ret_value = json_null();
 		else if (rc == 0 && !start)
-			rc = note_line(reader, &event.start_mark);
+			note_line(reader, &event.start_mark);
 		if (rc == 0 && !start && event.type != YAML_STREAM_END_EVENT)
 			rc = read_node(reader, &event, ret_value);
 		bool ended = event.type == YAML_STREAM_END_EVENT;
@@ -397,8 +384,8 @@ yaml_parse(
 	int rc = check_bytes(&reader, text, size);
 	if (rc)
 		return rc;
-	if (!anchors || (ret_lines && !lines) || !yaml_parser_initialize(&reader.parser))
-		return fail_memory(&reader);
+	if (!yaml_parser_initialize(&reader.parser))
+		xalloc_fail();
 	yaml_parser_set_encoding(&reader.parser, YAML_UTF8_ENCODING);
 	/* libyaml counts a byte order mark as a column, so that the first key would be indented. */
 	size_t mark =
@@ -418,8 +405,8 @@ yaml_parse(
 int
 yaml_line(const json_t *lines, const char *pointer)
 {
-	AUTO_FREE char *at = strdup(pointer);
-	while (at) {
+	AUTO_FREE char *at = xstrdup(pointer);
+	for (;;) {
 		const json_t *line = json_object_get(lines, at);
 		char *slash = strrchr(at, '/');
 		if (line)
@@ -428,5 +415,4 @@ yaml_line(const json_t *lines, const char *pointer)
 			return 0;
 		*slash = '\0';
 	}
-	return 0;
 }

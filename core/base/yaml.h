@@ -18,13 +18,13 @@
  * become a large value; merge keys (<<) are understood. Plain scalars follow the YAML 1.2 core schema (true, True and
  * TRUE, null and ~, integers of 64 bits, finite floats; a date stays a string); a repeated key is an error; keys are
  * strings as written. An empty document is null. lines maps the JSON pointer of every node ("", "/tests/0/size") to its
- * line, a member to the line of its key. Errors begin with "NAME:LINE: ". EINVAL, ETOOBIG, ENOMEM. Both results are new
+ * line, a member to the line of its key. Errors begin with "NAME:LINE: ". EINVAL, ETOOBIG. Both results are new
  * references; ret_lines may be NULL. [any]
  */
 int yaml_parse(
 	const char *name, const char *text, size_t size, json_t **ret_value, json_t **ret_lines, struct kettle_error *err);
 
-/* One plain scalar as yaml_parse would read it. New reference. EINVAL (without a place), ENOMEM. [any] */
+/* One plain scalar as yaml_parse would read it. New reference. EINVAL (without a place). [any] */
 int yaml_scalar(const char *text, size_t size, json_t **ret_value, struct kettle_error *err);
 
 /* The line of a node, or of its nearest parent that has one; 0 when unknown. [any] */

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/pointer.h"
 #include "base/utf8.h"
+#include "base/xalloc.h"
 
 #define MAX_DEPTH 64 /* as yaml_parse has it */
 #define ORDER_MARK "\xef\xbb\xbf"
@@ -33,33 +34,25 @@ struct edit {
 };
 
 static int
-fail_memory(struct kettle_error *err)
-{
-	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to change the file.");
-}
-
-static int
 fail_path_node(const char *pointer, struct kettle_error *err)
 {
 	return kettle_fail(err, KETTLE_EINVAL, "`%s` is not written out at its place.", pointer);
 }
 
 /* Moves to a character; what is passed over is copied or not. */
-static int
+static void
 move_to(struct edit *edit, size_t character, bool copy)
 {
 	size_t bytes = 0;
 	while (edit->at < character && bytes < edit->size) {
 		size_t len = utf8_length(edit->text + bytes, edit->size - bytes);
-		if (len == 0)
-			return KETTLE_EINVAL;
-		bytes += len;
+		bytes += len ? len : 1;
 		edit->at++;
 	}
-	int rc = copy ? buf_add(&edit->out, edit->text, bytes) : 0;
+	if (copy)
+		buf_add(&edit->out, edit->text, bytes);
 	edit->text += bytes;
 	edit->size -= bytes;
-	return rc;
 }
 
 static struct level *
@@ -83,11 +76,12 @@ end_value(struct edit *edit)
 }
 
 /* Before a value in a list: its index. In a map the key has done it. */
-static int
+static void
 begin_value(struct edit *edit)
 {
 	struct level *level = inner(edit);
-	return level && level->list ? pointer_add_index(&edit->pointer, level->index) : 0;
+	if (level && level->list)
+		pointer_add_index(&edit->pointer, level->index);
 }
 
 static int
@@ -97,9 +91,9 @@ replace(struct edit *edit, const yaml_event_t *event, const json_t *with, struct
 	AUTO_FREE char *quoted = json_dumps(with, JSON_ENCODE_ANY);
 	if (style == YAML_LITERAL_SCALAR_STYLE || style == YAML_FOLDED_SCALAR_STYLE || event->data.scalar.anchor)
 		return fail_path_node(edit->pointer.data, err);
-	if (!quoted || move_to(edit, event->start_mark.index, true) || buf_adds(&edit->out, quoted) ||
-		move_to(edit, event->end_mark.index, false))
-		return fail_memory(err);
+	move_to(edit, event->start_mark.index, true);
+	buf_adds(&edit->out, quoted);
+	move_to(edit, event->end_mark.index, false);
 	edit->done++;
 	return 0;
 }
@@ -110,10 +104,10 @@ on_scalar(struct edit *edit, const yaml_event_t *event, const json_t *edits, str
 	struct level *level = inner(edit);
 	if (level && !level->list && !level->value) {
 		level->value = true;
-		return pointer_add_key(&edit->pointer, (const char *)event->data.scalar.value) ? fail_memory(err) : 0;
+		pointer_add_key(&edit->pointer, (const char *)event->data.scalar.value);
+		return 0;
 	}
-	if (begin_value(edit))
-		return fail_memory(err);
+	begin_value(edit);
 	const json_t *with = edit->pointer.len ? json_object_get(edits, edit->pointer.data) : NULL;
 	int rc = with ? replace(edit, event, with, err) : 0;
 	end_value(edit);
@@ -126,8 +120,7 @@ on_begin(struct edit *edit, bool list, struct kettle_error *err)
 	struct level *level = inner(edit);
 	if (edit->depth == MAX_DEPTH || (level && !level->list && !level->value))
 		return kettle_fail(err, KETTLE_EINVAL, "The file is nested too deeply, or has a key that is no string.");
-	if (begin_value(edit))
-		return fail_memory(err);
+	begin_value(edit);
 	edit->levels[edit->depth++] = (struct level){.list = list, .length = edit->pointer.len};
 	return 0;
 }
@@ -147,8 +140,7 @@ on_edit_event(struct edit *edit, const yaml_event_t *event, const json_t *edits,
 		end_value(edit);
 		return 0;
 	case YAML_ALIAS_EVENT:
-		if (begin_value(edit))
-			return fail_memory(err);
+		begin_value(edit);
 		end_value(edit);
 		return 0;
 	case YAML_NO_EVENT:
@@ -168,7 +160,7 @@ edit_all(struct edit *edit, const json_t *edits, struct kettle_error *err)
 	bool end = false;
 	int rc = 0;
 	if (!yaml_parser_initialize(&parser))
-		return fail_memory(err);
+		xalloc_fail();
 	yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
 	yaml_parser_set_input_string(&parser, (const unsigned char *)edit->text, edit->size);
 	while (rc == 0 && !end) {
@@ -190,25 +182,18 @@ yaml_edit(const char *text, size_t size, const json_t *edits, char **ret_text, s
 {
 	struct edit edit = {.text = text, .size = size};
 	size_t mark = strlen(ORDER_MARK);
-	int rc = 0;
 	if (size >= mark && memcmp(text, ORDER_MARK, mark) == 0) {
 		edit.text += mark;
 		edit.size -= mark;
-		rc = buf_add(&edit.out, ORDER_MARK, mark) ? fail_memory(err) : 0;
+		buf_add(&edit.out, ORDER_MARK, mark);
 	}
-	if (rc == 0)
-		rc = edit_all(&edit, edits, err);
+	int rc = edit_all(&edit, edits, err);
 	if (rc == 0 && edit.done != json_object_size(edits))
 		rc = kettle_fail(err, KETTLE_EINVAL, "Not every value that is to be changed is written out at its place.");
-	if (rc == 0 && buf_add(&edit.out, edit.text, edit.size))
-		rc = fail_memory(err);
-	char *changed = rc ? NULL : buf_take(&edit.out);
+	buf_add(&edit.out, edit.text, edit.size);
+	if (rc == 0)
+		*ret_text = buf_take(&edit.out);
 	buf_free(&edit.out);
 	buf_free(&edit.pointer);
-	if (rc)
-		return rc;
-	if (!changed)
-		return fail_memory(err);
-	*ret_text = changed;
-	return 0;
+	return rc;
 }

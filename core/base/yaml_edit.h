@@ -10,7 +10,7 @@
 /*
  * text: what yaml_parse takes. edits: JSON pointer → new string; each must name a plain or quoted scalar that is
  * written out at its place, not one that an alias or a merge key brings. New text. EINVAL: one of them is not found, or
- * is another node; ENOMEM. [any]
+ * is another node. [any]
  */
 int yaml_edit(const char *text, size_t size, const json_t *edits, char **ret_text, struct kettle_error *err);
 

@@ -118,14 +118,7 @@ read_text(const char *text, size_t size, json_t **ret_value, struct kettle_error
 int
 yaml_scalar(const char *text, size_t size, json_t **ret_value, struct kettle_error *err)
 {
-	json_t *value = NULL;
 	if (memchr(text, '\0', size))
 		return kettle_fail(err, KETTLE_EINVAL, "a string holds a NUL character.");
-	int rc = read_text(text, size, &value, err);
-	if (rc)
-		return rc;
-	if (!value)
-		return kettle_fail(err, KETTLE_ENOMEM, "there is not enough memory.");
-	*ret_value = value;
-	return 0;
+	return read_text(text, size, ret_value, err);
 }

@@ -102,13 +102,13 @@ on_done(struct inflight_job *inflight, const json_t *completion)
 	struct calibration_run *c = (struct calibration_run *)inflight;
 	const json_t *machine = json_object_get(completion, "system");
 	const json_t *task = json_object_get(c->bundle, "task");
-	AUTO_JSON json_t *verdict = NULL;
+	AUTO_JSON json_t *verdict = verdict_make(&c->core->languages, task, c->plan, completion);
 	struct kettle_error err = {0};
-	int code = verdict_make(&c->core->languages, task, c->plan, completion, &verdict, &err);
+	int code = 0;
 	const char *state = json_string_value(json_object_get(verdict, "state")),
 			   *why = json_string_value(json_object_get(verdict, "error"));
 	json_decref(STEAL(c->plan));
-	if (code == 0 && (!state || strcmp(state, "passed") != 0))
+	if (strcmp(state, "passed") != 0)
 		code = kettle_fail(&err, KETTLE_EUNAVAIL, "%s", why ? why : "it did not pass.");
 	if (code == 0 && json_is_object(machine) && !c->machine)
 		c->machine = json_pack("{s:O*, s:O*, s:O*}", "cpu", json_object_get(machine, "cpu"), "cores",

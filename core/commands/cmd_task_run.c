@@ -88,13 +88,15 @@ run_done(struct inflight_job *inflight, const json_t *completion)
 	const char *status = json_string_value(json_object_get(completion, "status"));
 	const char *why = json_string_value(json_object_get(completion, "error"));
 	const json_t *task = json_object_get(run->bundle, "task");
-	if (!status || strcmp(status, "done") != 0)
+	if (!status || strcmp(status, "done") != 0) {
 		(void)kettle_fail(&run->err, KETTLE_EUNAVAIL, "The task could not be run: %s", why ? why : "it was cancelled.");
-	else if (verdict_make(&run->core->languages, task, run->plan, completion, &verdict, &run->err) == 0)
-		(void)json_object_update_new(
+	} else {
+		verdict = verdict_make(&run->core->languages, task, run->plan, completion);
+		json_object_update_new(
 			verdict, json_pack("{s:O, s:O, s:O, s:O*}", "task", json_object_get(run->bundle, "name"), "device",
 						 json_object_get(run->unit, "name"), "mode", json_object_get(run->args, "mode"), "kept",
 						 json_object_get(completion, "kept")));
+	}
 	end_run(run, verdict);
 }
 
@@ -411,12 +413,12 @@ read_solution(struct verify *verify, const struct source_dir *source_dir, const 
 static int
 read_solutions(struct verify *verify, const struct source_dir *source_dir, const char *kind)
 {
-	AUTO_JSON json_t *names = NULL;
 	size_t i;
 	json_t *name;
 	char folder[32];
 	(void)snprintf(folder, sizeof(folder), "solutions/%s", kind);
-	int rc = source_dir_list(source_dir, folder, &names, &verify->err);
+	AUTO_JSON json_t *names = source_dir_list(source_dir, folder);
+	int rc = 0;
 	json_array_foreach(names, i, name)
 		if (rc == 0)
 			rc = read_solution(verify, source_dir, kind, json_string_value(name));

@@ -15,17 +15,13 @@
 #include "base/nearest.h"
 #include "base/schema.h"
 #include "base/yaml.h"
+#include "base/xalloc.h"
+#include "base/json_access.h"
 #include "config/configuration_internal.h"
 
 extern const char config_schema_text[];
 
 static const char *const plugin_kinds[] = {"languages", "runners", "frontends"};
-
-static int
-fail_memory(struct kettle_error *err)
-{
-	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the configuration.");
-}
 
 /* An environment variable that is set to something; NULL otherwise. */
 static const char *
@@ -40,14 +36,10 @@ static char *
 xdg_path(const char *variable, const char *fallback, const char *file)
 {
 	const char *base = environment(variable), *home = environment("HOME");
-	AUTO_BUF struct buf path = {0};
-	int rc = -1;
 	/* The specification says to ignore a relative one. */
 	if (base && base[0] == '/')
-		rc = buf_printf(&path, "%s/kettle/%s", base, file);
-	else if (home)
-		rc = buf_printf(&path, "%s/%s/kettle/%s", home, fallback, file);
-	return rc ? NULL : buf_take(&path);
+		return xasprintf("%s/kettle/%s", base, file);
+	return home ? xasprintf("%s/%s/kettle/%s", home, fallback, file) : NULL;
 }
 
 /* The file to read: one that was named must exist, the usual ones need not. NULL: none. */
@@ -57,13 +49,13 @@ find_config_file(const struct config_request *request)
 	const char *named = request->file ? request->file : environment("KETTLE_CONFIG");
 	struct stat st;
 	if (named)
-		return strdup(named);
+		return xstrdup(named);
 	char *file = xdg_path("XDG_CONFIG_HOME", ".config", "kettle.yml");
 	if (file && stat(file, &st) == 0)
 		return file;
 	free(file);
 	file = installed_path(INSTALLED_CONFIGURATION("kettle.yml"));
-	if (file && stat(file, &st) == 0)
+	if (stat(file, &st) == 0)
 		return file;
 	free(file);
 	return NULL;
@@ -73,8 +65,8 @@ find_config_file(const struct config_request *request)
 static char *
 folder_of(const char *file)
 {
-	AUTO_FREE char *copy = strdup(file ? file : "");
-	char *slash = copy ? strrchr(copy, '/') : NULL;
+	AUTO_FREE char *copy = xstrdup(file ? file : "");
+	char *slash = strrchr(copy, '/');
 	if (slash)
 		slash[slash == copy] = '\0';
 	return realpath(slash ? copy : ".", NULL);
@@ -106,18 +98,18 @@ fill_empty(json_t *root)
 	void *next;
 	json_object_foreach_safe(root, next, key, value) {
 		if (json_is_null(value))
-			(void)json_object_set_new(root, key, json_object());
+			json_object_set_new(root, key, json_object());
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(plugin_kinds); i++) {
 		json_t *section = json_object_get(root, plugin_kinds[i]);
 		json_object_foreach_safe(section, next, key, value) {
 			if (json_is_null(value))
-				(void)json_object_set_new(section, key, json_object());
+				json_object_set_new(section, key, json_object());
 		}
 	}
 	json_object_foreach_safe(json_object_get(root, "devices"), next, key, value) {
 		if (json_is_null(value))
-			(void)json_object_set_new(json_object_get(root, "devices"), key, json_object());
+			json_object_set_new(json_object_get(root, "devices"), key, json_object());
 	}
 }
 
@@ -142,7 +134,7 @@ config_check(struct config *config, struct kettle_error *err)
 static int
 set_database(struct config *config, const char *asked, struct kettle_error *err)
 {
-	const char *written = json_string_value(json_object_get(config->root, "database"));
+	const char *written = member_string(config->root, "database");
 	AUTO_FREE char *path = NULL, *here = NULL;
 	asked = asked ? asked : environment("KETTLE_DB");
 	if (asked) {
@@ -156,10 +148,11 @@ set_database(struct config *config, const char *asked, struct kettle_error *err)
 			return kettle_fail(err, KETTLE_EINVAL,
 				"There is no place for the database: set HOME, or `database` in the configuration, or give --db FILE.");
 	}
-	json_t *value = path ? json_string(path) : NULL;
+	json_t *value = json_string(path);
 	if (!value)
 		return kettle_fail(err, KETTLE_EINVAL, "The path of the database is not text in UTF-8.");
-	return json_object_set_new(config->root, "database", value) ? fail_memory(err) : 0;
+	json_object_set_new(config->root, "database", value);
+	return 0;
 }
 
 /* Adds a folder unless it is there already. */
@@ -170,69 +163,63 @@ add_config_folder(json_t *list, const char *path, const char *base)
 	size_t i;
 	json_t *have;
 	json_array_foreach(list, i, have) {
-		if (folder && strcmp(json_string_value(have), folder) == 0)
+		if (strcmp(json_string_value(have), folder) == 0)
 			return;
 	}
-	if (folder && *path)
-		(void)json_array_append_new(list, json_string(folder));
+	if (*path)
+		json_array_append_new(list, json_string(folder));
 }
 
-static int
-set_plugin_path(struct config *config, struct kettle_error *err)
+static void
+set_plugin_path(struct config *config)
 {
 	json_t *written = json_object_get(config->root, "plugin_path"), *folder;
 	AUTO_JSON json_t *list = json_array();
-	AUTO_FREE char *given = strdup(environment("KETTLE_PLUGIN_PATH") ? environment("KETTLE_PLUGIN_PATH") : "");
+	AUTO_FREE char *given = xstrdup(environment("KETTLE_PLUGIN_PATH") ? environment("KETTLE_PLUGIN_PATH") : "");
 	AUTO_FREE char *own = installed_path(INSTALLED_PLUGINS);
 	char *rest = given;
 	size_t i;
-	if (!list || !given)
-		return fail_memory(err);
 	for (const char *one; (one = strsep(&rest, ":"));)
 		add_config_folder(list, one, config->base);
 	if (json_is_string(written))
 		add_config_folder(list, json_string_value(written), config->base);
 	json_array_foreach(written, i, folder)
 		add_config_folder(list, json_string_value(folder), config->base);
-	if (own)
-		add_config_folder(list, own, NULL);
+	add_config_folder(list, own, NULL);
 	add_config_folder(list, KETTLE_PLUGIN_DIR, NULL);
-	return json_object_set(config->root, "plugin_path", list) ? fail_memory(err) : 0;
+	json_object_set(config->root, "plugin_path", list);
 }
 
 /* Adds the plugins of a list of names, blanks between, to a section. */
-static int
-add_plugins(struct config *config, const char *kind, const char *names, struct kettle_error *err)
+static void
+add_plugins(struct config *config, const char *kind, const char *names)
 {
 	json_t *section = json_object_get(config->root, kind);
 	if (!section) {
 		section = json_object();
-		if (json_object_set_new(config->root, kind, section) != 0)
-			return fail_memory(err);
+		json_object_set_new(config->root, kind, section);
 	}
-	AUTO_FREE char *copy = strdup(names);
+	AUTO_FREE char *copy = xstrdup(names);
 	char *rest = copy;
-	for (const char *name; rest && (name = strsep(&rest, " "));) {
-		if (*name && !json_object_get(section, name) && json_object_set_new(section, name, json_object()) != 0)
-			return fail_memory(err);
+	for (const char *name; (name = strsep(&rest, " "));) {
+		if (*name && !json_object_get(section, name))
+			json_object_set_new(section, name, json_object());
 	}
-	return copy ? 0 : fail_memory(err);
 }
 
-static int
-set_plugins(struct config *config, struct kettle_error *err)
+static void
+set_plugins(struct config *config)
 {
-	int rc = 0;
 	if (!json_object_get(config->root, "languages"))
-		rc = add_plugins(config, "languages", KETTLE_LANGUAGES, err);
-	if (rc == 0 && !json_object_get(config->root, "runners"))
-		rc = add_plugins(config, "runners", "local", err);
-	return rc ? rc : add_plugins(config, "frontends", "cli", err);
+		add_plugins(config, "languages", KETTLE_LANGUAGES);
+	if (!json_object_get(config->root, "runners"))
+		add_plugins(config, "runners", "local");
+	add_plugins(config, "frontends", "cli");
 }
 
 /* A number or a text becomes the text; one string becomes a list of it. */
-static int
-set_sandbox(struct config *config, struct kettle_error *err)
+static void
+set_sandbox(struct config *config)
 {
 	json_t *sandbox = json_object_get(config->root, "sandbox"), *read = json_object_get(sandbox, "read"), *one;
 	AUTO_JSON json_t *list = json_array();
@@ -241,13 +228,10 @@ set_sandbox(struct config *config, struct kettle_error *err)
 		add_config_folder(list, json_string_value(read), config->base);
 	json_array_foreach(read, i, one)
 		add_config_folder(list, json_string_value(one), config->base);
-	if (json_object_set(sandbox, "read", list) != 0)
-		return fail_memory(err);
+	json_object_set(sandbox, "read", list);
 	json_t *build = json_object_get(config->root, "build"), *cores = json_object_get(build, "cores");
 	if (json_is_integer(cores))
-		return json_object_set_new(build, "cores", json_sprintf("%lld", json_integer_value(cores))) ? fail_memory(err)
-																									: 0;
-	return 0;
+		json_object_set_new(build, "cores", json_sprintf("%lld", json_integer_value(cores)));
 }
 
 static int
@@ -259,20 +243,18 @@ config_read(struct config *config, const struct config_request *request, struct 
 	if (rc == 0)
 		rc = set_database(config, request->database, err);
 	if (rc == 0)
-		rc = set_plugin_path(config, err);
+		set_plugin_path(config);
 	if (rc == 0)
-		rc = set_plugins(config, err);
+		set_plugins(config);
 	if (rc == 0)
-		rc = set_sandbox(config, err);
+		set_sandbox(config);
 	return rc ? rc : config_devices(config, err);
 }
 
 int
 config_load(const struct config_request *request, struct config **ret_config, struct kettle_error *err)
 {
-	struct config *config = calloc(1, sizeof(*config));
-	if (!config)
-		return fail_memory(err);
+	struct config *config = xcalloc(1, sizeof(*config));
 	config->file = find_config_file(request);
 	config->base = folder_of(config->file);
 	config->lines = json_object();
@@ -282,8 +264,6 @@ config_load(const struct config_request *request, struct config **ret_config, st
 		rc = kettle_fail(err, KETTLE_ENOENT, "%s cannot be read: %s.", config->file, strerror(errno));
 	else if (!config->base)
 		rc = kettle_fail(err, KETTLE_EIO, "The current folder cannot be found: %s.", strerror(errno));
-	else if (!config->lines || !config->warnings)
-		rc = fail_memory(err);
 	else
 		rc = config_read(config, request, err);
 	if (rc)
@@ -324,10 +304,8 @@ int
 config_plugin(const struct config *config, const char *kind, const char *name, const struct option_table *table,
 	json_t **ret_options, struct kettle_error *err)
 {
-	AUTO_BUF struct buf pointer = {0};
-	if (buf_printf(&pointer, "/%s/%s", kind, name))
-		return fail_memory(err);
-	const struct option_section where = section_at(config, pointer.data);
+	AUTO_FREE char *pointer = xasprintf("/%s/%s", kind, name);
+	const struct option_section where = section_at(config, pointer);
 	const json_t *section = json_object_get(json_object_get(config->root, kind), name);
 	return option_table_read(table, section, &where, ret_options, err);
 }

@@ -66,13 +66,13 @@ int config_device(const struct config *config, const char *name, const json_t **
 
 /*
  * What is different in a configuration that was loaded again: two arrays of sentences, new references. What is among
- * the first config_adopt takes over; what is among the second takes a restart. ENOMEM.
+ * the first config_adopt takes over; what is among the second takes a restart.
  */
 int config_compare(const struct config *config, const struct config *fresh, json_t **ret_reloaded, json_t **ret_restart,
 	struct kettle_error *err);
 /*
  * Takes over log, limits, retention, engine and those devices whose runners are loaded. Pointers into these sections of
- * config->root end with it. ENOMEM.
+ * config->root end with it.
  */
 int config_adopt(struct config *config, const struct config *fresh, struct kettle_error *err);
 

@@ -8,7 +8,7 @@
 /* What messages call the file. */
 #define CONFIG_NAME(config) ((config)->file ? (config)->file : "configuration")
 
-/* Makes the devices of root what configuration.h says. EINVAL, ENOMEM. */
+/* Makes the devices of root what configuration.h says. EINVAL. */
 int config_devices(struct config *config, struct kettle_error *err);
 
 /* Whether a device of another configuration uses runners that this one has. */

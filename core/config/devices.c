@@ -8,6 +8,7 @@
 #include "base/nearest.h"
 #include "base/pointer.h"
 #include "base/yaml.h"
+#include "base/json_access.h"
 #include "config/configuration_internal.h"
 #include "config/option_table.h"
 
@@ -36,12 +37,6 @@ static const struct {
 /* What a device says of the model that its units are: each of them says it too, for whoever plans for one. */
 static const char *const model_keys[] = {"sm", "gfx", "include_dirs", "library_dirs"};
 
-static int
-fail_memory(struct kettle_error *err)
-{
-	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the devices.");
-}
-
 /* EINVAL, with "FILE:LINE: " of the place before the sentence. */
 __attribute__((format(printf, 4, 5))) static int
 fail_at(const struct config *config, const char *pointer, struct kettle_error *err, const char *format, ...)
@@ -63,7 +58,7 @@ make_text(json_t *object, const char *key)
 {
 	json_t *value = json_object_get(object, key);
 	if (json_is_integer(value))
-		(void)json_object_set_new(object, key, json_sprintf("%lld", json_integer_value(value)));
+		json_object_set_new(object, key, json_sprintf("%lld", json_integer_value(value)));
 }
 
 static void
@@ -72,7 +67,7 @@ set_default(json_t *object, const char *key, json_t *value_take)
 	if (json_object_get(object, key))
 		json_decref(value_take);
 	else
-		(void)json_object_set_new(object, key, value_take);
+		json_object_set_new(object, key, value_take);
 }
 
 /* The runner must be one that is loaded. */
@@ -80,11 +75,11 @@ static int
 check_runner(const struct config *config, const char *pointer, const json_t *unit, struct kettle_error *err)
 {
 	const json_t *runners = json_object_get(config->root, "runners");
-	const char *runner = json_string_value(json_object_get(unit, "runner"));
+	const char *runner = member_string(unit, "runner");
 	if (json_object_get(runners, runner))
 		return 0;
 	AUTO_BUF struct buf place = {0};
-	(void)pointer_add_path(&place, pointer);
+	pointer_add_path(&place, pointer);
 	const char *meant = nearest_key(runner, runners);
 	if (meant)
 		return fail_at(config, pointer, err,
@@ -99,7 +94,7 @@ complete_unit(
 {
 	make_text(unit, "cores");
 	if (json_is_string(json_object_get(unit, "labels")))
-		(void)json_object_set_new(unit, "labels", json_pack("[O]", json_object_get(unit, "labels")));
+		json_object_set_new(unit, "labels", json_pack("[O]", json_object_get(unit, "labels")));
 	set_default(unit, "runner", json_string(DEFAULT_RUNNER));
 	set_default(unit, "slots", json_integer(DEFAULT_SLOTS));
 	set_default(unit, "prefetch", json_integer(DEFAULT_PREFETCH));
@@ -115,8 +110,8 @@ share_keys(const struct config *config, const char *pointer, json_t *device, str
 	json_t *units = json_object_get(device, "units"), *unit;
 	bool several = units != NULL;
 	size_t u;
-	if (!several && json_object_set_new(device, "units", units = json_pack("[{}]")) != 0)
-		return fail_memory(err);
+	if (!several)
+		json_object_set_new(device, "units", units = json_pack("[{}]"));
 	for (size_t i = 0; i < ARRAY_SIZE(unit_keys); i++) {
 		const char *key = unit_keys[i].key;
 		json_t *value = json_object_get(device, key);
@@ -140,12 +135,14 @@ make_devices_folders(const struct config *config, json_t *device, const char *ke
 	AUTO_JSON json_t *all = json_is_string(given) ? json_pack("[O]", given) : json_incref(given);
 	AUTO_JSON json_t *list = json_array();
 	size_t i;
-	int rc = 0;
 	json_array_foreach(all, i, one) {
 		AUTO_FREE char *path = option_table_path(json_string_value(one), config->base);
-		rc |= json_array_append_new(list, json_string(path));
+		if (json_array_append_new(list, json_string(path)) != 0)
+			return kettle_fail(err, KETTLE_EINVAL, "A path of `%s` is not text in UTF-8.", key);
 	}
-	return rc || (given && json_object_set(device, key, list)) ? fail_memory(err) : 0;
+	if (given)
+		json_object_set(device, key, list);
+	return 0;
 }
 
 static int
@@ -171,9 +168,8 @@ static int
 complete_device(struct config *config, const char *name, json_t *device, struct kettle_error *err)
 {
 	AUTO_BUF struct buf pointer = {0};
-	(void)buf_adds(&pointer, "/devices");
-	if (pointer_add_key(&pointer, name))
-		return fail_memory(err);
+	buf_adds(&pointer, "/devices");
+	pointer_add_key(&pointer, name);
 	set_default(device, "name", json_string(name));
 	int rc = share_keys(config, pointer.data, device, err);
 	if (rc == 0)
@@ -182,8 +178,7 @@ complete_device(struct config *config, const char *name, json_t *device, struct 
 	json_t *unit;
 	json_array_foreach(json_object_get(device, "units"), i, unit) {
 		AUTO_BUF struct buf at = {0};
-		if (buf_printf(&at, "%s/units/%zu", pointer.data, i))
-			return fail_memory(err);
+		buf_printf(&at, "%s/units/%zu", pointer.data, i);
 		if (rc == 0)
 			rc = complete_unit(config, name, at.data, unit, err);
 	}
@@ -201,8 +196,8 @@ check_devices_names(const struct config *config, const json_t *devices, struct k
 			if (one == other || strcasecmp(one, other) != 0)
 				continue;
 			AUTO_BUF struct buf pointer = {0};
-			(void)buf_adds(&pointer, "/devices");
-			(void)pointer_add_key(&pointer, other);
+			buf_adds(&pointer, "/devices");
+			pointer_add_key(&pointer, other);
 			return fail_at(config, pointer.data, err,
 				"the devices `%s` and `%s` have the same name: case does not count.", one, other);
 		}
@@ -217,8 +212,7 @@ config_devices(struct config *config, struct kettle_error *err)
 	bool local = json_object_get(json_object_get(config->root, "runners"), DEFAULT_RUNNER) != NULL;
 	if (!devices) {
 		devices = local ? json_pack("{s:{}}", DEFAULT_DEVICE) : json_object();
-		if (json_object_set_new(config->root, "devices", devices) != 0)
-			return fail_memory(err);
+		json_object_set_new(config->root, "devices", devices);
 	}
 	const char *name;
 	int rc = check_devices_names(config, devices, err);
@@ -235,7 +229,7 @@ config_device_fits(const struct config *config, const json_t *device)
 	size_t i;
 	json_t *unit;
 	json_array_foreach(json_object_get(device, "units"), i, unit) {
-		const char *runner = json_string_value(json_object_get(unit, "runner"));
+		const char *runner = member_string(unit, "runner");
 		if (!json_object_get(json_object_get(config->root, "runners"), runner))
 			return false;
 	}

@@ -13,6 +13,8 @@
 #include "base/pointer.h"
 #include "base/schema.h"
 #include "base/yaml.h"
+#include "base/xalloc.h"
+#include "base/json_access.h"
 
 /* Type, name for people, name in a schema. */
 #define TYPES(X) \
@@ -60,12 +62,6 @@ schema_name(enum kettle_option_type type)
 	return NULL;
 }
 
-static int
-fail_memory(struct kettle_error *err)
-{
-	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory.");
-}
-
 /* ---- the schema ---- */
 
 static json_t *
@@ -73,7 +69,7 @@ choices_json(const char *const *choices)
 {
 	json_t *list = json_array();
 	for (; list && *choices; choices++)
-		(void)json_array_append_new(list, json_string(*choices));
+		json_array_append_new(list, json_string(*choices));
 	return list;
 }
 
@@ -87,7 +83,9 @@ default_value(const struct kettle_option *option, json_t **ret_value, struct ket
 		return 0;
 	if (option->type == KETTLE_OPTION_STRING || option->type == KETTLE_OPTION_PATH) {
 		*ret_value = json_string(text);
-		return *ret_value ? 0 : fail_memory(err);
+		return *ret_value ? 0
+						  : kettle_fail(err, KETTLE_EINVAL, "The default of the option `%s` is not text in UTF-8.",
+								option->key);
 	}
 	struct kettle_error why = {0};
 	int rc = yaml_parse(option->key, text, strlen(text), ret_value, NULL, &why);
@@ -101,10 +99,10 @@ add_range(json_t *schema, const struct kettle_option *option)
 		return;
 	bool whole = option->type == KETTLE_OPTION_INT;
 	json_t *min = whole ? json_integer((json_int_t)option->min) : json_real(option->min);
-	(void)json_object_set_new(schema, "minimum", min);
+	json_object_set_new(schema, "minimum", min);
 	if (option->max >= option->min) {
 		json_t *max = whole ? json_integer((json_int_t)option->max) : json_real(option->max);
-		(void)json_object_set_new(schema, "maximum", max);
+		json_object_set_new(schema, "maximum", max);
 	}
 }
 
@@ -115,15 +113,15 @@ add_type(json_t *schema, const struct kettle_option *option)
 	bool strings = option->type == KETTLE_OPTION_STRINGS;
 	json_t *item = strings || option->type == KETTLE_OPTION_MAP ? json_pack("{s:s}", "type", "string") : NULL;
 	if (strings)
-		(void)json_object_set_new(schema, "type", json_pack("[ss]", "array", "string"));
+		json_object_set_new(schema, "type", json_pack("[ss]", "array", "string"));
 	else if (type)
-		(void)json_object_set_new(schema, "type", json_string(type));
+		json_object_set_new(schema, "type", json_string(type));
 	if (option->choices)
-		(void)json_object_set_new(strings ? item : schema, "enum", choices_json(option->choices));
+		json_object_set_new(strings ? item : schema, "enum", choices_json(option->choices));
 	if (item)
-		(void)json_object_set_new(schema, strings ? "items" : "additionalProperties", item);
+		json_object_set_new(schema, strings ? "items" : "additionalProperties", item);
 	if (option->type == KETTLE_OPTION_PATH)
-		(void)json_object_set_new(schema, "minLength", json_integer(1));
+		json_object_set_new(schema, "minLength", json_integer(1));
 	if (option->type == KETTLE_OPTION_INT || option->type == KETTLE_OPTION_NUMBER)
 		add_range(schema, option);
 }
@@ -138,11 +136,11 @@ option_schema(const struct kettle_option *option, json_t **ret_schema, struct ke
 	json_t *schema = json_object();
 	add_type(schema, option);
 	if (option->help)
-		(void)json_object_set_new(schema, "description", json_string(option->help));
+		json_object_set_new(schema, "description", json_string(option->help));
 	if (preset)
-		(void)json_object_set_new(schema, "default", preset);
+		json_object_set_new(schema, "default", preset);
 	*ret_schema = schema;
-	return schema ? 0 : fail_memory(err);
+	return 0;
 }
 
 int
@@ -156,13 +154,13 @@ option_table_schema(const struct option_table *table, json_t **ret_schema, struc
 		int rc = option_schema(&option, &schema, err);
 		if (rc)
 			return rc;
-		(void)json_object_set_new(properties, option.key, schema);
+		json_object_set_new(properties, option.key, schema);
 		if (option.required)
-			(void)json_array_append_new(required, json_string(option.key));
+			json_array_append_new(required, json_string(option.key));
 	}
 	*ret_schema = json_pack("{s:s, s:b, s:O, s:O}", "type", "object", "additionalProperties", 0, "properties",
 		properties, "required", required);
-	return *ret_schema ? 0 : fail_memory(err);
+	return 0;
 }
 
 /* ---- the table itself ---- */
@@ -213,7 +211,7 @@ option_table_check(const struct option_table *table, struct kettle_error *err)
 			return rc;
 		if (json_object_get(seen, option.key))
 			return kettle_fail(err, KETTLE_EINVAL, "The option `%s` is there twice.", option.key);
-		(void)json_object_set_new(seen, option.key, json_null());
+		json_object_set_new(seen, option.key, json_null());
 	}
 	return 0;
 }
@@ -226,7 +224,7 @@ option_table_path(const char *path, const char *base)
 	const char *home = getenv("HOME");
 	if (path[0] == '~' && path[1] == '/' && home)
 		return path_join(home, path + 2);
-	return base ? path_join(base, path) : strdup(path);
+	return base ? path_join(base, path) : xstrdup(path);
 }
 
 /* "FILE:LINE: runners.github.token_env". */
@@ -234,15 +232,15 @@ static void
 say_section(const struct option_section *in, const char *key, struct buf *out)
 {
 	AUTO_BUF struct buf pointer = {0};
-	(void)buf_adds(&pointer, in->pointer);
-	(void)pointer_add_key(&pointer, key);
+	buf_adds(&pointer, in->pointer);
+	pointer_add_key(&pointer, key);
 	const char *text = pointer.data ? pointer.data : "";
 	int line = in->lines ? yaml_line(in->lines, text) : 0;
 	if (in->name && line)
-		(void)buf_printf(out, "%s:%d: ", in->name, line);
+		buf_printf(out, "%s:%d: ", in->name, line);
 	else if (in->name)
-		(void)buf_printf(out, "%s: ", in->name);
-	(void)pointer_add_path(out, text);
+		buf_printf(out, "%s: ", in->name);
+	pointer_add_path(out, text);
 }
 
 static int
@@ -251,8 +249,8 @@ secret_of_env(
 {
 	const char *value = getenv(variable);
 	if (value && *value) {
-		*ret_secret = strdup(value);
-		return *ret_secret ? 0 : fail_memory(err);
+		*ret_secret = xstrdup(value);
+		return 0;
 	}
 	AUTO_BUF struct buf where = {0};
 	say_section(in, key, &where);
@@ -268,8 +266,8 @@ warn_of_mode(const char *path, const char *key, const struct option_section *in)
 	if (!in->warnings || stat(path, &st) != 0 || !(st.st_mode & S_IROTH))
 		return;
 	say_section(in, key, &text);
-	(void)buf_printf(&text, ": everybody may read the secret in %s; chmod 600 closes it.", path);
-	(void)json_array_append_new(in->warnings, json_string(text.data ? text.data : ""));
+	buf_printf(&text, ": everybody may read the secret in %s; chmod 600 closes it.", path);
+	json_array_append_new(in->warnings, json_string(text.data ? text.data : ""));
 }
 
 static int
@@ -280,8 +278,6 @@ secret_of_file(
 	AUTO_BUF struct buf where = {0};
 	size_t size = 0;
 	struct kettle_error why = {0};
-	if (!path)
-		return fail_memory(err);
 	say_section(in, key, &where);
 	int rc = file_read(path, OPTIONS_SECRET_BYTES, &data, &size, &why);
 	if (rc)
@@ -303,8 +299,8 @@ option_table_secret(const json_t *section, const char *name, const struct option
 	char env_key[100], file_key[100];
 	(void)snprintf(env_key, sizeof(env_key), "%s_env", name);
 	(void)snprintf(file_key, sizeof(file_key), "%s_file", name);
-	const char *variable = json_string_value(json_object_get(section, env_key));
-	const char *file = json_string_value(json_object_get(section, file_key));
+	const char *variable = member_string(section, env_key);
+	const char *file = member_string(section, file_key);
 	if (variable && file) {
 		AUTO_BUF struct buf where = {0};
 		say_section(in, file_key, &where);
@@ -352,7 +348,8 @@ resolve_secret(const struct option_table *table, const char *env_key, const stru
 	json_t *value = json_string(secret);
 	if (!value)
 		return kettle_fail(err, KETTLE_EINVAL, "The secret `%s` is not text in UTF-8.", name);
-	return json_object_set_new(options, name, value) ? fail_memory(err) : 0;
+	json_object_set_new(options, name, value);
+	return 0;
 }
 
 static int
@@ -361,11 +358,13 @@ finish_option(
 {
 	json_t *value = json_object_get(options, option->key);
 	if (option->type == KETTLE_OPTION_STRINGS && json_is_string(value))
-		return json_object_set_new(options, option->key, json_pack("[O]", value)) ? fail_memory(err) : 0;
+		json_object_set_new(options, option->key, json_pack("[O]", value));
 	if (option->type != KETTLE_OPTION_PATH || !value)
 		return 0;
 	AUTO_FREE char *path = option_table_path(json_string_value(value), in->base);
-	return !path || json_object_set_new(options, option->key, json_string(path)) ? fail_memory(err) : 0;
+	if (json_object_set_new(options, option->key, json_string(path)) != 0)
+		return kettle_fail(err, KETTLE_EINVAL, "The path of the option `%s` is not text in UTF-8.", option->key);
+	return 0;
 }
 
 int
@@ -374,7 +373,7 @@ option_table_read(const struct option_table *table, const json_t *section, const
 {
 	AUTO_JSON json_t *schema = NULL;
 	AUTO_JSON json_t *options = section && !json_is_null(section) ? json_deep_copy(section) : json_object();
-	int rc = options ? option_table_schema(table, &schema, err) : fail_memory(err);
+	int rc = option_table_schema(table, &schema, err);
 	if (rc == 0)
 		rc = schema_check_at(schema, options, in->name, in->lines, in->pointer, err);
 	if (rc == 0)
@@ -399,30 +398,27 @@ help_range(const struct kettle_option *option, struct buf *out)
 	if (option->min == 0 && option->max == 0)
 		return;
 	if (option->max >= option->min)
-		(void)buf_printf(out, ", %.15g to %.15g", option->min, option->max);
+		buf_printf(out, ", %.15g to %.15g", option->min, option->max);
 	else
-		(void)buf_printf(out, ", at least %.15g", option->min);
+		buf_printf(out, ", at least %.15g", option->min);
 }
 
-int
+void
 option_table_help(const struct option_table *table, struct buf *out)
 {
-	size_t before = out->len;
 	for (size_t i = 0; i < table->count; i++) {
 		struct kettle_option option;
 		option_table_get(table, i, &option);
-		(void)buf_printf(out, "  %s (%s", option.key, type_name(option.type));
+		buf_printf(out, "  %s (%s", option.key, type_name(option.type));
 		for (const char *const *choice = option.choices; choice && *choice; choice++)
-			(void)buf_printf(out, "%s%s", choice == option.choices ? ": " : ", ", *choice);
+			buf_printf(out, "%s%s", choice == option.choices ? ": " : ", ", *choice);
 		help_range(&option, out);
 		if (option.required)
-			(void)buf_adds(out, ", required");
+			buf_adds(out, ", required");
 		if (option.default_value)
-			(void)buf_printf(out, ", default %s", option.default_value);
-		if (buf_printf(out, ")\n      %s\n", option.help ? option.help : ""))
-			return KETTLE_ENOMEM;
+			buf_printf(out, ", default %s", option.default_value);
+		buf_printf(out, ")\n      %s\n", option.help ? option.help : "");
 	}
-	return table->count && out->len == before ? KETTLE_ENOMEM : 0;
 }
 
 json_t *
@@ -435,11 +431,11 @@ option_table_json(const struct option_table *table)
 		json_t *one = json_pack("{s:s, s:s, s:b, s:s?, s:s?}", "key", option.key, "type", type_name(option.type),
 			"required", option.required, "default", option.default_value, "help", option.help);
 		if (option.choices)
-			(void)json_object_set_new(one, "choices", choices_json(option.choices));
+			json_object_set_new(one, "choices", choices_json(option.choices));
 		if (option.min != 0 || option.max != 0)
-			(void)json_object_set_new(one, "min", json_real(option.min));
+			json_object_set_new(one, "min", json_real(option.min));
 		if (option.max != 0 && option.max >= option.min)
-			(void)json_object_set_new(one, "max", json_real(option.max));
+			json_object_set_new(one, "max", json_real(option.max));
 		if (json_array_append_new(list, one) != 0) {
 			json_decref(list);
 			return NULL;

@@ -33,7 +33,7 @@ void option_table_get(const struct option_table *table, size_t i, struct kettle_
  * [any]
  */
 int option_table_check(const struct option_table *table, struct kettle_error *err);
-/* The table as an object schema (schema.h). New reference. EINVAL: a default that is none; ENOMEM. [any] */
+/* The table as an object schema (schema.h). New reference. EINVAL: a default that is none. [any] */
 int option_table_schema(const struct option_table *table, json_t **ret_schema, struct kettle_error *err);
 /*
  * Checks a section (NULL or null: an empty one) and gives what configure is handed, a new reference: defaults filled
@@ -49,11 +49,11 @@ int option_table_read(const struct option_table *table, const json_t *section, c
  */
 int option_table_secret(const json_t *section, const char *name, const struct option_section *in, char **ret_secret,
 	struct kettle_error *err);
-/* Appends the table as help, an option a paragraph. KETTLE_ENOMEM or 0. [any] */
-int option_table_help(const struct option_table *table, struct buf *out);
-/* [{"key", "type", "required", "default", "min", "max", "choices", "help"}]; new reference; NULL: no memory. [any] */
+/* Appends the table as help, an option a paragraph. [any] */
+void option_table_help(const struct option_table *table, struct buf *out);
+/* [{"key", "type", "required", "default", "min", "max", "choices", "help"}]; new reference; NULL: text of the table is not UTF-8. [any] */
 json_t *option_table_json(const struct option_table *table);
-/* A path of the configuration made absolute: `~/` by HOME, a relative one by base. New string; NULL: no memory. [any]
+/* A path of the configuration made absolute: `~/` by HOME, a relative one by base. New string. [any]
  */
 char *option_table_path(const char *path, const char *base);
 

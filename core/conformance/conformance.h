@@ -19,7 +19,7 @@ struct conformance_setup {
  * Runs every check in a child process of its own, so that a plugin that crashes, hangs or spoils the process gives a
  * sentence: {"tests": [{"name", "passed", "skipped", "message": sentence or null}], "ok"}, a new reference. A check that
  * does not apply is passed and skipped. Blocks for as long as that takes: not for the loop's thread of an engine. Its
- * children use fork without exec, so no other thread may hold a lock that a plugin needs. EIO, ENOMEM. [any]
+ * children use fork without exec, so no other thread may hold a lock that a plugin needs. EIO. [any]
  */
 int conformance_run(const struct conformance_setup *setup, json_t **ret_results, struct kettle_error *err);
 

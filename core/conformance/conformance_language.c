@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/utf8.h"
+#include "base/json_access.h"
 #include "plugin/instance.h"
 #include "judge/language.h"
 #include "task/task.h"
@@ -80,9 +81,9 @@ least_config(const struct kettle_language *language, const char *file)
 	json_array_foreach(json_object_get(schema, "required"), i, key) {
 		const char *name = json_string_value(key);
 		const json_t *property = json_object_get(json_object_get(schema, "properties"), name);
-		const char *type = json_string_value(json_object_get(property, "type"));
+		const char *type = member_string(property, "type");
 		bool list = type && strcmp(type, "array") == 0;
-		(void)json_object_set_new(config, name, list ? json_pack("[s]", file) : json_string(file));
+		json_object_set_new(config, name, list ? json_pack("[s]", file) : json_string(file));
 	}
 	return config;
 }

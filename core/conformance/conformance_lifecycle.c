@@ -159,12 +159,11 @@ fall(struct subject *subject, struct kettle_fake *fake, struct instance *instanc
 {
 	bool stopped = false;
 	unsigned limit = subject->setup->stop_ms ? subject->setup->stop_ms : CONFORMANCE_STOP_MS;
-	int rc = instances_stop(&instance, 1, on_stopped, &stopped, err);
-	if (rc == 0 && kettle_fake_run(fake, has_stopped, &stopped, limit) != 0)
-		rc = kettle_fail(err, KETTLE_EINTERNAL, "It does not stop: done was not called within %u ms.", limit);
-	if (rc == 0)
-		instance_destroy(instance);
-	return rc;
+	instances_stop(&instance, 1, on_stopped, &stopped);
+	if (kettle_fake_run(fake, has_stopped, &stopped, limit) != 0)
+		return kettle_fail(err, KETTLE_EINTERNAL, "It does not stop: done was not called within %u ms.", limit);
+	instance_destroy(instance);
+	return 0;
 }
 
 static int

@@ -18,6 +18,8 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/times.h"
+#include "base/xalloc.h"
+#include "base/json_access.h"
 #include "loop/loop_services.h"
 
 #define CLOSE_MS 10000 /* how long what is left may take to end */
@@ -61,7 +63,7 @@ fake_log(const struct kettle_host *host, enum kettle_log_level level, const char
 	va_end(args);
 	json_t *entry = json_pack("{s:s, s:o}", "level", levels[level], "message", message ? message : json_null());
 	uv_mutex_lock(&fake->lock);
-	(void)json_array_append_new(fake->log, entry);
+	json_array_append_new(fake->log, entry);
 	uv_mutex_unlock(&fake->lock);
 }
 
@@ -176,12 +178,8 @@ post_answer(struct answer *answer)
 static struct answer *
 new_answer(struct kettle_fake *fake, kettle_answer done, void *arg)
 {
-	struct answer *answer = calloc(1, sizeof(*answer));
-	if (answer) {
-		answer->fake = fake;
-		answer->done = done;
-		answer->arg = arg;
-	}
+	struct answer *answer = xcalloc(1, sizeof(*answer));
+	*answer = (struct answer){.fake = fake, .done = done, .arg = arg};
 	return answer;
 }
 
@@ -190,15 +188,9 @@ fake_call(const struct kettle_host *host, const json_t *actor, const char *comma
 	kettle_answer done, void *arg)
 {
 	struct answer *answer = new_answer(of(host), done, arg);
-	if (!answer)
-		return KETTLE_ENOMEM;
 	answer->actor = json_deep_copy(actor);
 	answer->args = args ? json_deep_copy(args) : json_object();
-	answer->command = strdup(command);
-	if (!answer->command) {
-		free_answer(answer);
-		return KETTLE_ENOMEM;
-	}
+	answer->command = xstrdup(command);
 	return post_answer(answer);
 }
 
@@ -212,8 +204,6 @@ static int
 fake_state_get(const struct kettle_host *host, const char *key, kettle_answer done, void *arg)
 {
 	struct answer *answer = new_answer(of(host), done, arg);
-	if (!answer)
-		return KETTLE_ENOMEM;
 	const json_t *value = json_object_get(of(host)->state, key);
 	answer->result = value ? json_deep_copy(value) : json_null();
 	return post_answer(answer);
@@ -223,11 +213,9 @@ static int
 fake_state_put(const struct kettle_host *host, const char *key, const json_t *value, kettle_answer done, void *arg)
 {
 	struct answer *answer = new_answer(of(host), done, arg);
-	if (!answer)
-		return KETTLE_ENOMEM;
 	answer->result = json_null();
 	if (value)
-		(void)json_object_set_new(of(host)->state, key, json_deep_copy(value));
+		json_object_set_new(of(host)->state, key, json_deep_copy(value));
 	else
 		(void)json_object_del(of(host)->state, key);
 	return post_answer(answer);
@@ -253,19 +241,17 @@ fake_subscribe(const struct kettle_host *host, const json_t *actor, const json_t
 	kettle_event_fn fn, void *arg, uint64_t *ret_id, struct kettle_error *err)
 {
 	struct kettle_fake *fake = of(host);
-	struct subscription *subscription = calloc(1, sizeof(*subscription));
+	struct subscription *subscription = xcalloc(1, sizeof(*subscription));
 	size_t i;
 	json_t *event;
 	(void)actor;
-	if (!subscription)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory.");
+	(void)err;
 	*subscription = (struct subscription){.next = fake->subscriptions, .id = ++fake->next_id, .fn = fn, .arg = arg};
 	subscription->filter = filter ? json_deep_copy(filter) : json_object();
 	fake->subscriptions = subscription;
 	*ret_id = subscription->id;
 	json_array_foreach(fake->events, i, event) {
-		if (after >= 0 && json_integer_value(json_object_get(event, "seq")) > after &&
-			fake_matches(subscription->filter, event))
+		if (after >= 0 && member_int(event, "seq") > after && fake_matches(subscription->filter, event))
 			fn(arg, event);
 	}
 	return 0;
@@ -290,9 +276,8 @@ kettle_fake_event(struct kettle_fake *fake, const json_t *event)
 {
 	json_t *stored = json_deep_copy(event);
 	json_int_t seq = (json_int_t)json_array_size(fake->events) + 1;
-	if (!stored || json_object_set_new(stored, "seq", json_integer(seq)) != 0 ||
-		json_array_append_new(fake->events, stored) != 0)
-		return KETTLE_ENOMEM;
+	json_object_set_new(stored, "seq", json_integer(seq));
+	json_array_append_new(fake->events, stored);
 	for (struct subscription *at = fake->subscriptions, *next; at; at = next) {
 		next = at->next; /* it may end itself */
 		if (fake_matches(at->filter, stored))
@@ -309,7 +294,7 @@ job_of(struct kettle_fake *fake, const char *ref)
 	json_t *job = json_object_get(fake->jobs, ref);
 	if (!job) {
 		job = json_pack("{s:[], s:n, s:[]}", "events", "handle", "completions");
-		(void)json_object_set_new(fake->jobs, ref, job);
+		json_object_set_new(fake->jobs, ref, job);
 	}
 	return job;
 }
@@ -317,24 +302,22 @@ job_of(struct kettle_fake *fake, const char *ref)
 static void
 fake_job_event(const struct kettle_host *host, const char *ref, const json_t *event)
 {
-	(void)json_array_append_new(json_object_get(job_of(of(host), ref), "events"), json_deep_copy(event));
+	json_array_append_new(json_object_get(job_of(of(host), ref), "events"), json_deep_copy(event));
 }
 
 static int
 fake_job_handle(const struct kettle_host *host, const char *ref, const char *handle, kettle_answer done, void *arg)
 {
 	struct answer *answer = new_answer(of(host), done, arg);
-	if (!answer)
-		return KETTLE_ENOMEM;
 	answer->result = json_null();
-	(void)json_object_set_new(job_of(of(host), ref), "handle", json_string(handle));
+	json_object_set_new(job_of(of(host), ref), "handle", json_string(handle));
 	return post_answer(answer);
 }
 
 static void
 fake_job_done(const struct kettle_host *host, const char *ref, json_t *completion_take)
 {
-	(void)json_array_append_new(json_object_get(job_of(of(host), ref), "completions"), completion_take);
+	json_array_append_new(json_object_get(job_of(of(host), ref), "completions"), completion_take);
 }
 
 /* ---- its life ---- */
@@ -387,12 +370,10 @@ free_fake(struct kettle_fake *fake)
 int
 kettle_fake_new(const char *name, struct kettle_fake **ret_fake, struct kettle_error *err)
 {
-	struct kettle_fake *fake = calloc(1, sizeof(*fake));
-	if (!fake || uv_mutex_init(&fake->lock) != 0) {
-		free(fake);
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory.");
-	}
-	fake->name = strdup(name);
+	struct kettle_fake *fake = xcalloc(1, sizeof(*fake));
+	if (uv_mutex_init(&fake->lock) != 0)
+		xalloc_fail();
+	fake->name = xstrdup(name);
 	fake->host = make_table(fake->name);
 	fake->log = json_array();
 	fake->state = json_object();
@@ -453,14 +434,14 @@ static void
 say_handle(uv_handle_t *handle, void *arg)
 {
 	const char *type = uv_handle_type_name(uv_handle_get_type(handle));
-	(void)buf_printf(arg, " %s", type ? type : "handle");
+	buf_printf(arg, " %s", type ? type : "handle");
 }
 
 static void
 say_left(struct buf *left, size_t count, const char *what)
 {
 	if (count)
-		(void)buf_printf(left, "%s%zu %s", left->len ? ", " : "", count, what);
+		buf_printf(left, "%s%zu %s", left->len ? ", " : "", count, what);
 }
 
 /* Ends what is left and closes the loop; says in `left` what was. False: the loop does not close. */
@@ -477,10 +458,10 @@ close_loop(struct kettle_fake *fake, struct buf *left)
 	loop_close(fake->io, on_fake_closed, fake);
 	bool ended = kettle_fake_run(fake, is_closed, fake, CLOSE_MS) == 0;
 	if (!ended)
-		(void)buf_printf(left, "%swork that does not end", left->len ? ", " : "");
+		buf_printf(left, "%swork that does not end", left->len ? ", " : "");
 	if (!ended || uv_loop_close(&fake->loop) == 0)
 		return ended;
-	(void)buf_printf(left, "%shandles of the loop:", left->len ? ", " : "");
+	buf_printf(left, "%shandles of the loop:", left->len ? ", " : "");
 	uv_walk(&fake->loop, say_handle, left);
 	return false;
 }
@@ -520,8 +501,6 @@ int
 kettle_fake_commands(struct kettle_fake *fake, const json_t *commands)
 {
 	json_t *copy = json_deep_copy(commands);
-	if (!copy)
-		return KETTLE_ENOMEM;
 	json_decref(fake->commands);
 	fake->commands = copy;
 	return 0;

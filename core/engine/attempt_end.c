@@ -279,13 +279,8 @@ is_proven(const struct engine_job *job, const json_t *completion)
 static void
 interpret(struct engine_job *job, const json_t *completion)
 {
-	struct kettle_error err = {0};
-	json_t *verdict = NULL;
+	json_t *verdict = verdict_make(job->engine->setup.languages, job->task, job->plan, completion);
 	check_machine(job->unit, completion);
-	if (verdict_make(job->engine->setup.languages, job->task, job->plan, completion, &verdict, &err) < 0) {
-		attempt_end_refuse(job, err.message);
-		return;
-	}
 	if (json_is_true(json_object_get(verdict, "retry"))) {
 		const char *why = json_string_value(json_object_get(verdict, "error"));
 		attempt_end_retry(job, why ? why : "the machine could not run it", is_proven(job, completion));

@@ -12,6 +12,8 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/number.h"
+#include "base/xalloc.h"
+#include "base/json_access.h"
 
 #define MEMORY_PART \
 	16 /* memory that differs by less than one part of so many is the same: kernels keep some for them */
@@ -43,34 +45,31 @@ is_spread(double spread)
 }
 
 /* One more of the text, as a whole or not at all. */
-static int
+static void
 add_word(struct buf *text, const char *name, double ns, double spread)
 {
 	AUTO_BUF struct buf word = {0};
-	int rc = buf_printf(&word, "%s%s=%.1f", text->len > 0 ? " " : "", name, ns);
-	if (rc == 0 && is_spread(spread))
-		rc = buf_printf(&word, ":%.5f", spread);
-	if (rc == 0 && text->len + word.len <= CALIBRATION_TEXT_MAX)
-		rc = buf_add(text, word.data, word.len);
-	return rc;
+	buf_printf(&word, "%s%s=%.1f", text->len > 0 ? " " : "", name, ns);
+	if (is_spread(spread))
+		buf_printf(&word, ":%.5f", spread);
+	if (text->len + word.len <= CALIBRATION_TEXT_MAX)
+		buf_add(text, word.data, word.len);
 }
 
 /* Of the tasks' own, or of the others, at most so many. */
-static int
+static void
 add_words(struct buf *text, const json_t *names, const json_t *spreads, bool own, size_t most)
 {
 	const char *name;
 	json_t *value;
 	size_t count = 0;
-	int rc = 0;
 	json_object_foreach((json_t *)names, name, value) {
 		double ns = json_number_value(value);
-		if (rc || count == most || !calibration_is_name(name) || calibration_is_own(name) != own || !is_time(ns))
+		if (count == most || !calibration_is_name(name) || calibration_is_own(name) != own || !is_time(ns))
 			continue;
-		rc = add_word(text, name, ns, json_number_value(json_object_get(spreads, name)));
+		add_word(text, name, ns, json_number_value(json_object_get(spreads, name)));
 		count++;
 	}
-	return rc;
 }
 
 char *
@@ -78,11 +77,11 @@ calibration_text(const json_t *calibration, const char *hash)
 {
 	const json_t *tasks = json_object_get(calibration, "tasks");
 	AUTO_BUF struct buf text = {0};
-	int rc = add_words(&text, json_object_get(calibration, "names"), json_object_get(calibration, "spreads"), false,
+	add_words(&text, json_object_get(calibration, "names"), json_object_get(calibration, "spreads"), false,
 		CALIBRATION_NAMES_MAX);
-	if (rc == 0 && hash)
-		rc = add_words(&text, json_object_get(tasks, hash), NULL, true, CALIBRATION_OWN_MAX);
-	return rc ? NULL : buf_take(&text);
+	if (hash)
+		add_words(&text, json_object_get(tasks, hash), NULL, true, CALIBRATION_OWN_MAX);
+	return buf_take(&text);
 }
 
 bool
@@ -105,7 +104,7 @@ value_of(const json_t *result, size_t index, const char *what)
 {
 	char key[64];
 	(void)snprintf(key, sizeof(key), "benchmark.%zu.%s", index, what);
-	return json_string_value(json_object_get(result, key));
+	return member_string(result, key);
 }
 
 /* Where samples go, and of whose calibrators. */
@@ -132,7 +131,7 @@ collect_samples(const struct sample_collector *to, const char *name, const char 
 static size_t
 collect_all(const struct sample_collector *to, const char *text)
 {
-	AUTO_FREE char *copy = strdup(text);
+	AUTO_FREE char *copy = xstrdup(text);
 	size_t taken = 0;
 	char *rest = copy;
 	for (char *word; rest && (word = strsep(&rest, " "));) {
@@ -183,13 +182,13 @@ by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* 0 of none, and where there is no memory. */
+/* 0 of none. */
 static double
 median(const json_t *list)
 {
 	size_t count = json_array_size(list);
-	AUTO_FREE double *values = calloc(count + 1, sizeof(*values));
-	if (!values || count == 0)
+	AUTO_FREE double *values = xcalloc(count, sizeof(*values));
+	if (count == 0)
 		return 0;
 	for (size_t i = 0; i < count; i++)
 		values[i] = json_number_value(json_array_get(list, i));
@@ -204,10 +203,8 @@ calibration_medians(const json_t *samples)
 	const char *name;
 	json_object_foreach((json_t *)samples, name, list) {
 		double ns = median(list);
-		if (is_time(ns) && json_object_set_new(medians, name, json_real(ns))) {
-			json_decref(medians);
-			return NULL;
-		}
+		if (is_time(ns))
+			json_object_set_new(medians, name, json_real(ns));
 	}
 	return medians;
 }
@@ -240,7 +237,7 @@ calibration_spreads(const json_t *ratios, json_t *spreads)
 	json_object_foreach((json_t *)ratios, name, list) {
 		double spread = spread_of(list);
 		if (is_spread(spread) && spread > json_number_value(json_object_get(spreads, name)))
-			(void)json_object_set_new(spreads, name, json_real(spread));
+			json_object_set_new(spreads, name, json_real(spread));
 	}
 }
 
@@ -261,11 +258,9 @@ calibration_set_task(json_t *calibration, const char *hash, json_t *names, struc
 			CALIBRATION_TASKS_MAX);
 	if (!json_is_object(tasks)) {
 		tasks = json_object();
-		if (json_object_set_new(calibration, "tasks", tasks) < 0)
-			return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to calibrate.");
+		json_object_set_new(calibration, "tasks", tasks);
 	}
-	if (json_object_set(tasks, hash, names) < 0)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to calibrate.");
+	json_object_set(tasks, hash, names);
 	return 0;
 }
 

@@ -37,7 +37,7 @@ bool calibration_is_own(const char *name);
  * `NAME=NS:SPREAD NAME=NS`, as harnesses take it, of a calibration or any object with its "names" and, where they are
  * known, "spreads", and then of what it has for the task of that hash; what is no name with a finite time above zero is
  * left out, and so is what would make the text longer than CALIBRATION_TEXT_MAX. calibration and hash may be NULL. New
- * string ("" where there is nothing); NULL: no memory. [any]
+ * string ("" where there is nothing). [any]
  */
 char *calibration_text(const json_t *calibration, const char *hash);
 /*
@@ -55,7 +55,7 @@ size_t calibration_collect(const json_t *result, size_t count, json_t *samples);
 size_t calibration_collect_own(const json_t *result, size_t count, json_t *samples);
 /* The same as the first with what the first benchmark says of its calls beside each calibrator: benchmark.0.ratios. [any] */
 size_t calibration_collect_ratios(const json_t *result, json_t *samples);
-/* {NAME: the median of its samples}. New reference; NULL: no memory. [any] */
+/* {NAME: the median of its samples}. New reference. [any] */
 json_t *calibration_medians(const json_t *samples);
 /*
  * Sets spreads, {NAME: part}, to what 95 % of further runs are within, by the samples of ratios of some runs of one work:
@@ -67,7 +67,7 @@ void calibration_spreads(const json_t *ratios, json_t *spreads);
 /* Whether a task of that hash was measured, with calibrators of its own or without. [any] */
 bool calibration_has_task(const json_t *calibration, const char *hash);
 /* Sets what the calibrators of the task of that hash take; names is borrowed. ETOOBIG: it would be one more task than
- * CALIBRATION_TASKS_MAX; ENOMEM. [any] */
+ * CALIBRATION_TASKS_MAX. [any] */
 int calibration_set_task(json_t *calibration, const char *hash, json_t *names, struct kettle_error *err);
 /* Forgets all tasks whose hash is no key of `hashes`. [any] */
 void calibration_keep_tasks(json_t *calibration, const json_t *hashes);

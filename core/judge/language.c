@@ -40,23 +40,20 @@ language_names(const struct languages *languages)
 {
 	AUTO_BUF struct buf names = {0};
 	for (size_t i = 0; i < languages->count; i++)
-		if (buf_printf(&names, "%s%s", i ? ", " : "", languages->items[i].name))
-			return NULL;
-	if (languages->count == 0 && buf_adds(&names, "no language"))
-		return NULL;
+		buf_printf(&names, "%s%s", i ? ", " : "", languages->items[i].name);
+	if (languages->count == 0)
+		buf_adds(&names, "no language");
 	return buf_take(&names);
 }
 
 /* ".cpp, .cc or .c" */
-static int
+static void
 add_extensions(struct buf *text, const char *const *extensions)
 {
 	for (size_t i = 0; extensions[i]; i++) {
 		const char *between = i == 0 ? "" : extensions[i + 1] ? ", " : " or ";
-		if (buf_printf(text, "%s%s", between, extensions[i]))
-			return KETTLE_ENOMEM;
+		buf_printf(text, "%s%s", between, extensions[i]);
 	}
-	return 0;
 }
 
 bool
@@ -74,9 +71,9 @@ nearest_language(const struct languages *languages, const char *word)
 	AUTO_JSON json_t *names = json_object();
 	for (size_t i = 0; i < languages->count; i++) {
 		const char *const *alias = languages->items[i].ops->aliases;
-		(void)json_object_set_new(names, languages->items[i].name, json_true());
+		json_object_set_new(names, languages->items[i].name, json_true());
 		for (; alias && *alias; alias++)
-			(void)json_object_set_new(names, *alias, json_true());
+			json_object_set_new(names, *alias, json_true());
 	}
 	const char *near = nearest_key(word, names);
 	const struct language *language = near ? language_find(languages, near) : NULL;
@@ -102,8 +99,7 @@ language_takes_file(const struct language *language, const char *file_name, stru
 	if (!extensions || !extensions[0] || language_ends_in(file_name, extensions))
 		return 0;
 	AUTO_BUF struct buf wanted = {0};
-	if (add_extensions(&wanted, extensions))
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory.");
+	add_extensions(&wanted, extensions);
 	return kettle_fail(err, KETTLE_EINVAL, "A submission in %s must be a file that ends in %s, not `%.200s`.",
 		language->name, wanted.data, file_name);
 }

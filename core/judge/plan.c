@@ -13,6 +13,7 @@
 #include "base/embedded_text.h"
 #include "base/file.h"
 #include "base/schema.h"
+#include "base/json_access.h"
 #include "judge/run_steps.h"
 
 /* What of a prepared run a language must leave as it is: on it rests what the outcome means. */
@@ -21,23 +22,6 @@ static const char *const kept_keys[] = {
 /* What only a run has. */
 static const char *const run_keys[] = {"run", "cases", "result", "secret", "secret_fd", "device", "profile"};
 
-static const char *
-text_of(const json_t *object, const char *key)
-{
-	return json_string_value(json_object_get(object, key));
-}
-
-static bool
-list_has(const json_t *list, const char *word)
-{
-	size_t i;
-	json_t *item;
-	json_array_foreach(list, i, item)
-		if (strcmp(json_string_value(item), word) == 0)
-			return true;
-	return false;
-}
-
 /* ---- the steps among each other ---- */
 
 /* The step of that id among the first `count`, or NULL. */
@@ -45,7 +29,7 @@ static const json_t *
 find_plan_step(const json_t *steps, size_t count, const char *id)
 {
 	for (size_t i = 0; i < count; i++)
-		if (strcmp(text_of(json_array_get(steps, i), "id"), id) == 0)
+		if (strcmp(member_string(json_array_get(steps, i), "id"), id) == 0)
 			return json_array_get(steps, i);
 	return NULL;
 }
@@ -59,7 +43,7 @@ check_needs(const json_t *steps, size_t index, struct kettle_error *err)
 	json_array_foreach(json_object_get(step, "needs"), i, need)
 		if (!find_plan_step(steps, index, json_string_value(need)))
 			return kettle_fail(err, KETTLE_EINVAL, "the step `%s` needs `%s`, which is no step before it.",
-				text_of(step, "id"), json_string_value(need));
+				member_string(step, "id"), json_string_value(need));
 	return 0;
 }
 
@@ -68,8 +52,9 @@ static int
 check_input(const json_t *plan, size_t index, const char *path, const json_t *input, struct kettle_error *err)
 {
 	const json_t *steps = json_object_get(plan, "steps");
-	const char *id = text_of(json_array_get(steps, index), "id");
-	const char *file = text_of(input, "file"), *from = text_of(input, "step"), *output = text_of(input, "output");
+	const char *id = member_string(json_array_get(steps, index), "id");
+	const char *file = member_string(input, "file"), *from = member_string(input, "step"),
+			   *output = member_string(input, "output");
 	if (path_check_inside(path, NULL))
 		return kettle_fail(
 			err, KETTLE_EINVAL, "the input `%s` of the step `%s` is no path inside its folder.", path, id);
@@ -79,7 +64,7 @@ check_input(const json_t *plan, size_t index, const char *path, const json_t *in
 	if (!from)
 		return 0;
 	const json_t *earlier = find_plan_step(steps, index, from);
-	if (!earlier || !list_has(json_object_get(earlier, "outputs"), output))
+	if (!earlier || !list_has_text(json_object_get(earlier, "outputs"), output))
 		return kettle_fail(err, KETTLE_EINVAL,
 			"the step `%s` takes `%s` from `%s`, which is no output of a step before it.", id, output, from);
 	return 0;
@@ -106,7 +91,7 @@ check_paths(const json_t *step, const char *key, struct kettle_error *err)
 	json_array_foreach(json_object_get(step, key), i, path)
 		if (path_check_inside(json_string_value(path), NULL))
 			return kettle_fail(err, KETTLE_EINVAL, "`%s` in the %s of the step `%s` is no path inside its folder.",
-				json_string_value(path), key, text_of(step, "id"));
+				json_string_value(path), key, member_string(step, "id"));
 	return 0;
 }
 
@@ -119,15 +104,15 @@ check_processes(const json_t *step, struct kettle_error *err)
 	if (referee == solver && argv != referee)
 		return 0;
 	return kettle_fail(err, KETTLE_EINVAL, "the step `%s` must have either `argv` or both `referee` and `solver`.",
-		text_of(step, "id"));
+		member_string(step, "id"));
 }
 
 /* A build or prepare step gets nothing of what is for runs: no cases, no secret, no device. */
 static int
 check_kind(const json_t *step, const json_t *runs, struct kettle_error *err)
 {
-	const char *id = text_of(step, "id");
-	if (strcmp(text_of(step, "kind"), "run") == 0) {
+	const char *id = member_string(step, "id");
+	if (strcmp(member_string(step, "kind"), "run") == 0) {
 		if (find_plan_step(runs, json_array_size(runs), id))
 			return 0;
 		return kettle_fail(err, KETTLE_EINVAL, "the run step `%s` is none of the job's.", id);
@@ -143,8 +128,8 @@ check_step(const json_t *plan, size_t index, const json_t *runs, struct kettle_e
 {
 	const json_t *steps = json_object_get(plan, "steps"), *step = json_array_get(steps, index);
 	int rc = 0;
-	if (find_plan_step(steps, index, text_of(step, "id")))
-		rc = kettle_fail(err, KETTLE_EINVAL, "two steps have the id `%s`.", text_of(step, "id"));
+	if (find_plan_step(steps, index, member_string(step, "id")))
+		rc = kettle_fail(err, KETTLE_EINVAL, "two steps have the id `%s`.", member_string(step, "id"));
 	if (rc == 0)
 		rc = check_needs(steps, index, err);
 	if (rc == 0)
@@ -180,7 +165,7 @@ keeps(const json_t *step, const json_t *kept)
 static int
 check_run(const json_t *step, const json_t *run, struct kettle_error *err)
 {
-	const char *id = text_of(run, "id"), *touched = NULL;
+	const char *id = member_string(run, "id"), *touched = NULL;
 	for (size_t i = 0; i < ARRAY_SIZE(kept_keys) && !touched; i++) {
 		const json_t *before = json_object_get(run, kept_keys[i]), *after = json_object_get(step, kept_keys[i]);
 		bool grows = strcmp(kept_keys[i], "limits") == 0;
@@ -189,7 +174,7 @@ check_run(const json_t *step, const json_t *run, struct kettle_error *err)
 	}
 	/* A profiler may do more than a run: it is for the mode that counts for nothing. */
 	if (!touched && json_object_get(step, "profile") &&
-		strcmp(text_of(json_object_get(run, "run"), "mode"), "profile") != 0)
+		strcmp(member_string(json_object_get(run, "run"), "mode"), "profile") != 0)
 		touched = "profile";
 	if (!touched && !keeps(json_object_get(step, "env"), json_object_get(run, "env")) &&
 		!json_object_get(step, "referee"))
@@ -197,7 +182,7 @@ check_run(const json_t *step, const json_t *run, struct kettle_error *err)
 	size_t i;
 	json_t *need;
 	json_array_foreach(json_object_get(run, "needs"), i, need)
-		if (!list_has(json_object_get(step, "needs"), json_string_value(need)))
+		if (!list_has_text(json_object_get(step, "needs"), json_string_value(need)))
 			touched = "needs";
 	if (touched)
 		return kettle_fail(err, KETTLE_EINVAL, "it changed `%s` of the run `%s`.", touched, id);
@@ -211,9 +196,9 @@ check_runs(const json_t *plan, const json_t *runs, struct kettle_error *err)
 	size_t i;
 	json_t *run;
 	json_array_foreach((json_t *)runs, i, run) {
-		const json_t *step = find_plan_step(steps, json_array_size(steps), text_of(run, "id"));
+		const json_t *step = find_plan_step(steps, json_array_size(steps), member_string(run, "id"));
 		int rc = step ? check_run(step, run, err)
-					  : kettle_fail(err, KETTLE_EINVAL, "the run `%s` is missing.", text_of(run, "id"));
+					  : kettle_fail(err, KETTLE_EINVAL, "the run `%s` is missing.", member_string(run, "id"));
 		if (rc)
 			return rc;
 	}
@@ -234,12 +219,6 @@ task_plan_check(const json_t *plan, const json_t *runs, struct kettle_error *err
 
 /* ---- the plan ---- */
 
-static int
-fail_memory(struct kettle_error *err)
-{
-	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to plan the job.");
-}
-
 typedef int (*plan_fn)(
 	void *self, const struct kettle_plan_request *request, json_t **ret_plan, struct kettle_error *err);
 
@@ -256,8 +235,6 @@ plan_ask(const struct language *language, plan_fn make, const struct kettle_plan
 		rc = kettle_fail(&inner, KETTLE_EINVAL, "there is none.");
 	else
 		rc = task_plan_check(plan, request->runs, &inner);
-	if (rc == KETTLE_ENOMEM)
-		return fail_memory(err);
 	if (rc)
 		return kettle_fail(err, KETTLE_EINTERNAL, "The language %s made a plan that cannot be carried out: %s",
 			language->name, inner.message);
@@ -269,9 +246,9 @@ static int
 find_plan_language(const struct languages *languages, const json_t *bundle, const struct language **ret_language,
 	struct kettle_error *err)
 {
-	const char *lang = text_of(json_object_get(bundle, "task"), "lang");
+	const char *lang = member_string(json_object_get(bundle, "task"), "lang");
 	*ret_language = lang ? language_find(languages, lang) : NULL;
-	if (*ret_language && text_of(bundle, "submission"))
+	if (*ret_language && member_string(bundle, "submission"))
 		return 0;
 	return kettle_fail(err, KETTLE_EUNAVAIL,
 		"The task is in the language `%s`, which this Kettle does not have; its plugin is not loaded.",
@@ -282,7 +259,7 @@ int
 task_plan_probe(const struct languages *languages, const json_t *bundle, const json_t *device, json_t **ret_plan,
 	struct kettle_error *err)
 {
-	const char *submission = text_of(bundle, "submission");
+	const char *submission = member_string(bundle, "submission");
 	const struct language *language = NULL;
 	int rc = find_plan_language(languages, bundle, &language, err);
 	if (rc)
@@ -291,8 +268,7 @@ task_plan_probe(const struct languages *languages, const json_t *bundle, const j
 		return kettle_fail(err, KETTLE_ENOENT, "The language %s probes no machines.", language->name);
 	AUTO_JSON json_t *runs = json_array();
 	AUTO_JSON json_t *files = json_copy(json_object_get(bundle, "files"));
-	if (!runs || !files || json_object_set_new(files, submission, contents_json("", 0)))
-		return fail_memory(err);
+	json_object_set_new(files, submission, contents_json("", 0));
 	const struct kettle_plan_request request = {
 		.size = sizeof(request),
 		.task = json_object_get(bundle, "task"),
@@ -310,22 +286,19 @@ task_plan(const struct languages *languages, const json_t *bundle, const char *c
 	const json_t *device, const char *seed, json_t **ret_plan, struct kettle_error *err)
 {
 	const json_t *task = json_object_get(bundle, "task");
-	const char *submission = text_of(bundle, "submission");
+	const char *submission = member_string(bundle, "submission");
 	const struct language *language = NULL;
 	int rc = find_plan_language(languages, bundle, &language, err);
 	if (rc)
 		return rc;
 	AUTO_JSON json_t *runs = NULL;
-	AUTO_FREE char *calibration = calibration_text(json_object_get(device, "calibration"), text_of(bundle, "hash"));
-	if (!calibration)
-		return fail_memory(err);
+	AUTO_FREE char *calibration =
+		calibration_text(json_object_get(device, "calibration"), member_string(bundle, "hash"));
 	rc = task_runs(task, mode, seed, calibration, &runs, err);
 	if (rc)
 		return rc;
 	AUTO_JSON json_t *files = json_copy(json_object_get(bundle, "files"));
-	json_t *contents = contents_json(code, strlen(code));
-	if (!files || json_object_set_new(files, submission, contents))
-		return fail_memory(err);
+	json_object_set_new(files, submission, contents_json(code, strlen(code)));
 	const struct kettle_plan_request request = {
 		.size = sizeof(request),
 		.task = task,

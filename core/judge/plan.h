@@ -14,7 +14,7 @@
  * cases, condition, secret and limits untouched. bundle: a checked one (task.h); code: text of the submission; mode,
  * seed: as task_runs; device: its configuration with "name" and, where it is calibrated, "calibration" (calibration.h), of
  * which runs get the unit's times and those of this task. EINVAL: the task, or its combination with the device, cannot be
- * planned; EINTERNAL: the language made a plan that is none; ENOMEM. [any]
+ * planned; EINTERNAL: the language made a plan that is none. [any]
  */
 int task_plan(const struct languages *languages, const json_t *bundle, const char *code, const char *mode,
 	const json_t *device, const char *seed, json_t **ret_plan, struct kettle_error *err);

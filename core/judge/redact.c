@@ -3,6 +3,7 @@
 #include <config.h>
 
 #include "judge/redact.h"
+#include "base/json_access.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -14,9 +15,9 @@ is_secret(const json_t *plan, const char *id)
 	size_t i;
 	json_t *step;
 	json_array_foreach(json_object_get(plan, "steps"), i, step) {
-		const char *own = json_string_value(json_object_get(step, "id"));
+		const char *own = member_string(step, "id");
 		if (own && strcmp(own, id) == 0)
-			return json_is_true(json_object_get(json_object_get(step, "run"), "secret"));
+			return member_true(json_object_get(step, "run"), "secret");
 	}
 	return true;
 }
@@ -32,9 +33,9 @@ of_outcome(const json_t *outcome, const char *step, bool secret)
 json_t *
 redact_event(const json_t *plan, const json_t *event)
 {
-	const char *name = json_string_value(json_object_get(event, "event"));
+	const char *name = member_string(event, "event");
 	const json_t *outcome = json_object_get(event, "outcome");
-	const char *step = json_string_value(json_object_get(outcome ? outcome : event, "step"));
+	const char *step = member_string(outcome ? outcome : event, "step");
 	bool secret = step && is_secret(plan, step);
 	if (!name)
 		return NULL;

@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "judge/calibration.h"
 #include "base/cleanup.h"
+#include "base/json_access.h"
 
 #define CASES_NAME "cases.txt"
 #define CASES_OTHER_NAME "kettle-cases.txt" /* where a task has a file of the first name */
@@ -50,60 +51,57 @@ struct run {
 	bool indexed;
 };
 
-static int
-fail_memory(struct kettle_error *err)
-{
-	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to plan the job.");
-}
-
 /* ---- cases ---- */
 
-static int
+static void
 add_list(struct buf *text, const json_t *list)
 {
 	size_t i;
 	json_t *item;
-	int rc = buf_adds(text, "[");
+	buf_adds(text, "[");
 	json_array_foreach(list, i, item)
-		if (rc == 0)
-			rc = buf_printf(text, "%s%" JSON_INTEGER_FORMAT, i ? ", " : "", json_integer_value(item));
-	return rc ? rc : buf_adds(text, "]");
+		buf_printf(text, "%s%" JSON_INTEGER_FORMAT, i ? ", " : "", json_integer_value(item));
+	buf_adds(text, "]");
 }
 
 /* One value as a KernelBot-compatible harness reads it, which is how Python writes it. */
-static int
+static void
 add_value(struct buf *text, const json_t *value)
 {
 	switch (json_typeof(value)) {
 	case JSON_INTEGER:
-		return buf_printf(text, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+		buf_printf(text, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+		break;
 	case JSON_STRING:
-		return buf_adds(text, json_string_value(value));
+		buf_adds(text, json_string_value(value));
+		break;
 	case JSON_TRUE:
-		return buf_adds(text, "True");
+		buf_adds(text, "True");
+		break;
 	case JSON_FALSE:
-		return buf_adds(text, "False");
+		buf_adds(text, "False");
+		break;
 	case JSON_ARRAY:
-		return add_list(text, value);
+		add_list(text, value);
+		break;
 	case JSON_OBJECT:
 	case JSON_REAL:
 	case JSON_NULL:
 		break; /* no checked task has them */
 	}
-	return KETTLE_EINVAL;
 }
 
-static int
+static void
 add_case(struct buf *text, json_t *one)
 {
 	const char *key, *between = "";
 	json_t *value;
 	json_object_foreach(one, key, value) {
-		if (buf_printf(text, "%s%s: ", between, key) || add_value(text, value))
-			return KETTLE_ENOMEM;
+		buf_printf(text, "%s%s: ", between, key);
+		add_value(text, value);
 		between = "; ";
 	}
-	return buf_adds(text, "\n");
+	buf_adds(text, "\n");
 }
 
 char *
@@ -111,8 +109,7 @@ task_runs_cases(const json_t *cases, size_t first, size_t count)
 {
 	AUTO_BUF struct buf text = {0};
 	for (size_t i = first; i < first + count; i++)
-		if (add_case(&text, json_array_get(cases, i)))
-			return NULL;
+		add_case(&text, json_array_get(cases, i));
 	return buf_take(&text);
 }
 
@@ -122,7 +119,7 @@ has_file(const json_t *task, const char *name)
 	size_t i;
 	json_t *file;
 	json_array_foreach(json_object_get(task, "files"), i, file)
-		if (strcmp(json_string_value(json_object_get(file, "name")), name) == 0)
+		if (strcmp(member_string(file, "name"), name) == 0)
 			return true;
 	return false;
 }
@@ -134,10 +131,10 @@ static json_int_t
 devices_needed(const json_t *task, const json_t *cases, const struct run *run)
 {
 	json_int_t most = 1;
-	if (!json_is_true(json_object_get(task, "multi_gpu")))
+	if (!member_true(task, "multi_gpu"))
 		return most;
 	for (size_t i = run->first; i < run->first + run->count; i++) {
-		json_int_t size = json_integer_value(json_object_get(json_array_get(cases, i), "world_size"));
+		json_int_t size = member_int(json_array_get(cases, i), "world_size");
 		most = size > most ? size : most;
 	}
 	return most;
@@ -157,35 +154,29 @@ static json_t *
 environment(const struct run_steps_builder *builder, json_int_t devices)
 {
 	json_t *env = json_object();
-	int failed = 0;
-	if (json_is_true(json_object_get(builder->task, "multi_gpu")))
-		failed |= json_object_set_new(env, "POPCORN_GPUS", json_sprintf("%" JSON_INTEGER_FORMAT, devices));
+	if (member_true(builder->task, "multi_gpu"))
+		json_object_set_new(env, "POPCORN_GPUS", json_sprintf("%" JSON_INTEGER_FORMAT, devices));
 	if (*builder->calibration)
-		failed |= json_object_set_new(env, CALIBRATION_VARIABLE, json_string(builder->calibration));
-	if (!failed)
-		return env;
-	json_decref(env);
-	return NULL;
+		json_object_set_new(env, CALIBRATION_VARIABLE, json_string(builder->calibration));
+	return env;
 }
 
 /* What the run adds to the plain step: which one it is, its secret, its environment, and the run before it. */
-static int
+static void
 runs_complete(const struct run_steps_builder *builder, json_t *step, const struct run *run, json_int_t devices)
 {
-	int failed = 0;
 	json_t *which = json_object_get(step, "run");
 	size_t count = json_array_size(builder->runs);
 	const json_t *before = count ? json_array_get(builder->runs, count - 1) : NULL;
 	AUTO_JSON json_t *env = environment(builder, devices);
 	if (run->indexed)
-		failed |= json_object_set_new(which, "index", json_integer((json_int_t)run->first));
+		json_object_set_new(which, "index", json_integer((json_int_t)run->first));
 	if (run->secret)
-		failed |= json_object_set_new(step, "secret", json_pack("{s:s}", "POPCORN_SEED", run->secret));
-	if (!env || json_object_size(env) > 0)
-		failed |= json_object_set(step, "env", env);
+		json_object_set_new(step, "secret", json_pack("{s:s}", "POPCORN_SEED", run->secret));
+	if (json_object_size(env) > 0)
+		json_object_set(step, "env", env);
 	if (before)
-		failed |= json_array_append(json_object_get(step, "needs"), json_object_get(before, "id"));
-	return failed ? KETTLE_ENOMEM : 0;
+		json_array_append(json_object_get(step, "needs"), json_object_get(before, "id"));
 }
 
 static json_t *
@@ -196,51 +187,45 @@ run_id(const struct run *run, char between)
 	return run->secret ? json_sprintf("secret%c%s", between, run->kind->mode) : json_string(run->kind->mode);
 }
 
-static int
+static void
 add_run_step(const struct run_steps_builder *builder, const struct run *run)
 {
 	const json_t *task = builder->task, *cases = json_object_get(task, run->kind->cases);
 	const char *cases_name = has_file(task, CASES_NAME) ? CASES_OTHER_NAME : CASES_NAME;
 	json_int_t devices = devices_needed(task, cases, run);
 	AUTO_FREE char *text = task_runs_cases(cases, run->first, run->count);
-	if (!text)
-		return KETTLE_ENOMEM;
-	AUTO_JSON json_t *step =
-		json_pack("{s:o, s:s, s:o, s:[], s:{s:s, s:b, s:[s, s]}, s:{s:s, s:s}, s:s, s:{s:[i], s:{s:s}},"
-				  " s:o, s:{s:O}, s:I}",
-			"id", run_id(run, '-'), "kind", "run", "title", run_id(run, ' '), "needs", "run", "mode", run->kind->mode,
-			"secret", run->secret != NULL, "args", run->kind->mode, cases_name, "cases", "name", cases_name, "text",
-			text, "result", "POPCORN_FD", "pass", "exit", 0, "result", "check", "pass", "unique", unique_patterns(),
-			"limits", "wall", json_object_get(task, run->kind->timeout), "device", devices);
-	if (!step || runs_complete(builder, step, run, devices))
-		return KETTLE_ENOMEM;
-	return json_array_append(builder->runs, step);
+	json_t *step = json_pack("{s:o, s:s, s:o, s:[], s:{s:s, s:b, s:[s, s]}, s:{s:s, s:s}, s:s, s:{s:[i], s:{s:s}},"
+							 " s:o, s:{s:O}, s:I}",
+		"id", run_id(run, '-'), "kind", "run", "title", run_id(run, ' '), "needs", "run", "mode", run->kind->mode,
+		"secret", run->secret != NULL, "args", run->kind->mode, cases_name, "cases", "name", cases_name, "text", text,
+		"result", "POPCORN_FD", "pass", "exit", 0, "result", "check", "pass", "unique", unique_patterns(), "limits",
+		"wall", json_object_get(task, run->kind->timeout), "device", devices);
+	runs_complete(builder, step, run, devices);
+	json_array_append_new(builder->runs, step);
 }
 
 /* ---- all runs of a mode ---- */
 
 /* Test runs every test; where only the last benchmark counts, only that one is timed. */
-static int
+static void
 add_kind(const struct run_steps_builder *builder, const struct kind *kind, const char *secret)
 {
 	const json_t *task = builder->task;
 	size_t count = json_array_size(json_object_get(task, kind->cases));
-	const char *ranking = json_string_value(json_object_get(task, "ranking_by"));
+	const char *ranking = member_string(task, "ranking_by");
 	bool last = kind != &kinds[TEST] && ranking && strcmp(ranking, "last") == 0;
 	struct run run = {.kind = kind, .secret = secret, .first = last ? count - 1 : 0, .count = last ? 1 : count};
-	return count ? add_run_step(builder, &run) : KETTLE_EINVAL;
+	add_run_step(builder, &run);
 }
 
-static int
+static void
 add_profiles(const struct run_steps_builder *builder)
 {
 	size_t count = json_array_size(json_object_get(builder->task, "benchmarks"));
-	int rc = 0;
-	for (size_t i = 0; rc == 0 && i < count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		struct run run = {.kind = &kinds[PROFILE], .first = i, .count = 1, .indexed = true};
-		rc = add_run_step(builder, &run);
+		add_run_step(builder, &run);
 	}
-	return rc;
 }
 
 static bool
@@ -255,11 +240,10 @@ add_ranked(const struct run_steps_builder *builder, const char *seed, struct ket
 {
 	if (!is_seed(seed))
 		return kettle_fail(err, KETTLE_EINVAL, "A ranked job needs a secret seed: a decimal number below 2^31.");
-	int rc = 0;
 	for (int secret = 0; secret < 2; secret++)
-		for (int kind = TEST; rc == 0 && kind <= LEADERBOARD; kind++)
-			rc = add_kind(builder, &kinds[kind], secret ? seed : NULL);
-	return rc ? fail_memory(err) : 0;
+		for (int kind = TEST; kind <= LEADERBOARD; kind++)
+			add_kind(builder, &kinds[kind], secret ? seed : NULL);
+	return 0;
 }
 
 static int
@@ -268,13 +252,15 @@ add_mode(const struct run_steps_builder *builder, const char *mode, const char *
 	if (strcmp(mode, "ranked") == 0)
 		return add_ranked(builder, seed, err);
 	if (strcmp(mode, "test") == 0)
-		return add_kind(builder, &kinds[TEST], NULL) ? fail_memory(err) : 0;
-	if (strcmp(mode, "benchmark") == 0)
-		return add_kind(builder, &kinds[BENCHMARK], NULL) ? fail_memory(err) : 0;
-	if (strcmp(mode, "profile") == 0)
-		return add_profiles(builder) ? fail_memory(err) : 0;
-	return kettle_fail(
-		err, KETTLE_EINVAL, "No mode `%.40s`; a submission is test, benchmark, profile or ranked.", mode);
+		add_kind(builder, &kinds[TEST], NULL);
+	else if (strcmp(mode, "benchmark") == 0)
+		add_kind(builder, &kinds[BENCHMARK], NULL);
+	else if (strcmp(mode, "profile") == 0)
+		add_profiles(builder);
+	else
+		return kettle_fail(
+			err, KETTLE_EINVAL, "No mode `%.40s`; a submission is test, benchmark, profile or ranked.", mode);
+	return 0;
 }
 
 int
@@ -284,8 +270,6 @@ task_runs(const json_t *task, const char *mode, const char *seed, const char *ca
 	AUTO_JSON json_t *runs = json_array();
 	const struct run_steps_builder builder = {
 		.task = task, .calibration = calibration ? calibration : "", .runs = runs};
-	if (!runs)
-		return fail_memory(err);
 	int rc = add_mode(&builder, mode, seed, err);
 	if (rc == 0)
 		*ret_runs = STEAL(runs);

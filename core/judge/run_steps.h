@@ -11,12 +11,12 @@
  * ranked: test, benchmark, leaderboard with the public seeds, then the same with the secret seed; other modes: the
  * public run alone (profile: one for each benchmark). calibration: the device's, as a text (calibration.h), or NULL; it goes
  * into every run's environment. task is a checked one; seed: decimal text of the secret, below
- * 2^31, used only where a run is secret (otherwise NULL is allowed). EINVAL: no such mode, no such seed; ENOMEM. [any]
+ * 2^31, used only where a run is secret (otherwise NULL is allowed). EINVAL: no such mode, no such seed. [any]
  */
 int task_runs(const json_t *task, const char *mode, const char *seed, const char *calibration, json_t **ret_runs,
 	struct kettle_error *err);
 
-/* The cases from `first` on, `count` of them, one on a line: `key: value; key: value`. New string; NULL: no memory.
+/* The cases from `first` on, `count` of them, one on a line: `key: value; key: value`. New string.
  * [any] */
 char *task_runs_cases(const json_t *cases, size_t first, size_t count);
 

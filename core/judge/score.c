@@ -11,6 +11,7 @@
 #include "judge/calibration.h"
 #include "base/cleanup.h"
 #include "base/number.h"
+#include "base/json_access.h"
 
 #define NS_PER_S 1e9
 #define NORMAL_95 1.96    /* standard errors to either side of 95 % */
@@ -28,7 +29,7 @@ value_of(const json_t *result, size_t index, const char *what)
 {
 	char key[64];
 	(void)snprintf(key, sizeof(key), "benchmark.%zu.%s", index, what);
-	return json_string_value(json_object_get(result, key));
+	return member_string(result, key);
 }
 
 static int

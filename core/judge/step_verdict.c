@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/utf8.h"
+#include "base/json_access.h"
 
 #define MAX_LINE 300    /* bytes of a line of output that a sentence repeats */
 #define MAX_MESSAGE 500 /* bytes of a harness's own message */
@@ -42,16 +43,10 @@ verdict_state_name(enum verdict_state state)
 	return "error";
 }
 
-static const char *
-text_of(const json_t *object, const char *key)
-{
-	return json_string_value(json_object_get(object, key));
-}
-
 static bool
 outcome_is(const struct reader *reader, const char *state)
 {
-	const char *found = text_of(reader->outcome, "state");
+	const char *found = member_string(reader->outcome, "state");
 	return found && strcmp(found, state) == 0;
 }
 
@@ -70,7 +65,7 @@ static void
 name_step(struct reader *reader)
 {
 	const json_t *run = json_object_get(reader->step, "run");
-	const char *mode = text_of(run, "mode"), *title = text_of(reader->step, "title");
+	const char *mode = member_string(run, "mode"), *title = member_string(reader->step, "title");
 	const json_t *index = json_object_get(run, "index");
 	if (index)
 		(void)snprintf(reader->name, sizeof(reader->name), "the profile of benchmark %lld",
@@ -79,7 +74,7 @@ name_step(struct reader *reader)
 		(void)snprintf(reader->name, sizeof(reader->name), "the %s%s run", reader->secret ? "secret " : "", mode);
 	else
 		(void)snprintf(
-			reader->name, sizeof(reader->name), "the step `%.80s`", title ? title : text_of(reader->step, "id"));
+			reader->name, sizeof(reader->name), "the step `%.80s`", title ? title : member_string(reader->step, "id"));
 }
 
 /* ---- what the step itself said ---- */
@@ -94,7 +89,7 @@ clip_line(const char *text, size_t len, size_t most, struct buf *out)
 		len--;
 	(void)utf8_sanitize(text, len, out);
 	if (cut)
-		(void)buf_adds(out, "…");
+		buf_adds(out, "…");
 }
 
 /* The first line that speaks of an error (compilers), else the last that is not empty (interpreters). */
@@ -122,8 +117,8 @@ end_sentence(const struct reader *reader, bool first_error, struct buf *out)
 {
 	AUTO_BUF struct buf line = {0};
 	if (!reader->secret)
-		telling_line(text_of(json_object_get(reader->outcome, "stderr"), "text"), first_error, &line);
-	(void)buf_printf(out, line.len ? ": %s" : ".", line.len ? line.data : "");
+		telling_line(member_string(json_object_get(reader->outcome, "stderr"), "text"), first_error, &line);
+	buf_printf(out, line.len ? ": %s" : ".", line.len ? line.data : "");
 }
 
 /* How many cases the run was given. */
@@ -131,7 +126,7 @@ static size_t
 count_cases(const struct reader *reader)
 {
 	size_t count = 0;
-	const char *text = text_of(json_object_get(reader->step, "cases"), "text");
+	const char *text = member_string(json_object_get(reader->step, "cases"), "text");
 	for (; text && *text; text++)
 		count += *text == '\n';
 	return count;
@@ -143,13 +138,13 @@ case_value(const struct reader *reader, const char *noun, size_t index, const ch
 {
 	char key[64];
 	(void)snprintf(key, sizeof(key), "%s.%zu.%s", noun, index, what);
-	return text_of(json_object_get(reader->outcome, "result"), key);
+	return member_string(json_object_get(reader->outcome, "result"), key);
 }
 
 static const char *
 case_noun(const struct reader *reader)
 {
-	const char *mode = text_of(json_object_get(reader->step, "run"), "mode");
+	const char *mode = member_string(json_object_get(reader->step, "run"), "mode");
 	return mode && strcmp(mode, "test") == 0 ? "test" : "benchmark";
 }
 
@@ -207,7 +202,7 @@ read_limit(const struct reader *reader)
 		{"output", "printed more than it may", false},
 		{"result", "reported more than the result channel takes", false},
 	};
-	const char *limit = text_of(reader->outcome, "limit"), *text = "went over a limit";
+	const char *limit = member_string(reader->outcome, "limit"), *text = "went over a limit";
 	bool time = false;
 	for (size_t i = 0; limit && i < ARRAY_SIZE(limits); i++)
 		if (strcmp(limit, limits[i].limit) == 0) {
@@ -267,7 +262,7 @@ read_exit(const struct reader *reader, json_int_t status)
 	if (run && read_protocol_exit(reader, status))
 		return;
 	struct kettle_error *why = read_as(reader, VERDICT_FAILED, participant, false);
-	const char *check = text_of(json_object_get(reader->outcome, "result"), "check");
+	const char *check = member_string(json_object_get(reader->outcome, "result"), "check");
 	if (run && status == VERDICT_EXIT_FAILED && check && strcmp(check, "pass") == 0) {
 		kettle_fail(why, KETTLE_EINVAL, "%s is void: its harness reported `check: pass` and yet that a test failed.",
 			reader->name);
@@ -318,13 +313,13 @@ static void
 read_condition(const struct reader *reader)
 {
 	struct kettle_error *why = read_as(reader, VERDICT_FAILED, participant, false);
-	const char *error = text_of(reader->outcome, "result_error");
+	const char *error = member_string(reader->outcome, "result_error");
 	const json_t *result = json_object_get(reader->outcome, "result");
 	if (error && !reader->secret)
 		kettle_fail(why, KETTLE_EINVAL, "%s is void: %.400s", reader->name, error);
 	else if (error)
 		kettle_fail(why, KETTLE_EINVAL, "%s is void: what it reported is not in order.", reader->name);
-	else if (text_of(result, "check"))
+	else if (member_string(result, "check"))
 		say_failed(reader, why);
 	else
 		kettle_fail(why, KETTLE_EINVAL,
@@ -339,12 +334,12 @@ count_contradicts(const struct reader *reader)
 	const char *noun = case_noun(reader);
 	(void)snprintf(key, sizeof(key), "%s-count", noun);
 	(void)snprintf(expected, sizeof(expected), "%zu", count_cases(reader));
-	const char *reported = text_of(json_object_get(reader->outcome, "result"), key);
+	const char *reported = member_string(json_object_get(reader->outcome, "result"), key);
 	if (!reported || strcmp(reported, expected) == 0)
 		return false;
 	AUTO_BUF struct buf numbers = {0};
 	if (!reader->secret)
-		(void)buf_printf(&numbers, ": %.20s, not %s", reported, expected);
+		buf_printf(&numbers, ": %.20s, not %s", reported, expected);
 	kettle_fail(read_as(reader, VERDICT_FAILED, participant, false), KETTLE_EINVAL,
 		"%s is void: its harness reported another number of %ss than it was given%s.", reader->name, noun,
 		numbers.data ? numbers.data : "");
@@ -355,7 +350,7 @@ count_contradicts(const struct reader *reader)
 static void
 read_passed_run(const struct reader *reader)
 {
-	const char *mode = text_of(json_object_get(reader->step, "run"), "mode");
+	const char *mode = member_string(json_object_get(reader->step, "run"), "mode");
 	size_t first = 0;
 	if (!mode || count_contradicts(reader))
 		return;
@@ -368,7 +363,7 @@ read_passed_run(const struct reader *reader)
 	if (strcmp(mode, "benchmark") != 0 && strcmp(mode, "leaderboard") != 0)
 		return;
 	struct kettle_error inner = {0};
-	const char *ranking = text_of(reader->task, "ranking_by");
+	const char *ranking = member_string(reader->task, "ranking_by");
 	if (verdict_score(json_object_get(reader->outcome, "result"), count_cases(reader), ranking ? ranking : "last",
 			&reader->step_result->score, &inner)) {
 		kettle_fail(read_as(reader, VERDICT_FAILED, participant, false), KETTLE_EINVAL, "%s is void: %s", reader->name,
@@ -383,7 +378,7 @@ read_passed_run(const struct reader *reader)
 static void
 read_error(const struct reader *reader)
 {
-	const char *missing = text_of(reader->outcome, "missing"), *error = text_of(reader->outcome, "error");
+	const char *missing = member_string(reader->outcome, "missing"), *error = member_string(reader->outcome, "error");
 	struct kettle_error *why = read_as(reader, VERDICT_ERROR, machine, !missing);
 	if (missing)
 		kettle_fail(why, KETTLE_EUNAVAIL, "The board's machine lacks `%.100s`.", missing);
@@ -414,11 +409,12 @@ read_outcome(const struct reader *reader)
 			signal_meaning(json_integer_value(signal)));
 	else if (!exit_passes(reader, status))
 		read_exit(reader, json_is_integer(status) ? json_integer_value(status) : -1);
-	else if (!result_passes(reader) || text_of(reader->outcome, "result_error"))
+	else if (!result_passes(reader) || member_string(reader->outcome, "result_error"))
 		read_condition(reader);
 	else if (outcome_is(reader, "failed"))
 		kettle_fail(read_as(reader, VERDICT_FAILED, participant, false), KETTLE_EINVAL, "%s failed: %.400s",
-			reader->name, text_of(reader->outcome, "error") ? text_of(reader->outcome, "error") : "it left no output.");
+			reader->name,
+			member_string(reader->outcome, "error") ? member_string(reader->outcome, "error") : "it left no output.");
 	else
 		(void)read_as(reader, VERDICT_PASSED, NULL, false);
 }
@@ -430,7 +426,8 @@ take_explanation(const struct reader *reader, const json_t *said)
 {
 	static const enum verdict_state states[] = {VERDICT_FAILED, VERDICT_TIMED_OUT, VERDICT_ERROR};
 	static const char *const blames[] = {participant, task_author, machine};
-	const char *state = text_of(said, "state"), *blame = text_of(said, "blame"), *message = text_of(said, "message");
+	const char *state = member_string(said, "state"), *blame = member_string(said, "blame"),
+			   *message = member_string(said, "message");
 	for (size_t i = 0; state && i < ARRAY_SIZE(states); i++) {
 		if (strcmp(state, verdict_state_name(states[i])) != 0)
 			continue;
@@ -470,7 +467,7 @@ verdict_step_read(const struct language *language, const json_t *task, const jso
 		.task = task,
 		.step = step,
 		.outcome = json_is_object(outcome) ? outcome : NULL,
-		.secret = json_is_true(json_object_get(json_object_get(step, "run"), "secret")),
+		.secret = member_true(json_object_get(step, "run"), "secret"),
 		.step_result = ret_reading,
 	};
 	name_step(&reader);

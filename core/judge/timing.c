@@ -10,6 +10,8 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "base/xalloc.h"
+#include "base/json_access.h"
 
 /* In the order of the answer. */
 #define PARTS(X) X(WAIT, wait) X(BUILD, build) X(PREPARE, prepare) X(START, start) X(RUN, run) X(COLLECT, collect)
@@ -48,12 +50,6 @@ struct step_stamps {
 };
 
 static int64_t
-integer_of(const json_t *object, const char *key)
-{
-	return json_integer_value(json_object_get(object, key));
-}
-
-static int64_t
 between(int64_t from, int64_t to)
 {
 	return from > 0 && to > from ? to - from : 0;
@@ -64,14 +60,14 @@ moments_of(const json_t *outcome)
 {
 	const json_t *stamps = json_object_get(outcome, "stamps");
 	struct step_stamps m = {
-		.begun = integer_of(stamps, "begun_ns"),
-		.queued = integer_of(stamps, "queued_ns"),
-		.launched = integer_of(stamps, "launched_ns"),
-		.ended = integer_of(stamps, "ended_ns"),
-		.start = integer_of(outcome, "start_ns"),
+		.begun = member_int(stamps, "begun_ns"),
+		.queued = member_int(stamps, "queued_ns"),
+		.launched = member_int(stamps, "launched_ns"),
+		.ended = member_int(stamps, "ended_ns"),
+		.start = member_int(outcome, "start_ns"),
 	};
 	/* From another machine: what cannot be added has no end. */
-	if (m.start <= 0 || __builtin_add_overflow(m.start, integer_of(outcome, "wall_ns"), &m.exit))
+	if (m.start <= 0 || __builtin_add_overflow(m.start, member_int(outcome, "wall_ns"), &m.exit))
 		m.exit = 0;
 	return m;
 }
@@ -141,9 +137,9 @@ describe_parts(struct sweep *sweep)
 	measure(sweep, ns);
 	for (size_t i = 0; i < PART_COUNT; i++) {
 		rest -= ns[i];
-		(void)json_object_set_new(parts, part_keys[i], json_integer(ns[i]));
+		json_object_set_new(parts, part_keys[i], json_integer(ns[i]));
 	}
-	(void)json_object_set_new(parts, "other_ns", json_integer(rest));
+	json_object_set_new(parts, "other_ns", json_integer(rest));
 	return parts;
 }
 
@@ -151,7 +147,7 @@ static json_t *
 describe_step(const json_t *outcome, const struct step_stamps *m, int64_t received)
 {
 	return json_pack("{s:O, s:O, s:b, s:I, s:I, s:I, s:I, s:I}", "step", json_object_get(outcome, "step"), "kind",
-		json_object_get(outcome, "kind"), "cached", json_is_true(json_object_get(outcome, "cached")), "at_ns",
+		json_object_get(outcome, "kind"), "cached", member_true(outcome, "cached"), "at_ns",
 		(json_int_t)between(received, m->begun), "wait_ns", (json_int_t)between(m->queued, m->launched), "start_ns",
 		(json_int_t)between(m->launched, m->start), "run_ns", (json_int_t)between(m->start, m->exit), "total_ns",
 		(json_int_t)between(m->begun, m->ended));
@@ -164,9 +160,9 @@ is_secret(const json_t *plan, const char *id)
 	size_t i;
 	json_t *step;
 	json_array_foreach(json_object_get(plan, "steps"), i, step) {
-		const char *name = json_string_value(json_object_get(step, "id"));
+		const char *name = member_string(step, "id");
 		if (name && strcmp(name, id) == 0)
-			return json_is_true(json_object_get(json_object_get(step, "run"), "secret"));
+			return member_true(json_object_get(step, "run"), "secret");
 	}
 	return true;
 }
@@ -175,23 +171,21 @@ json_t *
 timing_of(const json_t *plan, const json_t *completion)
 {
 	const json_t *outcomes = json_object_get(completion, "outcomes"), *stamps = json_object_get(completion, "stamps");
-	struct sweep sweep = {.from = integer_of(stamps, "received_ns"), .to = integer_of(stamps, "done_ns")};
-	AUTO_FREE struct edge *edges = calloc(json_array_size(outcomes) + 1, EDGES_OF_STEP * sizeof(*edges));
+	struct sweep sweep = {.from = member_int(stamps, "received_ns"), .to = member_int(stamps, "done_ns")};
+	AUTO_FREE struct edge *edges = xcalloc(json_array_size(outcomes) + 1, EDGES_OF_STEP * sizeof(*edges));
 	AUTO_JSON json_t *steps = json_array();
 	size_t i;
 	json_t *outcome;
-	if (!edges || !steps)
-		return NULL;
 	sweep.edges = edges;
 	json_array_foreach(outcomes, i, outcome) {
-		const char *id = json_string_value(json_object_get(outcome, "step"));
-		const char *kind = json_string_value(json_object_get(outcome, "kind"));
+		const char *id = member_string(outcome, "step");
+		const char *kind = member_string(outcome, "kind");
 		struct step_stamps m = moments_of(outcome);
 		if (!id || !kind || m.begun == 0)
 			continue;
 		add_step(&sweep, kind, &m);
-		if (!is_secret(plan, id) && json_array_append_new(steps, describe_step(outcome, &m, sweep.from)) < 0)
-			return NULL;
+		if (!is_secret(plan, id))
+			json_array_append_new(steps, describe_step(outcome, &m, sweep.from));
 	}
 	return json_pack("{s:o, s:O}", "parts", describe_parts(&sweep), "steps", steps);
 }
@@ -201,7 +195,7 @@ static void
 set_between(json_t *parts, const char *key, uint64_t from, uint64_t to)
 {
 	if (from > 0 && to >= from)
-		(void)json_object_set_new(parts, key, json_integer((json_int_t)(to - from)));
+		json_object_set_new(parts, key, json_integer((json_int_t)(to - from)));
 }
 
 void
@@ -219,7 +213,6 @@ timing_add_engine(json_t *timing, const struct timing_stamps *stamps, const json
 		return;
 	/* Two clocks: only durations of each may be compared. */
 	int64_t away = (int64_t)(stamps->completed_ns - stamps->submitted_ns);
-	int64_t known = between(integer_of(theirs, "received_ns"), integer_of(theirs, "done_ns"));
-	(void)json_object_set_new(
-		parts, known > 0 ? "transfer_ns" : "other_ns", json_integer(away > known ? away - known : 0));
+	int64_t known = between(member_int(theirs, "received_ns"), member_int(theirs, "done_ns"));
+	json_object_set_new(parts, known > 0 ? "transfer_ns" : "other_ns", json_integer(away > known ? away - known : 0));
 }

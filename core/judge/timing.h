@@ -22,7 +22,7 @@ struct timing_stamps {
  *       removed), "other_ns"}: each moment between receipt and end counts in one of them, the most telling one; and
  *   "steps": [{"step", "kind", "cached", "at_ns" (since receipt), "wait_ns", "start_ns", "run_ns", "total_ns"}],
  *       without the secret ones, which are in the parts alone.
- * Without stamps (a runner need not have any) both are empty. NULL: no memory. New reference. Pure, [any].
+ * Without stamps (a runner need not have any) both are empty. New reference. Pure, [any].
  */
 json_t *timing_of(const json_t *plan, const json_t *completion);
 

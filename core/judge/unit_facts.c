@@ -9,13 +9,15 @@
 #include <strings.h>
 
 #include "base/cleanup.h"
+#include "base/json_access.h"
 
-static int
+static void
 add_gpu(json_t *gpus, const json_t *value)
 {
 	if (json_is_integer(value))
-		return json_array_append_new(gpus, json_sprintf("%lld", (long long)json_integer_value(value)));
-	return json_is_string(value) ? json_array_append(gpus, (json_t *)value) : 0;
+		json_array_append_new(gpus, json_sprintf("%lld", (long long)json_integer_value(value)));
+	else if (json_is_string(value))
+		json_array_append(gpus, (json_t *)value);
 }
 
 json_t *
@@ -24,23 +26,19 @@ unit_gpus(const json_t *section)
 	const json_t *value = json_object_get(section, "gpu"), *one;
 	json_t *gpus = json_array();
 	size_t i;
-	int rc = gpus ? 0 : -1;
-	if (rc == 0 && !json_is_array(value))
-		rc = add_gpu(gpus, value);
+	if (!json_is_array(value))
+		add_gpu(gpus, value);
 	json_array_foreach(value, i, one)
-		if (rc == 0)
-			rc = add_gpu(gpus, one);
-	if (rc != 0)
-		json_decref(gpus);
-	return rc == 0 ? gpus : NULL;
+		add_gpu(gpus, one);
+	return gpus;
 }
 
 static bool
 is_gpu(const json_t *facts, const char *gpu)
 {
-	const char *uuid = json_string_value(json_object_get(facts, "uuid"));
+	const char *uuid = member_string(facts, "uuid");
 	char number[32];
-	(void)snprintf(number, sizeof(number), "%lld", (long long)json_integer_value(json_object_get(facts, "index")));
+	(void)snprintf(number, sizeof(number), "%lld", (long long)member_int(facts, "index"));
 	return strcmp(gpu, number) == 0 || (uuid && strcasecmp(gpu, uuid) == 0);
 }
 
@@ -60,7 +58,7 @@ static json_t *
 missing(const json_t *greeting, const char *gpu)
 {
 	const json_t *errors = json_object_get(greeting, "gpu_errors");
-	const char *why = json_string_value(json_object_get(json_array_get(errors, 0), "error"));
+	const char *why = member_string(json_array_get(errors, 0), "error");
 	if (why)
 		return json_sprintf("GPU %s is not there: %s", gpu, why);
 	if (json_array_size(json_object_get(greeting, "gpus")) == 0)
@@ -77,20 +75,20 @@ unit_facts(const json_t *section, const json_t *greeting)
 	size_t i;
 	for (i = 0; i < ARRAY_SIZE(keys); i++)
 		if (json_object_get(greeting, keys[i]))
-			(void)json_object_set(facts, keys[i], json_object_get(greeting, keys[i]));
+			json_object_set(facts, keys[i], json_object_get(greeting, keys[i]));
 	json_array_foreach(wanted, i, gpu) {
 		json_t *one = find_gpu(greeting, json_string_value(gpu));
 		if (one)
-			(void)json_array_append(found, one);
+			json_array_append(found, one);
 		else if (!error)
 			error = missing(greeting, json_string_value(gpu));
 	}
 	if (json_array_size(found) > 0) {
-		(void)json_object_set(facts, "gpu", json_array_get(found, 0));
-		(void)json_object_set(facts, "gpus", found);
+		json_object_set(facts, "gpu", json_array_get(found, 0));
+		json_object_set(facts, "gpus", found);
 	}
 	if (error)
-		(void)json_object_set_new(facts, "gpu_error", error);
+		json_object_set_new(facts, "gpu_error", error);
 	json_decref(found);
 	return facts;
 }

@@ -8,15 +8,14 @@
 /*
  * The facts of a unit: level, machine, protections, tools, packages, parts and version of its machine, and of its own GPUs
  * (index, UUID or a list of them under `gpu` of its section) `gpus`, `gpu` (the first) and, where one of them is not
- * there, `gpu_error`, a sentence. greeting: the `hello` of its kettle-exec (docs/protocol.md). New reference; NULL: no
- * memory. [any]
+ * there, `gpu_error`, a sentence. greeting: the `hello` of its kettle-exec (docs/protocol.md). New reference. [any]
  */
 json_t *unit_facts(const json_t *section, const json_t *greeting);
-/* What of them stays as it is: without clocks, temperature, use and the like. New reference; NULL: no memory. [any] */
+/* What of them stays as it is: without clocks, temperature, use and the like. New reference. [any] */
 json_t *unit_facts_lasting(const json_t *facts);
-/* The section as a runner is asked to describe it where nobody waits for tools. New reference; NULL: no memory. [any] */
+/* The section as a runner is asked to describe it where nobody waits for tools. New reference. [any] */
 json_t *unit_brief(const json_t *section);
-/* The GPUs of a section as an array of strings, empty where it has none. New reference; NULL: no memory. [any] */
+/* The GPUs of a section as an array of strings, empty where it has none. New reference. [any] */
 json_t *unit_gpus(const json_t *section);
 
 #endif

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "judge/timing.h"
 #include "base/utf8.h"
+#include "base/json_access.h"
 #include "judge/step_verdict.h"
 
 /* A verdict while it is made. */
@@ -35,18 +36,6 @@ free_making(struct verdict_builder *builder)
 	json_decref(builder->artifacts);
 }
 #define AUTO_MAKING __attribute__((cleanup(free_making)))
-
-static const char *
-text_of(const json_t *object, const char *key)
-{
-	return json_string_value(json_object_get(object, key));
-}
-
-static json_int_t
-integer_of(const json_t *object, const char *key)
-{
-	return json_integer_value(json_object_get(object, key));
-}
 
 /* ---- what is kept of an outcome ---- */
 
@@ -74,7 +63,7 @@ keep_output(struct verdict_builder *builder, const json_t *outcome, const char *
 {
 	const json_t *captured = json_object_get(outcome, which), *text = json_object_get(captured, "text");
 	size_t len = json_string_length(text), most = builder->left < VERDICT_MAX_TEXT ? builder->left : VERDICT_MAX_TEXT;
-	json_int_t cut = integer_of(captured, "cut");
+	json_int_t cut = member_int(captured, "cut");
 	const char *bytes = json_is_string(text) ? json_string_value(text) : "";
 	AUTO_JSON json_t *kept = len > most ? cut_middle(bytes, len, most) : json_stringn(bytes, len);
 	builder->left -= len > most ? most : len;
@@ -134,38 +123,36 @@ exit_of(const struct step_result *read, const json_t *outcome)
 	return keep_value(outcome, "exit", JSON_INTEGER);
 }
 
-static int
+static void
 keep_artifacts(struct verdict_builder *builder, const json_t *step, const json_t *outcome)
 {
 	size_t i;
 	json_t *artifact;
 	json_array_foreach(json_object_get(outcome, "artifacts"), i, artifact) {
-		const char *name = text_of(artifact, "name"), *sha256 = text_of(artifact, "sha256");
+		const char *name = member_string(artifact, "name"), *sha256 = member_string(artifact, "sha256");
 		if (!name || !sha256 || json_array_size(builder->artifacts) >= VERDICT_MAX_ARTIFACTS)
 			continue;
-		json_t *kept = json_pack("{s:s, s:s, s:I, s:s}", "step", text_of(step, "id"), "name", name, "size",
-			integer_of(artifact, "size"), "sha256", sha256);
-		if (json_array_append_new(builder->artifacts, kept))
-			return KETTLE_ENOMEM;
+		json_t *kept = json_pack("{s:s, s:s, s:I, s:s}", "step", member_string(step, "id"), "name", name, "size",
+			member_int(artifact, "size"), "sha256", sha256);
+		json_array_append_new(builder->artifacts, kept);
 	}
-	return 0;
 }
 
 /* ---- steps ---- */
 
-static int
+static void
 add_compilation(
 	struct verdict_builder *builder, const json_t *step, const json_t *outcome, const struct step_result *read)
 {
-	const char *title = text_of(step, "title");
-	builder->build_ns += integer_of(outcome, "wall_ns");
+	const char *title = member_string(step, "title");
+	builder->build_ns += member_int(outcome, "wall_ns");
 	json_t *entry = json_pack("{s:s, s:o, s:b, s:s, s:o, s:o, s:o, s:o, s:o, s:b}", "title",
-		title ? title : text_of(step, "id"), "command", keep_value(outcome, "command", JSON_STRING), "passed",
+		title ? title : member_string(step, "id"), "command", keep_value(outcome, "command", JSON_STRING), "passed",
 		read->state == VERDICT_PASSED, "state", verdict_state_name(read->state), "exit", exit_of(read, outcome),
 		"message", message_of(&read->why), "stdout", keep_output(builder, outcome, "stdout"), "stderr",
 		keep_output(builder, outcome, "stderr"), "wall_ns", keep_value(outcome, "wall_ns", JSON_INTEGER), "cached",
-		json_is_true(json_object_get(outcome, "cached")));
-	return json_array_append_new(builder->compilation, entry);
+		member_true(outcome, "cached"));
+	json_array_append_new(builder->compilation, entry);
 }
 
 /* An object that came from a machine, unless it is larger than anything honest. */
@@ -187,12 +174,12 @@ system_of(const struct verdict_builder *builder)
 	json_t *system = json_object();
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
 		if (json_object_get(all, keys[i]))
-			(void)json_object_set(system, keys[i], json_object_get(all, keys[i]));
+			json_object_set(system, keys[i], json_object_get(all, keys[i]));
 	return system;
 }
 
 /* What only a public run shows. */
-static int
+static void
 add_details(struct verdict_builder *builder, json_t *entry, const json_t *step, const json_t *outcome,
 	const struct step_result *read)
 {
@@ -205,30 +192,31 @@ add_details(struct verdict_builder *builder, json_t *entry, const json_t *step, 
 	json_t *index = json_object_get(json_object_get(step, "run"), "index");
 	/* Clocks and throttling before and after it, where it had a GPU. */
 	if (json_object_get(outcome, "device"))
-		(void)json_object_set_new(entry, "device", bounded(outcome, "device"));
+		json_object_set_new(entry, "device", bounded(outcome, "device"));
 	/* Whether it began as a copy of a warm interpreter: what is compared should have begun alike. */
-	(void)json_object_set_new(entry, "warm", json_boolean(json_is_true(json_object_get(outcome, "warm"))));
-	(void)json_object_set_new(entry, "system", system_of(builder));
-	if (!details || json_object_update(entry, details) || (index && json_object_set(entry, "index", index)))
-		return KETTLE_ENOMEM;
-	return keep_artifacts(builder, step, outcome);
+	json_object_set_new(entry, "warm", json_boolean(member_true(outcome, "warm")));
+	json_object_set_new(entry, "system", system_of(builder));
+	json_object_update(entry, details);
+	if (index)
+		json_object_set(entry, "index", index);
+	keep_artifacts(builder, step, outcome);
 }
 
-static int
+static void
 add_verdict_run(
 	struct verdict_builder *builder, const json_t *step, const json_t *outcome, const struct step_result *read)
 {
 	const json_t *run = json_object_get(step, "run");
-	bool secret = json_is_true(json_object_get(run, "secret"));
-	builder->run_ns += integer_of(outcome, "wall_ns");
-	json_t *entry = json_pack("{s:s, s:b, s:b, s:s, s:o, s:o, s:o, s:o, s:o}", "mode", text_of(run, "mode"), "secret",
-		secret, "passed", read->state == VERDICT_PASSED, "state", verdict_state_name(read->state), "score",
+	bool secret = member_true(run, "secret");
+	builder->run_ns += member_int(outcome, "wall_ns");
+	json_t *entry = json_pack("{s:s, s:b, s:b, s:s, s:o, s:o, s:o, s:o, s:o}", "mode", member_string(run, "mode"),
+		"secret", secret, "passed", read->state == VERDICT_PASSED, "state", verdict_state_name(read->state), "score",
 		seconds(read->scored ? read->score.value : 0), "low", seconds(read->scored ? read->score.low : 0), "high",
 		seconds(read->scored ? read->score.high : 0), "start_ns", keep_value(outcome, "start_ns", JSON_INTEGER),
 		"wall_ns", keep_value(outcome, "wall_ns", JSON_INTEGER));
-	if (json_array_append_new(builder->runs, entry))
-		return KETTLE_ENOMEM;
-	return secret ? 0 : add_details(builder, entry, step, outcome, read);
+	json_array_append_new(builder->runs, entry);
+	if (!secret)
+		add_details(builder, entry, step, outcome, read);
 }
 
 static void
@@ -260,25 +248,28 @@ find_outcome(const struct verdict_builder *builder, const char *id)
 	size_t i;
 	json_t *outcome;
 	json_array_foreach(json_object_get(builder->completion, "outcomes"), i, outcome) {
-		const char *step = text_of(outcome, "step");
+		const char *step = member_string(outcome, "step");
 		if (step && strcmp(step, id) == 0)
 			return outcome;
 	}
 	return NULL;
 }
 
-static int
+static void
 add_step(struct verdict_builder *builder, const json_t *step)
 {
 	struct step_result read;
-	const json_t *run = json_object_get(step, "run"), *outcome = find_outcome(builder, text_of(step, "id"));
-	bool secret = json_is_true(json_object_get(run, "secret"));
+	const json_t *run = json_object_get(step, "run"), *outcome = find_outcome(builder, member_string(step, "id"));
+	bool secret = member_true(run, "secret");
 	verdict_step_read(builder->language, builder->task, step, outcome, &read);
 	take_state(builder, &read, secret);
 	take_score(builder, &read, secret);
 	if (!outcome || read.state == VERDICT_SKIPPED)
-		return 0;
-	return run ? add_verdict_run(builder, step, outcome, &read) : add_compilation(builder, step, outcome, &read);
+		return;
+	if (run)
+		add_verdict_run(builder, step, outcome, &read);
+	else
+		add_compilation(builder, step, outcome, &read);
 }
 
 /* ---- the job ---- */
@@ -297,7 +288,8 @@ fail_job(struct verdict_builder *builder, bool retry, const char *sentence)
 static void
 read_status(struct verdict_builder *builder)
 {
-	const char *status = text_of(builder->completion, "status"), *error = text_of(builder->completion, "error");
+	const char *status = member_string(builder->completion, "status"),
+			   *error = member_string(builder->completion, "error");
 	if (status && strcmp(status, "cancelled") == 0)
 		fail_job(builder, false, error ? error : "It was cancelled.");
 	else if (!status || strcmp(status, "done") != 0)
@@ -310,7 +302,7 @@ is_ranked(const struct verdict_builder *builder)
 	size_t i;
 	json_t *step;
 	json_array_foreach(json_object_get(builder->plan, "steps"), i, step) {
-		const char *mode = text_of(json_object_get(step, "run"), "mode");
+		const char *mode = member_string(json_object_get(step, "run"), "mode");
 		if (mode && strcmp(mode, "leaderboard") == 0)
 			return true;
 	}
@@ -347,7 +339,7 @@ describe_timing(const struct verdict_builder *builder)
 	json_t *timing = timing_of(builder->plan, builder->completion);
 	AUTO_JSON json_t *more = json_pack("{s:o, s:I, s:I}", "stamps", bounded(builder->completion, "stamps"), "build_ns",
 		builder->build_ns, "run_ns", builder->run_ns);
-	(void)json_object_update(timing, more);
+	json_object_update(timing, more);
 	return timing;
 }
 
@@ -363,11 +355,10 @@ result(struct verdict_builder *builder)
 		describe_timing(builder), "artifacts", builder->artifacts);
 }
 
-int
-verdict_make(const struct languages *languages, const json_t *task, const json_t *plan, const json_t *completion,
-	json_t **ret_verdict, struct kettle_error *err)
+json_t *
+verdict_make(const struct languages *languages, const json_t *task, const json_t *plan, const json_t *completion)
 {
-	const char *lang = text_of(task, "lang");
+	const char *lang = member_string(task, "lang");
 	AUTO_MAKING struct verdict_builder builder = {
 		.language = lang ? language_find(languages, lang) : NULL,
 		.task = task,
@@ -380,16 +371,10 @@ verdict_make(const struct languages *languages, const json_t *task, const json_t
 	};
 	size_t i;
 	json_t *step;
-	int rc = 0;
 	json_array_foreach(json_object_get(plan, "steps"), i, step)
-		if (rc == 0)
-			rc = add_step(&builder, step);
+		add_step(&builder, step);
 	read_status(&builder);
 	check_complete(&builder);
 	say_secret(&builder);
-	json_t *verdict = rc ? NULL : result(&builder);
-	if (!verdict)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the verdict.");
-	*ret_verdict = verdict;
-	return 0;
+	return result(&builder);
 }

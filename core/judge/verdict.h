@@ -32,9 +32,9 @@
  * that it printed or resulted in. stdout and stderr are strings; what was cut is said in them. The score is the slower
  * of the public and the secret leaderboard run (ranking_by: last, mean, geom); a missing, non-finite or non-positive
  * mean makes its run fail, and so does a harness that contradicts itself. A step that ran out of time has the exit
- * status 114. task: the bundle's checked task. ENOMEM alone: whatever the completion holds, there is a verdict. [any]
+ * status 114. task: the bundle's checked task. Whatever the completion holds, there is a verdict. New reference. [any]
  */
-int verdict_make(const struct languages *languages, const json_t *task, const json_t *plan, const json_t *completion,
-	json_t **ret_verdict, struct kettle_error *err);
+json_t *verdict_make(
+	const struct languages *languages, const json_t *task, const json_t *plan, const json_t *completion);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/line.h"
+#include "base/xalloc.h"
 
 #include <fcntl.h>
 #include <stdbool.h>
@@ -92,9 +93,7 @@ on_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *buf)
 static struct json_socket *
 new_peer(uv_loop_t *loop, const struct json_socket_events *events, void *arg)
 {
-	struct json_socket *peer = calloc(1, sizeof(*peer));
-	if (!peer)
-		return NULL;
+	struct json_socket *peer = xcalloc(1, sizeof(*peer));
 	peer->events = *events;
 	peer->arg = arg;
 	peer->lines.max = PEER_MAX_LINE;
@@ -114,8 +113,6 @@ json_socket_accept(uv_stream_t *listener, const struct json_socket_events *event
 	struct json_socket **ret_peer, struct kettle_error *err)
 {
 	struct json_socket *peer = new_peer(listener->loop, events, arg);
-	if (!peer)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for another connection.");
 	int status = uv_accept(listener, (uv_stream_t *)&peer->pipe);
 	if (status == 0)
 		status = uv_read_start((uv_stream_t *)&peer->pipe, on_alloc, on_read);
@@ -132,10 +129,6 @@ json_socket_open(uv_loop_t *loop, int fd_take, const struct json_socket_events *
 	struct json_socket **ret_peer, struct kettle_error *err)
 {
 	struct json_socket *peer = new_peer(loop, events, arg);
-	if (!peer) {
-		close(fd_take);
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a connection.");
-	}
 	int status = uv_pipe_open(&peer->pipe, fd_take);
 	if (status < 0)
 		close(fd_take);
@@ -169,15 +162,13 @@ json_socket_send(struct json_socket *peer, const json_t *message)
 		json_socket_close(peer);
 		return;
 	}
-	struct socket_write *sending = calloc(1, sizeof(*sending));
-	size_t size = sending ? json_dumpb(message, NULL, 0, JSON_COMPACT) : 0;
-	if (size > 0)
-		sending->text = malloc(size + 1);
-	if (!sending || !sending->text) {
-		free(sending);
+	size_t size = json_dumpb(message, NULL, 0, JSON_COMPACT);
+	if (size == 0) {
 		json_socket_close(peer);
 		return;
 	}
+	struct socket_write *sending = xcalloc(1, sizeof(*sending));
+	sending->text = xmalloc(size + 1);
 	(void)json_dumpb(message, sending->text, size, JSON_COMPACT);
 	sending->text[size] = '\n';
 	uv_buf_t buf = uv_buf_init(sending->text, (unsigned)(size + 1));
@@ -198,7 +189,7 @@ json_socket_address(const char *path, char ret_address[108], int *ret_dir, struc
 		return 0;
 	}
 	const char *slash = strrchr(path, '/');
-	AUTO_FREE char *folder = slash ? strndup(path, (size_t)(slash - path)) : NULL;
+	AUTO_FREE char *folder = slash ? xstrndup(path, (size_t)(slash - path)) : NULL;
 	AUTO_FD int dir = folder ? open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
 	if (dir < 0 || snprintf(ret_address, 108, "/proc/self/fd/%d/%s", dir, slash + 1) >= 108)
 		return kettle_fail(err, KETTLE_EINVAL, "The database's name is too long for a socket beside it: %s.", path);

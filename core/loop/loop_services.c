@@ -23,6 +23,7 @@
 #include "base/cleanup.h"
 #include "base/line.h"
 #include "base/log.h"
+#include "base/xalloc.h"
 
 struct post {
 	struct post *next;
@@ -96,12 +97,6 @@ fail_closing(struct kettle_error *err)
 	return kettle_fail(err, KETTLE_ECANCELED, "Nothing can be started any more: the engine is closing.");
 }
 
-static int
-fail_memory(struct kettle_error *err)
-{
-	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory.");
-}
-
 /* ---- posts ---- */
 
 static void
@@ -135,13 +130,11 @@ on_wake_closed(uv_handle_t *wake)
 int
 loop_new(uv_loop_t *loop, struct loop_services **ret_io, struct kettle_error *err)
 {
-	AUTO_FREE struct loop_services *io = calloc(1, sizeof(*io));
-	if (!io)
-		return fail_memory(err);
+	AUTO_FREE struct loop_services *io = xcalloc(1, sizeof(*io));
 	io->loop = loop;
 	io->last = &io->first;
 	if (uv_mutex_init(&io->lock) != 0)
-		return fail_memory(err);
+		xalloc_fail();
 	int rc = uv_async_init(loop, &io->wake, on_wake);
 	if (rc) {
 		uv_mutex_destroy(&io->lock);
@@ -157,9 +150,7 @@ loop_new(uv_loop_t *loop, struct loop_services **ret_io, struct kettle_error *er
 int
 loop_post(struct loop_services *io, kettle_fn fn, void *arg)
 {
-	struct post *post = malloc(sizeof(*post));
-	if (!post)
-		return KETTLE_ENOMEM;
+	struct post *post = xmalloc(sizeof(*post));
 	*post = (struct post){.fn = fn, .arg = arg};
 	uv_mutex_lock(&io->lock);
 	bool closing = io->closing;
@@ -207,9 +198,7 @@ loop_work(struct loop_services *io, kettle_fn fn, kettle_fn after, void *arg, st
 {
 	if (io->closing)
 		return fail_closing(err);
-	AUTO_FREE struct work *work = malloc(sizeof(*work));
-	if (!work)
-		return fail_memory(err);
+	AUTO_FREE struct work *work = xmalloc(sizeof(*work));
 	*work = (struct work){.io = io, .work = fn, .after = after, .arg = arg};
 	work->request.data = work;
 	int rc = uv_queue_work(io->loop, &work->request, do_work, after_work);
@@ -246,9 +235,7 @@ loop_timer_start(struct loop_services *io, uint64_t delay_ms, uint64_t repeat_ms
 {
 	if (io->closing)
 		return fail_closing(err);
-	struct kettle_timer *timer = malloc(sizeof(*timer));
-	if (!timer)
-		return fail_memory(err);
+	struct kettle_timer *timer = xmalloc(sizeof(*timer));
 	*timer = (struct kettle_timer){.io = io, .fn = fn, .arg = arg, .next = io->timers, .link = &io->timers};
 	/* Neither of the two fails for a timer that has a callback. */
 	(void)uv_timer_init(io->loop, &timer->handle);
@@ -363,16 +350,11 @@ give_chunk(uv_handle_t *handle, size_t wanted, uv_buf_t *ret_buf)
 
 /* The reader takes nothing more after this, so neither do we; what it has of the line is not passed on. */
 static void
-refuse_line(struct stream *stream, int rc)
+refuse_line(struct stream *stream)
 {
 	struct kettle_process *process = stream->process;
-	if (rc == KETTLE_ETOOBIG)
-		log_write(KETTLE_LOG_WARNING, "host",
-			"The child %d is killed: it wrote a line of more than %zu bytes to its %s.", process->handle.pid,
-			stream->lines.max, stream == &process->out[OUTPUT_STDOUT] ? "stdout" : "stderr");
-	else
-		log_write(KETTLE_LOG_WARNING, "host", "The child %d is killed: there is no memory for its output.",
-			process->handle.pid);
+	log_write(KETTLE_LOG_WARNING, "host", "The child %d is killed: it wrote a line of more than %zu bytes to its %s.",
+		process->handle.pid, stream->lines.max, stream == &process->out[OUTPUT_STDOUT] ? "stdout" : "stderr");
 	loop_process_kill(process->io, process, SIGKILL);
 	line_free(&stream->lines);
 	end_stream(stream);
@@ -387,9 +369,8 @@ on_read(uv_stream_t *handle, ssize_t got, const uv_buf_t *buf)
 		end_stream(stream);
 		return;
 	}
-	int rc = line_add(&stream->lines, buf->base, (size_t)got, on_loop_line, stream);
-	if (rc)
-		refuse_line(stream, rc);
+	if (line_add(&stream->lines, buf->base, (size_t)got, on_loop_line, stream) != 0)
+		refuse_line(stream);
 }
 
 static void
@@ -417,9 +398,7 @@ on_process_exit(uv_process_t *handle, int64_t status, int signal_number)
 static struct kettle_process *
 new_process(struct loop_services *io, const struct kettle_spawn *spawn)
 {
-	struct kettle_process *process = malloc(sizeof(*process));
-	if (!process)
-		return NULL;
+	struct kettle_process *process = xmalloc(sizeof(*process));
 	memset(process, 0, offsetof(struct kettle_process, chunk));
 	process->io = io;
 	process->on_exit = spawn->on_exit;
@@ -472,8 +451,6 @@ loop_spawn(struct loop_services *io, const struct kettle_spawn *given, struct ke
 	if (io->closing)
 		return fail_closing(err);
 	struct kettle_process *process = new_process(io, &spawn);
-	if (!process)
-		return fail_memory(err);
 	int rc = start_process(process, &spawn);
 	if (rc) {
 		close_parts(process);
@@ -519,9 +496,7 @@ loop_process_write(
 	if (size > HOSTIO_MAX_WRITES || waiting > HOSTIO_MAX_WRITES - size)
 		return kettle_fail(err, KETTLE_ETOOBIG, "The child %d does not read: more than %u bytes wait for it.",
 			process->handle.pid, HOSTIO_MAX_WRITES);
-	struct write *write = malloc(sizeof(*write) + size);
-	if (!write)
-		return fail_memory(err);
+	struct write *write = xmalloc(sizeof(*write) + size);
 	memcpy(write->data, data, size);
 	write->request.data = write;
 	uv_buf_t buf = uv_buf_init(write->data, (unsigned)size);

@@ -18,7 +18,7 @@
  */
 struct loop_services;
 
-/* Also has SIGPIPE ignored in this process: a child that no longer reads is no reason to die. ENOMEM, EIO. */
+/* Also has SIGPIPE ignored in this process: a child that no longer reads is no reason to die. EIO. */
 int loop_new(uv_loop_t *loop, struct loop_services **ret_io, struct kettle_error *err);
 /*
  * Runs what was posted, frees timers that were not stopped, kills children that are left together with their process
@@ -31,7 +31,7 @@ void loop_close(struct loop_services *io, void (*closed)(void *arg), void *arg);
 /* How many timers and children nobody has stopped. */
 void loop_left(const struct loop_services *io, size_t *ret_timers, size_t *ret_children);
 
-int loop_post(struct loop_services *io, kettle_fn fn, void *arg); /* [any]; ENOMEM, ECANCELED */
+int loop_post(struct loop_services *io, kettle_fn fn, void *arg); /* [any]; ECANCELED */
 int loop_work(struct loop_services *io, kettle_fn work, kettle_fn after, void *arg, struct kettle_error *err);
 int loop_timer_start(struct loop_services *io, uint64_t delay_ms, uint64_t repeat_ms, kettle_fn fn, void *arg,
 	struct kettle_timer **ret_timer, struct kettle_error *err);

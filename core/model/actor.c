@@ -7,6 +7,8 @@
 #include "base/sanitize_text.h"
 #include "base/cleanup.h"
 #include "base/utf8.h"
+#include "base/xalloc.h"
+#include "base/json_access.h"
 
 #include <string.h>
 
@@ -32,26 +34,20 @@ sound(const char *text, size_t max)
 	return true;
 }
 
-static int
-fail_memory(struct kettle_error *err)
-{
-	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the command.");
-}
-
 /* The name somebody has outside, fit to be shown. */
 static char *
 outside_name(const json_t *actor)
 {
-	const char *name = json_string_value(json_object_get(actor, "name"));
+	const char *name = member_string(actor, "name");
 	char *clean = sanitize_line(name ? name : "", ACTOR_NAME_MAX);
-	if (clean && *clean)
+	if (*clean)
 		return clean;
 	free(clean);
-	clean = sanitize_line(json_string_value(json_object_get(actor, "subject")), ACTOR_NAME_MAX);
-	if (clean && *clean)
+	clean = sanitize_line(member_string(actor, "subject"), ACTOR_NAME_MAX);
+	if (*clean)
 		return clean;
 	free(clean);
-	return strdup("somebody");
+	return xstrdup("somebody");
 }
 
 /* The first of NAME, NAME-2, NAME-3, … that nobody has. */
@@ -74,7 +70,7 @@ free_name(struct db *db, const char *name, char *ret_name, size_t size, struct k
 static int
 make_user(struct db *db, const json_t *actor, const char *outside, struct kettle_error *err)
 {
-	const char *provider = json_string_value(json_object_get(actor, "provider"));
+	const char *provider = member_string(actor, "provider");
 	char name[ACTOR_NAME_MAX * 4 + 16];
 	int code = free_name(db, outside, name, sizeof(name), err);
 	if (code == 0)
@@ -83,7 +79,7 @@ make_user(struct db *db, const json_t *actor, const char *outside, struct kettle
 	if (code == 0)
 		code = db_exec(db, err,
 			"INSERT INTO identities (provider, subject, user, name, created_at) VALUES (?, ?, ?, ?, ?)", "ssisi",
-			provider, json_string_value(json_object_get(actor, "subject")), user, outside, db->now_ms);
+			provider, member_string(actor, "subject"), user, outside, db->now_ms);
 	if (code < 0)
 		return code;
 	AUTO_JSON json_t *data = json_pack("{s:s, s:s}", "name", name, "provider", provider);
@@ -98,8 +94,7 @@ find_user(struct db *db, const json_t *actor, json_t **ret_row, struct kettle_er
 		"SELECT u.id, u.name, u.role, CASE WHEN u.banned_at IS NOT NULL THEN coalesce(u.ban_reason, '') END AS banned "
 		"FROM "
 		"identities i JOIN users u ON u.id = i.user WHERE i.provider = ? AND i.subject = ?",
-		"ss", json_string_value(json_object_get(actor, "provider")),
-		json_string_value(json_object_get(actor, "subject")));
+		"ss", member_string(actor, "provider"), member_string(actor, "subject"));
 }
 
 static int
@@ -109,14 +104,12 @@ find_or_make(struct db *db, const json_t *actor, bool make, json_t **ret_row, st
 	if (code != KETTLE_ENOENT)
 		return code;
 	AUTO_FREE char *outside = outside_name(actor);
-	if (!outside)
-		return fail_memory(err);
 	if (make) {
 		code = make_user(db, actor, outside, err);
 		return code < 0 ? code : find_user(db, actor, ret_row, err);
 	}
 	*ret_row = json_pack("{s:i, s:s}", "id", 0, "name", outside);
-	return *ret_row ? 0 : fail_memory(err);
+	return 0;
 }
 
 static int
@@ -136,8 +129,8 @@ int
 actor_resolve(
 	struct db *db, const json_t *actor, const struct access *access, struct actor *ret_actor, struct kettle_error *err)
 {
-	if (!sound(json_string_value(json_object_get(actor, "provider")), ACTOR_PROVIDER_MAX) ||
-		!sound(json_string_value(json_object_get(actor, "subject")), ACTOR_SUBJECT_MAX))
+	if (!sound(member_string(actor, "provider"), ACTOR_PROVIDER_MAX) ||
+		!sound(member_string(actor, "subject"), ACTOR_SUBJECT_MAX))
 		return kettle_fail(err, KETTLE_EINVAL,
 			"An actor has a provider of at most %d and a subject of at most %d bytes, without control characters.",
 			ACTOR_PROVIDER_MAX, ACTOR_SUBJECT_MAX);
@@ -147,13 +140,13 @@ actor_resolve(
 		return code;
 	json_decref(db->actor);
 	db->actor = row;
-	enum access_right stored = actor_role(json_string_value(json_object_get(row, "role")));
-	enum access_right vouched = actor_role(json_string_value(json_object_get(actor, "role")));
+	enum access_right stored = actor_role(member_string(row, "role"));
+	enum access_right vouched = actor_role(member_string(actor, "role"));
 	struct actor resolved = {
-		.user = json_integer_value(json_object_get(row, "id")),
-		.name = json_string_value(json_object_get(row, "name")),
+		.user = member_int(row, "id"),
+		.name = member_string(row, "name"),
 		.role = stored > vouched ? stored : vouched,
-		.banned = json_string_value(json_object_get(row, "banned")),
+		.banned = member_string(row, "banned"),
 	};
 	code = check_right(access, &resolved, err);
 	if (code == 0)

@@ -8,6 +8,8 @@
 #include "model/blobs.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "base/xalloc.h"
+#include "base/json_access.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,24 +19,10 @@
 
 #define RUN_SUFFIX ".run"
 
-static int
-fail_memory(struct kettle_error *err)
-{
-	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for what a job left.");
-}
-
-static const char *
-text_of(const json_t *artifact, const char *key)
-{
-	const char *text = json_string_value(json_object_get(artifact, key));
-	return text ? text : "";
-}
-
 char *
 artifact_spool(const char *database)
 {
-	char *path = NULL;
-	return asprintf(&path, "%s.spool", database) < 0 ? NULL : path;
+	return xasprintf("%s.spool", database);
 }
 
 /* ---- taking over ---- */
@@ -65,9 +53,11 @@ take_small(const char *path, json_t *artifact, struct kettle_error *err)
 	if (code < 0)
 		return code;
 	sha256_hex(data, size, hash);
-	if (strcmp(hash, text_of(artifact, "sha256")) != 0)
-		return kettle_fail(err, KETTLE_EIO, "The file `%s` is not what its runner said.", text_of(artifact, "name"));
-	return json_object_set_new(artifact, "contents", contents_json(data, size)) < 0 ? fail_memory(err) : 0;
+	if (strcmp(hash, member_text(artifact, "sha256")) != 0)
+		return kettle_fail(
+			err, KETTLE_EIO, "The file `%s` is not what its runner said.", member_text(artifact, "name"));
+	json_object_set_new(artifact, "contents", contents_json(data, size));
+	return 0;
 }
 
 /* Its name is its number: nothing of what somebody called it is in the path. */
@@ -77,30 +67,28 @@ take_large(struct artifact_move *move, const char *path, size_t number, json_t *
 	char name[24];
 	(void)snprintf(name, sizeof(name), "%zu", number);
 	AUTO_FREE char *to = path_join(move->to, name);
-	if (!to)
-		return fail_memory(err);
 	if (!move->made && mkdir(move->to, 0700) != 0 && errno != EEXIST)
 		return kettle_fail(err, KETTLE_EIO, "`%s` cannot be made: %s.", move->to, strerror(errno));
 	move->made = true;
 	if (rename(path, to) != 0)
 		return kettle_fail(err, KETTLE_EIO, "`%s` cannot be kept: %s.", path, strerror(errno));
-	return json_object_set_new(artifact, "path", json_sprintf("%s/%s", move->attempt, name)) < 0 ? fail_memory(err) : 0;
+	json_object_set_new(artifact, "path", json_sprintf("%s/%s", move->attempt, name));
+	return 0;
 }
 
 static int
 take_one(struct artifact_move *move, size_t number, json_t *artifact, struct kettle_error *err)
 {
 	AUTO_BUF struct buf path = {0};
-	const char *step = text_of(artifact, "step"), *name = text_of(artifact, "name");
-	int64_t size = json_integer_value(json_object_get(artifact, "size"));
+	const char *step = member_text(artifact, "step"), *name = member_text(artifact, "name");
+	int64_t size = member_int(artifact, "size");
 	struct stat status;
 	int code = path_check_inside(step, err);
 	if (code == 0)
 		code = path_check_inside(name, err);
 	if (code < 0)
 		return code;
-	if (buf_printf(&path, "%s/%s/%s", move->from, step, name))
-		return fail_memory(err);
+	buf_printf(&path, "%s/%s/%s", move->from, step, name);
 	if (lstat(path.data, &status) != 0)
 		return kettle_fail(err, KETTLE_EIO, "The file `%s` is not there: %s.", name, strerror(errno));
 	if (!S_ISREG(status.st_mode) || status.st_size != size)
@@ -119,8 +107,8 @@ int
 artifact_take(const char *spool, const char *attempt, int64_t max_bytes, json_t *artifacts, struct kettle_error *err)
 {
 	AUTO_TAKING struct artifact_move move = {.spool = spool, .attempt = attempt, .left = max_bytes};
-	if (asprintf(&move.from, "%s/%s" RUN_SUFFIX, spool, attempt) < 0 || asprintf(&move.to, "%s/%s", spool, attempt) < 0)
-		return fail_memory(err);
+	move.from = xasprintf("%s/%s" RUN_SUFFIX, spool, attempt);
+	move.to = xasprintf("%s/%s", spool, attempt);
 	struct kettle_error first = {0};
 	size_t i;
 	json_t *artifact;
@@ -140,10 +128,10 @@ store_one(struct db *db, int64_t job, const json_t *artifact, struct kettle_erro
 {
 	AUTO_FREE char *data = NULL;
 	size_t bytes = 0;
-	int64_t blob = 0, size = json_integer_value(json_object_get(artifact, "size"));
+	int64_t blob = 0, size = member_int(artifact, "size");
 	const json_t *contents = json_object_get(artifact, "contents");
-	const char *path = json_string_value(json_object_get(artifact, "path"));
-	if (!*text_of(artifact, "name") || !*text_of(artifact, "sha256") || size < 0)
+	const char *path = member_string(artifact, "path");
+	if (!*member_text(artifact, "name") || !*member_text(artifact, "sha256") || size < 0)
 		return kettle_fail(err, KETTLE_EINVAL, "An artifact of job %lld has no name, size or sha256.", (long long)job);
 	int code = contents ? contents_bytes(contents, &data, &bytes, err) : 0;
 	if (code == 0 && contents)
@@ -153,8 +141,8 @@ store_one(struct db *db, int64_t job, const json_t *artifact, struct kettle_erro
 	return db_exec(db, err,
 		"INSERT INTO artifacts (job, step, name, size, sha256, path, blob, created_at, expired_at) VALUES (?1, ?2, ?3, "
 		"?4, ?5, ?6, nullif(?7, 0), ?8, iif(?6 IS NULL AND NOT ?7, ?8, NULL))",
-		"ississii", job, json_string_value(json_object_get(artifact, "step")), text_of(artifact, "name"), size,
-		text_of(artifact, "sha256"), path, blob, db->now_ms);
+		"ississii", job, member_string(artifact, "step"), member_text(artifact, "name"), size,
+		member_text(artifact, "sha256"), path, blob, db->now_ms);
 }
 
 int
@@ -184,9 +172,7 @@ read_chunk(void *arg, sqlite3_stmt *row)
 	chunk->size = sqlite3_column_int64(row, 1);
 	int64_t length = have - chunk->offset < ARTIFACT_CHUNK_MAX ? have - chunk->offset : ARTIFACT_CHUNK_MAX;
 	chunk->length = length > 0 ? (size_t)length : 0;
-	chunk->data = malloc(chunk->length + 1);
-	if (!chunk->data)
-		return KETTLE_ENOMEM;
+	chunk->data = xmalloc(chunk->length + 1);
 	if (chunk->length > 0)
 		memcpy(chunk->data, data + chunk->offset, chunk->length);
 	return 1;
@@ -196,14 +182,9 @@ static int
 read_spooled(const char *spool, struct chunk *chunk, struct kettle_error *err)
 {
 	AUTO_FREE char *path = path_join(spool, chunk->path);
-	char *data = realloc(chunk->data, ARTIFACT_CHUNK_MAX + 1);
-	if (!path || !data) {
-		chunk->data = data ? data : chunk->data;
-		return fail_memory(err);
-	}
-	chunk->data = data;
+	chunk->data = xreallocarray(chunk->data, ARTIFACT_CHUNK_MAX + 1, 1);
 	AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	ssize_t got = fd < 0 ? -1 : pread(fd, data, ARTIFACT_CHUNK_MAX, chunk->offset);
+	ssize_t got = fd < 0 ? -1 : pread(fd, chunk->data, ARTIFACT_CHUNK_MAX, chunk->offset);
 	if (got < 0)
 		return kettle_fail(
 			err, errno == ENOENT ? KETTLE_ENOENT : KETTLE_EIO, "The file cannot be read: %s.", strerror(errno));
@@ -224,8 +205,6 @@ artifact_read(struct db *db, const char *spool, int64_t artifact, int64_t offset
 		code = kettle_fail(err, KETTLE_ENOENT, "There is no such file, or it is not kept any more.");
 	else if (code == 1)
 		code = *chunk.path ? read_spooled(spool, &chunk, err) : 0;
-	else if (code == KETTLE_ENOMEM)
-		(void)fail_memory(err);
 	if (code < 0) {
 		free(chunk.data);
 		return code;
@@ -264,9 +243,8 @@ artifact_folders(const char *spool, json_t **ret_names, struct kettle_error *err
 	if (!folder && errno != ENOENT)
 		return kettle_fail(err, KETTLE_EIO, "`%s` cannot be read: %s.", spool, strerror(errno));
 	while (folder && json_array_size(names) < ARTIFACT_FOLDERS_MAX && (entry = readdir(folder)))
-		if (parse_name(entry->d_name, &job, &attempt, &running) &&
-			json_array_append_new(names, json_string(entry->d_name)) < 0)
-			return fail_memory(err);
+		if (parse_name(entry->d_name, &job, &attempt, &running))
+			json_array_append_new(names, json_string(entry->d_name));
 	*ret_names = STEAL(names);
 	return 0;
 }
@@ -298,8 +276,8 @@ artifact_unknown(struct db *db, const json_t *names, json_t **ret_unknown, struc
 		bool known = true;
 		json_t *name = json_array_get(names, i);
 		code = is_artifact_known(db, json_string_value(name), &known, err);
-		if (code == 0 && !known && json_array_append(unknown, name) < 0)
-			code = fail_memory(err);
+		if (code == 0 && !known)
+			json_array_append(unknown, name);
 	}
 	if (code == 0)
 		*ret_unknown = STEAL(unknown);
@@ -334,8 +312,6 @@ artifact_remove(const char *spool, const json_t *names)
 	json_t *name;
 	json_array_foreach(names, i, name) {
 		AUTO_FREE char *path = path_join(spool, json_string_value(name));
-		if (!path)
-			continue;
 		bytes += bytes_below(path, 2);
 		(void)file_remove_tree(path, NULL);
 	}

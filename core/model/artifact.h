@@ -15,7 +15,7 @@
 #define ARTIFACT_CHUNK_MAX 524288   /* bytes of one answer */
 #define ARTIFACT_FOLDERS_MAX 100000 /* of one sweep */
 
-/* DB.spool; new string, NULL: no memory. [any] */
+/* DB.spool; new string. [any] */
 char *artifact_spool(const char *database);
 
 /*

@@ -6,14 +6,9 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "base/json_access.h"
 
 #include <string.h>
-
-static int
-fail_memory(struct kettle_error *err)
-{
-	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the task.");
-}
 
 int
 blobs_put(struct db *db, const void *data, size_t size, int64_t *ret_blob, struct kettle_error *err)
@@ -50,10 +45,9 @@ static int
 put_version(struct db *db, const json_t *bundle, const char *hash, int64_t *ret_task, struct kettle_error *err)
 {
 	AUTO_JSON json_t *rest = json_copy((json_t *)bundle);
-	const char *run_hash = json_string_value(json_object_get(bundle, "hash"));
-	const char *name = json_string_value(json_object_get(bundle, "name"));
-	if (!rest || json_object_del(rest, "files") < 0)
-		return fail_memory(err);
+	const char *run_hash = member_string(bundle, "hash");
+	const char *name = member_string(bundle, "name");
+	(void)json_object_del(rest, "files");
 	int code = db_exec(db, err,
 		"INSERT INTO tasks (content_hash, run_hash, name, bundle_json, created_at) VALUES (?, ?, ?, ?, ?)", "sssji",
 		hash, run_hash ? run_hash : "", name ? name : "", rest, db->now_ms);
@@ -69,24 +63,19 @@ put_version(struct db *db, const json_t *bundle, const char *hash, int64_t *ret_
 	return code;
 }
 
-int
-blobs_task_hash(const json_t *bundle, char ret_hash[65], struct kettle_error *err)
+void
+blobs_task_hash(const json_t *bundle, char ret_hash[65])
 {
 	AUTO_FREE char *text = json_dumps(bundle, JSON_SORT_KEYS | JSON_COMPACT);
-	if (!text)
-		return fail_memory(err);
 	sha256_hex(text, strlen(text), ret_hash);
-	return 0;
 }
 
 int
 blobs_put_task(struct db *db, const json_t *bundle, int64_t *ret_task, struct kettle_error *err)
 {
 	char hash[65];
-	int code = blobs_task_hash(bundle, hash, err);
-	if (code < 0)
-		return code;
-	code = db_int(db, ret_task, err, "SELECT id FROM tasks WHERE content_hash = ?", "s", hash);
+	blobs_task_hash(bundle, hash);
+	int code = db_int(db, ret_task, err, "SELECT id FROM tasks WHERE content_hash = ?", "s", hash);
 	return code == KETTLE_ENOENT ? put_version(db, bundle, hash, ret_task, err) : code;
 }
 
@@ -95,7 +84,7 @@ add_blobs_file(void *arg, sqlite3_stmt *row)
 {
 	const void *data = sqlite3_column_blob(row, 1);
 	json_t *contents = contents_json(data ? data : "", (size_t)sqlite3_column_bytes(row, 1));
-	return json_object_set_new(arg, (const char *)sqlite3_column_text(row, 0), contents) < 0 ? KETTLE_ENOMEM : 0;
+	return json_object_set_new(arg, (const char *)sqlite3_column_text(row, 0), contents) < 0 ? KETTLE_EIO : 0;
 }
 
 int
@@ -108,13 +97,12 @@ blobs_get_task(struct db *db, int64_t task, json_t **ret_bundle, struct kettle_e
 	if (code < 0)
 		return code;
 	json_t *bundle = json_object_get(row, "bundle"), *files = json_object();
-	if (json_object_set_new(bundle, "files", files) < 0)
-		return fail_memory(err);
+	json_object_set_new(bundle, "files", files);
 	code = db_query(db, err, add_blobs_file, files,
 		"SELECT f.name, b.data FROM task_files f JOIN blobs b ON b.id = f.blob WHERE f.task = ? ORDER BY f.name", "i",
 		task);
-	if (code == KETTLE_ENOMEM)
-		return fail_memory(err);
+	if (code == KETTLE_EIO)
+		return kettle_fail(err, code, "A file's name in the database is not text in UTF-8.");
 	if (code == 0)
 		*ret_bundle = json_incref(bundle);
 	return code;

@@ -11,7 +11,7 @@ int blobs_put(struct db *db, const void *data, size_t size, int64_t *ret_blob, s
 /* Stores a checked bundle (task.h) as a version, or finds it. */
 int blobs_put_task(struct db *db, const json_t *bundle, int64_t *ret_task, struct kettle_error *err);
 /* What tells versions apart: the hash under which a bundle is stored. */
-int blobs_task_hash(const json_t *bundle, char ret_hash[65], struct kettle_error *err);
+void blobs_task_hash(const json_t *bundle, char ret_hash[65]);
 /* The whole bundle again. ENOENT. */
 int blobs_get_task(struct db *db, int64_t task, json_t **ret_bundle, struct kettle_error *err);
 

@@ -59,7 +59,8 @@ read_board(void *arg, sqlite3_stmt *row)
 static int
 add_board_name(void *arg, sqlite3_stmt *row)
 {
-	return json_object_set_new(arg, (const char *)sqlite3_column_text(row, 0), json_true()) < 0 ? KETTLE_ENOMEM : 0;
+	json_object_set_new(arg, (const char *)sqlite3_column_text(row, 0), json_true());
+	return 0;
 }
 
 static int
@@ -202,7 +203,7 @@ nearest_name(const json_t *names, const char *word)
 	size_t i;
 	json_t *name;
 	json_array_foreach(names, i, name) {
-		(void)json_object_set_new(keys, json_string_value(name), json_true());
+		json_object_set_new(keys, json_string_value(name), json_true());
 	}
 	const char *near = nearest_key(word, keys);
 	json_array_foreach(names, i, name) {
@@ -244,7 +245,7 @@ board_choose_devices(
 	if (code < 0)
 		return code;
 	*ret_devices = name ? json_pack("[s]", name) : STEAL(devices);
-	return *ret_devices ? 0 : kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the devices.");
+	return 0;
 }
 
 json_t *
@@ -253,7 +254,7 @@ board_configured(const struct command_env *env)
 	json_t *names = json_array(), *value;
 	const char *name;
 	json_object_foreach((json_t *)env->devices, name, value) {
-		(void)json_array_append_new(names, json_string(name));
+		json_array_append_new(names, json_string(name));
 	}
 	return names;
 }
@@ -270,8 +271,8 @@ board_pick_devices(const struct command_env *env, const json_t *wanted, json_t *
 		bool twice = false;
 		for (size_t j = 0; j < json_array_size(devices); j++)
 			twice = twice || strcmp(json_string_value(json_array_get(devices, j)), name) == 0;
-		if (!twice && json_array_append_new(devices, json_string(name)) < 0)
-			return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the leaderboard.");
+		if (!twice)
+			json_array_append_new(devices, json_string(name));
 	}
 	*ret_devices = STEAL(devices);
 	return 0;

@@ -60,7 +60,7 @@ int board_pick_devices(
 	const struct command_env *env, const json_t *wanted, json_t **ret_devices, struct kettle_error *err);
 /* The names of the configured devices. New reference. */
 json_t *board_configured(const struct command_env *env);
-/* "A, B and C" of an array of names. New string; NULL: no memory. */
+/* "A, B and C" of an array of names. New string. */
 char *board_join(const json_t *names);
 /*
  * As GET /leaderboards shows it: {"id", "name", "description", "task", "deadline", "gpu_types", "visibility", "code",

@@ -6,6 +6,8 @@
 #include "model/board_cache.h"
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
+#include "base/json_access.h"
 #include "model/ranking_page.h"
 
 #include <string.h>
@@ -29,12 +31,6 @@ struct board_cache {
 	struct cached_board items[BOARD_ANSWERS_MAX];
 	uint64_t turn;
 };
-
-static int
-fail_memory(struct kettle_error *err)
-{
-	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the leaderboard.");
-}
 
 static void
 answer_clear(struct cached_board *answer)
@@ -63,7 +59,7 @@ answers_of(struct db *db)
 	if (db->events)
 		return NULL;
 	if (!db->kept) {
-		db->kept = calloc(1, sizeof(struct board_cache));
+		db->kept = xcalloc(1, sizeof(struct board_cache));
 		db->kept_free = answers_free;
 	}
 	return db->kept;
@@ -108,7 +104,7 @@ static const struct ranking_page *
 page_before(const struct cached_board *before, const char *device)
 {
 	for (size_t i = 0; before && i < before->pages_count; i++) {
-		const char *name = json_string_value(json_object_get(before->pages[i].object, "device"));
+		const char *name = member_string(before->pages[i].object, "device");
 		if (name && strcmp(name, device) == 0)
 			return &before->pages[i];
 	}
@@ -120,9 +116,7 @@ read_pages(struct db *db, struct cached_board *answer, const json_t *devices, co
 	json_t *rankings, struct kettle_error *err)
 {
 	size_t count = json_array_size(devices);
-	answer->pages = calloc(count + 1, sizeof(*answer->pages));
-	if (!answer->pages || !rankings)
-		return fail_memory(err);
+	answer->pages = xcalloc(count + 1, sizeof(*answer->pages));
 	for (size_t i = 0; i < count; i++) {
 		struct ranking_page_request wanted = {.leaderboard = answer->board,
 			.name = answer->name,
@@ -134,8 +128,7 @@ read_pages(struct db *db, struct cached_board *answer, const json_t *devices, co
 		if (code < 0)
 			return code;
 		answer->pages_count++;
-		if (json_array_append(rankings, page->object) < 0)
-			return fail_memory(err);
+		json_array_append(rankings, page->object);
 	}
 	return 0;
 }
@@ -151,8 +144,7 @@ read_own(struct db *db, const struct board *board, const char *word, const struc
 	}
 	json_t *devices = *ret_devices = json_array();
 	for (size_t i = 0; i < before->pages_count; i++)
-		if (json_array_append(devices, json_object_get(before->pages[i].object, "device")) < 0)
-			return fail_memory(err);
+		json_array_append(devices, json_object_get(before->pages[i].object, "device"));
 	*ret_object = json_incref(json_object_get(before->result, "leaderboard"));
 	return 0;
 }
@@ -169,7 +161,7 @@ read_answer(struct db *db, const struct board *board, const char *word, struct c
 		return code;
 	answer->result =
 		json_pack("{s:O, s:O, s:b}", "leaderboard", object, "rankings", rankings, "code_open", (int)answer->open);
-	return answer->result ? 0 : fail_memory(err);
+	return 0;
 }
 
 int

@@ -9,6 +9,7 @@
 #include "model/blobs.h"
 #include "task/task.h"
 #include "base/text.h"
+#include "base/json_access.h"
 
 #include <string.h>
 
@@ -39,29 +40,10 @@ free_update(struct update *update)
 }
 #define AUTO_UPDATE __attribute__((cleanup(free_update)))
 
-static int
-fail_memory(struct kettle_error *err)
-{
-	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the leaderboard.");
-}
-
-static const char *
-text_of(const json_t *object, const char *key)
-{
-	const char *text = json_string_value(json_object_get(object, key));
-	return text ? text : "";
-}
-
-static int64_t
-number_of(const struct update *update, const char *key)
-{
-	return json_integer_value(json_object_get(update->row, key));
-}
-
 static void
 note(json_t *words, const char *word)
 {
-	(void)json_array_append_new(words, json_string(word));
+	json_array_append_new(words, json_string(word));
 }
 
 /* ---- what changes ---- */
@@ -71,8 +53,6 @@ board_update_load(struct update *update, struct kettle_error *err)
 {
 	update->changes = json_array();
 	update->differs = json_array();
-	if (!update->changes || !update->differs)
-		return fail_memory(err);
 	int code = db_object(update->db, &update->row, err,
 		"SELECT b.description, b.visibility, b.code, coalesce(b.deadline_at, 0) AS deadline_at, b.counts_from, b.task, "
 		"t.run_hash, t.content_hash, json_extract(t.bundle_json, '$.task.description') AS task_description, (SELECT "
@@ -84,9 +64,9 @@ board_update_load(struct update *update, struct kettle_error *err)
 		code = board_devices(update->db, update->board->id, &update->devices, err);
 	if (code < 0)
 		return code;
-	update->ranked = number_of(update, "ranked");
-	update->open = number_of(update, "open");
-	update->counts_from = number_of(update, "counts_from");
+	update->ranked = member_int(update->row, "ranked");
+	update->open = member_int(update->row, "open");
+	update->counts_from = member_int(update->row, "counts_from");
 	return 0;
 }
 
@@ -111,7 +91,7 @@ compare_bundles(struct update *update, struct kettle_error *err)
 {
 	AUTO_JSON json_t *before = NULL;
 	const json_t *after = update->change->bundle;
-	int code = blobs_get_task(update->db, number_of(update, "task"), &before, err);
+	int code = blobs_get_task(update->db, member_int(update->row, "task"), &before, err);
 	if (code < 0)
 		return code;
 	note_differing(update->differs, json_object_get(before, "files"), json_object_get(after, "files"));
@@ -133,33 +113,30 @@ compare_task(struct update *update, struct kettle_error *err)
 	const json_t *bundle = update->change->bundle;
 	if (!bundle)
 		return 0;
-	int code = blobs_task_hash(bundle, hash, err);
-	if (code < 0 || strcmp(hash, text_of(update->row, "content_hash")) == 0)
-		return code;
+	blobs_task_hash(bundle, hash);
+	if (strcmp(hash, member_text(update->row, "content_hash")) == 0)
+		return 0;
 	update->new_task = true;
 	note(update->changes, "task");
-	update->leaves_scores = strcmp(text_of(bundle, "hash"), text_of(update->row, "run_hash")) != 0;
+	update->leaves_scores = strcmp(member_text(bundle, "hash"), member_text(update->row, "run_hash")) != 0;
 	return update->leaves_scores ? compare_bundles(update, err) : 0;
 }
 
 /* What it says from then on: what was given, else the new task's where the old one's was said. */
-static int
-choose_description(struct update *update, struct kettle_error *err)
+static void
+choose_description(struct update *update)
 {
-	const char *now = text_of(update->row, "description"), *wanted = update->change->description;
-	AUTO_FREE char *of_task = sanitize_text(text_of(update->row, "task_description"), BOARD_DESCRIPTION_MAX);
-	if (!of_task)
-		return fail_memory(err);
+	const char *now = member_text(update->row, "description"), *wanted = update->change->description;
+	AUTO_FREE char *of_task = sanitize_text(member_text(update->row, "task_description"), BOARD_DESCRIPTION_MAX);
 	if (!wanted && update->new_task && strcmp(of_task, now) == 0)
-		wanted = text_of(json_object_get(update->change->bundle, "task"), "description");
+		wanted = member_text(json_object_get(update->change->bundle, "task"), "description");
 	update->description = sanitize_text(wanted ? wanted : now, BOARD_DESCRIPTION_MAX);
-	return update->description ? 0 : fail_memory(err);
 }
 
 static bool
 differs(const struct update *update, const char *key, const char *wanted)
 {
-	return wanted && strcmp(text_of(update->row, key), wanted) != 0;
+	return wanted && strcmp(member_text(update->row, key), wanted) != 0;
 }
 
 static int
@@ -170,10 +147,10 @@ board_update_compare(struct update *update, struct kettle_error *err)
 	if (code == 0)
 		code = compare_task(update, err);
 	if (code == 0)
-		code = choose_description(update, err);
+		choose_description(update);
 	if (code < 0)
 		return code;
-	if (change->set_deadline && change->deadline_at != number_of(update, "deadline_at"))
+	if (change->set_deadline && change->deadline_at != member_int(update->row, "deadline_at"))
 		note(update->changes, "deadline");
 	if (change->devices && !json_equal(change->devices, update->devices))
 		note(update->changes, "devices");
@@ -203,7 +180,7 @@ board_update_plan(struct db *db, const struct board *board, const struct board_c
 	if (code < 0)
 		return code;
 	*ret_plan = plan_of(&update);
-	return *ret_plan ? 0 : fail_memory(err);
+	return 0;
 }
 
 /* ---- doing it ---- */
@@ -214,7 +191,7 @@ board_update_refuse(const struct update *update, struct kettle_error *err)
 	AUTO_JSON json_t *names = json_array();
 	size_t count = json_array_size(update->differs);
 	for (size_t i = 0; i < count && i < DIFFERS_SHOWN; i++)
-		(void)json_array_append(names, json_array_get(update->differs, i));
+		json_array_append(names, json_array_get(update->differs, i));
 	if (count > DIFFERS_SHOWN)
 		note(names, "more");
 	AUTO_FREE char *what = board_join(names);
@@ -234,7 +211,7 @@ board_update_refuse(const struct update *update, struct kettle_error *err)
 static int
 store_task(struct update *update, struct kettle_error *err)
 {
-	int64_t task = 0, before = number_of(update, "task");
+	int64_t task = 0, before = member_int(update->row, "task");
 	int code = blobs_put_task(update->db, update->change->bundle, &task, err);
 	if (code == 0)
 		code = blobs_note_task(update->db, before, err);
@@ -283,7 +260,7 @@ static int
 store_row(struct update *update, struct kettle_error *err)
 {
 	const struct board_change *change = update->change;
-	int64_t deadline = change->set_deadline ? change->deadline_at : number_of(update, "deadline_at");
+	int64_t deadline = change->set_deadline ? change->deadline_at : member_int(update->row, "deadline_at");
 	return db_exec(update->db, err,
 		"UPDATE boards SET description = ?1, visibility = coalesce(?2, visibility), code = coalesce(?3, code), "
 		"deadline_at = nullif(?4, 0), ended_at = CASE WHEN ?4 = 0 OR ?4 > ?5 THEN NULL ELSE ended_at END, updated_at = "
@@ -303,8 +280,6 @@ board_update_tell(const struct update *update, const struct actor *actor, struct
 		json_pack("{s:s, s:O, s:s, s:O, s:O, s:O}", "name", update->board->name, "changes", update->changes, "scores",
 			update->leaves_scores ? "left" : "kept", "deadline", json_object_get(now, "deadline"), "devices",
 			json_object_get(now, "gpu_types"), "visibility", json_object_get(now, "visibility"));
-	if (!data)
-		return fail_memory(err);
 	return db_event(update->db, "leaderboard.updated", 'p', update->board->id, 0, actor->user, data, err);
 }
 
@@ -334,8 +309,7 @@ board_update(struct db *db, const struct actor *actor, const struct board *board
 	if (code < 0)
 		return code;
 	json_t *plan = plan_of(&update);
-	if (!plan || json_object_set_new(plan, "counts_from", json_integer(update.counts_from)) < 0)
-		return fail_memory(err);
+	json_object_set_new(plan, "counts_from", json_integer(update.counts_from));
 	*ret_plan = plan;
 	return 0;
 }

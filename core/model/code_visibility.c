@@ -6,19 +6,8 @@
 
 #include "model/board.h"
 #include "base/cleanup.h"
+#include "base/json_access.h"
 #include "model/ranking.h"
-
-static int
-fail_memory(struct kettle_error *err)
-{
-	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the submission.");
-}
-
-static int64_t
-id_of(const json_t *row, const char *key)
-{
-	return json_integer_value(json_object_get(row, key));
-}
 
 /* The row, where it is one that counts or could; ENOENT: it is none. */
 static int
@@ -52,18 +41,19 @@ load_jobs(struct db *db, const json_t *row, json_t **ret_jobs, json_t *ranks, st
 	int code = db_array(db, &jobs, err,
 		"SELECT id AS job, device, state, score, low, high, json_array() AS runs_json, json_array() AS artifacts_json "
 		"FROM jobs WHERE submission = ? AND NOT superseded AND state = 'passed' ORDER BY id",
-		"i", id_of(row, "id"));
+		"i", member_int(row, "id"));
 	for (size_t i = 0; i < json_array_size(jobs) && code == 0; i++) {
 		json_t *job = json_array_get(jobs, i), *rank;
 		struct ranking_position position;
-		const char *device = json_string_value(json_object_get(job, "device"));
-		code = ranking_of(db, id_of(row, "leaderboard_id"), device, id_of(row, "user"), &position, err);
+		const char *device = member_string(job, "device");
+		code = ranking_of(db, member_int(row, "leaderboard_id"), device, member_int(row, "user"), &position, err);
 		if (code < 0)
 			break;
 		rank = position.rank ? json_pack("{s:I, s:I}", "rank", (json_int_t)position.rank, "of", (json_int_t)position.of)
 							 : json_null();
-		(void)json_object_set_new(ranks, device, position.rank ? json_integer(position.rank) : json_null());
-		code = json_object_set_new(job, "rank", rank) < 0 ? fail_memory(err) : 0;
+		json_object_set_new(ranks, device, position.rank ? json_integer(position.rank) : json_null());
+		json_object_set_new(job, "rank", rank);
+		code = 0;
 	}
 	if (code == 0)
 		*ret_jobs = STEAL(jobs);
@@ -75,7 +65,7 @@ static int
 check_open(struct db *db, const struct actor *actor, int64_t id, const json_t *row, struct kettle_error *err)
 {
 	struct board board;
-	int code = board_find(db, actor, json_string_value(json_object_get(row, "leaderboard_name")), &board, err);
+	int code = board_find(db, actor, member_string(row, "leaderboard_name"), &board, err);
 	if (code == 0)
 		code = board_check_access(db, actor, &board, NULL);
 	if (code == KETTLE_EACCES)
@@ -102,8 +92,7 @@ code_visibility_of(struct db *db, const struct actor *actor, int64_t id, json_t 
 	json_t *more = json_pack("{s:[], s:{s:s, s:n, s:O}, s:n, s:O, s:O}", "runs", "job", "status", "succeeded", "error",
 		"last_heartbeat", json_object_get(row, "submission_time"), "runner_queue", "rank", ranks, "jobs", jobs);
 	(void)json_object_del(row, "user");
-	if (json_object_update_new(row, more) < 0)
-		return fail_memory(err);
+	json_object_update_new(row, more);
 	*ret_object = STEAL(row);
 	return 0;
 }

@@ -5,6 +5,7 @@
 #include "model/events.h"
 
 #include "base/cleanup.h"
+#include "base/json_access.h"
 
 static int
 add_event(void *arg, sqlite3_stmt *row)
@@ -28,10 +29,8 @@ events_after(struct db *db, const struct actor *actor, const json_t *filter, int
 	json_t **ret_events, struct kettle_error *err)
 {
 	AUTO_JSON json_t *events = json_array();
-	if (!events)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to read the events.");
 	const json_t *submission = json_object_get(filter, "submission");
-	const char *board = json_string_value(json_object_get(filter, "leaderboard"));
+	const char *board = member_string(filter, "leaderboard");
 	int64_t admin = actor->role == RIGHT_ADMIN;
 	/* Nobody's user is no user: NULL would match events that concern nobody, -1 matches none. */
 	int64_t user = actor->user > 0 ? actor->user : -1;

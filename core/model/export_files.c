@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "base/xalloc.h"
 
 #include <errno.h>
 #include <string.h>
@@ -135,7 +136,7 @@ write_row(void *arg, sqlite3_stmt *statement)
 	struct export *export = arg;
 	AUTO_JSON json_t *row = db_row_object(statement);
 	if (!row)
-		return KETTLE_ENOMEM;
+		return KETTLE_EIO;
 	if (export->csv) {
 		if (export->rows == 0)
 			put_csv(export->out, row, true);
@@ -151,12 +152,10 @@ write_row(void *arg, sqlite3_stmt *statement)
 
 /* What ended the reading of a table. */
 static int
-fail_table(const struct export *export, int code, const char *path, int number, struct kettle_error *err)
+fail_table(const struct export *export, const char *path, int number, struct kettle_error *err)
 {
 	if (export->stopped)
 		return kettle_fail(err, KETTLE_ECANCELED, "The export was stopped; nothing is left of it.");
-	if (code == KETTLE_ENOMEM)
-		return kettle_fail(err, code, "There is not enough memory for the export.");
 	if (err && err->code)
 		return err->code;
 	return fail_write(path, number, err);
@@ -165,11 +164,8 @@ fail_table(const struct export *export, int code, const char *path, int number, 
 static int
 write_table(struct export *export, const struct table *table, json_t *files, struct kettle_error *err)
 {
-	AUTO_BUF struct buf name = {0};
-	AUTO_FREE char *path = NULL;
-	if (buf_printf(&name, "%s.%s", table->name, export->csv ? "csv" : "jsonl") ||
-		!(path = path_join(export->folder, name.data)))
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the export.");
+	AUTO_FREE char *name = xasprintf("%s.%s", table->name, export->csv ? "csv" : "jsonl");
+	AUTO_FREE char *path = path_join(export->folder, name);
 	AUTO_FILE FILE *out = fopen(path, "wxe");
 	if (!out)
 		return fail_write(path, errno, err);
@@ -182,10 +178,9 @@ write_table(struct export *export, const struct table *table, json_t *files, str
 		number = errno;
 	}
 	if (code < 0)
-		return fail_table(export, code, path, number, err);
-	return json_object_set_new(files, name.data, json_integer(export->rows)) < 0
-			   ? kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the export.")
-			   : 0;
+		return fail_table(export, path, number, err);
+	json_object_set_new(files, name, json_integer(export->rows));
+	return 0;
 }
 
 /* ---- code ---- */
@@ -195,11 +190,9 @@ write_code(void *arg, sqlite3_stmt *row)
 {
 	struct export *export = arg;
 	struct kettle_error err = {0};
-	AUTO_BUF struct buf path = {0};
-	if (buf_printf(&path, "%s/code/%s", export->folder, (const char *)sqlite3_column_text(row, 0)))
-		return KETTLE_ENOMEM;
+	AUTO_FREE char *path = xasprintf("%s/code/%s", export->folder, (const char *)sqlite3_column_text(row, 0));
 	const void *data = sqlite3_column_blob(row, 1);
-	if (file_write(path.data, data ? data : "", (size_t)sqlite3_column_bytes(row, 1), 0600, &err) < 0) {
+	if (file_write(path, data ? data : "", (size_t)sqlite3_column_bytes(row, 1), 0600, &err) < 0) {
 		export->number = errno;
 		return KETTLE_EIO;
 	}
@@ -210,17 +203,14 @@ static int
 write_all_code(struct export *export, json_t *files, struct kettle_error *err)
 {
 	AUTO_FREE char *folder = path_join(export->folder, "code");
-	if (!folder)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the export.");
 	if (mkdir(folder, 0700) != 0)
 		return fail_write(folder, errno, err);
 	export->rows = 0;
 	int code = db_query(export->db, err, write_code, export, code_sql, NULL);
 	if (code < 0)
-		return fail_table(export, code, folder, export->number, err);
-	return json_object_set_new(files, "code/", json_integer(export->rows)) < 0
-			   ? kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the export.")
-			   : 0;
+		return fail_table(export, folder, export->number, err);
+	json_object_set_new(files, "code/", json_integer(export->rows));
+	return 0;
 }
 
 /* ---- all of it ---- */
@@ -271,24 +261,22 @@ export_make(struct db *db, const char *path, bool csv, backup_progress progress,
 	struct kettle_error *err)
 {
 	AUTO_JSON json_t *files = json_object();
-	AUTO_BUF struct buf folder = {0};
 	size_t len = strlen(path);
 	while (len > 1 && path[len - 1] == '/')
 		len--;
-	if (!files || buf_printf(&folder, "%.*s.%ld.part", (int)len, path, (long)getpid()))
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the export.");
+	AUTO_FREE char *folder = xasprintf("%.*s.%ld.part", (int)len, path, (long)getpid());
 	int code = check_free(path, err);
 	if (code < 0)
 		return code;
-	struct export export = {.db = db, .folder = folder.data, .csv = csv, .progress = progress, .arg = arg};
-	if (mkdir(folder.data, 0700) != 0)
-		return fail_write(folder.data, errno, err);
+	struct export export = {.db = db, .folder = folder, .csv = csv, .progress = progress, .arg = arg};
+	if (mkdir(folder, 0700) != 0)
+		return fail_write(folder, errno, err);
 	code = write_all(&export, files, err);
 	(void)rmdir(path); /* an empty folder is as good as none */
 	if (code == 0)
-		code = backup_name(folder.data, path, err);
+		code = backup_name(folder, path, err);
 	if (code < 0)
-		(void)file_remove_tree(folder.data, NULL);
+		(void)file_remove_tree(folder, NULL);
 	else
 		*ret_files = STEAL(files);
 	return code;

@@ -10,6 +10,7 @@
 #include "model/ranking.h"
 #include "model/settings.h"
 #include "base/text.h"
+#include "base/json_access.h"
 
 #include <math.h>
 #include <string.h>
@@ -66,19 +67,11 @@ jobs_load(struct db *db, int64_t id, const char *state, int64_t attempt, struct 
 	return 0;
 }
 
-static int
-fail_memory(struct kettle_error *err)
-{
-	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a job.");
-}
-
-/* Writes an event of the job; data_take may be NULL for lack of memory. */
+/* Writes an event of the job. */
 static int
 jobs_tell(struct db *db, const struct job *job, const char *kind, json_t *data_take, struct kettle_error *err)
 {
 	AUTO_JSON json_t *data = data_take;
-	if (!data)
-		return fail_memory(err);
 	return db_event(db, kind, 'u', job->leaderboard, job->submission, job->user, data, err);
 }
 
@@ -116,11 +109,10 @@ jobs_material(struct db *db, int64_t job, json_t **ret_material, struct kettle_e
 	if (code < 0)
 		return code;
 	json_t *bundle = NULL;
-	code = blobs_get_task(db, json_integer_value(json_object_get(material, "task")), &bundle, err);
+	code = blobs_get_task(db, member_int(material, "task"), &bundle, err);
 	if (code < 0)
 		return code;
-	if (json_object_set_new(material, "task", bundle) < 0)
-		return fail_memory(err);
+	json_object_set_new(material, "task", bundle);
 	*ret_material = STEAL(material);
 	return 0;
 }
@@ -177,7 +169,7 @@ worst_state(const json_t *jobs)
 		size_t j;
 		json_t *job;
 		json_array_foreach(jobs, j, job) {
-			if (strcmp(json_string_value(json_object_get(job, "state")), end_states[i]) == 0)
+			if (strcmp(member_string(job, "state"), end_states[i]) == 0)
 				return end_states[i];
 		}
 	}
@@ -191,12 +183,11 @@ add_ranks(struct db *db, const struct job *job, json_t *jobs, struct kettle_erro
 	json_t *row;
 	json_array_foreach(jobs, i, row) {
 		struct ranking_position position;
-		int code = ranking_of(
-			db, job->leaderboard, json_string_value(json_object_get(row, "device")), job->user, &position, err);
+		int code = ranking_of(db, job->leaderboard, member_string(row, "device"), job->user, &position, err);
 		if (code < 0)
 			return code;
-		(void)json_object_set_new(row, "rank", position.rank ? json_integer(position.rank) : json_null());
-		(void)json_object_set_new(row, "of", position.rank ? json_integer(position.of) : json_null());
+		json_object_set_new(row, "rank", position.rank ? json_integer(position.rank) : json_null());
+		json_object_set_new(row, "of", position.rank ? json_integer(position.of) : json_null());
 	}
 	return 0;
 }
@@ -246,14 +237,12 @@ done_data(const struct job *job, const json_t *verdict, const struct ranking_cha
 		"low", score_of(verdict, "low"), "high", score_of(verdict, "high"), "error", json_object_get(verdict, "error"));
 	if (!data || !change->after.rank)
 		return data;
-	(void)json_object_set_new(data, "rank", json_integer(change->after.rank));
-	(void)json_object_set_new(data, "of", json_integer(change->after.of));
-	(void)json_object_set_new(
-		data, "rank_before", change->before.rank ? json_integer(change->before.rank) : json_null());
-	(void)json_object_set_new(
-		data, "previous_score", change->before.rank ? json_real(change->before.score) : json_null());
-	(void)json_object_set_new(data, "best", json_boolean(best));
-	(void)json_object_set_new(data, "first", json_boolean(best && change->before.rank == 0));
+	json_object_set_new(data, "rank", json_integer(change->after.rank));
+	json_object_set_new(data, "of", json_integer(change->after.of));
+	json_object_set_new(data, "rank_before", change->before.rank ? json_integer(change->before.rank) : json_null());
+	json_object_set_new(data, "previous_score", change->before.rank ? json_real(change->before.score) : json_null());
+	json_object_set_new(data, "best", json_boolean(best));
+	json_object_set_new(data, "first", json_boolean(best && change->before.rank == 0));
 	return data;
 }
 
@@ -280,16 +269,15 @@ end_rerun(
 static int
 jobs_end(struct db *db, const struct job *job, const json_t *verdict, struct kettle_error *err)
 {
-	const char *state = json_string_value(json_object_get(verdict, "state"));
+	const char *state = member_string(verdict, "state");
 	struct ranking_change change = {0};
 	int code = db_exec(db, err,
 		"UPDATE jobs SET state = ?1, done_at = ?2, changed_at = ?2, handle = NULL, score = ?3, low = ?4, high = ?5, "
 		"error "
 		"= ?6, compilation_json = ?7, system_json = ?8, timing_json = ?9 WHERE id = ?10",
 		"sirrrsjjji", state, db->now_ms, score_of(verdict, "score"), score_of(verdict, "low"),
-		score_of(verdict, "high"), json_string_value(json_object_get(verdict, "error")),
-		json_object_get(verdict, "compilation"), json_object_get(verdict, "system"), json_object_get(verdict, "timing"),
-		job->id);
+		score_of(verdict, "high"), member_string(verdict, "error"), json_object_get(verdict, "compilation"),
+		json_object_get(verdict, "system"), json_object_get(verdict, "timing"), job->id);
 	if (code == 0 && job->superseded < 0)
 		code = end_rerun(db, job, state, &change, err);
 	else if (code == 0 && strcmp(state, "passed") == 0 && strcmp(job->mode, "ranked") == 0)
@@ -316,7 +304,7 @@ give_up(struct db *db, const struct job *job, const char *reason, struct kettle_
 		json_sprintf("The machines failed %d times, which says nothing about the code; the last reason was: %s",
 			JOB_MAX_ATTEMPTS, reason);
 	AUTO_JSON json_t *verdict = json_pack("{s:s, s:O}", "state", "error", "error", error);
-	return verdict ? jobs_end(db, job, verdict, err) : fail_memory(err);
+	return jobs_end(db, job, verdict, err);
 }
 
 int
@@ -325,8 +313,6 @@ jobs_requeue(struct db *db, int64_t id, int64_t attempt, bool uncounted, bool wa
 {
 	struct job job;
 	AUTO_FREE char *clean = clean_reason(reason ? reason : "");
-	if (!clean)
-		return fail_memory(err);
 	int code = jobs_load(db, id, "running", attempt, &job, err);
 	if (code < 0)
 		return code;
@@ -356,7 +342,7 @@ jobs_requeue(struct db *db, int64_t id, int64_t attempt, bool uncounted, bool wa
 static int64_t
 end_ns(const json_t *run)
 {
-	return json_integer_value(json_object_get(run, "start_ns")) + json_integer_value(json_object_get(run, "wall_ns"));
+	return member_int(run, "start_ns") + member_int(run, "wall_ns");
 }
 
 /* The stamps are of another machine's clock: the end of the last run stands for the time at which the verdict is stored. */
@@ -387,12 +373,12 @@ run_detail(const json_t *run)
 static int
 add_job_run(struct db *db, int64_t job, const json_t *run, int64_t last_ns, struct kettle_error *err)
 {
-	bool secret = json_is_true(json_object_get(run, "secret")), passed = json_is_true(json_object_get(run, "passed"));
-	const char *mode = json_string_value(json_object_get(run, "mode"));
-	const char *state = json_string_value(json_object_get(run, "state"));
+	bool secret = member_true(run, "secret"), passed = member_true(run, "passed");
+	const char *mode = member_string(run, "mode");
+	const char *state = member_string(run, "state");
 	const json_t *index = json_object_get(run, "index");
 	int64_t end_at = db->now_ms - (last_ns - end_ns(run)) / 1000000;
-	int64_t start_at = end_at - json_integer_value(json_object_get(run, "wall_ns")) / 1000000;
+	int64_t start_at = end_at - member_int(run, "wall_ns") / 1000000;
 	AUTO_JSON json_t *detail = secret ? NULL : run_detail(run);
 	if (secret || !state)
 		state = passed ? "passed" : "failed";
@@ -403,8 +389,8 @@ add_job_run(struct db *db, int64_t job, const json_t *run, int64_t last_ns, stru
 		"isiiisrrriisjjj", job, mode ? mode : "", (int64_t)secret,
 		(int64_t)(json_is_integer(index) ? json_integer_value(index) : -1), (int64_t)passed, state,
 		json_object_get(run, "score"), json_object_get(run, "low"), json_object_get(run, "high"), start_at, end_at,
-		secret ? NULL : json_string_value(json_object_get(run, "message")),
-		secret ? NULL : json_object_get(run, "result"), secret ? NULL : json_object_get(run, "system"), detail);
+		secret ? NULL : member_string(run, "message"), secret ? NULL : json_object_get(run, "result"),
+		secret ? NULL : json_object_get(run, "system"), detail);
 }
 
 static int
@@ -424,11 +410,9 @@ jobs_learn(struct db *db, const struct job *job, const json_t *system, struct ke
 	AUTO_JSON json_t *row = NULL;
 	AUTO_JSON json_t *facts = json_pack("{s:O*, s:O*, s:O*}", "level", json_object_get(system, "level"), "tools",
 		json_object_get(system, "tools"), "packages", json_object_get(system, "interpreters"));
-	if (!facts)
-		return fail_memory(err);
 	int code =
 		json_is_object(system) ? db_object(db, &row, err, "SELECT unit FROM jobs WHERE id = ?", "i", job->id) : 0;
-	const char *unit = json_string_value(json_object_get(row, "unit"));
+	const char *unit = member_string(row, "unit");
 	return code == 0 && unit ? settings_unit_store_facts(db, job->device, unit, facts, true, err) : code;
 }
 
@@ -436,7 +420,7 @@ int
 jobs_finish(struct db *db, int64_t id, int64_t attempt, const json_t *verdict, struct kettle_error *err)
 {
 	struct job job;
-	const char *state = json_string_value(json_object_get(verdict, "state"));
+	const char *state = member_string(verdict, "state");
 	if (!is_end_state(state))
 		return kettle_fail(err, KETTLE_EINVAL, "The verdict on job %lld has the state `%s`, which is none.",
 			(long long)id, state ? state : "");
@@ -518,7 +502,8 @@ rerun_one(struct db *db, int64_t submission, const char *device, json_t *jobs, s
 	if (code < 0)
 		return code;
 	json_t *job = json_pack("{s:I, s:s}", "job", (json_int_t)db_last_id(db), "device", device);
-	return json_array_append_new(jobs, job) < 0 ? fail_memory(err) : 0;
+	json_array_append_new(jobs, job);
+	return 0;
 }
 
 int
@@ -536,10 +521,8 @@ jobs_rerun(struct db *db, int64_t submission, const json_t *devices, json_t **re
 		return code;
 	AUTO_JSON json_t *data = json_pack("{s:O, s:O, s:O}", "mode", json_object_get(row, "mode"), "file_name",
 		json_object_get(row, "file_name"), "jobs", jobs);
-	if (!data)
-		return fail_memory(err);
-	code = db_event(db, "submission.rerun", 'u', json_integer_value(json_object_get(row, "leaderboard")), submission,
-		json_integer_value(json_object_get(row, "user")), data, err);
+	code = db_event(
+		db, "submission.rerun", 'u', member_int(row, "leaderboard"), submission, member_int(row, "user"), data, err);
 	if (code == 0)
 		*ret_jobs = STEAL(jobs);
 	return code;

@@ -5,6 +5,8 @@
 #include "model/ranking.h"
 
 #include "base/cleanup.h"
+#include "base/json_access.h"
+#include "base/xalloc.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -151,8 +153,7 @@ holder(const json_t *before, const struct entry *entry, const struct ranking_cha
 	if (change->after.rank == 0 || change->after.rank > RANKING_PODIUM || change->after.rank == change->before.rank)
 		return NULL;
 	json_array_foreach(before, i, row) {
-		if (json_integer_value(json_object_get(row, "rank")) == change->after.rank &&
-			json_integer_value(json_object_get(row, "user")) != entry->user)
+		if (member_int(row, "rank") == change->after.rank && member_int(row, "user") != entry->user)
 			return row;
 	}
 	return NULL;
@@ -183,8 +184,6 @@ write_event(struct db *db, const struct entry *entry, const struct ranking_chang
 		rank_or_null(&change->before), "after", rank_or_null(&change->after), "score", score_or_null(&change->after),
 		"previous_score", score_or_null(&change->before), "job", (json_int_t)position->job, "displaced", displaced,
 		"podium", same ? NULL : after);
-	if (!data)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the ranking.");
 	return db_event(db, "rank.changed", 'p', entry->leaderboard, position->submission, entry->user, data, err);
 }
 
@@ -302,10 +301,7 @@ add_who(void *arg, sqlite3_stmt *row)
 	struct entries *entries = arg;
 	if (entries->count == entries->room) {
 		size_t room = entries->room ? entries->room * 2 : 16;
-		struct entry *items = realloc(entries->items, room * sizeof(*items));
-		if (!items)
-			return KETTLE_ENOMEM;
-		entries->items = items;
+		entries->items = xreallocarray(entries->items, room, sizeof(*entries->items));
 		entries->room = room;
 	}
 	struct entry *entry = &entries->items[entries->count++];
@@ -331,8 +327,6 @@ ranking_recompute(struct db *db, int64_t leaderboard, const char *device, int64_
 	for (size_t i = 0; i < who.count && code == 0; i++)
 		code = recompute_one(db, &who.items[i], NULL, err);
 	free(who.items);
-	if (code == KETTLE_ENOMEM)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the ranking.");
 	return code;
 }
 
@@ -345,8 +339,7 @@ ranking_recompute_user(struct db *db, int64_t user, struct kettle_error *err)
 		"submissions WHERE user = ?1) JOIN leaderboards b ON b.id = leaderboard",
 		"i", user);
 	for (size_t i = 0; i < json_array_size(boards) && code == 0; i++)
-		code = ranking_recompute(db,
-			(int64_t)json_integer_value(json_object_get(json_array_get(boards, i), "leaderboard")), NULL, user, err);
+		code = ranking_recompute(db, (int64_t)member_int(json_array_get(boards, i), "leaderboard"), NULL, user, err);
 	return code;
 }
 
@@ -361,7 +354,7 @@ own_page(struct db *db, int64_t leaderboard, const char *device, int64_t user, j
 	if (code < 0)
 		return code;
 	*ret_page = json_pack("{s:s, s:I, s:O}", "device", device, "count", (json_int_t)count, "entries", entries);
-	return *ret_page ? 0 : kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the ranking.");
+	return 0;
 }
 
 int

@@ -6,6 +6,8 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "base/xalloc.h"
+#include "base/json_access.h"
 
 #include <math.h>
 #include <string.h>
@@ -35,12 +37,6 @@ struct page_reader {
 	size_t reused;
 	struct kettle_error *err;
 };
-
-static int
-fail_memory(struct kettle_error *err)
-{
-	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the ranking.");
-}
 
 void
 ranking_page_free(struct ranking_page *page)
@@ -149,11 +145,10 @@ make_entry(const struct page_reader *reader, const struct ranking_row *of, sqlit
 		{"high", number_json(of->has_high, of->high)},
 		{"close", json_boolean(of->close)},
 	};
-	AUTO_JSON json_t *entry = json_object();
-	int failed = entry ? 0 : -1;
+	json_t *entry = json_object();
 	for (size_t i = 0; i < ARRAY_SIZE(members); i++)
-		failed |= json_object_set_new_nocheck(entry, members[i].key, members[i].value);
-	return failed ? NULL : STEAL(entry);
+		json_object_set_new_nocheck(entry, members[i].key, members[i].value);
+	return entry;
 }
 
 /* Those with an equal score that stand before the page share the rank of its first. */
@@ -203,12 +198,9 @@ add_row(void *arg, sqlite3_stmt *statement)
 	} else {
 		row.entry = make_entry(reader, &row, statement);
 	}
-	if (json_array_append(reader->entries, row.entry) < 0) {
-		json_decref(row.entry);
-		return fail_memory(reader->err);
-	}
-	row.file_name = json_string_value(json_object_get(row.entry, "submission_name"));
-	row.user_name = json_string_value(json_object_get(row.entry, "user_name"));
+	json_array_append(reader->entries, row.entry);
+	row.file_name = member_string(row.entry, "submission_name");
+	row.user_name = member_string(row.entry, "user_name");
 	page->rows[page->count++] = row;
 	return 0;
 }
@@ -255,7 +247,7 @@ make_object(const struct page_reader *reader, int64_t count)
 {
 	const struct ranking_page *before = reader->before;
 	if (before && before->count == reader->page.count && reader->reused == before->count &&
-		json_integer_value(json_object_get(before->object, "count")) == count)
+		member_int(before->object, "count") == count)
 		return json_incref(before->object);
 	return json_pack(
 		"{s:O, s:I, s:O}", "device", reader->device, "count", (json_int_t)count, "entries", reader->entries);
@@ -273,9 +265,7 @@ ranking_page_read(struct db *db, const struct ranking_page_request *request, con
 		.device = json_string(request->device),
 		.err = err};
 	int64_t count = 0;
-	reader.page.rows = calloc((size_t)request->limit, sizeof(*reader.page.rows));
-	if (!reader.page.rows || !reader.entries || !reader.name || !reader.device)
-		return fail_memory(err);
+	reader.page.rows = xcalloc((size_t)request->limit, sizeof(*reader.page.rows));
 	int code = find_above(&reader);
 	if (code == 0)
 		code = read_rows(&reader);
@@ -285,8 +275,6 @@ ranking_page_read(struct db *db, const struct ranking_page_request *request, con
 	if (code < 0)
 		return code;
 	reader.page.object = make_object(&reader, count);
-	if (!reader.page.object)
-		return fail_memory(err);
 	*ret_page = reader.page;
 	reader.page = (struct ranking_page){0};
 	return 0;

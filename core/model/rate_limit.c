@@ -5,6 +5,7 @@
 #include "model/rate_limit.h"
 
 #include "base/cleanup.h"
+#include "base/json_access.h"
 
 #include <string.h>
 #include <strings.h>
@@ -50,8 +51,8 @@ static int
 check_one(struct db *db, const struct board *board, int64_t user, const char *category, const json_t *limit,
 	struct kettle_error *err)
 {
-	const char *device = json_string_value(json_object_get(limit, "device"));
-	int64_t per_hour = json_integer_value(json_object_get(limit, "per_hour")), at = 0;
+	const char *device = member_string(limit, "device");
+	int64_t per_hour = member_int(limit, "per_hour"), at = 0;
 	const char *what = strcmp(category, "test") == 0 ? "test" : "ranked";
 	if (per_hour == 0)
 		return kettle_fail(err, KETTLE_ERATE, "The leaderboard `%s` takes no %s submissions%s%s at the moment.",
@@ -89,7 +90,7 @@ rate_limit_check(struct db *db, const struct board *board, int64_t user, const c
 	for (size_t i = 0; i < json_array_size(limits) && code == 0; i++) {
 		const json_t *limit = json_array_get(limits, i);
 		struct kettle_error one = {0};
-		if (!concerns(json_string_value(json_object_get(limit, "device")), devices))
+		if (!concerns(member_string(limit, "device"), devices))
 			continue;
 		int found = check_one(db, board, user, category, limit, &one);
 		if (found < 0 && found != KETTLE_ERATE)

@@ -5,17 +5,12 @@
 #include "model/retention.h"
 
 #include "base/cleanup.h"
+#include "base/json_access.h"
 #include "model/rate_limit.h"
 #include "model/settings.h"
 
 #define DAY_MS INT64_C(86400000)
 #define LOGS_SETTING "retention.logs" /* the last job whose logs are gone */
-
-static int64_t
-number_of(const json_t *row, const char *key)
-{
-	return json_integer_value(json_object_get(row, key));
-}
 
 /* ---- files that jobs left ---- */
 
@@ -37,9 +32,9 @@ expire_artifacts(struct db *db, struct retention *retention, bool *ret_more, str
 	for (size_t i = 0; i < json_array_size(rows) && code == 0; i++) {
 		const json_t *row = json_array_get(rows, i);
 		code = db_exec(db, err, "UPDATE artifacts SET expired_at = ?, path = NULL, blob = NULL WHERE id = ?", "ii",
-			db->now_ms, number_of(row, "id"));
+			db->now_ms, member_int(row, "id"));
 		retention->artifacts++;
-		retention->artifact_bytes += number_of(row, "size");
+		retention->artifact_bytes += member_int(row, "size");
 	}
 	*ret_more = json_array_size(rows) == RETENTION_PART;
 	return code;
@@ -80,9 +75,9 @@ drop_logs(struct db *db, struct retention *retention, bool *ret_more, struct ket
 	size_t i = 0;
 	for (; i < json_array_size(rows) && code == 0; i++) {
 		const json_t *row = json_array_get(rows, i);
-		if (!json_is_integer(json_object_get(row, "done_at")) || number_of(row, "done_at") >= before)
+		if (!json_is_integer(json_object_get(row, "done_at")) || member_int(row, "done_at") >= before)
 			break;
-		at = number_of(row, "id");
+		at = member_int(row, "id");
 		code = drop_log(db, at, retention, err);
 	}
 	AUTO_JSON json_t *value = json_integer(at);

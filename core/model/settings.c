@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/utf8.h"
+#include "base/json_access.h"
 
 #include <string.h>
 
@@ -108,9 +109,9 @@ settings_unit_disabled(
 int
 settings_unit_set(struct db *db, json_t *data, bool disabled, struct kettle_error *err)
 {
-	const char *reason = json_string_value(json_object_get(data, "reason"));
-	int code = settings_unit_disabled(db, json_string_value(json_object_get(data, "device")),
-		json_string_value(json_object_get(data, "unit")), disabled ? reason : NULL, err);
+	const char *reason = member_string(data, "reason");
+	int code = settings_unit_disabled(
+		db, member_string(data, "device"), member_string(data, "unit"), disabled ? reason : NULL, err);
 	return code < 0 ? code : db_event(db, disabled ? "device.disabled" : "device.ready", 'a', 0, 0, 0, data, err);
 }
 
@@ -125,7 +126,7 @@ settings_unit_calibrate(
 }
 
 /* Adds the tools of a part to those that are known, and so its packages. */
-static int
+static void
 add_settings_part(json_t *known, const json_t *part)
 {
 	static const char *const lists[] = {"tools", "packages"};
@@ -136,10 +137,9 @@ add_settings_part(json_t *known, const json_t *part)
 			continue;
 		if (!all)
 			all = json_object();
-		if (json_object_update(all, (json_t *)more) < 0 || json_object_set(known, lists[i], all) < 0)
-			return KETTLE_ENOMEM;
+		json_object_update(all, (json_t *)more);
+		json_object_set(known, lists[i], all);
 	}
-	return 0;
 }
 
 int
@@ -153,8 +153,8 @@ settings_unit_store_facts(
 		return code;
 	const json_t *before = json_object_get(row, "facts");
 	AUTO_JSON json_t *after = json_copy((json_t *)(partly && json_is_object(before) ? before : facts));
-	if (!after || (partly && add_settings_part(after, facts)))
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for what is known of a unit.");
+	if (partly)
+		add_settings_part(after, facts);
 	if (json_equal(before, after))
 		return 0;
 	return db_exec(db, err,

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "model/ranking.h"
 #include "base/text.h"
+#include "base/json_access.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -15,12 +16,6 @@
 
 #define NEAREST_MAX 1000 /* people among whom the nearest name is looked for */
 #define RANKS_MAX 100    /* rankings that are shown of one user */
-
-static int
-fail_memory(struct kettle_error *err)
-{
-	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the users.");
-}
 
 static int
 read_user(void *arg, sqlite3_stmt *row)
@@ -36,7 +31,8 @@ read_user(void *arg, sqlite3_stmt *row)
 static int
 add_user_name(void *arg, sqlite3_stmt *row)
 {
-	return json_object_set_new(arg, (const char *)sqlite3_column_text(row, 0), json_true()) < 0 ? KETTLE_ENOMEM : 0;
+	json_object_set_new(arg, (const char *)sqlite3_column_text(row, 0), json_true());
+	return 0;
 }
 
 static int
@@ -46,7 +42,7 @@ fail_user_unknown(struct db *db, const char *word, struct kettle_error *err)
 	int code = db_query(
 		db, err, add_user_name, names, "SELECT name FROM users ORDER BY id DESC LIMIT ?", "i", (int64_t)NEAREST_MAX);
 	if (code < 0)
-		return code == KETTLE_ENOMEM ? fail_memory(err) : code;
+		return code;
 	const char *near = nearest_key(word, names);
 	if (near)
 		return kettle_fail(err, KETTLE_ENOENT, "There is no user `%s`; did you mean `%s`?", word, near);
@@ -114,13 +110,13 @@ add_full(struct db *db, int64_t id, json_t *object, struct kettle_error *err)
 		"SELECT provider, subject, name, created_at AS created_iso FROM identities WHERE user = ? ORDER BY created_at, "
 		"provider, subject",
 		"i", id);
-	if (code == 0 && json_object_set_new(object, "identities", identities) < 0)
-		return fail_memory(err);
+	if (code == 0)
+		json_object_set_new(object, "identities", identities);
 	if (code == 0)
 		code = db_object(
 			db, &joined, err, "SELECT json_group_array(name) AS names_json FROM users WHERE merged_into = ?", "i", id);
 	if (code == 0)
-		(void)json_object_set(object, "joined", json_object_get(joined, "names"));
+		json_object_set(object, "joined", json_object_get(joined, "names"));
 	json_decref(joined);
 	if (code == 0)
 		code = db_array(db, &ranks, err,
@@ -130,16 +126,15 @@ add_full(struct db *db, int64_t id, json_t *object, struct kettle_error *err)
 			"ii", id, (int64_t)RANKS_MAX);
 	json_array_foreach(ranks, i, row) {
 		struct ranking_position position;
-		code = ranking_of(db, json_integer_value(json_object_get(row, "board")),
-			json_string_value(json_object_get(row, "device")), id, &position, err);
+		code = ranking_of(db, member_int(row, "board"), member_string(row, "device"), id, &position, err);
 		if (code < 0)
 			break;
 		(void)json_object_del(row, "board");
-		(void)json_object_set_new(row, "rank", json_integer(position.rank));
-		(void)json_object_set_new(row, "of", json_integer(position.of));
+		json_object_set_new(row, "rank", json_integer(position.rank));
+		json_object_set_new(row, "of", json_integer(position.of));
 	}
-	if (ranks && json_object_set_new(object, "ranks", ranks) < 0)
-		return fail_memory(err);
+	if (ranks)
+		json_object_set_new(object, "ranks", ranks);
 	return code;
 }
 
@@ -222,5 +217,5 @@ user_join(struct db *db, const struct user *from, const struct user *into, struc
 		return code;
 	AUTO_JSON json_t *data =
 		json_pack("{s:s, s:I, s:s}", "name", from->name, "was", (json_int_t)from->id, "role", role_name(role));
-	return data ? db_event(db, "user.joined", 'u', 0, 0, into->id, data, err) : fail_memory(err);
+	return db_event(db, "user.joined", 'u', 0, 0, into->id, data, err);
 }

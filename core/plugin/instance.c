@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "base/xalloc.h"
 #include "plugin/loader.h"
 
 static int
@@ -157,12 +158,10 @@ next_kind(struct stop_sequence *all)
 	done(arg);
 }
 
-int
-instances_stop(struct instance *const *list, size_t count, kettle_fn done, void *arg, struct kettle_error *err)
+void
+instances_stop(struct instance *const *list, size_t count, kettle_fn done, void *arg)
 {
-	struct stop_sequence *all = calloc(1, sizeof(*all) + count * sizeof(all->instances[0]));
-	if (!all)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to stop the plugins.");
+	struct stop_sequence *all = xcalloc(1, sizeof(*all) + count * sizeof(all->instances[0]));
 	all->done = done;
 	all->arg = arg;
 	for (size_t i = 0; i < count; i++) {
@@ -174,5 +173,4 @@ instances_stop(struct instance *const *list, size_t count, kettle_fn done, void 
 		all->instances[all->count++] = instance;
 	}
 	next_kind(all);
-	return 0;
 }

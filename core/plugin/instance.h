@@ -35,9 +35,8 @@ int instance_order(const struct instance *one, const struct instance *other);
 /*
  * Stops those of the list that were started: frontends, then languages, then runners; those of one kind together. done
  * is called once, when the last of them has said so, possibly before this returns; how long that may take is for the
- * caller to bound. The instances stay where they are until then. A plugin that says it twice is logged. ENOMEM: nothing
- * was stopped.
+ * caller to bound. The instances stay where they are until then. A plugin that says it twice is logged.
  */
-int instances_stop(struct instance *const *list, size_t count, kettle_fn done, void *arg, struct kettle_error *err);
+void instances_stop(struct instance *const *list, size_t count, kettle_fn done, void *arg);
 
 #endif

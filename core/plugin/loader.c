@@ -17,6 +17,7 @@
 #include "base/file.h"
 #include "base/nearest.h"
 #include "base/schema.h"
+#include "base/xalloc.h"
 
 #define SYMBOL "kettle_plugin"
 #define SUFFIX ".so"
@@ -70,12 +71,6 @@ loader_kind_section(uint32_t kind)
 	return NULL;
 }
 
-static int
-fail_memory(struct kettle_error *err)
-{
-	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to load a plugin.");
-}
-
 /* ---- reading a plugin no further than it reaches ---- */
 
 /* The bytes behind the plugin's symbol, as its own table of symbols says; 0: unknown. */
@@ -108,9 +103,7 @@ copy_table(const void *table, size_t count, size_t size, size_t our_size, const 
 	if (!table || size == 0 || size % sizeof(void *) || count > TABLE_MAX)
 		return kettle_fail(err, KETTLE_EINVAL,
 			"%s: its table of %s has no content or no element size, or over %d entries.", file, what, TABLE_MAX);
-	char *copy = calloc(count, our_size);
-	if (!copy)
-		return fail_memory(err);
+	char *copy = xcalloc(count, our_size);
 	for (size_t i = 0; i < count; i++)
 		copy_known(copy + i * our_size, our_size, (const char *)table + i * size, size);
 	*ret_table = copy;
@@ -376,8 +369,8 @@ static int
 open_library(const char *file, void **ret_library, struct kettle_error *err)
 {
 	/* Without a slash it would be searched for where the system has its libraries. */
-	AUTO_FREE char *path = strchr(file, '/') ? strdup(file) : path_join(".", file);
-	int rc = path ? check_loader_file(path, err) : fail_memory(err);
+	AUTO_FREE char *path = strchr(file, '/') ? xstrdup(file) : path_join(".", file);
+	int rc = check_loader_file(path, err);
 	if (rc)
 		return rc;
 	void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -393,21 +386,16 @@ int
 loader_open(struct loader *loader, uint32_t kind, const char *name, const char *file,
 	const struct loaded_plugin **ret_loaded, struct kettle_error *err)
 {
-	struct entry *entry = calloc(1, sizeof(*entry));
-	struct entry **entries = realloc(loader->entries, (loader->count + 1) * sizeof(struct entry *));
-	if (entries)
-		loader->entries = entries;
-	int rc = entry && entries ? 0 : fail_memory(err);
-	if (rc == 0)
-		rc = open_library(file, &entry->library, err);
+	struct entry *entry = xcalloc(1, sizeof(*entry));
+	loader->entries = xreallocarray(loader->entries, loader->count + 1, sizeof(struct entry *));
+	int rc = open_library(file, &entry->library, err);
 	if (rc == 0)
 		rc = loader_take(loader, entry, kind, name, file, err);
-	if (rc == 0 && !(entry->loaded.file = strdup(file)))
-		rc = fail_memory(err);
 	if (rc) {
 		free_entry(entry);
 		return rc;
 	}
+	entry->loaded.file = xstrdup(file);
 	/* Only now for ever: a library that is refused is unloaded, one that ran must never be (threads, atexit). */
 	AUTO_FREE char *path = strchr(file, '/') ? NULL : path_join(".", file);
 	void *again = dlopen(path ? path : file, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
@@ -420,17 +408,13 @@ loader_open(struct loader *loader, uint32_t kind, const char *name, const char *
 
 /* ---- the path ---- */
 
-int
-loader_new(const json_t *path, const struct loader_abi *abi, struct loader **ret_loader, struct kettle_error *err)
+struct loader *
+loader_new(const json_t *path, const struct loader_abi *abi)
 {
-	struct loader *loader = calloc(1, sizeof(*loader));
-	if (!loader || !(loader->path = path ? json_deep_copy(path) : json_array())) {
-		free(loader);
-		return fail_memory(err);
-	}
+	struct loader *loader = xcalloc(1, sizeof(*loader));
+	loader->path = path ? json_deep_copy(path) : json_array();
 	loader->abi = abi ? *abi : (struct loader_abi){KETTLE_ABI_MAJOR, KETTLE_ABI_MINOR};
-	*ret_loader = loader;
-	return 0;
+	return loader;
 }
 
 void
@@ -458,7 +442,7 @@ names_there(const struct loader *loader)
 			if (len <= tail || strcmp(entry->d_name + len - tail, SUFFIX) != 0)
 				continue;
 			entry->d_name[len - tail] = '\0';
-			(void)json_object_set_new(names, entry->d_name, json_null());
+			json_object_set_new(names, entry->d_name, json_null());
 		}
 	}
 	return names;
@@ -472,7 +456,7 @@ fail_not_found(const struct loader *loader, const char *name, struct kettle_erro
 	AUTO_BUF struct buf folders = {0};
 	size_t i;
 	json_array_foreach(loader->path, i, folder)
-		(void)buf_printf(&folders, "%s%s", i ? ", " : "", json_string_value(folder));
+		buf_printf(&folders, "%s%s", i ? ", " : "", json_string_value(folder));
 	const char *meant = nearest_key(name, names);
 	return kettle_fail(err, KETTLE_ENOENT,
 		"There is no plugin `%.64s`: %.64s" SUFFIX " is in none of the folders %s%s%s%s", name, name,
@@ -490,11 +474,10 @@ loader_find(const struct loader *loader, const char *name, char **ret_file, stru
 			err, KETTLE_EINVAL, "`%.64s` is no name of a plugin: those are of the form [a-z][a-z0-9_]*.", name);
 	json_array_foreach(loader->path, i, folder) {
 		AUTO_BUF struct buf file = {0};
-		if (buf_printf(&file, "%s/%s" SUFFIX, json_string_value(folder), name))
-			return fail_memory(err);
+		buf_printf(&file, "%s/%s" SUFFIX, json_string_value(folder), name);
 		if (stat(file.data, &st) == 0) {
 			*ret_file = buf_take(&file);
-			return *ret_file ? 0 : fail_memory(err);
+			return 0;
 		}
 	}
 	return fail_not_found(loader, name, err);

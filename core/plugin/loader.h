@@ -36,8 +36,8 @@ struct loader_abi {
 	uint16_t major, minor;
 };
 
-/* path: array of folders in the order in which they are searched; copied. abi NULL: ours. ENOMEM. */
-int loader_new(const json_t *path, const struct loader_abi *abi, struct loader **ret_loader, struct kettle_error *err);
+/* path: array of folders in the order in which they are searched; copied. abi NULL: ours. New; loader_free it. */
+struct loader *loader_new(const json_t *path, const struct loader_abi *abi);
 /* Forgets and closes what it loaded; no instance may be left. NULL is allowed. */
 void loader_free(struct loader *loader);
 

@@ -9,6 +9,7 @@
 #include "plugin/instance.h"
 #include "plugin/loader.h"
 #include "base/log.h"
+#include "base/xalloc.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -124,16 +125,11 @@ show(struct plugin_set *set, struct kettle_error *err)
 int
 plugins_load(const struct config *config, struct core *core, struct plugin_set **ret_set, struct kettle_error *err)
 {
-	struct plugin_set *set = calloc(1, sizeof(*set));
-	size_t count = count_sections(config);
-	if (set)
-		set->slots = calloc(count + 1, sizeof(*set->slots));
-	if (!set || !set->slots) {
-		free(set);
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the plugins.");
-	}
+	struct plugin_set *set = xcalloc(1, sizeof(*set));
+	set->slots = xcalloc(count_sections(config), sizeof(*set->slots));
 	set->core = core;
-	int status = loader_new(json_object_get(config->root, "plugin_path"), NULL, &set->loader, err);
+	set->loader = loader_new(json_object_get(config->root, "plugin_path"), NULL);
+	int status = 0;
 	for (size_t i = 0; status == 0 && i < ARRAY_SIZE(kinds); i++) {
 		const char *name;
 		json_t *section;
@@ -189,16 +185,12 @@ plugins_start(struct plugin_set *set, bool serve, struct kettle_error *err)
 void
 plugins_stop(struct plugin_set *set, bool frontends, kettle_fn done, void *arg)
 {
-	struct kettle_error err = {0};
-	AUTO_FREE struct instance **list = calloc(set->count + 1, sizeof(*list));
+	AUTO_FREE struct instance **list = xcalloc(set->count, sizeof(*list));
 	size_t count = 0;
-	for (size_t i = 0; list && i < set->count; i++)
+	for (size_t i = 0; i < set->count; i++)
 		if (set->slots[i].instance.started && is_frontend(&set->slots[i].instance) == frontends)
 			list[count++] = &set->slots[i].instance;
-	if (!list || instances_stop(list, count, done, arg, &err) < 0) {
-		log_write(KETTLE_LOG_ERROR, "plugins", "they cannot be stopped in order: %s", err.message);
-		done(arg);
-	}
+	instances_stop(list, count, done, arg);
 }
 
 void

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "store/db_error.h"
 #include "base/file.h"
+#include "base/xalloc.h"
 #include "store/migrations.h"
 
 #include <errno.h>
@@ -34,9 +35,7 @@ fail_backup_path(const char *path, int number, struct kettle_error *err)
 static int
 flush_folder(const char *path, struct kettle_error *err)
 {
-	AUTO_FREE char *copy = strdup(path);
-	if (!copy)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to write `%s`.", path);
+	AUTO_FREE char *copy = xstrdup(path);
 	AUTO_FD int fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	/* Some file systems flush no folders; the file itself is safe. */
 	if (fd < 0 || (fsync(fd) != 0 && errno != EINVAL))
@@ -123,7 +122,7 @@ first_text(void *arg, int count, char **values, char **names)
 	char **text = arg;
 	(void)names;
 	if (count > 0 && values[0] && !*text)
-		*text = strdup(values[0]);
+		*text = xstrdup(values[0]);
 	return 0;
 }
 
@@ -169,8 +168,7 @@ backup_make(
 	/* Told before anything is copied; what comes meanwhile is told at the end. */
 	if (access(path, F_OK) == 0)
 		return fail_backup_path(path, EEXIST, err);
-	if (asprintf(&written, "%s.%ld.part", path, (long)getpid()) < 0)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the backup.");
+	written = xasprintf("%s.%ld.part", path, (long)getpid());
 	int code = open_copy(written, &copy, err);
 	if (code < 0)
 		return code;

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "store/db_error.h"
 #include "base/text.h"
+#include "base/xalloc.h"
 
 #include <string.h>
 
@@ -84,11 +85,7 @@ statement_get(struct db *db, const char *sql, struct db_statement **ret_entry, s
 		int rc = sqlite3_prepare_v3(db->handle, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement, NULL);
 		if (rc != SQLITE_OK)
 			return db_error_fail(db->handle, rc, "reading the schema", err);
-		entry = calloc(1, sizeof(*entry));
-		if (!entry) {
-			sqlite3_finalize(statement);
-			return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the database.");
-		}
+		entry = xcalloc(1, sizeof(*entry));
 		*entry = (struct db_statement){.next = db->statements, .hash = hash, .statement = statement};
 		db->statements = entry;
 	}
@@ -110,8 +107,7 @@ bind_json(sqlite3_stmt *statement, int index, const json_t *value)
 {
 	if (!value || json_is_null(value))
 		return sqlite3_bind_null(statement, index);
-	char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
-	return text ? sqlite3_bind_text(statement, index, text, -1, free) : SQLITE_NOMEM;
+	return sqlite3_bind_text(statement, index, json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY), -1, free);
 }
 
 static int
@@ -285,7 +281,7 @@ json_t *
 db_row_object(sqlite3_stmt *row)
 {
 	AUTO_JSON json_t *object = json_object();
-	for (int i = 0; object && i < sqlite3_column_count(row); i++)
+	for (int i = 0; i < sqlite3_column_count(row); i++)
 		if (set_column(object, row, i) < 0)
 			return NULL;
 	return STEAL(object);
@@ -345,8 +341,6 @@ int
 db_array(struct db *db, json_t **ret_rows, struct kettle_error *err, const char *sql, const char *format, ...)
 {
 	AUTO_JSON json_t *rows = json_array();
-	if (!rows)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the database.");
 	struct kettle_error local = {0};
 	va_list args;
 	va_start(args, format);
@@ -420,7 +414,7 @@ set_known(json_t *event, const char *key, json_t *value_take)
 	if (json_is_null(value_take))
 		json_decref(value_take);
 	else
-		(void)json_object_set_new(event, key, value_take);
+		json_object_set_new(event, key, value_take);
 }
 
 static json_t *
@@ -430,9 +424,9 @@ id_or_null(int64_t id)
 }
 
 /* As db_event_object would read it; RETURNING would give just that, for several times the price of the insertion. */
-static int
+static void
 post_event(struct db *db, const char *kind, const char *scope, const int64_t ids[3], const struct names *names,
-	const json_t *data, struct kettle_error *err)
+	const json_t *data)
 {
 	char at[TIME_TEXT_SIZE];
 	time_text(db->now_ms, at);
@@ -444,10 +438,8 @@ post_event(struct db *db, const char *kind, const char *scope, const int64_t ids
 	set_known(event, "user", id_or_null(ids[2]));
 	set_known(event, "user_name", json_incref(names->user));
 	if (data)
-		(void)json_object_set_new(event, "data", json_deep_copy(data));
-	if (json_array_append_new(db->events, event) < 0)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for an event.");
-	return 0;
+		json_object_set_new(event, "data", json_deep_copy(data));
+	json_array_append_new(db->events, event);
 }
 
 int
@@ -468,7 +460,7 @@ db_event(struct db *db, const char *kind, char scope, int64_t leaderboard, int64
 			"issiisiisj", db->now_ms, kind, text, (int64_t)names.closed, leaderboard, json_string_value(names.board),
 			submission, user, json_string_value(names.user), data);
 	if (code == 0)
-		code = post_event(db, kind, text, ids, &names, data, err);
+		post_event(db, kind, text, ids, &names, data);
 	json_decref(names.board);
 	json_decref(names.user);
 	return code;

@@ -46,9 +46,9 @@ int db_int(struct db *db, int64_t *ret_value, struct kettle_error *err, const ch
 int64_t db_last_id(struct db *db);
 int64_t db_changes(struct db *db);
 
-/* A text column as a string, with what is no UTF-8 cleaned. NULL: no memory. New reference. */
+/* A text column as a string, with what is no UTF-8 cleaned. New reference. */
 json_t *db_text(sqlite3_stmt *row, int column);
-/* One row as such an object, for a db_row. NULL: no memory, or JSON that is none. New reference. */
+/* One row as such an object, for a db_row. NULL: JSON that is none. New reference. */
 json_t *db_row_object(sqlite3_stmt *row);
 
 /*

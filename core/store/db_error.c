@@ -4,6 +4,8 @@
 
 #include "store/db_error.h"
 
+#include "base/xalloc.h"
+
 #include <errno.h>
 #include <stdbool.h>
 
@@ -50,7 +52,7 @@ db_error_fail(sqlite3 *handle, int rc, const char *doing, struct kettle_error *e
 		return kettle_fail(err, KETTLE_EIO, "Reading or writing the database %s failed while %s: %s.", path, doing,
 			handle ? sqlite3_errmsg(handle) : sqlite3_errstr(rc));
 	case SQLITE_NOMEM:
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the database.");
+		xalloc_fail();
 	case SQLITE_INTERRUPT:
 		return kettle_fail(err, KETTLE_ECANCELED, "The work on the database was cancelled.");
 	case SQLITE_CONSTRAINT:

@@ -10,7 +10,7 @@
 const char *db_error_path(sqlite3 *handle);
 /*
  * What SQLite's result code means, as a sentence: disk full, read-only, corrupt, … EIO; locked: EUNAVAIL; a uniqueness
- * that would be broken: ECONFLICT; no memory: ENOMEM; the rest: EINTERNAL. `doing` completes "… failed while …".
+ * that would be broken: ECONFLICT; the rest: EINTERNAL. `doing` completes "… failed while …".
  */
 int db_error_fail(sqlite3 *handle, int rc, const char *doing, struct kettle_error *err);
 

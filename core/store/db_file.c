@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/xalloc.h"
 #include "store/db_error.h"
 #include "store/migrations.h"
 
@@ -76,9 +77,7 @@ fail_open(const char *path, int number, struct kettle_error *err)
 static int
 prepare_folder(const char *path, struct kettle_error *err)
 {
-	AUTO_FREE char *copy = strdup(path);
-	if (!copy)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to open the database.");
+	AUTO_FREE char *copy = xstrdup(path);
 	const char *folder = dirname(copy);
 	struct kettle_error why = {0};
 	int code = file_mkdirs(folder, 0700, &why);
@@ -218,8 +217,7 @@ connect(const char *path, sqlite3 **ret_handle, struct kettle_error *err)
 	sqlite3 *handle = NULL;
 	int rc = sqlite3_open_v2(path, &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
 	if (rc != SQLITE_OK) {
-		int code = handle ? db_error_fail(handle, rc, "opening it", err)
-						  : kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the database.");
+		int code = db_error_fail(handle, rc, "opening it", err);
 		sqlite3_close(handle);
 		return code;
 	}

@@ -15,7 +15,7 @@
  * Opens or creates the database for writing: makes its folder (0700) and the file (0600), refuses what cannot work
  * (a network file system, no regular file, not a database, another program's, corrupt, read-only, locked, newer),
  * sets WAL and what else every connection has, applies the migrations. `owner`: see migrations_apply. What it created
- * is removed again when it fails. Blocks. EINVAL, EACCES, EUNAVAIL, EVERSION, EIO, ENOMEM.
+ * is removed again when it fails. Blocks. EINVAL, EACCES, EUNAVAIL, EVERSION, EIO.
  */
 int db_file_open(const char *path, const char *owner, sqlite3 **ret_handle, struct kettle_error *err);
 /* A second connection to a database that is open, which can only read. */

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/xalloc.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,9 +22,7 @@ make_lock_file_folder(const char *path, struct kettle_error *err)
 	const char *slash = strrchr(path, '/');
 	if (!slash || slash == path)
 		return 0;
-	AUTO_FREE char *folder = strndup(path, (size_t)(slash - path));
-	if (!folder)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory.");
+	AUTO_FREE char *folder = xstrndup(path, (size_t)(slash - path));
 	struct kettle_error why = {0};
 	int code = file_mkdirs(folder, 0700, &why);
 	if (code < 0)
@@ -47,9 +46,7 @@ read_holder(int fd)
 int
 db_lock_take(const char *database, bool stays, int *ret_fd, struct lock_holder *ret_holder, struct kettle_error *err)
 {
-	AUTO_FREE char *path = NULL;
-	if (asprintf(&path, "%s.lock", database) < 0)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory.");
+	AUTO_FREE char *path = xasprintf("%s.lock", database);
 	int status = make_lock_file_folder(path, err);
 	if (status < 0)
 		return status;

@@ -9,6 +9,7 @@
 #include "store/db_file.h"
 #include "base/failpoint.h"
 #include "base/text.h"
+#include "base/xalloc.h"
 
 #include <string.h>
 
@@ -107,9 +108,7 @@ ops_answer(struct ops *ops)
 static void
 post(struct store *store, struct ops *done, json_t *events_take)
 {
-	struct answer *answer = calloc(1, sizeof(*answer));
-	if (!answer)
-		abort(); /* 40 bytes are not to be had, and a promise would be broken */
+	struct answer *answer = xcalloc(1, sizeof(*answer));
 	ops_move(done, &answer->ops);
 	answer->events = events_take;
 	uv_mutex_lock(&store->mutex);
@@ -170,7 +169,7 @@ op_run(struct db *db, struct op *op)
 	} else {
 		op->err.code = 0;
 	}
-	/* SQLite ends the whole transaction itself when the disk is full or memory runs out. */
+	/* SQLite ends the whole transaction itself when the disk is full. */
 	if (!sqlite3_get_autocommit(db->handle))
 		(void)db_exec(db, NULL, "RELEASE op", NULL);
 }
@@ -426,12 +425,11 @@ store_open(uv_loop_t *loop, const char *path, const char *owner, store_events on
 	if (code < 0)
 		return code;
 	code = db_file_open_reader(path, &reader, err);
-	struct store *store = code == 0 ? calloc(1, sizeof(*store)) : NULL;
-	if (!store) {
-		sqlite3_close(reader);
+	if (code < 0) {
 		sqlite3_close(writer);
-		return code < 0 ? code : kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the database.");
+		return code;
 	}
+	struct store *store = xcalloc(1, sizeof(*store));
 	store->on_events = on_events;
 	store->events_arg = events_arg;
 	store->answers_tail = &store->answers;
@@ -448,14 +446,7 @@ static void
 queue(struct db_thread *thread_of, bool writes, enum when when, store_op run, store_done done, void *arg)
 {
 	struct store *store = thread_of->store;
-	struct op *op = malloc(sizeof(*op));
-	if (!op) {
-		struct kettle_error err = {0};
-		(void)kettle_fail(&err, KETTLE_ENOMEM, "There is not enough memory to ask the database.");
-		if (done)
-			done(arg, &err);
-		return;
-	}
+	struct op *op = xmalloc(sizeof(*op));
 	op->run = run;
 	op->done = done;
 	op->arg = arg;

@@ -49,7 +49,7 @@ int store_open(uv_loop_t *loop, const char *path, const char *owner, store_event
 /*
  * Queue; never block; called on the loop thread. done may be NULL. Writes and reads keep their order: a read sees the
  * writes queued before it, and answers with them. After store_close began they answer ECANCELED, never before they
- * return (but ENOMEM does).
+ * return.
  */
 void store_write(struct store *store, store_op op, store_done done, void *arg);
 void store_read(struct store *store, store_op op, store_done done, void *arg);

@@ -18,6 +18,7 @@
 #include "base/contents.h"
 #include "base/file.h"
 #include "base/utf8.h"
+#include "base/xalloc.h"
 
 #define CHUNK 65536
 #define FREE_BYTES (1u << 20) /* that any archive may unpack to */
@@ -36,12 +37,6 @@ struct task_archive {
 	struct file *files; /* by path */
 	size_t count, room, total, most;
 };
-
-static int
-fail_memory(struct kettle_error *err)
-{
-	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the archive.");
-}
 
 static void
 end_zip(zip_t **zip)
@@ -157,11 +152,10 @@ read_data(struct task_archive *archive, zip_t *zip, zip_file_t *packed, struct f
 		int rc = count_bytes(archive, file, (size_t)got, err);
 		if (rc)
 			return rc;
-		if (buf_add(&data, chunk, (size_t)got))
-			return fail_memory(err);
+		buf_add(&data, chunk, (size_t)got);
 	}
 	file->data = buf_take(&data);
-	return file->data ? 0 : fail_memory(err);
+	return 0;
 }
 
 static int
@@ -170,16 +164,11 @@ add_archive_file(
 {
 	if (archive->count == archive->room) {
 		size_t room = archive->room ? 2 * archive->room : 64;
-		struct file *files = realloc(archive->files, room * sizeof(*files));
-		if (!files)
-			return fail_memory(err);
-		archive->files = files;
+		archive->files = xreallocarray(archive->files, room, sizeof(*archive->files));
 		archive->room = room;
 	}
 	struct file *file = &archive->files[archive->count++];
-	*file = (struct file){.path = strdup(name)};
-	if (!file->path)
-		return fail_memory(err);
+	*file = (struct file){.path = xstrdup(name)};
 	zip_file_t *packed = zip_fopen_index(zip, index, 0);
 	int rc = read_data(archive, zip, packed, file, err);
 	if (packed)
@@ -195,9 +184,7 @@ take_entry(struct task_archive *archive, zip_t *zip, zip_uint64_t index, struct 
 	if (zip_stat_index(zip, index, ZIP_FL_ENC_RAW, &facts) != 0)
 		return fail_damaged(archive, zip_get_error(zip), err);
 	mode_t type = type_of(zip, index, &system);
-	AUTO_FREE char *name = strdup(facts.valid & ZIP_STAT_NAME ? facts.name : "");
-	if (!name)
-		return fail_memory(err);
+	AUTO_FREE char *name = xstrdup(facts.valid & ZIP_STAT_NAME ? facts.name : "");
 	use_slashes(name, system);
 	if (is_ignored(name))
 		return 0;
@@ -251,9 +238,7 @@ check_tree(const struct task_archive *archive, struct kettle_error *err)
 		const char *path = archive->files[i].path;
 		if (i && strcmp(archive->files[i - 1].path, path) == 0)
 			return fail_entry(archive, path, "stands twice in the archive", err);
-		AUTO_FREE char *above = strdup(path);
-		if (!above)
-			return fail_memory(err);
+		AUTO_FREE char *above = xstrdup(path);
 		for (char *slash; (slash = strrchr(above, '/'));) {
 			*slash = '\0';
 			if (archive_find(archive, above))
@@ -288,9 +273,8 @@ int
 task_archive_read(
 	const char *label, const void *data, size_t size, struct task_archive **ret_archive, struct kettle_error *err)
 {
-	__attribute__((cleanup(free_archive))) struct task_archive *archive = calloc(1, sizeof(*archive));
-	if (!archive || !(archive->label = strdup(label)))
-		return fail_memory(err);
+	__attribute__((cleanup(free_archive))) struct task_archive *archive = xcalloc(1, sizeof(*archive));
+	archive->label = xstrdup(label);
 	if (size > TASK_ARCHIVE_MAX_PACKED)
 		return kettle_fail(err, KETTLE_ETOOBIG, "%s: the archive is larger than the %u MiB that it may have.", label,
 			TASK_ARCHIVE_MAX_PACKED >> 20);
@@ -383,9 +367,7 @@ write_file(zip_t *zip, const char *top, const char *path, const json_t *contents
 	int rc = contents_bytes(contents, &data, &size, err);
 	if (rc)
 		return rc;
-	zip_source_t *source = name ? zip_source_buffer(zip, size ? data : NULL, size, size > 0) : NULL;
-	if (!source)
-		return fail_memory(err);
+	zip_source_t *source = zip_source_buffer(zip, size ? data : NULL, size, size > 0);
 	if (size > 0)
 		data = NULL; /* the source's, which keeps nothing of no bytes */
 	zip_int64_t index = zip_file_add(zip, name, source, ZIP_FL_ENC_UTF_8);
@@ -404,18 +386,16 @@ name_order(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The names of an object in the order of their bytes. New list, the names borrowed; NULL: no memory. */
+/* The names of an object in the order of their bytes. New list, the names borrowed. */
 static const char **
 sorted_names(const json_t *files)
 {
-	const char **names = calloc(json_object_size(files) + 1, sizeof(*names)), *name;
+	const char **names = xcalloc(json_object_size(files) + 1, sizeof(*names)), *name;
 	size_t count = 0;
 	json_t *value;
 	json_object_foreach((json_t *)files, name, value)
-		if (names)
-			names[count++] = name;
-	if (names)
-		qsort(names, count, sizeof(*names), name_order);
+		names[count++] = name;
+	qsort(names, count, sizeof(*names), name_order);
 	return names;
 }
 
@@ -428,14 +408,14 @@ take_written(zip_source_t *source, char **ret_data, size_t *ret_size, struct ket
 	zip_int64_t got = zip_source_open(source);
 	if (got != 0)
 		return fail_writing(zip_source_error(source), err);
-	while ((got = zip_source_read(source, chunk, sizeof(chunk))) > 0 && buf_add(&out, chunk, (size_t)got) == 0)
-		;
+	while ((got = zip_source_read(source, chunk, sizeof(chunk))) > 0)
+		buf_add(&out, chunk, (size_t)got);
 	(void)zip_source_close(source);
 	if (got < 0)
 		return fail_writing(zip_source_error(source), err);
 	*ret_size = out.len;
-	*ret_data = got == 0 ? buf_take(&out) : NULL;
-	return *ret_data ? 0 : fail_memory(err);
+	*ret_data = buf_take(&out);
+	return 0;
 }
 
 int
@@ -443,14 +423,12 @@ task_archive_write(const char *top, const json_t *files, char **ret_data, size_t
 {
 	AUTO_FREE const char **names = sorted_names(files);
 	AUTO_SOURCE zip_source_t *out = zip_source_buffer_create(NULL, 0, 0, NULL);
-	if (!names || !out)
-		return fail_memory(err);
+	if (!out)
+		xalloc_fail();
 	zip_source_keep(out); /* for what is read of it in the end */
 	AUTO_ZIP zip_t *zip = zip_open_from_source(out, ZIP_TRUNCATE, NULL);
-	if (!zip) {
-		zip_source_free(out);
-		return fail_memory(err);
-	}
+	if (!zip)
+		xalloc_fail();
 	for (size_t i = 0; names[i]; i++) {
 		int rc = write_file(zip, top, names[i], json_object_get(files, names[i]), err);
 		if (rc)

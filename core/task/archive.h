@@ -21,7 +21,7 @@ struct task_archive;
  * Unpacks a zip. Every name is a relative path of UTF-8 that stays inside (file.h: path_check_inside), and stands once;
  * folders need no entry. `__MACOSX` and `.DS_Store` are passed over, an archive inside the archive is a file like
  * others. label stands before messages ("X.zip"). EINVAL: damaged, encrypted, no zip, empty, a link, a device, a name
- * that is absolute, leaves the archive, is no UTF-8 or stands twice; ETOOBIG: over a limit; ENOMEM. [any]
+ * that is absolute, leaves the archive, is no UTF-8 or stands twice; ETOOBIG: over a limit. [any]
  */
 int task_archive_read(
 	const char *label, const void *data, size_t size, struct task_archive **ret_archive, struct kettle_error *err);
@@ -39,7 +39,7 @@ bool task_archive_has_folder(const struct task_archive *archive, const char *pat
 
 /*
  * Packs files (object: path → contents, see contents.h) below the folder `top`. The same files give the same bytes,
- * whatever the time, the user and the order. New bytes. EINVAL: contents that are none; EIO, ENOMEM. [any]
+ * whatever the time, the user and the order. New bytes. EINVAL: contents that are none; EIO. [any]
  */
 int task_archive_write(
 	const char *top, const json_t *files, char **ret_data, size_t *ret_size, struct kettle_error *err);

@@ -5,6 +5,7 @@
 #include "task/builtin_dirs.h"
 
 #include "base/installed.h"
+#include "base/xalloc.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,5 +14,5 @@ char *
 builtin_dirs_find(void)
 {
 	const char *named = getenv("KETTLE_TASKS");
-	return named && *named ? strdup(named) : installed_path(INSTALLED_TASKS);
+	return named && *named ? xstrdup(named) : installed_path(INSTALLED_TASKS);
 }

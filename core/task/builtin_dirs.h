@@ -5,7 +5,7 @@
 
 /*
  * The folder of the shipped tasks, `harness` among them: what KETTLE_TASKS names, else the one that belongs to this
- * program (installed.h). Whether it is there is not asked. New string; NULL: no memory.
+ * program (installed.h). Whether it is there is not asked. New string.
  */
 char *builtin_dirs_find(void);
 

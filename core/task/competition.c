@@ -18,6 +18,7 @@
 #include "task/task_yml.h"
 #include "base/text.h"
 #include "base/yaml.h"
+#include "base/json_access.h"
 
 /* A file that is being read. */
 struct competition_reader {
@@ -34,12 +35,6 @@ free_reading(struct competition_reader *reader)
 	json_decref(reader->lines);
 }
 #define AUTO_READING __attribute__((cleanup(free_reading)))
-
-static int
-fail_memory(struct kettle_error *err)
-{
-	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to read the competition.");
-}
 
 /* Puts file and line in front of the sentence. */
 static int
@@ -99,7 +94,7 @@ check_deadline(
 	const struct competition_reader *reader, const json_t *object, const char *pointer, struct kettle_error *err)
 {
 	int64_t ms = 0;
-	const char *text = json_string_value(json_object_get(object, "deadline"));
+	const char *text = member_string(object, "deadline");
 	return competition_deadline(text, &ms, err) ? fail_competition_at(reader, pointer, err) : 0;
 }
 
@@ -108,11 +103,11 @@ check_problem(const struct competition_reader *reader, size_t index, struct kett
 {
 	char pointer[64];
 	const json_t *problems = json_object_get(reader->root, "problems"), *problem = json_array_get(problems, index);
-	const char *name = json_string_value(json_object_get(problem, "name"));
+	const char *name = member_string(problem, "name");
 	(void)snprintf(pointer, sizeof(pointer), "/problems/%zu/deadline", index);
 	int rc = check_deadline(reader, problem, pointer, err);
 	for (size_t i = 0; i < index && rc == 0; i++) {
-		const char *other = json_string_value(json_object_get(json_array_get(problems, i), "name"));
+		const char *other = member_string(json_array_get(problems, i), "name");
 		if (strcasecmp(other, name) != 0)
 			continue;
 		(void)kettle_fail(err, KETTLE_EINVAL, "two problems are called `%s`; each needs a name of its own.", name);
@@ -159,7 +154,7 @@ read_competition_task(
 static json_t *
 deadline_of(const json_t *object)
 {
-	const char *text = json_string_value(json_object_get(object, "deadline"));
+	const char *text = member_string(object, "deadline");
 	return text && text[strspn(text, " ")] ? json_string(text) : NULL;
 }
 
@@ -167,7 +162,7 @@ static json_t *
 read_problem(const struct competition_reader *reader, size_t index)
 {
 	const json_t *problem = json_array_get(json_object_get(reader->root, "problems"), index);
-	const char *directory = json_string_value(json_object_get(problem, "directory"));
+	const char *directory = member_string(problem, "directory");
 	json_t *gpus = json_object_get(problem, "gpus"), *deadline = deadline_of(problem);
 	AUTO_JSON json_t *bundle = NULL;
 	struct kettle_error why = {0};
@@ -195,14 +190,10 @@ competition_read(const struct languages *languages, const struct source_dir *sou
 	if (rc)
 		return rc;
 	for (size_t i = 0; i < json_array_size(json_object_get(reader.root, "problems")); i++)
-		if (json_array_append_new(problems, read_problem(&reader, i)))
-			return fail_memory(err);
-	const char *description = json_string_value(json_object_get(reader.root, "description"));
-	json_t *set = json_pack("{s:O, s:s, s:s, s:o?, s:O}", "name", json_object_get(reader.root, "name"), "file", file,
+		json_array_append_new(problems, read_problem(&reader, i));
+	const char *description = member_string(reader.root, "description");
+	*ret_set = json_pack("{s:O, s:s, s:s, s:o?, s:O}", "name", json_object_get(reader.root, "name"), "file", file,
 		"description", description ? description : "", "deadline", deadline_of(reader.root), "problems", problems);
-	if (!set)
-		return fail_memory(err);
-	*ret_set = set;
 	return 0;
 }
 
@@ -212,9 +203,9 @@ competition_read(const struct languages *languages, const struct source_dir *sou
 static bool
 is_called(const json_t *set, const char *name)
 {
-	const char *file = json_string_value(json_object_get(set, "file")), *dot = strrchr(file, '.');
+	const char *file = member_string(set, "file"), *dot = strrchr(file, '.');
 	size_t len = dot ? (size_t)(dot - file) : strlen(file);
-	return strcasecmp(json_string_value(json_object_get(set, "name")), name) == 0 || strcasecmp(file, name) == 0 ||
+	return strcasecmp(member_string(set, "name"), name) == 0 || strcasecmp(file, name) == 0 ||
 		   (strlen(name) == len && strncasecmp(file, name, len) == 0);
 }
 
@@ -224,7 +215,7 @@ keep_one(json_t *sets, const char *name, struct kettle_error *err)
 	AUTO_JSON json_t *names = json_object();
 	for (size_t i = json_array_size(sets); i-- > 0;) {
 		const json_t *set = json_array_get(sets, i);
-		(void)json_object_set_new(names, json_string_value(json_object_get(set, "name")), json_true());
+		json_object_set_new(names, member_string(set, "name"), json_true());
 		if (!is_called(set, name))
 			(void)json_array_remove(sets, i);
 	}
@@ -254,8 +245,7 @@ competition_read_all(
 		rc = competition_read(languages, &form.source_dir, json_string_value(file), &one, err);
 		if (rc)
 			return rc;
-		if (json_array_append_new(sets, one))
-			return fail_memory(err);
+		json_array_append_new(sets, one);
 	}
 	rc = set ? keep_one(sets, set, err) : 0;
 	if (rc == 0 && json_dumpb(sets, NULL, 0, JSON_COMPACT) > COMPETITION_MAX_BYTES)

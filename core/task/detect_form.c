@@ -15,15 +15,10 @@
 #include "base/file.h"
 #include "base/utf8.h"
 #include "base/yaml.h"
+#include "base/xalloc.h"
 
 #define YML_NAME "task.yml"
 #define NAMED_MAX 5 /* tasks that a message lists */
-
-static int
-fail_memory(struct kettle_error *err)
-{
-	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to read the task.");
-}
 
 void
 task_form_free(struct task_form *form)
@@ -56,7 +51,7 @@ stem_of(const char *path)
 {
 	const char *base = base_name(path);
 	const char *dot = strrchr(base, '.');
-	return dot && dot > base ? strndup(base, (size_t)(dot - base)) : strdup(base);
+	return dot && dot > base ? xstrndup(base, (size_t)(dot - base)) : xstrdup(base);
 }
 
 /* ---- competition files ---- */
@@ -71,15 +66,12 @@ is_competition(const char *text, size_t size)
 	return strstr(text, "problems:") != NULL;
 }
 
-static int
-find_competitions(const struct source_dir *source_dir, json_t **ret_names, struct kettle_error *err)
+static json_t *
+find_competitions(const struct source_dir *source_dir)
 {
-	AUTO_JSON json_t *all = NULL, *names = json_array();
+	AUTO_JSON json_t *all = source_dir_list(source_dir, "");
+	json_t *names = json_array(), *name;
 	size_t i;
-	json_t *name;
-	int rc = source_dir_list(source_dir, "", &all, err);
-	if (rc || !names)
-		return rc ? rc : fail_memory(err);
 	json_array_foreach(all, i, name) {
 		const char *file = json_string_value(name);
 		AUTO_FREE char *text = NULL;
@@ -88,11 +80,9 @@ find_competitions(const struct source_dir *source_dir, json_t **ret_names, struc
 			continue;
 		if (source_dir_read(source_dir, file, 0, YAML_MAX_BYTES, &text, &size, NULL) || !is_competition(text, size))
 			continue;
-		if (json_array_append(names, name))
-			return fail_memory(err);
+		json_array_append(names, name);
 	}
-	*ret_names = STEAL(names);
-	return 0;
+	return names;
 }
 
 /* ---- archives ---- */
@@ -105,7 +95,7 @@ top_tasks(const struct task_archive *archive)
 	for (size_t i = 0; i < task_archive_count(archive); i++) {
 		const char *path = task_archive_path(archive, i), *slash = strchr(path, '/');
 		if (slash && strcmp(slash + 1, YML_NAME) == 0)
-			(void)json_array_append_new(tops, json_stringn(path, (size_t)(slash - path)));
+			json_array_append_new(tops, json_stringn(path, (size_t)(slash - path)));
 	}
 	return tops;
 }
@@ -119,7 +109,7 @@ fail_no_task(const struct task_archive *archive, const json_t *tops, struct kett
 	json_t *top;
 	json_array_foreach((json_t *)tops, i, top)
 		if (i < NAMED_MAX)
-			(void)buf_printf(&list, "%s`%s`", i ? ", " : "", json_string_value(top));
+			buf_printf(&list, "%s`%s`", i ? ", " : "", json_string_value(top));
 	if (json_array_size(tops))
 		return kettle_fail(err, KETTLE_EINVAL, "%s: it holds %zu tasks (%s%s); a task's archive holds one.",
 			task_archive_label(archive), json_array_size(tops), list.data ? list.data : "",
@@ -140,20 +130,18 @@ place_archived(struct task_form *form, const char *path, struct kettle_error *er
 	AUTO_JSON json_t *tops = top_tasks(form->archive);
 	bool at_top = task_archive_find(form->archive, YML_NAME, &size);
 	const char *top = json_string_value(json_array_get(tops, 0));
-	int rc = source_dir_archived(form->archive, "", &form->source_dir, err);
-	if (rc == 0 && !at_top)
-		rc = find_competitions(&form->source_dir, &form->competitions, err);
-	if (rc)
-		return rc;
+	form->source_dir = source_dir_archived(form->archive, "");
+	if (!at_top)
+		form->competitions = find_competitions(&form->source_dir);
 	form->kind = !at_top && json_array_size(form->competitions) ? TASK_FORM_COMPETITION : TASK_FORM_ARCHIVE;
 	if (form->kind == TASK_FORM_ARCHIVE && !at_top) {
 		if (json_array_size(tops) != 1)
 			return fail_no_task(form->archive, tops, err);
 		source_dir_free(&form->source_dir);
-		rc = source_dir_archived(form->archive, top, &form->source_dir, err);
+		form->source_dir = source_dir_archived(form->archive, top);
 	}
-	form->name = *source_dir_name(&form->source_dir) ? strdup(source_dir_name(&form->source_dir)) : stem_of(path);
-	return rc ? rc : form->name ? 0 : fail_memory(err);
+	form->name = *source_dir_name(&form->source_dir) ? xstrdup(source_dir_name(&form->source_dir)) : stem_of(path);
+	return 0;
 }
 
 static int
@@ -179,8 +167,8 @@ open_folder(struct task_form *form, const char *path, struct kettle_error *err)
 	if (rc)
 		return rc;
 	form->kind = TASK_FORM_FOLDER;
-	form->name = strdup(source_dir_name(&form->source_dir));
-	return form->name ? 0 : fail_memory(err);
+	form->name = xstrdup(source_dir_name(&form->source_dir));
+	return 0;
 }
 
 /* A folder without a task may hold competition files. */
@@ -190,10 +178,10 @@ open_folder_or_set(struct task_form *form, const char *path, struct kettle_error
 	int rc = open_folder(form, path, err);
 	if (rc || source_dir_has(&form->source_dir, YML_NAME))
 		return rc;
-	rc = find_competitions(&form->source_dir, &form->competitions, err);
-	if (rc == 0 && json_array_size(form->competitions))
+	form->competitions = find_competitions(&form->source_dir);
+	if (json_array_size(form->competitions))
 		form->kind = TASK_FORM_COMPETITION;
-	return rc;
+	return 0;
 }
 
 /* The folder of a file that is named by its path. */
@@ -203,7 +191,7 @@ open_folder_of(struct task_form *form, const char *path, struct kettle_error *er
 	AUTO_FREE char *real = realpath(path, NULL);
 	char *slash = real ? strrchr(real, '/') : NULL;
 	if (!slash)
-		return fail_memory(err);
+		return kettle_fail(err, KETTLE_ENOENT, "`%s` cannot be read: %s.", path, strerror(errno));
 	slash[slash == real] = '\0';
 	return open_folder(form, real, err);
 }
@@ -239,8 +227,8 @@ open_single(struct task_form *form, const char *path, struct kettle_error *err)
 		return rc;
 	form->kind = TASK_FORM_SINGLE;
 	free(form->name);
-	form->name = strdup(base_name(path));
-	return form->name ? 0 : fail_memory(err);
+	form->name = xstrdup(base_name(path));
+	return 0;
 }
 
 /* Whether it begins as zips do, an empty one too. */

@@ -28,7 +28,7 @@ struct task_form {
 
 /*
  * Finds out what a path is; opens and unpacks an archive. ENOENT, EACCES, EINVAL (none of the forms: the sentence says
- * what was looked for), ETOOBIG, ENOMEM. [any]
+ * what was looked for), ETOOBIG. [any]
  */
 int task_form_open(const char *path, struct task_form *ret_form, struct kettle_error *err);
 void task_form_free(struct task_form *form);

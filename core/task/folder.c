@@ -14,6 +14,8 @@
 #include "task/task_yml.h"
 #include "base/utf8.h"
 #include "base/yaml.h"
+#include "base/xalloc.h"
+#include "base/json_access.h"
 
 #define YML_NAME "task.yml"
 
@@ -43,12 +45,6 @@ free_folder(struct folder *folder)
 }
 #define AUTO_FOLDER __attribute__((cleanup(free_folder)))
 
-static int
-fail_memory(struct kettle_error *err)
-{
-	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to read the task.");
-}
-
 const char *
 task_folder_name(const char *name)
 {
@@ -58,15 +54,11 @@ task_folder_name(const char *name)
 	return sound ? name : "task";
 }
 
-static int
-name_folder(struct folder *folder, const char *name, struct kettle_error *err)
+static void
+name_folder(struct folder *folder, const char *name)
 {
-	AUTO_BUF struct buf label = {0};
-	folder->name = strdup(task_folder_name(name));
-	if (!folder->name || buf_printf(&label, "%s/" YML_NAME, folder->name))
-		return fail_memory(err);
-	folder->label = buf_take(&label);
-	return folder->label ? 0 : fail_memory(err);
+	folder->name = xstrdup(task_folder_name(name));
+	folder->label = xasprintf("%s/" YML_NAME, folder->name);
 }
 
 /* ---- reading ---- */
@@ -136,15 +128,14 @@ read_files(struct folder *folder, struct kettle_error *err)
 		char pointer[64];
 		AUTO_FREE char *data = NULL;
 		size_t size = 0;
-		const char *source = json_string_value(json_object_get(file, "source"));
+		const char *source = member_string(file, "source");
 		if (strcmp(source, TASK_SUBMISSION) == 0)
 			continue;
 		(void)snprintf(pointer, sizeof(pointer), "/files/%zu/source", i);
 		if (read_source(folder, source, &data, &size, err))
 			return task_yml_fail_at(&folder->yml, folder->label, pointer, err);
-		const char *name = json_string_value(json_object_get(file, "name"));
-		if (json_object_set_new(folder->files, name, contents_json(data, size)))
-			return fail_memory(err);
+		const char *name = member_string(file, "name");
+		json_object_set_new(folder->files, name, contents_json(data, size));
 	}
 	return 0;
 }
@@ -166,23 +157,22 @@ read_templates(struct folder *folder, struct kettle_error *err)
 		if (rc)
 			return task_yml_fail_at(&folder->yml, folder->label, pointer, err);
 		json_t *entry = json_pack("{s:s, s:s%}", "file_name", slash ? slash + 1 : path, "text", data, size);
-		if (json_object_set_new(folder->templates, language, entry))
-			return fail_memory(err);
+		json_object_set_new(folder->templates, language, entry);
 	}
 	return 0;
 }
 
 /* A file that bears the submission's name looks as if it were run; it never is. */
-static int
-remark_on_submission(struct folder *folder, struct kettle_error *err)
+static void
+remark_on_submission(struct folder *folder)
 {
 	if (!source_dir_has(folder->source_dir, folder->yml.submission))
-		return 0;
+		return;
 	json_t *remark =
 		json_sprintf("The folder holds a file `%s`; it is never run as part of the task, since that name is "
 					 "the submission's (it may be a template).",
 			folder->yml.submission);
-	return json_array_append_new(folder->remarks, remark) ? fail_memory(err) : 0;
+	json_array_append_new(folder->remarks, remark);
 }
 
 int
@@ -191,22 +181,17 @@ task_folder_load(const struct languages *languages, const struct source_dir *sou
 {
 	AUTO_FOLDER struct folder folder = {
 		.source_dir = source_dir, .files = json_object(), .templates = json_object(), .remarks = json_array()};
-	int rc = name_folder(&folder, name, err);
-	if (rc == 0)
-		rc = read_yml(&folder, languages, err);
+	name_folder(&folder, name);
+	int rc = read_yml(&folder, languages, err);
 	folder.left = TASK_MAX_BYTES;
 	if (rc == 0)
 		rc = read_files(&folder, err);
 	if (rc == 0)
 		rc = read_templates(&folder, err);
-	if (rc == 0)
-		rc = remark_on_submission(&folder, err);
 	if (rc)
 		return rc;
-	json_t *bundle = json_pack("{s:s, s:s%, s:O, s:O, s:O}", "name", folder.name, "yml", folder.text, folder.text_size,
+	remark_on_submission(&folder);
+	*ret_bundle = json_pack("{s:s, s:s%, s:O, s:O, s:O}", "name", folder.name, "yml", folder.text, folder.text_size,
 		"files", folder.files, "templates", folder.templates, "remarks", folder.remarks);
-	if (!bundle)
-		return fail_memory(err);
-	*ret_bundle = bundle;
 	return 0;
 }

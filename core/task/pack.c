@@ -19,9 +19,9 @@
 #include "base/utf8.h"
 #include "base/yaml.h"
 #include "base/yaml_edit.h"
+#include "base/json_access.h"
 
 #define YML_NAME "task.yml"
-#define MAX_TRIES 1000 /* names for one file */
 
 /* A pack while it is made. */
 struct pack_builder {
@@ -42,12 +42,6 @@ free_packing(struct pack_builder *builder)
 	json_decref(builder->edits);
 }
 #define AUTO_PACKING __attribute__((cleanup(free_packing)))
-
-static int
-fail_memory(struct kettle_error *err)
-{
-	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to pack the task.");
-}
 
 /* ---- reading ---- */
 
@@ -102,15 +96,12 @@ static char *
 free_path(const json_t *files, const char *wanted, const json_t *contents)
 {
 	AUTO_BUF struct buf path = {0};
-	(void)buf_adds(&path, wanted);
-	for (int i = 1; i < MAX_TRIES && path.data; i++) {
-		if (is_free(files, path.data, contents))
-			return buf_take(&path);
+	buf_adds(&path, wanted);
+	for (int i = 1; !is_free(files, path.data, contents); i++) {
 		path.len = 0;
-		if (buf_printf(&path, "shared%d/%s", i, wanted))
-			break;
+		buf_printf(&path, "shared%d/%s", i, wanted);
 	}
-	return NULL;
+	return buf_take(&path);
 }
 
 static int
@@ -123,11 +114,11 @@ put(struct pack_builder *builder, const char *source, const char *pointer, const
 	if (rc)
 		return rc;
 	AUTO_FREE char *path = free_path(builder->files, is_ascii(inner) ? inner : fallback, contents);
-	if (!path || json_object_set(builder->files, path, contents))
-		return fail_memory(err);
+	json_object_set(builder->files, path, contents);
 	if (up == 0 && strcmp(path, inner) == 0)
 		return 0; /* as it was written, however that was */
-	return json_object_set_new(builder->edits, pointer, json_string(path)) ? fail_memory(err) : 0;
+	json_object_set_new(builder->edits, pointer, json_string(path));
+	return 0;
 }
 
 /* What lies in the folder first, so that it keeps its place. */
@@ -146,8 +137,8 @@ put_files(struct pack_builder *builder, bool outside, struct kettle_error *err)
 	json_t *file;
 	json_array_foreach(json_object_get(json_object_get(builder->bundle, "task"), "files"), i, file) {
 		char pointer[64];
-		const char *source = json_string_value(json_object_get(file, "source"));
-		const char *name = json_string_value(json_object_get(file, "name"));
+		const char *source = member_string(file, "source");
+		const char *name = member_string(file, "name");
 		if (strcmp(source, TASK_SUBMISSION) == 0 || is_outside(source) != outside)
 			continue;
 		(void)snprintf(pointer, sizeof(pointer), "/files/%zu/source", i);
@@ -172,7 +163,7 @@ put_templates(struct pack_builder *builder, bool outside, struct kettle_error *e
 		if (is_outside(path) != outside)
 			continue;
 		(void)snprintf(pointer, sizeof(pointer), "/templates/%s", language);
-		int rc = contents ? put(builder, path, pointer, "template", contents, err) : fail_memory(err);
+		int rc = put(builder, path, pointer, "template", contents, err);
 		if (rc)
 			return rc;
 	}
@@ -184,12 +175,9 @@ put_templates(struct pack_builder *builder, bool outside, struct kettle_error *e
 static int
 put_solutions(struct pack_builder *builder, const char *folder, struct kettle_error *err)
 {
-	AUTO_JSON json_t *names = NULL;
 	size_t i;
 	json_t *name;
-	int rc = source_dir_list(&builder->form.source_dir, folder, &names, err);
-	if (rc)
-		return rc;
+	AUTO_JSON json_t *names = source_dir_list(&builder->form.source_dir, folder);
 	json_array_foreach(names, i, name) {
 		AUTO_FREE char *data = NULL;
 		size_t size = 0;
@@ -198,11 +186,10 @@ put_solutions(struct pack_builder *builder, const char *folder, struct kettle_er
 		if (len >= (int)sizeof(path) || !is_ascii(path))
 			return kettle_fail(err, KETTLE_EINVAL, "The name of the solution `%.100s` is too long, or no plain text.",
 				json_string_value(name));
-		rc = source_dir_read(&builder->form.source_dir, path, 0, TASK_MAX_BYTES, &data, &size, err);
-		if (rc == 0 && json_object_set_new(builder->files, path, contents_json(data, size)))
-			rc = fail_memory(err);
+		int rc = source_dir_read(&builder->form.source_dir, path, 0, TASK_MAX_BYTES, &data, &size, err);
 		if (rc)
 			return rc;
+		json_object_set_new(builder->files, path, contents_json(data, size));
 	}
 	return 0;
 }
@@ -230,21 +217,22 @@ rewrite(const struct pack_builder *builder, const char *yml, char **ret_yml, str
 		return rc;
 	AUTO_JSON json_t *own = json_deep_copy(root); /* aliases share what they stand for */
 	json_object_foreach(builder->edits, pointer, path)
-		(void)json_object_set(node_at(own, pointer), strrchr(pointer, '/') + 1, path);
-	*ret_yml = own ? json_dumps(own, JSON_INDENT(2)) : NULL;
-	return *ret_yml ? 0 : fail_memory(err);
+		json_object_set(node_at(own, pointer), strrchr(pointer, '/') + 1, path);
+	*ret_yml = json_dumps(own, JSON_INDENT(2));
+	return 0;
 }
 
 static int
 put_yml(struct pack_builder *builder, bool anew, struct kettle_error *err)
 {
 	AUTO_FREE char *changed = NULL;
-	const char *yml = json_string_value(json_object_get(builder->bundle, "yml"));
+	const char *yml = member_string(builder->bundle, "yml");
 	int rc = anew ? rewrite(builder, yml, &changed, err) : yaml_edit(yml, strlen(yml), builder->edits, &changed, err);
 	if (rc)
 		return rc;
 	json_t *contents = json_pack("{s:s}", "text", changed);
-	return json_object_set_new(builder->files, YML_NAME, contents) ? fail_memory(err) : 0;
+	json_object_set_new(builder->files, YML_NAME, contents);
+	return 0;
 }
 
 /* Whether the pack, read as whoever gets it will, means the same. */
@@ -256,12 +244,12 @@ check_pack(const struct pack_builder *builder, const json_t *pack, struct kettle
 	AUTO_JSON json_t *raw = NULL, *bundle = NULL;
 	struct task_archive *archive = NULL;
 	AUTO_SOURCE_DIR struct source_dir source_dir = {0};
-	const char *name = json_string_value(json_object_get(pack, "name"));
+	const char *name = member_string(pack, "name");
 	int rc = task_pack_zip(pack, &data, &size, err);
 	if (rc == 0)
 		rc = task_archive_read(name, data, size, &archive, err);
 	if (rc == 0)
-		rc = source_dir_archived(archive, name, &source_dir, err);
+		source_dir = source_dir_archived(archive, name);
 	if (rc == 0)
 		rc = task_folder_load(builder->languages, &source_dir, name, &raw, err);
 	if (rc == 0)
@@ -278,7 +266,8 @@ static int
 gather(struct pack_builder *builder, bool solutions, struct kettle_error *err)
 {
 	json_t *yml = json_pack("{s:O}", "text", json_object_get(builder->bundle, "yml"));
-	int rc = json_object_set_new(builder->files, YML_NAME, yml) ? fail_memory(err) : 0; /* its place is taken */
+	json_object_set_new(builder->files, YML_NAME, yml); /* its place is taken */
+	int rc = 0;
 	for (int outside = 0; outside < 2 && rc == 0; outside++) {
 		rc = put_files(builder, outside, err);
 		if (rc == 0)
@@ -303,8 +292,6 @@ task_pack(const struct languages *languages, const char *path, const char *lang,
 		return rc;
 	AUTO_JSON json_t *pack = json_pack("{s:O, s:O, s:O}", "name", json_object_get(builder.bundle, "name"), "hash",
 		json_object_get(builder.bundle, "hash"), "files", builder.files);
-	if (!pack)
-		return fail_memory(err);
 	/* First as its author wrote it, with its comments. */
 	if (put_yml(&builder, false, NULL) != 0 || check_pack(&builder, pack, NULL) != 0) {
 		rc = put_yml(&builder, true, err);
@@ -327,8 +314,8 @@ task_pack_reference(
 	const struct task_form *form = &builder.form;
 	if (form->kind != TASK_FORM_SINGLE)
 		return kettle_fail(err, KETTLE_EINVAL, "`%s` is no single reference file.", path);
-	if (json_object_set_new(builder.files, form->name, contents_json(form->text, form->size)))
-		return fail_memory(err);
+	if (json_object_set_new(builder.files, form->name, contents_json(form->text, form->size)) != 0)
+		return kettle_fail(err, KETTLE_EINVAL, "The name of `%s` is no UTF-8.", form->name);
 	if (solutions)
 		rc = put_solutions(&builder, "solutions/correct", err);
 	if (rc == 0 && solutions)
@@ -337,12 +324,11 @@ task_pack_reference(
 		return rc;
 	*ret_pack = json_pack("{s:O, s:O, s:O, s:s}", "name", json_object_get(builder.bundle, "name"), "hash",
 		json_object_get(builder.bundle, "hash"), "files", builder.files, "reference", form->name);
-	return *ret_pack ? 0 : fail_memory(err);
+	return 0;
 }
 
 int
 task_pack_zip(const json_t *pack, char **ret_data, size_t *ret_size, struct kettle_error *err)
 {
-	return task_archive_write(
-		json_string_value(json_object_get(pack, "name")), json_object_get(pack, "files"), ret_data, ret_size, err);
+	return task_archive_write(member_string(pack, "name"), json_object_get(pack, "files"), ret_data, ret_size, err);
 }

@@ -25,7 +25,7 @@ int task_pack(const struct languages *languages, const char *path, const char *l
 int task_pack_reference(
 	const struct languages *languages, const char *path, bool solutions, json_t **ret_pack, struct kettle_error *err);
 
-/* The pack as a zip that holds it in a folder of the task's name. New bytes. EIO, ENOMEM. [any] */
+/* The pack as a zip that holds it in a folder of the task's name. New bytes. EIO. [any] */
 int task_pack_zip(const json_t *pack, char **ret_data, size_t *ret_size, struct kettle_error *err);
 
 #endif

@@ -99,8 +99,7 @@ read_leaderboard(json_t *header, const struct line *line, struct directive_words
 	if (more)
 		return kettle_fail(err, KETTLE_EINVAL, "Line %u: `leaderboard` takes one name, but `%s` follows `%s`.",
 			line->number, more, name);
-	if (json_object_set_new(header, "leaderboard", json_string(name)))
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory.");
+	json_object_set_new(header, "leaderboard", json_string(name));
 	return 0;
 }
 
@@ -121,16 +120,15 @@ read_gpus(json_t *header, const struct line *line, struct directive_words *words
 {
 	AUTO_JSON json_t *gpus = json_array();
 	for (const char *name; (name = next_word(words));)
-		if (!list_has(gpus, name) && json_array_append_new(gpus, json_string(name)))
-			return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory.");
+		if (!list_has(gpus, name))
+			json_array_append_new(gpus, json_string(name));
 	if (json_array_size(gpus) == 0)
 		return kettle_fail(
 			err, KETTLE_EINVAL, "Line %u: `gpus` needs the name of at least one device behind it.", line->number);
 	if (json_array_size(gpus) > HEADER_MAX_DEVICES)
 		return kettle_fail(err, KETTLE_EINVAL, "Line %u: `gpus` takes at most %d devices, not %zu.", line->number,
 			HEADER_MAX_DEVICES, json_array_size(gpus));
-	if (json_object_set(header, "gpus", gpus))
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory.");
+	json_object_set(header, "gpus", gpus);
 	return 0;
 }
 
@@ -213,8 +211,6 @@ int
 popcorn_header_parse(const char *code, size_t size, json_t **ret_header, struct kettle_error *err)
 {
 	AUTO_JSON json_t *header = json_object();
-	if (!header)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory.");
 	const char *end = code + size;
 	code = skip_mark(code, size);
 	struct line line = {0};
@@ -227,16 +223,15 @@ popcorn_header_parse(const char *code, size_t size, json_t **ret_header, struct 
 	return 0;
 }
 
-int
+void
 popcorn_header_strip(const char *code, size_t size, struct buf *text)
 {
 	const char *end = code + size, *at = skip_mark(code, size), *begin = at;
 	struct line line = {0};
-	int rc = 0;
-	while (rc == 0 && next_line(&at, end, &line) && is_comment(&line)) {
+	while (next_line(&at, end, &line) && is_comment(&line)) {
 		if (!directive_start(&line))
-			rc = buf_add(text, begin, (size_t)(at - begin));
+			buf_add(text, begin, (size_t)(at - begin));
 		begin = at;
 	}
-	return rc ? rc : buf_add(text, begin, (size_t)(end - begin));
+	buf_add(text, begin, (size_t)(end - begin));
 }

@@ -15,7 +15,7 @@
  * "gpus": [names] or absent}. Unknown or repeated directives and missing arguments are errors that name the line. [any]
  */
 int popcorn_header_parse(const char *code, size_t size, json_t **ret_header, struct kettle_error *err);
-/* Adds the code to a buffer without the directives of its first comment block. 0 or KETTLE_ENOMEM. [any] */
-int popcorn_header_strip(const char *code, size_t size, struct buf *text);
+/* Adds the code to a buffer without the directives of its first comment block. [any] */
+void popcorn_header_strip(const char *code, size_t size, struct buf *text);
 
 #endif

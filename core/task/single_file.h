@@ -11,7 +11,7 @@
 /*
  * A bundle (task.h, as a client would send it) of a reference file. name: the file's; lang: the language that was asked
  * for, or NULL: the one whose references end so. EINVAL: no language takes it, or the language says what is wrong with
- * it; EUNAVAIL: a language of that name has no such form; ENOMEM. [any]
+ * it; EUNAVAIL: a language of that name has no such form. [any]
  */
 int task_single_load(const struct languages *languages, const char *name, const char *text, size_t size,
 	const char *lang, json_t **ret_bundle, struct kettle_error *err);

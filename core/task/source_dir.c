@@ -15,14 +15,9 @@
 #include "base/file.h"
 #include "task/task_yml.h"
 #include "base/utf8.h"
+#include "base/xalloc.h"
 
 #define LIST_MAX 1000 /* names in a folder */
-
-static int
-fail_memory(struct kettle_error *err)
-{
-	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to read the task.");
-}
 
 void
 source_dir_free(struct source_dir *source_dir)
@@ -35,8 +30,8 @@ source_dir_free(struct source_dir *source_dir)
 static char *
 folder_above(const char *path, unsigned levels)
 {
-	char *above = strdup(path);
-	for (; above && levels; levels--) {
+	char *above = xstrdup(path);
+	for (; levels; levels--) {
 		char *slash = strrchr(above, '/');
 		if (slash)
 			slash[slash == above] = '\0';
@@ -78,15 +73,10 @@ source_dir_folder(const char *path, struct source_dir *ret_dir, struct kettle_er
 	return 0;
 }
 
-int
-source_dir_archived(
-	const struct task_archive *archive, const char *dir, struct source_dir *ret_dir, struct kettle_error *err)
+struct source_dir
+source_dir_archived(const struct task_archive *archive, const char *dir)
 {
-	struct source_dir source_dir = {.archive = archive, .dir = strdup(dir)};
-	if (!source_dir.dir)
-		return fail_memory(err);
-	*ret_dir = source_dir;
-	return 0;
+	return (struct source_dir){.archive = archive, .dir = xstrdup(dir)};
 }
 
 const char *
@@ -101,9 +91,7 @@ static int
 archived_path(const struct source_dir *source_dir, const char *source, unsigned up, const char *inner, char **ret_path,
 	struct kettle_error *err)
 {
-	AUTO_FREE char *base = strdup(source_dir->dir);
-	if (!base)
-		return fail_memory(err);
+	AUTO_FREE char *base = xstrdup(source_dir->dir);
 	for (; up; up--) {
 		char *slash = strrchr(base, '/');
 		if (!*base)
@@ -112,10 +100,7 @@ archived_path(const struct source_dir *source_dir, const char *source, unsigned 
 				source);
 		*(slash ? slash : base) = '\0';
 	}
-	AUTO_FREE char *path = *base ? path_join(base, inner) : strdup(inner);
-	if (!path)
-		return fail_memory(err);
-	*ret_path = STEAL(path);
+	*ret_path = *base ? path_join(base, inner) : xstrdup(inner);
 	return 0;
 }
 
@@ -132,9 +117,12 @@ source_dir_below(
 {
 	unsigned up = 0;
 	AUTO_FREE char *inner = NULL, *path = NULL;
-	if (is_itself(relative))
-		return source_dir->archive ? source_dir_archived(source_dir->archive, source_dir->dir, ret_dir, err)
-								   : source_dir_folder(source_dir->dir, ret_dir, err);
+	if (is_itself(relative) && !source_dir->archive)
+		return source_dir_folder(source_dir->dir, ret_dir, err);
+	if (is_itself(relative)) {
+		*ret_dir = source_dir_archived(source_dir->archive, source_dir->dir);
+		return 0;
+	}
 	int rc = task_yml_source(relative, &up, &inner, err);
 	if (rc)
 		return rc;
@@ -142,12 +130,12 @@ source_dir_below(
 		rc = archived_path(source_dir, relative, up, inner, &path, err);
 		if (rc == 0 && !task_archive_has_folder(source_dir->archive, path))
 			rc = kettle_fail(err, KETTLE_ENOENT, "there is no folder `%s` in the archive.", path);
-		return rc ? rc : source_dir_archived(source_dir->archive, path, ret_dir, err);
+		if (rc == 0)
+			*ret_dir = source_dir_archived(source_dir->archive, path);
+		return rc;
 	}
 	AUTO_FREE char *base = folder_above(source_dir->dir, up);
-	path = base ? path_join(base, inner) : NULL;
-	if (!path)
-		return fail_memory(err);
+	path = path_join(base, inner);
 	rc = source_dir_folder(path, ret_dir, NULL);
 	return rc ? kettle_fail(err, rc, "there is no folder `%s`.", relative) : 0;
 }
@@ -173,11 +161,7 @@ read_archived(const struct source_dir *source_dir, const char *source, size_t ma
 		return kettle_fail(err, KETTLE_ENOENT, "the file `%s` does not exist in the archive.", source);
 	if (size > max)
 		return kettle_fail(err, KETTLE_ETOOBIG, "the file `%s` is too large.", source);
-	char *copy = malloc(size + 1);
-	if (!copy)
-		return fail_memory(err);
-	memcpy(copy, data, size + 1);
-	*ret_data = copy;
+	*ret_data = xmemdup(data, size + 1);
 	*ret_size = size;
 	return 0;
 }
@@ -194,9 +178,7 @@ source_resolve(
 		return rc;
 	AUTO_FREE char *base = folder_above(source_dir->dir, up),
 				   *highest = folder_above(source_dir->dir, reach > up ? reach : up);
-	AUTO_FREE char *path = base ? path_join(base, inner) : NULL;
-	if (!path || !highest)
-		return fail_memory(err);
+	AUTO_FREE char *path = path_join(base, inner);
 	AUTO_FREE char *real = realpath(path, NULL);
 	if (!real && errno == ENOENT)
 		return kettle_fail(err, KETTLE_ENOENT, "the file `%s` does not exist.", source);
@@ -236,9 +218,7 @@ source_dir_has(const struct source_dir *source_dir, const char *name)
 {
 	struct stat st;
 	size_t size;
-	AUTO_FREE char *path = source_dir->archive && !*source_dir->dir ? strdup(name) : path_join(source_dir->dir, name);
-	if (!path)
-		return false;
+	AUTO_FREE char *path = source_dir->archive && !*source_dir->dir ? xstrdup(name) : path_join(source_dir->dir, name);
 	if (source_dir->archive)
 		return task_archive_find(source_dir->archive, path, &size) ||
 			   task_archive_has_folder(source_dir->archive, path);
@@ -247,22 +227,20 @@ source_dir_has(const struct source_dir *source_dir, const char *name)
 
 /* ---- listing ---- */
 
-static int
+static void
 list_archived(const struct source_dir *source_dir, const char *folder, json_t *names)
 {
-	AUTO_FREE char *path = !*folder           ? strdup(source_dir->dir)
+	AUTO_FREE char *path = !*folder           ? xstrdup(source_dir->dir)
 						   : *source_dir->dir ? path_join(source_dir->dir, folder)
-											  : strdup(folder);
-	int failed = !path;
-	size_t len = failed ? 0 : strlen(path);
-	for (size_t i = 0; !failed && i < task_archive_count(source_dir->archive); i++) {
+											  : xstrdup(folder);
+	size_t len = strlen(path);
+	for (size_t i = 0; i < task_archive_count(source_dir->archive); i++) {
 		const char *file = task_archive_path(source_dir->archive, i);
 		const char *rest = len == 0 ? file : file + len + 1;
 		if ((len && (strncmp(file, path, len) != 0 || file[len] != '/')) || strchr(rest, '/'))
 			continue;
-		failed = json_array_append_new(names, json_string(rest)) != 0;
+		json_array_append_new(names, json_string(rest));
 	}
-	return failed ? KETTLE_ENOMEM : 0;
 }
 
 static int
@@ -277,32 +255,31 @@ in_bytes(const struct dirent **a, const struct dirent **b)
 	return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-static int
+static void
 list_folder(const struct source_dir *source_dir, const char *folder, json_t *names)
 {
 	struct dirent **entries = NULL;
-	AUTO_FREE char *path = *folder ? path_join(source_dir->dir, folder) : strdup(source_dir->dir);
-	int count = path ? scandir(path, &entries, visible, in_bytes) : -1, failed = !path;
+	AUTO_FREE char *path = *folder ? path_join(source_dir->dir, folder) : xstrdup(source_dir->dir);
+	int count = scandir(path, &entries, visible, in_bytes);
 	for (int i = 0; i < count; i++) {
 		AUTO_FREE char *file = path_join(path, entries[i]->d_name);
 		struct stat st;
-		bool regular = file && stat(file, &st) == 0 && S_ISREG(st.st_mode);
+		bool regular = stat(file, &st) == 0 && S_ISREG(st.st_mode);
 		/* A name that is no text cannot be shown, let alone asked for. */
 		if (regular && i < LIST_MAX && utf8_valid(entries[i]->d_name, strlen(entries[i]->d_name)))
-			failed |= json_array_append_new(names, json_string(entries[i]->d_name)) != 0;
+			json_array_append_new(names, json_string(entries[i]->d_name));
 		free(entries[i]);
 	}
 	free(entries);
-	return failed ? KETTLE_ENOMEM : 0;
 }
 
-int
-source_dir_list(const struct source_dir *source_dir, const char *folder, json_t **ret_names, struct kettle_error *err)
+json_t *
+source_dir_list(const struct source_dir *source_dir, const char *folder)
 {
-	AUTO_JSON json_t *names = json_array();
-	int rc = source_dir->archive ? list_archived(source_dir, folder, names) : list_folder(source_dir, folder, names);
-	if (rc || !names)
-		return fail_memory(err);
-	*ret_names = STEAL(names);
-	return 0;
+	json_t *names = json_array();
+	if (source_dir->archive)
+		list_archived(source_dir, folder, names);
+	else
+		list_folder(source_dir, folder, names);
+	return names;
 }

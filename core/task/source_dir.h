@@ -17,9 +17,8 @@ void source_dir_free(struct source_dir *source_dir);
 
 /* A folder of this machine, by any path. ENOENT, EACCES, EINVAL (no folder). Blocking. [any] */
 int source_dir_folder(const char *path, struct source_dir *ret_dir, struct kettle_error *err);
-/* A folder of an archive. ENOMEM. [any] */
-int source_dir_archived(
-	const struct task_archive *archive, const char *dir, struct source_dir *ret_dir, struct kettle_error *err);
+/* A folder of an archive. [any] */
+struct source_dir source_dir_archived(const struct task_archive *archive, const char *dir);
 /*
  * A folder below a place, for one that names it relatively; leading ../ are allowed as in a source. What is not there
  * is ENOENT; a link of this machine is followed. Blocking. [any]
@@ -32,7 +31,7 @@ const char *source_dir_name(const struct source_dir *source_dir);
 /*
  * Reads a source (task_yml_source: ../ may lead out of the folder) of at most max bytes. reach: how many levels up the
  * task's sources go; a link of this machine must not lead above that. In an archive ../ ends at its top. The sentence
- * has no file and line in front. ENOENT, EINVAL (no regular file, a link out of it), EACCES, ETOOBIG, ENOMEM. Blocking.
+ * has no file and line in front. ENOENT, EINVAL (no regular file, a link out of it), EACCES, ETOOBIG. Blocking.
  * [any]
  */
 int source_dir_read(const struct source_dir *source_dir, const char *source, unsigned reach, size_t max,
@@ -40,7 +39,6 @@ int source_dir_read(const struct source_dir *source_dir, const char *source, uns
 /* Whether something of that name lies in it; links are not followed. */
 bool source_dir_has(const struct source_dir *source_dir, const char *name);
 /* The names of the regular files in a folder below it ("solutions/correct"), in order; [] where there is none. */
-int source_dir_list(
-	const struct source_dir *source_dir, const char *folder, json_t **ret_names, struct kettle_error *err);
+json_t *source_dir_list(const struct source_dir *source_dir, const char *folder);
 
 #endif

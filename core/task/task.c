@@ -11,11 +11,14 @@
 #include "base/contents.h"
 #include "base/hash.h"
 #include "base/schema.h"
+#include "base/xalloc.h"
 #include "task/folder.h"
 #include "task/detect_form.h"
 #include "task/single_file.h"
 #include "task/task_yml.h"
 #include "base/yaml.h"
+#include "base/xalloc.h"
+#include "base/json_access.h"
 
 /* What a client may send; what Kettle itself adds to a bundle is made again and so is not looked at. */
 static const char bundle_schema[] =
@@ -52,12 +55,6 @@ free_making(struct bundle_builder *builder)
 #define AUTO_MAKING __attribute__((cleanup(free_making)))
 
 static int
-fail_memory(struct kettle_error *err)
-{
-	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to check the task.");
-}
-
-static int
 count_bytes(struct bundle_builder *builder, size_t size, struct kettle_error *err)
 {
 	builder->bytes += size;
@@ -77,13 +74,8 @@ check_given(struct bundle_builder *builder, const struct languages *languages, s
 		rc = schema_check(schema, builder->given, "task bundle", NULL, err);
 	if (rc)
 		return rc;
-	AUTO_BUF struct buf label = {0};
-	if (buf_printf(&label, "%s/task.yml", json_string_value(json_object_get(builder->given, "name"))))
-		return fail_memory(err);
-	builder->label = buf_take(&label);
+	builder->label = xasprintf("%s/task.yml", member_string(builder->given, "name"));
 	const json_t *yml = json_object_get(builder->given, "yml");
-	if (!builder->label)
-		return fail_memory(err);
 	if (json_string_length(yml) > YAML_MAX_BYTES)
 		return kettle_fail(err, KETTLE_ETOOBIG, "%s: it is larger than the %u MiB that it may have.", builder->label,
 			YAML_MAX_BYTES >> 20);
@@ -108,9 +100,8 @@ take_file(struct bundle_builder *builder, const char *name, struct kettle_error 
 		return rc;
 	sha256_hex(data, size, hash);
 	/* Written anew, so that one content has one form. */
-	if (json_object_set_new(builder->files, name, contents_json(data, size)) ||
-		json_object_set_new(builder->hashes, name, json_string(hash)))
-		return fail_memory(err);
+	json_object_set_new(builder->files, name, contents_json(data, size));
+	json_object_set_new(builder->hashes, name, json_string(hash));
 	return 0;
 }
 
@@ -120,10 +111,10 @@ take_files(struct bundle_builder *builder, struct kettle_error *err)
 	size_t i;
 	json_t *file;
 	json_array_foreach(json_object_get(builder->yml.task, "files"), i, file) {
-		const char *source = json_string_value(json_object_get(file, "source"));
+		const char *source = member_string(file, "source");
 		if (strcmp(source, TASK_SUBMISSION) == 0)
 			continue;
-		int rc = take_file(builder, json_string_value(json_object_get(file, "name")), err);
+		int rc = take_file(builder, member_string(file, "name"), err);
 		if (rc)
 			return rc;
 	}
@@ -144,8 +135,7 @@ take_templates(struct bundle_builder *builder, struct kettle_error *err)
 			return rc;
 		json_t *entry = json_pack(
 			"{s:O, s:O}", "file_name", json_object_get(given, "file_name"), "text", json_object_get(given, "text"));
-		if (json_object_set_new(builder->templates, language, entry))
-			return fail_memory(err);
+		json_object_set_new(builder->templates, language, entry);
 	}
 	return 0;
 }
@@ -162,35 +152,32 @@ any_case_has(const json_t *cases, const char *key)
 }
 
 /* What is allowed, but hardly meant. */
-static int
-add_remarks(struct bundle_builder *builder, struct kettle_error *err)
+static void
+add_remarks(struct bundle_builder *builder)
 {
 	const json_t *task = builder->yml.task;
 	if (any_case_has(json_object_get(task, "tests"), "seed") ||
 		any_case_has(json_object_get(task, "benchmarks"), "seed"))
-		return 0;
+		return;
 	json_t *remark = json_string("No test or benchmark has a `seed`, so the secret runs see the same inputs as the "
 								 "public ones.");
-	return json_array_append_new(builder->remarks, remark) ? fail_memory(err) : 0;
+	json_array_append_new(builder->remarks, remark);
 }
 
 /* Canonical JSON: keys sorted, no spaces. */
-static int
-hash_task(const struct bundle_builder *builder, char ret_hash[65], struct kettle_error *err)
+static void
+hash_task(const struct bundle_builder *builder, char ret_hash[65])
 {
 	AUTO_JSON json_t *running = json_object();
 	for (const char *const *key = task_running_keys; *key; key++) {
 		json_t *value = json_object_get(builder->yml.task, *key);
-		if (value && json_object_set(running, *key, value))
-			return fail_memory(err);
+		if (value)
+			json_object_set(running, *key, value);
 	}
 	AUTO_JSON json_t *whole =
 		json_pack("{s:O, s:O, s:s}", "task", running, "files", builder->hashes, "submission", builder->yml.submission);
-	AUTO_FREE char *text = whole ? json_dumps(whole, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
-	if (!text)
-		return fail_memory(err);
+	AUTO_FREE char *text = json_dumps(whole, JSON_COMPACT | JSON_SORT_KEYS);
 	sha256_hex(text, strlen(text), ret_hash);
-	return 0;
 }
 
 /*
@@ -227,16 +214,14 @@ task_check_bundle(
 		rc = take_files(&builder, err);
 	if (rc == 0)
 		rc = take_templates(&builder, err);
-	if (rc == 0)
-		rc = add_remarks(&builder, err);
-	if (rc == 0)
-		rc = hash_task(&builder, hash, err);
 	if (rc)
 		return rc;
+	add_remarks(&builder);
+	hash_task(&builder, hash);
 	json_t *made = json_pack("{s:O, s:O, s:O, s:O, s:s, s:O, s:O, s:s}", "name", json_object_get(bundle, "name"), "yml",
 		json_object_get(bundle, "yml"), "task", builder.yml.task, "files", builder.files, "submission",
 		builder.yml.submission, "templates", builder.templates, "remarks", builder.remarks, "hash", hash);
-	rc = made ? try_plan(&builder, languages, made, err) : fail_memory(err);
+	rc = try_plan(&builder, languages, made, err);
 	if (rc) {
 		json_decref(made);
 		return rc;
@@ -272,25 +257,23 @@ task_load(
 static int
 check_language(const struct languages *languages, const json_t *bundle, const char *lang, struct kettle_error *err)
 {
-	const char *found = json_string_value(json_object_get(json_object_get(bundle, "task"), "lang"));
+	const char *found = member_string(json_object_get(bundle, "task"), "lang");
 	const struct language *wanted = lang ? language_find(languages, lang) : NULL;
 	if (!lang || (wanted && strcmp(wanted->name, found) == 0))
 		return 0;
 	if (!wanted)
 		return language_fail_unknown(languages, lang, err);
 	return kettle_fail(err, KETTLE_EINVAL, "%s/task.yml says `lang: %s`, but %s was asked for.",
-		json_string_value(json_object_get(bundle, "name")), found, wanted->name);
+		member_string(bundle, "name"), found, wanted->name);
 }
 
 /* What the folder told comes before what the check found: it is about what the author sees. */
-static int
-join_remarks(const json_t *raw, json_t *bundle, struct kettle_error *err)
+static void
+join_remarks(const json_t *raw, json_t *bundle)
 {
 	AUTO_JSON json_t *remarks = json_copy(json_object_get(raw, "remarks"));
-	if (!remarks || json_array_extend(remarks, json_object_get(bundle, "remarks")) ||
-		json_object_set(bundle, "remarks", remarks))
-		return fail_memory(err);
-	return 0;
+	json_array_extend(remarks, json_object_get(bundle, "remarks"));
+	json_object_set(bundle, "remarks", remarks);
 }
 
 int
@@ -298,11 +281,11 @@ task_complete(const struct languages *languages, const json_t *raw, json_t **ret
 {
 	AUTO_JSON json_t *bundle = NULL;
 	int rc = task_check_bundle(languages, raw, &bundle, err);
-	if (rc == 0)
-		rc = join_remarks(raw, bundle, err);
-	if (rc == 0)
-		*ret_bundle = STEAL(bundle);
-	return rc;
+	if (rc)
+		return rc;
+	join_remarks(raw, bundle);
+	*ret_bundle = STEAL(bundle);
+	return 0;
 }
 
 int

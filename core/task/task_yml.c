@@ -13,6 +13,7 @@
 #include "base/schema.h"
 #include "base/utf8.h"
 #include "base/yaml.h"
+#include "base/json_access.h"
 
 /* What the checks share. */
 struct check {
@@ -21,12 +22,6 @@ struct check {
 	struct task_yml *yml;
 	struct kettle_error *err;
 };
-
-static int
-fail_memory(struct kettle_error *err)
-{
-	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to read the task.");
-}
 
 int
 task_yml_fail_at(const struct task_yml *yml, const char *name, const char *pointer, struct kettle_error *err)
@@ -55,23 +50,24 @@ fail_yml_at(const struct check *check, const char *format, ...)
 /* ---- sources ---- */
 
 /* Appends one part of a path, or takes one away for "..". */
-static int
+static void
 add_yml_part(struct buf *path, unsigned *up, const char *part, size_t len)
 {
 	if (len == 0 || (len == 1 && part[0] == '.'))
-		return 0;
+		return;
 	if (!(len == 2 && part[0] == '.' && part[1] == '.')) {
-		int rc = path->len ? buf_adds(path, "/") : 0;
-		return rc ? rc : buf_add(path, part, len);
+		if (path->len)
+			buf_adds(path, "/");
+		buf_add(path, part, len);
+		return;
 	}
 	if (path->len == 0) {
 		++*up;
-		return 0;
+		return;
 	}
 	char *slash = strrchr(path->data, '/');
 	path->len = slash ? (size_t)(slash - path->data) : 0;
 	path->data[path->len] = '\0';
-	return 0;
 }
 
 int
@@ -86,8 +82,7 @@ task_yml_source(const char *source, unsigned *ret_up, char **ret_path, struct ke
 			err, KETTLE_EINVAL, "the source `%s` is absolute; it must be relative to the task's folder.", source);
 	for (const char *part = source; *part; part += *part == '/') {
 		size_t len = strcspn(part, "/");
-		if (add_yml_part(&path, &up, part, len))
-			return fail_memory(err);
+		add_yml_part(&path, &up, part, len);
 		part += len;
 	}
 	if (path.len == 0)
@@ -95,11 +90,8 @@ task_yml_source(const char *source, unsigned *ret_up, char **ret_path, struct ke
 	if (up > TASK_MAX_UP)
 		return kettle_fail(err, KETTLE_EINVAL,
 			"the source `%s` leaves the task's folder by %u levels; it may by at most %d.", source, up, TASK_MAX_UP);
-	AUTO_FREE char *text = buf_take(&path);
-	if (!text)
-		return fail_memory(err);
 	*ret_up = up;
-	*ret_path = STEAL(text);
+	*ret_path = buf_take(&path);
 	return 0;
 }
 
@@ -126,7 +118,7 @@ static int
 check_other_names(const struct check *check, const json_t *files, size_t index, const char *name)
 {
 	for (size_t i = 0; i < index; i++) {
-		const char *other = json_string_value(json_object_get(json_array_get(files, i), "name"));
+		const char *other = member_string(json_array_get(files, i), "name");
 		if (strcmp(other, name) == 0)
 			return kettle_fail(check->err, KETTLE_EINVAL,
 				"the name `%s` stands twice in `files`; every file needs a name of its own.", name);
@@ -141,8 +133,8 @@ static int
 check_yml_file(const struct check *check, const json_t *files, size_t index)
 {
 	const json_t *file = json_array_get(files, index);
-	const char *name = json_string_value(json_object_get(file, "name"));
-	const char *source = json_string_value(json_object_get(file, "source"));
+	const char *name = member_string(file, "name");
+	const char *source = member_string(file, "source");
 	int rc = path_check_inside(name, check->err);
 	if (rc == 0 && covers("out", name))
 		rc = kettle_fail(check->err, KETTLE_EINVAL,
@@ -213,7 +205,7 @@ check_world(const struct check *check, const char *list)
 static int
 check_worlds(const struct check *check)
 {
-	if (!json_is_true(json_object_get(check->yml->task, "multi_gpu")))
+	if (!member_true(check->yml->task, "multi_gpu"))
 		return 0;
 	int rc = check_world(check, "tests");
 	return rc ? rc : check_world(check, "benchmarks");
@@ -224,7 +216,7 @@ check_worlds(const struct check *check)
 static int
 find_yml_language(const struct check *check)
 {
-	const char *name = json_string_value(json_object_get(check->yml->task, "lang"));
+	const char *name = member_string(check->yml->task, "lang");
 	const struct language *language = language_find(check->languages, name);
 	if (!language) {
 		(void)language_fail_unknown(check->languages, name, check->err);
@@ -232,7 +224,8 @@ find_yml_language(const struct check *check)
 	}
 	check->yml->language = language;
 	/* Whatever alias the task uses, everything behind this point sees one name. */
-	return json_object_set_new(check->yml->task, "lang", json_string(language->name)) ? fail_memory(check->err) : 0;
+	json_object_set_new(check->yml->task, "lang", json_string(language->name));
+	return 0;
 }
 
 static int

@@ -22,7 +22,7 @@ struct task_yml {
 	const struct language *language;
 };
 
-/* Reads text. name stands before the line in messages: "vectoradd/task.yml". EINVAL, ETOOBIG, ENOMEM. [any] */
+/* Reads text. name stands before the line in messages: "vectoradd/task.yml". EINVAL, ETOOBIG. [any] */
 int task_yml_parse(const struct languages *languages, const char *name, const char *text, size_t size,
 	struct task_yml *ret_yml, struct kettle_error *err);
 void task_yml_free(struct task_yml *yml);
@@ -30,7 +30,7 @@ void task_yml_free(struct task_yml *yml);
 
 /*
  * Brings the path of a source into its one form: leading ../ counted in *ret_up, what is behind them without dots and
- * empty parts as a new string. EINVAL: absolute, empty, more than TASK_MAX_UP levels up; ENOMEM. The message has no
+ * empty parts as a new string. EINVAL: absolute, empty, more than TASK_MAX_UP levels up. The message has no
  * name and line in front. [any]
  */
 int task_yml_source(const char *source, unsigned *ret_up, char **ret_path, struct kettle_error *err);

@@ -32,10 +32,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	AUTO_JSON json_t *task = json_pack("{s:s, s:s, s:i, s:i, s:i, s:[], s:[{s:i}], s:[{s:i}]}", "lang", "none",
 		"ranking_by", "geom", "test_timeout", 1, "benchmark_timeout", 1, "ranked_timeout", 1, "files", "tests", "n", 1,
 		"benchmarks", "n", 1);
-	AUTO_JSON json_t *plan = make_plan(task), *verdict = NULL;
+	AUTO_JSON json_t *plan = make_plan(task);
 	const struct languages languages = {0};
-	if (verdict_make(&languages, task, plan, completion, &verdict, NULL))
-		abort();
+	AUTO_JSON json_t *verdict = verdict_make(&languages, task, plan, completion);
 	AUTO_FREE char *text = json_dumps(verdict, 0);
 	const char *state = json_string_value(json_object_get(verdict, "state"));
 	bool scored = json_is_real(json_object_get(verdict, "score"));

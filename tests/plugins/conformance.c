@@ -41,11 +41,9 @@ static int
 print_options(const char *file)
 {
 	struct kettle_error err = {0};
-	struct loader *loader = NULL;
+	struct loader *loader = loader_new(NULL, NULL);
 	const struct loaded_plugin *loaded = NULL;
-	int rc = loader_new(NULL, NULL, &loader, &err);
-	if (rc == 0)
-		rc = loader_open(loader, 0, NULL, file, &loaded, &err);
+	int rc = loader_open(loader, 0, NULL, file, &loaded, &err);
 	if (rc)
 		fprintf(stderr, "%s\n", err.message);
 	const struct option_table table = rc ? (struct option_table){0} : loader_options(&loaded->plugin);

@@ -336,7 +336,7 @@ test_option_tables(void **state)
 	const struct kettle_option twice[] = {options[0], options[0]};
 	assert_int_equal(option_table_check(&(struct option_table){twice, 2, sizeof(twice[0])}, &f->err), KETTLE_EINVAL);
 	AUTO_BUF struct buf help = {0};
-	assert_int_equal(option_table_help(&table, &help), 0);
+	option_table_help(&table, &help);
 	assert_non_null(strstr(help.data, "  colour (string: red, green, default red)\n      A colour.\n"));
 	assert_non_null(strstr(help.data, "count (integer, 1 to 9, default 3)"));
 	assert_non_null(strstr(help.data, "repo (string, required)"));

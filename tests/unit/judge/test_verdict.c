@@ -128,11 +128,8 @@ text_at(const json_t *value, const char *key)
 static void
 make(struct job *job)
 {
-	struct kettle_error err = {0};
 	json_decref(job->verdict);
-	job->verdict = NULL;
-	if (verdict_make(languages, job->task, job->plan, job->completion, &job->verdict, &err))
-		fail_msg("%s", err.message);
+	job->verdict = verdict_make(languages, job->task, job->plan, job->completion);
 	/* It has to survive a database and a network. */
 	AUTO_FREE char *text = json_dumps(job->verdict, 0);
 	assert_non_null(text);
