@@ -104,7 +104,7 @@ int kettle_compiled_probe(
 	void *self, const struct kettle_plan_request *request, json_t **ret_plan, struct kettle_error *err);
 /* `interpret`: a library that the machine lacks is its fault; all else the core reads as well. */
 int kettle_compiled_interpret(
-	void *self, const json_t *step, const json_t *outcome, json_t **ret_verdict, struct kettle_error *err);
+	void *self, const json_t *step, const json_t *outcome, json_t **ret_result, struct kettle_error *err);
 
 /* ---- commands ---- */
 

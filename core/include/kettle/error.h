@@ -34,7 +34,7 @@ enum kettle_errno {
 #undef X
 };
 
-/* A code and one complete sentence, in English, for the person who asked. Zero-initialise it. */
+/* A code and one complete sentence, in English, for the person who gets it. Zero-initialise it. */
 struct kettle_error {
 	int code;
 	unsigned retry_s; /* with KETTLE_ERATE: in how many seconds it may be tried again (an HTTP Retry-After); else 0 */
@@ -61,7 +61,7 @@ kettle_error_character(const char *text)
 /*
  * Sets *err (which may be NULL) and returns code, so that a function can end with
  * `return kettle_fail(err, KETTLE_EINVAL, "…", …)`. The message is UTF-8 whatever was put into it: no JSON could hold
- * anything else, and who asked would never get an answer. Bytes that are none (of a file's name, of a text cut by
+ * anything else, and the caller would never get an answer. Bytes that are none (of a file's name, of a text cut by
  * "%.64s") become "?", and a message that is too long is cut between characters. [any]
  */
 __attribute__((format(printf, 3, 4), unused)) static int

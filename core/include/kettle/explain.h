@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How languages explain outcomes: sentences, the verdicts that say them, and what every machine may lack. All of it is pure.
+ * How languages explain outcomes: sentences, the step results that say them, and what every machine may lack. All of it is pure.
  * [any] Link with `pkg-config --libs kettle-language`.
  */
 #ifndef KETTLE_EXPLAIN_H
@@ -34,9 +34,9 @@ void kettle_sentence_add(struct kettle_sentence *sentence, const char *format, .
 	__attribute__((format(printf, 2, 3)));
 /* Appends a line that a tool or a program wrote, cut where a character ends. */
 void kettle_sentence_quote(struct kettle_sentence *sentence, const char *line, size_t len);
-/* The verdict "not passed" that says it: state, blame and retry as `interpret` of kettle/language.h has them. EINVAL. */
-int kettle_sentence_verdict(const struct kettle_sentence *sentence, const char *state, const char *blame, bool retry,
-	json_t **ret_verdict, struct kettle_error *err);
+/* The step result "not passed" that says it: state, blame and retry as `interpret` of kettle/language.h has them. EINVAL. */
+int kettle_sentence_result(const struct kettle_sentence *sentence, const char *state, const char *blame, bool retry,
+	json_t **ret_result, struct kettle_error *err);
 
 /* What the harness reported of cases that failed, a line each. New string; NULL: no memory. */
 char *kettle_explain_reported(const json_t *outcome);
@@ -47,13 +47,13 @@ int kettle_explain_nothing(struct kettle_error *err);
  * fault, and the sentence says how to get it. product: "CUDA", of the toolkit whose parts the outcome tells; NULL: none.
  */
 /* A header that the compiler did not find, where it belongs to a part that the toolkit lacks. */
-int kettle_explain_header(const char *product, const json_t *outcome, json_t **ret_verdict, struct kettle_error *err);
+int kettle_explain_header(const char *product, const json_t *outcome, json_t **ret_result, struct kettle_error *err);
 /* A library that the linker did not find, or the loader when the program started. */
 int kettle_explain_library(
-	const char *product, const json_t *step, const json_t *outcome, json_t **ret_verdict, struct kettle_error *err);
+	const char *product, const json_t *step, const json_t *outcome, json_t **ret_result, struct kettle_error *err);
 /* The compiler that is a library (api: "nvrtc"), which the program that opens it did not find. */
 int kettle_explain_rtc(
-	const char *product, const char *api, const json_t *outcome, json_t **ret_verdict, struct kettle_error *err);
+	const char *product, const char *api, const json_t *outcome, json_t **ret_result, struct kettle_error *err);
 
 #ifdef __cplusplus
 }

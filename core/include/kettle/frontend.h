@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A frontend: who asks. It reaches the core through host->call and host->subscribe alone. */
+/* A frontend: how people and programs use the engine. It reaches the core through host->call and host->subscribe alone. */
 #ifndef KETTLE_FRONTEND_H
 #define KETTLE_FRONTEND_H
 
@@ -15,7 +15,7 @@ struct kettle_frontend {
 	uint32_t size;
 	/*
 	 * A stored event, in order, over restarts (the core keeps a cursor for each frontend); only while `kettle serve` runs.
-	 * After a crash the last page may come again: whoever must not act twice keeps the event's `seq` with its own state.
+	 * After a crash the last page may come again: a frontend that must not act twice keeps the event's `seq` with its own state.
 	 * NULL: not interested.
 	 */
 	void (*event)(void *self, const json_t *event);

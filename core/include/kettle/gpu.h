@@ -79,7 +79,7 @@ void kettle_gpu_finish_run(const struct kettle_compiled_builder *builder, json_t
 
 /* `interpret`, `tools` and `single_file` of kettle/language.h. */
 int kettle_gpu_interpret(
-	void *self, const json_t *step, const json_t *outcome, json_t **ret_verdict, struct kettle_error *err);
+	void *self, const json_t *step, const json_t *outcome, json_t **ret_result, struct kettle_error *err);
 json_t *kettle_gpu_tools(void *self);
 int kettle_gpu_single_file(
 	void *self, const char *name, const char *text, size_t size, json_t **ret_task, struct kettle_error *err);

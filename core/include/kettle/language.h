@@ -28,8 +28,8 @@ struct kettle_plan_request {
 		files; /* object: name in the job's folder → contents ({"text"}, {"base64"} or {"blob"}), submission included */
 	const char *submission; /* the name under which files holds the submission */
 	const char *mode;       /* "test", "benchmark", "profile", "ranked" */
-	const json_t *
-		device; /* the unit's section of the configuration with "name", and, where its machine could be asked, "facts": its
+	const json_t
+		*device; /* the unit's section of the configuration with "name", and, where its machine is known, "facts": its
 							   "gpu" as in device.list: "compute" or "gfx", "name", "memory" */
 	const json_t *runs; /* array of prepared run steps */
 };
@@ -76,13 +76,13 @@ struct kettle_language {
 	 * protocol).
 	 */
 	int (*interpret)(
-		void *self, const json_t *step, const json_t *outcome, json_t **ret_verdict, struct kettle_error *err);
+		void *self, const json_t *step, const json_t *outcome, json_t **ret_result, struct kettle_error *err);
 
 	/*
 	 * A single reference file becomes a task. name is the file's own. Returns {"task": what task.yml would hold, "files":
 	 * {name in the job's folder → {"text"} or {"base64"}: all that the task's `files` name but the submission, the
 	 * harness too, which the plugin therefore carries inside}, "templates": {language → {"file_name", "text"}}, where
-	 * there are any}; all of it is checked as if somebody had written it. KETTLE_EINVAL: a sentence says what the
+	 * there are any}; all of it is checked like a task that a person wrote. KETTLE_EINVAL: a sentence says what the
 	 * reference lacks. NULL: the language has no such form.
 	 */
 	int (*single_file)(

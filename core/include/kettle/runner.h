@@ -42,7 +42,7 @@ struct kettle_runner {
 	 * KETTLE_ENOENT: there is nothing to find; the core runs it again as the next attempt. NULL: always so.
 	 */
 	int (*recover)(void *self, const struct kettle_job *job, const char *handle, struct kettle_error *err);
-	/* What the unit's machine is: greeting of its kettle-exec (versions, protections, tools), asked for once. done
+	/* What the unit's machine is: greeting of its kettle-exec (versions, protections, tools), requested once. done
 	 * once. A section with `brief` (true) asks for all that is known without waiting for the versions of tools. */
 	int (*describe)(void *self, const json_t *unit,
 		void (*done)(void *arg, const struct kettle_error *err, json_t *facts), void *arg, struct kettle_error *err);

@@ -477,8 +477,8 @@ kettle_compiled_destroy(void *self)
 
 int
 kettle_compiled_interpret(
-	void *self, const json_t *step, const json_t *outcome, json_t **ret_verdict, struct kettle_error *err)
+	void *self, const json_t *step, const json_t *outcome, json_t **ret_result, struct kettle_error *err)
 {
 	(void)self;
-	return kettle_explain_library(NULL, step, outcome, ret_verdict, err);
+	return kettle_explain_library(NULL, step, outcome, ret_result, err);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How languages explain outcomes: sentences, their verdicts, headers and libraries that a machine lacks. */
+/* How languages explain outcomes: sentences, their step results, headers and libraries that a machine lacks. */
 #include <config.h>
 
 #include <kettle/explain.h>
@@ -45,14 +45,14 @@ kettle_sentence_quote(struct kettle_sentence *sentence, const char *line, size_t
 }
 
 int
-kettle_sentence_verdict(const struct kettle_sentence *sentence, const char *state, const char *blame, bool retry,
-	json_t **ret_verdict, struct kettle_error *err)
+kettle_sentence_result(const struct kettle_sentence *sentence, const char *state, const char *blame, bool retry,
+	json_t **ret_result, struct kettle_error *err)
 {
-	json_t *verdict = json_pack("{s:b, s:s, s:s, s:s, s:b}", "passed", 0, "state", state, "message", sentence->text,
+	json_t *result = json_pack("{s:b, s:s, s:s, s:s, s:b}", "passed", 0, "state", state, "message", sentence->text,
 		"blame", blame, "retry", retry);
-	if (!verdict)
+	if (!result)
 		return kettle_fail(err, KETTLE_EINVAL, "The output of the step cannot be repeated in a sentence.");
-	*ret_verdict = verdict;
+	*ret_result = result;
 	return 0;
 }
 
@@ -98,17 +98,17 @@ part_of(const json_t *outcome, const char *key, const char *name)
 
 /* "The board's machine lacks cuBLAS: its CUDA toolkit in /opt/cuda has no `cublas_v2.h`. To get it: …" */
 static int
-explain_part(const char *product, const json_t *outcome, const json_t *part, const char *what, json_t **ret_verdict,
+explain_part(const char *product, const json_t *outcome, const json_t *part, const char *what, json_t **ret_result,
 	struct kettle_error *err)
 {
 	struct kettle_sentence sentence = {0};
 	kettle_sentence_add(&sentence, "The board's machine lacks %s: its %s toolkit in %s has no `%.100s`. To get it: %s.",
 		kettle_json_text(part, "name"), product, kettle_json_text(json_object_get(outcome, "toolkit"), "home"), what,
 		kettle_json_text(part, "how"));
-	return kettle_sentence_verdict(&sentence, "error", "machine", false, ret_verdict, err);
+	return kettle_sentence_result(&sentence, "error", "machine", false, ret_result, err);
 }
 
-/* What stands between a beginning and an end on the same line, into name; false: there is no such thing. */
+/* What is between a beginning and an end on the same line, into name; false: there is no such thing. */
 static bool
 between(const char *text, const char *begin, const char *end, char *name, size_t size)
 {
@@ -127,7 +127,7 @@ between(const char *text, const char *begin, const char *end, char *name, size_t
 
 /* A header that a compiler did not find, where it belongs to a part that the toolkit lacks: no file of the board's. */
 int
-kettle_explain_header(const char *product, const json_t *outcome, json_t **ret_verdict, struct kettle_error *err)
+kettle_explain_header(const char *product, const json_t *outcome, json_t **ret_result, struct kettle_error *err)
 {
 	static const struct {
 		const char *begin, *end;
@@ -140,40 +140,40 @@ kettle_explain_header(const char *product, const json_t *outcome, json_t **ret_v
 		if (between(text, ways[i].begin, ways[i].end, name, sizeof(name)))
 			part = part_of(outcome, "headers", name);
 		if (part && json_is_false(json_object_get(part, "present")))
-			return explain_part(product, outcome, part, name, ret_verdict, err);
+			return explain_part(product, outcome, part, name, ret_result, err);
 	}
 	return kettle_explain_nothing(err);
 }
 
 int
 kettle_explain_rtc(
-	const char *product, const char *api, const json_t *outcome, json_t **ret_verdict, struct kettle_error *err)
+	const char *product, const char *api, const json_t *outcome, json_t **ret_result, struct kettle_error *err)
 {
 	const json_t *part = part_of(outcome, "libraries", api);
 	if (!part || !strstr(kettle_json_text(json_object_get(outcome, "stderr"), "text"), "rtc: the toolkit has no"))
 		return kettle_explain_nothing(err);
-	return explain_part(product, outcome, part, api, ret_verdict, err);
+	return explain_part(product, outcome, part, api, ret_result, err);
 }
 
 /* A library by its name, where the linker or the loader did not find it. */
 static int
-explain_library(const char *product, const json_t *outcome, const char *name, const char *where, json_t **ret_verdict,
+explain_library(const char *product, const json_t *outcome, const char *name, const char *where, json_t **ret_result,
 	struct kettle_error *err)
 {
 	struct kettle_sentence sentence = {0};
 	const char *bare = strncmp(name, "lib", 3) == 0 ? name + 3 : name;
 	const json_t *part = part_of(outcome, "libraries", bare);
 	if (part && json_is_false(json_object_get(part, "present")))
-		return explain_part(product, outcome, part, name, ret_verdict, err);
+		return explain_part(product, outcome, part, name, ret_result, err);
 	kettle_sentence_add(&sentence, "The board's machine lacks the library `%s`%s: install %s package%s.", name, where,
 		where[0] ? "its" : "its development",
 		product ? ", or name the folder where it lies in the device's `library_dirs`" : "");
-	return kettle_sentence_verdict(&sentence, "error", "machine", false, ret_verdict, err);
+	return kettle_sentence_result(&sentence, "error", "machine", false, ret_result, err);
 }
 
 int
 kettle_explain_library(
-	const char *product, const json_t *step, const json_t *outcome, json_t **ret_verdict, struct kettle_error *err)
+	const char *product, const json_t *step, const json_t *outcome, json_t **ret_result, struct kettle_error *err)
 {
 	const char *text = kettle_json_text(json_object_get(outcome, "stderr"), "text"), *found;
 	char name[200];
@@ -184,7 +184,7 @@ kettle_explain_library(
 			!between(
 				text, "error while loading shared libraries: ", ": cannot open shared object file", name, sizeof(name)))
 			return kettle_explain_nothing(err);
-		return explain_library(product, outcome, name, " where programs run", ret_verdict, err);
+		return explain_library(product, outcome, name, " where programs run", ret_result, err);
 	}
 	found = strstr(text, "ld: cannot find -l");
 	found = found ? found : strstr(text, "unable to find library -l");
@@ -192,5 +192,5 @@ kettle_explain_library(
 		return kettle_explain_nothing(err);
 	found += strcspn(found, "-") + strlen("-l");
 	(void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(found, ": \r\n"), found);
-	return explain_library(product, outcome, name, "", ret_verdict, err);
+	return explain_library(product, outcome, name, "", ret_result, err);
 }

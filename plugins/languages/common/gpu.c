@@ -248,7 +248,7 @@ told_target(const struct kettle_gpu_vendor *vendor, const json_t *step, char ret
 
 /* The device's architecture and the machine's toolkit do not fit: nothing that a participant could mend. */
 static int
-explain_target(const struct kettle_gpu_vendor *vendor, const json_t *step, const json_t *outcome, json_t **ret_verdict,
+explain_target(const struct kettle_gpu_vendor *vendor, const json_t *step, const json_t *outcome, json_t **ret_result,
 	struct kettle_error *err)
 {
 	struct kettle_sentence sentence = {0};
@@ -267,41 +267,41 @@ explain_target(const struct kettle_gpu_vendor *vendor, const json_t *step, const
 	else if (since->target && strtod(version, NULL) < strtod(since->first, NULL))
 		kettle_sentence_add(&sentence, "; the first that does is %s %s", vendor->product, since->first);
 	kettle_sentence_add(&sentence, ".");
-	return kettle_sentence_verdict(&sentence, "error", "machine", false, ret_verdict, err);
+	return kettle_sentence_result(&sentence, "error", "machine", false, ret_result, err);
 }
 
 static int
-explain_build(const struct kettle_gpu_vendor *vendor, const json_t *step, const json_t *outcome, json_t **ret_verdict,
+explain_build(const struct kettle_gpu_vendor *vendor, const json_t *step, const json_t *outcome, json_t **ret_result,
 	struct kettle_error *err)
 {
 	const char *text = kettle_json_text(json_object_get(outcome, "stderr"), "text"), *found;
 	struct kettle_sentence sentence = {0};
 	if (find_any(text, vendor->unknown_target))
-		return explain_target(vendor, step, outcome, ret_verdict, err);
-	if (kettle_explain_header(vendor->product, outcome, ret_verdict, err) == 0 ||
-		kettle_explain_rtc(vendor->product, vendor->rtc.api, outcome, ret_verdict, err) == 0)
+		return explain_target(vendor, step, outcome, ret_result, err);
+	if (kettle_explain_header(vendor->product, outcome, ret_result, err) == 0 ||
+		kettle_explain_rtc(vendor->product, vendor->rtc.api, outcome, ret_result, err) == 0)
 		return 0;
 	if ((found = find_any(text, vendor->bad_machine))) {
 		kettle_sentence_add(&sentence, "The board's machine cannot compile: ");
 		say_line(&sentence, text, found);
-		return kettle_sentence_verdict(&sentence, "error", "machine", false, ret_verdict, err);
+		return kettle_sentence_result(&sentence, "error", "machine", false, ret_result, err);
 	}
 	if ((found = find_any(text, vendor->bad_option))) {
 		kettle_sentence_add(&sentence, "The compiler does not take what task and configuration tell it: ");
 		say_line(&sentence, text, found);
-		return kettle_sentence_verdict(&sentence, "error", "task", false, ret_verdict, err);
+		return kettle_sentence_result(&sentence, "error", "task", false, ret_result, err);
 	}
-	return kettle_explain_library(vendor->product, step, outcome, ret_verdict, err);
+	return kettle_explain_library(vendor->product, step, outcome, ret_result, err);
 }
 
 static int
 explain_missing(
-	const struct kettle_gpu_vendor *vendor, const json_t *outcome, json_t **ret_verdict, struct kettle_error *err)
+	const struct kettle_gpu_vendor *vendor, const json_t *outcome, json_t **ret_result, struct kettle_error *err)
 {
 	struct kettle_sentence sentence = {0};
 	const char *why = kettle_json_text(outcome, "error");
 	kettle_sentence_add(&sentence, "The board's machine lacks %s. %s", vendor->toolkit, why);
-	return kettle_sentence_verdict(&sentence, "error", "machine", false, ret_verdict, err);
+	return kettle_sentence_result(&sentence, "error", "machine", false, ret_result, err);
 }
 
 /* ---- runs ---- */
@@ -324,7 +324,7 @@ all_words(const json_t *outcome)
  */
 static int
 explain_words(const struct kettle_gpu_vendor *vendor, const json_t *step, const json_t *outcome, const char *text,
-	json_t **ret_verdict, struct kettle_error *err)
+	json_t **ret_result, struct kettle_error *err)
 {
 	struct kettle_sentence sentence = {0};
 	const char *device = kettle_json_text(json_object_get(step, "env"), DEVICE_VARIABLE), *found;
@@ -333,7 +333,7 @@ explain_words(const struct kettle_gpu_vendor *vendor, const json_t *step, const 
 		kettle_sentence_add(&sentence, "The task needs %s, and %s has none that works: ", vendor->device,
 			device[0] ? device : "this device");
 		say_line(&sentence, text, found);
-		return kettle_sentence_verdict(&sentence, "error", "machine", true, ret_verdict, err);
+		return kettle_sentence_result(&sentence, "error", "machine", true, ret_result, err);
 	}
 	if (said && (found = find_any(text, vendor->wrong_target))) {
 		kettle_sentence_add(&sentence,
@@ -341,41 +341,41 @@ explain_words(const struct kettle_gpu_vendor *vendor, const json_t *step, const 
 			"wrong: ",
 			device[0] ? device : "this device", vendor->key);
 		say_line(&sentence, text, found);
-		return kettle_sentence_verdict(&sentence, "error", "machine", false, ret_verdict, err);
+		return kettle_sentence_result(&sentence, "error", "machine", false, ret_result, err);
 	}
 	if (said && (found = find_any(text, vendor->fault))) {
 		kettle_sentence_add(
 			&sentence, "The %s run failed on the GPU: ", kettle_json_text(json_object_get(step, "run"), "mode"));
 		say_line(&sentence, text, found);
-		return kettle_sentence_verdict(&sentence, "failed", "participant", false, ret_verdict, err);
+		return kettle_sentence_result(&sentence, "failed", "participant", false, ret_result, err);
 	}
 	return kettle_explain_nothing(err);
 }
 
 static int
-explain_run(const struct kettle_gpu_vendor *vendor, const json_t *step, const json_t *outcome, json_t **ret_verdict,
+explain_run(const struct kettle_gpu_vendor *vendor, const json_t *step, const json_t *outcome, json_t **ret_result,
 	struct kettle_error *err)
 {
 	char *text = all_words(outcome);
-	int rc = text ? explain_words(vendor, step, outcome, text, ret_verdict, err) : kettle_explain_nothing(err);
+	int rc = text ? explain_words(vendor, step, outcome, text, ret_result, err) : kettle_explain_nothing(err);
 	free(text);
-	return rc == KETTLE_ENOENT ? kettle_explain_library(vendor->product, step, outcome, ret_verdict, err) : rc;
+	return rc == KETTLE_ENOENT ? kettle_explain_library(vendor->product, step, outcome, ret_result, err) : rc;
 }
 
 int
 kettle_gpu_interpret(
-	void *self, const json_t *step, const json_t *outcome, json_t **ret_verdict, struct kettle_error *err)
+	void *self, const json_t *step, const json_t *outcome, json_t **ret_result, struct kettle_error *err)
 {
 	const struct kettle_compiled *language = self;
 	const struct kettle_gpu_vendor *vendor = (const struct kettle_gpu_vendor *)language->rules;
 	if (kettle_json_is(outcome, "state", "error") &&
 		kettle_json_is(outcome, "missing", kettle_json_text(language->options, vendor->compiler)))
-		return explain_missing(vendor, outcome, ret_verdict, err);
+		return explain_missing(vendor, outcome, ret_result, err);
 	if (!kettle_json_is(outcome, "state", "failed"))
 		return kettle_explain_nothing(err);
 	if (kettle_json_is(step, "kind", "run"))
-		return explain_run(vendor, step, outcome, ret_verdict, err);
-	return explain_build(vendor, step, outcome, ret_verdict, err);
+		return explain_run(vendor, step, outcome, ret_result, err);
+	return explain_build(vendor, step, outcome, ret_result, err);
 }
 
 json_t *

@@ -15,7 +15,7 @@
 #define MAX_FRAMES 3    /* of the submission, the innermost ones */
 #define MAX_PACKAGES 30 /* that a sentence lists */
 
-/* A piece of text that belongs to somebody else. */
+/* A piece of a text that it does not own. */
 struct span {
 	const char *start;
 	size_t len;
@@ -178,16 +178,16 @@ say_packages(struct kettle_sentence *sentence, const json_t *packages)
  * better, and if it was the submission, another attempt will not either.
  */
 static int
-explain_module(const json_t *outcome, struct span module, const struct trace *trace, json_t **ret_verdict,
-	struct kettle_error *err)
+explain_module(
+	const json_t *outcome, struct span module, const struct trace *trace, json_t **ret_result, struct kettle_error *err)
 {
 	struct kettle_sentence sentence = {0};
 	bool task = trace->error.len && !trace->inner;
 	kettle_sentence_add(&sentence, "The board's machine lacks `%.*s`", (int)module.len, module.start);
 	say_packages(&sentence, json_object_get(outcome, "packages"));
 	kettle_sentence_add(&sentence, ".");
-	return kettle_sentence_verdict(
-		&sentence, task ? "error" : "failed", task ? "machine" : "participant", false, ret_verdict, err);
+	return kettle_sentence_result(
+		&sentence, task ? "error" : "failed", task ? "machine" : "participant", false, ret_result, err);
 }
 
 static bool
@@ -203,20 +203,20 @@ lacks_device(const char *text)
 }
 
 static int
-explain_device(const json_t *step, const struct trace *trace, json_t **ret_verdict, struct kettle_error *err)
+explain_device(const json_t *step, const struct trace *trace, json_t **ret_result, struct kettle_error *err)
 {
 	struct kettle_sentence sentence = {0};
 	const char *device = kettle_json_text(json_object_get(step, "env"), EXPLAIN_DEVICE);
 	bool own = trace->inner || (trace->submission && !trace->error.len);
 	kettle_sentence_add(&sentence, "%s needs a CUDA device; %s has none.", own ? "The submission" : "This task",
 		device[0] ? device : "this device");
-	return kettle_sentence_verdict(
-		&sentence, own ? "failed" : "error", own ? "participant" : "task", false, ret_verdict, err);
+	return kettle_sentence_result(
+		&sentence, own ? "failed" : "error", own ? "participant" : "task", false, ret_result, err);
 }
 
 /* An interpreter that starts nothing, is too old or belongs to another machine; its first line says which. */
 static int
-explain_interpreter(const json_t *step, const char *text, json_t **ret_verdict, struct kettle_error *err)
+explain_interpreter(const json_t *step, const char *text, json_t **ret_result, struct kettle_error *err)
 {
 	struct kettle_sentence sentence = {0};
 	const char *python = json_string_value(json_array_get(json_object_get(step, "argv"), 0));
@@ -227,7 +227,7 @@ explain_interpreter(const json_t *step, const char *text, json_t **ret_verdict, 
 		kettle_sentence_quote(&sentence, line.start, line.len);
 	else
 		kettle_sentence_add(&sentence, "it says nothing and fails.");
-	return kettle_sentence_verdict(&sentence, "error", "machine", false, ret_verdict, err);
+	return kettle_sentence_result(&sentence, "error", "machine", false, ret_result, err);
 }
 
 /* ---- what went wrong in the submission ---- */
@@ -249,13 +249,13 @@ say_frames(struct kettle_sentence *sentence, const struct trace *trace, const ch
 }
 
 static int
-explain_exception(const json_t *step, const struct trace *trace, json_t **ret_verdict, struct kettle_error *err)
+explain_exception(const json_t *step, const struct trace *trace, json_t **ret_result, struct kettle_error *err)
 {
 	struct kettle_sentence sentence = {0};
 	kettle_sentence_add(&sentence, "The %s run failed: ", kettle_json_text(json_object_get(step, "run"), "mode"));
 	kettle_sentence_quote(&sentence, trace->error.start, trace->error.len);
 	say_frames(&sentence, trace, kettle_json_text(json_object_get(step, "env"), EXPLAIN_SUBMISSION));
-	return kettle_sentence_verdict(&sentence, "failed", "participant", false, ret_verdict, err);
+	return kettle_sentence_result(&sentence, "failed", "participant", false, ret_result, err);
 }
 
 /* What faulthandler wrote of a crash in native code: the signal, and the submission's frames, the innermost first. */
@@ -282,8 +282,8 @@ find_crash(const char *text, const char *submission, struct trace *ret_trace)
 
 /* A pool waits for ever for a worker that crashed, so the time limit may be all that is seen of it. */
 static int
-explain_crash(const json_t *step, const json_t *outcome, const struct trace *crash, json_t **ret_verdict,
-	struct kettle_error *err)
+explain_crash(
+	const json_t *step, const json_t *outcome, const struct trace *crash, json_t **ret_result, struct kettle_error *err)
 {
 	struct kettle_sentence sentence = {0};
 	bool waited = kettle_json_is(outcome, "state", "limit");
@@ -292,7 +292,7 @@ explain_crash(const json_t *step, const json_t *outcome, const struct trace *cra
 	kettle_sentence_quote(&sentence, crash->error.start, crash->error.len);
 	say_frames(&sentence, crash, kettle_json_text(json_object_get(step, "env"), EXPLAIN_SUBMISSION));
 	kettle_sentence_add(&sentence, waited ? " The run waited for it until its time was over." : "");
-	return kettle_sentence_verdict(&sentence, waited ? "timed_out" : "failed", "participant", false, ret_verdict, err);
+	return kettle_sentence_result(&sentence, waited ? "timed_out" : "failed", "participant", false, ret_result, err);
 }
 
 /*
@@ -317,7 +317,7 @@ find_header(struct span line, struct span *ret_header)
 
 /* The first line in which a compiler or linker speaks of an error. */
 static int
-explain_compilation(const char *text, json_t **ret_verdict, struct kettle_error *err)
+explain_compilation(const char *text, json_t **ret_result, struct kettle_error *err)
 {
 	static const char *const words[] = {
 		": error: ", ": fatal error: ", ": undefined reference to ", "ld: cannot find ", ": error : ", "error: "};
@@ -333,12 +333,12 @@ explain_compilation(const char *text, json_t **ret_verdict, struct kettle_error 
 			kettle_sentence_add(&sentence,
 				"The board's machine lacks the header `%.*s`, so no extension can be compiled there.", (int)header.len,
 				header.start);
-			return kettle_sentence_verdict(&sentence, "error", "machine", false, ret_verdict, err);
+			return kettle_sentence_result(&sentence, "error", "machine", false, ret_result, err);
 		}
 		kettle_sentence_add(&sentence, "The submission's extension does not compile: ");
 		struct span line = line_at(found);
 		kettle_sentence_quote(&sentence, line.start, line.len);
-		return kettle_sentence_verdict(&sentence, "failed", "participant", false, ret_verdict, err);
+		return kettle_sentence_result(&sentence, "failed", "participant", false, ret_result, err);
 	}
 	return kettle_explain_nothing(err);
 }
@@ -347,7 +347,7 @@ explain_compilation(const char *text, json_t **ret_verdict, struct kettle_error 
 
 /* A run that ended by an exception, or whose harness reported failures. */
 static int
-explain_failure(const json_t *step, const json_t *outcome, const char *text, const char *reported, json_t **ret_verdict,
+explain_failure(const json_t *step, const json_t *outcome, const char *text, const char *reported, json_t **ret_result,
 	struct kettle_error *err)
 {
 	const char *submission = kettle_json_text(json_object_get(step, "env"), EXPLAIN_SUBMISSION);
@@ -358,14 +358,14 @@ explain_failure(const json_t *step, const json_t *outcome, const char *text, con
 		module = missing_module(reported);
 	int rc;
 	if (module.len)
-		rc = explain_module(outcome, module, &trace, ret_verdict, err);
+		rc = explain_module(outcome, module, &trace, ret_result, err);
 	else if (lacks_device(error ? error : "") || lacks_device(reported))
-		rc = explain_device(step, &trace, ret_verdict, err);
+		rc = explain_device(step, &trace, ret_result, err);
 	else if (find_crash(text, submission, &crash))
-		rc = explain_crash(step, outcome, &crash, ret_verdict, err);
+		rc = explain_crash(step, outcome, &crash, ret_result, err);
 	else if (trace.submission && json_integer_value(json_object_get(outcome, "exit")) == 1 &&
 			 !json_object_get(json_object_get(outcome, "result"), "check"))
-		rc = explain_exception(step, &trace, ret_verdict, err);
+		rc = explain_exception(step, &trace, ret_result, err);
 	else
 		rc = kettle_explain_nothing(err);
 	free(error);
@@ -373,23 +373,23 @@ explain_failure(const json_t *step, const json_t *outcome, const char *text, con
 }
 
 int
-explain_outcome(const json_t *step, const json_t *outcome, json_t **ret_verdict, struct kettle_error *err)
+explain_outcome(const json_t *step, const json_t *outcome, json_t **ret_result, struct kettle_error *err)
 {
 	const char *text = kettle_json_text(json_object_get(outcome, "stderr"), "text");
 	struct trace crash;
 	if (kettle_json_is(step, "id", EXPLAIN_BYTECODE) && kettle_json_is(outcome, "state", "failed"))
-		return explain_interpreter(step, text, ret_verdict, err);
+		return explain_interpreter(step, text, ret_result, err);
 	if (kettle_json_is(step, "kind", "prepare") && kettle_json_is(outcome, "state", "failed"))
-		return explain_compilation(text, ret_verdict, err);
+		return explain_compilation(text, ret_result, err);
 	if (kettle_json_is(step, "kind", "run") && kettle_json_is(outcome, "limit", "wall") &&
 		find_crash(text, kettle_json_text(json_object_get(step, "env"), EXPLAIN_SUBMISSION), &crash))
-		return explain_crash(step, outcome, &crash, ret_verdict, err);
+		return explain_crash(step, outcome, &crash, ret_result, err);
 	char *reported = kettle_json_is(step, "kind", "run") && kettle_json_is(outcome, "state", "failed")
 						 ? kettle_explain_reported(outcome)
 						 : NULL;
 	if (!reported)
 		return kettle_explain_nothing(err);
-	int rc = explain_failure(step, outcome, text, reported, ret_verdict, err);
+	int rc = explain_failure(step, outcome, text, reported, ret_result, err);
 	free(reported);
 	return rc;
 }

@@ -16,6 +16,6 @@
 /*
  * As `interpret` of kettle/language.h. KETTLE_ENOENT: there is nothing to add to the core's own reading. Pure. [any]
  */
-int explain_outcome(const json_t *step, const json_t *outcome, json_t **ret_verdict, struct kettle_error *err);
+int explain_outcome(const json_t *step, const json_t *outcome, json_t **ret_result, struct kettle_error *err);
 
 #endif

@@ -470,10 +470,10 @@ py_plan(void *self, const struct kettle_plan_request *request, json_t **ret_plan
 }
 
 static int
-py_interpret(void *self, const json_t *step, const json_t *outcome, json_t **ret_verdict, struct kettle_error *err)
+py_interpret(void *self, const json_t *step, const json_t *outcome, json_t **ret_result, struct kettle_error *err)
 {
 	(void)self;
-	return explain_outcome(step, outcome, ret_verdict, err);
+	return explain_outcome(step, outcome, ret_result, err);
 }
 
 static json_t *

@@ -133,7 +133,7 @@ find(const struct local *local, const char *ref)
 	return NULL;
 }
 
-/* Those that want tools wait for the greeting that has them; with an error nobody waits any more. */
+/* Those that want tools wait for the greeting that has them; with an error none waits any more. */
 static void
 answer_inquiries(struct local *local, const struct kettle_error *err)
 {
