@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "base/xalloc.h"
-#include "exec/serve/doctor.h"
 #include "exec/serve/serve.h"
 
 /* Options: long name, argument for people or NULL, letter, help. */
@@ -69,7 +68,7 @@ static int
 usage(const char *sentence)
 {
 	(void)fprintf(stderr, "kettle-exec: %s\nTry `kettle-exec --help`.\n", sentence);
-	return SERVE_USAGE;
+	return EXEC_USAGE;
 }
 
 int
@@ -107,10 +106,10 @@ main(int argc, char **argv)
 			break;
 		case 'v':
 			(void)printf("kettle-exec %s\n", PACKAGE_VERSION);
-			return SERVE_PASSED;
+			return EXEC_PASSED;
 		case 'h':
 			print_help(stdout);
-			return SERVE_PASSED;
+			return EXEC_PASSED;
 		default:
 			return usage("The options are not understood.");
 		}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Fuzzes the check of plans: any JSON is accepted, or refused with a sentence that JSON can hold. */
+/* Fuzzes the reading of plans: any JSON is accepted, or refused with a sentence that JSON can hold. */
 #include <config.h>
 
 #include <stdint.h>
@@ -22,7 +22,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	AUTO_JSON json_t *plan = json_loadb((const char *)data, size, JSON_REJECT_DUPLICATES, NULL);
 	if (!plan)
 		return 0;
-	int rc = plan_check(schema, plan, &err);
+	struct plan read;
+	int rc = plan_read(schema, plan, &read, &err);
+	plan_free(&read);
 	if (rc != 0 && (!err.message[0] || !utf8_valid(err.message, strlen(err.message))))
 		abort();
 	return 0;

@@ -15,14 +15,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void
 read_in_parts(struct result *result, const uint8_t *data, size_t size, size_t part)
 {
-	AUTO_JSON json_t *unique = json_pack("[s, s]", "check", "test[.][0-9]+");
-	if (result_open(result, LIMIT, unique, NULL) != 0)
-		abort();
+	AUTO_STRINGS struct strings unique = {0};
+	strings_add(&unique, "check");
+	strings_add(&unique, "test[.][0-9]+");
+	result_open(result, LIMIT, &unique, NULL, NULL);
 	for (size_t at = 0; at < size; at += part)
-		if (result_add(result, (const char *)data + at, at + part < size ? part : size - at) != 0)
-			abort();
-	if (result_end(result) != 0)
-		abort();
+		result_add(result, (const char *)data + at, at + part < size ? part : size - at);
+	result_end(result);
 }
 
 int

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who may build now: at most so many at once, and nothing twice at the same time. */
+/* Which steps may build now: at most so many at once, and nothing twice at the same time. */
 #ifndef KETTLE_EXEC_BUILDS_H
 #define KETTLE_EXEC_BUILDS_H
 
@@ -14,7 +14,7 @@ struct build_slots {
 	struct build_inflight *flights;
 };
 
-/* A wish for a slot; zero-initialise, stays where it is. */
+/* One request for a slot; zero-initialise, stays where it is. */
 struct build_waiter {
 	bool waits, held;
 	void (*granted)(void *arg);
@@ -34,7 +34,7 @@ struct build_inflight {
 	void *arg;
 	struct build_inflight *next;
 };
-/* True: nobody builds this key, it is ours; false: granted comes when those before have ended. */
+/* True: no other builds this key, it is ours; false: granted comes when those before have ended. */
 bool build_slots_begin(
 	struct build_slots *builds, struct build_inflight *flight, const char *key, void (*granted)(void *arg), void *arg);
 /* Ends it, or stops waiting. */

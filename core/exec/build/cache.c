@@ -13,10 +13,10 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "exec/util/sha256.h"
 #include "base/file.h"
-#include "exec/util/collect_outputs.h"
+#include "base/json_access.h"
 #include "base/text.h"
+#include "base/xalloc.h"
 
 #define CACHE_VERSION 1
 #define KEY_LENGTH (DIGEST_HEX_SIZE - 1)
@@ -26,8 +26,6 @@ cache_open(struct cache *cache, const char *state, uint64_t max_bytes, unsigned 
 {
 	*cache = (struct cache){.dir = path_join(state, "cache"), .max_bytes = max_bytes};
 	cache->max_age_s = (int64_t)max_age_days * 24 * 3600;
-	if (!cache->dir)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a path.");
 	return file_mkdirs(cache->dir, 0700, err);
 }
 
@@ -50,71 +48,55 @@ cache_drop(const char *entry, const char *scratch)
 		(void)file_remove_tree(dest, NULL);
 }
 
+/* The manifest without its files, a new reference; NULL: there is none. */
 static json_t *
-read_manifest(const char *entry)
+read_manifest(const char *entry, struct manifest *ret_files)
 {
 	AUTO_FREE char *path = path_join(entry, "manifest.json");
 	AUTO_FREE char *text = NULL;
 	size_t size = 0;
-	if (!path || file_read(path, CACHE_MAX_MANIFEST, &text, &size, NULL) != 0)
+	if (file_read(path, CACHE_MAX_MANIFEST, &text, &size, NULL) != 0)
 		return NULL;
 	AUTO_JSON json_t *manifest = json_loadb(text, size, 0, NULL);
-	if (json_integer_value(json_object_get(manifest, "version")) != CACHE_VERSION ||
-		!json_is_array(json_object_get(manifest, "files")))
+	if (member_int(manifest, "version") != CACHE_VERSION ||
+		!manifest_read(json_object_get(manifest, "files"), ret_files))
 		return NULL;
+	json_object_del(manifest, "version");
+	json_object_del(manifest, "files");
 	(void)utimensat(AT_FDCWD, path, NULL, 0);
 	return STEAL(manifest);
 }
 
 static bool
-is_sound(const json_t *file, const char *dir)
+is_sound(const struct output_file *file, const char *dir)
 {
-	const char *path = json_string_value(json_object_get(file, "path"));
-	const char *want = json_string_value(json_object_get(file, "sha256"));
-	if (!path || path_check_inside(path, NULL) != 0)
-		return false;
-	if (json_is_true(json_object_get(file, "folder")))
+	if (file->folder)
 		return true;
-	AUTO_FREE char *full = path_join(dir, path);
-	AUTO_FD int fd = full ? open(full, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
+	AUTO_FREE char *full = path_join(dir, file->path);
+	AUTO_FD int fd = open(full, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	uint64_t size = 0;
 	char hex[DIGEST_HEX_SIZE];
-	return fd >= 0 && want && sha256_copy(fd, -1, UINT64_MAX, &size, hex, NULL) == 0 && strcmp(hex, want) == 0;
-}
-
-/* One file or folder of the manifest, checked where it lies, then brought along. */
-static int
-take_file(const json_t *file, const char *from, const char *to, bool may_link)
-{
-	if (!is_sound(file, from))
-		return KETTLE_EIO;
-	const char *path = json_string_value(json_object_get(file, "path"));
-	AUTO_FREE char *source = path_join(from, path);
-	AUTO_FREE char *target = path_join(to, path);
-	if (!source || !target)
-		return KETTLE_ENOMEM;
-	if (json_is_true(json_object_get(file, "folder")))
-		return file_mkdirs(target, 0755, NULL);
-	int mode = json_integer_value(json_object_get(file, "mode")) & 0100 ? 0755 : 0644;
-	return collect_outputs_transfer(source, target, mode, may_link, NULL);
+	return fd >= 0 && sha256_copy(fd, -1, UINT64_MAX, &size, hex, NULL) == 0 && strcmp(hex, file->sha256) == 0;
 }
 
 json_t *
-cache_get(const struct cache *cache, const char *key, const char *to, bool may_link)
+cache_get(const struct cache *cache, const char *key, const char *to, bool may_link, struct manifest *ret_files)
 {
 	AUTO_FREE char *entry = path_join(cache->dir, key);
-	AUTO_FREE char *from = entry ? path_join(entry, "files") : NULL;
-	if (!from || access(entry, F_OK) != 0)
+	AUTO_FREE char *from = path_join(entry, "files");
+	if (access(entry, F_OK) != 0)
 		return NULL;
-	AUTO_JSON json_t *manifest = read_manifest(entry);
-	const json_t *file;
-	size_t i;
-	int rc = manifest ? 0 : KETTLE_EIO;
-	json_array_foreach(json_object_get(manifest, "files"), i, file)
-		if (rc == 0)
-			rc = take_file(file, from, to, may_link);
-	if (rc == 0)
-		return STEAL(manifest);
+	struct manifest files = {0};
+	AUTO_JSON json_t *more = read_manifest(entry, &files);
+	bool sound = more != NULL;
+	for (size_t i = 0; sound && i < files.count; i++)
+		sound =
+			is_sound(&files.files[i], from) && collect_outputs_transfer(&files.files[i], from, to, may_link, NULL) == 0;
+	if (sound) {
+		*ret_files = files;
+		return STEAL(more);
+	}
+	manifest_free(&files);
 	/* Damaged, or taken away under our hands: it is made anew, in an empty folder. */
 	cache_drop(entry, NULL);
 	(void)file_remove_tree(to, NULL);
@@ -123,42 +105,28 @@ cache_get(const struct cache *cache, const char *key, const char *to, bool may_l
 }
 
 static int
-write_entry(const json_t *files, const char *from, const json_t *more, const char *dest, struct kettle_error *err)
+write_entry(
+	const struct manifest *files, const char *from, const json_t *more, const char *dest, struct kettle_error *err)
 {
 	AUTO_FREE char *to = path_join(dest, "files");
 	AUTO_FREE char *manifest_path = path_join(dest, "manifest.json");
-	int rc = to && manifest_path ? file_mkdirs(to, 0755, err) : KETTLE_ENOMEM;
-	const json_t *file;
-	size_t i;
-	json_array_foreach(files, i, file) {
-		const char *path = json_string_value(json_object_get(file, "path"));
-		AUTO_FREE char *source = path_join(from, path);
-		AUTO_FREE char *target = rc == 0 ? path_join(to, path) : NULL;
-		if (rc == 0 && json_is_true(json_object_get(file, "folder")))
-			rc = file_mkdirs(target, 0755, err);
-		else if (rc == 0)
-			/* Never a link: who runs without a sandbox could write through it into the cache. */
-			rc = collect_outputs_transfer(
-				source, target, (int)json_integer_value(json_object_get(file, "mode")), false, err);
-	}
+	int rc = file_mkdirs(to, 0755, err);
+	/* Never a link: who runs without a sandbox could write through it into the cache. */
+	for (size_t i = 0; rc == 0 && i < files->count; i++)
+		rc = collect_outputs_transfer(&files->files[i], from, to, false, err);
 	if (rc != 0)
 		return rc;
-	AUTO_JSON json_t *manifest = json_pack("{s:i, s:O}", "version", CACHE_VERSION, "files", files);
-	if (!manifest || json_object_update((json_t *)manifest, (json_t *)more) != 0)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a cache entry.");
+	AUTO_JSON json_t *manifest = json_pack("{s:i, s:o}", "version", CACHE_VERSION, "files", manifest_json(files));
+	json_object_update(manifest, (json_t *)more);
 	AUTO_FREE char *text = json_dumps(manifest, JSON_COMPACT);
-	if (!text)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a cache entry.");
 	return file_write(manifest_path, text, strlen(text), 0600, err);
 }
 
 int
-cache_put(const struct cache *cache, const char *key, const json_t *files, const char *from, const json_t *more,
-	const char *scratch, struct kettle_error *err)
+cache_put(const struct cache *cache, const char *key, const struct manifest *files, const char *from,
+	const json_t *more, const char *scratch, struct kettle_error *err)
 {
 	AUTO_FREE char *entry = path_join(cache->dir, key);
-	if (!entry)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a path.");
 	int rc = write_entry(files, from, more, scratch, err);
 	if (rc == 0 && rename(scratch, entry) != 0 && errno != ENOTEMPTY && errno != EEXIST)
 		rc = kettle_fail(err, KETTLE_EIO, "The cache entry `%s` could not be made: %s.", entry, strerror(errno));
@@ -204,24 +172,18 @@ list_entries(const struct cache *cache, struct cache_age **ret_list)
 	AUTO_DIR DIR *folder = opendir(cache->dir);
 	const struct dirent *found;
 	struct cache_age *list = NULL;
-	size_t count = 0, cap = 0;
+	size_t count = 0;
 	while (folder && (found = readdir(folder))) {
 		AUTO_FREE char *entry = path_join(cache->dir, found->d_name);
-		AUTO_FREE char *manifest = entry ? path_join(entry, "manifest.json") : NULL;
+		AUTO_FREE char *manifest = path_join(entry, "manifest.json");
 		struct stat st;
-		if (found->d_name[0] == '.' || !manifest)
+		if (found->d_name[0] == '.')
 			continue;
 		if (strlen(found->d_name) != KEY_LENGTH || stat(manifest, &st) != 0) {
 			(void)file_remove_tree(entry, NULL);
 			continue;
 		}
-		if (count == cap) {
-			cap = cap ? 2 * cap : 64;
-			struct cache_age *more = realloc(list, cap * sizeof(*list));
-			if (!more)
-				break;
-			list = more;
-		}
+		list = xreallocarray(list, count + 1, sizeof(*list));
 		list[count] = (struct cache_age){.used_s = st.st_mtim.tv_sec, .bytes = tree_bytes(entry)};
 		memcpy(list[count++].key, found->d_name, KEY_LENGTH + 1);
 	}
@@ -244,8 +206,7 @@ cache_trim(const struct cache *cache, const char *scratch)
 		if (bytes <= cache->max_bytes && now - list[i].used_s <= cache->max_age_s)
 			break;
 		AUTO_FREE char *entry = path_join(cache->dir, list[i].key);
-		if (entry)
-			cache_drop(entry, scratch);
+		cache_drop(entry, scratch);
 		bytes -= list[i].bytes;
 	}
 }

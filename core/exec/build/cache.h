@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "exec/util/collect_outputs.h"
+
 #define CACHE_MAX_MANIFEST (8u << 20)
 /* Stores between two looks at the size; an entry that is more than this part of it asks for a look itself. */
 #define CACHE_TRIM_EVERY 32
@@ -28,17 +30,16 @@ int cache_open(
 void cache_close(struct cache *cache);
 
 /*
- * Brings the files of an entry into the folder `to` (by hard link where `link`). Returns its manifest, a new
- * reference, or NULL: there is none; one that is damaged is removed. [any, blocks]
+ * Brings the files of an entry into the folder `to` (by hard link where `link`). Returns what cache_put was given with
+ * them, a new reference, or NULL: there is no entry; one that is damaged is removed. [any, blocks]
  */
-json_t *cache_get(const struct cache *cache, const char *key, const char *to, bool link);
+json_t *cache_get(const struct cache *cache, const char *key, const char *to, bool link, struct manifest *ret_files);
 /*
- * Keeps an entry: `files` as collect_outputs_collect gives them, lying in the folder `from`; `more` is merged into the manifest.
- * The new entry is built in `scratch`, an empty folder on the same file system. One that is there already stays.
- * [any, blocks]
+ * Keeps an entry: `files`, lying in the folder `from`, and the members of `more`, an object. The new entry is built in
+ * `scratch`, an empty folder on the same file system. One that is there already stays. [any, blocks]
  */
-int cache_put(const struct cache *cache, const char *key, const json_t *files, const char *from, const json_t *more,
-	const char *scratch, struct kettle_error *err);
+int cache_put(const struct cache *cache, const char *key, const struct manifest *files, const char *from,
+	const json_t *more, const char *scratch, struct kettle_error *err);
 /*
  * Removes the oldest until bytes and age are within their bounds; what goes is moved beside `scratch` (a path on the
  * same file system) first. [any, blocks]

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* What all jobs of one kettle-exec share: the machine, its folders, its tools, who waits for what. */
+/* What all jobs of one kettle-exec share: the machine, its folders, its tools, what waits for what. */
 #include <config.h>
 
 #include "exec/context/exec_context.h"
 
 #include <dirent.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/failpoint.h"
 #include "base/file.h"
+#include "base/json_access.h"
 #include "exec/machine/gpu.h"
 #include "exec/machine/machine.h"
 #include "exec/plan/plan.h"
@@ -22,8 +22,6 @@ open_folders(struct exec_context *exec, struct kettle_error *err)
 	const struct execconfig *config = &exec->config;
 	AUTO_FREE char *memory = path_join(config->state, EXEC_TOOLS_FILE);
 	exec->blobs = path_join(config->state, "blobs");
-	if (!memory || !exec->blobs)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a path.");
 	struct kettle_error why = {0};
 	int rc = file_mkdirs(config->state, 0700, &why);
 	if (rc != 0)
@@ -33,8 +31,8 @@ open_folders(struct exec_context *exec, struct kettle_error *err)
 		rc = cache_open(&exec->cache, config->state, config->cache_max_bytes, config->cache_max_age_days, err);
 	if (rc == 0)
 		rc = spool_open(&exec->spool, config->state, err);
-	if (rc == 0 && !(exec->toolchain = toolchain_new(config, memory)))
-		rc = kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the list of tools.");
+	if (rc == 0)
+		exec->toolchain = toolchain_new(config, memory);
 	return rc;
 }
 
@@ -47,8 +45,7 @@ exec_context_take_gpus(struct exec_context *exec, json_t *reading_take)
 		exec->gpus = json_pack("{s:[], s:[{s:s}]}", "gpus", "errors", "error", "kettle-gpu gave no answer in time.");
 }
 
-/* A driver that does not answer is no reason not to start: it is told in the greeting, and with each job that needs it.
- */
+/* A driver that does not answer is no reason not to start: the greeting says it, and each job that needs it. */
 static void
 open_gpus(struct exec_context *exec)
 {
@@ -60,9 +57,8 @@ open_gpus(struct exec_context *exec)
 	(void)gpu_read(&exec->config, &reading, NULL);
 	exec_context_take_gpus(exec, reading);
 	json_array_foreach(json_object_get(exec->gpus, "gpus"), i, facts)
-		if (json_object_get(facts, "uuid") && json_object_get(facts, "used"))
-			(void)json_object_set(
-				exec->idle, json_string_value(json_object_get(facts, "uuid")), json_object_get(facts, "used"));
+		if (member_string(facts, "uuid"))
+			json_object_set(exec->idle, member_string(facts, "uuid"), json_object_get(facts, "used"));
 }
 
 /* The GPUs for the greeting, with whether more of their memory is in use than when nothing runs. */
@@ -72,9 +68,9 @@ greet_gpus(const struct exec_context *exec)
 	json_t *list = json_deep_copy(json_object_get(exec->gpus, "gpus")), *facts;
 	size_t i;
 	json_array_foreach(list, i, facts) {
-		const json_t *idle = json_object_get(exec->idle, json_string_value(json_object_get(facts, "uuid")));
+		const json_t *idle = json_object_get(exec->idle, member_text(facts, "uuid"));
 		bool occupied = idle && gpu_used(facts) > (uint64_t)json_integer_value(idle) + exec->config.gpu_left;
-		(void)json_object_set_new(facts, "occupied", json_boolean(occupied));
+		json_object_set_new(facts, "occupied", json_boolean(occupied));
 	}
 	return list;
 }
@@ -90,13 +86,10 @@ open_machine(struct exec_context *exec, struct kettle_error *err)
 	exec->facts = machine_describe();
 	machine_cpu_digest(exec->cpu_digest);
 	exec->idle = json_object();
-	if (!exec->facts || !exec->idle)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to describe this machine.");
 	open_gpus(exec);
 	exec->build = exec->config.build_cores.count > 0 ? &exec->config.build_cores : &exec->spare;
 	rc = cores_allowed(&exec->all, err);
-	if (rc == 0 && (rc = cores_join(&exec->spare, &exec->all)) != 0)
-		(void)kettle_fail(err, rc, "There is not enough memory for a list of cores.");
+	cores_join(&exec->spare, &exec->all);
 	return rc;
 }
 
@@ -146,8 +139,6 @@ exec_context_close(struct exec_context *exec)
 void
 exec_context_emit(struct exec_context *exec, json_t *event_take)
 {
-	if (exec->on_event && event_take)
-		exec->on_event(exec->arg, event_take);
 	json_lines_json(exec->out, event_take);
 }
 
@@ -162,14 +153,12 @@ exec_context_hello(struct exec_context *exec)
 		exec->parts, "gpus", greet_gpus(exec), "gpu_errors", json_object_get(exec->gpus, "errors"));
 }
 
-/* Every thread: those of the pool were made at a time when nothing was known of the device. */
+/* Every thread: those of the pool were made before a device was known. */
 static void
 move_threads(const struct cores *cores)
 {
 	cpu_set_t set;
-	CPU_ZERO(&set);
-	for (size_t i = 0; i < cores->count; i++)
-		CPU_SET((size_t)cores->list[i], &set);
+	cores_set(cores, &set);
 	AUTO_DIR DIR *tasks = opendir("/proc/self/task");
 	const struct dirent *entry;
 	while (tasks && (entry = readdir(tasks)))
@@ -177,16 +166,19 @@ move_threads(const struct cores *cores)
 			(void)sched_setaffinity((pid_t)atoi(entry->d_name), sizeof(set), &set);
 }
 
-int
-exec_context_avoid_cores(struct exec_context *exec, const struct cores *cores, struct kettle_error *err)
+void
+exec_context_avoid_cores(struct exec_context *exec, const struct cores *cores)
 {
-	struct cores left = {0};
 	size_t before = exec->device.count;
-	if (cores_join(&exec->device, cores) != 0 || cores_without(&exec->all, &exec->device, &left) != 0)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a list of cores.");
-	if (exec->device.count != before)
-		move_threads(&left);
+	cores_join(&exec->device, cores);
 	cores_free(&exec->spare);
-	exec->spare = left;
-	return 0;
+	exec->spare = cores_without(&exec->all, &exec->device);
+	if (exec->device.count != before)
+		move_threads(&exec->spare);
+}
+
+bool
+exec_is_usage(int code)
+{
+	return code == KETTLE_EINVAL || code == KETTLE_ENOENT || code == KETTLE_ETOOBIG;
 }

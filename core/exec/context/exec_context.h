@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What all jobs of one kettle-exec share: the machine, its folders, its tools, who waits for what. */
+/* What all jobs of one kettle-exec share: the machine, its folders, its tools, what waits for what. */
 #ifndef KETTLE_EXEC_EXEC_H
 #define KETTLE_EXEC_EXEC_H
 
@@ -23,6 +23,9 @@
 #define EXEC_TOOLS_FILE "tools.json" /* below the state folder: what tools said of themselves */
 
 struct job;
+
+/* The exit statuses of kettle-exec: what its one plan, or what it does without one, came to. */
+enum exec_status { EXEC_PASSED = 0, EXEC_FAILED = 1, EXEC_USAGE = 2, EXEC_UNABLE = 3 };
 
 /* One kettle-exec. Everything on the loop thread. */
 struct exec_context {
@@ -51,10 +54,9 @@ struct exec_context {
 	char *blobs;               /* STATE/blobs */
 	char cpu_digest[DIGEST_HEX_SIZE];
 	unsigned stores; /* into the cache since it was last trimmed */
-	int refused;     /* the code of the last job that was not accepted */
 	struct job *jobs;
-	void (*on_event)(void *arg, const json_t *event); /* sees every event before it is written; may be NULL */
-	void (*on_idle)(void *arg);                       /* the last job has gone; may be NULL */
+	void (*on_done)(void *arg, enum exec_status status); /* after the `done` of a job; may be NULL */
+	void (*on_idle)(void *arg);                          /* the last job has gone; may be NULL */
 	void *arg;
 };
 
@@ -76,12 +78,14 @@ void exec_context_close(struct exec_context *exec);
 void exec_context_emit(struct exec_context *exec, json_t *event_take);
 /* The greeting, without tools and packages as long as they are not known; new reference. */
 json_t *exec_context_hello(struct exec_context *exec);
-/* A newer reading of the GPUs (stolen); NULL: none could be had, and none is taken for there. */
+/* A newer reading of the GPUs (stolen); NULL: it failed, and counts as one without GPUs. */
 void exec_context_take_gpus(struct exec_context *exec, json_t *reading_take);
 /*
- * Notes that a device runs on these cores, and keeps this process and its inits off them where others are left: nothing
- * of Kettle's own is to disturb what is being timed.
+ * Notes that a device runs on these cores, and keeps this process and its inits off them where others are left, so that
+ * nothing of Kettle's own disturbs what is being timed.
  */
-int exec_context_avoid_cores(struct exec_context *exec, const struct cores *cores, struct kettle_error *err);
+void exec_context_avoid_cores(struct exec_context *exec, const struct cores *cores);
+/* Whether a code means that the input was at fault, not this machine. */
+bool exec_is_usage(int code);
 
 #endif

@@ -2,9 +2,9 @@
 /* The devices of a job, held: their locks, all of them, and a look at their GPUs before and after. */
 /*
  * Theory of operation. A job that needs several places takes their locks one after the other, in the order of their
- * names, which is the same for everybody: so nobody waits in a circle. What it has it keeps while it waits for the next:
- * so others, who may need less and come more often, cannot pass it by for ever. In front of each lock the oldest job
- * stands first (devlock.c).
+ * names, which is the same for all jobs: so none waits in a circle. What it has it keeps while it waits for the next: so
+ * others, which may need less and come more often, cannot pass it by for ever. Of the jobs that wait for a lock the
+ * oldest gets it first (devlock.c).
  *
  *   want ──▶ lock 1 ──▶ … ──▶ lock n ──▶ look (pool) ──▶ ready: the steps run ──▶ look (pool) ──▶ given back
  *
@@ -14,22 +14,15 @@
  */
 #include <config.h>
 
-#include "exec/job/device_lease.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/failpoint.h"
-#include "exec/machine/gpu.h"
-#include "exec/job/job_internal.h"
 #include "base/text.h"
-
-static int
-no_memory(struct kettle_error *err)
-{
-	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the devices of a job.");
-}
+#include "base/xalloc.h"
+#include "exec/job/job_internal.h"
+#include "exec/machine/gpu.h"
 
 /* Adds a lock at its place in the order; two places may have one lock. */
 static void
@@ -47,8 +40,8 @@ add_lock(struct device_lease *lease, const struct device_slot *device)
 	lease->count++;
 }
 
-/* What is to be looked at. Where jobs share a GPU its memory says nothing. */
-static int
+/* Where jobs share a GPU its memory says nothing. */
+static void
 open_watch(struct job *job)
 {
 	struct device_lease *lease = &job->lease;
@@ -56,15 +49,13 @@ open_watch(struct job *job)
 	bool shared = false;
 	lease->watch.config = &job->exec->config;
 	if (!unit->devices[0].gpu || !gpu_expected(&job->exec->config))
-		return 0;
-	lease->watch.gpus = json_array();
+		return;
 	for (size_t i = 0; i < lease->need; i++) {
 		shared = shared || unit->devices[i].slots > 1;
-		if (unit->devices[i].gpu && json_array_append_new(lease->watch.gpus, json_string(unit->devices[i].gpu)) != 0)
-			return KETTLE_ENOMEM;
+		if (unit->devices[i].gpu)
+			strings_add(&lease->watch.gpus, unit->devices[i].gpu);
 	}
 	lease->watch.idle = shared ? NULL : json_object();
-	return 0;
 }
 
 int
@@ -73,7 +64,7 @@ device_lease_open(struct job *job, struct kettle_error *err)
 	struct device_lease *lease = &job->lease;
 	const struct unit *unit = &job->unit;
 	for (size_t i = 0; i < job->count; i++)
-		lease->need = job->steps[i].device > lease->need ? job->steps[i].device : lease->need;
+		lease->need = job->steps[i].plan->device > lease->need ? job->steps[i].plan->device : lease->need;
 	/* A place without a GPU is all of its machine that there is; how many devices that has is for the program to see. */
 	if (lease->need > unit->count && unit->devices[0].gpu)
 		return kettle_fail(err, KETTLE_EUNAVAIL, "The job needs %zu devices at once, and unit `%s` has %zu.",
@@ -81,11 +72,10 @@ device_lease_open(struct job *job, struct kettle_error *err)
 	lease->need = lease->need < unit->count ? lease->need : unit->count;
 	if (lease->need == 0)
 		return 0;
-	lease->locks = calloc(lease->need, sizeof(*lease->locks));
-	lease->names = calloc(lease->need + 1, sizeof(*lease->names));
-	lease->slots = calloc(lease->need + 1, sizeof(*lease->slots));
-	if (!lease->locks || !lease->names || !lease->slots || open_watch(job) != 0)
-		return no_memory(err);
+	lease->locks = xcalloc(lease->need, sizeof(*lease->locks));
+	lease->names = xcalloc(lease->need + 1, sizeof(*lease->names));
+	lease->slots = xcalloc(lease->need + 1, sizeof(*lease->slots));
+	open_watch(job);
 	for (size_t i = 0; i < lease->need; i++) {
 		lease->locks[i].fd = -1;
 		add_lock(lease, &unit->devices[i]);
@@ -96,18 +86,17 @@ device_lease_open(struct job *job, struct kettle_error *err)
 /* ---- the look ---- */
 
 static void
-look_run(uv_work_t *work)
+look_run(void *arg)
 {
-	struct job *job = work->data;
-	job->lease.found_faults = gpuwatch_check(&job->lease.watch, &job->lease.found_reading);
+	struct device_lease *lease = &((struct job *)arg)->lease;
+	lease->found_faults = gpuwatch_check(&lease->watch, &lease->found_reading);
 }
 
+/* What was found is the job's, on the loop again. */
 static void
-look_done(uv_work_t *work, int status)
+take_look(struct job *job)
 {
-	struct job *job = work->data;
 	struct device_lease *lease = &job->lease;
-	(void)status;
 	lease->busy = false;
 	json_decref(lease->reading);
 	json_decref(lease->faults);
@@ -115,23 +104,21 @@ look_done(uv_work_t *work, int status)
 	lease->faults = STEAL(lease->found_faults);
 	/* Less than ever is what it uses when nothing runs. */
 	if (lease->reading && lease->watch.idle)
-		gpuwatch_note_idle(job->exec->idle, lease->reading, lease->watch.gpus);
-	lease->worked(job);
+		gpuwatch_note_idle(job->exec->idle, lease->reading, &lease->watch.gpus);
 }
 
-/* False: there is nothing to look at, or no thread to do it. */
+/* False: there is nothing to look at. */
 static bool
-lease_look(struct job *job, void (*worked)(struct job *job))
+lease_look(struct job *job, void (*looked)(void *job))
 {
 	struct device_lease *lease = &job->lease;
-	if (json_array_size(lease->watch.gpus) == 0)
+	if (lease->watch.gpus.count == 0)
 		return false;
 	if (lease->watch.idle)
-		(void)json_object_update(lease->watch.idle, job->exec->idle);
-	lease->work.data = job;
-	lease->worked = worked;
-	lease->busy = uv_queue_work(job->exec->loop, &lease->work, look_run, look_done) == 0;
-	return lease->busy;
+		json_object_update(lease->watch.idle, job->exec->idle);
+	lease->busy = true;
+	work_start(&lease->work, job->exec->loop, look_run, looked, job);
+	return true;
 }
 
 /* ---- taking ---- */
@@ -156,16 +143,18 @@ lease_begin(struct job *job)
 	take_fault(lease);
 	job->device_ns = time_monotonic_ns();
 	for (size_t i = 0; i < lease->count; i++)
-		(void)json_array_append_new(names, json_string(lease->names[i]));
+		json_array_append_new(names, json_string(lease->names[i]));
 	failpoint("exec.device");
 	exec_context_emit(job->exec, json_pack("{s:s, s:s, s:{s:s, s:i, s:I, s:o}}", "event", "device", "job", job->ref,
 									 "device", "lock", lease->names[0], "slot", (int)lease->locks[0].slot, "waited_ns",
-									 (json_int_t)(job->device_ns - lease->asked_ns), "locks", names));
+									 (json_int_t)(job->device_ns - lease->wanted_ns), "locks", names));
 }
 
 static void
-looked_before(struct job *job)
+looked_before(void *arg)
 {
+	struct job *job = arg;
+	take_look(job);
 	lease_begin(job);
 	job->devices_held(job);
 }
@@ -224,7 +213,7 @@ device_lease_request(struct job *job, struct kettle_error *err)
 	if (lease->wanted)
 		return 0;
 	lease->wanted = true;
-	lease->asked_ns = time_monotonic_ns();
+	lease->wanted_ns = time_monotonic_ns();
 	int rc = take_next(job, err);
 	if (rc > 0)
 		return on_locked(job);
@@ -249,8 +238,10 @@ give_back(struct job *job)
 }
 
 static void
-looked_after(struct job *job)
+looked_after(void *arg)
 {
+	struct job *job = arg;
+	take_look(job);
 	give_back(job);
 	job->advance(job);
 }
@@ -290,7 +281,7 @@ device_lease_report(const struct job *job)
 	const struct device_lease *lease = &job->lease;
 	if (!lease->faults)
 		return NULL;
-	return json_pack("{s:O, s:O}", "checked", lease->watch.gpus, "faults", lease->faults);
+	return json_pack("{s:o, s:O}", "checked", strings_json(&lease->watch.gpus), "faults", lease->faults);
 }
 
 void
@@ -301,7 +292,7 @@ device_lease_close(struct job *job)
 	free(lease->locks);
 	free(lease->names);
 	free(lease->slots);
-	json_decref(lease->watch.gpus);
+	strings_free(&lease->watch.gpus);
 	json_decref(lease->watch.idle);
 	json_decref(lease->reading);
 	json_decref(lease->faults);

@@ -4,8 +4,8 @@
  * Theory of operation. job_advance looks at the steps in the order of the plan and begins every one that can begin:
  * what it needs has passed, and, unless it is a build, no prepare or run step before it is still to come. It is called
  * at the start and by every step that ends; a call from within itself only makes it look again. When all steps have
- * ended the job is reported, and its folders go. A job that is lost is reported at once, and stays in the list without
- * a word until its last process is really gone, so that its device locks last as long as what they lock out.
+ * ended the job is reported, and its folders go. A job that is lost is reported at once, and stays in the list, silent,
+ * until its last process is really gone, so that its device locks last as long as what they lock out.
  */
 #include <config.h>
 
@@ -17,11 +17,13 @@
 #include "base/cleanup.h"
 #include "base/failpoint.h"
 #include "base/file.h"
-#include "exec/machine/gpu.h"
-#include "exec/plan/plan.h"
-#include "exec/job/step.h"
+#include "base/json_access.h"
 #include "base/text.h"
-#include "exec/job/run_line.h"
+#include "base/xalloc.h"
+#include "exec/job/job_internal.h"
+#include "exec/machine/gpu.h"
+
+enum job_status { JOB_DONE, JOB_CANCELLED, JOB_LOST };
 
 struct job *
 job_find(const struct exec_context *exec, const char *ref)
@@ -40,29 +42,28 @@ keep_folder(struct job *job)
 	if (!job->dir || job->lost || !job->keep)
 		return NULL;
 	AUTO_FREE char *folder = path_join(job->exec->config.state, "kept");
-	AUTO_BUF struct buf kept = {0};
 	/* The spool's name makes it one that no other kettle-exec takes. */
-	if (!folder || file_mkdirs(folder, 0755, NULL) != 0 ||
-		buf_printf(&kept, "%s/%s-%s", folder, own, strrchr(job->dir, '/') + 1) != 0 || rename(job->dir, kept.data) != 0)
+	AUTO_FREE char *kept = xasprintf("%s/%s-%s", folder, own, strrchr(job->dir, '/') + 1);
+	if (file_mkdirs(folder, 0755, NULL) != 0 || rename(job->dir, kept) != 0)
 		return NULL;
 	free(STEAL(job->dir));
-	return buf_take(&kept);
+	return STEAL(kept);
 }
 
 /* The devices that the job had: what they are, how many, what drives them. */
 static void
 describe_gpus(const struct job *job, json_t *system)
 {
-	const json_t *gpu, *facts = NULL;
-	size_t count = 0, i;
-	json_array_foreach(job->lease.watch.gpus, i, gpu) {
-		const json_t *one = gpu_find(job->exec->gpus, json_string_value(gpu));
+	const json_t *facts = NULL;
+	size_t count = 0;
+	for (size_t i = 0; i < job->lease.watch.gpus.count; i++) {
+		const json_t *one = gpu_find(job->exec->gpus, job->lease.watch.gpus.list[i]);
 		facts = facts ? facts : one;
 		count += one != NULL;
 	}
 	if (!facts)
 		return;
-	const char *cuda = json_string_value(json_object_get(facts, "cuda"));
+	const char *cuda = member_string(facts, "cuda");
 	json_t *runtime = cuda ? json_sprintf("CUDA %s", cuda) : json_string("ROCm");
 	(void)json_object_update_new(
 		system, json_pack("{s:O*, s:I, s:o, s:O*}", "gpu", json_object_get(facts, "name"), "count", (json_int_t)count,
@@ -103,25 +104,45 @@ describe_system(const struct job *job)
 	return system;
 }
 
+/* What kettle-exec's exit status says of a job. */
+static enum exec_status
+judge(const struct job *job, enum job_status status)
+{
+	enum exec_status judged = status == JOB_DONE ? EXEC_PASSED : EXEC_FAILED;
+	if (status == JOB_LOST)
+		judged = exec_is_usage(job->refused) ? EXEC_USAGE : EXEC_UNABLE;
+	for (size_t i = 0; i < job->count; i++) {
+		const struct step *step = &job->steps[i];
+		if (step->phase == STEP_ENDED && step->state == STEP_ERROR)
+			judged = EXEC_UNABLE;
+		else if (step->state != STEP_PASSED && step->state != STEP_SKIPPED && judged == EXEC_PASSED)
+			judged = EXEC_FAILED;
+	}
+	return judged;
+}
+
 /* `done`, exactly once for each run line. */
 static void
-report(struct job *job, const char *status, const char *error)
+report(struct job *job, enum job_status status, const char *error)
 {
+	static const char *const names[] = {[JOB_DONE] = "done", [JOB_CANCELLED] = "cancelled", [JOB_LOST] = "lost"};
 	if (job->reported)
 		return;
 	AUTO_JSON json_t *outcomes = json_array();
 	for (size_t i = 0; i < job->count; i++)
 		if (job->steps[i].outcome)
-			(void)json_array_append(outcomes, job->steps[i].outcome);
+			json_array_append(outcomes, job->steps[i].outcome);
 	AUTO_JSON json_t *system = describe_system(job);
 	AUTO_FREE char *kept = keep_folder(job);
 	failpoint("exec.done");
 	exec_context_emit(job->exec,
 		json_pack("{s:s, s:s, s:s, s:o, s:s*, s:O, s:O, s:o*, s:{s:I, s:I, s:I}}", "event", "done", "job", job->ref,
-			"status", status, "error", json_lines_text(error), "kept", kept, "outcomes", outcomes, "system", system,
-			"device", device_lease_report(job), "stamps", "received_ns", (json_int_t)job->received_ns, "device_ns",
-			(json_int_t)job->device_ns, "done_ns", (json_int_t)time_monotonic_ns()));
+			"status", names[status], "error", json_lines_text(error), "kept", kept, "outcomes", outcomes, "system",
+			system, "device", device_lease_report(job), "stamps", "received_ns", (json_int_t)job->received_ns,
+			"device_ns", (json_int_t)job->device_ns, "done_ns", (json_int_t)time_monotonic_ns()));
 	job->reported = true;
+	if (job->exec->on_done)
+		job->exec->on_done(job->exec->arg, judge(job, status));
 }
 
 static void
@@ -133,11 +154,11 @@ job_free(struct job *job)
 		(void)file_remove_tree(job->dir, NULL);
 	device_lease_close(job);
 	free(job->steps);
-	free(job->outputs);
 	free(job->dir);
 	free(job->artifacts);
 	free(job->lost);
 	run_line_close(&job->unit);
+	plan_free(&job->plan);
 	json_decref(job->line);
 	free(job);
 }
@@ -146,10 +167,7 @@ static void
 job_finish(struct job *job)
 {
 	struct exec_context *exec = job->exec;
-	if (job->cancelled)
-		report(job, "cancelled", NULL);
-	else
-		report(job, "done", NULL);
+	report(job, job->cancelled ? JOB_CANCELLED : JOB_DONE, NULL);
 	failpoint("exec.removed");
 	for (struct job **at = &exec->jobs; *at; at = &(*at)->next)
 		if (*at == job) {
@@ -161,47 +179,24 @@ job_finish(struct job *job)
 		exec->on_idle(exec->arg);
 }
 
-static const struct step *
-find_job_step(const struct job *job, const char *id)
-{
-	for (size_t i = 0; i < job->count; i++)
-		if (strcmp(job->steps[i].id, id) == 0)
-			return &job->steps[i];
-	return NULL;
-}
-
 /* What a step depends on, as far as it has been looked at. */
 struct dependency {
 	bool open;                /* something has not ended */
 	const struct step *stops; /* something that has ended and not passed */
 };
 
-static void
-look_at(const struct job *job, const char *id, struct dependency *need)
-{
-	const struct step *other = id ? find_job_step(job, id) : NULL;
-	if (!other)
-		return;
-	if (other->phase != STEP_ENDED)
-		need->open = true;
-	else if (other->state != STEP_PASSED && !need->stops)
-		need->stops = other;
-}
-
 /* `needs`, and the steps whose outputs are inputs. */
 static struct dependency
 needs_of(const struct job *job, const struct step *step)
 {
 	struct dependency need = {0};
-	const json_t *id;
-	json_t *input;
-	const char *name;
-	size_t i;
-	json_array_foreach(json_object_get(step->plan, "needs"), i, id)
-		look_at(job, json_string_value(id), &need);
-	for (i = 0; i < step->count; i++)
-		json_object_foreach(json_object_get(step->processes[i].plan, "inputs"), name, input)
-			look_at(job, json_string_value(json_object_get(input, "step")), &need);
+	for (size_t i = 0; i < step->plan->needs_count; i++) {
+		const struct step *other = &job->steps[step->plan->needs[i] - job->plan.steps];
+		if (other->phase != STEP_ENDED)
+			need.open = true;
+		else if (other->state != STEP_PASSED && !need.stops)
+			need.stops = other;
+	}
 	return need;
 }
 
@@ -209,8 +204,8 @@ needs_of(const struct job *job, const struct step *step)
 static bool
 is_its_turn(const struct job *job, const struct step *step)
 {
-	for (const struct step *other = job->steps; step->kind != STEP_BUILD && other < step; other++)
-		if (other->kind != STEP_BUILD && other->phase != STEP_ENDED)
+	for (const struct step *other = job->steps; step->plan->kind != STEP_BUILD && other < step; other++)
+		if (other->plan->kind != STEP_BUILD && other->phase != STEP_ENDED)
 			return false;
 	return true;
 }
@@ -225,7 +220,7 @@ advance_step(struct job *job, struct step *step)
 	struct dependency need = needs_of(job, step);
 	if (need.stops) {
 		char why[128];
-		(void)snprintf(why, sizeof(why), "It needs step `%.64s`, which did not pass.", need.stops->id);
+		(void)snprintf(why, sizeof(why), "It needs step `%.64s`, which did not pass.", need.stops->plan->id);
 		step_end_unbegun(step, STEP_SKIPPED, why);
 	} else if (!need.open && is_its_turn(job, step)) {
 		step_begin(step);
@@ -237,7 +232,7 @@ static void
 release_device(struct job *job)
 {
 	for (size_t i = 0; i < job->count; i++)
-		if (job->steps[i].device > 0 && job->steps[i].phase != STEP_ENDED)
+		if (job->steps[i].plan->device > 0 && job->steps[i].phase != STEP_ENDED)
 			return;
 	device_lease_release(job);
 }
@@ -324,97 +319,71 @@ job_lose(struct job *job, const char *why)
 {
 	if (job->lost)
 		return;
-	job->lost = strdup(why);
-	report(job, "lost", why);
+	job->lost = xstrdup(why);
+	report(job, JOB_LOST, why);
 	job_stop(job);
 }
 
-static int
-make_steps(struct job *job, struct kettle_error *err)
+static void
+make_steps(struct job *job)
 {
-	const json_t *steps = json_object_get(job->plan, "steps"), *plan;
-	size_t i;
-	job->steps = calloc(json_array_size(steps), sizeof(*job->steps));
-	job->outputs = calloc(json_array_size(steps), sizeof(*job->outputs));
-	if (!job->steps || !job->outputs)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a job.");
-	json_array_foreach(steps, i, plan) {
-		char name[32];
-		(void)snprintf(name, sizeof(name), "%zu", i);
-		AUTO_FREE char *dir = path_join(job->dir, name);
-		int rc = dir ? step_open(&job->steps[i], job, plan, dir, err) : KETTLE_ENOMEM;
-		job->count++;
-		if (rc != 0)
-			return rc;
-		job->outputs[i] = (struct folder_step){.id = job->steps[i].id, .dir = job->steps[i].kept};
-	}
-	return 0;
-}
-
-static int
-make_job_folders(struct job *job, struct kettle_error *err)
-{
-	const char *spool = json_string_value(json_object_get(job->line, "spool"));
-	const char *blobs = json_string_value(json_object_get(job->line, "blobs"));
-	size_t count = 0;
-	if (blobs)
-		job->blob_dirs[count++] = blobs;
-	job->blob_dirs[count] = job->exec->blobs;
-	int rc = spool_make(&job->exec->spool, "job-", &job->dir, err);
-	if (rc != 0)
-		return rc;
-	job->artifacts = spool ? strdup(spool) : path_join(job->dir, "artifacts");
-	return job->artifacts ? 0 : kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a job.");
+	job->steps = xcalloc(job->plan.count, sizeof(*job->steps));
+	for (; job->count < job->plan.count; job->count++)
+		step_open(
+			&job->steps[job->count], job, &job->plan.steps[job->count], xasprintf("%s/%zu", job->dir, job->count));
 }
 
 /* Everything that can be wrong with a run line that has a `job`. */
 static int
 accept_line(struct job *job, struct kettle_error *err)
 {
+	struct exec_context *exec = job->exec;
 	const json_t *spool = json_object_get(job->line, "spool"), *blobs = json_object_get(job->line, "blobs");
-	job->plan = json_object_get(job->line, "plan");
-	if (!job->plan)
+	const json_t *plan = json_object_get(job->line, "plan");
+	if (!plan)
 		return kettle_fail(err, KETTLE_EINVAL, "The run line has no `plan`.");
 	if ((spool && !json_is_string(spool)) || (blobs && !json_is_string(blobs)))
 		return kettle_fail(err, KETTLE_EINVAL, "`spool` and `blobs` of a run line must be paths.");
-	int rc = plan_check(job->exec->plan_schema, job->plan, err);
+	int rc = plan_read(exec->plan_schema, plan, &job->plan, err);
 	if (rc == 0)
-		rc = run_line_read(job->exec, json_object_get(job->line, "unit"), &job->unit, err);
+		rc = run_line_read(exec, json_object_get(job->line, "unit"), &job->unit, err);
 	for (size_t i = 0; rc == 0 && i < job->unit.count; i++)
-		rc = exec_context_avoid_cores(job->exec, &job->unit.devices[i].cores, err);
+		exec_context_avoid_cores(exec, &job->unit.devices[i].cores);
 	if (rc == 0) {
 		failpoint("exec.accepted");
-		rc = make_job_folders(job, err);
+		rc = spool_make(&exec->spool, "job-", &job->dir, err);
 	}
-	if (rc == 0)
-		rc = make_steps(job, err);
-	return rc == 0 ? device_lease_open(job, err) : rc;
+	if (rc != 0)
+		return rc;
+	job->blob_dirs[0] = blobs ? json_string_value(blobs) : exec->blobs;
+	job->blob_dirs[1] = blobs ? exec->blobs : NULL;
+	job->artifacts = spool ? xstrdup(json_string_value(spool)) : path_join(job->dir, "artifacts");
+	make_steps(job);
+	return device_lease_open(job, err);
 }
 
 int
 job_start(struct exec_context *exec, json_t *line_take, struct kettle_error *err)
 {
 	AUTO_JSON json_t *line = line_take;
-	const char *ref = json_string_value(json_object_get(line, "job"));
+	const char *ref = member_string(line, "job");
 	if (!ref || !ref[0] || strlen(ref) > JOB_MAX_REF)
 		return kettle_fail(err, KETTLE_EINVAL, "The line has no `job`, a string of 1 to %d bytes.", JOB_MAX_REF);
 	if (job_find(exec, ref))
 		return kettle_fail(err, KETTLE_ECONFLICT, "The job `%s` runs already.", ref);
-	struct job *job = calloc(1, sizeof(*job));
-	if (!job)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a job.");
+	struct job *job = xcalloc(1, sizeof(*job));
 	struct kettle_error error = {0};
 	job->exec = exec;
 	job->line = STEAL(line);
 	job->ref = ref;
-	job->keep = json_is_true(json_object_get(job->line, "keep"));
+	job->keep = member_true(job->line, "keep");
 	job->advance = job_advance;
 	job->devices_held = job_devices_held;
 	job->lose = job_lose;
 	job->received_ns = time_monotonic_ns();
 	if (accept_line(job, &error) != 0) {
-		exec->refused = error.code;
-		report(job, "lost", error.message);
+		job->refused = error.code;
+		report(job, JOB_LOST, error.message);
 		job_free(job);
 		return 0;
 	}

@@ -11,14 +11,22 @@
 
 #include "exec/build/build_slots.h"
 #include "exec/context/exec_context.h"
-#include "exec/job/device_lease.h"
-#include "exec/job/folder.h"
-#include "exec/job/process.h"
-#include "exec/plan/limits.h"
+#include "exec/machine/devlock.h"
+#include "exec/machine/gpuwatch.h"
+#include "exec/plan/plan.h"
 #include "exec/plan/result.h"
 #include "exec/tools/toolchain.h"
-#include "exec/util/sha256.h"
+#include "exec/util/capture.h"
+#include "exec/util/collect_outputs.h"
+#include "exec/util/strings.h"
+#include "exec/util/work.h"
 #include "exec/warm/warm.h"
+#include "sandbox/sandbox.h"
+
+struct job;
+struct step;
+
+/* ---- run_line.c: where a job runs ---- */
 
 #define JOB_MAX_SLOTS 64
 #define JOB_MAX_DEVICES 64 /* of a unit and those that it is given together with */
@@ -39,7 +47,102 @@ struct unit {
 	size_t count;
 };
 
-struct step;
+/*
+ * Takes a `unit` object (NULL: this machine without a device of its own) apart and checks that this machine can be it:
+ * its cores are here, its level is offered. KETTLE_EINVAL or KETTLE_EUNAVAIL with the sentence. The result is closed
+ * with run_line_close, also after a failure.
+ */
+int run_line_read(
+	const struct exec_context *exec, const json_t *object, struct unit *ret_unit, struct kettle_error *err);
+void run_line_close(struct unit *unit);
+
+/* ---- device_lease.c: the devices of a job, held ---- */
+
+/* Zero-initialise. Loop thread; while busy the watch and what it found are the pool thread's. */
+struct device_lease {
+	size_t need; /* places of the unit that the job's steps use at most */
+	struct devlock *locks;
+	size_t count, held;        /* locks; those that are held */
+	const char **names;        /* of locks, in the order in which every job takes them; borrowed of the unit */
+	unsigned *slots;           /* of locks */
+	bool wanted, ready;        /* a step needs them; everything is held and was looked at */
+	bool busy, checked, ended; /* work under way; the last look is over; the locks were given back */
+	struct kettle_error error; /* code 0, or why the devices cannot be used */
+	uint64_t wanted_ns;
+	struct gpuwatch watch;
+	json_t *reading; /* the newest */
+	json_t *faults;  /* GPU → sentence, of the last look; NULL: there was none */
+	json_t *found_reading, *found_faults;
+	struct work work;
+};
+
+/* After the job's steps are known: what it needs, and whether its unit has that (KETTLE_EUNAVAIL). */
+int device_lease_open(struct job *job, struct kettle_error *err);
+/*
+ * Takes the devices for a step. 1: they are held (hold.error may say that they are of no use); 0: job->devices_held is
+ * called later; or a code.
+ */
+int device_lease_request(struct job *job, struct kettle_error *err);
+/* No step needs the devices any more: looks at them and gives them back. job->advance is called when that is over. */
+void device_lease_release(struct job *job);
+/* Whether the job must still stay for it. */
+bool device_lease_is_busy(const struct job *job);
+/* The descriptors of what is held, for init; how many (at most JOB_MAX_DEVICES). */
+size_t device_lease_descriptors(const struct job *job, int *ret_fds);
+/* {"checked": [gpu], "faults": {gpu: sentence}}, NULL: nothing was looked at. New reference. */
+json_t *device_lease_report(const struct job *job);
+void device_lease_close(struct job *job);
+
+/* ---- process.c: one sandboxed process on the loop, its output drained, its time kept, its end awaited ---- */
+
+#define PROCESS_LOST_MS 10000 /* after this long killed and not dead, its machine is not to be trusted */
+#define PROCESS_MAX_FDS 8
+
+/* One descriptor that is read until its end. */
+struct process_drain {
+	struct process *process;
+	uv_poll_t poll;
+	int fd;
+	bool polled;
+};
+enum process_stream { PROCESS_STDOUT, PROCESS_STDERR, PROCESS_RESULT, PROCESS_STREAMS };
+
+struct process_config {
+	struct sandbox_config sandbox; /* fds: those besides 0, 1, 2 and the result channel */
+	uint64_t wall_ns;
+	uint64_t output_limit;
+	struct result *result; /* NULL: no result channel; borrowed until the end */
+	int result_target;     /* its number in the process */
+};
+
+/* All on the loop thread. Zero-initialise; it must stay where it is until `ended` was called. */
+struct process {
+	struct sandbox *sandbox;      /* after the end: for its out folder, until process_close */
+	struct sandbox_report report; /* after the end */
+	struct capture output[2];     /* stdout, stderr */
+	struct result *result;
+	struct kettle_error error; /* code 0, or why it could not be started or followed */
+	uint64_t started_ns;       /* before the start */
+	bool killed, ending;
+	enum sandbox_limit limit; /* what it was killed for by this process */
+	struct process_drain drains[PROCESS_STREAMS];
+	uv_poll_t pid;
+	uv_timer_t wall, lost;
+	unsigned handles;
+	void (*on_lost)(void *arg); /* it was killed and did not die in time; `ended` may still come */
+	void (*ended)(void *arg);
+	void *arg;
+};
+
+/* Starts it. Whatever happens, `ended` is called once, later, and nothing of it runs any more then. */
+void process_start(struct process *process, uv_loop_t *loop, const struct process_config *config,
+	void (*ended)(void *arg), void (*on_lost)(void *arg), void *arg);
+/* Kills it; the first reason counts. Harmless when it has ended. */
+void process_kill(struct process *process, enum sandbox_limit limit);
+/* After the end: frees everything. */
+void process_close(struct process *process);
+
+/* ---- the job ---- */
 
 /* Loop thread. */
 struct job {
@@ -47,15 +150,15 @@ struct job {
 	struct job *next;
 	json_t *line; /* owns ref, plan and unit */
 	const char *ref;
-	const json_t *plan;
+	struct plan plan;
 	struct unit unit;
 	char *dir;       /* below the spool; all that the job has on disk */
 	char *artifacts; /* where artifacts go */
 	const char *blob_dirs[3];
-	struct step *steps;
+	struct step *steps; /* of the plan, in its order */
 	size_t count;
-	struct folder_step *outputs; /* one for each step */
-	bool keep;                   /* what its steps saw stays for somebody to look at */
+	int refused; /* the code, where it was not accepted */
+	bool keep;   /* what its steps saw stays, for a person to look at */
 	bool cancelled, reported;
 	bool stopped;          /* its steps were told to end */
 	bool advancing, again; /* inner: job_advance is at work, and must look once more */
@@ -67,6 +170,8 @@ struct job {
 	void (*devices_held)(struct job *job);          /* the steps that waited for them go on */
 	void (*lose)(struct job *job, const char *why); /* a process was killed and does not die */
 };
+
+/* ---- step.c ---- */
 
 /* How steps end: name, name on the wire. */
 #define STEP_STATES(X) \
@@ -89,9 +194,9 @@ enum step_phase { STEP_IDLE, STEP_WORKING, STEP_QUEUED, STEP_RUNNING, STEP_ENDED
 /* A process of a step: the only one, or the referee, or the solver. */
 struct step_process {
 	struct step *step;
-	const json_t *plan;      /* has argv, env, inputs: the step, its referee or its solver */
+	const struct plan_process *plan;
 	const struct tool *tool; /* NULL: argv[0] is a file of its folder */
-	struct limits limits;
+	struct limits limits;    /* the plan's, as far as this machine allows */
 	char *dir;
 	struct process process;
 	bool running;
@@ -106,12 +211,9 @@ struct step_process {
 /* Loop thread, except while phase is STEP_WORKING: then it is the pool thread's. */
 struct step {
 	struct job *job;
-	const json_t *plan;
-	const char *id;
-	enum step_kind kind;
-	unsigned device;
-	json_t *visible;    /* the GPUs that it may see, of those that its job holds */
-	struct cores cores; /* of its places; all of the machine where they say none */
+	const struct plan_step *plan;
+	struct strings visible; /* the GPUs that it may see, of those that its job holds */
+	struct cores cores;     /* of its places; all of the machine where they say none */
 	enum step_phase phase;
 	enum step_state state; /* once ended */
 	/* CLOCK_MONOTONIC; 0: not so far. queued: its folder is there; launched: it has device and slot. */
@@ -121,14 +223,13 @@ struct step {
 	size_t count;
 	struct result result;
 
-	char *dir, *kept;                     /* its folder below the job's; its outputs */
-	json_t *manifest;                     /* of kept */
-	json_t *artifacts;                    /* array of manifest entries, or NULL */
-	json_t *texts;                        /* {"stdout", "stderr"} */
-	json_t *stored;                       /* the cache's manifest after a hit */
+	char *dir, *kept;        /* its folder below the job's; its outputs */
+	struct manifest outputs; /* in kept */
+	struct manifest artifacts;
+	json_t *texts;                        /* {"exit", "stdout", "stderr"}, also out of the cache; NULL: not so far */
 	const struct tool *profiler, *helper; /* of a step with `profile`; profiler NULL: the machine lacks it */
-	bool cacheable, hit;                  /* may come from the cache; did */
-	bool collect, trim;                   /* what the collecting work is to do */
+	bool hit;                             /* it came from the cache */
+	bool collect, trim;                   /* what the collecting work does */
 	char key[DIGEST_HEX_SIZE];
 	char toolchain[DIGEST_HEX_SIZE];
 	json_t *gpus;        /* what its GPUs did meanwhile (gpuwatch_after), or NULL */
@@ -141,14 +242,79 @@ struct step {
 	char *missing;             /* a tool that this machine lacks */
 	const char *limit;         /* name of what it was killed at */
 
-	bool asked_warm;         /* whether it may begin as a copy */
+	bool warm_wanted;        /* whether it may begin as a copy was found out */
 	struct warm_waiter warm; /* ... and of what */
 	struct build_waiter slot;
 	struct build_inflight flight;
-	uv_work_t work;
-	void (*work_run)(struct step *step);
-	void (*work_done)(struct step *step);
+	struct work work;
 	json_t *outcome;
 };
+
+/* Takes a step of a plan; nothing is done yet. */
+void step_open(struct step *step, struct job *job, const struct plan_step *plan, char *dir_take);
+void step_close(struct step *step);
+/* Everything it needs has passed and it is its turn. The end comes by job->advance, perhaps before this returns. */
+void step_begin(struct step *step);
+/* Ends a step that has not begun. `why` (may be NULL) is a sentence. */
+void step_end_unbegun(struct step *step, enum step_state state, const char *why);
+/* Stops it, whatever it does; its end comes later unless it only waited. */
+void step_cancel(struct step *step);
+/* The job holds the device now: a step that waited for it goes on. */
+void step_device_granted(struct step *step);
+
+/* ---- step_files.c: what a step reads and writes, for threads of the pool ---- */
+
+#define FOLDER_MAX_BLOB (256u << 20)
+#define FOLDER_TIME 946684800     /* of all inputs that a plan brings: the year 2000 */
+#define STEPWORK_MAX_STAMPS 50000 /* files of one of the machine's folders that a key looks at */
+
+/* All take a step, which is theirs while they run; what goes wrong is left in step->error or step->fault. */
+
+/* Computes the key of a step with `cache`. */
+void step_files_key(void *step);
+/* Brings the outputs of a step with `cache` from there (step->hit), or makes the folders of its processes. */
+void step_files_prepare(void *step);
+/* Looks at the GPUs of a step whose processes have ended: step->gpus, step->gpu_reading. */
+void step_files_check_gpus(void *step);
+/* Makes the folders of its processes anew. */
+void step_files_reset(void *step);
+/* Takes over outputs and artifacts where step->collect says so, stores a build, removes the processes' folders. */
+void step_files_collect(void *step);
+
+/* ---- launch.c: starts the processes of a step: what each of them sees, gets and may use ---- */
+
+/*
+ * Finds kettle-profile (beside ourselves, else as a tool) and the profiler of a step with `profile`. A profiler that the
+ * machine lacks is no error: kettle-profile says so. KETTLE_ENOENT: no kettle-profile, named in step->missing.
+ */
+int launch_find_profiler(struct step *step, struct kettle_error *err);
+/*
+ * Before launch_step: looks for a warm process that the step can begin from (step->warm). True: one is being made, and
+ * `again` is called with the step when that is over, however it ended. Loop thread.
+ */
+bool launch_request_warm(struct step *step, void (*again)(void *arg));
+/* Puts the secret of a step that wants it by descriptor into a pipe (step->secret), before launch_step. */
+int launch_secret(struct step *step, struct kettle_error *err);
+/* Whether a secret that was handed over so is still there, when the step has ended: it worked without it. */
+bool launch_secret_unread(const struct step *step);
+/*
+ * Starts the process of a step, or its solver and its referee. `ended` and `on_lost` get the struct step_process.
+ * KETTLE_EIO: none was started. Loop thread.
+ */
+int launch_step(struct step *step, void (*ended)(void *arg), void (*on_lost)(void *arg), struct kettle_error *err);
+/* The tool whose toolkit the arguments mean: a compiler of devices, if the step names one, else its program; or NULL. */
+const struct tool *launch_toolkit(const struct step_process *process);
+
+/* ---- outcome.c: what happened to a step ---- */
+
+/*
+ * Reads the reports of a step whose processes have ended: its state, and where a sentence is needed its fault or
+ * error. PASSED still depends on the outputs being there.
+ */
+enum step_state outcome_judge(struct step *step);
+/* The outcome object (event.schema.json) for a step in its final state; new reference. */
+json_t *outcome_make(const struct step *step);
+/* The words of a command as a shell would take them, at most max bytes; new string (exported for its test). */
+char *outcome_command(const struct strings *argv, size_t max);
 
 #endif

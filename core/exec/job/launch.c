@@ -1,16 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Starts the processes of a step: what each of them sees, gets and may use. */
-/*
- * Theory of operation. What a sandbox is told is put together here and nowhere else: the environment, from public to
- * secret; the folders and devices of the machine that it sees; its limits; its cores; the lock that its init keeps. A
- * referee and a solver get the two ends of a socket pair and, if the plan says so, one piece of memory of a sealed
- * size. Only the first process of a step (its only one, or the referee) gets the secret and the result channel. What is
- * in the environment at the start shows in /proc for as long as the process lives, so a step may take its secret from a
- * pipe instead: it lies there whole before the start, and is gone once it was read.
- */
 #include <config.h>
-
-#include "exec/job/launch.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,14 +12,19 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/file.h"
+#include "base/io.h"
+#include "base/text.h"
+#include "base/xalloc.h"
+#include "exec/job/job_internal.h"
 #include "exec/machine/gpu_nodes.h"
 #include "exec/tools/environment.h"
 #include "exec/tools/interpreter.h"
-#include "exec/job/profiling.h"
-#include "base/text.h"
 #include "exec/tools/toolkit.h"
 
 #define BUILD_NICE 10
+#define PROFILER "kettle-profile"
+#define PROFILER_SHOWN "/run/kettle-profile" /* where it lies on the machine does not matter in a sandbox */
 
 /* The descriptors that join referee and solver; -1: none. */
 struct referee_link {
@@ -37,34 +32,49 @@ struct referee_link {
 	int shm;
 };
 
-static int
-no_memory(struct kettle_error *err)
+/* ---- under a profiler: the harness is started by kettle-profile, inside of the same sandbox ---- */
+
+int
+launch_find_profiler(struct step *step, struct kettle_error *err)
 {
-	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to start a process.");
+	struct toolchain *toolchain = step->job->exec->toolchain;
+	AUTO_FREE char *dir = path_program_dir();
+	AUTO_FREE char *beside = dir ? path_join(dir, PROFILER) : NULL;
+	bool there = beside && access(beside, X_OK) == 0;
+	int rc = toolchain_find(toolchain, there ? beside : PROFILER, &step->helper, err);
+	if (rc == KETTLE_ENOENT)
+		step->missing = xstrdup(PROFILER);
+	if (rc == 0)
+		(void)toolchain_find(toolchain, step->plan->profile, &step->profiler, NULL);
+	return rc;
 }
+
+/* The command line of a step's process: kettle-profile's words in front of its own. */
+static void
+add_profiler(const struct step_process *process, struct strings *words)
+{
+	const struct step *step = process->step;
+	strings_add(words, PROFILER);
+	strings_add(words, step->plan->profile);
+	strings_add(words, step->profiler ? step->profiler->path : "-");
+	strings_take(words, xasprintf("%d", step->result.values ? STEP_FD_RESULT : 0));
+}
+
+/* ---- what a process gets ---- */
 
 /* The tool of `toolchain` at that place; NULL: the machine lacks it. */
 static const struct tool *
 further_tool(const struct step *step, size_t index)
 {
 	const struct tool *tool = NULL;
-	const json_t *name = json_array_get(json_object_get(step->plan, "toolchain"), index);
-	if (!name || toolchain_find(step->job->exec->toolchain, json_string_value(name), &tool, NULL) != 0)
-		return NULL;
+	(void)toolchain_find(step->job->exec->toolchain, step->plan->toolchain.list[index], &tool, NULL);
 	return tool;
 }
 
-/* The paths of the tools of `toolchain` that the machine has. New reference; NULL: no memory. */
-static json_t *
-further_paths(const struct step *step)
+static void
+set_number(json_t *env, const char *name, int number)
 {
-	json_t *paths = json_array();
-	for (size_t i = 0; i < json_array_size(json_object_get(step->plan, "toolchain")); i++) {
-		const struct tool *tool = further_tool(step, i);
-		if (tool)
-			(void)json_array_append_new(paths, json_string(tool->path));
-	}
-	return paths;
+	json_object_set_new(env, name, json_sprintf("%d", number));
 }
 
 /* The whole environment as an object; what comes later wins. New reference. */
@@ -72,84 +82,74 @@ static json_t *
 make_environment(const struct step_process *process, bool first)
 {
 	const struct step *step = process->step;
+	const struct plan_step *plan = step->plan;
 	const struct exec_context *exec = step->job->exec;
-	AUTO_JSON json_t *further = further_paths(step);
-	AUTO_JSON json_t *env = environment_make(&exec->config, process->tool ? process->tool->path : NULL, further);
-	int rc = env ? 0 : -1;
-	if (rc == 0)
-		rc = gpu_nodes_environment(exec->gpus, step->visible, env);
-	if (rc == 0 && json_object_get(process->plan, "env"))
-		rc = json_object_update(env, json_object_get(process->plan, "env"));
-	if (rc == 0 && process->tool)
-		rc = environment_add_tool(&exec->config, process->tool->name, env);
-	const char *secret_fd = json_string_value(json_object_get(step->plan, "secret_fd"));
-	if (rc == 0 && first && secret_fd)
-		rc = json_object_set_new(env, secret_fd, json_sprintf("%d", STEP_FD_SECRET));
-	else if (rc == 0 && first && json_object_get(step->plan, "secret"))
-		rc = json_object_update(env, json_object_get(step->plan, "secret"));
-	const char *result = json_string_value(json_object_get(step->plan, "result"));
-	if (rc == 0 && first && result)
-		rc = json_object_set_new(env, result, json_sprintf("%d", STEP_FD_RESULT));
-	if (rc == 0 && step->count > 1)
-		rc = json_object_set_new(env, "KETTLE_PEER_FD", json_sprintf("%d", STEP_FD_PEER));
-	if (rc == 0 && step->count > 1 && json_object_get(step->plan, "share"))
-		rc = json_object_set_new(env, "KETTLE_SHM_FD", json_sprintf("%d", STEP_FD_SHM));
-	return rc == 0 ? STEAL(env) : NULL;
+	AUTO_STRINGS struct strings further = {0};
+	for (size_t i = 0; i < plan->toolchain.count; i++) {
+		const struct tool *tool = further_tool(step, i);
+		if (tool)
+			strings_add(&further, tool->path);
+	}
+	json_t *env = environment_make(&exec->config, process->tool ? process->tool->path : NULL, &further);
+	gpu_nodes_environment(exec->gpus, &step->visible, env);
+	json_object_update(env, process->plan->environment);
+	if (process->tool)
+		environment_add_tool(&exec->config, process->tool->name, env);
+	if (first && plan->secret_fd)
+		set_number(env, plan->secret_fd, STEP_FD_SECRET);
+	else if (first)
+		json_object_update(env, plan->secret);
+	if (first && plan->result)
+		set_number(env, plan->result, STEP_FD_RESULT);
+	if (step->count > 1)
+		set_number(env, "KETTLE_PEER_FD", STEP_FD_PEER);
+	if (step->count > 1 && plan->share > 0)
+		set_number(env, "KETTLE_SHM_FD", STEP_FD_SHM);
+	return env;
 }
 
 /* Whether an input lies below out/, where the process may write. */
 static bool
-fills_out(const json_t *plan)
+fills_out(const struct plan_process *plan)
 {
-	const char *name;
-	json_t *input;
-	json_object_foreach(json_object_get(plan, "inputs"), name, input)
-		if (strncmp(name, "out/", 4) == 0)
+	for (size_t i = 0; i < plan->inputs_count; i++)
+		if (strncmp(plan->inputs[i].path, "out/", 4) == 0)
 			return true;
 	return false;
 }
 
-/* The folders that it sees besides the system: exec.yml's `read`, the step's, those of its tools. New reference. */
-static json_t *
-seen_folders(const struct step_process *process)
+/* The folders that it sees besides the system: exec.yml's `read`, the step's, those of its tools. */
+static void
+list_folders(const struct step_process *process, struct strings *seen)
 {
 	const struct step *step = process->step;
-	struct toolchain *toolchain = step->job->exec->toolchain;
-	AUTO_JSON json_t *seen = json_array();
-	int rc = seen ? 0 : KETTLE_ENOMEM;
-	if (rc == 0 && step->job->exec->config.read)
-		rc = json_array_extend(seen, step->job->exec->config.read);
-	if (rc == 0 && json_object_get(step->plan, "folders"))
-		rc = json_array_extend(seen, json_object_get(step->plan, "folders"));
-	if (rc == 0 && process->tool)
-		rc = toolchain_roots(toolchain, process->tool, seen);
-	if (rc == 0)
-		rc = gpu_nodes_folders(step->job->exec->gpus, step->visible, seen);
-	if (rc == 0 && step->profiler)
-		rc = toolchain_roots(toolchain, step->profiler, seen);
-	for (size_t i = 0; rc == 0 && i < json_array_size(json_object_get(step->plan, "toolchain")); i++) {
+	const struct exec_context *exec = step->job->exec;
+	strings_read(seen, exec->config.read);
+	strings_add_all(seen, &step->plan->folders);
+	if (process->tool)
+		toolchain_roots(exec->toolchain, process->tool, seen);
+	gpu_nodes_folders(exec->gpus, &step->visible, seen);
+	if (step->profiler)
+		toolchain_roots(exec->toolchain, step->profiler, seen);
+	for (size_t i = 0; i < step->plan->toolchain.count; i++) {
 		const struct tool *tool = further_tool(step, i);
-		rc = tool ? toolchain_roots(toolchain, tool, seen) : 0;
+		if (tool)
+			toolchain_roots(exec->toolchain, tool, seen);
 	}
-	return rc == 0 ? STEAL(seen) : NULL;
 }
 
 /* What it sees of the machine besides the system: folders, kettle-profile, the device. Both lists lend their texts. */
 static struct sandbox_bind *
-make_binds(const struct step *step, const json_t *folders, const json_t *nodes, size_t *ret_count)
+make_binds(const struct step *step, const struct strings *folders, const struct strings *nodes, size_t *ret_count)
 {
-	const json_t *path;
-	size_t count = 0, i;
-	struct sandbox_bind *binds =
-		calloc(json_array_size(folders) + json_array_size(nodes) + WARM_BINDS + 2, sizeof(*binds));
-	if (!binds)
-		return NULL;
-	json_array_foreach(folders, i, path)
-		binds[count++] = (struct sandbox_bind){.source = json_string_value(path), .optional = true};
+	size_t count = 0;
+	struct sandbox_bind *binds = xcalloc(folders->count + nodes->count + WARM_BINDS + 1, sizeof(*binds));
+	for (size_t i = 0; i < folders->count; i++)
+		binds[count++] = (struct sandbox_bind){.source = folders->list[i], .optional = true};
 	if (step->helper)
-		binds[count++] = profiling_bind(step);
-	json_array_foreach(nodes, i, path)
-		binds[count++] = (struct sandbox_bind){.source = json_string_value(path), .optional = true, .device = true};
+		binds[count++] = (struct sandbox_bind){.source = step->helper->real, .target = PROFILER_SHOWN};
+	for (size_t i = 0; i < nodes->count; i++)
+		binds[count++] = (struct sandbox_bind){.source = nodes->list[i], .optional = true, .device = true};
 	count += warm_binds(step->warm.process, folders, &binds[count]);
 	*ret_count = count;
 	return binds;
@@ -164,38 +164,40 @@ has_toolkit(const struct tool *tool)
 const struct tool *
 launch_toolkit(const struct step_process *process)
 {
-	const json_t *further = json_object_get(process->step->plan, "toolchain");
+	size_t count = process->step->plan->toolchain.count;
 	if (process->tool && has_toolkit(process->tool))
 		return process->tool;
-	for (size_t i = 0; i < json_array_size(further); i++) {
+	for (size_t i = 0; i < count; i++) {
 		const struct tool *tool = further_tool(process->step, i);
 		if (tool && has_toolkit(tool))
 			return tool;
 	}
-	return process->tool ? process->tool : further_tool(process->step, 0);
+	return process->tool || count == 0 ? process->tool : further_tool(process->step, 0);
 }
 
-/* The arguments, with the place of the toolkit where they ask for it, behind a profiler's. New reference. */
-static json_t *
-make_arguments(const struct step_process *process)
+/* The arguments, with the place of the toolkit where they ask for it, behind a profiler's. */
+static void
+make_arguments(const struct step_process *process, struct strings *words)
 {
 	struct toolchain *toolchain = process->step->job->exec->toolchain;
-	const struct tool *tool = launch_toolkit(process);
-	AUTO_JSON json_t *spelt = json_array();
-	const json_t *word;
-	size_t i;
-	json_array_foreach(json_object_get(process->plan, "argv"), i, word) {
-		const char *text = json_string_value(word);
-		const json_t *facts = toolkit_has_placeholder(text) && tool ? toolchain_facts(toolchain, tool) : NULL;
-		int rc = facts ? toolkit_expand(text, facts, spelt) : json_array_append(spelt, (json_t *)word);
-		if (rc != 0)
-			return NULL;
+	const struct tool *tool = launch_toolkit(process), *own = process->tool;
+	const struct strings *argv = &process->plan->argv;
+	bool profiled = process->step->helper != NULL;
+	if (profiled)
+		add_profiler(process, words);
+	for (size_t i = 0; i < argv->count; i++) {
+		const json_t *facts = toolkit_has_placeholder(argv->list[i]) && tool ? toolchain_facts(toolchain, tool) : NULL;
+		/*
+		 * An interpreter finds itself, and from there its libraries, by the name that it was called by; so does nvcc.
+		 * Under a profiler the tool is the one that was found here, whatever PATH leads to.
+		 */
+		if (i == 0 && own && (profiled || interpreter_is(own->path) || own->packages))
+			strings_add(words, own->path);
+		else if (facts)
+			toolkit_expand(argv->list[i], facts, words);
+		else
+			strings_add(words, argv->list[i]);
 	}
-	/* An interpreter finds itself, and from there its libraries, by the name that it was called by; so does nvcc. */
-	if (process->tool && (interpreter_is(process->tool->path) || process->tool->packages) &&
-		json_array_set_new(spelt, 0, json_string(process->tool->path)) != 0)
-		return NULL;
-	return process->step->helper ? profiling_argv(process, spelt) : STEAL(spelt);
 }
 
 static struct sandbox_limits
@@ -225,39 +227,39 @@ list_descriptors(const struct step *step, size_t index, const struct referee_lin
 }
 
 /* Starts one; everything that config points to is freed again when this returns. */
-static int
+static void
 launch(struct step_process *process, size_t index, const struct referee_link *link, void (*ended)(void *arg),
-	void (*on_lost)(void *arg), struct kettle_error *err)
+	void (*on_lost)(void *arg))
 {
 	struct step *step = process->step;
 	const struct exec_context *exec = step->job->exec;
-	const char *program = step->helper ? profiling_program(step) : process->tool ? process->tool->path : NULL;
-	bool on_device = step->kind == STEP_RUN || step->device > 0;
+	const char *program = process->tool ? process->tool->path : NULL;
+	if (step->helper)
+		program = step->job->unit.level == SANDBOX_LEVEL_OFF ? step->helper->real : PROFILER_SHOWN;
+	bool on_device = step->plan->kind == STEP_RUN || step->plan->device > 0;
 	const struct cores *cores = on_device ? &step->cores : exec->build;
 	struct sandbox_fd fds[3];
 	int keep[JOB_MAX_DEVICES];
 	size_t binds_count = 0;
-	AUTO_JSON json_t *argv = make_arguments(process);
-	AUTO_JSON json_t *environment = make_environment(process, index == 0);
-	AUTO_JSON json_t *nodes = json_array();
-	AUTO_JSON json_t *folders = seen_folders(process);
-	if (!argv || !environment || !nodes || !folders || gpu_nodes_nodes(exec->gpus, step->visible, nodes) != 0)
-		return no_memory(err);
-	AUTO_FREE struct sandbox_bind *binds = make_binds(step, folders, nodes, &binds_count);
-	AUTO_JSON json_t *flat = environment_flatten(environment);
-	AUTO_FREE const char **args = environment_pointers(argv);
-	AUTO_FREE const char **env = environment_pointers(flat);
-	if (!binds || !flat || !args || !env)
-		return no_memory(err);
+	AUTO_STRINGS struct strings argv = {0};
+	AUTO_STRINGS struct strings environment = {0};
+	AUTO_STRINGS struct strings nodes = {0};
+	AUTO_STRINGS struct strings folders = {0};
+	AUTO_JSON json_t *variables = make_environment(process, index == 0);
+	make_arguments(process, &argv);
+	environment_list(variables, &environment);
+	list_folders(process, &folders);
+	gpu_nodes_nodes(exec->gpus, &step->visible, &nodes);
+	AUTO_FREE struct sandbox_bind *binds = make_binds(step, &folders, &nodes, &binds_count);
 	struct process_config config = {
 		.sandbox.level = step->job->unit.level,
-		.sandbox.file = program ? program : args[0],
-		.sandbox.argv = args,
-		.sandbox.envp = env,
+		.sandbox.file = program ? program : argv.list[0],
+		.sandbox.argv = argv.list,
+		.sandbox.envp = environment.list,
 		.sandbox.job_dir = process->dir,
-		.sandbox.job_writable = step->kind == STEP_PREPARE,
+		.sandbox.job_writable = step->plan->kind == STEP_PREPARE,
 		.sandbox.out_filled = fills_out(process->plan),
-		.sandbox.counts = profiling_counts(step),
+		.sandbox.counts = step->plan->profile && strcmp(step->plan->profile, "perf") == 0,
 		.sandbox.binds = binds,
 		.sandbox.binds_count = binds_count,
 		.sandbox.fds = fds,
@@ -281,7 +283,6 @@ launch(struct step_process *process, size_t index, const struct referee_link *li
 	process->running = true;
 	process_start(&process->process, exec->loop, &config, ended, on_lost, process);
 	warm_after_start(STEAL(step->warm.process));
-	return 0;
 }
 
 static int
@@ -289,12 +290,11 @@ make_joint(const struct step *step, struct referee_link *link, struct kettle_err
 {
 	if (step->count > 1 && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, link->peer) != 0)
 		return kettle_fail(err, KETTLE_EIO, "A socket pair could not be made: %s.", strerror(errno));
-	json_int_t share = json_integer_value(json_object_get(step->plan, "share"));
-	if (share == 0)
+	if (step->plan->share == 0)
 		return 0;
 	link->shm = memfd_create("kettle", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	/* Whoever maps it must not be hurt by the other making it smaller. */
-	if (link->shm < 0 || ftruncate(link->shm, share) != 0 ||
+	/* A process that maps it must not be hurt by the other making it smaller. */
+	if (link->shm < 0 || ftruncate(link->shm, (off_t)step->plan->share) != 0 ||
 		fcntl(link->shm, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
 		return kettle_fail(err, KETTLE_EIO, "Shared memory could not be made: %s.", strerror(errno));
 	return 0;
@@ -306,21 +306,18 @@ launch_secret(struct step *step, struct kettle_error *err)
 	AUTO_BUF struct buf lines = {0};
 	const char *name;
 	json_t *value;
-	int ends[2], rc = 0;
-	if (!json_object_get(step->plan, "secret_fd"))
+	int ends[2];
+	if (!step->plan->secret_fd)
 		return 0;
-	json_object_foreach(json_object_get(step->plan, "secret"), name, value)
-		if (rc == 0)
-			rc = buf_printf(&lines, "%s=%s\n", name, json_string_value(value));
-	if (rc != 0)
-		return no_memory(err);
+	json_object_foreach(step->plan->secret, name, value)
+		buf_printf(&lines, "%s=%s\n", name, json_string_value(value));
 	if (pipe2(ends, O_CLOEXEC) != 0)
 		return kettle_fail(err, KETTLE_EIO, "A pipe could not be made: %s.", strerror(errno));
 	step->secret = ends[0];
 	/* A plan is checked for what fits into a pipe. */
-	bool written = lines.len == 0 || write(ends[1], lines.data, lines.len) == (ssize_t)lines.len;
+	int rc = write_all(ends[1], lines.data, lines.len);
 	close(ends[1]);
-	return written ? 0 : kettle_fail(err, KETTLE_EIO, "A secret could not be handed over: %s.", strerror(errno));
+	return rc == 0 ? 0 : kettle_fail(err, KETTLE_EIO, "A secret could not be handed over: %s.", strerror(errno));
 }
 
 bool
@@ -341,19 +338,16 @@ is_own_name(const char *name)
 static json_t *
 make_early_environment(const struct step_process *process)
 {
-	AUTO_JSON json_t *env = make_environment(process, false);
+	json_t *env = make_environment(process, false), *value;
 	const char *name;
-	json_t *value;
 	void *next;
 	json_object_foreach_safe(env, next, name, value) {
 		if (is_own_name(name))
-			(void)json_object_del(env, name);
+			json_object_del(env, name);
 	}
-	if (env && !json_object_get(env, "HOME"))
-		(void)json_object_set_new(env, "HOME", json_string(SANDBOX_HOME));
-	if (env && !json_object_get(env, "TMPDIR"))
-		(void)json_object_set_new(env, "TMPDIR", json_string("/tmp"));
-	return STEAL(env);
+	AUTO_JSON json_t *own = json_pack("{s:s, s:s}", "HOME", SANDBOX_HOME, "TMPDIR", "/tmp");
+	json_object_update_missing(env, own);
+	return env;
 }
 
 /* Whether a script is all that a step runs; whether a copy is as good as a fresh interpreter, interpreter_copies knows. */
@@ -361,11 +355,13 @@ static bool
 may_begin_warm(const struct step *step)
 {
 	const struct step_process *process = &step->processes[0];
-	const json_t *argv = json_object_get(process->plan, "argv");
-	const char *script = json_string_value(json_array_get(argv, 1));
-	return step->job->exec->warm && step->kind == STEP_RUN && step->count == 1 && !step->helper && process->tool &&
-		   script && json_object_get(step->plan, "warm") && step->job->unit.level != SANDBOX_LEVEL_OFF &&
-		   json_object_get(json_object_get(process->plan, "inputs"), script);
+	const char *script = process->plan->argv.count > 1 ? process->plan->argv.list[1] : NULL;
+	bool suits = step->job->exec->warm && step->plan->kind == STEP_RUN && step->count == 1 && !step->helper &&
+				 process->tool && step->plan->warm && step->job->unit.level != SANDBOX_LEVEL_OFF;
+	for (size_t i = 0; suits && script && i < process->plan->inputs_count; i++)
+		if (strcmp(process->plan->inputs[i].path, script) == 0)
+			return true;
+	return false;
 }
 
 bool
@@ -375,11 +371,11 @@ launch_request_warm(struct step *step, void (*again)(void *arg))
 	if (!may_begin_warm(step))
 		return false;
 	AUTO_JSON json_t *env = make_early_environment(process);
-	if (!env || !interpreter_copies(process->tool->path, env))
+	if (!interpreter_copies(process->tool->path, env))
 		return false;
 	const struct warm_key key = {
 		.tool = process->tool,
-		.modules = json_object_get(json_object_get(step->plan, "warm"), "preload"),
+		.modules = &step->plan->preload,
 		.environment = env,
 		.cores = &step->cores,
 	};
@@ -395,7 +391,7 @@ launch_step(struct step *step, void (*ended)(void *arg), void (*on_lost)(void *a
 	int rc = make_joint(step, &link, err);
 	/* The referee last: it may begin to speak at once. */
 	for (size_t i = step->count; rc == 0 && i-- > 0;)
-		rc = launch(&step->processes[i], i, &link, ended, on_lost, err);
+		launch(&step->processes[i], i, &link, ended, on_lost);
 	int fds[] = {link.peer[0], link.peer[1], link.shm};
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
 		if (fds[i] >= 0)

@@ -2,15 +2,13 @@
 /* What happened to a step: whether it passed, and the object that says so. */
 #include <config.h>
 
-#include "exec/job/outcome.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "exec/util/json_lines.h"
-#include "exec/job/launch.h"
 #include "base/text.h"
+#include "exec/job/job_internal.h"
+#include "exec/util/json_lines.h"
 
 #define COMMAND_MAX 4096
 
@@ -27,32 +25,28 @@ is_plain(const char *word)
 	return word[0] && strspn(word, plain) == strlen(word);
 }
 
-static int
+static void
 add_word(struct buf *text, const char *word)
 {
-	if (is_plain(word))
-		return buf_adds(text, word);
-	int rc = buf_adds(text, "'");
-	for (; rc == 0 && *word; word++)
-		rc = *word == '\'' ? buf_adds(text, "'\\''") : buf_add(text, word, 1);
-	return rc == 0 ? buf_adds(text, "'") : rc;
+	if (is_plain(word)) {
+		buf_adds(text, word);
+		return;
+	}
+	buf_adds(text, "'");
+	for (; *word; word++)
+		buf_add(text, *word == '\'' ? "'\\''" : word, *word == '\'' ? 4 : 1);
+	buf_adds(text, "'");
 }
 
 char *
-outcome_command(const json_t *argv, size_t max)
+outcome_command(const struct strings *argv, size_t max)
 {
 	AUTO_BUF struct buf text = {0};
 	AUTO_BUF struct buf clean = {0};
-	const json_t *word;
-	size_t i;
-	int rc = 0;
-	json_array_foreach(argv, i, word) {
-		if (rc == 0 && i > 0)
-			rc = buf_adds(&text, " ");
-		if (rc == 0)
-			rc = add_word(&text, json_string_value(word));
-		if (text.len > max)
-			break;
+	for (size_t i = 0; i < argv->count && text.len <= max; i++) {
+		if (i > 0)
+			buf_adds(&text, " ");
+		add_word(&text, argv->list[i]);
 	}
 	bool cut = text.len > max;
 	if (cut)
@@ -60,11 +54,11 @@ outcome_command(const json_t *argv, size_t max)
 	/* A cut may have broken a character. */
 	while (cut && text.len > 0 && ((unsigned char)text.data[text.len - 1] & 0x80))
 		text.len--;
-	if (rc == 0 && text.len > 0)
+	if (text.len > 0)
 		(void)utf8_sanitize(text.data, text.len, &clean);
-	if (rc == 0 && cut)
-		rc = buf_adds(&clean, " ...");
-	return rc == 0 ? buf_take(&clean) : NULL;
+	if (cut)
+		buf_adds(&clean, " ...");
+	return buf_take(&clean);
 }
 
 /* Why a process was killed: what this program killed it for, or what init enforced. */
@@ -86,32 +80,14 @@ hit_of(const struct process *process)
 }
 
 static bool
-exit_passes(const struct step *step, const struct sandbox_report *report)
-{
-	const json_t *allowed = json_object_get(json_object_get(step->plan, "pass"), "exit"), *status;
-	size_t i;
-	if (report->signal != 0)
-		return false;
-	if (!allowed)
-		return report->exit_status == 0;
-	json_array_foreach(allowed, i, status)
-		if (json_integer_value(status) == report->exit_status)
-			return true;
-	return false;
-}
-
-static bool
 results_pass(const struct step *step)
 {
-	const json_t *wanted = json_object_get(json_object_get(step->plan, "pass"), "result");
 	const char *key;
 	json_t *value;
-	if (step->result.error)
-		return false;
-	json_object_foreach((json_t *)wanted, key, value)
+	json_object_foreach(step->plan->pass_result, key, value)
 		if (!json_equal(value, json_object_get(step->result.values, key)))
 			return false;
-	return true;
+	return !step->result.error;
 }
 
 /* A file that the plan made and this machine cannot execute is not the machine's trouble. */
@@ -153,10 +129,11 @@ outcome_judge(struct step *step)
 		step->limit = sandbox_limit_name(limit);
 		return STEP_LIMIT;
 	}
-	bool passes = exit_passes(step, report) && results_pass(step);
+	bool passes = report->signal == 0 && report->exit_status >= 0 && report->exit_status <= PLAN_MAX_EXIT &&
+				  step->plan->passes[report->exit_status] && results_pass(step);
 	if (passes && launch_secret_unread(step)) {
 		(void)kettle_fail(&step->error, KETTLE_EUNAVAIL,
-			"Step `%.64s` passed without having read its secret, so it did not use it.", step->id);
+			"Step `%.64s` passed without having read its secret, so it did not use it.", step->plan->id);
 		return STEP_ERROR;
 	}
 	if (passes)
@@ -165,156 +142,112 @@ outcome_judge(struct step *step)
 	return step->limit ? STEP_LIMIT : STEP_FAILED;
 }
 
-/* Exit, signal and use of a process, as far as it came. */
-static int
-add_report(json_t *object, const struct step_process *process, const char *limit)
+/* ---- the object ---- */
+
+/* Exit, signal and use of a process, as far as it came, and what it printed. */
+static json_t *
+describe_process(const struct step_process *process, const char *limit)
 {
 	const struct sandbox_report *report = &process->process.report;
 	bool ran = report->started;
 	uint64_t wall = ran && report->end_ns > report->start_ns ? report->end_ns - report->start_ns : 0;
-	AUTO_FREE char *command = outcome_command(json_object_get(process->plan, "argv"), COMMAND_MAX);
-	AUTO_JSON json_t *more =
-		json_pack("{s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:i}", "command", json_lines_text(command), "exit",
-			ran && report->signal == 0 ? json_integer(report->exit_status) : json_null(), "signal",
-			ran && report->signal != 0 ? json_integer(report->signal) : json_null(), "limit", json_lines_text(limit),
-			"start_ns", (json_int_t)report->start_ns, "wall_ns", (json_int_t)wall, "cpu_ns", (json_int_t)report->cpu_ns,
-			"memory_peak", (json_int_t)report->memory_peak, "left_behind", (int)report->left_behind);
-	return more ? json_object_update(object, more) : -1;
+	AUTO_FREE char *command = outcome_command(&process->plan->argv, COMMAND_MAX);
+	return json_pack("{s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:i, s:o, s:o}", "command", json_lines_text(command),
+		"exit", ran && report->signal == 0 ? json_integer(report->exit_status) : json_null(), "signal",
+		ran && report->signal != 0 ? json_integer(report->signal) : json_null(), "limit", json_lines_text(limit),
+		"start_ns", (json_int_t)report->start_ns, "wall_ns", (json_int_t)wall, "cpu_ns", (json_int_t)report->cpu_ns,
+		"memory_peak", (json_int_t)report->memory_peak, "left_behind", (int)report->left_behind, "stdout",
+		capture_json(&process->process.output[0]), "stderr", capture_json(&process->process.output[1]));
 }
 
-static int
-add_output(json_t *object, const struct process *process)
-{
-	static const char *const names[] = {"stdout", "stderr"};
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (json_object_set_new(object, names[i], capture_json(&process->output[i])) != 0)
-			return -1;
-	return 0;
-}
-
-static int
-add_solver(json_t *outcome, const struct step_process *solver)
+static json_t *
+describe_solver(const struct step_process *solver)
 {
 	enum sandbox_limit limit = limit_of(&solver->process);
 	/* It is the rule that the solver is stopped when the referee has ended: no limit of its own. */
 	bool stopped = limit == SANDBOX_LIMIT_CANCEL;
-	const char *name = stopped || limit == SANDBOX_LIMIT_NONE ? NULL : sandbox_limit_name(limit);
-	AUTO_JSON json_t *object = json_pack("{s:b}", "stopped", stopped);
-	if (!object || add_report(object, solver, name) != 0 || add_output(object, &solver->process) != 0)
-		return -1;
-	return json_object_set(outcome, "solver", object);
+	json_t *object = json_pack("{s:b}", "stopped", stopped);
+	json_object_update_new(
+		object, describe_process(solver, stopped || limit == SANDBOX_LIMIT_NONE ? NULL : sandbox_limit_name(limit)));
+	return object;
 }
 
-static int
-add_artifacts(json_t *outcome, const struct step *step)
+static json_t *
+describe_artifacts(const struct manifest *artifacts)
 {
-	AUTO_JSON json_t *list = json_array();
-	const json_t *entry;
-	size_t i;
-	json_array_foreach(step->artifacts, i, entry)
-		if (!json_object_get(entry, "folder") &&
-			json_array_append_new(
-				list, json_pack("{s:O, s:O, s:O}", "name", json_object_get(entry, "path"), "size",
-						  json_object_get(entry, "size"), "sha256", json_object_get(entry, "sha256"))) != 0)
-			return -1;
-	return json_object_set(outcome, "artifacts", list);
+	json_t *list = json_array();
+	for (size_t i = 0; i < artifacts->count; i++) {
+		const struct output_file *file = &artifacts->files[i];
+		if (!file->folder)
+			json_array_append_new(list, json_pack("{s:s, s:I, s:s}", "name", file->path, "size", (json_int_t)file->size,
+											"sha256", file->sha256));
+	}
+	return list;
 }
 
-static int
-add_result(json_t *outcome, const struct step *step)
+/* A failure may have to do with the tool's version, with what an interpreter and what a toolkit has and lacks. */
+static void
+add_tools(json_t *outcome, const struct step *step)
 {
-	json_t *values = step->result.values;
-	if (json_object_set_new(outcome, "result", values ? json_deep_copy(values) : json_object()) != 0)
-		return -1;
-	return json_object_set_new(outcome, "result_error", json_lines_text(step->result.error));
-}
-
-/* A failure may have to do with the tool's version, and with what an interpreter has and has not. */
-static int
-add_tool(json_t *outcome, const struct step *step)
-{
+	struct toolchain *toolchain = step->job->exec->toolchain;
+	const struct tool *tool = step->processes[0].tool, *toolkit = launch_toolkit(&step->processes[0]);
 	const char *version = NULL;
 	const json_t *packages = NULL;
-	const struct tool *tool = step->processes[0].tool;
-	toolchain_describe(step->job->exec->toolchain, tool, &version, &packages);
-	if (json_object_set_new(outcome, "tool",
+	if (tool) {
+		toolchain_describe(toolchain, tool, &version, &packages);
+		json_object_set_new(outcome, "tool",
 			json_pack("{s:o, s:o, s:o}", "name", json_lines_text(tool->name), "path", json_lines_text(tool->path),
-				"version", json_lines_text(version))) != 0)
-		return -1;
-	return packages ? json_object_set(outcome, "packages", (json_t *)packages) : 0;
-}
-
-/* Nor need what is missing be the program's doing: which parts its toolkit has. */
-static int
-add_toolkit(json_t *outcome, const struct step *step)
-{
-	const struct tool *tool = launch_toolkit(&step->processes[0]);
-	const json_t *facts = tool ? toolchain_facts(step->job->exec->toolchain, tool) : NULL;
-	const json_t *parts = json_object_get(facts, "parts");
-	if (!parts)
-		return 0;
-	return json_object_set_new(
-		outcome, "toolkit", json_pack("{s:O, s:O}", "home", json_object_get(facts, "home"), "parts", parts));
-}
-
-static const char *
-error_of(const struct step *step)
-{
-	return step->error.code ? step->error.message : step->fault.code ? step->fault.message : NULL;
+				"version", json_lines_text(version)));
+		json_object_set(outcome, "packages", (json_t *)packages);
+	}
+	const json_t *facts = toolkit ? toolchain_facts(toolchain, toolkit) : NULL;
+	json_t *parts = json_object_get(facts, "parts");
+	if (parts)
+		json_object_set_new(
+			outcome, "toolkit", json_pack("{s:O, s:O}", "home", json_object_get(facts, "home"), "parts", parts));
 }
 
 /* What its GPUs did, and whether it is the second time. */
-static int
-add_gpus(json_t *outcome, const struct step *step)
+static json_t *
+describe_gpus(const struct step *step)
 {
-	AUTO_JSON json_t *device = json_copy(step->gpus);
-	if (!device || json_object_set_new(device, "repeated", json_boolean(step->throttled != NULL)) != 0 ||
-		(step->throttled && json_object_set(device, "throttled_before", step->throttled) != 0))
-		return -1;
-	return json_object_set(outcome, "device", device);
+	json_t *device = json_copy(step->gpus);
+	json_object_set_new(device, "repeated", json_boolean(step->throttled != NULL));
+	json_object_set(device, "throttled_before", step->throttled);
+	return device;
 }
 
 json_t *
 outcome_make(const struct step *step)
 {
+	static const char *const kinds[] = {[STEP_BUILD] = "build", [STEP_PREPARE] = "prepare", [STEP_RUN] = "run"};
 	const struct step_process *main = &step->processes[0];
-	AUTO_JSON json_t *outcome = json_pack("{s:s, s:O, s:s}", "step", step->id, "kind",
-		json_object_get(step->plan, "kind"), "state", state_names[step->state]);
-	int rc = outcome ? add_report(outcome, main, step->limit) : -1;
-	if (rc == 0)
-		rc = add_output(outcome, &main->process);
-	if (rc == 0 && step->texts)
-		rc = json_object_update(outcome, step->texts);
-	if (rc == 0)
-		rc = json_object_set_new(outcome, "error", json_lines_text(error_of(step)));
-	if (rc == 0)
-		rc = json_object_set_new(outcome, "cached", json_boolean(step->hit));
-	if (rc == 0)
-		rc = add_result(outcome, step);
-	if (rc == 0)
-		rc = add_artifacts(outcome, step);
-	if (rc == 0)
-		rc = json_object_set_new(outcome, "protections", sandbox_names(main->process.report.protections));
-	if (rc == 0)
-		rc = json_object_set_new(outcome, "stamps",
-			json_pack("{s:I, s:I, s:I, s:I}", "begun_ns", (json_int_t)step->begun_ns, "queued_ns",
-				(json_int_t)step->queued_ns, "launched_ns", (json_int_t)step->launched_ns, "ended_ns",
-				(json_int_t)step->ended_ns));
-	if (rc == 0 && main->process.report.warm)
-		rc = json_object_set_new(outcome, "warm", json_true());
-	if (rc == 0 && step->missing)
-		rc = json_object_set_new(outcome, "missing", json_string(step->missing));
-	if (rc == 0 && step->state != STEP_PASSED && main->tool)
-		rc = add_tool(outcome, step);
-	if (rc == 0 && step->state != STEP_PASSED)
-		rc = add_toolkit(outcome, step);
-	if (rc == 0 && json_object_get(step->plan, "title"))
-		rc = json_object_set(outcome, "title", json_object_get(step->plan, "title"));
-	if (rc == 0 && json_object_get(step->plan, "run"))
-		rc = json_object_set(outcome, "run", json_object_get(step->plan, "run"));
-	if (rc == 0 && step->gpus)
-		rc = add_gpus(outcome, step);
-	if (rc == 0 && step->count > 1)
-		rc = add_solver(outcome, &step->processes[1]);
-	return rc == 0 ? STEAL(outcome) : NULL;
+	const char *error = step->error.code ? step->error.message : step->fault.code ? step->fault.message : NULL;
+	json_t *values = step->result.values;
+	json_t *outcome = json_pack(
+		"{s:s, s:s, s:s}", "step", step->plan->id, "kind", kinds[step->plan->kind], "state", state_names[step->state]);
+	json_object_update_new(outcome, describe_process(main, step->limit));
+	json_object_update(outcome, step->texts);
+	json_object_update_new(
+		outcome, json_pack("{s:o, s:b, s:o, s:o, s:o, s:o, s:{s:I, s:I, s:I, s:I}}", "error", json_lines_text(error),
+					 "cached", step->hit, "result", values ? json_deep_copy(values) : json_object(), "result_error",
+					 json_lines_text(step->result.error), "artifacts", describe_artifacts(&step->artifacts),
+					 "protections", sandbox_names(main->process.report.protections), "stamps", "begun_ns",
+					 (json_int_t)step->begun_ns, "queued_ns", (json_int_t)step->queued_ns, "launched_ns",
+					 (json_int_t)step->launched_ns, "ended_ns", (json_int_t)step->ended_ns));
+	if (main->process.report.warm)
+		json_object_set_new(outcome, "warm", json_true());
+	if (step->missing)
+		json_object_set_new(outcome, "missing", json_string(step->missing));
+	if (step->state != STEP_PASSED)
+		add_tools(outcome, step);
+	if (step->plan->title)
+		json_object_set_new(outcome, "title", json_string(step->plan->title));
+	if (step->plan->run)
+		json_object_set(outcome, "run", step->plan->run);
+	if (step->gpus)
+		json_object_set_new(outcome, "device", describe_gpus(step));
+	if (step->count > 1)
+		json_object_set_new(outcome, "solver", describe_solver(&step->processes[1]));
+	return outcome;
 }

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* One sandboxed process on the loop: its output drained, its time kept, its end awaited. */
 /*
- * Theory of operation. stdout and stderr are pipes, the result channel is one end of a socket pair, which nobody can
+ * Theory of operation. stdout and stderr are pipes, the result channel is one end of a socket pair, which no process can
  * open again through /proc. All three are read whenever there is something, so that no writer ever waits for long, and
  * bounded on this side. When the sandbox's pidfd becomes readable nothing of the process exists any more: what the
  * pipes still hold is read, the report is taken, and the handles are closed; the last one to close calls `ended`. A
  * start that fails takes the same way, so that there is one end for everything.
  */
 #include <config.h>
-
-#include "exec/job/process.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,12 +16,12 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "exec/plan/limits.h"
 #include "base/text.h"
+#include "exec/job/job_internal.h"
 
 #define CHUNK (64u << 10)
 #define READS_A_TURN 8     /* then the loop looks after others */
-#define READS_AT_LAST 4096 /* more than pipe or socket can hold: somebody outside goes on writing */
+#define READS_AT_LAST 4096 /* more than pipe or socket can hold: a process outside goes on writing */
 
 static void
 on_closed(uv_handle_t *handle)
@@ -92,16 +90,13 @@ process_take(struct process_drain *drain, const char *data, size_t size)
 	struct process *process = drain->process;
 	size_t stream = (size_t)(drain - process->drains);
 	if (stream == PROCESS_RESULT) {
-		if (result_add(process->result, data, size) != 0)
-			process->error.code =
-				kettle_fail(&process->error, KETTLE_ENOMEM, "There is not enough memory for a result channel.");
+		result_add(process->result, data, size);
 		if (process->result->over)
 			process_kill(process, SANDBOX_LIMIT_RESULT);
 		return;
 	}
 	struct capture *capture = &process->output[stream];
-	if (capture_add(capture, data, size) != 0)
-		process->error.code = kettle_fail(&process->error, KETTLE_ENOMEM, "There is not enough memory for an output.");
+	capture_add(capture, data, size);
 	if (capture->bytes / LIMITS_OUTPUT_FLOOD > capture->limit)
 		process_kill(process, SANDBOX_LIMIT_OUTPUT);
 }
@@ -144,9 +139,8 @@ on_end(uv_poll_t *poll, int status, int events)
 	for (size_t i = 0; i < PROCESS_STREAMS; i++)
 		if (process->drains[i].polled)
 			drain_some(&process->drains[i], true);
-	if (process->result && result_end(process->result) != 0)
-		process->error.code =
-			kettle_fail(&process->error, KETTLE_ENOMEM, "There is not enough memory for a result channel.");
+	if (process->result)
+		result_end(process->result);
 	struct kettle_error error = {0};
 	if (sandbox_wait(process->sandbox, &process->report, &error) != 0)
 		process->error = error;

@@ -2,31 +2,27 @@
 /* Reads where a job is to run from its run line. */
 #include <config.h>
 
-#include "exec/job/run_line.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json_access.h"
 #include "base/text.h"
+#include "base/xalloc.h"
+#include "exec/job/job_internal.h"
 
 /* A member that may be written as a number or as a string; new string, NULL where it is absent. */
 static int
 text_member(const json_t *object, const char *key, char **ret_text, struct kettle_error *err)
 {
 	const json_t *value = json_object_get(object, key);
-	AUTO_BUF struct buf text = {0};
-	int rc = 0;
-	if (!value || json_is_null(value))
-		return 0;
 	if (json_is_integer(value))
-		rc = buf_printf(&text, "%lld", (long long)json_integer_value(value));
+		*ret_text = xasprintf("%lld", (long long)json_integer_value(value));
 	else if (json_is_string(value))
-		rc = buf_adds(&text, json_string_value(value));
-	else
+		*ret_text = xstrdup(json_string_value(value));
+	else if (value && !json_is_null(value))
 		return kettle_fail(err, KETTLE_EINVAL, "`%s` of the unit must be a string or an integer.", key);
-	*ret_text = rc == 0 ? buf_take(&text) : NULL;
-	return *ret_text ? 0 : kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a unit.");
+	return 0;
 }
 
 static int
@@ -40,8 +36,8 @@ read_cores(const struct exec_context *exec, const json_t *object, const char *na
 	for (size_t i = 0; rc == 0 && i < cores->count; i++)
 		if (!cores_has(&exec->all, cores->list[i]))
 			rc = kettle_fail(err, KETTLE_EUNAVAIL,
-				"Unit `%s` is to run on the cores %s, but this machine gives kettle-exec no core %d (it has %zu).",
-				name, text, cores->list[i], exec->all.count);
+				"Unit `%s` runs on the cores %s, but this machine gives kettle-exec no core %d (it has %zu).", name,
+				text, cores->list[i], exec->all.count);
 	return rc;
 }
 
@@ -68,23 +64,16 @@ read_level(const struct exec_context *exec, const json_t *object, struct unit *u
 }
 
 /* Two units that use the same thing must come to the same lock, so its name is made of that. */
-static int
-name_lock(const json_t *object, const char *name, struct device_slot *device, struct kettle_error *err)
+static char *
+name_lock(const json_t *object, const char *name, const struct device_slot *device)
 {
-	const char *lock = json_string_value(json_object_get(object, "lock"));
+	const char *lock = member_string(object, "lock");
 	AUTO_FREE char *cores = cores_text(&device->cores);
-	AUTO_BUF struct buf text = {0};
-	int rc;
 	if (lock)
-		rc = buf_adds(&text, lock);
-	else if (device->gpu)
-		rc = buf_printf(&text, "gpu-%s", device->gpu);
-	else if (device->cores.count > 0)
-		rc = buf_printf(&text, "cores-%s", cores ? cores : "?");
-	else
-		rc = buf_printf(&text, "device-%s", name);
-	device->lock = rc == 0 ? buf_take(&text) : NULL;
-	return device->lock ? 0 : kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a unit.");
+		return xstrdup(lock);
+	if (device->gpu)
+		return xasprintf("gpu-%s", device->gpu);
+	return device->cores.count > 0 ? xasprintf("cores-%s", cores) : xasprintf("device-%s", name);
 }
 
 /* One more place, with what its section says; gpu: {"gpu": index or UUID}, or something without that. */
@@ -94,18 +83,19 @@ add_device_slot(const struct exec_context *exec, const json_t *object, const jso
 {
 	if (unit->count == JOB_MAX_DEVICES)
 		return kettle_fail(err, KETTLE_EINVAL, "A unit has more than %d devices.", JOB_MAX_DEVICES);
-	if (!unit->devices && !(unit->devices = calloc(JOB_MAX_DEVICES, sizeof(*unit->devices))))
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a unit.");
+	unit->devices = xreallocarray(unit->devices, unit->count + 1, sizeof(*unit->devices));
 	struct device_slot *device = &unit->devices[unit->count++];
-	const char *name = json_string_value(json_object_get(object, "name"));
-	if (!name)
-		name = unit->name;
+	*device = (struct device_slot){0};
 	int rc = read_slots(object, &device->slots, err);
 	if (rc == 0)
 		rc = text_member(gpu, "gpu", &device->gpu, err);
+	const char *name = member_string(object, "name");
+	if (!name)
+		name = unit->name;
 	if (rc == 0)
 		rc = read_cores(exec, object, name, &device->cores, err);
-	return rc == 0 ? name_lock(object, name, device, err) : rc;
+	device->lock = name_lock(object, name, device);
+	return rc;
 }
 
 /* The places of a section: one, or as many as it names GPUs. */
@@ -133,7 +123,7 @@ int
 run_line_read(const struct exec_context *exec, const json_t *object, struct unit *ret_unit, struct kettle_error *err)
 {
 	*ret_unit = (struct unit){.name = "local"};
-	const char *name = json_string_value(json_object_get(object, "name"));
+	const char *name = member_string(object, "name");
 	const json_t *more = json_object_get(object, "more"), *one;
 	size_t i;
 	if (name)

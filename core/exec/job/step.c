@@ -3,17 +3,15 @@
 /*
  * Theory of operation. A step goes through phases, each of which ends in a callback on the loop thread:
  *
- *   begin ── tools found ──▶ key (work) ──▶ nobody else builds it ──▶ cache or folders (work) ──▶ slot, device
+ *   begin ── tools found ──▶ key (work) ──▶ no other builds it ──▶ cache or folders (work) ──▶ slot, device
  *         ──▶ processes run ──▶ outputs taken over (work) ──▶ outcome, job->advance
  *
  * Where it has a GPU, that is looked at before its outputs are taken over (work); a step that passed while its GPU was
- * throttled then begins once more with new folders, once. Steps that are not cacheable have no key. Work runs on a thread of libuv's pool and owns the step meanwhile; a cancel
- * then waits for its end. Whatever goes wrong anywhere leads to `end`, which gives back what the step holds, sends the
- * outcome and tells the job; it happens once.
+ * throttled then begins once more with new folders, once. Steps that cannot be kept in the cache have no key. Work runs
+ * on a thread of libuv's pool and owns the step meanwhile; a cancel then waits for its end. Whatever goes wrong anywhere
+ * leads to `end`, which gives back what the step holds, sends the outcome and tells the job; it happens once.
  */
 #include <config.h>
-
-#include "exec/job/step.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,68 +19,47 @@
 #include "base/cleanup.h"
 #include "base/failpoint.h"
 #include "base/file.h"
-#include "exec/job/launch.h"
-#include "exec/job/outcome.h"
-#include "exec/job/profiling.h"
-#include "exec/job/step_files.h"
 #include "base/text.h"
+#include "base/xalloc.h"
+#include "exec/job/job_internal.h"
 
 static void step_prepare(void *arg);
 static void queue(void *arg);
 static void step_start(void *arg);
 
-static int
-open_process(struct step *step, const json_t *plan, const char *folder)
+static void
+open_process(struct step *step, const struct plan_process *plan, const char *folder)
 {
 	struct step_process *process = &step->processes[step->count++];
-	process->step = step;
-	process->plan = plan;
-	process->limits = limits_default(step->kind, step->device);
-	limits_apply(&process->limits, json_object_get(step->plan, "limits"));
-	limits_apply(&process->limits, json_object_get(plan, "limits"));
+	*process =
+		(struct step_process){.step = step, .plan = plan, .limits = plan->limits, .dir = path_join(step->dir, folder)};
 	limits_cap(&process->limits, &step->job->exec->config.max);
-	process->dir = path_join(step->dir, folder);
-	return process->dir ? 0 : KETTLE_ENOMEM;
 }
 
 /* What it gets of its job's places. */
-static int
+static void
 take_places(struct step *step)
 {
 	const struct unit *unit = &step->job->unit;
-	int rc = (step->visible = json_array()) ? 0 : KETTLE_ENOMEM;
+	unsigned device = step->plan->device;
 	/* What needs no device runs on the cores of the first. */
-	for (size_t i = 0; rc == 0 && i < unit->count && (i == 0 || i < step->device); i++) {
-		if (i < step->device && unit->devices[i].gpu)
-			(void)json_array_append_new(step->visible, json_string(unit->devices[i].gpu));
-		rc = cores_join(&step->cores, &unit->devices[i].cores);
+	for (size_t i = 0; i < unit->count && (i == 0 || i < device); i++) {
+		if (i < device && unit->devices[i].gpu)
+			strings_add(&step->visible, unit->devices[i].gpu);
+		cores_join(&step->cores, &unit->devices[i].cores);
 	}
-	return rc == 0 && step->cores.count == 0 ? cores_join(&step->cores, &step->job->exec->all) : rc;
+	if (step->cores.count == 0)
+		cores_join(&step->cores, &step->job->exec->all);
 }
 
-static enum step_kind
-kind_of(const json_t *plan)
+void
+step_open(struct step *step, struct job *job, const struct plan_step *plan, char *dir_take)
 {
-	const char *kind = json_string_value(json_object_get(plan, "kind"));
-	return strcmp(kind, "build") == 0 ? STEP_BUILD : strcmp(kind, "prepare") == 0 ? STEP_PREPARE : STEP_RUN;
-}
-
-int
-step_open(struct step *step, struct job *job, const json_t *plan, const char *dir, struct kettle_error *err)
-{
-	const json_t *referee = json_object_get(plan, "referee");
-	*step = (struct step){.job = job, .plan = plan, .id = json_string_value(json_object_get(plan, "id")), .secret = -1};
-	step->kind = kind_of(plan);
-	step->device = (unsigned)json_integer_value(json_object_get(plan, "device"));
-	step->cacheable = json_is_true(json_object_get(plan, "cache"));
-	step->dir = strdup(dir);
-	step->kept = path_join(dir, "kept");
-	int rc = step->dir && step->kept ? open_process(step, referee ? referee : plan, "job") : KETTLE_ENOMEM;
-	if (rc == 0 && referee)
-		rc = open_process(step, json_object_get(plan, "solver"), "solver");
-	if (rc == 0)
-		rc = take_places(step);
-	return rc == 0 ? 0 : kettle_fail(err, rc, "There is not enough memory for a step.");
+	static const char *const folders[] = {"job", "solver"};
+	*step = (struct step){.job = job, .plan = plan, .dir = dir_take, .kept = path_join(dir_take, "kept"), .secret = -1};
+	for (size_t i = 0; i < plan->count; i++)
+		open_process(step, &plan->processes[i], folders[i]);
+	take_places(step);
 }
 
 void
@@ -95,12 +72,11 @@ step_close(struct step *step)
 	result_close(&step->result);
 	if (step->secret >= 0)
 		close(step->secret);
-	json_decref(step->visible);
+	strings_free(&step->visible);
 	cores_free(&step->cores);
-	json_decref(step->manifest);
-	json_decref(step->artifacts);
+	manifest_free(&step->outputs);
+	manifest_free(&step->artifacts);
 	json_decref(step->texts);
-	json_decref(step->stored);
 	json_decref(step->outcome);
 	json_decref(step->gpus);
 	json_decref(step->gpu_reading);
@@ -124,8 +100,6 @@ step_end(struct step *step, enum step_state state)
 	warm_cancel_request(&step->warm);
 	build_slots_release(&job->exec->builds, &step->slot);
 	build_slots_end(&job->exec->builds, &step->flight);
-	if (state == STEP_PASSED)
-		job->outputs[step - job->steps].manifest = step->manifest;
 	step->outcome = outcome_make(step);
 	for (size_t i = 0; i < step->count; i++)
 		process_close(&step->processes[i].process);
@@ -159,43 +133,21 @@ is_over(const struct step *step)
 }
 
 static void
-work_run(uv_work_t *work)
-{
-	struct step *step = work->data;
-	step->work_run(step);
-}
-
-static void
-work_done(uv_work_t *work, int status)
-{
-	struct step *step = work->data;
-	(void)status;
-	step->work_done(step);
-}
-
-static void
-do_work(struct step *step, void (*run)(struct step *step), void (*done)(struct step *step))
+do_work(struct step *step, void (*run)(void *step), void (*done)(void *step))
 {
 	step->phase = STEP_WORKING;
-	step->work.data = step;
-	step->work_run = run;
-	step->work_done = done;
-	int rc = uv_queue_work(step->job->exec->loop, &step->work, work_run, work_done);
-	if (rc != 0) {
-		step->error.code = kettle_fail(&step->error, KETTLE_EIO, "No thread could be had: %s.", uv_strerror(rc));
-		end_error(step);
-	}
+	work_start(&step->work, step->job->exec->loop, run, done, step);
 }
 
 static int
 find_tool(struct step *step, struct step_process *process)
 {
-	const char *name = json_string_value(json_array_get(json_object_get(process->plan, "argv"), 0));
+	const char *name = process->plan->argv.list[0];
 	if (strncmp(name, "./", 2) == 0)
 		return 0;
 	int rc = toolchain_find(step->job->exec->toolchain, name, &process->tool, &step->error);
 	if (rc == KETTLE_ENOENT)
-		step->missing = strdup(name);
+		step->missing = xstrdup(name);
 	return rc;
 }
 
@@ -206,40 +158,37 @@ fingerprint_tool(struct step *step, const struct tool *tool, struct sha256 *dige
 	struct toolchain *toolchain = step->job->exec->toolchain;
 	char hex[DIGEST_HEX_SIZE];
 	int rc = toolchain_fingerprint(toolchain, tool, hex, &step->error);
-	if (rc == 0 && step->kind == STEP_BUILD && (rc = toolchain_check(toolchain, tool, &step->error)) != 0)
-		step->missing = strdup(tool->name);
+	if (rc == 0 && step->plan->kind == STEP_BUILD && (rc = toolchain_check(toolchain, tool, &step->error)) != 0)
+		step->missing = xstrdup(tool->name);
 	if (rc == 0)
 		sha256_field(digest, hex);
 	return rc;
 }
 
-/* The fingerprints of all tools that a cacheable step names, into one. */
+/* The fingerprints of all tools that a step with `cache` names, into one. */
 static int
 fingerprint(struct step *step)
 {
-	struct toolchain *toolchain = step->job->exec->toolchain;
+	const struct plan_step *plan = step->plan;
 	AUTO_DIGEST struct sha256 *digest = sha256_new();
-	const json_t *name;
-	size_t i;
-	int rc = digest ? 0 : KETTLE_ENOMEM;
-	if (rc == 0 && step->processes[0].tool)
+	int rc = 0;
+	if (step->processes[0].tool)
 		rc = fingerprint_tool(step, step->processes[0].tool, digest);
-	else if (rc == 0)
+	else
 		sha256_field(digest, NULL);
-	json_array_foreach(json_object_get(step->plan, "toolchain"), i, name) {
+	for (size_t i = 0; rc == 0 && i < plan->toolchain.count; i++) {
 		const struct tool *tool = NULL;
-		if (rc == 0)
-			rc = toolchain_find(toolchain, json_string_value(name), &tool, &step->error);
+		rc = toolchain_find(step->job->exec->toolchain, plan->toolchain.list[i], &tool, &step->error);
 		/* What a prepare step may start is not known before it does. */
-		if (rc == KETTLE_ENOENT && step->kind == STEP_PREPARE) {
+		if (rc == KETTLE_ENOENT && plan->kind == STEP_PREPARE) {
 			step->error = (struct kettle_error){0};
 			sha256_field(digest, NULL);
 			rc = 0;
 			continue;
 		}
-		if (rc == KETTLE_ENOENT && !step->missing)
-			step->missing = strdup(json_string_value(name));
-		if (rc == 0)
+		if (rc == KETTLE_ENOENT)
+			step->missing = xstrdup(plan->toolchain.list[i]);
+		else
 			rc = fingerprint_tool(step, tool, digest);
 	}
 	if (rc == 0)
@@ -248,8 +197,9 @@ fingerprint(struct step *step)
 }
 
 static void
-key_done(struct step *step)
+key_done(void *arg)
 {
+	struct step *step = arg;
 	if (is_over(step)) {
 		step_end(step, STEP_CANCELLED);
 		return;
@@ -271,14 +221,14 @@ step_begin(struct step *step)
 	step->begun_ns = time_monotonic_ns();
 	for (size_t i = 0; rc == 0 && i < step->count; i++)
 		rc = find_tool(step, &step->processes[i]);
-	if (rc == 0 && step->cacheable)
+	if (rc == 0 && step->plan->cache)
 		rc = fingerprint(step);
-	if (rc == 0 && json_object_get(step->plan, "profile"))
-		rc = profiling_find(step, &step->error);
+	if (rc == 0 && step->plan->profile)
+		rc = launch_find_profiler(step, &step->error);
 	if (rc != 0) {
 		step->error.code = rc;
 		end_error(step);
-	} else if (step->cacheable) {
+	} else if (step->plan->cache) {
 		do_work(step, step_files_key, key_done);
 	} else {
 		step_prepare(step);
@@ -290,31 +240,25 @@ emit_begin(struct step *step)
 {
 	static const char *const words[] = {
 		[STEP_BUILD] = "building", [STEP_PREPARE] = "preparing", [STEP_RUN] = "running"};
-	exec_context_emit(step->job->exec, json_pack("{s:s, s:s, s:s, s:s, s:b}", "event", "step", "job", step->job->ref,
-										   "step", step->id, "state", words[step->kind], "cached", step->hit));
-}
-
-/* A hit brings the build's own output along, so that its warnings are seen again. */
-static void
-end_hit(struct step *step)
-{
-	emit_begin(step);
-	step->texts = json_pack("{s:O, s:O, s:O}", "exit", json_object_get(step->stored, "exit"), "stdout",
-		json_object_get(step->stored, "stdout"), "stderr", json_object_get(step->stored, "stderr"));
-	step_end(step, STEP_PASSED);
+	exec_context_emit(
+		step->job->exec, json_pack("{s:s, s:s, s:s, s:s, s:b}", "event", "step", "job", step->job->ref, "step",
+							 step->plan->id, "state", words[step->plan->kind], "cached", step->hit));
 }
 
 static void
-prepare_done(struct step *step)
+prepare_done(void *arg)
 {
-	if (is_over(step))
+	struct step *step = arg;
+	if (is_over(step)) {
 		step_end(step, STEP_CANCELLED);
-	else if (step->error.code != 0)
+	} else if (step->error.code != 0) {
 		end_error(step);
-	else if (step->hit)
-		end_hit(step);
-	else
+	} else if (step->hit) {
+		emit_begin(step);
+		step_end(step, STEP_PASSED);
+	} else {
 		queue(step);
+	}
 }
 
 static void
@@ -331,7 +275,7 @@ queue(void *arg)
 	struct step *step = arg;
 	step->phase = STEP_QUEUED;
 	step->queued_ns = time_monotonic_ns();
-	if (step->device > 0) {
+	if (step->plan->device > 0) {
 		int rc = device_lease_request(step->job, &step->error);
 		if (rc < 0) {
 			step->error.code = rc;
@@ -339,7 +283,8 @@ queue(void *arg)
 		} else if (rc > 0) {
 			step_start(step);
 		}
-	} else if (step->kind == STEP_RUN || build_slots_acquire(&step->job->exec->builds, &step->slot, step_start, step)) {
+	} else if (step->plan->kind == STEP_RUN ||
+			   build_slots_acquire(&step->job->exec->builds, &step->slot, step_start, step)) {
 		step_start(step);
 	}
 }
@@ -347,7 +292,7 @@ queue(void *arg)
 void
 step_device_granted(struct step *step)
 {
-	if (step->phase == STEP_QUEUED && step->device > 0 && !step->asked_warm)
+	if (step->phase == STEP_QUEUED && step->plan->device > 0 && !step->warm_wanted)
 		step_start(step);
 }
 
@@ -356,12 +301,13 @@ on_value(void *arg, const char *key, const char *value)
 {
 	struct step *step = arg;
 	exec_context_emit(step->job->exec, json_pack("{s:s, s:s, s:s, s:s, s:s}", "event", "result", "job", step->job->ref,
-										   "step", step->id, "key", key, "value", value));
+										   "step", step->plan->id, "key", key, "value", value));
 }
 
 static void
-collect_done(struct step *step)
+collect_done(void *arg)
 {
+	struct step *step = arg;
 	struct exec_context *exec = step->job->exec;
 	enum step_state state = step->state;
 	if (state == STEP_PASSED && step->error.code != 0)
@@ -390,8 +336,9 @@ reset(struct step *step)
 }
 
 static void
-again_done(struct step *step)
+again_done(void *arg)
 {
+	struct step *step = arg;
 	if (step->error.code != 0)
 		end_error(step);
 	else
@@ -402,13 +349,14 @@ again_done(struct step *step)
 static bool
 must_repeat(const struct step *step)
 {
-	return step->kind == STEP_RUN && step->state == STEP_PASSED && !step->throttled && !is_over(step) &&
+	return step->plan->kind == STEP_RUN && step->state == STEP_PASSED && !step->throttled && !is_over(step) &&
 		   json_array_size(json_object_get(step->gpus, "throttled")) > 0;
 }
 
 static void
-on_looked(struct step *step)
+on_looked(void *arg)
 {
+	struct step *step = arg;
 	struct device_lease *lease = &step->job->lease;
 	if (step->gpu_reading) {
 		json_decref(lease->reading);
@@ -436,10 +384,10 @@ all_ended(struct step *step)
 		report->started && report->signal == 0 ? json_integer(report->exit_status) : json_null(), "stdout",
 		capture_json(&step->processes[0].process.output[0]), "stderr",
 		capture_json(&step->processes[0].process.output[1]));
-	if (step->collect && step->cacheable)
+	if (step->collect && step->plan->cache)
 		step->trim = exec->stores++ % CACHE_TRIM_EVERY == 0;
 	build_slots_release(&exec->builds, &step->slot);
-	if (step->device > 0 && json_array_size(step->job->lease.watch.gpus) > 0)
+	if (step->plan->device > 0 && step->job->lease.watch.gpus.count > 0)
 		do_work(step, step_files_check_gpus, on_looked);
 	else
 		do_work(step, step_files_collect, collect_done);
@@ -472,7 +420,7 @@ process_lost(void *arg)
 		"Processes of step `%.64s` were killed and are not dead after %d s: the device must be disabled until they "
 		"are "
 		"gone (init of the sandbox is process %ld).",
-		step->id, PROCESS_LOST_MS / 1000, (long)sandbox_pid(process->process.sandbox));
+		step->plan->id, PROCESS_LOST_MS / 1000, (long)sandbox_pid(process->process.sandbox));
 	step->job->lose(step->job, why);
 }
 
@@ -484,43 +432,31 @@ step_start(void *arg)
 		step_end(step, STEP_CANCELLED);
 		return;
 	}
-	if (step->device > 0 && step->job->lease.error.code != 0) {
+	if (step->plan->device > 0 && step->job->lease.error.code != 0) {
 		step->error = step->job->lease.error;
 		end_error(step);
 		return;
 	}
 	/* What it begins from may have to be made first; then this is called again. */
-	if (!step->asked_warm || step->warm.again) {
-		step->asked_warm = true;
+	if (!step->warm_wanted || step->warm.again) {
+		step->warm_wanted = true;
 		if (launch_request_warm(step, step_start))
 			return;
 	}
-	const char *result = json_string_value(json_object_get(step->plan, "result"));
 	step->launched_ns = time_monotonic_ns();
 	failpoint("exec.step");
 	emit_begin(step);
-	int rc = 0;
-	if (result)
-		rc = result_open(
-			&step->result, step->processes[0].limits.result, json_object_get(step->plan, "unique"), &step->error);
-	step->result.on_value = on_value;
-	step->result.arg = step;
+	if (step->plan->result)
+		result_open(&step->result, step->processes[0].limits.result, &step->plan->unique, on_value, step);
 	step->phase = STEP_RUNNING;
-	if (rc == 0)
-		rc = launch_secret(step, &step->error);
+	int rc = launch_secret(step, &step->error);
 	if (rc == 0)
 		rc = launch_step(step, process_ended, process_lost, &step->error);
 	failpoint("exec.running");
-	if (rc == 0)
-		return;
-	step->error.code = rc;
-	bool running = false;
-	for (size_t i = 0; i < step->count; i++)
-		running = running || step->processes[i].running;
-	if (running)
-		step_cancel(step);
-	else
+	if (rc != 0) {
+		step->error.code = rc;
 		end_error(step);
+	}
 }
 
 void

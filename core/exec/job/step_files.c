@@ -2,8 +2,7 @@
 /* The parts of a step that read and write files, for threads of the pool. */
 #include <config.h>
 
-#include "exec/job/step_files.h"
-
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,119 +10,234 @@
 #include "base/cleanup.h"
 #include "base/failpoint.h"
 #include "base/file.h"
-#include "exec/util/collect_outputs.h"
 #include "base/text.h"
+#include "exec/job/job_internal.h"
 #include "exec/tools/tool_probe.h"
 
-static struct folder_sources
-sources_of(const struct step *step)
+/* ---- the folder of a process, made from its inputs ---- */
+
+/* Without a sandbox a step could write through a hard link into what others use. */
+static bool
+may_link(const struct step *step)
+{
+	return step->job->unit.level != SANDBOX_LEVEL_OFF;
+}
+
+/* The bytes of contents, wherever the machine has them. New bytes. */
+static int
+read_contents(const struct job *job, const struct plan_contents *contents, char **ret_data, size_t *ret_size,
+	struct kettle_error *err)
+{
+	if (!contents->blob)
+		return contents_bytes(contents->bytes, ret_data, ret_size, err);
+	for (size_t i = 0; job->blob_dirs[i]; i++) {
+		AUTO_FREE char *path = path_join(job->blob_dirs[i], contents->blob);
+		AUTO_FREE char *data = NULL;
+		char hex[DIGEST_HEX_SIZE];
+		if (file_read(path, FOLDER_MAX_BLOB, &data, ret_size, NULL) != 0)
+			continue;
+		sha256_hex(data, *ret_size, hex);
+		if (strcmp(hex, contents->blob) != 0)
+			return kettle_fail(err, KETTLE_EIO, "The blob `%s` is damaged: its bytes have another SHA-256.", path);
+		*ret_data = STEAL(data);
+		return 0;
+	}
+	return kettle_fail(err, KETTLE_ENOENT, "This machine does not have the blob %s.", contents->blob);
+}
+
+static int
+write_contents(const struct job *job, const struct plan_contents *contents, const char *dir, const char *name,
+	mode_t mode, struct kettle_error *err)
+{
+	AUTO_FREE char *path = path_join(dir, name);
+	AUTO_FREE char *data = NULL;
+	size_t size = 0;
+	int rc = read_contents(job, contents, &data, &size, err);
+	if (rc == 0)
+		rc = collect_outputs_make_parents(path, err);
+	if (rc == 0)
+		rc = file_write(path, data, size, mode, err);
+	/* Build tools compare times: the same contents have the same one in every step. */
+	const struct timespec times[] = {{.tv_sec = FOLDER_TIME}, {.tv_sec = FOLDER_TIME}};
+	if (rc == 0)
+		(void)utimensat(AT_FDCWD, path, times, 0);
+	return rc;
+}
+
+/* What argv[0] names is started, whatever mode it came with. */
+static mode_t
+mode_of(const struct plan_process *process, const char *path)
+{
+	const char *program = process->argv.list[0];
+	return strncmp(program, "./", 2) == 0 && strcmp(program + 2, path) == 0 ? 0755 : 0644;
+}
+
+/* The step that an input comes from; it has passed. */
+static const struct step *
+source_of(const struct job *job, const struct plan_input *input)
+{
+	return &job->steps[input->step - job->plan.steps];
+}
+
+static int
+make_folder(struct step *step, const struct step_process *process)
 {
 	const struct job *job = step->job;
-	return (struct folder_sources){
-		.files = json_object_get(job->plan, "files"),
-		.blob_dirs = job->blob_dirs,
-		.steps = job->outputs,
-		.steps_count = job->count,
-		/* Without a sandbox a step could write through a link into what others use. */
-		.link = job->unit.level != SANDBOX_LEVEL_OFF,
-	};
-}
-
-static void
-digest_object(const json_t *object, struct sha256 *digest)
-{
-	AUTO_FREE char *text = object ? json_dumps(object, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY) : NULL;
-	sha256_field(digest, text);
-}
-
-/* What the machine makes of `native` is part of what such a build depends on. */
-static bool
-is_native(const json_t *argv)
-{
-	const json_t *word;
-	size_t i;
-	json_array_foreach(argv, i, word)
-		if (strstr(json_string_value(word), "native"))
-			return true;
-	return false;
-}
-
-/* Every file of the machine's folders that the step sees, by its size and time. */
-static void
-digest_folders(const json_t *folders, struct sha256 *digest)
-{
-	const json_t *folder;
-	size_t i;
-	json_array_foreach(folders, i, folder) {
-		unsigned left = STEPWORK_MAX_STAMPS;
-		tool_probe_stamp_tree(json_string_value(folder), digest, &left);
+	AUTO_FREE char *out = path_join(process->dir, "out");
+	int rc = file_mkdirs(out, 0755, &step->error);
+	for (size_t i = 0; rc == 0 && i < process->plan->inputs_count; i++) {
+		const struct plan_input *input = &process->plan->inputs[i];
+		const struct step *source = input->step ? source_of(job, input) : NULL;
+		if (source)
+			rc = collect_outputs_link(
+				&source->outputs, source->kept, input->output, process->dir, input->path, may_link(step), &step->error);
+		else
+			rc = write_contents(
+				job, &input->contents, process->dir, input->path, mode_of(process->plan, input->path), &step->error);
 	}
-}
-
-void
-step_files_key(struct step *step)
-{
-	const struct exec_context *exec = step->job->exec;
-	const json_t *argv = json_object_get(step->plan, "argv");
-	struct folder_sources sources = sources_of(step);
-	AUTO_DIGEST struct sha256 *digest = sha256_new();
-	if (!digest) {
-		step->error.code = kettle_fail(&step->error, KETTLE_ENOMEM, "There is not enough memory for a cache key.");
-		return;
-	}
-	sha256_field(digest, "kettle build 1");
-	sha256_field(digest, PACKAGE_VERSION);
-	digest_object(argv, digest);
-	digest_object(json_object_get(step->plan, "env"), digest);
-	if (step->processes[0].tool)
-		digest_object(json_object_get(exec->config.env, step->processes[0].tool->name), digest);
-	digest_object(json_object_get(step->plan, "outputs"), digest);
-	digest_object(json_object_get(step->plan, "pass"), digest);
-	sha256_field(digest, step->toolchain);
-	digest_folders(json_object_get(step->plan, "folders"), digest);
-	/* What a prepare step compiles it asks for by itself. */
-	sha256_field(digest, is_native(argv) || step->kind == STEP_PREPARE ? exec->cpu_digest : NULL);
-	sha256_number(digest, step->kind == STEP_PREPARE);
-	sha256_number(digest, step->job->unit.level == SANDBOX_LEVEL_OFF);
-	step->error.code = folder_digest(&sources, step->plan, digest, &step->error);
-	sha256_end(digest, step->key);
+	return rc;
 }
 
 static int
 make_step_folders(struct step *step)
 {
-	struct folder_sources sources = sources_of(step);
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < step->count; i++)
-		rc = folder_make(&sources, step->processes[i].plan, i == 0 ? json_object_get(step->plan, "cases") : NULL,
-			step->processes[i].dir, &step->error);
+		rc = make_folder(step, &step->processes[i]);
+	if (rc == 0 && step->plan->cases)
+		rc = write_contents(
+			step->job, &step->plan->cases_contents, step->processes[0].dir, step->plan->cases, 0644, &step->error);
 	return rc;
 }
 
-static int
-make_own_folders(struct step *step)
+/* ---- the key of what can be kept ---- */
+
+/* The part of the manifest that an input takes, with its paths as the step will see them. */
+static void
+digest_outputs(const struct step *source, const struct plan_input *input, struct sha256 *digest)
 {
-	int rc = file_mkdirs(step->dir, 0700, &step->error);
-	/* The payload's user is another one where kettle-exec is root: what it sees must be open to all. */
-	return rc == 0 ? file_mkdirs(step->kept, 0755, &step->error) : rc;
+	for (size_t i = 0; i < source->outputs.count; i++) {
+		const struct output_file *file = &source->outputs.files[i];
+		const char *rest = output_below(file->path, input->output);
+		if (!rest)
+			continue;
+		sha256_field(digest, input->path);
+		sha256_field(digest, rest);
+		sha256_number(digest, (uint64_t)file->mode);
+		sha256_field(digest, file->folder ? NULL : file->sha256);
+	}
+}
+
+static int
+digest_contents(
+	const struct plan_process *process, const struct plan_input *input, struct sha256 *digest, struct kettle_error *err)
+{
+	const char *blob = input->contents.blob;
+	AUTO_FREE char *data = NULL;
+	size_t size = 0;
+	char hex[DIGEST_HEX_SIZE];
+	int rc = blob ? 0 : contents_bytes(input->contents.bytes, &data, &size, err);
+	if (rc != 0)
+		return rc;
+	if (!blob)
+		sha256_hex(data, size, hex);
+	sha256_field(digest, input->path);
+	sha256_field(digest, "");
+	sha256_number(digest, mode_of(process, input->path));
+	sha256_field(digest, blob ? blob : hex);
+	return 0;
+}
+
+/* Names and contents of the inputs: equal contents give equal digests, wherever they come from. */
+static int
+digest_inputs(const struct step *step, struct sha256 *digest, struct kettle_error *err)
+{
+	const struct plan_process *process = step->processes[0].plan;
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < process->inputs_count; i++) {
+		if (process->inputs[i].step)
+			digest_outputs(source_of(step->job, &process->inputs[i]), &process->inputs[i], digest);
+		else
+			rc = digest_contents(process, &process->inputs[i], digest, err);
+	}
+	return rc;
+}
+
+static void
+digest_strings(const struct strings *strings, struct sha256 *digest)
+{
+	sha256_number(digest, strings->count);
+	for (size_t i = 0; i < strings->count; i++)
+		sha256_field(digest, strings->list[i]);
+}
+
+static void
+digest_object(const json_t *object, struct sha256 *digest)
+{
+	AUTO_FREE char *text = object ? json_dumps(object, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
+	sha256_field(digest, text);
+}
+
+/* What the machine makes of `native` is part of what such a build depends on. */
+static bool
+is_native(const struct strings *argv)
+{
+	for (size_t i = 0; i < argv->count; i++)
+		if (strstr(argv->list[i], "native"))
+			return true;
+	return false;
 }
 
 void
-step_files_prepare(struct step *step)
+step_files_key(void *arg)
 {
+	struct step *step = arg;
+	const struct exec_context *exec = step->job->exec;
+	const struct plan_step *plan = step->plan;
+	const struct step_process *process = &step->processes[0];
+	AUTO_DIGEST struct sha256 *digest = sha256_new();
+	sha256_field(digest, "kettle build 2");
+	sha256_field(digest, PACKAGE_VERSION);
+	digest_strings(&process->plan->argv, digest);
+	digest_object(process->plan->environment, digest);
+	if (process->tool)
+		digest_object(json_object_get(exec->config.env, process->tool->name), digest);
+	digest_strings(&plan->outputs, digest);
+	for (size_t i = 0; i < ARRAY_SIZE(plan->passes); i++)
+		sha256_number(digest, plan->passes[i]);
+	sha256_field(digest, step->toolchain);
+	/* Every file of the machine's folders that the step sees, by its size and time. */
+	for (size_t i = 0; i < plan->folders.count; i++) {
+		unsigned left = STEPWORK_MAX_STAMPS;
+		tool_probe_stamp_tree(plan->folders.list[i], digest, &left);
+	}
+	/* What a prepare step compiles it asks for by itself. */
+	bool native = is_native(&process->plan->argv) || plan->kind == STEP_PREPARE;
+	sha256_field(digest, native ? exec->cpu_digest : NULL);
+	sha256_number(digest, plan->kind == STEP_PREPARE);
+	sha256_number(digest, step->job->unit.level == SANDBOX_LEVEL_OFF);
+	step->error.code = digest_inputs(step, digest, &step->error);
+	sha256_end(digest, step->key);
+}
+
+/* ---- the work of a step ---- */
+
+void
+step_files_prepare(void *arg)
+{
+	struct step *step = arg;
 	failpoint("exec.prepare");
-	int rc = make_own_folders(step);
-	if (rc == 0 && step->cacheable) {
-		step->stored =
-			cache_get(&step->job->exec->cache, step->key, step->kept, step->job->unit.level != SANDBOX_LEVEL_OFF);
-		step->hit = step->stored != NULL;
-	}
-	if (step->hit) {
+	int rc = file_mkdirs(step->dir, 0700, &step->error);
+	/* The payload's user is another one where kettle-exec is root: what it sees must be open to all. */
+	if (rc == 0)
+		rc = file_mkdirs(step->kept, 0755, &step->error);
+	if (rc == 0 && step->plan->cache)
+		step->texts = cache_get(&step->job->exec->cache, step->key, step->kept, may_link(step), &step->outputs);
+	step->hit = step->texts != NULL;
+	if (step->hit)
 		failpoint("exec.cached");
-		step->manifest = json_incref(json_object_get(step->stored, "files"));
-		return;
-	}
-	step->error.code = rc == 0 ? make_step_folders(step) : rc;
+	else
+		step->error.code = rc == 0 ? make_step_folders(step) : rc;
 }
 
 /* Whether a failure of collect_outputs_collect is what the step did, not what the machine could not. */
@@ -134,38 +248,36 @@ is_own_fault(int code)
 }
 
 static int
-collect_step_outputs(struct step *step, const char *key, const char *to, bool missing_ok, json_t **ret_manifest)
+collect_step_outputs(
+	struct step *step, const struct strings *names, const char *to, bool missing_ok, struct manifest *manifest)
 {
 	struct kettle_error error = {0};
-	struct step_process *main = &step->processes[0];
-	int out = main->process.sandbox ? sandbox_out_fd(main->process.sandbox) : -1;
-	const json_t *names = json_object_get(step->plan, key);
-	AUTO_JSON json_t *manifest = json_array();
-	int rc = manifest ? 0 : kettle_fail(&error, KETTLE_ENOMEM, "There is not enough memory for a list of files.");
-	bool any = json_array_size(names) > 0 && (out >= 0 || !missing_ok);
-	if (rc == 0 && any && out < 0)
+	const struct step_process *main = &step->processes[0];
+	int out = main->process.sandbox ? sandbox_out_fd(main->process.sandbox) : -1, rc = 0;
+	if (names->count == 0 || (out < 0 && missing_ok))
+		return 0;
+	if (out < 0)
 		rc = kettle_fail(&error, KETTLE_EIO, "The sandbox did not hand out its output folder.");
-	if (rc == 0 && any)
+	if (rc == 0)
 		rc = file_mkdirs(to, 0755, &error);
-	if (rc == 0 && any)
+	if (rc == 0)
 		rc = collect_outputs_collect(out, names, to, main->limits.disk, missing_ok, manifest, &error);
 	if (rc == 0)
-		*ret_manifest = STEAL(manifest);
-	else if (is_own_fault(rc))
-		step->fault = error;
-	else
-		step->error = error;
+		return 0;
+	manifest_free(manifest);
+	*(is_own_fault(rc) ? &step->fault : &step->error) = error;
 	return rc;
 }
 
 void
-step_files_check_gpus(struct step *step)
+step_files_check_gpus(void *arg)
 {
+	struct step *step = arg;
 	struct device_lease *lease = &step->job->lease;
 	struct kettle_error error = {0};
 	bool cool = step->state == STEP_PASSED && !step->throttled;
 	step->gpus = gpuwatch_after(&lease->watch, lease->reading, cool, &step->gpu_reading, &error);
-	/* Without its GPU nobody can be blamed for not passing. */
+	/* Without its GPU no program can be blamed for not passing. */
 	if (error.code != 0 && step->state != STEP_PASSED && step->state != STEP_CANCELLED) {
 		step->error = error;
 		step->state = STEP_ERROR;
@@ -173,22 +285,12 @@ step_files_check_gpus(struct step *step)
 }
 
 void
-step_files_reset(struct step *step)
+step_files_reset(void *arg)
 {
+	struct step *step = arg;
 	for (size_t i = 0; i < step->count; i++)
 		(void)file_remove_tree(step->processes[i].dir, NULL);
 	step->error.code = make_step_folders(step);
-}
-
-static uint64_t
-bytes_of(const json_t *manifest)
-{
-	uint64_t bytes = 0;
-	const json_t *entry;
-	size_t i;
-	json_array_foreach(manifest, i, entry)
-		bytes += (uint64_t)json_integer_value(json_object_get(entry, "size"));
-	return bytes;
 }
 
 static void
@@ -196,26 +298,25 @@ step_files_store(struct step *step)
 {
 	const struct cache *cache = &step->job->exec->cache;
 	AUTO_FREE char *scratch = path_join(step->dir, "store");
-	struct kettle_error error = {0};
 	failpoint("exec.store");
 	/* What cannot be kept is built again another time: no reason to fail now. */
-	if (scratch)
-		(void)cache_put(cache, step->key, step->manifest, step->kept, step->texts, scratch, &error);
+	(void)cache_put(cache, step->key, &step->outputs, step->kept, step->texts, scratch, NULL);
 	/* Between two looks no more may come than there is room for: a submission decides how large its entry is. */
-	if (scratch && (step->trim || bytes_of(step->manifest) > cache->max_bytes / CACHE_TRIM_EVERY))
+	if (step->trim || manifest_bytes(&step->outputs) > cache->max_bytes / CACHE_TRIM_EVERY)
 		cache_trim(cache, scratch);
 }
 
 void
-step_files_collect(struct step *step)
+step_files_collect(void *arg)
 {
+	struct step *step = arg;
 	failpoint("exec.collect");
-	AUTO_FREE char *artifacts = path_join(step->job->artifacts, step->id);
+	AUTO_FREE char *artifacts = path_join(step->job->artifacts, step->plan->id);
 	/* Whatever the outcome, an artifact (a profile, a trace) that is there may say why. */
-	int rc = artifacts ? collect_step_outputs(step, "artifacts", artifacts, true, &step->artifacts) : KETTLE_ENOMEM;
+	int rc = collect_step_outputs(step, &step->plan->artifacts, artifacts, true, &step->artifacts);
 	if (rc == 0 && step->collect)
-		rc = collect_step_outputs(step, "outputs", step->kept, false, &step->manifest);
-	if (rc == 0 && step->collect && step->cacheable)
+		rc = collect_step_outputs(step, &step->plan->outputs, step->kept, false, &step->outputs);
+	if (rc == 0 && step->collect && step->plan->cache)
 		step_files_store(step);
 	for (size_t i = 0; i < step->count && !step->job->keep; i++)
 		(void)file_remove_tree(step->processes[i].dir, NULL);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Device locks: who may run on a device, among all kettle-execs of a machine. */
+/* Device locks: which job may run on a device, among all kettle-execs of a machine. */
 /*
- * Theory of operation. All that wait stand in one list by their rank. Of each name only the first in
- * the list is tried, at once and then by a timer every DEVLOCK_RETRY_MS, because the kernel offers no way to wait for
- * a flock without a thread; a release within this process tries at once. A lock is given back by closing it, never by
- * LOCK_UN: that would take it from an init that still holds the same open file.
+ * Theory of operation. All that wait are in one list by their rank. Of each name only the first in the list is tried, at
+ * once and then by a timer every DEVLOCK_RETRY_MS, because the kernel offers no way to wait for a flock without a thread;
+ * a release within this process tries at once. A lock is given back by closing it, never by LOCK_UN: that would take it
+ * from an init that still holds the same open file.
  */
 #include <config.h>
 
@@ -20,6 +20,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "base/xalloc.h"
 
 #define NAME_MAX_KEPT 100
 
@@ -60,27 +61,23 @@ devlock_name(const char *name)
 	}
 	kept[len] = '\0';
 	if (same)
-		return strdup(kept);
-	AUTO_BUF struct buf text = {0};
+		return xstrdup(kept);
 	sha256_hex(name, strlen(name), hex);
-	return buf_printf(&text, "%s.%.16s", kept, hex) == 0 ? buf_take(&text) : NULL;
+	return xasprintf("%s.%.16s", kept, hex);
 }
 
 /* 1: held now; 0: another has it; or a code. */
 static int
 try_slot(const struct devlock_table *table, struct devlock *lock, unsigned slot, struct kettle_error *err)
 {
-	AUTO_BUF struct buf path = {0};
-	if (buf_printf(&path, "%s/%s.%u", table->dir, lock->name, slot) != 0)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a path.");
-	AUTO_FD int fd = open(path.data, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+	AUTO_FREE char *path = xasprintf("%s/%s.%u", table->dir, lock->name, slot);
+	AUTO_FD int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
 	if (fd < 0)
-		return kettle_fail(err, KETTLE_EIO, "The device lock `%s` cannot be opened: %s.", path.data, strerror(errno));
+		return kettle_fail(err, KETTLE_EIO, "The device lock `%s` cannot be opened: %s.", path, strerror(errno));
 	if (flock(fd, LOCK_EX | LOCK_NB) != 0)
 		return errno == EWOULDBLOCK || errno == EINTR
 				   ? 0
-				   : kettle_fail(
-						 err, KETTLE_EIO, "The device lock `%s` cannot be taken: %s.", path.data, strerror(errno));
+				   : kettle_fail(err, KETTLE_EIO, "The device lock `%s` cannot be taken: %s.", path, strerror(errno));
 	lock->fd = STEAL_FD(fd);
 	lock->slot = slot;
 	lock->waited_ns = time_monotonic_ns() - lock->since_ns;
@@ -96,7 +93,7 @@ try_all(const struct devlock_table *table, struct devlock *lock, struct kettle_e
 	return rc;
 }
 
-/* Whether somebody came before it for the same lock. */
+/* Whether no other waits for the same lock in front of it. */
 static bool
 is_first(const struct devlock_table *table, const struct devlock *lock)
 {
@@ -149,8 +146,7 @@ devlock_acquire(struct devlock_table *table, struct devlock *lock, const char *n
 	*lock = (struct devlock){
 		.fd = -1, .slots = slots, .rank = rank, .granted = granted, .arg = arg, .since_ns = time_monotonic_ns()};
 	int rc = file_mkdirs(table->dir, 0755, err);
-	if (rc == 0 && !(lock->name = devlock_name(name)))
-		rc = kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a lock's name.");
+	lock->name = devlock_name(name);
 	if (rc == 0 && is_first(table, lock))
 		rc = try_all(table, lock, err);
 	if (rc != 0) {

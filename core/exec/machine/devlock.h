@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Device locks: who may run on a device, among all kettle-execs of a machine. */
+/* Device locks: which job may run on a device, among all kettle-execs of a machine. */
 #ifndef KETTLE_EXEC_DEVLOCK_H
 #define KETTLE_EXEC_DEVLOCK_H
 
@@ -23,7 +23,7 @@ struct devlock_table {
 	bool open;
 };
 
-/* One wish for a device. Zero-initialise (fd -1); it must stay where it is while it waits or holds. */
+/* One request for a device. Zero-initialise (fd -1); it must stay where it is while it waits or holds. */
 struct devlock {
 	int fd; /* the lock while it is held, else -1 */
 	unsigned slot;
@@ -37,14 +37,14 @@ struct devlock {
 };
 
 int devlock_open(struct devlock_table *table, uv_loop_t *loop, const char *dir, struct kettle_error *err);
-/* Closes the timer; nobody may wait any more. */
+/* Closes the timer; none may wait any more. */
 void devlock_close(struct devlock_table *table);
 
 /* The name on disk for a name of a plan: what could lead elsewhere is replaced, a digest keeps it apart. New string. */
 char *devlock_name(const char *name);
 /*
- * Asks for one of the slots; of those that wait the lowest rank goes first. Returns 1 when it is held at once, 0 when it waits (granted is called later), or a code:
- * KETTLE_EIO, the locks cannot be made here.
+ * Takes one of the slots; of those that wait the lowest rank goes first. Returns 1 when it is held at once, 0 when it
+ * waits (granted is called later), or a code: KETTLE_EIO, the locks cannot be made here.
  */
 int devlock_acquire(struct devlock_table *table, struct devlock *lock, const char *name, unsigned slots, uint64_t rank,
 	void (*granted)(void *arg), void *arg, struct kettle_error *err);

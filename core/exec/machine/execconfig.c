@@ -12,9 +12,11 @@
 #include "base/file.h"
 #include "exec/machine/gpu.h"
 #include "base/installed.h"
+#include "base/json_access.h"
 #include "exec/machine/machine.h"
 #include "base/schema.h"
 #include "base/text.h"
+#include "base/xalloc.h"
 #include "base/yaml.h"
 
 extern const char exec_schema_text[];
@@ -24,12 +26,9 @@ static char *
 xdg_path(const char *name, const char *home, const char *rest)
 {
 	const char *base = getenv(name), *user = getenv("HOME");
-	AUTO_BUF struct buf path = {0};
 	if (base && base[0] == '/')
-		return buf_printf(&path, "%s/%s", base, rest) == 0 ? buf_take(&path) : NULL;
-	if (!home || !user || user[0] != '/')
-		return NULL;
-	return buf_printf(&path, "%s/%s/%s", user, home, rest) == 0 ? buf_take(&path) : NULL;
+		return xasprintf("%s/%s", base, rest);
+	return home && user && user[0] == '/' ? xasprintf("%s/%s/%s", user, home, rest) : NULL;
 }
 
 /* The file to read; NULL: there is none. */
@@ -37,7 +36,7 @@ static char *
 find_execconfig_file(const char *path)
 {
 	if (path)
-		return strdup(path);
+		return xstrdup(path);
 	AUTO_FREE char *own = xdg_path("XDG_CONFIG_HOME", ".config", "kettle/exec.yml");
 	if (own && access(own, F_OK) == 0)
 		return STEAL(own);
@@ -76,8 +75,8 @@ take_settings(struct execconfig *config, const char *text, struct kettle_error *
 	int rc = schema_load(exec_schema_text, &schema, err);
 	if (rc == 0)
 		rc = schema_check(schema, settings, "--settings", NULL, err);
-	if (rc == 0 && json_object_update(config->root, settings) < 0)
-		rc = kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a configuration.");
+	if (rc == 0)
+		json_object_update(config->root, settings);
 	return rc;
 }
 
@@ -116,9 +115,9 @@ static void
 take_gpu(struct execconfig *config)
 {
 	const json_t *gpu = json_object_get(config->root, "gpu"), *left = json_object_get(gpu, "left");
-	config->gpu_helper = json_string_value(json_object_get(gpu, "helper"));
-	config->gpu_nvml = json_string_value(json_object_get(gpu, "nvml"));
-	config->gpu_rocm_smi = json_string_value(json_object_get(gpu, "rocm_smi"));
+	config->gpu_helper = member_string(gpu, "helper");
+	config->gpu_nvml = member_string(gpu, "nvml");
+	config->gpu_rocm_smi = member_string(gpu, "rocm_smi");
 	config->gpu_left = left ? (uint64_t)json_integer_value(left) : GPU_LEFT_BYTES;
 }
 
@@ -126,24 +125,24 @@ static int
 take_folders(struct execconfig *config, const char *state, struct kettle_error *err)
 {
 	bool root = geteuid() == 0;
-	const char *given = state ? state : json_string_value(json_object_get(config->root, "state"));
-	const char *locks = json_string_value(json_object_get(config->root, "locks"));
+	const char *given = state ? state : member_string(config->root, "state");
+	const char *locks = member_string(config->root, "locks");
 	AUTO_FREE char *here = getcwd(NULL, 0);
 	if (given)
 		config->state = path_join(here ? here : "/", given);
 	else
 		config->state =
-			root ? strdup("/var/lib/kettle/exec") : xdg_path("XDG_STATE_HOME", ".local/state", "kettle/exec");
+			root ? xstrdup("/var/lib/kettle/exec") : xdg_path("XDG_STATE_HOME", ".local/state", "kettle/exec");
 	if (!config->state)
 		return kettle_fail(
 			err, KETTLE_EINVAL, "There is no folder for the build cache: set HOME, or give --state DIR.");
 	if (locks)
-		config->locks = strdup(locks);
+		config->locks = xstrdup(locks);
 	else
-		config->locks = root ? strdup("/run/kettle/locks") : xdg_path("XDG_RUNTIME_DIR", NULL, "kettle/locks");
+		config->locks = root ? xstrdup("/run/kettle/locks") : xdg_path("XDG_RUNTIME_DIR", NULL, "kettle/locks");
 	if (!config->locks)
 		config->locks = path_join(config->state, "locks");
-	return config->locks ? 0 : kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a path.");
+	return 0;
 }
 
 int
@@ -152,8 +151,8 @@ execconfig_load(struct execconfig *ret_config, const char *path, const char *set
 {
 	*ret_config = (struct execconfig){.file = find_execconfig_file(path), .level = SANDBOX_LEVEL_FULL};
 	int rc = ret_config->file ? read_execconfig_file(ret_config, err) : 0;
-	if (rc == 0 && !ret_config->root && !(ret_config->root = json_object()))
-		rc = kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a configuration.");
+	if (!ret_config->root)
+		ret_config->root = json_object();
 	if (rc == 0 && settings)
 		rc = take_settings(ret_config, settings, err);
 	if (rc != 0)
@@ -164,7 +163,7 @@ execconfig_load(struct execconfig *ret_config, const char *path, const char *set
 	ret_config->report = json_object_get(ret_config->root, "report");
 	take_limits(ret_config);
 	take_gpu(ret_config);
-	const char *wanted = level ? level : json_string_value(json_object_get(ret_config->root, "level"));
+	const char *wanted = level ? level : member_string(ret_config->root, "level");
 	if (wanted)
 		rc = sandbox_level_parse(wanted, &ret_config->level, err);
 	if (rc == 0)

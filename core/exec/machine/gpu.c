@@ -3,7 +3,7 @@
 /*
  * Theory of operation. The makers' libraries are opened by a program of its own beside kettle-exec, which prints one
  * JSON object and ends: a driver that hangs hangs that program alone, and nothing of Kettle keeps a driver in use.
- * command.c bounds its time and its output.
+ * tool_query.c bounds its time and its output.
  */
 #include <config.h>
 
@@ -14,9 +14,11 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "exec/machine/tool_query.h"
 #include "base/file.h"
+#include "base/json_access.h"
 #include "base/text.h"
+#include "base/xalloc.h"
+#include "exec/machine/tool_query.h"
 
 #define HELPER "kettle-gpu"
 
@@ -31,12 +33,12 @@ gpu_expected(const struct execconfig *config)
 		   access("/dev/nvidiactl", F_OK) == 0 || access("/dev/kfd", F_OK) == 0;
 }
 
-/* The helper's path; new string, NULL: no memory. */
+/* The helper's path; new string. */
 static char *
 helper_path(const struct execconfig *config)
 {
 	if (config->gpu_helper)
-		return strdup(config->gpu_helper);
+		return xstrdup(config->gpu_helper);
 	AUTO_FREE char *dir = path_program_dir();
 	return path_join(dir ? dir : "/usr/bin", HELPER);
 }
@@ -63,24 +65,11 @@ int
 gpu_read(const struct execconfig *config, json_t **ret_reading, struct kettle_error *err)
 {
 	AUTO_FREE char *path = helper_path(config);
-	AUTO_BUF struct buf nvml = {0};
-	AUTO_BUF struct buf smi = {0};
-	struct command command = {0};
-	size_t count = 1;
-	int rc = path ? 0 : KETTLE_ENOMEM;
-	if (rc == 0 && config->gpu_nvml)
-		rc = buf_printf(&nvml, "--nvml=%s", config->gpu_nvml);
-	if (rc == 0 && config->gpu_rocm_smi)
-		rc = buf_printf(&smi, "--rocm-smi=%s", config->gpu_rocm_smi);
-	if (rc != 0)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to look at the GPUs.");
-	command.argv[0] = path;
-	if (nvml.len)
-		command.argv[count++] = nvml.data;
-	if (smi.len)
-		command.argv[count++] = smi.data;
+	AUTO_FREE char *nvml = config->gpu_nvml ? xasprintf("--nvml=%s", config->gpu_nvml) : NULL;
+	AUTO_FREE char *smi = config->gpu_rocm_smi ? xasprintf("--rocm-smi=%s", config->gpu_rocm_smi) : NULL;
+	struct command command = {.argv = {path, nvml ? nvml : smi, nvml ? smi : NULL}};
 	tool_query_run(&command, 1, NULL);
-	rc = read_output(&command, path, ret_reading, err);
+	int rc = read_output(&command, path, ret_reading, err);
 	buf_free(&command.output);
 	return rc;
 }
@@ -92,8 +81,8 @@ gpu_find(const json_t *reading, const char *gpu)
 	char number[32];
 	size_t i;
 	json_array_foreach(json_object_get(reading, "gpus"), i, facts) {
-		const char *uuid = json_string_value(json_object_get(facts, "uuid"));
-		(void)snprintf(number, sizeof(number), "%lld", (long long)json_integer_value(json_object_get(facts, "index")));
+		const char *uuid = member_string(facts, "uuid");
+		(void)snprintf(number, sizeof(number), "%lld", (long long)member_int(facts, "index"));
 		if (strcmp(gpu, number) == 0 || (uuid && strcasecmp(gpu, uuid) == 0))
 			return facts;
 	}
@@ -104,7 +93,7 @@ int
 gpu_missing(const json_t *reading, const char *gpu, struct kettle_error *err)
 {
 	const json_t *error = json_array_get(json_object_get(reading, "errors"), 0);
-	const char *why = json_string_value(json_object_get(error, "error"));
+	const char *why = member_string(error, "error");
 	if (why)
 		return kettle_fail(err, KETTLE_EUNAVAIL, "GPU %s is not there: %s", gpu, why);
 	return kettle_fail(err, KETTLE_EUNAVAIL, "GPU %s is not there; this machine's drivers know of %zu.", gpu,
@@ -131,12 +120,8 @@ is_harmless(const char *reason)
 static void
 add_once(json_t *reasons, const char *reason)
 {
-	const json_t *one;
-	size_t i;
-	json_array_foreach(reasons, i, one)
-		if (strcmp(json_string_value(one), reason) == 0)
-			return;
-	(void)json_array_append_new(reasons, json_string(reason));
+	if (!list_has_text(reasons, reason))
+		json_array_append_new(reasons, json_string(reason));
 }
 
 static void
@@ -177,6 +162,6 @@ gpu_throttled(const json_t *before, const json_t *after, json_t *reasons)
 uint64_t
 gpu_used(const json_t *facts)
 {
-	json_int_t used = json_integer_value(json_object_get(facts, "used"));
+	json_int_t used = member_int(facts, "used");
 	return used > 0 ? (uint64_t)used : 0;
 }

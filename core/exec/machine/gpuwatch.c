@@ -8,8 +8,9 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "exec/machine/gpu.h"
+#include "base/json_access.h"
 #include "base/text.h"
+#include "exec/machine/gpu.h"
 
 /* A machine whose drivers have no library installed can say nothing, and works all the same. */
 static bool
@@ -22,24 +23,23 @@ says_something(const json_t *reading)
 static const char *
 name_of(const json_t *facts, const char *gpu)
 {
-	const char *uuid = json_string_value(json_object_get(facts, "uuid"));
+	const char *uuid = member_string(facts, "uuid");
 	return uuid ? uuid : gpu;
 }
 
-/* Who has the memory, for the sentence: " (processes 12, 13)". */
+/* What has the memory, for the sentence: " (processes 12, 13)". */
 static void
 add_processes(struct buf *text, const json_t *facts)
 {
 	const json_t *process;
 	size_t i;
 	json_array_foreach(json_object_get(facts, "processes"), i, process)
-		(void)buf_printf(
-			text, "%s%lld", i ? ", " : " (processes ", (long long)json_integer_value(json_object_get(process, "pid")));
+		buf_printf(text, "%s%lld", i ? ", " : " (processes ", (long long)member_int(process, "pid"));
 	if (i > 0)
-		(void)buf_adds(text, ")");
+		buf_adds(text, ")");
 }
 
-/* Whether all that a GPU lacks is free memory: that may come. */
+/* Whether all that is wrong with a GPU is that its memory is in use: that may pass. */
 static bool
 is_occupied(const struct gpuwatch *watch, const json_t *facts, const char *gpu, struct kettle_error *ret_why)
 {
@@ -58,7 +58,7 @@ is_occupied(const struct gpuwatch *watch, const json_t *facts, const char *gpu, 
 static void
 note_fault(json_t *faults, const char *gpu, const struct kettle_error *why)
 {
-	(void)json_object_set_new(faults, gpu, json_string(why->message));
+	json_object_set_new(faults, gpu, json_string(why->message));
 }
 
 /* Adds what is wrong with the GPUs; whether waiting may help. */
@@ -66,10 +66,8 @@ static bool
 find_faults(const struct gpuwatch *watch, const json_t *reading, const struct kettle_error *failed, json_t *faults)
 {
 	bool wait = false;
-	const json_t *entry;
-	size_t i;
-	json_array_foreach(watch->gpus, i, entry) {
-		const char *gpu = json_string_value(entry);
+	for (size_t i = 0; i < watch->gpus.count; i++) {
+		const char *gpu = watch->gpus.list[i];
 		const json_t *facts = gpu_find(reading, gpu);
 		struct kettle_error why = {0};
 		if (!reading) {
@@ -91,34 +89,30 @@ gpuwatch_check(const struct gpuwatch *watch, json_t **ret_reading)
 	uint64_t limit = time_monotonic_ns() + GPU_FREE_MS * UINT64_C(1000000);
 	json_t *faults = json_object();
 	*ret_reading = NULL;
-	while (faults) {
+	for (;;) {
 		struct kettle_error failed = {0};
 		json_decref(STEAL(*ret_reading));
 		(void)gpu_read(watch->config, ret_reading, &failed);
-		(void)json_object_clear(faults);
+		json_object_clear(faults);
 		if (!find_faults(watch, *ret_reading, &failed, faults) || time_monotonic_ns() > limit)
-			break;
+			return faults;
 		(void)poll(NULL, 0, GPU_POLL_MS);
 	}
-	return faults;
 }
 
 static json_t *
 gpuwatch_describe(const struct gpuwatch *watch, const json_t *before, const json_t *after, json_t *throttled)
 {
 	json_t *list = json_array();
-	const json_t *entry;
-	size_t i;
-	json_array_foreach(watch->gpus, i, entry) {
-		const json_t *then = gpu_find(before, json_string_value(entry));
-		const json_t *now = gpu_find(after, json_string_value(entry));
+	for (size_t i = 0; i < watch->gpus.count; i++) {
+		const json_t *then = gpu_find(before, watch->gpus.list[i]);
+		const json_t *now = gpu_find(after, watch->gpus.list[i]);
 		if (!now)
 			continue;
 		gpu_throttled(then, now, throttled);
-		(void)json_array_append_new(
-			list, json_pack("{s:O*, s:O*, s:O*, s:o*, s:o}", "index", json_object_get(now, "index"), "uuid",
-					  json_object_get(now, "uuid"), "name", json_object_get(now, "name"), "before",
-					  then ? gpu_state(then) : NULL, "after", gpu_state(now)));
+		json_array_append_new(list, json_pack("{s:O*, s:O*, s:O*, s:o*, s:o}", "index", json_object_get(now, "index"),
+										"uuid", json_object_get(now, "uuid"), "name", json_object_get(now, "name"),
+										"before", then ? gpu_state(then) : NULL, "after", gpu_state(now)));
 	}
 	return list;
 }
@@ -126,10 +120,8 @@ gpuwatch_describe(const struct gpuwatch *watch, const json_t *before, const json
 static bool
 is_hot(const struct gpuwatch *watch, const json_t *reading)
 {
-	const json_t *entry;
-	size_t i;
-	json_array_foreach(watch->gpus, i, entry)
-		if (gpu_is_throttled(gpu_find(reading, json_string_value(entry))))
+	for (size_t i = 0; i < watch->gpus.count; i++)
+		if (gpu_is_throttled(gpu_find(reading, watch->gpus.list[i])))
 			return true;
 	return false;
 }
@@ -152,14 +144,12 @@ json_t *
 gpuwatch_after(
 	const struct gpuwatch *watch, const json_t *before, bool cool, json_t **ret_reading, struct kettle_error *err)
 {
-	const json_t *entry;
-	size_t i;
 	*ret_reading = NULL;
 	if (gpu_read(watch->config, ret_reading, err) != 0 || !says_something(*ret_reading))
 		return NULL;
-	json_array_foreach(watch->gpus, i, entry)
-		if (!gpu_find(*ret_reading, json_string_value(entry))) {
-			(void)gpu_missing(*ret_reading, json_string_value(entry), err);
+	for (size_t i = 0; i < watch->gpus.count; i++)
+		if (!gpu_find(*ret_reading, watch->gpus.list[i])) {
+			(void)gpu_missing(*ret_reading, watch->gpus.list[i], err);
 			return NULL;
 		}
 	json_t *throttled = json_array(), *gpus = gpuwatch_describe(watch, before, *ret_reading, throttled);
@@ -169,15 +159,13 @@ gpuwatch_after(
 }
 
 void
-gpuwatch_note_idle(json_t *idle, const json_t *reading, const json_t *gpus)
+gpuwatch_note_idle(json_t *idle, const json_t *reading, const struct strings *gpus)
 {
-	const json_t *entry;
-	size_t i;
-	json_array_foreach(gpus, i, entry) {
-		const char *gpu = json_string_value(entry);
+	for (size_t i = 0; i < gpus->count; i++) {
+		const char *gpu = gpus->list[i];
 		const json_t *facts = gpu_find(reading, gpu), *before = json_object_get(idle, name_of(facts, gpu));
 		uint64_t used = gpu_used(facts);
 		if (facts && json_object_get(facts, "used") && (!before || used < (uint64_t)json_integer_value(before)))
-			(void)json_object_set_new(idle, name_of(facts, gpu), json_integer((json_int_t)used));
+			json_object_set_new(idle, name_of(facts, gpu), json_integer((json_int_t)used));
 	}
 }

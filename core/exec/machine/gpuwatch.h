@@ -7,18 +7,19 @@
 #include <stdbool.h>
 
 #include "exec/machine/execconfig.h"
+#include "exec/util/strings.h"
 
-/* What is to be looked at; the JSON is not changed while a function below works on it. */
+/* Which GPUs, not changed while a function below works on it. */
 struct gpuwatch {
 	const struct execconfig *config;
-	json_t *gpus; /* indices or UUIDs as strings; NULL: nothing is looked at */
-	json_t *idle; /* UUID → bytes in use when nothing runs; NULL: memory is not looked at */
+	struct strings gpus; /* indices or UUIDs */
+	json_t *idle;        /* UUID → bytes in use when nothing runs; NULL: memory is not looked at */
 };
 
 /*
  * Reads, and waits up to GPU_FREE_MS until no memory of the dead is in use any more. *ret_reading: the last one, a new
- * reference, or NULL. New reference of GPU → sentence for those that are not in order, which is empty when all is well;
- * NULL: no memory. [any, blocks]
+ * reference, or NULL. New reference of GPU → sentence for those that are not in order, which is empty when all is well.
+ * [any, blocks]
  */
 json_t *gpuwatch_check(const struct gpuwatch *watch, json_t **ret_reading);
 /*
@@ -30,6 +31,6 @@ json_t *gpuwatch_check(const struct gpuwatch *watch, json_t **ret_reading);
 json_t *gpuwatch_after(
 	const struct gpuwatch *watch, const json_t *before, bool cool, json_t **ret_reading, struct kettle_error *err);
 /* Notes in idle (UUID → bytes) what the GPUs of a reading use where that is less than before. */
-void gpuwatch_note_idle(json_t *idle, const json_t *reading, const json_t *gpus);
+void gpuwatch_note_idle(json_t *idle, const json_t *reading, const struct strings *gpus);
 
 #endif

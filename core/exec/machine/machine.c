@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "exec/util/cores.h"
 #include "base/text.h"
+#include "base/xalloc.h"
 
 /* The value of the first line `key : value`, without its newline; new string or NULL. */
 static char *
@@ -29,7 +30,7 @@ proc_value(const char *path, const char *key)
 			continue;
 		char *value = colon + 1 + strspn(colon + 1, " \t");
 		value[strcspn(value, "\n")] = '\0';
-		return strdup(value);
+		return xstrdup(value);
 	}
 	return NULL;
 }
@@ -57,9 +58,6 @@ machine_cpu_digest(char ret_hex[DIGEST_HEX_SIZE])
 	if (!flags)
 		flags = proc_value("/proc/cpuinfo", "Features");
 	AUTO_DIGEST struct sha256 *digest = sha256_new();
-	memset(ret_hex, 0, DIGEST_HEX_SIZE);
-	if (!digest)
-		return;
 	sha256_field(digest, model);
 	sha256_field(digest, flags);
 	sha256_end(digest, ret_hex);
@@ -74,7 +72,7 @@ machine_describe(void)
 	struct cores cores = {0};
 	(void)cores_allowed(&cores, NULL);
 	char platform[4 * sizeof(name.sysname)];
-	/* As KernelBot-compatible harnesses name it, which ask Python. */
+	/* As KernelBot's harnesses name it, by what Python says. */
 	(void)snprintf(platform, sizeof(platform), "%s-%s-%s-with-glibc%s", name.sysname, name.release, name.machine,
 		gnu_get_libc_version());
 	json_t *machine = json_pack("{s:s, s:I, s:I, s:s, s:s, s:s}", "cpu", model ? model : "unknown", "cores",

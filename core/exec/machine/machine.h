@@ -8,8 +8,7 @@
 
 #include "exec/util/sha256.h"
 
-/* {"cpu", "cores", "memory", "kernel", "platform", "host"}; new reference, NULL: no memory. What cannot be read is "unknown" or 0.
- */
+/* {"cpu", "cores", "memory", "kernel", "platform", "host"}; new reference. What cannot be read is "unknown" or 0. */
 json_t *machine_describe(void);
 /* Bytes of memory; 0: unknown. */
 uint64_t machine_memory(void);

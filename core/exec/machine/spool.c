@@ -17,6 +17,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "base/xalloc.h"
 
 #define LOOKS_MAX 50 /* half a second in all */
 #define LOOK_PAUSE_NS 10000000
@@ -40,9 +41,9 @@ remove_if_stale(const char *dir, const char *name, unsigned *looks)
 {
 	const struct timespec pause = {.tv_nsec = LOOK_PAUSE_NS};
 	AUTO_FREE char *lock = path_join(dir, "lock");
-	AUTO_FD int fd = lock ? open_locked(lock, false) : -1;
+	AUTO_FD int fd = open_locked(lock, false);
 	long owner = strtol(name, NULL, 10);
-	while (lock && fd < 0 && owner > 0 && kill((pid_t)owner, 0) != 0 && errno == ESRCH && *looks > 0) {
+	while (fd < 0 && owner > 0 && kill((pid_t)owner, 0) != 0 && errno == ESRCH && *looks > 0) {
 		--*looks;
 		(void)nanosleep(&pause, NULL);
 		fd = open_locked(lock, false);
@@ -61,8 +62,7 @@ remove_stale(const char *root)
 		if (entry->d_name[0] == '.' || strcmp(entry->d_name, "lock") == 0)
 			continue;
 		AUTO_FREE char *dir = path_join(root, entry->d_name);
-		if (dir)
-			remove_if_stale(dir, entry->d_name, &looks);
+		remove_if_stale(dir, entry->d_name, &looks);
 	}
 }
 
@@ -71,13 +71,11 @@ make_own(struct spool *spool, const char *root, struct kettle_error *err)
 {
 	unsigned random = 0;
 	random_bytes(&random, sizeof(random));
-	AUTO_BUF struct buf name = {0};
-	if (buf_printf(&name, "%s/%ld-%08x", root, (long)getpid(), random) != 0)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the spool.");
-	AUTO_FREE char *lock = path_join(name.data, "lock");
-	if (!lock || mkdir(name.data, 0700) != 0 || (spool->lock = open_locked(lock, false)) < 0)
-		return kettle_fail(err, KETTLE_EIO, "The spool `%s` could not be made: %s.", name.data, strerror(errno));
-	spool->dir = buf_take(&name);
+	AUTO_FREE char *name = xasprintf("%s/%ld-%08x", root, (long)getpid(), random);
+	AUTO_FREE char *lock = path_join(name, "lock");
+	if (mkdir(name, 0700) != 0 || (spool->lock = open_locked(lock, false)) < 0)
+		return kettle_fail(err, KETTLE_EIO, "The spool `%s` could not be made: %s.", name, strerror(errno));
+	spool->dir = STEAL(name);
 	return 0;
 }
 
@@ -87,10 +85,10 @@ spool_open(struct spool *spool, const char *state, struct kettle_error *err)
 	*spool = (struct spool){.lock = -1};
 	AUTO_FREE char *root = path_join(state, "spool");
 	AUTO_FREE char *gate = path_join(state, "spool/lock");
-	int rc = root && gate ? file_mkdirs(root, 0700, err) : KETTLE_ENOMEM;
+	int rc = file_mkdirs(root, 0700, err);
 	if (rc != 0)
 		return rc;
-	/* Between a folder and its lock there must be no other who takes it for a dead one's. */
+	/* Between a folder and its lock no other process may take it for a dead one's. */
 	AUTO_FD int entry = open_locked(gate, true);
 	if (entry < 0)
 		return kettle_fail(err, KETTLE_EIO, "`%s` could not be locked: %s.", gate, strerror(errno));
@@ -101,12 +99,10 @@ spool_open(struct spool *spool, const char *state, struct kettle_error *err)
 int
 spool_make(struct spool *spool, const char *prefix, char **ret_dir, struct kettle_error *err)
 {
-	AUTO_BUF struct buf name = {0};
-	if (buf_printf(&name, "%s/%s%u", spool->dir, prefix, ++spool->next) != 0)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a folder's name.");
-	if (mkdir(name.data, 0700) != 0)
-		return kettle_fail(err, KETTLE_EIO, "The folder `%s` could not be made: %s.", name.data, strerror(errno));
-	*ret_dir = buf_take(&name);
+	AUTO_FREE char *name = xasprintf("%s/%s%u", spool->dir, prefix, ++spool->next);
+	if (mkdir(name, 0700) != 0)
+		return kettle_fail(err, KETTLE_EIO, "The folder `%s` could not be made: %s.", name, strerror(errno));
+	*ret_dir = STEAL(name);
 	return 0;
 }
 

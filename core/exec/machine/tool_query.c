@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 
 extern char **environ;
 
@@ -70,8 +71,10 @@ query_take(struct command *command)
 	ssize_t n = read(command->fd, chunk, sizeof(chunk));
 	if (n < 0 && (errno == EINTR || errno == EAGAIN))
 		return;
-	if (n > 0 && command->output.len < COMMAND_MAX_OUTPUT && buf_add(&command->output, chunk, (size_t)n) == 0)
+	if (n > 0 && command->output.len < COMMAND_MAX_OUTPUT) {
+		buf_add(&command->output, chunk, (size_t)n);
 		return;
+	}
 	close(command->fd);
 	command->fd = -1;
 }
@@ -128,7 +131,7 @@ query_end(struct command *command, bool late)
 }
 
 static bool
-is_to_stop(const atomic_bool *stop)
+must_stop(const atomic_bool *stop)
 {
 	return stop && atomic_load(stop);
 }
@@ -136,16 +139,16 @@ is_to_stop(const atomic_bool *stop)
 void
 tool_query_run(struct command *commands, size_t count, const atomic_bool *stop)
 {
-	AUTO_FREE struct pollfd *polls = calloc(count ? count : 1, sizeof(*polls));
-	for (size_t i = 0; i < count && !is_to_stop(stop); i++)
+	AUTO_FREE struct pollfd *polls = xcalloc(count, sizeof(*polls));
+	for (size_t i = 0; i < count && !must_stop(stop); i++)
 		query_start(&commands[i]);
 	uint64_t limit = time_monotonic_ns() + COMMAND_TIMEOUT_MS * UINT64_C(1000000), now;
-	while (polls && (now = time_monotonic_ns()) < limit && !is_to_stop(stop)) {
+	while ((now = time_monotonic_ns()) < limit && !must_stop(stop)) {
 		int left = (int)((limit - now) / 1000000) + 1;
 		if (drain(commands, count, polls, stop && left > COMMAND_LOOK_MS ? COMMAND_LOOK_MS : left) == 0)
 			break;
 	}
-	bool late = !polls || time_monotonic_ns() >= limit || is_to_stop(stop);
+	bool late = time_monotonic_ns() >= limit || must_stop(stop);
 	for (size_t i = 0; i < count; i++)
 		query_end(&commands[i], late);
 }

@@ -14,7 +14,7 @@
 #define COMMAND_MAX_ARGS 6
 #define COMMAND_TIMEOUT_MS 10000
 #define COMMAND_REAP_MS 1000 /* for one that was killed to be gone */
-#define COMMAND_LOOK_MS 50   /* so often it looks whether it is to stop */
+#define COMMAND_LOOK_MS 50   /* so often it looks whether it must stop */
 
 struct command {
 	const char *argv[COMMAND_MAX_ARGS + 1]; /* argv[0]: a path; NULL-terminated */
@@ -28,7 +28,7 @@ struct command {
 
 /*
  * Runs all of them side by side with no input, waits until the last has ended; what takes longer than
- * COMMAND_TIMEOUT_MS is killed, and so is everything once another thread sets *stop (NULL: nobody does). The outputs are
+ * COMMAND_TIMEOUT_MS is killed, and so is everything once another thread sets *stop (NULL: none does). The outputs are
  * the caller's. Trusted programs of this machine only. [any, blocks]
  */
 void tool_query_run(struct command *commands, size_t count, const atomic_bool *stop);

@@ -1,27 +1,33 @@
 /* SPDX-License-Identifier: MIT */
-/* Checks a plan: its schema first, then what a schema cannot say. */
+/* Reads plans: the schema first, then each step with what a schema cannot say. */
 #include <config.h>
 
 #include "exec/plan/plan.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "exec/plan/result.h"
+#include "base/json_access.h"
 #include "base/schema.h"
-#include "base/text.h"
+#include "base/xalloc.h"
+#include "exec/plan/result.h"
 
 extern const char plan_schema_text[];
 
-/* A step under check, and what came before it. */
-struct check {
-	const json_t *files; /* of the plan, may be NULL */
-	json_t *before;      /* id → step, of the steps that were checked */
-	size_t contents;     /* bytes so far */
-	const char *id;
+/* The reading of one plan. */
+struct reader {
+	const json_t *files;    /* of the plan, may be NULL */
+	struct plan *plan;      /* its steps: those that were read, and behind them */
+	struct plan_step *step; /* the one that is read */
+	size_t contents;        /* bytes so far */
 	struct kettle_error *err;
 };
+
+/* A refusal of the step that is read: the sentence begins with its name. */
+#define REFUSE(reader, format, ...) \
+	kettle_fail((reader)->err, KETTLE_EINVAL, "Step `%s`" format, (reader)->step->id, ##__VA_ARGS__)
 
 int
 plan_schema(json_t **ret_schema, struct kettle_error *err)
@@ -29,239 +35,246 @@ plan_schema(json_t **ret_schema, struct kettle_error *err)
 	return schema_load(plan_schema_text, ret_schema, err);
 }
 
-static const char *
-text_of(const json_t *object, const char *key)
-{
-	return json_string_value(json_object_get(object, key));
-}
-
 static int
-count_contents(struct check *check, const json_t *contents)
+count_contents(struct reader *reader, const json_t *contents)
 {
 	const json_t *text = json_object_get(contents, "text"), *base64 = json_object_get(contents, "base64");
-	check->contents += json_string_length(text ? text : base64);
-	if (check->contents > PLAN_MAX_CONTENTS)
-		return kettle_fail(check->err, KETTLE_ETOOBIG, "The plan's contents are more than the %u MiB that are allowed.",
-			PLAN_MAX_CONTENTS >> 20);
+	reader->contents += json_string_length(text ? text : base64);
+	if (reader->contents > PLAN_MAX_CONTENTS)
+		return kettle_fail(reader->err, KETTLE_ETOOBIG,
+			"The plan's contents are more than the %u MiB that are allowed.", PLAN_MAX_CONTENTS >> 20);
 	return 0;
 }
 
-/* `what` is the key that the path stands under. */
+static struct plan_contents
+read_contents(const json_t *object)
+{
+	return (struct plan_contents){.blob = member_string(object, "blob"), .bytes = object};
+}
+
+/* `what` is the key of the path. */
 static int
-check_path(struct check *check, const char *what, const char *path)
+check_path(struct reader *reader, const char *what, const char *path)
 {
 	struct kettle_error inner = {0};
 	if (path_check_inside(path, &inner) != 0)
-		return kettle_fail(check->err, KETTLE_EINVAL,
-			"Step `%s`: the path `%s` in `%s` must stay below the folder of the step: %s", check->id, path, what,
-			inner.message);
+		return REFUSE(
+			reader, ": the path `%s` in `%s` must stay below the folder of the step: %s", path, what, inner.message);
 	return 0;
 }
 
 /* Whether path is `above` or lies below it. */
-static int
+static bool
 is_below(const char *path, const char *above)
 {
 	size_t len = strlen(above);
 	return strncmp(path, above, len) == 0 && (path[len] == '\0' || path[len] == '/');
 }
 
+/* A step that was read before; NULL: there is none of that id. */
+static const struct plan_step *
+find_step(const struct reader *reader, const char *id)
+{
+	for (size_t i = 0; i < reader->plan->count; i++)
+		if (strcmp(reader->plan->steps[i].id, id) == 0)
+			return &reader->plan->steps[i];
+	return NULL;
+}
+
+static void
+add_need(struct plan_step *step, const struct plan_step *need)
+{
+	step->needs = xreallocarray(step->needs, step->needs_count + 1, sizeof(*step->needs));
+	step->needs[step->needs_count++] = need;
+}
+
 /* An output may be taken as declared, or a file out of a folder that is declared. */
 static int
-check_output(struct check *check, const char *name, const char *id, const char *output)
+take_output(struct reader *reader, struct plan_input *input, const char *id)
 {
-	const json_t *step = json_object_get(check->before, id);
-	if (!step)
-		return kettle_fail(check->err, KETTLE_EINVAL,
-			"Step `%s`: the input `%s` comes from step `%s`, and no step before it has that id.", check->id, name, id);
-	const json_t *outputs = json_object_get(step, "outputs"), *declared;
-	size_t i;
-	json_array_foreach(outputs, i, declared)
-		if (is_below(output, json_string_value(declared)))
-			return check_path(check, "inputs", output);
-	return kettle_fail(check->err, KETTLE_EINVAL,
-		"Step `%s`: the input `%s` is `%s` of step `%s`, which does not declare it in its outputs.", check->id, name,
-		output, id);
+	input->step = find_step(reader, id);
+	if (!input->step)
+		return REFUSE(
+			reader, ": the input `%s` comes from step `%s`, and no step before it has that id.", input->path, id);
+	add_need(reader->step, input->step);
+	for (size_t i = 0; i < input->step->outputs.count; i++)
+		if (is_below(input->output, input->step->outputs.list[i]))
+			return check_path(reader, "inputs", input->output);
+	return REFUSE(reader, ": the input `%s` is `%s` of step `%s`, which does not declare it in its outputs.",
+		input->path, input->output, id);
 }
 
 static int
-check_input(struct check *check, const char *name, const json_t *input)
+read_input(struct reader *reader, const char *path, const json_t *object, struct plan_input *input)
 {
-	const char *file = text_of(input, "file"), *step = text_of(input, "step");
-	int rc = check_path(check, "inputs", name);
+	const char *file = member_string(object, "file"), *id = member_string(object, "step");
+	const json_t *contents = file ? json_object_get(reader->files, file) : object;
+	*input = (struct plan_input){
+		.path = path, .output = member_string(object, "output"), .contents = read_contents(contents)};
+	int rc = check_path(reader, "inputs", path);
 	if (rc != 0)
 		return rc;
-	if (is_below(name, "out") && (!step || strcmp(name, "out") == 0))
-		return kettle_fail(check->err, KETTLE_EINVAL,
-			"Step `%s`: the input `%s` lies in `out`; only what an earlier step left can lie there, under a name of "
-			"its "
-			"own.",
-			check->id, name);
-	if (file && !json_object_get(check->files, file))
-		return kettle_fail(check->err, KETTLE_EINVAL,
-			"Step `%s`: the input `%s` is the file `%s`, which the plan's `files` do not have.", check->id, name, file);
-	if (step)
-		return check_output(check, name, step, text_of(input, "output"));
-	return count_contents(check, input);
+	if (is_below(path, "out") && (!id || strcmp(path, "out") == 0))
+		return REFUSE(reader,
+			": the input `%s` lies in `out`; only what an earlier step left can lie there, under a name of its own.",
+			path);
+	if (!contents)
+		return REFUSE(reader, ": the input `%s` is the file `%s`, which the plan's `files` do not have.", path, file);
+	return id ? take_output(reader, input, id) : count_contents(reader, object);
 }
 
 /* No input may lie below another one, and none may be the cases file: which of them would win? */
 static int
-check_overlap(struct check *check, const json_t *inputs, const char *cases)
+check_overlap(struct reader *reader, const struct plan_process *process, const char *cases)
 {
-	const char *name, *other;
-	json_t *value, *other_value;
-	json_object_foreach((json_t *)inputs, name, value) {
-		if (cases && (is_below(cases, name) || is_below(name, cases)))
-			return kettle_fail(check->err, KETTLE_EINVAL, "Step `%s`: the input `%s` and the cases file `%s` collide.",
-				check->id, name, cases);
-		const char *slash = strchr(name, '/');
-		if (!slash)
-			continue;
-		json_object_foreach((json_t *)inputs, other, other_value)
-			if (other != name && is_below(name, other))
-				return kettle_fail(
-					check->err, KETTLE_EINVAL, "Step `%s`: the inputs `%s` and `%s` collide.", check->id, other, name);
+	for (size_t i = 0; i < process->inputs_count; i++) {
+		const char *path = process->inputs[i].path;
+		if (cases && (is_below(cases, path) || is_below(path, cases)))
+			return REFUSE(reader, ": the input `%s` and the cases file `%s` collide.", path, cases);
+		for (size_t k = 0; k < process->inputs_count && strchr(path, '/'); k++)
+			if (k != i && is_below(path, process->inputs[k].path))
+				return REFUSE(reader, ": the inputs `%s` and `%s` collide.", process->inputs[k].path, path);
 	}
 	return 0;
 }
 
 static int
-check_argv(struct check *check, const json_t *argv)
+read_argv(struct reader *reader, const json_t *argv, struct strings *ret_argv)
 {
 	const json_t *word;
 	size_t i;
 	json_array_foreach(argv, i, word)
 		if (strlen(json_string_value(word)) != json_string_length(word))
-			return kettle_fail(check->err, KETTLE_EINVAL, "Step `%s`: an argument of `argv` holds a NUL.", check->id);
-	const char *tool = json_string_value(json_array_get(argv, 0));
+			return REFUSE(reader, ": an argument of `argv` holds a NUL.");
+	strings_read(ret_argv, argv);
+	const char *tool = ret_argv->list[0];
 	if (strncmp(tool, "./", 2) == 0)
-		return check_path(check, "argv", tool + 2);
+		return check_path(reader, "argv", tool + 2);
 	if (tool[0] == '/' && path_check_inside(tool + 1, NULL) == 0)
 		return 0;
 	if (tool[0] == '\0' || strchr(tool, '/'))
-		return kettle_fail(check->err, KETTLE_EINVAL,
-			"Step `%s`: `%s` must be the name of a tool, which this machine resolves, its absolute path, or ./FILE.",
-			check->id, tool);
+		return REFUSE(reader,
+			": `%s` must be the name of a tool, which this machine resolves, its absolute path, or ./FILE.", tool);
 	return 0;
 }
 
 static int
-check_environment(struct check *check, const json_t *environment)
+check_environment(struct reader *reader, const json_t *environment)
 {
 	const char *name;
 	json_t *value;
 	json_object_foreach((json_t *)environment, name, value)
 		if (strlen(json_string_value(value)) != json_string_length(value))
-			return kettle_fail(check->err, KETTLE_EINVAL, "Step `%s`: the variable `%s` holds a NUL.", check->id, name);
+			return REFUSE(reader, ": the variable `%s` holds a NUL.", name);
 	return 0;
 }
 
-/* argv, env and inputs: of a step, or of a referee or solver. */
 static int
-check_process(struct check *check, const json_t *process, const char *cases)
+by_path(const void *a, const void *b)
 {
-	const json_t *inputs = json_object_get(process, "inputs");
-	const char *name;
-	json_t *input;
-	int rc = check_argv(check, json_object_get(process, "argv"));
+	return strcmp(((const struct plan_input *)a)->path, ((const struct plan_input *)b)->path);
+}
+
+/* argv, env, inputs and limits: of a step, or of its referee or solver. */
+static int
+read_process(struct reader *reader, const json_t *step, const json_t *object, const char *cases)
+{
+	struct plan_process *process = &reader->step->processes[reader->step->count++];
+	json_t *inputs = json_object_get(object, "inputs"), *input;
+	const char *path;
+	process->limits = limits_default(reader->step->kind, reader->step->device);
+	limits_apply(&process->limits, json_object_get(step, "limits"));
+	limits_apply(&process->limits, json_object_get(object, "limits"));
+	process->environment = json_object_get(object, "env");
+	process->inputs = xcalloc(json_object_size(inputs), sizeof(*process->inputs));
+	int rc = read_argv(reader, json_object_get(object, "argv"), &process->argv);
 	if (rc == 0)
-		rc = check_environment(check, json_object_get(process, "env"));
-	json_object_foreach((json_t *)inputs, name, input)
+		rc = check_environment(reader, process->environment);
+	json_object_foreach(inputs, path, input)
 		if (rc == 0)
-			rc = check_input(check, name, input);
-	return rc == 0 ? check_overlap(check, inputs, cases) : rc;
+			rc = read_input(reader, path, input, &process->inputs[process->inputs_count++]);
+	/* The order in which a plan names its inputs means nothing. */
+	if (process->inputs_count > 0)
+		qsort(process->inputs, process->inputs_count, sizeof(*process->inputs), by_path);
+	return rc == 0 ? check_overlap(reader, process, cases) : rc;
 }
 
 /* What goes through a pipe must fit into it, and one line be one value. */
 static int
-check_secret(struct check *check, const json_t *step)
+check_secret(struct reader *reader)
 {
-	const json_t *secret = json_object_get(step, "secret");
+	const struct plan_step *step = reader->step;
 	const char *name;
 	json_t *value;
 	size_t size = 0;
-	int rc = check_environment(check, secret);
-	if (rc != 0 || !json_object_get(step, "secret_fd"))
+	int rc = check_environment(reader, step->secret);
+	if (rc != 0 || !step->secret_fd)
 		return rc;
-	json_object_foreach((json_t *)secret, name, value) {
+	json_object_foreach((json_t *)step->secret, name, value) {
 		size += strlen(name) + json_string_length(value) + 2;
 		if (strchr(json_string_value(value), '\n'))
-			return kettle_fail(check->err, KETTLE_EINVAL,
-				"Step `%s`: the secret `%s` has several lines, which `secret_fd` cannot hand over.", check->id, name);
+			return REFUSE(reader, ": the secret `%s` has several lines, which `secret_fd` cannot hand over.", name);
 	}
 	if (size > PLAN_MAX_SECRET)
-		return kettle_fail(check->err, KETTLE_ETOOBIG,
-			"Step `%s`: its secret has more than the %d bytes that `secret_fd` hands over.", check->id,
-			PLAN_MAX_SECRET);
+		return kettle_fail(reader->err, KETTLE_ETOOBIG,
+			"Step `%s`: its secret has more than the %d bytes that `secret_fd` hands over.", step->id, PLAN_MAX_SECRET);
 	return 0;
 }
 
 static int
-check_plan_names(struct check *check, const json_t *step, const char *key)
+check_plan_names(struct reader *reader, const struct strings *paths, const char *key)
 {
-	const json_t *path;
-	size_t i;
-	json_array_foreach(json_object_get(step, key), i, path) {
-		const char *text = json_string_value(path);
-		int rc = check_path(check, key, text);
+	for (size_t i = 0; i < paths->count; i++) {
+		int rc = check_path(reader, key, paths->list[i]);
 		if (rc != 0)
 			return rc;
-		if (is_below(text, "out"))
-			return kettle_fail(check->err, KETTLE_EINVAL,
-				"Step `%s`: `%s` in `%s` is named from out/ on: without `out/` in front of it.", check->id, text, key);
+		if (is_below(paths->list[i], "out"))
+			return REFUSE(
+				reader, ": `%s` in `%s` is named from out/ on: without `out/` in front of it.", paths->list[i], key);
 	}
 	return 0;
 }
 
 static int
-check_needs(struct check *check, const json_t *step)
+read_needs(struct reader *reader, const json_t *needs)
 {
-	const json_t *need;
+	const json_t *id;
 	size_t i;
-	json_array_foreach(json_object_get(step, "needs"), i, need)
-		if (!json_object_get(check->before, json_string_value(need)))
-			return kettle_fail(check->err, KETTLE_EINVAL, "Step `%s` needs `%s`, and no step before it has that id.",
-				check->id, json_string_value(need));
+	json_array_foreach(needs, i, id) {
+		const struct plan_step *need = find_step(reader, json_string_value(id));
+		if (!need)
+			return REFUSE(reader, " needs `%s`, and no step before it has that id.", json_string_value(id));
+		add_need(reader->step, need);
+	}
 	return 0;
 }
 
 static int
-check_patterns(struct check *check, const json_t *step)
+check_patterns(struct reader *reader)
 {
 	struct kettle_error inner = {0};
-	const json_t *pattern;
-	size_t i;
-	json_array_foreach(json_object_get(step, "unique"), i, pattern)
-		if (result_check_pattern(json_string_value(pattern), &inner) != 0)
-			return kettle_fail(check->err, KETTLE_EINVAL, "Step `%s`, unique: %s", check->id, inner.message);
+	for (size_t i = 0; i < reader->step->unique.count; i++)
+		if (result_check_pattern(reader->step->unique.list[i], &inner) != 0)
+			return REFUSE(reader, ", unique: %s", inner.message);
 	return 0;
 }
 
-/* Refuses a key; `why` ends the sentence. */
-static int
-plan_refuse(struct check *check, const json_t *step, const char *key, const char *why)
-{
-	if (!json_object_get(step, key))
-		return 0;
-	return kettle_fail(check->err, KETTLE_EINVAL, "Step `%s` has `%s`, but %s.", check->id, key, why);
-}
-
+/* A key that must be absent; `why` ends the sentence. */
 struct refusal {
 	const char *key, *why;
 };
 
 static int
-refuse_all(struct check *check, const json_t *step, const struct refusal *list, size_t count)
+refuse_all(struct reader *reader, const json_t *step, const struct refusal *list, size_t count)
 {
-	int rc = 0;
-	for (size_t i = 0; rc == 0 && i < count; i++)
-		rc = plan_refuse(check, step, list[i].key, list[i].why);
-	return rc;
+	for (size_t i = 0; i < count; i++)
+		if (json_object_get(step, list[i].key))
+			return REFUSE(reader, " has `%s`, but %s.", list[i].key, list[i].why);
+	return 0;
 }
 
 static int
-check_kind(struct check *check, const json_t *step)
+check_kind(struct reader *reader, const json_t *step)
 {
 	static const struct refusal prepare[] = {
 		{"cases", "a prepare step gets no cases"},
@@ -279,16 +292,19 @@ check_kind(struct check *check, const json_t *step)
 		{"referee", "only a run step has a referee"},
 	};
 	static const struct refusal run[] = {{"cache", "only build and prepare steps can be kept in the cache"}};
-	const char *kind = text_of(step, "kind");
-	if (strcmp(kind, "prepare") == 0)
-		return refuse_all(check, step, prepare, ARRAY_SIZE(prepare));
-	if (strcmp(kind, "build") == 0)
-		return refuse_all(check, step, build, ARRAY_SIZE(build));
-	return refuse_all(check, step, run, ARRAY_SIZE(run));
+	switch (reader->step->kind) {
+	case STEP_PREPARE:
+		return refuse_all(reader, step, prepare, ARRAY_SIZE(prepare));
+	case STEP_BUILD:
+		return refuse_all(reader, step, build, ARRAY_SIZE(build));
+	case STEP_RUN:
+		return refuse_all(reader, step, run, ARRAY_SIZE(run));
+	}
+	return 0;
 }
 
 static int
-check_combinations(struct check *check, const json_t *step)
+check_combinations(struct reader *reader, const json_t *step)
 {
 	static const struct refusal with_referee[] = {
 		{"argv", "its referee and solver have one each"},
@@ -304,107 +320,155 @@ check_combinations(struct check *check, const json_t *step)
 	static const struct refusal cached[] = {{"artifacts", "a cached step keeps outputs alone"}};
 	bool referee = json_object_get(step, "referee") != NULL;
 	if (referee && !json_object_get(step, "solver"))
-		return kettle_fail(
-			check->err, KETTLE_EINVAL, "Step `%s` has a referee and no solver: they come together.", check->id);
+		return REFUSE(reader, " has a referee and no solver: they come together.");
 	if (!referee && !json_object_get(step, "argv"))
-		return kettle_fail(check->err, KETTLE_EINVAL, "Step `%s` has no `argv`: nothing to run.", check->id);
-	int rc = referee ? refuse_all(check, step, with_referee, ARRAY_SIZE(with_referee))
-					 : refuse_all(check, step, alone, ARRAY_SIZE(alone));
-	if (rc == 0 && !json_object_get(step, "result"))
-		rc = refuse_all(check, step, no_result, ARRAY_SIZE(no_result));
-	if (rc == 0 && !json_object_get(step, "secret"))
-		rc = refuse_all(check, step, no_secret, ARRAY_SIZE(no_secret));
-	if (rc == 0 && json_is_true(json_object_get(step, "cache")))
-		rc = refuse_all(check, step, cached, ARRAY_SIZE(cached));
-	if (rc == 0 && !json_object_get(step, "result") && json_object_get(json_object_get(step, "pass"), "result"))
-		rc = kettle_fail(check->err, KETTLE_EINVAL,
-			"Step `%s` passes by result values, but has no `result` channel that they could come from.", check->id);
+		return REFUSE(reader, " has no `argv`: nothing to run.");
+	int rc = referee ? refuse_all(reader, step, with_referee, ARRAY_SIZE(with_referee))
+					 : refuse_all(reader, step, alone, ARRAY_SIZE(alone));
+	if (rc == 0 && !reader->step->result)
+		rc = refuse_all(reader, step, no_result, ARRAY_SIZE(no_result));
+	if (rc == 0 && !reader->step->secret)
+		rc = refuse_all(reader, step, no_secret, ARRAY_SIZE(no_secret));
+	if (rc == 0 && reader->step->cache)
+		rc = refuse_all(reader, step, cached, ARRAY_SIZE(cached));
+	if (rc == 0 && !reader->step->result && reader->step->pass_result)
+		rc = REFUSE(reader, " passes by result values, but has no `result` channel that they could come from.");
 	return rc;
 }
 
 /* What a profiler may do besides is for the one kind of step that counts for nothing and knows no secret. */
 static int
-check_profile(struct check *check, const json_t *step)
+check_profile(struct reader *reader, const json_t *step)
 {
 	static const struct refusal profile[] = {
 		{"secret", "a profile gets no secret"}, {"referee", "a profile is of one process"}};
-	const char *mode = text_of(json_object_get(step, "run"), "mode");
-	if (!json_object_get(step, "profile"))
+	if (!reader->step->profile)
 		return 0;
-	if (!mode || strcmp(mode, "profile") != 0 || json_is_true(json_object_get(json_object_get(step, "run"), "secret")))
-		return kettle_fail(check->err, KETTLE_EINVAL,
-			"Step `%s` has `profile`, but is no run in the mode profile: no other may use a profiler.", check->id);
-	return refuse_all(check, step, profile, ARRAY_SIZE(profile));
+	if (!member_is(reader->step->run, "mode", "profile") || member_true(reader->step->run, "secret"))
+		return REFUSE(reader, " has `profile`, but is no run in the mode profile: no other may use a profiler.");
+	return refuse_all(reader, step, profile, ARRAY_SIZE(profile));
+}
+
+/* What needs no look at other members or steps. */
+static void
+read_members(const json_t *object, struct plan_step *step)
+{
+	const json_t *pass = json_object_get(object, "pass"), *exits = json_object_get(pass, "exit"), *status;
+	const json_t *cases = json_object_get(object, "cases"), *warm = json_object_get(object, "warm");
+	size_t i;
+	step->title = member_string(object, "title");
+	step->kind = member_is(object, "kind", "build")     ? STEP_BUILD
+				 : member_is(object, "kind", "prepare") ? STEP_PREPARE
+														: STEP_RUN;
+	strings_read(&step->outputs, json_object_get(object, "outputs"));
+	strings_read(&step->artifacts, json_object_get(object, "artifacts"));
+	strings_read(&step->toolchain, json_object_get(object, "toolchain"));
+	strings_read(&step->folders, json_object_get(object, "folders"));
+	strings_read(&step->unique, json_object_get(object, "unique"));
+	step->passes[0] = !exits;
+	json_array_foreach(exits, i, status)
+		step->passes[json_integer_value(status)] = true;
+	step->pass_result = json_object_get(pass, "result");
+	step->cache = member_true(object, "cache");
+	step->device = (unsigned)member_int(object, "device");
+	step->cases = member_string(cases, "name");
+	step->cases_contents = read_contents(cases);
+	step->result = member_string(object, "result");
+	step->secret = json_object_get(object, "secret");
+	step->secret_fd = member_string(object, "secret_fd");
+	step->warm = warm != NULL;
+	strings_read(&step->preload, json_object_get(warm, "preload"));
+	step->profile = member_string(object, "profile");
+	step->run = json_object_get(object, "run");
+	step->share = (uint64_t)member_int(object, "share");
 }
 
 static int
-check_step(struct check *check, const json_t *step)
+check_cases(struct reader *reader)
 {
-	const json_t *cases = json_object_get(step, "cases");
-	const char *cases_name = text_of(cases, "name");
-	int rc = check_needs(check, step);
+	const struct plan_step *step = reader->step;
+	if (!step->cases)
+		return 0;
+	int rc = check_path(reader, "cases", step->cases);
+	if (rc == 0 && is_below(step->cases, "out"))
+		rc = REFUSE(reader, ": the cases file lies in `out`.");
+	return rc == 0 ? count_contents(reader, step->cases_contents.bytes) : rc;
+}
+
+static int
+read_step(struct reader *reader, const json_t *object)
+{
+	struct plan_step *step = reader->step;
+	const json_t *referee = json_object_get(object, "referee");
+	step->id = member_string(object, "id");
+	if (find_step(reader, step->id))
+		return kettle_fail(reader->err, KETTLE_EINVAL, "Two steps of the plan have the id `%s`.", step->id);
+	read_members(object, step);
+	int rc = read_needs(reader, json_object_get(object, "needs"));
 	if (rc == 0)
-		rc = check_kind(check, step);
+		rc = check_kind(reader, object);
 	if (rc == 0)
-		rc = check_combinations(check, step);
-	if (rc == 0 && cases)
-		rc = check_path(check, "cases", cases_name);
-	if (rc == 0 && cases && is_below(cases_name, "out"))
-		rc = kettle_fail(check->err, KETTLE_EINVAL, "Step `%s`: the cases file lies in `out`.", check->id);
-	if (rc == 0 && cases)
-		rc = count_contents(check, cases);
-	const json_t *referee = json_object_get(step, "referee");
+		rc = check_combinations(reader, object);
 	if (rc == 0)
-		rc = check_process(check, referee ? referee : step, cases_name);
+		rc = check_cases(reader);
+	if (rc == 0)
+		rc = read_process(reader, object, referee ? referee : object, step->cases);
 	if (rc == 0 && referee)
-		rc = check_process(check, json_object_get(step, "solver"), NULL);
+		rc = read_process(reader, object, json_object_get(object, "solver"), NULL);
 	if (rc == 0)
-		rc = check_plan_names(check, step, "outputs");
+		rc = check_plan_names(reader, &step->outputs, "outputs");
 	if (rc == 0)
-		rc = check_plan_names(check, step, "artifacts");
+		rc = check_plan_names(reader, &step->artifacts, "artifacts");
 	if (rc == 0)
-		rc = check_profile(check, step);
+		rc = check_profile(reader, object);
 	if (rc == 0)
-		rc = check_secret(check, step);
-	return rc == 0 ? check_patterns(check, step) : rc;
-}
-
-static int
-check_plan_files(struct check *check)
-{
-	const char *name;
-	json_t *contents;
-	json_object_foreach((json_t *)check->files, name, contents) {
-		int rc = count_contents(check, contents);
-		if (rc != 0)
-			return rc;
-	}
-	return 0;
+		rc = check_secret(reader);
+	return rc == 0 ? check_patterns(reader) : rc;
 }
 
 int
-plan_check(const json_t *schema, const json_t *plan, struct kettle_error *err)
+plan_read(const json_t *schema, const json_t *object, struct plan *ret_plan, struct kettle_error *err)
 {
-	int rc = schema_check(schema, plan, "plan", NULL, err);
+	*ret_plan = (struct plan){0};
+	int rc = schema_check(schema, object, "plan", NULL, err);
 	if (rc != 0)
 		return rc;
-	AUTO_JSON json_t *before = json_object();
-	if (!before)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to check a plan.");
-	struct check check = {.files = json_object_get(plan, "files"), .before = before, .err = err};
-	rc = check_plan_files(&check);
-	json_t *step;
+	struct reader reader = {.files = json_object_get(object, "files"), .plan = ret_plan, .err = err};
+	const json_t *steps = json_object_get(object, "steps"), *step;
+	const char *name;
+	json_t *contents;
 	size_t i;
-	json_array_foreach(json_object_get(plan, "steps"), i, step) {
-		check.id = text_of(step, "id");
-		if (rc == 0 && json_object_get(before, check.id))
-			rc = kettle_fail(err, KETTLE_EINVAL, "Two steps of the plan have the id `%s`.", check.id);
+	json_object_foreach((json_t *)reader.files, name, contents)
 		if (rc == 0)
-			rc = check_step(&check, step);
-		if (rc == 0)
-			rc = json_object_set(before, check.id, step) == 0 ? 0 : KETTLE_ENOMEM;
+			rc = count_contents(&reader, contents);
+	ret_plan->steps = xcalloc(json_array_size(steps), sizeof(*ret_plan->steps));
+	json_array_foreach(steps, i, step) {
 		if (rc != 0)
 			break;
+		reader.step = &ret_plan->steps[i];
+		rc = read_step(&reader, step);
+		ret_plan->count++;
 	}
 	return rc;
+}
+
+void
+plan_free(struct plan *plan)
+{
+	for (size_t i = 0; i < plan->count; i++) {
+		struct plan_step *step = &plan->steps[i];
+		for (size_t k = 0; k < step->count; k++) {
+			strings_free(&step->processes[k].argv);
+			free(step->processes[k].inputs);
+		}
+		free(step->needs);
+		strings_free(&step->outputs);
+		strings_free(&step->artifacts);
+		strings_free(&step->toolchain);
+		strings_free(&step->folders);
+		strings_free(&step->unique);
+		strings_free(&step->preload);
+	}
+	free(plan->steps);
+	*plan = (struct plan){0};
 }

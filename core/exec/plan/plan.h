@@ -1,21 +1,83 @@
 /* SPDX-License-Identifier: MIT */
-/* Checks a plan: its schema first, then what a schema cannot say. */
+/* Plans: what kettle-exec carries out, read from JSON and checked. */
 #ifndef KETTLE_EXEC_PLAN_H
 #define KETTLE_EXEC_PLAN_H
 
 #include <jansson.h>
 #include <kettle/error.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "exec/plan/limits.h"
+#include "exec/util/strings.h"
 
 #define PLAN_MAX_CONTENTS (64u << 20) /* bytes of all contents that are written out in a plan */
 #define PLAN_MAX_SECRET 4096          /* bytes of a secret that goes through a pipe: what every pipe takes */
+#define PLAN_MAX_EXIT 255
+
+/* Bytes of a file. */
+struct plan_contents {
+	const char *blob;    /* their SHA-256, where the machine has them; NULL: */
+	const json_t *bytes; /* as contents_bytes takes them */
+};
+
+/* One path in the folder of a step. */
+struct plan_input {
+	const char *path;
+	const struct plan_step *step; /* that left it; NULL: it has contents */
+	const char *output;           /* of that step */
+	struct plan_contents contents;
+};
+
+/* One process of a step. */
+struct plan_process {
+	struct strings argv;       /* at least one */
+	json_t *environment;       /* name → value; NULL: none */
+	struct plan_input *inputs; /* by path */
+	size_t inputs_count;
+	struct limits limits; /* its own, the step's, the defaults */
+};
+
+/* docs/protocol.md says what the members mean; strings are NULL and numbers 0 where the plan has none. */
+struct plan_step {
+	const char *id, *title;
+	enum step_kind kind;
+	struct plan_process processes[2]; /* the only one, or the referee and the solver */
+	size_t count;
+	const struct plan_step **needs; /* `needs`, and the steps whose outputs are inputs */
+	size_t needs_count;
+	struct strings outputs, artifacts, toolchain, folders, unique;
+	bool passes[PLAN_MAX_EXIT + 1]; /* by exit status */
+	json_t *pass_result;            /* key → value; NULL: none */
+	bool cache;
+	unsigned device;
+	const char *cases; /* path of the cases file */
+	struct plan_contents cases_contents;
+	const char *result;
+	json_t *secret; /* name → value */
+	const char *secret_fd;
+	bool warm;
+	struct strings preload;
+	const char *profile;
+	json_t *run; /* of no meaning here: for the outcome */
+	uint64_t share;
+};
+
+struct plan {
+	struct plan_step *steps; /* at least one */
+	size_t count;
+};
 
 /* The schema of docs/protocol.md, from the program itself. New reference. */
 int plan_schema(json_t **ret_schema, struct kettle_error *err);
 /*
- * Whether the plan can be carried out: step ids are unique, needs and inputs refer to what comes before, paths stay
- * inside, referee and solver come together, what a kind of step may not have is absent. KETTLE_EINVAL with a sentence
- * that names the place. [any]
+ * Reads a plan that can be carried out: step ids are unique, needs and inputs refer to what comes before, paths stay
+ * inside, referee and solver come together, what a kind of step may not have is absent. KETTLE_EINVAL and KETTLE_ETOOBIG
+ * with a sentence that names the place. The plan refers to `object`, which must stay as it is until plan_free, also
+ * after a failure. [any]
  */
-int plan_check(const json_t *schema, const json_t *plan, struct kettle_error *err);
+int plan_read(const json_t *schema, const json_t *object, struct plan *ret_plan, struct kettle_error *err);
+void plan_free(struct plan *plan);
 
 #endif

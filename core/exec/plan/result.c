@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 
 int
 result_check_pattern(const char *pattern, struct kettle_error *err)
@@ -23,24 +24,16 @@ result_check_pattern(const char *pattern, struct kettle_error *err)
 	return 0;
 }
 
-int
-result_open(struct result *result, uint64_t max, const json_t *unique, struct kettle_error *err)
+void
+result_open(struct result *result, uint64_t max, const struct strings *unique,
+	void (*on_value)(void *arg, const char *key, const char *value), void *arg)
 {
-	*result = (struct result){.max = max, .values = json_object()};
-	size_t count = json_array_size(unique);
-	result->unique = count ? calloc(count, sizeof(*result->unique)) : NULL;
-	if (!result->values || (count && !result->unique)) {
-		result_close(result);
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a result channel.");
-	}
-	for (; result->unique_count < count; result->unique_count++) {
-		const char *pattern = json_string_value(json_array_get(unique, result->unique_count));
-		if (regcomp(&result->unique[result->unique_count], pattern ? pattern : "(", REG_EXTENDED) != 0) {
-			result_close(result);
-			return kettle_fail(err, KETTLE_EINVAL, "A pattern of `unique` is no regular expression.");
-		}
-	}
-	return 0;
+	*result = (struct result){.max = max, .values = json_object(), .on_value = on_value, .arg = arg};
+	result->unique = xcalloc(unique->count, sizeof(*result->unique));
+	/* Patterns are checked with their plan. */
+	for (; result->unique_count < unique->count; result->unique_count++)
+		if (regcomp(&result->unique[result->unique_count], unique->list[result->unique_count], REG_EXTENDED) != 0)
+			xalloc_fail();
 }
 
 void
@@ -59,11 +52,8 @@ result_close(struct result *result)
 static void
 void_result(struct result *result, const char *format, const char *key)
 {
-	struct buf text = {0};
-	if (!result->error && buf_printf(&text, format, key) == 0)
-		result->error = buf_take(&text);
-	else
-		buf_free(&text);
+	if (!result->error)
+		result->error = xasprintf(format, key);
 }
 
 static bool
@@ -88,7 +78,7 @@ key_length(const char *line, size_t len)
 	return n <= RESULT_MAX_KEY && n < len && line[n] == ':' ? n : 0;
 }
 
-static int
+static void
 result_store(struct result *result, const char *key, const char *value, size_t size)
 {
 	if (json_object_get(result->values, key)) {
@@ -97,24 +87,22 @@ result_store(struct result *result, const char *key, const char *value, size_t s
 	} else if (json_object_size(result->values) >= RESULT_MAX_KEYS) {
 		result->over = true;
 		void_result(result, "The result channel has more different keys than are allowed%s.", "");
-		return 0;
+		return;
 	}
-	if (json_object_set_new(result->values, key, json_stringn(value, size)) != 0)
-		return KETTLE_ENOMEM;
+	json_object_set_new(result->values, key, json_stringn(value, size));
 	if (result->on_value && result->events < RESULT_MAX_EVENTS) {
 		result->events++;
 		result->on_value(result->arg, key, value);
 	}
-	return 0;
 }
 
 /* One line without its newline. What is no `key: value` belongs to nothing and disturbs nothing. */
-static int
+static void
 take_line(struct result *result, const char *line, size_t len)
 {
 	size_t n = key_length(line, len);
 	if (n == 0)
-		return 0;
+		return;
 	char key[RESULT_MAX_KEY + 1];
 	memcpy(key, line, n);
 	key[n] = '\0';
@@ -129,10 +117,10 @@ take_line(struct result *result, const char *line, size_t len)
 	AUTO_BUF struct buf clean = {0};
 	if (utf8_sanitize(value, size, &clean) > 0 && !utf8_valid(value, size))
 		void_result(result, "The result channel has bytes in the value of `%s` that are no UTF-8 text.", key);
-	return result_store(result, key, clean.len ? clean.data : "", clean.len);
+	result_store(result, key, clean.len ? clean.data : "", clean.len);
 }
 
-int
+void
 result_add(struct result *result, const char *data, size_t size)
 {
 	result->bytes += size;
@@ -143,23 +131,23 @@ result_add(struct result *result, const char *data, size_t size)
 	while (size > 0 && !result->over) {
 		const char *newline = memchr(data, '\n', size);
 		size_t part = newline ? (size_t)(newline - data) : size;
-		if (part > 0 && buf_add(&result->line, data, part) != 0)
-			return KETTLE_ENOMEM;
+		if (part > 0)
+			buf_add(&result->line, data, part);
 		if (!newline)
-			return 0;
-		if (result->line.len > 0 && take_line(result, result->line.data, result->line.len) != 0)
-			return KETTLE_ENOMEM;
+			return;
+		if (result->line.len > 0)
+			take_line(result, result->line.data, result->line.len);
 		result->line.len = 0;
 		data += part + 1;
 		size -= part + 1;
 	}
-	return 0;
 }
 
-int
+void
 result_end(struct result *result)
 {
 	size_t len = result->line.len;
 	result->line.len = 0;
-	return len > 0 && !result->over ? take_line(result, result->line.data, len) : 0;
+	if (len > 0 && !result->over)
+		take_line(result, result->line.data, len);
 }

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/text.h"
+#include "exec/util/strings.h"
 
 #define RESULT_MAX_KEY 200     /* a longer key is no key: its line is dropped */
 #define RESULT_MAX_KEYS 20000  /* different ones; more is over the limit */
@@ -26,16 +27,17 @@ struct result {
 	struct buf line; /* the one that is not complete yet */
 	uint64_t bytes, max;
 	unsigned events;
-	void (*on_value)(void *arg, const char *key, const char *value); /* may be NULL */
+	void (*on_value)(void *arg, const char *key, const char *value);
 	void *arg;
 };
 
-/* unique: array of POSIX extended patterns, each meant to match a whole key, or NULL. */
-int result_open(struct result *result, uint64_t max, const json_t *unique, struct kettle_error *err);
-/* Bytes as they come, in parts of any size. After the limit nothing more is kept. KETTLE_ENOMEM or 0. */
-int result_add(struct result *result, const char *data, size_t size);
+/* unique: POSIX extended patterns, checked, each meant to match a whole key. on_value may be NULL. */
+void result_open(struct result *result, uint64_t max, const struct strings *unique,
+	void (*on_value)(void *arg, const char *key, const char *value), void *arg);
+/* Bytes as they come, in parts of any size. After the limit nothing more is kept. */
+void result_add(struct result *result, const char *data, size_t size);
 /* The end of the channel: a last line without a newline counts. */
-int result_end(struct result *result);
+void result_end(struct result *result);
 void result_close(struct result *result);
 
 /* Whether a pattern is one, for the plan's check. */

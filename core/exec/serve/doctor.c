@@ -2,8 +2,6 @@
 /* kettle-exec --doctor: what this machine offers, what is missing, how to get it. */
 #include <config.h>
 
-#include "exec/serve/doctor.h"
-
 #include <errno.h>
 #include <glob.h>
 #include <stdlib.h>
@@ -12,21 +10,21 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "exec/machine/execconfig.h"
 #include "base/file.h"
+#include "base/json_access.h"
+#include "exec/machine/execconfig.h"
 #include "exec/machine/gpu.h"
 #include "exec/machine/machine.h"
-#include "exec/tools/profilers.h"
 #include "exec/serve/serve.h"
-#include "sandbox/probe.h"
-#include "base/text.h"
+#include "exec/tools/profilers.h"
 #include "exec/tools/toolchain.h"
+#include "sandbox/probe.h"
 
 /* Kinds of device nodes that a GPU's runtime needs. */
 static const char *const device_patterns[] = {
 	"/dev/nvidia[0-9]*", "/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/kfd", "/dev/dri/renderD*"};
 
-/* {"path", "writable", "free"}; makes the folder, as a job would. */
+/* {"path", "writable", "free"}; makes the folder, as a job does. */
 static json_t *
 look_at_folder(const char *path)
 {
@@ -39,7 +37,7 @@ look_at_folder(const char *path)
 	json_t *folder = json_pack("{s:s, s:b, s:I}", "path", path, "writable", writable, "free",
 		(json_int_t)fs.f_bavail * (json_int_t)fs.f_frsize);
 	if (!writable)
-		(void)json_object_set_new(folder, "error", json_string(error.code ? error.message : "It is not writable."));
+		json_object_set_new(folder, "error", json_string(error.code ? error.message : "It is not writable."));
 	return folder;
 }
 
@@ -51,8 +49,8 @@ look_for_devices(void)
 		glob_t found = {0};
 		(void)glob(device_patterns[i], 0, NULL, &found);
 		for (size_t n = 0; n < found.gl_pathc; n++)
-			(void)json_array_append_new(devices, json_pack("{s:s, s:b}", "path", found.gl_pathv[n], "usable",
-													 access(found.gl_pathv[n], R_OK | W_OK) == 0));
+			json_array_append_new(devices, json_pack("{s:s, s:b}", "path", found.gl_pathv[n], "usable",
+											   access(found.gl_pathv[n], R_OK | W_OK) == 0));
 		globfree(&found);
 	}
 	return devices;
@@ -75,28 +73,19 @@ static json_t *
 look_for_tools(const struct execconfig *config)
 {
 	AUTO_FREE char *memory = path_join(config->state, EXEC_TOOLS_FILE);
-	struct toolchain *toolchain = memory ? toolchain_new(config, memory) : NULL;
-	json_t *tools = toolchain ? toolchain_versions(toolchain) : NULL;
+	struct toolchain *toolchain = toolchain_new(config, memory);
+	json_t *tools = toolchain_versions(toolchain);
 	for (size_t i = 0; toolchain_known()[i]; i++)
-		if (tools && !json_object_get(tools, toolchain_known()[i]))
-			(void)json_object_set_new(tools, toolchain_known()[i], json_null());
-	json_t *found =
-		!toolchain ? json_pack("{s:{}, s:{}, s:{}, s:{}, s:[]}", "tools", "paths", "packages", "parts", "profilers")
-				   : json_pack("{s:o, s:o, s:o, s:o, s:o}", "tools", tools, "paths", toolchain_paths(toolchain),
-						 "packages", toolchain_packages(toolchain), "parts", toolchain_parts(toolchain), "profilers",
-						 profilers_describe(toolchain));
+		if (!json_object_get(tools, toolchain_known()[i]))
+			json_object_set_new(tools, toolchain_known()[i], json_null());
+	json_t *found = json_pack("{s:o, s:o, s:o, s:o, s:o}", "tools", tools, "paths", toolchain_paths(toolchain),
+		"packages", toolchain_packages(toolchain), "parts", toolchain_parts(toolchain), "profilers",
+		profilers_describe(toolchain));
 	toolchain_free(toolchain);
 	return found;
 }
 
-static const char *
-text_of(const json_t *object, const char *key)
-{
-	const char *text = json_string_value(json_object_get(object, key));
-	return text ? text : "";
-}
-
-/* What kettle-gpu says, or why it says nothing; NULL: there is no driver to ask. New reference. */
+/* What kettle-gpu says, or why it says nothing; NULL: there is no driver. New reference. */
 static json_t *
 look_at_gpus(const struct execconfig *config)
 {
@@ -113,11 +102,10 @@ print_gpus(const json_t *gpus)
 	const json_t *gpu;
 	size_t i;
 	json_array_foreach(json_object_get(gpus, "gpus"), i, gpu)
-		(void)printf("  %-8s GPU %lld: %s, %lld MiB (%s)\n", "yes",
-			(long long)json_integer_value(json_object_get(gpu, "index")), text_of(gpu, "name"),
-			(long long)(json_integer_value(json_object_get(gpu, "memory")) >> 20), text_of(gpu, "uuid"));
+		(void)printf("  %-8s GPU %lld: %s, %lld MiB (%s)\n", "yes", (long long)member_int(gpu, "index"),
+			member_text(gpu, "name"), (long long)(member_int(gpu, "memory") >> 20), member_text(gpu, "uuid"));
 	json_array_foreach(json_object_get(gpus, "errors"), i, gpu)
-		(void)printf("  %-8s %s\n", "NO", text_of(gpu, "error"));
+		(void)printf("  %-8s %s\n", "NO", member_text(gpu, "error"));
 }
 
 static json_t *
@@ -133,8 +121,7 @@ examine(const struct execconfig *config)
 		"level", sandbox_level_name(sandbox_level_of(protections)), "config", config->file, "protections",
 		sandbox_describe(protections), "cgroups", cgroups, "devices", look_for_devices(), "state", state, "locks",
 		locks, "machine", machine_describe(), "gpus", look_at_gpus(config));
-	if (report && found)
-		(void)json_object_update(report, found);
+	json_object_update(report, found);
 	return report;
 }
 
@@ -143,30 +130,31 @@ print_protections(const json_t *report)
 {
 	const json_t *protections = json_object_get(report, "protections"), *protection;
 	size_t i;
-	(void)printf("Sandbox: level %s\n", text_of(report, "level"));
+	(void)printf("Sandbox: level %s\n", member_text(report, "level"));
 	json_array_foreach(protections, i, protection) {
-		bool present = json_is_true(json_object_get(protection, "present"));
-		(void)printf("  %-8s %-14s %s\n", present ? "yes" : "MISSING", text_of(protection, "name"),
-			text_of(protection, "meaning"));
+		bool present = member_true(protection, "present");
+		(void)printf("  %-8s %-14s %s\n", present ? "yes" : "MISSING", member_text(protection, "name"),
+			member_text(protection, "meaning"));
 		/* Once for all that lack the same thing. */
-		const char *how = text_of(protection, "how");
-		if (!present && strcmp(how, text_of(json_array_get(protections, i + 1), "how")) != 0)
+		const char *how = member_text(protection, "how");
+		if (!present && strcmp(how, member_text(json_array_get(protections, i + 1), "how")) != 0)
 			(void)printf("  %-8s %-14s to get it: %s\n", "", "", how);
 	}
 	const json_t *cgroups = json_object_get(report, "cgroups");
-	if (!json_is_true(json_object_get(cgroups, "present")))
-		(void)printf("  no cgroups: %s\n", text_of(cgroups, "reason"));
+	if (!member_true(cgroups, "present"))
+		(void)printf("  no cgroups: %s\n", member_text(cgroups, "reason"));
 }
 
 static void
 print_folder(const json_t *report, const char *key, const char *title)
 {
 	const json_t *folder = json_object_get(report, key);
-	if (json_is_true(json_object_get(folder, "writable")))
-		(void)printf("  %-8s %-14s %s (%lld MiB free)\n", "yes", title, text_of(folder, "path"),
-			(long long)(json_integer_value(json_object_get(folder, "free")) >> 20));
+	if (member_true(folder, "writable"))
+		(void)printf("  %-8s %-14s %s (%lld MiB free)\n", "yes", title, member_text(folder, "path"),
+			(long long)(member_int(folder, "free") >> 20));
 	else
-		(void)printf("  %-8s %-14s %s: %s\n", "MISSING", title, text_of(folder, "path"), text_of(folder, "error"));
+		(void)printf(
+			"  %-8s %-14s %s: %s\n", "MISSING", title, member_text(folder, "path"), member_text(folder, "error"));
 }
 
 /* What an interpreter can import, below its line. */
@@ -186,9 +174,9 @@ print_parts(const json_t *parts)
 	const json_t *part;
 	size_t i;
 	json_array_foreach(parts, i, part) {
-		bool present = json_is_true(json_object_get(part, "present"));
-		(void)printf("  %-8s %-14s   %s%s%s\n", present ? "" : "no", "", text_of(part, "name"),
-			present ? "" : "; to get it: ", present ? "" : text_of(part, "how"));
+		bool present = member_true(part, "present");
+		(void)printf("  %-8s %-14s   %s%s%s\n", present ? "" : "no", "", member_text(part, "name"),
+			present ? "" : "; to get it: ", present ? "" : member_text(part, "how"));
 	}
 }
 
@@ -199,9 +187,10 @@ print_profilers(const json_t *profilers)
 	size_t i;
 	(void)printf("\nProfilers\n");
 	json_array_foreach(profilers, i, profiler) {
-		const char *path = text_of(profiler, "path"), *how = text_of(profiler, "how");
-		const char *word = json_is_true(json_object_get(profiler, "permitted")) ? "yes" : path[0] ? "NO RIGHT" : "no";
-		(void)printf("  %-8s %-14s %s\n", word, text_of(profiler, "name"), path[0] ? path : text_of(profiler, "for"));
+		const char *path = member_text(profiler, "path"), *how = member_text(profiler, "how");
+		const char *word = member_true(profiler, "permitted") ? "yes" : path[0] ? "NO RIGHT" : "no";
+		(void)printf(
+			"  %-8s %-14s %s\n", word, member_text(profiler, "name"), path[0] ? path : member_text(profiler, "for"));
 		if (how[0])
 			(void)printf("  %-8s %-14s to get it: %s\n", "", "", how);
 	}
@@ -214,14 +203,13 @@ print_report(const json_t *report)
 	const char *name;
 	json_t *value;
 	size_t i;
-	(void)printf("kettle-exec %s on %s: %s, %lld cores, %lld MiB, Linux %s\n\n", text_of(report, "version"),
-		text_of(machine, "host"), text_of(machine, "cpu"),
-		(long long)json_integer_value(json_object_get(machine, "cores")),
-		(long long)(json_integer_value(json_object_get(machine, "memory")) >> 20), text_of(machine, "kernel"));
+	(void)printf("kettle-exec %s on %s: %s, %lld cores, %lld MiB, Linux %s\n\n", member_text(report, "version"),
+		member_text(machine, "host"), member_text(machine, "cpu"), (long long)member_int(machine, "cores"),
+		(long long)(member_int(machine, "memory") >> 20), member_text(machine, "kernel"));
 	print_protections(report);
 	(void)printf("\nTools\n");
 	json_object_foreach(json_object_get(report, "tools"), name, value) {
-		const char *path = text_of(json_object_get(report, "paths"), name);
+		const char *path = member_text(json_object_get(report, "paths"), name);
 		(void)printf("  %-8s %-14s %s%s%s\n", json_is_null(value) ? "no" : "yes", name,
 			json_is_null(value) ? "" : json_string_value(value), path[0] ? "  " : "", path);
 		print_packages(json_object_get(json_object_get(report, "packages"), name));
@@ -230,15 +218,15 @@ print_report(const json_t *report)
 	print_profilers(json_object_get(report, "profilers"));
 	(void)printf("\nDevices\n");
 	json_array_foreach(json_object_get(report, "devices"), i, value)
-		(void)printf(
-			"  %-8s %s\n", json_is_true(json_object_get(value, "usable")) ? "yes" : "NO RIGHT", text_of(value, "path"));
+		(void)printf("  %-8s %s\n", member_true(value, "usable") ? "yes" : "NO RIGHT", member_text(value, "path"));
 	if (json_array_size(json_object_get(report, "devices")) == 0)
 		(void)printf("  no GPU: only the CPU\n");
 	print_gpus(json_object_get(report, "gpus"));
 	(void)printf("\nFolders\n");
 	print_folder(report, "state", "state");
 	print_folder(report, "locks", "locks");
-	(void)printf("\nConfiguration: %s\n", text_of(report, "config")[0] ? text_of(report, "config") : "defaults");
+	(void)printf(
+		"\nConfiguration: %s\n", member_text(report, "config")[0] ? member_text(report, "config") : "defaults");
 }
 
 int
@@ -251,12 +239,12 @@ doctor_run(const struct exec_options *options, bool json)
 	execconfig_close(&config);
 	if (rc != 0) {
 		(void)fprintf(stderr, "kettle-exec: %s\n", error.message);
-		return SERVE_USAGE;
+		return EXEC_USAGE;
 	}
-	AUTO_FREE char *text = json && report ? json_dumps(report, JSON_INDENT(2)) : NULL;
+	AUTO_FREE char *text = json ? json_dumps(report, JSON_INDENT(2)) : NULL;
 	if (json)
-		(void)printf("%s\n", text ? text : "{}");
+		(void)printf("%s\n", text);
 	else
 		print_report(report);
-	return strcmp(text_of(report, "level"), "full") == 0 ? SERVE_PASSED : SERVE_FAILED;
+	return strcmp(member_text(report, "level"), "full") == 0 ? EXEC_PASSED : EXEC_FAILED;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The greetings of a kettle-exec that stays: at once, once more when its tools are known, and when somebody asks. */
+/* The greetings of a kettle-exec that stays: at once, once more when its tools are known, and at each `hello`. */
 /*
  * Theory of operation. Tools take their time to say what version they are: seconds, where nothing is remembered and a
  * package is large. Jobs do not wait for that, since what their own steps start is asked with them. So the first
@@ -9,7 +9,7 @@
  */
 #include <config.h>
 
-#include "exec/serve/greeting.h"
+#include "exec/serve/serve.h"
 
 #include "base/cleanup.h"
 #include "base/file.h"
@@ -25,44 +25,30 @@ greet(struct greeting *greeting)
 /* ---- tools ---- */
 
 static void
-greeting_ask(uv_work_t *work)
+find_tools(void *arg)
 {
-	struct greeting *greeting = work->data;
-	greeting->versions = toolchain_versions(greeting->asked);
-	greeting->packages = toolchain_packages(greeting->asked);
-	greeting->parts = toolchain_parts(greeting->asked);
+	struct greeting *greeting = arg;
+	greeting->versions = toolchain_versions(greeting->finder);
+	greeting->packages = toolchain_packages(greeting->finder);
+	greeting->parts = toolchain_parts(greeting->finder);
 }
 
 static void
-on_asked(uv_work_t *work, int status)
+tools_found(void *arg)
 {
-	struct greeting *greeting = work->data;
+	struct greeting *greeting = arg;
 	struct exec_context *exec = greeting->exec;
-	(void)status;
 	if (!greeting->closed) {
-		toolchain_merge(exec->toolchain, greeting->asked);
+		toolchain_merge(exec->toolchain, greeting->finder);
 		exec->tools = STEAL(greeting->versions);
 		exec->packages = STEAL(greeting->packages);
 		exec->parts = STEAL(greeting->parts);
 	}
-	toolchain_free(STEAL(greeting->asked));
+	toolchain_free(STEAL(greeting->finder));
 	json_decref(STEAL(greeting->versions));
 	json_decref(STEAL(greeting->packages));
 	json_decref(STEAL(greeting->parts));
 	greet(greeting);
-}
-
-/* Where no thread can be had it takes the time that it takes. */
-static void
-ask_tools(struct greeting *greeting)
-{
-	AUTO_FREE char *memory = path_join(greeting->exec->config.state, EXEC_TOOLS_FILE);
-	greeting->tools.data = greeting;
-	greeting->asked = memory ? toolchain_new(&greeting->exec->config, memory) : NULL;
-	if (!greeting->asked || uv_queue_work(greeting->exec->loop, &greeting->tools, greeting_ask, on_asked) == 0)
-		return;
-	greeting_ask(&greeting->tools);
-	on_asked(&greeting->tools, 0);
 }
 
 void
@@ -70,32 +56,33 @@ greeting_open(struct greeting *greeting, struct exec_context *exec)
 {
 	greeting->exec = exec;
 	greet(greeting);
-	ask_tools(greeting);
+	AUTO_FREE char *memory = path_join(exec->config.state, EXEC_TOOLS_FILE);
+	greeting->finder = toolchain_new(&exec->config, memory);
+	work_start(&greeting->tools, exec->loop, find_tools, tools_found, greeting);
 }
 
 void
 greeting_close(struct greeting *greeting)
 {
 	greeting->closed = true;
-	if (greeting->asked)
-		toolchain_stop(greeting->asked);
+	if (greeting->finder)
+		toolchain_stop(greeting->finder);
 }
 
 /* ---- GPUs ---- */
 
 static void
-read_gpus(uv_work_t *work)
+read_gpus(void *arg)
 {
-	struct greeting *greeting = work->data;
+	struct greeting *greeting = arg;
 	(void)gpu_read(&greeting->exec->config, &greeting->read, NULL);
 }
 
 static void
-gpus_read(uv_work_t *work, int status)
+gpus_read(void *arg)
 {
-	struct greeting *greeting = work->data;
+	struct greeting *greeting = arg;
 	bool again = greeting->again;
-	(void)status;
 	greeting->reading = greeting->again = false;
 	exec_context_take_gpus(greeting->exec, STEAL(greeting->read));
 	greet(greeting);
@@ -108,12 +95,12 @@ greeting_refresh(struct greeting *greeting)
 {
 	if (greeting->closed || !greeting->exec)
 		return;
-	greeting->gpus.data = greeting;
 	greeting->again = greeting->reading;
 	if (greeting->reading)
 		return;
-	greeting->reading = gpu_expected(&greeting->exec->config) &&
-						uv_queue_work(greeting->exec->loop, &greeting->gpus, read_gpus, gpus_read) == 0;
-	if (!greeting->reading)
+	greeting->reading = gpu_expected(&greeting->exec->config);
+	if (greeting->reading)
+		work_start(&greeting->gpus, greeting->exec->loop, read_gpus, gpus_read, greeting);
+	else
 		greet(greeting);
 }

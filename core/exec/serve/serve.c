@@ -2,7 +2,7 @@
 /* The two ways to run: many jobs, line by line, until the input ends; or one plan. */
 /*
  * Theory of operation. One libuv loop on the main thread owns everything; file work runs on libuv's pool. The end of
- * the input, a signal (TERM, INT, HUP) or an output that nobody reads any more is the end of the lease: every job is
+ * the input, a signal (TERM, INT, HUP) or an output that is not read any more is the end of the lease: every job is
  * cancelled, and when the last one is gone, or after SERVE_END_MS, all handles are closed and the loop ends. SIGKILL
  * needs no help from here: every sandbox dies with this thread, and the next kettle-exec removes the folders.
  */
@@ -20,9 +20,11 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "exec/serve/greeting.h"
-#include "exec/job/job.h"
+#include "base/json_access.h"
 #include "base/line.h"
+#include "base/text.h"
+#include "base/xalloc.h"
+#include "exec/job/job.h"
 
 static const int end_signals[] = {SIGTERM, SIGINT, SIGHUP};
 
@@ -66,7 +68,7 @@ out_of_patience(uv_timer_t *timer)
 {
 	struct serve *serve = timer->data;
 	/* What does not die now dies with this process, or is the kernel's. */
-	serve->status = SERVE_UNABLE;
+	serve->status = EXEC_UNABLE;
 	uv_stop(&serve->loop);
 }
 
@@ -123,24 +125,23 @@ emit_error(struct serve *serve, const char *sentence)
 static void
 take_object(struct serve *serve, json_t *line_take)
 {
-	const char *op = json_string_value(json_object_get(line_take, "op"));
-	const char *ref = json_string_value(json_object_get(line_take, "job"));
+	const char *ref = member_string(line_take, "job");
 	struct kettle_error error = {0};
-	if (op && strcmp(op, "run") == 0) {
+	if (member_is(line_take, "op", "run")) {
 		if (job_start(&serve->exec, line_take, &error) != 0)
 			emit_error(serve, error.message);
 		return;
 	}
 	struct job *job = ref ? job_find(&serve->exec, ref) : NULL;
-	if (op && strcmp(op, "hello") == 0)
+	if (member_is(line_take, "op", "hello"))
 		greeting_refresh(&serve->greeting);
-	else if (!op || strcmp(op, "cancel") != 0)
+	else if (!member_is(line_take, "op", "cancel"))
 		emit_error(serve, "The line's `op` is none of run, cancel and hello.");
 	else if (!ref)
 		emit_error(serve, "The line has no `job`.");
 	else if (job)
 		job_cancel(job);
-	/* A cancel that meets the job's end is nobody's mistake. */
+	/* A cancel that meets the job's end is no mistake. */
 	json_decref(line_take);
 }
 
@@ -156,14 +157,11 @@ take_line(void *arg, char *line, size_t len)
 		take_object(serve, object);
 		return 0;
 	}
-	AUTO_BUF struct buf text = {0};
 	AUTO_BUF struct buf clean = {0};
-	if (object)
-		(void)buf_adds(&text, "A line is no JSON object.");
-	else
-		(void)buf_printf(&text, "A line is no JSON: %s.", why.text);
-	(void)utf8_sanitize(text.data ? text.data : "", text.len, &clean);
-	emit_error(serve, clean.len ? clean.data : "A line is no JSON.");
+	AUTO_FREE char *text =
+		object ? xstrdup("A line is no JSON object.") : xasprintf("A line is no JSON: %s.", why.text);
+	(void)utf8_sanitize(text, strlen(text), &clean);
+	emit_error(serve, clean.data);
 	json_decref(object);
 	return 0;
 }
@@ -204,13 +202,6 @@ read_input(struct serve *serve)
 	end_lease(serve);
 }
 
-/* Whether a refusal is the fault of what was asked, not of this machine. */
-static bool
-is_usage(int code)
-{
-	return code == KETTLE_EINVAL || code == KETTLE_ENOENT || code == KETTLE_ETOOBIG;
-}
-
 static int
 open_serve(struct serve *serve, const struct exec_options *options)
 {
@@ -218,7 +209,7 @@ open_serve(struct serve *serve, const struct exec_options *options)
 	int rc = uv_loop_init(&serve->loop);
 	if (rc != 0) {
 		(void)fprintf(stderr, "kettle-exec: the event loop could not be made: %s\n", uv_strerror(rc));
-		return SERVE_UNABLE;
+		return EXEC_UNABLE;
 	}
 	json_lines_open(&serve->out, &serve->loop, 1, on_broken, serve);
 	for (size_t i = 0; i < ARRAY_SIZE(end_signals); i++) {
@@ -234,9 +225,9 @@ open_serve(struct serve *serve, const struct exec_options *options)
 	serve->exec.on_idle = on_idle;
 	serve->exec.arg = serve;
 	if (rc == 0)
-		return SERVE_PASSED;
+		return EXEC_PASSED;
 	(void)fprintf(stderr, "kettle-exec: %s\n", error.message);
-	return is_usage(rc) ? SERVE_USAGE : SERVE_UNABLE;
+	return exec_is_usage(rc) ? EXEC_USAGE : EXEC_UNABLE;
 }
 
 static int
@@ -259,7 +250,7 @@ serve_lines(const struct exec_options *options)
 {
 	struct serve serve = {.lines.max = SERVE_MAX_LINE, .input_flags = fcntl(0, F_GETFL)};
 	int status = open_serve(&serve, options);
-	if (status != SERVE_PASSED)
+	if (status != EXEC_PASSED)
 		return close_serve(&serve, status);
 	greeting_open(&serve.greeting, &serve.exec);
 	sandbox_machine_prepare(serve.exec.machine);
@@ -280,28 +271,12 @@ serve_lines(const struct exec_options *options)
 	return serve.exec.jobs ? serve.status : close_serve(&serve, serve.status);
 }
 
-/* What one plan came to is its exit status. */
+/* What one plan came to is the exit status. */
 static void
-serve_watch(void *arg, const json_t *event)
+on_done(void *arg, enum exec_status status)
 {
 	struct serve *serve = arg;
-	const char *kind = json_string_value(json_object_get(event, "event"));
-	const char *status = json_string_value(json_object_get(event, "status"));
-	const json_t *outcome;
-	size_t i;
-	if (!kind || strcmp(kind, "done") != 0)
-		return;
-	if (strcmp(status, "lost") == 0)
-		serve->status = is_usage(serve->exec.refused) ? SERVE_USAGE : SERVE_UNABLE;
-	else
-		serve->status = strcmp(status, "done") == 0 ? SERVE_PASSED : SERVE_FAILED;
-	json_array_foreach(json_object_get(event, "outcomes"), i, outcome) {
-		const char *state = json_string_value(json_object_get(outcome, "state"));
-		if (strcmp(state, "error") == 0)
-			serve->status = SERVE_UNABLE;
-		else if (strcmp(state, "passed") != 0 && strcmp(state, "skipped") != 0 && serve->status == SERVE_PASSED)
-			serve->status = SERVE_FAILED;
-	}
+	serve->status = (int)status;
 }
 
 /* Reads standard input to its end. */
@@ -311,8 +286,8 @@ read_stdin(struct buf *text, struct kettle_error *err)
 	char chunk[64u << 10];
 	ssize_t n;
 	while ((n = read(0, chunk, sizeof(chunk))) > 0 || (n < 0 && errno == EINTR)) {
-		if (n > 0 && buf_add(text, chunk, (size_t)n) != 0)
-			return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the plan.");
+		if (n > 0)
+			buf_add(text, chunk, (size_t)n);
 		if (text->len > SERVE_MAX_LINE)
 			return kettle_fail(err, KETTLE_ETOOBIG, "The plan is larger than the 64 MiB that are allowed.");
 	}
@@ -334,10 +309,10 @@ read_plan(const char *path, json_t **ret_line, struct kettle_error *err)
 		return kettle_fail(err, KETTLE_EINVAL, "%s:%d: this is no JSON object: %s.", path, plan ? 1 : why.line,
 			plan ? "it is another value" : why.text);
 	json_t *line = json_object_get(plan, "plan") ? json_incref(plan) : json_pack("{s:O}", "plan", plan);
-	if (line && !json_object_get(line, "job"))
-		(void)json_object_set_new(line, "job", json_string("plan"));
+	if (!json_object_get(line, "job"))
+		json_object_set_new(line, "job", json_string("plan"));
 	*ret_line = line;
-	return line ? 0 : kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the plan.");
+	return 0;
 }
 
 int
@@ -348,19 +323,19 @@ serve_plan(const struct exec_options *options, const char *path)
 	int rc = read_plan(path, &line, &error);
 	if (rc != 0) {
 		(void)fprintf(stderr, "kettle-exec: %s\n", error.message);
-		return SERVE_USAGE;
+		return EXEC_USAGE;
 	}
 	struct serve serve = {.one = true, .input_flags = -1};
 	int status = open_serve(&serve, options);
-	if (status != SERVE_PASSED) {
+	if (status != EXEC_PASSED) {
 		json_decref(line);
 		return close_serve(&serve, status);
 	}
-	serve.exec.on_event = serve_watch;
+	serve.exec.on_done = on_done;
 	exec_context_emit(&serve.exec, exec_context_hello(&serve.exec));
 	if (job_start(&serve.exec, line, &error) != 0) {
 		(void)fprintf(stderr, "kettle-exec: %s\n", error.message);
-		serve.status = SERVE_USAGE;
+		serve.status = EXEC_USAGE;
 	}
 	if (!serve.exec.jobs)
 		close_all(&serve);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Python as a tool of this machine: what stands behind its name, and what it is installed with. */
+/* Python as a tool of this machine: what its name leads to, and what it is installed with. */
 #include <config.h>
 
 #include "exec/tools/interpreter.h"
@@ -10,9 +10,11 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "exec/machine/tool_query.h"
 #include "base/file.h"
+#include "base/json_access.h"
 #include "base/text.h"
+#include "base/xalloc.h"
+#include "exec/machine/tool_query.h"
 
 #define VENV_MAX_BYTES 65536
 #define MAX_FOLDERS 64 /* of sys.path */
@@ -33,7 +35,7 @@ const char interpreter_question[] =
 	"            packages.setdefault(re.sub(r'[-_.]+', '-', found.group(1)).lower(), found.group(2))\n"
 	"print(json.dumps({'packages': packages, 'folders': folders}))\n";
 
-/* The folder of the start is no place to import from, and no module of ours is to be found by a script. */
+/* The folder of the start is no place to import from, and no script may find a module of ours. */
 const char interpreter_loader[] = "import sys, _imp\n"
 								  "if sys.path[:1] == ['']:\n"
 								  "    del sys.path[0]\n"
@@ -61,13 +63,13 @@ bool
 interpreter_copies(const char *path, const json_t *environment)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-	const char *seed = json_string_value(json_object_get(environment, "PYTHONHASHSEED"));
+	const char *seed = member_string(environment, "PYTHONHASHSEED");
 	return strncmp(name, "python", strlen("python")) == 0 && seed && seed[0] &&
 		   strspn(seed, "0123456789") == strlen(seed) && !json_object_get(environment, "PYTHONINSPECT");
 }
 
-static bool
-is_script(const char *path)
+bool
+interpreter_is_script(const char *path)
 {
 	char start[2] = {0};
 	AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -77,12 +79,12 @@ is_script(const char *path)
 char *
 interpreter_of_wrapper(const char *path)
 {
-	if (!interpreter_is(path) || !is_script(path))
+	if (!interpreter_is(path) || !interpreter_is_script(path))
 		return NULL;
 	struct command command = {.argv = {path, "-IS", "-c", "import sys; print(sys.executable)"}};
 	tool_query_run(&command, 1, NULL);
 	const char *line = command.passed ? tool_query_line(&command) : "";
-	char *behind = line[0] == '/' && access(line, X_OK) == 0 ? strdup(line) : NULL;
+	char *behind = line[0] == '/' && access(line, X_OK) == 0 ? xstrdup(line) : NULL;
 	buf_free(&command.output);
 	return behind;
 }
@@ -109,7 +111,7 @@ find_home(char *text)
 char *
 interpreter_base(const char *path)
 {
-	AUTO_FREE char *folder = interpreter_is(path) ? strdup(path) : NULL;
+	AUTO_FREE char *folder = interpreter_is(path) ? xstrdup(path) : NULL;
 	AUTO_FREE char *text = NULL;
 	size_t size = 0;
 	/* PREFIX/bin/python3 belongs to PREFIX/pyvenv.cfg. */
@@ -165,10 +167,10 @@ interpreter_facts(const char *answer)
 		return NULL;
 	json_object_foreach(json_object_get(given, "packages"), name, value)
 		if (is_well_known(name) && json_is_string(value))
-			(void)json_object_set(packages, name, value);
+			json_object_set(packages, name, value);
 	json_array_foreach(json_object_get(given, "folders"), i, value)
 		if (json_is_string(value) && json_array_size(folders) < MAX_FOLDERS)
-			(void)json_array_append_new(folders, interpreter_folder(json_string_value(value)));
+			json_array_append_new(folders, interpreter_folder(json_string_value(value)));
 	return json_pack("{s:O, s:O}", "packages", packages, "folders", folders);
 }
 

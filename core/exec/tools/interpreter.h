@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Python as a tool of this machine: what stands behind its name, and what it is installed with. */
+/* Python as a tool of this machine: what its name leads to, and what it is installed with. */
 #ifndef KETTLE_EXEC_INTERPRETER_H
 #define KETTLE_EXEC_INTERPRETER_H
 
@@ -8,6 +8,8 @@
 
 /* Whether a path or name is one that Python goes by. [any] */
 bool interpreter_is(const char *path);
+/* Whether a file begins with `#!`. [any, blocks] */
+bool interpreter_is_script(const char *path);
 /*
  * The interpreter that a wrapper script of that name starts (as those of version managers do), asked of the script
  * itself; new string, NULL: it is no such script. [any, blocks]
@@ -35,7 +37,7 @@ extern const char interpreter_question[];
  * answer. [any, blocks]
  */
 json_t *interpreter_facts(const char *answer);
-/* [path, time] of a folder, as such facts have them. New reference; NULL: no memory. [any, blocks] */
+/* [path, time] of a folder, as such facts have them. New reference. [any, blocks] */
 json_t *interpreter_folder(const char *folder);
 /* Whether the folders of such facts (NULL, or any other object: true) are as they were. [any, blocks] */
 bool interpreter_unchanged(const json_t *facts);

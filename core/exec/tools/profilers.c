@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/xalloc.h"
 
 #define MAX_FILE 65536
 #define PARANOID_MAX 2 /* what kernel.perf_event_paranoid may be at most */
@@ -21,13 +22,13 @@
 static const char paranoid_file[] = "/proc/sys/kernel/perf_event_paranoid";
 static const char nvidia_file[] = "/proc/driver/nvidia/params";
 
-/* The contents of a small file; "" where it cannot be read. New string, NULL: no memory. */
+/* The contents of a small file; "" where it cannot be read. New string. */
 static char *
 read_small(const char *path)
 {
 	char *text = NULL;
 	size_t size = 0;
-	return file_read(path, MAX_FILE, &text, &size, NULL) == 0 ? text : strdup("");
+	return file_read(path, MAX_FILE, &text, &size, NULL) == 0 ? text : xstrdup("");
 }
 
 /* What forbids perf; NULL: nothing that is known. New reference. */
@@ -35,7 +36,7 @@ static json_t *
 perf_trouble(void)
 {
 	AUTO_FREE char *text = read_small(paranoid_file);
-	if (!text || !text[0])
+	if (!text[0])
 		return json_string("The kernel, or the container that it is in, has no perf_event_open.");
 	long paranoid = strtol(text, NULL, 10);
 	if (paranoid <= PARANOID_MAX)
@@ -50,9 +51,9 @@ static json_t *
 ncu_trouble(void)
 {
 	AUTO_FREE char *text = read_small(nvidia_file);
-	if (!text || !strstr(text, "RmProfilingAdminOnly: 1"))
+	if (!strstr(text, "RmProfilingAdminOnly: 1"))
 		return NULL;
-	return json_string("The driver lets nobody but root read the GPU's counters: write `options nvidia "
+	return json_string("The driver lets only root read the GPU's counters: write `options nvidia "
 					   "NVreg_RestrictProfilingToAdminUsers=0` into a file in /etc/modprobe.d and load it anew.");
 }
 

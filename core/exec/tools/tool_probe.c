@@ -4,18 +4,19 @@
 
 #include "exec/tools/tool_probe.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/file.h"
+#include "base/json_access.h"
+#include "base/text.h"
+#include "base/xalloc.h"
 #include "exec/machine/tool_query.h"
 #include "exec/tools/environment.h"
-#include "base/file.h"
 #include "exec/tools/interpreter.h"
-#include "base/text.h"
 #include "exec/tools/toolkit.h"
 #include "exec/tools/toolkit_parts.h"
 
@@ -50,14 +51,6 @@ is_compiler(const struct tool *tool)
 	const char *base = strrchr(tool->real, '/') + 1;
 	return strstr(base, "g++") || strstr(base, "gcc") || strstr(base, "clang") || strcmp(tool->name, "cc") == 0 ||
 		   strcmp(tool->name, "c++") == 0;
-}
-
-static bool
-is_script(const char *path)
-{
-	char start[2] = {0};
-	AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
-	return fd >= 0 && read(fd, start, sizeof(start)) == 2 && memcmp(start, "#!", 2) == 0;
 }
 
 static int64_t
@@ -108,9 +101,8 @@ bool
 tool_probe_is_current(const json_t *facts, const char *real)
 {
 	struct stat st;
-	return json_integer_value(json_object_get(facts, "asked")) == ASKED && interpreter_unchanged(facts) &&
-		   stat(real, &st) == 0 && json_integer_value(json_object_get(facts, "size")) == st.st_size &&
-		   json_integer_value(json_object_get(facts, "mtime")) == mtime_ns(&st);
+	return member_int(facts, "asked") == ASKED && interpreter_unchanged(facts) && stat(real, &st) == 0 &&
+		   member_int(facts, "size") == st.st_size && member_int(facts, "mtime") == mtime_ns(&st);
 }
 
 /* What a compiler answered: a path, or a bare name that it looks up in PATH. */
@@ -119,13 +111,13 @@ add_answer(json_t *files, const char *answer)
 {
 	static const char *const folders[] = {"/usr/local/bin", "/usr/bin", "/bin"};
 	if (answer[0] == '/') {
-		(void)json_array_append_new(files, json_string(answer));
+		json_array_append_new(files, json_string(answer));
 		return;
 	}
 	for (size_t i = 0; answer[0] && !strchr(answer, '/') && i < ARRAY_SIZE(folders); i++) {
 		AUTO_FREE char *path = path_join(folders[i], answer);
-		if (path && access(path, X_OK) == 0)
-			(void)json_array_append_new(files, json_string(path));
+		if (access(path, X_OK) == 0)
+			json_array_append_new(files, json_string(path));
 	}
 }
 
@@ -136,11 +128,9 @@ make_facts(const struct tool *tool, struct command *commands, size_t count)
 	char version[VERSION_SIZE], banner[65];
 	/* A tool that knows no --version is told apart by its path, size and time. */
 	const char *text = commands[0].passed && commands[0].output.len ? commands[0].output.data : "";
-	json_t *files = json_array();
-	if (stat(tool->real, &st) != 0 || !files) {
-		json_decref(files);
+	if (stat(tool->real, &st) != 0)
 		return NULL;
-	}
+	json_t *files = json_array();
 	tool_probe_version(text, version, sizeof(version));
 	sha256_hex(text, strlen(text), banner);
 	AUTO_JSON json_t *more = NULL;
@@ -151,18 +141,17 @@ make_facts(const struct tool *tool, struct command *commands, size_t count)
 	for (size_t i = 1; i < count && !interpreter_is(tool->path) && !nvcc; i++)
 		if (commands[i].passed)
 			add_answer(files, tool_query_line(&commands[i]));
-	if (nvcc && home) {
+	if (nvcc) {
 		toolkit_nvcc_files(home, files);
 		more = toolparts_of_nvcc(home, tool->packages, version);
 	} else if (toolkit_is_hipcc(tool->name)) {
 		toolkit_hipcc_files(text, files);
-		more = home ? toolparts_of_hipcc(home) : NULL;
+		more = toolparts_of_hipcc(home);
 	}
 	json_t *facts = json_pack("{s:i, s:I, s:I, s:b, s:s, s:s, s:s, s:o}", "asked", ASKED, "size",
-		(json_int_t)st.st_size, "mtime", (json_int_t)mtime_ns(&st), "script", is_script(tool->real), "version", version,
-		"banner", banner, "home", home ? home : "", "files", files);
-	if (facts && more)
-		(void)json_object_update(facts, more);
+		(json_int_t)st.st_size, "mtime", (json_int_t)mtime_ns(&st), "script", interpreter_is_script(tool->real),
+		"version", version, "banner", banner, "home", home, "files", files);
+	json_object_update(facts, more);
 	return facts;
 }
 
@@ -186,49 +175,41 @@ questions(const struct tool *tool, struct command *commands)
 	return count;
 }
 
-/*
- * The environment of a question to the tool: a step's, so that what it answers is what it does in one. What tools answer
- * must not depend on whose kettle-exec it is, and some make folders in HOME (rustup does) only to say their version: they
- * get one of their own. New reference; NULL: no memory.
- */
-static json_t *
-environment_of(const struct execconfig *config, const struct tool *tool, const char *home)
-{
-	AUTO_JSON json_t *environment = environment_make(config, tool->path, NULL);
-	int failed = environment ? json_object_set_new(environment, "HOME", json_string(home)) : -1;
-	if (!failed)
-		failed = json_object_set_new(environment, "TMPDIR", json_string(home)) ||
-				 toolkit_environment(tool->name, environment) || environment_add_tool(config, tool->name, environment);
-	return failed ? NULL : environment_flatten(environment);
-}
-
-/* One tool with what it is asked. */
+/* One tool with its questions. */
 struct tool_query {
 	struct command *commands; /* borrowed */
 	size_t count;
-	json_t *environment;
-	const char **pointers; /* into it */
+	struct strings environment;
 };
 
+/*
+ * A question has a step's environment, so that what the tool answers is what it does in one. Answers must not depend on
+ * whose kettle-exec it is, and some tools make folders in HOME (rustup does) only to say their version: they get one of
+ * their own.
+ */
 static void
 probe_prepare(struct tool_query *query, const struct execconfig *config, const struct tool *tool, const char *home)
 {
+	AUTO_JSON json_t *environment = environment_make(config, tool->path, NULL);
+	json_object_set_new(environment, "HOME", json_string(home));
+	json_object_set_new(environment, "TMPDIR", json_string(home));
+	toolkit_environment(tool->name, environment);
+	environment_add_tool(config, tool->name, environment);
+	environment_list(environment, &query->environment);
 	query->count = questions(tool, query->commands);
-	query->environment = environment_of(config, tool, home);
-	query->pointers = environment_pointers(query->environment);
 	for (size_t i = 0; i < query->count; i++)
-		query->commands[i].environment = query->pointers;
+		query->commands[i].environment = query->environment.list;
 }
 
 void
 tool_probe_run(const struct execconfig *config, const struct tool *const *tools, size_t count, const atomic_bool *stop,
 	json_t **ret_facts)
 {
-	AUTO_FREE struct command *commands = calloc(count * QUESTIONS + 1, sizeof(*commands));
+	AUTO_FREE struct command *commands = xcalloc(count * QUESTIONS + 1, sizeof(*commands));
 	struct tool_query asked[TOOLFACTS_MAX] = {0};
 	char home[] = "/tmp/kettle-home-XXXXXX";
 	size_t total = 0;
-	if (!commands || count == 0 || count > TOOLFACTS_MAX)
+	if (count == 0 || count > TOOLFACTS_MAX)
 		return;
 	bool made = mkdtemp(home) != NULL;
 	for (size_t i = 0; i < count; total += asked[i++].count) {
@@ -240,8 +221,7 @@ tool_probe_run(const struct execconfig *config, const struct tool *const *tools,
 		(void)file_remove_tree(home, NULL);
 	for (size_t i = 0; i < count; i++) {
 		ret_facts[i] = stop && atomic_load(stop) ? NULL : make_facts(tools[i], asked[i].commands, asked[i].count);
-		json_decref(asked[i].environment);
-		free(asked[i].pointers);
+		strings_free(&asked[i].environment);
 	}
 	for (size_t i = 0; i < total; i++)
 		buf_free(&commands[i].output);
@@ -256,31 +236,29 @@ watch_folder(json_t *watch, const char *path, unsigned *left)
 	if (!folder)
 		return;
 	--*left;
-	(void)json_array_append_new(watch, json_string(path));
+	json_array_append_new(watch, json_string(path));
 	while ((entry = readdir(folder))) {
 		if (entry->d_type != DT_DIR || entry->d_name[0] == '.')
 			continue;
 		AUTO_FREE char *below = path_join(path, entry->d_name);
-		if (below)
-			watch_folder(watch, below, left);
+		watch_folder(watch, below, left);
 	}
 }
 
 static void
 watch_prefix(json_t *watch, const char *real, unsigned *left)
 {
-	AUTO_FREE char *prefix = strdup(real);
-	for (int i = 0; prefix && i < 2; i++) {
+	AUTO_FREE char *prefix = xstrdup(real);
+	for (int i = 0; i < 2; i++) {
 		char *slash = strrchr(prefix, '/');
 		if (slash)
 			*slash = '\0';
 	}
-	if (!prefix || prefix[0] == '\0' || strcmp(prefix, "/usr") == 0 || strcmp(prefix, "/usr/local") == 0)
+	if (prefix[0] == '\0' || strcmp(prefix, "/usr") == 0 || strcmp(prefix, "/usr/local") == 0)
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(prefix_folders); i++) {
 		AUTO_FREE char *path = path_join(prefix, prefix_folders[i]);
-		if (path)
-			watch_folder(watch, path, left);
+		watch_folder(watch, path, left);
 	}
 }
 
@@ -295,14 +273,13 @@ static json_t *
 sorted(json_t *watch_take)
 {
 	size_t count = json_array_size(watch_take);
-	AUTO_FREE const json_t **list = calloc(count + 1, sizeof(const json_t *));
-	json_t *ordered = list ? json_array() : NULL;
-	for (size_t i = 0; ordered && i < count; i++)
+	AUTO_FREE const json_t **list = xcalloc(count, sizeof(const json_t *));
+	json_t *ordered = json_array();
+	for (size_t i = 0; i < count; i++)
 		list[i] = json_array_get(watch_take, i);
-	if (ordered)
-		qsort(list, count, sizeof(*list), probe_compare);
-	for (size_t i = 0; ordered && i < count; i++)
-		(void)json_array_append(ordered, (json_t *)list[i]);
+	qsort(list, count, sizeof(*list), probe_compare);
+	for (size_t i = 0; i < count; i++)
+		json_array_append(ordered, (json_t *)list[i]);
 	json_decref(watch_take);
 	return ordered;
 }
@@ -314,21 +291,18 @@ tool_probe_watch(const json_t *facts, const char *real, unsigned max_folders)
 	unsigned left = max_folders;
 	const json_t *file;
 	size_t i;
-	if (!watch || json_array_append_new(watch, json_string(real)) != 0) {
-		json_decref(watch);
-		return NULL;
-	}
+	json_array_append_new(watch, json_string(real));
 	bool compiler = json_array_size(json_object_get(facts, "files")) > 0;
 	json_array_foreach(json_object_get(facts, "files"), i, file) {
 		struct stat st;
 		if (stat(json_string_value(file), &st) == 0 && S_ISDIR(st.st_mode))
 			watch_folder(watch, json_string_value(file), &left);
 		else
-			(void)json_array_append(watch, (json_t *)file);
+			json_array_append(watch, (json_t *)file);
 	}
 	/* Of packages it is enough that none came, went or changed its version. */
 	json_array_foreach(json_object_get(facts, "folders"), i, file)
-		(void)json_array_append(watch, json_array_get(file, 0));
+		json_array_append(watch, json_array_get(file, 0));
 	for (i = 0; compiler && i < ARRAY_SIZE(header_folders); i++)
 		watch_folder(watch, header_folders[i], &left);
 	watch_prefix(watch, real, &left);
@@ -348,7 +322,7 @@ tool_probe_stamp(const char *path, struct sha256 *digest)
 	sha256_number(digest, (uint64_t)mtime_ns(&st));
 }
 
-/* Without . and .., and without what tools of version control keep: it changes when nobody changed a header. */
+/* Without . and .., and without what tools of version control keep: it changes though no header did. */
 static int
 is_stamped(const struct dirent *entry)
 {

@@ -12,10 +12,11 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "exec/machine/tool_query.h"
 #include "base/file.h"
-#include "exec/tools/interpreter.h"
+#include "base/json_access.h"
 #include "base/text.h"
+#include "base/xalloc.h"
+#include "exec/tools/interpreter.h"
 #include "exec/tools/tool_probe.h"
 #include "exec/tools/toolkit.h"
 #include "exec/tools/toolkit_parts.h"
@@ -24,7 +25,7 @@
 struct entry {
 	struct tool tool; /* first: a tool's address is its entry's */
 	json_t *facts;    /* as tool_probe_run gives them, or NULL */
-	bool fresh;       /* the facts were asked by this process */
+	bool fresh;       /* the facts were found by this process */
 	json_t *watch;    /* paths that the fingerprint looks at, or NULL */
 	char fingerprint[DIGEST_HEX_SIZE];
 	uint64_t looked_ns;
@@ -37,7 +38,7 @@ struct toolchain {
 	char *memory_file;
 	json_t *memory; /* real path → facts */
 	bool memory_changed;
-	atomic_bool stop; /* nobody waits for answers any more */
+	atomic_bool stop; /* answers are of no use any more */
 };
 
 #define MEMORY_MAX_BYTES (8u << 20)
@@ -54,13 +55,11 @@ toolchain_known(void)
 struct toolchain *
 toolchain_new(const struct execconfig *config, const char *memory)
 {
-	struct toolchain *toolchain = calloc(1, sizeof(*toolchain));
-	if (!toolchain)
-		return NULL;
+	struct toolchain *toolchain = xcalloc(1, sizeof(*toolchain));
 	AUTO_FREE char *text = NULL;
 	size_t size = 0;
 	toolchain->config = config;
-	toolchain->memory_file = strdup(memory);
+	toolchain->memory_file = xstrdup(memory);
 	/* A memory that is damaged or missing costs some milliseconds, nothing else. */
 	if (file_read(memory, MEMORY_MAX_BYTES, &text, &size, NULL) == 0)
 		toolchain->memory = json_loadb(text, size, 0, NULL);
@@ -68,18 +67,12 @@ toolchain_new(const struct execconfig *config, const char *memory)
 		json_decref(toolchain->memory);
 		toolchain->memory = json_object();
 	}
-	if (!toolchain->memory || !toolchain->memory_file) {
-		toolchain_free(toolchain);
-		return NULL;
-	}
 	return toolchain;
 }
 
 static void
 entry_free(struct entry *entry)
 {
-	if (!entry)
-		return;
 	free(entry->tool.name);
 	free(entry->tool.path);
 	free(entry->tool.real);
@@ -106,7 +99,7 @@ toolchain_free(struct toolchain *toolchain)
 	free(toolchain);
 }
 
-/* Writes what was learnt; who comes second wins, and nothing is lost but milliseconds. */
+/* Writes what was learnt; the process that comes second wins, and nothing is lost but milliseconds. */
 static void
 memory_save(struct toolchain *toolchain)
 {
@@ -130,11 +123,10 @@ find_in_path(const char *name)
 	const char *path = getenv("PATH");
 	for (const char *at = path ? path : "/usr/local/bin:/usr/bin:/bin"; *at;) {
 		size_t len = strcspn(at, ":");
-		AUTO_FREE char *dir = strndup(at, len);
-		char *file = dir && dir[0] == '/' ? path_join(dir, name) : NULL;
-		if (file && is_executable(file))
-			return file;
-		free(file);
+		AUTO_FREE char *dir = xstrndup(at, len);
+		AUTO_FREE char *file = path_join(dir, name);
+		if (dir[0] == '/' && is_executable(file))
+			return STEAL(file);
 		at += len + (at[len] == ':');
 	}
 	return NULL;
@@ -164,15 +156,13 @@ is_too_wide(const char *folder)
 	return home && strncmp(home, folder, len) == 0 && (home[len] == '\0' || home[len] == '/');
 }
 
-/* /opt/venv/bin/python3 needs /opt/venv; a tool that lies alone needs its folder. NULL: nothing, or no memory. */
+/* /opt/venv/bin/python3 needs /opt/venv; a tool that lies alone needs its folder. NULL: nothing. */
 static char *
 prefix_of(const char *path)
 {
 	if (is_system(path))
 		return NULL;
-	AUTO_FREE char *folder = strdup(path);
-	if (!folder)
-		return NULL;
+	AUTO_FREE char *folder = xstrdup(path);
 	*strrchr(folder, '/') = '\0';
 	char *last = strrchr(folder, '/');
 	if (last && (strcmp(last, "/bin") == 0 || strcmp(last, "/sbin") == 0 || strcmp(last, "/shims") == 0)) {
@@ -206,17 +196,15 @@ next_link(const char *path)
 	if (len <= 0)
 		return NULL;
 	target[len] = '\0';
-	AUTO_FREE char *folder = strdup(path);
-	if (!folder)
-		return NULL;
+	AUTO_FREE char *folder = xstrdup(path);
 	strrchr(folder, '/')[1] = '\0';
 	AUTO_FREE char *next = path_join(folder, target);
-	if (!next || (!strstr(next, "/../") && !strstr(next, "/./")))
+	if (!strstr(next, "/../") && !strstr(next, "/./"))
 		return STEAL(next);
 	/* A sandbox shows no path with `..` in it. */
 	char *name = strrchr(next, '/') + 1;
-	AUTO_FREE char *above = strndup(next, (size_t)(name - next));
-	AUTO_FREE char *real = above ? realpath(above, NULL) : NULL;
+	AUTO_FREE char *above = xstrndup(next, (size_t)(name - next));
+	AUTO_FREE char *real = realpath(above, NULL);
 	return real ? path_join(real, name) : NULL;
 }
 
@@ -224,7 +212,7 @@ next_link(const char *path)
 static void
 find_roots(struct tool *tool)
 {
-	char *at = strdup(tool->path);
+	char *at = xstrdup(tool->path);
 	for (int i = 0; at && i < MAX_LINKS; i++) {
 		add_root(tool, prefix_of(at));
 		char *next = next_link(at);
@@ -238,23 +226,19 @@ find_roots(struct tool *tool)
 		add_root(tool, prefix_of(base));
 	for (const char *const *apart = toolkit_extra_folders(tool->name); *apart; apart++)
 		if (access(*apart, R_OK | X_OK) == 0)
-			add_root(tool, strdup(*apart));
+			add_root(tool, xstrdup(*apart));
 }
 
+/* NULL: it has just gone. */
 static struct entry *
 entry_new(const char *name, char *path_take, char *packages_take)
 {
-	struct entry *entry = calloc(1, sizeof(*entry));
-	if (!entry) {
-		free(path_take);
-		free(packages_take);
-		return NULL;
-	}
-	entry->tool.name = strdup(name);
+	struct entry *entry = xcalloc(1, sizeof(*entry));
+	entry->tool.name = xstrdup(name);
 	entry->tool.path = path_take;
 	entry->tool.packages = packages_take;
 	entry->tool.real = realpath(path_take, NULL);
-	if (!entry->tool.name || !entry->tool.real) {
+	if (!entry->tool.real) {
 		entry_free(entry);
 		return NULL;
 	}
@@ -266,13 +250,13 @@ entry_new(const char *name, char *path_take, char *packages_take)
 static char *
 find_by_name(const struct toolchain *toolchain, const char *name)
 {
-	const char *given = json_string_value(json_object_get(toolchain->config->tools, name));
+	const char *given = member_string(toolchain->config->tools, name);
 	if (given)
-		return is_executable(given) ? strdup(given) : NULL;
+		return is_executable(given) ? xstrdup(given) : NULL;
 	char *path = find_in_path(name);
 	const char *const *defaults = toolkit_default_paths(name);
 	for (size_t i = 0; !path && defaults[i]; i++)
-		path = is_executable(defaults[i]) ? strdup(defaults[i]) : NULL;
+		path = is_executable(defaults[i]) ? xstrdup(defaults[i]) : NULL;
 	return path;
 }
 
@@ -295,16 +279,10 @@ locate_packaged(const struct toolchain *toolchain, const char *folder, char **re
 static char *
 prefix_above(const char *path)
 {
-	char *prefix = strdup(path), *slash = prefix ? strrchr(prefix, '/') : NULL;
-	if (slash)
-		*slash = '\0';
-	slash = prefix ? strrchr(prefix, '/') : NULL;
-	if (!slash || strcmp(slash, "/bin") != 0) {
-		free(prefix);
+	const char *slash = strrchr(path, '/');
+	if (!slash || slash - path < 4 || strncmp(slash - 4, "/bin", 4) != 0)
 		return NULL;
-	}
-	*slash = '\0';
-	return prefix;
+	return xstrndup(path, (size_t)(slash - path) - 4);
 }
 
 /* An nvcc in the environment of one of the interpreters that plans may start. */
@@ -315,7 +293,7 @@ locate_beside_interpreters(const struct toolchain *toolchain, char **ret_path, c
 	size_t i;
 	json_array_foreach(toolchain->config->report, i, name) {
 		const char *word = json_string_value(name);
-		AUTO_FREE char *path = word[0] == '/' ? strdup(word) : find_by_name(toolchain, word);
+		AUTO_FREE char *path = word[0] == '/' ? xstrdup(word) : find_by_name(toolchain, word);
 		AUTO_FREE char *prefix = path && interpreter_is(path) ? prefix_above(path) : NULL;
 		if (prefix && locate_packaged(toolchain, prefix, ret_path, ret_packages) == 0)
 			return 0;
@@ -339,8 +317,7 @@ fail_toolchain_path(const char *name, struct kettle_error *err)
 	if (packages)
 		return kettle_fail(err, KETTLE_ENOENT,
 			"This machine has no nvcc: the Python packages of CUDA in %s lack it (`pip install nvidia-cuda-nvcc`), and "
-			"there is "
-			"no other.",
+			"there is no other.",
 			packages);
 	if (prefix)
 		return kettle_fail(
@@ -353,7 +330,7 @@ static int
 locate(
 	const struct toolchain *toolchain, const char *name, char **ret_path, char **ret_packages, struct kettle_error *err)
 {
-	const char *given = json_string_value(json_object_get(toolchain->config->tools, name));
+	const char *given = member_string(toolchain->config->tools, name);
 	AUTO_FREE char *path = NULL;
 	AUTO_FREE char *packages = NULL;
 	if (given && !is_executable(given))
@@ -363,7 +340,7 @@ locate(
 	if (given || name[0] != '/')
 		path = find_by_name(toolchain, name);
 	else if (is_executable(name))
-		path = strdup(name);
+		path = xstrdup(name);
 	AUTO_FREE char *prefix = toolkit_is_nvcc(name) ? prefix_above(path ? path : name) : NULL;
 	if (path && prefix && name[0] == '/')
 		packages = toolparts_packages(prefix);
@@ -398,7 +375,7 @@ toolchain_find(struct toolchain *toolchain, const char *name, const struct tool 
 		return rc;
 	struct entry *entry = entry_new(name, path, packages);
 	if (!entry)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a tool.");
+		return kettle_fail(err, KETTLE_ENOENT, "`%s` has gone.", name);
 	entry->next = toolchain->entries;
 	toolchain->entries = entry;
 	*ret_tool = &entry->tool;
@@ -431,7 +408,7 @@ toolchain_learn(struct toolchain *toolchain, struct entry *entry, json_t *facts_
 	json_decref(STEAL(entry->watch));
 	entry->facts = facts_take;
 	entry->fresh = true;
-	(void)json_object_set(toolchain->memory, memory_key(entry), facts_take);
+	json_object_set(toolchain->memory, memory_key(entry), facts_take);
 	toolchain->memory_changed = true;
 }
 
@@ -446,7 +423,7 @@ know(struct toolchain *toolchain, struct entry *entry, struct kettle_error *err)
 		json_decref(entry->facts);
 		entry->facts = NULL;
 	}
-	if (toolchain_remember(toolchain, entry) && !json_is_true(json_object_get(entry->facts, "script")))
+	if (toolchain_remember(toolchain, entry) && !member_true(entry->facts, "script"))
 		return 0;
 	const struct tool *tool = &entry->tool;
 	json_t *facts = NULL;
@@ -458,55 +435,44 @@ know(struct toolchain *toolchain, struct entry *entry, struct kettle_error *err)
 }
 
 /* The digest over everything that is watched; watch is made new where there is none. */
-static int
+static void
 toolchain_look(struct entry *entry, char ret_hex[DIGEST_HEX_SIZE])
 {
 	AUTO_DIGEST struct sha256 *digest = sha256_new();
 	if (!entry->watch)
 		entry->watch = tool_probe_watch(entry->facts, entry->tool.real, TOOLCHAIN_MAX_FOLDERS);
-	if (!digest || !entry->watch)
-		return KETTLE_ENOMEM;
 	sha256_field(digest, entry->tool.real);
-	sha256_field(digest, json_string_value(json_object_get(entry->facts, "banner")));
+	sha256_field(digest, member_string(entry->facts, "banner"));
 	const json_t *path;
 	size_t i;
 	json_array_foreach(entry->watch, i, path)
 		tool_probe_stamp(json_string_value(path), digest);
 	sha256_end(digest, ret_hex);
-	return 0;
-}
-
-/* What was watched the last time, perhaps by another process. */
-static const json_t *
-known_watch(struct entry *entry)
-{
-	if (!entry->watch)
-		entry->watch = json_incref(json_object_get(entry->facts, "watch"));
-	return entry->watch;
 }
 
 /*
- * Looks whether everything is as it was. Where it is not there may be folders that were not there before: all is looked
- * for again, which takes some ten times as long.
+ * Looks whether everything is as it was when another process, perhaps, looked the last time. Where it is not there may be
+ * folders that were not there before: all is looked for again, which takes some ten times as long.
  */
 static int
 renew(struct toolchain *toolchain, struct entry *entry, struct kettle_error *err)
 {
-	char hex[DIGEST_HEX_SIZE];
 	int rc = know(toolchain, entry, err);
 	if (rc != 0)
 		return rc;
-	const char *known = json_string_value(json_object_get(entry->facts, "fingerprint"));
-	if (known_watch(entry) && known && toolchain_look(entry, hex) == 0 && strcmp(hex, known) == 0) {
-		memcpy(entry->fingerprint, hex, sizeof(hex));
-		return 0;
+	const char *known = member_string(entry->facts, "fingerprint");
+	if (!entry->watch)
+		entry->watch = json_incref(json_object_get(entry->facts, "watch"));
+	if (entry->watch && known) {
+		toolchain_look(entry, entry->fingerprint);
+		if (strcmp(entry->fingerprint, known) == 0)
+			return 0;
 	}
 	json_decref(STEAL(entry->watch));
-	if (toolchain_look(entry, hex) != 0 || json_object_set(entry->facts, "watch", entry->watch) != 0 ||
-		json_object_set_new(entry->facts, "fingerprint", json_string(hex)) != 0)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the fingerprint of a tool.");
+	toolchain_look(entry, entry->fingerprint);
+	json_object_set(entry->facts, "watch", entry->watch);
+	json_object_set_new(entry->facts, "fingerprint", json_string(entry->fingerprint));
 	toolchain->memory_changed = true;
-	memcpy(entry->fingerprint, hex, sizeof(hex));
 	return 0;
 }
 
@@ -514,9 +480,8 @@ renew(struct toolchain *toolchain, struct entry *entry, struct kettle_error *err
 static const char *
 host_compiler(const struct toolchain *toolchain, const struct tool *tool)
 {
-	const char *told =
-		json_string_value(json_object_get(json_object_get(toolchain->config->env, tool->name), "NVCC_CCBIN"));
-	return told ? told : "g++";
+	const char *named = member_string(json_object_get(toolchain->config->env, tool->name), "NVCC_CCBIN");
+	return named ? named : "g++";
 }
 
 static int
@@ -527,9 +492,9 @@ join_host(struct toolchain *toolchain, const struct tool *tool, char hex[DIGEST_
 	if (toolchain_find(toolchain, host_compiler(toolchain, tool), &host, NULL) != 0)
 		return 0;
 	int rc = toolchain_fingerprint(toolchain, host, host_hex, NULL);
+	if (rc != 0)
+		return rc;
 	AUTO_DIGEST struct sha256 *digest = sha256_new();
-	if (rc != 0 || !digest)
-		return rc ? rc : KETTLE_ENOMEM;
 	sha256_field(digest, hex);
 	sha256_field(digest, host_hex);
 	sha256_end(digest, hex);
@@ -566,56 +531,49 @@ toolchain_check(struct toolchain *toolchain, const struct tool *tool, struct ket
 {
 	const json_t *facts = toolkit_is_nvcc(tool->name) ? toolchain_facts(toolchain, tool) : NULL;
 	const json_t *lacking = toolparts_lacking(facts);
-	if (json_is_true(json_object_get(facts, "foreign")))
+	if (member_true(facts, "foreign"))
 		return kettle_fail(err, KETTLE_EUNAVAIL,
 			"The Python packages of CUDA in %s are of another version than this machine's nvcc, which is %s: install "
-			"those "
-			"of its major version, or nvidia-cuda-nvcc beside them.",
-			tool->packages, json_string_value(json_object_get(facts, "version")));
+			"those of its major version, or nvidia-cuda-nvcc beside them.",
+			tool->packages, member_string(facts, "version"));
 	if (!lacking)
 		return 0;
 	return kettle_fail(err, KETTLE_EUNAVAIL, "This machine's CUDA toolkit in %s lacks %s; to get it: %s.",
-		json_string_value(json_object_get(facts, "home")), json_string_value(json_object_get(lacking, "name")),
-		json_string_value(json_object_get(lacking, "how")));
+		member_string(facts, "home"), member_string(lacking, "name"), member_string(lacking, "how"));
 }
 
 /* Whether one of the paths is the folder, or above it. */
 static bool
-is_covered(const json_t *paths, const char *folder)
+is_covered(const struct strings *paths, const char *folder)
 {
-	const json_t *path;
-	size_t i;
-	json_array_foreach(paths, i, path) {
-		size_t len = strlen(json_string_value(path));
-		if (strncmp(json_string_value(path), folder, len) == 0 && (folder[len] == '/' || folder[len] == '\0'))
+	for (size_t i = 0; i < paths->count; i++) {
+		size_t len = strlen(paths->list[i]);
+		if (strncmp(paths->list[i], folder, len) == 0 && (folder[len] == '/' || folder[len] == '\0'))
 			return true;
 	}
 	return false;
 }
 
-static int
-add_toolchain_folder(const char *folder, json_t *paths)
+static void
+add_toolchain_folder(const char *folder, struct strings *paths)
 {
-	if (!folder || is_system(folder) || is_too_wide(folder) || is_covered(paths, folder))
-		return 0;
-	return json_array_append_new(paths, json_string(folder));
+	if (folder && !is_system(folder) && !is_too_wide(folder) && !is_covered(paths, folder))
+		strings_add(paths, folder);
 }
 
-int
-toolchain_roots(struct toolchain *toolchain, const struct tool *tool, json_t *paths)
+void
+toolchain_roots(struct toolchain *toolchain, const struct tool *tool, struct strings *paths)
 {
 	static const char *const lists[] = {"includes", "libraries"};
-	int failed = 0;
 	for (size_t i = 0; i < tool->roots_count; i++)
-		failed |= json_array_append_new(paths, json_string(tool->roots[i]));
+		strings_add(paths, tool->roots[i]);
 	const json_t *facts = toolkit_is_nvcc(tool->name) ? toolchain_facts(toolchain, tool) : NULL, *folder;
 	size_t k;
 	/* A wrapper's own place says nothing of where the toolkit is. */
-	failed |= add_toolchain_folder(json_string_value(json_object_get(facts, "home")), paths);
+	add_toolchain_folder(member_string(facts, "home"), paths);
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
 		json_array_foreach(json_object_get(facts, lists[i]), k, folder)
-			failed |= add_toolchain_folder(json_string_value(folder), paths);
-	return failed ? KETTLE_ENOMEM : 0;
+			add_toolchain_folder(json_string_value(folder), paths);
 }
 
 /* Asks all at once those of the names that nothing is known of. */
@@ -671,10 +629,10 @@ toolchain_versions(struct toolchain *toolchain)
 	const struct tool *tools[TOOLFACTS_MAX];
 	size_t count = list_tools(toolchain, tools);
 	json_t *versions = json_object();
-	for (size_t i = 0; versions && i < count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		const json_t *facts = ((const struct entry *)tools[i])->facts;
-		const char *version = json_string_value(json_object_get(facts, "version"));
-		(void)json_object_set_new(versions, tools[i]->name, json_string(version && version[0] ? version : "unknown"));
+		const char *version = member_text(facts, "version");
+		json_object_set_new(versions, tools[i]->name, json_string(version[0] ? version : "unknown"));
 	}
 	return versions;
 }
@@ -685,8 +643,8 @@ toolchain_paths(struct toolchain *toolchain)
 	const struct tool *tools[TOOLFACTS_MAX];
 	size_t count = list_tools(toolchain, tools);
 	json_t *paths = json_object();
-	for (size_t i = 0; paths && i < count; i++)
-		(void)json_object_set_new(paths, tools[i]->name, json_string(tools[i]->path));
+	for (size_t i = 0; i < count; i++)
+		json_object_set_new(paths, tools[i]->name, json_string(tools[i]->path));
 	return paths;
 }
 
@@ -697,11 +655,8 @@ list_fact(struct toolchain *toolchain, const char *key)
 	const struct tool *tools[TOOLFACTS_MAX];
 	size_t count = list_tools(toolchain, tools);
 	json_t *all = json_object();
-	for (size_t i = 0; all && i < count; i++) {
-		json_t *fact = json_object_get(((const struct entry *)tools[i])->facts, key);
-		if (fact)
-			(void)json_object_set(all, tools[i]->name, fact);
-	}
+	for (size_t i = 0; i < count; i++)
+		json_object_set(all, tools[i]->name, json_object_get(((const struct entry *)tools[i])->facts, key));
 	return all;
 }
 
@@ -728,7 +683,7 @@ toolchain_describe(
 		json_decref(STEAL(entry->facts));
 		know_all(toolchain, &tool, 1);
 	}
-	*ret_version = json_string_value(json_object_get(entry->facts, "version"));
+	*ret_version = member_string(entry->facts, "version");
 	*ret_packages = json_object_get(entry->facts, "packages");
 }
 
@@ -754,7 +709,7 @@ toolchain_merge(struct toolchain *toolchain, const struct toolchain *other)
 		const json_t *known = json_object_get(toolchain->memory, key);
 		if (known && is_same_file(known, facts))
 			continue;
-		(void)json_object_set(toolchain->memory, key, facts);
+		json_object_set(toolchain->memory, key, facts);
 		toolchain->memory_changed = true;
 	}
 	memory_save(toolchain);

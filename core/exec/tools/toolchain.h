@@ -7,8 +7,9 @@
 #include <kettle/error.h>
 #include <stdbool.h>
 
-#include "exec/util/sha256.h"
 #include "exec/machine/execconfig.h"
+#include "exec/util/sha256.h"
+#include "exec/util/strings.h"
 
 #define TOOLCHAIN_MAX_FOLDERS 4000 /* header folders that a fingerprint looks at */
 #define TOOLCHAIN_MAX_ROOTS 8
@@ -49,8 +50,8 @@ int toolchain_fingerprint(
 const json_t *toolchain_facts(struct toolchain *toolchain, const struct tool *tool);
 /* Whether nothing can be compiled with it: KETTLE_EUNAVAIL with a sentence that says what its toolkit lacks. */
 int toolchain_check(struct toolchain *toolchain, const struct tool *tool, struct kettle_error *err);
-/* Appends what the sandbox must see for the tool besides the system. KETTLE_ENOMEM. */
-int toolchain_roots(struct toolchain *toolchain, const struct tool *tool, json_t *paths);
+/* Appends what the sandbox must see for the tool besides the system. */
+void toolchain_roots(struct toolchain *toolchain, const struct tool *tool, struct strings *paths);
 /* {"g++": "12.2.0", …} of the well-known tools that are here, and of those that exec.yml names. New reference. */
 json_t *toolchain_versions(struct toolchain *toolchain);
 /* {"g++": "/usr/bin/g++", …}: as those are started; an interpreter behind a wrapper script by its own path. New reference. */
@@ -64,7 +65,7 @@ void toolchain_describe(
 	struct toolchain *toolchain, const struct tool *tool, const char **ret_version, const json_t **ret_packages);
 /* Ends what another thread is asking just now, and asks nothing more: tools of which nothing is known are unknown. [any] */
 void toolchain_stop(struct toolchain *toolchain);
-/* Takes over what another one of the same machine has learnt, which nobody uses meanwhile. */
+/* Takes over what another one of the same machine has learnt, which no other thread uses meanwhile. */
 void toolchain_merge(struct toolchain *toolchain, const struct toolchain *other);
 /* The names it looks for, ended by NULL. */
 const char *const *toolchain_known(void);

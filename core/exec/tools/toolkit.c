@@ -12,7 +12,9 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/json_access.h"
 #include "base/text.h"
+#include "base/xalloc.h"
 
 static const char *const nowhere[] = {NULL};
 static const char *const nvcc_default_paths[] = {"/usr/local/cuda/bin/nvcc", "/opt/cuda/bin/nvcc", NULL};
@@ -87,10 +89,11 @@ toolkit_extra_folders(const char *name)
 	return strcmp(name, "ncu") == 0 ? ncu_folders : nowhere;
 }
 
-int
+void
 toolkit_environment(const char *path, json_t *environment)
 {
-	return toolkit_is_hipcc(path) ? json_object_set_new(environment, "HIP_PLATFORM", json_string("amd")) : 0;
+	if (toolkit_is_hipcc(path))
+		json_object_set_new(environment, "HIP_PLATFORM", json_string("amd"));
 }
 
 void
@@ -108,16 +111,17 @@ toolkit_answered(const char *answer)
 	if (!found)
 		return NULL;
 	found += strlen(mark);
-	AUTO_FREE char *said = strndup(found, strcspn(found, "\r\n"));
-	return said && said[0] == '/' ? realpath(said, NULL) : NULL;
+	AUTO_FREE char *said = xstrndup(found, strcspn(found, "\r\n"));
+	return said[0] == '/' ? realpath(said, NULL) : NULL;
 }
 
 char *
 toolkit_home(const char *answer, const char *real)
 {
 	char *home = toolkit_answered(answer);
-	if (home || !(home = strdup(real)))
+	if (home)
 		return home;
+	home = xstrdup(real);
 	/* HOME/bin/nvcc */
 	for (int i = 0; i < 2; i++) {
 		char *slash = strrchr(home, '/');
@@ -134,11 +138,11 @@ add_files(const char *folder, const char *const *list, size_t count, json_t *fil
 	for (size_t i = 0; i < count; i++) {
 		AUTO_FREE char *pattern = path_join(folder, list[i]);
 		glob_t found = {0};
-		if (pattern && glob(pattern, 0, NULL, &found) == 0) {
+		if (glob(pattern, 0, NULL, &found) == 0) {
 			for (size_t k = 0; k < found.gl_pathc; k++) {
 				AUTO_FREE char *real = realpath(found.gl_pathv[k], NULL);
 				if (real)
-					(void)json_array_append_new(files, json_string(real));
+					json_array_append_new(files, json_string(real));
 			}
 		}
 		globfree(&found);
@@ -160,8 +164,8 @@ toolkit_hipcc_files(const char *version, json_t *files)
 	if (!found)
 		return;
 	found += strlen(mark);
-	AUTO_FREE char *folder = strndup(found, strcspn(found, "\r\n"));
-	if (folder && folder[0] == '/')
+	AUTO_FREE char *folder = xstrndup(found, strcspn(found, "\r\n"));
+	if (folder[0] == '/')
 		add_files(folder, clang_files, ARRAY_SIZE(clang_files), files);
 }
 
@@ -171,20 +175,17 @@ toolkit_has_placeholder(const char *text)
 	return strstr(text, "@TOOLKIT") || strstr(text, TOOLKIT_LIBRARY);
 }
 
-/* The text with `with` in place of each `word`; new string, NULL: no memory. */
+/* The text with `with` in place of each `word`; new string. */
 static char *
 replace(const char *text, const char *word, const char *with)
 {
 	AUTO_BUF struct buf spelt = {0};
-	int rc = 0;
-	for (const char *at; rc == 0 && (at = strstr(text, word)); text = at + strlen(word)) {
-		rc = buf_add(&spelt, text, (size_t)(at - text));
-		if (rc == 0)
-			rc = buf_adds(&spelt, with);
+	for (const char *at; (at = strstr(text, word)); text = at + strlen(word)) {
+		buf_add(&spelt, text, (size_t)(at - text));
+		buf_adds(&spelt, with);
 	}
-	if (rc == 0)
-		rc = buf_adds(&spelt, text);
-	return rc == 0 ? buf_take(&spelt) : NULL;
+	buf_adds(&spelt, text);
+	return buf_take(&spelt);
 }
 
 /* The file of a library that is there with a version in its name alone: "libcublas.so.13"; new string or NULL. */
@@ -199,7 +200,7 @@ versioned(const json_t *folders, const char *name)
 		(void)snprintf(pattern, sizeof(pattern), "%s/lib%s.so.[0-9]*", json_string_value(folder), name);
 		char *file = NULL;
 		if (glob(pattern, 0, NULL, &found) == 0)
-			file = strdup(strrchr(found.gl_pathv[0], '/') + 1);
+			file = xstrdup(strrchr(found.gl_pathv[0], '/') + 1);
 		globfree(&found);
 		if (file)
 			return file;
@@ -224,42 +225,40 @@ is_linkable(const json_t *folders, const char *name)
 }
 
 /* Appends the text with a library's name in place of the first TOOLKIT_LIBRARY. */
-static int
-spell_library(const char *text, const json_t *folders, json_t *words)
+static void
+spell_library(const char *text, const json_t *folders, struct strings *words)
 {
 	const char *mark = strstr(text, TOOLKIT_LIBRARY), *begin = mark + strlen(TOOLKIT_LIBRARY),
 			   *end = strchr(begin, '@');
-	AUTO_FREE char *name = end ? strndup(begin, (size_t)(end - begin)) : NULL;
-	if (!name)
-		return json_array_append_new(words, json_string(text));
+	if (!end) {
+		strings_add(words, text);
+		return;
+	}
+	AUTO_FREE char *name = xstrndup(begin, (size_t)(end - begin));
 	AUTO_FREE char *file = is_linkable(folders, name) ? NULL : versioned(folders, name);
-	return json_array_append_new(
-		words, json_sprintf("%.*s%s%s%s", (int)(mark - text), text, file ? ":" : "", file ? file : name, end + 1));
+	strings_take(
+		words, xasprintf("%.*s%s%s%s", (int)(mark - text), text, file ? ":" : "", file ? file : name, end + 1));
 }
 
-static int
-spell_each(const char *text, const char *word, const json_t *folders, json_t *words)
+static void
+spell_each(const char *text, const char *word, const json_t *folders, struct strings *words)
 {
 	const json_t *folder;
 	size_t i;
-	int rc = 0;
-	json_array_foreach(folders, i, folder) {
-		AUTO_FREE char *spelt = replace(text, word, json_string_value(folder));
-		rc = rc ? rc : json_array_append_new(words, json_string(spelt));
-	}
-	return rc;
+	json_array_foreach(folders, i, folder)
+		strings_take(words, replace(text, word, json_string_value(folder)));
 }
 
-int
-toolkit_expand(const char *text, const json_t *facts, json_t *words)
+void
+toolkit_expand(const char *text, const json_t *facts, struct strings *words)
 {
-	const char *home = json_string_value(json_object_get(facts, "home"));
+	const json_t *libraries = json_object_get(facts, "libraries");
 	if (strstr(text, TOOLKIT_INCLUDE))
-		return spell_each(text, TOOLKIT_INCLUDE, json_object_get(facts, "includes"), words);
-	if (strstr(text, TOOLKIT_LIB))
-		return spell_each(text, TOOLKIT_LIB, json_object_get(facts, "libraries"), words);
-	if (strstr(text, TOOLKIT_LIBRARY))
-		return spell_library(text, json_object_get(facts, "libraries"), words);
-	AUTO_FREE char *spelt = replace(text, TOOLKIT_WORD, home ? home : "");
-	return json_array_append_new(words, json_string(spelt));
+		spell_each(text, TOOLKIT_INCLUDE, json_object_get(facts, "includes"), words);
+	else if (strstr(text, TOOLKIT_LIB))
+		spell_each(text, TOOLKIT_LIB, libraries, words);
+	else if (strstr(text, TOOLKIT_LIBRARY))
+		spell_library(text, libraries, words);
+	else
+		strings_take(words, replace(text, TOOLKIT_WORD, member_text(facts, "home")));
 }

@@ -7,9 +7,10 @@
 #include <stdbool.h>
 
 #include "exec/machine/tool_query.h"
+#include "exec/util/strings.h"
 
 /*
- * What stands in an argument for something of the toolkit that a step's compiler belongs to: the folder where it is
+ * Words in an argument for something of the toolkit that a step's compiler belongs to: the folder where it is
  * installed; each of the folders of headers that the compiler does not look into by itself, and each of those of
  * libraries (the argument is repeated for each, and goes where there is none); the name by which a linker finds a
  * library, such as `cublas`, or `:libcublas.so.13` where that is all there is of it.
@@ -29,11 +30,8 @@ const char *const *toolkit_default_paths(const char *name);
  */
 const char *const *toolkit_extra_folders(const char *name);
 
-/*
- * Adds what a compiler must not find out by itself: hipcc would compile for NVIDIA's GPUs where it finds an nvcc. 0, -1: no
- * memory.
- */
-int toolkit_environment(const char *path, json_t *environment);
+/* Adds what a compiler must not find out by itself: hipcc would compile for NVIDIA's GPUs where it finds an nvcc. */
+void toolkit_environment(const char *path, json_t *environment);
 /*
  * Fills in the question that tells where nvcc's toolkit is; what it prints is on stderr. A wrapper need not lie in the
  * toolkit, so its path says nothing.
@@ -41,7 +39,7 @@ int toolkit_environment(const char *path, json_t *environment);
 void toolkit_query(const char *path, struct command *command);
 /*
  * The folder of the toolkit: out of the answer ("" where there is none), else out of the program's own path. New
- * string, NULL: no memory.
+ * string.
  */
 char *toolkit_home(const char *answer, const char *real);
 /* Appends the programs, libraries and folders that what nvcc makes depends on. */
@@ -51,7 +49,7 @@ void toolkit_hipcc_files(const char *version, json_t *files);
 
 /* Whether an argument has any of these. */
 bool toolkit_has_placeholder(const char *text);
-/* Appends the argument with what they stand for, by the facts of a tool. 0, -1: no memory. [any, blocks] */
-int toolkit_expand(const char *text, const json_t *facts, json_t *words);
+/* Appends the argument with what they mean, by the facts of a tool. [any, blocks] */
+void toolkit_expand(const char *text, const json_t *facts, struct strings *words);
 
 #endif

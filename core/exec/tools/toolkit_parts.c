@@ -16,8 +16,10 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "exec/tools/interpreter.h"
+#include "base/json_access.h"
 #include "base/text.h"
+#include "base/xalloc.h"
+#include "exec/tools/interpreter.h"
 
 /* Beginnings of names, ended by NULL; the first of either is looked for. */
 #define NAMES(...) \
@@ -84,17 +86,11 @@ add_found(const char *folder, const char *pattern, json_t *list)
 {
 	AUTO_FREE char *path = path_join(folder, pattern);
 	glob_t found = {0};
-	if (path && glob(path, 0, NULL, &found) == 0) {
-		for (size_t i = 0; i < found.gl_pathc; i++) {
-			AUTO_FREE char *real = realpath(found.gl_pathv[i], NULL);
-			bool known = !real;
-			size_t k;
-			const json_t *have;
-			json_array_foreach(list, k, have)
-				known = known || strcmp(json_string_value(have), real) == 0;
-			if (!known)
-				(void)json_array_append_new(list, json_string(real));
-		}
+	(void)glob(path, 0, NULL, &found);
+	for (size_t i = 0; i < found.gl_pathc; i++) {
+		AUTO_FREE char *real = realpath(found.gl_pathv[i], NULL);
+		if (real && !list_has_text(list, real))
+			json_array_append_new(list, json_string(real));
 	}
 	globfree(&found);
 }
@@ -105,7 +101,7 @@ first_found(const char *folder, const char *pattern)
 {
 	AUTO_JSON json_t *list = json_array();
 	add_found(folder, pattern, list);
-	return json_array_size(list) ? strdup(json_string_value(json_array_get(list, 0))) : NULL;
+	return json_array_size(list) ? xstrdup(json_string_value(json_array_get(list, 0))) : NULL;
 }
 
 static bool
@@ -153,12 +149,11 @@ add_packages(const char *home, const char *packages, const char *version, json_t
 	for (; *folder; folder++) {
 		AUTO_FREE char *own = path_join(nvidia, *folder);
 		/* What nvcc is one of it finds by itself. */
-		if (own && strncmp(home, own, strlen(own)) != 0) {
+		if (strncmp(home, own, strlen(own)) != 0) {
 			add_found(own, "include", includes);
 			add_found(own, "include/cccl", includes);
 		}
-		if (own)
-			add_found(own, "lib", libraries);
+		add_found(own, "lib", libraries);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(cutlass_folders); i++)
 		add_found(real, cutlass_folders[i], includes);
@@ -171,7 +166,7 @@ list_names(const char *const *names)
 {
 	json_t *list = json_array();
 	for (; names && *names; names++)
-		(void)json_array_append_new(list, json_string(*names));
+		json_array_append_new(list, json_string(*names));
 	return list;
 }
 
@@ -183,19 +178,19 @@ describe_how(const struct part *part, const char *version)
 	int major = 0, minor = 0;
 	bool known = sscanf(version, "%d.%d", &major, &minor) == 2;
 	if (part->package && known)
-		(void)buf_printf(&how, "install %s-%d-%d out of NVIDIA's repository", part->package, major, minor);
+		buf_printf(&how, "install %s-%d-%d out of NVIDIA's repository", part->package, major, minor);
 	else if (part->package)
-		(void)buf_printf(&how, "install %s out of AMD's repository", part->package);
+		buf_printf(&how, "install %s out of AMD's repository", part->package);
 	if (part->wheel && part->package && known && major < 13)
-		(void)buf_printf(&how, ", or `pip install %s-cu%d` into", part->wheel, major);
+		buf_printf(&how, ", or `pip install %s-cu%d` into", part->wheel, major);
 	else if (part->wheel && part->package)
-		(void)buf_printf(&how, ", or `pip install %s` of CUDA %d.%d into", part->wheel, major, minor);
+		buf_printf(&how, ", or `pip install %s` of CUDA %d.%d into", part->wheel, major, minor);
 	else if (part->wheel)
-		(void)buf_printf(&how, "`pip install --no-deps %s` into", part->wheel);
+		buf_printf(&how, "`pip install --no-deps %s` into", part->wheel);
 	if (part->wheel)
-		(void)buf_adds(&how, " the environment that the language's `toolkit` names");
+		buf_adds(&how, " the environment that the language's `toolkit` names");
 	if (!part->package)
-		(void)buf_printf(&how, "%sname its folder of headers in `include_dirs` of the device",
+		buf_printf(&how, "%sname its folder of headers in `include_dirs` of the device",
 			part->wheel ? ", or " : "no package has it, so ");
 	return json_string(how.data);
 }
@@ -237,9 +232,9 @@ open_kit(struct kit *kit, const char *home, const char *packages, const char *ve
 		add_packages(home, packages, version, kit->includes, kit->libraries);
 	for (size_t i = 0; i < ARRAY_SIZE(header_folders); i++)
 		add_found(home, header_folders[i], kit->headers);
-	(void)json_array_extend(kit->headers, kit->includes);
+	json_array_extend(kit->headers, kit->includes);
 	add_found("/usr", "include", kit->headers);
-	(void)json_array_extend(kit->all, kit->libraries);
+	json_array_extend(kit->all, kit->libraries);
 	add_found("/usr", "lib/*-linux-gnu", kit->all);
 }
 
@@ -269,17 +264,17 @@ describe_folders(const struct kit *kit)
 	const json_t *path;
 	size_t i;
 	json_array_foreach(kit->headers, i, path)
-		(void)json_array_append_new(folders, interpreter_folder(json_string_value(path)));
+		json_array_append_new(folders, interpreter_folder(json_string_value(path)));
 	json_array_foreach(kit->all, i, path)
-		(void)json_array_append_new(folders, interpreter_folder(json_string_value(path)));
+		json_array_append_new(folders, interpreter_folder(json_string_value(path)));
 	AUTO_JSON json_t *programs = json_array();
 	for (i = 0; i < ARRAY_SIZE(program_folders); i++)
 		add_found(kit->home, program_folders[i], programs);
 	json_array_foreach(programs, i, path)
-		(void)json_array_append_new(folders, interpreter_folder(json_string_value(path)));
+		json_array_append_new(folders, interpreter_folder(json_string_value(path)));
 	AUTO_FREE char *nvidia = kit->packages ? path_join(kit->packages, "nvidia") : NULL;
 	if (nvidia)
-		(void)json_array_append_new(folders, interpreter_folder(nvidia));
+		json_array_append_new(folders, interpreter_folder(nvidia));
 	return folders;
 }
 
@@ -288,7 +283,7 @@ describe(struct kit *kit, const struct part *parts, size_t count)
 {
 	json_t *list = json_array();
 	for (size_t i = 0; i < count; i++)
-		(void)json_array_append_new(list, describe_part(kit, &parts[i]));
+		json_array_append_new(list, describe_part(kit, &parts[i]));
 	/* Libraries of an nvcc that is among them are its toolkit's own. */
 	bool foreign = kit->packages && strncmp(kit->home, kit->packages, strlen(kit->packages)) != 0 &&
 				   json_array_size(kit->libraries) == kit->own && is_there(kit->packages, "nvidia/cu*/lib");
@@ -321,7 +316,7 @@ toolparts_lacking(const json_t *facts)
 	const json_t *part;
 	size_t i;
 	json_array_foreach(json_object_get(facts, "parts"), i, part)
-		if (json_is_true(json_object_get(part, "essential")) && !json_is_true(json_object_get(part, "present")))
+		if (member_true(part, "essential") && !member_true(part, "present"))
 			return part;
 	return NULL;
 }

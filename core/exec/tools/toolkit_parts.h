@@ -22,7 +22,7 @@ char *toolparts_nvcc(const char *packages);
  * compiler does not look into by itself], "libraries": [folders], "parts": [{"name", "present", "essential": nothing
  * compiles without it, "headers" and "libraries": how names begin that belong to it, "how": to get it}], "folders":
  * [[path, time]] of all that would change if a part came or went}. home: where it is installed; packages: what
- * toolparts_packages found of the one that was named, NULL: none; version: "13.0.88". New reference, NULL: no memory.
+ * toolparts_packages found of the one that was named, NULL: none; version: "13.0.88". New reference.
  * [any, blocks]
  */
 json_t *toolparts_of_nvcc(const char *home, const char *packages, const char *version);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 
 static size_t
 tail_size(const struct capture *capture)
@@ -33,34 +34,31 @@ ring_add(struct capture *capture, const char *data, size_t size)
 	}
 }
 
-int
+void
 capture_add(struct capture *capture, const void *data, size_t size)
 {
 	capture->bytes += size;
 	size_t head = capture->limit / 2, part = head - capture->head.len;
 	if (part > size)
 		part = size;
-	if (part > 0 && buf_add(&capture->head, data, part) != 0)
-		return KETTLE_ENOMEM;
+	if (part > 0)
+		buf_add(&capture->head, data, part);
 	if (part == size)
-		return 0;
-	if (!capture->tail && !(capture->tail = malloc(tail_size(capture))))
-		return KETTLE_ENOMEM;
+		return;
+	if (!capture->tail)
+		capture->tail = xmalloc(tail_size(capture));
 	ring_add(capture, (const char *)data + part, size - part);
-	return 0;
 }
 
 /* The ring in order; adds to out. */
-static int
+static void
 ring_unroll(const struct capture *capture, struct buf *out)
 {
 	size_t ring = tail_size(capture);
-	if (capture->tail_bytes <= ring)
-		return buf_add(out, capture->tail, (size_t)capture->tail_bytes);
-	size_t at = (size_t)(capture->tail_bytes % ring);
-	if (buf_add(out, capture->tail + at, ring - at) != 0)
-		return KETTLE_ENOMEM;
-	return buf_add(out, capture->tail, at);
+	size_t at = (size_t)(capture->tail_bytes > ring ? capture->tail_bytes % ring : capture->tail_bytes);
+	if (capture->tail_bytes > ring)
+		buf_add(out, capture->tail + at, ring - at);
+	buf_add(out, capture->tail, at);
 }
 
 /* How many bytes at the end begin a UTF-8 sequence that the cut broke: they must not count as replaced. */
@@ -87,18 +85,6 @@ broken_start(const char *data, size_t size)
 	return n;
 }
 
-/* Cleans both halves into text with a mark between them. */
-static int
-clean_cut(const struct capture *capture, const struct buf *tail, struct buf *text, size_t *ret_replaced, uint64_t cut)
-{
-	size_t end = broken_end(capture->head.data, capture->head.len), start = broken_start(tail->data, tail->len);
-	*ret_replaced = utf8_sanitize(capture->head.data, capture->head.len - end, text);
-	if (buf_printf(text, "\n[... %llu bytes cut ...]\n", (unsigned long long)cut) != 0)
-		return KETTLE_ENOMEM;
-	*ret_replaced += utf8_sanitize(tail->data + start, tail->len - start, text);
-	return 0;
-}
-
 json_t *
 capture_json(const struct capture *capture)
 {
@@ -106,18 +92,19 @@ capture_json(const struct capture *capture)
 	AUTO_BUF struct buf text = {0};
 	uint64_t ring = tail_size(capture);
 	uint64_t cut = capture->tail_bytes > ring ? capture->tail_bytes - ring : 0;
-	size_t replaced = 0;
-	if (capture->tail && cut == 0 && buf_add(&tail, capture->head.data, capture->head.len) != 0)
-		return NULL;
-	if (capture->tail && ring_unroll(capture, &tail) != 0)
-		return NULL;
+	size_t replaced, head = capture->head.len, start = 0;
+	/* Without a cut the halves are one text, whose seam may be in the middle of a character. */
+	if (cut == 0)
+		buf_add(&tail, capture->head.data, head);
+	if (capture->tail)
+		ring_unroll(capture, &tail);
 	if (cut > 0) {
-		if (clean_cut(capture, &tail, &text, &replaced, cut) != 0)
-			return NULL;
-	} else if (capture->tail) {
+		replaced = utf8_sanitize(capture->head.data, head - broken_end(capture->head.data, head), &text);
+		buf_printf(&text, "\n[... %llu bytes cut ...]\n", (unsigned long long)cut);
+		start = broken_start(tail.data, tail.len);
+		replaced += utf8_sanitize(tail.data + start, tail.len - start, &text);
+	} else {
 		replaced = utf8_sanitize(tail.data, tail.len, &text);
-	} else if (capture->head.len > 0) {
-		replaced = utf8_sanitize(capture->head.data, capture->head.len, &text);
 	}
 	return json_pack("{s:s%, s:I, s:I, s:I}", "text", text.len ? text.data : "", text.len, "bytes",
 		(json_int_t)capture->bytes, "cut", (json_int_t)cut, "replaced", (json_int_t)replaced);

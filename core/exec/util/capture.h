@@ -18,9 +18,8 @@ struct capture {
 	uint64_t bytes; /* all that was added */
 };
 
-/* KETTLE_ENOMEM or 0. */
-int capture_add(struct capture *capture, const void *data, size_t size);
-/* {"text", "bytes", "cut", "replaced"} as in an outcome; new reference, NULL: no memory. */
+void capture_add(struct capture *capture, const void *data, size_t size);
+/* {"text", "bytes", "cut", "replaced"} as in an outcome; new reference. */
 json_t *capture_json(const struct capture *capture);
 void capture_free(struct capture *capture);
 

@@ -6,21 +6,90 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "exec/util/sha256.h"
+#include "base/json_access.h"
+#include "base/xalloc.h"
 
 /* One collection. */
 struct collector {
 	const char *to;
 	uint64_t left; /* bytes */
 	unsigned files;
-	json_t *manifest;
+	struct manifest *manifest;
 	struct kettle_error *err;
 };
+
+/* ---- manifests ---- */
+
+static void
+add_entry(struct manifest *manifest, const struct output_file *file)
+{
+	manifest->files = xreallocarray(manifest->files, manifest->count + 1, sizeof(*manifest->files));
+	manifest->files[manifest->count] = *file;
+	manifest->files[manifest->count++].path = xstrdup(file->path);
+}
+
+uint64_t
+manifest_bytes(const struct manifest *manifest)
+{
+	uint64_t bytes = 0;
+	for (size_t i = 0; i < manifest->count; i++)
+		bytes += manifest->files[i].size;
+	return bytes;
+}
+
+void
+manifest_free(struct manifest *manifest)
+{
+	for (size_t i = 0; i < manifest->count; i++)
+		free(manifest->files[i].path);
+	free(manifest->files);
+	*manifest = (struct manifest){0};
+}
+
+json_t *
+manifest_json(const struct manifest *manifest)
+{
+	json_t *list = json_array();
+	for (size_t i = 0; i < manifest->count; i++) {
+		const struct output_file *file = &manifest->files[i];
+		json_array_append_new(list, file->folder
+										? json_pack("{s:s, s:b}", "path", file->path, "folder", 1)
+										: json_pack("{s:s, s:i, s:I, s:s}", "path", file->path, "mode", file->mode,
+											  "size", (json_int_t)file->size, "sha256", file->sha256));
+	}
+	return list;
+}
+
+bool
+manifest_read(const json_t *list, struct manifest *ret_manifest)
+{
+	struct manifest manifest = {0};
+	const json_t *entry;
+	size_t i;
+	json_array_foreach(list, i, entry) {
+		struct output_file file = {.path = (char *)member_text(entry, "path"),
+			.folder = member_true(entry, "folder"),
+			.mode = (int)member_int(entry, "mode"),
+			.size = (uint64_t)member_int(entry, "size")};
+		const char *sha256 = member_text(entry, "sha256");
+		if (path_check_inside(file.path, NULL) != 0 || strlen(sha256) >= sizeof(file.sha256)) {
+			manifest_free(&manifest);
+			return false;
+		}
+		strcpy(file.sha256, sha256);
+		add_entry(&manifest, &file);
+	}
+	*ret_manifest = manifest;
+	return json_is_array(list);
+}
+
+/* ---- collecting ---- */
 
 int
 collect_outputs_make_parents(const char *path, struct kettle_error *err)
@@ -28,9 +97,7 @@ collect_outputs_make_parents(const char *path, struct kettle_error *err)
 	const char *slash = strrchr(path, '/');
 	if (!slash || slash == path)
 		return 0;
-	AUTO_FREE char *parent = strndup(path, (size_t)(slash - path));
-	if (!parent)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a path.");
+	AUTO_FREE char *parent = xstrndup(path, (size_t)(slash - path));
 	return file_mkdirs(parent, 0755, err);
 }
 
@@ -50,14 +117,6 @@ create_file(const char *path, int mode, struct kettle_error *err)
 		return kettle_fail(err, KETTLE_EIO, "The mode of `%s` could not be set: %s.", path, strerror(errno));
 	}
 	return fd;
-}
-
-static int
-add_entry(struct collector *collector, json_t *entry)
-{
-	if (json_array_append_new(collector->manifest, entry) != 0)
-		return kettle_fail(collector->err, KETTLE_ENOMEM, "There is not enough memory for a list of files.");
-	return 0;
 }
 
 /* The step's fault, in a sentence about what lies at path. */
@@ -84,24 +143,20 @@ keep_times(int fd, const struct stat *st)
 static int
 collect_file(struct collector *collector, int fd, const char *path, const struct stat *st)
 {
-	int mode = st->st_mode & 0100 ? 0755 : 0644;
+	struct output_file file = {.path = (char *)path, .mode = st->st_mode & 0100 ? 0755 : 0644};
 	AUTO_FREE char *target = path_join(collector->to, path);
-	if (!target)
-		return kettle_fail(collector->err, KETTLE_ENOMEM, "There is not enough memory for a path.");
-	AUTO_FD int to = create_file(target, mode, collector->err);
+	AUTO_FD int to = create_file(target, file.mode, collector->err);
 	if (to < 0)
 		return to;
-	uint64_t size = 0;
-	char hex[DIGEST_HEX_SIZE];
-	int rc = sha256_copy(fd, to, collector->left, &size, hex, collector->err);
+	int rc = sha256_copy(fd, to, collector->left, &file.size, file.sha256, collector->err);
 	if (rc == KETTLE_ETOOBIG)
 		return kettle_fail(collector->err, rc, "The files below out/ are larger than the limit of the step allows.");
 	if (rc != 0)
 		return rc;
 	keep_times(to, st);
-	collector->left -= size;
-	return add_entry(collector,
-		json_pack("{s:s, s:i, s:I, s:s}", "path", path, "mode", mode, "size", (json_int_t)size, "sha256", hex));
+	collector->left -= file.size;
+	add_entry(collector->manifest, &file);
+	return 0;
 }
 
 static int outputs_collect(struct collector *collector, int dir, const char *name, const char *path, unsigned depth);
@@ -110,23 +165,21 @@ static int
 collect_folder(struct collector *collector, int fd, const char *path, unsigned depth)
 {
 	AUTO_FREE char *target = path_join(collector->to, path);
-	int rc = target ? file_mkdirs(target, 0755, collector->err) : KETTLE_ENOMEM;
-	if (rc == 0)
-		rc = add_entry(collector, json_pack("{s:s, s:b}", "path", path, "folder", 1));
-	int copy = rc == 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
+	int rc = file_mkdirs(target, 0755, collector->err);
+	if (rc != 0)
+		return rc;
+	add_entry(collector->manifest, &(struct output_file){.path = (char *)path, .folder = true});
+	AUTO_FD int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	AUTO_DIR DIR *folder = copy >= 0 ? fdopendir(copy) : NULL;
-	if (!folder) {
-		if (copy >= 0)
-			close(copy);
-		return rc ? rc
-				  : kettle_fail(collector->err, KETTLE_EIO, "`out/%s` could not be read: %s.", path, strerror(errno));
-	}
+	if (!folder)
+		return kettle_fail(collector->err, KETTLE_EIO, "`out/%s` could not be read: %s.", path, strerror(errno));
+	(void)STEAL_FD(copy);
 	const struct dirent *entry;
 	while (rc == 0 && (entry = readdir(folder))) {
 		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
 			continue;
 		AUTO_FREE char *below = path_join(path, entry->d_name);
-		rc = below ? outputs_collect(collector, fd, entry->d_name, below, depth + 1) : KETTLE_ENOMEM;
+		rc = outputs_collect(collector, fd, entry->d_name, below, depth + 1);
 	}
 	return rc;
 }
@@ -165,8 +218,8 @@ open_parent(struct collector *collector, int from, const char *name, const char 
 	int dir = fcntl(from, F_DUPFD_CLOEXEC, 0);
 	const char *at = name, *slash;
 	while (dir >= 0 && (slash = strchr(at, '/'))) {
-		AUTO_FREE char *part = strndup(at, (size_t)(slash - at));
-		int next = part ? openat(dir, part, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
+		AUTO_FREE char *part = xstrndup(at, (size_t)(slash - at));
+		int next = openat(dir, part, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		int why = errno;
 		close(dir);
 		if (next < 0 && (why == ELOOP || why == ENOTDIR))
@@ -182,25 +235,21 @@ open_parent(struct collector *collector, int from, const char *name, const char 
 }
 
 static bool
-is_collected(const json_t *manifest, const char *path)
+is_collected(const struct manifest *manifest, const char *path)
 {
-	const json_t *entry;
-	size_t i;
-	json_array_foreach(manifest, i, entry)
-		if (strcmp(json_string_value(json_object_get(entry, "path")), path) == 0)
+	for (size_t i = 0; i < manifest->count; i++)
+		if (strcmp(manifest->files[i].path, path) == 0)
 			return true;
 	return false;
 }
 
 int
-collect_outputs_collect(int from, const json_t *names, const char *to, uint64_t max_bytes, bool missing_ok,
-	json_t *manifest, struct kettle_error *err)
+collect_outputs_collect(int from, const struct strings *names, const char *to, uint64_t max_bytes, bool missing_ok,
+	struct manifest *manifest, struct kettle_error *err)
 {
 	struct collector collector = {.to = to, .left = max_bytes, .manifest = manifest, .err = err};
-	const json_t *name;
-	size_t i;
-	json_array_foreach(names, i, name) {
-		const char *path = json_string_value(name), *last = NULL;
+	for (size_t i = 0; i < names->count; i++) {
+		const char *path = names->list[i], *last = NULL;
 		if (is_collected(manifest, path))
 			continue;
 		AUTO_FD int dir = open_parent(&collector, from, path, &last);
@@ -211,18 +260,18 @@ collect_outputs_collect(int from, const json_t *names, const char *to, uint64_t 
 	return 0;
 }
 
-int
-collect_outputs_transfer(const char *from, const char *to, int mode, bool may_link, struct kettle_error *err)
+/* ---- bringing them elsewhere ---- */
+
+static int
+transfer(const struct output_file *file, const char *from, const char *to, bool may_link, struct kettle_error *err)
 {
-	int rc = collect_outputs_make_parents(to, err);
-	if (rc != 0)
+	int rc = file->folder ? file_mkdirs(to, 0755, err) : collect_outputs_make_parents(to, err);
+	if (rc != 0 || file->folder || (may_link && link(from, to) == 0))
 		return rc;
-	if (may_link && link(from, to) == 0)
-		return 0;
 	AUTO_FD int source = open(from, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	if (source < 0)
 		return kettle_fail(err, KETTLE_EIO, "`%s` could not be opened: %s.", from, strerror(errno));
-	AUTO_FD int target = create_file(to, mode, err);
+	AUTO_FD int target = create_file(to, file->mode & 0100 ? 0755 : 0644, err);
 	if (target < 0)
 		return target;
 	uint64_t size = 0;
@@ -234,44 +283,38 @@ collect_outputs_transfer(const char *from, const char *to, int mode, bool may_li
 	return copied;
 }
 
-/* The part of path that follows name ("" when they are equal), or NULL when it is another. */
-static const char *
-part_below(const char *path, const char *name)
+int
+collect_outputs_transfer(
+	const struct output_file *file, const char *from, const char *to, bool may_link, struct kettle_error *err)
 {
-	size_t len = strlen(name);
-	if (strncmp(path, name, len) != 0 || (path[len] != '\0' && path[len] != '/'))
-		return NULL;
-	return path + len;
+	AUTO_FREE char *source = path_join(from, file->path);
+	AUTO_FREE char *target = path_join(to, file->path);
+	return transfer(file, source, target, may_link, err);
 }
 
-static int
-link_entry(const json_t *entry, const char *from, const char *to, const char *rest, bool link, struct kettle_error *err)
+const char *
+output_below(const char *path, const char *name)
 {
-	AUTO_FREE char *source = path_join(from, json_string_value(json_object_get(entry, "path")));
-	AUTO_FREE char *target = *rest ? path_join(to, rest + 1) : strdup(to);
-	if (!source || !target)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a path.");
-	if (json_is_true(json_object_get(entry, "folder")))
-		return file_mkdirs(target, 0755, err);
-	return collect_outputs_transfer(source, target, (int)json_integer_value(json_object_get(entry, "mode")), link, err);
+	size_t len = strlen(name);
+	return strncmp(path, name, len) == 0 && (path[len] == '\0' || path[len] == '/') ? path + len : NULL;
 }
 
 int
-collect_outputs_link(const json_t *manifest, const char *from, const char *name, const char *to, const char *as,
-	bool link, struct kettle_error *err)
+collect_outputs_link(const struct manifest *manifest, const char *from, const char *name, const char *to,
+	const char *as, bool may_link, struct kettle_error *err)
 {
-	AUTO_FREE char *target = path_join(to, as);
-	if (!target)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a path.");
 	bool found = false;
-	const json_t *entry;
-	size_t i;
-	json_array_foreach(manifest, i, entry) {
-		const char *rest = part_below(json_string_value(json_object_get(entry, "path")), name);
-		int rc = rest ? link_entry(entry, from, target, rest, link, err) : 0;
+	for (size_t i = 0; i < manifest->count; i++) {
+		const struct output_file *file = &manifest->files[i];
+		const char *rest = output_below(file->path, name);
+		if (!rest)
+			continue;
+		AUTO_FREE char *source = path_join(from, file->path);
+		AUTO_FREE char *target = xasprintf("%s/%s%s", to, as, rest);
+		int rc = transfer(file, source, target, may_link, err);
 		if (rc != 0)
 			return rc;
-		found = found || rest;
+		found = true;
 	}
 	return found ? 0 : kettle_fail(err, KETTLE_ENOENT, "There is no `%s` among the outputs of that step.", name);
 }

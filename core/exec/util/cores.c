@@ -5,12 +5,12 @@
 #include "exec/util/cores.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "base/xalloc.h"
 
 bool
 cores_has(const struct cores *cores, int core)
@@ -21,21 +21,17 @@ cores_has(const struct cores *cores, int core)
 	return false;
 }
 
-static int
+static void
 cores_add(struct cores *cores, int core)
 {
 	if (cores_has(cores, core))
-		return 0;
-	int *list = realloc(cores->list, (cores->count + 1) * sizeof(*list));
-	if (!list)
-		return KETTLE_ENOMEM;
-	cores->list = list;
+		return;
+	int *list = cores->list = xreallocarray(cores->list, cores->count + 1, sizeof(*list));
 	/* In order, so that equal lists have equal names. */
 	size_t at = cores->count++;
 	for (; at > 0 && list[at - 1] > core; at--)
 		list[at] = list[at - 1];
 	list[at] = core;
-	return 0;
 }
 
 /* A number of at most CORES_MAX - 1; -1: there is none. */
@@ -52,8 +48,8 @@ number(const char **text)
 	return value;
 }
 
-/* One core or range; moves *text behind it. */
-static int
+/* One core or range; moves *text behind it. False: there is none. */
+static bool
 add_range(struct cores *cores, const char **text)
 {
 	long first = number(text), last = first;
@@ -62,11 +58,10 @@ add_range(struct cores *cores, const char **text)
 		last = number(text);
 	}
 	if (first < 0 || last < first)
-		return KETTLE_EINVAL;
+		return false;
 	for (long core = first; core <= last; core++)
-		if (cores_add(cores, (int)core) != 0)
-			return KETTLE_ENOMEM;
-	return 0;
+		cores_add(cores, (int)core);
+	return true;
 }
 
 int
@@ -74,16 +69,14 @@ cores_parse(const char *text, struct cores *ret_cores, struct kettle_error *err)
 {
 	struct cores cores = {0};
 	const char *at = text;
-	int rc = 0;
-	while ((rc = add_range(&cores, &at)) == 0 && *at == ',')
+	bool good;
+	while ((good = add_range(&cores, &at)) && *at == ',')
 		at++;
-	if (rc == 0 && *at == '\0') {
+	if (good && *at == '\0') {
 		*ret_cores = cores;
 		return 0;
 	}
 	cores_free(&cores);
-	if (rc == KETTLE_ENOMEM)
-		return kettle_fail(err, rc, "There is not enough memory for a list of cores.");
 	return kettle_fail(err, KETTLE_EINVAL, "`%.100s` is no list of cores; `1` and `2-3,6` are.", text);
 }
 
@@ -92,46 +85,44 @@ cores_allowed(struct cores *ret_cores, struct kettle_error *err)
 {
 	cpu_set_t *set = CPU_ALLOC(CORES_MAX);
 	size_t size = CPU_ALLOC_SIZE(CORES_MAX);
-	if (!set)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a list of cores.");
-	struct cores cores = {0};
 	int rc = 0;
+	if (!set)
+		xalloc_fail();
+	*ret_cores = (struct cores){0};
 	if (sched_getaffinity(0, size, set) != 0)
 		rc = kettle_fail(err, KETTLE_EIO, "The cores of this machine could not be read: %s.", strerror(errno));
 	for (int core = 0; rc == 0 && core < CORES_MAX; core++)
 		if (CPU_ISSET_S(core, size, set))
-			rc = cores_add(&cores, core);
+			cores_add(ret_cores, core);
 	CPU_FREE(set);
-	if (rc != 0)
-		cores_free(&cores);
-	else
-		*ret_cores = cores;
 	return rc;
 }
 
-int
-cores_without(const struct cores *all, const struct cores *without, struct cores *ret_cores)
+struct cores
+cores_without(const struct cores *all, const struct cores *without)
 {
 	struct cores cores = {0};
 	for (size_t i = 0; i < all->count; i++)
-		if (!cores_has(without, all->list[i]) && cores_add(&cores, all->list[i]) != 0)
-			goto fail;
-	if (cores.count == 0 && cores_join(&cores, all) != 0)
-		goto fail;
-	*ret_cores = cores;
-	return 0;
-fail:
-	cores_free(&cores);
-	return KETTLE_ENOMEM;
+		if (!cores_has(without, all->list[i]))
+			cores_add(&cores, all->list[i]);
+	if (cores.count == 0)
+		cores_join(&cores, all);
+	return cores;
 }
 
-int
+void
 cores_join(struct cores *cores, const struct cores *more)
 {
 	for (size_t i = 0; i < more->count; i++)
-		if (cores_add(cores, more->list[i]) != 0)
-			return KETTLE_ENOMEM;
-	return 0;
+		cores_add(cores, more->list[i]);
+}
+
+void
+cores_set(const struct cores *cores, cpu_set_t *ret_set)
+{
+	CPU_ZERO(ret_set);
+	for (size_t i = 0; i < cores->count; i++)
+		CPU_SET((size_t)cores->list[i], ret_set);
 }
 
 char *
@@ -139,8 +130,7 @@ cores_text(const struct cores *cores)
 {
 	AUTO_BUF struct buf text = {0};
 	for (size_t i = 0; i < cores->count; i++)
-		if (buf_printf(&text, "%s%d", i ? "," : "", cores->list[i]) != 0)
-			return NULL;
+		buf_printf(&text, "%s%d", i ? "," : "", cores->list[i]);
 	return buf_take(&text);
 }
 

@@ -5,6 +5,7 @@
 
 #include <jansson.h>
 #include <kettle/error.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -22,10 +23,12 @@ int cores_parse(const char *text, struct cores *ret_cores, struct kettle_error *
 int cores_allowed(struct cores *ret_cores, struct kettle_error *err);
 bool cores_has(const struct cores *cores, int core);
 /* Those of all that are not in without; all of them when nothing would be left. */
-int cores_without(const struct cores *all, const struct cores *without, struct cores *ret_cores);
+struct cores cores_without(const struct cores *all, const struct cores *without);
 /* Adds what is missing in cores. */
-int cores_join(struct cores *cores, const struct cores *more);
-/* "2,3,6"; new string, NULL: no memory. */
+void cores_join(struct cores *cores, const struct cores *more);
+/* As sched_setaffinity takes them. */
+void cores_set(const struct cores *cores, cpu_set_t *ret_set);
+/* "2,3,6"; new string. */
 char *cores_text(const struct cores *cores);
 void cores_free(struct cores *cores);
 

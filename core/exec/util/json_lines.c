@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes events as JSON lines without ever waiting for who reads them. */
+/* Writes events as JSON lines without ever waiting for the reader. */
 #include <config.h>
 
 #include "exec/util/json_lines.h"
@@ -83,15 +83,15 @@ void
 json_lines_json(struct emitter *emitter, json_t *event_take)
 {
 	AUTO_JSON json_t *event = event_take;
-	AUTO_FREE char *text = event && !emitter->broken ? json_dumps(event, JSON_COMPACT) : NULL;
 	if (emitter->broken || !emitter->open)
 		return;
-	/* An event that cannot be made is a promise that cannot be kept: who reads is better off with an end. */
-	if (!text || emitter->queue.len - emitter->sent > EMIT_MAX_QUEUE || buf_adds(&emitter->queue, text) != 0 ||
-		buf_adds(&emitter->queue, "\n") != 0) {
+	AUTO_FREE char *text = event ? json_dumps(event, JSON_COMPACT) : NULL;
+	/* An event that cannot be made is a promise that cannot be kept: the reader is better off with an end. */
+	if (!text || emitter->queue.len - emitter->sent > EMIT_MAX_QUEUE) {
 		broken(emitter);
 		return;
 	}
+	buf_printf(&emitter->queue, "%s\n", text);
 	push(emitter);
 	if (!emitter->broken && emitter->queue.len > 0 && emitter->polled)
 		(void)uv_poll_start(&emitter->poll, UV_WRITABLE, on_writable);

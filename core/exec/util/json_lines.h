@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes events as JSON lines without ever waiting for who reads them. */
+/* Writes events as JSON lines without ever waiting for the reader. */
 #ifndef KETTLE_EXEC_EMIT_H
 #define KETTLE_EXEC_EMIT_H
 
@@ -27,7 +27,7 @@ void json_lines_open(struct emitter *emitter, uv_loop_t *loop, int fd, void (*on
 void json_lines_json(struct emitter *emitter, json_t *event_take);
 /*
  * A sentence as a JSON string, null for NULL or an empty one. What is no UTF-8 (a path, a message that was cut) is
- * replaced: an event that cannot be made would be the end of the lease. New reference; NULL: no memory.
+ * replaced: an event that cannot be made would be the end of the lease. New reference.
  */
 json_t *json_lines_text(const char *text);
 /* Waits at most timeout_ms for what is still queued. */

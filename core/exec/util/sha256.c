@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/xalloc.h"
 
 #define COPY_CHUNK (64u << 10)
 
@@ -23,14 +24,10 @@ struct sha256 {
 struct sha256 *
 sha256_new(void)
 {
-	struct sha256 *digest = calloc(1, sizeof(*digest));
-	if (!digest)
-		return NULL;
+	struct sha256 *digest = xcalloc(1, sizeof(*digest));
 	digest->context = EVP_MD_CTX_new();
-	if (!digest->context || EVP_DigestInit_ex(digest->context, EVP_sha256(), NULL) != 1) {
-		sha256_free(digest);
-		return NULL;
-	}
+	if (!digest->context || EVP_DigestInit_ex(digest->context, EVP_sha256(), NULL) != 1)
+		xalloc_fail();
 	return digest;
 }
 
@@ -86,9 +83,7 @@ int
 sha256_copy(int from, int to, uint64_t max, uint64_t *ret_size, char ret_hex[DIGEST_HEX_SIZE], struct kettle_error *err)
 {
 	AUTO_DIGEST struct sha256 *digest = sha256_new();
-	AUTO_FREE char *chunk = malloc(COPY_CHUNK);
-	if (!digest || !chunk)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to copy a file.");
+	AUTO_FREE char *chunk = xmalloc(COPY_CHUNK);
 	uint64_t total = 0;
 	for (;;) {
 		ssize_t n = read(from, chunk, COPY_CHUNK);

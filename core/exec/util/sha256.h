@@ -11,7 +11,6 @@
 
 struct sha256; /* one digest that grows; opaque */
 
-/* NULL: no memory. */
 struct sha256 *sha256_new(void);
 void sha256_add(struct sha256 *digest, const void *data, size_t size);
 /* Adds a text with its length before it, so that two fields never read as one. NULL counts as a field of its own. */

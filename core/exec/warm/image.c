@@ -3,7 +3,7 @@
 /*
  * Theory of operation. An image is some hundred megabytes that are read at random whenever an interpreter is started,
  * so it belongs into memory: a file in /dev/shm where that has room for several, else one in the spool, which the page
- * cache keeps. It has a name because sandboxes are shown it by that. Who made it holds a lock on it for as long as it
+ * cache keeps. It has a name because sandboxes are shown it by that. Its maker holds a lock on it for as long as it
  * lives, and the next kettle-exec of the same user removes those whose lock it can get.
  */
 #include <config.h>
@@ -11,7 +11,6 @@
 #include "exec/warm/image.h"
 
 #include <fcntl.h>
-#include <jansson.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,10 +19,10 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/hash.h"
-#include "base/text.h"
+#include "base/xalloc.h"
+#include "exec/util/strings.h"
 
 #define SYSTEM "/usr" /* every sandbox shows it */
 #define MEMORY "/dev/shm"
@@ -41,20 +40,18 @@ image_choose(const char *folder)
 int
 image_make(const char *folder, struct image *ret_image)
 {
-	AUTO_BUF struct buf path = {0};
 	uint64_t random = 0;
 	random_bytes(&random, sizeof(random));
-	if (buf_printf(&path, "%s/" PREFIX "%016llx", image_choose(folder), (unsigned long long)random) != 0)
-		return -1;
-	AUTO_FD int fd = open(path.data, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
+	AUTO_FREE char *path = xasprintf("%s/" PREFIX "%016llx", image_choose(folder), (unsigned long long)random);
+	AUTO_FD int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
 	if (fd < 0)
 		return -1;
-	/* Whoever began a sandbox may read it, as another user than this one. */
+	/* Sandboxes read it as another user than this one. */
 	if (flock(fd, LOCK_EX | LOCK_NB) != 0 || fchmod(fd, 0644) != 0) {
-		(void)unlink(path.data);
+		(void)unlink(path);
 		return -1;
 	}
-	*ret_image = (struct image){.fd = STEAL_FD(fd), .path = buf_take(&path)};
+	*ret_image = (struct image){.fd = STEAL_FD(fd), .path = STEAL(path)};
 	return 0;
 }
 
@@ -92,17 +89,18 @@ image_remove_stale(void)
 	}
 }
 
-bool
-image_is_visible(const char *folder, const json_t *folders)
+static bool
+is_below(const char *folder, const char *above)
 {
-	const json_t *entry;
-	size_t i, len = strlen(SYSTEM);
-	if (strncmp(folder, SYSTEM, len) == 0 && (folder[len] == '/' || !folder[len]))
-		return true;
-	json_array_foreach(folders, i, entry) {
-		len = json_string_length(entry);
-		if (strncmp(folder, json_string_value(entry), len) == 0 && (folder[len] == '/' || !folder[len]))
+	size_t len = strlen(above);
+	return strncmp(folder, above, len) == 0 && (folder[len] == '/' || !folder[len]);
+}
+
+bool
+image_is_visible(const char *folder, const struct strings *folders)
+{
+	for (size_t i = 0; i < folders->count; i++)
+		if (is_below(folder, folders->list[i]))
 			return true;
-	}
-	return false;
+	return is_below(folder, SYSTEM);
 }

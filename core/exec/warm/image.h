@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-struct json_t;
+struct strings;
 
 /* In the sandbox of a run that began as a copy of a warm process. */
 #define IMAGE_FOLDER "/run/kettle-warm"
@@ -19,8 +19,8 @@ struct image {
 };
 
 /*
- * Makes an empty one, in memory where there is room, else in `folder`. 0, or -1: none can be had. Whatever becomes of
- * this process, image_remove_stale of a later one removes it. [any, blocks]
+ * Makes an empty one, in memory where there is room, else in `folder`. 0, or -1: it could not be made. Whatever becomes
+ * of this process, image_remove_stale of a later one removes it. [any, blocks]
  */
 int image_make(const char *folder, struct image *ret_image);
 /* Removes it; sandboxes that show it keep it. Zeroed ones are allowed. [any, blocks] */
@@ -28,7 +28,7 @@ void image_remove(struct image *image);
 /* Whether others have cleaned it away, as they do when a user logs out. */
 bool image_is_lost(const struct image *image);
 /* Whether a sandbox that is shown these folders sees this one: the system's, one of the list, or below one. [any] */
-bool image_is_visible(const char *folder, const struct json_t *folders);
+bool image_is_visible(const char *folder, const struct strings *folders);
 /* Removes those that processes of this user have left behind. [any, blocks] */
 void image_remove_stale(void);
 

@@ -2,13 +2,12 @@
 /* Warm processes: interpreters that have imported what steps need, and that steps begin from as copies. */
 /*
  * Theory of operation. A warm process is the interpreter itself with an extension that serves copies to the sandbox
- * library (core/sandbox/zygote.h). It is started when a step first asks for one, by that step, which waits: importing
- * takes as long as it would take the step, the step holds its device, so nobody's measurement is disturbed, and every
- * run of a board begins in the same way. Processes are kept by what a script could tell them apart by: interpreter,
+ * library (core/sandbox/zygote.h). It is started when a step first needs one, by that step, which waits: importing takes
+ * as long as it would take the step, the step holds its device, so no measurement is disturbed, and every run of a board
+ * begins in the same way. Processes are kept by what a script could tell them apart by: interpreter,
  * modules, environment, cores. One that does not fit the disk any more, has been copied often, has grown, or has died is
- * ended and started anew by the next step that asks. What is on the disk is looked at on a thread of libuv's pool, and
- * whoever asks waits for that. One that cannot start is remembered, and said once; its steps
- * begin cold. Copies are children of this process and outlive the warm one, so it may be ended at any time.
+ * ended and started anew by the next step that needs it. What is on the disk is looked at on a thread of libuv's pool,
+ * and the step waits for that. One that cannot start is remembered, and said once; its steps begin cold. Copies are children of this process and outlive the warm one, so it may be ended at any time.
  *
  * The process imports on the cores of its device, because libraries count those when they are loaded, and moves off them
  * afterwards. Its output is a pipe, as a step's is; what it prints while it imports would be missing in the copies'
@@ -29,6 +28,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -36,16 +36,21 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "exec/warm/image.h"
 #include "base/installed.h"
 #include "base/text.h"
-#include "exec/warm/warmstart.h"
+#include "base/xalloc.h"
+#include "exec/tools/environment.h"
+#include "exec/tools/interpreter.h"
+#include "exec/util/work.h"
+#include "exec/warm/image.h"
 
 #define READY "ready\n"
 #define READY_MAX (256u << 10)
 #define SAID_MAX 65536           /* bytes of its output that are kept */
 #define PATHS_MAX 4096           /* whose change is looked for */
 #define GROWTH_BYTES (64u << 20) /* and a half of what it had */
+#define MODULES_MAX 57
+#define STACK_BYTES (64u << 20) /* the sandbox's, which the C library reads once, for the stacks of threads */
 
 enum state { STARTING, READY_TO_COPY, FAILED, ENDING };
 
@@ -63,11 +68,11 @@ struct warm_process {
 	int socket_fd, output_fd;
 	struct buf said;
 	struct sandbox_warm *sandbox;
-	uv_work_t work; /* looks at the disk; counts as a handle */
-	bool looking;   /* ... now: lines and paths are the pool's */
-	bool changed;   /* what it found */
-	char *lines;    /* paths, as they came */
-	json_t *paths;  /* [[path, time and size]] */
+	struct work work; /* looks at the disk; counts as a handle */
+	bool looking;     /* ... now: lines and paths are the pool's */
+	bool changed;     /* what it found */
+	char *lines;      /* paths, as they came */
+	json_t *paths;    /* [[path, time and size]] */
 	uint64_t looked_ns, used_ns, failed_ns;
 	uint64_t memory; /* bytes when it was ready */
 	struct image image;
@@ -103,9 +108,7 @@ warm_open(const struct warm_setup *setup)
 	if (!KETTLE_HAVE_WARM || (max && json_integer_value(max) == 0))
 		return NULL;
 	image_remove_stale();
-	struct warm *warm = calloc(1, sizeof(*warm));
-	if (!warm)
-		return NULL;
+	struct warm *warm = xcalloc(1, sizeof(*warm));
 	warm->setup = *setup;
 	warm->module = find_part(INSTALLED_WARM);
 	warm->stand_in = find_part(INSTALLED_STAND_IN);
@@ -189,7 +192,7 @@ is_copied(const struct warm_process *process)
 	return sandbox_warm_works(process->sandbox);
 }
 
-/* Tells who waits; found is what they begin from, or NULL: then they begin cold, or ask again. */
+/* Tells the steps that wait; found is what they begin from, or NULL: then they begin cold, or look again. */
 static void
 warm_tell(struct warm_process *process, struct warm_process *found, bool again)
 {
@@ -249,7 +252,7 @@ warm_fail(struct warm_process *process, const char *why)
 		return;
 	process->failed_ns = time_monotonic_ns();
 	if (!process->warned)
-		(void)buf_printf(&text, "A warm process could not be made, so its steps begin cold: %s: %.500s", why,
+		buf_printf(&text, "A warm process could not be made, so its steps begin cold: %s: %.500s", why,
 			last_line(&process->said));
 	if (text.len && utf8_sanitize(text.data, text.len, &clean) < text.len)
 		json_lines_json(process->pool->setup.out, json_pack("{s:s, s:s}", "event", "error", "error", clean.data));
@@ -265,7 +268,7 @@ take_output(struct warm_process *process)
 	ssize_t n;
 	while ((n = read(process->output_fd, chunk, sizeof(chunk))) > 0)
 		if (process->said.len < SAID_MAX)
-			(void)buf_add(&process->said, chunk, (size_t)n);
+			buf_add(&process->said, chunk, (size_t)n);
 	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
 		(void)uv_poll_stop(&process->output);
 }
@@ -325,21 +328,21 @@ stamp_of(const char *path)
 /* ---- looking at the disk ---- */
 
 static void
-work_stamp(uv_work_t *work)
+work_stamp(void *arg)
 {
-	struct warm_process *process = work->data;
+	struct warm_process *process = arg;
 	char *rest = process->lines;
 	process->paths = json_array();
 	for (const char *path; (path = strsep(&rest, "\n"));)
 		if (*path && json_array_size(process->paths) < PATHS_MAX)
-			(void)json_array_append_new(process->paths, json_pack("[s, I]", path, stamp_of(path)));
+			json_array_append_new(process->paths, json_pack("[s, I]", path, stamp_of(path)));
 	process->memory = memory_of(process->child.pid);
 }
 
 static void
-work_look(uv_work_t *work)
+work_look(void *arg)
 {
-	struct warm_process *process = work->data;
+	struct warm_process *process = arg;
 	const json_t *entry;
 	size_t i;
 	json_array_foreach(process->paths, i, entry)
@@ -351,32 +354,25 @@ work_look(uv_work_t *work)
 }
 
 static void
-look_done(uv_work_t *work, int status)
+look_done(void *arg)
 {
-	struct warm_process *process = work->data;
+	struct warm_process *process = arg;
 	process->looking = false;
 	process->looked_ns = time_monotonic_ns();
-	if (process->state == READY_TO_COPY && (process->changed || status != 0))
+	if (process->state == READY_TO_COPY && process->changed)
 		warm_end(process, ENDING);
 	bool found = process->state == READY_TO_COPY;
 	warm_tell(process, found ? process : NULL, !found);
 	warm_release(process);
 }
 
-/* 0, or libuv's error. */
-static int
-warm_look(struct warm_process *process, void (*run)(uv_work_t *work), void (*done)(uv_work_t *work, int status))
+static void
+warm_look(struct warm_process *process, void (*run)(void *process), void (*done)(void *process))
 {
-	process->work.data = process;
 	process->changed = false;
 	process->looking = true;
 	process->handles++;
-	int rc = uv_queue_work(process->pool->setup.loop, &process->work, run, done);
-	if (rc == 0)
-		return 0;
-	process->looking = false;
-	process->handles--;
-	return rc;
+	work_start(&process->work, process->pool->setup.loop, run, done, process);
 }
 
 /* ---- ready ---- */
@@ -385,30 +381,26 @@ warm_look(struct warm_process *process, void (*run)(uv_work_t *work), void (*don
 static void
 move(const struct warm_process *process)
 {
-	const struct cores *build = process->pool->setup.build;
 	cpu_set_t set;
-	CPU_ZERO(&set);
-	for (size_t i = 0; i < build->count; i++)
-		CPU_SET((size_t)build->list[i], &set);
+	cores_set(process->pool->setup.build, &set);
 	(void)sched_setaffinity(process->child.pid, sizeof(set), &set);
 }
 
 static void
-stamp_done(uv_work_t *work, int status)
+stamp_done(void *arg)
 {
-	struct warm_process *process = work->data;
+	struct warm_process *process = arg;
 	process->looking = false;
 	process->looked_ns = time_monotonic_ns();
 	free(STEAL(process->lines));
 	if (process->state == STARTING) {
 		process->sandbox = sandbox_warm_new(process->socket_fd);
 		move(process);
-		bool made = status == 0 && process->sandbox && process->paths;
-		if (made && is_copied(process)) {
+		if (process->sandbox && is_copied(process)) {
 			process->state = READY_TO_COPY;
 			warm_tell(process, process, false);
 		} else {
-			warm_fail(process, made ? "it could not be copied" : "there is not enough memory");
+			warm_fail(process, "it could not be copied");
 		}
 	}
 	warm_release(process);
@@ -418,10 +410,10 @@ static void
 on_warm_message(uv_poll_t *poll, int status, int events)
 {
 	struct warm_process *process = poll->data;
-	AUTO_FREE char *text = calloc(1, READY_MAX + 1);
+	AUTO_FREE char *text = xcalloc(1, READY_MAX + 1);
 	(void)status;
 	(void)events;
-	ssize_t size = text ? recv(process->socket_fd, text, READY_MAX, MSG_DONTWAIT) : -1;
+	ssize_t size = recv(process->socket_fd, text, READY_MAX, MSG_DONTWAIT);
 	if (size < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	/* From here on the socket is the sandbox library's; its end shows as the end of the child. */
@@ -434,9 +426,8 @@ on_warm_message(uv_poll_t *poll, int status, int events)
 		warm_fail(process, "what it imports prints, which its copies would not");
 		return;
 	}
-	process->lines = strdup(text + strlen(READY));
-	if (!process->lines || warm_look(process, work_stamp, stamp_done) != 0)
-		warm_fail(process, "there is not enough memory");
+	process->lines = xstrdup(text + strlen(READY));
+	warm_look(process, work_stamp, stamp_done);
 }
 
 /* ---- the start ---- */
@@ -470,18 +461,74 @@ prepare_image(struct warm_process *process, const struct warm_key *parts)
 	image_remove(&process->image);
 	free(STEAL(process->real));
 	free(STEAL(process->home));
-	AUTO_FREE char *real = strdup(parts->tool->real), *home = strdup(parts->tool->real);
+	AUTO_FREE char *home = xstrdup(parts->tool->real);
 	/* PREFIX/bin/python3.11 is installed in PREFIX. */
-	for (int i = 0; home && i < 2; i++) {
+	for (int i = 0; i < 2; i++) {
 		char *slash = strrchr(home, '/');
 		if (!slash || slash == home)
 			return;
 		*slash = '\0';
 	}
-	if (!real || !home || !process->pool->stand_in || image_make(process->pool->setup.spool, &process->image) != 0)
+	if (!process->pool->stand_in || image_make(process->pool->setup.spool, &process->image) != 0)
 		return;
-	process->real = STEAL(real);
+	process->real = xstrdup(parts->tool->real);
 	process->home = STEAL(home);
+}
+
+/* What a child inherits and libuv has no words for: cores, and the stack that threads get. */
+static int
+spawn_with(uv_loop_t *loop, uv_process_t *child, const uv_process_options_t *options, const struct cores *cores)
+{
+	struct rlimit before, stack;
+	cpu_set_t own, theirs;
+	bool limited = getrlimit(RLIMIT_STACK, &before) == 0;
+	bool bound = sched_getaffinity(0, sizeof(own), &own) == 0;
+	stack = before;
+	stack.rlim_cur = before.rlim_max < STACK_BYTES ? before.rlim_max : STACK_BYTES;
+	cores_set(cores, &theirs);
+	if (limited)
+		(void)setrlimit(RLIMIT_STACK, &stack);
+	if (bound && cores->count > 0)
+		(void)sched_setaffinity(0, sizeof(theirs), &theirs);
+	int rc = uv_spawn(loop, child, options);
+	if (bound)
+		(void)sched_setaffinity(0, sizeof(own), &own);
+	if (limited)
+		(void)setrlimit(RLIMIT_STACK, &before);
+	return rc;
+}
+
+/*
+ * Starts the interpreter as a child of the loop, with what a step of its kind has. Standard output and error are one
+ * pipe; descriptor 3 is the socket by which it serves, 4 the file for its memory. 0, or another number.
+ */
+static int
+spawn(struct warm_process *process, const struct warm_key *key, int socket, int output)
+{
+	int image = process->image.path ? process->image.fd : -1;
+	AUTO_STRINGS struct strings arguments = {0};
+	AUTO_STRINGS struct strings environment = {0};
+	AUTO_FD int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	if (nothing < 0 || key->modules->count > MODULES_MAX)
+		return -1;
+	const char *const words[] = {
+		key->tool->path, "-c", interpreter_loader, process->pool->module, "3", image >= 0 ? "4" : "-1"};
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		strings_add(&arguments, words[i]);
+	strings_add_all(&arguments, key->modules);
+	environment_list(key->environment, &environment);
+	uv_stdio_container_t stdio[] = {{UV_INHERIT_FD, {.fd = nothing}}, {UV_INHERIT_FD, {.fd = output}},
+		{UV_INHERIT_FD, {.fd = output}}, {UV_INHERIT_FD, {.fd = socket}}, {.flags = UV_IGNORE}};
+	if (image >= 0)
+		stdio[4] = (uv_stdio_container_t){UV_INHERIT_FD, {.fd = image}};
+	uv_process_options_t options = {.exit_cb = on_ended,
+		.file = key->tool->path,
+		.args = (char **)arguments.list,
+		.env = (char **)environment.list,
+		.cwd = "/",
+		.stdio_count = ARRAY_SIZE(stdio),
+		.stdio = stdio};
+	return spawn_with(process->pool->setup.loop, &process->child, &options, key->cores);
 }
 
 /* Starts the interpreter of an entry of the list. */
@@ -507,29 +554,23 @@ warm_start(struct warm_process *process, const struct warm_key *parts)
 	process->socket_fd = pair[0];
 	process->output_fd = ends[0];
 	prepare_image(process, parts);
-	const struct warmstart child = {.key = parts,
-		.module = process->pool->module,
-		.socket = pair[1],
-		.output = ends[1],
-		.image = process->image.path ? process->image.fd : -1,
-		.ended = on_ended};
-	bool started = warmstart_spawn(process->pool->setup.loop, &child, &process->child) == 0;
+	bool started = spawn(process, parts, pair[1], ends[1]) == 0;
 	close(pair[1]);
 	close(ends[1]);
 	follow(process, started);
 }
 
-/* ---- asking ---- */
+/* ---- finding one for a step ---- */
 
 static char *
 make_key(const struct warm_key *parts)
 {
 	AUTO_JSON json_t *cores = json_array();
 	for (size_t i = 0; i < parts->cores->count; i++)
-		(void)json_array_append_new(cores, json_integer(parts->cores->list[i]));
-	AUTO_JSON json_t *key = json_pack("{s:s, s:O, s:O?, s:O}", "tool", parts->tool->path, "environment",
-		parts->environment, "modules", parts->modules, "cores", cores);
-	return key ? json_dumps(key, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
+		json_array_append_new(cores, json_integer(parts->cores->list[i]));
+	AUTO_JSON json_t *key = json_pack("{s:s, s:O, s:o, s:O}", "tool", parts->tool->path, "environment",
+		parts->environment, "modules", strings_json(parts->modules), "cores", cores);
+	return json_dumps(key, JSON_COMPACT | JSON_SORT_KEYS);
 }
 
 static bool
@@ -539,12 +580,13 @@ fits(const struct warm_process *process)
 		   !image_is_lost(&process->image);
 }
 
-/* Whether it must be looked at, or is; then whoever asks waits for the end of that. */
+/* Whether it is looked at, because that is due; then the step waits for the end of that. */
 static bool
 must_look(struct warm_process *process, uint64_t now)
 {
-	bool late = now - process->looked_ns >= WARM_LOOK_MS * UINT64_C(1000000);
-	return process->looking || (late && warm_look(process, work_look, look_done) == 0);
+	if (!process->looking && now - process->looked_ns >= WARM_LOOK_MS * UINT64_C(1000000))
+		warm_look(process, work_look, look_done);
+	return process->looking;
 }
 
 /* Whether there is room for one more: the one that was not used for longest goes. */
@@ -579,11 +621,11 @@ warm_find(struct warm *warm, const char *key)
 static struct warm_process *
 warm_add(struct warm *warm, char *key_take)
 {
-	struct warm_process *process = make_room(warm) ? calloc(1, sizeof(*process)) : NULL;
-	if (!process) {
+	if (!make_room(warm)) {
 		free(key_take);
 		return NULL;
 	}
+	struct warm_process *process = xcalloc(1, sizeof(*process));
 	process->pool = warm;
 	process->key = key_take;
 	process->state = FAILED;
@@ -659,7 +701,7 @@ warm_cancel_request(struct warm_waiter *wait)
 }
 
 size_t
-warm_binds(const struct warm_process *process, const json_t *folders, struct sandbox_bind binds[WARM_BINDS])
+warm_binds(const struct warm_process *process, const struct strings *folders, struct sandbox_bind binds[WARM_BINDS])
 {
 	struct stat st;
 	/* What the sandbox does not show it need not show twice. */
@@ -692,7 +734,7 @@ warm_after_start(struct warm_process *process)
 		return;
 	process->copies++;
 	/*
-	 * Off the device it disturbs nobody; else the end of the step is the time for it. Not at once, since it keeps the loop
+	 * Off the device it disturbs nothing; else the end of the step is the time for it. Not at once, since it keeps the loop
 	 * from what a short run says.
 	 */
 	if (!process->pool->closing)

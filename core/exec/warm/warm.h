@@ -10,8 +10,9 @@
 
 #include "exec/util/cores.h"
 #include "exec/util/json_lines.h"
-#include "sandbox/sandbox.h"
+#include "exec/util/strings.h"
 #include "exec/tools/toolchain.h"
+#include "sandbox/sandbox.h"
 
 #define WARM_START_MS 60000  /* an interpreter that imports for longer is given up */
 #define WARM_RETRY_MS 300000 /* after a failure: how long steps of that kind begin cold before another try */
@@ -24,21 +25,21 @@
 struct warm;         /* all of one kettle-exec; opaque. Everything here on the loop thread. */
 struct warm_process; /* one of them; opaque */
 
-/* What a step must find as a fresh interpreter would have it: a process serves those whose wishes are all the same. */
+/* What a step must find as a fresh interpreter would have it: a process serves those for which all of it is the same. */
 struct warm_key {
 	const struct tool *tool;
-	const json_t *modules;     /* names, may be NULL */
+	const struct strings *modules;
 	const json_t *environment; /* all that may be read at the start or by an import */
 	const struct cores *cores; /* libraries count them */
 };
-/* Somebody who asked. Zero-initialise; must stay where it is while it waits. */
+/* A step that may wait. Zero-initialise; must stay where it is while it waits. */
 struct warm_waiter {
 	struct warm_process *process; /* when it is over: what to begin from, for this turn of the loop; NULL: begin cold */
 	bool again;                   /* ... or rather ask again: what was there is outdated */
 	void (*ended)(void *arg);
 	void *arg;
 	struct warm_waiter *next;
-	struct warm_process *of; /* whom it waits for */
+	struct warm_process *of; /* what it waits for */
 };
 
 /* What all of them use; the fields are borrowed until warm_free. */
@@ -51,28 +52,29 @@ struct warm_setup {
 	const json_t *section;     /* `warm` of exec.yml, or NULL */
 };
 
-/* NULL: exec.yml forbids them, they were not built, or there is no memory: everything begins cold. */
+/* NULL: exec.yml forbids them, or they were not built: everything begins cold. */
 struct warm *warm_open(const struct warm_setup *setup);
-/* Ends all; nobody may wait. Their handles are closed by the loop's next turns. NULL is allowed. */
+/* Ends all; none may wait. Their handles are closed by the loop's next turns. NULL is allowed. */
 void warm_close(struct warm *warm);
 /* After those turns. NULL is allowed. */
 void warm_free(struct warm *warm);
 
 /*
- * Asks for a process that fits. True: one is being started, or looked at, and `ended` is called later, once. False:
+ * Looks for a process that fits. True: one is being started, or looked at, and `ended` is called later, once. False:
  * wait->process says it at once. `warm` may be NULL.
  */
 bool warm_request(struct warm *warm, const struct warm_key *key, struct warm_waiter *wait);
-/* Does not wait any more. Harmless for who does not. */
+/* Stops waiting; harmless where it does not wait. */
 void warm_cancel_request(struct warm_waiter *wait);
 /*
  * What a sandbox that begins with it sees besides, so that what the run starts under the interpreter's name begins warm,
  * too; `folders` are those that it sees already. Returns how many binds there are now; their texts are the process's.
  */
-size_t warm_binds(const struct warm_process *process, const json_t *folders, struct sandbox_bind binds[WARM_BINDS]);
+size_t warm_binds(
+	const struct warm_process *process, const struct strings *folders, struct sandbox_bind binds[WARM_BINDS]);
 /* What to give sandbox_config; NULL for NULL. */
 struct sandbox_warm *warm_sandbox(struct warm_process *process);
-/* After a start with it (NULL is allowed): counts, and prepares the next copy where that disturbs nobody. */
+/* After a start with it (NULL is allowed): counts, and prepares the next copy where that disturbs nothing. */
 void warm_after_start(struct warm_process *process);
 /* Prepares the next copy where none is ready: at a moment when nothing is measured. */
 void warm_prepare(struct warm *warm);

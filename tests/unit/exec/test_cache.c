@@ -60,10 +60,12 @@ put(struct place *place, int number, const char *text)
 	AUTO_FREE char *path = scratch_write(place->files, "p", text);
 	sha256_hex(text, strlen(text), hex);
 	key_of(number, key);
-	AUTO_JSON json_t *files = json_pack("[{s:s, s:i, s:i, s:s}, {s:s, s:b}]", "path", "p", "mode", 0755, "size",
-		(int)strlen(text), "sha256", hex, "path", "d", "folder", 1);
+	struct output_file list[] = {
+		{.path = (char *)"p", .mode = 0755, .size = strlen(text)}, {.path = (char *)"d", .folder = true}};
+	strcpy(list[0].sha256, hex);
+	const struct manifest files = {list, ARRAY_SIZE(list)};
 	AUTO_JSON json_t *more = json_pack("{s:s}", "note", text);
-	assert_int_equal(cache_put(&place->cache, key, files, place->files, more, place->scratch, NULL), 0);
+	assert_int_equal(cache_put(&place->cache, key, &files, place->files, more, place->scratch, NULL), 0);
 	assert_int_not_equal(access(place->scratch, F_OK), 0);
 }
 
@@ -75,9 +77,12 @@ get(struct place *place, int number, const char *text)
 	key_of(number, key);
 	assert_int_equal(file_remove_tree(place->to, NULL), 0);
 	assert_int_equal(mkdir(place->to, 0755), 0);
-	AUTO_JSON json_t *entry = cache_get(&place->cache, key, place->to, number % 2);
+	struct manifest files = {0};
+	AUTO_JSON json_t *entry = cache_get(&place->cache, key, place->to, number % 2, &files);
 	if (!entry)
 		return false;
+	assert_int_equal(files.count, 2);
+	manifest_free(&files);
 	AUTO_FREE char *path = path_join(place->to, "p");
 	AUTO_FREE char *data = NULL;
 	size_t size = 0;

@@ -14,7 +14,7 @@
 
 #include "base/cleanup.h"
 #include "exec/util/capture.h"
-#include "exec/job/outcome.h"
+#include "exec/job/job_internal.h"
 
 static json_t *
 capture(const char *text, size_t limit, size_t step)
@@ -22,7 +22,7 @@ capture(const char *text, size_t limit, size_t step)
 	struct capture capture = {.limit = limit};
 	size_t size = strlen(text);
 	for (size_t at = 0; at < size; at += step)
-		assert_int_equal(capture_add(&capture, text + at, at + step < size ? step : size - at), 0);
+		capture_add(&capture, text + at, at + step < size ? step : size - at);
 	json_t *json = capture_json(&capture);
 	assert_non_null(json);
 	assert_int_equal(json_integer_value(json_object_get(json, "bytes")), size);
@@ -87,13 +87,16 @@ static void
 quotes_commands(void **state)
 {
 	(void)state;
-	AUTO_JSON json_t *argv = json_pack("[s, s, s, s, s]", "./program", "test", "", "it's", "a b");
-	AUTO_FREE char *command = outcome_command(argv, 100);
+	AUTO_JSON json_t *words = json_pack("[s, s, s, s, s]", "./program", "test", "", "it's", "a b");
+	AUTO_STRINGS struct strings argv = {0};
+	AUTO_STRINGS struct strings wide = {0};
+	strings_read(&argv, words);
+	AUTO_FREE char *command = outcome_command(&argv, 100);
 	assert_string_equal(command, "./program test '' 'it'\\''s' 'a b'");
-	AUTO_FREE char *cut = outcome_command(argv, 12);
+	AUTO_FREE char *cut = outcome_command(&argv, 12);
 	assert_string_equal(cut, "./program te ...");
-	AUTO_JSON json_t *wide = json_pack("[s]", "\xe2\x82\xac\xe2\x82\xac\xe2\x82\xac");
-	AUTO_FREE char *broken = outcome_command(wide, 5);
+	strings_add(&wide, "\xe2\x82\xac\xe2\x82\xac\xe2\x82\xac");
+	AUTO_FREE char *broken = outcome_command(&wide, 5);
 	assert_string_equal(broken, "' ...");
 }
 

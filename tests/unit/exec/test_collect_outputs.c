@@ -21,14 +21,14 @@
 struct place {
 	char *dir, *out, *kept;
 	int fd;
-	json_t *manifest;
+	struct manifest manifest;
 	struct kettle_error err;
 };
 
 static void
 place_make(struct place *place)
 {
-	*place = (struct place){.dir = scratch_make(), .manifest = json_array()};
+	*place = (struct place){.dir = scratch_make()};
 	place->out = path_join(place->dir, "out");
 	place->kept = path_join(place->dir, "kept");
 	assert_int_equal(mkdir(place->out, 0700), 0);
@@ -40,7 +40,7 @@ static void
 place_remove(struct place *place)
 {
 	close(place->fd);
-	json_decref(place->manifest);
+	manifest_free(&place->manifest);
 	free(place->out);
 	free(place->kept);
 	scratch_remove(place->dir);
@@ -57,8 +57,9 @@ put(struct place *place, const char *name, const char *text, mode_t mode)
 static int
 collect(struct place *place, const char *name, uint64_t max, bool missing_ok)
 {
-	AUTO_JSON json_t *names = json_pack("[s]", name);
-	return collect_outputs_collect(place->fd, names, place->kept, max, missing_ok, place->manifest, &place->err);
+	AUTO_STRINGS struct strings names = {0};
+	strings_add(&names, name);
+	return collect_outputs_collect(place->fd, &names, place->kept, max, missing_ok, &place->manifest, &place->err);
 }
 
 static void
@@ -72,12 +73,11 @@ collects_files_and_folders(void **state)
 	put(&place, "lib/deep/b", "", 0600);
 	assert_int_equal(collect(&place, "p", 100, false), 0);
 	assert_int_equal(collect(&place, "lib", 100, false), 0);
-	assert_int_equal(json_array_size(place.manifest), 5);
-	const json_t *entry = json_array_get(place.manifest, 0);
-	assert_int_equal(json_integer_value(json_object_get(entry, "mode")), 0755);
-	assert_int_equal(json_integer_value(json_object_get(entry, "size")), 7);
-	assert_string_equal(json_string_value(json_object_get(entry, "sha256")),
-		"1310ca2c8932dbd118668bd97442558a3e1f546b5e15c69699dfbd6024f548d8");
+	assert_int_equal(place.manifest.count, 5);
+	const struct output_file *file = &place.manifest.files[0];
+	assert_int_equal(file->mode, 0755);
+	assert_int_equal(file->size, 7);
+	assert_string_equal(file->sha256, "1310ca2c8932dbd118668bd97442558a3e1f546b5e15c69699dfbd6024f548d8");
 	place_remove(&place);
 }
 
@@ -90,7 +90,7 @@ names_twice_are_one(void **state)
 	put(&place, "p", "program", 0700);
 	assert_int_equal(collect(&place, "p", 100, false), 0);
 	assert_int_equal(collect(&place, "p", 100, false), 0);
-	assert_int_equal(json_array_size(place.manifest), 1);
+	assert_int_equal(place.manifest.count, 1);
 	place_remove(&place);
 }
 
@@ -123,7 +123,7 @@ refuses_what_is_no_file(void **state)
 	}
 	assert_int_equal(collect(&place, "absent", 100, true), 0);
 	assert_int_equal(collect(&place, "fifo", 100, true), KETTLE_EINVAL);
-	assert_int_equal(json_array_size(place.manifest), 0);
+	assert_int_equal(place.manifest.count, 0);
 	place_remove(&place);
 }
 
@@ -178,18 +178,39 @@ places_files_and_folders(void **state)
 	for (int link = 0; link < 2; link++) {
 		AUTO_FREE char *to = path_join(place.dir, link ? "linked" : "copied");
 		assert_int_equal(mkdir(to, 0755), 0);
-		assert_int_equal(collect_outputs_link(place.manifest, place.kept, "p", to, "bin/q", link, NULL), 0);
-		assert_int_equal(collect_outputs_link(place.manifest, place.kept, "lib", to, "tree", link, NULL), 0);
-		assert_int_equal(collect_outputs_link(place.manifest, place.kept, "lib/deep/b", to, "b", link, NULL), 0);
+		assert_int_equal(collect_outputs_link(&place.manifest, place.kept, "p", to, "bin/q", link, NULL), 0);
+		assert_int_equal(collect_outputs_link(&place.manifest, place.kept, "lib", to, "tree", link, NULL), 0);
+		assert_int_equal(collect_outputs_link(&place.manifest, place.kept, "lib/deep/b", to, "b", link, NULL), 0);
 		assert_content(to, "bin/q", "program", 0755);
 		assert_content(to, "tree/a", "one", 0644);
 		assert_content(to, "tree/deep/b", "two", 0644);
 		assert_content(to, "b", "two", 0644);
 		assert_int_equal(
-			collect_outputs_link(place.manifest, place.kept, "li", to, "x", link, &place.err), KETTLE_ENOENT);
+			collect_outputs_link(&place.manifest, place.kept, "li", to, "x", link, &place.err), KETTLE_ENOENT);
 		/* Never over what is there. */
-		assert_int_equal(collect_outputs_link(place.manifest, place.kept, "p", to, "b", link, &place.err), KETTLE_EIO);
+		assert_int_equal(collect_outputs_link(&place.manifest, place.kept, "p", to, "b", link, &place.err), KETTLE_EIO);
 	}
+	place_remove(&place);
+}
+
+static void
+manifests_survive_json(void **state)
+{
+	(void)state;
+	struct place place;
+	struct manifest again = {0};
+	place_make(&place);
+	put(&place, "lib/a", "one", 0600);
+	assert_int_equal(collect(&place, "lib", 100, false), 0);
+	AUTO_JSON json_t *list = manifest_json(&place.manifest);
+	assert_true(manifest_read(list, &again));
+	AUTO_JSON json_t *same = manifest_json(&again);
+	assert_true(json_equal(list, same));
+	assert_int_equal(manifest_bytes(&again), 3);
+	manifest_free(&again);
+	json_object_set_new(json_array_get(list, 1), "path", json_string("../a"));
+	assert_false(manifest_read(list, &again));
+	assert_false(manifest_read(NULL, &again));
 	place_remove(&place);
 }
 
@@ -202,6 +223,7 @@ main(void)
 		cmocka_unit_test(refuses_what_is_no_file),
 		cmocka_unit_test(is_bounded),
 		cmocka_unit_test(places_files_and_folders),
+		cmocka_unit_test(manifests_survive_json),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

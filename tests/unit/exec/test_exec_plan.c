@@ -15,16 +15,27 @@
 #include "base/text.h"
 #include "exec/plan/plan.h"
 
+/* The plan refers to *ret_object. */
 static int
-check(const char *text, struct kettle_error *err)
+read_plan(const char *text, json_t **ret_object, struct plan *ret_plan, struct kettle_error *err)
 {
 	AUTO_JSON json_t *schema = NULL;
 	json_error_t why;
-	AUTO_JSON json_t *plan = json_loads(text, JSON_ALLOW_NUL, &why);
+	*ret_object = json_loads(text, JSON_ALLOW_NUL, &why);
 	assert_int_equal(plan_schema(&schema, err), 0);
-	if (!plan)
+	if (!*ret_object)
 		fail_msg("%s: %s", why.text, text);
-	return plan_check(schema, plan, err);
+	return plan_read(schema, *ret_object, ret_plan, err);
+}
+
+static int
+check(const char *text, struct kettle_error *err)
+{
+	AUTO_JSON json_t *object = NULL;
+	struct plan plan;
+	int rc = read_plan(text, &object, &plan, err);
+	plan_free(&plan);
+	return rc;
 }
 
 /* Every key that a plan may have. */
@@ -55,8 +66,29 @@ accepts_everything(void **state)
 	for (char *at = text; *at; at++)
 		if (*at == '\'')
 			*at = '"';
-	if (check(text, &err) != 0)
+	AUTO_JSON json_t *object = NULL;
+	struct plan plan;
+	if (read_plan(text, &object, &plan, &err) != 0)
 		fail_msg("%s", err.message);
+	assert_int_equal(plan.count, 4);
+	const struct plan_step *build = &plan.steps[0], *run = &plan.steps[2], *judged = &plan.steps[3];
+	assert_true(build->kind == STEP_BUILD && build->cache && build->count == 1);
+	assert_string_equal(build->title, "t");
+	assert_string_equal(build->toolchain.list[0], "gcc");
+	assert_int_equal(build->processes[0].limits.wall, 3 * LIMITS_SECOND / 2);
+	const struct plan_input *inputs = build->processes[0].inputs;
+	assert_int_equal(build->processes[0].inputs_count, 4);
+	assert_string_equal(inputs[0].path, "d/b");
+	assert_string_equal(json_string_value(json_object_get(inputs[2].contents.bytes, "text")), "x");
+	assert_non_null(inputs[3].contents.blob);
+	assert_true(run->kind == STEP_RUN && run->device == 1 && run->needs[0] == build);
+	assert_true(run->processes[0].inputs[0].step == build);
+	assert_string_equal(run->processes[0].inputs[0].output, "p");
+	assert_true(run->passes[0] && run->passes[1] && !run->passes[2]);
+	assert_string_equal(run->cases, "cases.txt");
+	assert_true(judged->count == 2 && judged->passes[0] && !judged->passes[1]);
+	assert_int_equal(judged->share, 4096);
+	plan_free(&plan);
 }
 
 static void

@@ -47,12 +47,14 @@ static void
 environment(const char *gpus_text, const char *cuda, const char *rocr, const char *hip)
 {
 	AUTO_JSON json_t *reading = machine();
-	AUTO_JSON json_t *gpus = json_loads(gpus_text, 0, NULL);
+	AUTO_JSON json_t *list = json_loads(gpus_text, 0, NULL);
+	AUTO_STRINGS struct strings gpus = {0};
 	AUTO_JSON json_t *env = json_object();
 	const struct {
 		const char *name, *value;
 	} wanted[] = {{"CUDA_VISIBLE_DEVICES", cuda}, {"ROCR_VISIBLE_DEVICES", rocr}, {"HIP_VISIBLE_DEVICES", hip}};
-	assert_int_equal(gpu_nodes_environment(reading, gpus, env), 0);
+	strings_read(&gpus, list);
+	gpu_nodes_environment(reading, &gpus, env);
 	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
 		const char *value = json_string_value(json_object_get(env, wanted[i].name));
 		assert_true((value == NULL) == (wanted[i].value == NULL));
@@ -69,7 +71,7 @@ test_environment(void **state)
 	environment("[\"1\"]", "GPU-bb", NULL, NULL);
 	environment("[\"1\", \"GPU-aa\"]", "GPU-bb,GPU-aa", NULL, NULL);
 	environment("[\"2\", \"3\"]", NULL, "GPU-cc,3", "0,1");
-	/* Of one that nobody knows, CUDA counts what the sandbox has. */
+	/* Of one that no driver knows, CUDA counts what the sandbox has. */
 	environment("[\"7\", \"8\"]", "0,1", NULL, NULL);
 	environment("[\"GPU-zz\"]", "GPU-zz", NULL, NULL);
 }
@@ -79,13 +81,14 @@ test_folders(void **state)
 {
 	(void)state;
 	AUTO_JSON json_t *reading = machine();
-	AUTO_JSON json_t *gpus = json_loads("[\"0\"]", 0, NULL);
-	AUTO_JSON json_t *folders = json_array();
-	assert_int_equal(gpu_nodes_folders(reading, gpus, folders), 0);
-	assert_int_equal(json_array_size(folders), 0);
-	(void)json_array_append_new(gpus, json_string("3"));
-	assert_int_equal(gpu_nodes_folders(reading, gpus, folders), 0);
-	assert_string_equal(json_string_value(json_array_get(folders, 0)), "/sys/class/kfd");
+	AUTO_STRINGS struct strings gpus = {0};
+	AUTO_STRINGS struct strings folders = {0};
+	strings_add(&gpus, "0");
+	gpu_nodes_folders(reading, &gpus, &folders);
+	assert_int_equal(folders.count, 0);
+	strings_add(&gpus, "3");
+	gpu_nodes_folders(reading, &gpus, &folders);
+	assert_string_equal(folders.list[0], "/sys/class/kfd");
 }
 
 static void
@@ -120,9 +123,11 @@ test_idle(void **state)
 {
 	(void)state;
 	AUTO_JSON json_t *reading = machine();
-	AUTO_JSON json_t *gpus = json_loads("[\"0\", \"1\", \"2\", \"9\"]", 0, NULL);
+	AUTO_JSON json_t *list = json_pack("[s, s, s, s]", "0", "1", "2", "9");
+	AUTO_STRINGS struct strings gpus = {0};
 	AUTO_JSON json_t *idle = json_loads("{\"GPU-aa\": 50, \"GPU-bb\": 300}", 0, NULL);
-	gpuwatch_note_idle(idle, reading, gpus);
+	strings_read(&gpus, list);
+	gpuwatch_note_idle(idle, reading, &gpus);
 	AUTO_FREE char *text = json_dumps(idle, JSON_COMPACT | JSON_SORT_KEYS);
 	assert_string_equal(text, "{\"GPU-aa\":50,\"GPU-bb\":200}");
 }

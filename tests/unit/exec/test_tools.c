@@ -205,7 +205,7 @@ toolkit_fingerprint(const char *dir, const char *host, char ret_hex[DIGEST_HEX_S
 	AUTO_FREE char *memory = path_join(dir, "tools.json");
 	AUTO_JSON json_t *tools = json_pack("{s:s}", "nvcc", nvcc);
 	AUTO_JSON json_t *env = json_pack("{s:{s:s}}", "nvcc", "NVCC_CCBIN", host);
-	AUTO_JSON json_t *roots = json_array();
+	AUTO_STRINGS struct strings roots = {0};
 	struct execconfig config = {.tools = tools, .env = env};
 	struct toolchain *toolchain = toolchain_new(&config, memory);
 	const struct tool *tool = NULL;
@@ -215,8 +215,8 @@ toolkit_fingerprint(const char *dir, const char *host, char ret_hex[DIGEST_HEX_S
 	AUTO_FREE char *home = path_join(dir, "kit");
 	AUTO_FREE char *real = realpath(home, NULL);
 	assert_string_equal(json_string_value(json_object_get(toolchain_facts(toolchain, tool), "home")), real);
-	assert_int_equal(toolchain_roots(toolchain, tool, roots), 0);
-	assert_string_equal(json_string_value(json_array_get(roots, json_array_size(roots) - 1)), real);
+	toolchain_roots(toolchain, tool, &roots);
+	assert_string_equal(roots.list[roots.count - 1], real);
 	toolchain_free(toolchain);
 }
 
@@ -254,16 +254,14 @@ put(const char *dir, const char *name, const char *text, int mode)
 static void
 spelt_as(const json_t *facts, const char *text, const char *wanted)
 {
-	AUTO_JSON json_t *words = json_array();
+	AUTO_STRINGS struct strings words = {0};
 	AUTO_BUF struct buf joined = {0};
-	const json_t *word;
-	size_t i;
 	assert_true(toolkit_has_placeholder(text));
-	assert_int_equal(toolkit_expand(text, facts, words), 0);
-	assert_int_equal(buf_adds(&joined, ""), 0);
-	json_array_foreach(words, i, word)
-		assert_int_equal(buf_printf(&joined, "%s%s", i ? " " : "", json_string_value(word)), 0);
-	assert_string_equal(joined.data ? joined.data : "", wanted);
+	toolkit_expand(text, facts, &words);
+	buf_adds(&joined, "");
+	for (size_t i = 0; i < words.count; i++)
+		buf_printf(&joined, "%s%s", i ? " " : "", words.list[i]);
+	assert_string_equal(joined.data, wanted);
 }
 
 /* Arguments get the toolkit's place, an argument for each of its folders, and libraries the names that linkers find. */
@@ -359,9 +357,10 @@ finds_packages(void **state)
 	assert_false(has(facts, "NVRTC")); /* its header alone */
 	assert_int_equal(toolchain_check(toolchain, tool, &err), 0);
 	spelt_as(facts, "@LIBRARY:cublas@", ":libcublas.so.13");
-	AUTO_JSON json_t *roots = json_array();
-	assert_int_equal(toolchain_roots(toolchain, tool, roots), 0);
-	AUTO_FREE char *all = json_dumps(roots, 0);
+	AUTO_STRINGS struct strings roots = {0};
+	toolchain_roots(toolchain, tool, &roots);
+	AUTO_JSON json_t *seen = strings_json(&roots);
+	AUTO_FREE char *all = json_dumps(seen, 0);
 	assert_non_null(strstr(all, "/nvidia/cu13/lib\""));
 	assert_null(strstr(all, "/nvidia/cublas"));
 	/* So is that by the name of the folder of packages, or of one in there. */

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* Lists of strings. All [any]. */
+#ifndef KETTLE_EXEC_STRINGS_H
+#define KETTLE_EXEC_STRINGS_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Zero-initialise; strings_free at the end. Owns its strings; ended by a NULL once it holds one. */
+struct strings {
+	const char **list;
+	size_t count;
+};
+
+void strings_add(struct strings *strings, const char *text);
+/* Adds a string that malloc gave. */
+void strings_take(struct strings *strings, char *text_take);
+void strings_add_all(struct strings *strings, const struct strings *more);
+/* Adds the strings of an array; NULL is an empty one. */
+void strings_read(struct strings *strings, const json_t *array);
+bool strings_have(const struct strings *strings, const char *text);
+/* An array of them; new reference. */
+json_t *strings_json(const struct strings *strings);
+void strings_free(struct strings *strings);
+
+#define AUTO_STRINGS __attribute__((cleanup(strings_free)))
+
+#endif
