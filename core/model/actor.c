@@ -60,9 +60,9 @@ free_name(struct db *db, const char *name, char *ret_name, size_t size, struct k
 			(void)snprintf(ret_name, size, "%s", name);
 		else
 			(void)snprintf(ret_name, size, "%s-%d", name, i);
-		int code = db_int(db, &taken, err, "SELECT count(*) FROM users WHERE name = ?", "s", ret_name);
-		if (code < 0 || !taken)
-			return code;
+		int rc = db_int(db, &taken, err, "SELECT count(*) FROM users WHERE name = ?", "s", ret_name);
+		if (rc < 0 || !taken)
+			return rc;
 	}
 	return kettle_fail(err, KETTLE_ECONFLICT, "There are too many people called `%s`: choose another name.", name);
 }
@@ -72,16 +72,16 @@ make_user(struct db *db, const json_t *actor, const char *outside, struct kettle
 {
 	const char *provider = member_string(actor, "provider");
 	char name[ACTOR_NAME_MAX * 4 + 16];
-	int code = free_name(db, outside, name, sizeof(name), err);
-	if (code == 0)
-		code = db_exec(db, err, "INSERT INTO users (name, created_at) VALUES (?, ?)", "si", name, db->now_ms);
+	int rc = free_name(db, outside, name, sizeof(name), err);
+	if (rc == 0)
+		rc = db_exec(db, err, "INSERT INTO users (name, created_at) VALUES (?, ?)", "si", name, db->now_ms);
 	int64_t user = db_last_id(db);
-	if (code == 0)
-		code = db_exec(db, err,
+	if (rc == 0)
+		rc = db_exec(db, err,
 			"INSERT INTO identities (provider, subject, user, name, created_at) VALUES (?, ?, ?, ?, ?)", "ssisi",
 			provider, member_string(actor, "subject"), user, outside, db->now_ms);
-	if (code < 0)
-		return code;
+	if (rc < 0)
+		return rc;
 	AUTO_JSON json_t *data = json_pack("{s:s, s:s}", "name", name, "provider", provider);
 	return db_event(db, "user.created", 'a', 0, 0, user, data, err);
 }
@@ -100,13 +100,13 @@ find_user(struct db *db, const json_t *actor, json_t **ret_row, struct kettle_er
 static int
 find_or_make(struct db *db, const json_t *actor, bool make, json_t **ret_row, struct kettle_error *err)
 {
-	int code = find_user(db, actor, ret_row, err);
-	if (code != KETTLE_ENOENT)
-		return code;
+	int rc = find_user(db, actor, ret_row, err);
+	if (rc != KETTLE_ENOENT)
+		return rc;
 	AUTO_FREE char *outside = outside_name(actor);
 	if (make) {
-		code = make_user(db, actor, outside, err);
-		return code < 0 ? code : find_user(db, actor, ret_row, err);
+		rc = make_user(db, actor, outside, err);
+		return rc < 0 ? rc : find_user(db, actor, ret_row, err);
 	}
 	*ret_row = json_pack("{s:i, s:s}", "id", 0, "name", outside);
 	return 0;
@@ -135,9 +135,9 @@ actor_resolve(
 			"An actor has a provider of at most %d and a subject of at most %d bytes, without control characters.",
 			ACTOR_PROVIDER_MAX, ACTOR_SUBJECT_MAX);
 	json_t *row = NULL;
-	int code = find_or_make(db, actor, access && access->writes, &row, err);
-	if (code < 0)
-		return code;
+	int rc = find_or_make(db, actor, access && access->writes, &row, err);
+	if (rc < 0)
+		return rc;
 	json_decref(db->actor);
 	db->actor = row;
 	enum access_right stored = actor_role(member_string(row, "role"));
@@ -148,8 +148,8 @@ actor_resolve(
 		.role = stored > vouched ? stored : vouched,
 		.banned = member_string(row, "banned"),
 	};
-	code = check_right(access, &resolved, err);
-	if (code == 0)
+	rc = check_right(access, &resolved, err);
+	if (rc == 0)
 		*ret_actor = resolved;
-	return code;
+	return rc;
 }

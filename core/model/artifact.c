@@ -49,9 +49,9 @@ take_small(const char *path, json_t *artifact, struct kettle_error *err)
 	char hash[65];
 	AUTO_FREE char *data = NULL;
 	size_t size = 0;
-	int code = file_read(path, ARTIFACT_SMALL_MAX, &data, &size, err);
-	if (code < 0)
-		return code;
+	int rc = file_read(path, ARTIFACT_SMALL_MAX, &data, &size, err);
+	if (rc < 0)
+		return rc;
 	sha256_hex(data, size, hash);
 	if (strcmp(hash, member_text(artifact, "sha256")) != 0)
 		return kettle_fail(
@@ -83,11 +83,11 @@ take_one(struct artifact_move *move, size_t number, json_t *artifact, struct ket
 	const char *step = member_text(artifact, "step"), *name = member_text(artifact, "name");
 	int64_t size = member_int(artifact, "size");
 	struct stat status;
-	int code = path_check_inside(step, err);
-	if (code == 0)
-		code = path_check_inside(name, err);
-	if (code < 0)
-		return code;
+	int rc = path_check_inside(step, err);
+	if (rc == 0)
+		rc = path_check_inside(name, err);
+	if (rc < 0)
+		return rc;
 	buf_printf(&path, "%s/%s/%s", move->from, step, name);
 	if (lstat(path.data, &status) != 0)
 		return kettle_fail(err, KETTLE_EIO, "The file `%s` is not there: %s.", name, strerror(errno));
@@ -96,11 +96,11 @@ take_one(struct artifact_move *move, size_t number, json_t *artifact, struct ket
 	if (size > move->left)
 		return kettle_fail(
 			err, KETTLE_ETOOBIG, "The file `%s` (%lld bytes) is over what a job may leave.", name, (long long)size);
-	code = size <= ARTIFACT_SMALL_MAX ? take_small(path.data, artifact, err)
-									  : take_large(move, path.data, number, artifact, err);
-	if (code == 0)
+	rc = size <= ARTIFACT_SMALL_MAX ? take_small(path.data, artifact, err)
+									: take_large(move, path.data, number, artifact, err);
+	if (rc == 0)
 		move->left -= size;
-	return code;
+	return rc;
 }
 
 int
@@ -133,11 +133,11 @@ store_one(struct db *db, int64_t job, const json_t *artifact, struct kettle_erro
 	const char *path = member_string(artifact, "path");
 	if (!*member_text(artifact, "name") || !*member_text(artifact, "sha256") || size < 0)
 		return kettle_fail(err, KETTLE_EINVAL, "An artifact of job %lld has no name, size or sha256.", (long long)job);
-	int code = contents ? contents_bytes(contents, &data, &bytes, err) : 0;
-	if (code == 0 && contents)
-		code = blobs_put(db, data, bytes, &blob, err);
-	if (code < 0)
-		return code;
+	int rc = contents ? contents_bytes(contents, &data, &bytes, err) : 0;
+	if (rc == 0 && contents)
+		rc = blobs_put(db, data, bytes, &blob, err);
+	if (rc < 0)
+		return rc;
 	return db_exec(db, err,
 		"INSERT INTO artifacts (job, step, name, size, sha256, path, blob, created_at, expired_at) VALUES (?1, ?2, ?3, "
 		"?4, ?5, ?6, nullif(?7, 0), ?8, iif(?6 IS NULL AND NOT ?7, ?8, NULL))",
@@ -148,10 +148,10 @@ store_one(struct db *db, int64_t job, const json_t *artifact, struct kettle_erro
 int
 artifact_store(struct db *db, int64_t job, const json_t *artifacts, struct kettle_error *err)
 {
-	int code = 0;
-	for (size_t i = 0; i < json_array_size(artifacts) && code == 0; i++)
-		code = store_one(db, job, json_array_get(artifacts, i), err);
-	return code;
+	int rc = 0;
+	for (size_t i = 0; i < json_array_size(artifacts) && rc == 0; i++)
+		rc = store_one(db, job, json_array_get(artifacts, i), err);
+	return rc;
 }
 
 struct chunk {
@@ -197,17 +197,17 @@ artifact_read(struct db *db, const char *spool, int64_t artifact, int64_t offset
 	struct kettle_error *err)
 {
 	struct chunk chunk = {.offset = offset};
-	int code = db_query(db, err, read_chunk, &chunk,
+	int rc = db_query(db, err, read_chunk, &chunk,
 		"SELECT a.path, a.size, b.data FROM artifacts a LEFT JOIN blobs b ON b.id = a.blob WHERE a.id = ? AND "
 		"a.expired_at IS NULL",
 		"i", artifact);
-	if (code == 0)
-		code = kettle_fail(err, KETTLE_ENOENT, "There is no such file, or it is not kept any more.");
-	else if (code == 1)
-		code = *chunk.path ? read_spooled(spool, &chunk, err) : 0;
-	if (code < 0) {
+	if (rc == 0)
+		rc = kettle_fail(err, KETTLE_ENOENT, "There is no such file, or it is not kept any more.");
+	else if (rc == 1)
+		rc = *chunk.path ? read_spooled(spool, &chunk, err) : 0;
+	if (rc < 0) {
 		free(chunk.data);
-		return code;
+		return rc;
 	}
 	*ret_data = chunk.data;
 	*ret_size = chunk.length;
@@ -259,29 +259,29 @@ is_artifact_known(struct db *db, const char *name, bool *ret_known, struct kettl
 		*ret_known = true;
 		return 0;
 	}
-	int code = db_int(db, &known, err,
+	int rc = db_int(db, &known, err,
 		"SELECT EXISTS (SELECT 1 FROM jobs WHERE id = ?1 AND state = 'running' AND attempt = ?2) OR NOT ?3 AND EXISTS "
 		"(SELECT 1 FROM artifacts WHERE job = ?1 AND path IS NOT NULL AND expired_at IS NULL)",
 		"iii", job, attempt, (int64_t)running);
 	*ret_known = known;
-	return code;
+	return rc;
 }
 
 int
 artifact_unknown(struct db *db, const json_t *names, json_t **ret_unknown, struct kettle_error *err)
 {
 	AUTO_JSON json_t *unknown = json_array();
-	int code = 0;
-	for (size_t i = 0; i < json_array_size(names) && code == 0; i++) {
+	int rc = 0;
+	for (size_t i = 0; i < json_array_size(names) && rc == 0; i++) {
 		bool known = true;
 		json_t *name = json_array_get(names, i);
-		code = is_artifact_known(db, json_string_value(name), &known, err);
-		if (code == 0 && !known)
+		rc = is_artifact_known(db, json_string_value(name), &known, err);
+		if (rc == 0 && !known)
 			json_array_append(unknown, name);
 	}
-	if (code == 0)
+	if (rc == 0)
 		*ret_unknown = STEAL(unknown);
-	return code;
+	return rc;
 }
 
 /* Files of one folder and of those below it, two deep: step and name may be folders, which are not worth counting. */

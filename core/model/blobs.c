@@ -15,11 +15,10 @@ blobs_put(struct db *db, const void *data, size_t size, int64_t *ret_blob, struc
 {
 	char hash[65];
 	sha256_hex(data, size, hash);
-	int code =
-		db_exec(db, err, "INSERT INTO blobs (sha256, size, data) VALUES (?, ?, ?) ON CONFLICT (sha256) DO NOTHING",
-			"sib", hash, (int64_t)size, data, size);
-	if (code < 0)
-		return code;
+	int rc = db_exec(db, err, "INSERT INTO blobs (sha256, size, data) VALUES (?, ?, ?) ON CONFLICT (sha256) DO NOTHING",
+		"sib", hash, (int64_t)size, data, size);
+	if (rc < 0)
+		return rc;
 	if (db_changes(db) == 1) {
 		*ret_blob = db_last_id(db);
 		return 0;
@@ -33,12 +32,12 @@ put_file(struct db *db, int64_t task, const char *name, const json_t *contents, 
 	AUTO_FREE char *data = NULL;
 	size_t size = 0;
 	int64_t blob = 0;
-	int code = contents_bytes(contents, &data, &size, err);
-	if (code == 0)
-		code = blobs_put(db, data, size, &blob, err);
-	return code < 0 ? code
-					: db_exec(db, err, "INSERT INTO task_files (task, name, blob) VALUES (?, ?, ?)", "isi", task, name,
-						  blob);
+	int rc = contents_bytes(contents, &data, &size, err);
+	if (rc == 0)
+		rc = blobs_put(db, data, size, &blob, err);
+	return rc < 0 ? rc
+				  : db_exec(
+						db, err, "INSERT INTO task_files (task, name, blob) VALUES (?, ?, ?)", "isi", task, name, blob);
 }
 
 static int
@@ -48,19 +47,19 @@ put_version(struct db *db, const json_t *bundle, const char *hash, int64_t *ret_
 	const char *run_hash = member_string(bundle, "hash");
 	const char *name = member_string(bundle, "name");
 	(void)json_object_del(rest, "files");
-	int code = db_exec(db, err,
+	int rc = db_exec(db, err,
 		"INSERT INTO tasks (content_hash, run_hash, name, bundle_json, created_at) VALUES (?, ?, ?, ?, ?)", "sssji",
 		hash, run_hash ? run_hash : "", name ? name : "", rest, db->now_ms);
 	int64_t task = db_last_id(db);
 	const char *file;
 	json_t *contents;
 	json_object_foreach(json_object_get(bundle, "files"), file, contents) {
-		if (code == 0)
-			code = put_file(db, task, file, contents, err);
+		if (rc == 0)
+			rc = put_file(db, task, file, contents, err);
 	}
-	if (code == 0)
+	if (rc == 0)
 		*ret_task = task;
-	return code;
+	return rc;
 }
 
 void
@@ -75,8 +74,8 @@ blobs_put_task(struct db *db, const json_t *bundle, int64_t *ret_task, struct ke
 {
 	char hash[65];
 	blobs_task_hash(bundle, hash);
-	int code = db_int(db, ret_task, err, "SELECT id FROM tasks WHERE content_hash = ?", "s", hash);
-	return code == KETTLE_ENOENT ? put_version(db, bundle, hash, ret_task, err) : code;
+	int rc = db_int(db, ret_task, err, "SELECT id FROM tasks WHERE content_hash = ?", "s", hash);
+	return rc == KETTLE_ENOENT ? put_version(db, bundle, hash, ret_task, err) : rc;
 }
 
 static int
@@ -91,30 +90,30 @@ int
 blobs_get_task(struct db *db, int64_t task, json_t **ret_bundle, struct kettle_error *err)
 {
 	AUTO_JSON json_t *row = NULL;
-	int code = db_object(db, &row, err, "SELECT bundle_json FROM tasks WHERE id = ?", "i", task);
-	if (code == KETTLE_ENOENT)
-		return kettle_fail(err, code, "There is no such version of a task.");
-	if (code < 0)
-		return code;
+	int rc = db_object(db, &row, err, "SELECT bundle_json FROM tasks WHERE id = ?", "i", task);
+	if (rc == KETTLE_ENOENT)
+		return kettle_fail(err, rc, "There is no such version of a task.");
+	if (rc < 0)
+		return rc;
 	json_t *bundle = json_object_get(row, "bundle"), *files = json_object();
 	json_object_set_new(bundle, "files", files);
-	code = db_query(db, err, add_blobs_file, files,
+	rc = db_query(db, err, add_blobs_file, files,
 		"SELECT f.name, b.data FROM task_files f JOIN blobs b ON b.id = f.blob WHERE f.task = ? ORDER BY f.name", "i",
 		task);
-	if (code == KETTLE_EIO)
-		return kettle_fail(err, code, "A file's name in the database is not text in UTF-8.");
-	if (code == 0)
+	if (rc == KETTLE_EIO)
+		return kettle_fail(err, rc, "A file's name in the database is not text in UTF-8.");
+	if (rc == 0)
 		*ret_bundle = json_incref(bundle);
-	return code;
+	return rc;
 }
 
 static int
 exec_all(struct db *db, const char *const *sql, size_t count, int64_t id, int64_t last, struct kettle_error *err)
 {
-	int code = 0;
-	for (size_t i = 0; i < count && code == 0; i++)
-		code = db_exec(db, err, sql[i], strstr(sql[i], "?2") ? "ii" : strstr(sql[i], "?1") ? "i" : NULL, id, last);
-	return code;
+	int rc = 0;
+	for (size_t i = 0; i < count && rc == 0; i++)
+		rc = db_exec(db, err, sql[i], strstr(sql[i], "?2") ? "ii" : strstr(sql[i], "?1") ? "i" : NULL, id, last);
+	return rc;
 }
 
 #define NOTE_TABLES \

@@ -67,10 +67,10 @@ static int
 fail_board_unknown(struct db *db, const struct actor *actor, const char *name, struct kettle_error *err)
 {
 	AUTO_JSON json_t *names = json_object();
-	int code = db_query(db, err, add_board_name, names, "SELECT name FROM leaderboards b WHERE " MAY_SEE "LIMIT ?1",
+	int rc = db_query(db, err, add_board_name, names, "SELECT name FROM leaderboards b WHERE " MAY_SEE "LIMIT ?1",
 		"iii", (int64_t)NEAREST_MAX, is_admin(actor), user_of(actor));
-	if (code < 0)
-		return code;
+	if (rc < 0)
+		return rc;
 	const char *near = nearest_key(name, names);
 	if (near)
 		return kettle_fail(err, KETTLE_ENOENT, "There is no leaderboard `%s`; did you mean `%s`?", name, near);
@@ -82,14 +82,14 @@ board_find(
 	struct db *db, const struct actor *actor, const char *name, struct board *ret_board, struct kettle_error *err)
 {
 	struct board board = {0};
-	int code = db_query(db, err, read_board, &board,
+	int rc = db_query(db, err, read_board, &board,
 		"SELECT b.id, b.name, b.task, b.creator, b.deadline_at, b.visibility = 'closed', b.code, v.version, v.own FROM "
 		"leaderboards b JOIN board_versions v ON v.leaderboard = b.id WHERE b.name = ?",
 		"s", name);
-	if (code == 1)
+	if (rc == 1)
 		*ret_board = board;
-	if (code != 0)
-		return code < 0 ? code : 0;
+	if (rc != 0)
+		return rc < 0 ? rc : 0;
 	return fail_board_unknown(db, actor, name, err);
 }
 
@@ -106,9 +106,9 @@ board_language(
 	struct db *db, const struct board *board, char ret_language[BOARD_LANGUAGE_SIZE], struct kettle_error *err)
 {
 	ret_language[0] = '\0';
-	int code = db_query(db, err, read_language, ret_language,
+	int rc = db_query(db, err, read_language, ret_language,
 		"SELECT json_extract(bundle_json, '$.task.lang') FROM tasks WHERE id = ?", "i", board->task);
-	return code < 0 ? code : 0;
+	return rc < 0 ? rc : 0;
 }
 
 int
@@ -117,12 +117,12 @@ board_check_access(struct db *db, const struct actor *actor, const struct board 
 	int64_t sees = 0;
 	if (!board->closed)
 		return 0;
-	int code = db_int(db, &sees, err, "SELECT count(*) FROM leaderboards b WHERE " MAY_SEE "AND b.id = ?1", "iii",
+	int rc = db_int(db, &sees, err, "SELECT count(*) FROM leaderboards b WHERE " MAY_SEE "AND b.id = ?1", "iii",
 		board->id, is_admin(actor), user_of(actor));
-	if (code == 0 && !sees)
+	if (rc == 0 && !sees)
 		return kettle_fail(err, KETTLE_EACCES,
 			"The leaderboard `%s` is closed and you have not joined it: ask for an invite.", board->name);
-	return code;
+	return rc;
 }
 
 bool
@@ -173,14 +173,14 @@ int
 board_devices(struct db *db, int64_t leaderboard, json_t **ret_devices, struct kettle_error *err)
 {
 	AUTO_JSON json_t *row = NULL;
-	int code = db_object(db, &row, err,
+	int rc = db_object(db, &row, err,
 		"SELECT json_group_array(device) AS devices_json FROM (SELECT device FROM leaderboard_devices WHERE "
 		"leaderboard = "
 		"? ORDER BY position)",
 		"i", leaderboard);
-	if (code == 0)
+	if (rc == 0)
 		*ret_devices = json_incref(json_object_get(row, "devices"));
-	return code;
+	return rc;
 }
 
 char *
@@ -238,12 +238,12 @@ board_choose_devices(
 	AUTO_JSON json_t *devices = NULL;
 	const char *name = NULL;
 	char where[BOARD_NAME_MAX + 32];
-	int code = board_devices(db, board->id, &devices, err);
+	int rc = board_devices(db, board->id, &devices, err);
 	(void)snprintf(where, sizeof(where), "The leaderboard `%s` has", board->name);
-	if (code == 0 && word)
-		code = board_pick_device(devices, word, where, &name, err);
-	if (code < 0)
-		return code;
+	if (rc == 0 && word)
+		rc = board_pick_device(devices, word, where, &name, err);
+	if (rc < 0)
+		return rc;
 	*ret_devices = name ? json_pack("[s]", name) : STEAL(devices);
 	return 0;
 }
@@ -265,9 +265,9 @@ board_pick_devices(const struct command_env *env, const json_t *wanted, json_t *
 	AUTO_JSON json_t *devices = json_array(), *configured = board_configured(env);
 	for (size_t i = 0; i < json_array_size(wanted); i++) {
 		const char *word = json_string_value(json_array_get(wanted, i)), *name = NULL;
-		int code = board_pick_device(configured, word ? word : "", "The configuration has", &name, err);
-		if (code < 0)
-			return code;
+		int rc = board_pick_device(configured, word ? word : "", "The configuration has", &name, err);
+		if (rc < 0)
+			return rc;
 		bool twice = false;
 		for (size_t j = 0; j < json_array_size(devices); j++)
 			twice = twice || strcmp(json_string_value(json_array_get(devices, j)), name) == 0;

@@ -124,9 +124,9 @@ read_pages(struct db *db, struct cached_board *answer, const json_t *devices, co
 			.limit = answer->limit,
 			.offset = answer->offset};
 		struct ranking_page *page = &answer->pages[i];
-		int code = ranking_page_read(db, &wanted, page_before(before, wanted.device), page, err);
-		if (code < 0)
-			return code;
+		int rc = ranking_page_read(db, &wanted, page_before(before, wanted.device), page, err);
+		if (rc < 0)
+			return rc;
 		answer->pages_count++;
 		json_array_append(rankings, page->object);
 	}
@@ -139,8 +139,8 @@ read_own(struct db *db, const struct board *board, const char *word, const struc
 	const struct cached_board *before, json_t **ret_object, json_t **ret_devices, struct kettle_error *err)
 {
 	if (!before || before->own != answer->own || before->ended != answer->ended) {
-		int code = board_choose_devices(db, board, word, ret_devices, err);
-		return code < 0 ? code : board_object(db, board->id, ret_object, err);
+		int rc = board_choose_devices(db, board, word, ret_devices, err);
+		return rc < 0 ? rc : board_object(db, board->id, ret_object, err);
 	}
 	json_t *devices = *ret_devices = json_array();
 	for (size_t i = 0; i < before->pages_count; i++)
@@ -154,11 +154,11 @@ read_answer(struct db *db, const struct board *board, const char *word, struct c
 	const struct cached_board *before, struct kettle_error *err)
 {
 	AUTO_JSON json_t *devices = NULL, *object = NULL, *rankings = json_array();
-	int code = read_own(db, board, word, answer, before, &object, &devices, err);
-	if (code == 0)
-		code = read_pages(db, answer, devices, before, rankings, err);
-	if (code < 0)
-		return code;
+	int rc = read_own(db, board, word, answer, before, &object, &devices, err);
+	if (rc == 0)
+		rc = read_pages(db, answer, devices, before, rankings, err);
+	if (rc < 0)
+		return rc;
 	answer->result =
 		json_pack("{s:O, s:O, s:b}", "leaderboard", object, "rankings", rankings, "code_open", (int)answer->open);
 	return 0;
@@ -183,9 +183,9 @@ board_cache_get(struct db *db, const struct board *board, const struct board_vie
 		*ret_answer = json_incref(kept->result);
 		return 0;
 	}
-	int code = read_answer(db, board, asked->device, &answer, kept, err);
-	if (code < 0)
-		return code;
+	int rc = read_answer(db, board, asked->device, &answer, kept, err);
+	if (rc < 0)
+		return rc;
 	*ret_answer = json_incref(answer.result);
 	board_cache_keep(answers, kept, &answer);
 	return 0;

@@ -23,10 +23,10 @@ remove_rights(struct db *db, int64_t leaderboard, struct kettle_error *err)
 		"DELETE FROM best_counts WHERE leaderboard = ?1",
 		"DELETE FROM board_versions WHERE leaderboard = ?1",
 	};
-	int code = 0;
-	for (size_t i = 0; i < ARRAY_SIZE(sql) && code == 0; i++)
-		code = db_exec(db, err, sql[i], "i", leaderboard);
-	return code;
+	int rc = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(sql) && rc == 0; i++)
+		rc = db_exec(db, err, sql[i], "i", leaderboard);
+	return rc;
 }
 
 /* The submissions up to this number, with all that hangs off them. */
@@ -41,22 +41,22 @@ remove_submissions(struct db *db, int64_t leaderboard, int64_t last, struct kett
 		"DELETE FROM jobs WHERE submission IN (SELECT id FROM submissions WHERE leaderboard = ?1 AND id <= ?2)",
 		"DELETE FROM submissions WHERE leaderboard = ?1 AND id <= ?2",
 	};
-	int code = blobs_note_submissions(db, leaderboard, last, err);
-	for (size_t i = 0; i < ARRAY_SIZE(sql) && code == 0; i++)
-		code = db_exec(db, err, sql[i], "ii", leaderboard, last);
-	return code < 0 ? code : blobs_collect(db, err);
+	int rc = blobs_note_submissions(db, leaderboard, last, err);
+	for (size_t i = 0; i < ARRAY_SIZE(sql) && rc == 0; i++)
+		rc = db_exec(db, err, sql[i], "ii", leaderboard, last);
+	return rc < 0 ? rc : blobs_collect(db, err);
 }
 
 static int
 remove_row(struct db *db, int64_t leaderboard, struct kettle_error *err)
 {
 	int64_t task = 0;
-	int code = db_int(db, &task, err, "SELECT task FROM boards WHERE id = ?", "i", leaderboard);
-	if (code == 0)
-		code = blobs_note_task(db, task, err);
-	if (code == 0)
-		code = db_exec(db, err, "DELETE FROM boards WHERE id = ?", "i", leaderboard);
-	return code < 0 ? code : blobs_collect(db, err);
+	int rc = db_int(db, &task, err, "SELECT task FROM boards WHERE id = ?", "i", leaderboard);
+	if (rc == 0)
+		rc = blobs_note_task(db, task, err);
+	if (rc == 0)
+		rc = db_exec(db, err, "DELETE FROM boards WHERE id = ?", "i", leaderboard);
+	return rc < 0 ? rc : blobs_collect(db, err);
 }
 
 /* Of one that is hidden. */
@@ -64,45 +64,45 @@ static int
 remove_part(struct db *db, int64_t leaderboard, struct kettle_error *err)
 {
 	int64_t last = 0, left = 0;
-	int code = db_int(db, &last, err,
+	int rc = db_int(db, &last, err,
 		"SELECT coalesce(max(id), 0) FROM (SELECT id FROM submissions WHERE leaderboard = ? ORDER BY id LIMIT ?)", "ii",
 		leaderboard, (int64_t)BOARD_REMOVE_PART);
-	if (code == 0 && last > 0)
-		code = remove_submissions(db, leaderboard, last, err);
-	if (code == 0)
-		code =
+	if (rc == 0 && last > 0)
+		rc = remove_submissions(db, leaderboard, last, err);
+	if (rc == 0)
+		rc =
 			db_int(db, &left, err, "SELECT EXISTS (SELECT 1 FROM submissions WHERE leaderboard = ?)", "i", leaderboard);
-	return code == 0 && !left ? remove_row(db, leaderboard, err) : code;
+	return rc == 0 && !left ? remove_row(db, leaderboard, err) : rc;
 }
 
 int
 board_delete(struct db *db, int64_t leaderboard, struct kettle_error *err)
 {
-	int code = remove_rights(db, leaderboard, err);
+	int rc = remove_rights(db, leaderboard, err);
 	/* No name that anybody gives begins like this one. */
-	if (code == 0)
-		code = db_exec(
+	if (rc == 0)
+		rc = db_exec(
 			db, err, "UPDATE boards SET hidden_at = ?1, name = '!' || id WHERE id = ?2", "ii", db->now_ms, leaderboard);
-	return code < 0 ? code : remove_part(db, leaderboard, err);
+	return rc < 0 ? rc : remove_part(db, leaderboard, err);
 }
 
 int
 board_delete_open(struct db *db, bool *ret_open, struct kettle_error *err)
 {
 	int64_t open = 0;
-	int code = db_int(db, &open, err, "SELECT EXISTS (SELECT 1 FROM boards WHERE hidden_at IS NOT NULL)", NULL);
-	if (code == 0)
+	int rc = db_int(db, &open, err, "SELECT EXISTS (SELECT 1 FROM boards WHERE hidden_at IS NOT NULL)", NULL);
+	if (rc == 0)
 		*ret_open = open;
-	return code;
+	return rc;
 }
 
 int
 board_delete_part(struct db *db, bool *ret_more, struct kettle_error *err)
 {
 	int64_t leaderboard = 0; /* none: rows are counted from 1 */
-	int code = db_int(db, &leaderboard, err,
+	int rc = db_int(db, &leaderboard, err,
 		"SELECT coalesce((SELECT id FROM boards WHERE hidden_at IS NOT NULL ORDER BY hidden_at, id LIMIT 1), 0)", NULL);
-	if (code == 0 && leaderboard)
-		code = remove_part(db, leaderboard, err);
-	return code < 0 ? code : board_delete_open(db, ret_more, err);
+	if (rc == 0 && leaderboard)
+		rc = remove_part(db, leaderboard, err);
+	return rc < 0 ? rc : board_delete_open(db, ret_more, err);
 }

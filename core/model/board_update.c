@@ -53,17 +53,17 @@ board_update_load(struct update *update, struct kettle_error *err)
 {
 	update->changes = json_array();
 	update->differs = json_array();
-	int code = db_object(update->db, &update->row, err,
+	int rc = db_object(update->db, &update->row, err,
 		"SELECT b.description, b.visibility, b.code, coalesce(b.deadline_at, 0) AS deadline_at, b.counts_from, b.task, "
 		"t.run_hash, t.content_hash, json_extract(t.bundle_json, '$.task.description') AS task_description, (SELECT "
 		"count(*) FROM best WHERE leaderboard = b.id) AS ranked, (SELECT count(*) FROM submissions s JOIN jobs j ON "
 		"j.submission = s.id WHERE s.leaderboard = b.id AND j.done_at IS NULL) AS open FROM leaderboards b JOIN tasks "
 		"t ON t.id = b.task WHERE b.id = ?",
 		"i", update->board->id);
-	if (code == 0)
-		code = board_devices(update->db, update->board->id, &update->devices, err);
-	if (code < 0)
-		return code;
+	if (rc == 0)
+		rc = board_devices(update->db, update->board->id, &update->devices, err);
+	if (rc < 0)
+		return rc;
 	update->ranked = member_int(update->row, "ranked");
 	update->open = member_int(update->row, "open");
 	update->counts_from = member_int(update->row, "counts_from");
@@ -91,9 +91,9 @@ compare_bundles(struct update *update, struct kettle_error *err)
 {
 	AUTO_JSON json_t *before = NULL;
 	const json_t *after = update->change->bundle;
-	int code = blobs_get_task(update->db, member_int(update->row, "task"), &before, err);
-	if (code < 0)
-		return code;
+	int rc = blobs_get_task(update->db, member_int(update->row, "task"), &before, err);
+	if (rc < 0)
+		return rc;
 	note_differing(update->differs, json_object_get(before, "files"), json_object_get(after, "files"));
 	const json_t *old_task = json_object_get(before, "task"), *new_task = json_object_get(after, "task");
 	for (const char *const *key = task_running_keys; *key; key++) {
@@ -143,13 +143,13 @@ static int
 board_update_compare(struct update *update, struct kettle_error *err)
 {
 	const struct board_change *change = update->change;
-	int code = board_update_load(update, err);
-	if (code == 0)
-		code = compare_task(update, err);
-	if (code == 0)
+	int rc = board_update_load(update, err);
+	if (rc == 0)
+		rc = compare_task(update, err);
+	if (rc == 0)
 		choose_description(update);
-	if (code < 0)
-		return code;
+	if (rc < 0)
+		return rc;
 	if (change->set_deadline && change->deadline_at != member_int(update->row, "deadline_at"))
 		note(update->changes, "deadline");
 	if (change->devices && !json_equal(change->devices, update->devices))
@@ -176,9 +176,9 @@ board_update_plan(struct db *db, const struct board *board, const struct board_c
 	struct kettle_error *err)
 {
 	AUTO_UPDATE struct update update = {.db = db, .board = board, .change = change};
-	int code = board_update_compare(&update, err);
-	if (code < 0)
-		return code;
+	int rc = board_update_compare(&update, err);
+	if (rc < 0)
+		return rc;
 	*ret_plan = plan_of(&update);
 	return 0;
 }
@@ -212,12 +212,12 @@ static int
 store_task(struct update *update, struct kettle_error *err)
 {
 	int64_t task = 0, before = member_int(update->row, "task");
-	int code = blobs_put_task(update->db, update->change->bundle, &task, err);
-	if (code == 0)
-		code = blobs_note_task(update->db, before, err);
-	if (code == 0)
-		code = db_exec(update->db, err, "UPDATE boards SET task = ? WHERE id = ?", "ii", task, update->board->id);
-	return code < 0 ? code : blobs_collect(update->db, err);
+	int rc = blobs_put_task(update->db, update->change->bundle, &task, err);
+	if (rc == 0)
+		rc = blobs_note_task(update->db, before, err);
+	if (rc == 0)
+		rc = db_exec(update->db, err, "UPDATE boards SET task = ? WHERE id = ?", "ii", task, update->board->id);
+	return rc < 0 ? rc : blobs_collect(update->db, err);
 }
 
 /* From the next submission on; the rankings begin anew. Numbers are never used twice, so what is open counts no more. */
@@ -230,14 +230,14 @@ leave_scores(struct update *update, struct kettle_error *err)
 		"DELETE FROM best WHERE leaderboard = ?",
 		"UPDATE leaderboard_devices SET ranked = 0 WHERE leaderboard = ?",
 	};
-	int code = db_int(update->db, &update->counts_from, err,
+	int rc = db_int(update->db, &update->counts_from, err,
 		"SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'submissions'), 0) + 1", NULL);
-	for (size_t i = 0; i < ARRAY_SIZE(sql) && code == 0; i++)
-		code = db_exec(update->db, err, sql[i], "i", update->board->id);
-	if (code == 0)
-		code = db_exec(update->db, err, "UPDATE boards SET counts_from = ? WHERE id = ?", "ii", update->counts_from,
+	for (size_t i = 0; i < ARRAY_SIZE(sql) && rc == 0; i++)
+		rc = db_exec(update->db, err, sql[i], "i", update->board->id);
+	if (rc == 0)
+		rc = db_exec(update->db, err, "UPDATE boards SET counts_from = ? WHERE id = ?", "ii", update->counts_from,
 			update->board->id);
-	return code;
+	return rc;
 }
 
 /* A device that is left out loses its page, not its scores: named again, it has its ranking back. */
@@ -246,13 +246,13 @@ store_devices(struct update *update, struct kettle_error *err)
 {
 	const json_t *devices = update->change->devices;
 	int64_t board = update->board->id;
-	int code = db_exec(update->db, err, "DELETE FROM leaderboard_devices WHERE leaderboard = ?", "i", board);
-	for (size_t i = 0; i < json_array_size(devices) && code == 0; i++)
-		code = db_exec(update->db, err,
+	int rc = db_exec(update->db, err, "DELETE FROM leaderboard_devices WHERE leaderboard = ?", "i", board);
+	for (size_t i = 0; i < json_array_size(devices) && rc == 0; i++)
+		rc = db_exec(update->db, err,
 			"INSERT INTO leaderboard_devices (leaderboard, device, position, ranked) VALUES (?1, ?2, ?3, (SELECT "
 			"count(*) FROM best WHERE leaderboard = ?1 AND device = ?2))",
 			"isi", board, json_string_value(json_array_get(devices, i)), (int64_t)i);
-	return code;
+	return rc;
 }
 
 /* What the board says of itself. A deadline in the future takes back that the end was announced. */
@@ -273,9 +273,9 @@ static int
 board_update_tell(const struct update *update, const struct actor *actor, struct kettle_error *err)
 {
 	AUTO_JSON json_t *now = NULL;
-	int code = board_object(update->db, update->board->id, &now, err);
-	if (code < 0)
-		return code;
+	int rc = board_object(update->db, update->board->id, &now, err);
+	if (rc < 0)
+		return rc;
 	AUTO_JSON json_t *data =
 		json_pack("{s:s, s:O, s:s, s:O, s:O, s:O}", "name", update->board->name, "changes", update->changes, "scores",
 			update->leaves_scores ? "left" : "kept", "deadline", json_object_get(now, "deadline"), "devices",
@@ -286,14 +286,14 @@ board_update_tell(const struct update *update, const struct actor *actor, struct
 static int
 board_update_store(struct update *update, const struct actor *actor, struct kettle_error *err)
 {
-	int code = update->new_task ? store_task(update, err) : 0;
-	if (code == 0 && update->leaves_scores)
-		code = leave_scores(update, err);
-	if (code == 0 && update->change->devices)
-		code = store_devices(update, err);
-	if (code == 0)
-		code = store_row(update, err);
-	return code < 0 ? code : board_update_tell(update, actor, err);
+	int rc = update->new_task ? store_task(update, err) : 0;
+	if (rc == 0 && update->leaves_scores)
+		rc = leave_scores(update, err);
+	if (rc == 0 && update->change->devices)
+		rc = store_devices(update, err);
+	if (rc == 0)
+		rc = store_row(update, err);
+	return rc < 0 ? rc : board_update_tell(update, actor, err);
 }
 
 int
@@ -301,13 +301,13 @@ board_update(struct db *db, const struct actor *actor, const struct board *board
 	json_t **ret_plan, struct kettle_error *err)
 {
 	AUTO_UPDATE struct update update = {.db = db, .board = board, .change = change};
-	int code = board_update_compare(&update, err);
-	if (code == 0 && update.leaves_scores && !change->force)
-		code = board_update_refuse(&update, err);
-	if (code == 0 && json_array_size(update.changes) > 0)
-		code = board_update_store(&update, actor, err);
-	if (code < 0)
-		return code;
+	int rc = board_update_compare(&update, err);
+	if (rc == 0 && update.leaves_scores && !change->force)
+		rc = board_update_refuse(&update, err);
+	if (rc == 0 && json_array_size(update.changes) > 0)
+		rc = board_update_store(&update, actor, err);
+	if (rc < 0)
+		return rc;
 	json_t *plan = plan_of(&update);
 	json_object_set_new(plan, "counts_from", json_integer(update.counts_from));
 	*ret_plan = plan;

@@ -38,26 +38,26 @@ static int
 load_jobs(struct db *db, const json_t *row, json_t **ret_jobs, json_t *ranks, struct kettle_error *err)
 {
 	AUTO_JSON json_t *jobs = NULL;
-	int code = db_array(db, &jobs, err,
+	int rc = db_array(db, &jobs, err,
 		"SELECT id AS job, device, state, score, low, high, json_array() AS runs_json, json_array() AS artifacts_json "
 		"FROM jobs WHERE submission = ? AND NOT superseded AND state = 'passed' ORDER BY id",
 		"i", member_int(row, "id"));
-	for (size_t i = 0; i < json_array_size(jobs) && code == 0; i++) {
+	for (size_t i = 0; i < json_array_size(jobs) && rc == 0; i++) {
 		json_t *job = json_array_get(jobs, i), *rank;
 		struct ranking_position position;
 		const char *device = member_string(job, "device");
-		code = ranking_of(db, member_int(row, "leaderboard_id"), device, member_int(row, "user"), &position, err);
-		if (code < 0)
+		rc = ranking_of(db, member_int(row, "leaderboard_id"), device, member_int(row, "user"), &position, err);
+		if (rc < 0)
 			break;
 		rank = position.rank ? json_pack("{s:I, s:I}", "rank", (json_int_t)position.rank, "of", (json_int_t)position.of)
 							 : json_null();
 		json_object_set_new(ranks, device, position.rank ? json_integer(position.rank) : json_null());
 		json_object_set_new(job, "rank", rank);
-		code = 0;
+		rc = 0;
 	}
-	if (code == 0)
+	if (rc == 0)
 		*ret_jobs = STEAL(jobs);
-	return code;
+	return rc;
 }
 
 /* EACCES unless the actor may read it. */
@@ -65,14 +65,14 @@ static int
 check_open(struct db *db, const struct actor *actor, int64_t id, const json_t *row, struct kettle_error *err)
 {
 	struct board board;
-	int code = board_find(db, actor, member_string(row, "leaderboard_name"), &board, err);
-	if (code == 0)
-		code = board_check_access(db, actor, &board, NULL);
-	if (code == KETTLE_EACCES)
+	int rc = board_find(db, actor, member_string(row, "leaderboard_name"), &board, err);
+	if (rc == 0)
+		rc = board_check_access(db, actor, &board, NULL);
+	if (rc == KETTLE_EACCES)
 		return fail_other(id, &board, false, err);
-	if (code == 0 && !board_code_open(&board, db->now_ms))
-		code = fail_other(id, &board, true, err);
-	return code;
+	if (rc == 0 && !board_code_open(&board, db->now_ms))
+		rc = fail_other(id, &board, true, err);
+	return rc;
 }
 
 int
@@ -80,15 +80,15 @@ code_visibility_of(struct db *db, const struct actor *actor, int64_t id, json_t 
 {
 	AUTO_JSON json_t *row = NULL, *jobs = NULL, *ranks = json_object();
 	struct board none = {0};
-	int code = visibility_load(db, id, &row, err);
-	if (code == KETTLE_ENOENT)
+	int rc = visibility_load(db, id, &row, err);
+	if (rc == KETTLE_ENOENT)
 		return fail_other(id, &none, false, err);
-	if (code == 0)
-		code = check_open(db, actor, id, row, err);
-	if (code == 0)
-		code = load_jobs(db, row, &jobs, ranks, err);
-	if (code < 0)
-		return code;
+	if (rc == 0)
+		rc = check_open(db, actor, id, row, err);
+	if (rc == 0)
+		rc = load_jobs(db, row, &jobs, ranks, err);
+	if (rc < 0)
+		return rc;
 	json_t *more = json_pack("{s:[], s:{s:s, s:n, s:O}, s:n, s:O, s:O}", "runs", "job", "status", "succeeded", "error",
 		"last_heartbeat", json_object_get(row, "submission_time"), "runner_queue", "rank", ranks, "jobs", jobs);
 	(void)json_object_del(row, "user");

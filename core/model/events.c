@@ -36,19 +36,19 @@ events_after(struct db *db, const struct actor *actor, const json_t *filter, int
 	int64_t user = actor->user > 0 ? actor->user : -1;
 	if (limit < 1 || limit > EVENTS_PAGE_MAX)
 		limit = EVENTS_PAGE_MAX;
-	int code;
+	int rc;
 	if (submission)
-		code = db_query(db, err, add_event, events,
+		rc = db_query(db, err, add_event, events,
 			SELECT "submission = ?5 AND (?6 IS NULL OR leaderboard_name = ?6 COLLATE NOCASE) AND seq > ?3" REST,
 			"iiiiis", admin, user, after, limit, (int64_t)json_integer_value(submission), board);
 	else if (board)
-		code = db_query(db, err, add_event, events,
+		rc = db_query(db, err, add_event, events,
 			SELECT "leaderboard = (SELECT id FROM leaderboards WHERE name = ?5) AND seq > ?3" REST, "iiiis", admin,
 			user, after, limit, board);
 	else
-		code = db_query(db, err, add_event, events, SELECT "seq > ?3" REST, "iiii", admin, user, after, limit);
-	if (code < 0)
-		return err && err->code ? err->code : kettle_fail(err, code, "The events cannot be read.");
+		rc = db_query(db, err, add_event, events, SELECT "seq > ?3" REST, "iiii", admin, user, after, limit);
+	if (rc < 0)
+		return err && err->code ? err->code : kettle_fail(err, rc, "The events cannot be read.");
 	*ret_events = STEAL(events);
 	return 0;
 }

@@ -171,13 +171,13 @@ write_table(struct export *export, const struct table *table, json_t *files, str
 		return fail_write(path, errno, err);
 	export->out = out;
 	export->rows = 0;
-	int code = db_query(export->db, err, write_row, export, table->sql, NULL);
+	int rc = db_query(export->db, err, write_row, export, table->sql, NULL);
 	int number = errno;
-	if (code == 0 && fflush(out) != 0) {
-		code = KETTLE_EIO;
+	if (rc == 0 && fflush(out) != 0) {
+		rc = KETTLE_EIO;
 		number = errno;
 	}
-	if (code < 0)
+	if (rc < 0)
 		return fail_table(export, path, number, err);
 	json_object_set_new(files, name, json_integer(export->rows));
 	return 0;
@@ -206,8 +206,8 @@ write_all_code(struct export *export, json_t *files, struct kettle_error *err)
 	if (mkdir(folder, 0700) != 0)
 		return fail_write(folder, errno, err);
 	export->rows = 0;
-	int code = db_query(export->db, err, write_code, export, code_sql, NULL);
-	if (code < 0)
+	int rc = db_query(export->db, err, write_code, export, code_sql, NULL);
+	if (rc < 0)
 		return fail_table(export, folder, export->number, err);
 	json_object_set_new(files, "code/", json_integer(export->rows));
 	return 0;
@@ -228,16 +228,16 @@ estimate(struct export *export, struct kettle_error *err)
 static int
 write_all(struct export *export, json_t *files, struct kettle_error *err)
 {
-	int code = db_exec(export->db, err, "BEGIN", NULL);
-	if (code == 0)
-		code = estimate(export, err);
-	for (size_t i = 0; i < ARRAY_SIZE(tables) && code == 0; i++)
-		code = write_table(export, &tables[i], files, err);
-	if (code == 0)
-		code = write_all_code(export, files, err);
+	int rc = db_exec(export->db, err, "BEGIN", NULL);
+	if (rc == 0)
+		rc = estimate(export, err);
+	for (size_t i = 0; i < ARRAY_SIZE(tables) && rc == 0; i++)
+		rc = write_table(export, &tables[i], files, err);
+	if (rc == 0)
+		rc = write_all_code(export, files, err);
 	if (!sqlite3_get_autocommit(export->db->handle))
 		(void)db_exec(export->db, NULL, "ROLLBACK", NULL);
-	return code;
+	return rc;
 }
 
 /* Nothing, or an empty folder. */
@@ -265,19 +265,19 @@ export_make(struct db *db, const char *path, bool csv, backup_progress progress,
 	while (len > 1 && path[len - 1] == '/')
 		len--;
 	AUTO_FREE char *folder = xasprintf("%.*s.%ld.part", (int)len, path, (long)getpid());
-	int code = check_free(path, err);
-	if (code < 0)
-		return code;
+	int rc = check_free(path, err);
+	if (rc < 0)
+		return rc;
 	struct export export = {.db = db, .folder = folder, .csv = csv, .progress = progress, .arg = arg};
 	if (mkdir(folder, 0700) != 0)
 		return fail_write(folder, errno, err);
-	code = write_all(&export, files, err);
+	rc = write_all(&export, files, err);
 	(void)rmdir(path); /* an empty folder is as good as none */
-	if (code == 0)
-		code = backup_name(folder, path, err);
-	if (code < 0)
+	if (rc == 0)
+		rc = backup_name(folder, path, err);
+	if (rc < 0)
 		(void)file_remove_tree(folder, NULL);
 	else
 		*ret_files = STEAL(files);
-	return code;
+	return rc;
 }

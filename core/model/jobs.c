@@ -51,13 +51,13 @@ static int
 jobs_load(struct db *db, int64_t id, const char *state, int64_t attempt, struct job *job, struct kettle_error *err)
 {
 	*job = (struct job){.id = id};
-	int code = db_query(db, err, read_job, job,
+	int rc = db_query(db, err, read_job, job,
 		"SELECT s.id, s.leaderboard, s.user, j.attempt, j.spared, j.device, s.mode, j.state, j.superseded FROM jobs j "
 		"JOIN submissions s ON s.id = j.submission JOIN leaderboards b ON b.id = s.leaderboard WHERE j.id = ?",
 		"i", id);
-	if (code < 0)
-		return code;
-	if (code == 0)
+	if (rc < 0)
+		return rc;
+	if (rc == 0)
 		return kettle_fail(err, KETTLE_ECONFLICT, "Job %lld does not exist any more.", (long long)id);
 	if (strcmp(job->state, state) != 0)
 		return kettle_fail(err, KETTLE_ECONFLICT, "Job %lld is %s, not %s.", (long long)id, job->state, state);
@@ -97,21 +97,21 @@ int
 jobs_material(struct db *db, int64_t job, json_t **ret_material, struct kettle_error *err)
 {
 	AUTO_JSON json_t *material = NULL;
-	int code = db_object(db, &material, err,
+	int rc = db_object(db, &material, err,
 		"SELECT s.task, CAST(c.data AS TEXT) AS code, s.file_name, s.mode, "
 		"j.device, j.seed AS seed_text, s.id AS submission, s.user, s.leaderboard, b.name AS leaderboard_name FROM "
 		"jobs j "
 		"JOIN submissions s ON s.id = j.submission JOIN blobs c ON c.id = s.code JOIN "
 		"leaderboards b ON b.id = s.leaderboard WHERE j.id = ?",
 		"i", job);
-	if (code == KETTLE_ENOENT)
-		return kettle_fail(err, code, "Job %lld does not exist any more.", (long long)job);
-	if (code < 0)
-		return code;
+	if (rc == KETTLE_ENOENT)
+		return kettle_fail(err, rc, "Job %lld does not exist any more.", (long long)job);
+	if (rc < 0)
+		return rc;
 	json_t *bundle = NULL;
-	code = blobs_get_task(db, member_int(material, "task"), &bundle, err);
-	if (code < 0)
-		return code;
+	rc = blobs_get_task(db, member_int(material, "task"), &bundle, err);
+	if (rc < 0)
+		return rc;
 	json_object_set_new(material, "task", bundle);
 	*ret_material = STEAL(material);
 	return 0;
@@ -121,31 +121,31 @@ int
 jobs_start(struct db *db, int64_t id, const char *unit, int64_t *ret_attempt, struct kettle_error *err)
 {
 	struct job job;
-	int code = jobs_load(db, id, "queued", 0, &job, err);
-	if (code == 0)
-		code = db_exec(db, err,
+	int rc = jobs_load(db, id, "queued", 0, &job, err);
+	if (rc == 0)
+		rc = db_exec(db, err,
 			"UPDATE jobs SET state = 'running', attempt = attempt + 1, unit = ?1, handle = NULL, started_at = ?2, "
 			"changed_at = ?2, error = NULL WHERE id = ?3",
 			"sii", unit, db->now_ms, id);
-	if (code == 0)
-		code = db_exec(
+	if (rc == 0)
+		rc = db_exec(
 			db, err, "UPDATE submissions SET state = 'running' WHERE id = ? AND state = 'queued'", "i", job.submission);
-	if (code == 0)
-		code = jobs_tell(db, &job, "job.started",
+	if (rc == 0)
+		rc = jobs_tell(db, &job, "job.started",
 			json_pack("{s:I, s:s, s:s, s:I}", "job", (json_int_t)id, "device", job.device, "unit", unit, "attempt",
 				(json_int_t)job.attempt + 1),
 			err);
-	if (code == 0)
+	if (rc == 0)
 		*ret_attempt = job.attempt + 1;
-	return code;
+	return rc;
 }
 
 int
 jobs_set_handle(struct db *db, int64_t id, int64_t attempt, const char *handle, struct kettle_error *err)
 {
 	struct job job;
-	int code = jobs_load(db, id, "running", attempt, &job, err);
-	return code < 0 ? code : db_exec(db, err, "UPDATE jobs SET handle = ? WHERE id = ?", "si", handle, id);
+	int rc = jobs_load(db, id, "running", attempt, &job, err);
+	return rc < 0 ? rc : db_exec(db, err, "UPDATE jobs SET handle = ? WHERE id = ?", "si", handle, id);
 }
 
 /* ---- the end of a job ---- */
@@ -183,9 +183,9 @@ add_ranks(struct db *db, const struct job *job, json_t *jobs, struct kettle_erro
 	json_t *row;
 	json_array_foreach(jobs, i, row) {
 		struct ranking_position position;
-		int code = ranking_of(db, job->leaderboard, member_string(row, "device"), job->user, &position, err);
-		if (code < 0)
-			return code;
+		int rc = ranking_of(db, job->leaderboard, member_string(row, "device"), job->user, &position, err);
+		if (rc < 0)
+			return rc;
 		json_object_set_new(row, "rank", position.rank ? json_integer(position.rank) : json_null());
 		json_object_set_new(row, "of", position.rank ? json_integer(position.of) : json_null());
 	}
@@ -198,23 +198,23 @@ settle(struct db *db, const struct job *job, struct kettle_error *err)
 {
 	int64_t open = 0;
 	AUTO_JSON json_t *jobs = NULL;
-	int code = db_int(
+	int rc = db_int(
 		db, &open, err, "SELECT count(*) FROM jobs WHERE submission = ? AND done_at IS NULL", "i", job->submission);
-	if (code < 0 || open > 0)
-		return code;
-	code = db_array(db, &jobs, err,
+	if (rc < 0 || open > 0)
+		return rc;
+	rc = db_array(db, &jobs, err,
 		"SELECT id AS job, device, state, score, low, high, error FROM jobs WHERE submission = ? AND NOT superseded "
 		"ORDER BY id",
 		"i", job->submission);
-	if (code == 0)
-		code = add_ranks(db, job, jobs, err);
-	if (code < 0)
-		return code;
+	if (rc == 0)
+		rc = add_ranks(db, job, jobs, err);
+	if (rc < 0)
+		return rc;
 	const char *state = worst_state(jobs);
-	code = db_exec(db, err, "UPDATE submissions SET state = ?, done_at = ? WHERE id = ?", "sii", state, db->now_ms,
+	rc = db_exec(db, err, "UPDATE submissions SET state = ?, done_at = ? WHERE id = ?", "sii", state, db->now_ms,
 		job->submission);
-	if (code < 0)
-		return code;
+	if (rc < 0)
+		return rc;
 	return jobs_tell(
 		db, job, "submission.done", json_pack("{s:s, s:s, s:O}", "mode", job->mode, "state", state, "jobs", jobs), err);
 }
@@ -271,20 +271,20 @@ jobs_end(struct db *db, const struct job *job, const json_t *verdict, struct ket
 {
 	const char *state = member_string(verdict, "state");
 	struct ranking_change change = {0};
-	int code = db_exec(db, err,
+	int rc = db_exec(db, err,
 		"UPDATE jobs SET state = ?1, done_at = ?2, changed_at = ?2, handle = NULL, score = ?3, low = ?4, high = ?5, "
 		"error "
 		"= ?6, compilation_json = ?7, system_json = ?8, timing_json = ?9 WHERE id = ?10",
 		"sirrrsjjji", state, db->now_ms, score_of(verdict, "score"), score_of(verdict, "low"),
 		score_of(verdict, "high"), member_string(verdict, "error"), json_object_get(verdict, "compilation"),
 		json_object_get(verdict, "system"), json_object_get(verdict, "timing"), job->id);
-	if (code == 0 && job->superseded < 0)
-		code = end_rerun(db, job, state, &change, err);
-	else if (code == 0 && strcmp(state, "passed") == 0 && strcmp(job->mode, "ranked") == 0)
-		code = ranking_offer(db, job->id, &change, err);
-	if (code == 0)
-		code = jobs_tell(db, job, "job.done", done_data(job, verdict, &change), err);
-	return code < 0 ? code : settle(db, job, err);
+	if (rc == 0 && job->superseded < 0)
+		rc = end_rerun(db, job, state, &change, err);
+	else if (rc == 0 && strcmp(state, "passed") == 0 && strcmp(job->mode, "ranked") == 0)
+		rc = ranking_offer(db, job->id, &change, err);
+	if (rc == 0)
+		rc = jobs_tell(db, job, "job.done", done_data(job, verdict, &change), err);
+	return rc < 0 ? rc : settle(db, job, err);
 }
 
 /* A reason as it may be kept and shown. */
@@ -313,28 +313,28 @@ jobs_requeue(struct db *db, int64_t id, int64_t attempt, bool uncounted, bool wa
 {
 	struct job job;
 	AUTO_FREE char *clean = clean_reason(reason ? reason : "");
-	int code = jobs_load(db, id, "running", attempt, &job, err);
-	if (code < 0)
-		return code;
+	int rc = jobs_load(db, id, "running", attempt, &job, err);
+	if (rc < 0)
+		return rc;
 	if (!uncounted && job.attempt - job.uncounted >= JOB_MAX_ATTEMPTS) {
-		code = give_up(db, &job, clean, err);
-		if (code == 0)
+		rc = give_up(db, &job, clean, err);
+		if (rc == 0)
 			*ret_queued = false;
-		return code;
+		return rc;
 	}
-	code = db_exec(db, err,
+	rc = db_exec(db, err,
 		"UPDATE jobs SET state = 'queued', spared = spared + ?1, unit = NULL, handle = NULL, changed_at = ?2, error = "
 		"?4 "
 		"WHERE id = ?3",
 		"iiis", (int64_t)uncounted, db->now_ms, id, waits ? clean : NULL);
-	if (code == 0)
-		code = jobs_tell(db, &job, "job.requeued",
+	if (rc == 0)
+		rc = jobs_tell(db, &job, "job.requeued",
 			json_pack("{s:I, s:s, s:I, s:b, s:s}", "job", (json_int_t)id, "device", job.device, "attempt",
 				(json_int_t)attempt, "spared", uncounted, "reason", clean),
 			err);
-	if (code == 0)
+	if (rc == 0)
 		*ret_queued = true;
-	return code;
+	return rc;
 }
 
 /* ---- runs ---- */
@@ -397,10 +397,10 @@ static int
 add_runs(struct db *db, int64_t job, const json_t *runs, struct kettle_error *err)
 {
 	int64_t last_ns = last_end_ns(runs);
-	int code = 0;
-	for (size_t i = 0; i < json_array_size(runs) && code == 0; i++)
-		code = add_job_run(db, job, json_array_get(runs, i), last_ns, err);
-	return code;
+	int rc = 0;
+	for (size_t i = 0; i < json_array_size(runs) && rc == 0; i++)
+		rc = add_job_run(db, job, json_array_get(runs, i), last_ns, err);
+	return rc;
 }
 
 /* What the job's machine said of itself, of the tools that the job named. */
@@ -410,10 +410,9 @@ jobs_learn(struct db *db, const struct job *job, const json_t *system, struct ke
 	AUTO_JSON json_t *row = NULL;
 	AUTO_JSON json_t *facts = json_pack("{s:O*, s:O*, s:O*}", "level", json_object_get(system, "level"), "tools",
 		json_object_get(system, "tools"), "packages", json_object_get(system, "interpreters"));
-	int code =
-		json_is_object(system) ? db_object(db, &row, err, "SELECT unit FROM jobs WHERE id = ?", "i", job->id) : 0;
+	int rc = json_is_object(system) ? db_object(db, &row, err, "SELECT unit FROM jobs WHERE id = ?", "i", job->id) : 0;
 	const char *unit = member_string(row, "unit");
-	return code == 0 && unit ? settings_unit_store_facts(db, job->device, unit, facts, true, err) : code;
+	return rc == 0 && unit ? settings_unit_store_facts(db, job->device, unit, facts, true, err) : rc;
 }
 
 int
@@ -424,14 +423,14 @@ jobs_finish(struct db *db, int64_t id, int64_t attempt, const json_t *verdict, s
 	if (!is_end_state(state))
 		return kettle_fail(err, KETTLE_EINVAL, "The verdict on job %lld has the state `%s`, which is none.",
 			(long long)id, state ? state : "");
-	int code = jobs_load(db, id, "running", attempt, &job, err);
-	if (code == 0)
-		code = add_runs(db, id, json_object_get(verdict, "runs"), err);
-	if (code == 0)
-		code = artifact_store(db, id, json_object_get(verdict, "artifacts"), err);
-	if (code == 0)
-		code = jobs_learn(db, &job, json_object_get(verdict, "system"), err);
-	return code < 0 ? code : jobs_end(db, &job, verdict, err);
+	int rc = jobs_load(db, id, "running", attempt, &job, err);
+	if (rc == 0)
+		rc = add_runs(db, id, json_object_get(verdict, "runs"), err);
+	if (rc == 0)
+		rc = artifact_store(db, id, json_object_get(verdict, "artifacts"), err);
+	if (rc == 0)
+		rc = jobs_learn(db, &job, json_object_get(verdict, "system"), err);
+	return rc < 0 ? rc : jobs_end(db, &job, verdict, err);
 }
 
 int
@@ -456,25 +455,25 @@ jobs_cancel(struct db *db, int64_t submission, json_t **ret_jobs, struct kettle_
 {
 	AUTO_JSON json_t *jobs = NULL;
 	struct job job = {0};
-	int code = jobs_of(db, submission, &jobs, err);
-	if (code < 0)
-		return code;
+	int rc = jobs_of(db, submission, &jobs, err);
+	if (rc < 0)
+		return rc;
 	if (json_array_size(jobs) == 0)
 		return kettle_fail(err, KETTLE_ECONFLICT, "Submission %lld has already ended.", (long long)submission);
-	code = db_query(db, err, read_job, &job,
+	rc = db_query(db, err, read_job, &job,
 		"SELECT id, leaderboard, user, 0, 0, '', mode, state, 0 FROM submissions WHERE id = ?", "i", submission);
-	if (code >= 0)
-		code = db_exec(db, err,
+	if (rc >= 0)
+		rc = db_exec(db, err,
 			"UPDATE jobs SET state = 'cancelled', done_at = ?1, changed_at = ?1, handle = NULL, error = 'It was "
 			"cancelled.', superseded = iif(superseded < 0, id, superseded) WHERE submission = ?2 AND done_at IS NULL",
 			"ii", db->now_ms, submission);
-	if (code == 0)
-		code = jobs_tell(db, &job, "submission.cancelled", json_pack("{s:O}", "jobs", jobs), err);
-	if (code == 0)
-		code = settle(db, &job, err);
-	if (code == 0)
+	if (rc == 0)
+		rc = jobs_tell(db, &job, "submission.cancelled", json_pack("{s:O}", "jobs", jobs), err);
+	if (rc == 0)
+		rc = settle(db, &job, err);
+	if (rc == 0)
 		*ret_jobs = STEAL(jobs);
-	return code;
+	return rc;
 }
 
 /* ---- once more ---- */
@@ -483,24 +482,24 @@ static int
 rerun_one(struct db *db, int64_t submission, const char *device, json_t *jobs, struct kettle_error *err)
 {
 	int64_t current = 0, open = 0;
-	int code = db_int(db, &open, err,
-		"SELECT count(*) FROM jobs WHERE submission = ? AND device = ? AND done_at IS NULL", "is", submission, device);
-	if (code == 0 && open > 0)
+	int rc = db_int(db, &open, err, "SELECT count(*) FROM jobs WHERE submission = ? AND device = ? AND done_at IS NULL",
+		"is", submission, device);
+	if (rc == 0 && open > 0)
 		return kettle_fail(err, KETTLE_ECONFLICT,
 			"Submission %lld is still queued or running on `%s`: wait for its end, or cancel it.",
 			(long long)submission, device);
-	if (code == 0)
-		code = db_int(db, &current, err, "SELECT id FROM jobs WHERE submission = ? AND device = ? AND NOT superseded",
+	if (rc == 0)
+		rc = db_int(db, &current, err, "SELECT id FROM jobs WHERE submission = ? AND device = ? AND NOT superseded",
 			"is", submission, device);
-	if (code == KETTLE_ENOENT)
-		return kettle_fail(err, code, "Submission %lld never was on `%s`.", (long long)submission, device);
-	if (code == 0)
-		code = db_exec(db, err,
+	if (rc == KETTLE_ENOENT)
+		return kettle_fail(err, rc, "Submission %lld never was on `%s`.", (long long)submission, device);
+	if (rc == 0)
+		rc = db_exec(db, err,
 			"INSERT INTO jobs (submission, device, superseded, seed, queued_at, changed_at) VALUES (?1, ?2, ?3, ?4, "
 			"?5, ?5)",
 			"isiii", submission, device, -current, jobs_seed(), db->now_ms);
-	if (code < 0)
-		return code;
+	if (rc < 0)
+		return rc;
 	json_t *job = json_pack("{s:I, s:s}", "job", (json_int_t)db_last_id(db), "device", device);
 	json_array_append_new(jobs, job);
 	return 0;
@@ -510,20 +509,19 @@ int
 jobs_rerun(struct db *db, int64_t submission, const json_t *devices, json_t **ret_jobs, struct kettle_error *err)
 {
 	AUTO_JSON json_t *jobs = json_array(), *row = NULL;
-	int code = db_object(
+	int rc = db_object(
 		db, &row, err, "SELECT leaderboard, user, mode, file_name FROM submissions WHERE id = ?", "i", submission);
-	for (size_t i = 0; i < json_array_size(devices) && code == 0; i++)
-		code = rerun_one(db, submission, json_string_value(json_array_get(devices, i)), jobs, err);
-	if (code == 0)
-		code =
-			db_exec(db, err, "UPDATE submissions SET state = 'queued', done_at = NULL WHERE id = ?", "i", submission);
-	if (code < 0)
-		return code;
+	for (size_t i = 0; i < json_array_size(devices) && rc == 0; i++)
+		rc = rerun_one(db, submission, json_string_value(json_array_get(devices, i)), jobs, err);
+	if (rc == 0)
+		rc = db_exec(db, err, "UPDATE submissions SET state = 'queued', done_at = NULL WHERE id = ?", "i", submission);
+	if (rc < 0)
+		return rc;
 	AUTO_JSON json_t *data = json_pack("{s:O, s:O, s:O}", "mode", json_object_get(row, "mode"), "file_name",
 		json_object_get(row, "file_name"), "jobs", jobs);
-	code = db_event(
+	rc = db_event(
 		db, "submission.rerun", 'u', member_int(row, "leaderboard"), submission, member_int(row, "user"), data, err);
-	if (code == 0)
+	if (rc == 0)
 		*ret_jobs = STEAL(jobs);
-	return code;
+	return rc;
 }

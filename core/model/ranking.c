@@ -117,18 +117,18 @@ ranking_of(struct db *db, int64_t leaderboard, const char *device, int64_t user,
 {
 	struct ranking_position position = {0};
 	int64_t better = 0;
-	int code = db_query(db, err, read_own, &position,
+	int rc = db_query(db, err, read_own, &position,
 		"SELECT submission, job, score, (SELECT ranked FROM leaderboard_devices WHERE leaderboard = ?1 AND device = "
 		"?2) "
 		"FROM best WHERE leaderboard = ?1 AND device = ?2 AND user = ?3",
 		"isi", leaderboard, device, user);
-	if (code == 1) {
-		code = count_better(db, leaderboard, device, position.score, &better, err);
+	if (rc == 1) {
+		rc = count_better(db, leaderboard, device, position.score, &better, err);
 		position.rank = better + 1;
 	}
-	if (code == 0)
+	if (rc == 0)
 		*ret_position = position;
-	return code;
+	return rc;
 }
 
 /* The first three, by the order of a page; with ties there may be more of one rank, but never more than three rows. */
@@ -213,11 +213,11 @@ touches_podium(struct db *db, const struct entry *entry, const struct ranking_ch
 {
 	int64_t better = RANKING_PODIUM;
 	bool was = change->before.rank > 0 && change->before.rank <= RANKING_PODIUM;
-	int code = 0;
+	int rc = 0;
 	if (!was && entry->job)
-		code = count_better(db, entry->leaderboard, entry->device, entry->score, &better, err);
+		rc = count_better(db, entry->leaderboard, entry->device, entry->score, &better, err);
 	*ret_touches = was || better < RANKING_PODIUM;
-	return code;
+	return rc;
 }
 
 /* Stores what the entry should be, and tells what that changed. */
@@ -226,16 +226,16 @@ apply(struct db *db, const struct entry *entry, struct ranking_change *change, s
 {
 	AUTO_JSON json_t *before = NULL, *after = NULL;
 	bool touches = false;
-	int code = touches_podium(db, entry, change, &touches, err);
-	if (code == 0 && touches)
-		code = podium(db, entry, &before, err);
-	if (code == 0)
-		code = store_entry(db, entry, err);
-	if (code == 0)
-		code = ranking_of(db, entry->leaderboard, entry->device, entry->user, &change->after, err);
-	if (code == 0 && touches)
-		code = podium(db, entry, &after, err);
-	return code < 0 ? code : write_event(db, entry, change, before, after, err);
+	int rc = touches_podium(db, entry, change, &touches, err);
+	if (rc == 0 && touches)
+		rc = podium(db, entry, &before, err);
+	if (rc == 0)
+		rc = store_entry(db, entry, err);
+	if (rc == 0)
+		rc = ranking_of(db, entry->leaderboard, entry->device, entry->user, &change->after, err);
+	if (rc == 0 && touches)
+		rc = podium(db, entry, &after, err);
+	return rc < 0 ? rc : write_event(db, entry, change, before, after, err);
 }
 
 int
@@ -243,20 +243,20 @@ ranking_offer(struct db *db, int64_t job, struct ranking_change *ret_change, str
 {
 	struct entry entry = {0};
 	struct ranking_change change = {0};
-	int code =
+	int rc =
 		db_query(db, err, read_entry, &entry, "SELECT " ENTRY_COLUMNS JOINS "WHERE j.id = ? AND " COUNTS, "i", job);
-	if (code == 1)
-		code = ranking_of(db, entry.leaderboard, entry.device, entry.user, &change.before, err);
-	if (code < 0)
-		return code;
+	if (rc == 1)
+		rc = ranking_of(db, entry.leaderboard, entry.device, entry.user, &change.before, err);
+	if (rc < 0)
+		return rc;
 	change.after = change.before;
 	bool better = entry.job && (change.before.rank == 0 || entry.score < change.before.score ||
 								   (entry.score == change.before.score && entry.submission < change.before.submission));
 	if (better)
-		code = apply(db, &entry, &change, err);
-	if (code == 0 && ret_change)
+		rc = apply(db, &entry, &change, err);
+	if (rc == 0 && ret_change)
 		*ret_change = change;
-	return code;
+	return rc;
 }
 
 static int
@@ -264,21 +264,21 @@ recompute_one(struct db *db, const struct entry *who, struct ranking_change *ret
 {
 	struct entry entry = *who;
 	struct ranking_change change = {0};
-	int code = ranking_of(db, who->leaderboard, who->device, who->user, &change.before, err);
-	if (code == 0)
-		code = db_query(db, err, read_entry, &entry,
+	int rc = ranking_of(db, who->leaderboard, who->device, who->user, &change.before, err);
+	if (rc == 0)
+		rc = db_query(db, err, read_entry, &entry,
 			"SELECT " ENTRY_COLUMNS JOINS "WHERE s.leaderboard = ? AND s.user = ? AND j.device = ? AND " COUNTS
 			"ORDER BY j.score, s.id LIMIT 1",
 			"iis", who->leaderboard, who->user, who->device);
-	if (code < 0)
-		return code;
+	if (rc < 0)
+		return rc;
 	change.after = change.before;
-	code = 0; /* a row was found, or none */
+	rc = 0; /* a row was found, or none */
 	if (entry.job != change.before.job || entry.score != change.before.score)
-		code = apply(db, &entry, &change, err);
-	if (code == 0 && ret_change)
+		rc = apply(db, &entry, &change, err);
+	if (rc == 0 && ret_change)
 		*ret_change = change;
-	return code;
+	return rc;
 }
 
 int
@@ -321,26 +321,26 @@ int
 ranking_recompute(struct db *db, int64_t leaderboard, const char *device, int64_t user, struct kettle_error *err)
 {
 	struct entries who = {0};
-	int code = user ? db_query(db, err, add_who, &who, WHO("AND user = ?3 ", "AND s.user = ?3 "), "isi", leaderboard,
-						  device, user)
-					: db_query(db, err, add_who, &who, WHO("", ""), "is", leaderboard, device);
-	for (size_t i = 0; i < who.count && code == 0; i++)
-		code = recompute_one(db, &who.items[i], NULL, err);
+	int rc = user ? db_query(db, err, add_who, &who, WHO("AND user = ?3 ", "AND s.user = ?3 "), "isi", leaderboard,
+						device, user)
+				  : db_query(db, err, add_who, &who, WHO("", ""), "is", leaderboard, device);
+	for (size_t i = 0; i < who.count && rc == 0; i++)
+		rc = recompute_one(db, &who.items[i], NULL, err);
 	free(who.items);
-	return code;
+	return rc;
 }
 
 int
 ranking_recompute_user(struct db *db, int64_t user, struct kettle_error *err)
 {
 	AUTO_JSON json_t *boards = NULL;
-	int code = db_array(db, &boards, err,
+	int rc = db_array(db, &boards, err,
 		"SELECT leaderboard FROM (SELECT leaderboard FROM best WHERE user = ?1 UNION SELECT leaderboard FROM "
 		"submissions WHERE user = ?1) JOIN leaderboards b ON b.id = leaderboard",
 		"i", user);
-	for (size_t i = 0; i < json_array_size(boards) && code == 0; i++)
-		code = ranking_recompute(db, (int64_t)member_int(json_array_get(boards, i), "leaderboard"), NULL, user, err);
-	return code;
+	for (size_t i = 0; i < json_array_size(boards) && rc == 0; i++)
+		rc = ranking_recompute(db, (int64_t)member_int(json_array_get(boards, i), "leaderboard"), NULL, user, err);
+	return rc;
 }
 
 static int
@@ -348,11 +348,11 @@ own_page(struct db *db, int64_t leaderboard, const char *device, int64_t user, j
 	struct kettle_error *err)
 {
 	int64_t count = 0;
-	int code = db_int(db, &count, err,
+	int rc = db_int(db, &count, err,
 		"SELECT count(*) " JOINS "WHERE s.leaderboard = ? AND s.user = ? AND j.device = ? AND " COUNTS, "iis",
 		leaderboard, user, device);
-	if (code < 0)
-		return code;
+	if (rc < 0)
+		return rc;
 	*ret_page = json_pack("{s:s, s:I, s:O}", "device", device, "count", (json_int_t)count, "entries", entries);
 	return 0;
 }
@@ -363,14 +363,14 @@ ranking_page_of(struct db *db, int64_t leaderboard, const char *device, int64_t 
 {
 	AUTO_JSON json_t *entries = NULL;
 	struct ranking_position position;
-	int code = ranking_of(db, leaderboard, device, user, &position, err);
-	if (code == 0)
-		code = db_array(db, &entries, err,
+	int rc = ranking_of(db, leaderboard, device, user, &position, err);
+	if (rc == 0)
+		rc = db_array(db, &entries, err,
 			"SELECT s.id AS submission_id, CASE WHEN s.id = ?1 THEN ?2 END AS rank, s.file_name AS submission_name, "
 			"s.created_at AS submission_time_iso, j.score AS submission_score, b.name AS leaderboard_name, u.id AS "
 			"user_id_text, u.name AS user_name, j.device AS gpu_type, j.low, j.high " JOINS
 			"WHERE s.leaderboard = ?3 AND s.user = ?4 AND j.device = ?5 AND " COUNTS
 			"ORDER BY j.score, s.id LIMIT ?6 OFFSET ?7",
 			"iiiisii", position.submission, position.rank, leaderboard, user, device, limit, offset);
-	return code < 0 ? code : own_page(db, leaderboard, device, user, entries, ret_page, err);
+	return rc < 0 ? rc : own_page(db, leaderboard, device, user, entries, ret_page, err);
 }

@@ -157,14 +157,13 @@ first_rank(const struct page_reader *reader, const struct ranking_row *first, in
 {
 	const struct ranking_page_request *request = reader->request;
 	int64_t ties = 0;
-	int code = request->offset == 0
-				   ? 0
-				   : db_int(reader->db, &ties, reader->err,
-						 "SELECT count(*) FROM best WHERE leaderboard = ? AND device = ? AND score = ? "
-						 "AND submission < ?",
-						 "isdi", request->leaderboard, request->device, first->score, first->submission);
+	int rc = request->offset == 0 ? 0
+								  : db_int(reader->db, &ties, reader->err,
+										"SELECT count(*) FROM best WHERE leaderboard = ? AND device = ? AND score = ? "
+										"AND submission < ?",
+										"isdi", request->leaderboard, request->device, first->score, first->submission);
 	*ret_rank = request->offset + 1 - ties;
-	return code;
+	return rc;
 }
 
 static int
@@ -187,9 +186,9 @@ add_row(void *arg, sqlite3_stmt *statement)
 	const struct ranking_row *was =
 		reader->before && page->count < reader->before->count ? &reader->before->rows[page->count] : NULL;
 	struct interval interval = interval_of(&row);
-	int code = set_rank(reader, &row);
-	if (code < 0)
-		return code;
+	int rc = set_rank(reader, &row);
+	if (rc < 0)
+		return rc;
 	row.close = is_close(&reader->above, &interval);
 	reader->above = interval;
 	if (was && is_same(was, &row, statement)) {
@@ -222,11 +221,11 @@ find_above(struct page_reader *reader)
 	const struct ranking_page_request *request = reader->request;
 	if (request->offset == 0)
 		return 0;
-	int code = db_query(reader->db, reader->err, read_above, &reader->above,
+	int rc = db_query(reader->db, reader->err, read_above, &reader->above,
 		"SELECT score, low, high FROM best WHERE leaderboard = ? AND device = ? ORDER BY score, submission LIMIT 1 "
 		"OFFSET ?",
 		"isi", request->leaderboard, request->device, request->offset - 1);
-	return code < 0 ? code : 0;
+	return rc < 0 ? rc : 0;
 }
 
 /* All of it is in the index best_page: neither what is shown nor what is passed over is looked up anywhere else. */
@@ -266,14 +265,14 @@ ranking_page_read(struct db *db, const struct ranking_page_request *request, con
 		.err = err};
 	int64_t count = 0;
 	reader.page.rows = xcalloc((size_t)request->limit, sizeof(*reader.page.rows));
-	int code = find_above(&reader);
-	if (code == 0)
-		code = read_rows(&reader);
-	if (code == 0)
-		code = db_int(db, &count, err, "SELECT ranked FROM leaderboard_devices WHERE leaderboard = ? AND device = ?",
+	int rc = find_above(&reader);
+	if (rc == 0)
+		rc = read_rows(&reader);
+	if (rc == 0)
+		rc = db_int(db, &count, err, "SELECT ranked FROM leaderboard_devices WHERE leaderboard = ? AND device = ?",
 			"is", request->leaderboard, request->device);
-	if (code < 0)
-		return code;
+	if (rc < 0)
+		return rc;
 	reader.page.object = make_object(&reader, count);
 	*ret_page = reader.page;
 	reader.page = (struct ranking_page){0};

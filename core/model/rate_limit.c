@@ -57,9 +57,9 @@ check_one(struct db *db, const struct board *board, int64_t user, const char *ca
 	if (per_hour == 0)
 		return kettle_fail(err, KETTLE_ERATE, "The leaderboard `%s` takes no %s submissions%s%s at the moment.",
 			board->name, what, *device ? " on " : "", device);
-	int code = nth_use(db, board->id, user, category, device, per_hour, &at, err);
-	if (code < 0)
-		return code == KETTLE_ENOENT ? 0 : code;
+	int rc = nth_use(db, board->id, user, category, device, per_hour, &at, err);
+	if (rc < 0)
+		return rc == KETTLE_ENOENT ? 0 : rc;
 	int64_t wait_s = (at + RATE_WINDOW_MS - db->now_ms + 999) / 1000;
 	(void)kettle_fail(err, KETTLE_ERATE,
 		"The leaderboard `%s` takes %lld %s submission%s an hour from each user%s%s; the next is possible in %lld s.",
@@ -84,10 +84,10 @@ rate_limit_check(struct db *db, const struct board *board, int64_t user, const c
 	AUTO_JSON json_t *limits = NULL;
 	const char *category = category_of(mode);
 	struct kettle_error refusal = {0};
-	int code = db_array(db, &limits, err,
+	int rc = db_array(db, &limits, err,
 		"SELECT device, per_hour FROM rate_limits WHERE leaderboard = ? AND category = ? ORDER BY device", "is",
 		board->id, category);
-	for (size_t i = 0; i < json_array_size(limits) && code == 0; i++) {
+	for (size_t i = 0; i < json_array_size(limits) && rc == 0; i++) {
 		const json_t *limit = json_array_get(limits, i);
 		struct kettle_error one = {0};
 		if (!concerns(member_string(limit, "device"), devices))
@@ -98,8 +98,8 @@ rate_limit_check(struct db *db, const struct board *board, int64_t user, const c
 		if (found < 0 && lasts_longer(&one, &refusal))
 			refusal = one;
 	}
-	if (code < 0 || refusal.code == 0)
-		return code;
+	if (rc < 0 || refusal.code == 0)
+		return rc;
 	if (err)
 		*err = refusal;
 	return refusal.code;
@@ -108,12 +108,12 @@ rate_limit_check(struct db *db, const struct board *board, int64_t user, const c
 int
 rate_limit_record_deleted(struct db *db, int64_t submission, struct kettle_error *err)
 {
-	int code = db_exec(db, err,
+	int rc = db_exec(db, err,
 		"DELETE FROM rate_spent WHERE at <= ?1 AND (leaderboard, user) = (SELECT leaderboard, user "
 		"FROM submissions WHERE id = ?2)",
 		"ii", db->now_ms - RATE_WINDOW_MS, submission);
-	if (code < 0)
-		return code;
+	if (rc < 0)
+		return rc;
 	return db_exec(db, err,
 		"INSERT OR IGNORE INTO rate_spent (leaderboard, user, submission, category, device, at) SELECT s.leaderboard, "
 		"s.user, s.id, CASE s.mode WHEN 'ranked' THEN 'leaderboard' ELSE 'test' END, j.device, s.created_at FROM "

@@ -25,19 +25,19 @@ expire_artifacts(struct db *db, struct retention *retention, bool *ret_more, str
 	AUTO_JSON json_t *rows = NULL;
 	if (retention->artifact_days == 0)
 		return 0;
-	int code = db_array(db, &rows, err,
+	int rc = db_array(db, &rows, err,
 		"SELECT id, size FROM artifacts WHERE expired_at IS NULL AND created_at < ? AND " NOT_EVIDENCE(
 			"artifacts.job") "ORDER BY created_at LIMIT ?",
 		"ii", db->now_ms - retention->artifact_days * DAY_MS, (int64_t)RETENTION_PART);
-	for (size_t i = 0; i < json_array_size(rows) && code == 0; i++) {
+	for (size_t i = 0; i < json_array_size(rows) && rc == 0; i++) {
 		const json_t *row = json_array_get(rows, i);
-		code = db_exec(db, err, "UPDATE artifacts SET expired_at = ?, path = NULL, blob = NULL WHERE id = ?", "ii",
+		rc = db_exec(db, err, "UPDATE artifacts SET expired_at = ?, path = NULL, blob = NULL WHERE id = ?", "ii",
 			db->now_ms, member_int(row, "id"));
 		retention->artifacts++;
 		retention->artifact_bytes += member_int(row, "size");
 	}
 	*ret_more = json_array_size(rows) == RETENTION_PART;
-	return code;
+	return rc;
 }
 
 /* ---- logs ---- */
@@ -45,19 +45,19 @@ expire_artifacts(struct db *db, struct retention *retention, bool *ret_more, str
 static int
 drop_log(struct db *db, int64_t job, struct retention *retention, struct kettle_error *err)
 {
-	int code = db_exec(db, err,
+	int rc = db_exec(db, err,
 		"UPDATE jobs SET compilation_json = NULL WHERE id = ?1 AND compilation_json IS NOT NULL AND " NOT_EVIDENCE(
 			"?1"),
 		"i", job);
-	int64_t changes = code == 0 ? db_changes(db) : 0;
-	if (code == 0)
-		code = db_exec(db, err,
+	int64_t changes = rc == 0 ? db_changes(db) : 0;
+	if (rc == 0)
+		rc = db_exec(db, err,
 			"UPDATE runs SET detail_json = json_remove(detail_json, '$.stdout', '$.stderr') WHERE job = ?1 AND "
 			"detail_json IS NOT NULL AND " NOT_EVIDENCE("?1"),
 			"i", job);
-	if (code == 0 && changes + db_changes(db) > 0)
+	if (rc == 0 && changes + db_changes(db) > 0)
 		retention->logs++;
-	return code;
+	return rc;
 }
 
 /* Jobs end about in the order of their numbers: up to the first that is too young, and from there on the next time. */
@@ -67,24 +67,24 @@ drop_logs(struct db *db, struct retention *retention, bool *ret_more, struct ket
 	AUTO_JSON json_t *rows = NULL, *last = NULL;
 	if (retention->log_days == 0)
 		return 0;
-	int code = settings_setting_get(db, LOGS_SETTING, &last, err);
+	int rc = settings_setting_get(db, LOGS_SETTING, &last, err);
 	int64_t cursor = json_integer_value(last), before = db->now_ms - retention->log_days * DAY_MS, at = cursor;
-	if (code == 0)
-		code = db_array(db, &rows, err, "SELECT id, done_at FROM jobs WHERE id > ? ORDER BY id LIMIT ?", "ii", cursor,
+	if (rc == 0)
+		rc = db_array(db, &rows, err, "SELECT id, done_at FROM jobs WHERE id > ? ORDER BY id LIMIT ?", "ii", cursor,
 			(int64_t)RETENTION_PART);
 	size_t i = 0;
-	for (; i < json_array_size(rows) && code == 0; i++) {
+	for (; i < json_array_size(rows) && rc == 0; i++) {
 		const json_t *row = json_array_get(rows, i);
 		if (!json_is_integer(json_object_get(row, "done_at")) || member_int(row, "done_at") >= before)
 			break;
 		at = member_int(row, "id");
-		code = drop_log(db, at, retention, err);
+		rc = drop_log(db, at, retention, err);
 	}
 	AUTO_JSON json_t *value = json_integer(at);
-	if (code == 0 && at > cursor)
-		code = settings_setting_put(db, LOGS_SETTING, value, err);
+	if (rc == 0 && at > cursor)
+		rc = settings_setting_put(db, LOGS_SETTING, value, err);
 	*ret_more = i == RETENTION_PART;
-	return code;
+	return rc;
 }
 
 /* ---- events, tokens ---- */
@@ -95,23 +95,23 @@ drop_events(struct db *db, struct retention *retention, bool *ret_more, struct k
 	if (retention->event_days == 0)
 		return 0;
 	/* Numbers are given once: the next event's is higher even if all others are gone. */
-	int code = db_exec(db, err,
+	int rc = db_exec(db, err,
 		"DELETE FROM events WHERE seq IN (SELECT seq FROM events WHERE seq <= coalesce((SELECT min(seq) FROM cursors), "
 		"seq) ORDER BY seq LIMIT ?1) AND at < ?2",
 		"ii", (int64_t)RETENTION_PART, db->now_ms - retention->event_days * DAY_MS);
-	int64_t changes = code == 0 ? db_changes(db) : 0;
+	int64_t changes = rc == 0 ? db_changes(db) : 0;
 	retention->events += changes;
 	*ret_more = changes == RETENTION_PART;
-	return code;
+	return rc;
 }
 
 static int
 drop_tokens(struct db *db, struct retention *retention, struct kettle_error *err)
 {
-	int code = db_exec(db, err, "DELETE FROM tokens WHERE expires_at IS NOT NULL AND expires_at < ?", "i", db->now_ms);
-	if (code == 0)
+	int rc = db_exec(db, err, "DELETE FROM tokens WHERE expires_at IS NOT NULL AND expires_at < ?", "i", db->now_ms);
+	if (rc == 0)
 		retention->tokens += db_changes(db);
-	return code < 0 ? code : db_exec(db, err, "DELETE FROM rate_spent WHERE at <= ?", "i", db->now_ms - RATE_WINDOW_MS);
+	return rc < 0 ? rc : db_exec(db, err, "DELETE FROM rate_spent WHERE at <= ?", "i", db->now_ms - RATE_WINDOW_MS);
 }
 
 /* ---- contents, pages ---- */
@@ -130,23 +130,23 @@ static int
 drop_blobs(struct db *db, struct retention *retention, bool *ret_more, struct kettle_error *err)
 {
 	int64_t last = 0;
-	int code = 0;
+	int rc = 0;
 	if (retention->cursor == 0)
-		code = db_exec(db, err,
+		rc = db_exec(db, err,
 			"DELETE FROM tasks WHERE NOT EXISTS (SELECT 1 FROM boards WHERE task = tasks.id) AND NOT EXISTS "
 			"(SELECT 1 FROM submissions WHERE task = tasks.id)",
 			NULL);
-	if (code == 0)
-		code = db_int(db, &last, err, "SELECT coalesce(max(id), 0) FROM blobs", NULL);
-	if (code == 0)
-		code = db_query(db, err, count_blob, retention,
+	if (rc == 0)
+		rc = db_int(db, &last, err, "SELECT coalesce(max(id), 0) FROM blobs", NULL);
+	if (rc == 0)
+		rc = db_query(db, err, count_blob, retention,
 			"DELETE FROM blobs WHERE id > ?1 AND id <= ?1 + ?2 AND NOT EXISTS (SELECT 1 FROM submissions WHERE code = "
 			"blobs.id) AND NOT EXISTS (SELECT 1 FROM task_files WHERE blob = blobs.id) AND NOT EXISTS (SELECT 1 FROM "
 			"artifacts WHERE blob = blobs.id) RETURNING size",
 			"ii", retention->cursor, (int64_t)RETENTION_PART);
 	retention->cursor += RETENTION_PART;
-	*ret_more = code == 0 && retention->cursor < last;
-	return code;
+	*ret_more = rc == 0 && retention->cursor < last;
+	return rc;
 }
 
 static int
@@ -155,16 +155,16 @@ free_pages(struct db *db, struct retention *retention, bool *ret_more, struct ke
 	char sql[60];
 	int64_t before = 0, after = 0, size = 0;
 	(void)snprintf(sql, sizeof(sql), "PRAGMA incremental_vacuum(%d)", RETENTION_PART);
-	int code = db_int(db, &before, err, "PRAGMA freelist_count", NULL);
-	if (code == 0 && before > 0)
-		code = db_exec(db, err, sql, NULL);
-	if (code == 0)
-		code = db_int(db, &after, err, "PRAGMA freelist_count", NULL);
-	if (code == 0)
-		code = db_int(db, &size, err, "PRAGMA page_size", NULL);
+	int rc = db_int(db, &before, err, "PRAGMA freelist_count", NULL);
+	if (rc == 0 && before > 0)
+		rc = db_exec(db, err, sql, NULL);
+	if (rc == 0)
+		rc = db_int(db, &after, err, "PRAGMA freelist_count", NULL);
+	if (rc == 0)
+		rc = db_int(db, &size, err, "PRAGMA page_size", NULL);
 	retention->page_bytes += (before - after) * size;
-	*ret_more = code == 0 && after > 0 && after < before;
-	return code;
+	*ret_more = rc == 0 && after > 0 && after < before;
+	return rc;
 }
 
 int
@@ -172,30 +172,30 @@ retention_part(
 	struct db *db, enum retention_step step, struct retention *retention, bool *ret_more, struct kettle_error *err)
 {
 	bool more = false;
-	int code = 0;
+	int rc = 0;
 	switch (step) {
 	case RETENTION_ARTIFACTS:
-		code = expire_artifacts(db, retention, &more, err);
+		rc = expire_artifacts(db, retention, &more, err);
 		break;
 	case RETENTION_LOGS:
-		code = drop_logs(db, retention, &more, err);
+		rc = drop_logs(db, retention, &more, err);
 		break;
 	case RETENTION_EVENTS:
-		code = drop_events(db, retention, &more, err);
+		rc = drop_events(db, retention, &more, err);
 		break;
 	case RETENTION_TOKENS:
-		code = drop_tokens(db, retention, err);
+		rc = drop_tokens(db, retention, err);
 		break;
 	case RETENTION_BLOBS:
-		code = drop_blobs(db, retention, &more, err);
+		rc = drop_blobs(db, retention, &more, err);
 		break;
 	case RETENTION_PAGES:
-		code = free_pages(db, retention, &more, err);
+		rc = free_pages(db, retention, &more, err);
 		break;
 	case RETENTION_END:
 		break;
 	}
-	if (code == 0)
+	if (rc == 0)
 		*ret_more = more;
-	return code;
+	return rc;
 }

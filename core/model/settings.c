@@ -23,28 +23,28 @@ static int
 get(struct db *db, json_t **ret_value, struct kettle_error *err, const char *sql, const char *a, const char *b)
 {
 	AUTO_JSON json_t *row = NULL;
-	int code = db_object(db, &row, err, sql, b ? "ss" : "s", a, b);
-	if (code < 0 && code != KETTLE_ENOENT)
-		return code;
-	*ret_value = code == 0 ? json_incref(json_object_get(row, "value")) : json_null();
+	int rc = db_object(db, &row, err, sql, b ? "ss" : "s", a, b);
+	if (rc < 0 && rc != KETTLE_ENOENT)
+		return rc;
+	*ret_value = rc == 0 ? json_incref(json_object_get(row, "value")) : json_null();
 	return 0;
 }
 
 int
 settings_get(struct db *db, const char *plugin, const char *key, json_t **ret_value, struct kettle_error *err)
 {
-	int code = check_key(key, err);
-	return code < 0 ? code
-					: get(db, ret_value, err, "SELECT value_json FROM plugin_state WHERE plugin = ? AND key = ?",
-						  plugin, key);
+	int rc = check_key(key, err);
+	return rc < 0 ? rc
+				  : get(db, ret_value, err, "SELECT value_json FROM plugin_state WHERE plugin = ? AND key = ?", plugin,
+						key);
 }
 
 int
 settings_put(struct db *db, const char *plugin, const char *key, const json_t *value, struct kettle_error *err)
 {
-	int code = check_key(key, err);
-	if (code < 0)
-		return code;
+	int rc = check_key(key, err);
+	if (rc < 0)
+		return rc;
 	if (!value || json_is_null(value))
 		return db_exec(db, err, "DELETE FROM plugin_state WHERE plugin = ? AND key = ?", "ss", plugin, key);
 	size_t size = json_dumpb(value, NULL, 0, JSON_COMPACT | JSON_ENCODE_ANY);
@@ -86,10 +86,10 @@ settings_unit_calibration(
 	struct db *db, const char *device, const char *unit, json_t **ret_calibration, struct kettle_error *err)
 {
 	AUTO_JSON json_t *row = NULL;
-	int code = db_object(
+	int rc = db_object(
 		db, &row, err, "SELECT calibration_json FROM device_units WHERE device = ? AND unit = ?", "ss", device, unit);
-	if (code < 0 && code != KETTLE_ENOENT)
-		return code;
+	if (rc < 0 && rc != KETTLE_ENOENT)
+		return rc;
 	const json_t *calibration = json_object_get(row, "calibration");
 	*ret_calibration = json_is_object(calibration) ? json_incref((json_t *)calibration) : json_null();
 	return 0;
@@ -110,9 +110,9 @@ int
 settings_unit_set(struct db *db, json_t *data, bool disabled, struct kettle_error *err)
 {
 	const char *reason = member_string(data, "reason");
-	int code = settings_unit_disabled(
+	int rc = settings_unit_disabled(
 		db, member_string(data, "device"), member_string(data, "unit"), disabled ? reason : NULL, err);
-	return code < 0 ? code : db_event(db, disabled ? "device.disabled" : "device.ready", 'a', 0, 0, 0, data, err);
+	return rc < 0 ? rc : db_event(db, disabled ? "device.disabled" : "device.ready", 'a', 0, 0, 0, data, err);
 }
 
 int
@@ -147,10 +147,10 @@ settings_unit_store_facts(
 	struct db *db, const char *device, const char *unit, const json_t *facts, bool partly, struct kettle_error *err)
 {
 	AUTO_JSON json_t *row = NULL;
-	int code = db_object(
+	int rc = db_object(
 		db, &row, err, "SELECT facts_json FROM device_units WHERE device = ? AND unit = ?", "ss", device, unit);
-	if (code < 0 && code != KETTLE_ENOENT)
-		return code;
+	if (rc < 0 && rc != KETTLE_ENOENT)
+		return rc;
 	const json_t *before = json_object_get(row, "facts");
 	AUTO_JSON json_t *after = json_copy((json_t *)(partly && json_is_object(before) ? before : facts));
 	if (partly)

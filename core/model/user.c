@@ -39,10 +39,10 @@ static int
 fail_user_unknown(struct db *db, const char *word, struct kettle_error *err)
 {
 	AUTO_JSON json_t *names = json_object();
-	int code = db_query(
+	int rc = db_query(
 		db, err, add_user_name, names, "SELECT name FROM users ORDER BY id DESC LIMIT ?", "i", (int64_t)NEAREST_MAX);
-	if (code < 0)
-		return code;
+	if (rc < 0)
+		return rc;
 	const char *near = nearest_key(word, names);
 	if (near)
 		return kettle_fail(err, KETTLE_ENOENT, "There is no user `%s`; did you mean `%s`?", word, near);
@@ -70,25 +70,25 @@ user_find(struct db *db, const char *word, struct user *ret_user, struct kettle_
 {
 	struct user user = {0};
 	int64_t number = number_of(word);
-	int code = number ? db_query(db, err, read_user, &user, FIND "named.id = ?", "i", number)
-					  : db_query(db, err, read_user, &user, FIND "named.name = ?", "s", word);
-	if (code == 0)
+	int rc = number ? db_query(db, err, read_user, &user, FIND "named.id = ?", "i", number)
+					: db_query(db, err, read_user, &user, FIND "named.name = ?", "s", word);
+	if (rc == 0)
 		return fail_user_unknown(db, word, err);
-	if (code == 1)
+	if (rc == 1)
 		*ret_user = user;
-	return code < 0 ? code : 0;
+	return rc < 0 ? rc : 0;
 }
 
 int
 user_get(struct db *db, int64_t id, struct user *ret_user, struct kettle_error *err)
 {
 	struct user user = {0};
-	int code = db_query(db, err, read_user, &user, "SELECT id, name, role, banned_at FROM users WHERE id = ?", "i", id);
-	if (code == 0)
+	int rc = db_query(db, err, read_user, &user, "SELECT id, name, role, banned_at FROM users WHERE id = ?", "i", id);
+	if (rc == 0)
 		return kettle_fail(err, KETTLE_ENOENT, "There is no user with the number %lld.", (long long)id);
-	if (code == 1)
+	if (rc == 1)
 		*ret_user = user;
-	return code < 0 ? code : 0;
+	return rc < 0 ? rc : 0;
 }
 
 int
@@ -106,28 +106,28 @@ add_full(struct db *db, int64_t id, json_t *object, struct kettle_error *err)
 {
 	json_t *identities = NULL, *joined = NULL, *ranks = NULL, *row;
 	size_t i;
-	int code = db_array(db, &identities, err,
+	int rc = db_array(db, &identities, err,
 		"SELECT provider, subject, name, created_at AS created_iso FROM identities WHERE user = ? ORDER BY created_at, "
 		"provider, subject",
 		"i", id);
-	if (code == 0)
+	if (rc == 0)
 		json_object_set_new(object, "identities", identities);
-	if (code == 0)
-		code = db_object(
+	if (rc == 0)
+		rc = db_object(
 			db, &joined, err, "SELECT json_group_array(name) AS names_json FROM users WHERE merged_into = ?", "i", id);
-	if (code == 0)
+	if (rc == 0)
 		json_object_set(object, "joined", json_object_get(joined, "names"));
 	json_decref(joined);
-	if (code == 0)
-		code = db_array(db, &ranks, err,
+	if (rc == 0)
+		rc = db_array(db, &ranks, err,
 			"SELECT b.name AS leaderboard, p.leaderboard AS board, p.device, p.score FROM best p JOIN leaderboards b "
 			"ON "
 			"b.id = p.leaderboard WHERE p.user = ? ORDER BY b.name, p.device LIMIT ?",
 			"ii", id, (int64_t)RANKS_MAX);
 	json_array_foreach(ranks, i, row) {
 		struct ranking_position position;
-		code = ranking_of(db, member_int(row, "board"), member_string(row, "device"), id, &position, err);
-		if (code < 0)
+		rc = ranking_of(db, member_int(row, "board"), member_string(row, "device"), id, &position, err);
+		if (rc < 0)
 			break;
 		(void)json_object_del(row, "board");
 		json_object_set_new(row, "rank", json_integer(position.rank));
@@ -135,25 +135,25 @@ add_full(struct db *db, int64_t id, json_t *object, struct kettle_error *err)
 	}
 	if (ranks)
 		json_object_set_new(object, "ranks", ranks);
-	return code;
+	return rc;
 }
 
 int
 user_object(struct db *db, int64_t id, bool full, json_t **ret_object, struct kettle_error *err)
 {
 	AUTO_JSON json_t *object = NULL;
-	int code = db_object(db, &object, err,
+	int rc = db_object(db, &object, err,
 		"SELECT id AS user_id_text, name AS user_name, role, created_at AS created_iso, banned_at AS banned_iso, "
 		"ban_reason, (SELECT count(*) FROM submissions s JOIN leaderboards b ON b.id = s.leaderboard WHERE s.user = "
 		"users.id) AS submissions, (SELECT "
 		"json_group_array(json_object('provider', provider, 'name', name)) FROM identities WHERE user = users.id) AS "
 		"identities_json FROM users WHERE id = ?",
 		"i", id);
-	if (code == 0 && full)
-		code = add_full(db, id, object, err);
-	if (code == 0)
+	if (rc == 0 && full)
+		rc = add_full(db, id, object, err);
+	if (rc == 0)
 		*ret_object = STEAL(object);
-	return code;
+	return rc;
 }
 
 /* ---- joined ---- */
@@ -178,10 +178,10 @@ move_all(struct db *db, int64_t from, int64_t into, struct kettle_error *err)
 		"UPDATE users SET merged_into = ?2 WHERE merged_into = ?1",
 		"UPDATE users SET merged_into = ?2, role = 'user' WHERE id = ?1",
 	};
-	int code = 0;
-	for (size_t i = 0; i < ARRAY_SIZE(sql) && code == 0; i++)
-		code = db_exec(db, err, sql[i], strstr(sql[i], "?2") ? "ii" : "i", from, into);
-	return code;
+	int rc = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(sql) && rc == 0; i++)
+		rc = db_exec(db, err, sql[i], strstr(sql[i], "?2") ? "ii" : "i", from, into);
+	return rc;
 }
 
 static const char *
@@ -205,16 +205,16 @@ user_join(struct db *db, const struct user *from, const struct user *into, struc
 	if (from->banned || into->banned)
 		return kettle_fail(err, KETTLE_EACCES, "`%s` is banned: a ban is not to be got rid of by joining users.",
 			from->banned ? from->name : into->name);
-	int code = move_all(db, from->id, into->id, err);
-	if (code == 0)
-		code = db_exec(db, err, "UPDATE users SET role = ? WHERE id = ?", "si", role_name(role), into->id);
+	int rc = move_all(db, from->id, into->id, err);
+	if (rc == 0)
+		rc = db_exec(db, err, "UPDATE users SET role = ? WHERE id = ?", "si", role_name(role), into->id);
 	/* The entries that are left go first: nobody stands twice in a ranking. */
-	if (code == 0)
-		code = ranking_recompute_user(db, from->id, err);
-	if (code == 0)
-		code = ranking_recompute_user(db, into->id, err);
-	if (code < 0)
-		return code;
+	if (rc == 0)
+		rc = ranking_recompute_user(db, from->id, err);
+	if (rc == 0)
+		rc = ranking_recompute_user(db, into->id, err);
+	if (rc < 0)
+		return rc;
 	AUTO_JSON json_t *data =
 		json_pack("{s:s, s:I, s:s}", "name", from->name, "was", (json_int_t)from->id, "role", role_name(role));
 	return db_event(db, "user.joined", 'u', 0, 0, into->id, data, err);

@@ -108,12 +108,12 @@ exec(sqlite3 *handle, const char *sql, const char *doing, struct kettle_error *e
 static int
 copy_snapshot(sqlite3 *from, sqlite3 *copy, backup_progress progress, void *arg, struct kettle_error *err)
 {
-	int code = exec(from, "BEGIN; SELECT count(*) FROM sqlite_schema", "reading it", err);
-	if (code == 0)
-		code = copy_pages(from, copy, progress, arg, err);
+	int rc = exec(from, "BEGIN; SELECT count(*) FROM sqlite_schema", "reading it", err);
+	if (rc == 0)
+		rc = copy_pages(from, copy, progress, arg, err);
 	if (!sqlite3_get_autocommit(from))
 		(void)sqlite3_exec(from, "ROLLBACK", NULL, NULL, NULL);
-	return code;
+	return rc;
 }
 
 static int
@@ -169,20 +169,20 @@ backup_make(
 	if (access(path, F_OK) == 0)
 		return fail_backup_path(path, EEXIST, err);
 	written = xasprintf("%s.%ld.part", path, (long)getpid());
-	int code = open_copy(written, &copy, err);
-	if (code < 0)
-		return code;
-	code = copy_snapshot(from, copy, progress, arg, err);
-	if (code == 0)
-		code = check_copy(copy, path, err);
+	int rc = open_copy(written, &copy, err);
+	if (rc < 0)
+		return rc;
+	rc = copy_snapshot(from, copy, progress, arg, err);
+	if (rc == 0)
+		rc = check_copy(copy, path, err);
 	sqlite3_close(copy);
-	if (code == 0)
-		code = flush_file(written, &bytes, err);
-	if (code == 0)
-		code = backup_name(written, path, err);
-	if (code < 0)
+	if (rc == 0)
+		rc = flush_file(written, &bytes, err);
+	if (rc == 0)
+		rc = backup_name(written, path, err);
+	if (rc < 0)
 		(void)unlink(written);
 	else
 		*ret_bytes = bytes;
-	return code;
+	return rc;
 }

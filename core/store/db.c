@@ -144,23 +144,23 @@ db_run(
 	struct db *db, struct kettle_error *err, db_row row, void *arg, const char *sql, const char *format, va_list *args)
 {
 	struct db_statement *entry = NULL;
-	int code = statement_get(db, sql, &entry, err);
-	if (code < 0)
-		return code;
-	int rc = SQLITE_OK;
-	for (int i = 0; format && format[i] && rc == SQLITE_OK; i++)
-		rc = bind_one(entry->statement, i + 1, format[i], args);
-	while (rc == SQLITE_OK && code == 0) {
-		rc = sqlite3_step(entry->statement);
-		if (rc == SQLITE_ROW) {
-			rc = SQLITE_OK;
-			code = row ? row(arg, entry->statement) : 0;
+	int rc = statement_get(db, sql, &entry, err);
+	if (rc < 0)
+		return rc;
+	int result = SQLITE_OK;
+	for (int i = 0; format && format[i] && result == SQLITE_OK; i++)
+		result = bind_one(entry->statement, i + 1, format[i], args);
+	while (result == SQLITE_OK && rc == 0) {
+		result = sqlite3_step(entry->statement);
+		if (result == SQLITE_ROW) {
+			result = SQLITE_OK;
+			rc = row ? row(arg, entry->statement) : 0;
 		}
 	}
-	if (code == 0 && rc != SQLITE_DONE)
-		code = db_error_fail(db->handle, rc, row ? "reading" : "writing", err);
+	if (rc == 0 && result != SQLITE_DONE)
+		rc = db_error_fail(db->handle, result, row ? "reading" : "writing", err);
 	statement_put(entry);
-	return code;
+	return rc;
 }
 
 int
@@ -168,9 +168,9 @@ db_exec(struct db *db, struct kettle_error *err, const char *sql, const char *fo
 {
 	va_list args;
 	va_start(args, format);
-	int code = db_run(db, err, NULL, NULL, sql, format, &args);
+	int rc = db_run(db, err, NULL, NULL, sql, format, &args);
 	va_end(args);
-	return code;
+	return rc;
 }
 
 int
@@ -178,9 +178,9 @@ db_query(struct db *db, struct kettle_error *err, db_row row, void *arg, const c
 {
 	va_list args;
 	va_start(args, format);
-	int code = db_run(db, err, row, arg, sql, format, &args);
+	int rc = db_run(db, err, row, arg, sql, format, &args);
 	va_end(args);
-	return code;
+	return rc;
 }
 
 /* Text of a column; what is no UTF-8 (a damaged database) is cleaned. */
@@ -327,10 +327,10 @@ db_object(struct db *db, json_t **ret_row, struct kettle_error *err, const char 
 	json_t *object = NULL;
 	va_list args;
 	va_start(args, format);
-	int code = db_run(db, err, first_object, &object, sql, format, &args);
+	int rc = db_run(db, err, first_object, &object, sql, format, &args);
 	va_end(args);
-	if (code <= 0)
-		return code < 0 ? code : fail_none(err);
+	if (rc <= 0)
+		return rc < 0 ? rc : fail_none(err);
 	if (!object)
 		return fail_row(db, err);
 	*ret_row = object;
@@ -344,12 +344,12 @@ db_array(struct db *db, json_t **ret_rows, struct kettle_error *err, const char 
 	struct kettle_error local = {0};
 	va_list args;
 	va_start(args, format);
-	int code = db_run(db, &local, add_object, rows, sql, format, &args);
+	int rc = db_run(db, &local, add_object, rows, sql, format, &args);
 	va_end(args);
-	if (code < 0 && local.code == 0)
+	if (rc < 0 && local.code == 0)
 		return fail_row(db, err);
-	if (code < 0)
-		return kettle_fail(err, code, "%s", local.message);
+	if (rc < 0)
+		return kettle_fail(err, rc, "%s", local.message);
 	*ret_rows = STEAL(rows);
 	return 0;
 }
@@ -360,10 +360,10 @@ db_int(struct db *db, int64_t *ret_value, struct kettle_error *err, const char *
 	int64_t value = 0;
 	va_list args;
 	va_start(args, format);
-	int code = db_run(db, err, first_int, &value, sql, format, &args);
+	int rc = db_run(db, err, first_int, &value, sql, format, &args);
 	va_end(args);
-	if (code <= 0)
-		return code < 0 ? code : fail_none(err);
+	if (rc <= 0)
+		return rc < 0 ? rc : fail_none(err);
 	*ret_value = value;
 	return 0;
 }
@@ -449,19 +449,19 @@ db_event(struct db *db, const char *kind, char scope, int64_t leaderboard, int64
 	struct names names = {0};
 	const char text[2] = {scope, '\0'};
 	const int64_t ids[3] = {leaderboard, submission, user};
-	int code = db_query(db, err, read_names, &names,
+	int rc = db_query(db, err, read_names, &names,
 		"SELECT coalesce((SELECT visibility = 'closed' FROM leaderboards WHERE id = ?1), 0), (SELECT name FROM "
 		"leaderboards WHERE id = ?1), (SELECT name FROM users WHERE id = ?2)",
 		"ii", leaderboard, user);
-	if (code > 0)
-		code = db_exec(db, err,
+	if (rc > 0)
+		rc = db_exec(db, err,
 			"INSERT INTO events (at, kind, scope, closed, leaderboard, leaderboard_name, submission, user, user_name, "
 			"data_json) VALUES (?, ?, ?, ?, nullif(?, 0), ?, nullif(?, 0), nullif(?, 0), ?, ?)",
 			"issiisiisj", db->now_ms, kind, text, (int64_t)names.closed, leaderboard, json_string_value(names.board),
 			submission, user, json_string_value(names.user), data);
-	if (code == 0)
+	if (rc == 0)
 		post_event(db, kind, text, ids, &names, data);
 	json_decref(names.board);
 	json_decref(names.user);
-	return code;
+	return rc;
 }

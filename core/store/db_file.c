@@ -80,10 +80,10 @@ prepare_folder(const char *path, struct kettle_error *err)
 	AUTO_FREE char *copy = xstrdup(path);
 	const char *folder = dirname(copy);
 	struct kettle_error why = {0};
-	int code = file_mkdirs(folder, 0700, &why);
-	if (code < 0)
+	int rc = file_mkdirs(folder, 0700, &why);
+	if (rc < 0)
 		return kettle_fail(
-			err, code, "The folder of the database cannot be made: %s Give --db FILE, or set HOME.", why.message);
+			err, rc, "The folder of the database cannot be made: %s Give --db FILE, or set HOME.", why.message);
 	struct statfs fs;
 	if (statfs(folder, &fs) != 0)
 		return fail_open(path, errno, err);
@@ -161,11 +161,11 @@ static int
 check_owner(sqlite3 *handle, struct kettle_error *err)
 {
 	int64_t application = 0, things = 0;
-	int code = pragma_int(handle, "PRAGMA application_id", &application, err);
-	if (code == 0)
-		code = pragma_int(handle, "SELECT count(*) FROM sqlite_schema", &things, err);
-	if (code < 0 || application == MIGRATIONS_APPLICATION_ID || (application == 0 && things == 0))
-		return code;
+	int rc = pragma_int(handle, "PRAGMA application_id", &application, err);
+	if (rc == 0)
+		rc = pragma_int(handle, "SELECT count(*) FROM sqlite_schema", &things, err);
+	if (rc < 0 || application == MIGRATIONS_APPLICATION_ID || (application == 0 && things == 0))
+		return rc;
 	return kettle_fail(
 		err, KETTLE_EINVAL, "%s is a database of another program: name another file.", db_error_path(handle));
 }
@@ -215,11 +215,11 @@ static int
 connect(const char *path, sqlite3 **ret_handle, struct kettle_error *err)
 {
 	sqlite3 *handle = NULL;
-	int rc = sqlite3_open_v2(path, &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
-	if (rc != SQLITE_OK) {
-		int code = db_error_fail(handle, rc, "opening it", err);
+	int result = sqlite3_open_v2(path, &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+	if (result != SQLITE_OK) {
+		int rc = db_error_fail(handle, result, "opening it", err);
 		sqlite3_close(handle);
-		return code;
+		return rc;
 	}
 	sqlite3_extended_result_codes(handle, 1);
 	sqlite3_busy_timeout(handle, DBFILE_BUSY_MS);
@@ -250,17 +250,17 @@ db_file_set_up(sqlite3 *handle, const char *owner, uint64_t size, struct kettle_
 {
 	if (sqlite3_db_readonly(handle, "main") == 1)
 		return fail_open(db_error_path(handle), EACCES, err);
-	int code = check_owner(handle, err);
-	if (code == 0 && size > 0)
-		code = check_pages(handle, size, err);
+	int rc = check_owner(handle, err);
+	if (rc == 0 && size > 0)
+		rc = check_pages(handle, size, err);
 	/* Only a file without a page takes it: what is freed later can be given back. */
-	if (code == 0 && size == 0 && sqlite3_exec(handle, "PRAGMA auto_vacuum = INCREMENTAL", NULL, NULL, NULL))
-		code = db_error_fail(handle, sqlite3_errcode(handle), "opening it", err);
-	if (code == 0)
-		code = set_wal(handle, err);
-	if (code == 0)
-		code = set_pragmas(handle, err);
-	return code < 0 ? code : migrations_apply(handle, owner, err);
+	if (rc == 0 && size == 0 && sqlite3_exec(handle, "PRAGMA auto_vacuum = INCREMENTAL", NULL, NULL, NULL))
+		rc = db_error_fail(handle, sqlite3_errcode(handle), "opening it", err);
+	if (rc == 0)
+		rc = set_wal(handle, err);
+	if (rc == 0)
+		rc = set_pragmas(handle, err);
+	return rc < 0 ? rc : migrations_apply(handle, owner, err);
 }
 
 static void
@@ -280,19 +280,19 @@ db_file_open(const char *path, const char *owner, sqlite3 **ret_handle, struct k
 	bool created = false;
 	uint64_t size = 0;
 	sqlite3 *handle = NULL;
-	int code = prepare_folder(path, err);
-	if (code == 0)
-		code = prepare_file(path, &created, &size, err);
-	if (code < 0)
-		return code;
-	code = connect(path, &handle, err);
-	if (code == 0)
-		code = db_file_set_up(handle, owner, size, err);
-	if (code < 0) {
+	int rc = prepare_folder(path, err);
+	if (rc == 0)
+		rc = prepare_file(path, &created, &size, err);
+	if (rc < 0)
+		return rc;
+	rc = connect(path, &handle, err);
+	if (rc == 0)
+		rc = db_file_set_up(handle, owner, size, err);
+	if (rc < 0) {
 		sqlite3_close(handle);
 		if (created)
 			remove_created(path);
-		return code;
+		return rc;
 	}
 	*ret_handle = handle;
 	return 0;
@@ -302,16 +302,16 @@ int
 db_file_open_reader(const char *path, sqlite3 **ret_handle, struct kettle_error *err)
 {
 	sqlite3 *handle = NULL;
-	int code = connect(path, &handle, err);
-	if (code < 0)
-		return code;
-	code = set_pragmas(handle, err);
-	int rc = code == 0 ? sqlite3_exec(handle, "PRAGMA query_only = ON", NULL, NULL, NULL) : SQLITE_OK;
-	if (rc != SQLITE_OK)
-		code = db_error_fail(handle, rc, "opening it for reading", err);
-	if (code < 0) {
+	int rc = connect(path, &handle, err);
+	if (rc < 0)
+		return rc;
+	rc = set_pragmas(handle, err);
+	int result = rc == 0 ? sqlite3_exec(handle, "PRAGMA query_only = ON", NULL, NULL, NULL) : SQLITE_OK;
+	if (result != SQLITE_OK)
+		rc = db_error_fail(handle, result, "opening it for reading", err);
+	if (rc < 0) {
 		sqlite3_close(handle);
-		return code;
+		return rc;
 	}
 	*ret_handle = handle;
 	return 0;

@@ -24,10 +24,10 @@ make_lock_file_folder(const char *path, struct kettle_error *err)
 		return 0;
 	AUTO_FREE char *folder = xstrndup(path, (size_t)(slash - path));
 	struct kettle_error why = {0};
-	int code = file_mkdirs(folder, 0700, &why);
-	if (code < 0)
+	int rc = file_mkdirs(folder, 0700, &why);
+	if (rc < 0)
 		return kettle_fail(
-			err, code, "The folder of the database cannot be made: %s Give --db FILE, or set HOME.", why.message);
+			err, rc, "The folder of the database cannot be made: %s Give --db FILE, or set HOME.", why.message);
 	return 0;
 }
 

@@ -69,10 +69,10 @@ step(sqlite3 *handle, int version, const char *owner, struct kettle_error *err)
 	char pragmas[96];
 	(void)snprintf(pragmas, sizeof(pragmas), "PRAGMA application_id = %d; PRAGMA user_version = %d",
 		MIGRATIONS_APPLICATION_ID, version + 1);
-	int code = migrations_run(handle, steps[version], err);
-	if (code == 0 && version == 0 && owner && *owner)
-		code = make_owner(handle, owner, err);
-	return code < 0 ? code : migrations_run(handle, pragmas, err);
+	int rc = migrations_run(handle, steps[version], err);
+	if (rc == 0 && version == 0 && owner && *owner)
+		rc = make_owner(handle, owner, err);
+	return rc < 0 ? rc : migrations_run(handle, pragmas, err);
 }
 
 /* One step, unless another process made it meanwhile; *ret_version is the version after it. */
@@ -80,17 +80,17 @@ static int
 advance(sqlite3 *handle, const char *owner, int *ret_version, struct kettle_error *err)
 {
 	int version = 0;
-	int code = migrations_run(handle, "BEGIN IMMEDIATE", err);
-	if (code < 0)
-		return code;
-	code = version_of(handle, &version, err);
-	if (code == 0 && version < migrations_newest())
-		code = step(handle, version, owner, err);
-	if (code == 0)
-		code = migrations_run(handle, "COMMIT", err);
-	if (code < 0) {
+	int rc = migrations_run(handle, "BEGIN IMMEDIATE", err);
+	if (rc < 0)
+		return rc;
+	rc = version_of(handle, &version, err);
+	if (rc == 0 && version < migrations_newest())
+		rc = step(handle, version, owner, err);
+	if (rc == 0)
+		rc = migrations_run(handle, "COMMIT", err);
+	if (rc < 0) {
 		(void)sqlite3_exec(handle, "ROLLBACK", NULL, NULL, NULL);
-		return code;
+		return rc;
 	}
 	*ret_version = version < migrations_newest() ? version + 1 : version;
 	return 0;
@@ -100,13 +100,13 @@ int
 migrations_apply(sqlite3 *handle, const char *owner, struct kettle_error *err)
 {
 	int version = 0;
-	int code = version_of(handle, &version, err);
-	while (code == 0 && version < migrations_newest())
-		code = advance(handle, owner, &version, err);
-	if (code == 0 && version > migrations_newest())
+	int rc = version_of(handle, &version, err);
+	while (rc == 0 && version < migrations_newest())
+		rc = advance(handle, owner, &version, err);
+	if (rc == 0 && version > migrations_newest())
 		return kettle_fail(err, KETTLE_EVERSION,
 			"The database %s has schema %d, but this Kettle knows only up to %d: use the Kettle that made it, or a "
 			"newer one.",
 			db_error_path(handle), version, migrations_newest());
-	return code;
+	return rc;
 }

@@ -156,12 +156,12 @@ static void
 op_run(struct db *db, struct op *op)
 {
 	size_t events = json_array_size(db->events);
-	int code = db_exec(db, &op->err, "SAVEPOINT op", NULL);
-	if (code == 0)
-		code = op->run(db, op->arg, &op->err);
-	if (code < 0) {
+	int rc = db_exec(db, &op->err, "SAVEPOINT op", NULL);
+	if (rc == 0)
+		rc = op->run(db, op->arg, &op->err);
+	if (rc < 0) {
 		if (op->err.code == 0)
-			(void)kettle_fail(&op->err, code, "The database could not do it.");
+			(void)kettle_fail(&op->err, rc, "The database could not do it.");
 		while (json_array_size(db->events) > events)
 			(void)json_array_remove(db->events, json_array_size(db->events) - 1);
 		if (!sqlite3_get_autocommit(db->handle))
@@ -186,10 +186,10 @@ static int
 commit(struct db *db, const struct ops *done, struct kettle_error *err)
 {
 	if (!sqlite3_get_autocommit(db->handle)) {
-		int code = db_exec(db, err, "COMMIT", NULL);
-		if (code < 0 && !sqlite3_get_autocommit(db->handle))
+		int rc = db_exec(db, err, "COMMIT", NULL);
+		if (rc < 0 && !sqlite3_get_autocommit(db->handle))
 			(void)db_exec(db, NULL, "ROLLBACK", NULL);
-		return code;
+		return rc;
 	}
 	/* The transaction is gone, and with it what the operations before the last one did. */
 	const struct op *last = done->head;
@@ -213,21 +213,21 @@ batch_run(struct db_thread *thread_of, struct ops *queue)
 		writes = writes || op->writes;
 	db->now_ms = time_now_ms();
 	db->events = json_array();
-	int code = db_exec(db, &err, writes ? "BEGIN IMMEDIATE" : "BEGIN", NULL);
-	for (; count > 0 && queue->head && (code < 0 || !sqlite3_get_autocommit(db->handle)); count--) {
+	int rc = db_exec(db, &err, writes ? "BEGIN IMMEDIATE" : "BEGIN", NULL);
+	for (; count > 0 && queue->head && (rc < 0 || !sqlite3_get_autocommit(db->handle)); count--) {
 		struct op *op = ops_pop(queue);
 		ops_add(&done, op);
-		if (code == 0)
+		if (rc == 0)
 			op_run(db, op);
 	}
 	failpoint("store.commit.before");
-	if (code == 0)
-		code = commit(db, &done, &err);
+	if (rc == 0)
+		rc = commit(db, &done, &err);
 	failpoint("store.commit.after");
-	if (code < 0)
+	if (rc < 0)
 		fail_all(&done, &err);
 	json_t *events = STEAL(db->events);
-	if (code < 0 || json_array_size(events) == 0)
+	if (rc < 0 || json_array_size(events) == 0)
 		json_decref(STEAL(events));
 	post(thread_of->store, &done, events);
 	failpoint("store.answered");
@@ -262,12 +262,12 @@ query_run(struct db_thread *thread_of, struct op *op)
 	ops_init(&done);
 	ops_add(&done, op);
 	db->now_ms = time_now_ms();
-	int code = db_exec(db, &op->err, "BEGIN", NULL);
-	if (code == 0)
-		code = op->run(db, op->arg, &op->err);
-	if (code < 0 && op->err.code == 0)
-		(void)kettle_fail(&op->err, code, "The database could not do it.");
-	if (code >= 0)
+	int rc = db_exec(db, &op->err, "BEGIN", NULL);
+	if (rc == 0)
+		rc = op->run(db, op->arg, &op->err);
+	if (rc < 0 && op->err.code == 0)
+		(void)kettle_fail(&op->err, rc, "The database could not do it.");
+	if (rc >= 0)
 		op->err.code = 0;
 	if (!sqlite3_get_autocommit(db->handle))
 		(void)db_exec(db, NULL, "ROLLBACK", NULL);
@@ -421,23 +421,23 @@ store_open(uv_loop_t *loop, const char *path, const char *owner, store_events on
 	struct store **ret_store, struct kettle_error *err)
 {
 	sqlite3 *writer = NULL, *reader = NULL;
-	int code = db_file_open(path, owner, &writer, err);
-	if (code < 0)
-		return code;
-	code = db_file_open_reader(path, &reader, err);
-	if (code < 0) {
+	int rc = db_file_open(path, owner, &writer, err);
+	if (rc < 0)
+		return rc;
+	rc = db_file_open_reader(path, &reader, err);
+	if (rc < 0) {
 		sqlite3_close(writer);
-		return code;
+		return rc;
 	}
 	struct store *store = xcalloc(1, sizeof(*store));
 	store->on_events = on_events;
 	store->events_arg = events_arg;
 	store->answers_tail = &store->answers;
 	ops_init(&store->late);
-	code = store_set_up(loop, store, writer, reader, err);
-	if (code == 0)
+	rc = store_set_up(loop, store, writer, reader, err);
+	if (rc == 0)
 		*ret_store = store;
-	return code;
+	return rc;
 }
 
 enum when { WHEN_NOW, WHEN_LATER };

@@ -54,10 +54,10 @@ static int
 fail_source_path(const char *path, struct kettle_error *err)
 {
 	int error = errno;
-	int code = error == ENOENT || error == ENOTDIR ? KETTLE_ENOENT
-			   : error == EACCES || error == EPERM ? KETTLE_EACCES
-												   : KETTLE_EINVAL;
-	return kettle_fail(err, code, "The task `%s` cannot be read: %s.", path, strerror(error));
+	int rc = error == ENOENT || error == ENOTDIR ? KETTLE_ENOENT
+			 : error == EACCES || error == EPERM ? KETTLE_EACCES
+												 : KETTLE_EINVAL;
+	return kettle_fail(err, rc, "The task `%s` cannot be read: %s.", path, strerror(error));
 }
 
 int
