@@ -8,7 +8,7 @@
 #include "base/sanitize_text.h"
 #include "base/cleanup.h"
 #include "model/blobs.h"
-#include "task/popcorn_header.h"
+#include "base/popcorn_header.h"
 #include "model/jobs.h"
 #include "model/rate_limit.h"
 #include "model/settings.h"

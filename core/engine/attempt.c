@@ -75,7 +75,7 @@ enter_phase(struct engine_job *job, enum job_phase phase)
 static void
 on_attempt_event(struct inflight_job *inflight, const json_t *event)
 {
-	struct engine_job *job = (struct engine_job *)((char *)inflight - offsetof(struct engine_job, inflight));
+	struct engine_job *job = CONTAINER_OF(inflight, struct engine_job, inflight);
 	const char *name = json_string_value(json_object_get(event, "event"));
 	if (!name || job->state != JOB_ACTIVE || job->stop != STOP_NO)
 		return;
@@ -109,7 +109,7 @@ handle_stored(void *arg, const struct kettle_error *err)
 static void
 on_handle(struct inflight_job *inflight, const char *handle, kettle_answer answer, void *arg)
 {
-	struct engine_job *job = (struct engine_job *)((char *)inflight - offsetof(struct engine_job, inflight));
+	struct engine_job *job = CONTAINER_OF(inflight, struct engine_job, inflight);
 	struct job_write *op = job_write_new(job);
 	op->handle = strdup(handle);
 	if (!op->handle)
@@ -122,7 +122,7 @@ on_handle(struct inflight_job *inflight, const char *handle, kettle_answer answe
 static void
 on_done(struct inflight_job *inflight, const json_t *completion)
 {
-	struct engine_job *job = (struct engine_job *)((char *)inflight - offsetof(struct engine_job, inflight));
+	struct engine_job *job = CONTAINER_OF(inflight, struct engine_job, inflight);
 	attempt_end_complete(job, completion);
 }
 

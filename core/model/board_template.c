@@ -6,7 +6,7 @@
 
 #include "model/board.h"
 #include "base/cleanup.h"
-#include "task/popcorn_header.h"
+#include "base/popcorn_header.h"
 #include "base/text.h"
 #include "base/json_access.h"
 

@@ -257,12 +257,12 @@ end_rerun(
 	bool says_nothing = strcmp(state, "error") == 0 || strcmp(state, "cancelled") == 0;
 	if (says_nothing)
 		return db_exec(db, err, "UPDATE jobs SET superseded = id WHERE id = ?", "i", job->id);
-	int code = db_exec(db, err, "UPDATE jobs SET superseded = ? WHERE id = ?", "ii", job->id, -job->superseded);
-	if (code == 0)
-		code = db_exec(db, err, "UPDATE jobs SET superseded = 0 WHERE id = ?", "i", job->id);
-	if (code == 0 && strcmp(job->mode, "ranked") == 0)
-		code = ranking_renew(db, job->leaderboard, job->device, job->user, change, err);
-	return code;
+	int rc = db_exec(db, err, "UPDATE jobs SET superseded = ? WHERE id = ?", "ii", job->id, -job->superseded);
+	if (rc == 0)
+		rc = db_exec(db, err, "UPDATE jobs SET superseded = 0 WHERE id = ?", "i", job->id);
+	if (rc == 0 && strcmp(job->mode, "ranked") == 0)
+		rc = ranking_renew(db, job->leaderboard, job->device, job->user, change, err);
+	return rc;
 }
 
 /* Whatever ends a job: its row, the ranking, the events, the submission. */

@@ -9,8 +9,8 @@
 #include "model/ranking.h"
 #include "base/text.h"
 #include "base/json_access.h"
+#include "base/number.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,18 +49,6 @@ fail_user_unknown(struct db *db, const char *word, struct kettle_error *err)
 	return kettle_fail(err, KETTLE_ENOENT, "There is no user `%s`.", word);
 }
 
-/* The number behind "#12"; 0: it is a name. */
-static int64_t
-number_of(const char *word)
-{
-	char *end;
-	if (word[0] != '#' || word[1] < '1' || word[1] > '9')
-		return 0;
-	errno = 0;
-	long long number = strtoll(word + 1, &end, 10);
-	return *end || errno ? 0 : number;
-}
-
 #define FIND \
 	"SELECT u.id, u.name, u.role, u.banned_at FROM users named JOIN users u ON u.id = coalesce(named.merged_into, " \
 	"named.id) WHERE "
@@ -69,8 +57,10 @@ int
 user_find(struct db *db, const char *word, struct user *ret_user, struct kettle_error *err)
 {
 	struct user user = {0};
-	int64_t number = number_of(word);
-	int rc = number ? db_query(db, err, read_user, &user, FIND "named.id = ?", "i", number)
+	long long number = 0; /* behind "#12"; 0: it is a name */
+	if (word[0] == '#' && word[1] >= '1' && word[1] <= '9')
+		(void)number_parse_integer(word + 1, &number);
+	int rc = number ? db_query(db, err, read_user, &user, FIND "named.id = ?", "i", (int64_t)number)
 					: db_query(db, err, read_user, &user, FIND "named.name = ?", "s", word);
 	if (rc == 0)
 		return fail_user_unknown(db, word, err);

@@ -131,20 +131,20 @@ static int
 check_copy(sqlite3 *copy, const char *path, struct kettle_error *err)
 {
 	AUTO_FREE char *said = NULL, *application = NULL;
-	int code = exec(copy, "PRAGMA journal_mode = DELETE", "finishing a backup", err);
-	int rc = code == 0 ? sqlite3_exec(copy, "PRAGMA quick_check(1)", first_text, &said, NULL) : SQLITE_OK;
-	if (rc == SQLITE_OK)
-		rc = sqlite3_exec(copy, "PRAGMA application_id", first_text, &application, NULL);
-	if (code == 0 && rc != SQLITE_OK)
-		code = db_error_fail(copy, rc, "checking a backup", err);
+	int rc = exec(copy, "PRAGMA journal_mode = DELETE", "finishing a backup", err);
+	int result = rc == 0 ? sqlite3_exec(copy, "PRAGMA quick_check(1)", first_text, &said, NULL) : SQLITE_OK;
+	if (result == SQLITE_OK)
+		result = sqlite3_exec(copy, "PRAGMA application_id", first_text, &application, NULL);
+	if (rc == 0 && result != SQLITE_OK)
+		rc = db_error_fail(copy, result, "checking a backup", err);
 	bool sound =
 		said && strcmp(said, "ok") == 0 && application && strtoll(application, NULL, 10) == MIGRATIONS_APPLICATION_ID;
-	if (code == 0 && !sound)
-		code = kettle_fail(err, KETTLE_EIO,
+	if (rc == 0 && !sound)
+		rc = kettle_fail(err, KETTLE_EIO,
 			"The backup `%s` would be damaged (%s): look at the disk, and at the database with `PRAGMA "
 			"integrity_check`.",
 			path, said ? said : "no result");
-	return code;
+	return rc;
 }
 
 static int

@@ -176,22 +176,22 @@ check_pages(sqlite3 *handle, uint64_t size, struct kettle_error *err)
 	sqlite3_stmt *statement = NULL;
 	/* Of a large one only what every start reads anyway: whole, it would take minutes. */
 	const char *sql = size <= DBFILE_FULL_CHECK_BYTES ? "PRAGMA quick_check(1)" : "PRAGMA quick_check('settings')";
-	int rc = sqlite3_prepare_v2(handle, sql, -1, &statement, NULL);
-	if (rc == SQLITE_OK)
-		rc = sqlite3_step(statement);
-	const char *said = rc == SQLITE_ROW ? (const char *)sqlite3_column_text(statement, 0) : NULL;
-	int code = 0;
-	if (rc != SQLITE_ROW)
-		code = db_error_fail(handle, rc, "checking it", err);
+	int result = sqlite3_prepare_v2(handle, sql, -1, &statement, NULL);
+	if (result == SQLITE_OK)
+		result = sqlite3_step(statement);
+	const char *said = result == SQLITE_ROW ? (const char *)sqlite3_column_text(statement, 0) : NULL;
+	int rc = 0;
+	if (result != SQLITE_ROW)
+		rc = db_error_fail(handle, result, "checking it", err);
 	else if (!said || strcmp(said, "ok") != 0) {
 		/* What it says of a page stands below a line with the database's name. */
 		const char *line = said ? strchr(said, '\n') : NULL;
 		said = line ? line + 1 : said;
-		code = kettle_fail(err, KETTLE_EIO, "The database %s is damaged (%s): put a backup in its place.",
+		rc = kettle_fail(err, KETTLE_EIO, "The database %s is damaged (%s): put a backup in its place.",
 			db_error_path(handle), said ? said : "no result");
 	}
 	sqlite3_finalize(statement);
-	return code;
+	return rc;
 }
 
 static int

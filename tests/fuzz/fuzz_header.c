@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "task/popcorn_header.h"
+#include "base/popcorn_header.h"
 #include "base/utf8.h"
 
 #include <string.h>

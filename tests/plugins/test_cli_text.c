@@ -187,19 +187,6 @@ test_times(void **state)
 }
 
 static void
-test_directives(void **state)
-{
-	char value[32];
-	(void)state;
-	assert_true(submit_directive("#!/bin/x\n  //!POPCORN Leaderboard  abc def\n", "leaderboard", value, sizeof(value)));
-	assert_string_equal(value, "abc");
-	assert_true(submit_directive("# a\r\n\r\n#!popcorn gpus A B\r\n", "gpus", value, sizeof(value)));
-	assert_false(submit_directive("#!POPCORN gpus A\n", "gpu", value, sizeof(value)));
-	assert_false(submit_directive("int x;\n//!POPCORN gpus A\n", "gpus", value, sizeof(value)));
-	assert_false(submit_directive("", "gpus", value, sizeof(value)));
-}
-
-static void
 assert_choice(const char *line, const char *expected)
 {
 	AUTO_JSON json_t *devices = json_pack("[s, s, s]", "CPU", "H100", "3090");
@@ -231,7 +218,6 @@ main(void)
 		cmocka_unit_test(test_table),
 		cmocka_unit_test(test_durations),
 		cmocka_unit_test(test_times),
-		cmocka_unit_test(test_directives),
 		cmocka_unit_test(test_choices),
 	};
 	return cmocka_run_group_tests_name("cli_text", tests, NULL, NULL);

@@ -10,11 +10,11 @@
 
 #include "base/cleanup.h"
 #include "base/contents.h"
+#include "base/json_access.h"
+#include "base/number.h"
+#include "base/popcorn_header.h"
 #include "cli/run/follow.h"
 #include "cli/text/json_read.h"
-
-#define SUBMIT_NAME_SIZE 128
-#define SUBMIT_LINE_SIZE 1024
 
 const struct args_option submit_options[] = {
 	{"output", 'o', "FILE", "writes the report (with --json the document) to this file as well"},
@@ -27,56 +27,16 @@ const struct args_option task_run_options[] = {
 	{NULL, 0, NULL, NULL},
 };
 
-/* What follows "!POPCORN NAME" on a comment line, or NULL. */
-static const char *
-directive_value(const char *line, const char *name)
-{
-	static const char mark[] = "!POPCORN";
-	line += strspn(line, " \t");
-	line += *line == '#' ? strspn(line, "#") : strspn(line, "/");
-	line += strspn(line, " \t");
-	if (strncasecmp(line, mark, strlen(mark)) != 0)
-		return NULL;
-	line += strlen(mark);
-	line += strspn(line, " \t");
-	if (strncasecmp(line, name, strlen(name)) != 0 || !strchr(" \t", line[strlen(name)]))
-		return NULL;
-	line += strlen(name);
-	return line + strspn(line, " \t");
-}
-
-bool
-submit_directive(const char *code, const char *name, char *ret_value, size_t size)
-{
-	while (*code) {
-		char line[SUBMIT_LINE_SIZE];
-		size_t len = strcspn(code, "\r\n");
-		snprintf(line, sizeof(line), "%.*s", (int)(len < sizeof(line) ? len : sizeof(line) - 1), code);
-		const char *start = line + strspn(line, " \t");
-		if (*start && *start != '#' && strncmp(start, "//", 2) != 0)
-			return false;
-		const char *value = directive_value(line, name);
-		if (value) {
-			snprintf(ret_value, size, "%.*s", (int)strcspn(value, " \t"), value);
-			return true;
-		}
-		code += len;
-		code += strspn(code, "\r\n");
-	}
-	return false;
-}
-
 static const char *
 device_named(const char *word, const json_t *devices)
 {
-	char *end;
+	long long number = 0;
 	size_t i;
 	const json_t *device;
 	json_array_foreach(devices, i, device)
 		if (strcasecmp(word, json_string_value(device)) == 0)
 			return json_string_value(device);
-	long number = strtol(word, &end, 10);
-	if (*end || number < 1)
+	if (!number_parse_integer(word, &number) || number < 1)
 		return NULL;
 	return json_string_value(json_array_get(devices, (size_t)number - 1));
 }
@@ -198,21 +158,21 @@ boards_listed(struct run *run, const struct kettle_error *err, json_t *result)
 static bool
 wants_menu(struct run *run)
 {
-	char board[SUBMIT_NAME_SIZE], gpus[SUBMIT_NAME_SIZE];
 	const json_t *file = json_object_get(run->args.values, "file");
 	const char *base64 = value_text(file, "base64"), *named = value_text(run->args.values, "leaderboard");
 	AUTO_FREE void *code = NULL;
+	AUTO_JSON json_t *header = NULL;
 	size_t size = 0;
 	if (!run->term.ask || run->json || json_object_get(run->args.values, "device"))
 		return false;
 	if (base64_decode(base64, strlen(base64), &code, &size))
 		return false;
-	if (submit_directive(code, "gpus", gpus, sizeof(gpus)) || submit_directive(code, "gpu", gpus, sizeof(gpus)))
+	/* What is wrong with a header the engine says. */
+	if (popcorn_header_parse(code, size, &header, NULL) != 0 || json_object_get(header, "gpus"))
 		return false;
-	if (!*named && !submit_directive(code, "leaderboard", board, sizeof(board)))
-		return false;
-	json_object_set_new(run->args.own, "board", json_string(*named ? named : board));
-	return true;
+	const char *board = *named ? named : member_text(header, "leaderboard");
+	json_object_set_new(run->args.own, "board", json_string(board));
+	return *board;
 }
 
 void

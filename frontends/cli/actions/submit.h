@@ -14,11 +14,6 @@ void submit_task_run(struct run *run);
 void submit_rerun(struct run *run);
 
 /*
- * The value of a directive in the first comment block of a submission ("#!POPCORN gpus A B": "A B"), copied without the
- * whitespace around it; false: there is none. Only decides whether a question is asked: the core reads it properly.
- */
-bool submit_directive(const char *code, const char *name, char *ret_value, size_t size);
-/*
  * What was typed at the menu ("1 3", "1,H100") as an array of device names. New reference; NULL: something in it is no
  * device, or nothing was chosen.
  */

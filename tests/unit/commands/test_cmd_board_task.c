@@ -5,7 +5,7 @@
 #include "unit/command_fixture.h"
 
 #include "base/cleanup.h"
-#include "task/popcorn_header.h"
+#include "base/popcorn_header.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 /* The !POPCORN header: what it may say, where it ends, and a sentence for every mistake. */
 #include <config.h>
 
-#include "task/popcorn_header.h"
+#include "base/popcorn_header.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

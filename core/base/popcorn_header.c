@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads the !POPCORN lines in a submission's first comment block. */
+/* The !POPCORN header of a submission: the engine and the command line read it by this parser alone. */
 #include <config.h>
 
-#include "task/popcorn_header.h"
+#include "base/popcorn_header.h"
 
 #include <stdbool.h>
 #include <string.h>
