@@ -24,6 +24,7 @@ extern "C" {
 /*
  * `config_schema` of a language: the keys of task.yml's config that all of them take, and `more` of its own, as text that
  * begins with a comma: "" or ", \"key\": {\"type\": \"boolean\"}". A list of words is {"$ref": "#/$defs/words"}.
+ * Commands honour them by kettle_compiled_add_config and kettle_compiled_add_libraries.
  */
 #define KETTLE_COMPILED_CONFIG(more) \
 	"{\"type\": \"object\", \"additionalProperties\": false, \"properties\": {" \
@@ -33,11 +34,13 @@ extern "C" {
 	" \"propertyNames\": {\"pattern\": \"^[A-Za-z_][A-Za-z0-9_]*$\"}," \
 	" \"additionalProperties\": {\"type\": [\"string\", \"integer\", \"boolean\", \"null\"], \"maxLength\": 1000}}," \
 	"\"compile_flags\": {\"$ref\": \"#/$defs/words\"}," \
-	"\"libraries\": {\"$ref\": \"#/$defs/words\"}," \
-	"\"standard\": {\"type\": \"string\", \"pattern\": \"^(c|gnu)(\\\\+\\\\+)?[0-9][0-9a-z]$\"}" more \
-	"}, \"$defs\": {" \
+	"\"libraries\": {\"$ref\": \"#/$defs/words\"}" more "}, \"$defs\": {" \
 	"\"words\": {\"type\": \"array\", \"maxItems\": 100," \
 	" \"items\": {\"type\": \"string\", \"minLength\": 1, \"maxLength\": 1000}}}}"
+
+/* One of `more`, for languages whose commands have kettle_compiled_add_standard. */
+#define KETTLE_COMPILED_STANDARD \
+	", \"standard\": {\"type\": \"string\", \"pattern\": \"^(c|gnu)(\\\\+\\\\+)?[0-9][0-9a-z]$\"}"
 
 struct kettle_compiled_builder;
 

@@ -16,8 +16,9 @@ extern "C" {
 
 /* `config_schema` of a language whose rules begin with kettle_gpu_begin. */
 #define KETTLE_GPU_CONFIG \
-	KETTLE_COMPILED_CONFIG(", \"rdc\": {\"type\": \"boolean\"}, \"rtc\": {\"type\": \"boolean\"}, " \
-						   "\"rtc_flags\": {\"$ref\": \"#/$defs/words\"}")
+	KETTLE_COMPILED_CONFIG( \
+		KETTLE_COMPILED_STANDARD ", \"rdc\": {\"type\": \"boolean\"}, \"rtc\": {\"type\": \"boolean\"}, " \
+								 "\"rtc_flags\": {\"$ref\": \"#/$defs/words\"}")
 
 /* A model by its device's name: "H100" is also H100-PCIe and H100x8, and not H1000. */
 struct kettle_gpu_model {

@@ -150,7 +150,7 @@ static const struct kettle_language language = {
 	.extensions = extensions,
 	.comment = "//",
 	.template_names = template_names,
-	.config_schema = KETTLE_COMPILED_CONFIG(""),
+	.config_schema = KETTLE_COMPILED_CONFIG(KETTLE_COMPILED_STANDARD),
 	KETTLE_LANGUAGE_SKELETONS(skeletons),
 	KETTLE_LANGUAGE_HARNESS(harness),
 	.plan = kettle_compiled_plan,
