@@ -5,7 +5,7 @@
 #include "commands/handlers.h"
 
 #include "model/board_cache.h"
-#include "model/board_delete.h"
+#include "maintenance/maintenance.h"
 #include "base/sanitize_text.h"
 #include "base/cleanup.h"
 #include "model/blobs.h"

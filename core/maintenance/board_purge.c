@@ -11,8 +11,8 @@
 
 #include "maintenance/maintenance.h"
 
-#include "model/board_delete.h"
 #include "base/log.h"
+#include "base/xalloc.h"
 
 #include <stdlib.h>
 
@@ -89,9 +89,7 @@ board_purge_wake(struct maintenance *m)
 		m->purge->again = true;
 		return;
 	}
-	m->purge = calloc(1, sizeof(*m->purge));
-	if (!m->purge)
-		return; /* the next start looks again */
+	m->purge = xcalloc(1, sizeof(*m->purge));
 	*m->purge = (struct board_purge){.m = m, .again = true};
 	purge_next(m->purge);
 }

@@ -13,6 +13,8 @@
 #include "base/cleanup.h"
 #include "store/db_file.h"
 #include "base/log.h"
+#include "base/xalloc.h"
+#include "base/json_access.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -40,8 +42,6 @@ gc_finish(struct garbage_collector *gc)
 		(json_int_t)freed->blobs, "blob_bytes", (json_int_t)freed->blob_bytes, "folders", (json_int_t)gc->folders,
 		"folder_bytes", (json_int_t)gc->folder_bytes, "database_bytes", (json_int_t)freed->page_bytes, "log_bytes",
 		(json_int_t)gc->log_bytes);
-	if (!result && gc->err.code == 0)
-		(void)kettle_fail(&gc->err, KETTLE_ENOMEM, "There is not enough memory for the answer.");
 	struct maintenance *m = gc->m;
 	m->gc = NULL;
 	gc->answer(gc->arg, &gc->err, gc->err.code < 0 ? NULL : result);
@@ -55,11 +55,7 @@ static int64_t
 log_size(const char *database)
 {
 	struct stat status;
-	AUTO_FREE char *path = NULL;
-	if (asprintf(&path, "%s-wal", database) < 0) {
-		path = NULL;
-		return 0;
-	}
+	AUTO_FREE char *path = xasprintf("%s-wal", database);
 	return stat(path, &status) == 0 ? status.st_size : 0;
 }
 
@@ -107,10 +103,10 @@ part(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct garbage_collector *gc = arg;
 	struct retention retention = gc->retention;
-	int code = retention_part(db, gc->step, &retention, &gc->more, err);
-	if (code == 0)
+	int rc = retention_part(db, gc->step, &retention, &gc->more, err);
+	if (rc == 0)
 		gc->retention = retention;
-	return code;
+	return rc;
 }
 
 static void
@@ -146,14 +142,13 @@ void
 garbage_collector_run(struct maintenance *m, kettle_answer answer, void *arg)
 {
 	struct kettle_error err = {0};
-	struct garbage_collector *gc = m->gc ? NULL : calloc(1, sizeof(*gc));
-	if (!gc) {
-		(void)kettle_fail(&err, m->gc ? KETTLE_ECONFLICT : KETTLE_ENOMEM, "%s",
-			m->gc ? "It is being done already." : "There is not enough memory.");
+	if (m->gc) {
+		(void)kettle_fail(&err, KETTLE_ECONFLICT, "It is being done already.");
 		answer(arg, &err, NULL);
 		return;
 	}
 	const struct retention_limits *limits = m->limits;
+	struct garbage_collector *gc = xcalloc(1, sizeof(*gc));
 	*gc = (struct garbage_collector){
 		.m = m,
 		.retention = {.artifact_days = limits->artifact_days,
@@ -176,8 +171,7 @@ on_told(void *arg, const struct kettle_error *err, json_t *result)
 		log_write(KETTLE_LOG_WARNING, "gc", "what need not be kept could not be freed: %s", err->message);
 	else if (err->code == 0)
 		log_write(KETTLE_LOG_INFO, "gc", "freed %lld bytes of the database and %lld of files that jobs left",
-			(long long)json_integer_value(json_object_get(result, "database_bytes")),
-			(long long)json_integer_value(json_object_get(result, "folder_bytes")));
+			(long long)member_int(result, "database_bytes"), (long long)member_int(result, "folder_bytes"));
 }
 
 static void

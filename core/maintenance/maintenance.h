@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Everything that is deleted later than the command, event or time that made it unused. Loop thread of the database's
- * owner, all of it; the files of model/ do the deleting, a small part in each transaction, so that no other write waits
- * for long.
+ * Everything that is deleted later than the command, event or time that made it unused. garbage_collector.c, board_purge.c
+ * and spool_sweep.c say when, on the loop thread of the database's owner; retention.c, board_delete.c and model's
+ * artifact.c delete, a small part in each transaction, so that no other write waits for long.
  *
  *   what                                  unused since                       removed by             when
  *   rows of a leaderboard, and of its     leaderboard.delete hid it          purge (board_delete)   at once, and after a start
@@ -20,11 +20,18 @@
 #define KETTLE_MAINTENANCE_H
 
 #include "loop/loop_services.h"
-#include "model/retention.h"
+#include "store/db.h"
 #include "store/store.h"
+
+#include <stdbool.h>
 
 #define GC_FIRST_MS 600000   /* after a server has started */
 #define GC_EVERY_MS 86400000 /* from then on */
+
+/* How many days they are kept; 0: for ever. */
+struct retention_limits {
+	int64_t artifact_days, log_days, event_days;
+};
 
 struct maintenance {
 	/* Filled in by its user before anything is called; borrowed. */
@@ -46,7 +53,7 @@ struct maintenance {
 /* ---- garbage_collector.c ---- */
 
 /*
- * All steps of retention.h in small parts with other writes between them, then the spool, then the log. Answers once:
+ * All steps of retention.c in small parts with other writes between them, then the spool, then the log. Answers once:
  * {"artifacts", "artifact_bytes", "logs", "events", "tokens", "blobs", "blob_bytes", "folders", "folder_bytes",
  * "database_bytes", "log_bytes"}. ECONFLICT: it is being done already; ECANCELED: the engine stops.
  */
@@ -54,6 +61,51 @@ void garbage_collector_run(struct maintenance *maintenance, kettle_answer answer
 /* Once a day from now on, until garbage_collector_stop. */
 void garbage_collector_start(struct maintenance *maintenance);
 void garbage_collector_stop(struct maintenance *maintenance);
+
+/* ---- retention.c, on the store's thread: what the database need not keep any longer ---- */
+
+#define RETENTION_PART 200 /* rows or pages of one part, so that no other write waits for long */
+
+/* The steps in their order; each frees what the next ones find unused. */
+enum retention_step {
+	RETENTION_ARTIFACTS, /* files that jobs left */
+	RETENTION_LOGS,      /* output of compilers and runs */
+	RETENTION_EVENTS,    /* those that every consumer has read */
+	RETENTION_TOKENS,    /* codes that have expired, used-up rates of more than an hour ago */
+	RETENTION_BLOBS,     /* contents and versions of tasks that nothing uses */
+	RETENTION_PAGES,     /* free pages of the file */
+	RETENTION_END
+};
+
+/* What is kept and what was freed so far. Zero-initialise, then set the days (0: for ever). */
+struct retention {
+	int64_t artifact_days, log_days, event_days;
+	int64_t artifacts, artifact_bytes, logs, events, tokens, blobs, blob_bytes, page_bytes;
+	int64_t cursor; /* of the step under way; 0 when it begins */
+};
+
+/*
+ * One part of a step in the transaction at hand; *ret_more: there is another. Nothing of a submission that is marked as
+ * a cheat goes: it is evidence.
+ */
+int retention_part(
+	struct db *db, enum retention_step step, struct retention *retention, bool *ret_more, struct kettle_error *err);
+
+/* ---- board_delete.c, on the store's thread ---- */
+
+/*
+ * The first transaction hides a leaderboard: its name is free again, and no query of `leaderboards` finds it, nor what is
+ * on it. It also removes the first part of its rows. Each further part is a transaction of its own, so that a write waits
+ * for one part at most; the row itself goes last. What one owner of the database leaves undone the next one does.
+ */
+#define BOARD_REMOVE_PART 256 /* submissions of one transaction */
+
+/* Hides the leaderboard and removes the first part of it, which is all of a small one. */
+int board_delete(struct db *db, int64_t leaderboard, struct kettle_error *err);
+/* Removes a part of the oldest that is hidden; *ret_more: something is left, of it or of another. */
+int board_delete_part(struct db *db, bool *ret_more, struct kettle_error *err);
+/* Whether one is hidden. */
+int board_delete_open(struct db *db, bool *ret_open, struct kettle_error *err);
 
 /* ---- board_purge.c ---- */
 

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/xalloc.h"
 #include "model/artifact.h"
 
 #include <stdlib.h>
@@ -76,14 +77,10 @@ void
 spool_sweep_start(struct maintenance *m, spool_sweep_done done, void *arg)
 {
 	struct kettle_error err = {0};
-	struct spool_sweep *sweep = calloc(1, sizeof(*sweep));
-	if (sweep) {
-		*sweep = (struct spool_sweep){.m = m, .done = done, .arg = arg};
-		if (loop_work(m->io, list, on_listed, sweep, &err) == 0)
-			return;
-	} else {
-		(void)kettle_fail(&err, KETTLE_ENOMEM, "There is not enough memory to look through the spool.");
-	}
+	struct spool_sweep *sweep = xcalloc(1, sizeof(*sweep));
+	*sweep = (struct spool_sweep){.m = m, .done = done, .arg = arg};
+	if (loop_work(m->io, list, on_listed, sweep, &err) == 0)
+		return;
 	done(arg, &err, 0, 0);
 	free(sweep);
 }

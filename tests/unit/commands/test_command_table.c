@@ -4,7 +4,7 @@
 
 #include "unit/command_fixture.h"
 
-#include "model/board_delete.h"
+#include "maintenance/maintenance.h"
 #include "base/sanitize_text.h"
 #include "base/cleanup.h"
 #include "model/jobs.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Deletes leaderboards: gone at once for everybody, their rows bit by bit. Theory of operation in board_remove.h. */
+/* Deletes leaderboards: gone at once for everybody, their rows bit by bit. */
 #include <config.h>
 
-#include "model/board_delete.h"
+#include "maintenance/maintenance.h"
 
 #include "base/cleanup.h"
 #include "model/blobs.h"

@@ -5,7 +5,7 @@
 #include "unit/command_fixture.h"
 
 #include "base/cleanup.h"
-#include "model/retention.h"
+#include "maintenance/maintenance.h"
 
 #include <string.h>
 

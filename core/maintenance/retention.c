@@ -2,7 +2,7 @@
 /* What the database need not keep any longer, removed in small parts. */
 #include <config.h>
 
-#include "model/retention.h"
+#include "maintenance/maintenance.h"
 
 #include "base/cleanup.h"
 #include "base/json_access.h"
