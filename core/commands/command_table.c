@@ -323,16 +323,35 @@ static const struct argument queue_place_arguments[] = {
 };
 
 #define ARGUMENTS(array) .arguments = (array), .arguments_count = ARRAY_SIZE(array)
+/* Parts of views. */
+#define DEADLINE "{deadline?{deadline:time}|none}"
+#define IDENTITIES "{identities@{provider} {name}}"
+#define JOINED \
+	"{from@{*user_name} (" IDENTITIES \
+	"{role=user?|; {role}}; {submissions} submission{submissions#|s})} is joined into " \
+	"{*into.user_name}."
+#define ACCEPTING "{accepts_jobs?Submissions are accepted.|No submissions are accepted until `kettle admin start`.}"
+#define CHANGED "{unit}: {state=failed?stays disabled: {!error}|{state}}"
 
 const struct command commands[] = {
 	{"leaderboard.create", "makes a leaderboard of a task", .right = RIGHT_CREATOR, .kind = COMMAND_WRITE,
 		ARGUMENTS(board_create), .run = cmd_board_create,
+		.example = "kettle leaderboard create vectoradd --task tasks/vectoradd_cpp --deadline +30d --device CPU",
+		.view = {.sentence = "Leaderboard {*name} is created: devices {gpu_types}; deadline " DEADLINE
+							 "{deadline?, {deadline:until}}."},
 		.details =
 			"The task is stored with the leaderboard: later changes of its folder change nothing. Every device is a "
 			"ranking of its own.",
 		.answer = "the leaderboard as in `leaderboard.list`, with `remarks`: sentences about the task."},
 	{"leaderboard.update", "changes a leaderboard", .right = RIGHT_CREATOR, .kind = COMMAND_WRITE,
 		ARGUMENTS(board_update_arguments), .run = cmd_board_update,
+		.example = "kettle leaderboard update vectoradd --deadline +7d --code ended",
+		.view = {.sentence = "Leaderboard {*leaderboard.name} is {changes?updated: {changes:and}|like that "
+							 "already}.{changes=task?\n{scores=left?"
+							 "Scores so far count no more ({ranked} place{ranked#|s}): the rankings begin anew with "
+							 "submission {counts_from}.|"
+							 "Scores so far still count.}{open?\n{open} job{open# is|s are} queued or running, and "
+							 "end{open#s} on the version before.}}"},
 		.details = "What is not named stays as it is. Scores stay when only descriptions or templates of the task "
 				   "change; where "
 				   "its files, configuration, tests or benchmarks do, the rankings begin anew, and that needs --force. "
@@ -343,10 +362,21 @@ const struct command commands[] = {
 				  "jobs, \"counts_from\": id, \"leaderboard\", \"remarks\"}`."},
 	{"leaderboard.list", "lists the leaderboards", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
 		ARGUMENTS(board_list_arguments), .run = cmd_board_list,
+		.view = {COLUMNS(COLUMN("name", "{name}"), COLUMN_CUT("devices", "{gpu_types}"), COLUMN("deadline", DEADLINE),
+					 COLUMN("", "{deadline:until}"), COLUMN("access", "{visibility=closed?closed}"),
+					 COLUMN_CUT("description", "{description:line}")),
+			.empty = "There is no leaderboard; `kettle leaderboard create NAME --task PATH` makes one."},
 		.answer = "`[{\"id\", \"name\", \"description\", \"task\", \"deadline\", \"gpu_types\": [device], "
 				  "\"visibility\", \"code\", \"creator\", \"created\", \"ended\"}]`, by name."},
 	{"leaderboard.show", "shows a leaderboard and its rankings", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
 		ARGUMENTS(board_show), .run = cmd_board_show,
+		.view = {.sentence = "\n{*device}",
+			.list = "entries",
+			.mark = "user_name",
+			COLUMNS(COLUMN_RIGHT("rank", "{close?≈ }{rank}"), COLUMN_CUT("user", "{user_name?{user_name}|{user_id}}"),
+				COLUMN_RIGHT("score", "{submission_score:score}"), COLUMN("when", "{submission_time:time}"),
+				COLUMN_RIGHT("id", "{submission_id}"), COLUMN_CUT("file", "{submission_name}")),
+			.empty = "  {args.mine?you are not ranked here|nobody is ranked here}"},
 		.details = "The best run of each user counts. Equal scores share a rank, and the next rank is skipped.",
 		.answer = "`{\"leaderboard\", \"rankings\": [{\"device\", \"count\", \"entries\": [{\"rank\", "
 				  "\"user_id\", \"user_name\", \"submission_id\", \"submission_name\", \"submission_time\", "
@@ -355,6 +385,7 @@ const struct command commands[] = {
 				  "on the command line with --json all entries in one array."},
 	{"leaderboard.task", "shows the task behind a leaderboard and how it is run", .right = RIGHT_ANYBODY,
 		.kind = COMMAND_READ, ARGUMENTS(board_task), .run = cmd_board_task,
+		.example = "kettle leaderboard task vectoradd -o vectoradd",
 		.details =
 			"Every file, task.yml, and the plan for each device and mode with its commands, environment and limits: "
 			"nothing that judges a submission is hidden but the seed that is drawn for it.",
@@ -367,22 +398,29 @@ const struct command commands[] = {
 			"\"error\"}]}`."},
 	{"leaderboard.template", "gives a file to start from", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
 		ARGUMENTS(board_template), .run = cmd_board_template,
+		.example = "kettle leaderboard template vectoradd -o submission.cpp",
 		.details = "The task's template, or where it has none what the language begins with, under a header that names "
 				   "leaderboard and devices; description and deadline follow as comments.",
 		.answer = "`{\"leaderboard\", \"templates\": [{\"language\", \"file_name\", \"text\", \"source\": "
 				  "\"template\" or \"skeleton\"}]}`."},
 	{"leaderboard.rate_limits", "lists the rate limits of a leaderboard", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
-		ARGUMENTS(board_rate_limits), .run = cmd_rate_limits,
+		ARGUMENTS(board_rate_limits), .run = cmd_rate_limits, .hidden = true,
 		.answer = "`{\"leaderboard\", \"limits\": [{\"category\", \"device\": name or null for all together, "
 				  "\"per_hour\"}]}`."},
 	{"leaderboard.rate_limit", "shows, sets or removes rate limits of a leaderboard", .right = RIGHT_CREATOR,
 		.kind = COMMAND_WRITE, ARGUMENTS(board_rate_limit), .run = cmd_rate_limit,
+		.example = "kettle leaderboard rate-limit vectoradd --category leaderboard --per-hour 6",
+		.view = {.list = "limits",
+			COLUMNS(COLUMN("category", "{category}"), COLUMN("device", "{device?{device}|all together}"),
+				COLUMN_RIGHT("an hour", "{per_hour}")),
+			.empty = "Leaderboard {*leaderboard} has no {args.remove?such rate limit any more|rate limit}."},
 		.details =
 			"Counted for each user over a rolling hour. Refused submissions and those that the engine failed do not "
 			"count, deleted ones do.",
 		.answer = "as `leaderboard.rate_limits`, with what is there then."},
 	{"leaderboard.export", "writes the submissions of a leaderboard as lines of JSON", .right = RIGHT_ANYBODY,
 		.kind = COMMAND_READ, ARGUMENTS(board_export), .run = cmd_board_export,
+		.example = "kettle leaderboard export vectoradd -o vectoradd.jsonl",
 		.details =
 			"One line for each submission, with code and scores; every one for the leaderboard's creator and admins, "
 			"for others those that are ranked where the code is open. An active leaderboard is exported with --private "
@@ -399,31 +437,48 @@ const struct command commands[] = {
 				  "on a "
 				  "line; with --json as one array, and with -o `{\"file\", \"leaderboard\", \"submissions\"}`."},
 	{"leaderboard.join", "claims an invite to closed leaderboards", .right = RIGHT_ANYBODY, .kind = COMMAND_WRITE,
-		ARGUMENTS(invite_code), .run = cmd_invite_join, .answer = "`{\"status\": \"ok\", \"leaderboards\": [name]}`."},
+		ARGUMENTS(invite_code), .run = cmd_invite_join, .view = {.sentence = "You may see {leaderboards:and} now."},
+		.answer = "`{\"status\": \"ok\", \"leaderboards\": [name]}`."},
 	{"invite.create", "makes invites to leaderboards", .right = RIGHT_CREATOR, .kind = COMMAND_WRITE,
 		ARGUMENTS(invite_create), .run = cmd_invite_create,
+		.example = "kettle invite create vectoradd softmax --count 20",
+		.view = {.sentence =
+					 "{args.quiet?|Each of these opens {leaderboards:and} to one user, by `kettle leaderboard join "
+					 "CODE`:}",
+			.list = "codes",
+			.line = "{}"},
 		.details = "Each code is for one user, and opens all of these leaderboards.",
 		.answer = "`{\"leaderboards\": [name], \"codes\"}`."},
 	{"invite.list", "lists the invites to a leaderboard", .right = RIGHT_CREATOR, .kind = COMMAND_READ,
 		ARGUMENTS(invite_list), .run = cmd_invite_list,
+		.view = {.list = "invites",
+			COLUMNS(COLUMN("code", "{code}"), COLUMN_CUT("claimed by", "{user_name}"),
+				COLUMN("when", "{claimed_at:time}"), COLUMN("created", "{created_at:time}"),
+				COLUMN_CUT("opens", "{leaderboards?{leaderboards#|{leaderboards:count} leaderboards}}")),
+			.empty = "There is no invite; `kettle invite create NAME` makes one."},
 		.answer = "`{\"leaderboard\", \"count\", \"invites\": [{\"code\", \"user_id\": text or null, \"user_name\", "
 				  "\"claimed_at\", \"created_at\", \"leaderboards\"}]}`, newest first."},
 	{"invite.revoke", "takes an invite back", .right = RIGHT_CREATOR, .kind = COMMAND_WRITE, ARGUMENTS(invite_code),
 		.run = cmd_invite_revoke,
+		.view = {.sentence = "The invite is revoked{was_claimed?: {*user_name} may see {leaderboards:and} no more, "
+							 "unless by another one}."},
 		.details = "Who has claimed it sees the leaderboards no more; what they submitted stays.",
 		.answer = "`{\"code\", \"was_claimed\", \"user_name\", \"leaderboards\"}`."},
 	{"eval_code", "gives the harness of a language", .right = RIGHT_ANYBODY, .kind = COMMAND_ENGINE,
-		ARGUMENTS(eval_code), .engine = cmd_eval_code,
+		ARGUMENTS(eval_code), .engine = cmd_eval_code, .example = "kettle eval-code cpp -o harness",
 		.details = "The files that tasks name as their harness, as they come with Kettle. A task may bring others: "
 				   "`leaderboard task` shows those.",
 		.answer = "`{\"language\", \"files\": [{\"name\", \"text\"}]}`."},
 	{"leaderboard.delete", "deletes a leaderboard with everything on it", .right = RIGHT_CREATOR, .kind = COMMAND_WRITE,
 		ARGUMENTS(board_delete), .run = cmd_board_delete,
+		.view = {.sentence =
+					 "Leaderboard {*name} is deleted{submissions?, with {submissions} submission{submissions#|s}}."},
 		.details =
 			"What runs is cancelled; submissions, runs, artifacts, invites and limits of the leaderboard are removed.",
 		.answer = "`{\"name\", \"submissions\": how many went with it}`."},
 	{"submit", "submits a file to a leaderboard", .right = RIGHT_ANYBODY, .kind = COMMAND_WRITE, .late_ban = true,
 		ARGUMENTS(submit), .run = cmd_submit,
+		.example = "kettle submit submission.cpp --leaderboard vectoradd --mode ranked",
 		.details =
 			"A ranked submission runs the tests, the benchmarks and the ranked benchmarks, then the same again with a "
 			"secret seed; it counts when everything passed.",
@@ -432,6 +487,11 @@ const struct command commands[] = {
 			"of the event}`; on the command line, which waits, what `submission.show` answers."},
 	{"submission.list", "lists your submissions, newest first", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
 		ARGUMENTS(submission_list), .run = cmd_submission_list,
+		.view = {COLUMNS(COLUMN_RIGHT("id", "{id}"), COLUMN_CUT("leaderboard", "{leaderboard_name}"),
+					 COLUMN_CUT("file", "{file_name}"), COLUMN("mode", "{mode}"),
+					 COLUMN("when", "{submission_time:time}"), COLUMN("state", "{flagged?marked as a cheat|{state}}"),
+					 COLUMN_CUT("scores", "{runs@{gpu_type} {score?{score:seconds}|{state}}}")),
+			.empty = "There is no submission."},
 		.answer = "`[{\"id\", \"leaderboard_name\", \"file_name\", \"submission_time\", \"done\", \"mode\", "
 				  "\"state\", \"flagged\", \"runs\": [{\"gpu_type\", \"score\", \"state\"}]}]`."},
 	{"submission.show", "shows one of your submissions with its report", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
@@ -444,6 +504,11 @@ const struct command commands[] = {
 				  "\"rank\"}]}`."},
 	{"submission.artifacts", "lists the files that a submission's jobs left", .right = RIGHT_ANYBODY,
 		.kind = COMMAND_READ, ARGUMENTS(submission_id), .run = cmd_submission_artifacts,
+		.example = "kettle submission artifacts 12 -o profile",
+		.view = {COLUMNS(COLUMN("device", "{device}"), COLUMN_RIGHT("job", "{job}"), COLUMN("step", "{step}"),
+					 COLUMN_CUT("name", "{name}"), COLUMN_RIGHT("size", "{size:bytes}"),
+					 COLUMN("", "{expired?not kept}"), COLUMN_CUT("written to", "{path}")),
+			.empty = "It left no files."},
 		.details = "Profiles, traces and what else the steps of a language leave; with -o they are fetched. They are "
 				   "kept for a "
 				   "time that the configuration says (retention).",
@@ -451,19 +516,21 @@ const struct command commands[] = {
 				  "\"created\", \"expired\": time or null}]`; on the command line with -o also \"path\": where "
 				  "it was written."},
 	{"submission.artifact", "reads a part of such a file", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
-		ARGUMENTS(submission_artifact), .run = cmd_submission_artifact,
+		ARGUMENTS(submission_artifact), .run = cmd_submission_artifact, .hidden = true,
 		.answer = "`{\"artifact\", \"name\", \"size\", \"sha256\", \"offset\", \"base64\"}`, a part of at most "
 				  "512 KiB."},
 	{"submission.cancel", "cancels what is queued or running of a submission", .right = RIGHT_ANYBODY,
 		.kind = COMMAND_WRITE, ARGUMENTS(submission_id), .run = cmd_submission_cancel,
+		.view = {.sentence = "Submission {args.id} is cancelled."},
 		.answer = "`{\"id\", \"jobs\": [{\"job\", \"device\", \"attempt\"}]}`."},
 	{"submission.delete", "deletes a submission for good", .right = RIGHT_ANYBODY, .kind = COMMAND_WRITE,
 		ARGUMENTS(submission_id), .run = cmd_submission_delete,
+		.view = {.sentence = "Submission {args.id} is deleted."},
 		.details =
 			"It leaves the ranking; your next best run takes its place. What it used of a rate limit stays used.",
 		.answer = "`{\"id\", \"status\": \"ok\"}`."},
 	{"submission.rerun", "runs a submission again", .right = RIGHT_CREATOR, .kind = COMMAND_WRITE,
-		ARGUMENTS(submission_rerun), .run = cmd_submission_rerun,
+		ARGUMENTS(submission_rerun), .run = cmd_submission_rerun, .example = "kettle submission rerun 12 --device H100",
 		.details =
 			"For the leaderboard's creator and admins. What was there counts until the new verdict is, which then "
 			"takes "
@@ -471,34 +538,62 @@ const struct command commands[] = {
 		.answer = "as `submit`."},
 	{"submission.flag", "marks a submission as a cheat", .right = RIGHT_CREATOR, .kind = COMMAND_WRITE,
 		ARGUMENTS(submission_flag), .run = cmd_submission_flag,
+		.example = "kettle submission flag 12 --reason \"it returns the reference's cached output\"",
+		.view = {.sentence = "Submission {args.id} is marked as a cheat and counts no more."},
 		.details =
 			"For the leaderboard's creator and admins. It leaves the ranking and stays as evidence: its owner is told "
 			"and cannot delete it.",
 		.answer = "`{\"id\", \"status\": \"hacked\", \"reason\"}`."},
 	{"submission.unflag", "takes the mark as a cheat back", .right = RIGHT_CREATOR, .kind = COMMAND_WRITE,
-		ARGUMENTS(submission_id), .run = cmd_submission_unflag, .details = "It counts again.",
+		ARGUMENTS(submission_id), .run = cmd_submission_unflag,
+		.view = {.sentence = "Submission {args.id} is no longer marked as a cheat."}, .details = "It counts again.",
 		.answer = "`{\"id\", \"status\": \"ok\"}`."},
 	{"user.list", "lists the users", .right = RIGHT_ADMIN, .kind = COMMAND_READ, ARGUMENTS(user_list),
 		.run = cmd_user_list,
+		.view = {.mark = "user_name",
+			COLUMNS(COLUMN_RIGHT("number", "{user_id}"), COLUMN_CUT("name", "{user_name}"), COLUMN("role", "{role}"),
+				COLUMN("", "{banned?banned}"), COLUMN_RIGHT("submissions", "{submissions}"),
+				COLUMN("since", "{created:time}"), COLUMN_CUT("known as", IDENTITIES)),
+			.empty = "There is no such user."},
 		.answer = "`[{\"user_id\": text, \"user_name\", \"role\", \"created\", \"banned\": time or null, "
 				  "\"ban_reason\", \"submissions\": how many, \"identities\": [{\"provider\", \"name\"}]}]`, by name."},
 	{"user.show", "shows a user with identities and ranks", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
-		ARGUMENTS(user_show), .run = cmd_user_show, .details = "Others than yourself are for admins.",
+		ARGUMENTS(user_show), .run = cmd_user_show,
+		.view = {.sentence = "{*user_name}  {role}\n"
+							 "  number      {user_id}\n"
+							 "  since       {created:time}\n"
+							 "  known as    " IDENTITIES "\n"
+							 "{joined@@  once        {}\n}"
+							 "  submissions {submissions}{banned?\n"
+							 "  banned      {banned:time}: {ban_reason}}",
+			.list = "ranks",
+			COLUMNS(COLUMN_CUT("leaderboard", "{leaderboard}"), COLUMN("device", "{device}"),
+				COLUMN_RIGHT("rank", "{rank} of {of}"), COLUMN_RIGHT("score", "{score:seconds}"))},
+		.details = "Others than yourself are for admins.",
 		.answer =
 			"the same of one, with \"subject\" and \"created\" of each identity, `\"joined\"`: names that lead to "
 			"this user, and `\"ranks\": [{\"leaderboard\", \"device\", \"rank\", \"of\", \"score\"}]`."},
 	{"user.ban", "bans a user", .right = RIGHT_ADMIN, .kind = COMMAND_WRITE, ARGUMENTS(user_ban), .run = cmd_user_ban,
+		.example = "kettle user ban mallory --reason \"attacks the machine\"",
+		.view =
+			{.sentence =
+					"{*user_name} is banned{cancelled?; {cancelled:count} submission{cancelled# is|s are} cancelled}."},
 		.details = "Nothing of theirs counts while they are banned; what they have queued or running is cancelled, and "
 				   "whatever they ask for that changes something is refused with the reason.",
 		.answer = "`{\"user_id\", \"user_name\", \"cancelled\": [submission]}`."},
 	{"user.unban", "takes a ban back", .right = RIGHT_ADMIN, .kind = COMMAND_WRITE, ARGUMENTS(user_name),
-		.run = cmd_user_unban, .details = "What they have counts again; what the ban cancelled stays cancelled.",
+		.run = cmd_user_unban, .view = {.sentence = "{*user_name} is no longer banned."},
+		.details = "What they have counts again; what the ban cancelled stays cancelled.",
 		.answer = "`{\"user_id\", \"user_name\"}`."},
 	{"user.role", "gives a user a role", .right = RIGHT_ADMIN, .kind = COMMAND_WRITE, ARGUMENTS(user_role),
-		.run = cmd_user_role, .details = "The last admin stays one.",
+		.run = cmd_user_role, .example = "kettle user role ada creator",
+		.view = {.sentence = "{*user_name} is {role}."}, .details = "The last admin stays one.",
 		.answer = "`{\"user_id\", \"user_name\", \"role\", \"was\"}`."},
 	{"user.link", "joins two of your identities into one user", .right = RIGHT_ANYBODY, .kind = COMMAND_WRITE,
 		ARGUMENTS(user_link), .run = cmd_user_link,
+		.view = {.sentence = "{code?{args.quiet?{code}|Your code is {*code}.\n"
+							 "Whoever types it becomes one with you: do that as your other user within ten minutes\n"
+							 "(`kettle user link {code}`), and show it to nobody else.}|" JOINED "}"},
 		.details = "Without CODE it makes a code, which holds for ten minutes and works once. Typed as the other user, "
 				   "here or "
 				   "in another frontend, it joins whoever made it into that one: submissions, leaderboards, access, "
@@ -508,21 +603,29 @@ const struct command commands[] = {
 			"without a code `{\"code\", \"expires\"}`; with one `{\"joined\": whether, \"from\", \"into\"}`, both "
 			"users as in `user.list`: only with `confirm` they are joined."},
 	{"user.join", "joins a user into another", .right = RIGHT_ADMIN, .kind = COMMAND_WRITE, ARGUMENTS(user_join),
-		.run = cmd_user_join, .details = "What user link does with a code, by an admin. There is no way back.",
+		.run = cmd_user_join, .example = "kettle user join ada-2 ada", .view = {.sentence = JOINED},
+		.details = "What user link does with a code, by an admin. There is no way back.",
 		.answer = "`{\"joined\": true, \"from\", \"into\"}`, both as they were."},
 	{"admin.start", "accepts submissions", .right = RIGHT_ADMIN, .kind = COMMAND_WRITE, .run = cmd_admin_start,
-		.answer = "`{\"status\": \"ok\", \"accepts_jobs\"}`."},
+		.view = {.sentence = ACCEPTING}, .answer = "`{\"status\": \"ok\", \"accepts_jobs\"}`."},
 	{"admin.stop", "accepts no more submissions", .right = RIGHT_ADMIN, .kind = COMMAND_WRITE, .run = cmd_admin_stop,
+		.view = {.sentence = ACCEPTING},
 		.details = "Until `admin start`, over restarts too. What was accepted goes on.",
 		.answer = "`{\"status\": \"ok\", \"accepts_jobs\"}`."},
 	{"admin.stats", "shows how much is used", .right = RIGHT_ADMIN, .kind = COMMAND_READ, .slow = true,
 		ARGUMENTS(admin_stats), .run = cmd_admin_stats,
+		.view = {.sentence = ACCEPTING
+				 "\n{stats.num_submissions:count} submission{stats.num_submissions#|s} ({stats.sub_waiting:count} of "
+				 "them open) of {stats.num_users:count} user{stats.num_users#|s}, {stats.num_unique_codes:count} "
+				 "different file{stats.num_unique_codes#|s}."},
 		.answer = "`{\"status\": \"ok\", \"accepts_jobs\", \"stats\": {\"num_submissions\", \"sub_waiting\", "
 				  "\"num_users\", \"num_unique_codes\", and for each device D \"num_run.D\", \"runs_passed.D\", "
 				  "\"runs_scored.D\", \"runs_secret.D\", \"max_delay.D\", \"avg_delay.D\", \"total_runtime.D\"}}`; "
 				  "times in seconds."},
 	{"admin.backup", "copies the database into a file", .right = RIGHT_ADMIN, .kind = COMMAND_LOCAL,
 		ARGUMENTS(admin_backup), .engine = cmd_admin_backup,
+		.example = "kettle admin backup /var/backups/kettle-2026-07-01.db",
+		.view = {.sentence = "The database is copied to {path}: {bytes:bytes}, checked."},
 		.details = "Beside a server too, which does not wait for it. The copy is one moment's, checked and on the disk "
 				   "when the "
 				   "command ends; nothing is overwritten. It holds every secret of the database. To go back to it, "
@@ -530,7 +633,10 @@ const struct command commands[] = {
 				   "and put it in the database's place, without the files that end in -wal and -shm.",
 		.answer = "`{\"path\", \"bytes\"}`."},
 	{"admin.export", "writes what the database holds for other programs", .right = RIGHT_ADMIN, .kind = COMMAND_LOCAL,
-		ARGUMENTS(admin_export), .engine = cmd_admin_export,
+		ARGUMENTS(admin_export), .engine = cmd_admin_export, .example = "kettle admin export results --format csv",
+		.view = {.sentence = "Written to {path}:",
+			.list = "files",
+			COLUMNS(COLUMN("file", "{name}"), COLUMN_RIGHT("rows", "{value}"))},
 		.details =
 			"Leaderboards, users, submissions, jobs and runs, a file each, and the code of submissions by its hash. "
 			"Seeds, tokens, invite codes and identities are left out.",
@@ -544,7 +650,7 @@ const struct command commands[] = {
 			"`{\"artifacts\", \"artifact_bytes\", \"logs\": jobs, \"events\", \"tokens\", \"blobs\", \"blob_bytes\", "
 			"\"folders\", \"folder_bytes\", \"database_bytes\", \"log_bytes\"}`: what was freed."},
 	{"queue.place", "says how many jobs are before yours", .right = RIGHT_ANYBODY, .kind = COMMAND_ENGINE,
-		ARGUMENTS(queue_place_arguments), .engine = cmd_queue_place,
+		ARGUMENTS(queue_place_arguments), .engine = cmd_queue_place, .hidden = true,
 		.answer = "`{\"places\": [{\"job\", \"device\", \"place\": jobs before it, \"length\": of the queue, "
 				  "\"waits\": why the device cannot serve it now}]}`; of those jobs that are queued."},
 	{"device.list", "lists the devices, what they run on and what is queued", .right = RIGHT_ANYBODY,
@@ -559,7 +665,7 @@ const struct command commands[] = {
 				  "\"changed\"}, \"unreachable\": a sentence, \"config\": the unit's section of the configuration, "
 				  "for admins}]}]`."},
 	{"device.calibrate", "measures how fast the devices are, once", .right = RIGHT_ADMIN, .kind = COMMAND_ENGINE,
-		ARGUMENTS(device_calibrate), .engine = cmd_device_calibrate,
+		ARGUMENTS(device_calibrate), .engine = cmd_device_calibrate, .example = "kettle device calibrate CPU",
 		.details =
 			"A score is the time of a submission beside that of a fixed piece of work, the calibrator, times what the "
 			"calibrator takes on the device: that is measured here, on the quiet machine, and kept. A task may bring a "
@@ -577,22 +683,26 @@ const struct command commands[] = {
 			"\"remarks\"}]}`."},
 	{"device.disable", "disables units of devices", .right = RIGHT_ADMIN, .kind = COMMAND_ENGINE,
 		ARGUMENTS(device_disable), .engine = cmd_device_disable,
+		.example = "kettle device disable H100.1 --reason 'a fan is broken'",
+		.view = {.list = "units", .line = CHANGED},
 		.details =
 			"What runs there ends as usual, and nothing more is given to it until it is enabled, after a restart "
 			"too. A unit whose GPU is missing or not free twice in a row is disabled by itself.",
 		.answer = "`{\"units\": [{\"device\", \"unit\", \"state\": \"disabled\", \"reason\"}]}`."},
 	{"device.enable", "enables units that were disabled", .right = RIGHT_ADMIN, .kind = COMMAND_ENGINE,
-		ARGUMENTS(device_enable), .engine = cmd_device_enable,
+		ARGUMENTS(device_enable), .engine = cmd_device_enable, .example = "kettle device enable H100 --test",
+		.view = {.list = "units", .line = CHANGED},
 		.details = "A unit that was disabled for its GPU is also enabled by itself, once it is there and free again: "
 				   "that is looked at every minute.",
 		.answer =
 			"`{\"units\": [{\"device\", \"unit\", \"state\": \"ready\" or \"failed\", \"reason\", \"error\"}]}`."},
 	{"task.read", "reads a task into one document", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
-		ARGUMENTS(task_read_arguments), .engine = cmd_task_read,
+		ARGUMENTS(task_read_arguments), .engine = cmd_task_read, .hidden = true,
 		.answer = "the task as a bundle: `{\"name\", \"yml\", \"task\", \"files\", \"submission\", \"templates\", "
 				  "\"remarks\", \"hash\"}`."},
 	{"task.check", "checks tasks in any of their forms", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
 		ARGUMENTS(task_check_arguments), .engine = cmd_task_check,
+		.example = "kettle task check tasks/vectoradd_cpp competition.yaml",
 		.details = "No database is needed. Errors name the file, the line and the nearest key. Where a device of the "
 				   "configuration is this machine's, a little is built there, and what it lacks is named: cuBLAS, "
 				   "NVRTC, CUTLASS, a library.",
@@ -602,11 +712,13 @@ const struct command commands[] = {
 				  "`problem`, its name."},
 	{"task.run", "runs a file against a task, here and now", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
 		ARGUMENTS(task_run_arguments), .engine = cmd_task_run,
+		.example = "kettle task run tasks/vectoradd_cpp submission.cpp --mode test",
 		.details = "The loop of a task's author: no database, no leaderboard, nothing is stored.",
 		.answer = "the verdict: `{\"task\", \"device\", \"mode\", \"state\", \"score\", \"error\", \"compilation\", "
 				  "\"runs\", \"kept\"}`."},
 	{"task.verify", "runs a task's solutions: right ones must pass, wrong ones must not", .right = RIGHT_ANYBODY,
 		.kind = COMMAND_LOCAL, ARGUMENTS(task_verify_arguments), .engine = cmd_task_verify,
+		.example = "kettle task verify tasks/vectoradd_cpp --mode test",
 		.details = "A wrong solution may say in its first lines what it must come to, in a comment `expect: failed`, "
 				   "`timed_out` or `compile`; without that anything but passing will do.",
 		.answer =
@@ -614,12 +726,14 @@ const struct command commands[] = {
 			"\"mode\", \"found\", \"ok\": null where the run cannot tell, \"score\", \"error\"}], \"ok\"}`."},
 	{"task.pack", "puts a task into a zip that stands for itself", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
 		ARGUMENTS(task_pack_arguments), .engine = cmd_task_pack,
+		.example = "kettle task pack tasks/vectoradd_cpp -o vectoradd.zip",
 		.details = "Files that the task reaches by ../ come inside and task.yml names them there; it means the same as "
 				   "before. The same task gives the same bytes.",
 		.answer = "`{\"name\", \"hash\", \"files\": [path], \"size\", \"base64\": the zip}`; on the command line, "
 				  "which writes it, with `path` in place of `base64`."},
 	{"task.new", "begins a task with a copy of one that comes with Kettle", .right = RIGHT_ANYBODY,
 		.kind = COMMAND_LOCAL, ARGUMENTS(task_new_arguments), .engine = cmd_task_new,
+		.example = "kettle task new mine --from vectoradd_cpp",
 		.details =
 			"The copy stands for itself, with its harness; a task of a single reference file is that file. A name that "
 			"is none lists what there is. KETTLE_TASKS names another folder of tasks.",
@@ -627,6 +741,7 @@ const struct command commands[] = {
 				  "file}`; on the command line, which writes them, `{\"name\", \"path\", \"files\": [path]}`."},
 	{"problems.sync", "makes the leaderboards what a competition file says", .right = RIGHT_CREATOR,
 		.kind = COMMAND_WRITE, ARGUMENTS(problems_sync_arguments), .run = cmd_problems_sync,
+		.example = "kettle problems sync competition.yaml --dry-run",
 		.details =
 			"Leaderboards that are missing are created; task, deadline and devices of the others become what the file "
 			"says. A problem that is wrong is told and the others are done, all in one step. Leaderboards that the "
@@ -636,11 +751,15 @@ const struct command commands[] = {
 			"\"errors\": [{\"name\", \"error\"}], \"absent\": [name of a board that the file no longer has], \"plan\": "
 			"[{\"name\", \"set\", \"action\", \"changes\", \"scores\", \"devices\", \"deadline\"}], \"dry_run\"}`."},
 	{"problems.read", "reads a competition and its tasks into one document", .right = RIGHT_ANYBODY,
-		.kind = COMMAND_LOCAL, ARGUMENTS(problems_read_arguments), .engine = cmd_problems_read,
+		.kind = COMMAND_LOCAL, ARGUMENTS(problems_read_arguments), .engine = cmd_problems_read, .hidden = true,
 		.answer = "`{\"sets\": [{\"name\", \"file\", \"description\", \"deadline\", \"problems\": [{\"name\", "
 				  "\"directory\", \"deadline\", \"gpus\", \"bundle\" or null, \"error\" or null}]}]}`."},
 	{"plugin.list", "lists the plugins that are loaded", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
 		.engine = cmd_plugin_list,
+		.view = {.list = "plugins",
+			COLUMNS(COLUMN("name", "{name}"), COLUMN("kind", "{kind}"), COLUMN("version", "{version}"),
+				COLUMN_CUT("state", "{error?{error}|{state}}"), COLUMN_CUT("summary", "{summary}"),
+				COLUMN_CUT("file", "{file}"))},
 		.answer = "`{\"plugins\": [{\"name\", \"kind\", \"version\", \"summary\", \"file\"}]}`."},
 	{"plugin.info", "shows what a plugin may be told", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
 		ARGUMENTS(plugin_info_arguments), .engine = cmd_plugin_info,

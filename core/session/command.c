@@ -362,6 +362,20 @@ argument_data(const struct argument *argument)
 	return data;
 }
 
+/* Null where the frontend draws the answer itself. */
+static json_t *
+view_data(const struct view *view)
+{
+	if (!view->sentence && !view->columns && !view->line)
+		return json_null();
+	json_t *columns = view->columns ? json_array() : json_null();
+	for (const struct view_column *column = view->columns; column && column->title; column++)
+		json_array_append_new(columns, json_pack("{s:s, s:s, s:b, s:b}", "title", column->title, "cell", column->cell,
+										   "right", column->right, "cut", column->cut));
+	return json_pack("{s:s?, s:s?, s:o, s:s?, s:s?, s:s?}", "sentence", view->sentence, "list", view->list, "columns",
+		columns, "line", view->line, "empty", view->empty, "mark", view->mark);
+}
+
 json_t *
 command_data(const struct command *table)
 {
@@ -371,9 +385,10 @@ command_data(const struct command *table)
 		for (size_t i = 0; i < command->arguments_count; i++)
 			(void)json_array_append_new(args, argument_data(&command->arguments[i]));
 		(void)json_array_append_new(
-			data, json_pack("{s:s, s:s, s:s?, s:s?, s:s, s:s, s:o}", "name", command->name, "help", command->help,
-					  "details", command->details, "answer", command->answer, "right", right_name(command->right),
-					  "kind", kind_name(command->kind), "args", args));
+			data, json_pack("{s:s, s:s, s:s?, s:s?, s:s?, s:b, s:o, s:s, s:s, s:o}", "name", command->name, "help",
+					  command->help, "details", command->details, "answer", command->answer, "example",
+					  command->example, "hidden", command->hidden, "view", view_data(&command->view), "right",
+					  right_name(command->right), "kind", kind_name(command->kind), "args", args));
 	}
 	return data;
 }

@@ -56,12 +56,66 @@ typedef int command_run_fn(struct db *db, const struct command_env *env, const s
 typedef void command_engine_fn(
 	struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg);
 
+/*
+ * How a frontend shows an answer to people, as data that it fills in. A template is text with members of the answer in
+ * braces:
+ *
+ * {NAME}            the member; in `a.b` a member of a member, in `args.a` an argument of the command, {} the value itself
+ * {NAME:FORMAT}     seconds, ns, bytes, time, until ("in 3 days"), count (of an array), line (the first), and ("A, B and C";
+ *                   else "A, B"), score (seconds, with the interval of the members low and high)
+ * {*NAME}, {!NAME}  emphasised, as an error
+ * {NAME?A|B}        A where it is neither missing nor null, false, 0 or empty; B, which may be left out, elsewhere
+ * {NAME=TEXT?A|B}   A where it is this text, or an array that has it
+ * {NAME#A|B}        A where it is 1, or an array of one element
+ * {NAME@A}          A for each element of an array, ", " between them (@@: nothing), or for an object, over its members
+ */
+struct view_column {
+	const char *title;
+	const char *cell; /* template over a row */
+	bool right;       /* numbers */
+	bool cut;         /* may be shortened */
+};
+
+/* Columns as initializers, and a list of them for a view. */
+#define COLUMNS(...) \
+	.columns = (const struct view_column[]) \
+	{ \
+		__VA_ARGS__, \
+		{ \
+			NULL, NULL, false, false \
+		} \
+	}
+#define COLUMN(title, cell) \
+	{ \
+		title, cell, false, false \
+	}
+#define COLUMN_RIGHT(title, cell) \
+	{ \
+		title, cell, true, false \
+	}
+#define COLUMN_CUT(title, cell) \
+	{ \
+		title, cell, false, true \
+	}
+
+struct view {
+	const char *sentence; /* template over the answer, or NULL; before the rows where there are some */
+	const char *list;     /* member with the rows; of an object, {"name", "value"} each; NULL: the answer */
+	const struct view_column *columns; /* a table of the rows, until a NULL title, or NULL */
+	const char *line;                  /* or a template over each row, or NULL */
+	const char *empty;                 /* template over the answer where there is no row */
+	const char *mark;                  /* member of a row that names a user: rows of the asking user are marked */
+};
+
 /* A table of them ends with a NULL name. */
 struct command {
 	const char *name;    /* "leaderboard.create" */
 	const char *help;    /* one line */
 	const char *details; /* a paragraph for the help of the command and the manual, or NULL */
 	const char *answer;  /* the shape of its answer, a line or two of Markdown for docs/commands.md */
+	const char *example; /* a command line, or NULL */
+	bool hidden;         /* frontends use it for others and do not list it */
+	struct view view;    /* empty: a frontend draws the answer itself */
 	enum access_right right;
 	enum command_kind kind;
 	bool slow;     /* READ: on a connection of its own, so that no other command waits for it */
@@ -82,7 +136,7 @@ int command_actor(const struct command *command, struct db *db, const json_t *ac
  */
 int command_check(const struct command *command, const json_t *args, json_t **ret_args, struct kettle_error *err);
 /* A whole table as data for frontends:
- * [{"name","help","details","answer","right","kind","args":[{"name","type","required","positional","repeated","choices","default","meta","help","min"?,"max"?}]}].
+ * [{"name","help","details","answer","right","kind","example","hidden","view":{"sentence","list","columns":[{"title","cell","right","cut"}],"line","empty","mark"} or null,"args":[{"name","type","required","positional","repeated","choices","default","meta","help","min"?,"max"?}]}].
  * New reference. */
 json_t *command_data(const struct command *table);
 #endif

@@ -7,80 +7,18 @@
 #include <kettle/plugin.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
-#include "cli/actions/artifacts.h"
 #include "base/cleanup.h"
-#include "cli/actions/board_files.h"
-#include "cli/actions/export.h"
+#include "base/xalloc.h"
+#include "cli/actions/actions.h"
 #include "cli/args/help.h"
-#include "cli/args/reference.h"
-#include "cli/actions/competition.h"
 #include "cli/render/render.h"
-#include "cli/actions/submit.h"
-#include "cli/actions/task_commands.h"
-#include "cli/text/json_read.h"
+#include "cli/run/follow.h"
 
 struct cli {
 	const struct kettle_host *host;
 	struct run *run; /* the command that is being carried out, or NULL */
 };
-
-static void
-call_command(struct run *run)
-{
-	run_call(run, value_text(run->command, "name"), run->args.values, run_answered);
-}
-
-static void
-confirmed(struct run *run, const struct kettle_error *err, const char *line, size_t size)
-{
-	struct kettle_error no;
-	(void)size;
-	if (err && err->code) {
-		run_fail(run, err);
-		return;
-	}
-	if (strcasecmp(line, value_text(run->args.own, "confirm")) == 0) {
-		call_command(run);
-		return;
-	}
-	kettle_fail(&no, KETTLE_EINVAL, "That is not `%s`: nothing is deleted.", value_text(run->args.own, "confirm"));
-	run_fail(run, &no);
-}
-
-static void
-confirm(struct run *run, const char *what, const char *name)
-{
-	/* Whoever pipes or scripts has made up their mind. */
-	if (!run->term.ask || run->json) {
-		call_command(run);
-		return;
-	}
-	json_object_set_new(run->args.own, "confirm", json_string(name));
-	fprintf(run->term.out, "This deletes %s and everything that belongs to it. Type ", what);
-	term_put(&run->term, STYLE_BOLD, name);
-	fputs(" to go on: ", run->term.out);
-	fflush(run->term.out);
-	run_read_line(run, confirmed);
-}
-
-static void
-delete_board(struct run *run)
-{
-	if (value_true(run->args.values, "force"))
-		call_command(run);
-	else
-		confirm(run, "the leaderboard", value_text(run->args.values, "name"));
-}
-
-static void
-delete_submission(struct run *run)
-{
-	char id[24];
-	snprintf(id, sizeof(id), "%lld", (long long)value_int(run->args.values, "id", 0));
-	confirm(run, "the submission", id);
-}
 
 /* Of commands that take a task. */
 static const struct args_option task_options[] = {
@@ -89,143 +27,43 @@ static const struct args_option task_options[] = {
 };
 
 const struct run_ui cli_uis[] = {
-	{.command = "leaderboard.create",
-		.own = task_options,
-		.render = render_board_created,
-		.example = "kettle leaderboard create vectoradd --task tasks/vectoradd_cpp --deadline +30d --device CPU"},
-	{.command = "leaderboard.list", .render = render_board_list},
-	{.command = "leaderboard.show",
-		.start = render_board_show_start,
-		.render = render_board_show,
-		.json = render_board_show_json},
-	{.command = "leaderboard.update",
-		.own = task_options,
-		.render = render_owner_updated,
-		.example = "kettle leaderboard update vectoradd --deadline +7d --code ended"},
-	{.command = "leaderboard.task",
-		.own = board_task_folder_options,
-		.start = board_task_start,
-		.render = board_task_render,
-		.example = "kettle leaderboard task vectoradd -o vectoradd"},
-	{.command = "leaderboard.template",
-		.own = board_task_file_options,
-		.start = board_task_template_start,
-		.render = board_task_template_render,
-		.example = "kettle leaderboard template vectoradd -o submission.cpp"},
-	{.command = "leaderboard.rate_limit",
-		.start = render_owner_limits_start,
-		.render = render_owner_limits,
-		.example = "kettle leaderboard rate-limit vectoradd --category leaderboard --per-hour 6"},
-	{.command = "leaderboard.export",
-		.own = export_options,
-		.start = export_start,
-		.example = "kettle leaderboard export vectoradd -o vectoradd.jsonl"},
-	{.command = "leaderboard.join", .render = render_owner_joined},
-	{.command = "invite.create",
-		.render = render_owner_invited,
-		.example = "kettle invite create vectoradd softmax --count 20"},
-	{.command = "invite.list", .render = render_owner_invites},
-	{.command = "invite.revoke", .render = render_owner_revoked},
-	{.command = "eval_code",
-		.own = board_task_folder_options,
-		.start = board_task_eval_start,
-		.render = board_task_eval_render,
-		.example = "kettle eval-code cpp -o harness"},
-	{.command = "leaderboard.delete", .start = delete_board, .render = render_board_deleted},
-	{.command = "submit",
-		.own = submit_options,
-		.start = submit_start,
-		.render = render_submission_report,
-		.status = render_submission_status,
-		.example = "kettle submit submission.cpp --leaderboard vectoradd --mode ranked"},
-	{.command = "submission.list", .render = render_submission_list},
-	{.command = "submission.show", .own = render_submission_options, .render = render_submission_show},
-	{.command = "submission.rerun",
-		.start = submit_rerun,
-		.render = render_submission_report,
-		.status = render_submission_status,
-		.example = "kettle submission rerun 12 --device H100"},
-	{.command = "submission.flag",
-		.render = render_submission_flagged,
-		.example = "kettle submission flag 12 --reason \"it returns the reference's cached output\""},
-	{.command = "submission.unflag", .render = render_submission_unflagged},
-	{.command = "submission.artifacts",
-		.own = artifacts_options,
-		.start = artifacts_start,
-		.render = artifacts_render,
-		.example = "kettle submission artifacts 12 -o profile"},
-	{.command = "submission.cancel", .render = render_submission_cancelled},
-	{.command = "submission.delete", .start = delete_submission, .render = render_submission_deleted},
-	{.command = "user.list", .render = render_user_list},
-	{.command = "user.show", .render = render_user_show},
-	{.command = "user.ban",
-		.render = render_user_banned,
-		.example = "kettle user ban mallory --reason \"attacks the machine\""},
-	{.command = "user.unban", .render = render_user_unbanned},
-	{.command = "user.role", .render = render_user_role, .example = "kettle user role ada creator"},
-	{.command = "user.link", .start = render_user_link_start, .render = render_user_link},
-	{.command = "user.join", .render = render_user_link, .example = "kettle user join ada-2 ada"},
-	{.command = "admin.start", .render = render_admin_accepting},
-	{.command = "admin.stop", .render = render_admin_accepting},
-	{.command = "admin.stats", .render = render_admin_stats},
-	{.command = "admin.backup",
-		.start = render_admin_long_start,
-		.render = render_admin_backup,
-		.example = "kettle admin backup /var/backups/kettle-2026-07-01.db"},
-	{.command = "admin.export",
-		.start = render_admin_long_start,
-		.render = render_admin_export,
-		.example = "kettle admin export results --format csv"},
-	{.command = "task.check",
-		.render = task_work_render_check,
-		.status = task_work_check_status,
-		.example = "kettle task check tasks/vectoradd_cpp competition.yaml"},
-	{.command = "admin.gc", .render = render_admin_freed},
-	{.command = "task.run",
-		.own = task_run_options,
-		.start = submit_task_run,
-		.render = render_task_run,
-		.status = render_submission_status,
-		.example = "kettle task run tasks/vectoradd_cpp submission.cpp --mode test"},
-	{.command = "task.verify",
-		.start = task_work_verify,
-		.render = task_work_render_verify,
-		.status = task_work_verify_status,
-		.example = "kettle task verify tasks/vectoradd_cpp --mode test"},
-	{.command = "task.pack",
-		.own = task_pack_options,
-		.start = task_work_pack,
-		.example = "kettle task pack tasks/vectoradd_cpp -o vectoradd.zip"},
-	{.command = "task.new", .start = task_work_new, .example = "kettle task new mine --from vectoradd_cpp"},
-	{.command = "problems.sync",
-		.own = problems_options,
-		.start = problems_start,
-		.render = problems_render,
-		.status = problems_status,
-		.example = "kettle problems sync competition.yaml --dry-run"},
-	{.command = "plugin.list", .render = render_local_plugin_list},
-	{.command = "plugin.info", .render = render_local_plugin_info},
-	{.command = "plugin.test", .render = render_local_plugin_test, .status = render_local_plugin_test_status},
-	{.command = "device.list", .render = render_device_list},
-	{.command = "queue.place", .hidden = true, .render = render_queue_positions},
-	{.command = "device.calibrate",
-		.start = render_device_calibrate_start,
-		.render = render_device_calibrated,
-		.status = render_device_calibrated_status,
-		.example = "kettle device calibrate CPU"},
-	{.command = "device.disable",
-		.render = render_device_changed,
-		.example = "kettle device disable H100.1 --reason 'a fan is broken'"},
-	{.command = "device.enable",
-		.render = render_device_changed,
-		.status = render_device_changed_status,
-		.example = "kettle device enable H100 --test"},
-	{.command = "config.check", .render = render_local_config_check},
-	{.command = "version", .render = render_local_version, .status = render_local_version_status},
-	{.command = "task.read", .hidden = true},
-	{.command = "problems.read", .hidden = true},
-	{.command = "submission.artifact", .hidden = true},
-	{.command = "leaderboard.rate_limits", .hidden = true},
+	{"leaderboard.create", .own = task_options},
+	{"leaderboard.update", .own = task_options},
+	{"leaderboard.show", .start = render_board_show_start, .render = render_board_show, .json = render_board_show_json},
+	{"leaderboard.task", .own = board_task_folder_options, .start = board_task_start, .render = board_task_render},
+	{"leaderboard.template", .own = board_task_file_options, .start = board_task_template_start,
+		.render = board_task_template_render},
+	{"leaderboard.rate_limit", .start = render_board_limits_start},
+	{"leaderboard.export", .own = export_options, .start = export_start},
+	{"leaderboard.delete", .start = confirm_delete},
+	{"eval_code", .own = board_task_folder_options, .start = board_task_eval_start, .render = board_task_eval_render},
+	{"submit", .own = submit_options, .start = submit_start, .render = render_submission_report,
+		.status = render_submission_status},
+	{"submission.show", .own = render_submission_options, .render = render_submission_show},
+	{"submission.rerun", .start = submit_rerun, .render = render_submission_report, .status = render_submission_status},
+	{"submission.artifacts", .own = artifacts_options, .start = artifacts_start},
+	{"submission.delete", .start = confirm_delete},
+	{"user.link", .start = confirm_link},
+	{"admin.stats", .render = render_admin_stats},
+	{"admin.backup", .start = follow_command},
+	{"admin.export", .start = follow_command},
+	{"admin.gc", .render = render_admin_freed},
+	{"task.check", .render = task_work_render_check, .status = task_work_check_status},
+	{"task.run", .own = task_run_options, .start = submit_task_run, .render = render_task_run,
+		.status = render_submission_status},
+	{"task.verify", .start = task_work_verify, .render = task_work_render_verify, .status = task_work_verify_status},
+	{"task.pack", .own = task_pack_options, .start = task_work_pack},
+	{"task.new", .start = task_work_new},
+	{"problems.sync", .own = problems_options, .start = problems_start, .render = problems_render,
+		.status = problems_status},
+	{"plugin.info", .render = render_plugin_info},
+	{"plugin.test", .render = render_plugin_test, .status = render_plugin_test_status},
+	{"device.list", .render = render_device_list},
+	{"device.calibrate", .start = follow_command, .render = render_device_calibrated, .status = render_device_status},
+	{"device.enable", .status = render_device_status},
+	{"queue.place", .render = render_queue_positions},
+	{"config.check", .render = render_config_check},
+	{"version", .render = render_version, .status = render_version_status},
 	{NULL},
 };
 
@@ -283,11 +121,11 @@ help(const struct line *line)
 	if (args_find(line->table, line->argc, line->argv, &command, &words, &err))
 		return usage(line, &err);
 	if (command)
-		help_command(&line->term, command, command_ui_find(cli_uis, command));
+		help_command(&line->term, command, args_ui(cli_uis, command));
 	else if (words > 0)
-		help_group(&line->term, line->table, cli_uis, words, line->argv);
+		help_group(&line->term, line->table, words, line->argv);
 	else
-		help_all(&line->term, line->table, cli_uis);
+		help_all(&line->term, line->table);
 	return RUN_OK;
 }
 
@@ -339,17 +177,16 @@ cli_run(void *self, int argc, const char *const *argv, const json_t *globals, vo
 	if (status >= 0)
 		run_post_done(cli->host, done, arg, status);
 	else
-		run_start(cli->host, globals, command, command_ui_find(cli_uis, command), argc - words, argv + words, &cli->run,
-			done, arg);
+		run_start(
+			cli->host, globals, command, args_ui(cli_uis, command), argc - words, argv + words, &cli->run, done, arg);
 	return 0;
 }
 
 static int
 create(const struct kettle_host *host, void **ret_self, struct kettle_error *err)
 {
-	struct cli *cli = calloc(1, sizeof(*cli));
-	if (!cli)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the command line.");
+	struct cli *cli = xcalloc(1, sizeof(*cli));
+	(void)err;
 	cli->host = host;
 	*ret_self = cli;
 	return 0;

@@ -3,7 +3,7 @@
 #ifndef KETTLE_CLI_CLI_H
 #define KETTLE_CLI_CLI_H
 
-#include "cli/args/command_ui.h"
+#include "cli/args/args.h"
 
 extern const struct run_ui cli_uis[];
 

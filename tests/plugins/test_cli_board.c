@@ -18,7 +18,7 @@
 #include "lib/cli_host.h"
 #include "commands/handlers.h"
 #include "base/file.h"
-#include "cli/actions/write_files.h"
+#include "cli/actions/actions.h"
 
 struct state {
 	struct cli_host host;

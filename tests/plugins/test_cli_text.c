@@ -13,8 +13,9 @@
 
 #include "base/cleanup.h"
 #include "cli/text/format.h"
-#include "cli/actions/submit.h"
+#include "cli/actions/actions.h"
 #include "cli/text/table.h"
+#include "cli/text/template.h"
 #include "cli/text/term.h"
 
 static void
@@ -88,17 +89,15 @@ test_block(void **state)
 static void
 assert_table(unsigned width, const char *expected)
 {
-	static const struct table_column columns[] = {{.title = "name", .cut = true}, {.title = "n", .right = true},
-		{.title = "none"}, {.title = "text", .cut = true}};
+	static const struct table_column columns[] = {
+		COLUMN_CUT("name", "{a}"), COLUMN_RIGHT("n", "{b}"), COLUMN("none", "{c}"), COLUMN_CUT("text", "{d}")};
 	char *data = NULL;
 	size_t size = 0;
-	AUTO_JSON json_t *rows = json_array();
-	table_row(rows, 4, "日本", "1", NULL, "first");
-	table_row(rows, 4, "a longer name", "100", "", NULL);
-	table_row(rows, 4, "cut \xe2\x82", "7", NULL, "in its place");
+	AUTO_JSON json_t *rows = json_pack("[{s:s, s:i, s:n, s:s}, {s:s, s:i, s:s}, {s:s, s:s, s:s}]", "a", "日本", "b", 1,
+		"c", "d", "first", "a", "a longer name", "b", 100, "c", "", "a", "cut \x7f", "b", "7", "d", "in its place");
 	FILE *out = open_memstream(&data, &size);
 	struct term term = {.out = out, .width = width};
-	table_print(&term, columns, 4, rows, 1);
+	TABLE_PRINT(&term, columns, rows, 1);
 	fclose(out);
 	assert_string_equal(data, expected);
 	free(data);
@@ -111,11 +110,38 @@ test_table(void **state)
 	assert_table(0, " name             n  text\n"
 					" 日本             1  first\n"
 					" a longer name  100\n"
-					" cut \xef\xbf\xbd\xef\xbf\xbd           7  in its place\n");
+					" cut \xef\xbf\xbd            7  in its place\n");
 	assert_table(24, " name        n  text\n"
 					 " 日本        1  first\n"
 					 " a longe…  100\n"
-					 " cut \xef\xbf\xbd\xef\xbf\xbd      7  in its …\n");
+					 " cut \xef\xbf\xbd       7  in its …\n");
+}
+
+static void
+assert_template(const char *template, const char *expected)
+{
+	AUTO_JSON json_t *args = json_pack("{s:i}", "id", 7);
+	AUTO_JSON json_t *object =
+		json_pack("{s:s, s:i, s:i, s:[], s:[s, s, s], s:{s:s}, s:[{s:s}, {s:s}], s:n, s:f, s:f, s:f, s:s, s:b}", "name",
+			"a\033b", "one", 1, "two", 2, "none", "list", "x", "y", "z", "in", "name", "inner", "rows", "n", "1", "n",
+			"2", "null", "score", 1e-5, "low", 0.9e-5, "high", 1.2e-5, "size", "2048", "yes", 1);
+	AUTO_FREE char *text = template_text(template, object, args);
+	assert_string_equal(text, expected);
+}
+
+static void
+test_template(void **state)
+{
+	(void)state;
+	assert_template("plain", "plain");
+	assert_template("{*name} {in.name} {missing}{in.missing.more}|{args.id}", "a\xef\xbf\xbd"
+																			  "b inner |7");
+	assert_template("{list} {list:and} {list:count} {size:bytes} {score:score} {score:seconds} {missing:seconds}",
+		"x, y, z x, y and z 3 2.0 KiB 10.00 ± 2.00 µs 10.00 µs –");
+	assert_template("{yes?{two}|no}{none?some}{null?some}{missing?some| none}", "2 none");
+	assert_template("{one} job{one#|s}, {two} job{two# is|s are}", "1 job, 2 jobs are");
+	assert_template("{size=2048?same|other} {list=y?has} {list=w?has|has not}", "same has has not");
+	assert_template("{rows@<{n}>} {rows@@{n}} {in@{name}} {list@{}}", "<1>, <2> 12 inner x, y, z");
 }
 
 static void
@@ -216,6 +242,7 @@ main(void)
 		cmocka_unit_test(test_clean),
 		cmocka_unit_test(test_block),
 		cmocka_unit_test(test_table),
+		cmocka_unit_test(test_template),
 		cmocka_unit_test(test_durations),
 		cmocka_unit_test(test_times),
 		cmocka_unit_test(test_choices),

@@ -8,7 +8,7 @@
  */
 #include <config.h>
 
-#include "cli/actions/artifacts.h"
+#include "cli/actions/actions.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,10 +16,12 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/json_access.h"
 #include "base/file.h"
 #include "cli/text/format.h"
 #include "cli/text/table.h"
 #include "base/text.h"
+#include "base/xalloc.h"
 #include "cli/text/json_read.h"
 
 const struct args_option artifacts_options[] = {
@@ -55,7 +57,7 @@ is_superseded(struct run *run, const json_t *artifact)
 	size_t i;
 	json_t *other;
 	json_array_foreach(list_of(run), i, other) {
-		if (strcmp(value_text(other, "device"), value_text(artifact, "device")) == 0 &&
+		if (strcmp(member_text(other, "device"), member_text(artifact, "device")) == 0 &&
 			value_int(other, "job", 0) > value_int(artifact, "job", 0))
 			return true;
 	}
@@ -66,18 +68,13 @@ is_superseded(struct run *run, const json_t *artifact)
 static int
 make_target(struct run *run, const json_t *artifact, char **ret_path, struct kettle_error *err)
 {
-	AUTO_BUF struct buf below = {0};
-	bool old = is_superseded(run, artifact);
-	int rc = buf_printf(&below, "%s", value_text(artifact, "device"));
-	if (rc == 0 && old)
-		rc = buf_printf(&below, ".%lld", (long long)value_int(artifact, "job", 0));
-	if (rc == 0)
-		rc = buf_printf(&below, "/%s/%s", value_text(artifact, "step"), value_text(artifact, "name"));
-	AUTO_FREE char *path = rc == 0 ? path_join(args_text(&run->args, "output"), below.data) : NULL;
-	AUTO_FREE char *folder = path ? strndup(path, (size_t)(strrchr(path, '/') - path)) : NULL;
-	if (!folder)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory.");
-	rc = path_check_inside(below.data, err);
+	AUTO_FREE char *job =
+		is_superseded(run, artifact) ? xasprintf(".%lld", (long long)member_int(artifact, "job")) : NULL;
+	AUTO_FREE char *below = xasprintf("%s%s/%s/%s", member_text(artifact, "device"), job ? job : "",
+		member_text(artifact, "step"), member_text(artifact, "name"));
+	AUTO_FREE char *path = path_join(args_text(&run->args, "output"), below);
+	AUTO_FREE char *folder = xstrndup(path, (size_t)(strrchr(path, '/') - path));
+	int rc = path_check_inside(below, err);
 	if (rc == 0)
 		rc = file_mkdirs(folder, 0755, err);
 	if (rc == 0)
@@ -89,7 +86,7 @@ make_target(struct run *run, const json_t *artifact, char **ret_path, struct ket
 static int
 write_part(const char *path, int64_t offset, const json_t *part, size_t *ret_size, struct kettle_error *err)
 {
-	const char *base64 = value_text(part, "base64");
+	const char *base64 = member_text(part, "base64");
 	AUTO_FREE void *data = NULL;
 	if (base64_decode(base64, strlen(base64), &data, ret_size) < 0)
 		return kettle_fail(err, KETTLE_EINTERNAL, "The engine sent something that is no file.");
@@ -168,29 +165,5 @@ on_listed(struct run *run, const struct kettle_error *err, json_t *result)
 void
 artifacts_start(struct run *run)
 {
-	run_call(run, "submission.artifacts", run->args.values, on_listed);
-}
-
-int
-artifacts_render(struct run *run, const json_t *result)
-{
-	static const struct table_column columns[] = {{.title = "device"}, {.title = "job", .right = true},
-		{.title = "step"}, {.title = "name", .cut = true}, {.title = "size", .right = true}, {.title = ""},
-		{.title = "written to", .cut = true}};
-	AUTO_JSON json_t *rows = json_array();
-	size_t i;
-	const json_t *artifact;
-	json_array_foreach(result, i, artifact) {
-		char job[FORMAT_SIZE], size[FORMAT_SIZE];
-		snprintf(job, sizeof(job), "%lld", (long long)value_int(artifact, "job", 0));
-		format_bytes(value_number(artifact, "size"), size);
-		table_row(rows, 7, value_text(artifact, "device"), job, value_text(artifact, "step"),
-			value_text(artifact, "name"), size,
-			json_is_string(json_object_get(artifact, "expired")) ? "not kept" : NULL, value_text(artifact, "path"));
-	}
-	if (json_array_size(rows) == 0)
-		fputs("It left no files.\n", run->term.out);
-	else
-		table_print(&run->term, columns, ARRAY_SIZE(columns), rows, 0);
-	return RUN_OK;
+	run_command(run, on_listed);
 }

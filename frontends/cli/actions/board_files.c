@@ -2,18 +2,16 @@
 /* `kettle leaderboard task`, `leaderboard template` and `eval-code`: what is behind a board, shown or written. */
 #include <config.h>
 
-#include "cli/actions/board_files.h"
+#include "cli/actions/actions.h"
 
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/json_access.h"
 #include "base/contents.h"
-#include "cli/text/format.h"
-#include "cli/actions/write_files.h"
 #include "cli/text/table.h"
-#include "cli/actions/task_files.h"
-#include "cli/text/json_read.h"
+#include "base/xalloc.h"
+#include "cli/text/template.h"
 
 #define INDENT 4 /* columns of what belongs to a step */
 
@@ -27,20 +25,6 @@ const struct args_option board_task_file_options[] = {
 	{NULL, 0, NULL, NULL},
 };
 
-static void
-no_memory(struct run *run)
-{
-	struct kettle_error err;
-	kettle_fail(&err, KETTLE_ENOMEM, "There is not enough memory.");
-	run_fail(run, &err);
-}
-
-static void
-board_files_call(struct run *run, run_answer fn)
-{
-	run_call(run, value_text(run->command, "name"), run->args.values, fn);
-}
-
 /* Ends the run with what was written: as JSON, or as a sentence. */
 static void
 finish_written(struct run *run, json_t *facts_take, const char *what, const char *where)
@@ -49,8 +33,7 @@ finish_written(struct run *run, json_t *facts_take, const char *what, const char
 	if (run->json) {
 		run_print_json(&run->term, facts);
 	} else {
-		fputs(what, run->term.out);
-		fputs(" is in ", run->term.out);
+		fprintf(run->term.out, "%s is in ", what);
 		term_put(&run->term, STYLE_BOLD, where);
 		fputs(".\n", run->term.out);
 	}
@@ -80,16 +63,10 @@ put_pairs(const struct term *term, const char *title, const json_t *object)
 static void
 put_words(const struct term *term, const char *title, const json_t *words)
 {
-	size_t i;
-	const json_t *word;
 	if (json_array_size(words) == 0)
 		return;
 	fprintf(term->out, "%*s%-8s", INDENT, "", title);
-	json_array_foreach(words, i, word) {
-		fputs("  ", term->out);
-		term_sanitize(term->out, json_string_value(word), 0);
-	}
-	fputc('\n', term->out);
+	template_put(term, "{@@  {}}\n", words, NULL);
 }
 
 static void
@@ -107,16 +84,10 @@ put_inputs(const struct term *term, const json_t *inputs)
 static void
 put_process(const struct term *term, const json_t *process)
 {
-	size_t i;
-	const json_t *word;
 	if (!process)
 		return;
 	fprintf(term->out, "%*s$", INDENT, "");
-	json_array_foreach(json_object_get(process, "argv"), i, word) {
-		fputc(' ', term->out);
-		term_sanitize(term->out, json_string_value(word), 0);
-	}
-	fputc('\n', term->out);
+	template_put(term, "{argv@@ {}}\n", process, NULL);
 	put_pairs(term, "env", json_object_get(process, "env"));
 	put_inputs(term, json_object_get(process, "inputs"));
 	put_pairs(term, "limits", json_object_get(process, "limits"));
@@ -125,14 +96,14 @@ put_process(const struct term *term, const json_t *process)
 static void
 put_cases(const struct term *term, const json_t *cases)
 {
-	const char *text = value_text(cases, "text");
+	const char *text = member_text(cases, "text");
 	size_t lines = 0;
 	if (!cases)
 		return;
 	for (const char *p = text; (p = strchr(p, '\n')); p++)
 		lines++;
 	fprintf(term->out, "%*s%-8s  ", INDENT, "", "cases");
-	term_sanitize(term->out, value_text(cases, "name"), 0);
+	term_sanitize(term->out, member_text(cases, "name"), 0);
 	fprintf(term->out, ", %zu line%s\n", lines, lines == 1 ? "" : "s");
 }
 
@@ -140,9 +111,7 @@ static void
 put_step(const struct term *term, const json_t *step)
 {
 	const json_t *pass = json_object_get(step, "pass");
-	fputs("  ", term->out);
-	term_put(term, STYLE_BOLD, value_text(step, "id"));
-	fprintf(term->out, "  %s%s\n", value_text(step, "kind"), value_true(step, "cache") ? ", kept for equal input" : "");
+	template_put(term, "  {*id}  {kind}{cache?, kept for equal input}\n", step, NULL);
 	if (json_object_get(step, "argv"))
 		put_process(term, step);
 	put_process(term, json_object_get(step, "referee"));
@@ -160,18 +129,12 @@ put_plan(struct run *run, const json_t *row)
 {
 	const struct term *term = &run->term;
 	size_t i;
-	const json_t *step, *error = json_object_get(row, "error");
-	bool asked = *value_text(run->args.values, "mode") != '\0';
-	if (!asked && strcmp(value_text(row, "mode"), "ranked") != 0)
+	const json_t *step;
+	bool asked = *member_text(run->args.values, "mode") != '\0';
+	if (!asked && strcmp(member_text(row, "mode"), "ranked") != 0)
 		return;
 	fputc('\n', term->out);
-	term_put(term, STYLE_BOLD, value_text(row, "device"));
-	fprintf(term->out, ", %s\n", value_text(row, "mode"));
-	if (error) {
-		fputs("  ", term->out);
-		term_sanitize(term->out, json_string_value(error), 0);
-		fputc('\n', term->out);
-	}
+	template_put(term, "{*device}, {mode}\n{error?  {error}\n}", row, NULL);
 	json_array_foreach(json_object_get(json_object_get(row, "plan"), "steps"), i, step)
 		put_step(term, step);
 }
@@ -186,43 +149,38 @@ contents_size(const json_t *contents)
 static void
 put_files(const struct term *term, const json_t *result)
 {
-	static const struct table_column columns[] = {{.title = "file"}, {.title = "size", .right = true}, {.title = ""}};
+	static const struct table_column columns[] = {
+		COLUMN("file", "{file}"), COLUMN_RIGHT("size", "{size@{bytes:bytes}}"), COLUMN("", "{what}")};
 	AUTO_JSON json_t *rows = json_array();
 	const char *name;
 	json_t *contents;
-	char size[FORMAT_SIZE];
-	json_object_foreach(json_object_get(result, "files"), name, contents) {
-		format_bytes(contents_size(contents), size);
-		table_row(rows, 3, name, size, NULL);
-	}
-	table_row(rows, 3, value_text(result, "submission"), NULL, "what is submitted");
+	json_object_foreach(json_object_get(result, "files"), name, contents)
+		json_array_append_new(
+			rows, json_pack("{s:s, s:{s:f}}", "file", name, "size", "bytes", contents_size(contents)));
+	json_array_append_new(
+		rows, json_pack("{s:s, s:s}", "file", member_text(result, "submission"), "what", "what is submitted"));
 	json_object_foreach(json_object_get(result, "templates"), name, contents) {
-		format_bytes((double)strlen(value_text(contents, "text")), size);
-		AUTO_FREE char *what = NULL;
-		if (asprintf(&what, "template for %s", name) >= 0)
-			table_row(rows, 3, value_text(contents, "file_name"), size, what);
+		AUTO_FREE char *what = xasprintf("template for %s", name);
+		json_array_append_new(rows, json_pack("{s:s, s:{s:f}, s:s}", "file", member_text(contents, "file_name"), "size",
+										"bytes", contents_size(contents), "what", what));
 	}
-	table_print(term, columns, ARRAY_SIZE(columns), rows, 2);
+	TABLE_PRINT(term, columns, rows, 2);
 }
 
-int
+void
 board_task_render(struct run *run, const json_t *result)
 {
 	const struct term *term = &run->term;
 	size_t i;
 	const json_t *row;
-	term_put(term, STYLE_BOLD, value_text(result, "leaderboard"));
-	fputs(", task ", term->out);
-	term_sanitize(term->out, value_text(result, "name"), 0);
-	fputs("\n\n", term->out);
+	template_put(term, "{*leaderboard}, task {name}\n\n", result, NULL);
 	put_files(term, result);
 	fputs("\n  task.yml\n", term->out);
-	term_block(term->out, value_text(result, "yml"), INDENT, 0);
+	term_block(term->out, member_text(result, "yml"), INDENT, 0);
 	json_array_foreach(json_object_get(result, "plans"), i, row)
 		put_plan(run, row);
 	if (!run->quiet)
 		fputs("\n-o DIR writes all of it, --json prints it.\n", term->out);
-	return RUN_OK;
 }
 
 static void
@@ -230,15 +188,14 @@ task_answered(struct run *run, const struct kettle_error *err, json_t *result)
 {
 	const char *folder = args_text(&run->args, "output");
 	AUTO_JSON json_t *files = NULL;
-	AUTO_FREE char *task = NULL, *path = NULL;
+	AUTO_FREE char *task = NULL;
 	struct kettle_error why = {0};
 	if ((err && err->code) || !folder) {
 		run_answered(run, err, result);
 	} else if (task_files(result, &files, &task, &why) < 0 || save_folder(folder, files, &why) < 0) {
 		run_fail(run, &why);
-	} else if (asprintf(&path, "%s%s%s", folder, *task ? "/" : "", task) < 0) {
-		no_memory(run);
 	} else {
+		AUTO_FREE char *path = xasprintf("%s%s%s", folder, *task ? "/" : "", task);
 		finish_written(run,
 			json_pack("{s:s, s:s, s:I}", "folder", folder, "task", path, "files", (json_int_t)json_object_size(files)),
 			"The task", path);
@@ -248,41 +205,25 @@ task_answered(struct run *run, const struct kettle_error *err, json_t *result)
 void
 board_task_start(struct run *run)
 {
-	board_files_call(run, task_answered);
+	run_command(run, task_answered);
 }
 
 /* ---- templates ---- */
 
-/* Code goes out as it is; on a terminal nothing of it is obeyed. */
-static void
-put_code(const struct term *term, const char *code)
-{
-	if (term->tty)
-		term_block(term->out, code, 0, 0);
-	else
-		fputs(code, term->out);
-}
-
 static int
 choose_one(const json_t *result, struct kettle_error *err)
 {
-	AUTO_BUF struct buf names = {0};
-	const json_t *templates = json_object_get(result, "templates"), *one;
-	size_t i;
-	if (json_array_size(templates) == 1)
+	if (json_array_size(json_object_get(result, "templates")) == 1)
 		return 0;
-	json_array_foreach(templates, i, one)
-		if (buf_printf(&names, "%s%s", i > 0 ? ", " : "", value_text(one, "language")) < 0)
-			return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory.");
+	AUTO_FREE char *names = template_text("{templates?{templates@{language}}|none}", result, NULL);
 	return kettle_fail(err, KETTLE_EINVAL, "The leaderboard `%s` has several templates: choose with --lang from %s.",
-		value_text(result, "leaderboard"), names.data ? names.data : "none");
+		member_text(result, "leaderboard"), names);
 }
 
-int
+void
 board_task_template_render(struct run *run, const json_t *result)
 {
-	put_code(&run->term, value_text(json_array_get(json_object_get(result, "templates"), 0), "text"));
-	return RUN_OK;
+	term_code(&run->term, member_text(json_array_get(json_object_get(result, "templates"), 0), "text"));
 }
 
 static void
@@ -290,7 +231,7 @@ template_answered(struct run *run, const struct kettle_error *err, json_t *resul
 {
 	const char *path = args_text(&run->args, "output");
 	const json_t *one = json_array_get(json_object_get(result, "templates"), 0);
-	const char *text = value_text(one, "text");
+	const char *text = member_text(one, "text");
 	struct kettle_error why = {0};
 	bool shown = (err && err->code) || (run->json && !path);
 	if (!shown && choose_one(result, &why) < 0)
@@ -301,32 +242,28 @@ template_answered(struct run *run, const struct kettle_error *err, json_t *resul
 		run_fail(run, &why);
 	else
 		finish_written(
-			run, json_pack("{s:s, s:s}", "file", path, "language", value_text(one, "language")), "The template", path);
+			run, json_pack("{s:s, s:s}", "file", path, "language", member_text(one, "language")), "The template", path);
 }
 
 void
 board_task_template_start(struct run *run)
 {
-	board_files_call(run, template_answered);
+	run_command(run, template_answered);
 }
 
 /* ---- harnesses ---- */
 
-int
+void
 board_task_eval_render(struct run *run, const json_t *result)
 {
 	const json_t *files = json_object_get(result, "files"), *file;
 	size_t i;
 	json_array_foreach(files, i, file) {
 		/* As head(1) parts files. */
-		if (json_array_size(files) > 1) {
-			fputs(i > 0 ? "\n==> " : "==> ", run->term.out);
-			term_sanitize(run->term.out, value_text(file, "name"), 0);
-			fputs(" <==\n", run->term.out);
-		}
-		put_code(&run->term, value_text(file, "text"));
+		if (json_array_size(files) > 1)
+			template_put(&run->term, i > 0 ? "\n==> {name} <==\n" : "==> {name} <==\n", file, NULL);
+		term_code(&run->term, member_text(file, "text"));
 	}
-	return RUN_OK;
 }
 
 static void
@@ -338,7 +275,8 @@ eval_answered(struct run *run, const struct kettle_error *err, json_t *result)
 	size_t i;
 	const json_t *file;
 	json_array_foreach(json_object_get(result, "files"), i, file)
-		json_object_set_new(files, value_text(file, "name"), json_pack("{s:O}", "text", json_object_get(file, "text")));
+		json_object_set_new(
+			files, member_text(file, "name"), json_pack("{s:O}", "text", json_object_get(file, "text")));
 	if ((err && err->code) || !folder)
 		run_answered(run, err, result);
 	else if (save_folder(folder, files, &why) < 0)
@@ -351,5 +289,5 @@ eval_answered(struct run *run, const struct kettle_error *err, json_t *result)
 void
 board_task_eval_start(struct run *run)
 {
-	board_files_call(run, eval_answered);
+	run_command(run, eval_answered);
 }

@@ -2,7 +2,7 @@
 /* `kettle leaderboard export`: pages of submissions, written as they come. */
 #include <config.h>
 
-#include "cli/actions/export.h"
+#include "cli/actions/actions.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +12,10 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/json_access.h"
+#include "base/xalloc.h"
 #include "cli/text/json_read.h"
+#include "cli/text/template.h"
 
 const struct args_option export_options[] = {
 	{"output", 'o', "FILE", "writes the lines to this file, instead of what is there"},
@@ -56,10 +59,7 @@ open_file(struct export *export, bool private, struct kettle_error *err)
 		export->out = fopen(export->path, "we");
 		return export->out ? 0 : fail_write(export->path, errno, err);
 	}
-	if (asprintf(&export->beside, "%s.XXXXXX", export->path) < 0) {
-		export->beside = NULL;
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory.");
-	}
+	export->beside = xasprintf("%s.XXXXXX", export->path);
 	AUTO_FD int fd = mkostemp(export->beside, O_CLOEXEC);
 	if (fd < 0) {
 		int number = errno;
@@ -149,16 +149,15 @@ export_finish(struct run *run, const json_t *result)
 		run_fail(run, &err);
 		return;
 	}
+	AUTO_JSON json_t *facts = json_pack("{s:s, s:s, s:I}", "file", export->path, "leaderboard",
+		member_text(result, "leaderboard"), "submissions", count);
 	if (run->json) {
-		AUTO_JSON json_t *facts = json_pack("{s:s, s:s, s:I}", "file", export->path, "leaderboard",
-			value_text(result, "leaderboard"), "submissions", count);
 		run_print_json(&run->term, facts);
 	} else {
-		fprintf(run->term.out, "%lld submission%s of ", (long long)count, count == 1 ? "" : "s");
-		term_put(&run->term, STYLE_BOLD, value_text(result, "leaderboard"));
-		fputs(count == 1 ? " is in " : " are in ", run->term.out);
-		term_put(&run->term, STYLE_BOLD, export->path);
-		fputs(".\n", run->term.out);
+		template_put(&run->term,
+			"{submissions} submission{submissions#|s} of {*leaderboard} {submissions#is|are} in "
+			"{*file}.\n",
+			facts, NULL);
 	}
 	run_finish(run, RUN_OK);
 }
@@ -198,19 +197,14 @@ next_page(struct run *run, json_int_t after)
 	AUTO_JSON json_t *args = json_copy(run->args.values);
 	if (after > 0)
 		json_object_set_new(args, "after", json_integer(after));
-	run_call(run, value_text(run->command, "name"), args, page_answered);
+	run_call(run, member_text(run->command, "name"), args, page_answered);
 }
 
 void
 export_start(struct run *run)
 {
 	struct kettle_error err = {0};
-	struct export *export = calloc(1, sizeof(*export));
-	if (!export) {
-		kettle_fail(&err, KETTLE_ENOMEM, "There is not enough memory.");
-		run_fail(run, &err);
-		return;
-	}
+	struct export *export = xcalloc(1, sizeof(*export));
 	run->work = export;
 	run->ended = export_end;
 	export->path = args_text(&run->args, "output");
@@ -218,7 +212,7 @@ export_start(struct run *run)
 	export->progress = isatty(STDERR_FILENO) && !run->quiet && (export->path || !run->term.tty);
 	if (export->path) {
 		export->out = NULL;
-		if (open_file(export, value_true(run->args.values, "private"), &err) < 0) {
+		if (open_file(export, member_true(run->args.values, "private"), &err) < 0) {
 			run_fail(run, &err);
 			return;
 		}

@@ -2,7 +2,7 @@
 /* `kettle submit` and `kettle task run`: a file, a choice of devices, progress, a report. */
 #include <config.h>
 
-#include "cli/actions/submit.h"
+#include "cli/actions/actions.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -70,7 +70,7 @@ on_accepted(struct run *run, const struct kettle_error *err, json_t *result)
 		return;
 	}
 	int64_t id = value_int(result, "id", 0);
-	if (!value_true(run->args.values, "no_wait")) {
+	if (!member_true(run->args.values, "no_wait")) {
 		if (!run->json && !run->quiet)
 			fprintf(run->term.out, "Submission %lld is accepted.\n", (long long)id);
 		follow_submission(run, id, value_int(result, "seq", 0), json_object_get(result, "jobs"));
@@ -87,13 +87,13 @@ on_accepted(struct run *run, const struct kettle_error *err, json_t *result)
 void
 submit_rerun(struct run *run)
 {
-	run_call(run, "submission.rerun", run->args.values, on_accepted);
+	run_command(run, on_accepted);
 }
 
 static void
 send_submission(struct run *run)
 {
-	run_call(run, "submit", run->args.values, on_accepted);
+	run_command(run, on_accepted);
 }
 
 static void ask_devices(struct run *run);
@@ -136,7 +136,7 @@ static void
 boards_listed(struct run *run, const struct kettle_error *err, json_t *result)
 {
 	const json_t *board;
-	const char *name = value_text(run->args.own, "board");
+	const char *name = member_text(run->args.own, "board");
 	size_t i;
 	if (err && err->code) {
 		run_fail(run, err);
@@ -144,9 +144,9 @@ boards_listed(struct run *run, const struct kettle_error *err, json_t *result)
 	}
 	json_array_foreach(result, i, board) {
 		json_t *devices = json_object_get(board, "gpu_types");
-		if (strcasecmp(value_text(board, "name"), name) != 0 || json_array_size(devices) < 2)
+		if (strcasecmp(member_text(board, "name"), name) != 0 || json_array_size(devices) < 2)
 			continue;
-		fprintf(run->term.out, "`%s` runs on several devices:\n", value_text(board, "name"));
+		fprintf(run->term.out, "`%s` runs on several devices:\n", member_text(board, "name"));
 		json_object_set(run->args.own, "devices", devices);
 		ask_devices(run);
 		return;
@@ -159,7 +159,7 @@ static bool
 wants_menu(struct run *run)
 {
 	const json_t *file = json_object_get(run->args.values, "file");
-	const char *base64 = value_text(file, "base64"), *named = value_text(run->args.values, "leaderboard");
+	const char *base64 = member_text(file, "base64"), *named = member_text(run->args.values, "leaderboard");
 	AUTO_FREE void *code = NULL;
 	AUTO_JSON json_t *header = NULL;
 	size_t size = 0;
@@ -191,16 +191,6 @@ submit_start(struct run *run)
 	}
 }
 
-static void
-task_ran(struct run *run, const struct kettle_error *err, json_t *result)
-{
-	follow_end(run);
-	if (err && err->code)
-		run_fail(run, err);
-	else
-		run_result(run, result);
-}
-
 void
 submit_task_run(struct run *run)
 {
@@ -209,6 +199,5 @@ submit_task_run(struct run *run)
 		run_fail(run, &err);
 		return;
 	}
-	follow_task_run(run);
-	run_call(run, "task.run", run->args.values, task_ran);
+	follow_command(run);
 }

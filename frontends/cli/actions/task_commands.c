@@ -2,83 +2,51 @@
 /* The work on tasks: checks and verified solutions for people, packs and copies written to files. */
 #include <config.h>
 
-#include "cli/actions/task_commands.h"
+#include "cli/actions/actions.h"
 
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/json_access.h"
 #include "base/contents.h"
 #include "base/file.h"
 #include "cli/run/follow.h"
-#include "cli/text/format.h"
-#include "cli/actions/write_files.h"
-#include "cli/text/json_read.h"
+#include "cli/text/template.h"
+#include "base/xalloc.h"
 
 const struct args_option task_pack_options[] = {
 	{"output", 'o', "FILE", "the zip, which must not be there yet; default: NAME.zip here"},
 	{NULL, 0, NULL, NULL},
 };
 
-static void
-put_line(const struct term *term, const char *prefix, const char *text)
-{
-	fputs(prefix, term->out);
-	term_sanitize(term->out, text, 0);
-	fputc('\n', term->out);
-}
-
 /* ---- check ---- */
 
 int
 task_work_check_status(const json_t *result)
 {
-	return value_true(result, "ok") ? RUN_OK : RUN_USAGE;
+	return member_true(result, "ok") ? RUN_OK : RUN_USAGE;
 }
 
-/* What is said behind "ok". */
-static void
-put_facts(const struct term *term, const json_t *entry)
-{
-	if (*value_text(entry, "competition")) {
-		const char *deadline = value_text(entry, "deadline");
-		fputs(" (competition ", term->out);
-		term_sanitize(term->out, value_text(entry, "competition"), 0);
-		fprintf(term->out, ", %lld problems, deadline ", (long long)value_int(entry, "problems", 0));
-		term_sanitize(term->out, *deadline ? deadline : "none", 0);
-		fputc(')', term->out);
-	} else if (*value_text(entry, "lang")) {
-		long long tests = value_int(entry, "tests", 0), benchmarks = value_int(entry, "benchmarks", 0);
-		fprintf(term->out, " (%s, %lld test%s, %lld benchmark%s)", value_text(entry, "lang"), tests,
-			tests == 1 ? "" : "s", benchmarks, benchmarks == 1 ? "" : "s");
-	}
-}
-
-int
+void
 task_work_render_check(struct run *run, const json_t *result)
 {
 	const struct term *term = &run->term;
-	size_t i, j;
-	const json_t *entry, *remark;
+	size_t i;
+	const json_t *entry;
 	json_array_foreach(json_object_get(result, "tasks"), i, entry) {
-		bool ok = value_true(entry, "ok");
+		bool ok = member_true(entry, "ok");
 		if (ok && run->quiet)
 			continue;
-		if (*value_text(entry, "problem")) {
-			fputs("  ", term->out);
-			term_put(term, STYLE_BOLD, value_text(entry, "problem"));
-			fputs(" in ", term->out);
+		template_put(term, "{problem?  {*problem} in }{path}: {ok?|{!error}}", entry, NULL);
+		if (ok) {
+			term_put(term, STYLE_GREEN, "ok");
+			template_put(term,
+				"{competition? (competition {competition}, {problems} problems, deadline {deadline?{deadline}|none})|"
+				"{lang? ({lang}, {tests} test{tests#|s}, {benchmarks} benchmark{benchmarks#|s})}}",
+				entry, NULL);
 		}
-		term_sanitize(term->out, value_text(entry, "path"), 0);
-		fputs(": ", term->out);
-		term_put(term, ok ? STYLE_GREEN : STYLE_RED, ok ? "ok" : value_text(entry, "error"));
-		if (ok)
-			put_facts(term, entry);
-		fputc('\n', term->out);
-		json_array_foreach(json_object_get(entry, "remarks"), j, remark)
-			put_line(term, "  remark: ", json_string_value(remark));
+		template_put(term, "\n{remarks@@  remark: {}\n}", entry, NULL);
 	}
-	return task_work_check_status(result);
 }
 
 /* ---- verify ---- */
@@ -86,22 +54,13 @@ task_work_render_check(struct run *run, const json_t *result)
 int
 task_work_verify_status(const json_t *result)
 {
-	return value_true(result, "ok") ? RUN_OK : RUN_FAILED;
+	return member_true(result, "ok") ? RUN_OK : RUN_FAILED;
 }
 
 static bool
 is_skipped(const json_t *solution)
 {
-	return strcmp(value_text(solution, "found"), "skipped") == 0;
-}
-
-/* "- correct/jax_jit.py: skipped: The board's machine lacks `jax`; it has numpy 1.24.2." */
-static void
-put_skipped(const struct term *term, const json_t *solution)
-{
-	term_put(term, STYLE_YELLOW, "- ");
-	term_sanitize(term->out, value_text(solution, "name"), 0);
-	put_line(term, ": skipped: ", value_text(solution, "error"));
+	return strcmp(member_text(solution, "found"), "skipped") == 0;
 }
 
 /* One solution that task.verify has run, in a line of its own. */
@@ -109,13 +68,12 @@ static void
 put_solution(const struct term *term, const json_t *solution)
 {
 	if (is_skipped(solution)) {
-		put_skipped(term, solution);
+		term_put(term, STYLE_YELLOW, "- ");
+		template_put(term, "{name}: skipped: {error}\n", solution, NULL);
 		return;
 	}
 	const json_t *ok = json_object_get(solution, "ok");
-	const char *expected = value_text(solution, "expected"), *error = value_text(solution, "error");
-	bool wrong = strcmp(value_text(solution, "kind"), "wrong") == 0;
-	char score[FORMAT_SIZE];
+	const char *error = member_text(solution, "error");
 	term_put(term,
 		json_is_false(ok)  ? STYLE_RED
 		: json_is_true(ok) ? STYLE_GREEN
@@ -123,60 +81,43 @@ put_solution(const struct term *term, const json_t *solution)
 		json_is_false(ok)  ? "✗ "
 		: json_is_true(ok) ? "✓ "
 						   : "? ");
-	term_sanitize(term->out, value_text(solution, "name"), 0);
-	fputs(": ", term->out);
-	term_sanitize(term->out, value_text(solution, "found"), 0);
-	if (json_is_number(json_object_get(solution, "score"))) {
-		format_ns(value_number(solution, "score") * 1e9, score);
-		fprintf(term->out, ", %s", score);
-	}
+	template_put(term, "{name}: {found}{score?, {score:seconds}}", solution, NULL);
 	if (json_is_null(ok))
 		fputs(", where this mode may not tell", term->out);
-	if (json_is_false(ok)) {
-		fputs(", but it must ", term->out);
-		term_sanitize(term->out, *expected ? (wrong ? "end as " : "have ") : "not have passed", 0);
-		term_sanitize(term->out, expected, 0);
-	}
+	if (json_is_false(ok))
+		template_put(
+			term, ", but it must {expected?{kind=wrong?end as |have }{expected}|not have passed}", solution, NULL);
 	fputc('\n', term->out);
 	if (!json_is_true(ok) && *error)
 		term_block(term->out, error, 4, 0);
 }
 
-int
+void
 task_work_render_verify(struct run *run, const json_t *result)
 {
 	size_t i, right = 0, undecided = 0, skipped = 0, count = json_array_size(json_object_get(result, "solutions"));
 	const json_t *solution;
 	json_array_foreach(json_object_get(result, "solutions"), i, solution) {
-		right += value_true(solution, "ok");
+		right += member_true(solution, "ok");
 		skipped += is_skipped(solution);
 		undecided += json_is_null(json_object_get(solution, "ok")) && !is_skipped(solution);
 		/* Whatever else is not said: what was not run. */
 		if (run->quiet && (json_is_false(json_object_get(solution, "ok")) || is_skipped(solution)))
 			put_solution(&run->term, solution);
 	}
-	term_sanitize(run->term.out, value_text(result, "task"), 0);
+	term_sanitize(run->term.out, member_text(result, "task"), 0);
 	fprintf(run->term.out, ": %zu of %zu solutions are as they must be", right, count);
 	if (skipped)
 		fprintf(run->term.out, "; %zu skipped, for what the machine lacks", skipped);
 	if (undecided)
 		fprintf(run->term.out, "; of %zu this run cannot tell", undecided);
 	fputs(".\n", run->term.out);
-	return task_work_verify_status(result);
-}
-
-static void
-on_verified(struct run *run, const struct kettle_error *err, json_t *result)
-{
-	follow_end(run);
-	run_answered(run, err, result);
 }
 
 void
 task_work_verify(struct run *run)
 {
-	follow_verify(run, put_solution);
-	run_call(run, "task.verify", run->args.values, on_verified);
+	follow_call(run, put_solution);
 }
 
 /* ---- pack and new ---- */
@@ -190,12 +131,7 @@ finish_written(struct run *run, const json_t *result, json_t *files_take, const 
 	if (run->json) {
 		run_print_json(&run->term, facts);
 	} else {
-		fputs("The task ", run->term.out);
-		term_put(&run->term, STYLE_BOLD, value_text(result, "name"));
-		fprintf(run->term.out, " is in ");
-		term_put(&run->term, STYLE_BOLD, path);
-		size_t count = json_array_size(json_object_get(facts, "files"));
-		fprintf(run->term.out, ": %zu file%s.\n", count, count == 1 ? "" : "s");
+		template_put(&run->term, "The task {*name} is in {*path}: {files:count} file{files#|s}.\n", facts, NULL);
 	}
 	run_finish(run, RUN_OK);
 }
@@ -204,40 +140,36 @@ static void
 on_packed(struct run *run, const struct kettle_error *err, json_t *result)
 {
 	struct kettle_error why = {0};
-	AUTO_BUF struct buf name = {0};
 	AUTO_FREE void *data = NULL;
 	size_t size = 0;
-	const char *base64 = value_text(result, "base64"), *path = args_text(&run->args, "output");
+	const char *base64 = member_text(result, "base64"), *path = args_text(&run->args, "output");
 	if (err && err->code) {
 		run_fail(run, err);
 		return;
 	}
-	int rc = buf_printf(&name, "%s", path ? path : value_text(result, "name"));
-	if (rc == 0 && !path)
-		rc = buf_adds(&name, ".zip");
-	if (rc == 0)
-		rc = base64_decode(base64, strlen(base64), &data, &size);
+	AUTO_FREE char *name = path ? xstrdup(path) : xasprintf("%s.zip", member_text(result, "name"));
+	int rc = base64_decode(base64, strlen(base64), &data, &size);
 	if (rc)
 		rc = kettle_fail(&why, rc, "The pack cannot be taken out of its answer.");
 	else
-		rc = save_file(name.data, data, size, &why);
+		rc = save_file(name, data, size, &why);
 	if (rc)
 		run_fail(run, &why);
 	else
-		finish_written(run, result, json_incref(json_object_get(result, "files")), name.data);
+		finish_written(run, result, json_incref(json_object_get(result, "files")), name);
 }
 
 void
 task_work_pack(struct run *run)
 {
-	run_call(run, "task.pack", run->args.values, on_packed);
+	run_command(run, on_packed);
 }
 
 static void
 on_copied(struct run *run, const struct kettle_error *err, json_t *result)
 {
 	struct kettle_error why = {0};
-	const char *dir = value_text(run->args.values, "dir"), *reference = value_text(result, "reference"), *name;
+	const char *dir = member_text(run->args.values, "dir"), *reference = member_text(result, "reference"), *name;
 	const json_t *files = json_object_get(result, "files");
 	json_t *names = NULL, *contents;
 	if (err && err->code) {
@@ -259,5 +191,5 @@ on_copied(struct run *run, const struct kettle_error *err, json_t *result)
 void
 task_work_new(struct run *run)
 {
-	run_call(run, "task.new", run->args.values, on_copied);
+	run_command(run, on_copied);
 }

@@ -2,23 +2,19 @@
 /* A leaderboard's task as the files of a folder. */
 #include <config.h>
 
-#include "cli/actions/task_files.h"
+#include "cli/actions/actions.h"
 
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/xalloc.h"
+#include "base/json_access.h"
 #include "cli/text/json_read.h"
 
 #define PLANS "kettle-plans"
 #define SUBMISSION "@SUBMISSION@"
 #define MAX_UP 16 /* levels; the core allows fewer */
-
-static int
-fail_memory(struct kettle_error *err)
-{
-	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the task.");
-}
 
 /* Takes the last part of a path away, with its slash. */
 static void
@@ -67,7 +63,7 @@ deepest(const json_t *task)
 	const char *name;
 	json_t *file, *path;
 	json_array_foreach(json_object_get(task, "files"), i, file) {
-		unsigned up = levels_up(value_text(file, "source"));
+		unsigned up = levels_up(member_text(file, "source"));
 		most = up > most ? up : most;
 	}
 	json_object_foreach(json_object_get(task, "templates"), name, path) {
@@ -82,11 +78,12 @@ static int
 place(json_t *files, const char *folder, const char *source, json_t *contents, struct kettle_error *err)
 {
 	AUTO_BUF struct buf path = {0};
-	if (buf_adds(&path, folder) < 0)
-		return fail_memory(err);
+	buf_adds(&path, folder);
 	if (files_resolve(&path, source) > 0 || path.len == 0)
 		return kettle_fail(err, KETTLE_EINVAL, "The task's source `%.200s` names no file.", source);
-	return json_object_set(files, path.data, contents) < 0 ? fail_memory(err) : 0;
+	if (json_object_set(files, path.data, contents) < 0)
+		return kettle_fail(err, KETTLE_EINTERNAL, "The answer has no contents of `%.200s`.", source);
+	return 0;
 }
 
 static int
@@ -96,8 +93,8 @@ place_sources(json_t *files, const char *folder, const json_t *answer, struct ke
 	size_t i;
 	json_t *file;
 	json_array_foreach(json_object_get(task, "files"), i, file) {
-		const char *source = value_text(file, "source");
-		json_t *contents = json_object_get(json_object_get(answer, "files"), value_text(file, "name"));
+		const char *source = member_text(file, "source");
+		json_t *contents = json_object_get(json_object_get(answer, "files"), member_text(file, "name"));
 		int code = contents && strcmp(source, SUBMISSION) != 0 ? place(files, folder, source, contents, err) : 0;
 		if (code < 0)
 			return code;
@@ -112,30 +109,25 @@ place_templates(json_t *files, const char *folder, const json_t *answer, struct 
 	const char *name;
 	json_t *template;
 	json_object_foreach(json_object_get(answer, "templates"), name, template) {
-		const char *source = value_text(sources, name);
+		const char *source = member_text(sources, name);
 		AUTO_JSON json_t *contents = json_pack("{s:O}", "text", json_object_get(template, "text"));
-		int code = contents ? place(files, folder, *source ? source : value_text(template, "file_name"), contents, err)
-							: fail_memory(err);
+		int code = place(files, folder, *source ? source : member_text(template, "file_name"), contents, err);
 		if (code < 0)
 			return code;
 	}
 	return 0;
 }
 
-static int
-place_plans(json_t *files, const json_t *answer, struct kettle_error *err)
+static void
+place_plans(json_t *files, const json_t *answer)
 {
 	size_t i;
 	json_t *row;
 	json_array_foreach(json_object_get(answer, "plans"), i, row) {
-		AUTO_BUF struct buf path = {0};
 		AUTO_FREE char *text = json_dumps(row, JSON_INDENT(2));
-		json_t *contents = text ? json_pack("{s:s}", "text", text) : NULL;
-		if (buf_printf(&path, PLANS "/%s.%s.json", value_text(row, "device"), value_text(row, "mode")) < 0 ||
-			json_object_set_new(files, path.data, contents) < 0)
-			return fail_memory(err);
+		AUTO_FREE char *path = xasprintf(PLANS "/%s.%s.json", member_text(row, "device"), member_text(row, "mode"));
+		json_object_set_new(files, path, json_pack("{s:s}", "text", text));
 	}
-	return 0;
 }
 
 /* The folder of the task: as deep as its sources climb. */
@@ -145,10 +137,10 @@ task_folder(const json_t *answer, struct buf *folder, struct kettle_error *err)
 	unsigned up = deepest(json_object_get(answer, "task"));
 	if (up > MAX_UP)
 		return kettle_fail(err, KETTLE_EINVAL, "The task's sources lie %u folders above it.", up);
-	int code = buf_adds(folder, "");
-	for (unsigned i = 0; i < up && code == 0; i++)
-		code = buf_printf(folder, "%s%s", i > 0 ? "/" : "", i + 1 < up ? "tasks" : value_text(answer, "name"));
-	return code < 0 ? fail_memory(err) : 0;
+	buf_adds(folder, "");
+	for (unsigned i = 0; i < up; i++)
+		buf_printf(folder, "%s%s", i > 0 ? "/" : "", i + 1 < up ? "tasks" : member_text(answer, "name"));
+	return 0;
 }
 
 int
@@ -156,8 +148,6 @@ task_files(const json_t *answer, json_t **ret_files, char **ret_task, struct ket
 {
 	AUTO_JSON json_t *files = json_object(), *yml = json_pack("{s:O}", "text", json_object_get(answer, "yml"));
 	AUTO_BUF struct buf folder = {0};
-	if (!files || !yml)
-		return fail_memory(err);
 	int code = task_folder(answer, &folder, err);
 	if (code == 0)
 		code = place_sources(files, folder.data, answer, err);
@@ -165,10 +155,9 @@ task_files(const json_t *answer, json_t **ret_files, char **ret_task, struct ket
 		code = place_templates(files, folder.data, answer, err);
 	if (code == 0)
 		code = place(files, folder.data, "task.yml", yml, err);
-	if (code == 0)
-		code = place_plans(files, answer, err);
 	if (code < 0)
 		return code;
+	place_plans(files, answer);
 	*ret_task = buf_take(&folder);
 	*ret_files = STEAL(files);
 	return 0;

@@ -2,7 +2,7 @@
 /* Files that an answer brought, written where somebody wants them. */
 #include <config.h>
 
-#include "cli/actions/write_files.h"
+#include "cli/actions/actions.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,6 +16,7 @@
 #include "base/contents.h"
 #include "base/file.h"
 #include "base/io.h"
+#include "base/xalloc.h"
 
 #define NEW_FILE (O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC)
 #define A_FOLDER (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
@@ -68,10 +69,10 @@ open_parent(int dir, char *path, char **ret_name)
 static int
 write_below(int dir, const char *name, const json_t *contents, struct kettle_error *err)
 {
-	AUTO_FREE char *data = NULL, *path = strdup(name);
+	AUTO_FREE char *data = NULL, *path = xstrdup(name);
 	char *last = NULL;
 	size_t size = 0;
-	int code = path ? contents_bytes(contents, &data, &size, err) : kettle_fail(err, KETTLE_ENOMEM, "No memory.");
+	int code = contents_bytes(contents, &data, &size, err);
 	if (code < 0)
 		return code;
 	AUTO_FD int parent = open_parent(dir, path, &last);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json_access.h"
 #include "base/cleanup.h"
 #include "base/nearest.h"
 #include "cli/text/json_read.h"
@@ -41,10 +42,20 @@ args_option_name(const char *name, char ret_name[ARGS_NAME_SIZE])
 void
 args_command_words(const json_t *command, char ret_words[ARGS_NAME_SIZE])
 {
-	args_option_name(value_text(command, "name"), ret_words);
+	args_option_name(member_text(command, "name"), ret_words);
 	for (char *p = ret_words; *p; p++)
 		if (*p == '.')
 			*p = ' ';
+}
+
+const struct run_ui *
+args_ui(const struct run_ui *uis, const json_t *command)
+{
+	static const struct run_ui none;
+	for (; uis->command; uis++)
+		if (member_is(command, "name", uis->command))
+			return uis;
+	return &none;
 }
 
 const json_t *
@@ -53,7 +64,7 @@ args_row(const json_t *command, const char *name)
 	size_t i;
 	const json_t *row;
 	json_array_foreach(json_object_get(command, "args"), i, row)
-		if (strcmp(value_text(row, "name"), name) == 0)
+		if (strcmp(member_text(row, "name"), name) == 0)
 			return row;
 	return NULL;
 }
@@ -61,7 +72,7 @@ args_row(const json_t *command, const char *name)
 bool
 args_is(const json_t *argument, const char *type)
 {
-	return strcmp(value_text(argument, "type"), type) == 0;
+	return strcmp(member_text(argument, "type"), type) == 0;
 }
 
 bool
@@ -79,7 +90,7 @@ args_meta(const json_t *argument, char ret_meta[ARGS_NAME_SIZE])
 		{"file", "FILE"}, {"task", "PATH"}, {"path", "PATH"}};
 	const json_t *choices = json_object_get(argument, "choices"), *choice;
 	size_t i, used = 0;
-	const char *text = value_text(argument, "meta");
+	const char *text = member_text(argument, "meta");
 	if (*text) {
 		snprintf(ret_meta, ARGS_NAME_SIZE, "%s", text);
 		return;
@@ -91,7 +102,7 @@ args_meta(const json_t *argument, char ret_meta[ARGS_NAME_SIZE])
 				ret_meta + used, ARGS_NAME_SIZE - used, "%s%s", i > 0 ? "|" : "", json_string_value(choice));
 	if (used > 0)
 		return;
-	args_option_name(value_text(argument, "name"), ret_meta);
+	args_option_name(member_text(argument, "name"), ret_meta);
 	for (char *p = ret_meta; *p; p++)
 		*p = (char)toupper((unsigned char)*p);
 	for (i = 0; i < ARRAY_SIZE(metas); i++)
@@ -104,7 +115,7 @@ static bool
 starts_with(const json_t *command, int words, const char *const *argv, const char **ret_rest)
 {
 	char name[ARGS_NAME_SIZE];
-	args_option_name(value_text(command, "name"), name);
+	args_option_name(member_text(command, "name"), name);
 	size_t at = 0;
 	for (int i = 0; i < words; i++) {
 		size_t len = strcspn(argv[i], ".");
@@ -116,7 +127,7 @@ starts_with(const json_t *command, int words, const char *const *argv, const cha
 			return false;
 		at += len;
 	}
-	*ret_rest = value_text(command, "name") + at;
+	*ret_rest = member_text(command, "name") + at;
 	return true;
 }
 
@@ -147,7 +158,7 @@ command_in_group(const json_t *table, const char *word, char ret_words[2 * ARGS_
 	size_t i;
 	const json_t *command;
 	json_array_foreach(table, i, command) {
-		const char *name = value_text(command, "name"), *dot = strchr(name, '.');
+		const char *name = member_text(command, "name"), *dot = strchr(name, '.');
 		char last[ARGS_NAME_SIZE];
 		args_option_name(dot ? dot + 1 : "", last);
 		if (!dot || strcmp(last, word) != 0)
@@ -254,7 +265,7 @@ set_bool(struct parser *p, const char *shown, const char *text, json_t **ret_val
 static int
 set_value(struct parser *p, const json_t *row, const char *shown, const char *text)
 {
-	const char *name = value_text(row, "name");
+	const char *name = member_text(row, "name");
 	json_t *value = NULL;
 	int rc = 0;
 	if (args_is(row, "int") || args_is(row, "id"))
@@ -322,7 +333,7 @@ unknown_option(struct parser *p, const char *shown)
 	size_t i;
 	const json_t *row;
 	json_array_foreach(json_object_get(p->command, "args"), i, row) {
-		args_option_name(value_text(row, "name"), name);
+		args_option_name(member_text(row, "name"), name);
 		snprintf(dashed, sizeof(dashed), "--%s", name);
 		if (!args_bool(row, "positional"))
 			json_object_set_new(names, dashed, json_true());
@@ -349,7 +360,7 @@ long_option(struct parser *p, const char *word)
 	const json_t *row;
 	snprintf(shown, sizeof(shown), "--%.*s", (int)(len < ARGS_NAME_SIZE ? len : ARGS_NAME_SIZE), name);
 	json_array_foreach(json_object_get(p->command, "args"), i, row) {
-		args_option_name(value_text(row, "name"), known);
+		args_option_name(member_text(row, "name"), known);
 		if (args_bool(row, "positional") || strlen(known) != len || strncmp(known, name, len) != 0)
 			continue;
 		if (args_is(row, "bool"))
@@ -410,11 +421,11 @@ missing(struct parser *p)
 	size_t i, used = 0;
 	const json_t *row;
 	json_array_foreach(json_object_get(p->command, "args"), i, row) {
-		if (!args_bool(row, "required") || json_object_get(p->args->values, value_text(row, "name")))
+		if (!args_bool(row, "required") || json_object_get(p->args->values, member_text(row, "name")))
 			continue;
 		bool by_place = args_bool(row, "positional");
 		args_meta(row, meta);
-		args_option_name(value_text(row, "name"), option);
+		args_option_name(member_text(row, "name"), option);
 		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s%s%s%s", used ? " and " : "",
 			by_place ? "" : "--", by_place ? "" : option, by_place ? "" : " ", meta);
 		if (used >= sizeof(names))

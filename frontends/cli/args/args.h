@@ -15,6 +15,26 @@ struct args_option {
 	const char *help;
 };
 
+struct run;
+
+/*
+ * What the command line adds to a command of the core's table. A list ends with a NULL command; commands that need
+ * nothing of it are not listed.
+ */
+struct run_ui {
+	const char *command;            /* name in the table */
+	const struct args_option *own;  /* options of its own, or NULL */
+	void (*start)(struct run *run); /* arguments are complete (files read); NULL: the command is called and rendered */
+	/* Prints the result for people. NULL: as the view of the table says, else as JSON. */
+	void (*render)(struct run *run, const json_t *result);
+	int (*status)(const json_t *result); /* the exit status; NULL: RUN_OK */
+	/* What --json prints of it; new reference. NULL: the result as it is. */
+	json_t *(*json)(const json_t *result);
+};
+
+/* The entry of a command of the table; an empty one where nothing is added. */
+const struct run_ui *args_ui(const struct run_ui *uis, const json_t *command);
+
 /* The global options, which main takes; those that may stand behind a command as well are understood there. */
 extern const struct args_option args_globals[];
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json_access.h"
 #include "base/cleanup.h"
 #include "cli/text/json_read.h"
 
@@ -87,7 +88,7 @@ usage_argument(FILE *out, const json_t *row)
 {
 	char name[ARGS_NAME_SIZE], meta[ARGS_NAME_SIZE];
 	bool required = args_bool(row, "required");
-	args_option_name(value_text(row, "name"), name);
+	args_option_name(member_text(row, "name"), name);
 	args_meta(row, meta);
 	fputs(required ? " " : " [", out);
 	if (!args_bool(row, "positional"))
@@ -113,7 +114,7 @@ help_synopsis(FILE *out, const json_t *command, const struct run_ui *ui)
 	json_array_foreach(rows, i, row)
 		if (!args_bool(row, "positional"))
 			usage_argument(out, row);
-	for (const struct args_option *o = ui ? ui->own : NULL; o && o->name; o++) {
+	for (const struct args_option *o = ui->own; o && o->name; o++) {
 		fputs(" [", out);
 		if (o->letter)
 			fprintf(out, "-%c", o->letter);
@@ -144,7 +145,7 @@ static void
 argument_title(char *title, size_t size, const json_t *row)
 {
 	char name[ARGS_NAME_SIZE], meta[ARGS_NAME_SIZE];
-	args_option_name(value_text(row, "name"), name);
+	args_option_name(member_text(row, "name"), name);
 	args_meta(row, meta);
 	if (args_bool(row, "positional"))
 		snprintf(title, size, "%s", meta);
@@ -159,15 +160,15 @@ static char *
 argument_text(const json_t *row)
 {
 	const json_t *choices = json_object_get(row, "choices"), *choice;
-	const char *default_value = value_text(row, "default");
+	const char *default_value = member_text(row, "default");
 	char *text = NULL;
 	size_t size = 0, i;
 	FILE *out = open_memstream(&text, &size);
 	if (!out)
 		return NULL;
-	fputs(value_text(row, "help"), out);
+	fputs(member_text(row, "help"), out);
 	/* Without a word for the value the title has the choices already. */
-	if (!*value_text(row, "meta"))
+	if (!*member_text(row, "meta"))
 		choices = NULL;
 	if (json_array_size(choices) > 0)
 		fputs("; one of", out);
@@ -208,7 +209,7 @@ has_options(const json_t *command, const struct run_ui *ui)
 	json_array_foreach(json_object_get(command, "args"), i, row)
 		if (!args_bool(row, "positional"))
 			return true;
-	return ui && ui->own;
+	return ui->own;
 }
 
 static void
@@ -226,18 +227,18 @@ help_command(const struct term *term, const json_t *command, const struct run_ui
 {
 	help_usage(term->out, command, ui);
 	fputc('\n', term->out);
-	wrap(term, value_text(command, "help"), 0, 0);
-	if (*value_text(command, "details")) {
+	wrap(term, member_text(command, "help"), 0, 0);
+	if (*member_text(command, "details")) {
 		fputc('\n', term->out);
-		wrap(term, value_text(command, "details"), 0, 0);
+		wrap(term, member_text(command, "details"), 0, 0);
 	}
 	list_arguments(term, command, true, "Arguments");
 	if (has_options(command, ui))
 		heading(term, "Options");
 	list_arguments(term, command, false, NULL);
-	list_options(term, ui ? ui->own : NULL);
-	if (ui && ui->example)
-		fprintf(term->out, "\nExample: %s\n", ui->example);
+	list_options(term, ui->own);
+	if (member_string(command, "example"))
+		fprintf(term->out, "\nExample: %s\n", member_text(command, "example"));
 	fputs("\n`kettle help` lists the global options.\n", term->out);
 }
 
@@ -257,12 +258,12 @@ list_command(const struct term *term, const json_t *command)
 		if (args_bool(row, "required") && args_bool(row, "positional"))
 			usage_argument(out, row);
 	fclose(out);
-	definition(term, title, value_text(command, "help"));
+	definition(term, title, member_text(command, "help"));
 	free(title);
 }
 
 void
-help_all(const struct term *term, const json_t *table, const struct run_ui *uis)
+help_all(const struct term *term, const json_t *table)
 {
 	size_t i;
 	const json_t *command;
@@ -273,7 +274,7 @@ help_all(const struct term *term, const json_t *table, const struct run_ui *uis)
 		0, 0);
 	heading(term, "Commands");
 	json_array_foreach(table, i, command)
-		if (!command_ui_hides(uis, command))
+		if (!member_true(command, "hidden"))
 			list_command(term, command);
 	for (i = 0; i < ARRAY_SIZE(own_commands); i++)
 		definition(term, own_commands[i].usage, own_commands[i].help);
@@ -286,7 +287,7 @@ help_all(const struct term *term, const json_t *table, const struct run_ui *uis)
 }
 
 void
-help_group(const struct term *term, const json_t *table, const struct run_ui *uis, int words, const char *const *argv)
+help_group(const struct term *term, const json_t *table, int words, const char *const *argv)
 {
 	char group[ARGS_NAME_SIZE] = "", name[ARGS_NAME_SIZE];
 	size_t i, used = 0;
@@ -297,7 +298,7 @@ help_group(const struct term *term, const json_t *table, const struct run_ui *ui
 	heading(term, "Commands");
 	json_array_foreach(table, i, command) {
 		args_command_words(command, name);
-		if (!command_ui_hides(uis, command) && strncmp(name, group, strlen(group)) == 0)
+		if (!member_true(command, "hidden") && strncmp(name, group, strlen(group)) == 0)
 			list_command(term, command);
 	}
 	fprintf(term->out, "\n`kettle help %sCOMMAND` says more.\n", group);
@@ -357,9 +358,9 @@ manual_command(FILE *out, const json_t *command, const struct run_ui *ui)
 	roff(out, usage);
 	free(usage);
 	fputc('\n', out);
-	roff_sentence(out, value_text(command, "help"));
-	if (*value_text(command, "details")) {
-		roff(out, value_text(command, "details"));
+	roff_sentence(out, member_text(command, "help"));
+	if (*member_text(command, "details")) {
+		roff(out, member_text(command, "details"));
 		fputc('\n', out);
 	}
 	json_array_foreach(json_object_get(command, "args"), i, row) {
@@ -367,7 +368,7 @@ manual_command(FILE *out, const json_t *command, const struct run_ui *ui)
 		argument_title(title, sizeof(title), row);
 		roff_definition(out, title, text ? text : "");
 	}
-	for (const struct args_option *o = ui ? ui->own : NULL; o && o->name; o++) {
+	for (const struct args_option *o = ui->own; o && o->name; o++) {
 		option_title(title, sizeof(title), o);
 		roff_definition(out, title, o->help);
 	}
@@ -381,8 +382,8 @@ help_manual(FILE *out, const json_t *table, const struct run_ui *uis)
 	const json_t *command;
 	fputs(".SH COMMANDS\n", out);
 	json_array_foreach(table, i, command)
-		if (!command_ui_hides(uis, command))
-			manual_command(out, command, command_ui_find(uis, command));
+		if (!member_true(command, "hidden"))
+			manual_command(out, command, args_ui(uis, command));
 	for (i = 0; i < ARRAY_SIZE(own_commands); i++) {
 		fprintf(out, ".TP\n.B kettle %s\n", own_commands[i].usage);
 		roff_sentence(out, own_commands[i].help);
@@ -405,13 +406,13 @@ command_words(FILE *out, const json_t *command, const struct run_ui *ui)
 	size_t i, j;
 	const json_t *row, *choice;
 	json_array_foreach(json_object_get(command, "args"), i, row) {
-		args_option_name(value_text(row, "name"), name);
+		args_option_name(member_text(row, "name"), name);
 		if (!args_bool(row, "positional"))
 			fprintf(out, "--%s\n", name);
 		json_array_foreach(json_object_get(row, "choices"), j, choice)
 			fprintf(out, "%s\n", json_string_value(choice));
 	}
-	for (const struct args_option *o = ui ? ui->own : NULL; o && o->name; o++)
+	for (const struct args_option *o = ui->own; o && o->name; o++)
 		fprintf(out, "--%s\n", o->name);
 }
 
@@ -424,7 +425,7 @@ help_words(FILE *out, const json_t *table, const struct run_ui *uis, int argc, c
 	if (args_find(table, argc, argv, &command, &words, &err))
 		return;
 	if (command) {
-		command_words(out, command, command_ui_find(uis, command));
+		command_words(out, command, args_ui(uis, command));
 	} else {
 		AUTO_JSON json_t *names = args_following(table, words, argv);
 		const char *name;

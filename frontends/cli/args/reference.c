@@ -2,12 +2,11 @@
 /* docs/commands.md, made of the command table. */
 #include <config.h>
 
-#include "cli/args/reference.h"
+#include "cli/args/help.h"
 
 #include <ctype.h>
-#include <string.h>
 
-#include "cli/args/help.h"
+#include "base/json_access.h"
 #include "cli/text/json_read.h"
 
 static const char begin[] =
@@ -60,9 +59,9 @@ static void
 argument_facts(FILE *out, const json_t *row)
 {
 	const json_t *choices = json_object_get(row, "choices"), *choice;
-	const char *standard = value_text(row, "default");
+	const char *standard = member_text(row, "default");
 	size_t i;
-	fputs(value_text(row, "type"), out);
+	fputs(member_text(row, "type"), out);
 	json_array_foreach(choices, i, choice)
 		fprintf(out, "%s `%s`", i == 0 ? ":" : ",", json_string_value(choice));
 	if (json_object_get(row, "max"))
@@ -84,10 +83,10 @@ arguments(FILE *out, const json_t *command)
 		return;
 	fputs("\n| argument | what it is | what it says |\n|---|---|---|\n", out);
 	json_array_foreach(rows, i, row) {
-		fprintf(out, "| `%s` | ", value_text(row, "name"));
+		fprintf(out, "| `%s` | ", member_text(row, "name"));
 		argument_facts(out, row);
 		fputs(" | ", out);
-		cell(out, value_text(row, "help"));
+		cell(out, member_text(row, "help"));
 		fputs(" |\n", out);
 	}
 }
@@ -96,14 +95,14 @@ arguments(FILE *out, const json_t *command)
 static void
 on_command_line(FILE *out, const json_t *command, const struct run_ui *ui)
 {
-	if (ui && ui->hidden) {
+	if (member_true(command, "hidden")) {
 		fputs("\nNot a command of the command line, which uses it for others.\n", out);
 		return;
 	}
 	fputs("\n```\n", out);
 	help_synopsis(out, command, ui);
 	fputs("\n```\n", out);
-	for (const struct args_option *o = ui ? ui->own : NULL; o && o->name; o++) {
+	for (const struct args_option *o = ui->own; o && o->name; o++) {
 		fputs(o == ui->own ? "\nOn the command line alone: " : "; ", out);
 		fprintf(out, "`--%s%s%s` %s", o->name, o->meta ? " " : "", o->meta ? o->meta : "", o->help);
 		if (!o[1].name)
@@ -114,11 +113,11 @@ on_command_line(FILE *out, const json_t *command, const struct run_ui *ui)
 static void
 one_command(FILE *out, const json_t *command, const struct run_ui *ui)
 {
-	const char *details = value_text(command, "details"), *answer = value_text(command, "answer");
-	fprintf(out, "\n## %s\n\n", value_text(command, "name"));
-	sentence(out, value_text(command, "help"));
-	fprintf(out, "%s%s\n\nRight: %s. Kind: %s.\n", *details ? " " : "", details, value_text(command, "right"),
-		value_text(command, "kind"));
+	const char *details = member_text(command, "details"), *answer = member_text(command, "answer");
+	fprintf(out, "\n## %s\n\n", member_text(command, "name"));
+	sentence(out, member_text(command, "help"));
+	fprintf(out, "%s%s\n\nRight: %s. Kind: %s.\n", *details ? " " : "", details, member_text(command, "right"),
+		member_text(command, "kind"));
 	on_command_line(out, command, ui);
 	arguments(out, command);
 	if (*answer)
@@ -132,5 +131,5 @@ reference_write(FILE *out, const json_t *table, const struct run_ui *uis)
 	const json_t *command;
 	fputs(begin, out);
 	json_array_foreach(table, i, command)
-		one_command(out, command, command_ui_find(uis, command));
+		one_command(out, command, args_ui(uis, command));
 }

@@ -1,168 +1,69 @@
 /* SPDX-License-Identifier: MIT */
-/* What whoever runs the engine reads: figures, copies. */
+/* What the operator of the engine reads: figures, and what was freed. */
 #include <config.h>
 
 #include "cli/render/render.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "cli/run/follow.h"
-#include "cli/text/format.h"
+#include "base/xalloc.h"
 #include "cli/text/table.h"
-#include "cli/text/json_read.h"
 
-#define ADMIN_KEY_SIZE 300
-
-int
-render_admin_accepting(struct run *run, const json_t *result)
+/* The figures of one device: each is a member "WHAT.DEVICE". */
+static json_t *
+device_figures(const json_t *stats, const char *device)
 {
-	fputs(value_true(result, "accepts_jobs") ? "Submissions are accepted.\n"
-											 : "No submissions are accepted until `kettle admin start`.\n",
-		run->term.out);
-	return RUN_OK;
-}
-
-/* ---- figures ---- */
-
-static double
-figure(const json_t *stats, const char *what, const char *device)
-{
-	char key[ADMIN_KEY_SIZE];
-	snprintf(key, sizeof(key), "%s.%s", what, device);
-	return value_number(stats, key);
-}
-
-static void
-count_cell(const json_t *stats, const char *what, const char *device, char text[FORMAT_SIZE])
-{
-	snprintf(text, FORMAT_SIZE, "%.0f", figure(stats, what, device));
-}
-
-static void
-time_cell(const json_t *stats, const char *what, const char *device, char text[FORMAT_SIZE])
-{
-	format_ns(figure(stats, what, device) * 1e9, text);
-}
-
-static void
-device_row(json_t *rows, const json_t *stats, const char *device)
-{
-	char runs[FORMAT_SIZE], passed[FORMAT_SIZE], scored[FORMAT_SIZE], secret[FORMAT_SIZE], longest[FORMAT_SIZE],
-		delay[FORMAT_SIZE], total[FORMAT_SIZE];
-	count_cell(stats, "num_run", device, runs);
-	count_cell(stats, "runs_passed", device, passed);
-	count_cell(stats, "runs_scored", device, scored);
-	count_cell(stats, "runs_secret", device, secret);
-	time_cell(stats, "max_delay", device, longest);
-	time_cell(stats, "avg_delay", device, delay);
-	time_cell(stats, "total_runtime", device, total);
-	table_row(rows, 8, device, runs, passed, scored, secret, delay, longest, total);
-}
-
-int
-render_admin_stats(struct run *run, const json_t *result)
-{
-	static const struct table_column columns[] = {{.title = "device"}, {.title = "runs", .right = true},
-		{.title = "passed", .right = true}, {.title = "scored", .right = true}, {.title = "secret", .right = true},
-		{.title = "waited", .right = true}, {.title = "at most", .right = true}, {.title = "ran", .right = true}};
-	static const char prefix[] = "num_run.";
-	const json_t *stats = json_object_get(result, "stats");
-	FILE *out = run->term.out;
-	AUTO_JSON json_t *rows = json_array();
-	const char *key;
-	json_t *value;
-	render_admin_accepting(run, result);
-	long long submissions = (long long)value_int(stats, "num_submissions", 0),
-			  users = (long long)value_int(stats, "num_users", 0),
-			  codes = (long long)value_int(stats, "num_unique_codes", 0);
-	fprintf(out, "%lld submission%s (%lld of them open) of %lld user%s, %lld different file%s.\n", submissions,
-		submissions == 1 ? "" : "s", (long long)value_int(stats, "sub_waiting", 0), users, users == 1 ? "" : "s", codes,
-		codes == 1 ? "" : "s");
-	json_object_foreach((json_t *)stats, key, value) {
-		if (strncmp(key, prefix, strlen(prefix)) == 0)
-			device_row(rows, stats, key + strlen(prefix));
+	static const char *const figures[] = {
+		"num_run", "runs_passed", "runs_scored", "runs_secret", "avg_delay", "max_delay", "total_runtime"};
+	json_t *row = json_pack("{s:s}", "device", device);
+	for (size_t i = 0; i < ARRAY_SIZE(figures); i++) {
+		AUTO_FREE char *key = xasprintf("%s.%s", figures[i], device);
+		json_object_set(row, figures[i], json_object_get(stats, key));
 	}
-	if (json_array_size(rows) > 0)
-		table_print(&run->term, columns, ARRAY_SIZE(columns), rows, 0);
-	return RUN_OK;
-}
-
-/* ---- copies ---- */
-
-int
-render_admin_backup(struct run *run, const json_t *result)
-{
-	char size[FORMAT_SIZE];
-	format_bytes(value_number(result, "bytes"), size);
-	fputs("The database is copied to ", run->term.out);
-	term_sanitize(run->term.out, value_text(result, "path"), 0);
-	fprintf(run->term.out, ": %s, checked.\n", size);
-	return RUN_OK;
-}
-
-int
-render_admin_export(struct run *run, const json_t *result)
-{
-	static const struct table_column columns[] = {{.title = "file"}, {.title = "rows", .right = true}};
-	AUTO_JSON json_t *rows = json_array();
-	const char *name;
-	json_t *count;
-	json_object_foreach(json_object_get(result, "files"), name, count) {
-		char text[FORMAT_SIZE];
-		snprintf(text, sizeof(text), "%lld", (long long)json_integer_value(count));
-		table_row(rows, 2, name, text);
-	}
-	fputs("Written to ", run->term.out);
-	term_sanitize(run->term.out, value_text(result, "path"), 0);
-	fputs(":\n", run->term.out);
-	table_print(&run->term, columns, ARRAY_SIZE(columns), rows, 2);
-	return RUN_OK;
-}
-
-/* ---- what was freed ---- */
-
-int
-render_admin_freed(struct run *run, const json_t *result)
-{
-	static const struct table_column columns[] = {
-		{.title = "freed"}, {.title = "how many", .right = true}, {.title = "size", .right = true}};
-	static const struct {
-		const char *title, *count, *bytes;
-	} lines[] = {
-		{"files that jobs left", "artifacts", "artifact_bytes"},
-		{"logs of jobs", "logs", NULL},
-		{"events", "events", NULL},
-		{"codes that expired", "tokens", NULL},
-		{"contents", "blobs", "blob_bytes"},
-		{"folders of the spool", "folders", "folder_bytes"},
-		{"of the database", NULL, "database_bytes"},
-		{"of its log", NULL, "log_bytes"},
-	};
-	AUTO_JSON json_t *rows = json_array();
-	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
-		char count[FORMAT_SIZE] = "", bytes[FORMAT_SIZE] = "";
-		if (lines[i].count)
-			snprintf(count, sizeof(count), "%lld", (long long)value_int(result, lines[i].count, 0));
-		if (lines[i].bytes)
-			format_bytes(value_number(result, lines[i].bytes), bytes);
-		table_row(rows, 3, lines[i].title, count, bytes);
-	}
-	table_print(&run->term, columns, ARRAY_SIZE(columns), rows, 0);
-	return RUN_OK;
-}
-
-static void
-on_done(struct run *run, const struct kettle_error *err, json_t *result)
-{
-	follow_end(run);
-	run_answered(run, err, result);
+	return row;
 }
 
 void
-render_admin_long_start(struct run *run)
+render_admin_stats(struct run *run, const json_t *result)
 {
-	follow_task_run(run);
-	run_call(run, value_text(run->command, "name"), run->args.values, on_done);
+	static const struct table_column columns[] = {COLUMN("device", "{device}"), COLUMN_RIGHT("runs", "{num_run:count}"),
+		COLUMN_RIGHT("passed", "{runs_passed:count}"), COLUMN_RIGHT("scored", "{runs_scored:count}"),
+		COLUMN_RIGHT("secret", "{runs_secret:count}"), COLUMN_RIGHT("waited", "{avg_delay:seconds}"),
+		COLUMN_RIGHT("at most", "{max_delay:seconds}"), COLUMN_RIGHT("ran", "{total_runtime:seconds}")};
+	static const char prefix[] = "num_run.";
+	AUTO_JSON json_t *rows = json_array();
+	json_t *stats = json_object_get(result, "stats"), *value;
+	const char *key;
+	run_view(run, result);
+	json_object_foreach(stats, key, value)
+		if (strncmp(key, prefix, strlen(prefix)) == 0)
+			json_array_append_new(rows, device_figures(stats, key + strlen(prefix)));
+	if (json_array_size(rows) > 0)
+		TABLE_PRINT(&run->term, columns, rows, 0);
+}
+
+void
+render_admin_freed(struct run *run, const json_t *result)
+{
+	static const struct table_column columns[] = {
+		COLUMN("freed", "{title}"), COLUMN_RIGHT("how many", "{count}"), COLUMN_RIGHT("size", "{size@{bytes:bytes}}")};
+	static const char *const lines[][3] = {
+		{"files that jobs left", "artifacts", "artifact_bytes"},
+		{"logs of jobs", "logs", ""},
+		{"events", "events", ""},
+		{"codes that expired", "tokens", ""},
+		{"contents", "blobs", "blob_bytes"},
+		{"folders of the spool", "folders", "folder_bytes"},
+		{"of the database", "", "database_bytes"},
+		{"of its log", "", "log_bytes"},
+	};
+	AUTO_JSON json_t *rows = json_array();
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
+		json_t *bytes = json_object_get(result, lines[i][2]);
+		json_array_append_new(
+			rows, json_pack("{s:s, s:O*, s:o*}", "title", lines[i][0], "count", json_object_get(result, lines[i][1]),
+					  "size", bytes ? json_pack("{s:O}", "bytes", bytes) : NULL));
+	}
+	TABLE_PRINT(&run->term, columns, rows, 0);
 }

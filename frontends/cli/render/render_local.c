@@ -1,209 +1,129 @@
 /* SPDX-License-Identifier: MIT */
-/* Tasks, plugins and the configuration for people. */
+/* Plugins and the configuration for people. */
 #include <config.h>
 
 #include "cli/render/render.h"
 
-#include <string.h>
-
 #include "base/cleanup.h"
-#include "cli/text/format.h"
+#include "base/json_access.h"
 #include "cli/text/table.h"
-#include "cli/text/json_read.h"
+#include "cli/text/template.h"
 
-#define LOCAL_TEXT_SIZE 300
-
-/* The list in a result: itself, or a member. Borrowed. */
-static const json_t *
-list_of(const json_t *result, const char *member)
+void
+render_plugin_info(struct run *run, const json_t *result)
 {
-	return json_is_array(result) ? result : json_object_get(result, member);
-}
-
-static void
-put_line(const struct term *term, const char *prefix, const char *text)
-{
-	fputs(prefix, term->out);
-	term_sanitize(term->out, text, 0);
-	fputc('\n', term->out);
-}
-
-static int
-check_status(const json_t *list, const char *member, int bad)
-{
-	size_t i;
-	const json_t *entry;
-	json_array_foreach(list, i, entry)
-		if (!value_true(entry, member))
-			return bad;
-	return RUN_OK;
-}
-
-int
-render_local_plugin_list(struct run *run, const json_t *result)
-{
-	static const struct table_column columns[] = {{.title = "name"}, {.title = "kind"}, {.title = "version"},
-		{.title = "state", .cut = true}, {.title = "summary", .cut = true}, {.title = "file", .cut = true}};
-	AUTO_JSON json_t *rows = json_array();
-	size_t i;
-	const json_t *plugin;
-	json_array_foreach(list_of(result, "plugins"), i, plugin) {
-		const char *error = value_text(plugin, "error");
-		table_row(rows, 6, value_text(plugin, "name"), value_text(plugin, "kind"), value_text(plugin, "version"),
-			*error ? error : value_text(plugin, "state"), value_text(plugin, "summary"), value_text(plugin, "file"));
-	}
-	table_print(&run->term, columns, ARRAY_SIZE(columns), rows, 0);
-	return RUN_OK;
-}
-
-/* "integer, 1 to 16, default 4": what one option takes. */
-static void
-option_facts(const json_t *option, char text[LOCAL_TEXT_SIZE])
-{
-	const json_t *min = json_object_get(option, "min"), *max = json_object_get(option, "max"), *choice,
-				 *choices = json_object_get(option, "choices");
-	const char *default_value = value_text(option, "default");
-	size_t used, i;
-	used = (size_t)snprintf(text, LOCAL_TEXT_SIZE, "%s", value_text(option, "type"));
-	if (json_is_number(min) && json_is_number(max) && used < LOCAL_TEXT_SIZE)
-		used += (size_t)snprintf(
-			text + used, LOCAL_TEXT_SIZE - used, ", %.16g to %.16g", json_number_value(min), json_number_value(max));
-	else if (json_is_number(min) && used < LOCAL_TEXT_SIZE)
-		used += (size_t)snprintf(text + used, LOCAL_TEXT_SIZE - used, ", at least %.16g", json_number_value(min));
-	json_array_foreach(choices, i, choice)
-		if (used < LOCAL_TEXT_SIZE)
-			used += (size_t)snprintf(
-				text + used, LOCAL_TEXT_SIZE - used, "%s%s", i > 0 ? "|" : ", ", json_string_value(choice));
-	if (used < LOCAL_TEXT_SIZE)
-		snprintf(text + used, LOCAL_TEXT_SIZE - used, "%s%s%s", value_true(option, "required") ? ", required" : "",
-			*default_value ? ", default " : "", default_value);
-}
-
-int
-render_local_plugin_info(struct run *run, const json_t *result)
-{
-	static const char *const facts[] = {"kind", "version", "state", "file", "error"};
 	const struct term *term = &run->term;
 	size_t i;
 	const json_t *option, *options = json_object_get(result, "options");
-	term_put(term, STYLE_BOLD, value_text(result, "name"));
-	put_line(term, "  ", value_text(result, "summary"));
-	for (i = 0; i < ARRAY_SIZE(facts); i++)
-		if (*value_text(result, facts[i])) {
-			fprintf(term->out, "  %-8s ", facts[i]);
-			put_line(term, "", value_text(result, facts[i]));
-		}
+	template_put(term,
+		"{*name}  {summary}\n{kind?  kind     {kind}\n}{version?  version  {version}\n}{state?  state    {state}\n}"
+		"{file?  file     {file}\n}{error?  error    {error}\n}",
+		result, NULL);
 	if (json_array_size(options) == 0)
 		fputs("  It has no options.\n", term->out);
 	json_array_foreach(options, i, option) {
-		char text[LOCAL_TEXT_SIZE];
-		option_facts(option, text);
-		fputs("\n  ", term->out);
-		term_put(term, STYLE_BOLD, value_text(option, "key"));
-		put_line(term, "  ", text);
-		term_block(term->out, value_text(option, "help"), 6, 0);
+		bool min = json_is_number(json_object_get(option, "min")), max = json_is_number(json_object_get(option, "max"));
+		template_put(term, "\n  {*key}  {type}", option, NULL);
+		template_put(term, min && max ? ", {min} to {max}" : min ? ", at least {min}" : "", option, NULL);
+		/* "a|b" */
+		size_t k;
+		const json_t *choice;
+		json_array_foreach(json_object_get(option, "choices"), k, choice)
+			template_put(term, k > 0 ? "|{}" : ", {}", choice, NULL);
+		template_put(term, "{required?, required}{default?, default {default}}\n", option, NULL);
+		term_block(term->out, member_text(option, "help"), 6, 0);
 	}
+}
+
+int
+render_plugin_test_status(const json_t *result)
+{
+	size_t i;
+	const json_t *test;
+	json_array_foreach(json_object_get(result, "tests"), i, test)
+		if (!member_true(test, "passed"))
+			return RUN_FAILED;
 	return RUN_OK;
 }
 
-int
-render_local_plugin_test_status(const json_t *result)
-{
-	return check_status(list_of(result, "tests"), "passed", RUN_FAILED);
-}
-
 /* The Test Anything Protocol, and a line for people. */
-int
-render_local_plugin_test(struct run *run, const json_t *result)
+void
+render_plugin_test(struct run *run, const json_t *result)
 {
 	const struct term *term = &run->term;
-	const json_t *tests = list_of(result, "tests"), *test;
+	const json_t *tests = json_object_get(result, "tests"), *test;
 	size_t i, passed = 0;
 	if (!run->quiet)
 		fprintf(term->out, "1..%zu\n", json_array_size(tests));
 	json_array_foreach(tests, i, test) {
-		bool ok = value_true(test, "passed");
+		bool ok = member_true(test, "passed");
 		passed += ok;
 		if (run->quiet && ok)
 			continue;
 		fprintf(term->out, "%s %zu - ", ok ? "ok" : "not ok", i + 1);
-		put_line(term, "", value_text(test, "name"));
-		if (*value_text(test, "message"))
-			put_line(term, "# ", value_text(test, "message"));
+		template_put(term, "{name}\n{message?# {message}\n}", test, NULL);
 	}
 	fprintf(term->out, "# %zu of %zu passed\n", passed, json_array_size(tests));
-	return render_local_plugin_test_status(result);
 }
 
 /* "nvcc (local) has CUDA's runtime, cuBLAS", and a line for each part that it lacks. */
 static void
 put_toolkit(const struct term *term, const json_t *toolkit)
 {
-	const json_t *part;
-	size_t i, present = 0;
-	term_sanitize(term->out, value_text(toolkit, "tool"), 0);
-	fputs(" (", term->out);
-	term_sanitize(term->out, value_text(toolkit, "runner"), 0);
-	fputs(") has ", term->out);
+	AUTO_JSON json_t *present = json_array();
+	size_t i;
+	json_t *part;
 	json_array_foreach(json_object_get(toolkit, "parts"), i, part)
-		if (value_true(part, "present")) {
-			fputs(present++ ? ", " : "", term->out);
-			term_sanitize(term->out, value_text(part, "name"), 0);
-		}
-	fputs(present ? "\n" : "nothing\n", term->out);
-	json_array_foreach(json_object_get(toolkit, "parts"), i, part)
-		if (!value_true(part, "present")) {
-			fputs("  lacks ", term->out);
-			term_sanitize(term->out, value_text(part, "name"), 0);
-			put_line(term, "; to get it: ", value_text(part, "how"));
-		}
+		if (member_true(part, "present"))
+			json_array_append(present, json_object_get(part, "name"));
+	template_put(term, "{tool} ({runner}) has ", toolkit, NULL);
+	template_put(term, json_array_size(present) > 0 ? "{}\n" : "nothing\n", present, NULL);
+	template_put(term, "{parts@@{present?|  lacks {name}; to get it: {how}\n}}", toolkit, NULL);
 }
 
-int
-render_local_config_check(struct run *run, const json_t *result)
+void
+render_config_check(struct run *run, const json_t *result)
 {
-	const char *file = value_text(result, "file");
+	const struct term *term = &run->term;
 	size_t i;
-	const json_t *warning;
-	json_array_foreach(json_object_get(result, "warnings"), i, warning)
-		put_line(&run->term, "warning: ", json_string_value(warning));
-	if (run->quiet)
-		return RUN_OK;
-	put_line(
-		&run->term, *file ? "The configuration is right: " : "There is no configuration file; this is in force:", file);
-	run_print_json(&run->term, json_object_get(result, "config"));
 	const json_t *toolkit;
+	template_put(term, "{warnings@@warning: {}\n}", result, NULL);
+	if (run->quiet)
+		return;
+	template_put(term, "{file?The configuration is right: {file}|There is no configuration file; this is in force:}\n",
+		result, NULL);
+	run_print_json(term, json_object_get(result, "config"));
 	json_array_foreach(json_object_get(result, "toolkits"), i, toolkit)
-		put_toolkit(&run->term, toolkit);
-	return RUN_OK;
+		put_toolkit(term, toolkit);
 }
 
 int
-render_local_version_status(const json_t *result)
+render_version_status(const json_t *result)
 {
-	return value_true(result, "ok") ? RUN_OK : RUN_ENGINE;
+	return member_true(result, "ok") ? RUN_OK : RUN_ENGINE;
 }
 
-int
-render_local_version(struct run *run, const json_t *result)
+void
+render_version(struct run *run, const json_t *result)
 {
-	static const struct table_column columns[] = {{.title = "part"}, {.title = "found"}, {.title = "where"}};
+	static const struct table_column columns[] = {
+		COLUMN("part", "{part}"), COLUMN("found", "{state}"), COLUMN("where", "{path}")};
 	AUTO_JSON json_t *rows = json_array();
-	const char *config = value_text(result, "config");
 	size_t i;
-	const json_t *part, *warning;
-	json_array_foreach(json_object_get(result, "warnings"), i, warning)
-		put_line(&run->term, "warning: ", json_string_value(warning));
+	json_t *part;
+	template_put(&run->term, "{warnings@@warning: {}\n}", result, NULL);
 	json_array_foreach(json_object_get(result, "parts"), i, part)
-		if (!run->quiet || !value_true(part, "found"))
-			table_row(rows, 3, value_text(part, "part"), value_true(part, "found") ? "yes" : "MISSING",
-				value_text(part, "path"));
+		if (!run->quiet || !member_true(part, "found"))
+			json_array_append_new(
+				rows, json_pack("{s:O, s:s, s:O*}", "part", json_object_get(part, "part"), "state",
+						  member_true(part, "found") ? "yes" : "MISSING", "path", json_object_get(part, "path")));
 	if (!run->quiet) {
-		fprintf(run->term.out, "kettle %s on %s, Linux %s, GNU C library %s\n", value_text(result, "version"),
-			value_text(result, "machine"), value_text(result, "kernel"), value_text(result, "libc"));
-		table_row(rows, 3, "configuration", *config ? "yes" : "none", config);
-		table_row(rows, 3, "database", "", value_text(result, "database"));
+		const char *config = member_text(result, "config");
+		template_put(&run->term, "kettle {version} on {machine}, Linux {kernel}, GNU C library {libc}\n", result, NULL);
+		json_array_append_new(rows,
+			json_pack("{s:s, s:s, s:s}", "part", "configuration", "state", *config ? "yes" : "none", "path", config));
+		json_array_append_new(rows,
+			json_pack("{s:s, s:s, s:s}", "part", "database", "state", "", "path", member_text(result, "database")));
 	}
-	table_print(&run->term, columns, ARRAY_SIZE(columns), rows, 0);
-	return render_local_version_status(result);
+	TABLE_PRINT(&run->term, columns, rows, 0);
 }

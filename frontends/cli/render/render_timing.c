@@ -4,6 +4,7 @@
 
 #include "cli/render/render.h"
 
+#include "base/json_access.h"
 #include "base/cleanup.h"
 #include "cli/text/format.h"
 #include "cli/text/table.h"
@@ -39,43 +40,32 @@ total_of(const json_t *job_parts)
 static void
 show_parts(const struct term *term, const json_t *job_parts, double total)
 {
-	static const struct table_column columns[] = {{.title = "part"}, {.title = "time", .right = true},
-		{.title = "share", .right = true}, {.title = "what it was", .cut = true}};
+	static const struct table_column columns[] = {COLUMN("part", "{part}"), COLUMN_RIGHT("time", "{ns:ns}"),
+		COLUMN_RIGHT("share", "{share}"), COLUMN_CUT("what it was", "{meaning}")};
 	AUTO_JSON json_t *rows = json_array();
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
-		char time[FORMAT_SIZE], share[FORMAT_SIZE];
+		char share[FORMAT_SIZE];
 		double ns = (double)value_int(job_parts, parts[i].key, 0);
 		if (ns <= 0)
 			continue;
-		format_ns(ns, time);
 		snprintf(share, sizeof(share), "%.1f %%", 100 * ns / total);
-		table_row(rows, 4, parts[i].name, time, share, parts[i].meaning);
+		json_array_append_new(rows, json_pack("{s:s, s:f, s:s, s:s}", "part", parts[i].name, "ns", ns, "share", share,
+										"meaning", parts[i].meaning));
 	}
-	table_print(term, columns, ARRAY_SIZE(columns), rows, 2);
+	TABLE_PRINT(term, columns, rows, 2);
 }
 
 static void
 show_steps(const struct term *term, const json_t *steps)
 {
-	static const struct table_column columns[] = {{.title = "step", .cut = true}, {.title = "kind"},
-		{.title = "at", .right = true}, {.title = "wait", .right = true}, {.title = "start", .right = true},
-		{.title = "run", .right = true}, {.title = "total", .right = true}, {.title = ""}};
-	static const char *const keys[] = {"at_ns", "wait_ns", "start_ns", "run_ns", "total_ns"};
-	AUTO_JSON json_t *rows = json_array();
-	size_t i;
-	const json_t *step;
-	json_array_foreach(steps, i, step) {
-		char times[ARRAY_SIZE(keys)][FORMAT_SIZE] = {""};
-		for (size_t k = 0; k < ARRAY_SIZE(keys); k++)
-			if (value_int(step, keys[k], 0) > 0)
-				format_ns((double)value_int(step, keys[k], 0), times[k]);
-		table_row(rows, 8, value_text(step, "step"), value_text(step, "kind"), times[0], times[1], times[2], times[3],
-			times[4], value_true(step, "cached") ? "cached" : "");
-	}
-	if (json_array_size(rows) == 0)
+	static const struct table_column columns[] = {COLUMN_CUT("step", "{step}"), COLUMN("kind", "{kind}"),
+		COLUMN_RIGHT("at", "{at_ns?{at_ns:ns}}"), COLUMN_RIGHT("wait", "{wait_ns?{wait_ns:ns}}"),
+		COLUMN_RIGHT("start", "{start_ns?{start_ns:ns}}"), COLUMN_RIGHT("run", "{run_ns?{run_ns:ns}}"),
+		COLUMN_RIGHT("total", "{total_ns?{total_ns:ns}}"), COLUMN("", "{cached?cached}")};
+	if (json_array_size(steps) == 0)
 		return;
 	fputc('\n', term->out);
-	table_print(term, columns, ARRAY_SIZE(columns), rows, 2);
+	TABLE_PRINT(term, columns, steps, 2);
 }
 
 static void
@@ -84,9 +74,9 @@ show_job(const struct term *term, const json_t *job)
 	char time[FORMAT_SIZE];
 	const json_t *timing = json_object_get(job, "timing"), *job_parts = json_object_get(timing, "parts");
 	double total = total_of(job_parts);
-	term_put(term, STYLE_BOLD, value_text(job, "device"));
+	term_put(term, STYLE_BOLD, member_text(job, "device"));
 	if (total <= 0) {
-		bool open = !*value_text(job, "ended");
+		bool open = !*member_text(job, "ended");
 		fprintf(term->out, "  %s\n", open ? "it has no verdict so far" : "there is no timing of it");
 		return;
 	}

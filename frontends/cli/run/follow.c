@@ -15,6 +15,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json_access.h"
+#include "base/xalloc.h"
 #include "cli/run/progress.h"
 #include "cli/text/json_read.h"
 
@@ -42,7 +44,7 @@ on_shown(struct run *run, const struct kettle_error *err, json_t *result)
 	follow->asking = false;
 	if (err && err->code) {
 		run_fail(run, err);
-	} else if (value_true(result, "done")) {
+	} else if (member_true(result, "done")) {
 		follow_end(run);
 		run_result(run, result);
 	} else if (follow->again) {
@@ -66,7 +68,7 @@ on_follow_event(void *arg, const json_t *event)
 {
 	static const char *const ends[] = {"submission.done", "submission.cancelled", "submission.deleted"};
 	struct follow *follow = arg;
-	const char *kind = value_text(event, "kind");
+	const char *kind = member_text(event, "kind");
 	const struct run *run = follow->run;
 	const json_t *solution = json_object_get(event, "solution");
 	if (solution && follow->solution && !run->quiet && !run->json) {
@@ -97,8 +99,8 @@ on_placed(struct run *run, const struct kettle_error *err, json_t *result)
 	/* Not worth an error: the place is a courtesy. */
 	follow->positioning = false;
 	json_array_foreach(err && err->code ? NULL : json_object_get(result, "places"), i, position)
-		progress_queued(follow->progress, value_text(position, "device"), value_int(position, "place", -1),
-			value_text(position, "waits"));
+		progress_queued(follow->progress, member_text(position, "device"), value_int(position, "place", -1),
+			member_text(position, "waits"));
 }
 
 /* Asks for the places in the queues while something waits there. */
@@ -137,16 +139,12 @@ follow_begin(struct run *run, int64_t id, int64_t after, const json_t *filter, f
 	struct kettle_error *err)
 {
 	const struct kettle_host *host = run->host;
-	struct follow *follow = calloc(1, sizeof(*follow));
-	if (!follow)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory.");
+	struct follow *follow = xcalloc(1, sizeof(*follow));
 	*follow = (struct follow){.run = run, .id = id, .solution = solution};
 	run->work = follow;
 	run->ended = follow_end;
 	run->interrupted = interrupted;
 	follow->progress = progress_new(&run->term, run->quiet || run->json || solution);
-	if (!follow->progress)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory.");
 	int rc = host->subscribe(host, run->actor, filter, after, on_follow_event, follow, &follow->subscription, err);
 	if (rc)
 		return rc;
@@ -173,7 +171,7 @@ follow_submission(struct run *run, int64_t id, int64_t seq, const json_t *jobs)
 	follow->jobs = json_pack("{s:[]}", "job");
 	json_array_foreach(jobs, i, job) {
 		json_int_t number = value_int(job, "job", 0);
-		progress_queued(follow->progress, value_text(job, "device"), -1, "");
+		progress_queued(follow->progress, member_text(job, "device"), -1, "");
 		if (number > 0)
 			json_array_append_new(json_object_get(follow->jobs, "job"), json_integer(number));
 	}
@@ -184,25 +182,27 @@ follow_submission(struct run *run, int64_t id, int64_t seq, const json_t *jobs)
 }
 
 static void
-follow_local(struct run *run, follow_solution solution)
+on_done(struct run *run, const struct kettle_error *err, json_t *result)
+{
+	follow_end(run);
+	run_answered(run, err, result);
+}
+
+void
+follow_call(struct run *run, follow_solution solution)
 {
 	struct kettle_error err = {0};
 	AUTO_JSON json_t *filter = json_pack("{s:b}", "task_run", 1);
 	/* Without progress the answer still comes. */
 	if (follow_begin(run, 0, -1, filter, solution, &err))
 		run->host->log(run->host, KETTLE_LOG_WARNING, "no progress is shown: %s", err.message);
+	run_command(run, on_done);
 }
 
 void
-follow_task_run(struct run *run)
+follow_command(struct run *run)
 {
-	follow_local(run, NULL);
-}
-
-void
-follow_verify(struct run *run, follow_solution solution)
-{
-	follow_local(run, solution);
+	follow_call(run, NULL);
 }
 
 void

@@ -10,11 +10,11 @@
  * jobs: [{"job", "device"}].
  */
 void follow_submission(struct run *run, int64_t id, int64_t seq, const json_t *jobs);
-/* Shows the events of this process's task run; the answer to task.run, not this, ends the run. */
-void follow_task_run(struct run *run);
-/* The same of task.verify: shows each solution that is done, on a line of its own. */
+/* Calls the run's command and shows what this process runs for it meanwhile; its answer is rendered and ends the run. */
+void follow_command(struct run *run);
+/* The same of task.verify: shows each solution that is done, on a line of its own, and nothing else. */
 typedef void (*follow_solution)(const struct term *term, const json_t *solution);
-void follow_verify(struct run *run, follow_solution solution);
+void follow_call(struct run *run, follow_solution solution);
 /* Before the report: takes the live line away and ends the subscription. Does nothing without one. */
 void follow_end(struct run *run);
 

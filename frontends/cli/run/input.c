@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 
 #define INPUT_CHUNK 65536
 
@@ -79,18 +80,13 @@ wait_readable(struct input *input, int fd)
 	return 0;
 }
 
-static int
+static void
 make_room(struct input *input, size_t more)
 {
 	if (input->size + more + 1 <= input->cap)
-		return 0;
-	size_t cap = (input->size + more + 1) * 2;
-	char *data = realloc(input->data, cap);
-	if (!data)
-		return kettle_fail(&input->err, KETTLE_ENOMEM, "There is not enough memory to read `%s`.", input->path);
-	input->data = data;
-	input->cap = cap;
-	return 0;
+		return;
+	input->cap = (input->size + more + 1) * 2;
+	input->data = xreallocarray(input->data, input->cap, 1);
 }
 
 static int
@@ -99,8 +95,8 @@ read_input_all(struct input *input, int fd)
 	for (;;) {
 		/* A terminal gives a line at a time; from a pipe a line is read byte by byte, to leave the rest. */
 		size_t chunk = input->line ? 1 : INPUT_CHUNK;
-		int rc = make_room(input, chunk);
-		rc = rc ? rc : wait_readable(input, fd);
+		make_room(input, chunk);
+		int rc = wait_readable(input, fd);
 		if (rc)
 			return rc;
 		ssize_t n = read(fd, input->data + input->size, chunk);
@@ -148,18 +144,12 @@ int
 input_start(const struct kettle_host *host, const char *path, size_t max, bool line, input_fn fn, void *arg,
 	struct input **ret_input, struct kettle_error *err)
 {
-	int fds[2] = {-1, -1};
-	struct input *input = calloc(1, sizeof(*input));
-	if (input)
-		*input = (struct input){
-			.path = strdup(path), .max = max, .line = line, .fn = fn, .arg = arg, .cancel = -1, .cancelled = -1};
-	if (!input || !input->path || pipe2(fds, O_CLOEXEC) != 0) {
-		if (input)
-			input_free(input);
-		return kettle_fail(err, KETTLE_ENOMEM, "There are not enough resources to read `%s`.", path);
-	}
-	input->cancelled = fds[0];
-	input->cancel = fds[1];
+	int fds[2];
+	if (pipe2(fds, O_CLOEXEC) != 0)
+		return kettle_fail(err, KETTLE_EIO, "`%s` cannot be read: %s.", path, strerror(errno));
+	struct input *input = xcalloc(1, sizeof(*input));
+	*input = (struct input){
+		.path = xstrdup(path), .max = max, .line = line, .fn = fn, .arg = arg, .cancel = fds[1], .cancelled = fds[0]};
 	int rc = host->work(host, input_work, input_after, input, err);
 	if (rc) {
 		input_free(input);

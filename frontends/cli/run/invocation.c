@@ -21,10 +21,13 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "base/contents.h"
 #include "cli/args/help.h"
 #include "cli/run/input.h"
 #include "cli/text/json_read.h"
+#include "cli/text/view.h"
+#include "base/json_access.h"
 
 #define RUN_MAX_LINE 4096
 
@@ -39,9 +42,7 @@ struct run_call {
 static struct run_call *
 call_new(struct run *run)
 {
-	struct run_call *call = calloc(1, sizeof(*call));
-	if (!call)
-		return NULL;
+	struct run_call *call = xcalloc(1, sizeof(*call));
 	call->run = run;
 	call->next = run->calls;
 	run->calls = call;
@@ -64,14 +65,6 @@ call_end(struct run_call *call)
 }
 
 static void
-no_memory(struct run *run)
-{
-	struct kettle_error err;
-	kettle_fail(&err, KETTLE_ENOMEM, "There is not enough memory.");
-	run_fail(run, &err);
-}
-
-static void
 on_run_answered(void *arg, const struct kettle_error *err, json_t *result)
 {
 	struct run_call *call = arg;
@@ -86,16 +79,18 @@ run_call(struct run *run, const char *command, const json_t *args, run_answer fn
 {
 	struct kettle_error err = {0};
 	struct run_call *call = call_new(run);
-	if (!call) {
-		no_memory(run);
-		return;
-	}
 	call->answer = fn;
 	if (run->host->call(run->host, run->actor, command, args, on_run_answered, call) == 0)
 		return;
 	call_end(call);
 	kettle_fail(&err, KETTLE_EUNAVAIL, "The engine takes no command now.");
 	run_fail(run, &err);
+}
+
+void
+run_command(struct run *run, run_answer fn)
+{
+	run_call(run, member_text(run->command, "name"), run->args.values, fn);
 }
 
 static void
@@ -113,10 +108,6 @@ read_input(struct run *run, const char *path, size_t max, bool line, run_bytes f
 {
 	struct kettle_error err = {0};
 	struct run_call *call = call_new(run);
-	if (!call) {
-		no_memory(run);
-		return;
-	}
 	call->bytes = fn;
 	if (input_start(run->host, path, max, line, input_done, call, &call->input, &err)) {
 		call_end(call);
@@ -170,14 +161,25 @@ drop_report(struct run *run)
 		unlink(args_text(&run->args, "output"));
 }
 
+void
+run_view(struct run *run, const json_t *result)
+{
+	AUTO_JSON json_t *args = json_copy(run->args.values);
+	json_object_set_new(args, "quiet", json_boolean(run->quiet));
+	view_print(&run->term, json_object_get(run->command, "view"), result, args, run->user);
+}
+
 static int
 print_result(struct run *run, const json_t *result)
 {
-	if (!run->json && run->ui && run->ui->render)
-		return run->ui->render(run, result);
-	AUTO_JSON json_t *own = run->json && run->ui && run->ui->json ? run->ui->json(result) : NULL;
-	run_print_json(&run->term, own ? own : result);
-	return run->ui && run->ui->status ? run->ui->status(result) : RUN_OK;
+	AUTO_JSON json_t *own = run->json && run->ui->json ? run->ui->json(result) : NULL;
+	if (!run->json && run->ui->render)
+		run->ui->render(run, result);
+	else if (!run->json && json_is_object(json_object_get(run->command, "view")))
+		run_view(run, result);
+	else
+		run_print_json(&run->term, own ? own : result);
+	return run->ui->status ? run->ui->status(result) : RUN_OK;
 }
 
 /* The same once more, as it would look without a terminal. */
@@ -228,7 +230,7 @@ run_name_options(const struct run *run, struct kettle_error *err)
 	size_t i;
 	const json_t *row;
 	json_array_foreach(json_object_get(run->command, "args"), i, row) {
-		const char *name = value_text(row, "name");
+		const char *name = member_text(row, "name");
 		if (args_bool(row, "positional"))
 			continue;
 		snprintf(word, sizeof(word), "say `%s`", name);
@@ -270,7 +272,7 @@ on_ended(void *arg)
 	ending.done(ending.arg, ending.status);
 }
 
-/* Whoever reads standard output has had enough (`| head`): no error of this program. */
+/* The reader of standard output has ended (`| head`): no error of this program. */
 static bool
 reader_is_gone(void)
 {
@@ -281,18 +283,16 @@ reader_is_gone(void)
 void
 run_post_done(const struct kettle_host *host, void (*done)(void *arg, int status), void *done_arg, int status)
 {
-	struct invocation_end *ending = malloc(sizeof(*ending));
 	if ((fflush(stdout) != 0 || ferror(stdout)) && !reader_is_gone()) {
 		fprintf(stderr, "kettle: standard output cannot be written: %s.\n", strerror(errno));
 		status = status == RUN_OK ? RUN_ENGINE : status;
 	}
 	fflush(stderr);
-	if (ending) {
-		*ending = (struct invocation_end){.done = done, .arg = done_arg, .status = status};
-		if (host->post(host, on_ended, ending) == 0)
-			return;
-		free(ending);
-	}
+	struct invocation_end *ending = xmalloc(sizeof(*ending));
+	*ending = (struct invocation_end){.done = done, .arg = done_arg, .status = status};
+	if (host->post(host, on_ended, ending) == 0)
+		return;
+	free(ending);
 	done(done_arg, status);
 }
 
@@ -333,7 +333,7 @@ run_interrupt(struct run *run)
 		run->interrupted(run);
 	fflush(run->term.out);
 	run_free(run);
-	/* Not posted: whoever stops the plugin may not turn its loop again. */
+	/* Not posted: after stop() the loop may not run again. */
 	done(arg, RUN_INTERRUPTED);
 }
 
@@ -369,11 +369,7 @@ static void
 replace_path(struct run *run, json_t *value_take)
 {
 	const json_t *row = NULL;
-	if (!path_argument(run, &row) || !value_take) {
-		json_decref(value_take);
-		no_memory(run);
-		return;
-	}
+	(void)path_argument(run, &row);
 	json_object_set_new(run->args.values, json_string_value(json_object_get(row, "name")), value_take);
 	load_next(run);
 }
@@ -390,7 +386,7 @@ file_loaded(struct run *run, const struct kettle_error *err, const char *data, s
 	if (strcmp(path, "-") == 0)
 		name = args_text(&run->args, "file-name") ? args_text(&run->args, "file-name") : "stdin";
 	AUTO_FREE char *text = base64_encode(data, size);
-	replace_path(run, text ? json_pack("{s:s, s:s}", "name", name, "base64", text) : NULL);
+	replace_path(run, json_pack("{s:s, s:s}", "name", name, "base64", text));
 }
 
 static void
@@ -418,30 +414,24 @@ load_next(struct run *run)
 		AUTO_JSON json_t *args = json_pack("{s:s, s:s*, s:b, s:O*}", "path", path, "lang",
 			args_text(&run->args, "lang"), "probe", 1, "device", json_object_get(run->args.values, "device"));
 		run_call(run, "task.read", args, task_loaded);
-	} else if (run->ui && run->ui->start) {
+	} else if (run->ui->start) {
 		run->ui->start(run);
 	} else {
-		run_call(run, json_string_value(json_object_get(run->command, "name")), run->args.values, run_answered);
+		run_command(run, run_answered);
 	}
 }
 
 static struct run *
 run_new(const struct kettle_host *host, const json_t *globals)
 {
-	struct run *run = calloc(1, sizeof(*run));
+	struct run *run = xcalloc(1, sizeof(*run));
 	const char *user = json_string_value(json_object_get(globals, "user"));
-	if (!run)
-		return NULL;
 	run->host = host;
 	run->json = json_is_true(json_object_get(globals, "json"));
 	run->quiet = json_is_true(json_object_get(globals, "quiet"));
 	term_init(&run->term, stdout);
 	user = user ? user : "nobody";
 	run->actor = json_pack("{s:s, s:s, s:s}", "provider", "cli", "subject", user, "name", user);
-	if (!run->actor) {
-		free(run);
-		return NULL;
-	}
 	run->user = json_string_value(json_object_get(run->actor, "name"));
 	return run;
 }
@@ -466,18 +456,13 @@ run_start(const struct kettle_host *host, const json_t *globals, const json_t *c
 {
 	struct kettle_error err = {0};
 	struct run *run = run_new(host, globals);
-	if (!run) {
-		fputs("kettle: There is not enough memory.\n", stderr);
-		run_post_done(host, done, done_arg, RUN_ENGINE);
-		return;
-	}
 	run->command = command;
 	run->ui = ui;
 	run->owner = owner;
 	run->done = done;
 	run->done_arg = done_arg;
 	*owner = run;
-	int rc = args_parse(command, ui ? ui->own : NULL, argc, argv, &run->args, &err);
+	int rc = args_parse(command, ui->own, argc, argv, &run->args, &err);
 	rc = rc ? rc : late_globals(run, &err);
 	if (rc) {
 		run_print_error(&run->term, run->json, &err);

@@ -4,7 +4,6 @@
 #define KETTLE_CLI_RUN_H
 
 #include "cli/args/args.h"
-#include "cli/args/command_ui.h"
 #include "cli/text/term.h"
 
 #include <kettle/host.h>
@@ -55,6 +54,8 @@ void run_post_done(const struct kettle_host *host, void (*done)(void *arg, int s
 
 /* Asks the core. fn is not called any more once the run is over. */
 void run_call(struct run *run, const char *command, const json_t *args, run_answer fn);
+/* The same of the run's own command, with its arguments. */
+void run_command(struct run *run, run_answer fn);
 /* Reads a regular file, or standard input for "-", off the loop thread; at most RUN_MAX_FILE bytes. */
 #define RUN_MAX_FILE (32u << 20)
 void run_read_file(struct run *run, const char *path, run_bytes fn);
@@ -63,6 +64,8 @@ void run_read_line(struct run *run, run_bytes fn);
 
 /* Renders a result, in JSON where that was asked for, and ends the run. */
 void run_result(struct run *run, const json_t *result);
+/* Draws a result, or a part of it, as the view of the command says. */
+void run_view(struct run *run, const json_t *result);
 /* Opens the file of -o for writing, so that a wrong path is known before anything else happens. */
 int run_open_report(struct run *run, struct kettle_error *err);
 /* Prints a value as JSON; on a terminal in ASCII alone. */

@@ -10,6 +10,8 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "base/json_access.h"
+#include "base/xalloc.h"
 #include "cli/text/format.h"
 #include "cli/text/json_read.h"
 
@@ -37,9 +39,7 @@ struct progress {
 struct progress *
 progress_new(const struct term *term, bool silent)
 {
-	struct progress *progress = calloc(1, sizeof(*progress));
-	if (!progress)
-		return NULL;
+	struct progress *progress = xcalloc(1, sizeof(*progress));
 	progress->term = term;
 	progress->silent = silent;
 	clock_gettime(CLOCK_MONOTONIC, &progress->start);
@@ -194,15 +194,15 @@ step_label(const char *step, bool secret)
 static void
 on_step(struct progress *progress, struct device *device, const json_t *event)
 {
-	const char *state = value_text(event, "state");
+	const char *state = member_text(event, "state");
 	char text[PROGRESS_STATE_SIZE];
 	if (strcmp(state, "running") != 0) {
-		if (!value_true(event, "cached"))
+		if (!member_true(event, "cached"))
 			set_state(progress, device, state);
 		return;
 	}
-	AUTO_FREE char *step = term_sanitized(value_text(event, "step"));
-	snprintf(text, sizeof(text), "running %s", step_label(step ? step : "", value_true(event, "secret")));
+	AUTO_FREE char *step = term_sanitized(member_text(event, "step"));
+	snprintf(text, sizeof(text), "running %s", step_label(step ? step : "", member_true(event, "secret")));
 	set_state(progress, device, text);
 }
 
@@ -258,12 +258,12 @@ benchmark_done(
 static void
 on_result(struct progress *progress, struct device *device, const json_t *event)
 {
-	const char *step = value_text(event, "step"), *key = value_text(event, "key");
+	const char *step = member_text(event, "step"), *key = member_text(event, "key");
 	json_t *result = json_object_get(device->results, step);
 	json_int_t index;
 	if (!result)
 		json_object_set_new(device->results, step, result = json_object());
-	json_object_set_new(result, key, json_string(value_text(event, "value")));
+	json_object_set_new(result, key, json_string(member_text(event, "value")));
 	if ((index = index_of(key, "test", "status")) >= 0)
 		test_done(progress, device, result, index);
 	else if ((index = index_of(key, "benchmark", "worst")) >= 0 || (index = index_of(key, "benchmark", "error")) >= 0)
@@ -274,11 +274,11 @@ static void
 on_outcome(struct progress *progress, struct device *device, const json_t *event)
 {
 	const json_t *outcome = json_object_get(event, "outcome") ? json_object_get(event, "outcome") : event;
-	const char *state = value_text(outcome, "state"), *step = value_text(outcome, "step");
+	const char *state = member_text(outcome, "state"), *step = member_text(outcome, "step");
 	char text[PROGRESS_STATE_SIZE];
 	if (strcmp(state, "passed") == 0 || strcmp(state, "skipped") == 0 || strcmp(state, "cancelled") == 0)
 		return;
-	snprintf(text, sizeof(text), "%s: %s", step_label(step, value_true(event, "secret")),
+	snprintf(text, sizeof(text), "%s: %s", step_label(step, member_true(event, "secret")),
 		strcmp(state, "limit") == 0 ? "stopped at its limit" : state);
 	progress_say(progress, device, STYLE_RED, "✗", text);
 }
@@ -299,7 +299,7 @@ on_copied(struct progress *progress, struct device *device, const json_t *event)
 static void
 on_progress(struct progress *progress, struct device *device, const json_t *event)
 {
-	const char *name = value_text(event, "event");
+	const char *name = member_text(event, "event");
 	if (strcmp(name, "step") == 0)
 		on_step(progress, device, event);
 	else if (strcmp(name, "result") == 0)
@@ -317,7 +317,7 @@ on_progress(struct progress *progress, struct device *device, const json_t *even
 static void
 on_job_done(struct progress *progress, struct device *device, const json_t *data)
 {
-	const char *state = value_text(data, "state");
+	const char *state = member_text(data, "state");
 	bool passed = strcmp(state, "passed") == 0;
 	device->state[0] = '\0';
 	progress_say(progress, device, passed ? STYLE_GREEN : STYLE_RED, passed ? "✓" : "✗", *state ? state : "done");
@@ -326,9 +326,9 @@ on_job_done(struct progress *progress, struct device *device, const json_t *data
 void
 progress_event(struct progress *progress, const json_t *event)
 {
-	const char *kind = value_text(event, "kind");
+	const char *kind = member_text(event, "kind");
 	const json_t *data = json_object_get(event, "data") ? json_object_get(event, "data") : event;
-	const char *name = value_text(data, "device");
+	const char *name = member_text(data, "device");
 	struct device *device = *name ? device_of(progress, name) : NULL;
 	if (!device)
 		return;

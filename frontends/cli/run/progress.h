@@ -9,7 +9,7 @@
 
 struct progress;
 
-/* silent: nothing is shown, only kept. term is borrowed until progress_free. NULL: no memory. */
+/* silent: nothing is shown, only kept. term is borrowed until progress_free. */
 struct progress *progress_new(const struct term *term, bool silent);
 /*
  * A device waits in its queue; place counts the jobs before it, -1: not known. waits: why the device cannot serve it now,

@@ -8,17 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/json_access.h"
+
 #define VALUE_KEY_SIZE 64
 
-const char *
-value_text(const json_t *object, const char *key)
-{
-	const char *text = json_string_value(json_object_get(object, key));
-	return text ? text : "";
-}
-
-static double
-number_of(const json_t *value)
+double
+value_of(const json_t *value)
 {
 	if (json_is_number(value))
 		return json_number_value(value);
@@ -33,7 +28,7 @@ number_of(const json_t *value)
 double
 value_number(const json_t *object, const char *key)
 {
-	return number_of(json_object_get(object, key));
+	return value_of(json_object_get(object, key));
 }
 
 json_int_t
@@ -43,17 +38,11 @@ value_int(const json_t *object, const char *key, json_int_t otherwise)
 	return number >= -9e15 && number <= 9e15 ? (json_int_t)number : otherwise;
 }
 
-bool
-value_true(const json_t *object, const char *key)
-{
-	return json_is_true(json_object_get(object, key));
-}
-
 const char *
 value_log(const json_t *object, const char *key)
 {
 	const json_t *value = json_object_get(object, key);
-	return json_is_string(value) ? json_string_value(value) : value_text(value, "text");
+	return json_is_string(value) ? json_string_value(value) : member_text(value, "text");
 }
 
 const char *
@@ -61,7 +50,7 @@ value_result(const json_t *result, const char *prefix, json_int_t index, const c
 {
 	char key[VALUE_KEY_SIZE];
 	snprintf(key, sizeof(key), "%s.%lld.%s", prefix, (long long)index, field);
-	return value_text(result, key);
+	return member_text(result, key);
 }
 
 double

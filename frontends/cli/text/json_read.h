@@ -4,14 +4,11 @@
 #define KETTLE_CLI_VALUE_H
 
 #include <jansson.h>
-#include <stdbool.h>
 
-/* Text of a member, "" where there is none. Borrowed. */
-const char *value_text(const json_t *object, const char *key);
 /* A number, also one written as text (results are); NAN where there is none. */
+double value_of(const json_t *value);
 double value_number(const json_t *object, const char *key);
 json_int_t value_int(const json_t *object, const char *key, json_int_t otherwise);
-bool value_true(const json_t *object, const char *key);
 /* Captured output: a string, or {"text": …}. "" where there is none. Borrowed. */
 const char *value_log(const json_t *object, const char *key);
 /* Member "PREFIX.INDEX.FIELD" of a result ("test.0.status"). "" or NAN where there is none. */

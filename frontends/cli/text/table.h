@@ -11,19 +11,39 @@
 
 struct table_column {
 	const char *title;
-	bool right; /* numbers */
-	bool cut;   /* may be shortened when the terminal is too narrow */
+	const char *cell; /* template (template.h) over a row */
+	bool right;       /* numbers */
+	bool cut;         /* may be shortened when the terminal is too narrow */
 };
 
-/*
- * Prints rows, an array of arrays of strings (null: an empty cell; an element beyond the columns marks the row, see
- * table_mark). A column whose cells are all empty is left out. The cells may come from outside.
- */
-void table_print(
-	const struct term *term, const struct table_column *columns, size_t count, const json_t *rows, unsigned indent);
-/* Appends a row of strings, NULL for an empty cell, to rows. The variable arguments are count strings. */
-void table_row(json_t *rows, size_t count, ...);
-/* Marks the row that was appended last. */
-void table_mark(json_t *rows);
+#define COLUMN(title, cell) \
+	{ \
+		title, cell, false, false \
+	}
+#define COLUMN_RIGHT(title, cell) \
+	{ \
+		title, cell, true, false \
+	}
+#define COLUMN_CUT(title, cell) \
+	{ \
+		title, cell, false, true \
+	}
+
+struct table {
+	const struct table_column *columns;
+	size_t count;
+	unsigned indent;
+	const char *mark, *user; /* rows whose member `mark` is user, without case, are bold; NULL: none */
+};
+
+/* Prints rows, an array of values that the columns take their cells from. A column whose cells are all empty is left
+ * out. */
+void table_print(const struct term *term, const struct table *table, const json_t *rows, const json_t *args);
+/* With columns in an array of the caller's. */
+#define TABLE_PRINT(term, columns_, rows, indent_) \
+	table_print(term, \
+		&(struct table){ \
+			.columns = (columns_), .count = sizeof(columns_) / sizeof((columns_)[0]), .indent = (indent_)}, \
+		rows, NULL)
 
 #endif

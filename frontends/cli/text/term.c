@@ -219,6 +219,15 @@ term_block(FILE *out, const char *text, unsigned indent, size_t max_lines)
 }
 
 void
+term_code(const struct term *term, const char *code)
+{
+	if (term->tty)
+		term_block(term->out, code, 0, 0);
+	else
+		fputs(code, term->out);
+}
+
+void
 term_init(struct term *term, FILE *out)
 {
 	const char *name = getenv("TERM"), *no_color = getenv("NO_COLOR");

@@ -44,5 +44,7 @@ char *term_sanitized(const char *text);
 /* Writes text of several lines, each cleaned and indented, and a newline at the end where one is missing. At most
  * max_lines (0: all); says how many more there are. */
 void term_block(FILE *out, const char *text, unsigned indent, size_t max_lines);
+/* Writes code as it is; on a terminal cleaned, as term_block. */
+void term_code(const struct term *term, const char *code);
 
 #endif

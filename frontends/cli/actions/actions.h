@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Commands that do more than call and print, a section for each file. Functions are members of struct run_ui unless a
+ * comment says otherwise: with a run and a result they render, with a run alone they start, with a result alone they give
+ * the exit status. Loop thread only.
+ */
+#ifndef KETTLE_CLI_ACTIONS_H
+#define KETTLE_CLI_ACTIONS_H
+
+#include "cli/run/invocation.h"
+
+/* ---- artifacts.c: the files that jobs left, listed or fetched ---- */
+extern const struct args_option artifacts_options[];
+void artifacts_start(struct run *run);
+
+/* ---- board_files.c: leaderboard task, leaderboard template and eval-code: shown, or with -o written ---- */
+extern const struct args_option board_task_folder_options[]; /* -o for a new folder */
+extern const struct args_option board_task_file_options[];   /* -o for a new file */
+void board_task_start(struct run *run);
+void board_task_render(struct run *run, const json_t *result);
+void board_task_template_start(struct run *run);
+void board_task_template_render(struct run *run, const json_t *result);
+void board_task_eval_start(struct run *run);
+void board_task_eval_render(struct run *run, const json_t *result);
+
+/* ---- competition.c: problems sync: shows the plan, then carries it out ---- */
+extern const struct args_option problems_options[];
+void problems_start(struct run *run);
+void problems_render(struct run *run, const json_t *result);
+int problems_status(const json_t *result); /* RUN_FAILED where a problem is wrong */
+
+/* ---- confirm.c: asks before what cannot be undone, where there is a terminal ---- */
+void confirm_delete(struct run *run);
+void confirm_link(struct run *run); /* with a code: shows who would be joined */
+
+/* ---- export.c ---- */
+extern const struct args_option export_options[];
+/*
+ * Writes a line of JSON for each submission (with --json and without -o one array). With -o into a file beside, which
+ * takes the name once it is whole.
+ */
+void export_start(struct run *run);
+
+/* ---- submit.c: a file, a choice of devices, progress, a report ---- */
+extern const struct args_option submit_options[];
+extern const struct args_option task_run_options[];
+void submit_start(struct run *run);
+void submit_task_run(struct run *run);
+void submit_rerun(struct run *run);
+/*
+ * No member: what was typed at the menu ("1 3", "1,H100") as an array of device names. New reference; NULL: something in
+ * it is no device, or nothing was chosen.
+ */
+json_t *submit_choice(const char *line, const json_t *devices);
+
+/* ---- task_commands.c: task check, verify, pack, new ---- */
+void task_work_render_check(struct run *run, const json_t *result);
+int task_work_check_status(const json_t *result);
+void task_work_verify(struct run *run);
+void task_work_render_verify(struct run *run, const json_t *result);
+int task_work_verify_status(const json_t *result);
+extern const struct args_option task_pack_options[];
+void task_work_pack(struct run *run);
+void task_work_new(struct run *run);
+
+/* ---- task_files.c: no members ---- */
+/*
+ * The answer of leaderboard.task as the files of a folder. *ret_files is an object of relative path → contents: task.yml,
+ * the task's files and templates where its sources say that they are, and the plans below kettle-plans/. Where sources
+ * leave the task's folder by ../, the task lies as deep below the new folder as they need; *ret_task is its folder there
+ * ("" for the top). New reference and string. EINVAL.
+ */
+int task_files(const json_t *answer, json_t **ret_files, char **ret_task, struct kettle_error *err);
+
+/* ---- write_files.c: no members; nothing is overwritten, no name leaves its folder ---- */
+#define SAVE_MAX_FILES 2000
+/* Writes a file that is not there yet. ECONFLICT: it is; EACCES, EINVAL (no such folder), EIO. */
+int save_file(const char *path, const void *data, size_t size, struct kettle_error *err);
+/*
+ * Makes a folder that is not there yet and fills it: files is an object of relative path → contents ({"text"} or
+ * {"base64"}). All of them or, on an error, nothing: the folder goes again. ECONFLICT: it is there; EINVAL: a path that
+ * is none inside it, two that collide, more than SAVE_MAX_FILES.
+ */
+int save_folder(const char *path, const json_t *files, struct kettle_error *err);
+
+#endif

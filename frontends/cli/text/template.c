@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+/* Templates as the views of the command table have them, filled in from an answer; session/command.h describes them. */
+#include <config.h>
+
+#include "cli/text/template.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json_access.h"
+#include "base/xalloc.h"
+#include "cli/text/format.h"
+#include "cli/text/json_read.h"
+
+struct scope {
+	const struct term *term;
+	const json_t *object, *args;
+};
+
+static void put(const struct scope *scope, const char *text, const char *end);
+
+/* The first character `stop` that is not inside of braces, or end. */
+static const char *
+find_outside(const char *text, const char *end, char stop)
+{
+	int depth = 0;
+	for (; text < end && (depth > 0 || *text != stop); text++)
+		depth += (*text == '{') - (*text == '}');
+	return text;
+}
+
+static const json_t *
+find_member(const struct scope *scope, const char *path, size_t len)
+{
+	const json_t *value = scope->object;
+	if (len >= 5 && strncmp(path, "args.", 5) == 0) {
+		value = scope->args;
+		path += 5;
+		len -= 5;
+	}
+	while (len > 0 && value) {
+		const char *dot = memchr(path, '.', len);
+		size_t size = dot ? (size_t)(dot - path) : len;
+		AUTO_FREE char *name = xstrndup(path, size);
+		value = json_object_get(value, name);
+		path += size + (dot != NULL);
+		len -= size + (dot != NULL);
+	}
+	return value;
+}
+
+static double
+count_of(const json_t *value)
+{
+	return json_is_array(value) ? (double)json_array_size(value) : value_of(value);
+}
+
+static bool
+is_set(const json_t *value)
+{
+	if (json_is_string(value) || json_is_array(value))
+		return json_string_length(value) > 0 || json_array_size(value) > 0;
+	return json_is_true(value) || json_is_object(value) || (json_is_number(value) && json_number_value(value) != 0);
+}
+
+static bool
+is_equal(const json_t *value, const char *text, size_t len)
+{
+	AUTO_FREE char *wanted = xstrndup(text, len);
+	const char *found = json_string_value(value);
+	return (found && strcmp(found, wanted) == 0) || list_has_text(value, wanted);
+}
+
+/* ---- one value ---- */
+
+static void
+put_plain(const struct scope *scope, const json_t *value)
+{
+	if (json_is_integer(value))
+		fprintf(scope->term->out, "%lld", (long long)json_integer_value(value));
+	else if (json_is_real(value))
+		fprintf(scope->term->out, "%.16g", json_real_value(value));
+	else if (json_is_string(value))
+		term_sanitize(scope->term->out, json_string_value(value), 0);
+}
+
+/* "A, B" or "A, B and C" of an array. */
+static void
+put_list(const struct scope *scope, const json_t *list, const char *last)
+{
+	size_t i, count = json_array_size(list);
+	const json_t *value;
+	json_array_foreach(list, i, value) {
+		fputs(i == 0 ? "" : i + 1 < count ? ", " : last, scope->term->out);
+		put_plain(scope, value);
+	}
+}
+
+/* A score in seconds with the interval that its object gives. */
+static void
+format_score(const json_t *object, double seconds, char text[FORMAT_SIZE])
+{
+	double low = value_number(object, "low"), high = value_number(object, "high");
+	format_ns_error(seconds * 1e9, fmax(seconds - low, high - seconds) * 1e9, text);
+}
+
+static void
+format_until(const char *time, char text[FORMAT_SIZE])
+{
+	int64_t ms;
+	text[0] = '\0';
+	if (format_parse_time(time, &ms))
+		format_relative(ms, format_now(), text);
+}
+
+static void
+put_first_line(const struct scope *scope, const char *text)
+{
+	AUTO_FREE char *line = xstrndup(text, strcspn(text, "\n"));
+	term_sanitize(scope->term->out, line, 0);
+}
+
+static void
+put_value(const struct scope *scope, const json_t *value, const char *format, size_t len)
+{
+	char text[FORMAT_SIZE] = "";
+	const char *string = json_is_string(value) ? json_string_value(value) : "";
+#define IS(name) (len == sizeof(name) - 1 && strncmp(format, name, len) == 0)
+	if (IS("seconds"))
+		format_ns(value_of(value) * 1e9, text);
+	else if (IS("ns"))
+		format_ns(value_of(value), text);
+	else if (IS("score"))
+		format_score(scope->object, value_of(value), text);
+	else if (IS("bytes"))
+		format_bytes(value_of(value), text);
+	else if (IS("time"))
+		format_time(string, text);
+	else if (IS("until"))
+		format_until(string, text);
+	else if (IS("count"))
+		snprintf(text, sizeof(text), "%.0f", count_of(value));
+	else if (IS("line"))
+		put_first_line(scope, string);
+	else if (json_is_array(value))
+		put_list(scope, value, IS("and") ? " and " : ", ");
+	else
+		put_plain(scope, value);
+#undef IS
+	term_sanitize(scope->term->out, text, 0);
+}
+
+/* ---- what a template is made of ---- */
+
+/* The text for each element of an array, or once for an object, with the members of that. */
+static void
+put_each(const struct scope *scope, const json_t *value, const char *text, const char *end)
+{
+	const char *between = *text == '@' ? "" : ", ";
+	struct scope inner = *scope;
+	text += *text == '@';
+	size_t count = json_is_array(value) ? json_array_size(value) : json_is_object(value);
+	for (size_t i = 0; i < count; i++) {
+		fputs(i > 0 ? between : "", scope->term->out);
+		inner.object = json_is_array(value) ? json_array_get(value, i) : value;
+		put(&inner, text, end);
+	}
+}
+
+/* What is between two braces. */
+static void
+put_member(const struct scope *scope, const char *text, const char *end)
+{
+	enum term_style style = *text == '*' ? STYLE_BOLD : *text == '!' ? STYLE_RED : STYLE_NONE;
+	text += style != STYLE_NONE;
+	size_t len = strcspn(text, ":?=#@}");
+	const json_t *value = find_member(scope, text, len);
+	const char *then = text + len + 1;
+	char kind = text[len];
+	bool holds;
+	if (kind == ':' || kind == '}') {
+		if (style != STYLE_NONE)
+			term_style(scope->term, style);
+		put_value(scope, value, then, kind == ':' ? (size_t)(end - then) : 0);
+		if (style != STYLE_NONE)
+			term_style(scope->term, STYLE_NONE);
+		return;
+	}
+	if (kind == '@') {
+		put_each(scope, value, then, end);
+		return;
+	}
+	if (kind == '=') {
+		size_t wanted = strcspn(then, "?");
+		holds = is_equal(value, then, wanted);
+		then += wanted + 1;
+	} else {
+		holds = kind == '#' ? count_of(value) == 1 : is_set(value);
+	}
+	const char *bar = find_outside(then, end, '|');
+	if (holds)
+		put(scope, then, bar);
+	else if (bar < end)
+		put(scope, bar + 1, end);
+}
+
+static void
+put(const struct scope *scope, const char *text, const char *end)
+{
+	while (text < end) {
+		const char *open = memchr(text, '{', (size_t)(end - text));
+		size_t literal = (size_t)((open ? open : end) - text);
+		fwrite(text, 1, literal, scope->term->out);
+		if (!open)
+			return;
+		const char *close = find_outside(open + 1, end, '}');
+		put_member(scope, open + 1, close);
+		text = close + 1;
+	}
+}
+
+void
+template_put(const struct term *term, const char *template, const json_t *object, const json_t *args)
+{
+	put(&(struct scope){.term = term, .object = object, .args = args}, template, template + strlen(template));
+}
+
+char *
+template_text(const char *template, const json_t *object, const json_t *args)
+{
+	char *text = NULL;
+	size_t size = 0;
+	struct term term = {.out = open_memstream(&text, &size)};
+	if (!term.out)
+		xalloc_fail();
+	template_put(&term, template, object, args);
+	if (fclose(term.out) != 0)
+		xalloc_fail();
+	return text;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* Templates as the views of the command table have them, filled in from an answer; session/command.h describes them. */
+#ifndef KETTLE_CLI_TEMPLATE_H
+#define KETTLE_CLI_TEMPLATE_H
+
+#include "cli/text/term.h"
+
+#include <jansson.h>
+
+/* Writes the template with the members of object; args are those that `args.NAME` stands for, or NULL. */
+void template_put(const struct term *term, const char *template, const json_t *object, const json_t *args);
+/* The same as a new string, without styles. */
+char *template_text(const char *template, const json_t *object, const json_t *args);
+
+#endif

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/* Answers as the views of the command table show them: a sentence, a table, a line for each row. */
+#include <config.h>
+
+#include "cli/text/view.h"
+
+#include "base/cleanup.h"
+#include "base/json_access.h"
+#include "cli/text/table.h"
+#include "cli/text/template.h"
+
+#define VIEW_INDENT 2 /* of a table below a sentence */
+
+/* The template as a line of its own, where it comes to any text. */
+static void
+put_line(const struct term *term, const char *template, const json_t *object, const json_t *args)
+{
+	AUTO_FREE char *text = template_text(template, object, args);
+	if (!*text)
+		return;
+	template_put(term, template, object, args);
+	fputc('\n', term->out);
+}
+
+/* The rows of an answer: those of an object have a name and a value. New reference. */
+static json_t *
+view_rows(const json_t *view, const json_t *answer)
+{
+	const char *list = member_string(view, "list"), *name;
+	json_t *rows = list ? json_object_get(answer, list) : (json_t *)answer, *pairs, *value;
+	if (!json_is_object(rows))
+		return json_incref(rows);
+	pairs = json_array();
+	json_object_foreach(rows, name, value)
+		json_array_append_new(pairs, json_pack("{s:s, s:O}", "name", name, "value", value));
+	return pairs;
+}
+
+static void
+put_table(const struct term *term, const json_t *view, const json_t *rows, unsigned indent, const json_t *args,
+	const char *user)
+{
+	struct table_column columns[TABLE_MAX_COLUMNS];
+	struct table table = {.columns = columns, .indent = indent, .mark = member_string(view, "mark"), .user = user};
+	size_t i;
+	const json_t *column;
+	json_array_foreach(json_object_get(view, "columns"), i, column)
+		if (i < TABLE_MAX_COLUMNS)
+			columns[table.count++] = (struct table_column){.title = member_text(column, "title"),
+				.cell = member_text(column, "cell"),
+				.right = member_true(column, "right"),
+				.cut = member_true(column, "cut")};
+	table_print(term, &table, rows, args);
+}
+
+void
+view_print(const struct term *term, const json_t *view, const json_t *answer, const json_t *args, const char *user)
+{
+	const char *sentence = member_text(view, "sentence"), *line = member_string(view, "line");
+	bool table = json_is_array(json_object_get(view, "columns"));
+	unsigned indent = *sentence && table ? VIEW_INDENT : 0;
+	size_t i;
+	const json_t *row;
+	json_array_foreach(json_object_get(answer, "remarks"), i, row) {
+		term_put(term, STYLE_YELLOW, "Remark: ");
+		put_line(term, "{}", row, NULL);
+	}
+	put_line(term, sentence, answer, args);
+	if (!table && !line)
+		return;
+	AUTO_JSON json_t *rows = view_rows(view, answer);
+	size_t count = json_array_size(rows);
+	if (count == 0)
+		put_line(term, member_text(view, "empty"), answer, args);
+	else if (table)
+		put_table(term, view, rows, indent, args, user);
+	else
+		json_array_foreach(rows, i, row)
+			put_line(term, line, row, args);
+	if (count > 0 && (json_int_t)count < member_int(answer, "count"))
+		fprintf(term->out, "%*s(%zu of %lld; --limit and --offset show others)\n", (int)indent, "", count,
+			(long long)member_int(answer, "count"));
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* Answers as the views of the command table show them: a sentence, a table, a line for each row. */
+#ifndef KETTLE_CLI_VIEW_H
+#define KETTLE_CLI_VIEW_H
+
+#include "cli/text/term.h"
+
+#include <jansson.h>
+
+/* Draws an answer. view: of the table, see session/command.h; args: of templates; user: whose rows are marked. */
+void view_print(
+	const struct term *term, const json_t *view, const json_t *answer, const json_t *args, const char *user);
+
+#endif
