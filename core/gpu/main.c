@@ -97,7 +97,7 @@ main(int argc, char **argv)
 	bool well = note(errors, "nvidia", nvml_read(nvml, gpus, &error), &error);
 	well = note(errors, "amd", rocm_read(smi, topology, gpus, &error), &error) && well;
 	json_t *all = json_pack("{s:o, s:o}", "gpus", gpus, "errors", errors);
-	bool written = all && json_dumpf(all, stdout, JSON_COMPACT) == 0 && putchar('\n') != EOF && fflush(stdout) == 0;
+	bool written = json_dumpf(all, stdout, JSON_COMPACT) == 0 && putchar('\n') != EOF && fflush(stdout) == 0;
 	json_decref(all);
 	return well && written ? EXIT_READ : EXIT_UNABLE;
 }

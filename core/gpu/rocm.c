@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/xalloc.h"
 #include "gpu/facts.h"
 
 #define MEMORY_VRAM 0
@@ -127,9 +128,9 @@ read_processes(const char *topology)
 static void
 read_metrics(uint32_t index, json_t *gpu)
 {
-	union metrics_room *metrics = calloc(1, sizeof(*metrics));
+	union metrics_room *metrics = xcalloc(1, sizeof(*metrics));
 	json_t *clocks = json_object(), *throttle = json_array();
-	if (metrics && smi.metrics && smi.metrics(index, metrics) == 0 && metrics->head.format == 1) {
+	if (smi.metrics && smi.metrics(index, metrics) == 0 && metrics->head.format == 1) {
 		const struct metrics *head = &metrics->head;
 		uint16_t celsius = head->hotspot != METRIC_NONE ? head->hotspot : head->edge;
 		if (head->gfx_clock != METRIC_NONE)

@@ -5,7 +5,7 @@
  * profiler that did not even start the program is told apart from a program that failed, the program is started through
  * ourselves (`kettle-profile --start`), which leaves a byte in a pipe first. While the child runs, one poll loop passes
  * its stderr on and remembers the end of it, and hands the harness's commands to the profilers; it ends with the child,
- * whoever else holds the pipes. Descriptors are close-on-exec but for those that a child needs.
+ * whatever else holds the pipes. Descriptors are close-on-exec but for those that a child needs.
  */
 #include <config.h>
 
@@ -155,7 +155,7 @@ tell_profilers(struct child *child, const char *command)
 	}
 }
 
-/* One command of the harness at a time; what is none is answered as well, so that nobody waits for ever. */
+/* One command of the harness at a time; what is none is answered as well, so that no harness waits for ever. */
 static bool
 serve_harness(struct child *child, int from, int to)
 {
@@ -243,7 +243,7 @@ child_start(
 	return 0;
 }
 
-/* Whether somebody has left the mark. */
+/* Whether the mark was left. */
 static bool
 is_marked(const struct child *child)
 {

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "profile/csv.h"
 #include "profile/report.h"
 
@@ -25,41 +26,42 @@ name_length(const char *event)
 	return strcspn(event, ":");
 }
 
-static int
+static void
 add_counters_name(struct buf *out, const char *event)
 {
 	size_t len = name_length(event), start = out->len;
-	AUTO_FREE char *name = strndup(event, len);
-	int rc = name ? report_word(out, name, REPORT_MAX_WORD) : KETTLE_ENOMEM;
+	AUTO_FREE char *name = xstrndup(event, len);
+	report_word(out, name, REPORT_MAX_WORD);
 	size_t width = out->len - start;
-	return rc | buf_printf(out, "%*s", width < NAME_WIDTH ? (int)(NAME_WIDTH - width) : 1, "");
+	buf_printf(out, "%*s", width < NAME_WIDTH ? (int)(NAME_WIDTH - width) : 1, "");
 }
 
-static int
+static void
 add_counter(struct buf *out, const struct csv_row *row, double value)
 {
 	char number[REPORT_NUMBER_SIZE];
 	const char *metric = csv_field(row, METRIC), *unit = csv_field(row, UNIT);
 	report_number(value, strchr(csv_field(row, VALUE), '.') ? 2 : 0, number);
-	int rc = buf_adds(out, "  ") | add_counters_name(out, csv_field(row, EVENT));
-	rc |= buf_printf(out, "%*s ", VALUE_WIDTH, number);
-	rc |= report_word(out, unit, NAME_WIDTH);
+	buf_adds(out, "  ");
+	add_counters_name(out, csv_field(row, EVENT));
+	buf_printf(out, "%*s ", VALUE_WIDTH, number);
+	report_word(out, unit, NAME_WIDTH);
 	if (*metric && *csv_field(row, METRIC_UNIT)) {
-		rc |= buf_printf(out, "%*s", (int)(8 - (strlen(unit) < 7 ? strlen(unit) : 7)), "");
-		rc |= report_word(out, metric, NAME_WIDTH);
-		rc |= buf_adds(out, " ");
-		rc |= report_word(out, csv_field(row, METRIC_UNIT), REPORT_MAX_WORD);
+		buf_printf(out, "%*s", (int)(8 - (strlen(unit) < 7 ? strlen(unit) : 7)), "");
+		report_word(out, metric, NAME_WIDTH);
+		buf_adds(out, " ");
+		report_word(out, csv_field(row, METRIC_UNIT), REPORT_MAX_WORD);
 	}
-	return rc | buf_adds(out, "\n");
+	buf_adds(out, "\n");
 }
 
 /* "<not supported>", "<not counted>": the name goes to those. */
-static int
+static void
 add_missing(struct buf *missing, const char *event)
 {
-	AUTO_FREE char *name = strndup(event, name_length(event));
-	int rc = buf_adds(missing, missing->len ? ", " : "");
-	return rc | (name ? report_word(missing, name, REPORT_MAX_WORD) : KETTLE_ENOMEM);
+	AUTO_FREE char *name = xstrndup(event, name_length(event));
+	buf_adds(missing, missing->len ? ", " : "");
+	report_word(missing, name, REPORT_MAX_WORD);
 }
 
 int
@@ -69,24 +71,21 @@ counters_text(char *data, size_t size, struct buf *out, struct kettle_error *err
 	struct csv_row row;
 	AUTO_BUF struct buf missing = {0};
 	size_t count = 0;
-	int rc = 0;
-	while (rc == 0 && count < COUNTERS_MAX && report_has_room(out) && csv_next(&csv, &row)) {
+	while (count < COUNTERS_MAX && report_has_room(out) && csv_next(&csv, &row)) {
 		const char *text = csv_field(&row, VALUE);
 		char *end = NULL;
 		double value = strtod(text, &end);
 		if (row.count < FIELDS_MIN || !*csv_field(&row, EVENT) || text[0] == '#')
 			continue;
 		if (text[0] == '<')
-			rc = add_missing(&missing, csv_field(&row, EVENT));
+			add_missing(&missing, csv_field(&row, EVENT));
 		else if (end != text && *end == '\0')
-			rc = add_counter(out, &row, value);
+			add_counter(out, &row, value);
 		else
 			continue;
 		count++;
 	}
-	if (rc == 0 && missing.len > 0)
-		rc = buf_printf(out, "  not counted by this machine: %s\n", missing.data);
-	if (rc != 0)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the report.");
+	if (missing.len > 0)
+		buf_printf(out, "  not counted by this machine: %s\n", missing.data);
 	return count > 0 ? 0 : kettle_fail(err, KETTLE_EINVAL, "What `perf stat` wrote has no counters in it.");
 }

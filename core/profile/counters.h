@@ -10,7 +10,7 @@
 
 /*
  * Appends a line for each event; those that the machine cannot count are named together at the end. The bytes, with a
- * NUL behind them, are written into. KETTLE_EINVAL with a sentence: it is no such report; KETTLE_ENOMEM. [any]
+ * NUL behind them, are written into. KETTLE_EINVAL with a sentence: it is no such report. [any]
  */
 int counters_text(char *data, size_t size, struct buf *out, struct kettle_error *err);
 

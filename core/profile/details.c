@@ -42,7 +42,7 @@ is_shown(const char *section)
 	return false;
 }
 
-/* Whatever stands before the header is the profiler's talk. */
+/* What comes before the header is what the profiler says of its work. */
 static bool
 find_header(struct csv *csv, struct page *page)
 {
@@ -57,73 +57,72 @@ find_header(struct csv *csv, struct page *page)
 	return false;
 }
 
-static int
+static void
 add_launch(struct page *page, const struct csv_row *row)
 {
 	const char *grid = csv_field(row, page->columns[GRID]), *block = csv_field(row, page->columns[BLOCK]);
-	int rc = buf_printf(page->out, "%slaunch %zu: ", page->launches > 1 ? "\n" : "", page->launches);
-	rc |= report_word(page->out, csv_field(row, page->columns[KERNEL]), REPORT_MAX_WORD);
-	rc |= buf_adds(page->out, *grid ? ", grid " : "");
-	rc |= report_word(page->out, grid, MAX_ID);
-	rc |= buf_adds(page->out, *block ? ", block " : "");
-	rc |= report_word(page->out, block, MAX_ID);
-	return rc | buf_adds(page->out, "\n");
+	buf_printf(page->out, "%slaunch %zu: ", page->launches > 1 ? "\n" : "", page->launches);
+	report_word(page->out, csv_field(row, page->columns[KERNEL]), REPORT_MAX_WORD);
+	buf_adds(page->out, *grid ? ", grid " : "");
+	report_word(page->out, grid, MAX_ID);
+	buf_adds(page->out, *block ? ", block " : "");
+	report_word(page->out, block, MAX_ID);
+	buf_adds(page->out, "\n");
 }
 
 /* A launch or a section that begins has a line of its own. */
-static int
+static void
 add_headings(struct page *page, const struct csv_row *row)
 {
 	const char *id = csv_field(row, page->columns[ID]), *section = csv_field(row, page->columns[SECTION]);
-	int rc = 0;
 	if (page->launches == 0 || strncmp(page->id, id, MAX_ID - 1) != 0) {
 		(void)snprintf(page->id, sizeof(page->id), "%s", id);
 		page->section[0] = '\0';
 		page->metrics = 0;
 		page->launches++;
 		if (page->launches <= DETAILS_MAX_LAUNCHES)
-			rc = add_launch(page, row);
+			add_launch(page, row);
 	}
 	if (page->launches > DETAILS_MAX_LAUNCHES || strncmp(page->section, section, REPORT_MAX_WORD - 1) == 0)
-		return rc;
+		return;
 	(void)snprintf(page->section, sizeof(page->section), "%s", section);
-	rc |= buf_adds(page->out, "  ");
-	rc |= report_word(page->out, section, REPORT_MAX_WORD);
-	return rc | buf_adds(page->out, "\n");
+	buf_adds(page->out, "  ");
+	report_word(page->out, section, REPORT_MAX_WORD);
+	buf_adds(page->out, "\n");
 }
 
-static int
+static void
 add_metric(struct page *page, const struct csv_row *row)
 {
 	const char *unit = csv_field(row, page->columns[UNIT]);
-	int rc = buf_adds(page->out, "    ");
+	buf_adds(page->out, "    ");
 	size_t start = page->out->len;
-	rc |= report_word(page->out, csv_field(row, page->columns[METRIC]), REPORT_MAX_WORD);
+	report_word(page->out, csv_field(row, page->columns[METRIC]), REPORT_MAX_WORD);
 	size_t width = page->out->len - start;
-	rc |= buf_printf(page->out, "%*s ", width < 44 ? (int)(44 - width) : 0, "");
-	rc |= report_word(page->out, csv_field(row, page->columns[VALUE]), REPORT_MAX_WORD);
-	rc |= buf_adds(page->out, *unit ? " " : "");
-	rc |= report_word(page->out, unit, MAX_ID);
-	return rc | buf_adds(page->out, "\n");
+	buf_printf(page->out, "%*s ", width < 44 ? (int)(44 - width) : 0, "");
+	report_word(page->out, csv_field(row, page->columns[VALUE]), REPORT_MAX_WORD);
+	buf_adds(page->out, *unit ? " " : "");
+	report_word(page->out, unit, MAX_ID);
+	buf_adds(page->out, "\n");
 }
 
-static int
+static void
 add_row(struct page *page, const struct csv_row *row)
 {
 	/* A row of a rule has no metric; what the rules recommend is in the report itself. */
 	if (!is_shown(csv_field(row, page->columns[SECTION])) || !*csv_field(row, page->columns[METRIC]))
-		return 0;
+		return;
 	if (!report_has_room(page->out)) {
 		page->left_out++;
-		return 0;
+		return;
 	}
-	int rc = add_headings(page, row);
+	add_headings(page, row);
 	if (page->launches > DETAILS_MAX_LAUNCHES || page->metrics >= DETAILS_MAX_METRICS) {
 		page->left_out++;
-		return rc;
+		return;
 	}
 	page->metrics++;
-	return rc | add_metric(page, row);
+	add_metric(page, row);
 }
 
 int
@@ -132,17 +131,14 @@ details_text(char *data, size_t size, struct buf *out, struct kettle_error *err)
 	struct csv csv = {.at = data, .end = data + size, .separator = ','};
 	struct csv_row row;
 	struct page page = {.out = out};
-	int rc = 0;
 	if (!find_header(&csv, &page))
 		return kettle_fail(err, KETTLE_EINVAL,
 			"What Nsight Compute wrote is no report: a details page has the columns `ID`, `Section Name`, `Metric "
 			"Name` and `Metric Value`.");
-	while (rc == 0 && csv_next(&csv, &row))
-		rc = add_row(&page, &row);
-	if (rc == 0 && page.left_out > 0)
-		rc = buf_printf(out, "(%zu more lines are in the report itself)\n", page.left_out);
-	if (rc != 0)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the report.");
+	while (csv_next(&csv, &row))
+		add_row(&page, &row);
+	if (page.left_out > 0)
+		buf_printf(out, "(%zu more lines are in the report itself)\n", page.left_out);
 	if (page.launches == 0)
 		return kettle_fail(err, KETTLE_EINVAL,
 			"Nsight Compute's report has none of the sections on the speed of light, the pipes and the states of "

@@ -11,8 +11,7 @@
 
 /*
  * Appends, for each launch, the sections on the speed of light, the pipes and the states of warps. The bytes, with a NUL
- * behind them, are written into. KETTLE_EINVAL with a sentence: it is no such page, or has none of these sections;
- * KETTLE_ENOMEM. [any]
+ * behind them, are written into. KETTLE_EINVAL with a sentence: it is no such page, or has none of these sections. [any]
  */
 int details_text(char *data, size_t size, struct buf *out, struct kettle_error *err);
 

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* A flame graph: the tree of functions as a picture. */
 /*
- * A box is a function; on it stand those that it called; its width is its part of all samples. Names come out of what
+ * A box is a function; on it are those that it called; its width is its part of all samples. Names come out of what
  * the participant built: they are escaped, and the picture has neither scripts nor references, so that a browser that
- * opens it runs nothing and asks nobody.
+ * opens it runs nothing and loads nothing.
  */
 #include <config.h>
 
 #include "profile/flame.h"
 
-#include <kettle/error.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -19,7 +18,7 @@
 #define SIDE 10.0     /* empty, left and right */
 #define TOP 40.0      /* for the title */
 #define ROW 17.0      /* of a box with its gap */
-#define LEAST 0.3     /* units: a narrower box is left out, with all that stands on it */
+#define LEAST 0.3     /* units: a narrower box is left out, with all that is on it */
 #define LETTER 6.6    /* the width of a letter, about */
 #define LETTERS_MIN 3 /* fewer than these say nothing */
 
@@ -28,35 +27,25 @@ struct flame_svg {
 	struct buf *out;
 };
 
-/* `most` characters of text that stand for themselves in XML. */
-static int
+/* `most` characters of text as XML shows them. */
+static void
 add_escaped(struct buf *out, const char *text, size_t most)
 {
-	int rc = 0;
-	for (size_t count = 0; *text && rc == 0; text++) {
-		if (((unsigned char)*text & 0xc0) != 0x80 && count++ == most)
-			return buf_adds(out, "…");
-		switch (*text) {
-		case '&':
-			rc = buf_adds(out, "&amp;");
-			break;
-		case '<':
-			rc = buf_adds(out, "&lt;");
-			break;
-		case '>':
-			rc = buf_adds(out, "&gt;");
-			break;
-		case '"':
-			rc = buf_adds(out, "&quot;");
-			break;
-		case '\'':
-			rc = buf_adds(out, "&#39;");
-			break;
-		default:
-			rc = buf_add(out, text, 1);
+	static const struct {
+		char c;
+		const char *entity;
+	} entities[] = {{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\'', "&#39;"}};
+	for (size_t count = 0; *text; text++) {
+		const char *entity = NULL;
+		if (((unsigned char)*text & 0xc0) != 0x80 && count++ == most) {
+			buf_adds(out, "…");
+			return;
 		}
+		for (size_t i = 0; i < sizeof(entities) / sizeof(entities[0]); i++)
+			if (*text == entities[i].c)
+				entity = entities[i].entity;
+		buf_add(out, entity ? entity : text, entity ? strlen(entity) : 1);
 	}
-	return rc;
 }
 
 /* Levels of boxes that are wide enough to be seen. */
@@ -83,7 +72,7 @@ colour_of(const char *name, unsigned colour[3])
 	colour[2] = 40 + (hash >> 16) % 40;
 }
 
-static int
+static void
 draw_box(
 	const struct flame_svg *picture, const struct stack_node *node, double x, double width, size_t level, uint64_t all)
 {
@@ -91,39 +80,35 @@ draw_box(
 	unsigned colour[3];
 	struct buf *out = picture->out;
 	colour_of(node->name, colour);
-	int rc = buf_adds(out, "<g><title>");
-	rc |= add_escaped(out, node->name, STACKS_MAX_NAME);
-	rc |= buf_printf(out, " (%llu samples, %.2f %%)</title>", (unsigned long long)node->samples,
+	buf_adds(out, "<g><title>");
+	add_escaped(out, node->name, STACKS_MAX_NAME);
+	buf_printf(out, " (%llu samples, %.2f %%)</title>", (unsigned long long)node->samples,
 		(double)node->samples * 100 / (double)all);
-	rc |=
-		buf_printf(out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.0f\" rx=\"2\" fill=\"rgb(%u,%u,%u)\"/>",
-			x, y, width, ROW - 1, colour[0], colour[1], colour[2]);
+	buf_printf(out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.0f\" rx=\"2\" fill=\"rgb(%u,%u,%u)\"/>", x,
+		y, width, ROW - 1, colour[0], colour[1], colour[2]);
 	size_t letters = (size_t)(width / LETTER);
 	if (letters >= LETTERS_MIN) {
-		rc |= buf_printf(out, "<text x=\"%.1f\" y=\"%.1f\">", x + 3, y + 12);
-		rc |= add_escaped(out, node->name, letters - 1);
-		rc |= buf_adds(out, "</text>");
+		buf_printf(out, "<text x=\"%.1f\" y=\"%.1f\">", x + 3, y + 12);
+		add_escaped(out, node->name, letters - 1);
+		buf_adds(out, "</text>");
 	}
-	return rc | buf_adds(out, "</g>\n");
+	buf_adds(out, "</g>\n");
 }
 
-static int
+static void
 draw(const struct flame_svg *picture, const struct stack_node *node, double x, size_t level, uint64_t all)
 {
-	int rc = 0;
-	for (; node && rc == 0; node = node->next) {
+	for (; node; node = node->next) {
 		double width = (double)node->samples * picture->scale;
 		if (width >= LEAST && picture->out->len < FLAME_MAX_BYTES) {
-			rc = draw_box(picture, node, x, width, level, all);
-			if (rc == 0)
-				rc = draw(picture, node->children, x, level + 1, all);
+			draw_box(picture, node, x, width, level, all);
+			draw(picture, node->children, x, level + 1, all);
 		}
 		x += width;
 	}
-	return rc;
 }
 
-int
+void
 flame_svg(const struct stacks *stacks, const char *title, struct buf *out)
 {
 	const struct stack_node *root = &stacks->root;
@@ -131,16 +116,15 @@ flame_svg(const struct stacks *stacks, const char *title, struct buf *out)
 	struct flame_svg picture = {.scale = (WIDTH - 2 * SIDE) / (double)all, .out = out};
 	AUTO_BUF struct buf clean = {0};
 	picture.height = TOP + ROW * (double)levels(root->children, picture.scale) + 2 * SIDE;
-	int rc = report_word(&clean, title, STACKS_MAX_NAME);
-	rc |= buf_printf(out,
+	report_word(&clean, title, STACKS_MAX_NAME);
+	buf_printf(out,
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\" width=\"%.0f\" height=\"%.0f\">\n"
 		"<style>text{font:11px monospace;pointer-events:none}rect:hover{stroke:#000}</style>\n"
 		"<rect width=\"100%%\" height=\"100%%\" fill=\"#fdf8f0\"/>\n<text x=\"%.0f\" y=\"24\" "
 		"style=\"font-size:14px\">",
 		WIDTH, picture.height, WIDTH, picture.height, SIDE);
-	rc |= add_escaped(out, clean.data ? clean.data : "", STACKS_MAX_NAME);
-	rc |= buf_printf(out, " (%llu samples)</text>\n", (unsigned long long)root->samples);
-	if (rc == 0)
-		rc = draw(&picture, root->children, SIDE, 0, all);
-	return rc | buf_adds(out, "</svg>\n");
+	add_escaped(out, clean.data ? clean.data : "", STACKS_MAX_NAME);
+	buf_printf(out, " (%llu samples)</text>\n", (unsigned long long)root->samples);
+	draw(&picture, root->children, SIDE, 0, all);
+	buf_adds(out, "</svg>\n");
 }

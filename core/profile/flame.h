@@ -7,7 +7,7 @@
 
 #define FLAME_MAX_BYTES (4u << 20) /* of the picture; what would be beyond is left out */
 
-/* Appends the SVG. title: whatever text, it is cleaned and escaped. 0 or KETTLE_ENOMEM. [any] */
-int flame_svg(const struct stacks *stacks, const char *title, struct buf *out);
+/* Appends the SVG. title: whatever text, it is cleaned and escaped. [any] */
+void flame_svg(const struct stacks *stacks, const char *title, struct buf *out);
 
 #endif

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/xalloc.h"
 #include "profile/csv.h"
 #include "profile/report.h"
 
@@ -25,7 +26,7 @@ read_time(const char *text, uint64_t *ret_ns)
 	return *text >= '0' && *text <= '9' && *end == '\0' && errno == 0;
 }
 
-/* The entry of a name: found, new, or the one for all others. NULL: no memory. */
+/* The entry of a name: found, new, or the one for all others. */
 static struct kernel *
 kernels_find(struct kernels *kernels, const char *name)
 {
@@ -35,30 +36,27 @@ kernels_find(struct kernels *kernels, const char *name)
 	size_t at = kernels->count < KERNELS_MAX ? kernels->count : KERNELS_MAX;
 	struct kernel *kernel = &kernels->list[at];
 	if (!kernel->name) {
-		kernel->name = strdup(at == KERNELS_MAX ? "(others)" : name);
+		kernel->name = xstrdup(at == KERNELS_MAX ? "(others)" : name);
 		kernel->least_ns = UINT64_MAX;
-		kernels->count += kernel->name != NULL;
+		kernels->count++;
 	}
-	return kernel->name ? kernel : NULL;
+	return kernel;
 }
 
-static int
+static void
 kernels_add_one(struct kernels *kernels, const char *name, const char *start, const char *end)
 {
 	uint64_t from, to;
 	if (!read_time(start, &from) || !read_time(end, &to) || to < from || to - from >= MAX_SPAN_NS ||
 		kernels->total_ns >= MAX_SPAN_NS)
-		return 0;
+		return;
 	struct kernel *kernel = kernels_find(kernels, *name ? name : "(no name)");
-	if (!kernel)
-		return KETTLE_ENOMEM;
 	uint64_t span = to - from;
 	kernel->calls++;
 	kernel->total_ns += span;
 	kernel->least_ns = span < kernel->least_ns ? span : kernel->least_ns;
 	kernel->most_ns = span > kernel->most_ns ? span : kernel->most_ns;
 	kernels->total_ns += span;
-	return 0;
 }
 
 int
@@ -68,14 +66,14 @@ kernels_add(struct kernels *kernels, char *data, size_t size, struct kettle_erro
 	struct csv_row row;
 	bool any = csv_next(&csv, &row);
 	int name = any ? csv_column(&row, "Kernel_Name") : -1, start = any ? csv_column(&row, "Start_Timestamp") : -1,
-		end = any ? csv_column(&row, "End_Timestamp") : -1, rc = 0;
+		end = any ? csv_column(&row, "End_Timestamp") : -1;
 	if (name < 0 || start < 0 || end < 0)
 		return kettle_fail(err, KETTLE_EINVAL,
 			"What rocprofv3 wrote is no trace of kernels: that has the columns `Kernel_Name`, `Start_Timestamp` and "
 			"`End_Timestamp`.");
-	while (rc == 0 && csv_next(&csv, &row))
-		rc = kernels_add_one(kernels, csv_field(&row, name), csv_field(&row, start), csv_field(&row, end));
-	return rc ? kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the report.") : 0;
+	while (csv_next(&csv, &row))
+		kernels_add_one(kernels, csv_field(&row, name), csv_field(&row, start), csv_field(&row, end));
+	return 0;
 }
 
 static int
@@ -85,25 +83,23 @@ kernels_compare(const void *a, const void *b)
 	return left < right ? 1 : left > right ? -1 : 0;
 }
 
-int
+void
 kernels_text(struct kernels *kernels, struct buf *out)
 {
 	double total = kernels->total_ns ? (double)kernels->total_ns : 1;
 	qsort(kernels->list, kernels->count, sizeof(kernels->list[0]), kernels_compare);
-	int rc =
-		buf_printf(out, "%7s %12s %8s %12s %12s %12s  kernel\n", "share", "total", "calls", "mean", "best", "worst");
+	buf_printf(out, "%7s %12s %8s %12s %12s %12s  kernel\n", "share", "total", "calls", "mean", "best", "worst");
 	for (size_t i = 0; i < kernels->count && i < KERNELS_SHOWN && report_has_room(out); i++) {
 		const struct kernel *kernel = &kernels->list[i];
-		rc |= buf_printf(out, "%5.1f %% %9.3f us %8llu %9.3f us %9.3f us %9.3f us  ",
-			(double)kernel->total_ns * 100 / total, (double)kernel->total_ns / 1e3, (unsigned long long)kernel->calls,
+		buf_printf(out, "%5.1f %% %9.3f us %8llu %9.3f us %9.3f us %9.3f us  ", (double)kernel->total_ns * 100 / total,
+			(double)kernel->total_ns / 1e3, (unsigned long long)kernel->calls,
 			(double)kernel->total_ns / (double)kernel->calls / 1e3, (double)kernel->least_ns / 1e3,
 			(double)kernel->most_ns / 1e3);
-		rc |= report_word(out, kernel->name, REPORT_MAX_WORD);
-		rc |= buf_adds(out, "\n");
+		report_word(out, kernel->name, REPORT_MAX_WORD);
+		buf_adds(out, "\n");
 	}
 	if (kernels->count > KERNELS_SHOWN)
-		rc |= buf_printf(out, "(%zu more kernels are in the trace)\n", kernels->count - KERNELS_SHOWN);
-	return rc;
+		buf_printf(out, "(%zu more kernels are in the trace)\n", kernels->count - KERNELS_SHOWN);
 }
 
 void

@@ -24,11 +24,11 @@ struct kernels {
 
 /*
  * Adds the launches of one file; its bytes, with a NUL behind them, are written into. Rows whose times make no sense are
- * passed over. KETTLE_EINVAL with a sentence: it is no such trace; KETTLE_ENOMEM.
+ * passed over. KETTLE_EINVAL with a sentence: it is no such trace.
  */
 int kernels_add(struct kernels *kernels, char *data, size_t size, struct kettle_error *err);
-/* Appends the table, the longest first. 0 or KETTLE_ENOMEM. */
-int kernels_text(struct kernels *kernels, struct buf *out);
+/* Appends the table, the longest first. */
+void kernels_text(struct kernels *kernels, struct buf *out);
 void kernels_free(struct kernels *kernels);
 
 #endif

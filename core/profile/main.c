@@ -7,7 +7,7 @@
  * The first form is how kettle-exec starts a step with `profile`. TOOL is the profiler's path ("-": there is none),
  * CHANNEL the number of the result channel, which the harness has as well. When the harness has ended, the keys
  * profile.tool, profile.trouble (a sentence) and profile.report (base64 with `*` for `/`) are written there, and it ends
- * as the harness has. Nothing of it is to be believed more than the harness: whatever it reads the submission may have
+ * as the harness has. What it says can be trusted no more than the harness: what it reads the submission may have
  * written. The second form is its own, see child.c.
  */
 #include <config.h>
@@ -24,11 +24,8 @@
 #include "base/contents.h"
 #include "base/file.h"
 #include "base/io.h"
-#include "profile/ncu.h"
-#include "profile/perf.h"
 #include "profile/profile.h"
 #include "profile/report.h"
-#include "profile/rocprof.h"
 
 #define EXIT_USAGE 2
 #define EXIT_MACHINE 3 /* not even the harness could be started */
@@ -45,7 +42,7 @@ static void
 profile_tell(int channel, const char *key, const char *value)
 {
 	AUTO_BUF struct buf line = {0};
-	(void)buf_printf(&line, "%s: %s\n", key, value);
+	buf_printf(&line, "%s: %s\n", key, value);
 	if (channel > 0)
 		(void)write_all(channel, line.data, line.len);
 }
@@ -63,10 +60,9 @@ tell_all(const struct profile *profile, const char *name, int channel)
 		return;
 	size_t size = profile->report.len < REPORT_MAX_BYTES ? profile->report.len : REPORT_MAX_BYTES;
 	AUTO_FREE char *coded = base64_encode(profile->report.data, size);
-	for (char *slash = coded; slash && (slash = strchr(slash, '/'));)
+	for (char *slash = coded; (slash = strchr(slash, '/'));)
 		*slash = '*';
-	if (coded)
-		profile_tell(channel, "profile.report", coded);
+	profile_tell(channel, "profile.report", coded);
 }
 
 /* Ends as the harness did. */
@@ -113,7 +109,7 @@ profile_run(profile_fn profiler, const char *name, char *const *arguments)
 	char self[PATH_MAX] = "";
 	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	AUTO_FREE char *folder = path_join(above, "kettle-profile.XXXXXX");
-	if (len <= 0 || !folder || !mkdtemp(folder)) {
+	if (len <= 0 || !mkdtemp(folder)) {
 		(void)dprintf(2, "kettle-profile: %s\n", len <= 0 ? "/proc is missing" : "TMPDIR cannot be written to");
 		return EXIT_MACHINE;
 	}
@@ -129,7 +125,7 @@ profile_run(profile_fn profiler, const char *name, char *const *arguments)
 int
 main(int argc, char **argv)
 {
-	/* Channel, controls and pipes may be closed by whoever has their other ends. */
+	/* Channel, controls and pipes may be closed at their other ends. */
 	(void)signal(SIGPIPE, SIG_IGN);
 	if (argc >= 4 && strcmp(argv[1], "--start") == 0) {
 		(void)signal(SIGPIPE, SIG_DFL);

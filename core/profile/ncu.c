@@ -2,15 +2,15 @@
 /* The profiler Nsight Compute: the first launches of kernels in the range `custom_kernel`, in all detail. */
 #include <config.h>
 
-#include "profile/ncu.h"
-
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "profile/details.h"
 #include "base/file.h"
+#include "base/xalloc.h"
+#include "profile/details.h"
+#include "profile/profile.h"
 
 #define REPORT_FILE PROFILE_OUT "/profile.ncu-rep"
 #define LOG "ncu.log" /* in the folder of what is only in between */
@@ -54,13 +54,13 @@ explain(struct profile *profile, const char *path)
 	AUTO_FREE char *log = NULL;
 	size_t size = 0;
 	if (file_read(path, MAX_LOG, &log, &size, NULL) < 0)
-		log = strdup("");
-	const char *error = log && !strstr(log, "ERR_NVGPUCTRPERM") ? find_error(log) : NULL;
-	if (log && strstr(log, "ERR_NVGPUCTRPERM"))
+		log = xstrdup("");
+	const char *error = !strstr(log, "ERR_NVGPUCTRPERM") ? find_error(log) : NULL;
+	if (strstr(log, "ERR_NVGPUCTRPERM"))
 		profile_set_problem(profile,
 			"Nsight Compute may not read the counters of this machine's GPU (ERR_NVGPUCTRPERM): its owner writes "
-			"`options "
-			"nvidia NVreg_RestrictProfilingToAdminUsers=0` into a file in /etc/modprobe.d and loads the driver anew.");
+			"`options nvidia NVreg_RestrictProfilingToAdminUsers=0` into a file in /etc/modprobe.d and loads the "
+			"driver anew.");
 	else if (error)
 		profile_set_problem(profile, "Nsight Compute made no report: %.*s", MAX_SHOWN, error);
 	else if (profile->status == 0) /* else it is the program that says why */
@@ -80,58 +80,53 @@ is_report(void)
 	return fread(begin, 1, sizeof(begin), file) == sizeof(begin) && memcmp(begin, MAGIC, sizeof(begin)) == 0;
 }
 
-struct page {
-	struct buf text;
-};
-
 static int
 take_page(void *arg, const char *data, size_t size)
 {
-	struct page *page = arg;
-	return page->text.len + size > MAX_PAGE ? KETTLE_ETOOBIG : buf_add(&page->text, data, size);
+	struct buf *page = arg;
+	if (page->len + size > MAX_PAGE)
+		return KETTLE_ETOOBIG;
+	buf_add(page, data, size);
+	return 0;
 }
 
 /* The details page; the body of its sections where this version can give it. */
 static int
-read_ncu_page(const struct profile *profile, struct page *page, struct kettle_error *err)
+read_ncu_page(const struct profile *profile, struct buf *page, struct kettle_error *err)
 {
 	const char *argv[] = {
 		profile->tool, "--import", REPORT_FILE, "--page", "details", "--csv", "--print-details", "all", NULL};
 	int rc = child_read(argv, READ_SECONDS, take_page, page, err);
 	if (rc == KETTLE_EUNAVAIL) {
 		argv[6] = NULL;
-		page->text.len = 0;
+		page->len = 0;
 		rc = child_read(argv, READ_SECONDS, take_page, page, err);
 	}
 	if (rc == KETTLE_ETOOBIG)
 		return kettle_fail(err, rc, "Its details page is longer than %u MiB.", MAX_PAGE >> 20);
-	return rc == KETTLE_ENOMEM ? kettle_fail(err, rc, "There is not enough memory for its details page.") : rc;
+	return rc;
 }
 
 static void
 add_details(struct profile *profile)
 {
 	struct kettle_error err = {0};
-	struct page page = {0};
+	AUTO_BUF struct buf page = {0};
 	int rc = read_ncu_page(profile, &page, &err);
 	if (rc == 0)
-		rc = details_text(page.text.data ? page.text.data : (char[]){""}, page.text.len, &profile->report, &err);
+		rc = details_text(page.data ? page.data : (char[]){""}, page.len, &profile->report, &err);
 	if (rc != 0)
 		profile_set_problem(profile, "The report of Nsight Compute could not be read: %s", err.message);
-	buf_free(&page.text);
 }
 
 int
 ncu_profile(struct profile *profile, struct kettle_error *err)
 {
 	AUTO_FREE char *log = path_join(profile->folder, LOG);
-	if (!log)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a profile.");
 	if (!profile->tool) {
 		profile_set_problem(profile,
 			"This machine has no Nsight Compute (`ncu`), so there is no report of the kernels: "
-			"install it there (it comes "
-			"with the CUDA toolkit), or name it in exec.yml's `tools`.");
+			"install it there (it comes with the CUDA toolkit), or name it in exec.yml's `tools`.");
 		return profile_plain(profile, err);
 	}
 	int rc = ncu_record(profile, log, err);

@@ -5,11 +5,9 @@
  * itself does is looked at (not the kernel), which is all that a user without rights may. A harness that knows how pauses
  * both outside of custom_kernel (CHILD_CONTROL_VARIABLE); else the whole process is in the profile. Before anything is
  * started it is tried whether the kernel allows it at all, since perf's own sentences are for the machine's owner. What
- * perf recorded is read by `perf script`, line by line. Its names are whatever the participant called his functions.
+ * perf recorded is read by `perf script`, line by line. Its names are what the participant called the functions.
  */
 #include <config.h>
-
-#include "profile/perf.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -19,10 +17,11 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "profile/counters.h"
 #include "base/file.h"
-#include "profile/flame.h"
 #include "base/line.h"
+#include "profile/counters.h"
+#include "profile/flame.h"
+#include "profile/profile.h"
 #include "profile/stacks.h"
 
 #define RECORDED "perf.data" /* in the folder of what is only in between */
@@ -80,9 +79,8 @@ is_usable(struct profile *profile)
 	if (error == EACCES || error == EPERM)
 		profile_set_problem(profile,
 			"perf may not be used on this machine (kernel.perf_event_paranoid is %s, 2 allows it): its owner says "
-			"`sysctl "
-			"kernel.perf_event_paranoid=2`, and in a container allows the system call perf_event_open.",
-			paranoid[0] ? paranoid : "not to be read");
+			"`sysctl kernel.perf_event_paranoid=2`, and in a container allows the system call perf_event_open.",
+			paranoid[0] ? paranoid : "unknown");
 	else
 		profile_set_problem(profile,
 			"perf cannot be used on this machine: its kernel, or the container that it is in, has no perf_event_open "
@@ -129,7 +127,7 @@ add_counters(struct profile *profile, const char *counted)
 	struct kettle_error err = {0};
 	AUTO_FREE char *text = NULL;
 	size_t size = 0;
-	(void)buf_adds(&profile->report, "perf stat\n");
+	buf_adds(&profile->report, "perf stat\n");
 	if (file_read(counted, MAX_COUNTED, &text, &size, &err) < 0 ||
 		counters_text(text, size, &profile->report, &err) < 0)
 		profile_set_problem(profile, "There are no counters: %s", err.message);
@@ -166,32 +164,26 @@ read_samples(const struct profile *profile, const char *recorded, struct perf_re
 	if (rc == 0)
 		rc = line_end(&reader->lines, stacks_line, &reader->stacks);
 	if (rc == 0)
-		rc = stacks_end(&reader->stacks);
+		stacks_end(&reader->stacks);
 	if (rc == KETTLE_ETOOBIG)
 		return kettle_fail(
 			err, rc, "what perf recorded is no report: it has lines of more than %d bytes.", STACKS_MAX_LINE);
-	if (rc == KETTLE_ENOMEM)
-		return kettle_fail(err, rc, "there is not enough memory for the samples.");
 	if (rc == 0 && reader->stacks.root.samples == 0)
 		return kettle_fail(err, KETTLE_ENOENT, "perf took no sample: the calls are too short for it.");
 	return rc;
 }
 
-static int
-draw(struct profile *profile, const struct stacks *stacks)
+static void
+perf_draw(struct profile *profile, const struct stacks *stacks)
 {
 	AUTO_BUF struct buf picture = {0};
 	AUTO_BUF struct buf folded = {0};
-	int rc = buf_printf(
-		&profile->report, "\nhottest functions, of %llu samples\n", (unsigned long long)stacks->root.samples);
-	rc |= stacks_hottest(stacks, HOTTEST, &profile->report);
-	rc |= flame_svg(stacks, "custom_kernel", &picture);
-	rc |= stacks_folded(stacks, MAX_FOLDED, &folded);
-	if (rc != 0)
-		return KETTLE_ENOMEM;
+	buf_printf(&profile->report, "\nhottest functions, of %llu samples\n", (unsigned long long)stacks->root.samples);
+	stacks_hottest(stacks, HOTTEST, &profile->report);
+	flame_svg(stacks, "custom_kernel", &picture);
+	stacks_folded(stacks, MAX_FOLDED, &folded);
 	profile_leave(profile, "flamegraph.svg", &picture);
 	profile_leave(profile, "stacks.txt", &folded);
-	return 0;
 }
 
 static void
@@ -201,8 +193,8 @@ add_samples(struct profile *profile, const char *recorded)
 	struct perf_reader reader = {.lines = {.max = STACKS_MAX_LINE}};
 	if (read_samples(profile, recorded, &reader, &err) < 0)
 		profile_set_problem(profile, "There is no flame graph: %s", err.message);
-	else if (draw(profile, &reader.stacks) != 0)
-		profile_set_problem(profile, "There is no flame graph: there is not enough memory for it.");
+	else
+		perf_draw(profile, &reader.stacks);
 	line_free(&reader.lines);
 	stacks_free(&reader.stacks);
 }
@@ -214,8 +206,6 @@ perf_profile(struct profile *profile, struct kettle_error *err)
 	AUTO_FREE char *counted = path_join(profile->folder, COUNTED);
 	if (!is_usable(profile))
 		return profile_plain(profile, err);
-	if (!recorded || !counted)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a profile.");
 	int rc = perf_record(profile, recorded, counted, err);
 	if (rc != 0 || profile->trouble.len > 0)
 		return rc;

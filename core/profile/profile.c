@@ -26,7 +26,7 @@ profile_set_problem(struct profile *profile, const char *format, ...)
 	va_start(args, format);
 	(void)vsnprintf(sentence, sizeof(sentence), format, args);
 	va_end(args);
-	(void)report_word(&profile->trouble, sentence, TROUBLE_MAX);
+	report_word(&profile->trouble, sentence, TROUBLE_MAX);
 }
 
 int
@@ -76,6 +76,6 @@ profile_leave(struct profile *profile, const char *name, const struct buf *conte
 {
 	struct kettle_error err = {0};
 	AUTO_FREE char *path = path_join(PROFILE_OUT, name);
-	if (!path || file_write(path, contents->data ? contents->data : "", contents->len, 0644, &err) < 0)
-		profile_set_problem(profile, "`%s` could not be kept: %s", name, path ? err.message : "there is no memory.");
+	if (file_write(path, contents->data ? contents->data : "", contents->len, 0644, &err) < 0)
+		profile_set_problem(profile, "`%s` could not be kept: %s", name, err.message);
 }

@@ -36,4 +36,13 @@ int profile_under(struct profile *profile, struct child *child, const char *name
 /* Writes a file below PROFILE_OUT; one that cannot be written is trouble. */
 void profile_leave(struct profile *profile, const char *name, const struct buf *contents);
 
+/* What each profiler gives, in text and in files below PROFILE_OUT. [blocks] */
+
+/* perf: what was counted and the hottest functions; flamegraph.svg and stacks.txt. */
+int perf_profile(struct profile *profile, struct kettle_error *err);
+/* Nsight Compute: speed of light, pipes and states of warps; profile.ncu-rep. */
+int ncu_profile(struct profile *profile, struct kettle_error *err);
+/* rocprofv3: the times of kernels; trace.pftrace, the traces of all processes in one. */
+int rocprof_profile(struct profile *profile, struct kettle_error *err);
+
 #endif

@@ -4,7 +4,6 @@
 
 #include "profile/report.h"
 
-#include <kettle/error.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +13,7 @@
 #define LINE_MAX_BYTES 1024 /* no line of a report is longer */
 #define NUMBER_MAX 1e15     /* larger ones are written with an exponent */
 
-int
+void
 report_word(struct buf *out, const char *text, size_t most)
 {
 	size_t len = strnlen(text, most + 1), start = out->len;
@@ -25,7 +24,8 @@ report_word(struct buf *out, const char *text, size_t most)
 	for (size_t i = start; i < out->len; i++)
 		if (out->data[i] == '\n' || out->data[i] == '\t')
 			out->data[i] = ' ';
-	return cut ? buf_adds(out, "…") : 0;
+	if (cut)
+		buf_adds(out, "…");
 }
 
 bool

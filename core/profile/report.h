@@ -10,10 +10,10 @@
 #define REPORT_MAX_WORD 200    /* bytes of a name in it */
 
 /*
- * Appends a name or a value: control characters and what is no UTF-8 replaced, newlines blank, cut at `most` bytes. 0 or
- * KETTLE_ENOMEM. [any]
+ * Appends a name or a value: control characters and what is no UTF-8 replaced, newlines blank, cut at `most` bytes.
+ * [any]
  */
-int report_word(struct buf *out, const char *text, size_t most);
+void report_word(struct buf *out, const char *text, size_t most);
 /* Whether there is room for another line. */
 bool report_has_room(const struct buf *out);
 /* 1234567.5 as "1,234,567.50", with that many digits behind the point. */

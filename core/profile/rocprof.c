@@ -2,8 +2,6 @@
 /* The profiler rocprofv3: traces of what ran on an AMD GPU, those of all processes in one. */
 #include <config.h>
 
-#include "profile/rocprof.h"
-
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "profile/kernels.h"
+#include "profile/profile.h"
 #include "profile/traces.h"
 
 #define TRACES "traces" /* in the folder of what is only in between */
@@ -104,9 +103,9 @@ read_traces(struct profile *profile, const char *folder)
 		close(found.trace);
 	if (found.used == 0)
 		(void)unlink(PROFILE_OUT "/" TRACE);
-	if (found.kernels.count > 0 && kernels_text(&found.kernels, &profile->report) != 0)
-		profile_set_problem(profile, "There is not enough memory for the report.");
-	else if (profile->status == 0 && found.kernels.count == 0) /* else it is the program that says why */
+	if (found.kernels.count > 0)
+		kernels_text(&found.kernels, &profile->report);
+	else if (profile->status == 0) /* else it is the program that says why */
 		profile_set_problem(profile, "%s",
 			found.tables > 0 || found.used > 0
 				? "rocprofv3 saw no launch of a kernel."
@@ -118,12 +117,9 @@ int
 rocprof_profile(struct profile *profile, struct kettle_error *err)
 {
 	AUTO_FREE char *folder = path_join(profile->folder, TRACES);
-	if (!folder)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a profile.");
 	if (!profile->tool) {
 		profile_set_problem(profile, "This machine has no `rocprofv3`, so there is no trace of the kernels: install it "
-									 "there (it comes with ROCm, "
-									 "from 6.2 on), or name it in exec.yml's `tools`.");
+									 "there (it comes with ROCm, from 6.2 on), or name it in exec.yml's `tools`.");
 		return profile_plain(profile, err);
 	}
 	int rc = rocprof_record(profile, folder, err);

@@ -4,16 +4,16 @@
 
 #include "profile/stacks.h"
 
-#include <kettle/error.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "profile/report.h"
 
 #define PERF_ITSELF "perf" /* between its start and the program's the samples are of perf */
 
-/* What people call the function; new string, NULL: the name is no mangled one. */
+/* The name in the source; new string, NULL: the name is no mangled one. */
 static char *
 demangled(const struct stacks *stacks, const char *name)
 {
@@ -23,21 +23,20 @@ demangled(const struct stacks *stacks, const char *name)
 	return stacks->demangle(name, NULL, NULL, &status);
 }
 
-/* Clean and bounded; a semicolon would part a folded line. New string or NULL. */
+/* Clean and bounded; a semicolon would part a folded line. New string. */
 static char *
 clean_name(const struct stacks *stacks, const char *text)
 {
 	AUTO_BUF struct buf name = {0};
 	AUTO_FREE char *better = demangled(stacks, text);
-	if (report_word(&name, better ? better : text, STACKS_MAX_NAME))
-		return NULL;
+	report_word(&name, better ? better : text, STACKS_MAX_NAME);
 	for (size_t i = 0; i < name.len; i++)
 		if (name.data[i] == ';')
 			name.data[i] = ',';
 	return buf_take(&name);
 }
 
-/* The child of that name, made where there is none; NULL: no memory. At the most nodes: the parent itself. */
+/* The child of that name, made where there is none. At the most nodes: the parent itself. */
 static struct stack_node *
 descend(struct stacks *stacks, struct stack_node *parent, const char *name)
 {
@@ -53,14 +52,8 @@ descend(struct stacks *stacks, struct stack_node *parent, const char *name)
 		}
 	if (stacks->nodes >= STACKS_MAX_NODES)
 		return parent;
-	struct stack_node *node = calloc(1, sizeof(*node));
-	if (!node)
-		return NULL;
-	node->name = strdup(name);
-	if (!node->name) {
-		free(node);
-		return NULL;
-	}
+	struct stack_node *node = xcalloc(1, sizeof(*node));
+	node->name = xstrdup(name);
 	node->next = parent->children;
 	parent->children = node;
 	stacks->nodes++;
@@ -68,32 +61,28 @@ descend(struct stacks *stacks, struct stack_node *parent, const char *name)
 }
 
 /* Puts the sample that was read into the tree. */
-static int
+static void
 take_sample(struct stacks *stacks)
 {
 	struct stack_node *at = &stacks->root;
 	bool counts = stacks->inside && !stacks->ignored && stacks->depth > 0 && at->samples < STACKS_MAX_SAMPLES;
-	int rc = 0;
 	if (counts)
 		at->samples++;
 	for (size_t i = stacks->depth; i-- > 0;) {
-		struct stack_node *next = counts && at ? descend(stacks, at, stacks->frames[i]) : at;
-		if (next && next != at)
+		struct stack_node *next = counts ? descend(stacks, at, stacks->frames[i]) : at;
+		if (next != at)
 			next->samples++;
 		at = next;
 		free(STEAL(stacks->frames[i]));
 	}
-	if (!at)
-		rc = KETTLE_ENOMEM;
-	else if (counts)
+	if (counts)
 		at->own++;
 	stacks->depth = 0;
 	stacks->inside = stacks->ignored = false;
-	return rc;
 }
 
 /* "\t    55d0 custom_kernel+0x1f": behind the address, without the offset. The frames come innermost first. */
-static int
+static void
 take_frame(struct stacks *stacks, char *line)
 {
 	char *name = line + strspn(line, " \t");
@@ -108,11 +97,7 @@ take_frame(struct stacks *stacks, char *line)
 		memmove(stacks->frames, stacks->frames + 1, (STACKS_MAX_DEPTH - 1) * sizeof(stacks->frames[0]));
 		stacks->depth--;
 	}
-	stacks->frames[stacks->depth] = clean_name(stacks, *name ? name : "[unknown]");
-	if (!stacks->frames[stacks->depth])
-		return KETTLE_ENOMEM;
-	stacks->depth++;
-	return 0;
+	stacks->frames[stacks->depth++] = clean_name(stacks, *name ? name : "[unknown]");
 }
 
 int
@@ -121,19 +106,20 @@ stacks_line(void *arg, char *line, size_t len)
 	struct stacks *stacks = arg;
 	/* An empty line ends a sample, and a line that is not indented begins one: whatever a function is called. */
 	if (len == 0 || (line[0] != ' ' && line[0] != '\t')) {
-		int rc = take_sample(stacks);
+		take_sample(stacks);
 		stacks->inside = len > 0;
 		stacks->ignored = strncmp(line, PERF_ITSELF, strlen(PERF_ITSELF)) == 0 &&
 						  line[strlen(PERF_ITSELF) + strspn(line + strlen(PERF_ITSELF), " \t")] == '\0';
-		return rc;
+	} else if (stacks->inside) {
+		take_frame(stacks, line);
 	}
-	return stacks->inside ? take_frame(stacks, line) : 0;
+	return 0;
 }
 
-int
+void
 stacks_end(struct stacks *stacks)
 {
-	return take_sample(stacks);
+	take_sample(stacks);
 }
 
 /* ---- as text ---- */
@@ -144,32 +130,28 @@ struct stack_folder {
 	struct buf *out;
 };
 
-static int
+static void
 fold(struct stack_folder *folder, const struct stack_node *node)
 {
-	int rc = 0;
 	if (folder->depth == STACKS_MAX_DEPTH)
-		return 0;
+		return;
 	folder->path[folder->depth++] = node;
 	if (node->own > 0 && folder->out->len < folder->max_bytes) {
 		for (size_t i = 0; i < folder->depth; i++)
-			rc |= buf_printf(folder->out, "%s%s", i ? ";" : "", folder->path[i]->name);
-		rc |= buf_printf(folder->out, " %llu\n", (unsigned long long)node->own);
+			buf_printf(folder->out, "%s%s", i ? ";" : "", folder->path[i]->name);
+		buf_printf(folder->out, " %llu\n", (unsigned long long)node->own);
 	}
-	for (const struct stack_node *child = node->children; child && rc == 0; child = child->next)
-		rc = fold(folder, child);
+	for (const struct stack_node *child = node->children; child; child = child->next)
+		fold(folder, child);
 	folder->depth--;
-	return rc;
 }
 
-int
+void
 stacks_folded(const struct stacks *stacks, size_t max_bytes, struct buf *out)
 {
 	struct stack_folder folder = {.max_bytes = max_bytes, .out = out};
-	int rc = 0;
-	for (const struct stack_node *node = stacks->root.children; node && rc == 0; node = node->next)
-		rc = fold(&folder, node);
-	return rc;
+	for (const struct stack_node *node = stacks->root.children; node; node = node->next)
+		fold(&folder, node);
 }
 
 /* Every node with samples of its own. */
@@ -202,15 +184,12 @@ compare_totals(const void *a, const void *b)
 	return left < right ? 1 : left > right ? -1 : 0;
 }
 
-int
+void
 stacks_hottest(const struct stacks *stacks, size_t most, struct buf *out)
 {
-	AUTO_FREE const struct stack_node **list = calloc(stacks->nodes + 1, sizeof(*list));
-	AUTO_FREE struct total *totals = calloc(stacks->nodes + 1, sizeof(*totals));
+	AUTO_FREE const struct stack_node **list = xcalloc(stacks->nodes, sizeof(*list));
+	AUTO_FREE struct total *totals = xcalloc(stacks->nodes, sizeof(*totals));
 	size_t count = 0;
-	int rc = 0;
-	if (!list || !totals)
-		return KETTLE_ENOMEM;
 	size_t nodes = list_nodes(stacks->root.children, list, 0);
 	qsort(list, nodes, sizeof(*list), compare_names);
 	for (size_t i = 0; i < nodes; i++) {
@@ -219,10 +198,8 @@ stacks_hottest(const struct stacks *stacks, size_t most, struct buf *out)
 		totals[count - 1].own += list[i]->own;
 	}
 	qsort(totals, count, sizeof(*totals), compare_totals);
-	for (size_t i = 0; i < count && i < most && rc == 0 && report_has_room(out); i++)
-		rc = buf_printf(
-			out, "  %5.1f %%  %s\n", (double)totals[i].own * 100 / (double)stacks->root.samples, totals[i].name);
-	return rc;
+	for (size_t i = 0; i < count && i < most && report_has_room(out); i++)
+		buf_printf(out, "  %5.1f %%  %s\n", (double)totals[i].own * 100 / (double)stacks->root.samples, totals[i].name);
 }
 
 static void

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Folds the samples that `perf script` prints into a tree of functions: who called whom, how often it was seen. */
+/* Folds the samples that `perf script` prints into a tree of functions: which calls which, how often each was seen. */
 #ifndef KETTLE_PROFILE_STACKS_H
 #define KETTLE_PROFILE_STACKS_H
 
@@ -34,14 +34,14 @@ struct stacks {
 	char *(*demangle)(const char *name, char *buffer, size_t *length, int *status);
 };
 
-/* One line of `perf script -F comm,ip,sym`, without its newline. A line_fn: 0, or KETTLE_ENOMEM. */
+/* One line of `perf script -F comm,ip,sym`, without its newline. A line_fn that returns 0. */
 int stacks_line(void *stacks, char *line, size_t len);
-/* At the end: takes the last sample. 0 or KETTLE_ENOMEM. */
-int stacks_end(struct stacks *stacks);
-/* Appends "a;b;c 12" lines, at most max_bytes. 0 or KETTLE_ENOMEM. */
-int stacks_folded(const struct stacks *stacks, size_t max_bytes, struct buf *out);
-/* Appends the functions with the most samples of their own, `most` lines. 0 or KETTLE_ENOMEM. */
-int stacks_hottest(const struct stacks *stacks, size_t most, struct buf *out);
+/* At the end: takes the last sample. */
+void stacks_end(struct stacks *stacks);
+/* Appends "a;b;c 12" lines, at most max_bytes. */
+void stacks_folded(const struct stacks *stacks, size_t max_bytes, struct buf *out);
+/* Appends the functions with the most samples of their own, `most` lines. */
+void stacks_hottest(const struct stacks *stacks, size_t most, struct buf *out);
 void stacks_free(struct stacks *stacks);
 
 #endif

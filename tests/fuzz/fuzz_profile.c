@@ -23,7 +23,7 @@ read_kernels(char *text, size_t size, struct buf *out)
 {
 	struct kernels *kernels = calloc(1, sizeof(*kernels));
 	if (kernels && kernels_add(kernels, text, size, NULL) == 0)
-		(void)kernels_text(kernels, out);
+		kernels_text(kernels, out);
 	if (kernels)
 		kernels_free(kernels);
 	free(kernels);
@@ -36,9 +36,9 @@ read_stacks(const char *text, size_t size, struct buf *out)
 	struct line_reader lines = {.max = STACKS_MAX_LINE};
 	AUTO_BUF struct buf picture = {0};
 	if (line_add(&lines, text, size, stacks_line, &stacks) == 0 && line_end(&lines, stacks_line, &stacks) == 0)
-		(void)stacks_end(&stacks);
-	(void)stacks_hottest(&stacks, 20, out);
-	(void)flame_svg(&stacks, text, &picture);
+		stacks_end(&stacks);
+	stacks_hottest(&stacks, 20, out);
+	flame_svg(&stacks, text, &picture);
 	if (!utf8_valid(picture.data, picture.len) || memchr(picture.data, '\x1b', picture.len))
 		abort();
 	line_free(&lines);

@@ -152,7 +152,7 @@ test_kernels(void **state)
 		(void)buf_printf(&trace, "\"K\",\"kernel %d\",%d,%d\n", i, i, 3 * i);
 	(void)buf_adds(&trace, "\"K\",\"late\",5,4\n\"K\",\"huge\",0,18446744073709551615\n\"K\",\"bad\",-1,x\n\"K\"\n");
 	assert_int_equal(kernels_add(&kernels, trace.data, trace.len, &err), 0);
-	assert_int_equal(kernels_text(&kernels, &out), 0);
+	kernels_text(&kernels, &out);
 	assert_int_equal(kernels.count, KERNELS_MAX + 1);
 	HAS(out.data, "(others)");
 	HAS(out.data, "more kernels are in the trace");
@@ -172,7 +172,7 @@ fold(struct stacks *stacks, const char *text)
 	struct line_reader lines = {.max = STACKS_MAX_LINE};
 	assert_int_equal(line_add(&lines, data, strlen(data), stacks_line, stacks), 0);
 	assert_int_equal(line_end(&lines, stacks_line, stacks), 0);
-	assert_int_equal(stacks_end(stacks), 0);
+	stacks_end(stacks);
 	line_free(&lines);
 }
 
@@ -186,12 +186,12 @@ test_stacks(void **state)
 				  "inner+0x2a\n\t 22 main\n\n"
 				  "program\n\t 22 main\n\nprogram\n\nno sample\n\t 5 a;b\n\t 6\n");
 	assert_int_equal(stacks.root.samples, 4);
-	assert_int_equal(stacks_folded(&stacks, 1000, &out), 0);
+	stacks_folded(&stacks, 1000, &out);
 	HAS(out.data, "main;inner 2\n");
 	HAS(out.data, "main 1\n");
 	HAS(out.data, "[unknown];a,b 1\n");
 	buf_free(&out);
-	assert_int_equal(stacks_hottest(&stacks, 1, &out), 0);
+	stacks_hottest(&stacks, 1, &out);
 	assert_string_equal(out.data, "   50.0 %  inner\n");
 	stacks_free(&stacks);
 }
@@ -213,10 +213,10 @@ test_stacks_bounded(void **state)
 	fold(&stacks, text.data);
 	assert_int_equal(stacks.root.samples, 300);
 	assert_true(stacks.nodes <= STACKS_MAX_NODES);
-	assert_int_equal(stacks_folded(&stacks, 5000, &out), 0);
+	stacks_folded(&stacks, 5000, &out);
 	assert_true(out.len < 5000 + STACKS_MAX_DEPTH * (STACKS_MAX_NAME + 10));
 	buf_free(&out);
-	assert_int_equal(flame_svg(&stacks, "x", &out), 0);
+	flame_svg(&stacks, "x", &out);
 	assert_true(out.len < FLAME_MAX_BYTES + 100000);
 	stacks_free(&stacks);
 }
@@ -228,7 +228,7 @@ test_flame(void **state)
 	AUTO_BUF struct buf out = {0};
 	struct stacks stacks = {0};
 	fold(&stacks, "p\n\t 1 </title><script>alert('1')</script>&\"\x1b[2J\xff\n\t 2 main\n\n");
-	assert_int_equal(flame_svg(&stacks, "<b>&", &out), 0);
+	flame_svg(&stacks, "<b>&", &out);
 	HAS(out.data, "&lt;/title&gt;&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;&amp;&quot;");
 	HAS(out.data, ">&lt;b&gt;&amp; (1 samples)<");
 	assert_null(strstr(out.data, "<script"));
@@ -236,7 +236,7 @@ test_flame(void **state)
 	assert_true(utf8_valid(out.data, out.len));
 	stacks_free(&stacks);
 	buf_free(&out);
-	assert_int_equal(flame_svg(&stacks, "empty", &out), 0);
+	flame_svg(&stacks, "empty", &out);
 	HAS(out.data, "</svg>");
 }
 
