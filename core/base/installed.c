@@ -64,3 +64,10 @@ installed_path(const char *in_build, const char *configured)
 	char *real = near ? realpath(near, NULL) : NULL;
 	return real ? real : xstrdup(configured);
 }
+
+char *
+installed_tasks(void)
+{
+	const char *named = getenv("KETTLE_TASKS");
+	return named && *named ? xstrdup(named) : installed_path(INSTALLED_TASKS);
+}

@@ -28,5 +28,10 @@ bool installed_is_build(void);
  * names alone. New string.
  */
 char *installed_relative_path(const char *from, const char *to);
+/*
+ * The folder of the tasks that come with Kettle, `harness` among them: what KETTLE_TASKS names, else the one that belongs
+ * to this program. It may not exist. New string.
+ */
+char *installed_tasks(void);
 
 #endif

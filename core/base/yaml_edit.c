@@ -33,12 +33,6 @@ struct edit {
 	size_t done;
 };
 
-static int
-fail_path_node(const char *pointer, struct kettle_error *err)
-{
-	return kettle_fail(err, KETTLE_EINVAL, "`%s` is not written out at its place.", pointer);
-}
-
 /* Moves to a character; what is passed over is copied or not. */
 static void
 move_to(struct edit *edit, size_t character, bool copy)
@@ -90,7 +84,7 @@ replace(struct edit *edit, const yaml_event_t *event, const json_t *with, struct
 	yaml_scalar_style_t style = event->data.scalar.style;
 	AUTO_FREE char *quoted = json_dumps(with, JSON_ENCODE_ANY);
 	if (style == YAML_LITERAL_SCALAR_STYLE || style == YAML_FOLDED_SCALAR_STYLE || event->data.scalar.anchor)
-		return fail_path_node(edit->pointer.data, err);
+		return kettle_fail(err, KETTLE_EINVAL, "`%s` is not written out at its place.", edit->pointer.data);
 	move_to(edit, event->start_mark.index, true);
 	buf_adds(&edit->out, quoted);
 	move_to(edit, event->end_mark.index, false);

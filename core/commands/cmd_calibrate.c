@@ -23,7 +23,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/nearest.h"
-#include "task/builtin_dirs.h"
+#include "base/installed.h"
 #include "model/settings.h"
 #include "task/task.h"
 #include "base/times.h"
@@ -85,7 +85,7 @@ static void
 calibrate_load(void *arg)
 {
 	struct calibration_run *c = arg;
-	AUTO_FREE char *tasks = builtin_dirs_find(), *folder = tasks ? path_join(tasks, CALIBRATE_FOLDER) : NULL;
+	AUTO_FREE char *tasks = installed_tasks(), *folder = path_join(tasks, CALIBRATE_FOLDER);
 	struct dirent **entries = NULL;
 	int count = folder ? scandir(folder, &entries, NULL, by_name) : -1;
 	for (int i = 0; i < count; i++) {

@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "session/core.h"
 #include "base/file.h"
-#include "task/builtin_dirs.h"
+#include "base/installed.h"
 #include "base/text.h"
 
 #include <stdlib.h>
@@ -58,7 +58,7 @@ read_harness_all(void *arg)
 {
 	struct harness_request *request = arg;
 	const struct kettle_language *ops = request->language->ops;
-	AUTO_FREE char *tasks = builtin_dirs_find(), *folder = tasks ? path_join(tasks, "harness") : NULL;
+	AUTO_FREE char *tasks = installed_tasks(), *folder = path_join(tasks, "harness");
 	int code = folder ? 0 : kettle_fail(&request->err, KETTLE_ENOMEM, "There is no memory.");
 	for (size_t i = 0; i < ops->harness_count && code == 0; i++)
 		code = read_harness_file(folder, &ops->harness[i], request->files, &request->err);

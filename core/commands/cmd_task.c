@@ -9,7 +9,7 @@
 #include "session/core.h"
 #include "base/file.h"
 #include "commands/device_probe.h"
-#include "task/builtin_dirs.h"
+#include "base/installed.h"
 #include "task/task.h"
 #include "task/detect_form.h"
 #include "task/pack.h"
@@ -340,7 +340,7 @@ static int
 copy_shipped(struct task_request *request, json_t **ret_result, struct kettle_error *err)
 {
 	const char *from = argument(request, "from");
-	AUTO_FREE char *dir = builtin_dirs_find();
+	AUTO_FREE char *dir = installed_tasks();
 	AUTO_JSON json_t *names = dir ? shipped_names(dir) : NULL;
 	if (!names)
 		return fail_memory(err);

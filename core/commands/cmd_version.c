@@ -9,7 +9,6 @@
 #include "session/core.h"
 #include "base/file.h"
 #include "base/installed.h"
-#include "task/builtin_dirs.h"
 
 #include <gnu/libc-version.h>
 #include <stdio.h>
@@ -45,7 +44,7 @@ add_installed(json_t *parts, const char *part, const char *in_build, const char 
 static json_t *
 list_parts(const struct core *core)
 {
-	AUTO_FREE char *tasks = builtin_dirs_find();
+	AUTO_FREE char *tasks = installed_tasks();
 	json_t *parts = json_array();
 	add_program(parts, "kettle");
 	add_program(parts, "kettle-exec");

@@ -45,7 +45,7 @@ read_board(void *arg, sqlite3_stmt *row)
 {
 	struct board *board = arg;
 	board->id = sqlite3_column_int64(row, 0);
-	(void)snprintf(board->name, sizeof(board->name), "%s", (const char *)sqlite3_column_text(row, 1));
+	db_copy_text(board->name, sizeof(board->name), row, 1);
 	board->task = sqlite3_column_int64(row, 2);
 	board->creator = sqlite3_column_int64(row, 3);
 	board->deadline_at = sqlite3_column_int64(row, 4);
@@ -190,8 +190,7 @@ board_join(const json_t *names)
 	size_t count = json_array_size(names);
 	for (size_t i = 0; i < count; i++) {
 		const char *between = i == 0 ? "" : i + 1 < count ? ", " : " and ";
-		if (buf_printf(&text, "%s%s", between, json_string_value(json_array_get(names, i))))
-			return NULL;
+		buf_printf(&text, "%s%s", between, json_string_value(json_array_get(names, i)));
 	}
 	return buf_take(&text);
 }

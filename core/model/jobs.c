@@ -23,13 +23,6 @@ struct job {
 	char device[256], mode[16], state[16];
 };
 
-static void
-copy_text(char *to, size_t size, sqlite3_stmt *row, int column)
-{
-	const char *text = (const char *)sqlite3_column_text(row, column);
-	(void)snprintf(to, size, "%s", text ? text : "");
-}
-
 static int
 read_job(void *arg, sqlite3_stmt *row)
 {
@@ -39,9 +32,9 @@ read_job(void *arg, sqlite3_stmt *row)
 	job->user = sqlite3_column_int64(row, 2);
 	job->attempt = sqlite3_column_int64(row, 3);
 	job->uncounted = sqlite3_column_int64(row, 4);
-	copy_text(job->device, sizeof(job->device), row, 5);
-	copy_text(job->mode, sizeof(job->mode), row, 6);
-	copy_text(job->state, sizeof(job->state), row, 7);
+	db_copy_text(job->device, sizeof(job->device), row, 5);
+	db_copy_text(job->mode, sizeof(job->mode), row, 6);
+	db_copy_text(job->state, sizeof(job->state), row, 7);
 	job->superseded = sqlite3_column_int64(row, 8);
 	return 1;
 }

@@ -28,20 +28,13 @@ struct entry {
 	bool has_low, has_high;
 };
 
-static void
-read_device(char *device, size_t size, sqlite3_stmt *row, int column)
-{
-	const char *text = (const char *)sqlite3_column_text(row, column);
-	(void)snprintf(device, size, "%s", text ? text : "");
-}
-
 /* leaderboard, device, user, submission, job, score, low, high */
 static int
 read_entry(void *arg, sqlite3_stmt *row)
 {
 	struct entry *entry = arg;
 	entry->leaderboard = sqlite3_column_int64(row, 0);
-	read_device(entry->device, sizeof(entry->device), row, 1);
+	db_copy_text(entry->device, sizeof(entry->device), row, 1);
 	entry->user = sqlite3_column_int64(row, 2);
 	entry->submission = sqlite3_column_int64(row, 3);
 	entry->job = sqlite3_column_int64(row, 4);
@@ -306,7 +299,7 @@ add_who(void *arg, sqlite3_stmt *row)
 	}
 	struct entry *entry = &entries->items[entries->count++];
 	*entry = (struct entry){.leaderboard = sqlite3_column_int64(row, 0), .user = sqlite3_column_int64(row, 2)};
-	read_device(entry->device, sizeof(entry->device), row, 1);
+	db_copy_text(entry->device, sizeof(entry->device), row, 1);
 	return 0;
 }
 

@@ -10,12 +10,6 @@
 #include <string.h>
 #include <strings.h>
 
-static const char *
-category_of(const char *mode)
-{
-	return strcmp(mode, "ranked") == 0 ? "leaderboard" : "test";
-}
-
 static bool
 concerns(const char *limited, const json_t *devices)
 {
@@ -82,7 +76,7 @@ rate_limit_check(struct db *db, const struct board *board, int64_t user, const c
 	struct kettle_error *err)
 {
 	AUTO_JSON json_t *limits = NULL;
-	const char *category = category_of(mode);
+	const char *category = strcmp(mode, "ranked") == 0 ? "leaderboard" : "test";
 	struct kettle_error refusal = {0};
 	int rc = db_array(db, &limits, err,
 		"SELECT device, per_hour FROM rate_limits WHERE leaderboard = ? AND category = ? ORDER BY device", "is",

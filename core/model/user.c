@@ -22,7 +22,7 @@ read_user(void *arg, sqlite3_stmt *row)
 {
 	struct user *user = arg;
 	user->id = sqlite3_column_int64(row, 0);
-	(void)snprintf(user->name, sizeof(user->name), "%s", (const char *)sqlite3_column_text(row, 1));
+	db_copy_text(user->name, sizeof(user->name), row, 1);
 	user->role = actor_role((const char *)sqlite3_column_text(row, 2));
 	user->banned = sqlite3_column_type(row, 3) != SQLITE_NULL;
 	return 1;

@@ -243,6 +243,13 @@ db_text(sqlite3_stmt *row, int column)
 	return text ? text_value(text, (size_t)sqlite3_column_bytes(row, column)) : NULL;
 }
 
+void
+db_copy_text(char *to, size_t size, sqlite3_stmt *row, int column)
+{
+	const char *text = (const char *)sqlite3_column_text(row, column);
+	(void)snprintf(to, size, "%s", text ? text : "");
+}
+
 static const struct suffix {
 	const char *text;
 	json_t *(*value)(sqlite3_stmt *row, int column);

@@ -48,6 +48,8 @@ int64_t db_changes(struct db *db);
 
 /* A text column as a string, with what is no UTF-8 cleaned. New reference. */
 json_t *db_text(sqlite3_stmt *row, int column);
+/* Copies a text column into an array of size bytes; "" for NULL. */
+void db_copy_text(char *to, size_t size, sqlite3_stmt *row, int column);
 /* One row as such an object, for a db_row. NULL: JSON that is none. New reference. */
 json_t *db_row_object(sqlite3_stmt *row);
 

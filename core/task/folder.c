@@ -54,13 +54,6 @@ task_folder_name(const char *name)
 	return sound ? name : "task";
 }
 
-static void
-name_folder(struct folder *folder, const char *name)
-{
-	folder->name = xstrdup(task_folder_name(name));
-	folder->label = xasprintf("%s/" YML_NAME, folder->name);
-}
-
 /* ---- reading ---- */
 
 static void
@@ -181,7 +174,8 @@ task_folder_load(const struct languages *languages, const struct source_dir *sou
 {
 	AUTO_FOLDER struct folder folder = {
 		.source_dir = source_dir, .files = json_object(), .templates = json_object(), .remarks = json_array()};
-	name_folder(&folder, name);
+	folder.name = xstrdup(task_folder_name(name));
+	folder.label = xasprintf("%s/" YML_NAME, folder.name);
 	int rc = read_yml(&folder, languages, err);
 	folder.left = TASK_MAX_BYTES;
 	if (rc == 0)

@@ -52,15 +52,6 @@ single_choose(const struct languages *languages, const char *name, const char *l
 	return 0;
 }
 
-/* "softmax.py" makes the task "softmax". New string. */
-static char *
-task_name(const char *name)
-{
-	const char *dot = strrchr(name, '.');
-	AUTO_FREE char *stem = dot && dot > name ? xstrndup(name, (size_t)(dot - name)) : xstrdup(name);
-	return xstrdup(task_folder_name(stem));
-}
-
 int
 task_single_load(const struct languages *languages, const char *name, const char *text, size_t size, const char *lang,
 	json_t **ret_bundle, struct kettle_error *err)
@@ -76,10 +67,12 @@ task_single_load(const struct languages *languages, const char *name, const char
 		   *templates = json_object_get(made, "templates");
 	if (!json_is_object(task) || !json_is_object(files))
 		return kettle_fail(err, KETTLE_EINTERNAL, "The language %s made no task of `%s`.", language->name, name);
-	AUTO_FREE char *called = task_name(name);
+	/* "softmax.py" makes the task "softmax". */
+	const char *dot = strrchr(name, '.');
+	AUTO_FREE char *stem = dot && dot > name ? xstrndup(name, (size_t)(dot - name)) : xstrdup(name);
 	/* JSON is YAML: what was made is read and checked like what somebody wrote. */
 	AUTO_FREE char *yml = json_dumps(task, JSON_INDENT(2));
-	*ret_bundle = json_pack("{s:s, s:s, s:O, s:o, s:[]}", "name", called, "yml", yml, "files", files, "templates",
-		templates ? json_incref(templates) : json_object(), "remarks");
+	*ret_bundle = json_pack("{s:s, s:s, s:O, s:o, s:[]}", "name", task_folder_name(stem), "yml", yml, "files", files,
+		"templates", templates ? json_incref(templates) : json_object(), "remarks");
 	return 0;
 }

@@ -267,15 +267,6 @@ check_language(const struct languages *languages, const json_t *bundle, const ch
 		member_string(bundle, "name"), found, wanted->name);
 }
 
-/* What the folder told comes before what the check found: it is about what the author sees. */
-static void
-join_remarks(const json_t *raw, json_t *bundle)
-{
-	AUTO_JSON json_t *remarks = json_copy(json_object_get(raw, "remarks"));
-	json_array_extend(remarks, json_object_get(bundle, "remarks"));
-	json_object_set(bundle, "remarks", remarks);
-}
-
 int
 task_complete(const struct languages *languages, const json_t *raw, json_t **ret_bundle, struct kettle_error *err)
 {
@@ -283,7 +274,10 @@ task_complete(const struct languages *languages, const json_t *raw, json_t **ret
 	int rc = task_check_bundle(languages, raw, &bundle, err);
 	if (rc)
 		return rc;
-	join_remarks(raw, bundle);
+	/* What the folder told comes before what the check found: it is about what the author sees. */
+	json_t *remarks = json_copy(json_object_get(raw, "remarks"));
+	json_array_extend(remarks, json_object_get(bundle, "remarks"));
+	json_object_set_new(bundle, "remarks", remarks);
 	*ret_bundle = STEAL(bundle);
 	return 0;
 }

@@ -171,7 +171,7 @@ test_commands(void **state)
 		const char *base64 = commands_text(c.result, "base64");
 		assert_int_equal(base64_decode(base64, strlen(base64), &data, &size), 0);
 		assert_true(size > 0 && size <= ARTIFACT_CHUNK_MAX);
-		assert_int_equal(buf_add(&all, data, size), 0);
+		buf_add(&all, data, size);
 	} while (all.len < LARGE);
 	char hash[65];
 	sha256_hex(all.data, all.len, hash);

@@ -182,7 +182,7 @@ make_hostile(const struct hostile *hostile, struct buf *out)
 	assert_int_equal(zip_close(writer), 0);
 	assert_int_equal(zip_source_open(source), 0);
 	for (zip_int64_t got; (got = zip_source_read(source, chunk, sizeof(chunk))) > 0;)
-		assert_int_equal(buf_add(out, chunk, (size_t)got), 0);
+		buf_add(out, chunk, (size_t)got);
 	(void)zip_source_close(source);
 	zip_source_free(source);
 	if (hostile->again)
