@@ -144,14 +144,15 @@ load_unit(const struct plans *plans, const char *device, json_t **ret_unit, stru
 static int
 make_plan(const struct plans *plans, const char *device, const char *mode, json_t **ret_plan, struct kettle_error *err)
 {
-	AUTO_JSON json_t *unit = NULL, *plan = NULL;
+	AUTO_JSON json_t *unit = NULL;
+	AUTO_PLAN struct plan *plan = NULL;
 	int code = load_unit(plans, device, &unit, err);
 	/* No seed of anybody's: what stands for it is replaced. */
 	if (code == 0)
 		code = task_plan(plans->env->languages, plans->bundle, "", mode, unit, "0", &plan, err);
 	if (code < 0)
 		return code;
-	*ret_plan = shown_plan(plan, plans->bundle);
+	*ret_plan = shown_plan(plan->json, plans->bundle);
 	return *ret_plan ? 0 : fail_memory(err);
 }
 

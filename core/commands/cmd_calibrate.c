@@ -202,13 +202,12 @@ task_of(const struct calibration_run *c)
 }
 
 static void
-take_run(struct calibration_run *c, const json_t *verdict)
+take_run(struct calibration_run *c, const struct verdict *verdict)
 {
-	size_t i, count = json_array_size(json_object_get(json_object_get(task_of(c), "task"), "benchmarks"));
-	json_t *run;
-	json_array_foreach(json_object_get(verdict, "runs"), i, run) {
-		(void)calibration_collect(json_object_get(run, "result"), count, c->samples);
-		(void)calibration_collect_ratios(json_object_get(run, "result"), c->ratios);
+	size_t count = json_array_size(json_object_get(json_object_get(task_of(c), "task"), "benchmarks"));
+	for (size_t i = 0; i < verdict->count; i++) {
+		(void)calibration_collect(verdict->entries[i].result, count, c->samples);
+		(void)calibration_collect_ratios(verdict->entries[i].result, c->ratios);
 	}
 }
 
@@ -231,7 +230,7 @@ skip_task(struct calibration_run *c, const char *why)
 }
 
 static void
-task_ran(struct calibration_run *c, const json_t *verdict, const char *error)
+task_ran(struct calibration_run *c, const struct verdict *verdict, const char *error)
 {
 	if (verdict) {
 		take_run(c, verdict);

@@ -142,18 +142,17 @@ board_stored(void *arg, const struct kettle_error *err)
 
 /* Returns how many names of its own were reported in order. */
 static size_t
-take_run(struct calibration_run *c, const json_t *verdict)
+take_run(struct calibration_run *c, const struct verdict *verdict)
 {
 	const json_t *task = json_object_get(c->boards.bundle, "task");
-	size_t i, taken = 0, count = json_array_size(json_object_get(task, "benchmarks"));
-	json_t *run;
-	json_array_foreach(json_object_get(verdict, "runs"), i, run)
-		taken += calibration_collect_own(json_object_get(run, "result"), count, c->boards.samples);
+	size_t taken = 0, count = json_array_size(json_object_get(task, "benchmarks"));
+	for (size_t i = 0; i < verdict->count; i++)
+		taken += calibration_collect_own(verdict->entries[i].result, count, c->boards.samples);
 	return taken;
 }
 
 static void
-board_ran(struct calibration_run *c, const json_t *verdict, const char *error)
+board_ran(struct calibration_run *c, const struct verdict *verdict, const char *error)
 {
 	if (end_stopped(c))
 		return;

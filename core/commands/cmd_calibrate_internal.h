@@ -5,6 +5,7 @@
 
 #include "session/command.h"
 #include "engine/inflight.h"
+#include "judge/verdict.h"
 
 #include <stdbool.h>
 
@@ -13,7 +14,7 @@
 struct calibration_run;
 struct runner;
 /* A run is over: its verdict (borrowed), or NULL and a sentence where it did not pass. */
-typedef void (*calibrate_done)(struct calibration_run *c, const json_t *verdict, const char *error);
+typedef void (*calibrate_done)(struct calibration_run *c, const struct verdict *verdict, const char *error);
 
 /* The boards of the unit at hand (cmd_calibrate_boards.c). */
 struct calibration_boards {
@@ -40,7 +41,7 @@ struct calibration_run {
 	struct calibration_boards boards;
 	/* The unit's boards are done with, or the engine stops. error: a sentence, which becomes a remark, or NULL. */
 	void (*boards_ended)(struct calibration_run *c, const char *error);
-	json_t *plan; /* of the run at hand */
+	struct plan *plan; /* of the run at hand */
 	const json_t *bundle;
 	calibrate_done ran;
 	struct kettle_error err;

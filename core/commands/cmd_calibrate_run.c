@@ -97,23 +97,18 @@ on_handle(struct inflight_job *inflight, const char *handle, kettle_answer answe
 }
 
 static void
-on_done(struct inflight_job *inflight, const json_t *completion)
+on_done(struct inflight_job *inflight, const struct completion *completion)
 {
 	struct calibration_run *c = (struct calibration_run *)inflight;
-	const json_t *machine = json_object_get(completion, "system");
-	const json_t *task = json_object_get(c->bundle, "task");
-	AUTO_JSON json_t *verdict = verdict_make(&c->core->languages, task, c->plan, completion);
-	struct kettle_error err = {0};
-	int code = 0;
-	const char *state = json_string_value(json_object_get(verdict, "state")),
-			   *why = json_string_value(json_object_get(verdict, "error"));
-	json_decref(STEAL(c->plan));
-	if (strcmp(state, "passed") != 0)
-		code = kettle_fail(&err, KETTLE_EUNAVAIL, "%s", why ? why : "it did not pass.");
-	if (code == 0 && json_is_object(machine) && !c->machine)
+	const json_t *machine = completion->system;
+	AUTO_VERDICT struct verdict *verdict =
+		verdict_make(&c->core->languages, json_object_get(c->bundle, "task"), c->plan, completion, NULL);
+	bool passed = verdict->state == VERDICT_PASSED;
+	plan_free(STEAL(c->plan));
+	if (passed && json_is_object(machine) && !c->machine)
 		c->machine = json_pack("{s:O*, s:O*, s:O*}", "cpu", json_object_get(machine, "cpu"), "cores",
 			json_object_get(machine, "cores"), "memory", json_object_get(machine, "memory"));
-	c->ran(c, code == 0 ? verdict : NULL, code == 0 ? NULL : err.message);
+	c->ran(c, passed ? verdict : NULL, passed ? NULL : verdict->why.message);
 }
 
 static int
@@ -122,7 +117,7 @@ give(struct calibration_run *c, const json_t *device, struct kettle_error *err)
 	struct core *core = c->core;
 	const struct runner *runner = calibrate_runner(c);
 	const char *name = json_string_value(json_object_get(device, "name"));
-	AUTO_JSON json_t *plan = json_incref(c->plan);
+	AUTO_JSON json_t *plan = json_incref(c->plan->json);
 	char ref[INFLIGHT_REF_SIZE];
 	(void)snprintf(ref, sizeof(ref), "calibrate-%ld.%llu", (long)getpid(), (unsigned long long)++core->local_jobs);
 	if (!runner)
@@ -162,6 +157,6 @@ calibrate_run(struct calibration_run *c, const json_t *bundle, calibrate_done ra
 	if (code == 0)
 		code = give(c, device, err);
 	if (code < 0)
-		json_decref(STEAL(c->plan));
+		plan_free(STEAL(c->plan));
 	return code;
 }

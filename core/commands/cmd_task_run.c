@@ -29,12 +29,15 @@
 struct run {
 	struct inflight_job inflight;
 	struct core *core;
-	json_t *args, *bundle, *plan, *unit;
+	json_t *args, *bundle, *unit;
+	struct plan *plan;
 	json_t *units; /* of the device, the one that is used too */
 	char *code;
 	struct kettle_error err;
-	/* Called once at the end, with the verdict where err has no code; the run is freed then. */
-	void (*ended)(struct run *run, json_t *verdict);
+	struct verdict *verdict; /* where err has no code */
+	const json_t *kept;      /* of the completion */
+	/* Called once at the end; the run is freed then. */
+	void (*ended)(struct run *run);
 	kettle_answer answer; /* of task.run */
 	void *arg;
 };
@@ -46,13 +49,14 @@ argument(const json_t *args, const char *name)
 }
 
 static void
-end_run(struct run *run, json_t *result)
+end_run(struct run *run)
 {
 	inflight_remove(&run->core->inflight, &run->inflight);
-	run->ended(run, run->err.code < 0 ? NULL : result);
+	run->ended(run);
+	verdict_free(run->verdict);
 	json_decref(run->args);
 	json_decref(run->bundle);
-	json_decref(run->plan);
+	plan_free(run->plan);
 	json_decref(run->unit);
 	json_decref(run->units);
 	free(run->code);
@@ -81,23 +85,17 @@ run_handle(struct inflight_job *inflight, const char *handle, kettle_answer answ
 }
 
 static void
-run_done(struct inflight_job *inflight, const json_t *completion)
+run_done(struct inflight_job *inflight, const struct completion *completion)
 {
 	struct run *run = (struct run *)inflight;
-	AUTO_JSON json_t *verdict = NULL;
-	const char *status = json_string_value(json_object_get(completion, "status"));
-	const char *why = json_string_value(json_object_get(completion, "error"));
-	const json_t *task = json_object_get(run->bundle, "task");
-	if (!status || strcmp(status, "done") != 0) {
-		(void)kettle_fail(&run->err, KETTLE_EUNAVAIL, "The task could not be run: %s", why ? why : "it was cancelled.");
-	} else {
-		verdict = verdict_make(&run->core->languages, task, run->plan, completion);
-		json_object_update_new(
-			verdict, json_pack("{s:O, s:O, s:O, s:O*}", "task", json_object_get(run->bundle, "name"), "device",
-						 json_object_get(run->unit, "name"), "mode", json_object_get(run->args, "mode"), "kept",
-						 json_object_get(completion, "kept")));
-	}
-	end_run(run, verdict);
+	run->kept = completion->kept;
+	if (completion->status == COMPLETION_DONE)
+		run->verdict =
+			verdict_make(&run->core->languages, json_object_get(run->bundle, "task"), run->plan, completion, NULL);
+	else
+		(void)kettle_fail(&run->err, KETTLE_EUNAVAIL, "The task could not be run: %s",
+			completion->error ? completion->error : "it was cancelled.");
+	end_run(run);
 }
 
 /* The device that was named, else the first that is configured. */
@@ -135,15 +133,12 @@ runner_of(const struct run *run)
 }
 
 static bool
-needs_several(const json_t *plan)
+needs_several(const struct plan *plan)
 {
-	size_t i;
-	json_t *step;
-	json_array_foreach(json_object_get(plan, "steps"), i, step) {
-		if (json_integer_value(json_object_get(step, "device")) > 1)
-			return true;
-	}
-	return false;
+	bool needs = false;
+	for (size_t i = 0; i < plan->count; i++)
+		needs = needs || plan->steps[i].devices > 1;
+	return needs;
 }
 
 /* The further units of the machine, where the plan needs more than the first. */
@@ -171,7 +166,7 @@ give_to_runner(struct run *run, struct kettle_error *err)
 			json_string_value(json_object_get(run->unit, "runner")));
 	add_more(run, runner);
 	/* The runner may complete it before it returns, and the run is gone then: what it was lent is held here. */
-	AUTO_JSON json_t *unit = json_incref(run->unit), *plan = json_incref(run->plan);
+	AUTO_JSON json_t *unit = json_incref(run->unit), *plan = json_incref(run->plan->json);
 	char ref[INFLIGHT_REF_SIZE];
 	memcpy(ref, run->inflight.ref, sizeof(ref));
 	struct kettle_job job = {
@@ -219,7 +214,7 @@ run_plan(struct run *run)
 		task_plan(&core->languages, run->bundle, run->code, json_string_value(json_object_get(run->args, "mode")),
 			run->unit, seed_text, &run->plan, &run->err) < 0 ||
 		inflight_add(&core->inflight, &run->inflight) < 0 || give_to_runner(run, &run->err) < 0)
-		end_run(run, NULL);
+		end_run(run);
 }
 
 /* What cannot be asked is planned with what the configuration says. */
@@ -244,7 +239,7 @@ run_begin(void *arg)
 	if (run->core->closing)
 		(void)kettle_fail(&run->err, KETTLE_ECANCELED, "The engine is stopping.");
 	if (run->err.code < 0 || choose_unit(run, &run->err) < 0) {
-		end_run(run, NULL);
+		end_run(run);
 		return;
 	}
 	const struct runner *runner = runner_of(run);
@@ -255,9 +250,13 @@ run_begin(void *arg)
 }
 
 static void
-answer_run(struct run *run, json_t *verdict)
+answer_run(struct run *run)
 {
-	run->answer(run->arg, &run->err, verdict);
+	AUTO_JSON json_t *answer = run->verdict ? verdict_write(run->verdict) : NULL;
+	(void)json_object_update_new(
+		answer, json_pack("{s:O, s:O, s:O, s:O*}", "task", json_object_get(run->bundle, "name"), "device",
+					json_object_get(run->unit, "name"), "mode", json_object_get(run->args, "mode"), "kept", run->kept));
+	run->answer(run->arg, &run->err, answer);
 }
 
 void
@@ -280,7 +279,7 @@ cmd_task_run(struct core *core, const struct actor *actor, const json_t *args, k
 		.arg = arg,
 	};
 	if (loop_work(core->setup.io, run_read, run_begin, run, &run->err) < 0)
-		end_run(run, NULL);
+		end_run(run);
 }
 
 /* ---- verifying ---- */
@@ -458,15 +457,12 @@ tell_verified(const struct verify *verify, json_t *result)
 
 /* The verdict in the word that a solution expects. */
 static const char *
-found_end(const json_t *verdict)
+found_end(const struct verdict *verdict)
 {
-	const char *state = argument(verdict, "state");
-	size_t i;
-	json_t *step;
-	json_array_foreach(json_object_get(verdict, "compilation"), i, step)
-		if (strcmp(state, "failed") == 0 && !json_is_true(json_object_get(step, "passed")))
+	for (size_t i = 0; verdict->state == VERDICT_FAILED && i < verdict->count; i++)
+		if (!verdict->entries[i].step.run && verdict->entries[i].judged.state != VERDICT_PASSED)
 			return "compile";
-	return state;
+	return verdict_state_name(verdict->state);
 }
 
 /* true, false, or null: the run cannot tell. New reference. */
@@ -484,31 +480,31 @@ judge(const json_t *solution, const char *mode, const char *found)
 
 /* The result of one solution. New reference. */
 static json_t *
-result_of(const struct run *run, const json_t *solution, const json_t *verdict)
+result_of(const struct run *run, const json_t *solution)
 {
-	const char *found = found_end(verdict), *error = argument(verdict, "error");
+	const char *found = found_end(run->verdict), *error = verdict_message(&run->verdict->why);
 	const char *mode = argument(run->args, "mode");
 	AUTO_JSON json_t *ok = judge(solution, mode, found);
 	/* What the machine lacks is no fault of the solution, unless that is what it is to show. */
 	bool lacks = !json_is_true(ok) && error && strcmp(found, "passed") != 0 && strstr(error, "machine lacks");
 	/* A header that it names, and that the compiler names. */
 	const char *needed = argument(solution, "needs");
-	AUTO_JSON json_t *why = json_incref(json_object_get(verdict, "error"));
+	AUTO_JSON json_t *why = error ? json_string(error) : NULL;
 	if (!lacks && needed && error && strcmp(found, "compile") == 0 && strstr(error, needed)) {
 		lacks = true;
 		json_decref(why);
 		why = json_sprintf("The machine lacks `%s`.", needed);
 	}
-	return json_pack("{s:O, s:O, s:O, s:s, s:s, s:o, s:O?, s:O?}", "name", json_object_get(solution, "name"), "kind",
+	return json_pack("{s:O, s:O, s:O, s:s, s:s, s:o, s:o, s:O?}", "name", json_object_get(solution, "name"), "kind",
 		json_object_get(solution, "kind"), "expected", json_object_get(solution, "expected"), "mode", mode, "found",
 		lacks ? "skipped" : found, "ok", lacks ? json_null() : json_incref(ok), "score",
-		json_object_get(verdict, "score"), "error", why);
+		verdict_seconds(run->verdict->score.value), "error", why);
 }
 
 static void verify_next(void *arg);
 
 static void
-solution_ended(struct run *run, json_t *verdict)
+solution_ended(struct run *run)
 {
 	struct verify *verify = run->arg;
 	AUTO_JSON json_t *solution = json_incref(json_array_get(verify->solutions, 0));
@@ -518,7 +514,7 @@ solution_ended(struct run *run, json_t *verdict)
 	if (run->err.code < 0) {
 		verify->err = run->err;
 	} else {
-		json_t *result = result_of(run, solution, verdict);
+		json_t *result = result_of(run, solution);
 		(void)json_array_append_new(verify->results, result);
 		tell_verified(verify, result);
 	}

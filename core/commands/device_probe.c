@@ -24,7 +24,8 @@ struct probe {
 	struct inflight_job inflight;
 	struct core *core;
 	json_t *bundle, *names; /* of devices that are still to be probed */
-	json_t *unit, *plan;    /* of the one that is */
+	json_t *unit;           /* of the one that is */
+	struct plan *plan;
 	struct kettle_error err;
 	void (*done)(void *arg, const struct kettle_error *err);
 	void *arg;
@@ -39,7 +40,7 @@ probe_finish(struct probe *probe)
 	json_decref(probe->bundle);
 	json_decref(probe->names);
 	json_decref(probe->unit);
-	json_decref(probe->plan);
+	plan_free(probe->plan);
 	free(probe);
 }
 
@@ -48,7 +49,7 @@ static void
 probe_go_on(struct probe *probe)
 {
 	json_decref(STEAL(probe->unit));
-	json_decref(STEAL(probe->plan));
+	plan_free(STEAL(probe->plan));
 	if (probe->err.code < 0 || probe->core->closing || loop_post(probe->core->setup.io, probe_next, probe) < 0)
 		probe_finish(probe);
 }
@@ -67,42 +68,30 @@ no_handle(struct inflight_job *inflight, const char *handle, kettle_answer answe
 	answer(arg, &none, json_null());
 }
 
-static const json_t *
-outcome_of(const json_t *completion, const char *id)
-{
-	const json_t *outcome;
-	size_t i;
-	json_array_foreach(json_object_get(completion, "outcomes"), i, outcome)
-		if (strcmp(json_string_value(json_object_get(outcome, "step")), id) == 0)
-			return outcome;
-	return NULL;
-}
-
 /* The first step that the machine is to blame for, in words. */
 static void
-read_outcomes(struct probe *probe, const json_t *completion)
+read_outcomes(struct probe *probe, const struct completion *completion)
 {
-	const json_t *task = json_object_get(probe->bundle, "task"), *step;
-	const char *lang = json_string_value(json_object_get(task, "lang"));
-	size_t i;
-	json_array_foreach(json_object_get(probe->plan, "steps"), i, step) {
-		const json_t *outcome = outcome_of(completion, json_string_value(json_object_get(step, "id")));
-		struct step_result reading = {0};
-		if (!outcome || probe->err.code < 0)
-			continue;
-		verdict_step_read(language_find(&probe->core->languages, lang), task, step, outcome, &reading);
-		if (reading.state == VERDICT_ERROR && reading.blame && strcmp(reading.blame, "machine") == 0)
+	const json_t *task = json_object_get(probe->bundle, "task");
+	const struct language *language =
+		language_find(&probe->core->languages, json_string_value(json_object_get(task, "lang")));
+	for (size_t i = 0; i < probe->plan->count && probe->err.code == 0; i++) {
+		const struct plan_step *step = &probe->plan->steps[i];
+		const struct outcome *outcome = completion_outcome(completion, step->id);
+		struct step_result result = {0};
+		if (outcome)
+			step_result_read(language, task, step, outcome, &result);
+		if (result.state == VERDICT_ERROR && result.blame && strcmp(result.blame, "machine") == 0)
 			(void)kettle_fail(&probe->err, KETTLE_EUNAVAIL, "The task cannot run on %s: %s",
-				json_string_value(json_object_get(probe->unit, "name")), reading.why.message);
+				json_string_value(json_object_get(probe->unit, "name")), result.why.message);
 	}
 }
 
 static void
-on_probed(struct inflight_job *inflight, const json_t *completion)
+on_probed(struct inflight_job *inflight, const struct completion *completion)
 {
 	struct probe *probe = (struct probe *)inflight;
-	const char *status = json_string_value(json_object_get(completion, "status"));
-	if (status && strcmp(status, "done") == 0)
+	if (completion->status == COMPLETION_DONE)
 		read_outcomes(probe, completion);
 	probe_go_on(probe);
 }
@@ -132,7 +121,7 @@ build(struct probe *probe)
 		return;
 	}
 	/* The runner may complete it before it returns, and the probe may be gone then: what it was lent is held here. */
-	AUTO_JSON json_t *unit = json_incref(probe->unit), *plan = json_incref(probe->plan);
+	AUTO_JSON json_t *unit = json_incref(probe->unit), *plan = json_incref(probe->plan->json);
 	char ref[INFLIGHT_REF_SIZE];
 	memcpy(ref, probe->inflight.ref, sizeof(ref));
 	struct kettle_job job = {

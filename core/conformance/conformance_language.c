@@ -105,15 +105,15 @@ static int
 plan_mode(const struct languages *languages, const json_t *bundle, const struct kettle_skeleton *skeleton,
 	const char *mode, struct kettle_error *err)
 {
-	AUTO_JSON json_t *device = json_pack("{s:s, s:s, s:s, s:[]}", "name", "CPU", "sm", "80", "gfx", "gfx90a", "units"),
-					 *one = NULL, *other = NULL;
+	AUTO_JSON json_t *device = json_pack("{s:s, s:s, s:s, s:[]}", "name", "CPU", "sm", "80", "gfx", "gfx90a", "units");
+	AUTO_PLAN struct plan *one = NULL, *other = NULL;
 	struct kettle_error why = {0};
 	int rc = task_plan(languages, bundle, skeleton->text, mode, device, "12345", &one, &why);
 	if (rc == 0)
 		rc = task_plan(languages, bundle, skeleton->text, mode, device, "12345", &other, &why);
 	if (rc)
 		return kettle_fail(err, rc, "In mode %s, %s: %s", mode, skeleton->file_name, why.message);
-	if (!json_equal(one, other))
+	if (!json_equal(one->json, other->json))
 		return kettle_fail(err, KETTLE_EINVAL, "In mode %s, %s: the same request gives two different plans.", mode,
 			skeleton->file_name);
 	return 0;

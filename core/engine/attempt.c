@@ -34,13 +34,10 @@ static uint64_t
 budget_ms(const struct engine_job *job, bool running)
 {
 	double seconds = 0;
-	size_t i;
-	json_t *step;
-	json_array_foreach(json_object_get(job->plan, "steps"), i, step) {
-		const char *kind = json_string_value(json_object_get(step, "kind"));
-		const json_t *wall = json_object_get(json_object_get(step, "limits"), "wall");
-		if (kind && (strcmp(kind, "run") == 0) == running)
-			seconds += wall ? json_number_value(wall) : 180;
+	for (size_t i = 0; i < job->plan->count; i++) {
+		const struct plan_step *step = &job->plan->steps[i];
+		if (step->run == running)
+			seconds += step->wall_s > 0 ? step->wall_s : ENGINE_WALL_S;
 	}
 	/* Where a GPU is throttled, kettle-exec runs a step a second time. */
 	if (running && job->unit && json_object_get(job->unit->config, "gpu"))
@@ -120,7 +117,7 @@ on_handle(struct inflight_job *inflight, const char *handle, kettle_answer answe
 }
 
 static void
-on_done(struct inflight_job *inflight, const json_t *completion)
+on_done(struct inflight_job *inflight, const struct completion *completion)
 {
 	struct engine_job *job = CONTAINER_OF(inflight, struct engine_job, inflight);
 	attempt_end_complete(job, completion);
@@ -209,7 +206,7 @@ submit(struct engine_job *job, const json_t *material)
 	struct kettle_job description = describe_job(job, section, spool);
 	job->stamps.submitted_ns = time_monotonic_ns();
 	failpoint("engine.submit");
-	status = job->unit->runner->ops->submit(job->unit->runner->self, &description, job->plan, &err);
+	status = job->unit->runner->ops->submit(job->unit->runner->self, &description, job->plan->json, &err);
 	/* A runner may complete the job before it returns; what it returns then does not matter any more. */
 	if (status < 0 && job->state == JOB_ACTIVE) {
 		inflight_remove(job->engine->setup.inflight, &job->inflight);
@@ -311,7 +308,7 @@ engine_job_start(struct engine_job *job, struct unit *unit)
 		.accepted_ns = job->stamps.accepted_ns, .queued_ns = job->stamps.queued_ns, .started_ns = time_monotonic_ns()};
 	enter_unit(job, unit);
 	(void)snprintf(op->unit, sizeof(op->unit), "%s", unit->label);
-	json_decref(STEAL(job->plan));
+	plan_free(STEAL(job->plan));
 	json_decref(STEAL(job->task));
 	failpoint("engine.start");
 	job_write_write(op, start_op, on_started);
@@ -419,6 +416,5 @@ engine_job_overdue(struct engine_job *job)
 	/* Told to stop and still there: whatever it holds is not to be trusted with another job. */
 	inflight_remove(job->engine->setup.inflight, &job->inflight);
 	engine_unit_disable(job->unit, "a job that was cancelled did not end");
-	AUTO_JSON json_t *completion = json_pack("{s:s, s:s}", "status", "lost", "error", "the runner did not answer");
-	attempt_end_complete(job, completion);
+	attempt_end_complete(job, &(struct completion){.status = COMPLETION_LOST, .error = "the runner did not answer"});
 }

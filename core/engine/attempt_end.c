@@ -124,14 +124,7 @@ attempt_record(struct engine_job *job, uint64_t completed_ns)
 
 /* ---- verdicts ---- */
 
-/* A verdict without any outcome: the engine could not even begin, or could not keep what came. */
-static json_t *
-error_verdict(const char *sentence)
-{
-	return json_pack("{s:s, s:s, s:b, s:n, s:[]}", "state", "error", "error", sentence, "retry", 0, "score", "runs");
-}
-
-static void attempt_finish(struct engine_job *job, json_t *verdict_take, bool refused);
+static void attempt_finish(struct engine_job *job, struct verdict *verdict_take, bool refused);
 
 static int
 finish_op(struct db *db, void *arg, struct kettle_error *err)
@@ -156,7 +149,7 @@ on_finished(void *arg, const struct kettle_error *err)
 	if (!err && op->completed_ns)
 		attempt_record(op->job, op->completed_ns);
 	if (err && err->code == KETTLE_EINVAL && !op->refused)
-		attempt_finish(op->job, error_verdict(err->message), true);
+		attempt_finish(op->job, verdict_error(err->message), true);
 	else
 		attempt_end_drop(op->job);
 	job_write_free(op);
@@ -164,7 +157,7 @@ on_finished(void *arg, const struct kettle_error *err)
 
 /* refused: a verdict before this one was no good. */
 static void
-attempt_finish(struct engine_job *job, json_t *verdict_take, bool refused)
+attempt_finish(struct engine_job *job, struct verdict *verdict_take, bool refused)
 {
 	struct job_write *op = job_write_new(job);
 	job->state = JOB_ENDING;
@@ -178,7 +171,7 @@ attempt_finish(struct engine_job *job, json_t *verdict_take, bool refused)
 void
 attempt_end_refuse(struct engine_job *job, const char *sentence)
 {
-	attempt_finish(job, error_verdict(sentence), false);
+	attempt_finish(job, verdict_error(sentence), false);
 }
 
 /* ---- what it left ---- */
@@ -186,7 +179,7 @@ attempt_end_refuse(struct engine_job *job, const char *sentence)
 struct artifact_transfer {
 	uv_work_t work;
 	struct engine_job *job;
-	json_t *verdict;
+	struct verdict *verdict;
 	char attempt[INFLIGHT_REF_SIZE];
 	const char *spool;
 	int64_t max_bytes;
@@ -197,8 +190,8 @@ static void
 keep_work(uv_work_t *work)
 {
 	struct artifact_transfer *transfer = (struct artifact_transfer *)work;
-	(void)artifact_take(transfer->spool, transfer->attempt, transfer->max_bytes,
-		json_object_get(transfer->verdict, "artifacts"), &transfer->err);
+	(void)artifact_take(
+		transfer->spool, transfer->attempt, transfer->max_bytes, transfer->verdict->artifacts, &transfer->err);
 }
 
 static void
@@ -214,20 +207,17 @@ on_kept(uv_work_t *work, int status)
 }
 
 static bool
-may_leave_files(const json_t *plan)
+may_leave_files(const struct plan *plan)
 {
-	size_t i;
-	json_t *step;
-	json_array_foreach(json_object_get(plan, "steps"), i, step) {
-		if (json_array_size(json_object_get(step, "artifacts")) > 0)
-			return true;
-	}
-	return false;
+	bool may = false;
+	for (size_t i = 0; i < plan->count; i++)
+		may = may || plan->steps[i].artifacts;
+	return may;
 }
 
 /* Takes over what it left, off the loop, and then ends the job. */
 static void
-keep_and_finish(struct engine_job *job, json_t *verdict_take)
+keep_and_finish(struct engine_job *job, struct verdict *verdict_take)
 {
 	const struct engine_setup *setup = &job->engine->setup;
 	struct artifact_transfer *transfer =
@@ -250,10 +240,10 @@ keep_and_finish(struct engine_job *job, json_t *verdict_take)
 
 /* Scores go on with the calibration that there is; that it is another machine's is said once. */
 static void
-check_machine(struct unit *unit, const json_t *completion)
+check_machine(struct unit *unit, const struct completion *completion)
 {
-	const json_t *machine = json_object_get(completion, "system");
-	bool changed = json_is_object(unit->calibration) && calibration_machine_changed(unit->calibration, machine);
+	bool changed =
+		json_is_object(unit->calibration) && calibration_machine_changed(unit->calibration, completion->system);
 	if (changed && !unit->changed)
 		log_write(KETTLE_LOG_WARNING, "engine",
 			"the machine of unit %s has changed since it was calibrated; `kettle device calibrate %s` measures it "
@@ -264,54 +254,46 @@ check_machine(struct unit *unit, const json_t *completion)
 
 /* Whether kettle-exec itself says that its machine has failed: a program may leave with such a status on purpose. */
 static bool
-is_proven(const struct engine_job *job, const json_t *completion)
+is_proven(const struct engine_job *job, const struct completion *completion)
 {
-	const json_t *outcomes = json_object_get(completion, "outcomes"), *outcome;
-	size_t i;
-	json_array_foreach(outcomes, i, outcome) {
-		const char *state = json_string_value(json_object_get(outcome, "state"));
-		if (!state || strcmp(state, "error") == 0)
+	for (size_t i = 0; i < completion->count; i++)
+		if (completion->outcomes[i].state == OUTCOME_NONE || completion->outcomes[i].state == OUTCOME_ERROR)
 			return true;
-	}
-	return json_array_size(outcomes) < json_array_size(json_object_get(job->plan, "steps"));
+	return completion->count < job->plan->count;
 }
 
 static void
-interpret(struct engine_job *job, const json_t *completion)
+interpret(struct engine_job *job, const struct completion *completion)
 {
-	json_t *verdict = verdict_make(job->engine->setup.languages, job->task, job->plan, completion);
 	check_machine(job->unit, completion);
-	if (json_is_true(json_object_get(verdict, "retry"))) {
-		const char *why = json_string_value(json_object_get(verdict, "error"));
-		attempt_end_retry(job, why ? why : "the machine could not run it", is_proven(job, completion));
-		json_decref(verdict);
+	struct verdict *verdict =
+		verdict_make(job->engine->setup.languages, job->task, job->plan, completion, &job->stamps);
+	if (verdict->retry) {
+		attempt_end_retry(job, verdict->why.message, is_proven(job, completion));
+		verdict_free(verdict);
 		return;
 	}
 	job->unit->losses = 0;
-	timing_add_engine(json_object_get(verdict, "timing"), &job->stamps, completion);
 	keep_and_finish(job, verdict);
 }
 
 void
-attempt_end_complete(struct engine_job *job, const json_t *completion)
+attempt_end_complete(struct engine_job *job, const struct completion *completion)
 {
-	const char *status = json_string_value(json_object_get(completion, "status"));
-	const char *why = json_string_value(json_object_get(completion, "error"));
-	const char *disabled = json_string_value(json_object_get(completion, "disabled"));
 	job->stamps.completed_ns = time_monotonic_ns();
 	failpoint("engine.completed");
 	engine_health_judge(job, completion);
-	if (disabled)
-		engine_unit_disable(job->unit, disabled);
+	if (completion->disabled)
+		engine_unit_disable(job->unit, completion->disabled);
 	if (job->stop == STOP_CANCEL) {
 		attempt_end_drop(job);
-	} else if (status && strcmp(status, "done") == 0) {
+	} else if (completion->status == COMPLETION_DONE) {
 		interpret(job, completion);
 	} else if (job->stop == STOP_HAND_BACK) {
 		attempt_end_requeue(job, true, "handed back when the engine stopped");
 	} else {
-		if (!why)
-			why = job->stop == STOP_DEADLINE ? "the runner did not finish in time" : "the runner gave no reason";
-		attempt_end_retry(job, why, true);
+		const char *why =
+			job->stop == STOP_DEADLINE ? "the runner did not finish in time" : "the runner gave no reason";
+		attempt_end_retry(job, completion->error ? completion->error : why, true);
 	}
 }

@@ -18,6 +18,6 @@ void attempt_end_retry(struct engine_job *job, const char *why, bool proven);
 /* A verdict without any outcome: this sentence. */
 void attempt_end_refuse(struct engine_job *job, const char *sentence);
 /* The runner's one completion. */
-void attempt_end_complete(struct engine_job *job, const json_t *completion);
+void attempt_end_complete(struct engine_job *job, const struct completion *completion);
 
 #endif

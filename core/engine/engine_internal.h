@@ -5,12 +5,15 @@
 
 #include "engine/engine.h"
 #include "engine/fair_queue.h"
+#include "judge/plan.h"
 #include "judge/timing.h"
 
 #include <kettle/error.h>
 
 /* Time a runner gets, beyond the limits of the steps, to build, transfer and answer. */
 #define ENGINE_SLACK_MS 120000
+/* What a step without a limit of its own counts for. */
+#define ENGINE_WALL_S 180
 /* Time a cancelled job gets to complete before its unit is disabled. */
 #define ENGINE_CANCEL_MS 30000
 /* Time a runner gets to say what a unit's machine is. */
@@ -89,7 +92,8 @@ struct engine_job {
 	enum job_stop stop;
 	uint64_t deadline_ms; /* on the loop's clock; 0: none */
 	struct timing_stamps stamps;
-	json_t *plan, *task;
+	struct plan *plan;
+	json_t *task;
 	bool in_flight;          /* counted in the engine's in_flight */
 	struct job_write *again; /* what the database could not take; only while ending */
 	uint64_t again_at_ms;
@@ -184,7 +188,7 @@ void engine_health_ready(struct engine *engine, struct unit *unit, const char *w
 /* What settings_units remembers. */
 void engine_health_load(struct engine *engine, const json_t *rows);
 /* Takes what a completion says of the GPUs of the job's units. */
-void engine_health_judge(struct engine_job *job, const json_t *completion);
+void engine_health_judge(struct engine_job *job, const struct completion *completion);
 /* Asks the unit's machine whether it is in order; done once, unless this fails. */
 int engine_health_test(
 	struct engine *engine, struct unit *unit, engine_test_done done, void *arg, struct kettle_error *err);

@@ -3,6 +3,8 @@
 #ifndef KETTLE_LIVE_H
 #define KETTLE_LIVE_H
 
+#include "judge/completion.h"
+
 #include <jansson.h>
 #include <kettle/host.h>
 
@@ -15,7 +17,7 @@ struct inflight_job {
 	/* Stores the handle, then answers. */
 	void (*handle)(struct inflight_job *job, const char *handle, kettle_answer answer, void *arg);
 	/* The completion; the job is no longer registered when this is called. Borrowed. */
-	void (*done)(struct inflight_job *job, const json_t *completion);
+	void (*done)(struct inflight_job *job, const struct completion *completion);
 };
 
 /* The registry; zero-initialise. Every job in it is the owner's. */

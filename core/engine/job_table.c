@@ -70,7 +70,7 @@ engine_job_forget(struct engine_job *job)
 	*(job->previous ? &job->previous->next : &engine->jobs) = job->next;
 	if (job->next)
 		job->next->previous = job->previous;
-	json_decref(job->plan);
+	plan_free(job->plan);
 	json_decref(job->task);
 	free(job);
 }

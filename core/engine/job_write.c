@@ -25,7 +25,7 @@ void
 job_write_free(struct job_write *op)
 {
 	json_decref(op->material);
-	json_decref(op->verdict);
+	verdict_free(op->verdict);
 	json_decref(op->calibration);
 	free(op->handle);
 	free(op);

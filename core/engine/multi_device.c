@@ -20,15 +20,11 @@
 #include <string.h>
 
 static size_t
-devices_needed(const json_t *plan)
+devices_needed(const struct plan *plan)
 {
 	json_int_t most = 0;
-	size_t i;
-	json_t *step;
-	json_array_foreach(json_object_get(plan, "steps"), i, step) {
-		json_int_t count = json_integer_value(json_object_get(step, "device"));
-		most = count > most ? count : most;
-	}
+	for (size_t i = 0; i < plan->count; i++)
+		most = plan->steps[i].devices > most ? plan->steps[i].devices : most;
 	return (size_t)most;
 }
 

@@ -15,6 +15,7 @@
 #include "engine/engine_internal.h"
 
 #include "base/cleanup.h"
+#include "base/json_access.h"
 #include "base/log.h"
 #include "model/settings.h"
 #include "judge/unit_facts.h"
@@ -122,20 +123,8 @@ take_fault(struct engine *engine, struct unit *unit, const char *fault)
 	health_remember(engine, unit, true, unit->disabled);
 }
 
-static bool
-has_text(const json_t *list, const char *text)
-{
-	size_t i;
-	json_t *one;
-	json_array_foreach(list, i, one) {
-		if (json_is_string(one) && strcmp(json_string_value(one), text) == 0)
-			return true;
-	}
-	return false;
-}
-
 static void
-judge_unit(struct engine *engine, struct unit *unit, const json_t *device)
+judge_unit(struct engine *engine, struct unit *unit, const struct completion *completion)
 {
 	AUTO_JSON json_t *gpus = unit_gpus(unit->config);
 	const char *fault = NULL;
@@ -143,9 +132,9 @@ judge_unit(struct engine *engine, struct unit *unit, const json_t *device)
 	size_t i;
 	json_t *gpu;
 	json_array_foreach(gpus, i, gpu) {
-		const char *why = json_string_value(json_object_get(json_object_get(device, "faults"), json_string_value(gpu)));
+		const char *why = member_string(completion->faults, json_string_value(gpu));
 		fault = fault ? fault : why;
-		checked = checked || has_text(json_object_get(device, "checked"), json_string_value(gpu));
+		checked = checked || list_has_text(completion->checked, json_string_value(gpu));
 	}
 	if (fault)
 		take_fault(engine, unit, fault);
@@ -154,14 +143,12 @@ judge_unit(struct engine *engine, struct unit *unit, const json_t *device)
 }
 
 void
-engine_health_judge(struct engine_job *job, const json_t *completion)
+engine_health_judge(struct engine_job *job, const struct completion *completion)
 {
-	const json_t *device = json_object_get(completion, "device");
-	if (!json_is_object(device) || !job->unit)
-		return;
-	judge_unit(job->engine, job->unit, device);
+	if (job->unit)
+		judge_unit(job->engine, job->unit, completion);
 	for (size_t i = 0; i < job->more_count; i++)
-		judge_unit(job->engine, job->more[i], device);
+		judge_unit(job->engine, job->more[i], completion);
 }
 
 /* ---- questions ---- */

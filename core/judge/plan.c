@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Asks a language for the plan of a job, and believes nothing of what it answers. */
+/* Requests the plan of a job from its language, and checks all that the language returns. */
 #include <config.h>
 
 #include "judge/plan.h"
@@ -12,8 +12,9 @@
 #include "base/contents.h"
 #include "base/embedded_text.h"
 #include "base/file.h"
-#include "base/schema.h"
 #include "base/json_access.h"
+#include "base/schema.h"
+#include "base/xalloc.h"
 #include "judge/run_steps.h"
 
 /* What of a prepared run a language must leave as it is: on it rests what the outcome means. */
@@ -205,8 +206,8 @@ check_runs(const json_t *plan, const json_t *runs, struct kettle_error *err)
 	return 0;
 }
 
-int
-task_plan_check(const json_t *plan, const json_t *runs, struct kettle_error *err)
+static int
+check_plan(const json_t *plan, const json_t *runs, struct kettle_error *err)
 {
 	AUTO_JSON json_t *schema = NULL;
 	int rc = schema_load(plan_schema, &schema, err);
@@ -219,26 +220,91 @@ task_plan_check(const json_t *plan, const json_t *runs, struct kettle_error *err
 
 /* ---- the plan ---- */
 
+static struct plan_step
+read_step(const json_t *json)
+{
+	const json_t *run = json_object_get(json, "run"), *limits = json_object_get(json, "limits");
+	const json_t *index = json_object_get(run, "index"), *pass = json_object_get(json, "pass");
+	const char *title = member_string(json, "title"), *cases = member_text(json_object_get(json, "cases"), "text");
+	struct plan_step step = {
+		.json = json,
+		.id = member_text(json, "id"),
+		.title = title ? title : member_text(json, "id"),
+		.run = run,
+		.mode = member_text(run, "mode"),
+		.secret = member_true(run, "secret"),
+		.index = index ? json_integer_value(index) : -1,
+		.devices = member_int(json, "device"),
+		.wall_s = json_number_value(json_object_get(limits, "wall")),
+		.cpu_s = json_number_value(json_object_get(limits, "cpu")),
+		.pass_exit = json_object_get(pass, "exit"),
+		.pass_result = json_object_get(pass, "result"),
+		.artifacts = json_array_size(json_object_get(json, "artifacts")) > 0,
+	};
+	for (; *cases; cases++)
+		step.cases += *cases == '\n';
+	return step;
+}
+
+struct plan *
+plan_read(json_t *plan_take)
+{
+	const json_t *steps = json_object_get(plan_take, "steps"), *step;
+	struct plan *plan = xcalloc(1, sizeof(*plan) + json_array_size(steps) * sizeof(*plan->steps));
+	plan->json = plan_take;
+	json_array_foreach(steps, plan->count, step)
+		plan->steps[plan->count] = read_step(step);
+	return plan;
+}
+
+void
+plan_free(struct plan *plan)
+{
+	if (plan)
+		json_decref(plan->json);
+	free(plan);
+}
+
+bool
+plan_is_secret(const struct plan *plan, const char *id)
+{
+	for (size_t i = 0; i < plan->count; i++)
+		if (strcmp(plan->steps[i].id, id) == 0)
+			return plan->steps[i].secret;
+	return true;
+}
+
 typedef int (*plan_fn)(
 	void *self, const struct kettle_plan_request *request, json_t **ret_plan, struct kettle_error *err);
 
+/* Requests a plan from a language, and checks it. */
 static int
-plan_ask(const struct language *language, plan_fn make, const struct kettle_plan_request *request, json_t **ret_plan,
-	struct kettle_error *err)
+make_plan(const struct language *language, plan_fn make, const json_t *bundle, const char *code, const char *mode,
+	const json_t *device, const json_t *runs, struct plan **ret_plan, struct kettle_error *err)
 {
-	AUTO_JSON json_t *plan = NULL;
-	int rc = make(language->self, request, &plan, err);
+	AUTO_JSON json_t *plan = NULL, *files = json_copy(json_object_get(bundle, "files"));
+	const struct kettle_plan_request request = {
+		.size = sizeof(request),
+		.task = json_object_get(bundle, "task"),
+		.files = files,
+		.submission = member_string(bundle, "submission"),
+		.mode = mode,
+		.device = device,
+		.runs = runs,
+	};
+	json_object_set_new(files, request.submission, contents_json(code, strlen(code)));
+	int rc = make(language->self, &request, &plan, err);
 	if (rc)
 		return rc;
 	struct kettle_error inner = {0};
 	if (!plan)
 		rc = kettle_fail(&inner, KETTLE_EINVAL, "there is none.");
 	else
-		rc = task_plan_check(plan, request->runs, &inner);
+		rc = check_plan(plan, runs, &inner);
 	if (rc)
 		return kettle_fail(err, KETTLE_EINTERNAL, "The language %s made a plan that cannot be carried out: %s",
 			language->name, inner.message);
-	*ret_plan = STEAL(plan);
+	*ret_plan = plan_read(STEAL(plan));
 	return 0;
 }
 
@@ -256,57 +322,32 @@ find_plan_language(const struct languages *languages, const json_t *bundle, cons
 }
 
 int
-task_plan_probe(const struct languages *languages, const json_t *bundle, const json_t *device, json_t **ret_plan,
+task_plan_probe(const struct languages *languages, const json_t *bundle, const json_t *device, struct plan **ret_plan,
 	struct kettle_error *err)
 {
-	const char *submission = member_string(bundle, "submission");
 	const struct language *language = NULL;
+	AUTO_JSON json_t *runs = json_array();
 	int rc = find_plan_language(languages, bundle, &language, err);
 	if (rc)
 		return rc;
 	if (!language->ops->probe)
 		return kettle_fail(err, KETTLE_ENOENT, "The language %s probes no machines.", language->name);
-	AUTO_JSON json_t *runs = json_array();
-	AUTO_JSON json_t *files = json_copy(json_object_get(bundle, "files"));
-	json_object_set_new(files, submission, contents_json("", 0));
-	const struct kettle_plan_request request = {
-		.size = sizeof(request),
-		.task = json_object_get(bundle, "task"),
-		.files = files,
-		.submission = submission,
-		.mode = "test",
-		.device = device,
-		.runs = runs,
-	};
-	return plan_ask(language, language->ops->probe, &request, ret_plan, err);
+	return make_plan(language, language->ops->probe, bundle, "", "test", device, runs, ret_plan, err);
 }
 
 int
 task_plan(const struct languages *languages, const json_t *bundle, const char *code, const char *mode,
-	const json_t *device, const char *seed, json_t **ret_plan, struct kettle_error *err)
+	const json_t *device, const char *seed, struct plan **ret_plan, struct kettle_error *err)
 {
-	const json_t *task = json_object_get(bundle, "task");
-	const char *submission = member_string(bundle, "submission");
 	const struct language *language = NULL;
+	AUTO_JSON json_t *runs = NULL;
 	int rc = find_plan_language(languages, bundle, &language, err);
 	if (rc)
 		return rc;
-	AUTO_JSON json_t *runs = NULL;
 	AUTO_FREE char *calibration =
 		calibration_text(json_object_get(device, "calibration"), member_string(bundle, "hash"));
-	rc = task_runs(task, mode, seed, calibration, &runs, err);
+	rc = task_runs(json_object_get(bundle, "task"), mode, seed, calibration, &runs, err);
 	if (rc)
 		return rc;
-	AUTO_JSON json_t *files = json_copy(json_object_get(bundle, "files"));
-	json_object_set_new(files, submission, contents_json(code, strlen(code)));
-	const struct kettle_plan_request request = {
-		.size = sizeof(request),
-		.task = task,
-		.files = files,
-		.submission = submission,
-		.mode = mode,
-		.device = device,
-		.runs = runs,
-	};
-	return plan_ask(language, language->ops->plan, &request, ret_plan, err);
+	return make_plan(language, language->ops->plan, bundle, code, mode, device, runs, ret_plan, err);
 }

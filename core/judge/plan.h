@@ -7,6 +7,42 @@
 
 #include <jansson.h>
 #include <kettle/error.h>
+#include <stdbool.h>
+
+/* A step as the core works with it; strings and JSON belong to the plan. */
+struct plan_step {
+	const json_t *json; /* as the language made it */
+	const char *id;
+	const char *title; /* for people: its id where it has none */
+	bool run;          /* false: it builds or prepares */
+	const char *mode;  /* of a run */
+	bool secret;
+	json_int_t index;                      /* of the benchmark that is profiled; -1: it is no profile */
+	size_t cases;                          /* that the run is given */
+	json_int_t devices;                    /* that it needs at once */
+	double wall_s, cpu_s;                  /* its limits; 0: none of its own */
+	const json_t *pass_exit, *pass_result; /* its pass condition; NULL: the default */
+	bool artifacts;                        /* it may leave files */
+};
+
+struct plan {
+	json_t *json; /* for runners */
+	size_t count;
+	struct plan_step steps[];
+};
+
+/* Reads a plan that was checked, and takes it. [any] */
+struct plan *plan_read(json_t *plan_take);
+/* NULL is allowed. */
+void plan_free(struct plan *plan);
+static inline void
+cleanup_plan(struct plan **plan)
+{
+	plan_free(*plan);
+}
+#define AUTO_PLAN __attribute__((cleanup(cleanup_plan)))
+/* Whether nothing of the step of this id may be shown; so it is with a step that the plan does not have. [any] */
+bool plan_is_secret(const struct plan *plan, const char *id);
 
 /*
  * The whole plan of a job: the runs (task_runs.h), completed by the language, and checked: by the plan schema, that
@@ -17,16 +53,13 @@
  * planned; EINTERNAL: the language made a plan that is none. [any]
  */
 int task_plan(const struct languages *languages, const json_t *bundle, const char *code, const char *mode,
-	const json_t *device, const char *seed, json_t **ret_plan, struct kettle_error *err);
+	const json_t *device, const char *seed, struct plan **ret_plan, struct kettle_error *err);
 
 /*
  * Build steps that show whether the device's machine has what the task needs (`probe` of kettle/language.h), checked as a
  * plan is. KETTLE_ENOENT: it needs nothing of the kind; else as task_plan. [any]
  */
-int task_plan_probe(const struct languages *languages, const json_t *bundle, const json_t *device, json_t **ret_plan,
-	struct kettle_error *err);
-
-/* Checks a plan as task_plan does. runs: the prepared run steps. EINVAL with a sentence. [any] */
-int task_plan_check(const json_t *plan, const json_t *runs, struct kettle_error *err);
+int task_plan_probe(const struct languages *languages, const json_t *bundle, const json_t *device,
+	struct plan **ret_plan, struct kettle_error *err);
 
 #endif

@@ -3,12 +3,14 @@
 #ifndef KETTLE_SHOWN_H
 #define KETTLE_SHOWN_H
 
+#include "judge/plan.h"
+
 #include <jansson.h>
 
 /*
  * What of a runner's event about a job of this plan may be shown: known members of known events alone; of a secret run
  * no more than that it goes on. NULL: nothing of it. New reference.
  */
-json_t *redact_event(const json_t *plan, const json_t *event);
+json_t *redact_event(const struct plan *plan, const json_t *event);
 
 #endif

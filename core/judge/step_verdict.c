@@ -9,20 +9,21 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "base/utf8.h"
 #include "base/json_access.h"
+#include "base/utf8.h"
 
 #define MAX_LINE 300    /* bytes of a line of output that a sentence repeats */
 #define MAX_MESSAGE 500 /* bytes of a harness's own message */
 
 static const char participant[] = "participant", task_author[] = "task", machine[] = "machine";
 
-/* What is read, and where the reading goes. */
+/* What is judged, and where the result goes. */
 struct reader {
-	const json_t *task, *step, *outcome;
-	bool secret;
-	char name[120]; /* "the secret test run", "the step `link`" */
-	struct step_result *step_result;
+	const json_t *task;
+	const struct plan_step *step;
+	const struct outcome *outcome; /* NULL: there is none */
+	char name[120];                /* "the secret test run", "the step `link`" */
+	struct step_result *ret;
 };
 
 const char *
@@ -43,38 +44,27 @@ verdict_state_name(enum verdict_state state)
 	return "error";
 }
 
-static bool
-outcome_is(const struct reader *reader, const char *state)
-{
-	const char *found = member_string(reader->outcome, "state");
-	return found && strcmp(found, state) == 0;
-}
-
-/* Sets the reading; the sentence follows. */
+/* Sets all of the result but its sentence, which it returns. */
 static struct kettle_error *
 read_as(const struct reader *reader, enum verdict_state state, const char *blame, bool retry)
 {
-	reader->step_result->state = state;
-	reader->step_result->blame = blame;
-	reader->step_result->retry = retry;
-	return &reader->step_result->why;
+	reader->ret->state = state;
+	reader->ret->blame = blame;
+	reader->ret->retry = retry;
+	return &reader->ret->why;
 }
 
 /* How sentences name the step. */
 static void
 name_step(struct reader *reader)
 {
-	const json_t *run = json_object_get(reader->step, "run");
-	const char *mode = member_string(run, "mode"), *title = member_string(reader->step, "title");
-	const json_t *index = json_object_get(run, "index");
-	if (index)
-		(void)snprintf(reader->name, sizeof(reader->name), "the profile of benchmark %lld",
-			(long long)json_integer_value(index) + 1);
-	else if (mode)
-		(void)snprintf(reader->name, sizeof(reader->name), "the %s%s run", reader->secret ? "secret " : "", mode);
+	const struct plan_step *step = reader->step;
+	if (step->index >= 0)
+		(void)snprintf(reader->name, sizeof(reader->name), "the profile of benchmark %lld", (long long)step->index + 1);
+	else if (step->run)
+		(void)snprintf(reader->name, sizeof(reader->name), "the %s%s run", step->secret ? "secret " : "", step->mode);
 	else
-		(void)snprintf(
-			reader->name, sizeof(reader->name), "the step `%.80s`", title ? title : member_string(reader->step, "id"));
+		(void)snprintf(reader->name, sizeof(reader->name), "the step `%.80s`", step->title);
 }
 
 /* ---- what the step itself said ---- */
@@ -89,7 +79,7 @@ clip_line(const char *text, size_t len, size_t most, struct buf *out)
 		len--;
 	(void)utf8_sanitize(text, len, out);
 	if (cut)
-		buf_adds(out, "…");
+		(void)buf_adds(out, "…");
 }
 
 /* The first line that speaks of an error (compilers), else the last that is not empty (interpreters). */
@@ -116,20 +106,9 @@ static void
 end_sentence(const struct reader *reader, bool first_error, struct buf *out)
 {
 	AUTO_BUF struct buf line = {0};
-	if (!reader->secret)
-		telling_line(member_string(json_object_get(reader->outcome, "stderr"), "text"), first_error, &line);
-	buf_printf(out, line.len ? ": %s" : ".", line.len ? line.data : "");
-}
-
-/* How many cases the run was given. */
-static size_t
-count_cases(const struct reader *reader)
-{
-	size_t count = 0;
-	const char *text = member_string(json_object_get(reader->step, "cases"), "text");
-	for (; text && *text; text++)
-		count += *text == '\n';
-	return count;
+	if (!reader->step->secret)
+		telling_line(reader->outcome->err.text, first_error, &line);
+	(void)buf_printf(out, line.len ? ": %s" : ".", line.len ? line.data : "");
 }
 
 /* "test.3.error" */
@@ -138,14 +117,13 @@ case_value(const struct reader *reader, const char *noun, size_t index, const ch
 {
 	char key[64];
 	(void)snprintf(key, sizeof(key), "%s.%zu.%s", noun, index, what);
-	return member_string(json_object_get(reader->outcome, "result"), key);
+	return member_string(reader->outcome->result, key);
 }
 
 static const char *
 case_noun(const struct reader *reader)
 {
-	const char *mode = member_string(json_object_get(reader->step, "run"), "mode");
-	return mode && strcmp(mode, "test") == 0 ? "test" : "benchmark";
+	return strcmp(reader->step->mode, "test") == 0 ? "test" : "benchmark";
 }
 
 /* The number of cases reported as failed; *ret_first is the first of them. */
@@ -153,7 +131,7 @@ static size_t
 count_failed(const struct reader *reader, const char *noun, size_t *ret_first)
 {
 	size_t failed = 0;
-	for (size_t i = 0, count = count_cases(reader); i < count; i++) {
+	for (size_t i = 0; i < reader->step->cases; i++) {
 		const char *status = case_value(reader, noun, i, "status");
 		if (!status || strcmp(status, "pass") == 0)
 			continue;
@@ -168,9 +146,9 @@ static void
 say_failed(const struct reader *reader, struct kettle_error *why)
 {
 	const char *noun = case_noun(reader);
-	size_t first = 0, failed = count_failed(reader, noun, &first), count = count_cases(reader);
+	size_t first = 0, failed = count_failed(reader, noun, &first), count = reader->step->cases;
 	AUTO_BUF struct buf detail = {0}, spec = {0};
-	if (reader->secret || failed == 0) {
+	if (reader->step->secret || failed == 0) {
 		kettle_fail(why, KETTLE_EINVAL, "The harness of %s reported a failure.", reader->name);
 		return;
 	}
@@ -202,7 +180,7 @@ read_limit(const struct reader *reader)
 		{"output", "printed more than it may", false},
 		{"result", "reported more than the result channel takes", false},
 	};
-	const char *limit = member_string(reader->outcome, "limit"), *text = "went over a limit";
+	const char *limit = reader->outcome->limit, *text = "went over a limit";
 	bool time = false;
 	for (size_t i = 0; limit && i < ARRAY_SIZE(limits); i++)
 		if (strcmp(limit, limits[i].limit) == 0) {
@@ -210,9 +188,9 @@ read_limit(const struct reader *reader)
 			time = limits[i].time;
 		}
 	struct kettle_error *why = read_as(reader, time ? VERDICT_TIMED_OUT : VERDICT_FAILED, participant, false);
-	const json_t *value = json_object_get(json_object_get(reader->step, "limits"), limit ? limit : "");
-	if (time && json_is_number(value))
-		kettle_fail(why, KETTLE_EINVAL, "%s %s (%g s) and was stopped.", reader->name, text, json_number_value(value));
+	double most = time ? strcmp(limit, "cpu") == 0 ? reader->step->cpu_s : reader->step->wall_s : 0;
+	if (most > 0)
+		kettle_fail(why, KETTLE_EINVAL, "%s %s (%g s) and was stopped.", reader->name, text, most);
 	else
 		kettle_fail(why, KETTLE_EINVAL, "%s %s and was stopped.", reader->name, text);
 }
@@ -258,12 +236,11 @@ read_protocol_exit(const struct reader *reader, json_int_t status)
 static void
 read_exit(const struct reader *reader, json_int_t status)
 {
-	bool run = json_object_get(reader->step, "run") != NULL;
+	bool run = reader->step->run;
 	if (run && read_protocol_exit(reader, status))
 		return;
 	struct kettle_error *why = read_as(reader, VERDICT_FAILED, participant, false);
-	const char *check = member_string(json_object_get(reader->outcome, "result"), "check");
-	if (run && status == VERDICT_EXIT_FAILED && check && strcmp(check, "pass") == 0) {
+	if (run && status == VERDICT_EXIT_FAILED && member_is(reader->outcome->result, "check", "pass")) {
 		kettle_fail(why, KETTLE_EINVAL, "%s is void: its harness reported `check: pass` and yet that a test failed.",
 			reader->name);
 		return;
@@ -281,17 +258,15 @@ read_exit(const struct reader *reader, json_int_t status)
 /* ---- conditions ---- */
 
 static bool
-exit_passes(const struct reader *reader, const json_t *status)
+exit_passes(const struct reader *reader)
 {
-	const json_t *allowed = json_object_get(json_object_get(reader->step, "pass"), "exit");
+	struct optional_int status = reader->outcome->exit;
 	size_t i;
 	json_t *one;
-	if (!json_is_integer(status))
-		return false;
-	if (!allowed)
-		return json_integer_value(status) == 0;
-	json_array_foreach((json_t *)allowed, i, one)
-		if (json_equal(one, status))
+	if (!reader->step->pass_exit)
+		return status.given && status.value == 0;
+	json_array_foreach(reader->step->pass_exit, i, one)
+		if (status.given && json_integer_value(one) == status.value)
 			return true;
 	return false;
 }
@@ -302,9 +277,8 @@ result_passes(const struct reader *reader)
 {
 	const char *key;
 	json_t *wanted;
-	const json_t *result = json_object_get(reader->outcome, "result");
-	json_object_foreach(json_object_get(json_object_get(reader->step, "pass"), "result"), key, wanted)
-		if (!json_equal(json_object_get(result, key), wanted))
+	json_object_foreach((json_t *)reader->step->pass_result, key, wanted)
+		if (!json_equal(json_object_get(reader->outcome->result, key), wanted))
 			return false;
 	return true;
 }
@@ -313,13 +287,12 @@ static void
 read_condition(const struct reader *reader)
 {
 	struct kettle_error *why = read_as(reader, VERDICT_FAILED, participant, false);
-	const char *error = member_string(reader->outcome, "result_error");
-	const json_t *result = json_object_get(reader->outcome, "result");
-	if (error && !reader->secret)
+	const char *error = reader->outcome->result_error;
+	if (error && !reader->step->secret)
 		kettle_fail(why, KETTLE_EINVAL, "%s is void: %.400s", reader->name, error);
 	else if (error)
 		kettle_fail(why, KETTLE_EINVAL, "%s is void: what it reported is not in order.", reader->name);
-	else if (member_string(result, "check"))
+	else if (member_string(reader->outcome->result, "check"))
 		say_failed(reader, why);
 	else
 		kettle_fail(why, KETTLE_EINVAL,
@@ -333,13 +306,13 @@ count_contradicts(const struct reader *reader)
 	char key[32], expected[32];
 	const char *noun = case_noun(reader);
 	(void)snprintf(key, sizeof(key), "%s-count", noun);
-	(void)snprintf(expected, sizeof(expected), "%zu", count_cases(reader));
-	const char *reported = member_string(json_object_get(reader->outcome, "result"), key);
+	(void)snprintf(expected, sizeof(expected), "%zu", reader->step->cases);
+	const char *reported = member_string(reader->outcome->result, key);
 	if (!reported || strcmp(reported, expected) == 0)
 		return false;
 	AUTO_BUF struct buf numbers = {0};
-	if (!reader->secret)
-		buf_printf(&numbers, ": %.20s, not %s", reported, expected);
+	if (!reader->step->secret)
+		(void)buf_printf(&numbers, ": %.20s, not %s", reported, expected);
 	kettle_fail(read_as(reader, VERDICT_FAILED, participant, false), KETTLE_EINVAL,
 		"%s is void: its harness reported another number of %ss than it was given%s.", reader->name, noun,
 		numbers.data ? numbers.data : "");
@@ -350,9 +323,9 @@ count_contradicts(const struct reader *reader)
 static void
 read_passed_run(const struct reader *reader)
 {
-	const char *mode = member_string(json_object_get(reader->step, "run"), "mode");
+	const char *mode = reader->step->mode;
 	size_t first = 0;
-	if (!mode || count_contradicts(reader))
+	if (!reader->step->run || count_contradicts(reader))
 		return;
 	if (count_failed(reader, case_noun(reader), &first)) {
 		kettle_fail(read_as(reader, VERDICT_FAILED, participant, false), KETTLE_EINVAL,
@@ -363,14 +336,13 @@ read_passed_run(const struct reader *reader)
 	if (strcmp(mode, "benchmark") != 0 && strcmp(mode, "leaderboard") != 0)
 		return;
 	struct kettle_error inner = {0};
+	struct verdict_score score = {0};
 	const char *ranking = member_string(reader->task, "ranking_by");
-	if (verdict_score(json_object_get(reader->outcome, "result"), count_cases(reader), ranking ? ranking : "last",
-			&reader->step_result->score, &inner)) {
+	if (verdict_score(reader->outcome->result, reader->step->cases, ranking ? ranking : "last", &score, &inner))
 		kettle_fail(read_as(reader, VERDICT_FAILED, participant, false), KETTLE_EINVAL, "%s is void: %s", reader->name,
-			reader->secret ? "the times that its harness reported make no score." : inner.message);
-		return;
-	}
-	reader->step_result->scored = strcmp(mode, "leaderboard") == 0;
+			reader->step->secret ? "the times that its harness reported make no score." : inner.message);
+	else if (strcmp(mode, "leaderboard") == 0)
+		reader->ret->score = score;
 }
 
 /* ---- the machine ---- */
@@ -378,7 +350,7 @@ read_passed_run(const struct reader *reader)
 static void
 read_error(const struct reader *reader)
 {
-	const char *missing = member_string(reader->outcome, "missing"), *error = member_string(reader->outcome, "error");
+	const char *missing = reader->outcome->missing, *error = reader->outcome->error;
 	struct kettle_error *why = read_as(reader, VERDICT_ERROR, machine, !missing);
 	if (missing)
 		kettle_fail(why, KETTLE_EUNAVAIL, "The board's machine lacks `%.100s`.", missing);
@@ -387,95 +359,77 @@ read_error(const struct reader *reader)
 			error ? error : "it did not say why.");
 }
 
-/* The core's own reading. */
+/* What the core itself makes of the outcome. */
 static void
 read_outcome(const struct reader *reader)
 {
-	const json_t *status = json_object_get(reader->outcome, "exit");
-	const json_t *signal = json_object_get(reader->outcome, "signal");
-	bool known = outcome_is(reader, "passed") || outcome_is(reader, "failed");
-	if (!reader->outcome)
+	const struct outcome *outcome = reader->outcome;
+	if (!outcome)
 		kettle_fail(read_as(reader, VERDICT_ERROR, machine, true), KETTLE_EUNAVAIL,
 			"The machine did not say what became of %s.", reader->name);
-	else if (outcome_is(reader, "skipped"))
+	else if (outcome->state == OUTCOME_SKIPPED)
 		(void)read_as(reader, VERDICT_SKIPPED, NULL, false);
-	else if (outcome_is(reader, "limit"))
+	else if (outcome->state == OUTCOME_LIMIT)
 		read_limit(reader);
-	else if (outcome_is(reader, "error") || !known)
+	else if (outcome->state != OUTCOME_PASSED && outcome->state != OUTCOME_FAILED)
 		read_error(reader);
-	else if (json_integer_value(signal) > 0)
+	else if (outcome->signal.value > 0)
 		kettle_fail(read_as(reader, VERDICT_FAILED, participant, false), KETTLE_EINVAL,
-			"%s was ended by signal %lld (%s).", reader->name, (long long)json_integer_value(signal),
-			signal_meaning(json_integer_value(signal)));
-	else if (!exit_passes(reader, status))
-		read_exit(reader, json_is_integer(status) ? json_integer_value(status) : -1);
-	else if (!result_passes(reader) || member_string(reader->outcome, "result_error"))
+			"%s was ended by signal %lld (%s).", reader->name, (long long)outcome->signal.value,
+			signal_meaning(outcome->signal.value));
+	else if (!exit_passes(reader))
+		read_exit(reader, outcome->exit.given ? outcome->exit.value : -1);
+	else if (!result_passes(reader) || outcome->result_error)
 		read_condition(reader);
-	else if (outcome_is(reader, "failed"))
+	else if (outcome->state == OUTCOME_FAILED)
 		kettle_fail(read_as(reader, VERDICT_FAILED, participant, false), KETTLE_EINVAL, "%s failed: %.400s",
-			reader->name,
-			member_string(reader->outcome, "error") ? member_string(reader->outcome, "error") : "it left no output.");
+			reader->name, outcome->error ? outcome->error : "it left no output.");
 	else
 		(void)read_as(reader, VERDICT_PASSED, NULL, false);
 }
 
-/* ---- the language's word ---- */
+/* ---- the language's explanation ---- */
 
-static bool
-take_explanation(const struct reader *reader, const json_t *said)
+/* Takes what a language's `interpret` answered. */
+static void
+take_explanation(const struct reader *reader, const json_t *answer)
 {
 	static const enum verdict_state states[] = {VERDICT_FAILED, VERDICT_TIMED_OUT, VERDICT_ERROR};
 	static const char *const blames[] = {participant, task_author, machine};
-	const char *state = member_string(said, "state"), *blame = member_string(said, "blame"),
-			   *message = member_string(said, "message");
-	for (size_t i = 0; state && i < ARRAY_SIZE(states); i++) {
-		if (strcmp(state, verdict_state_name(states[i])) != 0)
-			continue;
-		const char *found = blames[0];
-		for (size_t k = 0; blame && k < ARRAY_SIZE(blames); k++)
-			found = strcmp(blame, blames[k]) == 0 ? blames[k] : found;
-		bool retry = states[i] == VERDICT_ERROR && found == machine && !json_object_get(reader->outcome, "missing") &&
-					 !json_is_false(json_object_get(said, "retry"));
-		struct kettle_error *why = read_as(reader, states[i], found, retry);
-		if (message && !reader->secret)
-			kettle_fail(why, KETTLE_EINVAL, "%s", message);
-		else if (!why->message[0])
-			kettle_fail(why, KETTLE_EINVAL, "%s did not pass.", reader->name);
-		return true;
-	}
-	return false;
-}
-
-/* A language explains a failure, or sees one where the core saw none; it never makes a step pass. */
-static void
-ask_language(const struct reader *reader, const struct language *language)
-{
-	AUTO_JSON json_t *said = NULL;
-	struct kettle_error unheard = {0}; /* a language that cannot explain leaves the core's own reading */
-	if (!language || !language->ops->interpret || !reader->outcome || reader->step_result->state == VERDICT_SKIPPED)
+	const char *message = member_string(answer, "message"), *blame = participant;
+	size_t state = 0;
+	while (state < ARRAY_SIZE(states) && !member_is(answer, "state", verdict_state_name(states[state])))
+		state++;
+	if (state == ARRAY_SIZE(states))
 		return;
-	if (language->ops->interpret(language->self, reader->step, reader->outcome, &said, &unheard) == 0)
-		(void)take_explanation(reader, said);
+	for (size_t i = 0; i < ARRAY_SIZE(blames); i++)
+		blame = member_is(answer, "blame", blames[i]) ? blames[i] : blame;
+	bool retry = states[state] == VERDICT_ERROR && blame == machine && !reader->outcome->missing &&
+				 !json_is_false(json_object_get(answer, "retry"));
+	struct kettle_error *why = read_as(reader, states[state], blame, retry);
+	if (message && !reader->step->secret)
+		kettle_fail(why, KETTLE_EINVAL, "%s", message);
+	else if (!why->message[0])
+		kettle_fail(why, KETTLE_EINVAL, "%s did not pass.", reader->name);
 }
 
 void
-verdict_step_read(const struct language *language, const json_t *task, const json_t *step, const json_t *outcome,
-	struct step_result *ret_reading)
+step_result_read(const struct language *language, const json_t *task, const struct plan_step *step,
+	const struct outcome *outcome, struct step_result *ret_result)
 {
-	*ret_reading = (struct step_result){0};
-	struct reader reader = {
-		.task = task,
-		.step = step,
-		.outcome = json_is_object(outcome) ? outcome : NULL,
-		.secret = member_true(json_object_get(step, "run"), "secret"),
-		.step_result = ret_reading,
-	};
+	*ret_result = (struct step_result){0};
+	struct reader reader = {.task = task, .step = step, .outcome = outcome, .ret = ret_result};
+	AUTO_JSON json_t *answer = NULL;
+	struct kettle_error ignored = {0}; /* a language that cannot explain leaves the core's own result */
 	name_step(&reader);
 	read_outcome(&reader);
-	ask_language(&reader, language);
-	if (ret_reading->state == VERDICT_PASSED)
+	/* A language explains a failure, or sees one where the core saw none; it never makes a step pass. */
+	if (language && language->ops->interpret && outcome && ret_result->state != VERDICT_SKIPPED &&
+		language->ops->interpret(language->self, step->json, outcome->json, &answer, &ignored) == 0)
+		take_explanation(&reader, answer);
+	if (ret_result->state == VERDICT_PASSED)
 		read_passed_run(&reader);
 	/* Sentences begin with the step's name. */
-	if (ret_reading->why.message[0] == 't')
-		ret_reading->why.message[0] = 'T';
+	if (ret_result->why.message[0] == 't')
+		ret_result->why.message[0] = 'T';
 }

@@ -3,7 +3,9 @@
 #ifndef KETTLE_VERDICT_STEP_H
 #define KETTLE_VERDICT_STEP_H
 
+#include "judge/completion.h"
 #include "judge/language.h"
+#include "judge/plan.h"
 #include "judge/score.h"
 
 #include <jansson.h>
@@ -21,23 +23,22 @@ enum verdict_state { VERDICT_PASSED = 1, VERDICT_FAILED, VERDICT_TIMED_OUT, VERD
 
 struct step_result {
 	enum verdict_state state;
-	bool retry;        /* the machine's fault, and another attempt may help */
-	const char *blame; /* "participant", "task", "machine", or NULL; static */
-	bool scored;       /* score is set */
-	struct verdict_score score;
-	struct kettle_error why; /* its message says why it did not pass; "" when it did */
+	bool retry;                 /* the machine's fault, and another attempt may help */
+	const char *blame;          /* "participant", "task", "machine", or NULL; static */
+	struct verdict_score score; /* of a leaderboard run that passed; 0: none */
+	struct kettle_error why;    /* its message says why it did not pass; "" when it did */
 };
 
 /* "passed", "failed", "timed_out", "error", "skipped". Static. */
 const char *verdict_state_name(enum verdict_state state);
 
 /*
- * Reads the outcome of a step of the plan (NULL: there is none, which is the machine's fault). Trusts the outcome as
- * little as it can: the step's pass condition is evaluated again, and a run that passed must not contradict itself.
- * language (NULL: unknown) may explain why a step failed, never make one pass. Of a secret run the message tells
- * nothing that the run itself said. [any]
+ * Judges the outcome of a step (NULL: there is none, which is the machine's fault). Trusts the outcome as little as it
+ * can: the step's pass condition is evaluated again, and a run that passed must not contradict itself. language (NULL:
+ * unknown) may explain why a step failed, never make one pass. Of a secret run the message contains nothing that the run
+ * itself reported. [any]
  */
-void verdict_step_read(const struct language *language, const json_t *task, const json_t *step, const json_t *outcome,
-	struct step_result *ret_reading);
+void step_result_read(const struct language *language, const json_t *task, const struct plan_step *step,
+	const struct outcome *outcome, struct step_result *ret_result);
 
 #endif

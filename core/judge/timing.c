@@ -9,9 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/text.h"
 #include "base/xalloc.h"
-#include "base/json_access.h"
 
 /* In the order of the answer. */
 #define PARTS(X) X(WAIT, wait) X(BUILD, build) X(PREPARE, prepare) X(START, start) X(RUN, run) X(COLLECT, collect)
@@ -44,32 +42,21 @@ struct sweep {
 	size_t count;
 };
 
-/* The stamps of a step. */
-struct step_stamps {
-	int64_t begun, queued, launched, start, exit, ended;
-};
-
 static int64_t
 between(int64_t from, int64_t to)
 {
 	return from > 0 && to > from ? to - from : 0;
 }
 
-static struct step_stamps
-moments_of(const json_t *outcome)
+/* When the program of a step ended; 0: it is not known. */
+static int64_t
+exit_of(const struct outcome *outcome)
 {
-	const json_t *stamps = json_object_get(outcome, "stamps");
-	struct step_stamps m = {
-		.begun = member_int(stamps, "begun_ns"),
-		.queued = member_int(stamps, "queued_ns"),
-		.launched = member_int(stamps, "launched_ns"),
-		.ended = member_int(stamps, "ended_ns"),
-		.start = member_int(outcome, "start_ns"),
-	};
+	int64_t exit = 0;
 	/* From another machine: what cannot be added has no end. */
-	if (m.start <= 0 || __builtin_add_overflow(m.start, member_int(outcome, "wall_ns"), &m.exit))
-		m.exit = 0;
-	return m;
+	if (outcome->start_ns.value <= 0 || __builtin_add_overflow(outcome->start_ns.value, outcome->wall_ns.value, &exit))
+		return 0;
+	return exit;
 }
 
 static void
@@ -85,22 +72,22 @@ timing_add(struct sweep *sweep, enum part part, int64_t from, int64_t to)
 
 /* A run has parts of its own; of a build or a preparation all but the wait is one. */
 static void
-add_step(struct sweep *sweep, const char *kind, const struct step_stamps *m)
+add_step(struct sweep *sweep, const struct outcome *o)
 {
-	bool run = strcmp(kind, "run") == 0;
-	enum part before = run ? PART_START : strcmp(kind, "build") == 0 ? PART_BUILD : PART_PREPARE;
-	if (m->begun == 0)
-		return;
-	int64_t queued = m->queued ? m->queued : m->ended, launched = m->launched ? m->launched : m->ended;
-	timing_add(sweep, before, m->begun, queued);
+	bool run = strcmp(o->kind, "run") == 0;
+	enum part before = run ? PART_START : strcmp(o->kind, "build") == 0 ? PART_BUILD : PART_PREPARE;
+	int64_t queued = o->queued_ns ? o->queued_ns : o->ended_ns,
+			launched = o->launched_ns ? o->launched_ns : o->ended_ns;
+	int64_t start = o->start_ns.value, exit = exit_of(o);
+	timing_add(sweep, before, o->begun_ns, queued);
 	timing_add(sweep, PART_WAIT, queued, launched);
-	if (!run || m->start == 0) {
-		timing_add(sweep, before, launched, m->ended);
+	if (!run || start == 0) {
+		timing_add(sweep, before, launched, o->ended_ns);
 		return;
 	}
-	timing_add(sweep, PART_START, launched, m->start);
-	timing_add(sweep, PART_RUN, m->start, m->exit);
-	timing_add(sweep, PART_COLLECT, m->exit, m->ended);
+	timing_add(sweep, PART_START, launched, start);
+	timing_add(sweep, PART_RUN, start, exit);
+	timing_add(sweep, PART_COLLECT, exit, o->ended_ns);
 }
 
 static int
@@ -128,7 +115,7 @@ measure(struct sweep *sweep, int64_t ret_ns[PART_COUNT])
 }
 
 static json_t *
-describe_parts(struct sweep *sweep)
+write_parts(struct sweep *sweep)
 {
 	int64_t ns[PART_COUNT] = {0}, rest = sweep->to - sweep->from;
 	json_t *parts = json_object();
@@ -144,50 +131,13 @@ describe_parts(struct sweep *sweep)
 }
 
 static json_t *
-describe_step(const json_t *outcome, const struct step_stamps *m, int64_t received)
+write_step(const struct outcome *o, int64_t received)
 {
-	return json_pack("{s:O, s:O, s:b, s:I, s:I, s:I, s:I, s:I}", "step", json_object_get(outcome, "step"), "kind",
-		json_object_get(outcome, "kind"), "cached", member_true(outcome, "cached"), "at_ns",
-		(json_int_t)between(received, m->begun), "wait_ns", (json_int_t)between(m->queued, m->launched), "start_ns",
-		(json_int_t)between(m->launched, m->start), "run_ns", (json_int_t)between(m->start, m->exit), "total_ns",
-		(json_int_t)between(m->begun, m->ended));
-}
-
-/* The secret steps by the plan: an outcome comes from another machine. */
-static bool
-is_secret(const json_t *plan, const char *id)
-{
-	size_t i;
-	json_t *step;
-	json_array_foreach(json_object_get(plan, "steps"), i, step) {
-		const char *name = member_string(step, "id");
-		if (name && strcmp(name, id) == 0)
-			return member_true(json_object_get(step, "run"), "secret");
-	}
-	return true;
-}
-
-json_t *
-timing_of(const json_t *plan, const json_t *completion)
-{
-	const json_t *outcomes = json_object_get(completion, "outcomes"), *stamps = json_object_get(completion, "stamps");
-	struct sweep sweep = {.from = member_int(stamps, "received_ns"), .to = member_int(stamps, "done_ns")};
-	AUTO_FREE struct edge *edges = xcalloc(json_array_size(outcomes) + 1, EDGES_OF_STEP * sizeof(*edges));
-	AUTO_JSON json_t *steps = json_array();
-	size_t i;
-	json_t *outcome;
-	sweep.edges = edges;
-	json_array_foreach(outcomes, i, outcome) {
-		const char *id = member_string(outcome, "step");
-		const char *kind = member_string(outcome, "kind");
-		struct step_stamps m = moments_of(outcome);
-		if (!id || !kind || m.begun == 0)
-			continue;
-		add_step(&sweep, kind, &m);
-		if (!is_secret(plan, id))
-			json_array_append_new(steps, describe_step(outcome, &m, sweep.from));
-	}
-	return json_pack("{s:o, s:O}", "parts", describe_parts(&sweep), "steps", steps);
+	int64_t start = o->start_ns.value;
+	return json_pack("{s:s, s:s, s:b, s:I, s:I, s:I, s:I, s:I}", "step", o->step, "kind", o->kind, "cached", o->cached,
+		"at_ns", (json_int_t)between(received, o->begun_ns), "wait_ns",
+		(json_int_t)between(o->queued_ns, o->launched_ns), "start_ns", (json_int_t)between(o->launched_ns, start),
+		"run_ns", (json_int_t)between(start, exit_of(o)), "total_ns", (json_int_t)between(o->begun_ns, o->ended_ns));
 }
 
 /* What lies between two stamps of one clock, where there are both. */
@@ -198,13 +148,9 @@ set_between(json_t *parts, const char *key, uint64_t from, uint64_t to)
 		json_object_set_new(parts, key, json_integer((json_int_t)(to - from)));
 }
 
-void
-timing_add_engine(json_t *timing, const struct timing_stamps *stamps, const json_t *completion)
+static void
+add_engine(json_t *parts, const struct timing_stamps *stamps, const struct completion *completion)
 {
-	const json_t *theirs = json_object_get(completion, "stamps");
-	json_t *parts = json_object_get(timing, "parts");
-	if (!parts)
-		return;
 	if (stamps->queued_ns > stamps->accepted_ns)
 		set_between(parts, "earlier_ns", stamps->accepted_ns, stamps->queued_ns);
 	set_between(parts, "queue_ns", stamps->queued_ns, stamps->started_ns);
@@ -213,6 +159,27 @@ timing_add_engine(json_t *timing, const struct timing_stamps *stamps, const json
 		return;
 	/* Two clocks: only durations of each may be compared. */
 	int64_t away = (int64_t)(stamps->completed_ns - stamps->submitted_ns);
-	int64_t known = between(member_int(theirs, "received_ns"), member_int(theirs, "done_ns"));
+	int64_t known = between(completion->received_ns, completion->done_ns);
 	json_object_set_new(parts, known > 0 ? "transfer_ns" : "other_ns", json_integer(away > known ? away - known : 0));
+}
+
+json_t *
+timing_of(const struct plan *plan, const struct completion *completion, const struct timing_stamps *stamps)
+{
+	AUTO_FREE struct edge *edges = xcalloc(completion->count, EDGES_OF_STEP * sizeof(*edges));
+	struct sweep sweep = {.from = completion->received_ns, .to = completion->done_ns, .edges = edges};
+	json_t *steps = json_array();
+	for (size_t i = 0; i < completion->count; i++) {
+		const struct outcome *outcome = &completion->outcomes[i];
+		if (!outcome->step || !outcome->kind || outcome->begun_ns == 0)
+			continue;
+		add_step(&sweep, outcome);
+		/* By the plan: an outcome comes from another machine. */
+		if (!plan_is_secret(plan, outcome->step))
+			json_array_append_new(steps, write_step(outcome, sweep.from));
+	}
+	json_t *parts = write_parts(&sweep);
+	if (stamps)
+		add_engine(parts, stamps, completion);
+	return json_pack("{s:o, s:o}", "parts", parts, "steps", steps);
 }

@@ -3,6 +3,9 @@
 #ifndef KETTLE_TIMING_H
 #define KETTLE_TIMING_H
 
+#include "judge/completion.h"
+#include "judge/plan.h"
+
 #include <jansson.h>
 #include <stdint.h>
 
@@ -22,15 +25,11 @@ struct timing_stamps {
  *       removed), "other_ns"}: each moment between receipt and end counts in one of them, the most telling one; and
  *   "steps": [{"step", "kind", "cached", "at_ns" (since receipt), "wait_ns", "start_ns", "run_ns", "total_ns"}],
  *       without the secret ones, which are in the parts alone.
- * Without stamps (a runner need not have any) both are empty. New reference. Pure, [any].
+ * Without stamps (a runner need not have any) both are empty. To the parts comes what the engine's stamps say (NULL:
+ * nothing): "earlier_ns" (attempts that came to nothing), "queue_ns", "plan_ns" (marked as running, planned),
+ * "transfer_ns" (to the machine and back; where that one has no stamps, "other_ns", which then is all that it did). New
+ * reference. Pure, [any].
  */
-json_t *timing_of(const json_t *plan, const json_t *completion);
-
-/*
- * Adds to the parts of a verdict's `timing` what the engine knows: "earlier_ns" (attempts that came to nothing),
- * "queue_ns", "plan_ns" (marked as running, planned), "transfer_ns" (to the machine and back; where that one has no
- * stamps, "other_ns", which then is all that it did). What has no stamps is left out. timing may be NULL. [any]
- */
-void timing_add_engine(json_t *timing, const struct timing_stamps *stamps, const json_t *completion);
+json_t *timing_of(const struct plan *plan, const struct completion *completion, const struct timing_stamps *stamps);
 
 #endif

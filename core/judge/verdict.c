@@ -1,41 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* Puts the readings of a job's steps together: runs, compile log, score, and the one sentence for the participant. */
+/* Puts the results of a job's steps together: runs, compile log, score, and the one sentence for the participant. */
 #include <config.h>
 
 #include "judge/verdict.h"
 
-#include <stdio.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/cleanup.h"
-#include "judge/timing.h"
-#include "base/utf8.h"
 #include "base/json_access.h"
-#include "judge/step_verdict.h"
+#include "base/xalloc.h"
 
 /* A verdict while it is made. */
 struct verdict_builder {
 	const struct language *language;
-	const json_t *task, *plan, *completion;
-	json_t *runs, *compilation, *artifacts; /* new */
-	size_t left;                            /* bytes that may still be kept */
+	const json_t *task;
+	const struct plan *plan;
+	const struct completion *completion;
+	struct verdict *verdict;
+	size_t left; /* bytes that may still be kept */
 	json_int_t build_ns, run_ns;
-	enum verdict_state state; /* of the first step that decides; 0: none so far */
-	bool retry, secret_failed, public_scored, secret_scored;
-	const char *blame;
-	struct verdict_score score; /* the slower one */
-	struct kettle_error why;
+	bool secret_failed, ranked, public_scored, secret_scored;
 };
-
-static void
-free_making(struct verdict_builder *builder)
-{
-	json_decref(builder->runs);
-	json_decref(builder->compilation);
-	json_decref(builder->artifacts);
-}
-#define AUTO_MAKING __attribute__((cleanup(free_making)))
 
 /* ---- what is kept of an outcome ---- */
 
@@ -59,27 +44,27 @@ cut_middle(const char *text, size_t len, size_t most)
 
 /* stdout or stderr of an outcome as one string. */
 static json_t *
-keep_output(struct verdict_builder *builder, const json_t *outcome, const char *which)
+keep_output(struct verdict_builder *builder, const struct outcome_output *output)
 {
-	const json_t *captured = json_object_get(outcome, which), *text = json_object_get(captured, "text");
-	size_t len = json_string_length(text), most = builder->left < VERDICT_MAX_TEXT ? builder->left : VERDICT_MAX_TEXT;
-	json_int_t cut = member_int(captured, "cut");
-	const char *bytes = json_is_string(text) ? json_string_value(text) : "";
-	AUTO_JSON json_t *kept = len > most ? cut_middle(bytes, len, most) : json_stringn(bytes, len);
-	builder->left -= len > most ? most : len;
-	if (cut <= 0)
+	size_t most = builder->left < VERDICT_MAX_TEXT ? builder->left : VERDICT_MAX_TEXT;
+	bool cut = output->len > most;
+	AUTO_JSON json_t *kept =
+		cut ? cut_middle(output->text, output->len, most) : json_stringn(output->text, output->len);
+	builder->left -= cut ? most : output->len;
+	if (output->cut <= 0)
 		return STEAL(kept);
-	return json_sprintf("%s\n[… %" JSON_INTEGER_FORMAT " bytes more were cut …]\n", json_string_value(kept), cut);
+	return json_sprintf(
+		"%s\n[… %" JSON_INTEGER_FORMAT " bytes more were cut …]\n", json_string_value(kept), output->cut);
 }
 
 /* The result's keys and values, as many as there is room for. */
 static json_t *
-keep_result(struct verdict_builder *builder, const json_t *outcome)
+keep_result(struct verdict_builder *builder, const json_t *result)
 {
 	json_t *kept = json_object(), *value;
 	const char *key;
 	size_t most = builder->left < VERDICT_MAX_RESULT ? builder->left : VERDICT_MAX_RESULT, used = 0, left_out = 0;
-	json_object_foreach(json_object_get(outcome, "result"), key, value) {
+	json_object_foreach((json_t *)result, key, value) {
 		size_t size = strlen(key) + json_string_length(value);
 		if (!json_is_string(value) || size > most - used) {
 			left_out++;
@@ -94,182 +79,83 @@ keep_result(struct verdict_builder *builder, const json_t *outcome)
 	return kept;
 }
 
-/* A value of an outcome when it is of the type that it should be, else null. */
-static json_t *
-keep_value(const json_t *outcome, const char *key, json_type type)
-{
-	json_t *value = json_object_get(outcome, key);
-	return value && json_typeof(value) == type ? json_incref(value) : json_null();
-}
-
-static json_t *
-seconds(double value)
-{
-	return value > 0 ? json_real(value) : json_null();
-}
-
-static json_t *
-message_of(const struct kettle_error *why)
-{
-	return why->message[0] ? json_string(why->message) : json_null();
-}
-
-/* For a step that ran out of time KernelBot expects 114, whatever signal ended it. */
-static json_t *
-exit_of(const struct step_result *read, const json_t *outcome)
-{
-	if (read->state == VERDICT_TIMED_OUT)
-		return json_integer(VERDICT_EXIT_TIMEOUT);
-	return keep_value(outcome, "exit", JSON_INTEGER);
-}
-
 static void
-keep_artifacts(struct verdict_builder *builder, const json_t *step, const json_t *outcome)
+keep_artifacts(json_t *artifacts, const struct plan_step *step, const struct outcome *outcome)
 {
 	size_t i;
 	json_t *artifact;
-	json_array_foreach(json_object_get(outcome, "artifacts"), i, artifact) {
+	json_array_foreach(outcome->artifacts, i, artifact) {
 		const char *name = member_string(artifact, "name"), *sha256 = member_string(artifact, "sha256");
-		if (!name || !sha256 || json_array_size(builder->artifacts) >= VERDICT_MAX_ARTIFACTS)
-			continue;
-		json_t *kept = json_pack("{s:s, s:s, s:I, s:s}", "step", member_string(step, "id"), "name", name, "size",
-			member_int(artifact, "size"), "sha256", sha256);
-		json_array_append_new(builder->artifacts, kept);
+		if (name && sha256 && json_array_size(artifacts) < VERDICT_MAX_ARTIFACTS)
+			json_array_append_new(artifacts, json_pack("{s:s, s:s, s:I, s:s}", "step", step->id, "name", name, "size",
+												 member_int(artifact, "size"), "sha256", sha256));
 	}
+}
+
+/* An object that came from a machine, unless it is larger than anything honest. New reference. */
+static json_t *
+bounded(const json_t *object)
+{
+	if (!json_is_object(object) || json_dumpb(object, NULL, 0, JSON_COMPACT) > VERDICT_MAX_SYSTEM)
+		return json_object();
+	return json_incref((json_t *)object);
 }
 
 /* ---- steps ---- */
 
 static void
-add_compilation(
-	struct verdict_builder *builder, const json_t *step, const json_t *outcome, const struct step_result *read)
+add_entry(struct verdict_builder *builder, const struct plan_step *step, const struct outcome *outcome,
+	const struct step_result *judged)
 {
-	const char *title = member_string(step, "title");
-	builder->build_ns += member_int(outcome, "wall_ns");
-	json_t *entry = json_pack("{s:s, s:o, s:b, s:s, s:o, s:o, s:o, s:o, s:o, s:b}", "title",
-		title ? title : member_string(step, "id"), "command", keep_value(outcome, "command", JSON_STRING), "passed",
-		read->state == VERDICT_PASSED, "state", verdict_state_name(read->state), "exit", exit_of(read, outcome),
-		"message", message_of(&read->why), "stdout", keep_output(builder, outcome, "stdout"), "stderr",
-		keep_output(builder, outcome, "stderr"), "wall_ns", keep_value(outcome, "wall_ns", JSON_INTEGER), "cached",
-		member_true(outcome, "cached"));
-	json_array_append_new(builder->compilation, entry);
-}
-
-/* An object that came from a machine, unless it is larger than anything honest. */
-static json_t *
-bounded(const json_t *object, const char *key)
-{
-	json_t *value = json_object_get(object, key);
-	if (!json_is_object(value) || json_dumpb(value, NULL, 0, JSON_COMPACT) > VERDICT_MAX_SYSTEM)
-		return json_object();
-	return json_incref(value);
-}
-
-/* What the run ran on, as KernelBot's records have it. New reference. */
-static json_t *
-system_of(const struct verdict_builder *builder)
-{
-	static const char *const keys[] = {"gpu", "count", "cpu", "runtime", "platform", "torch", "host"};
-	AUTO_JSON json_t *all = bounded(builder->completion, "system");
-	json_t *system = json_object();
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-		if (json_object_get(all, keys[i]))
-			json_object_set(system, keys[i], json_object_get(all, keys[i]));
-	return system;
-}
-
-/* What only a public run shows. */
-static void
-add_details(struct verdict_builder *builder, json_t *entry, const json_t *step, const json_t *outcome,
-	const struct step_result *read)
-{
-	AUTO_JSON json_t *details =
-		json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "message", message_of(&read->why), "exit",
-			exit_of(read, outcome), "signal", keep_value(outcome, "signal", JSON_INTEGER), "limit",
-			keep_value(outcome, "limit", JSON_STRING), "memory_peak", keep_value(outcome, "memory_peak", JSON_INTEGER),
-			"stdout", keep_output(builder, outcome, "stdout"), "stderr", keep_output(builder, outcome, "stderr"),
-			"result", keep_result(builder, outcome), "command", keep_value(outcome, "command", JSON_STRING));
-	json_t *index = json_object_get(json_object_get(step, "run"), "index");
-	/* Clocks and throttling before and after it, where it had a GPU. */
-	if (json_object_get(outcome, "device"))
-		json_object_set_new(entry, "device", bounded(outcome, "device"));
-	/* Whether it began as a copy of a warm interpreter: what is compared should have begun alike. */
-	json_object_set_new(entry, "warm", json_boolean(member_true(outcome, "warm")));
-	json_object_set_new(entry, "system", system_of(builder));
-	json_object_update(entry, details);
-	if (index)
-		json_object_set(entry, "index", index);
-	keep_artifacts(builder, step, outcome);
+	struct verdict_entry *entry = &builder->verdict->entries[builder->verdict->count++];
+	*entry = (struct verdict_entry){.step = *step, .outcome = *outcome, .judged = *judged};
+	*(step->run ? &builder->run_ns : &builder->build_ns) += outcome->wall_ns.value;
+	if (step->secret)
+		return;
+	if (step->run)
+		entry->result = keep_result(builder, outcome->result);
+	entry->err = keep_output(builder, &outcome->err);
+	entry->out = keep_output(builder, &outcome->out);
+	if (step->run)
+		keep_artifacts(builder->verdict->artifacts, step, outcome);
 }
 
 static void
-add_verdict_run(
-	struct verdict_builder *builder, const json_t *step, const json_t *outcome, const struct step_result *read)
+take_score(struct verdict_builder *builder, const struct step_result *judged, bool secret)
 {
-	const json_t *run = json_object_get(step, "run");
-	bool secret = member_true(run, "secret");
-	builder->run_ns += member_int(outcome, "wall_ns");
-	json_t *entry = json_pack("{s:s, s:b, s:b, s:s, s:o, s:o, s:o, s:o, s:o}", "mode", member_string(run, "mode"),
-		"secret", secret, "passed", read->state == VERDICT_PASSED, "state", verdict_state_name(read->state), "score",
-		seconds(read->scored ? read->score.value : 0), "low", seconds(read->scored ? read->score.low : 0), "high",
-		seconds(read->scored ? read->score.high : 0), "start_ns", keep_value(outcome, "start_ns", JSON_INTEGER),
-		"wall_ns", keep_value(outcome, "wall_ns", JSON_INTEGER));
-	json_array_append_new(builder->runs, entry);
-	if (!secret)
-		add_details(builder, entry, step, outcome, read);
-}
-
-static void
-take_score(struct verdict_builder *builder, const struct step_result *read, bool secret)
-{
-	if (!read->scored)
+	struct verdict_score *slower = &builder->verdict->score;
+	if (judged->score.value <= 0)
 		return;
 	*(secret ? &builder->secret_scored : &builder->public_scored) = true;
-	if (read->score.value > builder->score.value)
-		builder->score = read->score;
+	if (judged->score.value > slower->value)
+		*slower = judged->score;
 }
 
 /* The first step that did not pass decides; those that were skipped only follow from it. */
 static void
-take_state(struct verdict_builder *builder, const struct step_result *read, bool secret)
+take_state(struct verdict_builder *builder, const struct step_result *judged, bool secret)
 {
-	if (builder->state || read->state == VERDICT_PASSED || read->state == VERDICT_SKIPPED)
+	struct verdict *verdict = builder->verdict;
+	if (verdict->state || judged->state == VERDICT_PASSED || judged->state == VERDICT_SKIPPED)
 		return;
-	builder->state = read->state;
-	builder->blame = read->blame;
-	builder->retry = read->retry;
+	verdict->state = judged->state;
+	verdict->blame = judged->blame;
+	verdict->retry = judged->retry;
+	verdict->why = judged->why;
 	builder->secret_failed = secret;
-	builder->why = read->why;
-}
-
-static const json_t *
-find_outcome(const struct verdict_builder *builder, const char *id)
-{
-	size_t i;
-	json_t *outcome;
-	json_array_foreach(json_object_get(builder->completion, "outcomes"), i, outcome) {
-		const char *step = member_string(outcome, "step");
-		if (step && strcmp(step, id) == 0)
-			return outcome;
-	}
-	return NULL;
 }
 
 static void
-add_step(struct verdict_builder *builder, const json_t *step)
+add_step(struct verdict_builder *builder, const struct plan_step *step)
 {
-	struct step_result read;
-	const json_t *run = json_object_get(step, "run"), *outcome = find_outcome(builder, member_string(step, "id"));
-	bool secret = member_true(run, "secret");
-	verdict_step_read(builder->language, builder->task, step, outcome, &read);
-	take_state(builder, &read, secret);
-	take_score(builder, &read, secret);
-	if (!outcome || read.state == VERDICT_SKIPPED)
-		return;
-	if (run)
-		add_verdict_run(builder, step, outcome, &read);
-	else
-		add_compilation(builder, step, outcome, &read);
+	struct step_result judged;
+	const struct outcome *outcome = completion_outcome(builder->completion, step->id);
+	step_result_read(builder->language, builder->task, step, outcome, &judged);
+	builder->ranked = builder->ranked || strcmp(step->mode, "leaderboard") == 0;
+	take_state(builder, &judged, step->secret);
+	take_score(builder, &judged, step->secret);
+	if (outcome && judged.state != VERDICT_SKIPPED)
+		add_entry(builder, step, outcome, &judged);
 }
 
 /* ---- the job ---- */
@@ -277,47 +163,42 @@ add_step(struct verdict_builder *builder, const json_t *step)
 static void
 fail_job(struct verdict_builder *builder, bool retry, const char *sentence)
 {
-	builder->state = VERDICT_ERROR;
-	builder->blame = retry ? "machine" : NULL;
-	builder->retry = retry;
+	builder->verdict->state = VERDICT_ERROR;
+	builder->verdict->blame = retry ? "machine" : NULL;
+	builder->verdict->retry = retry;
 	builder->secret_failed = false;
-	kettle_fail(&builder->why, KETTLE_EUNAVAIL, "%s", sentence);
+	kettle_fail(&builder->verdict->why, KETTLE_EUNAVAIL, "%s", sentence);
 }
 
 /* What the runner says of the whole job wins over what single steps look like. */
 static void
 read_status(struct verdict_builder *builder)
 {
-	const char *status = member_string(builder->completion, "status"),
-			   *error = member_string(builder->completion, "error");
-	if (status && strcmp(status, "cancelled") == 0)
+	const char *error = builder->completion->error;
+	switch (builder->completion->status) {
+	case COMPLETION_DONE:
+		break;
+	case COMPLETION_CANCELLED:
 		fail_job(builder, false, error ? error : "It was cancelled.");
-	else if (!status || strcmp(status, "done") != 0)
+		break;
+	case COMPLETION_LOST:
 		fail_job(builder, true, error ? error : "The machine was lost while it worked on this.");
-}
-
-static bool
-is_ranked(const struct verdict_builder *builder)
-{
-	size_t i;
-	json_t *step;
-	json_array_foreach(json_object_get(builder->plan, "steps"), i, step) {
-		const char *mode = member_string(json_object_get(step, "run"), "mode");
-		if (mode && strcmp(mode, "leaderboard") == 0)
-			return true;
+		break;
 	}
-	return false;
 }
 
 /* Nothing failed; then something must have run, and a ranked job have both its scores. */
 static void
 check_complete(struct verdict_builder *builder)
 {
-	bool ranked = is_ranked(builder);
-	if (builder->state)
+	struct verdict *verdict = builder->verdict;
+	bool complete = !builder->ranked || (builder->public_scored && builder->secret_scored), ran = false;
+	if (verdict->state)
 		return;
-	builder->state = VERDICT_PASSED;
-	if (json_array_size(builder->runs) == 0 || (ranked && !(builder->public_scored && builder->secret_scored)))
+	for (size_t i = 0; i < verdict->count; i++)
+		ran = ran || verdict->entries[i].step.run;
+	verdict->state = VERDICT_PASSED;
+	if (!ran || !complete)
 		fail_job(builder, true, "The machine did not carry out every step of the job.");
 }
 
@@ -325,56 +206,176 @@ check_complete(struct verdict_builder *builder)
 static void
 say_secret(struct verdict_builder *builder)
 {
-	struct kettle_error inner = builder->why;
-	if (!builder->secret_failed || builder->state == VERDICT_ERROR)
+	struct kettle_error inner = builder->verdict->why;
+	if (!builder->secret_failed || builder->verdict->state == VERDICT_ERROR)
 		return;
 	if (inner.message[0] == 'T')
 		inner.message[0] = 't';
-	kettle_fail(&builder->why, inner.code, "It passed the public runs, but not the secret ones: %s", inner.message);
+	kettle_fail(
+		&builder->verdict->why, inner.code, "It passed the public runs, but not the secret ones: %s", inner.message);
 }
 
-static json_t *
-describe_timing(const struct verdict_builder *builder)
-{
-	json_t *timing = timing_of(builder->plan, builder->completion);
-	AUTO_JSON json_t *more = json_pack("{s:o, s:I, s:I}", "stamps", bounded(builder->completion, "stamps"), "build_ns",
-		builder->build_ns, "run_ns", builder->run_ns);
-	json_object_update(timing, more);
-	return timing;
-}
-
-static json_t *
-result(struct verdict_builder *builder)
-{
-	bool scored = builder->state == VERDICT_PASSED;
-	return json_pack("{s:s, s:o, s:s?, s:b, s:o, s:o, s:o, s:O, s:O, s:o, s:o, s:O}", "state",
-		verdict_state_name(builder->state), "error", message_of(&builder->why), "blame", builder->blame, "retry",
-		builder->retry, "score", seconds(scored ? builder->score.value : 0), "low",
-		seconds(scored ? builder->score.low : 0), "high", seconds(scored ? builder->score.high : 0), "runs",
-		builder->runs, "compilation", builder->compilation, "system", bounded(builder->completion, "system"), "timing",
-		describe_timing(builder), "artifacts", builder->artifacts);
-}
-
-json_t *
-verdict_make(const struct languages *languages, const json_t *task, const json_t *plan, const json_t *completion)
+struct verdict *
+verdict_make(const struct languages *languages, const json_t *task, const struct plan *plan,
+	const struct completion *completion, const struct timing_stamps *stamps)
 {
 	const char *lang = member_string(task, "lang");
-	AUTO_MAKING struct verdict_builder builder = {
+	struct verdict *verdict = xcalloc(1, sizeof(*verdict));
+	struct verdict_builder builder = {
 		.language = lang ? language_find(languages, lang) : NULL,
 		.task = task,
 		.plan = plan,
 		.completion = completion,
-		.runs = json_array(),
-		.compilation = json_array(),
-		.artifacts = json_array(),
+		.verdict = verdict,
 		.left = VERDICT_MAX_TOTAL,
 	};
-	size_t i;
-	json_t *step;
-	json_array_foreach(json_object_get(plan, "steps"), i, step)
-		add_step(&builder, step);
+	*verdict = (struct verdict){
+		.entries = xcalloc(plan->count, sizeof(*verdict->entries)),
+		.system = bounded(completion->system),
+		.timing = timing_of(plan, completion, stamps),
+		.artifacts = json_array(),
+		.plan = json_incref(plan->json),
+		.completion = json_incref(completion->json),
+	};
+	for (size_t i = 0; i < plan->count; i++)
+		add_step(&builder, &plan->steps[i]);
 	read_status(&builder);
 	check_complete(&builder);
 	say_secret(&builder);
-	return result(&builder);
+	if (verdict->state != VERDICT_PASSED)
+		verdict->score = (struct verdict_score){0};
+	json_object_update_new(verdict->timing, json_pack("{s:o, s:I, s:I}", "stamps", bounded(completion->stamps),
+												"build_ns", builder.build_ns, "run_ns", builder.run_ns));
+	return verdict;
+}
+
+struct verdict *
+verdict_error(const char *sentence)
+{
+	struct verdict *verdict = xcalloc(1, sizeof(*verdict));
+	verdict->state = VERDICT_ERROR;
+	kettle_fail(&verdict->why, KETTLE_EUNAVAIL, "%s", sentence);
+	return verdict;
+}
+
+void
+verdict_free(struct verdict *verdict)
+{
+	for (size_t i = 0; verdict && i < verdict->count; i++) {
+		json_decref(verdict->entries[i].out);
+		json_decref(verdict->entries[i].err);
+		json_decref(verdict->entries[i].result);
+	}
+	if (!verdict)
+		return;
+	json_decref(verdict->system);
+	json_decref(verdict->timing);
+	json_decref(verdict->artifacts);
+	json_decref(verdict->plan);
+	json_decref(verdict->completion);
+	free(verdict->entries);
+	free(verdict);
+}
+
+/* ---- as JSON ---- */
+
+static json_t *
+write_int(struct optional_int number)
+{
+	return number.given ? json_integer(number.value) : json_null();
+}
+
+/* For a step that ran out of time KernelBot expects 114, whatever signal ended it. */
+static json_t *
+write_exit(const struct verdict_entry *entry)
+{
+	return entry->judged.state == VERDICT_TIMED_OUT ? json_integer(VERDICT_EXIT_TIMEOUT)
+													: write_int(entry->outcome.exit);
+}
+
+static json_t *
+write_build(const struct verdict_entry *entry)
+{
+	const struct step_result *judged = &entry->judged;
+	return json_pack("{s:s, s:s?, s:b, s:s, s:o, s:s?, s:O, s:O, s:o, s:b}", "title", entry->step.title, "command",
+		entry->outcome.command, "passed", judged->state == VERDICT_PASSED, "state", verdict_state_name(judged->state),
+		"exit", write_exit(entry), "message", verdict_message(&judged->why), "stdout", entry->out, "stderr", entry->err,
+		"wall_ns", write_int(entry->outcome.wall_ns), "cached", entry->outcome.cached);
+}
+
+json_t *
+verdict_compilation(const struct verdict *verdict)
+{
+	json_t *list = verdict->entries ? json_array() : NULL;
+	for (size_t i = 0; i < verdict->count; i++)
+		if (!verdict->entries[i].step.run)
+			json_array_append_new(list, write_build(&verdict->entries[i]));
+	return list;
+}
+
+json_t *
+verdict_run_system(const struct verdict *verdict)
+{
+	static const char *const keys[] = {"gpu", "count", "cpu", "runtime", "platform", "torch", "host"};
+	json_t *system = json_object();
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+		if (json_object_get(verdict->system, keys[i]))
+			json_object_set(system, keys[i], json_object_get(verdict->system, keys[i]));
+	return system;
+}
+
+/* The run with what the database has columns for (verdict: of which), or without it (NULL). */
+static json_t *
+write_run(const struct verdict *verdict, const struct verdict_entry *entry)
+{
+	const struct step_result *judged = &entry->judged;
+	const struct outcome *outcome = &entry->outcome;
+	json_t *run = json_object();
+	if (verdict)
+		json_object_update_new(
+			run, json_pack("{s:s, s:b, s:b, s:s, s:o, s:o, s:o, s:o}", "mode", entry->step.mode, "secret",
+					 entry->step.secret, "passed", judged->state == VERDICT_PASSED, "state",
+					 verdict_state_name(judged->state), "score", verdict_seconds(judged->score.value), "low",
+					 verdict_seconds(judged->score.low), "high", verdict_seconds(judged->score.high), "start_ns",
+					 write_int(outcome->start_ns)));
+	json_object_set_new(run, "wall_ns", write_int(outcome->wall_ns));
+	if (entry->step.secret)
+		return run;
+	/* Clocks and throttling before and after it, where it had a GPU. */
+	if (outcome->device)
+		json_object_set_new(run, "device", bounded(outcome->device));
+	/* Whether it began as a copy of a warm interpreter: what is compared should have begun alike. */
+	json_object_set_new(run, "warm", json_boolean(outcome->warm));
+	if (verdict)
+		json_object_update_new(run,
+			json_pack("{s:o, s:s?}", "system", verdict_run_system(verdict), "message", verdict_message(&judged->why)));
+	json_object_update_new(run, json_pack("{s:o, s:o, s:s?, s:o, s:O, s:O}", "exit", write_exit(entry), "signal",
+									write_int(outcome->signal), "limit", outcome->limit, "memory_peak",
+									write_int(outcome->memory_peak), "stdout", entry->out, "stderr", entry->err));
+	if (verdict)
+		json_object_set(run, "result", entry->result);
+	json_object_update_new(run, json_pack("{s:s?}", "command", outcome->command));
+	if (verdict && entry->step.index >= 0)
+		json_object_set_new(run, "index", json_integer(entry->step.index));
+	return run;
+}
+
+json_t *
+verdict_run_detail(const struct verdict_entry *entry)
+{
+	return write_run(NULL, entry);
+}
+
+json_t *
+verdict_write(const struct verdict *verdict)
+{
+	json_t *runs = json_array();
+	for (size_t i = 0; i < verdict->count; i++)
+		if (verdict->entries[i].step.run)
+			json_array_append_new(runs, write_run(verdict, &verdict->entries[i]));
+	return json_pack("{s:s, s:s?, s:s?, s:b, s:o, s:o, s:o, s:o, s:o, s:O, s:O, s:O}", "state",
+		verdict_state_name(verdict->state), "error", verdict_message(&verdict->why), "blame", verdict->blame, "retry",
+		verdict->retry, "score", verdict_seconds(verdict->score.value), "low", verdict_seconds(verdict->score.low),
+		"high", verdict_seconds(verdict->score.high), "runs", runs, "compilation", verdict_compilation(verdict),
+		"system", verdict->system, "timing", verdict->timing, "artifacts", verdict->artifacts);
 }

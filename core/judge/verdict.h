@@ -3,10 +3,8 @@
 #ifndef KETTLE_VERDICT_H
 #define KETTLE_VERDICT_H
 
-#include "judge/language.h"
-
-#include <jansson.h>
-#include <kettle/error.h>
+#include "judge/step_verdict.h"
+#include "judge/timing.h"
 
 #define VERDICT_MAX_TEXT (64u << 10)   /* bytes kept of stdout and of stderr each; head and tail of what is longer */
 #define VERDICT_MAX_RESULT (1u << 20)  /* bytes kept of one run's result */
@@ -14,27 +12,79 @@
 #define VERDICT_MAX_SYSTEM (64u << 10) /* bytes of `system` and of `stamps` each; larger ones are left out */
 #define VERDICT_MAX_ARTIFACTS 1000
 
+/* A step that was carried out. */
+struct verdict_entry {
+	struct plan_step step;
+	struct outcome outcome;
+	struct step_result judged;
+	json_t *out, *err, *result; /* what is kept of them: strings, an object; NULL where the step is secret */
+};
+
+struct verdict {
+	enum verdict_state state;      /* not VERDICT_SKIPPED */
+	struct kettle_error why;       /* its message says why it did not pass; "": it did */
+	const char *blame;             /* as in step_result */
+	bool retry;                    /* the machine's fault: another attempt may help */
+	struct verdict_score score;    /* of one that passed; 0: none */
+	struct verdict_entry *entries; /* NULL: no step was carried out */
+	size_t count;
+	json_t *system;            /* {…} */
+	json_t *timing;            /* {"stamps": {…}, "build_ns", "run_ns" (sums), "parts", "steps" (timing.h)} */
+	json_t *artifacts;         /* [{"step", "name", "size", "sha256"}] */
+	json_t *plan, *completion; /* that the entries' strings belong to */
+};
+
 /*
- * The verdict of a job from its plan and the runner's completion:
+ * The verdict of a job from its plan and the runner's completion. Steps that were skipped are not in it. Of a secret run
+ * mode, passed, state, score and times alone are kept: nothing that it printed or resulted in. stdout and stderr say what
+ * was cut. The score is the slower of the public and the secret leaderboard run (ranking_by: last, mean, geom); a
+ * missing, non-finite or non-positive mean makes its run fail, and so does a harness that contradicts itself. task: the
+ * bundle's checked task; stamps: the engine's, NULL without. Whatever the completion holds, there is a verdict. [any]
+ */
+struct verdict *verdict_make(const struct languages *languages, const json_t *task, const struct plan *plan,
+	const struct completion *completion, const struct timing_stamps *stamps);
+/* A verdict of a job of which nothing was carried out: this sentence. */
+struct verdict *verdict_error(const char *sentence);
+/* NULL is allowed. */
+void verdict_free(struct verdict *verdict);
+static inline void
+cleanup_verdict(struct verdict **verdict)
+{
+	verdict_free(*verdict);
+}
+#define AUTO_VERDICT __attribute__((cleanup(cleanup_verdict)))
+
+/*
+ * The verdict as JSON:
  *   {"state": "passed"|"failed"|"timed_out"|"error", "error": sentence or null,
- *    "blame": "participant"|"task"|"machine" or null,
- *    "retry": bool (the machine's fault: another attempt may help),
+ *    "blame": "participant"|"task"|"machine" or null, "retry": bool,
  *    "score": seconds or null, "low", "high": its interval in seconds or null,
  *    "runs": [{"mode", "secret", "index" (profile), "passed", "state", "score", "low", "high", "start_ns", "wall_ns",
- *        "message", "exit", "signal", "limit", "memory_peak", "stdout", "stderr", "result", "command",
+ *        "message", "exit", "signal", "limit", "memory_peak", "stdout", "stderr", "result", "command", "warm",
  *        "system": {"gpu", "count", "cpu", "runtime", "platform", "torch", "host"},
  *        "device" (with a GPU): {"gpus", "throttled", "repeated"}, see event.schema.json}],
- *    "compilation": [{"title", "command", "passed", "state", "exit", "message", "stdout", "stderr", "wall_ns",
- *        "cached"}],
- *    "system": {…}, "timing": {"stamps": {…}, "build_ns", "run_ns" (sums), "parts", "steps" (timing.h)},
- *    "artifacts": [{"step", "name", "size", "sha256"}]}
- * Steps that were skipped are not in it. Of a secret run mode, passed, state, score and times alone are kept: nothing
- * that it printed or resulted in. stdout and stderr are strings; what was cut is said in them. The score is the slower
- * of the public and the secret leaderboard run (ranking_by: last, mean, geom); a missing, non-finite or non-positive
- * mean makes its run fail, and so does a harness that contradicts itself. A step that ran out of time has the exit
- * status 114. task: the bundle's checked task. Whatever the completion holds, there is a verdict. New reference. [any]
+ *    "compilation": verdict_compilation, "system", "timing", "artifacts"}
+ * A step that ran out of time has the exit status 114.
  */
-json_t *verdict_make(
-	const struct languages *languages, const json_t *task, const json_t *plan, const json_t *completion);
+json_t *verdict_write(const struct verdict *verdict);
+/* [{"title", "command", "passed", "state", "exit", "message", "stdout", "stderr", "wall_ns", "cached"}] of the steps that
+ * are no runs; NULL: no step was carried out. */
+json_t *verdict_compilation(const struct verdict *verdict);
+/* What of a public run is only shown: of its members above "wall_ns" and those that have no column in the database. */
+json_t *verdict_run_detail(const struct verdict_entry *entry);
+/* "system" of a run. */
+json_t *verdict_run_system(const struct verdict *verdict);
+/* A score or an end of its interval: a number, null where there is none. New reference. */
+static inline json_t *
+verdict_seconds(double value)
+{
+	return value > 0 ? json_real(value) : json_null();
+}
+/* NULL: none. */
+static inline const char *
+verdict_message(const struct kettle_error *why)
+{
+	return why->message[0] ? why->message : NULL;
+}
 
 #endif

@@ -12,7 +12,6 @@
 #include "base/text.h"
 #include "base/json_access.h"
 
-#include <math.h>
 #include <string.h>
 
 #define REASON_MAX 500 /* bytes of a reason that are kept */
@@ -146,15 +145,6 @@ jobs_set_handle(struct db *db, int64_t id, int64_t attempt, const char *handle, 
 /* The states in which a job may end, the worst first: a fault of the code tells more than one of a machine. */
 static const char *const end_states[] = {"failed", "timed_out", "error", "cancelled", "passed"};
 
-static bool
-is_end_state(const char *state)
-{
-	for (size_t i = 0; state && i < ARRAY_SIZE(end_states); i++)
-		if (strcmp(end_states[i], state) == 0)
-			return true;
-	return false;
-}
-
 static const char *
 worst_state(const json_t *jobs)
 {
@@ -212,22 +202,14 @@ settle(struct db *db, const struct job *job, struct kettle_error *err)
 		db, job, "submission.done", json_pack("{s:s, s:s, s:O}", "mode", job->mode, "state", state, "jobs", jobs), err);
 }
 
-/* A number that a score can be; NULL: none. */
-static const json_t *
-score_of(const json_t *verdict, const char *key)
-{
-	const json_t *value = json_object_get(verdict, key);
-	double number = json_number_value(value);
-	return isfinite(number) && number > 0 ? value : NULL;
-}
-
 static json_t *
-done_data(const struct job *job, const json_t *verdict, const struct ranking_change *change)
+done_data(const struct job *job, const struct verdict *verdict, const struct ranking_change *change)
 {
 	bool best = change->after.rank && change->after.job == job->id;
-	json_t *data = json_pack("{s:I, s:s, s:s, s:O, s:O?, s:O?, s:O?, s:O?}", "job", (json_int_t)job->id, "device",
-		job->device, "mode", job->mode, "state", json_object_get(verdict, "state"), "score", score_of(verdict, "score"),
-		"low", score_of(verdict, "low"), "high", score_of(verdict, "high"), "error", json_object_get(verdict, "error"));
+	json_t *data = json_pack("{s:I, s:s, s:s, s:s, s:o, s:o, s:o, s:s?}", "job", (json_int_t)job->id, "device",
+		job->device, "mode", job->mode, "state", verdict_state_name(verdict->state), "score",
+		verdict_seconds(verdict->score.value), "low", verdict_seconds(verdict->score.low), "high",
+		verdict_seconds(verdict->score.high), "error", verdict_message(&verdict->why));
 	if (!data || !change->after.rank)
 		return data;
 	json_object_set_new(data, "rank", json_integer(change->after.rank));
@@ -244,11 +226,10 @@ done_data(const struct job *job, const json_t *verdict, const struct ranking_cha
  * one job of a device counts.
  */
 static int
-end_rerun(
-	struct db *db, const struct job *job, const char *state, struct ranking_change *change, struct kettle_error *err)
+end_rerun(struct db *db, const struct job *job, enum verdict_state state, struct ranking_change *change,
+	struct kettle_error *err)
 {
-	bool says_nothing = strcmp(state, "error") == 0 || strcmp(state, "cancelled") == 0;
-	if (says_nothing)
+	if (state == VERDICT_ERROR)
 		return db_exec(db, err, "UPDATE jobs SET superseded = id WHERE id = ?", "i", job->id);
 	int rc = db_exec(db, err, "UPDATE jobs SET superseded = ? WHERE id = ?", "ii", job->id, -job->superseded);
 	if (rc == 0)
@@ -260,20 +241,19 @@ end_rerun(
 
 /* Whatever ends a job: its row, the ranking, the events, the submission. */
 static int
-jobs_end(struct db *db, const struct job *job, const json_t *verdict, struct kettle_error *err)
+jobs_end(struct db *db, const struct job *job, const struct verdict *verdict, struct kettle_error *err)
 {
-	const char *state = member_string(verdict, "state");
+	AUTO_JSON json_t *compilation = verdict_compilation(verdict);
 	struct ranking_change change = {0};
 	int rc = db_exec(db, err,
-		"UPDATE jobs SET state = ?1, done_at = ?2, changed_at = ?2, handle = NULL, score = ?3, low = ?4, high = ?5, "
-		"error "
+		"UPDATE jobs SET state = ?1, done_at = ?2, changed_at = ?2, handle = NULL, "
+		"score = nullif(max(?3, 0.0), 0.0), low = nullif(max(?4, 0.0), 0.0), high = nullif(max(?5, 0.0), 0.0), error "
 		"= ?6, compilation_json = ?7, system_json = ?8, timing_json = ?9 WHERE id = ?10",
-		"sirrrsjjji", state, db->now_ms, score_of(verdict, "score"), score_of(verdict, "low"),
-		score_of(verdict, "high"), member_string(verdict, "error"), json_object_get(verdict, "compilation"),
-		json_object_get(verdict, "system"), json_object_get(verdict, "timing"), job->id);
+		"sidddsjjji", verdict_state_name(verdict->state), db->now_ms, verdict->score.value, verdict->score.low,
+		verdict->score.high, verdict_message(&verdict->why), compilation, verdict->system, verdict->timing, job->id);
 	if (rc == 0 && job->superseded < 0)
-		rc = end_rerun(db, job, state, &change, err);
-	else if (rc == 0 && strcmp(state, "passed") == 0 && strcmp(job->mode, "ranked") == 0)
+		rc = end_rerun(db, job, verdict->state, &change, err);
+	else if (rc == 0 && verdict->state == VERDICT_PASSED && strcmp(job->mode, "ranked") == 0)
 		rc = ranking_offer(db, job->id, &change, err);
 	if (rc == 0)
 		rc = jobs_tell(db, job, "job.done", done_data(job, verdict, &change), err);
@@ -293,11 +273,11 @@ clean_reason(const char *reason)
 static int
 give_up(struct db *db, const struct job *job, const char *reason, struct kettle_error *err)
 {
-	AUTO_JSON json_t *error =
-		json_sprintf("The machines failed %d times, which says nothing about the code; the last reason was: %s",
-			JOB_MAX_ATTEMPTS, reason);
-	AUTO_JSON json_t *verdict = json_pack("{s:s, s:O}", "state", "error", "error", error);
-	return jobs_end(db, job, verdict, err);
+	struct verdict verdict = {.state = VERDICT_ERROR};
+	(void)kettle_fail(&verdict.why, KETTLE_EUNAVAIL,
+		"The machines failed %d times, which says nothing about the code; the last reason was: %s", JOB_MAX_ATTEMPTS,
+		reason);
+	return jobs_end(db, job, &verdict, err);
 }
 
 int
@@ -333,66 +313,42 @@ jobs_requeue(struct db *db, int64_t id, int64_t attempt, bool uncounted, bool wa
 /* ---- runs ---- */
 
 static int64_t
-end_ns(const json_t *run)
+end_ns(const struct verdict_entry *run)
 {
-	return member_int(run, "start_ns") + member_int(run, "wall_ns");
-}
-
-/* The stamps are of another machine's clock: the end of the last run stands for the time at which the verdict is stored. */
-static int64_t
-last_end_ns(const json_t *runs)
-{
-	int64_t last = 0;
-	size_t i;
-	json_t *run;
-	json_array_foreach(runs, i, run)
-		if (end_ns(run) > last)
-			last = end_ns(run);
-	return last;
-}
-
-/* What a run has besides the columns of its own. */
-static json_t *
-run_detail(const json_t *run)
-{
-	static const char *const columns[] = {"mode", "secret", "index", "passed", "state", "score", "low", "high",
-		"start_ns", "message", "result", "system"};
-	json_t *detail = json_copy((json_t *)run);
-	for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
-		(void)json_object_del(detail, columns[i]);
-	return detail;
+	return run->outcome.start_ns.value + run->outcome.wall_ns.value;
 }
 
 static int
-add_job_run(struct db *db, int64_t job, const json_t *run, int64_t last_ns, struct kettle_error *err)
+add_job_run(struct db *db, int64_t job, const struct verdict *verdict, const struct verdict_entry *run, int64_t last_ns,
+	struct kettle_error *err)
 {
-	bool secret = member_true(run, "secret"), passed = member_true(run, "passed");
-	const char *mode = member_string(run, "mode");
-	const char *state = member_string(run, "state");
-	const json_t *index = json_object_get(run, "index");
+	bool secret = run->step.secret, passed = run->judged.state == VERDICT_PASSED;
 	int64_t end_at = db->now_ms - (last_ns - end_ns(run)) / 1000000;
-	int64_t start_at = end_at - member_int(run, "wall_ns") / 1000000;
-	AUTO_JSON json_t *detail = secret ? NULL : run_detail(run);
-	if (secret || !state)
-		state = passed ? "passed" : "failed";
+	int64_t start_at = end_at - run->outcome.wall_ns.value / 1000000;
+	AUTO_JSON json_t *detail = secret ? NULL : verdict_run_detail(run);
+	AUTO_JSON json_t *system = secret ? NULL : verdict_run_system(verdict);
 	return db_exec(db, err,
 		"INSERT INTO runs (job, mode, secret, idx, passed, state, score, low, high, start_at, end_at, message, "
-		"result_json, "
-		"system_json, detail_json) VALUES (?, ?, ?, nullif(?, -1), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-		"isiiisrrriisjjj", job, mode ? mode : "", (int64_t)secret,
-		(int64_t)(json_is_integer(index) ? json_integer_value(index) : -1), (int64_t)passed, state,
-		json_object_get(run, "score"), json_object_get(run, "low"), json_object_get(run, "high"), start_at, end_at,
-		secret ? NULL : member_string(run, "message"), secret ? NULL : json_object_get(run, "result"),
-		secret ? NULL : json_object_get(run, "system"), detail);
+		"result_json, system_json, detail_json) VALUES (?, ?, ?, nullif(?, -1), ?, ?, nullif(max(?, 0.0), 0.0), "
+		"nullif(max(?, 0.0), 0.0), nullif(max(?, 0.0), 0.0), ?, ?, ?, ?, ?, ?)",
+		"isiiisdddiisjjj", job, run->step.mode, (int64_t)secret, (int64_t)run->step.index, (int64_t)passed,
+		secret ? passed ? "passed" : "failed" : verdict_state_name(run->judged.state), run->judged.score.value,
+		run->judged.score.low, run->judged.score.high, start_at, end_at,
+		secret ? NULL : verdict_message(&run->judged.why), secret ? NULL : run->result, system, detail);
 }
 
 static int
-add_runs(struct db *db, int64_t job, const json_t *runs, struct kettle_error *err)
+add_runs(struct db *db, int64_t job, const struct verdict *verdict, struct kettle_error *err)
 {
-	int64_t last_ns = last_end_ns(runs);
+	int64_t last_ns = 0;
 	int rc = 0;
-	for (size_t i = 0; i < json_array_size(runs) && rc == 0; i++)
-		rc = add_job_run(db, job, json_array_get(runs, i), last_ns, err);
+	/* The stamps are of another machine's clock: the last run's end counts as the time at which the verdict is stored. */
+	for (size_t i = 0; i < verdict->count; i++)
+		if (verdict->entries[i].step.run && end_ns(&verdict->entries[i]) > last_ns)
+			last_ns = end_ns(&verdict->entries[i]);
+	for (size_t i = 0; i < verdict->count && rc == 0; i++)
+		if (verdict->entries[i].step.run)
+			rc = add_job_run(db, job, verdict, &verdict->entries[i], last_ns, err);
 	return rc;
 }
 
@@ -409,20 +365,16 @@ jobs_learn(struct db *db, const struct job *job, const json_t *system, struct ke
 }
 
 int
-jobs_finish(struct db *db, int64_t id, int64_t attempt, const json_t *verdict, struct kettle_error *err)
+jobs_finish(struct db *db, int64_t id, int64_t attempt, const struct verdict *verdict, struct kettle_error *err)
 {
 	struct job job;
-	const char *state = member_string(verdict, "state");
-	if (!is_end_state(state))
-		return kettle_fail(err, KETTLE_EINVAL, "The verdict on job %lld has the state `%s`, which is none.",
-			(long long)id, state ? state : "");
 	int rc = jobs_load(db, id, "running", attempt, &job, err);
 	if (rc == 0)
-		rc = add_runs(db, id, json_object_get(verdict, "runs"), err);
+		rc = add_runs(db, id, verdict, err);
 	if (rc == 0)
-		rc = artifact_store(db, id, json_object_get(verdict, "artifacts"), err);
+		rc = artifact_store(db, id, verdict->artifacts, err);
 	if (rc == 0)
-		rc = jobs_learn(db, &job, json_object_get(verdict, "system"), err);
+		rc = jobs_learn(db, &job, verdict->system, err);
 	return rc < 0 ? rc : jobs_end(db, &job, verdict, err);
 }
 

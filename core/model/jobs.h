@@ -9,6 +9,7 @@
 #ifndef KETTLE_JOBS_H
 #define KETTLE_JOBS_H
 
+#include "judge/verdict.h"
 #include "store/db.h"
 
 #include <stdbool.h>
@@ -38,11 +39,12 @@ int jobs_set_handle(struct db *db, int64_t job, int64_t attempt, const char *han
 int jobs_requeue(struct db *db, int64_t job, int64_t attempt, bool uncounted, bool waits, const char *reason,
 	bool *ret_queued, struct kettle_error *err);
 /*
- * running → ended, with what verdict.h says. In the same transaction: runs, artifacts, best table, submission's state,
+ * running → ended, with this verdict. In the same transaction: runs, artifacts, best table, submission's state,
  * events job.done, rank.changed, submission.done (when it was the last). A rerun takes the place of the job before it.
- * Of a secret run mode, passed and score are stored and nothing else. ECONFLICT: not its attempt any more; nothing is stored. EINVAL: not a verdict.
+ * Of a secret run mode, passed and score are stored and nothing else. ECONFLICT: not its attempt any more; nothing is
+ * stored.
  */
-int jobs_finish(struct db *db, int64_t job, int64_t attempt, const json_t *verdict, struct kettle_error *err);
+int jobs_finish(struct db *db, int64_t job, int64_t attempt, const struct verdict *verdict, struct kettle_error *err);
 /* How long it took until the verdict on this attempt was stored, for its `timing`; nothing where it has none. */
 int jobs_recorded(struct db *db, int64_t job, int64_t attempt, int64_t record_ns, struct kettle_error *err);
 /*

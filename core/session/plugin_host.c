@@ -222,7 +222,8 @@ host_job_done(const struct kettle_host *table, const char *ref, json_t *completi
 	struct inflight_job *job = inflight_find(inflight, ref);
 	if (job) {
 		inflight_remove(inflight, job);
-		job->done(job, completion_take);
+		AUTO_COMPLETION struct completion completion = completion_read(completion_take);
+		job->done(job, &completion);
 	} else {
 		log_write(KETTLE_LOG_INFO, of(table)->name, "a completion of job %.40s, which is not live, is dropped", ref);
 	}

@@ -188,7 +188,8 @@ static int
 try_plan(const struct bundle_builder *builder, const struct languages *languages, const json_t *bundle,
 	struct kettle_error *err)
 {
-	AUTO_JSON json_t *device = json_pack("{s:s}", "name", "check"), *plan = NULL;
+	AUTO_JSON json_t *device = json_pack("{s:s}", "name", "check");
+	AUTO_PLAN struct plan *plan = NULL;
 	struct kettle_error found = {0};
 	int rc = task_plan(languages, bundle, "", "ranked", device, "0", &plan, &found);
 	if (rc == 0 || rc == KETTLE_EUNAVAIL)

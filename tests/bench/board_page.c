@@ -22,6 +22,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "base/xalloc.h"
 
 #define BENCH_PAGES_MAX 1000000
 
@@ -30,7 +31,8 @@ struct bench {
 	struct store *store;
 	struct command_env env;
 	const struct command *show;
-	json_t *actor, *args, *verdict;
+	json_t *actor, *args;
+	struct verdict *verdict;
 	json_t *page, *last;     /* the newest one, and the one before it */
 	json_t *pages;           /* µs */
 	json_t *changed;         /* µs of those in which something differs from the one before */
@@ -165,8 +167,7 @@ verdict_next(struct bench *bench)
 		return;
 	bench->job = json_integer_value(job);
 	/* Every third one is a new best. */
-	(void)json_object_set_new(
-		bench->verdict, "score", json_real((bench->next % 3 ? 2e-3 : 0.5e-3) + 1e-9 * (double)bench->job));
+	bench->verdict->score.value = (bench->next % 3 ? 2e-3 : 0.5e-3) + 1e-9 * (double)bench->job;
 	bench->started_ns = time_monotonic_ns();
 	store_write(bench->store, start_op, started, bench);
 }
@@ -188,22 +189,28 @@ jobs_op(struct db *db, void *arg, struct kettle_error *err)
 }
 
 /* A verdict of a ranked job with its six runs. */
-static json_t *
+static struct verdict *
 make_verdict(void)
 {
 	static const char *const modes[] = {"test", "benchmark", "leaderboard"};
-	json_t *runs = json_array();
-	for (int i = 0; i < 6; i++) {
-		json_t *run = json_pack("{s:s, s:b, s:b, s:s, s:i, s:i}", "mode", modes[i % 3], "secret", i >= 3, "passed", 1,
-			"state", "passed", "start_ns", 1000 * i, "wall_ns", 900);
-		if (i < 3)
-			(void)json_object_set_new(run, "result",
+	struct verdict *verdict = verdict_error("");
+	verdict->state = VERDICT_PASSED;
+	verdict->score = (struct verdict_score){.low = 1e-4, .high = 1e-2};
+	verdict->entries = xcalloc(6, sizeof(*verdict->entries));
+	verdict->system = json_pack("{s:s}", "cpu", "x");
+	verdict->timing = json_pack("{s:i}", "run_ns", 5400);
+	for (int i = 0; i < 6; i++)
+		verdict->entries[verdict->count++] = (struct verdict_entry){
+			.step = {.run = true, .mode = modes[i % 3], .secret = i >= 3, .index = -1},
+			.outcome = {.start_ns = {true, 1000 * i}, .wall_ns = {true, 900}},
+			.judged.state = VERDICT_PASSED,
+			.out = json_string(""),
+			.err = json_string(""),
+			.result =
 				json_pack("{s:s, s:s, s:s, s:s, s:s}", "check", "pass", "benchmark-count", "1", "benchmark.0.mean",
-					"1234567.8", "benchmark.0.spec", "size: 1048576; seed: 93246", "benchmark.0.runs", "321"));
-		(void)json_array_append_new(runs, run);
-	}
-	return json_pack("{s:s, s:n, s:f, s:f, s:o, s:[], s:{s:s}, s:{s:i}, s:[]}", "state", "passed", "error", "low", 1e-4,
-		"high", 1e-2, "runs", runs, "compilation", "system", "cpu", "x", "timing", "run_ns", 5400, "artifacts");
+					"1234567.8", "benchmark.0.spec", "size: 1048576; seed: 93246", "benchmark.0.runs", "321"),
+		};
+	return verdict;
 }
 
 static void
@@ -269,7 +276,7 @@ main(int argc, char **argv)
 	json_decref(bench.args);
 	json_decref(bench.jobs);
 	json_decref(bench.actor);
-	json_decref(bench.verdict);
+	verdict_free(bench.verdict);
 	json_decref((json_t *)bench.env.devices);
 	(void)uv_loop_close(&bench.loop);
 	return bench.failed;

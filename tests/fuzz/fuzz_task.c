@@ -41,7 +41,7 @@ plan_all(const struct languages *languages, const json_t *bundle)
 	static const char *const modes[] = {"test", "benchmark", "profile", "ranked"};
 	AUTO_JSON json_t *device = json_pack("{s:s}", "name", "CPU");
 	for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
-		AUTO_JSON json_t *plan = NULL;
+		AUTO_PLAN struct plan *plan = NULL;
 		struct kettle_error err = {0};
 		if (task_plan(languages, bundle, "x", modes[i], device, "7", &plan, &err))
 			check_error(&err);

@@ -5,6 +5,8 @@
 #include "unit/command_fixture.h"
 
 #include "base/cleanup.h"
+#include "base/json_access.h"
+#include "base/xalloc.h"
 #include "model/jobs.h"
 #include "lib/languages.h"
 #include "base/text.h"
@@ -138,6 +140,50 @@ commands_submit(struct commands_fixture *c, const char *who, const char *board, 
 	return commands_number(result, "id");
 }
 
+static struct verdict_entry
+read_entry(const json_t *json)
+{
+	bool passed = member_true(json, "passed");
+	double score = member_number(json, "score");
+	struct verdict_entry entry = {
+		.step = {.title = member_text(json, "title"),
+			.run = json_object_get(json, "mode"),
+			.mode = member_text(json, "mode"),
+			.secret = member_true(json, "secret"),
+			.index = -1},
+		.outcome = {.start_ns = {true, member_int(json, "start_ns")}, .wall_ns = {true, member_int(json, "wall_ns")}},
+		.judged = {.state = passed ? VERDICT_PASSED : VERDICT_FAILED, .score.value = isfinite(score) ? score : 0},
+		.out = json_object_get(json, "stdout") ? json_incref(json_object_get(json, "stdout")) : json_string(""),
+		.err = json_string(""),
+		.result = json_incref(json_object_get(json, "result")),
+	};
+	(void)snprintf(entry.judged.why.message, sizeof(entry.judged.why.message), "%s", member_text(json, "message"));
+	return entry;
+}
+
+int
+commands_jobs_finish(struct db *db, int64_t job, int64_t attempt, const json_t *json, struct kettle_error *err)
+{
+	const json_t *runs = json_object_get(json, "runs"), *builds = json_object_get(json, "compilation"), *one;
+	AUTO_VERDICT struct verdict *verdict = verdict_error(member_text(json, "error"));
+	double numbers[] = {member_number(json, "score"), member_number(json, "low"), member_number(json, "high")};
+	size_t i;
+	for (int state = VERDICT_PASSED; state <= VERDICT_ERROR; state++)
+		if (member_is(json, "state", verdict_state_name(state)))
+			verdict->state = state;
+	verdict->score = (struct verdict_score){isfinite(numbers[0]) ? numbers[0] : 0,
+		isfinite(numbers[1]) ? numbers[1] : 0, isfinite(numbers[2]) ? numbers[2] : 0};
+	verdict->system = json_incref(json_object_get(json, "system"));
+	verdict->timing = json_incref(json_object_get(json, "timing"));
+	verdict->artifacts = json_incref(json_object_get(json, "artifacts"));
+	verdict->entries = xcalloc(json_array_size(runs) + json_array_size(builds), sizeof(*verdict->entries));
+	json_array_foreach(runs, i, one)
+		verdict->entries[verdict->count++] = read_entry(one);
+	json_array_foreach(builds, i, one)
+		verdict->entries[verdict->count++] = read_entry(one);
+	return jobs_finish(db, job, attempt, verdict, err);
+}
+
 struct finish {
 	int64_t job;
 	json_t *verdict;
@@ -149,7 +195,7 @@ finish_op(struct db *db, void *arg, struct kettle_error *err)
 	struct finish *finish = arg;
 	int64_t attempt = 0;
 	int code = jobs_start(db, finish->job, "CPU.0", &attempt, err);
-	return code < 0 ? code : jobs_finish(db, finish->job, attempt, finish->verdict, err);
+	return code < 0 ? code : commands_jobs_finish(db, finish->job, attempt, finish->verdict, err);
 }
 
 void

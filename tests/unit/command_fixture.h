@@ -35,7 +35,9 @@ json_t *commands_file(const char *name, const char *code);
 void commands_board(struct commands_fixture *c, const char *name, json_t *devices_take);
 /* Submits code to a board; the id. */
 int64_t commands_submit(struct commands_fixture *c, const char *who, const char *board, const char *mode);
-/* Starts and ends a job with a verdict (stolen); fails the test when that fails. */
+/* jobs_finish with a verdict that is written as JSON, as task.run answers it. */
+int commands_jobs_finish(struct db *db, int64_t job, int64_t attempt, const json_t *verdict, struct kettle_error *err);
+/* Starts and ends a job with such a verdict (stolen); fails the test when that fails. */
 void commands_finish(struct commands_fixture *c, int64_t job, json_t *verdict_take);
 /* The number behind a path of keys, "a.0.b"; fails the test when there is none. */
 int64_t commands_number(const json_t *value, const char *path);

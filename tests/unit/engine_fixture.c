@@ -176,7 +176,7 @@ fake_recover(void *self, const struct kettle_job *job, const char *handle, struc
 	if (fake.on_recover == REFUSES)
 		return kettle_fail(err, KETTLE_ENOENT, "There is nothing.");
 	const struct engine_job *known = engine_job_find(world.engine, atoll(job->ref));
-	struct task *task = add_task(job, known ? known->plan : plan);
+	struct task *task = add_task(job, known ? known->plan->json : plan);
 	task->recovered = true;
 	(void)snprintf(task->handle, sizeof(task->handle), "%s", handle);
 	if (fake.on_recover == AT_ONCE)

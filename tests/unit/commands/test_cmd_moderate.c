@@ -107,7 +107,7 @@ static int
 finish_op(struct db *db, void *arg, struct kettle_error *err)
 {
 	const struct finish *finish = arg;
-	return jobs_finish(db, finish->job, 1, finish->verdict, err);
+	return commands_jobs_finish(db, finish->job, 1, finish->verdict, err);
 }
 
 /* The verdict on a job that runs; the code. */

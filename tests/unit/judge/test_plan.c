@@ -36,7 +36,11 @@ static int
 make_plan(const json_t *bundle, const char *mode, json_t **ret_plan, struct kettle_error *err)
 {
 	AUTO_JSON json_t *device = json_pack("{s:s}", "name", "CPU");
-	return task_plan(languages, bundle, "int x;\n", mode, device, "1618033988", ret_plan, err);
+	AUTO_PLAN struct plan *plan = NULL;
+	int rc = task_plan(languages, bundle, "int x;\n", mode, device, "1618033988", &plan, err);
+	if (rc == 0)
+		*ret_plan = json_incref(plan->json);
+	return rc;
 }
 
 static void
@@ -85,7 +89,7 @@ test_not_loaded(void **state)
 	AUTO_JSON json_t *bundle = read_task("tasks/vectoradd_cpp");
 	struct languages none = {0};
 	AUTO_JSON json_t *device = json_object();
-	json_t *plan = NULL;
+	struct plan *plan = NULL;
 	struct kettle_error err = {0};
 	assert_int_equal(task_plan(&none, bundle, "", "test", device, NULL, &plan, &err), KETTLE_EUNAVAIL);
 	assert_string_equal(

@@ -28,11 +28,14 @@ completion(json_t *outcomes_take)
 		"outcomes", outcomes_take);
 }
 
+/* The timing of that completion. */
 static json_t *
-plan(void)
+timing_from(json_t *completion_json, const struct timing_stamps *stamps)
 {
-	return json_pack("{s:[{s:s}, {s:s}, {s:s, s:{s:b}}, {s:s, s:{s:b}}]}", "steps", "id", "one", "id", "two", "id",
-		"test", "run", "secret", 0, "id", "hidden", "run", "secret", 1);
+	AUTO_PLAN struct plan *plan = plan_read(json_pack("{s:[{s:s}, {s:s}, {s:s, s:{s:b}}, {s:s, s:{s:b}}]}", "steps",
+		"id", "one", "id", "two", "id", "test", "run", "secret", 0, "id", "hidden", "run", "secret", 1));
+	AUTO_COMPLETION struct completion read = completion_read(completion_json);
+	return timing_of(plan, &read, stamps);
 }
 
 static void
@@ -52,7 +55,7 @@ test_parts(void **state)
 		completion(json_pack("[o, o, o, o]", outcome("one", "build", 1010, 1020, 1030, 1035, 60, 1100),
 			outcome("two", "build", 1010, 0, 0, 0, 0, 1040), outcome("test", "run", 1100, 1110, 1150, 1160, 300, 1480),
 			outcome("hidden", "run", 1500, 1500, 1500, 1510, 400, 1990)));
-	AUTO_JSON json_t *steps = plan(), *timing = timing_of(steps, made);
+	AUTO_JSON json_t *timing = timing_from(made, NULL);
 	/* While one waits, the other one still works. */
 	assert_part(timing, "build_ns", 90);
 	assert_part(timing, "wait_ns", 40);
@@ -77,12 +80,12 @@ test_odd_steps(void **state)
 	(void)state;
 	AUTO_JSON json_t *made = completion(json_pack("[o, o, o, {}]", outcome("one", "build", 0, 0, 0, 0, 0, 1500),
 		outcome("two", "prepare", 1, 1200, 1200, 0, 0, 9000), outcome("test", "run", 1900, 1100, 1800, 1300, 5, 1200)));
-	AUTO_JSON json_t *steps = plan(), *timing = timing_of(steps, made);
+	AUTO_JSON json_t *timing = timing_from(made, NULL);
 	assert_part(timing, "prepare_ns", 1000 - 5);
 	assert_part(timing, "run_ns", 5);
 	assert_part(timing, "other_ns", 0);
 	assert_int_equal(json_array_size(json_object_get(timing, "steps")), 2);
-	AUTO_JSON json_t *nothing = json_object(), *empty = timing_of(steps, nothing);
+	AUTO_JSON json_t *nothing = json_object(), *empty = timing_from(nothing, NULL);
 	assert_int_equal(json_object_size(json_object_get(empty, "parts")), 0);
 	assert_int_equal(json_array_size(json_object_get(empty, "steps")), 0);
 }
@@ -92,21 +95,18 @@ test_engine(void **state)
 {
 	(void)state;
 	struct timing_stamps stamps = {.accepted_ns = 10, .queued_ns = 10, .started_ns = 40, .submitted_ns = 90};
-	AUTO_JSON json_t *made = completion(json_array()), *steps = plan(), *timing = timing_of(steps, made);
 	stamps.completed_ns = 90 + 1000 + 7;
-	timing_add_engine(timing, &stamps, made);
+	AUTO_JSON json_t *made = completion(json_array()), *timing = timing_from(made, &stamps);
 	assert_part(timing, "queue_ns", 30);
 	assert_part(timing, "plan_ns", 50);
 	assert_part(timing, "transfer_ns", 7);
 	assert_null(json_object_get(json_object_get(timing, "parts"), "earlier_ns"));
 	/* A second attempt, by a runner without stamps. */
-	AUTO_JSON json_t *bare = json_object(), *without = timing_of(steps, bare);
 	stamps.queued_ns = 25;
-	timing_add_engine(without, &stamps, bare);
+	AUTO_JSON json_t *bare = json_object(), *without = timing_from(bare, &stamps);
 	assert_part(without, "earlier_ns", 15);
 	assert_part(without, "other_ns", 1007);
 	assert_null(json_object_get(json_object_get(without, "parts"), "transfer_ns"));
-	timing_add_engine(NULL, &stamps, made);
 }
 
 int

@@ -128,8 +128,11 @@ text_at(const json_t *value, const char *key)
 static void
 make(struct job *job)
 {
+	AUTO_COMPLETION struct completion completion = completion_read(job->completion);
+	AUTO_PLAN struct plan *plan = plan_read(json_incref(job->plan));
+	AUTO_VERDICT struct verdict *verdict = verdict_make(languages, job->task, plan, &completion, NULL);
 	json_decref(job->verdict);
-	job->verdict = verdict_make(languages, job->task, job->plan, job->completion);
+	job->verdict = verdict_write(verdict);
 	/* It has to survive a database and a network. */
 	AUTO_FREE char *text = json_dumps(job->verdict, 0);
 	assert_non_null(text);

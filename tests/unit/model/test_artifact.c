@@ -122,7 +122,7 @@ static int
 finish_op(struct db *db, void *arg, struct kettle_error *err)
 {
 	const struct finish *finish = arg;
-	return jobs_finish(db, finish->job, 1, finish->verdict, err);
+	return commands_jobs_finish(db, finish->job, 1, finish->verdict, err);
 }
 
 /* A submission with a small and a large file, and one that was not kept. */

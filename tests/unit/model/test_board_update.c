@@ -251,7 +251,7 @@ static int
 finish_op(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct finish *finish = arg;
-	return jobs_finish(db, finish->start.job, finish->start.attempt, finish->verdict, err);
+	return commands_jobs_finish(db, finish->start.job, finish->start.attempt, finish->verdict, err);
 }
 
 static struct start

@@ -2,6 +2,7 @@
 /* Rankings: ties, what counts, and every change at random against a computation from nothing. */
 #include <config.h>
 
+#include "unit/command_fixture.h"
 #include "unit/store_fixture.h"
 
 #include "base/cleanup.h"
@@ -57,7 +58,7 @@ add(struct db *db, void *arg, struct kettle_error *err)
 		json_pack("{s:s, s:f, s:[]}", "state", entry->state ? entry->state : "passed", "score", entry->score, "runs");
 	if (entry->low > 0)
 		json_object_update_new(verdict, json_pack("{s:f, s:f}", "low", entry->low, "high", entry->high));
-	return code < 0 ? code : jobs_finish(db, entry->job, entry->attempt, verdict, err);
+	return code < 0 ? code : commands_jobs_finish(db, entry->job, entry->attempt, verdict, err);
 }
 
 static int64_t

@@ -158,7 +158,7 @@ static int
 finish_op(struct db *db, void *arg, struct kettle_error *err)
 {
 	const struct attempt *attempt = arg;
-	return jobs_finish(db, attempt->job, attempt->attempt, attempt->verdict, err);
+	return commands_jobs_finish(db, attempt->job, attempt->attempt, attempt->verdict, err);
 }
 
 /* Banned while one job runs and another waits: both are cancelled, and what the machine says later is dropped. */

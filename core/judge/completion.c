@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads a runner's completion. It comes from another machine: any member may be missing or of another type. */
+#include <config.h>
+
+#include "judge/completion.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json_access.h"
+#include "base/xalloc.h"
+
+static struct optional_int
+read_int(const json_t *object, const char *key)
+{
+	const json_t *value = json_object_get(object, key);
+	return (struct optional_int){.given = json_is_integer(value), .value = json_integer_value(value)};
+}
+
+static enum outcome_state
+read_state(const char *text)
+{
+	static const char *const names[] = {[OUTCOME_PASSED] = "passed",
+		[OUTCOME_FAILED] = "failed",
+		[OUTCOME_LIMIT] = "limit",
+		[OUTCOME_SKIPPED] = "skipped",
+		[OUTCOME_ERROR] = "error"};
+	for (size_t i = OUTCOME_PASSED; text && i < ARRAY_SIZE(names); i++)
+		if (strcmp(text, names[i]) == 0)
+			return (enum outcome_state)i;
+	return text ? OUTCOME_OTHER : OUTCOME_NONE;
+}
+
+static struct outcome_output
+read_output(const json_t *captured)
+{
+	return (struct outcome_output){.text = member_text(captured, "text"),
+		.len = json_string_length(json_object_get(captured, "text")),
+		.cut = member_int(captured, "cut")};
+}
+
+static struct outcome
+read_outcome(const json_t *json)
+{
+	const json_t *stamps = json_object_get(json, "stamps");
+	return (struct outcome){
+		.json = json,
+		.step = member_string(json, "step"),
+		.kind = member_string(json, "kind"),
+		.state = read_state(member_string(json, "state")),
+		.limit = member_string(json, "limit"),
+		.error = member_string(json, "error"),
+		.missing = member_string(json, "missing"),
+		.result_error = member_string(json, "result_error"),
+		.command = member_string(json, "command"),
+		.exit = read_int(json, "exit"),
+		.signal = read_int(json, "signal"),
+		.start_ns = read_int(json, "start_ns"),
+		.wall_ns = read_int(json, "wall_ns"),
+		.memory_peak = read_int(json, "memory_peak"),
+		.cached = member_true(json, "cached"),
+		.warm = member_true(json, "warm"),
+		.out = read_output(json_object_get(json, "stdout")),
+		.err = read_output(json_object_get(json, "stderr")),
+		.result = json_object_get(json, "result"),
+		.device = json_object_get(json, "device"),
+		.artifacts = json_object_get(json, "artifacts"),
+		.begun_ns = member_int(stamps, "begun_ns"),
+		.queued_ns = member_int(stamps, "queued_ns"),
+		.launched_ns = member_int(stamps, "launched_ns"),
+		.ended_ns = member_int(stamps, "ended_ns"),
+	};
+}
+
+struct completion
+completion_read(json_t *json)
+{
+	const json_t *outcomes = json_object_get(json, "outcomes"), *device = json_object_get(json, "device"), *outcome;
+	struct completion completion = {
+		.json = json,
+		.status = member_is(json, "status", "done")        ? COMPLETION_DONE
+				  : member_is(json, "status", "cancelled") ? COMPLETION_CANCELLED
+														   : COMPLETION_LOST,
+		.error = member_string(json, "error"),
+		.disabled = member_string(json, "disabled"),
+		.kept = json_object_get(json, "kept"),
+		.system = json_object_get(json, "system"),
+		.stamps = json_object_get(json, "stamps"),
+		.faults = json_object_get(device, "faults"),
+		.checked = json_object_get(device, "checked"),
+		.outcomes = xcalloc(json_array_size(outcomes), sizeof(*completion.outcomes)),
+	};
+	completion.received_ns = member_int(completion.stamps, "received_ns");
+	completion.done_ns = member_int(completion.stamps, "done_ns");
+	json_array_foreach(outcomes, completion.count, outcome)
+		completion.outcomes[completion.count] = read_outcome(outcome);
+	return completion;
+}
+
+void
+completion_clear(struct completion *completion)
+{
+	free(completion->outcomes);
+}
+
+const struct outcome *
+completion_outcome(const struct completion *completion, const char *step)
+{
+	for (size_t i = 0; i < completion->count; i++)
+		if (completion->outcomes[i].step && strcmp(completion->outcomes[i].step, step) == 0)
+			return &completion->outcomes[i];
+	return NULL;
+}
