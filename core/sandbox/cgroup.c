@@ -32,8 +32,9 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/buf.h"
+#include "base/xalloc.h"
 #include "sandbox/protections.h"
-#include "base/text.h"
 
 #define CGROUP_BASE "kettle"
 #define CGROUP_MAIN "kettle-main"
@@ -224,7 +225,8 @@ try_owner(const char *parent, const char *controllers)
 	AUTO_BUF struct buf path = {0};
 	AUTO_BUF struct buf owner = {0};
 	char name[CGROUP_NAME_SIZE];
-	if (buf_printf(&path, "%s/" CGROUP_BASE, parent) || (mkdir(path.data, 0755) && errno != EEXIST))
+	buf_printf(&path, "%s/" CGROUP_BASE, parent);
+	if (mkdir(path.data, 0755) && errno != EEXIST)
 		return NULL;
 	AUTO_FD int base = open(path.data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (base < 0 || (controllers && write_at(base, "cgroup.subtree_control", controllers)))
@@ -234,11 +236,11 @@ try_owner(const char *parent, const char *controllers)
 	if (own < 0)
 		return NULL;
 	if (faccessat(own, "cgroup.procs", W_OK, AT_EACCESS) ||
-		(controllers && write_at(own, "cgroup.subtree_control", controllers)) ||
-		buf_printf(&owner, "%d %s/%s", own, path.data, name)) {
+		(controllers && write_at(own, "cgroup.subtree_control", controllers))) {
 		(void)unlinkat(base, name, AT_REMOVEDIR);
 		return NULL;
 	}
+	buf_printf(&owner, "%d %s/%s", own, path.data, name);
 	(void)STEAL_FD(own); /* sandbox_cgroup_leave closes it */
 	return buf_take(&owner);
 }
@@ -273,11 +275,11 @@ own_path(const char *controller)
 		path[strcspn(path, "\n")] = '\0';
 		names++;
 		if (!controller && !*names)
-			return strdup(path);
+			return xstrdup(path);
 		char *save = NULL;
 		for (char *name = strtok_r(names, ",", &save); controller && name; name = strtok_r(NULL, ",", &save))
 			if (!strcmp(name, controller))
-				return strdup(path);
+				return xstrdup(path);
 	}
 	return NULL;
 }
@@ -306,7 +308,7 @@ mount_point(const char *controller, size_t *ret_root_len)
 		if (!(controller ? v1 && has_option(strrchr(rest, ' ') + 1, controller) : v2))
 			continue;
 		*ret_root_len = strcmp(root, "/") ? strlen(root) : 0;
-		return strdup(point);
+		return xstrdup(point);
 	}
 	return NULL;
 }
@@ -322,8 +324,7 @@ own_folder(const char *controller, char **ret_folder, char **ret_top)
 		return false;
 	AUTO_BUF struct buf folder = {0};
 	const char *below = strlen(path) >= cut ? path + cut : "";
-	if (buf_printf(&folder, "%s%s", top, strcmp(below, "/") ? below : ""))
-		return false;
+	buf_printf(&folder, "%s%s", top, strcmp(below, "/") ? below : "");
 	*ret_folder = buf_take(&folder);
 	*ret_top = STEAL(top);
 	return true;
@@ -398,18 +399,20 @@ sandbox_cgroup_root(struct kettle_error *reason)
 	AUTO_BUF struct buf text = {0};
 	AUTO_FREE char *parent = unified_parent();
 	AUTO_FREE char *unified = parent ? make_owner(parent, "+memory +pids") : NULL;
-	if (unified)
-		return buf_printf(&text, "2\n%s", unified) ? NULL : buf_take(&text);
+	if (unified) {
+		buf_printf(&text, "2\n%s", unified);
+		return buf_take(&text);
+	}
 	bool any = false;
-	int rc = buf_adds(&text, "1");
+	buf_adds(&text, "1");
 	for (size_t i = 0; i < SANDBOX_CG_COUNT; i++) {
 		AUTO_FREE char *own = NULL;
 		AUTO_FREE char *top = NULL;
 		AUTO_FREE char *owner = own_folder(v1_names[i], &own, &top) ? make_owner(own, NULL) : NULL;
 		any = any || owner;
-		rc |= buf_printf(&text, "\n%s", owner ? owner : "");
+		buf_printf(&text, "\n%s", owner ? owner : "");
 	}
-	if (any && !rc)
+	if (any)
 		return buf_take(&text);
 	kettle_fail(reason, KETTLE_EUNAVAIL, "No cgroup can be made on this machine; %s. Limits are polled instead.",
 		SANDBOX_HOW_CGROUP);
@@ -430,7 +433,7 @@ root_path(const char *root, size_t controller, int *ret_lock)
 	long lock = strtol(line + 1, &path, 10);
 	if (ret_lock)
 		*ret_lock = (int)lock;
-	return strndup(path + 1, len - (size_t)(path + 1 - (line + 1)));
+	return xstrndup(path + 1, len - (size_t)(path + 1 - (line + 1)));
 }
 
 void
@@ -497,8 +500,7 @@ static int
 make_run(const char *parent, const char *name, char **ret_path, int *ret_dir, struct kettle_error *err)
 {
 	AUTO_BUF struct buf path = {0};
-	if (buf_printf(&path, "%s/%s", parent, name))
-		return kettle_fail(err, KETTLE_ENOMEM, "There is no memory for the name of a cgroup.");
+	buf_printf(&path, "%s/%s", parent, name);
 	if (mkdir(path.data, 0755))
 		return kettle_fail(err, KETTLE_EUNAVAIL, "The cgroup `%s` cannot be made: %s.", path.data, strerror(errno));
 	*ret_dir = open(path.data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

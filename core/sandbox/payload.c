@@ -31,6 +31,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/xalloc.h"
 #include "sandbox/filter.h"
 #include "sandbox/landlock.h"
 
@@ -241,17 +242,16 @@ payload_main(void *arg)
 	_exit(PAYLOAD_FAILED);
 }
 
-/* A copy that does not lie in the plan; NULL: no memory. */
+/* A copy outside of the plan. */
 static char **
 copy_strings(char **strings)
 {
 	size_t count = 0;
 	while (strings[count])
 		count++;
-	char **copy = calloc(count + 1, sizeof(*copy));
-	for (size_t i = 0; copy && i < count; i++)
-		if (!(copy[i] = strdup(strings[i])))
-			return NULL;
+	char **copy = xcalloc(count + 1, sizeof(*copy));
+	for (size_t i = 0; i < count; i++)
+		copy[i] = xstrdup(strings[i]);
 	return copy;
 }
 
@@ -265,8 +265,8 @@ set_begun(struct sandbox_plan *plan)
 static void __attribute__((noreturn)) forked_main(struct payload *payload, const struct sandbox_zygote *zygote)
 {
 	struct sandbox_plan *plan = payload->plan;
-	char *file = strdup(plan->file), **argv = copy_strings(plan->argv), **envp = copy_strings(plan->envp);
-	const char *failed = file && argv && envp ? enter(payload) : "copy the arguments";
+	char *file = xstrdup(plan->file), **argv = copy_strings(plan->argv), **envp = copy_strings(plan->envp);
+	const char *failed = enter(payload);
 	if (failed) {
 		sandbox_plan_failed(plan, failed, NULL);
 		set_begun(plan);

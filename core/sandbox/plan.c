@@ -178,7 +178,7 @@ copy_strings(struct sandbox_plan *plan, const char *const *strings, size_t more,
 			copy = NULL;
 	}
 	if (!copy)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is no memory for the arguments of the sandbox.");
+		return kettle_fail(err, KETTLE_ETOOBIG, "The plan of the sandbox has no room for the arguments.");
 	*ret_copy = copy;
 	*ret_count = count;
 	return 0;
@@ -211,7 +211,7 @@ fill_text(struct sandbox_plan *plan, const struct sandbox_config *config, struct
 	if (!has_variable(plan->envp, "TMPDIR"))
 		plan->envp[count++] = sandbox_plan_text(plan, "TMPDIR=/tmp");
 	plan->file = sandbox_plan_text(plan, config->file);
-	return plan->file ? 0 : kettle_fail(err, KETTLE_ENOMEM, "There is no memory for the path of the program.");
+	return plan->file ? 0 : kettle_fail(err, KETTLE_ETOOBIG, "The path of the program is too long.");
 }
 
 static int

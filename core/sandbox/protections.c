@@ -4,10 +4,11 @@
 
 #include "sandbox/protections.h"
 
+#include <stdbool.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
-#include "base/text.h"
 
 static const struct {
 	const char *name, *meaning, *how;
@@ -21,25 +22,24 @@ static const char *const level_names[] = {"off", "reduced", "full"};
 json_t *
 sandbox_describe(unsigned protections)
 {
-	AUTO_JSON json_t *list = json_array();
+	json_t *list = json_array();
 	for (size_t i = 0; i < SANDBOX_PROTECTION_COUNT; i++) {
 		bool present = protections & 1u << i;
 		json_t *entry = json_pack("{s:s, s:s, s:b, s:s?}", "name", table[i].name, "meaning", table[i].meaning,
 			"present", present, "how", present ? NULL : table[i].how);
-		if (!entry || json_array_append_new(list, entry))
-			return NULL;
+		json_array_append_new(list, entry);
 	}
-	return STEAL(list);
+	return list;
 }
 
 json_t *
 sandbox_names(unsigned protections)
 {
-	AUTO_JSON json_t *list = json_array();
+	json_t *list = json_array();
 	for (size_t i = 0; i < SANDBOX_PROTECTION_COUNT; i++)
-		if (protections & 1u << i && json_array_append_new(list, json_string(table[i].name)))
-			return NULL;
-	return STEAL(list);
+		if (protections & 1u << i)
+			json_array_append_new(list, json_string(table[i].name));
+	return list;
 }
 
 enum sandbox_level
@@ -79,8 +79,7 @@ sandbox_level_check(unsigned protections, enum sandbox_level least, struct kettl
 	const char *how = "";
 	for (size_t i = SANDBOX_PROTECTION_COUNT; i-- > 0;)
 		if (missing & 1u << i) {
-			if (buf_printf(&names, "%s%s (%s)", names.len ? ", " : "", table[i].name, table[i].meaning))
-				return kettle_fail(err, KETTLE_ENOMEM, "There is no memory to name the missing protections.");
+			buf_printf(&names, "%s%s (%s)", names.len ? ", " : "", table[i].name, table[i].meaning);
 			how = table[i].how;
 		}
 	return kettle_fail(err, KETTLE_EUNAVAIL,

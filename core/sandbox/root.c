@@ -279,8 +279,6 @@ int
 sandbox_root_plan_base(struct sandbox_plan *plan, struct kettle_error *err)
 {
 	plan->ops = sandbox_plan_alloc(plan, (SANDBOX_OPS_MAX + 1) * sizeof(*plan->ops));
-	if (!plan->ops)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is no memory to plan the sandbox's files.");
 	add_op(plan, SANDBOX_OP_DIR, "/proc");
 	add_op(plan, SANDBOX_OP_PROC, "/proc");
 	int rc = plan_system(plan, err);

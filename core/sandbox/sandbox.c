@@ -17,12 +17,13 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/times.h"
+#include "base/xalloc.h"
 #include "sandbox/init.h"
 #include "sandbox/probe.h"
 #include "sandbox/root.h"
 #include "sandbox/seccomp.h"
 #include "sandbox/spawn.h"
-#include "base/text.h"
 
 #ifndef SYS_pidfd_send_signal
 #define SYS_pidfd_send_signal 424
@@ -78,13 +79,9 @@ sandbox_limit_name(enum sandbox_limit limit)
 int
 sandbox_machine_new(const char *cgroup, struct sandbox_machine **ret_machine, struct kettle_error *err)
 {
-	struct sandbox_machine *machine = calloc(1, sizeof(*machine));
-	if (machine)
-		machine->spare.mounts = -1;
-	if (!machine || (cgroup && !(machine->cgroup = strdup(cgroup)))) {
-		free(machine);
-		return kettle_fail(err, KETTLE_ENOMEM, "There is no memory to look at this machine.");
-	}
+	struct sandbox_machine *machine = xcalloc(1, sizeof(*machine));
+	machine->spare.mounts = -1;
+	machine->cgroup = cgroup ? xstrdup(cgroup) : NULL;
 	machine->protections = sandbox_probe() | sandbox_cgroup_protections(cgroup);
 	if (machine->protections & SANDBOX_SECCOMP) {
 		int rc = sandbox_seccomp_build(false, &machine->filter, err);
@@ -196,9 +193,7 @@ get_child(struct spare_init *spare, const struct sandbox_spawn *how, struct sand
 struct sandbox_warm *
 sandbox_warm_new(int socket)
 {
-	struct sandbox_warm *warm = calloc(1, sizeof(*warm));
-	if (!warm)
-		return NULL;
+	struct sandbox_warm *warm = xcalloc(1, sizeof(*warm));
 	warm->socket = socket;
 	warm->spare.mounts = -1;
 	return warm;
@@ -271,7 +266,7 @@ plan_off(struct sandbox_plan *plan, const struct sandbox_config *config, struct 
 	plan->out_directory = sandbox_plan_printf(plan, "%s/out", config->job_dir);
 	if (plan->directory && plan->out_directory)
 		return 0;
-	return kettle_fail(err, KETTLE_ENOMEM, "There is no memory for the path of the job's folder.");
+	return kettle_fail(err, KETTLE_ETOOBIG, "The path of the job's folder is too long.");
 }
 
 /* Copies the filter that is for this payload into its plan. */
@@ -285,7 +280,7 @@ plan_filter(struct sandbox_machine *machine, struct sandbox_plan *plan, bool cou
 	size_t size = filter->len * sizeof(*filter->filter);
 	struct sock_filter *copy = sandbox_plan_alloc(plan, size);
 	if (!copy)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is no memory for the list of system calls.");
+		return kettle_fail(err, KETTLE_ETOOBIG, "The plan of the sandbox has no room for the list of system calls.");
 	memcpy(copy, filter->filter, size);
 	plan->filter = (struct sock_fprog){.len = filter->len, .filter = copy};
 	return 0;
@@ -317,9 +312,7 @@ sandbox_begin(struct sandbox_machine *machine, const struct sandbox_config *conf
 	if (rc)
 		return rc;
 	find_groups(config, &how);
-	struct sandbox *sandbox = calloc(1, sizeof(*sandbox));
-	if (!sandbox)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is no memory for a sandbox.");
+	struct sandbox *sandbox = xcalloc(1, sizeof(*sandbox));
 	sandbox->out = -1;
 	if (config->warm)
 		rc = get_warm_child(config->warm, &how, &sandbox->child, err);

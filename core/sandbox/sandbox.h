@@ -91,7 +91,7 @@ void sandbox_machine_free(struct sandbox_machine *machine);
  * from it is protected and limited as any other. It needs a pid namespace, so level OFF never uses it.
  */
 struct sandbox_warm;
-struct sandbox_warm *sandbox_warm_new(int socket); /* NULL: no memory */
+struct sandbox_warm *sandbox_warm_new(int socket);
 /* Prepares a spare of it, as sandbox_machine_prepare does. */
 void sandbox_warm_prepare(struct sandbox_warm *warm, struct sandbox_machine *machine);
 /* Whether the last try to make a copy worked; if not, the process is of no use any more. */

@@ -32,6 +32,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 
 #define SECCOMP_ADDR_NO_RANDOMIZE 0x0040000u
 #define SECCOMP_PERSONALITY_QUERY 0xffffffffu
@@ -263,12 +264,12 @@ emit_search(struct program *program, const struct range *ranges, size_t count)
 static int
 emit_ranges(struct program *program, const uint32_t *actions)
 {
-	AUTO_FREE struct range *ranges = calloc(SECCOMP_CALLS_MAX, sizeof(*ranges));
+	AUTO_FREE struct range *ranges = xcalloc(SECCOMP_CALLS_MAX, sizeof(*ranges));
 	size_t count = 0;
-	for (uint32_t nr = 0; ranges && nr < SECCOMP_CALLS_MAX; nr++)
+	for (uint32_t nr = 0; nr < SECCOMP_CALLS_MAX; nr++)
 		if (!nr || actions[nr] != actions[nr - 1])
 			ranges[count++] = (struct range){nr, actions[nr]};
-	return count ? emit_search(program, ranges, count) : -1;
+	return emit_search(program, ranges, count);
 }
 
 static void
@@ -299,10 +300,8 @@ emit_named(struct program *program, const struct special *special)
 int
 sandbox_seccomp_build(bool counts, struct sock_fprog *ret_program, struct kettle_error *err)
 {
-	AUTO_FREE struct program *program = calloc(1, sizeof(*program));
-	AUTO_FREE uint32_t *actions = calloc(SECCOMP_CALLS_MAX, sizeof(*actions));
-	if (!program || !actions)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is no memory for the list of system calls.");
+	AUTO_FREE struct program *program = xcalloc(1, sizeof(*program));
+	AUTO_FREE uint32_t *actions = xcalloc(SECCOMP_CALLS_MAX, sizeof(*actions));
 	for (size_t i = 0; i < SECCOMP_CALLS_MAX; i++)
 		actions[i] = SECCOMP_ERRNO(ENOSYS);
 	set_actions(actions, allowed, ARRAY_SIZE(allowed), SECCOMP_RET_ALLOW);
@@ -315,10 +314,7 @@ sandbox_seccomp_build(bool counts, struct sock_fprog *ret_program, struct kettle
 		emit_named(program, &counting);
 	if (emit_ranges(program, actions) || program->len >= BPF_MAXINSNS)
 		return kettle_fail(err, KETTLE_EINTERNAL, "The list of system calls cannot be made into a program.");
-	struct sock_filter *filter = malloc(program->len * sizeof(*filter));
-	if (!filter)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is no memory for the list of system calls.");
-	memcpy(filter, program->code, program->len * sizeof(*filter));
-	*ret_program = (struct sock_fprog){.len = program->len, .filter = filter};
+	*ret_program = (struct sock_fprog){
+		.len = program->len, .filter = xmemdup(program->code, program->len * sizeof(*program->code))};
 	return 0;
 }

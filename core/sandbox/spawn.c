@@ -15,12 +15,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "sandbox/clone.h"
 #include "sandbox/init.h"
 #include "sandbox/root.h"
 #include "sandbox/zygote.h"
-#include "base/text.h"
 
 #ifndef SYS_pidfd_send_signal
 #define SYS_pidfd_send_signal 424
@@ -48,25 +48,24 @@ map_ids(const struct sandbox_spawn *how, struct sandbox_child *child)
 {
 	AUTO_BUF struct buf users = {0};
 	AUTO_BUF struct buf groups = {0};
-	int rc;
 	if (how->protections & SANDBOX_OWN_UID) {
 		child->uid = how->uid ? how->uid : SPAWN_UID_BASE + (uid_t)(child->pid % SPAWN_UID_COUNT);
-		rc = buf_printf(&users, "0 0 1\n%d %u 1\n", SANDBOX_ID, child->uid);
-		rc |= buf_printf(&groups, "0 0 1\n%d %u 1\n", SANDBOX_ID, child->uid);
+		buf_printf(&users, "0 0 1\n%d %u 1\n", SANDBOX_ID, child->uid);
+		buf_printf(&groups, "0 0 1\n%d %u 1\n", SANDBOX_ID, child->uid);
 		for (size_t i = 0; i < how->groups_count; i++) {
 			child->plan->groups[i] = (gid_t)(SANDBOX_ID + 1 + i);
-			rc |= buf_printf(&groups, "%zu %u 1\n", SANDBOX_ID + 1 + i, how->groups[i]);
+			buf_printf(&groups, "%zu %u 1\n", SANDBOX_ID + 1 + i, how->groups[i]);
 		}
 		child->plan->groups_count = how->groups_count;
 	} else {
 		child->uid = geteuid();
-		rc = buf_printf(&users, "%d %u 1\n", SANDBOX_ID, geteuid());
-		rc |= buf_printf(&groups, "%d %u 1\n", SANDBOX_ID, getegid());
+		buf_printf(&users, "%d %u 1\n", SANDBOX_ID, geteuid());
+		buf_printf(&groups, "%d %u 1\n", SANDBOX_ID, getegid());
 		/* Without this an ordinary user could shed a group that denies something. Absent before 3.19. */
 		if (write_proc(child->pid, "setgroups", "deny") && errno != ENOENT)
 			return -1;
 	}
-	return rc || write_proc(child->pid, "uid_map", users.data) || write_proc(child->pid, "gid_map", groups.data);
+	return write_proc(child->pid, "uid_map", users.data) || write_proc(child->pid, "gid_map", groups.data);
 }
 
 static int
@@ -203,7 +202,7 @@ sandbox_spawn_child(const struct sandbox_spawn *how, struct sandbox_child *ret_c
 	int pair[2] = {-1, -1};
 	if (!child.plan || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)) {
 		sandbox_spawn_end(&child);
-		return kettle_fail(err, KETTLE_ENOMEM, "The sandbox cannot be prepared: %s.", strerror(errno));
+		return kettle_fail(err, KETTLE_EIO, "The sandbox cannot be prepared: %s.", strerror(errno));
 	}
 	child.control = pair[0];
 	AUTO_FD int theirs = pair[1];
