@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the outcome of a step in Python means, where its output says more than its exit status: a module or a device that
- * the machine lacks, the lines of the submission that an exception went through, an extension that does not compile.
+ * Explains the outcome of a step in Python from its output: a module or a device that the machine lacks, the lines of the
+ * submission in a traceback, an extension that does not compile.
  */
 #include <config.h>
 
@@ -15,24 +15,23 @@
 #define MAX_FRAMES 3    /* of the submission, the innermost ones */
 #define MAX_PACKAGES 30 /* that a sentence lists */
 
-/* A piece of a text that it does not own. */
+/* A borrowed piece of a text. */
 struct span {
 	const char *start;
 	size_t len;
 };
 
-/* A place in the submission. */
 struct frame {
 	long line;
 	struct span function;
 };
 
-/* What the last traceback through the submission says, or the last one at all. */
+/* A traceback. */
 struct trace {
 	struct frame frames[MAX_FRAMES]; /* the innermost last */
 	size_t count;
-	bool submission;   /* it went through the submission */
-	bool inner;        /* and its innermost frame of the job is the submission's, not the task's */
+	bool submission;   /* it has a frame of the submission */
+	bool inner;        /* the innermost frame below /job is the submission's, not the task's */
 	struct span error; /* "ValueError: no"; len 0: none was found */
 };
 
@@ -55,7 +54,6 @@ begins(struct span line, const char *with)
 	return line.len >= len && memcmp(line.start, with, len) == 0;
 }
 
-/* Where `what` is in the line, or NULL. */
 static const char *
 within(struct span line, const char *what)
 {
@@ -103,7 +101,7 @@ add_frame(struct trace *trace, struct frame frame)
 	trace->frames[trace->count++] = frame;
 }
 
-/* Frames of one traceback, from the line after its head; ends at the exception, which it takes. */
+/* Reads the frames of one traceback, from the line after its head to the exception. */
 static const char *
 read_traceback(const char *at, const char *submission, struct trace *trace)
 {
@@ -126,7 +124,7 @@ read_traceback(const char *at, const char *submission, struct trace *trace)
 	return at;
 }
 
-/* The last traceback that went through the submission, else the last one. A pool repeats the worker's before its own. */
+/* The last traceback with a frame of the submission, else the last one: a pool prints the worker's before its own. */
 static struct trace
 find_trace(const char *text, const char *submission)
 {
@@ -173,10 +171,8 @@ say_packages(struct kettle_sentence *sentence, const json_t *packages)
 			kettle_sentence_add(sentence, "%s%s %s", count++ ? ", " : "; it has ", name, json_string_value(version));
 }
 
-/*
- * A module that neither the job nor the interpreter has. If the task's own files ask for it, no submission can do
- * better, and if it was the submission, another attempt will not either.
- */
+/* A module that neither the job nor the interpreter has. No retry: neither another submission nor another attempt to
+ * import it from the task's files would help. */
 static int
 explain_module(
 	const json_t *outcome, struct span module, const struct trace *trace, json_t **ret_result, struct kettle_error *err)
@@ -214,7 +210,7 @@ explain_device(const json_t *step, const struct trace *trace, json_t **ret_resul
 		&sentence, own ? "failed" : "error", own ? "participant" : "task", false, ret_result, err);
 }
 
-/* An interpreter that starts nothing, is too old or belongs to another machine; its first line says which. */
+/* An interpreter that does not start or is too old; its first line says which. */
 static int
 explain_interpreter(const json_t *step, const char *text, json_t **ret_result, struct kettle_error *err)
 {
@@ -258,7 +254,7 @@ explain_exception(const json_t *step, const struct trace *trace, json_t **ret_re
 	return kettle_sentence_result(&sentence, "failed", "participant", false, ret_result, err);
 }
 
-/* What faulthandler wrote of a crash in native code: the signal, and the submission's frames, the innermost first. */
+/* Reads faulthandler's report of a crash in native code: the signal and the submission's frames, innermost first. */
 static bool
 find_crash(const char *text, const char *submission, struct trace *ret_trace)
 {
@@ -280,7 +276,7 @@ find_crash(const char *text, const char *submission, struct trace *ret_trace)
 	return true;
 }
 
-/* A pool waits for ever for a worker that crashed, so the time limit may be all that is seen of it. */
+/* A pool waits forever for a worker that crashed, so the outcome may be a timeout. */
 static int
 explain_crash(
 	const json_t *step, const json_t *outcome, const struct trace *crash, json_t **ret_result, struct kettle_error *err)
@@ -296,8 +292,8 @@ explain_crash(
 }
 
 /*
- * `/usr/include/torch/x.h:13:10: fatal error: pybind11/pybind11.h: No such file or directory`: what a header of the
- * machine's asks for, or what every extension begins with, is not the submission's to bring.
+ * `/usr/include/torch/x.h:13:10: fatal error: pybind11/pybind11.h: No such file or directory`. A header that the machine's
+ * own headers or every extension include is the machine's to have, not the submission's. False: the submission's.
  */
 static bool
 find_header(struct span line, struct span *ret_header)
@@ -315,7 +311,7 @@ find_header(struct span line, struct span *ret_header)
 	return machine;
 }
 
-/* The first line in which a compiler or linker speaks of an error. */
+/* Quotes the first error line of a compiler or linker. */
 static int
 explain_compilation(const char *text, json_t **ret_result, struct kettle_error *err)
 {
@@ -345,7 +341,7 @@ explain_compilation(const char *text, json_t **ret_result, struct kettle_error *
 
 /* ---- all of it ---- */
 
-/* A run that ended by an exception, or whose harness reported failures. */
+/* A run that ended with an exception, or whose harness reported failures. */
 static int
 explain_failure(const json_t *step, const json_t *outcome, const char *text, const char *reported, json_t **ret_result,
 	struct kettle_error *err)
@@ -353,13 +349,15 @@ explain_failure(const json_t *step, const json_t *outcome, const char *text, con
 	const char *submission = kettle_json_text(json_object_get(step, "env"), EXPLAIN_SUBMISSION);
 	struct trace trace = find_trace(text, submission), crash;
 	char *error = strndup(trace.error.start ? trace.error.start : "", trace.error.len);
-	struct span module = missing_module(error ? error : "");
+	if (!error)
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to explain the outcome.");
+	struct span module = missing_module(error);
 	if (!module.len)
 		module = missing_module(reported);
 	int rc;
 	if (module.len)
 		rc = explain_module(outcome, module, &trace, ret_result, err);
-	else if (lacks_device(error ? error : "") || lacks_device(reported))
+	else if (lacks_device(error) || lacks_device(reported))
 		rc = explain_device(step, &trace, ret_result, err);
 	else if (find_crash(text, submission, &crash))
 		rc = explain_crash(step, outcome, &crash, ret_result, err);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The language py: boards in Python, with whatever its interpreter has (numpy, torch, Triton, JAX). A run is the task's
- * `main`, started through a few lines of ours (run.py) that keep seed and result channel from the processes that the
- * harness starts. The task's modules are compiled once for all runs (compile.py). Where a submission compiles extensions,
- * a step before the runs imports it once (prepare.py), and what the compilers left is there for every run.
+ * The language py: boards in Python, with the packages of its interpreter (numpy, torch, Triton, JAX). A run is the task's
+ * `main`, started through run.py, which keeps the seed and the result channel from the processes that the harness starts.
+ * The task's modules are compiled once for all runs (compile.py). Where a submission compiles extensions, a step before
+ * the runs imports it once (prepare.py), and every run gets the results.
  */
 #include <config.h>
 
@@ -18,29 +18,28 @@
 #include "py.h"
 #include "py_single.h"
 
-#define FOLDER ".kettle" /* ours in the job's folder */
+#define FOLDER ".kettle" /* in the job's folder */
 #define RUN FOLDER "/run.py"
 #define COMPILE FOLDER "/compile.py"
 #define PREPARE FOLDER "/prepare.py"
-#define CACHE "cache"          /* below out/: what compilers keep */
-#define BYTECODE "__pycache__" /* where the interpreter looks for it */
+#define CACHE "cache" /* below out/: the caches of compilers */
+#define BYTECODE "__pycache__"
 #define PREPARE_ID "prepare"
-#define TORCH_TRACE "trace.json.gz" /* what the harness lets torch's profiler leave */
+#define TORCH_TRACE "trace.json.gz" /* from torch's profiler, which the harness starts */
 #define MAX_THREADS 4096
 #define MIN_MEMORY 16777216
 
-/* What configure left: the only state there is. */
 struct py {
 	json_t *options;
 };
 
-/* A plan while it is made; everything but the steps is borrowed. */
+/* Borrows all but modules, preload and steps. */
 struct plan_builder {
 	const struct kettle_plan_request *request;
 	const json_t *options;
 	const char *main;
-	json_t *modules; /* of the task, to be compiled before the runs */
-	json_t *preload; /* what a warm interpreter imports; NULL: none is wished */
+	json_t *modules; /* names of the task's modules to compile */
+	json_t *preload; /* names of what a warm interpreter imports; NULL: the runs start cold */
 	bool prepares;
 	json_t *steps;
 };
@@ -92,14 +91,14 @@ static const struct kettle_option options[] = {
 static const char config_schema[] = "{\"type\": \"object\", \"additionalProperties\": false, \"required\": [\"main\"],"
 									" \"properties\": {\"main\": {\"type\": \"string\", \"minLength\": 1}}}";
 
-/* What every step gets. The folders are below the job's; run.py makes them absolute. */
+/* Of every step. The folders are relative to the job's; run.py makes them absolute. */
 static const struct {
 	const char *name, *value;
 } environment[] = {
 	{"PYTHONDONTWRITEBYTECODE", "1"},
 	{"PYTHONNOUSERSITE", "1"},
-	{"PYTHONUNBUFFERED", "1"},   /* what was printed before a limit is there to be read */
-	{"PYTHONFAULTHANDLER", "1"}, /* a crash in native code says in which line */
+	{"PYTHONUNBUFFERED", "1"},   /* output before a timeout is kept */
+	{"PYTHONFAULTHANDLER", "1"}, /* a crash in native code shows its Python line */
 	{"PYTHONHASHSEED", "0"},     /* sets have the same order in every run */
 	{"XLA_PYTHON_CLIENT_PREALLOCATE", "false"},
 };
@@ -116,14 +115,7 @@ static const struct {
 };
 static const char *const thread_counts[] = {
 	"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS", "NUMBA_NUM_THREADS"};
-/* Words that only a file with something to compile has. */
 static const char *const compiling_words[] = {"cpp_extension", "load_inline"};
-
-static int
-fail_memory(struct kettle_error *err)
-{
-	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to plan the job.");
-}
 
 static const char *
 text_of(const json_t *object, const char *key)
@@ -143,61 +135,53 @@ torch_architecture(const char *sm)
 	return json_sprintf("%.*s.%s", (int)digits - 1, sm, sm + digits - 1);
 }
 
-/* Extensions are compiled where no device is to be seen, so torch is told what for. */
-static int
+/* Extensions are compiled in a sandbox without a device, so torch is told the architecture. */
+static void
 add_architecture(json_t *env, const json_t *device)
 {
 	const char *sm = text_of(device, "sm"), *gfx = text_of(device, "gfx");
 	json_t *architecture = sm ? torch_architecture(sm) : NULL;
-	int failed = 0;
 	if (architecture)
-		failed |= json_object_set_new(env, "TORCH_CUDA_ARCH_LIST", architecture);
+		json_object_set_new(env, "TORCH_CUDA_ARCH_LIST", architecture);
 	if (gfx) {
-		failed |= json_object_set_new(env, "PYTORCH_ROCM_ARCH", json_string(gfx));
-		/* hipcc would compile for NVIDIA's GPUs where it finds an nvcc. */
-		failed |= json_object_set_new(env, "HIP_PLATFORM", json_string("amd"));
+		json_object_set_new(env, "PYTORCH_ROCM_ARCH", json_string(gfx));
+		/* Without it hipcc compiles for NVIDIA's GPUs where it finds an nvcc. */
+		json_object_set_new(env, "HIP_PLATFORM", json_string("amd"));
 	}
-	return failed;
 }
 
-static int
+static void
 add_caches(json_t *env)
 {
 	char names[400] = "";
 	size_t used = 0;
-	int failed = 0;
 	for (size_t i = 0; i < sizeof(caches) / sizeof(caches[0]); i++) {
 		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", i ? " " : "", caches[i].name);
-		failed |= json_object_set_new(env, caches[i].name, json_sprintf("out/" CACHE "/%s", caches[i].folder));
+		json_object_set_new(env, caches[i].name, json_sprintf("out/" CACHE "/%s", caches[i].folder));
 	}
-	return failed | json_object_set_new(env, "KETTLE_CACHES", json_string(names));
+	json_object_set_new(env, "KETTLE_CACHES", json_string(names));
 }
 
-/* The environment of a step; what the core prepared (may be NULL) wins over all. */
+/* The environment of a step. `prepared` comes from the core, may be NULL and overrides the rest. */
 static json_t *
 make_environment(const struct plan_builder *builder, const json_t *prepared)
 {
 	json_t *env = json_object();
 	const json_t *threads = json_object_get(builder->options, "threads"),
 				 *more = json_object_get(builder->options, "env");
-	int failed = 0;
 	for (size_t i = 0; i < sizeof(environment) / sizeof(environment[0]); i++)
-		failed |= json_object_set_new(env, environment[i].name, json_string(environment[i].value));
+		json_object_set_new(env, environment[i].name, json_string(environment[i].value));
 	for (size_t i = 0; threads && i < sizeof(thread_counts) / sizeof(thread_counts[0]); i++)
-		failed |= json_object_set_new(
-			env, thread_counts[i], json_sprintf("%" JSON_INTEGER_FORMAT, json_integer_value(threads)));
+		json_object_set_new(env, thread_counts[i], json_sprintf("%" JSON_INTEGER_FORMAT, json_integer_value(threads)));
 	if (json_is_true(json_object_get(builder->options, "interpret")))
-		failed |= json_object_set_new(env, "TRITON_INTERPRET", json_string("1"));
-	failed |= add_caches(env);
-	failed |= add_architecture(env, builder->request->device);
+		json_object_set_new(env, "TRITON_INTERPRET", json_string("1"));
+	add_caches(env);
+	add_architecture(env, builder->request->device);
 	if (more)
-		failed |= json_object_update(env, (json_t *)more);
+		json_object_update(env, (json_t *)more);
 	if (prepared)
-		failed |= json_object_update(env, (json_t *)prepared);
-	if (!failed)
-		return env;
-	json_decref(env);
-	return NULL;
+		json_object_update(env, (json_t *)prepared);
+	return env;
 }
 
 /* ---- steps ---- */
@@ -219,7 +203,7 @@ make_inputs(const struct plan_builder *builder, const char *start)
 	return inputs;
 }
 
-/* The memory that the options allow, beside the limits that a run has already. */
+/* The run's own limits with the option `memory`. */
 static json_t *
 make_limits(const struct plan_builder *builder, const json_t *prepared)
 {
@@ -230,7 +214,8 @@ make_limits(const struct plan_builder *builder, const json_t *prepared)
 	return limits;
 }
 
-/* Of the task alone: who submits it has no part in what is kept. It passes whatever does not compile. */
+/* Reads the task's files alone, so its cached output holds nothing of a submission. Passes even if a module does not
+ * compile: the runs report that. */
 static json_t *
 compile_step(const struct plan_builder *builder)
 {
@@ -245,7 +230,7 @@ compile_step(const struct plan_builder *builder)
 		"limits", make_limits(builder, NULL), "outputs", BYTECODE, "cache", 1);
 }
 
-/* It passes whatever the import says unless a compiler refused, so the outputs are there for the runs. */
+/* Fails only where a compiler fails, so that the runs get its outputs after any other exception. */
 static json_t *
 prepare_step(const struct plan_builder *builder)
 {
@@ -255,12 +240,12 @@ prepare_step(const struct plan_builder *builder)
 		"limits", make_limits(builder, NULL), "outputs", CACHE, "toolchain", "g++", "ninja", "nvcc", "cache", 1);
 }
 
-/* The profiler for the device (plan.schema.json), or NULL: torch's own, which the harness uses by itself. */
+/* The profiler for the device (plan.schema.json); NULL: only torch's own, which the harness uses by itself. */
 static const char *
 profiler_for(const json_t *device, const json_t *prepared)
 {
 	const char *vendor = text_of(json_object_get(json_object_get(device, "facts"), "gpu"), "vendor");
-	/* Kernels that wait for each other do not go on while one of them is being measured. */
+	/* A profiler serialises kernels: those that wait for each other would never end. */
 	if (json_integer_value(json_object_get(prepared, "device")) > 1)
 		return NULL;
 	if (text_of(device, "sm") || (vendor && strcmp(vendor, "nvidia") == 0))
@@ -280,7 +265,6 @@ add_profiler(const struct plan_builder *builder, json_t *step)
 		json_string(strcmp(profiler, "ncu") == 0 ? "profile.ncu-rep" : "trace.pftrace"));
 }
 
-/* Completes one prepared run. */
 static json_t *
 run_step(const struct plan_builder *builder, const json_t *prepared, bool first)
 {
@@ -324,7 +308,6 @@ mentions_compiling(const char *text)
 	return false;
 }
 
-/* Whether a name can be imported: letters, digits, underscores and slashes before a ".py". */
 static bool
 is_module(const char *name)
 {
@@ -343,7 +326,7 @@ prepares(const struct plan_builder *builder)
 	return compiles && strcmp(wish, "never") != 0 && is_module(builder->request->submission);
 }
 
-/* The names of the task's modules beside its main; none where it brings bytecode itself. New reference. */
+/* The names of the task's modules; empty where the task has bytecode of its own. New reference. */
 static json_t *
 modules_of(const struct plan_builder *builder)
 {
@@ -376,22 +359,20 @@ check_files(const struct plan_builder *builder, struct kettle_error *err)
 	return 0;
 }
 
-static int
-add_steps(struct plan_builder *builder, struct kettle_error *err)
+static void
+add_steps(struct plan_builder *builder)
 {
 	size_t i;
 	json_t *prepared;
-	int failed = 0;
 	if (json_array_size(builder->modules))
-		failed |= json_array_append_new(builder->steps, compile_step(builder));
+		json_array_append_new(builder->steps, compile_step(builder));
 	if (builder->prepares)
-		failed |= json_array_append_new(builder->steps, prepare_step(builder));
+		json_array_append_new(builder->steps, prepare_step(builder));
 	json_array_foreach(builder->request->runs, i, prepared)
-		failed |= json_array_append_new(builder->steps, run_step(builder, prepared, i == 0));
-	return failed ? fail_memory(err) : 0;
+		json_array_append_new(builder->steps, run_step(builder, prepared, i == 0));
 }
 
-/* Whether a line of a text imports a module: it begins with `import NAME` or `from NAME`, indented or not. */
+/* Whether the text has a line `import NAME` or `from NAME`, indented or not. */
 static bool
 imports(const char *text, const char *module)
 {
@@ -406,7 +387,7 @@ imports(const char *text, const char *module)
 	return false;
 }
 
-/* The modules among the wished ones that the task or the submission imports; NULL: nothing is to be warm. */
+/* The modules of the option `preload` that the task or the submission imports; NULL: the runs start cold. */
 static json_t *
 make_preload(const struct plan_builder *builder)
 {
@@ -425,17 +406,16 @@ make_preload(const struct plan_builder *builder)
 	return list;
 }
 
-/* The task's files and ours. */
+/* The task's files and those of this plugin. */
 static json_t *
 make_files(const struct plan_builder *builder)
 {
 	json_t *files = json_copy((json_t *)builder->request->files);
-	if (files && json_array_size(builder->modules))
+	if (json_array_size(builder->modules))
 		json_object_set_new(files, COMPILE, json_pack("{s:s}", "text", py_compile_text));
-	if (files && builder->prepares)
+	if (builder->prepares)
 		json_object_set_new(files, PREPARE, json_pack("{s:s}", "text", py_prepare_text));
-	if (files)
-		json_object_set_new(files, RUN, json_pack("{s:s}", "text", py_run_text));
+	json_object_set_new(files, RUN, json_pack("{s:s}", "text", py_run_text));
 	return files;
 }
 
@@ -446,27 +426,19 @@ py_plan(void *self, const struct kettle_plan_request *request, json_t **ret_plan
 		.request = request,
 		.options = ((struct py *)self)->options,
 		.main = text_of(json_object_get(request->task, "config"), "main"),
-		.steps = json_array(),
 	};
 	int rc = check_files(&builder, err);
-	if (rc == 0) {
-		builder.modules = modules_of(&builder);
-		builder.prepares = prepares(&builder);
-		builder.preload = make_preload(&builder);
-		rc = add_steps(&builder, err);
-	}
-	if (rc == 0) {
-		json_t *plan =
-			json_pack("{s:i, s:o, s:O}", "version", 1, "files", make_files(&builder), "steps", builder.steps);
-		if (plan)
-			*ret_plan = plan;
-		else
-			rc = fail_memory(err);
-	}
+	if (rc)
+		return rc;
+	builder.steps = json_array();
+	builder.modules = modules_of(&builder);
+	builder.prepares = prepares(&builder);
+	builder.preload = make_preload(&builder);
+	add_steps(&builder);
+	*ret_plan = json_pack("{s:i, s:o, s:o}", "version", 1, "files", make_files(&builder), "steps", builder.steps);
 	json_decref(builder.modules);
-	json_decref(builder.steps);
 	json_decref(builder.preload);
-	return rc;
+	return 0;
 }
 
 static int
@@ -495,7 +467,7 @@ py_create(const struct kettle_host *host, void **ret_self, struct kettle_error *
 	(void)host;
 	struct py *py = calloc(1, sizeof(*py));
 	if (!py)
-		return fail_memory(err);
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the language py.");
 	*ret_self = py;
 	return 0;
 }
@@ -508,11 +480,8 @@ py_configure(void *self, const json_t *section, struct kettle_error *err)
 	if (!python || !python[0] || (python[0] != '/' && strchr(python, '/')))
 		return kettle_fail(err, KETTLE_EINVAL,
 			"`python` must be the name of an interpreter or its absolute path, not `%.200s`.", python ? python : "");
-	json_t *copy = json_deep_copy(section);
-	if (!copy)
-		return fail_memory(err);
 	json_decref(py->options);
-	py->options = copy;
+	py->options = json_deep_copy(section);
 	return 0;
 }
 

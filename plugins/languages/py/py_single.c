@@ -11,7 +11,6 @@
 
 #define SEED 20250 /* of its test and its benchmark; a ranked run adds the secret one */
 
-/* What a reference defines. */
 static const char *const names[] = {"generate_input", "ref_kernel", "check_implementation"};
 
 static const char description[] =
@@ -34,7 +33,7 @@ starts_with(const char *text, size_t len, const char *word)
 	return len >= word_len && memcmp(text, word, word_len) == 0 && (len == word_len || !is_word_byte(text[word_len]));
 }
 
-/* Whether a line that is indented by nothing gives the name a value: a definition, an assignment or an import. */
+/* Whether a line without indentation defines, assigns or imports the name. */
 static bool
 line_defines(const char *line, size_t len, const char *name)
 {
@@ -98,12 +97,9 @@ py_single(void *self, const char *name, const char *text, size_t size, json_t **
 	json_t *reference = json_stringn(text, size);
 	if (!reference)
 		return kettle_fail(err, KETTLE_EINVAL, "`%.200s` is no Python file: it is not UTF-8.", name);
-	json_t *task = json_pack("{s:o, s:{s:{s:s}, s:{s:s}, s:{s:s}, s:{s:o}}, s:{s:{s:s, s:s}}}", "task", make_task(),
+	*ret_task = json_pack("{s:o, s:{s:{s:s}, s:{s:s}, s:{s:s}, s:{s:o}}, s:{s:{s:s, s:s}}}", "task", make_task(),
 		"files", "eval_single.py", "text", py_eval_single_text, "eval.py", "text", py_eval_text, "utils.py", "text",
 		py_utils_text, "reference.py", "text", reference, "templates", "Python", "file_name", "train.py", "text",
 		template_text);
-	if (!task)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to make a task of `%.200s`.", name);
-	*ret_task = task;
 	return 0;
 }

@@ -7,7 +7,7 @@
 #include <kettle/error.h>
 #include <stddef.h>
 
-/* As kettle_language's single_file: the older form of a task, with one test and one benchmark. self is not looked at. */
+/* single_file of kettle/language.h: a task with one test and one benchmark. `self` is not used. */
 int py_single(void *self, const char *name, const char *text, size_t size, json_t **ret_task, struct kettle_error *err);
 
 #endif

@@ -2,10 +2,10 @@
 /*
  * The runner `local`: jobs run on this machine.
  *
- * Theory of operation. One child `kettle-exec --serve` is started with the first job and takes all of them, a line
- * each; it owns build cache, device locks and sandboxes. Its end, however it comes, completes every job it had as lost,
- * and the next job starts another. The end of its input is the end of its lease: when the engine dies, kettle-exec
- * kills what runs. So there is never anything to recover.
+ * Theory of operation. The first job starts one child `kettle-exec --serve`, which gets every job as a line and owns the
+ * build cache, the device locks and the sandboxes. When it ends, for whatever reason, each of its jobs completes as lost
+ * and the next job starts another one. kettle-exec kills what runs when its input ends, so an engine that died leaves
+ * nothing to recover.
  */
 #include <config.h>
 
@@ -19,17 +19,17 @@
 
 #define MAX_LINE (64u << 20)
 #define STOP_LIMIT_MS 15000
-#define COMPLAINT_MAX 400 /* bytes of what is kept of kettle-exec's last words */
+#define COMPLAINT_MAX 400 /* bytes kept of the last line of kettle-exec's standard error */
 
 struct job {
-	char *ref;
 	struct job *next;
+	char ref[];
 };
 
 struct describe_request {
 	void (*done)(void *arg, const struct kettle_error *err, json_t *facts);
 	void *arg;
-	bool brief; /* it needs no tools */
+	bool brief; /* without tools */
 	struct describe_request *next;
 };
 
@@ -42,7 +42,7 @@ struct local {
 	struct job *jobs;
 	struct describe_request *inquiries;
 	struct kettle_timer *stop_timer;
-	bool ended; /* stop was called: nothing is started any more */
+	bool ended; /* stop was called: no further kettle-exec is started */
 	kettle_fn stopped;
 	void *stopped_arg;
 };
@@ -93,12 +93,13 @@ static int
 configure(void *self, const json_t *section, struct kettle_error *err)
 {
 	struct local *local = self;
+	(void)err;
 	json_decref(local->options);
 	local->options = json_deep_copy(section);
-	return local->options ? 0 : kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the runner local.");
+	return 0;
 }
 
-/* The kettle-exec beside the running program. */
+/* The kettle-exec in the running program's folder, else the one in PATH. New; NULL: no memory. */
 static char *
 beside(void)
 {
@@ -120,7 +121,6 @@ complete(struct local *local, struct job *job, json_t *completion_take)
 		link = &(*link)->next;
 	*link = job->next;
 	local->host->job_done(local->host, job->ref, completion_take);
-	free(job->ref);
 	free(job);
 }
 
@@ -133,7 +133,7 @@ find(const struct local *local, const char *ref)
 	return NULL;
 }
 
-/* Those that want tools wait for the greeting that has them; with an error none waits any more. */
+/* Answers the requests that the newest greeting satisfies: full ones wait for one with tools. An error answers all. */
 static void
 answer_inquiries(struct local *local, const struct kettle_error *err)
 {
@@ -217,12 +217,12 @@ on_ended(void *arg, int status, int signal_number)
 		local->stop_timer = NULL;
 		local->stopped(local->stopped_arg);
 	} else if (worked && ensure_process(local, &err) < 0) {
-		/* One that died at work is followed at once: it removes what the dead one left. */
+		/* The successor removes what the dead one left behind. */
 		local->host->log(local->host, KETTLE_LOG_ERROR, "%s", err.message);
 	}
 }
 
-/* What the configuration says about this machine, in the words of exec.yml. */
+/* This machine's settings with the keys of exec.yml. */
 static char *
 settings(const struct local *local)
 {
@@ -230,7 +230,7 @@ settings(const struct local *local)
 	json_t *object = json_pack("{s:O*, s:O*, s:O*, s:O*, s:O*}", "build", json_object_get(local->options, "build"),
 		"read", json_object_get(sandbox, "read"), "level", json_object_get(sandbox, "level"), "state",
 		json_object_get(local->options, "state"), "report", json_object_get(local->options, "report"));
-	char *text = object ? json_dumps(object, JSON_COMPACT) : NULL;
+	char *text = json_dumps(object, JSON_COMPACT);
 	json_decref(object);
 	return text;
 }
@@ -262,8 +262,8 @@ ensure_process(struct local *local, struct kettle_error *err)
 		.on_exit = on_ended,
 		.arg = local,
 	};
-	int status = file && text ? local->host->spawn(local->host, &spawn, &local->process, err)
-							  : kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to start kettle-exec.");
+	int status = file ? local->host->spawn(local->host, &spawn, &local->process, err)
+					  : kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to start kettle-exec.");
 	free(file);
 	free(text);
 	return status;
@@ -272,10 +272,8 @@ ensure_process(struct local *local, struct kettle_error *err)
 static int
 send_line(struct local *local, json_t *message_take, struct kettle_error *err)
 {
-	char *text = message_take ? json_dumps(message_take, JSON_COMPACT) : NULL;
+	char *text = json_dumps(message_take, JSON_COMPACT);
 	json_decref(message_take);
-	if (!text)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the plan.");
 	size_t size = strlen(text);
 	text[size] = '\n'; /* in place of the NUL: the size says where it ends */
 	int status = local->host->process_write(local->host, local->process, text, size + 1, err);
@@ -304,19 +302,16 @@ submit(void *self, const struct kettle_job *description, const json_t *plan, str
 	int status = ensure_process(local, err);
 	if (status < 0)
 		return status;
-	struct job *job = calloc(1, sizeof(*job));
-	if (job)
-		job->ref = strdup(description->ref);
-	if (!job || !job->ref) {
-		free(job);
+	size_t size = strlen(description->ref) + 1;
+	struct job *job = malloc(sizeof(*job) + size);
+	if (!job)
 		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for job %s.", description->ref);
-	}
+	memcpy(job->ref, description->ref, size);
 	status = send_line(local,
 		json_pack("{s:s, s:s, s:O, s:O, s:O*, s:s*}", "op", "run", "job", job->ref, "unit", description->unit, "plan",
 			plan, "keep", json_object_get(description->unit, "keep"), "spool", description->spool),
 		err);
 	if (status < 0) {
-		free(job->ref);
 		free(job);
 		return status;
 	}
@@ -344,19 +339,18 @@ describe(void *self, const json_t *unit, void (*done)(void *arg, const struct ke
 		return status;
 	struct describe_request *request = calloc(1, sizeof(*request));
 	if (!request)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory.");
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to describe this machine.");
 	*request = (struct describe_request){done, arg, json_is_true(json_object_get(unit, "brief")), local->inquiries};
 	local->inquiries = request;
 	if (!local->facts)
 		return 0;
-	/* A GPU may have gone since the greeting: kettle-exec is asked for another one. */
+	/* A GPU may have failed since the last greeting, so a new one is requested. */
 	if (json_object_get(unit, "gpu") && send_line(local, json_pack("{s:s}", "op", "hello"), err) == 0)
 		return 0;
 	answer_inquiries(local, NULL);
 	return 0;
 }
 
-/* All of them are this one. */
 static int
 same_machine(void *self, const json_t *unit, const json_t *other)
 {
@@ -371,7 +365,7 @@ start(void *self, struct kettle_error *err)
 {
 	struct local *local = self;
 	(void)err;
-	local->stopped = NULL; /* it may have been stopped before */
+	local->stopped = NULL; /* after an earlier stop */
 	local->ended = false;
 	return 0;
 }
