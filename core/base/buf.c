@@ -29,7 +29,7 @@ reserve(struct buf *buf, size_t size)
 	buf->cap = cap;
 }
 
-int
+void
 buf_add(struct buf *buf, const void *data, size_t size)
 {
 	reserve(buf, size);
@@ -37,16 +37,15 @@ buf_add(struct buf *buf, const void *data, size_t size)
 		memcpy(buf->data + buf->len, data, size);
 	buf->len += size;
 	buf->data[buf->len] = '\0';
-	return 0;
 }
 
-int
+void
 buf_adds(struct buf *buf, const char *text)
 {
-	return buf_add(buf, text, strlen(text));
+	buf_add(buf, text, strlen(text));
 }
 
-int
+void
 buf_printf(struct buf *buf, const char *format, ...)
 {
 	va_list args;
@@ -60,7 +59,6 @@ buf_printf(struct buf *buf, const char *format, ...)
 	(void)vsnprintf(buf->data + buf->len, (size_t)len + 1, format, args);
 	va_end(args);
 	buf->len += (size_t)len;
-	return 0;
 }
 
 char *

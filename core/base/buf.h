@@ -12,10 +12,9 @@ struct buf {
 	size_t len, cap;
 };
 
-/* All three: 0, always. */
-int buf_add(struct buf *buf, const void *data, size_t size);
-int buf_adds(struct buf *buf, const char *text);
-int buf_printf(struct buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void buf_add(struct buf *buf, const void *data, size_t size);
+void buf_adds(struct buf *buf, const char *text);
+void buf_printf(struct buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Hands the bytes on and empties the buffer: the caller frees; "" when empty. */
 char *buf_take(struct buf *buf);
 /* Frees the bytes and empties the buffer. */

@@ -179,8 +179,8 @@ cmd_device_disable(struct core *core, const struct actor *actor, const json_t *a
 	json_t *unit;
 	if (!c)
 		return;
-	(void)buf_printf(&text, ENGINE_BY_HAND " of %s%s%s", actor->name ? actor->name : "somebody",
-		clean && *clean ? ": " : "", clean ? clean : "");
+	buf_printf(&text, ENGINE_BY_HAND " of %s%s%s", actor->name ? actor->name : "somebody", clean && *clean ? ": " : "",
+		clean ? clean : "");
 	utf8_copy(c->reason, sizeof(c->reason), text.data ? text.data : ENGINE_BY_HAND);
 	json_array_foreach(c->units, i, unit)
 		unit_change_take(c, unit);

@@ -327,7 +327,7 @@ fail_shipped(const char *dir, const char *from, const json_t *names, struct kett
 	const char *name, *near = nearest_key(from, names);
 	json_t *unused;
 	json_object_foreach((json_t *)names, name, unused)
-		(void)buf_printf(&list, "%s%s", list.len ? ", " : "", name);
+		buf_printf(&list, "%s%s", list.len ? ", " : "", name);
 	if (!list.len)
 		return kettle_fail(err, KETTLE_ENOENT,
 			"There is no shipped task `%.64s`, nor any other: %s holds none (KETTLE_TASKS names another folder).", from,

@@ -79,7 +79,7 @@ clip_line(const char *text, size_t len, size_t most, struct buf *out)
 		len--;
 	(void)utf8_sanitize(text, len, out);
 	if (cut)
-		(void)buf_adds(out, "…");
+		buf_adds(out, "…");
 }
 
 /* The first line that speaks of an error (compilers), else the last that is not empty (interpreters). */
@@ -108,7 +108,7 @@ end_sentence(const struct reader *reader, bool first_error, struct buf *out)
 	AUTO_BUF struct buf line = {0};
 	if (!reader->step->secret)
 		telling_line(reader->outcome->err.text, first_error, &line);
-	(void)buf_printf(out, line.len ? ": %s" : ".", line.len ? line.data : "");
+	buf_printf(out, line.len ? ": %s" : ".", line.len ? line.data : "");
 }
 
 /* "test.3.error" */
@@ -312,7 +312,7 @@ count_contradicts(const struct reader *reader)
 		return false;
 	AUTO_BUF struct buf numbers = {0};
 	if (!reader->step->secret)
-		(void)buf_printf(&numbers, ": %.20s, not %s", reported, expected);
+		buf_printf(&numbers, ": %.20s, not %s", reported, expected);
 	kettle_fail(read_as(reader, VERDICT_FAILED, participant, false), KETTLE_EINVAL,
 		"%s is void: its harness reported another number of %ss than it was given%s.", reader->name, noun,
 		numbers.data ? numbers.data : "");

@@ -106,8 +106,7 @@ check_choice(const struct argument *argument, json_t **value, struct kettle_erro
 			*value = json_string(*choice);
 			return *value ? 0 : fail_memory(err);
 		}
-		if (buf_printf(&all, "%s%s", choice == argument->choices ? "" : ", ", *choice))
-			return fail_memory(err);
+		buf_printf(&all, "%s%s", choice == argument->choices ? "" : ", ", *choice);
 	}
 	return wrong(argument, *value, err, "one of %s", all.data);
 }

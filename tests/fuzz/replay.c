@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
+#include "base/xalloc.h"
 #include "base/cleanup.h"
 #include "base/file.h"
 
@@ -59,12 +59,9 @@ replay(const char *path, int number)
 static char *
 corpus_of(const char *program)
 {
-	AUTO_BUF struct buf path = {0};
 	const char *source = getenv("top_srcdir"), *slash = strrchr(program, '/');
 	const char *name = strstr(slash ? slash : program, "fuzz_");
-	if (!name || buf_printf(&path, "%s/tests/fuzz/corpus/%s", source ? source : ".", name + strlen("fuzz_")))
-		return NULL;
-	return buf_take(&path);
+	return name ? xasprintf("%s/tests/fuzz/corpus/%s", source ? source : ".", name + strlen("fuzz_")) : NULL;
 }
 
 int

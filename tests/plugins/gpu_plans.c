@@ -128,11 +128,11 @@ gpu_plans_expect(const json_t *made, const char *id, const char *key, const char
 	json_t *value = json_object_get(step(made, id), key), *item;
 	const char *name;
 	size_t i;
-	(void)buf_adds(&text, "");
+	buf_adds(&text, "");
 	json_array_foreach(value, i, item)
-		(void)buf_printf(&text, "%s%s", i ? " " : "", json_string_value(item));
+		buf_printf(&text, "%s%s", i ? " " : "", json_string_value(item));
 	json_object_foreach(value, name, item)
-		(void)buf_printf(&text, "%s%s", text.len ? " " : "", name);
+		buf_printf(&text, "%s%s", text.len ? " " : "", name);
 	assert_string_equal(text.data ? text.data : "", wanted);
 }
 
@@ -195,7 +195,7 @@ read_manual(const char *page)
 	AUTO_BUF struct buf path = {0};
 	char *text = NULL, *to;
 	size_t size = 0;
-	(void)buf_printf(&path, "%s/%s", getenv("top_srcdir"), page);
+	buf_printf(&path, "%s/%s", getenv("top_srcdir"), page);
 	assert_int_equal(file_read(path.data, 1 << 20, &text, &size, NULL), 0);
 	to = text;
 	for (const char *from = text; *from; from++)
@@ -220,13 +220,13 @@ gpu_plans_table(const char *name, const char *page)
 	kettle_plugin.destroy(NULL);
 	for (size_t i = 0; i < kettle_plugin.options_count; i++) {
 		AUTO_BUF struct buf entry = {0};
-		(void)buf_printf(&entry, ".BR %s \"", kettle_plugin.options[i].key);
+		buf_printf(&entry, ".BR %s \"", kettle_plugin.options[i].key);
 		if (!strstr(manual, entry.data) || !strstr(manual, kettle_plugin.options[i].help))
 			fail_msg("the manual lacks %s: %s", kettle_plugin.options[i].key, kettle_plugin.options[i].help);
 	}
 	json_object_foreach(json_object_get(schema, "properties"), key, value) {
 		AUTO_BUF struct buf entry = {0};
-		(void)buf_printf(&entry, ".BR %s \"", key);
+		buf_printf(&entry, ".BR %s \"", key);
 		if (!strstr(manual, entry.data))
 			fail_msg("the manual lacks the configuration %s", key);
 	}

@@ -133,7 +133,7 @@ test_targets(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
 		AUTO_JSON json_t *made = gpu_plans_good("s.cu", NULL, good[i].device);
 		AUTO_BUF struct buf wanted = {0};
-		(void)buf_printf(&wanted, "-gencode=arch=compute_%s,code=sm_%s", good[i].target, good[i].target);
+		buf_printf(&wanted, "-gencode=arch=compute_%s,code=sm_%s", good[i].target, good[i].target);
 		assert_string_equal(gpu_plans_word(made, "compile-0", 1), wanted.data);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
@@ -163,14 +163,14 @@ test_link(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		AUTO_BUF struct buf config = {0};
 		AUTO_BUF struct buf wanted = {0};
-		(void)buf_printf(&config, "{\"compile_flags\": [%s], \"libraries\": [%s]}", cases[i].flags, cases[i].libraries);
+		buf_printf(&config, "{\"compile_flags\": [%s], \"libraries\": [%s]}", cases[i].flags, cases[i].libraries);
 		AUTO_JSON json_t *made = gpu_plans_good("s.cu", config.data, "{\"name\": \"T4\", \"library_dirs\": [\"/l\"]}");
 		if (!cases[i].words) {
 			assert_string_equal(gpu_plans_word(made, "link", 0), "nvcc");
 			continue;
 		}
 		int len = (int)strlen(cases[i].libraries) - 2;
-		(void)buf_printf(&wanted,
+		buf_printf(&wanted,
 			"g++ %ss.cu.o -o out/program -L/l -Wl,--disable-new-dtags -Wl,-rpath=/l " PLACES
 			" -l@LIBRARY:%.*s@ -l@LIBRARY:z@ " RUNTIME,
 			cases[i].words, len, cases[i].libraries + 1);

@@ -81,7 +81,7 @@ test_targets(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
 		AUTO_JSON json_t *made = gpu_plans_good("s.hip", NULL, good[i].device);
 		AUTO_BUF struct buf wanted = {0};
-		(void)buf_printf(&wanted, "--offload-arch=%s", good[i].target);
+		buf_printf(&wanted, "--offload-arch=%s", good[i].target);
 		assert_string_equal(gpu_plans_word(made, "compile-0", 1), wanted.data);
 	}
 	gpu_plans_refused("s.hip", NULL, "{\"name\": \"H100\"}", KETTLE_EUNAVAIL,

@@ -39,7 +39,7 @@ joined(const json_t *list)
 	size_t i;
 	json_t *item;
 	json_array_foreach((json_t *)list, i, item)
-		(void)buf_printf(&text, "%s%s", i ? " " : "", json_string_value(item));
+		buf_printf(&text, "%s%s", i ? " " : "", json_string_value(item));
 	return buf_take(&text);
 }
 
@@ -50,7 +50,7 @@ keys(const json_t *object)
 	const char *key;
 	json_t *value;
 	json_object_foreach((json_t *)object, key, value)
-		(void)buf_printf(&text, "%s%s", text.len ? " " : "", key);
+		buf_printf(&text, "%s%s", text.len ? " " : "", key);
 	return buf_take(&text);
 }
 
@@ -380,7 +380,7 @@ test_table(void **state)
 	assert_string_equal(language->comment, "#");
 	AUTO_BUF struct buf names = {0};
 	for (const char *const *name = language->template_names; *name; name++)
-		(void)buf_printf(&names, "%s ", *name);
+		buf_printf(&names, "%s ", *name);
 	assert_string_equal(names.data, "Python Triton CuteDSL ");
 	assert_int_equal(language->skeletons_count, 3);
 	assert_int_equal(language->harness_count, 3);
@@ -399,7 +399,7 @@ read_manual(void)
 	AUTO_BUF struct buf path = {0};
 	char *text = NULL, *to;
 	size_t size = 0;
-	(void)buf_printf(&path, "%s/plugins/languages/py/kettle-py.7", getenv("top_srcdir"));
+	buf_printf(&path, "%s/plugins/languages/py/kettle-py.7", getenv("top_srcdir"));
 	assert_int_equal(file_read(path.data, 1 << 20, &text, &size, NULL), 0);
 	to = text;
 	for (const char *from = text; *from; from++)
@@ -420,13 +420,13 @@ test_manual(void **state)
 	json_t *value;
 	for (size_t i = 0; i < kettle_plugin.options_count; i++) {
 		AUTO_BUF struct buf entry = {0};
-		(void)buf_printf(&entry, ".BR %s \"", kettle_plugin.options[i].key);
+		buf_printf(&entry, ".BR %s \"", kettle_plugin.options[i].key);
 		if (!strstr(manual, entry.data) || !strstr(manual, kettle_plugin.options[i].help))
 			fail_msg("the manual lacks %s: %s", kettle_plugin.options[i].key, kettle_plugin.options[i].help);
 	}
 	json_object_foreach(json_object_get(schema, "properties"), key, value) {
 		AUTO_BUF struct buf entry = {0};
-		(void)buf_printf(&entry, ".BR %s \"", key);
+		buf_printf(&entry, ".BR %s \"", key);
 		if (!strstr(manual, entry.data))
 			fail_msg("the manual lacks the configuration %s", key);
 	}

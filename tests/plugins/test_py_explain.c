@@ -179,7 +179,7 @@ test_much(void **state)
 		char key[32];
 		(void)snprintf(key, sizeof(key), "test.%d.error", i);
 		json_object_set_new(result, key, json_string("it is wrong by a number of which nobody has heard"));
-		(void)buf_adds(&text, i ? "  File \"\n" : "Traceback (most recent call last):\n");
+		buf_adds(&text, i ? "  File \"\n" : "Traceback (most recent call last):\n");
 	}
 	json_object_set_new(result, "test.1.message", json_string("No module named 'torch'"));
 	AUTO_JSON json_t *outcome = json_pack(

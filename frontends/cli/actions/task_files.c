@@ -41,7 +41,7 @@ files_resolve(struct buf *path, const char *source)
 		else if (up)
 			drop_last(path);
 		else if (!stays)
-			(void)buf_printf(path, "%s%.*s", path->len ? "/" : "", (int)len, source);
+			buf_printf(path, "%s%.*s", path->len ? "/" : "", (int)len, source);
 		source += len + (source[len] == '/');
 	}
 	return above;

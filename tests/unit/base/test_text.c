@@ -20,10 +20,10 @@ test_buf(void **state)
 {
 	(void)state;
 	AUTO_BUF struct buf buf = {0};
-	(void)buf_add(&buf, NULL, 0);
+	buf_add(&buf, NULL, 0);
 	assert_string_equal(buf.data, "");
 	for (int i = 0; i < 1000; i++)
-		(void)buf_printf(&buf, "%03d,", i);
+		buf_printf(&buf, "%03d,", i);
 	assert_int_equal(buf.len, 4000);
 	assert_memory_equal(buf.data + 3996, "999,", 5);
 	AUTO_FREE char *taken = buf_take(&buf), *empty = buf_take(&buf);

@@ -185,7 +185,7 @@ test_devices(void **state)
 	assert_at(f, "devices/H100/units/0/sm", "\"90a\"");
 	assert_at(f, "devices/H100/units/2/include_dirs", "[\"/opt/cutlass/include\"]");
 	AUTO_BUF struct buf folders = {0};
-	(void)buf_printf(&folders, "[\"%s/lib\", \"/opt/lib\"]", f->config->base);
+	buf_printf(&folders, "[\"%s/lib\", \"/opt/lib\"]", f->config->base);
 	assert_at(f, "devices/H100/units/1/library_dirs", folders.data);
 	assert_at(f, "devices/MI300/units/0/gfx", "\"gfx942\"");
 	assert_at(f, "devices/H100/units/1/slots", "3");

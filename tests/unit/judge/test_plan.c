@@ -26,7 +26,7 @@ read_task(const char *path)
 	AUTO_BUF struct buf full = {0};
 	json_t *bundle = NULL;
 	struct kettle_error err = {0};
-	(void)buf_printf(&full, "%s/%s", getenv("top_srcdir"), path);
+	buf_printf(&full, "%s/%s", getenv("top_srcdir"), path);
 	if (task_read(languages, full.data, &bundle, &err))
 		fail_msg("%s", err.message);
 	return bundle;
@@ -179,7 +179,7 @@ test_mistakes(void **state)
 		json_t *plan = NULL;
 		struct kettle_error err = {0};
 		AUTO_BUF struct buf sentence = {0};
-		(void)buf_printf(&sentence, "The language py made a plan that cannot be carried out: %s", mistakes[i].sentence);
+		buf_printf(&sentence, "The language py made a plan that cannot be carried out: %s", mistakes[i].sentence);
 		py_hooks.plan = mistakes[i].plan;
 		int rc = make_plan(bundle, "ranked", &plan, &err);
 		py_hooks.plan = NULL;

@@ -169,14 +169,14 @@ on_stdout(void *arg, const char *line, size_t len)
 {
 	struct fixture *f = arg;
 	assert_int_equal(strlen(line), len);
-	(void)buf_printf(&f->out, "%s|", line);
+	buf_printf(&f->out, "%s|", line);
 }
 
 static void
 on_stderr(void *arg, const char *line, size_t len)
 {
 	(void)len;
-	(void)buf_printf(&((struct fixture *)arg)->err, "%s|", line);
+	buf_printf(&((struct fixture *)arg)->err, "%s|", line);
 }
 
 static void

@@ -223,7 +223,7 @@ static void
 probe_stop(void *self, kettle_fn done, void *arg)
 {
 	struct probe *probe = self;
-	(void)buf_printf(probe->order, "%s ", probe->name);
+	buf_printf(probe->order, "%s ", probe->name);
 	probe->done = done;
 	probe->arg = arg;
 	if (!probe->later)

@@ -115,11 +115,11 @@ test_details(void **state)
 	AUTO_BUF struct buf page = {0};
 	struct kettle_error err = {0};
 	/* More launches and more metrics than are shown, and names without an end. */
-	(void)buf_adds(&page, HEADER);
+	buf_adds(&page, HEADER);
 	for (int launch = 0; launch < 30; launch++)
 		for (int metric = 0; metric < 150; metric++)
-			(void)buf_printf(&page, "\"%d\",\"k%0*d\",\"Warp State Statistics\",\"Stall %d\",\"inst\",\"1.0\"\n",
-				launch, 500, launch, metric);
+			buf_printf(&page, "\"%d\",\"k%0*d\",\"Warp State Statistics\",\"Stall %d\",\"inst\",\"1.0\"\n", launch, 500,
+				launch, metric);
 	assert_int_equal(details_text(page.data, page.len, &out, &err), 0);
 	assert_true(out.len < REPORT_MAX_BYTES);
 	HAS(out.data, "launch 1: k000");
@@ -147,10 +147,10 @@ test_kernels(void **state)
 	AUTO_BUF struct buf trace = {0};
 	struct kettle_error err = {0};
 	struct kernels kernels = {0};
-	(void)buf_adds(&trace, TRACE);
+	buf_adds(&trace, TRACE);
 	for (int i = 0; i < 1000; i++)
-		(void)buf_printf(&trace, "\"K\",\"kernel %d\",%d,%d\n", i, i, 3 * i);
-	(void)buf_adds(&trace, "\"K\",\"late\",5,4\n\"K\",\"huge\",0,18446744073709551615\n\"K\",\"bad\",-1,x\n\"K\"\n");
+		buf_printf(&trace, "\"K\",\"kernel %d\",%d,%d\n", i, i, 3 * i);
+	buf_adds(&trace, "\"K\",\"late\",5,4\n\"K\",\"huge\",0,18446744073709551615\n\"K\",\"bad\",-1,x\n\"K\"\n");
 	assert_int_equal(kernels_add(&kernels, trace.data, trace.len, &err), 0);
 	kernels_text(&kernels, &out);
 	assert_int_equal(kernels.count, KERNELS_MAX + 1);
@@ -205,10 +205,10 @@ test_stacks_bounded(void **state)
 	AUTO_BUF struct buf out = {0};
 	struct stacks stacks = {0};
 	for (int sample = 0; sample < 300; sample++) {
-		(void)buf_adds(&text, "p\n");
+		buf_adds(&text, "p\n");
 		for (int frame = 0; frame < 200; frame++)
-			(void)buf_printf(&text, "\t 1 f%d_%d%0*d\n", sample, frame, 300, 0);
-		(void)buf_adds(&text, "\n");
+			buf_printf(&text, "\t 1 f%d_%d%0*d\n", sample, frame, 300, 0);
+		buf_adds(&text, "\n");
 	}
 	fold(&stacks, text.data);
 	assert_int_equal(stacks.root.samples, 300);

@@ -119,7 +119,7 @@ test_no_task(void **state)
 	char *scratch = scratch_make();
 	AUTO_FREE char *path = zip(scratch, "", json_pack("{s:s}", "set.yaml", "problems: []\n"));
 	AUTO_BUF struct buf sentence = {0};
-	(void)buf_printf(&sentence,
+	buf_printf(&sentence,
 		"`%s` holds a competition (set.yaml), not one task; `kettle problems sync` makes its leaderboards.", path);
 	expect(path, NULL, sentence.data);
 	scratch_remove(scratch);
@@ -239,7 +239,7 @@ test_hostile(void **state)
 		struct task_archive *archive = NULL;
 		struct kettle_error err = {0};
 		make_hostile(&all[i], &data);
-		(void)buf_printf(&sentence, "x.zip: %s", all[i].sentence);
+		buf_printf(&sentence, "x.zip: %s", all[i].sentence);
 		assert_int_equal(task_archive_read("x.zip", data.data, data.len, &archive, &err), KETTLE_EINVAL);
 		assert_string_equal(err.message, sentence.data);
 	}
@@ -354,8 +354,8 @@ test_single_fixtures(void **state)
 	static const char *const endings[] = {"cpp", "cu", "cuh"};
 	for (size_t i = 0; i < ARRAY_SIZE(endings); i++) {
 		AUTO_BUF struct buf path = {0}, sentence = {0};
-		(void)buf_printf(&path, "%s/tests/fixtures/tasks/single/double.%s", getenv("top_srcdir"), endings[i]);
-		(void)buf_printf(&sentence,
+		buf_printf(&path, "%s/tests/fixtures/tasks/single/double.%s", getenv("top_srcdir"), endings[i]);
+		buf_printf(&sentence,
 			"`double.%s` makes a CUDA board, for which the language cu is not loaded; for a host C++ board say --lang "
 			"cpp.",
 			endings[i]);
@@ -378,14 +378,14 @@ test_bad_single(void **state)
 	expect(lacks, "cpp",
 		"The reference `lacks.cpp` does not define `input_t`; it must define input_t, output_t, generate_input(), "
 		"ref_kernel(input_t) and check_implementation(output_t, output_t).");
-	(void)buf_printf(&sentence,
+	buf_printf(&sentence,
 		"`%s` is neither a task's folder nor its task.yml, nor a zip, nor a reference file: it is no text in UTF-8.",
 		binary);
 	expect(binary, "cpp", sentence.data);
 	AUTO_JSON json_t *bundle = must_read(scratch, "python");
 	const char *name = json_string_value(json_object_get(bundle, "name"));
 	AUTO_BUF struct buf other = {0};
-	(void)buf_printf(&other, "%s/task.yml says `lang: py`, but cpp was asked for.", name);
+	buf_printf(&other, "%s/task.yml says `lang: py`, but cpp was asked for.", name);
 	expect(scratch, "cpp", other.data);
 	expect("/dev/null", NULL, "`/dev/null` is a device, a FIFO or a socket, not a task.");
 	scratch_remove(scratch);

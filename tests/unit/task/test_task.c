@@ -29,7 +29,7 @@ read_fixture(const char *name)
 	AUTO_BUF struct buf path = {0};
 	json_t *bundle = NULL;
 	struct kettle_error err = {0};
-	(void)buf_printf(&path, "%s/tests/fixtures/tasks/set/%s", getenv("top_srcdir"), name);
+	buf_printf(&path, "%s/tests/fixtures/tasks/set/%s", getenv("top_srcdir"), name);
 	if (task_read(languages, path.data, &bundle, &err))
 		fail_msg("%s", err.message);
 	return bundle;
@@ -125,7 +125,7 @@ test_shipped(void **state)
 		AUTO_BUF struct buf path = {0};
 		AUTO_JSON json_t *bundle = NULL;
 		struct kettle_error err = {0};
-		(void)buf_printf(&path, "%s/tasks/%s", getenv("top_srcdir"), names[i]);
+		buf_printf(&path, "%s/tasks/%s", getenv("top_srcdir"), names[i]);
 		if (task_read(languages, path.data, &bundle, &err))
 			fail_msg("%s", err.message);
 		assert_int_equal(json_array_size(at(bundle, "remarks")), 0);
@@ -167,7 +167,7 @@ test_hash(void **state)
 	AUTO_JSON json_t *bundle = read_fixture("grayscale_cu"), *same = json_deep_copy(bundle);
 	AUTO_JSON json_t *other = json_deep_copy(bundle);
 	AUTO_BUF struct buf yml = {0};
-	(void)buf_printf(&yml, "%sgpus: [T4]\n", text_at(bundle, "yml"));
+	buf_printf(&yml, "%sgpus: [T4]\n", text_at(bundle, "yml"));
 	char *gray = strstr(yml.data, "gray.");
 	assert_non_null(gray);
 	gray[0] = 'G';
@@ -345,19 +345,19 @@ test_aliases(void **state)
 	(void)state;
 	char *scratch = scratch_make();
 	AUTO_BUF struct buf yml = {0};
-	(void)buf_adds(&yml, "a0: &a0 [1,1,1,1,1,1,1,1,1,1]\n");
+	buf_adds(&yml, "a0: &a0 [1,1,1,1,1,1,1,1,1,1]\n");
 	for (int i = 1; i < 9; i++)
-		(void)buf_printf(&yml, "a%d: &a%d [*a%d,*a%d,*a%d,*a%d,*a%d,*a%d,*a%d,*a%d,*a%d]\n", i, i, i - 1, i - 1, i - 1,
-			i - 1, i - 1, i - 1, i - 1, i - 1, i - 1);
+		buf_printf(&yml, "a%d: &a%d [*a%d,*a%d,*a%d,*a%d,*a%d,*a%d,*a%d,*a%d,*a%d]\n", i, i, i - 1, i - 1, i - 1, i - 1,
+			i - 1, i - 1, i - 1, i - 1, i - 1);
 	while (yml.len < 1000000)
-		(void)buf_adds(&yml, "# filler filler filler filler filler filler filler filler filler filler filler filler\n");
+		buf_adds(&yml, "# filler filler filler filler filler filler filler filler filler filler filler filler\n");
 	AUTO_FREE char *dir = make_task(scratch, yml.data);
 	json_t *bundle = NULL;
 	struct kettle_error err = {0};
 	assert_int_equal(task_read(languages, dir, &bundle, &err), KETTLE_ETOOBIG);
 	assert_non_null(strstr(err.message, "task/task.yml:"));
 	while (yml.len <= 1u << 20)
-		(void)buf_adds(&yml, "# filler filler filler filler filler filler filler filler filler filler filler filler\n");
+		buf_adds(&yml, "# filler filler filler filler filler filler filler filler filler filler filler filler\n");
 	free(scratch_write(dir, "task.yml", yml.data));
 	expect_folder(dir, "task/task.yml: it is larger than the 1 MiB that it may have.");
 	scratch_remove(scratch);
@@ -372,7 +372,7 @@ test_bad_folders(void **state)
 	char *scratch = scratch_make();
 	AUTO_FREE char *real = realpath(scratch, NULL), *file = scratch_write(scratch, "a.txt", "x");
 	AUTO_BUF struct buf sentence = {0};
-	(void)buf_printf(&sentence, "The folder `%s` has no task.yml.", real);
+	buf_printf(&sentence, "The folder `%s` has no task.yml.", real);
 	expect_folder(scratch, sentence.data);
 	expect_folder(file,
 		"`a.txt` is neither a task's folder nor its task.yml, nor a zip, nor a reference file of a language that this "
