@@ -2,16 +2,15 @@
 /*
  * cgroups of runs.
  *
- * Theory of operation. Below a base that this process may use there is one folder per owner, PID-START (its start in
- * ticks, so that no later process has the same name), and in it one folder per run. An owner holds a lock (flock) on its
- * folder for as long as it lives: a later owner removes what nobody holds.
- * Unlike a process number such a lock means the same in every PID namespace, so containers may share a hierarchy. With
- * v1 the same exists below each of memory, pids and cpuacct, and init writes itself into their cgroup.procs (the first
- * such write waits some 10 ms for RCU, which is why a spare does it ahead). With v2 the clone goes straight into the
- * folder.
+ * Theory of operation. Below a base there is one folder per owner, PID-START (its start in ticks, so that no later process
+ * has the same name), with one folder per run in it. An owner holds a lock (flock) on its folder while it lives; a later
+ * owner removes folders without a lock. A lock, unlike a process number, means the same in every PID namespace, so
+ * containers may share a hierarchy. With v1 these folders exist below each of memory, pids and cpuacct, and init writes
+ * itself into their cgroup.procs. The first such write waits about 10 ms for RCU, so a spare does it ahead. With v2 the
+ * clone starts in the folder.
  *
- * v2 wants processes in leaves only. Where the caller's cgroup is delegated (systemd's Delegate=yes), everything in it
- * moves to kettle-main beside KETTLE; a root without delegation uses the top of the hierarchy, which is exempt.
+ * v2 allows processes in leaves only. Where the caller's cgroup is delegated (systemd's Delegate=yes), all its processes
+ * move to kettle-main beside KETTLE; a root without delegation uses the top of the hierarchy, which is exempt.
  */
 #include <config.h>
 
@@ -50,8 +49,6 @@
 #define CGROUP_START_FIELD 22 /* of /proc/PID/stat */
 
 static const char *const v1_names[SANDBOX_CG_COUNT] = {"memory", "pids", "cpuacct"};
-
-/* Reading and writing small files */
 
 static ssize_t
 read_at(int dir, const char *name, char *text, size_t size)
@@ -106,11 +103,11 @@ remove_folder(int parent, const char *name)
 	for (int i = 0; i < CGROUP_RMDIR_TRIES; i++) {
 		if (!unlinkat(parent, name, AT_REMOVEDIR) || errno != EBUSY)
 			return;
-		(void)nanosleep(&pause, NULL); /* a process of it is being torn down */
+		(void)nanosleep(&pause, NULL); /* the kernel still tears a process down */
 	}
 }
 
-/* Kills what a line of `text` names; a last line that was cut off is left: it would be some other process's number. */
+/* Kills each process of a list. Skips an incomplete last line, which would name another process. */
 static void
 kill_listed(const char *text)
 {
@@ -130,12 +127,12 @@ kill_members(int dir)
 	char text[CGROUP_TEXT_SIZE];
 	if (!write_at(dir, "cgroup.kill", "1"))
 		return;
-	/* Again and again: one reading holds some of many, and those may have made others. */
+	/* Repeats: one read may return a part of the list, and its processes may have forked since. */
 	for (int i = 0; i < CGROUP_KILL_ROUNDS && read_at(dir, "cgroup.procs", text, sizeof(text)) > 0; i++)
 		kill_listed(text);
 }
 
-/* Removes a folder of runs, `folder`, which the caller has locked, and the runs in it. Closes it. */
+/* Removes an owner's folder, locked by the caller as `folder`, and the runs in it. Closes `folder`. */
 static void
 remove_owner(int base, const char *name, int folder)
 {
@@ -155,7 +152,7 @@ remove_owner(int base, const char *name, int folder)
 	remove_folder(base, name);
 }
 
-/* Opens and locks a folder of runs. Returns the descriptor; -1: another owner holds it, or it is not there. */
+/* Opens and locks an owner's folder. Returns the descriptor; -1: another owner holds it, or it does not exist. */
 static int
 lock_owner(int base, const char *name)
 {
@@ -163,7 +160,7 @@ lock_owner(int base, const char *name)
 	AUTO_FD int folder = openat(base, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (folder < 0 || flock(folder, LOCK_EX | LOCK_NB))
 		return -1;
-	/* Until it was locked somebody may have taken it for a dead one's. */
+	/* Another process may have removed it before the lock was taken. */
 	bool there = !fstat(folder, &held) && !fstatat(base, name, &named, AT_SYMLINK_NOFOLLOW);
 	if (!there || held.st_ino != named.st_ino) {
 		errno = ENOENT;
@@ -188,7 +185,7 @@ remove_dead_owners(int base)
 	}
 }
 
-/* When this process was started, in ticks since the machine was; 0: /proc does not say. */
+/* When this process started, in ticks since boot; 0: unknown. */
 static long long
 own_start(void)
 {
@@ -200,7 +197,7 @@ own_start(void)
 	return at ? strtoll(at, NULL, 10) : 0;
 }
 
-/* Makes and locks a folder of this process below `base`; its name (32 bytes) into ret_name. -1: errno says why. */
+/* Makes and locks this process's folder below `base`; stores its name (CGROUP_NAME_SIZE bytes). -1 with errno. */
 static int
 make_cgroup_folder(int base, char *ret_name)
 {
@@ -211,14 +208,14 @@ make_cgroup_folder(int base, char *ret_name)
 		if (!made && errno != EEXIST)
 			return -1;
 		int own = made ? lock_owner(base, ret_name) : -1;
-		/* One who cleans up at this moment may have taken it for a dead one's: it removes that, and the next name is free. */
+		/* A concurrent clean-up may have locked it to remove it; the next name is free. */
 		if (own >= 0 || (made && errno != EWOULDBLOCK))
 			return own;
 	}
 	return -1;
 }
 
-/* Makes BASE/OWNER after cleaning BASE; "FD PATH" or NULL. `controllers` are switched on for what is below (v2). */
+/* Cleans BASE and makes BASE/OWNER; "FD PATH" or NULL. Enables `controllers` (v2; may be NULL) below both. */
 static char *
 try_owner(const char *parent, const char *controllers)
 {
@@ -245,7 +242,7 @@ try_owner(const char *parent, const char *controllers)
 	return buf_take(&owner);
 }
 
-/* Another owner that leaves may remove the empty base in between, hence several tries. */
+/* Retries, since a leaving owner may remove the empty base in between. */
 static char *
 make_owner(const char *parent, const char *controllers)
 {
@@ -259,9 +256,7 @@ make_owner(const char *parent, const char *controllers)
 	return owner;
 }
 
-/* Where the caller is */
-
-/* The caller's path in a hierarchy: v1 by controller, v2 with NULL. New string or NULL. */
+/* The caller's path in the hierarchy of a v1 controller, or of v2 (NULL). New string or NULL. */
 static char *
 own_path(const char *controller)
 {
@@ -294,7 +289,7 @@ has_option(const char *options, const char *name)
 	return false;
 }
 
-/* Where a hierarchy is mounted, and which part of it: the mount point in *ret_root_len bytes of a root to cut off. */
+/* The mount point of a hierarchy; *ret_root_len: bytes of the mounted root to cut from paths. New string or NULL. */
 static char *
 mount_point(const char *controller, size_t *ret_root_len)
 {
@@ -313,7 +308,7 @@ mount_point(const char *controller, size_t *ret_root_len)
 	return NULL;
 }
 
-/* The caller's folder in a hierarchy, and its top. New strings; false: not mounted. */
+/* The caller's folder in a hierarchy and the hierarchy's top. New strings; false: not mounted. */
 static bool
 own_folder(const char *controller, char **ret_folder, char **ret_top)
 {
@@ -343,7 +338,7 @@ is_delegated(int dir)
 	return !fstat(dir, &st) && st.st_uid == geteuid() && !faccessat(dir, "cgroup.subtree_control", W_OK, AT_EACCESS);
 }
 
-/* Moves everything in a cgroup to a leaf below it, so that it may have controllers. */
+/* Moves all processes of a cgroup to a leaf below it, so that it can enable controllers. */
 static int
 move_to_leaf(int dir)
 {
@@ -358,7 +353,7 @@ move_to_leaf(int dir)
 	return 0;
 }
 
-/* The folder below which a v2 base can be made, with memory and pids on for its children; new string or NULL. */
+/* The folder for a v2 base, with memory and pids enabled for its children; new string or NULL. */
 static char *
 unified_parent(void)
 {
@@ -389,10 +384,9 @@ unified_parent(void)
 }
 
 /*
- * The root: "2\nOWNER", or "1\nMEMORY\nPIDS\nCPUACCT" with empty lines for what is not to be had. Each is "FD PATH": the
+ * The root: "2\nOWNER", or "1\nMEMORY\nPIDS\nCPUACCT" with empty lines for missing controllers. Each is "FD PATH": the
  * descriptor that holds the lock, and the folder.
  */
-
 char *
 sandbox_cgroup_root(struct kettle_error *reason)
 {
@@ -451,7 +445,7 @@ sandbox_cgroup_leave(const char *root)
 			remove_owner(base, name, lock);
 		else
 			close(lock);
-		(void)rmdir(path); /* the last owner; fails where there are others */
+		(void)rmdir(path); /* fails while there are other owners */
 	}
 }
 
@@ -475,7 +469,7 @@ dir_of(const struct sandbox_cgroup *cgroup, enum sandbox_controller controller)
 	return cgroup->dir[cgroup->unified ? SANDBOX_CG_MEMORY : controller];
 }
 
-/* v1 tells of running out of memory by an eventfd, v2 by a change of memory.events. */
+/* v1 reports running out of memory with an eventfd, v2 with a change of memory.events. */
 static int
 open_oom(const struct sandbox_cgroup *cgroup)
 {
@@ -484,7 +478,7 @@ open_oom(const struct sandbox_cgroup *cgroup)
 		return -1;
 	if (cgroup->unified) {
 		int fd = openat(dir, "memory.events", O_RDONLY | O_CLOEXEC);
-		(void)sandbox_cgroup_oom_happened(fd, true); /* a first read, so that only a change wakes */
+		(void)sandbox_cgroup_oom_happened(fd, true); /* the first read arms the notification */
 		return fd;
 	}
 	AUTO_FD int event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -544,7 +538,7 @@ sandbox_cgroup_limit(struct sandbox_cgroup *cgroup, uint64_t memory, uint64_t pr
 	int rc = 0;
 	if (memory && memory_dir >= 0) {
 		rc = write_number(memory_dir, cgroup->unified ? "memory.max" : "memory.limit_in_bytes", memory);
-		/* Neither is there on every machine. */
+		/* Optional: not every kernel has them. */
 		if (cgroup->unified) {
 			(void)write_at(memory_dir, "memory.swap.max", "0");
 			(void)write_at(memory_dir, "memory.oom.group", "1");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The one system call that makes an init. */
+/* The system call that makes an init. */
 #include <config.h>
 
 #include "sandbox/clone.h"

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* The one system call that makes an init. The library's own. */
+/* The system call that makes an init. Private to the library. */
 #ifndef KETTLE_SANDBOX_CLONE_H
 #define KETTLE_SANDBOX_CLONE_H
 
 #include <stdint.h>
 #include <sys/types.h>
 
-/* The flags for the namespaces among some protections. */
+/* The clone flags for the namespaces in `protections`. */
 uint64_t sandbox_clone_flags(unsigned protections);
 /*
- * A copy of this process: 0 in it, its pid here, -1 with errno. No exit signal: handlers of the owner have nothing to do
- * with it. `cgroup`: the folder of a cgroup (v2) to begin in, or -1. `ret_pidfd` may be NULL.
+ * Copies this process, like fork: 0 in the child, its pid in the parent, -1 with errno. Its end raises no signal in the
+ * owner. `cgroup`: the folder of the v2 cgroup to start in, or -1. `ret_pidfd` may be NULL.
  */
 pid_t sandbox_clone(uint64_t flags, int cgroup, int *ret_pidfd);
 

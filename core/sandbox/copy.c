@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Copies a folder with raw system calls alone; the target's size limit bounds it. */
+/* Copies a folder with system calls alone. The target file system's size limits the copy. */
 #include <config.h>
 
 #include "sandbox/copy.h"
@@ -43,7 +43,7 @@ copy_file(int from, int to, const char *name, const struct stat *st, int owner)
 	do
 		count = sendfile(out, in, NULL, COPY_CHUNK);
 	while (count > 0);
-	/* The times too: build tools go by them. */
+	/* Build tools compare the times. */
 	const struct timespec times[] = {st->st_atim, st->st_mtim};
 	if (count < 0 || fchmod(out, (st->st_mode & 0777) | 0600) || futimens(out, times))
 		return -1;

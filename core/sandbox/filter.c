@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Puts filters of system calls in force; how they are made is seccomp.c's business, and only the owner's. */
+/* Installs filters of system calls; seccomp.c builds them, in the owner alone. */
 #include <config.h>
 
 #include "sandbox/filter.h"
@@ -13,8 +13,8 @@
 #include "base/cleanup.h"
 
 /*
- * For a payload that is bound to cores: it may not leave them, and only the kernel could tell which cores it asks for.
- * It is told that all went well, since the C library makes no thread at all when binding one is refused.
+ * For a payload that is bound to cores: sched_setaffinity does nothing, since a filter cannot read the set of cores. It
+ * returns success, because the C library makes no thread if binding one fails.
  */
 static struct sock_filter bound_code[] = {
 	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
@@ -26,10 +26,7 @@ static struct sock_filter bound_code[] = {
 int
 sandbox_filter_enter(const struct sock_fprog *program)
 {
-	/*
-	 * SPEC_ALLOW: without it, kernels before 5.16 switch speculation off for whoever has a filter, and a program would
-	 * be timed slower there. Newer ones do what this flag says by default.
-	 */
+	/* Without SPEC_ALLOW, kernels before 5.16 switch speculation off for a process with a filter, which slows it down. */
 	if (!syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW, program))
 		return 0;
 	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, program);

@@ -2,15 +2,13 @@
 /*
  * PID 1 of a sandbox.
  *
- * Theory of operation. Before the owner's word to go init does what is the same for all runs: closes what it inherited,
- * enters the cgroup, brings up the loopback, builds the base of the root, and as a copy of a warm process (zygote.h) parks
- * the payload. It may wait there for long, as a spare. With
- * the word come the descriptors; the plan lies in shared memory. Then: the rest of the root, payload, and a loop over
- * the control socket (hang-up: the owner died), a signalfd for SIGCHLD, the cgroup's out-of-memory file and a timer for
- * the limits that are polled. At the end everything is killed and reaped, the result is completed, and init leaves; if
- * it cannot, the kernel's killing of all it leaves behind in its pid namespace is the same. All signals stay blocked;
- * nothing is allocated. Whether it is a copy of the owner or of a warm process makes a difference to the start of the
- * payload alone.
+ * Theory of operation. First init does what is the same for all runs: it closes inherited descriptors, enters the cgroup,
+ * brings up the loopback, builds the base of the root and, as a copy of a warm process (zygote.h), parks the payload. As
+ * a spare it may wait for long now. The owner's message SANDBOX_GO brings the descriptors; the plan is in shared memory.
+ * Then init builds the rest of the root, starts the payload and loops over the control socket (hang-up: the owner died), a
+ * signalfd for SIGCHLD, the cgroup's out-of-memory file and a timer for the polled limits. At the end it kills and reaps
+ * everything, completes the result and exits; if it dies earlier, the kernel kills what is left in its pid namespace. All
+ * signals stay blocked and nothing is allocated.
  */
 #include <config.h>
 
@@ -67,7 +65,7 @@ use_loopback(void)
 		(void)ioctl(fd, SIOCSIFFLAGS, &request);
 }
 
-/* What is a wish and not a need. */
+/* Ignores failures: what it sets is optional. */
 static void
 write_text(int dir, const char *path, const char *text)
 {
@@ -94,14 +92,14 @@ block_signals(struct init *self)
 	sigaddset(&child, SIGCHLD);
 	struct sigaction action = {.sa_handler = SIG_DFL};
 	for (int signal = 1; signal < NSIG; signal++)
-		(void)sigaction(signal, &action, NULL); /* KILL, STOP and the C library's own cannot be set, nor need be */
+		(void)sigaction(signal, &action, NULL); /* fails for KILL, STOP and the C library's own */
 	if (sigprocmask(SIG_SETMASK, &all, NULL))
 		return -1;
 	self->signals = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
 	return self->signals < 0 ? -1 : 0;
 }
 
-/* What needs no mapped ids. */
+/* The steps that need no mapped ids. */
 static int
 init_prepare(struct init *self, const int *procs)
 {
@@ -127,7 +125,7 @@ init_prepare(struct init *self, const int *procs)
 	return enter_cgroups(plan, procs);
 }
 
-/* Waits for the owner's word. -1: the owner is gone, or sent something else. */
+/* Waits for the owner's message. -1: the owner is gone, or sent another one. */
 static int
 receive(struct init *self, enum sandbox_message expected)
 {
@@ -173,7 +171,7 @@ send_out(void *arg, int fd)
 	return sendmsg(self->control, &msg, MSG_NOSIGNAL) == 1 ? 0 : -1;
 }
 
-/* Init itself needs to signal other user ids and to read about them, no more. */
+/* Init only signals processes of other user ids and reads their /proc entries. */
 static int
 drop_capabilities(void)
 {
@@ -203,33 +201,33 @@ start_payload(struct init *self)
 		return -1;
 	for (size_t i = 0; i < plan->fds_count; i++)
 		close(self->fds[i]);
-	/* After the payload was made, which needs more; changing them clears the death signal. */
+	/* Only now, since starting the payload needs more of them. Changing them clears the death signal. */
 	if (plan->protections & SANDBOX_USER && drop_capabilities())
 		return sandbox_plan_failed(plan, "give up capabilities", NULL);
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	return 0;
 }
 
-/* What needs mapped ids and no plan. */
+/* The steps that need mapped ids but no plan. */
 static int
 set_up_base(struct init *self)
 {
-	/* Not before: an ordinary owner could not open the files of its maps. */
+	/* Not before the ids are mapped: an ordinary owner could not open the map files. */
 	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	umask(0);
 	if (!(self->plan->protections & SANDBOX_MOUNT))
 		return 0;
 	if (sandbox_root_build_base(self->plan, &self->proc))
 		return -1;
-	/* A second line behind seccomp: no user namespaces below this one. */
+	/* Behind seccomp, a second barrier against nested user namespaces. */
 	write_text(self->proc, "sys/user/max_user_namespaces", "0");
-	/* The kernel counts them for whoever made this name space as well: all sandboxes and services of one user share some. */
+	/* The kernel also counts them against the namespace's maker, so all sandboxes of one user share its limit. */
 	write_text(self->proc, "sys/user/max_inotify_instances", INIT_WATCHERS);
 	write_text(self->proc, "sys/user/max_inotify_watches", INIT_WATCHES);
 	return 0;
 }
 
-/* CPU time of a process, or of this one: 0. */
+/* CPU time in ns of a process; pid 0: this one. */
 static uint64_t
 cpu_of(pid_t pid)
 {
@@ -241,7 +239,7 @@ cpu_of(pid_t pid)
 	return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
 }
 
-/* What was used until now is not the run's. */
+/* The run is not charged for what was used before it. */
 static void
 note_before(struct init *self)
 {
@@ -280,7 +278,6 @@ now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Notes the payload's end, or one that was left behind. */
 static void
 note_end(struct init *self, pid_t pid, int status)
 {
@@ -314,7 +311,7 @@ set_limit(struct init *self, enum sandbox_limit limit)
 	atomic_compare_exchange_strong(&self->plan->result.limit, &none, (int)limit);
 }
 
-/* The owner's end: a word to kill, or its death. */
+/* Whether the owner sent SANDBOX_KILL or died. */
 static bool
 owner_says_end(struct init *self)
 {

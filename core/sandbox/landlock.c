@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Landlock by raw system calls: all may be read and run, only the writable places be written. What matters most is not
- * the list of paths, which the mounts hold already, but the domain: it closes /proc/PID of init, signals to it, and
- * sockets of the abstract name space.
+ * Landlock by raw system calls. The payload may read and execute everything, and write to the writable folders only; the
+ * mounts enforce the same. What the domain adds: no access to /proc/PID of init, no signals to it, no sockets of the
+ * abstract namespace outside.
  */
 #include <config.h>
 
@@ -15,7 +15,7 @@
 
 #include "base/cleanup.h"
 
-/* The kernel's numbers; headers of distributions are often older than their kernels. */
+/* Defined here, since the headers of distributions are often older than their kernels. */
 #ifndef SYS_landlock_create_ruleset
 #define SYS_landlock_create_ruleset 444
 #define SYS_landlock_add_rule 445
@@ -83,7 +83,7 @@ sandbox_landlock_ruleset(const struct sandbox_plan *plan)
 	if (ruleset < 0)
 		return -1;
 	uint64_t read = LANDLOCK_FS_EXECUTE | LANDLOCK_FS_READ_FILE | LANDLOCK_FS_READ_DIR;
-	/* Device nodes come by binds below /dev; their ioctls and writing to them is what they are for. */
+	/* Device nodes are bound below /dev; programs write to them and use their ioctls. */
 	uint64_t device = all & ~LANDLOCK_FS_ABI1 & ~LANDLOCK_FS_REFER;
 	int rc = allow(ruleset, "/", read);
 	if (!rc)

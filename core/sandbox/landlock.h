@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The second lock on files, /proc and signals, where the kernel has Landlock. The library's own. */
+/* The second lock on files, /proc and signals, where the kernel has Landlock. Private to the library. */
 #ifndef KETTLE_SANDBOX_LANDLOCK_H
 #define KETTLE_SANDBOX_LANDLOCK_H
 
@@ -7,9 +7,9 @@
 
 /* The ABI version that the kernel offers; 0: none. [any] */
 int sandbox_landlock_abi(void);
-/* Init, with the payload's root in place: a ruleset's descriptor, or -1 with errno. */
+/* Init, with the payload's root in place: returns a ruleset's descriptor, or -1 with errno. */
 int sandbox_landlock_ruleset(const struct sandbox_plan *plan);
-/* Payload, after no_new_privs: takes effect for it and all it starts. 0 or -1. */
+/* Payload, after no_new_privs: applies the ruleset to it and all its children. 0 or -1. */
 int sandbox_landlock_enter(int ruleset);
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From init to the payload.
+ * Starts the payload.
  *
- * Theory of operation. The payload is made with CLONE_VM | CLONE_VFORK: init stands still until it has executed, so
- * that no page table is copied and a failure is simply written to the shared result. Nothing is allocated, and ids are
- * changed by raw system calls: the C library's would look for threads that are not there any more. The payload of a warm
- * process is forked instead, as soon as init is there, and does ahead what needs no run (it is "parked"): copying the
- * page tables of a large process, and the pages that every beginning writes to, is most of the time of a start. Its run
- * comes as one message with the descriptors; it takes the same steps as any other, copies its strings, unmaps the plan
- * and goes on without an exec; init waits on a futex in the plan for that.
+ * Theory of operation. The payload is made with CLONE_VM | CLONE_VFORK: init is suspended until the exec, so no page
+ * table is copied and a failure is written to the shared result. Nothing is allocated, and ids are changed by raw system
+ * calls, since the C library would look for threads that the clone does not have. The payload of a warm process is forked
+ * instead, as soon as init runs, and does ahead what needs no run (it is "parked"): copying the page tables of a large
+ * process, and the pages that every start writes to, takes most of the time of a start. Its run comes as one message with
+ * the descriptors. It then takes the same steps as any other, copies its strings, unmaps the plan and goes on without an
+ * exec; init waits on a futex in the plan for that.
  */
 #include <config.h>
 
@@ -39,10 +39,10 @@
 #define SYS_close_range 436
 #endif
 #define PAYLOAD_CAPS_MAX 64
-#define PAYLOAD_CPU_GRACE_S 2 /* RLIMIT_CPU is a second line behind the count of the whole tree */
+#define PAYLOAD_CPU_GRACE_S 2 /* RLIMIT_CPU applies only if the count of the whole tree fails */
 #define PAYLOAD_FAILED 127
 #define PAYLOAD_FDS_MAX (SANDBOX_FDS_MAX + 1) /* and the ruleset */
-#define PAYLOAD_LOOK_NS 10000000 /* how long init waits before it looks whether a forked payload still lives */
+#define PAYLOAD_LOOK_NS 10000000              /* how often init checks whether a forked payload still lives */
 
 struct payload {
 	struct sandbox_plan *plan;
@@ -81,14 +81,14 @@ sandbox_payload_close_others(int *keep, size_t count)
 	close_between(next, UINT_MAX);
 }
 
-/* Puts the descriptors where they belong: first all out of the way, since a source may be another's target. */
+/* Moves the descriptors to their targets, by way of free numbers, since a source may be another's target. */
 static int
 place_fds(struct payload *payload)
 {
 	struct sandbox_plan *plan = payload->plan;
 	int waiting[SANDBOX_FDS_MAX], kept[SANDBOX_FDS_MAX], above = 0;
 	struct rlimit files;
-	/* The owner's own limit may be lower than what is needed for a moment. */
+	/* The owner's limit may be too low for the duplicates. */
 	if (!getrlimit(RLIMIT_NOFILE, &files) && files.rlim_cur < files.rlim_max) {
 		files.rlim_cur = files.rlim_max;
 		(void)setrlimit(RLIMIT_NOFILE, &files);
@@ -121,7 +121,7 @@ static int
 set_limits(const struct sandbox_plan *plan)
 {
 	const struct sandbox_limits *limits = &plan->limits;
-	/* init counts too where it has the same user id. */
+	/* RLIMIT_NPROC includes init where it has the same user id. */
 	rlim_t processes = limits->processes + (plan->root_owner ? 0 : 1);
 	bool count_processes = plan->protections & SANDBOX_USER && !(plan->protections & SANDBOX_PIDS_CGROUP);
 	const struct {
@@ -129,7 +129,7 @@ set_limits(const struct sandbox_plan *plan)
 		rlim_t value;
 		bool set;
 	} list[] = {
-		/* With 0 the kernel still starts a program of the machine that takes dumps, where it has one; with 1 it does not. */
+		/* With 0 the kernel still runs the machine's core dump program; with 1 it does not. */
 		{RLIMIT_CORE, 1, true},
 		{RLIMIT_RTPRIO, 0, true},
 		{RLIMIT_NICE, 0, true},
@@ -143,7 +143,6 @@ set_limits(const struct sandbox_plan *plan)
 		struct rlimit present;
 		if (!list[i].set || getrlimit(list[i].resource, &present))
 			continue;
-		/* A hard limit of the owner that is lower stays. */
 		rlim_t value = list[i].value < present.rlim_max ? list[i].value : present.rlim_max;
 		struct rlimit limit = {.rlim_cur = value, .rlim_max = value};
 		if (setrlimit(list[i].resource, &limit))
@@ -176,7 +175,7 @@ drop_capabilities(void)
 	return (int)syscall(SYS_capset, &header, none);
 }
 
-/* The order matters: what needs capabilities comes first, then no_new_privs, then the locks that need it. */
+/* The order matters: first what needs capabilities, then no_new_privs, then what needs that. */
 static const char *
 enter(struct payload *payload)
 {
@@ -191,7 +190,6 @@ enter(struct payload *payload)
 		return "pass on the descriptors";
 	if (plan->has_cores && sched_setaffinity(0, sizeof(plan->cores), &plan->cores))
 		return "use the cores";
-	/* Only upwards, which everyone may. */
 	if (plan->nice > 0 && setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + plan->nice))
 		return "lower the priority";
 	if (chdir(plan->directory))
@@ -272,12 +270,11 @@ static void __attribute__((noreturn)) forked_main(struct payload *payload, const
 		set_begun(plan);
 		_exit(PAYLOAD_FAILED);
 	}
-	/* What an exec would close. */
+	/* As an exec would do. */
 	if (payload->ruleset >= 0)
 		close(payload->ruleset);
 	const char *slash = strrchr(file, '/');
 	(void)prctl(PR_SET_NAME, slash ? slash + 1 : file, 0, 0, 0);
-	/* As an exec would leave it; init closed itself. */
 	(void)prctl(PR_SET_DUMPABLE, zygote->dumpable, 0, 0, 0);
 	note_start(plan);
 	set_begun(plan);
@@ -285,7 +282,7 @@ static void __attribute__((noreturn)) forked_main(struct payload *payload, const
 	zygote->become(zygote->arg, file, argv, envp);
 }
 
-/* The descriptors of the run, and behind them the ruleset if there is one; their count, or -1. */
+/* Receives the descriptors of the run, followed by the ruleset if there is one. Returns their count, or -1. */
 static int
 receive_fds(int socket, int fds[PAYLOAD_FDS_MAX])
 {
@@ -353,7 +350,7 @@ sandbox_payload_park(
 	int pair[2];
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		return sandbox_plan_failed(plan, "make a socket", NULL);
-	/* Not a raw clone: the C library and what registered with it put their locks and threads in order. */
+	/* Not a raw clone, so that the handlers of pthread_atfork run. */
 	pid_t pid = fork();
 	if (pid == 0)
 		parked_main(plan, pair[1], zygote);
@@ -366,7 +363,7 @@ sandbox_payload_park(
 	return 0;
 }
 
-/* Until the payload goes on by itself, or has ended. */
+/* Waits until the payload has started its program or ended. */
 static void
 await_begun(struct sandbox_plan *plan, pid_t pid)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Copies what a run needs into memory shared with init, so that nothing is allocated after the clone. */
+/* Copies a config into memory shared with init, so that nothing is allocated after the clone. */
 #include <config.h>
 
 #include "sandbox/plan.h"
@@ -24,20 +24,20 @@
 #define PLAN_SHM_DEFAULT (UINT64_C(256) << 20)
 #define PLAN_FILES_DEFAULT 1024
 #define PLAN_STACK_DEFAULT (UINT64_C(64) << 20)
-#define PLAN_STRINGS_MAX 65536 /* arguments, and variables */
+#define PLAN_STRINGS_MAX 65536 /* arguments; variables */
 /*
- * Where plans lie that another process maps, too: between the places that Linux gives to programs and to libraries. Each
- * has a slot by the time it was made; where a slot is taken the kernel gives another place.
+ * Addresses of plans that another process maps as well: between the addresses that Linux uses for programs and for
+ * libraries. The time selects a slot; if that is in use, the kernel selects another address.
  */
 #define PLAN_SLOTS 4096
 #define PLAN_SLOT_NS 1000000
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
-#define PLAN_WISH UINT64_C(0x200000000000)
+#define PLAN_HINT UINT64_C(0x200000000000)
 #else
-#define PLAN_WISH UINT64_C(0)
+#define PLAN_HINT UINT64_C(0)
 #endif
 
-/* A mapping that others can map, too, where they are likely to have nothing. */
+/* A shared mapping at an address that other processes are unlikely to use. */
 static void *
 map_memory(int *ret_memory)
 {
@@ -50,8 +50,8 @@ map_memory(int *ret_memory)
 	struct timespec now;
 	(void)clock_gettime(CLOCK_MONOTONIC, &now);
 	uint64_t slot = ((uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / PLAN_SLOT_NS) % PLAN_SLOTS;
-	void *wish = PLAN_WISH ? (void *)(uintptr_t)(PLAN_WISH + slot * SANDBOX_ARENA_SIZE) : NULL;
-	void *base = mmap(wish, SANDBOX_ARENA_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, memory, 0);
+	void *hint = PLAN_HINT ? (void *)(uintptr_t)(PLAN_HINT + slot * SANDBOX_ARENA_SIZE) : NULL;
+	void *base = mmap(hint, SANDBOX_ARENA_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, memory, 0);
 	if (base == MAP_FAILED)
 		close(memory);
 	else
@@ -78,12 +78,12 @@ sandbox_plan_map(int *ret_memory)
 struct sandbox_plan *
 sandbox_plan_map_at(uint64_t address, int memory)
 {
-	void *wish = (void *)(uintptr_t)address;
+	void *hint = (void *)(uintptr_t)address;
 	void *base = mmap(
-		wish, SANDBOX_ARENA_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, memory, 0);
-	if (base == wish)
+		hint, SANDBOX_ARENA_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, memory, 0);
+	if (base == hint)
 		return base;
-	/* A kernel before 4.17 takes the flag for a wish. */
+	/* A kernel before 4.17 ignores MAP_FIXED_NOREPLACE. */
 	if (base != MAP_FAILED) {
 		munmap(base, SANDBOX_ARENA_SIZE);
 		errno = EEXIST;
@@ -157,7 +157,7 @@ sandbox_plan_failed(struct sandbox_plan *plan, const char *what, const char *pat
 	return -1;
 }
 
-/* Copies a list of strings with room for `more` behind it. */
+/* Copies a list of strings with room for `more` at its end. */
 static int
 copy_strings(struct sandbox_plan *plan, const char *const *strings, size_t more, char ***ret_copy, size_t *ret_count,
 	struct kettle_error *err)

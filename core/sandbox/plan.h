@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The plan of one run and its result, in memory that the owner and init share. The library's own. */
+/* The plan of one run and its result, in memory that the owner and init share. Private to the library. */
 #ifndef KETTLE_SANDBOX_PLAN_H
 #define KETTLE_SANDBOX_PLAN_H
 
@@ -10,22 +10,22 @@
 
 #include "sandbox/sandbox_config.h"
 
-#define SANDBOX_ARENA_SIZE (16u << 20)    /* reserved; only what is touched costs */
-#define SANDBOX_OPS_MAX 8192              /* to build one root */
+#define SANDBOX_ARENA_SIZE (16u << 20)    /* address space; memory is used as it is written to */
+#define SANDBOX_OPS_MAX 8192              /* operations that build one root */
 #define SANDBOX_STACK_SIZE 65536          /* of the payload between clone and exec */
-#define SANDBOX_WATCH_MEMORY (256u << 10) /* for the list of processes */
+#define SANDBOX_WATCH_MEMORY (256u << 10) /* for the list of processes in watch.c */
 #define SANDBOX_GROUPS_MAX 8              /* groups of device nodes */
-#define SANDBOX_FAILED_MAX 160            /* of a failure's text */
+#define SANDBOX_FAILED_MAX 160            /* bytes of a failure's text */
 
-/* One thing that init does to build the root, in order. Paths are absolute: sources below the old root. */
+/* One operation of init to build the root. Paths are absolute; sources are below the old root. */
 enum sandbox_op_kind {
 	SANDBOX_OP_DIR,      /* make a folder with `mode` */
 	SANDBOX_OP_FILE,     /* make a file that holds `text` */
 	SANDBOX_OP_LINK,     /* make a link to `source` */
-	SANDBOX_OP_BIND,     /* bind `source`, with what is below it */
+	SANDBOX_OP_BIND,     /* bind `source` recursively */
 	SANDBOX_OP_TMPFS,    /* mount a tmpfs with the options `text` */
 	SANDBOX_OP_PROC,     /* mount a /proc, read-only */
-	SANDBOX_OP_PROC_OWN, /* let the payload write there to what is its own */
+	SANDBOX_OP_PROC_OWN, /* make the payload's own processes writable there */
 	SANDBOX_OP_COPY,     /* copy the folder `source` into the existing folder `target` */
 	SANDBOX_OP_OUT,      /* open the output folder and send it to the owner */
 };
@@ -35,26 +35,25 @@ struct sandbox_op {
 	unsigned mode;
 	bool writable, device, optional;
 	bool owned;  /* DIR: belongs to the payload */
-	bool hidden; /* BIND: the payload should not learn where it lies on the machine */
+	bool hidden; /* BIND: hide the path of `source` from the payload where possible */
 };
 
 /* Written by init (and by the payload before its exec), read by the owner. */
 struct sandbox_result {
-	_Atomic uint64_t cpu_ns, memory_peak; /* as polled, while it runs */
+	_Atomic uint64_t cpu_ns, memory_peak; /* polled while it runs */
 	_Atomic int limit;                    /* enum sandbox_limit */
-	_Atomic int begun;                    /* of a forked payload: 0 not yet, 1 it goes on; for a futex */
+	_Atomic int begun;                    /* a futex: 1 once a forked payload starts its program */
 	uint64_t start_ns, end_ns;
-	/* CPU time when the run came: init's and a parked payload's, as the cgroup or clocks count it */
-	uint64_t before_ns;
-	uint64_t parked_ns;    /* ... of that the payload's, by its clock */
+	uint64_t before_ns;    /* CPU time of init and a parked payload before the run, by the cgroup or their clocks */
+	uint64_t parked_ns;    /* of that the payload's, by its clock */
 	uint64_t total_cpu_ns; /* at the end, of everything that was reaped */
 	uint32_t left_behind;
 	unsigned hits;
 	int status; /* of the payload, as wait reports it */
 	bool started;
-	_Atomic bool prepared, finished;      /* waits for the plan; all is over and reported */
-	char failed[SANDBOX_FAILED_MAX];      /* what could not be done; empty: nothing failed */
-	char failed_path[SANDBOX_FAILED_MAX]; /* with what, or empty */
+	_Atomic bool prepared, finished;      /* init waits for the plan; init has reported */
+	char failed[SANDBOX_FAILED_MAX];      /* the step that failed, such as "mount a tmpfs at"; empty: none */
+	char failed_path[SANDBOX_FAILED_MAX]; /* its path, or empty */
 	int failed_errno;
 };
 
@@ -62,20 +61,20 @@ struct sandbox_plan {
 	/* The arena: this struct is at its start. */
 	size_t used;
 	/* Set before the clone. */
-	unsigned protections; /* those to be in force; without USER there are no namespaces */
-	bool root_owner;      /* two ids are mapped: init is 0, the payload SANDBOX_ID */
+	unsigned protections; /* to apply; without USER there are no namespaces */
+	bool root_owner;      /* two ids are mapped: 0 for init, SANDBOX_ID for the payload */
 	int cgroup_cpu;       /* descriptors that init inherits, or -1; see struct sandbox_cgroup */
 	int cgroup_oom;
 	bool cgroup_unified, cgroup_memory;
-	atomic_bool wanted; /* by the owner, at any time: a run waits for this init */
-	/* Set before it is told to go on. */
-	const char *file; /* NULL: a probe, which ends after the root was built */
+	atomic_bool wanted; /* a run waits for this init; set by the owner at any time */
+	/* Set before SANDBOX_GO. */
+	const char *file; /* NULL: a probe, which ends after building the base of the root */
 	char **argv, **envp;
-	const char *directory;     /* working directory */
-	const char *out_directory; /* without a root of its own */
-	struct sandbox_op *ops;    /* room for one more than SANDBOX_OPS_MAX; a count above that: overfull */
-	size_t ops_count;
-	size_t ops_base;              /* of them: known before the clone, the same for all runs */
+	const char *directory;        /* working directory */
+	const char *out_directory;    /* without a root of its own */
+	struct sandbox_op *ops;       /* room for SANDBOX_OPS_MAX + 1 */
+	size_t ops_count;             /* above SANDBOX_OPS_MAX: too many */
+	size_t ops_base;              /* of them known before the clone, the same for all runs */
 	struct sandbox_limits limits; /* defaults filled in */
 	int fd_targets[SANDBOX_FDS_MAX];
 	size_t fds_count, keep_count;
@@ -87,32 +86,31 @@ struct sandbox_plan {
 	struct sock_fprog filter; /* len 0: none */
 	char *payload_stack;
 	void *watch_memory;     /* SANDBOX_WATCH_MEMORY bytes */
-	uint64_t watch_highest; /* sum of resident memory for which the peak was last looked at */
+	uint64_t watch_highest; /* sum of resident memory at the last exact count */
 	unsigned machine_cores;
 	struct sandbox_result result;
 };
 
 /*
- * A mapping with an empty plan in it; NULL: no memory. Free with sandbox_plan_unmap. Where `ret_memory` is not NULL it
- * gets a descriptor that another process can map the same plan with, at the same address: all its pointers lead into
- * it. The caller closes it.
+ * Maps an empty plan; NULL with errno. Free it with sandbox_plan_unmap. *ret_memory (if not NULL) is a descriptor with
+ * which another process can map the plan at the same address, since its pointers point into it; the caller closes it.
  */
 struct sandbox_plan *sandbox_plan_map(int *ret_memory);
-/* In that other process: maps it. NULL with errno: the place is taken there. */
+/* In that other process: maps it. NULL with errno, EEXIST if the address is in use. */
 struct sandbox_plan *sandbox_plan_map_at(uint64_t address, int memory);
 void sandbox_plan_unmap(struct sandbox_plan *plan);
-/* Bytes of the arena, aligned and zero; NULL when it is full. They live as long as the plan. */
+/* Bytes of the arena, aligned and zero; NULL if it is full. Valid as long as the plan. */
 void *sandbox_plan_alloc(struct sandbox_plan *plan, size_t size);
 char *sandbox_plan_text(struct sandbox_plan *plan, const char *text);
-/* The same, or the text itself if it is in the arena already. NULL stays NULL. */
+/* As sandbox_plan_text, but returns a text in the arena, and NULL, unchanged. */
 const char *sandbox_plan_own(struct sandbox_plan *plan, const char *text);
 char *sandbox_plan_printf(struct sandbox_plan *plan, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Checks a config and copies it into a plan: everything but the root's operations and the filter. */
+/* Checks a config and copies it into a plan, except the root's operations and the filter. */
 int sandbox_plan_fill(struct sandbox_plan *plan, const struct sandbox_config *config, struct kettle_error *err);
 
-/* Of a counter that was at `before` when the run came: what it has counted since; never less than nothing. */
+/* count - before, or 0 if that is negative. */
 uint64_t sandbox_plan_since(uint64_t count, uint64_t before);
-/* For init and the payload: notes what failed with the present errno; returns -1. */
+/* For init and the payload: stores the failed step with the current errno. Returns -1. */
 int sandbox_plan_failed(struct sandbox_plan *plan, const char *what, const char *path);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What this machine offers, found by trying.
+ * Finds out which protections this machine offers.
  *
- * Theory of operation. A probe is a sandbox without a payload: init builds a root with a /proc and leaves. First all
- * namespaces together; where that fails, the ones that everything needs, then each of the others with them. No policy
- * of the machine (sysctl, AppArmor, container) is interpreted: only what works counts.
+ * Theory of operation. A probe is a sandbox without a payload: init builds a root with a /proc and exits. It tries all
+ * namespaces together; if that fails, the ones that all others need, then each of the others with them. The machine's
+ * policy (sysctl, AppArmor, container) is not interpreted: what works counts.
  */
 #include <config.h>
 
@@ -20,7 +20,7 @@
 
 #define PROBE_BASE (SANDBOX_USER | SANDBOX_MOUNT | SANDBOX_PID)
 
-/* Whether an init with these namespaces comes up. */
+/* Whether an init with these protections starts. */
 static bool
 try(unsigned protections)
 {

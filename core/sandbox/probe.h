@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What this machine offers. */
+/* Finds out which protections this machine offers. */
 #ifndef KETTLE_SANDBOX_PROBE_H
 #define KETTLE_SANDBOX_PROBE_H
 
 /*
- * What this machine offers, found by trying (a clone or two, about 5 ms; more where something is missing). Bit set of
- * enum sandbox_protection without the cgroups, which depend on the root: see sandbox_cgroup_protections. [any]
+ * Tries protections with one or two clones (about 5 ms; longer if something is missing). Returns a bit set of enum
+ * sandbox_protection without the cgroups, for which see sandbox_cgroup_protections. [any]
  */
 unsigned sandbox_probe(void);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The protections that a sandbox can have: what they are called, and the levels made of them. */
+/* Names of protections, and the levels made of them. */
 #include <config.h>
 
 #include "sandbox/protections.h"

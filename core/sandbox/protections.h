@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The protections that a sandbox can have: their one list, and the levels made of them. */
+/* The protections that a sandbox can have, and the levels made of them. */
 #ifndef KETTLE_SANDBOX_PROTECTIONS_H
 #define KETTLE_SANDBOX_PROTECTIONS_H
 
@@ -43,26 +43,24 @@ enum sandbox_protection {
 #undef X
 };
 
-/* The namespaces; the least that REDUCED needs; what FULL demands: user … seccomp. The rest is reported, not demanded.
- */
+/* Landlock, cgroups and own_uid belong to no level; they are reported. */
 #define SANDBOX_NAMESPACES \
 	(SANDBOX_USER | SANDBOX_MOUNT | SANDBOX_PID | SANDBOX_NET | SANDBOX_IPC | SANDBOX_UTS | SANDBOX_CGROUPNS)
 #define SANDBOX_NEED_REDUCED (SANDBOX_USER | SANDBOX_MOUNT | SANDBOX_PID | SANDBOX_NNP)
 #define SANDBOX_NEED_FULL (SANDBOX_NAMESPACES | SANDBOX_NNP | SANDBOX_SECCOMP)
 
-/* What a device may demand. */
 enum sandbox_level { SANDBOX_LEVEL_OFF, SANDBOX_LEVEL_REDUCED, SANDBOX_LEVEL_FULL };
 
 /* [{"name", "meaning", "present", "how"}] for people and for the greeting; "how" is null where present. New reference.
  * [any] */
 json_t *sandbox_describe(unsigned protections);
-/* ["user", "mount", …]: the names alone, for an outcome. New reference. [any] */
+/* ["user", "mount", …], for an outcome. New reference. [any] */
 json_t *sandbox_names(unsigned protections);
-/* The level that these protections amount to. [any] */
+/* The highest level that these protections reach. [any] */
 enum sandbox_level sandbox_level_of(unsigned protections);
 int sandbox_level_parse(const char *text, enum sandbox_level *ret_level, struct kettle_error *err);
 const char *sandbox_level_name(enum sandbox_level level);
-/* KETTLE_EUNAVAIL with the sentence that names what is missing and how to get it, or 0. [any] */
+/* 0, or KETTLE_EUNAVAIL with a sentence that says what is missing and how to get it. [any] */
 int sandbox_level_check(unsigned protections, enum sandbox_level least, struct kettle_error *err);
 
 #endif

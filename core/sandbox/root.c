@@ -2,11 +2,11 @@
 /*
  * Plans and builds the payload's file system.
  *
- * Theory of operation. The owner looks at the machine (which of /bin, /lib … are links, what exists) and writes a list
- * of operations into the plan. Init mounts a tmpfs, pivots into it with the old root at /.old, carries the list out,
- * and detaches /.old. What is the same for all runs is done as soon as init is there, which may be long before the run.
- * Sources are resolved by the owner, since an absolute link would lead elsewhere below /.old. /proc is mounted before
- * the old root goes, because the kernel asks for one that is fully visible.
+ * Theory of operation. The owner inspects the machine (which of /bin, /lib … are links, what exists) and writes a list of
+ * operations into the plan. Init mounts a tmpfs, pivots into it with the old root at /.old, executes the list and
+ * detaches /.old. It executes what is the same for all runs as soon as it starts, which may be long before the run. The
+ * owner resolves the sources, since absolute links below /.old would lead elsewhere. /proc is mounted before the old root
+ * is detached, because the kernel requires a fully visible /proc for that.
  */
 #include <config.h>
 
@@ -30,7 +30,7 @@
 #define SYS_mount_setattr 442
 #endif
 #define ROOT_OLD "/.old"
-#define ROOT_BASE "/usr" /* a folder that every machine has, to mount the new root on */
+#define ROOT_BASE "/usr" /* exists on every machine; the new root is mounted on it */
 #define ROOT_PROC_FLAGS (MS_NOSUID | MS_NODEV | MS_NOEXEC)
 #define ROOT_AT_RECURSIVE 0x8000
 #define ROOT_ATTR_RDONLY 0x1u
@@ -68,13 +68,13 @@ static const struct {
 	{"/dev/stderr", "/proc/self/fd/2"},
 };
 
-/* The next operation; NULL target or no room: the plan is marked as overfull. */
+/* The next operation. A NULL target, or no room, marks the plan as too big. */
 static struct sandbox_op *
 add_op(struct sandbox_plan *plan, enum sandbox_op_kind kind, const char *target)
 {
 	if (plan->ops_count >= SANDBOX_OPS_MAX || !target) {
 		plan->ops_count = SANDBOX_OPS_MAX + 1;
-		return &plan->ops[SANDBOX_OPS_MAX]; /* a scratch one: the plan is refused anyway */
+		return &plan->ops[SANDBOX_OPS_MAX]; /* never executed */
 	}
 	struct sandbox_op *op = &plan->ops[plan->ops_count++];
 	*op = (struct sandbox_op){.kind = kind, .target = target, .mode = 0755};
@@ -90,7 +90,7 @@ is_planned(const struct sandbox_plan *plan, const char *path)
 	return false;
 }
 
-/* Whether a bind or mount planned so far holds this path: then nothing can or need be made there. */
+/* Whether the path is below a planned bind or link, so that nothing can or need be made there. */
 static bool
 is_covered(const struct sandbox_plan *plan, const char *path)
 {
@@ -115,7 +115,7 @@ add_parents(struct sandbox_plan *plan, const char *path)
 	}
 }
 
-/* Plans a bind of what really is at source; the folder or file to mount on comes first. */
+/* Plans a bind of the source's real path, and the folder or file to mount on before it. */
 static int
 add_bind(struct sandbox_plan *plan, const char *source, const char *target, const struct sandbox_bind *how,
 	struct kettle_error *err)
@@ -127,7 +127,7 @@ add_bind(struct sandbox_plan *plan, const char *source, const char *target, cons
 			return 0;
 		return kettle_fail(err, KETTLE_ENOENT, "The sandbox cannot show `%s`: %s.", source, strerror(errno));
 	}
-	/* Already there, because a folder above it is; only more rights need a mount of their own. */
+	/* A bind above shows it already; only more rights need a mount of their own. */
 	if (is_covered(plan, target) && !strcmp(real, target) && !how->writable && !how->device)
 		return 0;
 	bool above = is_covered(plan, target);
@@ -250,7 +250,7 @@ plan_private(struct sandbox_plan *plan)
 	add_tmpfs(plan, "/dev/shm", plan->limits.shm, "mode=1777");
 }
 
-/* Init may be another program's: no text that is this one's own may stay in the plan. 0 or -1: no room. */
+/* Copies all texts into the plan, since init may be a copy of another program. -1: no room. */
 static int
 own_texts(struct sandbox_plan *plan, size_t from)
 {
@@ -300,9 +300,9 @@ sandbox_root_plan(struct sandbox_plan *plan, const struct sandbox_config *config
 	return rc ? rc : root_complete(plan, plan->ops_base, err);
 }
 
-/* From here on: init. Nothing is allocated. */
+/* ---- init: nothing below allocates ---- */
 
-/* Without mount_setattr (before 5.12, gVisor): the top of the bind alone; what is below keeps what the owner had. */
+/* Without mount_setattr (before 5.12, gVisor): restricts the top mount; mounts below keep the owner's flags. */
 static int
 restrict_old(const struct sandbox_op *op)
 {
@@ -321,9 +321,9 @@ restrict_old(const struct sandbox_op *op)
 }
 
 /*
- * In mountinfo the kernel names what was bound: the folder of whoever owns the jobs. Of an overlay it repeats what it was
- * told: "." and the empty folder to mount on, since one layer is not enough. It takes 40 µs, where copying the folder's
- * files takes 400. In user namespaces Linux has overlays from 5.11 on.
+ * Binds with an overlay. mountinfo shows the source path of a bind, but of an overlay only its options: "." and the empty
+ * folder to mount on, as a second layer is required. It takes 40 µs; copying the folder's files takes 400. User
+ * namespaces can mount overlays from Linux 5.11 on.
  */
 static int
 do_hidden(const struct sandbox_op *op)
@@ -366,7 +366,7 @@ do_dir(const struct sandbox_op *op)
 	return op->owned ? lchown(op->target, SANDBOX_ID, SANDBOX_ID) : 0;
 }
 
-/* A second /proc for init's eyes, since the payload's hides init, and with it nothing else. */
+/* A second /proc, for init alone, since the payload's hides processes (hidepid). */
 static int
 open_proc(void)
 {
@@ -383,7 +383,7 @@ open_proc(void)
 #endif
 }
 
-/* It is the mount that is read-only, not the file system, so that do_proc_own can take that back. */
+/* The mount is read-only, not the file system, so that do_proc_own can undo it. */
 static int
 do_proc(const struct sandbox_op *op, int *ret_proc)
 {
@@ -400,9 +400,9 @@ do_proc(const struct sandbox_op *op, int *ret_proc)
 }
 
 /*
- * CUDA opens /proc/self/task/TID/comm with O_TRUNC to name its threads, and fails to initialise (error 304) where it
- * cannot. What describes the machine stays read-only. The rest is the payload's own processes; the kernel checks there
- * what it checks at system calls.
+ * CUDA opens /proc/self/task/TID/comm with O_TRUNC to name its threads; if that fails, it does not initialise (error
+ * 304). The files about the machine stay read-only. The others belong to the payload's processes, and the kernel checks
+ * access to them as in system calls.
  */
 static int
 do_proc_own(const struct sandbox_op *op)
@@ -421,7 +421,7 @@ do_proc_own(const struct sandbox_op *op)
 	return mount(NULL, op->target, NULL, MS_REMOUNT | MS_BIND | ROOT_PROC_FLAGS, NULL);
 }
 
-/* Where the operations leave what they open. */
+/* What operations need besides the plan. */
 struct builder {
 	int *ret_proc;
 	int (*send_out)(void *arg, int fd);
@@ -456,7 +456,7 @@ do_op(const struct sandbox_plan *plan, const struct sandbox_op *op, const struct
 	return 0;
 }
 
-/* What to say when an operation fails. */
+/* Names an operation in messages: "The sandbox could not … `path`". */
 static const char *
 op_name(enum sandbox_op_kind kind)
 {

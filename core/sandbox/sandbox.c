@@ -31,21 +31,21 @@
 #define MACHINE_SPARE_AGE_NS (UINT64_C(600) * 1000000000)
 #define MACHINE_CGROUPS (SANDBOX_MEMORY_CGROUP | SANDBOX_PIDS_CGROUP | SANDBOX_CPU_CGROUP)
 
-/* An init that was made ahead of its run. */
+/* An init made ahead of its run. */
 struct spare_init {
 	bool present;
-	struct sandbox_spawn last; /* what the last start asked for: what the next spare is made like */
+	struct sandbox_spawn last; /* parameters of the last start, for the next spare */
 	struct sandbox_spawn how;
 	struct sandbox_child child;
 	uint64_t born_ns;
-	int mounts; /* /proc/self/mountinfo as it was then, to see whether it has changed */
+	int mounts; /* /proc/self/mountinfo: POLLPRI once it has changed */
 };
 
 struct sandbox_machine {
 	unsigned protections;
 	char *cgroup;
 	struct sock_fprog filter;
-	struct sock_fprog counting; /* for payloads that count events; made when the first one comes */
+	struct sock_fprog counting; /* for sandbox_config.counts; built on first use */
 	struct spare_init spare;
 };
 
@@ -57,7 +57,7 @@ struct sandbox_warm {
 
 struct sandbox {
 	struct sandbox_child child;
-	pid_t pid; /* also after it was reaped */
+	pid_t pid; /* stays after it was reaped */
 	int out;
 	bool reaped;
 };
@@ -73,8 +73,6 @@ sandbox_limit_name(enum sandbox_limit limit)
 {
 	return limit_names[limit];
 }
-
-/* The machine */
 
 int
 sandbox_machine_new(const char *cgroup, struct sandbox_machine **ret_machine, struct kettle_error *err)
@@ -164,7 +162,7 @@ is_alike(const struct sandbox_spawn *a, const struct sandbox_spawn *b)
 		   !memcmp(a->groups, b->groups, a->groups_count * sizeof(*a->groups));
 }
 
-/* A spare saw the mounts, and files such as ld.so.cache, of its time. */
+/* A spare is bound to the mounts, and files such as ld.so.cache, of its time. */
 static bool
 is_fresh(const struct spare_init *spare)
 {
@@ -173,7 +171,7 @@ is_fresh(const struct spare_init *spare)
 		   poll(fds, ARRAY_SIZE(fds), 0) == 0;
 }
 
-/* An init for a run: the spare if it is what is needed, else a new one. */
+/* An init for a run: the spare if it fits, else a new one. */
 static int
 get_child(struct spare_init *spare, const struct sandbox_spawn *how, struct sandbox_child *ret_child,
 	struct kettle_error *err)
@@ -187,8 +185,6 @@ get_child(struct spare_init *spare, const struct sandbox_spawn *how, struct sand
 	drop_spare(spare);
 	return use ? 0 : sandbox_spawn_child(how, ret_child, err);
 }
-
-/* Warm processes */
 
 struct sandbox_warm *
 sandbox_warm_new(int socket)
@@ -239,9 +235,7 @@ get_warm_child(
 	return rc;
 }
 
-/* Starting */
-
-/* Groups that alone may open a device node: the payload gets them. An ordinary user's payload keeps its owner's. */
+/* The payload gets the groups of device nodes that are closed to others. Without root it keeps its owner's groups. */
 static void
 find_groups(const struct sandbox_config *config, struct sandbox_spawn *how)
 {
@@ -269,7 +263,6 @@ plan_off(struct sandbox_plan *plan, const struct sandbox_config *config, struct 
 	return kettle_fail(err, KETTLE_ETOOBIG, "The path of the job's folder is too long.");
 }
 
-/* Copies the filter that is for this payload into its plan. */
 static int
 plan_filter(struct sandbox_machine *machine, struct sandbox_plan *plan, bool counts, struct kettle_error *err)
 {
@@ -347,8 +340,6 @@ sandbox_start(const struct sandbox_config *config, struct sandbox **ret_sandbox,
 	return rc;
 }
 
-/* While it runs */
-
 int
 sandbox_pidfd(const struct sandbox *sandbox)
 {
@@ -392,7 +383,7 @@ sandbox_kill(struct sandbox *sandbox, enum sandbox_limit limit)
 		(void)syscall(SYS_pidfd_send_signal, sandbox->child.pidfd, SIGKILL, NULL, 0);
 		return;
 	}
-	/* Without a pid namespace its death would set the rest free. */
+	/* Without a pid namespace the payload would outlive init. */
 	char message = SANDBOX_KILL;
 	(void)send(sandbox->child.control, &message, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
@@ -406,8 +397,6 @@ sandbox_cpu(struct sandbox *sandbox)
 			sandbox_cgroup_cpu_ns(child->cgroup.cpu, child->cgroup.unified), child->plan->result.before_ns);
 	return child->plan->result.finished ? child->plan->result.total_cpu_ns : child->plan->result.cpu_ns;
 }
-
-/* The end */
 
 static uint64_t
 largest(uint64_t a, uint64_t b)
@@ -437,7 +426,6 @@ report_end(const struct sandbox_result *result, struct sandbox_report *report)
 		report->signal = WTERMSIG(result->status);
 }
 
-/* What the cgroup counted, or what init saw. */
 static void
 report_usage(const struct sandbox_child *child, const struct rusage *usage, struct sandbox_report *report)
 {
@@ -449,7 +437,7 @@ report_usage(const struct sandbox_child *child, const struct rusage *usage, stru
 	report->hits = result->hits;
 	if (child->has_cgroup && cgroup->cpu >= 0)
 		report->cpu_ns = sandbox_plan_since(sandbox_cgroup_cpu_ns(cgroup->cpu, cgroup->unified), result->before_ns);
-	/* It may have ended, or run into RLIMIT_CPU, before anybody looked. */
+	/* It may have ended, or reached RLIMIT_CPU, before the next poll. */
 	uint64_t cpu_limit = child->plan->limits.cpu_ns;
 	if (report->limit == SANDBOX_LIMIT_NONE && cpu_limit && report->cpu_ns >= cpu_limit)
 		report->limit = SANDBOX_LIMIT_CPU;

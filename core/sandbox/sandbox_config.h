@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What one run gets and may use. */
+/* The program, files, descriptors and limits of one run. */
 #ifndef KETTLE_SANDBOX_CONFIG_H
 #define KETTLE_SANDBOX_CONFIG_H
 
@@ -13,14 +13,14 @@
 /* Why a payload was killed. NONE: it ended by itself. */
 #define SANDBOX_LIMITS(X) \
 	X(NONE, "none") \
-	X(WALL, "wall") /* the owner's decision */ \
+	X(WALL, "wall") /* enforced by the owner */ \
 	X(CPU, "cpu") \
 	X(MEMORY, "memory") \
-	X(PROCESSES, "processes") /* never a reason to kill: see sandbox_report.hits */ \
-	X(DISK, "disk")           /* the same */ \
-	X(OUTPUT, "output")       /* stdout, stderr: the owner's decision */ \
-	X(RESULT, "result")       /* the result channel: the owner's decision */ \
-	X(CANCEL, "cancel")       /* the owner's decision */
+	X(PROCESSES, "processes") /* never kills: see sandbox_report.hits */ \
+	X(DISK, "disk")           /* never kills */ \
+	X(OUTPUT, "output")       /* stdout, stderr; enforced by the owner */ \
+	X(RESULT, "result")       /* the result channel; enforced by the owner */ \
+	X(CANCEL, "cancel")       /* requested by the owner */
 enum sandbox_limit {
 #define X(name, wire) SANDBOX_LIMIT_##name,
 	SANDBOX_LIMITS(X)
@@ -29,16 +29,13 @@ enum sandbox_limit {
 
 #define SANDBOX_JOB "/job"
 #define SANDBOX_HOME "/tmp/home"
-#define SANDBOX_ID 1000          /* user and group id of the payload, as it sees itself */
+#define SANDBOX_ID 1000          /* user and group id of the payload in its namespace */
 #define SANDBOX_FDS_MAX 64       /* of sandbox_config.fds, and of keep */
-#define SANDBOX_TARGET_MAX 900   /* highest number under which a descriptor can be given */
+#define SANDBOX_TARGET_MAX 900   /* highest number of a descriptor in the payload */
 #define SANDBOX_TEXT_MAX 8388608 /* bytes of all arguments and the environment */
 #define SANDBOX_BINDS_MAX 1000
 
-/*
- * 0 in a limit: the default given here. Files in /tmp, /dev/shm and out/ are memory too: a cgroup counts them as
- * `memory`, polling does not.
- */
+/* 0 means the default. Files in /tmp, /dev/shm and out/ are memory too: a cgroup counts them, polling does not. */
 struct sandbox_limits {
 	uint64_t cpu_ns;     /* CPU time of the whole tree; 0: unlimited */
 	uint64_t memory;     /* bytes, of the whole tree; 0: 4 GiB */
@@ -52,51 +49,49 @@ struct sandbox_limits {
 };
 
 /*
- * A path of the machine that the payload sees, read-only, at the same path (or at `target`), with all that is mounted
- * below it. A link is followed once, when the run starts.
+ * A path of the machine, with all mounts below it, that the payload sees read-only at the same path or at `target`. Links
+ * are resolved once, when the run starts.
  */
 struct sandbox_bind {
 	const char *source; /* absolute */
 	const char *target; /* NULL: the same */
 	bool writable;
-	bool optional; /* skipped where it is missing */
-	bool device;   /* a device node: kept usable, and writable */
+	bool optional; /* skipped if it is missing */
+	bool device;   /* a device node: usable and writable */
 };
 
-/* A descriptor of the owner that the payload gets under a given number. All others are closed. */
+/* A descriptor of the owner, and its number in the payload. All others are closed. */
 struct sandbox_fd {
 	int fd;
 	int target;
 };
 
 struct sandbox_config {
-	enum sandbox_level level; /* the least that is accepted; OFF: no sandbox at all, cwd is job_dir itself */
+	enum sandbox_level level; /* the lowest that is accepted; OFF: no sandbox, cwd is job_dir itself */
 	const char *file; /* absolute path of the program as the payload sees it; "./x" is relative to the job's folder */
 	const char *const *argv; /* NULL-terminated */
 	const char *const *envp; /* NULL-terminated, the whole environment; HOME, TMPDIR are added where absent */
 	const char *job_dir;     /* a folder of the owner, seen read-only as /job, the working directory; must hold an empty
 								folder `out` */
-	bool job_writable;       /* prepare steps: /job is a discarded copy of job_dir (tmpfs), written to freely */
-	bool out_filled;         /* `out` is not empty: the payload's begins with a copy of it */
-	bool counts;             /* it may count events of its own processes (perf_event_open), as far as the kernel lets
-								its user; false for all that is not a profiler */
+	bool job_writable;       /* prepare steps: /job is a writable copy of job_dir (tmpfs), discarded afterwards */
+	bool out_filled;         /* `out` is not empty: the payload gets a copy of its files */
+	bool counts;             /* allow perf_event_open for its own processes; for profilers alone */
 	const struct sandbox_bind *binds;
 	size_t binds_count;
 	const struct sandbox_fd *fds; /* at least the targets 0, 1, 2; each target once */
 	size_t fds_count;
-	const int *keep; /* descriptors that init holds until it ends (device locks), close-on-exec for the payload */
+	const int *keep; /* descriptors that init holds until it ends (device locks), closed in the payload */
 	size_t keep_count;
 	struct sandbox_limits limits;
-	const int *cores; /* CPU affinity of the payload (which it cannot leave, with seccomp); NULL: the owner's */
+	const int *cores; /* CPU affinity of the payload, which it cannot change (with seccomp); NULL: the owner's */
 	size_t cores_count;
 	const int *init_cores; /* CPU affinity of init, off the device; NULL: the owner's */
 	size_t init_cores_count;
-	int nice; /* added to the owner's nice value, for the payload alone (0 to 19); 0: the owner's */
-	struct sandbox_machine *machine; /* NULL: this start probes and makes all by itself */
-	struct sandbox_warm *warm; /* with a machine: the payload begins as a copy of this process instead of `file`; NULL:
-								  `file` is executed */
-	const char *cgroup;        /* from sandbox_cgroup_root, or NULL: none to be had; not used where machine is set */
-	uid_t uid;                 /* with root: the user id outside; 0: 700000 plus the pid modulo 65536 */
+	int nice;                        /* 0 to 19, added to the owner's nice value for the payload */
+	struct sandbox_machine *machine; /* NULL: this start makes one for itself */
+	struct sandbox_warm *warm;       /* start as a copy of this process (needs a machine); NULL: execute `file` */
+	const char *cgroup;              /* from sandbox_cgroup_root, or NULL; unused if machine is set */
+	uid_t uid;                       /* with root: the user id outside; 0: 700000 plus the pid modulo 65536 */
 };
 
 #endif

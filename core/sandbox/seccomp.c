@@ -2,11 +2,10 @@
 /*
  * The allow-list of system calls.
  *
- * libseccomp resolves the names; the program is written here, because its rules cannot say "this number of an ioctl is
- * neither of two" without looking at the argument's upper half, which the kernel ignores, and because this takes 0.1 ms
- * instead of 3. What is not listed gets ENOSYS, as from an older kernel, so that libraries fall back; what is refused
- * on purpose gets EPERM. Names that this libseccomp or architecture lacks are passed over. Another architecture than
- * the native one (32-bit calls, x32) kills the process.
+ * libseccomp resolves the names only. Its rules cannot say "this number of an ioctl is neither of two" without comparing
+ * the argument's upper half, which the kernel ignores, and building the program here takes 0.1 ms instead of 3. Calls that
+ * are not listed return ENOSYS, as from an older kernel, so that libraries fall back; refused calls return EPERM. Names
+ * that this libseccomp or architecture lacks are skipped. A call of another architecture (32-bit, x32) kills the process.
  */
 #include <config.h>
 
@@ -39,7 +38,7 @@
 #define SECCOMP_NETLINK_ROUTE 0
 #define SECCOMP_CLONE_SPACES \
 	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP)
-#define SECCOMP_INIT 1 /* its process id there */
+#define SECCOMP_INIT 1 /* pid of init */
 #define SECCOMP_HIGH 0x100u
 #define SECCOMP_X32_BIT 0x40000000u
 #define SECCOMP_CALLS_MAX 1024 /* above the highest number of any call */
@@ -95,12 +94,12 @@ static const char *const allowed[] = {
 	"mq_getsetattr", "mq_notify", "mq_open", "mq_timedreceive", "mq_timedsend", "mq_unlink"};
 
 /*
- * Said to have been done. All that can be written lies in memory, so there is nothing to do for them; but whoever can read
- * a file of the machine could have its disks flushed, again and again, while others are timed.
+ * Return success without effect. All writable files are in memory; but with a file of the machine, opened for reading, a
+ * payload could flush the machine's disks while other runs are timed.
  */
 static const char *const needless[] = {"fdatasync", "fsync", "sync", "sync_file_range", "syncfs"};
 
-/* Refused with EPERM, so that a program hears why. */
+/* Refused with EPERM. */
 static const char *const refused[] = {"ptrace", "process_vm_readv", "process_vm_writev", "process_madvise",
 	"process_mrelease", "pidfd_getfd", "kcmp", "io_uring_setup", "io_uring_enter", "io_uring_register", "unshare",
 	"setns", "mount", "umount", "umount2", "pivot_root", "chroot", "move_mount", "open_tree", "fsopen", "fsconfig",
@@ -112,16 +111,15 @@ static const char *const refused[] = {"ptrace", "process_vm_readv", "process_vm_
 	"modify_ldt", "vm86", "vm86old", "capset", "setxattr", "lsetxattr", "fsetxattr", "removexattr", "lremovexattr",
 	"fremovexattr", "uselib", "ustat", "sysfs", "_sysctl", "ioprio_set"};
 
-/* A program being written. */
 struct program {
 	struct sock_filter code[BPF_MAXINSNS];
 	unsigned short len;
 };
 
-/* How the arguments of a call decide: the first check that holds, else `otherwise`. */
+/* The first check of a call that holds decides, else `otherwise`. */
 struct check {
 	unsigned arg;         /* | SECCOMP_HIGH: its high half */
-	uint32_t mask, value; /* of the argument's low half, which is all the kernel looks at but for pointers */
+	uint32_t mask, value; /* of the argument's low half: the kernel ignores the rest, except in pointers */
 	uint32_t action;
 	bool differs; /* holds when the masked argument is not the value */
 };
@@ -135,9 +133,9 @@ struct special {
 #define SECCOMP_ALL UINT32_MAX
 
 static const struct special specials[] = {
-	/* CLONE_NEWTIME is in the byte of the exit signal here and cannot be given. */
+	/* CLONE_NEWTIME shares bits with the exit signal and cannot be passed here. */
 	{"clone", {{0, SECCOMP_CLONE_SPACES, 0, SECCOMP_RET_ALLOW, false}}, SECCOMP_ERRNO(EPERM)},
-	/* Its flags are behind a pointer. glibc goes back to clone. */
+	/* Its flags are behind a pointer. glibc falls back to clone. */
 	{"clone3", {{0, 0, 0, 0, false}}, SECCOMP_ERRNO(ENOSYS)},
 	{"socket",
 		{{0, SECCOMP_ALL, AF_UNIX, SECCOMP_RET_ALLOW, false}, {0, SECCOMP_ALL, AF_INET, SECCOMP_RET_ALLOW, false},
@@ -154,9 +152,8 @@ static const struct special specials[] = {
 			{0, SECCOMP_ALL, SECCOMP_ADDR_NO_RANDOMIZE, SECCOMP_RET_ALLOW, false},
 			{0, SECCOMP_ALL, SECCOMP_PERSONALITY_QUERY, SECCOMP_RET_ALLOW, false}},
 		SECCOMP_ERRNO(EPERM)},
-	/* Of an ordinary owner init has the payload's user id, and the kernel asks for no more than that to kill it by a
-	 * limit on its CPU time, or to make it too slow to watch. */
-	/* And nobody changes the limit that keeps dumps away: the kernel means something else by a lower one (payload.c). */
+	/* With an ordinary owner, init has the payload's user id, so the payload could kill it with a limit on its CPU time
+	 * or slow it down. RLIMIT_CORE stays as payload.c sets it. */
 	{"prlimit64",
 		{{0, SECCOMP_ALL, SECCOMP_INIT, SECCOMP_ERRNO(EPERM), false},
 			{1, SECCOMP_ALL, RLIMIT_CORE, SECCOMP_RET_ALLOW, true}, {2, SECCOMP_ALL, 0, SECCOMP_ERRNO(EPERM), true},
@@ -171,17 +168,17 @@ static const struct special specials[] = {
 		{{1, SECCOMP_ALL, SECCOMP_INIT, SECCOMP_ERRNO(EPERM), false},
 			{0, SECCOMP_ALL, PRIO_USER, SECCOMP_ERRNO(EPERM), false}},
 		SECCOMP_RET_ALLOW},
-	/* Huge pages are set aside for the whole machine, and no limit on memory counts them. */
+	/* Huge pages are reserved for the whole machine, and no limit on memory counts them. */
 	{"mmap", {{3, MAP_HUGETLB, MAP_HUGETLB, SECCOMP_ERRNO(EPERM), false}}, SECCOMP_RET_ALLOW},
 	{"memfd_create", {{1, MFD_HUGETLB, MFD_HUGETLB, SECCOMP_ERRNO(EPERM), false}}, SECCOMP_RET_ALLOW},
 	{"shmget", {{2, SHM_HUGETLB, SHM_HUGETLB, SECCOMP_ERRNO(EPERM), false}}, SECCOMP_RET_ALLOW},
-	/* As fsync: see needless. */
+	/* As fsync: see `needless`. */
 	{"msync", {{2, MS_SYNC, MS_SYNC, SECCOMP_ERRNO(0), false}}, SECCOMP_RET_ALLOW},
 };
 
 /*
- * For a profiler. The kernel lets a user count what his own processes do, where perf_event_paranoid says so; whole cores,
- * whole cgroups and init, which may have the payload's user id, are nobody's business in there.
+ * For a profiler. perf_event_paranoid decides whether users may count events of their own processes. Whole cores, whole
+ * cgroups and init, which may have the payload's user id, stay closed.
  */
 static const struct special counting = {"perf_event_open",
 	{{1, SECCOMP_ALL, (uint32_t)-1, SECCOMP_ERRNO(EPERM), false},
@@ -219,7 +216,7 @@ emit_start(struct program *program)
 	emit_return(program, SECCOMP_RET_KILL_PROCESS);
 }
 
-/* The block of one call: jumped over, with its number still loaded, when it is another one. */
+/* The block of one call. For any other call it jumps over the block with the number still loaded. */
 static void
 emit_special(struct program *program, const struct special *special, uint32_t nr)
 {
@@ -239,12 +236,12 @@ emit_special(struct program *program, const struct special *special, uint32_t nr
 	program->code[start].jf = (uint8_t)(program->len - start - 1);
 }
 
-/* Numbers from `start` up to the next range's have the same action. */
+/* Calls from number `start` up to the next range have the same action. */
 struct range {
 	uint32_t start, action;
 };
 
-/* A binary search: the kernel runs the program once for every call when it is installed, so its depth costs time. */
+/* A binary search, since the kernel runs the program for every call number when it installs it. */
 static int
 emit_search(struct program *program, const struct range *ranges, size_t count)
 {

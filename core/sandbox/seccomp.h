@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The allow-list of system calls, as a program for the kernel. The library's own. */
+/* The allow-list of system calls, as a BPF program. Private to the library. */
 #ifndef KETTLE_SANDBOX_SECCOMP_H
 #define KETTLE_SANDBOX_SECCOMP_H
 
@@ -7,11 +7,11 @@
 #include <linux/filter.h>
 #include <stdbool.h>
 
-/* Whether the kernel takes filters. [any] */
+/* Whether the kernel supports filters. [any] */
 int sandbox_seccomp_present(void);
 /*
- * Builds the filter of this architecture; ret_program->filter is the caller's to free. About 3 ms. counts: the payload
- * may count events of its own processes (perf_event_open).
+ * Builds the filter of this architecture; the caller frees ret_program->filter. counts: allow
+ * perf_event_open for the payload's own processes.
  */
 int sandbox_seccomp_build(bool counts, struct sock_fprog *ret_program, struct kettle_error *err);
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes inits: one clone into all namespaces, of the owner or of a warm process, the maps of its ids, the word to go on.
- */
+/* Makes inits: one clone of the owner or of a warm process into all namespaces, the id maps, the messages. */
 #include <config.h>
 
 #include "sandbox/spawn.h"
@@ -31,8 +30,8 @@
 #define SPAWN_UID_BASE 700000
 #define SPAWN_UID_COUNT 65536
 #define SPAWN_END_MS 10000
-#define SPAWN_WARM_MS 5000 /* a warm process that takes longer for a clone is of no use */
-#define SPAWN_OFF_MS 2000  /* without a pid namespace: how long init may take to kill the tree by itself */
+#define SPAWN_WARM_MS 5000 /* time limit of a warm process for a clone */
+#define SPAWN_OFF_MS 2000  /* time limit of init to kill the tree without a pid namespace */
 
 static int
 write_proc(pid_t pid, const char *name, const char *text)
@@ -61,7 +60,7 @@ map_ids(const struct sandbox_spawn *how, struct sandbox_child *child)
 		child->uid = geteuid();
 		buf_printf(&users, "%d %u 1\n", SANDBOX_ID, geteuid());
 		buf_printf(&groups, "%d %u 1\n", SANDBOX_ID, getegid());
-		/* Without this an ordinary user could shed a group that denies something. Absent before 3.19. */
+		/* Else an ordinary user could drop a group that denies access. Absent before 3.19. */
 		if (write_proc(child->pid, "setgroups", "deny") && errno != ENOENT)
 			return -1;
 	}
@@ -91,7 +90,7 @@ make_cgroup(const struct sandbox_spawn *how, struct sandbox_child *child, struct
 	return 0;
 }
 
-/* A copy of the owner itself. */
+/* Clones the owner. */
 static int
 clone_self(const struct sandbox_spawn *how, struct sandbox_child *child, int theirs, struct kettle_error *err)
 {
@@ -112,7 +111,7 @@ clone_self(const struct sandbox_spawn *how, struct sandbox_child *child, int the
 	return 0;
 }
 
-/* Asks a warm process for a clone. 0 or -1 with errno. */
+/* Requests a clone from a warm process. 0 or -1 with errno. */
 static int
 send_request(const struct sandbox_spawn *how, const struct sandbox_child *child, int theirs, int memory)
 {
@@ -146,7 +145,7 @@ send_request(const struct sandbox_spawn *how, const struct sandbox_child *child,
 	return sendmsg(*how->warm, &msg, MSG_NOSIGNAL) == sizeof(request) ? 0 : -1;
 }
 
-/* False: it has not come in time. */
+/* False: none within SPAWN_WARM_MS. */
 static bool
 receive_answer(int socket, struct sandbox_zygote_answer *answer)
 {
@@ -158,7 +157,7 @@ receive_answer(int socket, struct sandbox_zygote_answer *answer)
 	return count > 0 && recv(socket, answer, sizeof(*answer), MSG_DONTWAIT) == sizeof(*answer);
 }
 
-/* A copy of a warm process, and yet a child of this one. */
+/* Clones a warm process; the clone is a child of this process. */
 static int
 clone_warm(
 	const struct sandbox_spawn *how, struct sandbox_child *child, int theirs, int memory, struct kettle_error *err)
@@ -264,7 +263,6 @@ sandbox_spawn_reap(struct sandbox_child *child, struct rusage *ret_usage)
 	return status;
 }
 
-/* Whether it ends within a time. */
 static bool
 ends_within(const struct sandbox_child *child, int ms)
 {

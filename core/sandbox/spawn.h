@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes inits: the clone, the id maps, the word to go on. The library's own; runs in the owner. */
+/* Makes inits: the clone, the id maps, the messages. Private to the library; runs in the owner. */
 #ifndef KETTLE_SANDBOX_SPAWN_H
 #define KETTLE_SANDBOX_SPAWN_H
 
 #include "sandbox/cgroup.h"
 #include "sandbox/plan.h"
 
-/* An init and what belongs to it. */
+/* An init and its resources. */
 struct sandbox_child {
 	struct sandbox_plan *plan;
 	struct sandbox_cgroup cgroup;
@@ -16,24 +16,24 @@ struct sandbox_child {
 	uid_t uid; /* the payload's, outside */
 };
 
-/* What to make. */
+/* Parameters of an init. */
 struct sandbox_spawn {
-	unsigned protections; /* those to be in force */
+	unsigned protections; /* to apply */
 	const char *cgroup;   /* root, or NULL */
-	uid_t uid;            /* 0: chosen by pid */
+	uid_t uid;            /* 0: by pid */
 	gid_t groups[SANDBOX_GROUPS_MAX];
 	size_t groups_count;
 	const int *warm; /* the socket of a warm process to copy; NULL: the owner itself */
 };
 
-/* Makes an init that waits for its plan. The caller ends it with sandbox_spawn_end. */
+/* Makes an init that waits for SANDBOX_GO. The caller releases it with sandbox_spawn_end. */
 int sandbox_spawn_child(const struct sandbox_spawn *how, struct sandbox_child *ret_child, struct kettle_error *err);
-/* The plan is complete: sends the descriptors (fds, then keep) and lets it go on. */
+/* Sends SANDBOX_GO with the descriptors (fds, then keep). The plan must be complete. */
 int sandbox_spawn_release(
 	struct sandbox_child *child, const struct sandbox_fd *fds, const int *keep, struct kettle_error *err);
-/* Waits for the end of an init that is ending. `ret_usage` as wait4 gives it. Returns its wait status. */
+/* Blocks until init has ended. `ret_usage` is that of wait4. Returns the wait status. */
 int sandbox_spawn_reap(struct sandbox_child *child, struct rusage *ret_usage);
-/* Kills what still runs, waits at most 10 s for it, and frees everything. */
+/* Kills init if it still runs, waits at most 10 s for its end, and releases everything. */
 void sandbox_spawn_end(struct sandbox_child *child);
 
 #endif

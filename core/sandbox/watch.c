@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Counts and limits of the tree of processes below init.
+ * Counts and limits of the processes below init.
  *
- * Theory of operation. Where a cgroup counts, its files are read; else every process of init's /proc. CPU time is what
- * the living and their reaped children used plus what init reaped; a process that ignores SIGCHLD hides what its
- * children used once they are gone. Memory is what is resident and not shared, of all, plus the largest shared part;
- * since pages shared by fork are counted several times that way, the proportional sizes decide before anything is
- * killed, and make the peak. With namespaces the tree is all of /proc but init; without, init's descendants: orphans
- * come to it, as it is a child subreaper. Nothing is allocated.
+ * Theory of operation. It reads the files of the cgroup where there is one, else every process of init's /proc. CPU time
+ * is the sum over live processes, their reaped children and what init reaped; children of a process that ignores SIGCHLD
+ * are lost once they have ended. Memory is the sum of resident, unshared memory plus the largest shared part. That counts
+ * pages shared by fork several times, so proportional sizes decide before a kill and make the peak. With namespaces the
+ * tree is all of /proc but init; without, init's descendants, with orphans, as init is a child subreaper. Nothing is
+ * allocated.
  */
 #include <config.h>
 
@@ -23,8 +23,8 @@
 #include "base/cleanup.h"
 #include "sandbox/cgroup.h"
 
-#define WATCH_OFF_MS 100    /* without namespaces all processes of the machine are looked through */
-#define WATCH_HIGHER_PART 8 /* an eighth more is a new height */
+#define WATCH_OFF_MS 100    /* interval without namespaces, which reads all processes of the machine */
+#define WATCH_HIGHER_PART 8 /* an eighth more needs a new exact count */
 #define WATCH_CPU_MIN_MS 5
 #define WATCH_CPU_MAX_MS 1000
 #define WATCH_TREE_MAX 4096
@@ -51,7 +51,7 @@ struct watch_dirent {
 	char name[];
 };
 
-/* PID/NAME. */
+/* Writes PID/NAME to path (WATCH_NAME_SIZE bytes). */
 static void
 path_below(pid_t pid, const char *name, char *path)
 {
@@ -65,7 +65,7 @@ path_below(pid_t pid, const char *name, char *path)
 	memcpy(path + len + 1, name, strlen(name) + 1);
 }
 
-/* Reads PID/NAME below proc; false when the process is gone. */
+/* Reads PID/NAME below proc; false if the process is gone. */
 static bool
 read_text(int proc, pid_t pid, const char *name, char *text)
 {
@@ -97,7 +97,7 @@ read_memory(int proc, pid_t pid, struct watch_process *ret)
 	return ret->resident > 0;
 }
 
-/* A process whose first thread has ended while others go on: the kernel shows its memory only with those. */
+/* For a process whose first thread has ended: the kernel shows its memory with the other threads only. */
 static void
 read_memory_of_threads(int proc, pid_t pid, struct watch_process *ret)
 {
@@ -121,7 +121,7 @@ read_process(int proc, pid_t pid, struct watch_process *ret)
 	char text[WATCH_TEXT_SIZE];
 	if (!read_text(proc, pid, "stat", text))
 		return false;
-	char *at = strrchr(text, ')'); /* the name before it may hold anything */
+	char *at = strrchr(text, ')'); /* the name may contain any byte */
 	if (!at || strlen(at) < 4)
 		return false;
 	char state = at[2];
@@ -175,7 +175,7 @@ read_tree(int proc, bool namespaces, struct watch_tree *tree)
 		mark_descendants(tree, self);
 }
 
-/* Bytes of a process now, pages that it shares divided among all who have them; 0: it is gone. */
+/* Proportional set size of a process in bytes; 0: it is gone. */
 static uint64_t
 proportional_size(int proc, pid_t pid, uint64_t page)
 {
@@ -184,7 +184,7 @@ proportional_size(int proc, pid_t pid, uint64_t page)
 	char *line = read_text(proc, pid, "smaps_rollup", text) ? strstr(text, "\nPss:") : NULL;
 	if (line)
 		return strtoull(line + 5, NULL, 10) * 1024;
-	/* The kernel may be without that file, but then the process is still there. */
+	/* The process lives, but the kernel lacks that file. */
 	return read_process(proc, pid, &now) && now.resident > now.shared ? (now.resident - now.shared) * page : 0;
 }
 
@@ -197,7 +197,7 @@ exact_memory(int proc, const struct watch_tree *tree, uint64_t page)
 	return sum;
 }
 
-/* The plain sum is never too low; the exact one, which costs more, is asked for at the limit and at a new height. */
+/* The plain sum is never too low. The exact one costs more: it is taken at the limit and at a new maximum. */
 static uint64_t
 tree_memory(struct sandbox_plan *plan, int proc, const struct watch_tree *tree)
 {
@@ -217,7 +217,7 @@ tree_memory(struct sandbox_plan *plan, int proc, const struct watch_tree *tree)
 		return 0;
 	plan->watch_highest = higher ? sum : plan->watch_highest;
 	uint64_t exact = exact_memory(proc, tree, page);
-	/* Once more at most: while sharers go away, a part is counted for several of them. */
+	/* Once more, since a part may be counted several times while processes that share it end. */
 	if (exact > plan->limits.memory) {
 		uint64_t again = exact_memory(proc, tree, page);
 		exact = again < exact ? again : exact;
@@ -237,7 +237,7 @@ tree_cpu(const struct watch_tree *tree)
 	return ticks * (NS_PER_S / hz) + (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * NS_PER_S + us * 1000;
 }
 
-/* With a count by the cgroup: no sooner than all cores together could use up what is left. */
+/* With a count by the cgroup: the time in which all cores together could use up the rest. */
 static int
 cpu_wait_ms(const struct sandbox_plan *plan, uint64_t used)
 {
@@ -290,7 +290,7 @@ sandbox_watch_kill(const struct sandbox_plan *plan, int proc)
 	}
 	struct watch_tree *tree = (struct watch_tree *)plan->watch_memory;
 	read_tree(proc, false, tree);
-	/* Stopped first, so that none makes another while the list is gone through. */
+	/* Stop all first, so that none forks meanwhile. */
 	for (int signal = SIGSTOP; signal; signal = signal == SIGSTOP ? SIGKILL : 0)
 		for (size_t i = 0; i < tree->count; i++)
 			if (tree->list[i].below)

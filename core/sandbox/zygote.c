@@ -2,14 +2,13 @@
 /*
  * A warm process.
  *
- * Theory of operation. The owner starts it as a plain child of its own, before any job: it runs what the owner trusts (an
- * interpreter and its libraries) and nothing that a job brings. A request holds what init needs between its clone and
- * the owner's word: the memory of the plan, which is mapped here at the owner's address and again unmapped, and a few
- * descriptors. The clone has CLONE_PARENT, so that init is the owner's child as any other: the owner reaps it, init dies
- * with the owner, and the death of the warm process is nothing to it. From there on init is the same code in a copy of
- * this process, and everything about the job goes from the owner to init and never through here: no argument, no
- * environment, no secret. Instead of executing the program, the payload is forked from init, gives up and sets what it
- * would before an exec, and goes on in this process's program. The plan, through which init reports, is unmapped in it.
+ * Theory of operation. The owner starts it as an ordinary child, before any job. It runs trusted code (an interpreter and
+ * its libraries) and nothing of a job. A request holds what init needs from its clone to SANDBOX_GO: the memory of the
+ * plan, which is mapped here at the owner's address for the clone, and a few descriptors. The clone has CLONE_PARENT, so
+ * init is the owner's child: the owner reaps it, it dies with the owner, and the death of the warm process does not affect
+ * it. Init runs the same code in a copy of this process, and everything about the job (arguments, environment, secrets)
+ * goes from the owner to init, never through here. The payload is forked from init, drops privileges as before an exec,
+ * unmaps the plan, through which init reports, and continues in this process's program.
  */
 #include <config.h>
 
@@ -28,7 +27,6 @@
 #include "sandbox/clone.h"
 #include "sandbox/init.h"
 
-/* A request as it came. */
 struct received_request {
 	struct sandbox_zygote_request request;
 	int fds[SANDBOX_ZYGOTE_FDS]; /* -1: not there */
@@ -55,7 +53,7 @@ take_fds(struct received_request *received, const struct cmsghdr *header)
 		received->fds[i] = received->request.present & (1u << i) && next < count ? came[next++] : -1;
 }
 
-/* 1, 0 at the end, -1 with errno. */
+/* 1: a request, 0: the owner hung up, -1 with errno. */
 static int
 receive(int socket, struct received_request *received)
 {
@@ -83,7 +81,7 @@ receive(int socket, struct received_request *received)
 static void __attribute__((noreturn))
 be_init(struct sandbox_plan *plan, const struct received_request *received, const struct sandbox_zygote *zygote)
 {
-	/* Numbers of descriptors are this process's, not the owner's. */
+	/* The owner's numbers are not valid here. */
 	plan->cgroup_cpu = received->fds[SANDBOX_ZYGOTE_CPU];
 	plan->cgroup_oom = received->fds[SANDBOX_ZYGOTE_OOM];
 	sandbox_init_main(plan, received->fds[SANDBOX_ZYGOTE_CONTROL], &received->fds[SANDBOX_ZYGOTE_PROCS], zygote);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A warm process: one that has loaded what payloads begin with, and that inits are cloned from on request. */
+/* A warm process: it has loaded what payloads start with, and inits are cloned from it on request. */
 #ifndef KETTLE_SANDBOX_ZYGOTE_H
 #define KETTLE_SANDBOX_ZYGOTE_H
 
@@ -8,16 +8,16 @@
 #include "sandbox/payload.h"
 
 /*
- * Serves an owner's requests on a socket (SOCK_SEQPACKET) until the owner hangs up; 0 then, else -1 with errno. The
- * process must have one thread, and be a child of the owner's thread that asks. Returns in the warm process alone.
+ * Serves an owner's requests on a socket (SOCK_SEQPACKET) until the owner hangs up. 0 then, else -1 with errno. The
+ * process must have one thread and be a child of the requesting thread. Returns in the warm process only.
  */
 int sandbox_zygote_serve(int socket, struct sandbox_zygote *zygote);
 
-/* The library's own: what owner and warm process say to each other. */
+/* The messages between owner and warm process, private to the library. */
 enum sandbox_zygote_fd {
 	SANDBOX_ZYGOTE_MEMORY,  /* of the plan */
 	SANDBOX_ZYGOTE_CONTROL, /* init's end */
-	SANDBOX_ZYGOTE_CGROUP,  /* v2: the folder to begin in */
+	SANDBOX_ZYGOTE_CGROUP,  /* v2: the folder to start in */
 	SANDBOX_ZYGOTE_PROCS,   /* v1: three files, one for each controller */
 	SANDBOX_ZYGOTE_CPU = SANDBOX_ZYGOTE_PROCS + 3,
 	SANDBOX_ZYGOTE_OOM,
@@ -26,7 +26,7 @@ enum sandbox_zygote_fd {
 struct sandbox_zygote_request {
 	uint64_t plan;    /* its address */
 	uint64_t flags;   /* of the clone */
-	uint32_t present; /* 1 << enum sandbox_zygote_fd: those that come with it, in order */
+	uint32_t present; /* 1 << enum sandbox_zygote_fd: the descriptors that follow, in order */
 };
 struct sandbox_zygote_answer {
 	int32_t pid, error; /* pid -1: errno */
