@@ -189,8 +189,8 @@ on_device_list_described(void *arg, const struct kettle_error *err, json_t *gree
 	if (err->code < 0) {
 		(void)json_object_set_new(unit_req->unit, "unreachable", json_string(err->message));
 	} else {
-		AUTO_JSON json_t *facts = unit_facts(json_object_get(unit_req->unit, "config"), greeting);
-		AUTO_JSON json_t *lasting = unit_facts_lasting(facts);
+		const json_t *section = json_object_get(unit_req->unit, "config");
+		AUTO_JSON json_t *facts = unit_facts(section, greeting), *lasting = unit_facts_lasting(section, greeting);
 		(void)json_object_update(unit_req->unit, facts);
 		device_list_keep(unit_req, lasting);
 	}

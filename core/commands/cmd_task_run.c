@@ -222,10 +222,8 @@ static void
 run_known(void *arg, const struct kettle_error *err, json_t *greeting)
 {
 	struct run *run = arg;
-	if (err->code == 0) {
-		AUTO_JSON json_t *facts = unit_facts(run->unit, greeting);
-		(void)json_object_set_new(run->unit, "facts", unit_facts_lasting(facts));
-	}
+	if (err->code == 0)
+		json_object_set_new(run->unit, "facts", unit_facts_lasting(run->unit, greeting));
 	run_plan(run);
 }
 

@@ -137,10 +137,8 @@ static void
 on_probe_described(void *arg, const struct kettle_error *err, json_t *greeting)
 {
 	struct probe *probe = arg;
-	if (err->code == 0) {
-		AUTO_JSON json_t *facts = unit_facts(probe->unit, greeting);
-		(void)json_object_set_new(probe->unit, "facts", unit_facts_lasting(facts));
-	}
+	if (err->code == 0)
+		json_object_set_new(probe->unit, "facts", unit_facts_lasting(probe->unit, greeting));
 	build(probe);
 }
 

@@ -40,7 +40,7 @@ budget_ms(const struct engine_job *job, bool running)
 			seconds += step->wall_s > 0 ? step->wall_s : ENGINE_WALL_S;
 	}
 	/* Where a GPU is throttled, kettle-exec runs a step a second time. */
-	if (running && job->unit && json_object_get(job->unit->config, "gpu"))
+	if (running && job->unit && json_array_size(job->unit->gpus) > 0)
 		seconds *= 2;
 	return (uint64_t)(seconds * 1000) + ENGINE_SLACK_MS;
 }

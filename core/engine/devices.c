@@ -3,6 +3,7 @@
 #include <config.h>
 
 #include "engine/engine_internal.h"
+#include "judge/unit_facts.h"
 
 #include "base/cleanup.h"
 #include "base/log.h"
@@ -34,6 +35,7 @@ static void
 free_unit(struct unit *unit)
 {
 	json_decref(unit->config);
+	json_decref(unit->gpus);
 	json_decref(unit->calibration);
 	json_decref(unit->facts);
 	free(unit);
@@ -52,6 +54,7 @@ setup_unit(struct engine *engine, struct unit *unit, const json_t *section, size
 			err, KETTLE_EINVAL, "Device `%s` names the runner `%s`, which is not loaded.", unit->device->name, runner);
 	(void)snprintf(unit->label, sizeof(unit->label), "%s.%zu", unit->device->name, index);
 	unit->config = json_deep_copy(section);
+	unit->gpus = unit_gpus(section);
 	if (!unit->config || json_object_set_new(unit->config, "name", json_string(unit->device->name)) < 0 ||
 		json_object_set_new(unit->config, "unit", json_string(unit->label)) < 0)
 		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for device `%s`.", unit->device->name);

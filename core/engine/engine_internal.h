@@ -37,6 +37,7 @@ enum job_stop { STOP_NO, STOP_CANCEL, STOP_HAND_BACK, STOP_DEADLINE };
 struct unit {
 	struct device *device;
 	json_t *config;      /* with name and unit */
+	json_t *gpus;        /* unit_gpus of it */
 	json_t *calibration; /* as it was stored when the last job began (calibration.h); JSON null or NULL: none */
 	bool changed;        /* its machine is not the calibration's; said once */
 	char label[96];      /* "CPU.0": the store's and people's name of it */

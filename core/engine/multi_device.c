@@ -32,8 +32,7 @@ devices_needed(const struct plan *plan)
 static size_t
 devices_of(const struct unit *unit)
 {
-	AUTO_JSON json_t *gpus = unit_gpus(unit->config);
-	size_t count = json_array_size(gpus);
+	size_t count = json_array_size(unit->gpus);
 	return count ? count : 1;
 }
 

@@ -126,12 +126,11 @@ take_fault(struct engine *engine, struct unit *unit, const char *fault)
 static void
 judge_unit(struct engine *engine, struct unit *unit, const struct completion *completion)
 {
-	AUTO_JSON json_t *gpus = unit_gpus(unit->config);
 	const char *fault = NULL;
 	bool checked = false;
 	size_t i;
 	json_t *gpu;
-	json_array_foreach(gpus, i, gpu) {
+	json_array_foreach(unit->gpus, i, gpu) {
 		const char *why = member_string(completion->faults, json_string_value(gpu));
 		fault = fault ? fault : why;
 		checked = checked || list_has_text(completion->checked, json_string_value(gpu));
@@ -227,25 +226,6 @@ struct unit_test {
 	void *arg;
 };
 
-/* Whether its GPUs are as they should be. */
-static int
-judge_facts(const struct unit *unit, const json_t *greeting, struct kettle_error *err)
-{
-	AUTO_JSON json_t *facts = unit_facts(unit->config, greeting);
-	const char *error = json_string_value(json_object_get(facts, "gpu_error"));
-	size_t i;
-	json_t *gpu;
-	if (error)
-		return kettle_fail(err, KETTLE_EUNAVAIL, "%s", error);
-	json_array_foreach(json_object_get(facts, "gpus"), i, gpu) {
-		if (json_is_true(json_object_get(gpu, "occupied")))
-			return kettle_fail(err, KETTLE_EUNAVAIL, "%lld MiB of the memory of its GPU %lld are in use.",
-				(long long)(json_integer_value(json_object_get(gpu, "used")) >> 20),
-				(long long)json_integer_value(json_object_get(gpu, "index")));
-	}
-	return 0;
-}
-
 static void
 on_health_described(struct describe_request *request, const struct kettle_error *err, json_t *greeting, bool late)
 {
@@ -257,7 +237,7 @@ on_health_described(struct describe_request *request, const struct kettle_error 
 	if (why.code == 0 && !unit)
 		(void)kettle_fail(&why, KETTLE_ENOENT, "It is not configured any more.");
 	else if (why.code == 0)
-		why.code = judge_facts(unit, greeting, &why);
+		why.code = unit_check_gpus(unit->config, greeting, &why);
 	if (unit)
 		unit->testing = false;
 	engine->in_flight--;
@@ -330,10 +310,8 @@ on_known(struct describe_request *request, const struct kettle_error *err, json_
 {
 	struct facts_request *wait = (struct facts_request *)request;
 	/* Without it languages plan with what the configuration says, and the runner will say what is wrong. */
-	if (err->code == 0 && !wait->unit->facts) {
-		AUTO_JSON json_t *facts = unit_facts(wait->unit->config, greeting);
-		wait->unit->facts = unit_facts_lasting(facts);
-	}
+	if (err->code == 0 && !wait->unit->facts)
+		wait->unit->facts = unit_facts_lasting(wait->unit->config, greeting);
 	wait->done(wait->arg, late ? err->message : NULL);
 }
 
@@ -343,7 +321,7 @@ engine_health_fetch_facts(
 {
 	struct kettle_error err = {0};
 	const struct kettle_runner *ops = unit->runner->ops;
-	if (unit->facts || !json_object_get(unit->config, "gpu") || !ops->describe)
+	if (unit->facts || json_array_size(unit->gpus) == 0 || !ops->describe)
 		return false;
 	struct facts_request *wait = calloc(1, sizeof(*wait));
 	if (!wait)

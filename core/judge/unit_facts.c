@@ -103,8 +103,9 @@ remove_passing(json_t *gpu)
 }
 
 json_t *
-unit_facts_lasting(const json_t *facts)
+unit_facts_lasting(const json_t *section, const json_t *greeting)
 {
+	AUTO_JSON json_t *facts = unit_facts(section, greeting);
 	json_t *lasting = json_deep_copy(facts), *gpu;
 	size_t i;
 	(void)json_object_del(lasting, "gpu_error");
@@ -114,12 +115,26 @@ unit_facts_lasting(const json_t *facts)
 	return lasting;
 }
 
+int
+unit_check_gpus(const json_t *section, const json_t *greeting, struct kettle_error *err)
+{
+	AUTO_JSON json_t *facts = unit_facts(section, greeting);
+	const char *error = member_string(facts, "gpu_error");
+	size_t i;
+	json_t *gpu;
+	if (error)
+		return kettle_fail(err, KETTLE_EUNAVAIL, "%s", error);
+	json_array_foreach(json_object_get(facts, "gpus"), i, gpu)
+		if (member_true(gpu, "occupied"))
+			return kettle_fail(err, KETTLE_EUNAVAIL, "%lld MiB of the memory of its GPU %lld are in use.",
+				(long long)(member_int(gpu, "used") >> 20), (long long)member_int(gpu, "index"));
+	return 0;
+}
+
 json_t *
 unit_brief(const json_t *section)
 {
 	json_t *brief = json_copy((json_t *)section);
-	if (brief && json_object_set_new(brief, "brief", json_true()) == 0)
-		return brief;
-	json_decref(brief);
-	return NULL;
+	json_object_set_new(brief, "brief", json_true());
+	return brief;
 }

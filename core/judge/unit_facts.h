@@ -4,6 +4,7 @@
 #define KETTLE_UNIT_FACTS_H
 
 #include <jansson.h>
+#include <kettle/error.h>
 
 /*
  * The facts of a unit: level, machine, protections, tools, packages, parts and version of its machine, and of its own GPUs
@@ -12,7 +13,9 @@
  */
 json_t *unit_facts(const json_t *section, const json_t *greeting);
 /* What of them stays as it is: without clocks, temperature, use and the like. New reference. [any] */
-json_t *unit_facts_lasting(const json_t *facts);
+json_t *unit_facts_lasting(const json_t *section, const json_t *greeting);
+/* Whether the unit's GPUs are there and nothing uses their memory; EUNAVAIL with a sentence. [any] */
+int unit_check_gpus(const json_t *section, const json_t *greeting, struct kettle_error *err);
 /* The section as a runner is asked to describe it where nobody waits for tools. New reference. [any] */
 json_t *unit_brief(const json_t *section);
 /* The GPUs of a section as an array of strings, empty where it has none. New reference. [any] */
