@@ -244,18 +244,14 @@ engine_limit(struct engine *engine, int64_t artifact_bytes)
 
 /* submission.accepted, submission.rerun: its jobs enter the queues. */
 static void
-accept_jobs(struct engine *engine, const json_t *event)
+accept_jobs(struct engine *engine, const struct event *event)
 {
-	int64_t submission = json_integer_value(json_object_get(event, "submission"));
-	int64_t user = json_integer_value(json_object_get(event, "user"));
-	size_t i;
-	json_t *entry;
-	json_array_foreach(json_object_get(json_object_get(event, "data"), "jobs"), i, entry) {
-		int64_t id = json_integer_value(json_object_get(entry, "job"));
-		const char *device = json_string_value(json_object_get(entry, "device"));
-		if (!device || engine_job_find(engine, id))
+	for (size_t i = 0; i < json_array_size(event->jobs); i++) {
+		const char *device;
+		int64_t id = event_job(event, i, &device);
+		if (!device[0] || engine_job_find(engine, id))
 			continue;
-		struct engine_job *job = add_job(engine, id, submission, user, device);
+		struct engine_job *job = add_job(engine, id, event->submission, event->user, device);
 		if (job)
 			engine_job_queue(job);
 	}
@@ -264,13 +260,11 @@ accept_jobs(struct engine *engine, const json_t *event)
 
 /* The jobs that an event took away: stopped where they run, forgotten where they wait. */
 static void
-cancel_jobs(struct engine *engine, const json_t *jobs)
+cancel_jobs(struct engine *engine, const struct event *event)
 {
-	size_t i;
-	json_t *entry;
-	json_array_foreach(jobs, i, entry) {
-		int64_t id = json_integer_value(json_is_object(entry) ? json_object_get(entry, "job") : entry);
-		struct engine_job *job = engine_job_find(engine, id);
+	for (size_t i = 0; i < json_array_size(event->jobs); i++) {
+		const char *device;
+		struct engine_job *job = engine_job_find(engine, event_job(event, i, &device));
 		if (!job)
 			continue;
 		if (job->state == JOB_QUEUED)
@@ -282,17 +276,14 @@ cancel_jobs(struct engine *engine, const json_t *jobs)
 }
 
 void
-engine_event(struct engine *engine, const json_t *event)
+engine_event(struct engine *engine, const struct event *event)
 {
-	const char *kind = json_string_value(json_object_get(event, "kind"));
-	const json_t *data = json_object_get(event, "data");
-	if (!kind)
-		return;
+	const char *kind = event->kind;
 	if (strcmp(kind, "submission.accepted") == 0 || strcmp(kind, "submission.rerun") == 0)
 		accept_jobs(engine, event);
 	else if (strcmp(kind, "submission.cancelled") == 0 || strcmp(kind, "submission.deleted") == 0 ||
 			 strcmp(kind, "leaderboard.deleted") == 0)
-		cancel_jobs(engine, json_object_get(data, "jobs"));
+		cancel_jobs(engine, event);
 }
 
 json_t *

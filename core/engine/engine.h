@@ -19,6 +19,7 @@
 
 #include "judge/language.h"
 #include "engine/inflight.h"
+#include "model/events.h"
 #include "store/store.h"
 
 #include <kettle/runner.h>
@@ -59,7 +60,7 @@ int engine_new(const struct engine_setup *setup, struct engine **ret_engine, str
  * the loop. */
 void engine_start(struct engine *engine, store_done done, void *arg);
 /* Told of every stored event (store_events): new jobs are queued, cancelled and deleted ones stopped. */
-void engine_event(struct engine *engine, const json_t *event);
+void engine_event(struct engine *engine, const struct event *event);
 /* Devices, units, their state and queues, for device.list. New reference. */
 json_t *engine_devices(const struct engine *engine);
 /* The units of this name, or all of the device of this name: [{"device", "unit"}]. New reference. */

@@ -7,6 +7,31 @@
 #include "base/cleanup.h"
 #include "base/json_access.h"
 
+struct event
+event_read(const json_t *json)
+{
+	return (struct event){
+		.json = json,
+		.kind = member_text(json, "kind"),
+		.scope = member_text(json, "scope"),
+		.board = member_text(json, "leaderboard_name"),
+		.seq = member_int(json, "seq"),
+		.submission = member_int(json, "submission"),
+		.user = member_int(json, "user"),
+		.closed = member_true(json, "closed"),
+		.local = member_true(json, "task_run"),
+		.jobs = json_object_get(json_object_get(json, "data"), "jobs"),
+	};
+}
+
+int64_t
+event_job(const struct event *event, size_t index, const char **ret_device)
+{
+	const json_t *job = json_array_get(event->jobs, index);
+	*ret_device = member_text(job, "device");
+	return json_is_object(job) ? member_int(job, "job") : json_integer_value(job);
+}
+
 static int
 add_event(void *arg, sqlite3_stmt *row)
 {

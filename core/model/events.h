@@ -50,6 +50,23 @@
  * user.joined            u     {"name", "was": number, "role"}: who was joined into this user
  * admin.accepting        a     {"accepting"}: whether submissions are accepted from now on
  */
+
+/* An event as the core works with it; strings and JSON belong to json. */
+struct event {
+	const json_t *json;
+	const char *kind, *scope, *board; /* "": none */
+	json_int_t seq;                   /* 0: it is not stored */
+	json_int_t submission, user;      /* 0: none */
+	bool closed;
+	bool local;         /* of what a command line does without the database (task_run) */
+	const json_t *jobs; /* that its data name: objects with "job" and "device", or numbers */
+};
+
+/* [any] */
+struct event event_read(const json_t *json);
+/* The number of one of its jobs, and the device, "" where the event does not name that. [any] */
+int64_t event_job(const struct event *event, size_t index, const char **ret_device);
+
 /*
  * Stored events with numbers over `after` that the actor may see (admins all; others what is public on boards that they
  * may see, and their own), in order, at most limit. filter: {"submission": id}, {"leaderboard": name} or {}; may be

@@ -20,31 +20,25 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What jobs left goes with them. */
-static bool
-is_deletion(const char *kind)
-{
-	return kind && (strcmp(kind, "submission.deleted") == 0 || strcmp(kind, "leaderboard.deleted") == 0);
-}
-
+/* Passes stored events on; the files of deleted jobs go with them. */
 static void
 on_events(void *arg, const json_t *events)
 {
 	struct core *core = arg;
-	bool deleted = false, board = false;
+	bool submission = false, board = false;
 	size_t i;
 	json_t *event;
 	json_array_foreach(events, i, event) {
+		const struct event read = event_read(event);
 		if (core->engine)
-			engine_event(core->engine, event);
+			engine_event(core->engine, &read);
 		core_publish(core, event);
-		const char *kind = json_string_value(json_object_get(event, "kind"));
-		deleted = deleted || is_deletion(kind);
-		board = board || (kind && strcmp(kind, "leaderboard.deleted") == 0);
+		submission = submission || strcmp(read.kind, "submission.deleted") == 0;
+		board = board || strcmp(read.kind, "leaderboard.deleted") == 0;
 	}
 	if (board)
 		board_purge_wake(&core->maintenance);
-	if (deleted)
+	if (submission || board)
 		spool_sweep_wake(&core->maintenance);
 	event_feed_wake(core->feed);
 }

@@ -6,6 +6,7 @@
 
 #include "model/actor.h"
 #include "base/cleanup.h"
+#include "base/json_access.h"
 #include "model/events.h"
 #include "base/log.h"
 
@@ -46,7 +47,7 @@ subscribe_release(struct subscription *subscription)
 static void
 deliver(struct subscription *subscription, const json_t *event)
 {
-	json_int_t number = json_integer_value(json_object_get(event, "seq"));
+	json_int_t number = member_int(event, "seq");
 	if (subscription->dead || (number > 0 && number <= subscription->last))
 		return;
 	if (number > 0)
@@ -64,52 +65,39 @@ subscriptions_receive(struct core *core, uint64_t id, const json_t *event)
 		deliver(subscription, event);
 }
 
-static bool
-same_integer(const json_t *event, const char *key, const json_t *wanted)
-{
-	return !wanted || json_integer_value(json_object_get(event, key)) == json_integer_value(wanted);
-}
-
 /* A filter names a submission, a board (by name), or what this process does by itself (task.run, admin.backup). */
 static bool
-subscribe_matches(const struct subscription *subscription, const json_t *event)
+subscribe_matches(const struct subscription *subscription, const struct event *event)
 {
-	const json_t *filter = subscription->filter;
-	const char *board = json_string_value(json_object_get(filter, "leaderboard"));
-	const char *own = json_string_value(json_object_get(event, "leaderboard_name"));
-	bool local = json_is_true(json_object_get(filter, "task_run"));
-	if (local != json_is_true(json_object_get(event, "task_run")))
+	const json_t *submission = json_object_get(subscription->filter, "submission");
+	const char *board = member_string(subscription->filter, "leaderboard");
+	if (event->local != member_true(subscription->filter, "task_run"))
 		return false;
-	if (!same_integer(event, "submission", json_object_get(filter, "submission")))
+	if (submission && event->submission != json_integer_value(submission))
 		return false;
-	return !board || (own && strcasecmp(board, own) == 0);
+	return !board || strcasecmp(board, event->board) == 0;
 }
 
 static bool
-may_see(const struct subscription *subscription, const json_t *event)
+may_see(const struct subscription *subscription, const struct event *event)
 {
-	const char *scope = json_string_value(json_object_get(event, "scope"));
-	if (subscription->admin || json_is_true(json_object_get(event, "task_run")))
+	if (subscription->admin || event->local)
 		return true;
 	/* Who has joined a closed board stands in the database alone: live, only those hear of it who surely may. */
-	if (scope && scope[0] == 'p' && !json_is_true(json_object_get(event, "closed")))
+	if (event->scope[0] == 'p' && !event->closed)
 		return true;
-	bool own = json_integer_value(json_object_get(event, "user")) == subscription->user && subscription->user > 0;
-	return own && !(scope && scope[0] == 'a');
+	return event->user == subscription->user && subscription->user > 0 && event->scope[0] != 'a';
 }
 
 /* What the event itself does not tell: who may see a closed board, and who somebody is that was nobody so far. */
 static bool
-must_ask(const struct subscription *subscription, const json_t *event)
+must_ask(const struct subscription *subscription, const struct event *event)
 {
-	const char *scope = json_string_value(json_object_get(event, "scope"));
-	const char *kind = json_string_value(json_object_get(event, "kind"));
-	json_int_t user = json_integer_value(json_object_get(event, "user"));
-	if (subscription->admin || !json_is_integer(json_object_get(event, "seq")) || !scope || !kind)
+	if (subscription->admin || event->seq == 0 || !event->scope[0])
 		return false;
-	if (scope[0] == 'p')
-		return json_is_true(json_object_get(event, "closed")) && (user == 0 || user != subscription->user);
-	return subscription->user == 0 && strcmp(kind, "submission.accepted") == 0;
+	if (event->scope[0] == 'p')
+		return event->closed && (event->user == 0 || event->user != subscription->user);
+	return subscription->user == 0 && strcmp(event->kind, "submission.accepted") == 0;
 }
 
 static void
@@ -124,35 +112,35 @@ static void read_past(struct subscription *subscription);
 
 /* One event for one subscription that it matches; may free the subscription. */
 static void
-offer(struct subscription *subscription, const json_t *event)
+offer(struct subscription *subscription, const struct event *event)
 {
 	if (!subscription->live) {
 		if (subscription->core->role == CORE_OWNER)
-			subscribe_keep(subscription, event);
+			subscribe_keep(subscription, event->json);
 	} else if (must_ask(subscription, event)) {
 		/* The database delivers it, or not; everything before it has been delivered. */
-		json_int_t before = json_integer_value(json_object_get(event, "seq")) - 1;
-		if (subscription->last < before)
-			subscription->last = before;
+		if (subscription->last < event->seq - 1)
+			subscription->last = event->seq - 1;
 		subscription->live = false;
 		read_past(subscription);
 	} else if (may_see(subscription, event)) {
-		deliver(subscription, event);
+		deliver(subscription, event->json);
 	}
 }
 
 void
-core_publish(struct core *core, const json_t *event)
+core_publish(struct core *core, const json_t *json)
 {
+	const struct event event = event_read(json);
 	struct subscription *next;
 	for (struct subscription *s = core->subscriptions; s; s = next) {
 		next = s->next;
-		if (s->dead || !subscribe_matches(s, event))
+		if (s->dead || !subscribe_matches(s, &event))
 			continue;
 		/* The next one may be freed by the callback: hold it. */
 		if (next)
 			next->busy++;
-		offer(s, event);
+		offer(s, &event);
 		if (next && --next->busy == 0 && next->dead) {
 			struct subscription *after = next->next;
 			free_subscription(next);
@@ -192,9 +180,9 @@ go_live(struct subscription *subscription)
 	size_t i;
 	json_t *event;
 	json_array_foreach(pending, i, event) {
-		json_int_t number = json_integer_value(json_object_get(event, "seq"));
-		if (!subscription->dead && (number == 0 || number > subscription->last))
-			offer(subscription, event);
+		const struct event read = event_read(event);
+		if (!subscription->dead && (read.seq == 0 || read.seq > subscription->last))
+			offer(subscription, &read);
 	}
 }
 

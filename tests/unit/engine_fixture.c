@@ -207,9 +207,9 @@ void
 world_feed(void)
 {
 	while (world.fed < json_array_size(world.c.f.events)) {
-		const json_t *event = json_array_get(world.c.f.events, world.fed++);
+		const struct event event = event_read(json_array_get(world.c.f.events, world.fed++));
 		if (world.engine)
-			engine_event(world.engine, event);
+			engine_event(world.engine, &event);
 	}
 }
 
