@@ -4,6 +4,7 @@
 
 #include "engine/attempt_end.h"
 
+#include "loop/loop_services.h"
 #include "model/artifact.h"
 #include "judge/calibration.h"
 #include "base/cleanup.h"
@@ -177,7 +178,6 @@ attempt_end_refuse(struct engine_job *job, const char *sentence)
 /* ---- what it left ---- */
 
 struct artifact_transfer {
-	uv_work_t work;
 	struct engine_job *job;
 	struct verdict *verdict;
 	char attempt[INFLIGHT_REF_SIZE];
@@ -187,18 +187,17 @@ struct artifact_transfer {
 };
 
 static void
-keep_work(uv_work_t *work)
+keep_work(void *arg)
 {
-	struct artifact_transfer *transfer = (struct artifact_transfer *)work;
+	struct artifact_transfer *transfer = arg;
 	(void)artifact_take(
 		transfer->spool, transfer->attempt, transfer->max_bytes, transfer->verdict->artifacts, &transfer->err);
 }
 
 static void
-on_kept(uv_work_t *work, int status)
+on_kept(void *arg)
 {
-	struct artifact_transfer *transfer = (struct artifact_transfer *)work;
-	(void)status;
+	struct artifact_transfer *transfer = arg;
 	if (transfer->err.code < 0)
 		log_write(KETTLE_LOG_WARNING, "engine", "job %s: not everything it left is kept: %s", transfer->attempt,
 			transfer->err.message);
@@ -230,7 +229,7 @@ keep_and_finish(struct engine_job *job, struct verdict *verdict_take)
 	*transfer = (struct artifact_transfer){
 		.job = job, .verdict = verdict_take, .spool = setup->spool, .max_bytes = setup->artifact_bytes};
 	(void)snprintf(transfer->attempt, sizeof(transfer->attempt), "%s", job->inflight.ref);
-	if (uv_queue_work(setup->loop, &transfer->work, keep_work, on_kept) == 0)
+	if (loop_work(setup->io, keep_work, on_kept, transfer, NULL) == 0)
 		return;
 	free(transfer);
 	attempt_finish(job, verdict_take, false);

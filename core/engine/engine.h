@@ -40,6 +40,7 @@ struct runner {
 
 struct engine_setup {
 	uv_loop_t *loop;
+	struct loop_services *io; /* takes over what jobs leave beside the loop; NULL: spool is NULL as well */
 	struct store *store;
 	struct inflight *inflight;
 	const struct languages *languages;

@@ -72,6 +72,7 @@ open_parts(struct core *core, struct kettle_error *err)
 		return status;
 	struct engine_setup setup = {
 		.loop = core->setup.loop,
+		.io = core->setup.io,
 		.store = core->store,
 		.inflight = &core->inflight,
 		.languages = &core->languages,
