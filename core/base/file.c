@@ -157,6 +157,17 @@ part_is_plain(const char *part, size_t len)
 	return len && !(len == 1 && part[0] == '.') && !(len == 2 && part[0] == '.' && part[1] == '.');
 }
 
+char *
+path_above(const char *path, unsigned levels)
+{
+	char *above = xstrdup(path);
+	while (levels-- > 0) {
+		char *slash = strrchr(above, '/');
+		*(slash ? slash : above) = '\0';
+	}
+	return above;
+}
+
 int
 path_check_inside(const char *path, struct kettle_error *err)
 {

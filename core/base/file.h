@@ -30,6 +30,8 @@ int file_mkdirs(const char *path, mode_t mode, struct kettle_error *err);
 int file_remove_tree(const char *path, struct kettle_error *err);
 /* Joins with one slash; an absolute name stays alone. New string. */
 char *path_join(const char *dir, const char *name);
+/* A path without its last parts, so many of them; "" where no more are left. New string. */
+char *path_above(const char *path, unsigned levels);
 /*
  * Whether a relative path stays below where it starts: not empty, at most PATH_INSIDE_MAX bytes of UTF-8 without
  * control characters, no leading slash, no part that is empty, "." or "..". EINVAL.

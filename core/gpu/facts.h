@@ -11,7 +11,7 @@
 
 #define FACTS_TEXT_SIZE 128
 #define FACTS_GPUS_MAX 256      /* of one maker; more are left out */
-#define FACTS_PROCESSES_MAX 256 /* of one GPU: more, and none is told */
+#define FACTS_PROCESSES_MAX 256 /* of one GPU: more, and none is named */
 #define FACTS_PROCESSES_SHOWN 16
 
 /* A function to look up: its name, and where its address goes. */

@@ -106,7 +106,7 @@ add_architecture(json_t *gpu, const char *topology, uint32_t render)
 		(void)closedir(nodes);
 }
 
-/* Who uses the GPUs of AMD at all; the kernel does not say which of them. */
+/* The processes that use GPUs of AMD; the kernel does not say which GPUs. */
 static json_t *
 read_processes(const char *topology)
 {

@@ -15,7 +15,7 @@
 /* The variable that names the descriptors by which a harness says when to measure: "WRITE,READ". See docs/tasks.md. */
 #define CHILD_CONTROL_VARIABLE "KETTLE_PROFILE_CONTROL"
 
-/* Both ends of the two pipes by which a profiler is told to go on or to pause; its own two go on its command line. */
+/* Both ends of the two pipes by which a profiler is made to go on or to pause; its own two go on its command line. */
 struct child_control {
 	int commands[2], answers[2]; /* it reads commands[0] and writes answers[1] */
 };

@@ -7,7 +7,7 @@
 #include <kettle/error.h>
 #include <stdint.h>
 
-#define KERNELS_MAX 200  /* that are told apart; the others are one line */
+#define KERNELS_MAX 200  /* that have a line each; the others share one */
 #define KERNELS_SHOWN 40 /* lines of the text */
 
 struct kernel {

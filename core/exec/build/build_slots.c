@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "exec/util/list.h"
+
 bool
 build_slots_acquire(struct build_slots *builds, struct build_waiter *slot, void (*granted)(void *arg), void *arg)
 {
@@ -16,38 +18,25 @@ build_slots_acquire(struct build_slots *builds, struct build_waiter *slot, void 
 		slot->held = true;
 		return true;
 	}
-	struct build_waiter **at = &builds->queue;
-	while (*at)
-		at = &(*at)->next;
-	*at = slot;
+	LIST_APPEND(builds->queue, slot);
 	slot->waits = true;
 	return false;
-}
-
-static void
-stop_waiting(struct build_slots *builds, struct build_waiter *slot)
-{
-	for (struct build_waiter **at = &builds->queue; *at; at = &(*at)->next)
-		if (*at == slot) {
-			*at = slot->next;
-			break;
-		}
-	slot->waits = false;
 }
 
 void
 build_slots_release(struct build_slots *builds, struct build_waiter *slot)
 {
-	if (slot->waits)
-		stop_waiting(builds, slot);
+	LIST_REMOVE(builds->queue, slot);
+	slot->waits = false;
 	if (!slot->held)
 		return;
 	slot->held = false;
 	builds->running--;
 	while (builds->queue && builds->running < builds->max) {
 		struct build_waiter *next = builds->queue;
-		stop_waiting(builds, next);
+		builds->queue = next->next;
 		builds->running++;
+		next->waits = false;
 		next->held = true;
 		next->granted(next->arg);
 	}
@@ -69,10 +58,7 @@ build_slots_begin(
 	*flight =
 		(struct build_inflight){.granted = granted, .arg = arg, .listed = true, .building = !is_flying(builds, key)};
 	memcpy(flight->key, key, sizeof(flight->key));
-	struct build_inflight **at = &builds->flights;
-	while (*at)
-		at = &(*at)->next;
-	*at = flight;
+	LIST_APPEND(builds->flights, flight);
 	return flight->building;
 }
 
@@ -81,11 +67,7 @@ build_slots_end(struct build_slots *builds, struct build_inflight *flight)
 {
 	if (!flight->listed)
 		return;
-	for (struct build_inflight **at = &builds->flights; *at; at = &(*at)->next)
-		if (*at == flight) {
-			*at = flight->next;
-			break;
-		}
+	LIST_REMOVE(builds->flights, flight);
 	flight->listed = false;
 	if (!flight->building)
 		return;

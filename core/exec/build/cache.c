@@ -36,7 +36,7 @@ cache_close(struct cache *cache)
 	*cache = (struct cache){0};
 }
 
-/* Moves an entry away first, so that nobody finds it half removed. */
+/* Moves an entry away first, so that no reader finds it half removed. */
 static void
 cache_drop(const char *entry, const char *scratch)
 {
@@ -111,7 +111,7 @@ write_entry(
 	AUTO_FREE char *to = path_join(dest, "files");
 	AUTO_FREE char *manifest_path = path_join(dest, "manifest.json");
 	int rc = file_mkdirs(to, 0755, err);
-	/* Never a link: who runs without a sandbox could write through it into the cache. */
+	/* Never a link: a step without a sandbox could write through it into the cache. */
 	for (size_t i = 0; rc == 0 && i < files->count; i++)
 		rc = collect_outputs_transfer(&files->files[i], from, to, false, err);
 	if (rc != 0)

@@ -11,7 +11,7 @@
 #include "exec/util/collect_outputs.h"
 
 #define CACHE_MAX_MANIFEST (8u << 20)
-/* Stores between two looks at the size; an entry that is more than this part of it asks for a look itself. */
+/* Stores between two looks at the size; an entry that is more than this part of it is a reason for a look itself. */
 #define CACHE_TRIM_EVERY 32
 
 /*

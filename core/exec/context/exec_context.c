@@ -126,9 +126,7 @@ exec_context_close(struct exec_context *exec)
 	json_decref(exec->facts);
 	json_decref(exec->gpus);
 	json_decref(exec->idle);
-	json_decref(exec->tools);
-	json_decref(exec->packages);
-	json_decref(exec->parts);
+	tool_report_free(&exec->tools);
 	cores_free(&exec->all);
 	cores_free(&exec->device);
 	cores_free(&exec->spare);
@@ -149,8 +147,9 @@ exec_context_hello(struct exec_context *exec)
 	enum sandbox_level level = sandbox_level_of(exec->protections);
 	return json_pack("{s:s, s:i, s:s, s:o, s:s, s:O, s:O*, s:O*, s:O*, s:o*, s:O*}", "event", "hello", "protocol",
 		EXEC_PROTOCOL, "version", PACKAGE_VERSION, "protections", sandbox_describe(exec->protections), "level",
-		sandbox_level_name(level), "machine", exec->facts, "tools", exec->tools, "packages", exec->packages, "parts",
-		exec->parts, "gpus", greet_gpus(exec), "gpu_errors", json_object_get(exec->gpus, "errors"));
+		sandbox_level_name(level), "machine", exec->facts, "tools", exec->tools.versions, "packages",
+		exec->tools.packages, "parts", exec->tools.parts, "gpus", greet_gpus(exec), "gpu_errors",
+		json_object_get(exec->gpus, "errors"));
 }
 
 /* Every thread: those of the pool were made before a device was known. */

@@ -40,8 +40,7 @@ struct exec_context {
 	json_t *gpus;  /* the newest reading of all GPUs (gpu.h); NULL: there are none */
 	json_t *idle;  /* UUID → bytes of its memory in use when nothing runs */
 	struct toolchain *toolchain;
-	/* Of the greeting (toolchain_versions, toolchain_packages, toolchain_parts); NULL: not known yet. */
-	json_t *tools, *packages, *parts;
+	struct tool_report tools; /* of the greeting; NULLs: not known yet */
 	struct cache cache;
 	struct spool spool;
 	struct devlock_table locks;

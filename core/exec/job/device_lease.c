@@ -9,7 +9,7 @@
  *   want ──▶ lock 1 ──▶ … ──▶ lock n ──▶ look (pool) ──▶ ready: the steps run ──▶ look (pool) ──▶ given back
  *
  * The looks are for GPUs alone. What the first one finds wrong makes the steps fail as the machine's fault; what the
- * last one finds is told with the job's `done` and changes no result. A job that goes away while a look is under way
+ * last one finds is reported with the job's `done` and changes no result. A job that goes away while a look is under way
  * stays until that is over.
  */
 #include <config.h>

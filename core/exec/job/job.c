@@ -22,6 +22,7 @@
 #include "base/xalloc.h"
 #include "exec/job/job_internal.h"
 #include "exec/machine/gpu.h"
+#include "exec/util/list.h"
 
 enum job_status { JOB_DONE, JOB_CANCELLED, JOB_LOST };
 
@@ -34,7 +35,7 @@ job_find(const struct exec_context *exec, const char *ref)
 	return NULL;
 }
 
-/* Takes the job's folder out of the spool where the run line asks for it; its new place, or NULL. */
+/* Takes the job's folder out of the spool where the run line says so; its new place, or NULL. */
 static char *
 keep_folder(struct job *job)
 {
@@ -169,11 +170,7 @@ job_finish(struct job *job)
 	struct exec_context *exec = job->exec;
 	report(job, job->cancelled ? JOB_CANCELLED : JOB_DONE, NULL);
 	failpoint("exec.removed");
-	for (struct job **at = &exec->jobs; *at; at = &(*at)->next)
-		if (*at == job) {
-			*at = job->next;
-			break;
-		}
+	LIST_REMOVE(exec->jobs, job);
 	job_free(job);
 	if (!exec->jobs && exec->on_idle)
 		exec->on_idle(exec->arg);

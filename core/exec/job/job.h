@@ -22,7 +22,7 @@
  *   exec.collect   before what it left is taken over
  *   exec.store     before a build is put into the cache
  *   exec.outcome   before an outcome is sent
- *   exec.cancel    a job was told to stop
+ *   exec.cancel    a job is cancelled
  *   exec.done      before `done` is sent
  *   exec.removed   after `done`, before the job's folders are removed
  */

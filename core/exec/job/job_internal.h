@@ -12,7 +12,7 @@
 #include "exec/build/build_slots.h"
 #include "exec/context/exec_context.h"
 #include "exec/machine/devlock.h"
-#include "exec/machine/gpuwatch.h"
+#include "exec/machine/gpu.h"
 #include "exec/plan/plan.h"
 #include "exec/plan/result.h"
 #include "exec/tools/toolchain.h"
@@ -31,7 +31,7 @@ struct step;
 #define JOB_MAX_SLOTS 64
 #define JOB_MAX_DEVICES 64 /* of a unit and those that it is given together with */
 
-/* What one lock stands for, and what a step that needs one device gets. */
+/* What one lock is for, and what a step that needs one device gets. */
 struct device_slot {
 	char *gpu; /* index or UUID; NULL: none */
 	struct cores cores;
@@ -122,7 +122,6 @@ struct process {
 	struct capture output[2];     /* stdout, stderr */
 	struct result *result;
 	struct kettle_error error; /* code 0, or why it could not be started or followed */
-	uint64_t started_ns;       /* before the start */
 	bool killed, ending;
 	enum sandbox_limit limit; /* what it was killed for by this process */
 	struct process_drain drains[PROCESS_STREAMS];
@@ -160,7 +159,7 @@ struct job {
 	int refused; /* the code, where it was not accepted */
 	bool keep;   /* what its steps saw stays, for a person to look at */
 	bool cancelled, reported;
-	bool stopped;          /* its steps were told to end */
+	bool stopped;          /* its steps were stopped */
 	bool advancing, again; /* inner: job_advance is at work, and must look once more */
 	char *lost;            /* why the machine is not to be trusted any more */
 	struct device_lease lease;
@@ -226,7 +225,7 @@ struct step {
 	char *dir, *kept;        /* its folder below the job's; its outputs */
 	struct manifest outputs; /* in kept */
 	struct manifest artifacts;
-	json_t *texts;                        /* {"exit", "stdout", "stderr"}, also out of the cache; NULL: not so far */
+	json_t *texts;                        /* {"exit", "stdout", "stderr"} out of the cache; NULL: it was not there */
 	const struct tool *profiler, *helper; /* of a step with `profile`; profiler NULL: the machine lacks it */
 	bool hit;                             /* it came from the cache */
 	bool collect, trim;                   /* what the collecting work does */

@@ -17,7 +17,6 @@
 #include "base/text.h"
 #include "base/xalloc.h"
 #include "exec/job/job_internal.h"
-#include "exec/machine/gpu_nodes.h"
 #include "exec/tools/environment.h"
 #include "exec/tools/interpreter.h"
 #include "exec/tools/toolkit.h"
@@ -175,7 +174,7 @@ launch_toolkit(const struct step_process *process)
 	return process->tool || count == 0 ? process->tool : further_tool(process->step, 0);
 }
 
-/* The arguments, with the place of the toolkit where they ask for it, behind a profiler's. */
+/* The arguments, with the toolkit in place of its words, behind a profiler's. */
 static void
 make_arguments(const struct step_process *process, struct strings *words)
 {

@@ -201,7 +201,6 @@ launch(struct process *process, uv_loop_t *loop, const struct process_config *co
 		fds[count++] = config->sandbox.fds[i];
 	sandbox.fds = fds;
 	sandbox.fds_count = count;
-	process->started_ns = time_monotonic_ns();
 	if (rc == 0)
 		rc = sandbox_start(&sandbox, &process->sandbox, &process->error);
 	/* A warm process that fails is no reason to fail. */

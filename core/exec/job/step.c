@@ -329,7 +329,6 @@ reset(struct step *step)
 	step->result = (struct result){0};
 	if (step->secret >= 0)
 		close(STEAL_FD(step->secret));
-	json_decref(STEAL(step->texts));
 	json_decref(STEAL(step->gpus));
 	step->error = step->fault = (struct kettle_error){0};
 	step->limit = NULL;
@@ -345,7 +344,7 @@ again_done(void *arg)
 		step_start(step);
 }
 
-/* Heat that it did not cause must not be in its time; heat that it does cause comes again, and is told. */
+/* Heat that it did not cause must not be in its time; heat that it does cause comes again, and is reported. */
 static bool
 must_repeat(const struct step *step)
 {
@@ -379,11 +378,6 @@ all_ended(struct step *step)
 	failpoint("exec.ended");
 	step->state = step->error.code != 0 ? STEP_ERROR : outcome_judge(step);
 	step->collect = step->state == STEP_PASSED;
-	const struct sandbox_report *report = &step->processes[0].process.report;
-	step->texts = json_pack("{s:o, s:o, s:o}", "exit",
-		report->started && report->signal == 0 ? json_integer(report->exit_status) : json_null(), "stdout",
-		capture_json(&step->processes[0].process.output[0]), "stderr",
-		capture_json(&step->processes[0].process.output[1]));
 	if (step->collect && step->plan->cache)
 		step->trim = exec->stores++ % CACHE_TRIM_EVERY == 0;
 	build_slots_release(&exec->builds, &step->slot);

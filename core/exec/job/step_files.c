@@ -211,7 +211,7 @@ step_files_key(void *arg)
 		unsigned left = STEPWORK_MAX_STAMPS;
 		tool_probe_stamp_tree(plan->folders.list[i], digest, &left);
 	}
-	/* What a prepare step compiles it asks for by itself. */
+	/* A prepare step compiles for the processor without saying so. */
 	bool native = is_native(&process->plan->argv) || plan->kind == STEP_PREPARE;
 	sha256_field(digest, native ? exec->cpu_digest : NULL);
 	sha256_number(digest, plan->kind == STEP_PREPARE);
@@ -297,10 +297,13 @@ static void
 step_files_store(struct step *step)
 {
 	const struct cache *cache = &step->job->exec->cache;
+	const struct process *process = &step->processes[0].process;
+	AUTO_JSON json_t *texts = json_pack("{s:i, s:o, s:o}", "exit", process->report.exit_status, "stdout",
+		capture_json(&process->output[0]), "stderr", capture_json(&process->output[1]));
 	AUTO_FREE char *scratch = path_join(step->dir, "store");
 	failpoint("exec.store");
 	/* What cannot be kept is built again another time: no reason to fail now. */
-	(void)cache_put(cache, step->key, &step->outputs, step->kept, step->texts, scratch, NULL);
+	(void)cache_put(cache, step->key, &step->outputs, step->kept, texts, scratch, NULL);
 	/* Between two looks no more may come than there is room for: a submission decides how large its entry is. */
 	if (step->trim || manifest_bytes(&step->outputs) > cache->max_bytes / CACHE_TRIM_EVERY)
 		cache_trim(cache, scratch);

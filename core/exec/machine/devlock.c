@@ -21,6 +21,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "base/xalloc.h"
+#include "exec/util/list.h"
 
 #define NAME_MAX_KEPT 100
 
@@ -106,11 +107,7 @@ is_first(const struct devlock_table *table, const struct devlock *lock)
 static void
 unlink_waiting(struct devlock_table *table, struct devlock *lock)
 {
-	for (struct devlock **at = &table->waiting; *at; at = &(*at)->next)
-		if (*at == lock) {
-			*at = lock->next;
-			break;
-		}
+	LIST_REMOVE(table->waiting, lock);
 	lock->waits = false;
 	lock->next = NULL;
 	if (!table->waiting && table->open)

@@ -45,11 +45,18 @@ find_execconfig_file(const char *path)
 }
 
 static int
+check_section(const json_t *section, const char *name, const json_t *lines, struct kettle_error *err)
+{
+	AUTO_JSON json_t *schema = NULL;
+	int rc = schema_load(exec_schema_text, &schema, err);
+	return rc == 0 ? schema_check(schema, section, name, lines, err) : rc;
+}
+
+static int
 read_execconfig_file(struct execconfig *config, struct kettle_error *err)
 {
 	AUTO_FREE char *text = NULL;
 	size_t size = 0;
-	AUTO_JSON json_t *schema = NULL;
 	AUTO_JSON json_t *lines = NULL;
 	int rc = file_read(config->file, YAML_MAX_BYTES, &text, &size, err);
 	if (rc == 0)
@@ -59,22 +66,17 @@ read_execconfig_file(struct execconfig *config, struct kettle_error *err)
 		json_decref(config->root);
 		config->root = json_object();
 	}
-	if (rc == 0)
-		rc = schema_load(exec_schema_text, &schema, err);
-	return rc == 0 ? schema_check(schema, config->root, config->file, lines, err) : rc;
+	return rc == 0 ? check_section(config->root, config->file, lines, err) : rc;
 }
 
 /* What the command line says in the words of the file. */
 static int
 take_settings(struct execconfig *config, const char *text, struct kettle_error *err)
 {
-	AUTO_JSON json_t *schema = NULL;
 	AUTO_JSON json_t *settings = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
 	if (!json_is_object(settings))
 		return kettle_fail(err, KETTLE_EINVAL, "--settings takes a JSON object with the keys of exec.yml.");
-	int rc = schema_load(exec_schema_text, &schema, err);
-	if (rc == 0)
-		rc = schema_check(schema, settings, "--settings", NULL, err);
+	int rc = check_section(settings, "--settings", NULL, err);
 	if (rc == 0)
 		json_object_update(config->root, settings);
 	return rc;

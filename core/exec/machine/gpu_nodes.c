@@ -7,7 +7,7 @@
  */
 #include <config.h>
 
-#include "exec/machine/gpu_nodes.h"
+#include "exec/machine/gpu.h"
 
 #include <glob.h>
 #include <kettle/error.h>
@@ -18,7 +18,6 @@
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/text.h"
-#include "exec/machine/gpu.h"
 
 /* What every GPU of NVIDIA needs besides its own node. */
 static const char *const nvidia_nodes[] = {"/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools"};

@@ -2,7 +2,7 @@
 /* Looks at the GPUs of a job: that they are there and free before and after it, what slowed them during a step. */
 #include <config.h>
 
-#include "exec/machine/gpuwatch.h"
+#include "exec/machine/gpu.h"
 
 #include <poll.h>
 #include <string.h>
@@ -10,7 +10,6 @@
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/text.h"
-#include "exec/machine/gpu.h"
 
 /* A machine whose drivers have no library installed can say nothing, and works all the same. */
 static bool

@@ -12,7 +12,7 @@
 json_t *machine_describe(void);
 /* Bytes of memory; 0: unknown. */
 uint64_t machine_memory(void);
-/* A digest of the processor's model and flags: what `-march=native` stands for. */
+/* A digest of the processor's model and flags: what `-march=native` means. */
 void machine_cpu_digest(char ret_hex[DIGEST_HEX_SIZE]);
 
 #endif

@@ -7,7 +7,7 @@
 
 /*
  * STATE/spool/PID-RANDOM/ (0700) is one kettle-exec's, as long as it holds the flock on the file `lock` in it. One
- * that nobody locks was left by a dead process, and is removed when the next one opens its own.
+ * that no process locks was left by a dead process, and is removed when the next one opens its own.
  */
 struct spool {
 	char *dir;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Asks the machine's own tools something: starts several at once and takes what they print. */
+/* Runs the machine's own tools: starts several at once and takes what they print. */
 /*
  * Theory of operation. posix_spawn starts every command with /dev/null as its input and its stderr and with a pipe as
  * its stdout; one poll loop drains the pipes until all are closed or the time is over. Each child is then killed

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Asks the machine's own tools something: starts several at once and takes what they print. */
+/* Runs the machine's own tools: starts several at once and takes what they print. */
 #ifndef KETTLE_EXEC_COMMAND_H
 #define KETTLE_EXEC_COMMAND_H
 

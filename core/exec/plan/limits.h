@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The limits of a step: defaults of its kind, what the plan asks for, what the machine gives at most. */
+/* The limits of a step: defaults of its kind, what the plan says, what the machine gives at most. */
 #ifndef KETTLE_EXEC_LIMITS_H
 #define KETTLE_EXEC_LIMITS_H
 

@@ -12,13 +12,16 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/json_access.h"
+#include "base/xalloc.h"
 #include "exec/machine/execconfig.h"
 #include "exec/machine/gpu.h"
 #include "exec/machine/machine.h"
 #include "exec/serve/serve.h"
-#include "exec/tools/profilers.h"
 #include "exec/tools/toolchain.h"
 #include "sandbox/probe.h"
+
+#define MAX_FILE 65536
+#define PARANOID_MAX 2 /* what kernel.perf_event_paranoid may be at most */
 
 /* Kinds of device nodes that a GPU's runtime needs. */
 static const char *const device_patterns[] = {
@@ -68,19 +71,98 @@ look_for_cgroups(struct sandbox_machine **ret_machine)
 	return object;
 }
 
+/* ---- profilers ---- */
+/*
+ * A profiler runs in the sandbox of a submission, without privileges. So what this process may do itself proves nothing:
+ * it is looked up what the kernel and the driver allow to those that have no rights.
+ */
+
+static const char paranoid_file[] = "/proc/sys/kernel/perf_event_paranoid";
+static const char nvidia_file[] = "/proc/driver/nvidia/params";
+
+/* The contents of a small file; "" where it cannot be read. New string. */
+static char *
+read_small(const char *path)
+{
+	char *text = NULL;
+	size_t size = 0;
+	return file_read(path, MAX_FILE, &text, &size, NULL) == 0 ? text : xstrdup("");
+}
+
+/* What forbids perf; NULL: nothing that is known. New reference. */
+static json_t *
+perf_trouble(void)
+{
+	AUTO_FREE char *text = read_small(paranoid_file);
+	if (!text[0])
+		return json_string("The kernel, or the container that it is in, has no perf_event_open.");
+	long paranoid = strtol(text, NULL, 10);
+	if (paranoid <= PARANOID_MAX)
+		return NULL;
+	return json_sprintf(
+		"kernel.perf_event_paranoid is %ld: `sysctl kernel.perf_event_paranoid=%d` allows it, and a file "
+		"in /etc/sysctl.d keeps it so.",
+		paranoid, PARANOID_MAX);
+}
+
+static json_t *
+ncu_trouble(void)
+{
+	AUTO_FREE char *text = read_small(nvidia_file);
+	if (!strstr(text, "RmProfilingAdminOnly: 1"))
+		return NULL;
+	return json_string("The driver lets only root read the GPU's counters: write `options nvidia "
+					   "NVreg_RestrictProfilingToAdminUsers=0` into a file in /etc/modprobe.d and load it anew.");
+}
+
+static const struct {
+	const char *name, *purpose, *how;
+	json_t *(*trouble)(void); /* NULL: nothing forbids it */
+} known_profilers[] = {
+	{"perf", "boards in C and C++", "Install it (Debian: the package linux-perf), or name it in exec.yml's `tools`.",
+		perf_trouble},
+	{"ncu", "CUDA, and Python on NVIDIA's GPUs",
+		"Install Nsight Compute (it comes with the CUDA toolkit), or name it in exec.yml's `tools`.", ncu_trouble},
+	{"rocprofv3", "HIP, and Python on AMD's GPUs",
+		"Install it (it comes with ROCm, from 6.2 on), or name it in exec.yml's `tools`.", NULL},
+};
+
+/*
+ * [{"name", "for", "path": null where it is missing, "permitted": false where it is known that a submission may not be
+ * profiled by it, "how": what to do, where it is missing or not permitted}]. New reference.
+ */
+static json_t *
+profilers_describe(struct toolchain *toolchain)
+{
+	json_t *list = json_array();
+	for (size_t i = 0; i < ARRAY_SIZE(known_profilers); i++) {
+		const struct tool *tool = NULL;
+		bool there = toolchain_find(toolchain, known_profilers[i].name, &tool, NULL) == 0;
+		json_t *trouble = there && known_profilers[i].trouble ? known_profilers[i].trouble() : NULL;
+		bool permitted = there && !trouble;
+		json_t *how = there ? trouble : json_string(known_profilers[i].how);
+		json_array_append_new(list,
+			json_pack("{s:s, s:s, s:s?, s:b, s:o?}", "name", known_profilers[i].name, "for", known_profilers[i].purpose,
+				"path", there ? tool->path : NULL, "permitted", permitted, "how", how));
+	}
+	return list;
+}
+
+/* ---- the report ---- */
+
 /* {"tools", "paths", "packages", "parts", "profilers"}. New reference. */
 static json_t *
 look_for_tools(const struct execconfig *config)
 {
 	AUTO_FREE char *memory = path_join(config->state, EXEC_TOOLS_FILE);
 	struct toolchain *toolchain = toolchain_new(config, memory);
-	json_t *tools = toolchain_versions(toolchain);
+	struct tool_report report = toolchain_report(toolchain);
 	for (size_t i = 0; toolchain_known()[i]; i++)
-		if (!json_object_get(tools, toolchain_known()[i]))
-			json_object_set_new(tools, toolchain_known()[i], json_null());
-	json_t *found = json_pack("{s:o, s:o, s:o, s:o, s:o}", "tools", tools, "paths", toolchain_paths(toolchain),
-		"packages", toolchain_packages(toolchain), "parts", toolchain_parts(toolchain), "profilers",
-		profilers_describe(toolchain));
+		if (!json_object_get(report.versions, toolchain_known()[i]))
+			json_object_set_new(report.versions, toolchain_known()[i], json_null());
+	json_t *found = json_pack("{s:O, s:O, s:O, s:O, s:o}", "tools", report.versions, "paths", report.paths, "packages",
+		report.packages, "parts", report.parts, "profilers", profilers_describe(toolchain));
+	tool_report_free(&report);
 	toolchain_free(toolchain);
 	return found;
 }

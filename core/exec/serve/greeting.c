@@ -2,8 +2,8 @@
 /* The greetings of a kettle-exec that stays: at once, once more when its tools are known, and at each `hello`. */
 /*
  * Theory of operation. Tools take their time to say what version they are: seconds, where nothing is remembered and a
- * package is large. Jobs do not wait for that, since what their own steps start is asked with them. So the first
- * greeting is without tools. A thread of the pool asks all of them by a toolchain of its own, which shares nothing with
+ * package is large. Jobs do not wait for that, since the tools of their own steps are probed with them. So the first
+ * greeting is without tools. A thread of the pool probes all of them by a toolchain of its own, which shares nothing with
  * that of the jobs but the file of what is remembered; what it has learnt is handed over on the loop, and another
  * greeting says it.
  */
@@ -28,9 +28,7 @@ static void
 find_tools(void *arg)
 {
 	struct greeting *greeting = arg;
-	greeting->versions = toolchain_versions(greeting->finder);
-	greeting->packages = toolchain_packages(greeting->finder);
-	greeting->parts = toolchain_parts(greeting->finder);
+	greeting->found = toolchain_report(greeting->finder);
 }
 
 static void
@@ -40,14 +38,11 @@ tools_found(void *arg)
 	struct exec_context *exec = greeting->exec;
 	if (!greeting->closed) {
 		toolchain_merge(exec->toolchain, greeting->finder);
-		exec->tools = STEAL(greeting->versions);
-		exec->packages = STEAL(greeting->packages);
-		exec->parts = STEAL(greeting->parts);
+		exec->tools = greeting->found;
+		greeting->found = (struct tool_report){0};
 	}
 	toolchain_free(STEAL(greeting->finder));
-	json_decref(STEAL(greeting->versions));
-	json_decref(STEAL(greeting->packages));
-	json_decref(STEAL(greeting->parts));
+	tool_report_free(&greeting->found);
 	greet(greeting);
 }
 

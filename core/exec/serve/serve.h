@@ -13,7 +13,7 @@
 #define SERVE_END_MS 15000         /* after the end of the lease: for everything to die */
 #define SERVE_FLUSH_MS 2000        /* for the reader to take what was written last */
 
-/* Both run until the end and return the exit status; a trouble of the start is told on stderr. */
+/* Both run until the end and return the exit status; trouble at the start is reported on stderr. */
 int serve_lines(const struct exec_options *options);
 /* path "-": standard input. */
 int serve_plan(const struct exec_options *options, const char *path);
@@ -33,7 +33,7 @@ struct greeting {
 	bool reading, again;      /* GPUs are being read; once more then */
 	json_t *read;             /* of the GPUs; the pool's while it reads */
 	struct toolchain *finder; /* the pool's while it works; NULL: the tools are known */
-	json_t *versions, *packages, *parts;
+	struct tool_report found;
 };
 
 /* Sends the first greeting, and begins to find out what tools this machine has. */

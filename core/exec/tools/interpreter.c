@@ -46,25 +46,31 @@ const char interpreter_loader[] = "import sys, _imp\n"
 								  "sys.modules.pop('kettle_warm', None)\n"
 								  "warm.serve(int(sys.argv[2]), int(sys.argv[3]), sys.argv[4:])\n";
 
-/* What participants ask for; others of hundreds would hide it. */
+/* What participants use; others of hundreds would hide it. */
 static const char *const well_known[] = {"numpy", "scipy", "torch", "triton", "jax", "jaxlib", "numba", "cupy",
 	"pandas", "scikit-learn", "tensorflow", "torchvision", "torchaudio", "nvidia-cutlass-dsl", "cuda-python",
 	"cuda-core", "pycuda", "flash-attn", "xformers", "transformer-engine", "tilelang", "tinygrad", "cython", "pybind11",
 	"ninja", "einops", "sympy", "networkx", "ml-dtypes", "mpi4py", "matplotlib", "pillow"};
 
+static const char *
+name_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+
 bool
 interpreter_is(const char *path)
 {
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	const char *name = name_of(path);
 	return strncmp(name, "python", strlen("python")) == 0 || strncmp(name, "pypy", strlen("pypy")) == 0;
 }
 
 bool
 interpreter_copies(const char *path, const json_t *environment)
 {
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 	const char *seed = member_string(environment, "PYTHONHASHSEED");
-	return strncmp(name, "python", strlen("python")) == 0 && seed && seed[0] &&
+	return strncmp(name_of(path), "python", strlen("python")) == 0 && seed && seed[0] &&
 		   strspn(seed, "0123456789") == strlen(seed) && !json_object_get(environment, "PYTHONINSPECT");
 }
 
@@ -111,18 +117,12 @@ find_home(char *text)
 char *
 interpreter_base(const char *path)
 {
-	AUTO_FREE char *folder = interpreter_is(path) ? xstrdup(path) : NULL;
+	/* PREFIX/bin/python3 belongs to PREFIX/pyvenv.cfg. */
+	AUTO_FREE char *folder = path_above(path, 2);
+	AUTO_FREE char *file = path_join(folder[0] ? folder : "/", "pyvenv.cfg");
 	AUTO_FREE char *text = NULL;
 	size_t size = 0;
-	/* PREFIX/bin/python3 belongs to PREFIX/pyvenv.cfg. */
-	for (int i = 0; folder && i < 2; i++) {
-		char *slash = strrchr(folder, '/');
-		if (!slash)
-			return NULL;
-		*slash = '\0';
-	}
-	AUTO_FREE char *file = folder ? path_join(folder[0] ? folder : "/", "pyvenv.cfg") : NULL;
-	if (!file || file_read(file, VENV_MAX_BYTES, &text, &size, NULL) != 0)
+	if (!interpreter_is(path) || file_read(file, VENV_MAX_BYTES, &text, &size, NULL) != 0)
 		return NULL;
 	const char *home = find_home(text);
 	return home && home[0] == '/' ? path_join(home, "python") : NULL;

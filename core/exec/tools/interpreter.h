@@ -11,7 +11,7 @@ bool interpreter_is(const char *path);
 /* Whether a file begins with `#!`. [any, blocks] */
 bool interpreter_is_script(const char *path);
 /*
- * The interpreter that a wrapper script of that name starts (as those of version managers do), asked of the script
+ * The interpreter that a wrapper script of that name starts (as those of version managers do), as the script says
  * itself; new string, NULL: it is no such script. [any, blocks]
  */
 char *interpreter_of_wrapper(const char *path);
@@ -29,7 +29,7 @@ bool interpreter_copies(const char *path, const json_t *environment);
 /* What to start it with (`-c`, the extension, a descriptor, names of modules) to make it a warm process; see warm.h. */
 extern const char interpreter_loader[];
 
-/* What to ask an interpreter with `-I -c`: it prints the object that interpreter_facts takes. */
+/* The question to an interpreter, for `-I -c`: it prints the object that interpreter_facts takes. */
 extern const char interpreter_question[];
 /*
  * Reads an answer: {"packages": {"numpy": "1.24.2"}, "folders": [["/usr/lib/python3/dist-packages", mtime in ns]]}, the

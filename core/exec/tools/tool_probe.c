@@ -18,12 +18,11 @@
 #include "exec/tools/environment.h"
 #include "exec/tools/interpreter.h"
 #include "exec/tools/toolkit.h"
-#include "exec/tools/toolkit_parts.h"
 
 #define VERSION_SIZE 64
-#define ASKED 3 /* of facts: how they were asked; what an older kettle-exec remembers otherwise is not believed */
+#define ASKED 3 /* version of the facts; what an older kettle-exec remembers is not used */
 
-/* What a compiler driver is asked: the programs it starts, the headers and libraries it brings or finds. */
+/* Questions to a compiler driver: the programs it starts, the headers and libraries it brings or finds. */
 static const char *const compiler_questions[] = {
 	"-print-prog-name=cc1",
 	"-print-prog-name=cc1plus",
@@ -126,7 +125,7 @@ make_facts(const struct tool *tool, struct command *commands, size_t count)
 {
 	struct stat st;
 	char version[VERSION_SIZE], banner[65];
-	/* A tool that knows no --version is told apart by its path, size and time. */
+	/* A tool that knows no --version is known by its path, size and time. */
 	const char *text = commands[0].passed && commands[0].output.len ? commands[0].output.data : "";
 	if (stat(tool->real, &st) != 0)
 		return NULL;
@@ -248,12 +247,7 @@ watch_folder(json_t *watch, const char *path, unsigned *left)
 static void
 watch_prefix(json_t *watch, const char *real, unsigned *left)
 {
-	AUTO_FREE char *prefix = xstrdup(real);
-	for (int i = 0; i < 2; i++) {
-		char *slash = strrchr(prefix, '/');
-		if (slash)
-			*slash = '\0';
-	}
+	AUTO_FREE char *prefix = path_above(real, 2);
 	if (prefix[0] == '\0' || strcmp(prefix, "/usr") == 0 || strcmp(prefix, "/usr/local") == 0)
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(prefix_folders); i++) {

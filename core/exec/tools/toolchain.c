@@ -19,7 +19,6 @@
 #include "exec/tools/interpreter.h"
 #include "exec/tools/tool_probe.h"
 #include "exec/tools/toolkit.h"
-#include "exec/tools/toolkit_parts.h"
 
 /* A tool with what was found out about it. */
 struct entry {
@@ -162,15 +161,12 @@ prefix_of(const char *path)
 {
 	if (is_system(path))
 		return NULL;
-	AUTO_FREE char *folder = xstrdup(path);
-	*strrchr(folder, '/') = '\0';
-	char *last = strrchr(folder, '/');
-	if (last && (strcmp(last, "/bin") == 0 || strcmp(last, "/sbin") == 0 || strcmp(last, "/shims") == 0)) {
-		*last = '\0';
-		if (!is_too_wide(folder))
-			return STEAL(folder);
-		*last = '/';
-	}
+	AUTO_FREE char *folder = path_above(path, 1);
+	AUTO_FREE char *prefix = path_above(path, 2);
+	const char *last = folder + strlen(prefix);
+	bool programs = strcmp(last, "/bin") == 0 || strcmp(last, "/sbin") == 0 || strcmp(last, "/shims") == 0;
+	if (programs && !is_too_wide(prefix))
+		return STEAL(prefix);
 	return folder[0] ? STEAL(folder) : NULL;
 }
 
@@ -412,7 +408,7 @@ toolchain_learn(struct toolchain *toolchain, struct entry *entry, json_t *facts_
 	toolchain->memory_changed = true;
 }
 
-/* For a fingerprint: what a script prints may depend on more than the script, so it is asked once by each process. */
+/* For a fingerprint: what a script prints may depend on more than the script, so each process probes it once. */
 static int
 know(struct toolchain *toolchain, struct entry *entry, struct kettle_error *err)
 {
@@ -576,18 +572,18 @@ toolchain_roots(struct toolchain *toolchain, const struct tool *tool, struct str
 			add_toolchain_folder(json_string_value(folder), paths);
 }
 
-/* Asks all at once those of the names that nothing is known of. */
+/* Probes, all at once, those of the tools that nothing is known of. */
 static void
 know_all(struct toolchain *toolchain, const struct tool **tools, size_t count)
 {
 	const struct tool *unknown[TOOLFACTS_MAX] = {0};
 	json_t *facts[TOOLFACTS_MAX] = {0};
-	size_t asked = 0;
+	size_t probed = 0;
 	for (size_t i = 0; i < count; i++)
 		if (!toolchain_remember(toolchain, (struct entry *)tools[i]))
-			unknown[asked++] = tools[i];
-	tool_probe_run(toolchain->config, unknown, asked, &toolchain->stop, facts);
-	for (size_t i = 0; i < asked; i++)
+			unknown[probed++] = tools[i];
+	tool_probe_run(toolchain->config, unknown, probed, &toolchain->stop, facts);
+	for (size_t i = 0; i < probed; i++)
 		if (facts[i])
 			toolchain_learn(toolchain, (struct entry *)unknown[i], facts[i]);
 	memory_save(toolchain);
@@ -606,10 +602,11 @@ list_tool(struct toolchain *toolchain, const char *name, const struct tool **too
 	tools[(*count)++] = tool;
 }
 
-/* The well-known tools that are here, those of exec.yml, and those that it is to report besides. */
-static size_t
-list_tools(struct toolchain *toolchain, const struct tool *tools[TOOLFACTS_MAX])
+struct tool_report
+toolchain_report(struct toolchain *toolchain)
 {
+	struct tool_report report = {json_object(), json_object(), json_object(), json_object()};
+	const struct tool *tools[TOOLFACTS_MAX];
 	size_t count = 0, i;
 	const char *name;
 	json_t *value;
@@ -620,56 +617,26 @@ list_tools(struct toolchain *toolchain, const struct tool *tools[TOOLFACTS_MAX])
 	json_array_foreach(toolchain->config->report, i, value)
 		list_tool(toolchain, json_string_value(value), tools, &count);
 	know_all(toolchain, tools, count);
-	return count;
-}
-
-json_t *
-toolchain_versions(struct toolchain *toolchain)
-{
-	const struct tool *tools[TOOLFACTS_MAX];
-	size_t count = list_tools(toolchain, tools);
-	json_t *versions = json_object();
-	for (size_t i = 0; i < count; i++) {
+	for (i = 0; i < count; i++) {
 		const json_t *facts = ((const struct entry *)tools[i])->facts;
 		const char *version = member_text(facts, "version");
-		json_object_set_new(versions, tools[i]->name, json_string(version[0] ? version : "unknown"));
+		name = tools[i]->name;
+		json_object_set_new(report.versions, name, json_string(version[0] ? version : "unknown"));
+		json_object_set_new(report.paths, name, json_string(tools[i]->path));
+		json_object_set(report.packages, name, json_object_get(facts, "packages"));
+		json_object_set(report.parts, name, json_object_get(facts, "parts"));
 	}
-	return versions;
+	return report;
 }
 
-json_t *
-toolchain_paths(struct toolchain *toolchain)
+void
+tool_report_free(struct tool_report *report)
 {
-	const struct tool *tools[TOOLFACTS_MAX];
-	size_t count = list_tools(toolchain, tools);
-	json_t *paths = json_object();
-	for (size_t i = 0; i < count; i++)
-		json_object_set_new(paths, tools[i]->name, json_string(tools[i]->path));
-	return paths;
-}
-
-/* That fact of each that has it, by name. New reference. */
-static json_t *
-list_fact(struct toolchain *toolchain, const char *key)
-{
-	const struct tool *tools[TOOLFACTS_MAX];
-	size_t count = list_tools(toolchain, tools);
-	json_t *all = json_object();
-	for (size_t i = 0; i < count; i++)
-		json_object_set(all, tools[i]->name, json_object_get(((const struct entry *)tools[i])->facts, key));
-	return all;
-}
-
-json_t *
-toolchain_packages(struct toolchain *toolchain)
-{
-	return list_fact(toolchain, "packages");
-}
-
-json_t *
-toolchain_parts(struct toolchain *toolchain)
-{
-	return list_fact(toolchain, "parts");
+	json_decref(report->versions);
+	json_decref(report->paths);
+	json_decref(report->packages);
+	json_decref(report->parts);
+	*report = (struct tool_report){0};
 }
 
 void

@@ -33,7 +33,7 @@ struct toolchain *toolchain_new(const struct execconfig *config, const char *mem
 void toolchain_free(struct toolchain *toolchain);
 
 /*
- * `name` is a tool's name or an absolute path. FOLDER/bin/nvcc that is not there stands for the nvcc of the Python packages
+ * `name` is a tool's name or an absolute path. FOLDER/bin/nvcc that is not there means the nvcc of the Python packages
  * in FOLDER, an environment or a folder of packages, or for this machine's nvcc, with what of a toolkit is among the
  * packages; nvcc, where the machine has none, for that of the environment of an interpreter that it is to report.
  * KETTLE_ENOENT with a sentence: this machine does not have it. Looks again each time what was not found.
@@ -52,18 +52,19 @@ const json_t *toolchain_facts(struct toolchain *toolchain, const struct tool *to
 int toolchain_check(struct toolchain *toolchain, const struct tool *tool, struct kettle_error *err);
 /* Appends what the sandbox must see for the tool besides the system. */
 void toolchain_roots(struct toolchain *toolchain, const struct tool *tool, struct strings *paths);
-/* {"g++": "12.2.0", …} of the well-known tools that are here, and of those that exec.yml names. New reference. */
-json_t *toolchain_versions(struct toolchain *toolchain);
-/* {"g++": "/usr/bin/g++", …}: as those are started; an interpreter behind a wrapper script by its own path. New reference. */
-json_t *toolchain_paths(struct toolchain *toolchain);
-/* {"python3": {"numpy": "1.24.2", …}, …}: the well-known packages of the interpreters among those. New reference. */
-json_t *toolchain_packages(struct toolchain *toolchain);
-/* {"nvcc": [part], …}: the parts of the toolkits of those (toolparts.h), without what belongs to none. New reference. */
-json_t *toolchain_parts(struct toolchain *toolchain);
-/* Version and packages (NULL: it is no interpreter) of one tool; both borrowed, NULL where it cannot be asked. */
+/* Of the well-known tools that are here, those that exec.yml names, and those that it reports besides; by their names. */
+struct tool_report {
+	json_t *versions; /* {"g++": "12.2.0"} */
+	json_t *paths; /* {"g++": "/usr/bin/g++"}: as they are started; an interpreter behind a wrapper by its own path */
+	json_t *packages; /* {"python3": {"numpy": "1.24.2"}}: the well-known packages of interpreters */
+	json_t *parts;    /* {"nvcc": [part]}: of toolkits (toolkit.h), without what belongs to none */
+};
+struct tool_report toolchain_report(struct toolchain *toolchain);
+void tool_report_free(struct tool_report *report);
+/* Version and packages (NULL: it is no interpreter) of one tool; both borrowed, NULL where it does not say. */
 void toolchain_describe(
 	struct toolchain *toolchain, const struct tool *tool, const char **ret_version, const json_t **ret_packages);
-/* Ends what another thread is asking just now, and asks nothing more: tools of which nothing is known are unknown. [any] */
+/* Ends what another thread is probing just now, and probes nothing more: tools of which nothing is known are unknown. [any] */
 void toolchain_stop(struct toolchain *toolchain);
 /* Takes over what another one of the same machine has learnt, which no other thread uses meanwhile. */
 void toolchain_merge(struct toolchain *toolchain, const struct toolchain *other);

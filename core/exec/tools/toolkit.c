@@ -119,34 +119,15 @@ char *
 toolkit_home(const char *answer, const char *real)
 {
 	char *home = toolkit_answered(answer);
-	if (home)
-		return home;
-	home = xstrdup(real);
 	/* HOME/bin/nvcc */
-	for (int i = 0; i < 2; i++) {
-		char *slash = strrchr(home, '/');
-		if (slash)
-			*slash = '\0';
-	}
-	return home;
+	return home ? home : path_above(real, 2);
 }
 
-/* Appends what is there of some names (patterns of glob) below a folder, without links. */
 static void
 add_files(const char *folder, const char *const *list, size_t count, json_t *files)
 {
-	for (size_t i = 0; i < count; i++) {
-		AUTO_FREE char *pattern = path_join(folder, list[i]);
-		glob_t found = {0};
-		if (glob(pattern, 0, NULL, &found) == 0) {
-			for (size_t k = 0; k < found.gl_pathc; k++) {
-				AUTO_FREE char *real = realpath(found.gl_pathv[k], NULL);
-				if (real)
-					json_array_append_new(files, json_string(real));
-			}
-		}
-		globfree(&found);
-	}
+	for (size_t i = 0; i < count; i++)
+		toolparts_find(folder, list[i], files);
 }
 
 void

@@ -5,7 +5,7 @@
  */
 #include <config.h>
 
-#include "exec/tools/toolkit_parts.h"
+#include "exec/tools/toolkit.h"
 
 #include <glob.h>
 #include <stdbool.h>
@@ -80,9 +80,8 @@ static const char *const program_folders[] = {".", "bin", "nvvm", "nvvm/bin"};
 static const char *const cutlass_folders[] = {
 	"cutlass_library/source/include", "cutlass_library/source/tools/util/include"};
 
-/* Appends what is there of a pattern below a folder, without links, each once. */
-static void
-add_found(const char *folder, const char *pattern, json_t *list)
+void
+toolparts_find(const char *folder, const char *pattern, json_t *list)
 {
 	AUTO_FREE char *path = path_join(folder, pattern);
 	glob_t found = {0};
@@ -100,7 +99,7 @@ static char *
 first_found(const char *folder, const char *pattern)
 {
 	AUTO_JSON json_t *list = json_array();
-	add_found(folder, pattern, list);
+	toolparts_find(folder, pattern, list);
 	return json_array_size(list) ? xstrdup(json_string_value(json_array_get(list, 0))) : NULL;
 }
 
@@ -150,13 +149,13 @@ add_packages(const char *home, const char *packages, const char *version, json_t
 		AUTO_FREE char *own = path_join(nvidia, *folder);
 		/* What nvcc is one of it finds by itself. */
 		if (strncmp(home, own, strlen(own)) != 0) {
-			add_found(own, "include", includes);
-			add_found(own, "include/cccl", includes);
+			toolparts_find(own, "include", includes);
+			toolparts_find(own, "include/cccl", includes);
 		}
-		add_found(own, "lib", libraries);
+		toolparts_find(own, "lib", libraries);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(cutlass_folders); i++)
-		add_found(real, cutlass_folders[i], includes);
+		toolparts_find(real, cutlass_folders[i], includes);
 }
 
 /* ---- parts ---- */
@@ -210,7 +209,7 @@ any_has(const json_t *folders, const char *pattern)
 /* Of what this is made: a toolkit as one that compiles with it sees it. All lists are new references. */
 struct kit {
 	const char *home, *packages, *version;
-	json_t *includes, *libraries; /* what is told */
+	json_t *includes, *libraries; /* what is reported */
 	size_t own;                   /* how many of the libraries are the toolkit's itself */
 	json_t *headers, *all;        /* where parts may be: the system's folders, too */
 };
@@ -226,16 +225,16 @@ open_kit(struct kit *kit, const char *home, const char *packages, const char *ve
 		.headers = json_array(),
 		.all = json_array()};
 	for (size_t i = 0; i < ARRAY_SIZE(library_folders); i++)
-		add_found(home, library_folders[i], kit->libraries);
+		toolparts_find(home, library_folders[i], kit->libraries);
 	kit->own = json_array_size(kit->libraries);
 	if (packages)
 		add_packages(home, packages, version, kit->includes, kit->libraries);
 	for (size_t i = 0; i < ARRAY_SIZE(header_folders); i++)
-		add_found(home, header_folders[i], kit->headers);
+		toolparts_find(home, header_folders[i], kit->headers);
 	json_array_extend(kit->headers, kit->includes);
-	add_found("/usr", "include", kit->headers);
+	toolparts_find("/usr", "include", kit->headers);
 	json_array_extend(kit->all, kit->libraries);
-	add_found("/usr", "lib/*-linux-gnu", kit->all);
+	toolparts_find("/usr", "lib/*-linux-gnu", kit->all);
 }
 
 static bool
@@ -269,7 +268,7 @@ describe_folders(const struct kit *kit)
 		json_array_append_new(folders, interpreter_folder(json_string_value(path)));
 	AUTO_JSON json_t *programs = json_array();
 	for (i = 0; i < ARRAY_SIZE(program_folders); i++)
-		add_found(kit->home, program_folders[i], programs);
+		toolparts_find(kit->home, program_folders[i], programs);
 	json_array_foreach(programs, i, path)
 		json_array_append_new(folders, interpreter_folder(json_string_value(path)));
 	AUTO_FREE char *nvidia = kit->packages ? path_join(kit->packages, "nvidia") : NULL;

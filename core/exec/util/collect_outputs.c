@@ -94,11 +94,8 @@ manifest_read(const json_t *list, struct manifest *ret_manifest)
 int
 collect_outputs_make_parents(const char *path, struct kettle_error *err)
 {
-	const char *slash = strrchr(path, '/');
-	if (!slash || slash == path)
-		return 0;
-	AUTO_FREE char *parent = xstrndup(path, (size_t)(slash - path));
-	return file_mkdirs(parent, 0755, err);
+	AUTO_FREE char *parent = path_above(path, 1);
+	return parent[0] ? file_mkdirs(parent, 0755, err) : 0;
 }
 
 /* A new file of its own, never through a link that lies there. */

@@ -41,6 +41,7 @@
 #include "base/xalloc.h"
 #include "exec/tools/environment.h"
 #include "exec/tools/interpreter.h"
+#include "exec/util/list.h"
 #include "exec/util/work.h"
 #include "exec/warm/image.h"
 
@@ -122,11 +123,7 @@ warm_open(const struct warm_setup *setup)
 static void
 free_process(struct warm_process *process)
 {
-	struct warm_process **at = &process->pool->list;
-	while (*at && *at != process)
-		at = &(*at)->next;
-	if (*at)
-		*at = process->next;
+	LIST_REMOVE(process->pool->list, process);
 	json_decref(process->paths);
 	free(process->lines);
 	image_remove(&process->image);
@@ -183,7 +180,7 @@ close_handles(struct warm_process *process)
 
 /*
  * Makes the copy that the next step begins as, if there is none. False: the process is of no use any more. Rather than to
- * go on in a fresh interpreter the step then asks for another process, so that all runs of a board begin in the same way.
+ * go on in a fresh interpreter the step then waits for another process, so that all runs of a board begin in the same way.
  */
 static bool
 is_copied(const struct warm_process *process)
@@ -461,15 +458,9 @@ prepare_image(struct warm_process *process, const struct warm_key *parts)
 	image_remove(&process->image);
 	free(STEAL(process->real));
 	free(STEAL(process->home));
-	AUTO_FREE char *home = xstrdup(parts->tool->real);
 	/* PREFIX/bin/python3.11 is installed in PREFIX. */
-	for (int i = 0; i < 2; i++) {
-		char *slash = strrchr(home, '/');
-		if (!slash || slash == home)
-			return;
-		*slash = '\0';
-	}
-	if (!process->pool->stand_in || image_make(process->pool->setup.spool, &process->image) != 0)
+	AUTO_FREE char *home = path_above(parts->tool->real, 2);
+	if (!home[0] || !process->pool->stand_in || image_make(process->pool->setup.spool, &process->image) != 0)
 		return;
 	process->real = xstrdup(parts->tool->real);
 	process->home = STEAL(home);
@@ -692,11 +683,7 @@ warm_cancel_request(struct warm_waiter *wait)
 {
 	if (!wait->of)
 		return;
-	struct warm_waiter **at = &wait->of->waits;
-	while (*at && *at != wait)
-		at = &(*at)->next;
-	if (*at)
-		*at = wait->next;
+	LIST_REMOVE(wait->of->waits, wait);
 	wait->of = NULL;
 }
 

@@ -35,7 +35,7 @@ struct warm_key {
 /* A step that may wait. Zero-initialise; must stay where it is while it waits. */
 struct warm_waiter {
 	struct warm_process *process; /* when it is over: what to begin from, for this turn of the loop; NULL: begin cold */
-	bool again;                   /* ... or rather ask again: what was there is outdated */
+	bool again;                   /* ... or rather look again: what was there is outdated */
 	void (*ended)(void *arg);
 	void *arg;
 	struct warm_waiter *next;

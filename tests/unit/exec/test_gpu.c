@@ -13,8 +13,6 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
-#include "exec/machine/gpu_nodes.h"
-#include "exec/machine/gpuwatch.h"
 
 /* Two of NVIDIA's, two of AMD's. */
 static json_t *

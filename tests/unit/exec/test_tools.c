@@ -108,8 +108,9 @@ finds_tools(void **state)
 	assert_int_equal(toolchain_find(toolchain, "gone", &tool, &err), KETTLE_ENOENT);
 	assert_non_null(strstr(err.message, "/no/such/tool"));
 	assert_int_equal(toolchain_find(toolchain, "no-such-tool-here", &tool, &err), KETTLE_ENOENT);
-	AUTO_JSON json_t *versions = toolchain_versions(toolchain);
-	assert_string_equal(json_string_value(json_object_get(versions, "mytool")), "1.5");
+	struct tool_report report = toolchain_report(toolchain);
+	assert_string_equal(json_string_value(json_object_get(report.versions, "mytool")), "1.5");
+	tool_report_free(&report);
 	toolchain_free(toolchain);
 	scratch_remove(dir);
 }
@@ -133,14 +134,15 @@ asks_away_from_home(void **state)
 	struct execconfig config = {.tools = tools};
 	struct toolchain *toolchain = toolchain_new(&config, memory);
 	assert_int_equal(setenv("HOME", dir, 1), 0);
-	AUTO_JSON json_t *versions = toolchain_versions(toolchain);
+	struct tool_report report = toolchain_report(toolchain);
 	assert_int_equal(before ? setenv("HOME", before, 1) : unsetenv("HOME"), 0);
-	assert_string_equal(json_string_value(json_object_get(versions, "mytool")), "1.5");
+	assert_string_equal(json_string_value(json_object_get(report.versions, "mytool")), "1.5");
 	assert_int_equal(access(left, F_OK), -1);
 	assert_int_equal(file_read(told, 4096, &home, &size, NULL), 0);
 	home[strcspn(home, "\n")] = '\0';
 	assert_string_not_equal(home, dir);
 	assert_int_equal(access(home, F_OK), -1);
+	tool_report_free(&report);
 	toolchain_free(toolchain);
 	scratch_remove(dir);
 }
@@ -163,14 +165,15 @@ asks_in_clean_environment(void **state)
 	struct execconfig config = {.tools = tools, .env = env};
 	struct toolchain *toolchain = toolchain_new(&config, memory);
 	assert_int_equal(setenv("HIP_PLATFORM", "nvidia", 1) | setenv("STRAY", "1", 1), 0);
-	AUTO_JSON json_t *versions = toolchain_versions(toolchain);
+	struct tool_report report = toolchain_report(toolchain);
 	assert_int_equal(unsetenv("HIP_PLATFORM") | unsetenv("STRAY"), 0);
-	assert_string_equal(json_string_value(json_object_get(versions, "hipcc")), "1.5");
+	assert_string_equal(json_string_value(json_object_get(report.versions, "hipcc")), "1.5");
 	assert_int_equal(file_read(told, 65536, &text, &size, NULL), 0);
 	assert_non_null(strstr(text, "HIP_PLATFORM=amd\n"));
 	assert_non_null(strstr(text, "TOLD=by exec.yml\n"));
 	assert_non_null(strstr(text, "LANG=C.UTF-8\n"));
 	assert_null(strstr(text, "STRAY="));
+	tool_report_free(&report);
 	toolchain_free(toolchain);
 	scratch_remove(dir);
 }
