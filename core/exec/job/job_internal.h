@@ -111,8 +111,7 @@ struct process_config {
 	struct sandbox_config sandbox; /* fds: those besides 0, 1, 2 and the result channel */
 	uint64_t wall_ns;
 	uint64_t output_limit;
-	struct result *result; /* NULL: no result channel; borrowed until the end */
-	int result_target;     /* its number in the process */
+	struct result *result; /* NULL: no result channel (STEP_FD_RESULT); borrowed until the end */
 };
 
 /* All on the loop thread. Zero-initialise; it must stay where it is until `ended` was called. */

@@ -277,7 +277,6 @@ launch(struct step_process *process, size_t index, const struct referee_link *li
 		.wall_ns = process->limits.wall,
 		.output_limit = process->limits.output,
 		.result = index == 0 && step->result.values ? &step->result : NULL,
-		.result_target = STEP_FD_RESULT,
 	};
 	process->running = true;
 	process_start(&process->process, exec->loop, &config, ended, on_lost, process);

@@ -196,7 +196,7 @@ launch(struct process *process, uv_loop_t *loop, const struct process_config *co
 	fds[count++] = (struct sandbox_fd){theirs[PROCESS_STDOUT], 1};
 	fds[count++] = (struct sandbox_fd){theirs[PROCESS_STDERR], 2};
 	if (process->result)
-		fds[count++] = (struct sandbox_fd){theirs[PROCESS_RESULT], config->result_target};
+		fds[count++] = (struct sandbox_fd){theirs[PROCESS_RESULT], STEP_FD_RESULT};
 	for (size_t i = 0; i < config->sandbox.fds_count && count < PROCESS_MAX_FDS; i++)
 		fds[count++] = config->sandbox.fds[i];
 	sandbox.fds = fds;

@@ -111,12 +111,6 @@ step_end(struct step *step, enum step_state state)
 	job->advance(job);
 }
 
-static void
-end_error(struct step *step)
-{
-	step_end(step, STEP_ERROR);
-}
-
 void
 step_end_unbegun(struct step *step, enum step_state state, const char *why)
 {
@@ -205,7 +199,7 @@ key_done(void *arg)
 		return;
 	}
 	if (step->error.code != 0) {
-		end_error(step);
+		step_end(step, STEP_ERROR);
 		return;
 	}
 	step->phase = STEP_QUEUED;
@@ -227,7 +221,7 @@ step_begin(struct step *step)
 		rc = launch_find_profiler(step, &step->error);
 	if (rc != 0) {
 		step->error.code = rc;
-		end_error(step);
+		step_end(step, STEP_ERROR);
 	} else if (step->plan->cache) {
 		do_work(step, step_files_key, key_done);
 	} else {
@@ -252,7 +246,7 @@ prepare_done(void *arg)
 	if (is_over(step)) {
 		step_end(step, STEP_CANCELLED);
 	} else if (step->error.code != 0) {
-		end_error(step);
+		step_end(step, STEP_ERROR);
 	} else if (step->hit) {
 		emit_begin(step);
 		step_end(step, STEP_PASSED);
@@ -279,7 +273,7 @@ queue(void *arg)
 		int rc = device_lease_request(step->job, &step->error);
 		if (rc < 0) {
 			step->error.code = rc;
-			end_error(step);
+			step_end(step, STEP_ERROR);
 		} else if (rc > 0) {
 			step_start(step);
 		}
@@ -339,7 +333,7 @@ again_done(void *arg)
 {
 	struct step *step = arg;
 	if (step->error.code != 0)
-		end_error(step);
+		step_end(step, STEP_ERROR);
 	else
 		step_start(step);
 }
@@ -428,7 +422,7 @@ step_start(void *arg)
 	}
 	if (step->plan->device > 0 && step->job->lease.error.code != 0) {
 		step->error = step->job->lease.error;
-		end_error(step);
+		step_end(step, STEP_ERROR);
 		return;
 	}
 	/* What it begins from may have to be made first; then this is called again. */
@@ -449,7 +443,7 @@ step_start(void *arg)
 	failpoint("exec.running");
 	if (rc != 0) {
 		step->error.code = rc;
-		end_error(step);
+		step_end(step, STEP_ERROR);
 	}
 }
 

@@ -106,17 +106,17 @@ tool_probe_is_current(const json_t *facts, const char *real)
 
 /* What a compiler answered: a path, or a bare name that it looks up in PATH. */
 static void
-add_answer(json_t *files, const char *answer)
+add_answer(struct strings *files, const char *answer)
 {
 	static const char *const folders[] = {"/usr/local/bin", "/usr/bin", "/bin"};
 	if (answer[0] == '/') {
-		json_array_append_new(files, json_string(answer));
+		strings_add(files, answer);
 		return;
 	}
 	for (size_t i = 0; answer[0] && !strchr(answer, '/') && i < ARRAY_SIZE(folders); i++) {
 		AUTO_FREE char *path = path_join(folders[i], answer);
 		if (access(path, X_OK) == 0)
-			json_array_append_new(files, json_string(path));
+			strings_add(files, path);
 	}
 }
 
@@ -129,7 +129,7 @@ make_facts(const struct tool *tool, struct command *commands, size_t count)
 	const char *text = commands[0].passed && commands[0].output.len ? commands[0].output.data : "";
 	if (stat(tool->real, &st) != 0)
 		return NULL;
-	json_t *files = json_array();
+	AUTO_STRINGS struct strings files = {0};
 	tool_probe_version(text, version, sizeof(version));
 	sha256_hex(text, strlen(text), banner);
 	AUTO_JSON json_t *more = NULL;
@@ -139,17 +139,17 @@ make_facts(const struct tool *tool, struct command *commands, size_t count)
 	AUTO_FREE char *home = toolkit_home(nvcc && commands[1].output.len ? commands[1].output.data : "", tool->real);
 	for (size_t i = 1; i < count && !interpreter_is(tool->path) && !nvcc; i++)
 		if (commands[i].passed)
-			add_answer(files, tool_query_line(&commands[i]));
+			add_answer(&files, tool_query_line(&commands[i]));
 	if (nvcc) {
-		toolkit_nvcc_files(home, files);
+		toolkit_nvcc_files(home, &files);
 		more = toolparts_of_nvcc(home, tool->packages, version);
 	} else if (toolkit_is_hipcc(tool->name)) {
-		toolkit_hipcc_files(text, files);
+		toolkit_hipcc_files(text, &files);
 		more = toolparts_of_hipcc(home);
 	}
 	json_t *facts = json_pack("{s:i, s:I, s:I, s:b, s:s, s:s, s:s, s:o}", "asked", ASKED, "size",
 		(json_int_t)st.st_size, "mtime", (json_int_t)mtime_ns(&st), "script", interpreter_is_script(tool->real),
-		"version", version, "banner", banner, "home", home, "files", files);
+		"version", version, "banner", banner, "home", home, "files", strings_json(&files));
 	json_object_update(facts, more);
 	return facts;
 }
@@ -228,14 +228,14 @@ tool_probe_run(const struct execconfig *config, const struct tool *const *tools,
 
 /* The folder and those below it, at most *left of them; links are not followed. */
 static void
-watch_folder(json_t *watch, const char *path, unsigned *left)
+watch_folder(struct strings *watch, const char *path, unsigned *left)
 {
 	AUTO_DIR DIR *folder = *left ? opendir(path) : NULL;
 	const struct dirent *entry;
 	if (!folder)
 		return;
 	--*left;
-	json_array_append_new(watch, json_string(path));
+	strings_add(watch, path);
 	while ((entry = readdir(folder))) {
 		if (entry->d_type != DT_DIR || entry->d_name[0] == '.')
 			continue;
@@ -245,7 +245,7 @@ watch_folder(json_t *watch, const char *path, unsigned *left)
 }
 
 static void
-watch_prefix(json_t *watch, const char *real, unsigned *left)
+watch_prefix(struct strings *watch, const char *real, unsigned *left)
 {
 	AUTO_FREE char *prefix = path_above(real, 2);
 	if (prefix[0] == '\0' || strcmp(prefix, "/usr") == 0 || strcmp(prefix, "/usr/local") == 0)
@@ -256,51 +256,32 @@ watch_prefix(json_t *watch, const char *real, unsigned *left)
 	}
 }
 
-static int
-probe_compare(const void *a, const void *b)
+void
+tool_probe_watch(const json_t *facts, const char *real, unsigned max_folders, struct strings *watch)
 {
-	return strcmp(json_string_value(*(json_t *const *)a), json_string_value(*(json_t *const *)b));
-}
-
-/* readdir has no order that lasts. */
-static json_t *
-sorted(json_t *watch_take)
-{
-	size_t count = json_array_size(watch_take);
-	AUTO_FREE const json_t **list = xcalloc(count, sizeof(const json_t *));
-	json_t *ordered = json_array();
-	for (size_t i = 0; i < count; i++)
-		list[i] = json_array_get(watch_take, i);
-	qsort(list, count, sizeof(*list), probe_compare);
-	for (size_t i = 0; i < count; i++)
-		json_array_append(ordered, (json_t *)list[i]);
-	json_decref(watch_take);
-	return ordered;
-}
-
-json_t *
-tool_probe_watch(const json_t *facts, const char *real, unsigned max_folders)
-{
-	json_t *watch = json_array();
+	AUTO_STRINGS struct strings files = {0};
 	unsigned left = max_folders;
-	const json_t *file;
+	const json_t *folder;
 	size_t i;
-	json_array_append_new(watch, json_string(real));
-	bool compiler = json_array_size(json_object_get(facts, "files")) > 0;
-	json_array_foreach(json_object_get(facts, "files"), i, file) {
+	strings_read(&files, json_object_get(facts, "files"));
+	strings_add(watch, real);
+	for (i = 0; i < files.count; i++) {
 		struct stat st;
-		if (stat(json_string_value(file), &st) == 0 && S_ISDIR(st.st_mode))
-			watch_folder(watch, json_string_value(file), &left);
+		if (stat(files.list[i], &st) == 0 && S_ISDIR(st.st_mode))
+			watch_folder(watch, files.list[i], &left);
 		else
-			json_array_append(watch, (json_t *)file);
+			strings_add(watch, files.list[i]);
 	}
 	/* Of packages it is enough that none came, went or changed its version. */
-	json_array_foreach(json_object_get(facts, "folders"), i, file)
-		json_array_append(watch, json_array_get(file, 0));
-	for (i = 0; compiler && i < ARRAY_SIZE(header_folders); i++)
+	json_array_foreach(json_object_get(facts, "folders"), i, folder)
+		if (json_is_string(json_array_get(folder, 0)))
+			strings_add(watch, json_string_value(json_array_get(folder, 0)));
+	/* A compiler has files. */
+	for (i = 0; files.count > 0 && i < ARRAY_SIZE(header_folders); i++)
 		watch_folder(watch, header_folders[i], &left);
 	watch_prefix(watch, real, &left);
-	return sorted(watch);
+	/* readdir has no order that lasts. */
+	strings_sort(watch);
 }
 
 void

@@ -23,7 +23,7 @@ void tool_probe_run(const struct execconfig *config, const struct tool *const *t
 /* Whether facts are there and the file, and the folders of packages, are those that they are of. */
 bool tool_probe_is_current(const json_t *facts, const char *real);
 /* Everything to look at: the files of the facts, and the header folders with all folders below. New reference. */
-json_t *tool_probe_watch(const json_t *facts, const char *real, unsigned max_folders);
+void tool_probe_watch(const json_t *facts, const char *real, unsigned max_folders, struct strings *watch);
 /* Adds the path with its size and time to a digest (of a folder: its time). */
 void tool_probe_stamp(const char *path, struct sha256 *digest);
 

@@ -22,10 +22,10 @@
 
 /* A tool with what was found out about it. */
 struct entry {
-	struct tool tool; /* first: a tool's address is its entry's */
-	json_t *facts;    /* as tool_probe_run gives them, or NULL */
-	bool fresh;       /* the facts were found by this process */
-	json_t *watch;    /* paths that the fingerprint looks at, or NULL */
+	struct tool tool;     /* first: a tool's address is its entry's */
+	json_t *facts;        /* as tool_probe_run gives them, or NULL */
+	bool fresh;           /* the facts were found by this process */
+	struct strings watch; /* paths that the fingerprint looks at; empty: not known */
 	char fingerprint[DIGEST_HEX_SIZE];
 	uint64_t looked_ns;
 	struct entry *next;
@@ -79,7 +79,7 @@ entry_free(struct entry *entry)
 	for (size_t i = 0; i < entry->tool.roots_count; i++)
 		free(entry->tool.roots[i]);
 	json_decref(entry->facts);
-	json_decref(entry->watch);
+	strings_free(&entry->watch);
 	free(entry);
 }
 
@@ -401,7 +401,7 @@ static void
 toolchain_learn(struct toolchain *toolchain, struct entry *entry, json_t *facts_take)
 {
 	json_decref(entry->facts);
-	json_decref(STEAL(entry->watch));
+	strings_free(&entry->watch);
 	entry->facts = facts_take;
 	entry->fresh = true;
 	json_object_set(toolchain->memory, memory_key(entry), facts_take);
@@ -435,14 +435,12 @@ static void
 toolchain_look(struct entry *entry, char ret_hex[DIGEST_HEX_SIZE])
 {
 	AUTO_DIGEST struct sha256 *digest = sha256_new();
-	if (!entry->watch)
-		entry->watch = tool_probe_watch(entry->facts, entry->tool.real, TOOLCHAIN_MAX_FOLDERS);
+	if (entry->watch.count == 0)
+		tool_probe_watch(entry->facts, entry->tool.real, TOOLCHAIN_MAX_FOLDERS, &entry->watch);
 	sha256_field(digest, entry->tool.real);
 	sha256_field(digest, member_string(entry->facts, "banner"));
-	const json_t *path;
-	size_t i;
-	json_array_foreach(entry->watch, i, path)
-		tool_probe_stamp(json_string_value(path), digest);
+	for (size_t i = 0; i < entry->watch.count; i++)
+		tool_probe_stamp(entry->watch.list[i], digest);
 	sha256_end(digest, ret_hex);
 }
 
@@ -457,16 +455,16 @@ renew(struct toolchain *toolchain, struct entry *entry, struct kettle_error *err
 	if (rc != 0)
 		return rc;
 	const char *known = member_string(entry->facts, "fingerprint");
-	if (!entry->watch)
-		entry->watch = json_incref(json_object_get(entry->facts, "watch"));
-	if (entry->watch && known) {
+	if (entry->watch.count == 0)
+		strings_read(&entry->watch, json_object_get(entry->facts, "watch"));
+	if (entry->watch.count > 0 && known) {
 		toolchain_look(entry, entry->fingerprint);
 		if (strcmp(entry->fingerprint, known) == 0)
 			return 0;
 	}
-	json_decref(STEAL(entry->watch));
+	strings_free(&entry->watch);
 	toolchain_look(entry, entry->fingerprint);
-	json_object_set(entry->facts, "watch", entry->watch);
+	json_object_set_new(entry->facts, "watch", strings_json(&entry->watch));
 	json_object_set_new(entry->facts, "fingerprint", json_string(entry->fingerprint));
 	toolchain->memory_changed = true;
 	return 0;

@@ -124,20 +124,20 @@ toolkit_home(const char *answer, const char *real)
 }
 
 static void
-add_files(const char *folder, const char *const *list, size_t count, json_t *files)
+add_files(const char *folder, const char *const *list, size_t count, struct strings *files)
 {
 	for (size_t i = 0; i < count; i++)
 		toolparts_find(folder, list[i], files);
 }
 
 void
-toolkit_nvcc_files(const char *home, json_t *files)
+toolkit_nvcc_files(const char *home, struct strings *files)
 {
 	add_files(home, nvcc_files, ARRAY_SIZE(nvcc_files), files);
 }
 
 void
-toolkit_hipcc_files(const char *version, json_t *files)
+toolkit_hipcc_files(const char *version, struct strings *files)
 {
 	static const char mark[] = "InstalledDir: ";
 	const char *found = strstr(version, mark);

@@ -43,9 +43,9 @@ void toolkit_query(const char *path, struct command *command);
  */
 char *toolkit_home(const char *answer, const char *real);
 /* Appends the programs, libraries and folders that what nvcc makes depends on. */
-void toolkit_nvcc_files(const char *home, json_t *files);
+void toolkit_nvcc_files(const char *home, struct strings *files);
 /* The same of hipcc, which is a driver of clang: `version` is what `--version` prints. */
-void toolkit_hipcc_files(const char *version, json_t *files);
+void toolkit_hipcc_files(const char *version, struct strings *files);
 
 /* Whether an argument has any of these. */
 bool toolkit_has_placeholder(const char *text);
@@ -60,7 +60,7 @@ void toolkit_expand(const char *text, const json_t *facts, struct strings *words
  */
 
 /* Appends what is there of a pattern (of glob) below a folder, without links, each once. [any, blocks] */
-void toolparts_find(const char *folder, const char *pattern, json_t *list);
+void toolparts_find(const char *folder, const char *pattern, struct strings *list);
 /*
  * The folder in which the Python packages of CUDA are installed, of an environment (PREFIX), of PREFIX/…/site-packages
  * or of a folder of a toolkit in there; new string, NULL: there are none. [any, blocks]

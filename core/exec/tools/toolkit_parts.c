@@ -81,15 +81,15 @@ static const char *const cutlass_folders[] = {
 	"cutlass_library/source/include", "cutlass_library/source/tools/util/include"};
 
 void
-toolparts_find(const char *folder, const char *pattern, json_t *list)
+toolparts_find(const char *folder, const char *pattern, struct strings *list)
 {
 	AUTO_FREE char *path = path_join(folder, pattern);
 	glob_t found = {0};
 	(void)glob(path, 0, NULL, &found);
 	for (size_t i = 0; i < found.gl_pathc; i++) {
 		AUTO_FREE char *real = realpath(found.gl_pathv[i], NULL);
-		if (real && !list_has_text(list, real))
-			json_array_append_new(list, json_string(real));
+		if (real && !strings_have(list, real))
+			strings_add(list, real);
 	}
 	globfree(&found);
 }
@@ -98,9 +98,9 @@ toolparts_find(const char *folder, const char *pattern, json_t *list)
 static char *
 first_found(const char *folder, const char *pattern)
 {
-	AUTO_JSON json_t *list = json_array();
-	toolparts_find(folder, pattern, list);
-	return json_array_size(list) ? xstrdup(json_string_value(json_array_get(list, 0))) : NULL;
+	AUTO_STRINGS struct strings list = {0};
+	toolparts_find(folder, pattern, &list);
+	return list.count ? xstrdup(list.list[0]) : NULL;
 }
 
 static bool
@@ -138,7 +138,8 @@ static const char *const packages_13[] = {"cu13", "cudnn", "nccl", NULL};
 static const char *const packages_12[] = {"cu[a-z]*", "n[a-z]*", NULL};
 
 static void
-add_packages(const char *home, const char *packages, const char *version, json_t *includes, json_t *libraries)
+add_packages(
+	const char *home, const char *packages, const char *version, struct strings *includes, struct strings *libraries)
 {
 	AUTO_FREE char *real = realpath(packages, NULL);
 	AUTO_FREE char *nvidia = real ? path_join(real, "nvidia") : NULL;
@@ -196,45 +197,36 @@ describe_how(const struct part *part, const char *version)
 
 /* Whether a file of that pattern is in one of the folders. */
 static bool
-any_has(const json_t *folders, const char *pattern)
+any_has(const struct strings *folders, const char *pattern)
 {
-	const json_t *folder;
-	size_t i;
-	json_array_foreach(folders, i, folder)
-		if (is_there(json_string_value(folder), pattern))
+	for (size_t i = 0; i < folders->count; i++)
+		if (is_there(folders->list[i], pattern))
 			return true;
 	return false;
 }
 
-/* Of what this is made: a toolkit as one that compiles with it sees it. All lists are new references. */
+/* Of what this is made: a toolkit as a compiler in it sees it. */
 struct kit {
 	const char *home, *packages, *version;
-	json_t *includes, *libraries; /* what is reported */
-	size_t own;                   /* how many of the libraries are the toolkit's itself */
-	json_t *headers, *all;        /* where parts may be: the system's folders, too */
+	struct strings includes, libraries; /* what is reported */
+	size_t own;                         /* how many of the libraries are the toolkit's itself */
+	struct strings headers, all;        /* where parts may be: the system's folders, too */
 };
 
 static void
-open_kit(struct kit *kit, const char *home, const char *packages, const char *version)
+open_kit(struct kit *kit)
 {
-	*kit = (struct kit){.home = home,
-		.packages = packages,
-		.version = version,
-		.includes = json_array(),
-		.libraries = json_array(),
-		.headers = json_array(),
-		.all = json_array()};
 	for (size_t i = 0; i < ARRAY_SIZE(library_folders); i++)
-		toolparts_find(home, library_folders[i], kit->libraries);
-	kit->own = json_array_size(kit->libraries);
-	if (packages)
-		add_packages(home, packages, version, kit->includes, kit->libraries);
+		toolparts_find(kit->home, library_folders[i], &kit->libraries);
+	kit->own = kit->libraries.count;
+	if (kit->packages)
+		add_packages(kit->home, kit->packages, kit->version, &kit->includes, &kit->libraries);
 	for (size_t i = 0; i < ARRAY_SIZE(header_folders); i++)
-		toolparts_find(home, header_folders[i], kit->headers);
-	json_array_extend(kit->headers, kit->includes);
-	toolparts_find("/usr", "include", kit->headers);
-	json_array_extend(kit->all, kit->libraries);
-	toolparts_find("/usr", "lib/*-linux-gnu", kit->all);
+		toolparts_find(kit->home, header_folders[i], &kit->headers);
+	strings_add_all(&kit->headers, &kit->includes);
+	toolparts_find("/usr", "include", &kit->headers);
+	strings_add_all(&kit->all, &kit->libraries);
+	toolparts_find("/usr", "lib/*-linux-gnu", &kit->all);
 }
 
 static bool
@@ -244,7 +236,7 @@ has_part(const struct kit *kit, const struct part *part)
 	if (part->program)
 		return is_there(kit->home, part->file) || is_there(kit->home, "bin/cicc");
 	(void)snprintf(pattern, sizeof(pattern), "%s.[as]*", part->library ? part->library : "");
-	return any_has(kit->headers, part->file) && (!part->library || any_has(kit->all, pattern));
+	return any_has(&kit->headers, part->file) && (!part->library || any_has(&kit->all, pattern));
 }
 
 static json_t *
@@ -259,54 +251,49 @@ describe_part(const struct kit *kit, const struct part *part)
 static json_t *
 describe_folders(const struct kit *kit)
 {
+	AUTO_STRINGS struct strings paths = {0};
 	json_t *folders = json_array();
-	const json_t *path;
-	size_t i;
-	json_array_foreach(kit->headers, i, path)
-		json_array_append_new(folders, interpreter_folder(json_string_value(path)));
-	json_array_foreach(kit->all, i, path)
-		json_array_append_new(folders, interpreter_folder(json_string_value(path)));
-	AUTO_JSON json_t *programs = json_array();
-	for (i = 0; i < ARRAY_SIZE(program_folders); i++)
-		toolparts_find(kit->home, program_folders[i], programs);
-	json_array_foreach(programs, i, path)
-		json_array_append_new(folders, interpreter_folder(json_string_value(path)));
-	AUTO_FREE char *nvidia = kit->packages ? path_join(kit->packages, "nvidia") : NULL;
-	if (nvidia)
-		json_array_append_new(folders, interpreter_folder(nvidia));
+	strings_add_all(&paths, &kit->headers);
+	strings_add_all(&paths, &kit->all);
+	for (size_t i = 0; i < ARRAY_SIZE(program_folders); i++)
+		toolparts_find(kit->home, program_folders[i], &paths);
+	if (kit->packages)
+		strings_take(&paths, path_join(kit->packages, "nvidia"));
+	for (size_t i = 0; i < paths.count; i++)
+		json_array_append_new(folders, interpreter_folder(paths.list[i]));
 	return folders;
 }
 
 static json_t *
-describe(struct kit *kit, const struct part *parts, size_t count)
+describe(struct kit kit, const struct part *parts, size_t count)
 {
 	json_t *list = json_array();
+	open_kit(&kit);
 	for (size_t i = 0; i < count; i++)
-		json_array_append_new(list, describe_part(kit, &parts[i]));
+		json_array_append_new(list, describe_part(&kit, &parts[i]));
 	/* Libraries of an nvcc that is among them are its toolkit's own. */
-	bool foreign = kit->packages && strncmp(kit->home, kit->packages, strlen(kit->packages)) != 0 &&
-				   json_array_size(kit->libraries) == kit->own && is_there(kit->packages, "nvidia/cu*/lib");
-	json_t *facts = json_pack("{s:b, s:o, s:o, s:o, s:o}", "foreign", foreign, "includes", kit->includes, "libraries",
-		kit->libraries, "parts", list, "folders", describe_folders(kit));
-	json_decref(kit->headers);
-	json_decref(kit->all);
+	bool foreign = kit.packages && strncmp(kit.home, kit.packages, strlen(kit.packages)) != 0 &&
+				   kit.libraries.count == kit.own && is_there(kit.packages, "nvidia/cu*/lib");
+	json_t *facts = json_pack("{s:b, s:o, s:o, s:o, s:o}", "foreign", foreign, "includes", strings_json(&kit.includes),
+		"libraries", strings_json(&kit.libraries), "parts", list, "folders", describe_folders(&kit));
+	strings_free(&kit.includes);
+	strings_free(&kit.libraries);
+	strings_free(&kit.headers);
+	strings_free(&kit.all);
 	return facts;
 }
 
 json_t *
 toolparts_of_nvcc(const char *home, const char *packages, const char *version)
 {
-	struct kit kit;
-	open_kit(&kit, home, packages, version);
-	return describe(&kit, cuda_parts, ARRAY_SIZE(cuda_parts));
+	return describe(
+		(struct kit){.home = home, .packages = packages, .version = version}, cuda_parts, ARRAY_SIZE(cuda_parts));
 }
 
 json_t *
 toolparts_of_hipcc(const char *home)
 {
-	struct kit kit;
-	open_kit(&kit, home, NULL, "");
-	return describe(&kit, rocm_parts, ARRAY_SIZE(rocm_parts));
+	return describe((struct kit){.home = home, .version = ""}, rocm_parts, ARRAY_SIZE(rocm_parts));
 }
 
 const json_t *

@@ -36,7 +36,21 @@ strings_read(struct strings *strings, const json_t *array)
 	const json_t *text;
 	size_t i;
 	json_array_foreach(array, i, text)
-		strings_add(strings, json_string_value(text));
+		if (json_is_string(text))
+			strings_add(strings, json_string_value(text));
+}
+
+static int
+compare(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+void
+strings_sort(struct strings *strings)
+{
+	if (strings->count > 0)
+		qsort(strings->list, strings->count, sizeof(*strings->list), compare);
 }
 
 bool

@@ -17,8 +17,9 @@ void strings_add(struct strings *strings, const char *text);
 /* Adds a string that malloc gave. */
 void strings_take(struct strings *strings, char *text_take);
 void strings_add_all(struct strings *strings, const struct strings *more);
-/* Adds the strings of an array; NULL is an empty one. */
+/* Adds the strings of an array; other members are left out, NULL is an empty one. */
 void strings_read(struct strings *strings, const json_t *array);
+void strings_sort(struct strings *strings);
 bool strings_have(const struct strings *strings, const char *text);
 /* An array of them; new reference. */
 json_t *strings_json(const struct strings *strings);
