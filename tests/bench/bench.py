@@ -57,7 +57,7 @@ SECTIONS = {
                "after the verdict."),
     "start": (submissions.start, "Start and memory", "`kettle serve` with all plugins on an empty database."),
     "accept": (accept.measure, "Submissions accepted",
-               "Every one on disk before its answer, over the server's socket; commits that arrive together share a sync."),
+               "Each is on disk before its answer, over the server's socket; commits that arrive together share a sync."),
     "board": (board.measure, "Boards",
               "The first page (100 places) from the call to the answer, one after the other, while verdicts with their runs are "
               "written as fast as the disk takes them; one user in ten submissions."),
@@ -75,7 +75,7 @@ SECTIONS = {
     "scores": (measure_scores, "Scores that repeat",
                "Fresh processes of the harness of C++ boards with one kernel of matmul_cpp, by turns with one that does 1 % more "
                "work; the score is the mean calibrated by the task's own calibrator, beside it the plain mean of the same "
-               "calls. A pair is a run of each; it is the wrong way round where the slower kernel is not behind."),
+               "calls. A pair is a run of each; it is the wrong way round if the slower kernel does not score worse."),
 }
 
 
@@ -143,12 +143,12 @@ def beside(data, name):
     return number_text(statistics.median(other) / statistics.median(row["samples"])) if other else ""
 
 
-def page_asked(sections):
-    """What is asked of the project beside what came out, from all sections."""
+def page_targets(sections):
+    """The targets beside the results, from all sections."""
     rows = [[data["title"], *row[:3], row[4], beside(data, row[0])] for data in sections for row in table(data) if row[1]]
     if not rows:
         return []
-    return ["## What is asked", "", "| section | what | asked | median | p99 | KernelBot over it |",
+    return ["## Targets", "", "| section | what | target | median | p99 | KernelBot over it |",
             "|---|---|---|---:|---:|---:|",
             *(f"| {' | '.join(row)} |" for row in rows), ""]
 
@@ -163,12 +163,12 @@ def page_gpu():
 def page(sections):
     """The page of the documentation."""
     lines = ["# Benchmarks", "",
-             "Written by `make bench` and `make update-benchmarks`; nothing here is typed by hand. With a load average above 0.3 "
-             "something else was at work, and the figures are worse than the program. *spread* is the distance of the quartiles "
-             "in per cent of the median; *asked* is what the project set out to reach, as a median unless it says p99. Raw "
-             "samples are in bench.json of the build folder.", ""]
+             "`make bench` and `make update-benchmarks` write this page; do not edit it by hand. At a load average above 0.3 "
+             "other programs ran too, and the figures are worse than Kettle's own. *spread* is the distance of the quartiles in "
+             "per cent of the median; *target* is the project's goal, for the median unless it says p99. Raw samples are in "
+             "bench.json of the build folder.", ""]
     measured = [sections[name] for name in SECTIONS if name in sections]
-    lines += page_asked(measured)
+    lines += page_targets(measured)
     for data in measured:
         lines += page_section(data)
     lines += page_gpu()

@@ -74,7 +74,7 @@ def number_text(value):
 
 
 def table(data):
-    """The rows of a section's data as cells: name, asked, median, p95, p99, spread, n."""
+    """The rows of a section's data as cells: name, target, median, p95, p99, spread, n."""
     for name, row in data["rows"].items():
         samples, unit = row["samples"], f" {row['unit']}" if row["unit"] else ""
         if not samples:
@@ -88,7 +88,7 @@ def table(data):
                f"{100 * spread / median:.0f} %" if many and median else "", str(len(samples))]
 
 
-HEAD = ["what", "asked", "median", "p95", "p99", "spread", "n"]
+HEAD = ["what", "target", "median", "p95", "p99", "spread", "n"]
 
 
 def machine():
