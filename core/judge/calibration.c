@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/number.h"
+#include "judge/completion.h"
 #include "base/xalloc.h"
 #include "base/json_access.h"
 
@@ -99,14 +100,6 @@ calibration_machine_changed(const json_t *stored, const json_t *machine)
 	return memory > 0 && memory_now > 0 && fabs(memory - memory_now) * MEMORY_PART > memory;
 }
 
-static const char *
-value_of(const json_t *result, size_t index, const char *what)
-{
-	char key[64];
-	(void)snprintf(key, sizeof(key), "benchmark.%zu.%s", index, what);
-	return member_string(result, key);
-}
-
 /* Where samples go, and of whose calibrators. */
 struct sample_collector {
 	json_t *samples;
@@ -149,9 +142,10 @@ collect_benchmarks(const struct sample_collector *to, const json_t *result, size
 {
 	size_t taken = 0;
 	for (size_t i = 0; i < count; i++) {
-		const char *all = value_of(result, i, "calibrators");
+		const char *all = result_value(result, "benchmark", i, "calibrators");
 		taken += all ? collect_all(to, all)
-					 : collect_samples(to, value_of(result, i, "calibrator"), value_of(result, i, "calibrator-ns"));
+					 : collect_samples(to, result_value(result, "benchmark", i, "calibrator"),
+						   result_value(result, "benchmark", i, "calibrator-ns"));
 	}
 	return taken;
 }
@@ -171,7 +165,7 @@ calibration_collect_own(const json_t *result, size_t count, json_t *samples)
 size_t
 calibration_collect_ratios(const json_t *result, json_t *samples)
 {
-	const char *all = value_of(result, 0, "ratios");
+	const char *all = result_value(result, "benchmark", 0, "ratios");
 	return all ? collect_all(&(struct sample_collector){.samples = samples}, all) : 0;
 }
 

@@ -4,6 +4,7 @@
 
 #include "judge/completion.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -111,4 +112,12 @@ completion_outcome(const struct completion *completion, const char *step)
 		if (completion->outcomes[i].step && strcmp(completion->outcomes[i].step, step) == 0)
 			return &completion->outcomes[i];
 	return NULL;
+}
+
+const char *
+result_value(const json_t *result, const char *noun, size_t index, const char *what)
+{
+	char key[64];
+	(void)snprintf(key, sizeof(key), "%s.%zu.%s", noun, index, what);
+	return member_string(result, key);
 }

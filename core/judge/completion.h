@@ -66,5 +66,7 @@ void completion_clear(struct completion *completion);
 #define AUTO_COMPLETION __attribute__((cleanup(completion_clear)))
 /* The outcome of a step; NULL: there is none. [any] */
 const struct outcome *completion_outcome(const struct completion *completion, const char *step);
+/* What a run's harness reported of one case or benchmark, such as "test.3.error"; NULL: nothing. [any] */
+const char *result_value(const json_t *result, const char *noun, size_t index, const char *what);
 
 #endif

@@ -23,202 +23,7 @@ static const char *const kept_keys[] = {
 /* What only a run has. */
 static const char *const run_keys[] = {"run", "cases", "result", "secret", "secret_fd", "device", "profile"};
 
-/* ---- the steps among each other ---- */
-
-/* The step of that id among the first `count`, or NULL. */
-static const json_t *
-find_plan_step(const json_t *steps, size_t count, const char *id)
-{
-	for (size_t i = 0; i < count; i++)
-		if (strcmp(member_string(json_array_get(steps, i), "id"), id) == 0)
-			return json_array_get(steps, i);
-	return NULL;
-}
-
-static int
-check_needs(const json_t *steps, size_t index, struct kettle_error *err)
-{
-	const json_t *step = json_array_get(steps, index);
-	size_t i;
-	json_t *need;
-	json_array_foreach(json_object_get(step, "needs"), i, need)
-		if (!find_plan_step(steps, index, json_string_value(need)))
-			return kettle_fail(err, KETTLE_EINVAL, "the step `%s` needs `%s`, which is no step before it.",
-				member_string(step, "id"), json_string_value(need));
-	return 0;
-}
-
-/* Where one input comes from: the plan's files, or what an earlier step leaves. */
-static int
-check_input(const json_t *plan, size_t index, const char *path, const json_t *input, struct kettle_error *err)
-{
-	const json_t *steps = json_object_get(plan, "steps");
-	const char *id = member_string(json_array_get(steps, index), "id");
-	const char *file = member_string(input, "file"), *from = member_string(input, "step"),
-			   *output = member_string(input, "output");
-	if (path_check_inside(path, NULL))
-		return kettle_fail(
-			err, KETTLE_EINVAL, "the input `%s` of the step `%s` is no path inside its folder.", path, id);
-	if (file && !json_object_get(json_object_get(plan, "files"), file))
-		return kettle_fail(
-			err, KETTLE_EINVAL, "the step `%s` takes the file `%s`, which the plan does not have.", id, file);
-	if (!from)
-		return 0;
-	const json_t *earlier = find_plan_step(steps, index, from);
-	if (!earlier || !list_has_text(json_object_get(earlier, "outputs"), output))
-		return kettle_fail(err, KETTLE_EINVAL,
-			"the step `%s` takes `%s` from `%s`, which is no output of a step before it.", id, output, from);
-	return 0;
-}
-
-static int
-check_inputs(const json_t *plan, size_t index, const json_t *process, struct kettle_error *err)
-{
-	const char *path;
-	json_t *input;
-	json_object_foreach(json_object_get(process, "inputs"), path, input) {
-		int rc = check_input(plan, index, path, input, err);
-		if (rc)
-			return rc;
-	}
-	return 0;
-}
-
-static int
-check_paths(const json_t *step, const char *key, struct kettle_error *err)
-{
-	size_t i;
-	json_t *path;
-	json_array_foreach(json_object_get(step, key), i, path)
-		if (path_check_inside(json_string_value(path), NULL))
-			return kettle_fail(err, KETTLE_EINVAL, "`%s` in the %s of the step `%s` is no path inside its folder.",
-				json_string_value(path), key, member_string(step, "id"));
-	return 0;
-}
-
-/* One process, or a referee and a solver. */
-static int
-check_processes(const json_t *step, struct kettle_error *err)
-{
-	bool argv = json_object_get(step, "argv"), referee = json_object_get(step, "referee");
-	bool solver = json_object_get(step, "solver");
-	if (referee == solver && argv != referee)
-		return 0;
-	return kettle_fail(err, KETTLE_EINVAL, "the step `%s` must have either `argv` or both `referee` and `solver`.",
-		member_string(step, "id"));
-}
-
-/* A build or prepare step gets nothing of what is for runs: no cases, no secret, no device. */
-static int
-check_kind(const json_t *step, const json_t *runs, struct kettle_error *err)
-{
-	const char *id = member_string(step, "id");
-	if (strcmp(member_string(step, "kind"), "run") == 0) {
-		if (find_plan_step(runs, json_array_size(runs), id))
-			return 0;
-		return kettle_fail(err, KETTLE_EINVAL, "the run step `%s` is none of the job's.", id);
-	}
-	for (size_t i = 0; i < ARRAY_SIZE(run_keys); i++)
-		if (json_object_get(step, run_keys[i]))
-			return kettle_fail(err, KETTLE_EINVAL, "the step `%s` is no run, and yet it has `%s`.", id, run_keys[i]);
-	return 0;
-}
-
-static int
-check_step(const json_t *plan, size_t index, const json_t *runs, struct kettle_error *err)
-{
-	const json_t *steps = json_object_get(plan, "steps"), *step = json_array_get(steps, index);
-	int rc = 0;
-	if (find_plan_step(steps, index, member_string(step, "id")))
-		rc = kettle_fail(err, KETTLE_EINVAL, "two steps have the id `%s`.", member_string(step, "id"));
-	if (rc == 0)
-		rc = check_needs(steps, index, err);
-	if (rc == 0)
-		rc = check_processes(step, err);
-	if (rc == 0)
-		rc = check_inputs(plan, index, step, err);
-	if (rc == 0)
-		rc = check_inputs(plan, index, json_object_get(step, "referee"), err);
-	if (rc == 0)
-		rc = check_inputs(plan, index, json_object_get(step, "solver"), err);
-	if (rc == 0)
-		rc = check_paths(step, "outputs", err);
-	if (rc == 0)
-		rc = check_paths(step, "artifacts", err);
-	return rc ? rc : check_kind(step, runs, err);
-}
-
-/* ---- the runs ---- */
-
-/* Whether everything in `kept` is in `step` with the same value; an object may have got further members. */
-static bool
-keeps(const json_t *step, const json_t *kept)
-{
-	const char *key;
-	json_t *value;
-	json_object_foreach((json_t *)kept, key, value)
-		if (!json_equal(json_object_get(step, key), value))
-			return false;
-	return true;
-}
-
-/* The core's part of a run; limits and environment may have grown, needs may name builds besides. */
-static int
-check_run(const json_t *step, const json_t *run, struct kettle_error *err)
-{
-	const char *id = member_string(run, "id"), *touched = NULL;
-	for (size_t i = 0; i < ARRAY_SIZE(kept_keys) && !touched; i++) {
-		const json_t *before = json_object_get(run, kept_keys[i]), *after = json_object_get(step, kept_keys[i]);
-		bool grows = strcmp(kept_keys[i], "limits") == 0;
-		if (grows ? !keeps(after, before) : (before || after) && !json_equal(before, after))
-			touched = kept_keys[i];
-	}
-	/* A profiler may do more than a run: it is for the mode that counts for nothing. */
-	if (!touched && json_object_get(step, "profile") &&
-		strcmp(member_string(json_object_get(run, "run"), "mode"), "profile") != 0)
-		touched = "profile";
-	if (!touched && !keeps(json_object_get(step, "env"), json_object_get(run, "env")) &&
-		!json_object_get(step, "referee"))
-		touched = "env";
-	size_t i;
-	json_t *need;
-	json_array_foreach(json_object_get(run, "needs"), i, need)
-		if (!list_has_text(json_object_get(step, "needs"), json_string_value(need)))
-			touched = "needs";
-	if (touched)
-		return kettle_fail(err, KETTLE_EINVAL, "it changed `%s` of the run `%s`.", touched, id);
-	return 0;
-}
-
-static int
-check_runs(const json_t *plan, const json_t *runs, struct kettle_error *err)
-{
-	const json_t *steps = json_object_get(plan, "steps");
-	size_t i;
-	json_t *run;
-	json_array_foreach((json_t *)runs, i, run) {
-		const json_t *step = find_plan_step(steps, json_array_size(steps), member_string(run, "id"));
-		int rc = step ? check_run(step, run, err)
-					  : kettle_fail(err, KETTLE_EINVAL, "the run `%s` is missing.", member_string(run, "id"));
-		if (rc)
-			return rc;
-	}
-	return 0;
-}
-
-static int
-check_plan(const json_t *plan, const json_t *runs, struct kettle_error *err)
-{
-	AUTO_JSON json_t *schema = NULL;
-	int rc = schema_load(plan_schema, &schema, err);
-	if (rc == 0)
-		rc = schema_check(schema, plan, "plan", NULL, err);
-	for (size_t i = 0; rc == 0 && i < json_array_size(json_object_get(plan, "steps")); i++)
-		rc = check_step(plan, i, runs, err);
-	return rc ? rc : check_runs(plan, runs, err);
-}
-
-/* ---- the plan ---- */
+/* ---- the plan as a struct ---- */
 
 static struct plan_step
 read_step(const json_t *json)
@@ -273,6 +78,178 @@ plan_is_secret(const struct plan *plan, const char *id)
 			return plan->steps[i].secret;
 	return true;
 }
+
+/* ---- the steps among each other ---- */
+
+/* The step of that id among the first `count`, or NULL. */
+static const struct plan_step *
+find_plan_step(const struct plan *plan, size_t count, const char *id)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(plan->steps[i].id, id) == 0)
+			return &plan->steps[i];
+	return NULL;
+}
+
+static int
+check_needs(const struct plan *plan, size_t index, struct kettle_error *err)
+{
+	const struct plan_step *step = &plan->steps[index];
+	size_t i;
+	json_t *need;
+	json_array_foreach(json_object_get(step->json, "needs"), i, need)
+		if (!find_plan_step(plan, index, json_string_value(need)))
+			return kettle_fail(err, KETTLE_EINVAL, "the step `%s` needs `%s`, which is no step before it.", step->id,
+				json_string_value(need));
+	return 0;
+}
+
+/* Where one input comes from: the plan's files, or what an earlier step leaves. */
+static int
+check_input(const struct plan *plan, size_t index, const char *path, const json_t *input, struct kettle_error *err)
+{
+	const char *id = plan->steps[index].id, *file = member_string(input, "file");
+	const char *from = member_string(input, "step"), *output = member_string(input, "output");
+	if (path_check_inside(path, NULL))
+		return kettle_fail(
+			err, KETTLE_EINVAL, "the input `%s` of the step `%s` is no path inside its folder.", path, id);
+	if (file && !json_object_get(json_object_get(plan->json, "files"), file))
+		return kettle_fail(
+			err, KETTLE_EINVAL, "the step `%s` takes the file `%s`, which the plan does not have.", id, file);
+	const struct plan_step *earlier = from ? find_plan_step(plan, index, from) : NULL;
+	if (from && (!earlier || !list_has_text(json_object_get(earlier->json, "outputs"), output)))
+		return kettle_fail(err, KETTLE_EINVAL,
+			"the step `%s` takes `%s` from `%s`, which is no output of a step before it.", id, output, from);
+	return 0;
+}
+
+/* process: the step itself, its referee or its solver. */
+static int
+check_inputs(const struct plan *plan, size_t index, const json_t *process, struct kettle_error *err)
+{
+	const char *path;
+	json_t *input;
+	int rc = 0;
+	json_object_foreach(json_object_get(process, "inputs"), path, input)
+		rc = rc ? rc : check_input(plan, index, path, input, err);
+	return rc;
+}
+
+static int
+check_paths(const struct plan_step *step, const char *key, struct kettle_error *err)
+{
+	size_t i;
+	json_t *path;
+	json_array_foreach(json_object_get(step->json, key), i, path)
+		if (path_check_inside(json_string_value(path), NULL))
+			return kettle_fail(err, KETTLE_EINVAL, "`%s` in the %s of the step `%s` is no path inside its folder.",
+				json_string_value(path), key, step->id);
+	return 0;
+}
+
+/* A build or prepare step gets nothing of what is for runs: no cases, no secret, no device. */
+static int
+check_kind(const struct plan_step *step, const struct plan *runs, struct kettle_error *err)
+{
+	bool run = member_is(step->json, "kind", "run");
+	if (run && !find_plan_step(runs, runs->count, step->id))
+		return kettle_fail(err, KETTLE_EINVAL, "the run step `%s` is none of the job's.", step->id);
+	for (size_t i = 0; !run && i < ARRAY_SIZE(run_keys); i++)
+		if (json_object_get(step->json, run_keys[i]))
+			return kettle_fail(
+				err, KETTLE_EINVAL, "the step `%s` is no run, and yet it has `%s`.", step->id, run_keys[i]);
+	return 0;
+}
+
+static int
+check_step(const struct plan *plan, size_t index, const struct plan *runs, struct kettle_error *err)
+{
+	const struct plan_step *step = &plan->steps[index];
+	const json_t *referee = json_object_get(step->json, "referee"), *solver = json_object_get(step->json, "solver");
+	bool argv = json_object_get(step->json, "argv");
+	if (find_plan_step(plan, index, step->id))
+		return kettle_fail(err, KETTLE_EINVAL, "two steps have the id `%s`.", step->id);
+	int rc = check_needs(plan, index, err);
+	if (rc == 0 && (!referee != !solver || argv == !!referee))
+		rc = kettle_fail(
+			err, KETTLE_EINVAL, "the step `%s` must have either `argv` or both `referee` and `solver`.", step->id);
+	if (rc == 0)
+		rc = check_inputs(plan, index, step->json, err);
+	if (rc == 0)
+		rc = check_inputs(plan, index, referee, err);
+	if (rc == 0)
+		rc = check_inputs(plan, index, solver, err);
+	if (rc == 0)
+		rc = check_paths(step, "outputs", err);
+	if (rc == 0)
+		rc = check_paths(step, "artifacts", err);
+	return rc ? rc : check_kind(step, runs, err);
+}
+
+/* ---- the runs ---- */
+
+/* Whether everything in `kept` is in `step` with the same value; an object may have got further members. */
+static bool
+keeps(const json_t *step, const json_t *kept)
+{
+	const char *key;
+	json_t *value;
+	json_object_foreach((json_t *)kept, key, value)
+		if (!json_equal(json_object_get(step, key), value))
+			return false;
+	return true;
+}
+
+/* The core's part of a run; limits and environment may have grown, needs may name builds besides. */
+static int
+check_run(const struct plan_step *step, const struct plan_step *run, struct kettle_error *err)
+{
+	const char *touched = NULL;
+	if (!step)
+		return kettle_fail(err, KETTLE_EINVAL, "the run `%s` is missing.", run->id);
+	for (size_t i = 0; i < ARRAY_SIZE(kept_keys) && !touched; i++) {
+		const json_t *before = json_object_get(run->json, kept_keys[i]);
+		const json_t *after = json_object_get(step->json, kept_keys[i]);
+		bool grows = strcmp(kept_keys[i], "limits") == 0;
+		if (grows ? !keeps(after, before) : (before || after) && !json_equal(before, after))
+			touched = kept_keys[i];
+	}
+	/* A profiler may do more than a run: it is for the mode that counts for nothing. */
+	if (!touched && json_object_get(step->json, "profile") && strcmp(run->mode, "profile") != 0)
+		touched = "profile";
+	if (!touched && !keeps(json_object_get(step->json, "env"), json_object_get(run->json, "env")) &&
+		!json_object_get(step->json, "referee"))
+		touched = "env";
+	size_t i;
+	json_t *need;
+	json_array_foreach(json_object_get(run->json, "needs"), i, need)
+		if (!list_has_text(json_object_get(step->json, "needs"), json_string_value(need)))
+			touched = "needs";
+	if (touched)
+		return kettle_fail(err, KETTLE_EINVAL, "it changed `%s` of the run `%s`.", touched, run->id);
+	return 0;
+}
+
+/* json: what the language made; prepared: the run steps that it got. */
+static int
+check_plan(json_t *json, const json_t *prepared, struct kettle_error *err)
+{
+	AUTO_JSON json_t *schema = NULL;
+	int rc = schema_load(plan_schema, &schema, err);
+	if (rc == 0)
+		rc = schema_check(schema, json, "plan", NULL, err);
+	if (rc)
+		return rc;
+	AUTO_PLAN struct plan *plan = plan_read(json_incref(json)),
+						  *runs = plan_read(json_pack("{s:O}", "steps", prepared));
+	for (size_t i = 0; rc == 0 && i < plan->count; i++)
+		rc = check_step(plan, i, runs, err);
+	for (size_t i = 0; rc == 0 && i < runs->count; i++)
+		rc = check_run(find_plan_step(plan, plan->count, runs->steps[i].id), &runs->steps[i], err);
+	return rc;
+}
+
+/* ---- the plan from the language ---- */
 
 typedef int (*plan_fn)(
 	void *self, const struct kettle_plan_request *request, json_t **ret_plan, struct kettle_error *err);

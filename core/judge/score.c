@@ -11,6 +11,7 @@
 #include "judge/calibration.h"
 #include "base/cleanup.h"
 #include "base/number.h"
+#include "judge/completion.h"
 #include "base/json_access.h"
 
 #define NS_PER_S 1e9
@@ -24,18 +25,10 @@ struct bounds {
 	double low, high;
 };
 
-static const char *
-value_of(const json_t *result, size_t index, const char *what)
-{
-	char key[64];
-	(void)snprintf(key, sizeof(key), "benchmark.%zu.%s", index, what);
-	return member_string(result, key);
-}
-
 static int
 read_mean(const json_t *result, size_t index, double *ret_mean, struct kettle_error *err)
 {
-	const char *text = value_of(result, index, "mean");
+	const char *text = result_value(result, "benchmark", index, "mean");
 	if (!text)
 		return kettle_fail(err, KETTLE_EINVAL, "its harness reported no mean time for benchmark %zu.", index + 1);
 	if (number_parse(text, ret_mean) && *ret_mean > 0)
@@ -51,19 +44,19 @@ static int
 check_calibrator(const json_t *result, size_t index, double mean, struct kettle_error *err)
 {
 	static const char *const times[] = {"ratio", "calibrator-ns", "raw-mean"};
-	const char *name = value_of(result, index, "calibrator");
+	const char *name = result_value(result, "benchmark", index, "calibrator");
 	double number = 0, best = 0;
 	if (name && !calibration_is_name(name))
 		return kettle_fail(err, KETTLE_EINVAL,
 			"its harness reported the calibrator `%.64s` for benchmark %zu, which is no name.", name, index + 1);
 	for (size_t i = 0; i < ARRAY_SIZE(times); i++) {
-		const char *text = value_of(result, index, times[i]);
+		const char *text = result_value(result, "benchmark", index, times[i]);
 		if (text && !(number_parse(text, &number) && number > 0))
 			return kettle_fail(err, KETTLE_EINVAL,
 				"its harness reported `%.64s` as %s of benchmark %zu, which must be a finite number above zero.", text,
 				times[i], index + 1);
 	}
-	if (name && number_parse(value_of(result, index, "best"), &best) && mean < best * LEAST_OF_BEST)
+	if (name && number_parse(result_value(result, "benchmark", index, "best"), &best) && mean < best * LEAST_OF_BEST)
 		return kettle_fail(err, KETTLE_EINVAL,
 			"its harness reported the mean time %.6g ns for benchmark %zu, but no call took less than %.6g ns: "
 			"something "
@@ -76,7 +69,8 @@ check_calibrator(const json_t *result, size_t index, double mean, struct kettle_
 static int
 read_bounds(const json_t *result, size_t index, double mean, struct bounds *ret_bounds, struct kettle_error *err)
 {
-	const char *low = value_of(result, index, "low"), *high = value_of(result, index, "high");
+	const char *low = result_value(result, "benchmark", index, "low"),
+			   *high = result_value(result, "benchmark", index, "high");
 	struct bounds bounds = {.known = true};
 	if (!low && !high)
 		return 0;
@@ -95,7 +89,7 @@ static struct bounds
 bounds_of_error(const json_t *result, size_t index, double mean)
 {
 	double error = 0;
-	if (!number_parse(value_of(result, index, "err"), &error) || error < 0)
+	if (!number_parse(result_value(result, "benchmark", index, "err"), &error) || error < 0)
 		return (struct bounds){0};
 	return (struct bounds){.known = true, .low = mean - NORMAL_95 * error, .high = mean + NORMAL_95 * error};
 }

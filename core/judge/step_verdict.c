@@ -111,15 +111,6 @@ end_sentence(const struct reader *reader, bool first_error, struct buf *out)
 	buf_printf(out, line.len ? ": %s" : ".", line.len ? line.data : "");
 }
 
-/* "test.3.error" */
-static const char *
-case_value(const struct reader *reader, const char *noun, size_t index, const char *what)
-{
-	char key[64];
-	(void)snprintf(key, sizeof(key), "%s.%zu.%s", noun, index, what);
-	return member_string(reader->outcome->result, key);
-}
-
 static const char *
 case_noun(const struct reader *reader)
 {
@@ -132,7 +123,7 @@ count_failed(const struct reader *reader, const char *noun, size_t *ret_first)
 {
 	size_t failed = 0;
 	for (size_t i = 0; i < reader->step->cases; i++) {
-		const char *status = case_value(reader, noun, i, "status");
+		const char *status = result_value(reader->outcome->result, noun, i, "status");
 		if (!status || strcmp(status, "pass") == 0)
 			continue;
 		*ret_first = failed ? *ret_first : i;
@@ -152,8 +143,8 @@ say_failed(const struct reader *reader, struct kettle_error *why)
 		kettle_fail(why, KETTLE_EINVAL, "The harness of %s reported a failure.", reader->name);
 		return;
 	}
-	const char *error = case_value(reader, noun, first, "error");
-	const char *given = case_value(reader, noun, first, "spec");
+	const char *error = result_value(reader->outcome->result, noun, first, "error");
+	const char *given = result_value(reader->outcome->result, noun, first, "spec");
 	if (error)
 		clip_line(error, strlen(error), MAX_MESSAGE, &detail);
 	if (given)
