@@ -2,16 +2,15 @@
 /*
  * Writes the memory of a warm process to a file.
  *
- * Theory of operation. A copy of the warm process, which is there for this alone, walks through its own mappings and
- * writes down what makes each of them again: a file of the machine, and over it the pages that were changed since; pages
- * out of the file that is being written; nothing. /proc/self/pagemap tells changed pages from others. A program that
- * maps all this into itself (python.c), sets its thread pointer and calls `resume` is then what the warm process was,
- * with the memory alone: everything that the kernel knows of a process (its ids, parent, descriptors, limits, signals,
- * domains) stays that program's. What the kernel knows of the memory must be told again: the places that the C library
- * has registered for its thread, the stack for signals, the end of the heap (python.c does that one).
+ * Theory of operation. A fork of the warm process, made for this alone, walks through its mappings and writes how to make
+ * each of them again: from a file of the machine, with the changed pages over it; from pages of the written file; or from
+ * zero pages. /proc/self/pagemap tells changed pages from others. A program that maps all this into itself (python.c),
+ * sets its thread pointer and calls `resume` has the memory of the warm process and keeps everything else of its own: ids,
+ * parent, descriptors, limits, signals, domains. What the kernel knows about the memory must be registered again: the C
+ * library's data of the thread, the signal stack, and the end of the heap (in python.c).
  *
- * Nothing is allocated while it works; its own notes lie in memory that is shared with nobody and left out. What cannot
- * be made again (shared memory, a file that is gone, anything unknown) means that there is no file.
+ * Nothing is allocated meanwhile; the notes are in a mapping of their own, which is left out. If a mapping cannot be made
+ * again (shared memory, a deleted file, anything unknown), there is no file.
  */
 #include <config.h>
 
@@ -42,22 +41,22 @@
 #define MAPS_MAX (4u << 20) /* bytes of /proc/self/maps */
 #define STAT_MAX 2048
 #define STAT_FIELDS 52
-#define CONTENTS (4u << 20) /* where pages begin in the file */
-#define GAP 16              /* pages between changed ones that are not worth a mapping of their own */
-#define CHUNK 512           /* entries of pagemap at once */
+#define CONTENTS (4u << 20) /* offset of the pages in the file */
+#define GAP 16              /* unchanged pages between changed ones that are written too, to save a mapping */
+#define CHUNK 512           /* entries of pagemap per read */
 #define NO_PAGE UINT64_MAX
 #define RSEQ_BYTES 32
 #define RSEQ_SIGNATURE 0x53053053
-#define RSEQ_FAILED ((int32_t)-2) /* for the C library: it asks the kernel */
+#define RSEQ_FAILED ((int32_t)-2) /* the C library then uses getcpu */
 #define ARCH_GET_PERMISSIONS 0x1022
 #define ARCH_ASK_PERMISSION 0x1023
-#define TILE_DATA 18 /* the only state that is asked for */
+#define TILE_DATA 18 /* the only state that needs a permission */
 
 #ifndef SYS_rseq
 #define SYS_rseq 334
 #endif
 
-/* Of this process, which `dump_restore_kernel_state` finds in its memory when it goes on. */
+/* Registered with the kernel; dump_restore_kernel_state registers it again. */
 static struct {
 	pid_t *tid;
 	void *robust;
@@ -73,7 +72,7 @@ struct mapping {
 	char *name;    /* "" for none */
 };
 
-/* All in one piece of memory that is not written. */
+/* In a mapping of its own, which is not written. */
 struct notes {
 	struct dump_header header;
 	struct dump_region regions[DUMP_REGIONS_MAX];
@@ -89,7 +88,7 @@ struct notes {
 
 /* ---- notes ---- */
 
-/* Where a text is now; 0 (which is "") where there is no room. */
+/* The offset of the copy; 0 (the empty text) if there is no room. */
 static uint32_t
 add_text(struct notes *notes, const char *text)
 {
@@ -118,7 +117,7 @@ protection_of(const struct mapping *mapping)
 					 (mapping->flags[2] == 'x' ? PROT_EXEC : 0));
 }
 
-/* Writes pages to the file's end; their place in it, or NO_PAGE. */
+/* Appends pages to the file; returns their offset, or NO_PAGE. */
 static uint64_t
 write_pages(struct notes *notes, uint64_t start, uint64_t size)
 {
@@ -135,7 +134,7 @@ write_pages(struct notes *notes, uint64_t start, uint64_t size)
 
 /* ---- pages ---- */
 
-/* Whether a page is the process's own, by its entry in pagemap: there and not a file's, or swapped out. */
+/* Whether a page belongs to the process alone: swapped out, or present and not a file's. */
 static bool
 is_own(uint64_t entry)
 {
@@ -143,7 +142,7 @@ is_own(uint64_t entry)
 	return swapped || (present && !files);
 }
 
-/* The first page from `at` on that is the process's own, or is not (as `own` says); `end` where there is none. */
+/* The first page from `at` on with is_own(page) == own; `end` if there is none, NO_PAGE on failure. */
 static uint64_t
 find_page(struct notes *notes, uint64_t at, uint64_t end, bool own)
 {
@@ -160,7 +159,7 @@ find_page(struct notes *notes, uint64_t at, uint64_t end, bool own)
 	return end;
 }
 
-/* The next run of own pages from `at` on, with gaps that are not worth leaving out. 1, 0 at the end, -1. */
+/* The next run of own pages from `at` on, with gaps of up to GAP pages. 1; 0: none; -1: failure. */
 static int
 find_run(struct notes *notes, uint64_t at, uint64_t end, uint64_t *ret_start, uint64_t *ret_end)
 {
@@ -183,7 +182,7 @@ find_run(struct notes *notes, uint64_t at, uint64_t end, uint64_t *ret_start, ui
 
 /* ---- mappings ---- */
 
-/* Changed pages of a mapping, or a part of one. Where programs may not be mapped from the file they are read from it. */
+/* Keeps changed pages of a mapping. Code is read from the file, which may be on a noexec mount. */
 static int
 keep_run(struct notes *notes, const struct mapping *mapping, uint64_t start, uint64_t end, bool over)
 {
@@ -225,7 +224,6 @@ keep_plain(struct notes *notes, const struct mapping *mapping)
 	return rc ? rc : add_zero(notes, mapping, at, mapping->end);
 }
 
-/* It grows from here on as the process's own stack would. */
 static int
 keep_stack(struct notes *notes, const struct mapping *mapping)
 {
@@ -246,7 +244,7 @@ keep_stack(struct notes *notes, const struct mapping *mapping)
 	return region.offset == NO_PAGE ? -1 : add_region(notes, &region);
 }
 
-/* The number of a mapping's file among those of the header; -1: it cannot be had again. */
+/* The index of a mapping's file in the header; -1: it cannot be opened again. */
 static int
 number_of(struct notes *notes, const struct mapping *mapping)
 {
@@ -265,7 +263,7 @@ number_of(struct notes *notes, const struct mapping *mapping)
 	return notes->files[count].path ? (int)count : -1;
 }
 
-/* This code itself lies in a file that sandboxes need not show. */
+/* Whether this extension is mapped there, whose file sandboxes need not show. */
 static bool
 is_own_code(const struct mapping *mapping)
 {
@@ -302,7 +300,6 @@ keep_file(struct notes *notes, const struct mapping *mapping)
 	return rc;
 }
 
-/* What the kernel maps by itself into every process. */
 static int
 keep_moved(struct notes *notes, const struct mapping *mapping)
 {
@@ -332,7 +329,7 @@ dump_keep(struct notes *notes, struct mapping *mapping)
 	return plain ? keep_plain(notes, mapping) : -1;
 }
 
-/* Ends the line; where the next one begins, or NULL. */
+/* Parses and terminates the line. Returns the next one, or NULL. */
 static char *
 read_mapping(char *line, struct mapping *ret_mapping)
 {
@@ -352,7 +349,7 @@ read_mapping(char *line, struct mapping *ret_mapping)
 	return end + 1;
 }
 
-/* Bytes of a small file of /proc, with a NUL; 0: it is too long, or cannot be read. */
+/* Reads a small file of /proc, NUL-terminated. Returns its bytes; 0: too long or not readable. */
 static size_t
 read_dump_all(const char *path, char *into, size_t size)
 {
@@ -383,7 +380,7 @@ keep_all(struct notes *notes)
 
 /* ---- what the kernel knows ---- */
 
-/* The places of code, data and heap, as the kernel has them. */
+/* The addresses of code, data and heap. */
 static int
 note_places(struct dump_header *header)
 {
@@ -438,7 +435,7 @@ note_process(struct notes *notes)
 	return header->executable ? 0 : -1;
 }
 
-/* The interpreter's own file is to be found elsewhere when it is needed. */
+/* Sandboxes show the interpreter's file at another path. */
 static int
 rename_interpreter(struct notes *notes)
 {
@@ -448,7 +445,7 @@ rename_interpreter(struct notes *notes)
 	return -1;
 }
 
-/* The magic comes last: half a file is none. */
+/* Writes the magic last, so that an incomplete file is not valid. */
 static int
 write_notes(struct notes *notes)
 {
@@ -472,7 +469,7 @@ write_notes(struct notes *notes)
 
 int __attribute__((noinline)) dump_write(int fd, const struct dump_process *process)
 {
-	/* Shared, so that it joins no other mapping. */
+	/* Shared, so that the kernel merges it with no other mapping. */
 	struct notes *notes =
 		mmap(NULL, sizeof(*notes), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (notes == MAP_FAILED)
@@ -485,7 +482,7 @@ int __attribute__((noinline)) dump_write(int fd, const struct dump_process *proc
 	notes->pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
 	header->resume = (uint64_t)(uintptr_t)process->resume;
 	header->thread_pointer = (uint64_t)(uintptr_t)__builtin_thread_pointer();
-	/* What lies deeper is of no use to who goes on. */
+	/* `resume` needs no deeper frame. */
 	header->stack_pointer = (uint64_t)(uintptr_t)__builtin_frame_address(0) & ~UINT64_C(15);
 	int rc = notes->pagemap < 0 || note_places(header) || note_thread() || note_process(notes) || keep_all(notes) ||
 					 rename_interpreter(notes) || write_notes(notes)
@@ -497,9 +494,9 @@ int __attribute__((noinline)) dump_write(int fd, const struct dump_process *proc
 	return rc;
 }
 
-/* ---- in who goes on ---- */
+/* ---- in the process that continues ---- */
 
-/* The C library has its place for it inside of its thread's memory. */
+/* Registers the C library's struct rseq, which is in the thread's memory. */
 static void
 settle_rseq(void)
 {

@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The interpreter's stand-in: what a program in the sandbox of a warm run finds under the interpreter's name.
+ * The interpreter's stand-in: the program at the interpreter's path in the sandbox of a warm run.
  *
- * Theory of operation. Such a sandbox shows this program in the interpreter's place, the interpreter elsewhere, and the
- * memory of the warm process as a file (dump.h). Started as `python …`, by whomever, it looks whether an interpreter that
- * were started now would come to what that memory holds: same arguments before the script, same environment as far as
- * anything reads it early, same limits, cores and signals. If so it maps the memory into itself, private to it, and goes
- * on in there; if not, or if anything on the way fails, it executes the interpreter with all it was given. Up to the jump
- * it has changed nothing but its own mappings, which an exec throws away.
+ * Theory of operation. Such a sandbox shows this program at the interpreter's path, the interpreter at another one, and
+ * the memory of the warm process as a file (dump.h). Started as `python …`, it checks that a new interpreter would reach
+ * the state in that memory: same options, same environment (except variables that are read later), same limits, cores and
+ * signals. If so, it maps the memory privately and continues there. If not, or if a step fails, it executes the
+ * interpreter with its own arguments and environment. Up to the jump it changes only its own mappings, which an exec
+ * discards.
  *
- * So it is no server, and asks none: it stays the very process that was started, with its id, parent, session, group,
- * descriptors, limits, signals, working directory and exit status, and with every domain and filter that it was put into.
- * It can do what the interpreter could have done in its place, and nothing more, whatever a caller tells it; a process
- * that was confined by another stays so. The file is the same for all and read-only, and holds nothing of any job.
+ * There is no server: the process keeps its id, parent, session, group, descriptors, limits, signals, working directory,
+ * exit status, domains and filters. It can do what the interpreter could do in its place, and nothing more; a confined
+ * process stays confined. The file is the same for all, read-only, and holds nothing of any job.
  *
- * The memory is at fixed places, and so is this program, far from where kernels put anything. It has no C library, since
- * that would leave traces in what the kernel knows of the thread. Where the kernel happened to put this process's own
- * stack into the memory's way (five starts in a thousand), this program executes itself again.
+ * The memory and this program are at fixed addresses that kernels do not use by themselves. It has no C library, which
+ * would register data of its own with the kernel. If this process's stack overlaps the memory (five starts in a thousand),
+ * the program executes itself again.
  */
 #include <config.h>
 
@@ -42,18 +41,18 @@
 #define MAP_FIXED_NOREPLACE 0x100000
 #endif
 #define PAGE 4096u
-#define NOTES_AT UINT64_C(0x2f8000000000) /* for header and notes, near this program */
+#define NOTES_AT UINT64_C(0x2f8000000000) /* address of the header, near this program */
 #define NOTES_MAX (8u << 20)
 #define PATHS_MAX 4096
 #define SIGNALS 64
 #define SIGNAL_CANCEL 32
 #define SIGNAL_SETXID 33
-#define STACK_AWAY (1u << 20) /* what must be free around the memory's stack */
+#define STACK_AWAY (1u << 20) /* free bytes around the memory's stack */
 #define FAILED_COLD 127
-#define TRIES 64 /* how often this program executes itself, on average, where its stack is in the way each time */
+#define TRIES 64 /* average number of tries to get a stack that does not overlap */
 #define CORES_MAX DUMP_CORES_MAX
 
-/* What the kernel calls a signal's action. */
+/* The kernel's struct sigaction. */
 struct action {
 	void (*handler)(int);
 	unsigned long flags;
@@ -138,7 +137,7 @@ auxiliary(const struct process_start *started, uint64_t type)
 	return 0;
 }
 
-/* Copies text with its end; where the end is, or NULL where there is no room. */
+/* Copies text with its NUL. Returns the NUL's address, or NULL if there is no room. */
 static char *
 append(char *to, const char *end, const char *text)
 {
@@ -149,7 +148,7 @@ append(char *to, const char *end, const char *text)
 	return to;
 }
 
-/* The text behind the last but `slashes` slashes. */
+/* The last `slashes` components of a path. */
 static const char *
 behind(const char *path, int slashes)
 {
@@ -160,8 +159,8 @@ behind(const char *path, int slashes)
 }
 
 /*
- * PREFIX/bin/python3.11 is shown as IMAGE_HOME/bin/python3.11; where it was started by the name of a link beside it, that
- * one is taken, since a process is called after it. False: this is not how it was started.
+ * PREFIX/bin/python3.11 is shown as IMAGE_HOME/bin/python3.11. If it was started by a link beside it, uses the link, which
+ * names the process. False: it was not started like that.
  */
 static bool
 find_real(const struct process_start *started)
@@ -181,7 +180,7 @@ find_real(const struct process_start *started)
 	(void)append(name, end, behind(given, 1));
 	size = CALL(SYS_readlink, real_path, target, sizeof(target) - 1, 0);
 	target[size > 0 ? size : 0] = '\0';
-	/* No link that might lead back to here. */
+	/* Not a link that could lead back to this program. */
 	return equals(target, file) || append(name, end, file);
 }
 
@@ -194,9 +193,9 @@ static void __attribute__((noreturn)) go_cold(const struct process_start *starte
 		(void)CALL(SYS_exit_group, FAILED_COLD, 0, 0, 0);
 }
 
-/* ---- whether it would come to the same ---- */
+/* ---- whether the memory fits ---- */
 
-/* Variables that nothing reads before a script does, or that are set anew for it: PYTHONPATH, by what is written there. */
+/* Variables that nothing reads before the script; again.py applies PYTHONPATH. */
 static const char free_names[][32] = {"PATH", "PWD", "OLDPWD", "SHLVL", "_", "PYTHONPATH", "MASTER_ADDR", "MASTER_PORT",
 	"RANK", "WORLD_SIZE", "LOCAL_RANK", "TORCH_EXTENSIONS_DIR", "TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR",
 	"JAX_COMPILATION_CACHE_DIR", "NUMBA_CACHE_DIR", "CUPY_CACHE_DIR", "CUDA_CACHE_PATH", "TORCH_WARM_POOL"};
@@ -244,7 +243,7 @@ path_of(char **envp)
 	return NULL;
 }
 
-/* Whether the interpreter would find itself where it was when the memory was made: by its name, through PATH if need be. */
+/* Whether the interpreter would have the same sys.executable, by its name and PATH. */
 static bool
 fits_name(const char *executable, const char *name, char **envp)
 {
@@ -268,7 +267,7 @@ fits_name(const char *executable, const char *name, char **envp)
 	return false;
 }
 
-/* Options that change nothing, and then `-c TEXT`, `-m NAME` or NAME.py. */
+/* Options without effect, then `-c TEXT`, `-m NAME` or NAME.py. */
 static bool
 fits_arguments(const char *letters, char **argv)
 {
@@ -284,10 +283,7 @@ fits_arguments(const char *letters, char **argv)
 	return size > 3 && equals(*at + size - 3, ".py");
 }
 
-/*
- * The interpreter ignores two by itself, and looks at what it finds of the others; two are the C library's own, which
- * shows them to nobody.
- */
+/* All but two that the interpreter ignores by itself and two of the C library's own must have their default action. */
 static bool
 fits_signals(void)
 {
@@ -348,7 +344,7 @@ standin_fill(int image, const struct dump_region *region)
 	return true;
 }
 
-/* Makes one; `file` is open on what DUMP_FILE needs. */
+/* `file`: the open file of a DUMP_FILE. */
 static bool
 make_region(const struct dump_region *region, int image, int file)
 {
@@ -375,7 +371,7 @@ make_region(const struct dump_region *region, int image, int file)
 	return false;
 }
 
-/* Mappings of one file follow each other, mostly, so one is open at a time. */
+/* Most mappings of a file follow each other, so one file is open at a time. */
 static bool
 make_regions(const struct dump_header *header, int image)
 {
@@ -401,7 +397,7 @@ make_regions(const struct dump_header *header, int image)
 	return made;
 }
 
-/* What the kernel maps by itself goes to where the memory looks for it. */
+/* Moves the kernel's own mappings to the dumped addresses. */
 static bool
 move_own(const struct dump_header *header, const struct process_start *started)
 {
@@ -417,7 +413,7 @@ move_own(const struct dump_header *header, const struct process_start *started)
 	return true;
 }
 
-/* A number behind its place in /proc/self/stat, which are told apart by spaces. */
+/* The next field of /proc/self/stat. */
 static uint64_t
 next_number(const char **at)
 {
@@ -431,7 +427,7 @@ next_number(const char **at)
 	return value;
 }
 
-/* The heap goes on where the memory's ends; the arguments stay this process's own. */
+/* The heap continues at the memory's end; the arguments stay this process's own. */
 static bool
 set_places(const struct dump_header *header)
 {
@@ -464,7 +460,7 @@ set_places(const struct dump_header *header)
 	return CALL(SYS_prctl, PR_SET_MM, PR_SET_MM_MAP, &places, sizeof(places)) == 0;
 }
 
-/* The memory's stack will grow: nothing of this process may be in its way. */
+/* Whether this process's stack is clear of the range that the memory's stack may grow into. */
 static bool
 is_away(const struct dump_header *header, const struct process_start *started)
 {
@@ -473,9 +469,9 @@ is_away(const struct dump_header *header, const struct process_start *started)
 }
 
 /*
- * The kernel puts the stack somewhere else then. Nothing outlives an exec to count by without a trace, so the kernel's random
- * bytes say when it was tried often enough: where stacks are not placed at random, this ends all the same. Not for what was
- * started by another name than the interpreter's (a script by its #! line): that would be lost.
+ * Executes this program again, for another stack address. An exec keeps no counter, so the kernel's random bytes decide
+ * when to stop; that also ends where addresses are not random. Not if it was started by another name than the
+ * interpreter's (a script by its #! line), which would be lost.
  */
 static void
 try_again(const struct process_start *started)
@@ -486,7 +482,6 @@ try_again(const struct process_start *started)
 		(void)CALL(SYS_execve, given, started->argv, started->envp, 0);
 }
 
-/* From here on this process is what the memory says. */
 static void __attribute__((noreturn)) jump(const struct dump_header *header)
 {
 	(void)CALL(SYS_arch_prctl, ARCH_SET_FS, header->thread_pointer, 0, 0);
@@ -500,7 +495,7 @@ static void __attribute__((noreturn)) jump(const struct dump_header *header)
 	__builtin_unreachable();
 }
 
-/* Returns where it cannot be. */
+/* Returns if it is not possible. */
 static void
 standin_go_on(const struct process_start *started)
 {
@@ -509,7 +504,7 @@ standin_go_on(const struct process_start *started)
 	if (image < 0 || CALL(SYS_pread64, image, &first, sizeof(first), 0) != (long)sizeof(first) ||
 		!equals(first.magic, DUMP_MAGIC) || first.size > NOTES_MAX)
 		return;
-	const struct dump_header *header = (const void *)(uintptr_t)NOTES_AT; /* NOLINT: a place that is chosen here */
+	const struct dump_header *header = (const void *)(uintptr_t)NOTES_AT; /* NOLINT: a fixed address */
 	if (map(NOTES_AT, first.size, PROT_READ, MAP_PRIVATE | MAP_FIXED_NOREPLACE, (int)image, 0) != (long)NOTES_AT)
 		return;
 	if (!fits(header, started))
@@ -525,7 +520,7 @@ standin_go_on(const struct process_start *started)
 	jump(header);
 }
 
-/* Where the kernel begins: the count of arguments, these, the environment, the auxiliary vector. */
+/* The entry point; the stack holds argc, argv, the environment and the auxiliary vector. */
 static void __attribute__((noreturn, used)) begin(char **stack)
 {
 	struct process_start started = {.argv = stack + 1};

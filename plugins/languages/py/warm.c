@@ -1,26 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The warm process of Python: an extension that the interpreter of a machine loads, and that scripts begin from.
+ * The warm process of Python: an extension that the machine's interpreter loads and that serves copies of it.
  *
- * Theory of operation. kettle-exec starts the interpreter with a few words that load this extension and call `serve`. It
- * runs warm.py, which imports what was asked for; then a fork that ends at once makes libraries put away the threads
- * that they began with (OpenBLAS has some by then), and where another thread is left nothing is served at all. From there
- * on the sandbox library answers requests (core/sandbox/zygote.c) and comes back in a payload alone: in `park`, before
- * there is a run, and in `become`, with all privileges gone. The first rehearses: a copy shares its memory with the warm
- * process until it writes to it, every object that is looked at is written to (it is counted), and each first write to a
- * page costs as much as a hundred lines of Python; so what every beginning does is done once for nothing. The second
- * leaves the C frames of the service by a jump, makes itself a process of its own (signals, environment, random numbers,
- * arguments), and raises an exception that ends the words of the start; the hook for exceptions, which is called when no
- * frame of Python is left, is ours and runs the script in the real __main__. So the script finds nothing below it. At the
- * end the interpreter is left by what a script can notice (threads, atexit, objects, output) and _exit: taking down
- * modules that were never used would touch every page that is still shared. Whatever cannot be done as a fresh
- * interpreter does it executes one, which is the same as never having been here.
+ * Theory of operation. kettle-exec starts the interpreter with a -c text that loads this extension and calls `serve`. It
+ * runs warm.py, which imports the requested modules. Then a fork that ends at once makes libraries stop their threads
+ * (such as those of OpenBLAS); if a thread is left, nothing is served. From there on the sandbox library answers requests
+ * (core/sandbox/zygote.c) and calls back in a payload alone: `park` before there is a run, `become` after privileges are
+ * dropped. `park` rehearses: a copy shares its memory with the warm process until it writes to it, every use of an object
+ * writes its reference count, and each first write to a page costs as much as a hundred lines of Python; so it does once,
+ * without effect, what every start does. `become` leaves the C frames of the service with longjmp, sets signals,
+ * environment, random numbers and arguments, and raises an exception that ends the -c text. The interpreter calls
+ * excepthook when no Python frame is left; the hook is ours and runs the script in the real __main__, so the script has no
+ * frame below it. At the end the interpreter does what a script can notice (threads, atexit, objects, output), then
+ * _exit: tearing down unused modules would touch every shared page. What cannot be done as in a fresh interpreter is done
+ * by executing one.
  *
- * What such a copy starts under the interpreter's name begins warm too, by another way: before it serves, the process
- * writes its memory to a file (dump.c), and the program that stands in for the interpreter in those sandboxes (python.c)
- * goes on with that, in `resume`. From there both ways are one.
+ * Interpreters that such a copy starts are warm as well: before it serves, the process writes its memory to a file
+ * (dump.c), and the program that replaces the interpreter in those sandboxes (python.c) continues with that memory in
+ * `resume`. From there both ways are the same.
  *
- * Built on the stable ABI, so that one build serves every Python from 3.9 on and any virtual environment.
+ * Uses the stable ABI, so that one build serves every Python from 3.9 on and any virtual environment.
  */
 #include <config.h>
 
@@ -49,7 +48,7 @@
 #include "sandbox/zygote.h"
 
 #define WARM_READY "ready\n"
-#define WARM_COLD 127 /* where not even an interpreter can be executed */
+#define WARM_COLD 127 /* the interpreter cannot be executed */
 #define WARM_HUGE (2ul << 20)
 #ifndef MADV_COLLAPSE
 #define MADV_COLLAPSE 25
@@ -58,18 +57,18 @@
 
 extern const char py_warm_text[], py_again_text[];
 
-/* Of this process; there is one warm process in it, and a hook of the interpreter has no argument of its own. */
+/* Global, since excepthook has no argument of its own. */
 static struct {
 	PyObject *scope; /* what warm.py defines */
 	struct sigaction signals[NSIG];
 	jmp_buf payload;
 	char *file, **argv, **envp;
-	bool again; /* a program of the sandbox began with this memory */
+	bool again; /* this process started in `resume` */
 } warm;
 
 /* ---- the payload ---- */
 
-/* New reference or NULL with an exception. Steals the arguments (NULL: there was an exception). */
+/* Calls a function of warm.py. New reference or NULL with an exception. Steals the arguments (NULL: an exception). */
 static PyObject *
 warm_call(const char *name, PyObject *arguments)
 {
@@ -88,7 +87,7 @@ static void __attribute__((noreturn)) go_cold(void)
 	_exit(WARM_COLD);
 }
 
-/* The status that a SystemExit asks for, which is the present exception. */
+/* The exit status of the current exception, a SystemExit. */
 static int
 exit_status(void)
 {
@@ -166,7 +165,7 @@ run_script(void)
 	return result;
 }
 
-/* The hook for exceptions: called once, without a frame of Python below it. */
+/* excepthook: called once, without a Python frame below it. */
 static PyObject *
 hook(PyObject *self, PyObject *arguments)
 {
@@ -205,7 +204,7 @@ list_of(char **strings, bool bytes)
 	return list;
 }
 
-/* Makes this copy what the script expects; returns NULL with the exception that leads to the hook. */
+/* Sets this copy up as the script expects. Returns NULL with the exception that leads to the hook. */
 static PyObject *
 warm_begin(void)
 {
@@ -224,7 +223,7 @@ warm_begin(void)
 	Py_XDECREF(environment);
 	Py_DECREF(settled);
 	Py_DECREF(function);
-	/* The script's own file, not the interpreter's; the strings of the copy live as long as it does. */
+	/* The script, not the interpreter. */
 	if (!warm.again)
 		warm.file = warm.argv[1];
 	PyErr_SetNone(PyExc_RuntimeError);
@@ -254,7 +253,7 @@ take_signals(void)
 		(void)sigaction(number, &warm.signals[number], NULL);
 }
 
-/* A payload of which nothing is known yet. */
+/* In a payload whose run is not known. */
 static void
 park(void *arg, const atomic_bool *wanted)
 {
@@ -279,7 +278,7 @@ static void __attribute__((noreturn)) become(void *arg, const char *file, char *
 	longjmp(warm.payload, 1);
 }
 
-/* Another program that has this memory now. */
+/* In a process that python.c has given this memory. */
 static void __attribute__((noreturn)) resume(const struct dump_start *start)
 {
 	dump_restore_kernel_state();
@@ -300,7 +299,7 @@ count_threads(void)
 	return count;
 }
 
-/* Whether something that was imported has memory in which copies would find what others have written. */
+/* Whether an import has made writable shared memory, which copies would share. */
 static bool
 shares_memory(void)
 {
@@ -315,14 +314,14 @@ shares_memory(void)
 }
 
 /*
- * Makes what has been imported by now ready for copies. It takes the name of the module that came last; returns None, or
- * NULL with an exception.
+ * be_alone(name): prepares what has been imported by now for copies; `name` is the last module. None, or NULL with an
+ * exception that says why it cannot be copied.
  */
 static PyObject *
 be_alone(PyObject *self, PyObject *name)
 {
 	(void)self;
-	/* What registered for forks puts its threads away now; raw clones will not tell it. */
+	/* Runs the handlers of pthread_atfork, which end threads; the raw clones later do not. */
 	pid_t pid = fork();
 	if (pid == 0)
 		_exit(0);
@@ -338,8 +337,8 @@ be_alone(PyObject *self, PyObject *name)
 }
 
 /*
- * Puts memory that has been written to into huge pages: what a copy costs, and its end, is the number of pages. As a wish:
- * older kernels do not know it, others have no memory in one piece.
+ * Moves written memory to huge pages, since the cost of a copy grows with the number of pages. Ignores failures: older
+ * kernels lack it, and memory may be fragmented.
  */
 static void
 be_compact(void)
@@ -350,7 +349,7 @@ be_compact(void)
 	unsigned long from, to;
 	char access[5];
 	while (maps && getline(&line, &size, maps) > 0) {
-		int at = -1; /* stays so for a file's: its number is not 0 */
+		int at = -1; /* stays -1 for a file's mapping, whose inode is not 0 */
 		if (sscanf(line, "%lx-%lx %4s %*x %*x:%*x 0 %n", &from, &to, access, &at) != 3 || strcmp(access, "rw-p") != 0 ||
 			at < 0 || (line[at] && line[at] != '\n' && strncmp(line + at, "[heap]", strlen("[heap]")) != 0))
 			continue;
@@ -361,7 +360,7 @@ be_compact(void)
 	}
 }
 
-/* Where sandboxes show the interpreter of that file; false: it is too long. */
+/* The path at which sandboxes show this interpreter file; false: too long. */
 static bool
 find_shown(const char *real, char *shown, size_t size)
 {
@@ -371,7 +370,7 @@ find_shown(const char *real, char *shown, size_t size)
 	return folder && folder > real && snprintf(shown, size, IMAGE_HOME "/%s", folder) < (int)size;
 }
 
-/* Lets a copy write the memory for programs that will begin with it; without that they begin cold. Closes the file. */
+/* Writes the memory, in a copy, for interpreters that runs start; if that fails, they start cold. Closes the file. */
 static void
 keep_memory(int fd)
 {
@@ -389,14 +388,14 @@ keep_memory(int fd)
 	PyOS_AfterFork_Parent();
 	if (pid > 0)
 		(void)waitpid(pid, &status, 0);
-	/* Half a file lacks what makes it one; this frees the room. */
+	/* An incomplete file has no magic; this frees its space. */
 	if (status != 0)
 		(void)!ftruncate(fd, 0);
 	close(fd);
 	Py_XDECREF(facts);
 }
 
-/* Imports; new reference to the lines that the owner gets, or NULL with an exception. */
+/* Imports the modules. New reference to the lines for the owner, or NULL with an exception. */
 static PyObject *
 warm_load(PyObject *names)
 {
@@ -435,8 +434,8 @@ say_ready(int socket, PyObject *lines)
 }
 
 /*
- * serve(socket, file, names): imports the names, writes the memory to the file (-1: there is none) and serves; returns
- * in a payload or another program that begins with the memory, with the exception that begins it.
+ * serve(socket, file, names): imports the names, writes the memory to the file (-1: none) and serves. Returns in payloads
+ * and in `resume` alone, with the exception that starts the script.
  */
 static PyObject *
 serve(PyObject *self, PyObject *arguments)
