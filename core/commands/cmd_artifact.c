@@ -65,9 +65,8 @@ cmd_submission_artifact(struct db *db, const struct command_env *env, const stru
 		return code;
 	AUTO_FREE char *base64 = base64_encode(data, size);
 	(void)json_object_del(row, "submission");
-	if (!base64 || json_object_set_new(row, "offset", json_integer(offset)) < 0 ||
-		json_object_set_new(row, "base64", json_string(base64)) < 0)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the file.");
+	(void)json_object_set_new(row, "offset", json_integer(offset));
+	(void)json_object_set_new(row, "base64", json_string(base64));
 	*ret_result = STEAL(row);
 	return 0;
 }

@@ -12,6 +12,7 @@
 
 #include "store/backup.h"
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "session/core.h"
 #include "store/db_file.h"
 #include "model/export_files.h"
@@ -72,9 +73,7 @@ progress(void *arg, int64_t done, int64_t total)
 	if (now - copy->told_ns < COPY_TELL_NS)
 		return true;
 	copy->told_ns = now;
-	struct report *report = malloc(sizeof(*report));
-	if (!report)
-		return true; /* it goes on without being told */
+	struct report *report = xmalloc(sizeof(*report));
 	*report = (struct report){copy->core, copy->command->name + strlen("admin."), done, total};
 	if (loop_post(copy->core->setup.io, copy_tell, report) < 0)
 		free(report);
@@ -96,8 +95,6 @@ make(struct copy *copy, struct db *db)
 	} else if (export_make(db, path, strcmp(format, "csv") == 0, progress, copy, &files, &copy->err) == 0) {
 		copy->result = json_pack("{s:s, s:O}", "path", path, "files", files);
 	}
-	if (copy->err.code == 0 && !copy->result)
-		(void)kettle_fail(&copy->err, KETTLE_ENOMEM, "There is not enough memory for the answer.");
 	return copy->err.code;
 }
 
@@ -129,23 +126,19 @@ copy_begin(const char *command, struct core *core, const struct actor *actor, co
 	void *arg)
 {
 	struct kettle_error err = {0};
-	struct copy *copy = calloc(1, sizeof(*copy));
-	if (copy)
-		*copy = (struct copy){
-			.core = core,
-			.command = command_find(core->setup.commands, command),
-			.args = json_deep_copy(args),
-			.actor = json_pack("{s:s, s:s, s:s}", "provider", "cli", "subject", actor->name, "name", actor->name),
-			.answer = answer,
-			.arg = arg,
-		};
-	if (copy && copy->args && copy->actor && loop_work(core->setup.io, work, copy_after, copy, &err) == 0)
+	struct copy *copy = xmalloc(sizeof(*copy));
+	*copy = (struct copy){
+		.core = core,
+		.command = command_find(core->setup.commands, command),
+		.args = json_deep_copy(args),
+		.actor = json_pack("{s:s, s:s, s:s}", "provider", "cli", "subject", actor->name, "name", actor->name),
+		.answer = answer,
+		.arg = arg,
+	};
+	if (loop_work(core->setup.io, work, copy_after, copy, &err) == 0)
 		return;
-	if (err.code == 0)
-		(void)kettle_fail(&err, KETTLE_ENOMEM, "There is not enough memory for the copy.");
 	answer(arg, &err, NULL);
-	if (copy)
-		free_copy(copy);
+	free_copy(copy);
 }
 
 void

@@ -24,12 +24,6 @@ static const char *const reserved[] = {"admin", "all", "api", "assets", "auth", 
 	"submissions", "submit", "task", "tasks", "template", "token", "tokens", "user", "users", "well-known", NULL};
 
 static int
-fail_memory(struct kettle_error *err)
-{
-	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the leaderboard.");
-}
-
-static int
 check_board_name(const char *name, struct kettle_error *err)
 {
 	static const char first[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
@@ -57,8 +51,6 @@ choose_devices(const struct command_env *env, const json_t *given, const json_t 
 	const json_t *gpus = json_object_get(task, "gpus");
 	const json_t *wanted = json_array_size(given) ? given : json_array_size(gpus) ? gpus : configured;
 	AUTO_FREE char *names = board_join(configured);
-	if (!names)
-		return fail_memory(err);
 	if (json_array_size(configured) == 0)
 		return kettle_fail(err, KETTLE_EUNAVAIL, "No device is configured, so nothing could run on this leaderboard.");
 	if (wanted == configured && json_array_size(configured) > 1)
@@ -117,7 +109,7 @@ tell_created(struct db *db, const struct actor *actor, const struct new_board *b
 {
 	AUTO_JSON json_t *data = json_pack("{s:O, s:O, s:O}", "name", json_object_get(object, "name"), "devices",
 		board->devices, "deadline", json_object_get(object, "deadline"));
-	return data ? db_event(db, "leaderboard.created", 'p', board->id, 0, actor->user, data, err) : fail_memory(err);
+	return db_event(db, "leaderboard.created", 'p', board->id, 0, actor->user, data, err);
 }
 
 /* The arguments, checked; nothing is written. */
@@ -147,8 +139,6 @@ check_new(
 	if (!description)
 		description = json_string_value(json_object_get(task, "description"));
 	board->description = sanitize_text(description ? description : "", BOARD_DESCRIPTION_MAX);
-	if (!board->description)
-		return fail_memory(err);
 	return choose_devices(env, json_object_get(args, "device"), task, &board->devices, err);
 }
 
@@ -183,8 +173,7 @@ cmd_board_create(struct db *db, const struct command_env *env, const struct acto
 		remarks = json_array();
 	if (board.deadline_at && board.deadline_at <= db->now_ms)
 		(void)json_array_append_new(remarks, json_string("The deadline has already passed."));
-	if (json_object_set_new(object, "remarks", remarks) < 0)
-		return fail_memory(err);
+	(void)json_object_set_new(object, "remarks", remarks);
 	*ret_result = STEAL(object);
 	return 0;
 }
@@ -210,14 +199,14 @@ show_own(struct db *db, const struct actor *actor, const struct board *board, co
 		json_t *page = NULL;
 		code = ranking_page_of(db, board->id, json_string_value(json_array_get(devices, i)),
 			actor->user ? actor->user : -1, asked->limit, asked->offset, &page, err);
-		if (code == 0 && json_array_append_new(rankings, page) < 0)
-			code = fail_memory(err);
+		if (code == 0)
+			(void)json_array_append_new(rankings, page);
 	}
 	if (code < 0)
 		return code;
 	*ret_result =
 		json_pack("{s:O, s:O, s:b}", "leaderboard", object, "rankings", rankings, "code_open", (int)asked->open);
-	return *ret_result ? 0 : fail_memory(err);
+	return 0;
 }
 
 int
@@ -255,7 +244,7 @@ tell_deleted(
 		return code;
 	AUTO_JSON json_t *data =
 		json_pack("{s:s, s:I, s:O}", "name", board->name, "submissions", (json_int_t)submissions, "jobs", jobs);
-	return data ? db_event(db, "leaderboard.deleted", 'p', board->id, 0, actor->user, data, err) : fail_memory(err);
+	return db_event(db, "leaderboard.deleted", 'p', board->id, 0, actor->user, data, err);
 }
 
 int
@@ -281,5 +270,5 @@ cmd_board_delete(struct db *db, const struct command_env *env, const struct acto
 	if (code < 0)
 		return code;
 	*ret_result = json_pack("{s:s, s:I}", "name", board.name, "submissions", (json_int_t)submissions);
-	return *ret_result ? 0 : fail_memory(err);
+	return 0;
 }

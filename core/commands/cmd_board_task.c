@@ -16,12 +16,6 @@
 
 static const char *const all_modes[] = {"ranked", "test", "benchmark", "profile"};
 
-static int
-fail_memory(struct kettle_error *err)
-{
-	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the task.");
-}
-
 /* The board, where the actor may see it, and the whole of its task. */
 static int
 template_load(struct db *db, const struct actor *actor, const json_t *args, struct board *ret_board,
@@ -127,17 +121,16 @@ load_unit(const struct plans *plans, const char *device, json_t **ret_unit, stru
 	if (!units)
 		return kettle_fail(err, KETTLE_EUNAVAIL, "The device `%s` is not configured at the moment.", device);
 	AUTO_JSON json_t *unit = json_object(), *label = json_sprintf("%s.0", name), *calibration = NULL;
-	if (!unit || !label)
-		return fail_memory(err);
 	(void)json_object_update(unit, json_array_get(units, 0));
 	int code = settings_unit_calibration(plans->db, name, json_string_value(label), &calibration, err);
-	if (code == 0 &&
-		(json_object_set_new(unit, "name", json_string(name)) < 0 || json_object_set(unit, "unit", label) < 0 ||
-			(json_is_object(calibration) && json_object_set(unit, "calibration", calibration) < 0)))
-		return fail_memory(err);
-	if (code == 0)
-		*ret_unit = STEAL(unit);
-	return code;
+	if (code < 0)
+		return code;
+	(void)json_object_set_new(unit, "name", json_string(name));
+	(void)json_object_set(unit, "unit", label);
+	if (json_is_object(calibration))
+		(void)json_object_set(unit, "calibration", calibration);
+	*ret_unit = STEAL(unit);
+	return 0;
 }
 
 /* The plan, or the sentence why there is none here. */
@@ -153,17 +146,15 @@ make_plan(const struct plans *plans, const char *device, const char *mode, json_
 	if (code < 0)
 		return code;
 	*ret_plan = shown_plan(plan->json, plans->bundle);
-	return *ret_plan ? 0 : fail_memory(err);
+	return 0;
 }
 
-static int
-add_plan(struct plans *plans, const char *device, const char *mode, struct kettle_error *err)
+static void
+add_plan(struct plans *plans, const char *device, const char *mode)
 {
 	AUTO_JSON json_t *plan = NULL;
 	struct kettle_error why = {0};
 	int code = make_plan(plans, device, mode, &plan, &why);
-	if (code == KETTLE_ENOMEM)
-		return fail_memory(err);
 	size_t bytes = plan ? json_dumpb(plan, NULL, 0, JSON_COMPACT) : 0;
 	if (plans->bytes + bytes > BOARD_PLANS_BYTES)
 		code = kettle_fail(
@@ -172,19 +163,17 @@ add_plan(struct plans *plans, const char *device, const char *mode, struct kettl
 		plans->bytes += bytes;
 	json_t *row = code < 0 ? json_pack("{s:s, s:s, s:s}", "device", device, "mode", mode, "error", why.message)
 						   : json_pack("{s:s, s:s, s:O}", "device", device, "mode", mode, "plan", plan);
-	return json_array_append_new(plans->list, row) < 0 ? fail_memory(err) : 0;
+	(void)json_array_append_new(plans->list, row);
 }
 
-static int
-add_plans(struct plans *plans, const json_t *devices, const json_t *args, struct kettle_error *err)
+static void
+add_plans(struct plans *plans, const json_t *devices, const json_t *args)
 {
 	const char *mode = json_string_value(json_object_get(args, "mode"));
-	int code = 0;
 	for (size_t i = 0; i < json_array_size(devices); i++)
-		for (size_t j = 0; j < ARRAY_SIZE(all_modes) && code == 0; j++)
+		for (size_t j = 0; j < ARRAY_SIZE(all_modes); j++)
 			if (!mode || strcmp(mode, all_modes[j]) == 0)
-				code = add_plan(plans, json_string_value(json_array_get(devices, i)), all_modes[j], err);
-	return code;
+				add_plan(plans, json_string_value(json_array_get(devices, i)), all_modes[j]);
 }
 
 int
@@ -196,16 +185,15 @@ cmd_board_task(struct db *db, const struct command_env *env, const struct actor 
 	int code = template_load(db, actor, args, &board, &bundle, err);
 	if (code == 0)
 		code = board_choose_devices(db, &board, json_string_value(json_object_get(args, "device")), &devices, err);
-	struct plans plans = {.db = db, .env = env, .bundle = bundle, .list = list};
-	if (code == 0)
-		code = add_plans(&plans, devices, args, err);
 	if (code < 0)
 		return code;
+	struct plans plans = {.db = db, .env = env, .bundle = bundle, .list = list};
+	add_plans(&plans, devices, args);
 	*ret_result = json_pack("{s:s, s:O, s:O, s:O, s:O, s:O, s:O, s:O, s:O}", "leaderboard", board.name, "name",
 		json_object_get(bundle, "name"), "yml", json_object_get(bundle, "yml"), "task", json_object_get(bundle, "task"),
 		"submission", json_object_get(bundle, "submission"), "files", json_object_get(bundle, "files"), "templates",
 		json_object_get(bundle, "templates"), "hash", json_object_get(bundle, "hash"), "plans", list);
-	return *ret_result ? 0 : fail_memory(err);
+	return 0;
 }
 
 int
@@ -223,5 +211,5 @@ cmd_board_template(struct db *db, const struct command_env *env, const struct ac
 	if (code < 0)
 		return code;
 	*ret_result = json_pack("{s:s, s:O}", "leaderboard", board.name, "templates", starters);
-	return *ret_result ? 0 : fail_memory(err);
+	return 0;
 }

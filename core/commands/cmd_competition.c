@@ -7,6 +7,7 @@
 #include "model/board.h"
 #include "model/board_update.h"
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "task/competition.h"
 #include "base/schema.h"
 #include "task/task.h"
@@ -43,12 +44,6 @@ struct sync {
 	const json_t *file; /* of the set, or NULL */
 };
 
-static int
-fail_memory(struct kettle_error *err)
-{
-	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the problems.");
-}
-
 /* Whether an error is the problem's, and not the database's or the machine's. */
 static bool
 is_its_own(int code)
@@ -72,16 +67,18 @@ is_its_own(int code)
 	return false;
 }
 
+/* Adds to a list of the answer; 0. */
 static int
-sync_add(struct sync *sync, const char *list, json_t *entry_take, struct kettle_error *err)
+sync_add(struct sync *sync, const char *list, json_t *entry_take)
 {
-	return json_array_append_new(json_object_get(sync->result, list), entry_take) ? fail_memory(err) : 0;
+	(void)json_array_append_new(json_object_get(sync->result, list), entry_take);
+	return 0;
 }
 
 static int
-skip(struct sync *sync, const char *name, json_t *reason_take, struct kettle_error *err)
+skip(struct sync *sync, const char *name, json_t *reason_take)
 {
-	return sync_add(sync, "skipped", json_pack("{s:s, s:o}", "name", name, "reason", reason_take), err);
+	return sync_add(sync, "skipped", json_pack("{s:s, s:o}", "name", name, "reason", reason_take));
 }
 
 /* An error of the problem is told, any other ends the command. */
@@ -93,7 +90,7 @@ told(struct sync *sync, const char *name, int code, const struct kettle_error *w
 			*err = *why;
 		return code;
 	}
-	return sync_add(sync, "errors", json_pack("{s:s, s:s}", "name", name, "error", why->message), err);
+	return sync_add(sync, "errors", json_pack("{s:s, s:s}", "name", name, "error", why->message));
 }
 
 /* Notes whose the board is. */
@@ -102,8 +99,6 @@ mark(struct sync *sync, const char *name, const json_t *problem, struct kettle_e
 {
 	AUTO_JSON json_t *source =
 		json_pack("{s:O*, s:O*}", "file", sync->file, "directory", json_object_get(problem, "directory"));
-	if (!source)
-		return fail_memory(err);
 	return db_exec(sync->db, err, "UPDATE boards SET problem_set = ?, source_json = ? WHERE name = ?", "sjs", sync->set,
 		source, name);
 }
@@ -125,8 +120,6 @@ create(struct sync *sync, const char *name, const json_t *problem, struct kettle
 {
 	AUTO_JSON json_t *args = new_arguments(problem), *devices = NULL, *made = NULL;
 	struct kettle_error why = {0};
-	if (!args)
-		return fail_memory(err);
 	int code = cmd_board_create_check(sync->db, sync->env, args, &devices, &why);
 	if (code < 0)
 		return told(sync, name, code, &why, err);
@@ -136,13 +129,12 @@ create(struct sync *sync, const char *name, const json_t *problem, struct kettle
 			code = mark(sync, name, problem, err);
 	}
 	if (code == 0)
-		code = sync_add(sync, "created", json_string(name), err);
+		code = sync_add(sync, "created", json_string(name));
 	if (code < 0)
 		return code;
 	return sync_add(sync, "plan",
 		json_pack("{s:s, s:s, s:s, s:O, s:O?, s:O*}", "name", name, "set", sync->set, "action", "create", "devices",
-			devices, "deadline", json_object_get(problem, "deadline"), "remarks", json_object_get(made, "remarks")),
-		err);
+			devices, "deadline", json_object_get(problem, "deadline"), "remarks", json_object_get(made, "remarks")));
 }
 
 /* ---- a board that is there ---- */
@@ -206,7 +198,7 @@ check_set(struct sync *sync, const struct board *board, bool *ret_joins, struct 
 				  "the leaderboard `%s` belongs to the set `%s`; say `force` to take it over", board->name, set)
 			: json_sprintf(
 				  "there is already a leaderboard `%s` that no set has made; say `force` to take it over", board->name);
-	return skip(sync, board->name, reason, err);
+	return skip(sync, board->name, reason);
 }
 
 static int
@@ -223,16 +215,14 @@ apply(struct sync *sync, const struct board *board, const struct board_change *c
 	if (code < 0)
 		return code;
 	if (!changes && !joins)
-		return sync_add(sync, "unchanged", json_string(board->name), err);
+		return sync_add(sync, "unchanged", json_string(board->name));
 	json_t *entry = json_pack("{s:s, s:s, s:s, s:O?, s:O*}", "name", board->name, "set", sync->set, "action", "update",
 		"deadline", json_object_get(problem, "deadline"), "devices", change->devices);
-	if (!entry || json_object_update(entry, plan) ||
-		(joins && json_array_append_new(json_object_get(entry, "changes"), json_string("set")))) {
-		json_decref(entry);
-		return fail_memory(err);
-	}
-	code = sync_add(sync, "plan", entry, err);
-	return code < 0 ? code : sync_add(sync, "updated", json_string(board->name), err);
+	(void)json_object_update(entry, plan);
+	if (joins)
+		(void)json_array_append_new(json_object_get(entry, "changes"), json_string("set"));
+	(void)sync_add(sync, "plan", entry);
+	return sync_add(sync, "updated", json_string(board->name));
 }
 
 static int
@@ -256,7 +246,7 @@ update(struct sync *sync, const struct board *board, const json_t *problem, stru
 		return code;
 	const char *scores = json_string_value(json_object_get(plan, "scores"));
 	if (scores && strcmp(scores, "left") == 0 && !sync->force)
-		return skip(sync, board->name, reason_of_scores(board, plan), err);
+		return skip(sync, board->name, reason_of_scores(board, plan));
 	return apply(sync, board, &change, problem, joins, plan, err);
 }
 
@@ -270,18 +260,16 @@ sync_problem(struct sync *sync, const json_t *problem, struct kettle_error *err)
 	struct board board;
 	struct kettle_error why = {0};
 	int64_t there = 0;
-	AUTO_FREE char *folded = strdup(name);
-	for (char *at = folded; at && *at; at++)
+	AUTO_FREE char *folded = xstrdup(name);
+	for (char *at = folded; *at; at++)
 		*at = *at >= 'A' && *at <= 'Z' ? (char)(*at - 'A' + 'a') : *at;
-	if (!folded)
-		return fail_memory(err);
 	if (json_object_get(sync->names, folded))
 		return sync_add(sync, "errors",
-			json_pack("{s:s, s:s}", "name", name, "error", "Two problems have this name; the first one counts."), err);
+			json_pack("{s:s, s:s}", "name", name, "error", "Two problems have this name; the first one counts."));
 	(void)json_object_set_new(sync->names, folded, json_true());
 	if (error || !json_is_object(json_object_get(problem, "bundle")))
-		return sync_add(sync, "errors",
-			json_pack("{s:s, s:s}", "name", name, "error", error ? error : "Its task was not sent."), err);
+		return sync_add(
+			sync, "errors", json_pack("{s:s, s:s}", "name", name, "error", error ? error : "Its task was not sent."));
 	int code = db_int(sync->db, &there, err, "SELECT count(*) FROM leaderboards WHERE name = ?", "s", name);
 	if (code < 0)
 		return code;
@@ -303,7 +291,8 @@ add_absent(void *arg, sqlite3_stmt *row)
 	const char *name = (const char *)sqlite3_column_text(row, 0), *lower = (const char *)sqlite3_column_text(row, 1);
 	if (json_object_get(absent->names, lower))
 		return 0;
-	return json_array_append_new(absent->list, json_string(name)) ? KETTLE_ENOMEM : 0;
+	(void)json_array_append_new(absent->list, json_string(name));
+	return 0;
 }
 
 /* Boards of the set that the file no longer has: nobody asked to delete them. */
@@ -311,9 +300,8 @@ static int
 find_absent(struct sync *sync, struct kettle_error *err)
 {
 	struct unlisted_boards absent = {sync->names, json_object_get(sync->result, "absent")};
-	int code = db_query(sync->db, err, add_absent, &absent,
+	return db_query(sync->db, err, add_absent, &absent,
 		"SELECT name, lower(name) FROM leaderboards WHERE problem_set = ? ORDER BY name", "s", sync->set);
-	return code == KETTLE_ENOMEM ? fail_memory(err) : code;
 }
 
 static int
@@ -350,8 +338,6 @@ cmd_problems_sync(struct db *db, const struct command_env *env, const struct act
 	};
 	size_t i;
 	json_t *set;
-	if (!result || !names)
-		return fail_memory(err);
 	int code = schema_load(sets_schema, &schema, err);
 	if (code == 0)
 		code = schema_check(schema, problems, "problems", NULL, err);

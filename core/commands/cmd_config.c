@@ -5,6 +5,8 @@
 #include "commands/handlers.h"
 
 #include "base/cleanup.h"
+#include "base/json_access.h"
+#include "base/xalloc.h"
 #include "config/configuration.h"
 #include "session/core.h"
 
@@ -65,17 +67,6 @@ time_out(void *arg)
 	answer_once(check);
 }
 
-static bool
-is_used(const struct config_check *check, const char *tool)
-{
-	const json_t *name;
-	size_t i;
-	json_array_foreach(check->tools, i, name)
-		if (strcmp(json_string_value(name), tool) == 0)
-			return true;
-	return false;
-}
-
 static void
 on_config_check_described(void *arg, const struct kettle_error *err, json_t *greeting)
 {
@@ -85,7 +76,7 @@ on_config_check_described(void *arg, const struct kettle_error *err, json_t *gre
 	json_t *parts;
 	if (err->code == 0 && !check->answered)
 		json_object_foreach(json_object_get(greeting, "parts"), tool, parts)
-			if (is_used(check, tool))
+			if (list_has_text(check->tools, tool))
 				(void)json_array_append_new(check->toolkits,
 					json_pack("{s:s, s:s, s:O}", "runner", query->runner, "tool", tool, "parts", parts));
 	free(query);
@@ -112,9 +103,9 @@ config_check_ask(struct config_check *check, const struct runner *runner)
 {
 	struct kettle_error untold = {0};
 	const json_t *unit = unit_with(check->core, runner->name);
-	struct runner_query *query = unit && runner->ops->describe ? calloc(1, sizeof(*query)) : NULL;
-	if (!query)
+	if (!unit || !runner->ops->describe)
 		return;
+	struct runner_query *query = xmalloc(sizeof(*query));
 	*query = (struct runner_query){check, runner->name};
 	check->pending++;
 	if (runner->ops->describe(runner->self, unit, on_config_check_described, query, &untold) < 0) {
@@ -141,14 +132,9 @@ void
 cmd_config_check(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
 	struct kettle_error err = {0};
-	struct config_check *check = calloc(1, sizeof(*check));
+	struct config_check *check = xmalloc(sizeof(*check));
 	(void)actor;
 	(void)args;
-	if (!check) {
-		(void)kettle_fail(&err, KETTLE_ENOMEM, "There is not enough memory to check the configuration.");
-		answer(arg, &err, NULL);
-		return;
-	}
 	*check = (struct config_check){.core = core,
 		.toolkits = json_array(),
 		.tools = tools_of(&core->languages),

@@ -10,6 +10,7 @@
 
 #include "base/sanitize_text.h"
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "session/core.h"
 #include "engine/engine.h"
 #include "model/settings.h"
@@ -149,12 +150,7 @@ unit_change_choose(struct unit_change *c, const json_t *names, struct kettle_err
 static struct unit_change *
 unit_change_begin(struct core *core, const json_t *args, bool disabled, kettle_answer answer, void *arg)
 {
-	struct kettle_error err = {.code = KETTLE_ENOMEM, .message = "There is not enough memory to change a device."};
-	struct unit_change *c = calloc(1, sizeof(*c));
-	if (!c) {
-		answer(arg, &err, NULL);
-		return NULL;
-	}
+	struct unit_change *c = xmalloc(sizeof(*c));
 	*c = (struct unit_change){.core = core,
 		.units = json_array(),
 		.changed = json_array(),

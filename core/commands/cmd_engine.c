@@ -6,6 +6,7 @@
 
 #include "judge/calibration.h"
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "session/core.h"
 #include "model/settings.h"
 #include "judge/unit_facts.h"
@@ -168,17 +169,14 @@ static void
 device_list_keep(const struct unit_request *unit_req, json_t *facts)
 {
 	struct core *core = unit_req->listing->core;
-	struct unit_facts_update *update = core->closing || !core->store ? NULL : calloc(1, sizeof(*update));
-	if (!update)
+	if (core->closing || !core->store)
 		return;
+	struct unit_facts_update *update = xmalloc(sizeof(*update));
 	/* Of its own: the store's thread reads it. */
 	*update = (struct unit_facts_update){.device = json_deep_copy(json_object_get(unit_req->device, "name")),
 		.unit = json_deep_copy(json_object_get(unit_req->unit, "unit")),
 		.facts = json_deep_copy(facts)};
-	if (update->device && update->unit && update->facts)
-		store_write(core->store, device_list_learn, on_learned, update);
-	else
-		on_learned(update, NULL);
+	store_write(core->store, device_list_learn, on_learned, update);
 }
 
 static void
@@ -205,9 +203,9 @@ device_list_ask(struct core *core, struct device_listing *listing, const json_t 
 	struct kettle_error err = {0};
 	for (size_t i = 0; i < core->runners_count; i++) {
 		const struct runner *runner = &core->runners[i];
-		struct unit_request *unit_req;
-		if (strcmp(runner->name, name) != 0 || !runner->ops->describe || !(unit_req = calloc(1, sizeof(*unit_req))))
+		if (strcmp(runner->name, name) != 0 || !runner->ops->describe)
 			continue;
+		struct unit_request *unit_req = xmalloc(sizeof(*unit_req));
 		*unit_req = (struct unit_request){listing, device, unit};
 		listing->pending++;
 		(void)json_object_set_new(unit, "unreachable", json_string(UNREACHABLE));
@@ -263,12 +261,8 @@ add_remarks(const struct core *core, json_t *devices)
 void
 cmd_device_list(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
-	struct kettle_error err = {.code = KETTLE_ENOMEM, .message = "There is not enough memory to list the devices."};
-	struct device_listing *listing = calloc(1, sizeof(*listing));
-	if (!listing) {
-		answer(arg, &err, NULL);
-		return;
-	}
+	struct kettle_error err = {0};
+	struct device_listing *listing = xmalloc(sizeof(*listing));
 	*listing = (struct device_listing){.core = core,
 		.whole = actor->role >= RIGHT_ADMIN,
 		.devices = engine_devices(core->engine),

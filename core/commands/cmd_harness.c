@@ -5,6 +5,7 @@
 #include "commands/handlers.h"
 
 #include "base/cleanup.h"
+#include "commands/pool_call.h"
 #include "session/core.h"
 #include "base/file.h"
 #include "base/installed.h"
@@ -12,15 +13,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-/* Files read on a thread of the pool. */
-struct harness_request {
-	const struct language *language;
-	json_t *files;
-	struct kettle_error err;
-	kettle_answer answer;
-	void *arg;
-};
 
 static int
 find_harness_language(
@@ -42,7 +34,7 @@ read_harness_file(const char *folder, const struct kettle_harness_file *file, js
 {
 	AUTO_FREE char *path = path_join(folder, file->path), *text = NULL;
 	size_t size = 0;
-	int code = path ? path_check_inside(file->path, err) : kettle_fail(err, KETTLE_ENOMEM, "There is no memory.");
+	int code = path_check_inside(file->path, err);
 	if (code == 0)
 		code = file_read(path, HARNESS_MAX_FILE, &text, &size, err);
 	if (code < 0)
@@ -53,47 +45,23 @@ read_harness_file(const char *folder, const struct kettle_harness_file *file, js
 	return 0;
 }
 
-static void
-read_harness_all(void *arg)
+static int
+read_harness(struct pool_call *call, json_t **ret_result, struct kettle_error *err)
 {
-	struct harness_request *request = arg;
-	const struct kettle_language *ops = request->language->ops;
+	const struct language *language = NULL;
 	AUTO_FREE char *tasks = installed_tasks(), *folder = path_join(tasks, "harness");
-	int code = folder ? 0 : kettle_fail(&request->err, KETTLE_ENOMEM, "There is no memory.");
-	for (size_t i = 0; i < ops->harness_count && code == 0; i++)
-		code = read_harness_file(folder, &ops->harness[i], request->files, &request->err);
-}
-
-static void
-read_done(void *arg)
-{
-	struct harness_request *request = arg;
-	AUTO_JSON json_t *result = json_pack("{s:s, s:O}", "language", request->language->name, "files", request->files);
-	request->answer(request->arg, &request->err, request->err.code < 0 ? NULL : result);
-	json_decref(request->files);
-	free(request);
+	AUTO_JSON json_t *files = json_array();
+	int code = find_harness_language(&call->core->languages, pool_call_text(call, "language"), &language, err);
+	for (size_t i = 0; code == 0 && i < language->ops->harness_count; i++)
+		code = read_harness_file(folder, &language->ops->harness[i], files, err);
+	if (code == 0)
+		*ret_result = json_pack("{s:s, s:O}", "language", language->name, "files", files);
+	return code;
 }
 
 void
 cmd_eval_code(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
-	struct kettle_error err = {0};
-	const struct language *language = NULL;
 	(void)actor;
-	if (find_harness_language(&core->languages, json_string_value(json_object_get(args, "language")), &language, &err) <
-		0) {
-		answer(arg, &err, NULL);
-		return;
-	}
-	struct harness_request *request = calloc(1, sizeof(*request));
-	if (request)
-		*request = (struct harness_request){.language = language, .files = json_array(), .answer = answer, .arg = arg};
-	if (!request)
-		(void)kettle_fail(&err, KETTLE_ENOMEM, "There is not enough memory to read a harness.");
-	else if (loop_work(core->setup.io, read_harness_all, read_done, request, &err) == 0)
-		return;
-	answer(arg, &err, NULL);
-	if (request)
-		json_decref(request->files);
-	free(request);
+	pool_call_start(core, args, read_harness, pool_call_answer, answer, arg);
 }

@@ -11,12 +11,6 @@
 #include <ctype.h>
 #include <string.h>
 
-static int
-fail_memory(struct kettle_error *err)
-{
-	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the invites.");
-}
-
 /* ---- codes ---- */
 
 /* 32 that are not taken for one another when they are read out. */
@@ -66,9 +60,10 @@ find_boards(
 			return code;
 		for (size_t j = 0; j < json_array_size(ids); j++)
 			twice = twice || json_integer_value(json_array_get(ids, j)) == board.id;
-		if (!twice && (json_array_append_new(ids, json_integer(board.id)) < 0 ||
-						  json_array_append_new(names, json_string(board.name)) < 0))
-			return fail_memory(err);
+		if (twice)
+			continue;
+		(void)json_array_append_new(ids, json_integer(board.id));
+		(void)json_array_append_new(names, json_string(board.name));
 	}
 	return 0;
 }
@@ -83,8 +78,8 @@ add_invite(struct db *db, const struct actor *actor, const json_t *ids, json_t *
 	for (size_t i = 0; i < json_array_size(ids) && code == 0; i++)
 		code = db_exec(db, err, "INSERT INTO invite_boards (code, leaderboard) VALUES (?, ?)", "si", text,
 			(int64_t)json_integer_value(json_array_get(ids, i)));
-	if (code == 0 && json_array_append_new(codes, json_string(text)) < 0)
-		return fail_memory(err);
+	if (code == 0)
+		(void)json_array_append_new(codes, json_string(text));
 	return code;
 }
 
@@ -101,11 +96,11 @@ cmd_invite_create(struct db *db, const struct command_env *env, const struct act
 	if (code < 0)
 		return code;
 	AUTO_JSON json_t *data = json_pack("{s:O, s:I}", "leaderboards", names, "count", count);
-	code = data ? db_event(db, "invite.created", 'a', 0, 0, actor->user, data, err) : fail_memory(err);
+	code = db_event(db, "invite.created", 'a', 0, 0, actor->user, data, err);
 	if (code < 0)
 		return code;
 	*ret_result = json_pack("{s:O, s:O}", "leaderboards", names, "codes", codes);
-	return *ret_result ? 0 : fail_memory(err);
+	return 0;
 }
 
 /* ---- list ---- */
@@ -139,7 +134,7 @@ cmd_invite_list(struct db *db, const struct command_env *env, const struct actor
 		return code;
 	*ret_result =
 		json_pack("{s:s, s:I, s:O}", "leaderboard", board.name, "count", (json_int_t)count, "invites", invites);
-	return *ret_result ? 0 : fail_memory(err);
+	return 0;
 }
 
 /* ---- revoke ---- */
@@ -208,14 +203,12 @@ cmd_invite_revoke(struct db *db, const struct command_env *env, const struct act
 	bool claimed = json_is_integer(json_object_get(row, "claimed_by"));
 	AUTO_JSON json_t *data =
 		json_pack("{s:O, s:b}", "leaderboards", json_object_get(row, "leaderboards"), "was_claimed", (int)claimed);
-	code = data ? db_event(db, "invite.revoked", 'a', 0, 0, json_integer_value(json_object_get(row, "claimed_by")),
-					  data, err)
-				: fail_memory(err);
+	code = db_event(db, "invite.revoked", 'a', 0, 0, json_integer_value(json_object_get(row, "claimed_by")), data, err);
 	if (code < 0)
 		return code;
 	*ret_result = json_pack("{s:s, s:b, s:O, s:O}", "code", text, "was_claimed", (int)claimed, "user_name",
 		json_object_get(row, "user_name"), "leaderboards", json_object_get(row, "leaderboards"));
-	return *ret_result ? 0 : fail_memory(err);
+	return 0;
 }
 
 /* ---- join ---- */
@@ -244,8 +237,6 @@ tell_joined(void *arg, sqlite3_stmt *row)
 {
 	const struct join_result *joined = arg;
 	AUTO_JSON json_t *data = json_pack("{s:s}", "name", (const char *)sqlite3_column_text(row, 1));
-	if (!data)
-		return fail_memory(joined->err);
 	return db_event(
 		joined->db, "leaderboard.joined", 'u', sqlite3_column_int64(row, 0), 0, joined->user, data, joined->err);
 }
@@ -277,5 +268,5 @@ cmd_invite_join(struct db *db, const struct command_env *env, const struct actor
 	if (code < 0)
 		return code;
 	*ret_result = json_pack("{s:s, s:O}", "status", "ok", "leaderboards", json_object_get(row, "leaderboards"));
-	return *ret_result ? 0 : fail_memory(err);
+	return 0;
 }

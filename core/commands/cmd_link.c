@@ -14,12 +14,6 @@
 /* No I, L, O and U: nothing that is read as something else. */
 static const char letters[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
-static int
-fail_memory(struct kettle_error *err)
-{
-	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the users.");
-}
-
 /* ---- the code ---- */
 
 static void
@@ -64,12 +58,12 @@ make_code(struct db *db, const struct actor *actor, json_t **ret_result, struct 
 			actor->user, db->now_ms, db->now_ms + LINK_CODE_MS);
 	AUTO_JSON json_t *data = json_pack("{s:s}", "expires", expires);
 	if (status == 0)
-		status = data ? db_event(db, "user.code", 'u', 0, 0, actor->user, data, err) : fail_memory(err);
+		status = db_event(db, "user.code", 'u', 0, 0, actor->user, data, err);
 	if (status < 0)
 		return status;
 	*ret_result = json_pack("{s:o, s:s}", "code",
 		json_sprintf("%.*s-%s", LINK_CODE_LETTERS / 2, code, code + LINK_CODE_LETTERS / 2), "expires", expires);
-	return *ret_result ? 0 : fail_memory(err);
+	return 0;
 }
 
 /* ---- joining ---- */
@@ -88,7 +82,7 @@ join(struct db *db, const struct user *from, const struct user *into, bool confi
 	if (code < 0)
 		return code;
 	*ret_result = json_pack("{s:b, s:O, s:O}", "joined", confirmed, "from", a, "into", b);
-	return *ret_result ? 0 : fail_memory(err);
+	return 0;
 }
 
 static int

@@ -7,16 +7,11 @@
 #include "model/board.h"
 #include "base/sanitize_text.h"
 #include "base/cleanup.h"
+#include "base/json_access.h"
 #include "model/jobs.h"
 #include "model/ranking.h"
 
 #include <strings.h>
-
-static int
-fail_memory(struct kettle_error *err)
-{
-	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the submission.");
-}
 
 static int64_t
 id_of(const json_t *row, const char *key)
@@ -50,9 +45,8 @@ static int
 flag_tell(struct db *db, const char *kind, const json_t *row, json_t *data_take, struct kettle_error *err)
 {
 	AUTO_JSON json_t *data = data_take;
-	if (!data || json_object_set(data, "mode", json_object_get(row, "mode")) < 0 ||
-		json_object_set(data, "file_name", json_object_get(row, "file_name")) < 0)
-		return fail_memory(err);
+	(void)json_object_set(data, "mode", json_object_get(row, "mode"));
+	(void)json_object_set(data, "file_name", json_object_get(row, "file_name"));
 	return db_event(db, kind, 'u', id_of(row, "leaderboard"), id_of(row, "id"), id_of(row, "user"), data, err);
 }
 
@@ -77,8 +71,6 @@ cmd_submission_flag(struct db *db, const struct command_env *env, const struct a
 	(void)env;
 	AUTO_JSON json_t *row = NULL;
 	AUTO_FREE char *reason = sanitize_line(json_string_value(json_object_get(args, "reason")), FLAG_REASON_MAX);
-	if (!reason)
-		return fail_memory(err);
 	int code = flag_find(db, actor, args, &row, err);
 	if (code == 0 && !*reason)
 		code = kettle_fail(err, KETTLE_EINVAL, "A mark as a cheat needs a reason, which its owner will read.");
@@ -92,7 +84,7 @@ cmd_submission_flag(struct db *db, const struct command_env *env, const struct a
 	if (code < 0)
 		return code;
 	*ret_result = json_pack("{s:O, s:s, s:s}", "id", json_object_get(row, "id"), "status", "hacked", "reason", reason);
-	return *ret_result ? 0 : fail_memory(err);
+	return 0;
 }
 
 int
@@ -112,7 +104,7 @@ cmd_submission_unflag(struct db *db, const struct command_env *env, const struct
 	if (code < 0)
 		return code;
 	*ret_result = json_pack("{s:O, s:s}", "id", json_object_get(row, "id"), "status", "ok");
-	return *ret_result ? 0 : fail_memory(err);
+	return 0;
 }
 
 /* ---- run again ---- */
@@ -127,18 +119,6 @@ check_configured(const struct command_env *env, const char *device, struct kettl
 			return 0;
 	}
 	return kettle_fail(err, KETTLE_EUNAVAIL, "The device `%s` is not configured at the moment.", device);
-}
-
-static int
-add_flag_device(json_t *chosen, const char *name, struct kettle_error *err)
-{
-	size_t i;
-	json_t *have;
-	json_array_foreach(chosen, i, have) {
-		if (strcasecmp(json_string_value(have), name) == 0)
-			return 0;
-	}
-	return json_array_append_new(chosen, json_string(name)) < 0 ? fail_memory(err) : 0;
 }
 
 /* Those that were named, of those it was submitted to; all of these where none was. */
@@ -159,8 +139,8 @@ choose_devices(struct db *db, const struct command_env *env, int64_t submission,
 		code = board_pick_device(all, json_string_value(json_array_get(list, i)), where, &name, err);
 		if (code == 0)
 			code = check_configured(env, name, err);
-		if (code == 0)
-			code = add_flag_device(chosen, name, err);
+		if (code == 0 && !list_has_text(chosen, name))
+			(void)json_array_append_new(chosen, json_string(name));
 	}
 	if (code == 0)
 		*ret_devices = STEAL(chosen);
@@ -183,5 +163,5 @@ cmd_submission_rerun(struct db *db, const struct command_env *env, const struct 
 	*ret_result = json_pack("{s:O, s:O, s:O, s:O, s:O, s:O}", "id", json_object_get(row, "id"), "leaderboard",
 		json_object_get(row, "leaderboard_name"), "mode", json_object_get(row, "mode"), "devices", devices, "jobs",
 		jobs, "seq", json_object_get(event, "seq"));
-	return *ret_result ? 0 : fail_memory(err);
+	return 0;
 }

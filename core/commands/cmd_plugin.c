@@ -5,6 +5,7 @@
 #include "commands/handlers.h"
 
 #include "base/cleanup.h"
+#include "commands/pool_call.h"
 #include "config/configuration.h"
 #include "conformance/conformance.h"
 #include "session/core.h"
@@ -81,48 +82,17 @@ cmd_plugin_info(struct core *core, const struct actor *actor, const json_t *args
 	answer(arg, &err, NULL);
 }
 
-/* The checks run in a child each, which may take its time: on a thread of the pool. */
-struct plugin_test {
-	char *file;
-	json_t *result;
-	struct kettle_error err;
-	kettle_answer answer;
-	void *arg;
-};
-
-static void
-test_work(void *arg)
+/* The checks run in a child each, which may take its time. */
+static int
+test_plugin(struct pool_call *call, json_t **ret_result, struct kettle_error *err)
 {
-	struct plugin_test *test = arg;
-	const struct conformance_setup setup = {.file = test->file};
-	(void)conformance_run(&setup, &test->result, &test->err);
-}
-
-static void
-test_done(void *arg)
-{
-	struct plugin_test *test = arg;
-	test->answer(test->arg, &test->err, test->err.code < 0 ? NULL : test->result);
-	json_decref(test->result);
-	free(test->file);
-	free(test);
+	const struct conformance_setup setup = {.file = pool_call_text(call, "file")};
+	return conformance_run(&setup, ret_result, err);
 }
 
 void
 cmd_plugin_test(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
-	struct kettle_error err = {0};
-	struct plugin_test *test = calloc(1, sizeof(*test));
 	(void)actor;
-	if (test)
-		*test = (struct plugin_test){
-			.file = strdup(json_string_value(json_object_get(args, "file"))), .answer = answer, .arg = arg};
-	if (!test || !test->file)
-		(void)kettle_fail(&err, KETTLE_ENOMEM, "There is not enough memory to test a plugin.");
-	else if (loop_work(core->setup.io, test_work, test_done, test, &err) == 0)
-		return;
-	answer(arg, &err, NULL);
-	if (test)
-		free(test->file);
-	free(test);
+	pool_call_start(core, args, test_plugin, pool_call_answer, answer, arg);
 }

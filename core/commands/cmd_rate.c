@@ -12,12 +12,6 @@
 static const char *const categories[] = {"test", "leaderboard"};
 
 static int
-fail_memory(struct kettle_error *err)
-{
-	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the limits.");
-}
-
-static int
 list(struct db *db, const struct board *board, const char *category, const char *device, json_t **ret_result,
 	struct kettle_error *err)
 {
@@ -29,7 +23,7 @@ list(struct db *db, const struct board *board, const char *category, const char 
 	if (code < 0)
 		return code;
 	*ret_result = json_pack("{s:s, s:O}", "leaderboard", board->name, "limits", limits);
-	return *ret_result ? 0 : fail_memory(err);
+	return 0;
 }
 
 int
@@ -107,8 +101,6 @@ rate_tell(const struct limit *limit, const struct actor *actor, bool removed, st
 {
 	AUTO_JSON json_t *data = json_pack("{s:s, s:s?, s:s?, s:o}", "name", limit->board->name, "category",
 		limit->category, "device", limit->device, "per_hour", removed ? json_null() : json_integer(limit->per_hour));
-	if (!data)
-		return fail_memory(err);
 	return db_event(limit->db, "leaderboard.limited", 'p', limit->board->id, 0, actor->user, data, err);
 }
 

@@ -52,12 +52,6 @@ free_submit(struct submit_request *submit)
 #define AUTO_SUBMIT __attribute__((cleanup(free_submit)))
 
 static int
-fail_memory(struct kettle_error *err)
-{
-	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the submission.");
-}
-
-static int
 fail_with(const struct kettle_error *known, struct kettle_error *err)
 {
 	if (err)
@@ -72,8 +66,6 @@ check_submit_name(struct submit_request *submit, const char *name, struct kettle
 {
 	const char *slash = strrchr(name, '/');
 	submit->file_name = sanitize_line(slash ? slash + 1 : name, FILE_NAME_MAX + 1);
-	if (!submit->file_name)
-		return fail_memory(err);
 	if (!*submit->file_name)
 		return kettle_fail(err, KETTLE_EINVAL, "The file has no name: its ending says what language it is in.");
 	if (strlen(submit->file_name) > FILE_NAME_MAX)
@@ -172,7 +164,8 @@ add_submit_device(struct submit_request *submit, const char *word, struct kettle
 	for (size_t i = 0; i < json_array_size(submit->devices); i++)
 		if (strcmp(json_string_value(json_array_get(submit->devices, i)), name) == 0)
 			return 0;
-	return json_array_append_new(submit->devices, json_string(name)) < 0 ? fail_memory(err) : 0;
+	(void)json_array_append_new(submit->devices, json_string(name));
+	return 0;
 }
 
 static int
@@ -309,8 +302,7 @@ add_jobs(struct submit_request *submit, struct kettle_error *err)
 		if (code < 0)
 			return code;
 		json_t *job = json_pack("{s:I, s:s}", "job", (json_int_t)db_last_id(submit->db), "device", device);
-		if (json_array_append_new(submit->jobs, job) < 0)
-			return fail_memory(err);
+		(void)json_array_append_new(submit->jobs, job);
 	}
 	return 0;
 }
@@ -335,8 +327,6 @@ submit_store(struct submit_request *submit, struct kettle_error *err)
 		return code;
 	AUTO_JSON json_t *data =
 		json_pack("{s:s, s:s, s:O}", "mode", submit->mode, "file_name", submit->file_name, "jobs", submit->jobs);
-	if (!data)
-		return fail_memory(err);
 	return db_event(db, "submission.accepted", 'u', submit->board.id, submit->id, submit->actor->user, data, err);
 }
 
@@ -362,5 +352,5 @@ cmd_submit(struct db *db, const struct command_env *env, const struct actor *act
 	*ret_result =
 		json_pack("{s:I, s:s, s:s, s:O, s:O, s:O}", "id", (json_int_t)submit.id, "leaderboard", submit.board.name,
 			"mode", submit.mode, "devices", submit.devices, "jobs", submit.jobs, "seq", json_object_get(event, "seq"));
-	return *ret_result ? 0 : fail_memory(err);
+	return 0;
 }

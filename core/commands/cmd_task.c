@@ -8,7 +8,9 @@
 #include "task/competition.h"
 #include "session/core.h"
 #include "base/file.h"
+#include "base/xalloc.h"
 #include "commands/device_probe.h"
+#include "commands/pool_call.h"
 #include "base/installed.h"
 #include "task/task.h"
 #include "task/detect_form.h"
@@ -19,117 +21,45 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* One command while a thread of the pool reads for it. */
-struct task_request {
-	const struct languages *languages;
-	json_t *args, *result;
-	struct kettle_error err;
-	struct core *core;
-	json_t *bundles; /* [[index of the entry in "tasks" or null, bundle]]: what is still to be probed; or NULL */
-	/* On the pool's thread: the result, or the error. */
-	int (*work)(struct task_request *request, json_t **ret_result, struct kettle_error *err);
-	kettle_answer answer;
-	void *arg;
-};
-
-static const char *
-argument(const struct task_request *request, const char *name)
-{
-	return json_string_value(json_object_get(request->args, name));
-}
-
-static int
-fail_memory(struct kettle_error *err)
-{
-	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to read a task.");
-}
-
-static void
-read_now(void *arg)
-{
-	struct task_request *request = arg;
-	(void)request->work(request, &request->result, &request->err);
-}
-
-static void
-read_done(void *arg)
-{
-	struct task_request *request = arg;
-	request->answer(request->arg, &request->err, request->err.code < 0 ? NULL : request->result);
-	json_decref(request->args);
-	json_decref(request->result);
-	json_decref(request->bundles);
-	free(request);
-}
-
-static void probe_next(struct task_request *request);
+static void probe_next(struct pool_call *call);
 
 /* What a device lacks is an error of the entry, where there is one, else of the command. */
 static void
 on_probed(void *arg, const struct kettle_error *err)
 {
-	struct task_request *request = arg;
-	const json_t *index = json_array_get(json_array_get(request->bundles, 0), 0);
-	json_t *entry = json_array_get(json_object_get(request->result, "tasks"), (size_t)json_integer_value(index));
+	struct pool_call *call = arg;
+	const json_t *index = json_array_get(json_array_get(call->bundles, 0), 0);
+	json_t *entry = json_array_get(json_object_get(call->result, "tasks"), (size_t)json_integer_value(index));
 	if (err->code < 0 && json_is_integer(index)) {
 		(void)json_object_set_new(entry, "ok", json_false());
 		(void)json_object_set_new(entry, "error", json_string(err->message));
-		(void)json_object_set_new(request->result, "ok", json_false());
+		(void)json_object_set_new(call->result, "ok", json_false());
 	} else if (err->code < 0) {
-		request->err = *err;
+		call->err = *err;
 	}
-	(void)json_array_remove(request->bundles, 0);
-	probe_next(request);
+	(void)json_array_remove(call->bundles, 0);
+	probe_next(call);
 }
 
 static void
-probe_next(struct task_request *request)
+probe_next(struct pool_call *call)
 {
-	const json_t *bundle = json_array_get(json_array_get(request->bundles, 0), 1);
-	if (request->err.code < 0 || !bundle)
-		read_done(request);
+	const json_t *bundle = json_array_get(json_array_get(call->bundles, 0), 1);
+	if (call->err.code < 0 || !bundle)
+		pool_call_answer(call);
 	else
-		probe_task(request->core, bundle, json_object_get(request->args, "device"), on_probed, request);
-}
-
-static void
-read_ended(void *arg)
-{
-	probe_next(arg);
-}
-
-static void
-task_request_start(struct core *core, const json_t *args,
-	int (*work)(struct task_request *request, json_t **ret_result, struct kettle_error *err), kettle_answer answer,
-	void *arg)
-{
-	struct kettle_error err = {0};
-	struct task_request *request = calloc(1, sizeof(*request));
-	json_t *copy = json_deep_copy(args);
-	if (!request || !copy) {
-		(void)fail_memory(&err);
-		answer(arg, &err, NULL);
-		json_decref(copy);
-		free(request);
-		return;
-	}
-	*request = (struct task_request){
-		.languages = &core->languages, .core = core, .args = copy, .work = work, .answer = answer, .arg = arg};
-	/* Once the work has begun, its error is the other thread's. */
-	if (loop_work(core->setup.io, read_now, read_ended, request, &err) < 0) {
-		request->err = err;
-		read_done(request);
-	}
+		probe_task(call->core, bundle, json_object_get(call->args, "device"), on_probed, call);
 }
 
 /* ---- reading ---- */
 
 static int
-task_read_one(struct task_request *request, json_t **ret_result, struct kettle_error *err)
+task_read_one(struct pool_call *call, json_t **ret_result, struct kettle_error *err)
 {
-	int rc = task_read_as(request->languages, argument(request, "path"), argument(request, "lang"), ret_result, err);
-	if (rc == 0 && json_is_true(json_object_get(request->args, "probe")))
-		request->bundles = json_pack("[[n, O]]", *ret_result);
+	int rc = task_read_as(
+		&call->core->languages, pool_call_text(call, "path"), pool_call_text(call, "lang"), ret_result, err);
+	if (rc == 0 && json_is_true(json_object_get(call->args, "probe")))
+		call->bundles = json_pack("[[n, O]]", *ret_result);
 	return rc;
 }
 
@@ -137,25 +67,26 @@ void
 cmd_task_read(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
 	(void)actor;
-	task_request_start(core, args, task_read_one, answer, arg);
+	pool_call_start(core, args, task_read_one, probe_next, answer, arg);
 }
 
 static int
-read_problems(struct task_request *request, json_t **ret_result, struct kettle_error *err)
+read_problems(struct pool_call *call, json_t **ret_result, struct kettle_error *err)
 {
 	json_t *sets = NULL;
-	int rc = competition_read_all(request->languages, argument(request, "path"), argument(request, "set"), &sets, err);
+	int rc = competition_read_all(
+		&call->core->languages, pool_call_text(call, "path"), pool_call_text(call, "set"), &sets, err);
 	if (rc)
 		return rc;
 	*ret_result = json_pack("{s:o}", "sets", sets);
-	return *ret_result ? 0 : fail_memory(err);
+	return 0;
 }
 
 void
 cmd_problems_read(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
 	(void)actor;
-	task_request_start(core, args, read_problems, answer, arg);
+	pool_call_start(core, args, read_problems, pool_call_answer, answer, arg);
 }
 
 /* ---- checking ---- */
@@ -175,26 +106,25 @@ on_checked(const char *path, const json_t *bundle, const char *error)
 }
 
 static void
-check_task(struct task_request *request, const char *path, json_t *results)
+check_task(struct pool_call *call, const char *path, json_t *results)
 {
 	struct kettle_error err = {0};
 	AUTO_JSON json_t *bundle = NULL;
-	(void)task_read_as(request->languages, path, argument(request, "lang"), &bundle, &err);
+	(void)task_read_as(&call->core->languages, path, pool_call_text(call, "lang"), &bundle, &err);
 	if (bundle)
-		(void)json_array_append_new(
-			request->bundles, json_pack("[I, O]", (json_int_t)json_array_size(results), bundle));
+		(void)json_array_append_new(call->bundles, json_pack("[I, O]", (json_int_t)json_array_size(results), bundle));
 	(void)json_array_append_new(results, on_checked(path, bundle, err.message));
 }
 
 /* The file first, then every problem of it as a task of its own. */
 static void
-check_competition(struct task_request *request, const char *path, json_t *results)
+check_competition(struct pool_call *call, const char *path, json_t *results)
 {
 	struct kettle_error err = {0};
 	AUTO_JSON json_t *sets = NULL;
 	size_t i, j;
 	json_t *set, *problem;
-	if (competition_read_all(request->languages, path, NULL, &sets, &err) < 0) {
+	if (competition_read_all(&call->core->languages, path, NULL, &sets, &err) < 0) {
 		(void)json_array_append_new(results, on_checked(path, NULL, err.message));
 		return;
 	}
@@ -208,7 +138,7 @@ check_competition(struct task_request *request, const char *path, json_t *result
 			json_t *bundle = json_object_get(problem, "bundle");
 			if (json_is_object(bundle))
 				(void)json_array_append_new(
-					request->bundles, json_pack("[I, O]", (json_int_t)json_array_size(results), bundle));
+					call->bundles, json_pack("[I, O]", (json_int_t)json_array_size(results), bundle));
 			json_t *one = on_checked(json_string_value(json_object_get(problem, "directory")),
 				json_is_object(bundle) ? bundle : NULL, json_string_value(json_object_get(problem, "error")));
 			(void)json_object_set(one, "problem", json_object_get(problem, "name"));
@@ -218,46 +148,47 @@ check_competition(struct task_request *request, const char *path, json_t *result
 }
 
 static int
-check_all(struct task_request *request, json_t **ret_result, struct kettle_error *err)
+check_all(struct pool_call *call, json_t **ret_result, struct kettle_error *err)
 {
+	(void)err;
 	json_t *results = json_array(), *one;
 	bool ok = true;
 	size_t i;
-	request->bundles = json_array();
-	json_array_foreach(json_object_get(request->args, "path"), i, one) {
+	call->bundles = json_array();
+	json_array_foreach(json_object_get(call->args, "path"), i, one) {
 		AUTO_TASK_FORM struct task_form form = {0};
 		const char *path = json_string_value(one);
 		(void)task_form_open(path, &form, NULL);
 		if (form.kind == TASK_FORM_COMPETITION)
-			check_competition(request, path, results);
+			check_competition(call, path, results);
 		else
-			check_task(request, path, results);
+			check_task(call, path, results);
 	}
 	json_array_foreach(results, i, one)
 		ok = ok && json_is_true(json_object_get(one, "ok"));
 	*ret_result = json_pack("{s:o, s:b}", "tasks", results, "ok", ok);
-	return *ret_result ? 0 : fail_memory(err);
+	return 0;
 }
 
 void
 cmd_task_check(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
 	(void)actor;
-	task_request_start(core, args, check_all, answer, arg);
+	pool_call_start(core, args, check_all, probe_next, answer, arg);
 }
 
 /* ---- packing, and beginning with a copy ---- */
 
 static int
-pack_task(struct task_request *request, json_t **ret_result, struct kettle_error *err)
+pack_task(struct pool_call *call, json_t **ret_result, struct kettle_error *err)
 {
 	AUTO_JSON json_t *pack = NULL, *names = json_array();
 	AUTO_FREE char *data = NULL;
 	size_t size = 0;
 	const char *name;
 	json_t *contents;
-	int rc = task_pack(request->languages, argument(request, "path"), argument(request, "lang"),
-		json_is_true(json_object_get(request->args, "solutions")), &pack, err);
+	int rc = task_pack(&call->core->languages, pool_call_text(call, "path"), pool_call_text(call, "lang"),
+		json_is_true(json_object_get(call->args, "solutions")), &pack, err);
 	if (rc == 0)
 		rc = task_pack_zip(pack, &data, &size, err);
 	if (rc)
@@ -267,14 +198,14 @@ pack_task(struct task_request *request, json_t **ret_result, struct kettle_error
 	AUTO_FREE char *base64 = base64_encode(data, size);
 	*ret_result = json_pack("{s:O, s:O, s:O, s:I, s:s?}", "name", json_object_get(pack, "name"), "hash",
 		json_object_get(pack, "hash"), "files", names, "size", (json_int_t)size, "base64", base64);
-	return *ret_result && base64 ? 0 : fail_memory(err);
+	return 0;
 }
 
 void
 cmd_task_pack(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
 	(void)actor;
-	task_request_start(core, args, pack_task, answer, arg);
+	pool_call_start(core, args, pack_task, pool_call_answer, answer, arg);
 }
 
 /* The one file of a folder, which is a task by itself. New string; NULL: there is none, or there are more. */
@@ -290,7 +221,7 @@ only_file(const char *folder)
 			continue;
 		if (only)
 			return NULL;
-		only = strdup(entry->d_name);
+		only = xstrdup(entry->d_name);
 	}
 	return STEAL(only);
 }
@@ -308,11 +239,11 @@ shipped_names(const char *dir)
 	for (int i = 0; i < count; i++) {
 		const char *name = entries[i]->d_name;
 		AUTO_FREE char *folder = path_join(dir, name);
-		AUTO_FREE char *yml = folder ? path_join(folder, "task.yml") : NULL;
+		AUTO_FREE char *yml = path_join(folder, "task.yml");
 		AUTO_FREE char *only = NULL;
-		if (name[0] != '.' && yml && access(yml, R_OK) == 0)
+		if (name[0] != '.' && access(yml, R_OK) == 0)
 			(void)json_object_set_new(names, name, json_true());
-		else if (name[0] != '.' && folder && (only = only_file(folder)))
+		else if (name[0] != '.' && (only = only_file(folder)))
 			(void)json_object_set_new(names, name, json_string(only));
 		free(entries[i]);
 	}
@@ -337,28 +268,24 @@ fail_shipped(const char *dir, const char *from, const json_t *names, struct kett
 }
 
 static int
-copy_shipped(struct task_request *request, json_t **ret_result, struct kettle_error *err)
+copy_shipped(struct pool_call *call, json_t **ret_result, struct kettle_error *err)
 {
-	const char *from = argument(request, "from");
+	const char *from = pool_call_text(call, "from");
 	AUTO_FREE char *dir = installed_tasks();
-	AUTO_JSON json_t *names = dir ? shipped_names(dir) : NULL;
-	if (!names)
-		return fail_memory(err);
+	AUTO_JSON json_t *names = shipped_names(dir);
 	if (!json_object_get(names, from))
 		return fail_shipped(dir, from, names, err);
 	const char *reference = json_string_value(json_object_get(names, from));
-	bool solutions = json_is_true(json_object_get(request->args, "solutions"));
+	bool solutions = json_is_true(json_object_get(call->args, "solutions"));
 	AUTO_FREE char *path = path_join(dir, from);
-	AUTO_FREE char *file = path && reference ? path_join(path, reference) : NULL;
-	if (!path || (reference && !file))
-		return fail_memory(err);
-	return file ? task_pack_reference(request->languages, file, solutions, ret_result, err)
-				: task_pack(request->languages, path, NULL, solutions, ret_result, err);
+	AUTO_FREE char *file = reference ? path_join(path, reference) : NULL;
+	return file ? task_pack_reference(&call->core->languages, file, solutions, ret_result, err)
+				: task_pack(&call->core->languages, path, NULL, solutions, ret_result, err);
 }
 
 void
 cmd_task_new(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
 	(void)actor;
-	task_request_start(core, args, copy_shipped, answer, arg);
+	pool_call_start(core, args, copy_shipped, pool_call_answer, answer, arg);
 }

@@ -11,12 +11,6 @@
 #include "model/ranking.h"
 #include "model/user.h"
 
-static int
-fail_memory(struct kettle_error *err)
-{
-	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the users.");
-}
-
 static const char *
 text_of(const json_t *args, const char *key)
 {
@@ -39,8 +33,8 @@ cmd_user_list(struct db *db, const struct command_env *env, const struct actor *
 	for (size_t i = 0; i < json_array_size(ids) && code == 0; i++) {
 		json_t *user = NULL;
 		code = user_object(db, json_integer_value(json_object_get(json_array_get(ids, i), "id")), false, &user, err);
-		if (code == 0 && json_array_append_new(users, user) < 0)
-			code = fail_memory(err);
+		if (code == 0)
+			(void)json_array_append_new(users, user);
 	}
 	if (code == 0)
 		*ret_result = STEAL(users);
@@ -84,8 +78,8 @@ cancel_all(struct db *db, int64_t user, json_t *cancelled, struct kettle_error *
 		json_t *id = json_object_get(json_array_get(open, i), "id"), *jobs = NULL;
 		code = jobs_cancel(db, json_integer_value(id), &jobs, err);
 		json_decref(jobs);
-		if (code == 0 && json_array_append(cancelled, id) < 0)
-			code = fail_memory(err);
+		if (code == 0)
+			(void)json_array_append(cancelled, id);
 	}
 	return code;
 }
@@ -119,16 +113,11 @@ set_ban(struct db *db, int64_t user, const char *reason, json_t *cancelled, stru
 }
 
 static int
-answer(const struct user *user, json_t *more_take, json_t **ret_result, struct kettle_error *err)
+answer(const struct user *user, json_t *more_take, json_t **ret_result)
 {
-	AUTO_JSON json_t *more = more_take;
-	json_t *result =
+	*ret_result =
 		json_pack("{s:o, s:s}", "user_id", json_sprintf("%lld", (long long)user->id), "user_name", user->name);
-	if (!more || !result || json_object_update(result, more) < 0) {
-		json_decref(result);
-		return fail_memory(err);
-	}
-	*ret_result = result;
+	(void)json_object_update_new(*ret_result, more_take);
 	return 0;
 }
 
@@ -140,8 +129,6 @@ cmd_user_ban(struct db *db, const struct command_env *env, const struct actor *a
 	struct user user;
 	AUTO_FREE char *reason = sanitize_line(text_of(args, "reason"), USER_REASON_MAX);
 	AUTO_JSON json_t *cancelled = json_array();
-	if (!reason || !cancelled)
-		return fail_memory(err);
 	int code = user_find(db, text_of(args, "name"), &user, err);
 	if (code == 0)
 		code = check_ban(actor, &user, reason, err);
@@ -150,8 +137,8 @@ cmd_user_ban(struct db *db, const struct command_env *env, const struct actor *a
 	if (code < 0)
 		return code;
 	AUTO_JSON json_t *data = json_pack("{s:s, s:O}", "reason", reason, "cancelled", cancelled);
-	code = data ? db_event(db, "user.banned", 'u', 0, 0, user.id, data, err) : fail_memory(err);
-	return code < 0 ? code : answer(&user, json_pack("{s:O}", "cancelled", cancelled), ret_result, err);
+	code = db_event(db, "user.banned", 'u', 0, 0, user.id, data, err);
+	return code < 0 ? code : answer(&user, json_pack("{s:O}", "cancelled", cancelled), ret_result);
 }
 
 int
@@ -168,7 +155,7 @@ cmd_user_unban(struct db *db, const struct command_env *env, const struct actor 
 		code = set_ban(db, user.id, NULL, NULL, err);
 	if (code == 0)
 		code = db_event(db, "user.unbanned", 'u', 0, 0, user.id, NULL, err);
-	return code < 0 ? code : answer(&user, json_object(), ret_result, err);
+	return code < 0 ? code : answer(&user, json_object(), ret_result);
 }
 
 /* ---- role ---- */
@@ -205,6 +192,6 @@ cmd_user_role(struct db *db, const struct command_env *env, const struct actor *
 	if (code < 0)
 		return code;
 	AUTO_JSON json_t *data = json_pack("{s:s, s:s}", "role", role, "was", names[user.role]);
-	code = data ? db_event(db, "user.role", 'u', 0, 0, user.id, data, err) : fail_memory(err);
-	return code < 0 ? code : answer(&user, json_incref(data), ret_result, err);
+	code = db_event(db, "user.role", 'u', 0, 0, user.id, data, err);
+	return code < 0 ? code : answer(&user, json_incref(data), ret_result);
 }

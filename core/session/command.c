@@ -36,12 +36,6 @@ command_actor(const struct command *command, struct db *db, const json_t *actor,
 
 /* ---- checking ---- */
 
-static int
-fail_memory(struct kettle_error *err)
-{
-	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the command.");
-}
-
 __attribute__((format(printf, 4, 5))) static int
 wrong(const struct argument *argument, const json_t *value, struct kettle_error *err, const char *format, ...)
 {
@@ -104,7 +98,7 @@ check_choice(const struct argument *argument, json_t **value, struct kettle_erro
 		if (text && strcasecmp(*choice, text) == 0) {
 			json_decref(*value);
 			*value = json_string(*choice);
-			return *value ? 0 : fail_memory(err);
+			return 0;
 		}
 		buf_printf(&all, "%s%s", choice == argument->choices ? "" : ", ", *choice);
 	}
@@ -203,17 +197,19 @@ add_checked(const struct argument *argument, json_t *list, json_t *value_take, s
 		json_decref(value);
 		return code;
 	}
-	return json_array_append_new(list, value) < 0 ? fail_memory(err) : 0;
+	(void)json_array_append_new(list, value);
+	return 0;
 }
 
 static int
 check_list(const struct argument *argument, const json_t *given, json_t *checked, struct kettle_error *err)
 {
 	json_t *list = json_array();
-	int code = json_object_set_new(checked, argument->name, list) < 0 ? fail_memory(err) : 0;
-	if (code == 0 && !json_is_array(given))
+	int code = 0;
+	(void)json_object_set_new(checked, argument->name, list);
+	if (!json_is_array(given))
 		return add_checked(argument, list, json_incref((json_t *)given), err);
-	if (code == 0 && json_array_size(given) > COMMAND_LIST_MAX)
+	if (json_array_size(given) > COMMAND_LIST_MAX)
 		return kettle_fail(
 			err, KETTLE_EINVAL, "`%s` has more than the %d values that are allowed.", argument->name, COMMAND_LIST_MAX);
 	for (size_t i = 0; i < json_array_size(given) && code == 0; i++)
@@ -232,7 +228,9 @@ check_argument(const struct command *command, const struct argument *argument, c
 			return kettle_fail(
 				err, KETTLE_EINVAL, "`%s` needs `%s`: %s.", command->name, argument->name, argument->help);
 		json_t *value = default_of(argument);
-		return value && json_object_set_new(checked, argument->name, value) < 0 ? fail_memory(err) : 0;
+		if (value)
+			(void)json_object_set_new(checked, argument->name, value);
+		return 0;
 	}
 	if (argument->repeated)
 		return check_list(argument, given, checked, err);
@@ -242,7 +240,8 @@ check_argument(const struct command *command, const struct argument *argument, c
 		json_decref(value);
 		return code;
 	}
-	return json_object_set_new(checked, argument->name, value) < 0 ? fail_memory(err) : 0;
+	(void)json_object_set_new(checked, argument->name, value);
+	return 0;
 }
 
 static int

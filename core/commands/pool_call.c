@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* Handlers whose work blocks: it is done on a thread of the pool, then the command is answered on the loop. */
+#include <config.h>
+
+#include "commands/pool_call.h"
+
+#include <stdlib.h>
+
+#include "base/xalloc.h"
+#include "session/core.h"
+
+const char *
+pool_call_text(const struct pool_call *call, const char *name)
+{
+	return json_string_value(json_object_get(call->args, name));
+}
+
+void
+pool_call_answer(struct pool_call *call)
+{
+	call->answer(call->arg, &call->err, call->err.code < 0 ? NULL : call->result);
+	json_decref(call->args);
+	json_decref(call->result);
+	json_decref(call->bundles);
+	free(call);
+}
+
+static void
+pool_call_work(void *arg)
+{
+	struct pool_call *call = arg;
+	(void)call->work(call, &call->result, &call->err);
+}
+
+static void
+pool_call_after(void *arg)
+{
+	struct pool_call *call = arg;
+	call->then(call);
+}
+
+void
+pool_call_start(struct core *core, const json_t *args, pool_work *work, void (*then)(struct pool_call *call),
+	kettle_answer answer, void *arg)
+{
+	struct kettle_error err = {0};
+	struct pool_call *call = xmalloc(sizeof(*call));
+	*call = (struct pool_call){
+		.core = core, .args = json_deep_copy(args), .work = work, .then = then, .answer = answer, .arg = arg};
+	/* Once the work has begun, its error is the other thread's. */
+	if (loop_work(core->setup.io, pool_call_work, pool_call_after, call, &err) < 0) {
+		call->err = err;
+		pool_call_answer(call);
+	}
+}

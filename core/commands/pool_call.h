@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* Handlers whose work blocks: it is done on a thread of the pool, then the command is answered on the loop. */
+#ifndef KETTLE_POOL_CALL_H
+#define KETTLE_POOL_CALL_H
+
+#include "session/command.h"
+
+struct pool_call;
+
+/* In the pool. Outputs are untouched on failure. */
+typedef int pool_work(struct pool_call *call, json_t **ret_result, struct kettle_error *err);
+
+struct pool_call {
+	struct core *core;
+	json_t *args; /* a copy */
+	json_t *result;
+	json_t *bundles; /* of cmd_task.c: what must still be probed, or NULL */
+	struct kettle_error err;
+	pool_work *work;
+	void (*then)(struct pool_call *call);
+	kettle_answer answer;
+	void *arg;
+};
+
+/* Begins the work; then comes on the loop and ends with pool_call_answer, or is it. */
+void pool_call_start(struct core *core, const json_t *args, pool_work *work, void (*then)(struct pool_call *call),
+	kettle_answer answer, void *arg);
+/* Answers with the result, or the error, and frees the call. */
+void pool_call_answer(struct pool_call *call);
+/* An argument of the command that is text; NULL: it is not given. */
+const char *pool_call_text(const struct pool_call *call, const char *name);
+
+#endif
