@@ -46,7 +46,7 @@ int toolchain_find(
  */
 int toolchain_fingerprint(
 	struct toolchain *toolchain, const struct tool *tool, char ret_hex[DIGEST_HEX_SIZE], struct kettle_error *err);
-/* What is known of it (toolfacts.h), borrowed; NULL: it has gone. */
+/* What is known of it (tool_probe.h), borrowed; NULL: it has gone. */
 const json_t *toolchain_facts(struct toolchain *toolchain, const struct tool *tool);
 /* Whether nothing can be compiled with it: KETTLE_EUNAVAIL with a sentence that says what its toolkit lacks. */
 int toolchain_check(struct toolchain *toolchain, const struct tool *tool, struct kettle_error *err);

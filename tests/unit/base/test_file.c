@@ -219,6 +219,15 @@ test_paths(void **state)
 			fail_msg("\"%s\" is taken", bad[i]);
 		assert_true(strlen(err.message) > 10);
 	}
+	static const struct {
+		const char *path, *above;
+		unsigned levels;
+	} cut[] = {
+		{"/a/b/c", "/a/b", 1}, {"/a/b/c", "/a", 2}, {"/a", "", 1}, {"/a/b", "", 3}, {"a", "", 1}, {"a/b", "a/b", 0}};
+	for (size_t i = 0; i < ARRAY_SIZE(cut); i++) {
+		AUTO_FREE char *above = path_above(cut[i].path, cut[i].levels);
+		assert_string_equal(above, cut[i].above);
+	}
 	AUTO_FREE char *program = path_program_dir();
 	assert_non_null(strstr(program, "tests/unit"));
 }

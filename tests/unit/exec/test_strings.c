@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* Lists of strings, and lists of elements that have a `next`. */
+#include <config.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "exec/util/list.h"
+#include "exec/util/strings.h"
+
+static void
+holds_strings(void **state)
+{
+	(void)state;
+	AUTO_STRINGS struct strings strings = {0};
+	AUTO_STRINGS struct strings all = {0};
+	AUTO_JSON json_t *array = json_pack("[s, i, s]", "b", 1, "a");
+	assert_false(strings_have(&strings, "b"));
+	strings_sort(&strings);
+	strings_read(&strings, NULL);
+	strings_read(&strings, array);
+	assert_int_equal(strings.count, 2);
+	assert_null(strings.list[2]);
+	assert_true(strings_have(&strings, "a"));
+	strings_take(&all, strdup("c"));
+	strings_add_all(&all, &strings);
+	strings_sort(&all);
+	AUTO_JSON json_t *sorted = strings_json(&all);
+	AUTO_JSON json_t *wanted = json_pack("[s, s, s]", "a", "b", "c");
+	assert_true(json_equal(sorted, wanted));
+}
+
+struct element {
+	struct element *next;
+};
+
+static void
+links_elements(void **state)
+{
+	(void)state;
+	struct element *head = NULL, a, b, c;
+	LIST_REMOVE(head, &a);
+	LIST_APPEND(head, &a);
+	LIST_APPEND(head, &b);
+	LIST_APPEND(head, &c);
+	LIST_REMOVE(head, &b);
+	LIST_REMOVE(head, &b);
+	assert_true(head == &a && a.next == &c && !c.next);
+	LIST_REMOVE(head, &a);
+	LIST_REMOVE(head, &c);
+	assert_null(head);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(holds_strings),
+		cmocka_unit_test(links_elements),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
