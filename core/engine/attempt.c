@@ -163,21 +163,19 @@ planned_unit(const struct engine_job *job)
 }
 
 static int
-plan(struct engine_job *job, const json_t *material, struct kettle_error *err)
+plan(struct engine_job *job, const struct job_material *material, struct kettle_error *err)
 {
-	const json_t *bundle = json_object_get(material, "task");
 	AUTO_JSON json_t *device = planned_unit(job);
-	int status = task_plan(job->engine->setup.languages, bundle, json_string_value(json_object_get(material, "code")),
-		json_string_value(json_object_get(material, "mode")), device,
-		json_string_value(json_object_get(material, "seed")), &job->plan, err);
+	int status = task_plan(job->engine->setup.languages, material->bundle, material->code, material->mode, device,
+		material->seed, &job->plan, err);
 	if (status == 0)
-		job->task = json_incref(json_object_get(bundle, "task"));
+		job->task = json_incref(json_object_get(material->bundle, "task"));
 	return status;
 }
 
 /* Plans the job and gives it to the runner. */
 static void
-submit(struct engine_job *job, const json_t *material)
+submit(struct engine_job *job, const struct job_material *material)
 {
 	struct kettle_error err = {0};
 	if (plan(job, material, &err) < 0) {
@@ -220,8 +218,7 @@ submit(struct engine_job *job, const json_t *material)
 static int
 read_calibration(struct db *db, struct job_write *op, struct kettle_error *err)
 {
-	return settings_unit_calibration(
-		db, json_string_value(json_object_get(op->material, "device")), op->unit, &op->calibration, err);
+	return settings_unit_calibration(db, op->material.device, op->unit, &op->calibration, err);
 }
 
 /* The unit keeps it for the plan. */
@@ -270,7 +267,7 @@ attempt_go_on(void *arg, const char *late)
 	else if (late)
 		attempt_end_retry(job, late, true);
 	else
-		submit(job, op->material);
+		submit(job, &op->material);
 	job_write_free(op);
 }
 
@@ -289,7 +286,7 @@ on_started(void *arg, const struct kettle_error *err)
 	take_calibration(op, job->unit);
 	json_t *place = json_pack("{s:s, s:s}", "event", "assigned", "unit", job->unit->label);
 	engine_progress(job, place);
-	if (!op->material) {
+	if (!op->material.bundle) {
 		/* What cannot be read is as good as what cannot be run, unless the engine stops anyway. */
 		bool stopping = job->engine->stopping;
 		attempt_end_requeue(job, stopping, stopping ? "handed back when the engine stopped" : op->no_material.message);
@@ -370,7 +367,7 @@ recover(void *arg, const struct kettle_error *store_err)
 	if (can)
 		take_calibration(op, job->unit);
 	/* The plan is made again (it is a pure function), so that the outcomes found can be interpreted. */
-	if (!can || plan(job, op->material, &err) < 0 || !find_again(job, op->handle))
+	if (!can || plan(job, &op->material, &err) < 0 || !find_again(job, op->handle))
 		attempt_end_requeue(job, false, "the engine was restarted while it ran");
 	job_write_free(op);
 }

@@ -24,7 +24,7 @@ job_write_new(struct engine_job *job)
 void
 job_write_free(struct job_write *op)
 {
-	json_decref(op->material);
+	job_material_clear(&op->material);
 	verdict_free(op->verdict);
 	json_decref(op->calibration);
 	free(op->handle);

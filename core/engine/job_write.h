@@ -4,7 +4,7 @@
 #define KETTLE_ENGINE_OP_H
 
 #include "engine/engine_internal.h"
-#include "judge/verdict.h"
+#include "model/jobs.h"
 
 /* The store's work for one job, and what the loop does after it. */
 struct job_write {
@@ -12,7 +12,8 @@ struct job_write {
 	int64_t id, attempt;
 	store_op run;
 	store_done done;
-	json_t *material, *calibration;
+	struct job_material material;
+	json_t *calibration;
 	struct verdict *verdict;
 	uint64_t completed_ns; /* of the verdict; 0: it came from no completion */
 	int64_t record_ns;

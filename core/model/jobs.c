@@ -11,6 +11,7 @@
 #include "model/settings.h"
 #include "base/text.h"
 #include "base/json_access.h"
+#include "base/xalloc.h"
 
 #include <string.h>
 
@@ -85,28 +86,48 @@ jobs_open(struct db *db, json_t **ret_jobs, struct kettle_error *err)
 		NULL);
 }
 
-int
-jobs_material(struct db *db, int64_t job, json_t **ret_material, struct kettle_error *err)
+struct material_row {
+	struct job_material material;
+	int64_t task;
+};
+
+static int
+read_material(void *arg, sqlite3_stmt *row)
 {
-	AUTO_JSON json_t *material = NULL;
-	int rc = db_object(db, &material, err,
-		"SELECT s.task, CAST(c.data AS TEXT) AS code, s.file_name, s.mode, "
-		"j.device, j.seed AS seed_text, s.id AS submission, s.user, s.leaderboard, b.name AS leaderboard_name FROM "
-		"jobs j "
-		"JOIN submissions s ON s.id = j.submission JOIN blobs c ON c.id = s.code JOIN "
-		"leaderboards b ON b.id = s.leaderboard WHERE j.id = ?",
+	struct material_row *read = arg;
+	const char *code = (const char *)sqlite3_column_text(row, 1);
+	read->task = sqlite3_column_int64(row, 0);
+	read->material.code = xstrdup(code ? code : "");
+	db_copy_text(read->material.mode, sizeof(read->material.mode), row, 2);
+	db_copy_text(read->material.device, sizeof(read->material.device), row, 3);
+	db_copy_text(read->material.seed, sizeof(read->material.seed), row, 4);
+	return 1;
+}
+
+int
+jobs_material(struct db *db, int64_t job, struct job_material *ret_material, struct kettle_error *err)
+{
+	struct material_row read = {0};
+	int rc = db_query(db, err, read_material, &read,
+		"SELECT s.task, CAST(c.data AS TEXT), s.mode, j.device, j.seed FROM jobs j JOIN submissions s ON s.id = "
+		"j.submission JOIN blobs c ON c.id = s.code JOIN leaderboards b ON b.id = s.leaderboard WHERE j.id = ?",
 		"i", job);
-	if (rc == KETTLE_ENOENT)
-		return kettle_fail(err, rc, "Job %lld does not exist any more.", (long long)job);
-	if (rc < 0)
-		return rc;
-	json_t *bundle = NULL;
-	rc = blobs_get_task(db, member_int(material, "task"), &bundle, err);
-	if (rc < 0)
-		return rc;
-	json_object_set_new(material, "task", bundle);
-	*ret_material = STEAL(material);
-	return 0;
+	if (rc == 0)
+		return kettle_fail(err, KETTLE_ENOENT, "Job %lld does not exist any more.", (long long)job);
+	if (rc > 0)
+		rc = blobs_get_task(db, read.task, &read.material.bundle, err);
+	if (rc == 0)
+		*ret_material = read.material;
+	else
+		job_material_clear(&read.material);
+	return rc;
+}
+
+void
+job_material_clear(struct job_material *material)
+{
+	json_decref(material->bundle);
+	free(material->code);
 }
 
 int

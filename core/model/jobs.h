@@ -22,11 +22,16 @@ int64_t jobs_seed(void);
 /* Jobs that are not ended, oldest first: [{"job", "submission", "user", "device", "mode", "state", "attempt", "unit",
  * "handle", "queued_at" (ms since 1970), "leaderboard" (id), "leaderboard_name"}]. */
 int jobs_open(struct db *db, json_t **ret_jobs, struct kettle_error *err);
-/*
- * What is needed to plan it: {"task": bundle (task.h), "code", "file_name", "mode", "device", "seed" (secret, 31 bits,
- * decimal text), "submission", "user", "leaderboard" (id), "leaderboard_name"}. ENOENT: deleted meanwhile.
- */
-int jobs_material(struct db *db, int64_t job, json_t **ret_material, struct kettle_error *err);
+/* What is needed to plan a job. */
+struct job_material {
+	json_t *bundle; /* see task.h; NULL: nothing was read */
+	char *code;
+	char mode[16], device[256];
+	char seed[16]; /* secret: 31 bits, decimal */
+};
+/* ENOENT: deleted meanwhile. */
+int jobs_material(struct db *db, int64_t job, struct job_material *ret_material, struct kettle_error *err);
+void job_material_clear(struct job_material *material);
 /* queued → running as the next attempt on this unit; event job.started. ECONFLICT: no longer queued. */
 int jobs_start(struct db *db, int64_t job, const char *unit, int64_t *ret_attempt, struct kettle_error *err);
 /* Stores the runner's handle for the attempt. ECONFLICT: not its attempt any more. */

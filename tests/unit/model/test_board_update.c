@@ -273,7 +273,7 @@ end(struct start start, double score)
 
 struct material {
 	int64_t job;
-	json_t *of;
+	struct job_material of;
 };
 
 static int
@@ -295,9 +295,9 @@ test_update_while_running(void **state)
 	/* What is queued runs on the version on which it was submitted. */
 	struct material material = {.job = newest_job()};
 	assert_int_equal(fixture_read(&c.f, material_op, &material, NULL), 0);
-	const json_t *file = json_object_get(commands_at(material.of, "task.files"), "eval.cpp");
+	const json_t *file = json_object_get(commands_at(material.of.bundle, "files"), "eval.cpp");
 	assert_string_equal(commands_text(file, "text"), "int main;\n");
-	json_decref(material.of);
+	job_material_clear(&material.of);
 	assert_int_equal(end(start, 1.0), 0);
 	const json_t *show = commands_must(&c, "alice", "submission.show", json_pack("{s:I}", "id", (json_int_t)id));
 	assert_string_equal(commands_text(show, "state"), "passed");

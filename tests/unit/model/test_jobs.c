@@ -38,6 +38,7 @@ struct call {
 	bool uncounted, queued;
 	const char *text;
 	json_t *json;
+	struct job_material material;
 };
 
 static int
@@ -79,7 +80,7 @@ static int
 material_op(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct call *call = arg;
-	return jobs_material(db, call->job, &call->json, err);
+	return jobs_material(db, call->job, &call->material, err);
 }
 
 static struct call
@@ -114,24 +115,24 @@ test_open_and_material(void **state)
 	assert_int_equal(commands_number(call.json, "0.attempt"), 0);
 	json_decref(STEAL(call.json));
 	assert_int_equal(fixture_query(&c.f, material_op, &call, &err), 0);
-	AUTO_JSON json_t *material = call.json;
-	assert_string_equal(commands_text(material, "code"), "int a;\n");
-	assert_string_equal(commands_text(material, "mode"), "ranked");
+	struct job_material *material = &call.material;
+	assert_string_equal(material->code, "int a;\n");
+	assert_string_equal(material->mode, "ranked");
 	char *end = NULL;
-	long long seed = strtoll(commands_text(material, "seed"), &end, 10);
+	long long seed = strtoll(material->seed, &end, 10);
 	assert_true(*end == '\0' && seed >= 0 && seed <= 0x7fffffff);
 	/* The task comes back as it was checked: it can be checked again, and planned. */
 	AUTO_PLAN struct plan *plan = NULL;
 	AUTO_JSON json_t *bundle = NULL, *device = json_pack("{s:s}", "name", "CPU");
-	const json_t *task = commands_at(material, "task");
+	const json_t *task = material->bundle;
 	json_t *files = json_object_get(task, "files");
 	assert_string_equal(commands_text(json_object_get(files, "eval.cpp"), "text"), "int main;\n");
 	if (task_check_bundle(c.env.languages, task, &bundle, &err) < 0)
 		fail_msg("%s", err.message);
 	assert_true(json_equal(bundle, task));
-	if (task_plan(c.env.languages, task, "int a;\n", "ranked", device, commands_text(material, "seed"), &plan, &err) <
-		0)
+	if (task_plan(c.env.languages, task, "int a;\n", "ranked", device, material->seed, &plan, &err) < 0)
 		fail_msg("%s", err.message);
+	job_material_clear(material);
 }
 
 static void
