@@ -503,9 +503,8 @@ schema_check_names(struct check *check, const json_t *schema, const json_t *valu
 		if (schema_matches(check, pattern, key, strlen(key)))
 			continue;
 		const struct path_node at = {.up = node, .key = key};
-		AUTO_BUF struct buf out = {0};
-		buf_printf(&out, "has a name that does not match the pattern %s", pattern);
-		return fault(check, &at, out.data ? out.data : "");
+		AUTO_FREE char *out = xasprintf("has a name that does not match the pattern %s", pattern);
+		return fault(check, &at, out);
 	}
 	return 0;
 }
@@ -518,9 +517,8 @@ check_required(struct check *check, const json_t *schema, const json_t *value, c
 	json_array_foreach(json_object_get(schema, "required"), i, name) {
 		if (json_object_get(value, json_string_value(name)))
 			continue;
-		AUTO_BUF struct buf out = {0};
-		buf_printf(&out, "lacks the key `%s`", json_string_value(name));
-		return fault(check, node, out.data ? out.data : "");
+		AUTO_FREE char *out = xasprintf("lacks the key `%s`", json_string_value(name));
+		return fault(check, node, out);
 	}
 	return 0;
 }

@@ -9,6 +9,7 @@
 #include "base/pointer.h"
 #include "base/yaml.h"
 #include "base/json_access.h"
+#include "base/xalloc.h"
 #include "config/configuration_internal.h"
 #include "config/option_table.h"
 
@@ -177,10 +178,9 @@ complete_device(struct config *config, const char *name, json_t *device, struct 
 	size_t i;
 	json_t *unit;
 	json_array_foreach(json_object_get(device, "units"), i, unit) {
-		AUTO_BUF struct buf at = {0};
-		buf_printf(&at, "%s/units/%zu", pointer.data, i);
+		AUTO_FREE char *at = xasprintf("%s/units/%zu", pointer.data, i);
 		if (rc == 0)
-			rc = complete_unit(config, name, at.data, unit, err);
+			rc = complete_unit(config, name, at, unit, err);
 	}
 	return rc;
 }

@@ -79,7 +79,6 @@ take_large(struct artifact_move *move, const char *path, size_t number, json_t *
 static int
 take_one(struct artifact_move *move, size_t number, json_t *artifact, struct kettle_error *err)
 {
-	AUTO_BUF struct buf path = {0};
 	const char *step = member_text(artifact, "step"), *name = member_text(artifact, "name");
 	int64_t size = member_int(artifact, "size");
 	struct stat status;
@@ -88,16 +87,15 @@ take_one(struct artifact_move *move, size_t number, json_t *artifact, struct ket
 		rc = path_check_inside(name, err);
 	if (rc < 0)
 		return rc;
-	buf_printf(&path, "%s/%s/%s", move->from, step, name);
-	if (lstat(path.data, &status) != 0)
+	AUTO_FREE char *path = xasprintf("%s/%s/%s", move->from, step, name);
+	if (lstat(path, &status) != 0)
 		return kettle_fail(err, KETTLE_EIO, "The file `%s` is not there: %s.", name, strerror(errno));
 	if (!S_ISREG(status.st_mode) || status.st_size != size)
 		return kettle_fail(err, KETTLE_EIO, "The file `%s` is not what its runner said.", name);
 	if (size > move->left)
 		return kettle_fail(
 			err, KETTLE_ETOOBIG, "The file `%s` (%lld bytes) is over what a job may leave.", name, (long long)size);
-	rc = size <= ARTIFACT_SMALL_MAX ? take_small(path.data, artifact, err)
-									: take_large(move, path.data, number, artifact, err);
+	rc = size <= ARTIFACT_SMALL_MAX ? take_small(path, artifact, err) : take_large(move, path, number, artifact, err);
 	if (rc == 0)
 		move->left -= size;
 	return rc;

@@ -21,7 +21,7 @@ extern "C" {
 struct uv_loop_s;
 struct kettle_fake; /* opaque; all functions are called on one thread, that of its loop */
 
-/* A host whose plugin is called `name` (copied). ENOMEM, EIO. */
+/* A host whose plugin is called `name` (copied). EIO. */
 KETTLE_TESTING_API int kettle_fake_new(const char *name, struct kettle_fake **ret_fake, struct kettle_error *err);
 /*
  * Closes the host: what the plugin left (timers, children, subscriptions) is ended, and the loop closed. 0 if nothing
@@ -46,11 +46,11 @@ KETTLE_TESTING_API int kettle_fake_run(
 typedef int (*kettle_fake_call_fn)(void *arg, const json_t *actor, const char *command, const json_t *args,
 	json_t **ret_result, struct kettle_error *err);
 KETTLE_TESTING_API void kettle_fake_answer(struct kettle_fake *fake, kettle_fake_call_fn fn, void *arg);
-/* What host->commands gives; copied. An empty list before. ENOMEM. */
+/* What host->commands gives; copied. An empty list before. Returns 0. */
 KETTLE_TESTING_API int kettle_fake_commands(struct kettle_fake *fake, const json_t *commands);
 /*
  * Stores an event (copied; the next "seq" is added) and passes it to every subscription whose filter it matches: all
- * members of the filter are members of the event and equal. Later subscriptions get it too, if they ask for it. ENOMEM.
+ * members of the filter are members of the event and equal. Later subscriptions get it too, if they ask for it. Returns 0.
  */
 KETTLE_TESTING_API int kettle_fake_event(struct kettle_fake *fake, const json_t *event);
 
