@@ -14,6 +14,7 @@
 #include "model/settings.h"
 #include "task/task.h"
 #include "base/text.h"
+#include "base/xalloc.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -108,9 +109,7 @@ on_handle(struct inflight_job *inflight, const char *handle, kettle_answer answe
 {
 	struct engine_job *job = CONTAINER_OF(inflight, struct engine_job, inflight);
 	struct job_write *op = job_write_new(job);
-	op->handle = strdup(handle);
-	if (!op->handle)
-		abort();
+	op->handle = xstrdup(handle);
 	op->answer = answer;
 	op->arg = arg;
 	job_write_write(op, handle_op, handle_stored);
@@ -155,10 +154,10 @@ planned_unit(const struct engine_job *job)
 {
 	json_t *device = json_copy(job->unit->config);
 	json_t *calibration = job->unit->calibration;
-	if (device && json_is_object(calibration))
-		(void)json_object_set(device, "calibration", calibration);
-	if (device && job->unit->facts)
-		(void)json_object_set(device, "facts", job->unit->facts);
+	if (json_is_object(calibration))
+		json_object_set(device, "calibration", calibration);
+	if (job->unit->facts)
+		json_object_set(device, "facts", job->unit->facts);
 	return device;
 }
 
@@ -187,14 +186,14 @@ submit(struct engine_job *job, const struct job_material *material)
 		attempt_end_refuse(job, err.message);
 		return;
 	}
-	AUTO_JSON json_t *section = status == 0 ? multi_device_section(job) : NULL;
-	if (!section) {
-		attempt_end_requeue(job, job->waits != NULL, status < 0 ? err.message : "there is not enough memory for it");
+	if (status < 0) {
+		attempt_end_requeue(job, job->waits != NULL, err.message);
 		return;
 	}
+	AUTO_JSON json_t *section = multi_device_section(job);
 	register_live(job);
 	if (inflight_add(job->engine->setup.inflight, &job->inflight) < 0) {
-		attempt_end_requeue(job, true, "there is not enough memory for it");
+		attempt_end_requeue(job, true, "its last attempt has not ended");
 		return;
 	}
 	job->state = JOB_ACTIVE;
@@ -376,7 +375,7 @@ void
 engine_job_recover(struct engine_job *job, const char *unit, const char *handle)
 {
 	struct job_write *op = job_write_new(job);
-	op->handle = handle ? strdup(handle) : NULL;
+	op->handle = handle ? xstrdup(handle) : NULL;
 	(void)snprintf(op->unit, sizeof(op->unit), "%s", unit);
 	job->state = JOB_STARTING;
 	enter_unit(job, find_unit(job->device, unit));

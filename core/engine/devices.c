@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/utf8.h"
+#include "base/xalloc.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -55,9 +56,8 @@ setup_unit(struct engine *engine, struct unit *unit, const json_t *section, size
 	(void)snprintf(unit->label, sizeof(unit->label), "%s.%zu", unit->device->name, index);
 	unit->config = json_deep_copy(section);
 	unit->gpus = unit_gpus(section);
-	if (!unit->config || json_object_set_new(unit->config, "name", json_string(unit->device->name)) < 0 ||
-		json_object_set_new(unit->config, "unit", json_string(unit->label)) < 0)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for device `%s`.", unit->device->name);
+	json_object_set_new(unit->config, "name", json_string(unit->device->name));
+	json_object_set_new(unit->config, "unit", json_string(unit->label));
 	return unit->runner->ops->capacity(unit->runner->self, unit->config, &unit->slots, &unit->prefetch, err);
 }
 
@@ -65,9 +65,7 @@ static int
 new_unit(struct engine *engine, struct device *device, const json_t *section, size_t index, struct unit **ret_unit,
 	struct kettle_error *err)
 {
-	struct unit *unit = calloc(1, sizeof(*unit));
-	if (!unit)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for device `%s`.", device->name);
+	struct unit *unit = xcalloc(1, sizeof(*unit));
 	unit->device = device;
 	int status = setup_unit(engine, unit, section, index, err);
 	if (status < 0) {
@@ -81,17 +79,9 @@ new_unit(struct engine *engine, struct device *device, const json_t *section, si
 static struct device *
 add_engine_device(struct engine *engine, const char *name)
 {
-	struct device *device = calloc(1, sizeof(*device));
-	if (!device)
-		return NULL;
-	device->name = strdup(name);
+	struct device *device = xcalloc(1, sizeof(*device));
+	device->name = xstrdup(name);
 	device->queue = fair_queue_new();
-	if (!device->name || !device->queue) {
-		fair_queue_free(device->queue);
-		free(device->name);
-		free(device);
-		return NULL;
-	}
 	struct device **end = &engine->devices;
 	while (*end)
 		end = &(*end)->next;
@@ -106,8 +96,6 @@ plan_device(
 	struct device *device = engine_device_find(engine, name);
 	if (!device)
 		device = add_engine_device(engine, name);
-	if (!device)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for device `%s`.", name);
 	size_t i;
 	json_t *unit;
 	json_array_foreach(json_object_get(section, "units"), i, unit) {

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "model/settings.h"
 #include "base/text.h"
+#include "base/xalloc.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -95,9 +96,7 @@ on_tick(uv_timer_t *timer)
 int
 engine_new(const struct engine_setup *setup, struct engine **ret_engine, struct kettle_error *err)
 {
-	struct engine *engine = calloc(1, sizeof(*engine));
-	if (!engine)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the engine.");
+	struct engine *engine = xcalloc(1, sizeof(*engine));
 	engine->setup = *setup;
 	(void)uv_timer_init(setup->loop, &engine->tick);
 	(void)uv_prepare_init(setup->loop, &engine->prepare);
@@ -139,7 +138,7 @@ accepted_at(int64_t queued_at)
 	return ago < now ? now - ago : 1;
 }
 
-/* NULL: its device is not configured, which is logged, or there is no memory; it stays in the database. */
+/* NULL: its device is not configured, which is logged; it stays in the database. */
 static struct engine_job *
 add_job(struct engine *engine, int64_t id, int64_t submission, int64_t user, const char *device_name)
 {
@@ -199,15 +198,7 @@ on_loaded(void *arg, const struct kettle_error *err)
 static void
 engine_load_jobs(struct engine *engine, store_done done, void *arg)
 {
-	struct load *load = calloc(1, sizeof(*load));
-	if (!load) {
-		struct kettle_error err = {0};
-		(void)kettle_fail(&err, KETTLE_ENOMEM, "There is not enough memory to load the open jobs.");
-		engine->load_at_ms = uv_now(engine->setup.loop) + ENGINE_STORE_RETRY_MS;
-		if (done)
-			done(arg, &err);
-		return;
-	}
+	struct load *load = xcalloc(1, sizeof(*load));
 	*load = (struct load){.engine = engine, .done = done, .arg = arg};
 	engine->load_at_ms = 0;
 	engine->loading = true;

@@ -123,7 +123,7 @@ struct engine {
 
 /* engine/job_table.c */
 struct engine_job *engine_job_find(const struct engine *engine, int64_t id);
-/* A new one, not queued yet; NULL: no memory. */
+/* A new one, not queued yet. */
 struct engine_job *engine_job_add(
 	struct engine *engine, struct device *device, int64_t id, int64_t submission, int64_t user);
 void engine_job_forget(struct engine_job *job);
@@ -177,7 +177,7 @@ size_t multi_device_held(const struct device *device);
 json_t *multi_device_shortage(const struct device *device);
 /* It begins to be, or ends being, in run steps. */
 void multi_device_run(struct engine_job *job, bool runs);
-/* The section of its unit for the runner, with the others under `more`. New reference; NULL: no memory. */
+/* The section of its unit for the runner, with the others under `more`. New reference. */
 json_t *multi_device_section(const struct engine_job *job);
 
 /* engine_health.c: units that are not in order */

@@ -3,6 +3,7 @@
 #include <config.h>
 
 #include "engine/fair_queue.h"
+#include "base/xalloc.h"
 
 #include <kettle/error.h>
 #include <search.h>
@@ -41,7 +42,7 @@ by_user_id(const void *a, const void *b)
 struct fair_queue *
 fair_queue_new(void)
 {
-	return calloc(1, sizeof(struct fair_queue));
+	return xcalloc(1, sizeof(struct fair_queue));
 }
 
 void
@@ -121,23 +122,15 @@ static struct fair_queue_user *
 add_user(struct fair_queue *queue, int64_t id)
 {
 	if (queue->users == queue->room) {
-		size_t room = queue->room ? queue->room * 2 : 16;
-		struct fair_queue_user **heap = realloc(queue->heap, room * sizeof(*heap));
-		if (!heap)
-			return NULL;
-		queue->heap = heap;
-		queue->room = room;
+		queue->room = queue->room ? queue->room * 2 : 16;
+		queue->heap = xreallocarray(queue->heap, queue->room, sizeof(struct fair_queue_user *));
 	}
-	struct fair_queue_user *user = calloc(1, sizeof(*user));
-	if (!user)
-		return NULL;
+	struct fair_queue_user *user = xcalloc(1, sizeof(*user));
 	user->id = id;
 	user->turn = recent_turn(queue, id);
 	user->order = queue->arrivals++;
-	if (!tsearch(user, &queue->by_id, by_user_id)) {
-		free(user);
-		return NULL;
-	}
+	if (!tsearch(user, &queue->by_id, by_user_id))
+		xalloc_fail();
 	set(queue, queue->users++, user);
 	sift_up(queue, user);
 	return user;
@@ -171,14 +164,12 @@ find_next(const struct fair_queue_user *user, int64_t order)
 	return next;
 }
 
-int
+void
 fair_queue_add(struct fair_queue *queue, int64_t id, int64_t order, struct fair_queue_item *item)
 {
 	struct fair_queue_user *user = find_user(queue, id);
 	if (!user)
 		user = add_user(queue, id);
-	if (!user)
-		return KETTLE_ENOMEM;
 	item->user_list = user;
 	item->order = order;
 	item->next = find_next(user, order);
@@ -187,7 +178,6 @@ fair_queue_add(struct fair_queue *queue, int64_t id, int64_t order, struct fair_
 	*(item->next ? &item->next->previous : &user->last) = item;
 	user->count++;
 	queue->jobs++;
-	return 0;
 }
 
 static void

@@ -24,10 +24,10 @@ struct fair_queue_item {
 struct fair_queue *fair_queue_new(void);
 void fair_queue_free(struct fair_queue *queue); /* items stay the caller's; NULL is allowed */
 /*
- * KETTLE_ENOMEM or 0. Of one user's jobs the one with the lowest order comes first, so that what was handed back gets
+ * Of one user's jobs the one with the lowest order comes first, so that what was handed back gets
  * its place again; equal ones come in the order in which they were added.
  */
-int fair_queue_add(struct fair_queue *queue, int64_t user, int64_t order, struct fair_queue_item *item);
+void fair_queue_add(struct fair_queue *queue, int64_t user, int64_t order, struct fair_queue_item *item);
 /* The next job, taken out, or NULL. */
 struct fair_queue_item *fair_queue_take(struct fair_queue *queue);
 /* Takes out one that is queued; does nothing to one that is not. */

@@ -3,6 +3,7 @@
 #include <config.h>
 
 #include "engine/inflight.h"
+#include "base/xalloc.h"
 
 #include <search.h>
 #include <string.h>
@@ -19,7 +20,7 @@ inflight_add(struct inflight *inflight, struct inflight_job *job)
 {
 	struct inflight_job *const *found = tsearch(job, &inflight->by_ref, by_ref);
 	if (!found)
-		return KETTLE_ENOMEM;
+		xalloc_fail();
 	if (*found != job)
 		return KETTLE_ECONFLICT;
 	inflight->count++;

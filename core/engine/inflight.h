@@ -26,7 +26,7 @@ struct inflight {
 	size_t count;
 };
 
-/* KETTLE_ECONFLICT: the reference is taken. KETTLE_ENOMEM. */
+/* KETTLE_ECONFLICT: the reference is taken. */
 int inflight_add(struct inflight *inflight, struct inflight_job *job);
 /* Does nothing to one that is not registered. */
 void inflight_remove(struct inflight *inflight, struct inflight_job *job);

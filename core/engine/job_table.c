@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "base/xalloc.h"
 
 #include <search.h>
 #include <stdlib.h>
@@ -29,14 +30,10 @@ engine_job_find(const struct engine *engine, int64_t id)
 struct engine_job *
 engine_job_add(struct engine *engine, struct device *device, int64_t id, int64_t submission, int64_t user)
 {
-	struct engine_job *job = calloc(1, sizeof(*job));
-	if (!job)
-		return NULL;
+	struct engine_job *job = xcalloc(1, sizeof(*job));
 	*job = (struct engine_job){.engine = engine, .id = id, .submission = submission, .user = user, .device = device};
-	if (!tsearch(job, &engine->jobs_by_id, by_id)) {
-		free(job);
-		return NULL;
-	}
+	if (!tsearch(job, &engine->jobs_by_id, by_id))
+		xalloc_fail();
 	job->next = engine->jobs;
 	if (job->next)
 		job->next->previous = job;
@@ -86,11 +83,7 @@ engine_job_queue(struct engine_job *job)
 		job->stamps.accepted_ns = now;
 	job->stamps.queued_ns = job->attempt > 0 ? now : job->stamps.accepted_ns;
 	job->deadline_ms = 0;
-	if (fair_queue_add(job->device->queue, job->user, job->id, &job->item) < 0) {
-		log_write(KETTLE_LOG_ERROR, "engine", "job %lld cannot be queued: no memory; it stays in the database",
-			(long long)job->id);
-		engine_job_forget(job);
-	}
+	fair_queue_add(job->device->queue, job->user, job->id, &job->item);
 }
 
 void

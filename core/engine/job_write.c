@@ -6,15 +6,14 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/xalloc.h"
 
 #include <stdlib.h>
 
 struct job_write *
 job_write_new(struct engine_job *job)
 {
-	struct job_write *op = calloc(1, sizeof(*op));
-	if (!op)
-		abort(); /* a few bytes for a job that is already running: no state could be kept without them */
+	struct job_write *op = xcalloc(1, sizeof(*op));
 	op->job = job;
 	op->id = job->id;
 	op->attempt = job->attempt;

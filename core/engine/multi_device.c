@@ -15,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "judge/unit_facts.h"
+#include "base/xalloc.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -88,7 +89,7 @@ multi_device_refuse(struct engine_job *job, size_t need, struct kettle_error *er
 		"It needs %zu devices at once, and of the %zu of `%s` only %zu are in order.", need, all, job->device->name,
 		count_devices(job->unit, false));
 	job->needs = need;
-	job->waits = strdup(err->message);
+	job->waits = xstrdup(err->message);
 	return KETTLE_EUNAVAIL;
 }
 
@@ -101,14 +102,14 @@ multi_device_take(struct engine_job *job, struct kettle_error *err)
 		return 0;
 	if (count_devices(job->unit, false) < need)
 		return multi_device_refuse(job, need, err);
-	job->more = calloc(need, sizeof(*job->more));
-	while (job->more && have < need) {
+	job->more = xcalloc(need, sizeof(*job->more));
+	while (have < need) {
 		struct unit *unit = next_beside(job);
 		unit->active++;
 		have += devices_of(unit);
 		job->more[job->more_count++] = unit;
 	}
-	return job->more ? 0 : kettle_fail(err, KETTLE_EUNAVAIL, "there is not enough memory for it");
+	return 0;
 }
 
 void
@@ -137,11 +138,9 @@ multi_device_section(const struct engine_job *job)
 		return json_incref(job->unit->config);
 	json_t *section = json_copy(job->unit->config), *more = json_array();
 	for (size_t i = 0; i < job->more_count; i++)
-		(void)json_array_append(more, job->more[i]->config);
-	if (section && json_object_set_new(section, "more", more) == 0)
-		return section;
-	json_decref(section);
-	return NULL;
+		json_array_append(more, job->more[i]->config);
+	json_object_set_new(section, "more", more);
+	return section;
 }
 
 /* ---- those that wait ---- */

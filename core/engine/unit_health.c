@@ -19,6 +19,7 @@
 #include "base/log.h"
 #include "model/settings.h"
 #include "judge/unit_facts.h"
+#include "base/xalloc.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -52,9 +53,7 @@ on_noted(void *arg, const struct kettle_error *err)
 static void
 health_remember(struct engine *engine, const struct unit *unit, bool disabled, const char *reason)
 {
-	struct note *note = calloc(1, sizeof(*note));
-	if (!note)
-		return;
+	struct note *note = xcalloc(1, sizeof(*note));
 	note->disabled = disabled;
 	note->data = json_pack("{s:s, s:s, s:s}", "device", unit->device->name, "unit", unit->label, "reason", reason);
 	store_write(engine->setup.store, note_op, on_noted, note);
@@ -252,9 +251,7 @@ engine_health_test(struct engine *engine, struct unit *unit, engine_test_done do
 			err, KETTLE_EUNAVAIL, "The runner `%s` cannot say how its machines are.", unit->runner->name);
 	if (unit->testing)
 		return kettle_fail(err, KETTLE_ECONFLICT, "Unit `%s` is being tried already.", unit->label);
-	struct unit_test *test = calloc(1, sizeof(*test));
-	if (!test)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory.");
+	struct unit_test *test = xcalloc(1, sizeof(*test));
 	*test = (struct unit_test){.request.on_answer = on_health_described, .engine = engine, .done = done, .arg = arg};
 	memcpy(test->label, unit->label, sizeof(test->label));
 	unit->testing = true;
@@ -323,9 +320,7 @@ engine_health_fetch_facts(
 	const struct kettle_runner *ops = unit->runner->ops;
 	if (unit->facts || json_array_size(unit->gpus) == 0 || !ops->describe)
 		return false;
-	struct facts_request *wait = calloc(1, sizeof(*wait));
-	if (!wait)
-		return false;
+	struct facts_request *wait = xcalloc(1, sizeof(*wait));
 	*wait = (struct facts_request){.request.on_answer = on_known, .unit = unit, .done = done, .arg = arg};
 	if (health_ask(engine, unit, &wait->request, &err) == 0)
 		return true;
