@@ -14,6 +14,16 @@ static const char *const rate_categories[] = {"test", "leaderboard", NULL};
 static const char *const visibilities[] = {"public", "closed", NULL};
 static const char *const code_settings[] = {"owner", "ended", "always", NULL};
 
+#define BOARD_NAME \
+	{ \
+		"name", ARGUMENT_BOARD, .required = true, .positional = true, .meta = "NAME", .help = "the leaderboard" \
+	}
+#define OFFSET \
+	{ \
+		"offset", ARGUMENT_INT, .default_value = "0", .min = 0, .max = INT32_MAX, .meta = "N", \
+								.help = "leaves out so many at the beginning" \
+	}
+
 static const struct argument board_create[] = {
 	{"name", ARGUMENT_STRING, .required = true, .positional = true, .meta = "NAME",
 		.help = "1 to 64 letters, digits, `.`, `_` and `-`, the first a letter or digit; case does not count"},
@@ -32,7 +42,7 @@ static const struct argument board_create[] = {
 };
 
 static const struct argument board_update_arguments[] = {
-	{"name", ARGUMENT_BOARD, .required = true, .positional = true, .meta = "NAME", .help = "the leaderboard"},
+	BOARD_NAME,
 	{"deadline", ARGUMENT_WHEN, .meta = "WHEN",
 		.help = "a date (its end, UTC), a date and time, or +30d, +12h, +90m; `none` removes it"},
 	{"device", ARGUMENT_DEVICE, .repeated = true, .meta = "DEVICE",
@@ -53,36 +63,35 @@ static const struct argument board_list_arguments[] = {
 };
 
 static const struct argument board_show[] = {
-	{"name", ARGUMENT_BOARD, .required = true, .positional = true, .meta = "NAME", .help = "the leaderboard"},
+	BOARD_NAME,
 	{"device", ARGUMENT_DEVICE, .meta = "DEVICE", .help = "the ranking of this device alone; default: all"},
 	{"mine", ARGUMENT_BOOL, .default_value = "false", .help = "your own runs instead of everybody's best"},
 	{"limit", ARGUMENT_INT, .default_value = "100", .min = 1, .max = 1000, .meta = "N",
 		.help = "at most so many places"},
-	{"offset", ARGUMENT_INT, .default_value = "0", .min = 0, .max = INT32_MAX, .meta = "N",
-		.help = "leaves out so many at the beginning"},
+	OFFSET,
 };
 
 static const struct argument board_task[] = {
-	{"name", ARGUMENT_BOARD, .required = true, .positional = true, .meta = "NAME", .help = "the leaderboard"},
+	BOARD_NAME,
 	{"device", ARGUMENT_DEVICE, .meta = "DEVICE", .help = "the plans for this device alone; default: for all"},
 	{"mode", ARGUMENT_CHOICE, .choices = plan_modes, .help = "the plans of this mode alone; default: of all"},
 };
 
 static const struct argument board_template[] = {
-	{"name", ARGUMENT_BOARD, .required = true, .positional = true, .meta = "NAME", .help = "the leaderboard"},
+	BOARD_NAME,
 	{"lang", ARGUMENT_STRING, .meta = "LANG",
 		.help = "a template by its name (Triton), or a language; needed where there are several"},
 };
 
 static const struct argument board_rate_limits[] = {
-	{"name", ARGUMENT_BOARD, .required = true, .positional = true, .meta = "NAME", .help = "the leaderboard"},
+	BOARD_NAME,
 	{"category", ARGUMENT_CHOICE, .choices = rate_categories,
 		.help = "leaderboard: of ranked submissions; test: of all others"},
 	{"device", ARGUMENT_DEVICE, .meta = "DEVICE", .help = "the limit on this device alone"},
 };
 
 static const struct argument board_rate_limit[] = {
-	{"name", ARGUMENT_BOARD, .required = true, .positional = true, .meta = "NAME", .help = "the leaderboard"},
+	BOARD_NAME,
 	{"category", ARGUMENT_CHOICE, .choices = rate_categories,
 		.help = "leaderboard: ranked submissions; test: all others; default: both"},
 	{"device", ARGUMENT_DEVICE, .meta = "DEVICE",
@@ -93,7 +102,7 @@ static const struct argument board_rate_limit[] = {
 };
 
 static const struct argument board_export[] = {
-	{"name", ARGUMENT_BOARD, .required = true, .positional = true, .meta = "NAME", .help = "the leaderboard"},
+	BOARD_NAME,
 	{"private", ARGUMENT_BOOL, .default_value = "false",
 		.help = "also while it is active: what is written is not for participants"},
 	{"after", ARGUMENT_INT, .default_value = "0", .min = 0, .max = EXPORT_MAX_ID, .meta = "ID",
@@ -108,10 +117,9 @@ static const struct argument invite_create[] = {
 };
 
 static const struct argument invite_list[] = {
-	{"name", ARGUMENT_BOARD, .required = true, .positional = true, .meta = "NAME", .help = "the leaderboard"},
+	BOARD_NAME,
 	{"limit", ARGUMENT_INT, .default_value = "1000", .min = 1, .max = 1000, .meta = "N", .help = "at most so many"},
-	{"offset", ARGUMENT_INT, .default_value = "0", .min = 0, .max = INT32_MAX, .meta = "N",
-		.help = "leaves out so many at the beginning"},
+	OFFSET,
 };
 
 static const struct argument invite_code[] = {
@@ -124,7 +132,7 @@ static const struct argument eval_code[] = {
 };
 
 static const struct argument board_delete[] = {
-	{"name", ARGUMENT_BOARD, .required = true, .positional = true, .meta = "NAME", .help = "the leaderboard"},
+	BOARD_NAME,
 	{"force", ARGUMENT_BOOL, .default_value = "false", .help = "also when it has submissions, which go with it"},
 };
 
@@ -141,8 +149,7 @@ static const struct argument submit[] = {
 static const struct argument submission_list[] = {
 	{"leaderboard", ARGUMENT_BOARD, .positional = true, .meta = "NAME", .help = "only those on this leaderboard"},
 	{"limit", ARGUMENT_INT, .default_value = "50", .min = 1, .max = 100, .meta = "N", .help = "at most so many"},
-	{"offset", ARGUMENT_INT, .default_value = "0", .min = 0, .max = INT32_MAX, .meta = "N",
-		.help = "leaves out so many at the beginning"},
+	OFFSET,
 };
 
 static const struct argument submission_id[] = {
@@ -173,8 +180,7 @@ static const struct argument user_list[] = {
 	{"role", ARGUMENT_CHOICE, .choices = roles, .help = "only those with this role"},
 	{"banned", ARGUMENT_BOOL, .default_value = "false", .help = "only those who are banned"},
 	{"limit", ARGUMENT_INT, .default_value = "100", .min = 1, .max = 1000, .meta = "N", .help = "at most so many"},
-	{"offset", ARGUMENT_INT, .default_value = "0", .min = 0, .max = INT32_MAX, .meta = "N",
-		.help = "leaves out so many at the beginning"},
+	OFFSET,
 };
 
 static const struct argument user_show[] = {
@@ -339,27 +345,24 @@ const struct command commands[] = {
 		.example = "kettle leaderboard create vectoradd --task tasks/vectoradd_cpp --deadline +30d --device CPU",
 		.view = {.sentence = "Leaderboard {*name} is created: devices {gpu_types}; deadline " DEADLINE
 							 "{deadline?, {deadline:until}}."},
-		.details =
-			"The task is stored with the leaderboard: later changes of its folder change nothing. Every device is a "
-			"ranking of its own.",
+		.details = "The task is stored with the leaderboard: later changes of its folder change nothing. Every device "
+				   "is a ranking of its own.",
 		.answer = "the leaderboard as in `leaderboard.list`, with `remarks`: sentences about the task."},
 	{"leaderboard.update", "changes a leaderboard", .right = RIGHT_CREATOR, .kind = COMMAND_WRITE,
 		ARGUMENTS(board_update_arguments), .run = cmd_board_update,
 		.example = "kettle leaderboard update vectoradd --deadline +7d --code ended",
-		.view = {.sentence = "Leaderboard {*leaderboard.name} is {changes?updated: {changes:and}|like that "
-							 "already}.{changes=task?\n{scores=left?"
-							 "Scores so far count no more ({ranked} place{ranked#|s}): the rankings begin anew with "
-							 "submission {counts_from}.|"
-							 "Scores so far still count.}{open?\n{open} job{open# is|s are} queued or running, and "
-							 "end{open#s} on the version before.}}"},
-		.details = "What is not named stays as it is. Scores stay when only descriptions or templates of the task "
-				   "change; where "
-				   "its files, configuration, tests or benchmarks do, the rankings begin anew, and that needs --force. "
-				   "What is "
-				   "queued or running ends on the version of the task on which it was submitted.",
-		.answer = "`{\"changes\": [what became another], \"differs\": [files and keys of the task], "
-				  "\"scores\": \"kept\" or \"left\", \"ranked\": places in the rankings before, \"open\": "
-				  "jobs, \"counts_from\": id, \"leaderboard\", \"remarks\"}`."},
+		.view = {.sentence =
+					 "Leaderboard {*leaderboard.name} is {changes?updated: {changes:and}|like that "
+					 "already}.{changes=task?\n{scores=left?Scores so far count no more ({ranked} place{ranked#|s}): "
+					 "the rankings begin anew with submission {counts_from}.|Scores so far still count.}{open?\n{open} "
+					 "job{open# is|s are} queued or running, and end{open#s} on the version before.}}"},
+		.details =
+			"What is not named stays as it is. Scores stay when only descriptions or templates of the task change; "
+			"where its files, configuration, tests or benchmarks do, the rankings begin anew, and that needs --force. "
+			"What is queued or running ends on the version of the task on which it was submitted.",
+		.answer = "`{\"changes\": [what became another], \"differs\": [files and keys of the task], \"scores\": "
+				  "\"kept\" or \"left\", \"ranked\": places in the rankings before, \"open\": jobs, \"counts_from\": "
+				  "id, \"leaderboard\", \"remarks\"}`."},
 	{"leaderboard.list", "lists the leaderboards", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
 		ARGUMENTS(board_list_arguments), .run = cmd_board_list,
 		.view = {COLUMNS(COLUMN("name", "{name}"), COLUMN_CUT("devices", "{gpu_types}"), COLUMN("deadline", DEADLINE),
@@ -378,31 +381,26 @@ const struct command commands[] = {
 				COLUMN_RIGHT("id", "{submission_id}"), COLUMN_CUT("file", "{submission_name}")),
 			.empty = "  {args.mine?you are not ranked here|nobody is ranked here}"},
 		.details = "The best run of each user counts. Equal scores share a rank, and the next rank is skipped.",
-		.answer = "`{\"leaderboard\", \"rankings\": [{\"device\", \"count\", \"entries\": [{\"rank\", "
-				  "\"user_id\", \"user_name\", \"submission_id\", \"submission_name\", \"submission_time\", "
-				  "\"submission_score\": seconds, \"low\", \"high\", \"gpu_type\", \"leaderboard_name\"}]}], "
-				  "\"code_open\"}`; "
-				  "on the command line with --json all entries in one array."},
+		.answer = "`{\"leaderboard\", \"rankings\": [{\"device\", \"count\", \"entries\": [{\"rank\", \"user_id\", "
+				  "\"user_name\", \"submission_id\", \"submission_name\", \"submission_time\", \"submission_score\": "
+				  "seconds, \"low\", \"high\", \"gpu_type\", \"leaderboard_name\"}]}], \"code_open\"}`; on the command "
+				  "line with --json all entries in one array."},
 	{"leaderboard.task", "shows the task behind a leaderboard and how it is run", .right = RIGHT_ANYBODY,
 		.kind = COMMAND_READ, ARGUMENTS(board_task), .run = cmd_board_task,
 		.example = "kettle leaderboard task vectoradd -o vectoradd",
-		.details =
-			"Every file, task.yml, and the plan for each device and mode with its commands, environment and limits: "
-			"nothing that judges a submission is hidden but the seed that is drawn for it.",
-		.answer =
-			"`{\"leaderboard\", \"name\", \"yml\", \"task\", \"submission\": its name in the job's folder, \"files\": "
-			"{name: "
-			"contents}, \"templates\": {language: {\"file_name\", \"text\"}}, \"hash\", \"plans\": [{\"device\", "
-			"\"mode\", "
-			"\"plan\" (plan.schema.json, with `{\"task\": name}` and `{\"submission\": true}` for contents) or "
-			"\"error\"}]}`."},
+		.details = "Every file, task.yml, and the plan for each device and mode with its commands, environment and "
+				   "limits: nothing that judges a submission is hidden but the seed that is drawn for it.",
+		.answer = "`{\"leaderboard\", \"name\", \"yml\", \"task\", \"submission\": its name in the job's folder, "
+				  "\"files\": {name: contents}, \"templates\": {language: {\"file_name\", \"text\"}}, \"hash\", "
+				  "\"plans\": [{\"device\", \"mode\", \"plan\" (plan.schema.json, with `{\"task\": name}` and "
+				  "`{\"submission\": true}` for contents) or \"error\"}]}`."},
 	{"leaderboard.template", "gives a file to start from", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
 		ARGUMENTS(board_template), .run = cmd_board_template,
 		.example = "kettle leaderboard template vectoradd -o submission.cpp",
 		.details = "The task's template, or where it has none what the language begins with, under a header that names "
 				   "leaderboard and devices; description and deadline follow as comments.",
-		.answer = "`{\"leaderboard\", \"templates\": [{\"language\", \"file_name\", \"text\", \"source\": "
-				  "\"template\" or \"skeleton\"}]}`."},
+		.answer = "`{\"leaderboard\", \"templates\": [{\"language\", \"file_name\", \"text\", \"source\": \"template\" "
+				  "or \"skeleton\"}]}`."},
 	{"leaderboard.rate_limits", "lists the rate limits of a leaderboard", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
 		ARGUMENTS(board_rate_limits), .run = cmd_rate_limits, .hidden = true,
 		.answer = "`{\"leaderboard\", \"limits\": [{\"category\", \"device\": name or null for all together, "
@@ -414,28 +412,21 @@ const struct command commands[] = {
 			COLUMNS(COLUMN("category", "{category}"), COLUMN("device", "{device?{device}|all together}"),
 				COLUMN_RIGHT("an hour", "{per_hour}")),
 			.empty = "Leaderboard {*leaderboard} has no {args.remove?such rate limit any more|rate limit}."},
-		.details =
-			"Counted for each user over a rolling hour. Refused submissions and those that the engine failed do not "
-			"count, deleted ones do.",
+		.details = "Counted for each user over a rolling hour. Refused submissions and those that the engine failed do "
+				   "not count, deleted ones do.",
 		.answer = "as `leaderboard.rate_limits`, with what is there then."},
 	{"leaderboard.export", "writes the submissions of a leaderboard as lines of JSON", .right = RIGHT_ANYBODY,
 		.kind = COMMAND_READ, ARGUMENTS(board_export), .run = cmd_board_export,
 		.example = "kettle leaderboard export vectoradd -o vectoradd.jsonl",
-		.details =
-			"One line for each submission, with code and scores; every one for the leaderboard's creator and admins, "
-			"for others those that are ranked where the code is open. An active leaderboard is exported with --private "
-			"alone.",
+		.details = "One line for each submission, with code and scores; every one for the leaderboard's creator and "
+				   "admins, for others those that are ranked where the code is open. An active leaderboard is exported "
+				   "with --private alone.",
 		.answer = "a page: `{\"leaderboard\", \"total\": of the board, with the first page, \"submissions\": [{\"id\", "
-				  "\"user_id\", "
-				  "\"user_name\", \"mode\", \"file_name\", \"submission_time\", \"state\", \"flagged\", \"counts\", "
-				  "\"task\": "
-				  "hash, "
-				  "\"sha256\", \"code\", \"devices\": [{\"device\", \"state\", \"score\", \"low\", \"high\"}]}], "
-				  "\"next\": what "
-				  "`after` gets the next page, or null}`. The command line asks for all pages and writes the "
-				  "submissions, each "
-				  "on a "
-				  "line; with --json as one array, and with -o `{\"file\", \"leaderboard\", \"submissions\"}`."},
+				  "\"user_id\", \"user_name\", \"mode\", \"file_name\", \"submission_time\", \"state\", \"flagged\", "
+				  "\"counts\", \"task\": hash, \"sha256\", \"code\", \"devices\": [{\"device\", \"state\", \"score\", "
+				  "\"low\", \"high\"}]}], \"next\": what `after` gets the next page, or null}`. The command line asks "
+				  "for all pages and writes the submissions, each on a line; with --json as one array, and with -o "
+				  "`{\"file\", \"leaderboard\", \"submissions\"}`."},
 	{"leaderboard.join", "claims an invite to closed leaderboards", .right = RIGHT_ANYBODY, .kind = COMMAND_WRITE,
 		ARGUMENTS(invite_code), .run = cmd_invite_join, .view = {.sentence = "You may see {leaderboards:and} now."},
 		.answer = "`{\"status\": \"ok\", \"leaderboards\": [name]}`."},
@@ -479,12 +470,10 @@ const struct command commands[] = {
 	{"submit", "submits a file to a leaderboard", .right = RIGHT_ANYBODY, .kind = COMMAND_WRITE, .late_ban = true,
 		ARGUMENTS(submit), .run = cmd_submit,
 		.example = "kettle submit submission.cpp --leaderboard vectoradd --mode ranked",
-		.details =
-			"A ranked submission runs the tests, the benchmarks and the ranked benchmarks, then the same again with a "
-			"secret seed; it counts when everything passed.",
-		.answer =
-			"`{\"id\", \"leaderboard\", \"mode\", \"devices\", \"jobs\": [{\"job\", \"device\"}], \"seq\": number "
-			"of the event}`; on the command line, which waits, what `submission.show` answers."},
+		.details = "A ranked submission runs the tests, the benchmarks and the ranked benchmarks, then the same again "
+				   "with a secret seed; it counts when everything passed.",
+		.answer = "`{\"id\", \"leaderboard\", \"mode\", \"devices\", \"jobs\": [{\"job\", \"device\"}], \"seq\": "
+				  "number of the event}`; on the command line, which waits, what `submission.show` answers."},
 	{"submission.list", "lists your submissions, newest first", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
 		ARGUMENTS(submission_list), .run = cmd_submission_list,
 		.view = {COLUMNS(COLUMN_RIGHT("id", "{id}"), COLUMN_CUT("leaderboard", "{leaderboard_name}"),
@@ -492,16 +481,16 @@ const struct command commands[] = {
 					 COLUMN("when", "{submission_time:time}"), COLUMN("state", "{flagged?marked as a cheat|{state}}"),
 					 COLUMN_CUT("scores", "{runs@{gpu_type} {score?{score:seconds}|{state}}}")),
 			.empty = "There is no submission."},
-		.answer = "`[{\"id\", \"leaderboard_name\", \"file_name\", \"submission_time\", \"done\", \"mode\", "
-				  "\"state\", \"flagged\", \"runs\": [{\"gpu_type\", \"score\", \"state\"}]}]`."},
+		.answer = "`[{\"id\", \"leaderboard_name\", \"file_name\", \"submission_time\", \"done\", \"mode\", \"state\", "
+				  "\"flagged\", \"runs\": [{\"gpu_type\", \"score\", \"state\"}]}]`."},
 	{"submission.show", "shows one of your submissions with its report", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
 		ARGUMENTS(submission_id), .run = cmd_submission_show,
 		.details = "Of others it shows the code and the score of what is ranked, where the leaderboard opens that.",
-		.answer = "`{\"id\", \"leaderboard_name\", \"file_name\", \"user_name\", \"mode\", \"state\", \"done\", "
-				  "\"code\", \"job\": {\"status\", \"error\", \"last_heartbeat\"}, \"runs\": [KernelBot's form], "
-				  "\"rank\": {device: rank}, \"jobs\": [{\"job\", \"device\", \"state\", \"score\", \"error\", "
-				  "\"waits\": why its device cannot serve it now, \"compilation\", \"runs\", \"artifacts\", "
-				  "\"rank\"}]}`."},
+		.answer =
+			"`{\"id\", \"leaderboard_name\", \"file_name\", \"user_name\", \"mode\", \"state\", \"done\", \"code\", "
+			"\"job\": {\"status\", \"error\", \"last_heartbeat\"}, \"runs\": [KernelBot's form], \"rank\": {device: "
+			"rank}, \"jobs\": [{\"job\", \"device\", \"state\", \"score\", \"error\", \"waits\": why its device cannot "
+			"serve it now, \"compilation\", \"runs\", \"artifacts\", \"rank\"}]}`."},
 	{"submission.artifacts", "lists the files that a submission's jobs left", .right = RIGHT_ANYBODY,
 		.kind = COMMAND_READ, ARGUMENTS(submission_id), .run = cmd_submission_artifacts,
 		.example = "kettle submission artifacts 12 -o profile",
@@ -510,15 +499,14 @@ const struct command commands[] = {
 					 COLUMN("", "{expired?not kept}"), COLUMN_CUT("written to", "{path}")),
 			.empty = "It left no files."},
 		.details = "Profiles, traces and what else the steps of a language leave; with -o they are fetched. They are "
-				   "kept for a "
-				   "time that the configuration says (retention).",
-		.answer = "`[{\"artifact\": number, \"job\", \"device\", \"step\", \"name\", \"size\", \"sha256\", "
-				  "\"created\", \"expired\": time or null}]`; on the command line with -o also \"path\": where "
-				  "it was written."},
+				   "kept for a time that the configuration says (retention).",
+		.answer =
+			"`[{\"artifact\": number, \"job\", \"device\", \"step\", \"name\", \"size\", \"sha256\", \"created\", "
+			"\"expired\": time or null}]`; on the command line with -o also \"path\": where it was written."},
 	{"submission.artifact", "reads a part of such a file", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
 		ARGUMENTS(submission_artifact), .run = cmd_submission_artifact, .hidden = true,
-		.answer = "`{\"artifact\", \"name\", \"size\", \"sha256\", \"offset\", \"base64\"}`, a part of at most "
-				  "512 KiB."},
+		.answer =
+			"`{\"artifact\", \"name\", \"size\", \"sha256\", \"offset\", \"base64\"}`, a part of at most 512 KiB."},
 	{"submission.cancel", "cancels what is queued or running of a submission", .right = RIGHT_ANYBODY,
 		.kind = COMMAND_WRITE, ARGUMENTS(submission_id), .run = cmd_submission_cancel,
 		.view = {.sentence = "Submission {args.id} is cancelled."},
@@ -531,18 +519,16 @@ const struct command commands[] = {
 		.answer = "`{\"id\", \"status\": \"ok\"}`."},
 	{"submission.rerun", "runs a submission again", .right = RIGHT_CREATOR, .kind = COMMAND_WRITE,
 		ARGUMENTS(submission_rerun), .run = cmd_submission_rerun, .example = "kettle submission rerun 12 --device H100",
-		.details =
-			"For the leaderboard's creator and admins. What was there counts until the new verdict is, which then "
-			"takes "
-			"its place, better or worse; where a machine fails again or the rerun is cancelled, the old one stays.",
+		.details = "For the leaderboard's creator and admins. What was there counts until the new verdict is, which "
+				   "then takes its place, better or worse; where a machine fails again or the rerun is cancelled, the "
+				   "old one stays.",
 		.answer = "as `submit`."},
 	{"submission.flag", "marks a submission as a cheat", .right = RIGHT_CREATOR, .kind = COMMAND_WRITE,
 		ARGUMENTS(submission_flag), .run = cmd_submission_flag,
 		.example = "kettle submission flag 12 --reason \"it returns the reference's cached output\"",
 		.view = {.sentence = "Submission {args.id} is marked as a cheat and counts no more."},
-		.details =
-			"For the leaderboard's creator and admins. It leaves the ranking and stays as evidence: its owner is told "
-			"and cannot delete it.",
+		.details = "For the leaderboard's creator and admins. It leaves the ranking and stays as evidence: its owner "
+				   "is told and cannot delete it.",
 		.answer = "`{\"id\", \"status\": \"hacked\", \"reason\"}`."},
 	{"submission.unflag", "takes the mark as a cheat back", .right = RIGHT_CREATOR, .kind = COMMAND_WRITE,
 		ARGUMENTS(submission_id), .run = cmd_submission_unflag,
@@ -559,20 +545,16 @@ const struct command commands[] = {
 				  "\"ban_reason\", \"submissions\": how many, \"identities\": [{\"provider\", \"name\"}]}]`, by name."},
 	{"user.show", "shows a user with identities and ranks", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
 		ARGUMENTS(user_show), .run = cmd_user_show,
-		.view = {.sentence = "{*user_name}  {role}\n"
-							 "  number      {user_id}\n"
-							 "  since       {created:time}\n"
-							 "  known as    " IDENTITIES "\n"
-							 "{joined@@  once        {}\n}"
-							 "  submissions {submissions}{banned?\n"
-							 "  banned      {banned:time}: {ban_reason}}",
+		.view = {.sentence =
+					 "{*user_name}  {role}\n  number      {user_id}\n  since       {created:time}\n  known as   "
+					 " " IDENTITIES "\n{joined@@  once        {}\n}  submissions {submissions}{banned?\n  banned   "
+					 "   {banned:time}: {ban_reason}}",
 			.list = "ranks",
 			COLUMNS(COLUMN_CUT("leaderboard", "{leaderboard}"), COLUMN("device", "{device}"),
 				COLUMN_RIGHT("rank", "{rank} of {of}"), COLUMN_RIGHT("score", "{score:seconds}"))},
 		.details = "Others than yourself are for admins.",
-		.answer =
-			"the same of one, with \"subject\" and \"created\" of each identity, `\"joined\"`: names that lead to "
-			"this user, and `\"ranks\": [{\"leaderboard\", \"device\", \"rank\", \"of\", \"score\"}]`."},
+		.answer = "the same of one, with \"subject\" and \"created\" of each identity, `\"joined\"`: names that lead "
+				  "to this user, and `\"ranks\": [{\"leaderboard\", \"device\", \"rank\", \"of\", \"score\"}]`."},
 	{"user.ban", "bans a user", .right = RIGHT_ADMIN, .kind = COMMAND_WRITE, ARGUMENTS(user_ban), .run = cmd_user_ban,
 		.example = "kettle user ban mallory --reason \"attacks the machine\"",
 		.view =
@@ -591,17 +573,14 @@ const struct command commands[] = {
 		.answer = "`{\"user_id\", \"user_name\", \"role\", \"was\"}`."},
 	{"user.link", "joins two of your identities into one user", .right = RIGHT_ANYBODY, .kind = COMMAND_WRITE,
 		ARGUMENTS(user_link), .run = cmd_user_link,
-		.view = {.sentence = "{code?{args.quiet?{code}|Your code is {*code}.\n"
-							 "Whoever types it becomes one with you: do that as your other user within ten minutes\n"
-							 "(`kettle user link {code}`), and show it to nobody else.}|" JOINED "}"},
+		.view = {.sentence = "{code?{args.quiet?{code}|Your code is {*code}.\nThe user who types it becomes one with "
+							 "you: do that as your other user within ten minutes\n(`kettle user link {code}`), and "
+							 "show it to no one else.}|" JOINED "}"},
 		.details = "Without CODE it makes a code, which holds for ten minutes and works once. Typed as the other user, "
-				   "here or "
-				   "in another frontend, it joins whoever made it into that one: submissions, leaderboards, access, "
-				   "the higher "
-				   "role.",
-		.answer =
-			"without a code `{\"code\", \"expires\"}`; with one `{\"joined\": whether, \"from\", \"into\"}`, both "
-			"users as in `user.list`: only with `confirm` they are joined."},
+				   "here or in another frontend, it joins whoever made it into that one: submissions, leaderboards, "
+				   "access, the higher role.",
+		.answer = "without a code `{\"code\", \"expires\"}`; with one `{\"joined\": whether, \"from\", \"into\"}`, "
+				  "both users as in `user.list`: only with `confirm` they are joined."},
 	{"user.join", "joins a user into another", .right = RIGHT_ADMIN, .kind = COMMAND_WRITE, ARGUMENTS(user_join),
 		.run = cmd_user_join, .example = "kettle user join ada-2 ada", .view = {.sentence = JOINED},
 		.details = "What user link does with a code, by an admin. There is no way back.",
@@ -618,34 +597,31 @@ const struct command commands[] = {
 				 "\n{stats.num_submissions:count} submission{stats.num_submissions#|s} ({stats.sub_waiting:count} of "
 				 "them open) of {stats.num_users:count} user{stats.num_users#|s}, {stats.num_unique_codes:count} "
 				 "different file{stats.num_unique_codes#|s}."},
-		.answer = "`{\"status\": \"ok\", \"accepts_jobs\", \"stats\": {\"num_submissions\", \"sub_waiting\", "
-				  "\"num_users\", \"num_unique_codes\", and for each device D \"num_run.D\", \"runs_passed.D\", "
-				  "\"runs_scored.D\", \"runs_secret.D\", \"max_delay.D\", \"avg_delay.D\", \"total_runtime.D\"}}`; "
-				  "times in seconds."},
+		.answer =
+			"`{\"status\": \"ok\", \"accepts_jobs\", \"stats\": {\"num_submissions\", \"sub_waiting\", \"num_users\", "
+			"\"num_unique_codes\", and for each device D \"num_run.D\", \"runs_passed.D\", \"runs_scored.D\", "
+			"\"runs_secret.D\", \"max_delay.D\", \"avg_delay.D\", \"total_runtime.D\"}}`; times in seconds."},
 	{"admin.backup", "copies the database into a file", .right = RIGHT_ADMIN, .kind = COMMAND_LOCAL,
 		ARGUMENTS(admin_backup), .engine = cmd_admin_backup,
 		.example = "kettle admin backup /var/backups/kettle-2026-07-01.db",
 		.view = {.sentence = "The database is copied to {path}: {bytes:bytes}, checked."},
-		.details = "Beside a server too, which does not wait for it. The copy is one moment's, checked and on the disk "
-				   "when the "
-				   "command ends; nothing is overwritten. It holds every secret of the database. To go back to it, "
-				   "stop Kettle "
-				   "and put it in the database's place, without the files that end in -wal and -shm.",
+		.details =
+			"Beside a server too, which does not wait for it. The copy is one moment's, checked and on the disk when "
+			"the command ends; nothing is overwritten. It holds every secret of the database. To go back to it, stop "
+			"Kettle and put it in the database's place, without the files that end in -wal and -shm.",
 		.answer = "`{\"path\", \"bytes\"}`."},
 	{"admin.export", "writes what the database holds for other programs", .right = RIGHT_ADMIN, .kind = COMMAND_LOCAL,
 		ARGUMENTS(admin_export), .engine = cmd_admin_export, .example = "kettle admin export results --format csv",
 		.view = {.sentence = "Written to {path}:",
 			.list = "files",
 			COLUMNS(COLUMN("file", "{name}"), COLUMN_RIGHT("rows", "{value}"))},
-		.details =
-			"Leaderboards, users, submissions, jobs and runs, a file each, and the code of submissions by its hash. "
-			"Seeds, tokens, invite codes and identities are left out.",
+		.details = "Leaderboards, users, submissions, jobs and runs, a file each, and the code of submissions by its "
+				   "hash. Seeds, tokens, invite codes and identities are left out.",
 		.answer = "`{\"path\", \"files\": {name: rows}}`."},
 	{"admin.gc", "frees what need not be kept", .right = RIGHT_ADMIN, .kind = COMMAND_ENGINE, .engine = cmd_admin_gc,
-		.details =
-			"Files that jobs left, logs and events older than the configuration says (retention), codes that have "
-			"expired, contents that nothing uses, free pages of the database and its log. A server does it by itself "
-			"once a day. Nothing of a submission that is marked as a cheat goes.",
+		.details = "Files that jobs left, logs and events older than the configuration says (retention), codes that "
+				   "have expired, contents that nothing uses, free pages of the database and its log. A server does it "
+				   "by itself once a day. Nothing of a submission that is marked as a cheat goes.",
 		.answer =
 			"`{\"artifacts\", \"artifact_bytes\", \"logs\": jobs, \"events\", \"tokens\", \"blobs\", \"blob_bytes\", "
 			"\"folders\", \"folder_bytes\", \"database_bytes\", \"log_bytes\"}`: what was freed."},
@@ -655,39 +631,34 @@ const struct command commands[] = {
 				  "\"waits\": why the device cannot serve it now}]}`; of those jobs that are queued."},
 	{"device.list", "lists the devices, what they run on and what is queued", .right = RIGHT_ANYBODY,
 		.kind = COMMAND_ENGINE, ARGUMENTS(device_list), .engine = cmd_device_list,
-		.answer = "`[{\"name\", \"queued\", \"waits\": why nobody or not all are served, \"remarks\": what must be "
-				  "known of a language to read scores, \"units\": [{\"unit\", "
-				  "\"runner\", \"state\", \"slots\", \"running\", "
-				  "\"level\", \"machine\", \"tools\", \"protections\", \"gpu\": {\"vendor\", \"index\", \"name\", "
-				  "\"uuid\", \"memory\": bytes, \"used\", \"driver\", \"compute\" or \"gfx\", \"clocks\", "
-				  "\"temperature\", \"throttle\", \"processes\"}, \"gpus\": [all of the unit], \"gpu_error\", "
-				  "\"packages\": {tool: {package: version}}, \"calibration\": {\"names\", \"spreads\", \"at\", "
-				  "\"changed\"}, \"unreachable\": a sentence, \"config\": the unit's section of the configuration, "
-				  "for admins}]}]`."},
+		.answer =
+			"`[{\"name\", \"queued\", \"waits\": why nobody or not all are served, \"remarks\": what must be known of "
+			"a language to read scores, \"units\": [{\"unit\", \"runner\", \"state\", \"slots\", \"running\", "
+			"\"level\", \"machine\", \"tools\", \"protections\", \"gpu\": {\"vendor\", \"index\", \"name\", \"uuid\", "
+			"\"memory\": bytes, \"used\", \"driver\", \"compute\" or \"gfx\", \"clocks\", \"temperature\", "
+			"\"throttle\", \"processes\"}, \"gpus\": [all of the unit], \"gpu_error\", \"packages\": {tool: {package: "
+			"version}}, \"calibration\": {\"names\", \"spreads\", \"at\", \"changed\"}, \"unreachable\": a sentence, "
+			"\"config\": the unit's section of the configuration, for admins}]}]`."},
 	{"device.calibrate", "measures how fast the devices are, once", .right = RIGHT_ADMIN, .kind = COMMAND_ENGINE,
 		ARGUMENTS(device_calibrate), .engine = cmd_device_calibrate, .example = "kettle device calibrate CPU",
 		.details =
 			"A score is the time of a submission beside that of a fixed piece of work, the calibrator, times what the "
 			"calibrator takes on the device: that is measured here, on the quiet machine, and kept. A task may bring a "
-			"calibrator of its own: the template of every open leaderboard is run as well, once, and five times "
-			"where there is one. What is calibrated, devices and leaderboards, is left as it is, unless its machine "
-			"has changed or force is said. Scores that were made before stay as "
-			"they are; they differ from later ones by as much as the calibration does, which the answer shows, until "
-			"their submissions are run again. A device without a calibration works: its scores then move with what "
-			"else the machine does.",
-		.answer =
-			"`{\"units\": [{\"device\", \"unit\", \"state\": \"calibrated\", \"already\" or \"failed\", \"names\": "
-			"{calibrator: ns}, \"spreads\": {calibrator: what 95 % of runs are within, as part of the score}, "
-			"\"before\", "
-			"\"at\", \"boards\": [{\"leaderboard\", \"names\": those of its task}], measured now, \"error\", "
-			"\"remarks\"}]}`."},
+			"calibrator of its own: the template of every open leaderboard is run as well, once, and five times where "
+			"there is one. What is calibrated, devices and leaderboards, is left as it is, unless its machine has "
+			"changed or force is said. Scores that were made before stay as they are; they differ from later ones by "
+			"as much as the calibration does, which the answer shows, until their submissions are run again. A device "
+			"without a calibration works: its scores then move with what else the machine does.",
+		.answer = "`{\"units\": [{\"device\", \"unit\", \"state\": \"calibrated\", \"already\" or \"failed\", "
+				  "\"names\": {calibrator: ns}, \"spreads\": {calibrator: what 95 % of runs are within, as part of the "
+				  "score}, \"before\", \"at\", \"boards\": [{\"leaderboard\", \"names\": those of its task}], measured "
+				  "now, \"error\", \"remarks\"}]}`."},
 	{"device.disable", "disables units of devices", .right = RIGHT_ADMIN, .kind = COMMAND_ENGINE,
 		ARGUMENTS(device_disable), .engine = cmd_device_disable,
 		.example = "kettle device disable H100.1 --reason 'a fan is broken'",
 		.view = {.list = "units", .line = CHANGED},
-		.details =
-			"What runs there ends as usual, and nothing more is given to it until it is enabled, after a restart "
-			"too. A unit whose GPU is missing or not free twice in a row is disabled by itself.",
+		.details = "What runs there ends as usual, and nothing more is given to it until it is enabled, after a "
+				   "restart too. A unit whose GPU is missing or not free twice in a row is disabled by itself.",
 		.answer = "`{\"units\": [{\"device\", \"unit\", \"state\": \"disabled\", \"reason\"}]}`."},
 	{"device.enable", "enables units that were disabled", .right = RIGHT_ADMIN, .kind = COMMAND_ENGINE,
 		ARGUMENTS(device_enable), .engine = cmd_device_enable, .example = "kettle device enable H100 --test",
@@ -706,10 +677,10 @@ const struct command commands[] = {
 		.details = "No database is needed. Errors name the file, the line and the nearest key. Where a device of the "
 				   "configuration is this machine's, a little is built there, and what it lacks is named: cuBLAS, "
 				   "NVRTC, CUTLASS, a library.",
-		.answer = "`{\"tasks\": [{\"path\", \"ok\", \"error\", \"name\", \"lang\", \"tests\", \"benchmarks\", "
-				  "\"files\", \"remarks\"}], \"ok\"}`; of a competition first `{\"path\", \"ok\", \"error\", "
-				  "\"competition\", \"file\", \"deadline\", \"problems\"}`, then each problem as a task with "
-				  "`problem`, its name."},
+		.answer =
+			"`{\"tasks\": [{\"path\", \"ok\", \"error\", \"name\", \"lang\", \"tests\", \"benchmarks\", \"files\", "
+			"\"remarks\"}], \"ok\"}`; of a competition first `{\"path\", \"ok\", \"error\", \"competition\", \"file\", "
+			"\"deadline\", \"problems\"}`, then each problem as a task with `problem`, its name."},
 	{"task.run", "runs a file against a task, here and now", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
 		ARGUMENTS(task_run_arguments), .engine = cmd_task_run,
 		.example = "kettle task run tasks/vectoradd_cpp submission.cpp --mode test",
@@ -734,18 +705,16 @@ const struct command commands[] = {
 	{"task.new", "begins a task with a copy of one that comes with Kettle", .right = RIGHT_ANYBODY,
 		.kind = COMMAND_LOCAL, ARGUMENTS(task_new_arguments), .engine = cmd_task_new,
 		.example = "kettle task new mine --from vectoradd_cpp",
-		.details =
-			"The copy stands for itself, with its harness; a task of a single reference file is that file. A name that "
-			"is none lists what there is. KETTLE_TASKS names another folder of tasks.",
+		.details = "The copy stands for itself, with its harness; a task of a single reference file is that file. A "
+				   "name that is none lists what there is. KETTLE_TASKS names another folder of tasks.",
 		.answer = "`{\"name\", \"hash\", \"files\": {path: contents}, \"reference\": the name of a single reference "
 				  "file}`; on the command line, which writes them, `{\"name\", \"path\", \"files\": [path]}`."},
 	{"problems.sync", "makes the leaderboards what a competition file says", .right = RIGHT_CREATOR,
 		.kind = COMMAND_WRITE, ARGUMENTS(problems_sync_arguments), .run = cmd_problems_sync,
 		.example = "kettle problems sync competition.yaml --dry-run",
-		.details =
-			"Leaderboards that are missing are created; task, deadline and devices of the others become what the file "
-			"says. A problem that is wrong is told and the others are done, all in one step. Leaderboards that the "
-			"file no longer has stay as they are.",
+		.details = "Leaderboards that are missing are created; task, deadline and devices of the others become what "
+				   "the file says. A problem that is wrong is told and the others are done, all in one step. "
+				   "Leaderboards that the file no longer has stay as they are.",
 		.answer =
 			"`{\"created\": [name], \"updated\": [name], \"unchanged\": [name], \"skipped\": [{\"name\", \"reason\"}], "
 			"\"errors\": [{\"name\", \"error\"}], \"absent\": [name of a board that the file no longer has], \"plan\": "
@@ -763,26 +732,22 @@ const struct command commands[] = {
 		.answer = "`{\"plugins\": [{\"name\", \"kind\", \"version\", \"summary\", \"file\"}]}`."},
 	{"plugin.info", "shows what a plugin may be told", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
 		ARGUMENTS(plugin_info_arguments), .engine = cmd_plugin_info,
-		.answer = "`{\"name\", \"kind\", \"summary\", \"options\": [{\"key\", \"type\", \"default\", \"min\", "
-				  "\"max\", \"help\"}]}`."},
+		.answer = "`{\"name\", \"kind\", \"summary\", \"options\": [{\"key\", \"type\", \"default\", \"min\", \"max\", "
+				  "\"help\"}]}`."},
 	{"plugin.test", "tries whether a plugin keeps the rules", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
 		ARGUMENTS(plugin_test_arguments), .engine = cmd_plugin_test,
 		.answer = "`{\"tests\": [{\"name\", \"passed\", \"message\"}], \"ok\"}`."},
 	{"config.check", "checks the configuration and shows what is in force", .right = RIGHT_ANYBODY,
 		.kind = COMMAND_LOCAL, .engine = cmd_config_check,
-		.details =
-			"Of the toolkits that the languages use, such as nvcc's, each part is listed that a machine has, or lacks "
-			"and how to get it.",
-		.answer =
-			"`{\"ok\", \"file\", \"config\": what is in force, \"warnings\", \"toolkits\": [{\"runner\", \"tool\", "
-			"\"parts\": [{\"name\", \"present\", \"how\": to get it}]}]}`."},
+		.details = "Of the toolkits that the languages use, such as nvcc's, each part is listed that a machine has, or "
+				   "lacks and how to get it.",
+		.answer = "`{\"ok\", \"file\", \"config\": what is in force, \"warnings\", \"toolkits\": [{\"runner\", "
+				  "\"tool\", \"parts\": [{\"name\", \"present\", \"how\": to get it}]}]}`."},
 	{"version", "says which Kettle this is and where each part of it was found", .right = RIGHT_ANYBODY,
 		.kind = COMMAND_LOCAL, .engine = cmd_version,
-		.details =
-			"Parts are looked for from where the program lies, then where they were installed. The exit status is 3 "
-			"where one is missing.",
+		.details = "Parts are looked for from where the program lies, then where they were installed. The exit status "
+				   "is 3 where one is missing.",
 		.answer = "`{\"version\", \"ok\", \"parts\": [{\"part\", \"path\", \"found\"}], \"config\", \"database\", "
-				  "\"machine\", "
-				  "\"kernel\", \"libc\", \"warnings\"}`."},
+				  "\"machine\", \"kernel\", \"libc\", \"warnings\"}`."},
 	{0},
 };

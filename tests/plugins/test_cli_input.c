@@ -15,7 +15,7 @@
 #include <uv.h>
 
 #include "loop/loop_services.h"
-#include "cli/run/input.h"
+#include "cli/run/run_internal.h"
 
 struct fixture {
 	struct kettle_host host; /* first: the host functions cast back */

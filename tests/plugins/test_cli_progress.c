@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "cli/run/progress.h"
+#include "cli/run/run_internal.h"
 
 struct fixture {
 	char *data;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Files that an answer brought, written where somebody wants them. */
+/* Files of an answer, written where the user wants them. */
 #include <config.h>
 
 #include "cli/actions/actions.h"

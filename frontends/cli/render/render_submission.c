@@ -230,7 +230,7 @@ put_score(const struct term *term, const json_t *job, const char *before, const 
 	fputs(after, term->out);
 }
 
-/* Whether a step of the job says the same, so that nobody reads it twice. */
+/* Whether a step of the job says the same, so that it is not shown twice. */
 static bool
 said_below(const json_t *job, const json_t *runs, const char *message)
 {

@@ -17,7 +17,7 @@
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/xalloc.h"
-#include "cli/run/progress.h"
+#include "cli/run/run_internal.h"
 #include "cli/text/json_read.h"
 
 #define FOLLOW_TICK_MS 1000

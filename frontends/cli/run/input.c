@@ -9,7 +9,7 @@
  */
 #include <config.h>
 
-#include "cli/run/input.h"
+#include "cli/run/run_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -24,7 +24,7 @@
 #include "base/xalloc.h"
 #include "base/contents.h"
 #include "cli/args/help.h"
-#include "cli/run/input.h"
+#include "cli/run/run_internal.h"
 #include "cli/text/json_read.h"
 #include "cli/text/view.h"
 #include "base/json_access.h"

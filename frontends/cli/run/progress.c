@@ -2,7 +2,7 @@
 /* What a submission does at the moment, as it comes: finished lines, and below them one live line on a terminal. */
 #include <config.h>
 
-#include "cli/run/progress.h"
+#include "cli/run/run_internal.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -34,6 +34,28 @@ teardown(void **state)
 
 /* ---- the table ---- */
 
+/* Each brace of a template is closed. */
+static void
+assert_closed(const char *template)
+{
+	int depth = 0;
+	for (const char *p = template ? template : ""; *p; p++) {
+		depth += (*p == '{') - (*p == '}');
+		assert_true(depth >= 0);
+	}
+	assert_int_equal(depth, 0);
+}
+
+static void
+check_view(const struct view *view)
+{
+	assert_closed(view->sentence);
+	assert_closed(view->line);
+	assert_closed(view->empty);
+	for (const struct view_column *column = view->columns; column && column->title; column++)
+		assert_closed(column->cell);
+}
+
 static void
 test_table(void **state)
 {
@@ -42,6 +64,7 @@ test_table(void **state)
 	size_t count = 0;
 	for (const struct command *command = commands; command->name; command++, count++) {
 		assert_non_null(command->help);
+		check_view(&command->view);
 		assert_true(command->right >= RIGHT_ANYBODY && command->right <= RIGHT_ADMIN);
 		bool on_store = command->kind == COMMAND_READ || command->kind == COMMAND_WRITE;
 		assert_true(on_store ? command->run && !command->engine : !command->run && command->engine);
