@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What a process does that begins with the memory of the warm one: `python …` as a program in the sandbox starts it.
+"""Starts `python …` in a process that continues from the memory of the warm process.
 
-Run in the name space of warm.py. The stand-in (python.c) has compared options, environment, limits and signals already.
+Runs in the namespace of warm.py. The stand-in (python.c) has compared options, environment, limits and signals already.
 """
 import io  # noqa: E402
 import stat  # noqa: E402
@@ -11,19 +11,19 @@ main = None  # what to run: ("-c", text), ("-m", name), ("", file)
 
 
 def letters():
-    """The options that change nothing here, since their flags are set."""
+    """The options without effect, since their flags are set."""
     flags = {"B": "dont_write_bytecode", "s": "no_user_site"}
     found = [letter for letter, name in flags.items() if getattr(sys.flags, name)]
     return "".join(found + ["u"] * (os.environ.get("PYTHONUNBUFFERED", "") != ""))
 
 
 def describe():
-    """What is compared with what a program is started with, as bytes: argv[0], the interpreter's file, options."""
+    """argv[0], the interpreter's file and the options, as bytes, for the stand-in to compare."""
     return os.fsencode(sys.executable), os.fsencode(os.path.realpath(sys.executable)), letters().encode()
 
 
 def path_with(value):
-    """sys.path as it begins with this PYTHONPATH; None: modules that are here would be found elsewhere."""
+    """The initial sys.path with this PYTHONPATH; None: it would find loaded modules elsewhere."""
     path = []
     if own_path and value != own_path:
         return None
@@ -36,7 +36,7 @@ def path_with(value):
 
 
 def holds_loaded(folder):
-    """Whether a folder has a file by the name of a module that is here."""
+    """Whether a folder has a file with the name of a loaded module."""
     try:
         names = os.listdir(folder)
     except OSError:
@@ -60,7 +60,7 @@ def open_stream(fd, mode, like):
 
 
 def open_streams():
-    """False: as they are, the interpreter itself has something to say about it."""
+    """False: the interpreter itself must report a fault of a stream."""
     for fd, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
         like = getattr(sys, name)
         try:
@@ -75,7 +75,7 @@ def open_streams():
 
 
 def read_arguments(argv):
-    """What is to be run, and sys.argv."""
+    """What to run (see `main`), and sys.argv."""
     at = 1
     while argv[at] not in ("-c", "-m") and argv[at][:1] == "-":
         at += 1
@@ -85,14 +85,14 @@ def read_arguments(argv):
 
 
 def is_archive(file):
-    """Whether a file ends as a zip does, whatever its name: then the interpreter looks for __main__ in it."""
+    """Whether a file ends as a zip does, in which the interpreter looks for __main__."""
     with open(file, "rb") as source:
         source.seek(max(0, os.stat(file).st_size - (1 << 16) - 22))
         return b"PK\5\6" in source.read()
 
 
 def is_plain(what):
-    """Whether a text or a file is what this is for: not what only some interpreters take, or take in another way."""
+    """Whether all interpreters treat the text or file in the same way."""
     kind, word = what
     if not kind:
         return os.path.isfile(word) and not is_archive(word)
@@ -104,7 +104,7 @@ def is_plain(what):
 
 
 def begin_again(argv, environment):
-    """Makes this process one that has just begun. False: only a fresh interpreter can do it."""
+    """Sets this process up like a new one. False: only a fresh interpreter can do it."""
     global main
     main, arguments = read_arguments(argv)
     kind, word = main
@@ -128,7 +128,7 @@ def begin_again(argv, environment):
 
 
 def prepare_again(scope):
-    """The name space of __main__; returns what to compile and its name, or a function and its arguments."""
+    """Sets the namespace of __main__ up; returns what to compile and its name, or a function and its arguments."""
     kind, word = main
     if not kind:
         return prepare_main(scope, word)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Compiles the task's own modules once, so that not every run has to: compile.py FILE...
+"""Compiles the task's own modules once for all runs: compile.py FILE...
 
-What does not compile is for the runs to report. Nobody compares the results with their sources: Kettle keeps this step by
-the contents of both, a submission is not among them, and no run may write where they lie. So this fails only where the
-interpreter is none that boards can run with; what it says then is shown.
+The runs report what does not compile. The bytecode is not checked against its sources: Kettle caches this step by their
+contents, no submission is among them, and no run can write there. So this fails only if the interpreter is too old or
+broken; Kettle shows its message.
 """
 import os
 import py_compile
@@ -18,7 +18,7 @@ def main(names):
         sys.exit("it is Python %d.%d.%d" % sys.version_info[:3])
     os.makedirs(FOLDER, exist_ok=True)
     with open(os.path.join(FOLDER, "made"), "w"):
-        pass  # an output that is empty is none
+        pass  # an empty output is an error
     for name in names:
         try:
             py_compile.compile(name, os.path.join(FOLDER, os.path.basename(cache_from_source(name))),

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""Imports a submission once, so that what it compiles is there for every later step.
+"""Imports a submission once, so that later steps find what it compiles: prepare.py FILE
 
-prepare.py FILE. What the compilers leave below out/cache is kept. Ends with 1 if something did not compile; any other
-failure of the import is for the runs to report, where devices and cases are at hand.
+Files of compilers below out/cache are kept. Exits with 1 if something did not compile; the runs report any other failure
+of the import, since they have devices and cases.
 """
 import os
 import sys
 
 
-# run.py puts this one into PATH, before the real one.
+# run.py puts this before the real one into PATH.
 NINJA = """#!/bin/sh
 [ ! -f .kept/list ] || while read -r number source; do
     cmp -s ".kept/$number" "$source" && touch -c -r ".kept/$number" "$source" 2>/dev/null
@@ -26,10 +26,10 @@ def place_caches():
 
 
 def keep_sources():
-    """Keeps what was compiled beside its results, for the ninja below.
+    """Keeps the sources beside the results, for NINJA.
 
-    Older torch writes the source anew with every import, and ninja goes by times: a source that has not changed gets
-    the time back that it had when it was compiled.
+    Older torch writes the source again at every import, and ninja compares times: an unchanged source gets the time
+    back that it had when it was compiled.
     """
     import re
     import shutil
@@ -54,7 +54,7 @@ def keep_sources():
 
 
 def chain(error):
-    """An exception with all that it came from."""
+    """An exception with its causes."""
     seen = []
     while error is not None and error not in seen:
         seen.append(error)
@@ -63,12 +63,12 @@ def chain(error):
 
 
 def is_compilation(error):
-    """Whether a compiler said no: by torch's own sentence, or because a program that was run failed."""
+    """Whether a compiler failed: by torch's message, or because a child process failed."""
     return str(error).startswith("Error building extension") or type(error).__name__ == "CalledProcessError"
 
 
 def output_of(error):
-    """What the compiler said: torch has it in its sentence, an exception of subprocess beside it."""
+    """The compiler's output in an exception of subprocess; torch has it in its message."""
     output = getattr(error, "output", None) or b""
     return output.decode(errors="replace") if isinstance(output, bytes) else str(output)
 

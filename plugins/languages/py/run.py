@@ -1,19 +1,18 @@
 # SPDX-License-Identifier: MIT
 """Starts a harness as `python3 MAIN ARGUMENTS` does, but keeps its secret and its result channel to itself.
 
-run.py MAIN ARGUMENTS. The secret is read from the descriptor that KETTLE_SECRET_FD names and reaches os.environ alone:
-a process that is started from here on does not inherit it, and /proc never shows it. A harness that knows the variable
-reads it by itself, when it likes. The process is made one that no other of its user may look into (/proc/PID/environ,
-mem, fd, maps), and its descriptors go to no program it starts.
+run.py MAIN ARGUMENTS. It reads the secret from the descriptor in KETTLE_SECRET_FD into os.environ alone: children do not
+inherit it, and /proc never shows it. A harness that uses the variable reads the secret by itself. No other process of the
+same user can read this one (/proc/PID/environ, mem, fd, maps), and programs that it starts do not inherit its descriptors.
 """
 import os
 import sys
 
 
 def shut():
-    """Closes this process to others of the same user."""
+    """Closes this process to others of the same user (PR_SET_DUMPABLE)."""
     try:
-        # All of ctypes takes some ms to import, this part of it less than one.
+        # Importing ctypes takes some ms, _ctypes less than one.
         import _ctypes
         prctl = _ctypes.dlsym(_ctypes.dlopen(None, 0), "prctl")
         _ctypes.call_function(prctl, (4, 0, 0, 0, 0))  # PR_SET_DUMPABLE
@@ -26,7 +25,7 @@ def shut():
 
 
 def keep_descriptors():
-    """The descriptors that came with the start go to no program that is started."""
+    """Keeps the inherited descriptors from the programs that this process starts."""
     for fd in range(3, 16):
         try:
             os.set_inheritable(fd, False)
@@ -35,9 +34,8 @@ def keep_descriptors():
 
 
 def take_secret(main):
-    """Reads the secret into this process's own view of its environment, which its children do not get. What is read
-    stays in memory, so a harness that forks before it needs the secret reads it later: one whose text names the
-    variable."""
+    """Reads the secret into os.environ without putenv, so that children do not get it. Forks would have it in
+    memory, so a harness that forks before it needs the secret, and whose text names the variable, reads it itself."""
     with open(main, "rb") as source:
         if b"KETTLE_SECRET_FD" in source.read():
             return
@@ -55,7 +53,7 @@ def take_secret(main):
 
 
 def place_caches():
-    """Compilers ask for absolute folders, which a plan does not know; programs that prepare.py left come first."""
+    """Makes the caches' folders absolute, which a plan cannot, and puts the programs of prepare.py first into PATH."""
     programs = os.path.join(os.getcwd(), "out", "cache", "bin")
     if os.path.isdir(programs):
         os.environ["PATH"] = programs + ":" + os.environ.get("PATH", "")
@@ -67,14 +65,14 @@ def place_caches():
 
 
 def compiled(file):
-    """The code of MAIN where compile.py has left it, else None."""
+    """The code of MAIN as compile.py compiled it, else None."""
     bootstrap = sys.modules["_frozen_importlib_external"]
     try:
         with open(bootstrap.cache_from_source(file), "rb") as cached:
             data = cached.read()
     except (OSError, NotImplementedError):
         return None
-    if data[:8] != bootstrap.MAGIC_NUMBER + b"\1\0\0\0":  # of this interpreter, not to be compared with its source
+    if data[:8] != bootstrap.MAGIC_NUMBER + b"\1\0\0\0":  # this interpreter's, unchecked
         return None
     import _imp
     import marshal
@@ -84,7 +82,7 @@ def compiled(file):
 
 
 def become(main, scope):
-    """Makes this module, its path and its arguments those of MAIN; returns its code, or its text, and its name."""
+    """Gives this module the path, arguments and names of MAIN; returns its code or its text, and its name."""
     own = os.path.dirname(os.path.abspath(scope["__file__"]))
     whole = os.path.abspath(main)
     if sys.path and sys.path[0] == own:

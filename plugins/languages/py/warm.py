@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: MIT
-"""What the warm process does in Python: before its first copy, at the beginning of every copy, and at its end.
+"""The Python part of the warm process: imports, the start and the end of a copy.
 
-Never imported: the extension runs it in a name space of its own and calls the functions here.
+Never imported: the extension runs it in a namespace of its own and calls its functions.
 """
 import os
 import sys
 
-before = frozenset(sys.modules) - {"linecache"}  # that one came with the text of -c, where the interpreter is a newer one
+before = frozenset(sys.modules) - {"linecache"}  # newer interpreters import it for -c
 import atexit  # noqa: E402
 import gc  # noqa: E402
 
-loaded = frozenset()  # names of the modules that all copies begin with
-packages = frozenset()  # the first parts of those
-wished = ()  # of them, what was asked for
-fresh = False  # whether what must differ between copies does
+loaded = frozenset()  # names of the modules that every copy has
+packages = frozenset()  # their top-level packages
+wished = ()  # the requested ones
+fresh = False  # whether refresh() has run
 
-# What scripts begin with, for a rehearsal; @ stands for imports of what is loaded.
+# Typical code of a script's start; @ is replaced by imports of loaded modules.
 REHEARSAL = """\
 import sys@
 class A:
@@ -44,15 +44,14 @@ def libraries():
 
 def load(names, be_alone):
     """
-    Imports what is asked for and installed (a library that boards may have, and this machine has not, keeps none of them
-    cold); returns the paths that tell of a change, one a line. After each be_alone(NAME) raises where copies could not be
-    what a fresh interpreter is: that is found out by trying, and so it can be said of which module.
+    Imports the names, except those that are not installed; returns the paths that reveal a change, one a line.
+    be_alone(NAME) after each import raises if copies would differ from a fresh interpreter.
     """
     global loaded, packages, wished
     wished = names
     for name in sys.modules.keys() - before:
         del sys.modules[name]
-    be_alone("site")  # what every interpreter begins with
+    be_alone("site")
     for name in names:
         try:
             __import__(name)
@@ -73,7 +72,7 @@ def load(names, be_alone):
 
 
 def is_shadowed(file, argv):
-    """Whether a file beside the script, which would be found first, has the name of a module that is already there."""
+    """Whether a file beside the script, which a fresh interpreter would import, has the name of a loaded module."""
     folders = {os.getcwd(), os.path.dirname(os.path.realpath(file))}
     folders.update(os.path.dirname(os.path.realpath(word)) for word in argv[2:] if os.path.isfile(word))
     return any(entry.partition(".")[0] in packages for folder in folders for entry in os.listdir(folder))
@@ -81,8 +80,8 @@ def is_shadowed(file, argv):
 
 def forget_customizations():
     """
-    What the machine's own sitecustomize left, where the sandbox does not show its file: there a fresh interpreter goes
-    without. False: it has changed what a script could notice.
+    Drops the machine's sitecustomize and usercustomize if the sandbox does not show their files. False: they have
+    changed what a script could notice.
     """
     for name in ("sitecustomize", "usercustomize"):
         file = getattr(sys.modules.get(name), "__file__", None)
@@ -94,7 +93,7 @@ def forget_customizations():
 
 
 def set_environment(items):
-    """What the C library has been told already; os.environ and posix.environ are one dictionary."""
+    """Sets os.environ without putenv, which the extension has done."""
     own = os.environ._data
     own.clear()
     for item in items:
@@ -104,8 +103,8 @@ def set_environment(items):
 
 def refresh():
     """
-    What begins at random in every process, and what modules remember of theirs, as far as it has nothing to do with a
-    run; `random` itself has its own hook for forks. True.
+    Renews what is random in every process and what modules keep of a process, apart from a run; `random` has a fork
+    hook of its own. True.
     """
     global fresh
     mtrand = sys.modules.get("numpy.random.mtrand")
@@ -125,7 +124,7 @@ def refresh():
 
 
 def refresh_modules():
-    """What modules remember of the beginning of a run."""
+    """Renews what modules keep of a run's start."""
     modules = sys.modules
     process = modules.get("multiprocessing.process")
     if process is not None:
@@ -158,14 +157,14 @@ def rehearse_script():
 
 
 def rehearse(part):
-    """Does a part of what runs begin with, to no effect; whether there is another one."""
+    """Does a part of a run's start without effect; returns whether there is another part."""
     parts = (rehearse_files, rehearse_environment, rehearse_script)
     parts[part]()
     return part + 1 < len(parts)
 
 
 def settle(argv, environment):
-    """Makes this copy a process of its own. False: the script cannot begin here as it would in a fresh interpreter."""
+    """Sets this copy up for a script. False: only a fresh interpreter can start it."""
     file = argv[1]
     if not fresh or not os.path.isfile(file) or is_shadowed(file, argv) or not forget_customizations():
         return False
@@ -180,7 +179,7 @@ def settle(argv, environment):
 
 
 def prepare_main(scope, file):
-    """The name space of __main__, as the interpreter makes it for a script; returns what to compile, and its name."""
+    """Sets the namespace of __main__ up as the interpreter does for a script; returns what to compile and its name."""
     file = os.path.abspath(file)
     builtins = scope["__builtins__"]
     loader = sys.modules["_frozen_importlib_external"].SourceFileLoader
@@ -192,7 +191,7 @@ def prepare_main(scope, file):
 
 
 class nowhere:
-    """An output that rehearsals write to."""
+    """Discards the output of rehearsals."""
     @staticmethod
     def write(text):
         return len(text)
@@ -208,7 +207,7 @@ def flush(stream):
 
 
 def clear(module):
-    """As the interpreter empties a module when it ends: private names first."""
+    """Empties a module as the interpreter does at its end: private names first."""
     scope = vars(module)
     for private in (True, False):
         for name in list(scope):
@@ -218,8 +217,8 @@ def clear(module):
 
 def finish():
     """
-    Ends the interpreter as far as the script can tell: threads, atexit, output, objects. None: only the interpreter can,
-    since threads still run; else whether all output could be written.
+    Ends the interpreter as far as a script can notice: threads, atexit, output, objects. Returns whether all output
+    was written; None if threads still run, so that only the interpreter can end.
     """
     threading = sys.modules.get("threading")
     if threading is not None:
