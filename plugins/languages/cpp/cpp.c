@@ -26,7 +26,7 @@ static const struct kettle_option options[] = {
 	{.key = "march",
 		.type = KETTLE_OPTION_STRING,
 		.default_value = "native",
-		.help = "The processor to compile for, as the compiler's -march takes it; empty leaves it to the compiler."},
+		.help = "The processor to compile for, as a value of the compiler's -march; if empty, the compiler decides."},
 };
 
 static const char *const source_extensions[] = {".cpp", ".cc", ".cxx", ".c", NULL};

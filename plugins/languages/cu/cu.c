@@ -25,11 +25,11 @@ static const struct kettle_option options[] = {
 		.help = "The compiler: a name, looked up in PATH and then in /usr/local/cuda/bin, or an absolute path."},
 	{.key = "toolkit",
 		.type = KETTLE_OPTION_STRING,
-		.help = "A toolkit that is not installed as a whole: the absolute path of a Python environment with NVIDIA's "
-				"packages, or of the folder of a toolkit. Its nvcc is used, else this machine's with what is there."},
+		.help = "The absolute path of a Python environment with NVIDIA's packages, or of the folder of a toolkit. "
+				"Kettle uses its nvcc, else this machine's with the parts in it."},
 	{.key = "host_compiler",
 		.type = KETTLE_OPTION_STRING,
-		.help = "The compiler that nvcc hands host code to, and that links; without it nvcc's own choice, g++."},
+		.help = "The compiler that nvcc uses for host code, and that links; default: nvcc's own choice, g++."},
 	{.key = "flags",
 		.type = KETTLE_OPTION_STRINGS,
 		.help = "Flags for every compile and link step, before those of the task."},

@@ -48,44 +48,39 @@ static const struct kettle_option options[] = {
 	{.key = "python",
 		.type = KETTLE_OPTION_STRING,
 		.default_value = "python3",
-		.help = "The interpreter, Python 3.9 or newer: a name, which is looked up in kettle-exec's PATH, or the "
-				"absolute path of "
-				"one, such as that of a virtual environment."},
-	{.key = "env",
-		.type = KETTLE_OPTION_MAP,
-		.help = "Further environment of every step; it wins over what Kettle sets."},
+		.help = "The interpreter, Python 3.9 or newer: a name, which is looked up in kettle-exec's PATH, or an "
+				"absolute path, such as that of a virtual environment."},
+	{.key = "env", .type = KETTLE_OPTION_MAP, .help = "Further environment of every step; it overrides Kettle's."},
 	{.key = "threads",
 		.type = KETTLE_OPTION_INT,
 		.min = 1,
 		.max = MAX_THREADS,
-		.help = "Threads that numerical libraries use; as many as the device has cores where it is not given."},
+		.help = "Threads that numerical libraries use; default: the number of the device's cores."},
 	{.key = "memory",
 		.type = KETTLE_OPTION_INT,
 		.min = MIN_MEMORY,
 		.max = -1,
-		.help = "Bytes of memory that a step may use; kettle-exec's limit where it is not given."},
+		.help = "Bytes of memory that a step may use; default: kettle-exec's limit."},
 	{.key = "prepare",
 		.type = KETTLE_OPTION_STRING,
 		.default_value = "auto",
 		.choices = (const char *const[]){"auto", "always", "never", NULL},
-		.help =
-			"Whether a step of its own imports the submission first, so that what it compiles is kept; auto: where a "
-			"file mentions torch's cpp_extension."},
+		.help = "Whether a separate step imports the submission first, so that its compiled extensions are cached; "
+				"auto: if a file mentions torch's cpp_extension."},
 	{.key = "interpret",
 		.type = KETTLE_OPTION_BOOL,
 		.default_value = "false",
-		.help = "Whether Triton's kernels run in its interpreter, on the CPU, to try boards where no GPU is; such "
-				"scores mean "
-				"nothing for a GPU."},
+		.help = "Whether Triton's kernels run in its interpreter, on the CPU, to try boards without a GPU; such scores "
+				"mean nothing for a GPU."},
 	{.key = "warm",
 		.type = KETTLE_OPTION_BOOL,
 		.default_value = "true",
-		.help =
-			"Whether runs begin as copies of an interpreter that has imported what they use, where kettle-exec can."},
+		.help = "Whether runs start as copies of an interpreter that has imported what they use, if kettle-exec can do "
+				"that."},
 	{.key = "preload",
 		.type = KETTLE_OPTION_STRINGS,
 		.default_value = "[numpy, torch]",
-		.help = "Modules that a warm interpreter has imported where a file of the run imports them."},
+		.help = "Modules that a warm interpreter imports if a file of the run imports them."},
 };
 
 static const char config_schema[] = "{\"type\": \"object\", \"additionalProperties\": false, \"required\": [\"main\"],"
