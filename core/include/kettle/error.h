@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How functions of Kettle say that something went wrong. Self-contained: a plugin needs no library for it. */
+/* Errors: a code and a sentence. Self-contained: a plugin needs no library for it. */
 #ifndef KETTLE_ERROR_H
 #define KETTLE_ERROR_H
 
@@ -15,10 +15,10 @@ extern "C" {
  * A function returns 0 or one of these. Values never change and are never reused.
  */
 #define KETTLE_ERRORS(X) \
-	X(EINVAL, -1, "invalid", "what was asked for is malformed") \
+	X(EINVAL, -1, "invalid", "the request is malformed") \
 	X(ENOENT, -2, "not-found", "it does not exist") \
 	X(EACCES, -3, "denied", "the actor has no right to it") \
-	X(ECONFLICT, -4, "conflict", "it contradicts what is there") \
+	X(ECONFLICT, -4, "conflict", "it contradicts the current state") \
 	X(ETOOBIG, -5, "too-big", "it is over a limit of size") \
 	X(ERATE, -6, "rate-limited", "the actor has used up what is allowed in this time") \
 	X(EUNAVAIL, -7, "unavailable", "the engine or a machine cannot do it now") \
@@ -34,14 +34,14 @@ enum kettle_errno {
 #undef X
 };
 
-/* A code and one complete sentence, in English, for the person who gets it. Zero-initialise it. */
+/* A code and one complete English sentence for the person who gets it. Zero-initialise it. */
 struct kettle_error {
 	int code;
-	unsigned retry_s; /* with KETTLE_ERATE: in how many seconds it may be tried again (an HTTP Retry-After); else 0 */
+	unsigned retry_s; /* with KETTLE_ERATE: seconds until a retry is allowed (an HTTP Retry-After); else 0 */
 	char message[1000];
 };
 
-/* Bytes of the character of UTF-8 that a text begins with; 0: it begins with none, or with its end. [any] */
+/* Bytes of the first UTF-8 character of a text; 0: invalid, or the end. [any] */
 __attribute__((unused)) static size_t
 kettle_error_character(const char *text)
 {
@@ -52,7 +52,7 @@ kettle_error_character(const char *text)
 	for (size_t i = 1; i <= more; i++)
 		if ((at[i] & 0xc0) != 0x80)
 			return 0;
-	/* Longer than need be, half of a pair, beyond the last. */
+	/* Overlong, a surrogate, above U+10FFFF. */
 	int wrong = (at[0] == 0xe0 && at[1] < 0xa0) || (at[0] == 0xed && at[1] > 0x9f) || (at[0] == 0xf0 && at[1] < 0x90) ||
 				(at[0] == 0xf4 && at[1] > 0x8f);
 	return wrong ? 0 : more + 1;
@@ -60,9 +60,8 @@ kettle_error_character(const char *text)
 
 /*
  * Sets *err (which may be NULL) and returns code, so that a function can end with
- * `return kettle_fail(err, KETTLE_EINVAL, "…", …)`. The message is UTF-8 whatever was put into it: no JSON could hold
- * anything else, and the caller would never get an answer. Bytes that are none (of a file's name, of a text cut by
- * "%.64s") become "?", and a message that is too long is cut between characters. [any]
+ * `return kettle_fail(err, KETTLE_EINVAL, "…", …)`. The message is always valid UTF-8, as JSON needs it: invalid bytes
+ * (of a file's name, of a text cut by "%.64s") become "?", and a long message is cut between characters. [any]
  */
 __attribute__((format(printf, 3, 4), unused)) static int
 kettle_fail(struct kettle_error *err, int code, const char *format, ...)
@@ -86,7 +85,7 @@ kettle_fail(struct kettle_error *err, int code, const char *format, ...)
 	return code;
 }
 
-/* The name of a code on the wire ("not-found"), "internal" for a number that is none. [any] */
+/* The name of a code on the wire ("not-found"); "internal" for an unknown one. [any] */
 __attribute__((unused)) static const char *
 kettle_error_name(int code)
 {
@@ -100,7 +99,7 @@ kettle_error_name(int code)
 	return "internal";
 }
 
-/* The exit status of a command that ends with this error: 2 where asking differently helps, 3 where the engine could not. [any] */
+/* The exit status of a command that fails with this code: 2 if the request was wrong, 3 if the engine failed. [any] */
 __attribute__((unused)) static int
 kettle_error_exit(int code)
 {

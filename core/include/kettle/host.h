@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the engine offers to a plugin: a table of functions handed to its create operation. */
+/* The functions of the engine for plugins: a table that create gets. */
 #ifndef KETTLE_HOST_H
 #define KETTLE_HOST_H
 
@@ -16,8 +16,8 @@ extern "C" {
  * Threads. The loop thread owns everything. Every function below is called on the loop thread,
  * except those marked [any]; every callback comes on the loop thread.
  *
- * Memory. Arguments are borrowed for the time of the call, a returned json_t is a new reference,
- * a parameter with _take in its name is stolen (also when the call fails). Callbacks borrow too.
+ * Memory. Arguments are borrowed for the call, a returned json_t is a new reference, a parameter
+ * with _take in its name is stolen (also if the call fails). Arguments of callbacks are borrowed.
  *
  * Errors. 0, or a negative kettle_errno with the sentence in *err.
  */
@@ -50,21 +50,21 @@ struct kettle_spawn {
 };
 
 /*
- * The table. Members are only ever appended: a plugin checks `size` before it uses one that came after the version it
- * was built for. None of them is NULL.
+ * The table. New members are appended: a plugin checks `size` before it uses one that is newer than the oldest version
+ * that it supports. None of them is NULL.
  */
 struct kettle_host {
 	uint32_t size;
 	uint16_t abi_major, abi_minor;
 	const char *version; /* of Kettle, "0.1.0" */
-	const char *name;    /* of the plugin instance that this table was made for; prefixes its log lines */
+	const char *name;    /* of the plugin instance; prefixes its log lines */
 
 	/* Writes one line. [any] */
 	void (*log)(const struct kettle_host *, enum kettle_log_level, const char *format, ...)
 		__attribute__((format(printf, 3, 4)));
 	/* Runs fn(arg) on the loop thread, in the order of the posts of one thread. [any] */
 	int (*post)(const struct kettle_host *, kettle_fn fn, void *arg);
-	/* Runs work(arg) on a thread of the pool, then after(arg) on the loop thread. For whatever blocks. */
+	/* Runs work(arg), which may block, on a thread of the pool, then after(arg) on the loop thread. */
 	int (*work)(const struct kettle_host *, kettle_fn work, kettle_fn after, void *arg, struct kettle_error *err);
 
 	/* Calls fn after delay_ms, then every repeat_ms (0: once; the timer then frees itself after fn). */
@@ -76,7 +76,7 @@ struct kettle_host {
 	/* Starts a child with stdin, stdout and stderr as pipes, in a process group of its own. */
 	int (*spawn)(const struct kettle_host *, const struct kettle_spawn *, struct kettle_process **ret_process,
 		struct kettle_error *err);
-	/* Queues bytes for its stdin. A child that no longer reads is no error here: its exit tells. */
+	/* Queues bytes for its stdin. It is no error if the child no longer reads; on_exit reports its end. */
 	int (*process_write)(
 		const struct kettle_host *, struct kettle_process *, const void *data, size_t size, struct kettle_error *err);
 	void (*process_close_stdin)(const struct kettle_host *, struct kettle_process *);
@@ -92,8 +92,8 @@ struct kettle_host {
 		const struct kettle_host *, const char *key, const json_t *value, kettle_answer done, void *arg);
 
 	/*
-	 * Asks the core for one of its commands (see commands) on behalf of an actor:
-	 * {"provider": "cli", "subject": "alice", "name": "alice"}; "role": "admin" where the frontend itself
+	 * Calls a command of the core (see commands) on behalf of an actor:
+	 * {"provider": "cli", "subject": "alice", "name": "alice"}; "role": "admin" if the frontend
 	 * vouches for that. done is called exactly once, never before call returns. [any]
 	 */
 	int (*call)(const struct kettle_host *, const json_t *actor, const char *command, const json_t *args,
@@ -112,7 +112,7 @@ struct kettle_host {
 
 	/* For runners; see runner.h. `job` is the reference that submit was given. */
 	void (*job_event)(const struct kettle_host *, const char *job, const json_t *event);
-	/* Stores the handle of what is about to be started; done comes after the commit. */
+	/* Stores the handle of a job that is about to start; done comes after the commit. */
 	int (*job_handle)(const struct kettle_host *, const char *job, const char *handle, kettle_answer done, void *arg);
 	/* The one completion of an accepted job; a second one, or one of an unknown job, is logged and dropped. */
 	void (*job_done)(const struct kettle_host *, const char *job, json_t *completion_take);

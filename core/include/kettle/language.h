@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A language: how a task's files and a submission become a plan, and what the outcomes mean. */
+/* A language: makes a plan of a task's files and a submission, and explains outcomes. */
 #ifndef KETTLE_LANGUAGE_H
 #define KETTLE_LANGUAGE_H
 
@@ -13,7 +13,7 @@ extern "C" {
 #endif
 
 /*
- * What plan is given; everything is borrowed and read-only.
+ * The arguments of plan; all are borrowed and read-only.
  *
  * runs: the run steps of the job in order, made by the core from the task's cases, the mode and the
  * seed, each a JSON object that already has id, kind, needs (the run before it), run (mode and
@@ -34,7 +34,7 @@ struct kettle_plan_request {
 	const json_t *runs; /* array of prepared run steps */
 };
 
-/* A harness file that eval-code hands out: name for people, path relative to the installed tasks/harness folder. */
+/* A harness file of eval-code: name for people, path relative to the installed tasks/harness folder. */
 struct kettle_harness_file {
 	const char *name, *path;
 };
@@ -45,12 +45,12 @@ struct kettle_skeleton {
 };
 
 /*
- * All functions are pure: no I/O, no state but what configure left in self. They are called on any thread, also several at once.
- * Lists of strings end with NULL. What the plugin's structure is too short for reads as NULL.
+ * All functions are pure: no I/O, no state except that of configure in self. They are called on any thread, also several
+ * at once. Lists of strings end with NULL. Members behind `size` read as NULL.
  */
 struct kettle_language {
 	uint32_t size;
-	const char *const *aliases;        /* other names for eval-code and the like: "c++" */
+	const char *const *aliases;        /* other names, for eval-code: "c++" */
 	const char *const *extensions;     /* of a submission, with the dot: ".cpp" */
 	const char *comment;               /* line comment prefix: "//" */
 	const char *const *template_names; /* keys of task.yml's templates that belong to it: "CPP" */
@@ -62,8 +62,8 @@ struct kettle_language {
 
 	/*
 	 * The steps of the job: {"version": 1, "files": …, "steps": […]} (plan.schema.json). KETTLE_EINVAL: the task
-	 * itself cannot be planned; KETTLE_EUNAVAIL: not on this device, for something that its section lacks. The core
-	 * also plans on trial when it checks a task, with an empty submission and a device that has a name alone.
+	 * itself cannot be planned; KETTLE_EUNAVAIL: not on this device, whose section lacks something. The core also
+	 * makes a plan when it checks a task, with an empty submission and a device with a name only.
 	 */
 	int (*plan)(void *self, const struct kettle_plan_request *request, json_t **ret_plan, struct kettle_error *err);
 
@@ -71,9 +71,8 @@ struct kettle_language {
 	 * What the outcome of one step ($defs/outcome of event.schema.json) means:
 	 * {"passed": bool, "state": "passed"|"failed"|"timed_out"|"error", "message": sentence or null, "blame":
 	 * "participant"|"task"|"machine", "retry": bool (an error of the machine: whether another attempt may help; absent:
-	 * true)}. It explains a failure or sees one where the core saw none; a step that the core saw fail stays failed. What
-	 * it says of a secret run's step is not shown. NULL: the core's own reading (exit status, limits, the POPCORN result
-	 * protocol).
+	 * true)}. It may explain a failure or turn a pass into one, but not the reverse. For a step of a secret run its message
+	 * is not shown. NULL: the core's own reading (exit status, limits, the POPCORN result protocol).
 	 */
 	int (*interpret)(
 		void *self, const json_t *step, const json_t *outcome, json_t **ret_result, struct kettle_error *err);
@@ -82,8 +81,8 @@ struct kettle_language {
 	 * A single reference file becomes a task. name is the file's own. Returns {"task": what task.yml would hold, "files":
 	 * {name in the job's folder → {"text"} or {"base64"}: all that the task's `files` name but the submission, the
 	 * harness too, which the plugin therefore carries inside}, "templates": {language → {"file_name", "text"}}, where
-	 * there are any}; all of it is checked like a task that a person wrote. KETTLE_EINVAL: a sentence says what the
-	 * reference lacks. NULL: the language has no such form.
+	 * there are any}; all of it is checked like any other task. KETTLE_EINVAL: the reference lacks something.
+	 * NULL: the language has no such form.
 	 */
 	int (*single_file)(
 		void *self, const char *name, const char *text, size_t size, json_t **ret_task, struct kettle_error *err);
@@ -98,21 +97,21 @@ struct kettle_language {
 	const char *other_hint;
 
 	/*
-	 * The tools that its plans start, as configure left it: an array of names and absolute paths, a new reference
-	 * (NULL: no memory). Machines say which versions and packages these have. NULL: nothing besides the well-known.
+	 * The tools that its plans start with this configuration: an array of names and absolute paths, a new reference
+	 * (NULL: no memory). Machines report their versions and packages. NULL: only the well-known tools.
 	 */
 	json_t *(*tools)(void *self);
 
 	/*
-	 * Build steps alone, which pass where the device's machine has what the task needs whatever is submitted: libraries,
-	 * headers of further parts of a toolkit. request has no runs, and an empty submission. Where one fails, `interpret`
-	 * says what is missing. KETTLE_ENOENT: the task needs nothing of the kind. Errors of plan. NULL: no task ever does.
+	 * A plan of build steps that pass if the device's machine has what the task needs for any submission: libraries,
+	 * headers of further parts of a toolkit. request has no runs and an empty submission. `interpret` explains a failure.
+	 * KETTLE_ENOENT: the task needs nothing of the kind. Else errors as plan. NULL: no task needs it.
 	 */
 	int (*probe)(void *self, const struct kettle_plan_request *request, json_t **ret_plan, struct kettle_error *err);
 
 	/*
-	 * What, as configure left it, holds of every score of its boards and must be known to read them: a part of a sentence
-	 * without a full stop, shown with what a device has; self's own or static. NULL: nothing. So may the member be.
+	 * A remark on all scores with this configuration: a part of a sentence without a full stop, shown with the device.
+	 * Valid as long as self. The result or the member may be NULL: no remark.
 	 */
 	const char *(*remark)(void *self);
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Option tables: what a plugin (or a section of the configuration) may be told. */
+/* Option tables of plugins and of sections of the configuration. */
 #ifndef KETTLE_OPTION_H
 #define KETTLE_OPTION_H
 
@@ -18,7 +18,7 @@ enum kettle_option_type {
 	KETTLE_OPTION_INT,    /* min and max hold */
 	KETTLE_OPTION_NUMBER, /* min and max hold */
 	KETTLE_OPTION_BOOL,
-	KETTLE_OPTION_STRINGS, /* a list of strings; one string stands for a list of one */
+	KETTLE_OPTION_STRINGS, /* a list of strings, or one string for a list of one */
 	KETTLE_OPTION_MAP,     /* string keys, string values */
 	KETTLE_OPTION_ANY,     /* any JSON value: the plugin checks it in configure */
 };
@@ -28,17 +28,17 @@ enum kettle_option_type {
  * prints the table as help, and hands the plugin an object in which every option that has a
  * default is present. All strings are static.
  *
- * Secrets never stand in the configuration. A table that has NAME_env (STRING: an environment variable) and NAME_file
- * (PATH) is handed the secret itself as NAME; it must not log, store or publish it.
+ * The configuration never contains secrets. The plugin whose table has NAME_env (STRING: an environment variable) and
+ * NAME_file (PATH) gets the secret itself as NAME; it must not log, store or publish it.
  */
 struct kettle_option {
 	const char *key; /* [a-z][a-z0-9_]* */
 	enum kettle_option_type type;
 	bool required;
-	const char *default_value;  /* as it would be written in the file; NULL: absent unless given */
+	const char *default_value;  /* as in the file; NULL: absent unless given */
 	double min, max;            /* range of INT and NUMBER; both 0: no range; max below min: no upper end */
 	const char *const *choices; /* NULL-terminated list of the strings allowed, or NULL */
-	const char *help;           /* one sentence, with the unit where there is one */
+	const char *help;           /* one sentence, with the unit if it has one */
 };
 
 /* The members of struct kettle_plugin that name a table of options, which is an array. */

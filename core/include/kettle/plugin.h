@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The plugin ABI: the one symbol that a plugin exports and the life it leads. */
+/* The plugin ABI: the symbol that a plugin exports, and its life cycle. */
 #ifndef KETTLE_PLUGIN_H
 #define KETTLE_PLUGIN_H
 
@@ -24,20 +24,19 @@ extern "C" {
 enum kettle_plugin_kind { KETTLE_LANGUAGE = 1, KETTLE_RUNNER = 2, KETTLE_FRONTEND = 3 };
 
 /*
- * A plugin exports exactly one symbol, `kettle_plugin`. The first six members are frozen for ever, so that any
- * host can say what is wrong with any plugin. Members are only ever appended; a tail that an older minor lacks
- * reads as NULL.
+ * A plugin exports exactly one symbol, `kettle_plugin`. The first six members never change, so that any host can report
+ * why it refuses a plugin. New members are appended; those that an older minor lacks read as NULL.
  *
  * Life: load → check → create (no I/O) → configure → start → stop → destroy. Runners start first, then languages,
- * then frontends; they stop the other way round. A failure is returned, never fatal: main decides. A plugin keeps
- * no mutable state in its file: everything hangs off self, so two instances may run.
+ * then frontends; they stop in reverse order. A failure is returned, never fatal: main decides. A plugin has no
+ * mutable globals: all state belongs to self, so that several instances can run.
  */
 struct kettle_plugin {
 	uint32_t magic;                /* KETTLE_PLUGIN_MAGIC */
 	uint16_t abi_major, abi_minor; /* KETTLE_ABI_MAJOR, KETTLE_ABI_MINOR at the time of its build */
 	uint32_t size;                 /* sizeof(struct kettle_plugin) at the time of its build */
 	uint32_t kind;                 /* enum kettle_plugin_kind */
-	const char *name;              /* [a-z][a-z0-9_]{0,31}: the section of the configuration that loads it */
+	const char *name;              /* [a-z][a-z0-9_]{0,31}: its section of the configuration */
 
 	const char *version;
 	const char *summary; /* one line for `kettle plugin list` */
@@ -46,11 +45,11 @@ struct kettle_plugin {
 
 	/* Makes an instance; host stays valid until destroy has returned. */
 	int (*create)(const struct kettle_host *host, void **ret_self, struct kettle_error *err);
-	/* options: the checked section with defaults filled in. Refuses what the table cannot express. */
+	/* options: the checked section with defaults filled in. Checks what the table cannot express. */
 	int (*configure)(void *self, const json_t *options, struct kettle_error *err);
-	/* Begins to work; must not block. NULL: nothing to start. */
+	/* Starts the plugin; must not block. NULL: nothing to start. */
 	int (*start)(void *self, struct kettle_error *err);
-	/* Ends everything it began, then calls done(arg) once, possibly at once. NULL: nothing to stop. */
+	/* Ends everything that it started, then calls done(arg) once, possibly before it returns. NULL: nothing to stop. */
 	void (*stop)(void *self, kettle_fn done, void *arg);
 	/* Frees; accepts NULL and an instance that was never configured or started. */
 	void (*destroy)(void *self);
@@ -61,7 +60,7 @@ struct kettle_plugin {
 	const struct kettle_frontend *frontend;
 };
 
-/* How every definition begins, up to the kind: the members that are frozen but for the name. */
+/* The first members of every definition: the frozen ones except the name. */
 #define KETTLE_PLUGIN_HEAD(kind_) \
 	.magic = KETTLE_PLUGIN_MAGIC, .abi_major = KETTLE_ABI_MAJOR, .abi_minor = KETTLE_ABI_MINOR, \
 	.size = sizeof(struct kettle_plugin), .kind = (kind_)

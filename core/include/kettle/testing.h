@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A host without an engine, for tests of plugins: a real loop, real timers, threads and children; its log, state and
- * jobs are kept in memory to be looked at, its commands are answered by the test. Link with -lkettle-testing.
+ * A host without an engine, for tests of plugins: real loop, timers, threads and children. The test reads its log, state
+ * and jobs from memory and answers its commands. Link with -lkettle-testing.
  *
  * `kettle plugin test FILE.so` drives any plugin with it.
  */
@@ -21,17 +21,17 @@ extern "C" {
 struct uv_loop_s;
 struct kettle_fake; /* opaque; all functions are called on one thread, that of its loop */
 
-/* A host whose plugin is called `name` (copied). EIO. */
+/* A host for a plugin named `name` (copied). EIO. */
 KETTLE_TESTING_API int kettle_fake_new(const char *name, struct kettle_fake **ret_fake, struct kettle_error *err);
 /*
- * Closes the host: what the plugin left (timers, children, subscriptions) is ended, and the loop closed. 0 if nothing
- * was left; KETTLE_EINTERNAL with a sentence that says what was. NULL is allowed.
+ * Ends what the plugin left (timers, children, subscriptions) and closes the loop. 0 if nothing was left, else
+ * KETTLE_EINTERNAL with a sentence that says what. NULL is allowed.
  */
 KETTLE_TESTING_API int kettle_fake_free(struct kettle_fake *fake, struct kettle_error *err);
 
-/* What create is handed. Borrowed. */
+/* The table for create. Borrowed. */
 KETTLE_TESTING_API const struct kettle_host *kettle_fake_host(struct kettle_fake *fake);
-/* The loop, for handles of the test itself. Borrowed. */
+/* The loop, for handles of the test. Borrowed. */
 KETTLE_TESTING_API struct uv_loop_s *kettle_fake_loop(struct kettle_fake *fake);
 /*
  * Runs the loop until done(arg) is true: 0; or for timeout_ms: KETTLE_EUNAVAIL. done NULL: for timeout_ms, always 0.
@@ -40,25 +40,25 @@ KETTLE_TESTING_API int kettle_fake_run(
 	struct kettle_fake *fake, int (*done)(void *arg), void *arg, unsigned timeout_ms);
 
 /*
- * How a command is answered: 0 and a new reference in *ret_result, or an error. It is called on the loop, never before
+ * Answers a command: 0 and a new reference in *ret_result, or an error. It is called on the loop, never before
  * host->call returns. Without one every command is KETTLE_ENOENT.
  */
 typedef int (*kettle_fake_call_fn)(void *arg, const json_t *actor, const char *command, const json_t *args,
 	json_t **ret_result, struct kettle_error *err);
 KETTLE_TESTING_API void kettle_fake_answer(struct kettle_fake *fake, kettle_fake_call_fn fn, void *arg);
-/* What host->commands gives; copied. An empty list before. Returns 0. */
+/* Sets the result of host->commands (copied); an empty list by default. Returns 0. */
 KETTLE_TESTING_API int kettle_fake_commands(struct kettle_fake *fake, const json_t *commands);
 /*
  * Stores an event (copied; the next "seq" is added) and passes it to every subscription whose filter it matches: all
- * members of the filter are members of the event and equal. Later subscriptions get it too, if they ask for it. Returns 0.
+ * members of the filter are members of the event and equal. Later subscriptions get it by their `after`. Returns 0.
  */
 KETTLE_TESTING_API int kettle_fake_event(struct kettle_fake *fake, const json_t *event);
 
-/* What was logged: [{"level": "error", "message"}]. Borrowed; only while no other thread logs. */
+/* The log: [{"level": "error", "message"}]. Borrowed; only while no other thread logs. */
 KETTLE_TESTING_API const json_t *kettle_fake_log(struct kettle_fake *fake);
 /* The plugin's state: key → value. Borrowed; may be changed. */
 KETTLE_TESTING_API json_t *kettle_fake_state(struct kettle_fake *fake);
-/* What a runner said: job → {"events": […], "handle": text or null, "completions": […]}. Borrowed. */
+/* The reports of a runner: job → {"events": […], "handle": text or null, "completions": […]}. Borrowed. */
 KETTLE_TESTING_API const json_t *kettle_fake_jobs(struct kettle_fake *fake);
 
 #ifdef __cplusplus
