@@ -19,6 +19,7 @@
 #include "commands/cmd_calibrate_internal.h"
 #include "judge/calibration.h"
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "session/core.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -381,13 +382,8 @@ calibrate_choose(struct calibration_run *c, struct kettle_error *err)
 void
 cmd_device_calibrate(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
-	struct kettle_error err = {.code = KETTLE_ENOMEM, .message = "There is not enough memory to calibrate."};
-	struct calibration_run *c = calloc(1, sizeof(*c));
+	struct calibration_run *c = xmalloc(sizeof(*c));
 	(void)actor;
-	if (!c) {
-		answer(arg, &err, NULL);
-		return;
-	}
 	*c = (struct calibration_run){.core = core,
 		.args = json_deep_copy(args),
 		.units = json_array(),

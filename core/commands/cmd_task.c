@@ -228,7 +228,7 @@ only_file(const char *folder)
 
 /*
  * The shipped tasks by name: folders that hold a task.yml, or a single reference file alone, whose name is the value.
- * New object; NULL: no memory.
+ * New object.
  */
 static json_t *
 shipped_names(const char *dir)

@@ -11,6 +11,7 @@
 #include "commands/handlers.h"
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "session/core.h"
 #include "base/file.h"
 #include "judge/redact.h"
@@ -260,14 +261,8 @@ answer_run(struct run *run)
 void
 cmd_task_run(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
-	struct kettle_error err = {0};
-	struct run *run = calloc(1, sizeof(*run));
+	struct run *run = xmalloc(sizeof(*run));
 	(void)actor;
-	if (!run) {
-		(void)kettle_fail(&err, KETTLE_ENOMEM, "There is not enough memory to run a task.");
-		answer(arg, &err, NULL);
-		return;
-	}
 	*run = (struct run){
 		.inflight = {.event = run_event, .handle = run_handle, .done = run_done},
 		.core = core,
@@ -404,7 +399,9 @@ read_solution(struct verify *verify, const struct source_dir *source_dir, const 
 	json_t *solution = json_pack("{s:s, s:s, s:o?, s:o, s:s%, s:o*}", "name", path + strlen("solutions/"), "kind", kind,
 		"expected", expected, "mode", mode ? mode : json_string("ranked"), "code", code, size, "needs",
 		read_needed(code, language->ops->comment));
-	return json_array_append_new(verify->solutions, solution) ? KETTLE_ENOMEM : 0;
+	if (json_array_append_new(verify->solutions, solution) < 0)
+		return kettle_fail(&verify->err, KETTLE_EINVAL, "%s is not valid UTF-8.", path);
+	return 0;
 }
 
 static int
@@ -419,8 +416,6 @@ read_solutions(struct verify *verify, const struct source_dir *source_dir, const
 	json_array_foreach(names, i, name)
 		if (rc == 0)
 			rc = read_solution(verify, source_dir, kind, json_string_value(name));
-	if (rc == KETTLE_ENOMEM && verify->err.code == 0)
-		(void)kettle_fail(&verify->err, rc, "There is not enough memory for the solutions.");
 	return rc;
 }
 
@@ -531,26 +526,17 @@ verify_next(void *arg)
 		end_verify(verify);
 		return;
 	}
-	struct run *run = calloc(1, sizeof(*run));
-	char *code = strdup(argument(solution, "code"));
+	struct run *run = xmalloc(sizeof(*run));
 	json_t *args = json_copy(verify->args);
-	/* As it was asked for, else as the solution says. */
-	if (args && !json_object_get(args, "mode"))
+	/* As the arguments say, else as the solution says. */
+	if (!json_object_get(args, "mode"))
 		(void)json_object_set(args, "mode", json_object_get(solution, "mode"));
-	if (!run || !code || !args) {
-		free(run);
-		free(code);
-		json_decref(args);
-		(void)kettle_fail(&verify->err, KETTLE_ENOMEM, "There is not enough memory to run a task.");
-		end_verify(verify);
-		return;
-	}
 	*run = (struct run){
 		.inflight = {.event = run_event, .handle = run_handle, .done = run_done},
 		.core = verify->core,
 		.args = args,
 		.bundle = json_incref(verify->bundle),
-		.code = code,
+		.code = xstrdup(argument(solution, "code")),
 		.ended = solution_ended,
 		.arg = verify,
 	};
@@ -560,14 +546,8 @@ verify_next(void *arg)
 void
 cmd_task_verify(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
-	struct kettle_error err = {0};
-	struct verify *verify = calloc(1, sizeof(*verify));
+	struct verify *verify = xmalloc(sizeof(*verify));
 	(void)actor;
-	if (!verify) {
-		(void)kettle_fail(&err, KETTLE_ENOMEM, "There is not enough memory to verify a task.");
-		answer(arg, &err, NULL);
-		return;
-	}
 	*verify = (struct verify){
 		.core = core,
 		.args = json_deep_copy(args),

@@ -11,6 +11,7 @@
 #include "commands/device_probe.h"
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "session/core.h"
 #include "judge/plan.h"
 #include "judge/unit_facts.h"
@@ -180,7 +181,7 @@ probe_next(void *arg)
 		build(probe);
 }
 
-/* Those that are named, else the task's, else all that are configured. New reference; NULL: no memory. */
+/* Those that are named, else the task's, else all that are configured. New reference. */
 static json_t *
 probe_choose(const struct core *core, const json_t *bundle, const json_t *devices)
 {
@@ -199,21 +200,12 @@ void
 probe_task(struct core *core, const json_t *bundle, const json_t *devices,
 	void (*done)(void *arg, const struct kettle_error *err), void *arg)
 {
-	struct kettle_error none = {0};
-	struct probe *probe = calloc(1, sizeof(*probe));
-	if (probe)
-		*probe = (struct probe){.inflight = {.event = no_event, .handle = no_handle, .done = on_probed},
-			.core = core,
-			.bundle = json_incref((json_t *)bundle),
-			.names = probe_choose(core, bundle, devices),
-			.done = done,
-			.arg = arg};
-	if (probe && probe->names) {
-		probe_next(probe);
-		return;
-	}
-	done(arg, &none);
-	if (probe)
-		json_decref(probe->bundle);
-	free(probe);
+	struct probe *probe = xmalloc(sizeof(*probe));
+	*probe = (struct probe){.inflight = {.event = no_event, .handle = no_handle, .done = on_probed},
+		.core = core,
+		.bundle = json_incref((json_t *)bundle),
+		.names = probe_choose(core, bundle, devices),
+		.done = done,
+		.arg = arg};
+	probe_next(probe);
 }
