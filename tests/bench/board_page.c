@@ -4,7 +4,7 @@
  * as the database takes them. usage: board_page DATABASE BOARD SECONDS; one JSON object on stdout.
  */
 /*
- * Theory of operation. One loop, the store with its two threads. Two chains go on side by side: a page is asked for when
+ * Theory of operation. One loop, the store with its two threads. Two chains go on side by side: a page is requested when
  * the one before it has come, and a verdict when the one before it was committed (a job is started and ended, as two
  * transactions). The time of a page is from the call on the loop to the answer on the loop. The pages end when the time
  * is over, the verdicts with them or when no job is left.

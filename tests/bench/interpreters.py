@@ -23,9 +23,9 @@ if __name__ == "__main__":
         pool.apply(work, (1,))
         print(time.monotonic_ns() - start)
 """
-ASKED = {"bare": ("4 ms", None), "numpy": ("5 ms", None), "torch": ("15 ms", "8 ms")}  # at once; when a copy stands ready
+ASKED = {"bare": ("4 ms", None), "numpy": ("5 ms", None), "torch": ("15 ms", "8 ms")}  # at once; when a copy is ready
 GONE = "30 ms"
-READY_SECONDS = 0.3  # after a run, until a copy stands ready for the next one
+READY_SECONDS = 0.3  # after a run, until a copy is ready for the next one
 # What boards in Python run with; without a fixed hash no copy is as good as a fresh interpreter.
 ENVIRONMENT = {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONNOUSERSITE": "1", "PYTHONUNBUFFERED": "1",
                "PYTHONFAULTHANDLER": "1", "PYTHONHASHSEED": "0"}
@@ -85,7 +85,7 @@ def compare(section, executor, module):
     for _ in range(rounds(8 if module == "torch" else 20)):
         once(section, f"{module}, cold", executor, cold, None)
         if can:
-            executor.run(warm)  # takes what stands ready
+            executor.run(warm)  # takes the ready copy
             at_once = once(section, f"{module}, warm", executor, warm, ASKED[module][0])
             time.sleep(READY_SECONDS)
             can = at_once and once(section, f"{module}, warm, one ready", executor, warm, ASKED[module][1] or ASKED[module][0])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A Kettle that serves a database of its own, on the GPU or, where there is none to be had, without."""
+"""A Kettle that serves a database of its own, on the GPU, or without one."""
 import json
 import os
 import re

@@ -125,7 +125,7 @@ def bare(folder, argv, limit, env):
 
 
 def kept_folder(done, step, scratch):
-    """A copy of a run step's folder that anybody may write to."""
+    """A copy of a run step's folder that is writable for all."""
     source = os.path.join(done["kept"], step, "job")
     target = os.path.join(scratch, "bare-%d" % len(os.listdir(scratch)))
     shutil.copytree(source, target, symlinks=True)

@@ -36,7 +36,7 @@ def file_of(task):
 
 
 def known_architecture(here):
-    """What makes the plan of a board known before any unit is asked."""
+    """What makes the plan of a board known before any unit has been described."""
     said = str(here.gpus[0].get("compute_cap", "")).replace(".", "")
     return {"sm": said + ("a" if said in ("90", "100", "103", "120") else "")} if said.isdigit() else {}
 

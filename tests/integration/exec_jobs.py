@@ -264,7 +264,7 @@ def device_lock(folder):
     waits = [e["device"]["waited_ns"] for x in (one, two) for e in x.events if e["event"] == "device"]
     assert max(waits) > 2e9, waits
     for x in (one, two):
-        # Within one process the oldest goes first; who asks when nobody waits may be any.
+        # Within one process the oldest goes first; without waiting jobs any may be next.
         order = [e["job"] for e in x.events if e["event"] == "device"]
         equal(order[1:], sorted(order[1:]))
         equal(x.close(), 0)
@@ -385,7 +385,7 @@ WALL = 0x40000000
 
 
 def seize(pid):
-    """Traces a process: killed, it stays there until whoever traces it has waited for it, as if it hung in a driver."""
+    """Traces a process: killed, it stays until its tracer has waited for it, as if it hung in a driver."""
     libc = ctypes.CDLL(None, use_errno=True)
     libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
     if libc.ptrace(PTRACE_SEIZE, pid, None, None) != 0:

@@ -39,7 +39,7 @@ print(json.dumps({
     "descriptors": [(n, os.readlink("/proc/self/fd/" + n).partition(":")[0]) for n in sorted(os.listdir("/proc/self/fd"))
                     if os.path.exists("/proc/self/fd/" + n)],
     "status": [line for line in status if line.split(":")[0] in kept],
-    # What stands in for the interpreter, and what that needs, is the only difference.
+    # The stand-in for the interpreter and its files are the only difference.
     "mounts": [line.partition("uid=")[0].split() for line in open("/proc/self/mounts")
                if "/kettle-warm/" not in line and line.split()[1] != os.path.realpath(sys.executable)],
     "oom": open("/proc/self/oom_score_adj").read(),
@@ -269,7 +269,7 @@ def secrets(folder):
 
 
 def shadows(folder):
-    """A file beside the script that has the name of a loaded module is found as ever"""
+    """A file beside the script that has the name of a loaded module is found as in a fresh interpreter"""
     with Exec(folder) as server:
         for name in ("types.py", "numpy.py"):
             source = "import %s\nprint(%s.own)\n" % (name[:-3], name[:-3])

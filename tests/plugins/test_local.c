@@ -182,7 +182,7 @@ test_cancel(void **state)
 	ops->cancel(self, "1.1");
 }
 
-/* What is nobody's job, twice, or no event at all is passed over; the job still ends. */
+/* Events of unknown jobs, duplicates and other lines are ignored; the job still ends. */
 static void
 test_garbage(void **state)
 {
@@ -309,7 +309,7 @@ test_describe(void **state)
 	assert_string_equal(third.version, "9");
 }
 
-/* A greeting without tools is enough for whoever wants none; the others wait for the one that has them. */
+/* A greeting without tools answers brief requests; the others wait for one with tools. */
 static void
 test_describe_brief(void **state)
 {
@@ -343,7 +343,7 @@ test_describe_fails(void **state)
 	assert_int_equal(facts.answers, 1);
 }
 
-/* It never greets: whoever asked is answered when it is stopped. */
+/* It never greets: pending requests are answered at stop. */
 static void
 test_describe_silence(void **state)
 {

@@ -416,7 +416,7 @@ do_calls(char **args)
 	return 0;
 }
 
-/* What the kernel has once for the whole machine, or counts for whoever runs the sandbox. */
+/* What the kernel has once for the whole machine, or counts for the user who runs the sandbox. */
 static int
 do_machine_wide(char **args)
 {

@@ -162,7 +162,7 @@ test_spare(void **state)
 	}
 	sandbox_machine_prepare(fixture->machine);
 	sandbox_machine_prepare(fixture->machine);
-	/* One that does not fit: no user id is asked for by an ordinary user, so then it does. */
+	/* A spare that does not fit; an ordinary user requests no user id, so there it fits. */
 	fixture->config.uid = 1234567;
 	FIXTURE_RUN(fixture, "exit", "6");
 	assert_int_equal(fixture->report.exit_status, 6);
