@@ -323,9 +323,10 @@ doctor_run(const struct exec_options *options, bool json)
 		(void)fprintf(stderr, "kettle-exec: %s\n", error.message);
 		return EXEC_USAGE;
 	}
+	/* There is no report where a path is not text in UTF-8. */
 	AUTO_FREE char *text = json ? json_dumps(report, JSON_INDENT(2)) : NULL;
 	if (json)
-		(void)printf("%s\n", text);
+		(void)printf("%s\n", text ? text : "{}");
 	else
 		print_report(report);
 	return strcmp(member_text(report, "level"), "full") == 0 ? EXEC_PASSED : EXEC_FAILED;
