@@ -167,6 +167,9 @@ verdict_score(const json_t *result, size_t count, const char *ranking_by, struct
 		score.low = fmin(average(geometric, sum - sqrt(below), n), score.value);
 		score.high = fmax(average(geometric, sum + sqrt(above), n), score.value);
 	}
+	/* Neither JSON nor the database holds what is beyond all numbers. */
+	if (!isfinite(score.high))
+		score.low = score.high = 0;
 	*ret_score = score;
 	return 0;
 }

@@ -228,6 +228,20 @@ test_slower(void **state)
 	assert_true(number_at(job.verdict, "low") < 0);
 }
 
+/* Whatever a harness reports, the interval is one that JSON and the database can hold. */
+static void
+test_endless(void **state)
+{
+	(void)state;
+	AUTO_JOB struct job job = make_job("ranked", "mean");
+	change_result(&job, "secret-leaderboard", "benchmark.1.mean", "1e200");
+	change_result(&job, "secret-leaderboard", "benchmark.1.err", "1e199");
+	change_result(&job, "secret-leaderboard", "benchmark.0.err", "1");
+	expect(&job, "passed", "", "", false);
+	assert_true(number_at(job.verdict, "score") > 1e190);
+	assert_true(number_at(job.verdict, "high") < 0);
+}
+
 static void
 test_last(void **state)
 {
@@ -612,6 +626,7 @@ main(void)
 		cmocka_unit_test(test_passed),
 		cmocka_unit_test(test_other_modes),
 		cmocka_unit_test(test_slower),
+		cmocka_unit_test(test_endless),
 		cmocka_unit_test(test_last),
 		cmocka_unit_test(test_numbers),
 		cmocka_unit_test(test_bad_times),
