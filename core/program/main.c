@@ -12,7 +12,6 @@
 #include "commands/handlers.h"
 #include "config/configuration.h"
 #include "session/core.h"
-#include "session/event_feed.h"
 #include "program/global_options.h"
 #include "session/plugin_host.h"
 #include "base/log.h"
@@ -343,9 +342,7 @@ setup(struct app *app, struct kettle_error *err)
 		.limits = limits_of(app),
 		.stays = app->serve,
 	};
-	status = core_new(&core, &app->core, err);
-	if (status < 0)
-		return status;
+	app->core = core_new(&core);
 	app->core->config = app->config;
 	status = plugins_load(app->config, app->core, &app->plugins, err);
 	return status < 0 ? status : plugins_start(app->plugins, app->serve, err);

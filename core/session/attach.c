@@ -34,10 +34,10 @@ static int
 attach_begin(struct core *core, uint64_t delay_ms, struct kettle_error *err)
 {
 	struct attach *attach = xcalloc(1, sizeof(*attach));
-	int status = loop_timer_start(core->setup.io, delay_ms, 0, try_attach, attach, &attach->timer, err);
-	if (status < 0) {
+	int rc = loop_timer_start(core->setup.io, delay_ms, 0, try_attach, attach, &attach->timer, err);
+	if (rc < 0) {
 		free(attach);
-		return status;
+		return rc;
 	}
 	attach->core = core;
 	attach->last = &attach->first;
@@ -146,21 +146,21 @@ try_attach(void *arg)
 	struct kettle_error err = {0};
 	struct lock_holder holder = {0};
 	attach->timer = NULL;
-	int status = db_lock_take(core->setup.database, core->setup.stays, &core->lock_fd, &holder, &err);
-	if (status == 0)
-		status = owner_start(core, &err);
-	else if (status == KETTLE_ECONFLICT && core->setup.stays) {
+	int rc = db_lock_take(core->setup.database, core->setup.stays, &core->lock_fd, &holder, &err);
+	if (rc == 0)
+		rc = owner_start(core, &err);
+	else if (rc == KETTLE_ECONFLICT && core->setup.stays) {
 		wait_to_serve(attach, &holder, &err);
 		return;
-	} else if (status == KETTLE_ECONFLICT) {
-		status = client_connect(core, &events, holder.pid, &core->client, &err);
-		if (status < 0) {
+	} else if (rc == KETTLE_ECONFLICT) {
+		rc = client_connect(core, &events, holder.pid, &core->client, &err);
+		if (rc < 0) {
 			retry(attach, holder.pid, false);
 			return;
 		}
 		core->role = CORE_CLIENT;
 	}
-	if (status < 0) {
+	if (rc < 0) {
 		attach_fail(core, &err);
 		return;
 	}

@@ -7,8 +7,9 @@
 
 #include "base/cleanup.h"
 #include "store/db_file.h"
-#include "base/log.h"
+#include "base/json_access.h"
 #include "base/text.h"
+#include "base/xalloc.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,7 @@ free_call(struct call *call)
 	json_decref(call->actor);
 	json_decref(call->args);
 	json_decref(call->result);
+	free((char *)call->resolved.name);
 	free(call->name);
 	free(call);
 }
@@ -63,9 +65,9 @@ run_on_store(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct call *call = arg;
 	struct actor actor = {0};
-	int status = command_actor(call->command, db, call->actor, &actor, err);
-	if (status < 0)
-		return status;
+	int rc = command_actor(call->command, db, call->actor, &actor, err);
+	if (rc < 0)
+		return rc;
 	return call->command->run(db, &call->env, &actor, call->args, &call->result, err);
 }
 
@@ -73,25 +75,24 @@ static void
 ran_on_store(void *arg, const struct kettle_error *err)
 {
 	struct call *call = arg;
-	json_t *result = call->result;
-	call_answer(call, err, result);
+	call_answer(call, err, call->result);
 }
 
-/* In the pool: the same on a connection of its own, for what takes long. */
+/* In the pool: a slow read, on a connection of its own. */
 static void
-run_aside(void *arg)
+run_slow(void *arg)
 {
 	struct call *call = arg;
 	struct db db = {.now_ms = time_now_ms()};
 	struct kettle_error *err = &call->err;
-	int code = db_file_open_reader(call->core->setup.database, &db.handle, err);
-	if (code == 0)
-		code = db_exec(&db, err, "BEGIN", NULL);
-	if (code == 0)
-		code = run_on_store(&db, call, err);
-	if (code < 0 && err->code == 0)
-		(void)kettle_fail(err, code, "The database could not do it.");
-	if (code == 0)
+	int rc = db_file_open_reader(call->core->setup.database, &db.handle, err);
+	if (rc == 0)
+		rc = db_exec(&db, err, "BEGIN", NULL);
+	if (rc == 0)
+		rc = run_on_store(&db, call, err);
+	if (rc < 0 && err->code == 0)
+		(void)kettle_fail(err, rc, "The database could not do it.");
+	if (rc == 0)
 		err->code = 0;
 	if (db.handle && !sqlite3_get_autocommit(db.handle))
 		(void)db_exec(&db, NULL, "ROLLBACK", NULL);
@@ -99,19 +100,10 @@ run_aside(void *arg)
 }
 
 static void
-ran_aside(void *arg)
+ran_slow(void *arg)
 {
 	struct call *call = arg;
-	struct kettle_error err = call->err;
-	call_answer(call, err.code < 0 ? &err : NULL, call->result);
-}
-
-static void
-run_slow(struct call *call)
-{
-	struct kettle_error err = {0};
-	if (loop_work(call->core->setup.io, run_aside, ran_aside, call, &err) < 0)
-		call_answer(call, &err, NULL);
+	call_answer(call, call->err.code < 0 ? &call->err : NULL, call->result);
 }
 
 /* Store's thread: only the right to an engine command. */
@@ -120,11 +112,10 @@ resolve_on_store(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct call *call = arg;
 	struct actor actor = {0};
-	int status = command_actor(call->command, db, call->actor, &actor, err);
-	if (status == 0)
-		call->result =
-			json_pack("{s:I, s:s, s:i}", "user", (json_int_t)actor.user, "name", actor.name, "role", (int)actor.role);
-	return status;
+	int rc = command_actor(call->command, db, call->actor, &actor, err);
+	if (rc == 0)
+		call->resolved = (struct actor){.user = actor.user, .name = xstrdup(actor.name), .role = actor.role};
+	return rc;
 }
 
 static void
@@ -139,35 +130,23 @@ run_in_engine(void *arg, const struct kettle_error *err)
 		call_fail(call, KETTLE_ECANCELED, "The engine is stopping.");
 		return;
 	}
-	struct actor actor = {
-		.user = json_integer_value(json_object_get(call->result, "user")),
-		.name = json_string_value(json_object_get(call->result, "name")),
-		.role = (enum access_right)json_integer_value(json_object_get(call->result, "role")),
-	};
-	call->command->engine(call->core, &actor, call->args, call->answer, call->arg);
+	call->command->engine(call->core, &call->resolved, call->args, call->answer, call->arg);
 	free_call(call);
 }
 
 static void
 run_local(struct call *call)
 {
-	const char *name = json_string_value(json_object_get(call->actor, "name"));
-	struct actor actor = {.name = name ? name : "", .role = RIGHT_ADMIN};
+	struct actor actor = {.name = member_text(call->actor, "name"), .role = RIGHT_ADMIN};
 	call->command->engine(call->core, &actor, call->args, call->answer, call->arg);
 	free_call(call);
-}
-
-/* A process that ends with its own jobs is no place to leave a job to. */
-static bool
-left_to_nobody(const struct call *call)
-{
-	return !call->core->setup.stays && json_is_true(json_object_get(call->args, "no_wait"));
 }
 
 static void
 run_at_owner(struct call *call)
 {
-	if (left_to_nobody(call)) {
+	/* This process ends with its own jobs, so it takes none that its caller does not wait for. */
+	if (!call->core->setup.stays && member_true(call->args, "no_wait")) {
 		call_fail(call, KETTLE_EUNAVAIL,
 			"No engine stays on the database %s to run the submission; start `kettle serve`, or submit without "
 			"--no-wait.",
@@ -177,10 +156,10 @@ run_at_owner(struct call *call)
 	call->env = call->core->env; /* a reload changes the core's while the store's threads work */
 	switch (call->command->kind) {
 	case COMMAND_READ:
-		if (call->command->slow)
-			run_slow(call);
-		else
+		if (!call->command->slow)
 			store_query(call->core->store, run_on_store, ran_on_store, call);
+		else if (loop_work(call->core->setup.io, run_slow, ran_slow, call, &call->err) < 0)
+			ran_slow(call);
 		break;
 	case COMMAND_WRITE:
 		store_write(call->core->store, run_on_store, ran_on_store, call);
@@ -252,20 +231,18 @@ int
 core_call(
 	struct core *core, const json_t *actor, const char *command, const json_t *args, kettle_answer done, void *arg)
 {
-	struct call *call = calloc(1, sizeof(*call));
-	if (!call)
-		return KETTLE_ENOMEM;
+	struct call *call = xmalloc(sizeof(*call));
 	/* Copies: the caller's thread keeps its own. */
 	*call = (struct call){
 		.core = core,
 		.actor = json_deep_copy(actor),
 		.args = args ? json_deep_copy(args) : json_object(),
-		.name = strdup(command),
+		.name = xstrdup(command),
 		.answer = done,
 		.arg = arg,
 	};
-	int status = call->actor && call->args && call->name ? loop_post(core->setup.io, call_begin, call) : KETTLE_ENOMEM;
-	if (status < 0)
+	int rc = loop_post(core->setup.io, call_begin, call);
+	if (rc < 0)
 		free_call(call);
-	return status;
+	return rc;
 }

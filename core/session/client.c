@@ -5,6 +5,8 @@
 #include "session/core_internal.h"
 
 #include "base/cleanup.h"
+#include "base/json_access.h"
+#include "base/xalloc.h"
 #include "loop/json_socket.h"
 
 #include <errno.h>
@@ -28,7 +30,7 @@ struct client {
 	bool closing;
 	bool greeted;                /* the owner has taken the connection, and may have taken what we sent */
 	bool bye;                    /* the owner ends in order: what it has not answered it has not taken */
-	struct kettle_error refused; /* why it will not have us; code 0: it did not say so */
+	struct kettle_error refused; /* why the owner refuses this client; code 0: it does not */
 	void (*closed)(void *arg);
 	void *arg;
 };
@@ -94,25 +96,6 @@ take_call(struct client *client, uint64_t id)
 	return NULL;
 }
 
-/* What is not about one of our calls. True: it was that. */
-static bool
-take_word(struct client *client, const json_t *message)
-{
-	const char *busy = json_string_value(json_object_get(message, "busy"));
-	if (json_is_string(json_object_get(message, "hello"))) {
-		client->greeted = true;
-		loop_timer_stop(client->core->setup.io, STEAL(client->hello_timer));
-		return true;
-	}
-	if (json_is_true(json_object_get(message, "bye"))) {
-		client->bye = true;
-		return true;
-	}
-	if (busy)
-		(void)kettle_fail(&client->refused, KETTLE_EUNAVAIL, "%s", busy);
-	return busy;
-}
-
 static void
 take_answer(const struct client *client, struct call *call, const json_t *message)
 {
@@ -121,11 +104,10 @@ take_answer(const struct client *client, struct call *call, const json_t *messag
 		client->events->answered(call, NULL, json_object_get(message, "result"));
 		return;
 	}
-	struct kettle_error err = {.code = (int)json_integer_value(json_object_get(error, "code"))};
-	const char *text = json_string_value(json_object_get(error, "message"));
-	if (err.code >= 0)
-		err.code = KETTLE_EINTERNAL;
-	err.retry_s = (unsigned)json_integer_value(json_object_get(error, "retry_s"));
+	const char *text = member_string(error, "message");
+	int rc = (int)member_int(error, "code");
+	struct kettle_error err = {
+		.code = rc < 0 ? rc : KETTLE_EINTERNAL, .retry_s = (unsigned)member_int(error, "retry_s")};
 	(void)snprintf(err.message, sizeof(err.message), "%s", text ? text : "The engine did not say what was wrong.");
 	client->events->answered(call, &err, NULL);
 }
@@ -134,15 +116,22 @@ static void
 on_client_message(void *arg, const json_t *message)
 {
 	struct client *client = arg;
-	if (take_word(client, message))
-		return;
-	uint64_t id = (uint64_t)json_integer_value(json_object_get(message, "id"));
+	uint64_t id = (uint64_t)member_int(message, "id");
+	const char *busy = member_string(message, "busy");
 	const json_t *event = json_object_get(message, "event");
-	struct call *call = event ? NULL : take_call(client, id);
-	if (event)
+	struct call *call;
+	if (member_string(message, "hello")) {
+		client->greeted = true;
+		loop_timer_stop(client->core->setup.io, STEAL(client->hello_timer));
+	} else if (member_true(message, "bye")) {
+		client->bye = true;
+	} else if (busy) {
+		(void)kettle_fail(&client->refused, KETTLE_EUNAVAIL, "%s", busy);
+	} else if (event) {
 		client->events->event(client->core, id, event);
-	else if (call)
+	} else if ((call = take_call(client, id))) {
 		take_answer(client, call, message);
+	}
 }
 
 int
@@ -151,35 +140,22 @@ client_connect(struct core *core, const struct client_events *events, pid_t hold
 {
 	static const struct json_socket_events peer_events = {.message = on_client_message, .closed = on_client_closed};
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	AUTO_FREE char *path = NULL;
+	AUTO_FREE char *path = xasprintf("%s.sock", core->setup.database);
 	AUTO_FD int dir = -1;
-	if (asprintf(&path, "%s.sock", core->setup.database) < 0)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory.");
-	int status = json_socket_address(path, address.sun_path, &dir, err);
-	if (status < 0)
-		return status;
+	int rc = json_socket_address(path, address.sun_path, &dir, err);
+	if (rc < 0)
+		return rc;
 	/* Never waits: an owner that is stuck takes no connections either. */
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
-		status = kettle_fail(err, KETTLE_EUNAVAIL, "Nobody listens on %s: %s.", path, strerror(errno));
-		if (fd >= 0)
-			close(fd);
-		return status;
-	}
-	struct client *client = calloc(1, sizeof(*client));
-	if (!client) {
-		close(fd);
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory.");
-	}
-	client->core = core;
-	client->events = events;
-	client->holder = holder;
-	status = json_socket_open(core->setup.loop, fd, &peer_events, client, &client->peer, err);
-	if (status < 0) {
+	AUTO_FD int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
+		return kettle_fail(err, KETTLE_EUNAVAIL, "No engine listens on %s: %s.", path, strerror(errno));
+	struct client *client = xmalloc(sizeof(*client));
+	*client = (struct client){.core = core, .events = events, .holder = holder};
+	rc = json_socket_open(core->setup.loop, STEAL_FD(fd), &peer_events, client, &client->peer, err);
+	if (rc < 0) {
 		free(client);
-		return status;
+		return rc;
 	}
-	/* Without memory for the timer an owner that is stuck is waited for. */
 	(void)loop_timer_start(
 		core->setup.io, HELLO_LIMIT_MS, 0, no_hello, client, &client->hello_timer, &(struct kettle_error){0});
 	*ret_client = client;
@@ -193,7 +169,7 @@ client_call(struct client *client, struct call *call)
 	call->id = ((uint64_t)1 << 32) + ++client->next_id; /* apart from the ids of subscriptions */
 	call->next = client->calls;
 	client->calls = call;
-	AUTO_JSON json_t *message = json_pack("{s:I, s:s, s:O, s:O}", "id", (json_int_t)call->id, "call", call->name,
+	AUTO_JSON json_t *message = json_pack("{s:I, s:s, s:O?, s:O}", "id", (json_int_t)call->id, "call", call->name,
 		"actor", call->actor, "args", call->args);
 	json_socket_send(client->peer, message);
 }
@@ -201,7 +177,7 @@ client_call(struct client *client, struct call *call)
 void
 client_subscribe(struct client *client, const struct subscription *subscription)
 {
-	AUTO_JSON json_t *message = json_pack("{s:I, s:O, s:O, s:I}", "id", (json_int_t)subscription->id, "subscribe",
+	AUTO_JSON json_t *message = json_pack("{s:I, s:O, s:O?, s:I}", "id", (json_int_t)subscription->id, "subscribe",
 		subscription->filter, "actor", subscription->actor, "after", (json_int_t)subscription->last);
 	json_socket_send(client->peer, message);
 }

@@ -72,8 +72,8 @@ check_text(const struct argument *argument, const json_t *value, size_t max, boo
 static int
 check_name(const struct argument *argument, const json_t *value, struct kettle_error *err)
 {
-	int code = check_text(argument, value, REQUEST_NAME_MAX, false, err);
-	return code == 0 && json_string_length(value) == 0 ? wrong(argument, value, err, "a name") : code;
+	int rc = check_text(argument, value, REQUEST_NAME_MAX, false, err);
+	return rc == 0 && json_string_length(value) == 0 ? wrong(argument, value, err, "a name") : rc;
 }
 
 static int
@@ -120,9 +120,9 @@ static int
 check_when(const struct argument *argument, const json_t *value, struct kettle_error *err)
 {
 	int64_t ms;
-	int code = check_text(argument, value, REQUEST_NAME_MAX, false, err);
-	if (code < 0 || strcasecmp(json_string_value(value), "none") == 0)
-		return code;
+	int rc = check_text(argument, value, REQUEST_NAME_MAX, false, err);
+	if (rc < 0 || strcasecmp(json_string_value(value), "none") == 0)
+		return rc;
 	return time_parse_deadline(json_string_value(value), time_now_ms(), &ms, err);
 }
 
@@ -164,26 +164,10 @@ check_value(const struct argument *argument, json_t **value, struct kettle_error
 static json_t *
 default_of(const struct argument *argument)
 {
-	if (!argument->default_value)
-		return NULL;
-	switch (argument->type) {
-	case ARGUMENT_INT:
-	case ARGUMENT_ID:
+	if (argument->type == ARGUMENT_INT || argument->type == ARGUMENT_ID)
 		return json_integer(strtoll(argument->default_value, NULL, 10));
-	case ARGUMENT_BOOL:
+	if (argument->type == ARGUMENT_BOOL)
 		return json_boolean(strcmp(argument->default_value, "true") == 0);
-	case ARGUMENT_STRING:
-	case ARGUMENT_CHOICE:
-	case ARGUMENT_BOARD:
-	case ARGUMENT_DEVICE:
-	case ARGUMENT_USER:
-	case ARGUMENT_WHEN:
-	case ARGUMENT_FILE:
-	case ARGUMENT_TASK:
-	case ARGUMENT_PROBLEMS:
-	case ARGUMENT_PATH:
-		break;
-	}
 	return json_string(argument->default_value);
 }
 
@@ -192,29 +176,28 @@ static int
 add_checked(const struct argument *argument, json_t *list, json_t *value_take, struct kettle_error *err)
 {
 	json_t *value = value_take;
-	int code = check_value(argument, &value, err);
-	if (code < 0) {
+	int rc = check_value(argument, &value, err);
+	if (rc < 0) {
 		json_decref(value);
-		return code;
+		return rc;
 	}
-	(void)json_array_append_new(list, value);
-	return 0;
+	return json_array_append_new(list, value);
 }
 
 static int
 check_list(const struct argument *argument, const json_t *given, json_t *checked, struct kettle_error *err)
 {
 	json_t *list = json_array();
-	int code = 0;
-	(void)json_object_set_new(checked, argument->name, list);
+	int rc = 0;
+	json_object_set_new(checked, argument->name, list);
 	if (!json_is_array(given))
 		return add_checked(argument, list, json_incref((json_t *)given), err);
 	if (json_array_size(given) > COMMAND_LIST_MAX)
 		return kettle_fail(
 			err, KETTLE_EINVAL, "`%s` has more than the %d values that are allowed.", argument->name, COMMAND_LIST_MAX);
-	for (size_t i = 0; i < json_array_size(given) && code == 0; i++)
-		code = add_checked(argument, list, json_incref(json_array_get(given, i)), err);
-	return code;
+	for (size_t i = 0; i < json_array_size(given) && rc == 0; i++)
+		rc = add_checked(argument, list, json_incref(json_array_get(given, i)), err);
+	return rc;
 }
 
 static int
@@ -227,21 +210,19 @@ check_argument(const struct command *command, const struct argument *argument, c
 		if (argument->required)
 			return kettle_fail(
 				err, KETTLE_EINVAL, "`%s` needs `%s`: %s.", command->name, argument->name, argument->help);
-		json_t *value = default_of(argument);
-		if (value)
-			(void)json_object_set_new(checked, argument->name, value);
+		if (argument->default_value)
+			json_object_set_new(checked, argument->name, default_of(argument));
 		return 0;
 	}
 	if (argument->repeated)
 		return check_list(argument, given, checked, err);
 	json_t *value = json_incref(given);
-	int code = check_value(argument, &value, err);
-	if (code < 0) {
+	int rc = check_value(argument, &value, err);
+	if (rc < 0) {
 		json_decref(value);
-		return code;
+		return rc;
 	}
-	(void)json_object_set_new(checked, argument->name, value);
-	return 0;
+	return json_object_set_new(checked, argument->name, value);
 }
 
 static int
@@ -251,7 +232,7 @@ check_known(const struct command *command, const json_t *args, struct kettle_err
 	const char *name;
 	json_t *value;
 	for (size_t i = 0; i < command->arguments_count; i++)
-		(void)json_object_set_new(names, command->arguments[i].name, json_true());
+		json_object_set_new(names, command->arguments[i].name, json_true());
 	json_object_foreach((json_t *)args, name, value) {
 		if (json_object_get(names, name))
 			continue;
@@ -270,92 +251,45 @@ command_check(const struct command *command, const json_t *args, json_t **ret_ar
 	AUTO_JSON json_t *checked = json_object();
 	if (args && !json_is_object(args))
 		return kettle_fail(err, KETTLE_EINVAL, "The arguments of `%s` must be an object.", command->name);
-	int code = check_known(command, args, err);
-	for (size_t i = 0; i < command->arguments_count && code == 0; i++)
-		code = check_argument(command, &command->arguments[i], args, checked, err);
-	if (code == 0)
+	int rc = check_known(command, args, err);
+	for (size_t i = 0; i < command->arguments_count && rc == 0; i++)
+		rc = check_argument(command, &command->arguments[i], args, checked, err);
+	if (rc == 0)
 		*ret_args = STEAL(checked);
-	return code;
+	return rc;
 }
 
 /* ---- as data ---- */
 
-static const char *
-type_name(enum argument_type type)
-{
-	switch (type) {
-	case ARGUMENT_STRING:
-		return "string";
-	case ARGUMENT_INT:
-		return "int";
-	case ARGUMENT_BOOL:
-		return "bool";
-	case ARGUMENT_CHOICE:
-		return "choice";
-	case ARGUMENT_BOARD:
-		return "board";
-	case ARGUMENT_DEVICE:
-		return "device";
-	case ARGUMENT_USER:
-		return "user";
-	case ARGUMENT_ID:
-		return "id";
-	case ARGUMENT_WHEN:
-		return "when";
-	case ARGUMENT_FILE:
-		return "file";
-	case ARGUMENT_TASK:
-		return "task";
-	case ARGUMENT_PROBLEMS:
-		return "problems";
-	case ARGUMENT_PATH:
-		return "path";
-	}
-	return "string";
-}
-
-static const char *
-right_name(enum access_right right)
-{
-	switch (right) {
-	case RIGHT_ANYBODY:
-		return "anybody";
-	case RIGHT_CREATOR:
-		return "creator";
-	case RIGHT_ADMIN:
-		return "admin";
-	}
-	return "admin";
-}
-
-static const char *
-kind_name(enum command_kind kind)
-{
-	switch (kind) {
-	case COMMAND_READ:
-		return "read";
-	case COMMAND_WRITE:
-		return "write";
-	case COMMAND_ENGINE:
-		return "engine";
-	case COMMAND_LOCAL:
-		return "local";
-	}
-	return "local";
-}
+static const char *const type_names[] = {
+#define X(name, text) [ARGUMENT_##name] = text,
+	ARGUMENT_TYPES(X)
+#undef X
+};
+static const char *const right_names[] = {
+	[RIGHT_ANYBODY] = "anybody",
+	[RIGHT_CREATOR] = "creator",
+	[RIGHT_ADMIN] = "admin",
+};
+static const char *const kind_names[] = {
+	[COMMAND_READ] = "read",
+	[COMMAND_WRITE] = "write",
+	[COMMAND_ENGINE] = "engine",
+	[COMMAND_LOCAL] = "local",
+};
 
 static json_t *
 argument_data(const struct argument *argument)
 {
 	json_t *choices = argument->choices ? json_array() : json_null();
 	for (const char *const *choice = argument->choices; choice && *choice; choice++)
-		(void)json_array_append_new(choices, json_string(*choice));
+		json_array_append_new(choices, json_string(*choice));
 	json_t *data = json_pack("{s:s, s:s, s:b, s:b, s:b, s:o, s:s?, s:s?, s:s}", "name", argument->name, "type",
-		type_name(argument->type), "required", argument->required, "positional", argument->positional, "repeated",
+		type_names[argument->type], "required", argument->required, "positional", argument->positional, "repeated",
 		argument->repeated, "choices", choices, "default", argument->default_value, "meta", argument->meta, "help",
 		argument->help);
-	if (data && (argument->min || argument->max))
-		(void)json_object_update_new(
+	if (argument->min || argument->max)
+		json_object_update_new(
 			data, json_pack("{s:I, s:I}", "min", (json_int_t)argument->min, "max", (json_int_t)argument->max));
 	return data;
 }
@@ -381,12 +315,12 @@ command_data(const struct command *table)
 	for (const struct command *command = table; command->name; command++) {
 		json_t *args = json_array();
 		for (size_t i = 0; i < command->arguments_count; i++)
-			(void)json_array_append_new(args, argument_data(&command->arguments[i]));
-		(void)json_array_append_new(
+			json_array_append_new(args, argument_data(&command->arguments[i]));
+		json_array_append_new(
 			data, json_pack("{s:s, s:s, s:s?, s:s?, s:s?, s:b, s:o, s:s, s:s, s:o}", "name", command->name, "help",
 					  command->help, "details", command->details, "answer", command->answer, "example",
 					  command->example, "hidden", command->hidden, "view", view_data(&command->view), "right",
-					  right_name(command->right), "kind", kind_name(command->kind), "args", args));
+					  right_names[command->right], "kind", kind_names[command->kind], "args", args));
 	}
 	return data;
 }

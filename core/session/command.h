@@ -13,20 +13,25 @@
 #define COMMAND_LIST_MAX 100   /* values of a repeated argument */
 
 /* What an argument is; a frontend turns its own input into the JSON that the core checks. */
+#define ARGUMENT_TYPES(X) \
+	X(STRING, "string") \
+	X(INT, "int") \
+	X(BOOL, "bool") \
+	X(CHOICE, "choice") /* one of choices */ \
+	X(BOARD, "board")   /* a leaderboard's name */ \
+	X(DEVICE, "device") \
+	X(USER, "user")         /* a user's name, or "#" and its number */ \
+	X(ID, "id")             /* of a submission */ \
+	X(WHEN, "when")         /* a deadline, see time_parse_deadline, or none */ \
+	X(FILE, "file")         /* {"name": base name, "base64": bytes} */ \
+	X(PROBLEMS, "problems") /* {"sets": competition.h's}; on a command line the path of a competition */ \
+	X(TASK, "task")         /* a task bundle (task.h); on a command line the path of one */ \
+	X(PATH, "path")         /* only in local commands: a path of this machine */
+
 enum argument_type {
-	ARGUMENT_STRING = 1,
-	ARGUMENT_INT,
-	ARGUMENT_BOOL,
-	ARGUMENT_CHOICE, /* one of choices */
-	ARGUMENT_BOARD,  /* a leaderboard's name */
-	ARGUMENT_DEVICE,
-	ARGUMENT_USER,     /* a user's name, or "#" and its number */
-	ARGUMENT_ID,       /* of a submission */
-	ARGUMENT_WHEN,     /* a deadline, see time_parse_deadline, or none */
-	ARGUMENT_FILE,     /* {"name": base name, "base64": bytes} */
-	ARGUMENT_PROBLEMS, /* {"sets": competition.h's}; on a command line the path of a competition */
-	ARGUMENT_TASK,     /* a task bundle (task.h); on a command line the path of one */
-	ARGUMENT_PATH,     /* only in local commands: a path of this machine */
+#define X(name, text) ARGUMENT_##name,
+	ARGUMENT_TYPES(X)
+#undef X
 };
 
 struct argument {
@@ -43,8 +48,8 @@ struct argument {
 enum command_kind {
 	COMMAND_READ = 1, /* on the store's reader (store_query): beside the writes */
 	COMMAND_WRITE,    /* on the store's thread, in a transaction; answers after its commit */
-	COMMAND_ENGINE,   /* on the loop thread of whoever holds the database */
-	COMMAND_LOCAL,    /* on the loop thread of the process that asks; no database; not for the network */
+	COMMAND_ENGINE,   /* on the loop thread of the database's owner */
+	COMMAND_LOCAL,    /* on the loop thread of the process that calls; no database; not for the network */
 };
 
 struct core; /* core.h */
@@ -104,7 +109,7 @@ struct view {
 	const struct view_column *columns; /* a table of the rows, until a NULL title, or NULL */
 	const char *line;                  /* or a template over each row, or NULL */
 	const char *empty;                 /* template over the answer where there is no row */
-	const char *mark;                  /* member of a row that names a user: rows of the asking user are marked */
+	const char *mark;                  /* member of a row that names a user: rows of the user who calls are marked */
 };
 
 /* A table of them ends with a NULL name. */

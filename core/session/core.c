@@ -2,20 +2,18 @@
 /* The core's life: made without a database, closed in the order engine, socket, store. */
 #include <config.h>
 
-#include "session/core.h"
-
-#include "model/artifact.h"
-#include "base/cleanup.h"
 #include "session/core_internal.h"
+
+#include "base/cleanup.h"
+#include "base/xalloc.h"
+#include "model/artifact.h"
 
 #include <stdlib.h>
 
-int
-core_new(const struct core_setup *setup, struct core **ret_core, struct kettle_error *err)
+struct core *
+core_new(const struct core_setup *setup)
 {
-	struct core *core = calloc(1, sizeof(*core));
-	if (!core)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the core.");
+	struct core *core = xcalloc(1, sizeof(*core));
 	core->setup = *setup;
 	core->lock_fd = -1;
 	core->thread = uv_thread_self();
@@ -30,12 +28,7 @@ core_new(const struct core_setup *setup, struct core **ret_core, struct kettle_e
 	};
 	core->spool = artifact_spool(setup->database);
 	core->env.spool = core->spool;
-	if (!core->spool || !core->devices || !core->commands || !core->retired) {
-		core_free(core);
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the core.");
-	}
-	*ret_core = core;
-	return 0;
+	return core;
 }
 
 void
@@ -85,13 +78,11 @@ int
 core_reload(struct core *core, const json_t *devices, const struct core_limits *limits, struct kettle_error *err)
 {
 	json_t *copy = json_deep_copy(devices);
-	if (!copy)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the devices.");
 	if (core->engine) {
-		int status = engine_reload(core->engine, copy, err);
-		if (status < 0) {
+		int rc = engine_reload(core->engine, copy, err);
+		if (rc < 0) {
 			json_decref(copy);
-			return status;
+			return rc;
 		}
 	}
 	/* The store's thread may be reading the old snapshot: it stays until the core is freed. */

@@ -98,7 +98,7 @@ struct core {
 };
 
 /* setup's pointers must outlive the core. languages and runners are filled in by the caller before the first call. */
-int core_new(const struct core_setup *setup, struct core **ret_core, struct kettle_error *err);
+struct core *core_new(const struct core_setup *setup);
 /*
  * Ends what this process does on the database: the engine stops within grace_ms, clients are told, the store closes.
  * closed(arg) once, on the loop. A second call only shortens the grace; its closed is not called.
@@ -113,6 +113,9 @@ int core_call(
 void core_attach(struct core *core, store_done done, void *arg);
 /* What a new configuration says. On an error nothing is changed. */
 int core_reload(struct core *core, const json_t *devices, const struct core_limits *limits, struct kettle_error *err);
+
+/* event_feed.c. Hands over nothing more; before the store closes. NULL is allowed. */
+void event_feed_stop(struct event_feed *feed);
 
 /* subscribe.c. See host.h. [any] */
 int core_subscribe(struct core *core, const json_t *actor, const json_t *filter, int64_t after, kettle_event_fn fn,

@@ -18,6 +18,7 @@ struct call {
 	uint64_t id;    /* on the socket */
 	unsigned tries; /* how often it was sent there */
 	json_t *result;
+	struct actor resolved;   /* of an engine command; its name is the call's */
 	struct kettle_error err; /* of what ran in the pool */
 	struct command_env env;  /* as it was when it began: a reload changes the core's */
 	struct call *next;
@@ -60,19 +61,17 @@ int owner_start(struct core *core, struct kettle_error *err);
 /* Closes them as core->ending says; again: with less grace than before. */
 void owner_close(struct core *core, bool again);
 
+/* event_feed.c */
+/* Begins for every frontend of core->plugins that takes events; NULL when there is none. */
+struct event_feed *event_feed_start(struct core *core);
+/* There are new events. NULL is allowed. */
+void event_feed_wake(struct event_feed *feed);
+/* After the store has closed, and with it what was under way. NULL is allowed. */
+void event_feed_free(struct event_feed *feed);
+
 /* server.c */
-/* What connections ask for, as core_call and core_subscribe take it. */
-struct server_ops {
-	int (*call)(
-		struct core *core, const json_t *actor, const char *command, const json_t *args, kettle_answer done, void *arg);
-	int (*subscribe)(struct core *core, const json_t *actor, const json_t *filter, int64_t after, kettle_event_fn fn,
-		void *arg, uint64_t *ret_id, struct kettle_error *err);
-	void (*unsubscribe)(struct core *core, uint64_t id);
-};
-/* ops must outlive the server. */
-int server_listen(
-	struct core *core, const struct server_ops *ops, struct server **ret_server, struct kettle_error *err);
-/* Answers what it took, says goodbye to all connections, and closes: what they sent beyond that is theirs again. */
+int server_listen(struct core *core, struct server **ret_server, struct kettle_error *err);
+/* Answers what it took, sends "bye" to all connections, and closes: clients keep the calls that it did not take. */
 void server_close(struct server *server, void (*closed)(void *arg), void *arg);
 
 /* client.c */

@@ -1,13 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* Stored events for the frontends that take them. */
+/*
+ * Stored events for the frontends that take them, over restarts. Loop thread of the database's owner.
+ *
+ * Theory of operation. Each frontend has a cursor in the database. After a commit that wrote events, and once at the
+ * start, the events behind the cursor are read a page at a time, handed over in order, and the cursor is moved; then the
+ * next page. A frontend without a cursor begins at the newest event. If the process dies between the hand-over and the
+ * cursor's commit, the next one hands that page over again: a frontend that must not act twice keeps the number with
+ * its own state.
+ */
 #include <config.h>
 
-#include "session/event_feed.h"
-
 #include "session/core_internal.h"
+
 #include "base/cleanup.h"
-#include "model/events.h"
+#include "base/json_access.h"
 #include "base/log.h"
+#include "base/xalloc.h"
+#include "model/events.h"
 
 #include <stdlib.h>
 
@@ -36,15 +45,15 @@ read_op(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct reader *reader = arg;
 	struct actor admin = {.role = RIGHT_ADMIN, .name = ""};
-	int status = 0;
+	int rc = 0;
 	if (!reader->known) {
-		status = events_cursor_begin(db, reader->consumer, err);
-		if (status == 0)
-			status = events_cursor_get(db, reader->consumer, &reader->cursor, err);
+		rc = events_cursor_begin(db, reader->consumer, err);
+		if (rc == 0)
+			rc = events_cursor_get(db, reader->consumer, &reader->cursor, err);
 	}
-	if (status == 0)
-		status = events_after(db, &admin, NULL, reader->cursor, FEED_PAGE, &reader->events, err);
-	return status;
+	if (rc == 0)
+		rc = events_after(db, &admin, NULL, reader->cursor, FEED_PAGE, &reader->events, err);
+	return rc;
 }
 
 static int
@@ -66,7 +75,7 @@ on_moved(void *arg, const struct kettle_error *err)
 }
 
 static void
-was_read(void *arg, const struct kettle_error *err)
+page_read(void *arg, const struct kettle_error *err)
 {
 	struct reader *reader = arg;
 	AUTO_JSON json_t *events = STEAL(reader->events);
@@ -83,7 +92,7 @@ was_read(void *arg, const struct kettle_error *err)
 		reader->more = true;
 	json_array_foreach(events, i, event) {
 		reader->plugin->plugin->frontend->event(reader->plugin->self, event);
-		reader->cursor = json_integer_value(json_object_get(event, "seq"));
+		reader->cursor = member_int(event, "seq");
 	}
 	if (json_array_size(events) > 0) {
 		store_write(reader->feed->core->store, move_op, on_moved, reader);
@@ -94,7 +103,7 @@ was_read(void *arg, const struct kettle_error *err)
 		read_feed_page(reader);
 }
 
-/* Reads unless that is under way; what comes meanwhile is read after it. */
+/* Reads a page. Where one is being read already, the next is read after it. */
 static void
 read_feed_page(struct reader *reader)
 {
@@ -106,11 +115,8 @@ read_feed_page(struct reader *reader)
 	}
 	reader->busy = true;
 	reader->more = false;
-	/* The first reading may write the cursor. */
-	if (reader->known)
-		store_read(reader->feed->core->store, read_op, was_read, reader);
-	else
-		store_write(reader->feed->core->store, read_op, was_read, reader);
+	/* The first read may write the cursor. */
+	(reader->known ? store_read : store_write)(reader->feed->core->store, read_op, page_read, reader);
 }
 
 static bool
@@ -119,18 +125,15 @@ takes_events(const struct core_plugin *plugin)
 	return plugin->plugin->frontend && plugin->plugin->frontend->event;
 }
 
-int
-event_feed_start(struct core *core, struct event_feed **ret_feed, struct kettle_error *err)
+struct event_feed *
+event_feed_start(struct core *core)
 {
 	size_t count = 0;
 	for (size_t i = 0; i < core->plugins_count; i++)
 		count += takes_events(&core->plugins[i]);
-	*ret_feed = NULL;
 	if (count == 0)
-		return 0;
-	struct event_feed *feed = calloc(1, sizeof(*feed) + count * sizeof(feed->readers[0]));
-	if (!feed)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to hand events to frontends.");
+		return NULL;
+	struct event_feed *feed = xcalloc(1, sizeof(*feed) + count * sizeof(feed->readers[0]));
 	feed->core = core;
 	for (size_t i = 0; i < core->plugins_count; i++) {
 		if (!takes_events(&core->plugins[i]))
@@ -140,9 +143,8 @@ event_feed_start(struct core *core, struct event_feed **ret_feed, struct kettle_
 		reader->plugin = &core->plugins[i];
 		(void)snprintf(reader->consumer, sizeof(reader->consumer), "plugin:%s", core->plugins[i].plugin->name);
 	}
-	*ret_feed = feed;
 	event_feed_wake(feed);
-	return 0;
+	return feed;
 }
 
 void

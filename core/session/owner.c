@@ -13,7 +13,6 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "session/event_feed.h"
 
 #include <errno.h>
 #include <string.h>
@@ -61,15 +60,9 @@ engine_started(void *arg, const struct kettle_error *err)
 static int
 open_parts(struct core *core, struct kettle_error *err)
 {
-	static const struct server_ops ops = {
-		.call = core_call,
-		.subscribe = core_subscribe,
-		.unsubscribe = core_unsubscribe,
-	};
-	int status =
-		store_open(core->setup.loop, core->setup.database, core->setup.owner, on_events, core, &core->store, err);
-	if (status < 0)
-		return status;
+	int rc = store_open(core->setup.loop, core->setup.database, core->setup.owner, on_events, core, &core->store, err);
+	if (rc < 0)
+		return rc;
 	struct engine_setup setup = {
 		.loop = core->setup.loop,
 		.io = core->setup.io,
@@ -84,25 +77,25 @@ open_parts(struct core *core, struct kettle_error *err)
 		.progress = on_progress,
 		.arg = core,
 	};
-	status = engine_new(&setup, &core->engine, err);
-	if (status == 0)
-		status = server_listen(core, &ops, &core->server, err);
-	if (status == 0 && core->setup.stays)
-		status = event_feed_start(core, &core->feed, err);
-	return status;
+	rc = engine_new(&setup, &core->engine, err);
+	if (rc == 0)
+		rc = server_listen(core, &core->server, err);
+	if (rc == 0 && core->setup.stays)
+		core->feed = event_feed_start(core);
+	return rc;
 }
 
 int
 owner_start(struct core *core, struct kettle_error *err)
 {
 	struct maintenance *maintenance = &core->maintenance;
-	int status = open_parts(core, err);
-	if (status < 0) {
+	int rc = open_parts(core, err);
+	if (rc < 0) {
 		engine_free(STEAL(core->engine));
 		server_close(STEAL(core->server), NULL, NULL);
 		store_close(STEAL(core->store), NULL, NULL);
 		close(STEAL_FD(core->lock_fd));
-		return status;
+		return rc;
 	}
 	core->role = CORE_OWNER;
 	engine_start(core->engine, engine_started, core);

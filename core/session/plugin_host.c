@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The engine's host: forwards to the loop's parts, the core, the store and the jobs that are live. */
+/* The engine's host: forwards to the loop's services, the core, the store and the jobs in flight. */
 #include <config.h>
 
 #include "session/plugin_host.h"
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/xalloc.h"
 #include "model/settings.h"
 
 #include <stdlib.h>
@@ -100,14 +101,20 @@ state_op(struct db *db, void *arg, struct kettle_error *err)
 }
 
 static void
+free_access(struct settings_access *access)
+{
+	json_decref(access->value);
+	free(access->key);
+	free(access);
+}
+
+static void
 state_done(void *arg, const struct kettle_error *err)
 {
 	struct settings_access *access = arg;
 	struct kettle_error none = {0};
 	access->done(access->arg, err ? err : &none, err ? NULL : access->value);
-	json_decref(access->value);
-	free(access->key);
-	free(access);
+	free_access(access);
 }
 
 static void
@@ -139,24 +146,19 @@ access_state(
 {
 	if (strlen(key) > STATE_MAX_KEY || (value && json_dumpb(value, NULL, 0, JSON_ENCODE_ANY) > STATE_MAX_VALUE))
 		return KETTLE_ETOOBIG;
-	struct settings_access *access = calloc(1, sizeof(*access));
-	if (!access)
-		return KETTLE_ENOMEM;
+	struct settings_access *access = xmalloc(sizeof(*access));
 	*access = (struct settings_access){
 		.host = of(table),
-		.key = strdup(key),
+		.key = xstrdup(key),
 		.value = value ? json_deep_copy(value) : NULL,
 		.put = put,
 		.done = done,
 		.arg = arg,
 	};
-	if (!access->key || loop_post(access->host->io, state_begin, access) < 0) {
-		json_decref(access->value);
-		free(access->key);
-		free(access);
-		return KETTLE_ENOMEM;
-	}
-	return 0;
+	int rc = loop_post(access->host->io, state_begin, access);
+	if (rc < 0)
+		free_access(access);
+	return rc;
 }
 
 static int
@@ -225,7 +227,8 @@ host_job_done(const struct kettle_host *table, const char *ref, json_t *completi
 		AUTO_COMPLETION struct completion completion = completion_read(completion_take);
 		job->done(job, &completion);
 	} else {
-		log_write(KETTLE_LOG_INFO, of(table)->name, "a completion of job %.40s, which is not live, is dropped", ref);
+		log_write(
+			KETTLE_LOG_INFO, of(table)->name, "a completion of job %.40s, which is not in flight, is dropped", ref);
 	}
 	json_decref(completion_take);
 }

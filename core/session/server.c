@@ -12,7 +12,9 @@
 #include "session/core_internal.h"
 
 #include "base/cleanup.h"
+#include "base/json_access.h"
 #include "base/log.h"
+#include "base/xalloc.h"
 #include "loop/json_socket.h"
 
 #include <errno.h>
@@ -41,7 +43,6 @@ struct connection {
 struct server {
 	uv_pipe_t listener;
 	struct core *core;
-	const struct server_ops *ops;
 	struct connection *connections;
 	unsigned count;
 	char *path;
@@ -87,11 +88,11 @@ send_error(struct connection *connection, json_int_t id, const struct kettle_err
 {
 	AUTO_JSON json_t *message = json_pack("{s:I, s:{s:i, s:s, s:i}}", "id", id, "error", "code", err->code, "message",
 		err->message, "retry_s", (int)err->retry_s);
-	if (connection->peer && message)
+	if (connection->peer)
 		json_socket_send(connection->peer, message);
 }
 
-/* Whoever asked knows by this that what was not answered was not taken. */
+/* Tells the client that a call without an answer was not taken. */
 static void
 say_bye(struct connection *connection)
 {
@@ -109,7 +110,7 @@ on_answer(void *arg, const struct kettle_error *err, json_t *result)
 	struct connection *connection = answer->connection;
 	bool closing = connection->server->closing;
 	if (err->code == KETTLE_ECANCELED && closing) {
-		/* Not taken any more: the next owner is asked. */
+		/* Not taken any more: the client sends it to the next owner. */
 	} else if (err->code < 0) {
 		send_error(connection, answer->id, err);
 	} else if (connection->peer) {
@@ -126,29 +127,27 @@ on_answer(void *arg, const struct kettle_error *err, json_t *result)
 static void
 take_call(struct connection *connection, const json_t *message)
 {
-	const struct server *server = connection->server;
-	const struct command *command =
-		command_find(server->core->setup.commands, json_string_value(json_object_get(message, "call")));
-	json_int_t id = json_integer_value(json_object_get(message, "id"));
-	struct answer *answer = calloc(1, sizeof(*answer));
+	struct core *core = connection->server->core;
+	const char *name = member_string(message, "call");
+	const json_t *actor = json_object_get(message, "actor");
+	const struct command *command = command_find(core->setup.commands, name);
+	json_int_t id = member_int(message, "id");
 	struct kettle_error err = {0};
-	if (!answer) {
-		(void)kettle_fail(&err, KETTLE_ENOMEM, "There is not enough memory for the command.");
-	} else if (!json_is_object(json_object_get(message, "actor"))) {
+	if (!json_is_object(actor)) {
 		(void)kettle_fail(&err, KETTLE_EINVAL, "The command has no actor.");
 	} else if (command && command->kind == COMMAND_LOCAL) {
-		(void)kettle_fail(&err, KETTLE_EINVAL, "`%s` runs in the process that asks, not here.", command->name);
+		(void)kettle_fail(&err, KETTLE_EINVAL, "`%s` runs in the process that asks, not here.", name);
 	} else {
+		struct answer *answer = xmalloc(sizeof(*answer));
 		*answer = (struct answer){connection, id};
 		connection->calls++;
-		int status = server->ops->call(server->core, json_object_get(message, "actor"),
-			json_string_value(json_object_get(message, "call")), json_object_get(message, "args"), on_answer, answer);
-		if (status == 0)
+		int rc = core_call(core, actor, name, json_object_get(message, "args"), on_answer, answer);
+		if (rc == 0)
 			return;
 		connection->calls--;
-		(void)kettle_fail(&err, status, "There is not enough memory for the command.");
+		free(answer);
+		(void)kettle_fail(&err, rc, "The engine is stopping.");
 	}
-	free(answer);
 	send_error(connection, id, &err);
 }
 
@@ -157,24 +156,23 @@ on_server_event(void *arg, const json_t *event)
 {
 	struct relay *relay = arg;
 	AUTO_JSON json_t *message = json_pack("{s:I, s:O}", "id", (json_int_t)relay->theirs, "event", event);
-	if (relay->connection->peer && message)
+	if (relay->connection->peer)
 		json_socket_send(relay->connection->peer, message);
 }
 
 static void
 take_subscribe(struct connection *connection, const json_t *message)
 {
-	const struct server *server = connection->server;
 	struct kettle_error err = {0};
-	json_int_t id = json_integer_value(json_object_get(message, "id"));
-	json_int_t after = json_integer_value(json_object_get(message, "after"));
+	json_int_t id = member_int(message, "id");
 	for (size_t i = 0; i < MAX_SUBSCRIPTIONS; i++) {
 		struct relay *relay = &connection->relays[i];
 		if (relay->ours)
 			continue;
 		*relay = (struct relay){.connection = connection, .theirs = (uint64_t)id};
-		if (server->ops->subscribe(server->core, json_object_get(message, "actor"),
-				json_object_get(message, "subscribe"), after, on_server_event, relay, &relay->ours, &err) < 0)
+		if (core_subscribe(connection->server->core, json_object_get(message, "actor"),
+				json_object_get(message, "subscribe"), member_int(message, "after"), on_server_event, relay,
+				&relay->ours, &err) < 0)
 			send_error(connection, id, &err);
 		return;
 	}
@@ -185,10 +183,8 @@ take_subscribe(struct connection *connection, const json_t *message)
 static void
 end_relay(struct relay *relay)
 {
-	if (relay->ours) {
-		const struct server *server = relay->connection->server;
-		server->ops->unsubscribe(server->core, relay->ours);
-	}
+	if (relay->ours)
+		core_unsubscribe(relay->connection->server->core, relay->ours);
 	relay->ours = 0;
 }
 
@@ -198,13 +194,13 @@ on_server_message(void *arg, const json_t *message)
 	struct connection *connection = arg;
 	if (connection->server->closing)
 		return;
-	if (json_is_string(json_object_get(message, "call")))
+	if (member_string(message, "call"))
 		take_call(connection, message);
 	else if (json_is_object(json_object_get(message, "subscribe")))
 		take_subscribe(connection, message);
 	else if (json_is_integer(json_object_get(message, "unsubscribe")))
 		for (size_t i = 0; i < MAX_SUBSCRIPTIONS; i++)
-			if (connection->relays[i].theirs == (uint64_t)json_integer_value(json_object_get(message, "unsubscribe")))
+			if (connection->relays[i].theirs == (uint64_t)member_int(message, "unsubscribe"))
 				end_relay(&connection->relays[i]);
 }
 
@@ -228,15 +224,15 @@ server_refuse(struct connection *connection)
 }
 
 static void
-on_connection(uv_stream_t *listener, int status)
+on_connection(uv_stream_t *listener, int rc)
 {
 	static const struct json_socket_events events = {.message = on_server_message, .closed = on_server_closed};
 	struct server *server = listener->data;
 	struct kettle_error err = {0};
-	if (status < 0)
+	if (rc < 0)
 		return;
-	struct connection *connection = calloc(1, sizeof(*connection));
-	if (!connection || json_socket_accept(listener, &events, connection, &connection->peer, &err) < 0) {
+	struct connection *connection = xcalloc(1, sizeof(*connection));
+	if (json_socket_accept(listener, &events, connection, &connection->peer, &err) < 0) {
 		log_write(KETTLE_LOG_WARNING, "core", "a connection was refused: %s", err.message);
 		free(connection);
 		return;
@@ -259,17 +255,17 @@ bind_socket(const char *path, int *ret_fd, struct kettle_error *err)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	AUTO_FD int dir = -1;
-	int status = json_socket_address(path, address.sun_path, &dir, err);
-	if (status < 0)
-		return status;
+	int rc = json_socket_address(path, address.sun_path, &dir, err);
+	if (rc < 0)
+		return rc;
 	AUTO_FD int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	(void)unlink(address.sun_path);
 	mode_t mask = umask(0177);
-	status = fd < 0 ? -1 : bind(fd, (struct sockaddr *)&address, sizeof(address));
-	int code = errno;
+	bool bound = fd >= 0 && bind(fd, (struct sockaddr *)&address, sizeof(address)) == 0;
+	int error = errno;
 	(void)umask(mask);
-	if (status < 0)
-		return kettle_fail(err, KETTLE_EUNAVAIL, "The socket %s cannot be made: %s.", path, strerror(code));
+	if (!bound)
+		return kettle_fail(err, KETTLE_EUNAVAIL, "The socket %s cannot be made: %s.", path, strerror(error));
 	*ret_fd = STEAL_FD(fd);
 	return 0;
 }
@@ -283,34 +279,26 @@ listener_closed(uv_handle_t *handle)
 }
 
 int
-server_listen(struct core *core, const struct server_ops *ops, struct server **ret_server, struct kettle_error *err)
+server_listen(struct core *core, struct server **ret_server, struct kettle_error *err)
 {
-	struct server *server = calloc(1, sizeof(*server));
+	AUTO_FREE char *path = xasprintf("%s.sock", core->setup.database);
 	int fd = -1;
-	if (!server || asprintf(&server->path, "%s.sock", core->setup.database) < 0) {
-		free(server);
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the socket.");
-	}
-	int status = bind_socket(server->path, &fd, err);
-	if (status < 0) {
-		free(server->path);
-		free(server);
-		return status;
-	}
-	server->core = core;
-	server->ops = ops;
+	int rc = bind_socket(path, &fd, err);
+	if (rc < 0)
+		return rc;
+	struct server *server = xmalloc(sizeof(*server));
+	*server = (struct server){.core = core, .path = STEAL(path)};
 	(void)uv_pipe_init(core->setup.loop, &server->listener, 0);
 	server->listener.data = server;
-	status = uv_pipe_open(&server->listener, fd);
-	if (status < 0)
+	rc = uv_pipe_open(&server->listener, fd);
+	if (rc < 0)
 		close(fd);
 	else
-		status = uv_listen((uv_stream_t *)&server->listener, 64, on_connection);
+		rc = uv_listen((uv_stream_t *)&server->listener, 64, on_connection);
 	uv_unref((uv_handle_t *)&server->listener);
-	if (status < 0) {
+	if (rc < 0) {
 		server_close(server, NULL, NULL);
-		return kettle_fail(
-			err, KETTLE_EUNAVAIL, "The socket beside the database cannot be used: %s.", uv_strerror(status));
+		return kettle_fail(err, KETTLE_EUNAVAIL, "The socket beside the database cannot be used: %s.", uv_strerror(rc));
 	}
 	*ret_server = server;
 	return 0;

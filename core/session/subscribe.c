@@ -9,6 +9,7 @@
 #include "base/json_access.h"
 #include "model/events.h"
 #include "base/log.h"
+#include "base/xalloc.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -162,9 +163,9 @@ replay_op(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct replay *replay = arg;
 	struct actor actor = {0};
-	int status = actor_resolve(db, replay->actor, NULL, &actor, err);
-	if (status < 0)
-		return status;
+	int rc = actor_resolve(db, replay->actor, NULL, &actor, err);
+	if (rc < 0)
+		return rc;
 	replay->user = actor.user;
 	replay->admin = actor.role == RIGHT_ADMIN;
 	if (replay->after < 0)
@@ -215,9 +216,9 @@ on_replayed(void *arg, const struct kettle_error *err)
 static void
 read_past(struct subscription *subscription)
 {
-	struct replay *replay = subscription->core->store ? calloc(1, sizeof(*replay)) : NULL;
-	if (!replay)
-		return; /* the store is being closed: nothing more comes */
+	if (!subscription->core->store)
+		return; /* it is being closed: nothing more comes */
+	struct replay *replay = xmalloc(sizeof(*replay));
 	*replay = (struct replay){
 		.subscription = subscription,
 		.after = subscription->last,
@@ -267,9 +268,7 @@ int
 core_subscribe(struct core *core, const json_t *actor, const json_t *filter, int64_t after, kettle_event_fn fn,
 	void *arg, uint64_t *ret_id, struct kettle_error *err)
 {
-	struct subscription *subscription = calloc(1, sizeof(*subscription));
-	if (!subscription)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a subscription.");
+	struct subscription *subscription = xmalloc(sizeof(*subscription));
 	*subscription = (struct subscription){
 		.core = core,
 		.id = __atomic_add_fetch(&core->next_id, 1, __ATOMIC_RELAXED),
@@ -287,7 +286,7 @@ core_subscribe(struct core *core, const json_t *actor, const json_t *filter, int
 		json_decref(subscription->actor);
 		json_decref(subscription->filter);
 		free(subscription);
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a subscription.");
+		return kettle_fail(err, KETTLE_ECANCELED, "The engine is stopping.");
 	}
 	*ret_id = id;
 	return 0;
@@ -317,9 +316,7 @@ subscribe_end(void *arg)
 void
 core_unsubscribe(struct core *core, uint64_t id)
 {
-	struct subscription_end *ending = malloc(sizeof(*ending));
-	if (!ending)
-		return;
+	struct subscription_end *ending = xmalloc(sizeof(*ending));
 	*ending = (struct subscription_end){core, id};
 	uv_thread_t self = uv_thread_self();
 	if (uv_thread_equal(&self, &core->thread))

@@ -85,7 +85,6 @@ cores_turn(void)
 struct core *
 cores_make(size_t place, bool stays)
 {
-	struct kettle_error err = {0};
 	const struct core_setup setup = {
 		.loop = &cores.loop,
 		.io = cores.io,
@@ -96,9 +95,7 @@ cores_make(size_t place, bool stays)
 		.limits = {.submission_bytes = 1000000, .artifact_bytes = 1000000},
 		.stays = stays,
 	};
-	if (core_new(&setup, &cores.core[place], &err) < 0)
-		fail_msg("%s", err.message);
-	struct core *core = cores.core[place];
+	struct core *core = cores.core[place] = core_new(&setup);
 	core->languages = *cores.languages;
 	core->runners = &cores.runner;
 	core->runners_count = 1;
