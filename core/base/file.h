@@ -17,7 +17,7 @@ int file_read(const char *path, size_t max, char **ret_data, size_t *ret_size, s
 /* The same below a folder's descriptor, without following a link in the last component (EINVAL). */
 int file_read_at(int dir, const char *name, size_t max, char **ret_data, size_t *ret_size, struct kettle_error *err);
 /*
- * Writes to a temporary name beside it, then renames: whole or not at all, to whoever reads. Mode is exact (no umask).
+ * Writes to a temporary name beside it, then renames: readers see it whole or not at all. Mode is exact (no umask).
  * Not flushed to the disk. ENOENT, EACCES, EIO.
  */
 int file_write(const char *path, const void *data, size_t size, mode_t mode, struct kettle_error *err);

@@ -28,7 +28,7 @@ int schema_load(const char *text, json_t **ret_schema, struct kettle_error *err)
  */
 int schema_check(
 	const json_t *schema, const json_t *value, const char *name, const json_t *lines, struct kettle_error *err);
-/* The same for a value that stands at `pointer` ("/runners/local") of the document that lines and places speak of. */
+/* The same for a value at `pointer` ("/runners/local") of the document that lines and places speak of. */
 int schema_check_at(const json_t *schema, const json_t *value, const char *name, const json_t *lines,
 	const char *pointer, struct kettle_error *err);
 

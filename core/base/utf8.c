@@ -31,7 +31,7 @@ promised(unsigned char first, uint32_t *ret_bits, uint32_t *ret_least)
 	return 0;
 }
 
-/* The public header error.h, which needs no library, has the same once more: whoever changes one changes both. */
+/* The public header error.h, which needs no library, has the same once more: change both together. */
 size_t
 utf8_length(const char *data, size_t size)
 {

@@ -22,7 +22,7 @@ struct reader {
 	const char *name;
 	struct kettle_error *err;
 	json_t *anchors; /* name → node that is complete */
-	json_t *lines;   /* NULL: nobody asked */
+	json_t *lines;   /* NULL: not wanted */
 	struct buf pointer;
 	size_t nodes;
 	unsigned depth;

@@ -35,7 +35,7 @@ static const struct {
 	{"options", true},
 };
 
-/* What a device says of the model that its units are: each of them says it too, for whoever plans for one. */
+/* What a device says of the model that its units are: each of them says it too, for planning on one. */
 static const char *const model_keys[] = {"sm", "gfx", "include_dirs", "library_dirs"};
 
 /* EINVAL, with "FILE:LINE: " of the place before the sentence. */

@@ -73,7 +73,7 @@ choices_json(const char *const *choices)
 	return list;
 }
 
-/* The default as the value it stands for; NULL in *ret_value: there is none. */
+/* The default as its parsed value; NULL in *ret_value: there is none. */
 static int
 default_value(const struct kettle_option *option, json_t **ret_value, struct kettle_error *err)
 {

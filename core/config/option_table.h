@@ -18,7 +18,7 @@ struct option_table {
 	size_t count, size;
 };
 
-/* Where a section stands; everything is borrowed. */
+/* Where a section is; everything is borrowed. */
 struct option_section {
 	const char *name;    /* of the file, for messages; NULL: there is none */
 	const json_t *lines; /* of the file, or NULL */

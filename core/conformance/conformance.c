@@ -81,7 +81,7 @@ be_child(const struct conformance_setup *setup, conformance_check check, int rep
 {
 	struct kettle_error err = {0};
 	(void)setpgid(0, 0);
-	/* stdout belongs to whoever shows the results. */
+	/* stdout is for the results. */
 	(void)dup2(STDERR_FILENO, STDOUT_FILENO);
 	int rc = run_check(setup, check, &err);
 	char line[REPORT_MAX];

@@ -9,7 +9,7 @@
 /* What a check returns for "does not apply", with the reason as the sentence. */
 #define CONFORMANCE_SKIP 1
 
-/* The plugin that is tried. options are checked and complete, or NULL: it cannot run without what nobody gave. */
+/* The plugin that is tried. options are checked and complete, or NULL: a required option is missing. */
 struct subject {
 	const struct conformance_setup *setup;
 	const struct loaded_plugin *loaded;

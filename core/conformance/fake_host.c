@@ -129,7 +129,7 @@ struct answer {
 	struct kettle_error err;
 	json_t *result; /* of what was answered already */
 	json_t *actor, *args;
-	char *command; /* NULL: nothing is to be asked any more */
+	char *command; /* NULL: done, no further call */
 };
 
 static void

@@ -310,7 +310,7 @@ engine_job_start(struct engine_job *job, struct unit *unit)
 	job_write_write(op, start_op, on_started);
 }
 
-/* NULL: it is not configured any more, and what another one would make of its handle nobody knows. */
+/* NULL: it is no longer configured, and its handle is valid on no other unit. */
 static struct unit *
 find_unit(const struct device *device, const char *label)
 {
@@ -328,7 +328,7 @@ material_op(struct db *db, void *arg, struct kettle_error *err)
 	return status == 0 ? read_calibration(db, op, err) : status;
 }
 
-/* Asks the runner for it; what it is to be stopped for is told once it is found. */
+/* Asks the runner for the job; a pending stop is sent once the job is found. */
 static bool
 find_again(struct engine_job *job, const char *handle)
 {

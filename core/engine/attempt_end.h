@@ -7,7 +7,7 @@
 
 /* Each of these takes the job from its unit, at once or when the database has it; the job may be gone afterwards. */
 
-/* Nobody waits for it any more, or the next engine will find it. */
+/* No caller waits for it, or the next engine will find it. */
 void attempt_end_drop(struct engine_job *job);
 /* Back to its queue here, where it is queued in the database. */
 void attempt_end_queue(struct engine_job *job);

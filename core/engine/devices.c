@@ -251,7 +251,7 @@ engine_devices(const struct engine *engine)
 				(void)json_array_append_new(units, describe_unit(engine, unit));
 		size_t waiting = fair_queue_length(device->queue) + multi_device_held(device);
 		if (json_array_size(units) == 0 && waiting == 0) {
-			json_decref(units); /* gone, and nobody waits for it */
+			json_decref(units); /* gone, and no request waits for it */
 			continue;
 		}
 		(void)json_array_append_new(

@@ -7,7 +7,7 @@
  * build) takes the next job: the store makes
  * it `running` with a new attempt (durably, before anything starts), the language makes the plan, the runner gets it.
  * The runner's one completion becomes a verdict, and the store takes that only while the attempt is still the job's
- * current one. So a crash anywhere leaves a job either queued or running with an attempt that nobody answers for;
+ * current one. So a crash anywhere leaves a job either queued or running with an attempt that has no owner;
  * engine_start finds both. `slots` of a unit bounds the jobs in run steps, `prefetch` the jobs that build meanwhile.
  *
  *   queued ──start──▶ starting ──submit──▶ active ──done──▶ ending ──▶ gone
@@ -66,7 +66,7 @@ void engine_event(struct engine *engine, const struct event *event);
 json_t *engine_devices(const struct engine *engine);
 /* The units of this name, or all of the device of this name: [{"device", "unit"}]. New reference. */
 json_t *engine_units(const struct engine *engine, const char *name);
-/* Disables a unit for an operator, or enables it; what is to last is stored by whoever calls. */
+/* Disables a unit for an operator, or enables it; the caller stores what must last. */
 void engine_unit_set(struct engine *engine, const char *label, bool disabled, const char *reason);
 /* err->code 0: the unit is in order. */
 typedef void (*engine_test_done)(void *arg, struct engine *engine, const char *label, const struct kettle_error *err);

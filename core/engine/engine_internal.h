@@ -67,9 +67,9 @@ struct device {
 
 struct job_write;
 
-/* To a runner: what the machine of a unit is. Whoever asked may be told before the answer comes, which may be never. */
+/* To a runner: what the machine of a unit is. The callback may run before the answer comes, if it ever does. */
 struct describe_request {
-	struct engine *engine; /* NULL: whoever asked has been told */
+	struct engine *engine; /* NULL: the caller has its answer */
 	/* late: the machine did not answer in time; err says so. Called once. */
 	void (*on_answer)(struct describe_request *request, const struct kettle_error *err, json_t *greeting, bool late);
 	uint64_t deadline_ms;
@@ -106,11 +106,11 @@ struct engine {
 	struct device *devices;
 	void *jobs_by_id; /* tsearch tree of engine_job */
 	struct engine_job *jobs;
-	struct engine_job *cursor;         /* next of whoever walks over jobs: moves on when that one is forgotten */
+	struct engine_job *cursor;         /* next job of a walk; moves on when that job is forgotten */
 	struct describe_request *requests; /* that are open */
 	size_t in_flight;                  /* jobs that are starting, active or ending, and a load under way */
 	bool loading;
-	uint64_t load_at_ms;     /* the open jobs are to be loaded then; 0: they are */
+	uint64_t load_at_ms;     /* when to load the open jobs; 0: loaded */
 	uint64_t pause_until_ms; /* the database could not start a job */
 	uv_timer_t tick;
 	uv_prepare_t prepare;
@@ -143,8 +143,8 @@ struct device *engine_device_find(const struct engine *engine, const char *name)
 /* The first healthy unit of the device with a free slot, else the first that may still build a job, or NULL. */
 struct unit *engine_unit_free(const struct engine *engine, const struct device *device);
 /*
- * The unit pauses before it gets another job. `proven`: not by what the job's own program has said, which whoever submits
- * could say as well; only then the pause grows from one loss to the next.
+ * The unit pauses before it gets another job. `proven`: not by what the job's own program has said, which a submitter
+ * could fake; only then the pause grows from one loss to the next.
  */
 void engine_unit_lost(struct engine *engine, struct unit *unit, const char *why, bool proven);
 void engine_unit_disable(struct unit *unit, const char *why);
@@ -173,7 +173,7 @@ void multi_device_leave(struct engine_job *job);
 void multi_device_release(struct device *device);
 /* How many of the device's jobs are held. */
 size_t multi_device_held(const struct device *device);
-/* Why the device serves nobody now, or not the first of those that are held. New string, NULL: it does. */
+/* Why the device starts no job now, or not the first held one. New string, NULL: it does. */
 json_t *multi_device_shortage(const struct device *device);
 /* It begins to be, or ends being, in run steps. */
 void multi_device_run(struct engine_job *job, bool runs);
@@ -183,7 +183,7 @@ json_t *multi_device_section(const struct engine_job *job);
 /* engine_health.c: units that are not in order */
 /* The unit with this label, in force; NULL: there is none. */
 struct unit *engine_unit_find(const struct engine *engine, const char *label);
-/* In memory; what is to last is stored by whoever calls. */
+/* In memory; the caller stores what must last. */
 void engine_health_disabled(struct engine *engine, struct unit *unit, const char *why, bool by_hand);
 void engine_health_ready(struct engine *engine, struct unit *unit, const char *why);
 /* What settings_units remembers. */

@@ -7,10 +7,10 @@
 #include <stdint.h>
 
 /*
- * Start-time fair queueing with jobs of equal weight: each user has a list of jobs in their order and a turn; whoever has
- * the lowest turn goes next, and each job served moves that turn one on. A user who comes back does not collect turns
+ * Start-time fair queueing with jobs of equal weight: each user has a list of jobs in their order and a turn; the user
+ * with the lowest turn is next, and each job served moves it one on. A user who comes back does not collect turns
  * for the time away. Adding, taking and removing cost O(log users), and adding what is neither the newest nor the oldest
- * of its user's jobs a step for each newer one; the place of a job is counted only when somebody asks.
+ * of its user's jobs a step for each newer one; the place of a job is counted only on request.
  */
 struct fair_queue;
 

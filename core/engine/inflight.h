@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The jobs that runners have at the moment: routes what a runner says to whoever gave it the job. Loop thread. */
+/* The jobs that runners have at the moment: routes a runner's reports to the job's caller. Loop thread. */
 #ifndef KETTLE_LIVE_H
 #define KETTLE_LIVE_H
 

@@ -145,7 +145,7 @@ multi_device_section(const struct engine_job *job)
 
 /* ---- those that wait ---- */
 
-/* Enough are in order on one machine; or on none there are so many, in order or not, which it is to be told. */
+/* Enough are in order on one machine; or no machine has so many, in order or not, which the job must learn. */
 static bool
 may_go_on(const struct device *device, size_t need)
 {

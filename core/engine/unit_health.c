@@ -3,12 +3,12 @@
 /*
  * Theory of operation. kettle-exec looks at the GPUs of a job before and after it and tells with the job's completion
  * what it found wrong. A unit with such a fault twice in a row is disabled, which the database remembers. From then on
- * it is tried every ENGINE_TEST_MS: its machine is asked once more what it is, and when its GPUs are there and nothing
+ * it is tried every ENGINE_TEST_MS: its machine is described once more, and when its GPUs are there and nothing
  * uses them, it comes back. An operator may do either by hand (cmd_device.c). A unit that an operator disabled is
  * not tried.
  *
- * A machine that is asked what it is may hang. Nobody waits for it longer than ENGINE_DESCRIBE_MS, nor than the engine
- * itself goes on: whoever asked is told that it said nothing, and its answer, should it still come, is dropped.
+ * A machine may hang while it is described. A request waits at most ENGINE_DESCRIBE_MS, and no longer than the engine
+ * runs: then its callback learns that the machine did not answer, and a later answer is dropped.
  */
 #include <config.h>
 
@@ -211,7 +211,7 @@ check_requests(struct engine *engine)
 			continue;
 		}
 		give_up(request, stopping);
-		request = engine->requests; /* whoever was told may have changed the list */
+		request = engine->requests; /* the callback may have changed the list */
 	}
 }
 

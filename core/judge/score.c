@@ -123,7 +123,7 @@ read_benchmark(
 	return 0;
 }
 
-/* What is added up, and what the sum stands for. */
+/* What is added up, and what the sum means. */
 static double
 weight(bool geometric, double ns)
 {

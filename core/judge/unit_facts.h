@@ -16,7 +16,7 @@ json_t *unit_facts(const json_t *section, const json_t *greeting);
 json_t *unit_facts_lasting(const json_t *section, const json_t *greeting);
 /* Whether the unit's GPUs are there and nothing uses their memory; EUNAVAIL with a sentence. [any] */
 int unit_check_gpus(const json_t *section, const json_t *greeting, struct kettle_error *err);
-/* The section as a runner is asked to describe it where nobody waits for tools. New reference. [any] */
+/* The section to describe without waiting for tools. New reference. [any] */
 json_t *unit_brief(const json_t *section);
 /* The GPUs of a section as an array of strings, empty where it has none. New reference. [any] */
 json_t *unit_gpus(const json_t *section);

@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "model/blobs.h"
 
-/* What is asked for by the leaderboard alone, and small: nothing of it is needed once the leaderboard is hidden. */
+/* Small rows that are read only by leaderboard: none is needed once the leaderboard is hidden. */
 static int
 remove_rights(struct db *db, int64_t leaderboard, struct kettle_error *err)
 {

@@ -2,9 +2,9 @@
 /*
  * Frees what need not be kept.
  *
- * Theory of operation. A chain of small writes: each is an operation of its own on the store, so whoever else writes
- * comes between them. Then the spool is swept (spool_sweep.c), and a thread of the pool copies the write-ahead log into the
- * database and empties it, on a connection of its own that waits for nobody.
+ * Theory of operation. A chain of small writes: each is an operation of its own on the store, so other writers
+ * come between them. Then the spool is swept (spool_sweep.c), and a thread of the pool copies the write-ahead log into the
+ * database and empties it, on a connection of its own that never waits.
  */
 #include <config.h>
 
@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#define LOG_BUSY_MS 100 /* how long emptying the log waits for whoever uses it */
+#define LOG_BUSY_MS 100 /* how long emptying the log waits for its users */
 
 struct garbage_collector {
 	struct maintenance *m;
@@ -69,7 +69,7 @@ empty_log(void *arg)
 	if (db_file_open_reader(database, &handle, &gc->err) < 0)
 		return;
 	sqlite3_busy_timeout(handle, LOG_BUSY_MS);
-	/* Most of it beside everybody; then, if nobody is in the way, the rest. */
+	/* Most of it beside other users; then, if none blocks it, the rest. */
 	(void)sqlite3_wal_checkpoint_v2(handle, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
 	(void)sqlite3_wal_checkpoint_v2(handle, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
 	sqlite3_close(handle);

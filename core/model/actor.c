@@ -50,7 +50,7 @@ outside_name(const json_t *actor)
 	return xstrdup("somebody");
 }
 
-/* The first of NAME, NAME-2, NAME-3, … that nobody has. */
+/* The first of NAME, NAME-2, NAME-3, … that is free. */
 static int
 free_name(struct db *db, const char *name, char *ret_name, size_t size, struct kettle_error *err)
 {
@@ -86,7 +86,7 @@ make_user(struct db *db, const json_t *actor, const char *outside, struct kettle
 	return db_event(db, "user.created", 'a', 0, 0, user, data, err);
 }
 
-/* ENOENT: nobody with this identity has written yet. */
+/* ENOENT: no user with this identity has written yet. */
 static int
 find_user(struct db *db, const json_t *actor, json_t **ret_row, struct kettle_error *err)
 {

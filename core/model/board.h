@@ -23,7 +23,7 @@ struct board {
 	enum board_code code;
 };
 
-/* By name without case. ENOENT names the nearest that the actor may see. Whether the actor may see it is not asked. */
+/* By name without case. ENOENT names the nearest that the actor may see. Does not check that the actor may see it. */
 int board_find(
 	struct db *db, const struct actor *actor, const char *name, struct board *ret_board, struct kettle_error *err);
 /* The language of its task; "": it names none. */

@@ -14,7 +14,7 @@
 
 /* One that is kept. result NULL: none. */
 struct cached_board {
-	/* What was asked. */
+	/* The request. */
 	int64_t board, limit, offset;
 	char name[BOARD_NAME_MAX + 1], device[REQUEST_NAME_MAX + 1]; /* device "": all */
 	bool open;
@@ -81,7 +81,7 @@ board_cache_find(struct board_cache *answers, const struct cached_board *asked)
 	return NULL;
 }
 
-/* Keeps the answer in the place of the one before it, or of the one that nobody has asked for longest. */
+/* Replaces the older answer to this request, or else the least recently used one. */
 static void
 board_cache_keep(struct board_cache *answers, struct cached_board *before, struct cached_board *answer_take)
 {

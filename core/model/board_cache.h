@@ -5,7 +5,7 @@
  * its devices, a name) raises the leaderboard's number in board_versions, by triggers, in its own transaction. A reader
  * finds that number in the snapshot in which it found the leaderboard: with the same number the answer is the same; with
  * another one the rankings are read again, and JSON is made only of the entries that differ. What the leaderboard says
- * of itself has a number of its own. Who may see it is asked each time, before; what depends on who asks or on the clock
+ * of itself has a number of its own. Access is checked each time, before; what depends on who asks or on the clock
  * is part of what tells answers apart. Answers are kept by the connection they were read on, so no two threads look for
  * one; what is given out is shared and never changed. A connection that writes keeps none: it may see what is undone
  * later.
@@ -26,7 +26,7 @@ struct board_view_request {
 
 /*
  * {"leaderboard": board_object, "rankings": [ranking_page.h], "code_open"}. The actor may see the board: that is not
- * asked again. EINVAL: no such device there. New reference, shared: nobody changes what is in it.
+ * checked again. EINVAL: no such device there. New reference, shared: read-only.
  */
 int board_cache_get(struct db *db, const struct board *board, const struct board_view_request *asked,
 	json_t **ret_answer, struct kettle_error *err);

@@ -30,7 +30,7 @@ int board_update_plan(struct db *db, const struct board *board, const struct boa
 /*
  * Does it, in the transaction at hand, with the event leaderboard.updated where anything changed. ECONFLICT: it would
  * leave scores behind, and force is not set; the sentence says what differs. *ret_plan is board_update_plan's answer,
- * with "counts_from": the number from which submissions count. Whether the actor may is not asked.
+ * with "counts_from": the number from which submissions count. Does not check that the actor may.
  */
 int board_update(struct db *db, const struct actor *actor, const struct board *board, const struct board_change *change,
 	json_t **ret_plan, struct kettle_error *err);

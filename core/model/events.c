@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads the numbered events for whoever may see them, and keeps the cursors of their consumers. */
+/* Reads the numbered events that an actor may see, and keeps the cursors of their consumers. */
 #include <config.h>
 
 #include "model/events.h"

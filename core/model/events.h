@@ -46,7 +46,7 @@
  * user.banned            u     {"reason", "cancelled": [submission]}
  * user.unbanned          u     none
  * user.role              u     {"role", "was"}
- * user.code              u     {"expires"}: a code was made that joins this user into whoever types it
+ * user.code              u     {"expires"}: a code was made that joins this user into the one who types it
  * user.joined            u     {"name", "was": number, "role"}: who was joined into this user
  * admin.accepting        a     {"accepting"}: whether submissions are accepted from now on
  */

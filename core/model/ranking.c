@@ -303,7 +303,7 @@ add_who(void *arg, sqlite3_stmt *row)
 	return 0;
 }
 
-/* Whoever has an entry, and whoever could have one: of one user or of all. */
+/* Users who have an entry or could have one: one user or all. */
 #define WHO(of_entries, of_submissions) \
 	"SELECT leaderboard, device, user FROM best WHERE leaderboard = ?1 AND (?2 IS NULL OR device = ?2) " of_entries \
 	"UNION SELECT s.leaderboard, j.device, s.user FROM submissions s CROSS JOIN jobs j ON j.submission = s.id WHERE " \

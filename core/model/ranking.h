@@ -38,7 +38,7 @@ int ranking_renew(struct db *db, int64_t leaderboard, const char *device, int64_
 	struct ranking_change *ret_change, struct kettle_error *err);
 /* Recomputes a user's entries on every board: they were banned, or may come back. */
 int ranking_recompute_user(struct db *db, int64_t user, struct kettle_error *err);
-/* Where a user stands; all 0 when nowhere. */
+/* A user's place; all 0 without one. */
 int ranking_of(struct db *db, int64_t leaderboard, const char *device, int64_t user,
 	struct ranking_position *ret_position, struct kettle_error *err);
 /*

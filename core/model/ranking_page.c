@@ -214,7 +214,7 @@ read_above(void *arg, sqlite3_stmt *row)
 	return 1;
 }
 
-/* Who stands just above the page. */
+/* The entry just above the page. */
 static int
 find_above(struct page_reader *reader)
 {

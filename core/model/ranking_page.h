@@ -9,7 +9,7 @@ struct ranking_row;
 
 /* Zero-initialise. */
 struct ranking_page {
-	json_t *object;           /* what is shown; shared with whoever got it: nobody changes it */
+	json_t *object;           /* what is shown; shared with its readers: never changed */
 	struct ranking_row *rows; /* what its entries were made from */
 	size_t count;
 };

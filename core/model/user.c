@@ -198,7 +198,7 @@ user_join(struct db *db, const struct user *from, const struct user *into, struc
 	int rc = move_all(db, from->id, into->id, err);
 	if (rc == 0)
 		rc = db_exec(db, err, "UPDATE users SET role = ? WHERE id = ?", "si", role_name(role), into->id);
-	/* The entries that are left go first: nobody stands twice in a ranking. */
+	/* The entries that are left go first: no user is twice in a ranking. */
 	if (rc == 0)
 		rc = ranking_recompute_user(db, from->id, err);
 	if (rc == 0)

@@ -16,7 +16,7 @@ struct user {
 };
 
 /*
- * By name without case, or by number as "#12", which no name can take the place of; whoever was joined into another is
+ * By name without case, or by number as "#12", which is never a name; a user who was joined into another is
  * that one. ENOENT names the nearest.
  */
 int user_find(struct db *db, const char *word, struct user *ret_user, struct kettle_error *err);

@@ -114,7 +114,7 @@ on_stopped(void *arg)
 		next_kind(all);
 }
 
-/* One of the kind that comes next: the last to start among those that were not asked. NULL: all have stopped. */
+/* One of the kind that comes next: the last to start among those not told to stop. NULL: all have stopped. */
 static const struct instance *
 next_to_ask(const struct stop_sequence *all)
 {

@@ -8,7 +8,7 @@
 
 struct stop_sequence;
 
-/* One instance. Zero-initialise; whoever has it calls its functions on the loop thread. */
+/* One instance. Zero-initialise; its owner calls its functions on the loop thread. */
 struct instance {
 	const struct kettle_plugin *plugin; /* the loader's */
 	const struct kettle_host *host;

@@ -252,7 +252,7 @@ watch_signals(struct app *app)
 
 /* The way up. */
 
-/* What the machines of the devices offer, for whoever reads the log. */
+/* Logs what the devices' machines offer. */
 static void
 devices_listed(void *arg, const struct kettle_error *err, json_t *devices)
 {
@@ -278,7 +278,7 @@ devices_listed(void *arg, const struct kettle_error *err, json_t *devices)
 static void
 greet_devices(struct app *app)
 {
-	/* Whoever reads the log runs this Kettle. */
+	/* As an admin: the log's readers run this Kettle. */
 	AUTO_JSON json_t *actor = json_pack(
 		"{s:s, s:s, s:s, s:s}", "provider", "cli", "subject", app->login, "name", app->login, "role", "admin");
 	(void)core_call(app->core, actor, "device.list", NULL, devices_listed, app);

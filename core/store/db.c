@@ -13,7 +13,7 @@
 
 #define STATEMENTS_MAX 200 /* prepared statements kept; beyond, all that are idle go */
 
-/* One prepared statement. Busy while it is stepped: whoever needs the same meanwhile gets one of its own. */
+/* One prepared statement. Busy while it is stepped: another caller then gets one of its own. */
 struct db_statement {
 	struct db_statement *next;
 	uint64_t hash;

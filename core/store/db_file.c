@@ -184,7 +184,7 @@ check_pages(sqlite3 *handle, uint64_t size, struct kettle_error *err)
 	if (result != SQLITE_ROW)
 		rc = db_error_fail(handle, result, "checking it", err);
 	else if (!said || strcmp(said, "ok") != 0) {
-		/* What it says of a page stands below a line with the database's name. */
+		/* What it says of a page is below a line with the database's name. */
 		const char *line = said ? strchr(said, '\n') : NULL;
 		said = line ? line + 1 : said;
 		rc = kettle_fail(err, KETTLE_EIO, "The database %s is damaged (%s): put a backup in its place.",

@@ -9,7 +9,7 @@
 
 /* Who holds it, as far as it is known. */
 struct lock_holder {
-	pid_t pid;  /* 0: nobody knows, or it has just gone */
+	pid_t pid;  /* 0: unknown, or it has just gone */
 	bool stays; /* a server, not a command line */
 };
 

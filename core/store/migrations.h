@@ -13,7 +13,7 @@
 int migrations_newest(void);
 /*
  * Brings the database from its version (PRAGMA user_version) to the newest, each step in a transaction of its own, the
- * first one together with `owner`, who becomes the admin of a new database (identity cli:OWNER; NULL: nobody).
+ * first one together with `owner`, who becomes the admin of a new database (identity cli:OWNER; NULL: none).
  * EVERSION: it is newer. EUNAVAIL: locked. EIO, EINTERNAL. Blocks.
  */
 int migrations_apply(sqlite3 *handle, const char *owner, struct kettle_error *err);

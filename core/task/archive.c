@@ -2,7 +2,7 @@
 /*
  * Zip archives as they come from outside: unpacked into memory within limits, and written. Nothing is ever unpacked
  * onto a disk, so that a name can do no more harm than not to be found. Entries are those of the archive's directory; what
- * stands elsewhere in its bytes does not count.
+ * is elsewhere in its bytes does not count.
  */
 #include <config.h>
 
@@ -70,7 +70,7 @@ fail_entry(const struct task_archive *archive, const char *name, const char *wha
 		err, KETTLE_EINVAL, "%s: the entry `%s` %s.", archive->label, clean.data ? clean.data : "", what);
 }
 
-/* What systems leave in archives that nobody meant to send. */
+/* What systems leave in archives unintended. */
 static bool
 is_ignored(const char *name)
 {

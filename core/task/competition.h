@@ -18,7 +18,7 @@
  *    "problems": [{"name", "directory", "deadline": its own, else the competition's, or null, "gpus": [device],
  *        "bundle": task (task.h) or null, "error": sentence or null}]}
  * A problem whose task is wrong has its sentence; the others are read all the same. Errors of the file itself name it
- * and the line: unknown keys with the nearest known one, a deadline that is none, a name that stands twice. [any]
+ * and the line: unknown keys with the nearest known one, a deadline that is none, a name that is there twice. [any]
  */
 int competition_read(const struct languages *languages, const struct source_dir *source_dir, const char *file,
 	json_t **ret_set, struct kettle_error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A task that stands for itself: everything that it names inside of one folder, and task.yml changed where it must be.
+/* A self-contained task: everything that it names is inside one folder, and task.yml changed where it must be.
  */
 #include <config.h>
 
@@ -72,7 +72,7 @@ is_ascii(const char *text)
 	return true;
 }
 
-/* Whether a path may hold these contents: nobody else has it, and it is no folder of another, nor inside of one. */
+/* Whether a path may hold these contents: no other file has it, and no file is above or below it. */
 static bool
 is_free(const json_t *files, const char *path, const json_t *contents)
 {
@@ -235,7 +235,7 @@ put_yml(struct pack_builder *builder, bool anew, struct kettle_error *err)
 	return 0;
 }
 
-/* Whether the pack, read as whoever gets it will, means the same. */
+/* Whether the pack, read as its recipient will, means the same. */
 static int
 check_pack(const struct pack_builder *builder, const json_t *pack, struct kettle_error *err)
 {

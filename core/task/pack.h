@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A task that stands for itself: everything that it names inside of one folder. Blocking. */
+/* A self-contained task: everything that it names is inside one folder. Blocking. */
 #ifndef KETTLE_TASK_PACK_H
 #define KETTLE_TASK_PACK_H
 

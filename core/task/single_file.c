@@ -10,7 +10,7 @@
 #include "base/xalloc.h"
 #include "task/folder.h"
 
-/* Whether the language makes its board of such a file without being asked. */
+/* Whether the language makes its board of such a file by default. */
 static bool
 claims(const struct language *language, const char *name)
 {

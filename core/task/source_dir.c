@@ -265,7 +265,7 @@ list_folder(const struct source_dir *source_dir, const char *folder, json_t *nam
 		AUTO_FREE char *file = path_join(path, entries[i]->d_name);
 		struct stat st;
 		bool regular = stat(file, &st) == 0 && S_ISREG(st.st_mode);
-		/* A name that is no text cannot be shown, let alone asked for. */
+		/* A name that is no text cannot be shown, let alone requested. */
 		if (regular && i < LIST_MAX && utf8_valid(entries[i]->d_name, strlen(entries[i]->d_name)))
 			json_array_append_new(names, json_string(entries[i]->d_name));
 		free(entries[i]);

@@ -181,8 +181,8 @@ hash_task(const struct bundle_builder *builder, char ret_hash[65])
 }
 
 /*
- * Plans a job as a trial, so that whoever writes the task reads of its mistakes (a source that is none of its files),
- * and not whoever submits to it. That a language misses something of the device says nothing about the task.
+ * Plans a job as a trial, so that the task's author reads of its mistakes (a source that is none of its files),
+ * and not a submitter. That a language misses something of the device says nothing about the task.
  */
 static int
 try_plan(const struct bundle_builder *builder, const struct languages *languages, const json_t *bundle,
@@ -254,7 +254,7 @@ task_load(
 		json_string_value(json_array_get(form.competitions, 0)));
 }
 
-/* A language that was asked for must be the one that it is. */
+/* A requested language must be the task's. */
 static int
 check_language(const struct languages *languages, const json_t *bundle, const char *lang, struct kettle_error *err)
 {

@@ -11,7 +11,7 @@
 #include <kettle/error.h>
 
 /*
- * A bundle is a task that stands for itself:
+ * A bundle is a self-contained task:
  *   {"name": folder's name, "yml": text of task.yml, "task": checked and completed task.yml,
  *    "files": {name in the job's folder → contents}, "submission": the name that @SUBMISSION@ has there,
  *    "templates": {language → {"file_name", "text"}}, "remarks": [sentence…], "hash": sha256 of what a run depends on}

@@ -35,7 +35,7 @@ task_yml_fail_at(const struct task_yml *yml, const char *name, const char *point
 	return kettle_fail(err, inner.code, "%s: %s", name, inner.message);
 }
 
-/* The fault that stands in check->err was found at the formatted pointer. */
+/* The fault in check->err was found at the formatted pointer. */
 __attribute__((format(printf, 2, 3))) static int
 fail_yml_at(const struct check *check, const char *format, ...)
 {

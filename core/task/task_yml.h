@@ -10,7 +10,7 @@
 
 #define TASK_MAX_BYTES (32u << 20)     /* of all files and templates together */
 #define TASK_MAX_NAME 100              /* bytes of a bundle's name */
-#define TASK_SUBMISSION "@SUBMISSION@" /* the source that stands for the submitted file */
+#define TASK_SUBMISSION "@SUBMISSION@" /* placeholder of the submitted file */
 #define TASK_MAX_UP 4                  /* levels by which a source may leave the task's folder */
 #define TASK_MAX_WORLD 64              /* devices of one run */
 
@@ -22,7 +22,7 @@ struct task_yml {
 	const struct language *language;
 };
 
-/* Reads text. name stands before the line in messages: "vectoradd/task.yml". EINVAL, ETOOBIG. [any] */
+/* Reads text. name precedes the line in messages: "vectoradd/task.yml". EINVAL, ETOOBIG. [any] */
 int task_yml_parse(const struct languages *languages, const char *name, const char *text, size_t size,
 	struct task_yml *ret_yml, struct kettle_error *err);
 void task_yml_free(struct task_yml *yml);
