@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Growing bytes. All [any]. */
-#ifndef KETTLE_BUF_H
-#define KETTLE_BUF_H
+#ifndef KETTLE_BASE_BUF_H
+#define KETTLE_BASE_BUF_H
 
 #include <kettle/error.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Cleanup attributes: what a function made is undone when it leaves, unless it is stolen. */
-#ifndef KETTLE_CLEANUP_H
-#define KETTLE_CLEANUP_H
+#ifndef KETTLE_BASE_CLEANUP_H
+#define KETTLE_BASE_CLEANUP_H
 
 #include <dirent.h>
 #include <jansson.h>

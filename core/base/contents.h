@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Bytes inside JSON: base64, and contents as plans carry them. All [any]. */
-#ifndef KETTLE_CONTENTS_H
-#define KETTLE_CONTENTS_H
+#ifndef KETTLE_BASE_CONTENTS_H
+#define KETTLE_BASE_CONTENTS_H
 
 #include <jansson.h>
 #include <kettle/error.h>

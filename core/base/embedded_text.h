@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Text files of the tree that libcore carries inside (build-aux/embed.awk). */
-#ifndef KETTLE_EMBEDDED_H
-#define KETTLE_EMBEDDED_H
+#ifndef KETTLE_BASE_EMBEDDED_TEXT_H
+#define KETTLE_BASE_EMBEDDED_TEXT_H
 
 extern const char competition_schema[]; /* core/task/competition.schema.json */
 extern const char task_schema[];        /* core/task/task.schema.json */

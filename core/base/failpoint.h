@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Named points at which the crash tests let a process die; nothing without --enable-failpoints. */
-#ifndef KETTLE_FAILPOINT_H
-#define KETTLE_FAILPOINT_H
+#ifndef KETTLE_BASE_FAILPOINT_H
+#define KETTLE_BASE_FAILPOINT_H
 
 #ifdef KETTLE_FAILPOINTS
 #include <signal.h>

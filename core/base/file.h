@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Files: read bounded, written whole, removed without following links. All [any], all blocking. */
-#ifndef KETTLE_FILE_H
-#define KETTLE_FILE_H
+#ifndef KETTLE_BASE_FILE_H
+#define KETTLE_BASE_FILE_H
 
 #include <kettle/error.h>
 #include <stddef.h>

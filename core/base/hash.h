@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Hashes and random bytes. All [any]. */
-#ifndef KETTLE_HASH_H
-#define KETTLE_HASH_H
+#ifndef KETTLE_BASE_HASH_H
+#define KETTLE_BASE_HASH_H
 
 #include <stddef.h>
 

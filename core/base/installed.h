@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Where the parts of an installation are, which may have been moved as a whole. [any] */
-#ifndef KETTLE_INSTALLED_H
-#define KETTLE_INSTALLED_H
+#ifndef KETTLE_BASE_INSTALLED_H
+#define KETTLE_BASE_INSTALLED_H
 
 #include <stdbool.h>
 

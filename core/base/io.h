@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Whole reads and writes. All [any]. */
-#ifndef KETTLE_IO_H
-#define KETTLE_IO_H
+#ifndef KETTLE_BASE_IO_H
+#define KETTLE_BASE_IO_H
 
 #include <stddef.h>
 #include <sys/types.h>

@@ -3,8 +3,8 @@
  * Reading members of JSON objects that may be absent or of another type: no function minds a NULL object. What is
  * returned belongs to the object. All [any].
  */
-#ifndef KETTLE_JSON_ACCESS_H
-#define KETTLE_JSON_ACCESS_H
+#ifndef KETTLE_BASE_JSON_ACCESS_H
+#define KETTLE_BASE_JSON_ACCESS_H
 
 #include <jansson.h>
 #include <math.h>

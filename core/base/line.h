@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Cuts a stream of bytes into lines of bounded length. One thread at a time. */
-#ifndef KETTLE_LINE_H
-#define KETTLE_LINE_H
+#ifndef KETTLE_BASE_LINE_H
+#define KETTLE_BASE_LINE_H
 
 #include "base/buf.h"
 

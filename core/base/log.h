@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The log: one line an entry on stderr, in a form that journald understands. All [any] but log_setup. */
-#ifndef KETTLE_LOG_H
-#define KETTLE_LOG_H
+#ifndef KETTLE_BASE_LOG_H
+#define KETTLE_BASE_LOG_H
 
 #include <kettle/host.h>
 #include <stdarg.h>

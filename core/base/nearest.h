@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* "Did you mean …": the known name that a mistyped one was meant to be. All [any]. */
-#ifndef KETTLE_NEAREST_H
-#define KETTLE_NEAREST_H
+#ifndef KETTLE_BASE_NEAREST_H
+#define KETTLE_BASE_NEAREST_H
 
 #include <jansson.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Numbers from outside, read strictly. */
-#ifndef KETTLE_NUMBER_H
-#define KETTLE_NUMBER_H
+#ifndef KETTLE_BASE_NUMBER_H
+#define KETTLE_BASE_NUMBER_H
 
 #include <stdbool.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* JSON pointers (RFC 6901): how a node of a value is named between the parser, the checker and people. All [any]. */
-#ifndef KETTLE_POINTER_H
-#define KETTLE_POINTER_H
+#ifndef KETTLE_BASE_POINTER_H
+#define KETTLE_BASE_POINTER_H
 
 #include "base/buf.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The !POPCORN header of a submission. Pure. */
-#ifndef KETTLE_HEADER_H
-#define KETTLE_HEADER_H
+#ifndef KETTLE_BASE_POPCORN_HEADER_H
+#define KETTLE_BASE_POPCORN_HEADER_H
 
 #include <jansson.h>
 #include <kettle/error.h>

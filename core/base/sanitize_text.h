@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Text from outside that will be shown to others: names, reasons, descriptions. All [any]. */
-#ifndef KETTLE_CLEAN_H
-#define KETTLE_CLEAN_H
+#ifndef KETTLE_BASE_SANITIZE_TEXT_H
+#define KETTLE_BASE_SANITIZE_TEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>

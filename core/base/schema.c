@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/nearest.h"
 #include "base/json_access.h"
+#include "base/nearest.h"
 
 #define REF_PREFIX "#/$defs/"
 

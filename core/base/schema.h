@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The one checker: a value against a schema, for options, configuration, tasks, plans and requests. */
-#ifndef KETTLE_SCHEMA_H
-#define KETTLE_SCHEMA_H
+#ifndef KETTLE_BASE_SCHEMA_H
+#define KETTLE_BASE_SCHEMA_H
 
 #include <jansson.h>
 #include <kettle/error.h>

@@ -9,12 +9,12 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json_access.h"
 #include "base/nearest.h"
 #include "base/pointer.h"
 #include "base/utf8.h"
 #include "base/xalloc.h"
 #include "base/yaml.h"
-#include "base/json_access.h"
 
 #define SHOWN_STRING 60 /* bytes of a value that a message repeats */
 #define SHOWN_NAMES 20  /* known names that a message lists */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Bytes and text, all of it: a growing buffer, UTF-8, nearest names, hashes, base64, times. */
-#ifndef KETTLE_TEXT_H
-#define KETTLE_TEXT_H
+#ifndef KETTLE_BASE_TEXT_H
+#define KETTLE_BASE_TEXT_H
 
 #include "base/buf.h"
 #include "base/contents.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Times: stamps for the edges, clocks for durations, deadlines that people write. All [any]. */
-#ifndef KETTLE_TIMES_H
-#define KETTLE_TIMES_H
+#ifndef KETTLE_BASE_TIMES_H
+#define KETTLE_BASE_TIMES_H
 
 #include <kettle/error.h>
 #include <stdint.h>

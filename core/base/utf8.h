@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* UTF-8: whether bytes are it, and how they become it. All [any]. */
-#ifndef KETTLE_UTF8_H
-#define KETTLE_UTF8_H
+#ifndef KETTLE_BASE_UTF8_H
+#define KETTLE_BASE_UTF8_H
 
 #include "base/buf.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* YAML becomes JSON, with the lines kept for messages. */
-#ifndef KETTLE_YAML_H
-#define KETTLE_YAML_H
+#ifndef KETTLE_BASE_YAML_H
+#define KETTLE_BASE_YAML_H
 
 #include <jansson.h>
 #include <kettle/error.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Changes single values in a YAML text and leaves every other byte, comments too, as it is. */
-#ifndef KETTLE_YAML_EDIT_H
-#define KETTLE_YAML_EDIT_H
+#ifndef KETTLE_BASE_YAML_EDIT_H
+#define KETTLE_BASE_YAML_EDIT_H
 
 #include <jansson.h>
 #include <kettle/error.h>

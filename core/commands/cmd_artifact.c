@@ -4,9 +4,9 @@
 
 #include "commands/handlers.h"
 
-#include "model/artifact.h"
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "model/artifact.h"
 
 static int64_t
 number_of(const json_t *object, const char *key)

@@ -10,13 +10,13 @@
 
 #include "commands/handlers.h"
 
-#include "store/backup.h"
 #include "base/cleanup.h"
-#include "base/xalloc.h"
-#include "session/core.h"
-#include "store/db_file.h"
-#include "model/export_files.h"
 #include "base/text.h"
+#include "base/xalloc.h"
+#include "model/export_files.h"
+#include "session/core.h"
+#include "store/backup.h"
+#include "store/db_file.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -4,14 +4,14 @@
 
 #include "commands/handlers.h"
 
-#include "model/board_cache.h"
-#include "maintenance/maintenance.h"
-#include "base/sanitize_text.h"
 #include "base/cleanup.h"
+#include "base/sanitize_text.h"
+#include "base/text.h"
+#include "maintenance/maintenance.h"
 #include "model/blobs.h"
+#include "model/board_cache.h"
 #include "model/ranking.h"
 #include "task/task.h"
-#include "base/text.h"
 
 #include <string.h>
 #include <strings.h>

@@ -4,12 +4,12 @@
 
 #include "commands/handlers.h"
 
-#include "model/board.h"
 #include "base/cleanup.h"
+#include "judge/plan.h"
 #include "model/blobs.h"
+#include "model/board.h"
 #include "model/board_template.h"
 #include "model/settings.h"
-#include "judge/plan.h"
 
 #include <string.h>
 #include <strings.h>

@@ -4,10 +4,10 @@
 
 #include "commands/handlers.h"
 
-#include "model/board_update.h"
 #include "base/cleanup.h"
-#include "task/task.h"
 #include "base/text.h"
+#include "model/board_update.h"
+#include "task/task.h"
 
 #include <string.h>
 

@@ -16,18 +16,18 @@
 
 #include "commands/handlers.h"
 
-#include "commands/cmd_calibrate_internal.h"
-#include "judge/calibration.h"
 #include "base/cleanup.h"
-#include "base/xalloc.h"
-#include "session/core.h"
 #include "base/file.h"
+#include "base/installed.h"
 #include "base/log.h"
 #include "base/nearest.h"
-#include "base/installed.h"
-#include "model/settings.h"
-#include "task/task.h"
 #include "base/times.h"
+#include "base/xalloc.h"
+#include "commands/cmd_calibrate_internal.h"
+#include "judge/calibration.h"
+#include "model/settings.h"
+#include "session/core.h"
+#include "task/task.h"
 
 #include <dirent.h>
 #include <stdlib.h>

@@ -15,11 +15,11 @@
 
 #include "commands/cmd_calibrate_internal.h"
 
-#include "judge/calibration.h"
 #include "base/cleanup.h"
+#include "judge/calibration.h"
 #include "model/blobs.h"
-#include "session/core.h"
 #include "model/settings.h"
+#include "session/core.h"
 
 #include <string.h>
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* What the files of device.calibrate share. Loop thread, but for what runs on the store's or the pool's. */
-#ifndef KETTLE_CMD_CALIBRATE_INTERNAL_H
-#define KETTLE_CMD_CALIBRATE_INTERNAL_H
+#ifndef KETTLE_COMMANDS_CMD_CALIBRATE_INTERNAL_H
+#define KETTLE_COMMANDS_CMD_CALIBRATE_INTERNAL_H
 
-#include "session/command.h"
 #include "engine/inflight.h"
 #include "judge/verdict.h"
+#include "session/command.h"
 
 #include <stdbool.h>
 

@@ -11,10 +11,10 @@
 #include "commands/cmd_calibrate_internal.h"
 
 #include "base/cleanup.h"
-#include "session/core.h"
-#include "judge/redact.h"
 #include "judge/plan.h"
+#include "judge/redact.h"
 #include "judge/verdict.h"
+#include "session/core.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,14 +4,14 @@
 
 #include "commands/handlers.h"
 
+#include "base/cleanup.h"
+#include "base/schema.h"
+#include "base/text.h"
+#include "base/xalloc.h"
 #include "model/board.h"
 #include "model/board_update.h"
-#include "base/cleanup.h"
-#include "base/xalloc.h"
 #include "task/competition.h"
-#include "base/schema.h"
 #include "task/task.h"
-#include "base/text.h"
 
 #include <string.h>
 #include <strings.h>

@@ -8,13 +8,13 @@
 
 #include "commands/handlers.h"
 
-#include "base/sanitize_text.h"
 #include "base/cleanup.h"
+#include "base/sanitize_text.h"
+#include "base/text.h"
 #include "base/xalloc.h"
-#include "session/core.h"
 #include "engine/engine.h"
 #include "model/settings.h"
-#include "base/text.h"
+#include "session/core.h"
 
 #include <stdio.h>
 #include <stdlib.h>

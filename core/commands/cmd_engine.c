@@ -4,12 +4,12 @@
 
 #include "commands/handlers.h"
 
-#include "judge/calibration.h"
 #include "base/cleanup.h"
 #include "base/xalloc.h"
-#include "session/core.h"
-#include "model/settings.h"
+#include "judge/calibration.h"
 #include "judge/unit_facts.h"
+#include "model/settings.h"
+#include "session/core.h"
 
 #include <stdlib.h>
 #include <string.h>

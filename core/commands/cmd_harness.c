@@ -5,11 +5,11 @@
 #include "commands/handlers.h"
 
 #include "base/cleanup.h"
-#include "commands/pool_call.h"
-#include "session/core.h"
 #include "base/file.h"
 #include "base/installed.h"
 #include "base/text.h"
+#include "commands/pool_call.h"
+#include "session/core.h"
 
 #include <stdlib.h>
 #include <string.h>

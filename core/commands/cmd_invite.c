@@ -4,9 +4,9 @@
 
 #include "commands/handlers.h"
 
-#include "model/board.h"
 #include "base/cleanup.h"
 #include "base/hash.h"
+#include "model/board.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -4,10 +4,10 @@
 
 #include "commands/handlers.h"
 
-#include "model/board.h"
-#include "base/sanitize_text.h"
 #include "base/cleanup.h"
 #include "base/json_access.h"
+#include "base/sanitize_text.h"
+#include "model/board.h"
 #include "model/jobs.h"
 #include "model/ranking.h"
 

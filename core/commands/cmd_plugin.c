@@ -5,13 +5,13 @@
 #include "commands/handlers.h"
 
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "commands/pool_call.h"
 #include "config/configuration.h"
-#include "conformance/conformance.h"
-#include "session/core.h"
-#include "plugin/loader.h"
 #include "config/option_table.h"
-#include "base/text.h"
+#include "conformance/conformance.h"
+#include "plugin/loader.h"
+#include "session/core.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,8 +4,8 @@
 
 #include "commands/handlers.h"
 
-#include "model/board.h"
 #include "base/cleanup.h"
+#include "model/board.h"
 
 #include <string.h>
 

@@ -4,13 +4,13 @@
 
 #include "commands/handlers.h"
 
-#include "model/board.h"
 #include "base/cleanup.h"
 #include "model/blobs.h"
+#include "model/board.h"
+#include "model/code_visibility.h"
 #include "model/jobs.h"
 #include "model/ranking.h"
 #include "model/rate_limit.h"
-#include "model/code_visibility.h"
 
 #include <string.h>
 

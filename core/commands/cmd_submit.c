@@ -4,15 +4,15 @@
 
 #include "commands/handlers.h"
 
-#include "model/board.h"
-#include "base/sanitize_text.h"
 #include "base/cleanup.h"
-#include "model/blobs.h"
 #include "base/popcorn_header.h"
+#include "base/sanitize_text.h"
+#include "base/text.h"
+#include "model/blobs.h"
+#include "model/board.h"
 #include "model/jobs.h"
 #include "model/rate_limit.h"
 #include "model/settings.h"
-#include "base/text.h"
 
 #include <string.h>
 #include <strings.h>

@@ -5,17 +5,17 @@
 #include "commands/handlers.h"
 
 #include "base/cleanup.h"
-#include "task/competition.h"
-#include "session/core.h"
 #include "base/file.h"
+#include "base/installed.h"
+#include "base/text.h"
 #include "base/xalloc.h"
 #include "commands/device_probe.h"
 #include "commands/pool_call.h"
-#include "base/installed.h"
-#include "task/task.h"
+#include "session/core.h"
+#include "task/competition.h"
 #include "task/detect_form.h"
 #include "task/pack.h"
-#include "base/text.h"
+#include "task/task.h"
 
 #include <stdlib.h>
 #include <string.h>

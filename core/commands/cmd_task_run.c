@@ -11,15 +11,15 @@
 #include "commands/handlers.h"
 
 #include "base/cleanup.h"
-#include "base/xalloc.h"
-#include "session/core.h"
 #include "base/file.h"
-#include "judge/redact.h"
-#include "task/task.h"
-#include "task/detect_form.h"
 #include "base/text.h"
+#include "base/xalloc.h"
+#include "judge/redact.h"
 #include "judge/unit_facts.h"
 #include "judge/verdict.h"
+#include "session/core.h"
+#include "task/detect_form.h"
+#include "task/task.h"
 
 #include <stdlib.h>
 #include <string.h>

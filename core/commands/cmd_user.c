@@ -4,9 +4,9 @@
 
 #include "commands/handlers.h"
 
-#include "model/actor.h"
-#include "base/sanitize_text.h"
 #include "base/cleanup.h"
+#include "base/sanitize_text.h"
+#include "model/actor.h"
 #include "model/jobs.h"
 #include "model/ranking.h"
 #include "model/user.h"

@@ -5,10 +5,10 @@
 #include "commands/handlers.h"
 
 #include "base/cleanup.h"
-#include "config/configuration.h"
-#include "session/core.h"
 #include "base/file.h"
 #include "base/installed.h"
+#include "config/configuration.h"
+#include "session/core.h"
 
 #include <gnu/libc-version.h>
 #include <stdio.h>

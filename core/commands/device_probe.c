@@ -12,10 +12,10 @@
 
 #include "base/cleanup.h"
 #include "base/xalloc.h"
-#include "session/core.h"
 #include "judge/plan.h"
-#include "judge/unit_facts.h"
 #include "judge/step_verdict.h"
+#include "judge/unit_facts.h"
+#include "session/core.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Whether the devices that are at hand have what a task needs, found out by building a little on each. */
-#ifndef KETTLE_PROBE_H
-#define KETTLE_PROBE_H
+#ifndef KETTLE_COMMANDS_DEVICE_PROBE_H
+#define KETTLE_COMMANDS_DEVICE_PROBE_H
 
 #include "session/core.h"
 

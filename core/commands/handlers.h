@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The handlers of the command table, a section per file. See command.h for their form, the table for arguments and
  * rights. */
-#ifndef KETTLE_HANDLERS_H
-#define KETTLE_HANDLERS_H
+#ifndef KETTLE_COMMANDS_HANDLERS_H
+#define KETTLE_COMMANDS_HANDLERS_H
 
 #include "session/command.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Handlers whose work blocks: it is done on a thread of the pool, then the command is answered on the loop. */
-#ifndef KETTLE_POOL_CALL_H
-#define KETTLE_POOL_CALL_H
+#ifndef KETTLE_COMMANDS_POOL_CALL_H
+#define KETTLE_COMMANDS_POOL_CALL_H
 
 #include "session/command.h"
 

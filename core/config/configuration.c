@@ -12,11 +12,11 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/installed.h"
+#include "base/json_access.h"
 #include "base/nearest.h"
 #include "base/schema.h"
-#include "base/yaml.h"
 #include "base/xalloc.h"
-#include "base/json_access.h"
+#include "base/yaml.h"
 #include "config/configuration_internal.h"
 
 extern const char config_schema_text[];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The configuration: one YAML file, every section optional, checked before anything starts. */
-#ifndef KETTLE_CONFIGURATION_H
-#define KETTLE_CONFIGURATION_H
+#ifndef KETTLE_CONFIG_CONFIGURATION_H
+#define KETTLE_CONFIG_CONFIGURATION_H
 
 #include <jansson.h>
 #include <kettle/error.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the files of the configuration share. */
-#ifndef KETTLE_CORE_CONFIG_INNER_H
-#define KETTLE_CORE_CONFIG_INNER_H
+#ifndef KETTLE_CONFIG_CONFIGURATION_INTERNAL_H
+#define KETTLE_CONFIG_CONFIGURATION_INTERNAL_H
 
 #include "config/configuration.h"
 

@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json_access.h"
 #include "base/nearest.h"
 #include "base/pointer.h"
-#include "base/yaml.h"
-#include "base/json_access.h"
 #include "base/xalloc.h"
+#include "base/yaml.h"
 #include "config/configuration_internal.h"
 #include "config/option_table.h"
 

@@ -10,11 +10,11 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/json_access.h"
 #include "base/pointer.h"
 #include "base/schema.h"
-#include "base/yaml.h"
 #include "base/xalloc.h"
-#include "base/json_access.h"
+#include "base/yaml.h"
 
 /* Type, name for people, name in a schema. */
 #define TYPES(X) \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Option tables: what they mean as a schema, as help, and for a section of the configuration. */
-#ifndef KETTLE_CORE_OPTIONS_H
-#define KETTLE_CORE_OPTIONS_H
+#ifndef KETTLE_CONFIG_OPTION_TABLE_H
+#define KETTLE_CONFIG_OPTION_TABLE_H
 
 #include <jansson.h>
 #include <kettle/error.h>

@@ -19,8 +19,8 @@
 #include <sys/wait.h>
 
 #include "base/cleanup.h"
-#include "base/text.h"
 #include "base/json_access.h"
+#include "base/text.h"
 #include "conformance/conformance_internal.h"
 
 #define REPORT_MAX 4000 /* bytes of a child's sentence */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What every plugin must keep to, tried on one: `kettle plugin test FILE.so`. */
-#ifndef KETTLE_CORE_CONFORMANCE_H
-#define KETTLE_CORE_CONFORMANCE_H
+#ifndef KETTLE_CONFORMANCE_CONFORMANCE_H
+#define KETTLE_CONFORMANCE_CONFORMANCE_H
 
 #include <jansson.h>
 #include <kettle/error.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the files of the conformance checks share. */
-#ifndef KETTLE_CORE_CONFORMANCE_INNER_H
-#define KETTLE_CORE_CONFORMANCE_INNER_H
+#ifndef KETTLE_CONFORMANCE_CONFORMANCE_INTERNAL_H
+#define KETTLE_CONFORMANCE_CONFORMANCE_INTERNAL_H
 
 #include "conformance/conformance.h"
 #include "plugin/loader.h"

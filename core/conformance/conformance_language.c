@@ -9,10 +9,10 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/utf8.h"
 #include "base/json_access.h"
-#include "plugin/instance.h"
+#include "base/utf8.h"
 #include "judge/language.h"
+#include "plugin/instance.h"
 #include "task/task.h"
 
 #define SKELETON_MAX (64u << 10) /* bytes */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The names that a shared library exports, read from its file. */
-#ifndef KETTLE_CORE_DYNSYM_H
-#define KETTLE_CORE_DYNSYM_H
+#ifndef KETTLE_CONFORMANCE_ELF_SYMBOLS_H
+#define KETTLE_CONFORMANCE_ELF_SYMBOLS_H
 
 #include <jansson.h>
 #include <kettle/error.h>

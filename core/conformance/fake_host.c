@@ -17,9 +17,9 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/json_access.h"
 #include "base/times.h"
 #include "base/xalloc.h"
-#include "base/json_access.h"
 #include "loop/loop_services.h"
 
 #define CLOSE_MS 10000 /* how long what is left may take to end */

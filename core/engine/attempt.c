@@ -5,16 +5,16 @@
 #include "engine/engine_internal.h"
 
 #include "base/cleanup.h"
-#include "engine/attempt_end.h"
-#include "engine/job_write.h"
 #include "base/failpoint.h"
-#include "model/jobs.h"
 #include "base/log.h"
-#include "judge/redact.h"
-#include "model/settings.h"
-#include "task/task.h"
 #include "base/text.h"
 #include "base/xalloc.h"
+#include "engine/attempt_end.h"
+#include "engine/job_write.h"
+#include "judge/redact.h"
+#include "model/jobs.h"
+#include "model/settings.h"
+#include "task/task.h"
 
 #include <limits.h>
 #include <stdlib.h>

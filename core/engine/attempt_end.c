@@ -4,16 +4,16 @@
 
 #include "engine/attempt_end.h"
 
-#include "loop/loop_services.h"
-#include "model/artifact.h"
-#include "judge/calibration.h"
 #include "base/cleanup.h"
-#include "engine/job_write.h"
 #include "base/failpoint.h"
-#include "model/jobs.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "engine/job_write.h"
+#include "judge/calibration.h"
 #include "judge/verdict.h"
+#include "loop/loop_services.h"
+#include "model/artifact.h"
+#include "model/jobs.h"
 
 #include <stdlib.h>
 #include <string.h>

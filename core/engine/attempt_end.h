@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The end of an attempt: a verdict, another attempt, or nothing at all. Loop thread. */
-#ifndef KETTLE_ENGINE_END_H
-#define KETTLE_ENGINE_END_H
+#ifndef KETTLE_ENGINE_ATTEMPT_END_H
+#define KETTLE_ENGINE_ATTEMPT_END_H
 
 #include "engine/engine_internal.h"
 

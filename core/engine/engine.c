@@ -5,12 +5,12 @@
 #include "engine/engine.h"
 
 #include "base/cleanup.h"
-#include "engine/engine_internal.h"
-#include "model/jobs.h"
 #include "base/log.h"
-#include "model/settings.h"
 #include "base/text.h"
 #include "base/xalloc.h"
+#include "engine/engine_internal.h"
+#include "model/jobs.h"
+#include "model/settings.h"
 
 #include <stdlib.h>
 #include <string.h>

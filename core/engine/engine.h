@@ -14,11 +14,11 @@
  *      ▲                                      │
  *      └────────── handed back, lost ─────────┘
  */
-#ifndef KETTLE_ENGINE_H
-#define KETTLE_ENGINE_H
+#ifndef KETTLE_ENGINE_ENGINE_H
+#define KETTLE_ENGINE_ENGINE_H
 
-#include "judge/language.h"
 #include "engine/inflight.h"
+#include "judge/language.h"
 #include "model/events.h"
 #include "store/store.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the files of the engine share. */
-#ifndef KETTLE_ENGINE_INNER_H
-#define KETTLE_ENGINE_INNER_H
+#ifndef KETTLE_ENGINE_ENGINE_INTERNAL_H
+#define KETTLE_ENGINE_ENGINE_INTERNAL_H
 
 #include "engine/engine.h"
 #include "engine/fair_queue.h"

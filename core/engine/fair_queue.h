@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The queue of one device: fair between users, in order within one. Pure. */
-#ifndef KETTLE_QUEUE_H
-#define KETTLE_QUEUE_H
+#ifndef KETTLE_ENGINE_FAIR_QUEUE_H
+#define KETTLE_ENGINE_FAIR_QUEUE_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The jobs that runners have at the moment: routes a runner's reports to the job's caller. Loop thread. */
-#ifndef KETTLE_LIVE_H
-#define KETTLE_LIVE_H
+#ifndef KETTLE_ENGINE_INFLIGHT_H
+#define KETTLE_ENGINE_INFLIGHT_H
 
 #include "judge/completion.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the store does for one job of the engine, once more where the database could not take it. Loop thread. */
-#ifndef KETTLE_ENGINE_OP_H
-#define KETTLE_ENGINE_OP_H
+#ifndef KETTLE_ENGINE_JOB_WRITE_H
+#define KETTLE_ENGINE_JOB_WRITE_H
 
 #include "engine/engine_internal.h"
 #include "model/jobs.h"

@@ -14,8 +14,8 @@
 #include "engine/engine_internal.h"
 
 #include "base/cleanup.h"
-#include "judge/unit_facts.h"
 #include "base/xalloc.h"
+#include "judge/unit_facts.h"
 
 #include <stdlib.h>
 #include <string.h>

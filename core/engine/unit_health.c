@@ -17,9 +17,9 @@
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/log.h"
-#include "model/settings.h"
-#include "judge/unit_facts.h"
 #include "base/xalloc.h"
+#include "judge/unit_facts.h"
+#include "model/settings.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -11,10 +11,10 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "base/number.h"
-#include "judge/completion.h"
-#include "base/xalloc.h"
 #include "base/json_access.h"
+#include "base/number.h"
+#include "base/xalloc.h"
+#include "judge/completion.h"
 
 #define MEMORY_PART \
 	16 /* memory that differs by less than one part of so many is the same: kernels keep some for them */

@@ -12,8 +12,8 @@
  * in them; they hold for that task alone, since another one may have the same cases, and stand under its hash (task.h). A
  * task that was measured and has none is there with {}.
  */
-#ifndef KETTLE_CALIBRATION_H
-#define KETTLE_CALIBRATION_H
+#ifndef KETTLE_JUDGE_CALIBRATION_H
+#define KETTLE_JUDGE_CALIBRATION_H
 
 #include <jansson.h>
 #include <kettle/error.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A runner's completion of a job and the outcomes of its steps (event.schema.json), read once. Pure. */
-#ifndef KETTLE_COMPLETION_H
-#define KETTLE_COMPLETION_H
+#ifndef KETTLE_JUDGE_COMPLETION_H
+#define KETTLE_JUDGE_COMPLETION_H
 
 #include <jansson.h>
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The languages that are loaded. The core names none of them: it looks them up here. */
-#ifndef KETTLE_CORE_LANGUAGE_H
-#define KETTLE_CORE_LANGUAGE_H
+#ifndef KETTLE_JUDGE_LANGUAGE_H
+#define KETTLE_JUDGE_LANGUAGE_H
 
 #include <kettle/language.h>
 #include <stdbool.h>

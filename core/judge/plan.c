@@ -7,7 +7,6 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "judge/calibration.h"
 #include "base/cleanup.h"
 #include "base/contents.h"
 #include "base/embedded_text.h"
@@ -15,6 +14,7 @@
 #include "base/json_access.h"
 #include "base/schema.h"
 #include "base/xalloc.h"
+#include "judge/calibration.h"
 #include "judge/run_steps.h"
 
 /* What of a prepared run a language must leave as it is: on it rests what the outcome means. */

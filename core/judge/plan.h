@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The whole plan of a job: what the core prepares and the language completes. Pure. */
-#ifndef KETTLE_TASK_PLAN_H
-#define KETTLE_TASK_PLAN_H
+#ifndef KETTLE_JUDGE_PLAN_H
+#define KETTLE_JUDGE_PLAN_H
 
 #include "judge/language.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What of a runner's events may be shown. */
-#ifndef KETTLE_SHOWN_H
-#define KETTLE_SHOWN_H
+#ifndef KETTLE_JUDGE_REDACT_H
+#define KETTLE_JUDGE_REDACT_H
 
 #include "judge/plan.h"
 

@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "judge/calibration.h"
 #include "base/cleanup.h"
 #include "base/json_access.h"
+#include "judge/calibration.h"
 
 #define CASES_NAME "cases.txt"
 #define CASES_OTHER_NAME "kettle-cases.txt" /* where a task has a file of the first name */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The run steps of a job, as far as they do not depend on the language. Pure. */
-#ifndef KETTLE_TASK_RUNS_H
-#define KETTLE_TASK_RUNS_H
+#ifndef KETTLE_JUDGE_RUN_STEPS_H
+#define KETTLE_JUDGE_RUN_STEPS_H
 
 #include <jansson.h>
 #include <kettle/error.h>

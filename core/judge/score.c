@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "judge/calibration.h"
 #include "base/cleanup.h"
-#include "base/number.h"
-#include "judge/completion.h"
 #include "base/json_access.h"
+#include "base/number.h"
+#include "judge/calibration.h"
+#include "judge/completion.h"
 
 #define NS_PER_S 1e9
 #define NORMAL_95 1.96    /* standard errors to either side of 95 % */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The score of one timed run from what its harness reported. Pure. */
-#ifndef KETTLE_VERDICT_SCORE_H
-#define KETTLE_VERDICT_SCORE_H
+#ifndef KETTLE_JUDGE_SCORE_H
+#define KETTLE_JUDGE_SCORE_H
 
 #include <jansson.h>
 #include <kettle/error.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the outcome of one step means. Pure. */
-#ifndef KETTLE_VERDICT_STEP_H
-#define KETTLE_VERDICT_STEP_H
+#ifndef KETTLE_JUDGE_STEP_VERDICT_H
+#define KETTLE_JUDGE_STEP_VERDICT_H
 
 #include "judge/completion.h"
 #include "judge/language.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Where the time of a job went, in parts that follow each other: from the stamps of the engine and of kettle-exec. */
-#ifndef KETTLE_TIMING_H
-#define KETTLE_TIMING_H
+#ifndef KETTLE_JUDGE_TIMING_H
+#define KETTLE_JUDGE_TIMING_H
 
 #include "judge/completion.h"
 #include "judge/plan.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the greeting of a unit's machine says of that unit. Pure. */
-#ifndef KETTLE_UNIT_FACTS_H
-#define KETTLE_UNIT_FACTS_H
+#ifndef KETTLE_JUDGE_UNIT_FACTS_H
+#define KETTLE_JUDGE_UNIT_FACTS_H
 
 #include <jansson.h>
 #include <kettle/error.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* From outcomes to the verdict of a job: what passed, the score, and who is to blame. Pure. */
-#ifndef KETTLE_VERDICT_H
-#define KETTLE_VERDICT_H
+#ifndef KETTLE_JUDGE_VERDICT_H
+#define KETTLE_JUDGE_VERDICT_H
 
 #include "judge/step_verdict.h"
 #include "judge/timing.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* One end of the database's socket: JSON objects, a line each, in both directions. Loop thread. */
-#ifndef KETTLE_PEER_H
-#define KETTLE_PEER_H
+#ifndef KETTLE_LOOP_JSON_SOCKET_H
+#define KETTLE_LOOP_JSON_SOCKET_H
 
 #include <jansson.h>
 #include <kettle/error.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The parts of the host that are the loop's: posts, work, timers, children. Shared by the engine's host and the fake
  * one. */
-#ifndef KETTLE_HOSTIO_H
-#define KETTLE_HOSTIO_H
+#ifndef KETTLE_LOOP_LOOP_SERVICES_H
+#define KETTLE_LOOP_LOOP_SERVICES_H
 
 #include <kettle/host.h>
 #include <uv.h>

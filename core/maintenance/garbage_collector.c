@@ -11,10 +11,10 @@
 #include "maintenance/maintenance.h"
 
 #include "base/cleanup.h"
-#include "store/db_file.h"
+#include "base/json_access.h"
 #include "base/log.h"
 #include "base/xalloc.h"
-#include "base/json_access.h"
+#include "store/db_file.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>

@@ -16,8 +16,8 @@
  *
  * submission.delete removes a submission's rows itself, in its own transaction; kettle-exec looks after its own cache.
  */
-#ifndef KETTLE_MAINTENANCE_H
-#define KETTLE_MAINTENANCE_H
+#ifndef KETTLE_MAINTENANCE_MAINTENANCE_H
+#define KETTLE_MAINTENANCE_MAINTENANCE_H
 
 #include "loop/loop_services.h"
 #include "store/db.h"

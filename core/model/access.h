@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Who acts, what they may do, and what code on the database's threads may read besides the database. */
-#ifndef KETTLE_ACCESS_H
-#define KETTLE_ACCESS_H
+#ifndef KETTLE_MODEL_ACCESS_H
+#define KETTLE_MODEL_ACCESS_H
 
 #include <jansson.h>
 #include <stdbool.h>

@@ -4,11 +4,11 @@
 
 #include "model/actor.h"
 
-#include "base/sanitize_text.h"
 #include "base/cleanup.h"
+#include "base/json_access.h"
+#include "base/sanitize_text.h"
 #include "base/utf8.h"
 #include "base/xalloc.h"
-#include "base/json_access.h"
 
 #include <string.h>
 

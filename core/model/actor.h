@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Who asks: from what a frontend vouches for to a user with a role. */
-#ifndef KETTLE_ACTOR_H
-#define KETTLE_ACTOR_H
+#ifndef KETTLE_MODEL_ACTOR_H
+#define KETTLE_MODEL_ACTOR_H
 
 #include "model/access.h"
 #include "store/db.h"

@@ -5,11 +5,11 @@
 #include "model/artifact.h"
 
 #include "base/cleanup.h"
-#include "model/blobs.h"
 #include "base/file.h"
+#include "base/json_access.h"
 #include "base/text.h"
 #include "base/xalloc.h"
-#include "base/json_access.h"
+#include "model/blobs.h"
 
 #include <errno.h>
 #include <fcntl.h>

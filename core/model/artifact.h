@@ -6,8 +6,8 @@
  * names is kept: small files in the database, others as SPOOL/JOB.ATTEMPT/NUMBER; the rest goes. What nothing in the
  * database speaks of (an attempt that died, a submission that was deleted) is swept away, see maintenance.h.
  */
-#ifndef KETTLE_ARTIFACT_H
-#define KETTLE_ARTIFACT_H
+#ifndef KETTLE_MODEL_ARTIFACT_H
+#define KETTLE_MODEL_ARTIFACT_H
 
 #include "store/db.h"
 

@@ -5,8 +5,8 @@
 #include "model/blobs.h"
 
 #include "base/cleanup.h"
-#include "base/text.h"
 #include "base/json_access.h"
+#include "base/text.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Contents by what they are: code and files once each, versions of tasks, and the removal of what nothing uses. Store's
  * thread. */
-#ifndef KETTLE_CONTENT_H
-#define KETTLE_CONTENT_H
+#ifndef KETTLE_MODEL_BLOBS_H
+#define KETTLE_MODEL_BLOBS_H
 
 #include "store/db.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A leaderboard as the commands see it: found by name, with who may see it. Store's threads. */
-#ifndef KETTLE_BOARD_H
-#define KETTLE_BOARD_H
+#ifndef KETTLE_MODEL_BOARD_H
+#define KETTLE_MODEL_BOARD_H
 
 #include "model/access.h"
 #include "store/db.h"

@@ -6,8 +6,8 @@
 #include "model/board_cache.h"
 
 #include "base/cleanup.h"
-#include "base/xalloc.h"
 #include "base/json_access.h"
+#include "base/xalloc.h"
 #include "model/ranking_page.h"
 
 #include <string.h>

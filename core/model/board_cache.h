@@ -10,8 +10,8 @@
  * one; what is given out is shared and never changed. A connection that writes keeps none: it may see what is undone
  * later.
  */
-#ifndef KETTLE_BOARD_ANSWER_H
-#define KETTLE_BOARD_ANSWER_H
+#ifndef KETTLE_MODEL_BOARD_CACHE_H
+#define KETTLE_MODEL_BOARD_CACHE_H
 
 #include "model/board.h"
 

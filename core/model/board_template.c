@@ -4,11 +4,11 @@
 
 #include "model/board_template.h"
 
-#include "model/board.h"
 #include "base/cleanup.h"
+#include "base/json_access.h"
 #include "base/popcorn_header.h"
 #include "base/text.h"
-#include "base/json_access.h"
+#include "model/board.h"
 
 #include <string.h>
 #include <strings.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a participant starts from: a board's templates, or the skeletons of its language, with a header. Pure. */
-#ifndef KETTLE_STARTER_H
-#define KETTLE_STARTER_H
+#ifndef KETTLE_MODEL_BOARD_TEMPLATE_H
+#define KETTLE_MODEL_BOARD_TEMPLATE_H
 
 #include "judge/language.h"
 

@@ -4,12 +4,12 @@
 
 #include "model/board_update.h"
 
-#include "base/sanitize_text.h"
 #include "base/cleanup.h"
+#include "base/json_access.h"
+#include "base/sanitize_text.h"
+#include "base/text.h"
 #include "model/blobs.h"
 #include "task/task.h"
-#include "base/text.h"
-#include "base/json_access.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Changes of a leaderboard: what one would do, and doing it. Store's threads. */
-#ifndef KETTLE_BOARD_UPDATE_H
-#define KETTLE_BOARD_UPDATE_H
+#ifndef KETTLE_MODEL_BOARD_UPDATE_H
+#define KETTLE_MODEL_BOARD_UPDATE_H
 
 #include "model/board.h"
 

@@ -4,9 +4,9 @@
 
 #include "model/code_visibility.h"
 
-#include "model/board.h"
 #include "base/cleanup.h"
 #include "base/json_access.h"
+#include "model/board.h"
 #include "model/ranking.h"
 
 /* The row, where it is one that counts or could; ENOENT: it is none. */

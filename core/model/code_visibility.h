@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What others may see of a submission, where its leaderboard opens the code. Store's threads. */
-#ifndef KETTLE_SUBMISSION_OPEN_H
-#define KETTLE_SUBMISSION_OPEN_H
+#ifndef KETTLE_MODEL_CODE_VISIBILITY_H
+#define KETTLE_MODEL_CODE_VISIBILITY_H
 
 #include "model/access.h"
 #include "store/db.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The numbered events: which there are, who may read them, and how far each consumer has come. */
-#ifndef KETTLE_EVENTS_H
-#define KETTLE_EVENTS_H
+#ifndef KETTLE_MODEL_EVENTS_H
+#define KETTLE_MODEL_EVENTS_H
 
 #include "model/access.h"
 #include "store/db.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a database holds, as files for other programs. */
-#ifndef KETTLE_EXPORT_H
-#define KETTLE_EXPORT_H
+#ifndef KETTLE_MODEL_EXPORT_FILES_H
+#define KETTLE_MODEL_EXPORT_FILES_H
 
 #include "store/backup.h"
 #include "store/db.h"

@@ -4,14 +4,14 @@
 
 #include "model/jobs.h"
 
-#include "model/artifact.h"
 #include "base/cleanup.h"
+#include "base/json_access.h"
+#include "base/text.h"
+#include "base/xalloc.h"
+#include "model/artifact.h"
 #include "model/blobs.h"
 #include "model/ranking.h"
 #include "model/settings.h"
-#include "base/text.h"
-#include "base/json_access.h"
-#include "base/xalloc.h"
 
 #include <string.h>
 

@@ -6,8 +6,8 @@
  * `cancelled`. Only `running` has a current attempt; an outcome of another attempt is dropped. Attempts that were
  * handed back count as uncounted. Every change below is one transaction with its event.
  */
-#ifndef KETTLE_JOBS_H
-#define KETTLE_JOBS_H
+#ifndef KETTLE_MODEL_JOBS_H
+#define KETTLE_MODEL_JOBS_H
 
 #include "judge/verdict.h"
 #include "store/db.h"

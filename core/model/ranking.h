@@ -7,8 +7,8 @@
  * skipped (1, 1, 3); of one user's equal scores the earliest submission counts. Pages are in the order of score, then
  * of submission. All on the store's thread.
  */
-#ifndef KETTLE_RANKING_H
-#define KETTLE_RANKING_H
+#ifndef KETTLE_MODEL_RANKING_H
+#define KETTLE_MODEL_RANKING_H
 
 #include "store/db.h"
 

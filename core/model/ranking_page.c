@@ -5,9 +5,9 @@
 #include "model/ranking_page.h"
 
 #include "base/cleanup.h"
+#include "base/json_access.h"
 #include "base/text.h"
 #include "base/xalloc.h"
-#include "base/json_access.h"
 
 #include <math.h>
 #include <string.h>

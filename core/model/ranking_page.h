@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A page of a ranking, made from the page before it where that is still the same. Store's threads. */
-#ifndef KETTLE_RANKING_PAGE_H
-#define KETTLE_RANKING_PAGE_H
+#ifndef KETTLE_MODEL_RANKING_PAGE_H
+#define KETTLE_MODEL_RANKING_PAGE_H
 
 #include "store/db.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* How many submissions a user may make in an hour. Store's thread. */
-#ifndef KETTLE_RATE_H
-#define KETTLE_RATE_H
+#ifndef KETTLE_MODEL_RATE_LIMIT_H
+#define KETTLE_MODEL_RATE_LIMIT_H
 
 #include "model/board.h"
 

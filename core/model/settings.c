@@ -5,8 +5,8 @@
 #include "model/settings.h"
 
 #include "base/cleanup.h"
-#include "base/utf8.h"
 #include "base/json_access.h"
+#include "base/utf8.h"
 
 #include <string.h>
 

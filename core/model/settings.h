@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Small durable values: each plugin's own store (host.h: settings_get, settings_put), the engine's settings, what is known of
  * units. */
-#ifndef KETTLE_STATE_H
-#define KETTLE_STATE_H
+#ifndef KETTLE_MODEL_SETTINGS_H
+#define KETTLE_MODEL_SETTINGS_H
 
 #include "store/db.h"
 

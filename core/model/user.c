@@ -4,12 +4,12 @@
 
 #include "model/user.h"
 
-#include "model/actor.h"
 #include "base/cleanup.h"
-#include "model/ranking.h"
-#include "base/text.h"
 #include "base/json_access.h"
 #include "base/number.h"
+#include "base/text.h"
+#include "model/actor.h"
+#include "model/ranking.h"
 
 #include <stdlib.h>
 #include <string.h>

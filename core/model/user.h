@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* People: found by name or number, shown, joined. Store's threads. */
-#ifndef KETTLE_USER_H
-#define KETTLE_USER_H
+#ifndef KETTLE_MODEL_USER_H
+#define KETTLE_MODEL_USER_H
 
 #include "model/access.h"
 #include "store/db.h"

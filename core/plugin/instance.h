@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The life of a plugin after it is loaded: create → configure → start → stop → destroy. */
-#ifndef KETTLE_CORE_INSTANCE_H
-#define KETTLE_CORE_INSTANCE_H
+#ifndef KETTLE_PLUGIN_INSTANCE_H
+#define KETTLE_PLUGIN_INSTANCE_H
 
 #include <kettle/plugin.h>
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Loads plugins, and refuses with one line what is none or does not fit. */
-#ifndef KETTLE_CORE_LOADER_H
-#define KETTLE_CORE_LOADER_H
+#ifndef KETTLE_PLUGIN_LOADER_H
+#define KETTLE_PLUGIN_LOADER_H
 
 #include <jansson.h>
 #include <kettle/plugin.h>

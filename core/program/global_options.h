@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The global options of kettle, from the command line and the environment. */
-#ifndef KETTLE_GLOBALS_H
-#define KETTLE_GLOBALS_H
+#ifndef KETTLE_PROGRAM_GLOBAL_OPTIONS_H
+#define KETTLE_PROGRAM_GLOBAL_OPTIONS_H
 
 #include <kettle/error.h>
 #include <stdbool.h>

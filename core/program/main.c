@@ -9,13 +9,13 @@
  */
 #include <config.h>
 
+#include "base/log.h"
 #include "commands/handlers.h"
 #include "config/configuration.h"
-#include "session/core.h"
 #include "program/global_options.h"
-#include "session/plugin_host.h"
-#include "base/log.h"
 #include "program/plugin_set.h"
+#include "session/core.h"
+#include "session/plugin_host.h"
 
 #include "base/cleanup.h"
 #include "base/text.h"

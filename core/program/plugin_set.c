@@ -5,11 +5,11 @@
 #include "program/plugin_set.h"
 
 #include "base/cleanup.h"
-#include "session/plugin_host.h"
-#include "plugin/instance.h"
-#include "plugin/loader.h"
 #include "base/log.h"
 #include "base/xalloc.h"
+#include "plugin/instance.h"
+#include "plugin/loader.h"
+#include "session/plugin_host.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The plugins that the configuration names: loaded, made, configured, started and stopped together. */
-#ifndef KETTLE_PLUGINS_H
-#define KETTLE_PLUGINS_H
+#ifndef KETTLE_PROGRAM_PLUGIN_SET_H
+#define KETTLE_PROGRAM_PLUGIN_SET_H
 
 #include "config/configuration.h"
 #include "session/core.h"

@@ -30,8 +30,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "base/buf.h"
+#include "base/cleanup.h"
 #include "base/xalloc.h"
 #include "sandbox/protections.h"
 

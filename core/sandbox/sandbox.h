@@ -29,8 +29,8 @@
  * Level OFF has no namespaces: init is a child subreaper, cwd is job_dir itself, out is its real folder, and a hostile
  * payload can escape.
  */
-#ifndef KETTLE_SANDBOX_H
-#define KETTLE_SANDBOX_H
+#ifndef KETTLE_SANDBOX_SANDBOX_H
+#define KETTLE_SANDBOX_SANDBOX_H
 
 #include <kettle/error.h>
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The program, files, descriptors and limits of one run. */
-#ifndef KETTLE_SANDBOX_CONFIG_H
-#define KETTLE_SANDBOX_CONFIG_H
+#ifndef KETTLE_SANDBOX_SANDBOX_CONFIG_H
+#define KETTLE_SANDBOX_SANDBOX_CONFIG_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -6,10 +6,10 @@
 #include "session/core_internal.h"
 
 #include "base/cleanup.h"
-#include "store/db_file.h"
 #include "base/json_access.h"
 #include "base/text.h"
 #include "base/xalloc.h"
+#include "store/db_file.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a command is: its arguments, right, kind and handler. The table of all is handed in; frontends render it. */
-#ifndef KETTLE_COMMAND_H
-#define KETTLE_COMMAND_H
+#ifndef KETTLE_SESSION_COMMAND_H
+#define KETTLE_SESSION_COMMAND_H
 
 #include "judge/language.h"
 #include "model/access.h"

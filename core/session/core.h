@@ -9,15 +9,15 @@
  * sent twice; reads and subscriptions go on at the new one. An owner that ends in order says so once it has answered
  * what it took: what it did not take, writes too, goes to the next one.
  */
-#ifndef KETTLE_CORE_H
-#define KETTLE_CORE_H
+#ifndef KETTLE_SESSION_CORE_H
+#define KETTLE_SESSION_CORE_H
 
-#include "session/command.h"
 #include "engine/engine.h"
-#include "loop/loop_services.h"
-#include "judge/language.h"
 #include "engine/inflight.h"
+#include "judge/language.h"
+#include "loop/loop_services.h"
 #include "maintenance/maintenance.h"
+#include "session/command.h"
 #include "store/store.h"
 
 #include <kettle/plugin.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the files of the core share. Loop thread, all of it. */
-#ifndef KETTLE_CORE_INTERNAL_H
-#define KETTLE_CORE_INTERNAL_H
+#ifndef KETTLE_SESSION_CORE_INTERNAL_H
+#define KETTLE_SESSION_CORE_INTERNAL_H
 
 #include "session/core.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The engine's host: the table of functions that a plugin gets (kettle/host.h), backed by the core. */
-#ifndef KETTLE_PLUGIN_HOST_H
-#define KETTLE_PLUGIN_HOST_H
+#ifndef KETTLE_SESSION_PLUGIN_HOST_H
+#define KETTLE_SESSION_PLUGIN_HOST_H
 
 #include "session/core.h"
 

@@ -4,12 +4,12 @@
 
 #include "session/core_internal.h"
 
-#include "model/actor.h"
 #include "base/cleanup.h"
 #include "base/json_access.h"
-#include "model/events.h"
 #include "base/log.h"
 #include "base/xalloc.h"
+#include "model/actor.h"
+#include "model/events.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,9 +5,9 @@
 #include "store/backup.h"
 
 #include "base/cleanup.h"
-#include "store/db_error.h"
 #include "base/file.h"
 #include "base/xalloc.h"
+#include "store/db_error.h"
 #include "store/migrations.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Copies of a database that is in use. */
-#ifndef KETTLE_BACKUP_H
-#define KETTLE_BACKUP_H
+#ifndef KETTLE_STORE_BACKUP_H
+#define KETTLE_STORE_BACKUP_H
 
 #include <kettle/error.h>
 #include <stdbool.h>

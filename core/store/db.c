@@ -5,9 +5,9 @@
 #include "store/db.h"
 
 #include "base/cleanup.h"
-#include "store/db_error.h"
 #include "base/text.h"
 #include "base/xalloc.h"
+#include "store/db_error.h"
 
 #include <string.h>
 

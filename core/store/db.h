@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What operations on the store's threads work with: short forms over SQLite, and the events they write. */
-#ifndef KETTLE_DB_H
-#define KETTLE_DB_H
+#ifndef KETTLE_STORE_DB_H
+#define KETTLE_STORE_DB_H
 
 #include <jansson.h>
 #include <kettle/error.h>

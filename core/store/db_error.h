@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What went wrong with a database, as a sentence. */
-#ifndef KETTLE_DB_ERROR_H
-#define KETTLE_DB_ERROR_H
+#ifndef KETTLE_STORE_DB_ERROR_H
+#define KETTLE_STORE_DB_ERROR_H
 
 #include <kettle/error.h>
 #include <sqlite3.h>

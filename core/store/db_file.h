@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The database file: opened, or refused with a sentence that says why. */
-#ifndef KETTLE_DBFILE_H
-#define KETTLE_DBFILE_H
+#ifndef KETTLE_STORE_DB_FILE_H
+#define KETTLE_STORE_DB_FILE_H
 
 #include <kettle/error.h>
 #include <sqlite3.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* DB.lock: who runs jobs on a database. */
-#ifndef KETTLE_LOCK_H
-#define KETTLE_LOCK_H
+#ifndef KETTLE_STORE_DB_LOCK_H
+#define KETTLE_STORE_DB_LOCK_H
 
 #include <kettle/error.h>
 #include <stdbool.h>

@@ -5,9 +5,9 @@
 #include "store/migrations.h"
 
 #include "base/cleanup.h"
-#include "store/db_error.h"
 #include "base/embedded_text.h"
 #include "base/text.h"
+#include "store/db_error.h"
 
 #include <stdint.h>
 

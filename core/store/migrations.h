@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The numbered changes of the schema, forward only. */
-#ifndef KETTLE_MIGRATIONS_H
-#define KETTLE_MIGRATIONS_H
+#ifndef KETTLE_STORE_MIGRATIONS_H
+#define KETTLE_STORE_MIGRATIONS_H
 
 #include <kettle/error.h>
 #include <sqlite3.h>

@@ -5,11 +5,11 @@
 #include "store/store.h"
 
 #include "base/cleanup.h"
-#include "store/db.h"
-#include "store/db_file.h"
 #include "base/failpoint.h"
 #include "base/text.h"
 #include "base/xalloc.h"
+#include "store/db.h"
+#include "store/db_file.h"
 
 #include <string.h>
 

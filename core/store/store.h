@@ -12,8 +12,8 @@
  * The reader has a connection of its own. What it runs waits for no commit and sees, as one snapshot, everything that
  * was answered before it began. Both threads post to one list behind a mutex and wake the loop with one uv_async.
  */
-#ifndef KETTLE_STORE_H
-#define KETTLE_STORE_H
+#ifndef KETTLE_STORE_STORE_H
+#define KETTLE_STORE_STORE_H
 
 #include <jansson.h>
 #include <kettle/error.h>

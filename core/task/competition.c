@@ -10,15 +10,15 @@
 
 #include "base/cleanup.h"
 #include "base/embedded_text.h"
+#include "base/json_access.h"
 #include "base/schema.h"
-#include "task/task.h"
-#include "task/folder.h"
-#include "task/detect_form.h"
-#include "task/single_file.h"
-#include "task/task_yml.h"
 #include "base/text.h"
 #include "base/yaml.h"
-#include "base/json_access.h"
+#include "task/detect_form.h"
+#include "task/folder.h"
+#include "task/single_file.h"
+#include "task/task.h"
+#include "task/task_yml.h"
 
 /* A file that is being read. */
 struct competition_reader {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Competition files: a name, a deadline and a list of problems, each of them a task's folder. Blocking. */
-#ifndef KETTLE_COMPETITION_H
-#define KETTLE_COMPETITION_H
+#ifndef KETTLE_TASK_COMPETITION_H
+#define KETTLE_TASK_COMPETITION_H
 
 #include "judge/language.h"
 #include "task/source_dir.h"

@@ -14,8 +14,8 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/utf8.h"
-#include "base/yaml.h"
 #include "base/xalloc.h"
+#include "base/yaml.h"
 
 #define YML_NAME "task.yml"
 #define NAMED_MAX 5 /* tasks that a message lists */

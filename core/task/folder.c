@@ -11,11 +11,11 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/contents.h"
-#include "task/task_yml.h"
-#include "base/utf8.h"
-#include "base/yaml.h"
-#include "base/xalloc.h"
 #include "base/json_access.h"
+#include "base/utf8.h"
+#include "base/xalloc.h"
+#include "base/yaml.h"
+#include "task/task_yml.h"
 
 #define YML_NAME "task.yml"
 

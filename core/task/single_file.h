@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A single reference file, the older form of a task: the language makes a task of it. Pure. */
-#ifndef KETTLE_TASK_SINGLE_H
-#define KETTLE_TASK_SINGLE_H
+#ifndef KETTLE_TASK_SINGLE_FILE_H
+#define KETTLE_TASK_SINGLE_FILE_H
 
 #include "judge/language.h"
 

@@ -13,9 +13,9 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "task/task_yml.h"
 #include "base/utf8.h"
 #include "base/xalloc.h"
+#include "task/task_yml.h"
 
 #define LIST_MAX 1000 /* names in a folder */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Where a task lies: a folder of this machine, or one inside of an archive. What may be read from there, and how. */
-#ifndef KETTLE_TASK_PLACE_H
-#define KETTLE_TASK_PLACE_H
+#ifndef KETTLE_TASK_SOURCE_DIR_H
+#define KETTLE_TASK_SOURCE_DIR_H
 
 #include "task/archive.h"
 

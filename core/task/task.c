@@ -10,15 +10,15 @@
 #include "base/cleanup.h"
 #include "base/contents.h"
 #include "base/hash.h"
+#include "base/json_access.h"
 #include "base/schema.h"
 #include "base/xalloc.h"
-#include "task/folder.h"
+#include "base/xalloc.h"
+#include "base/yaml.h"
 #include "task/detect_form.h"
+#include "task/folder.h"
 #include "task/single_file.h"
 #include "task/task_yml.h"
-#include "base/yaml.h"
-#include "base/xalloc.h"
-#include "base/json_access.h"
 
 /* What a client may send; what Kettle itself adds to a bundle is made again and so is not looked at. */
 static const char bundle_schema[] =

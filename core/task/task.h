@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Tasks: read in any of their forms, checked, hashed. Pure but for reading files. */
-#ifndef KETTLE_TASK_H
-#define KETTLE_TASK_H
+#ifndef KETTLE_TASK_TASK_H
+#define KETTLE_TASK_TASK_H
 
 #include "judge/language.h"
 #include "judge/plan.h"

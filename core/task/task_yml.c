@@ -10,10 +10,10 @@
 #include "base/cleanup.h"
 #include "base/embedded_text.h"
 #include "base/file.h"
+#include "base/json_access.h"
 #include "base/schema.h"
 #include "base/utf8.h"
 #include "base/yaml.h"
-#include "base/json_access.h"
 
 /* What the checks share. */
 struct check {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The text of a task.yml becomes a checked and completed task. Pure. */
-#ifndef KETTLE_TASK_YML_H
-#define KETTLE_TASK_YML_H
+#ifndef KETTLE_TASK_TASK_YML_H
+#define KETTLE_TASK_TASK_YML_H
 
 #include "judge/language.h"
 

@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/utf8.h"
 #include "lib/languages.h"
 #include "task/task.h"
 #include "task/task_yml.h"
-#include "base/utf8.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -9,8 +9,8 @@
 #include "base/cleanup.h"
 #include "base/contents.h"
 #include "base/file.h"
-#include "task/archive.h"
 #include "base/utf8.h"
+#include "task/archive.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

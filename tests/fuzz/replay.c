@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/xalloc.h"
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/xalloc.h"
 
 #define REPLAY_MAX_BYTES (8u << 20)
 #define REPLAY_BEGINNINGS 64 /* of each file */

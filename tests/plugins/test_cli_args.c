@@ -8,8 +8,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "cli/args/args.h"
 #include "base/cleanup.h"
+#include "cli/args/args.h"
 
 static const char table_text[] =
 #include "lib/cli_table.h"

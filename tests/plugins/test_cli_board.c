@@ -15,10 +15,10 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "lib/cli_host.h"
-#include "commands/handlers.h"
 #include "base/file.h"
 #include "cli/actions/actions.h"
+#include "commands/handlers.h"
+#include "lib/cli_host.h"
 
 struct state {
 	struct cli_host host;

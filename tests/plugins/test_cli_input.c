@@ -14,8 +14,8 @@
 #include <unistd.h>
 #include <uv.h>
 
-#include "loop/loop_services.h"
 #include "cli/run/run_internal.h"
+#include "loop/loop_services.h"
 
 struct fixture {
 	struct kettle_host host; /* first: the host functions cast back */

@@ -12,11 +12,11 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/file.h"
+#include "base/json_access.h"
+#include "cli/args/help.h"
 #include "cli/cli.h"
 #include "commands/handlers.h"
-#include "base/file.h"
-#include "cli/args/help.h"
-#include "base/json_access.h"
 
 #define MANUAL_MAX (1u << 20)
 

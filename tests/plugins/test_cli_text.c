@@ -12,8 +12,8 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "cli/text/format.h"
 #include "cli/actions/actions.h"
+#include "cli/text/format.h"
 #include "cli/text/table.h"
 #include "cli/text/template.h"
 #include "cli/text/term.h"

@@ -6,10 +6,10 @@
 
 #include "base/cleanup.h"
 #include "base/json_access.h"
-#include "base/xalloc.h"
-#include "model/jobs.h"
-#include "lib/languages.h"
 #include "base/text.h"
+#include "base/xalloc.h"
+#include "lib/languages.h"
+#include "model/jobs.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -9,8 +9,8 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "session/plugin_host.h"
 #include "lib/languages.h"
+#include "session/plugin_host.h"
 
 struct cores cores;
 struct answer cores_answer;

@@ -3,8 +3,8 @@
 #ifndef KETTLE_CORE_FIXTURE_H
 #define KETTLE_CORE_FIXTURE_H
 
-#include "unit/command_fixture.h"
 #include "session/core_internal.h"
+#include "unit/command_fixture.h"
 
 #define CORES_MAX 4
 

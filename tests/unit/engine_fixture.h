@@ -3,9 +3,9 @@
 #ifndef KETTLE_ENGINE_FIXTURE_H
 #define KETTLE_ENGINE_FIXTURE_H
 
-#include "unit/command_fixture.h"
 #include "engine/engine_internal.h"
 #include "session/plugin_host.h"
+#include "unit/command_fixture.h"
 
 #define WORLD_TASKS_MAX 16
 #define WORLD_PATIENCE_NS UINT64_C(120000000000)

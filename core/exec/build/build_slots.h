@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Which steps may build now: at most so many at once, and nothing twice at the same time. */
-#ifndef KETTLE_EXEC_BUILDS_H
-#define KETTLE_EXEC_BUILDS_H
+#ifndef KETTLE_EXEC_BUILD_BUILD_SLOTS_H
+#define KETTLE_EXEC_BUILD_BUILD_SLOTS_H
 
 #include <stdbool.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The build cache: what a build left, by the digest of all that it depends on. */
-#ifndef KETTLE_EXEC_CACHE_H
-#define KETTLE_EXEC_CACHE_H
+#ifndef KETTLE_EXEC_BUILD_CACHE_H
+#define KETTLE_EXEC_BUILD_CACHE_H
 
 #include <jansson.h>
 #include <kettle/error.h>

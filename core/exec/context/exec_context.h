@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What all jobs of one kettle-exec share: the machine, its folders, its tools, what waits for what. */
-#ifndef KETTLE_EXEC_EXEC_H
-#define KETTLE_EXEC_EXEC_H
+#ifndef KETTLE_EXEC_CONTEXT_EXEC_CONTEXT_H
+#define KETTLE_EXEC_CONTEXT_EXEC_CONTEXT_H
 
 #include <jansson.h>
 #include <kettle/error.h>
@@ -10,14 +10,14 @@
 
 #include "exec/build/build_slots.h"
 #include "exec/build/cache.h"
-#include "exec/util/cores.h"
 #include "exec/machine/devlock.h"
-#include "exec/util/json_lines.h"
 #include "exec/machine/execconfig.h"
-#include "sandbox/sandbox.h"
 #include "exec/machine/spool.h"
 #include "exec/tools/toolchain.h"
+#include "exec/util/cores.h"
+#include "exec/util/json_lines.h"
 #include "exec/warm/warm.h"
+#include "sandbox/sandbox.h"
 
 #define EXEC_PROTOCOL 1
 #define EXEC_TOOLS_FILE "tools.json" /* below the state folder: what tools said of themselves */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Jobs: accepted, cancelled, ended. */
-#ifndef KETTLE_EXEC_JOB_H
-#define KETTLE_EXEC_JOB_H
+#ifndef KETTLE_EXEC_JOB_JOB_H
+#define KETTLE_EXEC_JOB_JOB_H
 
 #include <jansson.h>
 #include <kettle/error.h>

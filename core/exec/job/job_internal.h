@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A job, its steps and their processes, as the files of this folder see them. */
-#ifndef KETTLE_EXEC_JOB_INTERNAL_H
-#define KETTLE_EXEC_JOB_INTERNAL_H
+#ifndef KETTLE_EXEC_JOB_JOB_INTERNAL_H
+#define KETTLE_EXEC_JOB_JOB_INTERNAL_H
 
 #include <jansson.h>
 #include <kettle/error.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Device locks: which job may run on a device, among all kettle-execs of a machine. */
-#ifndef KETTLE_EXEC_DEVLOCK_H
-#define KETTLE_EXEC_DEVLOCK_H
+#ifndef KETTLE_EXEC_MACHINE_DEVLOCK_H
+#define KETTLE_EXEC_MACHINE_DEVLOCK_H
 
 #include <kettle/error.h>
 #include <stdbool.h>

@@ -10,14 +10,14 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "exec/machine/gpu.h"
 #include "base/installed.h"
 #include "base/json_access.h"
-#include "exec/machine/machine.h"
 #include "base/schema.h"
 #include "base/text.h"
 #include "base/xalloc.h"
 #include "base/yaml.h"
+#include "exec/machine/gpu.h"
+#include "exec/machine/machine.h"
 
 extern const char exec_schema_text[];
 

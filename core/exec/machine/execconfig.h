@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* exec.yml: what kettle-exec must know of its machine. */
-#ifndef KETTLE_EXEC_EXECCONFIG_H
-#define KETTLE_EXEC_EXECCONFIG_H
+#ifndef KETTLE_EXEC_MACHINE_EXECCONFIG_H
+#define KETTLE_EXEC_MACHINE_EXECCONFIG_H
 
 #include <jansson.h>
 #include <kettle/error.h>
 #include <stdint.h>
 
-#include "exec/util/cores.h"
 #include "exec/plan/limits.h"
+#include "exec/util/cores.h"
 #include "sandbox/sandbox.h"
 
 #define EXECCONFIG_CACHE_BYTES (UINT64_C(4) << 30)

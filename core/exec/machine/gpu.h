@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What this machine's GPUs say of themselves, read by kettle-gpu, and what two readings tell. */
-#ifndef KETTLE_EXEC_GPU_H
-#define KETTLE_EXEC_GPU_H
+#ifndef KETTLE_EXEC_MACHINE_GPU_H
+#define KETTLE_EXEC_MACHINE_GPU_H
 
 #include <jansson.h>
 #include <kettle/error.h>

@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "exec/util/cores.h"
 #include "base/text.h"
 #include "base/xalloc.h"
+#include "exec/util/cores.h"
 
 /* The value of the first line `key : value`, without its newline; new string or NULL. */
 static char *

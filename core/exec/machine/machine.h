@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What this machine is: processor, cores, memory, kernel, name. */
-#ifndef KETTLE_EXEC_MACHINE_H
-#define KETTLE_EXEC_MACHINE_H
+#ifndef KETTLE_EXEC_MACHINE_MACHINE_H
+#define KETTLE_EXEC_MACHINE_MACHINE_H
 
 #include <jansson.h>
 #include <stdint.h>

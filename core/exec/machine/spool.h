@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The folder of what jobs have on disk while they run; nothing in it outlives its kettle-exec for long. */
-#ifndef KETTLE_EXEC_SPOOL_H
-#define KETTLE_EXEC_SPOOL_H
+#ifndef KETTLE_EXEC_MACHINE_SPOOL_H
+#define KETTLE_EXEC_MACHINE_SPOOL_H
 
 #include <kettle/error.h>
 

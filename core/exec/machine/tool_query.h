@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Runs the machine's own tools: starts several at once and takes what they print. */
-#ifndef KETTLE_EXEC_COMMAND_H
-#define KETTLE_EXEC_COMMAND_H
+#ifndef KETTLE_EXEC_MACHINE_TOOL_QUERY_H
+#define KETTLE_EXEC_MACHINE_TOOL_QUERY_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

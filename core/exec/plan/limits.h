@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The limits of a step: defaults of its kind, what the plan says, what the machine gives at most. */
-#ifndef KETTLE_EXEC_LIMITS_H
-#define KETTLE_EXEC_LIMITS_H
+#ifndef KETTLE_EXEC_PLAN_LIMITS_H
+#define KETTLE_EXEC_PLAN_LIMITS_H
 
 #include <jansson.h>
 #include <stdint.h>

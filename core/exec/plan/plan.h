@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Plans: what kettle-exec carries out, read from JSON and checked. */
-#ifndef KETTLE_EXEC_PLAN_H
-#define KETTLE_EXEC_PLAN_H
+#ifndef KETTLE_EXEC_PLAN_PLAN_H
+#define KETTLE_EXEC_PLAN_PLAN_H
 
 #include <jansson.h>
 #include <kettle/error.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads the result channel: bounded `key: value` lines, of which some keys may come once only. */
-#ifndef KETTLE_EXEC_RESULT_H
-#define KETTLE_EXEC_RESULT_H
+#ifndef KETTLE_EXEC_PLAN_RESULT_H
+#define KETTLE_EXEC_PLAN_RESULT_H
 
 #include <jansson.h>
 #include <kettle/error.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What kettle-exec does: many jobs, line by line, until the input ends; one plan; or a report on its machine. */
-#ifndef KETTLE_EXEC_SERVE_H
-#define KETTLE_EXEC_SERVE_H
+#ifndef KETTLE_EXEC_SERVE_SERVE_H
+#define KETTLE_EXEC_SERVE_SERVE_H
 
 #include <jansson.h>
 #include <stdbool.h>

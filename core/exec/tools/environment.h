@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The environment of the processes that kettle-exec starts for plans: nothing of its own is in it. */
-#ifndef KETTLE_EXEC_ENVIRONMENT_H
-#define KETTLE_EXEC_ENVIRONMENT_H
+#ifndef KETTLE_EXEC_TOOLS_ENVIRONMENT_H
+#define KETTLE_EXEC_TOOLS_ENVIRONMENT_H
 
 #include <jansson.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Python as a tool of this machine: what its name leads to, and what it is installed with. */
-#ifndef KETTLE_EXEC_INTERPRETER_H
-#define KETTLE_EXEC_INTERPRETER_H
+#ifndef KETTLE_EXEC_TOOLS_INTERPRETER_H
+#define KETTLE_EXEC_TOOLS_INTERPRETER_H
 
 #include <jansson.h>
 #include <stdbool.h>

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* What a tool says about itself, and which files and folders its results depend on. */
-#ifndef KETTLE_EXEC_TOOLFACTS_H
-#define KETTLE_EXEC_TOOLFACTS_H
+#ifndef KETTLE_EXEC_TOOLS_TOOL_PROBE_H
+#define KETTLE_EXEC_TOOLS_TOOL_PROBE_H
 
 #include <jansson.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "exec/util/sha256.h"
 #include "exec/tools/toolchain.h"
+#include "exec/util/sha256.h"
 
 #define TOOLFACTS_MAX 64 /* tools probed at once */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The tools of this machine: where a name of a plan leads to, what version it is, and a fingerprint of all it uses. */
-#ifndef KETTLE_EXEC_TOOLCHAIN_H
-#define KETTLE_EXEC_TOOLCHAIN_H
+#ifndef KETTLE_EXEC_TOOLS_TOOLCHAIN_H
+#define KETTLE_EXEC_TOOLS_TOOLCHAIN_H
 
 #include <jansson.h>
 #include <kettle/error.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Compilers of device code: where their toolkits usually lie, and what belongs to one. */
-#ifndef KETTLE_EXEC_TOOLKIT_H
-#define KETTLE_EXEC_TOOLKIT_H
+#ifndef KETTLE_EXEC_TOOLS_TOOLKIT_H
+#define KETTLE_EXEC_TOOLS_TOOLKIT_H
 
 #include <jansson.h>
 #include <stdbool.h>

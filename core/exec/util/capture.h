@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Keeps the first and the last of what a program prints, and counts the rest. */
-#ifndef KETTLE_EXEC_CAPTURE_H
-#define KETTLE_EXEC_CAPTURE_H
+#ifndef KETTLE_EXEC_UTIL_CAPTURE_H
+#define KETTLE_EXEC_UTIL_CAPTURE_H
 
 #include <jansson.h>
 #include <stddef.h>

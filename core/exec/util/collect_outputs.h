@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Takes over what a step has left: regular files and folders, bounded, never through a link. */
-#ifndef KETTLE_EXEC_OUTPUT_H
-#define KETTLE_EXEC_OUTPUT_H
+#ifndef KETTLE_EXEC_UTIL_COLLECT_OUTPUTS_H
+#define KETTLE_EXEC_UTIL_COLLECT_OUTPUTS_H
 
 #include <jansson.h>
 #include <kettle/error.h>

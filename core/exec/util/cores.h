@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Lists of processor cores: "1", "2-3,6". */
-#ifndef KETTLE_EXEC_CORES_H
-#define KETTLE_EXEC_CORES_H
+#ifndef KETTLE_EXEC_UTIL_CORES_H
+#define KETTLE_EXEC_UTIL_CORES_H
 
 #include <jansson.h>
 #include <kettle/error.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes events as JSON lines without ever waiting for the reader. */
-#ifndef KETTLE_EXEC_EMIT_H
-#define KETTLE_EXEC_EMIT_H
+#ifndef KETTLE_EXEC_UTIL_JSON_LINES_H
+#define KETTLE_EXEC_UTIL_JSON_LINES_H
 
 #include <jansson.h>
 #include <stdbool.h>

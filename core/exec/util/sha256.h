@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* SHA-256 over parts: of files, of manifests, of the build cache's keys. All [any]. */
-#ifndef KETTLE_EXEC_DIGEST_H
-#define KETTLE_EXEC_DIGEST_H
+#ifndef KETTLE_EXEC_UTIL_SHA256_H
+#define KETTLE_EXEC_UTIL_SHA256_H
 
 #include <kettle/error.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Lists of strings. All [any]. */
-#ifndef KETTLE_EXEC_STRINGS_H
-#define KETTLE_EXEC_STRINGS_H
+#ifndef KETTLE_EXEC_UTIL_STRINGS_H
+#define KETTLE_EXEC_UTIL_STRINGS_H
 
 #include <jansson.h>
 #include <stdbool.h>

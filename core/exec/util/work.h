@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Work on a thread of libuv's pool. Loop thread. */
-#ifndef KETTLE_EXEC_WORK_H
-#define KETTLE_EXEC_WORK_H
+#ifndef KETTLE_EXEC_UTIL_WORK_H
+#define KETTLE_EXEC_UTIL_WORK_H
 
 #include <uv.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Images of warm processes: files that hold one's memory, and where a sandbox shows them. */
-#ifndef KETTLE_EXEC_IMAGE_H
-#define KETTLE_EXEC_IMAGE_H
+#ifndef KETTLE_EXEC_WARM_IMAGE_H
+#define KETTLE_EXEC_WARM_IMAGE_H
 
 #include <stdbool.h>
 

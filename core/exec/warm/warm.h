@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* Warm processes: interpreters that have imported what steps need, and that steps begin from as copies. */
-#ifndef KETTLE_EXEC_WARM_H
-#define KETTLE_EXEC_WARM_H
+#ifndef KETTLE_EXEC_WARM_WARM_H
+#define KETTLE_EXEC_WARM_WARM_H
 
 #include <jansson.h>
 #include <kettle/error.h>
 #include <stdbool.h>
 #include <uv.h>
 
+#include "exec/tools/toolchain.h"
 #include "exec/util/cores.h"
 #include "exec/util/json_lines.h"
 #include "exec/util/strings.h"
-#include "exec/tools/toolchain.h"
 #include "sandbox/sandbox.h"
 
 #define WARM_START_MS 60000  /* an interpreter that imports for longer is given up */

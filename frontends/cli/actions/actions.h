@@ -4,8 +4,8 @@
  * comment says otherwise: with a run and a result they render, with a run alone they start, with a result alone they give
  * the exit status. Loop thread only.
  */
-#ifndef KETTLE_CLI_ACTIONS_H
-#define KETTLE_CLI_ACTIONS_H
+#ifndef KETTLE_CLI_ACTIONS_ACTIONS_H
+#define KETTLE_CLI_ACTIONS_ACTIONS_H
 
 #include "cli/run/invocation.h"
 

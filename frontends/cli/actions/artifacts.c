@@ -16,13 +16,13 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/json_access.h"
 #include "base/file.h"
-#include "cli/text/format.h"
-#include "cli/text/table.h"
+#include "base/json_access.h"
 #include "base/text.h"
 #include "base/xalloc.h"
+#include "cli/text/format.h"
 #include "cli/text/json_read.h"
+#include "cli/text/table.h"
 
 const struct args_option artifacts_options[] = {
 	{"output", 'o', "DIR", "fetches the files into this folder"},

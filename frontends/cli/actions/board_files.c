@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/json_access.h"
 #include "base/contents.h"
-#include "cli/text/table.h"
+#include "base/json_access.h"
 #include "base/xalloc.h"
+#include "cli/text/table.h"
 #include "cli/text/template.h"
 
 #define INDENT 4 /* columns of what belongs to a step */

@@ -7,12 +7,12 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/json_access.h"
 #include "base/contents.h"
 #include "base/file.h"
+#include "base/json_access.h"
+#include "base/xalloc.h"
 #include "cli/run/follow.h"
 #include "cli/text/template.h"
-#include "base/xalloc.h"
 
 const struct args_option task_pack_options[] = {
 	{"output", 'o', "FILE", "the zip, which must not be there yet; default: NAME.zip here"},

@@ -8,8 +8,8 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "base/xalloc.h"
 #include "base/json_access.h"
+#include "base/xalloc.h"
 #include "cli/text/json_read.h"
 
 #define PLANS "kettle-plans"

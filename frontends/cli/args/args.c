@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json_access.h"
 #include "base/cleanup.h"
+#include "base/json_access.h"
 #include "base/nearest.h"
 #include "cli/text/json_read.h"
 

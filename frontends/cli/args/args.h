@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The command line against the core's command table. Pure. */
-#ifndef KETTLE_CLI_ARGS_H
-#define KETTLE_CLI_ARGS_H
+#ifndef KETTLE_CLI_ARGS_ARGS_H
+#define KETTLE_CLI_ARGS_ARGS_H
 
 #include <jansson.h>
 #include <kettle/error.h>

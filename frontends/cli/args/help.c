@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json_access.h"
 #include "base/cleanup.h"
+#include "base/json_access.h"
 #include "cli/text/json_read.h"
 
 /* "--NAME META" of an option, both of them bounded. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Help, made of the command table: for people, for the manual page, for completion. */
-#ifndef KETTLE_CLI_HELP_H
-#define KETTLE_CLI_HELP_H
+#ifndef KETTLE_CLI_ARGS_HELP_H
+#define KETTLE_CLI_ARGS_HELP_H
 
 #include "cli/args/args.h"
 #include "cli/text/term.h"

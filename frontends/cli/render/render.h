@@ -4,8 +4,8 @@
  * table says (run_view). Functions are members of struct run_ui unless a comment says otherwise: with a run and a result
  * they render, with a run alone (…_start) they start, with a result alone (…_status) they give the exit status.
  */
-#ifndef KETTLE_CLI_RENDER_H
-#define KETTLE_CLI_RENDER_H
+#ifndef KETTLE_CLI_RENDER_RENDER_H
+#define KETTLE_CLI_RENDER_RENDER_H
 
 #include "cli/run/invocation.h"
 

@@ -12,8 +12,8 @@
 #include "base/contents.h"
 #include "base/json_access.h"
 #include "cli/text/format.h"
-#include "cli/text/table.h"
 #include "cli/text/json_read.h"
+#include "cli/text/table.h"
 #include "cli/text/template.h"
 
 #define REPORT_LOG_LINES 200

@@ -4,11 +4,11 @@
 
 #include "cli/render/render.h"
 
-#include "base/json_access.h"
 #include "base/cleanup.h"
+#include "base/json_access.h"
 #include "cli/text/format.h"
-#include "cli/text/table.h"
 #include "cli/text/json_read.h"
+#include "cli/text/table.h"
 
 /* The core's parts, in the order in which they follow each other. */
 static const struct part {

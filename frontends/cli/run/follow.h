@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Waits for a submission (or a local task run) and shows what happens to it. Loop thread only. */
-#ifndef KETTLE_CLI_FOLLOW_H
-#define KETTLE_CLI_FOLLOW_H
+#ifndef KETTLE_CLI_RUN_FOLLOW_H
+#define KETTLE_CLI_RUN_FOLLOW_H
 
 #include "cli/run/invocation.h"
 

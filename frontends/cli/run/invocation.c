@@ -21,13 +21,13 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/xalloc.h"
 #include "base/contents.h"
+#include "base/json_access.h"
+#include "base/xalloc.h"
 #include "cli/args/help.h"
 #include "cli/run/run_internal.h"
 #include "cli/text/json_read.h"
 #include "cli/text/view.h"
-#include "base/json_access.h"
 
 #define RUN_MAX_LINE 4096
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* One command line being carried out: what it was asked, and what it waits for. Loop thread only. */
-#ifndef KETTLE_CLI_RUN_H
-#define KETTLE_CLI_RUN_H
+#ifndef KETTLE_CLI_RUN_INVOCATION_H
+#define KETTLE_CLI_RUN_INVOCATION_H
 
 #include "cli/args/args.h"
 #include "cli/text/term.h"

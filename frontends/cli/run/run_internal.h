@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the files of this folder use of each other. */
-#ifndef KETTLE_CLI_RUN_INTERNAL_H
-#define KETTLE_CLI_RUN_INTERNAL_H
+#ifndef KETTLE_CLI_RUN_RUN_INTERNAL_H
+#define KETTLE_CLI_RUN_RUN_INTERNAL_H
 
 #include "cli/text/term.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Numbers and times for people. */
-#ifndef KETTLE_CLI_FORMAT_H
-#define KETTLE_CLI_FORMAT_H
+#ifndef KETTLE_CLI_TEXT_FORMAT_H
+#define KETTLE_CLI_TEXT_FORMAT_H
 
 #include <stdbool.h>
 #include <stdint.h>

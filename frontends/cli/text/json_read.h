@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Reading answers: members of JSON objects that may be absent. */
-#ifndef KETTLE_CLI_VALUE_H
-#define KETTLE_CLI_VALUE_H
+#ifndef KETTLE_CLI_TEXT_JSON_READ_H
+#define KETTLE_CLI_TEXT_JSON_READ_H
 
 #include <jansson.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Text tables: columns aligned by display width, cut to the terminal. */
-#ifndef KETTLE_CLI_TABLE_H
-#define KETTLE_CLI_TABLE_H
+#ifndef KETTLE_CLI_TEXT_TABLE_H
+#define KETTLE_CLI_TEXT_TABLE_H
 
 #include "cli/text/term.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Templates as the views of the command table have them, filled in from an answer; session/command.h describes them. */
-#ifndef KETTLE_CLI_TEMPLATE_H
-#define KETTLE_CLI_TEMPLATE_H
+#ifndef KETTLE_CLI_TEXT_TEMPLATE_H
+#define KETTLE_CLI_TEXT_TEMPLATE_H
 
 #include "cli/text/term.h"
 

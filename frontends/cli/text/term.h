@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The terminal: its size and colours, and text from outside made fit to be printed. */
-#ifndef KETTLE_CLI_TERM_H
-#define KETTLE_CLI_TERM_H
+#ifndef KETTLE_CLI_TEXT_TERM_H
+#define KETTLE_CLI_TEXT_TERM_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Answers as the views of the command table show them: a sentence, a table, a line for each row. */
-#ifndef KETTLE_CLI_VIEW_H
-#define KETTLE_CLI_VIEW_H
+#ifndef KETTLE_CLI_TEXT_VIEW_H
+#define KETTLE_CLI_TEXT_VIEW_H
 
 #include "cli/text/term.h"
 

@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "explain.h"
 #include "py.h"
+#include "explain.h"
 #include "py_single.h"
 
 #define FOLDER ".kettle" /* in the job's folder */

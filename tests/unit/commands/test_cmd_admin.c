@@ -4,12 +4,12 @@
 
 #include "unit/command_fixture.h"
 
-#include "store/backup.h"
 #include "base/cleanup.h"
-#include "store/db_file.h"
-#include "model/export_files.h"
 #include "base/file.h"
+#include "model/export_files.h"
 #include "model/jobs.h"
+#include "store/backup.h"
+#include "store/db_file.h"
 
 #include <string.h>
 #include <sys/stat.h>

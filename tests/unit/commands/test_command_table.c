@@ -4,11 +4,11 @@
 
 #include "unit/command_fixture.h"
 
-#include "maintenance/maintenance.h"
-#include "base/sanitize_text.h"
 #include "base/cleanup.h"
-#include "model/jobs.h"
+#include "base/sanitize_text.h"
 #include "base/text.h"
+#include "maintenance/maintenance.h"
+#include "model/jobs.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -13,8 +13,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "exec/util/capture.h"
 #include "exec/job/job_internal.h"
+#include "exec/util/capture.h"
 
 static json_t *
 capture(const char *text, size_t limit, size_t step)

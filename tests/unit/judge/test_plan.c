@@ -15,8 +15,8 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/embedded_text.h"
-#include "lib/languages.h"
 #include "base/schema.h"
+#include "lib/languages.h"
 
 static struct languages *languages;
 

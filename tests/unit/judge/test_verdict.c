@@ -14,9 +14,9 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
-#include "lib/languages.h"
 #include "judge/run_steps.h"
 #include "judge/score.h"
+#include "lib/languages.h"
 
 #define SEED "1424242421"
 

@@ -4,11 +4,11 @@
 
 #include "unit/command_fixture.h"
 
-#include "model/artifact.h"
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "model/jobs.h"
 #include "base/text.h"
+#include "model/artifact.h"
+#include "model/jobs.h"
 
 #include <string.h>
 #include <sys/stat.h>

@@ -3,9 +3,9 @@
 #include <config.h>
 
 #include "model/board_cache.h"
-#include "unit/command_fixture.h"
 #include "model/jobs.h"
 #include "model/ranking.h"
+#include "unit/command_fixture.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,8 +5,8 @@
 #include "unit/store_fixture.h"
 
 #include "base/cleanup.h"
-#include "store/db_file.h"
 #include "base/file.h"
+#include "store/db_file.h"
 #include "store/migrations.h"
 
 #include <errno.h>
