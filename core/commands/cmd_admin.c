@@ -16,9 +16,9 @@ static int
 is_accepting(struct db *db, bool *ret_accepting, struct kettle_error *err)
 {
 	AUTO_JSON json_t *value = NULL;
-	int code = settings_setting_get(db, "accepting", &value, err);
-	*ret_accepting = code == 0 && !json_is_false(value);
-	return code;
+	int rc = settings_setting_get(db, "accepting", &value, err);
+	*ret_accepting = rc == 0 && !json_is_false(value);
+	return rc;
 }
 
 static int
@@ -26,14 +26,14 @@ set_accepting(struct db *db, const struct actor *actor, bool accepting, json_t *
 {
 	bool before = true;
 	AUTO_JSON json_t *value = json_boolean(accepting), *data = json_pack("{s:b}", "accepting", accepting);
-	int code = is_accepting(db, &before, err);
-	if (code == 0 && before != accepting) {
-		code = settings_setting_put(db, "accepting", value, err);
-		if (code == 0)
-			code = db_event(db, "admin.accepting", 'a', 0, 0, actor->user, data, err);
+	int rc = is_accepting(db, &before, err);
+	if (rc == 0 && before != accepting) {
+		rc = settings_setting_put(db, "accepting", value, err);
+		if (rc == 0)
+			rc = db_event(db, "admin.accepting", 'a', 0, 0, actor->user, data, err);
 	}
-	if (code < 0)
-		return code;
+	if (rc < 0)
+		return rc;
 	*ret_result = json_pack("{s:s, s:b}", "status", "ok", "accepts_jobs", accepting);
 	return 0;
 }
@@ -101,19 +101,19 @@ cmd_admin_stats(struct db *db, const struct command_env *env, const struct actor
 	AUTO_JSON json_t *stats = NULL;
 	const char *name = json_string_value(json_object_get(args, "leaderboard"));
 	int64_t after = json_is_true(json_object_get(args, "last_day")) ? db->now_ms - STATS_DAY_MS : -1;
-	int code = name ? board_find(db, actor, name, &board, err) : 0;
-	if (code == 0)
-		code = is_accepting(db, &accepting, err);
-	if (code == 0)
-		code = db_object(db, &stats, err,
+	int rc = name ? board_find(db, actor, name, &board, err) : 0;
+	if (rc == 0)
+		rc = is_accepting(db, &accepting, err);
+	if (rc == 0)
+		rc = db_object(db, &stats, err,
 			"SELECT count(*) AS num_submissions, count(*) FILTER (WHERE done_at IS NULL) AS sub_waiting, "
 			"count(DISTINCT user) AS num_users, count(DISTINCT code) AS num_unique_codes FROM submissions s "
 			"WHERE " CHOSEN,
 			"ii", after, board.id);
-	if (code == 0)
-		code = add_devices(db, stats, after, board.id, err);
-	if (code < 0)
-		return code;
+	if (rc == 0)
+		rc = add_devices(db, stats, after, board.id, err);
+	if (rc < 0)
+		return rc;
 	*ret_result = json_pack("{s:s, s:b, s:O}", "status", "ok", "accepts_jobs", accepting, "stats", stats);
 	return 0;
 }

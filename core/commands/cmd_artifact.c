@@ -18,15 +18,15 @@ static int
 check_access(struct db *db, const struct actor *actor, int64_t submission, struct kettle_error *err)
 {
 	AUTO_JSON json_t *row = NULL;
-	int code = db_object(db, &row, err,
+	int rc = db_object(db, &row, err,
 		"SELECT s.user, b.creator FROM submissions s JOIN leaderboards b ON b.id = s.leaderboard WHERE s.id = ?", "i",
 		submission);
-	if (code == KETTLE_ENOENT)
-		return kettle_fail(err, code, "There is no submission %lld.", (long long)submission);
+	if (rc == KETTLE_ENOENT)
+		return kettle_fail(err, rc, "There is no submission %lld.", (long long)submission);
 	bool own = actor->user && (number_of(row, "user") == actor->user || number_of(row, "creator") == actor->user);
-	if (code == 0 && !own && actor->role != RIGHT_ADMIN)
+	if (rc == 0 && !own && actor->role != RIGHT_ADMIN)
 		return kettle_fail(err, KETTLE_EACCES, "Submission %lld belongs to somebody else.", (long long)submission);
-	return code;
+	return rc;
 }
 
 int
@@ -34,13 +34,13 @@ cmd_submission_artifacts(struct db *db, const struct command_env *env, const str
 	json_t **ret_result, struct kettle_error *err)
 {
 	(void)env;
-	int code = check_access(db, actor, number_of(args, "id"), err);
-	return code < 0 ? code
-					: db_array(db, ret_result, err,
-						  "SELECT a.id AS artifact, a.job, j.device, a.step, a.name, a.size, a.sha256, a.created_at AS "
-						  "created_iso, a.expired_at AS expired_iso FROM jobs j JOIN artifacts a ON a.job = j.id WHERE "
-						  "j.submission = ? ORDER BY a.job, a.id",
-						  "i", number_of(args, "id"));
+	int rc = check_access(db, actor, number_of(args, "id"), err);
+	return rc < 0 ? rc
+				  : db_array(db, ret_result, err,
+						"SELECT a.id AS artifact, a.job, j.device, a.step, a.name, a.size, a.sha256, a.created_at AS "
+						"created_iso, a.expired_at AS expired_iso FROM jobs j JOIN artifacts a ON a.job = j.id WHERE "
+						"j.submission = ? ORDER BY a.job, a.id",
+						"i", number_of(args, "id"));
 }
 
 int
@@ -51,18 +51,18 @@ cmd_submission_artifact(struct db *db, const struct command_env *env, const stru
 	AUTO_JSON json_t *row = NULL;
 	AUTO_FREE char *data = NULL;
 	size_t size = 0;
-	int code = db_object(db, &row, err,
+	int rc = db_object(db, &row, err,
 		"SELECT a.id AS artifact, a.name, a.size, a.sha256, j.submission FROM artifacts a JOIN jobs j ON j.id = a.job "
 		"WHERE a.id = ?",
 		"i", id);
-	if (code == KETTLE_ENOENT)
-		return kettle_fail(err, code, "There is no file with the number %lld.", (long long)id);
-	if (code == 0)
-		code = check_access(db, actor, number_of(row, "submission"), err);
-	if (code == 0)
-		code = artifact_read(db, env->spool, id, offset, &data, &size, err);
-	if (code < 0)
-		return code;
+	if (rc == KETTLE_ENOENT)
+		return kettle_fail(err, rc, "There is no file with the number %lld.", (long long)id);
+	if (rc == 0)
+		rc = check_access(db, actor, number_of(row, "submission"), err);
+	if (rc == 0)
+		rc = artifact_read(db, env->spool, id, offset, &data, &size, err);
+	if (rc < 0)
+		return rc;
 	AUTO_FREE char *base64 = base64_encode(data, size);
 	(void)json_object_del(row, "submission");
 	(void)json_object_set_new(row, "offset", json_integer(offset));

@@ -62,11 +62,11 @@ choose_devices(const struct command_env *env, const json_t *given, const json_t 
 static int
 add_devices(struct db *db, int64_t board, const json_t *devices, struct kettle_error *err)
 {
-	int code = 0;
-	for (size_t i = 0; i < json_array_size(devices) && code == 0; i++)
-		code = db_exec(db, err, "INSERT INTO leaderboard_devices (leaderboard, device, position) VALUES (?, ?, ?)",
-			"isi", board, json_string_value(json_array_get(devices, i)), (int64_t)i);
-	return code;
+	int rc = 0;
+	for (size_t i = 0; i < json_array_size(devices) && rc == 0; i++)
+		rc = db_exec(db, err, "INSERT INTO leaderboard_devices (leaderboard, device, position) VALUES (?, ?, ?)", "isi",
+			board, json_string_value(json_array_get(devices, i)), (int64_t)i);
+	return rc;
 }
 
 /* What a board is made of, checked. */
@@ -91,16 +91,16 @@ static int
 insert_board(struct db *db, const struct actor *actor, struct new_board *board, struct kettle_error *err)
 {
 	int64_t task = 0;
-	int code = blobs_put_task(db, board->bundle, &task, err);
-	if (code == 0)
-		code = db_exec(db, err,
+	int rc = blobs_put_task(db, board->bundle, &task, err);
+	if (rc == 0)
+		rc = db_exec(db, err,
 			"INSERT INTO boards (name, description, task, creator, created_at, updated_at, deadline_at, "
 			"visibility, code) "
 			"VALUES (?1, ?2, ?3, ?4, ?5, ?5, nullif(?6, 0), ?7, ?8)",
 			"ssiiiiss", board->name, board->description, task, actor->user, db->now_ms, board->deadline_at,
 			board->visibility, board->code);
 	board->id = db_last_id(db);
-	return code < 0 ? code : add_devices(db, board->id, board->devices, err);
+	return rc < 0 ? rc : add_devices(db, board->id, board->devices, err);
 }
 
 static int
@@ -123,18 +123,18 @@ check_new(
 	board->name = json_string_value(json_object_get(args, "name"));
 	board->visibility = json_string_value(json_object_get(args, "visibility"));
 	board->code = json_string_value(json_object_get(args, "code"));
-	int code = check_board_name(board->name, err);
-	if (code == 0)
-		code = db_int(db, &taken, err, "SELECT count(*) FROM leaderboards WHERE name = ?", "s", board->name);
-	if (code == 0 && taken)
-		code = kettle_fail(err, KETTLE_ECONFLICT,
+	int rc = check_board_name(board->name, err);
+	if (rc == 0)
+		rc = db_int(db, &taken, err, "SELECT count(*) FROM leaderboards WHERE name = ?", "s", board->name);
+	if (rc == 0 && taken)
+		rc = kettle_fail(err, KETTLE_ECONFLICT,
 			"There is already a leaderboard `%s`: delete it first, or choose another name.", board->name);
-	if (code == 0 && deadline)
-		code = board_deadline(deadline, db->now_ms, &board->deadline_at, err);
-	if (code == 0)
-		code = task_check_bundle(env->languages, json_object_get(args, "task"), &board->bundle, err);
-	if (code < 0)
-		return code;
+	if (rc == 0 && deadline)
+		rc = board_deadline(deadline, db->now_ms, &board->deadline_at, err);
+	if (rc == 0)
+		rc = task_check_bundle(env->languages, json_object_get(args, "task"), &board->bundle, err);
+	if (rc < 0)
+		return rc;
 	const json_t *task = json_object_get(board->bundle, "task");
 	if (!description)
 		description = json_string_value(json_object_get(task, "description"));
@@ -147,10 +147,10 @@ cmd_board_create_check(
 	struct db *db, const struct command_env *env, const json_t *args, json_t **ret_devices, struct kettle_error *err)
 {
 	AUTO_NEW_BOARD struct new_board board = {0};
-	int code = check_new(db, env, args, &board, err);
-	if (code == 0)
+	int rc = check_new(db, env, args, &board, err);
+	if (rc == 0)
 		*ret_devices = json_incref(board.devices);
-	return code;
+	return rc;
 }
 
 int
@@ -159,15 +159,15 @@ cmd_board_create(struct db *db, const struct command_env *env, const struct acto
 {
 	AUTO_NEW_BOARD struct new_board board = {0};
 	AUTO_JSON json_t *object = NULL;
-	int code = check_new(db, env, args, &board, err);
-	if (code == 0)
-		code = insert_board(db, actor, &board, err);
-	if (code == 0)
-		code = board_object(db, board.id, &object, err);
-	if (code == 0)
-		code = tell_created(db, actor, &board, object, err);
-	if (code < 0)
-		return code;
+	int rc = check_new(db, env, args, &board, err);
+	if (rc == 0)
+		rc = insert_board(db, actor, &board, err);
+	if (rc == 0)
+		rc = board_object(db, board.id, &object, err);
+	if (rc == 0)
+		rc = tell_created(db, actor, &board, object, err);
+	if (rc < 0)
+		return rc;
 	json_t *remarks = json_copy(json_object_get(board.bundle, "remarks"));
 	if (!remarks)
 		remarks = json_array();
@@ -192,18 +192,18 @@ show_own(struct db *db, const struct actor *actor, const struct board *board, co
 	json_t **ret_result, struct kettle_error *err)
 {
 	AUTO_JSON json_t *devices = NULL, *object = NULL, *rankings = json_array();
-	int code = board_choose_devices(db, board, asked->device, &devices, err);
-	if (code == 0)
-		code = board_object(db, board->id, &object, err);
-	for (size_t i = 0; i < json_array_size(devices) && code == 0; i++) {
+	int rc = board_choose_devices(db, board, asked->device, &devices, err);
+	if (rc == 0)
+		rc = board_object(db, board->id, &object, err);
+	for (size_t i = 0; i < json_array_size(devices) && rc == 0; i++) {
 		json_t *page = NULL;
-		code = ranking_page_of(db, board->id, json_string_value(json_array_get(devices, i)),
+		rc = ranking_page_of(db, board->id, json_string_value(json_array_get(devices, i)),
 			actor->user ? actor->user : -1, asked->limit, asked->offset, &page, err);
-		if (code == 0)
+		if (rc == 0)
 			(void)json_array_append_new(rankings, page);
 	}
-	if (code < 0)
-		return code;
+	if (rc < 0)
+		return rc;
 	*ret_result =
 		json_pack("{s:O, s:O, s:b}", "leaderboard", object, "rankings", rankings, "code_open", (int)asked->open);
 	return 0;
@@ -215,11 +215,11 @@ cmd_board_show(struct db *db, const struct command_env *env, const struct actor 
 {
 	(void)env;
 	struct board board;
-	int code = board_find(db, actor, json_string_value(json_object_get(args, "name")), &board, err);
-	if (code == 0)
-		code = board_check_access(db, actor, &board, err);
-	if (code < 0)
-		return code;
+	int rc = board_find(db, actor, json_string_value(json_object_get(args, "name")), &board, err);
+	if (rc == 0)
+		rc = board_check_access(db, actor, &board, err);
+	if (rc < 0)
+		return rc;
 	struct board_view_request asked = {
 		.device = json_string_value(json_object_get(args, "device")),
 		.limit = json_integer_value(json_object_get(args, "limit")),
@@ -235,13 +235,13 @@ tell_deleted(
 	struct db *db, const struct actor *actor, const struct board *board, int64_t submissions, struct kettle_error *err)
 {
 	AUTO_JSON json_t *jobs = NULL;
-	int code = db_array(db, &jobs, err,
+	int rc = db_array(db, &jobs, err,
 		"SELECT j.id AS job, j.device, j.submission FROM jobs j JOIN submissions s ON s.id = j.submission WHERE "
 		"j.done_at IS "
 		"NULL AND s.leaderboard = ? ORDER BY j.id",
 		"i", board->id);
-	if (code < 0)
-		return code;
+	if (rc < 0)
+		return rc;
 	AUTO_JSON json_t *data =
 		json_pack("{s:s, s:I, s:O}", "name", board->name, "submissions", (json_int_t)submissions, "jobs", jobs);
 	return db_event(db, "leaderboard.deleted", 'p', board->id, 0, actor->user, data, err);
@@ -254,21 +254,21 @@ cmd_board_delete(struct db *db, const struct command_env *env, const struct acto
 	(void)env;
 	struct board board;
 	int64_t submissions = 0;
-	int code = board_find(db, actor, json_string_value(json_object_get(args, "name")), &board, err);
-	if (code == 0)
-		code = board_check_owner(actor, &board, err);
-	if (code == 0)
-		code = db_int(db, &submissions, err, "SELECT count(*) FROM submissions WHERE leaderboard = ?", "i", board.id);
-	if (code == 0 && submissions && !json_is_true(json_object_get(args, "force")))
-		code = kettle_fail(err, KETTLE_ECONFLICT,
+	int rc = board_find(db, actor, json_string_value(json_object_get(args, "name")), &board, err);
+	if (rc == 0)
+		rc = board_check_owner(actor, &board, err);
+	if (rc == 0)
+		rc = db_int(db, &submissions, err, "SELECT count(*) FROM submissions WHERE leaderboard = ?", "i", board.id);
+	if (rc == 0 && submissions && !json_is_true(json_object_get(args, "force")))
+		rc = kettle_fail(err, KETTLE_ECONFLICT,
 			"The leaderboard `%s` has %lld submission%s, which would be deleted with it; say `force` if that is meant.",
 			board.name, (long long)submissions, submissions == 1 ? "" : "s");
-	if (code == 0)
-		code = tell_deleted(db, actor, &board, submissions, err);
-	if (code == 0)
-		code = board_delete(db, board.id, err);
-	if (code < 0)
-		return code;
+	if (rc == 0)
+		rc = tell_deleted(db, actor, &board, submissions, err);
+	if (rc == 0)
+		rc = board_delete(db, board.id, err);
+	if (rc < 0)
+		return rc;
 	*ret_result = json_pack("{s:s, s:I}", "name", board.name, "submissions", (json_int_t)submissions);
 	return 0;
 }

@@ -21,10 +21,10 @@ static int
 template_load(struct db *db, const struct actor *actor, const json_t *args, struct board *ret_board,
 	json_t **ret_bundle, struct kettle_error *err)
 {
-	int code = board_find(db, actor, json_string_value(json_object_get(args, "name")), ret_board, err);
-	if (code == 0)
-		code = board_check_access(db, actor, ret_board, err);
-	return code < 0 ? code : blobs_get_task(db, ret_board->task, ret_bundle, err);
+	int rc = board_find(db, actor, json_string_value(json_object_get(args, "name")), ret_board, err);
+	if (rc == 0)
+		rc = board_check_access(db, actor, ret_board, err);
+	return rc < 0 ? rc : blobs_get_task(db, ret_board->task, ret_bundle, err);
 }
 
 /* ---- plans as they are shown ---- */
@@ -122,9 +122,9 @@ load_unit(const struct plans *plans, const char *device, json_t **ret_unit, stru
 		return kettle_fail(err, KETTLE_EUNAVAIL, "The device `%s` is not configured at the moment.", device);
 	AUTO_JSON json_t *unit = json_object(), *label = json_sprintf("%s.0", name), *calibration = NULL;
 	(void)json_object_update(unit, json_array_get(units, 0));
-	int code = settings_unit_calibration(plans->db, name, json_string_value(label), &calibration, err);
-	if (code < 0)
-		return code;
+	int rc = settings_unit_calibration(plans->db, name, json_string_value(label), &calibration, err);
+	if (rc < 0)
+		return rc;
 	(void)json_object_set_new(unit, "name", json_string(name));
 	(void)json_object_set(unit, "unit", label);
 	if (json_is_object(calibration))
@@ -139,12 +139,12 @@ make_plan(const struct plans *plans, const char *device, const char *mode, json_
 {
 	AUTO_JSON json_t *unit = NULL;
 	AUTO_PLAN struct plan *plan = NULL;
-	int code = load_unit(plans, device, &unit, err);
+	int rc = load_unit(plans, device, &unit, err);
 	/* No seed of anybody's: what stands for it is replaced. */
-	if (code == 0)
-		code = task_plan(plans->env->languages, plans->bundle, "", mode, unit, "0", &plan, err);
-	if (code < 0)
-		return code;
+	if (rc == 0)
+		rc = task_plan(plans->env->languages, plans->bundle, "", mode, unit, "0", &plan, err);
+	if (rc < 0)
+		return rc;
 	*ret_plan = shown_plan(plan->json, plans->bundle);
 	return 0;
 }
@@ -154,15 +154,15 @@ add_plan(struct plans *plans, const char *device, const char *mode)
 {
 	AUTO_JSON json_t *plan = NULL;
 	struct kettle_error why = {0};
-	int code = make_plan(plans, device, mode, &plan, &why);
+	int rc = make_plan(plans, device, mode, &plan, &why);
 	size_t bytes = plan ? json_dumpb(plan, NULL, 0, JSON_COMPACT) : 0;
 	if (plans->bytes + bytes > BOARD_PLANS_BYTES)
-		code = kettle_fail(
+		rc = kettle_fail(
 			&why, KETTLE_ETOOBIG, "The plans are too large for one answer: name this device and this mode alone.");
 	else
 		plans->bytes += bytes;
-	json_t *row = code < 0 ? json_pack("{s:s, s:s, s:s}", "device", device, "mode", mode, "error", why.message)
-						   : json_pack("{s:s, s:s, s:O}", "device", device, "mode", mode, "plan", plan);
+	json_t *row = rc < 0 ? json_pack("{s:s, s:s, s:s}", "device", device, "mode", mode, "error", why.message)
+						 : json_pack("{s:s, s:s, s:O}", "device", device, "mode", mode, "plan", plan);
 	(void)json_array_append_new(plans->list, row);
 }
 
@@ -182,11 +182,11 @@ cmd_board_task(struct db *db, const struct command_env *env, const struct actor 
 {
 	struct board board;
 	AUTO_JSON json_t *bundle = NULL, *devices = NULL, *list = json_array();
-	int code = template_load(db, actor, args, &board, &bundle, err);
-	if (code == 0)
-		code = board_choose_devices(db, &board, json_string_value(json_object_get(args, "device")), &devices, err);
-	if (code < 0)
-		return code;
+	int rc = template_load(db, actor, args, &board, &bundle, err);
+	if (rc == 0)
+		rc = board_choose_devices(db, &board, json_string_value(json_object_get(args, "device")), &devices, err);
+	if (rc < 0)
+		return rc;
 	struct plans plans = {.db = db, .env = env, .bundle = bundle, .list = list};
 	add_plans(&plans, devices, args);
 	*ret_result = json_pack("{s:s, s:O, s:O, s:O, s:O, s:O, s:O, s:O, s:O}", "leaderboard", board.name, "name",
@@ -202,14 +202,14 @@ cmd_board_template(struct db *db, const struct command_env *env, const struct ac
 {
 	struct board board;
 	AUTO_JSON json_t *bundle = NULL, *object = NULL, *starters = NULL;
-	int code = template_load(db, actor, args, &board, &bundle, err);
-	if (code == 0)
-		code = board_object(db, board.id, &object, err);
-	if (code == 0)
-		code = board_template_list(env->languages, object, json_object_get(bundle, "templates"),
+	int rc = template_load(db, actor, args, &board, &bundle, err);
+	if (rc == 0)
+		rc = board_object(db, board.id, &object, err);
+	if (rc == 0)
+		rc = board_template_list(env->languages, object, json_object_get(bundle, "templates"),
 			json_string_value(json_object_get(args, "lang")), &starters, err);
-	if (code < 0)
-		return code;
+	if (rc < 0)
+		return rc;
 	*ret_result = json_pack("{s:s, s:O}", "leaderboard", board.name, "templates", starters);
 	return 0;
 }

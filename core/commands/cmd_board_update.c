@@ -28,14 +28,14 @@ read_change(struct db *db, const struct command_env *env, const json_t *args, st
 		return kettle_fail(err, KETTLE_EINVAL,
 			"Nothing is to be changed: give a deadline, devices, a visibility, who may read code, a description or a "
 			"task.");
-	int code = deadline ? board_deadline(deadline, db->now_ms, &change->deadline_at, err) : 0;
-	if (code == 0 && devices)
-		code = board_pick_devices(env, devices, ret_devices, err);
-	if (code == 0 && task)
-		code = task_check_bundle(env->languages, task, ret_bundle, err);
+	int rc = deadline ? board_deadline(deadline, db->now_ms, &change->deadline_at, err) : 0;
+	if (rc == 0 && devices)
+		rc = board_pick_devices(env, devices, ret_devices, err);
+	if (rc == 0 && task)
+		rc = task_check_bundle(env->languages, task, ret_bundle, err);
 	change->devices = *ret_devices;
 	change->bundle = *ret_bundle;
-	return code;
+	return rc;
 }
 
 static json_t *
@@ -56,17 +56,17 @@ cmd_board_update(struct db *db, const struct command_env *env, const struct acto
 	struct board board;
 	struct board_change change = {0};
 	AUTO_JSON json_t *bundle = NULL, *devices = NULL, *result = NULL, *object = NULL;
-	int code = board_find(db, actor, json_string_value(json_object_get(args, "name")), &board, err);
-	if (code == 0)
-		code = board_check_owner(actor, &board, err);
-	if (code == 0)
-		code = read_change(db, env, args, &change, &bundle, &devices, err);
-	if (code == 0)
-		code = board_update(db, actor, &board, &change, &result, err);
-	if (code == 0)
-		code = board_object(db, board.id, &object, err);
-	if (code < 0)
-		return code;
+	int rc = board_find(db, actor, json_string_value(json_object_get(args, "name")), &board, err);
+	if (rc == 0)
+		rc = board_check_owner(actor, &board, err);
+	if (rc == 0)
+		rc = read_change(db, env, args, &change, &bundle, &devices, err);
+	if (rc == 0)
+		rc = board_update(db, actor, &board, &change, &result, err);
+	if (rc == 0)
+		rc = board_object(db, board.id, &object, err);
+	if (rc < 0)
+		return rc;
 	(void)json_object_set(result, "leaderboard", object);
 	(void)json_object_set_new(result, "remarks", remarks_of(db, &change));
 	*ret_result = STEAL(result);

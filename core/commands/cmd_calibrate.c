@@ -157,15 +157,15 @@ store_op_calibrate(struct db *db, void *arg, struct kettle_error *err)
 	const char *device = calibrate_text(calibrate_unit(c), "device"), *unit = calibrate_text(calibrate_unit(c), "unit");
 	AUTO_JSON json_t *before = NULL, *data = json_pack("{s:s, s:s, s:O}", "device", device, "unit", unit, "names",
 										 json_object_get(c->found, "names"));
-	int code = settings_unit_calibration(db, device, unit, &before, err);
+	int rc = settings_unit_calibration(db, device, unit, &before, err);
 	json_t *tasks = json_object_get(before, "tasks");
-	if (code == 0 && tasks && !calibration_machine_changed(before, c->machine))
+	if (rc == 0 && tasks && !calibration_machine_changed(before, c->machine))
 		(void)json_object_set(c->found, "tasks", tasks);
-	if (code == 0)
-		code = calibrate_boards_prune(db, c->found, err);
-	if (code == 0)
-		code = settings_unit_calibrate(db, device, unit, c->found, err);
-	return code < 0 ? code : db_event(db, "device.calibrated", 'a', 0, 0, 0, data, err);
+	if (rc == 0)
+		rc = calibrate_boards_prune(db, c->found, err);
+	if (rc == 0)
+		rc = settings_unit_calibrate(db, device, unit, c->found, err);
+	return rc < 0 ? rc : db_event(db, "device.calibrated", 'a', 0, 0, 0, data, err);
 }
 
 static void

@@ -89,10 +89,10 @@ calibrate_boards_prune(struct db *db, json_t *calibration, struct kettle_error *
 	json_t *row;
 	if (json_object_size(json_object_get(calibration, "tasks")) == 0)
 		return 0;
-	int code = db_array(
+	int rc = db_array(
 		db, &rows, err, "SELECT DISTINCT t.run_hash AS hash FROM leaderboards b JOIN tasks t ON t.id = b.task", NULL);
-	if (code < 0)
-		return code;
+	if (rc < 0)
+		return rc;
 	json_array_foreach(rows, i, row) {
 		const char *hash = json_string_value(json_object_get(row, "hash"));
 		(void)json_object_set(hashes, hash ? hash : "", row);
@@ -109,16 +109,16 @@ store_op_board(struct db *db, void *arg, struct kettle_error *err)
 	const char *device = calibrate_text(calibrate_unit(c), "device"), *unit = calibrate_text(calibrate_unit(c), "unit");
 	AUTO_JSON json_t *calibration = NULL, *data = json_pack("{s:s, s:s, s:s, s:O}", "device", device, "unit", unit,
 											  "leaderboard", board_text(c, "leaderboard"), "names", c->boards.names);
-	int code = settings_unit_calibration(db, device, unit, &calibration, err);
-	if (code == 0 && !json_is_object(calibration))
-		code = kettle_fail(err, KETTLE_ENOENT, "The unit's calibration is gone.");
-	if (code == 0)
-		code = calibrate_boards_prune(db, calibration, err);
-	if (code == 0)
-		code = calibration_set_task(calibration, board_text(c, "hash"), c->boards.names, err);
-	if (code == 0)
-		code = settings_unit_calibrate(db, device, unit, calibration, err);
-	return code < 0 ? code : db_event(db, "device.calibrated", 'a', 0, 0, 0, data, err);
+	int rc = settings_unit_calibration(db, device, unit, &calibration, err);
+	if (rc == 0 && !json_is_object(calibration))
+		rc = kettle_fail(err, KETTLE_ENOENT, "The unit's calibration is gone.");
+	if (rc == 0)
+		rc = calibrate_boards_prune(db, calibration, err);
+	if (rc == 0)
+		rc = calibration_set_task(calibration, board_text(c, "hash"), c->boards.names, err);
+	if (rc == 0)
+		rc = settings_unit_calibrate(db, device, unit, calibration, err);
+	return rc < 0 ? rc : db_event(db, "device.calibrated", 'a', 0, 0, 0, data, err);
 }
 
 static void
@@ -235,9 +235,9 @@ read_boards(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct calibration_run *c = arg;
 	const char *device = calibrate_text(calibrate_unit(c), "device"), *unit = calibrate_text(calibrate_unit(c), "unit");
-	int code = settings_unit_calibration(db, device, unit, &c->boards.calibration, err);
-	if (code < 0)
-		return code;
+	int rc = settings_unit_calibration(db, device, unit, &c->boards.calibration, err);
+	if (rc < 0)
+		return rc;
 	return db_array(db, &c->boards.list, err,
 		"SELECT b.name AS leaderboard, b.task, t.run_hash AS hash FROM leaderboards b JOIN tasks t ON t.id = b.task "
 		"JOIN leaderboard_devices d ON d.leaderboard = b.id WHERE d.device = ?1 AND t.run_hash <> '' AND "

@@ -127,12 +127,12 @@ give(struct calibration_run *c, const json_t *device, struct kettle_error *err)
 	if (inflight_add(&core->inflight, &c->inflight) < 0)
 		return kettle_fail(err, KETTLE_ECONFLICT, "The run `%s` is under way already.", ref);
 	struct kettle_job job = {.size = sizeof(job), .ref = ref, .device = name ? name : "", .unit = device};
-	int code = runner->ops->submit(runner->self, &job, plan, err);
-	if (code < 0 && inflight_find(&core->inflight, ref) == &c->inflight)
+	int rc = runner->ops->submit(runner->self, &job, plan, err);
+	if (rc < 0 && inflight_find(&core->inflight, ref) == &c->inflight)
 		inflight_remove(&core->inflight, &c->inflight);
 	else
-		code = 0;
-	return code;
+		rc = 0;
+	return rc;
 }
 
 /* The unit as the engine has it for plans, but without a calibration: harnesses report their own times. */
@@ -152,11 +152,11 @@ calibrate_run(struct calibration_run *c, const json_t *bundle, calibrate_done ra
 	AUTO_JSON json_t *device = json_incref(json_object_get(calibrate_unit(c), "config")), *planned = planned_unit(c);
 	c->bundle = bundle;
 	c->ran = ran;
-	int code =
+	int rc =
 		task_plan(&c->core->languages, bundle, calibrate_run_code(bundle), "benchmark", planned, NULL, &c->plan, err);
-	if (code == 0)
-		code = give(c, device, err);
-	if (code < 0)
+	if (rc == 0)
+		rc = give(c, device, err);
+	if (rc < 0)
 		plan_free(STEAL(c->plan));
-	return code;
+	return rc;
 }

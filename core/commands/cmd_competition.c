@@ -46,9 +46,9 @@ struct sync {
 
 /* Whether an error is the problem's, and not the database's or the machine's. */
 static bool
-is_its_own(int code)
+is_its_own(int rc)
 {
-	switch ((enum kettle_errno)code) {
+	switch ((enum kettle_errno)rc) {
 	case KETTLE_EINVAL:
 	case KETTLE_ENOENT:
 	case KETTLE_EACCES:
@@ -83,12 +83,12 @@ skip(struct sync *sync, const char *name, json_t *reason_take)
 
 /* An error of the problem is told, any other ends the command. */
 static int
-told(struct sync *sync, const char *name, int code, const struct kettle_error *why, struct kettle_error *err)
+told(struct sync *sync, const char *name, int rc, const struct kettle_error *why, struct kettle_error *err)
 {
-	if (!is_its_own(code)) {
+	if (!is_its_own(rc)) {
 		if (err)
 			*err = *why;
-		return code;
+		return rc;
 	}
 	return sync_add(sync, "errors", json_pack("{s:s, s:s}", "name", name, "error", why->message));
 }
@@ -120,18 +120,18 @@ create(struct sync *sync, const char *name, const json_t *problem, struct kettle
 {
 	AUTO_JSON json_t *args = new_arguments(problem), *devices = NULL, *made = NULL;
 	struct kettle_error why = {0};
-	int code = cmd_board_create_check(sync->db, sync->env, args, &devices, &why);
-	if (code < 0)
-		return told(sync, name, code, &why, err);
+	int rc = cmd_board_create_check(sync->db, sync->env, args, &devices, &why);
+	if (rc < 0)
+		return told(sync, name, rc, &why, err);
 	if (!sync->dry) {
-		code = cmd_board_create(sync->db, sync->env, sync->actor, args, &made, err);
-		if (code == 0)
-			code = mark(sync, name, problem, err);
+		rc = cmd_board_create(sync->db, sync->env, sync->actor, args, &made, err);
+		if (rc == 0)
+			rc = mark(sync, name, problem, err);
 	}
-	if (code == 0)
-		code = sync_add(sync, "created", json_string(name));
-	if (code < 0)
-		return code;
+	if (rc == 0)
+		rc = sync_add(sync, "created", json_string(name));
+	if (rc < 0)
+		return rc;
 	return sync_add(sync, "plan",
 		json_pack("{s:s, s:s, s:s, s:O, s:O?, s:O*}", "name", name, "set", sync->set, "action", "create", "devices",
 			devices, "deadline", json_object_get(problem, "deadline"), "remarks", json_object_get(made, "remarks")));
@@ -146,21 +146,21 @@ read_change(const struct sync *sync, const json_t *problem, struct board_change 
 {
 	const char *deadline = json_string_value(json_object_get(problem, "deadline"));
 	const json_t *gpus = json_object_get(problem, "gpus");
-	int code = task_check_bundle(sync->env->languages, json_object_get(problem, "bundle"), ret_bundle, err);
-	if (code == 0)
-		code = competition_deadline(deadline, &change->deadline_at, err);
-	if (code < 0)
-		return code;
+	int rc = task_check_bundle(sync->env->languages, json_object_get(problem, "bundle"), ret_bundle, err);
+	if (rc == 0)
+		rc = competition_deadline(deadline, &change->deadline_at, err);
+	if (rc < 0)
+		return rc;
 	if (json_array_size(gpus) == 0)
 		gpus = json_object_get(json_object_get(*ret_bundle, "task"), "gpus");
 	/* Neither says which: those that it has stay. */
 	if (json_array_size(gpus))
-		code = board_pick_devices(sync->env, gpus, ret_devices, err);
+		rc = board_pick_devices(sync->env, gpus, ret_devices, err);
 	change->bundle = *ret_bundle;
 	change->devices = *ret_devices;
 	change->set_deadline = true;
 	change->force = sync->force;
-	return code;
+	return rc;
 }
 
 static json_t *
@@ -186,9 +186,9 @@ static int
 check_set(struct sync *sync, const struct board *board, bool *ret_joins, struct kettle_error *err)
 {
 	AUTO_JSON json_t *row = NULL;
-	int code = db_object(sync->db, &row, err, "SELECT problem_set FROM leaderboards WHERE id = ?", "i", board->id);
-	if (code < 0)
-		return code;
+	int rc = db_object(sync->db, &row, err, "SELECT problem_set FROM leaderboards WHERE id = ?", "i", board->id);
+	if (rc < 0)
+		return rc;
 	const char *set = json_string_value(json_object_get(row, "problem_set"));
 	*ret_joins = !set || strcasecmp(set, sync->set) != 0;
 	if (!*ret_joins || sync->force)
@@ -207,13 +207,13 @@ apply(struct sync *sync, const struct board *board, const struct board_change *c
 {
 	AUTO_JSON json_t *done = NULL;
 	bool changes = json_array_size(json_object_get(plan, "changes")) > 0;
-	int code = 0;
+	int rc = 0;
 	if (!sync->dry && changes)
-		code = board_update(sync->db, sync->actor, board, change, &done, err);
-	if (code == 0 && !sync->dry)
-		code = mark(sync, board->name, problem, err);
-	if (code < 0)
-		return code;
+		rc = board_update(sync->db, sync->actor, board, change, &done, err);
+	if (rc == 0 && !sync->dry)
+		rc = mark(sync, board->name, problem, err);
+	if (rc < 0)
+		return rc;
 	if (!changes && !joins)
 		return sync_add(sync, "unchanged", json_string(board->name));
 	json_t *entry = json_pack("{s:s, s:s, s:s, s:O?, s:O*}", "name", board->name, "set", sync->set, "action", "update",
@@ -232,18 +232,18 @@ update(struct sync *sync, const struct board *board, const json_t *problem, stru
 	struct kettle_error why = {0};
 	AUTO_JSON json_t *bundle = NULL, *devices = NULL, *plan = NULL;
 	bool joins = false;
-	int code = board_check_owner(sync->actor, board, &why);
-	if (code < 0)
-		return told(sync, board->name, code, &why, err);
-	code = check_set(sync, board, &joins, err);
-	if (code <= 0)
-		return code;
-	code = read_change(sync, problem, &change, &bundle, &devices, &why);
-	if (code < 0)
-		return told(sync, board->name, code, &why, err);
-	code = board_update_plan(sync->db, board, &change, &plan, err);
-	if (code < 0)
-		return code;
+	int rc = board_check_owner(sync->actor, board, &why);
+	if (rc < 0)
+		return told(sync, board->name, rc, &why, err);
+	rc = check_set(sync, board, &joins, err);
+	if (rc <= 0)
+		return rc;
+	rc = read_change(sync, problem, &change, &bundle, &devices, &why);
+	if (rc < 0)
+		return told(sync, board->name, rc, &why, err);
+	rc = board_update_plan(sync->db, board, &change, &plan, err);
+	if (rc < 0)
+		return rc;
 	const char *scores = json_string_value(json_object_get(plan, "scores"));
 	if (scores && strcmp(scores, "left") == 0 && !sync->force)
 		return skip(sync, board->name, reason_of_scores(board, plan));
@@ -270,13 +270,13 @@ sync_problem(struct sync *sync, const json_t *problem, struct kettle_error *err)
 	if (error || !json_is_object(json_object_get(problem, "bundle")))
 		return sync_add(
 			sync, "errors", json_pack("{s:s, s:s}", "name", name, "error", error ? error : "Its task was not sent."));
-	int code = db_int(sync->db, &there, err, "SELECT count(*) FROM leaderboards WHERE name = ?", "s", name);
-	if (code < 0)
-		return code;
+	int rc = db_int(sync->db, &there, err, "SELECT count(*) FROM leaderboards WHERE name = ?", "s", name);
+	if (rc < 0)
+		return rc;
 	if (!there)
 		return create(sync, name, problem, err);
-	code = board_find(sync->db, sync->actor, name, &board, &why);
-	return code < 0 ? told(sync, name, code, &why, err) : update(sync, &board, problem, err);
+	rc = board_find(sync->db, sync->actor, name, &board, &why);
+	return rc < 0 ? told(sync, name, rc, &why, err) : update(sync, &board, problem, err);
 }
 
 struct unlisted_boards {
@@ -309,13 +309,13 @@ sync_set(struct sync *sync, const json_t *set, struct kettle_error *err)
 {
 	size_t i;
 	json_t *problem;
-	int code = 0;
+	int rc = 0;
 	sync->set = json_string_value(json_object_get(set, "name"));
 	sync->file = json_object_get(set, "file");
 	json_array_foreach(json_object_get(set, "problems"), i, problem)
-		if (code == 0)
-			code = sync_problem(sync, problem, err);
-	return code < 0 ? code : find_absent(sync, err);
+		if (rc == 0)
+			rc = sync_problem(sync, problem, err);
+	return rc < 0 ? rc : find_absent(sync, err);
 }
 
 int
@@ -338,13 +338,13 @@ cmd_problems_sync(struct db *db, const struct command_env *env, const struct act
 	};
 	size_t i;
 	json_t *set;
-	int code = schema_load(sets_schema, &schema, err);
-	if (code == 0)
-		code = schema_check(schema, problems, "problems", NULL, err);
+	int rc = schema_load(sets_schema, &schema, err);
+	if (rc == 0)
+		rc = schema_check(schema, problems, "problems", NULL, err);
 	json_array_foreach(json_object_get(problems, "sets"), i, set)
-		if (code == 0)
-			code = sync_set(&sync, set, err);
-	if (code == 0)
+		if (rc == 0)
+			rc = sync_set(&sync, set, err);
+	if (rc == 0)
 		*ret_result = STEAL(result);
-	return code;
+	return rc;
 }

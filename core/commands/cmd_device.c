@@ -50,11 +50,11 @@ store_units(struct db *db, void *arg, struct kettle_error *err)
 	struct unit_change *c = arg;
 	size_t i;
 	json_t *unit;
-	int code = 0;
+	int rc = 0;
 	json_array_foreach(c->changed, i, unit)
-		if (code == 0)
-			code = settings_unit_set(db, unit, c->disabled, err);
-	return code;
+		if (rc == 0)
+			rc = settings_unit_set(db, unit, c->disabled, err);
+	return rc;
 }
 
 static void

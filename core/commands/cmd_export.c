@@ -47,11 +47,11 @@ add_submission(void *arg, sqlite3_stmt *row)
 	json_t *submission = db_row_object(row), *devices = NULL;
 	(void)json_array_append_new(page->submissions, submission);
 	page->last = json_integer_value(json_object_get(submission, "id"));
-	int code = db_array(page->db, &devices, page->err,
+	int rc = db_array(page->db, &devices, page->err,
 		"SELECT device, state, score, low, high FROM jobs WHERE submission = ? AND NOT superseded ORDER BY id", "i",
 		page->last);
-	if (code < 0)
-		return code;
+	if (rc < 0)
+		return rc;
 	(void)json_object_set_new(submission, "devices", devices);
 	page->bytes += json_string_length(json_object_get(submission, "code"));
 	return page->bytes >= EXPORT_PAGE_BYTES;
@@ -77,11 +77,11 @@ static int
 count_all(struct db *db, const struct board *board, int64_t after, json_t **ret_total, struct kettle_error *err)
 {
 	int64_t total = 0;
-	int code =
+	int rc =
 		after ? 0 : db_int(db, &total, err, "SELECT count(*) FROM submissions WHERE leaderboard = ?", "i", board->id);
-	if (code == 0)
+	if (rc == 0)
 		*ret_total = after ? json_null() : json_integer(total);
-	return code;
+	return rc;
 }
 
 int
@@ -93,18 +93,18 @@ cmd_board_export(struct db *db, const struct command_env *env, const struct acto
 	AUTO_JSON json_t *submissions = json_array(), *total = NULL;
 	struct page page = {.db = db, .submissions = submissions, .err = err};
 	int64_t after = json_integer_value(json_object_get(args, "after"));
-	int code = board_find(db, actor, json_string_value(json_object_get(args, "name")), &board, err);
-	if (code == 0)
-		code = board_check_access(db, actor, &board, err);
-	if (code == 0)
-		code = export_check(db, actor, &board, json_is_true(json_object_get(args, "private")), err);
-	if (code == 0)
-		code = count_all(db, &board, after, &total, err);
-	if (code == 0)
-		code = read_export_page(&page, &board, board_owns(actor, &board), after);
-	if (code < 0)
-		return code;
-	bool more = code > 0 || json_array_size(submissions) == EXPORT_PAGE;
+	int rc = board_find(db, actor, json_string_value(json_object_get(args, "name")), &board, err);
+	if (rc == 0)
+		rc = board_check_access(db, actor, &board, err);
+	if (rc == 0)
+		rc = export_check(db, actor, &board, json_is_true(json_object_get(args, "private")), err);
+	if (rc == 0)
+		rc = count_all(db, &board, after, &total, err);
+	if (rc == 0)
+		rc = read_export_page(&page, &board, board_owns(actor, &board), after);
+	if (rc < 0)
+		return rc;
+	bool more = rc > 0 || json_array_size(submissions) == EXPORT_PAGE;
 	*ret_result = json_pack("{s:s, s:O, s:O, s:o}", "leaderboard", board.name, "total", total, "submissions",
 		submissions, "next", more ? json_integer(page.last) : json_null());
 	return 0;

@@ -34,11 +34,11 @@ read_harness_file(const char *folder, const struct kettle_harness_file *file, js
 {
 	AUTO_FREE char *path = path_join(folder, file->path), *text = NULL;
 	size_t size = 0;
-	int code = path_check_inside(file->path, err);
-	if (code == 0)
-		code = file_read(path, HARNESS_MAX_FILE, &text, &size, err);
-	if (code < 0)
-		return code;
+	int rc = path_check_inside(file->path, err);
+	if (rc == 0)
+		rc = file_read(path, HARNESS_MAX_FILE, &text, &size, err);
+	if (rc < 0)
+		return rc;
 	json_t *one = json_pack("{s:s, s:o}", "name", file->name, "text", json_stringn(text, size));
 	if (!one || json_array_append_new(files, one) < 0)
 		return kettle_fail(err, KETTLE_EIO, "The harness file %s is not UTF-8.", path);
@@ -51,12 +51,12 @@ read_harness(struct pool_call *call, json_t **ret_result, struct kettle_error *e
 	const struct language *language = NULL;
 	AUTO_FREE char *tasks = installed_tasks(), *folder = path_join(tasks, "harness");
 	AUTO_JSON json_t *files = json_array();
-	int code = find_harness_language(&call->core->languages, pool_call_text(call, "language"), &language, err);
-	for (size_t i = 0; code == 0 && i < language->ops->harness_count; i++)
-		code = read_harness_file(folder, &language->ops->harness[i], files, err);
-	if (code == 0)
+	int rc = find_harness_language(&call->core->languages, pool_call_text(call, "language"), &language, err);
+	for (size_t i = 0; rc == 0 && i < language->ops->harness_count; i++)
+		rc = read_harness_file(folder, &language->ops->harness[i], files, err);
+	if (rc == 0)
 		*ret_result = json_pack("{s:s, s:O}", "language", language->name, "files", files);
-	return code;
+	return rc;
 }
 
 void

@@ -53,11 +53,11 @@ find_boards(
 	for (size_t i = 0; i < json_array_size(words); i++) {
 		struct board board;
 		bool twice = false;
-		int code = board_find(db, actor, json_string_value(json_array_get(words, i)), &board, err);
-		if (code == 0)
-			code = board_check_owner(actor, &board, err);
-		if (code < 0)
-			return code;
+		int rc = board_find(db, actor, json_string_value(json_array_get(words, i)), &board, err);
+		if (rc == 0)
+			rc = board_check_owner(actor, &board, err);
+		if (rc < 0)
+			return rc;
 		for (size_t j = 0; j < json_array_size(ids); j++)
 			twice = twice || json_integer_value(json_array_get(ids, j)) == board.id;
 		if (twice)
@@ -73,14 +73,14 @@ add_invite(struct db *db, const struct actor *actor, const json_t *ids, json_t *
 {
 	char text[INVITE_CODE_LENGTH + 1];
 	draw_code(text);
-	int code = db_exec(db, err, "INSERT INTO invites (code, created_by, created_at) VALUES (?, ?, ?)", "sii", text,
+	int rc = db_exec(db, err, "INSERT INTO invites (code, created_by, created_at) VALUES (?, ?, ?)", "sii", text,
 		actor->user, db->now_ms);
-	for (size_t i = 0; i < json_array_size(ids) && code == 0; i++)
-		code = db_exec(db, err, "INSERT INTO invite_boards (code, leaderboard) VALUES (?, ?)", "si", text,
+	for (size_t i = 0; i < json_array_size(ids) && rc == 0; i++)
+		rc = db_exec(db, err, "INSERT INTO invite_boards (code, leaderboard) VALUES (?, ?)", "si", text,
 			(int64_t)json_integer_value(json_array_get(ids, i)));
-	if (code == 0)
+	if (rc == 0)
 		(void)json_array_append_new(codes, json_string(text));
-	return code;
+	return rc;
 }
 
 int
@@ -90,15 +90,15 @@ cmd_invite_create(struct db *db, const struct command_env *env, const struct act
 	(void)env;
 	AUTO_JSON json_t *ids = json_array(), *names = json_array(), *codes = json_array();
 	json_int_t count = json_integer_value(json_object_get(args, "count"));
-	int code = find_boards(db, actor, args, ids, names, err);
-	for (json_int_t i = 0; i < count && code == 0; i++)
-		code = add_invite(db, actor, ids, codes, err);
-	if (code < 0)
-		return code;
+	int rc = find_boards(db, actor, args, ids, names, err);
+	for (json_int_t i = 0; i < count && rc == 0; i++)
+		rc = add_invite(db, actor, ids, codes, err);
+	if (rc < 0)
+		return rc;
 	AUTO_JSON json_t *data = json_pack("{s:O, s:I}", "leaderboards", names, "count", count);
-	code = db_event(db, "invite.created", 'a', 0, 0, actor->user, data, err);
-	if (code < 0)
-		return code;
+	rc = db_event(db, "invite.created", 'a', 0, 0, actor->user, data, err);
+	if (rc < 0)
+		return rc;
 	*ret_result = json_pack("{s:O, s:O}", "leaderboards", names, "codes", codes);
 	return 0;
 }
@@ -117,21 +117,21 @@ cmd_invite_list(struct db *db, const struct command_env *env, const struct actor
 	struct board board;
 	AUTO_JSON json_t *invites = NULL;
 	int64_t count = 0;
-	int code = board_find(db, actor, json_string_value(json_object_get(args, "name")), &board, err);
-	if (code == 0)
-		code = board_check_owner(actor, &board, err);
-	if (code == 0)
-		code = db_int(db, &count, err, "SELECT count(*) FROM invite_boards WHERE leaderboard = ?", "i", board.id);
-	if (code == 0)
-		code = db_array(db, &invites, err,
+	int rc = board_find(db, actor, json_string_value(json_object_get(args, "name")), &board, err);
+	if (rc == 0)
+		rc = board_check_owner(actor, &board, err);
+	if (rc == 0)
+		rc = db_int(db, &count, err, "SELECT count(*) FROM invite_boards WHERE leaderboard = ?", "i", board.id);
+	if (rc == 0)
+		rc = db_array(db, &invites, err,
 			"SELECT i.code, i.claimed_by AS user_id_text, u.name AS user_name, i.claimed_at AS claimed_at_iso, "
 			"i.created_at AS created_at_iso, " BOARDS_OF
 			"FROM invite_boards o JOIN invites i ON i.code = o.code LEFT JOIN users u ON u.id = i.claimed_by WHERE "
 			"o.leaderboard = ? ORDER BY i.created_at DESC, i.code LIMIT ? OFFSET ?",
 			"iii", board.id, (int64_t)json_integer_value(json_object_get(args, "limit")),
 			(int64_t)json_integer_value(json_object_get(args, "offset")));
-	if (code < 0)
-		return code;
+	if (rc < 0)
+		return rc;
 	*ret_result =
 		json_pack("{s:s, s:I, s:O}", "leaderboard", board.name, "count", (json_int_t)count, "invites", invites);
 	return 0;
@@ -155,11 +155,11 @@ check_boards(struct db *db, const struct actor *actor, const json_t *row, struct
 	const json_t *names = json_object_get(row, "leaderboards");
 	for (size_t i = 0; i < json_array_size(names); i++) {
 		struct board board;
-		int code = board_find(db, actor, json_string_value(json_array_get(names, i)), &board, err);
-		if (code == 0)
-			code = board_check_owner(actor, &board, err);
-		if (code < 0)
-			return code;
+		int rc = board_find(db, actor, json_string_value(json_array_get(names, i)), &board, err);
+		if (rc == 0)
+			rc = board_check_owner(actor, &board, err);
+		if (rc < 0)
+			return rc;
 	}
 	return 0;
 }
@@ -176,10 +176,10 @@ remove_invite(struct db *db, const char *text, struct kettle_error *err)
 		"DELETE FROM access WHERE code = ?1",
 		"DELETE FROM invites WHERE code = ?1",
 	};
-	int code = 0;
-	for (size_t i = 0; i < ARRAY_SIZE(sql) && code == 0; i++)
-		code = db_exec(db, err, sql[i], "s", text);
-	return code;
+	int rc = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(sql) && rc == 0; i++)
+		rc = db_exec(db, err, sql[i], "s", text);
+	return rc;
 }
 
 int
@@ -189,23 +189,23 @@ cmd_invite_revoke(struct db *db, const struct command_env *env, const struct act
 	(void)env;
 	char text[INVITE_CODE_LENGTH + 1];
 	AUTO_JSON json_t *row = NULL;
-	int code = read_code(args, text, err);
-	if (code == 0)
-		code = find_invite(db, text, &row, err);
-	if (code == KETTLE_ENOENT)
-		return kettle_fail(err, code, "There is no invite with this code.");
-	if (code == 0)
-		code = check_boards(db, actor, row, err);
-	if (code == 0)
-		code = remove_invite(db, text, err);
-	if (code < 0)
-		return code;
+	int rc = read_code(args, text, err);
+	if (rc == 0)
+		rc = find_invite(db, text, &row, err);
+	if (rc == KETTLE_ENOENT)
+		return kettle_fail(err, rc, "There is no invite with this code.");
+	if (rc == 0)
+		rc = check_boards(db, actor, row, err);
+	if (rc == 0)
+		rc = remove_invite(db, text, err);
+	if (rc < 0)
+		return rc;
 	bool claimed = json_is_integer(json_object_get(row, "claimed_by"));
 	AUTO_JSON json_t *data =
 		json_pack("{s:O, s:b}", "leaderboards", json_object_get(row, "leaderboards"), "was_claimed", (int)claimed);
-	code = db_event(db, "invite.revoked", 'a', 0, 0, json_integer_value(json_object_get(row, "claimed_by")), data, err);
-	if (code < 0)
-		return code;
+	rc = db_event(db, "invite.revoked", 'a', 0, 0, json_integer_value(json_object_get(row, "claimed_by")), data, err);
+	if (rc < 0)
+		return rc;
 	*ret_result = json_pack("{s:s, s:b, s:O, s:O}", "code", text, "was_claimed", (int)claimed, "user_name",
 		json_object_get(row, "user_name"), "leaderboards", json_object_get(row, "leaderboards"));
 	return 0;
@@ -216,10 +216,10 @@ cmd_invite_revoke(struct db *db, const struct command_env *env, const struct act
 static int
 claim(struct db *db, const struct actor *actor, const char *text, struct kettle_error *err)
 {
-	int code = db_exec(db, err, "UPDATE invites SET claimed_by = ?, claimed_at = ? WHERE code = ?", "iis", actor->user,
+	int rc = db_exec(db, err, "UPDATE invites SET claimed_by = ?, claimed_at = ? WHERE code = ?", "iis", actor->user,
 		db->now_ms, text);
-	if (code < 0)
-		return code;
+	if (rc < 0)
+		return rc;
 	return db_exec(db, err,
 		"INSERT OR IGNORE INTO access (leaderboard, user, code, granted_at) SELECT leaderboard, ?, code, ? FROM "
 		"invite_boards WHERE code = ?",
@@ -249,24 +249,24 @@ cmd_invite_join(struct db *db, const struct command_env *env, const struct actor
 	char text[INVITE_CODE_LENGTH + 1];
 	AUTO_JSON json_t *row = NULL;
 	struct join_result joined = {db, actor->user, err};
-	int code = read_code(args, text, err);
-	if (code == 0)
-		code = find_invite(db, text, &row, err);
-	if (code == KETTLE_ENOENT)
+	int rc = read_code(args, text, err);
+	if (rc == 0)
+		rc = find_invite(db, text, &row, err);
+	if (rc == KETTLE_ENOENT)
 		return kettle_fail(err, KETTLE_EINVAL, "There is no such invite code: ask for another one.");
-	if (code < 0)
-		return code;
+	if (rc < 0)
+		return rc;
 	int64_t claimed_by = json_integer_value(json_object_get(row, "claimed_by"));
 	if (claimed_by && claimed_by != actor->user)
 		return kettle_fail(err, KETTLE_EINVAL, "Somebody else has used this invite code: ask for one of your own.");
 	if (!claimed_by)
-		code = claim(db, actor, text, err);
-	if (code == 0 && !claimed_by)
-		code = db_query(db, err, tell_joined, &joined,
+		rc = claim(db, actor, text, err);
+	if (rc == 0 && !claimed_by)
+		rc = db_query(db, err, tell_joined, &joined,
 			"SELECT b.id, b.name FROM invite_boards ib JOIN leaderboards b ON b.id = ib.leaderboard WHERE ib.code = ?",
 			"s", text);
-	if (code < 0)
-		return code;
+	if (rc < 0)
+		return rc;
 	*ret_result = json_pack("{s:s, s:O}", "status", "ok", "leaderboards", json_object_get(row, "leaderboards"));
 	return 0;
 }

@@ -51,16 +51,16 @@ make_code(struct db *db, const struct actor *actor, json_t **ret_result, struct 
 	draw_code(code);
 	sha256_hex(code, LINK_CODE_LETTERS, hash);
 	time_text(db->now_ms + LINK_CODE_MS, expires);
-	int status = db_exec(db, err, "DELETE FROM tokens WHERE kind = 'link' AND user = ?", "i", actor->user);
-	if (status == 0)
-		status = db_exec(db, err,
+	int rc = db_exec(db, err, "DELETE FROM tokens WHERE kind = 'link' AND user = ?", "i", actor->user);
+	if (rc == 0)
+		rc = db_exec(db, err,
 			"INSERT INTO tokens (hash, kind, user, created_at, expires_at) VALUES (?, 'link', ?, ?, ?)", "siii", hash,
 			actor->user, db->now_ms, db->now_ms + LINK_CODE_MS);
 	AUTO_JSON json_t *data = json_pack("{s:s}", "expires", expires);
-	if (status == 0)
-		status = db_event(db, "user.code", 'u', 0, 0, actor->user, data, err);
-	if (status < 0)
-		return status;
+	if (rc == 0)
+		rc = db_event(db, "user.code", 'u', 0, 0, actor->user, data, err);
+	if (rc < 0)
+		return rc;
 	*ret_result = json_pack("{s:o, s:s}", "code",
 		json_sprintf("%.*s-%s", LINK_CODE_LETTERS / 2, code, code + LINK_CODE_LETTERS / 2), "expires", expires);
 	return 0;
@@ -74,13 +74,13 @@ join(struct db *db, const struct user *from, const struct user *into, bool confi
 	struct kettle_error *err)
 {
 	AUTO_JSON json_t *a = NULL, *b = NULL;
-	int code = user_object(db, from->id, false, &a, err);
-	if (code == 0)
-		code = user_object(db, into->id, false, &b, err);
-	if (code == 0 && confirmed)
-		code = user_join(db, from, into, err);
-	if (code < 0)
-		return code;
+	int rc = user_object(db, from->id, false, &a, err);
+	if (rc == 0)
+		rc = user_object(db, into->id, false, &b, err);
+	if (rc == 0 && confirmed)
+		rc = user_join(db, from, into, err);
+	if (rc < 0)
+		return rc;
 	*ret_result = json_pack("{s:b, s:O, s:O}", "joined", confirmed, "from", a, "into", b);
 	return 0;
 }
@@ -92,23 +92,23 @@ take_code(struct db *db, const struct actor *actor, const char *typed, bool conf
 	char code[LINK_CODE_LETTERS + 1], hash[65];
 	struct user from, into;
 	int64_t user = 0;
-	int status = KETTLE_ENOENT;
+	int rc = KETTLE_ENOENT;
 	if (read_code(typed, code)) {
 		sha256_hex(code, LINK_CODE_LETTERS, hash);
-		status = db_int(db, &user, err, "SELECT user FROM tokens WHERE hash = ? AND kind = 'link' AND expires_at > ?",
-			"si", hash, db->now_ms);
+		rc = db_int(db, &user, err, "SELECT user FROM tokens WHERE hash = ? AND kind = 'link' AND expires_at > ?", "si",
+			hash, db->now_ms);
 	}
-	if (status == KETTLE_ENOENT)
+	if (rc == KETTLE_ENOENT)
 		return kettle_fail(
-			err, status, "There is no such code: each works once, and for %d minutes.", LINK_CODE_MS / 60000);
-	if (status == 0 && user == actor->user)
+			err, rc, "There is no such code: each works once, and for %d minutes.", LINK_CODE_MS / 60000);
+	if (rc == 0 && user == actor->user)
 		return kettle_fail(err, KETTLE_ECONFLICT,
 			"This code is your own: type it where you are the other user who shall be joined with this one.");
-	if (status == 0)
-		status = user_get(db, user, &from, err);
-	if (status == 0)
-		status = user_get(db, actor->user, &into, err);
-	return status < 0 ? status : join(db, &from, &into, confirmed, ret_result, err);
+	if (rc == 0)
+		rc = user_get(db, user, &from, err);
+	if (rc == 0)
+		rc = user_get(db, actor->user, &into, err);
+	return rc < 0 ? rc : join(db, &from, &into, confirmed, ret_result, err);
 }
 
 int
@@ -129,10 +129,10 @@ cmd_user_join(struct db *db, const struct command_env *env, const struct actor *
 	(void)env;
 	(void)actor;
 	struct user from, into;
-	int code = user_find(db, json_string_value(json_object_get(args, "name")), &from, err);
-	if (code == 0)
-		code = user_find(db, json_string_value(json_object_get(args, "into")), &into, err);
-	if (code == 0 && from.id == into.id)
-		code = kettle_fail(err, KETTLE_ECONFLICT, "Both are `%s`.", into.name);
-	return code < 0 ? code : join(db, &from, &into, true, ret_result, err);
+	int rc = user_find(db, json_string_value(json_object_get(args, "name")), &from, err);
+	if (rc == 0)
+		rc = user_find(db, json_string_value(json_object_get(args, "into")), &into, err);
+	if (rc == 0 && from.id == into.id)
+		rc = kettle_fail(err, KETTLE_ECONFLICT, "Both are `%s`.", into.name);
+	return rc < 0 ? rc : join(db, &from, &into, true, ret_result, err);
 }

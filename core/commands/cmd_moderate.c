@@ -25,20 +25,20 @@ flag_find(struct db *db, const struct actor *actor, const json_t *args, json_t *
 {
 	AUTO_JSON json_t *row = NULL;
 	struct board board;
-	int code = db_object(db, &row, err,
+	int rc = db_object(db, &row, err,
 		"SELECT s.id, s.leaderboard, b.name AS leaderboard_name, s.user, s.mode, s.file_name, CASE WHEN s.flagged_at "
 		"IS NOT NULL THEN coalesce(s.flag_reason, '') END AS flagged FROM submissions s JOIN leaderboards b ON b.id = "
 		"s.leaderboard WHERE s.id = ?",
 		"i", id_of(args, "id"));
-	if (code == KETTLE_ENOENT)
-		return kettle_fail(err, code, "There is no submission %lld.", (long long)id_of(args, "id"));
-	if (code == 0)
-		code = board_find(db, actor, json_string_value(json_object_get(row, "leaderboard_name")), &board, err);
-	if (code == 0)
-		code = board_check_owner(actor, &board, err);
-	if (code == 0)
+	if (rc == KETTLE_ENOENT)
+		return kettle_fail(err, rc, "There is no submission %lld.", (long long)id_of(args, "id"));
+	if (rc == 0)
+		rc = board_find(db, actor, json_string_value(json_object_get(row, "leaderboard_name")), &board, err);
+	if (rc == 0)
+		rc = board_check_owner(actor, &board, err);
+	if (rc == 0)
 		*ret_row = STEAL(row);
-	return code;
+	return rc;
 }
 
 static int
@@ -54,14 +54,14 @@ flag_tell(struct db *db, const char *kind, const json_t *row, json_t *data_take,
 static int
 mark(struct db *db, const struct actor *actor, const json_t *row, const char *reason, struct kettle_error *err)
 {
-	int code =
+	int rc =
 		reason ? db_exec(db, err, "UPDATE submissions SET flagged_at = ?, flag_reason = ?, flagged_by = ? WHERE id = ?",
 					 "isii", db->now_ms, reason, actor->user, id_of(row, "id"))
 			   : db_exec(db, err,
 					 "UPDATE submissions SET flagged_at = NULL, flag_reason = NULL, flagged_by = NULL WHERE id "
 					 "= ?",
 					 "i", id_of(row, "id"));
-	return code < 0 ? code : ranking_recompute(db, id_of(row, "leaderboard"), NULL, id_of(row, "user"), err);
+	return rc < 0 ? rc : ranking_recompute(db, id_of(row, "leaderboard"), NULL, id_of(row, "user"), err);
 }
 
 int
@@ -71,18 +71,18 @@ cmd_submission_flag(struct db *db, const struct command_env *env, const struct a
 	(void)env;
 	AUTO_JSON json_t *row = NULL;
 	AUTO_FREE char *reason = sanitize_line(json_string_value(json_object_get(args, "reason")), FLAG_REASON_MAX);
-	int code = flag_find(db, actor, args, &row, err);
-	if (code == 0 && !*reason)
-		code = kettle_fail(err, KETTLE_EINVAL, "A mark as a cheat needs a reason, which its owner will read.");
-	if (code == 0 && json_is_string(json_object_get(row, "flagged")))
-		code = kettle_fail(err, KETTLE_ECONFLICT, "Submission %lld is marked as a cheat already: take that back first.",
+	int rc = flag_find(db, actor, args, &row, err);
+	if (rc == 0 && !*reason)
+		rc = kettle_fail(err, KETTLE_EINVAL, "A mark as a cheat needs a reason, which its owner will read.");
+	if (rc == 0 && json_is_string(json_object_get(row, "flagged")))
+		rc = kettle_fail(err, KETTLE_ECONFLICT, "Submission %lld is marked as a cheat already: take that back first.",
 			(long long)id_of(row, "id"));
-	if (code == 0)
-		code = mark(db, actor, row, reason, err);
-	if (code == 0)
-		code = flag_tell(db, "submission.flagged", row, json_pack("{s:s}", "reason", reason), err);
-	if (code < 0)
-		return code;
+	if (rc == 0)
+		rc = mark(db, actor, row, reason, err);
+	if (rc == 0)
+		rc = flag_tell(db, "submission.flagged", row, json_pack("{s:s}", "reason", reason), err);
+	if (rc < 0)
+		return rc;
 	*ret_result = json_pack("{s:O, s:s, s:s}", "id", json_object_get(row, "id"), "status", "hacked", "reason", reason);
 	return 0;
 }
@@ -93,16 +93,16 @@ cmd_submission_unflag(struct db *db, const struct command_env *env, const struct
 {
 	(void)env;
 	AUTO_JSON json_t *row = NULL;
-	int code = flag_find(db, actor, args, &row, err);
-	if (code == 0 && !json_is_string(json_object_get(row, "flagged")))
-		code = kettle_fail(
+	int rc = flag_find(db, actor, args, &row, err);
+	if (rc == 0 && !json_is_string(json_object_get(row, "flagged")))
+		rc = kettle_fail(
 			err, KETTLE_ECONFLICT, "Submission %lld is not marked as a cheat.", (long long)id_of(row, "id"));
-	if (code == 0)
-		code = mark(db, actor, row, NULL, err);
-	if (code == 0)
-		code = flag_tell(db, "submission.unflagged", row, json_object(), err);
-	if (code < 0)
-		return code;
+	if (rc == 0)
+		rc = mark(db, actor, row, NULL, err);
+	if (rc == 0)
+		rc = flag_tell(db, "submission.unflagged", row, json_object(), err);
+	if (rc < 0)
+		return rc;
 	*ret_result = json_pack("{s:O, s:s}", "id", json_object_get(row, "id"), "status", "ok");
 	return 0;
 }
@@ -129,22 +129,22 @@ choose_devices(struct db *db, const struct command_env *env, int64_t submission,
 	char where[64];
 	AUTO_JSON json_t *row = NULL, *chosen = json_array();
 	(void)snprintf(where, sizeof(where), "Submission %lld has", (long long)submission);
-	int code = db_object(db, &row, err,
+	int rc = db_object(db, &row, err,
 		"SELECT json_group_array(device) AS devices_json FROM (SELECT device FROM jobs WHERE submission = ? AND NOT "
 		"superseded ORDER BY id)",
 		"i", submission);
 	const json_t *all = json_object_get(row, "devices"), *list = json_array_size(wanted) > 0 ? wanted : all;
-	for (size_t i = 0; i < json_array_size(list) && code == 0; i++) {
+	for (size_t i = 0; i < json_array_size(list) && rc == 0; i++) {
 		const char *name = NULL;
-		code = board_pick_device(all, json_string_value(json_array_get(list, i)), where, &name, err);
-		if (code == 0)
-			code = check_configured(env, name, err);
-		if (code == 0 && !list_has_text(chosen, name))
+		rc = board_pick_device(all, json_string_value(json_array_get(list, i)), where, &name, err);
+		if (rc == 0)
+			rc = check_configured(env, name, err);
+		if (rc == 0 && !list_has_text(chosen, name))
 			(void)json_array_append_new(chosen, json_string(name));
 	}
-	if (code == 0)
+	if (rc == 0)
 		*ret_devices = STEAL(chosen);
-	return code;
+	return rc;
 }
 
 int
@@ -152,13 +152,13 @@ cmd_submission_rerun(struct db *db, const struct command_env *env, const struct 
 	json_t **ret_result, struct kettle_error *err)
 {
 	AUTO_JSON json_t *row = NULL, *devices = NULL, *jobs = NULL;
-	int code = flag_find(db, actor, args, &row, err);
-	if (code == 0)
-		code = choose_devices(db, env, id_of(row, "id"), json_object_get(args, "device"), &devices, err);
-	if (code == 0)
-		code = jobs_rerun(db, id_of(row, "id"), devices, &jobs, err);
-	if (code < 0)
-		return code;
+	int rc = flag_find(db, actor, args, &row, err);
+	if (rc == 0)
+		rc = choose_devices(db, env, id_of(row, "id"), json_object_get(args, "device"), &devices, err);
+	if (rc == 0)
+		rc = jobs_rerun(db, id_of(row, "id"), devices, &jobs, err);
+	if (rc < 0)
+		return rc;
 	const json_t *event = json_array_get(db->events, json_array_size(db->events) - 1);
 	*ret_result = json_pack("{s:O, s:O, s:O, s:O, s:O, s:O}", "id", json_object_get(row, "id"), "leaderboard",
 		json_object_get(row, "leaderboard_name"), "mode", json_object_get(row, "mode"), "devices", devices, "jobs",

@@ -16,12 +16,12 @@ list(struct db *db, const struct board *board, const char *category, const char 
 	struct kettle_error *err)
 {
 	AUTO_JSON json_t *limits = NULL;
-	int code = db_array(db, &limits, err,
+	int rc = db_array(db, &limits, err,
 		"SELECT category, nullif(device, '') AS device, per_hour FROM rate_limits WHERE leaderboard = ?1 AND (?2 IS "
 		"NULL OR category = ?2) AND (?3 IS NULL OR device = ?3) ORDER BY category DESC, device",
 		"iss", board->id, category, device);
-	if (code < 0)
-		return code;
+	if (rc < 0)
+		return rc;
 	*ret_result = json_pack("{s:s, s:O}", "leaderboard", board->name, "limits", limits);
 	return 0;
 }
@@ -32,11 +32,11 @@ cmd_rate_limits(struct db *db, const struct command_env *env, const struct actor
 {
 	(void)env;
 	struct board board;
-	int code = board_find(db, actor, json_string_value(json_object_get(args, "name")), &board, err);
-	if (code == 0)
-		code = board_check_access(db, actor, &board, err);
-	if (code < 0)
-		return code;
+	int rc = board_find(db, actor, json_string_value(json_object_get(args, "name")), &board, err);
+	if (rc == 0)
+		rc = board_check_access(db, actor, &board, err);
+	if (rc < 0)
+		return rc;
 	return list(db, &board, json_string_value(json_object_get(args, "category")),
 		json_string_value(json_object_get(args, "device")), ret_result, err);
 }
@@ -66,34 +66,34 @@ check_rate_arguments(struct limit *limit, const json_t *args, struct kettle_erro
 	if (removes || !word)
 		return 0;
 	(void)snprintf(where, sizeof(where), "The leaderboard `%s` has", limit->board->name);
-	int code = board_devices(limit->db, limit->board->id, &limit->of_board, err);
-	return code < 0 ? code : board_pick_device(limit->of_board, word, where, &limit->device, err);
+	int rc = board_devices(limit->db, limit->board->id, &limit->of_board, err);
+	return rc < 0 ? rc : board_pick_device(limit->of_board, word, where, &limit->device, err);
 }
 
 static int
 set(const struct limit *limit, struct kettle_error *err)
 {
-	int code = 0;
-	for (size_t i = 0; i < ARRAY_SIZE(categories) && code == 0; i++)
+	int rc = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(categories) && rc == 0; i++)
 		if (!limit->category || strcmp(limit->category, categories[i]) == 0)
-			code = db_exec(limit->db, err,
+			rc = db_exec(limit->db, err,
 				"INSERT INTO rate_limits (leaderboard, category, device, per_hour) VALUES (?, ?, ?, ?) ON CONFLICT "
 				"(leaderboard, category, device) DO UPDATE SET per_hour = excluded.per_hour",
 				"issi", limit->board->id, categories[i], limit->device ? limit->device : "", limit->per_hour);
-	return code;
+	return rc;
 }
 
 static int
 take_away(const struct limit *limit, struct kettle_error *err)
 {
-	int code = db_exec(limit->db, err,
+	int rc = db_exec(limit->db, err,
 		"DELETE FROM rate_limits WHERE leaderboard = ?1 AND (?2 IS NULL OR category = ?2) AND (?3 IS NULL OR device = "
 		"?3)",
 		"iss", limit->board->id, limit->category, limit->device);
-	if (code == 0 && db_changes(limit->db) == 0)
+	if (rc == 0 && db_changes(limit->db) == 0)
 		return kettle_fail(
 			err, KETTLE_ENOENT, "The leaderboard `%s` has no such limit that could be removed.", limit->board->name);
-	return code;
+	return rc;
 }
 
 static int
@@ -112,17 +112,17 @@ cmd_rate_limit(struct db *db, const struct command_env *env, const struct actor 
 	struct board board;
 	struct limit limit = {.db = db, .board = &board};
 	bool removes = json_is_true(json_object_get(args, "remove"));
-	int code = board_find(db, actor, json_string_value(json_object_get(args, "name")), &board, err);
-	if (code == 0)
-		code = board_check_owner(actor, &board, err);
-	if (code == 0)
-		code = check_rate_arguments(&limit, args, err);
-	if (code == 0)
-		code = removes ? take_away(&limit, err) : set(&limit, err);
-	if (code == 0)
-		code = rate_tell(&limit, actor, removes, err);
-	if (code == 0)
-		code = list(db, &board, NULL, NULL, ret_result, err);
+	int rc = board_find(db, actor, json_string_value(json_object_get(args, "name")), &board, err);
+	if (rc == 0)
+		rc = board_check_owner(actor, &board, err);
+	if (rc == 0)
+		rc = check_rate_arguments(&limit, args, err);
+	if (rc == 0)
+		rc = removes ? take_away(&limit, err) : set(&limit, err);
+	if (rc == 0)
+		rc = rate_tell(&limit, actor, removes, err);
+	if (rc == 0)
+		rc = list(db, &board, NULL, NULL, ret_result, err);
 	json_decref(limit.of_board);
-	return code;
+	return rc;
 }

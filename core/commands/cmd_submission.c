@@ -30,11 +30,11 @@ add_list_runs(struct db *db, json_t *rows, struct kettle_error *err)
 	json_t *row;
 	json_array_foreach(rows, i, row) {
 		json_t *runs = NULL;
-		int code = db_array(db, &runs, err,
+		int rc = db_array(db, &runs, err,
 			"SELECT device AS gpu_type, score, state FROM jobs WHERE submission = ? AND NOT superseded ORDER BY id",
 			"i", (int64_t)json_integer_value(json_object_get(row, "id")));
-		if (code < 0)
-			return code;
+		if (rc < 0)
+			return rc;
 		(void)json_object_set_new(row, "runs", runs);
 	}
 	return 0;
@@ -57,22 +57,22 @@ cmd_submission_list(struct db *db, const struct command_env *env, const struct a
 	const char *name = json_string_value(json_object_get(args, "leaderboard"));
 	int64_t user = actor->user ? actor->user : -1, limit = json_integer_value(json_object_get(args, "limit")),
 			offset = json_integer_value(json_object_get(args, "offset"));
-	int code = name ? board_find(db, actor, name, &board, err) : 0;
-	if (code == 0 && name)
-		code = board_check_access(db, actor, &board, err);
-	if (code < 0)
-		return code;
+	int rc = name ? board_find(db, actor, name, &board, err) : 0;
+	if (rc == 0 && name)
+		rc = board_check_access(db, actor, &board, err);
+	if (rc < 0)
+		return rc;
 	if (name)
-		code = db_array(db, &rows, err,
+		rc = db_array(db, &rows, err,
 			LIST "AND s.leaderboard = ?4 ORDER BY s.created_at DESC, s.id DESC LIMIT ?2 OFFSET ?3", "iiii", user, limit,
 			offset, board.id);
 	else
-		code = db_array(db, &rows, err, LIST "ORDER BY s.id DESC LIMIT ?2 OFFSET ?3", "iii", user, limit, offset);
-	if (code == 0)
-		code = add_list_runs(db, rows, err);
-	if (code == 0)
+		rc = db_array(db, &rows, err, LIST "ORDER BY s.id DESC LIMIT ?2 OFFSET ?3", "iii", user, limit, offset);
+	if (rc == 0)
+		rc = add_list_runs(db, rows, err);
+	if (rc == 0)
 		*ret_result = STEAL(rows);
-	return code;
+	return rc;
 }
 
 /* ---- one submission ---- */
@@ -93,7 +93,7 @@ submission_find(struct db *db, const struct actor *actor, const json_t *args, bo
 {
 	int64_t id = json_integer_value(json_object_get(args, "id"));
 	AUTO_JSON json_t *row = NULL;
-	int code = db_object(db, &row, err,
+	int rc = db_object(db, &row, err,
 		"SELECT s.id, s.leaderboard AS leaderboard_id, b.name AS leaderboard_name, s.file_name, s.user AS "
 		"user_id_text, "
 		"u.name AS user_name, s.created_at AS submission_time_iso, s.done_at IS NOT NULL AS done_bool, s.mode, "
@@ -102,10 +102,10 @@ submission_find(struct db *db, const struct actor *actor, const json_t *args, bo
 		"submissions s JOIN "
 		"leaderboards b ON b.id = s.leaderboard JOIN users u ON u.id = s.user WHERE s.id = ?",
 		"i", id);
-	if (code == KETTLE_ENOENT)
-		return kettle_fail(err, code, "There is no submission %lld.", (long long)id);
-	if (code < 0)
-		return code;
+	if (rc == KETTLE_ENOENT)
+		return kettle_fail(err, rc, "There is no submission %lld.", (long long)id);
+	if (rc < 0)
+		return rc;
 	bool own = actor->user && (id_of(row, "user") == actor->user || (judge && id_of(row, "creator") == actor->user));
 	if (actor->role != RIGHT_ADMIN && !own)
 		return kettle_fail(err, KETTLE_EACCES, "Submission %lld belongs to somebody else.", (long long)id);
@@ -137,34 +137,34 @@ add_job_runs(struct db *db, json_t *job, struct kettle_error *err)
 	json_t *runs = NULL, *artifacts = NULL, *run;
 	size_t i;
 	int64_t id = id_of(job, "job");
-	int code = db_array(db, &runs, err,
+	int rc = db_array(db, &runs, err,
 		"SELECT mode, secret AS secret_bool, idx AS \"index\", passed AS passed_bool, state, score, low, high, "
 		"start_at AS "
 		"start_time_iso, end_at AS end_time_iso, message, result_json, system_json, detail_json FROM runs WHERE job = "
 		"? "
 		"ORDER BY id",
 		"i", id);
-	if (code < 0)
-		return code;
+	if (rc < 0)
+		return rc;
 	json_array_foreach(runs, i, run) {
 		open_run(run);
 	}
 	(void)json_object_set_new(job, "runs", runs);
-	code = db_array(db, &artifacts, err,
+	rc = db_array(db, &artifacts, err,
 		"SELECT id, step, name, size, sha256, expired_at AS expired_iso FROM artifacts WHERE job = ? ORDER BY id", "i",
 		id);
-	if (code == 0)
+	if (rc == 0)
 		(void)json_object_set_new(job, "artifacts", artifacts);
-	return code;
+	return rc;
 }
 
 static int
 add_rank(struct db *db, const json_t *row, json_t *job, struct kettle_error *err)
 {
 	struct ranking_position position;
-	int code = ranking_of(db, id_of(row, "leaderboard_id"), text_of(job, "device"), id_of(row, "user"), &position, err);
-	if (code < 0)
-		return code;
+	int rc = ranking_of(db, id_of(row, "leaderboard_id"), text_of(job, "device"), id_of(row, "user"), &position, err);
+	if (rc < 0)
+		return rc;
 	json_t *rank = position.rank
 					   ? json_pack("{s:I, s:I}", "rank", (json_int_t)position.rank, "of", (json_int_t)position.of)
 					   : json_null();
@@ -177,12 +177,12 @@ static int
 add_failed_rerun(struct db *db, const json_t *row, json_t *job, struct kettle_error *err)
 {
 	json_t *failed = NULL;
-	int code = db_object(db, &failed, err,
+	int rc = db_object(db, &failed, err,
 		"SELECT id AS job, state, error, done_at AS ended_iso FROM jobs WHERE submission = ?1 AND device = ?2 AND "
 		"superseded = id AND id > ?3 ORDER BY id DESC LIMIT 1",
 		"isi", id_of(row, "id"), text_of(job, "device"), id_of(job, "job"));
-	if (code < 0)
-		return code == KETTLE_ENOENT ? 0 : code;
+	if (rc < 0)
+		return rc == KETTLE_ENOENT ? 0 : rc;
 	(void)json_object_set_new(job, "rerun_failed", failed);
 	return 0;
 }
@@ -199,7 +199,7 @@ static int
 load_jobs(struct db *db, const json_t *row, json_t **ret_jobs, struct kettle_error *err)
 {
 	AUTO_JSON json_t *jobs = NULL;
-	int code = db_array(db, &jobs, err,
+	int rc = db_array(db, &jobs, err,
 		"SELECT id AS job, device, state, CASE WHEN state <> 'queued' THEN error END AS error, CASE WHEN state = "
 		"'queued' "
 		"THEN " WAITS " END AS waits, score, low, high, unit, attempt, queued_at AS queued_iso, started_at AS "
@@ -207,17 +207,17 @@ load_jobs(struct db *db, const json_t *row, json_t **ret_jobs, struct kettle_err
 		"superseded < 0 AS rerun_bool FROM jobs j WHERE submission = ?1 AND (superseded < 0 OR NOT superseded AND NOT "
 		"EXISTS (SELECT 1 FROM jobs n WHERE n.submission = ?1 AND n.superseded = -j.id)) ORDER BY id",
 		"i", id_of(row, "id"));
-	for (size_t i = 0; i < json_array_size(jobs) && code == 0; i++) {
+	for (size_t i = 0; i < json_array_size(jobs) && rc == 0; i++) {
 		json_t *job = json_array_get(jobs, i);
-		code = add_job_runs(db, job, err);
-		if (code == 0)
-			code = add_rank(db, row, job, err);
-		if (code == 0)
-			code = add_failed_rerun(db, row, job, err);
+		rc = add_job_runs(db, job, err);
+		if (rc == 0)
+			rc = add_rank(db, row, job, err);
+		if (rc == 0)
+			rc = add_failed_rerun(db, row, job, err);
 	}
-	if (code == 0)
+	if (rc == 0)
 		*ret_jobs = STEAL(jobs);
-	return code;
+	return rc;
 }
 
 /* KernelBot's words. */
@@ -359,17 +359,17 @@ cmd_submission_show(struct db *db, const struct command_env *env, const struct a
 {
 	(void)env;
 	AUTO_JSON json_t *row = NULL, *jobs = NULL, *code_row = NULL;
-	int code = submission_find(db, actor, args, true, &row, err);
-	if (code == KETTLE_EACCES)
+	int rc = submission_find(db, actor, args, true, &row, err);
+	if (rc == KETTLE_EACCES)
 		return code_visibility_of(db, actor, json_integer_value(json_object_get(args, "id")), ret_result, err);
-	if (code == 0)
-		code = load_jobs(db, row, &jobs, err);
-	if (code == 0)
-		code = db_object(db, &code_row, err,
+	if (rc == 0)
+		rc = load_jobs(db, row, &jobs, err);
+	if (rc == 0)
+		rc = db_object(db, &code_row, err,
 			"SELECT CAST(data AS TEXT) AS code FROM blobs WHERE id = (SELECT code FROM submissions WHERE id = ?)", "i",
 			id_of(row, "id"));
-	if (code < 0)
-		return code;
+	if (rc < 0)
+		return rc;
 	json_t *more = json_pack("{s:O, s:o, s:o, s:n, s:o, s:O}", "code", json_object_get(code_row, "code"), "runs",
 		field_runs(jobs), "job", status_object(row, jobs), "runner_queue", "rank", ranks(jobs), "jobs", jobs);
 	(void)json_object_del(row, "user");
@@ -388,14 +388,14 @@ check_rerun(struct db *db, const struct actor *actor, int64_t id, struct kettle_
 	int64_t reruns = 0;
 	if (actor->role == RIGHT_ADMIN)
 		return 0;
-	int code = db_int(db, &reruns, err,
+	int rc = db_int(db, &reruns, err,
 		"SELECT count(*) FROM jobs WHERE submission = ? AND superseded < 0 AND done_at IS NULL", "i", id);
-	return code == 0 && reruns > 0
+	return rc == 0 && reruns > 0
 			   ? kettle_fail(err, KETTLE_EACCES,
 					 "Submission %lld is being run again, which was not you who asked for it: only an admin may cancel "
 					 "that.",
 					 (long long)id)
-			   : code;
+			   : rc;
 }
 
 int
@@ -404,13 +404,13 @@ cmd_submission_cancel(struct db *db, const struct command_env *env, const struct
 {
 	(void)env;
 	AUTO_JSON json_t *row = NULL, *jobs = NULL;
-	int code = submission_find(db, actor, args, false, &row, err);
-	if (code == 0)
-		code = check_rerun(db, actor, id_of(row, "id"), err);
-	if (code == 0)
-		code = jobs_cancel(db, id_of(row, "id"), &jobs, err);
-	if (code < 0)
-		return code;
+	int rc = submission_find(db, actor, args, false, &row, err);
+	if (rc == 0)
+		rc = check_rerun(db, actor, id_of(row, "id"), err);
+	if (rc == 0)
+		rc = jobs_cancel(db, id_of(row, "id"), &jobs, err);
+	if (rc < 0)
+		return rc;
 	*ret_result = json_pack("{s:I, s:O}", "id", (json_int_t)id_of(row, "id"), "jobs", jobs);
 	return 0;
 }
@@ -419,9 +419,9 @@ static int
 tell_deleted(struct db *db, const json_t *row, struct kettle_error *err)
 {
 	AUTO_JSON json_t *jobs = NULL;
-	int code = jobs_of(db, id_of(row, "id"), &jobs, err);
-	if (code < 0)
-		return code;
+	int rc = jobs_of(db, id_of(row, "id"), &jobs, err);
+	if (rc < 0)
+		return rc;
 	AUTO_JSON json_t *data = json_pack("{s:O, s:O, s:O}", "mode", json_object_get(row, "mode"), "file_name",
 		json_object_get(row, "file_name"), "jobs", jobs);
 	return db_event(
@@ -433,16 +433,16 @@ static int
 remove_submission(struct db *db, const json_t *row, struct kettle_error *err)
 {
 	int64_t id = id_of(row, "id");
-	int code = blobs_note_submission(db, id, err);
-	if (code == 0)
-		code = rate_limit_record_deleted(db, id, err);
-	if (code == 0)
-		code = db_exec(db, err, "DELETE FROM jobs WHERE submission = ?", "i", id);
-	if (code == 0)
-		code = ranking_recompute(db, id_of(row, "leaderboard_id"), NULL, id_of(row, "user"), err);
-	if (code == 0)
-		code = db_exec(db, err, "DELETE FROM submissions WHERE id = ?", "i", id);
-	return code < 0 ? code : blobs_collect(db, err);
+	int rc = blobs_note_submission(db, id, err);
+	if (rc == 0)
+		rc = rate_limit_record_deleted(db, id, err);
+	if (rc == 0)
+		rc = db_exec(db, err, "DELETE FROM jobs WHERE submission = ?", "i", id);
+	if (rc == 0)
+		rc = ranking_recompute(db, id_of(row, "leaderboard_id"), NULL, id_of(row, "user"), err);
+	if (rc == 0)
+		rc = db_exec(db, err, "DELETE FROM submissions WHERE id = ?", "i", id);
+	return rc < 0 ? rc : blobs_collect(db, err);
 }
 
 int
@@ -451,17 +451,17 @@ cmd_submission_delete(struct db *db, const struct command_env *env, const struct
 {
 	(void)env;
 	AUTO_JSON json_t *row = NULL;
-	int code = submission_find(db, actor, args, false, &row, err);
-	if (code == 0 && json_is_string(json_object_get(row, "flagged")) && actor->role != RIGHT_ADMIN)
-		code = kettle_fail(err, KETTLE_EACCES,
+	int rc = submission_find(db, actor, args, false, &row, err);
+	if (rc == 0 && json_is_string(json_object_get(row, "flagged")) && actor->role != RIGHT_ADMIN)
+		rc = kettle_fail(err, KETTLE_EACCES,
 			"Submission %lld was marked as a cheat: it stays as evidence, and only an admin may delete it.",
 			(long long)id_of(row, "id"));
-	if (code == 0)
-		code = tell_deleted(db, row, err);
-	if (code == 0)
-		code = remove_submission(db, row, err);
-	if (code < 0)
-		return code;
+	if (rc == 0)
+		rc = tell_deleted(db, row, err);
+	if (rc == 0)
+		rc = remove_submission(db, row, err);
+	if (rc < 0)
+		return rc;
 	*ret_result = json_pack("{s:I, s:s}", "id", (json_int_t)id_of(row, "id"), "status", "ok");
 	return 0;
 }

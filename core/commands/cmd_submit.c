@@ -140,9 +140,9 @@ find_board(struct submit_request *submit, struct kettle_error *err)
 {
 	const char *name = json_string_value(json_object_get(submit->args, "leaderboard"));
 	if (!name) {
-		int code = need_header(submit, err);
-		if (code < 0)
-			return code;
+		int rc = need_header(submit, err);
+		if (rc < 0)
+			return rc;
 		name = json_string_value(json_object_get(submit->header, "leaderboard"));
 	}
 	if (!name)
@@ -158,9 +158,9 @@ add_submit_device(struct submit_request *submit, const char *word, struct kettle
 	char where[BOARD_NAME_MAX + 32];
 	const char *name = NULL;
 	(void)snprintf(where, sizeof(where), "The leaderboard `%s` has", submit->board.name);
-	int code = board_pick_device(submit->of_board, word, where, &name, err);
-	if (code < 0)
-		return code;
+	int rc = board_pick_device(submit->of_board, word, where, &name, err);
+	if (rc < 0)
+		return rc;
 	for (size_t i = 0; i < json_array_size(submit->devices); i++)
 		if (strcmp(json_string_value(json_array_get(submit->devices, i)), name) == 0)
 			return 0;
@@ -181,22 +181,22 @@ static int
 find_devices(struct submit_request *submit, struct kettle_error *err)
 {
 	const json_t *wanted = json_object_get(submit->args, "device");
-	int code = board_devices(submit->db, submit->board.id, &submit->of_board, err);
+	int rc = board_devices(submit->db, submit->board.id, &submit->of_board, err);
 	submit->devices = json_array();
-	if (code == 0 && json_array_size(wanted) == 0) {
+	if (rc == 0 && json_array_size(wanted) == 0) {
 		if (json_array_size(submit->of_board) > 1)
-			code = need_header(submit, err);
+			rc = need_header(submit, err);
 		wanted = json_object_get(submit->header, "gpus");
 	}
-	if (code < 0)
-		return code;
+	if (rc < 0)
+		return rc;
 	if (json_array_size(wanted) == 0 && json_array_size(submit->of_board) != 1)
 		return fail_choose(submit, err);
 	if (json_array_size(wanted) == 0)
 		wanted = submit->of_board;
-	for (size_t i = 0; i < json_array_size(wanted) && code == 0; i++)
-		code = add_submit_device(submit, json_string_value(json_array_get(wanted, i)), err);
-	return code;
+	for (size_t i = 0; i < json_array_size(wanted) && rc == 0; i++)
+		rc = add_submit_device(submit, json_string_value(json_array_get(wanted, i)), err);
+	return rc;
 }
 
 /* ---- the rest of the checks ---- */
@@ -205,9 +205,9 @@ static int
 check_extension(const struct submit_request *submit, struct kettle_error *err)
 {
 	char name[BOARD_LANGUAGE_SIZE];
-	int code = board_language(submit->db, &submit->board, name, err);
-	if (code < 0)
-		return code;
+	int rc = board_language(submit->db, &submit->board, name, err);
+	if (rc < 0)
+		return rc;
 	const struct language *language = language_find(submit->env->languages, name);
 	if (!language)
 		return kettle_fail(err, KETTLE_EUNAVAIL,
@@ -220,9 +220,9 @@ static int
 check_accepting(const struct submit_request *submit, struct kettle_error *err)
 {
 	AUTO_JSON json_t *accepting = NULL;
-	int code = settings_setting_get(submit->db, "accepting", &accepting, err);
-	if (code < 0)
-		return code;
+	int rc = settings_setting_get(submit->db, "accepting", &accepting, err);
+	if (rc < 0)
+		return rc;
 	if (json_is_false(accepting))
 		return kettle_fail(err, KETTLE_EUNAVAIL, "No submissions are accepted at the moment; try again later.");
 	for (size_t i = 0; i < json_array_size(submit->devices); i++) {
@@ -266,25 +266,25 @@ static int
 check_all(struct submit_request *submit, struct kettle_error *err)
 {
 	read_submit_file(submit);
-	int code = find_board(submit, err);
-	if (code == 0)
-		code = find_devices(submit, err);
-	if (code == 0 && submit->file_err.code)
-		code = fail_with(&submit->file_err, err);
-	if (code == 0)
-		code = check_extension(submit, err);
-	if (code == 0)
-		code = check_accepting(submit, err);
-	if (code == 0 && submit->actor->banned)
-		code = kettle_fail(
+	int rc = find_board(submit, err);
+	if (rc == 0)
+		rc = find_devices(submit, err);
+	if (rc == 0 && submit->file_err.code)
+		rc = fail_with(&submit->file_err, err);
+	if (rc == 0)
+		rc = check_extension(submit, err);
+	if (rc == 0)
+		rc = check_accepting(submit, err);
+	if (rc == 0 && submit->actor->banned)
+		rc = kettle_fail(
 			err, KETTLE_EACCES, "You are banned%s%s.", *submit->actor->banned ? ": " : "", submit->actor->banned);
-	if (code == 0)
-		code = check_header(submit, err);
-	if (code == 0)
-		code = board_check_access(submit->db, submit->actor, &submit->board, err);
-	if (code == 0)
-		code = rate_limit_check(submit->db, &submit->board, submit->actor->user, submit->mode, submit->devices, err);
-	return code < 0 ? code : check_deadline(submit, err);
+	if (rc == 0)
+		rc = check_header(submit, err);
+	if (rc == 0)
+		rc = board_check_access(submit->db, submit->actor, &submit->board, err);
+	if (rc == 0)
+		rc = rate_limit_check(submit->db, &submit->board, submit->actor->user, submit->mode, submit->devices, err);
+	return rc < 0 ? rc : check_deadline(submit, err);
 }
 
 /* ---- storing ---- */
@@ -296,11 +296,11 @@ add_jobs(struct submit_request *submit, struct kettle_error *err)
 	submit->jobs = json_array();
 	for (size_t i = 0; i < json_array_size(submit->devices); i++) {
 		const char *device = json_string_value(json_array_get(submit->devices, i));
-		int code = db_exec(submit->db, err,
+		int rc = db_exec(submit->db, err,
 			"INSERT INTO jobs (submission, device, seed, queued_at, changed_at) VALUES (?1, ?2, ?3, ?4, ?4)", "isii",
 			submit->id, device, seed, submit->db->now_ms);
-		if (code < 0)
-			return code;
+		if (rc < 0)
+			return rc;
 		json_t *job = json_pack("{s:I, s:s}", "job", (json_int_t)db_last_id(submit->db), "device", device);
 		(void)json_array_append_new(submit->jobs, job);
 	}
@@ -312,19 +312,19 @@ submit_store(struct submit_request *submit, struct kettle_error *err)
 {
 	struct db *db = submit->db;
 	int64_t code_blob = 0;
-	int code = blobs_put(db, submit->code, submit->size, &code_blob, err);
-	if (code == 0)
-		code = db_exec(db, err,
+	int rc = blobs_put(db, submit->code, submit->size, &code_blob, err);
+	if (rc == 0)
+		rc = db_exec(db, err,
 			"INSERT INTO submissions (leaderboard, task, user, mode, file_name, code, created_at) VALUES (?, ?, ?, ?, "
 			"?, ?, "
 			"?)",
 			"iiissii", submit->board.id, submit->board.task, submit->actor->user, submit->mode, submit->file_name,
 			code_blob, db->now_ms);
 	submit->id = db_last_id(db);
-	if (code == 0)
-		code = add_jobs(submit, err);
-	if (code < 0)
-		return code;
+	if (rc == 0)
+		rc = add_jobs(submit, err);
+	if (rc < 0)
+		return rc;
 	AUTO_JSON json_t *data =
 		json_pack("{s:s, s:s, s:O}", "mode", submit->mode, "file_name", submit->file_name, "jobs", submit->jobs);
 	return db_event(db, "submission.accepted", 'u', submit->board.id, submit->id, submit->actor->user, data, err);
@@ -343,11 +343,11 @@ cmd_submit(struct db *db, const struct command_env *env, const struct actor *act
 		/* KernelBot's word for it. */
 		.mode = strcmp(mode, "leaderboard") == 0 ? "ranked" : mode,
 	};
-	int code = check_all(&submit, err);
-	if (code == 0)
-		code = submit_store(&submit, err);
-	if (code < 0)
-		return code;
+	int rc = check_all(&submit, err);
+	if (rc == 0)
+		rc = submit_store(&submit, err);
+	if (rc < 0)
+		return rc;
 	const json_t *event = json_array_get(db->events, json_array_size(db->events) - 1);
 	*ret_result =
 		json_pack("{s:I, s:s, s:s, s:O, s:O, s:O}", "id", (json_int_t)submit.id, "leaderboard", submit.board.name,

@@ -24,21 +24,21 @@ cmd_user_list(struct db *db, const struct command_env *env, const struct actor *
 	(void)env;
 	(void)actor;
 	AUTO_JSON json_t *ids = NULL, *users = json_array();
-	int code = db_array(db, &ids, err,
+	int rc = db_array(db, &ids, err,
 		"SELECT id FROM users WHERE merged_into IS NULL AND (?1 IS NULL OR role = ?1) AND (NOT ?2 OR banned_at IS NOT "
 		"NULL) ORDER BY name LIMIT ?3 OFFSET ?4",
 		"siii", text_of(args, "role"), (int64_t)json_is_true(json_object_get(args, "banned")),
 		(int64_t)json_integer_value(json_object_get(args, "limit")),
 		(int64_t)json_integer_value(json_object_get(args, "offset")));
-	for (size_t i = 0; i < json_array_size(ids) && code == 0; i++) {
+	for (size_t i = 0; i < json_array_size(ids) && rc == 0; i++) {
 		json_t *user = NULL;
-		code = user_object(db, json_integer_value(json_object_get(json_array_get(ids, i), "id")), false, &user, err);
-		if (code == 0)
+		rc = user_object(db, json_integer_value(json_object_get(json_array_get(ids, i), "id")), false, &user, err);
+		if (rc == 0)
 			(void)json_array_append_new(users, user);
 	}
-	if (code == 0)
+	if (rc == 0)
 		*ret_result = STEAL(users);
-	return code;
+	return rc;
 }
 
 int
@@ -48,19 +48,19 @@ cmd_user_show(struct db *db, const struct command_env *env, const struct actor *
 	(void)env;
 	struct user user = {.id = actor->user};
 	const char *name = text_of(args, "name");
-	int code = 0;
+	int rc = 0;
 	if (name && actor->role == RIGHT_ADMIN) {
-		code = user_find(db, name, &user, err);
+		rc = user_find(db, name, &user, err);
 	} else if (name) {
 		/* Who is not an admin learns nothing about others, not even whether they are there. */
 		struct kettle_error none = {0};
 		bool own = user_find(db, name, &user, &none) == 0 && user.id == actor->user;
-		code = own ? 0 : kettle_fail(err, KETTLE_EACCES, "Only admins may look at others; leave the name out.");
+		rc = own ? 0 : kettle_fail(err, KETTLE_EACCES, "Only admins may look at others; leave the name out.");
 	} else if (!actor->user) {
-		code = kettle_fail(
+		rc = kettle_fail(
 			err, KETTLE_ENOENT, "You are not known here yet: whoever submits something or makes a link code is.");
 	}
-	return code < 0 ? code : user_object(db, user.id, true, ret_result, err);
+	return rc < 0 ? rc : user_object(db, user.id, true, ret_result, err);
 }
 
 /* ---- ban ---- */
@@ -70,18 +70,18 @@ static int
 cancel_all(struct db *db, int64_t user, json_t *cancelled, struct kettle_error *err)
 {
 	AUTO_JSON json_t *open = NULL;
-	int code = db_array(db, &open, err,
+	int rc = db_array(db, &open, err,
 		"SELECT DISTINCT j.submission AS id FROM jobs j JOIN submissions s ON s.id = j.submission JOIN leaderboards b "
 		"ON b.id = s.leaderboard WHERE j.done_at IS NULL AND s.user = ? ORDER BY 1",
 		"i", user);
-	for (size_t i = 0; i < json_array_size(open) && code == 0; i++) {
+	for (size_t i = 0; i < json_array_size(open) && rc == 0; i++) {
 		json_t *id = json_object_get(json_array_get(open, i), "id"), *jobs = NULL;
-		code = jobs_cancel(db, json_integer_value(id), &jobs, err);
+		rc = jobs_cancel(db, json_integer_value(id), &jobs, err);
 		json_decref(jobs);
-		if (code == 0)
+		if (rc == 0)
 			(void)json_array_append(cancelled, id);
 	}
-	return code;
+	return rc;
 }
 
 static int
@@ -103,13 +103,12 @@ check_ban(const struct actor *actor, const struct user *user, const char *reason
 static int
 set_ban(struct db *db, int64_t user, const char *reason, json_t *cancelled, struct kettle_error *err)
 {
-	int code = reason
-				   ? db_exec(db, err, "UPDATE users SET banned_at = ?, ban_reason = ? WHERE id = ?", "isi", db->now_ms,
-						 reason, user)
-				   : db_exec(db, err, "UPDATE users SET banned_at = NULL, ban_reason = NULL WHERE id = ?", "i", user);
-	if (code == 0 && reason)
-		code = cancel_all(db, user, cancelled, err);
-	return code < 0 ? code : ranking_recompute_user(db, user, err);
+	int rc = reason ? db_exec(db, err, "UPDATE users SET banned_at = ?, ban_reason = ? WHERE id = ?", "isi", db->now_ms,
+						  reason, user)
+					: db_exec(db, err, "UPDATE users SET banned_at = NULL, ban_reason = NULL WHERE id = ?", "i", user);
+	if (rc == 0 && reason)
+		rc = cancel_all(db, user, cancelled, err);
+	return rc < 0 ? rc : ranking_recompute_user(db, user, err);
 }
 
 static int
@@ -129,16 +128,16 @@ cmd_user_ban(struct db *db, const struct command_env *env, const struct actor *a
 	struct user user;
 	AUTO_FREE char *reason = sanitize_line(text_of(args, "reason"), USER_REASON_MAX);
 	AUTO_JSON json_t *cancelled = json_array();
-	int code = user_find(db, text_of(args, "name"), &user, err);
-	if (code == 0)
-		code = check_ban(actor, &user, reason, err);
-	if (code == 0)
-		code = set_ban(db, user.id, reason, cancelled, err);
-	if (code < 0)
-		return code;
+	int rc = user_find(db, text_of(args, "name"), &user, err);
+	if (rc == 0)
+		rc = check_ban(actor, &user, reason, err);
+	if (rc == 0)
+		rc = set_ban(db, user.id, reason, cancelled, err);
+	if (rc < 0)
+		return rc;
 	AUTO_JSON json_t *data = json_pack("{s:s, s:O}", "reason", reason, "cancelled", cancelled);
-	code = db_event(db, "user.banned", 'u', 0, 0, user.id, data, err);
-	return code < 0 ? code : answer(&user, json_pack("{s:O}", "cancelled", cancelled), ret_result);
+	rc = db_event(db, "user.banned", 'u', 0, 0, user.id, data, err);
+	return rc < 0 ? rc : answer(&user, json_pack("{s:O}", "cancelled", cancelled), ret_result);
 }
 
 int
@@ -148,14 +147,14 @@ cmd_user_unban(struct db *db, const struct command_env *env, const struct actor 
 	(void)env;
 	(void)actor;
 	struct user user;
-	int code = user_find(db, text_of(args, "name"), &user, err);
-	if (code == 0 && !user.banned)
-		code = kettle_fail(err, KETTLE_ECONFLICT, "`%s` is not banned.", user.name);
-	if (code == 0)
-		code = set_ban(db, user.id, NULL, NULL, err);
-	if (code == 0)
-		code = db_event(db, "user.unbanned", 'u', 0, 0, user.id, NULL, err);
-	return code < 0 ? code : answer(&user, json_object(), ret_result);
+	int rc = user_find(db, text_of(args, "name"), &user, err);
+	if (rc == 0 && !user.banned)
+		rc = kettle_fail(err, KETTLE_ECONFLICT, "`%s` is not banned.", user.name);
+	if (rc == 0)
+		rc = set_ban(db, user.id, NULL, NULL, err);
+	if (rc == 0)
+		rc = db_event(db, "user.unbanned", 'u', 0, 0, user.id, NULL, err);
+	return rc < 0 ? rc : answer(&user, json_object(), ret_result);
 }
 
 /* ---- role ---- */
@@ -168,11 +167,11 @@ check_role(struct db *db, const struct user *user, enum access_right role, struc
 		return kettle_fail(err, KETTLE_ECONFLICT, "`%s` is banned: take the ban back first.", user->name);
 	if (user->role != RIGHT_ADMIN || role == RIGHT_ADMIN)
 		return 0;
-	int code = user_other_admins(db, user->id, &others, err);
-	if (code == 0 && others == 0)
+	int rc = user_other_admins(db, user->id, &others, err);
+	if (rc == 0 && others == 0)
 		return kettle_fail(
 			err, KETTLE_ECONFLICT, "`%s` is the only admin: give somebody else that role first.", user->name);
-	return code;
+	return rc;
 }
 
 int
@@ -184,14 +183,14 @@ cmd_user_role(struct db *db, const struct command_env *env, const struct actor *
 	(void)actor;
 	struct user user;
 	const char *role = text_of(args, "role");
-	int code = user_find(db, text_of(args, "name"), &user, err);
-	if (code == 0)
-		code = check_role(db, &user, actor_role(role), err);
-	if (code == 0)
-		code = db_exec(db, err, "UPDATE users SET role = ? WHERE id = ?", "si", role, user.id);
-	if (code < 0)
-		return code;
+	int rc = user_find(db, text_of(args, "name"), &user, err);
+	if (rc == 0)
+		rc = check_role(db, &user, actor_role(role), err);
+	if (rc == 0)
+		rc = db_exec(db, err, "UPDATE users SET role = ? WHERE id = ?", "si", role, user.id);
+	if (rc < 0)
+		return rc;
 	AUTO_JSON json_t *data = json_pack("{s:s, s:s}", "role", role, "was", names[user.role]);
-	code = db_event(db, "user.role", 'u', 0, 0, user.id, data, err);
-	return code < 0 ? code : answer(&user, json_incref(data), ret_result);
+	rc = db_event(db, "user.role", 'u', 0, 0, user.id, data, err);
+	return rc < 0 ? rc : answer(&user, json_incref(data), ret_result);
 }

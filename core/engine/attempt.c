@@ -165,11 +165,11 @@ static int
 plan(struct engine_job *job, const struct job_material *material, struct kettle_error *err)
 {
 	AUTO_JSON json_t *device = planned_unit(job);
-	int status = task_plan(job->engine->setup.languages, material->bundle, material->code, material->mode, device,
+	int rc = task_plan(job->engine->setup.languages, material->bundle, material->code, material->mode, device,
 		material->seed, &job->plan, err);
-	if (status == 0)
+	if (rc == 0)
 		job->task = json_incref(json_object_get(material->bundle, "task"));
-	return status;
+	return rc;
 }
 
 /* Plans the job and gives it to the runner. */
@@ -181,12 +181,12 @@ submit(struct engine_job *job, const struct job_material *material)
 		attempt_end_refuse(job, err.message);
 		return;
 	}
-	int status = multi_device_take(job, &err);
-	if (status == KETTLE_EINVAL) {
+	int rc = multi_device_take(job, &err);
+	if (rc == KETTLE_EINVAL) {
 		attempt_end_refuse(job, err.message);
 		return;
 	}
-	if (status < 0) {
+	if (rc < 0) {
 		attempt_end_requeue(job, job->waits != NULL, err.message);
 		return;
 	}
@@ -203,9 +203,9 @@ submit(struct engine_job *job, const struct job_material *material)
 	struct kettle_job description = describe_job(job, section, spool);
 	job->stamps.submitted_ns = time_monotonic_ns();
 	failpoint("engine.submit");
-	status = job->unit->runner->ops->submit(job->unit->runner->self, &description, job->plan->json, &err);
+	rc = job->unit->runner->ops->submit(job->unit->runner->self, &description, job->plan->json, &err);
 	/* A runner may complete the job before it returns; what it returns then does not matter any more. */
-	if (status < 0 && job->state == JOB_ACTIVE) {
+	if (rc < 0 && job->state == JOB_ACTIVE) {
 		inflight_remove(job->engine->setup.inflight, &job->inflight);
 		attempt_end_retry(job, err.message, true);
 		return;
@@ -232,11 +232,11 @@ static int
 start_op(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct job_write *op = arg;
-	int status = jobs_start(db, op->id, op->unit, &op->attempt, err);
+	int rc = jobs_start(db, op->id, op->unit, &op->attempt, err);
 	/* What cannot be read uses up attempts like what cannot be run: else it would be started for ever. */
-	if (status == 0 && jobs_material(db, op->id, &op->material, &op->no_material) == 0)
-		status = read_calibration(db, op, err);
-	return status;
+	if (rc == 0 && jobs_material(db, op->id, &op->material, &op->no_material) == 0)
+		rc = read_calibration(db, op, err);
+	return rc;
 }
 
 /* The database could not start it: it is still queued there. */
@@ -290,7 +290,7 @@ on_started(void *arg, const struct kettle_error *err)
 		bool stopping = job->engine->stopping;
 		attempt_end_requeue(job, stopping, stopping ? "handed back when the engine stopped" : op->no_material.message);
 		job_write_free(op);
-	} else if (job->engine->stopping || !engine_health_fetch_facts(job->engine, job->unit, attempt_go_on, op)) {
+	} else if (job->engine->stopping || !unit_health_fetch_facts(job->engine, job->unit, attempt_go_on, op)) {
 		attempt_go_on(op, NULL);
 	}
 }
@@ -324,8 +324,8 @@ static int
 material_op(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct job_write *op = arg;
-	int status = jobs_material(db, op->id, &op->material, err);
-	return status == 0 ? read_calibration(db, op, err) : status;
+	int rc = jobs_material(db, op->id, &op->material, err);
+	return rc == 0 ? read_calibration(db, op, err) : rc;
 }
 
 /* Asks the runner for the job; a pending stop is sent once the job is found. */
@@ -343,10 +343,10 @@ find_again(struct engine_job *job, const char *handle)
 	job->stop = STOP_NO;
 	job->state = JOB_ACTIVE;
 	enter_phase(job, PHASE_BUILDING);
-	int status = job->unit->runner->ops->recover(job->unit->runner->self, &description, handle, &err);
+	int rc = job->unit->runner->ops->recover(job->unit->runner->self, &description, handle, &err);
 	if (job->state != JOB_ACTIVE)
 		return true; /* completed already */
-	if (status < 0) {
+	if (rc < 0) {
 		inflight_remove(job->engine->setup.inflight, &job->inflight);
 		job->stop = stop;
 		return false;

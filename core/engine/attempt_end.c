@@ -281,7 +281,7 @@ attempt_end_complete(struct engine_job *job, const struct completion *completion
 {
 	job->stamps.completed_ns = time_monotonic_ns();
 	failpoint("engine.completed");
-	engine_health_judge(job, completion);
+	unit_health_judge(job, completion);
 	if (completion->disabled)
 		engine_unit_disable(job->unit, completion->disabled);
 	if (job->stop == STOP_CANCEL) {

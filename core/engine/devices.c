@@ -67,10 +67,10 @@ new_unit(struct engine *engine, struct device *device, const json_t *section, si
 {
 	struct unit *unit = xcalloc(1, sizeof(*unit));
 	unit->device = device;
-	int status = setup_unit(engine, unit, section, index, err);
-	if (status < 0) {
+	int rc = setup_unit(engine, unit, section, index, err);
+	if (rc < 0) {
 		free_unit(unit);
-		return status;
+		return rc;
 	}
 	*ret_unit = unit;
 	return 0;
@@ -99,9 +99,9 @@ plan_device(
 	size_t i;
 	json_t *unit;
 	json_array_foreach(json_object_get(section, "units"), i, unit) {
-		int status = new_unit(engine, device, unit, i, *end, err);
-		if (status < 0)
-			return status;
+		int rc = new_unit(engine, device, unit, i, *end, err);
+		if (rc < 0)
+			return rc;
 		*end = &(**end)->next;
 	}
 	return 0;
@@ -163,24 +163,24 @@ engine_devices_load(struct engine *engine, const json_t *devices, struct kettle_
 	struct unit *planned = NULL, **end = &planned, *next;
 	const char *name;
 	json_t *section;
-	int status = 0;
+	int rc = 0;
 	json_object_foreach((json_t *)devices, name, section) {
-		if (status == 0)
-			status = plan_device(engine, name, section, &end, err);
+		if (rc == 0)
+			rc = plan_device(engine, name, section, &end, err);
 	}
-	for (struct device *device = engine->devices; status == 0 && device; device = device->next)
+	for (struct device *device = engine->devices; rc == 0 && device; device = device->next)
 		for (struct unit *unit = device->units; unit; unit = unit->next)
 			unit->removed = true;
 	for (struct unit *unit = planned; unit; unit = next) {
 		next = unit->next;
 		unit->next = NULL;
-		if (status == 0)
+		if (rc == 0)
 			put_in_force(unit);
 		else
 			free_unit(unit);
 	}
 	sweep(engine);
-	return status;
+	return rc;
 }
 
 static struct unit *

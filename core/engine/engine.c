@@ -84,7 +84,7 @@ on_tick(uv_timer_t *timer)
 	struct engine *engine = timer->data;
 	uint64_t now = uv_now(engine->setup.loop);
 	each_job(engine, check_time);
-	engine_health_tick(engine);
+	unit_health_tick(engine);
 	if (engine->stopping && now >= engine->stop_at_ms)
 		each_job(engine, hand_back);
 	if (!engine->stopping && !engine->loading && engine->load_at_ms && now >= engine->load_at_ms)
@@ -101,10 +101,10 @@ engine_new(const struct engine_setup *setup, struct engine **ret_engine, struct 
 	(void)uv_timer_init(setup->loop, &engine->tick);
 	(void)uv_prepare_init(setup->loop, &engine->prepare);
 	engine->tick.data = engine->prepare.data = engine;
-	int status = engine_devices_load(engine, setup->devices, err);
-	if (status < 0) {
+	int rc = engine_devices_load(engine, setup->devices, err);
+	if (rc < 0) {
 		engine_free(engine);
-		return status;
+		return rc;
 	}
 	(void)uv_timer_start(&engine->tick, on_tick, ENGINE_TICK_MS, ENGINE_TICK_MS);
 	(void)uv_prepare_start(&engine->prepare, on_prepare);
@@ -125,8 +125,8 @@ static int
 load_open(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct load *load = arg;
-	int status = jobs_open(db, &load->jobs, err);
-	return status < 0 ? status : settings_units(db, &load->units, err);
+	int rc = jobs_open(db, &load->jobs, err);
+	return rc < 0 ? rc : settings_units(db, &load->units, err);
 }
 
 /* When it was accepted, on the clock that began anew since. */
@@ -181,7 +181,7 @@ on_loaded(void *arg, const struct kettle_error *err)
 	engine->in_flight--;
 	if (err)
 		engine->load_at_ms = uv_now(engine->setup.loop) + ENGINE_STORE_RETRY_MS;
-	engine_health_load(engine, load->units);
+	unit_health_load(engine, load->units);
 	/* An engine that stops leaves them to the next one. */
 	json_array_foreach(engine->stopping ? NULL : load->jobs, i, row)
 		load_job(engine, row);
@@ -215,9 +215,9 @@ engine_start(struct engine *engine, store_done done, void *arg)
 int
 engine_reload(struct engine *engine, const json_t *devices, struct kettle_error *err)
 {
-	int status = engine_devices_load(engine, devices, err);
-	if (status < 0)
-		return status;
+	int rc = engine_devices_load(engine, devices, err);
+	if (rc < 0)
+		return rc;
 	/* A device that came back has jobs in the database. */
 	if (engine->loading)
 		engine->load_at_ms = uv_now(engine->setup.loop);

@@ -184,21 +184,21 @@ json_t *multi_device_section(const struct engine_job *job);
 /* The unit with this label, in force; NULL: there is none. */
 struct unit *engine_unit_find(const struct engine *engine, const char *label);
 /* In memory; the caller stores what must last. */
-void engine_health_disabled(struct engine *engine, struct unit *unit, const char *why, bool by_hand);
-void engine_health_ready(struct engine *engine, struct unit *unit, const char *why);
+void unit_health_disabled(struct engine *engine, struct unit *unit, const char *why, bool by_hand);
+void unit_health_ready(struct engine *engine, struct unit *unit, const char *why);
 /* What settings_units remembers. */
-void engine_health_load(struct engine *engine, const json_t *rows);
+void unit_health_load(struct engine *engine, const json_t *rows);
 /* Takes what a completion says of the GPUs of the job's units. */
-void engine_health_judge(struct engine_job *job, const struct completion *completion);
+void unit_health_judge(struct engine_job *job, const struct completion *completion);
 /* Asks the unit's machine whether it is in order; done once, unless this fails. */
-int engine_health_test(
+int unit_health_test(
 	struct engine *engine, struct unit *unit, engine_test_done done, void *arg, struct kettle_error *err);
-void engine_health_tick(struct engine *engine);
+void unit_health_tick(struct engine *engine);
 /*
  * Asks for the facts of a unit with a GPU that are not known yet. True: done comes, perhaps already; the unit must stay.
  * late: a sentence, where the machine did not answer in time; NULL: go on.
  */
-bool engine_health_fetch_facts(
+bool unit_health_fetch_facts(
 	struct engine *engine, struct unit *unit, void (*done)(void *arg, const char *late), void *arg);
 
 /* engine.c */

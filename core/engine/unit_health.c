@@ -62,7 +62,7 @@ health_remember(struct engine *engine, const struct unit *unit, bool disabled, c
 /* ---- disabled and enabled ---- */
 
 void
-engine_health_disabled(struct engine *engine, struct unit *unit, const char *why, bool by_hand)
+unit_health_disabled(struct engine *engine, struct unit *unit, const char *why, bool by_hand)
 {
 	engine_unit_disable(unit, why);
 	unit->quarantined = !by_hand;
@@ -70,7 +70,7 @@ engine_health_disabled(struct engine *engine, struct unit *unit, const char *why
 }
 
 void
-engine_health_ready(struct engine *engine, struct unit *unit, const char *why)
+unit_health_ready(struct engine *engine, struct unit *unit, const char *why)
 {
 	log_write(KETTLE_LOG_INFO, "engine", "unit %s is brought back: %s", unit->label, why);
 	unit->disabled[0] = '\0';
@@ -91,7 +91,7 @@ engine_unit_find(const struct engine *engine, const char *label)
 }
 
 void
-engine_health_load(struct engine *engine, const json_t *rows)
+unit_health_load(struct engine *engine, const json_t *rows)
 {
 	size_t i;
 	json_t *row;
@@ -103,7 +103,7 @@ engine_health_load(struct engine *engine, const json_t *rows)
 		if (!unit || !state || strcmp(state, "disabled") != 0 || unit->disabled[0])
 			continue;
 		bool by_hand = reason && strncmp(reason, ENGINE_BY_HAND, strlen(ENGINE_BY_HAND)) == 0;
-		engine_health_disabled(engine, unit, reason ? reason : "no reason is known", by_hand);
+		unit_health_disabled(engine, unit, reason ? reason : "no reason is known", by_hand);
 	}
 }
 
@@ -118,7 +118,7 @@ take_fault(struct engine *engine, struct unit *unit, const char *fault)
 	if (unit->faults < ENGINE_FAULTS_MAX || unit->disabled[0])
 		return;
 	(void)snprintf(why, sizeof(why), "%u times in a row: %s", unit->faults, fault);
-	engine_health_disabled(engine, unit, why, false);
+	unit_health_disabled(engine, unit, why, false);
 	health_remember(engine, unit, true, unit->disabled);
 }
 
@@ -141,7 +141,7 @@ judge_unit(struct engine *engine, struct unit *unit, const struct completion *co
 }
 
 void
-engine_health_judge(struct engine_job *job, const struct completion *completion)
+unit_health_judge(struct engine_job *job, const struct completion *completion)
 {
 	if (job->unit)
 		judge_unit(job->engine, job->unit, completion);
@@ -181,10 +181,10 @@ health_ask(struct engine *engine, const struct unit *unit, struct describe_reque
 	request->deadline_ms = uv_now(engine->setup.loop) + ENGINE_DESCRIBE_MS;
 	request->next = engine->requests;
 	engine->requests = request;
-	int status = unit->runner->ops->describe(unit->runner->self, section, on_health_answered, request, err);
-	if (status < 0)
+	int rc = unit->runner->ops->describe(unit->runner->self, section, on_health_answered, request, err);
+	if (rc < 0)
 		close_request(request);
-	return status;
+	return rc;
 }
 
 static void
@@ -244,7 +244,7 @@ on_health_described(struct describe_request *request, const struct kettle_error 
 }
 
 int
-engine_health_test(struct engine *engine, struct unit *unit, engine_test_done done, void *arg, struct kettle_error *err)
+unit_health_test(struct engine *engine, struct unit *unit, engine_test_done done, void *arg, struct kettle_error *err)
 {
 	if (!unit->runner->ops->describe)
 		return kettle_fail(
@@ -256,13 +256,13 @@ engine_health_test(struct engine *engine, struct unit *unit, engine_test_done do
 	memcpy(test->label, unit->label, sizeof(test->label));
 	unit->testing = true;
 	engine->in_flight++;
-	int status = health_ask(engine, unit, &test->request, err);
-	if (status < 0) {
+	int rc = health_ask(engine, unit, &test->request, err);
+	if (rc < 0) {
 		unit->testing = false;
 		engine->in_flight--;
 		free(test);
 	}
-	return status;
+	return rc;
 }
 
 static void
@@ -275,12 +275,12 @@ quarantined(void *arg, struct engine *engine, const char *label, const struct ke
 	unit->test_at_ms = uv_now(engine->setup.loop) + ENGINE_TEST_MS;
 	if (err->code != 0)
 		return;
-	engine_health_ready(engine, unit, "it passed its test");
+	unit_health_ready(engine, unit, "it passed its test");
 	health_remember(engine, unit, false, "it passed its test");
 }
 
 void
-engine_health_tick(struct engine *engine)
+unit_health_tick(struct engine *engine)
 {
 	uint64_t now = uv_now(engine->setup.loop);
 	struct kettle_error err = {0};
@@ -289,7 +289,7 @@ engine_health_tick(struct engine *engine)
 		for (struct unit *unit = device->units; unit; unit = unit->next)
 			if (unit->disabled[0] && unit->quarantined && !unit->testing && !unit->removed && now >= unit->test_at_ms) {
 				unit->test_at_ms = now + ENGINE_TEST_MS;
-				(void)engine_health_test(engine, unit, quarantined, NULL, &err);
+				(void)unit_health_test(engine, unit, quarantined, NULL, &err);
 			}
 }
 
@@ -313,8 +313,7 @@ on_known(struct describe_request *request, const struct kettle_error *err, json_
 }
 
 bool
-engine_health_fetch_facts(
-	struct engine *engine, struct unit *unit, void (*done)(void *arg, const char *late), void *arg)
+unit_health_fetch_facts(struct engine *engine, struct unit *unit, void (*done)(void *arg, const char *late), void *arg)
 {
 	struct kettle_error err = {0};
 	const struct kettle_runner *ops = unit->runner->ops;
@@ -346,9 +345,9 @@ engine_unit_set(struct engine *engine, const char *label, bool disabled, const c
 {
 	struct unit *unit = engine_unit_find(engine, label);
 	if (unit && disabled)
-		engine_health_disabled(engine, unit, reason, true);
+		unit_health_disabled(engine, unit, reason, true);
 	else if (unit)
-		engine_health_ready(engine, unit, reason);
+		unit_health_ready(engine, unit, reason);
 }
 
 int
@@ -357,5 +356,5 @@ engine_unit_test(struct engine *engine, const char *label, engine_test_done done
 	struct unit *unit = engine_unit_find(engine, label);
 	if (!unit)
 		return kettle_fail(err, KETTLE_ENOENT, "Unit `%s` is not configured any more.", label);
-	return engine_health_test(engine, unit, done, arg, err);
+	return unit_health_test(engine, unit, done, arg, err);
 }

@@ -96,7 +96,7 @@ new_peer(uv_loop_t *loop, const struct json_socket_events *events, void *arg)
 	struct json_socket *peer = xcalloc(1, sizeof(*peer));
 	peer->events = *events;
 	peer->arg = arg;
-	peer->lines.max = PEER_MAX_LINE;
+	peer->lines.max = JSON_SOCKET_MAX_LINE;
 	(void)uv_pipe_init(loop, &peer->pipe, 0);
 	peer->pipe.data = peer;
 	return peer;
@@ -158,7 +158,7 @@ json_socket_send(struct json_socket *peer, const json_t *message)
 {
 	if (peer->finishing || uv_is_closing((uv_handle_t *)&peer->pipe))
 		return;
-	if (uv_stream_get_write_queue_size((uv_stream_t *)&peer->pipe) > PEER_MAX_UNSENT) {
+	if (uv_stream_get_write_queue_size((uv_stream_t *)&peer->pipe) > JSON_SOCKET_MAX_UNSENT) {
 		json_socket_close(peer);
 		return;
 	}

@@ -7,8 +7,8 @@
 #include <kettle/error.h>
 #include <uv.h>
 
-#define PEER_MAX_LINE (64u << 20)   /* a task of TASK_MAX_BYTES in base64 fits */
-#define PEER_MAX_UNSENT (64u << 20) /* a reader that is further behind is dropped */
+#define JSON_SOCKET_MAX_LINE (64u << 20)   /* a task of TASK_MAX_BYTES in base64 fits */
+#define JSON_SOCKET_MAX_UNSENT (64u << 20) /* a reader that is further behind is dropped */
 
 struct json_socket;
 struct json_socket_events {

@@ -63,7 +63,7 @@ struct kettle_process {
 	unsigned open; /* handles */
 	bool exited, told;
 	bool in_closing; /* its stdin is being closed, or is closed */
-	char chunk[HOSTIO_CHUNK];
+	char chunk[CHILD_CHUNK];
 };
 
 struct loop_services {
@@ -390,7 +390,7 @@ on_process_exit(uv_process_t *handle, int64_t status, int signal_number)
 	process->status = signal_number ? -1 : (int)status;
 	process->in_closing = true;
 	close_part((uv_handle_t *)&process->in);
-	(void)uv_timer_start(&process->drain, on_drained, HOSTIO_DRAIN_MS, 0);
+	(void)uv_timer_start(&process->drain, on_drained, CHILD_DRAIN_MS, 0);
 	check_end(process);
 }
 
@@ -413,7 +413,7 @@ new_process(struct loop_services *io, const struct kettle_spawn *spawn)
 		struct stream *stream = &process->out[i];
 		(void)uv_pipe_init(io->loop, &stream->pipe, 0);
 		stream->pipe.data = stream->process = process;
-		stream->lines.max = spawn->max_line ? spawn->max_line : HOSTIO_MAX_LINE;
+		stream->lines.max = spawn->max_line ? spawn->max_line : CHILD_MAX_LINE;
 	}
 	process->open = 3 + OUTPUTS;
 	io->open++;
@@ -493,9 +493,9 @@ loop_process_write(
 	if (process->in_closing || size == 0)
 		return 0;
 	size_t waiting = uv_stream_get_write_queue_size((uv_stream_t *)&process->in);
-	if (size > HOSTIO_MAX_WRITES || waiting > HOSTIO_MAX_WRITES - size)
+	if (size > CHILD_MAX_UNWRITTEN || waiting > CHILD_MAX_UNWRITTEN - size)
 		return kettle_fail(err, KETTLE_ETOOBIG, "The child %d does not read: more than %u bytes wait for it.",
-			process->handle.pid, HOSTIO_MAX_WRITES);
+			process->handle.pid, CHILD_MAX_UNWRITTEN);
 	struct write *write = xmalloc(sizeof(*write) + size);
 	memcpy(write->data, data, size);
 	write->request.data = write;

@@ -7,10 +7,10 @@
 #include <kettle/host.h>
 #include <uv.h>
 
-#define HOSTIO_MAX_LINE (1u << 20)     /* bytes of a child's line unless kettle_spawn says otherwise */
-#define HOSTIO_MAX_WRITES (256u << 20) /* bytes that may wait for a child to read them */
-#define HOSTIO_DRAIN_MS 2000           /* how long after a child's end its pipes may stay open elsewhere */
-#define HOSTIO_CHUNK (64u << 10)       /* bytes read at once */
+#define CHILD_MAX_LINE (1u << 20)        /* bytes of a child's line unless kettle_spawn says otherwise */
+#define CHILD_MAX_UNWRITTEN (256u << 20) /* bytes that may wait for a child to read them */
+#define CHILD_DRAIN_MS 2000              /* how long after a child's end its pipes may stay open elsewhere */
+#define CHILD_CHUNK (64u << 10)          /* bytes read at once */
 
 /*
  * Around a loop that the caller owns and runs. Functions mean what the members of kettle_host of the same name say.
@@ -38,7 +38,7 @@ int loop_timer_start(struct loop_services *io, uint64_t delay_ms, uint64_t repea
 void loop_timer_stop(struct loop_services *io, struct kettle_timer *timer);
 /*
  * A line over max_line is logged and the child killed. Where something that the child left behind holds its pipes open,
- * on_exit comes HOSTIO_DRAIN_MS after its end all the same.
+ * on_exit comes CHILD_DRAIN_MS after its end all the same.
  */
 int loop_spawn(struct loop_services *io, const struct kettle_spawn *spawn, struct kettle_process **ret_process,
 	struct kettle_error *err);

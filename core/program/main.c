@@ -73,16 +73,16 @@ setup_log(struct app *app, struct kettle_error *err)
 		level_text = app->serve ? json_string_value(json_object_get(section, "level")) : "warning";
 	if (!level_text)
 		level_text = "info";
-	int status = log_level_parse(level_text, &level, err);
-	if (status < 0)
-		return status;
+	int rc = log_level_parse(level_text, &level, err);
+	if (rc < 0)
+		return rc;
 	if (!format_text || strcmp(format_text, "auto") == 0)
 		format = log_format_default();
 	else
-		status = log_format_parse(format_text, &format, err);
-	if (status == 0)
+		rc = log_format_parse(format_text, &format, err);
+	if (rc == 0)
 		log_setup(format, level);
-	return status;
+	return rc;
 }
 
 static char *
@@ -181,20 +181,20 @@ take_over(struct app *app, json_t **ret_taken, json_t **ret_left, struct kettle_
 	struct config *fresh = NULL;
 	AUTO_JSON json_t *before = json_copy(app->config->root);
 	const struct config_request request = {.file = app->globals.config, .database = app->globals.database};
-	int status = before ? config_load(&request, &fresh, err) : kettle_fail(err, KETTLE_ENOMEM, "There is no memory.");
-	if (status == 0)
-		status = config_compare(app->config, fresh, ret_taken, ret_left, err);
-	if (status == 0)
-		status = config_adopt(app->config, fresh, err);
-	if (status == 0)
-		status = setup_log(app, err);
+	int rc = before ? config_load(&request, &fresh, err) : kettle_fail(err, KETTLE_ENOMEM, "There is no memory.");
+	if (rc == 0)
+		rc = config_compare(app->config, fresh, ret_taken, ret_left, err);
+	if (rc == 0)
+		rc = config_adopt(app->config, fresh, err);
+	if (rc == 0)
+		rc = setup_log(app, err);
 	const struct core_limits limits = limits_of(app);
-	if (status == 0)
-		status = core_reload(app->core, json_object_get(app->config->root, "devices"), &limits, err);
-	if (status < 0 && before)
+	if (rc == 0)
+		rc = core_reload(app->core, json_object_get(app->config->root, "devices"), &limits, err);
+	if (rc < 0 && before)
 		(void)json_object_update(app->config->root, before);
 	config_free(fresh);
-	return status;
+	return rc;
 }
 
 static void
@@ -324,13 +324,13 @@ static int
 setup(struct app *app, struct kettle_error *err)
 {
 	const struct config_request request = {.file = app->globals.config, .database = app->globals.database};
-	int status = config_load(&request, &app->config, err);
-	if (status == 0)
-		status = setup_log(app, err);
-	if (status == 0)
-		status = loop_new(&app->loop, &app->io, err);
-	if (status < 0)
-		return status;
+	int rc = config_load(&request, &app->config, err);
+	if (rc == 0)
+		rc = setup_log(app, err);
+	if (rc == 0)
+		rc = loop_new(&app->loop, &app->io, err);
+	if (rc < 0)
+		return rc;
 	const json_t *root = app->config->root;
 	struct core_setup core = {
 		.loop = &app->loop,
@@ -344,8 +344,8 @@ setup(struct app *app, struct kettle_error *err)
 	};
 	app->core = core_new(&core);
 	app->core->config = app->config;
-	status = plugins_load(app->config, app->core, &app->plugins, err);
-	return status < 0 ? status : plugins_start(app->plugins, app->serve, err);
+	rc = plugins_load(app->config, app->core, &app->plugins, err);
+	return rc < 0 ? rc : plugins_start(app->plugins, app->serve, err);
 }
 
 /* When the way up ended half-way, there is little to undo. */
@@ -404,12 +404,12 @@ main(int argc, char **argv)
 	}
 	app.serve = app.globals.argc == 1 && strcmp(app.globals.argv[0], "serve") == 0;
 	(void)uv_loop_init(&app.loop);
-	int status = app_run(&app);
+	int rc = app_run(&app);
 	core_free(app.core);
 	config_free(app.config);
 	free(app.login);
 	free(app.globals.argv);
 	if (uv_loop_close(&app.loop) != 0)
 		log_write(KETTLE_LOG_DEBUG, "kettle", "the loop was not empty at the end");
-	return status;
+	return rc;
 }

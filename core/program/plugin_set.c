@@ -74,18 +74,18 @@ make(struct plugin_set *set, const struct config *config, uint32_t kind, const c
 	struct kettle_error *err)
 {
 	AUTO_JSON json_t *options = NULL;
-	int status = loader_load(set->loader, kind, name, &slot->loaded, err);
-	if (status < 0)
-		return status;
+	int rc = loader_load(set->loader, kind, name, &slot->loaded, err);
+	if (rc < 0)
+		return rc;
 	const struct kettle_plugin *plugin = &slot->loaded->plugin;
 	struct option_table table = loader_options(plugin);
 	host_init(&slot->host, set->core->setup.io, set->core, name);
-	status = instance_create(&slot->instance, plugin, &slot->host.table, err);
-	if (status == 0)
-		status = config_plugin(config, loader_kind_section(kind), name, &table, &options, err);
-	if (status == 0)
-		status = inherit(config, set, plugin, options, err);
-	return status < 0 ? status : instance_configure(&slot->instance, options, err);
+	rc = instance_create(&slot->instance, plugin, &slot->host.table, err);
+	if (rc == 0)
+		rc = config_plugin(config, loader_kind_section(kind), name, &table, &options, err);
+	if (rc == 0)
+		rc = inherit(config, set, plugin, options, err);
+	return rc < 0 ? rc : instance_configure(&slot->instance, options, err);
 }
 
 static size_t
@@ -129,21 +129,21 @@ plugins_load(const struct config *config, struct core *core, struct plugin_set *
 	set->slots = xcalloc(count_sections(config), sizeof(*set->slots));
 	set->core = core;
 	set->loader = loader_new(json_object_get(config->root, "plugin_path"), NULL);
-	int status = 0;
-	for (size_t i = 0; status == 0 && i < ARRAY_SIZE(kinds); i++) {
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < ARRAY_SIZE(kinds); i++) {
 		const char *name;
 		json_t *section;
 		json_object_foreach(json_object_get(config->root, loader_kind_section(kinds[i])), name, section) {
-			status = make(set, config, kinds[i], name, &set->slots[set->count++], err);
-			if (status < 0)
+			rc = make(set, config, kinds[i], name, &set->slots[set->count++], err);
+			if (rc < 0)
 				break;
 		}
 	}
-	if (status == 0)
-		status = show(set, err);
-	if (status < 0) {
+	if (rc == 0)
+		rc = show(set, err);
+	if (rc < 0) {
 		plugins_free(set);
-		return status;
+		return rc;
 	}
 	*ret_set = set;
 	return 0;
@@ -175,9 +175,9 @@ plugins_start(struct plugin_set *set, bool serve, struct kettle_error *err)
 	for (size_t i = 0; i < count; i++) {
 		if (is_frontend(list[i]) && !serve && !list[i]->plugin->frontend->run)
 			continue;
-		int status = instance_start(list[i], err);
-		if (status < 0)
-			return status;
+		int rc = instance_start(list[i], err);
+		if (rc < 0)
+			return rc;
 	}
 	return 0;
 }

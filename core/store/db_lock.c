@@ -47,9 +47,9 @@ int
 db_lock_take(const char *database, bool stays, int *ret_fd, struct lock_holder *ret_holder, struct kettle_error *err)
 {
 	AUTO_FREE char *path = xasprintf("%s.lock", database);
-	int status = make_lock_file_folder(path, err);
-	if (status < 0)
-		return status;
+	int rc = make_lock_file_folder(path, err);
+	if (rc < 0)
+		return rc;
 	AUTO_FD int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return kettle_fail(err, KETTLE_EUNAVAIL,

@@ -208,7 +208,7 @@ test_by_hand(void **state)
 	(void)state;
 	engine_unit_set(world.engine, "CPU.0", true, ENGINE_BY_HAND " of root");
 	world_unit(0)->test_at_ms = 0;
-	engine_health_tick(world.engine);
+	unit_health_tick(world.engine);
 	assert_int_equal(fake.describes, 0);
 	int64_t job = world_submit();
 	assert_true(world_unit(0)->disabled[0]);

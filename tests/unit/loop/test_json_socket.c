@@ -169,13 +169,13 @@ test_endless_line(void **state)
 	size_t sent = 0;
 	memset(chunk, 'x', sizeof(chunk));
 	(void)fcntl(other, F_SETFL, O_NONBLOCK);
-	while (!closed && sent < (size_t)PEER_MAX_LINE + (4u << 20)) {
+	while (!closed && sent < (size_t)JSON_SOCKET_MAX_LINE + (4u << 20)) {
 		ssize_t got = write(other, chunk, sizeof(chunk));
 		sent += got > 0 ? (size_t)got : 0;
 		(void)uv_run(&loop, UV_RUN_NOWAIT);
 	}
 	until(&closed, 1);
-	assert_true(sent > PEER_MAX_LINE / 2);
+	assert_true(sent > JSON_SOCKET_MAX_LINE / 2);
 }
 
 static void

@@ -275,7 +275,7 @@ test_child_leaves_one_behind(void **state)
 	assert_int_equal(start(f, "sleep 30 & echo $!; exit 3", NULL), 0);
 	run_until(f, &f->exits, 1);
 	assert_int_equal(f->status, 3);
-	assert_true(time_monotonic_ns() - begin < UINT64_C(1000000) * 4 * HOSTIO_DRAIN_MS);
+	assert_true(time_monotonic_ns() - begin < UINT64_C(1000000) * 4 * CHILD_DRAIN_MS);
 	pid_t left = atoi(f->out.data);
 	assert_true(left > 1);
 	(void)kill(left, SIGKILL);
