@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Commands that do more than call and print, a section for each file. Functions are members of struct run_ui unless a
- * comment says otherwise: with a run and a result they render, with a run alone they start, with a result alone they give
- * the exit status. Loop thread only.
+ * comment says otherwise: the name ends with the member's, or the comment names it. Loop thread only.
  */
 #ifndef KETTLE_CLI_ACTIONS_ACTIONS_H
 #define KETTLE_CLI_ACTIONS_ACTIONS_H
@@ -11,16 +10,16 @@
 
 /* ---- artifacts.c: the files that jobs left, listed or fetched ---- */
 extern const struct args_option artifacts_options[];
-void artifacts_start(struct run *run);
+void artifacts_answer(struct run *run, const json_t *result);
 
 /* ---- board_files.c: leaderboard task, leaderboard template and eval-code: shown, or with -o written ---- */
 extern const struct args_option board_task_folder_options[]; /* -o for a new folder */
 extern const struct args_option board_task_file_options[];   /* -o for a new file */
-void board_task_start(struct run *run);
+void board_task_answer(struct run *run, const json_t *result);
 void board_task_render(struct run *run, const json_t *result);
-void board_task_template_start(struct run *run);
+void board_task_template_answer(struct run *run, const json_t *result);
 void board_task_template_render(struct run *run, const json_t *result);
-void board_task_eval_start(struct run *run);
+void board_task_eval_answer(struct run *run, const json_t *result);
 void board_task_eval_render(struct run *run, const json_t *result);
 
 /* ---- competition.c: problems sync: shows the plan, then carries it out ---- */
@@ -45,8 +44,8 @@ void export_start(struct run *run);
 extern const struct args_option submit_options[];
 extern const struct args_option task_run_options[];
 void submit_start(struct run *run);
-void submit_task_run(struct run *run);
-void submit_rerun(struct run *run);
+/* The answer to submit and submission rerun: follows the submission, or prints its number with --no-wait. */
+void submit_accepted(struct run *run, const json_t *result);
 /*
  * No member: what was typed at the menu ("1 3", "1,H100") as an array of device names. New reference; NULL: something in
  * it is no device, or nothing was chosen.
@@ -55,13 +54,11 @@ json_t *submit_choice(const char *line, const json_t *devices);
 
 /* ---- task_commands.c: task check, verify, pack, new ---- */
 void task_work_render_check(struct run *run, const json_t *result);
-int task_work_check_status(const json_t *result);
 void task_work_verify(struct run *run);
 void task_work_render_verify(struct run *run, const json_t *result);
-int task_work_verify_status(const json_t *result);
 extern const struct args_option task_pack_options[];
-void task_work_pack(struct run *run);
-void task_work_new(struct run *run);
+void task_work_pack(struct run *run, const json_t *result);
+void task_work_new(struct run *run, const json_t *result);
 
 /* ---- task_files.c: no members ---- */
 /*

@@ -126,14 +126,11 @@ take_part(struct run *run, json_t *artifact, const json_t *part, struct kettle_e
 }
 
 static void
-on_fetched(struct run *run, const struct kettle_error *err, json_t *part)
+on_fetched(struct run *run, const json_t *part)
 {
-	struct kettle_error own = {0};
-	json_t *artifact = current(run);
-	if (err && err->code)
-		run_fail(run, err);
-	else if (take_part(run, artifact, part, &own) < 0)
-		run_fail(run, &own);
+	struct kettle_error err = {0};
+	if (take_part(run, current(run), part, &err) < 0)
+		run_fail(run, &err);
 	else
 		artifacts_next(run);
 }
@@ -151,19 +148,13 @@ artifacts_next(struct run *run)
 	run_call(run, "submission.artifact", args, on_fetched);
 }
 
-static void
-on_listed(struct run *run, const struct kettle_error *err, json_t *result)
+void
+artifacts_answer(struct run *run, const json_t *result)
 {
-	if ((err && err->code) || !args_text(&run->args, "output")) {
-		run_answered(run, err, result);
+	if (!args_text(&run->args, "output")) {
+		run_result(run, result);
 		return;
 	}
 	(void)json_object_set_new(run->args.own, "list", json_deep_copy(result));
 	artifacts_next(run);
-}
-
-void
-artifacts_start(struct run *run)
-{
-	run_command(run, on_listed);
 }

@@ -25,21 +25,6 @@ const struct args_option board_task_file_options[] = {
 	{NULL, 0, NULL, NULL},
 };
 
-/* Ends the run with what was written: as JSON, or as a sentence. */
-static void
-finish_written(struct run *run, json_t *facts_take, const char *what, const char *where)
-{
-	AUTO_JSON json_t *facts = facts_take;
-	if (run->json) {
-		run_print_json(&run->term, facts);
-	} else {
-		fprintf(run->term.out, "%s is in ", what);
-		term_put(&run->term, STYLE_BOLD, where);
-		fputs(".\n", run->term.out);
-	}
-	run_finish(run, RUN_OK);
-}
-
 /* ---- the task ---- */
 
 static void
@@ -183,29 +168,23 @@ board_task_render(struct run *run, const json_t *result)
 		fputs("\n-o DIR writes all of it, --json prints it.\n", term->out);
 }
 
-static void
-task_answered(struct run *run, const struct kettle_error *err, json_t *result)
+void
+board_task_answer(struct run *run, const json_t *result)
 {
 	const char *folder = args_text(&run->args, "output");
 	AUTO_JSON json_t *files = NULL;
 	AUTO_FREE char *task = NULL;
 	struct kettle_error why = {0};
-	if ((err && err->code) || !folder) {
-		run_answered(run, err, result);
+	if (!folder) {
+		run_result(run, result);
 	} else if (task_files(result, &files, &task, &why) < 0 || save_folder(folder, files, &why) < 0) {
 		run_fail(run, &why);
 	} else {
 		AUTO_FREE char *path = xasprintf("%s%s%s", folder, *task ? "/" : "", task);
-		finish_written(run,
+		run_finish_facts(run,
 			json_pack("{s:s, s:s, s:I}", "folder", folder, "task", path, "files", (json_int_t)json_object_size(files)),
-			"The task", path);
+			"The task is in {*task}.\n");
 	}
-}
-
-void
-board_task_start(struct run *run)
-{
-	run_command(run, task_answered);
 }
 
 /* ---- templates ---- */
@@ -226,29 +205,23 @@ board_task_template_render(struct run *run, const json_t *result)
 	term_code(&run->term, member_text(json_array_get(json_object_get(result, "templates"), 0), "text"));
 }
 
-static void
-template_answered(struct run *run, const struct kettle_error *err, json_t *result)
+void
+board_task_template_answer(struct run *run, const json_t *result)
 {
 	const char *path = args_text(&run->args, "output");
 	const json_t *one = json_array_get(json_object_get(result, "templates"), 0);
 	const char *text = member_text(one, "text");
 	struct kettle_error why = {0};
-	bool shown = (err && err->code) || (run->json && !path);
-	if (!shown && choose_one(result, &why) < 0)
+	bool all = run->json && !path;
+	if (!all && choose_one(result, &why) < 0)
 		run_fail(run, &why);
-	else if (shown || !path)
-		run_answered(run, err, result);
+	else if (!path)
+		run_result(run, result);
 	else if (save_file(path, text, strlen(text), &why) < 0)
 		run_fail(run, &why);
 	else
-		finish_written(
-			run, json_pack("{s:s, s:s}", "file", path, "language", member_text(one, "language")), "The template", path);
-}
-
-void
-board_task_template_start(struct run *run)
-{
-	run_command(run, template_answered);
+		run_finish_facts(run, json_pack("{s:s, s:s}", "file", path, "language", member_text(one, "language")),
+			"The template is in {*file}.\n");
 }
 
 /* ---- harnesses ---- */
@@ -266,8 +239,8 @@ board_task_eval_render(struct run *run, const json_t *result)
 	}
 }
 
-static void
-eval_answered(struct run *run, const struct kettle_error *err, json_t *result)
+void
+board_task_eval_answer(struct run *run, const json_t *result)
 {
 	const char *folder = args_text(&run->args, "output");
 	AUTO_JSON json_t *files = json_object();
@@ -277,17 +250,11 @@ eval_answered(struct run *run, const struct kettle_error *err, json_t *result)
 	json_array_foreach(json_object_get(result, "files"), i, file)
 		json_object_set_new(
 			files, member_text(file, "name"), json_pack("{s:O}", "text", json_object_get(file, "text")));
-	if ((err && err->code) || !folder)
-		run_answered(run, err, result);
+	if (!folder)
+		run_result(run, result);
 	else if (save_folder(folder, files, &why) < 0)
 		run_fail(run, &why);
 	else
-		finish_written(run, json_pack("{s:s, s:I}", "folder", folder, "files", (json_int_t)json_object_size(files)),
-			"The harness", folder);
-}
-
-void
-board_task_eval_start(struct run *run)
-{
-	run_command(run, eval_answered);
+		run_finish_facts(run, json_pack("{s:s, s:I}", "folder", folder, "files", (json_int_t)json_object_size(files)),
+			"The harness is in {*folder}.\n");
 }

@@ -69,14 +69,10 @@ problems_render(struct run *run, const json_t *result)
 }
 
 static void
-on_planned(struct run *run, const struct kettle_error *err, json_t *result)
+on_planned(struct run *run, const json_t *result)
 {
 	size_t i;
 	const json_t *step;
-	if (err && err->code) {
-		run_fail(run, err);
-		return;
-	}
 	json_array_foreach(json_object_get(result, "plan"), i, step)
 		if (!run->quiet)
 			template_put(&run->term, step_template, step, NULL);
@@ -87,14 +83,14 @@ on_planned(struct run *run, const struct kettle_error *err, json_t *result)
 		return;
 	}
 	fflush(run->term.out);
-	run_command(run, run_answered);
+	run_command(run);
 }
 
 void
 problems_start(struct run *run)
 {
 	if (run->json) {
-		run_command(run, run_answered);
+		run_command(run);
 		return;
 	}
 	AUTO_JSON json_t *args = json_copy(run->args.values);

@@ -10,19 +10,17 @@
 #include "cli/text/template.h"
 
 static void
-on_typed(struct run *run, const struct kettle_error *err, const char *typed, size_t size)
+on_typed(struct run *run, const char *typed, size_t size)
 {
-	struct kettle_error no;
+	struct kettle_error err = {0};
 	const char *name = member_text(run->args.own, "confirm");
 	(void)size;
-	if (err && err->code) {
-		run_fail(run, err);
-	} else if (strcasecmp(typed, name) == 0) {
-		run_command(run, run_answered);
-	} else {
-		kettle_fail(&no, KETTLE_EINVAL, "That is not `%s`: %s.", name, member_text(run->args.own, "refused"));
-		run_fail(run, &no);
+	if (strcasecmp(typed, name) == 0) {
+		run_command(run);
+		return;
 	}
+	kettle_fail(&err, KETTLE_EINVAL, "That is not `%s`: %s.", name, member_text(run->args.own, "refused"));
+	run_fail(run, &err);
 }
 
 /* Carries the command out once name is typed. refused: what is not done else. */
@@ -47,7 +45,7 @@ confirm_delete(struct run *run)
 {
 	AUTO_FREE char *id = template_text("{id}{name}", run->args.values, NULL);
 	if (!is_asked(run, "force")) {
-		run_command(run, run_answered);
+		run_command(run);
 		return;
 	}
 	template_put(&run->term, "This deletes the {id?submission|leaderboard} and everything that belongs to it. ",
@@ -57,15 +55,11 @@ confirm_delete(struct run *run)
 
 /* Shows who made the code: a user who was talked into typing it sees whom it lets in. */
 static void
-looked_up(struct run *run, const struct kettle_error *err, json_t *result)
+looked_up(struct run *run, const json_t *result)
 {
 	static const char user[] =
 		"{*user_name} ({identities@{provider} {name}}{role=user?|; {role}}; {submissions} submission{submissions#|s})";
 	const json_t *from = json_object_get(result, "from");
-	if (err && err->code) {
-		run_fail(run, err);
-		return;
-	}
 	fputs("This joins ", run->term.out);
 	template_put(&run->term, user, from, NULL);
 	fputs("\ninto you, ", run->term.out);
@@ -81,5 +75,5 @@ confirm_link(struct run *run)
 	bool code = json_object_get(run->args.values, "code"), asked = is_asked(run, "confirm");
 	if (code && !asked)
 		json_object_set_new(run->args.values, "confirm", json_true());
-	run_command(run, code && asked ? looked_up : run_answered);
+	run_call(run, "user.link", run->args.values, code && asked ? looked_up : run_result);
 }

@@ -149,30 +149,19 @@ export_finish(struct run *run, const json_t *result)
 		run_fail(run, &err);
 		return;
 	}
-	AUTO_JSON json_t *facts = json_pack("{s:s, s:s, s:I}", "file", export->path, "leaderboard",
-		member_text(result, "leaderboard"), "submissions", count);
-	if (run->json) {
-		run_print_json(&run->term, facts);
-	} else {
-		template_put(&run->term,
-			"{submissions} submission{submissions#|s} of {*leaderboard} {submissions#is|are} in "
-			"{*file}.\n",
-			facts, NULL);
-	}
-	run_finish(run, RUN_OK);
+	run_finish_facts(run,
+		json_pack("{s:s, s:s, s:I}", "file", export->path, "leaderboard", member_text(result, "leaderboard"),
+			"submissions", count),
+		"{submissions} submission{submissions#|s} of {*leaderboard} {submissions#is|are} in {*file}.\n");
 }
 
 static void next_page(struct run *run, json_int_t after);
 
 static void
-page_answered(struct run *run, const struct kettle_error *err, json_t *result)
+page_answered(struct run *run, const json_t *result)
 {
 	struct export *export = run->work;
 	struct kettle_error why = {0};
-	if (err && err->code) {
-		run_fail(run, err);
-		return;
-	}
 	if (json_is_integer(json_object_get(result, "total")))
 		export->total = value_int(result, "total", 0);
 	write_page(run, json_object_get(result, "submissions"));
@@ -197,7 +186,7 @@ next_page(struct run *run, json_int_t after)
 	AUTO_JSON json_t *args = json_copy(run->args.values);
 	if (after > 0)
 		json_object_set_new(args, "after", json_integer(after));
-	run_call(run, member_text(run->command, "name"), args, page_answered);
+	run_call(run, "leaderboard.export", args, page_answered);
 }
 
 void

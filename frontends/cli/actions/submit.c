@@ -13,6 +13,7 @@
 #include "base/json_access.h"
 #include "base/number.h"
 #include "base/popcorn_header.h"
+#include "base/xalloc.h"
 #include "cli/run/follow.h"
 #include "cli/text/json_read.h"
 
@@ -45,30 +46,21 @@ json_t *
 submit_choice(const char *line, const json_t *devices)
 {
 	AUTO_JSON json_t *chosen = json_array();
-	AUTO_FREE char *copy = strdup(line);
+	AUTO_FREE char *copy = xstrdup(line);
 	char *rest = NULL;
-	for (char *word = copy ? strtok_r(copy, " ,\t", &rest) : NULL; word; word = strtok_r(NULL, " ,\t", &rest)) {
-		size_t i;
-		const json_t *have;
+	for (char *word = strtok_r(copy, " ,\t", &rest); word; word = strtok_r(NULL, " ,\t", &rest)) {
 		const char *name = device_named(word, devices);
-		bool twice = false;
 		if (!name)
 			return NULL;
-		json_array_foreach(chosen, i, have)
-			twice = twice || strcmp(json_string_value(have), name) == 0;
-		if (!twice)
+		if (!list_has_text(chosen, name))
 			json_array_append_new(chosen, json_string(name));
 	}
 	return json_array_size(chosen) > 0 ? STEAL(chosen) : NULL;
 }
 
-static void
-on_accepted(struct run *run, const struct kettle_error *err, json_t *result)
+void
+submit_accepted(struct run *run, const json_t *result)
 {
-	if (err && err->code) {
-		run_fail(run, err);
-		return;
-	}
 	int64_t id = value_int(result, "id", 0);
 	if (!member_true(run->args.values, "no_wait")) {
 		if (!run->json && !run->quiet)
@@ -84,35 +76,19 @@ on_accepted(struct run *run, const struct kettle_error *err, json_t *result)
 	run_finish(run, RUN_OK);
 }
 
-void
-submit_rerun(struct run *run)
-{
-	run_command(run, on_accepted);
-}
-
-static void
-send_submission(struct run *run)
-{
-	run_command(run, on_accepted);
-}
-
 static void ask_devices(struct run *run);
 
 static void
-devices_typed(struct run *run, const struct kettle_error *err, const char *line, size_t size)
+devices_typed(struct run *run, const char *line, size_t size)
 {
 	(void)size;
-	if (err && err->code) {
-		run_fail(run, err);
-		return;
-	}
 	json_t *chosen = submit_choice(line, json_object_get(run->args.own, "devices"));
 	if (!chosen) {
 		ask_devices(run);
 		return;
 	}
 	json_object_set_new(run->args.values, "device", chosen);
-	send_submission(run);
+	run_command(run);
 }
 
 static void
@@ -133,15 +109,11 @@ ask_devices(struct run *run)
 
 /* leaderboard.list has come: where the board has several devices, the person chooses. */
 static void
-boards_listed(struct run *run, const struct kettle_error *err, json_t *result)
+boards_listed(struct run *run, const json_t *result)
 {
 	const json_t *board;
 	const char *name = member_text(run->args.own, "board");
 	size_t i;
-	if (err && err->code) {
-		run_fail(run, err);
-		return;
-	}
 	json_array_foreach(result, i, board) {
 		json_t *devices = json_object_get(board, "gpu_types");
 		if (strcasecmp(member_text(board, "name"), name) != 0 || json_array_size(devices) < 2)
@@ -151,7 +123,7 @@ boards_listed(struct run *run, const struct kettle_error *err, json_t *result)
 		ask_devices(run);
 		return;
 	}
-	send_submission(run);
+	run_command(run);
 }
 
 /* Whether the board is known and neither an argument nor the file names a device: then a menu is offered. */
@@ -178,26 +150,10 @@ wants_menu(struct run *run)
 void
 submit_start(struct run *run)
 {
-	struct kettle_error err = {0};
-	if (run_open_report(run, &err)) {
-		run_fail(run, &err);
-		return;
-	}
 	if (wants_menu(run)) {
 		AUTO_JSON json_t *args = json_object();
 		run_call(run, "leaderboard.list", args, boards_listed);
 	} else {
-		send_submission(run);
+		run_command(run);
 	}
-}
-
-void
-submit_task_run(struct run *run)
-{
-	struct kettle_error err = {0};
-	if (run_open_report(run, &err)) {
-		run_fail(run, &err);
-		return;
-	}
-	follow_command(run);
 }

@@ -21,12 +21,6 @@ const struct args_option task_pack_options[] = {
 
 /* ---- check ---- */
 
-int
-task_work_check_status(const json_t *result)
-{
-	return member_true(result, "ok") ? RUN_OK : RUN_USAGE;
-}
-
 void
 task_work_render_check(struct run *run, const json_t *result)
 {
@@ -50,12 +44,6 @@ task_work_render_check(struct run *run, const json_t *result)
 }
 
 /* ---- verify ---- */
-
-int
-task_work_verify_status(const json_t *result)
-{
-	return member_true(result, "ok") ? RUN_OK : RUN_FAILED;
-}
 
 static bool
 is_skipped(const json_t *solution)
@@ -122,74 +110,50 @@ task_work_verify(struct run *run)
 
 /* ---- pack and new ---- */
 
-/* Ends the run with what was written where. */
+/* Ends the run with the path that a task was written to. */
 static void
 finish_written(struct run *run, const json_t *result, json_t *files_take, const char *path)
 {
-	AUTO_JSON json_t *facts = json_pack("{s:O, s:s, s:o, s:O*, s:O*}", "name", json_object_get(result, "name"), "path",
-		path, "files", files_take, "size", json_object_get(result, "size"), "hash", json_object_get(result, "hash"));
-	if (run->json) {
-		run_print_json(&run->term, facts);
-	} else {
-		template_put(&run->term, "The task {*name} is in {*path}: {files:count} file{files#|s}.\n", facts, NULL);
-	}
-	run_finish(run, RUN_OK);
+	run_finish_facts(run,
+		json_pack("{s:O, s:s, s:o, s:O*, s:O*}", "name", json_object_get(result, "name"), "path", path, "files",
+			files_take, "size", json_object_get(result, "size"), "hash", json_object_get(result, "hash")),
+		"The task {*name} is in {*path}: {files:count} file{files#|s}.\n");
 }
 
-static void
-on_packed(struct run *run, const struct kettle_error *err, json_t *result)
+void
+task_work_pack(struct run *run, const json_t *result)
 {
-	struct kettle_error why = {0};
+	struct kettle_error err = {0};
 	AUTO_FREE void *data = NULL;
 	size_t size = 0;
 	const char *base64 = member_text(result, "base64"), *path = args_text(&run->args, "output");
-	if (err && err->code) {
-		run_fail(run, err);
-		return;
-	}
 	AUTO_FREE char *name = path ? xstrdup(path) : xasprintf("%s.zip", member_text(result, "name"));
 	int rc = base64_decode(base64, strlen(base64), &data, &size);
 	if (rc)
-		rc = kettle_fail(&why, rc, "The pack cannot be taken out of its answer.");
+		rc = kettle_fail(&err, rc, "The pack cannot be taken out of its answer.");
 	else
-		rc = save_file(name, data, size, &why);
+		rc = save_file(name, data, size, &err);
 	if (rc)
-		run_fail(run, &why);
+		run_fail(run, &err);
 	else
 		finish_written(run, result, json_incref(json_object_get(result, "files")), name);
 }
 
 void
-task_work_pack(struct run *run)
+task_work_new(struct run *run, const json_t *result)
 {
-	run_command(run, on_packed);
-}
-
-static void
-on_copied(struct run *run, const struct kettle_error *err, json_t *result)
-{
-	struct kettle_error why = {0};
+	struct kettle_error err = {0};
 	const char *dir = member_text(run->args.values, "dir"), *reference = member_text(result, "reference"), *name;
 	const json_t *files = json_object_get(result, "files");
-	json_t *names = NULL, *contents;
-	if (err && err->code) {
-		run_fail(run, err);
+	json_t *contents;
+	if (save_folder(dir, files, &err)) {
+		run_fail(run, &err);
 		return;
 	}
-	if (save_folder(dir, files, &why)) {
-		run_fail(run, &why);
-		return;
-	}
-	names = json_array();
+	json_t *names = json_array();
 	json_object_foreach((json_t *)files, name, contents)
 		json_array_append_new(names, json_string(name));
 	/* Of a single reference file the path is the file's: what every command takes that takes a task. */
 	AUTO_FREE char *file = *reference ? path_join(dir, reference) : NULL;
 	finish_written(run, result, names, file ? file : dir);
-}
-
-void
-task_work_new(struct run *run)
-{
-	run_command(run, on_copied);
 }

@@ -24,10 +24,14 @@ struct run;
 struct run_ui {
 	const char *command;            /* name in the table */
 	const struct args_option *own;  /* options of its own, or NULL */
-	void (*start)(struct run *run); /* arguments are complete (files read); NULL: the command is called and rendered */
+	bool report;                    /* the option -o names a file that the result is written to as well */
+	void (*start)(struct run *run); /* arguments are complete (files read); NULL: run_command */
+	/* Gets the result of run_command. NULL: it is rendered and the run ends. */
+	void (*answer)(struct run *run, const json_t *result);
 	/* Prints the result for people. NULL: as the view of the table says, else as JSON. */
 	void (*render)(struct run *run, const json_t *result);
-	int (*status)(const json_t *result); /* the exit status; NULL: RUN_OK */
+	int (*status)(const json_t *result); /* the exit status; NULL: as not_ok says */
+	int not_ok; /* the exit status where the result's member `ok` is not true; 0: always RUN_OK */
 	/* What --json prints of it; new reference. NULL: the result as it is. */
 	json_t *(*json)(const json_t *result);
 };

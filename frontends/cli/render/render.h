@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Answers that need a drawing of their own, a section for each file; all others are drawn as their view in the command
- * table says (run_view). Functions are members of struct run_ui unless a comment says otherwise: with a run and a result
- * they render, with a run alone (…_start) they start, with a result alone (…_status) they give the exit status.
+ * table says (run_view). Functions are members of struct run_ui unless a comment says otherwise: `render`, or the one
+ * that the name ends with (…_start, …_answer, …_status, …_json).
  */
 #ifndef KETTLE_CLI_RENDER_RENDER_H
 #define KETTLE_CLI_RENDER_RENDER_H
@@ -11,7 +11,7 @@
 
 /* ---- render_board.c: leaderboards ---- */
 /* The board with its rankings, then what its devices have. */
-void render_board_show_start(struct run *run);
+void render_board_show_answer(struct run *run, const json_t *result);
 void render_board_show(struct run *run, const json_t *result);
 /* Its json member: all entries in one array, as GET /submissions has them. */
 json_t *render_board_show_json(const json_t *result);
@@ -50,6 +50,5 @@ void render_plugin_test(struct run *run, const json_t *result);
 int render_plugin_test_status(const json_t *result); /* whether all tests passed */
 void render_config_check(struct run *run, const json_t *result);
 void render_version(struct run *run, const json_t *result);
-int render_version_status(const json_t *result);
 
 #endif

@@ -43,25 +43,25 @@ render_board_show(struct run *run, const json_t *result)
 
 /* What is known of the board's devices; where nothing is known, the answer is complete without it. */
 static void
-devices_listed(struct run *run, const struct kettle_error *err, json_t *result)
+devices_listed(struct run *run, const json_t *result)
 {
 	const json_t *names = json_object_get(run->args.own, "devices"), *name, *device;
 	size_t i, j;
 	json_array_foreach(names, i, name)
 		json_array_foreach(result, j, device)
-			if (!(err && err->code) && strcasecmp(member_text(device, "name"), json_string_value(name)) == 0)
+			if (strcasecmp(member_text(device, "name"), json_string_value(name)) == 0)
 				render_device_tools(&run->term, device);
 	run_finish(run, RUN_OK);
 }
 
-static void
-on_shown(struct run *run, const struct kettle_error *err, json_t *result)
+void
+render_board_show_answer(struct run *run, const json_t *result)
 {
 	AUTO_JSON json_t *known = json_pack("{s:b}", "known", 1); /* a ranking waits for no machine */
 	size_t i;
 	const json_t *page;
-	if ((err && err->code) || run->json || run->quiet) {
-		run_answered(run, err, result);
+	if (run->json || run->quiet) {
+		run_result(run, result);
 		return;
 	}
 	render_board_show(run, result);
@@ -70,13 +70,7 @@ on_shown(struct run *run, const struct kettle_error *err, json_t *result)
 	json_array_foreach(json_object_get(result, "rankings"), i, page)
 		json_array_append(names, json_object_get(page, "device"));
 	json_object_set_new(run->args.own, "devices", names);
-	run_call(run, "device.list", known, devices_listed);
-}
-
-void
-render_board_show_start(struct run *run)
-{
-	run_command(run, on_shown);
+	run_try(run, "device.list", known, devices_listed);
 }
 
 void
@@ -84,10 +78,10 @@ render_board_limits_start(struct run *run)
 {
 	const json_t *values = run->args.values;
 	if (json_object_get(values, "per_hour") || member_true(values, "remove")) {
-		run_command(run, run_answered);
+		run_command(run);
 		return;
 	}
 	AUTO_JSON json_t *args = json_copy(run->args.values);
 	json_object_del(args, "remove");
-	run_call(run, "leaderboard.rate_limits", args, run_answered);
+	run_call(run, "leaderboard.rate_limits", args, run_result);
 }

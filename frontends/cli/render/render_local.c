@@ -97,12 +97,6 @@ render_config_check(struct run *run, const json_t *result)
 		put_toolkit(term, toolkit);
 }
 
-int
-render_version_status(const json_t *result)
-{
-	return member_true(result, "ok") ? RUN_OK : RUN_ENGINE;
-}
-
 void
 render_version(struct run *run, const json_t *result)
 {

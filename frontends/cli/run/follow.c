@@ -38,18 +38,14 @@ struct follow {
 static void follow_ask(struct follow *follow);
 
 static void
-on_shown(struct run *run, const struct kettle_error *err, json_t *result)
+on_shown(struct run *run, const json_t *result)
 {
 	struct follow *follow = run->work;
 	follow->asking = false;
-	if (err && err->code) {
-		run_fail(run, err);
-	} else if (member_true(result, "done")) {
-		follow_end(run);
+	if (member_true(result, "done"))
 		run_result(run, result);
-	} else if (follow->again) {
+	else if (follow->again)
 		follow_ask(follow);
-	}
 }
 
 static void
@@ -91,14 +87,13 @@ on_tick(void *arg)
 }
 
 static void
-on_placed(struct run *run, const struct kettle_error *err, json_t *result)
+on_placed(struct run *run, const json_t *result)
 {
 	size_t i;
 	const json_t *position;
 	struct follow *follow = run->work;
-	/* Not worth an error: the place is a courtesy. */
 	follow->positioning = false;
-	json_array_foreach(err && err->code ? NULL : json_object_get(result, "places"), i, position)
+	json_array_foreach(json_object_get(result, "places"), i, position)
 		progress_queued(follow->progress, member_text(position, "device"), value_int(position, "place", -1),
 			member_text(position, "waits"));
 }
@@ -111,7 +106,7 @@ on_position(void *arg)
 	if (follow->positioning || !progress_waits(follow->progress))
 		return;
 	follow->positioning = true;
-	run_call(follow->run, "queue.place", follow->jobs, on_placed);
+	run_try(follow->run, "queue.place", follow->jobs, on_placed);
 }
 
 static void
@@ -125,13 +120,25 @@ static void
 interrupted(struct run *run)
 {
 	struct follow *follow = run->work;
-	if (!follow || !follow->progress)
-		return;
 	progress_hide(follow->progress);
 	if (follow->id)
 		fprintf(stderr,
 			"kettle: submission %lld is still queued or running; `kettle submission cancel %lld` stops it.\n",
 			(long long)follow->id, (long long)follow->id);
+}
+
+static void
+follow_end(struct run *run)
+{
+	struct follow *follow = run->work;
+	if (follow->subscribed)
+		run->host->unsubscribe(run->host, follow->subscription);
+	run->host->timer_stop(run->host, follow->tick);
+	run->host->timer_stop(run->host, follow->check);
+	run->host->timer_stop(run->host, follow->position);
+	json_decref(follow->jobs);
+	progress_free(follow->progress);
+	free(follow);
 }
 
 static int
@@ -181,13 +188,6 @@ follow_submission(struct run *run, int64_t id, int64_t seq, const json_t *jobs)
 			run->host, FOLLOW_POSITION_MS, FOLLOW_POSITION_MS, on_position, follow, &follow->position, NULL);
 }
 
-static void
-on_done(struct run *run, const struct kettle_error *err, json_t *result)
-{
-	follow_end(run);
-	run_answered(run, err, result);
-}
-
 void
 follow_call(struct run *run, follow_solution solution)
 {
@@ -196,27 +196,11 @@ follow_call(struct run *run, follow_solution solution)
 	/* Without progress the answer still comes. */
 	if (follow_begin(run, 0, -1, filter, solution, &err))
 		run->host->log(run->host, KETTLE_LOG_WARNING, "no progress is shown: %s", err.message);
-	run_command(run, on_done);
+	run_command(run);
 }
 
 void
 follow_command(struct run *run)
 {
 	follow_call(run, NULL);
-}
-
-void
-follow_end(struct run *run)
-{
-	struct follow *follow = STEAL(run->work);
-	if (!follow)
-		return;
-	if (follow->subscribed)
-		run->host->unsubscribe(run->host, follow->subscription);
-	run->host->timer_stop(run->host, follow->tick);
-	run->host->timer_stop(run->host, follow->check);
-	run->host->timer_stop(run->host, follow->position);
-	json_decref(follow->jobs);
-	progress_free(follow->progress);
-	free(follow);
 }

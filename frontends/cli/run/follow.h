@@ -15,7 +15,5 @@ void follow_command(struct run *run);
 /* The same of task.verify: shows each solution that is done, on a line of its own, and nothing else. */
 typedef void (*follow_solution)(const struct term *term, const json_t *solution);
 void follow_call(struct run *run, follow_solution solution);
-/* Before the report: takes the live line away and ends the subscription. Does nothing without one. */
-void follow_end(struct run *run);
 
 #endif

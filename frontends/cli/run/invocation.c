@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One command line being carried out: what it was asked, and what it waits for.
+ * One command line being carried out: its arguments and what it waits for.
  *
  * Theory of operation. Everything happens on the loop thread, except reading: files, standard input and the answers to
- * questions are read by a thread of the host's pool, so that a pipe that never ends or a person who thinks does not
- * stop the loop (and with it Ctrl-C). Such a thread waits for its descriptor and for a pipe of its own, whose closing
- * tells it to give up. Whatever is under way hangs off the run as a struct run_call; when the run ends first, the call
- * is detached and its late answer only frees it.
+ * questions are read by a thread of the host's pool (input.c), so that a pipe that never ends or a slow user does not
+ * block the loop (and with it Ctrl-C). The run keeps a list of struct run_call, one for each call or reading whose result
+ * has not come; when the run ends first, the call is detached and its late result only frees it.
  */
 #include <config.h>
 
@@ -27,16 +26,19 @@
 #include "cli/args/help.h"
 #include "cli/run/run_internal.h"
 #include "cli/text/json_read.h"
+#include "cli/text/template.h"
 #include "cli/text/view.h"
 
 #define RUN_MAX_LINE 4096
+#define RUN_MAX_FILE (32u << 20) /* bytes of a file that is an argument */
 
 struct run_call {
 	struct run_call *next;
 	struct run *run; /* NULL: the run is over */
 	run_answer answer;
-	run_bytes bytes;
-	struct input *input; /* of reading calls */
+	run_bytes bytes;     /* of readings */
+	struct input *input; /* of readings */
+	bool may_fail;       /* an error is given to answer as NULL */
 };
 
 static struct run_call *
@@ -67,19 +69,22 @@ call_end(struct run_call *call)
 static void
 on_run_answered(void *arg, const struct kettle_error *err, json_t *result)
 {
-	struct run_call *call = arg;
-	run_answer fn = call->answer;
-	struct run *run = call_end(call);
-	if (run)
-		fn(run, err, result);
+	struct run_call ended = *(struct run_call *)arg;
+	struct run *run = call_end(arg);
+	bool failed = err && err->code;
+	if (run && failed && !ended.may_fail)
+		run_fail(run, err);
+	else if (run)
+		ended.answer(run, failed ? NULL : result);
 }
 
-void
-run_call(struct run *run, const char *command, const json_t *args, run_answer fn)
+static void
+start_call(struct run *run, const char *command, const json_t *args, run_answer fn, bool may_fail)
 {
 	struct kettle_error err = {0};
 	struct run_call *call = call_new(run);
 	call->answer = fn;
+	call->may_fail = may_fail;
 	if (run->host->call(run->host, run->actor, command, args, on_run_answered, call) == 0)
 		return;
 	call_end(call);
@@ -88,19 +93,32 @@ run_call(struct run *run, const char *command, const json_t *args, run_answer fn
 }
 
 void
-run_command(struct run *run, run_answer fn)
+run_call(struct run *run, const char *command, const json_t *args, run_answer fn)
 {
-	run_call(run, member_text(run->command, "name"), run->args.values, fn);
+	start_call(run, command, args, fn, false);
+}
+
+void
+run_try(struct run *run, const char *command, const json_t *args, run_answer fn)
+{
+	start_call(run, command, args, fn, true);
+}
+
+void
+run_command(struct run *run)
+{
+	run_call(run, member_text(run->command, "name"), run->args.values, run->ui->answer ? run->ui->answer : run_result);
 }
 
 static void
 input_done(void *arg, const struct kettle_error *err, const char *data, size_t size)
 {
-	struct run_call *call = arg;
-	run_bytes fn = call->bytes;
-	struct run *run = call_end(call);
-	if (run)
-		fn(run, err, data, size);
+	run_bytes fn = ((struct run_call *)arg)->bytes;
+	struct run *run = call_end(arg);
+	if (run && err->code)
+		run_fail(run, err);
+	else if (run)
+		fn(run, data, size);
 }
 
 static void
@@ -113,12 +131,6 @@ read_input(struct run *run, const char *path, size_t max, bool line, run_bytes f
 		call_end(call);
 		run_fail(run, &err);
 	}
-}
-
-void
-run_read_file(struct run *run, const char *path, run_bytes fn)
-{
-	read_input(run, path, RUN_MAX_FILE, false, fn);
 }
 
 void
@@ -135,13 +147,14 @@ run_print_json(const struct term *term, const json_t *value)
 	fputc('\n', term->out);
 }
 
-int
-run_open_report(struct run *run, struct kettle_error *err)
+/* Opens the file of -o, so that a wrong path is known before the command starts. */
+static int
+open_report(struct run *run, struct kettle_error *err)
 {
 	const char *path = args_text(&run->args, "output");
 	if (!path)
 		return 0;
-	/* What is there stays until there is a report to take its place. */
+	/* The file keeps its contents until there is a report to replace them. */
 	run->report_is_new = access(path, F_OK) != 0;
 	run->report = fopen(path, "ae");
 	if (!run->report)
@@ -150,7 +163,7 @@ run_open_report(struct run *run, struct kettle_error *err)
 	return 0;
 }
 
-/* Without a report: a file that was made for it goes. */
+/* Removes the file where it was created for a report and none was written. */
 static void
 drop_report(struct run *run)
 {
@@ -179,10 +192,12 @@ print_result(struct run *run, const json_t *result)
 		run_view(run, result);
 	else
 		run_print_json(&run->term, own ? own : result);
-	return run->ui->status ? run->ui->status(result) : RUN_OK;
+	if (run->ui->status)
+		return run->ui->status(result);
+	return member_true(result, "ok") ? RUN_OK : run->ui->not_ok;
 }
 
-/* The same once more, as it would look without a terminal. */
+/* Writes the result to the file of -o, as it looks without a terminal. */
 static int
 write_report(struct run *run, const json_t *result, int status)
 {
@@ -201,13 +216,33 @@ write_report(struct run *run, const json_t *result, int status)
 	return status == RUN_OK ? RUN_ENGINE : status;
 }
 
+static void
+end_work(struct run *run)
+{
+	if (run->ended)
+		STEAL(run->ended)(run);
+	run->work = NULL;
+}
+
 void
 run_result(struct run *run, const json_t *result)
 {
+	end_work(run);
 	int status = print_result(run, result);
 	if (run->report)
 		status = write_report(run, result, status);
 	run_finish(run, status);
+}
+
+void
+run_finish_facts(struct run *run, json_t *facts_take, const char *template)
+{
+	AUTO_JSON json_t *facts = facts_take;
+	if (run->json)
+		run_print_json(&run->term, facts);
+	else
+		template_put(&run->term, template, facts, NULL);
+	run_finish(run, RUN_OK);
 }
 
 void
@@ -252,6 +287,7 @@ void
 run_fail(struct run *run, const struct kettle_error *err)
 {
 	struct kettle_error shown = *err;
+	end_work(run);
 	if (!run->json)
 		run_name_options(run, &shown);
 	run_print_error(&run->term, run->json, &shown);
@@ -305,8 +341,7 @@ run_free(struct run *run)
 		if (call->input)
 			input_cancel(call->input);
 	}
-	if (run->ended)
-		run->ended(run);
+	end_work(run);
 	*run->owner = NULL;
 	drop_report(run);
 	args_free(&run->args);
@@ -335,15 +370,6 @@ run_interrupt(struct run *run)
 	run_free(run);
 	/* Not posted: after stop() the loop may not run again. */
 	done(arg, RUN_INTERRUPTED);
-}
-
-void
-run_answered(struct run *run, const struct kettle_error *err, json_t *result)
-{
-	if (err && err->code)
-		run_fail(run, err);
-	else
-		run_result(run, result);
 }
 
 static void load_next(struct run *run);
@@ -375,14 +401,10 @@ replace_path(struct run *run, json_t *value_take)
 }
 
 static void
-file_loaded(struct run *run, const struct kettle_error *err, const char *data, size_t size)
+file_loaded(struct run *run, const char *data, size_t size)
 {
 	const json_t *row = NULL;
 	const char *path = path_argument(run, &row), *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-	if (err && err->code) {
-		run_fail(run, err);
-		return;
-	}
 	if (strcmp(path, "-") == 0)
 		name = args_text(&run->args, "file-name") ? args_text(&run->args, "file-name") : "stdin";
 	AUTO_FREE char *text = base64_encode(data, size);
@@ -390,34 +412,34 @@ file_loaded(struct run *run, const struct kettle_error *err, const char *data, s
 }
 
 static void
-task_loaded(struct run *run, const struct kettle_error *err, json_t *result)
+task_loaded(struct run *run, const json_t *result)
 {
-	if (err && err->code)
-		run_fail(run, err);
-	else
-		replace_path(run, json_incref(result));
+	replace_path(run, json_incref((json_t *)result));
 }
 
-/* Reads what the arguments name, one after the other, then begins. */
+/* Reads the files and tasks that the arguments name, one after the other, then starts the command. */
 static void
 load_next(struct run *run)
 {
 	const json_t *row = NULL;
 	const char *path = path_argument(run, &row);
+	struct kettle_error err = {0};
 	if (path && args_is(row, "file")) {
-		run_read_file(run, path, file_loaded);
+		read_input(run, path, RUN_MAX_FILE, false, file_loaded);
 	} else if (path && args_is(row, "problems")) {
 		AUTO_JSON json_t *args = json_pack("{s:s, s:s*}", "path", path, "set", args_text(&run->args, "set"));
 		run_call(run, "problems.read", args, task_loaded);
 	} else if (path) {
-		/* A leaderboard must have devices that have what its task needs. */
+		/* probe: whether the devices of the leaderboard have what its task needs. */
 		AUTO_JSON json_t *args = json_pack("{s:s, s:s*, s:b, s:O*}", "path", path, "lang",
 			args_text(&run->args, "lang"), "probe", 1, "device", json_object_get(run->args.values, "device"));
 		run_call(run, "task.read", args, task_loaded);
+	} else if (run->ui->report && open_report(run, &err)) {
+		run_fail(run, &err);
 	} else if (run->ui->start) {
 		run->ui->start(run);
 	} else {
-		run_command(run, run_answered);
+		run_command(run);
 	}
 }
 
