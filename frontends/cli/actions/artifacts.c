@@ -21,7 +21,6 @@
 #include "base/text.h"
 #include "base/xalloc.h"
 #include "cli/text/format.h"
-#include "cli/text/json_read.h"
 #include "cli/text/table.h"
 
 const struct args_option artifacts_options[] = {
@@ -58,7 +57,7 @@ is_superseded(struct run *run, const json_t *artifact)
 	json_t *other;
 	json_array_foreach(list_of(run), i, other) {
 		if (strcmp(member_text(other, "device"), member_text(artifact, "device")) == 0 &&
-			value_int(other, "job", 0) > value_int(artifact, "job", 0))
+			member_int(other, "job") > member_int(artifact, "job"))
 			return true;
 	}
 	return false;
@@ -109,7 +108,7 @@ static int
 take_part(struct run *run, json_t *artifact, const json_t *part, struct kettle_error *err)
 {
 	AUTO_FREE char *path = NULL;
-	int64_t offset = value_int(artifact, "fetched", 0), whole = value_int(artifact, "size", 0);
+	int64_t offset = member_int(artifact, "fetched"), whole = member_int(artifact, "size");
 	size_t size = 0;
 	int rc = make_target(run, artifact, &path, err);
 	if (rc == 0)
@@ -144,7 +143,7 @@ artifacts_next(struct run *run)
 		return;
 	}
 	AUTO_JSON json_t *args = json_pack(
-		"{s:I, s:I}", "artifact", value_int(artifact, "artifact", 0), "offset", value_int(artifact, "fetched", 0));
+		"{s:I, s:I}", "artifact", member_int(artifact, "artifact"), "offset", member_int(artifact, "fetched"));
 	run_call(run, "submission.artifact", args, on_fetched);
 }
 

@@ -14,7 +14,6 @@
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/xalloc.h"
-#include "cli/text/json_read.h"
 #include "cli/text/template.h"
 
 const struct args_option export_options[] = {
@@ -163,7 +162,7 @@ page_answered(struct run *run, const json_t *result)
 	struct export *export = run->work;
 	struct kettle_error why = {0};
 	if (json_is_integer(json_object_get(result, "total")))
-		export->total = value_int(result, "total", 0);
+		export->total = member_int(result, "total");
 	write_page(run, json_object_get(result, "submissions"));
 	errno = 0;
 	if (fflush(export->out) != 0 || ferror(export->out)) {
@@ -174,7 +173,7 @@ page_answered(struct run *run, const json_t *result)
 		else
 			run_finish(run, RUN_OK);
 	} else if (json_is_integer(json_object_get(result, "next"))) {
-		next_page(run, value_int(result, "next", 0));
+		next_page(run, member_int(result, "next"));
 	} else {
 		export_finish(run, result);
 	}

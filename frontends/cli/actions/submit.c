@@ -15,7 +15,6 @@
 #include "base/popcorn_header.h"
 #include "base/xalloc.h"
 #include "cli/run/follow.h"
-#include "cli/text/json_read.h"
 
 const struct args_option submit_options[] = {
 	{"output", 'o', "FILE", "writes the report (with --json the document) to this file as well"},
@@ -61,11 +60,11 @@ submit_choice(const char *line, const json_t *devices)
 void
 submit_accepted(struct run *run, const json_t *result)
 {
-	int64_t id = value_int(result, "id", 0);
+	int64_t id = member_int(result, "id");
 	if (!member_true(run->args.values, "no_wait")) {
 		if (!run->json && !run->quiet)
 			fprintf(run->term.out, "Submission %lld is accepted.\n", (long long)id);
-		follow_submission(run, id, value_int(result, "seq", 0), json_object_get(result, "jobs"));
+		follow_submission(run, id, member_int(result, "seq"), json_object_get(result, "jobs"));
 		return;
 	}
 	/* There is nothing to judge yet: accepted is all there is to say. */

@@ -10,7 +10,6 @@
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/xalloc.h"
-#include "cli/text/json_read.h"
 
 #define PLANS "kettle-plans"
 #define SUBMISSION "@SUBMISSION@"

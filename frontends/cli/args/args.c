@@ -13,7 +13,6 @@
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/nearest.h"
-#include "cli/text/json_read.h"
 
 #define ARGS_MAX_WORDS 3 /* of a command's name */
 

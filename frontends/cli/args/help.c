@@ -10,7 +10,6 @@
 
 #include "base/cleanup.h"
 #include "base/json_access.h"
-#include "cli/text/json_read.h"
 
 /* "--NAME META" of an option, both of them bounded. */
 #define TITLE_SIZE (2 * ARGS_NAME_SIZE + sizeof("-- "))
@@ -163,9 +162,7 @@ argument_text(const json_t *row)
 	const char *default_value = member_text(row, "default");
 	char *text = NULL;
 	size_t size = 0, i;
-	FILE *out = open_memstream(&text, &size);
-	if (!out)
-		return NULL;
+	FILE *out = term_memory(&text, &size);
 	fputs(member_text(row, "help"), out);
 	/* Without a word for the value the title has the choices already. */
 	if (!*member_text(row, "meta"))
@@ -197,7 +194,7 @@ list_arguments(const struct term *term, const json_t *command, bool positional, 
 		first = false;
 		AUTO_FREE char *text = argument_text(row);
 		argument_title(name, sizeof(name), row);
-		definition(term, name, text ? text : "");
+		definition(term, name, text);
 	}
 }
 
@@ -249,9 +246,7 @@ list_command(const struct term *term, const json_t *command)
 	char *title = NULL, words[ARGS_NAME_SIZE];
 	size_t size = 0, i;
 	const json_t *row;
-	FILE *out = open_memstream(&title, &size);
-	if (!out)
-		return;
+	FILE *out = term_memory(&title, &size);
 	args_command_words(command, words);
 	fputs(words, out);
 	json_array_foreach(json_object_get(command, "args"), i, row)
@@ -349,9 +344,7 @@ manual_command(FILE *out, const json_t *command, const struct run_ui *ui)
 	char *usage = NULL, title[TITLE_SIZE];
 	size_t size = 0, i;
 	const json_t *row;
-	FILE *memory = open_memstream(&usage, &size);
-	if (!memory)
-		return;
+	FILE *memory = term_memory(&usage, &size);
 	help_synopsis(memory, command, ui);
 	fclose(memory);
 	fputs(".TP\n.B ", out);
@@ -366,7 +359,7 @@ manual_command(FILE *out, const json_t *command, const struct run_ui *ui)
 	json_array_foreach(json_object_get(command, "args"), i, row) {
 		AUTO_FREE char *text = argument_text(row);
 		argument_title(title, sizeof(title), row);
-		roff_definition(out, title, text ? text : "");
+		roff_definition(out, title, text);
 	}
 	for (const struct args_option *o = ui->own; o && o->name; o++) {
 		option_title(title, sizeof(title), o);

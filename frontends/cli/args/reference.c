@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* docs/commands.md, made of the command table. */
+/* docs/commands.md, generated from the command table. */
 #include <config.h>
 
 #include "cli/args/help.h"
@@ -7,31 +7,27 @@
 #include <ctype.h>
 
 #include "base/json_access.h"
-#include "cli/text/json_read.h"
 
 static const char begin[] =
 	"# Commands\n"
 	"\n"
-	"Everything that can be asked of Kettle, made of the core's command table by `make update-manual`. Every frontend\n"
-	"renders this table: the command line types `leaderboard.create` as `kettle leaderboard create`, and prints the\n"
-	"answer as it is below with `--json`. Rights, limits and deadlines are checked in the core, whoever asks.\n"
+	"All commands of Kettle, generated from the core's command table by `make update-manual`. Every frontend\n"
+	"offers this table: on the command line `leaderboard.create` is `kettle leaderboard create`, and `--json`\n"
+	"prints the answer as it is described here. The core checks rights, limits and deadlines, for every\n"
+	"frontend alike.\n"
 	"\n"
-	"**Rights.** `anybody`: everybody; what belongs to somebody, and what is closed, is checked beside that. "
-	"`creator`:\n"
-	"who may create leaderboards; of a leaderboard, its creator and admins. `admin`: admins. Who is banned may read "
-	"and\n"
-	"not write.\n"
+	"**Rights.** `anybody`: every user; objects that belong to a user or are closed have further checks.\n"
+	"`creator`: users who may create leaderboards; for an existing leaderboard, its creator and admins.\n"
+	"`admin`: admins. A banned user may read and not write.\n"
 	"\n"
-	"**Kinds.** `read`: sees what was committed. `write`: answers after its commit, with an event where something has\n"
-	"changed. `engine`: answered by the process that holds the database. `local`: in the process that asks, without a\n"
-	"database, and so not over a network.\n"
+	"**Kinds.** `read`: reads committed state. `write`: answers after its commit, with an event where\n"
+	"something has changed. `engine`: runs in the process that holds the database. `local`: runs in the\n"
+	"calling process, without a database, and so not over a network.\n"
 	"\n"
-	"**Types.** `board`, `device`: a name, without case. `id`: a number. `when`: a date (its end, UTC), a date and "
-	"time,\n"
-	"`+30d`, `+12h`, `+90m`, or `none`. `file`: `{\"name\", \"base64\"}`, on the command line a path. `task`: a task "
-	"as\n"
-	"`task.read` answers it, on the command line a path. `path`: of the machine that asks. A repeated argument is a "
-	"list.\n"
+	"**Types.** `board`, `device`: a name, without case. `id`: a number. `when`: a date (its end, UTC), a date\n"
+	"and time, `+30d`, `+12h`, `+90m`, or `none`. `file`: `{\"name\", \"base64\"}`, on the command line a\n"
+	"path. `task`: a task as `task.read` answers it, on the command line a path. `path`: a path on the machine\n"
+	"of the caller. A repeated argument is a list.\n"
 	"\n"
 	"An error is `{\"error\": {\"code\", \"message\"}}`, the message one sentence for people.\n";
 
@@ -64,8 +60,10 @@ argument_facts(FILE *out, const json_t *row)
 	fputs(member_text(row, "type"), out);
 	json_array_foreach(choices, i, choice)
 		fprintf(out, "%s `%s`", i == 0 ? ":" : ",", json_string_value(choice));
-	if (json_object_get(row, "max"))
-		fprintf(out, ", %lld to %lld", (long long)value_int(row, "min", 0), (long long)value_int(row, "max", 0));
+	if (member_int(row, "max") == INT64_MAX)
+		fprintf(out, ", at least %lld", (long long)member_int(row, "min"));
+	else if (json_object_get(row, "max"))
+		fprintf(out, ", %lld to %lld", (long long)member_int(row, "min"), (long long)member_int(row, "max"));
 	if (args_bool(row, "required"))
 		fputs(", required", out);
 	if (args_bool(row, "repeated"))
@@ -81,7 +79,7 @@ arguments(FILE *out, const json_t *command)
 	const json_t *row, *rows = json_object_get(command, "args");
 	if (json_array_size(rows) == 0)
 		return;
-	fputs("\n| argument | what it is | what it says |\n|---|---|---|\n", out);
+	fputs("\n| argument | type | meaning |\n|---|---|---|\n", out);
 	json_array_foreach(rows, i, row) {
 		fprintf(out, "| `%s` | ", member_text(row, "name"));
 		argument_facts(out, row);
@@ -96,14 +94,14 @@ static void
 on_command_line(FILE *out, const json_t *command, const struct run_ui *ui)
 {
 	if (member_true(command, "hidden")) {
-		fputs("\nNot a command of the command line, which uses it for others.\n", out);
+		fputs("\nHidden: the command line uses it inside other commands.\n", out);
 		return;
 	}
 	fputs("\n```\n", out);
 	help_synopsis(out, command, ui);
 	fputs("\n```\n", out);
 	for (const struct args_option *o = ui->own; o && o->name; o++) {
-		fputs(o == ui->own ? "\nOn the command line alone: " : "; ", out);
+		fputs(o == ui->own ? "\nOnly on the command line: " : "; ", out);
 		fprintf(out, "`--%s%s%s` %s", o->name, o->meta ? " " : "", o->meta ? o->meta : "", o->help);
 		if (!o[1].name)
 			fputs(".\n", out);

@@ -11,8 +11,9 @@
 #include "base/cleanup.h"
 #include "base/contents.h"
 #include "base/json_access.h"
+#include "base/xalloc.h"
 #include "cli/text/format.h"
-#include "cli/text/json_read.h"
+#include "cli/text/value.h"
 #include "cli/text/table.h"
 #include "cli/text/template.h"
 
@@ -86,19 +87,16 @@ report_compilation(const struct term *term, const json_t *job)
 static void
 report_tests(const struct term *term, const json_t *result)
 {
-	json_int_t count = value_count(result, "test-count");
+	json_int_t count = value_case_count(result, "test");
 	for (json_int_t i = 0; i < count; i++) {
-		const char *status = value_result(result, "test", i, "status"),
-				   *error = value_result(result, "test", i, "error"),
-				   *message = value_result(result, "test", i, "message"),
-				   *spec = value_result(result, "test", i, "spec");
-		if (!*status && !*spec)
+		struct value_case test = value_case(result, "test", i);
+		if (!*test.status && !*test.spec)
 			break; /* it ended before this one */
-		mark_line(term, strcmp(status, "pass") == 0, 4, spec);
-		if (!*status)
+		mark_line(term, strcmp(test.status, "pass") == 0, 4, test.spec);
+		if (!*test.status)
 			fputs("        it did not finish\n", term->out);
-		term_block(term->out, error, 8, REPORT_OUTPUT_LINES);
-		term_block(term->out, message, 8, REPORT_OUTPUT_LINES);
+		term_block(term->out, test.error, 8, REPORT_OUTPUT_LINES);
+		term_block(term->out, test.message, 8, REPORT_OUTPUT_LINES);
 	}
 }
 
@@ -109,7 +107,7 @@ benchmark_row(const json_t *result, json_int_t i)
 	static const char *const names[] = {"spec", "raw-mean", "std", "best", "worst", "runs"};
 	json_t *row = json_object();
 	for (size_t k = 0; k < ARRAY_SIZE(names); k++)
-		json_object_set_new(row, names[k], json_string(value_result(result, "benchmark", i, names[k])));
+		json_object_set_new(row, names[k], json_string(value_case_text(result, "benchmark", i, names[k])));
 	return row;
 }
 
@@ -121,16 +119,15 @@ report_benchmarks(const struct term *term, const json_t *result)
 		COLUMN_RIGHT("std", "{std?{std:ns}}"), COLUMN_RIGHT("best", "{best?{best:ns}}"),
 		COLUMN_RIGHT("worst", "{worst?{worst:ns}}"), COLUMN_RIGHT("runs", "{runs}")};
 	AUTO_JSON json_t *rows = json_array();
-	json_int_t count = value_count(result, "benchmark-count");
+	json_int_t count = value_case_count(result, "benchmark");
 	for (json_int_t i = 0; i < count; i++) {
 		char mean[FORMAT_SIZE], ratio[FORMAT_SIZE] = "";
-		double ns = value_result_number(result, "benchmark", i, "mean"),
-			   quotient = value_result_number(result, "benchmark", i, "ratio");
-		if (!isfinite(ns))
+		struct value_case benchmark = value_case(result, "benchmark", i);
+		if (!isfinite(benchmark.mean))
 			continue;
-		format_ns_error(ns, value_result_error(result, i), mean);
-		if (isfinite(quotient))
-			snprintf(ratio, sizeof(ratio), "%.4g", quotient);
+		format_ns_error(benchmark.mean, benchmark.off, mean);
+		if (isfinite(benchmark.ratio))
+			snprintf(ratio, sizeof(ratio), "%.4g", benchmark.ratio);
 		json_t *row = benchmark_row(result, i);
 		json_object_set_new(row, "shown", json_string(mean));
 		json_object_set_new(row, "quotient", json_string(ratio));
@@ -139,37 +136,39 @@ report_benchmarks(const struct term *term, const json_t *result)
 	if (json_array_size(rows) > 0)
 		TABLE_PRINT(term, columns, rows, 4);
 	for (json_int_t i = 0; i < count; i++) {
-		if (strcmp(value_result(result, "benchmark", i, "status"), "fail") != 0)
+		struct value_case benchmark = value_case(result, "benchmark", i);
+		if (strcmp(benchmark.status, "fail") != 0)
 			continue;
-		mark_line(term, false, 4, value_result(result, "benchmark", i, "spec"));
-		term_block(term->out, value_result(result, "benchmark", i, "error"), 8, REPORT_OUTPUT_LINES);
+		mark_line(term, false, 4, benchmark.spec);
+		term_block(term->out, benchmark.error, 8, REPORT_OUTPUT_LINES);
 	}
 }
 
-/* Text as base64 with `*` for `/`, so that it goes on one line; new string, NULL: it is none. */
+/* Decodes text in base64 with `*` for `/`; new string, NULL where it is empty or none. */
 static char *
 decode_report(const char *text)
 {
-	AUTO_FREE char *coded = strdup(text);
+	AUTO_FREE char *coded = xstrdup(text);
 	void *report = NULL;
 	size_t size = 0;
-	for (char *star = coded; star && (star = strchr(star, '*'));)
+	for (char *star = coded; (star = strchr(star, '*'));)
 		*star = '/';
-	if (!coded || !*coded || base64_decode(coded, strlen(coded), &report, &size) < 0)
+	if (!*coded || base64_decode(coded, strlen(coded), &report, &size) < 0)
 		return NULL;
 	return report;
 }
 
-/* What the harness saw by itself, and what the profiler said that it ran under. */
+/* The harness's own report of each benchmark, and that of the profiler. */
 static void
 report_profiles(const struct term *term, const json_t *result)
 {
-	json_int_t count = value_count(result, "benchmark-count");
+	json_int_t count = value_case_count(result, "benchmark");
 	for (json_int_t i = 0; i < count; i++) {
-		AUTO_FREE char *text = decode_report(value_result(result, "benchmark", i, "report"));
+		struct value_case benchmark = value_case(result, "benchmark", i);
+		AUTO_FREE char *text = decode_report(benchmark.report);
 		if (!text)
 			continue;
-		mark_line(term, true, 4, value_result(result, "benchmark", i, "spec"));
+		mark_line(term, true, 4, benchmark.spec);
 		term_block(term->out, text, 6, REPORT_LOG_LINES);
 	}
 	AUTO_FREE char *report = decode_report(member_text(result, "profile.report"));
@@ -222,8 +221,7 @@ report_run(const struct term *term, const json_t *run)
 static void
 put_score(const struct term *term, const json_t *job, const char *before, const char *after)
 {
-	bool scored = isfinite(value_number(job, "score"));
-	if (!scored)
+	if (!isfinite(value_number(job, "score")))
 		return;
 	fputs(before, term->out);
 	template_put(term, "{score:score}{rank.rank?, rank {rank.rank} of {rank.of}}", job, NULL);

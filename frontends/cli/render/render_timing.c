@@ -7,7 +7,6 @@
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "cli/text/format.h"
-#include "cli/text/json_read.h"
 #include "cli/text/table.h"
 
 /* The core's parts, in the order in which they follow each other. */
@@ -33,7 +32,7 @@ total_of(const json_t *job_parts)
 {
 	double total = 0;
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
-		total += (double)value_int(job_parts, parts[i].key, 0);
+		total += (double)member_int(job_parts, parts[i].key);
 	return total;
 }
 
@@ -45,7 +44,7 @@ show_parts(const struct term *term, const json_t *job_parts, double total)
 	AUTO_JSON json_t *rows = json_array();
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
 		char share[FORMAT_SIZE];
-		double ns = (double)value_int(job_parts, parts[i].key, 0);
+		double ns = (double)member_int(job_parts, parts[i].key);
 		if (ns <= 0)
 			continue;
 		snprintf(share, sizeof(share), "%.1f %%", 100 * ns / total);

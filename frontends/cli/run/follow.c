@@ -18,7 +18,6 @@
 #include "base/json_access.h"
 #include "base/xalloc.h"
 #include "cli/run/run_internal.h"
-#include "cli/text/json_read.h"
 
 #define FOLLOW_TICK_MS 1000
 #define FOLLOW_POSITION_MS 2000
@@ -93,9 +92,11 @@ on_placed(struct run *run, const json_t *result)
 	const json_t *position;
 	struct follow *follow = run->work;
 	follow->positioning = false;
-	json_array_foreach(json_object_get(result, "places"), i, position)
-		progress_queued(follow->progress, member_text(position, "device"), value_int(position, "place", -1),
+	json_array_foreach(json_object_get(result, "places"), i, position) {
+		bool counted = json_is_integer(json_object_get(position, "place"));
+		progress_queued(follow->progress, member_text(position, "device"), counted ? member_int(position, "place") : -1,
 			member_text(position, "waits"));
+	}
 }
 
 /* Asks for the places in the queues while something waits there. */
@@ -177,7 +178,7 @@ follow_submission(struct run *run, int64_t id, int64_t seq, const json_t *jobs)
 	struct follow *follow = run->work;
 	follow->jobs = json_pack("{s:[]}", "job");
 	json_array_foreach(jobs, i, job) {
-		json_int_t number = value_int(job, "job", 0);
+		json_int_t number = member_int(job, "job");
 		progress_queued(follow->progress, member_text(job, "device"), -1, "");
 		if (number > 0)
 			json_array_append_new(json_object_get(follow->jobs, "job"), json_integer(number));

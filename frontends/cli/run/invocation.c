@@ -25,7 +25,6 @@
 #include "base/xalloc.h"
 #include "cli/args/help.h"
 #include "cli/run/run_internal.h"
-#include "cli/text/json_read.h"
 #include "cli/text/template.h"
 #include "cli/text/view.h"
 

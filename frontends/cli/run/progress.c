@@ -13,7 +13,7 @@
 #include "base/json_access.h"
 #include "base/xalloc.h"
 #include "cli/text/format.h"
-#include "cli/text/json_read.h"
+#include "cli/text/value.h"
 
 #define PROGRESS_STATE_SIZE 160
 #define PROGRESS_NAME_SIZE 72
@@ -77,9 +77,7 @@ live_text(struct progress *progress)
 	char *text = NULL;
 	size_t size = 0, shown = 0;
 	struct timespec now;
-	FILE *out = open_memstream(&text, &size);
-	if (!out)
-		return NULL;
+	FILE *out = term_memory(&text, &size);
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	long seconds = (long)(now.tv_sec - progress->start.tv_sec);
 	fprintf(out, "[%ld:%02ld] ", seconds / 60, seconds % 60);
@@ -88,10 +86,10 @@ live_text(struct progress *progress)
 		if (device->state[0])
 			fprintf(out, "%s%s: %s", shown++ ? " · " : "", device->name, device->state);
 	}
-	if (fclose(out) == 0 && shown > 0)
-		return text;
-	free(text);
-	return NULL;
+	fclose(out);
+	if (shown == 0)
+		free(STEAL(text));
+	return text;
 }
 
 void
@@ -202,7 +200,7 @@ on_step(struct progress *progress, struct device *device, const json_t *event)
 		return;
 	}
 	AUTO_FREE char *step = term_sanitized(member_text(event, "step"));
-	snprintf(text, sizeof(text), "running %s", step_label(step ? step : "", member_true(event, "secret")));
+	snprintf(text, sizeof(text), "running %s", step_label(step, member_true(event, "secret")));
 	set_state(progress, device, text);
 }
 
@@ -219,12 +217,13 @@ index_of(const char *key, const char *prefix, const char *field)
 	return number && *end == '.' && strcmp(end + 1, field) == 0 ? index : -1;
 }
 
+/* "3/17", or "3" where the result does not say how many there are. */
 static void
 count_text(const json_t *result, const char *key, json_int_t index, char text[FORMAT_SIZE])
 {
-	json_int_t count = value_int(result, key, 0);
-	if (count > 0)
-		snprintf(text, FORMAT_SIZE, "%lld/%lld", (long long)index + 1, (long long)count);
+	double count = value_number(result, key);
+	if (count > 0 && count <= PROGRESS_CASES)
+		snprintf(text, FORMAT_SIZE, "%lld/%.0f", (long long)index + 1, count);
 	else
 		snprintf(text, FORMAT_SIZE, "%lld", (long long)index + 1);
 }
@@ -233,9 +232,10 @@ static void
 test_done(struct progress *progress, struct device *device, const json_t *result, json_int_t index)
 {
 	char count[FORMAT_SIZE], text[400];
-	bool passed = strcmp(value_result(result, "test", index, "status"), "pass") == 0;
+	struct value_case test = value_case(result, "test", index);
+	bool passed = strcmp(test.status, "pass") == 0;
 	count_text(result, "test-count", index, count);
-	snprintf(text, sizeof(text), "test %s  %s", count, value_result(result, "test", index, "spec"));
+	snprintf(text, sizeof(text), "test %s  %s", count, test.spec);
 	progress_say(progress, device, passed ? STYLE_GREEN : STYLE_RED, passed ? "✓" : "✗", text);
 }
 
@@ -244,14 +244,13 @@ benchmark_done(
 	struct progress *progress, struct device *device, const char *step, const json_t *result, json_int_t index)
 {
 	char count[FORMAT_SIZE], time[FORMAT_SIZE], text[400];
-	const char *error = value_result(result, "benchmark", index, "error");
-	double mean = value_result_number(result, "benchmark", index, "mean");
-	bool failed = *error || strcmp(value_result(result, "benchmark", index, "status"), "fail") == 0;
+	struct value_case benchmark = value_case(result, "benchmark", index);
+	bool failed = *benchmark.error || strcmp(benchmark.status, "fail") == 0;
 	count_text(result, "benchmark-count", index, count);
-	format_ns_error(mean, value_result_error(result, index), time);
+	format_ns_error(benchmark.mean, benchmark.off, time);
 	snprintf(text, sizeof(text), "%s %s  %s  %s",
 		strncmp(step, "leaderboard", strlen("leaderboard")) == 0 ? "ranked benchmark" : "benchmark", count,
-		value_result(result, "benchmark", index, "spec"), failed ? error : time);
+		benchmark.spec, failed ? benchmark.error : time);
 	progress_say(progress, device, failed ? STYLE_RED : STYLE_GREEN, failed ? "✗" : "✓", text);
 }
 

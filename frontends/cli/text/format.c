@@ -34,28 +34,25 @@ unit_of(double ns)
 }
 
 void
-format_ns(double ns, char ret_text[FORMAT_SIZE])
+format_ns_error(double ns, double error, char ret_text[FORMAT_SIZE])
 {
 	if (!isfinite(ns) || ns < 0) {
 		snprintf(ret_text, FORMAT_SIZE, "–");
 		return;
 	}
+	char plus_minus[FORMAT_SIZE] = "";
 	const struct unit *unit = unit_of(ns);
 	double value = ns / unit->ns;
-	snprintf(ret_text, FORMAT_SIZE, "%.*f %s", decimals_of(value), value, unit->name);
+	int decimals = decimals_of(value);
+	if (isfinite(error) && error >= 0)
+		snprintf(plus_minus, sizeof(plus_minus), " ± %.*f", decimals, error / unit->ns);
+	snprintf(ret_text, FORMAT_SIZE, "%.*f%s %s", decimals, value, plus_minus, unit->name);
 }
 
 void
-format_ns_error(double ns, double error, char ret_text[FORMAT_SIZE])
+format_ns(double ns, char ret_text[FORMAT_SIZE])
 {
-	if (!isfinite(ns) || ns < 0 || !isfinite(error) || error < 0) {
-		format_ns(ns, ret_text);
-		return;
-	}
-	const struct unit *unit = unit_of(ns);
-	double value = ns / unit->ns, e = error / unit->ns;
-	int decimals = decimals_of(value);
-	snprintf(ret_text, FORMAT_SIZE, "%.*f ± %.*f %s", decimals, value, decimals, e, unit->name);
+	format_ns_error(ns, NAN, ret_text);
 }
 
 void
@@ -123,12 +120,4 @@ format_relative(int64_t ms, int64_t now_ms, char ret_text[FORMAT_SIZE])
 		return;
 	}
 	snprintf(ret_text, FORMAT_SIZE, "now");
-}
-
-int64_t
-format_now(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }

@@ -20,7 +20,5 @@ bool format_parse_time(const char *text, int64_t *ret_ms);
 void format_time(const char *text, char ret_text[FORMAT_SIZE]);
 /* How far away: "in 3 days", "2 hours ago", "now". */
 void format_relative(int64_t ms, int64_t now_ms, char ret_text[FORMAT_SIZE]);
-/* Wall clock, ms since 1970. */
-int64_t format_now(void);
 
 #endif

@@ -9,9 +9,10 @@
 
 #include "base/cleanup.h"
 #include "base/json_access.h"
+#include "base/times.h"
 #include "base/xalloc.h"
 #include "cli/text/format.h"
-#include "cli/text/json_read.h"
+#include "cli/text/value.h"
 
 struct scope {
 	const struct term *term;
@@ -111,7 +112,7 @@ format_until(const char *time, char text[FORMAT_SIZE])
 	int64_t ms;
 	text[0] = '\0';
 	if (format_parse_time(time, &ms))
-		format_relative(ms, format_now(), text);
+		format_relative(ms, time_now_ms(), text);
 }
 
 static void
@@ -231,11 +232,8 @@ template_text(const char *template, const json_t *object, const json_t *args)
 {
 	char *text = NULL;
 	size_t size = 0;
-	struct term term = {.out = open_memstream(&text, &size)};
-	if (!term.out)
-		xalloc_fail();
+	struct term term = {.out = term_memory(&text, &size)};
 	template_put(&term, template, object, args);
-	if (fclose(term.out) != 0)
-		xalloc_fail();
+	fclose(term.out);
 	return text;
 }

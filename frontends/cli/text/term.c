@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The terminal: its size and colours, and text from outside made fit to be printed. */
+/* The terminal: its size and colours, and text from outside made safe to print. */
 #include <config.h>
 
 #include "cli/text/term.h"
@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/utf8.h"
+#include "base/xalloc.h"
 
 #define TERM_DEFAULT_WIDTH 80
 #define TERM_MIN_WIDTH 20
@@ -85,41 +87,23 @@ term_next(const char **text)
 	const unsigned char *p = (const unsigned char *)*text;
 	if (!*p)
 		return 0;
-	size_t more = *p < 0x80 ? 0 : *p >= 0xf0 && *p < 0xf5 ? 3 : *p >= 0xe0 && *p < 0xf0 ? 2 : *p >= 0xc2 ? 1 : 4;
-	if (*p >= 0xf5 || more == 4) {
-		(*text)++;
+	size_t len = utf8_length(*text, strnlen(*text, 4));
+	*text += len ? len : 1;
+	if (len == 0)
 		return REPLACEMENT;
-	}
-	uint32_t c = more == 0 ? *p : *p & (0x3fu >> more);
-	for (size_t i = 1; i <= more; i++) {
-		if ((p[i] & 0xc0) != 0x80) {
-			(*text)++;
-			return REPLACEMENT;
-		}
+	uint32_t c = len == 1 ? *p : *p & (0x7fu >> len);
+	for (size_t i = 1; i < len; i++)
 		c = c << 6 | (p[i] & 0x3f);
-	}
-	*text += more + 1;
 	return c;
 }
 
 static void
 put_char(FILE *out, uint32_t c)
 {
-	if (c < 0x80) {
-		fputc((int)c, out);
-	} else if (c < 0x800) {
-		fputc((int)(0xc0 | c >> 6), out);
-		fputc((int)(0x80 | (c & 0x3f)), out);
-	} else if (c < 0x10000) {
-		fputc((int)(0xe0 | c >> 12), out);
-		fputc((int)(0x80 | (c >> 6 & 0x3f)), out);
-		fputc((int)(0x80 | (c & 0x3f)), out);
-	} else {
-		fputc((int)(0xf0 | c >> 18), out);
-		fputc((int)(0x80 | (c >> 12 & 0x3f)), out);
-		fputc((int)(0x80 | (c >> 6 & 0x3f)), out);
-		fputc((int)(0x80 | (c & 0x3f)), out);
-	}
+	unsigned more = c < 0x80 ? 0 : c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
+	fputc((int)(c >> 6 * more | (more ? 0xff00u >> (more + 1) & 0xff : 0)), out);
+	while (more-- > 0)
+		fputc((int)(0x80 | (c >> 6 * more & 0x3f)), out);
 }
 
 /* The next character as it is printed: whitespace is a space, a control U+FFFD, a direction mark is passed over. */
@@ -165,19 +149,24 @@ term_sanitize(FILE *out, const char *text, size_t max)
 	return width;
 }
 
+FILE *
+term_memory(char **ret_text, size_t *ret_size)
+{
+	FILE *out = open_memstream(ret_text, ret_size);
+	if (!out)
+		xalloc_fail();
+	return out;
+}
+
 char *
 term_sanitized(const char *text)
 {
 	char *data = NULL;
 	size_t size = 0;
-	FILE *out = open_memstream(&data, &size);
-	if (!out)
-		return NULL;
+	FILE *out = term_memory(&data, &size);
 	term_sanitize(out, text, 0);
-	if (fclose(out) == 0)
-		return data;
-	free(data);
-	return NULL;
+	fclose(out);
+	return data;
 }
 
 static void
@@ -244,31 +233,13 @@ term_init(struct term *term, FILE *out)
 		term->width = TERM_MIN_WIDTH;
 }
 
-static const char *
-style_code(enum term_style style)
-{
-	switch (style) {
-	case STYLE_NONE:
-		return "\033[0m";
-	case STYLE_BOLD:
-		return "\033[1m";
-	case STYLE_DIM:
-		return "\033[2m";
-	case STYLE_GREEN:
-		return "\033[32m";
-	case STYLE_RED:
-		return "\033[31m";
-	case STYLE_YELLOW:
-		return "\033[33m";
-	}
-	return "";
-}
-
 void
 term_style(const struct term *term, enum term_style style)
 {
+	static const unsigned codes[] = {
+		[STYLE_BOLD] = 1, [STYLE_DIM] = 2, [STYLE_RED] = 31, [STYLE_GREEN] = 32, [STYLE_YELLOW] = 33};
 	if (term->color)
-		fputs(style_code(style), term->out);
+		fprintf(term->out, "\033[%um", codes[style]);
 }
 
 void

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The terminal: its size and colours, and text from outside made fit to be printed. */
+/* The terminal: its size and colours, and text from outside made safe to print. */
 #ifndef KETTLE_CLI_TEXT_TERM_H
 #define KETTLE_CLI_TEXT_TERM_H
 
@@ -22,7 +22,7 @@ struct term {
 void term_init(struct term *term, FILE *out);
 /* Switches the style; STYLE_NONE ends it. Writes nothing without colours. */
 void term_style(const struct term *term, enum term_style style);
-/* One cleaned piece of text in a style. */
+/* Text in a style, written as term_sanitize does. */
 void term_put(const struct term *term, enum term_style style, const char *text);
 
 /*
@@ -39,8 +39,10 @@ size_t term_width(const char *text);
  * columns (0: all); what is longer is cut and ends with "…". Returns the columns written.
  */
 size_t term_sanitize(FILE *out, const char *text, size_t max);
-/* The same as a string of its own, for a message that is composed of several; NULL: no memory. The caller frees. */
+/* The same as a new string. */
 char *term_sanitized(const char *text);
+/* A stream into a new string, which is whole after fclose; the string is the caller's. */
+FILE *term_memory(char **ret_text, size_t *ret_size);
 /* Writes text of several lines, each cleaned and indented, and a newline at the end where one is missing. At most
  * max_lines (0: all); says how many more there are. */
 void term_block(FILE *out, const char *text, unsigned indent, size_t max_lines);

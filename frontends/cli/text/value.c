@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/* Values of answers: numbers, captured output, the cases of a result. */
+#include <config.h>
+
+#include "cli/text/value.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "base/json_access.h"
+#include "base/number.h"
+
+#define VALUE_KEY_SIZE 64
+
+double
+value_of(const json_t *value)
+{
+	double number = json_is_number(value) ? json_number_value(value) : NAN;
+	number_parse(json_string_value(value), &number);
+	return number;
+}
+
+double
+value_number(const json_t *object, const char *key)
+{
+	return value_of(json_object_get(object, key));
+}
+
+const char *
+value_log(const json_t *object, const char *key)
+{
+	const json_t *value = json_object_get(object, key);
+	return json_is_string(value) ? json_string_value(value) : member_text(value, "text");
+}
+
+static const json_t *
+case_member(const json_t *result, const char *kind, json_int_t index, const char *field)
+{
+	char key[VALUE_KEY_SIZE];
+	snprintf(key, sizeof(key), "%s.%lld.%s", kind, (long long)index, field);
+	return json_object_get(result, key);
+}
+
+const char *
+value_case_text(const json_t *result, const char *kind, json_int_t index, const char *field)
+{
+	const char *text = json_string_value(case_member(result, kind, index, field));
+	return text ? text : "";
+}
+
+struct value_case
+value_case(const json_t *result, const char *kind, json_int_t index)
+{
+#define TEXT(field) value_case_text(result, kind, index, field)
+#define NUMBER(field) value_of(case_member(result, kind, index, field))
+	double mean = NUMBER("mean"), low = NUMBER("low"), high = NUMBER("high");
+	return (struct value_case){
+		.spec = TEXT("spec"),
+		.status = TEXT("status"),
+		.error = TEXT("error"),
+		.message = TEXT("message"),
+		.report = TEXT("report"),
+		.mean = mean,
+		.ratio = NUMBER("ratio"),
+		.off = isfinite(low) && isfinite(high) ? fmax(mean - low, high - mean) : NUMBER("err"),
+	};
+#undef TEXT
+#undef NUMBER
+}
+
+json_int_t
+value_case_count(const json_t *result, const char *kind)
+{
+	char key[VALUE_KEY_SIZE];
+	snprintf(key, sizeof(key), "%s-count", kind);
+	double count = value_number(result, key);
+	return count > 0 ? (json_int_t)fmin(count, (double)json_object_size(result)) : 0;
+}
