@@ -4,8 +4,6 @@
 
 #include "commands/handlers.h"
 
-#include "base/cleanup.h"
-
 static const char *const modes[] = {"ranked", "test", "benchmark", "profile", "leaderboard", NULL};
 static const char *const roles[] = {"user", "creator", "admin", NULL};
 static const char *const formats[] = {"jsonl", "csv", NULL};
@@ -14,321 +12,32 @@ static const char *const rate_categories[] = {"test", "leaderboard", NULL};
 static const char *const visibilities[] = {"public", "closed", NULL};
 static const char *const code_settings[] = {"owner", "ended", "always", NULL};
 
-#define BOARD_NAME \
-	{ \
-		"name", ARGUMENT_BOARD, .required = true, .positional = true, .meta = "NAME", .help = "the leaderboard" \
-	}
-#define OFFSET \
-	{ \
-		"offset", ARGUMENT_INT, .default_value = "0", .min = 0, .max = INT32_MAX, .meta = "N", \
-								.help = "leaves out so many at the beginning" \
-	}
-
-static const struct argument board_create[] = {
-	{"name", ARGUMENT_STRING, .required = true, .positional = true, .meta = "NAME",
-		.help = "1 to 64 letters, digits, `.`, `_` and `-`, the first a letter or digit; case does not count"},
-	{"task", ARGUMENT_TASK, .required = true, .meta = "PATH",
-		.help = "the task: a folder with task.yml, a zip of one, or a single reference file"},
-	{"deadline", ARGUMENT_WHEN, .meta = "WHEN",
-		.help = "a date (its end, UTC), a date and time, +30d, +12h, +90m, or none; default: none"},
-	{"device", ARGUMENT_DEVICE, .repeated = true, .meta = "DEVICE",
-		.help = "a device to rank on; default: what the task names, or the only one there is"},
-	{"description", ARGUMENT_STRING, .meta = "TEXT", .help = "default: the task's"},
-	{"visibility", ARGUMENT_CHOICE, .choices = visibilities, .default_value = "public",
-		.help = "closed: only for those who have joined it"},
-	{"code", ARGUMENT_CHOICE, .choices = code_settings, .default_value = "owner",
-		.help = "who may read the code of others: nobody (owner), everybody once the deadline has passed (ended), or "
-				"everybody (always)"},
-};
-
-static const struct argument board_update_arguments[] = {
-	BOARD_NAME,
-	{"deadline", ARGUMENT_WHEN, .meta = "WHEN",
-		.help = "a date (its end, UTC), a date and time, or +30d, +12h, +90m; `none` removes it"},
-	{"device", ARGUMENT_DEVICE, .repeated = true, .meta = "DEVICE",
-		.help = "a device to rank on, instead of those so far; one that is left out keeps its scores for when it comes "
-				"back"},
-	{"visibility", ARGUMENT_CHOICE, .choices = visibilities, .help = "closed: only for those who have joined it"},
-	{"code", ARGUMENT_CHOICE, .choices = code_settings,
-		.help = "who may read the code of others: nobody (owner), everybody once the deadline has passed (ended), or "
-				"everybody (always)"},
-	{"description", ARGUMENT_STRING, .meta = "TEXT", .help = "what participants read"},
-	{"task", ARGUMENT_TASK, .meta = "PATH", .help = "the task in its new version"},
-	{"force", ARGUMENT_BOOL, .default_value = "false",
-		.help = "also when the new task runs differently: scores so far are left behind"},
-};
-
-static const struct argument board_list_arguments[] = {
-	{"all", ARGUMENT_BOOL, .default_value = "false", .help = "the ended ones too"},
-};
-
-static const struct argument board_show[] = {
-	BOARD_NAME,
-	{"device", ARGUMENT_DEVICE, .meta = "DEVICE", .help = "the ranking of this device alone; default: all"},
-	{"mine", ARGUMENT_BOOL, .default_value = "false", .help = "your own runs instead of everybody's best"},
-	{"limit", ARGUMENT_INT, .default_value = "100", .min = 1, .max = 1000, .meta = "N",
-		.help = "at most so many places"},
-	OFFSET,
-};
-
-static const struct argument board_task[] = {
-	BOARD_NAME,
-	{"device", ARGUMENT_DEVICE, .meta = "DEVICE", .help = "the plans for this device alone; default: for all"},
-	{"mode", ARGUMENT_CHOICE, .choices = plan_modes, .help = "the plans of this mode alone; default: of all"},
-};
-
-static const struct argument board_template[] = {
-	BOARD_NAME,
-	{"lang", ARGUMENT_STRING, .meta = "LANG",
-		.help = "a template by its name (Triton), or a language; needed where there are several"},
-};
-
-static const struct argument board_rate_limits[] = {
-	BOARD_NAME,
-	{"category", ARGUMENT_CHOICE, .choices = rate_categories,
-		.help = "leaderboard: of ranked submissions; test: of all others"},
-	{"device", ARGUMENT_DEVICE, .meta = "DEVICE", .help = "the limit on this device alone"},
-};
-
-static const struct argument board_rate_limit[] = {
-	BOARD_NAME,
-	{"category", ARGUMENT_CHOICE, .choices = rate_categories,
-		.help = "leaderboard: ranked submissions; test: all others; default: both"},
-	{"device", ARGUMENT_DEVICE, .meta = "DEVICE",
-		.help = "a limit on this device alone; default: on all together, and to remove: on whatever it is"},
-	{"per_hour", ARGUMENT_INT, .min = 0, .max = RATE_PER_HOUR_MAX, .meta = "N",
-		.help = "so many from each user in any hour; 0: none at all"},
-	{"remove", ARGUMENT_BOOL, .default_value = "false", .help = "takes the limit away"},
-};
-
-static const struct argument board_export[] = {
-	BOARD_NAME,
-	{"private", ARGUMENT_BOOL, .default_value = "false",
-		.help = "also while it is active: what is written is not for participants"},
-	{"after", ARGUMENT_INT, .default_value = "0", .min = 0, .max = EXPORT_MAX_ID, .meta = "ID",
-		.help = "only submissions with higher numbers"},
-};
-
-static const struct argument invite_create[] = {
-	{"name", ARGUMENT_BOARD, .required = true, .positional = true, .repeated = true, .meta = "NAME",
-		.help = "a leaderboard that it opens"},
-	{"count", ARGUMENT_INT, .default_value = "1", .min = 1, .max = INVITE_MAX_COUNT, .meta = "N",
-		.help = "how many codes"},
-};
-
-static const struct argument invite_list[] = {
-	BOARD_NAME,
-	{"limit", ARGUMENT_INT, .default_value = "1000", .min = 1, .max = 1000, .meta = "N", .help = "at most so many"},
-	OFFSET,
-};
-
-static const struct argument invite_code[] = {
-	{"code", ARGUMENT_STRING, .required = true, .positional = true, .meta = "CODE", .help = "the code of the invite"},
-};
-
-static const struct argument eval_code[] = {
-	{"language", ARGUMENT_STRING, .required = true, .positional = true, .meta = "LANG",
-		.help = "a language that is loaded, by its name or another name of it"},
-};
-
-static const struct argument board_delete[] = {
-	BOARD_NAME,
-	{"force", ARGUMENT_BOOL, .default_value = "false", .help = "also when it has submissions, which go with it"},
-};
-
-static const struct argument submit[] = {
-	{"mode", ARGUMENT_CHOICE, .choices = modes, .default_value = "ranked",
-		.help = "what to run; leaderboard is another word for ranked"},
-	{"file", ARGUMENT_FILE, .required = true, .positional = true, .meta = "FILE", .help = "the source file"},
-	{"leaderboard", ARGUMENT_BOARD, .meta = "NAME", .help = "default: what the file's header says"},
-	{"device", ARGUMENT_DEVICE, .repeated = true, .meta = "DEVICE",
-		.help = "where to run; default: what the file's header says, or the only device of the leaderboard"},
-	{"no_wait", ARGUMENT_BOOL, .default_value = "false", .help = "leaves it to an engine that stays (kettle serve)"},
-};
-
-static const struct argument submission_list[] = {
-	{"leaderboard", ARGUMENT_BOARD, .positional = true, .meta = "NAME", .help = "only those on this leaderboard"},
-	{"limit", ARGUMENT_INT, .default_value = "50", .min = 1, .max = 100, .meta = "N", .help = "at most so many"},
-	OFFSET,
-};
-
-static const struct argument submission_id[] = {
-	{"id", ARGUMENT_ID, .required = true, .positional = true, .meta = "ID", .help = "the number of the submission"},
-};
-
-static const struct argument submission_flag[] = {
-	{"id", ARGUMENT_ID, .required = true, .positional = true, .meta = "ID", .help = "the number of the submission"},
-	{"reason", ARGUMENT_STRING, .required = true, .meta = "TEXT", .help = "why; its owner reads it"},
-};
-
-static const struct argument submission_artifact[] = {
-	{"artifact", ARGUMENT_ID, .required = true, .positional = true, .meta = "FILE", .help = "the number of the file"},
-	{"offset", ARGUMENT_INT, .default_value = "0", .min = 0, .max = INT64_MAX, .meta = "N",
-		.help = "where the part begins, in bytes"},
-};
-
-static const struct argument submission_rerun[] = {
-	{"id", ARGUMENT_ID, .required = true, .positional = true, .meta = "ID", .help = "the number of the submission"},
-	{"device", ARGUMENT_DEVICE, .repeated = true, .meta = "DEVICE",
-		.help = "where; default: everywhere it was submitted to"},
-	{"no_wait", ARGUMENT_BOOL, .default_value = "false", .help = "leaves it to an engine that stays (kettle serve)"},
-};
-
+/* The first members of an argument, or all of them. */
+#define POSITIONAL(name, type) name, ARGUMENT_##type, .required = true, .positional = true
+#define FLAG(name) name, ARGUMENT_BOOL, .default_value = "false"
+#define DEVICE "device", ARGUMENT_DEVICE, .meta = "DEVICE"
+#define DEVICES DEVICE, .repeated = true
+#define BOARD "leaderboard", ARGUMENT_BOARD, .meta = "NAME"
+#define BOARD_NAME POSITIONAL("name", BOARD), .meta = "NAME", .help = "the leaderboard"
 #define USER_HELP "the user's name, or #NUMBER"
-
-static const struct argument user_list[] = {
-	{"role", ARGUMENT_CHOICE, .choices = roles, .help = "only those with this role"},
-	{"banned", ARGUMENT_BOOL, .default_value = "false", .help = "only those who are banned"},
-	{"limit", ARGUMENT_INT, .default_value = "100", .min = 1, .max = 1000, .meta = "N", .help = "at most so many"},
-	OFFSET,
-};
-
-static const struct argument user_show[] = {
-	{"name", ARGUMENT_USER, .positional = true, .meta = "NAME", .help = USER_HELP "; default: yourself"},
-};
-
-static const struct argument user_name[] = {
-	{"name", ARGUMENT_USER, .required = true, .positional = true, .meta = "NAME", .help = USER_HELP},
-};
-
-static const struct argument user_ban[] = {
-	{"name", ARGUMENT_USER, .required = true, .positional = true, .meta = "NAME", .help = USER_HELP},
-	{"reason", ARGUMENT_STRING, .required = true, .meta = "TEXT", .help = "why; the user reads it"},
-};
-
-static const struct argument user_role[] = {
-	{"name", ARGUMENT_USER, .required = true, .positional = true, .meta = "NAME", .help = USER_HELP},
-	{"role", ARGUMENT_CHOICE, .required = true, .positional = true, .choices = roles,
-		.help = "creators make leaderboards, admins may do everything"},
-};
-
-static const struct argument user_link[] = {
-	{"code", ARGUMENT_STRING, .positional = true, .meta = "CODE", .help = "the other user's code; default: makes one"},
-	{"confirm", ARGUMENT_BOOL, .default_value = "false", .help = "joins them without asking first"},
-};
-
-static const struct argument user_join[] = {
-	{"name", ARGUMENT_USER, .required = true, .positional = true, .meta = "NAME", .help = "who is joined"},
-	{"into", ARGUMENT_USER, .required = true, .positional = true, .meta = "INTO", .help = "who they are from then on"},
-};
-
+#define USER_NAME POSITIONAL("name", USER), .meta = "NAME", .help = USER_HELP
+#define SUBMISSION_ID POSITIONAL("id", ID), .meta = "ID", .help = "the number of the submission"
+#define INVITE_CODE POSITIONAL("code", STRING), .meta = "CODE", .help = "the code of the invite"
+#define UNITS \
+	POSITIONAL("unit", STRING), .repeated = true, .meta = "UNIT", \
+								.help = "a unit (`H100.1`), or a device: all its units"
+#define RUN_MODE \
+	"mode", ARGUMENT_CHOICE, .choices = modes, .default_value = "ranked", \
+							 .help = "what to run; leaderboard is another word for ranked"
+#define NO_WAIT FLAG("no_wait"), .help = "leaves it to an engine that stays (kettle serve)"
+#define LIMIT(initial, most) \
+	"limit", ARGUMENT_INT, .default_value = initial, .min = 1, .max = most, .meta = "N", .help = "at most so many"
+#define OFFSET \
+	"offset", ARGUMENT_INT, .default_value = "0", .max = INT32_MAX, .meta = "N", \
+							.help = "leaves out so many at the beginning"
 #define TASK_LANG \
-	{ \
-		"lang", ARGUMENT_STRING, .meta = "LANG", .help = "the language that a single reference file is meant in" \
-	}
+	"lang", ARGUMENT_STRING, .meta = "LANG", .help = "the language that a single reference file is meant in"
 
-static const struct argument admin_stats[] = {
-	{"last_day", ARGUMENT_BOOL, .default_value = "false", .help = "only of the last 24 hours"},
-	{"leaderboard", ARGUMENT_BOARD, .meta = "NAME", .help = "only of this leaderboard"},
-};
-
-static const struct argument admin_backup[] = {
-	{"path", ARGUMENT_PATH, .required = true, .positional = true, .meta = "FILE",
-		.help = "a file that is not there yet"},
-};
-
-static const struct argument admin_export[] = {
-	{"path", ARGUMENT_PATH, .required = true, .positional = true, .meta = "DIR", .help = "a folder, new or empty"},
-	{"format", ARGUMENT_CHOICE, .choices = formats, .default_value = "jsonl",
-		.help = "an object a line, or values between commas"},
-};
-
-static const struct argument device_calibrate[] = {
-	{"device", ARGUMENT_DEVICE, .positional = true, .repeated = true, .meta = "DEVICE",
-		.help = "a device; default: all of them"},
-	{"force", ARGUMENT_BOOL, .default_value = "false", .help = "also what is calibrated already"},
-};
-
-static const struct argument device_disable[] = {
-	{"unit", ARGUMENT_STRING, .required = true, .positional = true, .repeated = true, .meta = "UNIT",
-		.help = "a unit (`H100.1`), or a device: all its units"},
-	{"reason", ARGUMENT_STRING, .meta = "TEXT", .help = "why, for those who wait"},
-};
-
-static const struct argument device_enable[] = {
-	{"unit", ARGUMENT_STRING, .required = true, .positional = true, .repeated = true, .meta = "UNIT",
-		.help = "a unit (`H100.1`), or a device: all its units"},
-	{"test", ARGUMENT_BOOL, .default_value = "false", .help = "only where its machine says that it is in order"},
-};
-
-static const struct argument task_read_arguments[] = {
-	{"path", ARGUMENT_PATH, .required = true, .positional = true, .meta = "PATH", .help = "a task"},
-	TASK_LANG,
-	{"probe", ARGUMENT_BOOL, .default_value = "false", .help = "refuse it where a device at hand lacks what it needs"},
-	{"device", ARGUMENT_DEVICE, .repeated = true, .meta = "DEVICE",
-		.help = "a device that is probed; the task's, else all"},
-};
-
-static const struct argument task_check_arguments[] = {
-	{"path", ARGUMENT_PATH, .required = true, .positional = true, .repeated = true, .meta = "PATH",
-		.help = "a task's folder, a zip of one, a reference file, or a competition"},
-	TASK_LANG,
-};
-
-static const struct argument task_run_arguments[] = {
-	{"path", ARGUMENT_PATH, .required = true, .positional = true, .meta = "PATH",
-		.help = "the task: a folder, a zip of one, or a reference file"},
-	{"file", ARGUMENT_PATH, .required = true, .positional = true, .meta = "FILE", .help = "the submission"},
-	{"mode", ARGUMENT_CHOICE, .choices = modes, .default_value = "ranked",
-		.help = "what to run; leaderboard is another word for ranked"},
-	{"device", ARGUMENT_DEVICE, .meta = "DEVICE", .help = "where to run; default: the first device there is"},
-	{"keep", ARGUMENT_BOOL, .default_value = "false", .help = "keeps the folders of the steps and says where"},
-	TASK_LANG,
-};
-
-static const struct argument task_verify_arguments[] = {
-	{"path", ARGUMENT_PATH, .required = true, .positional = true, .meta = "PATH",
-		.help = "the task; its solutions lie in solutions/correct and solutions/wrong beside it"},
-	{"mode", ARGUMENT_CHOICE, .choices = modes, .help = "how they are run; default: as each of them says, else ranked"},
-	{"device", ARGUMENT_DEVICE, .meta = "DEVICE", .help = "where to run; default: the first device there is"},
-	TASK_LANG,
-};
-
-static const struct argument task_pack_arguments[] = {
-	{"path", ARGUMENT_PATH, .required = true, .positional = true, .meta = "DIR", .help = "the task"},
-	{"solutions", ARGUMENT_BOOL, .default_value = "false", .help = "with solutions/correct and solutions/wrong"},
-	TASK_LANG,
-};
-
-static const struct argument task_new_arguments[] = {
-	{"dir", ARGUMENT_PATH, .required = true, .positional = true, .meta = "DIR",
-		.help = "the new folder, which must not be there yet"},
-	{"from", ARGUMENT_STRING, .required = true, .meta = "NAME", .help = "a task that comes with Kettle"},
-	{"solutions", ARGUMENT_BOOL, .default_value = "false", .help = "with its solutions"},
-};
-
-static const struct argument problems_sync_arguments[] = {
-	{"problems", ARGUMENT_PROBLEMS, .required = true, .positional = true, .meta = "PATH",
-		.help = "a competition file, or a folder or zip that holds some"},
-	{"force", ARGUMENT_BOOL, .default_value = "false",
-		.help = "also what gives up scores, and leaderboards that another set has made"},
-	{"dry_run", ARGUMENT_BOOL, .default_value = "false", .help = "only says what would be done"},
-};
-
-static const struct argument problems_read_arguments[] = {
-	{"path", ARGUMENT_PATH, .required = true, .positional = true, .meta = "PATH", .help = "a competition"},
-	{"set", ARGUMENT_STRING, .meta = "NAME", .help = "only this one"},
-};
-
-static const struct argument plugin_info_arguments[] = {
-	{"name", ARGUMENT_STRING, .required = true, .positional = true, .meta = "NAME", .help = "a plugin that is loaded"},
-};
-
-static const struct argument plugin_test_arguments[] = {
-	{"file", ARGUMENT_PATH, .required = true, .positional = true, .meta = "FILE", .help = "a plugin, NAME.so"},
-};
-
-static const struct argument device_list[] = {
-	{"known", ARGUMENT_BOOL, .default_value = "false",
-		.help = "what machines have said before, without waiting for any"},
-};
-
-static const struct argument queue_place_arguments[] = {
-	{"job", ARGUMENT_ID, .required = true, .positional = true, .repeated = true, .meta = "JOB",
-		.help = "the number of a job"},
-};
-
-#define ARGUMENTS(array) .arguments = (array), .arguments_count = ARRAY_SIZE(array)
 /* Parts of views. */
 #define DEADLINE "{deadline?{deadline:time}|none}"
 #define IDENTITIES "{identities@{provider} {name}}"
@@ -341,7 +50,21 @@ static const struct argument queue_place_arguments[] = {
 
 const struct command commands[] = {
 	{"leaderboard.create", "makes a leaderboard of a task", .right = RIGHT_CREATOR, .kind = COMMAND_WRITE,
-		ARGUMENTS(board_create), .run = cmd_board_create,
+		ARGUMENTS(
+			{POSITIONAL("name", STRING), .meta = "NAME",
+				.help = "1 to 64 letters, digits, `.`, `_` and `-`, the first a letter or digit; case does not count"},
+			{"task", ARGUMENT_TASK, .required = true, .meta = "PATH",
+				.help = "the task: a folder with task.yml, a zip of one, or a single reference file"},
+			{"deadline", ARGUMENT_WHEN, .meta = "WHEN",
+				.help = "a date (its end, UTC), a date and time, +30d, +12h, +90m, or none; default: none"},
+			{DEVICES, .help = "a device to rank on; default: what the task names, or the only one there is"},
+			{"description", ARGUMENT_STRING, .meta = "TEXT", .help = "default: the task's"},
+			{"visibility", ARGUMENT_CHOICE, .choices = visibilities, .default_value = "public",
+				.help = "closed: only for those who have joined it"},
+			{"code", ARGUMENT_CHOICE, .choices = code_settings, .default_value = "owner",
+				.help = "who may read the code of others: nobody (owner), everybody once the deadline has passed "
+						"(ended), or everybody (always)"}),
+		.run = cmd_board_create,
 		.example = "kettle leaderboard create vectoradd --task tasks/vectoradd_cpp --deadline +30d --device CPU",
 		.view = {.sentence = "Leaderboard {*name} is created: devices {gpu_types}; deadline " DEADLINE
 							 "{deadline?, {deadline:until}}."},
@@ -349,8 +72,20 @@ const struct command commands[] = {
 				   "is a ranking of its own.",
 		.answer = "the leaderboard as in `leaderboard.list`, with `remarks`: sentences about the task."},
 	{"leaderboard.update", "changes a leaderboard", .right = RIGHT_CREATOR, .kind = COMMAND_WRITE,
-		ARGUMENTS(board_update_arguments), .run = cmd_board_update,
-		.example = "kettle leaderboard update vectoradd --deadline +7d --code ended",
+		ARGUMENTS({BOARD_NAME},
+			{"deadline", ARGUMENT_WHEN, .meta = "WHEN",
+				.help = "a date (its end, UTC), a date and time, or +30d, +12h, +90m; `none` removes it"},
+			{DEVICES, .help = "a device to rank on, instead of those so far; one that is left out keeps its scores for "
+							  "when it comes back"},
+			{"visibility", ARGUMENT_CHOICE, .choices = visibilities,
+				.help = "closed: only for those who have joined it"},
+			{"code", ARGUMENT_CHOICE, .choices = code_settings,
+				.help = "who may read the code of others: nobody (owner), everybody once the deadline has passed "
+						"(ended), or everybody (always)"},
+			{"description", ARGUMENT_STRING, .meta = "TEXT", .help = "what participants read"},
+			{"task", ARGUMENT_TASK, .meta = "PATH", .help = "the task in its new version"},
+			{FLAG("force"), .help = "also when the new task runs differently: scores so far are left behind"}),
+		.run = cmd_board_update, .example = "kettle leaderboard update vectoradd --deadline +7d --code ended",
 		.view = {.sentence =
 					 "Leaderboard {*leaderboard.name} is {changes?updated: {changes:and}|like that "
 					 "already}.{changes=task?\n{scores=left?Scores so far count no more ({ranked} place{ranked#|s}): "
@@ -364,7 +99,7 @@ const struct command commands[] = {
 				  "\"kept\" or \"left\", \"ranked\": places in the rankings before, \"open\": jobs, \"counts_from\": "
 				  "id, \"leaderboard\", \"remarks\"}`."},
 	{"leaderboard.list", "lists the leaderboards", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
-		ARGUMENTS(board_list_arguments), .run = cmd_board_list,
+		ARGUMENTS({FLAG("all"), .help = "the ended ones too"}), .run = cmd_board_list,
 		.view = {COLUMNS(COLUMN("name", "{name}"), COLUMN_CUT("devices", "{gpu_types}"), COLUMN("deadline", DEADLINE),
 					 COLUMN("", "{deadline:until}"), COLUMN("access", "{visibility=closed?closed}"),
 					 COLUMN_CUT("description", "{description:line}")),
@@ -372,7 +107,12 @@ const struct command commands[] = {
 		.answer = "`[{\"id\", \"name\", \"description\", \"task\", \"deadline\", \"gpu_types\": [device], "
 				  "\"visibility\", \"code\", \"creator\", \"created\", \"ended\"}]`, by name."},
 	{"leaderboard.show", "shows a leaderboard and its rankings", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
-		ARGUMENTS(board_show), .run = cmd_board_show,
+		ARGUMENTS({BOARD_NAME}, {DEVICE, .help = "the ranking of this device alone; default: all"},
+			{FLAG("mine"), .help = "your own runs instead of everybody's best"},
+			{"limit", ARGUMENT_INT, .default_value = "100", .min = 1, .max = 1000, .meta = "N",
+				.help = "at most so many places"},
+			{OFFSET}),
+		.run = cmd_board_show,
 		.view = {.sentence = "\n{*device}",
 			.list = "entries",
 			.mark = "user_name",
@@ -386,8 +126,10 @@ const struct command commands[] = {
 				  "seconds, \"low\", \"high\", \"gpu_type\", \"leaderboard_name\"}]}], \"code_open\"}`; on the command "
 				  "line with --json all entries in one array."},
 	{"leaderboard.task", "shows the task behind a leaderboard and how it is run", .right = RIGHT_ANYBODY,
-		.kind = COMMAND_READ, ARGUMENTS(board_task), .run = cmd_board_task,
-		.example = "kettle leaderboard task vectoradd -o vectoradd",
+		.kind = COMMAND_READ,
+		ARGUMENTS({BOARD_NAME}, {DEVICE, .help = "the plans for this device alone; default: for all"},
+			{"mode", ARGUMENT_CHOICE, .choices = plan_modes, .help = "the plans of this mode alone; default: of all"}),
+		.run = cmd_board_task, .example = "kettle leaderboard task vectoradd -o vectoradd",
 		.details = "Every file, task.yml, and the plan for each device and mode with its commands, environment and "
 				   "limits: nothing that judges a submission is hidden but the seed that is drawn for it.",
 		.answer = "`{\"leaderboard\", \"name\", \"yml\", \"task\", \"submission\": its name in the job's folder, "
@@ -395,19 +137,33 @@ const struct command commands[] = {
 				  "\"plans\": [{\"device\", \"mode\", \"plan\" (plan.schema.json, with `{\"task\": name}` and "
 				  "`{\"submission\": true}` for contents) or \"error\"}]}`."},
 	{"leaderboard.template", "gives a file to start from", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
-		ARGUMENTS(board_template), .run = cmd_board_template,
-		.example = "kettle leaderboard template vectoradd -o submission.cpp",
+		ARGUMENTS({BOARD_NAME},
+			{"lang", ARGUMENT_STRING, .meta = "LANG",
+				.help = "a template by its name (Triton), or a language; needed where there are several"}),
+		.run = cmd_board_template, .example = "kettle leaderboard template vectoradd -o submission.cpp",
 		.details = "The task's template, or where it has none what the language begins with, under a header that names "
 				   "leaderboard and devices; description and deadline follow as comments.",
 		.answer = "`{\"leaderboard\", \"templates\": [{\"language\", \"file_name\", \"text\", \"source\": \"template\" "
 				  "or \"skeleton\"}]}`."},
 	{"leaderboard.rate_limits", "lists the rate limits of a leaderboard", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
-		ARGUMENTS(board_rate_limits), .run = cmd_rate_limits, .hidden = true,
+		ARGUMENTS({BOARD_NAME},
+			{"category", ARGUMENT_CHOICE, .choices = rate_categories,
+				.help = "leaderboard: of ranked submissions; test: of all others"},
+			{DEVICE, .help = "the limit on this device alone"}),
+		.run = cmd_rate_limits, .hidden = true,
 		.answer = "`{\"leaderboard\", \"limits\": [{\"category\", \"device\": name or null for all together, "
 				  "\"per_hour\"}]}`."},
 	{"leaderboard.rate_limit", "shows, sets or removes rate limits of a leaderboard", .right = RIGHT_CREATOR,
-		.kind = COMMAND_WRITE, ARGUMENTS(board_rate_limit), .run = cmd_rate_limit,
-		.example = "kettle leaderboard rate-limit vectoradd --category leaderboard --per-hour 6",
+		.kind = COMMAND_WRITE,
+		ARGUMENTS({BOARD_NAME},
+			{"category", ARGUMENT_CHOICE, .choices = rate_categories,
+				.help = "leaderboard: ranked submissions; test: all others; default: both"},
+			{DEVICE,
+				.help = "a limit on this device alone; default: on all together, and to remove: on whatever it is"},
+			{"per_hour", ARGUMENT_INT, .min = 0, .max = RATE_PER_HOUR_MAX, .meta = "N",
+				.help = "so many from each user in any hour; 0: none at all"},
+			{FLAG("remove"), .help = "takes the limit away"}),
+		.run = cmd_rate_limit, .example = "kettle leaderboard rate-limit vectoradd --category leaderboard --per-hour 6",
 		.view = {.list = "limits",
 			COLUMNS(COLUMN("category", "{category}"), COLUMN("device", "{device?{device}|all together}"),
 				COLUMN_RIGHT("an hour", "{per_hour}")),
@@ -416,8 +172,12 @@ const struct command commands[] = {
 				   "not count, deleted ones do.",
 		.answer = "as `leaderboard.rate_limits`, with what is there then."},
 	{"leaderboard.export", "writes the submissions of a leaderboard as lines of JSON", .right = RIGHT_ANYBODY,
-		.kind = COMMAND_READ, ARGUMENTS(board_export), .run = cmd_board_export,
-		.example = "kettle leaderboard export vectoradd -o vectoradd.jsonl",
+		.kind = COMMAND_READ,
+		ARGUMENTS({BOARD_NAME},
+			{FLAG("private"), .help = "also while it is active: what is written is not for participants"},
+			{"after", ARGUMENT_INT, .default_value = "0", .min = 0, .max = EXPORT_MAX_ID, .meta = "ID",
+				.help = "only submissions with higher numbers"}),
+		.run = cmd_board_export, .example = "kettle leaderboard export vectoradd -o vectoradd.jsonl",
 		.details = "One line for each submission, with code and scores; every one for the leaderboard's creator and "
 				   "admins, for others those that are ranked where the code is open. An active leaderboard is exported "
 				   "with --private alone.",
@@ -428,11 +188,13 @@ const struct command commands[] = {
 				  "for all pages and writes the submissions, each on a line; with --json as one array, and with -o "
 				  "`{\"file\", \"leaderboard\", \"submissions\"}`."},
 	{"leaderboard.join", "claims an invite to closed leaderboards", .right = RIGHT_ANYBODY, .kind = COMMAND_WRITE,
-		ARGUMENTS(invite_code), .run = cmd_invite_join, .view = {.sentence = "You may see {leaderboards:and} now."},
+		ARGUMENTS({INVITE_CODE}), .run = cmd_invite_join, .view = {.sentence = "You may see {leaderboards:and} now."},
 		.answer = "`{\"status\": \"ok\", \"leaderboards\": [name]}`."},
 	{"invite.create", "makes invites to leaderboards", .right = RIGHT_CREATOR, .kind = COMMAND_WRITE,
-		ARGUMENTS(invite_create), .run = cmd_invite_create,
-		.example = "kettle invite create vectoradd softmax --count 20",
+		ARGUMENTS({POSITIONAL("name", BOARD), .repeated = true, .meta = "NAME", .help = "a leaderboard that it opens"},
+			{"count", ARGUMENT_INT, .default_value = "1", .min = 1, .max = INVITE_MAX_COUNT, .meta = "N",
+				.help = "how many codes"}),
+		.run = cmd_invite_create, .example = "kettle invite create vectoradd softmax --count 20",
 		.view = {.sentence =
 					 "{args.quiet?|Each of these opens {leaderboards:and} to one user, by `kettle leaderboard join "
 					 "CODE`:}",
@@ -441,7 +203,7 @@ const struct command commands[] = {
 		.details = "Each code is for one user, and opens all of these leaderboards.",
 		.answer = "`{\"leaderboards\": [name], \"codes\"}`."},
 	{"invite.list", "lists the invites to a leaderboard", .right = RIGHT_CREATOR, .kind = COMMAND_READ,
-		ARGUMENTS(invite_list), .run = cmd_invite_list,
+		ARGUMENTS({BOARD_NAME}, {LIMIT("1000", 1000)}, {OFFSET}), .run = cmd_invite_list,
 		.view = {.list = "invites",
 			COLUMNS(COLUMN("code", "{code}"), COLUMN_CUT("claimed by", "{user_name}"),
 				COLUMN("when", "{claimed_at:time}"), COLUMN("created", "{created_at:time}"),
@@ -449,33 +211,43 @@ const struct command commands[] = {
 			.empty = "There is no invite; `kettle invite create NAME` makes one."},
 		.answer = "`{\"leaderboard\", \"count\", \"invites\": [{\"code\", \"user_id\": text or null, \"user_name\", "
 				  "\"claimed_at\", \"created_at\", \"leaderboards\"}]}`, newest first."},
-	{"invite.revoke", "takes an invite back", .right = RIGHT_CREATOR, .kind = COMMAND_WRITE, ARGUMENTS(invite_code),
+	{"invite.revoke", "takes an invite back", .right = RIGHT_CREATOR, .kind = COMMAND_WRITE, ARGUMENTS({INVITE_CODE}),
 		.run = cmd_invite_revoke,
 		.view = {.sentence = "The invite is revoked{was_claimed?: {*user_name} may see {leaderboards:and} no more, "
 							 "unless by another one}."},
 		.details = "Who has claimed it sees the leaderboards no more; what they submitted stays.",
 		.answer = "`{\"code\", \"was_claimed\", \"user_name\", \"leaderboards\"}`."},
 	{"eval_code", "gives the harness of a language", .right = RIGHT_ANYBODY, .kind = COMMAND_ENGINE,
-		ARGUMENTS(eval_code), .engine = cmd_eval_code, .example = "kettle eval-code cpp -o harness",
+		ARGUMENTS({POSITIONAL("language", STRING), .meta = "LANG",
+			.help = "a language that is loaded, by its name or another name of it"}),
+		.engine = cmd_eval_code, .example = "kettle eval-code cpp -o harness",
 		.details = "The files that tasks name as their harness, as they come with Kettle. A task may bring others: "
 				   "`leaderboard task` shows those.",
 		.answer = "`{\"language\", \"files\": [{\"name\", \"text\"}]}`."},
 	{"leaderboard.delete", "deletes a leaderboard with everything on it", .right = RIGHT_CREATOR, .kind = COMMAND_WRITE,
-		ARGUMENTS(board_delete), .run = cmd_board_delete,
+		ARGUMENTS({BOARD_NAME}, {FLAG("force"), .help = "also when it has submissions, which go with it"}),
+		.run = cmd_board_delete,
 		.view = {.sentence =
 					 "Leaderboard {*name} is deleted{submissions?, with {submissions} submission{submissions#|s}}."},
 		.details =
 			"What runs is cancelled; submissions, runs, artifacts, invites and limits of the leaderboard are removed.",
 		.answer = "`{\"name\", \"submissions\": how many went with it}`."},
 	{"submit", "submits a file to a leaderboard", .right = RIGHT_ANYBODY, .kind = COMMAND_WRITE, .late_ban = true,
-		ARGUMENTS(submit), .run = cmd_submit,
-		.example = "kettle submit submission.cpp --leaderboard vectoradd --mode ranked",
+		ARGUMENTS({RUN_MODE}, {POSITIONAL("file", FILE), .meta = "FILE", .help = "the source file"},
+			{BOARD, .help = "default: what the file's header says"},
+			{DEVICES,
+				.help = "where to run; default: what the file's header says, or the only device of the leaderboard"},
+			{NO_WAIT}),
+		.run = cmd_submit, .example = "kettle submit submission.cpp --leaderboard vectoradd --mode ranked",
 		.details = "A ranked submission runs the tests, the benchmarks and the ranked benchmarks, then the same again "
 				   "with a secret seed; it counts when everything passed.",
 		.answer = "`{\"id\", \"leaderboard\", \"mode\", \"devices\", \"jobs\": [{\"job\", \"device\"}], \"seq\": "
 				  "number of the event}`; on the command line, which waits, what `submission.show` answers."},
 	{"submission.list", "lists your submissions, newest first", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
-		ARGUMENTS(submission_list), .run = cmd_submission_list,
+		ARGUMENTS({"leaderboard", ARGUMENT_BOARD, .positional = true, .meta = "NAME",
+					  .help = "only those on this leaderboard"},
+			{LIMIT("50", 100)}, {OFFSET}),
+		.run = cmd_submission_list,
 		.view = {COLUMNS(COLUMN_RIGHT("id", "{id}"), COLUMN_CUT("leaderboard", "{leaderboard_name}"),
 					 COLUMN_CUT("file", "{file_name}"), COLUMN("mode", "{mode}"),
 					 COLUMN("when", "{submission_time:time}"), COLUMN("state", "{flagged?marked as a cheat|{state}}"),
@@ -484,7 +256,7 @@ const struct command commands[] = {
 		.answer = "`[{\"id\", \"leaderboard_name\", \"file_name\", \"submission_time\", \"done\", \"mode\", \"state\", "
 				  "\"flagged\", \"runs\": [{\"gpu_type\", \"score\", \"state\"}]}]`."},
 	{"submission.show", "shows one of your submissions with its report", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
-		ARGUMENTS(submission_id), .run = cmd_submission_show,
+		ARGUMENTS({SUBMISSION_ID}), .run = cmd_submission_show,
 		.details = "Of others it shows the code and the score of what is ranked, where the leaderboard opens that.",
 		.answer =
 			"`{\"id\", \"leaderboard_name\", \"file_name\", \"user_name\", \"mode\", \"state\", \"done\", \"code\", "
@@ -492,7 +264,7 @@ const struct command commands[] = {
 			"rank}, \"jobs\": [{\"job\", \"device\", \"state\", \"score\", \"error\", \"waits\": why its device cannot "
 			"serve it now, \"compilation\", \"runs\", \"artifacts\", \"rank\"}]}`."},
 	{"submission.artifacts", "lists the files that a submission's jobs left", .right = RIGHT_ANYBODY,
-		.kind = COMMAND_READ, ARGUMENTS(submission_id), .run = cmd_submission_artifacts,
+		.kind = COMMAND_READ, ARGUMENTS({SUBMISSION_ID}), .run = cmd_submission_artifacts,
 		.example = "kettle submission artifacts 12 -o profile",
 		.view = {COLUMNS(COLUMN("device", "{device}"), COLUMN_RIGHT("job", "{job}"), COLUMN("step", "{step}"),
 					 COLUMN_CUT("name", "{name}"), COLUMN_RIGHT("size", "{size:bytes}"),
@@ -504,37 +276,45 @@ const struct command commands[] = {
 			"`[{\"artifact\": number, \"job\", \"device\", \"step\", \"name\", \"size\", \"sha256\", \"created\", "
 			"\"expired\": time or null}]`; on the command line with -o also \"path\": where it was written."},
 	{"submission.artifact", "reads a part of such a file", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
-		ARGUMENTS(submission_artifact), .run = cmd_submission_artifact, .hidden = true,
+		ARGUMENTS({POSITIONAL("artifact", ID), .meta = "FILE", .help = "the number of the file"},
+			{"offset", ARGUMENT_INT, .default_value = "0", .min = 0, .max = INT64_MAX, .meta = "N",
+				.help = "where the part begins, in bytes"}),
+		.run = cmd_submission_artifact, .hidden = true,
 		.answer =
 			"`{\"artifact\", \"name\", \"size\", \"sha256\", \"offset\", \"base64\"}`, a part of at most 512 KiB."},
 	{"submission.cancel", "cancels what is queued or running of a submission", .right = RIGHT_ANYBODY,
-		.kind = COMMAND_WRITE, ARGUMENTS(submission_id), .run = cmd_submission_cancel,
+		.kind = COMMAND_WRITE, ARGUMENTS({SUBMISSION_ID}), .run = cmd_submission_cancel,
 		.view = {.sentence = "Submission {args.id} is cancelled."},
 		.answer = "`{\"id\", \"jobs\": [{\"job\", \"device\", \"attempt\"}]}`."},
 	{"submission.delete", "deletes a submission for good", .right = RIGHT_ANYBODY, .kind = COMMAND_WRITE,
-		ARGUMENTS(submission_id), .run = cmd_submission_delete,
+		ARGUMENTS({SUBMISSION_ID}), .run = cmd_submission_delete,
 		.view = {.sentence = "Submission {args.id} is deleted."},
 		.details =
 			"It leaves the ranking; your next best run takes its place. What it used of a rate limit stays used.",
 		.answer = "`{\"id\", \"status\": \"ok\"}`."},
 	{"submission.rerun", "runs a submission again", .right = RIGHT_CREATOR, .kind = COMMAND_WRITE,
-		ARGUMENTS(submission_rerun), .run = cmd_submission_rerun, .example = "kettle submission rerun 12 --device H100",
+		ARGUMENTS({SUBMISSION_ID}, {DEVICES, .help = "where; default: everywhere it was submitted to"}, {NO_WAIT}),
+		.run = cmd_submission_rerun, .example = "kettle submission rerun 12 --device H100",
 		.details = "For the leaderboard's creator and admins. What was there counts until the new verdict is, which "
 				   "then takes its place, better or worse; where a machine fails again or the rerun is cancelled, the "
 				   "old one stays.",
 		.answer = "as `submit`."},
 	{"submission.flag", "marks a submission as a cheat", .right = RIGHT_CREATOR, .kind = COMMAND_WRITE,
-		ARGUMENTS(submission_flag), .run = cmd_submission_flag,
+		ARGUMENTS({SUBMISSION_ID},
+			{"reason", ARGUMENT_STRING, .required = true, .meta = "TEXT", .help = "why; its owner reads it"}),
+		.run = cmd_submission_flag,
 		.example = "kettle submission flag 12 --reason \"it returns the reference's cached output\"",
 		.view = {.sentence = "Submission {args.id} is marked as a cheat and counts no more."},
 		.details = "For the leaderboard's creator and admins. It leaves the ranking and stays as evidence: its owner "
 				   "is told and cannot delete it.",
 		.answer = "`{\"id\", \"status\": \"hacked\", \"reason\"}`."},
 	{"submission.unflag", "takes the mark as a cheat back", .right = RIGHT_CREATOR, .kind = COMMAND_WRITE,
-		ARGUMENTS(submission_id), .run = cmd_submission_unflag,
+		ARGUMENTS({SUBMISSION_ID}), .run = cmd_submission_unflag,
 		.view = {.sentence = "Submission {args.id} is no longer marked as a cheat."}, .details = "It counts again.",
 		.answer = "`{\"id\", \"status\": \"ok\"}`."},
-	{"user.list", "lists the users", .right = RIGHT_ADMIN, .kind = COMMAND_READ, ARGUMENTS(user_list),
+	{"user.list", "lists the users", .right = RIGHT_ADMIN, .kind = COMMAND_READ,
+		ARGUMENTS({"role", ARGUMENT_CHOICE, .choices = roles, .help = "only those with this role"},
+			{FLAG("banned"), .help = "only those who are banned"}, {LIMIT("100", 1000)}, {OFFSET}),
 		.run = cmd_user_list,
 		.view = {.mark = "user_name",
 			COLUMNS(COLUMN_RIGHT("number", "{user_id}"), COLUMN_CUT("name", "{user_name}"), COLUMN("role", "{role}"),
@@ -544,7 +324,8 @@ const struct command commands[] = {
 		.answer = "`[{\"user_id\": text, \"user_name\", \"role\", \"created\", \"banned\": time or null, "
 				  "\"ban_reason\", \"submissions\": how many, \"identities\": [{\"provider\", \"name\"}]}]`, by name."},
 	{"user.show", "shows a user with identities and ranks", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
-		ARGUMENTS(user_show), .run = cmd_user_show,
+		ARGUMENTS({"name", ARGUMENT_USER, .positional = true, .meta = "NAME", .help = USER_HELP "; default: yourself"}),
+		.run = cmd_user_show,
 		.view = {.sentence =
 					 "{*user_name}  {role}\n  number      {user_id}\n  since       {created:time}\n  known as   "
 					 " " IDENTITIES "\n{joined@@  once        {}\n}  submissions {submissions}{banned?\n  banned   "
@@ -555,24 +336,31 @@ const struct command commands[] = {
 		.details = "Others than yourself are for admins.",
 		.answer = "the same of one, with \"subject\" and \"created\" of each identity, `\"joined\"`: names that lead "
 				  "to this user, and `\"ranks\": [{\"leaderboard\", \"device\", \"rank\", \"of\", \"score\"}]`."},
-	{"user.ban", "bans a user", .right = RIGHT_ADMIN, .kind = COMMAND_WRITE, ARGUMENTS(user_ban), .run = cmd_user_ban,
-		.example = "kettle user ban mallory --reason \"attacks the machine\"",
+	{"user.ban", "bans a user", .right = RIGHT_ADMIN, .kind = COMMAND_WRITE,
+		ARGUMENTS({USER_NAME},
+			{"reason", ARGUMENT_STRING, .required = true, .meta = "TEXT", .help = "why; the user reads it"}),
+		.run = cmd_user_ban, .example = "kettle user ban mallory --reason \"attacks the machine\"",
 		.view =
 			{.sentence =
 					"{*user_name} is banned{cancelled?; {cancelled:count} submission{cancelled# is|s are} cancelled}."},
 		.details = "Nothing of theirs counts while they are banned; what they have queued or running is cancelled, and "
 				   "whatever they ask for that changes something is refused with the reason.",
 		.answer = "`{\"user_id\", \"user_name\", \"cancelled\": [submission]}`."},
-	{"user.unban", "takes a ban back", .right = RIGHT_ADMIN, .kind = COMMAND_WRITE, ARGUMENTS(user_name),
+	{"user.unban", "takes a ban back", .right = RIGHT_ADMIN, .kind = COMMAND_WRITE, ARGUMENTS({USER_NAME}),
 		.run = cmd_user_unban, .view = {.sentence = "{*user_name} is no longer banned."},
 		.details = "What they have counts again; what the ban cancelled stays cancelled.",
 		.answer = "`{\"user_id\", \"user_name\"}`."},
-	{"user.role", "gives a user a role", .right = RIGHT_ADMIN, .kind = COMMAND_WRITE, ARGUMENTS(user_role),
+	{"user.role", "gives a user a role", .right = RIGHT_ADMIN, .kind = COMMAND_WRITE,
+		ARGUMENTS({USER_NAME}, {POSITIONAL("role", CHOICE), .choices = roles,
+								   .help = "creators make leaderboards, admins may do everything"}),
 		.run = cmd_user_role, .example = "kettle user role ada creator",
 		.view = {.sentence = "{*user_name} is {role}."}, .details = "The last admin stays one.",
 		.answer = "`{\"user_id\", \"user_name\", \"role\", \"was\"}`."},
 	{"user.link", "joins two of your identities into one user", .right = RIGHT_ANYBODY, .kind = COMMAND_WRITE,
-		ARGUMENTS(user_link), .run = cmd_user_link,
+		ARGUMENTS({"code", ARGUMENT_STRING, .positional = true, .meta = "CODE",
+					  .help = "the other user's code; default: makes one"},
+			{FLAG("confirm"), .help = "joins them without asking first"}),
+		.run = cmd_user_link,
 		.view = {.sentence = "{code?{args.quiet?{code}|Your code is {*code}.\nThe user who types it becomes one with "
 							 "you: do that as your other user within ten minutes\n(`kettle user link {code}`), and "
 							 "show it to no one else.}|" JOINED "}"},
@@ -581,7 +369,9 @@ const struct command commands[] = {
 				   "access, the higher role.",
 		.answer = "without a code `{\"code\", \"expires\"}`; with one `{\"joined\": whether, \"from\", \"into\"}`, "
 				  "both users as in `user.list`: only with `confirm` they are joined."},
-	{"user.join", "joins a user into another", .right = RIGHT_ADMIN, .kind = COMMAND_WRITE, ARGUMENTS(user_join),
+	{"user.join", "joins a user into another", .right = RIGHT_ADMIN, .kind = COMMAND_WRITE,
+		ARGUMENTS({POSITIONAL("name", USER), .meta = "NAME", .help = "who is joined"},
+			{POSITIONAL("into", USER), .meta = "INTO", .help = "who they are from then on"}),
 		.run = cmd_user_join, .example = "kettle user join ada-2 ada", .view = {.sentence = JOINED},
 		.details = "What user link does with a code, by an admin. There is no way back.",
 		.answer = "`{\"joined\": true, \"from\", \"into\"}`, both as they were."},
@@ -592,7 +382,8 @@ const struct command commands[] = {
 		.details = "Until `admin start`, over restarts too. What was accepted goes on.",
 		.answer = "`{\"status\": \"ok\", \"accepts_jobs\"}`."},
 	{"admin.stats", "shows how much is used", .right = RIGHT_ADMIN, .kind = COMMAND_READ, .slow = true,
-		ARGUMENTS(admin_stats), .run = cmd_admin_stats,
+		ARGUMENTS({FLAG("last_day"), .help = "only of the last 24 hours"}, {BOARD, .help = "only of this leaderboard"}),
+		.run = cmd_admin_stats,
 		.view = {.sentence = ACCEPTING
 				 "\n{stats.num_submissions:count} submission{stats.num_submissions#|s} ({stats.sub_waiting:count} of "
 				 "them open) of {stats.num_users:count} user{stats.num_users#|s}, {stats.num_unique_codes:count} "
@@ -602,8 +393,8 @@ const struct command commands[] = {
 			"\"num_unique_codes\", and for each device D \"num_run.D\", \"runs_passed.D\", \"runs_scored.D\", "
 			"\"runs_secret.D\", \"max_delay.D\", \"avg_delay.D\", \"total_runtime.D\"}}`; times in seconds."},
 	{"admin.backup", "copies the database into a file", .right = RIGHT_ADMIN, .kind = COMMAND_LOCAL,
-		ARGUMENTS(admin_backup), .engine = cmd_admin_backup,
-		.example = "kettle admin backup /var/backups/kettle-2026-07-01.db",
+		ARGUMENTS({POSITIONAL("path", PATH), .meta = "FILE", .help = "a file that is not there yet"}),
+		.engine = cmd_admin_backup, .example = "kettle admin backup /var/backups/kettle-2026-07-01.db",
 		.view = {.sentence = "The database is copied to {path}: {bytes:bytes}, checked."},
 		.details =
 			"Beside a server too, which does not wait for it. The copy is one moment's, checked and on the disk when "
@@ -611,7 +402,10 @@ const struct command commands[] = {
 			"Kettle and put it in the database's place, without the files that end in -wal and -shm.",
 		.answer = "`{\"path\", \"bytes\"}`."},
 	{"admin.export", "writes what the database holds for other programs", .right = RIGHT_ADMIN, .kind = COMMAND_LOCAL,
-		ARGUMENTS(admin_export), .engine = cmd_admin_export, .example = "kettle admin export results --format csv",
+		ARGUMENTS({POSITIONAL("path", PATH), .meta = "DIR", .help = "a folder, new or empty"},
+			{"format", ARGUMENT_CHOICE, .choices = formats, .default_value = "jsonl",
+				.help = "an object a line, or values between commas"}),
+		.engine = cmd_admin_export, .example = "kettle admin export results --format csv",
 		.view = {.sentence = "Written to {path}:",
 			.list = "files",
 			COLUMNS(COLUMN("file", "{name}"), COLUMN_RIGHT("rows", "{value}"))},
@@ -626,11 +420,14 @@ const struct command commands[] = {
 			"`{\"artifacts\", \"artifact_bytes\", \"logs\": jobs, \"events\", \"tokens\", \"blobs\", \"blob_bytes\", "
 			"\"folders\", \"folder_bytes\", \"database_bytes\", \"log_bytes\"}`: what was freed."},
 	{"queue.place", "says how many jobs are before yours", .right = RIGHT_ANYBODY, .kind = COMMAND_ENGINE,
-		ARGUMENTS(queue_place_arguments), .engine = cmd_queue_place, .hidden = true,
+		ARGUMENTS({POSITIONAL("job", ID), .repeated = true, .meta = "JOB", .help = "the number of a job"}),
+		.engine = cmd_queue_place, .hidden = true,
 		.answer = "`{\"places\": [{\"job\", \"device\", \"place\": jobs before it, \"length\": of the queue, "
 				  "\"waits\": why the device cannot serve it now}]}`; of those jobs that are queued."},
 	{"device.list", "lists the devices, what they run on and what is queued", .right = RIGHT_ANYBODY,
-		.kind = COMMAND_ENGINE, ARGUMENTS(device_list), .engine = cmd_device_list,
+		.kind = COMMAND_ENGINE,
+		ARGUMENTS({FLAG("known"), .help = "what machines have said before, without waiting for any"}),
+		.engine = cmd_device_list,
 		.answer =
 			"`[{\"name\", \"queued\", \"waits\": why nobody or not all are served, \"remarks\": what must be known of "
 			"a language to read scores, \"units\": [{\"unit\", \"runner\", \"state\", \"slots\", \"running\", "
@@ -640,7 +437,10 @@ const struct command commands[] = {
 			"version}}, \"calibration\": {\"names\", \"spreads\", \"at\", \"changed\"}, \"unreachable\": a sentence, "
 			"\"config\": the unit's section of the configuration, for admins}]}]`."},
 	{"device.calibrate", "measures how fast the devices are, once", .right = RIGHT_ADMIN, .kind = COMMAND_ENGINE,
-		ARGUMENTS(device_calibrate), .engine = cmd_device_calibrate, .example = "kettle device calibrate CPU",
+		ARGUMENTS({"device", ARGUMENT_DEVICE, .positional = true, .repeated = true, .meta = "DEVICE",
+					  .help = "a device; default: all of them"},
+			{FLAG("force"), .help = "also what is calibrated already"}),
+		.engine = cmd_device_calibrate, .example = "kettle device calibrate CPU",
 		.details =
 			"A score is the time of a submission beside that of a fixed piece of work, the calibrator, times what the "
 			"calibrator takes on the device: that is measured here, on the quiet machine, and kept. A task may bring a "
@@ -654,26 +454,32 @@ const struct command commands[] = {
 				  "score}, \"before\", \"at\", \"boards\": [{\"leaderboard\", \"names\": those of its task}], measured "
 				  "now, \"error\", \"remarks\"}]}`."},
 	{"device.disable", "disables units of devices", .right = RIGHT_ADMIN, .kind = COMMAND_ENGINE,
-		ARGUMENTS(device_disable), .engine = cmd_device_disable,
-		.example = "kettle device disable H100.1 --reason 'a fan is broken'",
+		ARGUMENTS({UNITS}, {"reason", ARGUMENT_STRING, .meta = "TEXT", .help = "why, for those who wait"}),
+		.engine = cmd_device_disable, .example = "kettle device disable H100.1 --reason 'a fan is broken'",
 		.view = {.list = "units", .line = CHANGED},
 		.details = "What runs there ends as usual, and nothing more is given to it until it is enabled, after a "
 				   "restart too. A unit whose GPU is missing or not free twice in a row is disabled by itself.",
 		.answer = "`{\"units\": [{\"device\", \"unit\", \"state\": \"disabled\", \"reason\"}]}`."},
 	{"device.enable", "enables units that were disabled", .right = RIGHT_ADMIN, .kind = COMMAND_ENGINE,
-		ARGUMENTS(device_enable), .engine = cmd_device_enable, .example = "kettle device enable H100 --test",
+		ARGUMENTS({UNITS}, {FLAG("test"), .help = "only where its machine says that it is in order"}),
+		.engine = cmd_device_enable, .example = "kettle device enable H100 --test",
 		.view = {.list = "units", .line = CHANGED},
 		.details = "A unit that was disabled for its GPU is also enabled by itself, once it is there and free again: "
 				   "that is looked at every minute.",
 		.answer =
 			"`{\"units\": [{\"device\", \"unit\", \"state\": \"ready\" or \"failed\", \"reason\", \"error\"}]}`."},
 	{"task.read", "reads a task into one document", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
-		ARGUMENTS(task_read_arguments), .engine = cmd_task_read, .hidden = true,
+		ARGUMENTS({POSITIONAL("path", PATH), .meta = "PATH", .help = "a task"}, {TASK_LANG},
+			{FLAG("probe"), .help = "refuse it where a device at hand lacks what it needs"},
+			{DEVICES, .help = "a device that is probed; the task's, else all"}),
+		.engine = cmd_task_read, .hidden = true,
 		.answer = "the task as a bundle: `{\"name\", \"yml\", \"task\", \"files\", \"submission\", \"templates\", "
 				  "\"remarks\", \"hash\"}`."},
 	{"task.check", "checks tasks in any of their forms", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
-		ARGUMENTS(task_check_arguments), .engine = cmd_task_check,
-		.example = "kettle task check tasks/vectoradd_cpp competition.yaml",
+		ARGUMENTS({POSITIONAL("path", PATH), .repeated = true, .meta = "PATH",
+					  .help = "a task's folder, a zip of one, a reference file, or a competition"},
+			{TASK_LANG}),
+		.engine = cmd_task_check, .example = "kettle task check tasks/vectoradd_cpp competition.yaml",
 		.details = "No database is needed. Errors name the file, the line and the nearest key. Where a device of the "
 				   "configuration is this machine's, a little is built there, and what it lacks is named: cuBLAS, "
 				   "NVRTC, CUTLASS, a library.",
@@ -682,36 +488,53 @@ const struct command commands[] = {
 			"\"remarks\"}], \"ok\"}`; of a competition first `{\"path\", \"ok\", \"error\", \"competition\", \"file\", "
 			"\"deadline\", \"problems\"}`, then each problem as a task with `problem`, its name."},
 	{"task.run", "runs a file against a task, here and now", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
-		ARGUMENTS(task_run_arguments), .engine = cmd_task_run,
-		.example = "kettle task run tasks/vectoradd_cpp submission.cpp --mode test",
+		ARGUMENTS(
+			{POSITIONAL("path", PATH), .meta = "PATH", .help = "the task: a folder, a zip of one, or a reference file"},
+			{POSITIONAL("file", PATH), .meta = "FILE", .help = "the submission"}, {RUN_MODE},
+			{DEVICE, .help = "where to run; default: the first device there is"},
+			{FLAG("keep"), .help = "keeps the folders of the steps and says where"}, {TASK_LANG}),
+		.engine = cmd_task_run, .example = "kettle task run tasks/vectoradd_cpp submission.cpp --mode test",
 		.details = "The loop of a task's author: no database, no leaderboard, nothing is stored.",
 		.answer = "the verdict: `{\"task\", \"device\", \"mode\", \"state\", \"score\", \"error\", \"compilation\", "
 				  "\"runs\", \"kept\"}`."},
 	{"task.verify", "runs a task's solutions: right ones must pass, wrong ones must not", .right = RIGHT_ANYBODY,
-		.kind = COMMAND_LOCAL, ARGUMENTS(task_verify_arguments), .engine = cmd_task_verify,
-		.example = "kettle task verify tasks/vectoradd_cpp --mode test",
+		.kind = COMMAND_LOCAL,
+		ARGUMENTS({POSITIONAL("path", PATH), .meta = "PATH",
+					  .help = "the task; its solutions lie in solutions/correct and solutions/wrong beside it"},
+			{"mode", ARGUMENT_CHOICE, .choices = modes,
+				.help = "how they are run; default: as each of them says, else ranked"},
+			{DEVICE, .help = "where to run; default: the first device there is"}, {TASK_LANG}),
+		.engine = cmd_task_verify, .example = "kettle task verify tasks/vectoradd_cpp --mode test",
 		.details = "A wrong solution may say in its first lines what it must come to, in a comment `expect: failed`, "
 				   "`timed_out` or `compile`; without that anything but passing will do.",
 		.answer =
 			"`{\"task\", \"device\", \"solutions\": [{\"name\", \"kind\": \"correct\" or \"wrong\", \"expected\", "
 			"\"mode\", \"found\", \"ok\": null where the run cannot tell, \"score\", \"error\"}], \"ok\"}`."},
 	{"task.pack", "puts a task into a zip that stands for itself", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
-		ARGUMENTS(task_pack_arguments), .engine = cmd_task_pack,
-		.example = "kettle task pack tasks/vectoradd_cpp -o vectoradd.zip",
+		ARGUMENTS({POSITIONAL("path", PATH), .meta = "DIR", .help = "the task"},
+			{FLAG("solutions"), .help = "with solutions/correct and solutions/wrong"}, {TASK_LANG}),
+		.engine = cmd_task_pack, .example = "kettle task pack tasks/vectoradd_cpp -o vectoradd.zip",
 		.details = "Files that the task reaches by ../ come inside and task.yml names them there; it means the same as "
 				   "before. The same task gives the same bytes.",
 		.answer = "`{\"name\", \"hash\", \"files\": [path], \"size\", \"base64\": the zip}`; on the command line, "
 				  "which writes it, with `path` in place of `base64`."},
 	{"task.new", "begins a task with a copy of one that comes with Kettle", .right = RIGHT_ANYBODY,
-		.kind = COMMAND_LOCAL, ARGUMENTS(task_new_arguments), .engine = cmd_task_new,
-		.example = "kettle task new mine --from vectoradd_cpp",
+		.kind = COMMAND_LOCAL,
+		ARGUMENTS({POSITIONAL("dir", PATH), .meta = "DIR", .help = "the new folder, which must not be there yet"},
+			{"from", ARGUMENT_STRING, .required = true, .meta = "NAME", .help = "a task that comes with Kettle"},
+			{FLAG("solutions"), .help = "with its solutions"}),
+		.engine = cmd_task_new, .example = "kettle task new mine --from vectoradd_cpp",
 		.details = "The copy stands for itself, with its harness; a task of a single reference file is that file. A "
 				   "name that is none lists what there is. KETTLE_TASKS names another folder of tasks.",
 		.answer = "`{\"name\", \"hash\", \"files\": {path: contents}, \"reference\": the name of a single reference "
 				  "file}`; on the command line, which writes them, `{\"name\", \"path\", \"files\": [path]}`."},
 	{"problems.sync", "makes the leaderboards what a competition file says", .right = RIGHT_CREATOR,
-		.kind = COMMAND_WRITE, ARGUMENTS(problems_sync_arguments), .run = cmd_problems_sync,
-		.example = "kettle problems sync competition.yaml --dry-run",
+		.kind = COMMAND_WRITE,
+		ARGUMENTS({POSITIONAL("problems", PROBLEMS), .meta = "PATH",
+					  .help = "a competition file, or a folder or zip that holds some"},
+			{FLAG("force"), .help = "also what gives up scores, and leaderboards that another set has made"},
+			{FLAG("dry_run"), .help = "only says what would be done"}),
+		.run = cmd_problems_sync, .example = "kettle problems sync competition.yaml --dry-run",
 		.details = "Leaderboards that are missing are created; task, deadline and devices of the others become what "
 				   "the file says. A problem that is wrong is told and the others are done, all in one step. "
 				   "Leaderboards that the file no longer has stay as they are.",
@@ -720,7 +543,10 @@ const struct command commands[] = {
 			"\"errors\": [{\"name\", \"error\"}], \"absent\": [name of a board that the file no longer has], \"plan\": "
 			"[{\"name\", \"set\", \"action\", \"changes\", \"scores\", \"devices\", \"deadline\"}], \"dry_run\"}`."},
 	{"problems.read", "reads a competition and its tasks into one document", .right = RIGHT_ANYBODY,
-		.kind = COMMAND_LOCAL, ARGUMENTS(problems_read_arguments), .engine = cmd_problems_read, .hidden = true,
+		.kind = COMMAND_LOCAL,
+		ARGUMENTS({POSITIONAL("path", PATH), .meta = "PATH", .help = "a competition"},
+			{"set", ARGUMENT_STRING, .meta = "NAME", .help = "only this one"}),
+		.engine = cmd_problems_read, .hidden = true,
 		.answer = "`{\"sets\": [{\"name\", \"file\", \"description\", \"deadline\", \"problems\": [{\"name\", "
 				  "\"directory\", \"deadline\", \"gpus\", \"bundle\" or null, \"error\" or null}]}]}`."},
 	{"plugin.list", "lists the plugins that are loaded", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
@@ -731,11 +557,12 @@ const struct command commands[] = {
 				COLUMN_CUT("file", "{file}"))},
 		.answer = "`{\"plugins\": [{\"name\", \"kind\", \"version\", \"summary\", \"file\"}]}`."},
 	{"plugin.info", "shows what a plugin may be told", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
-		ARGUMENTS(plugin_info_arguments), .engine = cmd_plugin_info,
+		ARGUMENTS({POSITIONAL("name", STRING), .meta = "NAME", .help = "a plugin that is loaded"}),
+		.engine = cmd_plugin_info,
 		.answer = "`{\"name\", \"kind\", \"summary\", \"options\": [{\"key\", \"type\", \"default\", \"min\", \"max\", "
 				  "\"help\"}]}`."},
 	{"plugin.test", "tries whether a plugin keeps the rules", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
-		ARGUMENTS(plugin_test_arguments), .engine = cmd_plugin_test,
+		ARGUMENTS({POSITIONAL("file", PATH), .meta = "FILE", .help = "a plugin, NAME.so"}), .engine = cmd_plugin_test,
 		.answer = "`{\"tests\": [{\"name\", \"passed\", \"message\"}], \"ok\"}`."},
 	{"config.check", "checks the configuration and shows what is in force", .right = RIGHT_ANYBODY,
 		.kind = COMMAND_LOCAL, .engine = cmd_config_check,

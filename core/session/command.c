@@ -231,8 +231,8 @@ check_known(const struct command *command, const json_t *args, struct kettle_err
 	AUTO_JSON json_t *names = json_object();
 	const char *name;
 	json_t *value;
-	for (size_t i = 0; i < command->arguments_count; i++)
-		json_object_set_new(names, command->arguments[i].name, json_true());
+	for (const struct argument *argument = command->arguments; argument && argument->name; argument++)
+		json_object_set_new(names, argument->name, json_true());
 	json_object_foreach((json_t *)args, name, value) {
 		if (json_object_get(names, name))
 			continue;
@@ -252,8 +252,8 @@ command_check(const struct command *command, const json_t *args, json_t **ret_ar
 	if (args && !json_is_object(args))
 		return kettle_fail(err, KETTLE_EINVAL, "The arguments of `%s` must be an object.", command->name);
 	int rc = check_known(command, args, err);
-	for (size_t i = 0; i < command->arguments_count && rc == 0; i++)
-		rc = check_argument(command, &command->arguments[i], args, checked, err);
+	for (const struct argument *argument = command->arguments; rc == 0 && argument && argument->name; argument++)
+		rc = check_argument(command, argument, args, checked, err);
 	if (rc == 0)
 		*ret_args = STEAL(checked);
 	return rc;
@@ -314,8 +314,8 @@ command_data(const struct command *table)
 	json_t *data = json_array();
 	for (const struct command *command = table; command->name; command++) {
 		json_t *args = json_array();
-		for (size_t i = 0; i < command->arguments_count; i++)
-			json_array_append_new(args, argument_data(&command->arguments[i]));
+		for (const struct argument *argument = command->arguments; argument && argument->name; argument++)
+			json_array_append_new(args, argument_data(argument));
 		json_array_append_new(
 			data, json_pack("{s:s, s:s, s:s?, s:s?, s:s?, s:b, s:o, s:s, s:s, s:o}", "name", command->name, "help",
 					  command->help, "details", command->details, "answer", command->answer, "example",

@@ -3,6 +3,7 @@
 #ifndef KETTLE_SESSION_COMMAND_H
 #define KETTLE_SESSION_COMMAND_H
 
+#include "base/view_column.h"
 #include "judge/language.h"
 #include "model/access.h"
 #include "store/db.h"
@@ -61,6 +62,24 @@ typedef int command_run_fn(struct db *db, const struct command_env *env, const s
 typedef void command_engine_fn(
 	struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg);
 
+/* A list for a command, a list for a view; both end with a row of zeros. */
+#define ARGUMENTS(...) \
+	.arguments = (const struct argument[]) \
+	{ \
+		__VA_ARGS__, \
+		{ \
+			0 \
+		} \
+	}
+#define COLUMNS(...) \
+	.columns = (const struct view_column[]) \
+	{ \
+		__VA_ARGS__, \
+		{ \
+			0 \
+		} \
+	}
+
 /*
  * How a frontend shows an answer to people, as data that it fills in. A template is text with members of the answer in
  * braces:
@@ -74,35 +93,6 @@ typedef void command_engine_fn(
  * {NAME#A|B}        A where it is 1, or an array of one element
  * {NAME@A}          A for each element of an array, ", " between them (@@: nothing), or for an object, over its members
  */
-struct view_column {
-	const char *title;
-	const char *cell; /* template over a row */
-	bool right;       /* numbers */
-	bool cut;         /* may be shortened */
-};
-
-/* Columns as initializers, and a list of them for a view. */
-#define COLUMNS(...) \
-	.columns = (const struct view_column[]) \
-	{ \
-		__VA_ARGS__, \
-		{ \
-			NULL, NULL, false, false \
-		} \
-	}
-#define COLUMN(title, cell) \
-	{ \
-		title, cell, false, false \
-	}
-#define COLUMN_RIGHT(title, cell) \
-	{ \
-		title, cell, true, false \
-	}
-#define COLUMN_CUT(title, cell) \
-	{ \
-		title, cell, false, true \
-	}
-
 struct view {
 	const char *sentence; /* template over the answer, or NULL; before the rows where there are some */
 	const char *list;     /* member with the rows; of an object, {"name", "value"} each; NULL: the answer */
@@ -125,8 +115,7 @@ struct command {
 	enum command_kind kind;
 	bool slow;     /* READ: on a connection of its own, so that no other command waits for it */
 	bool late_ban; /* the handler itself refuses banned users, at its place in the order of the checks */
-	const struct argument *arguments;
-	size_t arguments_count;
+	const struct argument *arguments; /* until a NULL name, or NULL */
 	command_run_fn *run;
 	command_engine_fn *engine;
 };

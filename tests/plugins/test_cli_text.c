@@ -89,7 +89,7 @@ test_block(void **state)
 static void
 assert_table(unsigned width, const char *expected)
 {
-	static const struct table_column columns[] = {
+	static const struct view_column columns[] = {
 		COLUMN_CUT("name", "{a}"), COLUMN_RIGHT("n", "{b}"), COLUMN("none", "{c}"), COLUMN_CUT("text", "{d}")};
 	char *data = NULL;
 	size_t size = 0;

@@ -134,7 +134,7 @@ contents_size(const json_t *contents)
 static void
 put_files(const struct term *term, const json_t *result)
 {
-	static const struct table_column columns[] = {
+	static const struct view_column columns[] = {
 		COLUMN("file", "{file}"), COLUMN_RIGHT("size", "{size@{bytes:bytes}}"), COLUMN("", "{what}")};
 	AUTO_JSON json_t *rows = json_array();
 	const char *name;

@@ -27,7 +27,7 @@ device_figures(const json_t *stats, const char *device)
 void
 render_admin_stats(struct run *run, const json_t *result)
 {
-	static const struct table_column columns[] = {COLUMN("device", "{device}"), COLUMN_RIGHT("runs", "{num_run:count}"),
+	static const struct view_column columns[] = {COLUMN("device", "{device}"), COLUMN_RIGHT("runs", "{num_run:count}"),
 		COLUMN_RIGHT("passed", "{runs_passed:count}"), COLUMN_RIGHT("scored", "{runs_scored:count}"),
 		COLUMN_RIGHT("secret", "{runs_secret:count}"), COLUMN_RIGHT("waited", "{avg_delay:seconds}"),
 		COLUMN_RIGHT("at most", "{max_delay:seconds}"), COLUMN_RIGHT("ran", "{total_runtime:seconds}")};
@@ -46,7 +46,7 @@ render_admin_stats(struct run *run, const json_t *result)
 void
 render_admin_freed(struct run *run, const json_t *result)
 {
-	static const struct table_column columns[] = {
+	static const struct view_column columns[] = {
 		COLUMN("freed", "{title}"), COLUMN_RIGHT("how many", "{count}"), COLUMN_RIGHT("size", "{size@{bytes:bytes}}")};
 	static const char *const lines[][3] = {
 		{"files that jobs left", "artifacts", "artifact_bytes"},

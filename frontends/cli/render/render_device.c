@@ -89,7 +89,7 @@ list_units(const json_t *devices)
 void
 render_device_list(struct run *run, const json_t *result)
 {
-	static const struct table_column columns[] = {COLUMN("device", "{first?{device.name}}"),
+	static const struct view_column columns[] = {COLUMN("device", "{first?{device.name}}"),
 		COLUMN_CUT("unit", "{unit.unit}"), COLUMN("runner", "{unit.runner}"),
 		COLUMN_CUT("state", "{unit.state}{unit.reason?: {unit.reason}|{unit.unreachable?: {unit.unreachable}}}"),
 		COLUMN_RIGHT("slots", "{unit.running}/{unit.slots}"), COLUMN_RIGHT("queued", "{first?{device.queued}}"),

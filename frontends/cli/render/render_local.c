@@ -100,7 +100,7 @@ render_config_check(struct run *run, const json_t *result)
 void
 render_version(struct run *run, const json_t *result)
 {
-	static const struct table_column columns[] = {
+	static const struct view_column columns[] = {
 		COLUMN("part", "{part}"), COLUMN("found", "{state}"), COLUMN("where", "{path}")};
 	AUTO_JSON json_t *rows = json_array();
 	size_t i;

@@ -114,7 +114,7 @@ benchmark_row(const json_t *result, json_int_t i)
 static void
 report_benchmarks(const struct term *term, const json_t *result)
 {
-	static const struct table_column columns[] = {COLUMN_CUT("case", "{spec}"), COLUMN_RIGHT("mean", "{shown}"),
+	static const struct view_column columns[] = {COLUMN_CUT("case", "{spec}"), COLUMN_RIGHT("mean", "{shown}"),
 		COLUMN_RIGHT("ratio", "{quotient}"), COLUMN_RIGHT("raw mean", "{raw-mean?{raw-mean:ns}}"),
 		COLUMN_RIGHT("std", "{std?{std:ns}}"), COLUMN_RIGHT("best", "{best?{best:ns}}"),
 		COLUMN_RIGHT("worst", "{worst?{worst:ns}}"), COLUMN_RIGHT("runs", "{runs}")};

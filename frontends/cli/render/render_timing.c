@@ -39,7 +39,7 @@ total_of(const json_t *job_parts)
 static void
 show_parts(const struct term *term, const json_t *job_parts, double total)
 {
-	static const struct table_column columns[] = {COLUMN("part", "{part}"), COLUMN_RIGHT("time", "{ns:ns}"),
+	static const struct view_column columns[] = {COLUMN("part", "{part}"), COLUMN_RIGHT("time", "{ns:ns}"),
 		COLUMN_RIGHT("share", "{share}"), COLUMN_CUT("what it was", "{meaning}")};
 	AUTO_JSON json_t *rows = json_array();
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
@@ -57,7 +57,7 @@ show_parts(const struct term *term, const json_t *job_parts, double total)
 static void
 show_steps(const struct term *term, const json_t *steps)
 {
-	static const struct table_column columns[] = {COLUMN_CUT("step", "{step}"), COLUMN("kind", "{kind}"),
+	static const struct view_column columns[] = {COLUMN_CUT("step", "{step}"), COLUMN("kind", "{kind}"),
 		COLUMN_RIGHT("at", "{at_ns?{at_ns:ns}}"), COLUMN_RIGHT("wait", "{wait_ns?{wait_ns:ns}}"),
 		COLUMN_RIGHT("start", "{start_ns?{start_ns:ns}}"), COLUMN_RIGHT("run", "{run_ns?{run_ns:ns}}"),
 		COLUMN_RIGHT("total", "{total_ns?{total_ns:ns}}"), COLUMN("", "{cached?cached}")};

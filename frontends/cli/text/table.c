@@ -90,7 +90,7 @@ print_cells(const struct term *term, const struct layout *layout, const json_t *
 	size_t space =
 		layout->table->indent; /* owed, and written only if something follows: lines do not end with spaces */
 	for (size_t c = 0; c < layout->table->count; c++) {
-		const struct table_column *column = &layout->table->columns[c];
+		const struct view_column *column = &layout->table->columns[c];
 		size_t width = layout->widths[c];
 		if (width == 0)
 			continue;

@@ -3,34 +3,15 @@
 #ifndef KETTLE_CLI_TEXT_TABLE_H
 #define KETTLE_CLI_TEXT_TABLE_H
 
+#include "base/view_column.h"
 #include "cli/text/term.h"
 
 #include <jansson.h>
 
 #define TABLE_MAX_COLUMNS 12
 
-struct table_column {
-	const char *title;
-	const char *cell; /* template (template.h) over a row */
-	bool right;       /* numbers */
-	bool cut;         /* may be shortened when the terminal is too narrow */
-};
-
-#define COLUMN(title, cell) \
-	{ \
-		title, cell, false, false \
-	}
-#define COLUMN_RIGHT(title, cell) \
-	{ \
-		title, cell, true, false \
-	}
-#define COLUMN_CUT(title, cell) \
-	{ \
-		title, cell, false, true \
-	}
-
 struct table {
-	const struct table_column *columns;
+	const struct view_column *columns;
 	size_t count;
 	unsigned indent;
 	const char *mark, *user; /* rows whose member `mark` is user, without case, are bold; NULL: none */

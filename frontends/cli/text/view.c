@@ -40,13 +40,13 @@ static void
 put_table(const struct term *term, const json_t *view, const json_t *rows, unsigned indent, const json_t *args,
 	const char *user)
 {
-	struct table_column columns[TABLE_MAX_COLUMNS];
+	struct view_column columns[TABLE_MAX_COLUMNS];
 	struct table table = {.columns = columns, .indent = indent, .mark = member_string(view, "mark"), .user = user};
 	size_t i;
 	const json_t *column;
 	json_array_foreach(json_object_get(view, "columns"), i, column)
 		if (i < TABLE_MAX_COLUMNS)
-			columns[table.count++] = (struct table_column){.title = member_text(column, "title"),
+			columns[table.count++] = (struct view_column){.title = member_text(column, "title"),
 				.cell = member_text(column, "cell"),
 				.right = member_true(column, "right"),
 				.cut = member_true(column, "cut")};

@@ -71,15 +71,16 @@ test_table(void **state)
 		assert_ptr_equal(command_find(commands, command->name), command);
 		const json_t *row = json_array_get(table, count);
 		assert_string_equal(commands_text(row, "name"), command->name);
-		assert_int_equal(json_array_size(commands_at(row, "args")), command->arguments_count);
-		for (size_t i = 0; i < command->arguments_count; i++) {
-			const struct argument *argument = &command->arguments[i];
+		size_t arguments = 0;
+		for (const struct argument *argument = command->arguments; argument && argument->name;
+			 argument++, arguments++) {
 			assert_non_null(argument->help);
 			assert_true((argument->type == ARGUMENT_CHOICE) == (argument->choices != NULL));
 			assert_false(argument->required && argument->default_value);
 			for (const char *p = argument->name; *p; p++)
 				assert_true(islower((unsigned char)*p) || *p == '_');
 		}
+		assert_int_equal(json_array_size(commands_at(row, "args")), arguments);
 	}
 	assert_int_equal(json_array_size(table), count);
 	assert_null(command_find(commands, "leaderboard.creat"));
