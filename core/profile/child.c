@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Children: the program under its profiler, and tools that read what a profiler left. */
+/* Runs the program under its profiler, and tools that read what a profiler left. */
 /*
  * Theory of operation. One thread, one child at a time. The profiler is the child, the program the child's: so that a
  * profiler that did not even start the program is told apart from a program that failed, the program is started through
@@ -9,7 +9,7 @@
  */
 #include <config.h>
 
-#include "profile/child.h"
+#include "profile/profile.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -68,8 +68,6 @@ int
 child_make_control(struct child *child, struct kettle_error *err)
 {
 	struct child_control *control = &child->controls[child->controls_count];
-	if (child->controls_count == CHILD_MAX_CONTROLS)
-		return kettle_fail(err, KETTLE_EINTERNAL, "A profile has at most %d profilers.", CHILD_MAX_CONTROLS);
 	int rc = make_pipe(control->commands, err);
 	if (rc != 0)
 		return rc;
@@ -79,12 +77,18 @@ child_make_control(struct child *child, struct kettle_error *err)
 }
 
 static void
+close_end(int *end)
+{
+	if (*end > 0)
+		close(*end);
+	*end = -1;
+}
+
+static void
 close_pair(int ends[2])
 {
-	for (int i = 0; i < 2; i++)
-		if (ends[i] > 0)
-			close(ends[i]);
-	ends[0] = ends[1] = -1;
+	close_end(&ends[0]);
+	close_end(&ends[1]);
 }
 
 void
@@ -232,13 +236,10 @@ child_start(
 		return kettle_fail(err, KETTLE_EIO, "No process could be made: %s.", strerror(errno));
 	if (pid == 0)
 		become(child, errors[1], harness);
-	close(STEAL_FD(errors[1]));
-	if (to_profile[1] >= 0)
-		close(STEAL_FD(to_profile[1]));
-	if (to_harness[0] >= 0)
-		close(STEAL_FD(to_harness[0]));
-	if (child->marks[1] > 0)
-		close(STEAL_FD(child->marks[1]));
+	close_end(&errors[1]);
+	close_end(&to_profile[1]);
+	close_end(&to_harness[0]);
+	close_end(&child->marks[1]);
 	*ret_pid = pid;
 	return 0;
 }

@@ -2,7 +2,7 @@
 /* What `perf stat -x ;` counted, as text. */
 #include <config.h>
 
-#include "profile/counters.h"
+#include "profile/profile.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -10,8 +10,6 @@
 
 #include "base/cleanup.h"
 #include "base/xalloc.h"
-#include "profile/csv.h"
-#include "profile/report.h"
 
 #define NAME_WIDTH 20
 #define VALUE_WIDTH 16
@@ -19,31 +17,14 @@
 /* Fields of a line: value;unit;event;time;percent;metric;its unit. */
 enum { VALUE, UNIT, EVENT, METRIC = 5, METRIC_UNIT = 6, FIELDS_MIN = 5 };
 
-/* "cycles:u" is counted in the program alone; what it counts is "cycles". */
-static size_t
-name_length(const char *event)
-{
-	return strcspn(event, ":");
-}
-
 static void
-add_counters_name(struct buf *out, const char *event)
-{
-	size_t len = name_length(event), start = out->len;
-	AUTO_FREE char *name = xstrndup(event, len);
-	report_word(out, name, REPORT_MAX_WORD);
-	size_t width = out->len - start;
-	buf_printf(out, "%*s", width < NAME_WIDTH ? (int)(NAME_WIDTH - width) : 1, "");
-}
-
-static void
-add_counter(struct buf *out, const struct csv_row *row, double value)
+add_counter(struct buf *out, const struct csv_row *row, const char *name, double value)
 {
 	char number[REPORT_NUMBER_SIZE];
 	const char *metric = csv_field(row, METRIC), *unit = csv_field(row, UNIT);
 	report_number(value, strchr(csv_field(row, VALUE), '.') ? 2 : 0, number);
 	buf_adds(out, "  ");
-	add_counters_name(out, csv_field(row, EVENT));
+	report_column(out, name, NAME_WIDTH);
 	buf_printf(out, "%*s ", VALUE_WIDTH, number);
 	report_word(out, unit, NAME_WIDTH);
 	if (*metric && *csv_field(row, METRIC_UNIT)) {
@@ -53,15 +34,6 @@ add_counter(struct buf *out, const struct csv_row *row, double value)
 		report_word(out, csv_field(row, METRIC_UNIT), REPORT_MAX_WORD);
 	}
 	buf_adds(out, "\n");
-}
-
-/* "<not supported>", "<not counted>": the name goes to those. */
-static void
-add_missing(struct buf *missing, const char *event)
-{
-	AUTO_FREE char *name = xstrndup(event, name_length(event));
-	buf_adds(missing, missing->len ? ", " : "");
-	report_word(missing, name, REPORT_MAX_WORD);
 }
 
 int
@@ -75,15 +47,18 @@ counters_text(char *data, size_t size, struct buf *out, struct kettle_error *err
 		const char *text = csv_field(&row, VALUE);
 		char *end = NULL;
 		double value = strtod(text, &end);
-		if (row.count < FIELDS_MIN || !*csv_field(&row, EVENT) || text[0] == '#')
+		bool lacks = text[0] == '<'; /* "<not supported>", "<not counted>" */
+		if (row.count < FIELDS_MIN || !*csv_field(&row, EVENT) || (!lacks && (end == text || *end)))
 			continue;
-		if (text[0] == '<')
-			add_missing(&missing, csv_field(&row, EVENT));
-		else if (end != text && *end == '\0')
-			add_counter(out, &row, value);
-		else
-			continue;
+		/* "cycles:u" is counted in the program alone; what it counts is "cycles". */
+		AUTO_FREE char *name = xstrndup(csv_field(&row, EVENT), strcspn(csv_field(&row, EVENT), ":"));
 		count++;
+		if (!lacks) {
+			add_counter(out, &row, name, value);
+			continue;
+		}
+		buf_adds(&missing, missing.len ? ", " : "");
+		report_word(&missing, name, REPORT_MAX_WORD);
 	}
 	if (missing.len > 0)
 		buf_printf(out, "  not counted by this machine: %s\n", missing.data);

@@ -2,7 +2,7 @@
 /* Rows of comma-separated values, as profilers write them. */
 #include <config.h>
 
-#include "profile/csv.h"
+#include "profile/profile.h"
 
 #include <string.h>
 

@@ -2,16 +2,16 @@
 /* Nsight Compute's details page as text. */
 #include <config.h>
 
-#include "profile/details.h"
+#include "profile/profile.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "profile/csv.h"
-#include "profile/report.h"
+#include "base/cleanup.h"
 
 #define MAX_ID 32 /* bytes of a launch's number */
+#define METRIC_WIDTH 45
 
 /* Parts of the names of the sections that are shown; the names themselves differ between versions. */
 static const char *const sections[] = {"Speed Of Light", "Compute Workload", "Pipe", "Warp State"};
@@ -36,13 +36,13 @@ struct page {
 static bool
 is_shown(const char *section)
 {
-	for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(sections); i++)
 		if (strstr(section, sections[i]))
 			return true;
 	return false;
 }
 
-/* What comes before the header is what the profiler says of its work. */
+/* Before the header the profiler reports its progress. */
 static bool
 find_header(struct csv *csv, struct page *page)
 {
@@ -96,10 +96,7 @@ add_metric(struct page *page, const struct csv_row *row)
 {
 	const char *unit = csv_field(row, page->columns[UNIT]);
 	buf_adds(page->out, "    ");
-	size_t start = page->out->len;
-	report_word(page->out, csv_field(row, page->columns[METRIC]), REPORT_MAX_WORD);
-	size_t width = page->out->len - start;
-	buf_printf(page->out, "%*s ", width < 44 ? (int)(44 - width) : 0, "");
+	report_column(page->out, csv_field(row, page->columns[METRIC]), METRIC_WIDTH);
 	report_word(page->out, csv_field(row, page->columns[VALUE]), REPORT_MAX_WORD);
 	buf_adds(page->out, *unit ? " " : "");
 	report_word(page->out, unit, MAX_ID);
@@ -112,12 +109,10 @@ add_row(struct page *page, const struct csv_row *row)
 	/* A row of a rule has no metric; what the rules recommend is in the report itself. */
 	if (!is_shown(csv_field(row, page->columns[SECTION])) || !*csv_field(row, page->columns[METRIC]))
 		return;
-	if (!report_has_room(page->out)) {
-		page->left_out++;
-		return;
-	}
-	add_headings(page, row);
-	if (page->launches > DETAILS_MAX_LAUNCHES || page->metrics >= DETAILS_MAX_METRICS) {
+	bool room = report_has_room(page->out);
+	if (room)
+		add_headings(page, row);
+	if (!room || page->launches > DETAILS_MAX_LAUNCHES || page->metrics >= DETAILS_MAX_METRICS) {
 		page->left_out++;
 		return;
 	}

@@ -7,12 +7,12 @@
  */
 #include <config.h>
 
-#include "profile/flame.h"
+#include "profile/profile.h"
 
 #include <stdint.h>
 #include <string.h>
 
-#include "profile/report.h"
+#include "base/cleanup.h"
 
 #define WIDTH 1200.0
 #define SIDE 10.0     /* empty, left and right */
@@ -41,7 +41,7 @@ add_escaped(struct buf *out, const char *text, size_t most)
 			buf_adds(out, "…");
 			return;
 		}
-		for (size_t i = 0; i < sizeof(entities) / sizeof(entities[0]); i++)
+		for (size_t i = 0; i < ARRAY_SIZE(entities); i++)
 			if (*text == entities[i].c)
 				entity = entities[i].entity;
 		buf_add(out, entity ? entity : text, entity ? strlen(entity) : 1);

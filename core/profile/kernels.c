@@ -2,7 +2,7 @@
 /* Which kernels took how long, out of the traces of rocprofv3. */
 #include <config.h>
 
-#include "profile/kernels.h"
+#include "profile/profile.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -10,8 +10,6 @@
 #include <string.h>
 
 #include "base/xalloc.h"
-#include "profile/csv.h"
-#include "profile/report.h"
 
 #define MAX_SPAN_NS (UINT64_C(1) << 62) /* a longer launch is none */
 

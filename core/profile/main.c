@@ -6,9 +6,9 @@
  *
  * The first form is how kettle-exec starts a step with `profile`. TOOL is the profiler's path ("-": there is none),
  * CHANNEL the number of the result channel, which the harness has as well. When the harness has ended, the keys
- * profile.tool, profile.trouble (a sentence) and profile.report (base64 with `*` for `/`) are written there, and it ends
- * as the harness has. What it says can be trusted no more than the harness: what it reads the submission may have
- * written. The second form is its own, see child.c.
+ * profile.tool, profile.trouble (a sentence) and profile.report (base64 with `*` for `/`) are written there, and
+ * kettle-profile ends as the harness has. The report can be trusted no more than the harness, since the submission may
+ * have written what is read here. kettle-profile starts the second form itself, see child.c.
  */
 #include <config.h>
 
@@ -25,17 +25,30 @@
 #include "base/file.h"
 #include "base/io.h"
 #include "profile/profile.h"
-#include "profile/report.h"
 
 #define EXIT_USAGE 2
 #define EXIT_MACHINE 3 /* not even the harness could be started */
 #define EXIT_MISSING 127
 #define ARGUMENTS_MIN 5
 
-static const struct {
-	const char *name;
-	profile_fn run;
-} profilers[] = {{"perf", perf_profile}, {"ncu", ncu_profile}, {"rocprofv3", rocprof_profile}};
+/* missing: the sentence where the machine does not have it. */
+static const struct profiler {
+	const char *name, *missing;
+	int (*run)(struct profile *profile, struct kettle_error *err);
+} profilers[] = {
+	{"perf",
+		"This machine has no `perf`, so there are neither counters nor a flame graph: install it there (Debian: the "
+		"package linux-perf), or name it in exec.yml's `tools`.",
+		perf_profile},
+	{"ncu",
+		"This machine has no Nsight Compute (`ncu`), so there is no report of the kernels: install it there (it comes "
+		"with the CUDA toolkit), or name it in exec.yml's `tools`.",
+		ncu_profile},
+	{"rocprofv3",
+		"This machine has no `rocprofv3`, so there is no trace of the kernels: install it there (it comes with ROCm, "
+		"from 6.2 on), or name it in exec.yml's `tools`.",
+		rocprof_profile},
+};
 
 /* Writes a line to the result channel; a channel that is full or gone loses it. */
 static void
@@ -89,22 +102,9 @@ start_marked(char *const *arguments)
 }
 
 static int
-profile(struct profile *profile, profile_fn profiler, const char *name, int channel)
+profile_run(const struct profiler *profiler, char *const *arguments)
 {
 	struct kettle_error err = {0};
-	int rc = profiler(profile, &err);
-	if (rc == 0)
-		tell_all(profile, name, channel);
-	else
-		(void)dprintf(2, "kettle-profile: %s\n", err.message);
-	buf_free(&profile->report);
-	buf_free(&profile->trouble);
-	return rc;
-}
-
-static int
-profile_run(profile_fn profiler, const char *name, char *const *arguments)
-{
 	const char *above = getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
 	char self[PATH_MAX] = "";
 	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
@@ -113,13 +113,19 @@ profile_run(profile_fn profiler, const char *name, char *const *arguments)
 		(void)dprintf(2, "kettle-profile: %s\n", len <= 0 ? "/proc is missing" : "TMPDIR cannot be written to");
 		return EXIT_MACHINE;
 	}
-	struct profile one = {.tool = strcmp(arguments[0], "-") == 0 ? NULL : arguments[0],
-		.self = self,
-		.folder = folder,
-		.program = arguments + 2};
-	int rc = profile(&one, profiler, name, atoi(arguments[1]));
+	struct profile profile = {.tool = arguments[0], .self = self, .folder = folder, .program = arguments + 2};
+	bool missing = strcmp(profile.tool, "-") == 0;
+	if (missing)
+		profile_set_problem(&profile, "%s", profiler->missing);
+	int rc = missing ? profile_plain(&profile, &err) : profiler->run(&profile, &err);
+	if (rc == 0)
+		tell_all(&profile, profiler->name, atoi(arguments[1]));
+	else
+		(void)dprintf(2, "kettle-profile: %s\n", err.message);
+	buf_free(&profile.report);
+	buf_free(&profile.trouble);
 	(void)file_remove_tree(folder, NULL);
-	return rc == 0 ? end_as(one.status) : EXIT_MACHINE;
+	return rc == 0 ? end_as(profile.status) : EXIT_MACHINE;
 }
 
 int
@@ -134,9 +140,9 @@ main(int argc, char **argv)
 	if (argc == 2 && strcmp(argv[1], "--version") == 0)
 		return printf("kettle-profile %s\n", PACKAGE_VERSION) < 0;
 	for (size_t i = 0; argc >= ARGUMENTS_MIN && i < ARRAY_SIZE(profilers); i++)
-		/* Nothing is left to be done at the end, and a checker for leaks could not work in the sandbox. */
+		/* No handler of exit is needed, and a checker for leaks could not work in the sandbox. */
 		if (strcmp(argv[1], profilers[i].name) == 0)
-			_exit(profile_run(profilers[i].run, profilers[i].name, argv + 2));
+			_exit(profile_run(&profilers[i], argv + 2));
 	(void)dprintf(2, "usage: kettle-profile perf|ncu|rocprofv3 TOOL CHANNEL PROGRAM [ARGUMENT]...\n");
 	return EXIT_USAGE;
 }

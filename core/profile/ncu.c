@@ -9,11 +9,10 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/xalloc.h"
-#include "profile/details.h"
 #include "profile/profile.h"
 
 #define REPORT_FILE PROFILE_OUT "/profile.ncu-rep"
-#define LOG "ncu.log" /* in the folder of what is only in between */
+#define LOG "ncu.log" /* in profile->folder */
 #define LAUNCHES "10"
 #define MAGIC "NVR" /* what a report begins with */
 #define MAGIC_SIZE 4
@@ -123,12 +122,6 @@ int
 ncu_profile(struct profile *profile, struct kettle_error *err)
 {
 	AUTO_FREE char *log = path_join(profile->folder, LOG);
-	if (!profile->tool) {
-		profile_set_problem(profile,
-			"This machine has no Nsight Compute (`ncu`), so there is no report of the kernels: "
-			"install it there (it comes with the CUDA toolkit), or name it in exec.yml's `tools`.");
-		return profile_plain(profile, err);
-	}
 	int rc = ncu_record(profile, log, err);
 	if (rc != 0 || profile->trouble.len > 0)
 		return rc;

@@ -19,12 +19,9 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/line.h"
-#include "profile/counters.h"
-#include "profile/flame.h"
 #include "profile/profile.h"
-#include "profile/stacks.h"
 
-#define RECORDED "perf.data" /* in the folder of what is only in between */
+#define RECORDED "perf.data" /* in profile->folder */
 #define COUNTED "perf.stat"
 #define SAMPLES_A_SECOND "999"
 #define BUFFER_PAGES "64" /* of each core: more than an ordinary user may lock */
@@ -32,6 +29,7 @@
 #define MAX_COUNTED 65536 /* bytes of what perf stat wrote */
 #define MAX_FOLDED (4u << 20)
 #define HOTTEST 20
+#define CONTROL_NAME_SIZE 40
 #define EVENTS \
 	"task-clock,page-faults,cycles:u,instructions:u,branches:u,branch-misses:u,cache-references:u,cache-misses:u"
 
@@ -61,17 +59,11 @@ read_paranoid(char ret_text[16])
 		(void)snprintf(ret_text, 16, "%.*s", (int)strcspn(text, "\n"), text);
 }
 
-/* Says what is missing; false: perf cannot be used. */
+/* false: the kernel does not allow perf; the sentence is set. */
 static bool
 is_usable(struct profile *profile)
 {
 	char paranoid[16];
-	if (!profile->tool) {
-		profile_set_problem(profile,
-			"This machine has no `perf`, so there are neither counters nor a flame graph: install it there (Debian: "
-			"the package linux-perf), or name it in exec.yml's `tools`.");
-		return false;
-	}
 	int error = try_event(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK);
 	if (error == 0)
 		return true;
@@ -89,25 +81,27 @@ is_usable(struct profile *profile)
 	return false;
 }
 
-/* The record's name for one control: "fd:10,13". */
-static void
-name_control(const struct child *child, size_t i, char ret_text[40])
+/* Makes a control; its name for perf: "fd:10,13". */
+static int
+make_control(struct child *child, char ret_name[CONTROL_NAME_SIZE], struct kettle_error *err)
 {
-	(void)snprintf(ret_text, 40, "fd:%d,%d", child->controls[i].commands[0], child->controls[i].answers[1]);
+	const struct child_control *control = &child->controls[child->controls_count];
+	int rc = child_make_control(child, err);
+	if (rc == 0)
+		(void)snprintf(ret_name, CONTROL_NAME_SIZE, "fd:%d,%d", control->commands[0], control->answers[1]);
+	return rc;
 }
 
 static int
 perf_record(struct profile *profile, const char *recorded, const char *counted, struct kettle_error *err)
 {
 	struct child child = {.mark = -1, .variables = {{"KETTLE_PROFILER", "perf"}}};
-	char controls[2][40];
+	char controls[CHILD_CONTROLS][CONTROL_NAME_SIZE];
 	bool hardware = try_event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES) == 0;
-	int rc = child_make_control(&child, err);
-	if (rc == 0)
-		rc = child_make_control(&child, err);
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < CHILD_CONTROLS; i++)
+		rc = make_control(&child, controls[i], err);
 	if (rc == 0) {
-		name_control(&child, 0, controls[0]);
-		name_control(&child, 1, controls[1]);
 		child_add(&child, profile->tool, "record", "-q", "-B", "--no-bpf-event", "-m", BUFFER_PAGES, "-F",
 			SAMPLES_A_SECOND, "-e", hardware ? "cycles:u" : "cpu-clock:u", "--call-graph", "fp", "--control",
 			controls[0], "-o", recorded, "--", NULL);

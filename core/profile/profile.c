@@ -11,7 +11,6 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "profile/report.h"
 
 #define TROUBLE_MAX 1000 /* bytes of the sentence */
 #define LINE_MAX_SHOWN 300

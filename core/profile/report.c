@@ -2,7 +2,7 @@
 /* Text for people out of what a profiler says. */
 #include <config.h>
 
-#include "profile/report.h"
+#include "profile/profile.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -26,6 +26,15 @@ report_word(struct buf *out, const char *text, size_t most)
 			out->data[i] = ' ';
 	if (cut)
 		buf_adds(out, "…");
+}
+
+void
+report_column(struct buf *out, const char *text, size_t width)
+{
+	size_t start = out->len;
+	report_word(out, text, REPORT_MAX_WORD);
+	size_t used = out->len - start;
+	buf_printf(out, "%*s", used < width ? (int)(width - used) : 1, "");
 }
 
 bool

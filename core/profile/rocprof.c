@@ -2,24 +2,92 @@
 /* The profiler rocprofv3: traces of what ran on an AMD GPU, those of all processes in one. */
 #include <config.h>
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "profile/kernels.h"
+#include "base/io.h"
 #include "profile/profile.h"
-#include "profile/traces.h"
 
-#define TRACES "traces" /* in the folder of what is only in between */
+#define TRACES "traces" /* in profile->folder */
 #define TRACE "trace.pftrace"
 #define MAX_FILES 1000 /* that are looked at */
 #define MAX_DEPTH 3
 #define MAX_CSV (64u << 20)
+#define MAX_TRACE_BYTES (UINT64_C(256) << 20) /* of the merged trace */
+#define PACKET_TAG 0x0a                       /* field 1, with a length: what a trace is made of, and nothing else */
+#define MAX_LENGTH_BYTES 5                    /* of a packet's length, 7 bits in each */
 
-/* What is found in the folders of rocprofv3. */
+/* ---- traces in the format of Perfetto (`.pftrace`) ---- */
+
+/* The length that begins at *at, which is moved behind it; false: it is none. */
+static bool
+read_length(const unsigned char *data, size_t size, size_t *at, size_t *ret_length)
+{
+	size_t length = 0;
+	for (int i = 0; i < MAX_LENGTH_BYTES && *at < size; i++) {
+		unsigned char byte = data[(*at)++];
+		length |= (size_t)(byte & 0x7f) << (7 * i);
+		if (!(byte & 0x80)) {
+			*ret_length = length;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Whether packets follow each other from the first byte to the last. */
+static bool
+is_trace(const unsigned char *data, size_t size)
+{
+	size_t at = 0, length = 0;
+	while (at < size) {
+		if (data[at++] != PACKET_TAG || !read_length(data, size, &at, &length) || length > size - at)
+			return false;
+		at += length;
+	}
+	return size > 0;
+}
+
+/*
+ * Adds the trace at `path` to the open file `to`, which holds `*used` bytes: such a file is a sequence of packets, so
+ * several behind each other are a trace again. The packets are checked first; where it is no trace, nothing is added.
+ * KETTLE_EINVAL with a sentence: it is none; KETTLE_ETOOBIG; KETTLE_EIO.
+ */
+static int
+add_trace(const char *path, int to, uint64_t *used, struct kettle_error *err)
+{
+	struct stat st;
+	AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size == 0)
+		return kettle_fail(err, KETTLE_EINVAL, "What rocprofv3 wrote is no trace: it is empty, or no file.");
+	if ((uint64_t)st.st_size > MAX_TRACE_BYTES - *used)
+		return kettle_fail(err, KETTLE_ETOOBIG, "The traces are larger than the %llu MiB that are kept.",
+			(unsigned long long)(MAX_TRACE_BYTES >> 20));
+	size_t size = (size_t)st.st_size;
+	void *data = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (data == MAP_FAILED)
+		return kettle_fail(err, KETTLE_EIO, "A trace could not be read: %s.", strerror(errno));
+	int rc = 0;
+	if (!is_trace(data, size))
+		rc = kettle_fail(err, KETTLE_EINVAL, "What rocprofv3 wrote is no trace: it is not made of packets.");
+	else if (write_all(to, data, size) != 0)
+		rc = kettle_fail(err, KETTLE_EIO, "The trace could not be written: %s.", strerror(errno));
+	(void)munmap(data, size);
+	if (rc == 0)
+		*used += size;
+	return rc;
+}
+
+/* ---- the folders of rocprofv3 ---- */
+
+/* What is found in them. */
 struct rocprof_output {
 	struct profile *profile;
 	struct kernels kernels;
@@ -43,7 +111,7 @@ take_trace(struct rocprof_output *found, const char *path)
 		found->trace = open(PROFILE_OUT "/" TRACE, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
 	if (found->trace < 0)
 		profile_set_problem(found->profile, "The trace could not be kept.");
-	else if (traces_add(path, found->trace, &found->used, &err) < 0)
+	else if (add_trace(path, found->trace, &found->used, &err) < 0)
 		profile_set_problem(found->profile, "Not every trace is kept: %s", err.message);
 }
 
@@ -117,11 +185,6 @@ int
 rocprof_profile(struct profile *profile, struct kettle_error *err)
 {
 	AUTO_FREE char *folder = path_join(profile->folder, TRACES);
-	if (!profile->tool) {
-		profile_set_problem(profile, "This machine has no `rocprofv3`, so there is no trace of the kernels: install it "
-									 "there (it comes with ROCm, from 6.2 on), or name it in exec.yml's `tools`.");
-		return profile_plain(profile, err);
-	}
 	int rc = rocprof_record(profile, folder, err);
 	if (rc == 0 && profile->trouble.len == 0)
 		read_traces(profile, folder);

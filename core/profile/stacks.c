@@ -2,14 +2,13 @@
 /* Folds the samples that `perf script` prints into a tree of functions. */
 #include <config.h>
 
-#include "profile/stacks.h"
+#include "profile/profile.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/xalloc.h"
-#include "profile/report.h"
 
 #define PERF_ITSELF "perf" /* between its start and the program's the samples are of perf */
 

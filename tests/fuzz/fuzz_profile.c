@@ -11,12 +11,7 @@
 #include "base/cleanup.h"
 #include "base/line.h"
 #include "base/utf8.h"
-#include "profile/counters.h"
-#include "profile/details.h"
-#include "profile/flame.h"
-#include "profile/kernels.h"
-#include "profile/report.h"
-#include "profile/stacks.h"
+#include "profile/profile.h"
 
 static void
 read_kernels(char *text, size_t size, struct buf *out)

@@ -16,13 +16,7 @@
 #include "base/cleanup.h"
 #include "base/line.h"
 #include "base/utf8.h"
-#include "profile/counters.h"
-#include "profile/csv.h"
-#include "profile/details.h"
-#include "profile/flame.h"
-#include "profile/kernels.h"
-#include "profile/report.h"
-#include "profile/stacks.h"
+#include "profile/profile.h"
 
 #define HAS(text, words) \
 	do { \
