@@ -13,7 +13,7 @@
 #include "exec/machine/devlock.h"
 #include "exec/machine/execconfig.h"
 #include "exec/machine/spool.h"
-#include "exec/tools/toolchain.h"
+#include "exec/tools/tools.h"
 #include "exec/util/cores.h"
 #include "exec/util/json_lines.h"
 #include "exec/warm/warm.h"

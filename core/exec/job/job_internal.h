@@ -15,7 +15,7 @@
 #include "exec/machine/gpu.h"
 #include "exec/plan/plan.h"
 #include "exec/plan/result.h"
-#include "exec/tools/toolchain.h"
+#include "exec/tools/tools.h"
 #include "exec/util/capture.h"
 #include "exec/util/collect_outputs.h"
 #include "exec/util/strings.h"

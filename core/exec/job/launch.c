@@ -17,9 +17,7 @@
 #include "base/text.h"
 #include "base/xalloc.h"
 #include "exec/job/job_internal.h"
-#include "exec/tools/environment.h"
-#include "exec/tools/interpreter.h"
-#include "exec/tools/toolkit.h"
+#include "exec/tools/tools.h"
 
 #define BUILD_NICE 10
 #define PROFILER "kettle-profile"

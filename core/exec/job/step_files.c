@@ -12,7 +12,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "exec/job/job_internal.h"
-#include "exec/tools/tool_probe.h"
+#include "exec/tools/tools.h"
 
 /* ---- the folder of a process, made from its inputs ---- */
 

@@ -17,7 +17,7 @@
 #include "exec/machine/gpu.h"
 #include "exec/machine/machine.h"
 #include "exec/serve/serve.h"
-#include "exec/tools/toolchain.h"
+#include "exec/tools/tools.h"
 #include "sandbox/probe.h"
 
 #define MAX_FILE 65536
@@ -157,9 +157,9 @@ look_for_tools(const struct execconfig *config)
 	AUTO_FREE char *memory = path_join(config->state, EXEC_TOOLS_FILE);
 	struct toolchain *toolchain = toolchain_new(config, memory);
 	struct tool_report report = toolchain_report(toolchain);
-	for (size_t i = 0; toolchain_known()[i]; i++)
-		if (!json_object_get(report.versions, toolchain_known()[i]))
-			json_object_set_new(report.versions, toolchain_known()[i], json_null());
+	for (size_t i = 0; toolchain_known[i]; i++)
+		if (!json_object_get(report.versions, toolchain_known[i]))
+			json_object_set_new(report.versions, toolchain_known[i], json_null());
 	json_t *found = json_pack("{s:O, s:O, s:O, s:O, s:o}", "tools", report.versions, "paths", report.paths, "packages",
 		report.packages, "parts", report.parts, "profilers", profilers_describe(toolchain));
 	tool_report_free(&report);

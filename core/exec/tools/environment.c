@@ -2,7 +2,7 @@
 /* The environment of the processes that kettle-exec starts for plans: nothing of its own is in it. */
 #include <config.h>
 
-#include "exec/tools/environment.h"
+#include "exec/tools/tools.h"
 
 #include <string.h>
 

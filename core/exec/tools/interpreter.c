@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Python as a tool of this machine: what its name leads to, and what it is installed with. */
+/* Python as a tool of this machine: what its name leads to, and what is installed for it. */
 #include <config.h>
 
-#include "exec/tools/interpreter.h"
+#include "exec/tools/tools.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -14,7 +14,6 @@
 #include "base/json_access.h"
 #include "base/text.h"
 #include "base/xalloc.h"
-#include "exec/machine/tool_query.h"
 
 #define VENV_MAX_BYTES 65536
 #define MAX_FOLDERS 64 /* of sys.path */
@@ -35,7 +34,7 @@ const char interpreter_question[] =
 	"            packages.setdefault(re.sub(r'[-_.]+', '-', found.group(1)).lower(), found.group(2))\n"
 	"print(json.dumps({'packages': packages, 'folders': folders}))\n";
 
-/* The folder of the start is no place to import from, and no script may find a module of ours. */
+/* Nothing is imported from the folder of the start, and no script may find the extension as a module. */
 const char interpreter_loader[] = "import sys, _imp\n"
 								  "if sys.path[:1] == ['']:\n"
 								  "    del sys.path[0]\n"
@@ -46,23 +45,16 @@ const char interpreter_loader[] = "import sys, _imp\n"
 								  "sys.modules.pop('kettle_warm', None)\n"
 								  "warm.serve(int(sys.argv[2]), int(sys.argv[3]), sys.argv[4:])\n";
 
-/* What participants use; others of hundreds would hide it. */
+/* What participants use; the hundreds of others would hide it. */
 static const char *const well_known[] = {"numpy", "scipy", "torch", "triton", "jax", "jaxlib", "numba", "cupy",
 	"pandas", "scikit-learn", "tensorflow", "torchvision", "torchaudio", "nvidia-cutlass-dsl", "cuda-python",
 	"cuda-core", "pycuda", "flash-attn", "xformers", "transformer-engine", "tilelang", "tinygrad", "cython", "pybind11",
 	"ninja", "einops", "sympy", "networkx", "ml-dtypes", "mpi4py", "matplotlib", "pillow"};
 
-static const char *
-name_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash ? slash + 1 : path;
-}
-
 bool
 interpreter_is(const char *path)
 {
-	const char *name = name_of(path);
+	const char *name = basename(path);
 	return strncmp(name, "python", strlen("python")) == 0 || strncmp(name, "pypy", strlen("pypy")) == 0;
 }
 
@@ -70,7 +62,7 @@ bool
 interpreter_copies(const char *path, const json_t *environment)
 {
 	const char *seed = member_string(environment, "PYTHONHASHSEED");
-	return strncmp(name_of(path), "python", strlen("python")) == 0 && seed && seed[0] &&
+	return strncmp(basename(path), "python", strlen("python")) == 0 && seed && seed[0] &&
 		   strspn(seed, "0123456789") == strlen(seed) && !json_object_get(environment, "PYTHONINSPECT");
 }
 
@@ -140,7 +132,7 @@ is_well_known(const char *package)
 	return false;
 }
 
-/* Its time in ns, 0 where it is none. */
+/* Its time in ns; 0: it cannot be read. */
 static json_int_t
 time_of(const char *folder)
 {

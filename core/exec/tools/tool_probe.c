@@ -2,7 +2,7 @@
 /* What a tool says about itself, and which files and folders its results depend on. */
 #include <config.h>
 
-#include "exec/tools/tool_probe.h"
+#include "exec/tools/tools.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,13 +14,9 @@
 #include "base/json_access.h"
 #include "base/text.h"
 #include "base/xalloc.h"
-#include "exec/machine/tool_query.h"
-#include "exec/tools/environment.h"
-#include "exec/tools/interpreter.h"
-#include "exec/tools/toolkit.h"
 
 #define VERSION_SIZE 64
-#define ASKED 3 /* version of the facts; what an older kettle-exec remembers is not used */
+#define ASKED 3 /* version of the facts; those that an older kettle-exec wrote are not used */
 
 /* Questions to a compiler driver: the programs it starts, the headers and libraries it brings or finds. */
 static const char *const compiler_questions[] = {
@@ -47,7 +43,7 @@ static const char *const prefix_folders[] = {
 static bool
 is_compiler(const struct tool *tool)
 {
-	const char *base = strrchr(tool->real, '/') + 1;
+	const char *base = basename(tool->real);
 	return strstr(base, "g++") || strstr(base, "gcc") || strstr(base, "clang") || strcmp(tool->name, "cc") == 0 ||
 		   strcmp(tool->name, "c++") == 0;
 }
@@ -104,7 +100,7 @@ tool_probe_is_current(const json_t *facts, const char *real)
 		   member_int(facts, "size") == st.st_size && member_int(facts, "mtime") == mtime_ns(&st);
 }
 
-/* What a compiler answered: a path, or a bare name that it looks up in PATH. */
+/* Adds a compiler's answer: a path, or a bare name that it looks up in PATH. */
 static void
 add_answer(struct strings *files, const char *answer)
 {
@@ -182,9 +178,8 @@ struct tool_query {
 };
 
 /*
- * A question has a step's environment, so that what the tool answers is what it does in one. Answers must not depend on
- * whose kettle-exec it is, and some tools make folders in HOME (rustup does) only to say their version: they get one of
- * their own.
+ * A question has a step's environment, so that the answer holds for steps. Answers must not depend on the user that runs
+ * kettle-exec, and some tools make folders in HOME (rustup does) only to print their version: they get one of their own.
  */
 static void
 probe_prepare(struct tool_query *query, const struct execconfig *config, const struct tool *tool, const char *home)
@@ -205,10 +200,10 @@ tool_probe_run(const struct execconfig *config, const struct tool *const *tools,
 	json_t **ret_facts)
 {
 	AUTO_FREE struct command *commands = xcalloc(count * QUESTIONS + 1, sizeof(*commands));
-	struct tool_query asked[TOOLFACTS_MAX] = {0};
+	struct tool_query asked[TOOLCHAIN_MAX_TOOLS] = {0};
 	char home[] = "/tmp/kettle-home-XXXXXX";
 	size_t total = 0;
-	if (count == 0 || count > TOOLFACTS_MAX)
+	if (count == 0 || count > TOOLCHAIN_MAX_TOOLS)
 		return;
 	bool made = mkdtemp(home) != NULL;
 	for (size_t i = 0; i < count; total += asked[i++].count) {
@@ -272,15 +267,15 @@ tool_probe_watch(const json_t *facts, const char *real, unsigned max_folders, st
 		else
 			strings_add(watch, files.list[i]);
 	}
-	/* Of packages it is enough that none came, went or changed its version. */
+	/* Of packages only those that came, went or changed their versions matter. */
 	json_array_foreach(json_object_get(facts, "folders"), i, folder)
 		if (json_is_string(json_array_get(folder, 0)))
 			strings_add(watch, json_string_value(json_array_get(folder, 0)));
-	/* A compiler has files. */
+	/* Only compilers have files. */
 	for (i = 0; files.count > 0 && i < ARRAY_SIZE(header_folders); i++)
 		watch_folder(watch, header_folders[i], &left);
 	watch_prefix(watch, real, &left);
-	/* readdir has no order that lasts. */
+	/* The order of readdir may change. */
 	strings_sort(watch);
 }
 
@@ -297,7 +292,7 @@ tool_probe_stamp(const char *path, struct sha256 *digest)
 	sha256_number(digest, (uint64_t)mtime_ns(&st));
 }
 
-/* Without . and .., and without what tools of version control keep: it changes though no header did. */
+/* Not . and .., nor the folders of version control, which change though no header did. */
 static int
 is_stamped(const struct dirent *entry)
 {

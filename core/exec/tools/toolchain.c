@@ -2,7 +2,7 @@
 /* The tools of this machine: where a name of a plan leads to, what version it is, and a fingerprint of all it uses. */
 #include <config.h>
 
-#include "exec/tools/toolchain.h"
+#include "exec/tools/tools.h"
 
 #include <limits.h>
 #include <stdatomic.h>
@@ -16,9 +16,6 @@
 #include "base/json_access.h"
 #include "base/text.h"
 #include "base/xalloc.h"
-#include "exec/tools/interpreter.h"
-#include "exec/tools/tool_probe.h"
-#include "exec/tools/toolkit.h"
 
 /* A tool with what was found out about it. */
 struct entry {
@@ -37,19 +34,13 @@ struct toolchain {
 	char *memory_file;
 	json_t *memory; /* real path → facts */
 	bool memory_changed;
-	atomic_bool stop; /* answers are of no use any more */
+	atomic_bool stop; /* no more probes */
 };
 
 #define MEMORY_MAX_BYTES (8u << 20)
 #define MAX_LINKS 40 /* as the kernel follows */
 
-static const char *const known_tools[] = {"g++", "gcc", "clang++", "clang", "nvcc", "hipcc", "python3", "rustc", NULL};
-
-const char *const *
-toolchain_known(void)
-{
-	return known_tools;
-}
+const char *const toolchain_known[] = {"g++", "gcc", "clang++", "clang", "nvcc", "hipcc", "python3", "rustc", NULL};
 
 struct toolchain *
 toolchain_new(const struct execconfig *config, const char *memory)
@@ -59,7 +50,7 @@ toolchain_new(const struct execconfig *config, const char *memory)
 	size_t size = 0;
 	toolchain->config = config;
 	toolchain->memory_file = xstrdup(memory);
-	/* A memory that is damaged or missing costs some milliseconds, nothing else. */
+	/* A damaged or missing memory costs some milliseconds, nothing else. */
 	if (file_read(memory, MEMORY_MAX_BYTES, &text, &size, NULL) == 0)
 		toolchain->memory = json_loadb(text, size, 0, NULL);
 	if (!json_is_object(toolchain->memory)) {
@@ -98,7 +89,7 @@ toolchain_free(struct toolchain *toolchain)
 	free(toolchain);
 }
 
-/* Writes what was learnt; the process that comes second wins, and nothing is lost but milliseconds. */
+/* Writes what was learnt. Of two processes the last one wins; what is lost is probed again. */
 static void
 memory_save(struct toolchain *toolchain)
 {
@@ -131,7 +122,7 @@ find_in_path(const char *name)
 	return NULL;
 }
 
-/* Whether every sandbox sees it anyway. */
+/* Whether every sandbox sees it. */
 static bool
 is_system(const char *path)
 {
@@ -142,7 +133,7 @@ is_system(const char *path)
 	return false;
 }
 
-/* Whether showing the folder would show people's own files: a home or what lies above one. */
+/* Whether the folder has people's own files: a home or what is above one. */
 static bool
 is_too_wide(const char *folder)
 {
@@ -155,7 +146,7 @@ is_too_wide(const char *folder)
 	return home && strncmp(home, folder, len) == 0 && (home[len] == '\0' || home[len] == '/');
 }
 
-/* /opt/venv/bin/python3 needs /opt/venv; a tool that lies alone needs its folder. NULL: nothing. */
+/* /opt/venv/bin/python3 needs /opt/venv; a tool without a prefix needs its folder. NULL: nothing. */
 static char *
 prefix_of(const char *path)
 {
@@ -204,7 +195,7 @@ next_link(const char *path)
 	return real ? path_join(real, name) : NULL;
 }
 
-/* Everything on the way: a link may lead to one that lies in a third place, and an environment to what it was made of. */
+/* Every folder on the way: links lead from one to the next, and an environment to the one it was made from. */
 static void
 find_roots(struct tool *tool)
 {
@@ -225,7 +216,7 @@ find_roots(struct tool *tool)
 			add_root(tool, xstrdup(*apart));
 }
 
-/* NULL: it has just gone. */
+/* NULL: it was removed meanwhile. */
 static struct entry *
 entry_new(const char *name, char *path_take, char *packages_take)
 {
@@ -256,7 +247,7 @@ find_by_name(const struct toolchain *toolchain, const char *name)
 	return path;
 }
 
-/* The nvcc that is among the packages, else this machine's, with what is among them. */
+/* The nvcc of the packages, else this machine's with the packages. */
 static int
 locate_packaged(const struct toolchain *toolchain, const char *folder, char **ret_path, char **ret_packages)
 {
@@ -297,7 +288,7 @@ locate_beside_interpreters(const struct toolchain *toolchain, char **ret_path, c
 	return KETTLE_ENOENT;
 }
 
-/* A path that is no program. */
+/* Says why a path is not a program that can be started. */
 static int
 fail_toolchain_path(const char *name, struct kettle_error *err)
 {
@@ -445,8 +436,8 @@ toolchain_look(struct entry *entry, char ret_hex[DIGEST_HEX_SIZE])
 }
 
 /*
- * Looks whether everything is as it was when another process, perhaps, looked the last time. Where it is not there may be
- * folders that were not there before: all is looked for again, which takes some ten times as long.
+ * Compares everything with what was remembered, perhaps by another process. Where it differs there may be new folders:
+ * all folders are listed again, which takes some ten times as long.
  */
 static int
 renew(struct toolchain *toolchain, struct entry *entry, struct kettle_error *err)
@@ -470,7 +461,7 @@ renew(struct toolchain *toolchain, struct entry *entry, struct kettle_error *err
 	return 0;
 }
 
-/* The compiler to which one of device code hands the rest: the one that exec.yml tells nvcc to use, else g++. */
+/* The compiler that one of device code uses for the host's part: the one that exec.yml gives nvcc, else g++. */
 static const char *
 host_compiler(const struct toolchain *toolchain, const struct tool *tool)
 {
@@ -563,19 +554,19 @@ toolchain_roots(struct toolchain *toolchain, const struct tool *tool, struct str
 		strings_add(paths, tool->roots[i]);
 	const json_t *facts = toolkit_is_nvcc(tool->name) ? toolchain_facts(toolchain, tool) : NULL, *folder;
 	size_t k;
-	/* A wrapper's own place says nothing of where the toolkit is. */
+	/* A wrapper need not lie in its toolkit. */
 	add_toolchain_folder(member_string(facts, "home"), paths);
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
 		json_array_foreach(json_object_get(facts, lists[i]), k, folder)
 			add_toolchain_folder(json_string_value(folder), paths);
 }
 
-/* Probes, all at once, those of the tools that nothing is known of. */
+/* Probes, all at once, the tools of which nothing is known. */
 static void
 know_all(struct toolchain *toolchain, const struct tool **tools, size_t count)
 {
-	const struct tool *unknown[TOOLFACTS_MAX] = {0};
-	json_t *facts[TOOLFACTS_MAX] = {0};
+	const struct tool *unknown[TOOLCHAIN_MAX_TOOLS] = {0};
+	json_t *facts[TOOLCHAIN_MAX_TOOLS] = {0};
 	size_t probed = 0;
 	for (size_t i = 0; i < count; i++)
 		if (!toolchain_remember(toolchain, (struct entry *)tools[i]))
@@ -587,12 +578,12 @@ know_all(struct toolchain *toolchain, const struct tool **tools, size_t count)
 	memory_save(toolchain);
 }
 
-/* Adds a tool where it is here, and is not there already. */
+/* Adds a tool where this machine has it, once. */
 static void
 list_tool(struct toolchain *toolchain, const char *name, const struct tool **tools, size_t *count)
 {
 	const struct tool *tool = NULL;
-	if (*count == TOOLFACTS_MAX || toolchain_find(toolchain, name, &tool, NULL) != 0)
+	if (*count == TOOLCHAIN_MAX_TOOLS || toolchain_find(toolchain, name, &tool, NULL) != 0)
 		return;
 	for (size_t i = 0; i < *count; i++)
 		if (tools[i] == tool)
@@ -604,12 +595,12 @@ struct tool_report
 toolchain_report(struct toolchain *toolchain)
 {
 	struct tool_report report = {json_object(), json_object(), json_object(), json_object()};
-	const struct tool *tools[TOOLFACTS_MAX];
+	const struct tool *tools[TOOLCHAIN_MAX_TOOLS];
 	size_t count = 0, i;
 	const char *name;
 	json_t *value;
-	for (i = 0; known_tools[i]; i++)
-		list_tool(toolchain, known_tools[i], tools, &count);
+	for (i = 0; toolchain_known[i]; i++)
+		list_tool(toolchain, toolchain_known[i], tools, &count);
 	json_object_foreach(toolchain->config->tools, name, value)
 		list_tool(toolchain, name, tools, &count);
 	json_array_foreach(toolchain->config->report, i, value)

@@ -2,7 +2,7 @@
 /* Compilers of device code: where their toolkits usually lie, and what belongs to one. */
 #include <config.h>
 
-#include "exec/tools/toolkit.h"
+#include "exec/tools/tools.h"
 
 #include <glob.h>
 #include <limits.h>
@@ -16,11 +16,16 @@
 #include "base/text.h"
 #include "base/xalloc.h"
 
-static const char *const nowhere[] = {NULL};
-static const char *const nvcc_default_paths[] = {"/usr/local/cuda/bin/nvcc", "/opt/cuda/bin/nvcc", NULL};
-static const char *const hipcc_default_paths[] = {"/opt/rocm/bin/hipcc", NULL};
-static const char *const ncu_default_paths[] = {"/usr/local/cuda/bin/ncu", "/opt/cuda/bin/ncu", NULL};
-static const char *const rocprof_default_paths[] = {"/opt/rocm/bin/rocprofv3", NULL};
+/* Where PATH does not have them; the last, of no name, is for all others. */
+static const struct {
+	const char *name, *paths[3];
+} defaults[] = {
+	{"nvcc", {"/usr/local/cuda/bin/nvcc", "/opt/cuda/bin/nvcc"}},
+	{"hipcc", {"/opt/rocm/bin/hipcc"}},
+	{"ncu", {"/usr/local/cuda/bin/ncu", "/opt/cuda/bin/ncu"}},
+	{"rocprofv3", {"/opt/rocm/bin/rocprofv3"}},
+	{0},
+};
 
 /* Programs that nvcc starts, and what it puts into objects and programs: an upgrade of each may come alone. */
 static const char *const nvcc_files[] = {
@@ -48,45 +53,33 @@ static const char *const hip_files[] = {
 	"usr/lib/x86_64-linux-gnu/libamdhip64.so",
 };
 
-static bool
-names(const char *path, const char *what)
-{
-	const char *slash = strrchr(path, '/');
-	return strstr(slash ? slash + 1 : path, what) != NULL;
-}
-
 bool
 toolkit_is_nvcc(const char *path)
 {
-	return names(path, "nvcc");
+	return strstr(basename(path), "nvcc") != NULL;
 }
 
 bool
 toolkit_is_hipcc(const char *path)
 {
-	return names(path, "hipcc");
+	return strstr(basename(path), "hipcc") != NULL;
 }
 
 const char *const *
 toolkit_default_paths(const char *name)
 {
-	static const struct {
-		const char *name;
-		const char *const *defaults;
-	} known[] = {{"nvcc", nvcc_default_paths}, {"hipcc", hipcc_default_paths}, {"ncu", ncu_default_paths},
-		{"rocprofv3", rocprof_default_paths}};
-	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
-		if (strcmp(name, known[i].name) == 0)
-			return known[i].defaults;
-	return nowhere;
+	size_t i = 0;
+	while (defaults[i].name && strcmp(name, defaults[i].name) != 0)
+		i++;
+	return defaults[i].paths;
 }
 
 const char *const *
 toolkit_extra_folders(const char *name)
 {
 	/* A toolkit's bin/ncu is a script that starts the newest one of Nsight Compute, which is installed here. */
-	static const char *const ncu_folders[] = {"/opt/nvidia/nsight-compute", NULL};
-	return strcmp(name, "ncu") == 0 ? ncu_folders : nowhere;
+	static const char *const folders[] = {"/opt/nvidia/nsight-compute", NULL};
+	return strcmp(name, "ncu") == 0 ? folders : &folders[1];
 }
 
 void
@@ -102,23 +95,20 @@ toolkit_query(const char *path, struct command *command)
 	*command = (struct command){.argv = {path, "--dryrun", "-E", "-x", "cu", "/dev/null"}, .errors = true};
 }
 
-/* The value of the line `#$ TOP=…`, as a path without links; new string or NULL. */
+/* The absolute path behind the mark, up to the end of its line; new string or NULL. */
 static char *
-toolkit_answered(const char *answer)
+find_answer(const char *text, const char *mark)
 {
-	static const char mark[] = "#$ TOP=";
-	const char *found = strstr(answer, mark);
-	if (!found)
-		return NULL;
-	found += strlen(mark);
-	AUTO_FREE char *said = xstrndup(found, strcspn(found, "\r\n"));
-	return said[0] == '/' ? realpath(said, NULL) : NULL;
+	const char *found = strstr(text, mark);
+	found = found ? found + strlen(mark) : "";
+	return found[0] == '/' ? xstrndup(found, strcspn(found, "\r\n")) : NULL;
 }
 
 char *
 toolkit_home(const char *answer, const char *real)
 {
-	char *home = toolkit_answered(answer);
+	AUTO_FREE char *top = find_answer(answer, "#$ TOP=");
+	char *home = top ? realpath(top, NULL) : NULL;
 	/* HOME/bin/nvcc */
 	return home ? home : path_above(real, 2);
 }
@@ -139,14 +129,9 @@ toolkit_nvcc_files(const char *home, struct strings *files)
 void
 toolkit_hipcc_files(const char *version, struct strings *files)
 {
-	static const char mark[] = "InstalledDir: ";
-	const char *found = strstr(version, mark);
+	AUTO_FREE char *folder = find_answer(version, "InstalledDir: ");
 	add_files("/", hip_files, ARRAY_SIZE(hip_files), files);
-	if (!found)
-		return;
-	found += strlen(mark);
-	AUTO_FREE char *folder = xstrndup(found, strcspn(found, "\r\n"));
-	if (folder[0] == '/')
+	if (folder)
 		add_files(folder, clang_files, ARRAY_SIZE(clang_files), files);
 }
 

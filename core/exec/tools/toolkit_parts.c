@@ -5,7 +5,7 @@
  */
 #include <config.h>
 
-#include "exec/tools/toolkit.h"
+#include "exec/tools/tools.h"
 
 #include <glob.h>
 #include <stdbool.h>
@@ -19,7 +19,6 @@
 #include "base/json_access.h"
 #include "base/text.h"
 #include "base/xalloc.h"
-#include "exec/tools/interpreter.h"
 
 /* Beginnings of names, ended by NULL; the first of either is looked for. */
 #define NAMES(...) \

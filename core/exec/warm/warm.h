@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <uv.h>
 
-#include "exec/tools/toolchain.h"
+#include "exec/tools/tools.h"
 #include "exec/util/cores.h"
 #include "exec/util/json_lines.h"
 #include "exec/util/strings.h"

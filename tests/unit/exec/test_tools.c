@@ -17,10 +17,7 @@
 
 #include "base/cleanup.h"
 #include "exec/machine/tool_query.h"
-#include "exec/tools/interpreter.h"
-#include "exec/tools/tool_probe.h"
-#include "exec/tools/toolchain.h"
-#include "exec/tools/toolkit.h"
+#include "exec/tools/tools.h"
 #include "unit/scratch.h"
 
 static void
