@@ -5,6 +5,7 @@
 #include "commands/handlers.h"
 
 #include "base/cleanup.h"
+#include "base/json_access.h"
 #include "model/board.h"
 #include "model/settings.h"
 
@@ -32,28 +33,21 @@ set_accepting(struct db *db, const struct actor *actor, bool accepting, json_t *
 		if (rc == 0)
 			rc = db_event(db, "admin.accepting", 'a', 0, 0, actor->user, data, err);
 	}
-	if (rc < 0)
-		return rc;
-	*ret_result = json_pack("{s:s, s:b}", "status", "ok", "accepts_jobs", accepting);
-	return 0;
+	if (rc == 0)
+		*ret_result = json_pack("{s:s, s:b}", "status", "ok", "accepts_jobs", accepting);
+	return rc;
 }
 
 int
-cmd_admin_start(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
-	json_t **ret_result, struct kettle_error *err)
+cmd_admin_start(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
-	(void)env;
-	(void)args;
-	return set_accepting(db, actor, true, ret_result, err);
+	return set_accepting(call->db, call->actor, true, ret_result, err);
 }
 
 int
-cmd_admin_stop(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
-	json_t **ret_result, struct kettle_error *err)
+cmd_admin_stop(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
-	(void)env;
-	(void)args;
-	return set_accepting(db, actor, false, ret_result, err);
+	return set_accepting(call->db, call->actor, false, ret_result, err);
 }
 
 /* ---- figures ---- */
@@ -92,28 +86,25 @@ add_devices(struct db *db, json_t *stats, int64_t after, int64_t board, struct k
 }
 
 int
-cmd_admin_stats(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
-	json_t **ret_result, struct kettle_error *err)
+cmd_admin_stats(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
-	(void)env;
 	struct board board = {0};
 	bool accepting = false;
 	AUTO_JSON json_t *stats = NULL;
-	const char *name = json_string_value(json_object_get(args, "leaderboard"));
-	int64_t after = json_is_true(json_object_get(args, "last_day")) ? db->now_ms - STATS_DAY_MS : -1;
-	int rc = name ? board_find(db, actor, name, &board, err) : 0;
+	const char *name = member_string(call->args, "leaderboard");
+	int64_t after = member_true(call->args, "last_day") ? call->db->now_ms - STATS_DAY_MS : -1;
+	int rc = name ? board_find(call->db, call->actor, name, &board, err) : 0;
 	if (rc == 0)
-		rc = is_accepting(db, &accepting, err);
+		rc = is_accepting(call->db, &accepting, err);
 	if (rc == 0)
-		rc = db_object(db, &stats, err,
+		rc = db_object(call->db, &stats, err,
 			"SELECT count(*) AS num_submissions, count(*) FILTER (WHERE done_at IS NULL) AS sub_waiting, "
 			"count(DISTINCT user) AS num_users, count(DISTINCT code) AS num_unique_codes FROM submissions s "
 			"WHERE " CHOSEN,
 			"ii", after, board.id);
 	if (rc == 0)
-		rc = add_devices(db, stats, after, board.id, err);
-	if (rc < 0)
-		return rc;
-	*ret_result = json_pack("{s:s, s:b, s:O}", "status", "ok", "accepts_jobs", accepting, "stats", stats);
-	return 0;
+		rc = add_devices(call->db, stats, after, board.id, err);
+	if (rc == 0)
+		*ret_result = json_pack("{s:s, s:b, s:O}", "status", "ok", "accepts_jobs", accepting, "stats", stats);
+	return rc;
 }

@@ -11,6 +11,7 @@
 #include "commands/handlers.h"
 
 #include "base/cleanup.h"
+#include "base/json_access.h"
 #include "base/text.h"
 #include "base/xalloc.h"
 #include "model/export_files.h"
@@ -85,8 +86,8 @@ progress(void *arg, int64_t done, int64_t total)
 static int
 make(struct copy *copy, struct db *db)
 {
-	const char *path = json_string_value(json_object_get(copy->args, "path"));
-	const char *format = json_string_value(json_object_get(copy->args, "format"));
+	const char *path = member_string(copy->args, "path");
+	const char *format = member_string(copy->args, "format");
 	int64_t bytes = 0;
 	AUTO_JSON json_t *files = NULL;
 	if (strcmp(copy->command->name, "admin.backup") == 0) {

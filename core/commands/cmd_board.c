@@ -5,6 +5,7 @@
 #include "commands/handlers.h"
 
 #include "base/cleanup.h"
+#include "base/json_access.h"
 #include "base/sanitize_text.h"
 #include "base/text.h"
 #include "maintenance/maintenance.h"
@@ -117,12 +118,12 @@ static int
 check_new(
 	struct db *db, const struct command_env *env, const json_t *args, struct new_board *board, struct kettle_error *err)
 {
-	const char *deadline = json_string_value(json_object_get(args, "deadline"));
-	const char *description = json_string_value(json_object_get(args, "description"));
+	const char *deadline = member_string(args, "deadline");
+	const char *description = member_string(args, "description");
 	int64_t taken = 0;
-	board->name = json_string_value(json_object_get(args, "name"));
-	board->visibility = json_string_value(json_object_get(args, "visibility"));
-	board->code = json_string_value(json_object_get(args, "code"));
+	board->name = member_string(args, "name");
+	board->visibility = member_string(args, "visibility");
+	board->code = member_string(args, "code");
 	int rc = check_board_name(board->name, err);
 	if (rc == 0)
 		rc = db_int(db, &taken, err, "SELECT count(*) FROM leaderboards WHERE name = ?", "s", board->name);
@@ -137,7 +138,7 @@ check_new(
 		return rc;
 	const json_t *task = json_object_get(board->bundle, "task");
 	if (!description)
-		description = json_string_value(json_object_get(task, "description"));
+		description = member_string(task, "description");
 	board->description = sanitize_text(description ? description : "", BOARD_DESCRIPTION_MAX);
 	return choose_devices(env, json_object_get(args, "device"), task, &board->devices, err);
 }
@@ -154,24 +155,23 @@ cmd_board_create_check(
 }
 
 int
-cmd_board_create(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
-	json_t **ret_result, struct kettle_error *err)
+cmd_board_create(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
 	AUTO_NEW_BOARD struct new_board board = {0};
 	AUTO_JSON json_t *object = NULL;
-	int rc = check_new(db, env, args, &board, err);
+	int rc = check_new(call->db, call->env, call->args, &board, err);
 	if (rc == 0)
-		rc = insert_board(db, actor, &board, err);
+		rc = insert_board(call->db, call->actor, &board, err);
 	if (rc == 0)
-		rc = board_object(db, board.id, &object, err);
+		rc = board_object(call->db, board.id, &object, err);
 	if (rc == 0)
-		rc = tell_created(db, actor, &board, object, err);
+		rc = tell_created(call->db, call->actor, &board, object, err);
 	if (rc < 0)
 		return rc;
 	json_t *remarks = json_copy(json_object_get(board.bundle, "remarks"));
 	if (!remarks)
 		remarks = json_array();
-	if (board.deadline_at && board.deadline_at <= db->now_ms)
+	if (board.deadline_at && board.deadline_at <= call->db->now_ms)
 		(void)json_array_append_new(remarks, json_string("The deadline has already passed."));
 	(void)json_object_set_new(object, "remarks", remarks);
 	*ret_result = STEAL(object);
@@ -179,11 +179,9 @@ cmd_board_create(struct db *db, const struct command_env *env, const struct acto
 }
 
 int
-cmd_board_list(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
-	json_t **ret_result, struct kettle_error *err)
+cmd_board_list(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
-	(void)env;
-	return board_list(db, actor, json_is_true(json_object_get(args, "all")), ret_result, err);
+	return board_list(call->db, call->actor, member_true(call->args, "all"), ret_result, err);
 }
 
 /* Of the one who asks: all of their runs. */
@@ -210,24 +208,20 @@ show_own(struct db *db, const struct actor *actor, const struct board *board, co
 }
 
 int
-cmd_board_show(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
-	json_t **ret_result, struct kettle_error *err)
+cmd_board_show(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
-	(void)env;
 	struct board board;
-	int rc = board_find(db, actor, json_string_value(json_object_get(args, "name")), &board, err);
-	if (rc == 0)
-		rc = board_check_access(db, actor, &board, err);
+	int rc = board_find_visible(call->db, call->actor, member_string(call->args, "name"), &board, err);
 	if (rc < 0)
 		return rc;
 	struct board_view_request asked = {
-		.device = json_string_value(json_object_get(args, "device")),
-		.limit = json_integer_value(json_object_get(args, "limit")),
-		.offset = json_integer_value(json_object_get(args, "offset")),
-		.open = board_owns(actor, &board) || board_code_open(&board, db->now_ms),
+		.device = member_string(call->args, "device"),
+		.limit = member_int(call->args, "limit"),
+		.offset = member_int(call->args, "offset"),
+		.open = board_owns(call->actor, &board) || board_code_open(&board, call->db->now_ms),
 	};
-	return json_is_true(json_object_get(args, "mine")) ? show_own(db, actor, &board, &asked, ret_result, err)
-													   : board_cache_get(db, &board, &asked, ret_result, err);
+	return member_true(call->args, "mine") ? show_own(call->db, call->actor, &board, &asked, ret_result, err)
+										   : board_cache_get(call->db, &board, &asked, ret_result, err);
 }
 
 static int
@@ -248,27 +242,23 @@ tell_deleted(
 }
 
 int
-cmd_board_delete(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
-	json_t **ret_result, struct kettle_error *err)
+cmd_board_delete(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
-	(void)env;
 	struct board board;
 	int64_t submissions = 0;
-	int rc = board_find(db, actor, json_string_value(json_object_get(args, "name")), &board, err);
+	int rc = board_find_owned(call->db, call->actor, member_string(call->args, "name"), &board, err);
 	if (rc == 0)
-		rc = board_check_owner(actor, &board, err);
-	if (rc == 0)
-		rc = db_int(db, &submissions, err, "SELECT count(*) FROM submissions WHERE leaderboard = ?", "i", board.id);
-	if (rc == 0 && submissions && !json_is_true(json_object_get(args, "force")))
+		rc = db_int(
+			call->db, &submissions, err, "SELECT count(*) FROM submissions WHERE leaderboard = ?", "i", board.id);
+	if (rc == 0 && submissions && !member_true(call->args, "force"))
 		rc = kettle_fail(err, KETTLE_ECONFLICT,
 			"The leaderboard `%s` has %lld submission%s, which would be deleted with it; say `force` if that is meant.",
 			board.name, (long long)submissions, submissions == 1 ? "" : "s");
 	if (rc == 0)
-		rc = tell_deleted(db, actor, &board, submissions, err);
+		rc = tell_deleted(call->db, call->actor, &board, submissions, err);
 	if (rc == 0)
-		rc = board_delete(db, board.id, err);
-	if (rc < 0)
-		return rc;
-	*ret_result = json_pack("{s:s, s:I}", "name", board.name, "submissions", (json_int_t)submissions);
-	return 0;
+		rc = board_delete(call->db, board.id, err);
+	if (rc == 0)
+		*ret_result = json_pack("{s:s, s:I}", "name", board.name, "submissions", (json_int_t)submissions);
+	return rc;
 }

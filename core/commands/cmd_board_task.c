@@ -5,6 +5,7 @@
 #include "commands/handlers.h"
 
 #include "base/cleanup.h"
+#include "base/json_access.h"
 #include "judge/plan.h"
 #include "model/blobs.h"
 #include "model/board.h"
@@ -18,13 +19,10 @@ static const char *const all_modes[] = {"ranked", "test", "benchmark", "profile"
 
 /* The board, where the actor may see it, and the whole of its task. */
 static int
-template_load(struct db *db, const struct actor *actor, const json_t *args, struct board *ret_board,
-	json_t **ret_bundle, struct kettle_error *err)
+template_load(const struct command_call *call, struct board *ret_board, json_t **ret_bundle, struct kettle_error *err)
 {
-	int rc = board_find(db, actor, json_string_value(json_object_get(args, "name")), ret_board, err);
-	if (rc == 0)
-		rc = board_check_access(db, actor, ret_board, err);
-	return rc < 0 ? rc : blobs_get_task(db, ret_board->task, ret_bundle, err);
+	int rc = board_find_visible(call->db, call->actor, member_string(call->args, "name"), ret_board, err);
+	return rc < 0 ? rc : blobs_get_task(call->db, ret_board->task, ret_bundle, err);
 }
 
 /* ---- plans as they are shown ---- */
@@ -74,7 +72,7 @@ shown_plan(const json_t *plan, const json_t *bundle)
 {
 	json_t *shown = json_deep_copy(plan), *step;
 	const json_t *files = json_object_get(bundle, "files");
-	const char *submission = json_string_value(json_object_get(bundle, "submission"));
+	const char *submission = member_string(bundle, "submission");
 	size_t i;
 	if (!shown)
 		return NULL;
@@ -143,10 +141,9 @@ make_plan(const struct plans *plans, const char *device, const char *mode, json_
 	/* No seed of anybody's: what stands for it is replaced. */
 	if (rc == 0)
 		rc = task_plan(plans->env->languages, plans->bundle, "", mode, unit, "0", &plan, err);
-	if (rc < 0)
-		return rc;
-	*ret_plan = shown_plan(plan->json, plans->bundle);
-	return 0;
+	if (rc == 0)
+		*ret_plan = shown_plan(plan->json, plans->bundle);
+	return rc;
 }
 
 static void
@@ -169,7 +166,7 @@ add_plan(struct plans *plans, const char *device, const char *mode)
 static void
 add_plans(struct plans *plans, const json_t *devices, const json_t *args)
 {
-	const char *mode = json_string_value(json_object_get(args, "mode"));
+	const char *mode = member_string(args, "mode");
 	for (size_t i = 0; i < json_array_size(devices); i++)
 		for (size_t j = 0; j < ARRAY_SIZE(all_modes); j++)
 			if (!mode || strcmp(mode, all_modes[j]) == 0)
@@ -177,18 +174,17 @@ add_plans(struct plans *plans, const json_t *devices, const json_t *args)
 }
 
 int
-cmd_board_task(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
-	json_t **ret_result, struct kettle_error *err)
+cmd_board_task(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
 	struct board board;
 	AUTO_JSON json_t *bundle = NULL, *devices = NULL, *list = json_array();
-	int rc = template_load(db, actor, args, &board, &bundle, err);
+	int rc = template_load(call, &board, &bundle, err);
 	if (rc == 0)
-		rc = board_choose_devices(db, &board, json_string_value(json_object_get(args, "device")), &devices, err);
+		rc = board_choose_devices(call->db, &board, member_string(call->args, "device"), &devices, err);
 	if (rc < 0)
 		return rc;
-	struct plans plans = {.db = db, .env = env, .bundle = bundle, .list = list};
-	add_plans(&plans, devices, args);
+	struct plans plans = {.db = call->db, .env = call->env, .bundle = bundle, .list = list};
+	add_plans(&plans, devices, call->args);
 	*ret_result = json_pack("{s:s, s:O, s:O, s:O, s:O, s:O, s:O, s:O, s:O}", "leaderboard", board.name, "name",
 		json_object_get(bundle, "name"), "yml", json_object_get(bundle, "yml"), "task", json_object_get(bundle, "task"),
 		"submission", json_object_get(bundle, "submission"), "files", json_object_get(bundle, "files"), "templates",
@@ -197,19 +193,17 @@ cmd_board_task(struct db *db, const struct command_env *env, const struct actor 
 }
 
 int
-cmd_board_template(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
-	json_t **ret_result, struct kettle_error *err)
+cmd_board_template(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
 	struct board board;
 	AUTO_JSON json_t *bundle = NULL, *object = NULL, *starters = NULL;
-	int rc = template_load(db, actor, args, &board, &bundle, err);
+	int rc = template_load(call, &board, &bundle, err);
 	if (rc == 0)
-		rc = board_object(db, board.id, &object, err);
+		rc = board_object(call->db, board.id, &object, err);
 	if (rc == 0)
-		rc = board_template_list(env->languages, object, json_object_get(bundle, "templates"),
-			json_string_value(json_object_get(args, "lang")), &starters, err);
-	if (rc < 0)
-		return rc;
-	*ret_result = json_pack("{s:s, s:O}", "leaderboard", board.name, "templates", starters);
-	return 0;
+		rc = board_template_list(call->env->languages, object, json_object_get(bundle, "templates"),
+			member_string(call->args, "lang"), &starters, err);
+	if (rc == 0)
+		*ret_result = json_pack("{s:s, s:O}", "leaderboard", board.name, "templates", starters);
+	return rc;
 }

@@ -5,6 +5,7 @@
 #include "commands/handlers.h"
 
 #include "base/cleanup.h"
+#include "base/json_access.h"
 #include "base/text.h"
 #include "model/board_update.h"
 #include "task/task.h"
@@ -16,12 +17,12 @@ static int
 read_change(struct db *db, const struct command_env *env, const json_t *args, struct board_change *change,
 	json_t **ret_bundle, json_t **ret_devices, struct kettle_error *err)
 {
-	const char *deadline = json_string_value(json_object_get(args, "deadline"));
+	const char *deadline = member_string(args, "deadline");
 	const json_t *devices = json_object_get(args, "device"), *task = json_object_get(args, "task");
-	change->description = json_string_value(json_object_get(args, "description"));
-	change->visibility = json_string_value(json_object_get(args, "visibility"));
-	change->code = json_string_value(json_object_get(args, "code"));
-	change->force = json_is_true(json_object_get(args, "force"));
+	change->description = member_string(args, "description");
+	change->visibility = member_string(args, "visibility");
+	change->code = member_string(args, "code");
+	change->force = member_true(args, "force");
 	change->set_deadline = deadline != NULL;
 	bool any = deadline || devices || task || change->description || change->visibility || change->code;
 	if (!any)
@@ -50,25 +51,22 @@ remarks_of(const struct db *db, const struct board_change *change)
 }
 
 int
-cmd_board_update(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
-	json_t **ret_result, struct kettle_error *err)
+cmd_board_update(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
 	struct board board;
 	struct board_change change = {0};
 	AUTO_JSON json_t *bundle = NULL, *devices = NULL, *result = NULL, *object = NULL;
-	int rc = board_find(db, actor, json_string_value(json_object_get(args, "name")), &board, err);
+	int rc = board_find_owned(call->db, call->actor, member_string(call->args, "name"), &board, err);
 	if (rc == 0)
-		rc = board_check_owner(actor, &board, err);
+		rc = read_change(call->db, call->env, call->args, &change, &bundle, &devices, err);
 	if (rc == 0)
-		rc = read_change(db, env, args, &change, &bundle, &devices, err);
+		rc = board_update(call->db, call->actor, &board, &change, &result, err);
 	if (rc == 0)
-		rc = board_update(db, actor, &board, &change, &result, err);
-	if (rc == 0)
-		rc = board_object(db, board.id, &object, err);
+		rc = board_object(call->db, board.id, &object, err);
 	if (rc < 0)
 		return rc;
 	(void)json_object_set(result, "leaderboard", object);
-	(void)json_object_set_new(result, "remarks", remarks_of(db, &change));
+	(void)json_object_set_new(result, "remarks", remarks_of(call->db, &change));
 	*ret_result = STEAL(result);
 	return 0;
 }

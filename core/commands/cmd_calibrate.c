@@ -17,6 +17,7 @@
 #include "commands/handlers.h"
 
 #include "base/cleanup.h"
+#include "base/json_access.h"
 #include "base/file.h"
 #include "base/installed.h"
 #include "base/log.h"
@@ -154,7 +155,7 @@ static int
 store_op_calibrate(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct calibration_run *c = arg;
-	const char *device = calibrate_text(calibrate_unit(c), "device"), *unit = calibrate_text(calibrate_unit(c), "unit");
+	const char *device = member_text(calibrate_unit(c), "device"), *unit = member_text(calibrate_unit(c), "unit");
 	AUTO_JSON json_t *before = NULL, *data = json_pack("{s:s, s:s, s:O}", "device", device, "unit", unit, "names",
 										 json_object_get(c->found, "names"));
 	int rc = settings_unit_calibration(db, device, unit, &before, err);
@@ -226,7 +227,7 @@ next_task(struct calibration_run *c)
 static void
 skip_task(struct calibration_run *c, const char *why)
 {
-	calibrate_remark(c, calibrate_text(task_of(c), "name"), why);
+	calibrate_remark(c, member_text(task_of(c), "name"), why);
 	next_task(c);
 }
 
@@ -302,7 +303,7 @@ next_unit(struct calibration_run *c)
 		return;
 	}
 	const struct runner *runner = calibrate_runner(c);
-	if (!stored_of(c) || json_is_true(json_object_get(c->args, "force")))
+	if (!stored_of(c) || member_true(c->args, "force"))
 		begin_unit(c);
 	else if (!runner || !runner->ops->describe)
 		calibrate_boards(c);
@@ -362,7 +363,7 @@ calibrate_choose(struct calibration_run *c, struct kettle_error *err)
 	json_array_foreach((json_t *)wanted, i, one) {
 		bool found = false;
 		json_array_foreach(devices, k, device)
-			found = found || strcasecmp(calibrate_text(device, "name"), json_string_value(one)) == 0;
+			found = found || strcasecmp(member_text(device, "name"), json_string_value(one)) == 0;
 		if (found)
 			continue;
 		const char *near = nearest_key(json_string_value(one), c->core->devices);
@@ -371,8 +372,7 @@ calibrate_choose(struct calibration_run *c, struct kettle_error *err)
 	}
 	json_array_foreach(devices, i, device)
 		json_array_foreach(json_object_get(device, "units"), k, unit)
-			if (is_wanted(wanted, calibrate_text(device, "name")) &&
-				strcmp(calibrate_text(unit, "state"), "removed") != 0) {
+			if (is_wanted(wanted, member_text(device, "name")) && strcmp(member_text(unit, "state"), "removed") != 0) {
 				(void)json_object_set(unit, "device", json_object_get(device, "name"));
 				(void)json_array_append(c->units, unit);
 			}

@@ -16,6 +16,7 @@
 #include "commands/cmd_calibrate_internal.h"
 
 #include "base/cleanup.h"
+#include "base/json_access.h"
 #include "judge/calibration.h"
 #include "model/blobs.h"
 #include "model/settings.h"
@@ -48,7 +49,7 @@ board_of(const struct calibration_run *c)
 static const char *
 board_text(const struct calibration_run *c, const char *key)
 {
-	return calibrate_text(board_of(c), key);
+	return member_text(board_of(c), key);
 }
 
 /* The store goes with the engine: nothing more is begun then. True: c is gone. */
@@ -94,7 +95,7 @@ calibrate_boards_prune(struct db *db, json_t *calibration, struct kettle_error *
 	if (rc < 0)
 		return rc;
 	json_array_foreach(rows, i, row) {
-		const char *hash = json_string_value(json_object_get(row, "hash"));
+		const char *hash = member_string(row, "hash");
 		(void)json_object_set(hashes, hash ? hash : "", row);
 	}
 	calibration_keep_tasks(calibration, hashes);
@@ -106,7 +107,7 @@ static int
 store_op_board(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct calibration_run *c = arg;
-	const char *device = calibrate_text(calibrate_unit(c), "device"), *unit = calibrate_text(calibrate_unit(c), "unit");
+	const char *device = member_text(calibrate_unit(c), "device"), *unit = member_text(calibrate_unit(c), "unit");
 	AUTO_JSON json_t *calibration = NULL, *data = json_pack("{s:s, s:s, s:s, s:O}", "device", device, "unit", unit,
 											  "leaderboard", board_text(c, "leaderboard"), "names", c->boards.names);
 	int rc = settings_unit_calibration(db, device, unit, &calibration, err);
@@ -182,7 +183,7 @@ static int
 read_bundle(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct calibration_run *c = arg;
-	return blobs_get_task(db, json_integer_value(json_object_get(board_of(c), "task")), &c->boards.bundle, err);
+	return blobs_get_task(db, member_int(board_of(c), "task"), &c->boards.bundle, err);
 }
 
 static void
@@ -213,8 +214,7 @@ is_board_known(struct calibration_run *c)
 	json_t *names = json_object_get(c->boards.measured, hash);
 	if (names)
 		add_result(c, names); /* another board has the same task */
-	return names ||
-		   (!json_is_true(json_object_get(c->args, "force")) && calibration_has_task(c->boards.calibration, hash));
+	return names || (!member_true(c->args, "force") && calibration_has_task(c->boards.calibration, hash));
 }
 
 static void
@@ -234,7 +234,7 @@ static int
 read_boards(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct calibration_run *c = arg;
-	const char *device = calibrate_text(calibrate_unit(c), "device"), *unit = calibrate_text(calibrate_unit(c), "unit");
+	const char *device = member_text(calibrate_unit(c), "device"), *unit = member_text(calibrate_unit(c), "unit");
 	int rc = settings_unit_calibration(db, device, unit, &c->boards.calibration, err);
 	if (rc < 0)
 		return rc;

@@ -50,8 +50,6 @@ struct calibration_run {
 };
 
 /* cmd_calibrate_run.c */
-/* A text of an object, "" where it has none. */
-const char *calibrate_text(const json_t *object, const char *key);
 /* The unit at hand: as the engine describes it, with "device". */
 json_t *calibrate_unit(const struct calibration_run *c);
 /* What the database had of it at the beginning, a row of settings_units; NULL: nothing. */

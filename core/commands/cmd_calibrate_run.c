@@ -11,6 +11,7 @@
 #include "commands/cmd_calibrate_internal.h"
 
 #include "base/cleanup.h"
+#include "base/json_access.h"
 #include "judge/plan.h"
 #include "judge/redact.h"
 #include "judge/verdict.h"
@@ -22,13 +23,6 @@
 #include <unistd.h>
 
 /* ---- the unit at hand ---- */
-
-const char *
-calibrate_text(const json_t *object, const char *key)
-{
-	const char *text = json_string_value(json_object_get(object, key));
-	return text ? text : "";
-}
 
 json_t *
 calibrate_unit(const struct calibration_run *c)
@@ -42,8 +36,8 @@ calibrate_row(const struct calibration_run *c)
 	size_t i;
 	json_t *row;
 	json_array_foreach(c->stored, i, row)
-		if (strcasecmp(calibrate_text(row, "device"), calibrate_text(calibrate_unit(c), "device")) == 0 &&
-			strcmp(calibrate_text(row, "unit"), calibrate_text(calibrate_unit(c), "unit")) == 0)
+		if (strcasecmp(member_text(row, "device"), member_text(calibrate_unit(c), "device")) == 0 &&
+			strcmp(member_text(row, "unit"), member_text(calibrate_unit(c), "unit")) == 0)
 			return row;
 	return NULL;
 }
@@ -52,7 +46,7 @@ const struct runner *
 calibrate_runner(const struct calibration_run *c)
 {
 	for (size_t i = 0; i < c->core->runners_count; i++)
-		if (strcmp(c->core->runners[i].name, calibrate_text(calibrate_unit(c), "runner")) == 0)
+		if (strcmp(c->core->runners[i].name, member_text(calibrate_unit(c), "runner")) == 0)
 			return &c->core->runners[i];
 	return NULL;
 }
@@ -71,7 +65,7 @@ calibrate_run_code(const json_t *bundle)
 	const char *language;
 	json_t *template;
 	json_object_foreach(json_object_get(bundle, "templates"), language, template)
-		return json_string_value(json_object_get(template, "text"));
+		return member_string(template, "text");
 	return NULL;
 }
 
@@ -116,7 +110,7 @@ give(struct calibration_run *c, const json_t *device, struct kettle_error *err)
 {
 	struct core *core = c->core;
 	const struct runner *runner = calibrate_runner(c);
-	const char *name = json_string_value(json_object_get(device, "name"));
+	const char *name = member_string(device, "name");
 	AUTO_JSON json_t *plan = json_incref(c->plan->json);
 	char ref[INFLIGHT_REF_SIZE];
 	(void)snprintf(ref, sizeof(ref), "calibrate-%ld.%llu", (long)getpid(), (unsigned long long)++core->local_jobs);

@@ -5,6 +5,7 @@
 #include "commands/handlers.h"
 
 #include "base/cleanup.h"
+#include "base/json_access.h"
 #include "base/schema.h"
 #include "base/text.h"
 #include "base/xalloc.h"
@@ -124,7 +125,8 @@ create(struct sync *sync, const char *name, const json_t *problem, struct kettle
 	if (rc < 0)
 		return told(sync, name, rc, &why, err);
 	if (!sync->dry) {
-		rc = cmd_board_create(sync->db, sync->env, sync->actor, args, &made, err);
+		const struct command_call call = {.db = sync->db, .env = sync->env, .actor = sync->actor, .args = args};
+		rc = cmd_board_create(&call, &made, err);
 		if (rc == 0)
 			rc = mark(sync, name, problem, err);
 	}
@@ -144,7 +146,7 @@ static int
 read_change(const struct sync *sync, const json_t *problem, struct board_change *change, json_t **ret_bundle,
 	json_t **ret_devices, struct kettle_error *err)
 {
-	const char *deadline = json_string_value(json_object_get(problem, "deadline"));
+	const char *deadline = member_string(problem, "deadline");
 	const json_t *gpus = json_object_get(problem, "gpus");
 	int rc = task_check_bundle(sync->env->languages, json_object_get(problem, "bundle"), ret_bundle, err);
 	if (rc == 0)
@@ -168,7 +170,7 @@ reason_of_scores(const struct board *board, const json_t *plan)
 {
 	AUTO_JSON json_t *names = json_array();
 	const json_t *differs = json_object_get(plan, "differs");
-	long long ranked = json_integer_value(json_object_get(plan, "ranked"));
+	long long ranked = member_int(plan, "ranked");
 	for (size_t i = 0; i < json_array_size(differs) && i < DIFFERS_SHOWN; i++)
 		(void)json_array_append(names, json_array_get(differs, i));
 	AUTO_FREE char *what = board_join(names);
@@ -189,7 +191,7 @@ check_set(struct sync *sync, const struct board *board, bool *ret_joins, struct 
 	int rc = db_object(sync->db, &row, err, "SELECT problem_set FROM leaderboards WHERE id = ?", "i", board->id);
 	if (rc < 0)
 		return rc;
-	const char *set = json_string_value(json_object_get(row, "problem_set"));
+	const char *set = member_string(row, "problem_set");
 	*ret_joins = !set || strcasecmp(set, sync->set) != 0;
 	if (!*ret_joins || sync->force)
 		return 1;
@@ -244,7 +246,7 @@ update(struct sync *sync, const struct board *board, const json_t *problem, stru
 	rc = board_update_plan(sync->db, board, &change, &plan, err);
 	if (rc < 0)
 		return rc;
-	const char *scores = json_string_value(json_object_get(plan, "scores"));
+	const char *scores = member_string(plan, "scores");
 	if (scores && strcmp(scores, "left") == 0 && !sync->force)
 		return skip(sync, board->name, reason_of_scores(board, plan));
 	return apply(sync, board, &change, problem, joins, plan, err);
@@ -255,8 +257,8 @@ update(struct sync *sync, const struct board *board, const json_t *problem, stru
 static int
 sync_problem(struct sync *sync, const json_t *problem, struct kettle_error *err)
 {
-	const char *name = json_string_value(json_object_get(problem, "name"));
-	const char *error = json_string_value(json_object_get(problem, "error"));
+	const char *name = member_string(problem, "name");
+	const char *error = member_string(problem, "error");
 	struct board board;
 	struct kettle_error why = {0};
 	int64_t there = 0;
@@ -310,7 +312,7 @@ sync_set(struct sync *sync, const json_t *set, struct kettle_error *err)
 	size_t i;
 	json_t *problem;
 	int rc = 0;
-	sync->set = json_string_value(json_object_get(set, "name"));
+	sync->set = member_string(set, "name");
 	sync->file = json_object_get(set, "file");
 	json_array_foreach(json_object_get(set, "problems"), i, problem)
 		if (rc == 0)
@@ -319,19 +321,18 @@ sync_set(struct sync *sync, const json_t *set, struct kettle_error *err)
 }
 
 int
-cmd_problems_sync(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
-	json_t **ret_result, struct kettle_error *err)
+cmd_problems_sync(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
-	const json_t *problems = json_object_get(args, "problems");
+	const json_t *problems = json_object_get(call->args, "problems");
 	AUTO_JSON json_t *schema = NULL, *names = json_object();
-	bool dry = json_is_true(json_object_get(args, "dry_run"));
+	bool dry = member_true(call->args, "dry_run");
 	AUTO_JSON json_t *result = json_pack("{s:[], s:[], s:[], s:[], s:[], s:[], s:[], s:b}", "created", "updated",
 		"unchanged", "skipped", "errors", "absent", "plan", "dry_run", dry);
 	struct sync sync = {
-		.db = db,
-		.env = env,
-		.actor = actor,
-		.force = json_is_true(json_object_get(args, "force")),
+		.db = call->db,
+		.env = call->env,
+		.actor = call->actor,
+		.force = member_true(call->args, "force"),
 		.dry = dry,
 		.names = names,
 		.result = result,

@@ -91,7 +91,7 @@ unit_with(const struct core *core, const char *runner)
 	json_t *device;
 	json_object_foreach(core->devices, name, device) {
 		const json_t *unit = json_array_get(json_object_get(device, "units"), 0);
-		const char *own = json_string_value(json_object_get(unit, "runner"));
+		const char *own = member_string(unit, "runner");
 		if (strcmp(own ? own : "local", runner) == 0)
 			return unit;
 	}

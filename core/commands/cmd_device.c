@@ -9,6 +9,7 @@
 #include "commands/handlers.h"
 
 #include "base/cleanup.h"
+#include "base/json_access.h"
 #include "base/sanitize_text.h"
 #include "base/text.h"
 #include "base/xalloc.h"
@@ -67,7 +68,7 @@ on_unit_change_stored(void *arg, const struct kettle_error *err)
 		c->err = *err;
 	json_array_foreach(err ? NULL : c->changed, i, unit) {
 		if (c->core->engine)
-			engine_unit_set(c->core->engine, json_string_value(json_object_get(unit, "unit")), c->disabled, c->reason);
+			engine_unit_set(c->core->engine, member_string(unit, "unit"), c->disabled, c->reason);
 		(void)json_object_set_new(unit, "state", json_string(c->disabled ? "disabled" : "ready"));
 		(void)json_array_append(c->results, unit);
 	}
@@ -118,7 +119,7 @@ try_next(struct unit_change *c)
 		change(c);
 		return;
 	}
-	const char *label = json_string_value(json_object_get(unit, "unit"));
+	const char *label = member_string(unit, "unit");
 	if (engine_unit_test(c->core->engine, label, on_tried, c, &err) < 0)
 		on_tried(c, c->core->engine, label, &err);
 }
@@ -168,7 +169,7 @@ void
 cmd_device_disable(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
 	struct unit_change *c = unit_change_begin(core, args, true, answer, arg);
-	const char *reason = json_string_value(json_object_get(args, "reason"));
+	const char *reason = member_string(args, "reason");
 	AUTO_FREE char *clean = sanitize_line(reason ? reason : "", REASON_MAX);
 	AUTO_BUF struct buf text = {0};
 	size_t i;
@@ -187,7 +188,7 @@ void
 cmd_device_enable(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
 	struct unit_change *c = unit_change_begin(core, args, false, answer, arg);
-	bool test = json_is_true(json_object_get(args, "test"));
+	bool test = member_true(args, "test");
 	size_t i;
 	json_t *unit;
 	if (!c)

@@ -5,6 +5,7 @@
 #include "commands/handlers.h"
 
 #include "base/cleanup.h"
+#include "base/json_access.h"
 #include "base/xalloc.h"
 #include "judge/calibration.h"
 #include "judge/unit_facts.h"
@@ -52,14 +53,13 @@ add_calibration(json_t *unit, const json_t *calibration)
 static void
 add_stored(const struct device_listing *listing, const json_t *device, json_t *unit)
 {
-	const char *name = json_string_value(json_object_get(device, "name"));
-	const char *label = json_string_value(json_object_get(unit, "unit"));
+	const char *name = member_string(device, "name");
+	const char *label = member_string(unit, "unit");
 	size_t i;
 	json_t *row;
 	json_array_foreach(listing->stored, i, row) {
 		json_t *facts = json_object_get(row, "facts");
-		if (strcasecmp(json_string_value(json_object_get(row, "device")), name) != 0 ||
-			strcmp(json_string_value(json_object_get(row, "unit")), label) != 0)
+		if (strcasecmp(member_string(row, "device"), name) != 0 || strcmp(member_string(row, "unit"), label) != 0)
 			continue;
 		if (listing->known && json_is_object(facts))
 			(void)json_object_update_missing(unit, facts);
@@ -199,7 +199,7 @@ on_device_list_described(void *arg, const struct kettle_error *err, json_t *gree
 static void
 device_list_ask(struct core *core, struct device_listing *listing, const json_t *device, json_t *unit)
 {
-	const char *name = json_string_value(json_object_get(unit, "runner"));
+	const char *name = member_string(unit, "runner");
 	struct kettle_error err = {0};
 	for (size_t i = 0; i < core->runners_count; i++) {
 		const struct runner *runner = &core->runners[i];
@@ -269,7 +269,7 @@ cmd_device_list(struct core *core, const struct actor *actor, const json_t *args
 		.answer = answer,
 		.arg = arg,
 		.pending = 2, /* what is stored, and this function */
-		.known = json_is_true(json_object_get(args, "known"))};
+		.known = member_true(args, "known")};
 	add_remarks(core, listing->devices);
 	if (!listing->known)
 		(void)loop_timer_start(core->setup.io, DESCRIBE_LIMIT_MS, 0, time_out, listing, &listing->timer, &err);

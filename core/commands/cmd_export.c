@@ -5,6 +5,7 @@
 #include "commands/handlers.h"
 
 #include "base/cleanup.h"
+#include "base/json_access.h"
 #include "model/board.h"
 
 static int
@@ -46,7 +47,7 @@ add_submission(void *arg, sqlite3_stmt *row)
 	struct page *page = arg;
 	json_t *submission = db_row_object(row), *devices = NULL;
 	(void)json_array_append_new(page->submissions, submission);
-	page->last = json_integer_value(json_object_get(submission, "id"));
+	page->last = member_int(submission, "id");
 	int rc = db_array(page->db, &devices, page->err,
 		"SELECT device, state, score, low, high FROM jobs WHERE submission = ? AND NOT superseded ORDER BY id", "i",
 		page->last);
@@ -85,23 +86,19 @@ count_all(struct db *db, const struct board *board, int64_t after, json_t **ret_
 }
 
 int
-cmd_board_export(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
-	json_t **ret_result, struct kettle_error *err)
+cmd_board_export(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
-	(void)env;
 	struct board board;
 	AUTO_JSON json_t *submissions = json_array(), *total = NULL;
-	struct page page = {.db = db, .submissions = submissions, .err = err};
-	int64_t after = json_integer_value(json_object_get(args, "after"));
-	int rc = board_find(db, actor, json_string_value(json_object_get(args, "name")), &board, err);
+	struct page page = {.db = call->db, .submissions = submissions, .err = err};
+	int64_t after = member_int(call->args, "after");
+	int rc = board_find_visible(call->db, call->actor, member_string(call->args, "name"), &board, err);
 	if (rc == 0)
-		rc = board_check_access(db, actor, &board, err);
+		rc = export_check(call->db, call->actor, &board, member_true(call->args, "private"), err);
 	if (rc == 0)
-		rc = export_check(db, actor, &board, json_is_true(json_object_get(args, "private")), err);
+		rc = count_all(call->db, &board, after, &total, err);
 	if (rc == 0)
-		rc = count_all(db, &board, after, &total, err);
-	if (rc == 0)
-		rc = read_export_page(&page, &board, board_owns(actor, &board), after);
+		rc = read_export_page(&page, &board, board_owns(call->actor, &board), after);
 	if (rc < 0)
 		return rc;
 	bool more = rc > 0 || json_array_size(submissions) == EXPORT_PAGE;

@@ -5,6 +5,7 @@
 #include "commands/handlers.h"
 
 #include "base/cleanup.h"
+#include "base/json_access.h"
 #include "base/hash.h"
 #include "model/board.h"
 
@@ -30,7 +31,7 @@ draw_code(char ret_code[INVITE_CODE_LENGTH + 1])
 static int
 read_code(const json_t *args, char ret_code[INVITE_CODE_LENGTH + 1], struct kettle_error *err)
 {
-	const char *text = json_string_value(json_object_get(args, "code"));
+	const char *text = member_string(args, "code");
 	text += strspn(text, " \t\r\n");
 	size_t len = strcspn(text, " \t\r\n");
 	if (len != INVITE_CODE_LENGTH || text[len + strspn(text + len, " \t\r\n")])
@@ -53,9 +54,7 @@ find_boards(
 	for (size_t i = 0; i < json_array_size(words); i++) {
 		struct board board;
 		bool twice = false;
-		int rc = board_find(db, actor, json_string_value(json_array_get(words, i)), &board, err);
-		if (rc == 0)
-			rc = board_check_owner(actor, &board, err);
+		int rc = board_find_owned(db, actor, json_string_value(json_array_get(words, i)), &board, err);
 		if (rc < 0)
 			return rc;
 		for (size_t j = 0; j < json_array_size(ids); j++)
@@ -84,23 +83,20 @@ add_invite(struct db *db, const struct actor *actor, const json_t *ids, json_t *
 }
 
 int
-cmd_invite_create(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
-	json_t **ret_result, struct kettle_error *err)
+cmd_invite_create(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
-	(void)env;
 	AUTO_JSON json_t *ids = json_array(), *names = json_array(), *codes = json_array();
-	json_int_t count = json_integer_value(json_object_get(args, "count"));
-	int rc = find_boards(db, actor, args, ids, names, err);
+	json_int_t count = member_int(call->args, "count");
+	int rc = find_boards(call->db, call->actor, call->args, ids, names, err);
 	for (json_int_t i = 0; i < count && rc == 0; i++)
-		rc = add_invite(db, actor, ids, codes, err);
+		rc = add_invite(call->db, call->actor, ids, codes, err);
 	if (rc < 0)
 		return rc;
 	AUTO_JSON json_t *data = json_pack("{s:O, s:I}", "leaderboards", names, "count", count);
-	rc = db_event(db, "invite.created", 'a', 0, 0, actor->user, data, err);
-	if (rc < 0)
-		return rc;
-	*ret_result = json_pack("{s:O, s:O}", "leaderboards", names, "codes", codes);
-	return 0;
+	rc = db_event(call->db, "invite.created", 'a', 0, 0, call->actor->user, data, err);
+	if (rc == 0)
+		*ret_result = json_pack("{s:O, s:O}", "leaderboards", names, "codes", codes);
+	return rc;
 }
 
 /* ---- list ---- */
@@ -110,26 +106,21 @@ cmd_invite_create(struct db *db, const struct command_env *env, const struct act
 	"ib.leaderboard WHERE ib.code = i.code ORDER BY b.name)) AS leaderboards_json "
 
 int
-cmd_invite_list(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
-	json_t **ret_result, struct kettle_error *err)
+cmd_invite_list(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
-	(void)env;
 	struct board board;
 	AUTO_JSON json_t *invites = NULL;
 	int64_t count = 0;
-	int rc = board_find(db, actor, json_string_value(json_object_get(args, "name")), &board, err);
+	int rc = board_find_owned(call->db, call->actor, member_string(call->args, "name"), &board, err);
 	if (rc == 0)
-		rc = board_check_owner(actor, &board, err);
+		rc = db_int(call->db, &count, err, "SELECT count(*) FROM invite_boards WHERE leaderboard = ?", "i", board.id);
 	if (rc == 0)
-		rc = db_int(db, &count, err, "SELECT count(*) FROM invite_boards WHERE leaderboard = ?", "i", board.id);
-	if (rc == 0)
-		rc = db_array(db, &invites, err,
+		rc = db_array(call->db, &invites, err,
 			"SELECT i.code, i.claimed_by AS user_id_text, u.name AS user_name, i.claimed_at AS claimed_at_iso, "
 			"i.created_at AS created_at_iso, " BOARDS_OF
 			"FROM invite_boards o JOIN invites i ON i.code = o.code LEFT JOIN users u ON u.id = i.claimed_by WHERE "
 			"o.leaderboard = ? ORDER BY i.created_at DESC, i.code LIMIT ? OFFSET ?",
-			"iii", board.id, (int64_t)json_integer_value(json_object_get(args, "limit")),
-			(int64_t)json_integer_value(json_object_get(args, "offset")));
+			"iii", board.id, member_int(call->args, "limit"), member_int(call->args, "offset"));
 	if (rc < 0)
 		return rc;
 	*ret_result =
@@ -155,9 +146,7 @@ check_boards(struct db *db, const struct actor *actor, const json_t *row, struct
 	const json_t *names = json_object_get(row, "leaderboards");
 	for (size_t i = 0; i < json_array_size(names); i++) {
 		struct board board;
-		int rc = board_find(db, actor, json_string_value(json_array_get(names, i)), &board, err);
-		if (rc == 0)
-			rc = board_check_owner(actor, &board, err);
+		int rc = board_find_owned(db, actor, json_string_value(json_array_get(names, i)), &board, err);
 		if (rc < 0)
 			return rc;
 	}
@@ -183,32 +172,29 @@ remove_invite(struct db *db, const char *text, struct kettle_error *err)
 }
 
 int
-cmd_invite_revoke(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
-	json_t **ret_result, struct kettle_error *err)
+cmd_invite_revoke(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
-	(void)env;
 	char text[INVITE_CODE_LENGTH + 1];
 	AUTO_JSON json_t *row = NULL;
-	int rc = read_code(args, text, err);
+	int rc = read_code(call->args, text, err);
 	if (rc == 0)
-		rc = find_invite(db, text, &row, err);
+		rc = find_invite(call->db, text, &row, err);
 	if (rc == KETTLE_ENOENT)
 		return kettle_fail(err, rc, "There is no invite with this code.");
 	if (rc == 0)
-		rc = check_boards(db, actor, row, err);
+		rc = check_boards(call->db, call->actor, row, err);
 	if (rc == 0)
-		rc = remove_invite(db, text, err);
+		rc = remove_invite(call->db, text, err);
 	if (rc < 0)
 		return rc;
 	bool claimed = json_is_integer(json_object_get(row, "claimed_by"));
 	AUTO_JSON json_t *data =
 		json_pack("{s:O, s:b}", "leaderboards", json_object_get(row, "leaderboards"), "was_claimed", (int)claimed);
-	rc = db_event(db, "invite.revoked", 'a', 0, 0, json_integer_value(json_object_get(row, "claimed_by")), data, err);
-	if (rc < 0)
-		return rc;
-	*ret_result = json_pack("{s:s, s:b, s:O, s:O}", "code", text, "was_claimed", (int)claimed, "user_name",
-		json_object_get(row, "user_name"), "leaderboards", json_object_get(row, "leaderboards"));
-	return 0;
+	rc = db_event(call->db, "invite.revoked", 'a', 0, 0, member_int(row, "claimed_by"), data, err);
+	if (rc == 0)
+		*ret_result = json_pack("{s:s, s:b, s:O, s:O}", "code", text, "was_claimed", (int)claimed, "user_name",
+			json_object_get(row, "user_name"), "leaderboards", json_object_get(row, "leaderboards"));
+	return rc;
 }
 
 /* ---- join ---- */
@@ -242,27 +228,25 @@ tell_joined(void *arg, sqlite3_stmt *row)
 }
 
 int
-cmd_invite_join(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
-	json_t **ret_result, struct kettle_error *err)
+cmd_invite_join(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
-	(void)env;
 	char text[INVITE_CODE_LENGTH + 1];
 	AUTO_JSON json_t *row = NULL;
-	struct join_result joined = {db, actor->user, err};
-	int rc = read_code(args, text, err);
+	struct join_result joined = {call->db, call->actor->user, err};
+	int rc = read_code(call->args, text, err);
 	if (rc == 0)
-		rc = find_invite(db, text, &row, err);
+		rc = find_invite(call->db, text, &row, err);
 	if (rc == KETTLE_ENOENT)
 		return kettle_fail(err, KETTLE_EINVAL, "There is no such invite code: ask for another one.");
 	if (rc < 0)
 		return rc;
-	int64_t claimed_by = json_integer_value(json_object_get(row, "claimed_by"));
-	if (claimed_by && claimed_by != actor->user)
+	int64_t claimed_by = member_int(row, "claimed_by");
+	if (claimed_by && claimed_by != call->actor->user)
 		return kettle_fail(err, KETTLE_EINVAL, "Somebody else has used this invite code: ask for one of your own.");
 	if (!claimed_by)
-		rc = claim(db, actor, text, err);
+		rc = claim(call->db, call->actor, text, err);
 	if (rc == 0 && !claimed_by)
-		rc = db_query(db, err, tell_joined, &joined,
+		rc = db_query(call->db, err, tell_joined, &joined,
 			"SELECT b.id, b.name FROM invite_boards ib JOIN leaderboards b ON b.id = ib.leaderboard WHERE ib.code = ?",
 			"s", text);
 	if (rc < 0)

@@ -5,6 +5,7 @@
 #include "commands/handlers.h"
 
 #include "base/cleanup.h"
+#include "base/json_access.h"
 #include "base/text.h"
 #include "model/user.h"
 
@@ -59,11 +60,10 @@ make_code(struct db *db, const struct actor *actor, json_t **ret_result, struct 
 	AUTO_JSON json_t *data = json_pack("{s:s}", "expires", expires);
 	if (rc == 0)
 		rc = db_event(db, "user.code", 'u', 0, 0, actor->user, data, err);
-	if (rc < 0)
-		return rc;
-	*ret_result = json_pack("{s:o, s:s}", "code",
-		json_sprintf("%.*s-%s", LINK_CODE_LETTERS / 2, code, code + LINK_CODE_LETTERS / 2), "expires", expires);
-	return 0;
+	if (rc == 0)
+		*ret_result = json_pack("{s:o, s:s}", "code",
+			json_sprintf("%.*s-%s", LINK_CODE_LETTERS / 2, code, code + LINK_CODE_LETTERS / 2), "expires", expires);
+	return rc;
 }
 
 /* ---- joining ---- */
@@ -79,10 +79,9 @@ join(struct db *db, const struct user *from, const struct user *into, bool confi
 		rc = user_object(db, into->id, false, &b, err);
 	if (rc == 0 && confirmed)
 		rc = user_join(db, from, into, err);
-	if (rc < 0)
-		return rc;
-	*ret_result = json_pack("{s:b, s:O, s:O}", "joined", confirmed, "from", a, "into", b);
-	return 0;
+	if (rc == 0)
+		*ret_result = json_pack("{s:b, s:O, s:O}", "joined", confirmed, "from", a, "into", b);
+	return rc;
 }
 
 static int
@@ -112,27 +111,22 @@ take_code(struct db *db, const struct actor *actor, const char *typed, bool conf
 }
 
 int
-cmd_user_link(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
-	json_t **ret_result, struct kettle_error *err)
+cmd_user_link(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
-	(void)env;
-	const char *code = json_string_value(json_object_get(args, "code"));
+	const char *code = member_string(call->args, "code");
 	if (!code)
-		return make_code(db, actor, ret_result, err);
-	return take_code(db, actor, code, json_is_true(json_object_get(args, "confirm")), ret_result, err);
+		return make_code(call->db, call->actor, ret_result, err);
+	return take_code(call->db, call->actor, code, member_true(call->args, "confirm"), ret_result, err);
 }
 
 int
-cmd_user_join(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
-	json_t **ret_result, struct kettle_error *err)
+cmd_user_join(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
-	(void)env;
-	(void)actor;
 	struct user from, into;
-	int rc = user_find(db, json_string_value(json_object_get(args, "name")), &from, err);
+	int rc = user_find(call->db, member_string(call->args, "name"), &from, err);
 	if (rc == 0)
-		rc = user_find(db, json_string_value(json_object_get(args, "into")), &into, err);
+		rc = user_find(call->db, member_string(call->args, "into"), &into, err);
 	if (rc == 0 && from.id == into.id)
 		rc = kettle_fail(err, KETTLE_ECONFLICT, "Both are `%s`.", into.name);
-	return rc < 0 ? rc : join(db, &from, &into, true, ret_result, err);
+	return rc < 0 ? rc : join(call->db, &from, &into, true, ret_result, err);
 }

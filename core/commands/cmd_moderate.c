@@ -13,29 +13,21 @@
 
 #include <strings.h>
 
-static int64_t
-id_of(const json_t *row, const char *key)
-{
-	return json_integer_value(json_object_get(row, key));
-}
-
 /* The submission, where the actor may judge what is on its board. */
 static int
-flag_find(struct db *db, const struct actor *actor, const json_t *args, json_t **ret_row, struct kettle_error *err)
+flag_find(const struct command_call *call, json_t **ret_row, struct kettle_error *err)
 {
 	AUTO_JSON json_t *row = NULL;
 	struct board board;
-	int rc = db_object(db, &row, err,
+	int rc = db_object(call->db, &row, err,
 		"SELECT s.id, s.leaderboard, b.name AS leaderboard_name, s.user, s.mode, s.file_name, CASE WHEN s.flagged_at "
 		"IS NOT NULL THEN coalesce(s.flag_reason, '') END AS flagged FROM submissions s JOIN leaderboards b ON b.id = "
 		"s.leaderboard WHERE s.id = ?",
-		"i", id_of(args, "id"));
+		"i", member_int(call->args, "id"));
 	if (rc == KETTLE_ENOENT)
-		return kettle_fail(err, rc, "There is no submission %lld.", (long long)id_of(args, "id"));
+		return kettle_fail(err, rc, "There is no submission %lld.", (long long)member_int(call->args, "id"));
 	if (rc == 0)
-		rc = board_find(db, actor, json_string_value(json_object_get(row, "leaderboard_name")), &board, err);
-	if (rc == 0)
-		rc = board_check_owner(actor, &board, err);
+		rc = board_find_owned(call->db, call->actor, member_string(row, "leaderboard_name"), &board, err);
 	if (rc == 0)
 		*ret_row = STEAL(row);
 	return rc;
@@ -47,7 +39,8 @@ flag_tell(struct db *db, const char *kind, const json_t *row, json_t *data_take,
 	AUTO_JSON json_t *data = data_take;
 	(void)json_object_set(data, "mode", json_object_get(row, "mode"));
 	(void)json_object_set(data, "file_name", json_object_get(row, "file_name"));
-	return db_event(db, kind, 'u', id_of(row, "leaderboard"), id_of(row, "id"), id_of(row, "user"), data, err);
+	return db_event(
+		db, kind, 'u', member_int(row, "leaderboard"), member_int(row, "id"), member_int(row, "user"), data, err);
 }
 
 /* The mark as it shall be (reason NULL: none), and the ranking as it is with it. */
@@ -56,55 +49,50 @@ mark(struct db *db, const struct actor *actor, const json_t *row, const char *re
 {
 	int rc =
 		reason ? db_exec(db, err, "UPDATE submissions SET flagged_at = ?, flag_reason = ?, flagged_by = ? WHERE id = ?",
-					 "isii", db->now_ms, reason, actor->user, id_of(row, "id"))
+					 "isii", db->now_ms, reason, actor->user, member_int(row, "id"))
 			   : db_exec(db, err,
 					 "UPDATE submissions SET flagged_at = NULL, flag_reason = NULL, flagged_by = NULL WHERE id "
 					 "= ?",
-					 "i", id_of(row, "id"));
-	return rc < 0 ? rc : ranking_recompute(db, id_of(row, "leaderboard"), NULL, id_of(row, "user"), err);
+					 "i", member_int(row, "id"));
+	return rc < 0 ? rc : ranking_recompute(db, member_int(row, "leaderboard"), NULL, member_int(row, "user"), err);
 }
 
 int
-cmd_submission_flag(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
-	json_t **ret_result, struct kettle_error *err)
+cmd_submission_flag(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
-	(void)env;
 	AUTO_JSON json_t *row = NULL;
-	AUTO_FREE char *reason = sanitize_line(json_string_value(json_object_get(args, "reason")), FLAG_REASON_MAX);
-	int rc = flag_find(db, actor, args, &row, err);
+	AUTO_FREE char *reason = sanitize_line(member_string(call->args, "reason"), FLAG_REASON_MAX);
+	int rc = flag_find(call, &row, err);
 	if (rc == 0 && !*reason)
 		rc = kettle_fail(err, KETTLE_EINVAL, "A mark as a cheat needs a reason, which its owner will read.");
 	if (rc == 0 && json_is_string(json_object_get(row, "flagged")))
 		rc = kettle_fail(err, KETTLE_ECONFLICT, "Submission %lld is marked as a cheat already: take that back first.",
-			(long long)id_of(row, "id"));
+			(long long)member_int(row, "id"));
 	if (rc == 0)
-		rc = mark(db, actor, row, reason, err);
+		rc = mark(call->db, call->actor, row, reason, err);
 	if (rc == 0)
-		rc = flag_tell(db, "submission.flagged", row, json_pack("{s:s}", "reason", reason), err);
-	if (rc < 0)
-		return rc;
-	*ret_result = json_pack("{s:O, s:s, s:s}", "id", json_object_get(row, "id"), "status", "hacked", "reason", reason);
-	return 0;
+		rc = flag_tell(call->db, "submission.flagged", row, json_pack("{s:s}", "reason", reason), err);
+	if (rc == 0)
+		*ret_result =
+			json_pack("{s:O, s:s, s:s}", "id", json_object_get(row, "id"), "status", "hacked", "reason", reason);
+	return rc;
 }
 
 int
-cmd_submission_unflag(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
-	json_t **ret_result, struct kettle_error *err)
+cmd_submission_unflag(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
-	(void)env;
 	AUTO_JSON json_t *row = NULL;
-	int rc = flag_find(db, actor, args, &row, err);
+	int rc = flag_find(call, &row, err);
 	if (rc == 0 && !json_is_string(json_object_get(row, "flagged")))
 		rc = kettle_fail(
-			err, KETTLE_ECONFLICT, "Submission %lld is not marked as a cheat.", (long long)id_of(row, "id"));
+			err, KETTLE_ECONFLICT, "Submission %lld is not marked as a cheat.", (long long)member_int(row, "id"));
 	if (rc == 0)
-		rc = mark(db, actor, row, NULL, err);
+		rc = mark(call->db, call->actor, row, NULL, err);
 	if (rc == 0)
-		rc = flag_tell(db, "submission.unflagged", row, json_object(), err);
-	if (rc < 0)
-		return rc;
-	*ret_result = json_pack("{s:O, s:s}", "id", json_object_get(row, "id"), "status", "ok");
-	return 0;
+		rc = flag_tell(call->db, "submission.unflagged", row, json_object(), err);
+	if (rc == 0)
+		*ret_result = json_pack("{s:O, s:s}", "id", json_object_get(row, "id"), "status", "ok");
+	return rc;
 }
 
 /* ---- run again ---- */
@@ -148,18 +136,18 @@ choose_devices(struct db *db, const struct command_env *env, int64_t submission,
 }
 
 int
-cmd_submission_rerun(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
-	json_t **ret_result, struct kettle_error *err)
+cmd_submission_rerun(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
 	AUTO_JSON json_t *row = NULL, *devices = NULL, *jobs = NULL;
-	int rc = flag_find(db, actor, args, &row, err);
+	int rc = flag_find(call, &row, err);
 	if (rc == 0)
-		rc = choose_devices(db, env, id_of(row, "id"), json_object_get(args, "device"), &devices, err);
+		rc = choose_devices(
+			call->db, call->env, member_int(row, "id"), json_object_get(call->args, "device"), &devices, err);
 	if (rc == 0)
-		rc = jobs_rerun(db, id_of(row, "id"), devices, &jobs, err);
+		rc = jobs_rerun(call->db, member_int(row, "id"), devices, &jobs, err);
 	if (rc < 0)
 		return rc;
-	const json_t *event = json_array_get(db->events, json_array_size(db->events) - 1);
+	const json_t *event = json_array_get(call->db->events, json_array_size(call->db->events) - 1);
 	*ret_result = json_pack("{s:O, s:O, s:O, s:O, s:O, s:O}", "id", json_object_get(row, "id"), "leaderboard",
 		json_object_get(row, "leaderboard_name"), "mode", json_object_get(row, "mode"), "devices", devices, "jobs",
 		jobs, "seq", json_object_get(event, "seq"));

@@ -5,6 +5,7 @@
 #include "commands/handlers.h"
 
 #include "base/cleanup.h"
+#include "base/json_access.h"
 #include "base/text.h"
 #include "commands/pool_call.h"
 #include "config/configuration.h"
@@ -65,7 +66,7 @@ void
 cmd_plugin_info(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
 	const char *names[128] = {NULL};
-	const char *wanted = json_string_value(json_object_get(args, "name"));
+	const char *wanted = member_string(args, "name");
 	struct kettle_error err = {0};
 	(void)actor;
 	for (size_t i = 0; i < core->plugins_count; i++) {
@@ -86,7 +87,7 @@ cmd_plugin_info(struct core *core, const struct actor *actor, const json_t *args
 static int
 test_plugin(struct pool_call *call, json_t **ret_result, struct kettle_error *err)
 {
-	const struct conformance_setup setup = {.file = pool_call_text(call, "file")};
+	const struct conformance_setup setup = {.file = member_string(call->args, "file")};
 	return conformance_run(&setup, ret_result, err);
 }
 

@@ -5,6 +5,7 @@
 #include "commands/handlers.h"
 
 #include "base/cleanup.h"
+#include "base/json_access.h"
 #include "model/board.h"
 
 #include <string.h>
@@ -20,25 +21,20 @@ list(struct db *db, const struct board *board, const char *category, const char 
 		"SELECT category, nullif(device, '') AS device, per_hour FROM rate_limits WHERE leaderboard = ?1 AND (?2 IS "
 		"NULL OR category = ?2) AND (?3 IS NULL OR device = ?3) ORDER BY category DESC, device",
 		"iss", board->id, category, device);
-	if (rc < 0)
-		return rc;
-	*ret_result = json_pack("{s:s, s:O}", "leaderboard", board->name, "limits", limits);
-	return 0;
+	if (rc == 0)
+		*ret_result = json_pack("{s:s, s:O}", "leaderboard", board->name, "limits", limits);
+	return rc;
 }
 
 int
-cmd_rate_limits(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
-	json_t **ret_result, struct kettle_error *err)
+cmd_rate_limits(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
-	(void)env;
 	struct board board;
-	int rc = board_find(db, actor, json_string_value(json_object_get(args, "name")), &board, err);
-	if (rc == 0)
-		rc = board_check_access(db, actor, &board, err);
+	int rc = board_find_visible(call->db, call->actor, member_string(call->args, "name"), &board, err);
 	if (rc < 0)
 		return rc;
-	return list(db, &board, json_string_value(json_object_get(args, "category")),
-		json_string_value(json_object_get(args, "device")), ret_result, err);
+	return list(
+		call->db, &board, member_string(call->args, "category"), member_string(call->args, "device"), ret_result, err);
 }
 
 /* What is to be set or removed. */
@@ -54,13 +50,13 @@ struct limit {
 static int
 check_rate_arguments(struct limit *limit, const json_t *args, struct kettle_error *err)
 {
-	const char *word = json_string_value(json_object_get(args, "device"));
-	bool removes = json_is_true(json_object_get(args, "remove"));
+	const char *word = member_string(args, "device");
+	bool removes = member_true(args, "remove");
 	const json_t *per_hour = json_object_get(args, "per_hour");
 	char where[BOARD_NAME_MAX + 32];
 	if (removes == (per_hour != NULL))
 		return kettle_fail(err, KETTLE_EINVAL, "Say either how many submissions an hour (`per_hour`) or `remove`.");
-	limit->category = json_string_value(json_object_get(args, "category"));
+	limit->category = member_string(args, "category");
 	limit->per_hour = json_integer_value(per_hour);
 	limit->device = word;
 	if (removes || !word)
@@ -105,24 +101,20 @@ rate_tell(const struct limit *limit, const struct actor *actor, bool removed, st
 }
 
 int
-cmd_rate_limit(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
-	json_t **ret_result, struct kettle_error *err)
+cmd_rate_limit(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
-	(void)env;
 	struct board board;
-	struct limit limit = {.db = db, .board = &board};
-	bool removes = json_is_true(json_object_get(args, "remove"));
-	int rc = board_find(db, actor, json_string_value(json_object_get(args, "name")), &board, err);
+	struct limit limit = {.db = call->db, .board = &board};
+	bool removes = member_true(call->args, "remove");
+	int rc = board_find_owned(call->db, call->actor, member_string(call->args, "name"), &board, err);
 	if (rc == 0)
-		rc = board_check_owner(actor, &board, err);
-	if (rc == 0)
-		rc = check_rate_arguments(&limit, args, err);
+		rc = check_rate_arguments(&limit, call->args, err);
 	if (rc == 0)
 		rc = removes ? take_away(&limit, err) : set(&limit, err);
 	if (rc == 0)
-		rc = rate_tell(&limit, actor, removes, err);
+		rc = rate_tell(&limit, call->actor, removes, err);
 	if (rc == 0)
-		rc = list(db, &board, NULL, NULL, ret_result, err);
+		rc = list(call->db, &board, NULL, NULL, ret_result, err);
 	json_decref(limit.of_board);
 	return rc;
 }

@@ -5,6 +5,7 @@
 #include "commands/handlers.h"
 
 #include "base/cleanup.h"
+#include "base/json_access.h"
 #include "model/blobs.h"
 #include "model/board.h"
 #include "model/code_visibility.h"
@@ -13,13 +14,6 @@
 #include "model/rate_limit.h"
 
 #include <string.h>
-
-static const char *
-text_of(const json_t *object, const char *key)
-{
-	const char *text = json_string_value(json_object_get(object, key));
-	return text ? text : "";
-}
 
 /* ---- list ---- */
 
@@ -32,7 +26,7 @@ add_list_runs(struct db *db, json_t *rows, struct kettle_error *err)
 		json_t *runs = NULL;
 		int rc = db_array(db, &runs, err,
 			"SELECT device AS gpu_type, score, state FROM jobs WHERE submission = ? AND NOT superseded ORDER BY id",
-			"i", (int64_t)json_integer_value(json_object_get(row, "id")));
+			"i", member_int(row, "id"));
 		if (rc < 0)
 			return rc;
 		(void)json_object_set_new(row, "runs", runs);
@@ -48,28 +42,24 @@ add_list_runs(struct db *db, json_t *rows, struct kettle_error *err)
 	"= s.leaderboard WHERE s.user = ?1 "
 
 int
-cmd_submission_list(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
-	json_t **ret_result, struct kettle_error *err)
+cmd_submission_list(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
-	(void)env;
 	struct board board = {0};
 	AUTO_JSON json_t *rows = NULL;
-	const char *name = json_string_value(json_object_get(args, "leaderboard"));
-	int64_t user = actor->user ? actor->user : -1, limit = json_integer_value(json_object_get(args, "limit")),
-			offset = json_integer_value(json_object_get(args, "offset"));
-	int rc = name ? board_find(db, actor, name, &board, err) : 0;
-	if (rc == 0 && name)
-		rc = board_check_access(db, actor, &board, err);
+	const char *name = member_string(call->args, "leaderboard");
+	int64_t user = call->actor->user ? call->actor->user : -1, limit = member_int(call->args, "limit"),
+			offset = member_int(call->args, "offset");
+	int rc = name ? board_find_visible(call->db, call->actor, name, &board, err) : 0;
 	if (rc < 0)
 		return rc;
 	if (name)
-		rc = db_array(db, &rows, err,
+		rc = db_array(call->db, &rows, err,
 			LIST "AND s.leaderboard = ?4 ORDER BY s.created_at DESC, s.id DESC LIMIT ?2 OFFSET ?3", "iiii", user, limit,
 			offset, board.id);
 	else
-		rc = db_array(db, &rows, err, LIST "ORDER BY s.id DESC LIMIT ?2 OFFSET ?3", "iii", user, limit, offset);
+		rc = db_array(call->db, &rows, err, LIST "ORDER BY s.id DESC LIMIT ?2 OFFSET ?3", "iii", user, limit, offset);
 	if (rc == 0)
-		rc = add_list_runs(db, rows, err);
+		rc = add_list_runs(call->db, rows, err);
 	if (rc == 0)
 		*ret_result = STEAL(rows);
 	return rc;
@@ -77,23 +67,17 @@ cmd_submission_list(struct db *db, const struct command_env *env, const struct a
 
 /* ---- one submission ---- */
 
-static int64_t
-id_of(const json_t *row, const char *key)
-{
-	return json_integer_value(json_object_get(row, key));
-}
-
 /*
  * What each command here first asks: the row, and whether it is the actor's own (or the actor an admin). judge: whoever
  * made the board may too.
  */
 static int
-submission_find(struct db *db, const struct actor *actor, const json_t *args, bool judge, json_t **ret_row,
-	struct kettle_error *err)
+submission_find(const struct command_call *call, bool judge, json_t **ret_row, struct kettle_error *err)
 {
-	int64_t id = json_integer_value(json_object_get(args, "id"));
+	const struct actor *actor = call->actor;
+	int64_t id = member_int(call->args, "id");
 	AUTO_JSON json_t *row = NULL;
-	int rc = db_object(db, &row, err,
+	int rc = db_object(call->db, &row, err,
 		"SELECT s.id, s.leaderboard AS leaderboard_id, b.name AS leaderboard_name, s.file_name, s.user AS "
 		"user_id_text, "
 		"u.name AS user_name, s.created_at AS submission_time_iso, s.done_at IS NOT NULL AS done_bool, s.mode, "
@@ -106,7 +90,8 @@ submission_find(struct db *db, const struct actor *actor, const json_t *args, bo
 		return kettle_fail(err, rc, "There is no submission %lld.", (long long)id);
 	if (rc < 0)
 		return rc;
-	bool own = actor->user && (id_of(row, "user") == actor->user || (judge && id_of(row, "creator") == actor->user));
+	bool own =
+		actor->user && (member_int(row, "user") == actor->user || (judge && member_int(row, "creator") == actor->user));
 	if (actor->role != RIGHT_ADMIN && !own)
 		return kettle_fail(err, KETTLE_EACCES, "Submission %lld belongs to somebody else.", (long long)id);
 	*ret_row = STEAL(row);
@@ -123,7 +108,7 @@ open_run(json_t *run)
 	if (json_is_object(detail))
 		(void)json_object_update_missing(run, detail);
 	(void)json_object_del(run, "detail");
-	if (!json_is_true(json_object_get(run, "secret")))
+	if (!member_true(run, "secret"))
 		return;
 	static const char *const hidden[] = {
 		"index", "state", "low", "high", "start_time", "end_time", "message", "result", "system"};
@@ -136,7 +121,7 @@ add_job_runs(struct db *db, json_t *job, struct kettle_error *err)
 {
 	json_t *runs = NULL, *artifacts = NULL, *run;
 	size_t i;
-	int64_t id = id_of(job, "job");
+	int64_t id = member_int(job, "job");
 	int rc = db_array(db, &runs, err,
 		"SELECT mode, secret AS secret_bool, idx AS \"index\", passed AS passed_bool, state, score, low, high, "
 		"start_at AS "
@@ -162,7 +147,8 @@ static int
 add_rank(struct db *db, const json_t *row, json_t *job, struct kettle_error *err)
 {
 	struct ranking_position position;
-	int rc = ranking_of(db, id_of(row, "leaderboard_id"), text_of(job, "device"), id_of(row, "user"), &position, err);
+	int rc = ranking_of(
+		db, member_int(row, "leaderboard_id"), member_text(job, "device"), member_int(row, "user"), &position, err);
 	if (rc < 0)
 		return rc;
 	json_t *rank = position.rank
@@ -180,7 +166,7 @@ add_failed_rerun(struct db *db, const json_t *row, json_t *job, struct kettle_er
 	int rc = db_object(db, &failed, err,
 		"SELECT id AS job, state, error, done_at AS ended_iso FROM jobs WHERE submission = ?1 AND device = ?2 AND "
 		"superseded = id AND id > ?3 ORDER BY id DESC LIMIT 1",
-		"isi", id_of(row, "id"), text_of(job, "device"), id_of(job, "job"));
+		"isi", member_int(row, "id"), member_text(job, "device"), member_int(job, "job"));
 	if (rc < 0)
 		return rc == KETTLE_ENOENT ? 0 : rc;
 	(void)json_object_set_new(job, "rerun_failed", failed);
@@ -206,7 +192,7 @@ load_jobs(struct db *db, const json_t *row, json_t **ret_jobs, struct kettle_err
 		"started_iso, done_at AS ended_iso, changed_at AS changed_iso, compilation_json, system_json, timing_json, "
 		"superseded < 0 AS rerun_bool FROM jobs j WHERE submission = ?1 AND (superseded < 0 OR NOT superseded AND NOT "
 		"EXISTS (SELECT 1 FROM jobs n WHERE n.submission = ?1 AND n.superseded = -j.id)) ORDER BY id",
-		"i", id_of(row, "id"));
+		"i", member_int(row, "id"));
 	for (size_t i = 0; i < json_array_size(jobs) && rc == 0; i++) {
 		json_t *job = json_array_get(jobs, i);
 		rc = add_job_runs(db, job, err);
@@ -241,10 +227,10 @@ open_status(const json_t *jobs)
 	size_t i;
 	json_t *job;
 	json_array_foreach(jobs, i, job) {
-		const char *state = text_of(job, "state");
+		const char *state = member_text(job, "state");
 		if (strcmp(state, "queued") != 0)
 			return "running";
-		begun = begun || id_of(job, "attempt") > 0;
+		begun = begun || member_int(job, "attempt") > 0;
 	}
 	return begun ? "pending" : "initial";
 }
@@ -256,8 +242,8 @@ only_secret_failed(const json_t *job)
 	size_t i;
 	json_t *run;
 	json_array_foreach(json_object_get(job, "runs"), i, run) {
-		bool passed = json_is_true(json_object_get(run, "passed"));
-		if (!passed && !json_is_true(json_object_get(run, "secret")))
+		bool passed = member_true(run, "passed");
+		if (!passed && !member_true(run, "secret"))
 			return false;
 		secret = secret || !passed;
 	}
@@ -273,23 +259,24 @@ job_error(const json_t *job)
 		return json_incref((json_t *)error);
 	if (only_secret_failed(job))
 		return json_string("It passed the public runs, but not the secret ones.");
-	return json_sprintf("It %s.", strcmp(text_of(job, "state"), "timed_out") == 0 ? "took too long" : "did not pass");
+	return json_sprintf(
+		"It %s.", strcmp(member_text(job, "state"), "timed_out") == 0 ? "took too long" : "did not pass");
 }
 
 /* The one whose state is the submission's, which is the worst. */
 static json_t *
 worst_error(const json_t *row, const json_t *jobs)
 {
-	const char *state = text_of(row, "state");
+	const char *state = member_text(row, "state");
 	size_t i;
 	json_t *job;
 	json_array_foreach(jobs, i, job) {
-		if (strcmp(text_of(job, "state"), state) != 0)
+		if (strcmp(member_text(job, "state"), state) != 0)
 			continue;
 		json_t *error = job_error(job);
 		if (json_array_size(jobs) == 1)
 			return error;
-		json_t *named = json_sprintf("%s: %s", text_of(job, "device"), json_string_value(error));
+		json_t *named = json_sprintf("%s: %s", member_text(job, "device"), json_string_value(error));
 		json_decref(error);
 		return named;
 	}
@@ -299,20 +286,20 @@ worst_error(const json_t *row, const json_t *jobs)
 static json_t *
 status_object(const json_t *row, const json_t *jobs)
 {
-	const char *state = text_of(row, "state"), *status = status_of_state(state), *beat = "";
+	const char *state = member_text(row, "state"), *status = status_of_state(state), *beat = "";
 	const json_t *flagged = json_object_get(row, "flagged");
 	json_t *error = json_null();
 	size_t i;
 	json_t *job;
 	json_array_foreach(jobs, i, job) {
-		if (strcmp(text_of(job, "changed"), beat) > 0)
-			beat = text_of(job, "changed");
+		if (strcmp(member_text(job, "changed"), beat) > 0)
+			beat = member_text(job, "changed");
 	}
 	if (json_is_string(flagged)) {
 		status = "hacked";
 		error = json_sprintf(
-			"It was marked as a cheat%s%s", *text_of(row, "flagged") ? ": " : ".", text_of(row, "flagged"));
-	} else if (!json_is_true(json_object_get(row, "done"))) {
+			"It was marked as a cheat%s%s", *member_text(row, "flagged") ? ": " : ".", member_text(row, "flagged"));
+	} else if (!member_true(row, "done")) {
 		status = open_status(jobs);
 	} else if (strcmp(state, "passed") != 0) {
 		error = worst_error(row, jobs);
@@ -328,7 +315,7 @@ field_runs(const json_t *jobs)
 	size_t i, j;
 	json_array_foreach(jobs, i, job) {
 		json_array_foreach(json_object_get(job, "runs"), j, run) {
-			const char *mode = text_of(run, "mode");
+			const char *mode = member_text(run, "mode");
 			bool shown = strcmp(mode, "test") == 0 || strcmp(mode, "benchmark") == 0;
 			(void)json_array_append_new(
 				all, json_pack("{s:O?, s:O?, s:s, s:O, s:O, s:O?, s:O, s:O?}", "start_time",
@@ -348,26 +335,24 @@ ranks(const json_t *jobs)
 	size_t i;
 	json_array_foreach(jobs, i, job) {
 		json_t *rank = json_object_get(json_object_get(job, "rank"), "rank");
-		(void)json_object_set_new(all, text_of(job, "device"), rank ? json_incref(rank) : json_null());
+		(void)json_object_set_new(all, member_text(job, "device"), rank ? json_incref(rank) : json_null());
 	}
 	return all;
 }
 
 int
-cmd_submission_show(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
-	json_t **ret_result, struct kettle_error *err)
+cmd_submission_show(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
-	(void)env;
 	AUTO_JSON json_t *row = NULL, *jobs = NULL, *code_row = NULL;
-	int rc = submission_find(db, actor, args, true, &row, err);
+	int rc = submission_find(call, true, &row, err);
 	if (rc == KETTLE_EACCES)
-		return code_visibility_of(db, actor, json_integer_value(json_object_get(args, "id")), ret_result, err);
+		return code_visibility_of(call->db, call->actor, member_int(call->args, "id"), ret_result, err);
 	if (rc == 0)
-		rc = load_jobs(db, row, &jobs, err);
+		rc = load_jobs(call->db, row, &jobs, err);
 	if (rc == 0)
-		rc = db_object(db, &code_row, err,
+		rc = db_object(call->db, &code_row, err,
 			"SELECT CAST(data AS TEXT) AS code FROM blobs WHERE id = (SELECT code FROM submissions WHERE id = ?)", "i",
-			id_of(row, "id"));
+			member_int(row, "id"));
 	if (rc < 0)
 		return rc;
 	json_t *more = json_pack("{s:O, s:o, s:o, s:n, s:o, s:O}", "code", json_object_get(code_row, "code"), "runs",
@@ -399,69 +384,63 @@ check_rerun(struct db *db, const struct actor *actor, int64_t id, struct kettle_
 }
 
 int
-cmd_submission_cancel(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
-	json_t **ret_result, struct kettle_error *err)
+cmd_submission_cancel(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
-	(void)env;
 	AUTO_JSON json_t *row = NULL, *jobs = NULL;
-	int rc = submission_find(db, actor, args, false, &row, err);
+	int rc = submission_find(call, false, &row, err);
 	if (rc == 0)
-		rc = check_rerun(db, actor, id_of(row, "id"), err);
+		rc = check_rerun(call->db, call->actor, member_int(row, "id"), err);
 	if (rc == 0)
-		rc = jobs_cancel(db, id_of(row, "id"), &jobs, err);
-	if (rc < 0)
-		return rc;
-	*ret_result = json_pack("{s:I, s:O}", "id", (json_int_t)id_of(row, "id"), "jobs", jobs);
-	return 0;
+		rc = jobs_cancel(call->db, member_int(row, "id"), &jobs, err);
+	if (rc == 0)
+		*ret_result = json_pack("{s:I, s:O}", "id", member_int(row, "id"), "jobs", jobs);
+	return rc;
 }
 
 static int
 tell_deleted(struct db *db, const json_t *row, struct kettle_error *err)
 {
 	AUTO_JSON json_t *jobs = NULL;
-	int rc = jobs_of(db, id_of(row, "id"), &jobs, err);
+	int rc = jobs_of(db, member_int(row, "id"), &jobs, err);
 	if (rc < 0)
 		return rc;
 	AUTO_JSON json_t *data = json_pack("{s:O, s:O, s:O}", "mode", json_object_get(row, "mode"), "file_name",
 		json_object_get(row, "file_name"), "jobs", jobs);
-	return db_event(
-		db, "submission.deleted", 'u', id_of(row, "leaderboard_id"), id_of(row, "id"), id_of(row, "user"), data, err);
+	return db_event(db, "submission.deleted", 'u', member_int(row, "leaderboard_id"), member_int(row, "id"),
+		member_int(row, "user"), data, err);
 }
 
 /* The jobs go first, so that the ranking is computed without them while it still knows what was there before. */
 static int
 remove_submission(struct db *db, const json_t *row, struct kettle_error *err)
 {
-	int64_t id = id_of(row, "id");
+	int64_t id = member_int(row, "id");
 	int rc = blobs_note_submission(db, id, err);
 	if (rc == 0)
 		rc = rate_limit_record_deleted(db, id, err);
 	if (rc == 0)
 		rc = db_exec(db, err, "DELETE FROM jobs WHERE submission = ?", "i", id);
 	if (rc == 0)
-		rc = ranking_recompute(db, id_of(row, "leaderboard_id"), NULL, id_of(row, "user"), err);
+		rc = ranking_recompute(db, member_int(row, "leaderboard_id"), NULL, member_int(row, "user"), err);
 	if (rc == 0)
 		rc = db_exec(db, err, "DELETE FROM submissions WHERE id = ?", "i", id);
 	return rc < 0 ? rc : blobs_collect(db, err);
 }
 
 int
-cmd_submission_delete(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
-	json_t **ret_result, struct kettle_error *err)
+cmd_submission_delete(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
-	(void)env;
 	AUTO_JSON json_t *row = NULL;
-	int rc = submission_find(db, actor, args, false, &row, err);
-	if (rc == 0 && json_is_string(json_object_get(row, "flagged")) && actor->role != RIGHT_ADMIN)
+	int rc = submission_find(call, false, &row, err);
+	if (rc == 0 && json_is_string(json_object_get(row, "flagged")) && call->actor->role != RIGHT_ADMIN)
 		rc = kettle_fail(err, KETTLE_EACCES,
 			"Submission %lld was marked as a cheat: it stays as evidence, and only an admin may delete it.",
-			(long long)id_of(row, "id"));
+			(long long)member_int(row, "id"));
 	if (rc == 0)
-		rc = tell_deleted(db, row, err);
+		rc = tell_deleted(call->db, row, err);
 	if (rc == 0)
-		rc = remove_submission(db, row, err);
-	if (rc < 0)
-		return rc;
-	*ret_result = json_pack("{s:I, s:s}", "id", (json_int_t)id_of(row, "id"), "status", "ok");
-	return 0;
+		rc = remove_submission(call->db, row, err);
+	if (rc == 0)
+		*ret_result = json_pack("{s:I, s:s}", "id", member_int(row, "id"), "status", "ok");
+	return rc;
 }

@@ -5,6 +5,7 @@
 #include "commands/handlers.h"
 
 #include "base/cleanup.h"
+#include "base/json_access.h"
 #include "base/popcorn_header.h"
 #include "base/sanitize_text.h"
 #include "base/text.h"
@@ -115,8 +116,8 @@ static void
 read_submit_file(struct submit_request *submit)
 {
 	const json_t *file = json_object_get(submit->args, "file");
-	const char *name = json_string_value(json_object_get(file, "name"));
-	const char *base64 = json_string_value(json_object_get(file, "base64"));
+	const char *name = member_string(file, "name");
+	const char *base64 = member_string(file, "base64");
 	struct kettle_error *err = &submit->file_err;
 	if (check_submit_name(submit, name ? name : "", err) < 0 || decode(submit, base64 ? base64 : "", err) < 0 ||
 		check_contents(submit, err) < 0)
@@ -138,12 +139,12 @@ need_header(const struct submit_request *submit, struct kettle_error *err)
 static int
 find_board(struct submit_request *submit, struct kettle_error *err)
 {
-	const char *name = json_string_value(json_object_get(submit->args, "leaderboard"));
+	const char *name = member_string(submit->args, "leaderboard");
 	if (!name) {
 		int rc = need_header(submit, err);
 		if (rc < 0)
 			return rc;
-		name = json_string_value(json_object_get(submit->header, "leaderboard"));
+		name = member_string(submit->header, "leaderboard");
 	}
 	if (!name)
 		return kettle_fail(err, KETTLE_EINVAL,
@@ -243,7 +244,7 @@ check_header(const struct submit_request *submit, struct kettle_error *err)
 {
 	if (submit->header_err.code)
 		return fail_with(&submit->header_err, err);
-	const char *named = json_string_value(json_object_get(submit->header, "leaderboard"));
+	const char *named = member_string(submit->header, "leaderboard");
 	if (named && strcasecmp(named, submit->board.name) != 0)
 		return kettle_fail(err, KETTLE_EINVAL,
 			"The file says that it is for the leaderboard `%s`, but it was submitted to `%s`: change one of them.",
@@ -331,15 +332,14 @@ submit_store(struct submit_request *submit, struct kettle_error *err)
 }
 
 int
-cmd_submit(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
-	json_t **ret_result, struct kettle_error *err)
+cmd_submit(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
-	const char *mode = json_string_value(json_object_get(args, "mode"));
+	const char *mode = member_string(call->args, "mode");
 	AUTO_SUBMIT struct submit_request submit = {
-		.db = db,
-		.env = env,
-		.actor = actor,
-		.args = args,
+		.db = call->db,
+		.env = call->env,
+		.actor = call->actor,
+		.args = call->args,
 		/* KernelBot's word for it. */
 		.mode = strcmp(mode, "leaderboard") == 0 ? "ranked" : mode,
 	};
@@ -348,7 +348,7 @@ cmd_submit(struct db *db, const struct command_env *env, const struct actor *act
 		rc = submit_store(&submit, err);
 	if (rc < 0)
 		return rc;
-	const json_t *event = json_array_get(db->events, json_array_size(db->events) - 1);
+	const json_t *event = json_array_get(call->db->events, json_array_size(call->db->events) - 1);
 	*ret_result =
 		json_pack("{s:I, s:s, s:s, s:O, s:O, s:O}", "id", (json_int_t)submit.id, "leaderboard", submit.board.name,
 			"mode", submit.mode, "devices", submit.devices, "jobs", submit.jobs, "seq", json_object_get(event, "seq"));

@@ -5,6 +5,7 @@
 #include "commands/handlers.h"
 
 #include "base/cleanup.h"
+#include "base/json_access.h"
 #include "base/file.h"
 #include "base/installed.h"
 #include "base/text.h"
@@ -57,8 +58,8 @@ static int
 task_read_one(struct pool_call *call, json_t **ret_result, struct kettle_error *err)
 {
 	int rc = task_read_as(
-		&call->core->languages, pool_call_text(call, "path"), pool_call_text(call, "lang"), ret_result, err);
-	if (rc == 0 && json_is_true(json_object_get(call->args, "probe")))
+		&call->core->languages, member_string(call->args, "path"), member_string(call->args, "lang"), ret_result, err);
+	if (rc == 0 && member_true(call->args, "probe"))
 		call->bundles = json_pack("[[n, O]]", *ret_result);
 	return rc;
 }
@@ -75,7 +76,7 @@ read_problems(struct pool_call *call, json_t **ret_result, struct kettle_error *
 {
 	json_t *sets = NULL;
 	int rc = competition_read_all(
-		&call->core->languages, pool_call_text(call, "path"), pool_call_text(call, "set"), &sets, err);
+		&call->core->languages, member_string(call->args, "path"), member_string(call->args, "set"), &sets, err);
 	if (rc)
 		return rc;
 	*ret_result = json_pack("{s:o}", "sets", sets);
@@ -110,7 +111,7 @@ check_task(struct pool_call *call, const char *path, json_t *results)
 {
 	struct kettle_error err = {0};
 	AUTO_JSON json_t *bundle = NULL;
-	(void)task_read_as(&call->core->languages, path, pool_call_text(call, "lang"), &bundle, &err);
+	(void)task_read_as(&call->core->languages, path, member_string(call->args, "lang"), &bundle, &err);
 	if (bundle)
 		(void)json_array_append_new(call->bundles, json_pack("[I, O]", (json_int_t)json_array_size(results), bundle));
 	(void)json_array_append_new(results, on_checked(path, bundle, err.message));
@@ -139,8 +140,8 @@ check_competition(struct pool_call *call, const char *path, json_t *results)
 			if (json_is_object(bundle))
 				(void)json_array_append_new(
 					call->bundles, json_pack("[I, O]", (json_int_t)json_array_size(results), bundle));
-			json_t *one = on_checked(json_string_value(json_object_get(problem, "directory")),
-				json_is_object(bundle) ? bundle : NULL, json_string_value(json_object_get(problem, "error")));
+			json_t *one = on_checked(member_string(problem, "directory"), json_is_object(bundle) ? bundle : NULL,
+				member_string(problem, "error"));
 			(void)json_object_set(one, "problem", json_object_get(problem, "name"));
 			(void)json_array_append_new(results, one);
 		}
@@ -165,7 +166,7 @@ check_all(struct pool_call *call, json_t **ret_result, struct kettle_error *err)
 			check_task(call, path, results);
 	}
 	json_array_foreach(results, i, one)
-		ok = ok && json_is_true(json_object_get(one, "ok"));
+		ok = ok && member_true(one, "ok");
 	*ret_result = json_pack("{s:o, s:b}", "tasks", results, "ok", ok);
 	return 0;
 }
@@ -187,8 +188,8 @@ pack_task(struct pool_call *call, json_t **ret_result, struct kettle_error *err)
 	size_t size = 0;
 	const char *name;
 	json_t *contents;
-	int rc = task_pack(&call->core->languages, pool_call_text(call, "path"), pool_call_text(call, "lang"),
-		json_is_true(json_object_get(call->args, "solutions")), &pack, err);
+	int rc = task_pack(&call->core->languages, member_string(call->args, "path"), member_string(call->args, "lang"),
+		member_true(call->args, "solutions"), &pack, err);
 	if (rc == 0)
 		rc = task_pack_zip(pack, &data, &size, err);
 	if (rc)
@@ -270,13 +271,13 @@ fail_shipped(const char *dir, const char *from, const json_t *names, struct kett
 static int
 copy_shipped(struct pool_call *call, json_t **ret_result, struct kettle_error *err)
 {
-	const char *from = pool_call_text(call, "from");
+	const char *from = member_string(call->args, "from");
 	AUTO_FREE char *dir = installed_tasks();
 	AUTO_JSON json_t *names = shipped_names(dir);
 	if (!json_object_get(names, from))
 		return fail_shipped(dir, from, names, err);
-	const char *reference = json_string_value(json_object_get(names, from));
-	bool solutions = json_is_true(json_object_get(call->args, "solutions"));
+	const char *reference = member_string(names, from);
+	bool solutions = member_true(call->args, "solutions");
 	AUTO_FREE char *path = path_join(dir, from);
 	AUTO_FREE char *file = reference ? path_join(path, reference) : NULL;
 	return file ? task_pack_reference(&call->core->languages, file, solutions, ret_result, err)

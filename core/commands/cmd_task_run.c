@@ -11,6 +11,7 @@
 #include "commands/handlers.h"
 
 #include "base/cleanup.h"
+#include "base/json_access.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "base/xalloc.h"
@@ -42,12 +43,6 @@ struct run {
 	kettle_answer answer; /* of task.run */
 	void *arg;
 };
-
-static const char *
-argument(const json_t *args, const char *name)
-{
-	return json_string_value(json_object_get(args, name));
-}
 
 static void
 end_run(struct run *run)
@@ -103,7 +98,7 @@ run_done(struct inflight_job *inflight, const struct completion *completion)
 static int
 choose_unit(struct run *run, struct kettle_error *err)
 {
-	const char *wanted = json_string_value(json_object_get(run->args, "device"));
+	const char *wanted = member_string(run->args, "device");
 	const char *name;
 	json_t *device;
 	json_object_foreach(run->core->devices, name, device) {
@@ -112,7 +107,7 @@ choose_unit(struct run *run, struct kettle_error *err)
 		run->unit = json_deep_copy(json_array_get(json_object_get(device, "units"), 0));
 		(void)json_object_set_new(run->unit, "name", json_string(name));
 		run->units = json_incref(json_object_get(device, "units"));
-		if (json_is_true(json_object_get(run->args, "keep")))
+		if (member_true(run->args, "keep"))
 			(void)json_object_set_new(run->unit, "keep", json_true());
 		return 0;
 	}
@@ -126,7 +121,7 @@ choose_unit(struct run *run, struct kettle_error *err)
 static const struct runner *
 runner_of(const struct run *run)
 {
-	const char *name = json_string_value(json_object_get(run->unit, "runner"));
+	const char *name = member_string(run->unit, "runner");
 	for (size_t i = 0; i < run->core->runners_count; i++)
 		if (strcmp(run->core->runners[i].name, name ? name : "local") == 0)
 			return &run->core->runners[i];
@@ -163,15 +158,14 @@ give_to_runner(struct run *run, struct kettle_error *err)
 {
 	const struct runner *runner = runner_of(run);
 	if (!runner)
-		return kettle_fail(err, KETTLE_EINVAL, "The device's runner `%s` is not loaded.",
-			json_string_value(json_object_get(run->unit, "runner")));
+		return kettle_fail(
+			err, KETTLE_EINVAL, "The device's runner `%s` is not loaded.", member_string(run->unit, "runner"));
 	add_more(run, runner);
 	/* The runner may complete it before it returns, and the run is gone then: what it was lent is held here. */
 	AUTO_JSON json_t *unit = json_incref(run->unit), *plan = json_incref(run->plan->json);
 	char ref[INFLIGHT_REF_SIZE];
 	memcpy(ref, run->inflight.ref, sizeof(ref));
-	struct kettle_job job = {
-		.size = sizeof(job), .ref = ref, .device = json_string_value(json_object_get(unit, "name")), .unit = unit};
+	struct kettle_job job = {.size = sizeof(job), .ref = ref, .device = member_string(unit, "name"), .unit = unit};
 	return runner->ops->submit(runner->self, &job, plan, err);
 }
 
@@ -179,7 +173,7 @@ give_to_runner(struct run *run, struct kettle_error *err)
 static int
 check_code(const struct run *run, const char *file, const char *code, size_t size, struct kettle_error *err)
 {
-	const char *lang = argument(json_object_get(run->bundle, "task"), "lang");
+	const char *lang = member_string(json_object_get(run->bundle, "task"), "lang");
 	const struct language *language = language_find(&run->core->languages, lang);
 	if (!utf8_valid(code, size))
 		return kettle_fail(err, KETTLE_EINVAL, "%s is no text in UTF-8.", file);
@@ -193,8 +187,8 @@ run_read(void *arg)
 {
 	struct run *run = arg;
 	size_t size = 0;
-	const char *path = argument(run->args, "path"), *file = argument(run->args, "file");
-	if (task_read_as(&run->core->languages, path, argument(run->args, "lang"), &run->bundle, &run->err) < 0)
+	const char *path = member_string(run->args, "path"), *file = member_string(run->args, "file");
+	if (task_read_as(&run->core->languages, path, member_string(run->args, "lang"), &run->bundle, &run->err) < 0)
 		return;
 	if (file_read(file, (size_t)run->core->env.submission_bytes, &run->code, &size, &run->err) < 0)
 		return;
@@ -212,8 +206,8 @@ run_plan(struct run *run)
 	if (core->closing)
 		(void)kettle_fail(&run->err, KETTLE_ECANCELED, "The engine is stopping.");
 	if (run->err.code < 0 ||
-		task_plan(&core->languages, run->bundle, run->code, json_string_value(json_object_get(run->args, "mode")),
-			run->unit, seed_text, &run->plan, &run->err) < 0 ||
+		task_plan(&core->languages, run->bundle, run->code, member_string(run->args, "mode"), run->unit, seed_text,
+			&run->plan, &run->err) < 0 ||
 		inflight_add(&core->inflight, &run->inflight) < 0 || give_to_runner(run, &run->err) < 0)
 		end_run(run);
 }
@@ -378,7 +372,7 @@ read_needed(const char *code, const char *comment)
 static int
 read_solution(struct verify *verify, const struct source_dir *source_dir, const char *kind, const char *name)
 {
-	const char *lang = argument(json_object_get(verify->bundle, "task"), "lang");
+	const char *lang = member_string(json_object_get(verify->bundle, "task"), "lang");
 	const struct language *language = language_find(&verify->core->languages, lang);
 	AUTO_FREE char *code = NULL;
 	size_t size = 0;
@@ -424,9 +418,9 @@ verify_read(void *arg)
 {
 	struct verify *verify = arg;
 	AUTO_TASK_FORM struct task_form form = {0};
-	const char *path = argument(verify->args, "path");
-	if (task_read_as(&verify->core->languages, path, argument(verify->args, "lang"), &verify->bundle, &verify->err) <
-			0 ||
+	const char *path = member_string(verify->args, "path");
+	if (task_read_as(
+			&verify->core->languages, path, member_string(verify->args, "lang"), &verify->bundle, &verify->err) < 0 ||
 		task_form_open(path, &form, &verify->err) < 0)
 		return;
 	if (read_solutions(verify, &form.source_dir, "correct") == 0)
@@ -436,7 +430,7 @@ verify_read(void *arg)
 		(void)kettle_fail(&verify->err, KETTLE_EINVAL,
 			"The task `%s` has no solutions: put right ones into solutions/correct and wrong ones into "
 			"solutions/wrong.",
-			argument(verify->bundle, "name"));
+			member_string(verify->bundle, "name"));
 }
 
 static void
@@ -462,11 +456,11 @@ found_end(const struct verdict *verdict)
 static json_t *
 judge(const json_t *solution, const char *mode, const char *found)
 {
-	const char *expected = argument(solution, "expected");
+	const char *expected = member_string(solution, "expected");
 	bool passed = strcmp(found, "passed") == 0;
 	if (expected ? strcmp(expected, found) == 0 : !passed && strcmp(found, "error") != 0)
 		return json_true();
-	if (passed && strength(mode) < strength(argument(solution, "mode")))
+	if (passed && strength(mode) < strength(member_string(solution, "mode")))
 		return json_null();
 	return json_false();
 }
@@ -476,12 +470,12 @@ static json_t *
 result_of(const struct run *run, const json_t *solution)
 {
 	const char *found = found_end(run->verdict), *error = verdict_message(&run->verdict->why);
-	const char *mode = argument(run->args, "mode");
+	const char *mode = member_string(run->args, "mode");
 	AUTO_JSON json_t *ok = judge(solution, mode, found);
 	/* What the machine lacks is no fault of the solution, unless that is what it is to show. */
 	bool lacks = !json_is_true(ok) && error && strcmp(found, "passed") != 0 && strstr(error, "machine lacks");
 	/* A header that it names, and that the compiler names. */
-	const char *needed = argument(solution, "needs");
+	const char *needed = member_string(solution, "needs");
 	AUTO_JSON json_t *why = error ? json_string(error) : NULL;
 	if (!lacks && needed && error && strcmp(found, "compile") == 0 && strstr(error, needed)) {
 		lacks = true;
@@ -503,7 +497,7 @@ solution_ended(struct run *run)
 	AUTO_JSON json_t *solution = json_incref(json_array_get(verify->solutions, 0));
 	(void)json_array_remove(verify->solutions, 0);
 	if (!verify->device && run->unit)
-		verify->device = strdup(argument(run->unit, "name"));
+		verify->device = strdup(member_string(run->unit, "name"));
 	if (run->err.code < 0) {
 		verify->err = run->err;
 	} else {
@@ -536,7 +530,7 @@ verify_next(void *arg)
 		.core = verify->core,
 		.args = args,
 		.bundle = json_incref(verify->bundle),
-		.code = xstrdup(argument(solution, "code")),
+		.code = xstrdup(member_string(solution, "code")),
 		.ended = solution_ended,
 		.arg = verify,
 	};

@@ -5,34 +5,25 @@
 #include "commands/handlers.h"
 
 #include "base/cleanup.h"
+#include "base/json_access.h"
 #include "base/sanitize_text.h"
 #include "model/actor.h"
 #include "model/jobs.h"
 #include "model/ranking.h"
 #include "model/user.h"
 
-static const char *
-text_of(const json_t *args, const char *key)
-{
-	return json_string_value(json_object_get(args, key));
-}
-
 int
-cmd_user_list(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
-	json_t **ret_result, struct kettle_error *err)
+cmd_user_list(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
-	(void)env;
-	(void)actor;
 	AUTO_JSON json_t *ids = NULL, *users = json_array();
-	int rc = db_array(db, &ids, err,
+	int rc = db_array(call->db, &ids, err,
 		"SELECT id FROM users WHERE merged_into IS NULL AND (?1 IS NULL OR role = ?1) AND (NOT ?2 OR banned_at IS NOT "
 		"NULL) ORDER BY name LIMIT ?3 OFFSET ?4",
-		"siii", text_of(args, "role"), (int64_t)json_is_true(json_object_get(args, "banned")),
-		(int64_t)json_integer_value(json_object_get(args, "limit")),
-		(int64_t)json_integer_value(json_object_get(args, "offset")));
+		"siii", member_string(call->args, "role"), (int64_t)member_true(call->args, "banned"),
+		member_int(call->args, "limit"), member_int(call->args, "offset"));
 	for (size_t i = 0; i < json_array_size(ids) && rc == 0; i++) {
 		json_t *user = NULL;
-		rc = user_object(db, json_integer_value(json_object_get(json_array_get(ids, i), "id")), false, &user, err);
+		rc = user_object(call->db, member_int(json_array_get(ids, i), "id"), false, &user, err);
 		if (rc == 0)
 			(void)json_array_append_new(users, user);
 	}
@@ -42,25 +33,23 @@ cmd_user_list(struct db *db, const struct command_env *env, const struct actor *
 }
 
 int
-cmd_user_show(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
-	json_t **ret_result, struct kettle_error *err)
+cmd_user_show(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
-	(void)env;
-	struct user user = {.id = actor->user};
-	const char *name = text_of(args, "name");
+	struct user user = {.id = call->actor->user};
+	const char *name = member_string(call->args, "name");
 	int rc = 0;
-	if (name && actor->role == RIGHT_ADMIN) {
-		rc = user_find(db, name, &user, err);
+	if (name && call->actor->role == RIGHT_ADMIN) {
+		rc = user_find(call->db, name, &user, err);
 	} else if (name) {
 		/* Who is not an admin learns nothing about others, not even whether they are there. */
 		struct kettle_error none = {0};
-		bool own = user_find(db, name, &user, &none) == 0 && user.id == actor->user;
+		bool own = user_find(call->db, name, &user, &none) == 0 && user.id == call->actor->user;
 		rc = own ? 0 : kettle_fail(err, KETTLE_EACCES, "Only admins may look at others; leave the name out.");
-	} else if (!actor->user) {
+	} else if (!call->actor->user) {
 		rc = kettle_fail(
 			err, KETTLE_ENOENT, "You are not known here yet: whoever submits something or makes a link code is.");
 	}
-	return rc < 0 ? rc : user_object(db, user.id, true, ret_result, err);
+	return rc < 0 ? rc : user_object(call->db, user.id, true, ret_result, err);
 }
 
 /* ---- ban ---- */
@@ -121,39 +110,34 @@ answer(const struct user *user, json_t *more_take, json_t **ret_result)
 }
 
 int
-cmd_user_ban(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
-	json_t **ret_result, struct kettle_error *err)
+cmd_user_ban(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
-	(void)env;
 	struct user user;
-	AUTO_FREE char *reason = sanitize_line(text_of(args, "reason"), USER_REASON_MAX);
+	AUTO_FREE char *reason = sanitize_line(member_string(call->args, "reason"), USER_REASON_MAX);
 	AUTO_JSON json_t *cancelled = json_array();
-	int rc = user_find(db, text_of(args, "name"), &user, err);
+	int rc = user_find(call->db, member_string(call->args, "name"), &user, err);
 	if (rc == 0)
-		rc = check_ban(actor, &user, reason, err);
+		rc = check_ban(call->actor, &user, reason, err);
 	if (rc == 0)
-		rc = set_ban(db, user.id, reason, cancelled, err);
+		rc = set_ban(call->db, user.id, reason, cancelled, err);
 	if (rc < 0)
 		return rc;
 	AUTO_JSON json_t *data = json_pack("{s:s, s:O}", "reason", reason, "cancelled", cancelled);
-	rc = db_event(db, "user.banned", 'u', 0, 0, user.id, data, err);
+	rc = db_event(call->db, "user.banned", 'u', 0, 0, user.id, data, err);
 	return rc < 0 ? rc : answer(&user, json_pack("{s:O}", "cancelled", cancelled), ret_result);
 }
 
 int
-cmd_user_unban(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
-	json_t **ret_result, struct kettle_error *err)
+cmd_user_unban(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
-	(void)env;
-	(void)actor;
 	struct user user;
-	int rc = user_find(db, text_of(args, "name"), &user, err);
+	int rc = user_find(call->db, member_string(call->args, "name"), &user, err);
 	if (rc == 0 && !user.banned)
 		rc = kettle_fail(err, KETTLE_ECONFLICT, "`%s` is not banned.", user.name);
 	if (rc == 0)
-		rc = set_ban(db, user.id, NULL, NULL, err);
+		rc = set_ban(call->db, user.id, NULL, NULL, err);
 	if (rc == 0)
-		rc = db_event(db, "user.unbanned", 'u', 0, 0, user.id, NULL, err);
+		rc = db_event(call->db, "user.unbanned", 'u', 0, 0, user.id, NULL, err);
 	return rc < 0 ? rc : answer(&user, json_object(), ret_result);
 }
 
@@ -175,22 +159,19 @@ check_role(struct db *db, const struct user *user, enum access_right role, struc
 }
 
 int
-cmd_user_role(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
-	json_t **ret_result, struct kettle_error *err)
+cmd_user_role(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
 	static const char *const names[] = {[RIGHT_ANYBODY] = "user", [RIGHT_CREATOR] = "creator", [RIGHT_ADMIN] = "admin"};
-	(void)env;
-	(void)actor;
 	struct user user;
-	const char *role = text_of(args, "role");
-	int rc = user_find(db, text_of(args, "name"), &user, err);
+	const char *role = member_string(call->args, "role");
+	int rc = user_find(call->db, member_string(call->args, "name"), &user, err);
 	if (rc == 0)
-		rc = check_role(db, &user, actor_role(role), err);
+		rc = check_role(call->db, &user, actor_role(role), err);
 	if (rc == 0)
-		rc = db_exec(db, err, "UPDATE users SET role = ? WHERE id = ?", "si", role, user.id);
+		rc = db_exec(call->db, err, "UPDATE users SET role = ? WHERE id = ?", "si", role, user.id);
 	if (rc < 0)
 		return rc;
 	AUTO_JSON json_t *data = json_pack("{s:s, s:s}", "role", role, "was", names[user.role]);
-	rc = db_event(db, "user.role", 'u', 0, 0, user.id, data, err);
+	rc = db_event(call->db, "user.role", 'u', 0, 0, user.id, data, err);
 	return rc < 0 ? rc : answer(&user, json_incref(data), ret_result);
 }

@@ -5,6 +5,7 @@
 #include "commands/handlers.h"
 
 #include "base/cleanup.h"
+#include "base/json_access.h"
 #include "base/file.h"
 #include "base/installed.h"
 #include "config/configuration.h"
@@ -93,7 +94,7 @@ cmd_version(struct core *core, const struct actor *actor, const json_t *args, ke
 	(void)args;
 	(void)uname(&system);
 	json_array_foreach(parts, i, part)
-		ok = ok && json_is_true(json_object_get(part, "found"));
+		ok = ok && member_true(part, "found");
 	AUTO_JSON json_t *result =
 		json_pack("{s:s, s:b, s:O, s:s?, s:s, s:s, s:s, s:s, s:o}", "version", PACKAGE_VERSION, "ok", ok, "parts",
 			parts, "config", core->config->file, "database", core->setup.database, "machine", system.machine, "kernel",

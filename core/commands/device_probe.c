@@ -11,6 +11,7 @@
 #include "commands/device_probe.h"
 
 #include "base/cleanup.h"
+#include "base/json_access.h"
 #include "base/xalloc.h"
 #include "judge/plan.h"
 #include "judge/step_verdict.h"
@@ -74,8 +75,7 @@ static void
 read_outcomes(struct probe *probe, const struct completion *completion)
 {
 	const json_t *task = json_object_get(probe->bundle, "task");
-	const struct language *language =
-		language_find(&probe->core->languages, json_string_value(json_object_get(task, "lang")));
+	const struct language *language = language_find(&probe->core->languages, member_string(task, "lang"));
 	for (size_t i = 0; i < probe->plan->count && probe->err.code == 0; i++) {
 		const struct plan_step *step = &probe->plan->steps[i];
 		const struct outcome *outcome = completion_outcome(completion, step->id);
@@ -84,7 +84,7 @@ read_outcomes(struct probe *probe, const struct completion *completion)
 			step_result_read(language, task, step, outcome, &result);
 		if (result.state == VERDICT_ERROR && result.blame && strcmp(result.blame, "machine") == 0)
 			(void)kettle_fail(&probe->err, KETTLE_EUNAVAIL, "The task cannot run on %s: %s",
-				json_string_value(json_object_get(probe->unit, "name")), result.why.message);
+				member_string(probe->unit, "name"), result.why.message);
 	}
 }
 
@@ -100,7 +100,7 @@ on_probed(struct inflight_job *inflight, const struct completion *completion)
 static const struct runner *
 runner_of(const struct probe *probe)
 {
-	const char *name = json_string_value(json_object_get(probe->unit, "runner"));
+	const char *name = member_string(probe->unit, "runner");
 	for (size_t i = 0; i < probe->core->runners_count; i++)
 		if (strcmp(probe->core->runners[i].name, name ? name : "local") == 0)
 			return &probe->core->runners[i];
@@ -125,8 +125,7 @@ build(struct probe *probe)
 	AUTO_JSON json_t *unit = json_incref(probe->unit), *plan = json_incref(probe->plan->json);
 	char ref[INFLIGHT_REF_SIZE];
 	memcpy(ref, probe->inflight.ref, sizeof(ref));
-	struct kettle_job job = {
-		.size = sizeof(job), .ref = ref, .device = json_string_value(json_object_get(unit, "name")), .unit = unit};
+	struct kettle_job job = {.size = sizeof(job), .ref = ref, .device = member_string(unit, "name"), .unit = unit};
 	if (runner->ops->submit(runner->self, &job, plan, &untold) < 0 && inflight_find(&core->inflight, ref)) {
 		inflight_remove(&core->inflight, &probe->inflight);
 		probe_go_on(probe);

@@ -9,12 +9,6 @@
 #include "base/xalloc.h"
 #include "session/core.h"
 
-const char *
-pool_call_text(const struct pool_call *call, const char *name)
-{
-	return json_string_value(json_object_get(call->args, name));
-}
-
 void
 pool_call_answer(struct pool_call *call)
 {

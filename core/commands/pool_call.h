@@ -27,7 +27,5 @@ void pool_call_start(struct core *core, const json_t *args, pool_work *work, voi
 	kettle_answer answer, void *arg);
 /* Answers with the result, or the error, and frees the call. */
 void pool_call_answer(struct pool_call *call);
-/* An argument of the command that is text; NULL: it is not given. */
-const char *pool_call_text(const struct pool_call *call, const char *name);
 
 #endif

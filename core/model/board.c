@@ -170,6 +170,22 @@ board_check_owner(const struct actor *actor, const struct board *board, struct k
 }
 
 int
+board_find_visible(
+	struct db *db, const struct actor *actor, const char *name, struct board *ret_board, struct kettle_error *err)
+{
+	int rc = board_find(db, actor, name, ret_board, err);
+	return rc < 0 ? rc : board_check_access(db, actor, ret_board, err);
+}
+
+int
+board_find_owned(
+	struct db *db, const struct actor *actor, const char *name, struct board *ret_board, struct kettle_error *err)
+{
+	int rc = board_find(db, actor, name, ret_board, err);
+	return rc < 0 ? rc : board_check_owner(actor, ret_board, err);
+}
+
+int
 board_devices(struct db *db, int64_t leaderboard, json_t **ret_devices, struct kettle_error *err)
 {
 	AUTO_JSON json_t *row = NULL;
@@ -241,10 +257,9 @@ board_choose_devices(
 	(void)snprintf(where, sizeof(where), "The leaderboard `%s` has", board->name);
 	if (rc == 0 && word)
 		rc = board_pick_device(devices, word, where, &name, err);
-	if (rc < 0)
-		return rc;
-	*ret_devices = name ? json_pack("[s]", name) : STEAL(devices);
-	return 0;
+	if (rc == 0)
+		*ret_devices = name ? json_pack("[s]", name) : STEAL(devices);
+	return rc;
 }
 
 json_t *

@@ -26,6 +26,11 @@ struct board {
 /* By name without case. ENOENT names the nearest that the actor may see. Does not check that the actor may see it. */
 int board_find(
 	struct db *db, const struct actor *actor, const char *name, struct board *ret_board, struct kettle_error *err);
+/* The same of one that the actor may see (board_check_access), or change (board_check_owner). */
+int board_find_visible(
+	struct db *db, const struct actor *actor, const char *name, struct board *ret_board, struct kettle_error *err);
+int board_find_owned(
+	struct db *db, const struct actor *actor, const char *name, struct board *ret_board, struct kettle_error *err);
 /* The language of its task; "": it names none. */
 int board_language(
 	struct db *db, const struct board *board, char ret_language[BOARD_LANGUAGE_SIZE], struct kettle_error *err);

@@ -177,10 +177,9 @@ board_update_plan(struct db *db, const struct board *board, const struct board_c
 {
 	AUTO_UPDATE struct update update = {.db = db, .board = board, .change = change};
 	int rc = board_update_compare(&update, err);
-	if (rc < 0)
-		return rc;
-	*ret_plan = plan_of(&update);
-	return 0;
+	if (rc == 0)
+		*ret_plan = plan_of(&update);
+	return rc;
 }
 
 /* ---- doing it ---- */

@@ -344,10 +344,9 @@ own_page(struct db *db, int64_t leaderboard, const char *device, int64_t user, j
 	int rc = db_int(db, &count, err,
 		"SELECT count(*) " JOINS "WHERE s.leaderboard = ? AND s.user = ? AND j.device = ? AND " COUNTS, "iis",
 		leaderboard, user, device);
-	if (rc < 0)
-		return rc;
-	*ret_page = json_pack("{s:s, s:I, s:O}", "device", device, "count", (json_int_t)count, "entries", entries);
-	return 0;
+	if (rc == 0)
+		*ret_page = json_pack("{s:s, s:I, s:O}", "device", device, "count", (json_int_t)count, "entries", entries);
+	return rc;
 }
 
 int

@@ -68,7 +68,8 @@ run_on_store(struct db *db, void *arg, struct kettle_error *err)
 	int rc = command_actor(call->command, db, call->actor, &actor, err);
 	if (rc < 0)
 		return rc;
-	return call->command->run(db, &call->env, &actor, call->args, &call->result, err);
+	const struct command_call request = {.db = db, .env = &call->env, .actor = &actor, .args = call->args};
+	return call->command->run(&request, &call->result, err);
 }
 
 static void

@@ -55,9 +55,16 @@ enum command_kind {
 
 struct core; /* core.h */
 
-/* READ and WRITE. args is checked against the arguments, defaults filled in. */
-typedef int command_run_fn(struct db *db, const struct command_env *env, const struct actor *actor, const json_t *args,
-	json_t **ret_result, struct kettle_error *err);
+/* What the handler of a READ or WRITE gets. */
+struct command_call {
+	struct db *db;
+	const struct command_env *env;
+	const struct actor *actor;
+	const json_t *args; /* checked against the arguments, defaults filled in */
+};
+
+/* READ and WRITE. */
+typedef int command_run_fn(const struct command_call *call, json_t **ret_result, struct kettle_error *err);
 /* ENGINE and LOCAL. Answers exactly once, also on errors, possibly at once. */
 typedef void command_engine_fn(
 	struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg);

@@ -235,7 +235,7 @@ subscribe_begin(struct subscription *subscription)
 	struct core *core = subscription->core;
 	if (core->closing)
 		return;
-	if (json_is_true(json_object_get(subscription->filter, "task_run")))
+	if (member_true(subscription->filter, "task_run"))
 		subscription->live = true;
 	else if (core->role == CORE_OWNER)
 		read_past(subscription);
@@ -247,7 +247,7 @@ void
 subscriptions_resume(struct core *core)
 {
 	for (struct subscription *s = core->subscriptions; s; s = s->next)
-		if (!s->dead && !json_is_true(json_object_get(s->filter, "task_run"))) {
+		if (!s->dead && !member_true(s->filter, "task_run")) {
 			s->live = false;
 			subscribe_begin(s);
 		}

@@ -79,8 +79,9 @@ page_op(struct db *db, void *arg, struct kettle_error *err)
 	struct actor actor = {0};
 	double start = cpu_us();
 	int code = command_actor(bench->show, db, bench->actor, &actor, err);
+	const struct command_call call = {.db = db, .env = &bench->env, .actor = &actor, .args = bench->args};
 	if (code == 0)
-		code = bench->show->run(db, &bench->env, &actor, bench->args, &bench->page, err);
+		code = bench->show->run(&call, &bench->page, err);
 	(void)json_array_append_new(bench->cpu, json_real(cpu_us() - start));
 	return code;
 }

@@ -47,7 +47,8 @@ run_op(struct db *db, void *arg, struct kettle_error *err)
 	struct call *call = arg;
 	struct actor actor = {0};
 	int code = command_actor(call->command, db, call->actor, &actor, err);
-	return code < 0 ? code : call->command->run(db, call->env, &actor, call->args, &call->result, err);
+	const struct command_call request = {.db = db, .env = call->env, .actor = &actor, .args = call->args};
+	return code < 0 ? code : call->command->run(&request, &call->result, err);
 }
 
 static json_t *
