@@ -5,14 +5,15 @@
 #include "cli/args/args.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/nearest.h"
+#include "base/number.h"
 
 #define ARGS_MAX_WORDS 3 /* of a command's name */
 
@@ -29,8 +30,8 @@ const struct args_option args_globals[] = {
 	{NULL, 0, NULL, NULL},
 };
 
-void
-args_option_name(const char *name, char ret_name[ARGS_NAME_SIZE])
+static void
+option_name(const char *name, char ret_name[ARGS_NAME_SIZE])
 {
 	snprintf(ret_name, ARGS_NAME_SIZE, "%s", name);
 	for (char *p = ret_name; *p; p++)
@@ -41,7 +42,7 @@ args_option_name(const char *name, char ret_name[ARGS_NAME_SIZE])
 void
 args_command_words(const json_t *command, char ret_words[ARGS_NAME_SIZE])
 {
-	args_option_name(member_text(command, "name"), ret_words);
+	option_name(member_text(command, "name"), ret_words);
 	for (char *p = ret_words; *p; p++)
 		if (*p == '.')
 			*p = ' ';
@@ -57,56 +58,59 @@ args_ui(const struct run_ui *uis, const json_t *command)
 	return &none;
 }
 
-const json_t *
-args_row(const json_t *command, const char *name)
-{
-	size_t i;
-	const json_t *row;
-	json_array_foreach(json_object_get(command, "args"), i, row)
-		if (strcmp(member_text(row, "name"), name) == 0)
-			return row;
-	return NULL;
-}
-
-bool
-args_is(const json_t *argument, const char *type)
-{
-	return strcmp(member_text(argument, "type"), type) == 0;
-}
-
-bool
-args_bool(const json_t *argument, const char *property)
-{
-	return json_is_true(json_object_get(argument, property));
-}
-
-void
-args_meta(const json_t *argument, char ret_meta[ARGS_NAME_SIZE])
+/* What help shows for a value where the table does not say. */
+static void
+make_meta(struct args_row *row)
 {
 	static const struct {
 		const char *type, *meta;
 	} metas[] = {{"int", "N"}, {"device", "DEVICE"}, {"board", "LEADERBOARD"}, {"id", "ID"}, {"when", "WHEN"},
 		{"file", "FILE"}, {"task", "PATH"}, {"path", "PATH"}};
-	const json_t *choices = json_object_get(argument, "choices"), *choice;
+	const json_t *choice;
 	size_t i, used = 0;
-	const char *text = member_text(argument, "meta");
-	if (*text) {
-		snprintf(ret_meta, ARGS_NAME_SIZE, "%s", text);
-		return;
-	}
-	ret_meta[0] = '\0';
-	json_array_foreach(choices, i, choice)
-		if (json_is_string(choice) && used + json_string_length(choice) + 2 < ARGS_NAME_SIZE)
+	json_array_foreach(json_object_get(row->data, "choices"), i, choice)
+		if (used + json_string_length(choice) + 2 < ARGS_NAME_SIZE)
 			used += (size_t)snprintf(
-				ret_meta + used, ARGS_NAME_SIZE - used, "%s%s", i > 0 ? "|" : "", json_string_value(choice));
+				row->meta + used, ARGS_NAME_SIZE - used, "%s%s", i > 0 ? "|" : "", json_string_value(choice));
 	if (used > 0)
 		return;
-	args_option_name(member_text(argument, "name"), ret_meta);
-	for (char *p = ret_meta; *p; p++)
+	snprintf(row->meta, ARGS_NAME_SIZE, "%s", row->option);
+	for (char *p = row->meta; *p; p++)
 		*p = (char)toupper((unsigned char)*p);
 	for (i = 0; i < ARRAY_SIZE(metas); i++)
-		if (!args_bool(argument, "positional") && args_is(argument, metas[i].type))
-			snprintf(ret_meta, ARGS_NAME_SIZE, "%s", metas[i].meta);
+		if (!row->positional && strcmp(row->type, metas[i].type) == 0)
+			snprintf(row->meta, ARGS_NAME_SIZE, "%s", metas[i].meta);
+}
+
+bool
+args_row(const json_t *command, const struct args_option *own, size_t i, struct args_row *ret_row)
+{
+	const json_t *rows = json_object_get(command, "args"), *data = json_array_get(rows, i);
+	const char *meta = member_string(data, "meta");
+	if (data) {
+		*ret_row = (struct args_row){.data = data,
+			.name = member_text(data, "name"),
+			.type = member_text(data, "type"),
+			.help = member_text(data, "help"),
+			.positional = member_true(data, "positional"),
+			.required = member_true(data, "required"),
+			.repeated = member_true(data, "repeated"),
+			.flag = member_is(data, "type", "bool")};
+	} else {
+		for (i -= json_array_size(rows); own && own->name && i > 0; i--)
+			own++;
+		if (!own || !own->name)
+			return false;
+		meta = own->meta;
+		*ret_row = (struct args_row){
+			.name = own->name, .type = "", .help = own->help, .letter = own->letter, .flag = !own->meta};
+	}
+	option_name(ret_row->name, ret_row->option);
+	if (meta)
+		snprintf(ret_row->meta, ARGS_NAME_SIZE, "%s", meta);
+	else
+		make_meta(ret_row);
+	return true;
 }
 
 /* Whether the table's name ("leaderboard.create") begins with these words; *ret_rest: what follows them. */
@@ -114,7 +118,7 @@ static bool
 starts_with(const json_t *command, int words, const char *const *argv, const char **ret_rest)
 {
 	char name[ARGS_NAME_SIZE];
-	args_option_name(member_text(command, "name"), name);
+	option_name(member_text(command, "name"), name);
 	size_t at = 0;
 	for (int i = 0; i < words; i++) {
 		size_t len = strcspn(argv[i], ".");
@@ -141,7 +145,7 @@ args_following(const json_t *table, int words, const char *const *argv)
 		char word[ARGS_NAME_SIZE];
 		if (!starts_with(command, words, argv, &rest))
 			continue;
-		args_option_name(rest + (*rest == '.'), word);
+		option_name(rest + (*rest == '.'), word);
 		word[strcspn(word, ".")] = '\0';
 		if (*word)
 			json_object_set_new(names, word, json_true());
@@ -159,7 +163,7 @@ command_in_group(const json_t *table, const char *word, char ret_words[2 * ARGS_
 	json_array_foreach(table, i, command) {
 		const char *name = member_text(command, "name"), *dot = strchr(name, '.');
 		char last[ARGS_NAME_SIZE];
-		args_option_name(dot ? dot + 1 : "", last);
+		option_name(dot ? dot + 1 : "", last);
 		if (!dot || strcmp(last, word) != 0)
 			continue;
 		if (found)
@@ -217,15 +221,6 @@ args_find(const json_t *table, int argc, const char *const *argv, const json_t *
 	return 0;
 }
 
-static const struct args_option *
-find_own(const struct args_option *options, const char *name, size_t len, char letter)
-{
-	for (; options && options->name; options++)
-		if (letter ? options->letter == letter : strncmp(options->name, name, len) == 0 && !options->name[len])
-			return options;
-	return NULL;
-}
-
 struct parser {
 	const json_t *command;
 	const struct args_option *own;
@@ -238,20 +233,18 @@ struct parser {
 };
 
 static int
-set_int(struct parser *p, const json_t *row, const char *shown, const char *text, json_t **ret_value)
+set_int(struct parser *p, const struct args_row *row, const char *shown, const char *text, json_t **ret_value)
 {
-	char *end;
-	errno = 0;
-	long long number = strtoll(text, &end, 10);
-	if (end == text || *end || errno)
+	long long number;
+	if (!number_parse_integer(text, &number))
 		return kettle_fail(p->err, KETTLE_EINVAL, "%s takes %s, not `%s`.", shown,
-			args_is(row, "id") ? "the number of a submission" : "a whole number", text);
+			strcmp(row->type, "id") == 0 ? "the number of a submission" : "a whole number", text);
 	*ret_value = json_integer(number);
 	return 0;
 }
 
 static int
-set_bool(struct parser *p, const char *shown, const char *text, json_t **ret_value)
+set_flag(struct parser *p, const char *shown, const char *text, json_t **ret_value)
 {
 	bool yes = !text || strcmp(text, "true") == 0 || strcmp(text, "yes") == 0;
 	if (!yes && strcmp(text, "false") != 0 && strcmp(text, "no") != 0)
@@ -260,87 +253,69 @@ set_bool(struct parser *p, const char *shown, const char *text, json_t **ret_val
 	return 0;
 }
 
-/* Puts the value of one argument of the table in its place; shown is how messages call the argument. */
+/* Stores the value of an argument; shown is how messages call the argument. text: NULL only for a flag. */
 static int
-set_value(struct parser *p, const json_t *row, const char *shown, const char *text)
+set_value(struct parser *p, const struct args_row *row, const char *shown, const char *text)
 {
-	const char *name = member_text(row, "name");
-	json_t *value = NULL;
+	json_t *values = row->data ? p->args->values : p->args->own, *value = NULL;
 	int rc = 0;
-	if (args_is(row, "int") || args_is(row, "id"))
+	if (row->flag)
+		rc = set_flag(p, shown, text, &value);
+	else if (strcmp(row->type, "int") == 0 || strcmp(row->type, "id") == 0)
 		rc = set_int(p, row, shown, text, &value);
-	else if (args_is(row, "bool"))
-		rc = set_bool(p, shown, text, &value);
 	else if (!(value = json_string(text)))
 		rc = kettle_fail(p->err, KETTLE_EINVAL, "The value of %s is not valid UTF-8.", shown);
 	if (rc)
 		return rc;
-	if (!args_bool(row, "repeated")) {
-		if (json_object_get(p->args->values, name)) {
-			json_decref(value);
-			return kettle_fail(p->err, KETTLE_EINVAL, "%s was given twice.", shown);
-		}
-		json_object_set_new(p->args->values, name, value);
+	if (row->repeated) {
+		if (!json_object_get(values, row->name))
+			json_object_set_new(values, row->name, json_array());
+		json_array_append_new(json_object_get(values, row->name), value);
 		return 0;
 	}
-	if (!json_object_get(p->args->values, name))
-		json_object_set_new(p->args->values, name, json_array());
-	json_array_append_new(json_object_get(p->args->values, name), value);
+	if (row->data && json_object_get(values, row->name)) {
+		json_decref(value);
+		return kettle_fail(p->err, KETTLE_EINVAL, "%s was given twice.", shown);
+	}
+	json_object_set_new(values, row->name, value);
 	return 0;
 }
 
-/* The value of an option: behind the "=", or the next word. */
+/* Stores an option with the value behind its "=" (text, or NULL), else with the next word. */
 static int
-take_value(struct parser *p, const char *shown, const char *meta, const char *inline_value, const char **ret_value)
+set_option(struct parser *p, const struct args_row *row, const char *shown, const char *text)
 {
-	if (inline_value) {
-		*ret_value = inline_value;
-		return 0;
-	}
-	if (p->at >= p->argc)
-		return kettle_fail(p->err, KETTLE_EINVAL, "%s needs a value: %s %s.", shown, shown, meta);
-	*ret_value = p->argv[p->at++];
-	return 0;
-}
-
-static int
-set_own(struct parser *p, const struct args_option *option, const char *shown, const char *inline_value)
-{
-	const char *value = NULL;
-	json_t *json = NULL;
-	if (!option->meta && inline_value)
+	if (row->flag && !row->data && text)
 		return kettle_fail(p->err, KETTLE_EINVAL, "%s takes no value.", shown);
-	if (!option->meta) {
-		json_object_set_new(p->args->own, option->name, json_true());
-		return 0;
-	}
-	int rc = take_value(p, shown, option->meta, inline_value, &value);
-	if (rc)
-		return rc;
-	if (!(json = json_string(value)))
-		return kettle_fail(p->err, KETTLE_EINVAL, "The value of %s is not valid UTF-8.", shown);
-	json_object_set_new(p->args->own, option->name, json);
-	return 0;
+	if (!row->flag && !text && p->at >= p->argc)
+		return kettle_fail(p->err, KETTLE_EINVAL, "%s needs a value: %s %s.", shown, shown, row->meta);
+	return set_value(p, row, shown, row->flag || text ? text : p->argv[p->at++]);
+}
+
+/* Finds the option of a name, or of a letter, among the command's, its own and the global ones. */
+static bool
+find_option(const struct parser *p, const char *name, size_t len, char letter, struct args_row *ret_row)
+{
+	for (int global = 0; global < 2; global++)
+		for (size_t i = 0; args_row(global ? NULL : p->command, global ? args_globals : p->own, i, ret_row); i++)
+			if (letter ? ret_row->letter == letter
+					   : !ret_row->positional && strlen(ret_row->option) == len &&
+							 strncmp(ret_row->option, name, len) == 0)
+				return true;
+	return false;
 }
 
 static int
 unknown_option(struct parser *p, const char *shown)
 {
 	AUTO_JSON json_t *names = json_object();
-	char name[ARGS_NAME_SIZE], dashed[ARGS_NAME_SIZE + 2];
-	const struct args_option *lists[] = {p->own, args_globals};
-	size_t i;
-	const json_t *row;
-	json_array_foreach(json_object_get(p->command, "args"), i, row) {
-		args_option_name(member_text(row, "name"), name);
-		snprintf(dashed, sizeof(dashed), "--%s", name);
-		if (!args_bool(row, "positional"))
-			json_object_set_new(names, dashed, json_true());
-	}
-	for (i = 0; i < ARRAY_SIZE(lists); i++)
-		for (const struct args_option *o = lists[i]; o && o->name; o++) {
-			snprintf(dashed, sizeof(dashed), "--%s", o->name);
-			json_object_set_new(names, dashed, json_true());
+	char dashed[ARGS_NAME_SIZE + 2];
+	struct args_row row;
+	for (int global = 0; global < 2; global++)
+		for (size_t i = 0; args_row(global ? NULL : p->command, global ? args_globals : p->own, i, &row); i++) {
+			snprintf(dashed, sizeof(dashed), "--%s", row.option);
+			if (!row.positional)
+				json_object_set_new(names, dashed, json_true());
 		}
 	const char *near = nearest_key(shown, names);
 	if (near)
@@ -353,42 +328,27 @@ unknown_option(struct parser *p, const char *shown)
 static int
 long_option(struct parser *p, const char *word)
 {
-	const char *name = word + 2, *equals = strchr(name, '='), *value = NULL;
-	size_t len = equals ? (size_t)(equals - name) : strlen(name), i;
-	char shown[ARGS_NAME_SIZE], known[ARGS_NAME_SIZE], meta[ARGS_NAME_SIZE];
-	const json_t *row;
+	const char *name = word + 2, *equals = strchr(name, '=');
+	size_t len = equals ? (size_t)(equals - name) : strlen(name);
+	char shown[ARGS_NAME_SIZE];
+	struct args_row row;
 	snprintf(shown, sizeof(shown), "--%.*s", (int)(len < ARGS_NAME_SIZE ? len : ARGS_NAME_SIZE), name);
-	json_array_foreach(json_object_get(p->command, "args"), i, row) {
-		args_option_name(member_text(row, "name"), known);
-		if (args_bool(row, "positional") || strlen(known) != len || strncmp(known, name, len) != 0)
-			continue;
-		if (args_is(row, "bool"))
-			return set_value(p, row, shown, equals ? equals + 1 : NULL);
-		args_meta(row, meta);
-		int rc = take_value(p, shown, meta, equals ? equals + 1 : NULL, &value);
-		return rc ? rc : set_value(p, row, shown, value);
-	}
-	const struct args_option *option = find_own(p->own, name, len, 0);
-	if (!option)
-		option = find_own(args_globals, name, len, 0);
-	return option ? set_own(p, option, shown, equals ? equals + 1 : NULL) : unknown_option(p, shown);
+	if (!find_option(p, name, len, 0, &row))
+		return unknown_option(p, shown);
+	return set_option(p, &row, shown, equals ? equals + 1 : NULL);
 }
 
 /* -o VALUE, -oVALUE, or flags together: -qh. */
 static int
 short_options(struct parser *p, const char *word)
 {
+	struct args_row row;
 	for (const char *letter = word + 1; *letter; letter++) {
 		char shown[] = {'-', *letter, '\0'};
-		const struct args_option *option = find_own(p->own, NULL, 0, *letter);
-		if (!option)
-			option = find_own(args_globals, NULL, 0, *letter);
-		if (!option)
+		if (!find_option(p, NULL, 0, *letter, &row))
 			return unknown_option(p, shown);
-		if (option->meta)
-			return set_own(p, option, shown, letter[1] ? letter + 1 : NULL);
-		int rc = set_own(p, option, shown, NULL);
-		if (rc)
+		int rc = set_option(p, &row, shown, !row.flag && letter[1] ? letter + 1 : NULL);
+		if (rc || !row.flag)
 			return rc;
 	}
 	return 0;
@@ -397,18 +357,13 @@ short_options(struct parser *p, const char *word)
 static int
 positional(struct parser *p, const char *word)
 {
-	size_t i, seen = 0;
-	const json_t *row;
-	char meta[ARGS_NAME_SIZE];
-	json_array_foreach(json_object_get(p->command, "args"), i, row) {
-		if (!args_bool(row, "positional"))
+	size_t seen = 0;
+	struct args_row row;
+	for (size_t i = 0; args_row(p->command, NULL, i, &row); i++) {
+		if (!row.positional || seen++ < p->positionals)
 			continue;
-		if (seen++ < p->positionals)
-			continue;
-		if (!args_bool(row, "repeated"))
-			p->positionals++;
-		args_meta(row, meta);
-		return set_value(p, row, meta, word);
+		p->positionals += !row.repeated;
+		return set_value(p, &row, row.meta, word);
 	}
 	return kettle_fail(p->err, KETTLE_EINVAL, "`kettle %s` takes no further argument `%s`.", p->words, word);
 }
@@ -416,21 +371,17 @@ positional(struct parser *p, const char *word)
 static int
 missing(struct parser *p)
 {
-	char names[300] = "", meta[ARGS_NAME_SIZE], option[ARGS_NAME_SIZE];
-	size_t i, used = 0;
-	const json_t *row;
-	json_array_foreach(json_object_get(p->command, "args"), i, row) {
-		if (!args_bool(row, "required") || json_object_get(p->args->values, member_text(row, "name")))
+	AUTO_BUF struct buf names = {0};
+	struct args_row row;
+	for (size_t i = 0; args_row(p->command, NULL, i, &row); i++) {
+		if (!row.required || json_object_get(p->args->values, row.name))
 			continue;
-		bool by_place = args_bool(row, "positional");
-		args_meta(row, meta);
-		args_option_name(member_text(row, "name"), option);
-		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s%s%s%s", used ? " and " : "",
-			by_place ? "" : "--", by_place ? "" : option, by_place ? "" : " ", meta);
-		if (used >= sizeof(names))
-			break;
+		buf_adds(&names, names.len ? " and " : "");
+		if (!row.positional)
+			buf_printf(&names, "--%s ", row.option);
+		buf_adds(&names, row.meta);
 	}
-	return used ? kettle_fail(p->err, KETTLE_EINVAL, "`kettle %s` needs %s.", p->words, names) : 0;
+	return names.len ? kettle_fail(p->err, KETTLE_EINVAL, "`kettle %s` needs %s.", p->words, names.data) : 0;
 }
 
 int

@@ -67,18 +67,22 @@ void args_free(struct args *args);
 const char *args_text(const struct args *args, const char *name);
 bool args_flag(const struct args *args, const char *name);
 
-/* The row of a command's argument, or NULL. */
-const json_t *args_row(const json_t *command, const char *name);
-/* Whether the argument's type in the table is this one ("file"). */
-bool args_is(const json_t *argument, const char *type);
-bool args_bool(const json_t *argument, const char *property);
-/* The name of an argument as an option: "problem_set" is "problem-set". ret_name holds ARGS_NAME_SIZE bytes. */
 #define ARGS_NAME_SIZE 100
-void args_option_name(const char *name, char ret_name[ARGS_NAME_SIZE]);
+
+/* An argument of a command of the table, or an option of the command line's own. Texts are borrowed. */
+struct args_row {
+	const json_t *data; /* of the table; NULL: an own option */
+	const char *name, *type, *help;
+	char letter; /* short form, or 0 */
+	bool positional, required, repeated, flag;
+	char option[ARGS_NAME_SIZE]; /* the name as an option without the dashes: "problem-set" for problem_set */
+	char meta[ARGS_NAME_SIZE];   /* what help shows for the value: given, or made of choices, type or name */
+};
+
+/* Reads row i of the command's arguments (NULL: none), which the own options follow; false: there is none. */
+bool args_row(const json_t *command, const struct args_option *own, size_t i, struct args_row *ret_row);
 /* The command as it is typed: "leaderboard create". */
 void args_command_words(const json_t *command, char ret_words[ARGS_NAME_SIZE]);
-/* What help shows for a value: the row's meta, or one made of its type or name. */
-void args_meta(const json_t *argument, char ret_meta[ARGS_NAME_SIZE]);
 
 /* The words that may follow the first ones: an object with them as keys. New reference. */
 json_t *args_following(const json_t *table, int words, const char *const *argv);

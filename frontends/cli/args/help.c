@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/json_access.h"
 
@@ -81,46 +82,33 @@ heading(const struct term *term, const char *text)
 	fputc('\n', term->out);
 }
 
-/* An argument as usage lines show it: "NAME", "[--device DEVICE]…". */
+/* An argument as usage lines show it: "NAME", "[--device DEVICE]…", "[-o FILE]". */
 static void
-usage_argument(FILE *out, const json_t *row)
+usage_argument(FILE *out, const struct args_row *row)
 {
-	char name[ARGS_NAME_SIZE], meta[ARGS_NAME_SIZE];
-	bool required = args_bool(row, "required");
-	args_option_name(member_text(row, "name"), name);
-	args_meta(row, meta);
-	fputs(required ? " " : " [", out);
-	if (!args_bool(row, "positional"))
-		fprintf(out, args_is(row, "bool") ? "--%s" : "--%s ", name);
-	if (!args_is(row, "bool"))
-		fputs(meta, out);
-	fputs(required ? "" : "]", out);
-	fputs(args_bool(row, "repeated") ? "…" : "", out);
+	fputs(row->required ? " " : " [", out);
+	if (row->letter)
+		fprintf(out, "-%c", row->letter);
+	else if (!row->positional)
+		fprintf(out, "--%s", row->option);
+	if (!row->flag)
+		fprintf(out, "%s%s", row->positional ? "" : " ", row->meta);
+	fputs(row->required ? "" : "]", out);
+	fputs(row->repeated ? "…" : "", out);
 }
 
 void
 help_synopsis(FILE *out, const json_t *command, const struct run_ui *ui)
 {
 	char words[ARGS_NAME_SIZE];
-	size_t i;
-	const json_t *row, *rows = json_object_get(command, "args");
+	struct args_row row;
 	args_command_words(command, words);
 	fprintf(out, "kettle %s", words);
-	/* What is named by its place first, as people type it. */
-	json_array_foreach(rows, i, row)
-		if (args_bool(row, "positional"))
-			usage_argument(out, row);
-	json_array_foreach(rows, i, row)
-		if (!args_bool(row, "positional"))
-			usage_argument(out, row);
-	for (const struct args_option *o = ui->own; o && o->name; o++) {
-		fputs(" [", out);
-		if (o->letter)
-			fprintf(out, "-%c", o->letter);
-		else
-			fprintf(out, "--%s", o->name);
-		fprintf(out, "%s%s]", o->meta ? " " : "", o->meta ? o->meta : "");
-	}
+	/* Positional arguments first, as people type them. */
+	for (int options = 0; options < 2; options++)
+		for (size_t i = 0; args_row(command, ui->own, i, &row); i++)
+			if (row.positional == !options)
+				usage_argument(out, &row);
 }
 
 void
@@ -131,91 +119,51 @@ help_usage(FILE *out, const json_t *command, const struct run_ui *ui)
 	fputc('\n', out);
 }
 
-/* The name of an option with its letter and value: "-o, --output FILE". */
+/* "NAME" of a positional argument, "-o, --output FILE" of an option. */
 static void
-option_title(char *title, size_t size, const struct args_option *option)
+row_title(const struct args_row *row, char title[TITLE_SIZE])
 {
-	char letter[] = {'-', option->letter, ',', ' ', '\0'};
-	snprintf(title, size, "%s--%s%s%s", option->letter ? letter : "", option->name, option->meta ? " " : "",
-		option->meta ? option->meta : "");
-}
-
-static void
-argument_title(char *title, size_t size, const json_t *row)
-{
-	char name[ARGS_NAME_SIZE], meta[ARGS_NAME_SIZE];
-	args_option_name(member_text(row, "name"), name);
-	args_meta(row, meta);
-	if (args_bool(row, "positional"))
-		snprintf(title, size, "%s", meta);
-	else if (args_is(row, "bool"))
-		snprintf(title, size, "--%s", name);
+	char letter[] = {'-', row->letter, ',', ' ', '\0'};
+	if (row->positional)
+		snprintf(title, TITLE_SIZE, "%s", row->meta);
 	else
-		snprintf(title, size, "--%s %s", name, meta);
+		snprintf(title, TITLE_SIZE, "%s--%s%s%s", row->letter ? letter : "", row->option, row->flag ? "" : " ",
+			row->flag ? "" : row->meta);
 }
 
-/* The row's help with what else there is to know: choices, default, repetition. New string. */
+/* The row's help with its choices, default and repetition. New string. */
 static char *
-argument_text(const json_t *row)
+row_text(const struct args_row *row)
 {
-	const json_t *choices = json_object_get(row, "choices"), *choice;
-	const char *default_value = member_text(row, "default");
-	char *text = NULL;
-	size_t size = 0, i;
-	FILE *out = term_memory(&text, &size);
-	fputs(member_text(row, "help"), out);
-	/* Without a word for the value the title has the choices already. */
-	if (!*member_text(row, "meta"))
-		choices = NULL;
-	if (json_array_size(choices) > 0)
-		fputs("; one of", out);
-	json_array_foreach(choices, i, choice)
-		fprintf(out, "%s %s", i > 0 ? "," : "", json_string_value(choice));
-	if (*default_value && !args_is(row, "bool"))
-		fprintf(out, " (default: %s)", default_value);
-	if (args_bool(row, "repeated"))
-		fputs(" (may be given several times)", out);
-	fclose(out);
-	return text;
+	struct buf text = {0};
+	size_t i;
+	const json_t *choice;
+	buf_adds(&text, row->help);
+	/* Without a meta in the table the title lists the choices. */
+	json_array_foreach(member_string(row->data, "meta") ? json_object_get(row->data, "choices") : NULL, i, choice)
+		buf_printf(&text, "%s %s", i == 0 ? "; one of" : ",", json_string_value(choice));
+	if (*member_text(row->data, "default") && !row->flag)
+		buf_printf(&text, " (default: %s)", member_text(row->data, "default"));
+	if (row->repeated)
+		buf_adds(&text, " (may be given several times)");
+	return buf_take(&text);
 }
 
+/* The positional arguments or the options of a command (NULL: the own options alone), below a title where there are any. */
 static void
-list_arguments(const struct term *term, const json_t *command, bool positional, const char *title)
+list_rows(
+	const struct term *term, const json_t *command, const struct args_option *own, bool positional, const char *title)
 {
 	char name[TITLE_SIZE];
-	bool first = true;
-	size_t i;
-	const json_t *row;
-	json_array_foreach(json_object_get(command, "args"), i, row) {
-		if (args_bool(row, "positional") != positional)
+	struct args_row row;
+	for (size_t i = 0; args_row(command, own, i, &row); i++) {
+		if (row.positional != positional)
 			continue;
-		if (first && title)
-			heading(term, title);
-		first = false;
-		AUTO_FREE char *text = argument_text(row);
-		argument_title(name, sizeof(name), row);
+		if (title)
+			heading(term, STEAL(title));
+		AUTO_FREE char *text = row_text(&row);
+		row_title(&row, name);
 		definition(term, name, text);
-	}
-}
-
-static bool
-has_options(const json_t *command, const struct run_ui *ui)
-{
-	size_t i;
-	const json_t *row;
-	json_array_foreach(json_object_get(command, "args"), i, row)
-		if (!args_bool(row, "positional"))
-			return true;
-	return ui->own;
-}
-
-static void
-list_options(const struct term *term, const struct args_option *options)
-{
-	char name[TITLE_SIZE];
-	for (; options && options->name; options++) {
-		option_title(name, sizeof(name), options);
-		definition(term, name, options->help);
 	}
 }
 
@@ -229,11 +177,8 @@ help_command(const struct term *term, const json_t *command, const struct run_ui
 		fputc('\n', term->out);
 		wrap(term, member_text(command, "details"), 0, 0);
 	}
-	list_arguments(term, command, true, "Arguments");
-	if (has_options(command, ui))
-		heading(term, "Options");
-	list_arguments(term, command, false, NULL);
-	list_options(term, ui->own);
+	list_rows(term, command, ui->own, true, "Arguments");
+	list_rows(term, command, ui->own, false, "Options");
 	if (member_string(command, "example"))
 		fprintf(term->out, "\nExample: %s\n", member_text(command, "example"));
 	fputs("\n`kettle help` lists the global options.\n", term->out);
@@ -244,14 +189,14 @@ static void
 list_command(const struct term *term, const json_t *command)
 {
 	char *title = NULL, words[ARGS_NAME_SIZE];
-	size_t size = 0, i;
-	const json_t *row;
+	size_t size = 0;
+	struct args_row row;
 	FILE *out = term_memory(&title, &size);
 	args_command_words(command, words);
 	fputs(words, out);
-	json_array_foreach(json_object_get(command, "args"), i, row)
-		if (args_bool(row, "required") && args_bool(row, "positional"))
-			usage_argument(out, row);
+	for (size_t i = 0; args_row(command, NULL, i, &row); i++)
+		if (row.required && row.positional)
+			usage_argument(out, &row);
 	fclose(out);
 	definition(term, title, member_text(command, "help"));
 	free(title);
@@ -273,8 +218,7 @@ help_all(const struct term *term, const json_t *table)
 			list_command(term, command);
 	for (i = 0; i < ARRAY_SIZE(own_commands); i++)
 		definition(term, own_commands[i].usage, own_commands[i].help);
-	heading(term, "Global options");
-	list_options(term, args_globals);
+	list_rows(term, NULL, args_globals, false, "Global options");
 	fputs("\n`kettle help COMMAND` says more. Exit status: 0 passed, 1 the submission failed, 2 usage, 3 the engine "
 		  "could "
 		  "not.\n",
@@ -329,21 +273,11 @@ roff_sentence(FILE *out, const char *text)
 }
 
 static void
-roff_definition(FILE *out, const char *title, const char *text)
-{
-	fputs(".RS\n.TP\n.B ", out);
-	roff(out, title);
-	fputc('\n', out);
-	roff(out, text);
-	fputs("\n.RE\n", out);
-}
-
-static void
 manual_command(FILE *out, const json_t *command, const struct run_ui *ui)
 {
 	char *usage = NULL, title[TITLE_SIZE];
-	size_t size = 0, i;
-	const json_t *row;
+	size_t size = 0;
+	struct args_row row;
 	FILE *memory = term_memory(&usage, &size);
 	help_synopsis(memory, command, ui);
 	fclose(memory);
@@ -356,14 +290,14 @@ manual_command(FILE *out, const json_t *command, const struct run_ui *ui)
 		roff(out, member_text(command, "details"));
 		fputc('\n', out);
 	}
-	json_array_foreach(json_object_get(command, "args"), i, row) {
-		AUTO_FREE char *text = argument_text(row);
-		argument_title(title, sizeof(title), row);
-		roff_definition(out, title, text);
-	}
-	for (const struct args_option *o = ui->own; o && o->name; o++) {
-		option_title(title, sizeof(title), o);
-		roff_definition(out, title, o->help);
+	for (size_t i = 0; args_row(command, ui->own, i, &row); i++) {
+		AUTO_FREE char *text = row_text(&row);
+		row_title(&row, title);
+		fputs(".RS\n.TP\n.B ", out);
+		roff(out, title);
+		fputc('\n', out);
+		roff(out, text);
+		fputs("\n.RE\n", out);
 	}
 }
 
@@ -372,6 +306,7 @@ help_manual(FILE *out, const json_t *table, const struct run_ui *uis)
 {
 	char title[TITLE_SIZE];
 	size_t i;
+	struct args_row row;
 	const json_t *command;
 	fputs(".SH COMMANDS\n", out);
 	json_array_foreach(table, i, command)
@@ -382,31 +317,28 @@ help_manual(FILE *out, const json_t *table, const struct run_ui *uis)
 		roff_sentence(out, own_commands[i].help);
 	}
 	fputs(".SH GLOBAL OPTIONS\n", out);
-	for (const struct args_option *o = args_globals; o->name; o++) {
-		option_title(title, sizeof(title), o);
+	for (i = 0; args_row(NULL, args_globals, i, &row); i++) {
+		row_title(&row, title);
 		fputs(".TP\n.B ", out);
 		roff(out, title);
 		fputc('\n', out);
-		roff_sentence(out, o->help);
+		roff_sentence(out, row.help);
 	}
 }
 
-/* Options and the fixed values of positional arguments of one command. */
+/* Options and the fixed values of arguments of one command. */
 static void
-command_words(FILE *out, const json_t *command, const struct run_ui *ui)
+command_words(FILE *out, const json_t *command, const struct args_option *own)
 {
-	char name[ARGS_NAME_SIZE];
-	size_t i, j;
-	const json_t *row, *choice;
-	json_array_foreach(json_object_get(command, "args"), i, row) {
-		args_option_name(member_text(row, "name"), name);
-		if (!args_bool(row, "positional"))
-			fprintf(out, "--%s\n", name);
-		json_array_foreach(json_object_get(row, "choices"), j, choice)
+	size_t j;
+	struct args_row row;
+	const json_t *choice;
+	for (size_t i = 0; args_row(command, own, i, &row); i++) {
+		if (!row.positional)
+			fprintf(out, "--%s\n", row.option);
+		json_array_foreach(json_object_get(row.data, "choices"), j, choice)
 			fprintf(out, "%s\n", json_string_value(choice));
 	}
-	for (const struct args_option *o = ui->own; o && o->name; o++)
-		fprintf(out, "--%s\n", o->name);
 }
 
 void
@@ -418,7 +350,7 @@ help_words(FILE *out, const json_t *table, const struct run_ui *uis, int argc, c
 	if (args_find(table, argc, argv, &command, &words, &err))
 		return;
 	if (command) {
-		command_words(out, command, args_ui(uis, command));
+		command_words(out, command, args_ui(uis, command)->own);
 	} else {
 		AUTO_JSON json_t *names = args_following(table, words, argv);
 		const char *name;
@@ -428,6 +360,5 @@ help_words(FILE *out, const json_t *table, const struct run_ui *uis, int argc, c
 		if (words == 0)
 			fputs("serve\nhelp\n", out);
 	}
-	for (const struct args_option *o = args_globals; o->name; o++)
-		fprintf(out, "--%s\n", o->name);
+	command_words(out, NULL, args_globals);
 }

@@ -52,22 +52,21 @@ sentence(FILE *out, const char *text)
 }
 
 static void
-argument_facts(FILE *out, const json_t *row)
+put_type(FILE *out, const struct args_row *row)
 {
-	const json_t *choices = json_object_get(row, "choices"), *choice;
-	const char *standard = member_text(row, "default");
+	const json_t *choice;
+	const char *standard = member_text(row->data, "default");
+	long long min = member_int(row->data, "min"), max = member_int(row->data, "max");
 	size_t i;
-	fputs(member_text(row, "type"), out);
-	json_array_foreach(choices, i, choice)
+	fputs(row->type, out);
+	json_array_foreach(json_object_get(row->data, "choices"), i, choice)
 		fprintf(out, "%s `%s`", i == 0 ? ":" : ",", json_string_value(choice));
-	if (member_int(row, "max") == INT64_MAX)
-		fprintf(out, ", at least %lld", (long long)member_int(row, "min"));
-	else if (json_object_get(row, "max"))
-		fprintf(out, ", %lld to %lld", (long long)member_int(row, "min"), (long long)member_int(row, "max"));
-	if (args_bool(row, "required"))
-		fputs(", required", out);
-	if (args_bool(row, "repeated"))
-		fputs(", repeated", out);
+	if (max == INT64_MAX)
+		fprintf(out, ", at least %lld", min);
+	else if (max)
+		fprintf(out, ", %lld to %lld", min, max);
+	fputs(row->required ? ", required" : "", out);
+	fputs(row->repeated ? ", repeated" : "", out);
 	if (*standard)
 		fprintf(out, ", default `%s`", standard);
 }
@@ -75,16 +74,12 @@ argument_facts(FILE *out, const json_t *row)
 static void
 arguments(FILE *out, const json_t *command)
 {
-	size_t i;
-	const json_t *row, *rows = json_object_get(command, "args");
-	if (json_array_size(rows) == 0)
-		return;
-	fputs("\n| argument | type | meaning |\n|---|---|---|\n", out);
-	json_array_foreach(rows, i, row) {
-		fprintf(out, "| `%s` | ", member_text(row, "name"));
-		argument_facts(out, row);
+	struct args_row row;
+	for (size_t i = 0; args_row(command, NULL, i, &row); i++) {
+		fprintf(out, "%s| `%s` | ", i == 0 ? "\n| argument | type | meaning |\n|---|---|---|\n" : "", row.name);
+		put_type(out, &row);
 		fputs(" | ", out);
-		cell(out, member_text(row, "help"));
+		cell(out, row.help);
 		fputs(" |\n", out);
 	}
 }

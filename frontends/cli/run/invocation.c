@@ -260,24 +260,21 @@ run_print_error(const struct term *term, bool json, const struct kettle_error *e
 void
 run_name_options(const struct run *run, struct kettle_error *err)
 {
-	char word[ARGS_NAME_SIZE + 8], option[ARGS_NAME_SIZE], rest[sizeof(err->message)];
-	size_t i;
-	const json_t *row;
-	json_array_foreach(json_object_get(run->command, "args"), i, row) {
-		const char *name = member_text(row, "name");
-		if (args_bool(row, "positional"))
+	char word[ARGS_NAME_SIZE + 8], rest[sizeof(err->message)];
+	struct args_row row;
+	for (size_t i = 0; args_row(run->command, NULL, i, &row); i++) {
+		if (row.positional)
 			continue;
-		snprintf(word, sizeof(word), "say `%s`", name);
+		snprintf(word, sizeof(word), "say `%s`", row.name);
 		char *at = strstr(err->message, word);
 		at = at ? at + strlen("say ") : NULL;
-		snprintf(word, sizeof(word), "`%s`", name);
+		snprintf(word, sizeof(word), "`%s`", row.name);
 		if (!at && strncmp(err->message, word, strlen(word)) == 0)
 			at = err->message;
 		if (!at)
 			continue;
-		args_option_name(name, option);
 		snprintf(rest, sizeof(rest), "%s", at + strlen(word));
-		snprintf(at, sizeof(err->message) - (size_t)(at - err->message), "`--%s`%s", option, rest);
+		snprintf(at, sizeof(err->message) - (size_t)(at - err->message), "`--%s`%s", row.option, rest);
 		return;
 	}
 }
@@ -373,36 +370,31 @@ run_interrupt(struct run *run)
 
 static void load_next(struct run *run);
 
-/* The argument that is still a path: a FILE, TASK or PROBLEMS whose value is a string. */
+/* Finds an argument that is still a path: a file, task or problems whose value is a string. Returns the path, or NULL. */
 static const char *
-path_argument(struct run *run, const json_t **ret_row)
+path_argument(struct run *run, struct args_row *ret_row)
 {
-	size_t i;
-	const json_t *row;
-	json_array_foreach(json_object_get(run->command, "args"), i, row) {
-		const char *name = json_string_value(json_object_get(row, "name"));
-		const json_t *value = json_object_get(run->args.values, name);
-		if (!json_is_string(value) || (!args_is(row, "file") && !args_is(row, "task") && !args_is(row, "problems")))
-			continue;
-		*ret_row = row;
-		return json_string_value(value);
-	}
+	static const char *const types[] = {"file", "task", "problems"};
+	for (size_t i = 0; args_row(run->command, NULL, i, ret_row); i++)
+		for (size_t k = 0; k < ARRAY_SIZE(types); k++)
+			if (strcmp(ret_row->type, types[k]) == 0 && member_string(run->args.values, ret_row->name))
+				return member_string(run->args.values, ret_row->name);
 	return NULL;
 }
 
 static void
 replace_path(struct run *run, json_t *value_take)
 {
-	const json_t *row = NULL;
+	struct args_row row;
 	(void)path_argument(run, &row);
-	json_object_set_new(run->args.values, json_string_value(json_object_get(row, "name")), value_take);
+	json_object_set_new(run->args.values, row.name, value_take);
 	load_next(run);
 }
 
 static void
 file_loaded(struct run *run, const char *data, size_t size)
 {
-	const json_t *row = NULL;
+	struct args_row row;
 	const char *path = path_argument(run, &row), *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 	if (strcmp(path, "-") == 0)
 		name = args_text(&run->args, "file-name") ? args_text(&run->args, "file-name") : "stdin";
@@ -420,12 +412,12 @@ task_loaded(struct run *run, const json_t *result)
 static void
 load_next(struct run *run)
 {
-	const json_t *row = NULL;
+	struct args_row row;
 	const char *path = path_argument(run, &row);
 	struct kettle_error err = {0};
-	if (path && args_is(row, "file")) {
+	if (path && strcmp(row.type, "file") == 0) {
 		read_input(run, path, RUN_MAX_FILE, false, file_loaded);
-	} else if (path && args_is(row, "problems")) {
+	} else if (path && strcmp(row.type, "problems") == 0) {
 		AUTO_JSON json_t *args = json_pack("{s:s, s:s*}", "path", path, "set", args_text(&run->args, "set"));
 		run_call(run, "problems.read", args, task_loaded);
 	} else if (path) {
