@@ -2,9 +2,9 @@
 /*
  * `kettle submission artifacts`: the files that jobs left, listed or fetched.
  *
- * With -o each file that is still kept is asked for part by part and written to DIR/DEVICE/STEP/NAME; one of an earlier
- * job of the device, which a rerun took the place of, to DIR/DEVICE.JOB/…. Names came from what a submission did: they
- * stay below DIR, and nothing that is there is overwritten.
+ * With -o each file that is still kept is fetched part by part and written to DIR/DEVICE/STEP/NAME; a file of an earlier
+ * job of the device, which a rerun replaced, to DIR/DEVICE.JOB/…. The names come from what a submission did: they stay
+ * below DIR, and no existing file is overwritten.
  */
 #include <config.h>
 
@@ -16,72 +16,60 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/contents.h"
 #include "base/file.h"
+#include "base/io.h"
 #include "base/json_access.h"
-#include "base/text.h"
 #include "base/xalloc.h"
-#include "cli/text/format.h"
-#include "cli/text/table.h"
 
 const struct args_option artifacts_options[] = {
 	{"output", 'o', "DIR", "fetches the files into this folder"},
 	{NULL, 0, NULL, NULL},
 };
 
-static void artifacts_next(struct run *run);
+/* Fetching of a list, kept while it lasts. */
+struct artifacts {
+	json_t *list; /* each gets "path" and "fetched", its bytes, when it is written */
+	size_t at;    /* the one that is fetched now */
+	int64_t size; /* of its bytes that are written */
+};
 
-static json_t *
-list_of(struct run *run)
-{
-	return json_object_get(run->args.own, "list");
-}
+static void fetch_next(struct run *run);
 
-/* The one that is fetched; what is not kept any more is passed over. NULL: all are there. */
-static json_t *
-current(struct run *run)
-{
-	json_t *artifact = NULL;
-	size_t i;
-	json_array_foreach(list_of(run), i, artifact) {
-		if (!json_is_string(json_object_get(artifact, "expired")) && !json_object_get(artifact, "path"))
-			return artifact;
-	}
-	return NULL;
-}
-
-/* Whether another job of the device comes after this one. */
+/* Whether a later job of the same device left artifacts as well. */
 static bool
-is_superseded(struct run *run, const json_t *artifact)
+is_superseded(const json_t *list, const json_t *artifact)
 {
 	size_t i;
 	json_t *other;
-	json_array_foreach(list_of(run), i, other) {
-		if (strcmp(member_text(other, "device"), member_text(artifact, "device")) == 0 &&
+	json_array_foreach(list, i, other)
+		if (member_is(other, "device", member_text(artifact, "device")) &&
 			member_int(other, "job") > member_int(artifact, "job"))
 			return true;
-	}
 	return false;
 }
 
-/* Where it goes; its folders are made. */
+/* The path that an artifact is written to; its folders are made. */
 static int
 make_target(struct run *run, const json_t *artifact, char **ret_path, struct kettle_error *err)
 {
-	AUTO_FREE char *job =
-		is_superseded(run, artifact) ? xasprintf(".%lld", (long long)member_int(artifact, "job")) : NULL;
-	AUTO_FREE char *below = xasprintf("%s%s/%s/%s", member_text(artifact, "device"), job ? job : "",
-		member_text(artifact, "step"), member_text(artifact, "name"));
+	const struct artifacts *artifacts = run->work;
+	const char *device = member_text(artifact, "device");
+	AUTO_FREE char *folder = is_superseded(artifacts->list, artifact)
+								 ? xasprintf("%s.%lld", device, (long long)member_int(artifact, "job"))
+								 : xstrdup(device);
+	AUTO_FREE char *below = xasprintf("%s/%s/%s", folder, member_text(artifact, "step"), member_text(artifact, "name"));
 	AUTO_FREE char *path = path_join(args_text(&run->args, "output"), below);
-	AUTO_FREE char *folder = xstrndup(path, (size_t)(strrchr(path, '/') - path));
+	AUTO_FREE char *parent = path_above(path, 1);
 	int rc = path_check_inside(below, err);
 	if (rc == 0)
-		rc = file_mkdirs(folder, 0755, err);
+		rc = file_mkdirs(parent, 0755, err);
 	if (rc == 0)
 		*ret_path = STEAL(path);
 	return rc;
 }
 
-/* Appends a part; the first one makes the file. */
+/* Writes a part behind the parts before it; the first one creates the file. */
 static int
 write_part(const char *path, int64_t offset, const json_t *part, size_t *ret_size, struct kettle_error *err)
 {
@@ -90,37 +78,34 @@ write_part(const char *path, int64_t offset, const json_t *part, size_t *ret_siz
 	if (base64_decode(base64, strlen(base64), &data, ret_size) < 0)
 		return kettle_fail(err, KETTLE_EINTERNAL, "The engine sent something that is no file.");
 	AUTO_FD int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | (offset ? 0 : O_CREAT | O_EXCL), 0644);
-	if (fd < 0)
+	if (fd < 0 || lseek(fd, (off_t)offset, SEEK_SET) < 0 || write_all(fd, data, *ret_size) < 0)
 		return kettle_fail(
 			err, errno == EEXIST ? KETTLE_ECONFLICT : KETTLE_EIO, "`%s` cannot be written: %s.", path, strerror(errno));
-	for (size_t at = 0; at < *ret_size;) {
-		ssize_t n = pwrite(fd, (char *)data + at, *ret_size - at, (off_t)offset + (off_t)at);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return kettle_fail(err, KETTLE_EIO, "`%s` cannot be written: %s.", path, strerror(n ? errno : ENOSPC));
-		at += (size_t)n;
-	}
 	return 0;
 }
 
 static int
-take_part(struct run *run, json_t *artifact, const json_t *part, struct kettle_error *err)
+take_part(struct run *run, const json_t *part, struct kettle_error *err)
 {
+	struct artifacts *artifacts = run->work;
+	json_t *artifact = json_array_get(artifacts->list, artifacts->at);
 	AUTO_FREE char *path = NULL;
-	int64_t offset = member_int(artifact, "fetched"), whole = member_int(artifact, "size");
+	int64_t rest = member_int(artifact, "size") - artifacts->size;
 	size_t size = 0;
 	int rc = make_target(run, artifact, &path, err);
 	if (rc == 0)
-		rc = write_part(path, offset, part, &size, err);
+		rc = write_part(path, artifacts->size, part, &size, err);
 	if (rc < 0)
 		return rc;
-	if ((int64_t)size > whole - offset || (size == 0 && offset < whole))
+	if ((int64_t)size > rest || (size == 0 && rest > 0))
 		return kettle_fail(err, KETTLE_EIO, "`%s` is not as long as it was.", path);
-	offset += (int64_t)size;
-	(void)json_object_set_new(artifact, "fetched", json_integer(offset));
-	if (offset == whole)
-		(void)json_object_set_new(artifact, "path", json_string(path));
+	artifacts->size += (int64_t)size;
+	if ((int64_t)size < rest)
+		return 0;
+	json_object_set_new(artifact, "fetched", json_integer(artifacts->size));
+	json_object_set_new(artifact, "path", json_string(path));
+	artifacts->at++;
+	artifacts->size = 0;
 	return 0;
 }
 
@@ -128,23 +113,36 @@ static void
 on_fetched(struct run *run, const json_t *part)
 {
 	struct kettle_error err = {0};
-	if (take_part(run, current(run), part, &err) < 0)
+	if (take_part(run, part, &err) < 0)
 		run_fail(run, &err);
 	else
-		artifacts_next(run);
+		fetch_next(run);
+}
+
+/* Calls for the next part; artifacts that are not kept any more are skipped. */
+static void
+fetch_next(struct run *run)
+{
+	struct artifacts *artifacts = run->work;
+	const json_t *artifact;
+	while ((artifact = json_array_get(artifacts->list, artifacts->at)) && member_string(artifact, "expired"))
+		artifacts->at++;
+	if (!artifact) {
+		AUTO_JSON json_t *list = json_incref(artifacts->list);
+		run_result(run, list);
+		return;
+	}
+	AUTO_JSON json_t *args =
+		json_pack("{s:I, s:I}", "artifact", member_int(artifact, "artifact"), "offset", (json_int_t)artifacts->size);
+	run_call(run, "submission.artifact", args, on_fetched);
 }
 
 static void
-artifacts_next(struct run *run)
+artifacts_end(struct run *run)
 {
-	json_t *artifact = current(run);
-	if (!artifact) {
-		run_result(run, list_of(run));
-		return;
-	}
-	AUTO_JSON json_t *args = json_pack(
-		"{s:I, s:I}", "artifact", member_int(artifact, "artifact"), "offset", member_int(artifact, "fetched"));
-	run_call(run, "submission.artifact", args, on_fetched);
+	struct artifacts *artifacts = run->work;
+	json_decref(artifacts->list);
+	free(artifacts);
 }
 
 void
@@ -154,6 +152,9 @@ artifacts_answer(struct run *run, const json_t *result)
 		run_result(run, result);
 		return;
 	}
-	(void)json_object_set_new(run->args.own, "list", json_deep_copy(result));
-	artifacts_next(run);
+	struct artifacts *artifacts = xcalloc(1, sizeof(*artifacts));
+	artifacts->list = json_deep_copy(result);
+	run->work = artifacts;
+	run->ended = artifacts_end;
+	fetch_next(run);
 }

@@ -26,10 +26,6 @@ void render_task_run(struct run *run, const json_t *result);
 /* What the verdict of a submission, or of one job, makes of the exit status. */
 int render_submission_status(const json_t *result);
 
-/* ---- render_timing.c: where the time of a submission went ---- */
-/* No member: prints parts and steps of every job of a submission.show that has them. */
-void render_timing(struct run *run, const json_t *submission);
-
 /* ---- render_device.c: devices, their queues and their calibration ---- */
 void render_device_list(struct run *run, const json_t *result);
 /* The positions of the requested jobs in the queues of their devices. */

@@ -5,7 +5,7 @@
  * Theory of operation. host->work runs input_work on a thread of the pool. It polls its descriptor together with the
  * read end of a pipe: input_cancel, on the loop thread, closes the write end, which ends the wait. The structure
  * belongs to the pool's thread until input_after runs on the loop thread, except `cancel`, which only the loop thread
- * touches.
+ * uses.
  */
 #include <config.h>
 
@@ -19,6 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/xalloc.h"
 
@@ -26,9 +27,9 @@
 
 struct input {
 	char *path;
-	size_t max, size, cap;
+	size_t max;
 	bool line;
-	char *data;
+	struct buf data;
 	int cancel, cancelled; /* write and read end of the pipe */
 	input_fn fn;
 	void *arg;
@@ -43,7 +44,7 @@ input_free(struct input *input)
 	if (input->cancelled >= 0)
 		close(input->cancelled);
 	free(input->path);
-	free(input->data);
+	buf_free(&input->data);
 	free(input);
 }
 
@@ -80,41 +81,29 @@ wait_readable(struct input *input, int fd)
 	return 0;
 }
 
-static void
-make_room(struct input *input, size_t more)
-{
-	if (input->size + more + 1 <= input->cap)
-		return;
-	input->cap = (input->size + more + 1) * 2;
-	input->data = xreallocarray(input->data, input->cap, 1);
-}
-
 static int
 read_input_all(struct input *input, int fd)
 {
+	char chunk[INPUT_CHUNK];
 	for (;;) {
-		/* A terminal gives a line at a time; from a pipe a line is read byte by byte, to leave the rest. */
-		size_t chunk = input->line ? 1 : INPUT_CHUNK;
-		make_room(input, chunk);
 		int rc = wait_readable(input, fd);
 		if (rc)
 			return rc;
-		ssize_t n = read(fd, input->data + input->size, chunk);
+		/* A terminal gives a line at a time; from a pipe a line is read byte by byte, to leave the rest. */
+		ssize_t n = read(fd, chunk, input->line ? 1 : sizeof(chunk));
 		if (n < 0 && (errno == EINTR || errno == EAGAIN))
 			continue;
 		if (n < 0)
 			return kettle_fail(&input->err, KETTLE_EIO, "`%s` cannot be read: %s.", input->path, strerror(errno));
-		if (n == 0 && input->line && input->size == 0)
+		if (n == 0 && input->line && input->data.len == 0)
 			return kettle_fail(&input->err, KETTLE_ECANCELED, "Standard input ended without an answer.");
-		input->size += (size_t)n;
-		if (n == 0 || (input->line && input->data[input->size - 1] == '\n'))
+		if (n == 0 || (input->line && *chunk == '\n'))
 			break;
-		if (input->size > input->max)
+		buf_add(&input->data, chunk, (size_t)n);
+		if (input->data.len > input->max)
 			return kettle_fail(&input->err, KETTLE_ETOOBIG, "`%s` is larger than %zu bytes.", input->path, input->max);
 	}
-	if (input->line && input->size > 0 && input->data[input->size - 1] == '\n')
-		input->size--;
-	input->data[input->size] = '\0';
+	buf_adds(&input->data, ""); /* ends an empty one as well */
 	return 0;
 }
 
@@ -136,7 +125,7 @@ input_after(void *arg)
 {
 	struct input *input = arg;
 	bool ok = input->err.code == 0;
-	input->fn(input->arg, &input->err, ok ? input->data : NULL, ok ? input->size : 0);
+	input->fn(input->arg, &input->err, ok ? input->data.data : NULL, ok ? input->data.len : 0);
 	input_free(input);
 }
 

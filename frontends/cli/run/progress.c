@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a submission does at the moment, as it comes: finished lines, and below them one live line on a terminal. */
+/* The progress of a submission: finished lines, and below them one live line on a terminal. */
 #include <config.h>
 
 #include "cli/run/run_internal.h"
@@ -18,19 +18,19 @@
 #define PROGRESS_STATE_SIZE 160
 #define PROGRESS_NAME_SIZE 72
 #define PROGRESS_CASES 1000000 /* no task has as many */
-#define PROGRESS_DEVICES 64    /* what is beyond is not shown live; the report has it all */
+#define PROGRESS_DEVICES 64    /* further ones are not shown live; the report has them all */
 
 struct device {
 	char name[PROGRESS_NAME_SIZE];
 	char state[PROGRESS_STATE_SIZE]; /* "queued", "running test"; "" when it is done */
 	bool begun;                      /* has left its queue */
-	json_t *results;                 /* step → key → value, as far as it has come */
+	json_t *results;                 /* step → key → value, so far */
 };
 
 struct progress {
 	const struct term *term;
 	bool silent;
-	char *drawn; /* the live line as it stands there, or NULL */
+	char *drawn; /* the live line on the terminal, or NULL */
 	struct timespec start;
 	size_t count;
 	struct device devices[PROGRESS_DEVICES];
@@ -123,9 +123,9 @@ device_of(struct progress *progress, const char *name)
 	return device;
 }
 
-/* A line that stays. mark: its sign and style. */
+/* Prints a line that stays, with a sign in a style. */
 static void
-progress_say(
+print_line(
 	struct progress *progress, const struct device *device, enum term_style style, const char *sign, const char *text)
 {
 	if (progress->silent)
@@ -143,7 +143,7 @@ progress_say(
 	fflush(term->out);
 }
 
-/* What the device does now; said as a line of its own where no live line shows it. */
+/* Sets what the device does now; printed as a line of its own where there is no live line. */
 static void
 set_state(struct progress *progress, struct device *device, const char *state)
 {
@@ -151,7 +151,7 @@ set_state(struct progress *progress, struct device *device, const char *state)
 		return;
 	snprintf(device->state, sizeof(device->state), "%s", state);
 	if (!live(progress) && *state)
-		progress_say(progress, device, STYLE_NONE, "", state);
+		print_line(progress, device, STYLE_NONE, "", state);
 }
 
 void
@@ -180,7 +180,7 @@ progress_waits(const struct progress *progress)
 	return false;
 }
 
-/* Run steps are called as their mode is; KernelBot's "leaderboard" mode is what people know as ranked. */
+/* Run steps have the names of their modes; users know KernelBot's "leaderboard" mode as ranked. */
 static const char *
 step_label(const char *step, bool secret)
 {
@@ -189,18 +189,47 @@ step_label(const char *step, bool secret)
 	return strncmp(step, "leaderboard", strlen("leaderboard")) == 0 ? "ranked run" : step;
 }
 
-static void
-on_step(struct progress *progress, struct device *device, const json_t *event)
+/* An event, read. Texts are borrowed, "" where they are absent. */
+struct event {
+	const char *name; /* of a report of a running job ("step"), else the kind of the event ("job.done") */
+	const char *device, *state, *step, *key, *value;
+	bool secret, cached;
+	double done, total; /* of what is copied */
+};
+
+static struct event
+read_event(const json_t *json)
 {
-	const char *state = member_text(event, "state");
+	const char *kind = member_text(json, "kind");
+	bool stored = json_object_get(json, "data"), reported = strcmp(kind, "progress") == 0;
+	const json_t *data = stored ? json_object_get(json, "data") : json,
+				 *report = reported ? json_object_get(data, "event") : data,
+				 *outcome = json_object_get(report, "outcome");
+	return (struct event){
+		.name = reported ? member_text(report, "event") : kind,
+		.device = member_text(data, "device"),
+		.state = member_text(outcome ? outcome : report, "state"),
+		.step = member_text(outcome ? outcome : report, "step"),
+		.key = member_text(report, "key"),
+		.value = member_text(report, "value"),
+		.secret = member_true(report, "secret"),
+		.cached = member_true(report, "cached"),
+		.done = member_number(report, "done"),
+		.total = member_number(report, "total"),
+	};
+}
+
+static void
+on_step(struct progress *progress, struct device *device, const struct event *event)
+{
 	char text[PROGRESS_STATE_SIZE];
-	if (strcmp(state, "running") != 0) {
-		if (!member_true(event, "cached"))
-			set_state(progress, device, state);
+	if (strcmp(event->state, "running") != 0) {
+		if (!event->cached)
+			set_state(progress, device, event->state);
 		return;
 	}
-	AUTO_FREE char *step = term_sanitized(member_text(event, "step"));
-	snprintf(text, sizeof(text), "running %s", step_label(step, member_true(event, "secret")));
+	AUTO_FREE char *step = term_sanitized(event->step);
+	snprintf(text, sizeof(text), "running %s", step_label(step, event->secret));
 	set_state(progress, device, text);
 }
 
@@ -236,7 +265,7 @@ test_done(struct progress *progress, struct device *device, const json_t *result
 	bool passed = strcmp(test.status, "pass") == 0;
 	count_text(result, "test-count", index, count);
 	snprintf(text, sizeof(text), "test %s  %s", count, test.spec);
-	progress_say(progress, device, passed ? STYLE_GREEN : STYLE_RED, passed ? "✓" : "✗", text);
+	print_line(progress, device, passed ? STYLE_GREEN : STYLE_RED, passed ? "✓" : "✗", text);
 }
 
 static void
@@ -251,18 +280,18 @@ benchmark_done(
 	snprintf(text, sizeof(text), "%s %s  %s  %s",
 		strncmp(step, "leaderboard", strlen("leaderboard")) == 0 ? "ranked benchmark" : "benchmark", count,
 		benchmark.spec, failed ? benchmark.error : time);
-	progress_say(progress, device, failed ? STYLE_RED : STYLE_GREEN, failed ? "✗" : "✓", text);
+	print_line(progress, device, failed ? STYLE_RED : STYLE_GREEN, failed ? "✗" : "✓", text);
 }
 
 static void
-on_result(struct progress *progress, struct device *device, const json_t *event)
+on_result(struct progress *progress, struct device *device, const struct event *event)
 {
-	const char *step = member_text(event, "step"), *key = member_text(event, "key");
+	const char *step = event->step, *key = event->key;
 	json_t *result = json_object_get(device->results, step);
 	json_int_t index;
 	if (!result)
 		json_object_set_new(device->results, step, result = json_object());
-	json_object_set_new(result, key, json_string(member_text(event, "value")));
+	json_object_set_new(result, key, json_string(event->value));
 	if ((index = index_of(key, "test", "status")) >= 0)
 		test_done(progress, device, result, index);
 	else if ((index = index_of(key, "benchmark", "worst")) >= 0 || (index = index_of(key, "benchmark", "error")) >= 0)
@@ -270,75 +299,68 @@ on_result(struct progress *progress, struct device *device, const json_t *event)
 }
 
 static void
-on_outcome(struct progress *progress, struct device *device, const json_t *event)
+on_outcome(struct progress *progress, struct device *device, const struct event *event)
 {
-	const json_t *outcome = json_object_get(event, "outcome") ? json_object_get(event, "outcome") : event;
-	const char *state = member_text(outcome, "state"), *step = member_text(outcome, "step");
+	const char *state = event->state;
 	char text[PROGRESS_STATE_SIZE];
 	if (strcmp(state, "passed") == 0 || strcmp(state, "skipped") == 0 || strcmp(state, "cancelled") == 0)
 		return;
-	snprintf(text, sizeof(text), "%s: %s", step_label(step, member_true(event, "secret")),
+	snprintf(text, sizeof(text), "%s: %s", step_label(event->step, event->secret),
 		strcmp(state, "limit") == 0 ? "stopped at its limit" : state);
-	progress_say(progress, device, STYLE_RED, "✗", text);
+	print_line(progress, device, STYLE_RED, "✗", text);
 }
 
-/* A part of the way, which is worth no line that stays. */
+/* Shown on the live line alone. */
 static void
-on_copied(struct progress *progress, struct device *device, const json_t *event)
+on_copied(struct progress *progress, struct device *device, const struct event *event)
 {
-	double done = value_number(event, "done"), total = value_number(event, "total");
 	char text[PROGRESS_STATE_SIZE];
-	if (!live(progress) || !(total > 0))
+	if (!live(progress) || !(event->total > 0))
 		return;
-	snprintf(text, sizeof(text), "%.0f %%", 100 * fmin(1, done / total));
+	snprintf(text, sizeof(text), "%.0f %%", 100 * fmin(1, event->done / event->total));
 	set_state(progress, device, text);
 }
 
-/* What kettle-exec or the engine reports of a job while it runs. */
 static void
-on_progress(struct progress *progress, struct device *device, const json_t *event)
+on_job_done(struct progress *progress, struct device *device, const struct event *event)
 {
-	const char *name = member_text(event, "event");
-	if (strcmp(name, "step") == 0)
-		on_step(progress, device, event);
-	else if (strcmp(name, "result") == 0)
-		on_result(progress, device, event);
-	else if (strcmp(name, "outcome") == 0)
-		on_outcome(progress, device, event);
-	else if (strcmp(name, "copied") == 0)
-		on_copied(progress, device, event);
-	else if (strcmp(name, "waiting") == 0)
-		set_state(progress, device, "waiting for the device");
-	else if (strcmp(name, "assigned") == 0 || strcmp(name, "started") == 0)
-		set_state(progress, device, "started");
-}
-
-static void
-on_job_done(struct progress *progress, struct device *device, const json_t *data)
-{
-	const char *state = member_text(data, "state");
+	const char *state = event->state;
 	bool passed = strcmp(state, "passed") == 0;
 	device->state[0] = '\0';
-	progress_say(progress, device, passed ? STYLE_GREEN : STYLE_RED, passed ? "✓" : "✗", *state ? state : "done");
+	print_line(progress, device, passed ? STYLE_GREEN : STYLE_RED, passed ? "✓" : "✗", *state ? state : "done");
 }
 
 void
-progress_event(struct progress *progress, const json_t *event)
+progress_event(struct progress *progress, const json_t *json)
 {
-	const char *kind = member_text(event, "kind");
-	const json_t *data = json_object_get(event, "data") ? json_object_get(event, "data") : event;
-	const char *name = member_text(data, "device");
-	struct device *device = *name ? device_of(progress, name) : NULL;
+	static const struct {
+		const char *name;
+		void (*handle)(struct progress *progress, struct device *device, const struct event *event);
+		const char *state; /* where there is no function */
+	} handlers[] = {
+		{"step", on_step, NULL},
+		{"result", on_result, NULL},
+		{"outcome", on_outcome, NULL},
+		{"copied", on_copied, NULL},
+		{"job.done", on_job_done, NULL},
+		{"waiting", NULL, "waiting for the device"},
+		{"assigned", NULL, "started"},
+		{"started", NULL, "started"},
+		{"job.started", NULL, "started"},
+		{"job.requeued", NULL, "back in the queue"},
+	};
+	struct event event = read_event(json);
+	struct device *device = *event.device ? device_of(progress, event.device) : NULL;
 	if (!device)
 		return;
-	device->begun = strcmp(kind, "job.queued") != 0 && strcmp(kind, "job.requeued") != 0;
-	if (strcmp(kind, "progress") == 0)
-		on_progress(progress, device, json_object_get(data, "event"));
-	else if (strcmp(kind, "job.started") == 0)
-		set_state(progress, device, "started");
-	else if (strcmp(kind, "job.requeued") == 0)
-		set_state(progress, device, "back in the queue");
-	else if (strcmp(kind, "job.done") == 0)
-		on_job_done(progress, device, data);
+	device->begun = strcmp(event.name, "job.queued") != 0 && strcmp(event.name, "job.requeued") != 0;
+	for (size_t i = 0; i < ARRAY_SIZE(handlers); i++) {
+		if (strcmp(event.name, handlers[i].name) != 0)
+			continue;
+		if (handlers[i].handle)
+			handlers[i].handle(progress, device, &event);
+		else
+			set_state(progress, device, handlers[i].state);
+	}
 	progress_tick(progress);
 }
