@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The plugin `cli`: finds the command that was typed in the core's table and carries it out. */
+/* The plugin `cli`: finds the command that was typed in the core's table and runs it. */
 #include <config.h>
 
 #include "cli/cli.h"
@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/xalloc.h"
 #include "cli/actions/actions.h"
@@ -17,10 +18,10 @@
 
 struct cli {
 	const struct kettle_host *host;
-	struct run *run; /* the command that is being carried out, or NULL */
+	struct run *run; /* the command that runs, or NULL */
 };
 
-/* Of commands that take a task. */
+/* Of commands that read a task. */
 static const struct args_option task_options[] = {
 	{"lang", 0, "LANG", "the language that a single reference file is meant in"},
 	{NULL, 0, NULL, NULL},
@@ -50,12 +51,12 @@ const struct run_ui cli_uis[] = {
 	{"admin.backup", .start = follow_command},
 	{"admin.export", .start = follow_command},
 	{"admin.gc", .render = render_admin_freed},
-	{"task.check", .render = task_work_render_check, .not_ok = RUN_USAGE},
+	{"task.check", .render = task_check_render, .not_ok = RUN_USAGE},
 	{"task.run", .own = task_run_options, .report = true, .start = follow_command, .render = render_task_run,
 		.status = render_submission_status},
-	{"task.verify", .start = task_work_verify, .render = task_work_render_verify, .not_ok = RUN_FAILED},
-	{"task.pack", .own = task_pack_options, .answer = task_work_pack},
-	{"task.new", .answer = task_work_new},
+	{"task.verify", .start = task_verify_start, .render = task_verify_render, .not_ok = RUN_FAILED},
+	{"task.pack", .own = task_pack_options, .answer = task_pack_answer},
+	{"task.new", .answer = task_new_answer},
 	{"problems.sync", .own = problems_options, .start = problems_start, .render = problems_render,
 		.status = problems_status},
 	{"plugin.info", .render = render_plugin_info},
@@ -69,9 +70,8 @@ const struct run_ui cli_uis[] = {
 	{NULL},
 };
 
-/* What one line is about, before a command is known. */
+/* A command line, before its command is known. */
 struct line {
-	struct cli *cli;
 	const json_t *table, *globals;
 	int argc;
 	const char *const *argv;
@@ -89,16 +89,14 @@ usage(const struct line *line, const struct kettle_error *err)
 static int
 group_alone(const struct line *line, int words)
 {
-	struct kettle_error err;
-	char list[400] = "";
-	size_t used = 0;
+	struct kettle_error err = {0};
+	AUTO_BUF struct buf list = {0};
 	AUTO_JSON json_t *names = args_following(line->table, words, line->argv);
 	const char *name;
 	json_t *value;
 	json_object_foreach(names, name, value)
-		if (used < sizeof(list))
-			used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s", used ? ", " : "", name);
-	kettle_fail(&err, KETTLE_EINVAL, "`kettle %s` is followed by one of: %s.", line->argv[0], list);
+		buf_printf(&list, "%s%s", list.len ? ", " : "", name);
+	kettle_fail(&err, KETTLE_EINVAL, "`kettle %s` is followed by one of: %s.", line->argv[0], list.data);
 	return usage(line, &err);
 }
 
@@ -107,22 +105,17 @@ help(const struct line *line)
 {
 	struct kettle_error err = {0};
 	const json_t *command = NULL;
+	const char *first = line->argc > 0 ? line->argv[0] : "";
 	int words = 0;
-	if (line->argc > 0 && strcmp(line->argv[0], "--manual") == 0) {
+	if (strcmp(first, "--manual") == 0)
 		help_manual(line->term.out, line->table, cli_uis);
-		return RUN_OK;
-	}
-	if (line->argc > 0 && strcmp(line->argv[0], "--reference") == 0) {
-		reference_write(line->term.out, line->table, cli_uis);
-		return RUN_OK;
-	}
-	if (line->argc > 0 && strcmp(line->argv[0], "--words") == 0) {
+	else if (strcmp(first, "--reference") == 0)
+		help_reference(line->term.out, line->table, cli_uis);
+	else if (strcmp(first, "--words") == 0)
 		help_words(line->term.out, line->table, cli_uis, line->argc - 1, line->argv + 1);
-		return RUN_OK;
-	}
-	if (args_find(line->table, line->argc, line->argv, &command, &words, &err))
+	else if (args_find(line->table, line->argc, line->argv, &command, &words, &err))
 		return usage(line, &err);
-	if (command)
+	else if (command)
 		help_command(&line->term, command, args_ui(cli_uis, command));
 	else if (words > 0)
 		help_group(&line->term, line->table, words, line->argv);
@@ -137,7 +130,7 @@ asks_for_help(const struct line *line, int words)
 	return words < line->argc && (strcmp(line->argv[words], "--help") == 0 || strcmp(line->argv[words], "-h") == 0);
 }
 
-/* Everything that is answered at once: the exit status; -1 where *ret_command is to be carried out. */
+/* Answers what needs no run and returns the exit status; -1: *ret_command must be run. */
 static int
 answer_at_once(const struct line *line, const json_t **ret_command, int *ret_words)
 {
@@ -168,12 +161,11 @@ cli_run(void *self, int argc, const char *const *argv, const json_t *globals, vo
 	void *arg, struct kettle_error *err)
 {
 	struct cli *cli = self;
-	struct line line = {
-		.cli = cli, .table = cli->host->commands(cli->host), .globals = globals, .argc = argc, .argv = argv};
+	struct line line = {.table = cli->host->commands(cli->host), .globals = globals, .argc = argc, .argv = argv};
 	const json_t *command = NULL;
 	int words = 0;
 	if (cli->run)
-		return kettle_fail(err, KETTLE_ECONFLICT, "A command line is being carried out already.");
+		return kettle_fail(err, KETTLE_ECONFLICT, "Another command line is running.");
 	term_init(&line.term, stdout);
 	int status = answer_at_once(&line, &command, &words);
 	if (status >= 0)
@@ -203,7 +195,7 @@ configure(void *self, const json_t *options, struct kettle_error *err)
 	return 0;
 }
 
-/* main calls it at SIGINT too: a command that still waits ends with what it has to say. */
+/* main calls it at SIGINT too: a command that still waits prints how to go on, and ends. */
 static void
 stop(void *self, kettle_fn done, void *arg)
 {

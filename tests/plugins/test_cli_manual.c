@@ -37,7 +37,7 @@ reference_of_table(const json_t *table)
 	char *text = NULL;
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);
-	reference_write(out, table, cli_uis);
+	help_reference(out, table, cli_uis);
 	fclose(out);
 	return text;
 }

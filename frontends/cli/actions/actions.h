@@ -12,7 +12,7 @@
 extern const struct args_option artifacts_options[];
 void artifacts_answer(struct run *run, const json_t *result);
 
-/* ---- board_files.c: leaderboard task, leaderboard template and eval-code: shown, or with -o written ---- */
+/* ---- board_task.c: leaderboard task, leaderboard template and eval-code: shown, or with -o written ---- */
 extern const struct args_option board_task_folder_options[]; /* -o for a new folder */
 extern const struct args_option board_task_file_options[];   /* -o for a new file */
 void board_task_answer(struct run *run, const json_t *result);
@@ -22,21 +22,21 @@ void board_task_template_render(struct run *run, const json_t *result);
 void board_task_eval_answer(struct run *run, const json_t *result);
 void board_task_eval_render(struct run *run, const json_t *result);
 
-/* ---- competition.c: problems sync: shows the plan, then carries it out ---- */
+/* ---- problems.c: problems sync: shows the plan, then carries it out ---- */
 extern const struct args_option problems_options[];
 void problems_start(struct run *run);
 void problems_render(struct run *run, const json_t *result);
 int problems_status(const json_t *result); /* RUN_FAILED where a problem is wrong */
 
-/* ---- confirm.c: asks before what cannot be undone, where there is a terminal ---- */
+/* ---- confirm.c: a prompt before what cannot be undone, on a terminal ---- */
 void confirm_delete(struct run *run);
-void confirm_link(struct run *run); /* with a code: shows who would be joined */
+void confirm_link(struct run *run); /* with a code: shows the two users first */
 
 /* ---- export.c ---- */
 extern const struct args_option export_options[];
 /*
- * Writes a line of JSON for each submission (with --json and without -o one array). With -o into a file beside, which
- * takes the name once it is whole.
+ * Writes a line of JSON for each submission (with --json and without -o one array). With -o into a temporary file, which
+ * is renamed once it is whole.
  */
 void export_start(struct run *run);
 
@@ -47,18 +47,18 @@ void submit_start(struct run *run);
 /* The answer to submit and submission rerun: follows the submission, or prints its number with --no-wait. */
 void submit_accepted(struct run *run, const json_t *result);
 /*
- * No member: what was typed at the menu ("1 3", "1,H100") as an array of device names. New reference; NULL: something in
- * it is no device, or nothing was chosen.
+ * No member: the line typed at the menu ("1 3", "1,H100") as an array of device names. New reference; NULL: a word in it
+ * is not a device, or the line is empty.
  */
 json_t *submit_choice(const char *line, const json_t *devices);
 
 /* ---- task_commands.c: task check, verify, pack, new ---- */
-void task_work_render_check(struct run *run, const json_t *result);
-void task_work_verify(struct run *run);
-void task_work_render_verify(struct run *run, const json_t *result);
+void task_check_render(struct run *run, const json_t *result);
+void task_verify_start(struct run *run);
+void task_verify_render(struct run *run, const json_t *result);
 extern const struct args_option task_pack_options[];
-void task_work_pack(struct run *run, const json_t *result);
-void task_work_new(struct run *run, const json_t *result);
+void task_pack_answer(struct run *run, const json_t *result);
+void task_new_answer(struct run *run, const json_t *result);
 
 /* ---- task_files.c: no members ---- */
 /*
@@ -69,13 +69,13 @@ void task_work_new(struct run *run, const json_t *result);
  */
 int task_files(const json_t *answer, json_t **ret_files, char **ret_task, struct kettle_error *err);
 
-/* ---- write_files.c: no members; nothing is overwritten, no name leaves its folder ---- */
+/* ---- save.c: no members; writes files, overwrites none, and none outside its folder ---- */
 #define SAVE_MAX_FILES 2000
-/* Writes a file that is not there yet. ECONFLICT: it is; EACCES, EINVAL (no such folder), EIO. */
+/* Writes a new file. ECONFLICT: it exists; EACCES, EINVAL (no such folder), EIO. */
 int save_file(const char *path, const void *data, size_t size, struct kettle_error *err);
 /*
- * Makes a folder that is not there yet and fills it: files is an object of relative path → contents ({"text"} or
- * {"base64"}). All of them or, on an error, nothing: the folder goes again. ECONFLICT: it is there; EINVAL: a path that
+ * Makes a new folder and fills it: files is an object of relative path → contents ({"text"} or
+ * {"base64"}). On an error the folder is removed again. ECONFLICT: it exists; EINVAL: a path that
  * is none inside it, two that collide, more than SAVE_MAX_FILES.
  */
 int save_folder(const char *path, const json_t *files, struct kettle_error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Commands that ask before they do what cannot be undone: a name is typed. Pipes and scripts are not asked. */
+/* Commands that cannot be undone: on a terminal the user types a name first; scripts are not prompted. */
 #include <config.h>
 
 #include <strings.h>
@@ -23,9 +23,9 @@ on_typed(struct run *run, const char *typed, size_t size)
 	run_fail(run, &err);
 }
 
-/* Carries the command out once name is typed. refused: what is not done else. */
+/* Calls the command once name is typed. refused: for the message where another word is typed. */
 static void
-ask(struct run *run, const char *name, const char *refused)
+prompt_name(struct run *run, const char *name, const char *refused)
 {
 	json_object_set_new(run->args.own, "confirm", json_string(name));
 	json_object_set_new(run->args.own, "refused", json_string(refused));
@@ -35,7 +35,7 @@ ask(struct run *run, const char *name, const char *refused)
 }
 
 static bool
-is_asked(const struct run *run, const char *option)
+has_prompt(const struct run *run, const char *option)
 {
 	return run->term.ask && !run->json && !member_true(run->args.values, option);
 }
@@ -44,16 +44,16 @@ void
 confirm_delete(struct run *run)
 {
 	AUTO_FREE char *id = template_text("{id}{name}", run->args.values, NULL);
-	if (!is_asked(run, "force")) {
+	if (!has_prompt(run, "force")) {
 		run_command(run);
 		return;
 	}
 	template_put(&run->term, "This deletes the {id?submission|leaderboard} and everything that belongs to it. ",
 		run->args.values, NULL);
-	ask(run, id, "nothing is deleted");
+	prompt_name(run, id, "nothing is deleted");
 }
 
-/* Shows who made the code: a user who was talked into typing it sees whom it lets in. */
+/* Shows the user who made the code, so that a user who was persuaded to type it sees whom it lets in. */
 static void
 looked_up(struct run *run, const json_t *result)
 {
@@ -64,16 +64,16 @@ looked_up(struct run *run, const json_t *result)
 	template_put(&run->term, user, from, NULL);
 	fputs("\ninto you, ", run->term.out);
 	template_put(&run->term, user, json_object_get(result, "into"), NULL);
-	fputs(": one user from then on, for good.\n", run->term.out);
+	fputs(": from then on they are one user, and this cannot be undone.\n", run->term.out);
 	json_object_set_new(run->args.values, "confirm", json_true());
-	ask(run, member_text(from, "user_name"), "nobody is joined");
+	prompt_name(run, member_text(from, "user_name"), "no users are joined");
 }
 
 void
 confirm_link(struct run *run)
 {
-	bool code = json_object_get(run->args.values, "code"), asked = is_asked(run, "confirm");
-	if (code && !asked)
+	bool code = json_object_get(run->args.values, "code"), prompt = has_prompt(run, "confirm");
+	if (code && !prompt)
 		json_object_set_new(run->args.values, "confirm", json_true());
-	run_call(run, "user.link", run->args.values, code && asked ? looked_up : run_result);
+	run_call(run, "user.link", run->args.values, code && prompt ? looked_up : run_result);
 }

@@ -25,9 +25,9 @@ struct export
 {
 	FILE *out;        /* owned where there is a path */
 	const char *path; /* of -o, or NULL; borrowed from the run */
-	char *beside;     /* what is written until it is whole; NULL: path itself, which is no file (/dev/null) */
+	char *beside;     /* the file written until it is whole; NULL: path itself, which is no file (/dev/null) */
 	json_int_t count, total;
-	bool progress; /* a line on standard error says how far it is */
+	bool progress; /* shown as a line on standard error */
 };
 
 static int
@@ -40,7 +40,7 @@ fail_write(const char *path, int number, struct kettle_error *err)
 		"`%s` cannot be written: %s.", path, strerror(number));
 }
 
-/* The usual mode of new files, where nothing in it is private. */
+/* Sets the usual mode of new files, unless the contents are private. */
 static void
 set_mode(int fd, bool private)
 {
@@ -80,7 +80,7 @@ clear_progress(const struct export *export)
 		fputs("\r\033[K", stderr);
 }
 
-/* What is not whole goes. */
+/* Removes a file that is not whole. */
 static void
 export_end(struct run *run)
 {
@@ -117,7 +117,7 @@ write_page(struct run *run, const json_t *submissions)
 	fflush(stderr);
 }
 
-/* The file is whole: it takes its name. */
+/* Gives the whole file its name. */
 static int
 finish_file(struct export *export, struct kettle_error *err)
 {
@@ -167,7 +167,7 @@ page_answered(struct run *run, const json_t *result)
 	errno = 0;
 	if (fflush(export->out) != 0 || ferror(export->out)) {
 		fail_write(export->path ? export->path : "standard output", errno, &why);
-		/* Of standard output the end of the run tells, where that is an error at all. */
+		/* Standard output is checked at the end of the run (run_post_done). */
 		if (export->path)
 			run_fail(run, &why);
 		else

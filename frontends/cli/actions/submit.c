@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `kettle submit` and `kettle task run`: a file, a choice of devices, progress, a report. */
+/* `kettle submit`: a file, a choice of devices, progress, a report. */
 #include <config.h>
 
 #include "cli/actions/actions.h"
@@ -67,7 +67,6 @@ submit_accepted(struct run *run, const json_t *result)
 		follow_submission(run, id, member_int(result, "seq"), json_object_get(result, "jobs"));
 		return;
 	}
-	/* There is nothing to judge yet: accepted is all there is to say. */
 	if (run->json)
 		run_print_json(&run->term, result);
 	else
@@ -75,7 +74,7 @@ submit_accepted(struct run *run, const json_t *result)
 	run_finish(run, RUN_OK);
 }
 
-static void ask_devices(struct run *run);
+static void prompt_devices(struct run *run);
 
 static void
 devices_typed(struct run *run, const char *line, size_t size)
@@ -83,7 +82,7 @@ devices_typed(struct run *run, const char *line, size_t size)
 	(void)size;
 	json_t *chosen = submit_choice(line, json_object_get(run->args.own, "devices"));
 	if (!chosen) {
-		ask_devices(run);
+		prompt_devices(run);
 		return;
 	}
 	json_object_set_new(run->args.values, "device", chosen);
@@ -91,7 +90,7 @@ devices_typed(struct run *run, const char *line, size_t size)
 }
 
 static void
-ask_devices(struct run *run)
+prompt_devices(struct run *run)
 {
 	FILE *out = run->term.out;
 	size_t i;
@@ -106,7 +105,7 @@ ask_devices(struct run *run)
 	run_read_line(run, devices_typed);
 }
 
-/* leaderboard.list has come: where the board has several devices, the person chooses. */
+/* The answer to leaderboard.list: where the board has several devices, the user chooses. */
 static void
 boards_listed(struct run *run, const json_t *result)
 {
@@ -119,13 +118,13 @@ boards_listed(struct run *run, const json_t *result)
 			continue;
 		fprintf(run->term.out, "`%s` runs on several devices:\n", member_text(board, "name"));
 		json_object_set(run->args.own, "devices", devices);
-		ask_devices(run);
+		prompt_devices(run);
 		return;
 	}
 	run_command(run);
 }
 
-/* Whether the board is known and neither an argument nor the file names a device: then a menu is offered. */
+/* Whether to offer a menu: the board is known, and neither an argument nor the file names a device. */
 static bool
 wants_menu(struct run *run)
 {
@@ -138,7 +137,7 @@ wants_menu(struct run *run)
 		return false;
 	if (base64_decode(base64, strlen(base64), &code, &size))
 		return false;
-	/* What is wrong with a header the engine says. */
+	/* The engine reports the errors of a header. */
 	if (popcorn_header_parse(code, size, &header, NULL) != 0 || json_object_get(header, "gpus"))
 		return false;
 	const char *board = *named ? named : member_text(header, "leaderboard");

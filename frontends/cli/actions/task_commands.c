@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The work on tasks: checks and verified solutions for people, packs and copies written to files. */
+/* `kettle task`: checks and verified solutions printed, packs and copies written to files. */
 #include <config.h>
 
 #include "cli/actions/actions.h"
@@ -22,7 +22,7 @@ const struct args_option task_pack_options[] = {
 /* ---- check ---- */
 
 void
-task_work_render_check(struct run *run, const json_t *result)
+task_check_render(struct run *run, const json_t *result)
 {
 	const struct term *term = &run->term;
 	size_t i;
@@ -51,7 +51,7 @@ is_skipped(const json_t *solution)
 	return strcmp(member_text(solution, "found"), "skipped") == 0;
 }
 
-/* One solution that task.verify has run, in a line of its own. */
+/* Prints a line for a solution that task.verify has run. */
 static void
 put_solution(const struct term *term, const json_t *solution)
 {
@@ -81,7 +81,7 @@ put_solution(const struct term *term, const json_t *solution)
 }
 
 void
-task_work_render_verify(struct run *run, const json_t *result)
+task_verify_render(struct run *run, const json_t *result)
 {
 	size_t i, right = 0, undecided = 0, skipped = 0, count = json_array_size(json_object_get(result, "solutions"));
 	const json_t *solution;
@@ -89,7 +89,7 @@ task_work_render_verify(struct run *run, const json_t *result)
 		right += member_true(solution, "ok");
 		skipped += is_skipped(solution);
 		undecided += json_is_null(json_object_get(solution, "ok")) && !is_skipped(solution);
-		/* Whatever else is not said: what was not run. */
+		/* --quiet prints wrong and skipped solutions only. */
 		if (run->quiet && (json_is_false(json_object_get(solution, "ok")) || is_skipped(solution)))
 			put_solution(&run->term, solution);
 	}
@@ -103,7 +103,7 @@ task_work_render_verify(struct run *run, const json_t *result)
 }
 
 void
-task_work_verify(struct run *run)
+task_verify_start(struct run *run)
 {
 	follow_call(run, put_solution);
 }
@@ -121,7 +121,7 @@ finish_written(struct run *run, const json_t *result, json_t *files_take, const 
 }
 
 void
-task_work_pack(struct run *run, const json_t *result)
+task_pack_answer(struct run *run, const json_t *result)
 {
 	struct kettle_error err = {0};
 	AUTO_FREE void *data = NULL;
@@ -140,7 +140,7 @@ task_work_pack(struct run *run, const json_t *result)
 }
 
 void
-task_work_new(struct run *run, const json_t *result)
+task_new_answer(struct run *run, const json_t *result)
 {
 	struct kettle_error err = {0};
 	const char *dir = member_text(run->args.values, "dir"), *reference = member_text(result, "reference"), *name;
@@ -153,7 +153,7 @@ task_work_new(struct run *run, const json_t *result)
 	json_t *names = json_array();
 	json_object_foreach((json_t *)files, name, contents)
 		json_array_append_new(names, json_string(name));
-	/* Of a single reference file the path is the file's: what every command takes that takes a task. */
+	/* A task of a single reference file has the path of that file. */
 	AUTO_FREE char *file = *reference ? path_join(dir, reference) : NULL;
 	finish_written(run, result, names, file ? file : dir);
 }

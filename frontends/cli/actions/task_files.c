@@ -15,7 +15,7 @@
 #define SUBMISSION "@SUBMISSION@"
 #define MAX_UP 16 /* levels; the core allows fewer */
 
-/* Takes the last part of a path away, with its slash. */
+/* Removes the last part of a path, with its slash. */
 static void
 drop_last(struct buf *path)
 {
@@ -27,7 +27,7 @@ drop_last(struct buf *path)
 		path->data[path->len] = '\0';
 }
 
-/* Adds a source to a path part by part, dots resolved. How many levels it went above where the path began. */
+/* Appends a source to a path and resolves its dots. Returns how many levels it leads above the path. */
 static unsigned
 files_resolve(struct buf *path, const char *source)
 {
@@ -72,7 +72,7 @@ deepest(const json_t *task)
 	return most;
 }
 
-/* Puts contents where a source says, seen from the task's folder. Two names of one source are one file. */
+/* Stores contents at a source's path, relative to the task's folder. Two names of one source are one file. */
 static int
 place(json_t *files, const char *folder, const char *source, json_t *contents, struct kettle_error *err)
 {
@@ -129,7 +129,7 @@ place_plans(json_t *files, const json_t *answer)
 	}
 }
 
-/* The folder of the task: as deep as its sources climb. */
+/* The folder of the task: as deep as its sources lead above it. */
 static int
 task_folder(const json_t *answer, struct buf *folder, struct kettle_error *err)
 {

@@ -18,8 +18,8 @@ struct args_option {
 struct run;
 
 /*
- * What the command line adds to a command of the core's table. A list ends with a NULL command; commands that need
- * nothing of it are not listed.
+ * What the command line adds to a command of the core's table. A list ends with a NULL command; other commands are
+ * not listed.
  */
 struct run_ui {
 	const char *command;            /* name in the table */
@@ -28,9 +28,9 @@ struct run_ui {
 	void (*start)(struct run *run); /* arguments are complete (files read); NULL: run_command */
 	/* Gets the result of run_command. NULL: it is rendered and the run ends. */
 	void (*answer)(struct run *run, const json_t *result);
-	/* Prints the result for people. NULL: as the view of the table says, else as JSON. */
+	/* Prints the result without --json. NULL: by the view of the table, else as JSON. */
 	void (*render)(struct run *run, const json_t *result);
-	int (*status)(const json_t *result); /* the exit status; NULL: as not_ok says */
+	int (*status)(const json_t *result); /* the exit status; NULL: see not_ok */
 	int not_ok; /* the exit status where the result's member `ok` is not true; 0: always RUN_OK */
 	/* What --json prints of it; new reference. NULL: the result as it is. */
 	json_t *(*json)(const json_t *result);
@@ -76,7 +76,7 @@ struct args_row {
 	char letter; /* short form, or 0 */
 	bool positional, required, repeated, flag;
 	char option[ARGS_NAME_SIZE]; /* the name as an option without the dashes: "problem-set" for problem_set */
-	char meta[ARGS_NAME_SIZE];   /* what help shows for the value: given, or made of choices, type or name */
+	char meta[ARGS_NAME_SIZE];   /* what help shows for the value: from the table, else from choices, type or name */
 };
 
 /* Reads row i of the command's arguments (NULL: none), which the own options follow; false: there is none. */

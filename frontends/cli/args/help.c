@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Help, made of the command table: for people, for the manual page, for completion. */
+/* Help from the command table: for users, for the manual page, for docs/commands.md, for completion. */
 #include <config.h>
 
 #include "cli/args/help.h"
@@ -15,9 +15,9 @@
 /* "--NAME META" of an option, both of them bounded. */
 #define TITLE_SIZE (2 * ARGS_NAME_SIZE + sizeof("-- "))
 
-#define HELP_WIDTH 80 /* of lines where no terminal says otherwise */
+#define HELP_WIDTH 80 /* of lines without a terminal */
 #define HELP_MAX_WIDTH 100
-#define HELP_COLUMN 24 /* where explanations begin */
+#define HELP_COLUMN 24 /* of explanations */
 #define HELP_INDENT 2
 
 /* Commands that are not in the table. */
@@ -34,7 +34,7 @@ line_width(const struct term *term)
 	return term->width == 0 ? HELP_WIDTH : term->width > HELP_MAX_WIDTH ? HELP_MAX_WIDTH : term->width;
 }
 
-/* Words of text in lines that begin at a column; the first is at column `at` already. */
+/* Wraps text into lines that begin at a column; the cursor is at column `at`. */
 static void
 wrap(const struct term *term, const char *text, size_t column, size_t at)
 {
@@ -97,14 +97,15 @@ usage_argument(FILE *out, const struct args_row *row)
 	fputs(row->repeated ? "…" : "", out);
 }
 
-void
-help_synopsis(FILE *out, const json_t *command, const struct run_ui *ui)
+/* The command with its arguments, "kettle leaderboard show NAME [--mine]". */
+static void
+put_synopsis(FILE *out, const json_t *command, const struct run_ui *ui)
 {
 	char words[ARGS_NAME_SIZE];
 	struct args_row row;
 	args_command_words(command, words);
 	fprintf(out, "kettle %s", words);
-	/* Positional arguments first, as people type them. */
+	/* Positional arguments first, as users type them. */
 	for (int options = 0; options < 2; options++)
 		for (size_t i = 0; args_row(command, ui->own, i, &row); i++)
 			if (row.positional == !options)
@@ -115,7 +116,7 @@ void
 help_usage(FILE *out, const json_t *command, const struct run_ui *ui)
 {
 	fputs("usage: ", out);
-	help_synopsis(out, command, ui);
+	put_synopsis(out, command, ui);
 	fputc('\n', out);
 }
 
@@ -184,7 +185,7 @@ help_command(const struct term *term, const json_t *command, const struct run_ui
 	fputs("\n`kettle help` lists the global options.\n", term->out);
 }
 
-/* A command in a list: its words and what it must have, and the line of help. */
+/* A command in a list: its words, its required arguments and its line of help. */
 static void
 list_command(const struct term *term, const json_t *command)
 {
@@ -279,7 +280,7 @@ manual_command(FILE *out, const json_t *command, const struct run_ui *ui)
 	size_t size = 0;
 	struct args_row row;
 	FILE *memory = term_memory(&usage, &size);
-	help_synopsis(memory, command, ui);
+	put_synopsis(memory, command, ui);
 	fclose(memory);
 	fputs(".TP\n.B ", out);
 	roff(out, usage);
@@ -361,4 +362,125 @@ help_words(FILE *out, const json_t *table, const struct run_ui *uis, int argc, c
 			fputs("serve\nhelp\n", out);
 	}
 	command_words(out, NULL, args_globals);
+}
+
+/* ---- docs/commands.md ---- */
+
+static const char reference_head[] =
+	"# Commands\n"
+	"\n"
+	"All commands of Kettle, generated from the core's command table by `make update-manual`. Every frontend\n"
+	"offers this table: on the command line `leaderboard.create` is `kettle leaderboard create`, and `--json`\n"
+	"prints the answer as it is described here. The core checks rights, limits and deadlines, for every\n"
+	"frontend alike.\n"
+	"\n"
+	"**Rights.** `anybody`: every user; objects that belong to a user or are closed have further checks.\n"
+	"`creator`: users who may create leaderboards; for an existing leaderboard, its creator and admins.\n"
+	"`admin`: admins. A banned user may read and not write.\n"
+	"\n"
+	"**Kinds.** `read`: reads committed state. `write`: answers after its commit, with an event where\n"
+	"something has changed. `engine`: runs in the process that holds the database. `local`: runs in the\n"
+	"calling process, without a database, and so not over a network.\n"
+	"\n"
+	"**Types.** `board`, `device`: a name, without case. `id`: a number. `when`: a date (its end, UTC), a date\n"
+	"and time, `+30d`, `+12h`, `+90m`, or `none`. `file`: `{\"name\", \"base64\"}`, on the command line a\n"
+	"path. `task`: a task as `task.read` answers it, on the command line a path. `path`: a path on the machine\n"
+	"of the caller. A repeated argument is a list.\n"
+	"\n"
+	"An error is `{\"error\": {\"code\", \"message\"}}`, the message one sentence.\n";
+
+/* Text inside a cell of a table. */
+static void
+put_cell(FILE *out, const char *text)
+{
+	for (; *text; text++) {
+		if (*text == '|')
+			fputc('\\', out);
+		fputc(*text == '\n' ? ' ' : *text, out);
+	}
+}
+
+static void
+sentence(FILE *out, const char *text)
+{
+	if (*text)
+		fputc(toupper((unsigned char)*text), out);
+	fputs(*text ? text + 1 : "", out);
+	fputc('.', out);
+}
+
+static void
+put_type(FILE *out, const struct args_row *row)
+{
+	const json_t *choice;
+	const char *standard = member_text(row->data, "default");
+	long long min = member_int(row->data, "min"), max = member_int(row->data, "max");
+	size_t i;
+	fputs(row->type, out);
+	json_array_foreach(json_object_get(row->data, "choices"), i, choice)
+		fprintf(out, "%s `%s`", i == 0 ? ":" : ",", json_string_value(choice));
+	if (max == INT64_MAX)
+		fprintf(out, ", at least %lld", min);
+	else if (max)
+		fprintf(out, ", %lld to %lld", min, max);
+	fputs(row->required ? ", required" : "", out);
+	fputs(row->repeated ? ", repeated" : "", out);
+	if (*standard)
+		fprintf(out, ", default `%s`", standard);
+}
+
+static void
+put_arguments(FILE *out, const json_t *command)
+{
+	struct args_row row;
+	for (size_t i = 0; args_row(command, NULL, i, &row); i++) {
+		fprintf(out, "%s| `%s` | ", i == 0 ? "\n| argument | type | meaning |\n|---|---|---|\n" : "", row.name);
+		put_type(out, &row);
+		fputs(" | ", out);
+		put_cell(out, row.help);
+		fputs(" |\n", out);
+	}
+}
+
+/* The synopsis and the own options, or that the command is hidden. */
+static void
+put_usage(FILE *out, const json_t *command, const struct run_ui *ui)
+{
+	if (member_true(command, "hidden")) {
+		fputs("\nHidden: the command line uses it inside other commands.\n", out);
+		return;
+	}
+	fputs("\n```\n", out);
+	put_synopsis(out, command, ui);
+	fputs("\n```\n", out);
+	for (const struct args_option *o = ui->own; o && o->name; o++) {
+		fputs(o == ui->own ? "\nOnly on the command line: " : "; ", out);
+		fprintf(out, "`--%s%s%s` %s", o->name, o->meta ? " " : "", o->meta ? o->meta : "", o->help);
+		if (!o[1].name)
+			fputs(".\n", out);
+	}
+}
+
+static void
+put_command(FILE *out, const json_t *command, const struct run_ui *ui)
+{
+	const char *details = member_text(command, "details"), *answer = member_text(command, "answer");
+	fprintf(out, "\n## %s\n\n", member_text(command, "name"));
+	sentence(out, member_text(command, "help"));
+	fprintf(out, "%s%s\n\nRight: %s. Kind: %s.\n", *details ? " " : "", details, member_text(command, "right"),
+		member_text(command, "kind"));
+	put_usage(out, command, ui);
+	put_arguments(out, command);
+	if (*answer)
+		fprintf(out, "\nAnswer: %s\n", answer);
+}
+
+void
+help_reference(FILE *out, const json_t *table, const struct run_ui *uis)
+{
+	size_t i;
+	const json_t *command;
+	fputs(reference_head, out);
+	json_array_foreach(table, i, command)
+		put_command(out, command, args_ui(uis, command));
 }

@@ -1,25 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* Help, made of the command table: for people, for the manual page, for completion. */
+/* Help from the command table: for users, for the manual page, for docs/commands.md, for completion. */
 #ifndef KETTLE_CLI_ARGS_HELP_H
 #define KETTLE_CLI_ARGS_HELP_H
 
 #include "cli/args/args.h"
 #include "cli/text/term.h"
 
-/* Everything there is: commands and global options. */
+/* All commands and global options. */
 void help_all(const struct term *term, const json_t *table);
 /* The commands whose words begin with these ("leaderboard"). */
 void help_group(const struct term *term, const json_t *table, int words, const char *const *argv);
 /* One command: usage, what it does, arguments, options. */
 void help_command(const struct term *term, const json_t *command, const struct run_ui *ui);
-/* Its usage line alone. */
+/* Its usage line only. */
 void help_usage(FILE *out, const json_t *command, const struct run_ui *ui);
-/* The command with its arguments, "kettle leaderboard show NAME [--mine]", without a newline. */
-void help_synopsis(FILE *out, const json_t *command, const struct run_ui *ui);
 /* The COMMANDS and GLOBAL OPTIONS sections of kettle(1), in the macros of man(7). */
 void help_manual(FILE *out, const json_t *table, const struct run_ui *uis);
-/* docs/commands.md: every command of the table, hidden ones too, with its arguments, right, kind and answer. */
-void reference_write(FILE *out, const json_t *table, const struct run_ui *uis);
+/* docs/commands.md: every command, hidden ones too, with its arguments, right, kind and answer. */
+void help_reference(FILE *out, const json_t *table, const struct run_ui *uis);
 /* What may follow these words, one a line: for completion. */
 void help_words(FILE *out, const json_t *table, const struct run_ui *uis, int argc, const char *const *argv);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Answers that need a drawing of their own, a section for each file; all others are drawn as their view in the command
- * table says (run_view). Functions are members of struct run_ui unless a comment says otherwise: `render`, or the one
+ * Answers that need a function of their own, a section for each file; all others are printed by their view in the command
+ * table (run_view). Functions are members of struct run_ui unless a comment says otherwise: `render`, or the one
  * that the name ends with (…_start, …_answer, …_status, …_json).
  */
 #ifndef KETTLE_CLI_RENDER_RENDER_H
@@ -10,10 +10,10 @@
 #include "cli/run/invocation.h"
 
 /* ---- render_board.c: leaderboards ---- */
-/* The board with its rankings, then what its devices have. */
+/* The board with its rankings, then the tools of its devices. */
 void render_board_show_answer(struct run *run, const json_t *result);
 void render_board_show(struct run *run, const json_t *result);
-/* Its json member: all entries in one array, as GET /submissions has them. */
+/* All entries in one array, as GET /submissions has them. */
 json_t *render_board_show_json(const json_t *result);
 /* Of leaderboard rate-limit: shows the limits where none is set or removed, which every user may. */
 void render_board_limits_start(struct run *run);
@@ -23,20 +23,20 @@ void render_submission_report(struct run *run, const json_t *result);
 extern const struct args_option render_submission_options[]; /* of submission show */
 void render_submission_show(struct run *run, const json_t *result);
 void render_task_run(struct run *run, const json_t *result);
-/* What the verdict of a submission, or of one job, makes of the exit status. */
+/* The exit status for the verdict of a submission or of one job. */
 int render_submission_status(const json_t *result);
 
 /* ---- render_device.c: devices, their queues and their calibration ---- */
 void render_device_list(struct run *run, const json_t *result);
 /* The positions of the requested jobs in the queues of their devices. */
 void render_queue_positions(struct run *run, const json_t *result);
-/* No member: a line on what can be built and imported there, of a row of device.list; nothing where that is not known. */
+/* No member: a line with the tools and packages of a device, a row of device.list; nothing where they are not known. */
 void render_device_tools(const struct term *term, const json_t *device);
 void render_device_calibrated(struct run *run, const json_t *result);
 /* RUN_ENGINE where a unit could not be calibrated, or enabled. */
 int render_device_status(const json_t *result);
 
-/* ---- render_admin.c: figures, and what was freed ---- */
+/* ---- render_admin.c: statistics, and what was freed ---- */
 void render_admin_stats(struct run *run, const json_t *result);
 void render_admin_freed(struct run *run, const json_t *result);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the operator of the engine reads: figures, and what was freed. */
+/* Prints statistics, and what gc freed. */
 #include <config.h>
 
 #include "cli/render/render.h"
@@ -10,7 +10,7 @@
 #include "base/xalloc.h"
 #include "cli/text/table.h"
 
-/* The figures of one device: each is a member "WHAT.DEVICE". */
+/* The statistics of one device: the members "NAME.DEVICE". */
 static json_t *
 device_figures(const json_t *stats, const char *device)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A leaderboard with its rankings, and where its rate limits come from. */
+/* Prints a leaderboard with its rankings. */
 #include <config.h>
 
 #include "cli/render/render.h"
@@ -41,7 +41,7 @@ render_board_show(struct run *run, const json_t *result)
 		run_view(run, page);
 }
 
-/* What is known of the board's devices; where nothing is known, the answer is complete without it. */
+/* Prints the tools of the board's devices, where device.list answers. */
 static void
 devices_listed(struct run *run, const json_t *result)
 {
@@ -57,7 +57,7 @@ devices_listed(struct run *run, const json_t *result)
 void
 render_board_show_answer(struct run *run, const json_t *result)
 {
-	AUTO_JSON json_t *known = json_pack("{s:b}", "known", 1); /* a ranking waits for no machine */
+	AUTO_JSON json_t *known = json_pack("{s:b}", "known", 1); /* does not wait for a machine to answer */
 	size_t i;
 	const json_t *page;
 	if (run->json || run->quiet) {

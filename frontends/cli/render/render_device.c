@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Devices, their queues and their calibration for people. */
+/* Prints devices, their queues and their calibration. */
 #include <config.h>
 
 #include "cli/render/render.h"
@@ -22,7 +22,7 @@ warn(const struct term *term, const char *template, const json_t *object)
 	template_put(term, template, object, NULL);
 }
 
-/* "NAME VERSION" of each member, in an array for templates; their packages are beside them. */
+/* The members as an array for templates, each with its name, version and packages. */
 static json_t *
 list_versions(const json_t *versions, const json_t *packages)
 {
@@ -36,7 +36,7 @@ list_versions(const json_t *versions, const json_t *packages)
 	return list;
 }
 
-/* What a device's first machine that answers can build and import: "CPU has g++ 12.2.0, python3 3.11.2 (numpy 1.24.2)". */
+/* The tools of the first machine of a device that answers: "CPU has g++ 12.2.0, python3 3.11.2 (numpy 1.24.2)". */
 void
 render_device_tools(const struct term *term, const json_t *device)
 {
@@ -115,7 +115,7 @@ render_device_list(struct run *run, const json_t *result)
 		if (*member_text(unit, "gpu_error"))
 			warn(term, "{unit}: {gpu_error}\n", unit);
 	}
-	/* Scores go on with the calibration of the machine that was there before. */
+	/* Scores still use the calibration of the earlier machine. */
 	json_array_foreach(rows, i, row)
 		if (member_true(json_object_get(json_object_get(row, "unit"), "calibration"), "changed"))
 			warn(term,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Plugins and the configuration for people. */
+/* Prints plugins, the configuration and the version. */
 #include <config.h>
 
 #include "cli/render/render.h"
@@ -46,7 +46,7 @@ render_plugin_test_status(const json_t *result)
 	return RUN_OK;
 }
 
-/* The Test Anything Protocol, and a line for people. */
+/* The Test Anything Protocol, and a line with the count. */
 void
 render_plugin_test(struct run *run, const json_t *result)
 {
@@ -66,7 +66,7 @@ render_plugin_test(struct run *run, const json_t *result)
 	fprintf(term->out, "# %zu of %zu passed\n", passed, json_array_size(tests));
 }
 
-/* "nvcc (local) has CUDA's runtime, cuBLAS", and a line for each part that it lacks. */
+/* "nvcc (local) has CUDA's runtime, cuBLAS", and a line for each missing part. */
 static void
 put_toolkit(const struct term *term, const json_t *toolkit)
 {

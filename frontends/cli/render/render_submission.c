@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A submission for people: the report, and where the time went. */
+/* Prints a submission: the report, and where the time went. */
 #include <config.h>
 
 #include "cli/render/render.h"
@@ -37,7 +37,7 @@ render_submission_status(const json_t *result)
 	size_t i;
 	if (!jobs)
 		return status_of_state(member_text(result, "state"));
-	/* A submission that failed anywhere failed, whatever a machine could not do elsewhere. */
+	/* A failure on one device counts more than an engine error on another. */
 	json_array_foreach(jobs, i, job) {
 		int one = status_of_state(member_text(job, "state"));
 		status = one == RUN_FAILED || (one == RUN_ENGINE && status == RUN_OK) ? one : status;
@@ -63,7 +63,7 @@ mark_line(const struct term *term, bool passed, unsigned indent, const char *tex
 	fputc('\n', term->out);
 }
 
-/* The log of what did not compile, as the compiler gave it. */
+/* The output of the compiler for steps that failed. */
 static void
 report_compilation(const struct term *term, const json_t *job)
 {
@@ -76,7 +76,7 @@ report_compilation(const struct term *term, const json_t *job)
 				   *errors = value_log(step, "stderr"), *message = member_text(step, "message");
 		mark_line(term, false, 2, *title ? title : member_text(step, "step"));
 		template_put(term, "{command?    $ {command}\n}", step, NULL);
-		/* Of what the compiler says itself the message is only a part. */
+		/* The message is only a part of the compiler's own output. */
 		if (strcmp(member_text(step, "state"), "failed") != 0 || !(*output || *errors))
 			term_block(term->out, message, 4, REPORT_LOG_LINES);
 		term_block(term->out, output, 4, REPORT_LOG_LINES);
@@ -182,7 +182,7 @@ report_profiles(const struct term *term, const json_t *result)
 		term_block(term->out, report, 6, REPORT_PROFILE_LINES);
 }
 
-/* A device that was slowed down meanwhile: the time is not all the submission's. */
+/* Notes that the device was slowed down during the run. */
 static void
 report_throttle(const struct term *term, const json_t *device)
 {
@@ -217,7 +217,7 @@ report_run(const struct term *term, const json_t *run)
 	term_block(term->out, value_log(run, "stderr"), 6, REPORT_OUTPUT_LINES);
 }
 
-/* ", score 12.3 ± 0.1 µs, rank 1 of 3" of a job, as far as it has them. */
+/* ", score 12.3 ± 0.1 µs, rank 1 of 3" of a job; nothing where it has no score. */
 static void
 put_score(const struct term *term, const json_t *job, const char *before, const char *after)
 {
@@ -228,9 +228,9 @@ put_score(const struct term *term, const json_t *job, const char *before, const 
 	fputs(after, term->out);
 }
 
-/* Whether a step of the job says the same, so that it is not shown twice. */
+/* Whether a step of the job has the same message, so that it is not printed twice. */
 static bool
-said_below(const json_t *job, const json_t *runs, const char *message)
+is_repeated(const json_t *job, const json_t *runs, const char *message)
 {
 	size_t i;
 	const json_t *step;
@@ -269,7 +269,7 @@ report_job(struct run *run, const json_t *job, const char *device)
 	term_put(term, style_of(state), state);
 	fputc('\n', term->out);
 	report_rerun(term, job);
-	if (!said_below(job, runs, error))
+	if (!is_repeated(job, runs, error))
 		term_block(term->out, error, 2, REPORT_OUTPUT_LINES);
 	term_block(term->out, member_text(job, "waits"), 2, REPORT_OUTPUT_LINES);
 	report_compilation(term, job);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Waits for a submission (or a local task run) and shows what happens to it.
+ * Follows a submission or a local task run until its end.
  *
- * Theory of operation. The subscription begins at the event number of the accepting answer, so nothing is missed in
- * between. An event that may have ended the submission, and a slow timer (should an event ever be lost with the process
- * that held the database), ask for submission.show; when that says `done`, it is the report. Two more timers draw the
- * live line again and ask for the place in the queue.
+ * Theory of operation. The subscription begins at the event number of the answer that accepted the submission, so no
+ * event is missed in between. An event that may end the submission, and a slow timer (events may be lost with the process
+ * that holds the database), call submission.show; once its `done` is true, it is the report. Two more timers redraw the
+ * live line and call queue.place.
  */
 #include <config.h>
 
@@ -99,7 +99,7 @@ on_placed(struct run *run, const json_t *result)
 	}
 }
 
-/* Asks for the places in the queues while something waits there. */
+/* Calls queue.place while a job is queued. */
 static void
 on_position(void *arg)
 {
@@ -116,7 +116,7 @@ on_check(void *arg)
 	follow_ask(arg);
 }
 
-/* The submission goes on although nothing waits for it any longer. */
+/* Prints that the submission goes on. */
 static void
 interrupted(struct run *run)
 {
@@ -183,7 +183,7 @@ follow_submission(struct run *run, int64_t id, int64_t seq, const json_t *jobs)
 		if (number > 0)
 			json_array_append_new(json_object_get(follow->jobs, "job"), json_integer(number));
 	}
-	/* Without it only the place is not shown. */
+	/* An error here only leaves the positions out. */
 	if (json_array_size(json_object_get(follow->jobs, "job")) > 0)
 		(void)run->host->timer_start(
 			run->host, FOLLOW_POSITION_MS, FOLLOW_POSITION_MS, on_position, follow, &follow->position, NULL);
@@ -194,7 +194,7 @@ follow_call(struct run *run, follow_solution solution)
 {
 	struct kettle_error err = {0};
 	AUTO_JSON json_t *filter = json_pack("{s:b}", "task_run", 1);
-	/* Without progress the answer still comes. */
+	/* Progress is not required for the answer. */
 	if (follow_begin(run, 0, -1, filter, solution, &err))
 		run->host->log(run->host, KETTLE_LOG_WARNING, "no progress is shown: %s", err.message);
 	run_command(run);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Waits for a submission (or a local task run) and shows what happens to it. Loop thread only. */
+/* Follows a submission or a local task run until its end. Loop thread only. */
 #ifndef KETTLE_CLI_RUN_FOLLOW_H
 #define KETTLE_CLI_RUN_FOLLOW_H
 
@@ -10,9 +10,9 @@
  * jobs: [{"job", "device"}].
  */
 void follow_submission(struct run *run, int64_t id, int64_t seq, const json_t *jobs);
-/* Calls the run's command and shows what this process runs for it meanwhile; its answer is rendered and ends the run. */
+/* Calls the run's command and shows the progress of the task run in this process; the answer ends the run. */
 void follow_command(struct run *run);
-/* The same of task.verify: shows each solution that is done, on a line of its own, and nothing else. */
+/* The same for task.verify: shows a line for each solution that is done, and no progress. */
 typedef void (*follow_solution)(const struct term *term, const json_t *solution);
 void follow_call(struct run *run, follow_solution solution);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One command line being carried out: its arguments and what it waits for.
+ * The run of one command line: its arguments and what it waits for.
  *
  * Theory of operation. Everything happens on the loop thread, except reading: files, standard input and the answers to
  * questions are read by a thread of the host's pool (input.c), so that a pipe that never ends or a slow user does not
@@ -50,7 +50,7 @@ call_new(struct run *run)
 	return call;
 }
 
-/* Takes the call out of its run and frees it; returns the run, or NULL where it is over. */
+/* Removes the call from its run and frees it; returns the run, or NULL where it is over. */
 static struct run *
 call_end(struct run_call *call)
 {
@@ -141,7 +141,7 @@ run_read_line(struct run *run, run_bytes fn)
 void
 run_print_json(const struct term *term, const json_t *value)
 {
-	/* On a terminal nothing but ASCII, so that no control character of a name reaches it. */
+	/* ASCII on a terminal, so that no control character of a name reaches it. */
 	json_dumpf(value, term->out, JSON_INDENT(2) | JSON_ENCODE_ANY | (term->tty ? JSON_ENSURE_ASCII : 0));
 	fputc('\n', term->out);
 }
@@ -304,7 +304,7 @@ on_ended(void *arg)
 	ending.done(ending.arg, ending.status);
 }
 
-/* The reader of standard output has ended (`| head`): no error of this program. */
+/* Whether the reader of standard output has ended (`| head`), which is no error. */
 static bool
 reader_is_gone(void)
 {
@@ -364,7 +364,7 @@ run_interrupt(struct run *run)
 		run->interrupted(run);
 	fflush(run->term.out);
 	run_free(run);
-	/* Not posted: after stop() the loop may not run again. */
+	/* Called, not posted: after stop() the loop may not run again. */
 	done(arg, RUN_INTERRUPTED);
 }
 
@@ -449,7 +449,7 @@ run_new(const struct kettle_host *host, const json_t *globals)
 	return run;
 }
 
-/* --json and --quiet behind the command; the other global options belong to main, which has them by then. */
+/* Takes --json and --quiet behind the command; main takes the other global options, before the command. */
 static int
 late_globals(struct run *run, struct kettle_error *err)
 {

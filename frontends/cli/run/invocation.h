@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One command line being carried out: its arguments and what it waits for. Loop thread only. */
+/* The run of one command line: its arguments and what it waits for. Loop thread only. */
 #ifndef KETTLE_CLI_RUN_INVOCATION_H
 #define KETTLE_CLI_RUN_INVOCATION_H
 
@@ -44,12 +44,12 @@ typedef void (*run_answer)(struct run *run, const json_t *result);
 typedef void (*run_bytes)(struct run *run, const char *data, size_t size);
 
 /*
- * The command of the table and its interface; argv are the words behind the command's. *owner points to the run while
- * it lasts. done comes exactly once, never before this returns. Errors are printed and given to done like all others.
+ * Starts a command of the table with its interface; argv are the words behind the command's. *owner points to the run
+ * while it lasts. done is called exactly once, never before this returns, also after an error.
  */
 void run_start(const struct kettle_host *host, const json_t *globals, const json_t *command, const struct run_ui *ui,
 	int argc, const char *const *argv, struct run **owner, void (*done)(void *arg, int status), void *done_arg);
-/* Calls done on the loop thread with nothing else to do: for what needs no run (help). */
+/* Flushes standard output and calls done later, on the loop thread: for what needs no run (help). */
 void run_post_done(const struct kettle_host *host, void (*done)(void *arg, int status), void *done_arg, int status);
 
 /*
@@ -68,7 +68,7 @@ void run_read_line(struct run *run, run_bytes fn);
 void run_result(struct run *run, const json_t *result);
 /* Prints facts about what the command did, as JSON with --json, else by the template, and ends the run with RUN_OK. */
 void run_finish_facts(struct run *run, json_t *facts_take, const char *template);
-/* Draws a result, or a part of it, as the view of the command says. */
+/* Prints a result, or a part of it, by the view of the command. */
 void run_view(struct run *run, const json_t *result);
 /* Prints a value as JSON; on a terminal in ASCII alone. */
 void run_print_json(const struct term *term, const json_t *value);

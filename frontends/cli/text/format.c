@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbers and times for people. */
+/* Numbers and times as text. */
 #include <config.h>
 
 #include "cli/text/format.h"

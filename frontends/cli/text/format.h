@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbers and times for people. */
+/* Numbers and times as text. */
 #ifndef KETTLE_CLI_TEXT_FORMAT_H
 #define KETTLE_CLI_TEXT_FORMAT_H
 
@@ -10,15 +10,15 @@
 
 /* A duration in its readable unit with four significant digits: "1.234 µs". No number, or a negative one: "–". */
 void format_ns(double ns, char ret_text[FORMAT_SIZE]);
-/* A duration and its error in the unit of the duration: "12.34 ± 0.05 µs". An error that is no number is left out. */
+/* A duration and its error in the unit of the duration: "12.34 ± 0.05 µs". A NAN as error is left out. */
 void format_ns_error(double ns, double error, char ret_text[FORMAT_SIZE]);
 /* Bytes: "512 B", "1.5 KiB". */
 void format_bytes(double bytes, char ret_text[FORMAT_SIZE]);
 /* An ISO 8601 time in UTC as ms since 1970; a date alone is its beginning. */
 bool format_parse_time(const char *text, int64_t *ret_ms);
-/* The same time for people, "2026-07-01 10:00 UTC"; a text that is none is copied. */
+/* The same time as "2026-07-01 10:00 UTC"; a text that is not a time is copied. */
 void format_time(const char *text, char ret_text[FORMAT_SIZE]);
-/* How far away: "in 3 days", "2 hours ago", "now". */
+/* The distance of a time: "in 3 days", "2 hours ago", "now". */
 void format_relative(int64_t ms, int64_t now_ms, char ret_text[FORMAT_SIZE]);
 
 #endif

@@ -152,7 +152,7 @@ put_value(const struct scope *scope, const json_t *value, const char *format, si
 	term_sanitize(scope->term->out, text, 0);
 }
 
-/* ---- what a template is made of ---- */
+/* ---- the syntax of templates ---- */
 
 /* The text for each element of an array, or once for an object, with the members of that. */
 static void
@@ -169,7 +169,7 @@ put_each(const struct scope *scope, const json_t *value, const char *text, const
 	}
 }
 
-/* What is between two braces. */
+/* Writes the text between two braces. */
 static void
 put_member(const struct scope *scope, const char *text, const char *end)
 {

@@ -7,7 +7,7 @@
 
 #include <jansson.h>
 
-/* Writes the template with the members of object; args are those that `args.NAME` stands for, or NULL. */
+/* Writes the template with the members of object. args: the members of `args.NAME`, or NULL. */
 void template_put(const struct term *term, const char *template, const json_t *object, const json_t *args);
 /* The same as a new string, without styles. */
 char *template_text(const char *template, const json_t *object, const json_t *args);

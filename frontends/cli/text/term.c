@@ -106,7 +106,7 @@ put_char(FILE *out, uint32_t c)
 		fputc((int)(0x80 | (c >> 6 * more & 0x3f)), out);
 }
 
-/* The next character as it is printed: whitespace is a space, a control U+FFFD, a direction mark is passed over. */
+/* The next character as it is printed: whitespace is a space, a control U+FFFD, a direction mark is skipped. */
 static uint32_t
 next_clean(const char **text)
 {

@@ -14,11 +14,11 @@ struct term {
 	FILE *out;      /* borrowed */
 	unsigned width; /* columns; 0: not a terminal, nothing is cut */
 	bool tty;       /* out is a terminal */
-	bool ask;       /* questions can be asked: standard input is a terminal as well */
+	bool ask;       /* the user can be prompted: standard input is a terminal as well */
 	bool color;
 };
 
-/* Finds out what out is. Colours: only on a terminal, without NO_COLOR and not with TERM=dumb. */
+/* Detects what out is. Colours: only on a terminal, without NO_COLOR and not with TERM=dumb. */
 void term_init(struct term *term, FILE *out);
 /* Switches the style; STYLE_NONE ends it. Writes nothing without colours. */
 void term_style(const struct term *term, enum term_style style);
@@ -26,8 +26,8 @@ void term_style(const struct term *term, enum term_style style);
 void term_put(const struct term *term, enum term_style style, const char *text);
 
 /*
- * The columns that a character takes: 0, 1 or 2; -1: it is never printed (controls, and marks that turn the direction
- * of writing, with which a name could forge its surroundings). Does not depend on the locale.
+ * The columns that a character takes: 0, 1 or 2; -1: it is never printed (controls, and marks that change the direction
+ * of writing, with which a name could forge the text around it). Does not depend on the locale.
  */
 int term_char_width(uint32_t c);
 /* Takes one character off UTF-8 text; an invalid byte gives U+FFFD. 0 at the end. */
@@ -35,18 +35,18 @@ uint32_t term_next(const char **text);
 /* Columns of text as term_sanitize writes it. */
 size_t term_width(const char *text);
 /*
- * Writes text on one line without what is never printed: newlines and tabs become spaces, controls U+FFFD. At most max
- * columns (0: all); what is longer is cut and ends with "…". Returns the columns written.
+ * Writes text on one line: newlines and tabs become spaces, controls U+FFFD, direction marks are dropped. At most max
+ * columns (0: all); a longer text is cut and ends with "…". Returns the columns written.
  */
 size_t term_sanitize(FILE *out, const char *text, size_t max);
 /* The same as a new string. */
 char *term_sanitized(const char *text);
 /* A stream into a new string, which is whole after fclose; the string is the caller's. */
 FILE *term_memory(char **ret_text, size_t *ret_size);
-/* Writes text of several lines, each cleaned and indented, and a newline at the end where one is missing. At most
- * max_lines (0: all); says how many more there are. */
+/* Writes text of several lines, each sanitized and indented, with a newline at the end. At most max_lines (0: all), then a
+ * line with the number of the others. */
 void term_block(FILE *out, const char *text, unsigned indent, size_t max_lines);
-/* Writes code as it is; on a terminal cleaned, as term_block. */
+/* Writes code as it is; on a terminal as term_block does. */
 void term_code(const struct term *term, const char *code);
 
 #endif

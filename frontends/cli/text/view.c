@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Answers as the views of the command table show them: a sentence, a table, a line for each row. */
+/* Prints answers by the views of the command table: a sentence, a table, a line for each row. */
 #include <config.h>
 
 #include "cli/text/view.h"
@@ -11,7 +11,7 @@
 
 #define VIEW_INDENT 2 /* of a table below a sentence */
 
-/* The template as a line of its own, where it comes to any text. */
+/* The template as a line, unless its text is empty. */
 static void
 put_line(const struct term *term, const char *template, const json_t *object, const json_t *args)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Answers as the views of the command table show them: a sentence, a table, a line for each row. */
+/* Prints answers by the views of the command table: a sentence, a table, a line for each row. */
 #ifndef KETTLE_CLI_TEXT_VIEW_H
 #define KETTLE_CLI_TEXT_VIEW_H
 
@@ -7,7 +7,7 @@
 
 #include <jansson.h>
 
-/* Draws an answer. view: of the table, see session/command.h; args: of templates; user: whose rows are marked. */
+/* Prints an answer. view: of the table, see session/command.h; args: of templates; user: its rows are marked. */
 void view_print(
 	const struct term *term, const json_t *view, const json_t *answer, const json_t *args, const char *user);
 

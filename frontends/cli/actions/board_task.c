@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `kettle leaderboard task`, `leaderboard template` and `eval-code`: what is behind a board, shown or written. */
+/* `kettle leaderboard task`, `leaderboard template` and `eval-code`: printed, or written with -o. */
 #include <config.h>
 
 #include "cli/actions/actions.h"
@@ -13,7 +13,7 @@
 #include "cli/text/table.h"
 #include "cli/text/template.h"
 
-#define INDENT 4 /* columns of what belongs to a step */
+#define INDENT 4 /* of the lines below a step, columns */
 
 const struct args_option board_task_folder_options[] = {
 	{"output", 'o', "DIR", "writes the files into this folder, which must not be there yet"},
@@ -65,7 +65,7 @@ put_inputs(const struct term *term, const json_t *inputs)
 	put_words(term, "inputs", names);
 }
 
-/* What one process is started with. */
+/* The command, environment, inputs and limits of a process. */
 static void
 put_process(const struct term *term, const json_t *process)
 {
@@ -108,15 +108,15 @@ put_step(const struct term *term, const json_t *step)
 	put_pairs(term, "passes", pass);
 }
 
-/* A plan's row: the ranked one has everything that the others have but the profile. */
+/* A plan; without --mode only the ranked one, which has all steps of the others but the profile's. */
 static void
 put_plan(struct run *run, const json_t *row)
 {
 	const struct term *term = &run->term;
 	size_t i;
 	const json_t *step;
-	bool asked = *member_text(run->args.values, "mode") != '\0';
-	if (!asked && strcmp(member_text(row, "mode"), "ranked") != 0)
+	bool chosen = *member_text(run->args.values, "mode") != '\0';
+	if (!chosen && strcmp(member_text(row, "mode"), "ranked") != 0)
 		return;
 	fputc('\n', term->out);
 	template_put(term, "{*device}, {mode}\n{error?  {error}\n}", row, NULL);
@@ -232,7 +232,7 @@ board_task_eval_render(struct run *run, const json_t *result)
 	const json_t *files = json_object_get(result, "files"), *file;
 	size_t i;
 	json_array_foreach(files, i, file) {
-		/* As head(1) parts files. */
+		/* As head(1) does. */
 		if (json_array_size(files) > 1)
 			template_put(&run->term, i > 0 ? "\n==> {name} <==\n" : "==> {name} <==\n", file, NULL);
 		term_code(&run->term, member_text(file, "text"));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `kettle problems sync`: a dry run says what will change, then it is done. */
+/* `kettle problems sync`: prints the plan of a dry run, then calls the command. */
 #include <config.h>
 
 #include "cli/actions/actions.h"
@@ -21,7 +21,7 @@ static const char step_template[] =
 	"{deadline?{deadline}|none}}"
 	"{differs?; the task runs differently: {differs}{scores=left?; {ranked} places in the rankings are given up}}\n";
 
-/* What is not done, and why. */
+/* Prints what is skipped or wrong, and why. */
 static void
 put_rest(const struct run *run, const json_t *result)
 {

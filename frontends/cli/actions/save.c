@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Files of an answer, written where the user wants them. */
+/* Writes the files of an answer. */
 #include <config.h>
 
 #include "cli/actions/actions.h"
@@ -46,7 +46,7 @@ save_file(const char *path, const void *data, size_t size, struct kettle_error *
 	return save_fail(path, number, err);
 }
 
-/* The folder of the last part of a path below another, made where it is missing. -1 with errno. */
+/* Opens the folder of a path below dir and makes its missing parts; *ret_name is the last part. -1 with errno. */
 static int
 open_parent(int dir, char *path, char **ret_name)
 {
