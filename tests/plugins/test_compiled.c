@@ -16,7 +16,7 @@ static json_t *
 link_program(const struct kettle_compiled_builder *builder)
 {
 	json_t *args = json_pack("[s]", "whole");
-	kettle_compiled_add_objects(builder, &args);
+	kettle_compiled_add_objects(builder, args);
 	return args;
 }
 

@@ -82,7 +82,7 @@ struct kettle_compiled_builder {
 
 /* ---- an instance: what the tables of a plugin name ---- */
 
-/* Its state: the rules, and a copy of the options. */
+/* Its state: the rules (NULL: it is no language of compiled sources), and a copy of the options. */
 struct kettle_compiled {
 	const struct kettle_compiled_rules *rules;
 	json_t *options;
@@ -111,12 +111,12 @@ int kettle_compiled_interpret(
 
 /* ---- commands ---- */
 
-/* Appends one formatted string. A list that ran out of memory becomes NULL, which json_pack then refuses. */
-void kettle_args_add(json_t **args, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Appends one formatted string, which must be UTF-8. */
+void kettle_args_add(json_t *args, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Appends the strings of a list that NULL ends. */
-void kettle_args_add_words(json_t **args, const char *const *words);
+void kettle_args_add_words(json_t *args, const char *const *words);
 /* Appends each string of a list, which may be NULL, behind a prefix. */
-void kettle_args_add_list(json_t **args, const char *prefix, const json_t *list);
+void kettle_args_add_list(json_t *args, const char *prefix, const json_t *list);
 
 /* The string of an option of the plugin; NULL: there is none. Borrowed. */
 const char *kettle_compiled_option(const struct kettle_compiled_builder *builder, const char *key);
@@ -128,15 +128,15 @@ bool kettle_compiled_is_c(const char *source);
 
 /* Appends -std: the task's, where it is one of the source's own language, else that of C or C++ here; NULL: no -std. */
 void kettle_compiled_add_standard(
-	const struct kettle_compiled_builder *builder, const char *source, const char *c, const char *cxx, json_t **args);
+	const struct kettle_compiled_builder *builder, const char *source, const char *c, const char *cxx, json_t *args);
 /* Appends -D of the task. */
-void kettle_compiled_add_defines(const struct kettle_compiled_builder *builder, json_t **args);
+void kettle_compiled_add_defines(const struct kettle_compiled_builder *builder, json_t *args);
 /* Appends -D, -I and compile_flags of the task. */
-void kettle_compiled_add_config(const struct kettle_compiled_builder *builder, json_t **args);
+void kettle_compiled_add_config(const struct kettle_compiled_builder *builder, json_t *args);
 /* Appends the objects of all sources (without `compile` the sources themselves) and -o out/program. */
-void kettle_compiled_add_objects(const struct kettle_compiled_builder *builder, json_t **args);
+void kettle_compiled_add_objects(const struct kettle_compiled_builder *builder, json_t *args);
 /* Appends -l of config and task. */
-void kettle_compiled_add_libraries(const struct kettle_compiled_builder *builder, json_t **args);
+void kettle_compiled_add_libraries(const struct kettle_compiled_builder *builder, json_t *args);
 
 /* ---- steps of a language's own ---- */
 
@@ -146,8 +146,6 @@ bool kettle_compiled_rtc(const struct kettle_compiled_builder *builder);
 json_t *kettle_compiled_inputs(const struct kettle_compiled_builder *builder, const char *source);
 /* Adds to `needs` of a step one more, before what it has. */
 void kettle_compiled_need(json_t *step, const char *id);
-/* KETTLE_ENOMEM with its sentence. */
-int kettle_compiled_fail_memory(struct kettle_error *err);
 
 /* ---- boards of a single reference file, for languages like C ---- */
 

@@ -38,7 +38,11 @@ void kettle_sentence_quote(struct kettle_sentence *sentence, const char *line, s
 int kettle_sentence_result(const struct kettle_sentence *sentence, const char *state, const char *blame, bool retry,
 	json_t **ret_result, struct kettle_error *err);
 
-/* The harness's messages on failed cases, a line each. New string; NULL: no memory. */
+/* The same with the one sentence that the format makes. */
+int kettle_explain(const char *state, const char *blame, bool retry, json_t **ret_result, struct kettle_error *err,
+	const char *format, ...) __attribute__((format(printf, 6, 7)));
+
+/* The harness's messages on failed cases, a line each. New string; NULL: there is not enough memory. */
 char *kettle_explain_reported(const json_t *outcome);
 /* Returns KETTLE_ENOENT: nothing to add to the core's own reading. */
 int kettle_explain_nothing(struct kettle_error *err);

@@ -90,6 +90,14 @@ extern const char *const kettle_gpu_headers[];
 #define KETTLE_GPU_HARNESS_COUNT 5
 extern const struct kettle_harness_file kettle_gpu_harness[KETTLE_GPU_HARNESS_COUNT];
 
+/* The members of struct kettle_compiled_rules that all such languages have; finish_step may be a function of their own. */
+#define KETTLE_GPU_RULES .headers = kettle_gpu_headers, .begin = kettle_gpu_begin, .finish_run = kettle_gpu_finish_run
+/* The members of struct kettle_language that all have. */
+#define KETTLE_GPU_LANGUAGE \
+	.size = sizeof(struct kettle_language), .comment = "//", .config_schema = KETTLE_GPU_CONFIG, \
+	KETTLE_LANGUAGE_HARNESS(kettle_gpu_harness), .plan = kettle_compiled_plan, .interpret = kettle_gpu_interpret, \
+	.single_file = kettle_gpu_single_file, .tools = kettle_gpu_tools, .probe = kettle_compiled_probe
+
 #ifdef __cplusplus
 }
 #endif

@@ -30,6 +30,9 @@ enum kettle_plugin_kind { KETTLE_LANGUAGE = 1, KETTLE_RUNNER = 2, KETTLE_FRONTEN
  * Life: load → check → create (no I/O) → configure → start → stop → destroy. Runners start first, then languages,
  * then frontends; they stop in reverse order. A failure is returned, never fatal: main decides. A plugin has no
  * mutable globals: all state belongs to self, so that several instances can run.
+ *
+ * Memory: a function of jansson never fails for lack of memory, which ends Kettle's process. Memory that a plugin allocates
+ * itself may be checked, with KETTLE_ENOMEM as the answer.
  */
 struct kettle_plugin {
 	uint32_t magic;                /* KETTLE_PLUGIN_MAGIC */

@@ -9,6 +9,9 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/cleanup.h"
+#include "base/json_access.h"
+
 bool
 kettle_compiled_ends_in(const char *name, const char *const *endings)
 {
@@ -26,17 +29,6 @@ kettle_compiled_is_c(const char *source)
 	return kettle_compiled_ends_in(source, c);
 }
 
-static bool
-list_has(const json_t *list, const char *word)
-{
-	size_t i;
-	json_t *item;
-	json_array_foreach(list, i, item)
-		if (strcmp(json_string_value(item), word) == 0)
-			return true;
-	return false;
-}
-
 static const char *
 base_name(const char *path)
 {
@@ -47,7 +39,7 @@ base_name(const char *path)
 bool
 kettle_compiled_rtc(const struct kettle_compiled_builder *builder)
 {
-	return json_is_true(json_object_get(builder->config, "rtc"));
+	return member_true(builder->config, "rtc");
 }
 
 bool
@@ -59,38 +51,29 @@ kettle_compiled_profiles(const struct kettle_compiled_builder *builder)
 const char *
 kettle_compiled_option(const struct kettle_compiled_builder *builder, const char *key)
 {
-	return json_string_value(json_object_get(builder->options, key));
-}
-
-int
-kettle_compiled_fail_memory(struct kettle_error *err)
-{
-	return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to plan the job.");
+	return member_string(builder->options, key);
 }
 
 /* ---- arguments ---- */
 
 void
-kettle_args_add(json_t **list, const char *format, ...)
+kettle_args_add(json_t *list, const char *format, ...)
 {
 	va_list args;
 	va_start(args, format);
-	if (*list && json_array_append_new(*list, json_vsprintf(format, args))) {
-		json_decref(*list);
-		*list = NULL;
-	}
+	json_array_append_new(list, json_vsprintf(format, args));
 	va_end(args);
 }
 
 void
-kettle_args_add_words(json_t **args, const char *const *words)
+kettle_args_add_words(json_t *args, const char *const *words)
 {
 	for (; words && *words; words++)
 		kettle_args_add(args, "%s", *words);
 }
 
 void
-kettle_args_add_list(json_t **list, const char *prefix, const json_t *words)
+kettle_args_add_list(json_t *list, const char *prefix, const json_t *words)
 {
 	size_t i;
 	json_t *word;
@@ -100,9 +83,9 @@ kettle_args_add_list(json_t **list, const char *prefix, const json_t *words)
 
 void
 kettle_compiled_add_standard(
-	const struct kettle_compiled_builder *builder, const char *source, const char *c, const char *cxx, json_t **args)
+	const struct kettle_compiled_builder *builder, const char *source, const char *c, const char *cxx, json_t *args)
 {
-	const char *standard = json_string_value(json_object_get(builder->config, "standard"));
+	const char *standard = member_string(builder->config, "standard");
 	bool is_c = kettle_compiled_is_c(source);
 	const char *own = is_c ? c : cxx;
 	if (own && standard && is_c == !strchr(standard, '+'))
@@ -112,7 +95,7 @@ kettle_compiled_add_standard(
 }
 
 void
-kettle_compiled_add_defines(const struct kettle_compiled_builder *builder, json_t **argv)
+kettle_compiled_add_defines(const struct kettle_compiled_builder *builder, json_t *argv)
 {
 	const char *key;
 	json_t *value;
@@ -127,7 +110,7 @@ kettle_compiled_add_defines(const struct kettle_compiled_builder *builder, json_
 }
 
 void
-kettle_compiled_add_config(const struct kettle_compiled_builder *builder, json_t **argv)
+kettle_compiled_add_config(const struct kettle_compiled_builder *builder, json_t *argv)
 {
 	kettle_compiled_add_defines(builder, argv);
 	kettle_args_add_list(argv, "-I", json_object_get(builder->config, "include_dirs"));
@@ -135,7 +118,7 @@ kettle_compiled_add_config(const struct kettle_compiled_builder *builder, json_t
 }
 
 void
-kettle_compiled_add_objects(const struct kettle_compiled_builder *builder, json_t **argv)
+kettle_compiled_add_objects(const struct kettle_compiled_builder *builder, json_t *argv)
 {
 	size_t i;
 	json_t *source;
@@ -146,7 +129,7 @@ kettle_compiled_add_objects(const struct kettle_compiled_builder *builder, json_
 }
 
 void
-kettle_compiled_add_libraries(const struct kettle_compiled_builder *builder, json_t **argv)
+kettle_compiled_add_libraries(const struct kettle_compiled_builder *builder, json_t *argv)
 {
 	kettle_args_add_list(argv, "-l", json_object_get(builder->config, "libraries"));
 	kettle_args_add_list(argv, "-l", json_object_get(builder->request->task, "libraries"));
@@ -169,17 +152,17 @@ kettle_compiled_inputs(const struct kettle_compiled_builder *builder, const char
 	json_t *contents;
 	json_object_foreach((json_t *)builder->request->files, name, contents)
 		if (strcmp(name, source) == 0 ||
-			((!builder->rules->compile || !list_has(builder->sources, name)) && !is_apart(builder, name)))
+			((!builder->rules->compile || !list_has_text(builder->sources, name)) && !is_apart(builder, name)))
 			json_object_set_new(inputs, name, json_pack("{s:s}", "file", name));
 	return inputs;
 }
 
-static json_t *
-finished(const struct kettle_compiled_builder *builder, json_t *step_take)
+static void
+add_build_step(const struct kettle_compiled_builder *builder, json_t *step_take)
 {
-	if (step_take && builder->rules->finish_step)
+	if (builder->rules->finish_step)
 		builder->rules->finish_step(builder, step_take);
-	return step_take;
+	json_array_append_new(builder->steps, step_take);
 }
 
 static json_t *
@@ -188,14 +171,13 @@ compile_step(const struct kettle_compiled_builder *builder, size_t index)
 	const char *source = json_string_value(json_array_get(builder->sources, index));
 	const char *base = base_name(source);
 	json_t *argv = builder->rules->compile(builder, source);
-	kettle_args_add(&argv, "-c");
-	kettle_args_add(&argv, "%s", source);
-	kettle_args_add(&argv, "-o");
-	kettle_args_add(&argv, "out/%s.o", base);
-	return finished(
-		builder, json_pack("{s:o, s:s, s:o, s:o, s:o, s:[o], s:b}", "id", json_sprintf("compile-%zu", index), "kind",
-					 "build", "title", json_sprintf("compile %s", source), "argv", argv, "inputs",
-					 kettle_compiled_inputs(builder, source), "outputs", json_sprintf("%s.o", base), "cache", 1));
+	kettle_args_add(argv, "-c");
+	kettle_args_add(argv, "%s", source);
+	kettle_args_add(argv, "-o");
+	kettle_args_add(argv, "out/%s.o", base);
+	return json_pack("{s:o, s:s, s:o, s:o, s:o, s:[o], s:b}", "id", json_sprintf("compile-%zu", index), "kind", "build",
+		"title", json_sprintf("compile %s", source), "argv", argv, "inputs", kettle_compiled_inputs(builder, source),
+		"outputs", json_sprintf("%s.o", base), "cache", 1);
 }
 
 static json_t *
@@ -205,17 +187,15 @@ link_step(const struct kettle_compiled_builder *builder)
 	json_t *needs = json_array(), *inputs = objects ? json_object() : kettle_compiled_inputs(builder, "");
 	for (size_t i = 0; objects && i < json_array_size(builder->sources); i++) {
 		const char *source = json_string_value(json_array_get(builder->sources, i));
-		json_t *object = json_sprintf("%s.o", source);
-		kettle_args_add(&needs, "compile-%zu", i);
+		AUTO_JSON json_t *object = json_sprintf("%s.o", source);
+		kettle_args_add(needs, "compile-%zu", i);
 		json_object_set_new(inputs, json_string_value(object),
 			json_pack("{s:o, s:o}", "step", json_sprintf("compile-%zu", i), "output",
 				json_sprintf("%s.o", base_name(source))));
-		json_decref(object);
 	}
-	return finished(
-		builder, json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:[s], s:b}", "id", "link", "kind", "build", "title",
-					 objects ? "link" : "compile", "needs", needs, "argv", builder->rules->link(builder), "inputs",
-					 inputs, "outputs", KETTLE_COMPILED_PROGRAM, "cache", 1));
+	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:[s], s:b}", "id", "link", "kind", "build", "title",
+		objects ? "link" : "compile", "needs", needs, "argv", builder->rules->link(builder), "inputs", inputs,
+		"outputs", KETTLE_COMPILED_PROGRAM, "cache", 1);
 }
 
 void
@@ -224,15 +204,6 @@ kettle_compiled_need(json_t *step, const char *id)
 	json_t *all = json_pack("[s]", id);
 	json_array_extend(all, json_object_get(step, "needs"));
 	json_object_set_new(step, "needs", all);
-}
-
-static void
-add_profiler(const struct kettle_compiled_rules *rules, json_t *step)
-{
-	json_t *files = json_array();
-	kettle_args_add_words(&files, rules->profile_files);
-	json_object_set_new(step, "profile", json_string(rules->profiler));
-	json_object_set_new(step, "artifacts", files);
 }
 
 /* Completes one prepared run. It sees the program and the task's data, not the code. */
@@ -249,15 +220,19 @@ run_step(const struct kettle_compiled_builder *builder, const json_t *prepared, 
 			json_object_set_new(inputs, name, json_pack("{s:s}", "file", name));
 	json_object_set_new(
 		inputs, KETTLE_COMPILED_PROGRAM, json_pack("{s:s, s:s}", "step", "link", "output", KETTLE_COMPILED_PROGRAM));
-	kettle_args_add(&argv, "./" KETTLE_COMPILED_PROGRAM);
-	kettle_args_add_list(&argv, "", json_object_get(json_object_get(prepared, "run"), "args"));
+	kettle_args_add(argv, "./" KETTLE_COMPILED_PROGRAM);
+	kettle_args_add_list(argv, "", json_object_get(json_object_get(prepared, "run"), "args"));
 	json_object_set_new(step, "argv", argv);
 	json_object_set_new(step, "inputs", inputs);
 	if (first)
 		kettle_compiled_need(step, "link");
-	if (step && rules->profiler && kettle_compiled_profiles(builder))
-		add_profiler(rules, step);
-	if (step && rules->finish_run)
+	if (rules->profiler && kettle_compiled_profiles(builder)) {
+		json_t *files = json_array();
+		kettle_args_add_words(files, rules->profile_files);
+		json_object_set_new(step, "profile", json_string(rules->profiler));
+		json_object_set_new(step, "artifacts", files);
+	}
+	if (rules->finish_run)
 		rules->finish_run(builder, step);
 	return step;
 }
@@ -286,13 +261,14 @@ take_source(struct kettle_compiled_builder *builder, const char *name, struct ke
 		return kettle_fail(err, KETTLE_EINVAL,
 			"The task's config lists `%.200s` in `sources`, but a source in %s ends in %s.", name,
 			builder->rules->title, listed_endings(builder->rules).text);
-	if (list_has(builder->sources, name))
+	if (list_has_text(builder->sources, name))
 		return kettle_fail(err, KETTLE_EINVAL, "The task's config lists `%.200s` twice in `sources`.", name);
 	if (is_apart(builder, name))
 		return kettle_fail(err, KETTLE_EINVAL,
 			"The task's config lists the submission `%.200s` in `sources`, but with `rtc` it is compiled by itself.",
 			name);
-	return json_array_append_new(builder->sources, json_string(name)) ? kettle_compiled_fail_memory(err) : 0;
+	json_array_append_new(builder->sources, json_string(name));
+	return 0;
 }
 
 /* The sources that the task lists, or every file that is one. */
@@ -325,44 +301,31 @@ find_sources(struct kettle_compiled_builder *builder, struct kettle_error *err)
 
 /* ---- the plan ---- */
 
-static int
-add_steps(struct kettle_compiled_builder *builder, struct kettle_error *err)
-{
-	size_t i;
-	json_t *prepared;
-	int failed = 0;
-	for (i = 0; builder->rules->compile && i < json_array_size(builder->sources); i++)
-		failed |= json_array_append_new(builder->steps, compile_step(builder, i));
-	failed |= json_array_append_new(builder->steps, link_step(builder));
-	json_array_foreach(builder->request->runs, i, prepared)
-		failed |= json_array_append_new(builder->steps, run_step(builder, prepared, i == 0));
-	return failed ? kettle_compiled_fail_memory(err) : 0;
-}
-
 int
 kettle_compiled_plan(void *self, const struct kettle_plan_request *request, json_t **ret_plan, struct kettle_error *err)
 {
 	const struct kettle_compiled *language = self;
+	AUTO_JSON json_t *sources = json_array(), *steps = json_array();
 	struct kettle_compiled_builder builder = {.request = request,
 		.rules = language->rules,
 		.options = language->options,
 		.config = json_object_get(request->task, "config"),
-		.sources = json_array(),
-		.steps = json_array()};
-	json_t *plan = NULL;
+		.sources = sources,
+		.steps = steps};
+	size_t i;
+	json_t *prepared;
 	int rc = find_sources(&builder, err);
-	if (rc == 0 && language->rules->begin)
-		rc = language->rules->begin(&builder, err);
-	if (rc == 0)
-		rc = add_steps(&builder, err);
-	if (rc == 0 &&
-		!(plan = json_pack("{s:i, s:O, s:O}", "version", 1, "files", request->files, "steps", builder.steps)))
-		rc = kettle_compiled_fail_memory(err);
-	if (plan)
-		*ret_plan = plan;
-	json_decref(builder.sources);
-	json_decref(builder.steps);
-	return rc;
+	if (rc == 0 && builder.rules->begin)
+		rc = builder.rules->begin(&builder, err);
+	if (rc)
+		return rc;
+	for (i = 0; builder.rules->compile && i < json_array_size(sources); i++)
+		add_build_step(&builder, compile_step(&builder, i));
+	add_build_step(&builder, link_step(&builder));
+	json_array_foreach(request->runs, i, prepared)
+		json_array_append_new(steps, run_step(&builder, prepared, i == 0));
+	*ret_plan = json_pack("{s:i, s:O, s:O}", "version", 1, "files", request->files, "steps", steps);
+	return 0;
 }
 
 /* ---- probes ---- */
@@ -380,34 +343,27 @@ add_includes(const char *text, const char *const *headers, const json_t *files, 
 			continue;
 		word += strlen("include");
 		word += strspn(word, " \t");
-		size_t len = word[0] == '<' || word[0] == '"' ? strcspn(word + 1, ">\"\r\n") : 0;
-		char *name = len ? strndup(word + 1, len) : NULL;
-		for (const char *const *header = headers; name && header && *header; header++)
+		AUTO_JSON json_t *named =
+			json_stringn(word + 1, word[0] == '<' || word[0] == '"' ? strcspn(word + 1, ">\"\r\n") : 0);
+		const char *name = json_string_value(named);
+		for (const char *const *header = headers; header && *header; header++)
 			if (strncmp(name, *header, strlen(*header)) == 0 && !json_object_get(files, name))
 				json_object_set_new(found, name, json_true());
-		free(name);
 	}
 }
 
-/* The text of a program that needs what the task needs, or NULL: it needs nothing. New. */
+/* The text of a program that includes these headers. New. */
 static json_t *
-probe_text(const struct kettle_plan_request *request, const char *const *headers, bool needs)
+probe_text(const json_t *headers)
 {
-	json_t *found = json_object(), *contents, *text = json_string("");
+	json_t *text = json_string(""), *value;
 	const char *name;
-	json_object_foreach((json_t *)request->files, name, contents)
-		if (json_object_get(contents, "text"))
-			add_includes(json_string_value(json_object_get(contents, "text")), headers, request->files, found);
-	needs = needs || json_object_size(found) > 0;
-	json_object_foreach(found, name, contents) {
-		json_t *longer = json_sprintf("%s#include <%s>\n", json_string_value(text), name);
-		json_decref(text);
-		text = longer;
+	json_object_foreach((json_t *)headers, name, value) {
+		AUTO_JSON json_t *before = text;
+		text = json_sprintf("%s#include <%s>\n", json_string_value(before), name);
 	}
-	json_t *program = needs ? json_sprintf("%sint main() { return 0; }\n", json_string_value(text)) : NULL;
-	json_decref(text);
-	json_decref(found);
-	return program;
+	AUTO_JSON json_t *before = text;
+	return json_sprintf("%sint main() { return 0; }\n", json_string_value(before));
 }
 
 int
@@ -415,30 +371,28 @@ kettle_compiled_probe(
 	void *self, const struct kettle_plan_request *request, json_t **ret_plan, struct kettle_error *err)
 {
 	const struct kettle_compiled_rules *rules = ((const struct kettle_compiled *)self)->rules;
-	struct kettle_plan_request probe = *request;
-	struct kettle_compiled_builder builder = {.request = request, .config = json_object_get(request->task, "config")};
-	bool needs = kettle_compiled_rtc(&builder) || json_array_size(json_object_get(builder.config, "libraries")) > 0 ||
-				 json_array_size(json_object_get(request->task, "libraries")) > 0;
-	json_t *text = probe_text(request, rules->probe_headers, needs);
-	if (!text)
+	const struct kettle_compiled_builder builder = {
+		.request = request, .config = json_object_get(request->task, "config")};
+	AUTO_JSON json_t *headers = json_object(), *task = json_copy((json_t *)request->task), *files = json_object();
+	const char *name;
+	json_t *contents;
+	json_object_foreach((json_t *)request->files, name, contents)
+		add_includes(kettle_json_text(contents, "text"), rules->probe_headers, request->files, headers);
+	if (!kettle_compiled_rtc(&builder) && json_array_size(json_object_get(builder.config, "libraries")) == 0 &&
+		json_array_size(json_object_get(request->task, "libraries")) == 0 && json_object_size(headers) == 0)
 		return kettle_fail(err, KETTLE_ENOENT, "The task needs no library and no header that a machine might lack.");
-	json_t *name = json_sprintf("probe%s", rules->sources[0]);
-	json_t *config = builder.config ? json_copy((json_t *)builder.config) : json_object();
-	json_t *task = json_copy((json_t *)request->task), *files = json_object();
-	json_object_set_new(files, json_string_value(name), json_pack("{s:o}", "text", text));
+	AUTO_JSON json_t *source = json_sprintf("probe%s", rules->sources[0]);
+	AUTO_JSON json_t *config = builder.config ? json_copy((json_t *)builder.config) : json_object();
+	json_object_set_new(files, json_string_value(source), json_pack("{s:o}", "text", probe_text(headers)));
 	if (kettle_compiled_rtc(&builder))
 		json_object_set_new(
 			files, request->submission, json_pack("{s:s}", "text", "extern \"C\" __global__ void kettle_probe() {}\n"));
-	json_object_set_new(config, "sources", json_pack("[O]", name));
+	json_object_set_new(config, "sources", json_pack("[O]", source));
 	json_object_set(task, "config", config);
+	struct kettle_plan_request probe = *request;
 	probe.task = task;
 	probe.files = files;
-	int rc = kettle_compiled_plan(self, &probe, ret_plan, err);
-	json_decref(name);
-	json_decref(config);
-	json_decref(task);
-	json_decref(files);
-	return rc;
+	return kettle_compiled_plan(self, &probe, ret_plan, err);
 }
 
 /* ---- instances ---- */
@@ -446,11 +400,11 @@ kettle_compiled_probe(
 int
 kettle_compiled_create(const struct kettle_compiled_rules *rules, void **ret_self, struct kettle_error *err)
 {
-	struct kettle_compiled *made = calloc(1, sizeof(*made));
-	if (!made)
-		return kettle_compiled_fail_memory(err);
-	made->rules = rules;
-	*ret_self = made;
+	struct kettle_compiled *language = calloc(1, sizeof(*language));
+	if (!language)
+		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for a language.");
+	language->rules = rules;
+	*ret_self = language;
 	return 0;
 }
 
@@ -458,11 +412,9 @@ int
 kettle_compiled_configure(void *self, const json_t *options, struct kettle_error *err)
 {
 	struct kettle_compiled *language = self;
-	json_t *copy = json_deep_copy(options);
-	if (!copy)
-		return kettle_compiled_fail_memory(err);
+	(void)err;
 	json_decref(language->options);
-	language->options = copy;
+	language->options = json_deep_copy(options);
 	return 0;
 }
 
@@ -481,4 +433,57 @@ kettle_compiled_interpret(
 {
 	(void)self;
 	return kettle_explain_library(NULL, step, outcome, ret_result, err);
+}
+
+/* ---- boards of a single reference file ---- */
+
+/* What a reference must define; the rest is for the compiler to say. */
+static int
+check_reference(const char *name, const char *text, struct kettle_error *err)
+{
+	static const char *const needed[] = {
+		"input_t", "output_t", "generate_input", "ref_kernel", "check_implementation", NULL};
+	for (size_t i = 0; needed[i]; i++)
+		if (!strstr(text, needed[i]))
+			return kettle_fail(err, KETTLE_EINVAL,
+				"The reference `%s` does not define `%s`; it must define input_t, output_t, generate_input(), "
+				"ref_kernel(input_t) and check_implementation(output_t, output_t).",
+				name, needed[i]);
+	return 0;
+}
+
+static void
+add_file(json_t *listed, json_t *files, const char *name, json_t *text_take)
+{
+	json_array_append_new(listed, json_pack("{s:s, s:s}", "name", name, "source", name));
+	json_object_set_new(files, name, json_pack("{s:o}", "text", text_take));
+}
+
+int
+kettle_compiled_single(const struct kettle_compiled_single *single, const char *name, const char *text,
+	json_t **ret_task, struct kettle_error *err)
+{
+	int rc = check_reference(name, text, err);
+	if (rc)
+		return rc;
+	json_t *listed = json_array(), *files = json_object();
+	for (size_t i = 0; i < single->harness_count; i++)
+		add_file(listed, files, single->harness[i][0], json_string(single->harness[i][1]));
+	/* A reference without a guard may be included by the submission as well; behind the text no line moves. */
+	add_file(listed, files, single->reference, json_sprintf("%s\n#pragma once\n", text));
+	json_array_append_new(listed, json_pack("{s:s, s:s}", "name", single->submission, "source", "@SUBMISSION@"));
+	json_t *description = json_sprintf("Define `custom_kernel` as `%s` defines `ref_kernel`: the same input, the same "
+									   "result, in less time%s. Ten fresh "
+									   "inputs are checked, a hundred calls are timed.",
+		single->reference, single->measured);
+	json_t *starter =
+		json_sprintf("#include \"%s\"\n\noutput_t\ncustom_kernel(input_t input)\n{\n\treturn ref_kernel(input);\n}\n",
+			single->reference);
+	json_t *task = json_pack("{s:s, s:o, s:o, s:{s:[s]}, s:{s:s}, s:[{s:i}], s:[{s:i}], s:s}", "lang", single->lang,
+		"description", description, "files", listed, "config", "sources", single->harness[0][0], "templates",
+		single->template_name, single->submission, "tests", "seed", 4242, "benchmarks", "seed", 93246, "ranking_by",
+		"last");
+	*ret_task = json_pack("{s:o, s:o, s:{s:{s:s, s:o}}}", "task", task, "files", files, "templates",
+		single->template_name, "file_name", single->submission, "text", starter);
+	return 0;
 }

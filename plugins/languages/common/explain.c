@@ -23,16 +23,22 @@ kettle_json_is(const json_t *object, const char *key, const char *text)
 	return strcmp(kettle_json_text(object, key), text) == 0;
 }
 
+static void
+add_args(struct kettle_sentence *sentence, const char *format, va_list args)
+{
+	size_t room = sizeof(sentence->text) - sentence->len;
+	int len = vsnprintf(sentence->text + sentence->len, room, format, args);
+	if (len > 0)
+		sentence->len += (size_t)len < room ? (size_t)len : room - 1;
+}
+
 void
 kettle_sentence_add(struct kettle_sentence *sentence, const char *format, ...)
 {
 	va_list args;
 	va_start(args, format);
-	size_t room = sizeof(sentence->text) - sentence->len;
-	int len = vsnprintf(sentence->text + sentence->len, room, format, args);
+	add_args(sentence, format, args);
 	va_end(args);
-	if (len > 0)
-		sentence->len += (size_t)len < room ? (size_t)len : room - 1;
 }
 
 void
@@ -54,6 +60,18 @@ kettle_sentence_result(const struct kettle_sentence *sentence, const char *state
 		return kettle_fail(err, KETTLE_EINVAL, "The output of the step cannot be repeated in a sentence.");
 	*ret_result = result;
 	return 0;
+}
+
+int
+kettle_explain(const char *state, const char *blame, bool retry, json_t **ret_result, struct kettle_error *err,
+	const char *format, ...)
+{
+	struct kettle_sentence sentence = {0};
+	va_list args;
+	va_start(args, format);
+	add_args(&sentence, format, args);
+	va_end(args);
+	return kettle_sentence_result(&sentence, state, blame, retry, ret_result, err);
 }
 
 int
@@ -101,14 +119,13 @@ static int
 explain_part(const char *product, const json_t *outcome, const json_t *part, const char *what, json_t **ret_result,
 	struct kettle_error *err)
 {
-	struct kettle_sentence sentence = {0};
-	kettle_sentence_add(&sentence, "The board's machine lacks %s: its %s toolkit in %s has no `%.100s`. To get it: %s.",
+	return kettle_explain("error", "machine", false, ret_result, err,
+		"The board's machine lacks %s: its %s toolkit in %s has no `%.100s`. To get it: %s.",
 		kettle_json_text(part, "name"), product, kettle_json_text(json_object_get(outcome, "toolkit"), "home"), what,
 		kettle_json_text(part, "how"));
-	return kettle_sentence_result(&sentence, "error", "machine", false, ret_result, err);
 }
 
-/* What is between a beginning and an end on the same line, into name; false: there is no such thing. */
+/* Copies the text between `begin` and `end`, both on one line, into name. False: there is none, or it is too long. */
 static bool
 between(const char *text, const char *begin, const char *end, char *name, size_t size)
 {
@@ -125,7 +142,6 @@ between(const char *text, const char *begin, const char *end, char *name, size_t
 	return true;
 }
 
-/* A header that a compiler did not find, where it belongs to a part that the toolkit lacks: no file of the board's. */
 int
 kettle_explain_header(const char *product, const json_t *outcome, json_t **ret_result, struct kettle_error *err)
 {
@@ -160,15 +176,14 @@ static int
 explain_library(const char *product, const json_t *outcome, const char *name, const char *where, json_t **ret_result,
 	struct kettle_error *err)
 {
-	struct kettle_sentence sentence = {0};
 	const char *bare = strncmp(name, "lib", 3) == 0 ? name + 3 : name;
 	const json_t *part = part_of(outcome, "libraries", bare);
 	if (part && json_is_false(json_object_get(part, "present")))
 		return explain_part(product, outcome, part, name, ret_result, err);
-	kettle_sentence_add(&sentence, "The board's machine lacks the library `%s`%s: install %s package%s.", name, where,
+	return kettle_explain("error", "machine", false, ret_result, err,
+		"The board's machine lacks the library `%s`%s: install %s package%s.", name, where,
 		where[0] ? "its" : "its development",
 		product ? ", or name the folder where it lies in the device's `library_dirs`" : "");
-	return kettle_sentence_result(&sentence, "error", "machine", false, ret_result, err);
 }
 
 int
@@ -177,9 +192,9 @@ kettle_explain_library(
 {
 	const char *text = kettle_json_text(json_object_get(outcome, "stderr"), "text"), *found;
 	char name[200];
-	if (strcmp(kettle_json_text(outcome, "state"), "failed") != 0)
+	if (!kettle_json_is(outcome, "state", "failed"))
 		return kettle_explain_nothing(err);
-	if (strcmp(kettle_json_text(step, "kind"), "run") == 0) {
+	if (kettle_json_is(step, "kind", "run")) {
 		if (json_integer_value(json_object_get(outcome, "exit")) != EXIT_LOADER ||
 			!between(
 				text, "error while loading shared libraries: ", ": cannot open shared object file", name, sizeof(name)))

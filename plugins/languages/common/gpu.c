@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What languages of GPU boards have in common: architectures of units, and explanations of what their tools say. */
+/* What languages of GPU boards have in common: architectures of units, what their tools' messages mean, the harness. */
 #include <config.h>
 
 #include <kettle/explain.h>
@@ -9,13 +9,15 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/cleanup.h"
+#include "plugins/languages/common/gpu_harness.h"
 #include "plugins/languages/common/gpu_rtc.h"
 
 #define RTC "rtc" /* the program that compiles device code by a library, and the step that makes it */
 #define RTC_SUBMISSION "rtc-submission"
 #define EXIT_DEVICE 110 /* a harness found that the GPU's interface fails */
 
-/* The variable that tells a run step which device it is for: explanations need it, programs may look at it. */
+/* The name of a run step's device, for explanations and programs. */
 #define DEVICE_VARIABLE "KETTLE_DEVICE"
 
 static const struct kettle_gpu_vendor *
@@ -61,14 +63,14 @@ static int
 find_target(const struct kettle_gpu_vendor *vendor, const json_t *unit, char ret_target[KETTLE_COMPILED_TARGET_SIZE],
 	struct kettle_error *err)
 {
-	const char *said = kettle_json_text(unit, vendor->key), *name = kettle_json_text(unit, "name");
+	const char *set = kettle_json_text(unit, vendor->key), *name = kettle_json_text(unit, "name");
 	const char *fact = kettle_json_text(json_object_get(json_object_get(unit, "facts"), "gpu"), vendor->fact);
 	const char *known = target_of_name(vendor, name);
-	bool native = strcmp(said, "native") == 0;
-	if (said[0] && !native && !vendor->read_target(said, false, ret_target))
+	bool native = strcmp(set, "native") == 0;
+	if (set[0] && !native && !vendor->read_target(set, false, ret_target))
 		return kettle_fail(err, KETTLE_EINVAL, "The device `%.64s` says `%s: %.64s`, which is no architecture.", name,
-			vendor->key, said);
-	if ((said[0] && !native) || vendor->read_target(fact, true, ret_target))
+			vendor->key, set);
+	if ((set[0] && !native) || vendor->read_target(fact, true, ret_target))
 		return 0;
 	if (native || !known)
 		return fail_no_target(vendor, name, native, err);
@@ -82,25 +84,23 @@ find_target(const struct kettle_gpu_vendor *vendor, const json_t *unit, char ret
 static void
 add_folders(const struct kettle_compiled_builder *builder, bool headers, json_t *step)
 {
-	json_t *folders = json_array();
+	AUTO_JSON json_t *folders = json_array();
 	if (headers)
-		kettle_args_add_list(&folders, "", json_object_get(builder->request->device, "include_dirs"));
-	kettle_args_add_list(&folders, "", json_object_get(builder->request->device, "library_dirs"));
+		kettle_args_add_list(folders, "", json_object_get(builder->request->device, "include_dirs"));
+	kettle_args_add_list(folders, "", json_object_get(builder->request->device, "library_dirs"));
 	if (json_array_size(folders) > 0)
 		json_object_set(step, "folders", folders);
-	json_decref(folders);
 }
 
 static void
 add_variable(json_t *step, const char *name, const char *value)
 {
-	json_t *env = json_object_get(step, "env");
-	if (!env && json_object_set_new(step, "env", env = json_object()) != 0)
-		return;
-	json_object_set_new(env, name, json_string(value));
+	if (!json_object_get(step, "env"))
+		json_object_set_new(step, "env", json_object());
+	json_object_set_new(json_object_get(step, "env"), name, json_string(value));
 }
 
-/* What the maker's tools must be told: they would look about otherwise, and what is installed beside them would decide. */
+/* Sets the variable of the maker's tools, which would otherwise go by what else is installed. */
 static void
 add_environment(const struct kettle_compiled_builder *builder, json_t *step)
 {
@@ -132,16 +132,16 @@ rtc_argv(const struct kettle_compiled_builder *builder, const json_t *output)
 	const struct kettle_gpu_rtc *rtc = &vendor_of(builder)->rtc;
 	const char *standard = json_string_value(json_object_get(builder->config, "standard"));
 	json_t *argv = json_pack("[s, s, s]", "./" RTC, rtc->api, builder->request->submission);
-	kettle_args_add(&argv, "out/%s", json_string_value(output));
-	kettle_args_add(&argv, "-L@TOOLKIT_LIB@");
-	kettle_args_add(&argv, "%s%s", rtc->target, builder->target);
+	kettle_args_add(argv, "out/%s", json_string_value(output));
+	kettle_args_add(argv, "-L@TOOLKIT_LIB@");
+	kettle_args_add(argv, "%s%s", rtc->target, builder->target);
 	if (standard)
-		kettle_args_add(&argv, "-std=%s", standard);
-	kettle_args_add_words(&argv, rtc->options);
-	kettle_compiled_add_defines(builder, &argv);
-	kettle_args_add_list(&argv, "-I", json_object_get(builder->config, "include_dirs"));
-	kettle_args_add_list(&argv, "", json_object_get(builder->config, "rtc_flags"));
-	kettle_args_add_list(&argv, "-I", json_object_get(builder->request->device, "include_dirs"));
+		kettle_args_add(argv, "-std=%s", standard);
+	kettle_args_add_words(argv, rtc->options);
+	kettle_compiled_add_defines(builder, argv);
+	kettle_args_add_list(argv, "-I", json_object_get(builder->config, "include_dirs"));
+	kettle_args_add_list(argv, "", json_object_get(builder->config, "rtc_flags"));
+	kettle_args_add_list(argv, "-I", json_object_get(builder->request->device, "include_dirs"));
 	return argv;
 }
 
@@ -161,28 +161,16 @@ kettle_gpu_begin(struct kettle_compiled_builder *builder, struct kettle_error *e
 	json_t *build = json_pack("{s:s, s:s, s:s, s:[s, s, s, s, s, s, s], s:{s:{s:s}}, s:[s], s:b}", "id", RTC, "kind",
 		"build", "title", "compile " RTC, "argv", "g++", "-O1", "-std=c++17", RTC ".cpp", "-o", "out/" RTC, "-ldl",
 		"inputs", RTC ".cpp", "text", kettle_gpu_rtc_text, "outputs", RTC, "cache", 1);
-	json_t *output = rtc_output(builder), *inputs = kettle_compiled_inputs(builder, builder->request->submission);
+	AUTO_JSON json_t *output = rtc_output(builder);
+	json_t *inputs = kettle_compiled_inputs(builder, builder->request->submission);
 	json_object_set_new(inputs, RTC, json_pack("{s:s, s:s}", "step", RTC, "output", RTC));
 	json_t *step = json_pack("{s:s, s:s, s:o, s:[s], s:o, s:o, s:[O], s:[s], s:b}", "id", RTC_SUBMISSION, "kind",
 		"build", "title", json_sprintf("compile %s", builder->request->submission), "needs", RTC, "argv",
 		rtc_argv(builder, output), "inputs", inputs, "outputs", output, "toolchain", compiler_of(builder), "cache", 1);
-	json_decref(output);
-	if (step)
-		kettle_gpu_finish_step(builder, step);
-	int failed = json_array_append_new(builder->steps, build);
-	failed |= json_array_append_new(builder->steps, step);
-	return failed ? kettle_compiled_fail_memory(err) : 0;
-}
-
-/* A run finds what was compiled under its name. */
-static void
-add_rtc(const struct kettle_compiled_builder *builder, json_t *step)
-{
-	json_t *output = rtc_output(builder);
-	json_object_set_new(json_object_get(step, "inputs"), json_string_value(output),
-		json_pack("{s:s, s:O}", "step", RTC_SUBMISSION, "output", output));
-	kettle_compiled_need(step, RTC_SUBMISSION);
-	json_decref(output);
+	kettle_gpu_finish_step(builder, step);
+	json_array_append_new(builder->steps, build);
+	json_array_append_new(builder->steps, step);
+	return 0;
 }
 
 void
@@ -192,20 +180,26 @@ kettle_gpu_finish_run(const struct kettle_compiled_builder *builder, json_t *ste
 	add_environment(builder, step);
 	json_object_set_new(step, "toolchain", json_pack("[s]", compiler_of(builder)));
 	add_folders(builder, false, step);
-	if (kettle_compiled_rtc(builder))
-		add_rtc(builder, step);
+	if (!kettle_compiled_rtc(builder))
+		return;
+	AUTO_JSON json_t *output = rtc_output(builder);
+	json_object_set_new(json_object_get(step, "inputs"), json_string_value(output),
+		json_pack("{s:s, s:O}", "step", RTC_SUBMISSION, "output", output));
+	kettle_compiled_need(step, RTC_SUBMISSION);
 }
 
 /* ---- sentences ---- */
 
-/* The line around a place in a text, without blanks at its beginning. */
-static void
-say_line(struct kettle_sentence *sentence, const char *text, const char *at)
+/* Quotes the line of a text that has this character, without blanks at its beginning. */
+static struct kettle_sentence
+line_around(const char *text, const char *at)
 {
+	struct kettle_sentence line = {0};
 	while (at > text && at[-1] != '\n')
 		at--;
 	at += strspn(at, " \t\r");
-	kettle_sentence_quote(sentence, at, strcspn(at, "\r\n"));
+	kettle_sentence_quote(&line, at, strcspn(at, "\r\n"));
+	return line;
 }
 
 /* Where the first of some words is in a text; NULL: none is. */
@@ -230,23 +224,24 @@ short_version(const char *version)
 	return (int)(version[len] ? len + 1 + strcspn(version + len + 1, ".") : len);
 }
 
-/* The target that a compile step was told, out of its arguments; "" where it was told none. */
+/* The target in the arguments of a compile step; "" if there is none. */
 static void
-told_target(const struct kettle_gpu_vendor *vendor, const json_t *step, char ret_target[KETTLE_COMPILED_TARGET_SIZE])
+find_step_target(
+	const struct kettle_gpu_vendor *vendor, const json_t *step, char ret_target[KETTLE_COMPILED_TARGET_SIZE])
 {
 	static const char *const options[] = {",code=", "--offload-arch=", "--gpu-architecture="};
 	const json_t *word;
 	size_t i;
 	ret_target[0] = '\0';
 	json_array_foreach(json_object_get(step, "argv"), i, word)
-		for (size_t k = 0; k < sizeof(options) / sizeof(options[0]); k++) {
+		for (size_t k = 0; k < ARRAY_SIZE(options); k++) {
 			const char *found = strstr(json_string_value(word), options[k]);
 			if (found)
 				(void)vendor->read_target(found + strlen(options[k]), false, ret_target);
 		}
 }
 
-/* The device's architecture and the machine's toolkit do not fit: nothing that a participant could mend. */
+/* The machine's toolkit does not know the device's architecture, which no participant can change. */
 static int
 explain_target(const struct kettle_gpu_vendor *vendor, const json_t *step, const json_t *outcome, json_t **ret_result,
 	struct kettle_error *err)
@@ -255,13 +250,13 @@ explain_target(const struct kettle_gpu_vendor *vendor, const json_t *step, const
 	char target[KETTLE_COMPILED_TARGET_SIZE];
 	const char *version = kettle_json_text(json_object_get(outcome, "tool"), "version");
 	const struct kettle_gpu_since *since = vendor->since;
-	told_target(vendor, step, target);
+	find_step_target(vendor, step, target);
 	while (since->target && strcmp(since->target, target) != 0)
 		since++;
 	kettle_sentence_add(&sentence,
 		"The board's machine has %s %.*s, which does not know the device's architecture %s%s", vendor->product,
 		version[0] ? short_version(version) : 1, version[0] ? version : "?", vendor->prefix, target);
-	/* What the table says must not contradict what happened. */
+	/* The table may be wrong: it is quoted only where it agrees with the compiler. */
 	if (since->last && strtod(version, NULL) > strtod(since->last, NULL))
 		kettle_sentence_add(&sentence, "; the last that does is %s %s", vendor->product, since->last);
 	else if (since->target && strtod(version, NULL) < strtod(since->first, NULL))
@@ -275,80 +270,44 @@ explain_build(const struct kettle_gpu_vendor *vendor, const json_t *step, const 
 	struct kettle_error *err)
 {
 	const char *text = kettle_json_text(json_object_get(outcome, "stderr"), "text"), *found;
-	struct kettle_sentence sentence = {0};
 	if (find_any(text, vendor->unknown_target))
 		return explain_target(vendor, step, outcome, ret_result, err);
 	if (kettle_explain_header(vendor->product, outcome, ret_result, err) == 0 ||
 		kettle_explain_rtc(vendor->product, vendor->rtc.api, outcome, ret_result, err) == 0)
 		return 0;
-	if ((found = find_any(text, vendor->bad_machine))) {
-		kettle_sentence_add(&sentence, "The board's machine cannot compile: ");
-		say_line(&sentence, text, found);
-		return kettle_sentence_result(&sentence, "error", "machine", false, ret_result, err);
-	}
-	if ((found = find_any(text, vendor->bad_option))) {
-		kettle_sentence_add(&sentence, "The compiler does not take what task and configuration tell it: ");
-		say_line(&sentence, text, found);
-		return kettle_sentence_result(&sentence, "error", "task", false, ret_result, err);
-	}
+	if ((found = find_any(text, vendor->bad_machine)))
+		return kettle_explain("error", "machine", false, ret_result, err, "The board's machine cannot compile: %s",
+			line_around(text, found).text);
+	if ((found = find_any(text, vendor->bad_option)))
+		return kettle_explain("error", "task", false, ret_result, err,
+			"The compiler does not take what task and configuration tell it: %s", line_around(text, found).text);
 	return kettle_explain_library(vendor->product, step, outcome, ret_result, err);
-}
-
-static int
-explain_missing(
-	const struct kettle_gpu_vendor *vendor, const json_t *outcome, json_t **ret_result, struct kettle_error *err)
-{
-	struct kettle_sentence sentence = {0};
-	const char *why = kettle_json_text(outcome, "error");
-	kettle_sentence_add(&sentence, "The board's machine lacks %s. %s", vendor->toolkit, why);
-	return kettle_sentence_result(&sentence, "error", "machine", false, ret_result, err);
 }
 
 /* ---- runs ---- */
 
-/* What a run said, and what its harness reported of cases that failed; new string or NULL. */
-static char *
-all_words(const json_t *outcome)
-{
-	char *text = NULL, *reported = kettle_explain_reported(outcome);
-	int len = reported ? asprintf(&text, "%s\n%s\n%s", kettle_json_text(json_object_get(outcome, "stderr"), "text"),
-							 kettle_json_text(json_object_get(outcome, "stdout"), "text"), reported)
-					   : -1;
-	free(reported);
-	return len < 0 ? NULL : text;
-}
-
 /*
- * Words alone prove nothing, since a submission can print them. They decide who is told what; a run that did not pass
- * stays one that did not pass.
+ * A submission can print these words too. They decide only which sentence a failed run gets and whom it blames; they never
+ * make a run pass.
  */
 static int
 explain_words(const struct kettle_gpu_vendor *vendor, const json_t *step, const json_t *outcome, const char *text,
 	json_t **ret_result, struct kettle_error *err)
 {
-	struct kettle_sentence sentence = {0};
-	const char *device = kettle_json_text(json_object_get(step, "env"), DEVICE_VARIABLE), *found;
-	bool said = json_integer_value(json_object_get(outcome, "exit")) == EXIT_DEVICE;
-	if ((found = find_any(text, vendor->no_device))) {
-		kettle_sentence_add(&sentence, "The task needs %s, and %s has none that works: ", vendor->device,
-			device[0] ? device : "this device");
-		say_line(&sentence, text, found);
-		return kettle_sentence_result(&sentence, "error", "machine", true, ret_result, err);
-	}
-	if (said && (found = find_any(text, vendor->wrong_target))) {
-		kettle_sentence_add(&sentence,
+	const char *name = kettle_json_text(json_object_get(step, "env"), DEVICE_VARIABLE), *found;
+	const char *device = name[0] ? name : "this device";
+	bool reported = json_integer_value(json_object_get(outcome, "exit")) == EXIT_DEVICE;
+	if ((found = find_any(text, vendor->no_device)))
+		return kettle_explain("error", "machine", true, ret_result, err,
+			"The task needs %s, and %s has none that works: %s", vendor->device, device, line_around(text, found).text);
+	if (reported && (found = find_any(text, vendor->wrong_target)))
+		return kettle_explain("error", "machine", false, ret_result, err,
 			"The program was built for another GPU than the unit of %s has, or for a newer driver; its `%s` may be "
-			"wrong: ",
-			device[0] ? device : "this device", vendor->key);
-		say_line(&sentence, text, found);
-		return kettle_sentence_result(&sentence, "error", "machine", false, ret_result, err);
-	}
-	if (said && (found = find_any(text, vendor->fault))) {
-		kettle_sentence_add(
-			&sentence, "The %s run failed on the GPU: ", kettle_json_text(json_object_get(step, "run"), "mode"));
-		say_line(&sentence, text, found);
-		return kettle_sentence_result(&sentence, "failed", "participant", false, ret_result, err);
-	}
+			"wrong: %s",
+			device, vendor->key, line_around(text, found).text);
+	if (reported && (found = find_any(text, vendor->fault)))
+		return kettle_explain("failed", "participant", false, ret_result, err, "The %s run failed on the GPU: %s",
+			kettle_json_text(json_object_get(step, "run"), "mode"), line_around(text, found).text);
 	return kettle_explain_nothing(err);
 }
 
@@ -356,9 +315,10 @@ static int
 explain_run(const struct kettle_gpu_vendor *vendor, const json_t *step, const json_t *outcome, json_t **ret_result,
 	struct kettle_error *err)
 {
-	char *text = all_words(outcome);
-	int rc = text ? explain_words(vendor, step, outcome, text, ret_result, err) : kettle_explain_nothing(err);
-	free(text);
+	AUTO_FREE char *reported = kettle_explain_reported(outcome);
+	AUTO_JSON json_t *text = json_sprintf("%s\n%s\n%s", kettle_json_text(json_object_get(outcome, "stderr"), "text"),
+		kettle_json_text(json_object_get(outcome, "stdout"), "text"), reported ? reported : "");
+	int rc = explain_words(vendor, step, outcome, json_string_value(text), ret_result, err);
 	return rc == KETTLE_ENOENT ? kettle_explain_library(vendor->product, step, outcome, ret_result, err) : rc;
 }
 
@@ -370,7 +330,8 @@ kettle_gpu_interpret(
 	const struct kettle_gpu_vendor *vendor = (const struct kettle_gpu_vendor *)language->rules;
 	if (kettle_json_is(outcome, "state", "error") &&
 		kettle_json_is(outcome, "missing", kettle_json_text(language->options, vendor->compiler)))
-		return explain_missing(vendor, outcome, ret_result, err);
+		return kettle_explain("error", "machine", false, ret_result, err, "The board's machine lacks %s. %s",
+			vendor->toolkit, kettle_json_text(outcome, "error"));
 	if (!kettle_json_is(outcome, "state", "failed"))
 		return kettle_explain_nothing(err);
 	if (kettle_json_is(step, "kind", "run"))
@@ -384,4 +345,31 @@ kettle_gpu_tools(void *self)
 	const struct kettle_compiled *language = self;
 	const struct kettle_gpu_vendor *vendor = (const struct kettle_gpu_vendor *)language->rules;
 	return json_pack("[O]", json_object_get(language->options, vendor->compiler));
+}
+
+/* ---- the harness ---- */
+
+const char *const kettle_gpu_headers[] = {".cuh", ".h", ".hh", ".hpp", ".hxx", ".inl", ".inc", NULL};
+
+const struct kettle_harness_file kettle_gpu_harness[KETTLE_GPU_HARNESS_COUNT] = {{"eval.cu", "eval.cu"},
+	{"eval_single.cu", "eval_single.cu"}, {"gpu.h", "gpu.h"}, {"harness.h", "harness.h"}, {"utils.h", "utils.h"}};
+
+static const char *const files[][2] = {{"eval_single.cu", kettle_gpu_eval_single}, {"eval.cu", kettle_gpu_eval},
+	{"gpu.h", kettle_gpu_names}, {"harness.h", kettle_gpu_harness_text}, {"utils.h", kettle_gpu_utils}};
+
+int
+kettle_gpu_single_file(
+	void *self, const char *name, const char *text, size_t size, json_t **ret_task, struct kettle_error *err)
+{
+	const struct kettle_gpu_vendor *vendor =
+		(const struct kettle_gpu_vendor *)((const struct kettle_compiled *)self)->rules;
+	const struct kettle_compiled_single single = {.lang = vendor->lang,
+		.template_name = vendor->template_name,
+		.reference = "reference.cuh",
+		.submission = "train.cuh",
+		.measured = ", the way to the device and back included",
+		.harness = files,
+		.harness_count = ARRAY_SIZE(files)};
+	(void)size;
+	return kettle_compiled_single(&single, name, text, ret_task, err);
 }

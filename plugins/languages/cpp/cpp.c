@@ -32,9 +32,9 @@ static const struct kettle_option options[] = {
 static const char *const source_extensions[] = {".cpp", ".cc", ".cxx", ".c", NULL};
 static const char *const header_extensions[] = {".h", ".hh", ".hpp", ".hxx", ".inl", ".inc", NULL};
 
-/* What compiling and linking have in common. */
+/* Appends the flags of both compiling and linking. */
 static void
-add_flags(const struct kettle_compiled_builder *builder, json_t **argv)
+add_flags(const struct kettle_compiled_builder *builder, json_t *argv)
 {
 	const char *march = kettle_compiled_option(builder, "march");
 	kettle_args_add(argv, "-O3");
@@ -50,11 +50,10 @@ add_flags(const struct kettle_compiled_builder *builder, json_t **argv)
 static json_t *
 cpp_compile(const struct kettle_compiled_builder *builder, const char *source)
 {
-	json_t *argv = json_array();
-	kettle_args_add(&argv, "%s", kettle_compiled_option(builder, kettle_compiled_is_c(source) ? "cc" : "cxx"));
-	kettle_compiled_add_standard(builder, source, C_STANDARD, CPP_STANDARD, &argv);
-	add_flags(builder, &argv);
-	kettle_compiled_add_config(builder, &argv);
+	json_t *argv = json_pack("[s]", kettle_compiled_option(builder, kettle_compiled_is_c(source) ? "cc" : "cxx"));
+	kettle_compiled_add_standard(builder, source, C_STANDARD, CPP_STANDARD, argv);
+	add_flags(builder, argv);
+	kettle_compiled_add_config(builder, argv);
 	return argv;
 }
 
@@ -73,13 +72,12 @@ links_cxx(const struct kettle_compiled_builder *builder)
 static json_t *
 cpp_link(const struct kettle_compiled_builder *builder)
 {
-	json_t *argv = json_array();
-	kettle_args_add(&argv, "%s", kettle_compiled_option(builder, links_cxx(builder) ? "cxx" : "cc"));
-	add_flags(builder, &argv);
-	kettle_args_add_list(&argv, "", json_object_get(builder->config, "compile_flags"));
-	kettle_compiled_add_objects(builder, &argv);
-	kettle_compiled_add_libraries(builder, &argv);
-	kettle_args_add(&argv, "-lm");
+	json_t *argv = json_pack("[s]", kettle_compiled_option(builder, links_cxx(builder) ? "cxx" : "cc"));
+	add_flags(builder, argv);
+	kettle_args_add_list(argv, "", json_object_get(builder->config, "compile_flags"));
+	kettle_compiled_add_objects(builder, argv);
+	kettle_compiled_add_libraries(builder, argv);
+	kettle_args_add(argv, "-lm");
 	return argv;
 }
 

@@ -12,8 +12,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cleanup.h"
+#include "base/json_access.h"
 #include "plugins/languages/cu/lambda.h"
-#include "plugins/languages/cu/nvcc.h"
 
 #define CPP_STANDARD "c++20"
 #define HOST_COMPILER "g++" /* nvcc's own choice */
@@ -37,7 +38,7 @@ static const struct kettle_option options[] = {
 
 static const char *const source_extensions[] = {".cu", ".cpp", ".cc", ".cxx", ".c", NULL};
 
-/* What KernelBot-compatible boards are compiled with; nvcc takes what it does not know for the host compiler's. */
+/* The flags of KernelBot-compatible boards; nvcc passes unknown ones on to the host compiler. */
 static const char *const usual_flags[] = {"-O3", "-DNDEBUG", "--expt-relaxed-constexpr",
 	"-forward-unknown-to-host-compiler", "-Xcompiler=-Wno-psabi", "-Xcompiler=-fno-strict-aliasing",
 	"-Xptxas=--warn-on-spills", NULL};
@@ -60,7 +61,8 @@ static const struct kettle_gpu_since since[] = {{"60", "8.0", "12.9"}, {"61", "8
 	{"103", "12.9", NULL}, {"103a", "12.9", NULL}, {"110", "13.0", NULL}, {"110a", "13.0", NULL}, {"120", "12.8", NULL},
 	{"120a", "12.8", NULL}, {"121", "12.9", NULL}, {"121a", "12.9", NULL}, {NULL, NULL, NULL}};
 
-/* "90a" out of "90a", "sm_90a" and, of a unit's facts, "9.0": from Hopper on the GPU that is there has features of its own. */
+/* "90a" of "90a", "sm_90a" and, in a unit's facts, "9.0": from Hopper on, the target includes the architecture's own
+ * features. */
 static bool
 read_target(const char *text, bool fact, char ret_target[KETTLE_COMPILED_TARGET_SIZE])
 {
@@ -80,6 +82,112 @@ read_target(const char *text, bool fact, char ret_target[KETTLE_COMPILED_TARGET_
 	return true;
 }
 
+/* ---- nvcc's flags for the host compiler; unknown ones are left to nvcc ---- */
+
+/* Beginnings of flags that mean nothing to a linker, also those that would otherwise be in another list. */
+static const char *const compiling[] = {"-D", "-U", "-I", "-std=", "--std=", "--use_fast_math", "-use_fast_math",
+	"--expt-", "-expt-", "--extended-lambda", "-extended-lambda", "-forward-unknown-to-host-compiler",
+	"--forward-unknown-to-host-compiler", "-lineinfo", "--generate-line-info", "-Xptxas=", "--ptxas-options=",
+	"-Xcudafe=", "-diag-suppress=", "--diag-suppress=", "-maxrregcount=", "--maxrregcount=", "-ftz=", "--ftz=",
+	"-fmad=", "--fmad=", "-prec-div=", "--prec-div=", "-prec-sqrt=", "--prec-sqrt=", "-res-usage", "--resource-usage",
+	"-Wno-", "-Wall", "-Wextra", NULL};
+/* nvcc's own flags that look like the host compiler's. */
+static const char *const other[] = {"-link", "-lib", "-lto", "-fatbin", "-fdevice", NULL};
+/* Flags that nvcc passes on unchanged. */
+static const char *const passed_on[] = {"-f", "-m", "-l", "-L", "-O", "-Wl,", "-pthread", NULL};
+/* Lists of words for the host compiler, and for its linker. */
+static const char *const for_compiler[] = {"-Xcompiler=", "--compiler-options=", NULL};
+static const char *const for_linker[] = {"-Xlinker=", "--linker-options=", NULL};
+
+/* Libraries without device code to link. */
+static const char *const plain_libraries[] = {"m", "z", "dl", "rt", "pthread", "stdc++", "gomp", "cuda", "cudart",
+	"cublas", "cublasLt", "cudnn", "cufft", "cufftw", "curand", "cusolver", "cusparse", "cutensor", "nccl", "npp",
+	"nvjpeg", "nvrtc", "nvidia-ml", "nvToolsExt", NULL};
+
+/* The entry that the flag begins with, or NULL. */
+static const char *
+beginning(const char *const *list, const char *flag)
+{
+	for (; *list; list++)
+		if (strncmp(flag, *list, strlen(*list)) == 0)
+			return *list;
+	return NULL;
+}
+
+/* Whether the words between commas have no quotes or blanks. */
+static bool
+is_plain_list(const char *words)
+{
+	return words[0] && !strpbrk(words, "\\\"' ");
+}
+
+static bool
+is_nvcc_known(const char *flag)
+{
+	const char *list = beginning(for_compiler, flag);
+	list = list ? list : beginning(for_linker, flag);
+	if (list)
+		return is_plain_list(flag + strlen(list));
+	return beginning(compiling, flag) || (!beginning(other, flag) && beginning(passed_on, flag));
+}
+
+/* Whether the meaning of all flags (a list, or NULL) to the host compiler is known when it links. */
+static bool
+knows_flags(const json_t *flags)
+{
+	size_t i;
+	const json_t *flag;
+	json_array_foreach(flags, i, flag)
+		if (!is_nvcc_known(json_string_value(flag)))
+			return false;
+	return true;
+}
+
+/* Whether all libraries (names, or NULL) are known to have no device code to link. */
+static bool
+knows_libraries(const json_t *names)
+{
+	size_t i;
+	const json_t *name;
+	json_array_foreach(names, i, name) {
+		const char *const *known = plain_libraries;
+		while (*known && strcmp(*known, json_string_value(name)) != 0)
+			known++;
+		if (!*known)
+			return false;
+	}
+	return true;
+}
+
+/* Appends each word of "a,b". */
+static void
+add_words(const char *words, const char *prefix, json_t *argv)
+{
+	while (*words) {
+		size_t len = strcspn(words, ",");
+		if (len)
+			kettle_args_add(argv, "%s%.*s", prefix, (int)len, words);
+		words += len + (words[len] == ',');
+	}
+}
+
+/* Appends what known flags mean to the host compiler when it links. */
+static void
+add_host_flags(const json_t *flags, json_t *argv)
+{
+	size_t i;
+	const json_t *item;
+	json_array_foreach(flags, i, item) {
+		const char *flag = json_string_value(item), *list;
+		if ((list = beginning(for_compiler, flag)))
+			add_words(flag + strlen(list), "", argv);
+		else if ((list = beginning(for_linker, flag)))
+			add_words(flag + strlen(list), "-Wl,", argv);
+		else if (!beginning(compiling, flag))
+			kettle_args_add(argv, "%s", flag);
+	}
+}
+
 /* ---- steps ---- */
 
 /* Whether sources use device functions of each other, as the task says or its flags do. */
@@ -87,16 +195,13 @@ static bool
 needs_device_link(const struct kettle_compiled_builder *builder)
 {
 	static const char *const flags[] = {"-rdc=true", "--relocatable-device-code=true", "-dc", "--device-c"};
-	const json_t *said = json_object_get(builder->config, "compile_flags"), *flag;
-	size_t i;
-	json_array_foreach(said, i, flag)
-		for (size_t k = 0; k < sizeof(flags) / sizeof(flags[0]); k++)
-			if (strcmp(json_string_value(flag), flags[k]) == 0)
-				return true;
-	return json_is_true(json_object_get(builder->config, "rdc"));
+	for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
+		if (list_has_text(json_object_get(builder->config, "compile_flags"), flags[i]))
+			return true;
+	return member_true(builder->config, "rdc");
 }
 
-/* A language option that is not there is no compiler. */
+/* The option `host_compiler`; NULL: it is not set. */
 static const char *
 host_compiler(const struct kettle_compiled_builder *builder)
 {
@@ -104,13 +209,13 @@ host_compiler(const struct kettle_compiled_builder *builder)
 	return host && *host ? host : NULL;
 }
 
-/* What compiling and linking have in common. */
-static void
-add_flags(const struct kettle_compiled_builder *builder, json_t **argv)
+/* The beginning of nvcc's commands. New. */
+static json_t *
+begin_command(const struct kettle_compiled_builder *builder)
 {
 	const char *host = host_compiler(builder);
-	kettle_args_add(argv, "%s", kettle_compiled_option(builder, "nvcc"));
-	/* For the device alone: -arch would have nvcc compile a second time, for PTX that no device of the board needs. */
+	json_t *argv = json_pack("[s]", kettle_compiled_option(builder, "nvcc"));
+	/* With -arch nvcc would also compile PTX, which no device of the board needs. */
 	kettle_args_add(argv, "-gencode=arch=compute_%s,code=sm_%s", builder->target, builder->target);
 	kettle_args_add_words(argv, usual_flags);
 	if (host)
@@ -118,112 +223,111 @@ add_flags(const struct kettle_compiled_builder *builder, json_t **argv)
 	if (needs_device_link(builder))
 		kettle_args_add(argv, "-rdc=true");
 	kettle_args_add_list(argv, "", json_object_get(builder->options, "flags"));
+	return argv;
 }
 
 static json_t *
 cu_compile(const struct kettle_compiled_builder *builder, const char *source)
 {
-	json_t *argv = json_array();
-	add_flags(builder, &argv);
-	/* It costs a third of the time in which a small source is compiled. */
+	json_t *argv = begin_command(builder);
+	/* The flag takes a third of the compile time of a small source. */
 	if (!kettle_compiled_is_c(source) && lambda_may_be_in(builder->request->files, source))
-		kettle_args_add(&argv, LAMBDA_FLAG);
+		kettle_args_add(argv, LAMBDA_FLAG);
 	/* A profile shows which line costs what; the code is the same. */
 	if (kettle_compiled_profiles(builder))
-		kettle_args_add(&argv, "-lineinfo");
+		kettle_args_add(argv, "-lineinfo");
 	/* Files in C go to the host compiler, which has a standard of its own for them. */
-	kettle_compiled_add_standard(builder, source, NULL, CPP_STANDARD, &argv);
-	kettle_compiled_add_config(builder, &argv);
-	kettle_args_add_list(&argv, "-I", json_object_get(builder->request->device, "include_dirs"));
-	/* Behind its own: nothing of another version comes before that. */
-	kettle_args_add(&argv, "-isystem=@TOOLKIT_INCLUDE@");
+	kettle_compiled_add_standard(builder, source, NULL, CPP_STANDARD, argv);
+	kettle_compiled_add_config(builder, argv);
+	kettle_args_add_list(argv, "-I", json_object_get(builder->request->device, "include_dirs"));
+	/* Last, so that nvcc's own headers are found first. */
+	kettle_args_add(argv, "-isystem=@TOOLKIT_INCLUDE@");
 	return argv;
 }
 
 /*
- * Where what a task names may lie, when linking and when running. NVRTC opens a library of its own, which it finds by the
- * program's run path alone, and by none of the newer kind.
+ * Appends where libraries are found when linking and when running. NVRTC opens another library, which is found only by the
+ * program's DT_RPATH, not by DT_RUNPATH.
  */
 static void
-add_library_folders(json_t **argv, const char *linker, const json_t *folders)
+add_library_folders(const struct kettle_compiled_builder *builder, const char *linker, json_t *argv)
 {
+	const json_t *folders = json_object_get(builder->request->device, "library_dirs"), *folder;
+	size_t i;
 	kettle_args_add_list(argv, "-L", folders);
 	kettle_args_add(argv, "%s--disable-new-dtags", linker);
-	for (size_t i = 0; i < json_array_size(folders); i++)
-		kettle_args_add(argv, "%s-rpath=%s", linker, json_string_value(json_array_get(folders, i)));
-	/* Libraries of the toolkit need not lie where the system looks for them. */
+	json_array_foreach(folders, i, folder)
+		kettle_args_add(argv, "%s-rpath=%s", linker, json_string_value(folder));
 	kettle_args_add(argv, "-L@TOOLKIT_LIB@");
 	kettle_args_add(argv, "%s-rpath=@TOOLKIT_LIB@", linker);
 }
 
-/* The task's libraries: those of the toolkit need not have names that a linker finds. */
+/* Appends the task's libraries; @LIBRARY: finds those of the toolkit whose file names a linker does not find. */
 static void
-add_libraries(const struct kettle_compiled_builder *builder, json_t **argv)
+add_libraries(const struct kettle_compiled_builder *builder, json_t *argv)
 {
 	const json_t *lists[] = {
 		json_object_get(builder->config, "libraries"), json_object_get(builder->request->task, "libraries")};
-	for (size_t i = 0; i < 2; i++)
-		for (size_t k = 0; k < json_array_size(lists[i]); k++)
-			kettle_args_add(argv, "-l@LIBRARY:%s@", json_string_value(json_array_get(lists[i], k)));
+	const json_t *name;
+	size_t k;
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
+		json_array_foreach(lists[i], k, name)
+			kettle_args_add(argv, "-l@LIBRARY:%s@", json_string_value(name));
 }
 
-/* By nvcc, which links device code, or looks for it. */
+/* By nvcc, which also links device code. */
 static json_t *
-link_by_nvcc(const struct kettle_compiled_builder *builder, const json_t *folders)
+link_by_nvcc(const struct kettle_compiled_builder *builder)
 {
-	json_t *argv = json_array();
-	add_flags(builder, &argv);
-	kettle_args_add_list(&argv, "", json_object_get(builder->config, "compile_flags"));
-	kettle_compiled_add_objects(builder, &argv);
-	add_library_folders(&argv, "-Xlinker=", folders);
-	add_libraries(builder, &argv);
+	json_t *argv = begin_command(builder);
+	kettle_args_add_list(argv, "", json_object_get(builder->config, "compile_flags"));
+	kettle_compiled_add_objects(builder, argv);
+	add_library_folders(builder, "-Xlinker=", argv);
+	add_libraries(builder, argv);
 	return argv;
 }
 
-/* By the host's compiler alone, as nvcc calls it: what nvcc does besides is for nothing where no device code is linked. */
+/* By the host compiler, as nvcc calls it; without device code to link this is faster. */
 static json_t *
-link_by_host(const struct kettle_compiled_builder *builder, const json_t *folders)
+link_by_host(const struct kettle_compiled_builder *builder)
 {
 	const char *host = host_compiler(builder);
-	json_t *argv = json_array();
-	kettle_args_add(&argv, "%s", host ? host : HOST_COMPILER);
-	nvcc_host_flags(json_object_get(builder->options, "flags"), &argv);
-	nvcc_host_flags(json_object_get(builder->config, "compile_flags"), &argv);
-	kettle_compiled_add_objects(builder, &argv);
-	add_library_folders(&argv, "-Wl,", folders);
-	add_libraries(builder, &argv);
-	kettle_args_add_words(&argv, runtime);
+	json_t *argv = json_pack("[s]", host ? host : HOST_COMPILER);
+	add_host_flags(json_object_get(builder->options, "flags"), argv);
+	add_host_flags(json_object_get(builder->config, "compile_flags"), argv);
+	kettle_compiled_add_objects(builder, argv);
+	add_library_folders(builder, "-Wl,", argv);
+	add_libraries(builder, argv);
+	kettle_args_add_words(argv, runtime);
 	return argv;
 }
 
 static bool
 links_by_host(const struct kettle_compiled_builder *builder)
 {
-	return !needs_device_link(builder) && nvcc_host_links(json_object_get(builder->options, "flags")) &&
-		   nvcc_host_links(json_object_get(builder->config, "compile_flags")) &&
-		   nvcc_host_libraries(json_object_get(builder->config, "libraries")) &&
-		   nvcc_host_libraries(json_object_get(builder->request->task, "libraries"));
+	return !needs_device_link(builder) && knows_flags(json_object_get(builder->options, "flags")) &&
+		   knows_flags(json_object_get(builder->config, "compile_flags")) &&
+		   knows_libraries(json_object_get(builder->config, "libraries")) &&
+		   knows_libraries(json_object_get(builder->request->task, "libraries"));
 }
 
 static json_t *
 cu_link(const struct kettle_compiled_builder *builder)
 {
-	const json_t *folders = json_object_get(builder->request->device, "library_dirs");
-	return links_by_host(builder) ? link_by_host(builder, folders) : link_by_nvcc(builder, folders);
+	return links_by_host(builder) ? link_by_host(builder) : link_by_nvcc(builder);
 }
 
-/*
- * The compilers that a step starts besides its own: they count for what is kept of it, and nvcc finds there the one that
- * links, not another of the same name.
- */
+/* Adds the compiler that the step starts besides its own: it is part of the cache key, and nvcc finds it by its name. */
 static void
 cu_finish_step(const struct kettle_compiled_builder *builder, json_t *step)
 {
 	const char *host = host_compiler(builder), *nvcc = kettle_compiled_option(builder, "nvcc");
 	const char *own = json_string_value(json_array_get(json_object_get(step, "argv"), 0));
-	bool by_nvcc = own && strcmp(own, nvcc) == 0;
 	kettle_gpu_finish_step(builder, step);
-	json_object_set_new(step, "toolchain", json_pack("[s]", !by_nvcc ? nvcc : host ? host : HOST_COMPILER));
+	json_object_set_new(step, "toolchain",
+		json_pack("[s]", strcmp(own, nvcc) != 0 ? nvcc
+						 : host                 ? host
+												: HOST_COMPILER));
 }
 
 static const char *const profile_files[] = {"profile.ncu-rep", NULL};
@@ -237,12 +341,10 @@ static const struct kettle_gpu_vendor vendor = {
 		{
 			.title = "CUDA",
 			.sources = source_extensions,
-			.headers = kettle_gpu_headers,
 			.compile = cu_compile,
 			.link = cu_link,
-			.begin = kettle_gpu_begin,
 			.finish_step = cu_finish_step,
-			.finish_run = kettle_gpu_finish_run,
+			KETTLE_GPU_RULES,
 			.profiler = "ncu",
 			.profile_files = profile_files,
 			.probe_headers = further_headers,
@@ -287,27 +389,21 @@ static const struct kettle_gpu_vendor vendor = {
 		"hardware stack error", "operation not supported on global/shared address space", "out of memory", NULL},
 };
 
-/* A toolkit that is named is one by its compiler, for which that of Python packages need not be a program there. */
+/* A `toolkit` is named by its nvcc, which need not be a file there: Python packages have it elsewhere. */
 static int
 cu_configure(void *self, const json_t *section, struct kettle_error *err)
 {
-	const char *toolkit = json_string_value(json_object_get(section, "toolkit"));
-	const char *nvcc = json_string_value(json_object_get(section, "nvcc"));
-	json_t *changed = json_copy((json_t *)section);
-	int rc = changed ? 0 : kettle_compiled_fail_memory(err);
+	const char *toolkit = member_string(section, "toolkit");
+	AUTO_JSON json_t *changed = json_copy((json_t *)section);
 	if (toolkit && toolkit[0] != '/')
-		rc = kettle_fail(err, KETTLE_EINVAL, "`toolkit` must be the absolute path of a folder, not `%.200s`.", toolkit);
-	else if (toolkit && nvcc && strcmp(nvcc, "nvcc") != 0)
-		rc = kettle_fail(err, KETTLE_EINVAL,
+		return kettle_fail(
+			err, KETTLE_EINVAL, "`toolkit` must be the absolute path of a folder, not `%.200s`.", toolkit);
+	if (toolkit && !member_is(section, "nvcc", "nvcc"))
+		return kettle_fail(err, KETTLE_EINVAL,
 			"`nvcc` and `toolkit` both name a compiler: leave `nvcc` out where `toolkit` is %.200s.", toolkit);
-	else if (rc == 0 && toolkit)
-		rc = json_object_set_new(changed, "nvcc", json_sprintf("%s/bin/nvcc", toolkit))
-				 ? kettle_compiled_fail_memory(err)
-				 : 0;
-	if (rc == 0)
-		rc = kettle_compiled_configure(self, changed, err);
-	json_decref(changed);
-	return rc;
+	if (toolkit)
+		json_object_set_new(changed, "nvcc", json_sprintf("%s/bin/nvcc", toolkit));
+	return kettle_compiled_configure(self, changed, err);
 }
 
 static int
@@ -317,7 +413,7 @@ create(const struct kettle_host *host, void **ret_self, struct kettle_error *err
 	return kettle_compiled_create(&vendor.rules, ret_self, err);
 }
 
-/* ---- what it says of itself ---- */
+/* ---- the plugin ---- */
 
 static const struct kettle_skeleton skeletons[] = {
 	{.template_name = "CUDA",
@@ -332,20 +428,12 @@ static const char *const references[] = {".cu", ".cuh", ".cpp", NULL};
 static const char *const template_names[] = {"CUDA", NULL};
 
 static const struct kettle_language language = {
-	.size = sizeof(struct kettle_language),
+	KETTLE_GPU_LANGUAGE,
 	.aliases = aliases,
 	.extensions = extensions,
-	.comment = "//",
 	.template_names = template_names,
-	.config_schema = KETTLE_GPU_CONFIG,
 	KETTLE_LANGUAGE_SKELETONS(skeletons),
-	KETTLE_LANGUAGE_HARNESS(kettle_gpu_harness),
-	.plan = kettle_compiled_plan,
-	.interpret = kettle_gpu_interpret,
-	.single_file = kettle_gpu_single_file,
 	.references = references,
-	.tools = kettle_gpu_tools,
-	.probe = kettle_compiled_probe,
 };
 
 const struct kettle_plugin kettle_plugin = {

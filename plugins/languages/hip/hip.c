@@ -54,11 +54,11 @@ read_target(const char *text, bool fact, char ret_target[KETTLE_COMPILED_TARGET_
 
 /* ---- steps ---- */
 
-/* What compiling and linking have in common. */
-static void
-add_flags(const struct kettle_compiled_builder *builder, json_t **argv)
+/* The beginning of compile and link commands. New. */
+static json_t *
+begin_command(const struct kettle_compiled_builder *builder)
 {
-	kettle_args_add(argv, "%s", kettle_compiled_option(builder, "hipcc"));
+	json_t *argv = json_pack("[s]", kettle_compiled_option(builder, "hipcc"));
 	kettle_args_add(argv, "--offload-arch=%s", builder->target);
 	kettle_args_add(argv, "-O3");
 	kettle_args_add(argv, "-DNDEBUG");
@@ -66,20 +66,20 @@ add_flags(const struct kettle_compiled_builder *builder, json_t **argv)
 	if (json_is_true(json_object_get(builder->config, "rdc")))
 		kettle_args_add(argv, "-fgpu-rdc");
 	kettle_args_add_list(argv, "", json_object_get(builder->options, "flags"));
+	return argv;
 }
 
 static json_t *
 hip_compile(const struct kettle_compiled_builder *builder, const char *source)
 {
-	json_t *argv = json_array();
-	add_flags(builder, &argv);
-	kettle_compiled_add_standard(builder, source, NULL, CPP_STANDARD, &argv);
-	kettle_compiled_add_config(builder, &argv);
-	kettle_args_add_list(&argv, "-I", json_object_get(builder->request->device, "include_dirs"));
-	/* Whatever it is called: what a file's name ends in means other things in other versions. */
+	json_t *argv = begin_command(builder);
+	kettle_compiled_add_standard(builder, source, NULL, CPP_STANDARD, argv);
+	kettle_compiled_add_config(builder, argv);
+	kettle_args_add_list(argv, "-I", json_object_get(builder->request->device, "include_dirs"));
+	/* Versions of hipcc differ in what they take an ending for. */
 	if (!kettle_compiled_is_c(source)) {
-		kettle_args_add(&argv, "-x");
-		kettle_args_add(&argv, "hip");
+		kettle_args_add(argv, "-x");
+		kettle_args_add(argv, "hip");
 	}
 	return argv;
 }
@@ -88,17 +88,16 @@ static json_t *
 hip_link(const struct kettle_compiled_builder *builder)
 {
 	const json_t *folders = json_object_get(builder->request->device, "library_dirs");
-	json_t *argv = json_array();
-	add_flags(builder, &argv);
+	json_t *argv = begin_command(builder);
 	if (json_is_true(json_object_get(builder->config, "rdc")))
-		kettle_args_add(&argv, "--hip-link");
-	kettle_args_add_list(&argv, "", json_object_get(builder->config, "compile_flags"));
-	kettle_compiled_add_objects(builder, &argv);
-	kettle_args_add_list(&argv, "-L", folders);
-	kettle_args_add_list(&argv, "-Wl,-rpath=", folders);
-	kettle_args_add(&argv, "-L@TOOLKIT@/lib");
-	kettle_args_add(&argv, "-Wl,-rpath=@TOOLKIT@/lib");
-	kettle_compiled_add_libraries(builder, &argv);
+		kettle_args_add(argv, "--hip-link");
+	kettle_args_add_list(argv, "", json_object_get(builder->config, "compile_flags"));
+	kettle_compiled_add_objects(builder, argv);
+	kettle_args_add_list(argv, "-L", folders);
+	kettle_args_add_list(argv, "-Wl,-rpath=", folders);
+	kettle_args_add(argv, "-L@TOOLKIT@/lib");
+	kettle_args_add(argv, "-Wl,-rpath=@TOOLKIT@/lib");
+	kettle_compiled_add_libraries(builder, argv);
 	return argv;
 }
 
@@ -113,12 +112,10 @@ static const struct kettle_gpu_vendor vendor = {
 		{
 			.title = "HIP",
 			.sources = source_extensions,
-			.headers = kettle_gpu_headers,
 			.compile = hip_compile,
 			.link = hip_link,
-			.begin = kettle_gpu_begin,
 			.finish_step = kettle_gpu_finish_step,
-			.finish_run = kettle_gpu_finish_run,
+			KETTLE_GPU_RULES,
 			.profiler = "rocprofv3",
 			.profile_files = profile_files,
 			.probe_headers = further_headers,
@@ -165,7 +162,7 @@ create(const struct kettle_host *host, void **ret_self, struct kettle_error *err
 	return kettle_compiled_create(&vendor.rules, ret_self, err);
 }
 
-/* ---- what it says of itself ---- */
+/* ---- the plugin ---- */
 
 static const struct kettle_skeleton skeletons[] = {
 	{.template_name = "HIP",
@@ -181,22 +178,14 @@ static const char *const other_references[] = {".cu", ".cuh", ".cpp", NULL};
 static const char *const template_names[] = {"HIP", NULL};
 
 static const struct kettle_language language = {
-	.size = sizeof(struct kettle_language),
+	KETTLE_GPU_LANGUAGE,
 	.aliases = aliases,
 	.extensions = extensions,
-	.comment = "//",
 	.template_names = template_names,
-	.config_schema = KETTLE_GPU_CONFIG,
 	KETTLE_LANGUAGE_SKELETONS(skeletons),
-	KETTLE_LANGUAGE_HARNESS(kettle_gpu_harness),
-	.plan = kettle_compiled_plan,
-	.interpret = kettle_gpu_interpret,
-	.single_file = kettle_gpu_single_file,
 	.references = references,
 	.other_references = other_references,
 	.other_hint = "makes a CUDA board, for which the language cu is not loaded; for a HIP board say --lang hip.",
-	.tools = kettle_gpu_tools,
-	.probe = kettle_compiled_probe,
 };
 
 const struct kettle_plugin kettle_plugin = {
