@@ -3,9 +3,9 @@
  * The runner `local`: jobs run on this machine.
  *
  * Theory of operation. The first job starts one child `kettle-exec --serve`, which gets every job as a line and owns the
- * build cache, the device locks and the sandboxes. When it ends, for whatever reason, each of its jobs completes as lost
- * and the next job starts another one. kettle-exec kills what runs when its input ends, so an engine that died leaves
- * nothing to recover.
+ * build cache, the device locks and the sandboxes. When it ends, for any reason, each of its jobs completes as lost and
+ * the next job starts another one. kettle-exec kills what runs when its input ends, so an engine that died leaves nothing
+ * to recover.
  */
 #include <config.h>
 
@@ -16,6 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/json_access.h"
+#include "base/xalloc.h"
 
 #define MAX_LINE (64u << 20)
 #define STOP_LIMIT_MS 15000
@@ -40,7 +44,7 @@ struct local {
 	char complaint[COMPLAINT_MAX]; /* the last line of its standard error; plain ASCII */
 	json_t *facts;                 /* the newest greeting of the running kettle-exec */
 	struct job *jobs;
-	struct describe_request *inquiries;
+	struct describe_request *requests;
 	struct kettle_timer *stop_timer;
 	bool ended; /* stop was called: no further kettle-exec is started */
 	kettle_fn stopped;
@@ -70,9 +74,8 @@ static const struct kettle_option options[] = {
 static int
 create(const struct kettle_host *host, void **ret_self, struct kettle_error *err)
 {
-	struct local *local = calloc(1, sizeof(*local));
-	if (!local)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the runner local.");
+	struct local *local = xcalloc(1, sizeof(*local));
+	(void)err;
 	local->host = host;
 	*ret_self = local;
 	return 0;
@@ -99,18 +102,15 @@ configure(void *self, const json_t *section, struct kettle_error *err)
 	return 0;
 }
 
-/* The kettle-exec in the running program's folder, else the one in PATH. New; NULL: no memory. */
+/* The kettle-exec in the running program's folder, else the one in PATH. New. */
 static char *
-beside(void)
+find_exec(void)
 {
 	char path[PATH_MAX];
 	ssize_t size = readlink("/proc/self/exe", path, sizeof(path) - 1);
-	char *slash = size > 0 ? memrchr(path, '/', (size_t)size) : NULL;
-	char *file = NULL;
-	if (slash && asprintf(&file, "%.*s/kettle-exec", (int)(slash - path), path) >= 0 && access(file, X_OK) == 0)
-		return file;
-	free(file);
-	return strdup("kettle-exec");
+	const char *slash = size > 0 ? memrchr(path, '/', (size_t)size) : NULL;
+	AUTO_FREE char *file = xasprintf("%.*s/kettle-exec", slash ? (int)(slash - path) : 0, path);
+	return slash && access(file, X_OK) == 0 ? STEAL(file) : xstrdup("kettle-exec");
 }
 
 static void
@@ -128,17 +128,17 @@ static struct job *
 find(const struct local *local, const char *ref)
 {
 	for (struct job *job = local->jobs; job; job = job->next)
-		if (ref && strcmp(job->ref, ref) == 0)
+		if (strcmp(job->ref, ref) == 0)
 			return job;
 	return NULL;
 }
 
 /* Answers the requests that the newest greeting satisfies: full ones wait for one with tools. An error answers all. */
 static void
-answer_inquiries(struct local *local, const struct kettle_error *err)
+answer_requests(struct local *local, const struct kettle_error *err)
 {
 	struct kettle_error none = {0};
-	struct describe_request **link = &local->inquiries;
+	struct describe_request **link = &local->requests;
 	while (*link) {
 		struct describe_request *request = *link;
 		if (!err && !request->brief && !json_object_get(local->facts, "tools")) {
@@ -155,24 +155,22 @@ static void
 on_local_line(void *arg, const char *line, size_t len)
 {
 	struct local *local = arg;
-	json_t *event = json_loadb(line, len, 0, NULL);
-	const char *name = json_string_value(json_object_get(event, "event"));
-	struct job *job = find(local, json_string_value(json_object_get(event, "job")));
+	AUTO_JSON json_t *event = json_loadb(line, len, 0, NULL);
+	const char *name = member_string(event, "event");
+	struct job *job = find(local, member_text(event, "job"));
 	if (!name) {
 		local->host->log(local->host, KETTLE_LOG_WARNING, "kettle-exec wrote a line that is no event");
 	} else if (strcmp(name, "hello") == 0) {
 		json_decref(local->facts);
 		local->facts = json_incref(event);
-		answer_inquiries(local, NULL);
+		answer_requests(local, NULL);
 	} else if (strcmp(name, "error") == 0) {
-		local->host->log(
-			local->host, KETTLE_LOG_WARNING, "kettle-exec: %s", json_string_value(json_object_get(event, "error")));
+		local->host->log(local->host, KETTLE_LOG_WARNING, "kettle-exec: %s", member_text(event, "error"));
 	} else if (job && strcmp(name, "done") == 0) {
 		complete(local, job, json_incref(event));
 	} else if (job) {
 		local->host->job_event(local->host, job->ref, event);
 	}
-	json_decref(event);
 }
 
 static void
@@ -209,7 +207,7 @@ on_ended(void *arg, int status, int signal_number)
 	local->facts = NULL;
 	if (!local->stopped)
 		local->host->log(local->host, KETTLE_LOG_WARNING, "%s", err.message);
-	answer_inquiries(local, &err);
+	answer_requests(local, &err);
 	while (local->jobs)
 		complete(local, local->jobs, json_pack("{s:s, s:s}", "status", "lost", "error", err.message));
 	if (local->stopped) {
@@ -227,12 +225,11 @@ static char *
 settings(const struct local *local)
 {
 	const json_t *sandbox = json_object_get(local->options, "sandbox");
-	json_t *object = json_pack("{s:O*, s:O*, s:O*, s:O*, s:O*}", "build", json_object_get(local->options, "build"),
-		"read", json_object_get(sandbox, "read"), "level", json_object_get(sandbox, "level"), "state",
-		json_object_get(local->options, "state"), "report", json_object_get(local->options, "report"));
-	char *text = json_dumps(object, JSON_COMPACT);
-	json_decref(object);
-	return text;
+	AUTO_JSON json_t *object =
+		json_pack("{s:O*, s:O*, s:O*, s:O*, s:O*}", "build", json_object_get(local->options, "build"), "read",
+			json_object_get(sandbox, "read"), "level", json_object_get(sandbox, "level"), "state",
+			json_object_get(local->options, "state"), "report", json_object_get(local->options, "report"));
+	return json_dumps(object, JSON_COMPACT);
 }
 
 static int
@@ -242,15 +239,10 @@ ensure_process(struct local *local, struct kettle_error *err)
 		return kettle_fail(err, KETTLE_EUNAVAIL, "The runner local is stopping.");
 	if (local->process)
 		return 0;
-	const char *named = json_string_value(json_object_get(local->options, "exec"));
-	const char *config = json_string_value(json_object_get(local->options, "config"));
-	char *file = named ? strdup(named) : beside();
-	char *text = settings(local);
-	const char *argv[8] = {file, "--serve", "--settings", text};
-	if (config) {
-		argv[4] = "--config";
-		argv[5] = config;
-	}
+	const char *named = member_string(local->options, "exec"), *config = member_string(local->options, "config");
+	AUTO_FREE char *file = named ? xstrdup(named) : find_exec();
+	AUTO_FREE char *text = settings(local);
+	const char *argv[] = {file, "--serve", "--settings", text, config ? "--config" : NULL, config, NULL};
 	local->complaint[0] = '\0';
 	struct kettle_spawn spawn = {
 		.size = sizeof(spawn),
@@ -262,36 +254,29 @@ ensure_process(struct local *local, struct kettle_error *err)
 		.on_exit = on_ended,
 		.arg = local,
 	};
-	int status = file ? local->host->spawn(local->host, &spawn, &local->process, err)
-					  : kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to start kettle-exec.");
-	free(file);
-	free(text);
-	return status;
+	return local->host->spawn(local->host, &spawn, &local->process, err);
 }
 
 static int
 send_line(struct local *local, json_t *message_take, struct kettle_error *err)
 {
-	char *text = json_dumps(message_take, JSON_COMPACT);
+	AUTO_FREE char *text = json_dumps(message_take, JSON_COMPACT);
 	json_decref(message_take);
 	size_t size = strlen(text);
 	text[size] = '\n'; /* in place of the NUL: the size says where it ends */
-	int status = local->host->process_write(local->host, local->process, text, size + 1, err);
-	free(text);
-	return status;
+	return local->host->process_write(local->host, local->process, text, size + 1, err);
 }
 
 static int
 capacity(void *self, const json_t *unit, unsigned *ret_slots, unsigned *ret_prefetch, struct kettle_error *err)
 {
 	(void)self;
-	const json_t *slots = json_object_get(unit, "slots"), *prefetch = json_object_get(unit, "prefetch");
-	json_int_t slot_count = slots ? json_integer_value(slots) : 1;
-	json_int_t prefetch_count = prefetch ? json_integer_value(prefetch) : 1;
-	if (slot_count < 1 || slot_count > 1024 || prefetch_count < 0 || prefetch_count > 1024)
+	json_int_t slots = json_object_get(unit, "slots") ? member_int(unit, "slots") : 1;
+	json_int_t prefetch = json_object_get(unit, "prefetch") ? member_int(unit, "prefetch") : 1;
+	if (slots < 1 || slots > 1024 || prefetch < 0 || prefetch > 1024)
 		return kettle_fail(err, KETTLE_EINVAL, "A unit has 1 to 1024 slots and prefetches 0 to 1024 jobs.");
-	*ret_slots = (unsigned)slot_count;
-	*ret_prefetch = (unsigned)prefetch_count;
+	*ret_slots = (unsigned)slots;
+	*ret_prefetch = (unsigned)prefetch;
 	return 0;
 }
 
@@ -299,22 +284,18 @@ static int
 submit(void *self, const struct kettle_job *description, const json_t *plan, struct kettle_error *err)
 {
 	struct local *local = self;
-	int status = ensure_process(local, err);
-	if (status < 0)
-		return status;
-	size_t size = strlen(description->ref) + 1;
-	struct job *job = malloc(sizeof(*job) + size);
-	if (!job)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for job %s.", description->ref);
-	memcpy(job->ref, description->ref, size);
-	status = send_line(local,
-		json_pack("{s:s, s:s, s:O, s:O, s:O*, s:s*}", "op", "run", "job", job->ref, "unit", description->unit, "plan",
-			plan, "keep", json_object_get(description->unit, "keep"), "spool", description->spool),
+	int rc = ensure_process(local, err);
+	if (rc < 0)
+		return rc;
+	rc = send_line(local,
+		json_pack("{s:s, s:s, s:O, s:O, s:O*, s:s*}", "op", "run", "job", description->ref, "unit", description->unit,
+			"plan", plan, "keep", json_object_get(description->unit, "keep"), "spool", description->spool),
 		err);
-	if (status < 0) {
-		free(job);
-		return status;
-	}
+	if (rc < 0)
+		return rc;
+	size_t size = strlen(description->ref) + 1;
+	struct job *job = xmalloc(sizeof(*job) + size);
+	memcpy(job->ref, description->ref, size);
 	job->next = local->jobs;
 	local->jobs = job;
 	return 0;
@@ -334,29 +315,25 @@ describe(void *self, const json_t *unit, void (*done)(void *arg, const struct ke
 	void *arg, struct kettle_error *err)
 {
 	struct local *local = self;
-	int status = ensure_process(local, err);
-	if (status < 0)
-		return status;
-	struct describe_request *request = calloc(1, sizeof(*request));
-	if (!request)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to describe this machine.");
-	*request = (struct describe_request){done, arg, json_is_true(json_object_get(unit, "brief")), local->inquiries};
-	local->inquiries = request;
+	int rc = ensure_process(local, err);
+	if (rc < 0)
+		return rc;
+	struct describe_request *request = xmalloc(sizeof(*request));
+	*request = (struct describe_request){done, arg, member_true(unit, "brief"), local->requests};
+	local->requests = request;
 	if (!local->facts)
 		return 0;
 	/* A GPU may have failed since the last greeting, so a new one is requested. */
 	if (json_object_get(unit, "gpu") && send_line(local, json_pack("{s:s}", "op", "hello"), err) == 0)
 		return 0;
-	answer_inquiries(local, NULL);
+	answer_requests(local, NULL);
 	return 0;
 }
 
 static int
 same_machine(void *self, const json_t *unit, const json_t *other)
 {
-	(void)self;
-	(void)unit;
-	(void)other;
+	(void)self, (void)unit, (void)other;
 	return 1;
 }
 
