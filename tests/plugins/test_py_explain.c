@@ -44,7 +44,7 @@ explain(struct given given)
 	assert_non_null(outcome);
 	if (given.key)
 		json_object_set_new(json_object_get(outcome, "result"), given.key, json_string(given.value));
-	int rc = explain_outcome(step, outcome, &verdict, &err);
+	int rc = explain_outcome(NULL, step, outcome, &verdict, &err);
 	assert_int_equal(rc, verdict ? 0 : KETTLE_ENOENT);
 	return verdict;
 }
@@ -185,7 +185,7 @@ test_much(void **state)
 	AUTO_JSON json_t *outcome = json_pack(
 		"{s:s, s:i, s:{s:s}, s:O}", "state", "failed", "exit", 112, "stderr", "text", text.data, "result", result);
 	AUTO_JSON json_t *verdict = NULL;
-	assert_int_equal(explain_outcome(step, outcome, &verdict, NULL), 0);
+	assert_int_equal(explain_outcome(NULL, step, outcome, &verdict, NULL), 0);
 	assert_string_equal(json_string_value(json_object_get(verdict, "message")), "The board's machine lacks `torch`.");
 }
 

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
+
 #define MAX_FRAMES 3    /* of the submission, the innermost ones */
 #define MAX_PACKAGES 30 /* that a sentence lists */
 
@@ -39,6 +41,14 @@ static struct span
 line_at(const char *text)
 {
 	return (struct span){text, strcspn(text, "\n")};
+}
+
+static struct kettle_sentence
+quoted(struct span line)
+{
+	struct kettle_sentence quote = {0};
+	kettle_sentence_quote(&quote, line.start, line.len);
+	return quote;
 }
 
 static const char *
@@ -160,15 +170,17 @@ missing_module(const char *text)
 }
 
 /* "; it has numpy 1.24.2, scipy 1.10.1" */
-static void
-say_packages(struct kettle_sentence *sentence, const json_t *packages)
+static struct kettle_sentence
+listed_packages(const json_t *packages)
 {
+	struct kettle_sentence list = {0};
 	const char *name;
 	json_t *version;
 	unsigned count = 0;
 	json_object_foreach((json_t *)packages, name, version)
 		if (count < MAX_PACKAGES && json_is_string(version))
-			kettle_sentence_add(sentence, "%s%s %s", count++ ? ", " : "; it has ", name, json_string_value(version));
+			kettle_sentence_add(&list, "%s%s %s", count++ ? ", " : "; it has ", name, json_string_value(version));
+	return list;
 }
 
 /* A module that neither the job nor the interpreter has. No retry: neither another submission nor another attempt to
@@ -177,13 +189,10 @@ static int
 explain_module(
 	const json_t *outcome, struct span module, const struct trace *trace, json_t **ret_result, struct kettle_error *err)
 {
-	struct kettle_sentence sentence = {0};
 	bool task = trace->error.len && !trace->inner;
-	kettle_sentence_add(&sentence, "The board's machine lacks `%.*s`", (int)module.len, module.start);
-	say_packages(&sentence, json_object_get(outcome, "packages"));
-	kettle_sentence_add(&sentence, ".");
-	return kettle_sentence_result(
-		&sentence, task ? "error" : "failed", task ? "machine" : "participant", false, ret_result, err);
+	return kettle_explain(task ? "error" : "failed", task ? "machine" : "participant", false, ret_result, err,
+		"The board's machine lacks `%.*s`%s.", (int)module.len, module.start,
+		listed_packages(json_object_get(outcome, "packages")).text);
 }
 
 static bool
@@ -192,7 +201,7 @@ lacks_device(const char *text)
 	static const char *const words[] = {"No CUDA GPUs are available", "Found no NVIDIA driver on your system",
 		"Torch not compiled with CUDA enabled", "no CUDA-capable device is detected",
 		"CUDA driver version is insufficient", "libcuda.so cannot found", "0 active drivers", "CUDA error: no device"};
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
 		if (strstr(text, words[i]))
 			return true;
 	return false;
@@ -201,57 +210,50 @@ lacks_device(const char *text)
 static int
 explain_device(const json_t *step, const struct trace *trace, json_t **ret_result, struct kettle_error *err)
 {
-	struct kettle_sentence sentence = {0};
 	const char *device = kettle_json_text(json_object_get(step, "env"), EXPLAIN_DEVICE);
 	bool own = trace->inner || (trace->submission && !trace->error.len);
-	kettle_sentence_add(&sentence, "%s needs a CUDA device; %s has none.", own ? "The submission" : "This task",
+	return kettle_explain(own ? "failed" : "error", own ? "participant" : "task", false, ret_result, err,
+		"%s needs a CUDA device; %s has none.", own ? "The submission" : "This task",
 		device[0] ? device : "this device");
-	return kettle_sentence_result(
-		&sentence, own ? "failed" : "error", own ? "participant" : "task", false, ret_result, err);
 }
 
 /* An interpreter that does not start or is too old; its first line says which. */
 static int
 explain_interpreter(const json_t *step, const char *text, json_t **ret_result, struct kettle_error *err)
 {
-	struct kettle_sentence sentence = {0};
-	const char *python = json_string_value(json_array_get(json_object_get(step, "argv"), 0));
 	struct span line = line_at(text);
-	kettle_sentence_add(
-		&sentence, "The board's machine has no Python 3.9 or newer as `%.200s`: ", python ? python : "python3");
-	if (line.len)
-		kettle_sentence_quote(&sentence, line.start, line.len);
-	else
-		kettle_sentence_add(&sentence, "it says nothing and fails.");
-	return kettle_sentence_result(&sentence, "error", "machine", false, ret_result, err);
+	return kettle_explain("error", "machine", false, ret_result, err,
+		"The board's machine has no Python 3.9 or newer as `%.200s`: %s",
+		json_string_value(json_array_get(json_object_get(step, "argv"), 0)),
+		line.len ? quoted(line).text : "it says nothing and fails.");
 }
 
 /* ---- what went wrong in the submission ---- */
 
 /* " (submission.py line 30 in custom_kernel, line 12 in helper)" */
-static void
-say_frames(struct kettle_sentence *sentence, const struct trace *trace, const char *submission)
+static struct kettle_sentence
+listed_frames(const struct trace *trace, const json_t *step)
 {
+	struct kettle_sentence list = {0};
 	for (size_t i = 0; i < trace->count; i++) {
 		const struct frame *frame = &trace->frames[i];
 		if (i == 0)
-			kettle_sentence_add(sentence, " (%s ", submission);
-		kettle_sentence_add(sentence, "%sline %ld", i ? ", " : "", frame->line);
+			kettle_sentence_add(&list, " (%s ", kettle_json_text(json_object_get(step, "env"), EXPLAIN_SUBMISSION));
+		kettle_sentence_add(&list, "%sline %ld", i ? ", " : "", frame->line);
 		if (frame->function.len && frame->function.start[0] != '<')
-			kettle_sentence_add(sentence, " in %.*s", (int)frame->function.len, frame->function.start);
+			kettle_sentence_add(&list, " in %.*s", (int)frame->function.len, frame->function.start);
 	}
 	if (trace->count)
-		kettle_sentence_add(sentence, ").");
+		kettle_sentence_add(&list, ").");
+	return list;
 }
 
 static int
 explain_exception(const json_t *step, const struct trace *trace, json_t **ret_result, struct kettle_error *err)
 {
-	struct kettle_sentence sentence = {0};
-	kettle_sentence_add(&sentence, "The %s run failed: ", kettle_json_text(json_object_get(step, "run"), "mode"));
-	kettle_sentence_quote(&sentence, trace->error.start, trace->error.len);
-	say_frames(&sentence, trace, kettle_json_text(json_object_get(step, "env"), EXPLAIN_SUBMISSION));
-	return kettle_sentence_result(&sentence, "failed", "participant", false, ret_result, err);
+	return kettle_explain("failed", "participant", false, ret_result, err, "The %s run failed: %s%s",
+		kettle_json_text(json_object_get(step, "run"), "mode"), quoted(trace->error).text,
+		listed_frames(trace, step).text);
 }
 
 /* Reads faulthandler's report of a crash in native code: the signal and the submission's frames, innermost first. */
@@ -281,14 +283,11 @@ static int
 explain_crash(
 	const json_t *step, const json_t *outcome, const struct trace *crash, json_t **ret_result, struct kettle_error *err)
 {
-	struct kettle_sentence sentence = {0};
 	bool waited = kettle_json_is(outcome, "state", "limit");
-	kettle_sentence_add(
-		&sentence, "A process of the %s run crashed: ", kettle_json_text(json_object_get(step, "run"), "mode"));
-	kettle_sentence_quote(&sentence, crash->error.start, crash->error.len);
-	say_frames(&sentence, crash, kettle_json_text(json_object_get(step, "env"), EXPLAIN_SUBMISSION));
-	kettle_sentence_add(&sentence, waited ? " The run waited for it until its time was over." : "");
-	return kettle_sentence_result(&sentence, waited ? "timed_out" : "failed", "participant", false, ret_result, err);
+	return kettle_explain(waited ? "timed_out" : "failed", "participant", false, ret_result, err,
+		"A process of the %s run crashed: %s%s%s", kettle_json_text(json_object_get(step, "run"), "mode"),
+		quoted(crash->error).text, listed_frames(crash, step).text,
+		waited ? " The run waited for it until its time was over." : "");
 }
 
 /*
@@ -306,7 +305,7 @@ find_header(struct span line, struct span *ret_header)
 	from += strlen(head);
 	*ret_header = (struct span){from, (size_t)(to - from)};
 	bool machine = !begins(line, "/job/") && line.start[0] == '/';
-	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(always); i++)
 		machine = machine || (ret_header->len == strlen(always[i]) && begins(*ret_header, always[i]));
 	return machine;
 }
@@ -317,29 +316,24 @@ explain_compilation(const char *text, json_t **ret_result, struct kettle_error *
 {
 	static const char *const words[] = {
 		": error: ", ": fatal error: ", ": undefined reference to ", "ld: cannot find ", ": error : ", "error: "};
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
 		const char *found = strstr(text, words[i]);
 		if (!found)
 			continue;
 		while (found > text && found[-1] != '\n')
 			found--;
-		struct kettle_sentence sentence = {0};
-		struct span header;
-		if (find_header(line_at(found), &header)) {
-			kettle_sentence_add(&sentence,
+		struct span line = line_at(found), header;
+		if (find_header(line, &header))
+			return kettle_explain("error", "machine", false, ret_result, err,
 				"The board's machine lacks the header `%.*s`, so no extension can be compiled there.", (int)header.len,
 				header.start);
-			return kettle_sentence_result(&sentence, "error", "machine", false, ret_result, err);
-		}
-		kettle_sentence_add(&sentence, "The submission's extension does not compile: ");
-		struct span line = line_at(found);
-		kettle_sentence_quote(&sentence, line.start, line.len);
-		return kettle_sentence_result(&sentence, "failed", "participant", false, ret_result, err);
+		return kettle_explain("failed", "participant", false, ret_result, err,
+			"The submission's extension does not compile: %s", quoted(line).text);
 	}
 	return kettle_explain_nothing(err);
 }
 
-/* ---- all of it ---- */
+/* ---- the outcome of a step ---- */
 
 /* A run that ended with an exception, or whose harness reported failures. */
 static int
@@ -348,31 +342,27 @@ explain_failure(const json_t *step, const json_t *outcome, const char *text, con
 {
 	const char *submission = kettle_json_text(json_object_get(step, "env"), EXPLAIN_SUBMISSION);
 	struct trace trace = find_trace(text, submission), crash;
-	char *error = strndup(trace.error.start ? trace.error.start : "", trace.error.len);
-	if (!error)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to explain the outcome.");
+	AUTO_JSON json_t *line = json_stringn(trace.error.start ? trace.error.start : "", trace.error.len);
+	const char *error = json_string_value(line);
 	struct span module = missing_module(error);
 	if (!module.len)
 		module = missing_module(reported);
-	int rc;
 	if (module.len)
-		rc = explain_module(outcome, module, &trace, ret_result, err);
-	else if (lacks_device(error) || lacks_device(reported))
-		rc = explain_device(step, &trace, ret_result, err);
-	else if (find_crash(text, submission, &crash))
-		rc = explain_crash(step, outcome, &crash, ret_result, err);
-	else if (trace.submission && json_integer_value(json_object_get(outcome, "exit")) == 1 &&
-			 !json_object_get(json_object_get(outcome, "result"), "check"))
-		rc = explain_exception(step, &trace, ret_result, err);
-	else
-		rc = kettle_explain_nothing(err);
-	free(error);
-	return rc;
+		return explain_module(outcome, module, &trace, ret_result, err);
+	if (lacks_device(error) || lacks_device(reported))
+		return explain_device(step, &trace, ret_result, err);
+	if (find_crash(text, submission, &crash))
+		return explain_crash(step, outcome, &crash, ret_result, err);
+	if (trace.submission && json_integer_value(json_object_get(outcome, "exit")) == 1 &&
+		!json_object_get(json_object_get(outcome, "result"), "check"))
+		return explain_exception(step, &trace, ret_result, err);
+	return kettle_explain_nothing(err);
 }
 
 int
-explain_outcome(const json_t *step, const json_t *outcome, json_t **ret_result, struct kettle_error *err)
+explain_outcome(void *self, const json_t *step, const json_t *outcome, json_t **ret_result, struct kettle_error *err)
 {
+	(void)self;
 	const char *text = kettle_json_text(json_object_get(outcome, "stderr"), "text");
 	struct trace crash;
 	if (kettle_json_is(step, "id", EXPLAIN_BYTECODE) && kettle_json_is(outcome, "state", "failed"))
@@ -382,12 +372,8 @@ explain_outcome(const json_t *step, const json_t *outcome, json_t **ret_result, 
 	if (kettle_json_is(step, "kind", "run") && kettle_json_is(outcome, "limit", "wall") &&
 		find_crash(text, kettle_json_text(json_object_get(step, "env"), EXPLAIN_SUBMISSION), &crash))
 		return explain_crash(step, outcome, &crash, ret_result, err);
-	char *reported = kettle_json_is(step, "kind", "run") && kettle_json_is(outcome, "state", "failed")
-						 ? kettle_explain_reported(outcome)
-						 : NULL;
-	if (!reported)
+	if (!kettle_json_is(step, "kind", "run") || !kettle_json_is(outcome, "state", "failed"))
 		return kettle_explain_nothing(err);
-	int rc = explain_failure(step, outcome, text, reported, ret_result, err);
-	free(reported);
-	return rc;
+	AUTO_FREE char *reported = kettle_explain_reported(outcome);
+	return explain_failure(step, outcome, text, reported ? reported : "", ret_result, err);
 }

@@ -13,7 +13,8 @@
 /* The build step without the submission: a failure means a broken interpreter. */
 #define EXPLAIN_BYTECODE "bytecode"
 
-/* As `interpret` of kettle/language.h; KETTLE_ENOENT: nothing to add to the core's own reading. Pure. [any] */
-int explain_outcome(const json_t *step, const json_t *outcome, json_t **ret_result, struct kettle_error *err);
+/* `interpret` of kettle/language.h; `self` is not used. KETTLE_ENOENT: nothing to add to the core's own reading. */
+int explain_outcome(
+	void *self, const json_t *step, const json_t *outcome, json_t **ret_result, struct kettle_error *err);
 
 #endif

@@ -8,15 +8,15 @@
 #include <config.h>
 
 #include <jansson.h>
+#include <kettle/compiled.h>
 #include <kettle/plugin.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "py.h"
+#include "base/cleanup.h"
+#include "base/json_access.h"
 #include "explain.h"
-#include "py_single.h"
 
 #define FOLDER ".kettle" /* in the job's folder */
 #define RUN FOLDER "/run.py"
@@ -29,9 +29,12 @@
 #define MAX_THREADS 4096
 #define MIN_MEMORY 16777216
 
-struct py {
-	json_t *options;
-};
+#define SEED 20250 /* of the test and the benchmark of a single reference file; a ranked run adds the secret one */
+
+/* run.py, compile.py and prepare.py, which plans carry. */
+extern const char py_run_text[], py_compile_text[], py_prepare_text[];
+/* The harness of boards made of a single reference file, from tasks/harness. */
+extern const char py_eval_single_text[], py_eval_text[], py_utils_text[];
 
 /* Borrows all but modules, preload and steps. */
 struct plan_builder {
@@ -110,13 +113,6 @@ static const struct {
 };
 static const char *const thread_counts[] = {
 	"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS", "NUMBA_NUM_THREADS"};
-static const char *const compiling_words[] = {"cpp_extension", "load_inline"};
-
-static const char *
-text_of(const json_t *object, const char *key)
-{
-	return json_string_value(json_object_get(object, key));
-}
 
 /* ---- environment ---- */
 
@@ -134,7 +130,7 @@ torch_architecture(const char *sm)
 static void
 add_architecture(json_t *env, const json_t *device)
 {
-	const char *sm = text_of(device, "sm"), *gfx = text_of(device, "gfx");
+	const char *sm = member_string(device, "sm"), *gfx = member_string(device, "gfx");
 	json_t *architecture = sm ? torch_architecture(sm) : NULL;
 	if (architecture)
 		json_object_set_new(env, "TORCH_CUDA_ARCH_LIST", architecture);
@@ -150,7 +146,7 @@ add_caches(json_t *env)
 {
 	char names[400] = "";
 	size_t used = 0;
-	for (size_t i = 0; i < sizeof(caches) / sizeof(caches[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(caches); i++) {
 		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", i ? " " : "", caches[i].name);
 		json_object_set_new(env, caches[i].name, json_sprintf("out/" CACHE "/%s", caches[i].folder));
 	}
@@ -164,11 +160,11 @@ make_environment(const struct plan_builder *builder, const json_t *prepared)
 	json_t *env = json_object();
 	const json_t *threads = json_object_get(builder->options, "threads"),
 				 *more = json_object_get(builder->options, "env");
-	for (size_t i = 0; i < sizeof(environment) / sizeof(environment[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(environment); i++)
 		json_object_set_new(env, environment[i].name, json_string(environment[i].value));
-	for (size_t i = 0; threads && i < sizeof(thread_counts) / sizeof(thread_counts[0]); i++)
+	for (size_t i = 0; threads && i < ARRAY_SIZE(thread_counts); i++)
 		json_object_set_new(env, thread_counts[i], json_sprintf("%" JSON_INTEGER_FORMAT, json_integer_value(threads)));
-	if (json_is_true(json_object_get(builder->options, "interpret")))
+	if (member_true(builder->options, "interpret"))
 		json_object_set_new(env, "TRITON_INTERPRET", json_string("1"));
 	add_caches(env);
 	add_architecture(env, builder->request->device);
@@ -180,12 +176,6 @@ make_environment(const struct plan_builder *builder, const json_t *prepared)
 }
 
 /* ---- steps ---- */
-
-static bool
-is_word(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
 
 static json_t *
 make_inputs(const struct plan_builder *builder, const char *start)
@@ -214,7 +204,7 @@ make_limits(const struct plan_builder *builder, const json_t *prepared)
 static json_t *
 compile_step(const struct plan_builder *builder)
 {
-	json_t *argv = json_pack("[s, s]", text_of(builder->options, "python"), COMPILE), *name;
+	json_t *argv = json_pack("[s, s]", member_string(builder->options, "python"), COMPILE), *name;
 	json_t *inputs = json_pack("{s:{s:s}}", COMPILE, "file", COMPILE);
 	size_t i;
 	json_array_extend(argv, builder->modules);
@@ -230,7 +220,7 @@ static json_t *
 prepare_step(const struct plan_builder *builder)
 {
 	return json_pack("{s:s, s:s, s:s, s:[s, s, s], s:o, s:o, s:o, s:[s], s:[s, s, s], s:b}", "id", PREPARE_ID, "kind",
-		"prepare", "title", "compile extensions", "argv", text_of(builder->options, "python"), PREPARE,
+		"prepare", "title", "compile extensions", "argv", member_string(builder->options, "python"), PREPARE,
 		builder->request->submission, "env", make_environment(builder, NULL), "inputs", make_inputs(builder, PREPARE),
 		"limits", make_limits(builder, NULL), "outputs", CACHE, "toolchain", "g++", "ninja", "nvcc", "cache", 1);
 }
@@ -239,13 +229,13 @@ prepare_step(const struct plan_builder *builder)
 static const char *
 profiler_for(const json_t *device, const json_t *prepared)
 {
-	const char *vendor = text_of(json_object_get(json_object_get(device, "facts"), "gpu"), "vendor");
+	const json_t *gpu = json_object_get(json_object_get(device, "facts"), "gpu");
 	/* A profiler serialises kernels: those that wait for each other would never end. */
-	if (json_integer_value(json_object_get(prepared, "device")) > 1)
+	if (member_int(prepared, "device") > 1)
 		return NULL;
-	if (text_of(device, "sm") || (vendor && strcmp(vendor, "nvidia") == 0))
+	if (member_string(device, "sm") || member_is(gpu, "vendor", "nvidia"))
 		return "ncu";
-	return text_of(device, "gfx") || (vendor && strcmp(vendor, "amd") == 0) ? "rocprofv3" : NULL;
+	return member_string(device, "gfx") || member_is(gpu, "vendor", "amd") ? "rocprofv3" : NULL;
 }
 
 static void
@@ -264,11 +254,11 @@ static json_t *
 run_step(const struct plan_builder *builder, const json_t *prepared, bool first)
 {
 	json_t *step = json_deep_copy(prepared), *inputs = make_inputs(builder, RUN);
-	json_t *argv = json_pack("[s, s, s]", text_of(builder->options, "python"), RUN, builder->main);
+	json_t *argv = json_pack("[s, s, s]", member_string(builder->options, "python"), RUN, builder->main);
 	json_array_extend(argv, json_object_get(json_object_get(prepared, "run"), "args"));
 	json_t *env = make_environment(builder, json_object_get(prepared, "env"));
 	json_object_set_new(env, EXPLAIN_SUBMISSION, json_string(builder->request->submission));
-	json_object_set_new(env, EXPLAIN_DEVICE, json_string(text_of(builder->request->device, "name")));
+	json_object_set_new(env, EXPLAIN_DEVICE, json_string(member_string(builder->request->device, "name")));
 	json_object_set_new(step, "argv", argv);
 	json_object_set_new(step, "env", env);
 	json_object_set_new(step, "limits", make_limits(builder, json_object_get(prepared, "limits")));
@@ -278,30 +268,18 @@ run_step(const struct plan_builder *builder, const json_t *prepared, bool first)
 		json_object_set_new(inputs, BYTECODE, json_pack("{s:s, s:s}", "step", EXPLAIN_BYTECODE, "output", BYTECODE));
 	if (builder->preload)
 		json_object_set_new(step, "warm",
-			json_pack("{s:s, s:O}", "tool", text_of(builder->options, "python"), "preload", builder->preload));
+			json_pack("{s:s, s:O}", "tool", member_string(builder->options, "python"), "preload", builder->preload));
 	if (builder->prepares)
 		json_object_set_new(inputs, "out/" CACHE, json_pack("{s:s, s:s}", "step", PREPARE_ID, "output", CACHE));
 	json_object_set_new(step, "inputs", inputs);
 	if (strcmp(builder->request->mode, "profile") == 0)
 		add_profiler(builder, step);
-	if (first && builder->prepares) {
-		json_t *needs = json_pack("[s]", PREPARE_ID);
-		json_array_extend(needs, json_object_get(prepared, "needs"));
-		json_object_set_new(step, "needs", needs);
-	}
+	if (first && builder->prepares)
+		kettle_compiled_need(step, PREPARE_ID);
 	return step;
 }
 
 /* ---- the plan ---- */
-
-static bool
-mentions_compiling(const char *text)
-{
-	for (size_t i = 0; text && i < sizeof(compiling_words) / sizeof(compiling_words[0]); i++)
-		if (strstr(text, compiling_words[i]))
-			return true;
-	return false;
-}
 
 static bool
 is_module(const char *name)
@@ -313,12 +291,14 @@ is_module(const char *name)
 static bool
 prepares(const struct plan_builder *builder)
 {
-	const char *wish = text_of(builder->options, "prepare"), *name;
+	const char *name;
 	json_t *contents;
-	bool compiles = strcmp(wish, "always") == 0;
-	json_object_foreach((json_t *)builder->request->files, name, contents)
-		compiles = compiles || mentions_compiling(text_of(contents, "text"));
-	return compiles && strcmp(wish, "never") != 0 && is_module(builder->request->submission);
+	bool compiles = member_is(builder->options, "prepare", "always");
+	json_object_foreach((json_t *)builder->request->files, name, contents) {
+		const char *text = member_text(contents, "text");
+		compiles = compiles || strstr(text, "cpp_extension") || strstr(text, "load_inline");
+	}
+	return compiles && !member_is(builder->options, "prepare", "never") && is_module(builder->request->submission);
 }
 
 /* The names of the task's modules; empty where the task has bytecode of its own. New reference. */
@@ -367,6 +347,12 @@ add_steps(struct plan_builder *builder)
 		json_array_append_new(builder->steps, run_step(builder, prepared, i == 0));
 }
 
+static bool
+is_word(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
 /* Whether the text has a line `import NAME` or `from NAME`, indented or not. */
 static bool
 imports(const char *text, const char *module)
@@ -386,7 +372,7 @@ imports(const char *text, const char *module)
 static json_t *
 make_preload(const struct plan_builder *builder)
 {
-	json_t *list = json_is_true(json_object_get(builder->options, "warm")) ? json_array() : NULL;
+	json_t *list = member_true(builder->options, "warm") ? json_array() : NULL;
 	const json_t *module;
 	const char *name;
 	json_t *contents;
@@ -394,7 +380,7 @@ make_preload(const struct plan_builder *builder)
 	json_array_foreach(json_object_get(builder->options, "preload"), i, module) {
 		bool used = false;
 		json_object_foreach((json_t *)builder->request->files, name, contents)
-			used = used || imports(text_of(contents, "text"), json_string_value(module));
+			used = used || imports(member_string(contents, "text"), json_string_value(module));
 		if (list && used)
 			json_array_append(list, (json_t *)module);
 	}
@@ -419,8 +405,8 @@ py_plan(void *self, const struct kettle_plan_request *request, json_t **ret_plan
 {
 	struct plan_builder builder = {
 		.request = request,
-		.options = ((struct py *)self)->options,
-		.main = text_of(json_object_get(request->task, "config"), "main"),
+		.options = ((struct kettle_compiled *)self)->options,
+		.main = member_string(json_object_get(request->task, "config"), "main"),
 	};
 	int rc = check_files(&builder, err);
 	if (rc)
@@ -436,23 +422,16 @@ py_plan(void *self, const struct kettle_plan_request *request, json_t **ret_plan
 	return 0;
 }
 
-static int
-py_interpret(void *self, const json_t *step, const json_t *outcome, json_t **ret_result, struct kettle_error *err)
-{
-	(void)self;
-	return explain_outcome(step, outcome, ret_result, err);
-}
-
 static json_t *
 py_tools(void *self)
 {
-	return json_pack("[s]", text_of(((struct py *)self)->options, "python"));
+	return json_pack("[s]", member_string(((struct kettle_compiled *)self)->options, "python"));
 }
 
 static const char *
 py_remark(void *self)
 {
-	bool interprets = json_is_true(json_object_get(((struct py *)self)->options, "interpret"));
+	bool interprets = member_true(((struct kettle_compiled *)self)->options, "interpret");
 	return interprets ? "Triton runs in its interpreter, so scores mean nothing for a GPU" : NULL;
 }
 
@@ -460,34 +439,110 @@ static int
 py_create(const struct kettle_host *host, void **ret_self, struct kettle_error *err)
 {
 	(void)host;
-	struct py *py = calloc(1, sizeof(*py));
-	if (!py)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the language py.");
-	*ret_self = py;
-	return 0;
+	return kettle_compiled_create(NULL, ret_self, err);
 }
 
 static int
 py_configure(void *self, const json_t *section, struct kettle_error *err)
 {
-	struct py *py = self;
-	const char *python = text_of(section, "python");
-	if (!python || !python[0] || (python[0] != '/' && strchr(python, '/')))
+	const char *python = member_text(section, "python");
+	if (!python[0] || (python[0] != '/' && strchr(python, '/')))
 		return kettle_fail(err, KETTLE_EINVAL,
-			"`python` must be the name of an interpreter or its absolute path, not `%.200s`.", python ? python : "");
-	json_decref(py->options);
-	py->options = json_deep_copy(section);
+			"`python` must be the name of an interpreter or its absolute path, not `%.200s`.", python);
+	return kettle_compiled_configure(self, section, err);
+}
+
+/* ---- boards made of a single reference file ---- */
+
+/* What a reference file defines. */
+static const char *const reference_names[] = {"generate_input", "ref_kernel", "check_implementation"};
+
+static const char single_description[] =
+	"Define `custom_kernel(data)`: it returns what `ref_kernel(data)` of reference.py returns, and is checked by\n"
+	"`check_implementation` there. `data` is what `generate_input` there makes.\n";
+
+static const char single_template[] =
+	"from reference import ref_kernel\n\n\ndef custom_kernel(data):\n    return ref_kernel(data)\n";
+
+static bool
+starts_with(const char *text, size_t len, const char *word)
+{
+	size_t word_len = strlen(word);
+	return len >= word_len && memcmp(text, word, word_len) == 0 && (len == word_len || !is_word(text[word_len]));
+}
+
+/* Whether a line without indentation defines, assigns or imports the name. */
+static bool
+line_defines(const char *line, size_t len, const char *name)
+{
+	bool imports = starts_with(line, len, "from") || starts_with(line, len, "import");
+	for (size_t i = 1; imports && i < len; i++)
+		if (!is_word(line[i - 1]) && starts_with(line + i, len - i, name))
+			return true;
+	if (starts_with(line, len, "def") && len > 4)
+		return starts_with(line + 4, len - 4, name);
+	return starts_with(line, len, name);
+}
+
+static bool
+defines(const char *text, size_t size, const char *name)
+{
+	while (size) {
+		const char *end = memchr(text, '\n', size);
+		size_t len = end ? (size_t)(end - text) : size;
+		if (line_defines(text, len, name))
+			return true;
+		len += end != NULL;
+		text += len;
+		size -= len;
+	}
+	return false;
+}
+
+static int
+check_reference(const char *name, const char *text, size_t size, struct kettle_error *err)
+{
+	if (memchr(text, '\0', size))
+		return kettle_fail(err, KETTLE_EINVAL, "`%.200s` is no Python file: it holds a NUL byte.", name);
+	for (size_t i = 0; i < ARRAY_SIZE(reference_names); i++)
+		if (!defines(text, size, reference_names[i]))
+			return kettle_fail(err, KETTLE_EINVAL,
+				"`%.200s` does not define `%s`; a reference file defines `generate_input()`, `ref_kernel(data)` and "
+				"`check_implementation(user_output, reference_output)`.",
+				name, reference_names[i]);
 	return 0;
 }
 
-static void
-py_destroy(void *self)
+static json_t *
+make_task(void)
 {
-	struct py *py = self;
-	if (py)
-		json_decref(py->options);
-	free(py);
+	return json_pack("{s:s, s:s, s:{s:s}, s:{s:s},"
+					 " s:[{s:s, s:s}, {s:s, s:s}, {s:s, s:s}, {s:s, s:s}, {s:s, s:s}],"
+					 " s:[{s:i}], s:[{s:i}], s:s}",
+		"lang", "py", "description", single_description, "config", "main", "eval_single.py", "templates", "Python",
+		"train.py", "files", "name", "eval_single.py", "source", "eval_single.py", "name", "eval.py", "source",
+		"eval.py", "name", "utils.py", "source", "utils.py", "name", "reference.py", "source", "reference.py", "name",
+		"train.py", "source", "@SUBMISSION@", "tests", "seed", SEED, "benchmarks", "seed", SEED, "ranking_by", "last");
 }
+
+static int
+py_single(void *self, const char *name, const char *text, size_t size, json_t **ret_task, struct kettle_error *err)
+{
+	(void)self;
+	int rc = check_reference(name, text, size, err);
+	if (rc)
+		return rc;
+	json_t *reference = json_stringn(text, size);
+	if (!reference)
+		return kettle_fail(err, KETTLE_EINVAL, "`%.200s` is no Python file: it is not UTF-8.", name);
+	*ret_task = json_pack("{s:o, s:{s:{s:s}, s:{s:s}, s:{s:s}, s:{s:o}}, s:{s:{s:s, s:s}}}", "task", make_task(),
+		"files", "eval_single.py", "text", py_eval_single_text, "eval.py", "text", py_eval_text, "utils.py", "text",
+		py_utils_text, "reference.py", "text", reference, "templates", "Python", "file_name", "train.py", "text",
+		single_template);
+	return 0;
+}
+
+/* ---- the plugin ---- */
 
 static const struct kettle_skeleton skeletons[] = {
 	{.template_name = "Python",
@@ -529,7 +584,7 @@ static const struct kettle_language language = {
 	KETTLE_LANGUAGE_SKELETONS(skeletons),
 	KETTLE_LANGUAGE_HARNESS(harness),
 	.plan = py_plan,
-	.interpret = py_interpret,
+	.interpret = explain_outcome,
 	.single_file = py_single,
 	.tools = py_tools,
 	.remark = py_remark,
@@ -543,6 +598,6 @@ const struct kettle_plugin kettle_plugin = {
 	KETTLE_PLUGIN_OPTIONS(options),
 	.create = py_create,
 	.configure = py_configure,
-	.destroy = py_destroy,
+	.destroy = kettle_compiled_destroy,
 	.language = &language,
 };
