@@ -6,7 +6,7 @@ _kettle()
 	local -a words=()
 	local index
 	COMPREPLY=()
-	# What was typed without options that stand before the command, and their values.
+	# The words so far, without the options before the command and their values.
 	for ((index = 1; index < COMP_CWORD; index++)); do
 		case ${COMP_WORDS[index]} in
 		--config | --db | --user | --log-format | --log-level) ((index++)) ;;

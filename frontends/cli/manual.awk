@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Puts the file `commands` in place of the sections COMMANDS and GLOBAL OPTIONS of a manual page.
+# Replaces the sections COMMANDS and GLOBAL OPTIONS of a manual page by the file `commands`.
 /^\.SH / {
 	inside = ($0 == ".SH COMMANDS" || $0 == ".SH GLOBAL OPTIONS")
 	if ($0 == ".SH COMMANDS")

@@ -115,7 +115,7 @@ test_refusals(void **state)
 	REFUSED("`kettle leaderboard create` needs NAME and --task PATH.", "leaderboard", "create");
 	REFUSED("`kettle submit` has no option `--devise`; did you mean `--device`?", "submit", "f", "--devise", "x");
 	REFUSED("`kettle submit` has no option `--dev`; did you mean `--device`?", "submit", "f", "--dev");
-	REFUSED("`kettle submit` has no option `-x`; `kettle help submit` lists what it takes.", "submit", "f", "-x");
+	REFUSED("`kettle submit` has no option `-x`; `kettle help submit` lists its options.", "submit", "f", "-x");
 	REFUSED("--leaderboard was given twice.", "submit", "f", "--leaderboard", "a", "--leaderboard", "b");
 	REFUSED("--mode needs a value: --mode MODE.", "submit", "f", "--mode");
 	REFUSED("--limit takes a whole number, not `1.5`.", "leaderboard", "show", "b", "--limit", "1.5");
@@ -139,7 +139,7 @@ test_find(void **state)
 	assert_int_equal(args_find(*state, 1, WORDS("--help"), &command, &words, &err), 0);
 	assert_int_equal(words, 0);
 	assert_int_equal(args_find(*state, 1, WORDS("xyzzy"), &command, &words, &err), KETTLE_EINVAL);
-	assert_string_equal(err.message, "There is no command `xyzzy`; `kettle help` lists what there is.");
+	assert_string_equal(err.message, "There is no command `xyzzy`; `kettle help` lists the commands.");
 	assert_int_equal(args_find(*state, 2, WORDS("submission", "shwo"), &command, &words, &err), KETTLE_EINVAL);
 	assert_string_equal(err.message, "There is no command `submission shwo`; did you mean `submission show`?");
 	assert_int_equal(args_find(*state, 1, WORDS("srve"), &command, &words, &err), KETTLE_EINVAL);

@@ -202,7 +202,7 @@ test_task_folder(void **arg)
 	/* What is there is never overwritten. */
 	cli_host_answer(&state->host, "leaderboard.task", task_answer());
 	assert_int_equal(RUN(state, "leaderboard", "task", "vectoradd", "-o", folder), 2);
-	HAS(state->err, "is there already, and nothing is overwritten");
+	HAS(state->err, "exists, and nothing is overwritten");
 	cli_host_answer(&state->host, "leaderboard.task", task_answer());
 	assert_int_equal(RUN(state, "leaderboard", "task", "vectoradd", "-o", "/nowhere/x"), 2);
 	HAS(state->err, "`/nowhere/x` cannot be written: No such file or directory.");

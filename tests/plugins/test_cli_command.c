@@ -485,15 +485,14 @@ test_calibrate(void **arg)
 	assert_int_equal(RUN(state, "device", "calibrate", "CPU", "--force"), 3);
 	assert_json(called(state, 0, "device.calibrate"), "{\"device\":[\"CPU\"],\"force\":true}");
 	assert_json(state->host.filter, "{\"task_run\":true}");
-	assert_string_equal(state->out,
-		"CPU.0: calibrated\n"
-		"  remark: py: no python\n"
-		"  cpu-c-1  101.0 µs  (+1.00 % against before)\n"
-		"  Scores that were made before stay as they are, until their submissions are run again.\n"
-		"CPU.1: is calibrated already; --force does it again\n"
-		"  cpu-c-1  99.00 µs\n"
-		"  leaderboard matmul: 1 calibrator of its own\n"
-		"GPU.0: it does not answer\n");
+	assert_string_equal(state->out, "CPU.0: calibrated\n"
+									"  remark: py: no python\n"
+									"  cpu-c-1  101.0 µs  (+1.00 % against before)\n"
+									"  Earlier scores stay as they are until their submissions are run again.\n"
+									"CPU.1: is calibrated already; --force does it again\n"
+									"  cpu-c-1  99.00 µs\n"
+									"  leaderboard matmul: 1 calibrator of its own\n"
+									"GPU.0: it does not answer\n");
 	cli_host_answer(&state->host, "device.list",
 		json_pack("[{s:s, s:i, s:[{s:s, s:s, s:s, s:{s:b}}]}]", "name", "CPU", "queued", 0, "units", "unit", "CPU.0",
 			"runner", "local", "state", "idle", "calibration", "changed", 1));

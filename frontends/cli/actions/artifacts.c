@@ -76,7 +76,7 @@ write_part(const char *path, int64_t offset, const json_t *part, size_t *ret_siz
 	const char *base64 = member_text(part, "base64");
 	AUTO_FREE void *data = NULL;
 	if (base64_decode(base64, strlen(base64), &data, ret_size) < 0)
-		return kettle_fail(err, KETTLE_EINTERNAL, "The engine sent something that is no file.");
+		return kettle_fail(err, KETTLE_EINTERNAL, "The engine sent data that is not base64.");
 	AUTO_FD int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | (offset ? 0 : O_CREAT | O_EXCL), 0644);
 	if (fd < 0 || lseek(fd, (off_t)offset, SEEK_SET) < 0 || write_all(fd, data, *ret_size) < 0)
 		return kettle_fail(
@@ -98,7 +98,7 @@ take_part(struct run *run, const json_t *part, struct kettle_error *err)
 	if (rc < 0)
 		return rc;
 	if ((int64_t)size > rest || (size == 0 && rest > 0))
-		return kettle_fail(err, KETTLE_EIO, "`%s` is not as long as it was.", path);
+		return kettle_fail(err, KETTLE_EIO, "The size of `%s` changed while it was fetched.", path);
 	artifacts->size += (int64_t)size;
 	if ((int64_t)size < rest)
 		return 0;

@@ -17,7 +17,7 @@
 #include "cli/text/template.h"
 
 const struct args_option export_options[] = {
-	{"output", 'o', "FILE", "writes the lines to this file, instead of what is there"},
+	{"output", 'o', "FILE", "writes the lines to this file, which it replaces"},
 	{NULL, 0, NULL, NULL},
 };
 

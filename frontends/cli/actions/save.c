@@ -26,7 +26,7 @@ save_fail(const char *path, int number, struct kettle_error *err)
 {
 	if (number == EEXIST)
 		return kettle_fail(
-			err, KETTLE_ECONFLICT, "`%s` is there already, and nothing is overwritten: choose another name.", path);
+			err, KETTLE_ECONFLICT, "`%s` exists, and nothing is overwritten: choose another name.", path);
 	return kettle_fail(err,
 		number == EACCES                        ? KETTLE_EACCES
 		: number == ENOENT || number == ENOTDIR ? KETTLE_EINVAL
@@ -72,9 +72,9 @@ write_below(int dir, const char *name, const json_t *contents, struct kettle_err
 	AUTO_FREE char *data = NULL, *path = xstrdup(name);
 	char *last = NULL;
 	size_t size = 0;
-	int code = contents_bytes(contents, &data, &size, err);
-	if (code < 0)
-		return code;
+	int rc = contents_bytes(contents, &data, &size, err);
+	if (rc < 0)
+		return rc;
 	AUTO_FD int parent = open_parent(dir, path, &last);
 	AUTO_FD int fd = parent < 0 ? -1 : openat(parent, last, NEW_FILE, 0666);
 	int number = fd < 0 || write_all(fd, data, size) != 0 ? errno : 0;
@@ -87,9 +87,9 @@ save_fill(int dir, const json_t *files, struct kettle_error *err)
 	const char *name;
 	json_t *contents;
 	json_object_foreach((json_t *)files, name, contents) {
-		int code = write_below(dir, name, contents, err);
-		if (code < 0)
-			return code;
+		int rc = write_below(dir, name, contents, err);
+		if (rc < 0)
+			return rc;
 	}
 	return 0;
 }
@@ -104,13 +104,14 @@ save_folder(const char *path, const json_t *files, struct kettle_error *err)
 			SAVE_MAX_FILES);
 	json_object_foreach((json_t *)files, name, contents) {
 		if (path_check_inside(name, NULL) < 0)
-			return kettle_fail(err, KETTLE_EINVAL, "`%.200s` is no name inside the folder: nothing is written.", name);
+			return kettle_fail(
+				err, KETTLE_EINVAL, "`%.200s` is not a path inside the folder: nothing is written.", name);
 	}
 	if (mkdir(path, 0777) != 0)
 		return save_fail(path, errno, err);
 	AUTO_FD int dir = open(path, A_FOLDER);
-	int code = dir < 0 ? save_fail(path, errno, err) : save_fill(dir, files, err);
-	if (code < 0)
+	int rc = dir < 0 ? save_fail(path, errno, err) : save_fill(dir, files, err);
+	if (rc < 0)
 		(void)file_remove_tree(path, NULL);
-	return code;
+	return rc;
 }

@@ -100,7 +100,7 @@ prompt_devices(struct run *run)
 		term_sanitize(out, json_string_value(device), 0);
 		fputc('\n', out);
 	}
-	fputs("On which devices? Numbers or names, several with spaces between: ", out);
+	fputs("On which devices? Numbers or names, separated by spaces: ", out);
 	fflush(out);
 	run_read_line(run, devices_typed);
 }

@@ -15,7 +15,7 @@
 #include "cli/text/template.h"
 
 const struct args_option task_pack_options[] = {
-	{"output", 'o', "FILE", "the zip, which must not be there yet; default: NAME.zip here"},
+	{"output", 'o', "FILE", "the zip, which must not exist; default: NAME.zip here"},
 	{NULL, 0, NULL, NULL},
 };
 
@@ -71,7 +71,7 @@ put_solution(const struct term *term, const json_t *solution)
 						   : "? ");
 	template_put(term, "{name}: {found}{score?, {score:seconds}}", solution, NULL);
 	if (json_is_null(ok))
-		fputs(", where this mode may not tell", term->out);
+		fputs(", undecided in this mode", term->out);
 	if (json_is_false(ok))
 		template_put(
 			term, ", but it must {expected?{kind=wrong?end as |have }{expected}|not have passed}", solution, NULL);
@@ -94,11 +94,11 @@ task_verify_render(struct run *run, const json_t *result)
 			put_solution(&run->term, solution);
 	}
 	term_sanitize(run->term.out, member_text(result, "task"), 0);
-	fprintf(run->term.out, ": %zu of %zu solutions are as they must be", right, count);
+	fprintf(run->term.out, ": %zu of %zu solutions are as expected", right, count);
 	if (skipped)
-		fprintf(run->term.out, "; %zu skipped, for what the machine lacks", skipped);
+		fprintf(run->term.out, "; %zu skipped: the machine lacks what they need", skipped);
 	if (undecided)
-		fprintf(run->term.out, "; of %zu this run cannot tell", undecided);
+		fprintf(run->term.out, "; %zu undecided in this mode", undecided);
 	fputs(".\n", run->term.out);
 }
 
@@ -130,7 +130,7 @@ task_pack_answer(struct run *run, const json_t *result)
 	AUTO_FREE char *name = path ? xstrdup(path) : xasprintf("%s.zip", member_text(result, "name"));
 	int rc = base64_decode(base64, strlen(base64), &data, &size);
 	if (rc)
-		rc = kettle_fail(&err, rc, "The pack cannot be taken out of its answer.");
+		rc = kettle_fail(&err, rc, "The engine sent a pack that is not base64.");
 	else
 		rc = save_file(name, data, size, &err);
 	if (rc)

@@ -94,9 +94,9 @@ place_sources(json_t *files, const char *folder, const json_t *answer, struct ke
 	json_array_foreach(json_object_get(task, "files"), i, file) {
 		const char *source = member_text(file, "source");
 		json_t *contents = json_object_get(json_object_get(answer, "files"), member_text(file, "name"));
-		int code = contents && strcmp(source, SUBMISSION) != 0 ? place(files, folder, source, contents, err) : 0;
-		if (code < 0)
-			return code;
+		int rc = contents && strcmp(source, SUBMISSION) != 0 ? place(files, folder, source, contents, err) : 0;
+		if (rc < 0)
+			return rc;
 	}
 	return 0;
 }
@@ -110,9 +110,9 @@ place_templates(json_t *files, const char *folder, const json_t *answer, struct 
 	json_object_foreach(json_object_get(answer, "templates"), name, template) {
 		const char *source = member_text(sources, name);
 		AUTO_JSON json_t *contents = json_pack("{s:O}", "text", json_object_get(template, "text"));
-		int code = place(files, folder, *source ? source : member_text(template, "file_name"), contents, err);
-		if (code < 0)
-			return code;
+		int rc = place(files, folder, *source ? source : member_text(template, "file_name"), contents, err);
+		if (rc < 0)
+			return rc;
 	}
 	return 0;
 }
@@ -147,15 +147,15 @@ task_files(const json_t *answer, json_t **ret_files, char **ret_task, struct ket
 {
 	AUTO_JSON json_t *files = json_object(), *yml = json_pack("{s:O}", "text", json_object_get(answer, "yml"));
 	AUTO_BUF struct buf folder = {0};
-	int code = task_folder(answer, &folder, err);
-	if (code == 0)
-		code = place_sources(files, folder.data, answer, err);
-	if (code == 0)
-		code = place_templates(files, folder.data, answer, err);
-	if (code == 0)
-		code = place(files, folder.data, "task.yml", yml, err);
-	if (code < 0)
-		return code;
+	int rc = task_folder(answer, &folder, err);
+	if (rc == 0)
+		rc = place_sources(files, folder.data, answer, err);
+	if (rc == 0)
+		rc = place_templates(files, folder.data, answer, err);
+	if (rc == 0)
+		rc = place(files, folder.data, "task.yml", yml, err);
+	if (rc < 0)
+		return rc;
 	place_plans(files, answer);
 	*ret_task = buf_take(&folder);
 	*ret_files = STEAL(files);

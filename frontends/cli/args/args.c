@@ -188,8 +188,8 @@ no_command(const json_t *table, int words, const char *const *argv, struct kettl
 	if (near)
 		return kettle_fail(err, KETTLE_EINVAL, "There is no command `%s%s%s`; did you mean `%s%s%s`?", group,
 			words > 0 ? " " : "", argv[words], group, words > 0 ? " " : "", near);
-	return kettle_fail(err, KETTLE_EINVAL, "There is no command `%s%s%s`; `kettle help%s%s` lists what there is.",
-		group, words > 0 ? " " : "", argv[words], words > 0 ? " " : "", group);
+	return kettle_fail(err, KETTLE_EINVAL, "There is no command `%s%s%s`; `kettle help%s%s` lists the commands.", group,
+		words > 0 ? " " : "", argv[words], words > 0 ? " " : "", group);
 }
 
 int
@@ -321,7 +321,7 @@ unknown_option(struct parser *p, const char *shown)
 	if (near)
 		return kettle_fail(
 			p->err, KETTLE_EINVAL, "`kettle %s` has no option `%s`; did you mean `%s`?", p->words, shown, near);
-	return kettle_fail(p->err, KETTLE_EINVAL, "`kettle %s` has no option `%s`; `kettle help %s` lists what it takes.",
+	return kettle_fail(p->err, KETTLE_EINVAL, "`kettle %s` has no option `%s`; `kettle help %s` lists its options.",
 		p->words, shown, p->words);
 }
 

@@ -210,8 +210,8 @@ help_all(const struct term *term, const json_t *table)
 	const json_t *command;
 	fputs("usage: kettle [OPTION…] COMMAND [ARGUMENT…]\n\n", term->out);
 	wrap(term,
-		"Kettle evaluates GPU kernels: it builds a submission, runs it against the task of a leaderboard in a "
-		"sandbox, checks that it is right, times it and ranks it.",
+		"Kettle evaluates GPU kernels: it builds a submission, runs it against the task of a leaderboard in a sandbox, "
+		"checks its result, times it and ranks it.",
 		0, 0);
 	heading(term, "Commands");
 	json_array_foreach(table, i, command)
@@ -220,9 +220,8 @@ help_all(const struct term *term, const json_t *table)
 	for (i = 0; i < ARRAY_SIZE(own_commands); i++)
 		definition(term, own_commands[i].usage, own_commands[i].help);
 	list_rows(term, NULL, args_globals, false, "Global options");
-	fputs("\n`kettle help COMMAND` says more. Exit status: 0 passed, 1 the submission failed, 2 usage, 3 the engine "
-		  "could "
-		  "not.\n",
+	fputs("\n`kettle help COMMAND` shows its details. Exit status: 0 passed, 1 the submission failed, 2 usage, "
+		  "3 the engine failed.\n",
 		term->out);
 }
 
@@ -241,7 +240,7 @@ help_group(const struct term *term, const json_t *table, int words, const char *
 		if (!member_true(command, "hidden") && strncmp(name, group, strlen(group)) == 0)
 			list_command(term, command);
 	}
-	fprintf(term->out, "\n`kettle help %sCOMMAND` says more.\n", group);
+	fprintf(term->out, "\n`kettle help %sCOMMAND` shows its details.\n", group);
 }
 
 /* Text in the source of a manual page: no macro, no escape, hyphens that can be copied, nothing beyond ASCII. */

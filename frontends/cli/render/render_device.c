@@ -64,9 +64,8 @@ put_gpu(const struct term *term, const json_t *unit, json_t *gpu)
 	json_object_set_new(shown, "used", json_integer(member_int(gpu, "used") >> 20));
 	json_object_set_new(shown, "memory", json_integer(member_int(gpu, "memory") >> 20));
 	template_put(term,
-		"{unit}: {name} (GPU {index}){driver?, driver {driver}}{compute?, compute {compute}}{gfx?, architecture "
-		"{gfx}}, "
-		"{used} of {memory} MiB used{clocks.sm?, {clocks.sm} MHz}",
+		"{unit}: {name} (GPU {index}){driver?, driver {driver}}{compute?, compute {compute}}"
+		"{gfx?, architecture {gfx}}, {used} of {memory} MiB used{clocks.sm?, {clocks.sm} MHz}",
 		shown, NULL);
 	if (json_object_get(gpu, "temperature"))
 		template_put(term, ", {temperature:count} °C", gpu, NULL);
@@ -105,7 +104,7 @@ render_device_list(struct run *run, const json_t *result)
 		TABLE_PRINT(term, columns, rows, 0);
 	json_array_foreach(result, i, device)
 		if (*member_text(device, "waits"))
-			warn(term, "{queued} job{queued# waits for a place|s wait for places} of {name}. {waits}\n", device);
+			warn(term, "{queued} job{queued# waits for a slot|s wait for slots} of {name}. {waits}\n", device);
 	json_array_foreach(result, i, device)
 		render_device_tools(term, device);
 	json_array_foreach(rows, i, row) {
@@ -119,9 +118,8 @@ render_device_list(struct run *run, const json_t *result)
 	json_array_foreach(rows, i, row)
 		if (member_true(json_object_get(json_object_get(row, "unit"), "calibration"), "changed"))
 			warn(term,
-				"the machine of {unit.unit} has changed since it was calibrated; `kettle device calibrate "
-				"{device.name}` "
-				"measures it again.\n",
+				"the machine of {unit.unit} has changed since it was calibrated; "
+				"`kettle device calibrate {device.name}` measures it again.\n",
 				row);
 }
 
@@ -194,7 +192,7 @@ put_unit(const struct term *term, const json_t *unit)
 		fprintf(term->out, "%zu calibrator%s of its own\n", count, count == 1 ? "" : "s");
 	}
 	if (json_is_object(before))
-		fputs("  Scores that were made before stay as they are, until their submissions are run again.\n", term->out);
+		fputs("  Earlier scores stay as they are until their submissions are run again.\n", term->out);
 }
 
 void

@@ -90,8 +90,9 @@ render_config_check(struct run *run, const json_t *result)
 	template_put(term, "{warnings@@warning: {}\n}", result, NULL);
 	if (run->quiet)
 		return;
-	template_put(term, "{file?The configuration is right: {file}|There is no configuration file; this is in force:}\n",
-		result, NULL);
+	template_put(term,
+		"{file?The configuration is valid: {file}|There is no configuration file; these values apply:}\n", result,
+		NULL);
 	run_print_json(term, json_object_get(result, "config"));
 	json_array_foreach(json_object_get(result, "toolkits"), i, toolkit)
 		put_toolkit(term, toolkit);

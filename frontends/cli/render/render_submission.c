@@ -248,10 +248,10 @@ report_rerun(const struct term *term, const json_t *job)
 {
 	const json_t *failed = json_object_get(job, "rerun_failed");
 	if (member_true(job, "rerun") && !*member_text(job, "ended"))
-		fputs("  this is a rerun: what was there before counts until its verdict\n", term->out);
+		fputs("  this is a rerun: the earlier verdict counts until it ends\n", term->out);
 	if (!failed)
 		return;
-	fputs("  it was to be run again, and this stays because that said nothing:\n", term->out);
+	fputs("  the rerun came to no verdict, so this one stays:\n", term->out);
 	term_block(term->out, member_text(failed, "error"), 4, REPORT_OUTPUT_LINES);
 }
 
@@ -323,7 +323,7 @@ render_submission_report(struct run *run, const json_t *submission)
 static const struct part {
 	const char *key, *name, *meaning;
 } parts[] = {
-	{"earlier_ns", "earlier", "attempts that came to nothing"},
+	{"earlier_ns", "earlier", "attempts without a verdict"},
 	{"queue_ns", "queue", "until a unit of the device was free"},
 	{"plan_ns", "plan", "marked as running, and planned"},
 	{"transfer_ns", "transfer", "to the machine and back"},
@@ -350,7 +350,7 @@ static void
 show_parts(const struct term *term, const json_t *job_parts, double total)
 {
 	static const struct view_column columns[] = {COLUMN("part", "{part}"), COLUMN_RIGHT("time", "{ns:ns}"),
-		COLUMN_RIGHT("share", "{share}"), COLUMN_CUT("what it was", "{meaning}")};
+		COLUMN_RIGHT("share", "{share}"), COLUMN_CUT("meaning", "{meaning}")};
 	AUTO_JSON json_t *rows = json_array();
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
 		char share[FORMAT_SIZE];
@@ -386,7 +386,7 @@ show_job(const struct term *term, const json_t *job)
 	term_put(term, STYLE_BOLD, member_text(job, "device"));
 	if (total <= 0) {
 		bool open = !*member_text(job, "ended");
-		fprintf(term->out, "  %s\n", open ? "it has no verdict so far" : "there is no timing of it");
+		fprintf(term->out, "  %s\n", open ? "no verdict yet" : "no timing");
 		return;
 	}
 	format_ns(total, time);

@@ -28,32 +28,34 @@ struct follow {
 	struct progress *progress;
 	int64_t id; /* 0: a task run */
 	uint64_t subscription;
-	bool subscribed, asking, again, positioning;
-	follow_solution solution; /* NULL: not of task.verify, which shows nothing else */
+	bool subscribed, checking, again, positioning;
+	follow_solution solution; /* of task.verify, which shows no progress; else NULL */
 	json_t *jobs;             /* arguments of queue.place */
 	struct kettle_timer *tick, *check, *position;
 };
 
-static void follow_ask(struct follow *follow);
+static void check(void *arg);
 
 static void
 on_shown(struct run *run, const json_t *result)
 {
 	struct follow *follow = run->work;
-	follow->asking = false;
+	follow->checking = false;
 	if (member_true(result, "done"))
 		run_result(run, result);
 	else if (follow->again)
-		follow_ask(follow);
+		check(follow);
 }
 
+/* Calls submission.show, once more where a call is under way: its answer may be older than the reason for this one. */
 static void
-follow_ask(struct follow *follow)
+check(void *arg)
 {
-	follow->again = follow->asking;
-	if (follow->asking)
+	struct follow *follow = arg;
+	follow->again = follow->checking;
+	if (follow->checking)
 		return;
-	follow->asking = true;
+	follow->checking = true;
 	AUTO_JSON json_t *args = json_pack("{s:I}", "id", (json_int_t)follow->id);
 	run_call(follow->run, "submission.show", args, on_shown);
 }
@@ -72,10 +74,8 @@ on_follow_event(void *arg, const json_t *event)
 	}
 	progress_event(follow->progress, event);
 	for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
-		if (follow->id && strcmp(kind, ends[i]) == 0) {
-			follow_ask(follow);
-			return;
-		}
+		if (follow->id && strcmp(kind, ends[i]) == 0)
+			check(follow);
 }
 
 static void
@@ -110,12 +110,6 @@ on_position(void *arg)
 	run_try(follow->run, "queue.place", follow->jobs, on_placed);
 }
 
-static void
-on_check(void *arg)
-{
-	follow_ask(arg);
-}
-
 /* Prints that the submission goes on. */
 static void
 interrupted(struct run *run)
@@ -147,7 +141,7 @@ follow_begin(struct run *run, int64_t id, int64_t after, const json_t *filter, f
 	struct kettle_error *err)
 {
 	const struct kettle_host *host = run->host;
-	struct follow *follow = xcalloc(1, sizeof(*follow));
+	struct follow *follow = xmalloc(sizeof(*follow));
 	*follow = (struct follow){.run = run, .id = id, .solution = solution};
 	run->work = follow;
 	run->ended = follow_end;
@@ -160,7 +154,7 @@ follow_begin(struct run *run, int64_t id, int64_t after, const json_t *filter, f
 	if (run->term.tty)
 		rc = host->timer_start(host, FOLLOW_TICK_MS, FOLLOW_TICK_MS, on_tick, follow, &follow->tick, err);
 	if (rc == 0 && id)
-		rc = host->timer_start(host, FOLLOW_CHECK_MS, FOLLOW_CHECK_MS, on_check, follow, &follow->check, err);
+		rc = host->timer_start(host, FOLLOW_CHECK_MS, FOLLOW_CHECK_MS, check, follow, &follow->check, err);
 	return rc;
 }
 

@@ -87,7 +87,7 @@ start_call(struct run *run, const char *command, const json_t *args, run_answer 
 	if (run->host->call(run->host, run->actor, command, args, on_run_answered, call) == 0)
 		return;
 	call_end(call);
-	kettle_fail(&err, KETTLE_EUNAVAIL, "The engine takes no command now.");
+	kettle_fail(&err, KETTLE_EUNAVAIL, "The engine accepts no commands now.");
 	run_fail(run, &err);
 }
 
