@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "plugins/gpu_plans.h"
 #include "plugins/languages/cu/lambda.h"
+#include "plugins/plans.h"
 
 #define FLAGS \
 	"-O3 -DNDEBUG --expt-relaxed-constexpr -forward-unknown-to-host-compiler " \
@@ -29,26 +29,26 @@ test_plan(void **state)
 {
 	(void)state;
 	AUTO_JSON json_t *made =
-		gpu_plans_good("submission.cu eval.cu gpu.h reference.cuh data.bin", NULL, "{\"name\": \"H100\"}");
+		plans_good("submission.cu eval.cu gpu.h reference.cuh data.bin", NULL, "{\"name\": \"H100\"}");
 	assert_int_equal(json_array_size(json_object_get(made, "steps")), 5);
-	gpu_plans_expect(made, "compile-0", "argv",
+	plans_expect(made, "compile-0", "argv",
 		"nvcc -gencode=arch=compute_90a,code=sm_90a " FLAGS " -std=c++20 " BEHIND
 		" -c submission.cu -o out/submission.cu.o");
-	gpu_plans_expect(made, "compile-1", "argv",
+	plans_expect(made, "compile-1", "argv",
 		"nvcc -gencode=arch=compute_90a,code=sm_90a " FLAGS " -std=c++20 " BEHIND " -c eval.cu -o out/eval.cu.o");
-	gpu_plans_expect(made, "compile-0", "inputs", "submission.cu gpu.h reference.cuh data.bin");
-	gpu_plans_expect(made, "compile-1", "inputs", "eval.cu gpu.h reference.cuh data.bin");
-	gpu_plans_expect(made, "compile-1", "needs", "");
-	gpu_plans_expect(made, "link", "needs", "compile-0 compile-1");
-	gpu_plans_expect(
+	plans_expect(made, "compile-0", "inputs", "submission.cu gpu.h reference.cuh data.bin");
+	plans_expect(made, "compile-1", "inputs", "eval.cu gpu.h reference.cuh data.bin");
+	plans_expect(made, "compile-1", "needs", "");
+	plans_expect(made, "link", "needs", "compile-0 compile-1");
+	plans_expect(
 		made, "link", "argv", "g++ submission.cu.o eval.cu.o -o out/program " FOLDERS " -l@LIBRARY:z@ " RUNTIME);
-	gpu_plans_expect(made, "compile-0", "toolchain", "g++");
-	gpu_plans_expect(made, "link", "toolchain", "nvcc");
-	gpu_plans_expect(made, "test", "inputs", "data.bin program");
-	gpu_plans_expect(made, "test", "needs", "link");
-	gpu_plans_expect(made, "benchmark", "needs", "test");
-	gpu_plans_expect(made, "test", "argv", "./program test cases.txt");
-	assert_string_equal(gpu_plans_text(made, "test", "env", "KETTLE_DEVICE"), "H100");
+	plans_expect(made, "compile-0", "toolchain", "g++");
+	plans_expect(made, "link", "toolchain", "nvcc");
+	plans_expect(made, "test", "inputs", "data.bin program");
+	plans_expect(made, "test", "needs", "link");
+	plans_expect(made, "benchmark", "needs", "test");
+	plans_expect(made, "test", "argv", "./program test cases.txt");
+	assert_string_equal(plans_text(made, "test", "env", "KETTLE_DEVICE"), "H100");
 }
 
 /* Every key of task.yml reaches the compiler, and what the device's section says besides. */
@@ -56,36 +56,36 @@ static void
 test_profile(void **state)
 {
 	(void)state;
-	gpu_plans_profile("a.cu", "{\"name\": \"H100\"}", "ncu", "profile.ncu-rep", "-lineinfo");
+	plans_profile("a.cu", "{\"name\": \"H100\"}", "ncu", "profile.ncu-rep", "-lineinfo");
 }
 
 static void
 test_config(void **state)
 {
 	(void)state;
-	AUTO_JSON json_t *made = gpu_plans_good("s.cuh a/eval.cu b.cpp c.c",
+	AUTO_JSON json_t *made = plans_good("s.cuh a/eval.cu b.cpp c.c",
 		"{\"sources\": [\"a/eval.cu\", \"b.cpp\", \"c.c\"], \"include_dirs\": [\".\", \"/ThunderKittens/include\"], "
 		"\"defines\": {\"N\": \"4\", \"M\": 5, \"Q\": null, \"B\": true}, \"compile_flags\": [\"--use_fast_math\"], "
 		"\"libraries\": [\"cublas\"], \"standard\": \"c++17\", \"rdc\": true}",
 		"{\"name\": \"gpu\", \"sm\": \"sm_89\", \"include_dirs\": [\"/opt/cutlass/include\"], \"library_dirs\": "
 		"[\"/opt/lib\"]}");
-	gpu_plans_expect(made, "compile-0", "argv",
+	plans_expect(made, "compile-0", "argv",
 		"nvcc -gencode=arch=compute_89,code=sm_89 " FLAGS
 		" -rdc=true -std=c++17 -DN=4 -DM=5 -DQ -DB=1 -I. -I/ThunderKittens/include "
 		"--use_fast_math -I/opt/cutlass/include " BEHIND " -c a/eval.cu -o out/eval.cu.o");
-	gpu_plans_expect(made, "compile-2", "argv",
+	plans_expect(made, "compile-2", "argv",
 		"nvcc -gencode=arch=compute_89,code=sm_89 " FLAGS
 		" -rdc=true -DN=4 -DM=5 -DQ -DB=1 -I. -I/ThunderKittens/include --use_fast_math "
 		"-I/opt/cutlass/include " BEHIND " -c c.c -o out/c.c.o");
-	gpu_plans_expect(made, "compile-1", "folders", "/opt/cutlass/include /opt/lib");
-	gpu_plans_expect(made, "compile-1", "inputs", "s.cuh b.cpp");
-	gpu_plans_expect(made, "link", "argv",
+	plans_expect(made, "compile-1", "folders", "/opt/cutlass/include /opt/lib");
+	plans_expect(made, "compile-1", "inputs", "s.cuh b.cpp");
+	plans_expect(made, "link", "argv",
 		"nvcc -gencode=arch=compute_89,code=sm_89 " FLAGS
 		" -rdc=true --use_fast_math a/eval.cu.o b.cpp.o c.c.o -o out/program -L/opt/lib "
 		"-Xlinker=--disable-new-dtags -Xlinker=-rpath=/opt/lib -L@TOOLKIT_LIB@ -Xlinker=-rpath=@TOOLKIT_LIB@ "
 		"-l@LIBRARY:cublas@ -l@LIBRARY:z@");
-	gpu_plans_expect(made, "test", "folders", "/opt/lib");
-	gpu_plans_expect(made, "test", "toolchain", "nvcc");
+	plans_expect(made, "test", "folders", "/opt/lib");
+	plans_expect(made, "test", "toolchain", "nvcc");
 }
 
 static void
@@ -131,13 +131,13 @@ test_targets(void **state)
 	};
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
-		AUTO_JSON json_t *made = gpu_plans_good("s.cu", NULL, good[i].device);
+		AUTO_JSON json_t *made = plans_good("s.cu", NULL, good[i].device);
 		AUTO_BUF struct buf wanted = {0};
 		buf_printf(&wanted, "-gencode=arch=compute_%s,code=sm_%s", good[i].target, good[i].target);
-		assert_string_equal(gpu_plans_word(made, "compile-0", 1), wanted.data);
+		assert_string_equal(plans_word(made, "compile-0", 1), wanted.data);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
-		gpu_plans_refused("s.cu", NULL, bad[i].device, bad[i].code, bad[i].sentence);
+		plans_refused("s.cu", NULL, bad[i].device, bad[i].code, bad[i].sentence);
 }
 
 /* Without device code to link the host's compiler links, where it is known what all flags mean to it. */
@@ -164,9 +164,9 @@ test_link(void **state)
 		AUTO_BUF struct buf config = {0};
 		AUTO_BUF struct buf wanted = {0};
 		buf_printf(&config, "{\"compile_flags\": [%s], \"libraries\": [%s]}", cases[i].flags, cases[i].libraries);
-		AUTO_JSON json_t *made = gpu_plans_good("s.cu", config.data, "{\"name\": \"T4\", \"library_dirs\": [\"/l\"]}");
+		AUTO_JSON json_t *made = plans_good("s.cu", config.data, "{\"name\": \"T4\", \"library_dirs\": [\"/l\"]}");
 		if (!cases[i].words) {
-			assert_string_equal(gpu_plans_word(made, "link", 0), "nvcc");
+			assert_string_equal(plans_word(made, "link", 0), "nvcc");
 			continue;
 		}
 		int len = (int)strlen(cases[i].libraries) - 2;
@@ -174,7 +174,7 @@ test_link(void **state)
 			"g++ %ss.cu.o -o out/program -L/l -Wl,--disable-new-dtags -Wl,-rpath=/l " PLACES
 			" -l@LIBRARY:%.*s@ -l@LIBRARY:z@ " RUNTIME,
 			cases[i].words, len, cases[i].libraries + 1);
-		gpu_plans_expect(made, "link", "argv", wanted.data);
+		plans_expect(made, "link", "argv", wanted.data);
 	}
 }
 
@@ -223,83 +223,81 @@ static void
 test_refuses(void **state)
 {
 	(void)state;
-	gpu_plans_refused("s.cu", "{\"sources\": [\"s.cu\", \"eval.cu\"]}", "{\"name\": \"check\"}", KETTLE_EINVAL,
+	plans_refused("s.cu", "{\"sources\": [\"s.cu\", \"eval.cu\"]}", "{\"name\": \"check\"}", KETTLE_EINVAL,
 		"The task's config lists `eval.cu` in `sources`, but no entry of its `files` has that name.");
-	gpu_plans_refused("s.cu t.cuh", "{\"sources\": [\"t.cuh\"]}", "{\"name\": \"H100\"}", KETTLE_EINVAL,
+	plans_refused("s.cu t.cuh", "{\"sources\": [\"t.cuh\"]}", "{\"name\": \"H100\"}", KETTLE_EINVAL,
 		"The task's config lists `t.cuh` in `sources`, but a source in CUDA ends in .cu, .cpp, .cc, .cxx or .c.");
-	gpu_plans_refused("s.cuh", NULL, "{\"name\": \"H100\"}", KETTLE_EINVAL,
+	plans_refused("s.cuh", NULL, "{\"name\": \"H100\"}", KETTLE_EINVAL,
 		"The task has nothing to compile: none of its files ends in .cu, .cpp, .cc, .cxx or .c.");
 }
+
+static const char build[] = "{\"kind\": \"build\", \"argv\": [\"nvcc\", \"-gencode=arch=compute_103a,code=sm_103a\"]}";
+static const char old[] = "{\"kind\": \"build\", \"argv\": [\"nvcc\", \"-gencode=arch=compute_70,code=sm_70\"]}";
+static const char run[] = "{\"kind\": \"run\", \"run\": {\"mode\": \"test\"}, \"env\": {\"KETTLE_DEVICE\": \"H100\"}}";
+static const struct {
+	const char *step, *state, *exit, *version, *text, *means, *blame, *sentence;
+} explained[] = {
+	{build, "failed", "1", "12.4.131", "nvcc fatal   : Unsupported gpu architecture 'compute_103a'\n", "error",
+		"machine",
+		"The board's machine has CUDA 12.4, which does not know the device's architecture sm_103a; the first that "
+		"does is "
+		"CUDA 12.9."},
+	{old, "failed", "1", "13.0.88", "nvcc fatal   : Unsupported gpu architecture 'compute_70'\n", "error", "machine",
+		"The board's machine has CUDA 13.0, which does not know the device's architecture sm_70; the last that "
+		"does is "
+		"CUDA 12.9."},
+	{build, "failed", "1", "13.0.88", "nvcc fatal   : Unknown option '-foo'\n", "error", "task",
+		"The compiler does not take what task and configuration tell it: nvcc fatal   : Unknown option '-foo'"},
+	{build, "failed", "1", "12.0.1",
+		"x\n/usr/include/crt/host_config.h:132:2: error: #error -- unsupported GNU version! gcc versions later "
+		"than 12 "
+		"are not supported!\n",
+		"error", "machine",
+		"The board's machine cannot compile: /usr/include/crt/host_config.h:132:2: error: #error -- unsupported "
+		"GNU "
+		"version! gcc versions later than 12 are not supported!"},
+	{build, "failed", "1", "13.0.88", "/usr/bin/ld: cannot find -lcublas: No such file or directory\n", "error",
+		"machine",
+		"The board's machine lacks the library `cublas`: install its development package, or name the folder where "
+		"it "
+		"lies in the device's `library_dirs`."},
+	{build, "failed", "1", "13.0.88", "cc1plus: error: /opt/cuda/include/cccl: Permission denied\n", "error", "machine",
+		"The board's machine cannot compile: cc1plus: error: /opt/cuda/include/cccl: Permission denied"},
+	{build, "failed", "1", "13.0.88", "s.cu(3): error: identifier \"foo\" is undefined\n", NULL, NULL, NULL},
+	{run, "failed", "110", "", "CUDA error: no CUDA-capable device is detected\n", "error", "machine",
+		"The task needs a CUDA device, and H100 has none that works: CUDA error: no CUDA-capable device is "
+		"detected"},
+	{run, "failed", "127", "",
+		"./program: error while loading shared libraries: libcuda.so.1: cannot open shared object "
+		"file: No such file or directory\n",
+		"error", "machine",
+		"The task needs a CUDA device, and H100 has none that works: ./program: error while loading shared "
+		"libraries: "
+		"libcuda.so.1: cannot open shared object file: No such file or directory"},
+	{run, "failed", "110", "", "no kernel image is available for execution on the device\n", "error", "machine",
+		"The program was built for another GPU than the unit of H100 has, or for a newer driver; its `sm` may be "
+		"wrong: "
+		"no kernel image is available for execution on the device"},
+	{run, "failed", "110", "", "eval.cu:9: an illegal memory access was encountered\n", "failed", "participant",
+		"The test run failed on the GPU: eval.cu:9: an illegal memory access was encountered"},
+	{run, "failed", "112", "", "an illegal memory access was encountered\n", NULL, NULL, NULL},
+	{run, "failed", "110", "", "something else\n", NULL, NULL, NULL},
+	{run, "passed", "0", "", "no CUDA-capable device is detected\n", NULL, NULL, NULL},
+};
 
 static void
 test_explains(void **state)
 {
-	static const char build[] =
-		"{\"kind\": \"build\", \"argv\": [\"nvcc\", \"-gencode=arch=compute_103a,code=sm_103a\"]}";
-	static const char old[] = "{\"kind\": \"build\", \"argv\": [\"nvcc\", \"-gencode=arch=compute_70,code=sm_70\"]}";
-	static const char run[] =
-		"{\"kind\": \"run\", \"run\": {\"mode\": \"test\"}, \"env\": {\"KETTLE_DEVICE\": \"H100\"}}";
-	static const struct {
-		const char *step, *state, *exit, *version, *text, *means, *blame, *sentence;
-	} cases[] = {
-		{build, "failed", "1", "12.4.131", "nvcc fatal   : Unsupported gpu architecture 'compute_103a'\n", "error",
-			"machine",
-			"The board's machine has CUDA 12.4, which does not know the device's architecture sm_103a; the first that "
-			"does is "
-			"CUDA 12.9."},
-		{old, "failed", "1", "13.0.88", "nvcc fatal   : Unsupported gpu architecture 'compute_70'\n", "error",
-			"machine",
-			"The board's machine has CUDA 13.0, which does not know the device's architecture sm_70; the last that "
-			"does is "
-			"CUDA 12.9."},
-		{build, "failed", "1", "13.0.88", "nvcc fatal   : Unknown option '-foo'\n", "error", "task",
-			"The compiler does not take what task and configuration tell it: nvcc fatal   : Unknown option '-foo'"},
-		{build, "failed", "1", "12.0.1",
-			"x\n/usr/include/crt/host_config.h:132:2: error: #error -- unsupported GNU version! gcc versions later "
-			"than 12 "
-			"are not supported!\n",
-			"error", "machine",
-			"The board's machine cannot compile: /usr/include/crt/host_config.h:132:2: error: #error -- unsupported "
-			"GNU "
-			"version! gcc versions later than 12 are not supported!"},
-		{build, "failed", "1", "13.0.88", "/usr/bin/ld: cannot find -lcublas: No such file or directory\n", "error",
-			"machine",
-			"The board's machine lacks the library `cublas`: install its development package, or name the folder where "
-			"it "
-			"lies in the device's `library_dirs`."},
-		{build, "failed", "1", "13.0.88", "cc1plus: error: /opt/cuda/include/cccl: Permission denied\n", "error",
-			"machine", "The board's machine cannot compile: cc1plus: error: /opt/cuda/include/cccl: Permission denied"},
-		{build, "failed", "1", "13.0.88", "s.cu(3): error: identifier \"foo\" is undefined\n", NULL, NULL, NULL},
-		{run, "failed", "110", "", "CUDA error: no CUDA-capable device is detected\n", "error", "machine",
-			"The task needs a CUDA device, and H100 has none that works: CUDA error: no CUDA-capable device is "
-			"detected"},
-		{run, "failed", "127", "",
-			"./program: error while loading shared libraries: libcuda.so.1: cannot open shared object "
-			"file: No such file or directory\n",
-			"error", "machine",
-			"The task needs a CUDA device, and H100 has none that works: ./program: error while loading shared "
-			"libraries: "
-			"libcuda.so.1: cannot open shared object file: No such file or directory"},
-		{run, "failed", "110", "", "no kernel image is available for execution on the device\n", "error", "machine",
-			"The program was built for another GPU than the unit of H100 has, or for a newer driver; its `sm` may be "
-			"wrong: "
-			"no kernel image is available for execution on the device"},
-		{run, "failed", "110", "", "eval.cu:9: an illegal memory access was encountered\n", "failed", "participant",
-			"The test run failed on the GPU: eval.cu:9: an illegal memory access was encountered"},
-		{run, "failed", "112", "", "an illegal memory access was encountered\n", NULL, NULL, NULL},
-		{run, "failed", "110", "", "something else\n", NULL, NULL, NULL},
-		{run, "passed", "0", "", "no CUDA-capable device is detected\n", NULL, NULL, NULL},
-	};
 	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		AUTO_JSON json_t *outcome = json_pack("{s:s, s:o, s:{s:s}, s:{s:s}}", "state", cases[i].state, "exit",
-			json_integer(strtol(cases[i].exit, NULL, 10)), "tool", "version", cases[i].version, "stderr", "text",
-			cases[i].text);
-		gpu_plans_explained(cases[i].step, outcome, cases[i].means, cases[i].blame, cases[i].sentence);
+	for (size_t i = 0; i < ARRAY_SIZE(explained); i++) {
+		AUTO_JSON json_t *outcome = json_pack("{s:s, s:o, s:{s:s}, s:{s:s}}", "state", explained[i].state, "exit",
+			json_integer(strtol(explained[i].exit, NULL, 10)), "tool", "version", explained[i].version, "stderr",
+			"text", explained[i].text);
+		plans_explained(explained[i].step, outcome, explained[i].means, explained[i].blame, explained[i].sentence);
 	}
 	AUTO_JSON json_t *missing = json_pack("{s:s, s:s, s:s}", "state", "error", "missing", "nvcc", "error",
 		"This machine has no `nvcc`: it is not there.");
-	gpu_plans_explained(build, missing, "error", "machine",
+	plans_explained(build, missing, "error", "machine",
 		"The board's machine lacks the CUDA toolkit. This machine has no `nvcc`: it is not there.");
 }
 
@@ -349,7 +347,7 @@ test_lacks(void **state)
 		AUTO_JSON json_t *outcome = json_pack("{s:s, s:i, s:{s:s}, s:{s:s, s:O}}", "state", "failed", "exit",
 			(int)strtol(cases[i].exit, NULL, 10), "stderr", "text", cases[i].text, "toolkit", "home", "/opt/cuda",
 			"parts", parts);
-		gpu_plans_explained(
+		plans_explained(
 			text, outcome, cases[i].sentence ? "error" : NULL, cases[i].sentence ? "machine" : NULL, cases[i].sentence);
 	}
 }
@@ -384,13 +382,13 @@ test_probe(void **state)
 			.mode = "test",
 			.device = unit,
 			.runs = runs};
-		int rc = kettle_plugin.language->probe(gpu_plans_self, &request, &made, &err);
+		int rc = kettle_plugin.language->probe(plans_self, &request, &made, &err);
 		assert_int_equal(rc, cases[i].text ? 0 : KETTLE_ENOENT);
 		if (!cases[i].text)
 			continue;
 		bool rtc = json_is_true(json_object_get(config, "rtc"));
-		gpu_plans_expect(made, "compile-0", "inputs", "probe.cu");
-		gpu_plans_expect(made, "link", "inputs", "probe.cu.o");
+		plans_expect(made, "compile-0", "inputs", "probe.cu");
+		plans_expect(made, "link", "inputs", "probe.cu.o");
 		const json_t *own = json_object_get(json_object_get(made, "files"), "probe.cu");
 		assert_string_equal(json_string_value(json_object_get(own, "text")), cases[i].text);
 		assert_int_equal(json_array_size(json_object_get(made, "steps")), rtc ? 4 : 2);
@@ -402,20 +400,18 @@ static void
 test_toolkit(void **state)
 {
 	(void)state;
-	void *mine = gpu_plans_self, *other = NULL;
+	void *mine = plans_self;
 	struct kettle_error err = {0};
-	AUTO_JSON json_t *good = json_pack("{s:s, s:s}", "nvcc", "nvcc", "toolkit", "/opt/venv");
+	void *other = plans_instance(json_pack("{s:s, s:s}", "nvcc", "nvcc", "toolkit", "/opt/venv"));
 	AUTO_JSON json_t *both = json_pack("{s:s, s:s}", "nvcc", "/opt/cuda/bin/nvcc", "toolkit", "/opt/venv");
 	AUTO_JSON json_t *relative = json_pack("{s:s, s:s}", "nvcc", "nvcc", "toolkit", "venv");
-	assert_int_equal(kettle_plugin.create(NULL, &other, NULL), 0);
-	assert_int_equal(kettle_plugin.configure(other, good, NULL), 0);
-	gpu_plans_self = other;
-	AUTO_JSON json_t *made = gpu_plans_good("s.cu", NULL, "{\"name\": \"T4\"}");
-	gpu_plans_self = mine;
+	plans_self = other;
+	AUTO_JSON json_t *made = plans_good("s.cu", NULL, "{\"name\": \"T4\"}");
+	plans_self = mine;
 	AUTO_JSON json_t *tools = kettle_plugin.language->tools(other);
-	assert_string_equal(gpu_plans_word(made, "compile-0", 0), "/opt/venv/bin/nvcc");
-	gpu_plans_expect(made, "link", "toolchain", "/opt/venv/bin/nvcc");
-	gpu_plans_expect(made, "test", "toolchain", "/opt/venv/bin/nvcc");
+	assert_string_equal(plans_word(made, "compile-0", 0), "/opt/venv/bin/nvcc");
+	plans_expect(made, "link", "toolchain", "/opt/venv/bin/nvcc");
+	plans_expect(made, "test", "toolchain", "/opt/venv/bin/nvcc");
 	assert_string_equal(json_string_value(json_array_get(tools, 0)), "/opt/venv/bin/nvcc");
 	assert_int_equal(kettle_plugin.configure(other, both, &err), KETTLE_EINVAL);
 	assert_string_equal(
@@ -432,7 +428,7 @@ test_reported(void **state)
 	(void)state;
 	AUTO_JSON json_t *outcome = json_pack(
 		"{s:s, s:i, s:{s:s}}", "state", "failed", "exit", 110, "result", "test.0.error", "misaligned address");
-	gpu_plans_explained("{\"kind\": \"run\", \"run\": {\"mode\": \"benchmark\"}}", outcome, "failed", "participant",
+	plans_explained("{\"kind\": \"run\", \"run\": {\"mode\": \"benchmark\"}}", outcome, "failed", "participant",
 		"The benchmark run failed on the GPU: misaligned address");
 }
 
@@ -440,19 +436,17 @@ static void
 test_options(void **state)
 {
 	(void)state;
-	void *mine = gpu_plans_self, *other = NULL;
-	AUTO_JSON json_t *options =
-		json_pack("{s:s, s:s, s:[s]}", "nvcc", "/opt/cuda/bin/nvcc", "host_compiler", "g++-12", "flags", "-lineinfo");
-	assert_int_equal(kettle_plugin.create(NULL, &other, NULL), 0);
-	assert_int_equal(kettle_plugin.configure(other, options, NULL), 0);
-	gpu_plans_self = other;
-	AUTO_JSON json_t *made = gpu_plans_good("s.cu", NULL, "{\"name\": \"T4\"}");
+	void *mine = plans_self;
+	plans_self = plans_instance(
+		json_pack("{s:s, s:s, s:[s]}", "nvcc", "/opt/cuda/bin/nvcc", "host_compiler", "g++-12", "flags", "-lineinfo"));
+	void *other = plans_self;
+	AUTO_JSON json_t *made = plans_good("s.cu", NULL, "{\"name\": \"T4\"}");
 	AUTO_JSON json_t *tools = kettle_plugin.language->tools(other);
-	gpu_plans_self = mine;
-	gpu_plans_expect(made, "compile-0", "argv",
+	plans_self = mine;
+	plans_expect(made, "compile-0", "argv",
 		"/opt/cuda/bin/nvcc -gencode=arch=compute_75,code=sm_75 " FLAGS " -ccbin=g++-12 -lineinfo -std=c++20 " BEHIND
 		" -c s.cu -o out/s.cu.o");
-	gpu_plans_expect(made, "compile-0", "toolchain", "g++-12");
+	plans_expect(made, "compile-0", "toolchain", "g++-12");
 	assert_string_equal(json_string_value(json_array_get(tools, 0)), "/opt/cuda/bin/nvcc");
 	kettle_plugin.destroy(other);
 }
@@ -462,20 +456,20 @@ static void
 test_rtc(void **state)
 {
 	(void)state;
-	AUTO_JSON json_t *made = gpu_plans_good("submission.cu eval.cu task.h",
+	AUTO_JSON json_t *made = plans_good("submission.cu eval.cu task.h",
 		"{\"rtc\": true, \"defines\": {\"N\": 4}, \"rtc_flags\": [\"-x\"], \"compile_flags\": [\"-y\"]}",
 		"{\"name\": \"H100\", \"include_dirs\": [\"/opt/kit\"]}");
-	gpu_plans_expect(made, "rtc", "argv", "g++ -O1 -std=c++17 rtc.cpp -o out/rtc -ldl");
-	gpu_plans_expect(made, "rtc-submission", "argv",
+	plans_expect(made, "rtc", "argv", "g++ -O1 -std=c++17 rtc.cpp -o out/rtc -ldl");
+	plans_expect(made, "rtc-submission", "argv",
 		"./rtc nvrtc submission.cu out/submission.cubin -L@TOOLKIT_LIB@ --gpu-architecture=sm_90a -default-device -I. "
 		"-I@TOOLKIT@/include -I@TOOLKIT@/include/cccl -I@TOOLKIT_INCLUDE@ -DN=4 -x -I/opt/kit");
-	gpu_plans_expect(made, "rtc-submission", "inputs", "submission.cu task.h rtc");
-	gpu_plans_expect(made, "rtc-submission", "toolchain", "nvcc");
-	gpu_plans_expect(made, "compile-0", "inputs", "eval.cu task.h");
-	gpu_plans_expect(made, "link", "inputs", "eval.cu.o");
-	gpu_plans_expect(made, "test", "inputs", "program submission.cubin");
-	gpu_plans_expect(made, "test", "needs", "rtc-submission link");
-	gpu_plans_refused("submission.cu", "{\"rtc\": true, \"sources\": [\"submission.cu\"]}", "{\"name\": \"H100\"}",
+	plans_expect(made, "rtc-submission", "inputs", "submission.cu task.h rtc");
+	plans_expect(made, "rtc-submission", "toolchain", "nvcc");
+	plans_expect(made, "compile-0", "inputs", "eval.cu task.h");
+	plans_expect(made, "link", "inputs", "eval.cu.o");
+	plans_expect(made, "test", "inputs", "program submission.cubin");
+	plans_expect(made, "test", "needs", "rtc-submission link");
+	plans_refused("submission.cu", "{\"rtc\": true, \"sources\": [\"submission.cu\"]}", "{\"name\": \"H100\"}",
 		KETTLE_EINVAL,
 		"The task's config lists the submission `submission.cu` in `sources`, but with `rtc` it is compiled by "
 		"itself.");
@@ -486,21 +480,22 @@ static void
 test_single(void **state)
 {
 	(void)state;
-	gpu_plans_single("cu", "relu.cuh", "CUDA");
+	plans_single("cu", "relu.cuh", "CUDA");
 }
 
 static void
 test_table(void **state)
 {
 	(void)state;
-	gpu_plans_table("cu", "plugins/languages/cu/kettle-cu.7");
+	plans_table("cu", "//", "plugins/languages/cu/kettle-cu.7");
 }
 
 static int
 setup(void **state)
 {
 	(void)state;
-	return gpu_plans_setup("nvcc");
+	plans_self = plans_instance(json_pack("{s:s}", "nvcc", "nvcc"));
+	return 0;
 }
 
 int
@@ -524,5 +519,5 @@ main(void)
 		cmocka_unit_test(test_single),
 		cmocka_unit_test(test_table),
 	};
-	return cmocka_run_group_tests(tests, setup, gpu_plans_teardown);
+	return cmocka_run_group_tests(tests, setup, plans_teardown);
 }

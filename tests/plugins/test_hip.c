@@ -12,57 +12,57 @@
 
 #include <cmocka.h>
 
-#include "plugins/gpu_plans.h"
+#include "plugins/plans.h"
 
 static void
 test_plan(void **state)
 {
 	(void)state;
 	AUTO_JSON json_t *made =
-		gpu_plans_good("submission.hip eval.cu a.cpp c.c gpu.h data.bin", NULL, "{\"name\": \"MI300x8\"}");
-	gpu_plans_expect(made, "compile-0", "argv",
+		plans_good("submission.hip eval.cu a.cpp c.c gpu.h data.bin", NULL, "{\"name\": \"MI300x8\"}");
+	plans_expect(made, "compile-0", "argv",
 		"hipcc --offload-arch=gfx942 -O3 -DNDEBUG -std=c++20 -x hip -c submission.hip -o out/submission.hip.o");
-	gpu_plans_expect(made, "compile-1", "argv",
+	plans_expect(made, "compile-1", "argv",
 		"hipcc --offload-arch=gfx942 -O3 -DNDEBUG -std=c++20 -x hip -c eval.cu -o out/eval.cu.o");
-	gpu_plans_expect(made, "compile-2", "argv",
+	plans_expect(made, "compile-2", "argv",
 		"hipcc --offload-arch=gfx942 -O3 -DNDEBUG -std=c++20 -x hip -c a.cpp -o out/a.cpp.o");
-	gpu_plans_expect(made, "compile-3", "argv", "hipcc --offload-arch=gfx942 -O3 -DNDEBUG -c c.c -o out/c.c.o");
-	gpu_plans_expect(made, "compile-1", "inputs", "eval.cu gpu.h data.bin");
-	gpu_plans_expect(made, "link", "argv",
+	plans_expect(made, "compile-3", "argv", "hipcc --offload-arch=gfx942 -O3 -DNDEBUG -c c.c -o out/c.c.o");
+	plans_expect(made, "compile-1", "inputs", "eval.cu gpu.h data.bin");
+	plans_expect(made, "link", "argv",
 		"hipcc --offload-arch=gfx942 -O3 -DNDEBUG submission.hip.o eval.cu.o a.cpp.o c.c.o -o out/program "
 		"-L@TOOLKIT@/lib -Wl,-rpath=@TOOLKIT@/lib -lz");
-	gpu_plans_expect(made, "test", "inputs", "data.bin program");
-	assert_string_equal(gpu_plans_text(made, "test", "env", "KETTLE_DEVICE"), "MI300x8");
+	plans_expect(made, "test", "inputs", "data.bin program");
+	assert_string_equal(plans_text(made, "test", "env", "KETTLE_DEVICE"), "MI300x8");
 	static const char *const steps[] = {"compile-0", "compile-3", "link", "test", "benchmark"};
 	for (size_t i = 0; i < ARRAY_SIZE(steps); i++)
-		assert_string_equal(gpu_plans_text(made, steps[i], "env", "HIP_PLATFORM"), "amd");
+		assert_string_equal(plans_text(made, steps[i], "env", "HIP_PLATFORM"), "amd");
 }
 
 static void
 test_profile(void **state)
 {
 	(void)state;
-	gpu_plans_profile("a.hip", "{\"name\": \"MI300\"}", "rocprofv3", "trace.pftrace", NULL);
+	plans_profile("a.hip", "{\"name\": \"MI300\"}", "rocprofv3", "trace.pftrace", NULL);
 }
 
 static void
 test_config(void **state)
 {
 	(void)state;
-	AUTO_JSON json_t *made = gpu_plans_good("s.h eval.hip",
+	AUTO_JSON json_t *made = plans_good("s.h eval.hip",
 		"{\"sources\": [\"eval.hip\"], \"include_dirs\": [\".\"], \"defines\": {\"N\": 4}, \"compile_flags\": "
 		"[\"-ffast-math\"], \"libraries\": [\"rocblas\"], \"standard\": \"c++17\", \"rdc\": true}",
 		"{\"name\": \"gpu\", \"gfx\": \"gfx90a:xnack-\", \"include_dirs\": [\"/opt/ck\"], \"library_dirs\": "
 		"[\"/opt/lib\"]}");
-	gpu_plans_expect(made, "compile-0", "argv",
+	plans_expect(made, "compile-0", "argv",
 		"hipcc --offload-arch=gfx90a:xnack- -O3 -DNDEBUG -fgpu-rdc -std=c++17 -DN=4 -I. -ffast-math -I/opt/ck -x hip "
 		"-c "
 		"eval.hip -o out/eval.hip.o");
-	gpu_plans_expect(made, "link", "argv",
+	plans_expect(made, "link", "argv",
 		"hipcc --offload-arch=gfx90a:xnack- -O3 -DNDEBUG -fgpu-rdc --hip-link -ffast-math eval.hip.o -o out/program "
 		"-L/opt/lib -Wl,-rpath=/opt/lib -L@TOOLKIT@/lib -Wl,-rpath=@TOOLKIT@/lib -lrocblas -lz");
-	gpu_plans_expect(made, "compile-0", "folders", "/opt/ck /opt/lib");
-	gpu_plans_expect(made, "test", "folders", "/opt/lib");
+	plans_expect(made, "compile-0", "folders", "/opt/ck /opt/lib");
+	plans_expect(made, "test", "folders", "/opt/lib");
 }
 
 static void
@@ -79,17 +79,17 @@ test_targets(void **state)
 	};
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
-		AUTO_JSON json_t *made = gpu_plans_good("s.hip", NULL, good[i].device);
+		AUTO_JSON json_t *made = plans_good("s.hip", NULL, good[i].device);
 		AUTO_BUF struct buf wanted = {0};
 		buf_printf(&wanted, "--offload-arch=%s", good[i].target);
-		assert_string_equal(gpu_plans_word(made, "compile-0", 1), wanted.data);
+		assert_string_equal(plans_word(made, "compile-0", 1), wanted.data);
 	}
-	gpu_plans_refused("s.hip", NULL, "{\"name\": \"H100\"}", KETTLE_EUNAVAIL,
+	plans_refused("s.hip", NULL, "{\"name\": \"H100\"}", KETTLE_EUNAVAIL,
 		"The task needs a GPU of AMD's, and `H100` is not known to be one: say its `gfx` in the configuration of the "
 		"device.");
-	gpu_plans_refused("s.hip", NULL, "{\"name\": \"MI300\", \"gfx\": \"gfx942 -x\"}", KETTLE_EINVAL,
+	plans_refused("s.hip", NULL, "{\"name\": \"MI300\", \"gfx\": \"gfx942 -x\"}", KETTLE_EINVAL,
 		"The device `MI300` says `gfx: gfx942 -x`, which is no architecture.");
-	gpu_plans_refused("s.hip t.h", "{\"sources\": [\"t.h\"]}", "{\"name\": \"MI300\"}", KETTLE_EINVAL,
+	plans_refused("s.hip t.h", "{\"sources\": [\"t.h\"]}", "{\"name\": \"MI300\"}", KETTLE_EINVAL,
 		"The task's config lists `t.h` in `sources`, but a source in HIP ends in .hip, .cu, .cpp, .cc, .cxx or .c.");
 }
 
@@ -121,11 +121,11 @@ test_explains(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		AUTO_JSON json_t *outcome = json_pack("{s:s, s:i, s:{s:s}, s:{s:s}}", "state", "failed", "exit",
 			cases[i].status, "tool", "version", "5.2.21153", "stderr", "text", cases[i].text);
-		gpu_plans_explained(cases[i].step, outcome, cases[i].means, cases[i].blame, cases[i].sentence);
+		plans_explained(cases[i].step, outcome, cases[i].means, cases[i].blame, cases[i].sentence);
 	}
 	AUTO_JSON json_t *missing =
 		json_pack("{s:s, s:s, s:s}", "state", "error", "missing", "hipcc", "error", "This machine has no `hipcc`.");
-	gpu_plans_explained(
+	plans_explained(
 		build, missing, "error", "machine", "The board's machine lacks ROCm's compiler. This machine has no `hipcc`.");
 }
 
@@ -134,21 +134,21 @@ static void
 test_rtc(void **state)
 {
 	(void)state;
-	AUTO_JSON json_t *made = gpu_plans_good("submission.hip eval.hip task.h",
+	AUTO_JSON json_t *made = plans_good("submission.hip eval.hip task.h",
 		"{\"rtc\": true, \"defines\": {\"N\": 4}, \"rtc_flags\": [\"-x\"], \"compile_flags\": [\"-y\"]}",
 		"{\"name\": \"MI300\", \"include_dirs\": [\"/opt/kit\"]}");
-	gpu_plans_expect(made, "rtc", "argv", "g++ -O1 -std=c++17 rtc.cpp -o out/rtc -ldl");
-	gpu_plans_expect(made, "rtc-submission", "argv",
+	plans_expect(made, "rtc", "argv", "g++ -O1 -std=c++17 rtc.cpp -o out/rtc -ldl");
+	plans_expect(made, "rtc-submission", "argv",
 		"./rtc hiprtc submission.hip out/submission.hsaco -L@TOOLKIT_LIB@ --offload-arch=gfx942 -O3 -I. -DN=4 -x "
 		"-I/opt/kit");
-	gpu_plans_expect(made, "rtc-submission", "inputs", "submission.hip task.h rtc");
-	gpu_plans_expect(made, "rtc-submission", "toolchain", "hipcc");
-	assert_string_equal(gpu_plans_text(made, "rtc-submission", "env", "HIP_PLATFORM"), "amd");
-	gpu_plans_expect(made, "compile-0", "inputs", "eval.hip task.h");
-	gpu_plans_expect(made, "link", "inputs", "eval.hip.o");
-	gpu_plans_expect(made, "test", "inputs", "program submission.hsaco");
-	gpu_plans_expect(made, "test", "needs", "rtc-submission link");
-	gpu_plans_refused("submission.hip", "{\"rtc\": true, \"sources\": [\"submission.hip\"]}", "{\"name\": \"MI300\"}",
+	plans_expect(made, "rtc-submission", "inputs", "submission.hip task.h rtc");
+	plans_expect(made, "rtc-submission", "toolchain", "hipcc");
+	assert_string_equal(plans_text(made, "rtc-submission", "env", "HIP_PLATFORM"), "amd");
+	plans_expect(made, "compile-0", "inputs", "eval.hip task.h");
+	plans_expect(made, "link", "inputs", "eval.hip.o");
+	plans_expect(made, "test", "inputs", "program submission.hsaco");
+	plans_expect(made, "test", "needs", "rtc-submission link");
+	plans_refused("submission.hip", "{\"rtc\": true, \"sources\": [\"submission.hip\"]}", "{\"name\": \"MI300\"}",
 		KETTLE_EINVAL,
 		"The task's config lists the submission `submission.hip` in `sources`, but with `rtc` it is compiled by "
 		"itself.");
@@ -159,21 +159,22 @@ static void
 test_single(void **state)
 {
 	(void)state;
-	gpu_plans_single("hip", "relu.hip", "HIP");
+	plans_single("hip", "relu.hip", "HIP");
 }
 
 static void
 test_table(void **state)
 {
 	(void)state;
-	gpu_plans_table("hip", "plugins/languages/hip/kettle-hip.7");
+	plans_table("hip", "//", "plugins/languages/hip/kettle-hip.7");
 }
 
 static int
 setup(void **state)
 {
 	(void)state;
-	return gpu_plans_setup("hipcc");
+	plans_self = plans_instance(json_pack("{s:s}", "hipcc", "hipcc"));
+	return 0;
 }
 
 int
@@ -189,5 +190,5 @@ main(void)
 		cmocka_unit_test(test_single),
 		cmocka_unit_test(test_table),
 	};
-	return cmocka_run_group_tests(tests, setup, gpu_plans_teardown);
+	return cmocka_run_group_tests(tests, setup, plans_teardown);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What the tests of cu and hip share: plans of tasks of empty files, and looks into them. */
+/* What the tests of languages share: plans of tasks of small files, their steps, manual pages. */
 #include <config.h>
 
-#include "plugins/gpu_plans.h"
+#include "plugins/plans.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,68 +14,74 @@
 #include <cmocka.h>
 
 #include "base/file.h"
+#include "base/schema.h"
 
-void *gpu_plans_self;
+#define TWO_RUNS \
+	"[{\"id\": \"test\", \"kind\": \"run\", \"needs\": []," \
+	" \"run\": {\"mode\": \"test\", \"secret\": false, \"args\": [\"test\", \"cases.txt\"]}}," \
+	" {\"id\": \"benchmark\", \"kind\": \"run\", \"needs\": [\"test\"]," \
+	" \"run\": {\"mode\": \"benchmark\", \"secret\": false, \"args\": [\"benchmark\", \"cases.txt\"]}}]"
 
-int
-gpu_plans_setup(const char *compiler)
+void *plans_self;
+
+void *
+plans_instance(json_t *options_take)
 {
-	AUTO_JSON json_t *options = json_pack("{s:s}", compiler, compiler);
-	return kettle_plugin.create(NULL, &gpu_plans_self, NULL) || kettle_plugin.configure(gpu_plans_self, options, NULL);
+	void *self = NULL;
+	assert_int_equal(kettle_plugin.create(NULL, &self, NULL), 0);
+	assert_int_equal(kettle_plugin.configure(self, options_take, NULL), 0);
+	json_decref(options_take);
+	return self;
 }
 
 int
-gpu_plans_teardown(void **state)
+plans_teardown(void **state)
 {
 	(void)state;
-	kettle_plugin.destroy(gpu_plans_self);
+	kettle_plugin.destroy(plans_self);
 	return 0;
 }
 
-static int
-plan_in(const char *mode, const char *names, const char *config, const char *device, json_t **ret_plan,
-	struct kettle_error *err)
+int
+plans_make(struct plans_given given, json_t **ret_plan, struct kettle_error *err)
 {
-	AUTO_JSON json_t *files = json_object(), *unit = json_loads(device, 0, NULL);
+	AUTO_JSON json_t *files = json_object(), *runs = json_loads(given.runs ? given.runs : TWO_RUNS, 0, NULL);
+	AUTO_JSON json_t *unit = json_loads(given.device ? given.device : "{\"name\": \"CPU\"}", 0, NULL);
 	AUTO_JSON json_t *task =
-		json_pack("{s:o, s:[s]}", "config", config ? json_loads(config, 0, NULL) : json_object(), "libraries", "z");
-	AUTO_JSON json_t *runs =
-		json_pack("[{s:s, s:s, s:[], s:{s:s, s:b, s:[s, s]}}, {s:s, s:s, s:[s], s:{s:s, s:b, s:[s, s]}}]", "id", "test",
-			"kind", "run", "needs", "run", "mode", "test", "secret", 0, "args", "test", "cases.txt", "id", "benchmark",
-			"kind", "run", "needs", "test", "run", "mode", "benchmark", "secret", 0, "args", "benchmark", "cases.txt");
-	AUTO_FREE char *copy = strdup(names), *first = NULL;
+		json_pack("{s:o, s:[s]}", "config", json_loads(given.config ? given.config : "{}", 0, NULL), "libraries", "z");
+	AUTO_FREE char *copy = strdup(given.names), *first = NULL;
 	char *rest = NULL;
 	for (char *name = strtok_r(copy, " ", &rest); name; name = strtok_r(NULL, " ", &rest)) {
+		json_object_set_new(files, name, json_pack("{s:s}", "text", !first && given.text ? given.text : name));
 		first = first ? first : strdup(name);
-		json_object_set_new(files, name, json_pack("{s:s}", "text", name));
 	}
 	const struct kettle_plan_request request = {.size = sizeof(request),
 		.task = task,
 		.files = files,
 		.submission = first,
-		.mode = mode,
+		.mode = given.mode ? given.mode : "test",
 		.device = unit,
 		.runs = runs};
-	assert_non_null(unit);
-	assert_non_null(json_object_get(task, "config"));
-	return kettle_plugin.language->plan(gpu_plans_self, &request, ret_plan, err);
+	assert_true(unit && runs && task);
+	return kettle_plugin.language->plan(plans_self, &request, ret_plan, err);
 }
 
-static int
-plan(const char *names, const char *config, const char *device, json_t **ret_plan, struct kettle_error *err)
+json_t *
+plans_given_good(struct plans_given given)
 {
-	return plan_in("test", names, config, device, ret_plan, err);
+	json_t *made = NULL;
+	struct kettle_error err = {0};
+	if (plans_make(given, &made, &err))
+		fail_msg("%s", err.message);
+	return made;
 }
 
 void
-gpu_plans_profile(const char *name, const char *device, const char *profiler, const char *file, const char *flag)
+plans_profile(const char *name, const char *device, const char *profiler, const char *file, const char *flag)
 {
-	AUTO_JSON json_t *made = NULL;
-	AUTO_JSON json_t *plain = gpu_plans_good(name, NULL, device);
-	struct kettle_error err = {0};
-	if (plan_in("profile", name, NULL, device, &made, &err))
-		fail_msg("%s", err.message);
-	gpu_plans_expect(made, "test", "artifacts", file);
+	AUTO_JSON json_t *plain = plans_good(name, NULL, device);
+	AUTO_JSON json_t *made = plans_given_good((struct plans_given){.mode = "profile", .names = name, .device = device});
+	plans_expect(made, "test", "artifacts", file);
 	const json_t *steps = json_object_get(made, "steps"), *before = json_object_get(plain, "steps");
 	for (size_t i = 0; i < json_array_size(steps); i++) {
 		const json_t *step = json_array_get(steps, i), *other = json_array_get(before, i);
@@ -89,27 +95,24 @@ gpu_plans_profile(const char *name, const char *device, const char *profiler, co
 }
 
 json_t *
-gpu_plans_good(const char *names, const char *config, const char *device)
+plans_good(const char *names, const char *config, const char *device)
 {
-	json_t *made = NULL;
-	struct kettle_error err = {0};
-	if (plan(names, config, device, &made, &err))
-		fail_msg("%s", err.message);
-	return made;
+	return plans_given_good((struct plans_given){.names = names, .config = config, .device = device});
 }
 
 void
-gpu_plans_refused(const char *names, const char *config, const char *device, int code, const char *sentence)
+plans_refused(const char *names, const char *config, const char *device, int code, const char *sentence)
 {
 	json_t *made = NULL;
 	struct kettle_error err = {0};
-	assert_int_equal(plan(names, config, device, &made, &err), code);
+	const struct plans_given given = {.names = names, .config = config, .device = device};
+	assert_int_equal(plans_make(given, &made, &err), code);
 	assert_null(made);
 	assert_string_equal(err.message, sentence);
 }
 
-static const json_t *
-step(const json_t *made, const char *id)
+const json_t *
+plans_step(const json_t *made, const char *id)
 {
 	size_t i;
 	json_t *one;
@@ -122,10 +125,16 @@ step(const json_t *made, const char *id)
 }
 
 void
-gpu_plans_expect(const json_t *made, const char *id, const char *key, const char *wanted)
+plans_expect(const json_t *made, const char *id, const char *key, const char *wanted)
+{
+	plans_expect_words(json_object_get(plans_step(made, id), key), wanted);
+}
+
+void
+plans_expect_words(const json_t *words, const char *wanted)
 {
 	AUTO_BUF struct buf text = {0};
-	json_t *value = json_object_get(step(made, id), key), *item;
+	json_t *value = (json_t *)words, *item;
 	const char *name;
 	size_t i;
 	buf_adds(&text, "");
@@ -137,25 +146,25 @@ gpu_plans_expect(const json_t *made, const char *id, const char *key, const char
 }
 
 const char *
-gpu_plans_text(const json_t *made, const char *id, const char *object, const char *key)
+plans_text(const json_t *made, const char *id, const char *object, const char *key)
 {
-	return json_string_value(json_object_get(json_object_get(step(made, id), object), key));
+	return json_string_value(json_object_get(json_object_get(plans_step(made, id), object), key));
 }
 
 const char *
-gpu_plans_word(const json_t *made, const char *id, size_t index)
+plans_word(const json_t *made, const char *id, size_t index)
 {
-	return json_string_value(json_array_get(json_object_get(step(made, id), "argv"), index));
+	return json_string_value(json_array_get(json_object_get(plans_step(made, id), "argv"), index));
 }
 
 void
-gpu_plans_single(const char *lang, const char *name, const char *template_name)
+plans_single(const char *lang, const char *name, const char *template_name)
 {
 	static const char text[] = "input_t output_t generate_input ref_kernel check_implementation";
 	const struct kettle_language *language = kettle_plugin.language;
 	AUTO_JSON json_t *made = NULL, *refused = NULL;
 	struct kettle_error err = {0};
-	assert_int_equal(language->single_file(gpu_plans_self, name, text, strlen(text), &made, &err), 0);
+	assert_int_equal(language->single_file(plans_self, name, text, strlen(text), &made, &err), 0);
 	const json_t *task = json_object_get(made, "task"), *files = json_object_get(made, "files");
 	const json_t *sources = json_object_get(json_object_get(task, "config"), "sources");
 	assert_string_equal(json_string_value(json_object_get(task, "lang")), lang);
@@ -163,19 +172,19 @@ gpu_plans_single(const char *lang, const char *name, const char *template_name)
 	assert_int_equal(json_object_size(files) + 1, json_array_size(json_object_get(task, "files")));
 	assert_non_null(strstr(json_string_value(json_object_get(json_object_get(files, "eval.cu"), "text")), "main("));
 	assert_non_null(json_object_get(json_object_get(made, "templates"), template_name));
-	assert_int_equal(language->single_file(gpu_plans_self, name, "input_t", 7, &refused, &err), KETTLE_EINVAL);
+	assert_int_equal(language->single_file(plans_self, name, "input_t", 7, &refused, &err), KETTLE_EINVAL);
 	assert_non_null(strstr(err.message, "`output_t`"));
 }
 
 void
-gpu_plans_explained(
+plans_explained(
 	const char *step_text, const json_t *outcome, const char *state, const char *blame, const char *sentence)
 {
 	AUTO_JSON json_t *one = json_loads(step_text, 0, NULL), *said = NULL;
 	struct kettle_error err = {0};
 	assert_non_null(one);
 	assert_non_null(outcome);
-	int rc = kettle_plugin.language->interpret(gpu_plans_self, one, outcome, &said, &err);
+	int rc = kettle_plugin.language->interpret(plans_self, one, outcome, &said, &err);
 	if (!state) {
 		assert_int_equal(rc, KETTLE_ENOENT);
 		assert_null(said);
@@ -206,7 +215,22 @@ read_manual(const char *page)
 }
 
 void
-gpu_plans_table(const char *name, const char *page)
+plans_schema(const char *const *good, const char *const *bad)
+{
+	AUTO_JSON json_t *schema = NULL;
+	struct kettle_error err = {0};
+	if (schema_load(kettle_plugin.language->config_schema, &schema, &err))
+		fail_msg("%s", err.message);
+	for (int i = 0; i < 2; i++)
+		for (const char *const *text = i ? good : bad; *text; text++) {
+			AUTO_JSON json_t *config = json_loads(*text, 0, NULL);
+			assert_non_null(config);
+			assert_int_equal(schema_check(schema, config, NULL, NULL, &err) == 0, i);
+		}
+}
+
+void
+plans_table(const char *name, const char *comment, const char *page)
 {
 	const struct kettle_language *language = kettle_plugin.language;
 	AUTO_FREE char *manual = read_manual(page);
@@ -214,8 +238,9 @@ gpu_plans_table(const char *name, const char *page)
 	const char *key;
 	json_t *value;
 	assert_string_equal(kettle_plugin.name, name);
-	assert_string_equal(language->comment, "//");
-	assert_true(language->skeletons_count > 0);
+	assert_int_equal(kettle_plugin.magic, KETTLE_PLUGIN_MAGIC);
+	assert_string_equal(language->comment, comment);
+	assert_true(language->skeletons_count > 0 && language->harness_count > 0);
 	assert_non_null(schema);
 	kettle_plugin.destroy(NULL);
 	for (size_t i = 0; i < kettle_plugin.options_count; i++) {
