@@ -331,6 +331,46 @@ packaged(struct toolchain *toolchain, const char *dir, const char *folder, struc
 	return toolchain_find(toolchain, name.data, &tool, err) == 0 ? tool : NULL;
 }
 
+/* Folders that are no packages, packages of another CUDA than that nvcc, an nvcc among them that cannot be started. */
+static void
+refuses_packages(struct toolchain *toolchain, const char *dir)
+{
+	struct kettle_error err = {0};
+	put(dir, "empty/file", "", 0644);
+	assert_null(packaged(toolchain, dir, "empty", &err));
+	assert_non_null(strstr(err.message, ", nor Python packages of CUDA in "));
+	put(dir, "half/bin/nvcc", "#!/bin/sh\necho V13.0.88\n", 0644);
+	assert_null(packaged(toolchain, dir, "half", &err));
+	assert_non_null(strstr(err.message, "is not executable"));
+	put(dir, "old/lib/python3.11/site-packages/nvidia/cublas/include/cublas_v2.h", "", 0644);
+	put(dir, "old/lib/python3.11/site-packages/nvidia/cublas/lib/libcublas.so.12", "", 0644);
+	const struct tool *tool = packaged(toolchain, dir, "old", &err);
+	assert_non_null(tool);
+	assert_int_equal(toolchain_check(toolchain, tool, &err), KETTLE_EUNAVAIL);
+	assert_non_null(strstr(err.message, "of another version than this machine's nvcc, which is 13.0.88"));
+	put(dir, "off/lib/python3.11/site-packages/nvidia/cu13/include/cuda.h", "", 0644);
+	put(dir, "off/lib/python3.11/site-packages/nvidia/cu13/bin/nvcc", "", 0644);
+	assert_null(packaged(toolchain, dir, "off", &err));
+	assert_non_null(strstr(err.message, "/nvidia/cu13/bin/nvcc`, which is no program that can be started"));
+}
+
+/* A library that was added, and a part that was removed, without which nothing can be compiled. */
+static void
+notices_changes(const struct execconfig *config, const char *dir, const char *nvcc, const char *memory)
+{
+	struct kettle_error err = {0};
+	put(dir, SITE "nvidia/cu13/lib/libnvrtc.so.13", "", 0644);
+	AUTO_FREE char *cicc = path_join(dir, "kit/nvvm/bin/cicc");
+	assert_int_equal(unlink(cicc), 0);
+	assert_int_equal(utimensat(AT_FDCWD, nvcc, NULL, 0), 0);
+	struct toolchain *toolchain = toolchain_new(config, memory);
+	const struct tool *tool = packaged(toolchain, dir, "venv", &err);
+	assert_true(has(toolchain_facts(toolchain, tool), "NVRTC"));
+	assert_int_equal(toolchain_check(toolchain, tool, &err), KETTLE_EUNAVAIL);
+	assert_non_null(strstr(err.message, " lacks cicc; to get it: "));
+	toolchain_free(toolchain);
+}
+
 static void
 finds_packages(void **state)
 {
@@ -345,7 +385,7 @@ finds_packages(void **state)
 	AUTO_JSON json_t *tools = json_pack("{s:s}", "nvcc", nvcc);
 	struct execconfig config = {.tools = tools};
 	struct toolchain *toolchain = toolchain_new(&config, memory);
-	/* The packages have no nvcc: it is the machine's, with what is among them, of its own version alone. */
+	/* The packages have no nvcc: it is the machine's, with those parts of theirs that have its version. */
 	const struct tool *tool = packaged(toolchain, dir, "venv", &err);
 	assert_non_null(tool);
 	assert_string_equal(tool->path, nvcc);
@@ -367,36 +407,9 @@ finds_packages(void **state)
 	/* The plain nvcc knows nothing of them. */
 	assert_int_equal(toolchain_find(toolchain, "nvcc", &tool, &err), 0);
 	assert_false(has(toolchain_facts(toolchain, tool), "cuBLAS"));
-	/* What is neither is told apart. */
-	put(dir, "empty/file", "", 0644);
-	assert_null(packaged(toolchain, dir, "empty", &err));
-	assert_non_null(strstr(err.message, ", nor Python packages of CUDA in "));
-	put(dir, "half/bin/nvcc", "#!/bin/sh\necho V13.0.88\n", 0644);
-	assert_null(packaged(toolchain, dir, "half", &err));
-	assert_non_null(strstr(err.message, "is not executable"));
-	/* Packages of another CUDA than that nvcc are told apart, and so is an nvcc among them that cannot be started. */
-	put(dir, "old/lib/python3.11/site-packages/nvidia/cublas/include/cublas_v2.h", "", 0644);
-	put(dir, "old/lib/python3.11/site-packages/nvidia/cublas/lib/libcublas.so.12", "", 0644);
-	tool = packaged(toolchain, dir, "old", &err);
-	assert_non_null(tool);
-	assert_int_equal(toolchain_check(toolchain, tool, &err), KETTLE_EUNAVAIL);
-	assert_non_null(strstr(err.message, "of another version than this machine's nvcc, which is 13.0.88"));
-	put(dir, "off/lib/python3.11/site-packages/nvidia/cu13/include/cuda.h", "", 0644);
-	put(dir, "off/lib/python3.11/site-packages/nvidia/cu13/bin/nvcc", "", 0644);
-	assert_null(packaged(toolchain, dir, "off", &err));
-	assert_non_null(strstr(err.message, "/nvidia/cu13/bin/nvcc`, which is no program that can be started"));
+	refuses_packages(toolchain, dir);
 	toolchain_free(toolchain);
-	/* What comes later is noticed; so is what goes, without which nothing can be compiled. */
-	put(dir, SITE "nvidia/cu13/lib/libnvrtc.so.13", "", 0644);
-	AUTO_FREE char *cicc = path_join(dir, "kit/nvvm/bin/cicc");
-	assert_int_equal(unlink(cicc), 0);
-	assert_int_equal(utimensat(AT_FDCWD, nvcc, NULL, 0), 0);
-	toolchain = toolchain_new(&config, memory);
-	tool = packaged(toolchain, dir, "venv", &err);
-	assert_true(has(toolchain_facts(toolchain, tool), "NVRTC"));
-	assert_int_equal(toolchain_check(toolchain, tool, &err), KETTLE_EUNAVAIL);
-	assert_non_null(strstr(err.message, " lacks cicc; to get it: "));
-	toolchain_free(toolchain);
+	notices_changes(&config, dir, nvcc, memory);
 	scratch_remove(dir);
 }
 
