@@ -25,6 +25,7 @@
 #include "base/times.h"
 #include "base/xalloc.h"
 #include "commands/cmd_calibrate_internal.h"
+#include "commands/local_job.h"
 #include "judge/calibration.h"
 #include "model/settings.h"
 #include "session/core.h"
@@ -302,13 +303,13 @@ next_unit(struct calibration_run *c)
 		calibrate_end(c);
 		return;
 	}
-	const struct runner *runner = calibrate_runner(c);
+	json_t *section = json_object_get(calibrate_unit(c), "config");
+	const struct runner *runner = local_job_runner(c->core, section);
 	if (!stored_of(c) || member_true(c->args, "force"))
 		begin_unit(c);
 	else if (!runner || !runner->ops->describe)
 		calibrate_boards(c);
-	else if (runner->ops->describe(
-				 runner->self, json_object_get(calibrate_unit(c), "config"), on_calibrate_described, c, &err) < 0)
+	else if (runner->ops->describe(runner->self, section, on_calibrate_described, c, &err) < 0)
 		conclude(c, err.message);
 }
 

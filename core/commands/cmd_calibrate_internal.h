@@ -12,7 +12,6 @@
 #define CALIBRATE_ROUNDS 5
 
 struct calibration_run;
-struct runner;
 /* A run is over: its verdict (borrowed), or NULL and a sentence where it did not pass. */
 typedef void (*calibrate_done)(struct calibration_run *c, const struct verdict *verdict, const char *error);
 
@@ -30,7 +29,7 @@ struct calibration_boards {
 
 /* One device.calibrate on its way. */
 struct calibration_run {
-	struct inflight_job inflight; /* first: what a runner says comes here */
+	struct inflight_job job; /* first: what a runner says comes here */
 	struct core *core;
 	json_t *args, *units, *tasks, *stored, *results; /* units: of engine_devices, with "device" */
 	size_t unit, task;
@@ -54,8 +53,6 @@ struct calibration_run {
 json_t *calibrate_unit(const struct calibration_run *c);
 /* What the database had of it at the beginning, a row of settings_units; NULL: nothing. */
 const json_t *calibrate_row(const struct calibration_run *c);
-/* Its runner; NULL: that is not loaded. */
-const struct runner *calibrate_runner(const struct calibration_run *c);
 /* Adds a sentence to its remarks. */
 void calibrate_remark(struct calibration_run *c, const char *what, const char *why);
 /* The template that a task calibrates with: its first. NULL: it has none. */

@@ -12,15 +12,13 @@
 
 #include "base/cleanup.h"
 #include "base/json_access.h"
+#include "commands/local_job.h"
 #include "judge/plan.h"
-#include "judge/redact.h"
 #include "judge/verdict.h"
 #include "session/core.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <strings.h>
-#include <unistd.h>
 
 /* ---- the unit at hand ---- */
 
@@ -39,15 +37,6 @@ calibrate_row(const struct calibration_run *c)
 		if (strcasecmp(member_text(row, "device"), member_text(calibrate_unit(c), "device")) == 0 &&
 			strcmp(member_text(row, "unit"), member_text(calibrate_unit(c), "unit")) == 0)
 			return row;
-	return NULL;
-}
-
-const struct runner *
-calibrate_runner(const struct calibration_run *c)
-{
-	for (size_t i = 0; i < c->core->runners_count; i++)
-		if (strcmp(c->core->runners[i].name, member_text(calibrate_unit(c), "runner")) == 0)
-			return &c->core->runners[i];
 	return NULL;
 }
 
@@ -70,30 +59,16 @@ calibrate_run_code(const json_t *bundle)
 }
 
 static void
-on_calibrate_event(struct inflight_job *inflight, const json_t *event)
+on_calibrate_event(struct inflight_job *job, const json_t *event)
 {
-	struct calibration_run *c = (struct calibration_run *)inflight;
-	json_t *shown = redact_event(c->plan, event);
-	AUTO_JSON json_t *progress = json_pack("{s:s, s:b, s:O, s:o}", "kind", "progress", "task_run", 1, "device",
-		json_object_get(calibrate_unit(c), "device"), "event", shown);
-	if (progress)
-		core_publish(c->core, progress);
-}
-
-/* Nothing is to be found again after a restart: it is asked for anew. */
-static void
-on_handle(struct inflight_job *inflight, const char *handle, kettle_answer answer, void *arg)
-{
-	struct kettle_error none = {0};
-	(void)inflight;
-	(void)handle;
-	answer(arg, &none, json_null());
+	const struct calibration_run *c = (struct calibration_run *)job;
+	local_job_publish(c->core, c->plan, member_text(calibrate_unit(c), "device"), event);
 }
 
 static void
-on_done(struct inflight_job *inflight, const struct completion *completion)
+on_done(struct inflight_job *job, const struct completion *completion)
 {
-	struct calibration_run *c = (struct calibration_run *)inflight;
+	struct calibration_run *c = (struct calibration_run *)job;
 	const json_t *machine = completion->system;
 	AUTO_VERDICT struct verdict *verdict =
 		verdict_make(&c->core->languages, json_object_get(c->bundle, "task"), c->plan, completion, NULL);
@@ -103,30 +78,6 @@ on_done(struct inflight_job *inflight, const struct completion *completion)
 		c->machine = json_pack("{s:O*, s:O*, s:O*}", "cpu", json_object_get(machine, "cpu"), "cores",
 			json_object_get(machine, "cores"), "memory", json_object_get(machine, "memory"));
 	c->ran(c, passed ? verdict : NULL, passed ? NULL : verdict->why.message);
-}
-
-static int
-give(struct calibration_run *c, const json_t *device, struct kettle_error *err)
-{
-	struct core *core = c->core;
-	const struct runner *runner = calibrate_runner(c);
-	const char *name = member_string(device, "name");
-	AUTO_JSON json_t *plan = json_incref(c->plan->json);
-	char ref[INFLIGHT_REF_SIZE];
-	(void)snprintf(ref, sizeof(ref), "calibrate-%ld.%llu", (long)getpid(), (unsigned long long)++core->local_jobs);
-	if (!runner)
-		return kettle_fail(err, KETTLE_EUNAVAIL, "Its runner is not loaded.");
-	c->inflight = (struct inflight_job){.event = on_calibrate_event, .handle = on_handle, .done = on_done};
-	memcpy(c->inflight.ref, ref, sizeof(ref));
-	if (inflight_add(&core->inflight, &c->inflight) < 0)
-		return kettle_fail(err, KETTLE_ECONFLICT, "The run `%s` is under way already.", ref);
-	struct kettle_job job = {.size = sizeof(job), .ref = ref, .device = name ? name : "", .unit = device};
-	int rc = runner->ops->submit(runner->self, &job, plan, err);
-	if (rc < 0 && inflight_find(&core->inflight, ref) == &c->inflight)
-		inflight_remove(&core->inflight, &c->inflight);
-	else
-		rc = 0;
-	return rc;
 }
 
 /* The unit as the engine has it for plans, but without a calibration: harnesses report their own times. */
@@ -146,10 +97,11 @@ calibrate_run(struct calibration_run *c, const json_t *bundle, calibrate_done ra
 	AUTO_JSON json_t *device = json_incref(json_object_get(calibrate_unit(c), "config")), *planned = planned_unit(c);
 	c->bundle = bundle;
 	c->ran = ran;
+	c->job = (struct inflight_job){.event = on_calibrate_event, .done = on_done};
 	int rc =
 		task_plan(&c->core->languages, bundle, calibrate_run_code(bundle), "benchmark", planned, NULL, &c->plan, err);
 	if (rc == 0)
-		rc = give(c, device, err);
+		rc = local_job_start(c->core, &c->job, "calibrate", device, c->plan, err);
 	if (rc < 0)
 		plan_free(STEAL(c->plan));
 	return rc;

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/xalloc.h"
+#include "commands/local_job.h"
 #include "judge/calibration.h"
 #include "judge/unit_facts.h"
 #include "model/settings.h"
@@ -33,7 +34,7 @@ struct device_listing {
 	struct kettle_timer *timer;
 };
 
-struct unit_request {
+struct requestuest {
 	struct device_listing *listing;
 	const json_t *device;
 	json_t *unit; /* where the facts go; of devices */
@@ -166,15 +167,15 @@ on_learned(void *arg, const struct kettle_error *err)
 }
 
 static void
-device_list_keep(const struct unit_request *unit_req, json_t *facts)
+device_list_keep(const struct requestuest *request, json_t *facts)
 {
-	struct core *core = unit_req->listing->core;
+	struct core *core = request->listing->core;
 	if (core->closing || !core->store)
 		return;
 	struct unit_facts_update *update = xmalloc(sizeof(*update));
 	/* Of its own: the store's thread reads it. */
-	*update = (struct unit_facts_update){.device = json_deep_copy(json_object_get(unit_req->device, "name")),
-		.unit = json_deep_copy(json_object_get(unit_req->unit, "unit")),
+	*update = (struct unit_facts_update){.device = json_deep_copy(json_object_get(request->device, "name")),
+		.unit = json_deep_copy(json_object_get(request->unit, "unit")),
 		.facts = json_deep_copy(facts)};
 	store_write(core->store, device_list_learn, on_learned, update);
 }
@@ -182,37 +183,34 @@ device_list_keep(const struct unit_request *unit_req, json_t *facts)
 static void
 on_device_list_described(void *arg, const struct kettle_error *err, json_t *greeting)
 {
-	struct unit_request *unit_req = arg;
-	(void)json_object_del(unit_req->unit, "unreachable");
+	struct requestuest *request = arg;
+	(void)json_object_del(request->unit, "unreachable");
 	if (err->code < 0) {
-		(void)json_object_set_new(unit_req->unit, "unreachable", json_string(err->message));
+		(void)json_object_set_new(request->unit, "unreachable", json_string(err->message));
 	} else {
-		const json_t *section = json_object_get(unit_req->unit, "config");
+		const json_t *section = json_object_get(request->unit, "config");
 		AUTO_JSON json_t *facts = unit_facts(section, greeting), *lasting = unit_facts_lasting(section, greeting);
-		(void)json_object_update(unit_req->unit, facts);
-		device_list_keep(unit_req, lasting);
+		(void)json_object_update(request->unit, facts);
+		device_list_keep(request, lasting);
 	}
-	device_list_finish(unit_req->listing);
-	free(unit_req);
+	device_list_finish(request->listing);
+	free(request);
 }
 
 static void
-device_list_ask(struct core *core, struct device_listing *listing, const json_t *device, json_t *unit)
+device_list_ask(struct device_listing *listing, const json_t *device, json_t *unit)
 {
-	const char *name = member_string(unit, "runner");
+	const struct runner *runner = local_job_runner(listing->core, unit);
 	struct kettle_error err = {0};
-	for (size_t i = 0; i < core->runners_count; i++) {
-		const struct runner *runner = &core->runners[i];
-		if (strcmp(runner->name, name) != 0 || !runner->ops->describe)
-			continue;
-		struct unit_request *unit_req = xmalloc(sizeof(*unit_req));
-		*unit_req = (struct unit_request){listing, device, unit};
-		listing->pending++;
-		(void)json_object_set_new(unit, "unreachable", json_string(UNREACHABLE));
-		if (runner->ops->describe(
-				runner->self, json_object_get(unit, "config"), on_device_list_described, unit_req, &err) < 0)
-			on_device_list_described(unit_req, &err, NULL);
-	}
+	if (!runner || !runner->ops->describe)
+		return;
+	struct requestuest *request = xmalloc(sizeof(*request));
+	*request = (struct requestuest){listing, device, unit};
+	listing->pending++;
+	(void)json_object_set_new(unit, "unreachable", json_string(UNREACHABLE));
+	if (runner->ops->describe(runner->self, json_object_get(unit, "config"), on_device_list_described, request, &err) <
+		0)
+		on_device_list_described(request, &err, NULL);
 }
 
 static void
@@ -222,7 +220,7 @@ ask_all(struct device_listing *listing)
 	json_t *device, *unit;
 	json_array_foreach(listing->devices, i, device)
 		json_array_foreach(json_object_get(device, "units"), k, unit)
-			device_list_ask(listing->core, listing, device, unit);
+			device_list_ask(listing, device, unit);
 }
 
 /* Without it only calibrations, and what is known, are not listed. */

@@ -10,8 +10,10 @@
 #include "base/installed.h"
 #include "base/text.h"
 #include "base/xalloc.h"
-#include "commands/device_probe.h"
+#include "commands/local_job.h"
 #include "commands/pool_call.h"
+#include "judge/plan.h"
+#include "judge/step_verdict.h"
 #include "session/core.h"
 #include "task/competition.h"
 #include "task/detect_form.h"
@@ -22,11 +24,149 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static void probe_next(struct pool_call *call);
+/* ---- what devices lack ---- */
+
+/*
+ * Theory of operation. One device after the other: what its machine says of its GPU, where the unit names one; then the
+ * language's probe, which is a plan of build steps; then that plan as a local job. kettle-exec keeps what was built, so
+ * the second probe of the same machine costs nothing. Only a step that the language blames on the machine is an error
+ * here; any other failure is left to the jobs, which report it.
+ */
+struct probe {
+	struct inflight_job job; /* first */
+	struct core *core;
+	json_t *bundle, *names; /* of devices that are still to be probed */
+	json_t *unit;           /* of the one that is */
+	struct plan *plan;
+	struct kettle_error err;
+	void (*done)(void *arg, const struct kettle_error *err);
+	void *arg;
+};
+
+static void probe_next(void *arg);
+
+static void
+probe_finish(struct probe *probe)
+{
+	probe->done(probe->arg, &probe->err);
+	json_decref(probe->bundle);
+	json_decref(probe->names);
+	json_decref(probe->unit);
+	plan_free(probe->plan);
+	free(probe);
+}
+
+/* The next one is posted, not called: those that end at once must not pile up on the stack. */
+static void
+probe_go_on(struct probe *probe)
+{
+	json_decref(STEAL(probe->unit));
+	plan_free(STEAL(probe->plan));
+	if (probe->err.code < 0 || probe->core->closing || loop_post(probe->core->setup.io, probe_next, probe) < 0)
+		probe_finish(probe);
+}
+
+static void
+ignore_event(struct inflight_job *job, const json_t *event)
+{
+	(void)job;
+	(void)event;
+}
+
+/* The first step that the machine is to blame for, in words. */
+static void
+read_outcomes(struct probe *probe, const struct completion *completion)
+{
+	const json_t *task = json_object_get(probe->bundle, "task");
+	const struct language *language = language_find(&probe->core->languages, member_string(task, "lang"));
+	for (size_t i = 0; i < probe->plan->count && probe->err.code == 0; i++) {
+		const struct plan_step *step = &probe->plan->steps[i];
+		const struct outcome *outcome = completion_outcome(completion, step->id);
+		struct step_result result = {0};
+		if (outcome)
+			step_result_read(language, task, step, outcome, &result);
+		if (result.state == VERDICT_ERROR && result.blame && strcmp(result.blame, "machine") == 0)
+			(void)kettle_fail(&probe->err, KETTLE_EUNAVAIL, "The task cannot run on %s: %s",
+				member_string(probe->unit, "name"), result.why.message);
+	}
+}
+
+static void
+on_probed(struct inflight_job *job, const struct completion *completion)
+{
+	struct probe *probe = (struct probe *)job;
+	if (completion->status == COMPLETION_DONE)
+		read_outcomes(probe, completion);
+	probe_go_on(probe);
+}
+
+static void
+build(void *arg)
+{
+	struct probe *probe = arg;
+	struct core *core = probe->core;
+	struct kettle_error ignored = {0};
+	if (core->closing || task_plan_probe(&core->languages, probe->bundle, probe->unit, &probe->plan, &ignored) != 0 ||
+		local_job_start(core, &probe->job, "probe", probe->unit, probe->plan, &ignored) < 0)
+		probe_go_on(probe);
+}
+
+static void
+probe_next(void *arg)
+{
+	struct probe *probe = arg;
+	if (json_array_size(probe->names) == 0 || probe->core->closing) {
+		probe_finish(probe);
+		return;
+	}
+	probe->unit = local_job_unit(probe->core, json_string_value(json_array_get(probe->names, 0)));
+	(void)json_array_remove(probe->names, 0);
+	if (probe->unit)
+		local_job_describe(probe->core, probe->unit, build, probe);
+	else
+		probe_go_on(probe);
+}
+
+/* Those that are named, else the task's, else all that are configured. New reference. */
+static json_t *
+probe_choose(const struct core *core, const json_t *bundle, const json_t *devices)
+{
+	const json_t *gpus = json_object_get(json_object_get(bundle, "task"), "gpus");
+	if (json_array_size(devices) > 0 || json_array_size(gpus) > 0)
+		return json_copy((json_t *)(json_array_size(devices) > 0 ? devices : gpus));
+	json_t *names = json_array();
+	const char *name;
+	json_t *device;
+	json_object_foreach(core->devices, name, device)
+		(void)json_array_append_new(names, json_string(name));
+	return names;
+}
+
+/*
+ * Has the first unit of each device build what the task's language probes machines with (kettle/language.h). devices: names
+ * (NULL or empty: those that the task names, else all of the configuration). A device is passed over where this process has
+ * no runner for it, where the task cannot be planned for it, or where its machine does not answer. done: with EUNAVAIL and
+ * a sentence that names what the first device lacks, else without an error; called once, perhaps before this returns.
+ */
+static void
+probe_task(struct core *core, const json_t *bundle, const json_t *devices,
+	void (*done)(void *arg, const struct kettle_error *err), void *arg)
+{
+	struct probe *probe = xmalloc(sizeof(*probe));
+	*probe = (struct probe){.job = {.event = ignore_event, .done = on_probed},
+		.core = core,
+		.bundle = json_incref((json_t *)bundle),
+		.names = probe_choose(core, bundle, devices),
+		.done = done,
+		.arg = arg};
+	probe_next(probe);
+}
+
+static void probe_bundles(struct pool_call *call);
 
 /* What a device lacks is an error of the entry, where there is one, else of the command. */
 static void
-on_probed(void *arg, const struct kettle_error *err)
+bundle_probed(void *arg, const struct kettle_error *err)
 {
 	struct pool_call *call = arg;
 	const json_t *index = json_array_get(json_array_get(call->bundles, 0), 0);
@@ -39,17 +179,17 @@ on_probed(void *arg, const struct kettle_error *err)
 		call->err = *err;
 	}
 	(void)json_array_remove(call->bundles, 0);
-	probe_next(call);
+	probe_bundles(call);
 }
 
 static void
-probe_next(struct pool_call *call)
+probe_bundles(struct pool_call *call)
 {
 	const json_t *bundle = json_array_get(json_array_get(call->bundles, 0), 1);
 	if (call->err.code < 0 || !bundle)
 		pool_call_answer(call);
 	else
-		probe_task(call->core, bundle, json_object_get(call->args, "device"), on_probed, call);
+		probe_task(call->core, bundle, json_object_get(call->args, "device"), bundle_probed, call);
 }
 
 /* ---- reading ---- */
@@ -68,7 +208,7 @@ void
 cmd_task_read(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
 	(void)actor;
-	pool_call_start(core, args, task_read_one, probe_next, answer, arg);
+	pool_call_start(core, args, task_read_one, probe_bundles, answer, arg);
 }
 
 static int
@@ -175,7 +315,7 @@ void
 cmd_task_check(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
 	(void)actor;
-	pool_call_start(core, args, check_all, probe_next, answer, arg);
+	pool_call_start(core, args, check_all, probe_bundles, answer, arg);
 }
 
 /* ---- packing, and beginning with a copy ---- */

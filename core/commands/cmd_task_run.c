@@ -15,9 +15,9 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "base/xalloc.h"
-#include "judge/redact.h"
-#include "judge/unit_facts.h"
+#include "commands/local_job.h"
 #include "judge/verdict.h"
+#include "model/jobs.h"
 #include "session/core.h"
 #include "task/detect_form.h"
 #include "task/task.h"
@@ -29,7 +29,7 @@
 
 /* A run without a database. */
 struct run {
-	struct inflight_job inflight;
+	struct inflight_job job; /* first */
 	struct core *core;
 	json_t *args, *bundle, *unit;
 	struct plan *plan;
@@ -47,7 +47,6 @@ struct run {
 static void
 end_run(struct run *run)
 {
-	inflight_remove(&run->core->inflight, &run->inflight);
 	run->ended(run);
 	verdict_free(run->verdict);
 	json_decref(run->args);
@@ -60,30 +59,16 @@ end_run(struct run *run)
 }
 
 static void
-run_event(struct inflight_job *inflight, const json_t *event)
+run_event(struct inflight_job *job, const json_t *event)
 {
-	struct run *run = (struct run *)inflight;
-	AUTO_JSON json_t *shown = redact_event(run->plan, event);
-	if (!shown)
-		return;
-	AUTO_JSON json_t *progress = json_pack("{s:s, s:b, s:O, s:O}", "kind", "progress", "task_run", 1, "device",
-		json_object_get(run->unit, "name"), "event", shown);
-	core_publish(run->core, progress);
+	const struct run *run = (struct run *)job;
+	local_job_publish(run->core, run->plan, member_text(run->unit, "name"), event);
 }
 
 static void
-run_handle(struct inflight_job *inflight, const char *handle, kettle_answer answer, void *arg)
+run_done(struct inflight_job *job, const struct completion *completion)
 {
-	struct kettle_error none = {0};
-	(void)inflight;
-	(void)handle;
-	answer(arg, &none, json_null()); /* nothing outlives this process that could be recovered */
-}
-
-static void
-run_done(struct inflight_job *inflight, const struct completion *completion)
-{
-	struct run *run = (struct run *)inflight;
+	struct run *run = (struct run *)job;
 	run->kept = completion->kept;
 	if (completion->status == COMPLETION_DONE)
 		run->verdict =
@@ -99,13 +84,9 @@ static int
 choose_unit(struct run *run, struct kettle_error *err)
 {
 	const char *wanted = member_string(run->args, "device");
-	const char *name;
-	json_t *device;
-	json_object_foreach(run->core->devices, name, device) {
-		if (wanted && strcasecmp(wanted, name) != 0)
-			continue;
-		run->unit = json_deep_copy(json_array_get(json_object_get(device, "units"), 0));
-		(void)json_object_set_new(run->unit, "name", json_string(name));
+	run->unit = local_job_unit(run->core, wanted);
+	if (run->unit) {
+		const json_t *device = json_object_get(run->core->devices, member_string(run->unit, "name"));
 		run->units = json_incref(json_object_get(device, "units"));
 		if (member_true(run->args, "keep"))
 			(void)json_object_set_new(run->unit, "keep", json_true());
@@ -116,16 +97,6 @@ choose_unit(struct run *run, struct kettle_error *err)
 	const char *near = nearest_key(wanted, run->core->devices);
 	return kettle_fail(err, KETTLE_EINVAL, "There is no device `%s` here%s%s%s", wanted, near ? "; did you mean `" : "",
 		near ? near : "", near ? "`?" : ".");
-}
-
-static const struct runner *
-runner_of(const struct run *run)
-{
-	const char *name = member_string(run->unit, "runner");
-	for (size_t i = 0; i < run->core->runners_count; i++)
-		if (strcmp(run->core->runners[i].name, name ? name : "local") == 0)
-			return &run->core->runners[i];
-	return NULL;
 }
 
 static bool
@@ -139,9 +110,10 @@ needs_several(const struct plan *plan)
 
 /* The further units of the machine, where the plan needs more than the first. */
 static void
-add_more(struct run *run, const struct runner *runner)
+add_more(struct run *run)
 {
-	if (!needs_several(run->plan))
+	const struct runner *runner = local_job_runner(run->core, run->unit);
+	if (!runner || !needs_several(run->plan))
 		return;
 	json_t *more = json_array();
 	for (size_t i = 1; i < json_array_size(run->units) && runner->ops->same_machine; i++) {
@@ -151,22 +123,6 @@ add_more(struct run *run, const struct runner *runner)
 			(void)json_array_append(more, other);
 	}
 	(void)json_object_set_new(run->unit, "more", more);
-}
-
-static int
-give_to_runner(struct run *run, struct kettle_error *err)
-{
-	const struct runner *runner = runner_of(run);
-	if (!runner)
-		return kettle_fail(
-			err, KETTLE_EINVAL, "The device's runner `%s` is not loaded.", member_string(run->unit, "runner"));
-	add_more(run, runner);
-	/* The runner may complete it before it returns, and the run is gone then: what it was lent is held here. */
-	AUTO_JSON json_t *unit = json_incref(run->unit), *plan = json_incref(run->plan->json);
-	char ref[INFLIGHT_REF_SIZE];
-	memcpy(ref, run->inflight.ref, sizeof(ref));
-	struct kettle_job job = {.size = sizeof(job), .ref = ref, .device = member_string(unit, "name"), .unit = unit};
-	return runner->ops->submit(runner->self, &job, plan, err);
 }
 
 /* The text of a submission, as the task's language takes it. */
@@ -196,50 +152,33 @@ run_read(void *arg)
 }
 
 static void
-run_plan(struct run *run)
-{
-	struct core *core = run->core;
-	uint32_t seed = 0;
-	char seed_text[16];
-	random_bytes(&seed, sizeof(seed));
-	(void)snprintf(seed_text, sizeof(seed_text), "%u", seed >> 1);
-	if (core->closing)
-		(void)kettle_fail(&run->err, KETTLE_ECANCELED, "The engine is stopping.");
-	if (run->err.code < 0 ||
-		task_plan(&core->languages, run->bundle, run->code, member_string(run->args, "mode"), run->unit, seed_text,
-			&run->plan, &run->err) < 0 ||
-		inflight_add(&core->inflight, &run->inflight) < 0 || give_to_runner(run, &run->err) < 0)
-		end_run(run);
-}
-
-/* What cannot be asked is planned with what the configuration says. */
-static void
-run_known(void *arg, const struct kettle_error *err, json_t *greeting)
+run_plan(void *arg)
 {
 	struct run *run = arg;
-	if (err->code == 0)
-		json_object_set_new(run->unit, "facts", unit_facts_lasting(run->unit, greeting));
-	run_plan(run);
+	struct core *core = run->core;
+	char seed[24];
+	(void)snprintf(seed, sizeof(seed), "%lld", (long long)jobs_seed());
+	if (core->closing)
+		(void)kettle_fail(&run->err, KETTLE_ECANCELED, "The engine is stopping.");
+	if (run->err.code == 0 && task_plan(&core->languages, run->bundle, run->code, member_string(run->args, "mode"),
+								  run->unit, seed, &run->plan, &run->err) == 0) {
+		add_more(run);
+		if (local_job_start(core, &run->job, "local", run->unit, run->plan, &run->err) == 0)
+			return;
+	}
+	end_run(run);
 }
 
 static void
 run_begin(void *arg)
 {
 	struct run *run = arg;
-	struct kettle_error err = {0};
-	(void)snprintf(run->inflight.ref, sizeof(run->inflight.ref), "local-%ld.%llu", (long)getpid(),
-		(unsigned long long)++run->core->local_jobs);
 	if (run->core->closing)
 		(void)kettle_fail(&run->err, KETTLE_ECANCELED, "The engine is stopping.");
-	if (run->err.code < 0 || choose_unit(run, &run->err) < 0) {
+	if (run->err.code < 0 || choose_unit(run, &run->err) < 0)
 		end_run(run);
-		return;
-	}
-	const struct runner *runner = runner_of(run);
-	AUTO_JSON json_t *section = unit_brief(run->unit);
-	if (!runner || !runner->ops->describe || !json_object_get(run->unit, "gpu") ||
-		runner->ops->describe(runner->self, section, run_known, run, &err) < 0)
-		run_plan(run);
+	else
+		local_job_describe(run->core, run->unit, run_plan, run);
 }
 
 static void
@@ -258,7 +197,7 @@ cmd_task_run(struct core *core, const struct actor *actor, const json_t *args, k
 	struct run *run = xmalloc(sizeof(*run));
 	(void)actor;
 	*run = (struct run){
-		.inflight = {.event = run_event, .handle = run_handle, .done = run_done},
+		.job = {.event = run_event, .done = run_done},
 		.core = core,
 		.args = json_deep_copy(args),
 		.ended = answer_run,
@@ -526,7 +465,7 @@ verify_next(void *arg)
 	if (!json_object_get(args, "mode"))
 		(void)json_object_set(args, "mode", json_object_get(solution, "mode"));
 	*run = (struct run){
-		.inflight = {.event = run_event, .handle = run_handle, .done = run_done},
+		.job = {.event = run_event, .done = run_done},
 		.core = verify->core,
 		.args = args,
 		.bundle = json_incref(verify->bundle),

@@ -317,12 +317,12 @@ command_engine_fn cmd_eval_code;
 
 /*
  * task.read {path, lang?, probe, device?: […]}: the bundle of a task in any of its forms; with `probe` it is refused
- * (EUNAVAIL) where a device at hand lacks what it needs (probe.h).
+ * (EUNAVAIL) where a device at hand lacks what it needs.
  */
 command_engine_fn cmd_task_read;
 /*
  * task.check {path: […], lang?}: {"tasks": [{"path", "ok", "error" or null, "name", "lang", "tests", "benchmarks",
- * "files", "remarks"}], "ok"}. What a device at hand lacks is an error, too (probe.h). A competition has an entry of its
+ * "files", "remarks"}], "ok"}. What a device at hand lacks is an error, too. A competition has an entry of its
  * own ({"path", "ok", "error", "competition": name, "file", "deadline", "problems": how many}) and then one for each
  * problem, with "problem": its name, the path being its directory.
  */

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/* Jobs that no queue knows: a plan on one unit, for a command of this process that waits for its end. */
+#include <config.h>
+
+#include "commands/local_job.h"
+
+#include "base/cleanup.h"
+#include "base/json_access.h"
+#include "base/xalloc.h"
+#include "judge/redact.h"
+#include "judge/unit_facts.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+json_t *
+local_job_unit(const struct core *core, const char *device)
+{
+	const char *name;
+	json_t *found;
+	json_object_foreach(core->devices, name, found) {
+		if (device && strcasecmp(device, name) != 0)
+			continue;
+		json_t *unit = json_deep_copy(json_array_get(json_object_get(found, "units"), 0));
+		json_object_set_new(unit, "name", json_string(name));
+		return unit;
+	}
+	return NULL;
+}
+
+const struct runner *
+local_job_runner(const struct core *core, const json_t *unit)
+{
+	const char *name = member_string(unit, "runner");
+	for (size_t i = 0; i < core->runners_count; i++)
+		if (strcmp(core->runners[i].name, name ? name : "local") == 0)
+			return &core->runners[i];
+	return NULL;
+}
+
+/* A unit that is described. */
+struct describe_request {
+	json_t *unit;
+	void (*then)(void *arg);
+	void *arg;
+};
+
+static void
+on_described(void *arg, const struct kettle_error *err, json_t *greeting)
+{
+	struct describe_request *request = arg;
+	if (err->code == 0)
+		json_object_set_new(request->unit, "facts", unit_facts_lasting(request->unit, greeting));
+	request->then(request->arg);
+	json_decref(request->unit);
+	free(request);
+}
+
+void
+local_job_describe(const struct core *core, json_t *unit, void (*then)(void *arg), void *arg)
+{
+	const struct runner *runner = local_job_runner(core, unit);
+	struct kettle_error err = {0};
+	if (!runner || !runner->ops->describe || !json_object_get(unit, "gpu")) {
+		then(arg);
+		return;
+	}
+	struct describe_request *request = xmalloc(sizeof(*request));
+	*request = (struct describe_request){json_incref(unit), then, arg};
+	AUTO_JSON json_t *section = unit_brief(unit);
+	if (runner->ops->describe(runner->self, section, on_described, request, &err) < 0)
+		on_described(request, &err, NULL);
+}
+
+/* Nothing outlives this process that could be recovered. */
+static void
+drop_handle(struct inflight_job *job, const char *handle, kettle_answer answer, void *arg)
+{
+	struct kettle_error none = {0};
+	(void)job;
+	(void)handle;
+	answer(arg, &none, json_null());
+}
+
+int
+local_job_start(struct core *core, struct inflight_job *job, const char *kind, json_t *unit, const struct plan *plan,
+	struct kettle_error *err)
+{
+	const struct runner *runner = local_job_runner(core, unit);
+	if (!runner)
+		return kettle_fail(err, KETTLE_EINVAL, "The device's runner `%s` is not loaded.", member_text(unit, "runner"));
+	/* The job's owner may be gone when the runner returns: what the runner is given is held here. */
+	AUTO_JSON json_t *held_unit = json_incref(unit), *held_plan = json_incref(plan->json);
+	char ref[INFLIGHT_REF_SIZE];
+	(void)snprintf(ref, sizeof(ref), "%s-%ld.%llu", kind, (long)getpid(), (unsigned long long)++core->local_jobs);
+	memcpy(job->ref, ref, sizeof(ref));
+	job->handle = drop_handle;
+	(void)inflight_add(&core->inflight, job); /* the reference is new */
+	struct kettle_job request = {
+		.size = sizeof(request), .ref = ref, .device = member_text(unit, "name"), .unit = held_unit};
+	int rc = runner->ops->submit(runner->self, &request, held_plan, err);
+	if (rc >= 0 || inflight_find(&core->inflight, ref) != job)
+		return 0;
+	inflight_remove(&core->inflight, job);
+	return rc;
+}
+
+void
+local_job_publish(struct core *core, const struct plan *plan, const char *device, const json_t *event)
+{
+	AUTO_JSON json_t *shown = redact_event(plan, event);
+	if (!shown)
+		return;
+	AUTO_JSON json_t *progress =
+		json_pack("{s:s, s:b, s:s, s:O}", "kind", "progress", "task_run", 1, "device", device, "event", shown);
+	core_publish(core, progress);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* Jobs that no queue knows: a plan on one unit, for a command of this process that waits for its end. Loop thread. */
+#ifndef KETTLE_COMMANDS_LOCAL_JOB_H
+#define KETTLE_COMMANDS_LOCAL_JOB_H
+
+#include "judge/plan.h"
+#include "session/core.h"
+
+/* The first unit of a device, as languages see it; device NULL: of the first device. NULL: there is none. New reference. */
+json_t *local_job_unit(const struct core *core, const char *device);
+/* The unit's runner; NULL: it is not loaded. */
+const struct runner *local_job_runner(const struct core *core, const json_t *unit);
+/*
+ * Stores what the runner says of the unit's GPU as the unit's "facts", then calls then(arg), perhaps before this returns.
+ * A unit without a GPU, or that cannot be described, is planned as it is configured.
+ */
+void local_job_describe(const struct core *core, json_t *unit, void (*then)(void *arg), void *arg);
+/*
+ * Gives the plan to the unit's runner. Of job, `event` and `done` are set by the caller, the rest here; its reference
+ * begins with `kind`. The runner may complete the job before this returns. A negative code: `done` was not called, and
+ * will not be. EINVAL: the runner is not loaded.
+ */
+int local_job_start(struct core *core, struct inflight_job *job, const char *kind, json_t *unit,
+	const struct plan *plan, struct kettle_error *err);
+/* Publishes an event of the job as progress on the device, without the secrets of the plan. */
+void local_job_publish(struct core *core, const struct plan *plan, const char *device, const json_t *event);
+
+#endif
