@@ -45,32 +45,34 @@ exec_context_take_gpus(struct exec_context *exec, json_t *reading_take)
 		exec->gpus = json_pack("{s:[], s:[{s:s}]}", "gpus", "errors", "error", "kettle-gpu gave no answer in time.");
 }
 
-/* A driver that does not answer is no reason not to start: the greeting says it, and each job that needs it. */
+/* A driver that does not answer does not prevent the start: the greeting and each job that needs it report it. */
 static void
 open_gpus(struct exec_context *exec)
 {
 	json_t *reading = NULL;
-	const json_t *facts;
+	const json_t *one;
 	size_t i;
 	if (!gpu_expected(&exec->config))
 		return;
 	(void)gpu_read(&exec->config, &reading, NULL);
 	exec_context_take_gpus(exec, reading);
-	json_array_foreach(json_object_get(exec->gpus, "gpus"), i, facts)
-		if (member_string(facts, "uuid"))
-			json_object_set(exec->idle, member_string(facts, "uuid"), json_object_get(facts, "used"));
+	json_array_foreach(json_object_get(exec->gpus, "gpus"), i, one) {
+		struct gpu gpu = gpu_of(one);
+		if (gpu.uuid && gpu.used >= 0)
+			json_object_set_new(exec->idle, gpu.uuid, json_integer(gpu.used));
+	}
 }
 
 /* The GPUs for the greeting, with whether more of their memory is in use than when nothing runs. */
 static json_t *
 greet_gpus(const struct exec_context *exec)
 {
-	json_t *list = json_deep_copy(json_object_get(exec->gpus, "gpus")), *facts;
+	json_t *list = json_deep_copy(json_object_get(exec->gpus, "gpus")), *one;
 	size_t i;
-	json_array_foreach(list, i, facts) {
-		const json_t *idle = json_object_get(exec->idle, member_text(facts, "uuid"));
-		bool occupied = idle && gpu_used(facts) > (uint64_t)json_integer_value(idle) + exec->config.gpu_left;
-		json_object_set_new(facts, "occupied", json_boolean(occupied));
+	json_array_foreach(list, i, one) {
+		struct gpu gpu = gpu_of(one);
+		const json_t *idle = json_object_get(exec->idle, gpu.uuid ? gpu.uuid : "");
+		json_object_set_new(one, "occupied", json_boolean(gpu_is_occupied(&gpu, idle, exec->config.gpu_left)));
 	}
 	return list;
 }
@@ -152,7 +154,7 @@ exec_context_hello(struct exec_context *exec)
 		json_object_get(exec->gpus, "errors"));
 }
 
-/* Every thread: those of the pool were made before a device was known. */
+/* Moves every thread: those of the pool were made before a device was known. */
 static void
 move_threads(const struct cores *cores)
 {

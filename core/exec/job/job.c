@@ -55,20 +55,18 @@ keep_folder(struct job *job)
 static void
 describe_gpus(const struct job *job, json_t *system)
 {
-	const json_t *facts = NULL;
+	struct gpu first = {0};
 	size_t count = 0;
 	for (size_t i = 0; i < job->lease.watch.gpus.count; i++) {
-		const json_t *one = gpu_find(job->exec->gpus, job->lease.watch.gpus.list[i]);
-		facts = facts ? facts : one;
-		count += one != NULL;
+		struct gpu gpu = gpu_find(job->exec->gpus, job->lease.watch.gpus.list[i]);
+		if (gpu.json && count++ == 0)
+			first = gpu;
 	}
-	if (!facts)
+	if (count == 0)
 		return;
-	const char *cuda = member_string(facts, "cuda");
-	json_t *runtime = cuda ? json_sprintf("CUDA %s", cuda) : json_string("ROCm");
-	(void)json_object_update_new(
-		system, json_pack("{s:O*, s:I, s:o, s:O*}", "gpu", json_object_get(facts, "name"), "count", (json_int_t)count,
-					"runtime", runtime, "driver", json_object_get(facts, "driver")));
+	json_t *runtime = first.cuda ? json_sprintf("CUDA %s", first.cuda) : json_string("ROCm");
+	(void)json_object_update_new(system, json_pack("{s:s*, s:I, s:o, s:s*}", "gpu", first.name, "count",
+											 (json_int_t)count, "runtime", runtime, "driver", first.driver));
 }
 
 /* The machine, and the versions of the tools that steps of the job named. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What this machine's GPUs say of themselves, read by kettle-gpu, and what two readings tell. */
+/* This machine's GPUs, as kettle-gpu reads them, and what slowed them between two readings. */
 /*
  * Theory of operation. The makers' libraries are opened by a program of its own beside kettle-exec, which prints one
  * JSON object and ends: a driver that hangs hangs that program alone, and nothing of Kettle keeps a driver in use.
@@ -21,9 +21,6 @@
 #include "exec/machine/tool_query.h"
 
 #define HELPER "kettle-gpu"
-
-/* Reasons that are no trouble: the GPU does what it was made for. */
-static const char *const harmless[] = {"power-cap", "sync-boost"};
 
 bool
 gpu_expected(const struct execconfig *config)
@@ -74,19 +71,47 @@ gpu_read(const struct execconfig *config, json_t **ret_reading, struct kettle_er
 	return rc;
 }
 
-const json_t *
-gpu_find(const json_t *reading, const char *gpu)
+static json_int_t
+number_of(const json_t *json, const char *key)
 {
-	const json_t *facts;
+	const json_t *number = json_object_get(json, key);
+	return json_is_integer(number) ? json_integer_value(number) : -1;
+}
+
+struct gpu
+gpu_of(const json_t *json)
+{
+	return (struct gpu){.json = json,
+		.vendor = member_string(json, "vendor"),
+		.uuid = member_string(json, "uuid"),
+		.name = member_string(json, "name"),
+		.driver = member_string(json, "driver"),
+		.cuda = member_string(json, "cuda"),
+		.index = number_of(json, "index"),
+		.minor = number_of(json, "minor"),
+		.render = number_of(json, "render"),
+		.used = number_of(json, "used"),
+		.clocks = json_object_get(json, "clocks"),
+		.temperature = json_object_get(json, "temperature"),
+		.power_mw = json_object_get(json, "power_mw"),
+		.throttle = json_object_get(json, "throttle"),
+		.slowed_ns = json_object_get(json, "slowed_ns"),
+		.processes = json_object_get(json, "processes")};
+}
+
+struct gpu
+gpu_find(const json_t *reading, const char *name)
+{
+	const json_t *json;
 	char number[32];
 	size_t i;
-	json_array_foreach(json_object_get(reading, "gpus"), i, facts) {
-		const char *uuid = member_string(facts, "uuid");
-		(void)snprintf(number, sizeof(number), "%lld", (long long)member_int(facts, "index"));
-		if (strcmp(gpu, number) == 0 || (uuid && strcasecmp(gpu, uuid) == 0))
-			return facts;
+	json_array_foreach(json_object_get(reading, "gpus"), i, json) {
+		struct gpu gpu = gpu_of(json);
+		(void)snprintf(number, sizeof(number), "%lld", (long long)gpu.index);
+		if (strcmp(name, number) == 0 || (gpu.uuid && strcasecmp(name, gpu.uuid) == 0))
+			return gpu;
 	}
-	return NULL;
+	return gpu_of(NULL);
 }
 
 int
@@ -101,67 +126,40 @@ gpu_missing(const json_t *reading, const char *gpu, struct kettle_error *err)
 }
 
 json_t *
-gpu_state(const json_t *facts)
+gpu_state(const struct gpu *gpu)
 {
-	return json_pack("{s:O*, s:O*, s:O*, s:O*}", "clocks", json_object_get(facts, "clocks"), "temperature",
-		json_object_get(facts, "temperature"), "power_mw", json_object_get(facts, "power_mw"), "throttle",
-		json_object_get(facts, "throttle"));
+	return json_pack("{s:O*, s:O*, s:O*, s:O*}", "clocks", gpu->clocks, "temperature", gpu->temperature, "power_mw",
+		gpu->power_mw, "throttle", gpu->throttle);
 }
 
-static bool
-is_harmless(const char *reason)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(harmless); i++)
-		if (strcmp(reason, harmless[i]) == 0)
-			return true;
-	return false;
-}
-
+/* Adds a reason once, but for those that are normal operation. */
 static void
-add_once(json_t *reasons, const char *reason)
+add_reason(json_t *reasons, const char *reason)
 {
-	if (!list_has_text(reasons, reason))
+	if (strcmp(reason, "power-cap") != 0 && strcmp(reason, "sync-boost") != 0 && !list_has_text(reasons, reason))
 		json_array_append_new(reasons, json_string(reason));
 }
 
-static void
-add_present(const json_t *facts, json_t *reasons)
+void
+gpu_throttled(const struct gpu *before, const struct gpu *after, json_t *reasons)
 {
-	const json_t *one;
+	const json_t *reason;
+	const char *name;
+	json_t *now;
 	size_t i;
-	json_array_foreach(json_object_get(facts, "throttle"), i, one) {
-		const char *reason = json_string_value(one);
-		if (reason && !is_harmless(reason))
-			add_once(reasons, reason);
+	/* The present state ends with the load, so what was counted is added to what the reading after it still shows. */
+	json_array_foreach(after->throttle, i, reason)
+		if (json_is_string(reason))
+			add_reason(reasons, json_string_value(reason));
+	json_object_foreach(after->slowed_ns, name, now) {
+		const json_t *was = json_object_get(before->slowed_ns, name);
+		if (was && json_integer_value(now) - json_integer_value(was) > GPU_SLOWED_NS)
+			add_reason(reasons, name);
 	}
 }
 
 bool
-gpu_is_throttled(const json_t *facts)
+gpu_is_occupied(const struct gpu *gpu, const json_t *idle, uint64_t left)
 {
-	AUTO_JSON json_t *reasons = json_array();
-	add_present(facts, reasons);
-	return json_array_size(reasons) > 0;
-}
-
-void
-gpu_throttled(const json_t *before, const json_t *after, json_t *reasons)
-{
-	const json_t *then = json_object_get(before, "slowed_ns");
-	const char *name;
-	json_t *now;
-	/* The state of a moment is gone with the load: what a reading after the run still shows, and what was counted. */
-	add_present(after, reasons);
-	json_object_foreach(json_object_get(after, "slowed_ns"), name, now) {
-		const json_t *was = json_object_get(then, name);
-		if (was && !is_harmless(name) && json_integer_value(now) - json_integer_value(was) > GPU_SLOWED_NS)
-			add_once(reasons, name);
-	}
-}
-
-uint64_t
-gpu_used(const json_t *facts)
-{
-	json_int_t used = member_int(facts, "used");
-	return used > 0 ? (uint64_t)used : 0;
+	return idle && gpu->used > 0 && (uint64_t)gpu->used > (uint64_t)json_integer_value(idle) + left;
 }

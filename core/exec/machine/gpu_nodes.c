@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/json_access.h"
 #include "base/text.h"
 
 /* What every GPU of NVIDIA needs besides its own node. */
@@ -41,27 +40,28 @@ is_index(const char *gpu)
 	return gpu[0] && strspn(gpu, "0123456789") == strlen(gpu);
 }
 
-/* Whose GPU it is; where nothing is known of it, the one whose driver is here. */
+/* Whether it is AMD's; where nothing is known of it, whether only AMD's driver is here. */
 static bool
-is_amd(const json_t *facts)
+is_amd(const struct gpu *gpu)
 {
-	return facts ? strcmp(member_text(facts, "vendor"), "amd") == 0
-				 : access("/dev/kfd", F_OK) == 0 && access("/dev/nvidiactl", F_OK) != 0;
+	return gpu->json ? gpu->vendor && strcmp(gpu->vendor, "amd") == 0
+					 : access("/dev/kfd", F_OK) == 0 && access("/dev/nvidiactl", F_OK) != 0;
 }
 
-/* The node of one GPU; of those of which nothing is known, all. */
+/* The node of one GPU; where its number is not known, all nodes of its maker. */
 static void
-add_own(const json_t *facts, const char *gpu, struct strings *paths)
+add_own(const struct gpu *gpu, const char *name, struct strings *paths)
 {
-	const json_t *minor = json_object_get(facts, is_amd(facts) ? "render" : "minor");
+	bool amd = is_amd(gpu);
+	json_int_t number = amd ? gpu->render : gpu->minor;
 	AUTO_BUF struct buf own = {0};
-	buf_adds(&own, is_amd(facts) ? "/dev/dri/renderD" : "/dev/nvidia");
-	if (minor)
-		buf_printf(&own, "%lld", (long long)json_integer_value(minor));
-	else if (is_amd(facts))
+	buf_adds(&own, amd ? "/dev/dri/renderD" : "/dev/nvidia");
+	if (number >= 0)
+		buf_printf(&own, "%lld", (long long)number);
+	else if (amd)
 		buf_adds(&own, "*");
 	else
-		buf_adds(&own, is_index(gpu) ? gpu : "[0-9]*");
+		buf_adds(&own, is_index(name) ? name : "[0-9]*");
 	add_matches(own.data, paths);
 }
 
@@ -70,9 +70,9 @@ gpu_nodes_nodes(const json_t *reading, const struct strings *gpus, struct string
 {
 	bool nvidia = false, amd = false;
 	for (size_t i = 0; i < gpus->count; i++) {
-		const json_t *facts = gpu_find(reading, gpus->list[i]);
-		*(is_amd(facts) ? &amd : &nvidia) = true;
-		add_own(facts, gpus->list[i], paths);
+		struct gpu gpu = gpu_find(reading, gpus->list[i]);
+		*(is_amd(&gpu) ? &amd : &nvidia) = true;
+		add_own(&gpu, gpus->list[i], paths);
 	}
 	for (size_t i = 0; nvidia && i < ARRAY_SIZE(nvidia_nodes); i++)
 		add_matches(nvidia_nodes[i], paths);
@@ -84,8 +84,10 @@ void
 gpu_nodes_folders(const json_t *reading, const struct strings *gpus, struct strings *folders)
 {
 	bool amd = false;
-	for (size_t i = 0; i < gpus->count; i++)
-		amd = amd || is_amd(gpu_find(reading, gpus->list[i]));
+	for (size_t i = 0; i < gpus->count && !amd; i++) {
+		struct gpu gpu = gpu_find(reading, gpus->list[i]);
+		amd = is_amd(&gpu);
+	}
 	for (size_t i = 0; amd && i < ARRAY_SIZE(amd_folders); i++)
 		strings_add(folders, amd_folders[i]);
 }
@@ -96,12 +98,12 @@ list_gpus(const json_t *reading, const struct strings *gpus, bool amd, struct bu
 {
 	size_t inside = 0;
 	for (size_t i = 0; i < gpus->count; i++) {
-		const char *name = gpus->list[i], *uuid = member_text(gpu_find(reading, name), "uuid");
+		const char *name = gpus->list[i], *uuid = gpu_find(reading, name).uuid;
 		buf_adds(text, i ? "," : "");
-		if (!*uuid && !amd && is_index(name))
+		if (!uuid && !amd && is_index(name))
 			buf_printf(text, "%zu", inside++);
 		else
-			buf_adds(text, *uuid ? uuid : name);
+			buf_adds(text, uuid ? uuid : name);
 	}
 }
 
@@ -112,7 +114,8 @@ gpu_nodes_environment(const json_t *reading, const struct strings *gpus, json_t 
 	AUTO_BUF struct buf upper = {0};
 	if (gpus->count == 0)
 		return;
-	bool amd = is_amd(gpu_find(reading, gpus->list[0]));
+	struct gpu first = gpu_find(reading, gpus->list[0]);
+	bool amd = is_amd(&first);
 	list_gpus(reading, gpus, amd, &list);
 	for (size_t i = 0; i < gpus->count; i++)
 		buf_printf(&upper, "%s%zu", i ? "," : "", i);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Looks at the GPUs of a job: that they are there and free before and after it, what slowed them during a step. */
+/* Whether the GPUs of a job are there and free before and after it, and what slowed them during a step. */
 #include <config.h>
 
 #include "exec/machine/gpu.h"
@@ -11,7 +11,7 @@
 #include "base/json_access.h"
 #include "base/text.h"
 
-/* A machine whose drivers have no library installed can say nothing, and works all the same. */
+/* Without the drivers' libraries a reading is empty, and the machine works all the same. */
 static bool
 says_something(const json_t *reading)
 {
@@ -19,45 +19,29 @@ says_something(const json_t *reading)
 		   json_array_size(json_object_get(reading, "errors")) > 0;
 }
 
+/* The key of a GPU in watch->idle. */
 static const char *
-name_of(const json_t *facts, const char *gpu)
+idle_key(const struct gpu *gpu, const char *name)
 {
-	const char *uuid = member_string(facts, "uuid");
-	return uuid ? uuid : gpu;
-}
-
-/* What has the memory, for the sentence: " (processes 12, 13)". */
-static void
-add_processes(struct buf *text, const json_t *facts)
-{
-	const json_t *process;
-	size_t i;
-	json_array_foreach(json_object_get(facts, "processes"), i, process)
-		buf_printf(text, "%s%lld", i ? ", " : " (processes ", (long long)member_int(process, "pid"));
-	if (i > 0)
-		buf_adds(text, ")");
+	return gpu->uuid ? gpu->uuid : name;
 }
 
 /* Whether all that is wrong with a GPU is that its memory is in use: that may pass. */
 static bool
-is_occupied(const struct gpuwatch *watch, const json_t *facts, const char *gpu, struct kettle_error *ret_why)
+is_occupied(const struct gpuwatch *watch, const struct gpu *gpu, const char *name, struct kettle_error *ret_why)
 {
-	const json_t *idle = json_object_get(watch->idle, name_of(facts, gpu));
-	uint64_t used = gpu_used(facts), usual = (uint64_t)json_integer_value(idle);
+	const json_t *idle = json_object_get(watch->idle, idle_key(gpu, name)), *process;
 	AUTO_BUF struct buf by = {0};
-	if (!idle || used <= usual + watch->config->gpu_left)
+	size_t i;
+	if (!gpu_is_occupied(gpu, idle, watch->config->gpu_left))
 		return false;
-	add_processes(&by, facts);
+	json_array_foreach(gpu->processes, i, process)
+		buf_printf(&by, "%s%lld", i ? ", " : " (processes ", (long long)member_int(process, "pid"));
 	(void)kettle_fail(ret_why, KETTLE_EUNAVAIL,
-		"GPU %s is not free: %llu MiB of its memory are in use%s, where it is %llu MiB when nothing runs.", gpu,
-		(unsigned long long)(used >> 20), by.data ? by.data : "", (unsigned long long)(usual >> 20));
+		"GPU %s is not free: %lld MiB of its memory are in use%s%s, where it is %lld MiB when nothing runs.", name,
+		(long long)gpu->used >> 20, by.data ? by.data : "", by.data ? ")" : "",
+		(long long)json_integer_value(idle) >> 20);
 	return true;
-}
-
-static void
-note_fault(json_t *faults, const char *gpu, const struct kettle_error *why)
-{
-	json_object_set_new(faults, gpu, json_string(why->message));
 }
 
 /* Adds what is wrong with the GPUs; whether waiting may help. */
@@ -66,18 +50,18 @@ find_faults(const struct gpuwatch *watch, const json_t *reading, const struct ke
 {
 	bool wait = false;
 	for (size_t i = 0; i < watch->gpus.count; i++) {
-		const char *gpu = watch->gpus.list[i];
-		const json_t *facts = gpu_find(reading, gpu);
+		const char *name = watch->gpus.list[i];
+		struct gpu gpu = gpu_find(reading, name);
 		struct kettle_error why = {0};
-		if (!reading) {
-			note_fault(faults, gpu, failed);
-		} else if (!facts && says_something(reading)) {
-			(void)gpu_missing(reading, gpu, &why);
-			note_fault(faults, gpu, &why);
-		} else if (facts && is_occupied(watch, facts, gpu, &why)) {
-			note_fault(faults, gpu, &why);
+		if (!reading)
+			why = *failed;
+		else if (!gpu.json && says_something(reading))
+			(void)gpu_missing(reading, name, &why);
+		else if (gpu.json && is_occupied(watch, &gpu, name, &why))
 			wait = true;
-		}
+		else
+			continue;
+		json_object_set_new(faults, name, json_string(why.message));
 	}
 	return wait;
 }
@@ -104,14 +88,11 @@ gpuwatch_describe(const struct gpuwatch *watch, const json_t *before, const json
 {
 	json_t *list = json_array();
 	for (size_t i = 0; i < watch->gpus.count; i++) {
-		const json_t *then = gpu_find(before, watch->gpus.list[i]);
-		const json_t *now = gpu_find(after, watch->gpus.list[i]);
-		if (!now)
-			continue;
-		gpu_throttled(then, now, throttled);
-		json_array_append_new(list, json_pack("{s:O*, s:O*, s:O*, s:o*, s:o}", "index", json_object_get(now, "index"),
-										"uuid", json_object_get(now, "uuid"), "name", json_object_get(now, "name"),
-										"before", then ? gpu_state(then) : NULL, "after", gpu_state(now)));
+		struct gpu then = gpu_find(before, watch->gpus.list[i]), now = gpu_find(after, watch->gpus.list[i]);
+		gpu_throttled(&then, &now, throttled);
+		json_array_append_new(
+			list, json_pack("{s:I, s:s*, s:s*, s:o*, s:o}", "index", now.index, "uuid", now.uuid, "name", now.name,
+					  "before", then.json ? gpu_state(&then) : NULL, "after", gpu_state(&now)));
 	}
 	return list;
 }
@@ -119,10 +100,13 @@ gpuwatch_describe(const struct gpuwatch *watch, const json_t *before, const json
 static bool
 is_hot(const struct gpuwatch *watch, const json_t *reading)
 {
-	for (size_t i = 0; i < watch->gpus.count; i++)
-		if (gpu_is_throttled(gpu_find(reading, watch->gpus.list[i])))
-			return true;
-	return false;
+	const struct gpu uncounted = gpu_of(NULL);
+	AUTO_JSON json_t *reasons = json_array();
+	for (size_t i = 0; i < watch->gpus.count; i++) {
+		struct gpu gpu = gpu_find(reading, watch->gpus.list[i]);
+		gpu_throttled(&uncounted, &gpu, reasons);
+	}
+	return json_array_size(reasons) > 0;
 }
 
 static void
@@ -147,7 +131,7 @@ gpuwatch_after(
 	if (gpu_read(watch->config, ret_reading, err) != 0 || !says_something(*ret_reading))
 		return NULL;
 	for (size_t i = 0; i < watch->gpus.count; i++)
-		if (!gpu_find(*ret_reading, watch->gpus.list[i])) {
+		if (!gpu_find(*ret_reading, watch->gpus.list[i]).json) {
 			(void)gpu_missing(*ret_reading, watch->gpus.list[i], err);
 			return NULL;
 		}
@@ -161,10 +145,10 @@ void
 gpuwatch_note_idle(json_t *idle, const json_t *reading, const struct strings *gpus)
 {
 	for (size_t i = 0; i < gpus->count; i++) {
-		const char *gpu = gpus->list[i];
-		const json_t *facts = gpu_find(reading, gpu), *before = json_object_get(idle, name_of(facts, gpu));
-		uint64_t used = gpu_used(facts);
-		if (facts && json_object_get(facts, "used") && (!before || used < (uint64_t)json_integer_value(before)))
-			json_object_set_new(idle, name_of(facts, gpu), json_integer((json_int_t)used));
+		struct gpu gpu = gpu_find(reading, gpus->list[i]);
+		const char *key = idle_key(&gpu, gpus->list[i]);
+		const json_t *before = json_object_get(idle, key);
+		if (gpu.used >= 0 && (!before || gpu.used < json_integer_value(before)))
+			json_object_set_new(idle, key, json_integer(gpu.used));
 	}
 }

@@ -31,11 +31,11 @@ test_find(void **state)
 {
 	(void)state;
 	AUTO_JSON json_t *reading = machine();
-	assert_int_equal(json_integer_value(json_object_get(gpu_find(reading, "1"), "minor")), 5);
-	assert_int_equal(json_integer_value(json_object_get(gpu_find(reading, "gpu-AA"), "minor")), 4);
-	assert_null(gpu_find(reading, "4"));
-	assert_null(gpu_find(reading, "01"));
-	assert_null(gpu_find(NULL, "0"));
+	assert_int_equal(gpu_find(reading, "1").minor, 5);
+	assert_int_equal(gpu_find(reading, "gpu-AA").minor, 4);
+	assert_null(gpu_find(reading, "4").json);
+	assert_null(gpu_find(reading, "01").json);
+	assert_null(gpu_find(NULL, "0").json);
 	struct kettle_error err = {0};
 	assert_int_equal(gpu_missing(reading, "9", &err), KETTLE_EUNAVAIL);
 	assert_string_equal(err.message, "GPU 9 is not there; this machine's drivers know of 4.");
@@ -95,7 +95,8 @@ throttled(const char *before_text, const char *after_text, const char *wanted)
 	AUTO_JSON json_t *before = json_loads(before_text, 0, NULL);
 	AUTO_JSON json_t *after = json_loads(after_text, 0, NULL);
 	AUTO_JSON json_t *reasons = json_array();
-	gpu_throttled(before, after, reasons);
+	struct gpu then = gpu_of(before), now = gpu_of(after);
+	gpu_throttled(&then, &now, reasons);
 	AUTO_FREE char *text = json_dumps(reasons, JSON_COMPACT);
 	assert_string_equal(text, wanted);
 }
