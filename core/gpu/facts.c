@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What the makers' libraries of kettle-gpu share: opening one, and noting what it says. */
+/* What the makers' libraries of kettle-gpu share: opening one, and noting what it reports. */
 #include <config.h>
 
-#include "gpu/facts.h"
+#include "gpu/gpu.h"
 
 #include <dlfcn.h>
 #include <string.h>
@@ -29,13 +29,13 @@ facts_open(const char *path, const struct facts_symbol *symbols, size_t count, s
 void
 facts_text(json_t *gpu, const char *key, int rc, const char *text)
 {
-	/* A name that is no UTF-8 is no name: json_string gives NULL for it, and nothing is set. */
+	/* For a text that is not UTF-8 json_string gives NULL, and nothing is set. */
 	if (rc == 0)
-		(void)json_object_set_new(gpu, key, json_string(text));
+		json_object_set_new(gpu, key, json_string(text));
 }
 
 void
 facts_number(json_t *gpu, const char *key, uint64_t number)
 {
-	(void)json_object_set_new(gpu, key, json_integer((json_int_t)number));
+	json_object_set_new(gpu, key, json_integer((json_int_t)number));
 }

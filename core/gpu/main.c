@@ -14,8 +14,7 @@
 #include <string.h>
 
 #include "base/xalloc.h"
-#include "gpu/nvml.h"
-#include "gpu/rocm.h"
+#include "gpu/gpu.h"
 
 enum { EXIT_READ = 0, EXIT_USAGE = 2, EXIT_UNABLE = 3 };
 
@@ -50,13 +49,13 @@ default_of(const char *variable, const char *text)
 	return value && *value ? value : text;
 }
 
-/* A library that is not there says nothing; one that does not work is a mistake to tell. */
+/* A library that is missing is not an error, one that does not work is. */
 static bool
 note(json_t *errors, const char *vendor, int rc, const struct kettle_error *error)
 {
 	if (rc == 0 || rc == KETTLE_ENOENT)
 		return true;
-	(void)json_array_append_new(errors, json_pack("{s:s, s:s}", "vendor", vendor, "error", error->message));
+	json_array_append_new(errors, json_pack("{s:s, s:s}", "vendor", vendor, "error", error->message));
 	return false;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The GPUs of NVIDIA, as NVML tells. */
+/* The GPUs of NVIDIA, as NVML reports them. */
 /*
  * The declarations are our own: the functions, numbers and layouts below are NVML's documented binary interface, which
  * its library keeps from version to version. Everything but the GPUs themselves may be missing on one model or another
@@ -7,12 +7,12 @@
  */
 #include <config.h>
 
-#include "gpu/nvml.h"
+#include "gpu/gpu.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "gpu/facts.h"
+#include "base/cleanup.h"
 
 typedef void *gpu_handle;
 
@@ -91,7 +91,7 @@ static const struct facts_symbol symbols[] = {
 	{"nvmlDeviceGetComputeRunningProcesses_v3", &nvml.processes, true},
 };
 
-/* Bits of the reasons, in the words of our own reports. */
+/* Bits of the reasons, and their names in reports. */
 static const struct {
 	unsigned long long bit;
 	const char *name;
@@ -143,14 +143,14 @@ read_clocks(gpu_handle device, json_t *gpu)
 		const char *now, *most;
 	} clocks[] = {{CLOCK_SM, "sm", "sm_max"}, {CLOCK_MEMORY, "memory", "memory_max"}};
 	json_t *all = json_object();
-	for (size_t i = 0; i < sizeof(clocks) / sizeof(clocks[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(clocks); i++) {
 		unsigned mhz = 0, most = 0;
 		if (nvml.clock && nvml.clock(device, clocks[i].type, &mhz) == 0)
 			facts_number(all, clocks[i].now, mhz);
 		if (nvml.max_clock && nvml.max_clock(device, clocks[i].type, &most) == 0)
 			facts_number(all, clocks[i].most, most);
 	}
-	(void)json_object_set_new(gpu, "clocks", all);
+	json_object_set_new(gpu, "clocks", all);
 }
 
 static void
@@ -159,16 +159,16 @@ read_throttle(gpu_handle device, json_t *gpu)
 	unsigned long long bits = 0;
 	json_t *list = json_array(), *slowed = json_object();
 	if (nvml.reasons && nvml.reasons(device, &bits) == 0)
-		for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
+		for (size_t i = 0; i < ARRAY_SIZE(reasons); i++)
 			if (bits & reasons[i].bit)
-				(void)json_array_append_new(list, json_string(reasons[i].name));
-	for (size_t i = 0; nvml.violation && i < sizeof(policies) / sizeof(policies[0]); i++) {
+				json_array_append_new(list, json_string(reasons[i].name));
+	for (size_t i = 0; nvml.violation && i < ARRAY_SIZE(policies); i++) {
 		struct violation violation = {0};
 		if (nvml.violation(device, policies[i].policy, &violation) == 0)
 			facts_number(slowed, policies[i].name, violation.violation_ns);
 	}
-	(void)json_object_set_new(gpu, "throttle", list);
-	(void)json_object_set_new(gpu, "slowed_ns", slowed);
+	json_object_set_new(gpu, "throttle", list);
+	json_object_set_new(gpu, "slowed_ns", slowed);
 }
 
 static void
@@ -181,12 +181,12 @@ read_processes(gpu_handle device, json_t *gpu)
 	json_t *list = json_array();
 	for (unsigned i = 0; i < count && i < FACTS_PROCESSES_SHOWN; i++) {
 		json_t *process = json_pack("{s:I}", "pid", (json_int_t)processes[i].pid);
-		/* All ones: it does not say. */
+		/* All ones: it is not known. */
 		if (processes[i].memory != ~0ull)
 			facts_number(process, "memory", processes[i].memory);
-		(void)json_array_append_new(list, process);
+		json_array_append_new(list, process);
 	}
-	(void)json_object_set_new(gpu, "processes", list);
+	json_object_set_new(gpu, "processes", list);
 }
 
 static void
@@ -235,11 +235,11 @@ read_gpu(unsigned index, json_t *gpus, struct kettle_error *err)
 		facts_number(gpu, "power_mw", milliwatts);
 	read_throttle(device, gpu);
 	read_processes(device, gpu);
-	(void)json_array_append_new(gpus, gpu);
+	json_array_append_new(gpus, gpu);
 	return 0;
 }
 
-/* What the driver says of itself, for each of its GPUs. */
+/* Adds the driver's versions to each of its GPUs. */
 static void
 add_driver(json_t *gpus, size_t first)
 {
@@ -258,7 +258,7 @@ nvml_read(const char *library, json_t *gpus, struct kettle_error *err)
 {
 	unsigned count = 0;
 	size_t first = json_array_size(gpus);
-	int rc = facts_open(library, symbols, sizeof(symbols) / sizeof(symbols[0]), err);
+	int rc = facts_open(library, symbols, ARRAY_SIZE(symbols), err);
 	if (rc != 0)
 		return rc;
 	int code = nvml.init();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The GPUs of AMD, as ROCm SMI and the kernel's list of compute nodes tell. */
+/* The GPUs of AMD, as ROCm SMI and the kernel's list of compute nodes report them. */
 /*
  * The declarations are our own: only functions whose binary interface is the same in all of ROCm 5 and 6 are called.
  * Clocks, temperature and throttling come from the head of the metrics table, which never moved; the table as a whole
@@ -8,15 +8,15 @@
  */
 #include <config.h>
 
-#include "gpu/rocm.h"
+#include "gpu/gpu.h"
 
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/xalloc.h"
-#include "gpu/facts.h"
 
 #define MEMORY_VRAM 0
 #define COMPONENT_DRIVER 0
@@ -71,19 +71,17 @@ static const struct facts_symbol symbols[] = {
 
 /* ---- the kernel's compute nodes ---- */
 
-/* A number of a node's properties ("gfx_target_version 90402"); 0: it says none. */
+/* A number of a node's properties ("gfx_target_version 90402"); 0: it has none. */
 static unsigned long long
 property(const char *topology, const char *node, const char *key)
 {
 	char path[4096], line[256], name[128];
 	unsigned long long value = 0, found = 0;
 	(void)snprintf(path, sizeof(path), "%s/%s/properties", topology, node);
-	FILE *file = fopen(path, "re");
+	AUTO_FILE FILE *file = fopen(path, "re");
 	while (file && fgets(line, sizeof(line), file))
 		if (sscanf(line, "%127s %llu", name, &value) == 2 && strcmp(name, key) == 0)
 			found = value;
-	if (file)
-		(void)fclose(file);
 	return found;
 }
 
@@ -91,7 +89,7 @@ property(const char *topology, const char *node, const char *key)
 static void
 add_architecture(json_t *gpu, const char *topology, uint32_t render)
 {
-	DIR *nodes = opendir(topology);
+	AUTO_DIR DIR *nodes = opendir(topology);
 	const struct dirent *entry;
 	while (nodes && (entry = readdir(nodes))) {
 		if (entry->d_name[0] == '.' || property(topology, entry->d_name, "drm_render_minor") != render)
@@ -100,26 +98,22 @@ add_architecture(json_t *gpu, const char *topology, uint32_t render)
 		char text[FACTS_TEXT_SIZE];
 		(void)snprintf(text, sizeof(text), "gfx%llu%llx%llx", version / 10000, version / 100 % 100, version % 100);
 		facts_text(gpu, "gfx", version ? 0 : -1, text);
-		break;
+		return;
 	}
-	if (nodes)
-		(void)closedir(nodes);
 }
 
-/* The processes that use GPUs of AMD; the kernel does not say which GPUs. */
+/* The processes that use GPUs of AMD, of whichever GPUs; NULL: the kernel does not list them. */
 static json_t *
 read_processes(const char *topology)
 {
 	char path[4096];
 	(void)snprintf(path, sizeof(path), "%s/../../proc", topology);
-	DIR *folder = opendir(path);
+	AUTO_DIR DIR *folder = opendir(path);
 	json_t *list = folder ? json_array() : NULL;
 	const struct dirent *entry;
 	while (folder && (entry = readdir(folder)) && json_array_size(list) < FACTS_PROCESSES_SHOWN)
 		if (entry->d_name[0] > '0' && entry->d_name[0] <= '9')
-			(void)json_array_append_new(list, json_pack("{s:I}", "pid", (json_int_t)strtoll(entry->d_name, NULL, 10)));
-	if (folder)
-		(void)closedir(folder);
+			json_array_append_new(list, json_pack("{s:I}", "pid", (json_int_t)strtoll(entry->d_name, NULL, 10)));
 	return list;
 }
 
@@ -128,7 +122,7 @@ read_processes(const char *topology)
 static void
 read_metrics(uint32_t index, json_t *gpu)
 {
-	union metrics_room *metrics = xcalloc(1, sizeof(*metrics));
+	AUTO_FREE union metrics_room *metrics = xcalloc(1, sizeof(*metrics));
 	json_t *clocks = json_object(), *throttle = json_array();
 	if (smi.metrics && smi.metrics(index, metrics) == 0 && metrics->head.format == 1) {
 		const struct metrics *head = &metrics->head;
@@ -141,13 +135,12 @@ read_metrics(uint32_t index, json_t *gpu)
 			facts_number(gpu, "temperature", celsius);
 		if (head->power != METRIC_NONE)
 			facts_number(gpu, "power_mw", head->power * UINT64_C(1000));
-		/* What the bits mean differs from model to model; that one is set does not. */
+		/* The meaning of the bits differs from model to model. */
 		if (head->throttle != 0 && head->throttle != THROTTLE_NONE)
-			(void)json_array_append_new(throttle, json_sprintf("status-%#x", head->throttle));
+			json_array_append_new(throttle, json_sprintf("status-%#x", head->throttle));
 	}
-	(void)json_object_set_new(gpu, "clocks", clocks);
-	(void)json_object_set_new(gpu, "throttle", throttle);
-	free(metrics);
+	json_object_set_new(gpu, "clocks", clocks);
+	json_object_set_new(gpu, "throttle", throttle);
 }
 
 static void
@@ -187,17 +180,16 @@ read_gpu(uint32_t index, const char *topology, json_t *gpus)
 	if (smi.version)
 		facts_text(gpu, "driver", smi.version(COMPONENT_DRIVER, text, sizeof(text)), text);
 	read_metrics(index, gpu);
-	json_t *processes = read_processes(topology);
-	if (processes)
-		(void)json_object_set_new(gpu, "processes", processes);
-	(void)json_array_append_new(gpus, gpu);
+	/* NULL sets nothing. */
+	json_object_set_new(gpu, "processes", read_processes(topology));
+	json_array_append_new(gpus, gpu);
 }
 
 int
 rocm_read(const char *library, const char *topology, json_t *gpus, struct kettle_error *err)
 {
 	uint32_t count = 0;
-	int rc = facts_open(library, symbols, sizeof(symbols) / sizeof(symbols[0]), err);
+	int rc = facts_open(library, symbols, ARRAY_SIZE(symbols), err);
 	if (rc != 0)
 		return rc;
 	int code = smi.init(0);

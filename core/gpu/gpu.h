@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* What the makers' libraries of kettle-gpu share: opening one, and noting what it says. */
-#ifndef KETTLE_GPU_FACTS_H
-#define KETTLE_GPU_FACTS_H
+/* kettle-gpu: what the makers' libraries report of this machine's GPUs, as JSON. A member that a GPU lacks is left out. */
+#ifndef KETTLE_GPU_GPU_H
+#define KETTLE_GPU_GPU_H
 
 #include <jansson.h>
 #include <kettle/error.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#define NVML_LIBRARY "libnvidia-ml.so.1"
+#define ROCM_LIBRARY "librocm_smi64.so"
+#define ROCM_TOPOLOGY "/sys/class/kfd/kfd/topology/nodes"
 
 #define FACTS_TEXT_SIZE 128
 #define FACTS_GPUS_MAX 256      /* of one maker; more are left out */
@@ -26,8 +30,16 @@ struct facts_symbol {
  * installed; KETTLE_EUNAVAIL: it cannot be loaded, or lacks a function. It stays open until the process ends.
  */
 int facts_open(const char *path, const struct facts_symbol *symbols, size_t count, struct kettle_error *err);
-/* Set a member, a text only where rc is 0; what a GPU does not say has no member. */
+/* Set a member; a text only where rc is 0. */
 void facts_text(json_t *gpu, const char *key, int rc, const char *text);
 void facts_number(json_t *gpu, const char *key, uint64_t number);
+
+/*
+ * Append an object for each GPU of a maker. topology: the folder of the kernel's compute nodes, which know the
+ * architecture of AMD's. KETTLE_ENOENT: there is no such library. KETTLE_EUNAVAIL: it does not work, or the driver behind
+ * it does not; the GPUs before the one that failed stay.
+ */
+int nvml_read(const char *library, json_t *gpus, struct kettle_error *err);
+int rocm_read(const char *library, const char *topology, json_t *gpus, struct kettle_error *err);
 
 #endif
