@@ -71,13 +71,22 @@ runs_commands(void **state)
 	tool_query_run(NULL, 0, NULL);
 }
 
+/* Makes a file below a folder, with the folders above it. */
+static void
+put(const char *dir, const char *name, const char *text, int mode)
+{
+	AUTO_FREE char *path = path_join(dir, name);
+	AUTO_FREE char *folder = path_above(path, 1);
+	assert_int_equal(file_mkdirs(folder, 0755, NULL), 0);
+	assert_int_equal(file_write(path, text, strlen(text), mode, NULL), 0);
+}
+
 static void
 write_tool(const char *dir, const char *name, const char *version)
 {
 	AUTO_BUF struct buf text = {0};
-	AUTO_FREE char *path = path_join(dir, name);
 	buf_printf(&text, "#!/bin/sh\necho tool %s\n", version);
-	assert_int_equal(file_write(path, text.data, text.len, 0755, NULL), 0);
+	put(dir, name, text.data, 0755);
 }
 
 static void
@@ -88,7 +97,6 @@ finds_tools(void **state)
 	AUTO_FREE char *bin = path_join(dir, "prefix/bin");
 	AUTO_FREE char *memory = path_join(dir, "tools.json");
 	AUTO_FREE char *tool_path = path_join(bin, "mytool");
-	assert_int_equal(file_mkdirs(bin, 0755, NULL), 0);
 	write_tool(bin, "mytool", "1.5");
 	AUTO_JSON json_t *tools = json_pack("{s:s, s:s}", "mytool", tool_path, "gone", "/no/such/tool");
 	struct execconfig config = {.tools = tools};
@@ -112,66 +120,61 @@ finds_tools(void **state)
 	scratch_remove(dir);
 }
 
-/* What a tool leaves in HOME while it says its version goes, and is not left in anybody's. */
+/* Probes a script as the tool `name` of version 1.5; what the script wrote to the file `left` in the folder, a new string. */
+static char *
+probe_script(const char *dir, const char *name, const char *script, json_t *env, const char *left)
+{
+	AUTO_FREE char *memory = path_join(dir, "tools.json");
+	AUTO_FREE char *path = path_join(dir, name);
+	AUTO_FREE char *file = path_join(dir, left);
+	AUTO_JSON json_t *tools = json_pack("{s:s}", name, path);
+	struct execconfig config = {.tools = tools, .env = env};
+	char *text = NULL;
+	size_t size = 0;
+	assert_int_equal(file_write(path, script, strlen(script), 0755, NULL), 0);
+	struct toolchain *toolchain = toolchain_new(&config, memory);
+	struct tool_report report = toolchain_report(toolchain);
+	assert_string_equal(json_string_value(json_object_get(report.versions, name)), "1.5");
+	assert_int_equal(file_read(file, 65536, &text, &size, NULL), 0);
+	tool_report_free(&report);
+	toolchain_free(toolchain);
+	return text;
+}
+
+/* A tool that is probed has a HOME of its own, which is removed with all that the tool leaves there. */
 static void
 asks_away_from_home(void **state)
 {
 	static const char script[] = "#!/bin/sh\nmkdir -p \"$HOME/.left\" && echo \"$HOME\" >\"${0%/*}/home\"; echo 1.5\n";
 	(void)state;
 	char *dir = scratch_make();
-	AUTO_FREE char *memory = path_join(dir, "tools.json");
-	AUTO_FREE char *path = path_join(dir, "mytool");
-	AUTO_FREE char *told = path_join(dir, "home");
 	AUTO_FREE char *left = path_join(dir, ".left");
 	AUTO_FREE char *before = getenv("HOME") ? strdup(getenv("HOME")) : NULL;
-	AUTO_FREE char *home = NULL;
-	size_t size = 0;
-	assert_int_equal(file_write(path, script, strlen(script), 0755, NULL), 0);
-	AUTO_JSON json_t *tools = json_pack("{s:s}", "mytool", path);
-	struct execconfig config = {.tools = tools};
-	struct toolchain *toolchain = toolchain_new(&config, memory);
 	assert_int_equal(setenv("HOME", dir, 1), 0);
-	struct tool_report report = toolchain_report(toolchain);
+	AUTO_FREE char *home = probe_script(dir, "mytool", script, NULL, "home");
 	assert_int_equal(before ? setenv("HOME", before, 1) : unsetenv("HOME"), 0);
-	assert_string_equal(json_string_value(json_object_get(report.versions, "mytool")), "1.5");
 	assert_int_equal(access(left, F_OK), -1);
-	assert_int_equal(file_read(told, 4096, &home, &size, NULL), 0);
 	home[strcspn(home, "\n")] = '\0';
 	assert_string_not_equal(home, dir);
 	assert_int_equal(access(home, F_OK), -1);
-	tool_report_free(&report);
-	toolchain_free(toolchain);
 	scratch_remove(dir);
 }
 
-/* What a tool answers is what it does in a step: it has a step's environment, and nothing of this process's. */
+/* A tool that is probed has a step's environment, and nothing of this process's. */
 static void
 asks_in_clean_environment(void **state)
 {
 	static const char script[] = "#!/bin/sh\nenv >\"${0%/*}/env\"; echo HIP version: 1.5\n";
 	(void)state;
 	char *dir = scratch_make();
-	AUTO_FREE char *memory = path_join(dir, "tools.json");
-	AUTO_FREE char *path = path_join(dir, "hipcc");
-	AUTO_FREE char *told = path_join(dir, "env");
-	AUTO_FREE char *text = NULL;
-	size_t size = 0;
-	assert_int_equal(file_write(path, script, strlen(script), 0755, NULL), 0);
-	AUTO_JSON json_t *tools = json_pack("{s:s}", "hipcc", path);
 	AUTO_JSON json_t *env = json_pack("{s:{s:s}}", "hipcc", "TOLD", "by exec.yml");
-	struct execconfig config = {.tools = tools, .env = env};
-	struct toolchain *toolchain = toolchain_new(&config, memory);
 	assert_int_equal(setenv("HIP_PLATFORM", "nvidia", 1) | setenv("STRAY", "1", 1), 0);
-	struct tool_report report = toolchain_report(toolchain);
+	AUTO_FREE char *text = probe_script(dir, "hipcc", script, env, "env");
 	assert_int_equal(unsetenv("HIP_PLATFORM") | unsetenv("STRAY"), 0);
-	assert_string_equal(json_string_value(json_object_get(report.versions, "hipcc")), "1.5");
-	assert_int_equal(file_read(told, 65536, &text, &size, NULL), 0);
 	assert_non_null(strstr(text, "HIP_PLATFORM=amd\n"));
 	assert_non_null(strstr(text, "TOLD=by exec.yml\n"));
 	assert_non_null(strstr(text, "LANG=C.UTF-8\n"));
 	assert_null(strstr(text, "STRAY="));
-	tool_report_free(&report);
-	toolchain_free(toolchain);
 	scratch_remove(dir);
 }
 
@@ -181,18 +184,10 @@ write_toolkit(const char *dir, const char *cicc)
 {
 	static const char *const names[] = {"kit/bin/ptxas", "kit/nvvm/bin/cicc", "kit/include/cuda.h"};
 	AUTO_BUF struct buf wrapper = {0};
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		AUTO_FREE char *path = path_join(dir, names[i]);
-		AUTO_FREE char *folder = strdup(path);
-		*strrchr(folder, '/') = '\0';
-		assert_int_equal(file_mkdirs(folder, 0755, NULL), 0);
-		assert_int_equal(file_write(path, cicc, strlen(cicc), 0755, NULL), 0);
-	}
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		put(dir, names[i], cicc, 0755);
 	buf_printf(&wrapper, "#!/bin/sh\n[ \"$1\" != --dryrun ] || echo '#$ TOP='%s/kit/bin/.. >&2\necho V13.0.88\n", dir);
-	AUTO_FREE char *path = path_join(dir, "wrapper/nvcc");
-	AUTO_FREE char *folder = path_join(dir, "wrapper");
-	assert_int_equal(file_mkdirs(folder, 0755, NULL), 0);
-	assert_int_equal(file_write(path, wrapper.data, wrapper.len, 0755, NULL), 0);
+	put(dir, "wrapper/nvcc", wrapper.data, 0755);
 }
 
 /* What a machine with that nvcc and that host compiler makes of it. */
@@ -236,17 +231,6 @@ knows_toolkits(void **state)
 	toolkit_fingerprint(dir, host, again);
 	assert_string_not_equal(other, again);
 	scratch_remove(dir);
-}
-
-/* Makes a file below a folder, with the folders above it. */
-static void
-put(const char *dir, const char *name, const char *text, int mode)
-{
-	AUTO_FREE char *path = path_join(dir, name);
-	AUTO_FREE char *folder = strdup(path);
-	*strrchr(folder, '/') = '\0';
-	assert_int_equal(file_mkdirs(folder, 0755, NULL), 0);
-	assert_int_equal(file_write(path, text, strlen(text), mode, NULL), 0);
 }
 
 static void
@@ -550,7 +534,6 @@ fingerprints_notice(void **state)
 	AUTO_FREE char *include = path_join(dir, "prefix/include/deep");
 	AUTO_FREE char *memory = path_join(dir, "tools.json");
 	AUTO_FREE char *tool_path = path_join(bin, "mytool");
-	assert_int_equal(file_mkdirs(bin, 0755, NULL), 0);
 	write_tool(bin, "mytool", "1.5");
 	AUTO_JSON json_t *tools = json_pack("{s:s}", "mytool", tool_path);
 	struct execconfig config = {.tools = tools};
