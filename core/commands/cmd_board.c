@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Commands on leaderboards: create, list, show, delete. */
+/* Commands on leaderboards: create, update, list, show, delete. */
 #include <config.h>
 
 #include "commands/handlers.h"
@@ -11,6 +11,7 @@
 #include "maintenance/maintenance.h"
 #include "model/blobs.h"
 #include "model/board_cache.h"
+#include "model/board_update.h"
 #include "model/ranking.h"
 #include "task/task.h"
 
@@ -143,6 +144,18 @@ check_new(
 	return choose_devices(env, json_object_get(args, "device"), task, &board->devices, err);
 }
 
+/* What the task is remarked on, and the deadline. New reference. */
+static json_t *
+remarks_of(const struct db *db, const json_t *bundle, int64_t deadline_at)
+{
+	json_t *remarks = json_copy(json_object_get(bundle, "remarks"));
+	if (!remarks)
+		remarks = json_array();
+	if (deadline_at && deadline_at <= db->now_ms)
+		(void)json_array_append_new(remarks, json_string("The deadline has already passed."));
+	return remarks;
+}
+
 int
 cmd_board_create_check(
 	struct db *db, const struct command_env *env, const json_t *args, json_t **ret_devices, struct kettle_error *err)
@@ -168,15 +181,62 @@ cmd_board_create(const struct command_call *call, json_t **ret_result, struct ke
 		rc = tell_created(call->db, call->actor, &board, object, err);
 	if (rc < 0)
 		return rc;
-	json_t *remarks = json_copy(json_object_get(board.bundle, "remarks"));
-	if (!remarks)
-		remarks = json_array();
-	if (board.deadline_at && board.deadline_at <= call->db->now_ms)
-		(void)json_array_append_new(remarks, json_string("The deadline has already passed."));
-	(void)json_object_set_new(object, "remarks", remarks);
+	(void)json_object_set_new(object, "remarks", remarks_of(call->db, board.bundle, board.deadline_at));
 	*ret_result = STEAL(object);
 	return 0;
 }
+
+/* ---- update ---- */
+
+/* The arguments as a change; *ret_bundle and *ret_devices hold what it borrows. */
+static int
+read_change(struct db *db, const struct command_env *env, const json_t *args, struct board_change *change,
+	json_t **ret_bundle, json_t **ret_devices, struct kettle_error *err)
+{
+	const char *deadline = member_string(args, "deadline");
+	const json_t *devices = json_object_get(args, "device"), *task = json_object_get(args, "task");
+	change->description = member_string(args, "description");
+	change->visibility = member_string(args, "visibility");
+	change->code = member_string(args, "code");
+	change->force = member_true(args, "force");
+	change->set_deadline = deadline != NULL;
+	bool any = deadline || devices || task || change->description || change->visibility || change->code;
+	if (!any)
+		return kettle_fail(err, KETTLE_EINVAL,
+			"Nothing is to be changed: give a deadline, devices, a visibility, who may read code, a description or a "
+			"task.");
+	int rc = deadline ? board_deadline(deadline, db->now_ms, &change->deadline_at, err) : 0;
+	if (rc == 0 && devices)
+		rc = board_pick_devices(env, devices, ret_devices, err);
+	if (rc == 0 && task)
+		rc = task_check_bundle(env->languages, task, ret_bundle, err);
+	change->devices = *ret_devices;
+	change->bundle = *ret_bundle;
+	return rc;
+}
+
+int
+cmd_board_update(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
+{
+	struct board board;
+	struct board_change change = {0};
+	AUTO_JSON json_t *bundle = NULL, *devices = NULL, *result = NULL, *object = NULL;
+	int rc = board_find_owned(call->db, call->actor, member_string(call->args, "name"), &board, err);
+	if (rc == 0)
+		rc = read_change(call->db, call->env, call->args, &change, &bundle, &devices, err);
+	if (rc == 0)
+		rc = board_update(call->db, call->actor, &board, &change, &result, err);
+	if (rc == 0)
+		rc = board_object(call->db, board.id, &object, err);
+	if (rc < 0)
+		return rc;
+	(void)json_object_set(result, "leaderboard", object);
+	(void)json_object_set_new(result, "remarks", remarks_of(call->db, change.bundle, change.deadline_at));
+	*ret_result = STEAL(result);
+	return 0;
+}
+
+/* ---- list and show ---- */
 
 int
 cmd_board_list(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
@@ -223,6 +283,8 @@ cmd_board_show(const struct command_call *call, json_t **ret_result, struct kett
 	return member_true(call->args, "mine") ? show_own(call->db, call->actor, &board, &asked, ret_result, err)
 										   : board_cache_get(call->db, &board, &asked, ret_result, err);
 }
+
+/* ---- delete ---- */
 
 static int
 tell_deleted(

@@ -49,23 +49,8 @@ struct sync {
 static bool
 is_its_own(int rc)
 {
-	switch ((enum kettle_errno)rc) {
-	case KETTLE_EINVAL:
-	case KETTLE_ENOENT:
-	case KETTLE_EACCES:
-	case KETTLE_ECONFLICT:
-	case KETTLE_ETOOBIG:
-	case KETTLE_EUNAVAIL:
-		return true;
-	case KETTLE_ERATE:
-	case KETTLE_ECANCELED:
-	case KETTLE_EVERSION:
-	case KETTLE_EIO:
-	case KETTLE_ENOMEM:
-	case KETTLE_EINTERNAL:
-		break;
-	}
-	return false;
+	return rc == KETTLE_EINVAL || rc == KETTLE_ENOENT || rc == KETTLE_EACCES || rc == KETTLE_ECONFLICT ||
+		   rc == KETTLE_ETOOBIG || rc == KETTLE_EUNAVAIL;
 }
 
 /* Adds to a list of the answer; 0. */

@@ -97,18 +97,6 @@ cmd_submission_unflag(const struct command_call *call, json_t **ret_result, stru
 
 /* ---- run again ---- */
 
-static int
-check_configured(const struct command_env *env, const char *device, struct kettle_error *err)
-{
-	const char *name;
-	json_t *units;
-	json_object_foreach((json_t *)env->devices, name, units) {
-		if (strcasecmp(name, device) == 0)
-			return 0;
-	}
-	return kettle_fail(err, KETTLE_EUNAVAIL, "The device `%s` is not configured at the moment.", device);
-}
-
 /* Those that were named, of those it was submitted to; all of these where none was. */
 static int
 choose_devices(struct db *db, const struct command_env *env, int64_t submission, const json_t *wanted,
@@ -123,10 +111,11 @@ choose_devices(struct db *db, const struct command_env *env, int64_t submission,
 		"i", submission);
 	const json_t *all = json_object_get(row, "devices"), *list = json_array_size(wanted) > 0 ? wanted : all;
 	for (size_t i = 0; i < json_array_size(list) && rc == 0; i++) {
-		const char *name = NULL;
+		const char *name = NULL, *configured;
+		const json_t *units;
 		rc = board_pick_device(all, json_string_value(json_array_get(list, i)), where, &name, err);
 		if (rc == 0)
-			rc = check_configured(env, name, err);
+			rc = board_configured_units(env, name, &configured, &units, err);
 		if (rc == 0 && !list_has_text(chosen, name))
 			(void)json_array_append_new(chosen, json_string(name));
 	}

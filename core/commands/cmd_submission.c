@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Commands on submissions: list, show, cancel, delete. */
+/* Commands on submissions: list, show, cancel, delete, and the files that their jobs left. */
 #include <config.h>
 
 #include "commands/handlers.h"
 
 #include "base/cleanup.h"
 #include "base/json_access.h"
+#include "base/text.h"
+#include "model/artifact.h"
 #include "model/blobs.h"
 #include "model/board.h"
-#include "model/code_visibility.h"
 #include "model/jobs.h"
 #include "model/ranking.h"
 #include "model/rate_limit.h"
@@ -72,10 +73,9 @@ cmd_submission_list(const struct command_call *call, json_t **ret_result, struct
  * made the board may too.
  */
 static int
-submission_find(const struct command_call *call, bool judge, json_t **ret_row, struct kettle_error *err)
+submission_find(const struct command_call *call, int64_t id, bool judge, json_t **ret_row, struct kettle_error *err)
 {
 	const struct actor *actor = call->actor;
-	int64_t id = member_int(call->args, "id");
 	AUTO_JSON json_t *row = NULL;
 	int rc = db_object(call->db, &row, err,
 		"SELECT s.id, s.leaderboard AS leaderboard_id, b.name AS leaderboard_name, s.file_name, s.user AS "
@@ -149,13 +149,11 @@ add_rank(struct db *db, const json_t *row, json_t *job, struct kettle_error *err
 	struct ranking_position position;
 	int rc = ranking_of(
 		db, member_int(row, "leaderboard_id"), member_text(job, "device"), member_int(row, "user"), &position, err);
-	if (rc < 0)
-		return rc;
-	json_t *rank = position.rank
-					   ? json_pack("{s:I, s:I}", "rank", (json_int_t)position.rank, "of", (json_int_t)position.of)
-					   : json_null();
-	(void)json_object_set_new(job, "rank", rank);
-	return 0;
+	if (rc == 0)
+		json_object_set_new(job, "rank",
+			position.rank ? json_pack("{s:I, s:I}", "rank", (json_int_t)position.rank, "of", (json_int_t)position.of)
+						  : json_null());
+	return rc;
 }
 
 /* A rerun after this job that came to nothing: whoever asked for it reads why. */
@@ -340,13 +338,97 @@ ranks(const json_t *jobs)
 	return all;
 }
 
+/* The row, where it is one that counts or could; ENOENT: it is none. */
+static int
+visibility_load(struct db *db, int64_t id, json_t **ret_row, struct kettle_error *err)
+{
+	return db_object(db, ret_row, err,
+		"SELECT s.id, s.leaderboard AS leaderboard_id, b.name AS leaderboard_name, s.file_name, s.user AS "
+		"user_id_text, u.name AS user_name, s.created_at AS submission_time_iso, 1 AS done_bool, s.mode, s.state, NULL "
+		"AS flagged, (SELECT CAST(data AS TEXT) FROM blobs WHERE id = s.code) AS code, s.user AS user FROM submissions "
+		"s "
+		"JOIN leaderboards b ON b.id = s.leaderboard JOIN users u ON u.id = s.user WHERE s.id = ? AND s.mode = "
+		"'ranked' AND s.flagged_at IS NULL AND s.done_at IS NOT NULL AND s.id >= b.counts_from AND u.banned_at IS NULL "
+		"AND EXISTS (SELECT 1 FROM jobs j WHERE j.submission = s.id AND NOT j.superseded AND j.state = 'passed')",
+		"i", id);
+}
+
+static int
+fail_other(int64_t id, const struct board *board, bool counts, struct kettle_error *err)
+{
+	if (counts && board->code == BOARD_CODE_ENDED && board->deadline_at)
+		return kettle_fail(err, KETTLE_EACCES,
+			"Submission %lld belongs to somebody else; its code can be read once the deadline of `%s` has passed.",
+			(long long)id, board->name);
+	return kettle_fail(err, KETTLE_EACCES, "Submission %lld belongs to somebody else.", (long long)id);
+}
+
+static int
+load_open_jobs(struct db *db, const json_t *row, json_t **ret_jobs, struct kettle_error *err)
+{
+	AUTO_JSON json_t *jobs = NULL;
+	int rc = db_array(db, &jobs, err,
+		"SELECT id AS job, device, state, score, low, high, json_array() AS runs_json, json_array() AS artifacts_json "
+		"FROM jobs WHERE submission = ? AND NOT superseded AND state = 'passed' ORDER BY id",
+		"i", member_int(row, "id"));
+	for (size_t i = 0; i < json_array_size(jobs) && rc == 0; i++)
+		rc = add_rank(db, row, json_array_get(jobs, i), err);
+	if (rc == 0)
+		*ret_jobs = STEAL(jobs);
+	return rc;
+}
+
+/* EACCES unless the actor may read it. */
+static int
+check_open(struct db *db, const struct actor *actor, int64_t id, const json_t *row, struct kettle_error *err)
+{
+	struct board board;
+	int rc = board_find(db, actor, member_string(row, "leaderboard_name"), &board, err);
+	if (rc == 0)
+		rc = board_check_access(db, actor, &board, NULL);
+	if (rc == KETTLE_EACCES)
+		return fail_other(id, &board, false, err);
+	if (rc == 0 && !board_code_open(&board, db->now_ms))
+		rc = fail_other(id, &board, true, err);
+	return rc;
+}
+
+/*
+ * submission.show for others than its owner, while the `code` of the board opens it: the answer with the code, and of
+ * each device on which it passed state, score and rank; nothing of its runs. EACCES: not for this actor, with a sentence
+ * that says when, if ever; ENOENT.
+ */
+static int
+show_to_others(const struct command_call *call, json_t **ret_object, struct kettle_error *err)
+{
+	struct db *db = call->db;
+	int64_t id = member_int(call->args, "id");
+	AUTO_JSON json_t *row = NULL, *jobs = NULL;
+	struct board none = {0};
+	int rc = visibility_load(db, id, &row, err);
+	if (rc == KETTLE_ENOENT)
+		return fail_other(id, &none, false, err);
+	if (rc == 0)
+		rc = check_open(db, call->actor, id, row, err);
+	if (rc == 0)
+		rc = load_open_jobs(db, row, &jobs, err);
+	if (rc < 0)
+		return rc;
+	json_t *more = json_pack("{s:[], s:{s:s, s:n, s:O}, s:n, s:o, s:O}", "runs", "job", "status", "succeeded", "error",
+		"last_heartbeat", json_object_get(row, "submission_time"), "runner_queue", "rank", ranks(jobs), "jobs", jobs);
+	(void)json_object_del(row, "user");
+	json_object_update_new(row, more);
+	*ret_object = STEAL(row);
+	return 0;
+}
+
 int
 cmd_submission_show(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
 	AUTO_JSON json_t *row = NULL, *jobs = NULL, *code_row = NULL;
-	int rc = submission_find(call, true, &row, err);
+	int rc = submission_find(call, member_int(call->args, "id"), true, &row, err);
 	if (rc == KETTLE_EACCES)
-		return code_visibility_of(call->db, call->actor, member_int(call->args, "id"), ret_result, err);
+		return show_to_others(call, ret_result, err);
 	if (rc == 0)
 		rc = load_jobs(call->db, row, &jobs, err);
 	if (rc == 0)
@@ -387,7 +469,7 @@ int
 cmd_submission_cancel(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
 	AUTO_JSON json_t *row = NULL, *jobs = NULL;
-	int rc = submission_find(call, false, &row, err);
+	int rc = submission_find(call, member_int(call->args, "id"), false, &row, err);
 	if (rc == 0)
 		rc = check_rerun(call->db, call->actor, member_int(row, "id"), err);
 	if (rc == 0)
@@ -431,7 +513,7 @@ int
 cmd_submission_delete(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
 	AUTO_JSON json_t *row = NULL;
-	int rc = submission_find(call, false, &row, err);
+	int rc = submission_find(call, member_int(call->args, "id"), false, &row, err);
 	if (rc == 0 && json_is_string(json_object_get(row, "flagged")) && call->actor->role != RIGHT_ADMIN)
 		rc = kettle_fail(err, KETTLE_EACCES,
 			"Submission %lld was marked as a cheat: it stays as evidence, and only an admin may delete it.",
@@ -443,4 +525,46 @@ cmd_submission_delete(const struct command_call *call, json_t **ret_result, stru
 	if (rc == 0)
 		*ret_result = json_pack("{s:I, s:s}", "id", member_int(row, "id"), "status", "ok");
 	return rc;
+}
+
+/* ---- files that jobs left ---- */
+
+int
+cmd_submission_artifacts(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
+{
+	AUTO_JSON json_t *row = NULL;
+	int rc = submission_find(call, member_int(call->args, "id"), true, &row, err);
+	return rc < 0 ? rc
+				  : db_array(call->db, ret_result, err,
+						"SELECT a.id AS artifact, a.job, j.device, a.step, a.name, a.size, a.sha256, a.created_at AS "
+						"created_iso, a.expired_at AS expired_iso FROM jobs j JOIN artifacts a ON a.job = j.id WHERE "
+						"j.submission = ? ORDER BY a.job, a.id",
+						"i", member_int(call->args, "id"));
+}
+
+int
+cmd_submission_artifact(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
+{
+	int64_t id = member_int(call->args, "artifact"), offset = member_int(call->args, "offset");
+	AUTO_JSON json_t *row = NULL, *submission = NULL;
+	AUTO_FREE char *data = NULL;
+	size_t size = 0;
+	int rc = db_object(call->db, &row, err,
+		"SELECT a.id AS artifact, a.name, a.size, a.sha256, j.submission FROM artifacts a JOIN jobs j ON j.id = a.job "
+		"WHERE a.id = ?",
+		"i", id);
+	if (rc == KETTLE_ENOENT)
+		return kettle_fail(err, rc, "There is no file with the number %lld.", (long long)id);
+	if (rc == 0)
+		rc = submission_find(call, member_int(row, "submission"), true, &submission, err);
+	if (rc == 0)
+		rc = artifact_read(call->db, call->env->spool, id, offset, &data, &size, err);
+	if (rc < 0)
+		return rc;
+	AUTO_FREE char *base64 = base64_encode(data, size);
+	(void)json_object_del(row, "submission");
+	(void)json_object_set_new(row, "offset", json_integer(offset));
+	(void)json_object_set_new(row, "base64", json_string(base64));
+	*ret_result = STEAL(row);
+	return 0;
 }

@@ -162,10 +162,8 @@ add_submit_device(struct submit_request *submit, const char *word, struct kettle
 	int rc = board_pick_device(submit->of_board, word, where, &name, err);
 	if (rc < 0)
 		return rc;
-	for (size_t i = 0; i < json_array_size(submit->devices); i++)
-		if (strcmp(json_string_value(json_array_get(submit->devices, i)), name) == 0)
-			return 0;
-	(void)json_array_append_new(submit->devices, json_string(name));
+	if (!list_has_text(submit->devices, name))
+		(void)json_array_append_new(submit->devices, json_string(name));
 	return 0;
 }
 
@@ -226,17 +224,13 @@ check_accepting(const struct submit_request *submit, struct kettle_error *err)
 		return rc;
 	if (json_is_false(accepting))
 		return kettle_fail(err, KETTLE_EUNAVAIL, "No submissions are accepted at the moment; try again later.");
-	for (size_t i = 0; i < json_array_size(submit->devices); i++) {
-		const char *name = json_string_value(json_array_get(submit->devices, i)), *key;
-		bool there = false;
-		json_t *value;
-		json_object_foreach((json_t *)submit->env->devices, key, value) {
-			there = there || strcasecmp(key, name) == 0;
-		}
-		if (!there)
-			return kettle_fail(err, KETTLE_EUNAVAIL, "The device `%s` is not configured at the moment.", name);
+	for (size_t i = 0; i < json_array_size(submit->devices) && rc == 0; i++) {
+		const char *name;
+		const json_t *units;
+		rc = board_configured_units(
+			submit->env, json_string_value(json_array_get(submit->devices, i)), &name, &units, err);
 	}
-	return 0;
+	return rc;
 }
 
 static int

@@ -31,8 +31,6 @@ command_run_fn cmd_board_show;
 /* leaderboard.delete {name, force}: {"name", "submissions": how many went with it}. */
 command_run_fn cmd_board_delete;
 
-/* ---- cmd_board_update.c: changes to a leaderboard. Store's thread ---- */
-
 /*
  * leaderboard.update {name, deadline?, device?, visibility?, code?, description?, task?, force}: what board_update
  * answers, with "leaderboard": the board as leaderboard.list shows it, "remarks". Its creator or an admin. EINVAL:
@@ -55,7 +53,7 @@ command_run_fn cmd_board_update;
  * secret. A plan that cannot be made here has "error", a sentence, instead.
  */
 command_run_fn cmd_board_task;
-/* leaderboard.template {name, lang?}: {"leaderboard", "templates": board_template_list's}. */
+/* leaderboard.template {name, lang?}: {"leaderboard", "templates": [{"language", "file_name", "text", "source"}]}. */
 command_run_fn cmd_board_template;
 
 /* ---- cmd_rate.c: rate limits of a leaderboard. Store's threads ---- */
@@ -114,7 +112,7 @@ command_run_fn cmd_invite_join;
  * rankings' present, "task": hash of the version it ran on, "sha256", "code", "devices": [{"device", "state", "score",
  * "low", "high"}]}], "next": what to pass as `after`, or null at the end}.
  *
- * The board's creator and admins get every submission; others only those that code_visibility_of opens. ECONFLICT: the board
+ * The board's creator and admins get every submission; others only those that show_to_others opens. ECONFLICT: the board
  * is active, and private is not set; EACCES: neither creator nor admin, and private is set, or the code is not open.
  */
 command_run_fn cmd_board_export;
@@ -154,7 +152,7 @@ command_run_fn cmd_submit;
  */
 command_run_fn cmd_submission_list;
 /*
- * submission.show {id}, for its owner, the board's creator and admins; for others as code_visibility_of says: {"id", "leaderboard_id", "leaderboard_name", "file_name", "user_id"
+ * submission.show {id}, for its owner, the board's creator and admins; for others as show_to_others says: {"id", "leaderboard_id", "leaderboard_name", "file_name", "user_id"
  * (text), "user_name", "submission_time", "done", "mode", "state", "code", "flagged": reason or null,
  *  "runs": [{"start_time", "end_time", "mode", "secret", "runner": device, "score", "passed", "result"}],
  *  "job": {"status", "error", "last_heartbeat"}, "runner_queue": null, "rank": {device: rank or null},
@@ -174,6 +172,17 @@ command_run_fn cmd_submission_cancel;
  */
 command_run_fn cmd_submission_delete;
 
+/*
+ * submission.artifacts {id}, for its owner, the board's creator and admins: [{"artifact": id, "job", "device", "step",
+ * "name", "size", "sha256", "created", "expired": time or null}], of superseded jobs too, in their order.
+ */
+command_run_fn cmd_submission_artifacts;
+/*
+ * submission.artifact {artifact, offset}, for the same: a part of one, {"artifact", "name", "size", "sha256", "offset",
+ * "base64": at most ARTIFACT_CHUNK_MAX bytes}. ENOENT: there is none, or it is not kept any more.
+ */
+command_run_fn cmd_submission_artifact;
+
 /* ---- cmd_moderate.c: judges submissions on a board. Store's thread ---- */
 
 #define FLAG_REASON_MAX 500 /* characters */
@@ -192,19 +201,6 @@ command_run_fn cmd_submission_unflag;
  * submitted to. The answer has the form of submit's. EUNAVAIL: a device is not configured.
  */
 command_run_fn cmd_submission_rerun;
-
-/* ---- cmd_artifact.c: files that jobs left. Store's reader ---- */
-
-/*
- * submission.artifacts {id}, for its owner, the board's creator and admins: [{"artifact": id, "job", "device", "step",
- * "name", "size", "sha256", "created", "expired": time or null}], of superseded jobs too, in their order.
- */
-command_run_fn cmd_submission_artifacts;
-/*
- * submission.artifact {artifact, offset}, for the same: a part of one, {"artifact", "name", "size", "sha256", "offset",
- * "base64": at most ARTIFACT_CHUNK_MAX bytes}. ENOENT: there is none, or it is not kept any more.
- */
-command_run_fn cmd_submission_artifact;
 
 /* ---- cmd_user.c: users. Store's threads ---- */
 

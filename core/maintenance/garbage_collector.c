@@ -147,13 +147,10 @@ garbage_collector_run(struct maintenance *m, kettle_answer answer, void *arg)
 		answer(arg, &err, NULL);
 		return;
 	}
-	const struct retention_limits *limits = m->limits;
 	struct garbage_collector *gc = xcalloc(1, sizeof(*gc));
 	*gc = (struct garbage_collector){
 		.m = m,
-		.retention = {.artifact_days = limits->artifact_days,
-			.log_days = limits->log_days,
-			.event_days = limits->event_days},
+		.retention = {.limits = *m->limits},
 		.answer = answer,
 		.arg = arg,
 	};

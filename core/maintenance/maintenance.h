@@ -77,9 +77,9 @@ enum retention_step {
 	RETENTION_END
 };
 
-/* What is kept and what was freed so far. Zero-initialise, then set the days (0: for ever). */
+/* What is kept and what was freed so far. Zero-initialise, then set the limits. */
 struct retention {
-	int64_t artifact_days, log_days, event_days;
+	struct retention_limits limits;
 	int64_t artifacts, artifact_bytes, logs, events, tokens, blobs, blob_bytes, page_bytes;
 	int64_t cursor; /* of the step under way; 0 when it begins */
 };

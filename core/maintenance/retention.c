@@ -23,12 +23,12 @@ static int
 expire_artifacts(struct db *db, struct retention *retention, bool *ret_more, struct kettle_error *err)
 {
 	AUTO_JSON json_t *rows = NULL;
-	if (retention->artifact_days == 0)
+	if (retention->limits.artifact_days == 0)
 		return 0;
 	int rc = db_array(db, &rows, err,
 		"SELECT id, size FROM artifacts WHERE expired_at IS NULL AND created_at < ? AND " NOT_EVIDENCE(
 			"artifacts.job") "ORDER BY created_at LIMIT ?",
-		"ii", db->now_ms - retention->artifact_days * DAY_MS, (int64_t)RETENTION_PART);
+		"ii", db->now_ms - retention->limits.artifact_days * DAY_MS, (int64_t)RETENTION_PART);
 	for (size_t i = 0; i < json_array_size(rows) && rc == 0; i++) {
 		const json_t *row = json_array_get(rows, i);
 		rc = db_exec(db, err, "UPDATE artifacts SET expired_at = ?, path = NULL, blob = NULL WHERE id = ?", "ii",
@@ -65,10 +65,10 @@ static int
 drop_logs(struct db *db, struct retention *retention, bool *ret_more, struct kettle_error *err)
 {
 	AUTO_JSON json_t *rows = NULL, *last = NULL;
-	if (retention->log_days == 0)
+	if (retention->limits.log_days == 0)
 		return 0;
 	int rc = settings_setting_get(db, LOGS_SETTING, &last, err);
-	int64_t cursor = json_integer_value(last), before = db->now_ms - retention->log_days * DAY_MS, at = cursor;
+	int64_t cursor = json_integer_value(last), before = db->now_ms - retention->limits.log_days * DAY_MS, at = cursor;
 	if (rc == 0)
 		rc = db_array(db, &rows, err, "SELECT id, done_at FROM jobs WHERE id > ? ORDER BY id LIMIT ?", "ii", cursor,
 			(int64_t)RETENTION_PART);
@@ -92,13 +92,13 @@ drop_logs(struct db *db, struct retention *retention, bool *ret_more, struct ket
 static int
 drop_events(struct db *db, struct retention *retention, bool *ret_more, struct kettle_error *err)
 {
-	if (retention->event_days == 0)
+	if (retention->limits.event_days == 0)
 		return 0;
 	/* Numbers are given once: the next event's is higher even if all others are gone. */
 	int rc = db_exec(db, err,
 		"DELETE FROM events WHERE seq IN (SELECT seq FROM events WHERE seq <= coalesce((SELECT min(seq) FROM cursors), "
 		"seq) ORDER BY seq LIMIT ?1) AND at < ?2",
-		"ii", (int64_t)RETENTION_PART, db->now_ms - retention->event_days * DAY_MS);
+		"ii", (int64_t)RETENTION_PART, db->now_ms - retention->limits.event_days * DAY_MS);
 	int64_t changes = rc == 0 ? db_changes(db) : 0;
 	retention->events += changes;
 	*ret_more = changes == RETENTION_PART;

@@ -5,6 +5,7 @@
 #include "model/board.h"
 
 #include "base/cleanup.h"
+#include "base/json_access.h"
 #include "base/text.h"
 
 #include <string.h>
@@ -262,6 +263,22 @@ board_choose_devices(
 	return rc;
 }
 
+int
+board_configured_units(const struct command_env *env, const char *device, const char **ret_name,
+	const json_t **ret_units, struct kettle_error *err)
+{
+	const char *name;
+	json_t *configured;
+	json_object_foreach((json_t *)env->devices, name, configured) {
+		if (strcasecmp(name, device) != 0)
+			continue;
+		*ret_name = name;
+		*ret_units = json_object_get(configured, "units");
+		return 0;
+	}
+	return kettle_fail(err, KETTLE_EUNAVAIL, "The device `%s` is not configured at the moment.", device);
+}
+
 json_t *
 board_configured(const struct command_env *env)
 {
@@ -282,10 +299,7 @@ board_pick_devices(const struct command_env *env, const json_t *wanted, json_t *
 		int rc = board_pick_device(configured, word ? word : "", "The configuration has", &name, err);
 		if (rc < 0)
 			return rc;
-		bool twice = false;
-		for (size_t j = 0; j < json_array_size(devices); j++)
-			twice = twice || strcmp(json_string_value(json_array_get(devices, j)), name) == 0;
-		if (!twice)
+		if (!list_has_text(devices, name))
 			json_array_append_new(devices, json_string(name));
 	}
 	*ret_devices = STEAL(devices);

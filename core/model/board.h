@@ -63,6 +63,9 @@ int board_pick_device(
  */
 int board_pick_devices(
 	const struct command_env *env, const json_t *wanted, json_t **ret_devices, struct kettle_error *err);
+/* The units of a device, by its name without case, and the name as it is configured; both borrowed. EUNAVAIL: it is not. */
+int board_configured_units(const struct command_env *env, const char *device, const char **ret_name,
+	const json_t **ret_units, struct kettle_error *err);
 /* The names of the configured devices. New reference. */
 json_t *board_configured(const struct command_env *env);
 /* "A, B and C" of an array of names. New string. */

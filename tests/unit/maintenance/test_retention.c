@@ -96,7 +96,7 @@ static void
 test_artifacts_and_logs(void **state)
 {
 	(void)state;
-	struct retention forever = {0}, month = {.artifact_days = 30, .log_days = 30};
+	struct retention forever = {0}, month = {.limits = {.artifact_days = 30, .log_days = 30}};
 	submission("alice", DAYS_AGO(40));
 	int64_t cheat = submission("mallory", DAYS_AGO(40));
 	submission("bob", DAYS_AGO(20));
@@ -120,7 +120,7 @@ test_artifacts_and_logs(void **state)
 	assert_int_equal(month.blobs, 1);
 	assert_int_equal(month.blob_bytes, 5);
 	/* The second time there is nothing to do. */
-	struct retention again = {.artifact_days = 30, .log_days = 30};
+	struct retention again = {.limits = {.artifact_days = 30, .log_days = 30}};
 	for (enum retention_step s = 0; s < RETENTION_END; s++)
 		step(s, &again);
 	assert_int_equal(again.artifacts + again.logs + again.blobs, 0);
@@ -131,7 +131,7 @@ static void
 test_events_and_tokens(void **state)
 {
 	(void)state;
-	struct retention month = {.event_days = 30};
+	struct retention month = {.limits = {.event_days = 30}};
 	for (int i = 0; i < 10; i++)
 		commands_submit(&c, "alice", "board", "test");
 	int64_t last = fixture_int(&c.f, "SELECT max(seq) FROM events");
