@@ -31,12 +31,13 @@
 // scheduler took the core away is left out as long as a fifth of them remains. `both` is taken, always: it suffers from what
 // the submission suffers from, and which one is taken must not depend on the submission.
 //
-// Like work suffers alike, and a kernel compared with its own like repeats much better than one compared with `both`
-// (docs/benchmarks.md). So a task may bring a calibrator of its own, `#define TASK_CALIBRATOR name` for a function of
-// custom_kernel's form, built like a good submission. It works on another input of the same case, before or after the call
-// as chance has it, and chance says which memory is whose. It is taken, always, where its time on the quiet device is known
-// (`own`, a name for each case), and measured beside the others where it is not. What a call touches is then put out of the
-// caches line by line, and the whole cache is flushed at every SWEEP_EVERY-th call: time for many more pairs.
+// Similar work is slowed down in a similar way, and a kernel compared with similar code repeats much better than one
+// compared with `both` (docs/benchmarks.md). So a task may bring a calibrator of its own,
+// `#define TASK_CALIBRATOR name` for a function of custom_kernel's form, built like a good submission. It works on
+// another input of the same case, before or after the call at random, and which memory each gets is random too. It is taken, always, where its
+// time on the quiet device is known (`own`, a name for each case), and measured beside the others where it is not. What
+// a call touches is then put out of the caches line by line, and the whole cache is flushed at every SWEEP_EVERY-th
+// call: time for many more pairs.
 //
 //   ratio   the median of the ratios call/calibrator
 //   mean    ratio × the time of the calibrator on the quiet device, which KETTLE_CALIBRATION gives
@@ -49,13 +50,13 @@
 //   calibrators   NAME=NS of all, each the time that a tenth of its times is below: about that of a quiet machine
 //   ratios   NAME=RATIO of all
 // Addresses make a difference as well, and differ from process to process: whatever `new` gives begins a cache line, and
-// inputs and outputs get other pages at every call, so that one run averages over what would else be its luck.
+// inputs and outputs get other pages at every call, so that one run averages over their effect.
 //
 // What one process can do, and does, against a hostile submission. Before any constructor of the submission runs
 // (.preinit_array), seed and channel are taken out of the environment and their bytes overwritten, the channel moves to
 // a random descriptor, the process becomes non-dumpable (closes /proc/self/{mem,environ,maps,fd}), and the clock is
 // looked up in the vDSO itself. Clock, results and the end use no symbol that a submission could define. `check` is
-// written last, and the process ends there and then: whoever leaves earlier has not passed.
+// written last, and the process ends at once: a submission that ends it earlier does not pass.
 //
 // What stays open in one process: the submission shares the address space. It can search memory for the seed, the copy
 // of the inputs and the channel's number, undo the above by the same system calls, replace what the C++ library
@@ -63,12 +64,12 @@
 // return before its output is complete as long as it wins the race with the copy of the output, and slow down the
 // calibrators by threads that it leaves behind (a mean below half of the best call does not pass). Where that matters,
 // use a harness with a referee and a solver.
-#ifndef TASK_REFERENCE // eval_single.cpp includes this file and brings its own
+#ifndef TASK_REFERENCE // eval_single.cpp includes this file and defines its own
 #define TASK_REFERENCE "reference.h"
 #endif
 #include TASK_REFERENCE
 
-// Code made for other instructions, or by a compiler that was told otherwise, is another calibrator.
+// Code for other instructions, or compiled with other flags, is another calibrator.
 #if defined(__AVX2__) && defined(__FMA__)
 #define CODE "-avx2"
 #else
@@ -93,7 +94,7 @@
 #include <memory>
 #include <new>
 
-// What `new` has given, and nobody has given back, since it was opened: the memory of inputs and outputs.
+// The blocks that `new` has allocated since it was opened and that are not freed: the memory of inputs and outputs.
 struct Blocks {
 	struct Block {
 		void *memory;
@@ -254,7 +255,7 @@ flush_blocks()
 #endif
 }
 
-// ---- Calibrators. Whoever changes what they do gives them other names. ----
+// ---- Calibrators. A change of what they do needs other names. ----
 
 constexpr size_t READ_BYTES = 2u << 20;                             // about 0.1 ms
 constexpr size_t TILE_ROWS = 4, TILE_DEPTH = 64, TILE_PASSES = 900; // about 0.1 ms
@@ -355,7 +356,7 @@ struct Set {
 	output_t output;
 };
 
-// The task's own calibrator, where it brings one. What it computes is looked at by nobody.
+// The task's own calibrator, if it has one. Nothing reads its output.
 #ifdef TASK_CALIBRATOR
 constexpr bool HAS_OWN = true;
 void
@@ -378,8 +379,8 @@ run_own(Set &, Call &)
 }
 #endif
 
-// The input that the task's own calibrator gets: of the same case, but another one. What it computes lies about in memory,
-// and is the right answer to nothing that a submission is asked.
+// The input that the task's own calibrator gets: of the same case with another seed, so that its output, which
+// stays in memory, is right for no call of the submission.
 input_t
 input_of_own(Case c, uint64_t seed)
 {

@@ -28,38 +28,38 @@
 // and the inputs to check it against are made anew after the call, so that there is nothing to find or to change while it
 // runs. profile: two calls per case, the second in the NVTX range `custom_kernel`, and a report.
 //
-// The time of a call is what events before and behind it say. Where other streams are busy longer than the event, by more
-// than 50 µs, that is added; where the events say less than half of what has passed for the host, 0.2 ms left out, the
-// host's time is taken. Paired with it are two calibrators, right before it in random order, as in eval.cpp: arithmetic in
-// registers on all cores (`tile`) and reading memory that is in no cache (`read`), as often in a row as the call takes
-// long; and both together (`both`). eval.cpp says what is made of the pairs, and what the keys mean.
+// The time of a call is the time between events before and behind it. Where other streams are busy longer than the
+// event, by more than 50 µs, that is added; where the events give less than half of the host's time less 0.2 ms, the
+// host's time is taken. Paired with it are two calibrators, right before it in random order, as in eval.cpp: arithmetic
+// in registers on all cores (`tile`) and reading memory that is in no cache (`read`), as often in a row as the call
+// takes long; and both together (`both`). eval.cpp documents how the pairs are evaluated, and the keys.
 //
 // What ends a run. 112: the submission is wrong, or has left the device with an error, after which the rest is not run.
 // 110: there is no device, or it fails by itself: the machine's fault. 113: the task's.
 //
 // Theory of operation. Code of the submission runs before main, as constructors of its static objects. So before any of
-// them, in .preinit_array, the process that was started takes seed and channel out of its environment, as eval.cpp does,
-// and forks. The parent (the supervisor) keeps both and never gets as far as a constructor: it is raw system calls alone.
-// The child runs constructors and main and holds neither of them, only one end of a socket pair and a token from before
-// the fork, which every message must begin with. Its main asks the supervisor for the secret, which is sent once; from then
-// on each message is a line of results, which the supervisor writes to the channel. It keeps the line `check` until the
-// child has ended with the status that belongs to it, and ends in the same way. A message without the token, before the
-// question, behind `check`, or of another form makes the run void. A profile runs without supervisor: there is no secret
-// then, and a profiler must see the process.
+// them, in .preinit_array, the process that was started takes seed and channel out of its environment, as eval.cpp
+// does, and forks. The parent (the supervisor) keeps both and never gets as far as a constructor: it is raw system
+// calls alone. The child runs constructors and main and holds neither of them, only one end of a socket pair and a
+// token from before the fork, which every message must begin with. Its main requests the secret from the supervisor,
+// which sends it once; from then on each message is a line of results, which the supervisor writes to the channel. It
+// keeps the line `check` until the child has ended with the status that belongs to it, and ends in the same way. A
+// message without the token, before the request, behind `check`, or of another form makes the run void. A profile runs
+// without supervisor: there is no secret then, and a profiler must see the process.
 //
-// What stays open in one process. Everything that eval.cpp says of its own, but for the seed before main. Whoever finds
-// the token in memory, a constructor too, can speak in main's place: ask for the seed, and report what it likes. From main
-// on the submission can find the seed in memory, replace functions of the runtime when linking (events are checked against
-// the host's clock, up to a factor of two and 0.2 ms), and change what the calibrators and the flush have in the device's
+// What stays open in one process. The same as in eval.cpp, except the seed before main. Code that finds the token in
+// memory, also a constructor, can act in main's place: request the seed, and report any results. From main on the
+// submission can find the seed in memory, replace functions of the runtime when linking (events are checked against the
+// host's clock, up to a factor of two and 0.2 ms), and change what the calibrators and the flush have in the device's
 // memory, not the inputs of the check. Where that matters, use a harness with a referee and a solver.
 #define GPU_HARNESS
 #include "gpu.h"
-#ifndef TASK_REFERENCE // eval_single.cu includes this file and brings its own
+#ifndef TASK_REFERENCE // eval_single.cu includes this file and defines its own
 #define TASK_REFERENCE "reference.cuh"
 #endif
 #include TASK_REFERENCE
 
-// Code that was made for a debugger is another calibrator.
+// Code compiled for a debugger is another calibrator.
 #ifdef __CUDACC_DEBUG__
 #define CALIBRATOR_CODE "-flags"
 #else
@@ -129,9 +129,9 @@ write_line(const char *line, long size)
 	}
 }
 
-// What the child has said so far.
+// The state of the child's messages.
 struct Heard {
-	bool asked = false, spoilt = false;
+	bool requested = false, spoilt = false;
 	char check[32] = {};
 	long check_size = 0;
 };
@@ -145,11 +145,11 @@ hear(Heard &heard, int socket, const char *line, long size)
 	size -= token_size;
 	if (!known) {
 		heard.spoilt = true;
-	} else if (!heard.asked) {
+	} else if (!heard.requested) {
 		Answer answer = {harness.has_secret, harness.secret};
-		heard.asked = size == 0;
-		heard.spoilt = !heard.asked;
-		if (heard.asked)
+		heard.requested = size == 0;
+		heard.spoilt = !heard.requested;
+		if (heard.requested)
 			raw_syscall(SYS_sendto, socket, reinterpret_cast<long>(&answer), sizeof(answer), MSG_NOSIGNAL);
 	} else if (size < 1 || size > static_cast<long>(MAX_LINE) || line[size - 1] != '\n' || heard.check_size) {
 		heard.spoilt = true; // `check` is the last line
@@ -163,7 +163,7 @@ hear(Heard &heard, int socket, const char *line, long size)
 	}
 }
 
-// Whether nobody holds the other end: else what reads as the end is a message without a byte.
+// Whether all copies of the other end are closed: otherwise a read of 0 bytes is an empty message.
 EARLY bool
 is_over(int socket)
 {
@@ -193,7 +193,7 @@ hear_all(Heard &heard, int socket)
 	return false;
 }
 
-// Waits until a descriptor can be read; -1 stands for none.
+// Waits until a descriptor can be read; -1: none.
 EARLY void
 wait_for(int one, int other)
 {
@@ -232,7 +232,7 @@ supervise(long child, int socket)
 {
 	Heard heard;
 	int status = 0;
-	// Where there is no pidfd, the child has ended when nobody holds its end of the socket.
+	// Where there is no pidfd, the child has ended when all copies of its end of the socket are closed.
 	long end = raw_syscall(SYS_pidfd_open, child, 0, 0);
 	while (hear_all(heard, socket) && !has_ended(static_cast<int>(end)))
 		wait_for(socket, end < 0 ? -1 : static_cast<int>(end));
@@ -285,7 +285,7 @@ ask_for_secret()
 		SYS_sendto, harness.channel, reinterpret_cast<long>(&harness.token), sizeof(harness.token), MSG_NOSIGNAL);
 	if (raw_syscall(SYS_recvfrom, harness.channel, reinterpret_cast<long>(&answer), sizeof(answer), 0) !=
 		static_cast<long>(sizeof(answer)))
-		stop(TEST_FAILED, "somebody has asked for the seed before the harness started");
+		stop(TEST_FAILED, "the seed was requested before the harness started");
 	harness.has_secret = answer.has_secret;
 	harness.secret = answer.secret;
 }
@@ -350,7 +350,7 @@ sweep_kernel(T *memory, size_t count, T value)
 		memory[i] = value;
 }
 
-// ---- Calibrators. Whoever changes what they do gives them other names. ----
+// ---- Calibrators. A change of what they do needs other names. ----
 
 constexpr unsigned TILE_LANES = 8, TILE_ROUNDS = 2048, TILE_BLOCKS = 2, READ_BLOCKS = 8; // blocks: for each core
 constexpr size_t READ_LEAST = 8u << 20, READ_MOST = 128u << 20;                          // bytes

@@ -28,9 +28,9 @@ calibrators, as often in a row as the call takes long, in random order: on a pro
 time and a calibrator's; what the scheduler took the core away from is left out as long as a fifth of all remains. `both` is
 taken, always: it suffers from what the submission suffers from, and which one is taken must not depend on the submission.
 
-Like work suffers alike. So a task may bring a calibrator of its own, a function of
-custom_kernel's form, built like a good submission. It works on another input of the same case, before or after the call as
-chance has it, and chance says which is made first. It is taken, always, where its time on the quiet device is known (its
+Similar work is slowed down in a similar way. So a task may bring a calibrator of its own, a function of
+custom_kernel's form, built like a good submission. It works on another input of the same case, before or after the call at
+random, and which input is made first is random too. It is taken, always, where its time on the quiet device is known (its
 name holds `-own-` and a hash of the case), and measured beside the others where it is not.
 
   ratio   the median of the ratios call/calibrator
@@ -47,15 +47,15 @@ name holds `-own-` and a hash of the case), and measured beside the others where
 Theory of operation. The process that is started (the parent) keeps result channel and seed and never imports anything
 of task or submission. While it is still bare, and has not read the seed, it forks the worker, which imports both and
 does everything with them. Requests and answers are lines of text in two pipes; the worker learns the seed of a case
-when that case's turn comes. An answer carries the token of its request and is believed only as far as it makes sense:
-the right number of times, each positive, together no longer than the parent waited. A worker that ends, or says more
-than it was asked, has failed. `check` is written last, by the parent.
+when that case's turn comes. An answer carries the token of its request and is accepted only if it is plausible:
+the right number of times, each positive, together no longer than the parent waited. A worker that ends, or writes more
+than the answer, has failed. `check` is written last, by the parent.
 
 What stays open in one process: custom_kernel shares its process with generate_input, the check and the clock. It can
 find the frames of the harness, the copy of the inputs and this case's seed, replace the functions that judge and time
 it, answer in the worker's place, leave work to a thread, return before its output is complete as long as it wins the
 race with the copy of the output, and slow down the calibrators (a mean below half of the best call does not pass). It
-cannot reach the result channel, nor look into the parent or send it signals: Kettle starts the parent so that nobody of
+cannot reach the result channel, nor look into the parent or send it signals: Kettle starts the parent so that no process of
 its user may look into it, and where the kernel has Landlock the worker has a domain of its own. Where that matters, use a
 harness with a referee and a solver.
 """
@@ -72,8 +72,8 @@ BENCHMARK_SECONDS, RANKED_SECONDS = 2.0, 6.0
 PASSED, IMPORT_FAILED, USAGE, NO_DEVICE, NO_CHANNEL, TEST_FAILED, BAD_CASE = 0, 1, 2, 110, 111, 112, 113
 MODES = ("test", "benchmark", "leaderboard", "profile")
 
-# Fewer calls would let a lucky or a made-up streak of equal times end the measurement, and leave no interval: of ten
-# pairs it reaches from the second to the ninth.
+# With fewer calls a few equal times, by chance or forged, would end the measurement, and there would be no interval: of
+# ten pairs it reaches from the second to the ninth.
 BENCHMARK_MIN_CALLS, RANKED_MIN_CALLS, MAX_CALLS = 10, 30, 10000
 WARMUP_CALLS = 3  # threads started, pages touched, clock frequency up
 # How often the submission is called: inputs of a test, calls to warm up, least and most timed calls by mode.
@@ -99,7 +99,7 @@ class BadCase(Exception):
 
 
 class WorkerFailed(Exception):
-    """The worker ended, or answered what is no answer: a sentence for the participant."""
+    """The worker ended, or wrote something that is no answer: a sentence for the participant."""
 
 
 class ImportFailed(Exception):
@@ -139,7 +139,7 @@ def parse_case(line):
         if not is_word(key):
             raise BadCase(f"`{key}` is not a key of a case: use letters, digits and _")
         if key in case:
-            raise BadCase(f"`{key}` stands twice in the case `{line.strip()}`")
+            raise BadCase(f"`{key}` occurs twice in the case `{line.strip()}`")
         case[key] = parse_value(value)
     return case
 
@@ -319,7 +319,7 @@ class Worker:
         os.close(answers)
         self._poll, self._gone = select.poll(), select.poll()
         self._poll.register(self._answers, select.POLLIN)
-        try:  # the end of the pipe says less: a process that the submission leaves behind may keep it open
+        try:  # the end of the pipe is not enough: a process that the submission leaves behind may keep it open
             self._end = os.pidfd_open(self.pid)
             self._poll.register(self._end, select.POLLIN)
             self._gone.register(self._end, select.POLLIN)
@@ -350,13 +350,13 @@ class Worker:
         return answer[1:] or [""]
 
     def expect_silence(self):
-        """Fails where the worker has ended, or has said something that nobody asked for."""
+        """Fails if the worker has ended, or has written something without a request."""
         ready = [fd for fd, _ in self._poll.poll(0)]
         if ready:
             raise WorkerFailed(self._how_it_ended() if self._end in ready else INTRUDED)
 
     def end(self):
-        """Waits for nothing that the submission might still want to do."""
+        """Waits for nothing that the submission still does."""
         if self.pid:
             os.kill(self.pid, 9)
             os.waitpid(self.pid, 0)
@@ -386,7 +386,7 @@ class Worker:
 
 
 def moved(fd):
-    """The descriptor under a number that nobody can name in advance."""
+    """The descriptor under a random number."""
     from fcntl import F_DUPFD_CLOEXEC, fcntl
     for floor in (512, 128, 32):  # as the limit of open files allows
         try:
@@ -401,7 +401,7 @@ def moved(fd):
 # ---- The parent: modes ----
 
 def checked_times(text, least, most, elapsed):
-    """Times that the worker reports, believed as far as they can be."""
+    """The times that the worker reports, if they are plausible."""
     times = [int(item) for item in text.split(",") if item.isascii() and item.isdigit() and len(item) <= 15]
     if len(times) != text.count(",") + 1 or not all(times):
         raise WorkerFailed("the worker reports a time that is none")
@@ -499,10 +499,10 @@ def verdict_of(result):
     """'' if the check says that the output is right, else a sentence for the participant."""
     if isinstance(result, str):
         return on_one_line(result)
-    said, reason = result if type(result) is tuple and len(result) == 2 else (result, "")
-    if said is True:
+    right, reason = result if type(result) is tuple and len(result) == 2 else (result, "")
+    if right is True:
         return ""
-    if said is False:
+    if right is False:
         return on_one_line(str(reason)) or "the output is not right"
     raise BadCase(f"check_implementation returned {on_one_line(repr(result)[:200])}; it must return '', True or "
                   "(True, _), or else a sentence, False or (False, sentence)")
@@ -511,7 +511,7 @@ def verdict_of(result):
 # ---- The worker: calls ----
 
 class Call:
-    """What came of a call. beats: of the calibrators; disturbed: the scheduler took the core away; own_failed: it was the
+    """The result of a call. beats: of the calibrators; disturbed: the scheduler took the core away; own_failed: it was the
     task's own calibrator that failed."""
     ns, beats, disturbed, own_failed, error = 0, (), False, False, ""
 
@@ -536,7 +536,7 @@ class Case:
             raise BadCase(f"generate_input raised {described(error)}") from None
 
     def in_any_order(self, first, second):
-        """Two inputs; chance says which is made first, and so which memory is whose."""
+        """Two inputs, made in random order, so that which memory each gets is random."""
         if by_chance():
             return self.input(first), self.input(second)
         return tuple(reversed((self.input(second), self.input(first))))
@@ -546,7 +546,7 @@ class Case:
         shift = bytes(PAGE * (int.from_bytes(os.urandom(2), "little") % MAX_SHIFT))  # what comes next lies further on
         others = None
         if times and self.task.calibrator:
-            # Another input: what is computed from it lies about in memory, and must be the right answer to nothing.
+            # Another input: its output stays in memory, and must be right for no call.
             data, others = self.in_any_order(n, -1 - n)
         else:
             data = self.input(n)
@@ -673,7 +673,7 @@ def profile(case):
 
 
 def serve(requests, answers, mode, load, settings):
-    """The worker's life: imports, then a request at a time, until the parent wants no more."""
+    """The worker: imports, then serves requests until the parent closes the pipe."""
     os.environ.pop("POPCORN_SEED", None)
     os.environ.setdefault("OMP_NUM_THREADS", str(len(os.sched_getaffinity(0))))
     pid, problem = os.getpid(), None
@@ -728,8 +728,8 @@ def take_number(name):
 
 
 def take_secret(fd):
-    """The secret seed, out of the environment, or from the descriptor where whoever started us has put it for a harness
-    that reads it only when its worker is there."""
+    """The secret seed, out of the environment, or from the descriptor into which run.py has put it for a
+    harness that reads it only after it has started its worker."""
     if fd is not None:
         with open(fd, "rb") as pipe:
             for line in pipe.read().decode().splitlines():

@@ -13,7 +13,7 @@
 // the case's seed (of the ranked run's secret, where there is one) or one that follows from it: a reference that draws
 // from rand(), or seeds a generator of its own with it, has other inputs in the secret runs.
 //
-// How a call is measured and what one process can do against a hostile submission stands in eval.cpp. One thing more
+// eval.cpp documents how a call is measured and what one process can do against a hostile submission. One thing more
 // stays open here: the submission is compiled together with the harness, so it can name the harness's own variables.
 // Make a folder with a task.yml where that matters.
 #define TEST_CALLS 10
@@ -59,7 +59,7 @@ static void run_submission(const input_t &input, output_t &output);
 // Behind everything that its macros could change.
 #include "train.h"
 
-// Every call has an input of its own, which is given away: a parameter by value costs no copy.
+// Every call has an input of its own, which is moved: a parameter by value costs no copy.
 static void
 run_submission(const input_t &input, output_t &output)
 {

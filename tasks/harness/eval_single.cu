@@ -14,7 +14,7 @@
 // secret, where there is one) or one that follows from it: a reference that draws from rand(), or seeds a generator of its
 // own with it, has other inputs in the secret runs.
 //
-// How a call is measured and what one process can do against a hostile submission stands in eval.cu. Two things more stay
+// eval.cu documents how a call is measured and what one process can do against a hostile submission. Two things more stay
 // open here: the submission is compiled together with the harness, so it can name the harness's own variables; and the
 // copy of the input for the check is made before the call. Make a folder with a task.yml where that matters.
 #define TEST_CALLS 10
@@ -62,7 +62,7 @@ static void run_submission(const input_t &input, output_t &output);
 // Behind everything that its macros could change.
 #include "train.cuh"
 
-// Every call has an input of its own, which is given away: a parameter by value costs no copy.
+// Every call has an input of its own, which is moved: a parameter by value costs no copy.
 static void
 run_submission(const input_t &input, output_t &output)
 {

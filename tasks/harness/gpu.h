@@ -3,7 +3,7 @@
 //
 //   GPU(Malloc)    cudaMalloc, or with hipcc hipMalloc; so for every name that both have: GPU(Error_t), GPU(Success) …
 //   GPU_LAUNCH(kernel, blocks, threads, arguments…)
-//   Span<T>        elements on the device that somebody else owns: what a submission gets
+//   Span<T>        elements on the device that another object owns: what a submission gets
 //   Device<T>      elements on the device: what a reference makes and compares; here only where GPU_HARNESS is defined
 //                  before, as eval.cu does. Its headers of the standard library would take a submission longer to compile
 //                  than all the rest.
@@ -32,7 +32,7 @@
 #endif
 #endif
 
-#ifndef GPU_LAUNCH // whoever has no compiler for <<<>>> brings its own
+#ifndef GPU_LAUNCH // a compiler without <<<>>> needs another definition
 #define GPU_LAUNCH(kernel, blocks, threads, ...) kernel<<<blocks, threads>>>(__VA_ARGS__)
 #endif
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // What the harnesses of compiled boards share: how a run starts, measures, reports and ends. eval.cpp (host) and eval.cu
-// (CUDA and HIP) say in their first lines what a task brings and what a run does; they include this file and bring
+// (CUDA and HIP) document in their first lines what a task defines and what a run does; they include this file, define
 //
 //   CALIBRATOR, CALIBRATOR_CODE   what the names of their calibrators begin and end with
 //   Call call_once(Case c, uint64_t seed, size_t times)      the whole of one call, see below
 //   std::string profile_of(const Case &c, std::string &ret_error)      a report on one call
 //
-// and call run_harness in main. Nothing here that matters can be replaced when linking: clock, results and end are made of
-// raw system calls.
+// and call run_harness in main. The linker can replace nothing that matters here: clock, results and end use raw system
+// calls.
 #ifndef KETTLE_HARNESS_H
 #define KETTLE_HARNESS_H
 
@@ -60,16 +60,17 @@ namespace
 {
 enum ExitStatus { PASSED = 0, USAGE = 2, MACHINE_FAULT = 110, NO_CHANNEL = 111, TEST_FAILED = 112, BAD_CASE = 113 };
 
-// The machine or its driver has failed, nobody's code: the harness ends with status 110, and the run is tried again.
+// The machine or its driver has failed, no code of task or submission: the harness ends with status 110, and the run is
+// tried again.
 struct MachineFault : std::runtime_error {
 	using std::runtime_error::runtime_error;
 };
 
-// Fewer calls would let a lucky or a made-up streak of equal times end the measurement, and leave no interval: of ten
-// pairs it reaches from the second to the ninth.
+// With fewer calls a few equal times, by chance or forged, would end the measurement, and there would be no interval: of
+// ten pairs it reaches from the second to the ninth.
 constexpr size_t BENCHMARK_MIN_CALLS = 10, RANKED_MIN_CALLS = 30, MAX_CALLS = 10000;
 constexpr double NARROW = 0.001;          // half of the interval, of the mean: enough
-constexpr size_t LOOK_EVERY = 16;         // calls: how often it is asked whether that is enough
+constexpr size_t LOOK_EVERY = 16;         // calls from one check of the interval to the next
 constexpr size_t MAX_MESSAGE = 4000;      // bytes of a message to the participant
 constexpr size_t MAX_CALIBRATION = 16000; // bytes of KETTLE_CALIBRATION
 constexpr double MAX_SPREAD = 0.5;        // of runs, as part of a ratio
@@ -154,7 +155,7 @@ take_number(char **env, const char *name, uint64_t *ret_number)
 	return valid;
 }
 
-// Moves the channel to a descriptor that nobody can name in advance; the standard ones stay where they are.
+// Moves the channel to a random descriptor; the standard ones stay where they are.
 EARLY int
 hide_channel(int fd)
 {
@@ -171,8 +172,8 @@ hide_channel(int fd)
 	return raw_syscall(SYS_fcntl, fd, F_SETFD, FD_CLOEXEC) < 0 ? -1 : fd;
 }
 
-// OpenMP and the like: as many threads as cores we may run on, unless somebody has said otherwise. Goes to the place
-// in the environment that the channel's variable has left.
+// OpenMP and the like: as many threads as cores that this process may run on, unless the variable is set. It gets the
+// entry of the environment that the channel's variable had.
 EARLY void
 set_threads(char **env)
 {
@@ -192,7 +193,7 @@ set_threads(char **env)
 			*digit++ = static_cast<char>('0' + rest / unit % 10);
 	while (*env)
 		env++;
-	*env = setting; // take_number has left a place behind the last entry
+	*env = setting; // take_number has left room behind the last entry
 	env[1] = nullptr;
 }
 
@@ -263,7 +264,7 @@ report(const std::string &key, const std::string &value)
 		if (written == -EINTR || written == -EAGAIN)
 			continue;
 		if (written <= 0)
-			stop(TEST_FAILED, "the result channel is gone"); // it was there: somebody has closed it since
+			stop(TEST_FAILED, "the result channel is gone"); // it was open before, so the submission has closed it
 		at += written;
 		left -= static_cast<size_t>(written);
 	}
@@ -286,7 +287,7 @@ only_one_process()
 		leave(TEST_FAILED);
 }
 
-// ---- What a harness measures with ----
+// ---- Calibrators ----
 
 // Two fixed pieces of work, one that computes and one that reads memory, and both together; and what a task brings of its
 // own, which takes another time for each case.
@@ -294,7 +295,7 @@ enum Kind { TILE, READ, BOTH, OWN, KINDS };
 constexpr const char *KIND_NAMES[KINDS] = {CALIBRATOR "-tile" CALIBRATOR_CODE, CALIBRATOR "-read" CALIBRATOR_CODE,
 	CALIBRATOR "-both" CALIBRATOR_CODE, CALIBRATOR "-own" CALIBRATOR_CODE};
 #ifndef CLEARLY
-#define CLEARLY 0.75 // of the spread of `both`: another one is better
+#define CLEARLY 0.75 // of the spread of `both`: below that, another calibrator is better
 #endif
 constexpr size_t MAX_TIMES = 8; // each of them in a row, at most
 
@@ -335,7 +336,7 @@ seed_of(const Case &c, size_t n)
 // The harness's own: inputs, the calibrators (so often in a row; 0: not), the call, the check.
 Call call_once(Case c, uint64_t seed, size_t times = 0);
 
-// The harness's own: text about a warm call, or what was wrong.
+// Defined by each harness: a report on a warm call, or the error.
 std::string profile_of(const Case &c, std::string &ret_error);
 
 // ---- Measurement ----
@@ -350,7 +351,7 @@ hash_of(const std::string &text)
 	return hash;
 }
 
-// What a calibrator is called; a task's own is another one for each case.
+// The name of a calibrator; a task's own has one for each case.
 std::string
 name_of(Kind kind, const Case &c)
 {
@@ -365,7 +366,7 @@ struct Reference {
 	double spread = 0; // what 95 % of runs are within, as part of the ratio
 };
 
-// What KETTLE_CALIBRATION says of a name; 0: nothing.
+// The calibration of a name in KETTLE_CALIBRATION; 0: none.
 Reference
 reference_of(const std::string &name)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the authors of C++ tasks need: a case's values, random numbers that are the same everywhere, comparison. And
-// what the harness needs besides.
+// For authors of C++ tasks: a case's values, random numbers that are the same everywhere, comparison. And functions of
+// the harness.
 #ifndef KETTLE_TASK_UTILS_H
 #define KETTLE_TASK_UTILS_H
 
@@ -56,7 +56,7 @@ class Case
 	{
 		return values_.count(key) != 0;
 	}
-	// The seed to use: of the case, combined with the secret one where there is one, another one for every call.
+	// The seed to use: of the case, combined with the secret one if there is one; it differs for every call.
 	// Always take it from here, never from integer("seed").
 	uint64_t seed() const
 	{
@@ -144,7 +144,7 @@ class Case
 		if (value.empty() || (value.front() != '[' && !is_word(value.front() == '-' ? value.substr(1) : value)))
 			throw BadCase("`" + value + "` is not a value of a case: use an integer, True, False, [1, 2] or a word");
 		if (!values_.emplace(key, value).second)
-			throw BadCase("`" + key + "` stands twice in the case `" + text_ + "`");
+			throw BadCase("`" + key + "` occurs twice in the case `" + text_ + "`");
 	}
 
 	std::string text_;
@@ -197,7 +197,7 @@ class Random
 	uint64_t state_;
 };
 
-// By their bits: with -ffast-math the compiler takes std::isnan and comparisons with NaN for false or true as it likes.
+// By their bits: with -ffast-math the results of std::isnan and of comparisons with NaN are undefined.
 inline uint64_t
 double_bits(double value)
 {
@@ -216,7 +216,7 @@ is_nan(double value)
 	return (double_bits(value) & 0x7fffffffffffffffu) > 0x7ff0000000000000u;
 }
 
-// Whether one value is right. NaN and infinity are right only where the reference has the same: they are no wildcard.
+// Whether one value is right. NaN and infinity are right only where the reference has the same.
 inline bool
 is_close(double got, double want, double relative, double absolute)
 {
@@ -268,8 +268,8 @@ same_text(const char *a, const char *b)
 	return *a == *b;
 }
 
-// The vDSO's own clock_gettime: a kernel entry costs several times as much, and the C library's symbol can be defined
-// by a submission. NULL if it is not to be found.
+// The vDSO's own clock_gettime: a kernel entry takes several times as long, and a submission can define the C
+// library's symbol. NULL if there is none.
 EARLY clock_function
 vdso_clock(const unsigned char *base)
 {
@@ -304,7 +304,7 @@ vdso_clock(const unsigned char *base)
 	return nullptr;
 }
 
-// Whether a byte goes on with a character of UTF-8.
+// Whether a byte continues a character of UTF-8.
 bool
 goes_on(char c)
 {
@@ -409,8 +409,8 @@ struct Middle {
 
 // ---- For the harness: the profiler that it may run under ----
 
-// KETTLE_PROFILE_CONTROL names two descriptors, "WRITE,READ": by `enable` and `disable` the profiler is told what to look
-// at, and it says `ack` each time.
+// KETTLE_PROFILE_CONTROL names two descriptors, "WRITE,READ": `enable` and `disable` begin and end what the profiler
+// records; it answers each with `ack`.
 class Profiler
 {
   public:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What the authors of Python tasks need: seeds, comparison with a reference, a cold cache; and what the harness needs
-of the machine: copies, clocks, calibrators, a closed worker. torch and numpy are both optional: what a task has imported is used."""
+"""For authors of Python tasks: seeds, comparison with a reference, a cold cache; and functions of the harness that use
+the machine: copies, clocks, calibrators, a closed worker. torch and numpy are both optional: those that a task has
+imported are used."""
 import os
 import sys
 from binascii import crc32
@@ -184,15 +185,15 @@ def make_match_reference(reference, **tolerances):
 
 # ---- What the harness needs of the machine ----
 
-# By their identity: what a class says that it equals is up to its own class.
+# By their identity: a class can define what it equals.
 PLAIN = frozenset(map(id, (bool, int, float, complex, str, bytes)))
 HOLDING = frozenset(map(id, (list, tuple, set, frozenset)))
 
 
 def copied(value, strict=False):
     """A copy that shares nothing that can change. strict, for outputs: of types that cannot put off their work until
-    they are copied, and that do not answer by code of their own when they are compared. What a value says of its class
-    or of itself is not asked."""
+    they are copied, and that do not answer by code of their own when they are compared. It uses
+    no code of the value or of its class."""
     kind = type(value)
     if value is None or id(kind) in PLAIN:
         return value
@@ -223,7 +224,7 @@ def copied(value, strict=False):
 
 
 def is_of_task(kind):
-    """Whether a class with names is the task's own; one of the submission may say that it equals everything."""
+    """Whether a class with names is the task's own; one of the submission may compare equal to everything."""
     modules = [sys.modules[name] for name in ("task", "reference") if name in sys.modules]
     return any(kind is one for module in modules for one in vars(module).values())
 
@@ -258,8 +259,8 @@ def cache_bytes():
 
 
 class Cpu:
-    """Where the processor works: its clock, its caches, its calibrators, in native code that allocates nothing. Whoever
-    changes what these do gives them other names."""
+    """Where the processor works: its clock, its caches, its calibrators, in native code that allocates nothing. A
+    change of what these do needs other names."""
 
     def __init__(self):
         self._memory, numpy = None, sys.modules.get("numpy")
@@ -427,7 +428,7 @@ def lacks_device():
 
 
 def device_fails():
-    """What lacks_device says in a process of its own, which has nothing of the submission."""
+    """The result of lacks_device in a process of its own, without the submission."""
     pid = os.fork()
     if pid == 0:
         try:
@@ -455,8 +456,8 @@ def confine():
         abi = _ctypes.call_function(syscall, (create, None, 0, 1))
         if abi < 1:
             return False
-        # A domain must refuse something: to make a disk, which nobody may. Each refuses to move files between folders
-        # unless it says otherwise.
+        # A domain must refuse something: here to make a block device, which no process may. Every domain refuses to move
+        # files between folders unless it allows that.
         rights = (make_block | (refer if abi >= 2 else 0), 0, signals_and_sockets)
         attributes = b"".join(right.to_bytes(8, sys.byteorder) for right in rights[:3 if abi >= 6 else 1])
         ruleset = _ctypes.call_function(syscall, (create, attributes, len(attributes), 0))

@@ -86,8 +86,8 @@ plans_profile(const char *name, const char *device, const char *profiler, const 
 	for (size_t i = 0; i < json_array_size(steps); i++) {
 		const json_t *step = json_array_get(steps, i), *other = json_array_get(before, i);
 		bool run = strcmp(json_string_value(json_object_get(step, "kind")), "run") == 0;
-		const char *said = json_string_value(json_object_get(step, "profile"));
-		assert_true(run ? said && strcmp(said, profiler) == 0 : !said);
+		const char *found = json_string_value(json_object_get(step, "profile"));
+		assert_true(run ? found && strcmp(found, profiler) == 0 : !found);
 		assert_null(json_object_get(other, "profile"));
 	}
 	AUTO_FREE char *argv = json_dumps(json_object_get(json_array_get(steps, 0), "argv"), JSON_COMPACT);
@@ -180,21 +180,21 @@ void
 plans_explained(
 	const char *step_text, const json_t *outcome, const char *state, const char *blame, const char *sentence)
 {
-	AUTO_JSON json_t *one = json_loads(step_text, 0, NULL), *said = NULL;
+	AUTO_JSON json_t *one = json_loads(step_text, 0, NULL), *result = NULL;
 	struct kettle_error err = {0};
 	assert_non_null(one);
 	assert_non_null(outcome);
-	int rc = kettle_plugin.language->interpret(plans_self, one, outcome, &said, &err);
+	int rc = kettle_plugin.language->interpret(plans_self, one, outcome, &result, &err);
 	if (!state) {
 		assert_int_equal(rc, KETTLE_ENOENT);
-		assert_null(said);
+		assert_null(result);
 		return;
 	}
 	assert_int_equal(rc, 0);
-	assert_string_equal(json_string_value(json_object_get(said, "message")), sentence);
-	assert_string_equal(json_string_value(json_object_get(said, "state")), state);
-	assert_string_equal(json_string_value(json_object_get(said, "blame")), blame);
-	assert_true(json_is_false(json_object_get(said, "passed")));
+	assert_string_equal(json_string_value(json_object_get(result, "message")), sentence);
+	assert_string_equal(json_string_value(json_object_get(result, "state")), state);
+	assert_string_equal(json_string_value(json_object_get(result, "blame")), blame);
+	assert_true(json_is_false(json_object_get(result, "passed")));
 }
 
 /* The manual page as plain text: no backslashes. */

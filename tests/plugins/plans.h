@@ -28,8 +28,8 @@ json_t *plans_good(const char *names, const char *config, const char *device);
 void plans_refused(const char *names, const char *config, const char *device, int code, const char *sentence);
 
 /*
- * A profile of a task of one source: its runs, and nothing else, are under that profiler and leave that file; what is
- * compiled first has that flag (NULL: none).
+ * In a profile of a task of one source only the runs are under that profiler, and leave those files; the first compile step
+ * has that flag (NULL: none).
  */
 void plans_profile(const char *name, const char *device, const char *profiler, const char *file, const char *flag);
 
@@ -42,7 +42,7 @@ void plans_expect(const json_t *plan, const char *id, const char *key, const cha
 const char *plans_text(const json_t *plan, const char *id, const char *object, const char *key);
 const char *plans_word(const json_t *plan, const char *id, size_t index);
 
-/* The board of a single file has one source, the harness, which it brings along; a file that lacks something makes none. */
+/* The board of a single file has the harness as its one source and file; a reference that lacks something is refused. */
 void plans_single(const char *lang, const char *name, const char *template_name);
 
 /* The result of interpret; state NULL: it has nothing to add. */

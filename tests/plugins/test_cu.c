@@ -51,7 +51,6 @@ test_plan(void **state)
 	assert_string_equal(plans_text(made, "test", "env", "KETTLE_DEVICE"), "H100");
 }
 
-/* Every key of task.yml reaches the compiler, and what the device's section says besides. */
 static void
 test_profile(void **state)
 {
@@ -59,6 +58,7 @@ test_profile(void **state)
 	plans_profile("a.cu", "{\"name\": \"H100\"}", "ncu", "profile.ncu-rep", "-lineinfo");
 }
 
+/* Every key of task.yml reaches the compiler, and so do the settings of the device. */
 static void
 test_config(void **state)
 {
@@ -140,7 +140,7 @@ test_targets(void **state)
 		plans_refused("s.cu", NULL, bad[i].device, bad[i].code, bad[i].sentence);
 }
 
-/* Without device code to link the host's compiler links, where it is known what all flags mean to it. */
+/* Without device code to link the host compiler links, if the meaning of all flags to it is known. */
 static void
 test_link(void **state)
 {
@@ -178,7 +178,7 @@ test_link(void **state)
 	}
 }
 
-/* The flag for lambdas of device code is left out only where there cannot be one. */
+/* The flag for lambdas of device code is left out only if there cannot be one. */
 static void
 test_lambda(void **state)
 {
@@ -218,7 +218,7 @@ test_lambda(void **state)
 	assert_true(lambda_may_be_in(coded, "s.cu"));
 }
 
-/* What is wrong with the task is said on any device. */
+/* Mistakes of the task are refused on any device. */
 static void
 test_refuses(void **state)
 {
@@ -301,7 +301,7 @@ test_explains(void **state)
 		"The board's machine lacks the CUDA toolkit. This machine has no `nvcc`: it is not there.");
 }
 
-/* What belongs to a part that the machine's toolkit lacks is the machine's fault, and it is said how to get it. */
+/* A file of a part that the machine's toolkit lacks is the machine's fault; the sentence tells how to get it. */
 static void
 test_lacks(void **state)
 {
@@ -352,7 +352,7 @@ test_lacks(void **state)
 	}
 }
 
-/* What a machine must have for a task is tried by a program of its own; a task that needs nothing special is not. */
+/* A probe needs what the task needs of the machine; a task that needs nothing special has none. */
 static void
 test_probe(void **state)
 {
@@ -395,7 +395,7 @@ test_probe(void **state)
 	}
 }
 
-/* A toolkit is one by its compiler, whatever lies there; one of both must name it. */
+/* A toolkit is named by its compiler; only one of the two options may name it. */
 static void
 test_toolkit(void **state)
 {
@@ -421,7 +421,7 @@ test_toolkit(void **state)
 	kettle_plugin.destroy(other);
 }
 
-/* What the harness reports of a case counts as well as what it prints. */
+/* The harness's message on a case counts like its output. */
 static void
 test_reported(void **state)
 {
@@ -475,7 +475,6 @@ test_rtc(void **state)
 		"itself.");
 }
 
-/* The board of a single file has one source, the harness, which it brings along. */
 static void
 test_single(void **state)
 {

@@ -154,7 +154,6 @@ test_rtc(void **state)
 		"itself.");
 }
 
-/* The board of a single file has one source, the harness, which it brings along. */
 static void
 test_single(void **state)
 {

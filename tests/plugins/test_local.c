@@ -27,7 +27,7 @@ static const struct kettle_runner *ops;
 static struct kettle_error err;
 static int stops;
 
-/* Greets, then does for each line what `body` says of it: $op, $job. */
+/* Greets, then runs `body` for each line, with $op and $job. */
 #define GREETING \
 	"echo '{\"event\":\"hello\",\"protocol\":1,\"version\":\"9\",\"level\":\"full\",\"machine\":{},\"tools\":{}}'\n"
 #define LOOP(body) \
@@ -382,7 +382,7 @@ test_capacity(void **state)
 	}
 }
 
-/* What the program is told on its command line. */
+/* The arguments of the program. */
 static void
 test_settings(void **state)
 {

@@ -72,7 +72,7 @@ test_plan(void **state)
 	assert_int_equal(json_integer_value(at(at(plans_step(made, "test"), "limits"), "wall")), 9);
 }
 
-/* What the task brings is compiled once, by a step that has nothing of the submission. */
+/* The task's modules are compiled once, by a step without the submission. */
 static void
 test_bytecode(void **state)
 {
@@ -132,7 +132,7 @@ test_environment(void **state)
 	assert_string_equal(text_at(at(plans_step(newer, "test"), "env"), "TORCH_CUDA_ARCH_LIST"), "10.0");
 }
 
-/* The profiler is the device's; where there is none for it, torch's own leaves its trace. */
+/* The profiler is that of the device; without one, only torch's own leaves its trace. */
 static void
 test_profile(void **state)
 {
@@ -157,7 +157,7 @@ test_profile(void **state)
 	assert_null(at(plans_step(ranked, "test"), "artifacts"));
 }
 
-/* What compiles is imported first, by a step whose results are kept by content. */
+/* A submission that compiles extensions is imported first, by a cached step. */
 static void
 test_prepare(void **state)
 {

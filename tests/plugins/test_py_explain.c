@@ -96,7 +96,7 @@ test_exceptions(void **state)
 	(void)state;
 	expect((struct given){.text = POOL("ValueError: no")}, "failed", "participant",
 		"The test run failed: ValueError: no (submission.py line 12 in custom_kernel, line 2).");
-	/* Without a frame of the submission it is the core's to say. */
+	/* Without a frame of the submission there is nothing to add. */
 	assert_null(explain((struct given){.text = TRACEBACK HARNESS TASK "ValueError: no\n"}));
 	assert_null(explain((struct given){.text = ""}));
 	/* A harness that reported has its own words. */
@@ -178,7 +178,7 @@ test_much(void **state)
 	for (int i = 0; i < 20000; i++) {
 		char key[32];
 		(void)snprintf(key, sizeof(key), "test.%d.error", i);
-		json_object_set_new(result, key, json_string("it is wrong by a number of which nobody has heard"));
+		json_object_set_new(result, key, json_string("it is wrong by an unknown number"));
 		buf_adds(&text, i ? "  File \"\n" : "Traceback (most recent call last):\n");
 	}
 	json_object_set_new(result, "test.1.message", json_string("No module named 'torch'"));

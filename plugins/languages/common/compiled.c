@@ -437,7 +437,7 @@ kettle_compiled_interpret(
 
 /* ---- boards of a single reference file ---- */
 
-/* What a reference must define; the rest is for the compiler to say. */
+/* Checks the names that a reference must define; the compiler checks the rest. */
 static int
 check_reference(const char *name, const char *text, struct kettle_error *err)
 {

@@ -12,7 +12,7 @@ import gc  # noqa: E402
 
 loaded = frozenset()  # names of the modules that every copy has
 packages = frozenset()  # their top-level packages
-wished = ()  # the requested ones
+requested = ()  # by the plan
 fresh = False  # whether refresh() has run
 
 # Typical code of a script's start; @ is replaced by imports of loaded modules.
@@ -47,8 +47,8 @@ def load(names, be_alone):
     Imports the names, except those that are not installed; returns the paths that reveal a change, one a line.
     be_alone(NAME) after each import raises if copies would differ from a fresh interpreter.
     """
-    global loaded, packages, wished
-    wished = names
+    global loaded, packages, requested
+    requested = names
     for name in sys.modules.keys() - before:
         del sys.modules[name]
     be_alone("site")
@@ -150,7 +150,7 @@ def rehearse_environment():
 
 def rehearse_script():
     scope = {"__name__": "__main__", "__builtins__": __builtins__, "out": nowhere}
-    names = [name for name in ("os", "time", *wished) if name in sys.modules]
+    names = [name for name in ("os", "time", *requested) if name in sys.modules]
     exec(compile(REHEARSAL.replace("@", "".join(", " + name for name in names)), "/dev/null", "exec", 0, True), scope)
     scope.clear()
     gc.collect()
