@@ -35,11 +35,11 @@
 
 #include "base/cleanup.h"
 #include "sandbox/landlock.h"
+#include "sandbox/message.h"
 #include "sandbox/payload.h"
 #include "sandbox/root.h"
 #include "sandbox/watch.h"
 
-#define INIT_FDS_MAX (2 * SANDBOX_FDS_MAX)
 #define INIT_KILL_PAUSE_NS 1000000 /* without a pid namespace: between two rounds of killing */
 #define INIT_OOM_SCORE "500"
 #define INIT_WATCHERS "16" /* instances of inotify, and what they watch together */
@@ -48,7 +48,7 @@
 struct init {
 	struct sandbox_plan *plan;
 	int control, signals, proc;
-	int fds[INIT_FDS_MAX];
+	int fds[SANDBOX_MESSAGE_FDS];
 	size_t fds_count;
 	const struct sandbox_zygote *zygote;
 	struct sandbox_parked_payload parked;
@@ -130,25 +130,9 @@ static int
 receive(struct init *self, enum sandbox_message expected)
 {
 	char message = SANDBOX_KILL;
-	union {
-		struct cmsghdr header;
-		char space[CMSG_SPACE(sizeof(self->fds))];
-	} control;
-	struct iovec iov = {&message, sizeof(message)};
-	struct msghdr msg = {
-		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control.space)};
-	ssize_t size;
-	do
-		size = recvmsg(self->control, &msg, MSG_CMSG_CLOEXEC);
-	while (size < 0 && errno == EINTR);
-	if (size != 1 || message != (char)expected || msg.msg_flags & MSG_CTRUNC)
-		return -1;
-	struct cmsghdr *header = CMSG_FIRSTHDR(&msg);
-	if (header && header->cmsg_type == SCM_RIGHTS) {
-		self->fds_count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-		memcpy(self->fds, CMSG_DATA(header), self->fds_count * sizeof(int));
-	}
-	return 0;
+	self->fds_count = ARRAY_SIZE(self->fds);
+	int rc = sandbox_message_receive(self->control, &message, 1, 0, self->fds, &self->fds_count);
+	return rc == 1 && message == (char)expected ? 0 : -1;
 }
 
 static int
@@ -156,19 +140,7 @@ send_out(void *arg, int fd)
 {
 	struct init *self = arg;
 	char byte = 0;
-	union {
-		struct cmsghdr header;
-		char space[CMSG_SPACE(sizeof(int))];
-	} control = {0};
-	struct iovec iov = {&byte, 1};
-	struct msghdr msg = {
-		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control.space)};
-	struct cmsghdr *header = CMSG_FIRSTHDR(&msg);
-	header->cmsg_level = SOL_SOCKET;
-	header->cmsg_type = SCM_RIGHTS;
-	header->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(header), &fd, sizeof(int));
-	return sendmsg(self->control, &msg, MSG_NOSIGNAL) == 1 ? 0 : -1;
+	return sandbox_message_send(self->control, &byte, 1, &fd, 1);
 }
 
 /* Init only signals processes of other user ids and reads their /proc entries. */
@@ -270,21 +242,13 @@ init_set_up(struct init *self)
 	return start_payload(self);
 }
 
-static uint64_t
-now_ns(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static void
 note_end(struct init *self, pid_t pid, int status)
 {
 	struct sandbox_result *result = &self->plan->result;
 	if (pid == self->payload) {
 		result->status = status;
-		result->end_ns = now_ns();
+		result->end_ns = sandbox_plan_now();
 		self->payload_ended = true;
 	} else if (self->payload_ended && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) {
 		result->left_behind++;
@@ -372,9 +336,7 @@ init_complete(struct init *self)
 	struct sandbox_result *result = &self->plan->result;
 	struct rusage usage = {0};
 	(void)getrusage(RUSAGE_CHILDREN, &usage);
-	uint64_t total = (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000000u +
-					 (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000u;
-	result->total_cpu_ns = total > result->parked_ns ? total - result->parked_ns : 0;
+	result->total_cpu_ns = sandbox_plan_since(sandbox_plan_used(&usage), result->parked_ns);
 	uint64_t largest = (uint64_t)usage.ru_maxrss * 1024;
 	if (largest > result->memory_peak)
 		result->memory_peak = largest;

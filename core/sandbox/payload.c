@@ -19,7 +19,9 @@
 #include <limits.h>
 #include <linux/capability.h>
 #include <linux/futex.h>
+#include <linux/seccomp.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -31,9 +33,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/xalloc.h"
-#include "sandbox/filter.h"
 #include "sandbox/landlock.h"
+#include "sandbox/message.h"
 
 #ifndef SYS_close_range
 #define SYS_close_range 436
@@ -139,7 +142,7 @@ set_limits(const struct sandbox_plan *plan)
 		{RLIMIT_NPROC, processes, count_processes},
 		{RLIMIT_CPU, limits->cpu_ns / 1000000000 + PAYLOAD_CPU_GRACE_S, limits->cpu_ns != 0},
 	};
-	for (size_t i = 0; i < sizeof(list) / sizeof(*list); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(list); i++) {
 		struct rlimit present;
 		if (!list[i].set || getrlimit(list[i].resource, &present))
 			continue;
@@ -175,6 +178,35 @@ drop_capabilities(void)
 	return (int)syscall(SYS_capset, &header, none);
 }
 
+/*
+ * For a payload that is bound to cores: sched_setaffinity does nothing, since a filter cannot read the set of cores. It
+ * returns success, because the C library makes no thread if binding one fails.
+ */
+static struct sock_filter bound_code[] = {
+	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_sched_setaffinity, 0, 1),
+	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO),
+	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+};
+
+/* After no_new_privs: installs a filter. 0 or -1 with errno. */
+static int
+enter_filter(const struct sock_fprog *program)
+{
+	/* Without SPEC_ALLOW, kernels before 5.16 switch speculation off for a process with a filter, which slows it down. */
+	if (!syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW, program))
+		return 0;
+	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, program);
+}
+
+/* Before the filter of the plan: keeps this process on its cores from now on. 0 or -1 with errno. */
+static int
+bind_to_cores(void)
+{
+	const struct sock_fprog program = {.len = ARRAY_SIZE(bound_code), .filter = bound_code};
+	return enter_filter(&program);
+}
+
 /* The order matters: first what needs capabilities, then no_new_privs, then what needs that. */
 static const char *
 enter(struct payload *payload)
@@ -207,9 +239,9 @@ enter(struct payload *payload)
 	umask(022);
 	if (syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, sizeof(uint64_t)))
 		return "unblock signals";
-	if (plan->filter.len && plan->has_cores && sandbox_filter_bind())
+	if (plan->filter.len && plan->has_cores && bind_to_cores())
 		return "stay on the cores";
-	if (plan->filter.len && sandbox_filter_enter(&plan->filter))
+	if (plan->filter.len && enter_filter(&plan->filter))
 		return "install the seccomp filter";
 	return NULL;
 }
@@ -217,9 +249,7 @@ enter(struct payload *payload)
 static void
 note_start(struct sandbox_plan *plan)
 {
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	plan->result.start_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	plan->result.start_ns = sandbox_plan_now();
 	plan->result.started = true;
 }
 
@@ -282,50 +312,15 @@ static void __attribute__((noreturn)) forked_main(struct payload *payload, const
 	zygote->become(zygote->arg, file, argv, envp);
 }
 
-/* Receives the descriptors of the run, followed by the ruleset if there is one. Returns their count, or -1. */
+/* Sends a parked payload its run: the descriptors, and behind them the ruleset if there is one. */
 static int
-receive_fds(int socket, int fds[PAYLOAD_FDS_MAX])
-{
-	char byte;
-	union {
-		struct cmsghdr header;
-		char space[CMSG_SPACE(PAYLOAD_FDS_MAX * sizeof(int))];
-	} control;
-	struct iovec iov = {&byte, 1};
-	struct msghdr msg = {
-		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control.space)};
-	ssize_t size;
-	do
-		size = recvmsg(socket, &msg, MSG_CMSG_CLOEXEC);
-	while (size < 0 && errno == EINTR);
-	const struct cmsghdr *header = CMSG_FIRSTHDR(&msg);
-	if (size != 1 || msg.msg_flags & MSG_CTRUNC || !header || header->cmsg_type != SCM_RIGHTS)
-		return -1;
-	size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-	memcpy(fds, CMSG_DATA(header), count * sizeof(int));
-	return (int)count;
-}
-
-static int
-send_fds(int socket, const struct sandbox_plan *plan, const int *fds, int ruleset)
+send_run(int socket, const struct sandbox_plan *plan, const int *fds, int ruleset)
 {
 	char byte = 0;
-	union {
-		struct cmsghdr header;
-		char space[CMSG_SPACE(PAYLOAD_FDS_MAX * sizeof(int))];
-	} control = {0};
-	size_t count = plan->fds_count + (ruleset >= 0);
-	struct iovec iov = {&byte, 1};
-	struct msghdr msg = {
-		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = CMSG_SPACE(count * sizeof(int))};
-	control.header.cmsg_level = SOL_SOCKET;
-	control.header.cmsg_type = SCM_RIGHTS;
-	control.header.cmsg_len = CMSG_LEN(count * sizeof(int));
-	int *list = (int *)(void *)CMSG_DATA(&control.header);
-	memcpy(list, fds, plan->fds_count * sizeof(int));
-	if (ruleset >= 0)
-		list[plan->fds_count] = ruleset;
-	return sendmsg(socket, &msg, MSG_NOSIGNAL) == 1 ? 0 : -1;
+	int list[PAYLOAD_FDS_MAX];
+	memcpy(list, fds, plan->fds_count * sizeof(*list));
+	list[plan->fds_count] = ruleset;
+	return sandbox_message_send(socket, &byte, 1, list, plan->fds_count + (ruleset >= 0));
 }
 
 static void __attribute__((noreturn))
@@ -335,10 +330,11 @@ parked_main(struct sandbox_plan *plan, int socket, const struct sandbox_zygote *
 	struct payload payload = {.plan = plan, .fds = fds, .ruleset = -1};
 	sandbox_payload_close_others(&socket, 1);
 	zygote->park(zygote->arg, &plan->wanted);
-	int count = receive_fds(socket, fds);
-	if (count < 0)
+	char byte;
+	size_t count = PAYLOAD_FDS_MAX;
+	if (sandbox_message_receive(socket, &byte, 1, 0, fds, &count) != 1)
 		_exit(PAYLOAD_FAILED);
-	if ((size_t)count > plan->fds_count)
+	if (count > plan->fds_count)
 		payload.ruleset = fds[plan->fds_count];
 	forked_main(&payload, zygote);
 }
@@ -380,13 +376,13 @@ pid_t
 sandbox_payload_resume(struct sandbox_plan *plan, const int *fds, int ruleset, const struct sandbox_zygote *zygote,
 	struct sandbox_parked_payload *parked)
 {
-	bool told = parked->pid > 0 && send_fds(parked->socket, plan, fds, ruleset) == 0;
+	bool told = parked->pid > 0 && send_run(parked->socket, plan, fds, ruleset) == 0;
 	if (!told) {
 		close(parked->socket);
 		*parked = (struct sandbox_parked_payload){.socket = -1};
 		if (sandbox_payload_park(plan, zygote, parked))
 			return -1;
-		if (send_fds(parked->socket, plan, fds, ruleset))
+		if (send_run(parked->socket, plan, fds, ruleset))
 			return sandbox_plan_failed(plan, "pass on the descriptors", NULL);
 	}
 	await_begun(plan, parked->pid);

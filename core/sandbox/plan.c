@@ -47,9 +47,7 @@ map_memory(int *ret_memory)
 			close(memory);
 		return MAP_FAILED;
 	}
-	struct timespec now;
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	uint64_t slot = ((uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / PLAN_SLOT_NS) % PLAN_SLOTS;
+	uint64_t slot = sandbox_plan_now() / PLAN_SLOT_NS % PLAN_SLOTS;
 	void *hint = PLAN_HINT ? (void *)(uintptr_t)(PLAN_HINT + slot * SANDBOX_ARENA_SIZE) : NULL;
 	void *base = mmap(hint, SANDBOX_ARENA_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, memory, 0);
 	if (base == MAP_FAILED)
@@ -286,6 +284,21 @@ sandbox_plan_fill(struct sandbox_plan *plan, const struct sandbox_config *config
 	plan->limits = config->limits;
 	fill_limits(&plan->limits);
 	return rc;
+}
+
+uint64_t
+sandbox_plan_now(void)
+{
+	struct timespec now;
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+uint64_t
+sandbox_plan_used(const struct rusage *usage)
+{
+	return (uint64_t)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) * 1000000000u +
+		   (uint64_t)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) * 1000u;
 }
 
 uint64_t

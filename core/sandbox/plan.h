@@ -17,17 +17,22 @@
 #define SANDBOX_GROUPS_MAX 8              /* groups of device nodes */
 #define SANDBOX_FAILED_MAX 160            /* bytes of a failure's text */
 
-/* One operation of init to build the root. Paths are absolute; sources are below the old root. */
+/* The operations of init that build the root: kind, words for messages. Paths are absolute; sources are below the old
+ * root. */
+#define SANDBOX_OPS(X) \
+	X(DIR, "make the folder")                 /* with `mode` */ \
+	X(FILE, "make the file")                  /* that holds `text` */ \
+	X(LINK, "make the link")                  /* to `source` */ \
+	X(BIND, "show")                           /* `source`, recursively */ \
+	X(TMPFS, "mount a tmpfs at")              /* with the options `text` */ \
+	X(PROC, "mount a process file system at") /* read-only */ \
+	X(PROC_OWN, "make writable")              /* the payload's own processes there */ \
+	X(COPY, "copy the job's folder to")       /* from the folder `source`; `target` exists */ \
+	X(OUT, "pass on")                         /* opens the output folder and sends it to the owner */
 enum sandbox_op_kind {
-	SANDBOX_OP_DIR,      /* make a folder with `mode` */
-	SANDBOX_OP_FILE,     /* make a file that holds `text` */
-	SANDBOX_OP_LINK,     /* make a link to `source` */
-	SANDBOX_OP_BIND,     /* bind `source` recursively */
-	SANDBOX_OP_TMPFS,    /* mount a tmpfs with the options `text` */
-	SANDBOX_OP_PROC,     /* mount a /proc, read-only */
-	SANDBOX_OP_PROC_OWN, /* make the payload's own processes writable there */
-	SANDBOX_OP_COPY,     /* copy the folder `source` into the existing folder `target` */
-	SANDBOX_OP_OUT,      /* open the output folder and send it to the owner */
+#define X(name, text) SANDBOX_OP_##name,
+	SANDBOX_OPS(X)
+#undef X
 };
 struct sandbox_op {
 	enum sandbox_op_kind kind;
@@ -108,6 +113,9 @@ char *sandbox_plan_printf(struct sandbox_plan *plan, const char *format, ...) __
 /* Checks a config and copies it into a plan, except the root's operations and the filter. */
 int sandbox_plan_fill(struct sandbox_plan *plan, const struct sandbox_config *config, struct kettle_error *err);
 
+/* CLOCK_MONOTONIC, and the user and system time of a usage, in ns. */
+uint64_t sandbox_plan_now(void);
+uint64_t sandbox_plan_used(const struct rusage *usage);
 /* count - before, or 0 if that is negative. */
 uint64_t sandbox_plan_since(uint64_t count, uint64_t before);
 /* For init and the payload: stores the failed step with the current errno. Returns -1. */

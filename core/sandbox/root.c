@@ -18,13 +18,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "sandbox/copy.h"
 
 #ifndef SYS_mount_setattr
 #define SYS_mount_setattr 442
@@ -36,6 +36,10 @@
 #define ROOT_ATTR_RDONLY 0x1u
 #define ROOT_ATTR_NOSUID 0x2u
 #define ROOT_ATTR_NODEV 0x4u
+
+#define COPY_DEPTH_MAX 64
+#define COPY_DENTS_SIZE 2048
+#define COPY_CHUNK (1u << 30)
 
 struct root_mount_attr {
 	uint64_t attr_set, attr_clr, propagation, userns_fd;
@@ -421,6 +425,118 @@ do_proc_own(const struct sandbox_op *op)
 	return mount(NULL, op->target, NULL, MS_REMOUNT | MS_BIND | ROOT_PROC_FLAGS, NULL);
 }
 
+/* ---- copying a folder ---- */
+
+struct copy_dirent {
+	uint64_t ino;
+	int64_t off;
+	uint16_t reclen;
+	uint8_t type;
+	char name[];
+};
+
+static int copy_entry(int from, int to, const char *name, int owner, int depth);
+
+static int
+copy_file(int from, int to, const char *name, const struct stat *st, int owner)
+{
+	AUTO_FD int in = openat(from, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	if (in < 0)
+		return -1;
+	AUTO_FD int out = openat(to, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (out < 0)
+		return -1;
+	ssize_t count;
+	do
+		count = sendfile(out, in, NULL, COPY_CHUNK);
+	while (count > 0);
+	/* Build tools compare the times. */
+	const struct timespec times[] = {st->st_atim, st->st_mtim};
+	if (count < 0 || fchmod(out, (st->st_mode & 0777) | 0600) || futimens(out, times))
+		return -1;
+	return owner >= 0 ? fchown(out, (uid_t)owner, (gid_t)owner) : 0;
+}
+
+static int
+copy_link(int from, int to, const char *name, int owner)
+{
+	char target[PATH_MAX];
+	ssize_t len = readlinkat(from, name, target, sizeof(target) - 1);
+	if (len < 0)
+		return -1;
+	target[len] = '\0';
+	if (symlinkat(target, to, name))
+		return -1;
+	return owner >= 0 ? fchownat(to, name, (uid_t)owner, (gid_t)owner, AT_SYMLINK_NOFOLLOW) : 0;
+}
+
+static int
+copy_folder(int from, int to, int owner, int depth)
+{
+	_Alignas(8) char dents[COPY_DENTS_SIZE];
+	long size;
+	if (depth > COPY_DEPTH_MAX) {
+		errno = ELOOP;
+		return -1;
+	}
+	while ((size = syscall(SYS_getdents64, from, dents, sizeof(dents))) > 0)
+		for (long at = 0; at < size;) {
+			const struct copy_dirent *entry = (const struct copy_dirent *)(dents + at);
+			at += entry->reclen;
+			if (strcmp(entry->name, ".") && strcmp(entry->name, "..") &&
+				copy_entry(from, to, entry->name, owner, depth))
+				return -1;
+		}
+	return size < 0 ? -1 : 0;
+}
+
+static int
+copy_subfolder(int from, int to, const char *name, const struct stat *st, int owner, int depth)
+{
+	if (mkdirat(to, name, 0700))
+		return -1;
+	AUTO_FD int in = openat(from, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	AUTO_FD int out = openat(to, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (in < 0 || out < 0 || copy_folder(in, out, owner, depth + 1))
+		return -1;
+	if (fchmod(out, (st->st_mode & 0777) | 0700))
+		return -1;
+	return owner >= 0 ? fchown(out, (uid_t)owner, (gid_t)owner) : 0;
+}
+
+static int
+copy_entry(int from, int to, const char *name, int owner, int depth)
+{
+	struct stat st;
+	if (fstatat(from, name, &st, AT_SYMLINK_NOFOLLOW))
+		return -1;
+	switch (st.st_mode & S_IFMT) {
+	case S_IFREG:
+		return copy_file(from, to, name, &st, owner);
+	case S_IFLNK:
+		return copy_link(from, to, name, owner);
+	case S_IFDIR:
+		return copy_subfolder(from, to, name, &st, owner, depth);
+	}
+	errno = EINVAL;
+	return -1;
+}
+
+/*
+ * Copies folders, regular files and links below `source` into the existing folder `target`; never follows links. The
+ * target file system's size limits the copy. `owner` (-1: unchanged) is the user and group of the copies. 0, or -1 with
+ * errno: ELOOP for more than 64 nested folders, EINVAL for any other kind of file.
+ */
+static int
+copy_tree(const char *source, const char *target, int owner)
+{
+	AUTO_FD int from = open(source, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	AUTO_FD int to = open(target, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return from < 0 || to < 0 ? -1 : copy_folder(from, to, owner, 0);
+}
+
+/* ---- the list of operations ---- */
+
 /* What operations need besides the plan. */
 struct builder {
 	int *ret_proc;
@@ -447,7 +563,7 @@ do_op(const struct sandbox_plan *plan, const struct sandbox_op *op, const struct
 	case SANDBOX_OP_PROC_OWN:
 		return do_proc_own(op);
 	case SANDBOX_OP_COPY:
-		return sandbox_copy_tree(op->source, op->target, plan->root_owner ? SANDBOX_ID : -1);
+		return copy_tree(op->source, op->target, plan->root_owner ? SANDBOX_ID : -1);
 	case SANDBOX_OP_OUT: {
 		AUTO_FD int out = open(op->target, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 		return out < 0 ? -1 : builder->send_out(builder->arg, out);
@@ -456,32 +572,12 @@ do_op(const struct sandbox_plan *plan, const struct sandbox_op *op, const struct
 	return 0;
 }
 
-/* Names an operation in messages: "The sandbox could not … `path`". */
-static const char *
-op_name(enum sandbox_op_kind kind)
-{
-	switch (kind) {
-	case SANDBOX_OP_DIR:
-		return "make the folder";
-	case SANDBOX_OP_FILE:
-		return "make the file";
-	case SANDBOX_OP_LINK:
-		return "make the link";
-	case SANDBOX_OP_BIND:
-		return "show";
-	case SANDBOX_OP_TMPFS:
-		return "mount a tmpfs at";
-	case SANDBOX_OP_PROC:
-		return "mount a process file system at";
-	case SANDBOX_OP_PROC_OWN:
-		return "make writable";
-	case SANDBOX_OP_COPY:
-		return "copy the job's folder to";
-	case SANDBOX_OP_OUT:
-		return "pass on";
-	}
-	return "do";
-}
+/* Names of operations in messages: "The sandbox could not … `path`". */
+static const char *const op_names[] = {
+#define X(name, text) [SANDBOX_OP_##name] = text,
+	SANDBOX_OPS(X)
+#undef X
+};
 
 static int
 pivot(struct sandbox_plan *plan)
@@ -498,7 +594,7 @@ do_ops(struct sandbox_plan *plan, size_t from, size_t to, const struct builder *
 {
 	for (size_t i = from; i < to; i++)
 		if (do_op(plan, &plan->ops[i], builder))
-			return sandbox_plan_failed(plan, op_name(plan->ops[i].kind), plan->ops[i].target);
+			return sandbox_plan_failed(plan, op_names[plan->ops[i].kind], plan->ops[i].target);
 	return 0;
 }
 

@@ -20,6 +20,7 @@
 #include "base/times.h"
 #include "base/xalloc.h"
 #include "sandbox/init.h"
+#include "sandbox/message.h"
 #include "sandbox/probe.h"
 #include "sandbox/root.h"
 #include "sandbox/seccomp.h"
@@ -356,18 +357,9 @@ int
 sandbox_out_fd(struct sandbox *sandbox)
 {
 	char byte;
-	union {
-		struct cmsghdr header;
-		char space[CMSG_SPACE(sizeof(int))];
-	} control = {0};
-	struct iovec iov = {&byte, 1};
-	struct msghdr msg = {
-		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control.space)};
-	if (sandbox->out >= 0 || recvmsg(sandbox->child.control, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) != 1)
-		return sandbox->out;
-	struct cmsghdr *header = CMSG_FIRSTHDR(&msg);
-	if (header && header->cmsg_type == SCM_RIGHTS)
-		memcpy(&sandbox->out, CMSG_DATA(header), sizeof(int));
+	size_t count = 1;
+	if (sandbox->out < 0)
+		(void)sandbox_message_receive(sandbox->child.control, &byte, 1, MSG_DONTWAIT, &sandbox->out, &count);
 	return sandbox->out;
 }
 
@@ -404,13 +396,6 @@ largest(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-static uint64_t
-usage_ns(const struct rusage *usage)
-{
-	return (uint64_t)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) * 1000000000u +
-		   (uint64_t)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) * 1000u;
-}
-
 static void
 report_end(const struct sandbox_result *result, struct sandbox_report *report)
 {
@@ -431,8 +416,8 @@ report_usage(const struct sandbox_child *child, const struct rusage *usage, stru
 {
 	const struct sandbox_result *result = &child->plan->result;
 	const struct sandbox_cgroup *cgroup = &child->cgroup;
-	report->cpu_ns =
-		largest(largest(result->total_cpu_ns, result->cpu_ns), sandbox_plan_since(usage_ns(usage), result->before_ns));
+	report->cpu_ns = largest(
+		largest(result->total_cpu_ns, result->cpu_ns), sandbox_plan_since(sandbox_plan_used(usage), result->before_ns));
 	report->memory_peak = largest(result->memory_peak, result->finished ? 0 : (uint64_t)usage->ru_maxrss * 1024);
 	report->hits = result->hits;
 	if (child->has_cgroup && cgroup->cpu >= 0)

@@ -18,6 +18,7 @@
 #include "base/cleanup.h"
 #include "sandbox/clone.h"
 #include "sandbox/init.h"
+#include "sandbox/message.h"
 #include "sandbox/root.h"
 #include "sandbox/zygote.h"
 
@@ -131,18 +132,7 @@ send_request(const struct sandbox_spawn *how, const struct sandbox_child *child,
 			request.present |= 1u << i;
 			list[count++] = fds[i];
 		}
-	union {
-		struct cmsghdr header;
-		char space[CMSG_SPACE(sizeof(list))];
-	} control = {0};
-	struct iovec iov = {&request, sizeof(request)};
-	struct msghdr msg = {
-		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = CMSG_SPACE(count * sizeof(int))};
-	control.header.cmsg_level = SOL_SOCKET;
-	control.header.cmsg_type = SCM_RIGHTS;
-	control.header.cmsg_len = CMSG_LEN(count * sizeof(int));
-	memcpy(CMSG_DATA(&control.header), list, count * sizeof(int));
-	return sendmsg(*how->warm, &msg, MSG_NOSIGNAL) == sizeof(request) ? 0 : -1;
+	return sandbox_message_send(*how->warm, &request, sizeof(request), list, count);
 }
 
 /* False: none within SPAWN_WARM_MS. */
@@ -227,27 +217,13 @@ sandbox_spawn_release(
 	struct sandbox_child *child, const struct sandbox_fd *fds, const int *keep, struct kettle_error *err)
 {
 	const struct sandbox_plan *plan = child->plan;
-	size_t count = plan->fds_count + plan->keep_count;
+	int list[SANDBOX_MESSAGE_FDS];
 	char message = SANDBOX_GO;
-	union {
-		struct cmsghdr header;
-		char space[CMSG_SPACE(2 * SANDBOX_FDS_MAX * sizeof(int))];
-	} control = {0};
-	struct iovec iov = {&message, 1};
-	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
-	if (count) {
-		msg.msg_control = &control;
-		msg.msg_controllen = CMSG_SPACE(count * sizeof(int));
-		control.header.cmsg_level = SOL_SOCKET;
-		control.header.cmsg_type = SCM_RIGHTS;
-		control.header.cmsg_len = CMSG_LEN(count * sizeof(int));
-		int *list = (int *)(void *)CMSG_DATA(&control.header);
-		for (size_t i = 0; i < plan->fds_count; i++)
-			list[i] = fds[i].fd;
-		for (size_t i = 0; i < plan->keep_count; i++)
-			list[plan->fds_count + i] = keep[i];
-	}
-	if (sendmsg(child->control, &msg, MSG_NOSIGNAL) == 1)
+	for (size_t i = 0; i < plan->fds_count; i++)
+		list[i] = fds[i].fd;
+	for (size_t i = 0; i < plan->keep_count; i++)
+		list[plan->fds_count + i] = keep[i];
+	if (sandbox_message_send(child->control, &message, 1, list, plan->fds_count + plan->keep_count) == 0)
 		return 0;
 	return kettle_fail(err, errno == EBADF ? KETTLE_EINVAL : KETTLE_EIO,
 		"The descriptors cannot be passed to the sandbox: %s.", strerror(errno));

@@ -233,8 +233,7 @@ tree_cpu(const struct watch_tree *tree)
 	for (size_t i = 0; i < tree->count; i++)
 		ticks += tree->list[i].below ? tree->list[i].cpu_ticks : 0;
 	(void)getrusage(RUSAGE_CHILDREN, &usage);
-	uint64_t us = (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
-	return ticks * (NS_PER_S / hz) + (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * NS_PER_S + us * 1000;
+	return ticks * (NS_PER_S / hz) + sandbox_plan_used(&usage);
 }
 
 /* With a count by the cgroup: the time in which all cores together could use up the rest. */

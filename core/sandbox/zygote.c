@@ -18,7 +18,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -26,6 +25,7 @@
 #include "base/cleanup.h"
 #include "sandbox/clone.h"
 #include "sandbox/init.h"
+#include "sandbox/message.h"
 
 struct received_request {
 	struct sandbox_zygote_request request;
@@ -40,42 +40,16 @@ close_fds(struct received_request *received)
 			close(received->fds[i]);
 }
 
-static void
-take_fds(struct received_request *received, const struct cmsghdr *header)
-{
-	int came[SANDBOX_ZYGOTE_FDS];
-	size_t count = 0, next = 0;
-	if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS) {
-		count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-		memcpy(came, CMSG_DATA(header), count * sizeof(int));
-	}
-	for (size_t i = 0; i < SANDBOX_ZYGOTE_FDS; i++)
-		received->fds[i] = received->request.present & (1u << i) && next < count ? came[next++] : -1;
-}
-
 /* 1: a request, 0: the owner hung up, -1 with errno. */
 static int
 receive(int socket, struct received_request *received)
 {
-	union {
-		struct cmsghdr header;
-		char space[CMSG_SPACE(sizeof(received->fds))];
-	} control;
-	struct iovec iov = {&received->request, sizeof(received->request)};
-	struct msghdr msg = {
-		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control.space)};
-	ssize_t size;
-	do
-		size = recvmsg(socket, &msg, MSG_CMSG_CLOEXEC);
-	while (size < 0 && errno == EINTR);
-	if (size <= 0)
-		return (int)size;
-	take_fds(received, CMSG_FIRSTHDR(&msg));
-	if (size == sizeof(received->request) && !(msg.msg_flags & MSG_CTRUNC))
-		return 1;
-	close_fds(received);
-	errno = EPROTO;
-	return -1;
+	int came[SANDBOX_ZYGOTE_FDS];
+	size_t count = ARRAY_SIZE(came), next = 0;
+	int rc = sandbox_message_receive(socket, &received->request, sizeof(received->request), 0, came, &count);
+	for (size_t i = 0; rc > 0 && i < SANDBOX_ZYGOTE_FDS; i++)
+		received->fds[i] = received->request.present & (1u << i) && next < count ? came[next++] : -1;
+	return rc;
 }
 
 static void __attribute__((noreturn))
