@@ -116,7 +116,7 @@ read_report(int fd, char *report, size_t cap)
 
 /* What the end of a child without a report means. */
 static void
-say_end(int status, bool in_time, char *message, size_t cap)
+describe_end(int status, bool in_time, char *message, size_t cap)
 {
 	if (!in_time)
 		(void)snprintf(message, cap, "It hangs: the check was not over after %d s.", CONFORMANCE_CHECK_MS / 1000);
@@ -160,7 +160,7 @@ fork_check(const struct conformance_setup *setup, size_t i, json_t **ret_result,
 		;
 	if (!in_time || report[0] == '\0') {
 		report[0] = 'f';
-		say_end(status, in_time, report + 1, sizeof(report) - 1);
+		describe_end(status, in_time, report + 1, sizeof(report) - 1);
 	}
 	*ret_result = result_of(checks[i].name, report);
 	return 0;

@@ -3,6 +3,8 @@
 #ifndef KETTLE_CONFORMANCE_CONFORMANCE_INTERNAL_H
 #define KETTLE_CONFORMANCE_CONFORMANCE_INTERNAL_H
 
+#include <kettle/testing.h>
+
 #include "conformance/conformance.h"
 #include "plugin/loader.h"
 
@@ -19,6 +21,11 @@ struct subject {
 
 /* 0, CONFORMANCE_SKIP, or an error whose sentence says what is wrong with the plugin. */
 typedef int (*conformance_check)(struct subject *subject, struct kettle_error *err);
+
+/* Whether a check that starts the plugin is skipped: it lacks options. */
+int conformance_skip_without_options(const struct subject *subject, struct kettle_error *err);
+/* Frees the fake host (NULL is allowed) of a check that came to rc; what is left in it fails a check that had passed. */
+int conformance_end(struct kettle_fake *fake, int rc, struct kettle_error *err);
 
 int conformance_symbols(struct subject *subject, struct kettle_error *err);
 int conformance_facts(struct subject *subject, struct kettle_error *err);

@@ -4,7 +4,6 @@
 
 #include "conformance/conformance_internal.h"
 
-#include <kettle/testing.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -22,8 +21,7 @@ skip_unless_language(const struct subject *subject, struct kettle_error *err)
 {
 	if (subject->loaded->plugin.kind == KETTLE_LANGUAGE)
 		return 0;
-	(void)kettle_fail(err, CONFORMANCE_SKIP, "It is a %s.", loader_kind_name(subject->loaded->plugin.kind));
-	return CONFORMANCE_SKIP;
+	return kettle_fail(err, CONFORMANCE_SKIP, "It is a %s.", loader_kind_name(subject->loaded->plugin.kind));
 }
 
 /* Whether a word can stand in a list on one line: visible ASCII. */
@@ -59,10 +57,9 @@ conformance_texts(struct subject *subject, struct kettle_error *err)
 	const struct kettle_language *language = subject->loaded->plugin.language;
 	if (!language->extensions || !language->extensions[0])
 		return kettle_fail(err, KETTLE_EINVAL, "It has no file extension, so nothing can be submitted in it.");
-	if (!language->comment || !is_word(language->comment[0] == '/' ? language->comment + 1 : language->comment)) {
-		if (!language->comment || strcmp(language->comment, "//") != 0)
-			return kettle_fail(err, KETTLE_EINVAL, "Its comment prefix is missing or no word.");
-	}
+	const char *comment = language->comment;
+	if (!comment || (strcmp(comment, "//") != 0 && !is_word(comment[0] == '/' ? comment + 1 : comment)))
+		return kettle_fail(err, KETTLE_EINVAL, "Its comment prefix is missing or no word.");
 	rc = check_words(language->extensions, "extensions", true, err);
 	if (rc == 0)
 		rc = check_words(language->aliases, "aliases", false, err);
@@ -147,10 +144,8 @@ conformance_skeletons(struct subject *subject, struct kettle_error *err)
 	struct kettle_fake *fake = NULL;
 	struct instance instance = {0};
 	int rc = skip_unless_language(subject, err);
-	if (rc == 0 && !subject->options) {
-		(void)kettle_fail(err, CONFORMANCE_SKIP, "%s", subject->why_not);
-		rc = CONFORMANCE_SKIP;
-	}
+	if (rc == 0)
+		rc = conformance_skip_without_options(subject, err);
 	if (rc == 0)
 		rc = kettle_fake_new(plugin->name, &fake, err);
 	if (rc)
@@ -163,6 +158,5 @@ conformance_skeletons(struct subject *subject, struct kettle_error *err)
 	for (size_t i = 0; i < plugin->language->skeletons_count && rc == 0; i++)
 		rc = check_skeleton(&languages, plugin, &plugin->language->skeletons[i], err);
 	instance_destroy(&instance);
-	int left = kettle_fake_free(fake, rc ? NULL : err);
-	return rc ? rc : left;
+	return conformance_end(fake, rc, err);
 }

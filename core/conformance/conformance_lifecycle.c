@@ -5,21 +5,31 @@
 #include "conformance/conformance_internal.h"
 
 #include <dirent.h>
+#include <elf.h>
 #include <errno.h>
 #include <kettle/testing.h>
+#include <link.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "base/file.h"
 #include "base/schema.h"
 #include "base/utf8.h"
-#include "conformance/elf_symbols.h"
 #include "plugin/instance.h"
 
+#define DYNSYM_MAX_BYTES (256u << 20) /* of a library */
 #define LIVES 3
 #define SETTLE_TRIES 200 /* of 10 ms: a thread that ended may still be listed */
+
+int
+conformance_end(struct kettle_fake *fake, int rc, struct kettle_error *err)
+{
+	int left = kettle_fake_free(fake, rc ? NULL : err);
+	return rc ? rc : left;
+}
 
 static int
 life_fail(struct kettle_error *err, const char *sentence)
@@ -27,11 +37,117 @@ life_fail(struct kettle_error *err, const char *sentence)
 	return kettle_fail(err, KETTLE_EINVAL, "%s", sentence);
 }
 
+/* ---- what it exports ---- */
+
+struct elf_file {
+	const char *data;
+	size_t size;
+};
+
+/* Copies a structure out of the file; false: the file ends before. */
+static bool
+elf_take(const struct elf_file *image, uint64_t offset, void *to, size_t size)
+{
+	if (offset > image->size || image->size - offset < size)
+		return false;
+	memcpy(to, image->data + offset, size);
+	return true;
+}
+
+static bool
+take_section(const struct elf_file *image, const ElfW(Ehdr) * header, uint64_t index, ElfW(Shdr) * ret_section)
+{
+	if (index >= header->e_shnum || header->e_shentsize != sizeof(*ret_section))
+		return false;
+	return elf_take(image, header->e_shoff + index * sizeof(*ret_section), ret_section, sizeof(*ret_section));
+}
+
+/* A string of a table of strings; NULL: it leaves the table, or the table leaves the file. */
+static const char *
+string_at(const struct elf_file *image, const ElfW(Shdr) * strings, uint64_t index)
+{
+	if (strings->sh_offset > image->size || image->size - strings->sh_offset < strings->sh_size ||
+		index >= strings->sh_size)
+		return NULL;
+	const char *text = image->data + strings->sh_offset + index;
+	return memchr(text, '\0', strings->sh_size - index) ? text : NULL;
+}
+
+/* Marks that linkers put into every library, and the address sanitizer beside every variable. */
+static bool
+is_mark(const char *name)
+{
+	static const char *const marks[] = {"_init", "_fini", "__bss_start", "_edata", "_end", ""};
+	for (size_t i = 0; i < ARRAY_SIZE(marks); i++) {
+		if (strcmp(name, marks[i]) == 0)
+			return true;
+	}
+	return strncmp(name, "__odr_asan.", strlen("__odr_asan.")) == 0;
+}
+
+static bool
+add_symbol(const struct elf_file *image, const ElfW(Shdr) * strings, const ElfW(Sym) * symbol, json_t *names)
+{
+	unsigned binding = symbol->st_info >> 4, visibility = symbol->st_other & 3;
+	bool shown = visibility == STV_DEFAULT || visibility == STV_PROTECTED;
+	if (symbol->st_shndx == SHN_UNDEF || symbol->st_shndx == SHN_ABS || binding == STB_LOCAL || !shown)
+		return true;
+	const char *name = string_at(image, strings, symbol->st_name);
+	if (!name)
+		return false;
+	if (!is_mark(name))
+		json_array_append_new(names, json_string(name));
+	return true;
+}
+
+static bool
+add_symbols(const struct elf_file *image, const ElfW(Ehdr) * header, const ElfW(Shdr) * table, json_t *names)
+{
+	ElfW(Shdr) strings;
+	if (table->sh_entsize != sizeof(ElfW(Sym)) || !take_section(image, header, table->sh_link, &strings))
+		return false;
+	for (uint64_t at = 0; at + sizeof(ElfW(Sym)) <= table->sh_size; at += sizeof(ElfW(Sym))) {
+		ElfW(Sym) symbol;
+		if (!elf_take(image, table->sh_offset + at, &symbol, sizeof(symbol)) ||
+			!add_symbol(image, &strings, &symbol, names))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * The names defined in a library's dynamic symbol table, linker's marks left out; new reference. EINVAL: no such file, or
+ * one that contradicts itself; and what reading a file gives.
+ */
+static int
+read_symbols(const char *file, json_t **ret_names, struct kettle_error *err)
+{
+	AUTO_FREE char *data = NULL;
+	size_t size = 0;
+	int rc = file_read(file, DYNSYM_MAX_BYTES, &data, &size, err);
+	if (rc)
+		return rc;
+	const struct elf_file image = {data, size};
+	ElfW(Ehdr) header;
+	AUTO_JSON json_t *names = json_array();
+	bool good = elf_take(&image, 0, &header, sizeof(header)) && memcmp(header.e_ident, ELFMAG, SELFMAG) == 0;
+	for (uint64_t i = 0; good && i < header.e_shnum; i++) {
+		ElfW(Shdr) section;
+		good = take_section(&image, &header, i, &section);
+		if (good && section.sh_type == SHT_DYNSYM)
+			good = add_symbols(&image, &header, &section, names);
+	}
+	if (!good)
+		return kettle_fail(err, KETTLE_EINVAL, "%s is not a shared library that can be read.", file);
+	*ret_names = STEAL(names);
+	return 0;
+}
+
 int
 conformance_symbols(struct subject *subject, struct kettle_error *err)
 {
 	AUTO_JSON json_t *names = NULL;
-	int rc = elf_symbols_read(subject->setup->file, &names, err);
+	int rc = read_symbols(subject->setup->file, &names, err);
 	size_t i;
 	json_t *name;
 	json_array_foreach(names, i, name) {
@@ -43,6 +159,8 @@ conformance_symbols(struct subject *subject, struct kettle_error *err)
 	}
 	return rc;
 }
+
+/* ---- what it says of itself ---- */
 
 static bool
 is_one_line(const char *text)
@@ -120,8 +238,7 @@ conformance_create_only(struct subject *subject, struct kettle_error *err)
 	plugin->destroy(NULL);
 	rc = instance_create(&instance, plugin, kettle_fake_host(fake), err);
 	instance_destroy(&instance);
-	int left = kettle_fake_free(fake, rc ? NULL : err);
-	return rc ? rc : left;
+	return conformance_end(fake, rc, err);
 }
 
 /* ---- a life ---- */
@@ -167,7 +284,7 @@ fall(struct subject *subject, struct kettle_fake *fake, struct instance *instanc
 }
 
 static int
-inflight(struct subject *subject, struct kettle_error *err)
+live_once(struct subject *subject, struct kettle_error *err)
 {
 	struct kettle_fake *fake = NULL;
 	struct instance instance;
@@ -177,25 +294,21 @@ inflight(struct subject *subject, struct kettle_error *err)
 	rc = rise(subject, fake, &instance, err);
 	if (rc == 0)
 		rc = fall(subject, fake, &instance, err);
-	int left = kettle_fake_free(fake, rc ? NULL : err);
-	return rc ? rc : left;
+	return conformance_end(fake, rc, err);
 }
 
-static int
-skip_without_options(const struct subject *subject, struct kettle_error *err)
+int
+conformance_skip_without_options(const struct subject *subject, struct kettle_error *err)
 {
-	if (subject->options)
-		return 0;
-	(void)kettle_fail(err, CONFORMANCE_SKIP, "%s", subject->why_not);
-	return CONFORMANCE_SKIP;
+	return subject->options ? 0 : kettle_fail(err, CONFORMANCE_SKIP, "%s", subject->why_not);
 }
 
 int
 conformance_life(struct subject *subject, struct kettle_error *err)
 {
-	int rc = skip_without_options(subject, err);
+	int rc = conformance_skip_without_options(subject, err);
 	for (int i = 0; i < LIVES && rc == 0; i++)
-		rc = inflight(subject, err);
+		rc = live_once(subject, err);
 	return rc;
 }
 
@@ -204,7 +317,7 @@ conformance_two_instances(struct subject *subject, struct kettle_error *err)
 {
 	struct kettle_fake *one = NULL, *other = NULL;
 	struct instance first, second;
-	int rc = skip_without_options(subject, err);
+	int rc = conformance_skip_without_options(subject, err);
 	if (rc == 0)
 		rc = kettle_fake_new(subject->loaded->plugin.name, &one, err);
 	if (rc == 0)
@@ -218,10 +331,7 @@ conformance_two_instances(struct subject *subject, struct kettle_error *err)
 		rc = fall(subject, one, &first, err);
 	if (rc == 0)
 		rc = fall(subject, other, &second, err);
-	int left = kettle_fake_free(one, rc ? NULL : err);
-	rc = rc ? rc : left;
-	left = kettle_fake_free(other, rc ? NULL : err);
-	return rc ? rc : left;
+	return conformance_end(other, conformance_end(one, rc, err), err);
 }
 
 /* ---- what is left ---- */
@@ -263,20 +373,18 @@ warm_up(struct kettle_error *err)
 	if (rc)
 		return rc;
 	const struct kettle_host *host = kettle_fake_host(fake);
-	rc = host->work(host, nothing, NULL, NULL, err);
-	int left = kettle_fake_free(fake, rc ? NULL : err);
-	return rc ? rc : left;
+	return conformance_end(fake, host->work(host, nothing, NULL, NULL, err), err);
 }
 
 int
 conformance_leaks(struct subject *subject, struct kettle_error *err)
 {
-	int rc = skip_without_options(subject, err);
+	int rc = conformance_skip_without_options(subject, err);
 	if (rc == 0)
 		rc = warm_up(err);
 	size_t descriptors = count_entries("/proc/self/fd"), threads = count_entries("/proc/self/task");
 	if (rc == 0)
-		rc = inflight(subject, err);
+		rc = live_once(subject, err);
 	if (rc)
 		return rc;
 	size_t now = count_entries("/proc/self/fd");
@@ -285,7 +393,7 @@ conformance_leaks(struct subject *subject, struct kettle_error *err)
 	now = settled_threads(threads);
 	if (now > threads)
 		return kettle_fail(err, KETTLE_EINVAL, "It leaves %zu thread(s) running after destroy.", now - threads);
-	/* This process is a child of its own, so nobody else's are reaped here. */
+	/* This process is a child of its own, so it has no other children. */
 	if (waitpid(-1, NULL, WNOHANG) >= 0 || errno != ECHILD)
 		return life_fail(err, "It leaves a child process behind that nobody waits for.");
 	return 0;

@@ -67,7 +67,7 @@ fake_log(const struct kettle_host *host, enum kettle_log_level level, const char
 	uv_mutex_unlock(&fake->lock);
 }
 
-/* ---- what the loop's part does ---- */
+/* ---- the loop's functions ---- */
 
 static int
 fake_post(const struct kettle_host *host, kettle_fn fn, void *arg)
@@ -143,16 +143,13 @@ free_answer(struct answer *answer)
 }
 
 static void
-fake_ask(struct answer *answer)
+run_command(struct answer *answer)
 {
 	struct kettle_fake *fake = answer->fake;
-	int rc;
-	if (fake->answer)
-		rc =
-			fake->answer(fake->answer_arg, answer->actor, answer->command, answer->args, &answer->result, &answer->err);
-	else
-		rc = kettle_fail(&answer->err, KETTLE_ENOENT, "The fake host has no command `%s`.", answer->command);
-	answer->err.code = rc;
+	answer->err.code =
+		fake->answer ? fake->answer(fake->answer_arg, answer->actor, answer->command, answer->args, &answer->result,
+						   &answer->err)
+					 : kettle_fail(&answer->err, KETTLE_ENOENT, "The fake host has no command `%s`.", answer->command);
 }
 
 static void
@@ -160,7 +157,7 @@ deliver(void *arg)
 {
 	struct answer *answer = arg;
 	if (answer->command)
-		fake_ask(answer);
+		run_command(answer);
 	if (answer->done)
 		answer->done(answer->arg, &answer->err, answer->err.code ? NULL : answer->result);
 	free_answer(answer);
@@ -178,7 +175,7 @@ post_answer(struct answer *answer)
 static struct answer *
 new_answer(struct kettle_fake *fake, kettle_answer done, void *arg)
 {
-	struct answer *answer = xcalloc(1, sizeof(*answer));
+	struct answer *answer = xmalloc(sizeof(*answer));
 	*answer = (struct answer){.fake = fake, .done = done, .arg = arg};
 	return answer;
 }
@@ -241,13 +238,16 @@ fake_subscribe(const struct kettle_host *host, const json_t *actor, const json_t
 	kettle_event_fn fn, void *arg, uint64_t *ret_id, struct kettle_error *err)
 {
 	struct kettle_fake *fake = of(host);
-	struct subscription *subscription = xcalloc(1, sizeof(*subscription));
+	struct subscription *subscription = xmalloc(sizeof(*subscription));
 	size_t i;
 	json_t *event;
 	(void)actor;
 	(void)err;
-	*subscription = (struct subscription){.next = fake->subscriptions, .id = ++fake->next_id, .fn = fn, .arg = arg};
-	subscription->filter = filter ? json_deep_copy(filter) : json_object();
+	*subscription = (struct subscription){.next = fake->subscriptions,
+		.id = ++fake->next_id,
+		.filter = filter ? json_deep_copy(filter) : json_object(),
+		.fn = fn,
+		.arg = arg};
 	fake->subscriptions = subscription;
 	*ret_id = subscription->id;
 	json_array_foreach(fake->events, i, event) {
@@ -431,20 +431,20 @@ is_closed(void *arg)
 }
 
 static void
-say_handle(uv_handle_t *handle, void *arg)
+add_handle(uv_handle_t *handle, void *arg)
 {
 	const char *type = uv_handle_type_name(uv_handle_get_type(handle));
 	buf_printf(arg, " %s", type ? type : "handle");
 }
 
 static void
-say_left(struct buf *left, size_t count, const char *what)
+add_left(struct buf *left, size_t count, const char *what)
 {
 	if (count)
 		buf_printf(left, "%s%zu %s", left->len ? ", " : "", count, what);
 }
 
-/* Ends what is left and closes the loop; says in `left` what was. False: the loop does not close. */
+/* Ends what is left, listed in `left`, and closes the loop. False: the loop does not close. */
 static bool
 close_loop(struct kettle_fake *fake, struct buf *left)
 {
@@ -452,9 +452,9 @@ close_loop(struct kettle_fake *fake, struct buf *left)
 	for (const struct subscription *at = fake->subscriptions; at; at = at->next)
 		subscriptions++;
 	loop_left(fake->io, &timers, &children);
-	say_left(left, timers, "timer(s)");
-	say_left(left, children, "child process(es)");
-	say_left(left, subscriptions, "subscription(s)");
+	add_left(left, timers, "timer(s)");
+	add_left(left, children, "child process(es)");
+	add_left(left, subscriptions, "subscription(s)");
 	loop_close(fake->io, on_fake_closed, fake);
 	bool ended = kettle_fake_run(fake, is_closed, fake, CLOSE_MS) == 0;
 	if (!ended)
@@ -462,7 +462,7 @@ close_loop(struct kettle_fake *fake, struct buf *left)
 	if (!ended || uv_loop_close(&fake->loop) == 0)
 		return ended;
 	buf_printf(left, "%shandles of the loop:", left->len ? ", " : "");
-	uv_walk(&fake->loop, say_handle, left);
+	uv_walk(&fake->loop, add_handle, left);
 	return false;
 }
 
