@@ -5,6 +5,11 @@
  * the input, a signal (TERM, INT, HUP) or an output that is not read any more is the end of the lease: every job is
  * cancelled, and when the last one is gone, or after SERVE_END_MS, all handles are closed and the loop ends. SIGKILL
  * needs no help from here: every sandbox dies with this thread, and the next kettle-exec removes the folders.
+ *
+ * Probing the versions of the tools may take seconds, and jobs do not wait for it, since the tools of their own steps are
+ * probed with them. So the first greeting is without tools. A thread of the pool probes all of them with a toolchain of
+ * its own, which shares nothing with that of the jobs but the file of remembered results; the loop merges what it found,
+ * and sends another greeting.
  */
 #include <config.h>
 
@@ -25,6 +30,19 @@
 #include "base/text.h"
 #include "base/xalloc.h"
 #include "exec/job/job.h"
+#include "exec/machine/gpu.h"
+#include "exec/util/work.h"
+
+/* The greetings of a kettle-exec that stays. Zero-initialise. Everything on the loop thread. */
+struct greeting {
+	struct exec_context *exec; /* NULL: not open */
+	bool closed;
+	struct work gpus, tools;
+	bool reading, again;      /* GPUs are being read; once more then */
+	json_t *read;             /* of the GPUs; the pool's while it reads */
+	struct toolchain *finder; /* the pool's while it works; NULL: the tools are known */
+	struct tool_report found;
+};
 
 static const int end_signals[] = {SIGTERM, SIGINT, SIGHUP};
 
@@ -43,6 +61,96 @@ struct serve {
 	bool ending, closed, one; /* one: a single plan, whose end is the end */
 	int status;
 };
+
+/* ---- greetings ---- */
+
+static void
+greet(struct greeting *greeting)
+{
+	if (!greeting->closed)
+		exec_context_emit(greeting->exec, exec_context_hello(greeting->exec));
+}
+
+static void
+find_tools(void *arg)
+{
+	struct greeting *greeting = arg;
+	greeting->found = toolchain_report(greeting->finder);
+}
+
+static void
+tools_found(void *arg)
+{
+	struct greeting *greeting = arg;
+	struct exec_context *exec = greeting->exec;
+	if (!greeting->closed) {
+		toolchain_merge(exec->toolchain, greeting->finder);
+		exec->tools = greeting->found;
+		greeting->found = (struct tool_report){0};
+	}
+	toolchain_free(STEAL(greeting->finder));
+	tool_report_free(&greeting->found);
+	greet(greeting);
+}
+
+/* Sends the first greeting, and begins to find out what tools this machine has. */
+static void
+greeting_open(struct greeting *greeting, struct exec_context *exec)
+{
+	greeting->exec = exec;
+	greet(greeting);
+	AUTO_FREE char *memory = path_join(exec->config.state, EXEC_TOOLS_FILE);
+	greeting->finder = toolchain_new(&exec->config, memory);
+	work_start(&greeting->tools, exec->loop, find_tools, tools_found, greeting);
+}
+
+/* Sends nothing more. What is under way ends with the loop's next turns; the context must not be closed before. */
+static void
+greeting_close(struct greeting *greeting)
+{
+	greeting->closed = true;
+	if (greeting->finder)
+		toolchain_stop(greeting->finder);
+}
+
+static void greeting_refresh(struct greeting *greeting);
+
+static void
+read_gpus(void *arg)
+{
+	struct greeting *greeting = arg;
+	(void)gpu_read(&greeting->exec->config, &greeting->read, NULL);
+}
+
+static void
+gpus_read(void *arg)
+{
+	struct greeting *greeting = arg;
+	bool again = greeting->again;
+	greeting->reading = greeting->again = false;
+	exec_context_take_gpus(greeting->exec, STEAL(greeting->read));
+	greet(greeting);
+	if (again && !greeting->closed)
+		greeting_refresh(greeting);
+}
+
+/* Sends another one, with the GPUs as they are now, once they are read. A call meanwhile gets the next. */
+static void
+greeting_refresh(struct greeting *greeting)
+{
+	if (greeting->closed || !greeting->exec)
+		return;
+	greeting->again = greeting->reading;
+	if (greeting->reading)
+		return;
+	greeting->reading = gpu_expected(&greeting->exec->config);
+	if (greeting->reading)
+		work_start(&greeting->gpus, greeting->exec->loop, read_gpus, gpus_read, greeting);
+	else
+		greet(greeting);
+}
+
+/* ---- the lease ---- */
 
 static void
 close_all(struct serve *serve)
