@@ -168,6 +168,13 @@ path_above(const char *path, unsigned levels)
 	return above;
 }
 
+const char *
+path_below(const char *path, const char *folder)
+{
+	size_t len = strlen(folder);
+	return strncmp(path, folder, len) == 0 && (path[len] == '\0' || path[len] == '/') ? path + len : NULL;
+}
+
 int
 path_check_inside(const char *path, struct kettle_error *err)
 {

@@ -32,6 +32,8 @@ int file_remove_tree(const char *path, struct kettle_error *err);
 char *path_join(const char *dir, const char *name);
 /* A path without its last parts, so many of them; "" where no more are left. New string. */
 char *path_above(const char *path, unsigned levels);
+/* What follows `folder` in a path that is equal to it ("") or lies below it ("/…"); NULL: neither. Compares text only. */
+const char *path_below(const char *path, const char *folder);
 /*
  * Whether a relative path stays below where it starts: not empty, at most PATH_INSIDE_MAX bytes of UTF-8 without
  * control characters, no leading slash, no part that is empty, "." or "..". EINVAL.

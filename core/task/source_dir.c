@@ -39,15 +39,6 @@ folder_above(const char *path, unsigned levels)
 	return above;
 }
 
-static bool
-is_below(const char *path, const char *folder)
-{
-	size_t len = strlen(folder);
-	if (strcmp(folder, "/") == 0)
-		return true;
-	return strncmp(path, folder, len) == 0 && (path[len] == '/' || path[len] == '\0');
-}
-
 /* ---- places ---- */
 
 static int
@@ -186,7 +177,7 @@ source_resolve(
 		return kettle_fail(err, KETTLE_EINVAL, "the file `%s` is a link that leads in a circle.", source);
 	if (!real)
 		return kettle_fail(err, KETTLE_EINVAL, "the file `%s` cannot be read: %s.", source, strerror(errno));
-	if (!is_below(real, highest))
+	if (strcmp(highest, "/") != 0 && !path_below(real, highest))
 		return kettle_fail(err, KETTLE_EINVAL,
 			"the file `%s` is a link out of the task; name the file itself as the source, by ../ if need be.", source);
 	*ret_path = STEAL(real);

@@ -129,7 +129,7 @@ take_fault(struct device_lease *lease)
 	const char *gpu;
 	json_t *why;
 	json_object_foreach(lease->faults, gpu, why) {
-		lease->error.code = kettle_fail(&lease->error, KETTLE_EUNAVAIL, "%s", json_string_value(why));
+		(void)kettle_fail(&lease->error, KETTLE_EUNAVAIL, "%s", json_string_value(why));
 		return;
 	}
 }
@@ -257,12 +257,6 @@ device_lease_release(struct job *job)
 	lease->checked = true;
 	if (!worth || !lease_look(job, looked_after))
 		give_back(job);
-}
-
-bool
-device_lease_is_busy(const struct job *job)
-{
-	return job->lease.busy;
 }
 
 size_t

@@ -252,7 +252,7 @@ job_advance(struct job *job)
 	} while (job->again);
 	job->advancing = false;
 	release_device(job);
-	if (ended && !device_lease_is_busy(job))
+	if (ended && !job->lease.busy)
 		job_finish(job);
 }
 

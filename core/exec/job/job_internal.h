@@ -62,11 +62,12 @@ void run_line_close(struct unit *unit);
 struct device_lease {
 	size_t need; /* places of the unit that the job's steps use at most */
 	struct devlock *locks;
-	size_t count, held;        /* locks; those that are held */
-	const char **names;        /* of locks, in the order in which every job takes them; borrowed of the unit */
-	unsigned *slots;           /* of locks */
-	bool wanted, ready;        /* a step needs them; everything is held and was looked at */
-	bool busy, checked, ended; /* work under way; the last look is over; the locks were given back */
+	size_t count, held; /* locks; those that are held */
+	const char **names; /* of locks, in the order in which every job takes them; borrowed of the unit */
+	unsigned *slots;    /* of locks */
+	bool wanted, ready; /* a step needs them; everything is held and was looked at */
+	bool busy, checked,
+		ended; /* work under way, for which the job stays; the last look is over; the locks were given back */
 	struct kettle_error error; /* code 0, or why the devices cannot be used */
 	uint64_t wanted_ns;
 	struct gpuwatch watch;
@@ -85,8 +86,6 @@ int device_lease_open(struct job *job, struct kettle_error *err);
 int device_lease_request(struct job *job, struct kettle_error *err);
 /* No step needs the devices any more: looks at them and gives them back. job->advance is called when that is over. */
 void device_lease_release(struct job *job);
-/* Whether the job must still stay for it. */
-bool device_lease_is_busy(const struct job *job);
 /* The descriptors of what is held, for init; how many (at most JOB_MAX_DEVICES). */
 size_t device_lease_descriptors(const struct job *job, int *ret_fds);
 /* {"checked": [gpu], "faults": {gpu: sentence}}, NULL: nothing was looked at. New reference. */

@@ -62,23 +62,32 @@ step_open(struct step *step, struct job *job, const struct plan_step *plan, char
 	take_places(step);
 }
 
+/* Takes back what the first time left, so that the step can begin once more. */
+static void
+step_reset(struct step *step)
+{
+	for (size_t i = 0; i < step->count; i++)
+		process_close(&step->processes[i].process);
+	result_close(&step->result);
+	if (step->secret >= 0)
+		close(STEAL_FD(step->secret));
+	json_decref(STEAL(step->gpus));
+	step->error = step->fault = (struct kettle_error){0};
+	step->limit = NULL;
+}
+
 void
 step_close(struct step *step)
 {
-	for (size_t i = 0; i < step->count; i++) {
-		process_close(&step->processes[i].process);
+	step_reset(step);
+	for (size_t i = 0; i < step->count; i++)
 		free(step->processes[i].dir);
-	}
-	result_close(&step->result);
-	if (step->secret >= 0)
-		close(step->secret);
 	strings_free(&step->visible);
 	cores_free(&step->cores);
 	manifest_free(&step->outputs);
 	manifest_free(&step->artifacts);
 	json_decref(step->texts);
 	json_decref(step->outcome);
-	json_decref(step->gpus);
 	json_decref(step->gpu_reading);
 	json_decref(step->throttled);
 	free(step->missing);
@@ -115,7 +124,7 @@ void
 step_end_unbegun(struct step *step, enum step_state state, const char *why)
 {
 	if (why)
-		step->fault.code = kettle_fail(&step->fault, KETTLE_ECANCELED, "%s", why);
+		(void)kettle_fail(&step->fault, KETTLE_ECANCELED, "%s", why);
 	step_end(step, state);
 }
 
@@ -313,21 +322,6 @@ collect_done(void *arg)
 	warm_prepare(exec->warm);
 }
 
-/* Takes back what the first time left, so that the step can begin once more. */
-static void
-reset(struct step *step)
-{
-	for (size_t i = 0; i < step->count; i++)
-		process_close(&step->processes[i].process);
-	result_close(&step->result);
-	step->result = (struct result){0};
-	if (step->secret >= 0)
-		close(STEAL_FD(step->secret));
-	json_decref(STEAL(step->gpus));
-	step->error = step->fault = (struct kettle_error){0};
-	step->limit = NULL;
-}
-
 static void
 again_done(void *arg)
 {
@@ -360,7 +354,7 @@ on_looked(void *arg)
 		return;
 	}
 	step->throttled = json_incref(json_object_get(step->gpus, "throttled"));
-	reset(step);
+	step_reset(step);
 	do_work(step, step_files_reset, again_done);
 }
 

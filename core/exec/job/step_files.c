@@ -118,7 +118,7 @@ digest_outputs(const struct step *source, const struct plan_input *input, struct
 {
 	for (size_t i = 0; i < source->outputs.count; i++) {
 		const struct output_file *file = &source->outputs.files[i];
-		const char *rest = output_below(file->path, input->output);
+		const char *rest = path_below(file->path, input->output);
 		if (!rest)
 			continue;
 		sha256_field(digest, input->path);

@@ -63,14 +63,6 @@ check_path(struct reader *reader, const char *what, const char *path)
 	return 0;
 }
 
-/* Whether path is `above` or lies below it. */
-static bool
-is_below(const char *path, const char *above)
-{
-	size_t len = strlen(above);
-	return strncmp(path, above, len) == 0 && (path[len] == '\0' || path[len] == '/');
-}
-
 /* A step that was read before; NULL: there is none of that id. */
 static const struct plan_step *
 find_step(const struct reader *reader, const char *id)
@@ -98,7 +90,7 @@ take_output(struct reader *reader, struct plan_input *input, const char *id)
 			reader, ": the input `%s` comes from step `%s`, and no step before it has that id.", input->path, id);
 	add_need(reader->step, input->step);
 	for (size_t i = 0; i < input->step->outputs.count; i++)
-		if (is_below(input->output, input->step->outputs.list[i]))
+		if (path_below(input->output, input->step->outputs.list[i]))
 			return check_path(reader, "inputs", input->output);
 	return REFUSE(reader, ": the input `%s` is `%s` of step `%s`, which does not declare it in its outputs.",
 		input->path, input->output, id);
@@ -114,7 +106,7 @@ read_input(struct reader *reader, const char *path, const json_t *object, struct
 	int rc = check_path(reader, "inputs", path);
 	if (rc != 0)
 		return rc;
-	if (is_below(path, "out") && (!id || strcmp(path, "out") == 0))
+	if (path_below(path, "out") && (!id || strcmp(path, "out") == 0))
 		return REFUSE(reader,
 			": the input `%s` lies in `out`; only what an earlier step left can lie there, under a name of its own.",
 			path);
@@ -129,10 +121,10 @@ check_overlap(struct reader *reader, const struct plan_process *process, const c
 {
 	for (size_t i = 0; i < process->inputs_count; i++) {
 		const char *path = process->inputs[i].path;
-		if (cases && (is_below(cases, path) || is_below(path, cases)))
+		if (cases && (path_below(cases, path) || path_below(path, cases)))
 			return REFUSE(reader, ": the input `%s` and the cases file `%s` collide.", path, cases);
 		for (size_t k = 0; k < process->inputs_count && strchr(path, '/'); k++)
-			if (k != i && is_below(path, process->inputs[k].path))
+			if (k != i && path_below(path, process->inputs[k].path))
 				return REFUSE(reader, ": the inputs `%s` and `%s` collide.", process->inputs[k].path, path);
 	}
 	return 0;
@@ -228,7 +220,7 @@ check_plan_names(struct reader *reader, const struct strings *paths, const char 
 		int rc = check_path(reader, key, paths->list[i]);
 		if (rc != 0)
 			return rc;
-		if (is_below(paths->list[i], "out"))
+		if (path_below(paths->list[i], "out"))
 			return REFUSE(
 				reader, ": `%s` in `%s` is named from out/ on: without `out/` in front of it.", paths->list[i], key);
 	}
@@ -259,97 +251,70 @@ check_patterns(struct reader *reader)
 	return 0;
 }
 
-/* A key that must be absent; `why` ends the sentence. */
-struct refusal {
+/* When a key must be absent: in a kind of step, beside other members or without them. */
+enum {
+	IN_BUILD = 1 << STEP_BUILD,
+	IN_PREPARE = 1 << STEP_PREPARE,
+	IN_RUN = 1 << STEP_RUN,
+	WITH_REFEREE = 1 << 3,
+	WITHOUT_REFEREE = 1 << 4,
+	WITHOUT_RESULT = 1 << 5,
+	WITHOUT_SECRET = 1 << 6,
+	WITH_CACHE = 1 << 7,
+	WITH_PROFILE = 1 << 8,
+};
+/* `why` ends the sentence. */
+static const struct {
+	unsigned when;
 	const char *key, *why;
+} refusals[] = {
+	{IN_PREPARE, "cases", "a prepare step gets no cases"},
+	{IN_PREPARE, "secret", "a prepare step gets no secret"},
+	{IN_PREPARE, "result", "a prepare step gets no result channel"},
+	{IN_PREPARE, "secret_fd", "a prepare step gets no secret"},
+	{IN_BUILD, "cases", "a build step gets no cases"},
+	{IN_BUILD, "secret", "a build step gets no secret"},
+	{IN_BUILD, "secret_fd", "a build step gets no secret"},
+	{IN_BUILD, "result", "a build step gets no result channel"},
+	{IN_BUILD, "device", "a build step gets no device"},
+	{IN_BUILD | IN_PREPARE, "referee", "only a run step has a referee"},
+	{IN_RUN, "cache", "only build and prepare steps can be kept in the cache"},
+	{WITH_REFEREE, "argv", "its referee and solver have one each"},
+	{WITH_REFEREE, "inputs", "its referee and solver have their own"},
+	{WITH_REFEREE, "env", "its referee and solver have their own"},
+	{WITHOUT_REFEREE, "solver", "no `referee`: they come together"},
+	{WITHOUT_REFEREE, "share", "no `referee` and `solver` to share it"},
+	{WITHOUT_RESULT, "unique", "no `result` channel that it could be about"},
+	{WITHOUT_SECRET, "secret_fd", "no `secret` to hand over"},
+	{WITH_CACHE, "artifacts", "a cached step keeps outputs alone"},
+	{WITH_PROFILE, "secret", "a profile gets no secret"},
+	{WITH_PROFILE, "referee", "a profile is of one process"},
 };
 
 static int
-refuse_all(struct reader *reader, const json_t *step, const struct refusal *list, size_t count)
+check_combinations(struct reader *reader, const json_t *object)
 {
-	for (size_t i = 0; i < count; i++)
-		if (json_object_get(step, list[i].key))
-			return REFUSE(reader, " has `%s`, but %s.", list[i].key, list[i].why);
-	return 0;
-}
-
-static int
-check_kind(struct reader *reader, const json_t *step)
-{
-	static const struct refusal prepare[] = {
-		{"cases", "a prepare step gets no cases"},
-		{"secret", "a prepare step gets no secret"},
-		{"result", "a prepare step gets no result channel"},
-		{"secret_fd", "a prepare step gets no secret"},
-		{"referee", "only a run step has a referee"},
-	};
-	static const struct refusal build[] = {
-		{"cases", "a build step gets no cases"},
-		{"secret", "a build step gets no secret"},
-		{"secret_fd", "a build step gets no secret"},
-		{"result", "a build step gets no result channel"},
-		{"device", "a build step gets no device"},
-		{"referee", "only a run step has a referee"},
-	};
-	static const struct refusal run[] = {{"cache", "only build and prepare steps can be kept in the cache"}};
-	switch (reader->step->kind) {
-	case STEP_PREPARE:
-		return refuse_all(reader, step, prepare, ARRAY_SIZE(prepare));
-	case STEP_BUILD:
-		return refuse_all(reader, step, build, ARRAY_SIZE(build));
-	case STEP_RUN:
-		return refuse_all(reader, step, run, ARRAY_SIZE(run));
-	}
-	return 0;
-}
-
-static int
-check_combinations(struct reader *reader, const json_t *step)
-{
-	static const struct refusal with_referee[] = {
-		{"argv", "its referee and solver have one each"},
-		{"inputs", "its referee and solver have their own"},
-		{"env", "its referee and solver have their own"},
-	};
-	static const struct refusal alone[] = {
-		{"solver", "no `referee`: they come together"},
-		{"share", "no `referee` and `solver` to share it"},
-	};
-	static const struct refusal no_result[] = {{"unique", "no `result` channel that it could be about"}};
-	static const struct refusal no_secret[] = {{"secret_fd", "no `secret` to hand over"}};
-	static const struct refusal cached[] = {{"artifacts", "a cached step keeps outputs alone"}};
-	bool referee = json_object_get(step, "referee") != NULL;
-	if (referee && !json_object_get(step, "solver"))
+	const struct plan_step *step = reader->step;
+	bool referee = json_object_get(object, "referee") != NULL;
+	unsigned present = 1u << step->kind | (referee ? WITH_REFEREE : WITHOUT_REFEREE) |
+					   (step->result ? 0 : WITHOUT_RESULT) | (step->secret ? 0 : WITHOUT_SECRET) |
+					   (step->cache ? WITH_CACHE : 0) | (step->profile ? WITH_PROFILE : 0);
+	if (referee && !json_object_get(object, "solver"))
 		return REFUSE(reader, " has a referee and no solver: they come together.");
-	if (!referee && !json_object_get(step, "argv"))
+	if (!referee && !json_object_get(object, "argv"))
 		return REFUSE(reader, " has no `argv`: nothing to run.");
-	int rc = referee ? refuse_all(reader, step, with_referee, ARRAY_SIZE(with_referee))
-					 : refuse_all(reader, step, alone, ARRAY_SIZE(alone));
-	if (rc == 0 && !reader->step->result)
-		rc = refuse_all(reader, step, no_result, ARRAY_SIZE(no_result));
-	if (rc == 0 && !reader->step->secret)
-		rc = refuse_all(reader, step, no_secret, ARRAY_SIZE(no_secret));
-	if (rc == 0 && reader->step->cache)
-		rc = refuse_all(reader, step, cached, ARRAY_SIZE(cached));
-	if (rc == 0 && !reader->step->result && reader->step->pass_result)
-		rc = REFUSE(reader, " passes by result values, but has no `result` channel that they could come from.");
-	return rc;
-}
-
-/* What a profiler may do besides is for the one kind of step that counts for nothing and knows no secret. */
-static int
-check_profile(struct reader *reader, const json_t *step)
-{
-	static const struct refusal profile[] = {
-		{"secret", "a profile gets no secret"}, {"referee", "a profile is of one process"}};
-	if (!reader->step->profile)
-		return 0;
-	if (!member_is(reader->step->run, "mode", "profile") || member_true(reader->step->run, "secret"))
+	/* A profiler has more rights than others: it is for the one kind of step that counts for nothing and knows no secret. */
+	if (step->profile && (!member_is(step->run, "mode", "profile") || member_true(step->run, "secret")))
 		return REFUSE(reader, " has `profile`, but is no run in the mode profile: no other may use a profiler.");
-	return refuse_all(reader, step, profile, ARRAY_SIZE(profile));
+	for (size_t i = 0; i < ARRAY_SIZE(refusals); i++)
+		if (refusals[i].when & present && json_object_get(object, refusals[i].key))
+			return REFUSE(reader, " has `%s`, but %s.", refusals[i].key, refusals[i].why);
+	if (!step->result && step->pass_result)
+		return REFUSE(reader, " passes by result values, but has no `result` channel that they could come from.");
+	return 0;
 }
 
-/* What needs no look at other members or steps. */
+/* The members that mean the same beside any other or steps. */
 static void
 read_members(const json_t *object, struct plan_step *step)
 {
@@ -390,7 +355,7 @@ check_cases(struct reader *reader)
 	if (!step->cases)
 		return 0;
 	int rc = check_path(reader, "cases", step->cases);
-	if (rc == 0 && is_below(step->cases, "out"))
+	if (rc == 0 && path_below(step->cases, "out"))
 		rc = REFUSE(reader, ": the cases file lies in `out`.");
 	return rc == 0 ? count_contents(reader, step->cases_contents.bytes) : rc;
 }
@@ -406,8 +371,6 @@ read_step(struct reader *reader, const json_t *object)
 	read_members(object, step);
 	int rc = read_needs(reader, json_object_get(object, "needs"));
 	if (rc == 0)
-		rc = check_kind(reader, object);
-	if (rc == 0)
 		rc = check_combinations(reader, object);
 	if (rc == 0)
 		rc = check_cases(reader);
@@ -419,8 +382,6 @@ read_step(struct reader *reader, const json_t *object)
 		rc = check_plan_names(reader, &step->outputs, "outputs");
 	if (rc == 0)
 		rc = check_plan_names(reader, &step->artifacts, "artifacts");
-	if (rc == 0)
-		rc = check_profile(reader, object);
 	if (rc == 0)
 		rc = check_secret(reader);
 	return rc == 0 ? check_patterns(reader) : rc;

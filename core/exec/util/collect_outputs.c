@@ -289,13 +289,6 @@ collect_outputs_transfer(
 	return transfer(file, source, target, may_link, err);
 }
 
-const char *
-output_below(const char *path, const char *name)
-{
-	size_t len = strlen(name);
-	return strncmp(path, name, len) == 0 && (path[len] == '\0' || path[len] == '/') ? path + len : NULL;
-}
-
 int
 collect_outputs_link(const struct manifest *manifest, const char *from, const char *name, const char *to,
 	const char *as, bool may_link, struct kettle_error *err)
@@ -303,7 +296,7 @@ collect_outputs_link(const struct manifest *manifest, const char *from, const ch
 	bool found = false;
 	for (size_t i = 0; i < manifest->count; i++) {
 		const struct output_file *file = &manifest->files[i];
-		const char *rest = output_below(file->path, name);
+		const char *rest = path_below(file->path, name);
 		if (!rest)
 			continue;
 		AUTO_FREE char *source = path_join(from, file->path);

@@ -50,9 +50,6 @@ int collect_outputs_collect(int from, const struct strings *names, const char *t
  */
 int collect_outputs_link(const struct manifest *manifest, const char *from, const char *name, const char *to,
 	const char *as, bool link, struct kettle_error *err);
-/* The part of path below name ("" when they are equal, else with its slash); NULL: it is neither. */
-const char *output_below(const char *path, const char *name);
-
 /* A file or folder of a manifest, from folder to folder, by hard link or with its bytes copied. [any, blocks] */
 int collect_outputs_transfer(
 	const struct output_file *file, const char *from, const char *to, bool link, struct kettle_error *err);

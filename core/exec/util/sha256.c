@@ -66,17 +66,10 @@ sha256_end(struct sha256 *digest, char ret_hex[DIGEST_HEX_SIZE])
 }
 
 void
-sha256_free(struct sha256 *digest)
-{
-	if (digest)
-		EVP_MD_CTX_free(digest->context);
-	free(digest);
-}
-
-void
 sha256_cleanup(struct sha256 **digest)
 {
-	sha256_free(*digest);
+	EVP_MD_CTX_free((*digest)->context);
+	free(*digest);
 }
 
 int

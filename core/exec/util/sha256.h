@@ -11,6 +11,7 @@
 
 struct sha256; /* one digest that grows; opaque */
 
+/* Freed by AUTO_DIGEST. */
 struct sha256 *sha256_new(void);
 void sha256_add(struct sha256 *digest, const void *data, size_t size);
 /* Adds a text with its length before it, so that two fields never read as one. NULL counts as a field of its own. */
@@ -18,7 +19,6 @@ void sha256_field(struct sha256 *digest, const char *text);
 void sha256_number(struct sha256 *digest, uint64_t value);
 /* Ends the digest: 64 hexadecimal digits and a NUL. */
 void sha256_end(struct sha256 *digest, char ret_hex[DIGEST_HEX_SIZE]);
-void sha256_free(struct sha256 *digest);
 #define AUTO_DIGEST __attribute__((cleanup(sha256_cleanup)))
 void sha256_cleanup(struct sha256 **digest);
 

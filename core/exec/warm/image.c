@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/file.h"
 #include "base/hash.h"
 #include "base/xalloc.h"
 #include "exec/util/strings.h"
@@ -89,18 +90,11 @@ image_remove_stale(void)
 	}
 }
 
-static bool
-is_below(const char *folder, const char *above)
-{
-	size_t len = strlen(above);
-	return strncmp(folder, above, len) == 0 && (folder[len] == '/' || !folder[len]);
-}
-
 bool
 image_is_visible(const char *folder, const struct strings *folders)
 {
 	for (size_t i = 0; i < folders->count; i++)
-		if (is_below(folder, folders->list[i]))
+		if (path_below(folder, folders->list[i]))
 			return true;
-	return is_below(folder, SYSTEM);
+	return path_below(folder, SYSTEM) != NULL;
 }

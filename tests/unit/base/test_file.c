@@ -228,6 +228,10 @@ test_paths(void **state)
 		AUTO_FREE char *above = path_above(cut[i].path, cut[i].levels);
 		assert_string_equal(above, cut[i].above);
 	}
+	assert_string_equal(path_below("a/b", "a/b"), "");
+	assert_string_equal(path_below("a/b/c", "a"), "/b/c");
+	assert_null(path_below("ab", "a"));
+	assert_null(path_below("a", "a/b"));
 	AUTO_FREE char *program = path_program_dir();
 	assert_non_null(strstr(program, "tests/unit"));
 }
