@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What languages of compiled sources have in common: each source is a cached build step of its own, the objects are
- * linked into ./program, and that is what runs. A language says in struct kettle_compiled_rules how it compiles and
- * links, and names functions of this header in its tables; docs/plugins.md has one on a page.
+ * What languages of compiled sources share: each source is a cached build step of its own, the objects are linked into
+ * ./program, and the runs start that. A language defines in struct kettle_compiled_rules how it compiles and links, and
+ * names functions of this header in its tables. docs/plugins.md has a complete one.
  *
  * Link with `pkg-config --libs kettle-language`: every plugin has its own copy inside. All functions are pure. [any]
  */
@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-#define KETTLE_COMPILED_PROGRAM "program" /* what is built and what the runs start */
+#define KETTLE_COMPILED_PROGRAM "program" /* the file that is built and that the runs start */
 #define KETTLE_COMPILED_MAX_SOURCES 100
 #define KETTLE_COMPILED_TARGET_SIZE 64
 
@@ -47,8 +47,8 @@ struct kettle_compiled_builder;
 /* One language. Lists end with NULL; endings have the dot and are compared without case. */
 struct kettle_compiled_rules {
 	const char *title;          /* for messages: "C or C++" */
-	const char *const *sources; /* endings of what is compiled */
-	const char *const *headers; /* endings of what is neither compiled nor wanted by a run; NULL: none */
+	const char *const *sources; /* endings of the files that are compiled */
+	const char *const *headers; /* endings of files that are not compiled and that no run gets; NULL: none */
 	/*
 	 * The command that compiles a source, a new list; `-c SOURCE -o out/BASE.o` is appended. NULL: there are no objects;
 	 * link compiles all sources at once, which builder->sources lists.
@@ -57,11 +57,11 @@ struct kettle_compiled_rules {
 	/* The command that makes out/program of all objects, a new list. */
 	json_t *(*link)(const struct kettle_compiled_builder *builder);
 
-	/* What follows may be NULL: the language has nothing of the kind. */
+	/* The members below may be NULL. */
 
 	/* Runs when the sources are known and before any step is made: appends steps of its own, sets builder->target. */
 	int (*begin)(struct kettle_compiled_builder *builder, struct kettle_error *err);
-	/* Completes what every build step, and every run, has. */
+	/* Complete every build step, and every run. */
 	void (*finish_step)(const struct kettle_compiled_builder *builder, json_t *step);
 	void (*finish_run)(const struct kettle_compiled_builder *builder, json_t *step);
 	/* The profiler that a profile is run under (plan.schema.json), and the files that it leaves. */
@@ -77,10 +77,10 @@ struct kettle_compiled_builder {
 	const struct kettle_compiled_rules *rules;
 	const json_t *options, *config;           /* of the plugin, of task.yml */
 	json_t *sources, *steps;                  /* names of the sources in order, the finished steps */
-	char target[KETTLE_COMPILED_TARGET_SIZE]; /* what is compiled for, where `begin` sets it */
+	char target[KETTLE_COMPILED_TARGET_SIZE]; /* the architecture, if `begin` sets it */
 };
 
-/* ---- an instance: what the tables of a plugin name ---- */
+/* ---- an instance: functions for the tables of a plugin ---- */
 
 /* Its state: the rules (NULL: it is no language of compiled sources), and a copy of the options. */
 struct kettle_compiled {
@@ -88,7 +88,7 @@ struct kettle_compiled {
 	json_t *options;
 };
 
-/* What the plugin's own `create` calls. ENOMEM. */
+/* For the plugin's own `create`. ENOMEM. */
 int kettle_compiled_create(const struct kettle_compiled_rules *rules, void **ret_self, struct kettle_error *err);
 /* `configure` and `destroy` of struct kettle_plugin. */
 int kettle_compiled_configure(void *self, const json_t *options, struct kettle_error *err);
@@ -101,11 +101,11 @@ int kettle_compiled_plan(
 	void *self, const struct kettle_plan_request *request, json_t **ret_plan, struct kettle_error *err);
 /*
  * `probe`: the plan of a program that links the task's libraries and includes those of `probe_headers` that the task's own
- * files include; with `rtc` of a submission that does nothing, too. For languages in which C is right.
+ * files include; with `rtc` also of an empty kernel. For languages that compile C.
  */
 int kettle_compiled_probe(
 	void *self, const struct kettle_plan_request *request, json_t **ret_plan, struct kettle_error *err);
-/* `interpret`: a library that the machine lacks is its fault; all else the core reads as well. */
+/* `interpret`: explains a library that the machine lacks. */
 int kettle_compiled_interpret(
 	void *self, const json_t *step, const json_t *outcome, json_t **ret_result, struct kettle_error *err);
 
@@ -115,12 +115,12 @@ int kettle_compiled_interpret(
 void kettle_args_add(json_t *args, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Appends the strings of a list that NULL ends. */
 void kettle_args_add_words(json_t *args, const char *const *words);
-/* Appends each string of a list, which may be NULL, behind a prefix. */
+/* Appends each string of a list, which may be NULL, with a prefix. */
 void kettle_args_add_list(json_t *args, const char *prefix, const json_t *list);
 
 /* The string of an option of the plugin; NULL: there is none. Borrowed. */
 const char *kettle_compiled_option(const struct kettle_compiled_builder *builder, const char *key);
-/* Whether what is planned is a profile. */
+/* Whether the plan is for a profile. */
 bool kettle_compiled_profiles(const struct kettle_compiled_builder *builder);
 bool kettle_compiled_ends_in(const char *name, const char *const *endings);
 /* Whether a source is one in C, by its ending. */
@@ -138,27 +138,27 @@ void kettle_compiled_add_objects(const struct kettle_compiled_builder *builder, 
 /* Appends -l of config and task. */
 void kettle_compiled_add_libraries(const struct kettle_compiled_builder *builder, json_t *args);
 
-/* ---- steps of a language's own ---- */
+/* ---- a language's own steps ---- */
 
 /* Whether the submission is compiled apart from the sources (`rtc` of config), so that nothing else depends on it. */
 bool kettle_compiled_rtc(const struct kettle_compiled_builder *builder);
-/* Files that a source may include, as inputs: itself and all that are no sources. New. */
+/* The inputs of a source's step: the source and all files that are no sources. New. */
 json_t *kettle_compiled_inputs(const struct kettle_compiled_builder *builder, const char *source);
-/* Adds to `needs` of a step one more, before what it has. */
+/* Adds an id to the beginning of `needs` of a step. */
 void kettle_compiled_need(json_t *step, const char *id);
 
 /* ---- boards of a single reference file, for languages like C ---- */
 
-/* What belongs to the language. */
+/* The parts that differ between languages. */
 struct kettle_compiled_single {
 	const char *lang, *template_name;   /* "cpp", "CPP" */
 	const char *reference, *submission; /* the names by which the harness includes them */
-	const char *measured;            /* what the time includes, behind "in less time": ", all copies included" or "" */
+	const char *measured;            /* what the time includes, after "in less time": ", all copies included" or "" */
 	const char *const (*harness)[2]; /* name and text of each file, the one that is compiled first */
 	size_t harness_count;
 };
 
-/* Does what `single_file` of kettle/language.h has to. The board's one source is the harness. */
+/* `single_file` of kettle/language.h. The board's one source is the harness; `text` is UTF-8. */
 int kettle_compiled_single(const struct kettle_compiled_single *single, const char *name, const char *text,
 	json_t **ret_task, struct kettle_error *err);
 

@@ -48,7 +48,7 @@ char *kettle_explain_reported(const json_t *outcome);
 int kettle_explain_nothing(struct kettle_error *err);
 /*
  * Like `interpret` of kettle/language.h, or KETTLE_ENOENT if the outcome shows nothing of the kind. The step result blames
- * the machine and says how to get what it lacks. product: "CUDA", the toolkit of the outcome's parts; NULL: none.
+ * the machine and tells how to get the missing part. product: "CUDA", the toolkit of the outcome's parts; NULL: none.
  */
 /* A header that the compiler did not find, of a part that the toolkit lacks. */
 int kettle_explain_header(const char *product, const json_t *outcome, json_t **ret_result, struct kettle_error *err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What languages of GPU boards have in common besides kettle/compiled.h: which architecture a unit has, and what the
- * outcomes of their steps mean where the output says more than the exit status. All functions are pure. [any]
+ * What languages of GPU boards share besides kettle/compiled.h: the architecture of a unit, and explanations of outcomes
+ * from the output of compilers and programs. All functions are pure. [any]
  */
 #ifndef KETTLE_GPU_H
 #define KETTLE_GPU_H
@@ -25,57 +25,59 @@ struct kettle_gpu_model {
 	const char *name, *target;
 };
 
-/* Since which version of the toolkit an architecture is known, and which was the last; NULL: it still is. */
+/* The first and the last version of the toolkit that knows an architecture; last NULL: all later ones do. */
 struct kettle_gpu_since {
 	const char *target, *first, *last;
 };
 
-/* How device code is compiled by a library: config's `rtc`. */
+/* Compiling device code by a library, with `rtc` of config. */
 struct kettle_gpu_rtc {
 	const char *api;            /* "nvrtc" */
-	const char *ending;         /* of what comes out: ".cubin" */
-	const char *target;         /* "--gpu-architecture=sm_": before the target */
-	const char *const *options; /* further ones, ended by NULL */
+	const char *ending;         /* of the output: ".cubin" */
+	const char *target;         /* prefix of the target: "--gpu-architecture=sm_" */
+	const char *const *options; /* further options; ends with NULL */
 };
 
 /*
- * A maker's GPUs and its toolkit: the rules of the language, which kettle_compiled_create gets, and what the functions
- * below need. Tables end with an entry of NULLs, lists of words with NULL.
+ * A vendor's GPUs and its toolkit: the rules of the language, for kettle_compiled_create, and data for the functions
+ * below. Tables end with an entry of NULLs, lists of words with NULL.
  */
 struct kettle_gpu_vendor {
 	struct kettle_compiled_rules rules; /* first: the functions find the vendor by it */
 	const char *lang, *template_name;   /* of boards that are made of a single reference file: "cu", "CUDA" */
 	const char *key;                    /* of a device's section: "sm" */
 	const char *fact;                   /* of a unit's facts: "compute" */
-	const char *prefix;                 /* that targets have for the compiler: "sm_"; "" where the target has it */
+	const char *prefix;                 /* of targets in messages: "sm_"; "" if the target has it */
 	const char *product;                /* "CUDA": before version numbers */
 	const char *device;                 /* "a CUDA device" */
 	const char *toolkit;                /* "the CUDA toolkit" */
 	const char *compiler;               /* key of the option that names the compiler */
-	const char *variable, *value;       /* of the environment of every step, for the maker's tools; NULL: none */
+	const char *variable, *value;       /* of the environment of every step, for the toolkit; NULL: none */
 	const struct kettle_gpu_model *models;
 	const struct kettle_gpu_since *since;
 	struct kettle_gpu_rtc rtc;
-	/* Writes what a fact ("9.0") or a setting ("sm_90a") means as a target ("90a"); false: nothing. */
+	/* Writes a fact ("9.0") or a setting ("sm_90a") as a target ("90a"). False: it is not valid. */
 	bool (*read_target)(const char *text, bool fact, char ret_target[KETTLE_COMPILED_TARGET_SIZE]);
-	const char *const *unknown_target; /* how the compiler says that it does not know an architecture */
-	const char *const *bad_option;     /* how it says that it was called wrongly */
-	const char *const *bad_machine;    /* how it says that it cannot work there */
-	const char *const *no_device;      /* how programs say that there is no device, or no driver for it */
-	const char *const *wrong_target;   /* how they say that they were built for another one */
-	const char *const *fault;          /* how they say that a kernel failed */
+	/* Words of messages of the compiler ... */
+	const char *const *unknown_target; /* it does not know the architecture */
+	const char *const *bad_option;     /* it does not know an argument */
+	const char *const *bad_machine;    /* it cannot work on this machine */
+	/* ... and of programs. */
+	const char *const *no_device;    /* there is no device, or no driver for it */
+	const char *const *wrong_target; /* the program was built for another device */
+	const char *const *fault;        /* a kernel failed */
 };
 
 /*
- * `begin` of the rules. Sets builder->target to the architecture of the unit: what its section says under `key`, else what
- * its facts say (facts.gpu), else what the device's name is known to be; `native` in the section means the facts. With
- * `rtc` of config it appends two steps: one builds the compiler, one compiles the submission. KETTLE_EUNAVAIL with a
- * sentence that names the device: nothing tells; KETTLE_EINVAL: the section says what is none.
+ * `begin` of the rules. Sets builder->target to the architecture of the unit: that of its section under `key`, else that of
+ * its facts (facts.gpu), else that of the device's name in `models`; `native` in the section means the facts. With `rtc` of
+ * config it appends two steps: one builds the compiler, one compiles the submission. KETTLE_EUNAVAIL with a sentence that
+ * names the device: the architecture is not known; KETTLE_EINVAL: that of the section is not valid.
  */
 int kettle_gpu_begin(struct kettle_compiled_builder *builder, struct kettle_error *err);
 /* `finish_step`: the folders of the machine that the device's configuration names. */
 void kettle_gpu_finish_step(const struct kettle_compiled_builder *builder, json_t *step);
-/* `finish_run`: the device's name, and what a program may need of the toolkit and of the device's folders. */
+/* `finish_run`: the device's name, the toolkit, the device's folders of libraries. */
 void kettle_gpu_finish_run(const struct kettle_compiled_builder *builder, json_t *step);
 
 /* `interpret`, `tools` and `single_file` of kettle/language.h. */

@@ -90,15 +90,15 @@ struct kettle_language {
 	/* Endings of the reference files that make a board of this language; NULL: its `extensions`. */
 	const char *const *references;
 	/*
-	 * Endings of those that it takes only where it is named (--lang), because without that they make a board of another
-	 * language, and what is said where that one is not loaded: it completes "`FILE` …" to a sentence. Both or none.
+	 * Endings of those that it takes only if it is named (--lang), because otherwise they make a board of another
+	 * language, and the message if that one is not loaded: it completes "`FILE` …" to a sentence. Both or none.
 	 */
 	const char *const *other_references;
 	const char *other_hint;
 
 	/*
-	 * The tools that its plans start with this configuration: an array of names and absolute paths, a new reference
-	 * (NULL: no memory). Machines report their versions and packages. NULL: only the well-known tools.
+	 * The tools that its plans start with this configuration: an array of names and absolute paths, a new
+	 * reference. Machines report their versions and packages. NULL: only the well-known tools.
 	 */
 	json_t *(*tools)(void *self);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What languages of compiled sources have in common: sources, objects, one program, its runs. */
+/* What languages of compiled sources share: sources, objects, one program, its runs, boards of a single reference file. */
 #include <config.h>
 
 #include <kettle/compiled.h>
@@ -137,7 +137,7 @@ kettle_compiled_add_libraries(const struct kettle_compiled_builder *builder, jso
 
 /* ---- steps ---- */
 
-/* Whether the file is a submission that has a step of its own. */
+/* Whether the file is the submission and has a step of its own. */
 static bool
 is_apart(const struct kettle_compiled_builder *builder, const char *name)
 {
@@ -206,7 +206,7 @@ kettle_compiled_need(json_t *step, const char *id)
 	json_object_set_new(step, "needs", all);
 }
 
-/* Completes one prepared run. It sees the program and the task's data, not the code. */
+/* Completes a prepared run, whose inputs are the program and the task's data, not the sources. */
 static json_t *
 run_step(const struct kettle_compiled_builder *builder, const json_t *prepared, bool first)
 {
@@ -271,7 +271,7 @@ take_source(struct kettle_compiled_builder *builder, const char *name, struct ke
 	return 0;
 }
 
-/* The sources that the task lists, or every file that is one. */
+/* The sources that the task lists, or all files with the ending of a source. */
 static int
 find_sources(struct kettle_compiled_builder *builder, struct kettle_error *err)
 {
@@ -330,7 +330,7 @@ kettle_compiled_plan(void *self, const struct kettle_plan_request *request, json
 
 /* ---- probes ---- */
 
-/* Appends those that a text includes of headers that begin so, and that are no files of the task. */
+/* Adds to `found` the headers with these beginnings that a text includes and that are no files of the task. */
 static void
 add_includes(const char *text, const char *const *headers, const json_t *files, json_t *found)
 {
@@ -469,7 +469,7 @@ kettle_compiled_single(const struct kettle_compiled_single *single, const char *
 	json_t *listed = json_array(), *files = json_object();
 	for (size_t i = 0; i < single->harness_count; i++)
 		add_file(listed, files, single->harness[i][0], json_string(single->harness[i][1]));
-	/* A reference without a guard may be included by the submission as well; behind the text no line moves. */
+	/* The submission may include the reference too. At the end, so that the numbers of lines stay. */
 	add_file(listed, files, single->reference, json_sprintf("%s\n#pragma once\n", text));
 	json_array_append_new(listed, json_pack("{s:s, s:s}", "name", single->submission, "source", "@SUBMISSION@"));
 	json_t *description = json_sprintf("Define `custom_kernel` as `%s` defines `ref_kernel`: the same input, the same "

@@ -80,7 +80,7 @@ find_target(const struct kettle_gpu_vendor *vendor, const json_t *unit, char ret
 
 /* ---- plans ---- */
 
-/* What of the machine a step reads besides its compiler: headers and libraries of the device's configuration. */
+/* Adds the folders of headers and libraries of the device's configuration, which the step reads. */
 static void
 add_folders(const struct kettle_compiled_builder *builder, bool headers, json_t *step)
 {

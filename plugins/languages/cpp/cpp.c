@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The language cpp: host C and C++ with OpenMP. Every source is compiled by a cached step of its own, so that of a
- * submission only its own file is ever compiled; the objects are linked into ./program, and that is what runs.
+ * The language cpp: host C and C++ with OpenMP. Every source is compiled by a cached step of its own, so a
+ * submission compiles only its own file; the objects are linked into ./program, and the runs start that.
  */
 #include <config.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The language cu: boards in CUDA. Every source is compiled by a cached step of its own for the architecture of the
- * device, so that of a submission only its own file is ever compiled; the objects are linked into ./program, and that is
- * what runs. Device code is linked across sources only where the task asks for it.
+ * device, so a submission compiles only its own file; the objects are linked into ./program, and the runs start that.
+ * Device code is linked across sources only if the task requires it.
  */
 #include <config.h>
 
@@ -44,7 +44,7 @@ static const char *const usual_flags[] = {"-O3", "-DNDEBUG", "--expt-relaxed-con
 	"-Xptxas=--warn-on-spills", NULL};
 #define LAMBDA_FLAG "--expt-extended-lambda"
 
-/* The runtime of programs whose device code nvcc has not linked. */
+/* The runtime, for programs that the host compiler links. */
 static const char *const runtime[] = {"-lcudart_static", "-lrt", "-lpthread", "-ldl", NULL};
 
 /* ---- architectures ---- */
@@ -190,7 +190,7 @@ add_host_flags(const json_t *flags, json_t *argv)
 
 /* ---- steps ---- */
 
-/* Whether sources use device functions of each other, as the task says or its flags do. */
+/* Whether sources use device functions of each other, by the task's `rdc` or its flags. */
 static bool
 needs_device_link(const struct kettle_compiled_builder *builder)
 {
@@ -236,7 +236,7 @@ cu_compile(const struct kettle_compiled_builder *builder, const char *source)
 	/* A profile shows which line costs what; the code is the same. */
 	if (kettle_compiled_profiles(builder))
 		kettle_args_add(argv, "-lineinfo");
-	/* Files in C go to the host compiler, which has a standard of its own for them. */
+	/* nvcc passes files in C to the host compiler, which has its own standard for them. */
 	kettle_compiled_add_standard(builder, source, NULL, CPP_STANDARD, argv);
 	kettle_compiled_add_config(builder, argv);
 	kettle_args_add_list(argv, "-I", json_object_get(builder->request->device, "include_dirs"));

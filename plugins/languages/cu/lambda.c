@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whether a source may have lambdas of device code, which nvcc takes by a flag that makes everything slower.
+ * Whether a source may have lambdas of device code, which need a flag of nvcc that slows down compiling.
  *
- * Such a lambda is `[…] __device__ (…)`, or has a macro in that place: a bracket that closes with a word behind it. That
- * is looked for in the source and in those files of the task that it includes. Headers of the machine are known by name:
- * those of the standard library and the toolkit's plain ones have none. Whatever is not known for certain counts as one.
+ * Such a lambda is `[…] __device__ (…)`, or has a macro in that place: a closing bracket with a word behind it. The search
+ * covers the source and the files of the task that it includes. Headers of the machine are known by name: those of the
+ * standard library and the toolkit's plain ones have none. Anything else counts as one.
  */
 #include <config.h>
 
@@ -22,7 +22,7 @@ static const char *const headers[] = {"assert.h", "cooperative_groups.h", "cubla
 	"string.h", "sys/stat.h", "sys/types.h", "time.h", "unistd.h", "vector_types.h", NULL};
 /* Names without a dot that are not the standard library's. */
 static const char *const strangers[] = {"nvfunctional", NULL};
-/* Words that ask whether the flag was given, and ways to write brackets and text that are not read here. */
+/* Words that test for the flag, and spellings of brackets and text that are not parsed here. */
 static const char *const doubtful[] = {"EXTENDED_LAMBDA", "__nv_is_extended", ":>",
 	"?"
 	"?)",
@@ -46,7 +46,7 @@ has_name(const char *const *list, const char *name)
 
 /* ---- comments and strings ---- */
 
-/* How long a comment or a quoted text is that begins here; 0: none does. */
+/* The length of the comment or quoted text that begins here; 0: none. */
 static size_t
 skipped(const char *text, size_t at)
 {
@@ -67,7 +67,7 @@ skipped(const char *text, size_t at)
 	return (size_t)(end - from) + (*end == from[0]);
 }
 
-/* Blanks in place of comments, quoted texts and line ends that do not count; includes stay as they are. False: R"(. */
+/* Overwrites comments, quoted texts and escaped line ends with blanks, except in includes. False: there is an R"(. */
 static bool
 blank(char *text)
 {
@@ -93,7 +93,7 @@ blank(char *text)
 	return true;
 }
 
-/* ---- what is left ---- */
+/* ---- lambdas and includes ---- */
 
 static const char *
 after_blanks(const char *at)
@@ -144,7 +144,7 @@ has_late_word(const char *text)
 	return false;
 }
 
-/* A file of the task, as the including one finds it, or as the compiler does by -I; NULL: it is none of them. */
+/* The file of the task that this name includes, also by -I; NULL: none. */
 static const char *
 find_lambda_file(const struct search *search, const char *name)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether a source may have lambdas of device code, which nvcc takes by a flag that makes everything slower. */
+/* Whether a source may have lambdas of device code, which need a flag of nvcc that slows down compiling. */
 #ifndef KETTLE_CU_LAMBDA_H
 #define KETTLE_CU_LAMBDA_H
 
@@ -9,8 +9,8 @@
 #define LAMBDA_MAX_DEPTH 20 /* of files that include each other */
 
 /*
- * False: nothing in the source, or in what it includes, can be one. True where it may be, and wherever that cannot be
- * told. files: name → contents, as in a plan. Pure. [any]
+ * False: neither the source nor a file that it includes has one. True: one of them may have one, or that is not known.
+ * files: name → contents, as in a plan. Pure. [any]
  */
 bool lambda_may_be_in(const json_t *files, const char *source);
 

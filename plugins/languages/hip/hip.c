@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The language hip: boards in HIP. Every source is compiled by a cached step of its own for the architecture of the
- * device, so that of a submission only its own file is ever compiled; the objects are linked into ./program, and that is
- * what runs.
+ * device, so a submission compiles only its own file; the objects are linked into ./program, and the runs start that.
  */
 #include <config.h>
 
@@ -129,7 +128,7 @@ static const struct kettle_gpu_vendor vendor = {
 	.device = "a GPU of AMD's",
 	.toolkit = "ROCm's compiler",
 	.compiler = "hipcc",
-	.variable = "HIP_PLATFORM", /* it compiles for NVIDIA's GPUs where it finds an nvcc */
+	.variable = "HIP_PLATFORM", /* without it hipcc compiles for NVIDIA's GPUs if it finds an nvcc */
 	.value = "amd",
 	.rtc = {.api = "hiprtc",
 		.ending = ".hsaco",
