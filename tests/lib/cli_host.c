@@ -74,7 +74,7 @@ host_work(const struct kettle_host *host, kettle_fn work, kettle_fn after, void 
 	return host_post(host, after, arg);
 }
 
-/* Timers never fire here: what they do is tested by itself. */
+/* Timers never fire here; their functions are tested elsewhere. */
 static int
 host_timer_start(const struct kettle_host *host, uint64_t delay_ms, uint64_t repeat_ms, kettle_fn fn, void *arg,
 	struct kettle_timer **ret_timer, struct kettle_error *err)
@@ -239,7 +239,7 @@ cli_host_turn(struct cli_host *host)
 		;
 }
 
-/* Sends what is written to a descriptor to a file; *ret_saved is the old one. */
+/* Redirects a descriptor to a file; *ret_saved is the old one. */
 static FILE *
 capture(int fd, FILE *stream, int *ret_saved)
 {
@@ -294,7 +294,7 @@ run_plugin(struct cli_host *host, const json_t *globals, const char *const *argv
 		kettle_plugin.frontend->run(self, argc, argv, all, ended, &status, &err))
 		abort();
 	cli_host_turn(host);
-	/* What still waits is told to stop, as main does at SIGINT. */
+	/* Stops a command that still waits, as main does at SIGINT. */
 	kettle_plugin.stop(self, stopped, &done);
 	cli_host_turn(host);
 	kettle_plugin.destroy(self);
@@ -312,7 +312,7 @@ cli_host_run(struct cli_host *host, const json_t *globals, const char *const *ar
 	return status;
 }
 
-/* A pseudo terminal that neither echoes nor changes what passes. */
+/* A pseudo terminal in raw mode, without echo. */
 static int
 open_terminal(unsigned columns, int *ret_slave)
 {

@@ -8,7 +8,7 @@
 
 #define CLI_HOST_CALLS 32
 
-/* What the core would say to a command; the results are owned by the host. */
+/* An answer of the core to a command; the results are owned by the host. */
 struct cli_host_answer {
 	const char *command;
 	json_t *result; /* NULL: an error */
@@ -21,7 +21,7 @@ struct cli_host {
 	json_t *table;
 	struct cli_host_answer answers[CLI_HOST_CALLS];
 	size_t answers_count;
-	/* What was called: [{"command", "args"}]. */
+	/* The calls: [{"command", "args"}]. */
 	json_t *calls;
 	json_t *actor;
 	/* Events to deliver to the subscription, once each. */
@@ -35,13 +35,13 @@ struct cli_host {
 	size_t timers;
 };
 
-/* The commands as the core's table has them. */
+/* The commands, as in the core's table. */
 void cli_host_init(struct cli_host *host);
 void cli_host_free(struct cli_host *host);
 /* The next call of command gets this answer (stolen); a command without one gets an error. */
 void cli_host_answer(struct cli_host *host, const char *command, json_t *result_take);
 void cli_host_refuse(struct cli_host *host, const char *command, int code, const char *message);
-/* Runs what was posted and delivers events until nothing is left. */
+/* Runs posted functions and delivers events until none is left. */
 void cli_host_turn(struct cli_host *host);
 
 /*

@@ -32,7 +32,7 @@ teardown(void **state)
 	return 0;
 }
 
-/* Finds and parses; the sentence is in err. */
+/* Finds the command and parses its arguments; the message is in err. */
 static int
 parse(const json_t *table, struct args *args, struct kettle_error *err, const char *const *argv)
 {
@@ -102,7 +102,7 @@ test_own_options(void **state)
 	PARSED("{\"file\":\"f\"}", "{\"output\":\"x\",\"no-look\":true}", "submit", "-nox", "f");
 	PARSED("{\"file\":\"f\"}", "{\"output\":\"x\",\"json\":true,\"quiet\":true}", "submit", "--output=x", "f", "--json",
 		"--quiet");
-	/* Help needs nothing else to be right. */
+	/* With --help nothing else is checked. */
 	PARSED("{}", "{\"help\":true}", "submit", "--help");
 	REFUSED("--no-look takes no value.", "submit", "f", "--no-look=1");
 	REFUSED("-o needs a value: -o FILE.", "submit", "f", "-o");
@@ -144,10 +144,10 @@ test_find(void **state)
 	assert_string_equal(err.message, "There is no command `submission shwo`; did you mean `submission show`?");
 	assert_int_equal(args_find(*state, 1, WORDS("srve"), &command, &words, &err), KETTLE_EINVAL);
 	assert_string_equal(err.message, "There is no command `srve`; did you mean `serve`?");
-	/* What is in one group alone is found without its group. */
+	/* A command that only one group has is found without its group. */
 	assert_int_equal(args_find(*state, 1, WORDS("create"), &command, &words, &err), KETTLE_EINVAL);
 	assert_string_equal(err.message, "There is no command `create`; did you mean `leaderboard create`?");
-	/* A word of a command's name is not a place for a dot. */
+	/* A dot is not accepted between the words of a command. */
 	assert_int_equal(args_find(*state, 1, WORDS("leaderboard.show"), &command, &words, &err), KETTLE_EINVAL);
 	assert_int_equal(args_find(*state, 1, WORDS(""), &command, &words, &err), KETTLE_EINVAL);
 }

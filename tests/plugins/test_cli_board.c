@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The command line about leaderboards, with the core's own table: what is printed, what is written. */
+/* Leaderboard commands with the core's own table: what they print and write. */
 #include <config.h>
 
 #include <setjmp.h>
@@ -192,14 +192,14 @@ test_task_folder(void **arg)
 	assert_int_equal(RUN(state, "leaderboard", "task", "vectoradd", "-o", folder), 0);
 	HAS(state->out, "The task is in ");
 	HAS(state->out, "/new/tasks/tiny.\n");
-	/* As deep as its sources climb, so that task.yml is true there. */
+	/* As deep as its sources lead above it, so that task.yml is valid there. */
 	assert_file(state, "new/tasks/tiny/task.yml", "lang: py\n");
 	assert_file(state, "new/set/eval.py", "import x\n");
 	assert_file(state, "new/tasks/tiny/template.py", "pass\n");
 	assert_true(is_there(state, "new/tasks/tiny/data/blob.bin"));
 	assert_true(is_there(state, "new/kettle-plans/CPU.ranked.json"));
 	assert_false(is_there(state, "new/tasks/tiny/submission.py"));
-	/* What is there is never overwritten. */
+	/* An existing folder is never overwritten. */
 	cli_host_answer(&state->host, "leaderboard.task", task_answer());
 	assert_int_equal(RUN(state, "leaderboard", "task", "vectoradd", "-o", folder), 2);
 	HAS(state->err, "exists, and nothing is overwritten");
@@ -227,7 +227,7 @@ test_save_stays_inside(void **arg)
 		assert_false(is_there(state, "new"));
 		assert_false(is_there(state, "out"));
 	}
-	/* Half a folder is none. */
+	/* After an error no folder is left. */
 	AUTO_JSON json_t *both = json_pack("{s:{s:s}, s:{s:s}}", "a", "text", "x", "a/b", "text", "x");
 	assert_true(save_folder(below(state, "new"), both, &err) < 0);
 	assert_false(is_there(state, "new"));
@@ -360,7 +360,7 @@ test_code(void **arg)
 	HAS(state->out, "  The code of others is open here: kettle submission show ID --code\n");
 	const json_t *asked = json_array_get(state->host.calls, json_array_size(state->host.calls) - 1);
 	assert_true(json_is_true(json_object_get(json_object_get(asked, "args"), "known")));
-	/* What its devices have, and no others. */
+	/* The tools of its devices, and of no others. */
 	HAS(state->out, "\nCPU has python3 3.11.2 (numpy 1.24.2)\n");
 	assert_null(strstr(state->out, "H100"));
 }
@@ -396,7 +396,7 @@ test_export(void **arg)
 	assert_int_equal(run_with(state, globals, (const char *const[]){"leaderboard", "export", "vectoradd", NULL}), 0);
 	AUTO_JSON json_t *array = json_loads(state->out, 0, NULL);
 	assert_int_equal(json_array_size(array), 3);
-	/* A file is replaced once there is a whole one. */
+	/* A file is replaced only by a whole one. */
 	assert_int_equal(RUN(state, "leaderboard", "export", "vectoradd", "-o", below(state, "x.jsonl")), 0);
 	HAS(state->out, "3 submissions of vectoradd are in ");
 	assert_file(state, "x.jsonl", lines);

@@ -22,7 +22,7 @@ struct state {
 	char folder[64], file[96];
 };
 
-/* The rows of the test's own table are shown as those of the core's. */
+/* Gives the rows of the test's table the views of the core's. */
 static void
 take_views(json_t *table)
 {
@@ -95,7 +95,7 @@ assert_json(const json_t *value, const char *text)
 		fail_msg("found %s, not %s", found, text);
 }
 
-/* What submission.show gives of one that is done. */
+/* The answer of submission.show for a submission that is done. */
 static json_t *
 submission(const char *state, const char *runs)
 {
@@ -326,7 +326,7 @@ test_submit_files(void **arg)
 	assert_int_equal(RUN(state, "submit", state->file, "-o", "/nowhere/report"), 2);
 	HAS(state->err, "`/nowhere/report` cannot be written");
 	assert_int_equal(json_array_size(state->host.calls), 0);
-	/* A refused submission leaves no report behind, and one that was there as it was. */
+	/* A refused submission creates no report and leaves an existing one as it is. */
 	char report[128];
 	snprintf(report, sizeof(report), "%s/report", state->folder);
 	cli_host_refuse(&state->host, "submit", KETTLE_ERATE, "Too many.");
@@ -396,7 +396,7 @@ test_live_line(void **arg)
 	HAS(state->out, "[0:00] CPU: queued · H100: queued");
 	HAS(state->out, "\r\033[K[0:00] CPU: running test · H100: queued");
 	HAS(state->out, "\033[32m✓\033[0m test 1");
-	/* Before the report the live line is gone. */
+	/* The live line is cleared before the report. */
 	HAS(state->out, "H100: queued\r\033[KSubmission 7 ·");
 }
 
@@ -429,7 +429,7 @@ test_boards(void **arg)
 	struct state *state = *arg;
 	cli_host_answer(&state->host, "leaderboard.list", boards());
 	assert_int_equal(RUN(state, "leaderboard", "list", "--all"), 0);
-	/* How many years ago is a matter of the day. */
+	/* The number of years depends on the date. */
 	HAS(state->out, "name       devices    deadline              ");
 	HAS(state->out, "vectoradd  CPU, H100  2020-01-02 23:59 UTC  ");
 	HAS(state->out, "years ago          Adds.\n");
@@ -470,7 +470,7 @@ test_ranking(void **arg)
 	assert_int_equal(json_array_size(document), 2);
 }
 
-/* What is calibrated, what was before, and what could not be. */
+/* Units that are calibrated, were before, and failed. */
 static void
 test_calibrate(void **arg)
 {

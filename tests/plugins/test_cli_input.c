@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading off the loop thread: files, standard input, and giving up while nothing comes. */
+/* Reading off the loop thread: files, standard input, and cancelling while it waits. */
 #include <config.h>
 
 #include <setjmp.h>
@@ -22,7 +22,7 @@ struct fixture {
 	uv_loop_t loop;
 	struct loop_services *io;
 	int saved_stdin, writer;
-	/* What came. */
+	/* The result. */
 	int calls, code;
 	char *data;
 	size_t size;
@@ -183,7 +183,7 @@ test_files(void **state)
 	start(fixture, path, 4, false);
 	wait_for_it(fixture);
 	assert_int_equal(fixture->code, KETTLE_ENOENT);
-	/* A FIFO without a writer must not hold anything up. */
+	/* A FIFO without a writer must not block. */
 	assert_int_equal(mkfifo(path, 0600), 0);
 	start(fixture, path, 4, false);
 	wait_for_it(fixture);

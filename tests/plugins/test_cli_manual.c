@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* kettle(1) and docs/commands.md against the core's command table: neither may say what the other does not. */
+/* kettle(1) and docs/commands.md must match the core's command table. */
 #include <config.h>
 
 #include <setjmp.h>
@@ -55,7 +55,7 @@ read_source(const char *name)
 	return text;
 }
 
-/* The sections of the page that are made of the table. */
+/* The sections of the page that are generated from the table. */
 static char *
 manual_of_page(void)
 {
@@ -68,7 +68,7 @@ manual_of_page(void)
 	return text;
 }
 
-/* Says where they part, which a page of text would not. */
+/* Fails with the first line that differs. */
 static void
 compare(const char *name, const char *page, const char *table)
 {
@@ -112,7 +112,7 @@ test_table(void **state)
 		json_array_foreach(json_object_get(command, "args"), j, argument)
 			if (!*member_text(argument, "help"))
 				fail_msg("%s: %s has no help", member_text(command, "name"), member_text(argument, "name"));
-		/* People shall not read JSON: what the command line shows has a form of its own. */
+		/* No command shows JSON to users. */
 		const struct run_ui *ui = args_ui(cli_uis, command);
 		if (!ui->render && !ui->start && !ui->answer && !member_true(command, "hidden") &&
 			!json_is_object(json_object_get(command, "view")))

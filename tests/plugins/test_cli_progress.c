@@ -135,7 +135,7 @@ test_live(void **state)
 	progress_queued(fixture.progress, "CPU", 0, "");
 	feed(&fixture, "{\"event\":\"step\",\"step\":\"benchmark\",\"state\":\"running\"}");
 	stored(&fixture, "job.done", "passed");
-	/* Every drawing takes the one before away; none fills the last column. */
+	/* Each live line clears the one before; none fills the last column. */
 	assert_shown(&fixture, "[0:00] CPU: queued, ne…"
 						   "\r\033[K[0:00] CPU: running be…"
 						   "\r\033[KCPU: ✓ passed\n");

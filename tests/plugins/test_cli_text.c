@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Text of the command line: widths, cleaning, tables, numbers, times. */
+/* Text of the command line: widths, sanitizing, tables, numbers, times. */
 #include <config.h>
 
 #include <setjmp.h>

@@ -22,7 +22,7 @@ void board_task_template_render(struct run *run, const json_t *result);
 void board_task_eval_answer(struct run *run, const json_t *result);
 void board_task_eval_render(struct run *run, const json_t *result);
 
-/* ---- problems.c: problems sync: shows the plan, then carries it out ---- */
+/* ---- problems.c: problems sync: prints the plan, then calls the command ---- */
 extern const struct args_option problems_options[];
 void problems_start(struct run *run);
 void problems_render(struct run *run, const json_t *result);

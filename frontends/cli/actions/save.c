@@ -34,16 +34,23 @@ save_fail(const char *path, int number, struct kettle_error *err)
 		"`%s` cannot be written: %s.", path, strerror(number));
 }
 
+/* Writes a new file below dir; shown: its path in messages. */
+static int
+save_at(int dir, const char *name, const char *shown, const void *data, size_t size, struct kettle_error *err)
+{
+	AUTO_FD int fd = openat(dir, name, NEW_FILE, 0666);
+	if (fd >= 0 && write_all(fd, data, size) == 0)
+		return 0;
+	int number = errno;
+	if (fd >= 0)
+		unlinkat(dir, name, 0);
+	return save_fail(shown, number, err);
+}
+
 int
 save_file(const char *path, const void *data, size_t size, struct kettle_error *err)
 {
-	AUTO_FD int fd = open(path, NEW_FILE, 0666);
-	int number = fd < 0 || write_all(fd, data, size) != 0 ? errno : 0;
-	if (number == 0)
-		return 0;
-	if (fd >= 0)
-		unlink(path);
-	return save_fail(path, number, err);
+	return save_at(AT_FDCWD, path, path, data, size, err);
 }
 
 /* Opens the folder of a path below dir and makes its missing parts; *ret_name is the last part. -1 with errno. */
@@ -76,22 +83,7 @@ write_below(int dir, const char *name, const json_t *contents, struct kettle_err
 	if (rc < 0)
 		return rc;
 	AUTO_FD int parent = open_parent(dir, path, &last);
-	AUTO_FD int fd = parent < 0 ? -1 : openat(parent, last, NEW_FILE, 0666);
-	int number = fd < 0 || write_all(fd, data, size) != 0 ? errno : 0;
-	return number ? save_fail(name, number, err) : 0;
-}
-
-static int
-save_fill(int dir, const json_t *files, struct kettle_error *err)
-{
-	const char *name;
-	json_t *contents;
-	json_object_foreach((json_t *)files, name, contents) {
-		int rc = write_below(dir, name, contents, err);
-		if (rc < 0)
-			return rc;
-	}
-	return 0;
+	return parent < 0 ? save_fail(name, errno, err) : save_at(parent, last, name, data, size, err);
 }
 
 int
@@ -102,15 +94,16 @@ save_folder(const char *path, const json_t *files, struct kettle_error *err)
 	if (json_object_size(files) > SAVE_MAX_FILES)
 		return kettle_fail(err, KETTLE_EINVAL, "There are %zu files; at most %d are written.", json_object_size(files),
 			SAVE_MAX_FILES);
-	json_object_foreach((json_t *)files, name, contents) {
+	json_object_foreach((json_t *)files, name, contents)
 		if (path_check_inside(name, NULL) < 0)
 			return kettle_fail(
 				err, KETTLE_EINVAL, "`%.200s` is not a path inside the folder: nothing is written.", name);
-	}
 	if (mkdir(path, 0777) != 0)
 		return save_fail(path, errno, err);
 	AUTO_FD int dir = open(path, A_FOLDER);
-	int rc = dir < 0 ? save_fail(path, errno, err) : save_fill(dir, files, err);
+	int rc = dir < 0 ? save_fail(path, errno, err) : 0;
+	json_object_foreach((json_t *)files, name, contents)
+		rc = rc ? rc : write_below(dir, name, contents, err);
 	if (rc < 0)
 		(void)file_remove_tree(path, NULL);
 	return rc;

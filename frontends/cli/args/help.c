@@ -34,11 +34,11 @@ line_width(const struct term *term)
 	return term->width == 0 ? HELP_WIDTH : term->width > HELP_MAX_WIDTH ? HELP_MAX_WIDTH : term->width;
 }
 
-/* Wraps text into lines that begin at a column; the cursor is at column `at`. */
+/* Wraps text into lines that begin at a column, where the cursor is. */
 static void
-wrap(const struct term *term, const char *text, size_t column, size_t at)
+wrap(const struct term *term, const char *text, size_t column)
 {
-	size_t width = line_width(term);
+	size_t width = line_width(term), at = column;
 	bool first = true;
 	while (*(text += strspn(text, " \n"))) {
 		size_t len = strcspn(text, " \n");
@@ -71,7 +71,7 @@ definition(const struct term *term, const char *name, const char *text)
 		used = 0;
 	}
 	fprintf(term->out, "%*s", (int)(HELP_COLUMN - used), "");
-	wrap(term, text, HELP_COLUMN, HELP_COLUMN);
+	wrap(term, text, HELP_COLUMN);
 }
 
 static void
@@ -173,10 +173,10 @@ help_command(const struct term *term, const json_t *command, const struct run_ui
 {
 	help_usage(term->out, command, ui);
 	fputc('\n', term->out);
-	wrap(term, member_text(command, "help"), 0, 0);
+	wrap(term, member_text(command, "help"), 0);
 	if (*member_text(command, "details")) {
 		fputc('\n', term->out);
-		wrap(term, member_text(command, "details"), 0, 0);
+		wrap(term, member_text(command, "details"), 0);
 	}
 	list_rows(term, command, ui->own, true, "Arguments");
 	list_rows(term, command, ui->own, false, "Options");
@@ -212,7 +212,7 @@ help_all(const struct term *term, const json_t *table)
 	wrap(term,
 		"Kettle evaluates GPU kernels: it builds a submission, runs it against the task of a leaderboard in a sandbox, "
 		"checks its result, times it and ranks it.",
-		0, 0);
+		0);
 	heading(term, "Commands");
 	json_array_foreach(table, i, command)
 		if (!member_true(command, "hidden"))

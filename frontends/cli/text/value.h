@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Values of answers: numbers, captured output, the cases of a result. No function minds an absent member. */
+/* Values of answers: numbers, captured output, the cases of a result. Members may be absent. */
 #ifndef KETTLE_CLI_TEXT_VALUE_H
 #define KETTLE_CLI_TEXT_VALUE_H
 
