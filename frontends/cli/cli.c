@@ -27,7 +27,7 @@ static const struct args_option task_options[] = {
 	{NULL, 0, NULL, NULL},
 };
 
-const struct run_ui cli_uis[] = {
+const struct args_ui cli_uis[] = {
 	{"leaderboard.create", .own = task_options},
 	{"leaderboard.update", .own = task_options},
 	{"leaderboard.show", .answer = render_board_show_answer, .render = render_board_show,

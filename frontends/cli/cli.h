@@ -5,6 +5,6 @@
 
 #include "cli/args/args.h"
 
-extern const struct run_ui cli_uis[];
+extern const struct args_ui cli_uis[];
 
 #endif

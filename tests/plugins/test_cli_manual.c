@@ -113,7 +113,7 @@ test_table(void **state)
 			if (!*member_text(argument, "help"))
 				fail_msg("%s: %s has no help", member_text(command, "name"), member_text(argument, "name"));
 		/* No command shows JSON to users. */
-		const struct run_ui *ui = args_ui(cli_uis, command);
+		const struct args_ui *ui = args_ui(cli_uis, command);
 		if (!ui->render && !ui->start && !ui->answer && !member_true(command, "hidden") &&
 			!json_is_object(json_object_get(command, "view")))
 			fail_msg("core/commands/command_table.c does not say how %s is shown", member_text(command, "name"));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Commands that do more than call and print, a section for each file. Functions are members of struct run_ui unless a
+ * Commands that do more than call and print, a section for each file. Functions are members of struct args_ui unless a
  * comment says otherwise: the name ends with the member's, or the comment names it. Loop thread only.
  */
 #ifndef KETTLE_CLI_ACTIONS_ACTIONS_H

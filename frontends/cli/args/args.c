@@ -48,10 +48,10 @@ args_command_words(const json_t *command, char ret_words[ARGS_NAME_SIZE])
 			*p = ' ';
 }
 
-const struct run_ui *
-args_ui(const struct run_ui *uis, const json_t *command)
+const struct args_ui *
+args_ui(const struct args_ui *uis, const json_t *command)
 {
-	static const struct run_ui none;
+	static const struct args_ui none;
 	for (; uis->command; uis++)
 		if (member_is(command, "name", uis->command))
 			return uis;

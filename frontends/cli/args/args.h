@@ -21,7 +21,7 @@ struct run;
  * What the command line adds to a command of the core's table. A list ends with a NULL command; other commands are
  * not listed.
  */
-struct run_ui {
+struct args_ui {
 	const char *command;            /* name in the table */
 	const struct args_option *own;  /* options of its own, or NULL */
 	bool report;                    /* the option -o names a file that the result is written to as well */
@@ -37,7 +37,7 @@ struct run_ui {
 };
 
 /* The entry of a command of the table; an empty one where nothing is added. */
-const struct run_ui *args_ui(const struct run_ui *uis, const json_t *command);
+const struct args_ui *args_ui(const struct args_ui *uis, const json_t *command);
 
 /* The global options, which main takes; those that may stand behind a command as well are understood there. */
 extern const struct args_option args_globals[];

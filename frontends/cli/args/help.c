@@ -99,7 +99,7 @@ usage_argument(FILE *out, const struct args_row *row)
 
 /* The command with its arguments, "kettle leaderboard show NAME [--mine]". */
 static void
-put_synopsis(FILE *out, const json_t *command, const struct run_ui *ui)
+put_synopsis(FILE *out, const json_t *command, const struct args_ui *ui)
 {
 	char words[ARGS_NAME_SIZE];
 	struct args_row row;
@@ -113,7 +113,7 @@ put_synopsis(FILE *out, const json_t *command, const struct run_ui *ui)
 }
 
 void
-help_usage(FILE *out, const json_t *command, const struct run_ui *ui)
+help_usage(FILE *out, const json_t *command, const struct args_ui *ui)
 {
 	fputs("usage: ", out);
 	put_synopsis(out, command, ui);
@@ -169,7 +169,7 @@ list_rows(
 }
 
 void
-help_command(const struct term *term, const json_t *command, const struct run_ui *ui)
+help_command(const struct term *term, const json_t *command, const struct args_ui *ui)
 {
 	help_usage(term->out, command, ui);
 	fputc('\n', term->out);
@@ -273,7 +273,7 @@ roff_sentence(FILE *out, const char *text)
 }
 
 static void
-manual_command(FILE *out, const json_t *command, const struct run_ui *ui)
+manual_command(FILE *out, const json_t *command, const struct args_ui *ui)
 {
 	char *usage = NULL, title[TITLE_SIZE];
 	size_t size = 0;
@@ -302,7 +302,7 @@ manual_command(FILE *out, const json_t *command, const struct run_ui *ui)
 }
 
 void
-help_manual(FILE *out, const json_t *table, const struct run_ui *uis)
+help_manual(FILE *out, const json_t *table, const struct args_ui *uis)
 {
 	char title[TITLE_SIZE];
 	size_t i;
@@ -342,7 +342,7 @@ command_words(FILE *out, const json_t *command, const struct args_option *own)
 }
 
 void
-help_words(FILE *out, const json_t *table, const struct run_ui *uis, int argc, const char *const *argv)
+help_words(FILE *out, const json_t *table, const struct args_ui *uis, int argc, const char *const *argv)
 {
 	struct kettle_error err;
 	const json_t *command = NULL;
@@ -443,7 +443,7 @@ put_arguments(FILE *out, const json_t *command)
 
 /* The synopsis and the own options, or that the command is hidden. */
 static void
-put_usage(FILE *out, const json_t *command, const struct run_ui *ui)
+put_usage(FILE *out, const json_t *command, const struct args_ui *ui)
 {
 	if (member_true(command, "hidden")) {
 		fputs("\nHidden: the command line uses it inside other commands.\n", out);
@@ -461,7 +461,7 @@ put_usage(FILE *out, const json_t *command, const struct run_ui *ui)
 }
 
 static void
-put_command(FILE *out, const json_t *command, const struct run_ui *ui)
+put_command(FILE *out, const json_t *command, const struct args_ui *ui)
 {
 	const char *details = member_text(command, "details"), *answer = member_text(command, "answer");
 	fprintf(out, "\n## %s\n\n", member_text(command, "name"));
@@ -475,7 +475,7 @@ put_command(FILE *out, const json_t *command, const struct run_ui *ui)
 }
 
 void
-help_reference(FILE *out, const json_t *table, const struct run_ui *uis)
+help_reference(FILE *out, const json_t *table, const struct args_ui *uis)
 {
 	size_t i;
 	const json_t *command;

@@ -11,14 +11,14 @@ void help_all(const struct term *term, const json_t *table);
 /* The commands whose words begin with these ("leaderboard"). */
 void help_group(const struct term *term, const json_t *table, int words, const char *const *argv);
 /* One command: usage, what it does, arguments, options. */
-void help_command(const struct term *term, const json_t *command, const struct run_ui *ui);
+void help_command(const struct term *term, const json_t *command, const struct args_ui *ui);
 /* Its usage line only. */
-void help_usage(FILE *out, const json_t *command, const struct run_ui *ui);
+void help_usage(FILE *out, const json_t *command, const struct args_ui *ui);
 /* The COMMANDS and GLOBAL OPTIONS sections of kettle(1), in the macros of man(7). */
-void help_manual(FILE *out, const json_t *table, const struct run_ui *uis);
+void help_manual(FILE *out, const json_t *table, const struct args_ui *uis);
 /* docs/commands.md: every command, hidden ones too, with its arguments, right, kind and answer. */
-void help_reference(FILE *out, const json_t *table, const struct run_ui *uis);
+void help_reference(FILE *out, const json_t *table, const struct args_ui *uis);
 /* What may follow these words, one a line: for completion. */
-void help_words(FILE *out, const json_t *table, const struct run_ui *uis, int argc, const char *const *argv);
+void help_words(FILE *out, const json_t *table, const struct args_ui *uis, int argc, const char *const *argv);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Answers that need a function of their own, a section for each file; all others are printed by their view in the command
- * table (run_view). Functions are members of struct run_ui unless a comment says otherwise: `render`, or the one
+ * table (run_view). Functions are members of struct args_ui unless a comment says otherwise: `render`, or the one
  * that the name ends with (…_start, …_answer, …_status, …_json).
  */
 #ifndef KETTLE_CLI_RENDER_RENDER_H

@@ -464,7 +464,7 @@ late_globals(struct run *run, struct kettle_error *err)
 }
 
 void
-run_start(const struct kettle_host *host, const json_t *globals, const json_t *command, const struct run_ui *ui,
+run_start(const struct kettle_host *host, const json_t *globals, const json_t *command, const struct args_ui *ui,
 	int argc, const char *const *argv, struct run **owner, void (*done)(void *arg, int status), void *done_arg)
 {
 	struct kettle_error err = {0};

@@ -23,7 +23,7 @@ struct run_call; /* a call, a file or an input line whose result has not come */
 struct run {
 	const struct kettle_host *host;
 	const json_t *command; /* of the table; borrowed */
-	const struct run_ui *ui;
+	const struct args_ui *ui;
 	struct args args;
 	json_t *actor;
 	const char *user; /* its name; borrowed from actor */
@@ -47,7 +47,7 @@ typedef void (*run_bytes)(struct run *run, const char *data, size_t size);
  * Starts a command of the table with its interface; argv are the words behind the command's. *owner points to the run
  * while it lasts. done is called exactly once, never before this returns, also after an error.
  */
-void run_start(const struct kettle_host *host, const json_t *globals, const json_t *command, const struct run_ui *ui,
+void run_start(const struct kettle_host *host, const json_t *globals, const json_t *command, const struct args_ui *ui,
 	int argc, const char *const *argv, struct run **owner, void (*done)(void *arg, int status), void *done_arg);
 /* Flushes standard output and calls done later, on the loop thread: for what needs no run (help). */
 void run_post_done(const struct kettle_host *host, void (*done)(void *arg, int status), void *done_arg, int status);
