@@ -126,7 +126,7 @@ torch_architecture(const char *sm)
 	return json_sprintf("%.*s.%s", (int)digits - 1, sm, sm + digits - 1);
 }
 
-/* Extensions are compiled in a sandbox without a device, so torch is told the architecture. */
+/* Extensions are compiled in a sandbox without a device, so torch gets the architecture by its variable. */
 static void
 add_architecture(json_t *env, const json_t *device)
 {
