@@ -77,16 +77,14 @@ describe_system(const struct job *job)
 	json_t *interpreters = json_object();
 	for (size_t i = 0; i < job->count; i++) {
 		const struct tool *tool = job->steps[i].processes[0].tool;
-		const char *version = NULL;
-		const json_t *packages = NULL;
 		if (!tool || json_object_get(tools, tool->name))
 			continue;
-		toolchain_describe(job->exec->toolchain, tool, &version, &packages);
-		(void)json_object_set_new(tools, tool->name, json_string(version ? version : "unknown"));
-		if (!packages)
+		const struct tool_facts *facts = toolchain_describe(job->exec->toolchain, tool);
+		(void)json_object_set_new(tools, tool->name, json_string(facts->version ? facts->version : "unknown"));
+		if (!facts->packages)
 			continue;
-		(void)json_object_update_missing(all, (json_t *)packages);
-		(void)json_object_set(interpreters, tool->name, (json_t *)packages);
+		(void)json_object_update_missing(all, facts->packages);
+		(void)json_object_set(interpreters, tool->name, facts->packages);
 	}
 	(void)json_object_set_new(
 		system, "level", json_string(sandbox_level_name(sandbox_level_of(job->exec->protections))));

@@ -183,7 +183,8 @@ make_arguments(const struct step_process *process, struct strings *words)
 	if (profiled)
 		add_profiler(process, words);
 	for (size_t i = 0; i < argv->count; i++) {
-		const json_t *facts = toolkit_has_placeholder(argv->list[i]) && tool ? toolchain_facts(toolchain, tool) : NULL;
+		bool special = tool && toolkit_has_placeholder(argv->list[i]);
+		const struct tool_facts *facts = special ? toolchain_facts(toolchain, tool) : NULL;
 		/*
 		 * An interpreter finds itself, and from there its libraries, by the name that it was called by; so does nvcc.
 		 * Under a profiler the tool is the one that was found here, whatever PATH leads to.

@@ -191,20 +191,16 @@ add_tools(json_t *outcome, const struct step *step)
 {
 	struct toolchain *toolchain = step->job->exec->toolchain;
 	const struct tool *tool = step->processes[0].tool, *toolkit = launch_toolkit(&step->processes[0]);
-	const char *version = NULL;
-	const json_t *packages = NULL;
+	const struct tool_facts *facts = tool ? toolchain_describe(toolchain, tool) : NULL;
 	if (tool) {
-		toolchain_describe(toolchain, tool, &version, &packages);
 		json_object_set_new(outcome, "tool",
 			json_pack("{s:o, s:o, s:o}", "name", json_lines_text(tool->name), "path", json_lines_text(tool->path),
-				"version", json_lines_text(version)));
-		json_object_set(outcome, "packages", (json_t *)packages);
+				"version", json_lines_text(facts->version)));
+		json_object_set(outcome, "packages", facts->packages);
 	}
-	const json_t *facts = toolkit ? toolchain_facts(toolchain, toolkit) : NULL;
-	json_t *parts = json_object_get(facts, "parts");
-	if (parts)
-		json_object_set_new(
-			outcome, "toolkit", json_pack("{s:O, s:O}", "home", json_object_get(facts, "home"), "parts", parts));
+	facts = toolkit ? toolchain_facts(toolchain, toolkit) : NULL;
+	if (facts && facts->parts)
+		json_object_set_new(outcome, "toolkit", json_pack("{s:s, s:O}", "home", facts->home, "parts", facts->parts));
 }
 
 /* What its GPUs did, and whether it is the second time. */

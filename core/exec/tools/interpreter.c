@@ -167,11 +167,11 @@ interpreter_facts(const char *answer)
 }
 
 bool
-interpreter_unchanged(const json_t *facts)
+interpreter_unchanged(const json_t *folders)
 {
 	const json_t *folder;
 	size_t i;
-	json_array_foreach(json_object_get(facts, "folders"), i, folder) {
+	json_array_foreach(folders, i, folder) {
 		const char *path = json_string_value(json_array_get(folder, 0));
 		if (!path || time_of(path) != json_integer_value(json_array_get(folder, 1)))
 			return false;

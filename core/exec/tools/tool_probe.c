@@ -16,7 +16,7 @@
 #include "base/xalloc.h"
 
 #define VERSION_SIZE 64
-#define ASKED 3 /* version of the facts; those that an older kettle-exec wrote are not used */
+#define FACTS_FORMAT 3 /* facts of another format, by an older kettle-exec, are not used */
 
 /* Questions to a compiler driver: the programs it starts, the headers and libraries it brings or finds. */
 static const char *const compiler_questions[] = {
@@ -92,12 +92,32 @@ tool_probe_version(const char *text, char *ret_version, size_t size)
 	}
 }
 
+struct tool_facts
+tool_facts_of(json_t *json)
+{
+	return (struct tool_facts){.json = json,
+		.format = member_int(json, "asked"),
+		.size = member_int(json, "size"),
+		.mtime = member_int(json, "mtime"),
+		.script = member_true(json, "script"),
+		.version = member_string(json, "version"),
+		.banner = member_string(json, "banner"),
+		.files = json_object_get(json, "files"),
+		.folders = json_object_get(json, "folders"),
+		.packages = json_object_get(json, "packages"),
+		.home = member_string(json, "home"),
+		.foreign = member_true(json, "foreign"),
+		.includes = json_object_get(json, "includes"),
+		.libraries = json_object_get(json, "libraries"),
+		.parts = json_object_get(json, "parts")};
+}
+
 bool
-tool_probe_is_current(const json_t *facts, const char *real)
+tool_probe_is_current(const struct tool_facts *facts, const char *real)
 {
 	struct stat st;
-	return member_int(facts, "asked") == ASKED && interpreter_unchanged(facts) && stat(real, &st) == 0 &&
-		   member_int(facts, "size") == st.st_size && member_int(facts, "mtime") == mtime_ns(&st);
+	return facts->format == FACTS_FORMAT && interpreter_unchanged(facts->folders) && stat(real, &st) == 0 &&
+		   facts->size == st.st_size && facts->mtime == mtime_ns(&st);
 }
 
 /* Adds a compiler's answer: a path, or a bare name that it looks up in PATH. */
@@ -143,7 +163,7 @@ make_facts(const struct tool *tool, struct command *commands, size_t count)
 		toolkit_hipcc_files(text, &files);
 		more = toolparts_of_hipcc(home);
 	}
-	json_t *facts = json_pack("{s:i, s:I, s:I, s:b, s:s, s:s, s:s, s:o}", "asked", ASKED, "size",
+	json_t *facts = json_pack("{s:i, s:I, s:I, s:b, s:s, s:s, s:s, s:o}", "asked", FACTS_FORMAT, "size",
 		(json_int_t)st.st_size, "mtime", (json_int_t)mtime_ns(&st), "script", interpreter_is_script(tool->real),
 		"version", version, "banner", banner, "home", home, "files", strings_json(&files));
 	json_object_update(facts, more);
@@ -252,13 +272,13 @@ watch_prefix(struct strings *watch, const char *real, unsigned *left)
 }
 
 void
-tool_probe_watch(const json_t *facts, const char *real, unsigned max_folders, struct strings *watch)
+tool_probe_watch(const struct tool_facts *facts, const char *real, unsigned max_folders, struct strings *watch)
 {
 	AUTO_STRINGS struct strings files = {0};
 	unsigned left = max_folders;
 	const json_t *folder;
 	size_t i;
-	strings_read(&files, json_object_get(facts, "files"));
+	strings_read(&files, facts->files);
 	strings_add(watch, real);
 	for (i = 0; i < files.count; i++) {
 		struct stat st;
@@ -268,7 +288,7 @@ tool_probe_watch(const json_t *facts, const char *real, unsigned max_folders, st
 			strings_add(watch, files.list[i]);
 	}
 	/* Of packages only those that came, went or changed their versions matter. */
-	json_array_foreach(json_object_get(facts, "folders"), i, folder)
+	json_array_foreach(facts->folders, i, folder)
 		if (json_is_string(json_array_get(folder, 0)))
 			strings_add(watch, json_string_value(json_array_get(folder, 0)));
 	/* Only compilers have files. */

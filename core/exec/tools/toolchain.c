@@ -19,10 +19,10 @@
 
 /* A tool with what was found out about it. */
 struct entry {
-	struct tool tool;     /* first: a tool's address is its entry's */
-	json_t *facts;        /* as tool_probe_run gives them, or NULL */
-	bool fresh;           /* the facts were found by this process */
-	struct strings watch; /* paths that the fingerprint looks at; empty: not known */
+	struct tool tool;        /* first: a tool's address is its entry's */
+	struct tool_facts facts; /* their json is owned */
+	bool fresh;              /* the facts were found by this process */
+	struct strings watch;    /* paths that the fingerprint looks at; empty: not known */
 	char fingerprint[DIGEST_HEX_SIZE];
 	uint64_t looked_ns;
 	struct entry *next;
@@ -69,7 +69,7 @@ entry_free(struct entry *entry)
 	free(entry->tool.packages);
 	for (size_t i = 0; i < entry->tool.roots_count; i++)
 		free(entry->tool.roots[i]);
-	json_decref(entry->facts);
+	json_decref(entry->facts.json);
 	strings_free(&entry->watch);
 	free(entry);
 }
@@ -382,18 +382,27 @@ memory_key(const struct entry *entry)
 static bool
 toolchain_remember(struct toolchain *toolchain, struct entry *entry)
 {
-	json_t *facts = json_object_get(toolchain->memory, memory_key(entry));
-	if (!entry->facts && tool_probe_is_current(facts, entry->tool.real))
-		entry->facts = json_incref(facts);
-	return entry->facts != NULL;
+	struct tool_facts facts = tool_facts_of(json_object_get(toolchain->memory, memory_key(entry)));
+	if (!entry->facts.json && tool_probe_is_current(&facts, entry->tool.real)) {
+		entry->facts = facts;
+		json_incref(facts.json);
+	}
+	return entry->facts.json != NULL;
+}
+
+static void
+toolchain_forget(struct entry *entry)
+{
+	json_decref(entry->facts.json);
+	entry->facts = tool_facts_of(NULL);
 }
 
 static void
 toolchain_learn(struct toolchain *toolchain, struct entry *entry, json_t *facts_take)
 {
-	json_decref(entry->facts);
+	json_decref(entry->facts.json);
 	strings_free(&entry->watch);
-	entry->facts = facts_take;
+	entry->facts = tool_facts_of(facts_take);
 	entry->fresh = true;
 	json_object_set(toolchain->memory, memory_key(entry), facts_take);
 	toolchain->memory_changed = true;
@@ -403,14 +412,12 @@ toolchain_learn(struct toolchain *toolchain, struct entry *entry, json_t *facts_
 static int
 know(struct toolchain *toolchain, struct entry *entry, struct kettle_error *err)
 {
-	bool same = tool_probe_is_current(entry->facts, entry->tool.real);
+	bool same = tool_probe_is_current(&entry->facts, entry->tool.real);
 	if (entry->fresh && same)
 		return 0;
-	if (!same) {
-		json_decref(entry->facts);
-		entry->facts = NULL;
-	}
-	if (toolchain_remember(toolchain, entry) && !member_true(entry->facts, "script"))
+	if (!same)
+		toolchain_forget(entry);
+	if (toolchain_remember(toolchain, entry) && !entry->facts.script)
 		return 0;
 	const struct tool *tool = &entry->tool;
 	json_t *facts = NULL;
@@ -427,9 +434,9 @@ toolchain_look(struct entry *entry, char ret_hex[DIGEST_HEX_SIZE])
 {
 	AUTO_DIGEST struct sha256 *digest = sha256_new();
 	if (entry->watch.count == 0)
-		tool_probe_watch(entry->facts, entry->tool.real, TOOLCHAIN_MAX_FOLDERS, &entry->watch);
+		tool_probe_watch(&entry->facts, entry->tool.real, TOOLCHAIN_MAX_FOLDERS, &entry->watch);
 	sha256_field(digest, entry->tool.real);
-	sha256_field(digest, member_string(entry->facts, "banner"));
+	sha256_field(digest, entry->facts.banner);
 	for (size_t i = 0; i < entry->watch.count; i++)
 		tool_probe_stamp(entry->watch.list[i], digest);
 	sha256_end(digest, ret_hex);
@@ -445,9 +452,10 @@ renew(struct toolchain *toolchain, struct entry *entry, struct kettle_error *err
 	int rc = know(toolchain, entry, err);
 	if (rc != 0)
 		return rc;
-	const char *known = member_string(entry->facts, "fingerprint");
+	json_t *facts = entry->facts.json;
+	const char *known = member_string(facts, "fingerprint");
 	if (entry->watch.count == 0)
-		strings_read(&entry->watch, json_object_get(entry->facts, "watch"));
+		strings_read(&entry->watch, json_object_get(facts, "watch"));
 	if (entry->watch.count > 0 && known) {
 		toolchain_look(entry, entry->fingerprint);
 		if (strcmp(entry->fingerprint, known) == 0)
@@ -455,8 +463,9 @@ renew(struct toolchain *toolchain, struct entry *entry, struct kettle_error *err
 	}
 	strings_free(&entry->watch);
 	toolchain_look(entry, entry->fingerprint);
-	json_object_set_new(entry->facts, "watch", strings_json(&entry->watch));
-	json_object_set_new(entry->facts, "fingerprint", json_string(entry->fingerprint));
+	/* Tools that are the same file share these facts, so their struct has neither. */
+	json_object_set_new(facts, "watch", strings_json(&entry->watch));
+	json_object_set_new(facts, "fingerprint", json_string(entry->fingerprint));
 	toolchain->memory_changed = true;
 	return 0;
 }
@@ -504,27 +513,27 @@ toolchain_fingerprint(
 	return device ? join_host(toolchain, tool, ret_hex) : 0;
 }
 
-const json_t *
+const struct tool_facts *
 toolchain_facts(struct toolchain *toolchain, const struct tool *tool)
 {
 	struct entry *entry = (struct entry *)tool;
-	return know(toolchain, entry, NULL) == 0 ? entry->facts : NULL;
+	return know(toolchain, entry, NULL) == 0 ? &entry->facts : NULL;
 }
 
 int
 toolchain_check(struct toolchain *toolchain, const struct tool *tool, struct kettle_error *err)
 {
-	const json_t *facts = toolkit_is_nvcc(tool->name) ? toolchain_facts(toolchain, tool) : NULL;
-	const json_t *lacking = toolparts_lacking(facts);
-	if (member_true(facts, "foreign"))
+	const struct tool_facts *facts = toolkit_is_nvcc(tool->name) ? toolchain_facts(toolchain, tool) : NULL;
+	const json_t *lacking = facts ? toolparts_lacking(facts->parts) : NULL;
+	if (facts && facts->foreign)
 		return kettle_fail(err, KETTLE_EUNAVAIL,
 			"The Python packages of CUDA in %s are of another version than this machine's nvcc, which is %s: install "
 			"those of its major version, or nvidia-cuda-nvcc beside them.",
-			tool->packages, member_string(facts, "version"));
+			tool->packages, facts->version);
 	if (!lacking)
 		return 0;
-	return kettle_fail(err, KETTLE_EUNAVAIL, "This machine's CUDA toolkit in %s lacks %s; to get it: %s.",
-		member_string(facts, "home"), member_string(lacking, "name"), member_string(lacking, "how"));
+	return kettle_fail(err, KETTLE_EUNAVAIL, "This machine's CUDA toolkit in %s lacks %s; to get it: %s.", facts->home,
+		member_string(lacking, "name"), member_string(lacking, "how"));
 }
 
 /* Whether one of the paths is the folder, or above it. */
@@ -549,16 +558,19 @@ add_toolchain_folder(const char *folder, struct strings *paths)
 void
 toolchain_roots(struct toolchain *toolchain, const struct tool *tool, struct strings *paths)
 {
-	static const char *const lists[] = {"includes", "libraries"};
-	for (size_t i = 0; i < tool->roots_count; i++)
+	const struct tool_facts *facts = toolkit_is_nvcc(tool->name) ? toolchain_facts(toolchain, tool) : NULL;
+	const json_t *folder;
+	size_t i;
+	for (i = 0; i < tool->roots_count; i++)
 		strings_add(paths, tool->roots[i]);
-	const json_t *facts = toolkit_is_nvcc(tool->name) ? toolchain_facts(toolchain, tool) : NULL, *folder;
-	size_t k;
+	if (!facts)
+		return;
 	/* A wrapper need not lie in its toolkit. */
-	add_toolchain_folder(member_string(facts, "home"), paths);
-	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
-		json_array_foreach(json_object_get(facts, lists[i]), k, folder)
-			add_toolchain_folder(json_string_value(folder), paths);
+	add_toolchain_folder(facts->home, paths);
+	json_array_foreach(facts->includes, i, folder)
+		add_toolchain_folder(json_string_value(folder), paths);
+	json_array_foreach(facts->libraries, i, folder)
+		add_toolchain_folder(json_string_value(folder), paths);
 }
 
 /* Probes, all at once, the tools of which nothing is known. */
@@ -607,13 +619,13 @@ toolchain_report(struct toolchain *toolchain)
 		list_tool(toolchain, json_string_value(value), tools, &count);
 	know_all(toolchain, tools, count);
 	for (i = 0; i < count; i++) {
-		const json_t *facts = ((const struct entry *)tools[i])->facts;
-		const char *version = member_text(facts, "version");
+		const struct tool_facts *facts = &((const struct entry *)tools[i])->facts;
+		bool known = facts->version && facts->version[0];
 		name = tools[i]->name;
-		json_object_set_new(report.versions, name, json_string(version[0] ? version : "unknown"));
+		json_object_set_new(report.versions, name, json_string(known ? facts->version : "unknown"));
 		json_object_set_new(report.paths, name, json_string(tools[i]->path));
-		json_object_set(report.packages, name, json_object_get(facts, "packages"));
-		json_object_set(report.parts, name, json_object_get(facts, "parts"));
+		json_object_set(report.packages, name, facts->packages);
+		json_object_set(report.parts, name, facts->parts);
 	}
 	return report;
 }
@@ -628,19 +640,15 @@ tool_report_free(struct tool_report *report)
 	*report = (struct tool_report){0};
 }
 
-void
-toolchain_describe(
-	struct toolchain *toolchain, const struct tool *tool, const char **ret_version, const json_t **ret_packages)
+const struct tool_facts *
+toolchain_describe(struct toolchain *toolchain, const struct tool *tool)
 {
 	struct entry *entry = (struct entry *)tool;
-	*ret_version = NULL;
-	*ret_packages = NULL;
-	if (!tool_probe_is_current(entry->facts, tool->real)) {
-		json_decref(STEAL(entry->facts));
+	if (!tool_probe_is_current(&entry->facts, tool->real)) {
+		toolchain_forget(entry);
 		know_all(toolchain, &tool, 1);
 	}
-	*ret_version = member_string(entry->facts, "version");
-	*ret_packages = json_object_get(entry->facts, "packages");
+	return &entry->facts;
 }
 
 void
@@ -649,23 +657,16 @@ toolchain_stop(struct toolchain *toolchain)
 	atomic_store(&toolchain->stop, true);
 }
 
-static bool
-is_same_file(const json_t *facts, const json_t *other)
-{
-	return json_equal(json_object_get(facts, "size"), json_object_get(other, "size")) &&
-		   json_equal(json_object_get(facts, "mtime"), json_object_get(other, "mtime"));
-}
-
 void
 toolchain_merge(struct toolchain *toolchain, const struct toolchain *other)
 {
 	const char *key;
-	json_t *facts;
-	json_object_foreach(other->memory, key, facts) {
-		const json_t *known = json_object_get(toolchain->memory, key);
-		if (known && is_same_file(known, facts))
+	json_t *json;
+	json_object_foreach(other->memory, key, json) {
+		struct tool_facts known = tool_facts_of(json_object_get(toolchain->memory, key)), facts = tool_facts_of(json);
+		if (known.json && known.size == facts.size && known.mtime == facts.mtime)
 			continue;
-		json_object_set(toolchain->memory, key, facts);
+		json_object_set(toolchain->memory, key, json);
 		toolchain->memory_changed = true;
 	}
 	memory_save(toolchain);

@@ -12,7 +12,6 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "base/json_access.h"
 #include "base/text.h"
 #include "base/xalloc.h"
 
@@ -216,15 +215,14 @@ spell_each(const char *text, const char *word, const json_t *folders, struct str
 }
 
 void
-toolkit_expand(const char *text, const json_t *facts, struct strings *words)
+toolkit_expand(const char *text, const struct tool_facts *facts, struct strings *words)
 {
-	const json_t *libraries = json_object_get(facts, "libraries");
 	if (strstr(text, TOOLKIT_INCLUDE))
-		spell_each(text, TOOLKIT_INCLUDE, json_object_get(facts, "includes"), words);
+		spell_each(text, TOOLKIT_INCLUDE, facts->includes, words);
 	else if (strstr(text, TOOLKIT_LIB))
-		spell_each(text, TOOLKIT_LIB, libraries, words);
+		spell_each(text, TOOLKIT_LIB, facts->libraries, words);
 	else if (strstr(text, TOOLKIT_LIBRARY))
-		spell_library(text, libraries, words);
+		spell_library(text, facts->libraries, words);
 	else
-		strings_take(words, replace(text, TOOLKIT_WORD, member_text(facts, "home")));
+		strings_take(words, replace(text, TOOLKIT_WORD, facts->home ? facts->home : ""));
 }

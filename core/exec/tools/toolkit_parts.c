@@ -296,11 +296,11 @@ toolparts_of_hipcc(const char *home)
 }
 
 const json_t *
-toolparts_lacking(const json_t *facts)
+toolparts_lacking(const json_t *parts)
 {
 	const json_t *part;
 	size_t i;
-	json_array_foreach(json_object_get(facts, "parts"), i, part)
+	json_array_foreach(parts, i, part)
 		if (member_true(part, "essential") && !member_true(part, "present"))
 			return part;
 	return NULL;

@@ -33,6 +33,24 @@ struct tool {
 	size_t roots_count;
 };
 
+/*
+ * What is known of a tool: what tools.json has for it, read by tool_facts_of. Strings and JSON are borrowed from `json`,
+ * in which these members never change; NULL: it has none.
+ */
+struct tool_facts {
+	json_t *json;                   /* NULL: nothing is known */
+	json_int_t format, size, mtime; /* of the facts; of the tool's file, in ns */
+	bool script;
+	const char *version, *banner; /* "" where it prints none; a digest of what --version prints */
+	json_t *files;                /* paths that its results depend on */
+	json_t *folders;              /* [[path, time]] that change when a package or a part comes or goes */
+	json_t *packages;             /* of an interpreter: {"numpy": "1.24.2"} */
+	/* Of a compiler of device code, see toolparts_of_nvcc: */
+	const char *home;
+	bool foreign;
+	json_t *includes, *libraries, *parts;
+};
+
 /* The names it looks for, ended by NULL. */
 extern const char *const toolchain_known[];
 
@@ -54,8 +72,8 @@ int toolchain_find(
  */
 int toolchain_fingerprint(
 	struct toolchain *toolchain, const struct tool *tool, char ret_hex[DIGEST_HEX_SIZE], struct kettle_error *err);
-/* What is known of it (tool_probe_run), borrowed; NULL: the tool is gone. */
-const json_t *toolchain_facts(struct toolchain *toolchain, const struct tool *tool);
+/* What is known of it, borrowed until it is next looked at; NULL: the tool is gone. */
+const struct tool_facts *toolchain_facts(struct toolchain *toolchain, const struct tool *tool);
 /* Whether nothing can be compiled with it: KETTLE_EUNAVAIL with a sentence that says what its toolkit lacks. */
 int toolchain_check(struct toolchain *toolchain, const struct tool *tool, struct kettle_error *err);
 /* Appends what the sandbox must see for the tool besides the system. */
@@ -69,9 +87,8 @@ struct tool_report {
 };
 struct tool_report toolchain_report(struct toolchain *toolchain);
 void tool_report_free(struct tool_report *report);
-/* Version and packages (NULL: it is not an interpreter) of one tool; both borrowed, NULL where it does not say. */
-void toolchain_describe(
-	struct toolchain *toolchain, const struct tool *tool, const char **ret_version, const json_t **ret_packages);
+/* What is known of it, where possible without starting it; in the same way, and never NULL. */
+const struct tool_facts *toolchain_describe(struct toolchain *toolchain, const struct tool *tool);
 /* Ends what another thread is probing, and probes no more tools: those of which nothing is known stay unknown. [any] */
 void toolchain_stop(struct toolchain *toolchain);
 /* Takes over what another toolchain of the same machine has learnt, which no other thread uses meanwhile. */
@@ -93,17 +110,17 @@ void environment_list(const json_t *environment, struct strings *list);
 
 /*
  * Probes at most TOOLCHAIN_MAX_TOOLS tools, side by side and in the environment that steps have: their version and, of
- * compilers, the programs and libraries they use. facts[i] gets {"asked", "size", "mtime", "script", "version",
- * "banner", "home", "files"}, of an interpreter also what interpreter_facts gives, of a compiler of device code what
- * toolparts_of_nvcc gives; a new reference, or NULL when it is gone, or when another thread sets *stop (NULL: none
- * does). [any, blocks]
+ * compilers, the programs and libraries they use. facts[i] gets what tool_facts_of reads, a new reference, or NULL when
+ * the tool is gone, or when another thread sets *stop (NULL: none does). [any, blocks]
  */
 void tool_probe_run(const struct execconfig *config, const struct tool *const *tools, size_t count,
 	const atomic_bool *stop, json_t **ret_facts);
-/* Whether facts (NULL: false) are of this kettle-exec, and their file and folders of packages are unchanged. */
-bool tool_probe_is_current(const json_t *facts, const char *real);
+/* Reads such facts; NULL gives those of which nothing is known. [any] */
+struct tool_facts tool_facts_of(json_t *json);
+/* Whether there are facts, in this version's format, and their file and folders are unchanged. [any, blocks] */
+bool tool_probe_is_current(const struct tool_facts *facts, const char *real);
 /* Appends everything to look at: the files of the facts, and the header folders with all folders below. */
-void tool_probe_watch(const json_t *facts, const char *real, unsigned max_folders, struct strings *watch);
+void tool_probe_watch(const struct tool_facts *facts, const char *real, unsigned max_folders, struct strings *watch);
 /* Adds the path with its size and time to a digest (of a folder: its time). */
 void tool_probe_stamp(const char *path, struct sha256 *digest);
 /*
@@ -147,8 +164,8 @@ extern const char interpreter_question[];
 json_t *interpreter_facts(const char *answer);
 /* [path, time] of a folder, as such facts have them. New reference. [any, blocks] */
 json_t *interpreter_folder(const char *folder);
-/* Whether the folders of such facts (NULL, or any other object: true) are as they were. [any, blocks] */
-bool interpreter_unchanged(const json_t *facts);
+/* Whether all the folders of such an array (NULL: true) are as they were. [any, blocks] */
+bool interpreter_unchanged(const json_t *folders);
 
 /* ---- toolkit.c: compilers of device code: where their toolkits usually lie, and what belongs to one ---- */
 
@@ -186,7 +203,7 @@ void toolkit_hipcc_files(const char *version, struct strings *files);
 /* Whether an argument has any of the words. */
 bool toolkit_has_placeholder(const char *text);
 /* Appends the argument with the words replaced, by the facts of a tool. [any, blocks] */
-void toolkit_expand(const char *text, const json_t *facts, struct strings *words);
+void toolkit_expand(const char *text, const struct tool_facts *facts, struct strings *words);
 
 /*
  * ---- toolkit_parts.c ----
@@ -216,6 +233,6 @@ char *toolparts_nvcc(const char *packages);
 json_t *toolparts_of_nvcc(const char *home, const char *packages, const char *version);
 json_t *toolparts_of_hipcc(const char *home);
 /* The first essential part that is missing, borrowed; NULL: all are there. Pure. [any] */
-const json_t *toolparts_lacking(const json_t *facts);
+const json_t *toolparts_lacking(const json_t *parts);
 
 #endif

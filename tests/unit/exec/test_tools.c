@@ -207,7 +207,7 @@ toolkit_fingerprint(const char *dir, const char *host, char ret_hex[DIGEST_HEX_S
 	/* The sandbox must see the toolkit, wherever the wrapper lies. */
 	AUTO_FREE char *home = path_join(dir, "kit");
 	AUTO_FREE char *real = realpath(home, NULL);
-	assert_string_equal(json_string_value(json_object_get(toolchain_facts(toolchain, tool), "home")), real);
+	assert_string_equal(toolchain_facts(toolchain, tool)->home, real);
 	toolchain_roots(toolchain, tool, &roots);
 	assert_string_equal(roots.list[roots.count - 1], real);
 	toolchain_free(toolchain);
@@ -234,7 +234,7 @@ knows_toolkits(void **state)
 }
 
 static void
-spelt_as(const json_t *facts, const char *text, const char *wanted)
+spelt_as(const struct tool_facts *facts, const char *text, const char *wanted)
 {
 	AUTO_STRINGS struct strings words = {0};
 	AUTO_BUF struct buf joined = {0};
@@ -256,27 +256,27 @@ spells_toolkits(void **state)
 	put(dir, "lib/libcurand.so.13", "", 0644);
 	put(dir, "lib/libcurand.so", "", 0644);
 	AUTO_FREE char *lib = path_join(dir, "lib");
-	AUTO_JSON json_t *facts =
-		json_pack("{s:s, s:[], s:[s, s]}", "home", "/opt/cuda", "includes", "libraries", lib, "/b");
+	AUTO_JSON json_t *libraries = json_pack("[s, s]", lib, "/b");
+	const struct tool_facts facts = {.home = "/opt/cuda", .libraries = libraries};
 	AUTO_FREE char *twice = NULL;
 	assert_true(asprintf(&twice, "-L%s -L/b", lib) > 0);
-	spelt_as(facts, "-rpath=@TOOLKIT@/lib64:@TOOLKIT@/lib", "-rpath=/opt/cuda/lib64:/opt/cuda/lib");
-	spelt_as(facts, "-I@TOOLKIT_INCLUDE@", "");
-	spelt_as(facts, "-L@TOOLKIT_LIB@", twice);
-	spelt_as(facts, "-l@LIBRARY:cublas@", "-l:libcublas.so.13");
-	spelt_as(facts, "-l@LIBRARY:curand@", "-lcurand");
-	spelt_as(facts, "-l@LIBRARY:z@", "-lz");
+	spelt_as(&facts, "-rpath=@TOOLKIT@/lib64:@TOOLKIT@/lib", "-rpath=/opt/cuda/lib64:/opt/cuda/lib");
+	spelt_as(&facts, "-I@TOOLKIT_INCLUDE@", "");
+	spelt_as(&facts, "-L@TOOLKIT_LIB@", twice);
+	spelt_as(&facts, "-l@LIBRARY:cublas@", "-l:libcublas.so.13");
+	spelt_as(&facts, "-l@LIBRARY:curand@", "-lcurand");
+	spelt_as(&facts, "-l@LIBRARY:z@", "-lz");
 	assert_false(toolkit_has_placeholder("-lz"));
 	scratch_remove(dir);
 }
 
 /* Whether a part is there, as the facts of a tool say. */
 static bool
-has(const json_t *facts, const char *name)
+has(const struct tool_facts *facts, const char *name)
 {
 	const json_t *part;
 	size_t i;
-	json_array_foreach(json_object_get(facts, "parts"), i, part)
+	json_array_foreach(facts->parts, i, part)
 		if (strcmp(json_string_value(json_object_get(part, "name")), name) == 0)
 			return json_is_true(json_object_get(part, "present"));
 	fail_msg("no part %s", name);
@@ -373,8 +373,8 @@ finds_packages(void **state)
 	const struct tool *tool = packaged(toolchain, dir, "venv", &err);
 	assert_non_null(tool);
 	assert_string_equal(tool->path, nvcc);
-	const json_t *facts = toolchain_facts(toolchain, tool);
-	assert_string_equal(json_string_value(json_object_get(facts, "home")), home);
+	const struct tool_facts *facts = toolchain_facts(toolchain, tool);
+	assert_string_equal(facts->home, home);
 	assert_true(has(facts, "cuBLAS") && has(facts, "CUTLASS") && has(facts, "cicc"));
 	assert_false(has(facts, "NVRTC")); /* its header alone */
 	assert_int_equal(toolchain_check(toolchain, tool, &err), 0);
@@ -468,12 +468,12 @@ reads_packages(void **state)
 	AUTO_JSON json_t *wanted = json_pack("{s:s, s:s}", "numpy", "1.2", "cupy-cuda12x", "13.0");
 	assert_true(json_equal(json_object_get(facts, "packages"), wanted));
 	assert_int_equal(json_array_size(json_object_get(facts, "folders")), 2);
-	assert_true(interpreter_unchanged(facts));
+	assert_true(interpreter_unchanged(json_object_get(facts, "folders")));
 	AUTO_FREE char *installed = path_join(dir, "scipy-1.0.dist-info");
 	const struct timespec times[] = {{.tv_sec = 5}, {.tv_sec = 5}};
 	assert_int_equal(file_mkdirs(installed, 0755, NULL), 0);
 	assert_int_equal(utimensat(AT_FDCWD, dir, times, 0), 0);
-	assert_false(interpreter_unchanged(facts));
+	assert_false(interpreter_unchanged(json_object_get(facts, "folders")));
 	assert_true(interpreter_unchanged(NULL));
 	static const char *const bad[] = {"", "[]", "{\"packages\": {}}", "{\"packages\": [], \"folders\": []}", "x"};
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
