@@ -2,7 +2,7 @@
 /* Which steps may build now: at most so many at once, and nothing twice at the same time. */
 #include <config.h>
 
-#include "exec/build/build_slots.h"
+#include "exec/build/build.h"
 
 #include <stddef.h>
 #include <string.h>

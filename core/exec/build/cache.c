@@ -2,7 +2,7 @@
 /* The build cache: what a build left, by the digest of all that it depends on. */
 #include <config.h>
 
-#include "exec/build/cache.h"
+#include "exec/build/build.h"
 
 #include <errno.h>
 #include <fcntl.h>

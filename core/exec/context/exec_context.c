@@ -12,7 +12,6 @@
 #include "base/failpoint.h"
 #include "base/file.h"
 #include "base/json_access.h"
-#include "exec/machine/gpu.h"
 #include "exec/machine/machine.h"
 #include "exec/plan/plan.h"
 

@@ -8,11 +8,8 @@
 #include <stdbool.h>
 #include <uv.h>
 
-#include "exec/build/build_slots.h"
-#include "exec/build/cache.h"
-#include "exec/machine/devlock.h"
-#include "exec/machine/execconfig.h"
-#include "exec/machine/spool.h"
+#include "exec/build/build.h"
+#include "exec/machine/machine.h"
 #include "exec/tools/tools.h"
 #include "exec/util/cores.h"
 #include "exec/util/json_lines.h"
@@ -37,7 +34,7 @@ struct exec_context {
 	unsigned protections; /* that this machine offers */
 	json_t *plan_schema;
 	json_t *facts; /* machine_describe */
-	json_t *gpus;  /* the newest reading of all GPUs (gpu.h); NULL: there are none */
+	json_t *gpus;  /* the newest reading of all GPUs (gpu_read); NULL: there are none */
 	json_t *idle;  /* UUID → bytes of its memory in use when nothing runs */
 	struct toolchain *toolchain;
 	struct tool_report tools; /* of the greeting; NULLs: not known yet */

@@ -22,7 +22,7 @@
 #include "base/text.h"
 #include "base/xalloc.h"
 #include "exec/job/job_internal.h"
-#include "exec/machine/gpu.h"
+#include "exec/machine/machine.h"
 
 /* Adds a lock at its place in the order; two places may have one lock. */
 static void

@@ -21,7 +21,7 @@
 #include "base/text.h"
 #include "base/xalloc.h"
 #include "exec/job/job_internal.h"
-#include "exec/machine/gpu.h"
+#include "exec/machine/machine.h"
 #include "exec/util/list.h"
 
 enum job_status { JOB_DONE, JOB_CANCELLED, JOB_LOST };

@@ -9,10 +9,9 @@
 #include <stdint.h>
 #include <uv.h>
 
-#include "exec/build/build_slots.h"
+#include "exec/build/build.h"
 #include "exec/context/exec_context.h"
-#include "exec/machine/devlock.h"
-#include "exec/machine/gpu.h"
+#include "exec/machine/machine.h"
 #include "exec/plan/plan.h"
 #include "exec/plan/result.h"
 #include "exec/tools/tools.h"

@@ -8,7 +8,7 @@
  */
 #include <config.h>
 
-#include "exec/machine/devlock.h"
+#include "exec/machine/machine.h"
 
 #include <errno.h>
 #include <fcntl.h>

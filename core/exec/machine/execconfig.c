@@ -2,7 +2,7 @@
 /* exec.yml: what kettle-exec must know of its machine. */
 #include <config.h>
 
-#include "exec/machine/execconfig.h"
+#include "exec/machine/machine.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +16,6 @@
 #include "base/text.h"
 #include "base/xalloc.h"
 #include "base/yaml.h"
-#include "exec/machine/gpu.h"
-#include "exec/machine/machine.h"
 
 extern const char exec_schema_text[];
 

@@ -7,7 +7,7 @@
  */
 #include <config.h>
 
-#include "exec/machine/gpu.h"
+#include "exec/machine/machine.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,6 @@
 #include "base/json_access.h"
 #include "base/text.h"
 #include "base/xalloc.h"
-#include "exec/machine/tool_query.h"
 
 #define HELPER "kettle-gpu"
 

@@ -7,7 +7,7 @@
  */
 #include <config.h>
 
-#include "exec/machine/gpu.h"
+#include "exec/machine/machine.h"
 
 #include <glob.h>
 #include <kettle/error.h>

@@ -2,7 +2,7 @@
 /* Whether the GPUs of a job are there and free before and after it, and what slowed them during a step. */
 #include <config.h>
 
-#include "exec/machine/gpu.h"
+#include "exec/machine/machine.h"
 
 #include <poll.h>
 #include <string.h>

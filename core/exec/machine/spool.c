@@ -2,7 +2,7 @@
 /* The folder of what jobs have on disk while they run; nothing in it outlives its kettle-exec for long. */
 #include <config.h>
 
-#include "exec/machine/spool.h"
+#include "exec/machine/machine.h"
 
 #include <errno.h>
 #include <fcntl.h>

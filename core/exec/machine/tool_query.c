@@ -7,7 +7,7 @@
  */
 #include <config.h>
 
-#include "exec/machine/tool_query.h"
+#include "exec/machine/machine.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -13,8 +13,6 @@
 #include "base/file.h"
 #include "base/json_access.h"
 #include "base/xalloc.h"
-#include "exec/machine/execconfig.h"
-#include "exec/machine/gpu.h"
 #include "exec/machine/machine.h"
 #include "exec/serve/serve.h"
 #include "exec/tools/tools.h"

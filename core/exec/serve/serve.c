@@ -30,7 +30,7 @@
 #include "base/text.h"
 #include "base/xalloc.h"
 #include "exec/job/job.h"
-#include "exec/machine/gpu.h"
+#include "exec/machine/machine.h"
 #include "exec/util/work.h"
 
 /* The greetings of a kettle-exec that stays. Zero-initialise. Everything on the loop thread. */

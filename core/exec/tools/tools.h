@@ -8,8 +8,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "exec/machine/execconfig.h"
-#include "exec/machine/tool_query.h"
+#include "exec/machine/machine.h"
 #include "exec/util/sha256.h"
 #include "exec/util/strings.h"
 

@@ -17,7 +17,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
-#include "exec/build/cache.h"
+#include "exec/build/build.h"
 #include "unit/scratch.h"
 
 struct place {

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "exec/machine/execconfig.h"
+#include "exec/machine/machine.h"
 #include "unit/scratch.h"
 
 static void

@@ -2,7 +2,7 @@
 /* What readings of GPUs tell: which one is meant, what slowed it, what its sandbox is given. */
 #include <config.h>
 
-#include "exec/machine/gpu.h"
+#include "exec/machine/machine.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "exec/machine/tool_query.h"
+#include "exec/machine/machine.h"
 #include "exec/tools/tools.h"
 #include "unit/scratch.h"
 

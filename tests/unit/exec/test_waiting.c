@@ -13,8 +13,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "exec/build/build_slots.h"
-#include "exec/machine/devlock.h"
+#include "exec/build/build.h"
+#include "exec/machine/machine.h"
 #include "unit/scratch.h"
 
 static char granted[16];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The build cache: what a build left, by the digest of all that it depends on. */
-#ifndef KETTLE_EXEC_BUILD_CACHE_H
-#define KETTLE_EXEC_BUILD_CACHE_H
+/* Builds: which steps may build now, and what earlier builds left. */
+#ifndef KETTLE_EXEC_BUILD_BUILD_H
+#define KETTLE_EXEC_BUILD_BUILD_H
 
 #include <jansson.h>
 #include <kettle/error.h>
@@ -9,6 +9,44 @@
 #include <stdint.h>
 
 #include "exec/util/collect_outputs.h"
+#include "exec/util/sha256.h"
+
+/* ---- build_slots.c: at most so many builds at once, and never two of the same ---- */
+
+/* The build slots of this machine, first come first served. Loop thread. */
+struct build_slots {
+	unsigned max, running;
+	struct build_waiter *queue;
+	struct build_inflight *flights;
+};
+
+/* One request for a slot; zero-initialise, stays where it is. */
+struct build_waiter {
+	bool waits, held;
+	void (*granted)(void *arg);
+	void *arg;
+	struct build_waiter *next;
+};
+/* Takes a slot. True: it is held now; false: granted comes later. */
+bool build_slots_acquire(struct build_slots *builds, struct build_waiter *slot, void (*granted)(void *arg), void *arg);
+/* Gives it back, or stops waiting. */
+void build_slots_release(struct build_slots *builds, struct build_waiter *slot);
+
+/* A build under way, by its key; zero-initialise, stays where it is. */
+struct build_inflight {
+	char key[DIGEST_HEX_SIZE];
+	bool listed, building;
+	void (*granted)(void *arg);
+	void *arg;
+	struct build_inflight *next;
+};
+/* True: no other builds this key, it is ours; false: granted comes when those before have ended. */
+bool build_slots_begin(
+	struct build_slots *builds, struct build_inflight *flight, const char *key, void (*granted)(void *arg), void *arg);
+/* Ends it, or stops waiting. */
+void build_slots_end(struct build_slots *builds, struct build_inflight *flight);
+
+/* ---- cache.c: what a build left, by the digest of all that it depends on ---- */
 
 #define CACHE_MAX_MANIFEST (8u << 20)
 /* Stores between two looks at the size; an entry that is more than this part of it is a reason for a look itself. */
