@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Runs the program under its profiler, and tools that read what a profiler left. */
 /*
- * Theory of operation. One thread, one child at a time. The profiler is the child, the program the child's: so that a
- * profiler that did not even start the program is told apart from a program that failed, the program is started through
- * ourselves (`kettle-profile --start`), which leaves a byte in a pipe first. While the child runs, one poll loop passes
- * its stderr on and remembers the end of it, and hands the harness's commands to the profilers; it ends with the child,
- * whatever else holds the pipes. Descriptors are close-on-exec but for those that a child needs.
+ * Theory of operation. One thread, one child at a time. The profiler is the child, the program the child's child. To
+ * tell a profiler that did not start the program from a program that failed, the profiler starts `kettle-profile
+ * --start`, which writes a byte to a pipe and becomes the program. While the child runs, one poll loop passes its stderr
+ * on, keeps the end of it, and passes the harness's commands to the profilers; it ends with the child, even where other
+ * processes hold the pipes. Descriptors are close-on-exec but for those that a child needs.
  */
 #include <config.h>
 
@@ -138,7 +138,7 @@ become(const struct child *child, int errors, const int harness[2])
 
 /* ---- watching it ---- */
 
-/* Reads until there was an answer; a profiler that is gone or silent is not waited for again. */
+/* Waits for an answer; a profiler that is gone or silent gets no more commands. */
 static void
 await_answer(struct child_control *control)
 {
@@ -159,7 +159,7 @@ tell_profilers(struct child *child, const char *command)
 	}
 }
 
-/* One command of the harness at a time; what is none is answered as well, so that no harness waits for ever. */
+/* Takes one command of the harness; anything else is acknowledged as well, so that no harness waits forever. */
 static bool
 serve_harness(struct child *child, int from, int to)
 {
@@ -200,7 +200,7 @@ pass_errors(struct child *child, int from, size_t *used)
 	if (got <= 0)
 		return got < 0 && (errno == EINTR || errno == EAGAIN);
 	child_remember(child, used, data, (size_t)got);
-	/* A reader of ours that is gone changes nothing. */
+	/* Without a reader of this process's stderr no more is passed on. */
 	return write(2, data, (size_t)got) >= 0;
 }
 
@@ -218,7 +218,7 @@ child_watch(struct child *child, int pidfd, int errors, int from_harness, int to
 		if (fds[2].revents && !serve_harness(child, from_harness, to_harness))
 			fds[2].fd = -1;
 	}
-	/* What is left of a child that is gone: no more than there is. */
+	/* What the child left in the pipe; others may still write to it. */
 	struct pollfd rest = {.fd = errors, .events = POLLIN};
 	for (int i = 0; i < 64 && poll(&rest, 1, 0) == 1 && rest.revents & POLLIN; i++)
 		if (!pass_errors(child, errors, &used))
@@ -295,7 +295,7 @@ become_tool(const char *const *argv, int output)
 	_exit(EXIT_NOT_STARTED);
 }
 
-/* What it prints, until its end or ours. */
+/* Takes what it prints, until its end or the deadline. */
 static int
 take_all(int output, uint64_t deadline_ns, child_take take, void *arg, bool *ret_late)
 {

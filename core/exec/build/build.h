@@ -40,7 +40,7 @@ struct build_inflight {
 	void *arg;
 	struct build_inflight *next;
 };
-/* True: no other builds this key, it is ours; false: granted comes when those before have ended. */
+/* True: no other job builds this key; false: granted comes when those before have ended. */
 bool build_slots_begin(
 	struct build_slots *builds, struct build_inflight *flight, const char *key, void (*granted)(void *arg), void *arg);
 /* Ends it, or stops waiting. */
@@ -49,7 +49,7 @@ void build_slots_end(struct build_slots *builds, struct build_inflight *flight);
 /* ---- cache.c: what a build left, by the digest of all that it depends on ---- */
 
 #define CACHE_MAX_MANIFEST (8u << 20)
-/* Stores between two looks at the size; an entry that is more than this part of it is a reason for a look itself. */
+/* Stores between two checks of the size; an entry larger than the cache's bound divided by this causes one, too. */
 #define CACHE_TRIM_EVERY 32
 
 /*

@@ -97,7 +97,7 @@ cache_get(const struct cache *cache, const char *key, const char *to, bool may_l
 		return STEAL(more);
 	}
 	manifest_free(&files);
-	/* Damaged, or taken away under our hands: it is made anew, in an empty folder. */
+	/* Damaged, or removed meanwhile: the step builds again, in an empty folder. */
 	cache_drop(entry, NULL);
 	(void)file_remove_tree(to, NULL);
 	(void)file_mkdirs(to, 0755, NULL);
@@ -130,7 +130,7 @@ cache_put(const struct cache *cache, const char *key, const struct manifest *fil
 	int rc = write_entry(files, from, more, scratch, err);
 	if (rc == 0 && rename(scratch, entry) != 0 && errno != ENOTEMPTY && errno != EEXIST)
 		rc = kettle_fail(err, KETTLE_EIO, "The cache entry `%s` could not be made: %s.", entry, strerror(errno));
-	/* Gone if it was renamed; else it is ours to clear away. */
+	/* It is still there only if it was not renamed. */
 	(void)file_remove_tree(scratch, NULL);
 	return rc;
 }
@@ -165,7 +165,7 @@ by_use(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* All entries; what is none (an entry that was being dropped when its process died) is removed. */
+/* Lists all entries; other files (an entry whose process ended while it dropped it) are removed. */
 static size_t
 list_entries(const struct cache *cache, struct cache_age **ret_list)
 {

@@ -17,11 +17,11 @@
 #include "sandbox/sandbox.h"
 
 #define EXEC_PROTOCOL 1
-#define EXEC_TOOLS_FILE "tools.json" /* below the state folder: what tools said of themselves */
+#define EXEC_TOOLS_FILE "tools.json" /* below the state folder: the facts of tools */
 
 struct job;
 
-/* The exit statuses of kettle-exec: what its one plan, or what it does without one, came to. */
+/* The exit statuses of kettle-exec. */
 enum exec_status { EXEC_PASSED = 0, EXEC_FAILED = 1, EXEC_USAGE = 2, EXEC_UNABLE = 3 };
 
 /* One kettle-exec. Everything on the loop thread. */
@@ -62,8 +62,8 @@ struct exec_options {
 };
 
 /*
- * Reads the configuration, probes the machine, makes the folders, removes what the dead left. `out` is borrowed. After
- * a failure too, exec_context_close must be called.
+ * Reads the configuration, probes the machine, makes the folders, removes those of ended processes. `out` is borrowed.
+ * After a failure too, exec_context_close must be called.
  */
 int exec_context_open(struct exec_context *exec, uv_loop_t *loop, struct emitter *out,
 	const struct exec_options *options, struct kettle_error *err);
@@ -74,11 +74,11 @@ void exec_context_close(struct exec_context *exec);
 void exec_context_emit(struct exec_context *exec, json_t *event_take);
 /* The greeting, without tools and packages as long as they are not known; new reference. */
 json_t *exec_context_hello(struct exec_context *exec);
-/* A newer reading of the GPUs (stolen); NULL: it failed, and counts as one without GPUs. */
+/* Takes a newer reading of the GPUs; NULL: it failed, and is replaced by one without GPUs. */
 void exec_context_take_gpus(struct exec_context *exec, json_t *reading_take);
 /*
  * Notes that a device runs on these cores, and keeps this process and its inits off them where others are left, so that
- * nothing of Kettle's own disturbs what is being timed.
+ * they do not disturb timed steps.
  */
 void exec_context_avoid_cores(struct exec_context *exec, const struct cores *cores);
 /* Whether a code means that the input was at fault, not this machine. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Device locks: which job may run on a device, among all kettle-execs of a machine. */
 /*
- * Theory of operation. All that wait are in one list by their rank. Of each name only the first in the list is tried, at
- * once and then by a timer every DEVLOCK_RETRY_MS, because the kernel offers no way to wait for a flock without a thread;
+ * Theory of operation. All requests that wait are in one list by rank. Of each name only the first in the list is tried,
+ * at once and then by a timer every DEVLOCK_RETRY_MS, because the kernel offers no way to wait for a flock without a thread;
  * a release within this process tries at once. A lock is given back by closing it, never by LOCK_UN: that would take it
  * from an init that still holds the same open file.
  */
@@ -169,7 +169,7 @@ devlock_release(struct devlock_table *table, struct devlock *lock)
 	if (lock->fd < 0)
 		return;
 	close(STEAL_FD(lock->fd));
-	/* Not from here: the caller is in the middle of something. */
+	/* Later: the caller may not expect `granted` to be called here. */
 	if (table->waiting)
 		(void)uv_timer_start(&table->timer, retry, 0, DEVLOCK_RETRY_MS);
 }

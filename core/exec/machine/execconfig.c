@@ -60,14 +60,13 @@ read_execconfig_file(struct execconfig *config, struct kettle_error *err)
 	if (rc == 0)
 		rc = yaml_parse(config->file, text, size, &config->root, &lines, err);
 	if (rc == 0 && json_is_null(config->root)) {
-		/* An empty file says nothing. */
 		json_decref(config->root);
 		config->root = json_object();
 	}
 	return rc == 0 ? check_section(config->root, config->file, lines, err) : rc;
 }
 
-/* What the command line says in the words of the file. */
+/* Applies --settings, whose keys are those of the file. */
 static int
 take_settings(struct execconfig *config, const char *text, struct kettle_error *err)
 {

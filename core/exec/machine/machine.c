@@ -42,7 +42,7 @@ machine_memory(void)
 	return total ? strtoull(total, NULL, 10) * 1024 : 0;
 }
 
-/* Processors of ARM have no model name: the part number is what tells them apart. */
+/* Processors of ARM have no model name, but a part number. */
 static char *
 cpu_model(void)
 {
@@ -72,7 +72,7 @@ machine_describe(void)
 	struct cores cores = {0};
 	(void)cores_allowed(&cores, NULL);
 	char platform[4 * sizeof(name.sysname)];
-	/* As KernelBot's harnesses name it, by what Python says. */
+	/* As KernelBot's harnesses name it: Python's platform.platform(). */
 	(void)snprintf(platform, sizeof(platform), "%s-%s-%s-with-glibc%s", name.sysname, name.release, name.machine,
 		gnu_get_libc_version());
 	json_t *machine = json_pack("{s:s, s:I, s:I, s:s, s:s, s:s}", "cpu", model ? model : "unknown", "cores",

@@ -65,9 +65,9 @@ void execconfig_close(struct execconfig *config);
 #define DEVLOCK_RETRY_MS 25
 
 /*
- * A lock is a flock on LOCKS/NAME.SLOT. Its descriptor is handed to the sandbox's init as well, so that a job that is
- * still dying keeps the device even when its kettle-exec is gone. Between processes the kernel decides; within one,
- * the job that came first goes first. All on the loop thread.
+ * A lock is a flock on LOCKS/NAME.SLOT. The sandbox's init gets its descriptor as well, so that a job that has not quite
+ * ended keeps the device even when its kettle-exec is gone. Between processes the kernel decides; within one, the lowest
+ * rank goes first. All on the loop thread.
  */
 struct devlock_table {
 	uv_loop_t *loop;
@@ -108,8 +108,8 @@ void devlock_release(struct devlock_table *table, struct devlock *lock);
 /* ---- spool.c: the folder of what jobs have on disk while they run; removed with its kettle-exec, or by the next ---- */
 
 /*
- * STATE/spool/PID-RANDOM/ (0700) is one kettle-exec's, as long as it holds the flock on the file `lock` in it. One
- * that no process locks was left by a dead process, and is removed when the next one opens its own.
+ * STATE/spool/PID-RANDOM/ (0700) belongs to one kettle-exec, as long as it holds the flock on the file `lock` in it. One
+ * that no process locks was left by a process that ended, and is removed when the next one opens its own.
  */
 struct spool {
 	char *dir;
@@ -117,7 +117,7 @@ struct spool {
 	unsigned next;
 };
 
-/* Removes what the dead left, makes a folder of its own. Opened spools must be closed. [blocks] */
+/* Removes the folders of ended processes, makes one of its own. Opened spools must be closed. [blocks] */
 int spool_open(struct spool *spool, const char *state, struct kettle_error *err);
 /* A new empty folder (0700) in it; new string. */
 int spool_make(struct spool *spool, const char *prefix, char **ret_dir, struct kettle_error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The folder of what jobs have on disk while they run; nothing in it outlives its kettle-exec for long. */
+/* The folder of what jobs have on disk while they run; removed with its kettle-exec, or by the next. */
 #include <config.h>
 
 #include "exec/machine/machine.h"
@@ -22,7 +22,7 @@
 #define LOOKS_MAX 50 /* half a second in all */
 #define LOOK_PAUSE_NS 10000000
 
-/* Opens and locks; `wait` decides whether for ever or not at all. -1: it is locked, or errno says. */
+/* Opens and locks, waiting for the lock or not. -1: it is locked, or errno has the reason. */
 static int
 open_locked(const char *path, bool wait)
 {
@@ -33,8 +33,8 @@ open_locked(const char *path, bool wait)
 }
 
 /*
- * A process that its dead owner had just cloned may hold the lock until it has closed what it inherited, so where the
- * owner is gone there are some looks more. (One in another pid namespace looks gone, too: then they are in vain.)
+ * A process that the owner cloned shortly before it ended may hold the lock until it has closed what it inherited, so
+ * where the owner is gone the lock is tried some more times. (An owner in another pid namespace seems gone, too.)
  */
 static void
 remove_if_stale(const char *dir, const char *name, unsigned *looks)
@@ -88,7 +88,7 @@ spool_open(struct spool *spool, const char *state, struct kettle_error *err)
 	int rc = file_mkdirs(root, 0700, err);
 	if (rc != 0)
 		return rc;
-	/* Between a folder and its lock no other process may take it for a dead one's. */
+	/* Before it is locked, no other process may take the folder for a stale one. */
 	AUTO_FD int entry = open_locked(gate, true);
 	if (entry < 0)
 		return kettle_fail(err, KETTLE_EIO, "`%s` could not be locked: %s.", gate, strerror(errno));

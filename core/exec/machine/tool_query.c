@@ -96,7 +96,7 @@ drain(struct command *commands, size_t count, struct pollfd *polls, int timeout_
 	return open;
 }
 
-/* One that hangs in a driver cannot even be killed: it stays behind, and is not waited for. */
+/* A process that hangs in a driver cannot be killed: it is not waited for. */
 static bool
 reap(pid_t pid, bool late, int *ret_status)
 {
