@@ -128,7 +128,7 @@ make_plan(const struct plans *plans, const char *device, const char *mode, json_
 	int rc = load_unit(plans, device, &unit, err);
 	/* No seed of anybody's: what stands for it is replaced. */
 	if (rc == 0)
-		rc = task_plan(plans->env->languages, plans->bundle, "", mode, unit, "0", &plan, err);
+		rc = plan_make(plans->env->languages, plans->bundle, "", mode, unit, "0", &plan, err);
 	if (rc == 0)
 		*ret_plan = shown_plan(plan->json, plans->bundle);
 	return rc;

@@ -99,7 +99,7 @@ calibrate_run(struct calibration_run *c, const json_t *bundle, calibrate_done ra
 	c->ran = ran;
 	c->job = (struct inflight_job){.event = on_calibrate_event, .done = on_done};
 	int rc =
-		task_plan(&c->core->languages, bundle, calibrate_run_code(bundle), "benchmark", planned, NULL, &c->plan, err);
+		plan_make(&c->core->languages, bundle, calibrate_run_code(bundle), "benchmark", planned, NULL, &c->plan, err);
 	if (rc == 0)
 		rc = local_job_start(c->core, &c->job, "calibrate", device, c->plan, err);
 	if (rc < 0)

@@ -106,7 +106,7 @@ build(void *arg)
 	struct probe *probe = arg;
 	struct core *core = probe->core;
 	struct kettle_error ignored = {0};
-	if (core->closing || task_plan_probe(&core->languages, probe->bundle, probe->unit, &probe->plan, &ignored) != 0 ||
+	if (core->closing || plan_make_probe(&core->languages, probe->bundle, probe->unit, &probe->plan, &ignored) != 0 ||
 		local_job_start(core, &probe->job, "probe", probe->unit, probe->plan, &ignored) < 0)
 		probe_go_on(probe);
 }

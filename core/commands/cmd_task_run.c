@@ -160,7 +160,7 @@ run_plan(void *arg)
 	(void)snprintf(seed, sizeof(seed), "%lld", (long long)jobs_seed());
 	if (core->closing)
 		(void)kettle_fail(&run->err, KETTLE_ECANCELED, "The engine is stopping.");
-	if (run->err.code == 0 && task_plan(&core->languages, run->bundle, run->code, member_string(run->args, "mode"),
+	if (run->err.code == 0 && plan_make(&core->languages, run->bundle, run->code, member_string(run->args, "mode"),
 								  run->unit, seed, &run->plan, &run->err) == 0) {
 		add_more(run);
 		if (local_job_start(core, &run->job, "local", run->unit, run->plan, &run->err) == 0)

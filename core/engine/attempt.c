@@ -165,7 +165,7 @@ static int
 plan(struct engine_job *job, const struct job_material *material, struct kettle_error *err)
 {
 	AUTO_JSON json_t *device = planned_unit(job);
-	int rc = task_plan(job->engine->setup.languages, material->bundle, material->code, material->mode, device,
+	int rc = plan_make(job->engine->setup.languages, material->bundle, material->code, material->mode, device,
 		material->seed, &job->plan, err);
 	if (rc == 0)
 		job->task = json_incref(json_object_get(material->bundle, "task"));

@@ -256,7 +256,7 @@ typedef int (*plan_fn)(
 
 /* Requests a plan from a language, and checks it. */
 static int
-make_plan(const struct language *language, plan_fn make, const json_t *bundle, const char *code, const char *mode,
+complete_plan(const struct language *language, plan_fn make, const json_t *bundle, const char *code, const char *mode,
 	const json_t *device, const json_t *runs, struct plan **ret_plan, struct kettle_error *err)
 {
 	AUTO_JSON json_t *plan = NULL, *files = json_copy(json_object_get(bundle, "files"));
@@ -299,7 +299,7 @@ find_plan_language(const struct languages *languages, const json_t *bundle, cons
 }
 
 int
-task_plan_probe(const struct languages *languages, const json_t *bundle, const json_t *device, struct plan **ret_plan,
+plan_make_probe(const struct languages *languages, const json_t *bundle, const json_t *device, struct plan **ret_plan,
 	struct kettle_error *err)
 {
 	const struct language *language = NULL;
@@ -309,11 +309,11 @@ task_plan_probe(const struct languages *languages, const json_t *bundle, const j
 		return rc;
 	if (!language->ops->probe)
 		return kettle_fail(err, KETTLE_ENOENT, "The language %s probes no machines.", language->name);
-	return make_plan(language, language->ops->probe, bundle, "", "test", device, runs, ret_plan, err);
+	return complete_plan(language, language->ops->probe, bundle, "", "test", device, runs, ret_plan, err);
 }
 
 int
-task_plan(const struct languages *languages, const json_t *bundle, const char *code, const char *mode,
+plan_make(const struct languages *languages, const json_t *bundle, const char *code, const char *mode,
 	const json_t *device, const char *seed, struct plan **ret_plan, struct kettle_error *err)
 {
 	const struct language *language = NULL;
@@ -326,5 +326,5 @@ task_plan(const struct languages *languages, const json_t *bundle, const char *c
 	rc = task_runs(json_object_get(bundle, "task"), mode, seed, calibration, &runs, err);
 	if (rc)
 		return rc;
-	return make_plan(language, language->ops->plan, bundle, code, mode, device, runs, ret_plan, err);
+	return complete_plan(language, language->ops->plan, bundle, code, mode, device, runs, ret_plan, err);
 }

@@ -52,14 +52,14 @@ bool plan_is_secret(const struct plan *plan, const char *id);
  * which runs get the unit's times and those of this task. EINVAL: the task, or its combination with the device, cannot be
  * planned; EINTERNAL: the language made a plan that is none. [any]
  */
-int task_plan(const struct languages *languages, const json_t *bundle, const char *code, const char *mode,
+int plan_make(const struct languages *languages, const json_t *bundle, const char *code, const char *mode,
 	const json_t *device, const char *seed, struct plan **ret_plan, struct kettle_error *err);
 
 /*
  * Build steps that show whether the device's machine has what the task needs (`probe` of kettle/language.h), checked as a
- * plan is. KETTLE_ENOENT: it needs nothing of the kind; else as task_plan. [any]
+ * plan is. KETTLE_ENOENT: it needs nothing of the kind; else as plan_make. [any]
  */
-int task_plan_probe(const struct languages *languages, const json_t *bundle, const json_t *device,
+int plan_make_probe(const struct languages *languages, const json_t *bundle, const json_t *device,
 	struct plan **ret_plan, struct kettle_error *err);
 
 #endif

@@ -37,7 +37,7 @@ make_plan(const json_t *bundle, const char *mode, json_t **ret_plan, struct kett
 {
 	AUTO_JSON json_t *device = json_pack("{s:s}", "name", "CPU");
 	AUTO_PLAN struct plan *plan = NULL;
-	int rc = task_plan(languages, bundle, "int x;\n", mode, device, "1618033988", &plan, err);
+	int rc = plan_make(languages, bundle, "int x;\n", mode, device, "1618033988", &plan, err);
 	if (rc == 0)
 		*ret_plan = json_incref(plan->json);
 	return rc;
@@ -91,7 +91,7 @@ test_not_loaded(void **state)
 	AUTO_JSON json_t *device = json_object();
 	struct plan *plan = NULL;
 	struct kettle_error err = {0};
-	assert_int_equal(task_plan(&none, bundle, "", "test", device, NULL, &plan, &err), KETTLE_EUNAVAIL);
+	assert_int_equal(plan_make(&none, bundle, "", "test", device, NULL, &plan, &err), KETTLE_EUNAVAIL);
 	assert_string_equal(
 		err.message, "The task is in the language `cpp`, which this Kettle does not have; its plugin is not loaded.");
 }
