@@ -323,7 +323,7 @@ plan_make(const struct languages *languages, const json_t *bundle, const char *c
 		return rc;
 	AUTO_FREE char *calibration =
 		calibration_text(json_object_get(device, "calibration"), member_string(bundle, "hash"));
-	rc = task_runs(json_object_get(bundle, "task"), mode, seed, calibration, &runs, err);
+	rc = run_steps_make(json_object_get(bundle, "task"), mode, seed, calibration, &runs, err);
 	if (rc)
 		return rc;
 	return complete_plan(language, language->ops->plan, bundle, code, mode, device, runs, ret_plan, err);

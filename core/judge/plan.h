@@ -45,10 +45,10 @@ cleanup_plan(struct plan **plan)
 bool plan_is_secret(const struct plan *plan, const char *id);
 
 /*
- * The whole plan of a job: the runs (task_runs.h), completed by the language, and checked: by the plan schema, that
+ * The whole plan of a job: the runs (run_steps.h), completed by the language, and checked: by the plan schema, that
  * names are unique, that a step needs and takes from earlier ones only, and that every prepared run is there with its
  * cases, condition, secret and limits untouched. bundle: a checked one (task.h); code: text of the submission; mode,
- * seed: as task_runs; device: its configuration with "name" and, where it is calibrated, "calibration" (calibration.h), of
+ * seed: as run_steps_make; device: its configuration with "name" and, where it is calibrated, "calibration" (calibration.h), of
  * which runs get the unit's times and those of this task. EINVAL: the task, or its combination with the device, cannot be
  * planned; EINTERNAL: the language made a plan that is none. [any]
  */

@@ -105,7 +105,7 @@ add_case(struct buf *text, json_t *one)
 }
 
 char *
-task_runs_cases(const json_t *cases, size_t first, size_t count)
+run_steps_cases(const json_t *cases, size_t first, size_t count)
 {
 	AUTO_BUF struct buf text = {0};
 	for (size_t i = first; i < first + count; i++)
@@ -193,7 +193,7 @@ add_run_step(const struct run_steps_builder *builder, const struct run *run)
 	const json_t *task = builder->task, *cases = json_object_get(task, run->kind->cases);
 	const char *cases_name = has_file(task, CASES_NAME) ? CASES_OTHER_NAME : CASES_NAME;
 	json_int_t devices = devices_needed(task, cases, run);
-	AUTO_FREE char *text = task_runs_cases(cases, run->first, run->count);
+	AUTO_FREE char *text = run_steps_cases(cases, run->first, run->count);
 	json_t *step = json_pack("{s:o, s:s, s:o, s:[], s:{s:s, s:b, s:[s, s]}, s:{s:s, s:s}, s:s, s:{s:[i], s:{s:s}},"
 							 " s:o, s:{s:O}, s:I}",
 		"id", run_id(run, '-'), "kind", "run", "title", run_id(run, ' '), "needs", "run", "mode", run->kind->mode,
@@ -264,7 +264,7 @@ add_mode(const struct run_steps_builder *builder, const char *mode, const char *
 }
 
 int
-task_runs(const json_t *task, const char *mode, const char *seed, const char *calibration, json_t **ret_runs,
+run_steps_make(const json_t *task, const char *mode, const char *seed, const char *calibration, json_t **ret_runs,
 	struct kettle_error *err)
 {
 	AUTO_JSON json_t *runs = json_array();

@@ -13,11 +13,11 @@
  * into every run's environment. task is a checked one; seed: decimal text of the secret, below
  * 2^31, used only where a run is secret (otherwise NULL is allowed). EINVAL: no such mode, no such seed. [any]
  */
-int task_runs(const json_t *task, const char *mode, const char *seed, const char *calibration, json_t **ret_runs,
+int run_steps_make(const json_t *task, const char *mode, const char *seed, const char *calibration, json_t **ret_runs,
 	struct kettle_error *err);
 
 /* The cases from `first` on, `count` of them, one on a line: `key: value; key: value`. New string.
  * [any] */
-char *task_runs_cases(const json_t *cases, size_t first, size_t count);
+char *run_steps_cases(const json_t *cases, size_t first, size_t count);
 
 #endif

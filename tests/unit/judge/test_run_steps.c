@@ -33,7 +33,7 @@ make_runs(const json_t *task, const char *mode, const char *seed)
 {
 	json_t *runs = NULL;
 	struct kettle_error err = {0};
-	if (task_runs(task, mode, seed, NULL, &runs, &err))
+	if (run_steps_make(task, mode, seed, NULL, &runs, &err))
 		fail_msg("%s", err.message);
 	return runs;
 }
@@ -147,7 +147,7 @@ expect_failure(const char *mode, const char *seed, const char *sentence)
 	AUTO_JSON json_t *task = make_task();
 	json_t *runs = NULL;
 	struct kettle_error err = {0};
-	assert_int_equal(task_runs(task, mode, seed, NULL, &runs, &err), KETTLE_EINVAL);
+	assert_int_equal(run_steps_make(task, mode, seed, NULL, &runs, &err), KETTLE_EINVAL);
 	assert_null(runs);
 	assert_string_equal(err.message, sentence);
 }

@@ -106,10 +106,10 @@ test_rows(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(templates); i++)
 		assert_non_null(strstr(text_at(at(at(bundle, "templates"), templates[i]), "text"), templates[i]));
 	assert_string_equal(text_at(at(at(bundle, "templates"), "CuteDSL"), "file_name"), "template-cute.py");
-	AUTO_FREE char *tests = task_runs_cases(at(task, "tests"), 0, 2);
+	AUTO_FREE char *tests = run_steps_cases(at(task, "tests"), 0, 2);
 	assert_string_equal(tests, "batch: 1; offset: -3; causal: True; shape: [1, -2, 3]; kind: fp16\n"
 							   "seed: 1; causal: False; shape: []; k_2: 2\n");
-	AUTO_FREE char *benchmarks = task_runs_cases(at(task, "benchmarks"), 0, 1);
+	AUTO_FREE char *benchmarks = run_steps_cases(at(task, "benchmarks"), 0, 1);
 	assert_string_equal(
 		benchmarks, "batch: 8; offset: 0; causal: True; shape: [4, 4]; kind: fp8_e4m3; seed: 9007199254740993\n");
 	assert_string_equal(text_at(task, "ranking_by"), "last");
