@@ -143,8 +143,8 @@ square(double value)
 }
 
 int
-verdict_score(const json_t *result, size_t count, const char *ranking_by, struct verdict_score *ret_score,
-	struct kettle_error *err)
+score_read(
+	const json_t *result, size_t count, const char *ranking_by, struct score *ret_score, struct kettle_error *err)
 {
 	bool geometric = strcmp(ranking_by, "geom") == 0, known = true;
 	double sum = 0, below = 0, above = 0, n = (double)count; /* squares of the errors, in the units of the sum */
@@ -159,7 +159,7 @@ verdict_score(const json_t *result, size_t count, const char *ranking_by, struct
 		below += known ? square(weight(geometric, mean) - weight(geometric, bounds.low)) : 0;
 		above += known ? square(weight(geometric, bounds.high) - weight(geometric, mean)) : 0;
 	}
-	struct verdict_score score = {.value = average(geometric, sum, n)};
+	struct score score = {.value = average(geometric, sum, n)};
 	if (count == 0 || !isfinite(score.value) || score.value <= 0)
 		return kettle_fail(err, KETTLE_EINVAL, "the times that its harness reported make no score.");
 	/* Errors of different benchmarks have nothing to do with each other: they add up in squares. */

@@ -7,7 +7,7 @@
 #include <kettle/error.h>
 
 /* Seconds. low and high are the ends of the 95 % interval; 0 where it is not known of every benchmark. */
-struct verdict_score {
+struct score {
 	double value, low, high;
 };
 
@@ -20,7 +20,7 @@ struct verdict_score {
  * mean below half of the best call. The sentence goes on from "the … run is void: ". An err that is no number is
  * passed over: in KernelBot a single call has such a one. [any]
  */
-int verdict_score(const json_t *result, size_t count, const char *ranking_by, struct verdict_score *ret_score,
-	struct kettle_error *err);
+int score_read(
+	const json_t *result, size_t count, const char *ranking_by, struct score *ret_score, struct kettle_error *err);
 
 #endif

@@ -327,9 +327,9 @@ read_passed_run(const struct reader *reader)
 	if (strcmp(mode, "benchmark") != 0 && strcmp(mode, "leaderboard") != 0)
 		return;
 	struct kettle_error inner = {0};
-	struct verdict_score score = {0};
+	struct score score = {0};
 	const char *ranking = member_string(reader->task, "ranking_by");
-	if (verdict_score(reader->outcome->result, reader->step->cases, ranking ? ranking : "last", &score, &inner))
+	if (score_read(reader->outcome->result, reader->step->cases, ranking ? ranking : "last", &score, &inner))
 		kettle_fail(read_as(reader, VERDICT_FAILED, participant, false), KETTLE_EINVAL, "%s is void: %s", reader->name,
 			reader->step->secret ? "the times that its harness reported make no score." : inner.message);
 	else if (strcmp(mode, "leaderboard") == 0)

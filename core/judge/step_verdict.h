@@ -23,10 +23,10 @@ enum verdict_state { VERDICT_PASSED = 1, VERDICT_FAILED, VERDICT_TIMED_OUT, VERD
 
 struct step_result {
 	enum verdict_state state;
-	bool retry;                 /* the machine's fault, and another attempt may help */
-	const char *blame;          /* "participant", "task", "machine", or NULL; static */
-	struct verdict_score score; /* of a leaderboard run that passed; 0: none */
-	struct kettle_error why;    /* its message says why it did not pass; "" when it did */
+	bool retry;              /* the machine's fault, and another attempt may help */
+	const char *blame;       /* "participant", "task", "machine", or NULL; static */
+	struct score score;      /* of a leaderboard run that passed; 0: none */
+	struct kettle_error why; /* its message says why it did not pass; "" when it did */
 };
 
 /* "passed", "failed", "timed_out", "error", "skipped". Static. */

@@ -123,7 +123,7 @@ add_entry(struct verdict_builder *builder, const struct plan_step *step, const s
 static void
 take_score(struct verdict_builder *builder, const struct step_result *judged, bool secret)
 {
-	struct verdict_score *slower = &builder->verdict->score;
+	struct score *slower = &builder->verdict->score;
 	if (judged->score.value <= 0)
 		return;
 	*(secret ? &builder->secret_scored : &builder->public_scored) = true;
@@ -243,7 +243,7 @@ verdict_make(const struct languages *languages, const json_t *task, const struct
 	check_complete(&builder);
 	say_secret(&builder);
 	if (verdict->state != VERDICT_PASSED)
-		verdict->score = (struct verdict_score){0};
+		verdict->score = (struct score){0};
 	json_object_update_new(verdict->timing, json_pack("{s:o, s:I, s:I}", "stamps", bounded(completion->stamps),
 												"build_ns", builder.build_ns, "run_ns", builder.run_ns));
 	return verdict;

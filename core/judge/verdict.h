@@ -25,7 +25,7 @@ struct verdict {
 	struct kettle_error why;       /* its message says why it did not pass; "": it did */
 	const char *blame;             /* as in step_result */
 	bool retry;                    /* the machine's fault: another attempt may help */
-	struct verdict_score score;    /* of one that passed; 0: none */
+	struct score score;            /* of one that passed; 0: none */
 	struct verdict_entry *entries; /* NULL: no step was carried out */
 	size_t count;
 	json_t *system;            /* {…} */

@@ -196,7 +196,7 @@ make_verdict(void)
 	static const char *const modes[] = {"test", "benchmark", "leaderboard"};
 	struct verdict *verdict = verdict_error("");
 	verdict->state = VERDICT_PASSED;
-	verdict->score = (struct verdict_score){.low = 1e-4, .high = 1e-2};
+	verdict->score = (struct score){.low = 1e-4, .high = 1e-2};
 	verdict->entries = xcalloc(6, sizeof(*verdict->entries));
 	verdict->system = json_pack("{s:s}", "cpu", "x");
 	verdict->timing = json_pack("{s:i}", "run_ns", 5400);

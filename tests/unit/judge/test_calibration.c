@@ -230,7 +230,7 @@ test_spreads(void **state)
 
 /* The result of one benchmark: its mean, 1,000 ns, and whatever is said besides. */
 static int
-score_of(const char *more, struct verdict_score *ret_score)
+score_of(const char *more, struct score *ret_score)
 {
 	AUTO_JSON json_t *result = parse(more);
 	struct kettle_error err = {0};
@@ -242,7 +242,7 @@ score_of(const char *more, struct verdict_score *ret_score)
 		(void)snprintf(name, sizeof(name), "benchmark.0.%s", key);
 		json_object_set(full, name, value);
 	}
-	int rc = verdict_score(full, 1, "last", ret_score, &err);
+	int rc = score_read(full, 1, "last", ret_score, &err);
 	assert_int_equal(rc < 0, err.message[0] != '\0');
 	return rc;
 }
@@ -260,7 +260,7 @@ test_intervals(void **state)
 		{"{\"err\": \"0\"}", 1000, 1000}, {"{\"err\": \"nan\"}", 0, 0}, {"{\"err\": \"-1\"}", 0, 0},
 		{"{\"err\": \"1e30\"}", 500, 2000}, {"{\"low\": \"1e-300\", \"high\": \"1e300\"}", 500, 2000}};
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct verdict_score score = {0};
+		struct score score = {0};
 		assert_int_equal(score_of(cases[i].said, &score), 0);
 		assert_true(close_to(score.value, 1e-6));
 		assert_true(close_to(score.low * 1e9, cases[i].low) && close_to(score.high * 1e9, cases[i].high));
@@ -280,7 +280,7 @@ test_bad_intervals(void **state)
 		"{\"calibrator\": \"cpu-c-1\", \"best\": \"2001\"}"};
 	static const char *const good[] = {"{\"calibrator\": \"cpu-c-1\", \"best\": \"1999\"}", "{\"best\": \"2001\"}",
 		"{\"calibrator\": \"cpu-c-1\", \"calibrator-ns\": \"1e5\", \"ratio\": \".01\", \"raw-mean\": \"1100\"}"};
-	struct verdict_score score = {.value = 7};
+	struct score score = {.value = 7};
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		assert_int_equal(score_of(bad[i], &score), KETTLE_EINVAL);
 	assert_true(close_to(score.value, 7));
@@ -296,16 +296,16 @@ test_combined(void **state)
 	AUTO_JSON json_t *result =
 		parse("{\"benchmark.0.mean\": \"1000\", \"benchmark.0.low\": \"970\", \"benchmark.0.high\": \"1030\", "
 			  "\"benchmark.1.mean\": \"4000\", \"benchmark.1.low\": \"3960\", \"benchmark.1.high\": \"4040\"}");
-	struct verdict_score score;
-	assert_int_equal(verdict_score(result, 2, "mean", &score, NULL), 0);
+	struct score score;
+	assert_int_equal(score_read(result, 2, "mean", &score, NULL), 0);
 	assert_true(close_to(score.low * 1e9, 2475) && close_to(score.high * 1e9, 2525));
-	assert_int_equal(verdict_score(result, 2, "geom", &score, NULL), 0);
+	assert_int_equal(score_read(result, 2, "geom", &score, NULL), 0);
 	assert_true(close_to(score.value * 1e9, 2000));
 	assert_true(close_to(score.high * 1e9, 2000 * exp(hypot(log(1030 / 1000.), log(4040 / 4000.)) / 2)));
 	assert_true(close_to(score.low * 1e9, 2000 / exp(hypot(log(1000 / 970.), log(4000 / 3960.)) / 2)));
 	json_object_del(result, "benchmark.1.low");
 	json_object_del(result, "benchmark.1.high");
-	assert_int_equal(verdict_score(result, 2, "mean", &score, NULL), 0);
+	assert_int_equal(score_read(result, 2, "mean", &score, NULL), 0);
 	assert_true(score.low == 0 && score.high == 0);
 }
 

@@ -268,9 +268,9 @@ test_numbers(void **state)
 		bool wanted = i >= ARRAY_SIZE(bad);
 		const char *text = wanted ? good[i - ARRAY_SIZE(bad)] : bad[i];
 		AUTO_JSON json_t *result = json_pack("{s:s}", "benchmark.0.mean", text);
-		struct verdict_score score = {0};
+		struct score score = {0};
 		struct kettle_error err = {0};
-		int rc = verdict_score(result, 1, "last", &score, &err);
+		int rc = score_read(result, 1, "last", &score, &err);
 		if ((rc == 0) != wanted)
 			fail_msg("%s", text);
 		if (wanted)
