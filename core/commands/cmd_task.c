@@ -16,7 +16,7 @@
 #include "judge/step_verdict.h"
 #include "session/core.h"
 #include "task/competition.h"
-#include "task/detect_form.h"
+#include "task/task_form.h"
 #include "task/pack.h"
 #include "task/task.h"
 

@@ -19,7 +19,7 @@
 #include "judge/verdict.h"
 #include "model/jobs.h"
 #include "session/core.h"
-#include "task/detect_form.h"
+#include "task/task_form.h"
 #include "task/task.h"
 
 #include <stdlib.h>

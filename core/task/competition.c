@@ -14,7 +14,7 @@
 #include "base/schema.h"
 #include "base/text.h"
 #include "base/yaml.h"
-#include "task/detect_form.h"
+#include "task/task_form.h"
 #include "task/folder.h"
 #include "task/single_file.h"
 #include "task/task.h"

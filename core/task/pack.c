@@ -15,7 +15,7 @@
 #include "base/utf8.h"
 #include "base/yaml.h"
 #include "base/yaml_edit.h"
-#include "task/detect_form.h"
+#include "task/task_form.h"
 #include "task/folder.h"
 #include "task/single_file.h"
 #include "task/task.h"

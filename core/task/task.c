@@ -15,7 +15,7 @@
 #include "base/xalloc.h"
 #include "base/xalloc.h"
 #include "base/yaml.h"
-#include "task/detect_form.h"
+#include "task/task_form.h"
 #include "task/folder.h"
 #include "task/single_file.h"
 #include "task/task_yml.h"

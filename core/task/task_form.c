@@ -2,7 +2,7 @@
 /* The forms in which a task, or a set of tasks, is given: which of them a path is. */
 #include <config.h>
 
-#include "task/detect_form.h"
+#include "task/task_form.h"
 
 #include <errno.h>
 #include <stdlib.h>

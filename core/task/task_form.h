@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The forms in which a task, or a set of tasks, is given: which of them a path is. Blocking. */
-#ifndef KETTLE_TASK_DETECT_FORM_H
-#define KETTLE_TASK_DETECT_FORM_H
+#ifndef KETTLE_TASK_TASK_FORM_H
+#define KETTLE_TASK_TASK_FORM_H
 
 #include "task/source_dir.h"
 
