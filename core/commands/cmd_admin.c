@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Commands of whoever runs the engine, on the database: start and stop, figures. */
+/* Commands for administrators, on the database: start and stop accepting, statistics. */
 #include <config.h>
 
 #include "commands/handlers.h"

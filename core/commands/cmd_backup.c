@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Backup and export: copies of a database that somebody may be working on.
+ * Backup and export: copies of a database that may be in use.
  *
  * Theory of operation. A thread of the pool opens a connection of its own, which only reads, and copies one snapshot;
- * whoever holds the database, this process or another, is not asked and does not wait. Progress is posted to the loop,
+ * the database's owner, this process or another, takes no part and does not wait. Progress is posted to the loop,
  * a few times a second. When the process is to end, the thread sees it at its next look and gives up.
  */
 #include <config.h>
@@ -23,14 +23,14 @@
 #include <limits.h>
 #include <string.h>
 
-#define COPY_TELL_NS UINT64_C(200000000) /* between two reports */
+#define COPY_REPORT_NS UINT64_C(200000000) /* between two reports */
 
 struct copy {
 	struct core *core;
 	const struct command *command;
 	json_t *args, *actor, *result;
 	struct kettle_error err;
-	uint64_t told_ns;
+	uint64_t reported_ns;
 	kettle_answer answer;
 	void *arg;
 };
@@ -53,7 +53,7 @@ struct report {
 };
 
 static void
-copy_tell(void *arg)
+publish_report(void *arg)
 {
 	struct report *report = arg;
 	AUTO_JSON json_t *event =
@@ -71,12 +71,12 @@ progress(void *arg, int64_t done, int64_t total)
 	uint64_t now = time_monotonic_ns();
 	if (__atomic_load_n(&copy->core->leaving, __ATOMIC_RELAXED))
 		return false;
-	if (now - copy->told_ns < COPY_TELL_NS)
+	if (now - copy->reported_ns < COPY_REPORT_NS)
 		return true;
-	copy->told_ns = now;
+	copy->reported_ns = now;
 	struct report *report = xmalloc(sizeof(*report));
 	*report = (struct report){copy->core, copy->command->name + strlen("admin."), done, total};
-	if (loop_post(copy->core->setup.io, copy_tell, report) < 0)
+	if (loop_post(copy->core->setup.io, publish_report, report) < 0)
 		free(report);
 	return true;
 }

@@ -106,7 +106,7 @@ insert_board(struct db *db, const struct actor *actor, struct new_board *board, 
 }
 
 static int
-tell_created(struct db *db, const struct actor *actor, const struct new_board *board, const json_t *object,
+record_created(struct db *db, const struct actor *actor, const struct new_board *board, const json_t *object,
 	struct kettle_error *err)
 {
 	AUTO_JSON json_t *data = json_pack("{s:O, s:O, s:O}", "name", json_object_get(object, "name"), "devices",
@@ -178,7 +178,7 @@ cmd_board_create(const struct command_call *call, json_t **ret_result, struct ke
 	if (rc == 0)
 		rc = board_object(call->db, board.id, &object, err);
 	if (rc == 0)
-		rc = tell_created(call->db, call->actor, &board, object, err);
+		rc = record_created(call->db, call->actor, &board, object, err);
 	if (rc < 0)
 		return rc;
 	(void)json_object_set_new(object, "remarks", remarks_of(call->db, board.bundle, board.deadline_at));
@@ -203,7 +203,7 @@ read_change(struct db *db, const struct command_env *env, const json_t *args, st
 	bool any = deadline || devices || task || change->description || change->visibility || change->code;
 	if (!any)
 		return kettle_fail(err, KETTLE_EINVAL,
-			"Nothing is to be changed: give a deadline, devices, a visibility, who may read code, a description or a "
+			"There is nothing to change: give a deadline, devices, a visibility, who may read code, a description or a "
 			"task.");
 	int rc = deadline ? board_deadline(deadline, db->now_ms, &change->deadline_at, err) : 0;
 	if (rc == 0 && devices)
@@ -246,24 +246,24 @@ cmd_board_list(const struct command_call *call, json_t **ret_result, struct kett
 
 /* Of the one who asks: all of their runs. */
 static int
-show_own(struct db *db, const struct actor *actor, const struct board *board, const struct board_view_request *asked,
+show_own(struct db *db, const struct actor *actor, const struct board *board, const struct board_view_request *request,
 	json_t **ret_result, struct kettle_error *err)
 {
 	AUTO_JSON json_t *devices = NULL, *object = NULL, *rankings = json_array();
-	int rc = board_choose_devices(db, board, asked->device, &devices, err);
+	int rc = board_choose_devices(db, board, request->device, &devices, err);
 	if (rc == 0)
 		rc = board_object(db, board->id, &object, err);
 	for (size_t i = 0; i < json_array_size(devices) && rc == 0; i++) {
 		json_t *page = NULL;
 		rc = ranking_page_of(db, board->id, json_string_value(json_array_get(devices, i)),
-			actor->user ? actor->user : -1, asked->limit, asked->offset, &page, err);
+			actor->user ? actor->user : -1, request->limit, request->offset, &page, err);
 		if (rc == 0)
 			(void)json_array_append_new(rankings, page);
 	}
 	if (rc < 0)
 		return rc;
 	*ret_result =
-		json_pack("{s:O, s:O, s:b}", "leaderboard", object, "rankings", rankings, "code_open", (int)asked->open);
+		json_pack("{s:O, s:O, s:b}", "leaderboard", object, "rankings", rankings, "code_open", (int)request->open);
 	return 0;
 }
 
@@ -274,20 +274,20 @@ cmd_board_show(const struct command_call *call, json_t **ret_result, struct kett
 	int rc = board_find_visible(call->db, call->actor, member_string(call->args, "name"), &board, err);
 	if (rc < 0)
 		return rc;
-	struct board_view_request asked = {
+	struct board_view_request request = {
 		.device = member_string(call->args, "device"),
 		.limit = member_int(call->args, "limit"),
 		.offset = member_int(call->args, "offset"),
 		.open = board_owns(call->actor, &board) || board_code_open(&board, call->db->now_ms),
 	};
-	return member_true(call->args, "mine") ? show_own(call->db, call->actor, &board, &asked, ret_result, err)
-										   : board_cache_get(call->db, &board, &asked, ret_result, err);
+	return member_true(call->args, "mine") ? show_own(call->db, call->actor, &board, &request, ret_result, err)
+										   : board_cache_get(call->db, &board, &request, ret_result, err);
 }
 
 /* ---- delete ---- */
 
 static int
-tell_deleted(
+record_deleted(
 	struct db *db, const struct actor *actor, const struct board *board, int64_t submissions, struct kettle_error *err)
 {
 	AUTO_JSON json_t *jobs = NULL;
@@ -317,7 +317,7 @@ cmd_board_delete(const struct command_call *call, json_t **ret_result, struct ke
 			"The leaderboard `%s` has %lld submission%s, which would be deleted with it; say `force` if that is meant.",
 			board.name, (long long)submissions, submissions == 1 ? "" : "s");
 	if (rc == 0)
-		rc = tell_deleted(call->db, call->actor, &board, submissions, err);
+		rc = record_deleted(call->db, call->actor, &board, submissions, err);
 	if (rc == 0)
 		rc = board_delete(call->db, board.id, err);
 	if (rc == 0)

@@ -126,7 +126,7 @@ make_plan(const struct plans *plans, const char *device, const char *mode, json_
 	AUTO_JSON json_t *unit = NULL;
 	AUTO_PLAN struct plan *plan = NULL;
 	int rc = load_unit(plans, device, &unit, err);
-	/* No seed of anybody's: what stands for it is replaced. */
+	/* The seed is a placeholder: the secrets made from it are replaced. */
 	if (rc == 0)
 		rc = plan_make(plans->env->languages, plans->bundle, "", mode, unit, "0", &plan, err);
 	if (rc == 0)

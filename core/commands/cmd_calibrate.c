@@ -7,7 +7,7 @@
  * boards on the store's; everything else happens on the loop thread, one thing after the other: unit by unit, and on
  * each unit CALIBRATE_ROUNDS times every task that its language can plan there (cmd_calibrate_run.c). The submission of
  * such a task is its template. Each run reports what its harness's calibrator took; the medians are stored with the
- * machine that the runner names. A unit whose machine is the one of its calibration keeps it unless `force` is said.
+ * machine that the runner names. A unit whose machine is the one of its calibration keeps it unless `force` is given.
  * Calibrated now or before, its boards come next (cmd_calibrate_boards.c).
  *
  *   load ──▶ stored ──▶ next unit ──▶ machine? ──▶ run … run ──▶ store ──▶ boards ──▶ next unit … ──▶ answer
@@ -224,7 +224,7 @@ next_task(struct calibration_run *c)
 	c->round = 0;
 }
 
-/* A task that does not work here, for want of a compiler, say: its language's boards do not either. */
+/* A task that fails here, where a compiler lacks for example: its language's boards fail as well. */
 static void
 skip_task(struct calibration_run *c, const char *why)
 {

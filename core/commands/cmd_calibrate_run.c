@@ -3,8 +3,8 @@
  * One run of device.calibrate: a task's template, as a benchmark, on one unit.
  *
  * Theory of operation. The plan is given to the unit's runner directly, as task.run does: kettle-exec makes it wait for
- * the device like any other job. What the runner says comes back on the loop thread; a runner may complete a run inside
- * submit, so whoever starts one touches nothing afterwards.
+ * the device like any other job. What the runner reports comes back on the loop thread; a runner may complete a run inside
+ * submit, so its caller uses nothing of it afterwards.
  */
 #include <config.h>
 

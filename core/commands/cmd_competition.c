@@ -67,9 +67,9 @@ skip(struct sync *sync, const char *name, json_t *reason_take)
 	return sync_add(sync, "skipped", json_pack("{s:s, s:o}", "name", name, "reason", reason_take));
 }
 
-/* An error of the problem is told, any other ends the command. */
+/* Lists an error of the problem; any other error ends the command. */
 static int
-told(struct sync *sync, const char *name, int rc, const struct kettle_error *why, struct kettle_error *err)
+report_problem(struct sync *sync, const char *name, int rc, const struct kettle_error *why, struct kettle_error *err)
 {
 	if (!is_its_own(rc)) {
 		if (err)
@@ -108,7 +108,7 @@ create(struct sync *sync, const char *name, const json_t *problem, struct kettle
 	struct kettle_error why = {0};
 	int rc = cmd_board_create_check(sync->db, sync->env, args, &devices, &why);
 	if (rc < 0)
-		return told(sync, name, rc, &why, err);
+		return report_problem(sync, name, rc, &why, err);
 	if (!sync->dry) {
 		const struct command_call call = {.db = sync->db, .env = sync->env, .actor = sync->actor, .args = args};
 		rc = cmd_board_create(&call, &made, err);
@@ -221,13 +221,13 @@ update(struct sync *sync, const struct board *board, const json_t *problem, stru
 	bool joins = false;
 	int rc = board_check_owner(sync->actor, board, &why);
 	if (rc < 0)
-		return told(sync, board->name, rc, &why, err);
+		return report_problem(sync, board->name, rc, &why, err);
 	rc = check_set(sync, board, &joins, err);
 	if (rc <= 0)
 		return rc;
 	rc = read_change(sync, problem, &change, &bundle, &devices, &why);
 	if (rc < 0)
-		return told(sync, board->name, rc, &why, err);
+		return report_problem(sync, board->name, rc, &why, err);
 	rc = board_update_plan(sync->db, board, &change, &plan, err);
 	if (rc < 0)
 		return rc;
@@ -263,7 +263,7 @@ sync_problem(struct sync *sync, const json_t *problem, struct kettle_error *err)
 	if (!there)
 		return create(sync, name, problem, err);
 	rc = board_find(sync->db, sync->actor, name, &board, &why);
-	return rc < 0 ? told(sync, name, rc, &why, err) : update(sync, &board, problem, err);
+	return rc < 0 ? report_problem(sync, name, rc, &why, err) : update(sync, &board, problem, err);
 }
 
 struct unlisted_boards {
@@ -282,7 +282,7 @@ add_absent(void *arg, sqlite3_stmt *row)
 	return 0;
 }
 
-/* Boards of the set that the file no longer has: nobody asked to delete them. */
+/* Boards of the set that the file no longer has: they stay. */
 static int
 find_absent(struct sync *sync, struct kettle_error *err)
 {

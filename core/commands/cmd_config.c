@@ -41,7 +41,7 @@ answer_once(struct config_check *check)
 	if (check->answered)
 		return;
 	check->answered = true;
-	/* Sections of plugins are shown as they are written: what a *_env or *_file stands for is not in them. */
+	/* Sections of plugins are shown as they are written: the values behind *_env and *_file are not in them. */
 	AUTO_JSON json_t *result = json_pack("{s:b, s:s?, s:O, s:O, s:O}", "ok", 1, "file", config->file, "config",
 		config->root, "warnings", config->warnings, "toolkits", check->toolkits);
 	check->answer(check->arg, &none, result);
@@ -99,16 +99,16 @@ unit_with(const struct core *core, const char *runner)
 }
 
 static void
-config_check_ask(struct config_check *check, const struct runner *runner)
+config_check_describe(struct config_check *check, const struct runner *runner)
 {
-	struct kettle_error untold = {0};
+	struct kettle_error ignored = {0};
 	const json_t *unit = unit_with(check->core, runner->name);
 	if (!unit || !runner->ops->describe)
 		return;
 	struct runner_query *query = xmalloc(sizeof(*query));
 	*query = (struct runner_query){check, runner->name};
 	check->pending++;
-	if (runner->ops->describe(runner->self, unit, on_config_check_described, query, &untold) < 0) {
+	if (runner->ops->describe(runner->self, unit, on_config_check_described, query, &ignored) < 0) {
 		check->pending--;
 		free(query);
 	}
@@ -143,6 +143,6 @@ cmd_config_check(struct core *core, const struct actor *actor, const json_t *arg
 		.arg = arg};
 	(void)loop_timer_start(core->setup.io, TOOLKITS_LIMIT_MS, 0, time_out, check, &check->timer, &err);
 	for (size_t i = 0; i < core->runners_count; i++)
-		config_check_ask(check, &core->runners[i]);
+		config_check_describe(check, &core->runners[i]);
 	config_check_finish(check);
 }

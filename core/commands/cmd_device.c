@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Commands that disable and enable units of devices. */
 /*
- * Theory of operation. The units that were named are tried one after the other where that was asked for; what is to
- * change is then stored with its events in one transaction, and after its commit it holds in the engine too.
+ * Theory of operation. With `test` the named units are tested one after the other. The changes are then stored with their
+ * events in one transaction, and the engine applies them after its commit.
  */
 #include <config.h>
 
@@ -176,8 +176,7 @@ cmd_device_disable(struct core *core, const struct actor *actor, const json_t *a
 	json_t *unit;
 	if (!c)
 		return;
-	buf_printf(&text, ENGINE_BY_HAND " of %s%s%s", actor->name ? actor->name : "somebody", clean && *clean ? ": " : "",
-		clean ? clean : "");
+	buf_printf(&text, ENGINE_BY_HAND " of %s%s%s", actor->name, clean && *clean ? ": " : "", clean ? clean : "");
 	utf8_copy(c->reason, sizeof(c->reason), text.data ? text.data : ENGINE_BY_HAND);
 	json_array_foreach(c->units, i, unit)
 		unit_change_take(c, unit);
@@ -193,8 +192,7 @@ cmd_device_enable(struct core *core, const struct actor *actor, const json_t *ar
 	json_t *unit;
 	if (!c)
 		return;
-	(void)snprintf(c->reason, sizeof(c->reason), ENGINE_BY_HAND " of %s%s", actor->name ? actor->name : "somebody",
-		test ? ", after a test" : "");
+	(void)snprintf(c->reason, sizeof(c->reason), ENGINE_BY_HAND " of %s%s", actor->name, test ? ", after a test" : "");
 	if (test) {
 		try_next(c);
 		return;

@@ -132,7 +132,7 @@ read_stored(struct db *db, void *arg, struct kettle_error *err)
 	return settings_units(db, &listing->reading, err);
 }
 
-/* What is still asked answers into a list that nobody sees any more. */
+/* Answers that come later go into a list that is not shown. */
 static void
 time_out(void *arg)
 {
@@ -141,7 +141,7 @@ time_out(void *arg)
 	answer_once(listing);
 }
 
-/* What a machine said, on its way into the database. */
+/* Facts of a machine, to be stored. */
 struct unit_facts_update {
 	json_t *device, *unit, *facts;
 };
@@ -154,7 +154,7 @@ device_list_learn(struct db *db, void *arg, struct kettle_error *err)
 		db, json_string_value(update->device), json_string_value(update->unit), update->facts, false, err);
 }
 
-/* Where it could not be stored, it is asked for and told again. */
+/* On a failure the next listing asks the machine and stores the facts again. */
 static void
 on_learned(void *arg, const struct kettle_error *err)
 {
@@ -198,7 +198,7 @@ on_device_list_described(void *arg, const struct kettle_error *err, json_t *gree
 }
 
 static void
-device_list_ask(struct device_listing *listing, const json_t *device, json_t *unit)
+device_list_describe(struct device_listing *listing, const json_t *device, json_t *unit)
 {
 	const struct runner *runner = local_job_runner(listing->core, unit);
 	struct kettle_error err = {0};
@@ -214,13 +214,13 @@ device_list_ask(struct device_listing *listing, const json_t *device, json_t *un
 }
 
 static void
-ask_all(struct device_listing *listing)
+describe_all(struct device_listing *listing)
 {
 	size_t i, k;
 	json_t *device, *unit;
 	json_array_foreach(listing->devices, i, device)
 		json_array_foreach(json_object_get(device, "units"), k, unit)
-			device_list_ask(listing, device, unit);
+			device_list_describe(listing, device, unit);
 }
 
 /* Without it only calibrations, and what is known, are not listed. */
@@ -233,7 +233,7 @@ on_device_list_stored(void *arg, const struct kettle_error *err)
 	if (listing->known) {
 		answer_once(listing);
 		if (listing->core->setup.stays && !listing->core->closing)
-			ask_all(listing);
+			describe_all(listing);
 	}
 	device_list_finish(listing);
 }
@@ -273,7 +273,7 @@ cmd_device_list(struct core *core, const struct actor *actor, const json_t *args
 		(void)loop_timer_start(core->setup.io, DESCRIBE_LIMIT_MS, 0, time_out, listing, &listing->timer, &err);
 	store_read(core->store, read_stored, on_device_list_stored, listing);
 	if (!listing->known)
-		ask_all(listing);
+		describe_all(listing);
 	device_list_finish(listing);
 }
 

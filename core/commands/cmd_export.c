@@ -17,7 +17,8 @@ export_check(
 		return board_check_owner(actor, board, err);
 	if (active && owns)
 		return kettle_fail(err, KETTLE_ECONFLICT,
-			"The leaderboard `%s` is active, and the export has everybody's code: say `private` if participants will "
+			"The leaderboard `%s` is active, and the export has the code of all users: say `private` if participants "
+			"will "
 			"not "
 			"get it.",
 			board->name);

@@ -219,7 +219,7 @@ struct join_result {
 };
 
 static int
-tell_joined(void *arg, sqlite3_stmt *row)
+record_joined(void *arg, sqlite3_stmt *row)
 {
 	const struct join_result *joined = arg;
 	AUTO_JSON json_t *data = json_pack("{s:s}", "name", (const char *)sqlite3_column_text(row, 1));
@@ -242,11 +242,11 @@ cmd_invite_join(const struct command_call *call, json_t **ret_result, struct ket
 		return rc;
 	int64_t claimed_by = member_int(row, "claimed_by");
 	if (claimed_by && claimed_by != call->actor->user)
-		return kettle_fail(err, KETTLE_EINVAL, "Somebody else has used this invite code: ask for one of your own.");
+		return kettle_fail(err, KETTLE_EINVAL, "Another user has used this invite code: ask for one of your own.");
 	if (!claimed_by)
 		rc = claim(call->db, call->actor, text, err);
 	if (rc == 0 && !claimed_by)
-		rc = db_query(call->db, err, tell_joined, &joined,
+		rc = db_query(call->db, err, record_joined, &joined,
 			"SELECT b.id, b.name FROM invite_boards ib JOIN leaderboards b ON b.id = ib.leaderboard WHERE ib.code = ?",
 			"s", text);
 	if (rc < 0)

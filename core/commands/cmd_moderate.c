@@ -34,7 +34,7 @@ flag_find(const struct command_call *call, json_t **ret_row, struct kettle_error
 }
 
 static int
-flag_tell(struct db *db, const char *kind, const json_t *row, json_t *data_take, struct kettle_error *err)
+record_flag(struct db *db, const char *kind, const json_t *row, json_t *data_take, struct kettle_error *err)
 {
 	AUTO_JSON json_t *data = data_take;
 	(void)json_object_set(data, "mode", json_object_get(row, "mode"));
@@ -71,7 +71,7 @@ cmd_submission_flag(const struct command_call *call, json_t **ret_result, struct
 	if (rc == 0)
 		rc = mark(call->db, call->actor, row, reason, err);
 	if (rc == 0)
-		rc = flag_tell(call->db, "submission.flagged", row, json_pack("{s:s}", "reason", reason), err);
+		rc = record_flag(call->db, "submission.flagged", row, json_pack("{s:s}", "reason", reason), err);
 	if (rc == 0)
 		*ret_result =
 			json_pack("{s:O, s:s, s:s}", "id", json_object_get(row, "id"), "status", "hacked", "reason", reason);
@@ -89,7 +89,7 @@ cmd_submission_unflag(const struct command_call *call, json_t **ret_result, stru
 	if (rc == 0)
 		rc = mark(call->db, call->actor, row, NULL, err);
 	if (rc == 0)
-		rc = flag_tell(call->db, "submission.unflagged", row, json_object(), err);
+		rc = record_flag(call->db, "submission.unflagged", row, json_object(), err);
 	if (rc == 0)
 		*ret_result = json_pack("{s:O, s:s}", "id", json_object_get(row, "id"), "status", "ok");
 	return rc;

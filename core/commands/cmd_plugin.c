@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is loaded, what it may be told, whether a stranger's plugin keeps the rules, and the configuration in force. */
+/* Commands on plugins: those that are loaded, their options, and the conformance test of a file. */
 #include <config.h>
 
 #include "commands/handlers.h"

@@ -37,7 +37,7 @@ cmd_rate_limits(const struct command_call *call, json_t **ret_result, struct ket
 		call->db, &board, member_string(call->args, "category"), member_string(call->args, "device"), ret_result, err);
 }
 
-/* What is to be set or removed. */
+/* A limit that is set or removed. */
 struct limit {
 	struct db *db;
 	const struct board *board;
@@ -80,7 +80,7 @@ set(const struct limit *limit, struct kettle_error *err)
 }
 
 static int
-take_away(const struct limit *limit, struct kettle_error *err)
+remove_limit(const struct limit *limit, struct kettle_error *err)
 {
 	int rc = db_exec(limit->db, err,
 		"DELETE FROM rate_limits WHERE leaderboard = ?1 AND (?2 IS NULL OR category = ?2) AND (?3 IS NULL OR device = "
@@ -93,7 +93,7 @@ take_away(const struct limit *limit, struct kettle_error *err)
 }
 
 static int
-rate_tell(const struct limit *limit, const struct actor *actor, bool removed, struct kettle_error *err)
+record_limit(const struct limit *limit, const struct actor *actor, bool removed, struct kettle_error *err)
 {
 	AUTO_JSON json_t *data = json_pack("{s:s, s:s?, s:s?, s:o}", "name", limit->board->name, "category",
 		limit->category, "device", limit->device, "per_hour", removed ? json_null() : json_integer(limit->per_hour));
@@ -110,9 +110,9 @@ cmd_rate_limit(const struct command_call *call, json_t **ret_result, struct kett
 	if (rc == 0)
 		rc = check_rate_arguments(&limit, call->args, err);
 	if (rc == 0)
-		rc = removes ? take_away(&limit, err) : set(&limit, err);
+		rc = removes ? remove_limit(&limit, err) : set(&limit, err);
 	if (rc == 0)
-		rc = rate_tell(&limit, call->actor, removes, err);
+		rc = record_limit(&limit, call->actor, removes, err);
 	if (rc == 0)
 		rc = list(call->db, &board, NULL, NULL, ret_result, err);
 	json_decref(limit.of_board);

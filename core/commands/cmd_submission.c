@@ -69,8 +69,8 @@ cmd_submission_list(const struct command_call *call, json_t **ret_result, struct
 /* ---- one submission ---- */
 
 /*
- * What each command here first asks: the row, and whether it is the actor's own (or the actor an admin). judge: whoever
- * made the board may too.
+ * The row of a submission. ENOENT; EACCES: it is not the actor's own, and the actor is no admin. judge: the creator of
+ * the board has access as well.
  */
 static int
 submission_find(const struct command_call *call, int64_t id, bool judge, json_t **ret_row, struct kettle_error *err)
@@ -93,7 +93,7 @@ submission_find(const struct command_call *call, int64_t id, bool judge, json_t 
 	bool own =
 		actor->user && (member_int(row, "user") == actor->user || (judge && member_int(row, "creator") == actor->user));
 	if (actor->role != RIGHT_ADMIN && !own)
-		return kettle_fail(err, KETTLE_EACCES, "Submission %lld belongs to somebody else.", (long long)id);
+		return kettle_fail(err, KETTLE_EACCES, "Submission %lld belongs to another user.", (long long)id);
 	*ret_row = STEAL(row);
 	return 0;
 }
@@ -156,7 +156,7 @@ add_rank(struct db *db, const json_t *row, json_t *job, struct kettle_error *err
 	return rc;
 }
 
-/* A rerun after this job that came to nothing: whoever asked for it reads why. */
+/* Adds the last rerun after this job that failed, with its error. */
 static int
 add_failed_rerun(struct db *db, const json_t *row, json_t *job, struct kettle_error *err)
 {
@@ -171,14 +171,14 @@ add_failed_rerun(struct db *db, const json_t *row, json_t *job, struct kettle_er
 	return 0;
 }
 
-/* What a job that is queued waits for: what it was told, or that nothing of its device is known to be in order. */
+/* What a queued job waits for: the reason stored with it, or that no unit of its device is ready. */
 #define WAITS \
 	"coalesce(error, (SELECT 'No unit of `' || u.device || '` is in order. ' || u.unit || ': ' || u.reason FROM " \
 	"device_units u WHERE u.device = j.device AND u.state = 'disabled' AND NOT EXISTS (SELECT 1 FROM device_units r " \
 	"WHERE " \
 	"r.device = j.device AND r.state = 'ready') ORDER BY u.unit LIMIT 1))"
 
-/* A rerun that is under way stands in the place of what it will replace. */
+/* A rerun that is under way is listed in place of the job that it will replace. */
 static int
 load_jobs(struct db *db, const json_t *row, json_t **ret_jobs, struct kettle_error *err)
 {
@@ -358,9 +358,9 @@ fail_other(int64_t id, const struct board *board, bool counts, struct kettle_err
 {
 	if (counts && board->code == BOARD_CODE_ENDED && board->deadline_at)
 		return kettle_fail(err, KETTLE_EACCES,
-			"Submission %lld belongs to somebody else; its code can be read once the deadline of `%s` has passed.",
+			"Submission %lld belongs to another user; its code can be read once the deadline of `%s` has passed.",
 			(long long)id, board->name);
-	return kettle_fail(err, KETTLE_EACCES, "Submission %lld belongs to somebody else.", (long long)id);
+	return kettle_fail(err, KETTLE_EACCES, "Submission %lld belongs to another user.", (long long)id);
 }
 
 static int
@@ -448,7 +448,7 @@ cmd_submission_show(const struct command_call *call, json_t **ret_result, struct
 
 /* ---- cancel and delete ---- */
 
-/* Who is to be judged once more cannot keep the old result by that. */
+/* A user cannot keep an old result by cancelling a rerun. */
 static int
 check_rerun(struct db *db, const struct actor *actor, int64_t id, struct kettle_error *err)
 {
@@ -459,9 +459,7 @@ check_rerun(struct db *db, const struct actor *actor, int64_t id, struct kettle_
 		"SELECT count(*) FROM jobs WHERE submission = ? AND superseded < 0 AND done_at IS NULL", "i", id);
 	return rc == 0 && reruns > 0
 			   ? kettle_fail(err, KETTLE_EACCES,
-					 "Submission %lld is being run again, which was not you who asked for it: only an admin may cancel "
-					 "that.",
-					 (long long)id)
+					 "Submission %lld is being run again for its judges: only an admin may cancel that.", (long long)id)
 			   : rc;
 }
 
@@ -480,7 +478,7 @@ cmd_submission_cancel(const struct command_call *call, json_t **ret_result, stru
 }
 
 static int
-tell_deleted(struct db *db, const json_t *row, struct kettle_error *err)
+record_deleted(struct db *db, const json_t *row, struct kettle_error *err)
 {
 	AUTO_JSON json_t *jobs = NULL;
 	int rc = jobs_of(db, member_int(row, "id"), &jobs, err);
@@ -519,7 +517,7 @@ cmd_submission_delete(const struct command_call *call, json_t **ret_result, stru
 			"Submission %lld was marked as a cheat: it stays as evidence, and only an admin may delete it.",
 			(long long)member_int(row, "id"));
 	if (rc == 0)
-		rc = tell_deleted(call->db, row, err);
+		rc = record_deleted(call->db, row, err);
 	if (rc == 0)
 		rc = remove_submission(call->db, row, err);
 	if (rc == 0)

@@ -30,8 +30,8 @@ struct submit_request {
 	char *file_name;
 	char *code;
 	size_t size;
-	struct kettle_error file_err;   /* what is wrong with the file, told at its place */
-	struct kettle_error header_err; /* the same for its header */
+	struct kettle_error file_err;   /* what is wrong with the file, reported in the order of the checks */
+	struct kettle_error header_err; /* likewise of its header */
 	json_t *header;
 	struct board board;
 	json_t *of_board; /* all devices of the board */

@@ -232,7 +232,7 @@ cmd_problems_read(struct core *core, const struct actor *actor, const json_t *ar
 
 /* ---- checking ---- */
 
-/* What is said of one task. New reference. */
+/* The result for one task. New reference. */
 static json_t *
 on_checked(const char *path, const json_t *bundle, const char *error)
 {

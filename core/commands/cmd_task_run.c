@@ -25,7 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EXPECT_LINES 10 /* of a solution, in which it says what must become of it */
+#define EXPECT_LINES 10 /* of a solution, in which it may name the result that it expects */
 
 /* A run without a database. */
 struct run {
@@ -253,8 +253,8 @@ strength(const char *mode)
 	return (int)ARRAY_SIZE(weak);
 }
 
-/* A word of small letters and _ behind `mark`, with blanks before it; new reference, or NULL: another word stands there.
- * *at is moved behind it. */
+/* The word of small letters and _ that follows `word`, after blanks; new reference, or NULL: `word` is not there. *at is
+ * moved behind it. */
 static json_t *
 word_behind(const char **at, const char *word)
 {
@@ -269,7 +269,7 @@ word_behind(const char **at, const char *word)
 }
 
 /*
- * What a solution says in its first comment lines that it must come to, and in which mode that can be seen:
+ * The result that a solution expects in its first comment lines, and the mode in which it shows:
  * "expect: failed in test". New references, or NULL.
  */
 static void
@@ -288,7 +288,7 @@ read_expected(const char *code, const char *comment, json_t **ret_expected, json
 	}
 }
 
-/* The header that a solution says in its first comment lines it needs: "needs: cublas_v2.h". New reference, or NULL. */
+/* The header that a solution needs, by its first comment lines: "needs: cublas_v2.h". New reference, or NULL. */
 static json_t *
 read_needed(const char *code, const char *comment)
 {
@@ -373,7 +373,7 @@ verify_read(void *arg)
 }
 
 static void
-tell_verified(const struct verify *verify, json_t *result)
+publish_result(const struct verify *verify, json_t *result)
 {
 	AUTO_JSON json_t *progress = json_pack("{s:s, s:b, s:O, s:I, s:I}", "kind", "progress", "task_run", 1, "solution",
 		result, "done", (json_int_t)json_array_size(verify->results), "of", (json_int_t)verify->count);
@@ -442,7 +442,7 @@ solution_ended(struct run *run)
 	} else {
 		json_t *result = result_of(run, solution);
 		(void)json_array_append_new(verify->results, result);
-		tell_verified(verify, result);
+		publish_result(verify, result);
 	}
 	if (loop_post(verify->core->setup.io, verify_next, verify) < 0) {
 		(void)kettle_fail(&verify->err, KETTLE_ECANCELED, "The engine is stopping.");
@@ -461,7 +461,7 @@ verify_next(void *arg)
 	}
 	struct run *run = xmalloc(sizeof(*run));
 	json_t *args = json_copy(verify->args);
-	/* As the arguments say, else as the solution says. */
+	/* The mode of the arguments, else of the solution. */
 	if (!json_object_get(args, "mode"))
 		(void)json_object_set(args, "mode", json_object_get(solution, "mode"));
 	*run = (struct run){

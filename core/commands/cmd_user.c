@@ -41,20 +41,20 @@ cmd_user_show(const struct command_call *call, json_t **ret_result, struct kettl
 	if (name && call->actor->role == RIGHT_ADMIN) {
 		rc = user_find(call->db, name, &user, err);
 	} else if (name) {
-		/* Who is not an admin learns nothing about others, not even whether they are there. */
+		/* Users who are no admins learn nothing about others, not even whether they exist. */
 		struct kettle_error none = {0};
 		bool own = user_find(call->db, name, &user, &none) == 0 && user.id == call->actor->user;
 		rc = own ? 0 : kettle_fail(err, KETTLE_EACCES, "Only admins may look at others; leave the name out.");
 	} else if (!call->actor->user) {
 		rc = kettle_fail(
-			err, KETTLE_ENOENT, "You are not known here yet: whoever submits something or makes a link code is.");
+			err, KETTLE_ENOENT, "You are not known here yet: your first submission or link code makes you a user.");
 	}
 	return rc < 0 ? rc : user_object(call->db, user.id, true, ret_result, err);
 }
 
 /* ---- ban ---- */
 
-/* Everything of theirs that is queued or runs. */
+/* Cancels all jobs of the user that are queued or running. */
 static int
 cancel_all(struct db *db, int64_t user, json_t *cancelled, struct kettle_error *err)
 {
@@ -154,7 +154,7 @@ check_role(struct db *db, const struct user *user, enum access_right role, struc
 	int rc = user_other_admins(db, user->id, &others, err);
 	if (rc == 0 && others == 0)
 		return kettle_fail(
-			err, KETTLE_ECONFLICT, "`%s` is the only admin: give somebody else that role first.", user->name);
+			err, KETTLE_ECONFLICT, "`%s` is the only admin: give another user that role first.", user->name);
 	return rc;
 }
 

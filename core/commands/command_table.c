@@ -62,8 +62,9 @@ const struct command commands[] = {
 			{"visibility", ARGUMENT_CHOICE, .choices = visibilities, .default_value = "public",
 				.help = "closed: only for those who have joined it"},
 			{"code", ARGUMENT_CHOICE, .choices = code_settings, .default_value = "owner",
-				.help = "who may read the code of others: nobody (owner), everybody once the deadline has passed "
-						"(ended), or everybody (always)"}),
+				.help =
+					"who may read the code of a submission: its owner (owner), all users once the deadline has passed "
+					"(ended), or all users (always)"}),
 		.run = cmd_board_create,
 		.example = "kettle leaderboard create vectoradd --task tasks/vectoradd_cpp --deadline +30d --device CPU",
 		.view = {.sentence = "Leaderboard {*name} is created: devices {gpu_types}; deadline " DEADLINE
@@ -80,8 +81,9 @@ const struct command commands[] = {
 			{"visibility", ARGUMENT_CHOICE, .choices = visibilities,
 				.help = "closed: only for those who have joined it"},
 			{"code", ARGUMENT_CHOICE, .choices = code_settings,
-				.help = "who may read the code of others: nobody (owner), everybody once the deadline has passed "
-						"(ended), or everybody (always)"},
+				.help =
+					"who may read the code of a submission: its owner (owner), all users once the deadline has passed "
+					"(ended), or all users (always)"},
 			{"description", ARGUMENT_STRING, .meta = "TEXT", .help = "what participants read"},
 			{"task", ARGUMENT_TASK, .meta = "PATH", .help = "the task in its new version"},
 			{FLAG("force"), .help = "also when the new task runs differently: scores so far are left behind"}),
@@ -119,7 +121,7 @@ const struct command commands[] = {
 			COLUMNS(COLUMN_RIGHT("rank", "{close?≈ }{rank}"), COLUMN_CUT("user", "{user_name?{user_name}|{user_id}}"),
 				COLUMN_RIGHT("score", "{submission_score:score}"), COLUMN("when", "{submission_time:time}"),
 				COLUMN_RIGHT("id", "{submission_id}"), COLUMN_CUT("file", "{submission_name}")),
-			.empty = "  {args.mine?you are not ranked here|nobody is ranked here}"},
+			.empty = "  {args.mine?you are not ranked here|no user is ranked here}"},
 		.details = "The best run of each user counts. Equal scores share a rank, and the next rank is skipped.",
 		.answer = "`{\"leaderboard\", \"rankings\": [{\"device\", \"count\", \"entries\": [{\"rank\", \"user_id\", "
 				  "\"user_name\", \"submission_id\", \"submission_name\", \"submission_time\", \"submission_score\": "
@@ -286,7 +288,7 @@ const struct command commands[] = {
 		.kind = COMMAND_WRITE, ARGUMENTS({SUBMISSION_ID}), .run = cmd_submission_cancel,
 		.view = {.sentence = "Submission {args.id} is cancelled."},
 		.answer = "`{\"id\", \"jobs\": [{\"job\", \"device\", \"attempt\"}]}`."},
-	{"submission.delete", "deletes a submission for good", .right = RIGHT_ANYBODY, .kind = COMMAND_WRITE,
+	{"submission.delete", "deletes a submission", .right = RIGHT_ANYBODY, .kind = COMMAND_WRITE,
 		ARGUMENTS({SUBMISSION_ID}), .run = cmd_submission_delete,
 		.view = {.sentence = "Submission {args.id} is deleted."},
 		.details =
@@ -306,7 +308,7 @@ const struct command commands[] = {
 		.example = "kettle submission flag 12 --reason \"it returns the reference's cached output\"",
 		.view = {.sentence = "Submission {args.id} is marked as a cheat and counts no more."},
 		.details = "For the leaderboard's creator and admins. It leaves the ranking and stays as evidence: its owner "
-				   "is told and cannot delete it.",
+				   "is informed and cannot delete it.",
 		.answer = "`{\"id\", \"status\": \"hacked\", \"reason\"}`."},
 	{"submission.unflag", "takes the mark as a cheat back", .right = RIGHT_CREATOR, .kind = COMMAND_WRITE,
 		ARGUMENTS({SUBMISSION_ID}), .run = cmd_submission_unflag,
@@ -344,7 +346,7 @@ const struct command commands[] = {
 			{.sentence =
 					"{*user_name} is banned{cancelled?; {cancelled:count} submission{cancelled# is|s are} cancelled}."},
 		.details = "Nothing of theirs counts while they are banned; what they have queued or running is cancelled, and "
-				   "whatever they ask for that changes something is refused with the reason.",
+				   "every command that changes something is refused with the reason.",
 		.answer = "`{\"user_id\", \"user_name\", \"cancelled\": [submission]}`."},
 	{"user.unban", "takes a ban back", .right = RIGHT_ADMIN, .kind = COMMAND_WRITE, ARGUMENTS({USER_NAME}),
 		.run = cmd_user_unban, .view = {.sentence = "{*user_name} is no longer banned."},
@@ -359,13 +361,13 @@ const struct command commands[] = {
 	{"user.link", "joins two of your identities into one user", .right = RIGHT_ANYBODY, .kind = COMMAND_WRITE,
 		ARGUMENTS({"code", ARGUMENT_STRING, .positional = true, .meta = "CODE",
 					  .help = "the other user's code; default: makes one"},
-			{FLAG("confirm"), .help = "joins them without asking first"}),
+			{FLAG("confirm"), .help = "joins them without a question"}),
 		.run = cmd_user_link,
 		.view = {.sentence = "{code?{args.quiet?{code}|Your code is {*code}.\nThe user who types it becomes one with "
 							 "you: do that as your other user within ten minutes\n(`kettle user link {code}`), and "
 							 "show it to no one else.}|" JOINED "}"},
 		.details = "Without CODE it makes a code, which holds for ten minutes and works once. Typed as the other user, "
-				   "here or in another frontend, it joins whoever made it into that one: submissions, leaderboards, "
+				   "here or in another frontend, it joins its maker into that user: submissions, leaderboards, "
 				   "access, the higher role.",
 		.answer = "without a code `{\"code\", \"expires\"}`; with one `{\"joined\": whether, \"from\", \"into\"}`, "
 				  "both users as in `user.list`: only with `confirm` they are joined."},
@@ -426,10 +428,11 @@ const struct command commands[] = {
 				  "\"waits\": why the device cannot serve it now}]}`; of those jobs that are queued."},
 	{"device.list", "lists the devices, what they run on and what is queued", .right = RIGHT_ANYBODY,
 		.kind = COMMAND_ENGINE,
-		ARGUMENTS({FLAG("known"), .help = "what machines have said before, without waiting for any"}),
+		ARGUMENTS({FLAG("known"), .help = "what is known of the machines, without waiting for an answer"}),
 		.engine = cmd_device_list,
 		.answer =
-			"`[{\"name\", \"queued\", \"waits\": why nobody or not all are served, \"remarks\": what must be known of "
+			"`[{\"name\", \"queued\", \"waits\": why no job, or not every job, is served, \"remarks\": what must be "
+			"known of "
 			"a language to read scores, \"units\": [{\"unit\", \"runner\", \"state\", \"slots\", \"running\", "
 			"\"level\", \"machine\", \"tools\", \"protections\", \"gpu\": {\"vendor\", \"index\", \"name\", \"uuid\", "
 			"\"memory\": bytes, \"used\", \"driver\", \"compute\" or \"gfx\", \"clocks\", \"temperature\", "
@@ -446,7 +449,7 @@ const struct command commands[] = {
 			"calibrator takes on the device: that is measured here, on the quiet machine, and kept. A task may bring a "
 			"calibrator of its own: the template of every open leaderboard is run as well, once, and five times where "
 			"there is one. What is calibrated, devices and leaderboards, is left as it is, unless its machine has "
-			"changed or force is said. Scores that were made before stay as they are; they differ from later ones by "
+			"changed or force is given. Scores that were made before stay as they are; they differ from later ones by "
 			"as much as the calibration does, which the answer shows, until their submissions are run again. A device "
 			"without a calibration works: its scores then move with what else the machine does.",
 		.answer = "`{\"units\": [{\"device\", \"unit\", \"state\": \"calibrated\", \"already\" or \"failed\", "
@@ -510,7 +513,7 @@ const struct command commands[] = {
 		.answer =
 			"`{\"task\", \"device\", \"solutions\": [{\"name\", \"kind\": \"correct\" or \"wrong\", \"expected\", "
 			"\"mode\", \"found\", \"ok\": null where the run cannot tell, \"score\", \"error\"}], \"ok\"}`."},
-	{"task.pack", "puts a task into a zip that stands for itself", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
+	{"task.pack", "packs a task and every file that it uses into a zip", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
 		ARGUMENTS({POSITIONAL("path", PATH), .meta = "DIR", .help = "the task"},
 			{FLAG("solutions"), .help = "with solutions/correct and solutions/wrong"}, {TASK_LANG}),
 		.engine = cmd_task_pack, .example = "kettle task pack tasks/vectoradd_cpp -o vectoradd.zip",
@@ -524,8 +527,8 @@ const struct command commands[] = {
 			{"from", ARGUMENT_STRING, .required = true, .meta = "NAME", .help = "a task that comes with Kettle"},
 			{FLAG("solutions"), .help = "with its solutions"}),
 		.engine = cmd_task_new, .example = "kettle task new mine --from vectoradd_cpp",
-		.details = "The copy stands for itself, with its harness; a task of a single reference file is that file. A "
-				   "name that is none lists what there is. KETTLE_TASKS names another folder of tasks.",
+		.details = "The copy is complete, with its harness; a task of a single reference file is that file. A "
+				   "name that is unknown lists the tasks that there are. KETTLE_TASKS names another folder of tasks.",
 		.answer = "`{\"name\", \"hash\", \"files\": {path: contents}, \"reference\": the name of a single reference "
 				  "file}`; on the command line, which writes them, `{\"name\", \"path\", \"files\": [path]}`."},
 	{"problems.sync", "makes the leaderboards what a competition file says", .right = RIGHT_CREATOR,
@@ -533,10 +536,10 @@ const struct command commands[] = {
 		ARGUMENTS({POSITIONAL("problems", PROBLEMS), .meta = "PATH",
 					  .help = "a competition file, or a folder or zip that holds some"},
 			{FLAG("force"), .help = "also what gives up scores, and leaderboards that another set has made"},
-			{FLAG("dry_run"), .help = "only says what would be done"}),
+			{FLAG("dry_run"), .help = "only reports what would be done"}),
 		.run = cmd_problems_sync, .example = "kettle problems sync competition.yaml --dry-run",
 		.details = "Leaderboards that are missing are created; task, deadline and devices of the others become what "
-				   "the file says. A problem that is wrong is told and the others are done, all in one step. "
+				   "the file says. A problem with an error is reported and the others are applied, all in one step. "
 				   "Leaderboards that the file no longer has stay as they are.",
 		.answer =
 			"`{\"created\": [name], \"updated\": [name], \"unchanged\": [name], \"skipped\": [{\"name\", \"reason\"}], "
@@ -556,12 +559,12 @@ const struct command commands[] = {
 				COLUMN_CUT("state", "{error?{error}|{state}}"), COLUMN_CUT("summary", "{summary}"),
 				COLUMN_CUT("file", "{file}"))},
 		.answer = "`{\"plugins\": [{\"name\", \"kind\", \"version\", \"summary\", \"file\"}]}`."},
-	{"plugin.info", "shows what a plugin may be told", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
+	{"plugin.info", "shows the options of a plugin", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
 		ARGUMENTS({POSITIONAL("name", STRING), .meta = "NAME", .help = "a plugin that is loaded"}),
 		.engine = cmd_plugin_info,
 		.answer = "`{\"name\", \"kind\", \"summary\", \"options\": [{\"key\", \"type\", \"default\", \"min\", \"max\", "
 				  "\"help\"}]}`."},
-	{"plugin.test", "tries whether a plugin keeps the rules", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
+	{"plugin.test", "checks whether a plugin conforms", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
 		ARGUMENTS({POSITIONAL("file", PATH), .meta = "FILE", .help = "a plugin, NAME.so"}), .engine = cmd_plugin_test,
 		.answer = "`{\"tests\": [{\"name\", \"passed\", \"message\"}], \"ok\"}`."},
 	{"config.check", "checks the configuration and shows what is in force", .right = RIGHT_ANYBODY,
@@ -570,7 +573,7 @@ const struct command commands[] = {
 				   "lacks and how to get it.",
 		.answer = "`{\"ok\", \"file\", \"config\": what is in force, \"warnings\", \"toolkits\": [{\"runner\", "
 				  "\"tool\", \"parts\": [{\"name\", \"present\", \"how\": to get it}]}]}`."},
-	{"version", "says which Kettle this is and where each part of it was found", .right = RIGHT_ANYBODY,
+	{"version", "shows the version of Kettle and where each part of it was found", .right = RIGHT_ANYBODY,
 		.kind = COMMAND_LOCAL, .engine = cmd_version,
 		.details = "Parts are looked for from where the program lies, then where they were installed. The exit status "
 				   "is 3 where one is missing.",

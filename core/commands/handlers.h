@@ -34,7 +34,7 @@ command_run_fn cmd_board_delete;
 /*
  * leaderboard.update {name, deadline?, device?, visibility?, code?, description?, task?, force}: what board_update
  * answers, with "leaderboard": the board as leaderboard.list shows it, "remarks". Its creator or an admin. EINVAL:
- * nothing is to be changed.
+ * there is nothing to change.
  */
 command_run_fn cmd_board_update;
 
@@ -42,7 +42,7 @@ command_run_fn cmd_board_update;
 
 #define BOARD_PLANS_BYTES (16u << 20) /* of all plans in one answer, as JSON */
 
-/* What stands in a plan where a submission's own secret will. */
+/* The placeholder in a plan for the secret of a submission. */
 #define BOARD_SECRET "<drawn for each submission>"
 
 /*
@@ -62,7 +62,7 @@ command_run_fn cmd_board_template;
 
 /*
  * leaderboard.rate_limits {name, category?, device?}: {"leaderboard", "limits": [{"category", "device": name or null
- * (all together), "per_hour"}]}, for whoever may see the board.
+ * (all together), "per_hour"}]}, for users who may see the board.
  */
 command_run_fn cmd_rate_limits;
 /*
@@ -95,7 +95,7 @@ command_run_fn cmd_invite_list;
 command_run_fn cmd_invite_revoke;
 /*
  * leaderboard.join {code}: claims it: {"status": "ok", "leaderboards": [names]}. Twice by one user is fine. Event
- * leaderboard.joined for each board. EINVAL: no such code, or somebody else's.
+ * leaderboard.joined for each board. EINVAL: no such code, or another user's.
  */
 command_run_fn cmd_invite_join;
 
@@ -122,7 +122,7 @@ command_run_fn cmd_board_export;
 /*
  * problems.sync {problems: {"sets": competition.h's}, force, dry_run}: makes every problem's leaderboard, or changes
  * its task, deadline and devices (board_update.h) to what the file says, all in one transaction: an error of the
- * database undoes everything, while a problem that is wrong, or may not be touched, is told and the others are done.
+ * database undoes everything, while a problem with an error, or that may not be changed, is listed and the others are applied.
  *   {"created": [name], "updated": [name], "unchanged": [name], "skipped": [{"name", "reason"}], "errors": [{"name",
  *    "error"}], "absent": [name: boards of the set that the file no longer has, which stay as they are],
  *    "plan": [{"name", "set", "action": "create" or "update", "changes", "differs", "scores", "ranked", "open",
@@ -206,7 +206,7 @@ command_run_fn cmd_submission_rerun;
 
 #define USER_REASON_MAX 500 /* characters */
 
-/* user.list {role?, banned, limit, offset}: those nobody was joined from, by name, as user_object. */
+/* user.list {role?, banned, limit, offset}: those that were not joined into others, by name, as user_object. */
 command_run_fn cmd_user_list;
 /* user.show {name?}: oneself, for admins everybody: user_object in full. */
 command_run_fn cmd_user_show;
@@ -228,7 +228,7 @@ command_run_fn cmd_user_role;
 
 /*
  * user.link {code?, confirm}. Without a code: {"code", "expires"}; codes are stored as hashes, work once, and a new one
- * ends the user's last. With one that somebody else has made: {"joined": whether, "from": user_object, "into": the
+ * ends the user's last. With another user's code: {"joined": whether, "from": user_object, "into": the
  * same}; only with confirm their user is joined into the actor's (user_join), else it is shown what that would be.
  * Events user.code, user.joined. ENOENT: no such code, or too old; ECONFLICT: one's own.
  */
@@ -267,7 +267,7 @@ command_engine_fn cmd_admin_export;
 /*
  * device.list {known}: every device with its units, their state, queue and machine, and their calibration: {"names", "spreads",
  * "at", "changed": the machine is another one since}, absent where there is none; for admins with each unit's section
- * of the configuration and why its machine cannot be reached. known: at once, with what machines said before; an engine
+ * of the configuration and why its machine cannot be reached. known: at once, with what is stored of the machines; an engine
  * that stays asks them then.
  */
 command_engine_fn cmd_device_list;
@@ -280,7 +280,7 @@ command_engine_fn cmd_admin_gc;
 
 /*
  * device.disable {unit: [name…], reason}: {"units": [{"device", "unit", "state": "disabled", "reason"}]}. A name is a
- * unit's or that of a device, which stands for all its units. ENOENT: there is none of that name.
+ * unit's or that of a device, which means all its units. ENOENT: there is none of that name.
  */
 command_engine_fn cmd_device_disable;
 /*
@@ -325,7 +325,7 @@ command_engine_fn cmd_task_read;
 command_engine_fn cmd_task_check;
 /* task.pack {path, lang?, solutions}: {"name", "hash", "files": [path], "size", "base64": a zip (task_pack.h)}. */
 command_engine_fn cmd_task_pack;
-/* task.new {dir, from, solutions}: the pack (task_pack.h) of a shipped task; whoever asked writes it to dir. */
+/* task.new {dir, from, solutions}: the pack (task_pack.h) of a shipped task; the caller writes it to dir. */
 command_engine_fn cmd_task_new;
 /* problems.read {path, set?}: {"sets": competition_read_all's}. */
 command_engine_fn cmd_problems_read;
@@ -340,7 +340,7 @@ command_engine_fn cmd_task_run;
  * {"task", "device", "solutions": [{"name": "wrong/nan.cpp", "kind": "correct" or "wrong", "expected", "mode", "found",
  * "ok", "score", "error"}], "ok"}. found: the state of the verdict, "compile" where a build failed, "skipped" where the
  * machine lacks what it imports; expected: the word behind `expect:` in its first lines, else "passed" or, for a wrong
- * one, null: anything but passed and error. It is run as was asked, else as it says (`expect: failed in test`), else
+ * one, null: anything but passed and error. It is run in the mode of the arguments, else in its own (`expect: failed in test`), else
  * ranked. ok is null for one that was skipped, or that passes in a weaker mode than it says. Each result comes as an
  * event, too: {"kind": "progress", "task_run": true, "solution": result, "done", "of"}.
  */

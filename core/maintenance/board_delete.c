@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Deletes leaderboards: gone at once for everybody, their rows bit by bit. */
+/* Deletes leaderboards: hidden at once, their rows removed in parts. */
 #include <config.h>
 
 #include "maintenance/maintenance.h"
@@ -79,7 +79,7 @@ int
 board_delete(struct db *db, int64_t leaderboard, struct kettle_error *err)
 {
 	int rc = remove_rights(db, leaderboard, err);
-	/* No name that anybody gives begins like this one. */
+	/* No leaderboard can be given a name that begins like this. */
 	if (rc == 0)
 		rc = db_exec(
 			db, err, "UPDATE boards SET hidden_at = ?1, name = '!' || id WHERE id = ?2", "ii", db->now_ms, leaderboard);

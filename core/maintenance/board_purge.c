@@ -4,7 +4,7 @@
  *
  * Theory of operation. A chain of writes, each an operation of its own on the store, so other writers come between
  * them. It begins with a look at what is hidden: when the database was attached, and after a leaderboard was deleted.
- * What jobs left in the spool goes after the last part, when no row speaks of it any more. A process without clients
+ * What jobs left in the spool goes after the last part, when no row refers to it any more. A process without clients
  * finishes it before it ends; else the next owner goes on with it.
  */
 #include <config.h>

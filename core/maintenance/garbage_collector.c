@@ -161,7 +161,7 @@ garbage_collector_run(struct maintenance *m, kettle_answer answer, void *arg)
 /* ---- once a day ---- */
 
 static void
-on_told(void *arg, const struct kettle_error *err, json_t *result)
+on_collected(void *arg, const struct kettle_error *err, json_t *result)
 {
 	(void)arg;
 	if (err->code < 0 && err->code != KETTLE_ECANCELED)
@@ -176,7 +176,7 @@ on_day(void *arg)
 {
 	struct maintenance *m = arg;
 	if (!m->gc)
-		garbage_collector_run(m, on_told, m);
+		garbage_collector_run(m, on_collected, m);
 }
 
 void

@@ -113,7 +113,7 @@ int board_delete_open(struct db *db, bool *ret_open, struct kettle_error *err);
 void board_purge_wake(struct maintenance *maintenance);
 /*
  * done(arg) once nothing is left to remove, perhaps at once; for a process that ends: a server leaves the rest to the
- * next owner, and so does a purge that was told to hurry.
+ * next owner, and so does a purge after board_purge_stop_waiting.
  */
 void board_purge_wait(struct maintenance *maintenance, void (*done)(void *arg), void *arg);
 /* board_purge_wait waits no longer. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Removes what is left in the spool and nothing speaks of any more: dead attempts, files of what was deleted. */
+/* Removes from the spool what no row refers to: attempts that died, files of deleted submissions. */
 #include <config.h>
 
 #include "maintenance/maintenance.h"
@@ -38,7 +38,7 @@ remove_unknown(void *arg)
 }
 
 static void
-on_asked(void *arg, const struct kettle_error *err)
+on_checked_names(void *arg, const struct kettle_error *err)
 {
 	struct spool_sweep *sweep = arg;
 	if (err)
@@ -49,7 +49,7 @@ on_asked(void *arg, const struct kettle_error *err)
 }
 
 static int
-sweep_ask(struct db *db, void *arg, struct kettle_error *err)
+check_names(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct spool_sweep *sweep = arg;
 	return artifact_unknown(db, sweep->names, &sweep->unknown, err);
@@ -66,11 +66,11 @@ static void
 on_listed(void *arg)
 {
 	struct spool_sweep *sweep = arg;
-	/* Behind the writes that wait: what they store is spoken of. */
+	/* After the writes that wait: what they store counts as referred to. */
 	if (sweep->err.code < 0 || json_array_size(sweep->names) == 0 || !sweep->m->store)
 		sweep_finish(sweep);
 	else
-		store_read(sweep->m->store, sweep_ask, on_asked, sweep);
+		store_read(sweep->m->store, check_names, on_checked_names, sweep);
 }
 
 void
@@ -86,7 +86,7 @@ spool_sweep_start(struct maintenance *m, spool_sweep_done done, void *arg)
 }
 
 static void
-on_poked(void *arg, const struct kettle_error *err, int64_t folders, int64_t bytes)
+on_woken(void *arg, const struct kettle_error *err, int64_t folders, int64_t bytes)
 {
 	struct maintenance *m = arg;
 	(void)folders;
@@ -109,7 +109,7 @@ spool_sweep_wake(struct maintenance *m)
 	if (m->sweeping)
 		return;
 	m->sweeping = true;
-	spool_sweep_start(m, on_poked, m);
+	spool_sweep_start(m, on_woken, m);
 }
 
 void

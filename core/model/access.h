@@ -17,7 +17,7 @@ enum access_right {
 
 /* The actor, resolved. */
 struct actor {
-	int64_t user; /* 0: not known yet (local commands, and reads of somebody who never wrote) */
+	int64_t user; /* 0: not known yet (local commands, and reads by an actor who never wrote) */
 	const char *name;
 	enum access_right role; /* what it may: RIGHT_ANYBODY, RIGHT_CREATOR, RIGHT_ADMIN */
 	const char *banned;     /* why it is banned; NULL: it is not */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who asks: from what a frontend vouches for to a user with a role. */
+/* Actors: from the identity that a frontend vouches for to a user with a role. */
 #include <config.h>
 
 #include "model/actor.h"
@@ -34,7 +34,7 @@ sound(const char *text, size_t max)
 	return true;
 }
 
-/* The name somebody has outside, fit to be shown. */
+/* The actor's name in the frontend, fit to be shown. */
 static char *
 outside_name(const json_t *actor)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who asks: from what a frontend vouches for to a user with a role. */
+/* Actors: from the identity that a frontend vouches for to a user with a role. */
 #ifndef KETTLE_MODEL_ACTOR_H
 #define KETTLE_MODEL_ACTOR_H
 

@@ -42,7 +42,7 @@ free_taking(struct artifact_move *move)
 }
 #define AUTO_TAKING __attribute__((cleanup(free_taking)))
 
-/* Its bytes, where they are what was told. */
+/* Its bytes, where they have the hash that the runner reported. */
 static int
 take_small(const char *path, json_t *artifact, struct kettle_error *err)
 {
@@ -55,12 +55,12 @@ take_small(const char *path, json_t *artifact, struct kettle_error *err)
 	sha256_hex(data, size, hash);
 	if (strcmp(hash, member_text(artifact, "sha256")) != 0)
 		return kettle_fail(
-			err, KETTLE_EIO, "The file `%s` is not what its runner said.", member_text(artifact, "name"));
+			err, KETTLE_EIO, "The file `%s` is not what its runner reported.", member_text(artifact, "name"));
 	json_object_set_new(artifact, "contents", contents_json(data, size));
 	return 0;
 }
 
-/* Its name is its number: nothing of what somebody called it is in the path. */
+/* Its name is its number: no part of the path comes from outside. */
 static int
 take_large(struct artifact_move *move, const char *path, size_t number, json_t *artifact, struct kettle_error *err)
 {
@@ -91,7 +91,7 @@ take_one(struct artifact_move *move, size_t number, json_t *artifact, struct ket
 	if (lstat(path, &status) != 0)
 		return kettle_fail(err, KETTLE_EIO, "The file `%s` is not there: %s.", name, strerror(errno));
 	if (!S_ISREG(status.st_mode) || status.st_size != size)
-		return kettle_fail(err, KETTLE_EIO, "The file `%s` is not what its runner said.", name);
+		return kettle_fail(err, KETTLE_EIO, "The file `%s` is not what its runner reported.", name);
 	if (size > move->left)
 		return kettle_fail(
 			err, KETTLE_ETOOBIG, "The file `%s` (%lld bytes) is over what a job may leave.", name, (long long)size);

@@ -4,7 +4,7 @@
  *
  * While an attempt runs, its runner puts them into SPOOL/JOB.ATTEMPT.run/STEP/NAME. When it has ended, what its verdict
  * names is kept: small files in the database, others as SPOOL/JOB.ATTEMPT/NUMBER; the rest goes. What nothing in the
- * database speaks of (an attempt that died, a submission that was deleted) is swept away, see maintenance.h.
+ * database refers to (an attempt that died, a submission that was deleted) is removed, see maintenance.h.
  */
 #ifndef KETTLE_MODEL_ARTIFACT_H
 #define KETTLE_MODEL_ARTIFACT_H
@@ -20,7 +20,7 @@ char *artifact_spool(const char *database);
 
 /*
  * Takes over what the attempt ("12.1") left of `artifacts` (verdict.h): each gets "contents" or "path" (below the
- * spool). One that is not as it was told, or that max_bytes for all of them leave no room for, gets neither and is not
+ * spool). One that differs from what was reported, or for which max_bytes leave no room, gets neither and is not
  * kept; the error then says why of the first such one, and the others are kept all the same. [any, blocks]
  */
 int artifact_take(
@@ -34,7 +34,7 @@ int artifact_read(struct db *db, const char *spool, int64_t artifact, int64_t of
 
 /* The folders of the spool that are ours by their names; new array. [any, blocks] */
 int artifact_folders(const char *spool, json_t **ret_names, struct kettle_error *err);
-/* Of these, the ones that nothing speaks of any more. New array. Store's thread. */
+/* Of these, the ones that no row refers to. New array. Store's thread. */
 int artifact_unknown(struct db *db, const json_t *names, json_t **ret_unknown, struct kettle_error *err);
 /* Removes them; how many bytes they had. [any, blocks] */
 int64_t artifact_remove(const char *spool, const json_t *names);

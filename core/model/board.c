@@ -26,7 +26,7 @@ is_admin(const struct actor *actor)
 	return actor->role == RIGHT_ADMIN;
 }
 
-/* Nobody's id is no user's. */
+/* -1 for an actor without a user: it matches no row. */
 static int64_t
 user_of(const struct actor *actor)
 {
@@ -167,7 +167,7 @@ board_check_owner(const struct actor *actor, const struct board *board, struct k
 	if (board_owns(actor, board))
 		return 0;
 	return kettle_fail(err, KETTLE_EACCES,
-		"The leaderboard `%s` belongs to somebody else; only they and admins may do this.", board->name);
+		"The leaderboard `%s` belongs to another user; only its creator and admins may do this.", board->name);
 }
 
 int

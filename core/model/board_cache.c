@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a leaderboard shows to everybody who may see it: made once, and again when something in it has changed. Theory of
- * operation in board_answer.h. */
+/* What a leaderboard shows to all who may see it: made once, and again when something in it has changed. Theory of
+ * operation in board_cache.h. */
 #include <config.h>
 
 #include "model/board_cache.h"
@@ -67,13 +67,13 @@ answers_of(struct db *db)
 
 /* The answer to the same question, however old. */
 static struct cached_board *
-board_cache_find(struct board_cache *answers, const struct cached_board *asked)
+board_cache_find(struct board_cache *answers, const struct cached_board *request)
 {
 	for (size_t i = 0; answers && i < BOARD_ANSWERS_MAX; i++) {
 		struct cached_board *kept = &answers->items[i];
-		if (kept->result && kept->board == asked->board && kept->limit == asked->limit &&
-			kept->offset == asked->offset && kept->open == asked->open && strcmp(kept->name, asked->name) == 0 &&
-			strcmp(kept->device, asked->device) == 0) {
+		if (kept->result && kept->board == request->board && kept->limit == request->limit &&
+			kept->offset == request->offset && kept->open == request->open && strcmp(kept->name, request->name) == 0 &&
+			strcmp(kept->device, request->device) == 0) {
 			kept->used = ++answers->turn;
 			return kept;
 		}
@@ -165,25 +165,25 @@ read_answer(struct db *db, const struct board *board, const char *word, struct c
 }
 
 int
-board_cache_get(struct db *db, const struct board *board, const struct board_view_request *asked, json_t **ret_answer,
+board_cache_get(struct db *db, const struct board *board, const struct board_view_request *request, json_t **ret_answer,
 	struct kettle_error *err)
 {
 	AUTO_ANSWER struct cached_board answer = {.board = board->id,
-		.limit = asked->limit,
-		.offset = asked->offset,
-		.open = asked->open,
+		.limit = request->limit,
+		.offset = request->offset,
+		.open = request->open,
 		.version = board->version,
 		.own = board->own,
 		.ended = board_ended(board, db->now_ms)};
 	(void)snprintf(answer.name, sizeof(answer.name), "%s", board->name);
-	(void)snprintf(answer.device, sizeof(answer.device), "%s", asked->device ? asked->device : "");
+	(void)snprintf(answer.device, sizeof(answer.device), "%s", request->device ? request->device : "");
 	struct board_cache *answers = answers_of(db);
 	struct cached_board *kept = board_cache_find(answers, &answer);
 	if (kept && kept->version == answer.version && kept->ended == answer.ended) {
 		*ret_answer = json_incref(kept->result);
 		return 0;
 	}
-	int rc = read_answer(db, board, asked->device, &answer, kept, err);
+	int rc = read_answer(db, board, request->device, &answer, kept, err);
 	if (rc < 0)
 		return rc;
 	*ret_answer = json_incref(answer.result);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a leaderboard shows to everybody who may see it: made once, and again when something in it has changed. */
+/* What a leaderboard shows to all who may see it: made once, and again when something in it has changed. */
 /*
  * Theory of operation. Every change of what is shown (a best run that comes, goes or moves, the leaderboard's own row,
  * its devices, a name) raises the leaderboard's number in board_versions, by triggers, in its own transaction. A reader
@@ -28,7 +28,7 @@ struct board_view_request {
  * {"leaderboard": board_object, "rankings": [ranking_page.h], "code_open"}. The actor may see the board: that is not
  * checked again. EINVAL: no such device there. New reference, shared: read-only.
  */
-int board_cache_get(struct db *db, const struct board *board, const struct board_view_request *asked,
+int board_cache_get(struct db *db, const struct board *board, const struct board_view_request *request,
 	json_t **ret_answer, struct kettle_error *err);
 
 #endif

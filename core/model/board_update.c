@@ -122,7 +122,7 @@ compare_task(struct update *update, struct kettle_error *err)
 	return update->leaves_scores ? compare_bundles(update, err) : 0;
 }
 
-/* What it says from then on: what was given, else the new task's where the old one's was said. */
+/* The new description: the one given, else the new task's where the board had the old task's. */
 static void
 choose_description(struct update *update)
 {
@@ -269,7 +269,7 @@ store_row(struct update *update, struct kettle_error *err)
 }
 
 static int
-board_update_tell(const struct update *update, const struct actor *actor, struct kettle_error *err)
+record_update(const struct update *update, const struct actor *actor, struct kettle_error *err)
 {
 	AUTO_JSON json_t *now = NULL;
 	int rc = board_object(update->db, update->board->id, &now, err);
@@ -292,7 +292,7 @@ board_update_store(struct update *update, const struct actor *actor, struct kett
 		rc = store_devices(update, err);
 	if (rc == 0)
 		rc = store_row(update, err);
-	return rc < 0 ? rc : board_update_tell(update, actor, err);
+	return rc < 0 ? rc : record_update(update, actor, err);
 }
 
 int

@@ -5,7 +5,7 @@
 
 #include "model/board.h"
 
-/* What is to become of a board; what is NULL, or not set, stays as it is. All of it is borrowed. */
+/* A change of a board; what is NULL, or not set, stays as it is. All of it is borrowed. */
 struct board_change {
 	const json_t *bundle;  /* its task, as task_check_bundle returns it */
 	const json_t *devices; /* as board_pick_devices returns them, at least one */

@@ -57,7 +57,7 @@ events_after(struct db *db, const struct actor *actor, const json_t *filter, int
 	const json_t *submission = json_object_get(filter, "submission");
 	const char *board = member_string(filter, "leaderboard");
 	int64_t admin = actor->role == RIGHT_ADMIN;
-	/* Nobody's user is no user: NULL would match events that concern nobody, -1 matches none. */
+	/* An actor without a user: NULL would match events that concern no user, -1 matches none. */
 	int64_t user = actor->user > 0 ? actor->user : -1;
 	if (limit < 1 || limit > EVENTS_PAGE_MAX)
 		limit = EVENTS_PAGE_MAX;

@@ -77,7 +77,7 @@ int events_after(struct db *db, const struct actor *actor, const json_t *filter,
 /* The number of the newest event; 0: there is none. */
 int events_last(struct db *db, int64_t *ret_seq, struct kettle_error *err);
 
-/* How far a consumer ("plugin:discord") has come; 0: it never said. */
+/* How far a consumer ("plugin:discord") has come; 0: it has none. */
 int events_cursor_get(struct db *db, const char *consumer, int64_t *ret_seq, struct kettle_error *err);
 /* Only ever forwards. */
 int events_cursor_set(struct db *db, const char *consumer, int64_t seq, struct kettle_error *err);

@@ -46,7 +46,7 @@ static const struct table {
 		"WHERE j.submission IN (SELECT id FROM " SHOWN ") ORDER BY r.id"},
 };
 
-/* Every file that somebody submitted, once. */
+/* Every submitted file, once. */
 static const char code_sql[] = "SELECT sha256, data FROM blobs WHERE id IN (SELECT code FROM " SHOWN ") ORDER BY id";
 
 struct export

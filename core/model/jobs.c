@@ -62,7 +62,7 @@ jobs_load(struct db *db, int64_t id, const char *state, int64_t attempt, struct 
 
 /* Writes an event of the job. */
 static int
-jobs_tell(struct db *db, const struct job *job, const char *kind, json_t *data_take, struct kettle_error *err)
+jobs_event(struct db *db, const struct job *job, const char *kind, json_t *data_take, struct kettle_error *err)
 {
 	AUTO_JSON json_t *data = data_take;
 	return db_event(db, kind, 'u', job->leaderboard, job->submission, job->user, data, err);
@@ -144,7 +144,7 @@ jobs_start(struct db *db, int64_t id, const char *unit, int64_t *ret_attempt, st
 		rc = db_exec(
 			db, err, "UPDATE submissions SET state = 'running' WHERE id = ? AND state = 'queued'", "i", job.submission);
 	if (rc == 0)
-		rc = jobs_tell(db, &job, "job.started",
+		rc = jobs_event(db, &job, "job.started",
 			json_pack("{s:I, s:s, s:s, s:I}", "job", (json_int_t)id, "device", job.device, "unit", unit, "attempt",
 				(json_int_t)job.attempt + 1),
 			err);
@@ -219,7 +219,7 @@ settle(struct db *db, const struct job *job, struct kettle_error *err)
 		job->submission);
 	if (rc < 0)
 		return rc;
-	return jobs_tell(
+	return jobs_event(
 		db, job, "submission.done", json_pack("{s:s, s:s, s:O}", "mode", job->mode, "state", state, "jobs", jobs), err);
 }
 
@@ -277,7 +277,7 @@ jobs_end(struct db *db, const struct job *job, const struct verdict *verdict, st
 	else if (rc == 0 && verdict->state == VERDICT_PASSED && strcmp(job->mode, "ranked") == 0)
 		rc = ranking_offer(db, job->id, &change, err);
 	if (rc == 0)
-		rc = jobs_tell(db, job, "job.done", done_data(job, verdict, &change), err);
+		rc = jobs_event(db, job, "job.done", done_data(job, verdict, &change), err);
 	return rc < 0 ? rc : settle(db, job, err);
 }
 
@@ -322,7 +322,7 @@ jobs_requeue(struct db *db, int64_t id, int64_t attempt, bool uncounted, bool wa
 		"WHERE id = ?3",
 		"iiis", (int64_t)uncounted, db->now_ms, id, waits ? clean : NULL);
 	if (rc == 0)
-		rc = jobs_tell(db, &job, "job.requeued",
+		rc = jobs_event(db, &job, "job.requeued",
 			json_pack("{s:I, s:s, s:I, s:b, s:s}", "job", (json_int_t)id, "device", job.device, "attempt",
 				(json_int_t)attempt, "spared", uncounted, "reason", clean),
 			err);
@@ -373,7 +373,7 @@ add_runs(struct db *db, int64_t job, const struct verdict *verdict, struct kettl
 	return rc;
 }
 
-/* What the job's machine said of itself, of the tools that the job named. */
+/* Stores what the job's machine reported of itself and of the tools that the job named. */
 static int
 jobs_learn(struct db *db, const struct job *job, const json_t *system, struct kettle_error *err)
 {
@@ -434,7 +434,7 @@ jobs_cancel(struct db *db, int64_t submission, json_t **ret_jobs, struct kettle_
 			"cancelled.', superseded = iif(superseded < 0, id, superseded) WHERE submission = ?2 AND done_at IS NULL",
 			"ii", db->now_ms, submission);
 	if (rc == 0)
-		rc = jobs_tell(db, &job, "submission.cancelled", json_pack("{s:O}", "jobs", jobs), err);
+		rc = jobs_event(db, &job, "submission.cancelled", json_pack("{s:O}", "jobs", jobs), err);
 	if (rc == 0)
 		rc = settle(db, &job, err);
 	if (rc == 0)

@@ -199,7 +199,7 @@ store_entry(struct db *db, const struct entry *entry, struct kettle_error *err)
 		(int64_t)entry->has_low, entry->low, (int64_t)entry->has_high, entry->high, bucket_of(entry->score));
 }
 
-/* Whether the first three may change: somebody leaves them, or comes among them. */
+/* Whether the first three may change: the user leaves or joins them. */
 static int
 touches_podium(struct db *db, const struct entry *entry, const struct ranking_change *change, bool *ret_touches,
 	struct kettle_error *err)

@@ -64,7 +64,7 @@ check_one(struct db *db, const struct board *board, int64_t user, const char *ca
 	return KETTLE_ERATE;
 }
 
-/* Of two refusals the one that lasts longer; without a time it lasts until somebody changes the limit. */
+/* Of two refusals the one that lasts longer; one without a time lasts until the limit is changed. */
 static bool
 lasts_longer(const struct kettle_error *one, const struct kettle_error *other)
 {

@@ -35,7 +35,7 @@ int settings_unit_calibrate(
 	struct db *db, const char *device, const char *unit, const json_t *calibration, struct kettle_error *err);
 
 /*
- * What the machine of a unit says of itself, such as "tools" and "packages", in place of what it said before. partly:
+ * What the machine of a unit reports of itself, such as "tools" and "packages", in place of what it reported before. partly:
  * of its tools and packages only some are named, and the others stay. Written only where it differs.
  */
 int settings_unit_store_facts(

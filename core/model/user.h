@@ -33,7 +33,7 @@ int user_object(struct db *db, int64_t id, bool full, json_t **ret_object, struc
 
 /*
  * Joins `from` into `into`: identities, submissions, boards, access and what else it has; the higher role; rankings are
- * computed again. Its name stays and stands for the other one. Event user.joined. EACCES: one of them is banned.
+ * computed again. Its name stays and means the other one. Event user.joined. EACCES: one of them is banned.
  */
 int user_join(struct db *db, const struct user *from, const struct user *into, struct kettle_error *err);
 

@@ -25,7 +25,7 @@ struct attach {
 	} * first, **last;
 	struct kettle_timer *timer;
 	uint64_t give_up_ms;
-	bool told; /* that a server waits */
+	bool warned; /* that a server waits */
 };
 
 static void try_attach(void *arg);
@@ -124,11 +124,11 @@ wait_to_serve(struct attach *attach, const struct lock_holder *holder, struct ke
 		attach_fail(core, err);
 		return;
 	}
-	if (holder->pid && !attach->told)
+	if (holder->pid && !attach->warned)
 		log_write(KETTLE_LOG_WARNING, "core",
 			"the database %s is in use by process %ld, a command line; waiting for its jobs to end",
 			core->setup.database, (long)holder->pid);
-	attach->told = attach->told || holder->pid;
+	attach->warned = attach->warned || holder->pid;
 	retry(attach, holder->pid, holder->pid != 0);
 }
 

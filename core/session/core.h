@@ -100,7 +100,7 @@ struct core {
 /* setup's pointers must outlive the core. languages and runners are filled in by the caller before the first call. */
 struct core *core_new(const struct core_setup *setup);
 /*
- * Ends what this process does on the database: the engine stops within grace_ms, clients are told, the store closes.
+ * Ends what this process does on the database: the engine stops within grace_ms, clients are disconnected, the store closes.
  * closed(arg) once, on the loop. A second call only shortens the grace; its closed is not called.
  */
 void core_close(struct core *core, uint64_t grace_ms, void (*closed)(void *arg), void *arg);

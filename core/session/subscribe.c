@@ -84,15 +84,15 @@ may_see(const struct subscription *subscription, const struct event *event)
 {
 	if (subscription->admin || event->local)
 		return true;
-	/* Who has joined a closed board stands in the database alone: live, only those hear of it who surely may. */
+	/* Only the database knows who has joined a closed board: live events go only to users who surely may see it. */
 	if (event->scope[0] == 'p' && !event->closed)
 		return true;
 	return event->user == subscription->user && subscription->user > 0 && event->scope[0] != 'a';
 }
 
-/* What the event itself does not tell: who may see a closed board, and who somebody is that was nobody so far. */
+/* Whether only the database can decide: who may see a closed board, or which user an actor without one has become. */
 static bool
-must_ask(const struct subscription *subscription, const struct event *event)
+needs_database(const struct subscription *subscription, const struct event *event)
 {
 	if (subscription->admin || event->seq == 0 || !event->scope[0])
 		return false;
@@ -118,7 +118,7 @@ offer(struct subscription *subscription, const struct event *event)
 	if (!subscription->live) {
 		if (subscription->core->role == CORE_OWNER)
 			subscribe_keep(subscription, event->json);
-	} else if (must_ask(subscription, event)) {
+	} else if (needs_database(subscription, event)) {
 		/* The database delivers it, or not; everything before it has been delivered. */
 		if (subscription->last < event->seq - 1)
 			subscription->last = event->seq - 1;

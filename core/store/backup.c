@@ -130,20 +130,20 @@ first_text(void *arg, int count, char **values, char **names)
 static int
 check_copy(sqlite3 *copy, const char *path, struct kettle_error *err)
 {
-	AUTO_FREE char *said = NULL, *application = NULL;
+	AUTO_FREE char *report = NULL, *application = NULL;
 	int rc = exec(copy, "PRAGMA journal_mode = DELETE", "finishing a backup", err);
-	int result = rc == 0 ? sqlite3_exec(copy, "PRAGMA quick_check(1)", first_text, &said, NULL) : SQLITE_OK;
+	int result = rc == 0 ? sqlite3_exec(copy, "PRAGMA quick_check(1)", first_text, &report, NULL) : SQLITE_OK;
 	if (result == SQLITE_OK)
 		result = sqlite3_exec(copy, "PRAGMA application_id", first_text, &application, NULL);
 	if (rc == 0 && result != SQLITE_OK)
 		rc = db_error_fail(copy, result, "checking a backup", err);
-	bool sound =
-		said && strcmp(said, "ok") == 0 && application && strtoll(application, NULL, 10) == MIGRATIONS_APPLICATION_ID;
+	bool sound = report && strcmp(report, "ok") == 0 && application &&
+				 strtoll(application, NULL, 10) == MIGRATIONS_APPLICATION_ID;
 	if (rc == 0 && !sound)
 		rc = kettle_fail(err, KETTLE_EIO,
 			"The backup `%s` would be damaged (%s): look at the disk, and at the database with `PRAGMA "
 			"integrity_check`.",
-			path, said ? said : "no result");
+			path, report ? report : "no result");
 	return rc;
 }
 
@@ -165,7 +165,7 @@ backup_make(
 	AUTO_FREE char *written = NULL;
 	sqlite3 *copy = NULL;
 	int64_t bytes = 0;
-	/* Told before anything is copied; what comes meanwhile is told at the end. */
+	/* Refused before anything is copied; a file that appears meanwhile is refused at the end. */
 	if (access(path, F_OK) == 0)
 		return fail_backup_path(path, EEXIST, err);
 	written = xasprintf("%s.%ld.part", path, (long)getpid());

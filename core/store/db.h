@@ -16,7 +16,7 @@ struct db {
 	json_t *events; /* written so far in this batch; NULL on a connection that only reads */
 	json_t *actor;  /* the row behind the last actor_resolve: its strings live as long as the operation */
 	struct db_statement *statements; /* the cache, newest first; only db.c touches it */
-	void *kept;                      /* what outlives operations on this connection (board_answer.h); NULL: nothing */
+	void *kept;                      /* what outlives operations on this connection (board_cache.h); NULL: nothing */
 	void (*kept_free)(void *kept);
 };
 

@@ -179,16 +179,16 @@ check_pages(sqlite3 *handle, uint64_t size, struct kettle_error *err)
 	int result = sqlite3_prepare_v2(handle, sql, -1, &statement, NULL);
 	if (result == SQLITE_OK)
 		result = sqlite3_step(statement);
-	const char *said = result == SQLITE_ROW ? (const char *)sqlite3_column_text(statement, 0) : NULL;
+	const char *report = result == SQLITE_ROW ? (const char *)sqlite3_column_text(statement, 0) : NULL;
 	int rc = 0;
 	if (result != SQLITE_ROW)
 		rc = db_error_fail(handle, result, "checking it", err);
-	else if (!said || strcmp(said, "ok") != 0) {
+	else if (!report || strcmp(report, "ok") != 0) {
 		/* What it says of a page is below a line with the database's name. */
-		const char *line = said ? strchr(said, '\n') : NULL;
-		said = line ? line + 1 : said;
+		const char *line = report ? strchr(report, '\n') : NULL;
+		report = line ? line + 1 : report;
 		rc = kettle_fail(err, KETTLE_EIO, "The database %s is damaged (%s): put a backup in its place.",
-			db_error_path(handle), said ? said : "no result");
+			db_error_path(handle), report ? report : "no result");
 	}
 	sqlite3_finalize(statement);
 	return rc;

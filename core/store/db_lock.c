@@ -31,7 +31,7 @@ make_lock_file_folder(const char *path, struct kettle_error *err)
 	return 0;
 }
 
-/* The file may still say who held it before: only somebody who lives is told. */
+/* The file may still name an earlier holder: only a process that lives counts. */
 static struct lock_holder
 read_holder(int fd)
 {

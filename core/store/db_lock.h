@@ -16,7 +16,7 @@ struct lock_holder {
 /*
  * Tries to become the engine of the database: makes its folder (0700) and takes the lock beside it without waiting.
  * `stays` is written there for others to read. *ret_fd holds it until it is closed, which also happens when the process
- * dies. KETTLE_ECONFLICT: somebody else is, and *ret_holder (may be NULL) says who. Blocking, short.
+ * dies. KETTLE_ECONFLICT: another process is; *ret_holder (may be NULL) names it. Blocking, short.
  */
 int db_lock_take(
 	const char *database, bool stays, int *ret_fd, struct lock_holder *ret_holder, struct kettle_error *err);

@@ -462,7 +462,7 @@ test_ranking(void **arg)
 									"  (2 of 3; --limit and --offset show others)\n"
 									"\n"
 									"H100\n"
-									"  nobody is ranked here\n");
+									"  no user is ranked here\n");
 	AUTO_JSON json_t *globals = json_pack("{s:b}", "json", 1);
 	cli_host_answer(&state->host, "leaderboard.show", json_loads(result, 0, NULL));
 	assert_int_equal(run_with(state, globals, (const char *const[]){"leaderboard", "show", "vectoradd", NULL}), 0);

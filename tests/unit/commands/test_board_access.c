@@ -88,7 +88,7 @@ test_join(void **state)
 	(void)snprintf(shouted, sizeof(shouted), " %s\n", code);
 	commands_must(&c, "alice", "leaderboard.join", code_of(shouted));
 	assert_int_equal(fixture_events(&c.f, "leaderboard.joined"), 1);
-	commands_refused(&c, "bob", "leaderboard.join", code_of(code), KETTLE_EINVAL, "Somebody else has used");
+	commands_refused(&c, "bob", "leaderboard.join", code_of(code), KETTLE_EINVAL, "Another user has used");
 	commands_refused(&c, "bob", "leaderboard.join", code_of("abc"), KETTLE_EINVAL, "no invite code: one has 32");
 	commands_refused(&c, "bob", "leaderboard.join", code_of("abcdefghijkmnpqrstuvwxyz23456789"), KETTLE_EINVAL,
 		"There is no such invite code");
@@ -130,9 +130,9 @@ test_invites(void **state)
 	assert_int_equal(claimed, 1);
 	commands_refused(&c, "alice", "invite.list", json_pack("{s:s}", "name", "board"), KETTLE_EACCES, "for creators");
 	commands_refused(
-		&c, "carol:creator", "invite.list", json_pack("{s:s}", "name", "board"), KETTLE_EACCES, "somebody else");
+		&c, "carol:creator", "invite.list", json_pack("{s:s}", "name", "board"), KETTLE_EACCES, "another user");
 	commands_refused(
-		&c, "carol:creator", "invite.create", json_pack("{s:[s]}", "name", "board"), KETTLE_EACCES, "somebody else");
+		&c, "carol:creator", "invite.create", json_pack("{s:[s]}", "name", "board"), KETTLE_EACCES, "another user");
 	commands_refused(&c, "owner", "invite.create", json_pack("{s:[s], s:i}", "name", "board", "count", 1001),
 		KETTLE_EINVAL, "from 1 to 1000");
 }
@@ -148,7 +148,7 @@ test_revoke(void **state)
 	commands_must(&c, "alice", "leaderboard.join", code_of(first));
 	commands_must(&c, "alice", "leaderboard.join", code_of(second));
 	int64_t id = commands_submit(&c, "alice", "board", "test");
-	commands_refused(&c, "carol:creator", "invite.revoke", code_of(first), KETTLE_EACCES, "somebody else");
+	commands_refused(&c, "carol:creator", "invite.revoke", code_of(first), KETTLE_EACCES, "another user");
 	commands_must(&c, "owner", "invite.revoke", code_of(first));
 	assert_true(json_is_true(commands_at(c.result, "was_claimed")));
 	assert_string_equal(commands_text(c.result, "user_name"), "alice");
@@ -215,7 +215,7 @@ test_code(void **state)
 {
 	(void)state;
 	int64_t id = ranked("alice", 1.5);
-	commands_refused(&c, "bob", "submission.show", id_of(id), KETTLE_EACCES, "belongs to somebody else.");
+	commands_refused(&c, "bob", "submission.show", id_of(id), KETTLE_EACCES, "belongs to another user.");
 	assert_open(false);
 	set_board("code", "ended");
 	set_board("deadline", "+1d");
@@ -238,7 +238,7 @@ test_code(void **state)
 	set_board("deadline", "none");
 	commands_must(&c, "bob", "submission.show", id_of(id));
 	set_board("code", "owner");
-	commands_refused(&c, "bob", "submission.show", id_of(id), KETTLE_EACCES, "belongs to somebody else.");
+	commands_refused(&c, "bob", "submission.show", id_of(id), KETTLE_EACCES, "belongs to another user.");
 }
 
 static void
@@ -247,18 +247,18 @@ test_code_that_is_not_ranked(void **state)
 	(void)state;
 	set_board("code", "always");
 	int64_t test = commands_submit(&c, "alice", "board", "test"), id = ranked("alice", 1.0);
-	commands_refused(&c, "bob", "submission.show", id_of(test), KETTLE_EACCES, "somebody else");
+	commands_refused(&c, "bob", "submission.show", id_of(test), KETTLE_EACCES, "another user");
 	commands_refused(&c, "bob", "submission.show", id_of(999), KETTLE_ENOENT, "There is no submission 999.");
 	commands_must(&c, "bob", "submission.show", id_of(id));
 	fixture_sql(&c.f, "UPDATE submissions SET flagged_at = 1, flag_reason = 'x' WHERE mode = 'ranked'");
-	commands_refused(&c, "bob", "submission.show", id_of(id), KETTLE_EACCES, "somebody else");
+	commands_refused(&c, "bob", "submission.show", id_of(id), KETTLE_EACCES, "another user");
 	fixture_sql(&c.f, "UPDATE submissions SET flagged_at = NULL");
 	fixture_sql(&c.f, "UPDATE users SET banned_at = 1 WHERE name = 'alice'");
-	commands_refused(&c, "bob", "submission.show", id_of(id), KETTLE_EACCES, "somebody else");
+	commands_refused(&c, "bob", "submission.show", id_of(id), KETTLE_EACCES, "another user");
 	fixture_sql(&c.f, "UPDATE users SET banned_at = NULL");
 	commands_must(&c, "bob", "submission.show", id_of(id));
 	close_board("board");
-	commands_refused(&c, "bob", "submission.show", id_of(id), KETTLE_EACCES, "somebody else");
+	commands_refused(&c, "bob", "submission.show", id_of(id), KETTLE_EACCES, "another user");
 	commands_must(&c, "owner", "submission.show", id_of(id));
 	assert_string_equal(commands_text(c.result, "jobs.0.runs.0.message"), "PRIVATE");
 }
@@ -303,7 +303,7 @@ test_limits(void **state)
 	commands_refused(&c, "owner", "leaderboard.rate_limit", limit(NULL, "T4", 1), KETTLE_EINVAL, "has no device `T4`");
 	commands_refused(&c, "alice", "leaderboard.rate_limit", limit(NULL, NULL, 1), KETTLE_EACCES, "for creators");
 	commands_refused(
-		&c, "carol:creator", "leaderboard.rate_limit", limit(NULL, NULL, 1), KETTLE_EACCES, "somebody else");
+		&c, "carol:creator", "leaderboard.rate_limit", limit(NULL, NULL, 1), KETTLE_EACCES, "another user");
 }
 
 static void

@@ -219,7 +219,7 @@ test_sync_others(void **state)
 		json_pack("{s:o, s:b}", "problems", sets(json_pack("[o]", problem("mine", NULL, NULL, NULL))), "force", 1);
 	result = commands_must(&c, "eve:creator", "problems.sync", json_incref(theirs));
 	assert_string_equal(commands_text(result, "errors.0.error"),
-		"The leaderboard `mine` belongs to somebody else; only they and admins may do this.");
+		"The leaderboard `mine` belongs to another user; only its creator and admins may do this.");
 	commands_refused(&c, "bob", "problems.sync", json_incref(theirs), KETTLE_EACCES, "creator");
 	commands_close(&c);
 }

@@ -162,7 +162,7 @@ test_rights(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		json_t *args = i == 0 ? FLAG(id, "x") : ID(id);
 		commands_refused(&c, "alice", names[i], json_incref(args), KETTLE_EACCES, "for creators of leaderboards");
-		commands_refused(&c, "carol:creator", names[i], args, KETTLE_EACCES, "belongs to somebody else");
+		commands_refused(&c, "carol:creator", names[i], args, KETTLE_EACCES, "belongs to another user");
 		commands_refused(&c, "owner", names[i], i == 0 ? FLAG(999, "x") : ID(999), KETTLE_ENOENT, "no submission 999");
 	}
 	commands_refused(&c, "owner", "submission.flag", FLAG(id, " \t "), KETTLE_EINVAL, "needs a reason");
@@ -175,8 +175,8 @@ test_rights(void **state)
 	assert_string_equal(commands_text(show("carol:creator", hers), "code"), "int a;\n");
 	commands_must(&c, "carol:creator", "submission.flag", FLAG(hers, "x"));
 	commands_must(&c, "carol:creator", "submission.rerun", ID(hers));
-	commands_refused(&c, "carol:creator", "submission.delete", ID(hers), KETTLE_EACCES, "somebody else");
-	commands_refused(&c, "carol:creator", "submission.show", ID(id), KETTLE_EACCES, "somebody else");
+	commands_refused(&c, "carol:creator", "submission.delete", ID(hers), KETTLE_EACCES, "another user");
+	commands_refused(&c, "carol:creator", "submission.show", ID(id), KETTLE_EACCES, "another user");
 }
 
 /* Marked while it runs: it ends, its verdict is stored, and it counts for nothing. */

@@ -191,7 +191,7 @@ test_rights(void **state)
 	commands_must(&c, "carol:creator", "leaderboard.create", CREATE("a"));
 	commands_must(&c, "owner", "leaderboard.create", CREATE("b"));
 	commands_refused(&c, "carol:creator", "leaderboard.delete", json_pack("{s:s}", "name", "b"), KETTLE_EACCES,
-		"belongs to somebody else");
+		"belongs to another user");
 	commands_must(&c, "dave:admin", "leaderboard.delete", json_pack("{s:s}", "name", "b"));
 	commands_must(&c, "carol:creator", "leaderboard.delete", json_pack("{s:s}", "name", "A"));
 	fixture_sql(&c.f, "UPDATE users SET banned_at = 1 WHERE name = 'carol'");
@@ -508,7 +508,7 @@ test_submission(void **state)
 									   "detail_json) IS NOT NULL"),
 		0);
 	commands_refused(&c, "bob", "submission.show", json_pack("{s:I}", "id", (json_int_t)id), KETTLE_EACCES,
-		"belongs to somebody else");
+		"belongs to another user");
 	show("owner", id);
 }
 
@@ -597,7 +597,7 @@ test_cancel_and_delete(void **state)
 	(void)state;
 	commands_board(&c, "board", NULL);
 	int64_t id = commands_submit(&c, "alice", "board", "ranked");
-	commands_refused(&c, "bob", "submission.cancel", ID(id), KETTLE_EACCES, "somebody else");
+	commands_refused(&c, "bob", "submission.cancel", ID(id), KETTLE_EACCES, "another user");
 	commands_must(&c, "alice", "submission.cancel", ID(id));
 	assert_int_equal(
 		commands_number(fixture_event(&c.f, "submission.cancelled"), "data.jobs.0.job"), job_of(id, "CPU"));

@@ -90,8 +90,8 @@ test_lies(void **state)
 		{"name", "absent", "not there"},
 		{"name", "../../../kettle.db", ".."},
 		{"step", "..", ".."},
-		{"sha256", "0000", "not what its runner said"},
-		{"name", "folder", "not what its runner said"},
+		{"sha256", "0000", "not what its runner reported"},
+		{"name", "folder", "not what its runner reported"},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(lies); i++) {
 		struct kettle_error err = {0};
@@ -178,8 +178,8 @@ test_commands(void **state)
 	assert_string_equal(hash, commands_text(c.result, "sha256"));
 	commands_refused(&c, "alice", "submission.artifact", PART(lost, 0), KETTLE_ENOENT, "not kept any more");
 	commands_refused(&c, "alice", "submission.artifact", PART(99, 0), KETTLE_ENOENT, "no file with the number 99");
-	commands_refused(&c, "bob", "submission.artifact", PART(small, 0), KETTLE_EACCES, "somebody else");
-	commands_refused(&c, "bob", "submission.artifacts", ID(id), KETTLE_EACCES, "somebody else");
+	commands_refused(&c, "bob", "submission.artifact", PART(small, 0), KETTLE_EACCES, "another user");
+	commands_refused(&c, "bob", "submission.artifacts", ID(id), KETTLE_EACCES, "another user");
 	commands_refused(&c, "alice", "submission.artifacts", ID(99), KETTLE_ENOENT, "no submission 99");
 	assert_int_equal(file_remove_tree(spool, NULL), 0);
 	commands_refused(&c, "alice", "submission.artifact", PART(large, 0), KETTLE_ENOENT, "cannot be read");

@@ -64,8 +64,8 @@ test_rights(void **state)
 	ranked("alice", 1.0);
 	refused("owner", false, KETTLE_ECONFLICT, "say `private`");
 	refused("bob", false, KETTLE_ECONFLICT, "once its deadline has passed");
-	refused("bob", true, KETTLE_EACCES, "belongs to somebody else");
-	refused("carol:creator", true, KETTLE_EACCES, "belongs to somebody else");
+	refused("bob", true, KETTLE_EACCES, "belongs to another user");
+	refused("carol:creator", true, KETTLE_EACCES, "belongs to another user");
 	assert_int_equal(json_array_size(commands_at(export("owner", true, 0), "submissions")), 1);
 	assert_int_equal(json_array_size(commands_at(export("dave:admin", true, 0), "submissions")), 1);
 	set_board("deadline", "2020-01-01");
