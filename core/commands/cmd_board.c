@@ -18,7 +18,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* Words that stand where a board's name could in a route of KernelBot's API or of a page. */
+/* Words that a route of KernelBot's API or of a page has in the place of a board's name. */
 static const char *const reserved[] = {"admin", "all", "api", "assets", "auth", "boards", "code", "device", "devices",
 	"docs", "events", "favicon.ico", "files", "gpu", "gpus", "health", "invite", "invites", "join", "leaderboard",
 	"leaderboards", "link", "list", "login", "logout", "me", "metrics", "new", "openapi.json", "problems", "queue",
@@ -34,8 +34,7 @@ check_board_name(const char *name, struct kettle_error *err)
 	if (len == 0 || len > BOARD_NAME_MAX || sound != len || !strchr(first, name[0]))
 		return kettle_fail(err, KETTLE_EINVAL,
 			"`%.80s` cannot be the name of a leaderboard: it has 1 to %d letters, digits, `.`, `_` and `-` and begins "
-			"with a "
-			"letter or digit.",
+			"with a letter or digit.",
 			name, BOARD_NAME_MAX);
 	for (size_t i = 0; reserved[i]; i++)
 		if (strcasecmp(reserved[i], name) == 0)
@@ -44,7 +43,7 @@ check_board_name(const char *name, struct kettle_error *err)
 	return 0;
 }
 
-/* Those given, else the task's, else the only one there is. */
+/* The devices given, else the task's, else the only one that is configured. */
 static int
 choose_devices(const struct command_env *env, const json_t *given, const json_t *task, json_t **ret_devices,
 	struct kettle_error *err)
@@ -71,7 +70,7 @@ add_devices(struct db *db, int64_t board, const json_t *devices, struct kettle_e
 	return rc;
 }
 
-/* What a board is made of, checked. */
+/* A new board, checked. */
 struct new_board {
 	const char *name, *visibility, *code;
 	json_t *bundle, *devices;
@@ -96,9 +95,8 @@ insert_board(struct db *db, const struct actor *actor, struct new_board *board, 
 	int rc = blobs_put_task(db, board->bundle, &task, err);
 	if (rc == 0)
 		rc = db_exec(db, err,
-			"INSERT INTO boards (name, description, task, creator, created_at, updated_at, deadline_at, "
-			"visibility, code) "
-			"VALUES (?1, ?2, ?3, ?4, ?5, ?5, nullif(?6, 0), ?7, ?8)",
+			"INSERT INTO boards (name, description, task, creator, created_at, updated_at, deadline_at, visibility, "
+			"code) VALUES (?1, ?2, ?3, ?4, ?5, ?5, nullif(?6, 0), ?7, ?8)",
 			"ssiiiiss", board->name, board->description, task, actor->user, db->now_ms, board->deadline_at,
 			board->visibility, board->code);
 	board->id = db_last_id(db);
@@ -144,7 +142,7 @@ check_new(
 	return choose_devices(env, json_object_get(args, "device"), task, &board->devices, err);
 }
 
-/* What the task is remarked on, and the deadline. New reference. */
+/* The remarks on the task and the deadline. New reference. */
 static json_t *
 remarks_of(const struct db *db, const json_t *bundle, int64_t deadline_at)
 {
@@ -244,7 +242,7 @@ cmd_board_list(const struct command_call *call, json_t **ret_result, struct kett
 	return board_list(call->db, call->actor, member_true(call->args, "all"), ret_result, err);
 }
 
-/* Of the one who asks: all of their runs. */
+/* The rankings with the runs of the actor alone. */
 static int
 show_own(struct db *db, const struct actor *actor, const struct board *board, const struct board_view_request *request,
 	json_t **ret_result, struct kettle_error *err)
@@ -293,8 +291,7 @@ record_deleted(
 	AUTO_JSON json_t *jobs = NULL;
 	int rc = db_array(db, &jobs, err,
 		"SELECT j.id AS job, j.device, j.submission FROM jobs j JOIN submissions s ON s.id = j.submission WHERE "
-		"j.done_at IS "
-		"NULL AND s.leaderboard = ? ORDER BY j.id",
+		"j.done_at IS NULL AND s.leaderboard = ? ORDER BY j.id",
 		"i", board->id);
 	if (rc < 0)
 		return rc;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Commands that hand out what is behind a leaderboard: its task with the plans, its templates. */
+/* Commands that show a leaderboard's task with its plans, and its templates. */
 #include <config.h>
 
 #include "commands/handlers.h"
@@ -28,7 +28,7 @@ template_load(const struct command_call *call, struct board *ret_board, json_t *
 
 /* ---- plans as they are shown ---- */
 
-/* What a content is: a file of the task, by its name; NULL: something of the language's own. */
+/* The name of the task's file with these contents; NULL: they are the language's own. */
 static const char *
 task_file(const json_t *files, const json_t *contents)
 {
@@ -41,7 +41,7 @@ task_file(const json_t *files, const json_t *contents)
 	return NULL;
 }
 
-/* Contents that everybody has beside the plan become a word for them. */
+/* Replaces contents that are a file of the task by its name. */
 static void
 shorten(json_t *inputs, const json_t *files)
 {
@@ -67,7 +67,7 @@ hide_secrets(json_t *step)
 	}
 }
 
-/* Its own copy of what the language may share with others. */
+/* The plan as it is shown. A copy: the language may share parts of it between plans. */
 static json_t *
 shown_plan(const json_t *plan, const json_t *bundle)
 {
@@ -97,7 +97,7 @@ struct plans {
 	size_t bytes;
 };
 
-/* It as the engine gives it to a language: its section with name and what the calibrators take there. */
+/* The first unit of a device as the engine gives it to a language: its section, its name and its calibration. */
 static int
 load_unit(const struct plans *plans, const char *device, json_t **ret_unit, struct kettle_error *err)
 {
@@ -119,7 +119,7 @@ load_unit(const struct plans *plans, const char *device, json_t **ret_unit, stru
 	return 0;
 }
 
-/* The plan, or the sentence why there is none here. */
+/* The plan, or the error why it cannot be made here. */
 static int
 make_plan(const struct plans *plans, const char *device, const char *mode, json_t **ret_plan, struct kettle_error *err)
 {

@@ -63,7 +63,7 @@ calibrate_end(struct calibration_run *c)
 
 /* ---- the tasks ---- */
 
-/* A folder whose language is not loaded here is nothing to complain about: its boards do not exist here either. */
+/* A folder whose language is not loaded is skipped silently: no board here is in that language. */
 static void
 load_task(struct calibration_run *c, const char *folder, const char *name)
 {
@@ -112,7 +112,7 @@ stored_of(const struct calibration_run *c)
 	return json_is_object(calibration) ? calibration : NULL;
 }
 
-/* Ends it all where the engine stops, and says whether it did: c is gone then. */
+/* Ends the command where the engine stops. True: it did, and c is freed. */
 static bool
 end_stopped(struct calibration_run *c)
 {
@@ -123,7 +123,7 @@ end_stopped(struct calibration_run *c)
 	return true;
 }
 
-/* The unit is done with: one more result, and on to the next. error: NULL, or why it failed. */
+/* Adds the result of the unit and goes on with the next one. error: NULL, or why it failed. */
 static void
 conclude(struct calibration_run *c, const char *error)
 {
@@ -151,7 +151,7 @@ boards_ended(struct calibration_run *c, const char *error)
 	conclude(c, NULL);
 }
 
-/* What the tasks of its boards take stays, where the machine does. */
+/* The calibrations of its boards' tasks stay, unless the machine has changed. */
 static int
 store_op_calibrate(struct db *db, void *arg, struct kettle_error *err)
 {
@@ -214,7 +214,7 @@ take_run(struct calibration_run *c, const struct verdict *verdict)
 	}
 }
 
-/* On to the next task. Ratios of different work have nothing to do with each other. */
+/* Goes on with the next task. Each has its own ratios: those of different work cannot be compared. */
 static void
 next_task(struct calibration_run *c)
 {
@@ -278,7 +278,7 @@ begin_unit(struct calibration_run *c)
 
 /* ---- all units ---- */
 
-/* Whether a unit that is calibrated still has the machine of then. */
+/* Calibrates the unit again where its machine has changed since. */
 static void
 on_calibrate_described(void *arg, const struct kettle_error *err, json_t *facts)
 {

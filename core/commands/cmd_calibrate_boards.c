@@ -52,7 +52,7 @@ board_text(const struct calibration_run *c, const char *key)
 	return member_text(board_of(c), key);
 }
 
-/* The store goes with the engine: nothing more is begun then. True: c is gone. */
+/* Nothing more is begun once the engine stops: the store closes with it. True: it stops, and c is freed. */
 static bool
 end_stopped(struct calibration_run *c)
 {
@@ -62,7 +62,7 @@ end_stopped(struct calibration_run *c)
 	return stops;
 }
 
-/* This one is left as it is, and on to the next. */
+/* Leaves the board as it is and goes on with the next one. */
 static void
 skip_board(struct calibration_run *c, const char *why)
 {
@@ -102,7 +102,7 @@ calibrate_boards_prune(struct db *db, json_t *calibration, struct kettle_error *
 	return 0;
 }
 
-/* Into what the unit has at that moment. */
+/* Adds it to the calibration that the unit has by now. */
 static int
 store_op_board(struct db *db, void *arg, struct kettle_error *err)
 {

@@ -27,9 +27,9 @@ struct calibration_boards {
 	unsigned round;
 };
 
-/* One device.calibrate on its way. */
+/* One device.calibrate under way. */
 struct calibration_run {
-	struct inflight_job job; /* first: what a runner says comes here */
+	struct inflight_job job; /* first: the runner reports to it */
 	struct core *core;
 	json_t *args, *units, *tasks, *stored, *results; /* units: of engine_devices, with "device" */
 	size_t unit, task;

@@ -13,14 +13,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TOOLKITS_LIMIT_MS 10000 /* until a machine that says nothing is left out */
+#define TOOLKITS_LIMIT_MS 10000 /* until a machine that does not answer is left out */
 
 /* A command that waits for the answers of machines. */
 struct config_check {
 	struct core *core;
 	json_t *toolkits; /* [{"runner", "tool", "parts"}] */
 	json_t *tools;    /* the names that the languages' plans start */
-	unsigned pending; /* questions, and the asking itself */
+	unsigned pending; /* machines, and the loop over them itself */
 	bool answered;
 	struct kettle_timer *timer;
 	kettle_answer answer;

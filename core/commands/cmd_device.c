@@ -124,7 +124,7 @@ try_next(struct unit_change *c)
 		on_tried(c, c->core->engine, label, &err);
 }
 
-/* Every unit that is meant, once. */
+/* Each unit that a name means, once. */
 static int
 unit_change_choose(struct unit_change *c, const json_t *names, struct kettle_error *err)
 {

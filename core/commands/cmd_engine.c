@@ -17,10 +17,10 @@
 #include <string.h>
 #include <strings.h>
 
-#define DESCRIBE_LIMIT_MS 10000 /* until a machine that says nothing is called unreachable */
+#define DESCRIBE_LIMIT_MS 10000 /* until a machine that does not answer is unreachable */
 #define UNREACHABLE "Its machine does not answer."
 
-/* device.list waits for the greeting of each unit's machine, unless what is known will do. */
+/* A device.list that waits for the greeting of each unit's machine, unless stored facts are enough. */
 struct device_listing {
 	struct core *core;
 	json_t *devices;
@@ -28,13 +28,13 @@ struct device_listing {
 		*stored; /* what the database knows of units: the store's thread writes it, then it is the loop's */
 	kettle_answer answer;
 	void *arg;
-	unsigned pending; /* inquiries, and the asking itself */
+	unsigned pending; /* machines, and the loop over them itself */
 	bool known, answered;
-	bool whole; /* with what only those may see who run this Kettle */
+	bool whole; /* with what only admins may see */
 	struct kettle_timer *timer;
 };
 
-struct requestuest {
+struct unit_request {
 	struct device_listing *listing;
 	const json_t *device;
 	json_t *unit; /* where the facts go; of devices */
@@ -68,7 +68,7 @@ add_stored(const struct device_listing *listing, const json_t *device, json_t *u
 	}
 }
 
-/* What participants see of a unit: not how it is configured, nor where something lies on its machine. New reference. */
+/* A unit as participants see it: without its configuration and paths of its machine. New reference. */
 static json_t *
 public_unit(const json_t *unit)
 {
@@ -167,7 +167,7 @@ on_learned(void *arg, const struct kettle_error *err)
 }
 
 static void
-device_list_keep(const struct requestuest *request, json_t *facts)
+device_list_keep(const struct unit_request *request, json_t *facts)
 {
 	struct core *core = request->listing->core;
 	if (core->closing || !core->store)
@@ -183,7 +183,7 @@ device_list_keep(const struct requestuest *request, json_t *facts)
 static void
 on_device_list_described(void *arg, const struct kettle_error *err, json_t *greeting)
 {
-	struct requestuest *request = arg;
+	struct unit_request *request = arg;
 	(void)json_object_del(request->unit, "unreachable");
 	if (err->code < 0) {
 		(void)json_object_set_new(request->unit, "unreachable", json_string(err->message));
@@ -204,8 +204,8 @@ device_list_describe(struct device_listing *listing, const json_t *device, json_
 	struct kettle_error err = {0};
 	if (!runner || !runner->ops->describe)
 		return;
-	struct requestuest *request = xmalloc(sizeof(*request));
-	*request = (struct requestuest){listing, device, unit};
+	struct unit_request *request = xmalloc(sizeof(*request));
+	*request = (struct unit_request){listing, device, unit};
 	listing->pending++;
 	(void)json_object_set_new(unit, "unreachable", json_string(UNREACHABLE));
 	if (runner->ops->describe(runner->self, json_object_get(unit, "config"), on_device_list_described, request, &err) <

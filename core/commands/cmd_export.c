@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The command that hands out a leaderboard's submissions, a page at a time. */
+/* The command that exports a leaderboard's submissions, a page at a time. */
 #include <config.h>
 
 #include "commands/handlers.h"
@@ -18,9 +18,7 @@ export_check(
 	if (active && owns)
 		return kettle_fail(err, KETTLE_ECONFLICT,
 			"The leaderboard `%s` is active, and the export has the code of all users: say `private` if participants "
-			"will "
-			"not "
-			"get it.",
+			"will not get it.",
 			board->name);
 	if (active)
 		return kettle_fail(err, KETTLE_ECONFLICT,
@@ -59,7 +57,7 @@ add_submission(void *arg, sqlite3_stmt *row)
 	return page->bytes >= EXPORT_PAGE_BYTES;
 }
 
-/* In the order of numbers, which is the one that pages need, by the index that has it. */
+/* In the order of numbers, which pages need; the index submissions_page has it. */
 static int
 read_export_page(struct page *page, const struct board *board, bool whole, int64_t after)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The command that hands out harnesses. */
+/* The command that shows the harness of a language. */
 #include <config.h>
 
 #include "commands/handlers.h"

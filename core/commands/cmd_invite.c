@@ -14,7 +14,7 @@
 
 /* ---- codes ---- */
 
-/* 32 that are not taken for one another when they are read out. */
+/* 32 letters and digits that are not confused when they are read out. */
 static const char letters[] = "abcdefghijkmnpqrstuvwxyz23456789";
 
 static void
@@ -27,7 +27,7 @@ draw_code(char ret_code[INVITE_CODE_LENGTH + 1])
 	ret_code[INVITE_CODE_LENGTH] = '\0';
 }
 
-/* As it was drawn, however it was typed: without case and blanks around it. EINVAL: it cannot be one. */
+/* The code without case and blanks around it. EINVAL: it cannot be one. */
 static int
 read_code(const json_t *args, char ret_code[INVITE_CODE_LENGTH + 1], struct kettle_error *err)
 {

@@ -12,7 +12,7 @@
 #include <ctype.h>
 #include <string.h>
 
-/* No I, L, O and U: nothing that is read as something else. */
+/* No I, L, O and U: these are confused with other letters. */
 static const char letters[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
 /* ---- the code ---- */
@@ -27,7 +27,7 @@ draw_code(char code[LINK_CODE_LETTERS + 1])
 	code[LINK_CODE_LETTERS] = '\0';
 }
 
-/* What was typed, as it was drawn: case, blanks and dashes do not count. False: it is none. */
+/* The code without case, blanks and dashes. False: it is none. */
 static bool
 read_code(const char *typed, char code[LINK_CODE_LETTERS + 1])
 {
@@ -68,7 +68,7 @@ make_code(struct db *db, const struct actor *actor, json_t **ret_result, struct 
 
 /* ---- joining ---- */
 
-/* As they were before, or would be; then they are joined. */
+/* Joins the users where that is confirmed; the answer shows them as they were before. */
 static int
 join(struct db *db, const struct user *from, const struct user *into, bool confirmed, json_t **ret_result,
 	struct kettle_error *err)

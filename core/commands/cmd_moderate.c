@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Judging submissions: marked as a cheat, cleared, run again. */
+/* Commands that judge submissions: flag, unflag, rerun. */
 #include <config.h>
 
 #include "commands/handlers.h"
@@ -43,7 +43,7 @@ record_flag(struct db *db, const char *kind, const json_t *row, json_t *data_tak
 		db, kind, 'u', member_int(row, "leaderboard"), member_int(row, "id"), member_int(row, "user"), data, err);
 }
 
-/* The mark as it shall be (reason NULL: none), and the ranking as it is with it. */
+/* Sets the mark (reason NULL: removes it) and recomputes the ranking. */
 static int
 mark(struct db *db, const struct actor *actor, const json_t *row, const char *reason, struct kettle_error *err)
 {
@@ -51,8 +51,7 @@ mark(struct db *db, const struct actor *actor, const json_t *row, const char *re
 		reason ? db_exec(db, err, "UPDATE submissions SET flagged_at = ?, flag_reason = ?, flagged_by = ? WHERE id = ?",
 					 "isii", db->now_ms, reason, actor->user, member_int(row, "id"))
 			   : db_exec(db, err,
-					 "UPDATE submissions SET flagged_at = NULL, flag_reason = NULL, flagged_by = NULL WHERE id "
-					 "= ?",
+					 "UPDATE submissions SET flagged_at = NULL, flag_reason = NULL, flagged_by = NULL WHERE id = ?",
 					 "i", member_int(row, "id"));
 	return rc < 0 ? rc : ranking_recompute(db, member_int(row, "leaderboard"), NULL, member_int(row, "user"), err);
 }

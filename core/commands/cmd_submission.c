@@ -37,10 +37,8 @@ add_list_runs(struct db *db, json_t *rows, struct kettle_error *err)
 
 #define LIST \
 	"SELECT s.id, b.name AS leaderboard_name, s.file_name, s.created_at AS submission_time_iso, s.done_at IS NOT " \
-	"NULL AS " \
-	"done_bool, s.mode, s.state, s.flagged_at IS NOT NULL AS flagged_bool FROM submissions s JOIN leaderboards b ON " \
-	"b.id " \
-	"= s.leaderboard WHERE s.user = ?1 "
+	"NULL AS done_bool, s.mode, s.state, s.flagged_at IS NOT NULL AS flagged_bool FROM submissions s JOIN " \
+	"leaderboards b ON b.id = s.leaderboard WHERE s.user = ?1 "
 
 int
 cmd_submission_list(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
@@ -79,12 +77,10 @@ submission_find(const struct command_call *call, int64_t id, bool judge, json_t 
 	AUTO_JSON json_t *row = NULL;
 	int rc = db_object(call->db, &row, err,
 		"SELECT s.id, s.leaderboard AS leaderboard_id, b.name AS leaderboard_name, s.file_name, s.user AS "
-		"user_id_text, "
-		"u.name AS user_name, s.created_at AS submission_time_iso, s.done_at IS NOT NULL AS done_bool, s.mode, "
-		"s.state, CASE "
-		"WHEN s.flagged_at IS NOT NULL THEN coalesce(s.flag_reason, '') END AS flagged, s.user, b.creator FROM "
-		"submissions s JOIN "
-		"leaderboards b ON b.id = s.leaderboard JOIN users u ON u.id = s.user WHERE s.id = ?",
+		"user_id_text, u.name AS user_name, s.created_at AS submission_time_iso, s.done_at IS NOT NULL AS done_bool, "
+		"s.mode, s.state, CASE WHEN s.flagged_at IS NOT NULL THEN coalesce(s.flag_reason, '') END AS flagged, s.user, "
+		"b.creator FROM submissions s JOIN leaderboards b ON b.id = s.leaderboard JOIN users u ON u.id = s.user WHERE "
+		"s.id = ?",
 		"i", id);
 	if (rc == KETTLE_ENOENT)
 		return kettle_fail(err, rc, "There is no submission %lld.", (long long)id);
@@ -100,7 +96,7 @@ submission_find(const struct command_call *call, int64_t id, bool judge, json_t 
 
 /* ---- show ---- */
 
-/* Only what may be known of a secret run; of the others also what is not a column. */
+/* Removes what may not be shown of a secret run; adds the stored detail of the others. */
 static void
 open_run(json_t *run)
 {
@@ -124,10 +120,8 @@ add_job_runs(struct db *db, json_t *job, struct kettle_error *err)
 	int64_t id = member_int(job, "job");
 	int rc = db_array(db, &runs, err,
 		"SELECT mode, secret AS secret_bool, idx AS \"index\", passed AS passed_bool, state, score, low, high, "
-		"start_at AS "
-		"start_time_iso, end_at AS end_time_iso, message, result_json, system_json, detail_json FROM runs WHERE job = "
-		"? "
-		"ORDER BY id",
+		"start_at AS start_time_iso, end_at AS end_time_iso, message, result_json, system_json, detail_json FROM runs "
+		"WHERE job = ? ORDER BY id",
 		"i", id);
 	if (rc < 0)
 		return rc;
@@ -175,8 +169,7 @@ add_failed_rerun(struct db *db, const json_t *row, json_t *job, struct kettle_er
 #define WAITS \
 	"coalesce(error, (SELECT 'No unit of `' || u.device || '` is in order. ' || u.unit || ': ' || u.reason FROM " \
 	"device_units u WHERE u.device = j.device AND u.state = 'disabled' AND NOT EXISTS (SELECT 1 FROM device_units r " \
-	"WHERE " \
-	"r.device = j.device AND r.state = 'ready') ORDER BY u.unit LIMIT 1))"
+	"WHERE r.device = j.device AND r.state = 'ready') ORDER BY u.unit LIMIT 1))"
 
 /* A rerun that is under way is listed in place of the job that it will replace. */
 static int
@@ -185,11 +178,11 @@ load_jobs(struct db *db, const json_t *row, json_t **ret_jobs, struct kettle_err
 	AUTO_JSON json_t *jobs = NULL;
 	int rc = db_array(db, &jobs, err,
 		"SELECT id AS job, device, state, CASE WHEN state <> 'queued' THEN error END AS error, CASE WHEN state = "
-		"'queued' "
-		"THEN " WAITS " END AS waits, score, low, high, unit, attempt, queued_at AS queued_iso, started_at AS "
-		"started_iso, done_at AS ended_iso, changed_at AS changed_iso, compilation_json, system_json, timing_json, "
-		"superseded < 0 AS rerun_bool FROM jobs j WHERE submission = ?1 AND (superseded < 0 OR NOT superseded AND NOT "
-		"EXISTS (SELECT 1 FROM jobs n WHERE n.submission = ?1 AND n.superseded = -j.id)) ORDER BY id",
+		"'queued' THEN " WAITS
+		" END AS waits, score, low, high, unit, attempt, queued_at AS queued_iso, started_at AS started_iso, done_at "
+		"AS ended_iso, changed_at AS changed_iso, compilation_json, system_json, timing_json, superseded < 0 AS "
+		"rerun_bool FROM jobs j WHERE submission = ?1 AND (superseded < 0 OR NOT superseded AND NOT EXISTS (SELECT 1 "
+		"FROM jobs n WHERE n.submission = ?1 AND n.superseded = -j.id)) ORDER BY id",
 		"i", member_int(row, "id"));
 	for (size_t i = 0; i < json_array_size(jobs) && rc == 0; i++) {
 		json_t *job = json_array_get(jobs, i);
@@ -338,7 +331,7 @@ ranks(const json_t *jobs)
 	return all;
 }
 
-/* The row, where it is one that counts or could; ENOENT: it is none. */
+/* The row of a submission that counts or could count. ENOENT. */
 static int
 visibility_load(struct db *db, int64_t id, json_t **ret_row, struct kettle_error *err)
 {
@@ -346,8 +339,7 @@ visibility_load(struct db *db, int64_t id, json_t **ret_row, struct kettle_error
 		"SELECT s.id, s.leaderboard AS leaderboard_id, b.name AS leaderboard_name, s.file_name, s.user AS "
 		"user_id_text, u.name AS user_name, s.created_at AS submission_time_iso, 1 AS done_bool, s.mode, s.state, NULL "
 		"AS flagged, (SELECT CAST(data AS TEXT) FROM blobs WHERE id = s.code) AS code, s.user AS user FROM submissions "
-		"s "
-		"JOIN leaderboards b ON b.id = s.leaderboard JOIN users u ON u.id = s.user WHERE s.id = ? AND s.mode = "
+		"s JOIN leaderboards b ON b.id = s.leaderboard JOIN users u ON u.id = s.user WHERE s.id = ? AND s.mode = "
 		"'ranked' AND s.flagged_at IS NULL AND s.done_at IS NOT NULL AND s.id >= b.counts_from AND u.banned_at IS NULL "
 		"AND EXISTS (SELECT 1 FROM jobs j WHERE j.submission = s.id AND NOT j.superseded AND j.state = 'passed')",
 		"i", id);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Accepts a submission: every check with its sentence, then one transaction. */
+/* Accepts a submission: the checks in their order, then one transaction. */
 #include <config.h>
 
 #include "commands/handlers.h"
@@ -20,7 +20,7 @@
 
 #define FILE_NAME_MAX 120 /* characters */
 
-/* A submission on its way through the checks. */
+/* A submission that is being checked. */
 struct submit_request {
 	struct db *db;
 	const struct command_env *env;
@@ -79,7 +79,7 @@ decode(struct submit_request *submit, const char *base64, struct kettle_error *e
 {
 	void *data = NULL;
 	size_t length = strlen(base64), limit = (size_t)submit->env->submission_bytes;
-	/* Four characters stand for three bytes; what is over is not even decoded. */
+	/* Four characters are three bytes: a file over the limit is not decoded. */
 	if (length / 4 * 3 > limit + 2)
 		return kettle_fail(err, KETTLE_ETOOBIG, "The file `%s` has more than the %zu bytes that are allowed.",
 			submit->file_name, limit);
@@ -111,7 +111,7 @@ check_contents(struct submit_request *submit, struct kettle_error *err)
 	return 0;
 }
 
-/* Reads file and header. What is wrong with them is kept for later: other checks come first. */
+/* Reads file and header. Their errors are kept: other checks come first. */
 static void
 read_submit_file(struct submit_request *submit)
 {
@@ -311,8 +311,7 @@ submit_store(struct submit_request *submit, struct kettle_error *err)
 	if (rc == 0)
 		rc = db_exec(db, err,
 			"INSERT INTO submissions (leaderboard, task, user, mode, file_name, code, created_at) VALUES (?, ?, ?, ?, "
-			"?, ?, "
-			"?)",
+			"?, ?, ?)",
 			"iiissii", submit->board.id, submit->board.task, submit->actor->user, submit->mode, submit->file_name,
 			code_blob, db->now_ms);
 	submit->id = db_last_id(db);

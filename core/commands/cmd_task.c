@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tasks without a database: read, checked, packed, begun. What reads files does so on a thread of the pool. */
+/* Commands on tasks without a database: read, check, pack, new. Files are read on a thread of the pool. */
 #include <config.h>
 
 #include "commands/handlers.h"

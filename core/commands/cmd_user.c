@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Commands on people: list, show, ban, unban, role. */
+/* Commands on users: list, show, ban, unban, role. */
 #include <config.h>
 
 #include "commands/handlers.h"
@@ -88,7 +88,7 @@ check_ban(const struct actor *actor, const struct user *user, const char *reason
 	return 0;
 }
 
-/* The row, what is open and the rankings; `reason` NULL: no ban. */
+/* Stores the ban (reason NULL: removes it), cancels open jobs, recomputes the rankings. */
 static int
 set_ban(struct db *db, int64_t user, const char *reason, json_t *cancelled, struct kettle_error *err)
 {

@@ -65,7 +65,7 @@ list_parts(const struct core *core)
 	return parts;
 }
 
-/* What may not work although no part lacks. */
+/* What may not work although no part is missing. */
 static json_t *
 list_warnings(const char *kernel)
 {
@@ -73,11 +73,10 @@ list_warnings(const char *kernel)
 	int major = 0, minor = 0;
 	if (sscanf(kernel, "%d.%d", &major, &minor) == 2 &&
 		(major < KERNEL_MAJOR || (major == KERNEL_MAJOR && minor < KERNEL_MINOR)))
-		(void)json_array_append_new(warnings,
-			json_sprintf(
-				"The kernel says that it is Linux %.64s, older than the %d.%d that has all that sandboxes use; "
-				"`kettle-exec --doctor` says what this one lacks.",
-				kernel, KERNEL_MAJOR, KERNEL_MINOR));
+		(void)json_array_append_new(
+			warnings, json_sprintf("The kernel says that it is Linux %.64s, older than the %d.%d that has all that "
+								   "sandboxes use; `kettle-exec --doctor` says what this one lacks.",
+						  kernel, KERNEL_MAJOR, KERNEL_MINOR));
 	return warnings;
 }
 

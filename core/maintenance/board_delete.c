@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "model/blobs.h"
 
-/* Small rows that are read only by leaderboard: none is needed once the leaderboard is hidden. */
+/* Removes small rows that are read by leaderboard alone: none is needed once it is hidden. */
 static int
 remove_rights(struct db *db, int64_t leaderboard, struct kettle_error *err)
 {
@@ -29,11 +29,11 @@ remove_rights(struct db *db, int64_t leaderboard, struct kettle_error *err)
 	return rc;
 }
 
-/* The submissions up to this number, with all that hangs off them. */
+/* Removes the submissions up to this number, with all that belongs to them. */
 static int
 remove_submissions(struct db *db, int64_t leaderboard, int64_t last, struct kettle_error *err)
 {
-	/* What the cascade would do too, but row by row. */
+	/* The cascade would do the same, but row by row. */
 	static const char *const sql[] = {
 		"DELETE FROM best WHERE submission IN (SELECT id FROM submissions WHERE leaderboard = ?1 AND id <= ?2)",
 		"DELETE FROM runs WHERE job IN (SELECT j.id FROM jobs j JOIN submissions s ON s.id = j.submission WHERE "

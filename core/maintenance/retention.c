@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the database need not keep any longer, removed in small parts. */
+/* Removes what the database need not keep any longer, in small parts. */
 #include <config.h>
 
 #include "maintenance/maintenance.h"
@@ -94,7 +94,7 @@ drop_events(struct db *db, struct retention *retention, bool *ret_more, struct k
 {
 	if (retention->limits.event_days == 0)
 		return 0;
-	/* Numbers are given once: the next event's is higher even if all others are gone. */
+	/* Numbers are never reused: the next event's is higher even where all others are removed. */
 	int rc = db_exec(db, err,
 		"DELETE FROM events WHERE seq IN (SELECT seq FROM events WHERE seq <= coalesce((SELECT min(seq) FROM cursors), "
 		"seq) ORDER BY seq LIMIT ?1) AND at < ?2",
@@ -125,7 +125,7 @@ count_blob(void *arg, sqlite3_stmt *row)
 	return 0;
 }
 
-/* What refers to contents is known to the database's own checks as well: they would refuse, not lose. */
+/* A reference that this misses is safe: the foreign keys of the database would refuse the deletion. */
 static int
 drop_blobs(struct db *db, struct retention *retention, bool *ret_more, struct kettle_error *err)
 {
@@ -133,8 +133,8 @@ drop_blobs(struct db *db, struct retention *retention, bool *ret_more, struct ke
 	int rc = 0;
 	if (retention->cursor == 0)
 		rc = db_exec(db, err,
-			"DELETE FROM tasks WHERE NOT EXISTS (SELECT 1 FROM boards WHERE task = tasks.id) AND NOT EXISTS "
-			"(SELECT 1 FROM submissions WHERE task = tasks.id)",
+			"DELETE FROM tasks WHERE NOT EXISTS (SELECT 1 FROM boards WHERE task = tasks.id) AND NOT EXISTS (SELECT 1 "
+			"FROM submissions WHERE task = tasks.id)",
 			NULL);
 	if (rc == 0)
 		rc = db_int(db, &last, err, "SELECT coalesce(max(id), 0) FROM blobs", NULL);

@@ -92,8 +92,7 @@ find_user(struct db *db, const json_t *actor, json_t **ret_row, struct kettle_er
 {
 	return db_object(db, ret_row, err,
 		"SELECT u.id, u.name, u.role, CASE WHEN u.banned_at IS NOT NULL THEN coalesce(u.ban_reason, '') END AS banned "
-		"FROM "
-		"identities i JOIN users u ON u.id = i.user WHERE i.provider = ? AND i.subject = ?",
+		"FROM identities i JOIN users u ON u.id = i.user WHERE i.provider = ? AND i.subject = ?",
 		"ss", member_string(actor, "provider"), member_string(actor, "subject"));
 }
 

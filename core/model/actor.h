@@ -19,7 +19,7 @@
  */
 int actor_resolve(
 	struct db *db, const json_t *actor, const struct access *access, struct actor *ret_actor, struct kettle_error *err);
-/* The role that is stored or vouched for under this name; RIGHT_ANYBODY for "user" and whatever else. [any] */
+/* The role that is stored or vouched for under this name; RIGHT_ANYBODY for "user" and any other name. [any] */
 enum access_right actor_role(const char *name);
 
 #endif

@@ -132,8 +132,7 @@ blobs_note_submissions(struct db *db, int64_t leaderboard, int64_t last, struct 
 		"INSERT OR IGNORE INTO temp.noted_tasks SELECT task FROM submissions WHERE leaderboard = ?1 AND id <= ?2",
 		"INSERT OR IGNORE INTO temp.noted_blobs SELECT code FROM submissions WHERE leaderboard = ?1 AND id <= ?2",
 		"INSERT OR IGNORE INTO temp.noted_blobs SELECT a.blob FROM submissions s JOIN jobs j ON j.submission = s.id "
-		"JOIN "
-		"artifacts a ON a.job = j.id WHERE s.leaderboard = ?1 AND s.id <= ?2 AND a.blob IS NOT NULL",
+		"JOIN artifacts a ON a.job = j.id WHERE s.leaderboard = ?1 AND s.id <= ?2 AND a.blob IS NOT NULL",
 		NOTE_FILES,
 	};
 	return exec_all(db, sql, ARRAY_SIZE(sql), leaderboard, last, err);
@@ -146,8 +145,8 @@ blobs_note_submission(struct db *db, int64_t submission, struct kettle_error *er
 		NOTE_TABLES,
 		"INSERT OR IGNORE INTO temp.noted_tasks SELECT task FROM submissions WHERE id = ?1",
 		"INSERT OR IGNORE INTO temp.noted_blobs SELECT code FROM submissions WHERE id = ?1",
-		"INSERT OR IGNORE INTO temp.noted_blobs SELECT a.blob FROM jobs j JOIN artifacts a ON a.job = j.id "
-		"WHERE j.submission = ?1 AND a.blob IS NOT NULL",
+		"INSERT OR IGNORE INTO temp.noted_blobs SELECT a.blob FROM jobs j JOIN artifacts a ON a.job = j.id WHERE "
+		"j.submission = ?1 AND a.blob IS NOT NULL",
 		NOTE_FILES,
 	};
 	return exec_all(db, sql, ARRAY_SIZE(sql), submission, 0, err);
@@ -168,14 +167,11 @@ int
 blobs_collect(struct db *db, struct kettle_error *err)
 {
 	static const char *const sql[] = {
-		"DELETE FROM tasks WHERE id IN (SELECT id FROM temp.noted_tasks) AND NOT EXISTS (SELECT 1 FROM boards "
-		"WHERE "
+		"DELETE FROM tasks WHERE id IN (SELECT id FROM temp.noted_tasks) AND NOT EXISTS (SELECT 1 FROM boards WHERE "
 		"task = tasks.id) AND NOT EXISTS (SELECT 1 FROM submissions WHERE task = tasks.id)",
 		"DELETE FROM blobs WHERE id IN (SELECT id FROM temp.noted_blobs) AND NOT EXISTS (SELECT 1 FROM submissions "
-		"WHERE "
-		"code = blobs.id) AND NOT EXISTS (SELECT 1 FROM task_files WHERE blob = blobs.id) AND NOT EXISTS (SELECT 1 "
-		"FROM "
-		"artifacts WHERE blob = blobs.id)",
+		"WHERE code = blobs.id) AND NOT EXISTS (SELECT 1 FROM task_files WHERE blob = blobs.id) AND NOT EXISTS (SELECT "
+		"1 FROM artifacts WHERE blob = blobs.id)",
 		"DELETE FROM temp.noted_blobs",
 		"DELETE FROM temp.noted_tasks",
 	};

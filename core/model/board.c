@@ -17,8 +17,7 @@
 /* ?2: admin, ?3: user */
 #define MAY_SEE \
 	"(?2 OR b.visibility = 'public' OR b.creator = ?3 OR EXISTS (SELECT 1 FROM access a WHERE a.leaderboard = b.id " \
-	"AND " \
-	"a.user = ?3)) "
+	"AND a.user = ?3)) "
 
 static int64_t
 is_admin(const struct actor *actor)
@@ -192,8 +191,7 @@ board_devices(struct db *db, int64_t leaderboard, json_t **ret_devices, struct k
 	AUTO_JSON json_t *row = NULL;
 	int rc = db_object(db, &row, err,
 		"SELECT json_group_array(device) AS devices_json FROM (SELECT device FROM leaderboard_devices WHERE "
-		"leaderboard = "
-		"? ORDER BY position)",
+		"leaderboard = ? ORDER BY position)",
 		"i", leaderboard);
 	if (rc == 0)
 		*ret_devices = json_incref(json_object_get(row, "devices"));
@@ -309,12 +307,9 @@ board_pick_devices(const struct command_env *env, const json_t *wanted, json_t *
 #define OBJECT \
 	"SELECT b.id, b.name, b.description, json_extract(t.bundle_json, '$.task') AS task_json, b.deadline_at AS " \
 	"deadline_iso, (SELECT json_group_array(device) FROM (SELECT device FROM leaderboard_devices d WHERE " \
-	"d.leaderboard = " \
-	"b.id ORDER BY position)) AS gpu_types_json, b.visibility, b.code, u.name AS creator, b.created_at AS " \
-	"created_iso, " \
-	"coalesce(b.deadline_at < ?1, 0) AS ended_bool FROM leaderboards b JOIN tasks t ON t.id = b.task JOIN users u ON " \
-	"u.id " \
-	"= b.creator "
+	"d.leaderboard = b.id ORDER BY position)) AS gpu_types_json, b.visibility, b.code, u.name AS creator, " \
+	"b.created_at AS created_iso, coalesce(b.deadline_at < ?1, 0) AS ended_bool FROM leaderboards b JOIN tasks t ON " \
+	"t.id = b.task JOIN users u ON u.id = b.creator "
 
 int
 board_object(struct db *db, int64_t leaderboard, json_t **ret_object, struct kettle_error *err)

@@ -201,8 +201,7 @@ board_update_refuse(const struct update *update, struct kettle_error *err)
 			update->board->name, what ? what : "");
 	return kettle_fail(err, KETTLE_ECONFLICT,
 		"The new task runs differently (%s), so scores so far could not be compared with later ones: the %lld place%s "
-		"in "
-		"the rankings of `%s` would be given up; say `force` if that is meant.",
+		"in the rankings of `%s` would be given up; say `force` if that is meant.",
 		what ? what : "", (long long)update->ranked, update->ranked == 1 ? "" : "s", update->board->name);
 }
 

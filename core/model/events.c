@@ -41,11 +41,9 @@ add_event(void *arg, sqlite3_stmt *row)
 /* A board that has gone is as visible as it was; one that is there as it is now. */
 #define VISIBLE \
 	"(?1 OR user IS ?2 AND scope <> 'a' OR scope = 'p' AND CASE coalesce((SELECT visibility FROM leaderboards WHERE " \
-	"id " \
-	"= events.leaderboard), CASE WHEN closed THEN 'closed' ELSE 'public' END) WHEN 'public' THEN 1 ELSE EXISTS " \
-	"(SELECT " \
-	"1 FROM access WHERE access.leaderboard = events.leaderboard AND access.user = ?2) OR EXISTS (SELECT 1 FROM " \
-	"leaderboards WHERE id = events.leaderboard AND creator = ?2) END) "
+	"id = events.leaderboard), CASE WHEN closed THEN 'closed' ELSE 'public' END) WHEN 'public' THEN 1 ELSE EXISTS " \
+	"(SELECT 1 FROM access WHERE access.leaderboard = events.leaderboard AND access.user = ?2) OR EXISTS (SELECT 1 " \
+	"FROM leaderboards WHERE id = events.leaderboard AND creator = ?2) END) "
 #define SELECT "SELECT " DB_EVENT_COLUMNS " FROM events WHERE "
 #define REST " AND " VISIBLE "ORDER BY seq LIMIT ?4"
 
@@ -94,8 +92,8 @@ int
 events_cursor_set(struct db *db, const char *consumer, int64_t seq, struct kettle_error *err)
 {
 	return db_exec(db, err,
-		"INSERT INTO cursors (consumer, seq) VALUES (?, ?) "
-		"ON CONFLICT (consumer) DO UPDATE SET seq = max(seq, excluded.seq)",
+		"INSERT INTO cursors (consumer, seq) VALUES (?, ?) ON CONFLICT (consumer) DO UPDATE SET seq = max(seq, "
+		"excluded.seq)",
 		"si", consumer, seq);
 }
 
@@ -103,7 +101,7 @@ int
 events_cursor_begin(struct db *db, const char *consumer, struct kettle_error *err)
 {
 	return db_exec(db, err,
-		"INSERT INTO cursors (consumer, seq) SELECT ?, coalesce(max(seq), 0) FROM events WHERE true "
-		"ON CONFLICT (consumer) DO NOTHING",
+		"INSERT INTO cursors (consumer, seq) SELECT ?, coalesce(max(seq), 0) FROM events WHERE true ON CONFLICT "
+		"(consumer) DO NOTHING",
 		"s", consumer);
 }

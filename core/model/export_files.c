@@ -34,16 +34,14 @@ static const struct table {
 		"flagged_bool, s.flag_reason, c.sha256 AS code_sha256, c.size AS code_bytes, t.content_hash AS task_hash FROM "
 		"submissions s JOIN leaderboards b ON b.id = s.leaderboard JOIN users u ON u.id = s.user JOIN blobs c ON c.id "
 		"= s.code JOIN tasks t ON t.id = s.task ORDER BY s.id"},
-	{"jobs",
-		"SELECT id AS job, submission AS submission_id, device, superseded = 0 AS counts_bool, state, attempt, unit, "
-		"queued_at AS queued_iso, started_at AS started_iso, done_at AS ended_iso, score, low, high, error, "
-		"system_json FROM jobs WHERE submission IN (SELECT id FROM " SHOWN ") ORDER BY id"},
-	{"runs",
-		"SELECT r.id AS run, r.job, j.submission AS submission_id, j.device, r.mode, r.secret AS secret_bool, r.idx AS "
-		"\"index\", r.passed AS passed_bool, iif(r.secret, NULL, r.state) AS state, r.score, iif(r.secret, NULL, "
-		"r.low) AS low, iif(r.secret, NULL, r.high) AS high, iif(r.secret, NULL, r.start_at) AS start_iso, "
-		"iif(r.secret, NULL, r.end_at) AS end_iso, r.message, r.result_json FROM runs r JOIN jobs j ON j.id = r.job "
-		"WHERE j.submission IN (SELECT id FROM " SHOWN ") ORDER BY r.id"},
+	{"jobs", "SELECT id AS job, submission AS submission_id, device, superseded = 0 AS counts_bool, state, attempt, "
+			 "unit, queued_at AS queued_iso, started_at AS started_iso, done_at AS ended_iso, score, low, high, error, "
+			 "system_json FROM jobs WHERE submission IN (SELECT id FROM " SHOWN ") ORDER BY id"},
+	{"runs", "SELECT r.id AS run, r.job, j.submission AS submission_id, j.device, r.mode, r.secret AS secret_bool, "
+			 "r.idx AS \"index\", r.passed AS passed_bool, iif(r.secret, NULL, r.state) AS state, r.score, "
+			 "iif(r.secret, NULL, r.low) AS low, iif(r.secret, NULL, r.high) AS high, iif(r.secret, NULL, r.start_at) "
+			 "AS start_iso, iif(r.secret, NULL, r.end_at) AS end_iso, r.message, r.result_json FROM runs r JOIN jobs j "
+			 "ON j.id = r.job WHERE j.submission IN (SELECT id FROM " SHOWN ") ORDER BY r.id"},
 };
 
 /* Every submitted file, once. */

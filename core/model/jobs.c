@@ -267,9 +267,9 @@ jobs_end(struct db *db, const struct job *job, const struct verdict *verdict, st
 	AUTO_JSON json_t *compilation = verdict_compilation(verdict);
 	struct ranking_change change = {0};
 	int rc = db_exec(db, err,
-		"UPDATE jobs SET state = ?1, done_at = ?2, changed_at = ?2, handle = NULL, "
-		"score = nullif(max(?3, 0.0), 0.0), low = nullif(max(?4, 0.0), 0.0), high = nullif(max(?5, 0.0), 0.0), error "
-		"= ?6, compilation_json = ?7, system_json = ?8, timing_json = ?9 WHERE id = ?10",
+		"UPDATE jobs SET state = ?1, done_at = ?2, changed_at = ?2, handle = NULL, score = nullif(max(?3, 0.0), 0.0), "
+		"low = nullif(max(?4, 0.0), 0.0), high = nullif(max(?5, 0.0), 0.0), error = ?6, compilation_json = ?7, "
+		"system_json = ?8, timing_json = ?9 WHERE id = ?10",
 		"sidddsjjji", verdict_state_name(verdict->state), db->now_ms, verdict->score.value, verdict->score.low,
 		verdict->score.high, verdict_message(&verdict->why), compilation, verdict->system, verdict->timing, job->id);
 	if (rc == 0 && job->superseded < 0)
@@ -318,8 +318,7 @@ jobs_requeue(struct db *db, int64_t id, int64_t attempt, bool uncounted, bool wa
 	}
 	rc = db_exec(db, err,
 		"UPDATE jobs SET state = 'queued', spared = spared + ?1, unit = NULL, handle = NULL, changed_at = ?2, error = "
-		"?4 "
-		"WHERE id = ?3",
+		"?4 WHERE id = ?3",
 		"iiis", (int64_t)uncounted, db->now_ms, id, waits ? clean : NULL);
 	if (rc == 0)
 		rc = jobs_event(db, &job, "job.requeued",

@@ -13,12 +13,10 @@
 
 #define COUNTS \
 	"s.mode = 'ranked' AND s.flagged_at IS NULL AND s.id >= b.counts_from AND u.banned_at IS NULL AND NOT " \
-	"j.superseded " \
-	"AND j.state = 'passed' AND j.score IS NOT NULL "
+	"j.superseded AND j.state = 'passed' AND j.score IS NOT NULL "
 #define JOINS \
 	"FROM submissions s JOIN jobs j ON j.submission = s.id JOIN leaderboards b ON b.id = s.leaderboard JOIN users u " \
-	"ON " \
-	"u.id = s.user "
+	"ON u.id = s.user "
 
 /* A user's entry on a device, and what it should be. */
 struct entry {
@@ -93,14 +91,10 @@ count_better(
 	int64_t fine = bucket_of(score), middle = fine >> 6, coarse = fine >> 12;
 	return db_int(db, ret_count, err,
 		"SELECT coalesce((SELECT sum(entries) FROM best_counts WHERE leaderboard = ?1 AND device = ?2 AND level = 2 "
-		"AND "
-		"bucket < ?3), 0) + coalesce((SELECT sum(entries) FROM best_counts WHERE leaderboard = ?1 AND device = ?2 AND "
-		"level "
-		"= 1 AND bucket >= ?3 << 6 AND bucket < ?4), 0) + coalesce((SELECT sum(entries) FROM best_counts WHERE "
-		"leaderboard "
-		"= ?1 AND device = ?2 AND level = 0 AND bucket >= ?4 << 6 AND bucket < ?5), 0) + (SELECT count(*) FROM best "
-		"WHERE "
-		"leaderboard = ?1 AND device = ?2 AND score >= ?6 AND score < ?7)",
+		"AND bucket < ?3), 0) + coalesce((SELECT sum(entries) FROM best_counts WHERE leaderboard = ?1 AND device = ?2 "
+		"AND level = 1 AND bucket >= ?3 << 6 AND bucket < ?4), 0) + coalesce((SELECT sum(entries) FROM best_counts "
+		"WHERE leaderboard = ?1 AND device = ?2 AND level = 0 AND bucket >= ?4 << 6 AND bucket < ?5), 0) + (SELECT "
+		"count(*) FROM best WHERE leaderboard = ?1 AND device = ?2 AND score >= ?6 AND score < ?7)",
 		"isiiidd", leaderboard, device, coarse, middle, fine, bucket_begin(fine), score);
 }
 
@@ -112,8 +106,7 @@ ranking_of(struct db *db, int64_t leaderboard, const char *device, int64_t user,
 	int64_t better = 0;
 	int rc = db_query(db, err, read_own, &position,
 		"SELECT submission, job, score, (SELECT ranked FROM leaderboard_devices WHERE leaderboard = ?1 AND device = "
-		"?2) "
-		"FROM best WHERE leaderboard = ?1 AND device = ?2 AND user = ?3",
+		"?2) FROM best WHERE leaderboard = ?1 AND device = ?2 AND user = ?3",
 		"isi", leaderboard, device, user);
 	if (rc == 1) {
 		rc = count_better(db, leaderboard, device, position.score, &better, err);
@@ -130,10 +123,8 @@ podium(struct db *db, const struct entry *entry, json_t **ret_podium, struct ket
 {
 	return db_array(db, ret_podium, err,
 		"SELECT rank() OVER (ORDER BY score) AS rank, user, user_name, submission, score FROM (SELECT best.user AS "
-		"user, "
-		"name AS user_name, submission, score FROM best JOIN users ON users.id = best.user WHERE leaderboard = ? AND "
-		"device "
-		"= ? ORDER BY score, submission LIMIT ?) ORDER BY score, submission",
+		"user, name AS user_name, submission, score FROM best JOIN users ON users.id = best.user WHERE leaderboard = ? "
+		"AND device = ? ORDER BY score, submission LIMIT ?) ORDER BY score, submission",
 		"isi", entry->leaderboard, entry->device, (int64_t)RANKING_PODIUM);
 }
 
@@ -189,11 +180,10 @@ store_entry(struct db *db, const struct entry *entry, struct kettle_error *err)
 			entry->leaderboard, entry->device, entry->user);
 	return db_exec(db, err,
 		"INSERT INTO best (leaderboard, device, user, submission, job, score, low, high, bucket, created_at, "
-		"file_name, "
-		"user_name) SELECT ?1, ?2, ?3, ?4, ?5, ?6, CASE WHEN ?7 THEN ?8 END, CASE WHEN ?9 THEN ?10 END, ?11, "
-		"s.created_at, s.file_name, u.name FROM submissions s JOIN users u ON u.id = ?3 WHERE s.id = ?4 ON CONFLICT "
-		"(leaderboard, device, user) DO UPDATE SET submission = excluded.submission, job = excluded.job, score = "
-		"excluded.score, low = excluded.low, high = excluded.high, bucket = excluded.bucket, created_at = "
+		"file_name, user_name) SELECT ?1, ?2, ?3, ?4, ?5, ?6, CASE WHEN ?7 THEN ?8 END, CASE WHEN ?9 THEN ?10 END, "
+		"?11, s.created_at, s.file_name, u.name FROM submissions s JOIN users u ON u.id = ?3 WHERE s.id = ?4 ON "
+		"CONFLICT (leaderboard, device, user) DO UPDATE SET submission = excluded.submission, job = excluded.job, "
+		"score = excluded.score, low = excluded.low, high = excluded.high, bucket = excluded.bucket, created_at = "
 		"excluded.created_at, file_name = excluded.file_name, user_name = excluded.user_name",
 		"isiiidididi", entry->leaderboard, entry->device, entry->user, entry->submission, entry->job, entry->score,
 		(int64_t)entry->has_low, entry->low, (int64_t)entry->has_high, entry->high, bucket_of(entry->score));

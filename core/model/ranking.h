@@ -31,12 +31,12 @@ struct ranking_change {
  * where the rank or the podium changed. ret_change may be NULL.
  */
 int ranking_offer(struct db *db, int64_t job, struct ranking_change *ret_change, struct kettle_error *err);
-/* Recomputes a user's (0: everybody's) entry of a board's device (NULL: all), with rank.changed where it moved. */
+/* Recomputes a user's (0: every user's) entry of a board's device (NULL: all), with rank.changed where it moved. */
 int ranking_recompute(struct db *db, int64_t leaderboard, const char *device, int64_t user, struct kettle_error *err);
 /* The same of one user on one device, and what it did. ret_change may be NULL. */
 int ranking_renew(struct db *db, int64_t leaderboard, const char *device, int64_t user,
 	struct ranking_change *ret_change, struct kettle_error *err);
-/* Recomputes a user's entries on every board: they were banned, or may come back. */
+/* Recomputes a user's entries on every board: after a ban or its end. */
 int ranking_recompute_user(struct db *db, int64_t user, struct kettle_error *err);
 /* A user's place; all 0 without one. */
 int ranking_of(struct db *db, int64_t leaderboard, const char *device, int64_t user,

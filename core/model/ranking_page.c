@@ -67,7 +67,7 @@ interval_of(const struct ranking_row *row)
 		.above = row->high - row->score};
 }
 
-/* Whether what separates two entries may be an accident: within the combined error of both. */
+/* Whether the gap between two entries is within the combined error of both. */
 static bool
 is_close(const struct interval *better, const struct interval *worse)
 {
@@ -157,11 +157,12 @@ first_rank(const struct page_reader *reader, const struct ranking_row *first, in
 {
 	const struct ranking_page_request *request = reader->request;
 	int64_t ties = 0;
-	int rc = request->offset == 0 ? 0
-								  : db_int(reader->db, &ties, reader->err,
-										"SELECT count(*) FROM best WHERE leaderboard = ? AND device = ? AND score = ? "
-										"AND submission < ?",
-										"isdi", request->leaderboard, request->device, first->score, first->submission);
+	int rc =
+		request->offset == 0
+			? 0
+			: db_int(reader->db, &ties, reader->err,
+				  "SELECT count(*) FROM best WHERE leaderboard = ? AND device = ? AND score = ? AND submission < ?",
+				  "isdi", request->leaderboard, request->device, first->score, first->submission);
 	*ret_rank = request->offset + 1 - ties;
 	return rc;
 }
@@ -235,8 +236,7 @@ read_rows(struct page_reader *reader)
 	const struct ranking_page_request *request = reader->request;
 	return db_query(reader->db, reader->err, add_row, reader,
 		"SELECT submission, file_name, created_at, score, user, user_name, device, low, high FROM best WHERE "
-		"leaderboard "
-		"= ? AND device = ? ORDER BY score, submission LIMIT ? OFFSET ?",
+		"leaderboard = ? AND device = ? ORDER BY score, submission LIMIT ? OFFSET ?",
 		"isii", request->leaderboard, request->device, request->limit, request->offset);
 }
 

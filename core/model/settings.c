@@ -67,8 +67,8 @@ int
 settings_setting_put(struct db *db, const char *key, const json_t *value, struct kettle_error *err)
 {
 	return db_exec(db, err,
-		"INSERT INTO settings (key, value_json) VALUES (?, ?) "
-		"ON CONFLICT (key) DO UPDATE SET value_json = excluded.value_json",
+		"INSERT INTO settings (key, value_json) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value_json = "
+		"excluded.value_json",
 		"sj", key, value);
 }
 
@@ -100,9 +100,9 @@ settings_unit_disabled(
 	struct db *db, const char *device, const char *unit, const char *reason, struct kettle_error *err)
 {
 	return db_exec(db, err,
-		"INSERT INTO device_units (device, unit, state, reason, changed_at) "
-		"VALUES (?1, ?2, CASE WHEN ?3 IS NULL THEN 'ready' ELSE 'disabled' END, ?3, ?4) ON CONFLICT (device, unit) "
-		"DO UPDATE SET state = excluded.state, reason = excluded.reason, changed_at = excluded.changed_at",
+		"INSERT INTO device_units (device, unit, state, reason, changed_at) VALUES (?1, ?2, CASE WHEN ?3 IS NULL THEN "
+		"'ready' ELSE 'disabled' END, ?3, ?4) ON CONFLICT (device, unit) DO UPDATE SET state = excluded.state, reason "
+		"= excluded.reason, changed_at = excluded.changed_at",
 		"sssi", device, unit, reason, db->now_ms);
 }
 
@@ -120,8 +120,8 @@ settings_unit_calibrate(
 	struct db *db, const char *device, const char *unit, const json_t *calibration, struct kettle_error *err)
 {
 	return db_exec(db, err,
-		"INSERT INTO device_units (device, unit, changed_at, calibration_json) VALUES (?, ?, ?, ?) "
-		"ON CONFLICT (device, unit) DO UPDATE SET calibration_json = excluded.calibration_json",
+		"INSERT INTO device_units (device, unit, changed_at, calibration_json) VALUES (?, ?, ?, ?) ON CONFLICT "
+		"(device, unit) DO UPDATE SET calibration_json = excluded.calibration_json",
 		"ssij", device, unit, db->now_ms, calibration);
 }
 
@@ -158,7 +158,7 @@ settings_unit_store_facts(
 	if (json_equal(before, after))
 		return 0;
 	return db_exec(db, err,
-		"INSERT INTO device_units (device, unit, changed_at, facts_json) VALUES (?, ?, ?, ?) "
-		"ON CONFLICT (device, unit) DO UPDATE SET facts_json = excluded.facts_json",
+		"INSERT INTO device_units (device, unit, changed_at, facts_json) VALUES (?, ?, ?, ?) ON CONFLICT (device, "
+		"unit) DO UPDATE SET facts_json = excluded.facts_json",
 		"ssij", device, unit, db->now_ms, after);
 }

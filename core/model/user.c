@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* People: found by name or number, shown, joined. */
+/* Users: found by name or number, shown, joined. */
 #include <config.h>
 
 #include "model/user.h"
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NEAREST_MAX 1000 /* people among whom the nearest name is looked for */
+#define NEAREST_MAX 1000 /* users among whom the nearest name is looked for */
 #define RANKS_MAX 100    /* rankings that are shown of one user */
 
 static int
@@ -111,8 +111,7 @@ add_full(struct db *db, int64_t id, json_t *object, struct kettle_error *err)
 	if (rc == 0)
 		rc = db_array(db, &ranks, err,
 			"SELECT b.name AS leaderboard, p.leaderboard AS board, p.device, p.score FROM best p JOIN leaderboards b "
-			"ON "
-			"b.id = p.leaderboard WHERE p.user = ? ORDER BY b.name, p.device LIMIT ?",
+			"ON b.id = p.leaderboard WHERE p.user = ? ORDER BY b.name, p.device LIMIT ?",
 			"ii", id, (int64_t)RANKS_MAX);
 	json_array_foreach(ranks, i, row) {
 		struct ranking_position position;
@@ -135,9 +134,8 @@ user_object(struct db *db, int64_t id, bool full, json_t **ret_object, struct ke
 	int rc = db_object(db, &object, err,
 		"SELECT id AS user_id_text, name AS user_name, role, created_at AS created_iso, banned_at AS banned_iso, "
 		"ban_reason, (SELECT count(*) FROM submissions s JOIN leaderboards b ON b.id = s.leaderboard WHERE s.user = "
-		"users.id) AS submissions, (SELECT "
-		"json_group_array(json_object('provider', provider, 'name', name)) FROM identities WHERE user = users.id) AS "
-		"identities_json FROM users WHERE id = ?",
+		"users.id) AS submissions, (SELECT json_group_array(json_object('provider', provider, 'name', name)) FROM "
+		"identities WHERE user = users.id) AS identities_json FROM users WHERE id = ?",
 		"i", id);
 	if (rc == 0 && full)
 		rc = add_full(db, id, object, err);
@@ -151,7 +149,7 @@ user_object(struct db *db, int64_t id, bool full, json_t **ret_object, struct ke
 static int
 move_all(struct db *db, int64_t from, int64_t into, struct kettle_error *err)
 {
-	/* What both have stays once. The name of who is joined goes on leading to them. */
+	/* What both have stays once. The name of the joined user goes on leading to the other one. */
 	static const char *const sql[] = {
 		"UPDATE identities SET user = ?2 WHERE user = ?1",
 		"DELETE FROM tokens WHERE user IN (?1, ?2) AND kind IN ('link', 'login')",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* People: found by name or number, shown, joined. Store's threads. */
+/* Users: found by name or number, shown, joined. Store's threads. */
 #ifndef KETTLE_MODEL_USER_H
 #define KETTLE_MODEL_USER_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Attaching a process to its database: as the owner where the lock is free, else as a client of the owner. */
+/* Attaches a process to its database: as the owner where the lock is free, else as a client of the owner. */
 #include <config.h>
 
 #include "session/core_internal.h"
@@ -11,7 +11,7 @@
 
 #include <stdlib.h>
 
-/* An owner that starts or ends is waited for this long. */
+/* How long it waits for an owner that starts or ends. */
 #define ATTACH_LIMIT_MS 15000
 #define ATTACH_RETRY_MS 25
 
@@ -114,7 +114,7 @@ retry(struct attach *attach, pid_t holder, bool patient)
 	attach_fail(core, &err);
 }
 
-/* A server is the owner or nothing: another server is a mistake, a command line ends some time. */
+/* A server becomes the owner or fails: another server is a mistake, but a command line ends, so it is waited for. */
 static void
 wait_to_serve(struct attach *attach, const struct lock_holder *holder, struct kettle_error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Commands on their way: checked, routed to the store, the engine, the owner's socket or this process, and answered
+/* Calls of commands: checked, routed to the store, the engine, the owner's socket or this process, and answered
  * once. */
 #include <config.h>
 

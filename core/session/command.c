@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Looks commands up, checks what is passed to them, and shows the table as data. */
+/* Finds commands, checks their arguments, and writes the table as data. */
 #include <config.h>
 
 #include "session/command.h"

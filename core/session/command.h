@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a command is: its arguments, right, kind and handler. The table of all is handed in; frontends render it. */
+/* A command: its arguments, right, kind and handler. The table comes from the program; frontends render it. */
 #ifndef KETTLE_SESSION_COMMAND_H
 #define KETTLE_SESSION_COMMAND_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of the core share. Loop thread, all of it. */
+/* The internals of the core that its files share. All on the loop thread. */
 #ifndef KETTLE_SESSION_CORE_INTERNAL_H
 #define KETTLE_SESSION_CORE_INTERNAL_H
 
@@ -7,7 +7,7 @@
 
 #include <kettle/error.h>
 
-/* One command on its way. Its actor, command and args live until it is answered. */
+/* One call of a command. Its actor, command and args live until it is answered. */
 struct call {
 	struct core *core;
 	json_t *actor, *args;

@@ -81,7 +81,7 @@ host_process_kill(const struct kettle_host *table, struct kettle_process *proces
 	loop_process_kill(of(table)->io, process, signal);
 }
 
-/* One access to the plugin's state on its way. */
+/* One access to the plugin's state under way. */
 struct settings_access {
 	struct core_host *host;
 	char *key;

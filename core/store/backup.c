@@ -58,7 +58,7 @@ backup_name(const char *written, const char *path, struct kettle_error *err)
 
 /* ---- the copy ---- */
 
-/* A connection to the file that is written; what it wrote is checked and flushed at the end, so it takes no care. */
+/* A connection to the file that is written; what it wrote is checked and flushed at the end, so nothing is flushed before. */
 static int
 open_copy(const char *written, sqlite3 **ret_copy, struct kettle_error *err)
 {

@@ -55,12 +55,12 @@ json_t *db_row_object(sqlite3_stmt *row);
 
 /*
  * Writes a numbered event in the transaction at hand. ids that do not apply are 0. data is borrowed, may be NULL.
- * scope says who may see it: 'p' everybody who may see the board, 'u' the user (and admins) alone, 'a' admins. The
+ * scope says who may see it: 'p' users who may see the board, 'u' the user (and admins) alone, 'a' admins. The
  * kinds and their data are listed in events.h.
  */
 int db_event(struct db *db, const char *kind, char scope, int64_t leaderboard, int64_t submission, int64_t user,
 	json_t *data, struct kettle_error *err);
-/* The columns of an event, in the shape that everybody gets it in. */
+/* The columns of an event as it is published. */
 #define DB_EVENT_COLUMNS \
 	"seq, at AS at_iso, kind, scope, closed AS closed_bool, leaderboard, leaderboard_name, submission, user, " \
 	"user_name, data_json"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What went wrong with a database, as a sentence. */
+/* The errors of a database as sentences. */
 #include <config.h>
 
 #include "store/db_error.h"

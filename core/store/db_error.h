@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What went wrong with a database, as a sentence. */
+/* The errors of a database as sentences. */
 #ifndef KETTLE_STORE_DB_ERROR_H
 #define KETTLE_STORE_DB_ERROR_H
 

@@ -110,7 +110,7 @@ header_sound(const unsigned char *header, const struct stat *status)
 		   header[21] == 64 && header[22] == 32 && header[23] == 32 && (uint64_t)status->st_size >= page;
 }
 
-/* Looks at the file without SQLite, which tells less: creates an empty one, or checks the header of what is there. */
+/* Creates an empty file, or checks the header of the one that is there; SQLite's own errors would be less exact. */
 static int
 prepare_file(const char *path, bool *ret_created, uint64_t *ret_size, struct kettle_error *err)
 {
@@ -174,7 +174,7 @@ static int
 check_pages(sqlite3 *handle, uint64_t size, struct kettle_error *err)
 {
 	sqlite3_stmt *statement = NULL;
-	/* Of a large one only what every start reads anyway: whole, it would take minutes. */
+	/* Of a large database only what every start reads: all of it would take minutes. */
 	const char *sql = size <= DBFILE_FULL_CHECK_BYTES ? "PRAGMA quick_check(1)" : "PRAGMA quick_check('settings')";
 	int result = sqlite3_prepare_v2(handle, sql, -1, &statement, NULL);
 	if (result == SQLITE_OK)
@@ -184,7 +184,7 @@ check_pages(sqlite3 *handle, uint64_t size, struct kettle_error *err)
 	if (result != SQLITE_ROW)
 		rc = db_error_fail(handle, result, "checking it", err);
 	else if (!report || strcmp(report, "ok") != 0) {
-		/* What it says of a page is below a line with the database's name. */
+		/* The report on a page follows a line with the database's name. */
 		const char *line = report ? strchr(report, '\n') : NULL;
 		report = line ? line + 1 : report;
 		rc = kettle_fail(err, KETTLE_EIO, "The database %s is damaged (%s): put a backup in its place.",

@@ -45,8 +45,8 @@ make_owner(sqlite3 *handle, const char *owner, struct kettle_error *err)
 {
 	static const char *const sql[] = {
 		"INSERT INTO users (name, role, created_at) VALUES (substr(?1, 1, 64), 'admin', ?2)",
-		"INSERT INTO identities (provider, subject, user, name, created_at) "
-		"VALUES ('cli', ?1, last_insert_rowid(), ?1, ?2)",
+		"INSERT INTO identities (provider, subject, user, name, created_at) VALUES ('cli', ?1, last_insert_rowid(), "
+		"?1, ?2)",
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(sql); i++) {
 		sqlite3_stmt *statement = NULL;

@@ -40,7 +40,7 @@ typedef void (*store_events)(void *arg, const json_t *events);
 
 /*
  * Opens or creates the database, checks it (a file system where WAL cannot work, not a database, corrupt, read-only,
- * locked by another program, made by a newer Kettle: one sentence each; see dbfile.h), applies the migrations inside a
+ * locked by another program, made by a newer Kettle: one sentence each; see db_file.h), applies the migrations inside a
  * transaction and starts the threads. `owner` is the login name that becomes admin when the database is new. Blocks;
  * call it at start. on_events may be NULL.
  */
@@ -55,7 +55,7 @@ void store_write(struct store *store, store_op op, store_done done, void *arg);
 void store_read(struct store *store, store_op op, store_done done, void *arg);
 /* A write that costs no commit of its own where others write: nothing is ordered with it, and a crash may lose it. */
 void store_later(struct store *store, store_op op, store_done done, void *arg);
-/* The same on the reader: beside the writes that wait, and not ordered with them. For whatever only shows something. */
+/* The same on the reader: beside the writes that wait, and not ordered with them. For what only shows something. */
 void store_query(struct store *store, store_op op, store_done done, void *arg);
 /*
  * Finishes what is queued, checkpoints, closes, then calls closed(arg) on the loop thread and frees. Once. NULL is
