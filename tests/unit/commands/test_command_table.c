@@ -383,38 +383,26 @@ part_op(struct db *db, void *arg, struct kettle_error *err)
 }
 
 /* A board of more submissions than one transaction removes: gone at once, and finished by whoever comes next. */
+/* A thousand submissions, numbers 1000 to 1999, with a job and a run each. */
 static void
-test_delete_large_board(void **state)
+fill_board(void)
 {
-	(void)state;
-	commands_board(&c, "board", NULL);
-	commands_board(&c, "other", NULL);
-	int64_t first = ranked("alice", 2.0);
-	commands_must(&c, "bob", "submit",
-		json_pack("{s:o, s:s}", "file", commands_file("b.cpp", "elsewhere\n"), "leaderboard", "other"));
 	fixture_sql(&c.f,
 		"WITH RECURSIVE n (i) AS (SELECT 1000 UNION ALL SELECT i + 1 FROM n WHERE i < 1999) INSERT INTO submissions "
-		"(id, "
-		"leaderboard, task, user, mode, file_name, code, state, created_at, done_at) SELECT i, s.leaderboard, s.task, "
+		"(id, leaderboard, task, user, mode, file_name, code, state, created_at, done_at) SELECT i, s.leaderboard, "
+		"s.task, "
 		"s.user, 'ranked', 'a.cpp', s.code, 'passed', i, i FROM n, submissions s WHERE s.id = (SELECT min(id) FROM "
 		"submissions);"
 		"INSERT INTO jobs (submission, device, state, seed, queued_at, changed_at, done_at, score) SELECT id, 'CPU', "
 		"'passed', 1, 0, 0, 0, 9.0 FROM submissions WHERE id >= 1000;"
 		"INSERT INTO runs (job, mode, secret, passed, state) SELECT id, 'test', 0, 1, 'passed' FROM jobs WHERE "
-		"submission "
-		">= 1000");
-	int64_t open = commands_submit(&c, "bob", "board", "ranked"), job = fixture_int(&c.f, "SELECT max(id) FROM jobs");
-	int64_t board = fixture_int(&c.f, "SELECT id FROM leaderboards WHERE name = 'board'");
-	const json_t *answer =
-		commands_must(&c, "owner", "leaderboard.delete", json_pack("{s:s, s:b}", "name", "board", "force", 1));
-	assert_int_equal(commands_number(answer, "submissions"), 1002);
-	/* In the middle: killed here, the next one finds it so. */
-	struct kettle_error err = {0};
-	fixture_stop(&c.f);
-	assert_int_equal(fixture_store(&c.f, &err), 0);
-	assert_true(fixture_int(&c.f, "SELECT count(*) FROM submissions") > 500);
-	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM boards WHERE hidden_at IS NOT NULL"), 1);
-	/* Nothing of it is to be seen, by whatever way. */
+		"submission >= 1000");
+}
+
+/* No command shows a deleted board, nor the submissions first (alice's), open (bob's) and 1999 on it. */
+static void
+assert_hidden(int64_t first, int64_t open)
+{
 	commands_refused(
 		&c, "owner", "leaderboard.show", json_pack("{s:s}", "name", "board"), KETTLE_ENOENT, "no leaderboard");
 	assert_int_equal(json_array_size(commands_must(&c, "owner", "leaderboard.list", json_pack("{s:b}", "all", 1))), 1);
@@ -437,6 +425,30 @@ test_delete_large_board(void **state)
 	assert_int_equal(
 		fixture_int(&c.f, "SELECT count(*) FROM events WHERE kind IN ('rank.changed', 'submission.cancelled')"),
 		events);
+}
+
+static void
+test_delete_large_board(void **state)
+{
+	(void)state;
+	commands_board(&c, "board", NULL);
+	commands_board(&c, "other", NULL);
+	int64_t first = ranked("alice", 2.0);
+	commands_must(&c, "bob", "submit",
+		json_pack("{s:o, s:s}", "file", commands_file("b.cpp", "elsewhere\n"), "leaderboard", "other"));
+	fill_board();
+	int64_t open = commands_submit(&c, "bob", "board", "ranked"), job = fixture_int(&c.f, "SELECT max(id) FROM jobs");
+	int64_t board = fixture_int(&c.f, "SELECT id FROM leaderboards WHERE name = 'board'");
+	const json_t *answer =
+		commands_must(&c, "owner", "leaderboard.delete", json_pack("{s:s, s:b}", "name", "board", "force", 1));
+	assert_int_equal(commands_number(answer, "submissions"), 1002);
+	/* In the middle: killed here, the next one finds it so. */
+	struct kettle_error err = {0};
+	fixture_stop(&c.f);
+	assert_int_equal(fixture_store(&c.f, &err), 0);
+	assert_true(fixture_int(&c.f, "SELECT count(*) FROM submissions") > 500);
+	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM boards WHERE hidden_at IS NOT NULL"), 1);
+	assert_hidden(first, open);
 	/* No job of it is begun, and no verdict comes of it. */
 	assert_int_equal(fixture_int(&c.f, "SELECT done_at IS NULL FROM jobs ORDER BY id DESC"), 1);
 	assert_int_equal(fixture_write(&c.f, start_op, &job, &err), KETTLE_ECONFLICT);
