@@ -45,7 +45,7 @@ static void
 open_watch(struct job *job)
 {
 	struct device_lease *lease = &job->lease;
-	const struct unit *unit = &job->unit;
+	const struct unit *unit = &job->line.unit;
 	bool shared = false;
 	lease->watch.config = &job->exec->config;
 	if (!unit->devices[0].gpu || !gpu_expected(&job->exec->config))
@@ -62,7 +62,7 @@ int
 device_lease_open(struct job *job, struct kettle_error *err)
 {
 	struct device_lease *lease = &job->lease;
-	const struct unit *unit = &job->unit;
+	const struct unit *unit = &job->line.unit;
 	for (size_t i = 0; i < job->count; i++)
 		lease->need = job->steps[i].plan->device > lease->need ? job->steps[i].plan->device : lease->need;
 	/* A place without a GPU is all of its machine that there is; how many devices that has is for the program to see. */
@@ -145,9 +145,10 @@ lease_begin(struct job *job)
 	for (size_t i = 0; i < lease->count; i++)
 		json_array_append_new(names, json_string(lease->names[i]));
 	failpoint("exec.device");
-	exec_context_emit(job->exec, json_pack("{s:s, s:s, s:{s:s, s:i, s:I, s:o}}", "event", "device", "job", job->ref,
-									 "device", "lock", lease->names[0], "slot", (int)lease->locks[0].slot, "waited_ns",
-									 (json_int_t)(job->device_ns - lease->wanted_ns), "locks", names));
+	exec_context_emit(
+		job->exec, json_pack("{s:s, s:s, s:{s:s, s:i, s:I, s:o}}", "event", "device", "job", job->line.job, "device",
+					   "lock", lease->names[0], "slot", (int)lease->locks[0].slot, "waited_ns",
+					   (json_int_t)(job->device_ns - lease->wanted_ns), "locks", names));
 }
 
 static void
@@ -219,7 +220,7 @@ device_lease_request(struct job *job, struct kettle_error *err)
 		return on_locked(job);
 	if (rc == 0) {
 		failpoint("exec.waiting");
-		exec_context_emit(job->exec, json_pack("{s:s, s:s}", "event", "waiting", "job", job->ref));
+		exec_context_emit(job->exec, json_pack("{s:s, s:s}", "event", "waiting", "job", job->line.job));
 	}
 	return rc;
 }

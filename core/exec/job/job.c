@@ -30,7 +30,7 @@ struct job *
 job_find(const struct exec_context *exec, const char *ref)
 {
 	for (struct job *job = exec->jobs; job; job = job->next)
-		if (!job->reported && strcmp(job->ref, ref) == 0)
+		if (!job->reported && strcmp(job->line.job, ref) == 0)
 			return job;
 	return NULL;
 }
@@ -40,7 +40,7 @@ static char *
 keep_folder(struct job *job)
 {
 	const char *own = strrchr(job->exec->spool.dir, '/') + 1;
-	if (!job->dir || job->lost || !job->keep)
+	if (!job->dir || job->lost || !job->line.keep)
 		return NULL;
 	AUTO_FREE char *folder = path_join(job->exec->config.state, "kept");
 	/* The spool's name makes it one that no other kettle-exec takes. */
@@ -133,9 +133,9 @@ report(struct job *job, enum job_status status, const char *error)
 	AUTO_FREE char *kept = keep_folder(job);
 	failpoint("exec.done");
 	exec_context_emit(job->exec,
-		json_pack("{s:s, s:s, s:s, s:o, s:s*, s:O, s:O, s:o*, s:{s:I, s:I, s:I}}", "event", "done", "job", job->ref,
-			"status", names[status], "error", json_lines_text(error), "kept", kept, "outcomes", outcomes, "system",
-			system, "device", device_lease_report(job), "stamps", "received_ns", (json_int_t)job->received_ns,
+		json_pack("{s:s, s:s, s:s, s:o, s:s*, s:O, s:O, s:o*, s:{s:I, s:I, s:I}}", "event", "done", "job",
+			job->line.job, "status", names[status], "error", json_lines_text(error), "kept", kept, "outcomes", outcomes,
+			"system", system, "device", device_lease_report(job), "stamps", "received_ns", (json_int_t)job->received_ns,
 			"device_ns", (json_int_t)job->device_ns, "done_ns", (json_int_t)time_monotonic_ns()));
 	job->reported = true;
 	if (job->exec->on_done)
@@ -154,9 +154,7 @@ job_free(struct job *job)
 	free(job->dir);
 	free(job->artifacts);
 	free(job->lost);
-	run_line_close(&job->unit);
-	plan_free(&job->plan);
-	json_decref(job->line);
+	run_line_close(&job->line);
 	free(job);
 }
 
@@ -184,7 +182,7 @@ needs_of(const struct job *job, const struct step *step)
 {
 	struct dependency need = {0};
 	for (size_t i = 0; i < step->plan->needs_count; i++) {
-		const struct step *other = &job->steps[step->plan->needs[i] - job->plan.steps];
+		const struct step *other = &job->steps[step->plan->needs[i] - job->line.plan.steps];
 		if (other->phase != STEP_ENDED)
 			need.open = true;
 		else if (other->state != STEP_PASSED && !need.stops)
@@ -320,10 +318,10 @@ job_lose(struct job *job, const char *why)
 static void
 make_steps(struct job *job)
 {
-	job->steps = xcalloc(job->plan.count, sizeof(*job->steps));
-	for (; job->count < job->plan.count; job->count++)
+	job->steps = xcalloc(job->line.plan.count, sizeof(*job->steps));
+	for (; job->count < job->line.plan.count; job->count++)
 		step_open(
-			&job->steps[job->count], job, &job->plan.steps[job->count], xasprintf("%s/%zu", job->dir, job->count));
+			&job->steps[job->count], job, &job->line.plan.steps[job->count], xasprintf("%s/%zu", job->dir, job->count));
 }
 
 /* Everything that can be wrong with a run line that has a `job`. */
@@ -331,26 +329,18 @@ static int
 accept_line(struct job *job, struct kettle_error *err)
 {
 	struct exec_context *exec = job->exec;
-	const json_t *spool = json_object_get(job->line, "spool"), *blobs = json_object_get(job->line, "blobs");
-	const json_t *plan = json_object_get(job->line, "plan");
-	if (!plan)
-		return kettle_fail(err, KETTLE_EINVAL, "The run line has no `plan`.");
-	if ((spool && !json_is_string(spool)) || (blobs && !json_is_string(blobs)))
-		return kettle_fail(err, KETTLE_EINVAL, "`spool` and `blobs` of a run line must be paths.");
-	int rc = plan_read(exec->plan_schema, plan, &job->plan, err);
-	if (rc == 0)
-		rc = run_line_read(exec, json_object_get(job->line, "unit"), &job->unit, err);
-	for (size_t i = 0; rc == 0 && i < job->unit.count; i++)
-		exec_context_avoid_cores(exec, &job->unit.devices[i].cores);
+	int rc = run_line_read(exec, &job->line, err);
+	for (size_t i = 0; rc == 0 && i < job->line.unit.count; i++)
+		exec_context_avoid_cores(exec, &job->line.unit.devices[i].cores);
 	if (rc == 0) {
 		failpoint("exec.accepted");
 		rc = spool_make(&exec->spool, "job-", &job->dir, err);
 	}
 	if (rc != 0)
 		return rc;
-	job->blob_dirs[0] = blobs ? json_string_value(blobs) : exec->blobs;
-	job->blob_dirs[1] = blobs ? exec->blobs : NULL;
-	job->artifacts = spool ? xstrdup(json_string_value(spool)) : path_join(job->dir, "artifacts");
+	job->blob_dirs[0] = job->line.blobs ? job->line.blobs : exec->blobs;
+	job->blob_dirs[1] = job->line.blobs ? exec->blobs : NULL;
+	job->artifacts = job->line.spool ? xstrdup(job->line.spool) : path_join(job->dir, "artifacts");
 	make_steps(job);
 	return device_lease_open(job, err);
 }
@@ -358,18 +348,18 @@ accept_line(struct job *job, struct kettle_error *err)
 int
 job_start(struct exec_context *exec, json_t *line_take, struct kettle_error *err)
 {
-	AUTO_JSON json_t *line = line_take;
-	const char *ref = member_string(line, "job");
-	if (!ref || !ref[0] || strlen(ref) > JOB_MAX_REF)
-		return kettle_fail(err, KETTLE_EINVAL, "The line has no `job`, a string of 1 to %d bytes.", JOB_MAX_REF);
-	if (job_find(exec, ref))
-		return kettle_fail(err, KETTLE_ECONFLICT, "The job `%s` runs already.", ref);
+	struct run_line line;
+	int rc = run_line_open(line_take, &line, err);
+	if (rc == 0 && job_find(exec, line.job))
+		rc = kettle_fail(err, KETTLE_ECONFLICT, "The job `%s` runs already.", line.job);
+	if (rc != 0) {
+		run_line_close(&line);
+		return rc;
+	}
 	struct job *job = xcalloc(1, sizeof(*job));
 	struct kettle_error error = {0};
 	job->exec = exec;
-	job->line = STEAL(line);
-	job->ref = ref;
-	job->keep = member_true(job->line, "keep");
+	job->line = line;
 	job->advance = job_advance;
 	job->devices_held = job_devices_held;
 	job->lose = job_lose;
@@ -383,7 +373,7 @@ job_start(struct exec_context *exec, json_t *line_take, struct kettle_error *err
 	job->next = exec->jobs;
 	exec->jobs = job;
 	failpoint("exec.started");
-	exec_context_emit(exec, json_pack("{s:s, s:s}", "event", "started", "job", ref));
+	exec_context_emit(exec, json_pack("{s:s, s:s}", "event", "started", "job", line.job));
 	job_advance(job);
 	return 0;
 }

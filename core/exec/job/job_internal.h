@@ -25,7 +25,7 @@
 struct job;
 struct step;
 
-/* ---- run_line.c: where a job runs ---- */
+/* ---- run_line.c: what a job runs, and where ---- */
 
 #define JOB_MAX_SLOTS 64
 #define JOB_MAX_DEVICES 64 /* of a unit and those that it is given together with */
@@ -46,14 +46,25 @@ struct unit {
 	size_t count;
 };
 
+/* A run line; docs/protocol.md says what the members mean. */
+struct run_line {
+	json_t *object;    /* owns the strings, and what the plan refers to */
+	const char *job;   /* the name by which events call the job */
+	const char *spool; /* where artifacts go; NULL: below the job's own folder */
+	const char *blobs; /* searched before STATE/blobs; NULL: only that */
+	bool keep;         /* what its steps saw stays, for a person to look at */
+	struct plan plan;
+	struct unit unit;
+};
+
+/* Reads `job` alone (EINVAL: there is none). The result is closed with run_line_close, also after a failure. */
+int run_line_open(json_t *object_take, struct run_line *ret_line, struct kettle_error *err);
 /*
- * Takes a `unit` object (NULL: this machine without a device of its own) apart and checks that this machine can be it:
- * its cores are here, its level is offered. KETTLE_EINVAL or KETTLE_EUNAVAIL with the sentence. The result is closed
- * with run_line_close, also after a failure.
+ * Reads the rest and checks that this machine can carry it out: its cores are here, its level is offered. KETTLE_EINVAL,
+ * KETTLE_ETOOBIG or KETTLE_EUNAVAIL with the sentence.
  */
-int run_line_read(
-	const struct exec_context *exec, const json_t *object, struct unit *ret_unit, struct kettle_error *err);
-void run_line_close(struct unit *unit);
+int run_line_read(const struct exec_context *exec, struct run_line *line, struct kettle_error *err);
+void run_line_close(struct run_line *line);
 
 /* ---- device_lease.c: the devices of a job, held ---- */
 
@@ -144,17 +155,13 @@ void process_close(struct process *process);
 struct job {
 	struct exec_context *exec;
 	struct job *next;
-	json_t *line; /* owns ref, plan and unit */
-	const char *ref;
-	struct plan plan;
-	struct unit unit;
+	struct run_line line;
 	char *dir;       /* below the spool; all that the job has on disk */
 	char *artifacts; /* where artifacts go */
 	const char *blob_dirs[3];
 	struct step *steps; /* of the plan, in its order */
 	size_t count;
 	int refused; /* the code, where it was not accepted */
-	bool keep;   /* what its steps saw stays, for a person to look at */
 	bool cancelled, reported;
 	bool stopped;          /* its steps were stopped */
 	bool advancing, again; /* inner: job_advance is at work, and must look once more */

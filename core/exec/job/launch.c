@@ -233,7 +233,7 @@ launch(struct step_process *process, size_t index, const struct referee_link *li
 	const struct exec_context *exec = step->job->exec;
 	const char *program = process->tool ? process->tool->path : NULL;
 	if (step->helper)
-		program = step->job->unit.level == SANDBOX_LEVEL_OFF ? step->helper->real : PROFILER_SHOWN;
+		program = step->job->line.unit.level == SANDBOX_LEVEL_OFF ? step->helper->real : PROFILER_SHOWN;
 	bool on_device = step->plan->kind == STEP_RUN || step->plan->device > 0;
 	const struct cores *cores = on_device ? &step->cores : exec->build;
 	struct sandbox_fd fds[3];
@@ -250,7 +250,7 @@ launch(struct step_process *process, size_t index, const struct referee_link *li
 	gpu_nodes_nodes(exec->gpus, &step->visible, &nodes);
 	AUTO_FREE struct sandbox_bind *binds = make_binds(step, &folders, &nodes, &binds_count);
 	struct process_config config = {
-		.sandbox.level = step->job->unit.level,
+		.sandbox.level = step->job->line.unit.level,
 		.sandbox.file = program ? program : argv.list[0],
 		.sandbox.argv = argv.list,
 		.sandbox.envp = environment.list,
@@ -354,7 +354,7 @@ may_begin_warm(const struct step *step)
 	const struct step_process *process = &step->processes[0];
 	const char *script = process->plan->argv.count > 1 ? process->plan->argv.list[1] : NULL;
 	bool suits = step->job->exec->warm && step->plan->kind == STEP_RUN && step->count == 1 && !step->helper &&
-				 process->tool && step->plan->warm && step->job->unit.level != SANDBOX_LEVEL_OFF;
+				 process->tool && step->plan->warm && step->job->line.unit.level != SANDBOX_LEVEL_OFF;
 	for (size_t i = 0; suits && script && i < process->plan->inputs_count; i++)
 		if (strcmp(process->plan->inputs[i].path, script) == 0)
 			return true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads where a job is to run from its run line. */
+/* Reads a run line: what a job runs, where, and where its files are. */
 #include <config.h>
 
 #include <stdlib.h>
@@ -9,6 +9,7 @@
 #include "base/json_access.h"
 #include "base/text.h"
 #include "base/xalloc.h"
+#include "exec/job/job.h"
 #include "exec/job/job_internal.h"
 
 /* A member that may be written as a number or as a string; new string, NULL where it is absent. */
@@ -76,7 +77,7 @@ name_lock(const json_t *object, const char *name, const struct device_slot *devi
 	return device->cores.count > 0 ? xasprintf("cores-%s", cores) : xasprintf("device-%s", name);
 }
 
-/* One more place, with what its section says; gpu: {"gpu": index or UUID}, or something without that. */
+/* One more device slot, with what its section says; gpu: {"gpu": index or UUID}, or something without that. */
 static int
 add_device_slot(const struct exec_context *exec, const json_t *object, const json_t *gpu, struct unit *unit,
 	struct kettle_error *err)
@@ -98,7 +99,7 @@ add_device_slot(const struct exec_context *exec, const json_t *object, const jso
 	return rc;
 }
 
-/* The places of a section: one, or as many as it names GPUs. */
+/* The device slots of a section: one, or as many as it names GPUs. */
 static int
 add_section(const struct exec_context *exec, const json_t *object, struct unit *unit, struct kettle_error *err)
 {
@@ -119,32 +120,58 @@ add_section(const struct exec_context *exec, const json_t *object, struct unit *
 	return rc;
 }
 
-int
-run_line_read(const struct exec_context *exec, const json_t *object, struct unit *ret_unit, struct kettle_error *err)
+/* The unit, NULL: this machine without a device of its own; whether this machine has its cores and offers its level. */
+static int
+read_unit(const struct exec_context *exec, const json_t *object, struct unit *unit, struct kettle_error *err)
 {
-	*ret_unit = (struct unit){.name = "local"};
 	const char *name = member_string(object, "name");
 	const json_t *more = json_object_get(object, "more"), *one;
 	size_t i;
-	if (name)
-		ret_unit->name = name;
+	unit->name = name ? name : "local";
 	if (more && !json_is_array(more))
 		return kettle_fail(err, KETTLE_EINVAL, "`more` of the unit must be a list of units.");
-	int rc = add_section(exec, object, ret_unit, err);
+	int rc = add_section(exec, object, unit, err);
 	json_array_foreach(more, i, one)
 		if (rc == 0)
-			rc = add_section(exec, one, ret_unit, err);
-	return rc == 0 ? read_level(exec, object, ret_unit, err) : rc;
+			rc = add_section(exec, one, unit, err);
+	return rc == 0 ? read_level(exec, object, unit, err) : rc;
+}
+
+int
+run_line_open(json_t *object_take, struct run_line *ret_line, struct kettle_error *err)
+{
+	*ret_line = (struct run_line){.object = object_take, .job = member_string(object_take, "job")};
+	if (!ret_line->job || !ret_line->job[0] || strlen(ret_line->job) > JOB_MAX_REF)
+		return kettle_fail(err, KETTLE_EINVAL, "The line has no `job`, a string of 1 to %d bytes.", JOB_MAX_REF);
+	return 0;
+}
+
+int
+run_line_read(const struct exec_context *exec, struct run_line *line, struct kettle_error *err)
+{
+	const json_t *spool = json_object_get(line->object, "spool"), *blobs = json_object_get(line->object, "blobs");
+	const json_t *plan = json_object_get(line->object, "plan");
+	if (!plan)
+		return kettle_fail(err, KETTLE_EINVAL, "The run line has no `plan`.");
+	if ((spool && !json_is_string(spool)) || (blobs && !json_is_string(blobs)))
+		return kettle_fail(err, KETTLE_EINVAL, "`spool` and `blobs` of a run line must be paths.");
+	line->spool = json_string_value(spool);
+	line->blobs = json_string_value(blobs);
+	line->keep = member_true(line->object, "keep");
+	int rc = plan_read(exec->plan_schema, plan, &line->plan, err);
+	return rc == 0 ? read_unit(exec, json_object_get(line->object, "unit"), &line->unit, err) : rc;
 }
 
 void
-run_line_close(struct unit *unit)
+run_line_close(struct run_line *line)
 {
-	for (size_t i = 0; i < unit->count; i++) {
-		free(unit->devices[i].gpu);
-		free(unit->devices[i].lock);
-		cores_free(&unit->devices[i].cores);
+	for (size_t i = 0; i < line->unit.count; i++) {
+		free(line->unit.devices[i].gpu);
+		free(line->unit.devices[i].lock);
+		cores_free(&line->unit.devices[i].cores);
 	}
-	free(unit->devices);
-	*unit = (struct unit){0};
+	free(line->unit.devices);
+	plan_free(&line->plan);
+	json_decref(line->object);
+	*line = (struct run_line){0};
 }

@@ -40,7 +40,7 @@ open_process(struct step *step, const struct plan_process *plan, const char *fol
 static void
 take_places(struct step *step)
 {
-	const struct unit *unit = &step->job->unit;
+	const struct unit *unit = &step->job->line.unit;
 	unsigned device = step->plan->device;
 	/* What needs no device runs on the cores of the first. */
 	for (size_t i = 0; i < unit->count && (i == 0 || i < device); i++) {
@@ -114,8 +114,8 @@ step_end(struct step *step, enum step_state state)
 		process_close(&step->processes[i].process);
 	failpoint("exec.outcome");
 	if (!job->reported)
-		exec_context_emit(
-			job->exec, json_pack("{s:s, s:s, s:O}", "event", "outcome", "job", job->ref, "outcome", step->outcome));
+		exec_context_emit(job->exec,
+			json_pack("{s:s, s:s, s:O}", "event", "outcome", "job", job->line.job, "outcome", step->outcome));
 	job->advancing = outer;
 	job->advance(job);
 }
@@ -244,7 +244,7 @@ emit_begin(struct step *step)
 	static const char *const words[] = {
 		[STEP_BUILD] = "building", [STEP_PREPARE] = "preparing", [STEP_RUN] = "running"};
 	exec_context_emit(
-		step->job->exec, json_pack("{s:s, s:s, s:s, s:s, s:b}", "event", "step", "job", step->job->ref, "step",
+		step->job->exec, json_pack("{s:s, s:s, s:s, s:s, s:b}", "event", "step", "job", step->job->line.job, "step",
 							 step->plan->id, "state", words[step->plan->kind], "cached", step->hit));
 }
 
@@ -303,8 +303,8 @@ static void
 on_value(void *arg, const char *key, const char *value)
 {
 	struct step *step = arg;
-	exec_context_emit(step->job->exec, json_pack("{s:s, s:s, s:s, s:s, s:s}", "event", "result", "job", step->job->ref,
-										   "step", step->plan->id, "key", key, "value", value));
+	exec_context_emit(step->job->exec, json_pack("{s:s, s:s, s:s, s:s, s:s}", "event", "result", "job",
+										   step->job->line.job, "step", step->plan->id, "key", key, "value", value));
 }
 
 static void

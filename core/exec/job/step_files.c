@@ -20,7 +20,7 @@
 static bool
 may_link(const struct step *step)
 {
-	return step->job->unit.level != SANDBOX_LEVEL_OFF;
+	return step->job->line.unit.level != SANDBOX_LEVEL_OFF;
 }
 
 /* The bytes of contents, wherever the machine has them. New bytes. */
@@ -76,7 +76,7 @@ mode_of(const struct plan_process *process, const char *path)
 static const struct step *
 source_of(const struct job *job, const struct plan_input *input)
 {
-	return &job->steps[input->step - job->plan.steps];
+	return &job->steps[input->step - job->line.plan.steps];
 }
 
 static int
@@ -215,7 +215,7 @@ step_files_key(void *arg)
 	bool native = is_native(&process->plan->argv) || plan->kind == STEP_PREPARE;
 	sha256_field(digest, native ? exec->cpu_digest : NULL);
 	sha256_number(digest, plan->kind == STEP_PREPARE);
-	sha256_number(digest, step->job->unit.level == SANDBOX_LEVEL_OFF);
+	sha256_number(digest, step->job->line.unit.level == SANDBOX_LEVEL_OFF);
 	step->error.code = digest_inputs(step, digest, &step->error);
 	sha256_end(digest, step->key);
 }
@@ -321,6 +321,6 @@ step_files_collect(void *arg)
 		rc = collect_step_outputs(step, &step->plan->outputs, step->kept, false, &step->outputs);
 	if (rc == 0 && step->collect && step->plan->cache)
 		step_files_store(step);
-	for (size_t i = 0; i < step->count && !step->job->keep; i++)
+	for (size_t i = 0; i < step->count && !step->job->line.keep; i++)
 		(void)file_remove_tree(step->processes[i].dir, NULL);
 }
