@@ -19,7 +19,10 @@
 #include <linux/capability.h>
 #include <net/if.h>
 #include <poll.h>
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -44,6 +47,16 @@
 #define INIT_OOM_SCORE "500"
 #define INIT_WATCHERS "16" /* instances of inotify, and what they watch together */
 #define INIT_WATCHES "4096"
+
+#ifndef SYS_clone3
+#define SYS_clone3 435
+#endif
+#ifndef CLONE_PIDFD
+#define CLONE_PIDFD 0x00001000
+#endif
+#ifndef CLONE_INTO_CGROUP
+#define CLONE_INTO_CGROUP 0x200000000ull
+#endif
 
 struct init {
 	struct sandbox_plan *plan;
@@ -344,8 +357,8 @@ init_complete(struct init *self)
 		result->hits |= sandbox_root_hits();
 }
 
-void
-sandbox_init_main(
+/* Runs init, from the clone to its exit. */
+static void __attribute__((noreturn)) init_main(
 	struct sandbox_plan *plan, int control, const int procs[SANDBOX_CG_COUNT], const struct sandbox_zygote *zygote)
 {
 	struct init self = {
@@ -370,4 +383,58 @@ sandbox_init_main(
 	}
 	plan->result.finished = true;
 	_exit(0);
+}
+
+/* ---- the clone ---- */
+
+struct clone_arguments {
+	uint64_t flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls, set_tid, set_tid_size, cgroup;
+};
+
+static uint64_t
+clone_flags(unsigned protections)
+{
+	static const struct {
+		unsigned protection;
+		uint64_t flag;
+	} flags[] = {{SANDBOX_USER, CLONE_NEWUSER}, {SANDBOX_MOUNT, CLONE_NEWNS}, {SANDBOX_PID, CLONE_NEWPID},
+		{SANDBOX_NET, CLONE_NEWNET}, {SANDBOX_IPC, CLONE_NEWIPC}, {SANDBOX_UTS, CLONE_NEWUTS},
+		{SANDBOX_CGROUPNS, CLONE_NEWCGROUP}};
+	uint64_t all = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
+		all |= protections & flags[i].protection ? flags[i].flag : 0;
+	return all;
+}
+
+/* Copies this process, like fork. The child's end raises no signal in the owner. */
+static pid_t
+clone_process(uint64_t flags, int cgroup, int *ret_pidfd)
+{
+	struct clone_arguments args = {
+		.flags = flags | (ret_pidfd ? CLONE_PIDFD : 0), .pidfd = (uint64_t)(uintptr_t)ret_pidfd};
+	if (cgroup >= 0) {
+		args.flags |= CLONE_INTO_CGROUP;
+		args.cgroup = (uint64_t)cgroup;
+	}
+	long pid = syscall(SYS_clone3, &args, sizeof(args));
+	if (pid < 0 && errno == ENOSYS && cgroup < 0) /* some containers hide clone3 */
+		pid = syscall(SYS_clone, args.flags, NULL, ret_pidfd, NULL, NULL);
+	return (pid_t)pid;
+}
+
+pid_t
+sandbox_init_clone(struct sandbox_plan *plan, int cgroup, int control, const int procs[SANDBOX_CG_COUNT],
+	const struct sandbox_zygote *zygote, int *ret_pidfd)
+{
+	sigset_t all, before;
+	sigfillset(&all);
+	/* No handler of this process may run in the child. */
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	pid_t pid = clone_process(clone_flags(plan->protections) | (zygote ? CLONE_PARENT : 0), cgroup, ret_pidfd);
+	if (pid == 0)
+		init_main(plan, control, procs, zygote);
+	int error = errno;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	errno = error;
+	return pid;
 }

@@ -14,10 +14,12 @@ enum sandbox_message {
 };
 
 /*
- * Runs init, from the clone to its exit. `control` is its end of the socket, `procs` the cgroup.procs files (-1: none)
- * to write itself into. `zygote`: the warm process that it is a copy of; NULL: a copy of the owner.
+ * Makes an init: a copy of this process in the namespaces of the plan's protections, whose end raises no signal in the
+ * owner. Returns its pid, or -1 with errno. `cgroup`: the folder of the v2 cgroup to start in, or -1. `control` is init's
+ * end of the socket, `procs` the cgroup.procs files (-1: none) to write itself into. `zygote`: this process is a warm one,
+ * and init is its sibling; NULL: this is the owner. `ret_pidfd` may be NULL.
  */
-void sandbox_init_main(struct sandbox_plan *plan, int control, const int procs[SANDBOX_CG_COUNT],
-	const struct sandbox_zygote *zygote) __attribute__((noreturn));
+pid_t sandbox_init_clone(struct sandbox_plan *plan, int cgroup, int control, const int procs[SANDBOX_CG_COUNT],
+	const struct sandbox_zygote *zygote, int *ret_pidfd);
 
 #endif

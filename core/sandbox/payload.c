@@ -376,8 +376,8 @@ pid_t
 sandbox_payload_resume(struct sandbox_plan *plan, const int *fds, int ruleset, const struct sandbox_zygote *zygote,
 	struct sandbox_parked_payload *parked)
 {
-	bool told = parked->pid > 0 && send_run(parked->socket, plan, fds, ruleset) == 0;
-	if (!told) {
+	bool sent = parked->pid > 0 && send_run(parked->socket, plan, fds, ruleset) == 0;
+	if (!sent) {
 		close(parked->socket);
 		*parked = (struct sandbox_parked_payload){.socket = -1};
 		if (sandbox_payload_park(plan, zygote, parked))

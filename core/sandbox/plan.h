@@ -17,8 +17,7 @@
 #define SANDBOX_GROUPS_MAX 8              /* groups of device nodes */
 #define SANDBOX_FAILED_MAX 160            /* bytes of a failure's text */
 
-/* The operations of init that build the root: kind, words for messages. Paths are absolute; sources are below the old
- * root. */
+/* Init's operations to build the root, with their names in messages. Paths are absolute; sources are below the old root. */
 #define SANDBOX_OPS(X) \
 	X(DIR, "make the folder")                 /* with `mode` */ \
 	X(FILE, "make the file")                  /* that holds `text` */ \

@@ -380,16 +380,6 @@ sandbox_kill(struct sandbox *sandbox, enum sandbox_limit limit)
 	(void)send(sandbox->child.control, &message, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-uint64_t
-sandbox_cpu(struct sandbox *sandbox)
-{
-	const struct sandbox_child *child = &sandbox->child;
-	if (child->has_cgroup && child->cgroup.cpu >= 0)
-		return sandbox_plan_since(
-			sandbox_cgroup_cpu_ns(child->cgroup.cpu, child->cgroup.unified), child->plan->result.before_ns);
-	return child->plan->result.finished ? child->plan->result.total_cpu_ns : child->plan->result.cpu_ns;
-}
-
 static uint64_t
 largest(uint64_t a, uint64_t b)
 {

@@ -70,7 +70,7 @@ struct sandbox_machine;
 int sandbox_machine_new(const char *cgroup, struct sandbox_machine **ret_machine, struct kettle_error *err);
 /* The available protections, cgroups included: bit set of enum sandbox_protection. */
 unsigned sandbox_machine_protections(const struct sandbox_machine *machine);
-/* Uses none of these from now on: for tests, and for machines on which one of them does harm. */
+/* Uses none of these from now on: for tests, and for machines that one of them disturbs. */
 void sandbox_machine_disable(struct sandbox_machine *machine, unsigned protections);
 /*
  * Prepares a spare if there is none, so that the next sandbox_start is short (about 1 ms in the caller; up to 15 ms more
@@ -117,8 +117,6 @@ pid_t sandbox_pid(const struct sandbox *sandbox);
 int sandbox_out_fd(struct sandbox *sandbox);
 /* Kills everything. The first limit counts. Returns at once; the pidfd becomes readable at the end. */
 void sandbox_kill(struct sandbox *sandbox, enum sandbox_limit limit);
-/* CPU time so far in ns, for display: the cgroup's count, or at most 20 ms old. */
-uint64_t sandbox_cpu(struct sandbox *sandbox);
 /* Reaps init, fills the report and removes the run's cgroup. Call it once; blocks until the pidfd is readable. */
 int sandbox_wait(struct sandbox *sandbox, struct sandbox_report *ret_report, struct kettle_error *err);
 /* Kills it if it still runs (and waits at most 10 s), and releases everything. NULL is allowed. */

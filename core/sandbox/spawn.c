@@ -16,7 +16,6 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "sandbox/clone.h"
 #include "sandbox/init.h"
 #include "sandbox/message.h"
 #include "sandbox/root.h"
@@ -93,22 +92,15 @@ make_cgroup(const struct sandbox_spawn *how, struct sandbox_child *child, struct
 
 /* Clones the owner. */
 static int
-clone_self(const struct sandbox_spawn *how, struct sandbox_child *child, int theirs, struct kettle_error *err)
+clone_self(struct sandbox_child *child, int theirs, struct kettle_error *err)
 {
 	static const int no_procs[SANDBOX_CG_COUNT] = {-1, -1, -1};
 	int cgroup = child->has_cgroup && child->cgroup.unified ? child->cgroup.dir[SANDBOX_CG_MEMORY] : -1;
-	sigset_t all, before;
-	sigfillset(&all);
-	/* No handler of the owner may run in the child. */
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	child->pid = sandbox_clone(sandbox_clone_flags(how->protections), cgroup, &child->pidfd);
-	if (child->pid == 0)
-		sandbox_init_main(child->plan, theirs, child->has_cgroup ? child->cgroup.procs : no_procs, NULL);
-	int error = errno;
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	child->pid = sandbox_init_clone(
+		child->plan, cgroup, theirs, child->has_cgroup ? child->cgroup.procs : no_procs, NULL, &child->pidfd);
 	if (child->pid < 0)
 		return kettle_fail(err, KETTLE_EUNAVAIL,
-			"The sandbox cannot be started, because namespaces cannot be made: %s.", strerror(error));
+			"The sandbox cannot be started, because namespaces cannot be made: %s.", strerror(errno));
 	return 0;
 }
 
@@ -116,8 +108,7 @@ clone_self(const struct sandbox_spawn *how, struct sandbox_child *child, int the
 static int
 send_request(const struct sandbox_spawn *how, const struct sandbox_child *child, int theirs, int memory)
 {
-	struct sandbox_zygote_request request = {
-		.plan = (uint64_t)(uintptr_t)child->plan, .flags = sandbox_clone_flags(how->protections)};
+	struct sandbox_zygote_request request = {.plan = (uint64_t)(uintptr_t)child->plan};
 	const struct sandbox_cgroup *cgroup = &child->cgroup;
 	int fds[SANDBOX_ZYGOTE_FDS] = {memory, theirs, -1, -1, -1, -1, -1, -1}, list[SANDBOX_ZYGOTE_FDS];
 	size_t count = 0;
@@ -167,7 +158,7 @@ static int
 clone_init(
 	const struct sandbox_spawn *how, struct sandbox_child *child, int theirs, int memory, struct kettle_error *err)
 {
-	int rc = how->warm ? clone_warm(how, child, theirs, memory, err) : clone_self(how, child, theirs, err);
+	int rc = how->warm ? clone_warm(how, child, theirs, memory, err) : clone_self(child, theirs, err);
 	if (rc)
 		return rc;
 	if (how->protections & SANDBOX_USER && map_ids(how, child))

@@ -15,15 +15,11 @@
 #include "sandbox/zygote.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <sched.h>
-#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "sandbox/clone.h"
 #include "sandbox/init.h"
 #include "sandbox/message.h"
 
@@ -52,30 +48,19 @@ receive(int socket, struct received_request *received)
 	return rc;
 }
 
-static void __attribute__((noreturn))
-be_init(struct sandbox_plan *plan, const struct received_request *received, const struct sandbox_zygote *zygote)
-{
-	/* The owner's numbers are not valid here. */
-	plan->cgroup_cpu = received->fds[SANDBOX_ZYGOTE_CPU];
-	plan->cgroup_oom = received->fds[SANDBOX_ZYGOTE_OOM];
-	sandbox_init_main(plan, received->fds[SANDBOX_ZYGOTE_CONTROL], &received->fds[SANDBOX_ZYGOTE_PROCS], zygote);
-}
-
 static struct sandbox_zygote_answer
 carry_out(const struct received_request *received, const struct sandbox_zygote *zygote)
 {
 	struct sandbox_plan *plan = sandbox_plan_map_at(received->request.plan, received->fds[SANDBOX_ZYGOTE_MEMORY]);
 	if (!plan)
 		return (struct sandbox_zygote_answer){-1, errno};
-	sigset_t all, before;
-	sigfillset(&all);
+	/* The owner's numbers are not valid here. */
+	plan->cgroup_cpu = received->fds[SANDBOX_ZYGOTE_CPU];
+	plan->cgroup_oom = received->fds[SANDBOX_ZYGOTE_OOM];
 	zygote->before(zygote->arg);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	pid_t pid = sandbox_clone(received->request.flags | CLONE_PARENT, received->fds[SANDBOX_ZYGOTE_CGROUP], NULL);
-	if (pid == 0)
-		be_init(plan, received, zygote);
+	pid_t pid = sandbox_init_clone(plan, received->fds[SANDBOX_ZYGOTE_CGROUP], received->fds[SANDBOX_ZYGOTE_CONTROL],
+		&received->fds[SANDBOX_ZYGOTE_PROCS], zygote, NULL);
 	int error = errno;
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	zygote->after(zygote->arg);
 	sandbox_plan_unmap(plan);
 	return (struct sandbox_zygote_answer){pid, pid < 0 ? error : 0};

@@ -25,7 +25,6 @@ enum sandbox_zygote_fd {
 };
 struct sandbox_zygote_request {
 	uint64_t plan;    /* its address */
-	uint64_t flags;   /* of the clone */
 	uint32_t present; /* 1 << enum sandbox_zygote_fd: the descriptors that follow, in order */
 };
 struct sandbox_zygote_answer {
