@@ -221,7 +221,7 @@ conformance_options(struct subject *subject, struct kettle_error *err)
 		if (wrong && !is_refused(&table, json_pack("{s:o}", option.key, wrong)))
 			return kettle_fail(err, KETTLE_EINVAL, "A wrong value of `%s` is taken.", option.key);
 	}
-	if (!is_refused(&table, json_pack("{s:b}", "an_option_that_nobody_has", 1)))
+	if (!is_refused(&table, json_pack("{s:b}", "an_option_that_does_not_exist", 1)))
 		return life_fail(err, "An unknown option is taken.");
 	return 0;
 }
@@ -255,7 +255,7 @@ has_stopped(void *arg)
 	return *(bool *)arg;
 }
 
-/* create, configure, start; the loop turns once. */
+/* create, configure, start; the loop runs once. */
 static int
 rise(struct subject *subject, struct kettle_fake *fake, struct instance *instance, struct kettle_error *err)
 {
@@ -326,7 +326,7 @@ conformance_two_instances(struct subject *subject, struct kettle_error *err)
 		rc = rise(subject, one, &first, err);
 	if (rc == 0)
 		rc = rise(subject, other, &second, err);
-	/* The first goes while the second lives. */
+	/* The first stops while the second runs. */
 	if (rc == 0)
 		rc = fall(subject, one, &first, err);
 	if (rc == 0)

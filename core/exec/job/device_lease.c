@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* The devices of a job, held: their locks, all of them, and a look at their GPUs before and after. */
+/* The lease of a job's devices: their locks, and a check of their GPUs before and after. */
 /*
- * Theory of operation. A job that needs several places takes their locks one after the other, in the order of their
- * names, which is the same for all jobs: so none waits in a circle. What it has it keeps while it waits for the next: so
- * others, which may need less and come more often, cannot pass it by for ever. Of the jobs that wait for a lock the
- * oldest gets it first (devlock.c).
+ * Theory of operation. A job that needs several device slots takes their locks one after the other, in the order of their
+ * names, which is the same for all jobs, so there is no deadlock. It keeps the locks it holds while it waits for the next,
+ * so jobs that need fewer and come more often cannot starve it. Of the jobs that wait for a lock the oldest gets it first
+ * (devlock.c).
  *
- *   want ──▶ lock 1 ──▶ … ──▶ lock n ──▶ look (pool) ──▶ ready: the steps run ──▶ look (pool) ──▶ given back
+ *   request ──▶ lock 1 ──▶ … ──▶ lock n ──▶ check (pool) ──▶ ready: the steps run ──▶ check (pool) ──▶ release
  *
- * The looks are for GPUs alone. What the first one finds wrong makes the steps fail as the machine's fault; what the
- * last one finds is reported with the job's `done` and changes no result. A job that goes away while a look is under way
- * stays until that is over.
+ * Only GPUs are checked. A fault that the first check finds fails the steps as the machine's fault; one that the last
+ * check finds is reported with the job's `done` and changes no result. A job that ends during a check stays until the
+ * check has ended.
  */
 #include <config.h>
 
@@ -24,7 +24,7 @@
 #include "exec/job/job_internal.h"
 #include "exec/machine/machine.h"
 
-/* Adds a lock at its place in the order; two places may have one lock. */
+/* Adds a lock in order; two device slots may share one. */
 static void
 add_lock(struct device_lease *lease, const struct device_slot *device)
 {
@@ -40,7 +40,7 @@ add_lock(struct device_lease *lease, const struct device_slot *device)
 	lease->count++;
 }
 
-/* Where jobs share a GPU its memory says nothing. */
+/* The memory in use is not compared where jobs share a GPU. */
 static void
 open_watch(struct job *job)
 {
@@ -65,7 +65,7 @@ device_lease_open(struct job *job, struct kettle_error *err)
 	const struct unit *unit = &job->line.unit;
 	for (size_t i = 0; i < job->count; i++)
 		lease->need = job->steps[i].plan->device > lease->need ? job->steps[i].plan->device : lease->need;
-	/* A place without a GPU is all of its machine that there is; how many devices that has is for the program to see. */
+	/* A slot without a GPU stands for its whole machine, whose devices the program counts itself. */
 	if (lease->need > unit->count && unit->devices[0].gpu)
 		return kettle_fail(err, KETTLE_EUNAVAIL, "The job needs %zu devices at once, and unit `%s` has %zu.",
 			lease->need, unit->name, unit->count);
@@ -83,7 +83,7 @@ device_lease_open(struct job *job, struct kettle_error *err)
 	return 0;
 }
 
-/* ---- the look ---- */
+/* ---- the check ---- */
 
 static void
 look_run(void *arg)
@@ -92,7 +92,7 @@ look_run(void *arg)
 	lease->found_faults = gpuwatch_check(&lease->watch, &lease->found_reading);
 }
 
-/* What was found is the job's, on the loop again. */
+/* Takes over the result of a check, on the loop. */
 static void
 take_look(struct job *job)
 {
@@ -102,12 +102,12 @@ take_look(struct job *job)
 	json_decref(lease->faults);
 	lease->reading = STEAL(lease->found_reading);
 	lease->faults = STEAL(lease->found_faults);
-	/* Less than ever is what it uses when nothing runs. */
+	/* The smallest reading counts as what it uses when nothing runs. */
 	if (lease->reading && lease->watch.idle)
 		gpuwatch_note_idle(job->exec->idle, lease->reading, &lease->watch.gpus);
 }
 
-/* False: there is nothing to look at. */
+/* Starts a check. False: there is nothing to check. */
 static bool
 lease_look(struct job *job, void (*looked)(void *job))
 {
@@ -225,7 +225,7 @@ device_lease_request(struct job *job, struct kettle_error *err)
 	return rc;
 }
 
-/* ---- giving back ---- */
+/* ---- releasing ---- */
 
 static void
 give_back(struct job *job)
@@ -253,7 +253,7 @@ device_lease_release(struct job *job)
 	struct device_lease *lease = &job->lease;
 	if (lease->ended || lease->busy || !lease->wanted)
 		return;
-	/* What was found wrong before anything ran is as wrong now. */
+	/* A fault found before anything ran needs no second check. */
 	bool worth = lease->ready && lease->error.code == 0 && !lease->checked && !job->lost;
 	lease->checked = true;
 	if (!worth || !lease_look(job, looked_after))

@@ -3,9 +3,9 @@
 /*
  * Theory of operation. job_advance looks at the steps in the order of the plan and begins every one that can begin:
  * what it needs has passed, and, unless it is a build, no prepare or run step before it is still to come. It is called
- * at the start and by every step that ends; a call from within itself only makes it look again. When all steps have
+ * at the start and by every step that ends; a recursive call only makes it repeat its loop. When all steps have
  * ended the job is reported, and its folders go. A job that is lost is reported at once, and stays in the list, silent,
- * until its last process is really gone, so that its device locks last as long as what they lock out.
+ * until its last process has ended, so that its device stays locked until then.
  */
 #include <config.h>
 
@@ -118,7 +118,7 @@ judge(const struct job *job, enum job_status status)
 	return judged;
 }
 
-/* `done`, exactly once for each run line. */
+/* Sends `done`, exactly once for each run line. */
 static void
 report(struct job *job, enum job_status status, const char *error)
 {
@@ -170,10 +170,10 @@ job_finish(struct job *job)
 		exec->on_idle(exec->arg);
 }
 
-/* What a step depends on, as far as it has been looked at. */
+/* The state of the steps that a step depends on. */
 struct dependency {
-	bool open;                /* something has not ended */
-	const struct step *stops; /* something that has ended and not passed */
+	bool open;                /* one has not ended */
+	const struct step *stops; /* one that has ended and not passed; NULL: none */
 };
 
 /* `needs`, and the steps whose outputs are inputs. */
@@ -297,10 +297,10 @@ next_running(const struct exec_context *exec)
 void
 job_cancel_all(struct exec_context *exec)
 {
-	/* First all of them: else the end of one would let a build of another begin. */
+	/* All are marked first: otherwise the end of one would let a build of another begin. */
 	for (struct job *job = exec->jobs; job; job = job->next)
 		job->cancelled = job->cancelled || !job->lost;
-	/* From the start each time: the end of a job may be that of others. */
+	/* From the start each time, since the end of a job may end others. */
 	for (struct job *job; (job = next_running(exec));)
 		job_stop(job);
 }
@@ -356,14 +356,14 @@ job_start(struct exec_context *exec, json_t *line_take, struct kettle_error *err
 		run_line_close(&line);
 		return rc;
 	}
-	struct job *job = xcalloc(1, sizeof(*job));
 	struct kettle_error error = {0};
-	job->exec = exec;
-	job->line = line;
-	job->advance = job_advance;
-	job->devices_held = job_devices_held;
-	job->lose = job_lose;
-	job->received_ns = time_monotonic_ns();
+	struct job *job = xmalloc(sizeof(*job));
+	*job = (struct job){.exec = exec,
+		.line = line,
+		.advance = job_advance,
+		.devices_held = job_devices_held,
+		.lose = job_lose,
+		.received_ns = time_monotonic_ns()};
 	if (accept_line(job, &error) != 0) {
 		job->refused = error.code;
 		report(job, JOB_LOST, error.message);

@@ -66,16 +66,16 @@ int run_line_open(json_t *object_take, struct run_line *ret_line, struct kettle_
 int run_line_read(const struct exec_context *exec, struct run_line *line, struct kettle_error *err);
 void run_line_close(struct run_line *line);
 
-/* ---- device_lease.c: the devices of a job, held ---- */
+/* ---- device_lease.c: the lease of a job's devices ---- */
 
-/* Zero-initialise. Loop thread; while busy the watch and what it found are the pool thread's. */
+/* Zero-initialise. Loop thread; while busy, watch and found_* belong to the pool thread. */
 struct device_lease {
-	size_t need; /* places of the unit that the job's steps use at most */
+	size_t need; /* device slots of the unit that the job's steps use at most */
 	struct devlock *locks;
 	size_t count, held; /* locks; those that are held */
 	const char **names; /* of locks, in the order in which every job takes them; borrowed of the unit */
 	unsigned *slots;    /* of locks */
-	bool wanted, ready; /* a step needs them; everything is held and was looked at */
+	bool wanted, ready; /* a step needs them; all are held and checked */
 	bool busy, checked,
 		ended; /* work under way, for which the job stays; the last look is over; the locks were given back */
 	struct kettle_error error; /* code 0, or why the devices cannot be used */
@@ -90,21 +90,21 @@ struct device_lease {
 /* After the job's steps are known: what it needs, and whether its unit has that (KETTLE_EUNAVAIL). */
 int device_lease_open(struct job *job, struct kettle_error *err);
 /*
- * Takes the devices for a step. 1: they are held (hold.error may say that they are of no use); 0: job->devices_held is
+ * Takes the devices for a step. 1: they are held (lease.error may say why they cannot be used); 0: job->devices_held is
  * called later; or a code.
  */
 int device_lease_request(struct job *job, struct kettle_error *err);
-/* No step needs the devices any more: looks at them and gives them back. job->advance is called when that is over. */
+/* No step needs the devices any more: checks and releases them. job->advance is called afterwards. */
 void device_lease_release(struct job *job);
-/* The descriptors of what is held, for init; how many (at most JOB_MAX_DEVICES). */
+/* Stores the descriptors of the held locks, for init; returns how many (at most JOB_MAX_DEVICES). */
 size_t device_lease_descriptors(const struct job *job, int *ret_fds);
-/* {"checked": [gpu], "faults": {gpu: sentence}}, NULL: nothing was looked at. New reference. */
+/* {"checked": [gpu], "faults": {gpu: sentence}}, NULL: nothing was checked. New reference. */
 json_t *device_lease_report(const struct job *job);
 void device_lease_close(struct job *job);
 
 /* ---- process.c: one sandboxed process on the loop, its output drained, its time kept, its end awaited ---- */
 
-#define PROCESS_LOST_MS 10000 /* after this long killed and not dead, its machine is not to be trusted */
+#define PROCESS_LOST_MS 10000 /* a process that survives its kill for so long makes the machine unusable */
 #define PROCESS_MAX_FDS 8
 
 /* One descriptor that is read until its end. */
@@ -144,7 +144,7 @@ struct process {
 /* Starts it. Whatever happens, `ended` is called once, later, and nothing of it runs any more then. */
 void process_start(struct process *process, uv_loop_t *loop, const struct process_config *config,
 	void (*ended)(void *arg), void (*on_lost)(void *arg), void *arg);
-/* Kills it; the first reason counts. Harmless when it has ended. */
+/* Kills it; the first reason counts. Does nothing once it has ended. */
 void process_kill(struct process *process, enum sandbox_limit limit);
 /* After the end: frees everything. */
 void process_close(struct process *process);
@@ -164,11 +164,11 @@ struct job {
 	int refused; /* the code, where it was not accepted */
 	bool cancelled, reported;
 	bool stopped;          /* its steps were stopped */
-	bool advancing, again; /* inner: job_advance is at work, and must look once more */
-	char *lost;            /* why the machine is not to be trusted any more */
+	bool advancing, again; /* job_advance is running, and must repeat its loop */
+	char *lost;            /* why the machine cannot be used any more */
 	struct device_lease lease;
 	uint64_t received_ns, device_ns;
-	/* Set by job.c, called by what is below it. */
+	/* Set by job.c, called by the other files. */
 	void (*advance)(struct job *job);               /* a step has ended, or the devices were given back: go on */
 	void (*devices_held)(struct job *job);          /* the steps that waited for them go on */
 	void (*lose)(struct job *job, const char *why); /* a process was killed and does not die */
@@ -260,7 +260,7 @@ void step_close(struct step *step);
 void step_begin(struct step *step);
 /* Ends a step that has not begun. `why` (may be NULL) is a sentence. */
 void step_end_unbegun(struct step *step, enum step_state state, const char *why);
-/* Stops it, whatever it does; its end comes later unless it only waited. */
+/* Cancels it in any phase; it ends later, or at once if it only waited. */
 void step_cancel(struct step *step);
 /* The job holds the device now: a step that waited for it goes on. */
 void step_device_granted(struct step *step);
@@ -271,17 +271,17 @@ void step_device_granted(struct step *step);
 #define FOLDER_TIME 946684800     /* of all inputs that a plan brings: the year 2000 */
 #define STEPWORK_MAX_STAMPS 50000 /* files of one of the machine's folders that a key looks at */
 
-/* All take a step, which is theirs while they run; what goes wrong is left in step->error or step->fault. */
+/* All take a step, which no other thread uses meanwhile, and store failures in step->error or step->fault. */
 
 /* Computes the key of a step with `cache`. */
 void step_files_key(void *step);
-/* Brings the outputs of a step with `cache` from there (step->hit), or makes the folders of its processes. */
+/* Takes the outputs of a step with `cache` from the cache (step->hit), or makes the folders of its processes. */
 void step_files_prepare(void *step);
-/* Looks at the GPUs of a step whose processes have ended: step->gpus, step->gpu_reading. */
+/* Checks the GPUs of a step whose processes have ended: step->gpus, step->gpu_reading. */
 void step_files_check_gpus(void *step);
 /* Makes the folders of its processes anew. */
 void step_files_reset(void *step);
-/* Takes over outputs and artifacts where step->collect says so, stores a build, removes the processes' folders. */
+/* Collects artifacts, with step->collect also outputs; stores a build; removes the processes' folders. */
 void step_files_collect(void *step);
 
 /* ---- launch.c: starts the processes of a step: what each of them sees, gets and may use ---- */
@@ -317,7 +317,7 @@ const struct tool *launch_toolkit(const struct step_process *process);
 enum step_state outcome_judge(struct step *step);
 /* The outcome object (event.schema.json) for a step in its final state; new reference. */
 json_t *outcome_make(const struct step *step);
-/* The words of a command as a shell would take them, at most max bytes; new string (exported for its test). */
+/* The arguments of a command, quoted for a shell, at most max bytes; new string (exported for its test). */
 char *outcome_command(const struct strings *argv, size_t max);
 
 #endif

@@ -21,7 +21,7 @@
 
 #define BUILD_NICE 10
 #define PROFILER "kettle-profile"
-#define PROFILER_SHOWN "/run/kettle-profile" /* where it lies on the machine does not matter in a sandbox */
+#define PROFILER_SHOWN "/run/kettle-profile" /* in a sandbox, wherever it is on the machine */
 
 /* The descriptors that join referee and solver; -1: none. */
 struct referee_link {
@@ -46,7 +46,7 @@ launch_find_profiler(struct step *step, struct kettle_error *err)
 	return rc;
 }
 
-/* The command line of a step's process: kettle-profile's words in front of its own. */
+/* kettle-profile's part of the command line, in front of the process's own. */
 static void
 add_profiler(const struct step_process *process, struct strings *words)
 {
@@ -172,7 +172,7 @@ launch_toolkit(const struct step_process *process)
 	return process->tool || count == 0 ? process->tool : further_tool(process->step, 0);
 }
 
-/* The arguments, with the toolkit in place of its words, behind a profiler's. */
+/* The arguments, with placeholders of the toolkit replaced, behind a profiler's. */
 static void
 make_arguments(const struct step_process *process, struct strings *words)
 {
@@ -269,7 +269,7 @@ launch(struct step_process *process, size_t index, const struct referee_link *li
 		.sandbox.cores_count = cores->count,
 		.sandbox.init_cores = exec->build->list,
 		.sandbox.init_cores_count = exec->build->count,
-		/* A build on the same core must not be in the way of what is being timed. */
+		/* A build on the same core must not disturb what is being timed. */
 		.sandbox.nice = on_device ? 0 : BUILD_NICE,
 		.sandbox.machine = exec->machine,
 		.sandbox.warm = warm_sandbox(step->warm.process),
@@ -290,7 +290,7 @@ make_joint(const struct step *step, struct referee_link *link, struct kettle_err
 	if (step->plan->share == 0)
 		return 0;
 	link->shm = memfd_create("kettle", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	/* A process that maps it must not be hurt by the other making it smaller. */
+	/* Neither process may shrink it while the other has it mapped. */
 	if (link->shm < 0 || ftruncate(link->shm, (off_t)step->plan->share) != 0 ||
 		fcntl(link->shm, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
 		return kettle_fail(err, KETTLE_EIO, "Shared memory could not be made: %s.", strerror(errno));
@@ -324,7 +324,7 @@ launch_secret_unread(const struct step *step)
 	return step->secret >= 0 && ioctl(step->secret, FIONREAD, &left) == 0 && left > 0;
 }
 
-/* Names that differ from run to run, and that nothing reads before a script does. */
+/* Variables that differ from run to run, and that nothing reads before the script. */
 static bool
 is_own_name(const char *name)
 {
@@ -347,7 +347,7 @@ make_early_environment(const struct step_process *process)
 	return env;
 }
 
-/* Whether a script is all that a step runs; whether a copy is as good as a fresh interpreter, interpreter_copies knows. */
+/* Whether a step runs a script alone. (interpreter_copies says whether the interpreter can be copied.) */
 static bool
 may_begin_warm(const struct step *step)
 {
@@ -386,7 +386,7 @@ launch_step(struct step *step, void (*ended)(void *arg), void (*on_lost)(void *a
 {
 	struct referee_link link = {.peer = {-1, -1}, .shm = -1};
 	int rc = make_joint(step, &link, err);
-	/* The referee last: it may begin to speak at once. */
+	/* The referee last, since it may write at once. */
 	for (size_t i = step->count; rc == 0 && i-- > 0;)
 		launch(&step->processes[i], i, &link, ended, on_lost);
 	int fds[] = {link.peer[0], link.peer[1], link.shm};

@@ -68,7 +68,7 @@ limit_of(const struct process *process)
 	return process->report.limit != SANDBOX_LIMIT_NONE ? process->report.limit : process->limit;
 }
 
-/* What it ran into without being killed explains a failure, e.g. a full disk. */
+/* A limit that was reached without a kill explains a failure, e.g. a full disk. */
 static const char *
 hit_of(const struct process *process)
 {
@@ -164,7 +164,7 @@ static json_t *
 describe_solver(const struct step_process *solver)
 {
 	enum sandbox_limit limit = limit_of(&solver->process);
-	/* It is the rule that the solver is stopped when the referee has ended: no limit of its own. */
+	/* The solver is always stopped when the referee has ended; that is no limit of its own. */
 	bool stopped = limit == SANDBOX_LIMIT_CANCEL;
 	json_t *object = json_pack("{s:b}", "stopped", stopped);
 	json_object_update_new(

@@ -2,10 +2,9 @@
 /* One sandboxed process on the loop: its output drained, its time kept, its end awaited. */
 /*
  * Theory of operation. stdout and stderr are pipes, the result channel is one end of a socket pair, which no process can
- * open again through /proc. All three are read whenever there is something, so that no writer ever waits for long, and
- * bounded on this side. When the sandbox's pidfd becomes readable nothing of the process exists any more: what the
- * pipes still hold is read, the report is taken, and the handles are closed; the last one to close calls `ended`. A
- * start that fails takes the same way, so that there is one end for everything.
+ * open again through /proc. All three are read as soon as they are readable, so that writers do not block, and are bounded
+ * on this side. When the sandbox's pidfd becomes readable all its processes have ended: the rest of the pipes and the
+ * report are read, and the handles are closed; the last one to close calls `ended`. A failed start ends in the same way.
  */
 #include <config.h>
 
@@ -20,8 +19,8 @@
 #include "exec/job/job_internal.h"
 
 #define CHUNK (64u << 10)
-#define READS_A_TURN 8     /* then the loop looks after others */
-#define READS_AT_LAST 4096 /* more than pipe or socket can hold: a process outside goes on writing */
+#define READS_A_TURN 8     /* before the loop serves other handles */
+#define READS_AT_LAST 4096 /* more than a pipe or socket holds, in case a process outside keeps writing */
 
 static void
 on_closed(uv_handle_t *handle)
@@ -101,7 +100,7 @@ process_take(struct process_drain *drain, const char *data, size_t size)
 		process_kill(process, SANDBOX_LIMIT_OUTPUT);
 }
 
-/* Reads what is there, a bounded number of times unless it is the last look. */
+/* Reads what is available: some chunks, or at the end (`last`) everything. */
 static void
 drain_some(struct process_drain *drain, bool last)
 {
@@ -203,7 +202,7 @@ launch(struct process *process, uv_loop_t *loop, const struct process_config *co
 	sandbox.fds_count = count;
 	if (rc == 0)
 		rc = sandbox_start(&sandbox, &process->sandbox, &process->error);
-	/* A warm process that fails is no reason to fail. */
+	/* Without the warm process it may start. */
 	if (rc == KETTLE_EUNAVAIL && sandbox.warm) {
 		sandbox.warm = NULL;
 		process->error = (struct kettle_error){0};

@@ -64,7 +64,7 @@ read_level(const struct exec_context *exec, const json_t *object, struct unit *u
 	return rc == 0 ? sandbox_level_check(exec->protections, unit->level, err) : rc;
 }
 
-/* Two units that use the same thing must come to the same lock, so its name is made of that. */
+/* Named after the device, since two units with the same device must share a lock. */
 static char *
 name_lock(const json_t *object, const char *name, const struct device_slot *device)
 {

@@ -4,12 +4,12 @@
  * Theory of operation. A step goes through phases, each of which ends in a callback on the loop thread:
  *
  *   begin ── tools found ──▶ key (work) ──▶ no other builds it ──▶ cache or folders (work) ──▶ slot, device
- *         ──▶ processes run ──▶ outputs taken over (work) ──▶ outcome, job->advance
+ *         ──▶ processes run ──▶ outputs collected (work) ──▶ outcome, job->advance
  *
- * Where it has a GPU, that is looked at before its outputs are taken over (work); a step that passed while its GPU was
- * throttled then begins once more with new folders, once. Steps that cannot be kept in the cache have no key. Work runs
- * on a thread of libuv's pool and owns the step meanwhile; a cancel then waits for its end. Whatever goes wrong anywhere
- * leads to `end`, which gives back what the step holds, sends the outcome and tells the job; it happens once.
+ * A GPU is checked before the outputs are collected (work); a step that passed while its GPU was throttled then starts
+ * again with new folders, once. Steps that cannot be cached have no key. Work runs on a thread of libuv's pool and owns
+ * the step meanwhile; a cancel waits for its end. Every failure leads to step_end, which releases what the step holds,
+ * sends the outcome and notifies the job; it is called once.
  */
 #include <config.h>
 
@@ -36,13 +36,13 @@ open_process(struct step *step, const struct plan_process *plan, const char *fol
 	limits_cap(&process->limits, &step->job->exec->config.max);
 }
 
-/* What it gets of its job's places. */
+/* Its part of the job's device slots. */
 static void
 take_places(struct step *step)
 {
 	const struct unit *unit = &step->job->line.unit;
 	unsigned device = step->plan->device;
-	/* What needs no device runs on the cores of the first. */
+	/* A step without a device runs on the cores of the first slot. */
 	for (size_t i = 0; i < unit->count && (i == 0 || i < device); i++) {
 		if (i < device && unit->devices[i].gpu)
 			strings_add(&step->visible, unit->devices[i].gpu);
@@ -62,7 +62,7 @@ step_open(struct step *step, struct job *job, const struct plan_step *plan, char
 	take_places(step);
 }
 
-/* Takes back what the first time left, so that the step can begin once more. */
+/* Releases what the processes left, so that the step can start again. */
 static void
 step_reset(struct step *step)
 {
@@ -95,13 +95,13 @@ step_close(struct step *step)
 	free(step->kept);
 }
 
-/* The one end. */
+/* The end of every step. */
 static void
 step_end(struct step *step, enum step_state state)
 {
 	struct job *job = step->job;
 	bool outer = job->advancing;
-	/* What is given back here may let another step of the job begin, and end: the job must not end before this one. */
+	/* A release may let another step of the job begin, and end; the job must not end before this step. */
 	job->advancing = true;
 	step->phase = STEP_ENDED;
 	step->ended_ns = time_monotonic_ns();
@@ -271,7 +271,7 @@ step_prepare(void *arg)
 	do_work(step, step_files_prepare, prepare_done);
 }
 
-/* Waits for what only so many can have at once. */
+/* Waits for a build slot or the devices. */
 static void
 queue(void *arg)
 {
@@ -332,7 +332,7 @@ again_done(void *arg)
 		step_start(step);
 }
 
-/* Heat that it did not cause must not be in its time; heat that it does cause comes again, and is reported. */
+/* Heat of an earlier step must not count in its time; heat that it causes itself recurs, and is reported. */
 static bool
 must_repeat(const struct step *step)
 {
@@ -358,7 +358,7 @@ on_looked(void *arg)
 	do_work(step, step_files_reset, again_done);
 }
 
-/* All processes have ended: what they left is taken over, if it counts. */
+/* All processes have ended: collects what they left, if it counts. */
 static void
 all_ended(struct step *step)
 {
@@ -381,7 +381,7 @@ process_ended(void *arg)
 	struct step_process *process = arg;
 	struct step *step = process->step;
 	process->running = false;
-	/* The referee's end is the step's; a solver that never came to be is no reason to wait for one. */
+	/* The step ends with its referee, or when its solver could not be started. */
 	if (process == &step->processes[0] && step->count > 1 && step->processes[1].running)
 		process_kill(&step->processes[1].process, SANDBOX_LIMIT_CANCEL);
 	else if (process == &step->processes[1] && process->process.error.code != 0 && step->processes[0].running)
@@ -419,7 +419,7 @@ step_start(void *arg)
 		step_end(step, STEP_ERROR);
 		return;
 	}
-	/* What it begins from may have to be made first; then this is called again. */
+	/* A warm process may have to be started first; then this is called again. */
 	if (!step->warm_wanted || step->warm.again) {
 		step->warm_wanted = true;
 		if (launch_request_warm(step, step_start))

@@ -64,7 +64,7 @@ write_contents(const struct job *job, const struct plan_contents *contents, cons
 	return rc;
 }
 
-/* What argv[0] names is started, whatever mode it came with. */
+/* The file that argv[0] names is executable, whatever mode it came with. */
 static mode_t
 mode_of(const struct plan_process *process, const char *path)
 {
@@ -178,7 +178,7 @@ digest_object(const json_t *object, struct sha256 *digest)
 	sha256_field(digest, text);
 }
 
-/* What the machine makes of `native` is part of what such a build depends on. */
+/* Such a build depends on the machine's processor. */
 static bool
 is_native(const struct strings *argv)
 {
@@ -240,7 +240,7 @@ step_files_prepare(void *arg)
 		step->error.code = rc == 0 ? make_step_folders(step) : rc;
 }
 
-/* Whether a failure of collect_outputs_collect is what the step did, not what the machine could not. */
+/* Whether a failure of collect_outputs_collect is the step's fault, not the machine's. */
 static bool
 is_own_fault(int code)
 {
@@ -302,9 +302,9 @@ step_files_store(struct step *step)
 		capture_json(&process->output[0]), "stderr", capture_json(&process->output[1]));
 	AUTO_FREE char *scratch = path_join(step->dir, "store");
 	failpoint("exec.store");
-	/* What cannot be kept is built again another time: no reason to fail now. */
+	/* A failure is ignored: the step is built again next time. */
 	(void)cache_put(cache, step->key, &step->outputs, step->kept, texts, scratch, NULL);
-	/* Between two looks no more may come than there is room for: a submission decides how large its entry is. */
+	/* A submission decides how large its entry is, so a large one does not wait for the next trim. */
 	if (step->trim || manifest_bytes(&step->outputs) > cache->max_bytes / CACHE_TRIM_EVERY)
 		cache_trim(cache, scratch);
 }

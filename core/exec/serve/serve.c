@@ -249,7 +249,7 @@ take_object(struct serve *serve, json_t *line_take)
 		emit_error(serve, "The line has no `job`.");
 	else if (job)
 		job_cancel(job);
-	/* A cancel that meets the job's end is no mistake. */
+	/* A cancel for a job that has just ended is no error. */
 	json_decref(line_take);
 }
 

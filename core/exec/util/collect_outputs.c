@@ -129,7 +129,7 @@ refuse_kind(struct collector *collector, const char *path, const struct stat *st
 		"`out/%s` is %s; what a step leaves must be regular files and folders.", path, kind);
 }
 
-/* Build tools go by the times of files; that they cannot be set is no reason to do without the files. */
+/* Build tools compare the times of files. A failure to set them is ignored. */
 static void
 keep_times(int fd, const struct stat *st)
 {
@@ -197,7 +197,7 @@ outputs_collect(struct collector *collector, int dir, const char *name, const ch
 			collector->err, KETTLE_ETOOBIG, "There are more than %d files below out/.", OUTPUT_MAX_FILES);
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
 		return kettle_fail(collector->err, KETTLE_ENOENT, "`out/%s` is declared as an output and is not there.", path);
-	/* Looked at before it is opened: opening a FIFO would wait, opening a device could do anything. */
+	/* Checked before the open: opening a FIFO would block, and opening a device may have effects. */
 	if (!S_ISDIR(st.st_mode) && (!S_ISREG(st.st_mode) || st.st_nlink != 1))
 		return refuse_kind(collector, path, &st);
 	AUTO_FD int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -257,7 +257,7 @@ collect_outputs_collect(int from, const struct strings *names, const char *to, u
 	return 0;
 }
 
-/* ---- bringing them elsewhere ---- */
+/* ---- transfer to another folder ---- */
 
 static int
 transfer(const struct output_file *file, const char *from, const char *to, bool may_link, struct kettle_error *err)

@@ -37,14 +37,14 @@ bool manifest_read(const json_t *list, struct manifest *ret_manifest);
 /*
  * Copies the named files and folders from the folder `from` (nothing runs in it any more) into the folder `to`, with
  * modes 0755 and 0644 and the times they have, and appends an entry for each to the manifest. `missing_ok`: a name that
- * is not there is passed over. KETTLE_EINVAL, KETTLE_ENOENT and KETTLE_ETOOBIG are the step's doing, everything else the
+ * is not there is passed over. KETTLE_EINVAL, KETTLE_ENOENT and KETTLE_ETOOBIG are the step's fault, all other codes the
  * machine's. [any, blocks]
  */
 int collect_outputs_collect(int from, const struct strings *names, const char *to, uint64_t max_bytes, bool missing_ok,
 	struct manifest *manifest, struct kettle_error *err);
 
 /*
- * Brings files of a manifest into another folder: `name` of folder `from` (a file, or a folder with all that is below)
+ * Copies files of a manifest into another folder: `name` of folder `from` (a file, or a folder with all that is below)
  * becomes `as` of folder `to`. `link`: by hard links where the file system can. KETTLE_ENOENT: the manifest has no
  * such name. [any, blocks]
  */

@@ -86,7 +86,7 @@ json_lines_json(struct emitter *emitter, json_t *event_take)
 	if (emitter->broken || !emitter->open)
 		return;
 	AUTO_FREE char *text = event ? json_dumps(event, JSON_COMPACT) : NULL;
-	/* An event that cannot be made is a promise that cannot be kept: the reader is better off with an end. */
+	/* Without this event the reader would wait in vain, so the output ends. */
 	if (!text || emitter->queue.len - emitter->sent > EMIT_MAX_QUEUE) {
 		broken(emitter);
 		return;
@@ -113,7 +113,7 @@ json_lines_close(struct emitter *emitter)
 {
 	if (emitter->open && emitter->polled)
 		uv_close((uv_handle_t *)&emitter->poll, NULL);
-	/* Others may share the output, and know nothing of a descriptor that does not wait. */
+	/* Processes that share the output expect a blocking descriptor. */
 	if (emitter->open && emitter->flags >= 0)
 		(void)fcntl(emitter->fd, F_SETFL, emitter->flags);
 	emitter->open = false;

@@ -31,7 +31,7 @@ sha256_new(void)
 	return digest;
 }
 
-void
+static void
 sha256_add(struct sha256 *digest, const void *data, size_t size)
 {
 	/* Without an engine behind it, an update of an initialised digest has no way to fail. */

@@ -13,7 +13,6 @@ struct sha256; /* one digest that grows; opaque */
 
 /* Freed by AUTO_DIGEST. */
 struct sha256 *sha256_new(void);
-void sha256_add(struct sha256 *digest, const void *data, size_t size);
 /* Adds a text with its length before it, so that two fields never read as one. NULL counts as a field of its own. */
 void sha256_field(struct sha256 *digest, const char *text);
 void sha256_number(struct sha256 *digest, uint64_t value);

@@ -2,12 +2,13 @@
 /* Warm processes: interpreters that have imported what steps need, and that steps begin from as copies. */
 /*
  * Theory of operation. A warm process is the interpreter itself with an extension that serves copies to the sandbox
- * library (core/sandbox/zygote.h). It is started when a step first needs one, by that step, which waits: importing takes
- * as long as it would take the step, the step holds its device, so no measurement is disturbed, and every run of a board
- * begins in the same way. Processes are kept by what a script could tell them apart by: interpreter,
- * modules, environment, cores. One that does not fit the disk any more, has been copied often, has grown, or has died is
- * ended and started anew by the next step that needs it. What is on the disk is looked at on a thread of libuv's pool,
- * and the step waits for that. One that cannot start is remembered, and said once; its steps begin cold. Copies are children of this process and outlive the warm one, so it may be ended at any time.
+ * library (core/sandbox/zygote.h). The step that first needs one starts it and waits: importing takes as long as in the
+ * step, the step holds its device, so no measurement is disturbed, and every run of a board begins in the same way.
+ * Processes are keyed by everything by which a script could tell them apart: interpreter, modules, environment, cores.
+ * One that does not match the disk any more, has been copied often, has grown, or has died is ended, and the next step
+ * that needs it starts another. The disk is checked on a thread of libuv's pool while the step waits. A failed start is
+ * remembered and reported once; its steps begin cold. Copies are children of this process and outlive the warm one, so it
+ * may be ended at any time.
  *
  * The process imports on the cores of its device, because libraries count those when they are loaded, and moves off them
  * afterwards. Its output is a pipe, as a step's is; what it prints while it imports would be missing in the copies'
@@ -46,7 +47,7 @@
 
 #define READY "ready\n"
 #define READY_MAX (256u << 10)
-#define SAID_MAX 65536           /* bytes of its output that are kept */
+#define PRINTED_MAX 65536        /* bytes of its output that are kept */
 #define PATHS_MAX 4096           /* whose change is looked for */
 #define GROWTH_BYTES (64u << 20) /* and a half of what it had */
 #define MODULES_MAX 57
@@ -66,7 +67,7 @@ struct warm_process {
 	unsigned handles; /* open; the last one to close may free it */
 	bool running;     /* the child has not ended */
 	int socket_fd, output_fd;
-	struct buf said;
+	struct buf printed;
 	struct sandbox_warm *sandbox;
 	struct work work; /* looks at the disk; counts as a handle */
 	bool looking;     /* ... now: lines and paths are the pool's */
@@ -128,7 +129,7 @@ free_process(struct warm_process *process)
 	image_remove(&process->image);
 	free(process->real);
 	free(process->home);
-	buf_free(&process->said);
+	buf_free(&process->printed);
 	free(process->key);
 	free(process);
 }
@@ -188,7 +189,7 @@ is_copied(const struct warm_process *process)
 	return sandbox_warm_works(process->sandbox);
 }
 
-/* Tells the steps that wait; found is what they begin from, or NULL: then they begin cold, or look again. */
+/* Resumes the steps that wait; they begin from `found`; NULL: they begin cold, or with `again` search again. */
 static void
 warm_tell(struct warm_process *process, struct warm_process *found, bool again)
 {
@@ -231,12 +232,12 @@ warm_close(struct warm *warm)
 
 /* The last line with something in it. */
 static const char *
-last_line(struct buf *said)
+last_line(struct buf *printed)
 {
-	while (said->len > 0 && (said->data[said->len - 1] == '\n' || said->data[said->len - 1] == ' '))
-		said->data[--said->len] = '\0';
-	const char *line = said->len ? strrchr(said->data, '\n') : NULL;
-	return line ? line + 1 : said->len ? said->data : "it said nothing";
+	while (printed->len > 0 && (printed->data[printed->len - 1] == '\n' || printed->data[printed->len - 1] == ' '))
+		printed->data[--printed->len] = '\0';
+	const char *line = printed->len ? strrchr(printed->data, '\n') : NULL;
+	return line ? line + 1 : printed->len ? printed->data : "it printed nothing";
 }
 
 static void
@@ -249,7 +250,7 @@ warm_fail(struct warm_process *process, const char *why)
 	process->failed_ns = time_monotonic_ns();
 	if (!process->warned)
 		buf_printf(&text, "A warm process could not be made, so its steps begin cold: %s: %.500s", why,
-			last_line(&process->said));
+			last_line(&process->printed));
 	if (text.len && utf8_sanitize(text.data, text.len, &clean) < text.len)
 		json_lines_json(process->pool->setup.out, json_pack("{s:s, s:s}", "event", "error", "error", clean.data));
 	process->warned = true;
@@ -263,8 +264,8 @@ take_output(struct warm_process *process)
 	char chunk[4096];
 	ssize_t n;
 	while ((n = read(process->output_fd, chunk, sizeof(chunk))) > 0)
-		if (process->said.len < SAID_MAX)
-			buf_add(&process->said, chunk, (size_t)n);
+		if (process->printed.len < PRINTED_MAX)
+			buf_add(&process->printed, chunk, (size_t)n);
 	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
 		(void)uv_poll_stop(&process->output);
 }
@@ -418,7 +419,7 @@ on_warm_message(uv_poll_t *poll, int status, int events)
 		return;
 	(void)uv_timer_stop(&process->patience);
 	take_output(process);
-	if (strncmp(text, READY, strlen(READY)) != 0 || process->said.len > 0) {
+	if (strncmp(text, READY, strlen(READY)) != 0 || process->printed.len > 0) {
 		warm_fail(process, "what it imports prints, which its copies would not");
 		return;
 	}
@@ -465,7 +466,7 @@ prepare_image(struct warm_process *process, const struct warm_key *parts)
 	process->home = STEAL(home);
 }
 
-/* What a child inherits and libuv has no words for: cores, and the stack that threads get. */
+/* Starts a child with what libuv has no options for: cores, and the stack size of threads. */
 static int
 spawn_with(uv_loop_t *loop, uv_process_t *child, const uv_process_options_t *options, const struct cores *cores)
 {
@@ -527,7 +528,7 @@ warm_start(struct warm_process *process, const struct warm_key *parts)
 {
 	int pair[2] = {-1, -1}, ends[2] = {-1, -1};
 	process->state = STARTING;
-	process->said.len = 0;
+	process->printed.len = 0;
 	memset(&process->child, 0, sizeof(process->child));
 	process->copies = 0;
 	json_decref(STEAL(process->paths));
@@ -570,7 +571,7 @@ fits(const struct warm_process *process)
 		   !image_is_lost(&process->image);
 }
 
-/* Whether it is looked at, because that is due; then the step waits for the end of that. */
+/* Whether a check of the disk is due or under way; then the step waits for its end. */
 static bool
 must_look(struct warm_process *process, uint64_t now)
 {
@@ -625,7 +626,7 @@ warm_add(struct warm *warm, char *key_take)
 	return process;
 }
 
-/* Says once what this installation lacks. */
+/* Reports once what this installation lacks. */
 static void
 complain(struct warm *warm)
 {
@@ -690,7 +691,7 @@ size_t
 warm_binds(const struct warm_process *process, const struct strings *folders, struct sandbox_bind binds[WARM_BINDS])
 {
 	struct stat st;
-	/* What the sandbox does not show it need not show twice. */
+	/* Only where the sandbox shows the installation at all. */
 	if (!process || !process->image.path || fstat(process->image.fd, &st) != 0 || st.st_size == 0 ||
 		!image_is_visible(process->home, folders))
 		return 0;

@@ -16,7 +16,7 @@
 
 #define WARM_START_MS 60000  /* an interpreter that imports for longer is given up */
 #define WARM_RETRY_MS 300000 /* after a failure: how long steps of that kind begin cold before another try */
-#define WARM_LOOK_MS 2000    /* for so long what is on the disk is not looked at again */
+#define WARM_LOOK_MS 2000    /* for so long the disk is not checked again */
 #define WARM_LATER_MS 20     /* into a run, the next copy is made */
 #define WARM_PROCESSES 4     /* at once, by default */
 #define WARM_FORKS 1000      /* copies of one process, by default */
@@ -60,11 +60,11 @@ void warm_close(struct warm *warm);
 void warm_free(struct warm *warm);
 
 /*
- * Looks for a process that fits. True: one is being started, or looked at, and `ended` is called later, once. False:
+ * Looks for a process that fits. True: one is being started or checked, and `ended` is called later, once. False:
  * wait->process says it at once. `warm` may be NULL.
  */
 bool warm_request(struct warm *warm, const struct warm_key *key, struct warm_waiter *wait);
-/* Stops waiting; harmless where it does not wait. */
+/* Stops waiting, if it waits. */
 void warm_cancel_request(struct warm_waiter *wait);
 /*
  * What a sandbox that begins with it sees besides, so that what the run starts under the interpreter's name begins warm,
