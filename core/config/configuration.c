@@ -288,34 +288,20 @@ config_free(struct config *config)
 
 /* ---- reading it ---- */
 
-static struct option_section
-section_at(const struct config *config, const char *pointer)
+int
+config_plugin(const struct config *config, const char *kind, const char *name, const struct option_table *table,
+	json_t **ret_options, struct kettle_error *err)
 {
-	return (struct option_section){
+	AUTO_FREE char *pointer = xasprintf("/%s/%s", kind, name);
+	const struct option_section where = {
 		.name = CONFIG_NAME(config),
 		.lines = config->lines,
 		.pointer = pointer,
 		.base = config->base,
 		.warnings = config->warnings,
 	};
-}
-
-int
-config_plugin(const struct config *config, const char *kind, const char *name, const struct option_table *table,
-	json_t **ret_options, struct kettle_error *err)
-{
-	AUTO_FREE char *pointer = xasprintf("/%s/%s", kind, name);
-	const struct option_section where = section_at(config, pointer);
 	const json_t *section = json_object_get(json_object_get(config->root, kind), name);
 	return option_table_read(table, section, &where, ret_options, err);
-}
-
-int
-config_secret(const struct config *config, const char *pointer, const json_t *section, const char *name,
-	char **ret_secret, struct kettle_error *err)
-{
-	const struct option_section where = section_at(config, pointer);
-	return option_table_secret(section, name, &where, ret_secret, err);
 }
 
 int

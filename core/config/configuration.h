@@ -58,22 +58,19 @@ void config_free(struct config *config);
  */
 int config_plugin(const struct config *config, const char *kind, const char *name, const struct option_table *table,
 	json_t **ret_options, struct kettle_error *err);
-/* The secret that a section at `pointer` names by NAME_env or NAME_file; see option_table_secret. */
-int config_secret(const struct config *config, const char *pointer, const json_t *section, const char *name,
-	char **ret_secret, struct kettle_error *err);
 /* The device of that name, without case; its entry under devices. ENOENT names the nearest one. Borrowed. */
 int config_device(const struct config *config, const char *name, const json_t **ret_device, struct kettle_error *err);
 
 /*
- * What is different in a configuration that was loaded again: two arrays of sentences, new references. What is among
- * the first config_adopt takes over; what is among the second takes a restart.
+ * The differences of a configuration that was loaded again, as two arrays of sentences (new references): those that
+ * config_adopt takes over, and those that take a restart.
  */
-int config_compare(const struct config *config, const struct config *fresh, json_t **ret_reloaded, json_t **ret_restart,
-	struct kettle_error *err);
+void config_compare(
+	const struct config *config, const struct config *fresh, json_t **ret_reloaded, json_t **ret_restart);
 /*
  * Takes over log, limits, retention, engine and those devices whose runners are loaded. Pointers into these sections of
- * config->root end with it.
+ * config->root become invalid.
  */
-int config_adopt(struct config *config, const struct config *fresh, struct kettle_error *err);
+void config_adopt(struct config *config, const struct config *fresh);
 
 #endif

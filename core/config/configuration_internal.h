@@ -11,7 +11,4 @@
 /* Makes the devices of root what configuration.h says. EINVAL. */
 int config_devices(struct config *config, struct kettle_error *err);
 
-/* Whether a device of another configuration uses runners that this one has. */
-bool config_device_fits(const struct config *config, const json_t *device);
-
 #endif

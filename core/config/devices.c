@@ -222,16 +222,3 @@ config_devices(struct config *config, struct kettle_error *err)
 	}
 	return rc;
 }
-
-bool
-config_device_fits(const struct config *config, const json_t *device)
-{
-	size_t i;
-	json_t *unit;
-	json_array_foreach(json_object_get(device, "units"), i, unit) {
-		const char *runner = member_string(unit, "runner");
-		if (!json_object_get(json_object_get(config->root, "runners"), runner))
-			return false;
-	}
-	return true;
-}

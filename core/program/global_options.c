@@ -5,6 +5,7 @@
 #include "program/global_options.h"
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -13,7 +14,7 @@
 
 static const struct global {
 	const char *name, *environment;
-	size_t text, flag; /* offset in struct globals; 0: it is not of that kind */
+	size_t text, flag; /* offset in struct globals of its text or, if not 0, of its flag */
 } table[] = {
 	{"config", NULL, offsetof(struct globals, config), 0},
 	{"db", NULL, offsetof(struct globals, database), 0},
@@ -25,10 +26,10 @@ static const struct global {
 	{"version", NULL, 0, offsetof(struct globals, version)},
 };
 
-static void
-set_text(struct globals *globals, const struct global *global, const char *value)
+static const char **
+text_of(struct globals *globals, const struct global *global)
 {
-	*(const char **)((char *)globals + global->text) = value;
+	return (const char **)((char *)globals + global->text);
 }
 
 static void
@@ -37,13 +38,7 @@ set_flag(struct globals *globals, const struct global *global)
 	*(bool *)((char *)globals + global->flag) = true;
 }
 
-static const char *
-get_text(const struct globals *globals, const struct global *global)
-{
-	return *(const char *const *)((const char *)globals + global->text);
-}
-
-/* `config` is the first member: its offset is 0 as well, so the kind is told by the flag. */
+/* `config` is the first member: its offset is 0 as well, so `flag` decides. */
 static bool
 takes_value(const struct global *global)
 {
@@ -85,8 +80,8 @@ take_environment(struct globals *globals)
 		if (!takes_value(&table[i])) {
 			if (!says_no(value))
 				set_flag(globals, &table[i]);
-		} else if (!get_text(globals, &table[i])) {
-			set_text(globals, &table[i], value);
+		} else if (!*text_of(globals, &table[i])) {
+			*text_of(globals, &table[i]) = value;
 		}
 	}
 }
@@ -95,9 +90,7 @@ int
 globals_parse(int argc, char **argv, struct globals *ret_globals, struct kettle_error *err)
 {
 	struct globals globals = {0};
-	AUTO_FREE const char **rest = calloc((size_t)argc + 1, sizeof(*rest));
-	if (!rest)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory.");
+	AUTO_FREE const char **rest = xcalloc((size_t)argc + 1, sizeof(*rest));
 	for (int i = 1; i < argc; i++) {
 		const char *value = NULL;
 		if (strcmp(argv[i], "--") == 0) {
@@ -115,7 +108,7 @@ globals_parse(int argc, char **argv, struct globals *ret_globals, struct kettle_
 				value = i + 1 < argc ? argv[++i] : NULL;
 			if (!value || !*value)
 				return kettle_fail(err, KETTLE_EINVAL, "The option --%s takes a value.", global->name);
-			set_text(&globals, global, value);
+			*text_of(&globals, global) = value;
 		}
 	}
 	take_environment(&globals);

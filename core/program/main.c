@@ -3,9 +3,9 @@
  * The program kettle: reads options and configuration, loads the plugins, and either hands the command line to its
  * frontend or serves until it is told to stop.
  *
- * Theory of operation. Everything is made in the order loop, configuration, core, plugins, and unmade the other way
- * round, a step at a time because each may take its time: frontends stop, the core lets go of the database (which needs
- * the runners), runners and languages stop, the loop empties. This is the only file that decides how the process ends.
+ * Theory of operation. The start makes the configuration, the loop's services, the core and the plugins, in this order.
+ * The stop is a chain of callbacks, since each step may take a while: frontends stop, the core closes the database (for
+ * which it needs the runners), runners and languages stop, the loop empties. Only this file decides how the process ends.
  */
 #include <config.h>
 
@@ -18,6 +18,7 @@
 #include "session/plugin_host.h"
 
 #include "base/cleanup.h"
+#include "base/json_access.h"
 #include "base/text.h"
 #include "base/xalloc.h"
 
@@ -41,8 +42,8 @@ struct app {
 	char *login;
 	bool serve, stopping;
 	bool watching; /* signals are set up */
-	bool hurry;    /* told to stop a second time: nothing is waited for */
-	bool leaving;  /* the core is letting go of the database */
+	bool hurry;    /* a second signal came: the core waits for no job */
+	bool leaving;  /* the core is closing the database */
 	int status;
 };
 
@@ -68,15 +69,13 @@ setup_log(struct app *app, struct kettle_error *err)
 	const json_t *section = json_object_get(app->config->root, "log");
 	const char *format_text = app->globals.log_format, *level_text = app->globals.log_level;
 	if (!format_text)
-		format_text = json_string_value(json_object_get(section, "format"));
+		format_text = member_string(section, "format");
 	if (!level_text)
-		level_text = app->serve ? json_string_value(json_object_get(section, "level")) : "warning";
-	if (!level_text)
-		level_text = "info";
+		level_text = app->serve ? member_string(section, "level") : "warning";
 	int rc = log_level_parse(level_text, &level, err);
 	if (rc < 0)
 		return rc;
-	if (!format_text || strcmp(format_text, "auto") == 0)
+	if (strcmp(format_text, "auto") == 0)
 		format = log_format_default();
 	else
 		rc = log_format_parse(format_text, &format, err);
@@ -89,15 +88,12 @@ static char *
 login_name(void)
 {
 	const struct passwd *entry = getpwuid(geteuid());
-	char *name = NULL;
-	if (entry && entry->pw_name[0])
-		return strdup(entry->pw_name);
-	return asprintf(&name, "uid%u", (unsigned)geteuid()) < 0 ? NULL : name;
+	return entry && entry->pw_name[0] ? xstrdup(entry->pw_name) : xasprintf("uid%u", (unsigned)geteuid());
 }
 
-/* The way down: each step calls the next when it is done. */
+/* ---- the stop, from app_stop at the end upwards ---- */
 
-/* Last, because what still went on (work of the pool, a call on its way) ends in them. */
+/* Frees the plugins last, since work of the pool and open calls end in them. */
 static void
 io_closed(void *arg)
 {
@@ -131,8 +127,7 @@ static void
 frontends_stopped(void *arg)
 {
 	struct app *app = arg;
-	json_int_t grace =
-		json_integer_value(json_object_get(json_object_get(app->config->root, "engine"), "shutdown_grace"));
+	json_int_t grace = member_int(json_object_get(app->config->root, "engine"), "shutdown_grace");
 	bool interrupted = app->status == EXIT_INTERRUPTED || app->hurry;
 	app->leaving = true;
 	core_close(app->core, interrupted ? 0 : (uint64_t)grace * 1000, core_closed, app);
@@ -145,7 +140,7 @@ app_stop(struct app *app, int status)
 		return;
 	app->stopping = true;
 	app->status = status;
-	event_feed_stop(app->core->feed); /* what a frontend that has stopped was told would be lost */
+	event_feed_stop(app->core->feed); /* events for a stopped frontend would be lost */
 	plugins_stop(app->plugins, true, frontends_stopped, app);
 }
 
@@ -156,42 +151,37 @@ app_fail(struct app *app, const struct kettle_error *err)
 	app_stop(app, kettle_error_exit(err->code));
 }
 
-static int64_t
-number_in(const struct app *app, const char *section, const char *key)
-{
-	return json_integer_value(json_object_get(json_object_get(app->config->root, section), key));
-}
-
 static struct core_limits
 limits_of(const struct app *app)
 {
+	const json_t *limits = json_object_get(app->config->root, "limits");
+	const json_t *retention = json_object_get(app->config->root, "retention");
 	return (struct core_limits){
-		.submission_bytes = number_in(app, "limits", "submission_bytes"),
-		.artifact_bytes = number_in(app, "limits", "artifact_bytes"),
-		.retention = {.artifact_days = number_in(app, "retention", "artifact_days"),
-			.log_days = number_in(app, "retention", "log_days"),
-			.event_days = number_in(app, "retention", "event_days")},
+		.submission_bytes = member_int(limits, "submission_bytes"),
+		.artifact_bytes = member_int(limits, "artifact_bytes"),
+		.retention = {.artifact_days = member_int(retention, "artifact_days"),
+			.log_days = member_int(retention, "log_days"),
+			.event_days = member_int(retention, "event_days")},
 	};
 }
 
-/* All of the new configuration that can be taken over, or nothing. */
+/* Takes over all of the new configuration that needs no restart; on failure nothing. */
 static int
 take_over(struct app *app, json_t **ret_taken, json_t **ret_left, struct kettle_error *err)
 {
 	struct config *fresh = NULL;
 	AUTO_JSON json_t *before = json_copy(app->config->root);
 	const struct config_request request = {.file = app->globals.config, .database = app->globals.database};
-	int rc = before ? config_load(&request, &fresh, err) : kettle_fail(err, KETTLE_ENOMEM, "There is no memory.");
-	if (rc == 0)
-		rc = config_compare(app->config, fresh, ret_taken, ret_left, err);
-	if (rc == 0)
-		rc = config_adopt(app->config, fresh, err);
-	if (rc == 0)
-		rc = setup_log(app, err);
+	int rc = config_load(&request, &fresh, err);
+	if (rc < 0)
+		return rc;
+	config_compare(app->config, fresh, ret_taken, ret_left);
+	config_adopt(app->config, fresh);
+	rc = setup_log(app, err);
 	const struct core_limits limits = limits_of(app);
 	if (rc == 0)
 		rc = core_reload(app->core, json_object_get(app->config->root, "devices"), &limits, err);
-	if (rc < 0 && before)
+	if (rc < 0)
 		(void)json_object_update(app->config->root, before);
 	config_free(fresh);
 	return rc;
@@ -250,7 +240,7 @@ watch_signals(struct app *app)
 	}
 }
 
-/* The way up. */
+/* ---- the start ---- */
 
 /* Logs what the devices' machines offer. */
 static void
@@ -263,9 +253,8 @@ devices_listed(void *arg, const struct kettle_error *err, json_t *devices)
 		log_write(KETTLE_LOG_WARNING, "kettle", "the devices cannot be listed: %s", err->message);
 	json_array_foreach(devices, i, device)
 		json_array_foreach(json_object_get(device, "units"), k, unit) {
-			const char *name = json_string_value(json_object_get(unit, "unit"));
-			const char *level = json_string_value(json_object_get(unit, "level"));
-			const char *trouble = json_string_value(json_object_get(unit, "unreachable"));
+			const char *name = member_string(unit, "unit"), *level = member_string(unit, "level");
+			const char *trouble = member_string(unit, "unreachable");
 			if (trouble)
 				log_write(KETTLE_LOG_WARNING, "kettle", "unit %s: %s", name, trouble);
 			else
@@ -274,11 +263,11 @@ devices_listed(void *arg, const struct kettle_error *err, json_t *devices)
 		}
 }
 
-/* Asks every machine once: it is seen early whether it is there, and it removes what a predecessor left. */
+/* Calls every machine once: an unreachable one is logged early, and each removes what an earlier owner left there. */
 static void
 greet_devices(struct app *app)
 {
-	/* As an admin: the log's readers run this Kettle. */
+	/* As an admin, since the log is for operators. */
 	AUTO_JSON json_t *actor = json_pack(
 		"{s:s, s:s, s:s, s:s}", "provider", "cli", "subject", app->login, "name", app->login, "role", "admin");
 	(void)core_call(app->core, actor, "device.list", NULL, devices_listed, app);
@@ -336,7 +325,7 @@ setup(struct app *app, struct kettle_error *err)
 		.loop = &app->loop,
 		.io = app->io,
 		.commands = commands,
-		.database = json_string_value(json_object_get(root, "database")),
+		.database = member_string(root, "database"),
 		.owner = app->login,
 		.devices = json_object_get(root, "devices"),
 		.limits = limits_of(app),
@@ -348,7 +337,7 @@ setup(struct app *app, struct kettle_error *err)
 	return rc < 0 ? rc : plugins_start(app->plugins, app->serve, err);
 }
 
-/* When the way up ended half-way, there is little to undo. */
+/* Undoes a start that failed half-way. */
 static void
 undo(struct app *app)
 {
@@ -364,7 +353,7 @@ app_run(struct app *app)
 {
 	struct kettle_error err = {0};
 	app->login = login_name();
-	if (!app->login || setup(app, &err) < 0) {
+	if (setup(app, &err) < 0) {
 		complain(app, &err);
 		app->status = kettle_error_exit(err.code);
 		undo(app);
@@ -389,11 +378,11 @@ main(int argc, char **argv)
 	static struct app app;
 	struct kettle_error err = {0};
 	char digest[65];
-	(void)signal(SIGXFSZ, SIG_IGN); /* a limit of file size is an error to be told, as a full disk is */
+	(void)signal(SIGXFSZ, SIG_IGN); /* a limit of file size is reported as an error, as a full disk is */
 	json_set_alloc_funcs(xmalloc, free);
 	json_object_seed(0);
-	sha256_hex(
-		"", 0, digest); /* makes OpenSSL set itself up here: what a thread of the pool makes of it is never freed */
+	/* Initialises OpenSSL on this thread: what it allocates on a thread of the pool is never freed. */
+	sha256_hex("", 0, digest);
 	if (globals_parse(argc, argv, &app.globals, &err) < 0) {
 		complain(&app, &err);
 		return kettle_error_exit(err.code);

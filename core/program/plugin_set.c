@@ -25,17 +25,17 @@ struct plugin_set {
 	struct core *core;
 	struct slot *slots;
 	size_t count;
-	struct core_plugin *views; /* what core.h shows of them */
+	struct core_plugin *views; /* the core's `plugins` */
 };
 
 static const uint32_t kinds[] = {KETTLE_LANGUAGE, KETTLE_RUNNER, KETTLE_FRONTEND};
 
-/* What the languages, which are made before, start on a machine. New reference. */
+/* The tools that the languages, which are loaded first, start on a machine. New reference. */
 static json_t *
 language_tools(const struct plugin_set *set)
 {
 	json_t *all = json_array();
-	for (size_t i = 0; all && i < set->count; i++) {
+	for (size_t i = 0; i < set->count; i++) {
 		const struct slot *slot = &set->slots[i];
 		const struct kettle_language *language = slot->loaded ? slot->loaded->plugin.language : NULL;
 		json_t *tools = language && language->tools ? language->tools(slot->instance.self) : NULL;
@@ -47,26 +47,23 @@ language_tools(const struct plugin_set *set)
 }
 
 /*
- * A runner may take the sections that describe this machine for its own options of the same name, and as `report` what
- * its machines are to say the versions of.
+ * A runner's options `build` and `sandbox` have the configuration's sections of these names as defaults, and `report`
+ * the tools whose versions its machines report.
  */
-static int
-inherit(const struct config *config, const struct plugin_set *set, const struct kettle_plugin *plugin, json_t *options,
-	struct kettle_error *err)
+static void
+inherit(const struct config *config, const struct plugin_set *set, const struct kettle_plugin *plugin, json_t *options)
 {
 	if (plugin->kind != KETTLE_RUNNER)
-		return 0;
+		return;
 	for (size_t i = 0; i < plugin->options_count; i++) {
 		const char *key = plugin->options[i].key;
-		if (strcmp(key, "report") == 0 && !json_object_get(options, key) &&
-			json_object_set_new(options, key, language_tools(set)) < 0)
-			return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the options of %s.", plugin->name);
-		bool shared = strcmp(key, "build") == 0 || strcmp(key, "sandbox") == 0;
-		json_t *section = shared ? json_object_get(config->root, key) : NULL;
-		if (section && !json_object_get(options, key) && json_object_set(options, key, section) < 0)
-			return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the options of %s.", plugin->name);
+		if (json_object_get(options, key))
+			continue;
+		if (strcmp(key, "report") == 0)
+			json_object_set_new(options, key, language_tools(set));
+		else if (strcmp(key, "build") == 0 || strcmp(key, "sandbox") == 0)
+			json_object_set(options, key, json_object_get(config->root, key));
 	}
-	return 0;
 }
 
 static int
@@ -83,9 +80,10 @@ make(struct plugin_set *set, const struct config *config, uint32_t kind, const c
 	rc = instance_create(&slot->instance, plugin, &slot->host.table, err);
 	if (rc == 0)
 		rc = config_plugin(config, loader_kind_section(kind), name, &table, &options, err);
-	if (rc == 0)
-		rc = inherit(config, set, plugin, options, err);
-	return rc < 0 ? rc : instance_configure(&slot->instance, options, err);
+	if (rc < 0)
+		return rc;
+	inherit(config, set, plugin, options);
+	return instance_configure(&slot->instance, options, err);
 }
 
 static size_t
@@ -97,17 +95,14 @@ count_sections(const struct config *config)
 	return count;
 }
 
-/* The arrays of the core, which its readers take as they are from now on. */
-static int
-show(struct plugin_set *set, struct kettle_error *err)
+/* Fills in the arrays of the core, which do not change from now on. */
+static void
+publish(struct plugin_set *set)
 {
 	struct core *core = set->core;
-	core->languages.items = calloc(set->count + 1, sizeof(*core->languages.items));
-	core->runners = calloc(set->count + 1, sizeof(*core->runners));
-	set->views = calloc(set->count + 1, sizeof(*set->views));
-	core->plugins = set->views;
-	if (!core->languages.items || !core->runners || !set->views)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory for the plugins.");
+	core->languages.items = xcalloc(set->count, sizeof(*core->languages.items));
+	core->runners = xcalloc(set->count, sizeof(*core->runners));
+	core->plugins = set->views = xcalloc(set->count, sizeof(*set->views));
 	for (size_t i = 0; i < set->count; i++) {
 		struct slot *slot = &set->slots[i];
 		const struct kettle_plugin *plugin = &slot->loaded->plugin;
@@ -119,7 +114,6 @@ show(struct plugin_set *set, struct kettle_error *err)
 		if (plugin->runner)
 			core->runners[core->runners_count++] = (struct runner){plugin->name, plugin->runner, slot->instance.self};
 	}
-	return 0;
 }
 
 int
@@ -139,12 +133,11 @@ plugins_load(const struct config *config, struct core *core, struct plugin_set *
 				break;
 		}
 	}
-	if (rc == 0)
-		rc = show(set, err);
 	if (rc < 0) {
 		plugins_free(set);
 		return rc;
 	}
+	publish(set);
 	*ret_set = set;
 	return 0;
 }
@@ -165,9 +158,7 @@ is_frontend(const struct instance *instance)
 int
 plugins_start(struct plugin_set *set, bool serve, struct kettle_error *err)
 {
-	AUTO_FREE struct instance **list = calloc(set->count + 1, sizeof(*list));
-	if (!list)
-		return kettle_fail(err, KETTLE_ENOMEM, "There is not enough memory to start the plugins.");
+	AUTO_FREE struct instance **list = xcalloc(set->count, sizeof(*list));
 	size_t count = 0;
 	for (size_t i = 0; i < set->count; i++)
 		list[count++] = &set->slots[i].instance;
