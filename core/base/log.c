@@ -14,23 +14,15 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 
-#define FORMATS(X) X(TEXT, "text") X(JSON, "json") X(JOURNAL, "journal")
-#define LEVELS(X) X(ERROR, "error", 3) X(WARNING, "warning", 4) X(INFO, "info", 6) X(DEBUG, "debug", 7)
-
-static const char *const format_names[] = {
-#define X(name, text) [LOG_##name] = text,
-	FORMATS(X)
-#undef X
-};
-static const char *const level_names[] = {
-#define X(name, text, priority) [KETTLE_LOG_##name] = text,
-	LEVELS(X)
-#undef X
-};
-static const char level_priorities[] = {
-#define X(name, text, priority) [KETTLE_LOG_##name] = '0' + priority,
-	LEVELS(X)
-#undef X
+static const char *const format_names[] = {[LOG_TEXT] = "text", [LOG_JSON] = "json", [LOG_JOURNAL] = "journal"};
+static const struct {
+	const char *name;
+	char priority; /* of syslog */
+} levels[] = {
+	[KETTLE_LOG_ERROR] = {"error", '3'},
+	[KETTLE_LOG_WARNING] = {"warning", '4'},
+	[KETTLE_LOG_INFO] = {"info", '6'},
+	[KETTLE_LOG_DEBUG] = {"debug", '7'},
 };
 
 /* The one state of this file: a process has one stderr. */
@@ -79,8 +71,8 @@ log_format_parse(const char *text, enum log_format *ret_format, struct kettle_er
 int
 log_level_parse(const char *text, enum kettle_log_level *ret_level, struct kettle_error *err)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(level_names); i++) {
-		if (strcmp(text, level_names[i]) == 0) {
+	for (size_t i = 0; i < ARRAY_SIZE(levels); i++) {
+		if (strcmp(text, levels[i].name) == 0) {
 			*ret_level = (enum kettle_log_level)i;
 			return 0;
 		}
@@ -92,10 +84,10 @@ log_level_parse(const char *text, enum kettle_log_level *ret_level, struct kettl
 const char *
 log_level_name(enum kettle_log_level level)
 {
-	return level_names[level];
+	return levels[level].name;
 }
 
-/* Adds whole pieces alone, so that no escape and no character is cut in two. */
+/* Adds a piece whole or not at all, so that no escape sequence and no character is cut. */
 static void
 put(struct line *line, const char *data, size_t size)
 {
@@ -154,18 +146,18 @@ put_head(struct line *line, enum log_format format, enum kettle_log_level level,
 	case LOG_TEXT:
 		puts_line(line, time);
 		puts_line(line, " ");
-		puts_line(line, level_names[level]);
+		puts_line(line, levels[level].name);
 		puts_line(line, " ");
 		break;
 	case LOG_JSON:
 		puts_line(line, "{\"at\":\"");
 		puts_line(line, time);
 		puts_line(line, "\",\"level\":\"");
-		puts_line(line, level_names[level]);
+		puts_line(line, levels[level].name);
 		puts_line(line, "\",\"area\":\"");
 		break;
 	case LOG_JOURNAL:
-		put(line, (char[]){'<', level_priorities[level], '>'}, 3);
+		put(line, (char[]){'<', levels[level].priority, '>'}, 3);
 		break;
 	}
 	put_message(line, area, format == LOG_JSON);

@@ -62,7 +62,16 @@ static const struct keyword {
 	{"type", FORM_TYPE},
 };
 
-static const char *const types[] = {"null", "boolean", "integer", "number", "string", "array", "object", NULL};
+static const char *const types[] = {
+	[JSON_OBJECT] = "object",
+	[JSON_ARRAY] = "array",
+	[JSON_STRING] = "string",
+	[JSON_INTEGER] = "integer",
+	[JSON_REAL] = "number",
+	[JSON_TRUE] = "boolean",
+	[JSON_FALSE] = "boolean",
+	[JSON_NULL] = "null",
+};
 
 struct schema_loader {
 	const json_t *root;
@@ -75,7 +84,7 @@ static int check_schema(struct schema_loader *loader, const json_t *schema);
 static bool
 is_type(const json_t *value)
 {
-	for (size_t i = 0; json_is_string(value) && types[i]; i++) {
+	for (size_t i = 0; json_is_string(value) && i < ARRAY_SIZE(types); i++) {
 		if (strcmp(json_string_value(value), types[i]) == 0)
 			return true;
 	}
@@ -242,24 +251,7 @@ schema_resolve(const json_t *root, const json_t *schema)
 static bool
 type_is(const char *type, const json_t *value)
 {
-	switch (json_typeof(value)) {
-	case JSON_NULL:
-		return strcmp(type, "null") == 0;
-	case JSON_TRUE:
-	case JSON_FALSE:
-		return strcmp(type, "boolean") == 0;
-	case JSON_INTEGER:
-		return strcmp(type, "integer") == 0 || strcmp(type, "number") == 0;
-	case JSON_REAL:
-		return strcmp(type, "number") == 0;
-	case JSON_STRING:
-		return strcmp(type, "string") == 0;
-	case JSON_ARRAY:
-		return strcmp(type, "array") == 0;
-	case JSON_OBJECT:
-		return strcmp(type, "object") == 0;
-	}
-	return false;
+	return strcmp(type, types[json_typeof(value)]) == 0 || (json_is_integer(value) && strcmp(type, "number") == 0);
 }
 
 bool

@@ -276,16 +276,6 @@ add_pointer(struct buf *out, const struct path_node *node)
 		pointer_add_index(out, node->index);
 }
 
-static void
-schema_check_begin(const struct check *check, const char *pointer, struct buf *out)
-{
-	int line = check->lines ? yaml_line(check->lines, pointer) : 0;
-	if (check->name && line)
-		buf_printf(out, "%s:%d: ", check->name, line);
-	else if (check->name)
-		buf_printf(out, "%s: ", check->name);
-}
-
 /* Ends the check with "PREFIX PLACE SENTENCE". */
 static int
 fault(const struct check *check, const struct path_node *node, const char *sentence)
@@ -293,7 +283,7 @@ fault(const struct check *check, const struct path_node *node, const char *sente
 	AUTO_BUF struct buf pointer = {0}, out = {0};
 	buf_adds(&pointer, check->base);
 	add_pointer(&pointer, node);
-	schema_check_begin(check, pointer.data ? pointer.data : "", &out);
+	yaml_add_place(&out, check->name, check->lines, pointer.data);
 	if (pointer.len == 0)
 		buf_adds(&out, check->name ? "the top level" : "The top level");
 	else
@@ -330,7 +320,7 @@ mismatch(const struct check *check, const json_t *schema, const json_t *value, c
 	const char *meant = nearest_choice(json_object_get(schema, "enum"), value);
 	if (meant)
 		buf_printf(&out, "; did you mean \"%s\"?", meant);
-	return fault(check, node, out.data ? out.data : "");
+	return fault(check, node, out.data);
 }
 
 /* ` in `PLACE``, nothing at the top. */
@@ -360,20 +350,20 @@ unknown_key(const struct check *check, const json_t *properties, const char *key
 	const struct path_node at = {.up = node, .key = key};
 	buf_adds(&pointer, check->base);
 	add_pointer(&pointer, &at);
-	schema_check_begin(check, pointer.data ? pointer.data : "", &out);
+	yaml_add_place(&out, check->name, check->lines, pointer.data);
 	buf_adds(&out, check->name ? "unknown key `" : "Unknown key `");
 	say_string(&out, key, strlen(key));
 	buf_adds(&out, "`");
 	pointer.len = 0;
 	buf_adds(&pointer, check->base);
 	add_pointer(&pointer, node);
-	say_inside(&out, pointer.data ? pointer.data : "");
+	say_inside(&out, pointer.data);
 	const char *meant = nearest_key(key, properties);
 	if (meant)
 		buf_printf(&out, "; did you mean `%s`?", meant);
 	else
 		say_known(&out, properties);
-	return kettle_fail(check->err, KETTLE_EINVAL, "%s", out.data ? out.data : "");
+	return kettle_fail(check->err, KETTLE_EINVAL, "%s", out.data);
 }
 
 /* ---- the checks ---- */
@@ -431,7 +421,7 @@ check_string(struct check *check, const json_t *schema, const json_t *value, con
 	buf_printf(&out, "must match the pattern %s; ", pattern);
 	say_found(&out, value);
 	buf_adds(&out, " does not");
-	return fault(check, node, out.data ? out.data : "");
+	return fault(check, node, out.data);
 }
 
 static int
@@ -457,7 +447,7 @@ check_count(struct check *check, const json_t *min, const json_t *max, size_t co
 	long long bound = json_integer_value(few ? min : max);
 	buf_printf(
 		&out, "must have at %s %lld %s%s, not %zu", few ? "least" : "most", bound, what, bound == 1 ? "" : "s", count);
-	return fault(check, node, out.data ? out.data : "");
+	return fault(check, node, out.data);
 }
 
 static int

@@ -75,32 +75,21 @@ count_nodes(struct reader *reader, size_t count, const yaml_mark_t *mark)
 	return 0;
 }
 
-static size_t
-node_count(const json_t *node)
-{
-	size_t i, count = 1;
-	const char *key;
-	json_t *inner;
-	json_array_foreach((json_t *)node, i, inner)
-		count += node_count(inner);
-	json_object_foreach((json_t *)node, key, inner)
-		count += node_count(inner);
-	return count;
-}
-
+/* Adds the values in a node to *count and returns its depth. */
 static unsigned
-node_depth(const json_t *node)
+measure_node(const json_t *node, size_t *count)
 {
 	unsigned deepest = 0, depth;
 	size_t i;
 	const char *key;
 	json_t *inner;
+	++*count;
 	json_array_foreach((json_t *)node, i, inner) {
-		depth = node_depth(inner);
+		depth = measure_node(inner, count);
 		deepest = depth > deepest ? depth : deepest;
 	}
 	json_object_foreach((json_t *)node, key, inner) {
-		depth = node_depth(inner);
+		depth = measure_node(inner, count);
 		deepest = depth > deepest ? depth : deepest;
 	}
 	return deepest + (json_is_array(node) || json_is_object(node));
@@ -115,10 +104,12 @@ read_alias(struct reader *reader, const yaml_event_t *event, json_t **ret_node)
 		return fail_yaml_at(reader, KETTLE_EINVAL, &event->start_mark,
 			"the alias `*%.60s` stands for nothing that is complete before it.", name);
 	/* Counted before it is copied. */
-	int rc = count_nodes(reader, node_count(node), &event->start_mark);
+	size_t count = 0;
+	unsigned depth = measure_node(node, &count);
+	int rc = count_nodes(reader, count, &event->start_mark);
 	if (rc)
 		return rc;
-	if (reader->depth + node_depth(node) > YAML_MAX_DEPTH)
+	if (reader->depth + depth > YAML_MAX_DEPTH)
 		return fail_yaml_at(
 			reader, KETTLE_ETOOBIG, &event->start_mark, "it is nested deeper than %d levels.", YAML_MAX_DEPTH);
 	*ret_node = json_deep_copy(node);
@@ -357,7 +348,7 @@ read_document(struct reader *reader, json_t **ret_value)
 	return rc ? rc : read_end(reader);
 }
 
-/* Says where a text stops being UTF-8, which libyaml tells by an offset alone. */
+/* Reports the line at which a text stops being UTF-8; libyaml gives only an offset. */
 static int
 check_bytes(struct reader *reader, const char *text, size_t size)
 {
@@ -415,4 +406,14 @@ yaml_line(const json_t *lines, const char *pointer)
 			return 0;
 		*slash = '\0';
 	}
+}
+
+void
+yaml_add_place(struct buf *out, const char *name, const json_t *lines, const char *pointer)
+{
+	int line = lines ? yaml_line(lines, pointer) : 0;
+	if (name && line)
+		buf_printf(out, "%s:%d: ", name, line);
+	else if (name)
+		buf_printf(out, "%s: ", name);
 }

@@ -7,6 +7,8 @@
 #include <kettle/error.h>
 #include <stddef.h>
 
+#include "base/buf.h"
+
 #define YAML_MAX_BYTES (1u << 20)
 #define YAML_MAX_NODES 100000
 #define YAML_MAX_DEPTH 64
@@ -29,5 +31,7 @@ int yaml_scalar(const char *text, size_t size, json_t **ret_value, struct kettle
 
 /* The line of a node, or of its nearest parent that has one; 0 when unknown. [any] */
 int yaml_line(const json_t *lines, const char *pointer);
+/* Appends "NAME:LINE: " of a node, "NAME: " where its line is unknown (lines may be NULL), nothing without a name. [any] */
+void yaml_add_place(struct buf *out, const char *name, const json_t *lines, const char *pointer);
 
 #endif

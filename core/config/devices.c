@@ -47,10 +47,9 @@ fail_at(const struct config *config, const char *pointer, struct kettle_error *e
 	va_start(args, format);
 	(void)vsnprintf(message, sizeof(message), format, args);
 	va_end(args);
-	int line = yaml_line(config->lines, pointer);
-	if (line)
-		return kettle_fail(err, KETTLE_EINVAL, "%s:%d: %s", CONFIG_NAME(config), line, message);
-	return kettle_fail(err, KETTLE_EINVAL, "%s: %s", CONFIG_NAME(config), message);
+	AUTO_BUF struct buf place = {0};
+	yaml_add_place(&place, CONFIG_NAME(config), config->lines, pointer);
+	return kettle_fail(err, KETTLE_EINVAL, "%s%s", place.data, message);
 }
 
 /* A number that is a name (`sm: 90`, `cores: 1`) becomes text. */

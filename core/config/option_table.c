@@ -16,16 +16,19 @@
 #include "base/xalloc.h"
 #include "base/yaml.h"
 
-/* Type, name for people, name in a schema. */
-#define TYPES(X) \
-	X(STRING, "string", "string") \
-	X(PATH, "path", "string") \
-	X(INT, "integer", "integer") \
-	X(NUMBER, "number", "number") \
-	X(BOOL, "boolean", "boolean") \
-	X(STRINGS, "list of strings", "array") \
-	X(MAP, "map of strings", "object") \
-	X(ANY, "any value", NULL)
+static const struct {
+	const char *name;   /* for people */
+	const char *schema; /* NULL: any type */
+} types[] = {
+	[KETTLE_OPTION_STRING] = {"string", "string"},
+	[KETTLE_OPTION_PATH] = {"path", "string"},
+	[KETTLE_OPTION_INT] = {"integer", "integer"},
+	[KETTLE_OPTION_NUMBER] = {"number", "number"},
+	[KETTLE_OPTION_BOOL] = {"boolean", "boolean"},
+	[KETTLE_OPTION_STRINGS] = {"list of strings", "array"},
+	[KETTLE_OPTION_MAP] = {"map of strings", "object"},
+	[KETTLE_OPTION_ANY] = {"any value", NULL},
+};
 
 void
 option_table_get(const struct option_table *table, size_t i, struct kettle_option *ret_option)
@@ -35,40 +38,13 @@ option_table_get(const struct option_table *table, size_t i, struct kettle_optio
 	memcpy(ret_option, at, table->size < sizeof(*ret_option) ? table->size : sizeof(*ret_option));
 }
 
-/* NULL: a number that is no type. */
-static const char *
-type_name(enum kettle_option_type type)
-{
-	switch (type) {
-#define X(name, text, schema) \
-	case KETTLE_OPTION_##name: \
-		return text;
-		TYPES(X)
-#undef X
-	}
-	return NULL;
-}
-
-static const char *
-schema_name(enum kettle_option_type type)
-{
-	switch (type) {
-#define X(name, text, schema) \
-	case KETTLE_OPTION_##name: \
-		return schema;
-		TYPES(X)
-#undef X
-	}
-	return NULL;
-}
-
 /* ---- the schema ---- */
 
 static json_t *
 choices_json(const char *const *choices)
 {
 	json_t *list = json_array();
-	for (; list && *choices; choices++)
+	for (; *choices; choices++)
 		json_array_append_new(list, json_string(*choices));
 	return list;
 }
@@ -109,7 +85,7 @@ add_range(json_t *schema, const struct kettle_option *option)
 static void
 add_type(json_t *schema, const struct kettle_option *option)
 {
-	const char *type = schema_name(option->type);
+	const char *type = types[option->type].schema;
 	bool strings = option->type == KETTLE_OPTION_STRINGS;
 	json_t *item = strings || option->type == KETTLE_OPTION_MAP ? json_pack("{s:s}", "type", "string") : NULL;
 	if (strings)
@@ -178,7 +154,7 @@ check_option(const struct kettle_option *option, size_t i, struct kettle_error *
 {
 	if (!key_is_good(option->key))
 		return kettle_fail(err, KETTLE_EINVAL, "The key of option %zu is not of the form [a-z][a-z0-9_]*.", i);
-	if (!type_name(option->type))
+	if ((size_t)option->type >= ARRAY_SIZE(types) || !types[option->type].name)
 		return kettle_fail(err, KETTLE_EINVAL, "The option `%s` has no known type.", option->key);
 	if (!option->help || !*option->help)
 		return kettle_fail(err, KETTLE_EINVAL, "The option `%s` has no help.", option->key);
@@ -200,7 +176,7 @@ option_table_check(const struct option_table *table, struct kettle_error *err)
 	AUTO_JSON json_t *seen = json_object();
 	if (table->count > OPTIONS_MAX)
 		return kettle_fail(err, KETTLE_EINVAL, "There are %zu options; %d are allowed.", table->count, OPTIONS_MAX);
-	/* All that a table of the first version had. */
+	/* The members of the first version. */
 	if (table->count && (!table->options || table->size < sizeof(struct kettle_option)))
 		return kettle_fail(err, KETTLE_EINVAL, "The table of options is missing, or its elements are too small.");
 	for (size_t i = 0; i < table->count; i++) {
@@ -229,18 +205,13 @@ option_table_path(const char *path, const char *base)
 
 /* "FILE:LINE: runners.github.token_env". */
 static void
-say_section(const struct option_section *in, const char *key, struct buf *out)
+add_option_place(const struct option_section *in, const char *key, struct buf *out)
 {
 	AUTO_BUF struct buf pointer = {0};
 	buf_adds(&pointer, in->pointer);
 	pointer_add_key(&pointer, key);
-	const char *text = pointer.data ? pointer.data : "";
-	int line = in->lines ? yaml_line(in->lines, text) : 0;
-	if (in->name && line)
-		buf_printf(out, "%s:%d: ", in->name, line);
-	else if (in->name)
-		buf_printf(out, "%s: ", in->name);
-	pointer_add_path(out, text);
+	yaml_add_place(out, in->name, in->lines, pointer.data);
+	pointer_add_path(out, pointer.data);
 }
 
 static int
@@ -253,9 +224,9 @@ secret_of_env(
 		return 0;
 	}
 	AUTO_BUF struct buf where = {0};
-	say_section(in, key, &where);
-	return kettle_fail(err, KETTLE_EINVAL, "%s names the environment variable %.100s, which is %s.",
-		where.data ? where.data : key, variable, value ? "empty" : "not set");
+	add_option_place(in, key, &where);
+	return kettle_fail(err, KETTLE_EINVAL, "%s names the environment variable %.100s, which is %s.", where.data,
+		variable, value ? "empty" : "not set");
 }
 
 static void
@@ -265,9 +236,9 @@ warn_of_mode(const char *path, const char *key, const struct option_section *in)
 	AUTO_BUF struct buf text = {0};
 	if (!in->warnings || stat(path, &st) != 0 || !(st.st_mode & S_IROTH))
 		return;
-	say_section(in, key, &text);
+	add_option_place(in, key, &text);
 	buf_printf(&text, ": everybody may read the secret in %s; chmod 600 closes it.", path);
-	json_array_append_new(in->warnings, json_string(text.data ? text.data : ""));
+	json_array_append_new(in->warnings, json_string(text.data));
 }
 
 static int
@@ -278,34 +249,37 @@ secret_of_file(
 	AUTO_BUF struct buf where = {0};
 	size_t size = 0;
 	struct kettle_error why = {0};
-	say_section(in, key, &where);
+	add_option_place(in, key, &where);
 	int rc = file_read(path, OPTIONS_SECRET_BYTES, &data, &size, &why);
 	if (rc)
-		return kettle_fail(err, rc, "%s: %s", where.data ? where.data : key, why.message);
+		return kettle_fail(err, rc, "%s: %s", where.data, why.message);
 	while (size && (data[size - 1] == '\n' || data[size - 1] == '\r'))
 		data[--size] = '\0';
 	if (size == 0 || strlen(data) != size)
-		return kettle_fail(err, KETTLE_EINVAL, "%s: the secret in %s is %s.", where.data ? where.data : key, path,
-			size ? "not text" : "empty");
+		return kettle_fail(
+			err, KETTLE_EINVAL, "%s: the secret in %s is %s.", where.data, path, size ? "not text" : "empty");
 	warn_of_mode(path, key, in);
 	*ret_secret = STEAL(data);
 	return 0;
 }
 
-int
-option_table_secret(const json_t *section, const char *name, const struct option_section *in, char **ret_secret,
+/*
+ * The secret that the section names by NAME_env (an environment variable) or NAME_file (a file, without its last
+ * newlines; a world-readable one adds a warning): new string, NULL where it names none. EINVAL, ENOENT, EACCES, EIO.
+ */
+static int
+option_secret(const json_t *section, const char *name, const struct option_section *in, char **ret_secret,
 	struct kettle_error *err)
 {
-	char env_key[100], file_key[100];
+	char env_key[110], file_key[110];
 	(void)snprintf(env_key, sizeof(env_key), "%s_env", name);
 	(void)snprintf(file_key, sizeof(file_key), "%s_file", name);
 	const char *variable = member_string(section, env_key);
 	const char *file = member_string(section, file_key);
 	if (variable && file) {
 		AUTO_BUF struct buf where = {0};
-		say_section(in, file_key, &where);
-		return kettle_fail(err, KETTLE_EINVAL, "%s is one too many: `%s` is given as well.",
-			where.data ? where.data : file_key, env_key);
+		add_option_place(in, file_key, &where);
+		return kettle_fail(err, KETTLE_EINVAL, "%s is one too many: `%s` is given as well.", where.data, env_key);
 	}
 	if (variable)
 		return secret_of_env(variable, env_key, in, ret_secret, err);
@@ -328,7 +302,7 @@ has_option(const struct option_table *table, const char *name, const char *tail,
 	return false;
 }
 
-/* Puts the secret in beside the option NAME_env that has a partner NAME_file. */
+/* Adds the secret NAME where the table has the options NAME_env and NAME_file. */
 static int
 resolve_secret(const struct option_table *table, const char *env_key, const struct option_section *in, json_t *options,
 	struct kettle_error *err)
@@ -342,7 +316,7 @@ resolve_secret(const struct option_table *table, const char *env_key, const stru
 	if (!has_option(table, name, "_file", KETTLE_OPTION_PATH))
 		return 0;
 	AUTO_FREE char *secret = NULL;
-	int rc = option_table_secret(options, name, in, &secret, err);
+	int rc = option_secret(options, name, in, &secret, err);
 	if (rc || !secret)
 		return rc;
 	json_t *value = json_string(secret);
@@ -409,7 +383,7 @@ option_table_help(const struct option_table *table, struct buf *out)
 	for (size_t i = 0; i < table->count; i++) {
 		struct kettle_option option;
 		option_table_get(table, i, &option);
-		buf_printf(out, "  %s (%s", option.key, type_name(option.type));
+		buf_printf(out, "  %s (%s", option.key, types[option.type].name);
 		for (const char *const *choice = option.choices; choice && *choice; choice++)
 			buf_printf(out, "%s%s", choice == option.choices ? ": " : ", ", *choice);
 		help_range(&option, out);
@@ -425,10 +399,10 @@ json_t *
 option_table_json(const struct option_table *table)
 {
 	json_t *list = json_array();
-	for (size_t i = 0; list && i < table->count; i++) {
+	for (size_t i = 0; i < table->count; i++) {
 		struct kettle_option option;
 		option_table_get(table, i, &option);
-		json_t *one = json_pack("{s:s, s:s, s:b, s:s?, s:s?}", "key", option.key, "type", type_name(option.type),
+		json_t *one = json_pack("{s:s, s:s, s:b, s:s?, s:s?}", "key", option.key, "type", types[option.type].name,
 			"required", option.required, "default", option.default_value, "help", option.help);
 		if (option.choices)
 			json_object_set_new(one, "choices", choices_json(option.choices));

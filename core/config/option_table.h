@@ -27,34 +27,25 @@ struct option_section {
 	json_t *warnings;    /* array that takes sentences, or NULL */
 };
 
-/* The i-th option in our size, the tail that the plugin lacks as NULL. [any] */
+/* The i-th option in our size; members that the plugin's size does not cover are zero. [any] */
 void option_table_get(const struct option_table *table, size_t i, struct kettle_option *ret_option);
-/* Whether the table itself is right: keys, types, ranges, defaults that pass, help for each, no key twice. EINVAL.
- * [any]
- */
+/* Checks the table itself: keys, types, ranges, defaults that pass, help for each, no key twice. EINVAL. [any] */
 int option_table_check(const struct option_table *table, struct kettle_error *err);
-/* The table as an object schema (schema.h). New reference. EINVAL: a default that is none. [any] */
+/* The table as an object schema (schema.h). New reference. EINVAL: a default that is not of the type. [any] */
 int option_table_schema(const struct option_table *table, json_t **ret_schema, struct kettle_error *err);
 /*
- * Checks a section (NULL or null: an empty one) and gives what configure is handed, a new reference: defaults filled
- * in, a single string where a list is meant made a list, paths made absolute, and for every pair NAME_env, NAME_file in
- * the table the secret itself as NAME. The result must not be logged or stored. EINVAL and what a secret's file may
- * give.
+ * Checks a section (NULL or null: an empty one) and returns the options for configure, a new reference: with defaults,
+ * a list where a single string stands for one, absolute paths, and for every pair NAME_env, NAME_file in the table the
+ * secret itself as NAME: an environment variable's, or a file's without its last newlines; a world-readable file adds
+ * a warning. The result must not be logged or stored. EINVAL; ENOENT, EACCES, EIO of a secret's file.
  */
 int option_table_read(const struct option_table *table, const json_t *section, const struct option_section *in,
 	json_t **ret_options, struct kettle_error *err);
-/*
- * The secret that `section` names by NAME_env (an environment variable) or NAME_file (a file, its last newline left
- * out; one that everybody may read brings a warning): new string, NULL when it names none. EINVAL, ENOENT, EACCES, EIO.
- */
-int option_table_secret(const json_t *section, const char *name, const struct option_section *in, char **ret_secret,
-	struct kettle_error *err);
 /* Appends the table as help, an option a paragraph. [any] */
 void option_table_help(const struct option_table *table, struct buf *out);
 /* [{"key", "type", "required", "default", "min", "max", "choices", "help"}]; new reference; NULL: text of the table is not UTF-8. [any] */
 json_t *option_table_json(const struct option_table *table);
-/* A path of the configuration made absolute: `~/` by HOME, a relative one by base. New string. [any]
- */
+/* A path of the configuration made absolute: `~/` by HOME, a relative one by base. New string. [any] */
 char *option_table_path(const char *path, const char *base);
 
 #endif

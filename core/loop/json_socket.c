@@ -25,7 +25,7 @@ struct json_socket {
 
 struct socket_write {
 	uv_write_t request;
-	char *text;
+	char text[];
 };
 
 static void
@@ -108,18 +108,25 @@ socket_drop(uv_handle_t *handle)
 	free(handle->data);
 }
 
+/* Begins to read from a connected peer; frees it where connecting it (rc) or reading failed. Returns a uv code. */
+static int
+start_peer(struct json_socket *peer, int rc)
+{
+	if (rc == 0)
+		rc = uv_read_start((uv_stream_t *)&peer->pipe, on_alloc, on_read);
+	if (rc < 0)
+		uv_close((uv_handle_t *)&peer->pipe, socket_drop);
+	return rc;
+}
+
 int
 json_socket_accept(uv_stream_t *listener, const struct json_socket_events *events, void *arg,
 	struct json_socket **ret_peer, struct kettle_error *err)
 {
 	struct json_socket *peer = new_peer(listener->loop, events, arg);
-	int status = uv_accept(listener, (uv_stream_t *)&peer->pipe);
-	if (status == 0)
-		status = uv_read_start((uv_stream_t *)&peer->pipe, on_alloc, on_read);
-	if (status < 0) {
-		uv_close((uv_handle_t *)&peer->pipe, socket_drop);
-		return kettle_fail(err, KETTLE_EIO, "A connection could not be taken: %s.", uv_strerror(status));
-	}
+	int rc = start_peer(peer, uv_accept(listener, (uv_stream_t *)&peer->pipe));
+	if (rc < 0)
+		return kettle_fail(err, KETTLE_EIO, "A connection could not be taken: %s.", uv_strerror(rc));
 	*ret_peer = peer;
 	return 0;
 }
@@ -129,15 +136,12 @@ json_socket_open(uv_loop_t *loop, int fd_take, const struct json_socket_events *
 	struct json_socket **ret_peer, struct kettle_error *err)
 {
 	struct json_socket *peer = new_peer(loop, events, arg);
-	int status = uv_pipe_open(&peer->pipe, fd_take);
-	if (status < 0)
+	int rc = uv_pipe_open(&peer->pipe, fd_take);
+	if (rc < 0)
 		close(fd_take);
-	else
-		status = uv_read_start((uv_stream_t *)&peer->pipe, on_alloc, on_read);
-	if (status < 0) {
-		uv_close((uv_handle_t *)&peer->pipe, socket_drop);
-		return kettle_fail(err, KETTLE_EIO, "The connection could not be used: %s.", uv_strerror(status));
-	}
+	rc = start_peer(peer, rc);
+	if (rc < 0)
+		return kettle_fail(err, KETTLE_EIO, "The connection could not be used: %s.", uv_strerror(rc));
 	*ret_peer = peer;
 	return 0;
 }
@@ -145,10 +149,8 @@ json_socket_open(uv_loop_t *loop, int fd_take, const struct json_socket_events *
 static void
 on_sent(uv_write_t *request, int status)
 {
-	struct socket_write *sending = (struct socket_write *)request;
 	struct json_socket *peer = request->handle->data;
-	free(sending->text);
-	free(sending);
+	free(CONTAINER_OF(request, struct socket_write, request));
 	if (status < 0)
 		json_socket_close(peer);
 }
@@ -167,14 +169,11 @@ json_socket_send(struct json_socket *peer, const json_t *message)
 		json_socket_close(peer);
 		return;
 	}
-	struct socket_write *sending = xcalloc(1, sizeof(*sending));
-	sending->text = xmalloc(size + 1);
+	struct socket_write *sending = xmalloc(sizeof(*sending) + size + 1);
 	(void)json_dumpb(message, sending->text, size, JSON_COMPACT);
 	sending->text[size] = '\n';
 	uv_buf_t buf = uv_buf_init(sending->text, (unsigned)(size + 1));
-	int status = uv_write(&sending->request, (uv_stream_t *)&peer->pipe, &buf, 1, on_sent);
-	if (status < 0) {
-		free(sending->text);
+	if (uv_write(&sending->request, (uv_stream_t *)&peer->pipe, &buf, 1, on_sent) < 0) {
 		free(sending);
 		json_socket_close(peer);
 	}

@@ -14,8 +14,8 @@ struct json_socket;
 struct json_socket_events {
 	/* One message; borrowed. */
 	void (*message)(void *arg, const json_t *message);
-	/* Exactly once, when the other end has gone, sent nonsense, or json_socket_close was called. The peer is freed after it.
-	 */
+	/* Once: the other end closed, sent something else than lines of JSON, or json_socket_close was called. The peer is
+	 * freed after it. */
 	void (*closed)(void *arg);
 };
 
@@ -28,7 +28,7 @@ int json_socket_open(uv_loop_t *loop, int fd_take, const struct json_socket_even
 /* Queues a message (borrowed). A peer that is closing drops it. */
 void json_socket_send(struct json_socket *peer, const json_t *message);
 void json_socket_close(struct json_socket *peer);
-/* Closes once everything that was sent has gone; how long that takes is up to the other end. */
+/* Closes when everything that was sent is written, which may take as long as the other end likes. */
 void json_socket_finish(struct json_socket *peer);
 
 /*

@@ -45,30 +45,24 @@ struct loader {
 	size_t count;
 };
 
+static const struct {
+	const char *name, *section;
+} kinds[] = {
+	[KETTLE_LANGUAGE] = {"language", "languages"},
+	[KETTLE_RUNNER] = {"runner", "runners"},
+	[KETTLE_FRONTEND] = {"frontend", "frontends"},
+};
+
 const char *
 loader_kind_name(uint32_t kind)
 {
-	switch (kind) {
-#define X(value, name, section) \
-	case value: \
-		return name;
-		LOADER_KINDS(X)
-#undef X
-	}
-	return NULL;
+	return kind < ARRAY_SIZE(kinds) ? kinds[kind].name : NULL;
 }
 
 const char *
 loader_kind_section(uint32_t kind)
 {
-	switch (kind) {
-#define X(value, name, section) \
-	case value: \
-		return section;
-		LOADER_KINDS(X)
-#undef X
-	}
-	return NULL;
+	return kind < ARRAY_SIZE(kinds) ? kinds[kind].section : NULL;
 }
 
 /* ---- reading a plugin no further than it reaches ---- */

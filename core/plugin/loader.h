@@ -8,12 +8,6 @@
 
 #include "config/option_table.h"
 
-/* Kind, name for people, section of the configuration, article and name. */
-#define LOADER_KINDS(X) \
-	X(KETTLE_LANGUAGE, "language", "languages") \
-	X(KETTLE_RUNNER, "runner", "runners") \
-	X(KETTLE_FRONTEND, "frontend", "frontends")
-
 /* "language" …; NULL: no kind. [any] */
 const char *loader_kind_name(uint32_t kind);
 /* "languages" …; NULL: no kind. [any] */
