@@ -16,7 +16,7 @@
 #include "base/text.h"
 #include "base/xalloc.h"
 
-/* The code for what the system said. */
+/* The code of an errno. */
 static int
 code_of(int error)
 {
@@ -72,7 +72,7 @@ read_open(int fd, const char *name, size_t max, char **ret_data, size_t *ret_siz
 	return 0;
 }
 
-/* Not to wait for the other end of a FIFO, nor to gain a terminal. */
+/* Do not wait for the other end of a FIFO and do not acquire a terminal. */
 #define READ_FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
 
 int
@@ -102,7 +102,7 @@ file_write(const char *path, const void *data, size_t size, mode_t mode, struct 
 	AUTO_FD int fd = mkostemp(temporary, O_CLOEXEC);
 	if (fd < 0)
 		return fail_errno(err, "written", path);
-	/* close tells of a full disk on some file systems. */
+	/* On some file systems only close reports a full disk. */
 	int rc = write_all(fd, data, size) || fchmod(fd, mode) || close(STEAL_FD(fd)) || rename(temporary, path);
 	if (rc) {
 		rc = fail_errno(err, "written", path);
@@ -119,7 +119,7 @@ make_file_folder(const char *path, mode_t mode, struct kettle_error *err)
 	if (mkdir(path, mode) == 0)
 		return 0;
 	int error = errno;
-	/* mkdir says EROFS or EACCES before EEXIST on some file systems. */
+	/* On some file systems mkdir fails with EROFS or EACCES where EEXIST applies as well. */
 	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
 		return 0;
 	if (error == EEXIST || error == ENOTDIR)
@@ -150,7 +150,7 @@ path_join(const char *dir, const char *name)
 	return name[0] == '/' ? xstrdup(name) : xasprintf("%s%s%s", dir, slash, name);
 }
 
-/* A part of a path that stays where it is: neither empty nor one of the two dots. */
+/* Whether a part of a path is neither empty nor "." nor "..". */
 static bool
 part_is_plain(const char *part, size_t len)
 {
@@ -217,7 +217,7 @@ path_program_dir(void)
 }
 
 /*
- * Removing a tree that somebody hostile may have made. It can be deeper than there are descriptors, stack or bytes in a
+ * Removing a tree that a hostile program may have made. It can be deeper than there are descriptors, stack or bytes in a
  * path. So nothing recurses: a folder that is not empty has its files removed and its folders moved up to the top,
  * where their turn comes. Every folder moves once at most, and two are open at a time.
  */
@@ -256,13 +256,13 @@ open_folder(int dir, const char *name)
 	return openat(dir, name, FOLDER_FLAGS);
 }
 
-/* 0: gone; 1: a folder that is not empty; -1: errno says why. */
+/* 0: removed; 1: a folder that is not empty; -1 with errno. */
 static int
 remove_one(int dir, const char *name)
 {
 	if (unlinkat(dir, name, 0) == 0 || errno == ENOENT)
 		return 0;
-	/* Linux says EISDIR, POSIX EPERM. */
+	/* EISDIR on Linux, EPERM in POSIX. */
 	if (errno != EISDIR && errno != EPERM)
 		return -1;
 	int error = errno;
@@ -292,7 +292,7 @@ move_up(struct removal *removal, int dir, const char *name)
 	return renameat(dir, name, removal->top, up);
 }
 
-/* Empties a folder that lies at the top; what it held of folders then lies there too. */
+/* Empties a folder at the top; its folders that are not empty move there. */
 static int
 flatten(struct removal *removal, int dir, const char *name)
 {
@@ -312,7 +312,7 @@ flatten(struct removal *removal, int dir, const char *name)
 	return 0;
 }
 
-/* One pass over the top. 0: it is empty; 1: there was something; -1: errno says why. */
+/* One pass over the top. 0: it is empty; 1: there was something; -1 with errno. */
 static int
 pass(struct removal *removal, DIR *top)
 {

@@ -21,7 +21,7 @@ int file_read_at(int dir, const char *name, size_t max, char **ret_data, size_t 
  * Not flushed to the disk. ENOENT, EACCES, EIO.
  */
 int file_write(const char *path, const void *data, size_t size, mode_t mode, struct kettle_error *err);
-/* mkdir -p; what exists keeps its mode. EACCES, ECONFLICT (something else is there), EIO. */
+/* mkdir -p; existing folders keep their mode. EACCES, ECONFLICT (something else is there), EIO. */
 int file_mkdirs(const char *path, mode_t mode, struct kettle_error *err);
 /*
  * rm -rf without following links; ENOENT is success. However deep the tree is, it takes two descriptors and no stack.
@@ -30,7 +30,7 @@ int file_mkdirs(const char *path, mode_t mode, struct kettle_error *err);
 int file_remove_tree(const char *path, struct kettle_error *err);
 /* Joins with one slash; an absolute name stays alone. New string. */
 char *path_join(const char *dir, const char *name);
-/* A path without its last parts, so many of them; "" where no more are left. New string. */
+/* A path without its last `levels` parts; "" where it has no more. New string. */
 char *path_above(const char *path, unsigned levels);
 /* What follows `folder` in a path that is equal to it ("") or lies below it ("/…"); NULL: neither. Compares text only. */
 const char *path_below(const char *path, const char *folder);

@@ -6,9 +6,9 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Writes everything, however often it takes. 0; -1: errno says why, and a part may be written. */
+/* Writes everything, in as many calls as it takes. 0, or -1 with errno; then a part may be written. */
 int write_all(int fd, const void *data, size_t size);
-/* Reads until the end of the file, at most size bytes. How many, or -1 with errno. */
+/* Reads until the end of the file, at most size bytes. The number of bytes, or -1 with errno. */
 ssize_t read_all(int fd, void *data, size_t size);
 
 #endif

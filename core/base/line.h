@@ -17,7 +17,7 @@ typedef int (*line_fn)(void *arg, char *line, size_t len);
 
 /*
  * Adds bytes and calls fn for every line that is complete. fn returning non-zero ends the call with that value; what
- * was added stays, and the next call goes on behind that line. KETTLE_ETOOBIG: a line over max, after which nothing
+ * was added stays, and the next call continues after that line. KETTLE_ETOOBIG: a line over max, after which nothing
  * more may be added.
  */
 int line_add(struct line_reader *reader, const void *data, size_t size, line_fn fn, void *arg);

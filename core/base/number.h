@@ -6,8 +6,8 @@
 #include <stdbool.h>
 
 /*
- * A plain decimal number, finite: strtod alone would take spaces, hexadecimal, "inf" and "nan" as well. false, also for
- * NULL: it is none, and *ret_number stays as it was. [any]
+ * A plain decimal number, finite (strtod alone also accepts spaces, hexadecimal, "inf" and "nan"). false for anything
+ * else and for NULL; *ret_number is then untouched. [any]
  */
 bool number_parse(const char *text, double *ret_number);
 /* A decimal integer, an optional sign and digits, in the same way. [any] */

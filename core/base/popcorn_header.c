@@ -153,8 +153,8 @@ read_directive(json_t *header, const struct line *line, struct directive_words *
 	if (!gpus && strcasecmp(word, "leaderboard") != 0)
 		return fail_header_unknown(line, word, err);
 	if (json_object_get(header, gpus ? "gpus" : "leaderboard"))
-		return kettle_fail(
-			err, KETTLE_EINVAL, "Line %u: `%s` stands a second time in the header; say it once.", line->number, word);
+		return kettle_fail(err, KETTLE_EINVAL, "Line %u: `%s` is given a second time in the header; give it once.",
+			line->number, word);
 	return gpus ? read_gpus(header, line, words, err) : read_leaderboard(header, line, words, err);
 }
 

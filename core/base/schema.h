@@ -13,7 +13,7 @@
  * The subset of JSON Schema 2020-12 that is understood: type (one or a list), enum, const, properties, required,
  * additionalProperties (bool or schema), propertyNames.pattern, items, minItems, maxItems, minProperties,
  * maxProperties, minLength, maxLength (characters), pattern (POSIX extended), minimum, maximum, exclusiveMinimum, oneOf
- * (told apart by type and by the required keys that are present), $defs with $ref "#/$defs/NAME", default, title,
+ * (distinguished by type and by the required keys that are present), $defs with $ref "#/$defs/NAME", default, title,
  * description, $schema. A schema that uses another keyword, or one of these wrongly, is refused by schema_load, so
  * nothing is ignored in silence. An integer is written without a point; NULs never match a pattern.
  */
@@ -28,14 +28,14 @@ int schema_load(const char *text, json_t **ret_schema, struct kettle_error *err)
  */
 int schema_check(
 	const json_t *schema, const json_t *value, const char *name, const json_t *lines, struct kettle_error *err);
-/* The same for a value at `pointer` ("/runners/local") of the document that lines and places speak of. */
+/* The same for a value at `pointer` ("/runners/local") of the document to which lines and places refer. */
 int schema_check_at(const json_t *schema, const json_t *value, const char *name, const json_t *lines,
 	const char *pointer, struct kettle_error *err);
 
 /* Fills in defaults of absent properties, in place, recursively; value has passed schema_check. EINVAL: too deep. [any] */
 int schema_defaults(const json_t *schema, json_t *value, struct kettle_error *err);
 
-/* What checking and filling in share. Follows "$ref" once; NULL: no such. Borrowed. [any] */
+/* For schema.c and schema_check.c. Follows "$ref" once; NULL: no such definition. Borrowed. [any] */
 const json_t *schema_resolve(const json_t *root, const json_t *schema);
 /* Whether a value is of a "type" (NULL: any). [any] */
 bool schema_type_matches(const json_t *type, const json_t *value);

@@ -21,7 +21,7 @@
 #define SHOWN_FOUND 5   /* names of what was found */
 #define PATTERNS_KEPT 32
 
-/* Compiling one takes longer than everything else that is done for a string, and a plan names hundreds. */
+/* Compiled patterns of one check: compiling takes longer than the rest of a string's check, and a plan has hundreds. */
 struct patterns {
 	struct {
 		const char *text; /* the schema's own */
@@ -221,7 +221,7 @@ say_alternatives(struct buf *out, const json_t *root, const json_t *alternatives
 	}
 }
 
-/* A map is told from another by what it must have. */
+/* What distinguishes a map from another one: the keys that it must have. */
 static void
 say_required(struct buf *out, const json_t *required)
 {

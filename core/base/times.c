@@ -11,7 +11,7 @@
 
 #define MINUTE_MS INT64_C(60000)
 #define DAY_MS (24 * 60 * MINUTE_MS)
-#define MOST_MS (36525 * DAY_MS) /* "+…" goes a hundred years at most */
+#define MOST_MS (36525 * DAY_MS) /* most that "+…" adds: a hundred years */
 
 /* Digits of a number that is not negative, from the right, zeros in front. */
 static void

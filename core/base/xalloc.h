@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Memory of the programs. Running out of it ends the process with one sentence: what must last is in the database or
- * with the other side, so the next process goes on from there. No caller checks. All [any].
+ * with the other side, so the next process continues from there. No caller checks. All [any].
  *
  * Each program gives jansson the same functions at its start (json_set_alloc_funcs(xmalloc, free)), so json_object(),
  * json_set… and json_dumps fail only for what they are given: text that is no UTF-8, a wrong format.

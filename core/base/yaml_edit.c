@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Changes single values in a YAML text: libyaml says where each begins and ends, in characters. */
+/* Changes single values in a YAML text, at the character positions that libyaml reports. */
 #include <config.h>
 
 #include "base/yaml_edit.h"
@@ -33,7 +33,7 @@ struct edit {
 	size_t done;
 };
 
-/* Moves to a character; what is passed over is copied or not. */
+/* Moves to a character, copying what is before it if so. */
 static void
 move_to(struct edit *edit, size_t character, bool copy)
 {
@@ -55,7 +55,7 @@ inner(struct edit *edit)
 	return edit->depth ? &edit->levels[edit->depth - 1] : NULL;
 }
 
-/* The pointer as it was outside of the value that has ended. */
+/* Restores the pointer of the list or map around a value that has ended. */
 static void
 end_value(struct edit *edit)
 {

@@ -436,7 +436,7 @@ solution_ended(struct run *run)
 	AUTO_JSON json_t *solution = json_incref(json_array_get(verify->solutions, 0));
 	(void)json_array_remove(verify->solutions, 0);
 	if (!verify->device && run->unit)
-		verify->device = strdup(member_string(run->unit, "name"));
+		verify->device = xstrdup(member_string(run->unit, "name"));
 	if (run->err.code < 0) {
 		verify->err = run->err;
 	} else {

@@ -8,6 +8,7 @@
 #include "base/failpoint.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "base/xalloc.h"
 #include "engine/job_write.h"
 #include "judge/calibration.h"
 #include "judge/verdict.h"
@@ -214,17 +215,16 @@ may_leave_files(const struct plan *plan)
 	return may;
 }
 
-/* Takes over what it left, off the loop, and then ends the job. */
+/* Takes over the files of a job on a thread of the pool, where it may have left any, and then ends it. */
 static void
 keep_and_finish(struct engine_job *job, struct verdict *verdict_take)
 {
 	const struct engine_setup *setup = &job->engine->setup;
-	struct artifact_transfer *transfer =
-		setup->spool && may_leave_files(job->plan) ? calloc(1, sizeof(*transfer)) : NULL;
-	if (!transfer) {
+	if (!setup->spool || !may_leave_files(job->plan)) {
 		attempt_finish(job, verdict_take, false);
 		return;
 	}
+	struct artifact_transfer *transfer = xmalloc(sizeof(*transfer));
 	job->state = JOB_ENDING;
 	*transfer = (struct artifact_transfer){
 		.job = job, .verdict = verdict_take, .spool = setup->spool, .max_bytes = setup->artifact_bytes};

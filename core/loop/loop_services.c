@@ -4,8 +4,8 @@
  *
  * Theory of operation. Everything belongs to the loop's thread but the queue of posts, which has a lock: other threads
  * append and wake the loop. (A wake-up may stand for many posts, so each runs the whole queue.) Whatever is open, a
- * timer, a child, work on the pool or the wake-up itself, holds one count of `open`; the last to go frees the hostio
- * and tells who closed it.
+ * timer, a child, work on the pool or the wake-up itself, holds one count of `open`; the last to go frees the
+ * services and calls `closed`.
  *
  * A child is four handles, the process and its three pipes. Its on_exit comes when the process has ended and both
  * outputs are at their end, or some time after the former: what the child left behind may keep a pipe open for ever.
@@ -61,7 +61,7 @@ struct kettle_process {
 	void *arg;
 	int status, signal;
 	unsigned open; /* handles */
-	bool exited, told;
+	bool exited, reported;
 	bool in_closing; /* its stdin is being closed, or is closed */
 	char chunk[CHILD_CHUNK];
 };
@@ -308,13 +308,14 @@ close_parts(struct kettle_process *process)
 		close_part((uv_handle_t *)&process->out[i].pipe);
 }
 
-/* Tells of the end when there is nothing more to come. */
+/* Calls on_exit once the process and both outputs have ended. */
 static void
 check_end(struct kettle_process *process)
 {
-	if (process->told || !process->exited || !process->out[OUTPUT_STDOUT].ended || !process->out[OUTPUT_STDERR].ended)
+	if (process->reported || !process->exited || !process->out[OUTPUT_STDOUT].ended ||
+		!process->out[OUTPUT_STDERR].ended)
 		return;
-	process->told = true;
+	process->reported = true;
 	if (process->on_exit)
 		process->on_exit(process->arg, process->status, process->signal);
 	close_parts(process);
@@ -348,7 +349,7 @@ give_chunk(uv_handle_t *handle, size_t wanted, uv_buf_t *ret_buf)
 	*ret_buf = uv_buf_init(process->chunk, sizeof(process->chunk));
 }
 
-/* The reader takes nothing more after this, so neither do we; what it has of the line is not passed on. */
+/* Kills a child whose line is too long. The line reader accepts nothing more; the part that it has is dropped. */
 static void
 refuse_line(struct stream *stream)
 {
@@ -446,7 +447,7 @@ loop_spawn(struct loop_services *io, const struct kettle_spawn *given, struct ke
 	struct kettle_error *err)
 {
 	struct kettle_spawn spawn = {0};
-	/* A caller of an older minor knows less of it. */
+	/* A caller of an older minor has a smaller struct. */
 	memcpy(&spawn, given, given->size < sizeof(spawn) ? given->size : sizeof(spawn));
 	if (io->closing)
 		return fail_closing(err);
@@ -481,7 +482,7 @@ struct write {
 static void
 on_written(uv_write_t *request, int status)
 {
-	(void)status; /* its exit tells */
+	(void)status; /* its exit shows it */
 	free(request->data);
 }
 
@@ -500,7 +501,7 @@ loop_process_write(
 	memcpy(write->data, data, size);
 	write->request.data = write;
 	uv_buf_t buf = uv_buf_init(write->data, (unsigned)size);
-	/* Fails only where the pipe is not connected any more. */
+	/* Fails only if the pipe is no longer connected. */
 	if (uv_write(&write->request, (uv_stream_t *)&process->in, &buf, 1, on_written) != 0)
 		free(write);
 	return 0;
@@ -530,7 +531,7 @@ void
 loop_process_kill(struct loop_services *io, struct kettle_process *process, int signal_number)
 {
 	(void)io;
-	/* After its exit the number may be somebody else's. */
+	/* After its exit the pid may be that of another process. */
 	if (!process->exited)
 		(void)uv_process_kill(&process->handle, signal_number);
 }
@@ -544,7 +545,7 @@ loop_left(const struct loop_services *io, size_t *ret_timers, size_t *ret_childr
 	for (const struct kettle_timer *timer = io->timers; timer; timer = timer->next)
 		++*ret_timers;
 	for (const struct kettle_process *process = io->processes; process; process = process->next)
-		*ret_children += !process->told;
+		*ret_children += !process->reported;
 }
 
 void

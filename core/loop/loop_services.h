@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The parts of the host that are the loop's: posts, work, timers, children. Shared by the engine's host and the fake
- * one. */
+/* The part of kettle_host that the loop provides: posts, work, timers, children. Used by the core's host and the fake one. */
 #ifndef KETTLE_LOOP_LOOP_SERVICES_H
 #define KETTLE_LOOP_LOOP_SERVICES_H
 
 #include <kettle/host.h>
 #include <uv.h>
 
-#define CHILD_MAX_LINE (1u << 20)        /* bytes of a child's line unless kettle_spawn says otherwise */
+#define CHILD_MAX_LINE (1u << 20)        /* bytes of a child's line where kettle_spawn sets none */
 #define CHILD_MAX_UNWRITTEN (256u << 20) /* bytes that may wait for a child to read them */
 #define CHILD_DRAIN_MS 2000              /* how long after a child's end its pipes may stay open elsewhere */
 #define CHILD_CHUNK (64u << 10)          /* bytes read at once */
@@ -18,17 +17,17 @@
  */
 struct loop_services;
 
-/* Also has SIGPIPE ignored in this process: a child that no longer reads is no reason to die. EIO. */
+/* Also ignores SIGPIPE in this process, since a child may stop reading. EIO. */
 int loop_new(uv_loop_t *loop, struct loop_services **ret_io, struct kettle_error *err);
 /*
  * Runs what was posted, frees timers that were not stopped, kills children that are left together with their process
  * groups (their on_exit still comes) and lets work that began end (its after still comes); closed(arg) is called once,
- * on the loop, never before this returns, when nothing is left; then it is freed. From now on post and whatever starts
- * something answer KETTLE_ECANCELED.
+ * on the loop, never before this returns, when nothing is left; then it is freed. From then on post and all functions
+ * that start something return KETTLE_ECANCELED.
  */
 void loop_close(struct loop_services *io, void (*closed)(void *arg), void *arg);
 
-/* How many timers and children nobody has stopped. */
+/* The numbers of timers and children that were not stopped. */
 void loop_left(const struct loop_services *io, size_t *ret_timers, size_t *ret_children);
 
 int loop_post(struct loop_services *io, kettle_fn fn, void *arg); /* [any]; ECANCELED */

@@ -63,7 +63,7 @@ instance_destroy(struct instance *instance)
 	*instance = (struct instance){0};
 }
 
-/* Place of a kind in the order of starting. */
+/* Position of a kind in the order of starting. */
 static int
 rank(const struct instance *instance)
 {
@@ -90,47 +90,47 @@ struct stop_sequence {
 	kettle_fn done;
 	void *arg;
 	size_t count, waiting;
-	bool asking; /* inside the loop that asks: what answers at once is counted there */
+	bool calling; /* inside the loop that calls stop: a plugin that stops at once is counted there */
 	struct instance *instances[];
 };
 
 static void next_kind(struct stop_sequence *all);
 
-/* The argument is the instance, which outlives the stopping: a plugin may say it twice. */
+/* The argument is the instance, not the sequence: it is still valid if a plugin calls back twice. */
 static void
 on_stopped(void *arg)
 {
 	struct instance *instance = arg;
 	struct stop_sequence *all = instance->stopping;
 	if (instance->stopped) {
-		log_write(KETTLE_LOG_WARNING, instance->plugin->name, "The plugin says twice that it has stopped.");
+		log_write(KETTLE_LOG_WARNING, instance->plugin->name, "The plugin reports twice that it has stopped.");
 		return;
 	}
 	instance->stopped = true;
 	instance->started = false;
 	instance->stopping = NULL;
 	all->waiting--;
-	if (all->waiting == 0 && !all->asking)
+	if (all->waiting == 0 && !all->calling)
 		next_kind(all);
 }
 
-/* One of the kind that comes next: the last to start among those not told to stop. NULL: all have stopped. */
+/* One of the kind that stops next: the last in the order of starting whose stop was not called. NULL: there is none. */
 static const struct instance *
-next_to_ask(const struct stop_sequence *all)
+next_to_stop(const struct stop_sequence *all)
 {
 	const struct instance *next = NULL;
 	for (size_t i = 0; i < all->count; i++) {
 		const struct instance *instance = all->instances[i];
-		if (!instance->asked && (!next || instance_order(instance, next) > 0))
+		if (!instance->stop_called && (!next || instance_order(instance, next) > 0))
 			next = instance;
 	}
 	return next;
 }
 
 static void
-instance_ask(struct instance *instance)
+instance_stop(struct instance *instance)
 {
-	instance->asked = true;
+	instance->stop_called = true;
 	instance->stopping->waiting++;
 	if (instance->plugin->stop)
 		instance->plugin->stop(instance->self, on_stopped, instance);
@@ -142,13 +142,13 @@ static void
 next_kind(struct stop_sequence *all)
 {
 	const struct instance *next;
-	while (all->waiting == 0 && (next = next_to_ask(all))) {
-		all->asking = true;
+	while (all->waiting == 0 && (next = next_to_stop(all))) {
+		all->calling = true;
 		for (size_t i = all->count; i-- > 0;) {
-			if (!all->instances[i]->asked && instance_order(all->instances[i], next) == 0)
-				instance_ask(all->instances[i]);
+			if (!all->instances[i]->stop_called && instance_order(all->instances[i], next) == 0)
+				instance_stop(all->instances[i]);
 		}
-		all->asking = false;
+		all->calling = false;
 	}
 	if (all->waiting)
 		return;
@@ -168,7 +168,7 @@ instances_stop(struct instance *const *list, size_t count, kettle_fn done, void 
 		struct instance *instance = list[i];
 		if (!instance->started)
 			continue;
-		instance->asked = instance->stopped = false;
+		instance->stop_called = instance->stopped = false;
 		instance->stopping = all;
 		all->instances[all->count++] = instance;
 	}

@@ -15,12 +15,12 @@ struct instance {
 	void *self;
 	bool created, started;
 	struct stop_sequence *stopping; /* of instances_stop */
-	bool asked, stopped;
+	bool stop_called, stopped;
 };
 
 /*
- * The three steps up. A failure of the plugin is passed on as "The runner `local` cannot start: …", with its code
- * (INTERNAL where it is none); the instance is then to be destroyed.
+ * The three steps of the start. The plugin's error is returned as "The runner `local` cannot start: …", with its code
+ * (INTERNAL where it is not a code of Kettle); the caller then destroys the instance.
  */
 int instance_create(struct instance *instance, const struct kettle_plugin *plugin, const struct kettle_host *host,
 	struct kettle_error *err);
@@ -34,8 +34,8 @@ int instance_order(const struct instance *one, const struct instance *other);
 
 /*
  * Stops those of the list that were started: frontends, then languages, then runners; those of one kind together. done
- * is called once, when the last of them has said so, possibly before this returns; how long that may take is for the
- * caller to bound. The instances stay where they are until then. A plugin that says it twice is logged.
+ * is called once, when the last of them has called back, possibly before this returns; the caller bounds the time. The
+ * instances keep their addresses until then. A plugin that calls back twice is logged.
  */
 void instances_stop(struct instance *const *list, size_t count, kettle_fn done, void *arg);
 

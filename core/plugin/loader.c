@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Loads plugins, and refuses with one line what is none or does not fit. */
+/* Loads plugins, and refuses with one sentence what is not a plugin or does not fit. */
 #include <config.h>
 
 #include "plugin/loader.h"
@@ -24,7 +24,7 @@
 #define NAME_MAX_BYTES 32
 #define TABLE_MAX 1000 /* entries of a plugin's tables */
 
-/* Bytes that are frozen for ever: everything up to and with the name. */
+/* Bytes that never change between versions: everything up to the name, and the name. */
 #define HEAD_SIZE (offsetof(struct kettle_plugin, name) + sizeof(const char *))
 
 struct entry {
@@ -65,9 +65,9 @@ loader_kind_section(uint32_t kind)
 	return kind < ARRAY_SIZE(kinds) ? kinds[kind].section : NULL;
 }
 
-/* ---- reading a plugin no further than it reaches ---- */
+/* ---- reading a plugin within the sizes that it states ---- */
 
-/* The bytes behind the plugin's symbol, as its own table of symbols says; 0: unknown. */
+/* The size of the plugin's symbol in its symbol table; 0: unknown. */
 static size_t
 symbol_size(const void *address)
 {
@@ -138,7 +138,7 @@ check_head(const struct loader *loader, const struct kettle_plugin *plugin, size
 			"%s was built for the newer ABI %u.%u; this Kettle takes %u.%u: update Kettle or rebuild the plugin.", file,
 			plugin->abi_major, plugin->abi_minor, abi->major, abi->minor);
 	if (plugin->size < HEAD_SIZE || plugin->size > size)
-		return kettle_fail(err, KETTLE_EINVAL, "%s: it says that its description has %u bytes, but it has %zu.", file,
+		return kettle_fail(err, KETTLE_EINVAL, "%s: it states that its description has %u bytes, but it has %zu.", file,
 			plugin->size, size);
 	return 0;
 }
@@ -152,7 +152,7 @@ name_is_good(const char *name)
 	return strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == len;
 }
 
-/* NAME.so must hold the plugin NAME: it is found by its file and named by itself. */
+/* NAME.so must hold the plugin NAME, since plugins are found by file name. */
 static bool
 file_has_name(const char *file, const char *name)
 {
@@ -330,7 +330,7 @@ free_entry(struct entry *entry)
 	free(entry);
 }
 
-/* What dlopen should never be given: it says less, opens devices, and dies of files that are cut short. */
+/* Refuses what dlopen must not get: its messages are vaguer, it opens devices, and truncated files crash it. */
 static int
 check_loader_file(const char *file, struct kettle_error *err)
 {
@@ -390,7 +390,7 @@ loader_open(struct loader *loader, uint32_t kind, const char *name, const char *
 		return rc;
 	}
 	entry->loaded.file = xstrdup(file);
-	/* Only now for ever: a library that is refused is unloaded, one that ran must never be (threads, atexit). */
+	/* NODELETE only now: a refused library is unloaded, one that ran must stay mapped (threads, atexit). */
 	AUTO_FREE char *path = strchr(file, '/') ? NULL : path_join(".", file);
 	void *again = dlopen(path ? path : file, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
 	if (again)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Loads plugins, and refuses with one line what is none or does not fit. */
+/* Loads plugins, and refuses with one sentence what is not a plugin or does not fit. */
 #ifndef KETTLE_PLUGIN_LOADER_H
 #define KETTLE_PLUGIN_LOADER_H
 
@@ -25,7 +25,7 @@ struct loaded_plugin {
 	const char *file;
 };
 
-/* The ABI that is taken: that of the headers, unless a test says otherwise. */
+/* The accepted ABI: that of the headers, except in tests. */
 struct loader_abi {
 	uint16_t major, minor;
 };

@@ -75,8 +75,8 @@ test_mistakes(void **state)
 	expect("#!POPCORN leaderboard a b", "Line 1: `leaderboard` takes one name, but `b` follows `a`.");
 	expect("#!POPCORN gpus", "Line 1: `gpus` needs the name of at least one device behind it.");
 	expect("#!POPCORN leaderboard a\n//!POPCORN leaderboard a",
-		"Line 2: `leaderboard` stands a second time in the header; say it once.");
-	expect("#!POPCORN gpus a\n#!POPCORN gpu b", "Line 2: `gpu` stands a second time in the header; say it once.");
+		"Line 2: `leaderboard` is given a second time in the header; give it once.");
+	expect("#!POPCORN gpus a\n#!POPCORN gpu b", "Line 2: `gpu` is given a second time in the header; give it once.");
 }
 
 static void

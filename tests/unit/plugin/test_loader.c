@@ -101,7 +101,7 @@ test_refusals(void **state)
 	refuse(f, "fix_magic", 0, KETTLE_EINVAL, "is no Kettle plugin: its magic number is 0x12345678");
 	refuse(f, "fix_major", 0, KETTLE_EVERSION, "was built for ABI 2.");
 	refuse(f, "fix_minor", 0, KETTLE_EVERSION, "was built for the newer ABI 1.9; this Kettle takes 1.");
-	refuse(f, "fix_size", 0, KETTLE_EINVAL, "it says that its description has 100000 bytes");
+	refuse(f, "fix_size", 0, KETTLE_EINVAL, "it states that its description has 100000 bytes");
 	refuse(f, "fix_symbol", 0, KETTLE_EINVAL, "it has no symbol `kettle_plugin`");
 	refuse(f, "fix_kind", 0, KETTLE_EINVAL, "9 is no kind of plugin");
 	refuse(f, "fix_runner", KETTLE_LANGUAGE, KETTLE_EINVAL, "is a runner, not a language: it belongs under `runners`");
