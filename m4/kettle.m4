@@ -31,15 +31,15 @@ AC_SUBST([SANITIZE_FLAGS])
 AM_CONDITIONAL([SANITIZED], [test "$enable_sanitizers" != no])
 ])
 
-# Points where a test can make a process die: compiled in only on demand.
+# Points at which a test can kill a process; compiled in on demand only.
 AC_DEFUN([KETTLE_ARG_FAILPOINTS], [
 AC_ARG_ENABLE([failpoints], [AS_HELP_STRING([--enable-failpoints], [compile in the points at which the crash tests kill a process; never for production])], [], [enable_failpoints=no])
 AS_IF([test "$enable_failpoints" = yes], [AC_DEFINE([KETTLE_FAILPOINTS], [1], [Named points where KETTLE_FAIL kills the process.])])
 AM_CONDITIONAL([FAILPOINTS], [test "$enable_failpoints" = yes])
 ])
 
-# The interpreter that tests and the bench run with. No board's: those name their own. The system's comes before the first of
-# the PATH, which a version manager may lead to another one in every folder, and other users to none.
+# The interpreter that runs the tests and the bench. Boards name their own. The system's is preferred to the one in the PATH,
+# which may differ from folder to folder (version managers) and may not be readable for other users.
 AC_DEFUN([KETTLE_PATH_PYTHON], [
 AC_ARG_VAR([PYTHON], [Python 3.9 or newer that the tests run with (default /usr/bin/python3, else the python3 of the PATH)])
 AC_MSG_CHECKING([for the Python that the tests run with])
@@ -53,7 +53,7 @@ AC_MSG_RESULT([${PYTHON:-none}])
 AS_IF([test -z "$PYTHON" && test -n "$kettle_given"], [AC_MSG_ERROR([PYTHON is "$kettle_given", which is no Python 3.9 or newer])])
 ])
 
-# The extension that makes Python a warm process: on the stable ABI, so that the headers of one Python do for all.
+# The extension that makes Python a warm process, on the stable ABI: the headers of one Python serve all.
 AC_DEFUN([KETTLE_ARG_WARM], [
 AC_ARG_ENABLE([warm], [AS_HELP_STRING([--enable-warm=auto|yes|no], [warm processes of Python, which runs begin from (default auto)])], [], [enable_warm=auto])
 kettle_missing=
@@ -74,7 +74,8 @@ AC_DEFINE_UNQUOTED([KETTLE_HAVE_WARM], [$have_warm], [1: the extension for warm 
 KETTLE_STAND_IN
 ])
 
-# What stands in for Python in the sandboxes of warm runs: its compiler must make a static program at a place of its own.
+# The stand-in for Python in the sandboxes of warm runs: a static program at an address of its own, which needs support by the
+# compiler.
 AC_DEFUN([KETTLE_STAND_IN], [
 STAND_IN_FLAGS="-std=gnu11 -O2 -ffreestanding -fpie -fno-stack-protector -fno-tree-loop-distribute-patterns -fno-asynchronous-unwind-tables -U_FORTIFY_SOURCE -nostdlib -static -no-pie -Wl,-Ttext-segment=0x2f0000000000 -Wl,-z,noexecstack -Wl,--build-id=none"
 kettle_stand_in=no
@@ -84,7 +85,7 @@ AS_IF([test "$build_warm" = yes], [
   CFLAGS=$STAND_IN_FLAGS
   AC_LINK_IFELSE([AC_LANG_SOURCE([[
 #if !defined(__x86_64__) || !defined(__linux__)
-#error "Its few words to the kernel are those of x86_64."
+#error "Its system calls are those of x86_64."
 #endif
 static char room[4096];
 void __attribute__((used)) begin(char **stack) { room[0] = (char)(stack != 0); for (;;); }

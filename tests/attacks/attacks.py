@@ -123,7 +123,7 @@ class Started:
         return self.child.returncode, texts[0], texts[1]
 
     def typed(self):
-        """Bytes that somebody has put into the terminal's input."""
+        """Bytes in the terminal's input that the test did not write."""
         if not self.tty:
             return 0
         count = fcntl.ioctl(self.tty[1], termios.FIONREAD, b"\0\0\0\0")

@@ -10,8 +10,8 @@ of limits of time, and:
   imports:  a module that the interpreter must have, else it is skipped
   rendered: yes: the report for people, too, must be free of what terminals obey
   says:     what it must print
-  open:     why nobody stops it, as docs/tasks.md says: it gets what it wants, which must be nothing else
-What kettle-exec was told and what it answered is recorded, so that the secret seed is known here: it must be in nothing
+  open:     why it is not prevented, as docs/tasks.md says: it gets this and must get nothing else
+The requests to kettle-exec and its answers are recorded, so that the secret seed is known here: it must be in nothing
 that an attack has printed, nor in the report. Whatever a group of them leaves behind is a failure of the group.
 """
 import glob

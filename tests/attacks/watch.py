@@ -137,7 +137,7 @@ def files_below(folder):
 
 
 class Bait:
-    """A scratch folder with a canary, and sockets that nobody may reach."""
+    """A scratch folder with a canary, and sockets that no submission may reach."""
 
     def __init__(self):
         self.scratch = tempfile.mkdtemp(prefix="kettle-attacks-")
@@ -223,7 +223,7 @@ class Bait:
         }
 
     def reached(self):
-        """Names of the sockets that somebody has reached."""
+        """Names of the sockets that were reached."""
         found = []
         for name, listener in self.listeners.items():
             try:
@@ -243,12 +243,12 @@ class Bait:
 
 
 class Watch:
-    """One attack under observation: made before it, asked for complaints after it."""
+    """One attack under observation: made before it; lists complaints after it."""
 
     def __init__(self, bait):
         self.bait, self.busy = bait, busy()
         self.before = {"mounts": mounts(), "IPC objects": system_v(bait.keys)}
-        # Tools that are asked for their version may make a folder in their user's home: only what is new counts.
+        # Tools that print their version may make a folder in their user's home: only what is new counts.
         self.files = {place: files_below(os.path.join(bait.scratch, place)) for place in ("tmp", "home", "state")}
         self.memory, self.others = available_memory(), memory_of_others()
         self.least, self.short = self.memory, 0

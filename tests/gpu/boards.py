@@ -261,7 +261,7 @@ def ranked_once(works):
 
 
 def architectures(here, section, works):
-    """What the compiler was told: the architecture of the GPU that is there."""
+    """The architecture that the compiler got: that of the GPU."""
     job = next((work.job for work in works if work.job and work.job.get("compilation")), None)
     if not job:
         return
@@ -354,7 +354,7 @@ def right_in_python(here, section, tasks, engine):
 
 
 class Quiet:
-    """A section that was told already what is left out."""
+    """A section in which the omission is recorded already."""
 
     def skip(self, *_):
         pass

@@ -14,7 +14,7 @@ MARK = "KETTLE_GPU_RUN_MARK"  # a variable of the engine's environment, which no
 
 
 class Trouble(Exception):
-    """Kettle did not do what it was told; evidence says what there is to know."""
+    """Kettle failed to carry out a request; evidence has the details."""
 
     def __init__(self, sentence, evidence=None):
         super().__init__(sentence)
@@ -131,7 +131,7 @@ class Engine:
         return job
 
     def wait(self, number, limit):
-        """The job of a submission when it has ended; one that has not by then is cancelled, and told as `unended`."""
+        """The job of a submission when it has ended; one that has not by then is cancelled and listed in `unended`."""
         began = time.monotonic()
         end = began + min(limit, max(1, self.here.budget.left() - 15))
         while time.monotonic() < end:

@@ -90,7 +90,7 @@ class Faults:
         self.rows.append((what, job["state"], "%.1f s" % (time.monotonic() - began), message_of(job), *self.next_is_right(what)))
 
     def remains_readable(self, what, folder):
-        """Whether a run can read what the last one left in the device's memory: told, since no runtime promises it."""
+        """Whether a run can read what the last one left in the device's memory: reported only, since no runtime guarantees it."""
         self.fault("a run that fills memory with a pattern", folder / "leaves_pattern.cu")
         job = self.fault(what, folder / "finds_pattern.cu")
         said = next((line for run in job.get("runs") or [] for line in (run.get("stderr") or "").splitlines()

@@ -17,7 +17,7 @@ def tasks_of(folder):
 
 
 def works_of(here, section, task, board, brought):
-    """Solutions, or where there are none what a participant starts from; of that it is only told what came of it."""
+    """Solutions, or where there are none the template; of a template only the result is reported."""
     works = [Work(board, path, "test" if path.parent.name == "wrong" else None)
              for kind in ("correct", "wrong") for path in task.solutions(kind)]
     works.sort(key=lambda work: "load_inline" not in work.text)  # whose compiler takes longest, beside the others' runs

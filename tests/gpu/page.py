@@ -96,7 +96,7 @@ class Report:
     def page(self):
         head = self.head
         lines = ["# Kettle on a GPU", "", "%s, %s." % (self.began.date(), head.get("title", "")), ""]
-        lines += ["| section | | passed | failed | skipped | not come to | seconds |", "|---|---|---|---|---|---|---|"]
+        lines += ["| section | | passed | failed | skipped | not reached | seconds |", "|---|---|---|---|---|---|---|"]
         for section in self.sections:
             lines.append("| %s | %s | %d | %d | %d | %d | %.0f |" % (
                 section.title, section.state, section.count("passed"), section.count("failed"), section.count("skipped"),
@@ -130,7 +130,7 @@ class Report:
                                               for test in passed), ""]
         lines += ["- skipped: %s: %s" % (cell(test["name"]), cell(test["detail"])) for test in skipped]
         if section.late:
-            lines.append("- not come to, since the section's time was over: %s" % "; ".join(cell(name) for name in section.late))
+            lines.append("- not reached, since the section's time was over: %s" % "; ".join(cell(name) for name in section.late))
         return lines
 
     @staticmethod

@@ -24,7 +24,7 @@ def pair(here):
 
 
 def seen(job):
-    """The GPUs that a job's run was given, by what the runtime was told, and how many it counted."""
+    """The GPUs that a job's run was given, as the runtime got them, and how many it counted."""
     result = next(iter(job.get("runs") or []), {}).get("result") or {}
     return [one for one in result.get("env.CUDA_VISIBLE_DEVICES", "").split(",") if one], result
 

@@ -12,7 +12,7 @@ import tempfile
 
 from commands import ends
 
-# Models that Kettle knows by name: a device of such a name has plans before any unit is asked, for the page to keep.
+# Models that Kettle knows by name: a device of such a name has plans before any unit is described, for the page to keep.
 MODELS = r"\b(GB300|GB200|B300|B200|B100|GH200|H800|H200|H100|H20|A6000|A800|A100|A40|A30|A10|L40|L4|T4|V100)\b"
 QUERY = "index,name,uuid,driver_version,memory.total,memory.used,compute_cap,persistence_mode,compute_mode,mig.mode.current," \
         "clocks.sm,clocks.max.sm,temperature.gpu,power.draw,ecc.mode.current"

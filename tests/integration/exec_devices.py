@@ -68,7 +68,7 @@ def amd(folder):
 
 
 def no_library(folder):
-    """Without a library there is nothing to say; one that does not work is told"""
+    """Without a library there is no report; one that does not work is reported"""
     command = [os.path.join(BUILD, "kettle-gpu"), "--nvml", "/nonexistent/x.so", "--rocm-smi", "/nonexistent/y.so"]
     answer = subprocess.run(command, stdout=subprocess.PIPE, timeout=PATIENCE)
     equal((answer.returncode, json.loads(answer.stdout)), (0, {"gpus": [], "errors": []}))
@@ -132,7 +132,7 @@ def throttled(folder):
 
 
 def throttled_again(folder):
-    """A step that is throttled twice is told as it is; one that did not pass is not repeated; a power cap is no heat"""
+    """A step that is throttled twice keeps its result; one that did not pass is not repeated; a power cap is no heat"""
     with start(folder, *[(at, ALWAYS, "thermal_ns", 0, at * 10**9) for at in range(1, 40)], (0, ALWAYS, "reasons", 1, 4)) as x:
         outcome = x.one(device_step(), unit={"gpu": 0})
         equal((outcome["device"]["repeated"], outcome["device"]["throttled"]), (True, ["thermal"]))
@@ -143,7 +143,7 @@ def throttled_again(folder):
 
 
 def dirty(folder):
-    """Memory that stays in use is told with the job, and stops the next one; memory that is freed late is waited for"""
+    """Memory that stays in use is reported with the job, and stops the next one; memory that is freed late is waited for"""
     with start(folder, (4, 5, "used", 0, 5000), (12, ALWAYS, "used", 0, 9000), (12, ALWAYS, "pid", 0, 77), left=100 << 20) as x:
         x.run("j", [device_step()], unit={"gpu": 0})
         done = x.done("j")

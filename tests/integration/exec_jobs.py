@@ -395,7 +395,7 @@ def seize(pid):
 
 
 def undying(folder):
-    """A process that cannot be killed loses the job, which says so, and nothing is told twice when it ends at last"""
+    """A process that cannot be killed loses the job, which says so, and nothing is reported twice when it ends at last"""
     marker = "76%d" % os.getpid()
     with Exec(folder) as x:
         x.run("stuck", [dict(shell("exec sleep " + marker), id="s", kind="run", device=1)], unit={"name": "d"})

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A solver for a test: says what it can see of the referee's things, then adds up, or misbehaves as it is told. */
+/* A solver for a test: reports what it can see of the referee's files, then adds up, or misbehaves as its arguments say. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -27,7 +27,7 @@ def find(lang):
 
 
 def options(lang):
-    """What the language is told in the configuration, so that it finds its compiler and all that tests need of a toolkit."""
+    """The language's configuration, with which it finds its compiler and all that tests need of a toolkit."""
     return {"toolkit": CUDA} if lang == "cu" and CUDA else {PLACES[lang][0]: find(lang)}
 
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A stand-in for libnvidia-ml.so.1: GPUs as KETTLE's tests want them, told by the file that FAKE_NVML names. */
+/* A stand-in for libnvidia-ml.so.1: the GPUs that Kettle's tests describe in the file that FAKE_NVML names. */
 /*
  * Keys: count, init (what nvmlInit gives), lost (a GPU that does not answer), used (MiB), reasons, thermal_ns, hang
  * (nvmlInit never comes back). Written from the documented interface, not from kettle-gpu.

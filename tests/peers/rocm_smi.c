@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A stand-in for librocm_smi64.so: GPUs as KETTLE's tests want them, told by the file that FAKE_ROCM names. */
+/* A stand-in for librocm_smi64.so: the GPUs that Kettle's tests describe in the file that FAKE_ROCM names. */
 /* Keys: count, init (what rsmi_init gives), used (MiB), throttle. Written from the documented interface. */
 #include <config.h>
 

@@ -327,7 +327,7 @@ world_teardown(void **state)
 		world_stop(0);
 	while (fake.count > 0)
 		json_decref(fake.tasks[--fake.count].plan);
-	/* A runner that ends answers whoever asked, and the engine has gone. */
+	/* A runner that ends answers open describe requests, and the engine has gone. */
 	while (fake.asked > 0)
 		fake_describe_end();
 	json_decref(STEAL(fake.facts));

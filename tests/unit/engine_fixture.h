@@ -10,7 +10,7 @@
 #define WORLD_TASKS_MAX 16
 #define WORLD_PATIENCE_NS UINT64_C(120000000000)
 
-/* What the runner does when it is asked. */
+/* What the runner does on a request. */
 enum manner { WAITS, AT_ONCE, REFUSES, NEVER };
 
 struct task {
@@ -45,7 +45,7 @@ struct world {
 	struct core_host host;
 	struct engine *engine;
 	json_t *progress; /* what was shown and not stored */
-	size_t fed;       /* events that the engine was told */
+	size_t fed;       /* events that the engine got */
 	bool stopped;
 };
 
@@ -77,7 +77,7 @@ void fake_end(size_t index, const char *status);
 json_t *fake_completion(size_t index, const char *status);
 void fake_end_with(size_t index, json_t *completion_take);
 void fake_say(size_t index, json_t *event_take);
-/* The runner says fake.facts to whoever asked first of those that wait. */
+/* The runner answers the first waiting describe request with fake.facts. */
 void fake_describe_end(void);
 
 /* Tells the engine the events that were stored meanwhile. */

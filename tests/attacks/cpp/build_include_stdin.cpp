@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // class: Host: compile bombs
-// tries: to have the compiler wait for somebody to type, and to include its own outputs.
+// tries: to make the compiler wait for input on a terminal, and to include its own outputs.
 // expect: compile
 #include "/dev/stdin"
 #include "/dev/tty"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // class: Host: a daemon that outlives the run, holding a pipe past the timeout
 // tries: to keep standard output, standard error and the result channel open after the harness has ended, and to go on
-//        printing, so that whoever waits for their end waits for ever.
+//        printing, so that a reader that waits for their end never gets it.
 // expect: passed
 // within: 15
 #include "attack.h"

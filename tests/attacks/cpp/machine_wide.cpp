@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// class: Host: floods of what the whole machine has once, or counts for whoever runs Kettle
+// class: Host: floods of resources that exist once in a machine, or that count for the user who runs Kettle
 // tries: to use up instances of inotify, asynchronous I/O and huge pages for everybody, to have the disks of the machine
 //        flushed while others are timed, and to have the machine take a dump of each of its crashes.
 // expect: passed
@@ -22,11 +22,11 @@ static void counted()
 	MUST_FAIL(syscall(SYS_io_setup, 60000, &context));
 	for (int flags : {MAP_PRIVATE, MAP_SHARED})
 		if (mmap(nullptr, 2 << 20, PROT_READ, flags | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0) != MAP_FAILED || errno != EPERM)
-			escaped("a huge page was asked for");
+			escaped("a huge page was requested");
 	if (memfd_create("huge", MFD_HUGETLB) >= 0)
 		escaped("a file of huge pages");
 	if (shmget(IPC_PRIVATE, 2 << 20, SHM_HUGETLB | 0600) >= 0 || errno != EPERM)
-		escaped("a segment of huge pages was asked for");
+		escaped("a segment of huge pages was requested");
 }
 
 // Of a descriptor that there is not, so that only the sandbox can have said yes.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // class: Host: memory floods, processes that hide
-// tries: to hide a flood from whoever reads /proc: by names that look like other fields, by children that nobody waits
+// tries: to hide a flood from readers of /proc: by names that look like other fields, by children that are not waited
 //        for, by adopting orphans, and by being neither dumpable nor the first thread.
 // expect: failed
 #include "attack.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // class: Host: changes of affinity off its core
-// tries: to run on cores that the device does not have. Setting the affinity within them is nobody's business.
+// tries: to run on cores that the device does not have. Setting the affinity within them is allowed.
 // expect: passed
 #include "attack.h"
 

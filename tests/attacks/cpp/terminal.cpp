@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // class: Host: TIOCSTI
-// tries: to type into the terminal of whoever runs it, and to take the terminal over.
+// tries: to type into the terminal of the user who runs it, and to take the terminal over.
 // expect: passed
 // tty: yes
 #include "attack.h"

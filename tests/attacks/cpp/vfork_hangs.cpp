@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // class: Host: a run that does not want to end
-// tries: to wait without end inside the kernel: in a vfork whose child sleeps, and on a FIFO that nobody opens.
+// tries: to wait without end inside the kernel: in a vfork whose child sleeps, and on a FIFO that no process opens.
 // expect: timed_out
 #include "attack.h"
 

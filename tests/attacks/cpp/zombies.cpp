@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // class: Host: fork bombs
-// tries: to fill the process table with the dead: children that nobody waits for, half of them handed to init.
+// tries: to fill the process table with zombies: children that are not waited for, half of them handed to init.
 // expect: passed failed timed_out
 #include "attack.h"
 

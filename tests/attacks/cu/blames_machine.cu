@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// class: Service: a fault that is made to look like somebody else's
+// class: Service: a fault that is made to look like the machine's
 // tries: to have the machine blamed for a wrong output: by its status, by its words.
 // expect: error failed
 // variants: STATUS=110 STATUS=111 STATUS=113 STATUS=2

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // class: Result channel: killing the harness after writing for it; Host: stopped processes
-// tries: to be rid of the supervisor, so that nobody says that the output is wrong.
+// tries: to end the supervisor, so that a wrong output is not reported.
 // expect: failed timed_out
 // variants: SIGNAL=SIGKILL SIGNAL=SIGTERM SIGNAL=SIGSTOP SIGNAL=SIGSEGV
 #include "attack.h"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # class: Host: descriptors of the parent
-# tries: to read what the parent is told: standard input must be empty, and nothing else open.
+# tries: to read the parent's input: standard input must be empty, and nothing else open.
 # kind: run
 # expect: passed
 cat | grep -q . && echo ESCAPED standard input has something >&2

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # class: Host: FIFOs among the collected outputs
-# tries: to make the collector wait at a FIFO that nobody opens.
+# tries: to make the collector wait at a FIFO that no process opens.
 # kind: build
 # outputs: result
 # expect: failed

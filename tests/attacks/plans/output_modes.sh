@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # class: Host: privileges among the collected outputs
-# tries: to have a setuid program collected, and a file and a folder that nobody may read.
+# tries: to have a setuid program collected, and an unreadable file and folder.
 # kind: build
 # outputs: program dir
 # expect: passed failed

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # class: Result channel: filling the pipe so that the runner stalls
-# tries: results without end, and then to wait for whoever reads them.
+# tries: results without end, and then to wait for their reader.
 # kind: run
 # expect: failed
 # within: 20

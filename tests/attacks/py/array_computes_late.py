@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # class: Timer: lazily evaluated outputs
-# tries: to return an array that is computed when somebody asks for its type, which is after the clock has stopped.
+# tries: to return an array that is computed when its type is read, which is after the clock has stopped.
 # expect: failed
 # imports: numpy
 import numpy
@@ -11,7 +11,7 @@ from attack import escaped, tried
 class Late(numpy.ndarray):
     @property
     def dtype(self):
-        escaped("an output was asked before it was copied")
+        escaped("an output was used before it was copied")
         return numpy.dtype("int64")
 
 

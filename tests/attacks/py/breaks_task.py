@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# class: Service: a fault that is made to look like somebody else's
+# class: Service: a fault that is made to look like the task's
 # tries: to have the task blamed: what generates its inputs raises, because of what the submission did to it.
 # expect: failed error
 import random

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # class: Host: files of the machine; Service: another's private data
-# tries: to read, change and list what belongs to the machine, to whoever runs this, and to other jobs.
+# tries: to read, change and list what belongs to the machine, to the user who runs this, and to other jobs.
 # expect: passed
 import glob
 import os
@@ -10,7 +10,7 @@ from attack import escaped, honest as custom_kernel, refused, tried
 
 
 def leads_to_interpreter(path):
-    """The way to it may lead through somebody's home; then that is all of it that there is."""
+    """Its path may lead through a user's home; then only that path exists there."""
     return any(f"{place}/".startswith(f"{path}/") for place in (sys.prefix, sys.base_prefix))
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # class: Endless: a run that does not want to end
-# tries: never to return, in many processes and threads of which none can be asked to end.
+# tries: never to return, in many processes and threads none of which can be ended by a request.
 # expect: timed_out
 import os
 import signal

@@ -23,4 +23,4 @@ if re.search(rb" /job .* - overlay ", mounts) and b"@SCRATCH@" in mounts:
 if re.search(rb"@LOGIN@", read("/etc/passwd") or b"", re.MULTILINE):
     escaped("it knows a user of the machine")
 if "SECRET_OF_THE_MACHINE" in os.environ or b"@SECRET@" in (read("/proc/self/environ") or b""):
-    escaped("it has the environment of whoever started it")
+    escaped("it has the environment of the user who started it")

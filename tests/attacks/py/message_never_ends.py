@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # class: Service: a message that never ends
-# tries: to be asked for its text, its class, its traceback, and never to answer.
+# tries: to raise an error whose text, class and traceback never end.
 # expect: timed_out
 # variants: WHERE=__str__ WHERE=__repr__ WHERE=__class__ WHERE=__traceback__ WHERE=__cause__
 import time

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # class: Host: output floods; Service: megabyte lines
-# tries: to print without end, lines without end, on both outputs, and never to notice that nobody listens.
+# tries: to print without end, lines without end, on both outputs, and to go on after the reader has stopped.
 # expect: failed timed_out
 # alone: yes
 import os

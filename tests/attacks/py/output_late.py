@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # class: Timer: lazily evaluated outputs; Correctness: output written after the return
-# tries: to return what is not there yet: iterators, and lists that somebody else fills when the clock has stopped.
+# tries: to return what is not computed yet: iterators, and lists that another thread fills after the clock has stopped.
 # expect: failed
 # variants: HOW=0 HOW=1 HOW=2 HOW=3
 import os

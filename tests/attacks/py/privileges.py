@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # class: Host: privileges
-# tries: to become somebody else: by ids, groups, capabilities, programs of the system that have more, and one of its own.
+# tries: to become another user: by ids, groups, capabilities, programs of the system that have more, and one of its own.
 # expect: passed
 import os
 import shutil
@@ -16,7 +16,7 @@ def become():
         except OSError:
             continue
         if os.access("/etc/shadow", os.R_OK) or os.access("/usr/bin", os.W_OK):
-            escaped("it has become somebody else")
+            escaped("it has become another user")
     if libc.prctl(24, 0, 0, 0, 0) == 0 and libc.prctl(38, 0, 0, 0, 0) == 0:  # PR_CAPBSET_DROP; NO_NEW_PRIVS was lifted
         escaped("capabilities can be dropped, so there are some")
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # class: Result channel: a second value for a key; Correctness: an answer for each of two processes
-# tries: to return in two processes, once right and once wrong, so that whoever answers first counts.
+# tries: to return in two processes, once right and once wrong, so that the first answer counts.
 # expect: failed
 # mode: benchmark
 import os

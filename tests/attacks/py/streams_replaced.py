@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # class: Result channel: replacing or filtering file descriptors of the parent
-# tries: to make outputs that never take anything, that raise, or that are gone, for whoever shares them.
+# tries: to make outputs that never take anything, that raise, or that are gone, for the processes that share them.
 # expect: passed failed
 # within: 30
 import fcntl

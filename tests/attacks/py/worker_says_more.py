@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # class: Result channel: a second value for a key
-# tries: to answer twice, to bring further lines in an answer, and keys of its own in what people are told.
+# tries: to answer twice, to bring further lines in an answer, and keys of its own in what people are shown.
 # expect: failed
 # mode: benchmark
 # variants: WHAT=0 WHAT=1 WHAT=2

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the hostile submissions are asked for: every number doubled.
+// The task of the hostile submissions: double every number.
 #ifndef ATTACKS_TASK_H
 #define ATTACKS_TASK_H
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the hostile submissions in Python are asked for: every number doubled."""
+"""The task of the hostile submissions in Python: double every number."""
 from typing import List, TypedDict
 
 input_t = List[int]

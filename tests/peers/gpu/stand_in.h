@@ -10,7 +10,7 @@
  * compiled with STAND_IN_BARRIERS (each thread of a block is then a context of its own).
  *
  * STAND_IN(name) gives a name its prefix; cuda_runtime.h and hip/hip_runtime.h define it. There is no syntax for
- * kernel<<<blocks, threads>>>(arguments): whoever compiles a submission writes GPU_LAUNCH(kernel, blocks, threads,
+ * kernel<<<blocks, threads>>>(arguments): the compiler wrapper writes GPU_LAUNCH(kernel, blocks, threads,
  * arguments) in its place.
  */
 #ifndef STAND_IN_H
@@ -85,7 +85,7 @@ using STAND_IN(Stream_t) = struct stand_in_stream *;
 struct stand_in_device {
 	size_t cache = 64 << 10, memory = size_t{1} << 30, used = 0;
 	STAND_IN(Error_t) last = STAND_IN(Success);  /* until it is read */
-	STAND_IN(Error_t) stays = STAND_IN(Success); /* for good */
+	STAND_IN(Error_t) stays = STAND_IN(Success); /* permanently */
 	stand_in_clock::time_point busy_until;       /* of streams that no event sees */
 	std::map<void *, size_t> allocated;
 	std::vector<stand_in_event *> events;

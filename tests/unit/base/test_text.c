@@ -123,7 +123,7 @@ test_utf8_copy(void **state)
 	copy(16, "\xff\xe2\x82|", "???|");
 }
 
-/* Whatever a sentence is made of, JSON can hold it: else it never reached who asked. */
+/* JSON can hold every sentence: one that it cannot hold would never reach the caller. */
 static void
 test_sentences(void **state)
 {

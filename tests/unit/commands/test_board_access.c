@@ -83,7 +83,7 @@ test_join(void **state)
 	commands_must(&c, "alice", "leaderboard.show", json_pack("{s:s}", "name", "board"));
 	commands_submit(&c, "alice", "board", "test");
 	assert_int_equal(json_array_size(commands_must(&c, "alice", "leaderboard.list", json_object())), 1);
-	/* Twice is fine, and tells nobody again; another user is too late. */
+	/* A second time is allowed and makes no event; another user is too late. */
 	char shouted[INVITE_CODE_LENGTH + 3];
 	(void)snprintf(shouted, sizeof(shouted), " %s\n", code);
 	commands_must(&c, "alice", "leaderboard.join", code_of(shouted));
@@ -329,7 +329,7 @@ test_limits_of_devices(void **state)
 	commands_must(&c, "alice", "submit",
 		json_pack("{s:o, s:s, s:s}", "file", commands_file("a.cpp", "x\n"), "leaderboard", "board", "device", "H100"));
 	commands_submit(&c, "bob", "board", "ranked");
-	/* Of two that are used up the longer wait is told. */
+	/* Of two that are used up the answer has the longer wait. */
 	fixture_sql(&c.f, "UPDATE submissions SET created_at = created_at - 1800000 WHERE user = (SELECT id FROM users "
 					  "WHERE name = 'alice') AND id = 1");
 	commands_must(&c, "owner", "leaderboard.rate_limit", limit("leaderboard", NULL, 1));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Whoever runs the engine: start and stop, figures, copies of what is there. */
+/* Commands for operators: start and stop, statistics, backups. */
 #include <config.h>
 
 #include "unit/command_fixture.h"
@@ -124,7 +124,7 @@ path_of(char *path, size_t size, const char *name)
 	(void)snprintf(path, size, "%s/%s", c.f.dir, name);
 }
 
-/* Between two steps of the copy somebody submits; how often it was asked, and after how many it stops (0: never). */
+/* Submits between two steps of the copy; counts the calls, and stops after so many (0: never). */
 struct watcher {
 	int calls, stop;
 };

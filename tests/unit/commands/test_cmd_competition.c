@@ -170,7 +170,7 @@ test_sync(void **state)
 	sync_is(&c,
 		json_pack("[o, o]", problem("A", "2030-01-01", json_pack("[s]", "CPU"), NULL), problem("b", NULL, NULL, NULL)),
 		NULL, "002000");
-	/* Deadline and devices change; nobody's score is touched. */
+	/* Deadline and devices change; no score is touched. */
 	const json_t *result = sync_is(&c,
 		json_pack("[o]", problem("a", "2031-01-01 9:00", json_pack("[s, s]", "H100", "CPU"), NULL)), NULL, "010001");
 	assert_string_equal(commands_text(result, "plan.0.changes.0"), "deadline");
@@ -214,7 +214,7 @@ test_sync_others(void **state)
 		"there is already a leaderboard `mine` that no set has made; say `force` to take it over");
 	sync_is(&c, json_pack("[o]", problem("mine", NULL, NULL, NULL)), "force", "010000");
 	sync_is(&c, json_pack("[o]", problem("mine", NULL, NULL, NULL)), NULL, "001000");
-	/* Somebody else's board, whatever they say. */
+	/* Another user's board is refused. */
 	AUTO_JSON json_t *theirs =
 		json_pack("{s:o, s:b}", "problems", sets(json_pack("[o]", problem("mine", NULL, NULL, NULL))), "force", 1);
 	result = commands_must(&c, "eve:creator", "problems.sync", json_incref(theirs));

@@ -67,7 +67,7 @@ show(const char *who, int64_t id)
 	return commands_must(&c, who, "submission.show", ID(id));
 }
 
-/* Where somebody stands on the CPU; 0: nowhere. */
+/* The rank of a user on the CPU; 0: none. */
 static int64_t
 rank_of(const char *who)
 {
@@ -245,7 +245,7 @@ test_rerun(void **state)
 	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM jobs WHERE submission = 1 AND NOT superseded"), 1);
 }
 
-/* A machine that fails, or whoever cancels, says nothing about the code. */
+/* A machine's failure or a cancel is no statement about the code. */
 static void
 test_rerun_comes_to_nothing(void **state)
 {

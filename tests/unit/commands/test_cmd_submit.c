@@ -134,7 +134,7 @@ test_header(void **state)
 	refused(args("vectoradd_cpp", NULL, "k.cpp", "//!POPCORN leaderboard both\n"), KETTLE_EINVAL,
 		"for the leaderboard `both`, but it was submitted to `vectoradd_cpp`");
 	refused(args("vectoradd_cpp", NULL, "k.cpp", "//!POPCORN leaderbord both\n"), KETTLE_EINVAL, "unknown directive");
-	/* Without the header nobody knows where it goes, so it is the answer then. */
+	/* Without the header the board is unknown, so that is the error then. */
 	refused(args(NULL, NULL, "k.cpp", "//!POPCORN leaderbord both\n"), KETTLE_EINVAL, "unknown directive");
 	refused(args(NULL, NULL, "k.cpp", ""), KETTLE_EINVAL, "is empty");
 }

@@ -382,7 +382,6 @@ part_op(struct db *db, void *arg, struct kettle_error *err)
 	return board_delete_part(db, arg, err);
 }
 
-/* A board of more submissions than one transaction removes: gone at once, and finished by whoever comes next. */
 /* A thousand submissions, numbers 1000 to 1999, with a job and a run each. */
 static void
 fill_board(void)
@@ -427,6 +426,7 @@ assert_hidden(int64_t first, int64_t open)
 		events);
 }
 
+/* A board of more submissions than one transaction removes: gone at once; the next owner removes the rest. */
 static void
 test_delete_large_board(void **state)
 {

@@ -181,7 +181,7 @@ test_devices(void **state)
 	assert_at(f, "devices/H100/sandbox", "absent");
 	assert_at(f, "devices/H100/units/0/gpu", "0");
 	assert_at(f, "devices/H100/units/0/sandbox", "\"reduced\"");
-	/* What it is of a model reaches whoever plans for one of its units. */
+	/* Each unit has its device's properties, for planning. */
 	assert_at(f, "devices/H100/units/0/sm", "\"90a\"");
 	assert_at(f, "devices/H100/units/2/include_dirs", "[\"/opt/cutlass/include\"]");
 	AUTO_BUF struct buf folders = {0};

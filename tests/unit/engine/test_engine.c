@@ -195,7 +195,7 @@ test_lost(void **state)
 	assert_int_equal(fixture_events(&world.c.f, "submission.done"), 1);
 }
 
-/* Whoever submits may say that the machine has failed: the job is tried again, and the unit is nobody's worse for it. */
+/* A submission may claim that the machine has failed: the job is tried again, and the unit keeps its health. */
 static void
 test_says_lost(void **state)
 {
@@ -390,7 +390,7 @@ test_deadline_never_ends(void **state)
 	until(world_job_is(job, "passed"));
 }
 
-/* A runner that completes all its jobs when it is told to stop one, while the engine walks over them. */
+/* A runner that completes all its jobs when one is cancelled, while the engine iterates over them. */
 static void
 test_many_overdue(void **state)
 {
@@ -434,7 +434,7 @@ test_grace(void **state)
 	int64_t job = world_submit();
 	until(fake.count == 1);
 	engine_stop(world.engine, 60000, world_stopped_once, NULL);
-	int64_t late = world_submit(); /* accepted, but nobody's now */
+	int64_t late = world_submit(); /* accepted, but no engine has it now */
 	for (int i = 0; i < 20; i++)
 		uv_run(&world.c.f.loop, UV_RUN_ONCE);
 	assert_false(world.stopped);

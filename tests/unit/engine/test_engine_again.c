@@ -97,7 +97,7 @@ test_recover_without_handle(void **state)
 	assert_int_equal(world_number("attempt", job), 2);
 }
 
-/* Its unit is not configured any more: another one is not asked about a handle it has never seen. */
+/* Its unit is no longer configured: another one does not get a handle that it has never seen. */
 static void
 test_recover_unit_gone(void **state)
 {

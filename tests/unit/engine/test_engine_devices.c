@@ -237,7 +237,7 @@ silent_world(void)
 	world_start(devices_with_gpu());
 }
 
-/* Somebody waits for what a machine is, and has waited long enough. */
+/* A wait for the facts of a machine that times out. */
 static void
 lose_patience(size_t describes)
 {

@@ -101,7 +101,7 @@ test_back_in_order(void **state)
 	fair_queue_free(queue);
 }
 
-/* Random adds, takes and removals: the place that was told is the number of takes until it comes. */
+/* Random adds, takes and removals: the reported position is the number of takes until it comes. */
 static void
 test_places_are_kept(void **state)
 {

@@ -52,7 +52,7 @@ test_twice(void **state)
 	assert_int_equal(inflight.count, 0);
 }
 
-/* A reference that is longer than any is nobody's. */
+/* A reference that is longer than any belongs to no job. */
 static void
 test_long(void **state)
 {

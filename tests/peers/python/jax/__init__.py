@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Stands in for JAX where it cannot be installed: what Kettle's harness asks of it, with arrays that never change and
-whose numbers are there only once somebody has waited for them."""
+whose numbers exist only after a wait for them."""
 import time
 
 LATE = 0.002  # seconds until an array is there
@@ -18,7 +18,7 @@ class Array:
 
     def tolist(self):
         if not self._ready:
-            raise RuntimeError("nobody has waited for this array")
+            raise RuntimeError("the script has not waited for this array")
         return list(self._values)
 
     def __setitem__(self, place, value):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The part of jax.numpy that is asked for."""
+"""The part of jax.numpy that the tests use."""
 from . import Array
 
 
