@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* One job of the engine on its unit: started, found again, watched, told to stop. */
+/* One job of the engine on its unit: started, found again, watched, stopped. */
 #include <config.h>
 
 #include "engine/engine_internal.h"
 
 #include "base/cleanup.h"
 #include "base/failpoint.h"
+#include "base/json_access.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "base/xalloc.h"
-#include "engine/attempt_end.h"
-#include "engine/job_write.h"
 #include "judge/redact.h"
-#include "model/jobs.h"
 #include "model/settings.h"
 #include "task/task.h"
 
@@ -74,7 +72,7 @@ static void
 on_attempt_event(struct inflight_job *inflight, const json_t *event)
 {
 	struct engine_job *job = CONTAINER_OF(inflight, struct engine_job, inflight);
-	const char *name = json_string_value(json_object_get(event, "event"));
+	const char *name = member_string(event, "event");
 	if (!name || job->state != JOB_ACTIVE || job->stop != STOP_NO)
 		return;
 	if (strcmp(name, "waiting") == 0)
@@ -153,9 +151,8 @@ static json_t *
 planned_unit(const struct engine_job *job)
 {
 	json_t *device = json_copy(job->unit->config);
-	json_t *calibration = job->unit->calibration;
-	if (json_is_object(calibration))
-		json_object_set(device, "calibration", calibration);
+	if (json_is_object(job->unit->calibration))
+		json_object_set(device, "calibration", job->unit->calibration);
 	if (job->unit->facts)
 		json_object_set(device, "facts", job->unit->facts);
 	return device;
@@ -197,7 +194,6 @@ submit(struct engine_job *job, const struct job_material *material)
 		return;
 	}
 	job->state = JOB_ACTIVE;
-	job->phase = PHASE_BUILDING;
 	enter_phase(job, PHASE_BUILDING);
 	char spool[PATH_MAX];
 	struct kettle_job description = describe_job(job, section, spool);
@@ -211,13 +207,6 @@ submit(struct engine_job *job, const struct job_material *material)
 		return;
 	}
 	failpoint("engine.submitted");
-}
-
-/* How fast the unit is that the job runs on. */
-static int
-read_calibration(struct db *db, struct job_write *op, struct kettle_error *err)
-{
-	return settings_unit_calibration(db, op->material.device, op->unit, &op->calibration, err);
 }
 
 /* The unit keeps it for the plan. */
@@ -235,7 +224,7 @@ start_op(struct db *db, void *arg, struct kettle_error *err)
 	int rc = jobs_start(db, op->id, op->unit, &op->attempt, err);
 	/* What cannot be read uses up attempts like what cannot be run: else it would be started for ever. */
 	if (rc == 0 && jobs_material(db, op->id, &op->material, &op->no_material) == 0)
-		rc = read_calibration(db, op, err);
+		rc = settings_unit_calibration(db, op->material.device, op->unit, &op->calibration, err);
 	return rc;
 }
 
@@ -253,7 +242,7 @@ not_started(struct engine_job *job, const struct kettle_error *err)
 	attempt_end_queue(job);
 }
 
-/* Everything is known that the plan needs; late: but for its machine, which does not answer. */
+/* All that the plan needs is known; late: but for the machine, which does not answer. */
 static void
 attempt_go_on(void *arg, const char *late)
 {
@@ -283,8 +272,7 @@ on_started(void *arg, const struct kettle_error *err)
 	}
 	job->attempt = op->attempt;
 	take_calibration(op, job->unit);
-	json_t *place = json_pack("{s:s, s:s}", "event", "assigned", "unit", job->unit->label);
-	engine_progress(job, place);
+	engine_progress(job, json_pack("{s:s, s:s}", "event", "assigned", "unit", job->unit->label));
 	if (!op->material.bundle) {
 		/* What cannot be read is as good as what cannot be run, unless the engine stops anyway. */
 		bool stopping = job->engine->stopping;
@@ -310,22 +298,12 @@ engine_job_start(struct engine_job *job, struct unit *unit)
 	job_write_write(op, start_op, on_started);
 }
 
-/* NULL: it is no longer configured, and its handle is valid on no other unit. */
-static struct unit *
-find_unit(const struct device *device, const char *label)
-{
-	for (struct unit *unit = device->units; unit; unit = unit->next)
-		if (!unit->removed && strcmp(unit->label, label) == 0)
-			return unit;
-	return NULL;
-}
-
 static int
 material_op(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct job_write *op = arg;
 	int rc = jobs_material(db, op->id, &op->material, err);
-	return rc == 0 ? read_calibration(db, op, err) : rc;
+	return rc ? rc : settings_unit_calibration(db, op->material.device, op->unit, &op->calibration, err);
 }
 
 /* Asks the runner for the job; a pending stop is sent once the job is found. */
@@ -378,7 +356,8 @@ engine_job_recover(struct engine_job *job, const char *unit, const char *handle)
 	op->handle = handle ? xstrdup(handle) : NULL;
 	(void)snprintf(op->unit, sizeof(op->unit), "%s", unit);
 	job->state = JOB_STARTING;
-	enter_unit(job, find_unit(job->device, unit));
+	/* NULL: it is no longer configured, and its handle is valid on no other unit. */
+	enter_unit(job, engine_unit_find(job->engine, unit));
 	store_read(job->engine->setup.store, material_op, recover, op);
 }
 
@@ -387,12 +366,12 @@ engine_job_stop(struct engine_job *job, enum job_stop why)
 {
 	if (job->stop == STOP_CANCEL || (job->stop != STOP_NO && why != STOP_CANCEL))
 		return;
-	bool told = job->stop != STOP_NO;
+	bool stopping = job->stop != STOP_NO;
 	job->stop = why;
 	if (job->state != JOB_ACTIVE)
 		return;
 	job->deadline_ms = uv_now(job->engine->setup.loop) + ENGINE_CANCEL_MS;
-	if (told)
+	if (stopping)
 		return;
 	/* The runner may complete it at once, and the job may be gone while the runner still reads its reference. */
 	const struct runner *runner = job->unit->runner;
@@ -409,7 +388,7 @@ engine_job_overdue(struct engine_job *job)
 		engine_job_stop(job, STOP_DEADLINE);
 		return;
 	}
-	/* Told to stop and still there: whatever it holds is not to be trusted with another job. */
+	/* It did not stop: its unit may still be in use by it. */
 	inflight_remove(job->engine->setup.inflight, &job->inflight);
 	engine_unit_disable(job->unit, "a job that was cancelled did not end");
 	attempt_end_complete(job, &(struct completion){.status = COMPLETION_LOST, .error = "the runner did not answer"});

@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* The end of an attempt: a verdict, another attempt, or nothing at all. */
+/* The end of an attempt: a verdict, another attempt, or neither. */
 #include <config.h>
 
-#include "engine/attempt_end.h"
+#include "engine/engine_internal.h"
 
 #include "base/cleanup.h"
 #include "base/failpoint.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "base/xalloc.h"
-#include "engine/job_write.h"
 #include "judge/calibration.h"
 #include "judge/verdict.h"
 #include "loop/loop_services.h"
 #include "model/artifact.h"
-#include "model/jobs.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -115,7 +113,7 @@ on_recorded(void *arg, const struct kettle_error *err)
 	job_write_free(arg);
 }
 
-/* What a commit took is known only after it; it is worth none of its own. */
+/* What a commit took is known only after it, and needs no commit of its own. */
 static void
 attempt_record(struct engine_job *job, uint64_t completed_ns)
 {
@@ -157,7 +155,7 @@ on_finished(void *arg, const struct kettle_error *err)
 	job_write_free(op);
 }
 
-/* refused: a verdict before this one was no good. */
+/* refused: the database did not take the verdict before this one. */
 static void
 attempt_finish(struct engine_job *job, struct verdict *verdict_take, bool refused)
 {
@@ -176,7 +174,7 @@ attempt_end_refuse(struct engine_job *job, const char *sentence)
 	attempt_finish(job, verdict_error(sentence), false);
 }
 
-/* ---- what it left ---- */
+/* ---- files that it left ---- */
 
 struct artifact_transfer {
 	struct engine_job *job;

@@ -6,6 +6,7 @@
 #include "judge/unit_facts.h"
 
 #include "base/cleanup.h"
+#include "base/json_access.h"
 #include "base/log.h"
 #include "base/utf8.h"
 #include "base/xalloc.h"
@@ -46,7 +47,7 @@ free_unit(struct unit *unit)
 static int
 setup_unit(struct engine *engine, struct unit *unit, const json_t *section, size_t index, struct kettle_error *err)
 {
-	const char *runner = json_string_value(json_object_get(section, "runner"));
+	const char *runner = member_string(section, "runner");
 	if (!runner)
 		runner = "local";
 	unit->runner = find_runner(engine, runner);
@@ -59,21 +60,6 @@ setup_unit(struct engine *engine, struct unit *unit, const json_t *section, size
 	json_object_set_new(unit->config, "name", json_string(unit->device->name));
 	json_object_set_new(unit->config, "unit", json_string(unit->label));
 	return unit->runner->ops->capacity(unit->runner->self, unit->config, &unit->slots, &unit->prefetch, err);
-}
-
-static int
-new_unit(struct engine *engine, struct device *device, const json_t *section, size_t index, struct unit **ret_unit,
-	struct kettle_error *err)
-{
-	struct unit *unit = xcalloc(1, sizeof(*unit));
-	unit->device = device;
-	int rc = setup_unit(engine, unit, section, index, err);
-	if (rc < 0) {
-		free_unit(unit);
-		return rc;
-	}
-	*ret_unit = unit;
-	return 0;
 }
 
 static struct device *
@@ -99,15 +85,18 @@ plan_device(
 	size_t i;
 	json_t *unit;
 	json_array_foreach(json_object_get(section, "units"), i, unit) {
-		int rc = new_unit(engine, device, unit, i, *end, err);
+		/* One that fails is freed with the others that were planned. */
+		struct unit *planned = **end = xcalloc(1, sizeof(*planned));
+		planned->device = device;
+		*end = &planned->next;
+		int rc = setup_unit(engine, planned, unit, i, err);
 		if (rc < 0)
 			return rc;
-		*end = &(**end)->next;
 	}
 	return 0;
 }
 
-/* A unit of the device that says the same and is not in force yet, taken out of its list. */
+/* Takes the unit with the same configuration that is not in force yet out of its device's list; NULL: there is none. */
 static struct unit *
 take_same(struct device *device, const struct unit *wanted)
 {

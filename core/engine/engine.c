@@ -38,7 +38,7 @@ on_prepare(uv_prepare_t *prepare)
 		engine_schedule(engine);
 }
 
-/* The stop is complete once nothing is in flight. */
+/* The stop is complete when nothing is in flight. */
 static void
 finish_stop(struct engine *engine)
 {
@@ -48,7 +48,7 @@ finish_stop(struct engine *engine)
 	stopped(engine->stopped_arg);
 }
 
-/* Does something to every job, of which any may be forgotten by it. */
+/* Calls fn for every job; fn may forget any of them. */
 static void
 each_job(struct engine *engine, void (*fn)(struct engine_job *job))
 {
@@ -76,8 +76,6 @@ check_time(struct engine_job *job)
 		engine_job_retry_writes(job);
 }
 
-static void engine_load_jobs(struct engine *engine, store_done done, void *arg);
-
 static void
 on_tick(uv_timer_t *timer)
 {
@@ -88,7 +86,7 @@ on_tick(uv_timer_t *timer)
 	if (engine->stopping && now >= engine->stop_at_ms)
 		each_job(engine, hand_back);
 	if (!engine->stopping && !engine->loading && engine->load_at_ms && now >= engine->load_at_ms)
-		engine_load_jobs(engine, NULL, NULL);
+		engine_start(engine, NULL, NULL);
 	engine_schedule(engine);
 	finish_stop(engine);
 }
@@ -129,7 +127,7 @@ load_open(struct db *db, void *arg, struct kettle_error *err)
 	return rc < 0 ? rc : settings_units(db, &load->units, err);
 }
 
-/* When it was accepted, on the clock that began anew since. */
+/* When it was accepted, on the monotonic clock, which may have started again since. */
 static uint64_t
 accepted_at(int64_t queued_at)
 {
@@ -195,8 +193,8 @@ on_loaded(void *arg, const struct kettle_error *err)
 	free(load);
 }
 
-static void
-engine_load_jobs(struct engine *engine, store_done done, void *arg)
+void
+engine_start(struct engine *engine, store_done done, void *arg)
 {
 	struct load *load = xcalloc(1, sizeof(*load));
 	*load = (struct load){.engine = engine, .done = done, .arg = arg};
@@ -204,12 +202,6 @@ engine_load_jobs(struct engine *engine, store_done done, void *arg)
 	engine->loading = true;
 	engine->in_flight++;
 	store_read(engine->setup.store, load_open, on_loaded, load);
-}
-
-void
-engine_start(struct engine *engine, store_done done, void *arg)
-{
-	engine_load_jobs(engine, done, arg);
 }
 
 int
@@ -222,7 +214,7 @@ engine_reload(struct engine *engine, const json_t *devices, struct kettle_error 
 	if (engine->loading)
 		engine->load_at_ms = uv_now(engine->setup.loop);
 	else if (!engine->stopping)
-		engine_load_jobs(engine, NULL, NULL);
+		engine_start(engine, NULL, NULL);
 	engine_schedule(engine);
 	return 0;
 }
@@ -300,7 +292,7 @@ engine_stop(struct engine *engine, uint64_t grace_ms, void (*done)(void *arg), v
 	uv_ref((uv_handle_t *)&engine->tick);
 	if (grace_ms == 0)
 		each_job(engine, hand_back);
-	/* Completion is told from the tick, never from inside this call. */
+	/* The tick calls done, never this function. */
 	(void)uv_timer_start(&engine->tick, on_tick, 1, engine->in_flight ? 10 : ENGINE_TICK_MS);
 }
 

@@ -7,6 +7,7 @@
 #include "engine/fair_queue.h"
 #include "judge/plan.h"
 #include "judge/timing.h"
+#include "model/jobs.h"
 
 #include <kettle/error.h>
 
@@ -65,9 +66,7 @@ struct device {
 	struct device *next;
 };
 
-struct job_write;
-
-/* To a runner: what the machine of a unit is. The callback may run before the answer comes, if it ever does. */
+/* To a runner: what the machine of a unit is. The callback may run before the answer comes; the answer may never come. */
 struct describe_request {
 	struct engine *engine; /* NULL: the caller has its answer */
 	/* late: the machine did not answer in time; err says so. Called once. */
@@ -99,6 +98,26 @@ struct engine_job {
 	struct job_write *again; /* what the database could not take; only while ending */
 	uint64_t again_at_ms;
 	struct engine_job *previous, *next;
+};
+
+/* The store's work for one job, and what the loop does after it. */
+struct job_write {
+	struct engine_job *job; /* the loop's; may be gone where only a handle is stored */
+	int64_t id, attempt;
+	store_op run;
+	store_done done;
+	struct job_material material;
+	json_t *calibration;
+	struct verdict *verdict;
+	uint64_t completed_ns; /* of the verdict; 0: it came from no completion */
+	int64_t record_ns;
+	char *handle;
+	char unit[96];
+	char reason[300];
+	struct kettle_error no_material;
+	bool uncounted, waits, queued, refused;
+	kettle_answer answer;
+	void *arg;
 };
 
 struct engine {
@@ -133,7 +152,7 @@ void engine_job_queue(struct engine_job *job);
 void engine_job_hold(struct engine_job *job);
 void engine_progress(const struct engine_job *job, json_t *event_take);
 
-/* engine_device.c */
+/* engine/devices.c */
 /*
  * Makes the devices what the configuration says: units that stay the same stay as they are, others come, the rest is
  * drained. On an error nothing is changed.
@@ -150,21 +169,49 @@ void engine_unit_lost(struct engine *engine, struct unit *unit, const char *why,
 void engine_unit_disable(struct unit *unit, const char *why);
 void engine_devices_free(struct engine *engine);
 
-/* engine_run.c: a job on its unit */
+/* engine/attempt.c: a job on its unit */
 void engine_job_start(struct engine_job *job, struct unit *unit);
 /* Found running in the database: asks its runner, else queues it again. */
 void engine_job_recover(struct engine_job *job, const char *unit, const char *handle);
 void engine_job_stop(struct engine_job *job, enum job_stop why);
 void engine_job_overdue(struct engine_job *job);
 
-/* engine_op.c */
+/* engine/attempt_end.c: a verdict, another attempt, or neither */
+/* Each of these takes the job from its unit, at once or when the database has it; the job may be gone afterwards. */
+
+/* No caller waits for it, or the next engine will find it. */
+void attempt_end_drop(struct engine_job *job);
+/* Back to its queue here, where it is queued in the database. */
+void attempt_end_queue(struct engine_job *job);
+/* Back to the queue, or to the verdict "the runner failed" when the attempts are used up. uncounted: this one does not count. */
+void attempt_end_requeue(struct engine_job *job, bool uncounted, const char *reason);
+/* The machine's fault: the unit rests a little, and the job is tried again. `proven` as in engine_unit_lost. */
+void attempt_end_retry(struct engine_job *job, const char *why, bool proven);
+/* A verdict without any outcome: this sentence. */
+void attempt_end_refuse(struct engine_job *job, const char *sentence);
+/* The runner's one completion. */
+void attempt_end_complete(struct engine_job *job, const struct completion *completion);
+
+/* engine/job_write.c: what the store does for one job */
+/* Of this job and its attempt. */
+struct job_write *job_write_new(struct engine_job *job);
+void job_write_free(struct job_write *op);
+/* In a transaction of its own; done gets the op, and frees it unless job_write_defer took it. */
+void job_write_write(struct job_write *op, store_op run, store_done done);
+/* Whether the database may take it at another time: it could not, and not because of what it was given. NULL: it could. */
+bool job_write_may_pass(const struct kettle_error *err);
+/*
+ * A full disk may become free: keeps what was not stored for such a reason, for engine_job_retry_writes. An engine that
+ * stops leaves the job to the next one. False: it is not kept.
+ */
+bool job_write_defer(struct job_write *op, const struct kettle_error *err);
 /* Once more what the database could not take. */
 void engine_job_retry_writes(struct engine_job *job);
 
-/* engine_places.c: jobs that need several devices at once */
+/* engine/multi_device.c: jobs that need several devices at once */
 /*
- * The job is planned and has its first unit: takes what it needs besides. KETTLE_EINVAL: its device never has so many
- * on one machine; KETTLE_EUNAVAIL: it has not now, as the job's `waits` says then.
+ * The job is planned and has its first unit: takes the others. KETTLE_EINVAL: its device never has so many on one
+ * machine; KETTLE_EUNAVAIL: it has too few now, and the job's `waits` says so.
  */
 int multi_device_take(struct engine_job *job, struct kettle_error *err);
 /* Gives them back, in whatever phase it is. */
@@ -180,7 +227,7 @@ void multi_device_run(struct engine_job *job, bool runs);
 /* The section of its unit for the runner, with the others under `more`. New reference. */
 json_t *multi_device_section(const struct engine_job *job);
 
-/* engine_health.c: units that are not in order */
+/* engine/unit_health.c: units that are not in order */
 /* The unit with this label, in force; NULL: there is none. */
 struct unit *engine_unit_find(const struct engine *engine, const char *label);
 /* In memory; the caller stores what must last. */
@@ -190,9 +237,6 @@ void unit_health_ready(struct engine *engine, struct unit *unit, const char *why
 void unit_health_load(struct engine *engine, const json_t *rows);
 /* Takes what a completion says of the GPUs of the job's units. */
 void unit_health_judge(struct engine_job *job, const struct completion *completion);
-/* Asks the unit's machine whether it is in order; done once, unless this fails. */
-int unit_health_test(
-	struct engine *engine, struct unit *unit, engine_test_done done, void *arg, struct kettle_error *err);
 void unit_health_tick(struct engine *engine);
 /*
  * Asks for the facts of a unit with a GPU that are not known yet. True: done comes, perhaps already; the unit must stay.
@@ -201,7 +245,7 @@ void unit_health_tick(struct engine *engine);
 bool unit_health_fetch_facts(
 	struct engine *engine, struct unit *unit, void (*done)(void *arg, const char *late), void *arg);
 
-/* engine.c */
+/* engine/engine.c */
 /* Starts what may start. The files below set `dirty` instead, and it runs before the loop waits again. */
 void engine_schedule(struct engine *engine);
 

@@ -3,6 +3,7 @@
 #include <config.h>
 
 #include "engine/fair_queue.h"
+#include "base/cleanup.h"
 #include "base/xalloc.h"
 
 #include <kettle/error.h>
@@ -112,7 +113,7 @@ static uint64_t
 recent_turn(const struct fair_queue *queue, int64_t id)
 {
 	uint64_t turn = queue->now;
-	for (size_t i = 0; i < sizeof(queue->recent) / sizeof(queue->recent[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(queue->recent); i++)
 		if (queue->recent[i].id == id && queue->recent[i].turn > turn)
 			turn = queue->recent[i].turn;
 	return turn;
@@ -141,7 +142,7 @@ drop_user(struct fair_queue *queue, struct fair_queue_user *user)
 {
 	queue->recent[queue->recent_next].id = user->id;
 	queue->recent[queue->recent_next].turn = user->turn;
-	queue->recent_next = (queue->recent_next + 1) % (sizeof(queue->recent) / sizeof(queue->recent[0]));
+	queue->recent_next = (queue->recent_next + 1) % ARRAY_SIZE(queue->recent);
 	struct fair_queue_user *moved = queue->heap[--queue->users];
 	if (moved != user) {
 		set(queue, user->index, moved);

@@ -2,7 +2,7 @@
 /* What the store does for one job of the engine, once more where the database could not take it. */
 #include <config.h>
 
-#include "engine/job_write.h"
+#include "engine/engine_internal.h"
 
 #include "base/cleanup.h"
 #include "base/log.h"

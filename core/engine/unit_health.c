@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Units that are not in order: disabled, tried, enabled; and what is known of those that are. */
 /*
- * Theory of operation. kettle-exec looks at the GPUs of a job before and after it and tells with the job's completion
- * what it found wrong. A unit with such a fault twice in a row is disabled, which the database remembers. From then on
+ * Theory of operation. kettle-exec looks at the GPUs of a job before and after it and reports its findings with the job's
+ * completion. A unit with such a fault twice in a row is disabled, which the database remembers. From then on
  * it is tried every ENGINE_TEST_MS: its machine is described once more, and when its GPUs are there and nothing
  * uses them, it comes back. An operator may do either by hand (cmd_device.c). A unit that an operator disabled is
  * not tried.
@@ -45,7 +45,7 @@ on_noted(void *arg, const struct kettle_error *err)
 	struct note *note = arg;
 	if (err)
 		log_write(KETTLE_LOG_WARNING, "engine", "the state of unit %s is not remembered: %s",
-			json_string_value(json_object_get(note->data, "unit")), err->message);
+			member_string(note->data, "unit"), err->message);
 	json_decref(note->data);
 	free(note);
 }
@@ -96,9 +96,9 @@ unit_health_load(struct engine *engine, const json_t *rows)
 	size_t i;
 	json_t *row;
 	json_array_foreach(rows, i, row) {
-		const char *state = json_string_value(json_object_get(row, "state"));
-		const char *label = json_string_value(json_object_get(row, "unit"));
-		const char *reason = json_string_value(json_object_get(row, "reason"));
+		const char *state = member_string(row, "state");
+		const char *label = member_string(row, "unit");
+		const char *reason = member_string(row, "reason");
 		struct unit *unit = label ? engine_unit_find(engine, label) : NULL;
 		if (!unit || !state || strcmp(state, "disabled") != 0 || unit->disabled[0])
 			continue;
@@ -149,7 +149,7 @@ unit_health_judge(struct engine_job *job, const struct completion *completion)
 		judge_unit(job->engine, job->more[i], completion);
 }
 
-/* ---- questions ---- */
+/* ---- descriptions of machines ---- */
 
 static void
 close_request(struct describe_request *request)
@@ -172,7 +172,7 @@ on_health_answered(void *arg, const struct kettle_error *err, json_t *greeting)
 	free(request);
 }
 
-/* question is the first member of what malloc gave, and is freed with the answer; where this fails, it stays the caller's. */
+/* request is the first member of what malloc gave, and is freed with the answer; on failure it stays the caller's. */
 static int
 health_ask(struct engine *engine, const struct unit *unit, struct describe_request *request, struct kettle_error *err)
 {
@@ -215,7 +215,7 @@ check_requests(struct engine *engine)
 	}
 }
 
-/* ---- trials ---- */
+/* ---- tests ---- */
 
 struct unit_test {
 	struct describe_request request; /* first */
@@ -243,7 +243,7 @@ on_health_described(struct describe_request *request, const struct kettle_error 
 	test->done(test->arg, engine, test->label, &why);
 }
 
-int
+static int
 unit_health_test(struct engine *engine, struct unit *unit, engine_test_done done, void *arg, struct kettle_error *err)
 {
 	if (!unit->runner->ops->describe)
