@@ -209,7 +209,7 @@ take_run(struct calibration_run *c, const struct verdict *verdict)
 {
 	size_t count = json_array_size(json_object_get(json_object_get(task_of(c), "task"), "benchmarks"));
 	for (size_t i = 0; i < verdict->count; i++) {
-		(void)calibration_collect(verdict->entries[i].result, count, c->samples);
+		(void)calibration_collect(verdict->entries[i].result, count, false, c->samples);
 		(void)calibration_collect_ratios(verdict->entries[i].result, c->ratios);
 	}
 }

@@ -147,7 +147,7 @@ take_run(struct calibration_run *c, const struct verdict *verdict)
 	const json_t *task = json_object_get(c->boards.bundle, "task");
 	size_t taken = 0, count = json_array_size(json_object_get(task, "benchmarks"));
 	for (size_t i = 0; i < verdict->count; i++)
-		taken += calibration_collect_own(verdict->entries[i].result, count, c->boards.samples);
+		taken += calibration_collect(verdict->entries[i].result, count, true, c->boards.samples);
 	return taken;
 }
 

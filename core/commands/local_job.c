@@ -7,7 +7,6 @@
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/xalloc.h"
-#include "judge/redact.h"
 #include "judge/unit_facts.h"
 
 #include <stdlib.h>
@@ -109,7 +108,7 @@ local_job_start(struct core *core, struct inflight_job *job, const char *kind, j
 void
 local_job_publish(struct core *core, const struct plan *plan, const char *device, const json_t *event)
 {
-	AUTO_JSON json_t *shown = redact_event(plan, event);
+	AUTO_JSON json_t *shown = plan_redact_event(plan, event);
 	if (!shown)
 		return;
 	AUTO_JSON json_t *progress =

@@ -10,7 +10,6 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "base/xalloc.h"
-#include "judge/redact.h"
 #include "model/settings.h"
 #include "task/task.h"
 
@@ -79,7 +78,7 @@ on_attempt_event(struct inflight_job *inflight, const json_t *event)
 		enter_phase(job, PHASE_WAITING);
 	else if (strcmp(name, "device") == 0)
 		enter_phase(job, PHASE_RUNNING);
-	json_t *shown = redact_event(job->plan, event);
+	json_t *shown = plan_redact_event(job->plan, event);
 	if (shown)
 		engine_progress(job, shown);
 }

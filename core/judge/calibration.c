@@ -16,8 +16,8 @@
 #include "base/xalloc.h"
 #include "judge/completion.h"
 
-#define MEMORY_PART \
-	16 /* memory that differs by less than one part of so many is the same: kernels keep some for them */
+/* Memory that differs by less than one part of so many is the same: kernels keep some for them. */
+#define MEMORY_PART 16
 
 bool
 calibration_is_name(const char *name)
@@ -88,85 +88,63 @@ calibration_text(const json_t *calibration, const char *hash)
 bool
 calibration_machine_changed(const json_t *stored, const json_t *machine)
 {
+	static const char *const keys[] = {"cpu", "cores"};
 	const json_t *then = json_object_get(stored, "machine");
-	const json_t *cpu = json_object_get(then, "cpu"), *cpu_now = json_object_get(machine, "cpu");
-	const json_t *cores = json_object_get(then, "cores"), *cores_now = json_object_get(machine, "cores");
 	double memory = json_number_value(json_object_get(then, "memory")),
 		   memory_now = json_number_value(json_object_get(machine, "memory"));
-	if (cpu && cpu_now && !json_equal(cpu, cpu_now))
-		return true;
-	if (cores && cores_now && !json_equal(cores, cores_now))
-		return true;
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		const json_t *before = json_object_get(then, keys[i]), *now = json_object_get(machine, keys[i]);
+		if (before && now && !json_equal(before, now))
+			return true;
+	}
 	return memory > 0 && memory_now > 0 && fabs(memory - memory_now) * MEMORY_PART > memory;
 }
 
-/* Where samples go, and of whose calibrators. */
-struct sample_collector {
-	json_t *samples;
-	bool own;
-};
-
-/* Adds one time to the samples of a name; 1, or 0 where it is none. */
+/* Adds one time to the samples of a name; 1, or 0 where it is none. own: whose calibrators count. */
 static size_t
-collect_samples(const struct sample_collector *to, const char *name, const char *text)
+collect_samples(json_t *samples, bool own, const char *name, const char *text)
 {
 	double ns = 0;
-	size_t most = to->own ? CALIBRATION_OWN_MAX : CALIBRATION_NAMES_MAX;
-	if (!calibration_is_name(name) || calibration_is_own(name) != to->own || !number_parse(text, &ns) || !is_time(ns))
+	size_t most = own ? CALIBRATION_OWN_MAX : CALIBRATION_NAMES_MAX;
+	if (!calibration_is_name(name) || calibration_is_own(name) != own || !number_parse(text, &ns) || !is_time(ns))
 		return 0;
-	json_t *list = json_object_get(to->samples, name);
-	if (!list && json_object_size(to->samples) < most && json_object_set_new(to->samples, name, json_array()) == 0)
-		list = json_object_get(to->samples, name);
-	return list && json_array_append_new(list, json_real(ns)) == 0;
+	if (!json_object_get(samples, name) && json_object_size(samples) < most)
+		json_object_set_new(samples, name, json_array());
+	return json_array_append_new(json_object_get(samples, name), json_real(ns)) == 0;
 }
 
 /* `NAME=NS NAME=NS …`. */
 static size_t
-collect_all(const struct sample_collector *to, const char *text)
+collect_all(json_t *samples, bool own, const char *text)
 {
 	AUTO_FREE char *copy = xstrdup(text);
 	size_t taken = 0;
 	char *rest = copy;
-	for (char *word; rest && (word = strsep(&rest, " "));) {
-		char *equals = strchr(word, '=');
-		if (!equals)
-			continue;
-		*equals = '\0';
-		taken += collect_samples(to, word, equals + 1);
+	for (char *ns, *name; (ns = strsep(&rest, " "));) {
+		name = strsep(&ns, "=");
+		taken += ns ? collect_samples(samples, own, name, ns) : 0;
 	}
 	return taken;
 }
 
-static size_t
-collect_benchmarks(const struct sample_collector *to, const json_t *result, size_t count)
+size_t
+calibration_collect(const json_t *result, size_t count, bool own, json_t *samples)
 {
 	size_t taken = 0;
 	for (size_t i = 0; i < count; i++) {
 		const char *all = result_value(result, "benchmark", i, "calibrators");
-		taken += all ? collect_all(to, all)
-					 : collect_samples(to, result_value(result, "benchmark", i, "calibrator"),
+		taken += all ? collect_all(samples, own, all)
+					 : collect_samples(samples, own, result_value(result, "benchmark", i, "calibrator"),
 						   result_value(result, "benchmark", i, "calibrator-ns"));
 	}
 	return taken;
 }
 
 size_t
-calibration_collect(const json_t *result, size_t count, json_t *samples)
-{
-	return collect_benchmarks(&(struct sample_collector){.samples = samples}, result, count);
-}
-
-size_t
-calibration_collect_own(const json_t *result, size_t count, json_t *samples)
-{
-	return collect_benchmarks(&(struct sample_collector){.samples = samples, .own = true}, result, count);
-}
-
-size_t
 calibration_collect_ratios(const json_t *result, json_t *samples)
 {
 	const char *all = result_value(result, "benchmark", 0, "ratios");
-	return all ? collect_all(&(struct sample_collector){.samples = samples}, all) : 0;
+	return all ? collect_all(samples, false, all) : 0;
 }
 
 static int
@@ -250,10 +228,8 @@ calibration_set_task(json_t *calibration, const char *hash, json_t *names, struc
 	if (json_object_size(tasks) >= CALIBRATION_TASKS_MAX && !json_object_get(tasks, hash))
 		return kettle_fail(err, KETTLE_ETOOBIG, "The times of %d tasks are kept for this unit, and no more can be.",
 			CALIBRATION_TASKS_MAX);
-	if (!json_is_object(tasks)) {
-		tasks = json_object();
-		json_object_set_new(calibration, "tasks", tasks);
-	}
+	if (!json_is_object(tasks))
+		json_object_set_new(calibration, "tasks", tasks = json_object());
 	json_object_set(tasks, hash, names);
 	return 0;
 }

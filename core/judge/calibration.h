@@ -47,13 +47,11 @@ char *calibration_text(const json_t *calibration, const char *hash);
 bool calibration_machine_changed(const json_t *stored, const json_t *machine);
 /*
  * Adds what a run's result says of `count` benchmarks to samples, {NAME: [ns]}: benchmark.i.calibrators (`NAME=NS
- * NAME=NS …`) of a harness that has several, else benchmark.i.calibrator and benchmark.i.calibrator-ns; tasks' own
- * calibrators are passed over. Returns how many were in order. [any]
+ * NAME=NS …`) of a harness that has several, else benchmark.i.calibrator and benchmark.i.calibrator-ns. own: those of the
+ * task's own calibrators alone, else those of the others. Returns how many were valid. [any]
  */
-size_t calibration_collect(const json_t *result, size_t count, json_t *samples);
-/* The same of the task's own calibrators alone. [any] */
-size_t calibration_collect_own(const json_t *result, size_t count, json_t *samples);
-/* The same as the first with what the first benchmark says of its calls beside each calibrator: benchmark.0.ratios. [any] */
+size_t calibration_collect(const json_t *result, size_t count, bool own, json_t *samples);
+/* The same of the others, with the first benchmark's ratios of its calls to each calibrator: benchmark.0.ratios. [any] */
 size_t calibration_collect_ratios(const json_t *result, json_t *samples);
 /* {NAME: the median of its samples}. New reference. [any] */
 json_t *calibration_medians(const json_t *samples);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds a language by what people call it. */
+/* Finds a language by name, alias or file name. */
 #include <config.h>
 
 #include "judge/language.h"
@@ -46,16 +46,6 @@ language_names(const struct languages *languages)
 	return buf_take(&names);
 }
 
-/* ".cpp, .cc or .c" */
-static void
-add_extensions(struct buf *text, const char *const *extensions)
-{
-	for (size_t i = 0; extensions[i]; i++) {
-		const char *between = i == 0 ? "" : extensions[i + 1] ? ", " : " or ";
-		buf_printf(text, "%s%s", between, extensions[i]);
-	}
-}
-
 bool
 language_ends_in(const char *file_name, const char *const *extensions)
 {
@@ -76,8 +66,7 @@ nearest_language(const struct languages *languages, const char *word)
 			json_object_set_new(names, *alias, json_true());
 	}
 	const char *near = nearest_key(word, names);
-	const struct language *language = near ? language_find(languages, near) : NULL;
-	return language ? language->name : NULL;
+	return near ? language_find(languages, near)->name : NULL;
 }
 
 int
@@ -88,8 +77,7 @@ language_fail_unknown(const struct languages *languages, const char *name, struc
 	const char *near = nearest_language(languages, name);
 	(void)utf8_sanitize(name, strnlen(name, SHOWN_NAME), &clean);
 	return kettle_fail(err, KETTLE_EINVAL, "There is no language `%s`%s%s%s; this Kettle has %s.",
-		clean.data ? clean.data : "", near ? " (did you mean `" : "", near ? near : "", near ? "`?)" : "",
-		names ? names : "others");
+		clean.data ? clean.data : "", near ? " (did you mean `" : "", near ? near : "", near ? "`?)" : "", names);
 }
 
 int
@@ -98,8 +86,9 @@ language_takes_file(const struct language *language, const char *file_name, stru
 	const char *const *extensions = language->ops->extensions;
 	if (!extensions || !extensions[0] || language_ends_in(file_name, extensions))
 		return 0;
-	AUTO_BUF struct buf wanted = {0};
-	add_extensions(&wanted, extensions);
+	AUTO_BUF struct buf wanted = {0}; /* ".cpp, .cc or .c" */
+	for (size_t i = 0; extensions[i]; i++)
+		buf_printf(&wanted, "%s%s", i == 0 ? "" : extensions[i + 1] ? ", " : " or ", extensions[i]);
 	return kettle_fail(err, KETTLE_EINVAL, "A submission in %s must be a file that ends in %s, not `%.200s`.",
 		language->name, wanted.data, file_name);
 }

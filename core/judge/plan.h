@@ -41,8 +41,13 @@ cleanup_plan(struct plan **plan)
 	plan_free(*plan);
 }
 #define AUTO_PLAN __attribute__((cleanup(cleanup_plan)))
-/* Whether nothing of the step of this id may be shown; so it is with a step that the plan does not have. [any] */
+/* Whether nothing of the step of this id may be shown; true for a step that the plan does not have. [any] */
 bool plan_is_secret(const struct plan *plan, const char *id);
+/*
+ * What may be shown of a runner's event about a job of this plan: known members of known events; of a secret run only
+ * that it goes on. NULL: nothing of it. New reference. [any]
+ */
+json_t *plan_redact_event(const struct plan *plan, const json_t *event);
 
 /*
  * The whole plan of a job: the runs (run_steps.h), completed by the language, and checked: by the plan schema, that
@@ -50,7 +55,7 @@ bool plan_is_secret(const struct plan *plan, const char *id);
  * cases, condition, secret and limits untouched. bundle: a checked one (task.h); code: text of the submission; mode,
  * seed: as run_steps_make; device: its configuration with "name" and, where it is calibrated, "calibration" (calibration.h), of
  * which runs get the unit's times and those of this task. EINVAL: the task, or its combination with the device, cannot be
- * planned; EINTERNAL: the language made a plan that is none. [any]
+ * planned; EINTERNAL: the language made no valid plan. [any]
  */
 int plan_make(const struct languages *languages, const json_t *bundle, const char *code, const char *mode,
 	const json_t *device, const char *seed, struct plan **ret_plan, struct kettle_error *err);

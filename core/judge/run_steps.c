@@ -165,12 +165,11 @@ environment(const struct run_steps_builder *builder, json_int_t devices)
 static void
 runs_complete(const struct run_steps_builder *builder, json_t *step, const struct run *run, json_int_t devices)
 {
-	json_t *which = json_object_get(step, "run");
 	size_t count = json_array_size(builder->runs);
 	const json_t *before = count ? json_array_get(builder->runs, count - 1) : NULL;
 	AUTO_JSON json_t *env = environment(builder, devices);
 	if (run->indexed)
-		json_object_set_new(which, "index", json_integer((json_int_t)run->first));
+		json_object_set_new(json_object_get(step, "run"), "index", json_integer((json_int_t)run->first));
 	if (run->secret)
 		json_object_set_new(step, "secret", json_pack("{s:s}", "POPCORN_SEED", run->secret));
 	if (json_object_size(env) > 0)

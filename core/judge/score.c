@@ -59,8 +59,7 @@ check_calibrator(const json_t *result, size_t index, double mean, struct kettle_
 	if (name && number_parse(result_value(result, "benchmark", index, "best"), &best) && mean < best * LEAST_OF_BEST)
 		return kettle_fail(err, KETTLE_EINVAL,
 			"its harness reported the mean time %.6g ns for benchmark %zu, but no call took less than %.6g ns: "
-			"something "
-			"slowed down what the calls are compared with.",
+			"something slowed down what the calls are compared with.",
 			mean, index + 1, best);
 	return 0;
 }
@@ -94,15 +93,6 @@ bounds_of_error(const json_t *result, size_t index, double mean)
 	return (struct bounds){.known = true, .low = mean - NORMAL_95 * error, .high = mean + NORMAL_95 * error};
 }
 
-/* However wide an interval is said to be: so wide that nothing is known it may be, but no wider. */
-static struct bounds
-bounded(struct bounds bounds, double mean)
-{
-	bounds.low = fmax(bounds.low, mean / WIDEST);
-	bounds.high = fmin(bounds.high, mean * WIDEST);
-	return bounds;
-}
-
 static int
 read_benchmark(
 	const json_t *result, size_t index, double *ret_mean, struct bounds *ret_bounds, struct kettle_error *err)
@@ -119,7 +109,9 @@ read_benchmark(
 	if (!bounds.known)
 		bounds = bounds_of_error(result, index, mean);
 	*ret_mean = mean;
-	*ret_bounds = bounded(bounds, mean);
+	bounds.low = fmax(bounds.low, mean / WIDEST);
+	bounds.high = fmin(bounds.high, mean * WIDEST);
+	*ret_bounds = bounds;
 	return 0;
 }
 
@@ -136,12 +128,6 @@ average(bool geometric, double sum, double count)
 	return geometric ? exp(sum / count) : sum / count;
 }
 
-static double
-square(double value)
-{
-	return value * value;
-}
-
 int
 score_read(
 	const json_t *result, size_t count, const char *ranking_by, struct score *ret_score, struct kettle_error *err)
@@ -156,8 +142,8 @@ score_read(
 			return rc;
 		known = known && bounds.known;
 		sum += weight(geometric, mean);
-		below += known ? square(weight(geometric, mean) - weight(geometric, bounds.low)) : 0;
-		above += known ? square(weight(geometric, bounds.high) - weight(geometric, mean)) : 0;
+		below += known ? pow(weight(geometric, mean) - weight(geometric, bounds.low), 2) : 0;
+		above += known ? pow(weight(geometric, bounds.high) - weight(geometric, mean), 2) : 0;
 	}
 	struct score score = {.value = average(geometric, sum, n)};
 	if (count == 0 || !isfinite(score.value) || score.value <= 0)

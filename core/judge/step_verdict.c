@@ -29,19 +29,14 @@ struct reader {
 const char *
 verdict_state_name(enum verdict_state state)
 {
-	switch (state) {
-	case VERDICT_PASSED:
-		return "passed";
-	case VERDICT_FAILED:
-		return "failed";
-	case VERDICT_TIMED_OUT:
-		return "timed_out";
-	case VERDICT_ERROR:
-		return "error";
-	case VERDICT_SKIPPED:
-		return "skipped";
-	}
-	return "error";
+	static const char *const names[] = {
+		[VERDICT_PASSED] = "passed",
+		[VERDICT_FAILED] = "failed",
+		[VERDICT_TIMED_OUT] = "timed_out",
+		[VERDICT_ERROR] = "error",
+		[VERDICT_SKIPPED] = "skipped",
+	};
+	return names[state];
 }
 
 /* Sets all of the result but its sentence, which it returns. */
@@ -53,6 +48,9 @@ read_as(const struct reader *reader, enum verdict_state state, const char *blame
 	reader->ret->retry = retry;
 	return &reader->ret->why;
 }
+
+/* The participant's failure, with its sentence. */
+#define FAIL(reader, ...) kettle_fail(read_as(reader, VERDICT_FAILED, participant, false), KETTLE_EINVAL, __VA_ARGS__)
 
 /* How sentences name the step. */
 static void
@@ -67,7 +65,7 @@ name_step(struct reader *reader)
 		(void)snprintf(reader->name, sizeof(reader->name), "the step `%.80s`", step->title);
 }
 
-/* ---- what the step itself said ---- */
+/* ---- what the step itself reported ---- */
 
 /* One line of text as a sentence may repeat it; empty where there is none. */
 static void
@@ -101,7 +99,7 @@ telling_line(const char *text, bool first, struct buf *out)
 		clip_line(best, best_len, MAX_LINE, out);
 }
 
-/* ": LINE" of stderr, or ".": how a sentence about a failure ends. A secret run tells nothing. */
+/* ": LINE" of stderr, or ".": how a sentence about a failure ends. Of a secret run nothing is repeated. */
 static void
 end_sentence(const struct reader *reader, bool first_error, struct buf *out)
 {
@@ -134,13 +132,13 @@ count_failed(const struct reader *reader, const char *noun, size_t *ret_first)
 
 /* "2 of 5 tests failed; the first is test 3 (size: 127): …" */
 static void
-say_failed(const struct reader *reader, struct kettle_error *why)
+fail_cases(const struct reader *reader)
 {
 	const char *noun = case_noun(reader);
 	size_t first = 0, failed = count_failed(reader, noun, &first), count = reader->step->cases;
 	AUTO_BUF struct buf detail = {0}, spec = {0};
 	if (reader->step->secret || failed == 0) {
-		kettle_fail(why, KETTLE_EINVAL, "The harness of %s reported a failure.", reader->name);
+		FAIL(reader, "The harness of %s reported a failure.", reader->name);
 		return;
 	}
 	const char *error = result_value(reader->outcome->result, noun, first, "error");
@@ -149,9 +147,9 @@ say_failed(const struct reader *reader, struct kettle_error *why)
 		clip_line(error, strlen(error), MAX_MESSAGE, &detail);
 	if (given)
 		clip_line(given, strlen(given), MAX_LINE, &spec);
-	kettle_fail(why, KETTLE_EINVAL, "%zu of %zu %s%s failed; the first is %s %zu%s%s%s%s%s", failed, count, noun,
-		count == 1 ? "" : "s", noun, first + 1, spec.len ? " (" : "", spec.len ? spec.data : "", spec.len ? ")" : "",
-		detail.len ? ": " : ".", detail.len ? detail.data : "");
+	FAIL(reader, "%zu of %zu %s%s failed; the first is %s %zu%s%s%s%s%s", failed, count, noun, count == 1 ? "" : "s",
+		noun, first + 1, spec.len ? " (" : "", spec.len ? spec.data : "", spec.len ? ")" : "", detail.len ? ": " : ".",
+		detail.len ? detail.data : "");
 }
 
 /* ---- limits, signals, exits ---- */
@@ -172,18 +170,20 @@ read_limit(const struct reader *reader)
 		{"result", "reported more than the result channel takes", false},
 	};
 	const char *limit = reader->outcome->limit, *text = "went over a limit";
+	double most = 0;
 	bool time = false;
 	for (size_t i = 0; limit && i < ARRAY_SIZE(limits); i++)
 		if (strcmp(limit, limits[i].limit) == 0) {
 			text = limits[i].text;
 			time = limits[i].time;
 		}
-	struct kettle_error *why = read_as(reader, time ? VERDICT_TIMED_OUT : VERDICT_FAILED, participant, false);
-	double most = time ? strcmp(limit, "cpu") == 0 ? reader->step->cpu_s : reader->step->wall_s : 0;
+	if (time)
+		most = strcmp(limit, "cpu") == 0 ? reader->step->cpu_s : reader->step->wall_s;
+	char allowed[32] = "";
 	if (most > 0)
-		kettle_fail(why, KETTLE_EINVAL, "%s %s (%g s) and was stopped.", reader->name, text, most);
-	else
-		kettle_fail(why, KETTLE_EINVAL, "%s %s and was stopped.", reader->name, text);
+		(void)snprintf(allowed, sizeof(allowed), " (%g s)", most);
+	kettle_fail(read_as(reader, time ? VERDICT_TIMED_OUT : VERDICT_FAILED, participant, false), KETTLE_EINVAL,
+		"%s %s%s and was stopped.", reader->name, text, allowed);
 }
 
 static const char *
@@ -201,26 +201,30 @@ signal_meaning(json_int_t number)
 	return "see signal(7)";
 }
 
-/* Exit statuses by which a harness says whose fault it is. They prove nothing, a submission can leave with them too,
- * so that nothing hangs on them but the blame, and whether it is tried again. */
+/*
+ * Exit statuses by which a harness says whose fault it is. A submission can exit with them too, so they decide only the
+ * blame, and whether the step is tried again.
+ */
 static bool
 read_protocol_exit(const struct reader *reader, json_int_t status)
 {
-	if (status == VERDICT_EXIT_GPU)
-		kettle_fail(read_as(reader, VERDICT_ERROR, machine, true), KETTLE_EINVAL,
-			"%s ended because the GPU's programming interface reported an error (exit status 110).", reader->name);
-	else if (status == VERDICT_EXIT_CHANNEL)
-		kettle_fail(read_as(reader, VERDICT_ERROR, machine, true), KETTLE_EINVAL,
-			"The harness of %s found no result channel (exit status 111).", reader->name);
-	else if (status == VERDICT_EXIT_CASE)
-		kettle_fail(read_as(reader, VERDICT_ERROR, task_author, false), KETTLE_EINVAL,
-			"The harness of %s could not read a case of the task (exit status 113).", reader->name);
-	else if (status == VERDICT_EXIT_USAGE)
-		kettle_fail(read_as(reader, VERDICT_ERROR, task_author, false), KETTLE_EINVAL,
-			"The harness of %s does not understand how it is called (exit status 2).", reader->name);
-	else
-		return false;
-	return true;
+	static const struct {
+		int status;
+		const char *blame, *format;
+	} exits[] = {
+		{VERDICT_EXIT_GPU, machine,
+			"%s ended because the GPU's programming interface reported an error (exit status 110)."},
+		{VERDICT_EXIT_CHANNEL, machine, "The harness of %s found no result channel (exit status 111)."},
+		{VERDICT_EXIT_CASE, task_author, "The harness of %s could not read a case of the task (exit status 113)."},
+		{VERDICT_EXIT_USAGE, task_author, "The harness of %s does not understand how it is called (exit status 2)."},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(exits); i++)
+		if (exits[i].status == status) {
+			struct kettle_error *why = read_as(reader, VERDICT_ERROR, exits[i].blame, exits[i].blame == machine);
+			kettle_fail(why, KETTLE_EINVAL, exits[i].format, reader->name);
+			return true;
+		}
+	return false;
 }
 
 /* Ended by itself, but not with an exit status that passes. */
@@ -230,20 +234,15 @@ read_exit(const struct reader *reader, json_int_t status)
 	bool run = reader->step->run;
 	if (run && read_protocol_exit(reader, status))
 		return;
-	struct kettle_error *why = read_as(reader, VERDICT_FAILED, participant, false);
-	if (run && status == VERDICT_EXIT_FAILED && member_is(reader->outcome->result, "check", "pass")) {
-		kettle_fail(why, KETTLE_EINVAL, "%s is void: its harness reported `check: pass` and yet that a test failed.",
-			reader->name);
-		return;
-	}
-	if (run && status == VERDICT_EXIT_FAILED) {
-		say_failed(reader, why);
-		return;
-	}
 	AUTO_BUF struct buf end = {0};
-	end_sentence(reader, !run, &end);
-	kettle_fail(why, KETTLE_EINVAL, "%s failed with exit status %lld%s", reader->name, (long long)status,
-		end.data ? end.data : ".");
+	if (run && status == VERDICT_EXIT_FAILED && member_is(reader->outcome->result, "check", "pass")) {
+		FAIL(reader, "%s is void: its harness reported `check: pass` and yet that a test failed.", reader->name);
+	} else if (run && status == VERDICT_EXIT_FAILED) {
+		fail_cases(reader);
+	} else {
+		end_sentence(reader, !run, &end);
+		FAIL(reader, "%s failed with exit status %lld%s", reader->name, (long long)status, end.data);
+	}
 }
 
 /* ---- conditions ---- */
@@ -277,17 +276,16 @@ result_passes(const struct reader *reader)
 static void
 read_condition(const struct reader *reader)
 {
-	struct kettle_error *why = read_as(reader, VERDICT_FAILED, participant, false);
 	const char *error = reader->outcome->result_error;
 	if (error && !reader->step->secret)
-		kettle_fail(why, KETTLE_EINVAL, "%s is void: %.400s", reader->name, error);
+		FAIL(reader, "%s is void: %.400s", reader->name, error);
 	else if (error)
-		kettle_fail(why, KETTLE_EINVAL, "%s is void: what it reported is not in order.", reader->name);
+		FAIL(reader, "%s is void: what it reported is not in order.", reader->name);
 	else if (member_string(reader->outcome->result, "check"))
-		say_failed(reader, why);
+		fail_cases(reader);
 	else
-		kettle_fail(why, KETTLE_EINVAL,
-			"%s ended with exit status 0, but its harness never reported whether the results are right.", reader->name);
+		FAIL(reader, "%s ended with exit status 0, but its harness never reported whether the results are right.",
+			reader->name);
 }
 
 /* A count that the harness reported must be the number of cases it was given. */
@@ -304,13 +302,12 @@ count_contradicts(const struct reader *reader)
 	AUTO_BUF struct buf numbers = {0};
 	if (!reader->step->secret)
 		buf_printf(&numbers, ": %.20s, not %s", reported, expected);
-	kettle_fail(read_as(reader, VERDICT_FAILED, participant, false), KETTLE_EINVAL,
-		"%s is void: its harness reported another number of %ss than it was given%s.", reader->name, noun,
+	FAIL(reader, "%s is void: its harness reported another number of %ss than it was given%s.", reader->name, noun,
 		numbers.data ? numbers.data : "");
 	return true;
 }
 
-/* A run that passed must not say anything else besides, and a timed one must have its times. */
+/* A run that passed must not contradict itself, and a timed one must have its times. */
 static void
 read_passed_run(const struct reader *reader)
 {
@@ -319,8 +316,7 @@ read_passed_run(const struct reader *reader)
 	if (!reader->step->run || count_contradicts(reader))
 		return;
 	if (count_failed(reader, case_noun(reader), &first)) {
-		kettle_fail(read_as(reader, VERDICT_FAILED, participant, false), KETTLE_EINVAL,
-			"%s is void: its harness reported `check: pass` and yet a failure of %s %zu.", reader->name,
+		FAIL(reader, "%s is void: its harness reported `check: pass` and yet a failure of %s %zu.", reader->name,
 			case_noun(reader), first + 1);
 		return;
 	}
@@ -330,7 +326,7 @@ read_passed_run(const struct reader *reader)
 	struct score score = {0};
 	const char *ranking = member_string(reader->task, "ranking_by");
 	if (score_read(reader->outcome->result, reader->step->cases, ranking ? ranking : "last", &score, &inner))
-		kettle_fail(read_as(reader, VERDICT_FAILED, participant, false), KETTLE_EINVAL, "%s is void: %s", reader->name,
+		FAIL(reader, "%s is void: %s", reader->name,
 			reader->step->secret ? "the times that its harness reported make no score." : inner.message);
 	else if (strcmp(mode, "leaderboard") == 0)
 		reader->ret->score = score;
@@ -359,24 +355,22 @@ read_outcome(const struct reader *reader)
 		kettle_fail(read_as(reader, VERDICT_ERROR, machine, true), KETTLE_EUNAVAIL,
 			"The machine did not say what became of %s.", reader->name);
 	else if (outcome->state == OUTCOME_SKIPPED)
-		(void)read_as(reader, VERDICT_SKIPPED, NULL, false);
+		reader->ret->state = VERDICT_SKIPPED;
 	else if (outcome->state == OUTCOME_LIMIT)
 		read_limit(reader);
 	else if (outcome->state != OUTCOME_PASSED && outcome->state != OUTCOME_FAILED)
 		read_error(reader);
 	else if (outcome->signal.value > 0)
-		kettle_fail(read_as(reader, VERDICT_FAILED, participant, false), KETTLE_EINVAL,
-			"%s was ended by signal %lld (%s).", reader->name, (long long)outcome->signal.value,
+		FAIL(reader, "%s was ended by signal %lld (%s).", reader->name, (long long)outcome->signal.value,
 			signal_meaning(outcome->signal.value));
 	else if (!exit_passes(reader))
 		read_exit(reader, outcome->exit.given ? outcome->exit.value : -1);
 	else if (!result_passes(reader) || outcome->result_error)
 		read_condition(reader);
 	else if (outcome->state == OUTCOME_FAILED)
-		kettle_fail(read_as(reader, VERDICT_FAILED, participant, false), KETTLE_EINVAL, "%s failed: %.400s",
-			reader->name, outcome->error ? outcome->error : "it left no output.");
+		FAIL(reader, "%s failed: %.400s", reader->name, outcome->error ? outcome->error : "it left no output.");
 	else
-		(void)read_as(reader, VERDICT_PASSED, NULL, false);
+		reader->ret->state = VERDICT_PASSED;
 }
 
 /* ---- the language's explanation ---- */

@@ -92,7 +92,7 @@ keep_artifacts(json_t *artifacts, const struct plan_step *step, const struct out
 	}
 }
 
-/* An object that came from a machine, unless it is larger than anything honest. New reference. */
+/* An object that came from a machine, empty where it is over VERDICT_MAX_SYSTEM. New reference. */
 static json_t *
 bounded(const json_t *object)
 {
@@ -187,7 +187,7 @@ read_status(struct verdict_builder *builder)
 	}
 }
 
-/* Nothing failed; then something must have run, and a ranked job have both its scores. */
+/* Where nothing failed, a run must have been carried out, and a ranked job must have both its scores. */
 static void
 check_complete(struct verdict_builder *builder)
 {
@@ -202,9 +202,9 @@ check_complete(struct verdict_builder *builder)
 		fail_job(builder, true, "The machine did not carry out every step of the job.");
 }
 
-/* A half that failed alone must not read like a whole: the public runs look fine, so say what did not. */
+/* The public runs passed, so the sentence must say that a secret one failed. */
 static void
-say_secret(struct verdict_builder *builder)
+mention_secret(struct verdict_builder *builder)
 {
 	struct kettle_error inner = builder->verdict->why;
 	if (!builder->secret_failed || builder->verdict->state == VERDICT_ERROR)
@@ -241,7 +241,7 @@ verdict_make(const struct languages *languages, const json_t *task, const struct
 		add_step(&builder, &plan->steps[i]);
 	read_status(&builder);
 	check_complete(&builder);
-	say_secret(&builder);
+	mention_secret(&builder);
 	if (verdict->state != VERDICT_PASSED)
 		verdict->score = (struct score){0};
 	json_object_update_new(verdict->timing, json_pack("{s:o, s:I, s:I}", "stamps", bounded(completion->stamps),
@@ -261,13 +261,13 @@ verdict_error(const char *sentence)
 void
 verdict_free(struct verdict *verdict)
 {
-	for (size_t i = 0; verdict && i < verdict->count; i++) {
+	if (!verdict)
+		return;
+	for (size_t i = 0; i < verdict->count; i++) {
 		json_decref(verdict->entries[i].out);
 		json_decref(verdict->entries[i].err);
 		json_decref(verdict->entries[i].result);
 	}
-	if (!verdict)
-		return;
 	json_decref(verdict->system);
 	json_decref(verdict->timing);
 	json_decref(verdict->artifacts);

@@ -188,7 +188,7 @@ test_collect(void **state)
 	static const size_t taken[] = {2, 3, 0, 0, 0, 0};
 	for (size_t i = 0; i < ARRAY_SIZE(results); i++) {
 		AUTO_JSON json_t *result = parse(results[i]);
-		assert_int_equal(calibration_collect(result, 2, samples), taken[i]);
+		assert_int_equal(calibration_collect(result, 2, false, samples), taken[i]);
 	}
 	AUTO_JSON json_t *medians = calibration_medians(samples),
 					 *wanted = parse("{\"py\": 20.0, \"tile\": 5.0, \"read\": 10.0}");
@@ -196,7 +196,7 @@ test_collect(void **state)
 	AUTO_JSON json_t *own = json_object(), *own_wanted = parse("{\"c-own-1\": 6.0, \"c-own-2\": 6.0}");
 	for (size_t i = 0; i < ARRAY_SIZE(results); i++) {
 		AUTO_JSON json_t *result = parse(results[i]);
-		assert_int_equal(calibration_collect_own(result, 2, own), i == 2 ? 3 : 0);
+		assert_int_equal(calibration_collect(result, 2, true, own), i == 2 ? 3 : 0);
 	}
 	AUTO_JSON json_t *own_medians = calibration_medians(own);
 	assert_true(json_equal(own_medians, own_wanted));
