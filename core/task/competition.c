@@ -16,7 +16,6 @@
 #include "base/yaml.h"
 #include "task/task_form.h"
 #include "task/folder.h"
-#include "task/single_file.h"
 #include "task/task.h"
 #include "task/task_yml.h"
 

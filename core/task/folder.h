@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads a task from the folder, on this machine or in an archive, where its task.yml lies. Blocking. */
+/* Reads a task as a client would send it: from the folder of its task.yml, on this machine or in an archive, or from a
+ * single reference file. Blocking. */
 #ifndef KETTLE_TASK_FOLDER_H
 #define KETTLE_TASK_FOLDER_H
 
@@ -20,5 +21,13 @@ int task_folder_load(const struct languages *languages, const struct source_dir 
 
 /* The name where messages, file names and other machines can take it, else "task". Borrowed or static. [any] */
 const char *task_folder_name(const char *name);
+
+/*
+ * The same of a single reference file, the older form of a task, of which the language makes a task. Pure. name: the file's; lang: the requested language, or
+ * NULL: the one whose references end so. EINVAL: no language takes it, or the language says what is wrong with
+ * it; EUNAVAIL: a language of that name has no such form. [any]
+ */
+int task_single_load(const struct languages *languages, const char *name, const char *text, size_t size,
+	const char *lang, json_t **ret_bundle, struct kettle_error *err);
 
 #endif

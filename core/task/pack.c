@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A self-contained task: everything that it names is inside one folder, and task.yml changed where it must be.
- */
+/* A self-contained task: everything that it names is inside one folder, and task.yml changed where it must be. */
 #include <config.h>
 
 #include "task/pack.h"
@@ -17,7 +16,6 @@
 #include "base/yaml_edit.h"
 #include "task/task_form.h"
 #include "task/folder.h"
-#include "task/single_file.h"
 #include "task/task.h"
 #include "task/task_yml.h"
 
@@ -173,7 +171,7 @@ put_templates(struct pack_builder *builder, bool outside, struct kettle_error *e
 /* ---- solutions ---- */
 
 static int
-put_solutions(struct pack_builder *builder, const char *folder, struct kettle_error *err)
+put_solution_folder(struct pack_builder *builder, const char *folder, struct kettle_error *err)
 {
 	size_t i;
 	json_t *name;
@@ -192,6 +190,13 @@ put_solutions(struct pack_builder *builder, const char *folder, struct kettle_er
 		json_object_set_new(builder->files, path, contents_json(data, size));
 	}
 	return 0;
+}
+
+static int
+put_solutions(struct pack_builder *builder, struct kettle_error *err)
+{
+	int rc = put_solution_folder(builder, "solutions/correct", err);
+	return rc ? rc : put_solution_folder(builder, "solutions/wrong", err);
 }
 
 /* ---- task.yml ---- */
@@ -273,9 +278,7 @@ gather(struct pack_builder *builder, bool solutions, struct kettle_error *err)
 		if (rc == 0)
 			rc = put_templates(builder, outside, err);
 		if (rc == 0 && !outside && solutions)
-			rc = put_solutions(builder, "solutions/correct", err);
-		if (rc == 0 && !outside && solutions)
-			rc = put_solutions(builder, "solutions/wrong", err);
+			rc = put_solutions(builder, err);
 	}
 	return rc;
 }
@@ -317,9 +320,7 @@ task_pack_reference(
 	if (json_object_set_new(builder.files, form->name, contents_json(form->text, form->size)) != 0)
 		return kettle_fail(err, KETTLE_EINVAL, "The name of `%s` is no UTF-8.", form->name);
 	if (solutions)
-		rc = put_solutions(&builder, "solutions/correct", err);
-	if (rc == 0 && solutions)
-		rc = put_solutions(&builder, "solutions/wrong", err);
+		rc = put_solutions(&builder, err);
 	if (rc)
 		return rc;
 	*ret_pack = json_pack("{s:O, s:O, s:O, s:s}", "name", json_object_get(builder.bundle, "name"), "hash",

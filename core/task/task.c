@@ -13,11 +13,9 @@
 #include "base/json_access.h"
 #include "base/schema.h"
 #include "base/xalloc.h"
-#include "base/xalloc.h"
 #include "base/yaml.h"
 #include "task/task_form.h"
 #include "task/folder.h"
-#include "task/single_file.h"
 #include "task/task_yml.h"
 
 /* What a client may send; what Kettle itself adds to a bundle is made again and so is not looked at. */

@@ -20,10 +20,10 @@ struct task_form {
 	enum task_form_kind kind;
 	struct task_archive *archive; /* NULL: on this machine */
 	struct source_dir source_dir; /* of task.yml, of the competition files, of the single file */
-	char *name;                   /* of the task as its place tells it; of a single file its own name */
+	char *name;                   /* of the task by its folder or archive; of a single file its own name */
 	char *text;                   /* of a single file */
 	size_t size;
-	json_t *competitions; /* names of the competition files in `place` */
+	json_t *competitions; /* names of the competition files in source_dir */
 };
 
 /*
