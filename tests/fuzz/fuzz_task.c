@@ -36,44 +36,44 @@ make_bundle(const json_t *task, const char *yml, size_t size)
 }
 
 static void
-plan_all(const struct languages *languages, const json_t *bundle)
+plan_all(const struct languages *known, const json_t *bundle)
 {
 	static const char *const modes[] = {"test", "benchmark", "profile", "ranked"};
 	AUTO_JSON json_t *device = json_pack("{s:s}", "name", "CPU");
 	for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
 		AUTO_PLAN struct plan *plan = NULL;
 		struct kettle_error err = {0};
-		if (plan_make(languages, bundle, "x", modes[i], device, "7", &plan, &err))
+		if (plan_make(known, bundle, "x", modes[i], device, "7", &plan, &err))
 			check_error(&err);
 	}
 }
 
 static void
-check_bundle(const struct languages *languages, const json_t *bundle)
+check_bundle(const struct languages *known, const json_t *bundle)
 {
 	AUTO_JSON json_t *first = NULL, *second = NULL;
 	struct kettle_error err = {0};
-	if (task_check_bundle(languages, bundle, &first, &err)) {
+	if (task_check_bundle(known, bundle, &first, &err)) {
 		check_error(&err);
 		return;
 	}
-	if (task_check_bundle(languages, first, &second, &err) || !json_equal(first, second))
+	if (task_check_bundle(known, first, &second, &err) || !json_equal(first, second))
 		abort();
-	plan_all(languages, first);
+	plan_all(known, first);
 }
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct languages *languages = languages_new();
+	struct languages *known = languages_new();
 	AUTO_TASK_YML struct task_yml yml = {0};
 	struct kettle_error err = {0};
-	if (task_yml_parse(languages, "fuzz/task.yml", (const char *)data, size, &yml, &err)) {
+	if (task_yml_parse(known, "fuzz/task.yml", (const char *)data, size, &yml, &err)) {
 		check_error(&err);
 	} else if (utf8_valid((const char *)data, size)) {
 		AUTO_JSON json_t *bundle = make_bundle(yml.task, (const char *)data, size);
-		check_bundle(languages, bundle);
+		check_bundle(known, bundle);
 	}
-	languages_free(languages);
+	languages_free(known);
 	return 0;
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 struct py_hooks py_hooks;
+struct languages *languages;
 
 /* Every run starts the harness by an interpreter and sees every file. */
 static json_t *
@@ -69,10 +70,10 @@ static const struct kettle_language cu = {
 struct languages *
 languages_new(void)
 {
-	struct languages *languages = calloc(1, sizeof(*languages));
+	struct languages *made = calloc(1, sizeof(*made));
 	struct language *items = calloc(3, sizeof(*items));
 	json_t *options = json_pack("{s:s, s:s, s:s}", "cxx", "g++", "cc", "gcc", "march", "native");
-	if (!languages || !items || !options)
+	if (!made || !items || !options)
 		abort();
 	items[0] = (struct language){.name = "cpp", .ops = kettle_plugin.language};
 	items[1] = (struct language){.name = "cu", .ops = &cu};
@@ -80,15 +81,31 @@ languages_new(void)
 	if (kettle_plugin.create(NULL, &items[0].self, NULL) || kettle_plugin.configure(items[0].self, options, NULL))
 		abort();
 	json_decref(options);
-	languages->items = items;
-	languages->count = 3;
-	return languages;
+	made->items = items;
+	made->count = 3;
+	return made;
 }
 
 void
-languages_free(struct languages *languages)
+languages_free(struct languages *made)
 {
-	kettle_plugin.destroy(languages->items[0].self);
-	free(languages->items);
-	free(languages);
+	kettle_plugin.destroy(made->items[0].self);
+	free(made->items);
+	free(made);
+}
+
+int
+languages_setup(void **state)
+{
+	(void)state;
+	languages = languages_new();
+	return 0;
+}
+
+int
+languages_teardown(void **state)
+{
+	(void)state;
+	languages_free(languages);
+	return 0;
 }

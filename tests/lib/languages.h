@@ -9,6 +9,11 @@
 struct languages *languages_new(void);
 void languages_free(struct languages *languages);
 
+/* The languages of a whole test program: set-up and teardown of its group make and free them. */
+extern struct languages *languages;
+int languages_setup(void **state);
+int languages_teardown(void **state);
+
 /* What the stand-in py does instead of planning and explaining properly; NULL: its own work. Set by a test. */
 struct py_hooks {
 	int (*plan)(const struct kettle_plan_request *request, json_t *plan);

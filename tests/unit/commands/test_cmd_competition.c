@@ -18,8 +18,6 @@
 
 /* ---- the file ---- */
 
-static struct languages *languages;
-
 static void
 expect_file(const char *yaml, const char *sentence)
 {

@@ -18,8 +18,6 @@
 #include "base/schema.h"
 #include "lib/languages.h"
 
-static struct languages *languages;
-
 static json_t *
 read_task(const char *path)
 {
@@ -210,22 +208,6 @@ test_allowed(void **state)
 		fail_msg("%s", err.message);
 }
 
-static int
-setup(void **state)
-{
-	(void)state;
-	languages = languages_new();
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	(void)state;
-	languages_free(languages);
-	return 0;
-}
-
 int
 main(void)
 {
@@ -236,5 +218,5 @@ main(void)
 		cmocka_unit_test(test_mistakes),
 		cmocka_unit_test(test_allowed),
 	};
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, languages_setup, languages_teardown);
 }

@@ -20,8 +20,6 @@
 
 #define SEED "1424242421"
 
-static struct languages *languages;
-
 /* A job with a compile step and the runs of a mode, all outcomes passed. */
 struct job {
 	json_t *task, *plan, *completion, *verdict;
@@ -603,22 +601,6 @@ test_interpret(void **state)
 	assert_string_equal(text_at(job.verdict, "state"), "failed");
 }
 
-static int
-setup(void **state)
-{
-	(void)state;
-	languages = languages_new();
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	(void)state;
-	languages_free(languages);
-	return 0;
-}
-
 int
 main(void)
 {
@@ -645,5 +627,5 @@ main(void)
 		cmocka_unit_test(test_empty_lines),
 		cmocka_unit_test(test_interpret),
 	};
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, languages_setup, languages_teardown);
 }

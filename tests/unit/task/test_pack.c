@@ -20,8 +20,6 @@
 #include "task/task.h"
 #include "unit/scratch.h"
 
-static struct languages *languages;
-
 static json_t *
 pack(const char *path, bool solutions)
 {

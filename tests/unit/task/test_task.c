@@ -21,8 +21,6 @@
 #include "lib/languages.h"
 #include "unit/scratch.h"
 
-static struct languages *languages;
-
 static json_t *
 read_fixture(const char *name)
 {
@@ -250,92 +248,107 @@ expect_folder(const char *dir, const char *sentence)
 	assert_string_equal(err.message, sentence);
 }
 
+struct bad_yml {
+	const char *yml, *sentence;
+};
+
+static const struct bad_yml bad_keys[] = {
+	{FILES LANG CASES "testz: 1\n", "task/task.yml:6: unknown key `testz`; did you mean `tests`?"},
+	{FILES "lang: cuu\n" CASES,
+		"task/task.yml:2: There is no language `cuu` (did you mean `cu`?); this Kettle has cpp, cu, py."},
+	{FILES "lang: py\nconfig: {mian: e.py}\n" CASES,
+		"task/task.yml:3: unknown key `mian` in `config`; did you mean `main`?"},
+	{FILES "lang: py\n" CASES, "task/task.yml:1: config lacks the key `main`."},
+	{FILES LANG "tests: []\nbenchmarks: [{n: 1}]\n", "task/task.yml:4: tests must have at least 1 element, not 0."},
+	{FILES LANG "tests: [{n: 1}]\n", "task/task.yml:1: the top level lacks the key `benchmarks`."},
+	{FILES LANG "tests: {n: 1}\nbenchmarks: [{n: 1}]\n", "task/task.yml:4: tests must be a list, not a map with `n`."},
+	{FILES LANG "tests: [{n: 1.5}]\nbenchmarks: [{n: 1}]\n",
+		"task/task.yml:4: tests[0].n must be an integer, a string of at most 200 characters, true or false or a "
+		"list, "
+		"not 1.5."},
+	{FILES LANG "tests:\n  - {n: 1}\n  - {n: a; b}\nbenchmarks: [{n: 1}]\n",
+		"task/task.yml:6: tests[1].n must match the pattern ^[A-Za-z0-9_]+$; the string \"a; b\" does not."},
+	{FILES LANG "tests: [{n: [1, x]}]\nbenchmarks: [{n: 1}]\n",
+		"task/task.yml:4: tests[0].n[1] must be an integer, not the string \"x\"."},
+	{FILES LANG "tests: [{n: {a: 1}}]\nbenchmarks: [{n: 1}]\n",
+		"task/task.yml:4: tests[0].n must be an integer, a string of at most 200 characters, true or false or a "
+		"list, "
+		"not a map with `a`."},
+	{FILES LANG "tests: [{n: }]\nbenchmarks: [{n: 1}]\n",
+		"task/task.yml:4: tests[0].n must be an integer, a string of at most 200 characters, true or false or a "
+		"list, "
+		"not empty."},
+	{FILES LANG "tests: [{a-b: 1}]\nbenchmarks: [{n: 1}]\n",
+		"task/task.yml:4: tests[0].a-b has a name that does not match the pattern ^[A-Za-z_][A-Za-z0-9_]{0,63}$."},
+	{FILES LANG CASES "ranking_by: first\n",
+		"task/task.yml:6: ranking_by must be one of \"last\", \"mean\" or \"geom\", not the string \"first\"."},
+	{FILES LANG CASES "test_timeout: 0\n",
+		"task/task.yml:6: test_timeout must be a number above 0 and at most 86400, not 0."},
+	{FILES LANG CASES "multi_gpu: true\n",
+		"task/task.yml:4: tests[0] needs a `world_size` from 1 to 64, because the task says `multi_gpu: true`."},
+	{FILES LANG "multi_gpu: true\ntests: [{world_size: 2}]\nbenchmarks:\n  - world_size: 2\n  - world_size: 65\n",
+		"task/task.yml:8: benchmarks[1] needs a `world_size` from 1 to 64, because the task says `multi_gpu: "
+		"true`."},
+	{FILES LANG CASES "templates:\n  Python: none.py\n", "task/task.yml:7: the file `none.py` does not exist."},
+	{"files: [{name: s.cpp, source: \"@SUBMISSION@\"}]\nlang: c++\nconfig:\n  sources: [s.cpp, eval.cpp]\n" CASES,
+		"task/task.yml:3: The task's config lists `eval.cpp` in `sources`, but no entry of its `files` has that "
+		"name."},
+	{"files: &a [*a]\n", "task/task.yml:1: the alias `*a` stands for nothing that is complete before it."},
+	{"", "task/task.yml: the top level must be a map, not empty."},
+};
+
+static const struct bad_yml bad_files[] = {
+	{FILES FILES LANG CASES, "task/task.yml:2: the key `files` is given twice."},
+	{"files: [{name: e.py, source: e.py}]\n" LANG CASES,
+		"task/task.yml:1: no entry of `files` has the source @SUBMISSION@; one must, as the place of the submitted "
+		"file."},
+	{"files:\n  - {name: s.py, source: \"@SUBMISSION@\"}\n  - {name: t.py, source: \"@SUBMISSION@\"}\n" LANG CASES,
+		"task/task.yml:3: both `s.py` and `t.py` have the source @SUBMISSION@; a submission is one file."},
+	{"files:\n  - {name: s.py, source: \"@SUBMISSION@\"}\n  - {name: s.py, source: e.py}\n" LANG CASES,
+		"task/task.yml:3: the name `s.py` stands twice in `files`; every file needs a name of its own."},
+	{"files:\n  - {name: s, source: \"@SUBMISSION@\"}\n  - {name: s/e.py, source: e.py}\n" LANG CASES,
+		"task/task.yml:3: `s` and `s/e.py` in `files` cannot be both a file and a folder."},
+	{"files:\n  - {name: s, source: \"@SUBMISSION@\"}\n  - {name: out/e.py, source: e.py}\n" LANG CASES,
+		"task/task.yml:3: the name `out/e.py` is taken: `out` is the folder that a step writes to; choose another "
+		"one."},
+	{"files:\n  - {name: s, source: \"@SUBMISSION@\"}\n  - {name: a/../e.py, source: e.py}\n" LANG CASES,
+		"task/task.yml:3: The path \"a/../e.py\" does not stay inside its folder; it must be relative, without "
+		"empty "
+		"parts, \".\" and \"..\"."},
+	{"files:\n  - {name: s, source: \"@SUBMISSION@\"}\n  - {name: e.py, source: /etc/passwd}\n" LANG CASES,
+		"task/task.yml:3: the source `/etc/passwd` is absolute; it must be relative to the task's folder."},
+	{"files:\n  - {name: s, source: \"@SUBMISSION@\"}\n  - {name: e.py, source: ../../../../../e.py}\n" LANG CASES,
+		"task/task.yml:3: the source `../../../../../e.py` leaves the task's folder by 5 levels; it may by at most "
+		"4."},
+	{"files:\n  - {name: s, source: \"@SUBMISSION@\"}\n  - {name: e.py, source: e.py, mode: 1}\n" LANG CASES,
+		"task/task.yml:3: unknown key `mode` in `files[1]`; known keys are `name` and `source`."},
+	{"files:\n  - {name: s, source: \"@SUBMISSION@\"}\n  - {name: e.py, source: missing.py}\n" LANG CASES,
+		"task/task.yml:3: the file `missing.py` does not exist."},
+};
+
 static void
-test_bad_yml(void **state)
+expect_bad_yml(const struct bad_yml *bad, size_t count)
 {
-	static const struct {
-		const char *yml, *sentence;
-	} bad[] = {
-		{FILES LANG CASES "testz: 1\n", "task/task.yml:6: unknown key `testz`; did you mean `tests`?"},
-		{FILES "lang: cuu\n" CASES,
-			"task/task.yml:2: There is no language `cuu` (did you mean `cu`?); this Kettle has cpp, cu, py."},
-		{FILES "lang: py\nconfig: {mian: e.py}\n" CASES,
-			"task/task.yml:3: unknown key `mian` in `config`; did you mean `main`?"},
-		{FILES "lang: py\n" CASES, "task/task.yml:1: config lacks the key `main`."},
-		{FILES LANG "tests: []\nbenchmarks: [{n: 1}]\n", "task/task.yml:4: tests must have at least 1 element, not 0."},
-		{FILES LANG "tests: [{n: 1}]\n", "task/task.yml:1: the top level lacks the key `benchmarks`."},
-		{FILES LANG "tests: {n: 1}\nbenchmarks: [{n: 1}]\n",
-			"task/task.yml:4: tests must be a list, not a map with `n`."},
-		{FILES LANG "tests: [{n: 1.5}]\nbenchmarks: [{n: 1}]\n",
-			"task/task.yml:4: tests[0].n must be an integer, a string of at most 200 characters, true or false or a "
-			"list, "
-			"not 1.5."},
-		{FILES LANG "tests:\n  - {n: 1}\n  - {n: a; b}\nbenchmarks: [{n: 1}]\n",
-			"task/task.yml:6: tests[1].n must match the pattern ^[A-Za-z0-9_]+$; the string \"a; b\" does not."},
-		{FILES LANG "tests: [{n: [1, x]}]\nbenchmarks: [{n: 1}]\n",
-			"task/task.yml:4: tests[0].n[1] must be an integer, not the string \"x\"."},
-		{FILES LANG "tests: [{n: {a: 1}}]\nbenchmarks: [{n: 1}]\n",
-			"task/task.yml:4: tests[0].n must be an integer, a string of at most 200 characters, true or false or a "
-			"list, "
-			"not a map with `a`."},
-		{FILES LANG "tests: [{n: }]\nbenchmarks: [{n: 1}]\n",
-			"task/task.yml:4: tests[0].n must be an integer, a string of at most 200 characters, true or false or a "
-			"list, "
-			"not empty."},
-		{FILES LANG "tests: [{a-b: 1}]\nbenchmarks: [{n: 1}]\n",
-			"task/task.yml:4: tests[0].a-b has a name that does not match the pattern ^[A-Za-z_][A-Za-z0-9_]{0,63}$."},
-		{FILES LANG CASES "ranking_by: first\n",
-			"task/task.yml:6: ranking_by must be one of \"last\", \"mean\" or \"geom\", not the string \"first\"."},
-		{FILES LANG CASES "test_timeout: 0\n",
-			"task/task.yml:6: test_timeout must be a number above 0 and at most 86400, not 0."},
-		{FILES LANG CASES "multi_gpu: true\n",
-			"task/task.yml:4: tests[0] needs a `world_size` from 1 to 64, because the task says `multi_gpu: true`."},
-		{FILES LANG "multi_gpu: true\ntests: [{world_size: 2}]\nbenchmarks:\n  - world_size: 2\n  - world_size: 65\n",
-			"task/task.yml:8: benchmarks[1] needs a `world_size` from 1 to 64, because the task says `multi_gpu: "
-			"true`."},
-		{FILES FILES LANG CASES, "task/task.yml:2: the key `files` is given twice."},
-		{"files: [{name: e.py, source: e.py}]\n" LANG CASES,
-			"task/task.yml:1: no entry of `files` has the source @SUBMISSION@; one must, as the place of the submitted "
-			"file."},
-		{"files:\n  - {name: s.py, source: \"@SUBMISSION@\"}\n  - {name: t.py, source: \"@SUBMISSION@\"}\n" LANG CASES,
-			"task/task.yml:3: both `s.py` and `t.py` have the source @SUBMISSION@; a submission is one file."},
-		{"files:\n  - {name: s.py, source: \"@SUBMISSION@\"}\n  - {name: s.py, source: e.py}\n" LANG CASES,
-			"task/task.yml:3: the name `s.py` stands twice in `files`; every file needs a name of its own."},
-		{"files:\n  - {name: s, source: \"@SUBMISSION@\"}\n  - {name: s/e.py, source: e.py}\n" LANG CASES,
-			"task/task.yml:3: `s` and `s/e.py` in `files` cannot be both a file and a folder."},
-		{"files:\n  - {name: s, source: \"@SUBMISSION@\"}\n  - {name: out/e.py, source: e.py}\n" LANG CASES,
-			"task/task.yml:3: the name `out/e.py` is taken: `out` is the folder that a step writes to; choose another "
-			"one."},
-		{"files:\n  - {name: s, source: \"@SUBMISSION@\"}\n  - {name: a/../e.py, source: e.py}\n" LANG CASES,
-			"task/task.yml:3: The path \"a/../e.py\" does not stay inside its folder; it must be relative, without "
-			"empty "
-			"parts, \".\" and \"..\"."},
-		{"files:\n  - {name: s, source: \"@SUBMISSION@\"}\n  - {name: e.py, source: /etc/passwd}\n" LANG CASES,
-			"task/task.yml:3: the source `/etc/passwd` is absolute; it must be relative to the task's folder."},
-		{"files:\n  - {name: s, source: \"@SUBMISSION@\"}\n  - {name: e.py, source: ../../../../../e.py}\n" LANG CASES,
-			"task/task.yml:3: the source `../../../../../e.py` leaves the task's folder by 5 levels; it may by at most "
-			"4."},
-		{"files:\n  - {name: s, source: \"@SUBMISSION@\"}\n  - {name: e.py, source: e.py, mode: 1}\n" LANG CASES,
-			"task/task.yml:3: unknown key `mode` in `files[1]`; known keys are `name` and `source`."},
-		{"files:\n  - {name: s, source: \"@SUBMISSION@\"}\n  - {name: e.py, source: missing.py}\n" LANG CASES,
-			"task/task.yml:3: the file `missing.py` does not exist."},
-		{FILES LANG CASES "templates:\n  Python: none.py\n", "task/task.yml:7: the file `none.py` does not exist."},
-		{"files: [{name: s.cpp, source: \"@SUBMISSION@\"}]\nlang: c++\nconfig:\n  sources: [s.cpp, eval.cpp]\n" CASES,
-			"task/task.yml:3: The task's config lists `eval.cpp` in `sources`, but no entry of its `files` has that "
-			"name."},
-		{"files: &a [*a]\n", "task/task.yml:1: the alias `*a` stands for nothing that is complete before it."},
-		{"", "task/task.yml: the top level must be a map, not empty."},
-	};
-	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+	for (size_t i = 0; i < count; i++) {
 		char *scratch = scratch_make();
 		AUTO_FREE char *dir = make_task(scratch, bad[i].yml);
-		json_t *bundle = NULL;
-		struct kettle_error err = {0};
-		assert_int_not_equal(task_read(languages, dir, &bundle, &err), 0);
-		assert_string_equal(err.message, bad[i].sentence);
+		expect_folder(dir, bad[i].sentence);
 		scratch_remove(scratch);
 	}
+}
+
+static void
+test_bad_keys(void **state)
+{
+	(void)state;
+	expect_bad_yml(bad_keys, ARRAY_SIZE(bad_keys));
+}
+
+static void
+test_bad_files(void **state)
+{
+	(void)state;
+	expect_bad_yml(bad_files, ARRAY_SIZE(bad_files));
 }
 
 /* A megabyte that would become millions of nodes. */
@@ -461,22 +474,6 @@ test_binary(void **state)
 	scratch_remove(scratch);
 }
 
-static int
-setup(void **state)
-{
-	(void)state;
-	languages = languages_new();
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	(void)state;
-	languages_free(languages);
-	return 0;
-}
-
 int
 main(void)
 {
@@ -488,7 +485,8 @@ main(void)
 		cmocka_unit_test(test_bundle),
 		cmocka_unit_test(test_hash),
 		cmocka_unit_test(test_bad_bundles),
-		cmocka_unit_test(test_bad_yml),
+		cmocka_unit_test(test_bad_keys),
+		cmocka_unit_test(test_bad_files),
 		cmocka_unit_test(test_aliases),
 		cmocka_unit_test(test_bad_folders),
 		cmocka_unit_test(test_special_files),
@@ -496,5 +494,5 @@ main(void)
 		cmocka_unit_test(test_too_big),
 		cmocka_unit_test(test_binary),
 	};
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, languages_setup, languages_teardown);
 }

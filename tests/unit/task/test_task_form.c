@@ -23,8 +23,6 @@
 #include "task/archive.h"
 #include "unit/scratch.h"
 
-static struct languages *languages;
-
 #define YML \
 	"files: [{name: s.py, source: \"@SUBMISSION@\"}, {name: e.py, source: e.py}]\nlang: py\nconfig: {main: e.py}\n" \
 	"tests: [{n: 1, seed: 1}]\nbenchmarks: [{n: 2, seed: 2}]\n"

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/* Completions: every member as it was sent, and what is absent or of another type as none. */
+#include <config.h>
+
+#include "judge/completion.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+
+static json_t *
+parse(const char *text)
+{
+	json_t *value = json_loads(text, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
+	assert_non_null(value);
+	return value;
+}
+
+static void
+test_whole(void **state)
+{
+	(void)state;
+	AUTO_JSON json_t *json = parse("{\"status\": \"done\", \"disabled\": \"it is warm\", \"kept\": {\"path\": \"p\"},"
+								   " \"system\": {\"cpu\": \"x\"}, \"stamps\": {\"received_ns\": 5, \"done_ns\": 9},"
+								   " \"device\": {\"faults\": {\"0\": \"gone\"}, \"checked\": [\"0\"]},"
+								   " \"outcomes\": [{\"step\": \"build\", \"state\": \"passed\"}]}");
+	AUTO_COMPLETION struct completion completion = completion_read(json);
+	assert_int_equal(completion.status, COMPLETION_DONE);
+	assert_null(completion.error);
+	assert_string_equal(completion.disabled, "it is warm");
+	assert_true(json_is_object(completion.kept) && json_is_object(completion.system));
+	assert_true(json_is_object(completion.faults) && json_is_array(completion.checked));
+	assert_int_equal(completion.received_ns, 5);
+	assert_int_equal(completion.done_ns, 9);
+	assert_int_equal(completion.count, 1);
+	assert_ptr_equal(completion_outcome(&completion, "build"), completion.outcomes);
+	assert_null(completion_outcome(&completion, "test"));
+}
+
+static void
+test_outcome(void **state)
+{
+	(void)state;
+	AUTO_JSON json_t *json =
+		parse("{\"outcomes\": [{\"step\": \"test\", \"kind\": \"run\", \"state\": \"limit\", \"limit\": \"wall\","
+			  " \"exit\": 0, \"signal\": 9, \"wall_ns\": 7, \"cached\": true, \"warm\": false,"
+			  " \"stdout\": {\"text\": \"a\\u0000b\", \"cut\": 3}, \"result\": {\"test.1.error\": \"wrong\"},"
+			  " \"stamps\": {\"begun_ns\": 1, \"queued_ns\": 2, \"launched_ns\": 3, \"ended_ns\": 4}}]}");
+	AUTO_COMPLETION struct completion completion = completion_read(json);
+	const struct outcome *outcome = completion_outcome(&completion, "test");
+	assert_non_null(outcome);
+	assert_string_equal(outcome->kind, "run");
+	assert_int_equal(outcome->state, OUTCOME_LIMIT);
+	assert_string_equal(outcome->limit, "wall");
+	assert_true(outcome->exit.given && outcome->exit.value == 0);
+	assert_int_equal(outcome->signal.value, 9);
+	assert_int_equal(outcome->wall_ns.value, 7);
+	assert_false(outcome->start_ns.given || outcome->memory_peak.given);
+	assert_true(outcome->cached && !outcome->warm);
+	assert_int_equal(outcome->out.len, 3);
+	assert_int_equal(outcome->out.cut, 3);
+	assert_string_equal(outcome->err.text, "");
+	assert_int_equal(outcome->ended_ns, 4);
+	assert_string_equal(result_value(outcome->result, "test", 1, "error"), "wrong");
+	assert_null(result_value(outcome->result, "test", 0, "error"));
+}
+
+static void
+test_states(void **state)
+{
+	static const struct {
+		const char *json;
+		enum outcome_state state;
+	} states[] = {{"{\"state\": \"passed\"}", OUTCOME_PASSED}, {"{\"state\": \"failed\"}", OUTCOME_FAILED},
+		{"{\"state\": \"limit\"}", OUTCOME_LIMIT}, {"{\"state\": \"skipped\"}", OUTCOME_SKIPPED},
+		{"{\"state\": \"error\"}", OUTCOME_ERROR}, {"{\"state\": \"fine\"}", OUTCOME_OTHER},
+		{"{\"state\": \"\"}", OUTCOME_OTHER}, {"{\"state\": 1}", OUTCOME_NONE}, {"{}", OUTCOME_NONE},
+		{"[]", OUTCOME_NONE}, {"null", OUTCOME_NONE}};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(states); i++) {
+		AUTO_JSON json_t *json = json_pack("{s:[o]}", "outcomes", parse(states[i].json));
+		AUTO_COMPLETION struct completion completion = completion_read(json);
+		assert_int_equal(completion.count, 1);
+		assert_int_equal(completion.outcomes[0].state, states[i].state);
+	}
+}
+
+/* It comes from another machine. */
+static void
+test_garbage(void **state)
+{
+	static const char *const garbage[] = {"null", "[]", "\"done\"", "{\"status\": 1, \"error\": [], \"outcomes\": 7}",
+		"{\"status\": \"Done\", \"disabled\": true, \"device\": \"gpu\", \"stamps\": [1]}"};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(garbage); i++) {
+		AUTO_JSON json_t *json = parse(garbage[i]);
+		AUTO_COMPLETION struct completion completion = completion_read(json);
+		assert_int_equal(completion.status, COMPLETION_LOST);
+		assert_null(completion.error);
+		assert_null(completion.disabled);
+		assert_int_equal(completion.received_ns, 0);
+		assert_int_equal(completion.count, 0);
+	}
+	AUTO_JSON json_t *cancelled = parse("{\"status\": \"cancelled\"}");
+	AUTO_COMPLETION struct completion completion = completion_read(cancelled);
+	assert_int_equal(completion.status, COMPLETION_CANCELLED);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_whole),
+		cmocka_unit_test(test_outcome),
+		cmocka_unit_test(test_states),
+		cmocka_unit_test(test_garbage),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
