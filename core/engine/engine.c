@@ -19,7 +19,8 @@ void
 engine_schedule(struct engine *engine)
 {
 	engine->dirty = false;
-	if (engine->stopping || uv_now(engine->setup.loop) < engine->pause_until_ms)
+	/* Before that nothing says which units are disabled. */
+	if (!engine->loaded || engine->stopping || uv_now(engine->setup.loop) < engine->pause_until_ms)
 		return;
 	for (struct device *device = engine->devices; device; device = device->next) {
 		struct unit *unit;
@@ -176,6 +177,7 @@ on_loaded(void *arg, const struct kettle_error *err)
 	size_t i;
 	json_t *row;
 	engine->loading = false;
+	engine->loaded = !err && engine->load_at_ms == 0;
 	engine->in_flight--;
 	if (err)
 		engine->load_at_ms = uv_now(engine->setup.loop) + ENGINE_STORE_RETRY_MS;
@@ -200,6 +202,7 @@ engine_start(struct engine *engine, store_done done, void *arg)
 	*load = (struct load){.engine = engine, .done = done, .arg = arg};
 	engine->load_at_ms = 0;
 	engine->loading = true;
+	engine->loaded = false;
 	engine->in_flight++;
 	store_read(engine->setup.store, load_open, on_loaded, load);
 }
@@ -217,6 +220,12 @@ engine_reload(struct engine *engine, const json_t *devices, struct kettle_error 
 		engine_start(engine, NULL, NULL);
 	engine_schedule(engine);
 	return 0;
+}
+
+bool
+engine_loaded(const struct engine *engine)
+{
+	return engine->loaded;
 }
 
 void

@@ -60,6 +60,8 @@ int engine_new(const struct engine_setup *setup, struct engine **ret_engine, str
 /* Loads what the database holds open: queued jobs are queued, running ones recovered or started again. done once, on
  * the loop. */
 void engine_start(struct engine *engine, store_done done, void *arg);
+/* Whether engine_start, or the last engine_reload, has loaded them, with the state of the units. */
+bool engine_loaded(const struct engine *engine);
 /* Told of every stored event (store_events): new jobs are queued, cancelled and deleted ones stopped. */
 void engine_event(struct engine *engine, const struct event *event);
 /* Devices, units, their state and queues, for device.list. New reference. */

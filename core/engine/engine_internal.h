@@ -128,9 +128,9 @@ struct engine {
 	struct engine_job *cursor;         /* next job of a walk; moves on when that job is forgotten */
 	struct describe_request *requests; /* that are open */
 	size_t in_flight;                  /* jobs that are starting, active or ending, and a load under way */
-	bool loading;
-	uint64_t load_at_ms;     /* when to load the open jobs; 0: loaded */
-	uint64_t pause_until_ms; /* the database could not start a job */
+	bool loading, loaded;              /* the open jobs and the disabled units: no job starts before they are loaded */
+	uint64_t load_at_ms;               /* when to load them anew; 0: not planned */
+	uint64_t pause_until_ms;           /* the database could not start a job */
 	uv_timer_t tick;
 	uv_prepare_t prepare;
 	bool dirty; /* something changed that may let a job start */

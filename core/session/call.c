@@ -166,7 +166,9 @@ run_at_owner(struct call *call)
 		store_write(call->core->store, run_on_store, ran_on_store, call);
 		break;
 	case COMMAND_ENGINE:
-		store_query(call->core->store, resolve_on_store, run_in_engine, call);
+		/* Behind the load of the jobs and units, for an engine that knows neither yet. */
+		(engine_loaded(call->core->engine) ? store_query : store_read)(
+			call->core->store, resolve_on_store, run_in_engine, call);
 		break;
 	case COMMAND_LOCAL:
 		run_local(call);

@@ -238,7 +238,7 @@ test_no_plan(void **state)
 	world_stop(0);
 	const struct languages *all = world.c.env.languages;
 	world.c.env.languages = &none;
-	world_engine(world_devices(1, NULL));
+	world_start(world_devices(1, NULL));
 	world.c.env.languages = all;
 	int64_t job = world_submit();
 	until(world_job_is(job, "error"));

@@ -218,6 +218,38 @@ test_by_hand(void **state)
 	until(world_job_is(job, "passed"));
 }
 
+/* A job that is accepted before the engine has loaded which units are disabled does not start on one of them. */
+static void
+test_disabled_before_loaded(void **state)
+{
+	(void)state;
+	world_stop(0);
+	fixture_sql(&world.c.f, "INSERT INTO device_units (device, unit, state, reason, changed_at) VALUES ('CPU', "
+							"'CPU.0', 'disabled', '" ENGINE_BY_HAND " of root', 1)");
+	world_engine(world_devices(1, NULL));
+	int64_t job = world_submit();
+	const struct engine_job *known = engine_job_find(world.engine, job);
+	assert_int_equal(known->state, JOB_QUEUED);
+	bool loaded = false;
+	engine_start(world.engine, world_loaded, &loaded);
+	assert_false(engine_loaded(world.engine));
+	until(loaded);
+	assert_true(engine_loaded(world.engine));
+	assert_true(world_unit(0)->disabled[0]);
+	assert_int_equal(known->state, JOB_QUEUED);
+	/* A unit that a reload brings back is as the database says, too. */
+	AUTO_JSON json_t *none = json_pack("{s:{s:[{s:s}]}}", "GPU", "units", "runner", "fake");
+	AUTO_JSON json_t *again = world_devices(1, NULL);
+	struct kettle_error err = {0};
+	assert_int_equal(engine_reload(world.engine, none, &err), 0);
+	assert_int_equal(engine_reload(world.engine, again, &err), 0);
+	assert_int_equal(known->state, JOB_QUEUED);
+	until(engine_loaded(world.engine));
+	assert_true(engine_unit_find(world.engine, "CPU.0")->disabled[0]);
+	assert_int_equal(known->state, JOB_QUEUED);
+	assert_int_equal(fake.submits, 0);
+}
+
 /* ---- machines that do not answer ---- */
 
 static void
@@ -317,6 +349,7 @@ main(void)
 		TEST(test_goes_on_in_order),
 		TEST(test_faults),
 		TEST(test_by_hand),
+		TEST(test_disabled_before_loaded),
 		TEST(test_silent_machine),
 		TEST(test_silent_for_ever),
 		TEST(test_silent_at_the_end),
