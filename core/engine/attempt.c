@@ -183,13 +183,13 @@ submit(struct engine_job *job, const struct job_material *material)
 		return;
 	}
 	if (rc < 0) {
-		attempt_end_requeue(job, job->waits != NULL, err.message);
+		attempt_end_requeue(job, job->waits ? REQUEUE_HANDED_BACK : REQUEUE_FAILED, err.message);
 		return;
 	}
 	AUTO_JSON json_t *section = multi_device_section(job);
 	register_live(job);
 	if (inflight_add(job->engine->setup.inflight, &job->inflight) < 0) {
-		attempt_end_requeue(job, true, "its last attempt has not ended");
+		attempt_end_requeue(job, REQUEUE_HANDED_BACK, "its last attempt has not ended");
 		return;
 	}
 	job->state = JOB_ACTIVE;
@@ -250,7 +250,7 @@ attempt_go_on(void *arg, const char *late)
 	if (job->stop == STOP_CANCEL)
 		attempt_end_drop(job);
 	else if (job->engine->stopping)
-		attempt_end_requeue(job, true, "handed back when the engine stopped");
+		attempt_end_requeue(job, REQUEUE_HANDED_BACK, "handed back when the engine stopped");
 	else if (late)
 		attempt_end_retry(job, late, true);
 	else
@@ -275,7 +275,8 @@ on_started(void *arg, const struct kettle_error *err)
 	if (!op->material.bundle) {
 		/* What cannot be read is as good as what cannot be run, unless the engine stops anyway. */
 		bool stopping = job->engine->stopping;
-		attempt_end_requeue(job, stopping, stopping ? "handed back when the engine stopped" : op->no_material.message);
+		attempt_end_requeue(job, stopping ? REQUEUE_HANDED_BACK : REQUEUE_FAILED,
+			stopping ? "handed back when the engine stopped" : op->no_material.message);
 		job_write_free(op);
 	} else if (job->engine->stopping || !unit_health_fetch_facts(job->engine, job->unit, attempt_go_on, op)) {
 		attempt_go_on(op, NULL);
@@ -344,7 +345,7 @@ recover(void *arg, const struct kettle_error *store_err)
 		take_calibration(op, job->unit);
 	/* The plan is made again (it is a pure function), so that the outcomes found can be interpreted. */
 	if (!can || plan(job, &op->material, &err) < 0 || !find_again(job, op->handle))
-		attempt_end_requeue(job, false, "the engine was restarted while it ran");
+		attempt_end_requeue(job, REQUEUE_ORPHANED, "the engine was restarted while it ran");
 	job_write_free(op);
 }
 

@@ -59,7 +59,7 @@ static int
 requeue_op(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct job_write *op = arg;
-	return jobs_requeue(db, op->id, op->attempt, op->uncounted, op->waits, op->reason, &op->queued, err);
+	return jobs_requeue(db, op->id, op->attempt, op->cause, op->waits, op->reason, &op->queued, err);
 }
 
 static void
@@ -79,11 +79,11 @@ on_requeued(void *arg, const struct kettle_error *err)
 }
 
 void
-attempt_end_requeue(struct engine_job *job, bool uncounted, const char *reason)
+attempt_end_requeue(struct engine_job *job, enum requeue_cause cause, const char *reason)
 {
 	struct job_write *op = job_write_new(job);
 	job->state = JOB_ENDING;
-	op->uncounted = uncounted;
+	op->cause = cause;
 	op->waits = job->waits != NULL;
 	(void)snprintf(op->reason, sizeof(op->reason), "%s", reason);
 	failpoint("engine.requeue");
@@ -94,7 +94,7 @@ void
 attempt_end_retry(struct engine_job *job, const char *why, bool proven)
 {
 	engine_unit_lost(job->engine, job->unit, why, proven);
-	attempt_end_requeue(job, false, why);
+	attempt_end_requeue(job, REQUEUE_FAILED, why);
 }
 
 /* ---- how long the verdict took to be stored ---- */
@@ -287,7 +287,7 @@ attempt_end_complete(struct engine_job *job, const struct completion *completion
 	} else if (completion->status == COMPLETION_DONE) {
 		interpret(job, completion);
 	} else if (job->stop == STOP_HAND_BACK) {
-		attempt_end_requeue(job, true, "handed back when the engine stopped");
+		attempt_end_requeue(job, REQUEUE_HANDED_BACK, "handed back when the engine stopped");
 	} else {
 		const char *why =
 			job->stop == STOP_DEADLINE ? "the runner did not finish in time" : "the runner gave no reason";

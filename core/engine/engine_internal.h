@@ -115,7 +115,8 @@ struct job_write {
 	char unit[96];
 	char reason[300];
 	struct kettle_error no_material;
-	bool uncounted, waits, queued, refused;
+	enum requeue_cause cause;
+	bool waits, queued, refused;
 	kettle_answer answer;
 	void *arg;
 };
@@ -183,8 +184,8 @@ void engine_job_overdue(struct engine_job *job);
 void attempt_end_drop(struct engine_job *job);
 /* Back to its queue here, where it is queued in the database. */
 void attempt_end_queue(struct engine_job *job);
-/* Back to the queue, or to the verdict "the runner failed" when the attempts are used up. uncounted: this one does not count. */
-void attempt_end_requeue(struct engine_job *job, bool uncounted, const char *reason);
+/* Back to the queue, or to the verdict `error` when as many attempts ended for this cause as may (model/jobs.h). */
+void attempt_end_requeue(struct engine_job *job, enum requeue_cause cause, const char *reason);
 /* The machine's fault: the unit rests a little, and the job is tried again. `proven` as in engine_unit_lost. */
 void attempt_end_retry(struct engine_job *job, const char *why, bool proven);
 /* A verdict without any outcome: this sentence. */

@@ -30,7 +30,7 @@
  * submission.done        u     {"mode", "state": the worst of its jobs', "jobs": [{"job", "device", "state", "score",
  *                              "low", "high", "error", "rank", "of"}]}
  * job.started            u     {"job", "device", "unit", "attempt"}
- * job.requeued           u     {"job", "device", "attempt", "uncounted", "reason"}
+ * job.requeued           u     {"job", "device", "attempt", "spared", "reason"}
  * job.done               u     {"job", "device", "mode", "state", "score", "low", "high", "error", "rank", "of",
  *                              "rank_before", "previous_score", "best": this is the user's best now, "first": of theirs}
  * rank.changed           p     {"device", "before": rank or null, "after": rank or null, "score", "previous_score", "job",

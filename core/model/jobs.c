@@ -19,7 +19,7 @@
 
 /* What every change of a job needs to know of it. */
 struct job {
-	int64_t id, submission, leaderboard, user, attempt, uncounted, superseded;
+	int64_t id, submission, leaderboard, user, attempt, uncounted, superseded, orphaned;
 	char device[256], mode[16], state[16];
 };
 
@@ -36,6 +36,7 @@ read_job(void *arg, sqlite3_stmt *row)
 	db_copy_text(job->mode, sizeof(job->mode), row, 6);
 	db_copy_text(job->state, sizeof(job->state), row, 7);
 	job->superseded = sqlite3_column_int64(row, 8);
+	job->orphaned = sqlite3_column_int64(row, 9);
 	return 1;
 }
 
@@ -45,8 +46,9 @@ jobs_load(struct db *db, int64_t id, const char *state, int64_t attempt, struct 
 {
 	*job = (struct job){.id = id};
 	int rc = db_query(db, err, read_job, job,
-		"SELECT s.id, s.leaderboard, s.user, j.attempt, j.spared, j.device, s.mode, j.state, j.superseded FROM jobs j "
-		"JOIN submissions s ON s.id = j.submission JOIN leaderboards b ON b.id = s.leaderboard WHERE j.id = ?",
+		"SELECT s.id, s.leaderboard, s.user, j.attempt, j.spared, j.device, s.mode, j.state, j.superseded, "
+		"j.orphaned FROM jobs j JOIN submissions s ON s.id = j.submission JOIN leaderboards b ON b.id = s.leaderboard "
+		"WHERE j.id = ?",
 		"i", id);
 	if (rc < 0)
 		return rc;
@@ -292,17 +294,36 @@ clean_reason(const char *reason)
 }
 
 static int
-give_up(struct db *db, const struct job *job, const char *reason, struct kettle_error *err)
+give_up(struct db *db, const struct job *job, enum requeue_cause cause, const char *reason, struct kettle_error *err)
 {
 	struct verdict verdict = {.state = VERDICT_ERROR};
-	(void)kettle_fail(&verdict.why, KETTLE_EUNAVAIL,
-		"The machines failed %d times, which says nothing about the code; the last reason was: %s", JOB_MAX_ATTEMPTS,
-		reason);
+	if (cause == REQUEUE_ORPHANED)
+		(void)kettle_fail(&verdict.why, KETTLE_EUNAVAIL,
+			"The engine ended %d times while the job ran, so it is not tried again; the last reason was: %s",
+			JOB_MAX_ORPHANED, reason);
+	else
+		(void)kettle_fail(&verdict.why, KETTLE_EUNAVAIL,
+			"The machines failed %d times, which says nothing about the code; the last reason was: %s",
+			JOB_MAX_ATTEMPTS, reason);
 	return jobs_end(db, job, &verdict, err);
 }
 
+static bool
+is_used_up(const struct job *job, enum requeue_cause cause)
+{
+	switch (cause) {
+	case REQUEUE_FAILED:
+		return job->attempt - job->uncounted >= JOB_MAX_ATTEMPTS;
+	case REQUEUE_ORPHANED:
+		return job->orphaned + 1 >= JOB_MAX_ORPHANED;
+	case REQUEUE_HANDED_BACK:
+		break;
+	}
+	return false;
+}
+
 int
-jobs_requeue(struct db *db, int64_t id, int64_t attempt, bool uncounted, bool waits, const char *reason,
+jobs_requeue(struct db *db, int64_t id, int64_t attempt, enum requeue_cause cause, bool waits, const char *reason,
 	bool *ret_queued, struct kettle_error *err)
 {
 	struct job job;
@@ -310,20 +331,21 @@ jobs_requeue(struct db *db, int64_t id, int64_t attempt, bool uncounted, bool wa
 	int rc = jobs_load(db, id, "running", attempt, &job, err);
 	if (rc < 0)
 		return rc;
-	if (!uncounted && job.attempt - job.uncounted >= JOB_MAX_ATTEMPTS) {
-		rc = give_up(db, &job, clean, err);
+	if (is_used_up(&job, cause)) {
+		rc = give_up(db, &job, cause, clean, err);
 		if (rc == 0)
 			*ret_queued = false;
 		return rc;
 	}
 	rc = db_exec(db, err,
-		"UPDATE jobs SET state = 'queued', spared = spared + ?1, unit = NULL, handle = NULL, changed_at = ?2, error = "
-		"?4 WHERE id = ?3",
-		"iiis", (int64_t)uncounted, db->now_ms, id, waits ? clean : NULL);
+		"UPDATE jobs SET state = 'queued', spared = spared + ?1, orphaned = orphaned + ?2, unit = NULL, handle = NULL, "
+		"changed_at = ?3, error = ?4 WHERE id = ?5",
+		"iiisi", (int64_t)(cause != REQUEUE_FAILED), (int64_t)(cause == REQUEUE_ORPHANED), db->now_ms,
+		waits ? clean : NULL, id);
 	if (rc == 0)
 		rc = jobs_event(db, &job, "job.requeued",
 			json_pack("{s:I, s:s, s:I, s:b, s:s}", "job", (json_int_t)id, "device", job.device, "attempt",
-				(json_int_t)attempt, "spared", uncounted, "reason", clean),
+				(json_int_t)attempt, "spared", cause != REQUEUE_FAILED, "reason", clean),
 			err);
 	if (rc == 0)
 		*ret_queued = true;

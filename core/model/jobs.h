@@ -4,7 +4,7 @@
  *
  * A job is `queued`, `running`, or ended: `passed`, `failed`, `timed_out`, `error` (the engine or a machine could not),
  * `cancelled`. Only `running` has a current attempt; an outcome of another attempt is dropped. Attempts that were
- * handed back count as uncounted. Every change below is one transaction with its event.
+ * handed back or orphaned do not count. Every change below is one transaction with its event.
  */
 #ifndef KETTLE_MODEL_JOBS_H
 #define KETTLE_MODEL_JOBS_H
@@ -14,7 +14,8 @@
 
 #include <stdbool.h>
 
-#define JOB_MAX_ATTEMPTS 3
+#define JOB_MAX_ATTEMPTS 3  /* that failed with their machine */
+#define JOB_MAX_ORPHANED 10 /* that ended with the engine's process: a job that ends it must not do so for ever */
 
 /* The secret of one job's ranked runs: 31 bits. [any] */
 int64_t jobs_seed(void);
@@ -36,12 +37,17 @@ void job_material_clear(struct job_material *material);
 int jobs_start(struct db *db, int64_t job, const char *unit, int64_t *ret_attempt, struct kettle_error *err);
 /* Stores the runner's handle for the attempt. ECONFLICT: not its attempt any more. */
 int jobs_set_handle(struct db *db, int64_t job, int64_t attempt, const char *handle, struct kettle_error *err);
+enum requeue_cause {
+	REQUEUE_FAILED,      /* the machine could not: at most JOB_MAX_ATTEMPTS */
+	REQUEUE_HANDED_BACK, /* by an engine that stops, or because it waits: any number */
+	REQUEUE_ORPHANED,    /* the engine's process ended, and the job with it: at most JOB_MAX_ORPHANED */
+};
 /*
- * running → queued. uncounted: the attempt does not count (handed back). Else, when the attempts are used up, → error with
- * a sentence that quotes `reason`. *ret_queued says which. waits: `reason` is a sentence on what it waits for, which is
+ * running → queued; or, when as many attempts ended for this cause as may, → error with a sentence that quotes `reason`.
+ * *ret_queued says which. waits: `reason` is a sentence on what it waits for, which is
  * kept until it starts. Event job.requeued or job.done. ECONFLICT: not its attempt.
  */
-int jobs_requeue(struct db *db, int64_t job, int64_t attempt, bool uncounted, bool waits, const char *reason,
+int jobs_requeue(struct db *db, int64_t job, int64_t attempt, enum requeue_cause cause, bool waits, const char *reason,
 	bool *ret_queued, struct kettle_error *err);
 /*
  * running → ended, with this verdict. In the same transaction: runs, artifacts, best table, submission's state,

@@ -27,7 +27,7 @@ struct ranking_page_request {
  * of submission. close: the gap to the entry above is within the combined error of both (the root of the sum of the
  * squares of what its interval reaches upwards and that of this one downwards); false where an interval is not known.
  * before: an earlier page of just this, whose entries are taken where nothing in them has changed; may be NULL. It is
- * always read from the database; what is uncounted is making JSON of it. *ret_page is the caller's.
+ * always read from the database; what is saved is making JSON of it. *ret_page is the caller's.
  */
 int ranking_page_read(struct db *db, const struct ranking_page_request *request, const struct ranking_page *before,
 	struct ranking_page *ret_page, struct kettle_error *err);

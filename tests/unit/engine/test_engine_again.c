@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 
 #include "base/cleanup.h"
+#include "model/jobs.h"
 
 /* ---- after a restart ---- */
 
@@ -95,6 +96,9 @@ test_recover_without_handle(void **state)
 	until(world_job_is(job, "passed"));
 	assert_int_equal(fake.recovers, 0);
 	assert_int_equal(world_number("attempt", job), 2);
+	/* The machine did not fail: none of its attempts is used up. */
+	assert_int_equal(world_number("attempt - spared", job), 1);
+	assert_int_equal(world_number("orphaned", job), 1);
 }
 
 /* Its unit is no longer configured: another one does not get a handle that it has never seen. */
@@ -147,9 +151,12 @@ test_recover_used_up(void **state)
 {
 	(void)state;
 	int64_t job = orphan(false);
-	fixture_sql(&world.c.f, "UPDATE jobs SET attempt = 3");
+	char sql[100];
+	(void)snprintf(sql, sizeof(sql), "UPDATE jobs SET orphaned = %d", JOB_MAX_ORPHANED - 1);
+	fixture_sql(&world.c.f, sql);
 	world_start(world_devices(1, NULL));
 	until(world_job_is(job, "error"));
+	assert_non_null(strstr(world_text("error", job), "The engine ended 10 times"));
 	until(world.engine->in_flight == 0);
 	assert_int_equal(fake.submits, 0);
 }

@@ -35,7 +35,8 @@ teardown(void **state)
 
 struct call {
 	int64_t job, attempt;
-	bool uncounted, queued;
+	enum requeue_cause cause;
+	bool queued;
 	const char *text;
 	json_t *json;
 	struct job_material material;
@@ -52,7 +53,7 @@ static int
 requeue_op(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct call *call = arg;
-	return jobs_requeue(db, call->job, call->attempt, call->uncounted, false, call->text, &call->queued, err);
+	return jobs_requeue(db, call->job, call->attempt, call->cause, false, call->text, &call->queued, err);
 }
 
 static int
@@ -153,15 +154,23 @@ test_attempts(void **state)
 	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM jobs WHERE handle = 'handle' AND state = 'running'"), 1);
 	/* Handed back any number of times: that costs no attempt. */
 	for (int i = 0; i < 5; i++) {
-		call.uncounted = true;
+		call.cause = REQUEUE_HANDED_BACK;
 		call.text = "the engine stopped";
 		assert_int_equal(fixture_write(&c.f, requeue_op, &call, NULL), 0);
 		assert_true(call.queued);
 		call = started();
 	}
 	assert_int_equal(call.attempt, 6);
+	/* The engine's own ends cost none either, up to a limit of their own. */
+	for (int i = 0; i < JOB_MAX_ORPHANED - 1; i++) {
+		call.cause = REQUEUE_ORPHANED;
+		assert_int_equal(fixture_write(&c.f, requeue_op, &call, NULL), 0);
+		assert_true(call.queued);
+		call = started();
+	}
 	for (int i = 0; i < JOB_MAX_ATTEMPTS; i++) {
 		call.text = "lost\x1b[31m";
+		call.cause = REQUEUE_FAILED;
 		assert_int_equal(fixture_write(&c.f, requeue_op, &call, NULL), 0);
 		assert_true(call.queued == (i < JOB_MAX_ATTEMPTS - 1));
 		if (call.queued)
