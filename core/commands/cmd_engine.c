@@ -282,12 +282,14 @@ cmd_queue_place(struct core *core, const struct actor *actor, const json_t *args
 {
 	struct kettle_error none = {0};
 	AUTO_JSON json_t *result = json_object();
-	(void)actor;
 	json_t *positions = json_array();
+	if (actor->user == 0 && actor->role != RIGHT_ADMIN)
+		args = NULL; /* who is no user yet has no job */
+	int64_t user = actor->role == RIGHT_ADMIN ? 0 : actor->user;
 	size_t i;
 	json_t *id;
 	json_array_foreach(json_object_get(args, "job"), i, id) {
-		json_t *position = engine_queue_position(core->engine, json_integer_value(id));
+		json_t *position = engine_queue_position(core->engine, json_integer_value(id), user);
 		if (!position)
 			continue;
 		(void)json_object_set(position, "job", id);

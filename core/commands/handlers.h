@@ -271,7 +271,8 @@ command_engine_fn cmd_admin_export;
  * that stays asks them then.
  */
 command_engine_fn cmd_device_list;
-/* queue.place {job: [id…]}: {"places": [{"job", and what engine_queue_position says}]} of those that are queued. */
+/* queue.place {job: [id…]}: {"places": [{"job", and what engine_queue_position says}]} of those that are
+ * queued and the actor's own; an admin's: of all. */
 command_engine_fn cmd_queue_place;
 /* admin.gc {}: see garbage_collector_run in maintenance.h. */
 command_engine_fn cmd_admin_gc;

@@ -279,10 +279,10 @@ engine_event(struct engine *engine, const struct event *event)
 }
 
 json_t *
-engine_queue_position(const struct engine *engine, int64_t id)
+engine_queue_position(const struct engine *engine, int64_t id, int64_t user)
 {
 	const struct engine_job *job = engine_job_find(engine, id);
-	if (!job || job->state != JOB_QUEUED)
+	if (!job || job->state != JOB_QUEUED || (user && job->user != user))
 		return NULL;
 	if (job->waits)
 		return json_pack("{s:s, s:s}", "device", job->device->name, "waits", job->waits);

@@ -77,9 +77,9 @@ int engine_unit_test(
 	struct engine *engine, const char *label, engine_test_done done, void *arg, struct kettle_error *err);
 /*
  * {"place": n (0: next; not there: it is beside the queue), "device", "waits": a sentence, where its device cannot serve
- * it now} of a queued job, NULL when it is not queued. New reference.
+ * it now} of a queued job of this user (0: of anybody), NULL when there is no such job. New reference.
  */
-json_t *engine_queue_position(const struct engine *engine, int64_t job);
+json_t *engine_queue_position(const struct engine *engine, int64_t job, int64_t user);
 /* Takes a new configuration of the devices: new units come, units that went are drained. Borrowed. */
 int engine_reload(struct engine *engine, const json_t *devices, struct kettle_error *err);
 /* From now on a job may leave so many bytes. */

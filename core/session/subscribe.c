@@ -90,10 +90,24 @@ may_see(const struct subscription *subscription, const struct event *event)
 	return event->user == subscription->user && subscription->user > 0 && event->scope[0] != 'a';
 }
 
-/* Whether only the database can decide: who may see a closed board, or which user an actor without one has become. */
+/* Whether users may have other rights after it. */
+static bool
+changes_rights(const struct event *event)
+{
+	static const char *const kinds[] = {"user.role", "user.banned", "user.unbanned", "user.joined"};
+	bool does = false;
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+		does = does || strcmp(event->kind, kinds[i]) == 0;
+	return does;
+}
+
+/* Whether only the database can decide: who may see a closed board, which user an actor without one has become, which
+ * rights a user still has. */
 static bool
 needs_database(const struct subscription *subscription, const struct event *event)
 {
+	if (event->seq > 0 && changes_rights(event))
+		return true;
 	if (subscription->admin || event->seq == 0 || !event->scope[0])
 		return false;
 	if (event->scope[0] == 'p')
@@ -136,7 +150,8 @@ core_publish(struct core *core, const json_t *json)
 	struct subscription *next;
 	for (struct subscription *s = core->subscriptions; s; s = next) {
 		next = s->next;
-		if (s->dead || !subscribe_matches(s, &event))
+		/* No filter passes by a change of rights. */
+		if (s->dead || (!changes_rights(&event) && !subscribe_matches(s, &event)))
 			continue;
 		/* The next one may be freed by the callback: hold it. */
 		if (next)

@@ -33,9 +33,13 @@ test_slots_and_prefetch(void **state)
 	(void)state;
 	int64_t first = world_submit(), second = world_submit(), third = world_submit();
 	until(fake.count == 2);
-	AUTO_JSON json_t *place = engine_queue_position(world.engine, third);
+	AUTO_JSON json_t *place = engine_queue_position(world.engine, third, 0);
 	assert_int_equal(commands_number(place, "place"), 0);
-	assert_null(engine_queue_position(world.engine, first));
+	assert_null(engine_queue_position(world.engine, first, 0));
+	int64_t alice = engine_job_find(world.engine, third)->user;
+	AUTO_JSON json_t *own = engine_queue_position(world.engine, third, alice);
+	assert_non_null(own);
+	assert_null(engine_queue_position(world.engine, third, alice + 1));
 	fake_say(0, json_pack("{s:s}", "event", "device"));
 	assert_int_equal(world_unit(0)->running, 1);
 	fake_end(0, "done");

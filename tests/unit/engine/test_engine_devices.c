@@ -86,7 +86,7 @@ test_waits_for_units(void **state)
 	assert_true(world_job_is(job, "queued"));
 	assert_non_null(strstr(world_text("error", job), "of the 2 of `CPU` only 1 are in order"));
 	assert_int_equal(world_number("attempt - spared", job), 0);
-	AUTO_JSON json_t *place = engine_queue_position(world.engine, job);
+	AUTO_JSON json_t *place = engine_queue_position(world.engine, job, 0);
 	assert_string_equal(json_string_value(json_object_get(place, "waits")), known->waits);
 	AUTO_JSON json_t *devices = engine_devices(world.engine);
 	const json_t *device = json_array_get(devices, 0);

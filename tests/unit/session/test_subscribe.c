@@ -121,6 +121,34 @@ test_who_sees(void **state)
 	assert_int_equal(ada->count, admin->count - 1);
 }
 
+/* A subscription has the rights of its user now, not those of its beginning. */
+static void
+test_lost_rights(void **state)
+{
+	(void)state;
+	submit(0, "bob", "board");
+	cores_must(0, "owner", "user.role", json_pack("{s:s, s:s}", "name", "bob", "role", "admin"));
+	EAR bob = listen_as(0, "bob", NULL, -1);
+	EAR board = listen_as(0, "bob", json_pack("{s:s}", "leaderboard", "board"), -1);
+	settle();
+	submit(0, "ada", "board");
+	until(heard(bob, "submission.accepted") == 1 && heard(board, "submission.accepted") == 1);
+	cores_must(0, "owner", "user.role", json_pack("{s:s, s:s}", "name", "bob", "role", "user"));
+	EAR admin = listen_as(0, "owner", NULL, -1);
+	settle();
+	submit(0, "ada", "board");
+	until(heard(admin, "submission.accepted") == 1);
+	settle();
+	assert_int_equal(heard(bob, "submission.accepted"), 1);
+	assert_int_equal(heard(board, "submission.accepted"), 1);
+	/* What is the user's own goes on, each event once. */
+	submit(0, "bob", "board");
+	until(heard(bob, "submission.accepted") == 2 && heard(board, "submission.accepted") == 2);
+	cores_must(0, "owner", "user.role", json_pack("{s:s, s:s}", "name", "bob", "role", "admin"));
+	submit(0, "ada", "board");
+	until(heard(bob, "submission.accepted") == 3 && heard(board, "submission.accepted") == 3);
+}
+
 /* Live events of a closed board go where its stored ones go. */
 static void
 test_closed_board(void **state)
@@ -311,6 +339,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_past_and_future),
 		TEST(test_who_sees),
+		TEST(test_lost_rights),
 		TEST(test_closed_board),
 		TEST(test_filters),
 		TEST(test_pages),
