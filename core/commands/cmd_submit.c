@@ -150,7 +150,8 @@ find_board(struct submit_request *submit, struct kettle_error *err)
 		return kettle_fail(err, KETTLE_EINVAL,
 			"No leaderboard is named: name one, or write `!POPCORN leaderboard NAME` in a comment at the top of the "
 			"file.");
-	return board_find(submit->db, submit->actor, name, &submit->board, err);
+	/* First of all checks: the others tell what a board has. */
+	return board_find_visible(submit->db, submit->actor, name, &submit->board, err);
 }
 
 static int
@@ -275,8 +276,6 @@ check_all(struct submit_request *submit, struct kettle_error *err)
 			err, KETTLE_EACCES, "You are banned%s%s.", *submit->actor->banned ? ": " : "", submit->actor->banned);
 	if (rc == 0)
 		rc = check_header(submit, err);
-	if (rc == 0)
-		rc = board_check_access(submit->db, submit->actor, &submit->board, err);
 	if (rc == 0)
 		rc = rate_limit_check(submit->db, &submit->board, submit->actor->user, submit->mode, submit->devices, err);
 	return rc < 0 ? rc : check_deadline(submit, err);

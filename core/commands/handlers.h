@@ -137,9 +137,9 @@ command_run_fn cmd_problems_sync;
 /*
  * submit {file, leaderboard?, device?, mode}: {"id", "leaderboard", "mode", "devices": [name], "jobs": [{"job",
  * "device"}], "seq": number of its event}. The checks come in the order of KernelBot's API, each with its own sentence:
- * mode; board (ENOENT), device (EINVAL, lists them); file not empty, at most env->submission_bytes (ETOOBIG), UTF-8
- * without NUL, extension; accepting (EUNAVAIL); banned (EACCES); header directives; access to a closed board (EACCES);
- * rate limit (ERATE, retry_s); deadline (EINVAL). Stores submission and jobs with a fresh secret seed; event
+ * mode; board (ENOENT); access to a closed one (EACCES; KernelBot's comes later, and tells its devices); device (EINVAL,
+ * lists them); file not empty, at most env->submission_bytes (ETOOBIG), UTF-8 without NUL, extension; accepting
+ * (EUNAVAIL); banned (EACCES); header directives; rate limit (ERATE, retry_s); deadline (EINVAL). Stores submission and jobs with a fresh secret seed; event
  * submission.accepted. Store's thread.
  */
 command_run_fn cmd_submit;

@@ -155,6 +155,9 @@ test_order(void **state)
 #define EVE(board, device, name, text, code, says) \
 	commands_refused(&c, "eve", "submit", args(board, device, name, text), code, says)
 	EVE("nowhere", "X", "k.py", "", KETTLE_ENOENT, "no leaderboard");
+	/* Of a closed board nothing is told: neither its devices nor its language. */
+	EVE("vectoradd_cpp", "X", "k.py", "", KETTLE_EACCES, "closed");
+	fixture_sql(&c.f, "INSERT INTO access SELECT id, 50, NULL, 0 FROM leaderboards WHERE name = 'vectoradd_cpp'");
 	EVE("vectoradd_cpp", "X", "k.py", "", KETTLE_EINVAL, "no device");
 	EVE("vectoradd_cpp", NULL, "k.py", "", KETTLE_EINVAL, "is empty");
 	EVE("vectoradd_cpp", NULL, "k.py", bad_header, KETTLE_EINVAL, ".cpp");
@@ -163,8 +166,6 @@ test_order(void **state)
 	EVE("vectoradd_cpp", NULL, "k.cpp", bad_header, KETTLE_EACCES, "You are banned: cheating.");
 	fixture_sql(&c.f, "UPDATE users SET banned_at = NULL");
 	EVE("vectoradd_cpp", NULL, "k.cpp", bad_header, KETTLE_EINVAL, "unknown directive");
-	EVE("vectoradd_cpp", NULL, "k.cpp", "x\n", KETTLE_EACCES, "closed");
-	fixture_sql(&c.f, "INSERT INTO access SELECT id, 50, NULL, 0 FROM leaderboards WHERE name = 'vectoradd_cpp'");
 	EVE("vectoradd_cpp", NULL, "k.cpp", "x\n", KETTLE_ERATE, "takes no ranked submissions");
 	fixture_sql(&c.f, "DELETE FROM rate_limits");
 	EVE("vectoradd_cpp", NULL, "k.cpp", "x\n", KETTLE_EINVAL, "ended at its deadline, 1970-01-01 00:00 UTC");
