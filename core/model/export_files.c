@@ -105,7 +105,10 @@ put_value(FILE *out, const json_t *value)
 	if (json_is_null(value))
 		return;
 	if (json_is_string(value)) {
-		put_field(out, json_string_value(value));
+		const char *text = json_string_value(value);
+		/* A spreadsheet would carry out what a user's text begins as a formula. */
+		AUTO_FREE char *quoted = *text && strchr("=+-@\t\r", *text) ? xasprintf("'%s", text) : NULL;
+		put_field(out, quoted ? quoted : text);
 		return;
 	}
 	AUTO_FREE char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
@@ -136,8 +139,6 @@ write_row(void *arg, sqlite3_stmt *statement)
 	if (!row)
 		return KETTLE_EIO;
 	if (export->csv) {
-		if (export->rows == 0)
-			put_csv(export->out, row, true);
 		put_csv(export->out, row, false);
 	} else {
 		(void)json_dumpf(row, export->out, JSON_COMPACT);
@@ -159,6 +160,18 @@ fail_table(const struct export *export, const char *path, int number, struct ket
 	return fail_write(path, number, err);
 }
 
+/* The line of names, which a table without rows has too: it is joined to a row that is always there. */
+static int
+write_names(struct export *export, const struct table *table, struct kettle_error *err)
+{
+	AUTO_FREE char *sql = xasprintf("SELECT t.* FROM (SELECT 1) LEFT JOIN (%s LIMIT 1) t", table->sql);
+	AUTO_JSON json_t *row = NULL;
+	int rc = db_object(export->db, &row, err, sql, NULL);
+	if (rc == 0)
+		put_csv(export->out, row, true);
+	return rc;
+}
+
 static int
 write_table(struct export *export, const struct table *table, json_t *files, struct kettle_error *err)
 {
@@ -169,7 +182,9 @@ write_table(struct export *export, const struct table *table, json_t *files, str
 		return fail_write(path, errno, err);
 	export->out = out;
 	export->rows = 0;
-	int rc = db_query(export->db, err, write_row, export, table->sql, NULL);
+	int rc = export->csv ? write_names(export, table, err) : 0;
+	if (rc == 0)
+		rc = db_query(export->db, err, write_row, export, table->sql, NULL);
 	int number = errno;
 	if (rc == 0 && fflush(out) != 0) {
 		rc = KETTLE_EIO;
@@ -262,17 +277,17 @@ export_make(struct db *db, const char *path, bool csv, backup_progress progress,
 	size_t len = strlen(path);
 	while (len > 1 && path[len - 1] == '/')
 		len--;
-	AUTO_FREE char *folder = xasprintf("%.*s.%ld.part", (int)len, path, (long)getpid());
+	AUTO_FREE char *bare = xasprintf("%.*s", (int)len, path), *folder = NULL;
+	AUTO_FD int lock = -1;
 	int rc = check_free(path, err);
+	if (rc == 0)
+		rc = backup_part(bare, true, &folder, &lock, err);
 	if (rc < 0)
 		return rc;
 	struct export export = {.db = db, .folder = folder, .csv = csv, .progress = progress, .arg = arg};
-	if (mkdir(folder, 0700) != 0)
-		return fail_write(folder, errno, err);
 	rc = write_all(&export, files, err);
-	(void)rmdir(path); /* an empty folder is as good as none */
 	if (rc == 0)
-		rc = backup_name(folder, path, err);
+		rc = backup_name(folder, bare, err);
 	if (rc < 0)
 		(void)file_remove_tree(folder, NULL);
 	else

@@ -10,11 +10,13 @@
 #include "store/db_error.h"
 #include "store/migrations.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
 #include <sqlite3.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -43,10 +45,59 @@ flush_folder(const char *path, struct kettle_error *err)
 	return 0;
 }
 
+/* Whether it is NAME.PID.part. */
+static bool
+is_part_of(const char *entry, const char *name)
+{
+	size_t len = strlen(name);
+	if (strncmp(entry, name, len) != 0 || entry[len] != '.')
+		return false;
+	size_t digits = strspn(entry + len + 1, "0123456789");
+	return digits > 0 && strcmp(entry + len + 1 + digits, ".part") == 0;
+}
+
+static void
+remove_left_parts(const char *path)
+{
+	AUTO_FREE char *above = xstrdup(path), *last = xstrdup(path);
+	const char *folder = dirname(above), *name = basename(last);
+	AUTO_DIR DIR *dir = opendir(folder);
+	struct dirent *entry;
+	while (dir && (entry = readdir(dir))) {
+		if (!is_part_of(entry->d_name, name))
+			continue;
+		AUTO_FD int fd = openat(dirfd(dir), entry->d_name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+		AUTO_FREE char *part = path_join(folder, entry->d_name);
+		if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+			(void)file_remove_tree(part, NULL);
+	}
+}
+
+int
+backup_part(const char *path, bool folder, char **ret_part, int *ret_fd, struct kettle_error *err)
+{
+	remove_left_parts(path);
+	AUTO_FREE char *part = xasprintf("%s.%ld.part", path, (long)getpid());
+	if (folder && mkdir(part, 0700) != 0)
+		return fail_backup_path(part, errno, err);
+	AUTO_FD int fd = folder ? open(part, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)
+							: open(part, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return fail_backup_path(part, errno, err);
+	/* Some file systems lock nothing; there leftovers stay. */
+	(void)flock(fd, LOCK_EX | LOCK_NB);
+	*ret_part = STEAL(part);
+	*ret_fd = STEAL_FD(fd);
+	return 0;
+}
+
 int
 backup_name(const char *written, const char *path, struct kettle_error *err)
 {
+	struct stat status;
 	int rc = renameat2(AT_FDCWD, written, AT_FDCWD, path, RENAME_NOREPLACE);
+	if (rc != 0 && errno == EEXIST && lstat(written, &status) == 0 && S_ISDIR(status.st_mode))
+		rc = rename(written, path); /* which replaces no folder that holds something */
 	/* Where the file system does not know how: a second name does the same for a file, and no folder takes the place of
 	 * one that holds something. */
 	if (rc != 0 && errno == EINVAL) {
@@ -63,9 +114,6 @@ static int
 open_copy(const char *written, sqlite3 **ret_copy, struct kettle_error *err)
 {
 	sqlite3 *copy = NULL;
-	AUTO_FD int fd = open(written, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd < 0)
-		return fail_backup_path(written, errno, err);
 	int rc = sqlite3_open_v2(written, &copy, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
 	if (rc == SQLITE_OK)
 		rc = sqlite3_exec(copy, "PRAGMA synchronous = OFF; PRAGMA journal_mode = OFF", NULL, NULL, NULL);
@@ -163,16 +211,18 @@ backup_make(
 	sqlite3 *from, const char *path, backup_progress progress, void *arg, int64_t *ret_bytes, struct kettle_error *err)
 {
 	AUTO_FREE char *written = NULL;
+	AUTO_FD int lock = -1;
 	sqlite3 *copy = NULL;
 	int64_t bytes = 0;
 	/* Refused before anything is copied; a file that appears meanwhile is refused at the end. */
 	if (access(path, F_OK) == 0)
 		return fail_backup_path(path, EEXIST, err);
-	written = xasprintf("%s.%ld.part", path, (long)getpid());
-	int rc = open_copy(written, &copy, err);
+	int rc = backup_part(path, false, &written, &lock, err);
 	if (rc < 0)
 		return rc;
-	rc = copy_snapshot(from, copy, progress, arg, err);
+	rc = open_copy(written, &copy, err);
+	if (rc == 0)
+		rc = copy_snapshot(from, copy, progress, arg, err);
 	if (rc == 0)
 		rc = check_copy(copy, path, err);
 	sqlite3_close(copy);

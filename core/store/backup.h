@@ -21,8 +21,14 @@ typedef bool (*backup_progress)(void *arg, int64_t done, int64_t total);
 int backup_make(struct sqlite3 *from, const char *path, backup_progress progress, void *arg, int64_t *ret_bytes,
 	struct kettle_error *err);
 
-/* Gives a path that was written under another name its own, without replacing anything; both in one folder, which is
- * flushed. ECONFLICT, EIO. [any, blocks] */
+/*
+ * Makes the file (0600) or folder (0700) PATH.PID.part that is to become `path`, and locks it. Those that a process left
+ * which was killed, and so hold no lock, are removed. *ret_fd holds the lock until it is closed. EACCES, EIO. [any,
+ * blocks]
+ */
+int backup_part(const char *path, bool folder, char **ret_part, int *ret_fd, struct kettle_error *err);
+/* Gives what backup_part made its name; a folder may take the place of an empty one, nothing else is replaced. The folder
+ * of both is flushed. ECONFLICT, EIO. [any, blocks] */
 int backup_name(const char *written, const char *path, struct kettle_error *err);
 
 #endif

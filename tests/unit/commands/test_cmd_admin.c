@@ -11,8 +11,11 @@
 #include "store/backup.h"
 #include "store/db_file.h"
 
+#include <fcntl.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define FILE_MAX (1u << 20)
 
@@ -244,6 +247,73 @@ test_export(void **state)
 	db_close(&db);
 }
 
+static bool
+stops(void *arg, int64_t done, int64_t total)
+{
+	(void)arg;
+	(void)done;
+	(void)total;
+	return false;
+}
+
+/* A table without rows has its names, text is no formula, and a user's folder outlives an export that fails. */
+static void
+test_export_csv(void **state)
+{
+	(void)state;
+	struct kettle_error err = {0};
+	char path[100], sql[200];
+	AUTO_JSON json_t *files = NULL;
+	path_of(path, sizeof(path), "own");
+	assert_int_equal(mkdir(path, 0700), 0);
+	commands_submit(&c, "bob", "board", "test");
+	fixture_sql(&c.f, "UPDATE users SET name = '=1+1' WHERE name = 'bob'");
+	/* As many rows as it takes until an export asks whether to stop. */
+	(void)snprintf(sql, sizeof(sql),
+		"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 4000) INSERT INTO users (name, "
+		"created_at) SELECT 'user' || i, 1 FROM n");
+	fixture_sql(&c.f, sql);
+	struct db db = connection(c.f.path);
+	assert_int_equal(export_make(&db, path, true, stops, NULL, &files, &err), KETTLE_ECANCELED);
+	struct stat status;
+	assert_int_equal(stat(path, &status), 0);
+	err = (struct kettle_error){0};
+	if (export_make(&db, path, true, NULL, NULL, &files, &err) < 0)
+		fail_msg("%s", err.message);
+	AUTO_FREE char *runs = read_file(path, "runs.csv");
+	assert_true(strncmp(runs, "run,job,submission_id,device,mode,secret,", 41) == 0);
+	assert_string_equal(strchr(runs, '\n'), "\n");
+	AUTO_FREE char *users = read_file(path, "users.csv");
+	assert_non_null(strstr(users, ",'=1+1,"));
+	db_close(&db);
+}
+
+/* What a process left that was killed while it wrote goes with the next copy of the same name; what is written now stays. */
+static void
+test_left_parts(void **state)
+{
+	(void)state;
+	struct kettle_error err = {0};
+	char path[100], left[100], other[100], held[100];
+	AUTO_FREE char *part = NULL;
+	AUTO_FD int fd = -1;
+	path_of(path, sizeof(path), "copy");
+	path_of(left, sizeof(left), "copy.7.part");
+	path_of(other, sizeof(other), "copy.x.part");
+	path_of(held, sizeof(held), "copy.8.part");
+	assert_int_equal(mkdir(left, 0700), 0);
+	assert_int_equal(mkdir(other, 0700), 0);
+	assert_int_equal(mkdir(held, 0700), 0);
+	AUTO_FD int lock = open(held, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_int_equal(flock(lock, LOCK_EX), 0);
+	if (backup_part(path, false, &part, &fd, &err) < 0)
+		fail_msg("%s", err.message);
+	assert_int_not_equal(access(left, F_OK), 0);
+	assert_int_equal(access(other, F_OK), 0);
+	assert_int_equal(access(held, F_OK), 0);
+	assert_int_equal(access(part, F_OK), 0);
+}
+
 int
 main(void)
 {
@@ -253,6 +323,8 @@ main(void)
 		TEST(test_stats),
 		TEST(test_backup),
 		TEST(test_export),
+		TEST(test_export_csv),
+		TEST(test_left_parts),
 	};
 	return cmocka_run_group_tests_name("admin", tests, NULL, NULL);
 }
