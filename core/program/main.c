@@ -226,6 +226,16 @@ on_signal(uv_signal_t *handle, int number)
 	}
 }
 
+/* A server's SIGHUP waits until there is a loop that takes it: by itself it ends the process. */
+static void
+mask_hangup(int how)
+{
+	sigset_t hangup;
+	(void)sigemptyset(&hangup);
+	(void)sigaddset(&hangup, SIGHUP);
+	(void)pthread_sigmask(how, &hangup, NULL);
+}
+
 static void
 watch_signals(struct app *app)
 {
@@ -238,6 +248,7 @@ watch_signals(struct app *app)
 			(void)uv_signal_start(&app->signals[i], on_signal, numbers[i]);
 		uv_unref((uv_handle_t *)&app->signals[i]);
 	}
+	mask_hangup(SIG_UNBLOCK);
 }
 
 /* ---- the start ---- */
@@ -378,6 +389,7 @@ main(int argc, char **argv)
 	static struct app app;
 	struct kettle_error err = {0};
 	char digest[65];
+	mask_hangup(SIG_BLOCK);
 	(void)signal(SIGXFSZ, SIG_IGN); /* a limit of file size is reported as an error, as a full disk is */
 	json_set_alloc_funcs(xmalloc, free);
 	json_object_seed(0);
@@ -392,6 +404,8 @@ main(int argc, char **argv)
 		return EXIT_SUCCESS;
 	}
 	app.serve = app.globals.argc == 1 && strcmp(app.globals.argv[0], "serve") == 0;
+	if (!app.serve)
+		mask_hangup(SIG_UNBLOCK);
 	(void)uv_loop_init(&app.loop);
 	int rc = app_run(&app);
 	core_free(app.core);

@@ -136,11 +136,11 @@ class Scratch:
     def json(self, *args, status=0, **kwargs):
         return json.loads(self.run(*args, "--json", status=status, **kwargs).stdout)
 
-    def start(self, *args, env=None):
-        """Starts kettle in the background with its output in files."""
+    def start(self, *args, env=None, before=None):
+        """Starts kettle in the background with its output in files; before: called in its process before it is executed."""
         log = open(self.root / f"child{len(self.children)}.log", "w+")
         child = subprocess.Popen([str(KETTLE), *map(str, args)], env=self.environment(**(env or {})), stdout=log,
-                                 stderr=subprocess.STDOUT, cwd=self.root, start_new_session=True)
+                                 stderr=subprocess.STDOUT, cwd=self.root, start_new_session=True, preexec_fn=before)
         child.log = pathlib.Path(log.name)
         log.close()
         self.children.append(child)
