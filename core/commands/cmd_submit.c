@@ -18,7 +18,7 @@
 #include <string.h>
 #include <strings.h>
 
-#define FILE_NAME_MAX 120 /* characters */
+#define FILE_NAME_MAX 120 /* bytes: a file system's names are limited in bytes */
 
 /* A submission that is being checked. */
 struct submit_request {
@@ -70,7 +70,7 @@ check_submit_name(struct submit_request *submit, const char *name, struct kettle
 	if (!*submit->file_name)
 		return kettle_fail(err, KETTLE_EINVAL, "The file has no name: its ending says what language it is in.");
 	if (strlen(submit->file_name) > FILE_NAME_MAX)
-		return kettle_fail(err, KETTLE_EINVAL, "The name of the file is longer than %d characters.", FILE_NAME_MAX);
+		return kettle_fail(err, KETTLE_EINVAL, "The name of the file is longer than %d bytes.", FILE_NAME_MAX);
 	return 0;
 }
 

@@ -10,7 +10,6 @@
 #include "model/settings.h"
 
 #define DAY_MS INT64_C(86400000)
-#define LOGS_SETTING "retention.logs" /* the last job whose logs are gone */
 
 /* ---- files that jobs left ---- */
 
@@ -43,47 +42,35 @@ expire_artifacts(struct db *db, struct retention *retention, bool *ret_more, str
 /* ---- logs ---- */
 
 static int
-drop_log(struct db *db, int64_t job, struct retention *retention, struct kettle_error *err)
+drop_log(struct db *db, int64_t job, bool compiled, struct retention *retention, struct kettle_error *err)
 {
 	int rc = db_exec(db, err,
-		"UPDATE jobs SET compilation_json = NULL WHERE id = ?1 AND compilation_json IS NOT NULL AND " NOT_EVIDENCE(
-			"?1"),
+		"UPDATE runs SET detail_json = json_remove(detail_json, '$.stdout', '$.stderr') WHERE job = ? AND detail_json "
+		"IS NOT NULL",
 		"i", job);
 	int64_t changes = rc == 0 ? db_changes(db) : 0;
 	if (rc == 0)
-		rc = db_exec(db, err,
-			"UPDATE runs SET detail_json = json_remove(detail_json, '$.stdout', '$.stderr') WHERE job = ?1 AND "
-			"detail_json IS NOT NULL AND " NOT_EVIDENCE("?1"),
-			"i", job);
-	if (rc == 0 && changes + db_changes(db) > 0)
+		rc = db_exec(db, err, "UPDATE jobs SET logs = 0, compilation_json = NULL WHERE id = ?", "i", job);
+	if (rc == 0 && (compiled || changes > 0))
 		retention->logs++;
 	return rc;
 }
 
-/* Jobs end about in the order of their numbers: up to the first that is too young, and from there on the next time. */
 static int
 drop_logs(struct db *db, struct retention *retention, bool *ret_more, struct kettle_error *err)
 {
-	AUTO_JSON json_t *rows = NULL, *last = NULL;
+	AUTO_JSON json_t *rows = NULL;
 	if (retention->limits.log_days == 0)
 		return 0;
-	int rc = settings_setting_get(db, LOGS_SETTING, &last, err);
-	int64_t cursor = json_integer_value(last), before = db->now_ms - retention->limits.log_days * DAY_MS, at = cursor;
-	if (rc == 0)
-		rc = db_array(db, &rows, err, "SELECT id, done_at FROM jobs WHERE id > ? ORDER BY id LIMIT ?", "ii", cursor,
-			(int64_t)RETENTION_PART);
-	size_t i = 0;
-	for (; i < json_array_size(rows) && rc == 0; i++) {
+	int rc = db_array(db, &rows, err,
+		"SELECT id, compilation_json IS NOT NULL AS compiled_bool FROM jobs WHERE logs AND done_at IS NOT NULL AND "
+		"done_at < ? AND " NOT_EVIDENCE("jobs.id") "LIMIT ?",
+		"ii", db->now_ms - retention->limits.log_days * DAY_MS, (int64_t)RETENTION_PART);
+	for (size_t i = 0; i < json_array_size(rows) && rc == 0; i++) {
 		const json_t *row = json_array_get(rows, i);
-		if (!json_is_integer(json_object_get(row, "done_at")) || member_int(row, "done_at") >= before)
-			break;
-		at = member_int(row, "id");
-		rc = drop_log(db, at, retention, err);
+		rc = drop_log(db, member_int(row, "id"), member_true(row, "compiled"), retention, err);
 	}
-	AUTO_JSON json_t *value = json_integer(at);
-	if (rc == 0 && at > cursor)
-		rc = settings_setting_put(db, LOGS_SETTING, value, err);
-	*ret_more = i == RETENTION_PART;
+	*ret_more = json_array_size(rows) == RETENTION_PART;
 	return rc;
 }
 
@@ -94,11 +81,15 @@ drop_events(struct db *db, struct retention *retention, bool *ret_more, struct k
 {
 	if (retention->limits.event_days == 0)
 		return 0;
+	/* A plugin that no server has loaded for so long begins anew when it comes back. */
+	int64_t before = db->now_ms - retention->limits.event_days * DAY_MS;
+	int rc = db_exec(db, err, "DELETE FROM cursors WHERE used_at < ?", "i", before);
 	/* Numbers are never reused: the next event's is higher even where all others are removed. */
-	int rc = db_exec(db, err,
-		"DELETE FROM events WHERE seq IN (SELECT seq FROM events WHERE seq <= coalesce((SELECT min(seq) FROM cursors), "
-		"seq) ORDER BY seq LIMIT ?1) AND at < ?2",
-		"ii", (int64_t)RETENTION_PART, db->now_ms - retention->limits.event_days * DAY_MS);
+	if (rc == 0)
+		rc = db_exec(db, err,
+			"DELETE FROM events WHERE seq IN (SELECT seq FROM events WHERE seq <= coalesce((SELECT min(seq) FROM "
+			"cursors), seq) ORDER BY seq LIMIT ?1) AND at < ?2",
+			"ii", (int64_t)RETENTION_PART, before);
 	int64_t changes = rc == 0 ? db_changes(db) : 0;
 	retention->events += changes;
 	*ret_more = changes == RETENTION_PART;

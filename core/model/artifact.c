@@ -259,8 +259,9 @@ is_artifact_known(struct db *db, const char *name, bool *ret_known, struct kettl
 	}
 	int rc = db_int(db, &known, err,
 		"SELECT EXISTS (SELECT 1 FROM jobs WHERE id = ?1 AND state = 'running' AND attempt = ?2) OR NOT ?3 AND EXISTS "
-		"(SELECT 1 FROM artifacts WHERE job = ?1 AND path IS NOT NULL AND expired_at IS NULL)",
-		"iii", job, attempt, (int64_t)running);
+		"(SELECT 1 FROM artifacts WHERE job = ?1 AND substr(path, 1, length(?4) + 1) = ?4 || '/' AND expired_at IS "
+		"NULL)",
+		"iiis", job, attempt, (int64_t)running, name);
 	*ret_known = known;
 	return rc;
 }

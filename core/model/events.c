@@ -92,16 +92,16 @@ int
 events_cursor_set(struct db *db, const char *consumer, int64_t seq, struct kettle_error *err)
 {
 	return db_exec(db, err,
-		"INSERT INTO cursors (consumer, seq) VALUES (?, ?) ON CONFLICT (consumer) DO UPDATE SET seq = max(seq, "
-		"excluded.seq)",
-		"si", consumer, seq);
+		"INSERT INTO cursors (consumer, seq, used_at) VALUES (?, ?, ?) "
+		"ON CONFLICT (consumer) DO UPDATE SET seq = max(seq, excluded.seq), used_at = excluded.used_at",
+		"sii", consumer, seq, db->now_ms);
 }
 
 int
 events_cursor_begin(struct db *db, const char *consumer, struct kettle_error *err)
 {
 	return db_exec(db, err,
-		"INSERT INTO cursors (consumer, seq) SELECT ?, coalesce(max(seq), 0) FROM events WHERE true ON CONFLICT "
-		"(consumer) DO NOTHING",
-		"s", consumer);
+		"INSERT INTO cursors (consumer, seq, used_at) SELECT ?, coalesce(max(seq), 0), ? FROM events WHERE true "
+		"ON CONFLICT (consumer) DO UPDATE SET used_at = excluded.used_at",
+		"si", consumer, db->now_ms);
 }

@@ -221,6 +221,10 @@ test_rate(void **state)
 	fixture_sql(
 		&c.f, "UPDATE submissions SET created_at = created_at - 3600000; UPDATE rate_spent SET at = at - 3600000");
 	commands_submit(&c, "alice", "vectoradd_cpp", "test");
+	/* A clock that was ahead for a while locks nobody out. */
+	fixture_sql(&c.f, "UPDATE submissions SET created_at = created_at + 1e9; UPDATE rate_spent SET at = at + 1e9");
+	commands_submit(&c, "alice", "vectoradd_cpp", "test");
+	commands_submit(&c, "alice", "vectoradd_cpp", "test");
 	/* One device's limit is no other's. */
 	commands_must(&c, "alice", "submit", args("both", "H100", "k.cpp", "x\n"));
 	refused(args("both", "H100", "k.cpp", "x\n"), KETTLE_ERATE, "on H100");

@@ -127,6 +127,23 @@ test_artifacts_and_logs(void **state)
 	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM submissions"), 3);
 }
 
+/* Neither a job that does not end nor an order of ends that the clock confused keeps the logs of others. */
+static void
+test_logs_behind_open_job(void **state)
+{
+	(void)state;
+	struct retention month = {.limits = {.log_days = 30}};
+	commands_submit(&c, "alice", "board", "test");
+	submission("bob", DAYS_AGO(20));
+	submission("bob", DAYS_AGO(40));
+	assert_int_equal(logs(), 4);
+	step(RETENTION_LOGS, &month);
+	assert_int_equal(logs(), 2);
+	assert_int_equal(month.logs, 1);
+	step(RETENTION_LOGS, &month);
+	assert_int_equal(month.logs, 1);
+}
+
 static void
 test_events_and_tokens(void **state)
 {
@@ -138,10 +155,11 @@ test_events_and_tokens(void **state)
 	fixture_sql(&c.f,
 		"UPDATE events SET at = " DAYS_AGO(
 			40) " WHERE seq <= 8;"
-				"INSERT INTO cursors VALUES ('plugin:web', 5);"
-				"INSERT INTO tokens (hash, kind, created_at, expires_at) VALUES ('a', 'link', 1, 1), ('b', "
-				"'token', 1, NULL), ('c', 'link', 1, 1e15);"
-				"INSERT INTO rate_spent VALUES (1, 1, 1, 1, 'CPU', 'test'), (1, 1, 1e15, 1, 'CPU', 'test')");
+				"INSERT INTO cursors VALUES ('plugin:web', 5, 1e15), ('plugin:gone', 3, " DAYS_AGO(
+					31) ");"
+						"INSERT INTO tokens (hash, kind, created_at, expires_at) VALUES ('a', 'link', 1, 1), ('b', "
+						"'token', 1, NULL), ('c', 'link', 1, 1e15);"
+						"INSERT INTO rate_spent VALUES (1, 1, 1, 1, 'CPU', 'test'), (1, 1, 1e15, 1, 'CPU', 'test')");
 	step(RETENTION_EVENTS, &month);
 	/* One consumer has not read on. */
 	assert_int_equal(fixture_int(&c.f, "SELECT min(seq) FROM events"), 6);
@@ -190,6 +208,7 @@ main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(test_artifacts_and_logs),
+		TEST(test_logs_behind_open_job),
 		TEST(test_events_and_tokens),
 		TEST(test_parts),
 	};
