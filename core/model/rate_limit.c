@@ -23,7 +23,8 @@ concerns(const char *limited, const json_t *devices)
 
 /*
  * The time of the per_hour-th newest use: while it is in the window, the limit is used up. A submission to several
- * devices is one use of a limit on all of them. What a clock that was wrong dated in the future does not count. ENOENT: there is still room.
+ * devices is one use of a limit on all of them. What a wrong clock dated in the future does not count. ENOENT: there is
+ * still room.
  */
 static int
 nth_use(struct db *db, int64_t board, int64_t user, const char *category, const char *device, int64_t per_hour,
@@ -32,14 +33,9 @@ nth_use(struct db *db, int64_t board, int64_t user, const char *category, const 
 	return db_int(db, ret_at, err,
 		"SELECT at FROM (SELECT s.created_at AS at, s.id AS submission FROM submissions s WHERE s.leaderboard = ?1 AND "
 		"s.user = ?2 AND s.created_at > ?3 AND s.created_at <= ?7 AND (s.mode = 'ranked') = (?4 = 'leaderboard') AND "
-		"EXISTS (SELECT 1 FROM "
-		"jobs j "
-		"WHERE j.submission = s.id AND j.state <> 'error' AND NOT j.superseded AND (?5 = '' OR j.device = ?5)) UNION "
-		"SELECT "
-		"at, submission FROM rate_spent WHERE leaderboard = ?1 AND user = ?2 AND at > ?3 AND at <= ?7 AND category = "
-		"?4 AND (?5 = "
-		"'' OR "
-		"device = ?5)) ORDER BY at DESC LIMIT 1 OFFSET ?6",
+		"EXISTS (SELECT 1 FROM jobs j WHERE j.submission = s.id AND j.state <> 'error' AND NOT j.superseded AND (?5 = "
+		"'' OR j.device = ?5)) UNION SELECT at, submission FROM rate_spent WHERE leaderboard = ?1 AND user = ?2 AND at "
+		"> ?3 AND at <= ?7 AND category = ?4 AND (?5 = '' OR device = ?5)) ORDER BY at DESC LIMIT 1 OFFSET ?6",
 		"iiissii", board, user, db->now_ms - RATE_WINDOW_MS, category, device, per_hour - 1, db->now_ms);
 }
 

@@ -461,6 +461,8 @@ sandbox_wait(struct sandbox *sandbox, struct sandbox_report *ret_report, struct 
 	};
 	report_end(result, &report);
 	report_usage(child, &usage, &report);
+	report.lost = report.started && !result->finished && report.limit == SANDBOX_LIMIT_NONE && WIFSIGNALED(status) &&
+				  (child->plan->protections & SANDBOX_PID);
 	report_message(child, status, &report);
 	if (child->has_cgroup)
 		sandbox_cgroup_remove(&child->cgroup);

@@ -45,9 +45,10 @@ const char *sandbox_limit_name(enum sandbox_limit limit);
 
 /* What init reports. Valid after sandbox_wait. */
 struct sandbox_report {
-	bool started;              /* the payload was executed; else message says what failed: the machine's fault */
-	int exit_status;           /* -1 when a signal ended it */
-	int signal;                /* 0 when none */
+	bool started;    /* the payload was executed; else message says what failed: the machine's fault */
+	bool lost;       /* something outside killed init: the machine's fault. With a pid namespace: no payload can */
+	int exit_status; /* -1 when a signal ended it */
+	int signal;      /* 0 when none */
 	enum sandbox_limit limit;  /* enforced by init or the cgroup, or the argument of sandbox_kill */
 	uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC of exec and of the payload's end */
 	uint64_t cpu_ns;           /* user and system, whole tree */

@@ -244,6 +244,28 @@ def intervals(done):
     return [(o["start_ns"], o["start_ns"] + o["wall_ns"]) for o in done["outcomes"] if o["step"].startswith("d")]
 
 
+def init_killed(folder):
+    """A sandbox whose init something outside kills is the machine's fault; what a program does to itself is its own"""
+    marker = "6%d" % os.getpid()
+    with Exec(folder) as x:
+        x.run("j", [shell("sleep %s; true" % marker, id="s", kind="run")])
+        poll(lambda: any(name_of(pid) == "sleep" for pid in processes_with(marker)), "the step's program")
+        [sleeper] = [pid for pid in processes_with(marker) if name_of(pid) == "sleep"]
+        init = sleeper
+        while parent_of(init) != x.process.pid:
+            init = parent_of(init)
+        os.kill(init, signal.SIGKILL)
+        [outcome] = x.until(event="done", job="j")["outcomes"]
+        equal(outcome["state"], "error")
+        contains(outcome["error"], "init ended before its report, with signal 9")
+        equal(x.one(shell("kill -6 $$"))["state"], "failed")
+
+
+def parent_of(pid):
+    with open("/proc/%d/stat" % pid) as file:
+        return int(file.read().rpartition(")")[2].split()[1])
+
+
 def device_lock(folder):
     """Run steps of two kettle-execs on one device never overlap, and waiting counts against no limit"""
     one, two = Exec(folder), Exec(folder, state=os.path.join(folder, "other"))
@@ -427,5 +449,5 @@ def name_of(pid):
 
 
 if __name__ == "__main__":
-    sys.exit(main([bad_plans, bad_lines, greeting, slow_tool, same_name, cancels, undying, lease, killed, device_lock, slots, side_by_side,
+    sys.exit(main([bad_plans, bad_lines, greeting, slow_tool, same_name, cancels, undying, lease, killed, init_killed, device_lock, slots, side_by_side,
                    one_plan, kept, doctor, without_sandbox]))

@@ -97,7 +97,7 @@ is_own_program(const struct step_process *process)
 	return !process->tool && process->process.error.code == 0 && !process->process.report.started;
 }
 
-/* A process that could not be started or followed. */
+/* A process that could not be started or followed, or that the machine killed. */
 static enum step_state
 judge_unstarted(struct step *step, const struct step_process *process)
 {
@@ -122,7 +122,7 @@ outcome_judge(struct step *step)
 	for (size_t i = 0; i < step->count; i++) {
 		const struct process *process = &step->processes[i].process;
 		bool killed = limit_of(process) != SANDBOX_LIMIT_NONE;
-		if (process->error.code != 0 || (!process->report.started && !killed))
+		if (process->error.code != 0 || ((!process->report.started || process->report.lost) && !killed))
 			return judge_unstarted(step, &step->processes[i]);
 	}
 	if (limit != SANDBOX_LIMIT_NONE) {

@@ -63,6 +63,25 @@ test_early_kill(void **state)
 	}
 }
 
+/* The host's out-of-memory killer, for one, may choose init. */
+static void
+test_init_killed(void **state)
+{
+	struct fixture *fixture = *state;
+	FIXTURE_START(fixture, "sleep");
+	fixture_await(fixture, "asleep");
+	assert_int_equal(kill(sandbox_pid(fixture->sandbox), SIGKILL), 0);
+	fixture_finish(fixture);
+	assert_int_equal(fixture->report.limit, SANDBOX_LIMIT_NONE);
+	assert_true(fixture->report.started && fixture->report.lost);
+	assert_non_null(strstr(fixture->report.message, "init ended before its report, with signal 9"));
+	/* What a payload does to itself is its own. */
+	sandbox_free(STEAL(fixture->sandbox));
+	FIXTURE_RUN(fixture, "abort");
+	assert_int_equal(fixture->report.signal, SIGABRT);
+	assert_false(fixture->report.lost);
+}
+
 /* Freed while it runs. */
 static void
 test_free_running(void **state)
@@ -440,6 +459,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		FIXTURE_TEST(test_wall),
 		FIXTURE_TEST(test_early_kill),
+		FIXTURE_TEST(test_init_killed),
 		FIXTURE_TEST(test_free_running),
 		FIXTURE_TEST(test_cpu),
 		FIXTURE_TEST(test_cpu_polled),
