@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#define KEEP_MAX (1u << 20) /* bytes that a reader without a pending line may keep allocated */
+
 /* Removes what was handed on. */
 static void
 consume(struct line_reader *reader, size_t count)
@@ -16,6 +18,8 @@ consume(struct line_reader *reader, size_t count)
 	memmove(reader->pending.data, reader->pending.data + count, reader->pending.len);
 	reader->pending.data[reader->pending.len] = '\0';
 	reader->scanned = 0;
+	if (reader->pending.len == 0 && reader->pending.cap > KEEP_MAX)
+		buf_free(&reader->pending);
 }
 
 int

@@ -19,6 +19,7 @@ struct json_socket {
 	struct json_socket_events events;
 	void *arg;
 	uv_shutdown_t shutdown;
+	size_t counted; /* of *events.held */
 	bool finishing;
 	char chunk[65536];
 };
@@ -32,8 +33,10 @@ static void
 on_close(uv_handle_t *handle)
 {
 	struct json_socket *peer = handle->data;
-	peer->events.closed(peer->arg);
 	line_free(&peer->lines);
+	if (peer->events.held)
+		*peer->events.held -= peer->counted;
+	peer->events.closed(peer->arg);
 	free(peer);
 }
 
@@ -42,6 +45,21 @@ json_socket_close(struct json_socket *peer)
 {
 	if (peer && !uv_is_closing((uv_handle_t *)&peer->pipe))
 		uv_close((uv_handle_t *)&peer->pipe, on_close);
+}
+
+/* Brings what the peer holds up to date. */
+static void
+count_held(struct json_socket *peer)
+{
+	size_t *held = peer->events.held;
+	size_t now = peer->lines.pending.len + uv_stream_get_write_queue_size((uv_stream_t *)&peer->pipe);
+	if (!held)
+		return;
+	*held += now - peer->counted;
+	bool grows = now > peer->counted;
+	peer->counted = now;
+	if (grows && *held > JSON_SOCKET_MAX_HELD)
+		json_socket_close(peer);
 }
 
 static void
@@ -88,6 +106,7 @@ on_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *buf)
 	struct json_socket *peer = stream->data;
 	if (count < 0 || (count > 0 && line_add(&peer->lines, buf->base, (size_t)count, on_socket_line, peer) < 0))
 		json_socket_close(peer);
+	count_held(peer);
 }
 
 static struct json_socket *
@@ -153,6 +172,7 @@ on_sent(uv_write_t *request, int status)
 	free(CONTAINER_OF(request, struct socket_write, request));
 	if (status < 0)
 		json_socket_close(peer);
+	count_held(peer);
 }
 
 void
@@ -177,6 +197,7 @@ json_socket_send(struct json_socket *peer, const json_t *message)
 		free(sending);
 		json_socket_close(peer);
 	}
+	count_held(peer);
 }
 
 int

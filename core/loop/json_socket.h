@@ -9,6 +9,8 @@
 
 #define JSON_SOCKET_MAX_LINE (64u << 20)   /* a task of TASK_MAX_BYTES in base64 fits */
 #define JSON_SOCKET_MAX_UNSENT (64u << 20) /* a reader that is further behind is dropped */
+#define JSON_SOCKET_MAX_HELD \
+	(256u << 20) /* bytes of all peers that share `held`: incomplete lines, and what is unsent */
 
 struct json_socket;
 struct json_socket_events {
@@ -17,6 +19,9 @@ struct json_socket_events {
 	/* Once: the other end closed, sent something else than lines of JSON, or json_socket_close was called. The peer is
 	 * freed after it. */
 	void (*closed)(void *arg);
+	/* Counts the bytes that the peers with this counter hold; the one that takes it over JSON_SOCKET_MAX_HELD is closed.
+	 * Must outlive them. NULL: not counted. */
+	size_t *held;
 };
 
 /* Takes the next connection of a listening pipe. */

@@ -45,6 +45,7 @@ struct server {
 	struct core *core;
 	struct connection *connections;
 	unsigned count;
+	size_t held; /* bytes of all connections */
 	char *path;
 	struct kettle_timer *close_timer;
 	bool closing, listener_closed;
@@ -226,8 +227,9 @@ server_refuse(struct connection *connection)
 static void
 on_connection(uv_stream_t *listener, int rc)
 {
-	static const struct json_socket_events events = {.message = on_server_message, .closed = on_server_closed};
 	struct server *server = listener->data;
+	const struct json_socket_events events = {
+		.message = on_server_message, .closed = on_server_closed, .held = &server->held};
 	struct kettle_error err = {0};
 	if (rc < 0)
 		return;

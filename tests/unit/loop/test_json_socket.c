@@ -29,6 +29,7 @@ static int other; /* the other end */
 static int closed, messages;
 static json_t *last;
 static bool close_at_message;
+static size_t held, held_by_others;
 
 static void
 on_message(void *arg, const json_t *message)
@@ -49,7 +50,7 @@ on_closed(void *arg)
 	closed++;
 }
 
-static const struct json_socket_events events = {.message = on_message, .closed = on_closed};
+static const struct json_socket_events events = {.message = on_message, .closed = on_closed, .held = &held};
 
 static int
 setup(void **state)
@@ -59,6 +60,7 @@ setup(void **state)
 	(void)state;
 	(void)signal(SIGPIPE, SIG_IGN);
 	closed = messages = 0;
+	held = held_by_others = 0;
 	last = NULL;
 	close_at_message = false;
 	assert_int_equal(uv_loop_init(&loop), 0);
@@ -76,6 +78,7 @@ teardown(void **state)
 	while (uv_run(&loop, UV_RUN_DEFAULT))
 		;
 	assert_int_equal(closed, 1);
+	assert_int_equal(held, held_by_others);
 	assert_int_equal(uv_loop_close(&loop), 0);
 	json_decref(last);
 	if (other >= 0)
@@ -240,6 +243,26 @@ test_slow_reader(void **state)
 	assert_true(sent > 60 && sent < 80);
 }
 
+/* All connections together hold a bounded number of bytes: the one that goes over it is closed. */
+static void
+test_held(void **state)
+{
+	(void)state;
+	AUTO_FREE char *text = malloc(2001);
+	memset(text, ' ', 2000);
+	text[2000] = '\0';
+	held = held_by_others = JSON_SOCKET_MAX_HELD - 1000;
+	say("{\"a\": 1}\n{\"b\": ");
+	until(&messages, 1);
+	assert_int_equal(held, held_by_others + 6);
+	say("2}\n");
+	until(&messages, 2);
+	assert_int_equal(held, held_by_others);
+	assert_int_equal(closed, 0);
+	say(text);
+	until(&closed, 1);
+}
+
 /* What was sent before the end arrives, whole; what is sent after it does not. */
 static void
 test_finish(void **state)
@@ -318,6 +341,7 @@ main(void)
 		TEST(test_no_message),
 		TEST(test_close_at_message),
 		TEST(test_slow_reader),
+		TEST(test_held),
 		TEST(test_finish),
 		cmocka_unit_test(test_address),
 	};
