@@ -66,7 +66,10 @@ struct device {
 	struct device *next;
 };
 
-/* To a runner: what the machine of a unit is. The callback may run before the answer comes; the answer may never come. */
+/*
+ * A request to a runner to describe the machine of a unit. The callback may run before the answer comes; the answer may
+ * never come.
+ */
 struct describe_request {
 	struct engine *engine; /* NULL: the caller has its answer */
 	/* late: the machine did not answer in time; err says so. Called once. */
@@ -199,7 +202,9 @@ struct job_write *job_write_new(struct engine_job *job);
 void job_write_free(struct job_write *op);
 /* In a transaction of its own; done gets the op, and frees it unless job_write_defer took it. */
 void job_write_write(struct job_write *op, store_op run, store_done done);
-/* Whether the database may take it at another time: it could not, and not because of what it was given. NULL: it could. */
+/*
+ * Whether the database may take it at another time: it could not, and not because of what it was given. NULL: it could.
+ */
 bool job_write_may_pass(const struct kettle_error *err);
 /*
  * A full disk may become free: keeps what was not stored for such a reason, for engine_job_retry_writes. An engine that
@@ -240,8 +245,8 @@ void unit_health_load(struct engine *engine, const json_t *rows);
 void unit_health_judge(struct engine_job *job, const struct completion *completion);
 void unit_health_tick(struct engine *engine);
 /*
- * Asks for the facts of a unit with a GPU that are not known yet. True: done comes, perhaps already; the unit must stay.
- * late: a sentence, where the machine did not answer in time; NULL: go on.
+ * Asks for the facts of a unit with a GPU that are not known yet. True: done comes, perhaps already; the unit must
+ * stay. late: a sentence, where the machine did not answer in time; NULL: go on.
  */
 bool unit_health_fetch_facts(
 	struct engine *engine, struct unit *unit, void (*done)(void *arg, const char *late), void *arg);

@@ -41,7 +41,7 @@ engine_job_add(struct engine *engine, struct device *device, int64_t id, int64_t
 	return job;
 }
 
-/* It waits no more, whatever becomes of it. */
+/* It no longer waits. */
 static void
 leave_held(struct engine_job *job)
 {

@@ -6,8 +6,9 @@
  * on, so what comes later is given to other units, or builds and waits behind it. That is its reservation. Who runs
  * when is kettle-exec's business, which takes the locks of all of them in one order (exec/hold.c).
  *
- * Where so many are there but too few of them are in order, the attempt does not count: the job is held beside the queue,
- * so that those behind it which need less go on, and comes first again as soon as enough have been brought back.
+ * Where so many are there but too few of them are in order, the attempt does not count: the job is held beside the
+ * queue, so that those behind it which need less go on, and comes first again as soon as enough have been brought
+ * back.
  */
 #include <config.h>
 
@@ -83,8 +84,8 @@ multi_device_refuse(struct engine_job *job, size_t need, struct kettle_error *er
 	size_t all = count_devices(job->unit, true);
 	if (all < need)
 		return kettle_fail(err, KETTLE_EINVAL,
-			"The task needs %zu devices at once, and `%s` has %zu on one machine; ask whoever runs this Kettle.", need,
-			job->device->name, all);
+			"The task needs %zu devices at once, and `%s` has %zu on one machine; ask the operator of this Kettle.",
+			need, job->device->name, all);
 	(void)kettle_fail(err, KETTLE_EUNAVAIL,
 		"It needs %zu devices at once, and of the %zu of `%s` only %zu are in order.", need, all, job->device->name,
 		count_devices(job->unit, false));
@@ -97,7 +98,7 @@ int
 multi_device_take(struct engine_job *job, struct kettle_error *err)
 {
 	size_t need = devices_needed(job->plan), have = devices_of(job->unit);
-	/* What a runner has elsewhere is for it and its kettle-exec to see. */
+	/* Machines elsewhere are checked by the runner and its kettle-exec. */
 	if (need <= have || !job->unit->runner->ops->same_machine)
 		return 0;
 	if (count_devices(job->unit, false) < need)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Zip archives as they come from outside: unpacked into memory within limits, and written. Nothing is ever unpacked
- * onto a disk, so that a name can do no more harm than not to be found. Entries are those of the archive's directory; what
- * is elsewhere in its bytes does not count.
+ * Zip archives as they come from outside: unpacked into memory within limits, and written. Nothing is unpacked onto a
+ * disk, so a hostile name cannot reach a file. Entries are those of the archive's directory; what is elsewhere in its
+ * bytes does not count.
  */
 #include <config.h>
 
@@ -70,7 +70,7 @@ fail_entry(const struct task_archive *archive, const char *name, const char *wha
 		err, KETTLE_EINVAL, "%s: the entry `%s` %s.", archive->label, clean.data ? clean.data : "", what);
 }
 
-/* What systems leave in archives unintended. */
+/* Files that systems add to archives by themselves. */
 static bool
 is_ignored(const char *name)
 {
@@ -111,7 +111,7 @@ type_of(zip_t *zip, zip_uint64_t index, zip_uint8_t *ret_system)
 	return has_mode ? (mode_t)(attributes >> 16) & S_IFMT : 0;
 }
 
-/* As archives have it; some that were made on Windows have backslashes instead of slashes. */
+/* A name with slashes; some archives made on Windows have backslashes. */
 static void
 use_slashes(char *name, zip_uint8_t system)
 {
@@ -230,14 +230,14 @@ archive_find(const struct task_archive *archive, const char *path)
 	return archive->count ? bsearch(&key, archive->files, archive->count, sizeof(key), by_path) : NULL;
 }
 
-/* No name twice, and none that is both a file and a folder. */
+/* No name occurs twice, and none is both a file and a folder. */
 static int
 check_tree(const struct task_archive *archive, struct kettle_error *err)
 {
 	for (size_t i = 0; i < archive->count; i++) {
 		const char *path = archive->files[i].path;
 		if (i && strcmp(archive->files[i - 1].path, path) == 0)
-			return fail_entry(archive, path, "stands twice in the archive", err);
+			return fail_entry(archive, path, "occurs twice in the archive", err);
 		AUTO_FREE char *above = xstrdup(path);
 		for (char *slash; (slash = strrchr(above, '/'));) {
 			*slash = '\0';
@@ -358,7 +358,7 @@ fail_writing(zip_error_t *error, struct kettle_error *err)
 	return kettle_fail(err, KETTLE_EIO, "The archive cannot be written: %s.", zip_error_strerror(error));
 }
 
-/* Every entry has the first time that a zip knows, so that nothing but the files decides the bytes. */
+/* Every entry gets the earliest time of the zip format, so the bytes depend on the files alone. */
 static int
 write_file(zip_t *zip, const char *top, const char *path, const json_t *contents, struct kettle_error *err)
 {
@@ -369,7 +369,7 @@ write_file(zip_t *zip, const char *top, const char *path, const json_t *contents
 		return rc;
 	zip_source_t *source = zip_source_buffer(zip, size ? data : NULL, size, size > 0);
 	if (size > 0)
-		data = NULL; /* the source's, which keeps nothing of no bytes */
+		data = NULL; /* of the source, which needs a pointer for an empty file too */
 	zip_int64_t index = zip_file_add(zip, name, source, ZIP_FL_ENC_UTF_8);
 	if (index < 0)
 		zip_source_free(source);

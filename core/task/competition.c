@@ -138,7 +138,7 @@ read_competition_task(
 	AUTO_FREE char *text = NULL;
 	size_t size = 0;
 	int rc = source_dir_below(reader->source_dir, directory, &source_dir, err);
-	/* In place of a folder a reference file will do. */
+	/* A reference file may stand in place of a folder. */
 	if (rc && source_dir_read(reader->source_dir, directory, TASK_MAX_UP, YAML_MAX_BYTES, &text, &size, NULL) == 0) {
 		const char *slash = strrchr(directory, '/');
 		rc = utf8_valid(text, size)

@@ -66,7 +66,7 @@ reach_up(unsigned *most, const json_t *source)
 		*most = up;
 }
 
-/* Where links may lead: as far up as the sources themselves go. */
+/* How far up links may lead: as far as the sources themselves. */
 static void
 find_reach(struct folder *folder)
 {
@@ -155,7 +155,7 @@ read_templates(struct folder *folder, struct kettle_error *err)
 	return 0;
 }
 
-/* A file that bears the submission's name looks as if it were run; it never is. */
+/* A file with the submission's name is never run, though it looks as if it were. */
 static void
 remark_on_submission(struct folder *folder)
 {
@@ -252,7 +252,7 @@ task_single_load(const struct languages *languages, const char *name, const char
 	/* "softmax.py" makes the task "softmax". */
 	const char *dot = strrchr(name, '.');
 	AUTO_FREE char *stem = dot && dot > name ? xstrndup(name, (size_t)(dot - name)) : xstrdup(name);
-	/* JSON is YAML: what was made is read and checked like a task.yml that an author wrote. */
+	/* JSON is YAML, so the result is read and checked like an author's task.yml. */
 	AUTO_FREE char *yml = json_dumps(task, JSON_INDENT(2));
 	*ret_bundle = json_pack("{s:s, s:s, s:O, s:o, s:[]}", "name", task_folder_name(stem), "yml", yml, "files", files,
 		"templates", templates ? json_incref(templates) : json_object(), "remarks");

@@ -89,7 +89,7 @@ is_free(const json_t *files, const char *path, const json_t *contents)
 	return true;
 }
 
-/* Where a file that was outside goes: as it was called there, below a numbered folder where that is taken. New. */
+/* The path in the pack for a file from outside: its own name, below a numbered folder if that is taken. New. */
 static char *
 free_path(const json_t *files, const char *wanted, const json_t *contents)
 {
@@ -114,12 +114,12 @@ put(struct pack_builder *builder, const char *source, const char *pointer, const
 	AUTO_FREE char *path = free_path(builder->files, is_ascii(inner) ? inner : fallback, contents);
 	json_object_set(builder->files, path, contents);
 	if (up == 0 && strcmp(path, inner) == 0)
-		return 0; /* as it was written, however that was */
+		return 0; /* as the author wrote it */
 	json_object_set_new(builder->edits, pointer, json_string(path));
 	return 0;
 }
 
-/* What lies in the folder first, so that it keeps its place. */
+/* Files of the folder come first, so they keep their paths. */
 static bool
 is_outside(const char *source)
 {
@@ -210,7 +210,7 @@ node_at(json_t *root, const char *pointer)
 	return json_object_get(root, "templates");
 }
 
-/* Written anew from its values: where a source stands behind an alias and cannot be changed at its place. */
+/* Written from its values, because a source behind a YAML alias cannot be edited in place. */
 static int
 rewrite(const struct pack_builder *builder, const char *yml, char **ret_yml, struct kettle_error *err)
 {
@@ -220,7 +220,7 @@ rewrite(const struct pack_builder *builder, const char *yml, char **ret_yml, str
 	int rc = yaml_parse(YML_NAME, yml, strlen(yml), &root, NULL, err);
 	if (rc)
 		return rc;
-	AUTO_JSON json_t *own = json_deep_copy(root); /* aliases share what they stand for */
+	AUTO_JSON json_t *own = json_deep_copy(root); /* aliases share one value */
 	json_object_foreach(builder->edits, pointer, path)
 		json_object_set(node_at(own, pointer), strrchr(pointer, '/') + 1, path);
 	*ret_yml = json_dumps(own, JSON_INDENT(2));
@@ -240,7 +240,7 @@ put_yml(struct pack_builder *builder, bool anew, struct kettle_error *err)
 	return 0;
 }
 
-/* Whether the pack, read as its recipient will, means the same. */
+/* Whether the pack means the same when its recipient reads it. */
 static int
 check_pack(const struct pack_builder *builder, const json_t *pack, struct kettle_error *err)
 {
@@ -295,7 +295,7 @@ task_pack(const struct languages *languages, const char *path, const char *lang,
 		return rc;
 	AUTO_JSON json_t *pack = json_pack("{s:O, s:O, s:O}", "name", json_object_get(builder.bundle, "name"), "hash",
 		json_object_get(builder.bundle, "hash"), "files", builder.files);
-	/* First as its author wrote it, with its comments. */
+	/* First with the author's text and comments. */
 	if (put_yml(&builder, false, NULL) != 0 || check_pack(&builder, pack, NULL) != 0) {
 		rc = put_yml(&builder, true, err);
 		if (rc == 0)

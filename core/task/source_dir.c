@@ -95,7 +95,7 @@ archived_path(const struct source_dir *source_dir, const char *source, unsigned 
 	return 0;
 }
 
-/* "." and "./" name the place itself, which task_yml_source does not take for a file. */
+/* "." and "./" name the folder itself, which task_yml_source refuses as a file. */
 static bool
 is_itself(const char *relative)
 {
@@ -256,7 +256,7 @@ list_folder(const struct source_dir *source_dir, const char *folder, json_t *nam
 		AUTO_FREE char *file = path_join(path, entries[i]->d_name);
 		struct stat st;
 		bool regular = stat(file, &st) == 0 && S_ISREG(st.st_mode);
-		/* A name that is no text cannot be shown, let alone requested. */
+		/* A name that is not UTF-8 can be neither shown nor requested. */
 		if (regular && i < LIST_MAX && utf8_valid(entries[i]->d_name, strlen(entries[i]->d_name)))
 			json_array_append_new(names, json_string(entries[i]->d_name));
 		free(entries[i]);

@@ -149,7 +149,7 @@ any_case_has(const json_t *cases, const char *key)
 	return false;
 }
 
-/* What is allowed, but hardly meant. */
+/* Remarks on what is allowed but probably a mistake. */
 static void
 add_remarks(struct bundle_builder *builder)
 {
@@ -262,7 +262,7 @@ check_language(const struct languages *languages, const json_t *bundle, const ch
 		return 0;
 	if (!wanted)
 		return language_fail_unknown(languages, lang, err);
-	return kettle_fail(err, KETTLE_EINVAL, "%s/task.yml says `lang: %s`, but %s was asked for.",
+	return kettle_fail(err, KETTLE_EINVAL, "%s/task.yml says `lang: %s`, but the requested language is %s.",
 		member_string(bundle, "name"), found, wanted->name);
 }
 
@@ -273,7 +273,7 @@ task_complete(const struct languages *languages, const json_t *raw, json_t **ret
 	int rc = task_check_bundle(languages, raw, &bundle, err);
 	if (rc)
 		return rc;
-	/* What the folder told comes before what the check found: it is about what the author sees. */
+	/* Remarks about the folder come before those of the check. */
 	json_t *remarks = json_copy(json_object_get(raw, "remarks"));
 	json_array_extend(remarks, json_object_get(bundle, "remarks"));
 	json_object_set_new(bundle, "remarks", remarks);

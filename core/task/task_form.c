@@ -56,7 +56,7 @@ stem_of(const char *path)
 
 /* ---- competition files ---- */
 
-/* By what is in it; one that is no YAML any more is taken for what it was meant to be. */
+/* By its contents; a file that is not valid YAML counts as one, so that its error is reported. */
 static bool
 is_competition(const char *text, size_t size)
 {
@@ -221,7 +221,7 @@ open_single(struct task_form *form, const char *path, struct kettle_error *err)
 			"`%s` is neither a task's folder nor its " YML_NAME ", nor a zip, nor a reference file: it is no text in "
 			"UTF-8.",
 			path);
-	/* What belongs to it, solutions for one, lies beside it. */
+	/* Its other files, such as solutions, lie beside it. */
 	rc = open_folder_of(form, path, err);
 	if (rc)
 		return rc;

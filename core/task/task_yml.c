@@ -121,7 +121,7 @@ check_other_names(const struct check *check, const json_t *files, size_t index, 
 		const char *other = member_string(json_array_get(files, i), "name");
 		if (strcmp(other, name) == 0)
 			return kettle_fail(check->err, KETTLE_EINVAL,
-				"the name `%s` stands twice in `files`; every file needs a name of its own.", name);
+				"the name `%s` occurs twice in `files`; every file needs a name of its own.", name);
 		if (covers(other, name) || covers(name, other))
 			return kettle_fail(
 				check->err, KETTLE_EINVAL, "`%s` and `%s` in `files` cannot be both a file and a folder.", other, name);
@@ -223,7 +223,7 @@ find_yml_language(const struct check *check)
 		return fail_yml_at(check, "/lang");
 	}
 	check->yml->language = language;
-	/* Whatever alias the task uses, everything behind this point sees one name. */
+	/* From here on the language has one name, whichever alias the task uses. */
 	json_object_set_new(check->yml->task, "lang", json_string(language->name));
 	return 0;
 }
@@ -243,7 +243,7 @@ check_config(const struct check *check)
 
 /* ---- all of it ---- */
 
-/* A key without a value (`config:`) is as good as none. */
+/* A key without a value (`config:`) counts as absent. */
 static void
 drop_empty(json_t *task)
 {

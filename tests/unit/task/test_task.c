@@ -305,7 +305,7 @@ static const struct bad_yml bad_files[] = {
 	{"files:\n  - {name: s.py, source: \"@SUBMISSION@\"}\n  - {name: t.py, source: \"@SUBMISSION@\"}\n" LANG CASES,
 		"task/task.yml:3: both `s.py` and `t.py` have the source @SUBMISSION@; a submission is one file."},
 	{"files:\n  - {name: s.py, source: \"@SUBMISSION@\"}\n  - {name: s.py, source: e.py}\n" LANG CASES,
-		"task/task.yml:3: the name `s.py` stands twice in `files`; every file needs a name of its own."},
+		"task/task.yml:3: the name `s.py` occurs twice in `files`; every file needs a name of its own."},
 	{"files:\n  - {name: s, source: \"@SUBMISSION@\"}\n  - {name: s/e.py, source: e.py}\n" LANG CASES,
 		"task/task.yml:3: `s` and `s/e.py` in `files` cannot be both a file and a folder."},
 	{"files:\n  - {name: s, source: \"@SUBMISSION@\"}\n  - {name: out/e.py, source: e.py}\n" LANG CASES,

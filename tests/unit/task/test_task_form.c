@@ -223,7 +223,7 @@ test_hostile(void **state)
 			.system = ZIP_OPSYS_WINDOWS_NTFS,
 			.sentence = "the entry `../x` has a name that does not stay inside the archive: no part of it may be "
 						"empty, `.`, `..` or hold control characters."},
-		{.name = "twice", .again = "twicf", .sentence = "the entry `twice` stands twice in the archive."},
+		{.name = "twice", .again = "twicf", .sentence = "the entry `twice` occurs twice in the archive."},
 		{.name = "locked",
 			.encryption = ZIP_EM_AES_256,
 			.sentence = "the entry `locked` is encrypted; send the archive without a password."},
@@ -383,7 +383,7 @@ test_bad_single(void **state)
 	AUTO_JSON json_t *bundle = must_read(scratch, "python");
 	const char *name = json_string_value(json_object_get(bundle, "name"));
 	AUTO_BUF struct buf other = {0};
-	buf_printf(&other, "%s/task.yml says `lang: py`, but cpp was asked for.", name);
+	buf_printf(&other, "%s/task.yml says `lang: py`, but the requested language is cpp.", name);
 	expect(scratch, "cpp", other.data);
 	expect("/dev/null", NULL, "`/dev/null` is a device, a FIFO or a socket, not a task.");
 	scratch_remove(scratch);
