@@ -136,7 +136,7 @@ copy_begin(const char *command, struct core *core, const struct actor *actor, co
 		.answer = answer,
 		.arg = arg,
 	};
-	if (loop_work(core->setup.io, work, copy_after, copy, &err) == 0)
+	if (core_work(core, work, copy_after, copy, &err) == 0)
 		return;
 	answer(arg, &err, NULL);
 	free_copy(copy);

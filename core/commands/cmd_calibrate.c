@@ -393,6 +393,6 @@ cmd_device_calibrate(struct core *core, const struct actor *actor, const json_t 
 		.boards_ended = boards_ended,
 		.answer = answer,
 		.arg = arg};
-	if (calibrate_choose(c, &c->err) < 0 || loop_work(core->setup.io, calibrate_load, on_loaded, c, &c->err) < 0)
+	if (calibrate_choose(c, &c->err) < 0 || core_work(core, calibrate_load, on_loaded, c, &c->err) < 0)
 		calibrate_end(c);
 }

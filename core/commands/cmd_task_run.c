@@ -204,7 +204,7 @@ cmd_task_run(struct core *core, const struct actor *actor, const json_t *args, k
 		.answer = answer,
 		.arg = arg,
 	};
-	if (loop_work(core->setup.io, run_read, run_begin, run, &run->err) < 0)
+	if (core_work(core, run_read, run_begin, run, &run->err) < 0)
 		end_run(run);
 }
 
@@ -489,6 +489,6 @@ cmd_task_verify(struct core *core, const struct actor *actor, const json_t *args
 		.answer = answer,
 		.arg = arg,
 	};
-	if (loop_work(core->setup.io, verify_read, verify_next, verify, &verify->err) < 0)
+	if (core_work(core, verify_read, verify_next, verify, &verify->err) < 0)
 		end_verify(verify);
 }

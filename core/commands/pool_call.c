@@ -42,7 +42,7 @@ pool_call_start(struct core *core, const json_t *args, pool_work *work, void (*t
 	*call = (struct pool_call){
 		.core = core, .args = json_deep_copy(args), .work = work, .then = then, .answer = answer, .arg = arg};
 	/* A local error: once the work has begun, call->err belongs to the other thread. */
-	if (loop_work(core->setup.io, pool_call_work, pool_call_after, call, &err) < 0) {
+	if (core_work(core, pool_call_work, pool_call_after, call, &err) < 0) {
 		call->err = err;
 		pool_call_answer(call);
 	}

@@ -159,7 +159,7 @@ run_at_owner(struct call *call)
 	case COMMAND_READ:
 		if (!call->command->slow)
 			store_query(call->core->store, run_on_store, ran_on_store, call);
-		else if (loop_work(call->core->setup.io, run_slow, ran_slow, call, &call->err) < 0)
+		else if (core_work(call->core, run_slow, ran_slow, call, &call->err) < 0)
 			ran_slow(call);
 		break;
 	case COMMAND_WRITE:

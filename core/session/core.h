@@ -87,8 +87,10 @@ struct core {
 		void *arg;
 		uint64_t grace_ms;
 		bool engine; /* is being stopped */
+		bool idle;   /* only what core_work has under way is left */
 	} ending;
 	bool ended;
+	unsigned works; /* core_work under way */
 	/* core_attach, for the files below attach.c. */
 	void (*when_attached)(struct core *core, store_done done, void *arg);
 	uv_thread_t thread; /* of the loop */
@@ -106,6 +108,12 @@ struct core *core_new(const struct core_setup *setup);
 void core_close(struct core *core, uint64_t grace_ms, void (*closed)(void *arg), void *arg);
 void core_free(struct core *core); /* after core_close's closed, or never attached; NULL is allowed */
 
+/*
+ * loop_work for what uses the core: core_close waits until its `after` has returned, so the core is not freed meanwhile.
+ * Loop thread; errors as loop_work's, with nothing called.
+ */
+int core_work(
+	struct core *core, void (*work)(void *arg), void (*after)(void *arg), void *arg, struct kettle_error *err);
 /* call.c. See host.h: call. [any] */
 int core_call(
 	struct core *core, const json_t *actor, const char *command, const json_t *args, kettle_answer done, void *arg);

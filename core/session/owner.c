@@ -123,8 +123,7 @@ owner_start(struct core *core, struct kettle_error *err)
 static void
 maintenance_idle(void *arg)
 {
-	struct core *core = arg;
-	core->ending.closed(core->ending.arg);
+	core_ended(arg);
 }
 
 static void

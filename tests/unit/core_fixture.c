@@ -112,6 +112,12 @@ on_closed(void *arg)
 }
 
 void
+cores_closed(size_t place)
+{
+	on_closed(&closed[place]);
+}
+
+void
 cores_leave(size_t place)
 {
 	core_close(cores.core[place], 0, on_closed, &closed[place]);

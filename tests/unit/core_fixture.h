@@ -45,6 +45,8 @@ void cores_turn(void);
 struct core *cores_make(size_t place, bool stays);
 /* Closes one and frees it. */
 void cores_close(size_t place);
+/* For a test that closes one itself: it is closed. */
+void cores_closed(size_t place);
 /* Begins to close one; cores_close waits for it. */
 void cores_leave(size_t place);
 

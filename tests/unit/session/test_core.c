@@ -172,6 +172,59 @@ test_end_with_calls(void **state)
 	}
 }
 
+struct work {
+	struct core *core;
+	uv_sem_t go;
+	int state; /* 1: in the pool, 2: over */
+};
+
+static void
+work_waits(void *arg)
+{
+	struct work *work = arg;
+	__atomic_store_n(&work->state, 1, __ATOMIC_SEQ_CST);
+	uv_sem_wait(&work->go);
+	/* The core is there as long as it works. */
+	assert_string_equal(work->core->setup.database, cores.path);
+}
+
+static void
+work_over(void *arg)
+{
+	struct work *work = arg;
+	assert_string_equal(work->core->setup.owner, "owner");
+	work->state = 2;
+}
+
+static void
+on_core_closed(void *arg)
+{
+	const struct work *work = arg;
+	assert_int_equal(work->state, 2);
+	cores_closed(0);
+}
+
+/* A core is closed once nothing in the pool uses it any more. */
+static void
+test_end_with_work(void **state)
+{
+	(void)state;
+	struct kettle_error err = {0};
+	struct work work = {.core = cores.core[0]};
+	assert_int_equal(uv_sem_init(&work.go, 0), 0);
+	assert_int_equal(core_work(work.core, work_waits, work_over, &work, &err), 0);
+	while (__atomic_load_n(&work.state, __ATOMIC_SEQ_CST) == 0)
+		cores_turn();
+	core_close(work.core, 0, on_core_closed, &work);
+	/* Everything else of it is closed long before. */
+	until(work.core->ending.idle);
+	assert_int_equal(work.state, 1);
+	uv_sem_post(&work.go);
+	cores_close(0);
+	assert_int_equal(work.state, 2);
+	uv_sem_destroy(&work.go);
+}
+
 static void
 attached(void *arg, const struct kettle_error *err)
 {
@@ -519,6 +572,7 @@ main(void)
 		TEST(test_client_ends),
 		TEST(test_end_twice),
 		TEST(test_end_with_calls),
+		TEST(test_end_with_work),
 		TEST(test_server_waits),
 		TEST(test_reload),
 		TEST(test_strangers),
