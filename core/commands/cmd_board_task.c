@@ -173,7 +173,7 @@ cmd_board_task(const struct command_call *call, json_t **ret_result, struct kett
 		return rc;
 	struct plans plans = {.db = call->db, .env = call->env, .bundle = bundle, .list = list};
 	add_plans(&plans, devices, call->args);
-	*ret_result = json_pack("{s:s, s:O, s:O, s:O, s:O, s:O, s:O, s:O, s:O}", "leaderboard", board.name, "name",
+	*ret_result = json_pack("{s:s, s:O?, s:O?, s:O?, s:O?, s:O?, s:O?, s:O?, s:O?}", "leaderboard", board.name, "name",
 		json_object_get(bundle, "name"), "yml", json_object_get(bundle, "yml"), "task", json_object_get(bundle, "task"),
 		"submission", json_object_get(bundle, "submission"), "files", json_object_get(bundle, "files"), "templates",
 		json_object_get(bundle, "templates"), "hash", json_object_get(bundle, "hash"), "plans", list);

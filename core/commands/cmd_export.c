@@ -45,6 +45,8 @@ add_submission(void *arg, sqlite3_stmt *row)
 {
 	struct page *page = arg;
 	json_t *submission = db_row_object(row), *devices = NULL;
+	if (!submission)
+		return KETTLE_EIO;
 	(void)json_array_append_new(page->submissions, submission);
 	page->last = member_int(submission, "id");
 	int rc = db_array(page->db, &devices, page->err,

@@ -68,8 +68,11 @@ local_job_describe(const struct core *core, json_t *unit, void (*then)(void *arg
 	struct describe_request *request = xmalloc(sizeof(*request));
 	*request = (struct describe_request){json_incref(unit), then, arg};
 	AUTO_JSON json_t *section = unit_brief(unit);
-	if (runner->ops->describe(runner->self, section, on_described, request, &err) < 0)
+	int rc = runner->ops->describe(runner->self, section, on_described, request, &err);
+	if (rc < 0) {
+		err.code = rc;
 		on_described(request, &err, NULL);
+	}
 }
 
 /* Nothing outlives this process that could be recovered. */

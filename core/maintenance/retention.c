@@ -83,7 +83,9 @@ drop_events(struct db *db, struct retention *retention, bool *ret_more, struct k
 		return 0;
 	/* A plugin that no server has loaded for so long begins anew when it comes back. */
 	int64_t before = db->now_ms - retention->limits.event_days * DAY_MS;
-	int rc = db_exec(db, err, "DELETE FROM cursors WHERE used_at < ?", "i", before);
+	int rc = db_exec(db, err,
+		"DELETE FROM cursors WHERE used_at < ?1 AND EXISTS (SELECT 1 FROM events WHERE seq > cursors.seq AND at < ?1)",
+		"i", before);
 	/* Numbers are never reused: the next event's is higher even where all others are removed. */
 	if (rc == 0)
 		rc = db_exec(db, err,

@@ -37,11 +37,14 @@ call_answer(struct call *call, const struct kettle_error *err, json_t *result)
 void
 call_fail(struct call *call, int code, const char *format, ...)
 {
-	struct kettle_error err = {.code = code};
+	struct kettle_error err = {0};
+	char message[sizeof(err.message)];
 	va_list args;
 	va_start(args, format);
-	(void)vsnprintf(err.message, sizeof(err.message), format, args);
+	(void)vsnprintf(message, sizeof(message), format, args);
 	va_end(args);
+	/* What is quoted may be cut within a character, or no text at all: this makes UTF-8 of it. */
+	(void)kettle_fail(&err, code, "%s", message);
 	call_answer(call, &err, NULL);
 }
 

@@ -90,15 +90,15 @@ may_see(const struct subscription *subscription, const struct event *event)
 	return event->user == subscription->user && subscription->user > 0 && event->scope[0] != 'a';
 }
 
-/* Whether users may have other rights after it. */
+/* Whether users may have other rights after it. What a process does by itself is seen by it alone, with any rights. */
 static bool
-changes_rights(const struct event *event)
+changes_rights(const struct subscription *subscription, const struct event *event)
 {
 	static const char *const kinds[] = {"user.role", "user.banned", "user.unbanned", "user.joined"};
-	bool does = false;
+	bool changes = false;
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
-		does = does || strcmp(event->kind, kinds[i]) == 0;
-	return does;
+		changes = changes || strcmp(event->kind, kinds[i]) == 0;
+	return changes && !member_true(subscription->filter, "task_run");
 }
 
 /* Whether only the database can decide: who may see a closed board, which user an actor without one has become, which
@@ -106,7 +106,7 @@ changes_rights(const struct event *event)
 static bool
 needs_database(const struct subscription *subscription, const struct event *event)
 {
-	if (event->seq > 0 && changes_rights(event))
+	if (event->seq > 0 && changes_rights(subscription, event))
 		return true;
 	if (subscription->admin || event->seq == 0 || !event->scope[0])
 		return false;
@@ -151,7 +151,7 @@ core_publish(struct core *core, const json_t *json)
 	for (struct subscription *s = core->subscriptions; s; s = next) {
 		next = s->next;
 		/* No filter passes by a change of rights. */
-		if (s->dead || (!changes_rights(&event) && !subscribe_matches(s, &event)))
+		if (s->dead || (!changes_rights(s, &event) && !subscribe_matches(s, &event)))
 			continue;
 		/* The next one may be freed by the callback: hold it. */
 		if (next)

@@ -10,11 +10,15 @@
 #include "store/db_error.h"
 #include "store/migrations.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <limits.h>
+#include <signal.h>
 #include <sqlite3.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -45,15 +49,26 @@ flush_folder(const char *path, struct kettle_error *err)
 	return 0;
 }
 
-/* Whether it is NAME.PID.part. */
-static bool
-is_part_of(const char *entry, const char *name)
+/* The process in NAME.PID.part; 0: it is not such a name. */
+static pid_t
+writer_of(const char *entry, const char *name)
 {
 	size_t len = strlen(name);
-	if (strncmp(entry, name, len) != 0 || entry[len] != '.')
-		return false;
-	size_t digits = strspn(entry + len + 1, "0123456789");
-	return digits > 0 && strcmp(entry + len + 1 + digits, ".part") == 0;
+	char *end = NULL;
+	if (strncmp(entry, name, len) != 0 || entry[len] != '.' || !isdigit((unsigned char)entry[len + 1]))
+		return 0;
+	long pid = strtol(entry + len + 1, &end, 10);
+	return strcmp(end, ".part") == 0 && pid > 0 && pid <= INT_MAX ? (pid_t)pid : 0;
+}
+
+/* Whether its process is gone, here and, as far as a lock tells, elsewhere. */
+static bool
+is_left(int dir, const char *entry, pid_t writer)
+{
+	struct stat status;
+	AUTO_FD int fd = openat(dir, entry, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	return fd >= 0 && fstat(fd, &status) == 0 && status.st_uid == geteuid() && kill(writer, 0) != 0 && errno == ESRCH &&
+		   flock(fd, LOCK_EX | LOCK_NB) == 0;
 }
 
 static void
@@ -64,11 +79,9 @@ remove_left_parts(const char *path)
 	AUTO_DIR DIR *dir = opendir(folder);
 	struct dirent *entry;
 	while (dir && (entry = readdir(dir))) {
-		if (!is_part_of(entry->d_name, name))
-			continue;
-		AUTO_FD int fd = openat(dirfd(dir), entry->d_name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+		pid_t writer = writer_of(entry->d_name, name);
 		AUTO_FREE char *part = path_join(folder, entry->d_name);
-		if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+		if (writer && is_left(dirfd(dir), entry->d_name, writer))
 			(void)file_remove_tree(part, NULL);
 	}
 }
@@ -84,8 +97,9 @@ backup_part(const char *path, bool folder, char **ret_part, int *ret_fd, struct 
 							: open(part, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return fail_backup_path(part, errno, err);
-	/* Some file systems lock nothing; there leftovers stay. */
-	(void)flock(fd, LOCK_EX | LOCK_NB);
+	/* A file is left to SQLite's locks: over NFS, flock would be one of those. */
+	if (folder && flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+		return kettle_fail(err, KETTLE_ECONFLICT, "Another process writes `%s` at the moment.", path);
 	*ret_part = STEAL(part);
 	*ret_fd = STEAL_FD(fd);
 	return 0;

@@ -22,9 +22,9 @@ int backup_make(struct sqlite3 *from, const char *path, backup_progress progress
 	struct kettle_error *err);
 
 /*
- * Makes the file (0600) or folder (0700) PATH.PID.part that is to become `path`, and locks it. Those that a process left
- * which was killed, and so hold no lock, are removed. *ret_fd holds the lock until it is closed. EACCES, EIO. [any,
- * blocks]
+ * Makes the file (0600) or folder (0700) PATH.PID.part that is to become `path`. Those that a killed process left are
+ * removed: its number is no process's, and no lock is held. *ret_fd locks a folder until it is closed. EACCES, ECONFLICT,
+ * EIO. [any, blocks]
  */
 int backup_part(const char *path, bool folder, char **ret_part, int *ret_fd, struct kettle_error *err);
 /* Gives what backup_part made its name; a folder may take the place of an empty one, nothing else is replaced. The folder

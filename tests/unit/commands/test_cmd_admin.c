@@ -298,9 +298,9 @@ test_left_parts(void **state)
 	AUTO_FREE char *part = NULL;
 	AUTO_FD int fd = -1;
 	path_of(path, sizeof(path), "copy");
-	path_of(left, sizeof(left), "copy.7.part");
-	path_of(other, sizeof(other), "copy.x.part");
-	path_of(held, sizeof(held), "copy.8.part");
+	path_of(left, sizeof(left), "copy.999999999.part");
+	path_of(other, sizeof(other), "copy.1.part"); /* of a process that lives */
+	path_of(held, sizeof(held), "copy.999999998.part");
 	assert_int_equal(mkdir(left, 0700), 0);
 	assert_int_equal(mkdir(other, 0700), 0);
 	assert_int_equal(mkdir(held, 0700), 0);

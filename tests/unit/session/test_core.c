@@ -12,6 +12,7 @@
 #include <sys/un.h>
 
 #include "base/cleanup.h"
+#include "base/utf8.h"
 #include "store/db_lock.h"
 
 static void
@@ -56,6 +57,14 @@ static void
 test_sentences(void **state)
 {
 	(void)state;
+	/* A name that is quoted in part is not cut within a character: no answer could carry that. */
+	char name[] = "a\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9"
+				  "\xc3\xa9\xc3\xa9"
+				  "\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3"
+				  "\xa9\xc3\xa9\xc3\xa9"
+				  "\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9";
+	assert_int_equal(cores_run(0, "ada", name, NULL), KETTLE_EINVAL);
+	assert_true(utf8_valid(cores_answer.err.message, strlen(cores_answer.err.message)));
 	cores_make(1, false);
 	for (size_t place = 0; place < 2; place++) {
 		assert_int_equal(cores_run(place, "ada", "submitt", NULL), KETTLE_EINVAL);

@@ -130,6 +130,7 @@ test_lost_rights(void **state)
 	cores_must(0, "owner", "user.role", json_pack("{s:s, s:s}", "name", "bob", "role", "admin"));
 	EAR bob = listen_as(0, "bob", NULL, -1);
 	EAR board = listen_as(0, "bob", json_pack("{s:s}", "leaderboard", "board"), -1);
+	EAR local = listen_as(0, "owner", json_pack("{s:b}", "task_run", 1), -1);
 	settle();
 	submit(0, "ada", "board");
 	until(heard(bob, "submission.accepted") == 1 && heard(board, "submission.accepted") == 1);
@@ -147,6 +148,8 @@ test_lost_rights(void **state)
 	cores_must(0, "owner", "user.role", json_pack("{s:s, s:s}", "name", "bob", "role", "admin"));
 	submit(0, "ada", "board");
 	until(heard(bob, "submission.accepted") == 3 && heard(board, "submission.accepted") == 3);
+	/* What follows only this process's own work hears of none of it. */
+	assert_int_equal(json_array_size(local->kinds), 0);
 }
 
 /* Live events of a closed board go where its stored ones go. */
