@@ -45,8 +45,6 @@
 
 #define INIT_KILL_PAUSE_NS 1000000 /* without a pid namespace: between two rounds of killing */
 #define INIT_OOM_SCORE "500"
-#define INIT_WATCHERS "16" /* instances of inotify, and what they watch together */
-#define INIT_WATCHES "4096"
 
 #ifndef SYS_clone3
 #define SYS_clone3 435
@@ -204,11 +202,9 @@ set_up_base(struct init *self)
 		return 0;
 	if (sandbox_root_build_base(self->plan, &self->proc))
 		return -1;
-	/* Behind seccomp, a second barrier against nested user namespaces. */
+	/* Behind seccomp, a second barrier against nested user namespaces, and against watching what the machine executes. */
 	write_text(self->proc, "sys/user/max_user_namespaces", "0");
-	/* The kernel also counts them against the namespace's maker, so all sandboxes of one user share its limit. */
-	write_text(self->proc, "sys/user/max_inotify_instances", INIT_WATCHERS);
-	write_text(self->proc, "sys/user/max_inotify_watches", INIT_WATCHES);
+	write_text(self->proc, "sys/user/max_inotify_instances", "0");
 	return 0;
 }
 

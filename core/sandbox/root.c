@@ -235,8 +235,8 @@ plan_binds(struct sandbox_plan *plan, const struct sandbox_config *config, struc
 	return 0;
 }
 
-static bool
-has_device(const struct sandbox_config *config)
+bool
+sandbox_root_has_device(const struct sandbox_config *config)
 {
 	for (size_t i = 0; i < config->binds_count; i++)
 		if (config->binds[i].device)
@@ -297,7 +297,7 @@ sandbox_root_plan(struct sandbox_plan *plan, const struct sandbox_config *config
 		return kettle_fail(err, KETTLE_ETOOBIG, "A sandbox shows at most %d paths.", SANDBOX_BINDS_MAX);
 	plan_private(plan);
 	int rc = plan_binds(plan, config, err);
-	if (!rc && has_device(config))
+	if (!rc && sandbox_root_has_device(config))
 		add_op(plan, SANDBOX_OP_PROC_OWN, "/proc");
 	if (!rc)
 		rc = plan_job(plan, config, err);
@@ -387,6 +387,22 @@ open_proc(void)
 #endif
 }
 
+/*
+ * What says how the machine was started, where its kernel lies, and what others do on it from moment to moment. The files
+ * are empty; those that this kernel lacks are skipped.
+ */
+static int
+mask_proc(void)
+{
+	static const char *const masked[] = {"/proc/buddyinfo", "/proc/cmdline", "/proc/config.gz", "/proc/diskstats",
+		"/proc/interrupts", "/proc/kallsyms", "/proc/key-users", "/proc/keys", "/proc/locks", "/proc/schedstat",
+		"/proc/softirqs", "/proc/vmstat", "/proc/zoneinfo"};
+	for (size_t i = 0; i < ARRAY_SIZE(masked); i++)
+		if (mount(ROOT_OLD "/dev/null", masked[i], NULL, MS_BIND, NULL) && errno != ENOENT)
+			return -1;
+	return 0;
+}
+
 /* The mount is read-only, not the file system, so that do_proc_own can undo it. */
 static int
 do_proc(const struct sandbox_op *op, int *ret_proc)
@@ -394,7 +410,7 @@ do_proc(const struct sandbox_op *op, int *ret_proc)
 	int proc = open_proc();
 	if (((proc < 0 || mount("proc", op->target, "proc", ROOT_PROC_FLAGS, "hidepid=ptraceable")) &&
 			mount("proc", op->target, "proc", ROOT_PROC_FLAGS, NULL)) ||
-		mount(NULL, op->target, NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | ROOT_PROC_FLAGS, NULL)) {
+		mount(NULL, op->target, NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | ROOT_PROC_FLAGS, NULL) || mask_proc()) {
 		if (proc >= 0)
 			close(proc);
 		return -1;

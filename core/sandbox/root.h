@@ -9,6 +9,8 @@
 int sandbox_root_plan_base(struct sandbox_plan *plan, struct kettle_error *err);
 /* Owner, before SANDBOX_GO: plans the rest for a config. */
 int sandbox_root_plan(struct sandbox_plan *plan, const struct sandbox_config *config, struct kettle_error *err);
+/* Whether it shows a device node. */
+bool sandbox_root_has_device(const struct sandbox_config *config);
 /*
  * Init: builds the base, with the new root as / and the old one below it. *ret_proc: a descriptor of a /proc without
  * hidepid. 0, or -1 with the failure in the plan.

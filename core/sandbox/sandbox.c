@@ -45,8 +45,7 @@ struct spare_init {
 struct sandbox_machine {
 	unsigned protections;
 	char *cgroup;
-	struct sock_fprog filter;
-	struct sock_fprog counting; /* for sandbox_config.counts; built on first use */
+	struct sock_fprog filters[2][2]; /* with sandbox_config.counts, with a device; built on first use */
 	struct spare_init spare;
 };
 
@@ -83,7 +82,7 @@ sandbox_machine_new(const char *cgroup, struct sandbox_machine **ret_machine, st
 	machine->cgroup = cgroup ? xstrdup(cgroup) : NULL;
 	machine->protections = sandbox_probe() | sandbox_cgroup_protections(cgroup);
 	if (machine->protections & SANDBOX_SECCOMP) {
-		int rc = sandbox_seccomp_build(false, &machine->filter, err);
+		int rc = sandbox_seccomp_build(false, false, &machine->filters[false][false], err);
 		if (rc) {
 			sandbox_machine_free(machine);
 			return rc;
@@ -150,8 +149,8 @@ sandbox_machine_free(struct sandbox_machine *machine)
 	if (!machine)
 		return;
 	drop_spare(&machine->spare);
-	free(machine->filter.filter);
-	free(machine->counting.filter);
+	for (size_t i = 0; i < 4; i++)
+		free(machine->filters[i / 2][i % 2].filter);
 	free(machine->cgroup);
 	free(machine);
 }
@@ -265,12 +264,14 @@ plan_off(struct sandbox_plan *plan, const struct sandbox_config *config, struct 
 }
 
 static int
-plan_filter(struct sandbox_machine *machine, struct sandbox_plan *plan, bool counts, struct kettle_error *err)
+plan_filter(struct sandbox_machine *machine, struct sandbox_plan *plan, const struct sandbox_config *config,
+	struct kettle_error *err)
 {
-	int rc = counts && !machine->counting.filter ? sandbox_seccomp_build(true, &machine->counting, err) : 0;
+	bool device = sandbox_root_has_device(config);
+	struct sock_fprog *filter = &machine->filters[config->counts][device];
+	int rc = filter->filter ? 0 : sandbox_seccomp_build(config->counts, device, filter, err);
 	if (rc)
 		return rc;
-	const struct sock_fprog *filter = counts ? &machine->counting : &machine->filter;
 	size_t size = filter->len * sizeof(*filter->filter);
 	struct sock_filter *copy = sandbox_plan_alloc(plan, size);
 	if (!copy)
@@ -289,7 +290,7 @@ complete_plan(struct sandbox_machine *machine, const struct sandbox_config *conf
 	if (!rc)
 		rc = plan->protections & SANDBOX_MOUNT ? sandbox_root_plan(plan, config, err) : plan_off(plan, config, err);
 	if (!rc && plan->protections & SANDBOX_SECCOMP)
-		rc = plan_filter(machine, plan, config->counts, err);
+		rc = plan_filter(machine, plan, config, err);
 	if (!rc && child->has_cgroup)
 		rc = sandbox_cgroup_limit(&child->cgroup, plan->limits.memory, plan->limits.processes, err);
 	return rc;

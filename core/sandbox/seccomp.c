@@ -12,9 +12,12 @@
 #include "sandbox/seccomp.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/perf_event.h>
 #include <linux/seccomp.h>
+#include <linux/sockios.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <stdbool.h>
@@ -24,6 +27,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/shm.h>
 #include <sys/socket.h>
@@ -42,6 +46,19 @@
 #define SECCOMP_HIGH 0x100u
 #define SECCOMP_X32_BIT 0x40000000u
 #define SECCOMP_CALLS_MAX 1024 /* above the highest number of any call */
+#define SECCOMP_CHECKS_MAX 28
+/* The bits of IPPROTO_IP (any), TCP and UDP: not those of MPTCP, UDP-Lite, SCTP, DCCP and L2TP. */
+#define SECCOMP_PROTOCOLS (IPPROTO_TCP | IPPROTO_UDP)
+#define SECCOMP_IOCTL_TYPE 0xff00u
+#define SECCOMP_IOCTL_PERF 0x2400u /* of descriptors from perf_event_open, which only profilers get */
+#define SECCOMP_TCGETS2 0x802c542au
+#ifndef PR_SCHED_CORE
+#define PR_SCHED_CORE 62
+#endif
+#ifndef MADV_COLD
+#define MADV_COLD 20
+#define MADV_PAGEOUT 21
+#endif
 #if defined(__x86_64__)
 #define SECCOMP_NATIVE AUDIT_ARCH_X86_64
 #elif defined(__aarch64__)
@@ -55,12 +72,11 @@ static const char *const allowed[] = {
 	"access", "chdir", "chmod", "chown", "close", "close_range", "copy_file_range", "creat", "dup", "dup2", "dup3",
 	"faccessat", "faccessat2", "fadvise64", "fallocate", "fchdir", "fchmod", "fchmodat", "fchown", "fchownat", "fcntl",
 	"fgetxattr", "flistxattr", "flock", "fstat", "fstatfs", "ftruncate", "futimesat", "getcwd", "getdents",
-	"getdents64", "getxattr", "inotify_add_watch", "inotify_init", "inotify_init1", "inotify_rm_watch", "lchown",
-	"lgetxattr", "link", "linkat", "listxattr", "llistxattr", "lseek", "lstat", "mkdir", "mkdirat", "mknod", "mknodat",
-	"newfstatat", "open", "openat", "openat2", "pipe", "pipe2", "pread64", "preadv", "preadv2", "pwrite64", "pwritev",
-	"pwritev2", "read", "readahead", "readlink", "readlinkat", "readv", "rename", "renameat", "renameat2", "rmdir",
-	"sendfile", "splice", "stat", "statfs", "statx", "symlink", "symlinkat", "tee", "truncate", "umask", "unlink",
-	"unlinkat", "utime", "utimensat", "utimes", "vmsplice", "write", "writev",
+	"getdents64", "getxattr", "lchown", "lgetxattr", "link", "linkat", "listxattr", "llistxattr", "lseek", "lstat",
+	"mkdir", "mkdirat", "mknod", "mknodat", "newfstatat", "open", "openat", "openat2", "pipe", "pipe2", "pread64",
+	"preadv", "preadv2", "pwrite64", "pwritev", "pwritev2", "read", "readahead", "readlink", "readlinkat", "readv",
+	"rename", "renameat", "renameat2", "rmdir", "sendfile", "splice", "stat", "statfs", "statx", "symlink", "symlinkat",
+	"tee", "truncate", "umask", "unlink", "unlinkat", "utime", "utimensat", "utimes", "vmsplice", "write", "writev",
 	/* waiting */
 	"epoll_create", "epoll_create1", "epoll_ctl", "epoll_pwait", "epoll_pwait2", "epoll_wait", "eventfd", "eventfd2",
 	"poll", "ppoll", "pselect6", "select", "signalfd", "signalfd4", "timerfd_create", "timerfd_gettime",
@@ -125,7 +141,7 @@ struct check {
 };
 struct special {
 	const char *name;
-	struct check checks[6]; /* until one with mask 0 */
+	struct check checks[SECCOMP_CHECKS_MAX]; /* until one with mask 0 */
 	uint32_t otherwise;
 };
 
@@ -138,15 +154,26 @@ static const struct special specials[] = {
 	/* Its flags are behind a pointer. glibc falls back to clone. */
 	{"clone3", {{0, 0, 0, 0, false}}, SECCOMP_ERRNO(ENOSYS)},
 	{"socket",
-		{{0, SECCOMP_ALL, AF_UNIX, SECCOMP_RET_ALLOW, false}, {0, SECCOMP_ALL, AF_INET, SECCOMP_RET_ALLOW, false},
-			{0, SECCOMP_ALL, AF_INET6, SECCOMP_RET_ALLOW, false},
+		{{0, SECCOMP_ALL, AF_UNIX, SECCOMP_RET_ALLOW, false},
+			{2, ~(uint32_t)SECCOMP_PROTOCOLS, 0, SECCOMP_ERRNO(EPROTONOSUPPORT), true},
+			{0, SECCOMP_ALL, AF_INET, SECCOMP_RET_ALLOW, false}, {0, SECCOMP_ALL, AF_INET6, SECCOMP_RET_ALLOW, false},
 			{0, SECCOMP_ALL, AF_NETLINK, SECCOMP_ERRNO(EAFNOSUPPORT), true},
 			{2, SECCOMP_ALL, SECCOMP_NETLINK_ROUTE, SECCOMP_RET_ALLOW, false}},
 		SECCOMP_ERRNO(EAFNOSUPPORT)},
-	{"ioctl",
-		{{1, SECCOMP_ALL, TIOCSTI, SECCOMP_ERRNO(EPERM), false},
-			{1, SECCOMP_ALL, TIOCLINUX, SECCOMP_ERRNO(EPERM), false}},
+	{"socketpair", {{0, SECCOMP_ALL, AF_UNIX, SECCOMP_RET_ALLOW, false}}, SECCOMP_ERRNO(EAFNOSUPPORT)},
+	/* The page cache belongs to the whole machine: a payload could empty it of files that others read while timed. */
+	{"fadvise64", {{3, SECCOMP_ALL, POSIX_FADV_DONTNEED, SECCOMP_ERRNO(EPERM), false}}, SECCOMP_RET_ALLOW},
+	{"madvise",
+		{{2, SECCOMP_ALL, MADV_COLD, SECCOMP_ERRNO(EPERM), false},
+			{2, SECCOMP_ALL, MADV_PAGEOUT, SECCOMP_ERRNO(EPERM), false}},
 		SECCOMP_RET_ALLOW},
+	/* Both watch, as inotify does, what others open. */
+	{"fcntl",
+		{{1, SECCOMP_ALL, F_NOTIFY, SECCOMP_ERRNO(EPERM), false},
+			{1, SECCOMP_ALL, F_SETLEASE, SECCOMP_ERRNO(EPERM), false}},
+		SECCOMP_RET_ALLOW},
+	/* With a cookie of its own a payload keeps everybody else off the second thread of its core. */
+	{"prctl", {{0, SECCOMP_ALL, PR_SCHED_CORE, SECCOMP_ERRNO(EPERM), false}}, SECCOMP_RET_ALLOW},
 	{"personality",
 		{{0, SECCOMP_ALL, 0, SECCOMP_RET_ALLOW, false},
 			{0, SECCOMP_ALL, SECCOMP_ADDR_NO_RANDOMIZE, SECCOMP_RET_ALLOW, false},
@@ -175,6 +202,30 @@ static const struct special specials[] = {
 	/* As fsync: see `needless`. */
 	{"msync", {{2, MS_SYNC, MS_SYNC, SECCOMP_ERRNO(0), false}}, SECCOMP_RET_ALLOW},
 };
+
+/*
+ * Requests that libraries make of files, pipes and sockets: whether it is a terminal and its size, how much there is to
+ * read, close-on-exec, what interfaces there are. All others fail as for a file that does not know them, so that programs
+ * fall back (cp without a reflink).
+ */
+static const struct special requests = {"ioctl",
+	{{1, SECCOMP_ALL, TCGETS, SECCOMP_RET_ALLOW, false}, {1, SECCOMP_ALL, SECCOMP_TCGETS2, SECCOMP_RET_ALLOW, false},
+		{1, SECCOMP_ALL, TIOCGWINSZ, SECCOMP_RET_ALLOW, false}, {1, SECCOMP_ALL, TIOCGPGRP, SECCOMP_RET_ALLOW, false},
+		{1, SECCOMP_ALL, TIOCOUTQ, SECCOMP_RET_ALLOW, false}, {1, SECCOMP_ALL, FIONREAD, SECCOMP_RET_ALLOW, false},
+		{1, SECCOMP_ALL, FIONBIO, SECCOMP_RET_ALLOW, false}, {1, SECCOMP_ALL, FIOASYNC, SECCOMP_RET_ALLOW, false},
+		{1, SECCOMP_ALL, FIOCLEX, SECCOMP_RET_ALLOW, false}, {1, SECCOMP_ALL, FIONCLEX, SECCOMP_RET_ALLOW, false},
+		{1, SECCOMP_ALL, SIOCATMARK, SECCOMP_RET_ALLOW, false}, {1, SECCOMP_ALL, SIOCGIFNAME, SECCOMP_RET_ALLOW, false},
+		{1, SECCOMP_ALL, SIOCGIFCONF, SECCOMP_RET_ALLOW, false},
+		{1, SECCOMP_ALL, SIOCGIFFLAGS, SECCOMP_RET_ALLOW, false},
+		{1, SECCOMP_ALL, SIOCGIFADDR, SECCOMP_RET_ALLOW, false},
+		{1, SECCOMP_ALL, SIOCGIFINDEX, SECCOMP_RET_ALLOW, false},
+		{1, SECCOMP_IOCTL_TYPE, SECCOMP_IOCTL_PERF, SECCOMP_RET_ALLOW, false}},
+	SECCOMP_ERRNO(ENOTTY)};
+
+/* With a device: drivers have hundreds of requests, which differ from release to release. */
+static const struct special device_requests = {"ioctl",
+	{{1, SECCOMP_ALL, TIOCSTI, SECCOMP_ERRNO(EPERM), false}, {1, SECCOMP_ALL, TIOCLINUX, SECCOMP_ERRNO(EPERM), false}},
+	SECCOMP_RET_ALLOW};
 
 /*
  * For a profiler. perf_event_paranoid decides whether users may count events of their own processes. Whole cores, whole
@@ -295,7 +346,7 @@ emit_named(struct program *program, const struct special *special)
 }
 
 int
-sandbox_seccomp_build(bool counts, struct sock_fprog *ret_program, struct kettle_error *err)
+sandbox_seccomp_build(bool counts, bool device, struct sock_fprog *ret_program, struct kettle_error *err)
 {
 	AUTO_FREE struct program *program = xcalloc(1, sizeof(*program));
 	AUTO_FREE uint32_t *actions = xcalloc(SECCOMP_CALLS_MAX, sizeof(*actions));
@@ -307,6 +358,7 @@ sandbox_seccomp_build(bool counts, struct sock_fprog *ret_program, struct kettle
 	emit_start(program);
 	for (size_t i = 0; i < ARRAY_SIZE(specials); i++)
 		emit_named(program, &specials[i]);
+	emit_named(program, device ? &device_requests : &requests);
 	if (counts)
 		emit_named(program, &counting);
 	if (emit_ranges(program, actions) || program->len >= BPF_MAXINSNS)

@@ -11,8 +11,8 @@
 int sandbox_seccomp_present(void);
 /*
  * Builds the filter of this architecture; the caller frees ret_program->filter. counts: allow
- * perf_event_open for the payload's own processes.
+ * perf_event_open for the payload's own processes. device: allow any ioctl, as drivers need.
  */
-int sandbox_seccomp_build(bool counts, struct sock_fprog *ret_program, struct kettle_error *err);
+int sandbox_seccomp_build(bool counts, bool device, struct sock_fprog *ret_program, struct kettle_error *err);
 
 #endif

@@ -6,7 +6,7 @@ import re
 from engine import Engine, Trouble, message_of
 
 ALLOWED = re.compile(r"/dev/(null|zero|full|random|urandom|tty|ptmx|pts/ptmx|console|shm|std(in|out|err)|fd)$")
-SHARED = ("/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools", "/dev/kfd")
+SHARED = ("/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/kfd")
 
 
 def lines(text):

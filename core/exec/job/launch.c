@@ -247,7 +247,7 @@ launch(struct step_process *process, size_t index, const struct referee_link *li
 	make_arguments(process, &argv);
 	environment_list(variables, &environment);
 	list_folders(process, &folders);
-	gpu_nodes_nodes(exec->gpus, &step->visible, &nodes);
+	gpu_nodes_nodes(exec->gpus, &step->visible, step->plan->profile, &nodes);
 	AUTO_FREE struct sandbox_bind *binds = make_binds(step, &folders, &nodes, &binds_count);
 	struct process_config config = {
 		.sandbox.level = step->job->line.unit.level,

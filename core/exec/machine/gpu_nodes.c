@@ -19,7 +19,9 @@
 #include "base/text.h"
 
 /* What every GPU of NVIDIA needs besides its own node. */
-static const char *const nvidia_nodes[] = {"/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools"};
+static const char *const nvidia_nodes[] = {"/dev/nvidiactl", "/dev/nvidia-uvm"};
+/* Events of unified memory, which only profilers read. */
+static const char *const nvidia_profile_nodes[] = {"/dev/nvidia-uvm-tools"};
 /* And every one of AMD, whose runtime looks GPUs up in the kernel's list of compute nodes. */
 static const char *const amd_nodes[] = {"/dev/kfd"};
 static const char *const amd_folders[] = {"/sys/class/kfd", "/sys/devices/virtual/kfd"};
@@ -66,7 +68,7 @@ add_own(const struct gpu *gpu, const char *name, struct strings *paths)
 }
 
 void
-gpu_nodes_nodes(const json_t *reading, const struct strings *gpus, struct strings *paths)
+gpu_nodes_nodes(const json_t *reading, const struct strings *gpus, bool profile, struct strings *paths)
 {
 	bool nvidia = false, amd = false;
 	for (size_t i = 0; i < gpus->count; i++) {
@@ -76,6 +78,8 @@ gpu_nodes_nodes(const json_t *reading, const struct strings *gpus, struct string
 	}
 	for (size_t i = 0; nvidia && i < ARRAY_SIZE(nvidia_nodes); i++)
 		add_matches(nvidia_nodes[i], paths);
+	for (size_t i = 0; nvidia && profile && i < ARRAY_SIZE(nvidia_profile_nodes); i++)
+		add_matches(nvidia_profile_nodes[i], paths);
 	for (size_t i = 0; amd && i < ARRAY_SIZE(amd_nodes); i++)
 		add_matches(amd_nodes[i], paths);
 }

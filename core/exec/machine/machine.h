@@ -201,9 +201,10 @@ bool gpu_is_occupied(const struct gpu *gpu, const json_t *idle, uint64_t left);
 
 /*
  * Appends the device nodes of GPUs (indices or UUIDs) to a list of paths: their own, as far as the reading (NULL: there
- * is none) or an index gives them, and those that all GPUs of their maker share. Without GPUs: nothing.
+ * is none) or an index gives them, and those that all GPUs of their maker share, or only profilers need (`profile`).
+ * Without GPUs: nothing.
  */
-void gpu_nodes_nodes(const json_t *reading, const struct strings *gpus, struct strings *paths);
+void gpu_nodes_nodes(const json_t *reading, const struct strings *gpus, bool profile, struct strings *paths);
 /* Appends the folders in which the runtimes of these GPUs look them up. */
 void gpu_nodes_folders(const json_t *reading, const struct strings *gpus, struct strings *folders);
 /* Sets the variables that make the runtimes of NVIDIA and AMD see these GPUs alone. */

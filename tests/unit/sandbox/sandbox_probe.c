@@ -21,6 +21,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/personality.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -365,6 +366,13 @@ do_sockets(char **args)
 	say("vsock", socket(AF_VSOCK, SOCK_STREAM, 0));
 	say("alg", socket(AF_ALG, SOCK_SEQPACKET, 0));
 	say("pair", socketpair(AF_UNIX, SOCK_STREAM, 0, (int[2]){0}));
+	say("inet_pair", socketpair(AF_INET, SOCK_STREAM, 0, (int[2]){0}));
+	say("tipc_pair", socketpair(AF_TIPC, SOCK_SEQPACKET, 0, (int[2]){0}));
+	say("tcp", socket(AF_INET, SOCK_STREAM, IPPROTO_TCP));
+	say("udp", socket(AF_INET, SOCK_DGRAM, IPPROTO_UDP));
+	say("mptcp", socket(AF_INET, SOCK_STREAM, 262 /* IPPROTO_MPTCP */));
+	say("udp_lite", socket(AF_INET6, SOCK_DGRAM, 136 /* IPPROTO_UDPLITE */));
+	say("sctp", socket(AF_INET, SOCK_STREAM, IPPROTO_SCTP));
 	return 0;
 }
 
@@ -427,6 +435,10 @@ do_machine_wide(char **args)
 	while (count < 1000 && syscall(SYS_inotify_init1, 0) >= 0)
 		count++;
 	printf("inotify=%d\n", count);
+	say("inotify_errno", -1);
+	int folder = open("/usr/bin", O_RDONLY);
+	say("notify", fcntl(folder, F_NOTIFY, DN_ACCESS));
+	say("lease", fcntl(memfd_create("x", 0), F_SETLEASE, F_WRLCK));
 	say("io_setup", syscall(SYS_io_setup, 1, &context));
 	errno = 0;
 	say("huge", mmap(NULL, huge, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0) == MAP_FAILED ? -1 : 0);
@@ -440,6 +452,44 @@ do_machine_wide(char **args)
 	say("msync", syscall(SYS_msync, 4096L, 4096L, MS_SYNC));
 	/* Libraries ask in this way what is mapped. */
 	say("msync_async", syscall(SYS_msync, 4096L, 4096L, MS_ASYNC));
+	int file = open("/proc/self/exe", O_RDONLY);
+	say("drop_cache", syscall(SYS_fadvise64, file, 0L, 0L, POSIX_FADV_DONTNEED));
+	say("read_ahead", syscall(SYS_fadvise64, file, 0L, 0L, POSIX_FADV_WILLNEED));
+	char *page = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, file, 0);
+	say("cold", madvise(page, 4096, 20 /* MADV_COLD */));
+	say("page_out", madvise(page, 4096, 21 /* MADV_PAGEOUT */));
+	say("free", madvise(page, 4096, MADV_DONTNEED));
+	say("core_cookie", prctl(62 /* PR_SCHED_CORE */, 1 /* CREATE */, 0, 0 /* this thread */, 0));
+	return 0;
+}
+
+/* 1 where a file has text, 0 where it is empty or missing. */
+static int
+do_sizes(char **args)
+{
+	for (; *args; args++) {
+		char byte;
+		int fd = open(*args, O_RDONLY);
+		printf("%s=%d\n", *args, fd >= 0 && read(fd, &byte, 1) == 1);
+		if (fd >= 0)
+			close(fd);
+	}
+	return 0;
+}
+
+static int
+do_requests(char **args)
+{
+	int pair[2], count = 0, one = 1, file = open("/opt/probe", O_RDONLY);
+	long long size;
+	struct ifreq request = {.ifr_ifindex = 1};
+	(void)args;
+	say("readable", pipe(pair) ? -1 : ioctl(pair[0], FIONREAD, &count));
+	say("block", ioctl(pair[0], FIONBIO, &one));
+	say("close", ioctl(pair[0], FIOCLEX));
+	say("keep", ioctl(pair[0], FIONCLEX));
+	say("name", ioctl(socket(AF_INET, SOCK_DGRAM, 0), SIOCGIFNAME, &request));
+	say("size", ioctl(file, FIOQSIZE, &size));
 	return 0;
 }
 
@@ -621,9 +671,9 @@ static const struct {
 	{"memory-shared", do_memory_shared}, {"fork-bomb", do_fork_bomb}, {"fork-storm", do_fork_storm},
 	{"daemon", do_daemon}, {"daemons", do_daemons}, {"kill-all", do_kill_all}, {"processes", do_processes},
 	{"list", do_list}, {"net", do_net}, {"sockets", do_sockets}, {"calls", do_calls}, {"allowed", do_allowed},
-	{"machine-wide", do_machine_wide}, {"core", do_core}, {"real-time", do_real_time}, {"i386", do_i386},
-	{"starve", do_starve}, {"cores", do_cores}, {"x32", do_x32}, {"status", do_status}, {"signals", do_signals},
-	{"limits", do_limits}, {"connect-abstract", do_connect_abstract}};
+	{"machine-wide", do_machine_wide}, {"core", do_core}, {"sizes", do_sizes}, {"requests", do_requests},
+	{"real-time", do_real_time}, {"i386", do_i386}, {"starve", do_starve}, {"cores", do_cores}, {"x32", do_x32},
+	{"status", do_status}, {"signals", do_signals}, {"limits", do_limits}, {"connect-abstract", do_connect_abstract}};
 
 int
 main(int argc, char **argv)

@@ -497,7 +497,7 @@ test_refused_calls(void **state)
 	assert_said(fixture, "clone_newuser=EPERM\n");
 	assert_said(fixture, "clone3=ENOSYS\n");
 	assert_said(fixture, "unknown=ENOSYS\n");
-	assert_said(fixture, "tiocsti_high=EPERM\n");
+	assert_said(fixture, "tiocsti_high=ENOTTY\n");
 }
 
 static void
@@ -506,8 +506,46 @@ test_machine_wide(void **state)
 	struct fixture *fixture = *state;
 	FIXTURE_RUN(fixture, "machine-wide");
 	assert_string_equal(fixture->text,
-		"inotify=16\nio_setup=ENOSYS\nhuge=EPERM\nhuge_file=EPERM\nhuge_segment=EPERM\nfsync=ok\nfdatasync=ok\n"
-		"syncfs=ok\nsync_file_range=ok\nmsync=ok\nmsync_async=ENOMEM\n");
+		"inotify=0\ninotify_errno=ENOSYS\nnotify=EPERM\nlease=EPERM\nio_setup=ENOSYS\nhuge=EPERM\nhuge_file="
+		"EPERM\nhuge_segment=EPERM\nfsync="
+		"ok\nfdatasync=ok\n"
+		"syncfs=ok\nsync_file_range=ok\nmsync=ok\nmsync_async=ENOMEM\n"
+		"drop_cache=EPERM\nread_ahead=ok\ncold=EPERM\npage_out=EPERM\nfree=ok\ncore_cookie=EPERM\n");
+}
+
+/* What the machine's own files say of others; empty, or not there at all. */
+static void
+test_machine_files(void **state)
+{
+	struct fixture *fixture = *state;
+	FIXTURE_RUN(fixture, "sizes", "/proc/cmdline", "/proc/interrupts", "/proc/vmstat", "/proc/kallsyms",
+		"/proc/config.gz", "/proc/softirqs", "/proc/schedstat", "/proc/diskstats", "/proc/zoneinfo", "/proc/buddyinfo",
+		"/proc/locks", "/proc/keys", "/proc/key-users");
+	assert_int_equal(fixture->report.exit_status, 0);
+	assert_said(fixture, "/proc/cmdline=0\n");
+	assert_not_said(fixture, "=1\n");
+	fixture->text[0] = '\0';
+	FIXTURE_RUN(fixture, "sizes", "/proc/cpuinfo", "/proc/meminfo", "/proc/stat");
+	assert_string_equal(fixture->text, "/proc/cpuinfo=1\n/proc/meminfo=1\n/proc/stat=1\n");
+}
+
+/* Without a device: what libraries need, and nothing that the file would know besides. */
+static void
+test_requests(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct sandbox_bind device = {.source = "/dev/null", .target = "/dev/node", .device = true};
+	FIXTURE_RUN(fixture, "requests");
+	assert_string_equal(fixture->text, "readable=ok\nblock=ok\nclose=ok\nkeep=ok\nname=ok\nsize=ENOTTY\n");
+	fixture->text[0] = '\0';
+	fixture->binds[1] = device;
+	fixture->config.binds_count = 2;
+	FIXTURE_RUN(fixture, "requests");
+	assert_string_equal(fixture->text, "readable=ok\nblock=ok\nclose=ok\nkeep=ok\nname=ok\nsize=ok\n");
+	fixture->text[0] = '\0';
+	FIXTURE_RUN(fixture, "calls");
+	assert_said(fixture, "tiocsti_high=EPERM\n");
+	assert_said(fixture, "tioclinux=EPERM\n");
 }
 
 static void
@@ -567,8 +605,9 @@ test_allowed_calls(void **state)
 	fixture->text[0] = '\0';
 	FIXTURE_RUN(fixture, "sockets");
 	assert_said(fixture, "unix=ok\n");
-	assert_said(fixture, "inet6=ok\nroute=ok\nnetfilter=EAFNOSUPPORT\npacket=EAFNOSUPPORT\nvsock=EAFNOSUPPORT\n"
-						 "alg=EAFNOSUPPORT\npair=ok\n");
+	assert_said(fixture, "inet6=ok\nroute=ok\nnetfilter=EPROTONOSUPPORT\npacket=EAFNOSUPPORT\nvsock=EAFNOSUPPORT\n"
+						 "alg=EAFNOSUPPORT\npair=ok\ninet_pair=EAFNOSUPPORT\ntipc_pair=EAFNOSUPPORT\ntcp=ok\nudp=ok\n"
+						 "mptcp=EPROTONOSUPPORT\nudp_lite=EPROTONOSUPPORT\nsctp=EPROTONOSUPPORT\n");
 }
 
 static void
@@ -690,6 +729,8 @@ main(void)
 		FIXTURE_TEST(test_abstract_socket),
 		FIXTURE_TEST(test_refused_calls),
 		FIXTURE_TEST(test_machine_wide),
+		FIXTURE_TEST(test_machine_files),
+		FIXTURE_TEST(test_requests),
 		FIXTURE_TEST(test_no_dumps),
 		FIXTURE_TEST(test_real_time),
 		FIXTURE_TEST(test_starving_init),
