@@ -133,7 +133,12 @@ init_prepare(struct init *self, const int *procs)
 		return sandbox_plan_failed(plan, "set the host name", NULL);
 	if (plan->protections & SANDBOX_MOUNT && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL))
 		return sandbox_plan_failed(plan, "keep mounts private below", "/");
-	return enter_cgroups(plan, procs);
+	if (enter_cgroups(plan, procs))
+		return -1;
+	/* Its root is the cgroup of this moment: made by the clone, it would show where the run is among others (v1). */
+	if (plan->protections & SANDBOX_CGROUPNS && unshare(CLONE_NEWCGROUP))
+		return sandbox_plan_failed(plan, "make a cgroup namespace", NULL);
+	return 0;
 }
 
 /* Waits for the owner's message. -1: the owner is gone, or sent another one. */
@@ -170,7 +175,7 @@ start_payload(struct init *self)
 	struct sandbox_plan *plan = self->plan;
 	AUTO_FD int ruleset = -1;
 	if (plan->protections & SANDBOX_LANDLOCK) {
-		ruleset = sandbox_landlock_ruleset(plan);
+		ruleset = sandbox_landlock_ruleset(plan, self->zygote != NULL);
 		if (ruleset < 0)
 			return sandbox_plan_failed(plan, "make the Landlock rules", NULL);
 	}
@@ -394,8 +399,7 @@ clone_flags(unsigned protections)
 		unsigned protection;
 		uint64_t flag;
 	} flags[] = {{SANDBOX_USER, CLONE_NEWUSER}, {SANDBOX_MOUNT, CLONE_NEWNS}, {SANDBOX_PID, CLONE_NEWPID},
-		{SANDBOX_NET, CLONE_NEWNET}, {SANDBOX_IPC, CLONE_NEWIPC}, {SANDBOX_UTS, CLONE_NEWUTS},
-		{SANDBOX_CGROUPNS, CLONE_NEWCGROUP}};
+		{SANDBOX_NET, CLONE_NEWNET}, {SANDBOX_IPC, CLONE_NEWIPC}, {SANDBOX_UTS, CLONE_NEWUTS}};
 	uint64_t all = 0;
 	for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
 		all |= protections & flags[i].protection ? flags[i].flag : 0;

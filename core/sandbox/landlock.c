@@ -72,7 +72,7 @@ allow(int ruleset, const char *path, uint64_t rights)
 }
 
 int
-sandbox_landlock_ruleset(const struct sandbox_plan *plan)
+sandbox_landlock_ruleset(const struct sandbox_plan *plan, bool copied)
 {
 	int abi = sandbox_landlock_abi();
 	uint64_t all = handled(abi), no_nodes = all & ~(LANDLOCK_FS_MAKE_CHAR | LANDLOCK_FS_MAKE_BLOCK);
@@ -88,6 +88,9 @@ sandbox_landlock_ruleset(const struct sandbox_plan *plan)
 	int rc = allow(ruleset, "/", read);
 	if (!rc)
 		rc = allow(ruleset, "/dev", read | device | LANDLOCK_FS_WRITE_FILE);
+	/* Its file lies outside of the root. */
+	if (!rc && copied)
+		rc = allow(ruleset, "/proc/self/exe", LANDLOCK_FS_EXECUTE | LANDLOCK_FS_READ_FILE);
 	static const char *const writable[] = {SANDBOX_JOB "/out", "/tmp", "/dev/shm", NULL};
 	for (const char *const *path = writable; !rc && *path; path++)
 		rc = allow(ruleset, *path, no_nodes);

@@ -7,8 +7,9 @@
 
 /* The ABI version that the kernel offers; 0: none. [any] */
 int sandbox_landlock_abi(void);
-/* Init, with the payload's root in place: returns a ruleset's descriptor, or -1 with errno. */
-int sandbox_landlock_ruleset(const struct sandbox_plan *plan);
+/* Init, with the payload's root in place: returns a ruleset's descriptor, or -1 with errno. `copied`: the payload
+ * is a copy of init and goes on in its program. */
+int sandbox_landlock_ruleset(const struct sandbox_plan *plan, bool copied);
 /* Payload, after no_new_privs: applies the ruleset to it and all its children. 0 or -1. */
 int sandbox_landlock_enter(int ruleset);
 

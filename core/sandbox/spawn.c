@@ -27,7 +27,11 @@
 #ifndef SYS_pidfd_open
 #define SYS_pidfd_open 434
 #endif
-#define SPAWN_UID_BASE 700000
+/*
+ * Above what useradd gives out for users' own namespaces (SUB_UID_MAX is 600100000), below what a container of LXD has
+ * (1000000000). One of them is a run's for as long as it lasts.
+ */
+#define SPAWN_UID_BASE 700000000
 #define SPAWN_UID_COUNT 65536
 #define SPAWN_END_MS 10000
 #define SPAWN_WARM_MS 5000 /* time limit of a warm process for a clone */

@@ -463,6 +463,15 @@ do_machine_wide(char **args)
 	return 0;
 }
 
+static int
+do_show(char **args)
+{
+	char text[4096];
+	int fd = open(args[0], O_RDONLY);
+	ssize_t size = fd < 0 ? -1 : read(fd, text, sizeof(text));
+	return size >= 0 && fwrite(text, 1, (size_t)size, stdout) == (size_t)size ? 0 : 1;
+}
+
 /* 1 where a file has text, 0 where it is empty or missing. */
 static int
 do_sizes(char **args)
@@ -671,9 +680,10 @@ static const struct {
 	{"memory-shared", do_memory_shared}, {"fork-bomb", do_fork_bomb}, {"fork-storm", do_fork_storm},
 	{"daemon", do_daemon}, {"daemons", do_daemons}, {"kill-all", do_kill_all}, {"processes", do_processes},
 	{"list", do_list}, {"net", do_net}, {"sockets", do_sockets}, {"calls", do_calls}, {"allowed", do_allowed},
-	{"machine-wide", do_machine_wide}, {"core", do_core}, {"sizes", do_sizes}, {"requests", do_requests},
-	{"real-time", do_real_time}, {"i386", do_i386}, {"starve", do_starve}, {"cores", do_cores}, {"x32", do_x32},
-	{"status", do_status}, {"signals", do_signals}, {"limits", do_limits}, {"connect-abstract", do_connect_abstract}};
+	{"machine-wide", do_machine_wide}, {"core", do_core}, {"show", do_show}, {"sizes", do_sizes},
+	{"requests", do_requests}, {"real-time", do_real_time}, {"i386", do_i386}, {"starve", do_starve},
+	{"cores", do_cores}, {"x32", do_x32}, {"status", do_status}, {"signals", do_signals}, {"limits", do_limits},
+	{"connect-abstract", do_connect_abstract}};
 
 int
 main(int argc, char **argv)

@@ -241,6 +241,39 @@ test_identity(void **state)
 	assert_said(fixture, "umask=22 sid=1 pid=2\n");
 }
 
+/* As root: outside it has an id that no account has, and none that useradd gives accounts for their own namespaces. */
+static void
+test_identity_outside(void **state)
+{
+	struct fixture *fixture = *state;
+	const unsigned long given_out = 600100000; /* SUB_UID_MAX of login.defs */
+	char path[64];
+	AUTO_FREE char *map = NULL;
+	size_t size = 0;
+	if (fixture_is_user())
+		return;
+	FIXTURE_START(fixture, "sleep");
+	(void)snprintf(path, sizeof(path), "/proc/%d/uid_map", (int)sandbox_pid(fixture->sandbox));
+	assert_int_equal(file_read(path, 4096, &map, &size, NULL), 0);
+	sandbox_kill(fixture->sandbox, SANDBOX_LIMIT_CANCEL);
+	fixture_finish(fixture);
+	unsigned long inside = 0, outside = 0;
+	assert_int_equal(sscanf(strchr(map, '\n'), "%lu %lu", &inside, &outside), 2);
+	assert_int_equal(inside, SANDBOX_ID);
+	assert_true(outside > given_out);
+}
+
+/* The cgroup of the run is the top of all that it sees. */
+static void
+test_cgroups(void **state)
+{
+	struct fixture *fixture = *state;
+	FIXTURE_RUN(fixture, "show", "/proc/self/cgroup");
+	assert_int_equal(fixture->report.exit_status, 0);
+	for (char *line = strtok(fixture->text, "\n"); line; line = strtok(NULL, "\n"))
+		assert_string_equal(strrchr(line, ':'), ":/");
+}
+
 static void
 test_signal_state(void **state)
 {
@@ -713,6 +746,8 @@ main(void)
 		FIXTURE_TEST(test_descriptors_crosswise),
 		FIXTURE_TEST(test_environment),
 		FIXTURE_TEST(test_identity),
+		FIXTURE_TEST(test_identity_outside),
+		FIXTURE_TEST(test_cgroups),
 		FIXTURE_TEST(test_signal_state),
 		FIXTURE_TEST(test_process_limits),
 		FIXTURE_TEST(test_files_writable),
