@@ -90,9 +90,9 @@ gpuwatch_describe(const struct gpuwatch *watch, const json_t *before, const json
 	for (size_t i = 0; i < watch->gpus.count; i++) {
 		struct gpu then = gpu_find(before, watch->gpus.list[i]), now = gpu_find(after, watch->gpus.list[i]);
 		gpu_throttled(&then, &now, throttled);
-		json_array_append_new(
-			list, json_pack("{s:I, s:s*, s:s*, s:o*, s:o}", "index", now.index, "uuid", now.uuid, "name", now.name,
-					  "before", then.json ? gpu_state(&then) : NULL, "after", gpu_state(&now)));
+		json_array_append_new(list,
+			json_pack("{s:o*, s:s*, s:s*, s:o*, s:o}", "index", now.index < 0 ? NULL : json_integer(now.index), "uuid",
+				now.uuid, "name", now.name, "before", then.json ? gpu_state(&then) : NULL, "after", gpu_state(&now)));
 	}
 	return list;
 }

@@ -222,9 +222,9 @@ static int
 explain_interpreter(const json_t *step, const char *text, json_t **ret_result, struct kettle_error *err)
 {
 	struct span line = line_at(text);
+	const char *program = json_string_value(json_array_get(json_object_get(step, "argv"), 0));
 	return kettle_explain("error", "machine", false, ret_result, err,
-		"The board's machine has no Python 3.9 or newer as `%.200s`: %s",
-		json_string_value(json_array_get(json_object_get(step, "argv"), 0)),
+		"The board's machine has no Python 3.9 or newer as `%.200s`: %s", program ? program : "python3",
 		line.len ? quoted(line).text : "it says nothing and fails.");
 }
 

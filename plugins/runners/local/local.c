@@ -262,6 +262,8 @@ send_line(struct local *local, json_t *message_take, struct kettle_error *err)
 {
 	AUTO_FREE char *text = json_dumps(message_take, JSON_COMPACT);
 	json_decref(message_take);
+	if (!text)
+		return kettle_fail(err, KETTLE_EINVAL, "The spool's path is no UTF-8, so kettle-exec cannot be given it.");
 	size_t size = strlen(text);
 	text[size] = '\n'; /* in place of the NUL: the size says where it ends */
 	return local->host->process_write(local->host, local->process, text, size + 1, err);
