@@ -259,7 +259,7 @@ command_run_fn cmd_admin_stats;
  */
 /* admin.backup {path}: see backup.h; {"path", "bytes"}. */
 command_engine_fn cmd_admin_backup;
-/* admin.export {path, format}: see export.h; {"path", "files": {name: rows}}. */
+/* admin.export {path, format}: see model/export_files.h; {"path", "files": {name: rows}}. */
 command_engine_fn cmd_admin_export;
 
 /* ---- cmd_engine.c: answered by the engine. Loop thread of the database's owner ---- */
@@ -324,9 +324,9 @@ command_engine_fn cmd_task_read;
  * problem, with "problem": its name, the path being its directory.
  */
 command_engine_fn cmd_task_check;
-/* task.pack {path, lang?, solutions}: {"name", "hash", "files": [path], "size", "base64": a zip (task_pack.h)}. */
+/* task.pack {path, lang?, solutions}: {"name", "hash", "files": [path], "size", "base64": a zip (task/pack.h)}. */
 command_engine_fn cmd_task_pack;
-/* task.new {dir, from, solutions}: the pack (task_pack.h) of a shipped task; the caller writes it to dir. */
+/* task.new {dir, from, solutions}: the pack (task/pack.h) of a shipped task; the caller writes it to dir. */
 command_engine_fn cmd_task_new;
 /* problems.read {path, set?}: {"sets": competition_read_all's}. */
 command_engine_fn cmd_problems_read;

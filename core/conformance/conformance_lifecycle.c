@@ -395,6 +395,6 @@ conformance_leaks(struct subject *subject, struct kettle_error *err)
 		return kettle_fail(err, KETTLE_EINVAL, "It leaves %zu thread(s) running after destroy.", now - threads);
 	/* This process is a child of its own, so it has no other children. */
 	if (waitpid(-1, NULL, WNOHANG) >= 0 || errno != ECHILD)
-		return life_fail(err, "It leaves a child process behind that nobody waits for.");
+		return life_fail(err, "It leaves a child process behind that has no caller.");
 	return 0;
 }

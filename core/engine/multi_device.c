@@ -4,7 +4,7 @@
  * Theory of operation. How many devices a job needs is known when it is planned, and by then it has its first unit.
  * The others are taken at once, whether they are busy or not: each of them counts the job as one of its own from then
  * on, so what comes later is given to other units, or builds and waits behind it. That is its reservation. Who runs
- * when is kettle-exec's business, which takes the locks of all of them in one order (exec/hold.c).
+ * when is kettle-exec's business, which takes the locks of all of them in one order (exec/job/device_lease.c).
  *
  * Where so many are there but too few of them are in order, the attempt does not count: the job is held beside the
  * queue, so that those behind it which need less go on, and comes first again as soon as enough have been brought

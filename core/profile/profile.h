@@ -32,7 +32,7 @@ struct child {
 	const char *variables[4][2]; /* further environment: name, value; until a NULL */
 	struct child_control controls[CHILD_CONTROLS];
 	size_t controls_count;
-	int mark; /* the number to which a byte is written when the program itself is started; -1: none (child_mark) */
+	int mark; /* the number to which a byte is written when the program itself is started; -1: none (profile_mark) */
 	/* After the run: */
 	int status;                 /* as waitpid gives it */
 	bool started;               /* the mark was written, or there was none */
