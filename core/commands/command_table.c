@@ -215,9 +215,9 @@ const struct command commands[] = {
 				  "\"claimed_at\", \"created_at\", \"leaderboards\"}]}`, newest first."},
 	{"invite.revoke", "takes an invite back", .right = RIGHT_CREATOR, .kind = COMMAND_WRITE, ARGUMENTS({INVITE_CODE}),
 		.run = cmd_invite_revoke,
-		.view = {.sentence = "The invite is revoked{was_claimed?: {*user_name} may see {leaderboards:and} no more, "
-							 "unless by another one}."},
-		.details = "Who has claimed it sees the leaderboards no more; what they submitted stays.",
+		.view = {.sentence = "The invite is revoked{was_claimed?: {*user_name} no longer sees {leaderboards:and}, "
+							 "unless another invite allows it}."},
+		.details = "The user who claimed it no longer sees the leaderboards; their submissions stay.",
 		.answer = "`{\"code\", \"was_claimed\", \"user_name\", \"leaderboards\"}`."},
 	{"eval_code", "gives the harness of a language", .right = RIGHT_ANYBODY, .kind = COMMAND_ENGINE,
 		ARGUMENTS({POSITIONAL("language", STRING), .meta = "LANG",
@@ -356,7 +356,7 @@ const struct command commands[] = {
 		ARGUMENTS({USER_NAME}, {POSITIONAL("role", CHOICE), .choices = roles,
 								   .help = "creators make leaderboards, admins may do everything"}),
 		.run = cmd_user_role, .example = "kettle user role ada creator",
-		.view = {.sentence = "{*user_name} is {role}."}, .details = "The last admin stays one.",
+		.view = {.sentence = "{*user_name} is {role}."}, .details = "The last admin keeps the role.",
 		.answer = "`{\"user_id\", \"user_name\", \"role\", \"was\"}`."},
 	{"user.link", "joins two of your identities into one user", .right = RIGHT_ANYBODY, .kind = COMMAND_WRITE,
 		ARGUMENTS({"code", ARGUMENT_STRING, .positional = true, .meta = "CODE",
@@ -375,13 +375,13 @@ const struct command commands[] = {
 		ARGUMENTS({POSITIONAL("name", USER), .meta = "NAME", .help = "who is joined"},
 			{POSITIONAL("into", USER), .meta = "INTO", .help = "who they are from then on"}),
 		.run = cmd_user_join, .example = "kettle user join ada-2 ada", .view = {.sentence = JOINED},
-		.details = "What user link does with a code, by an admin. There is no way back.",
+		.details = "What user link does with a code, by an admin. It cannot be undone.",
 		.answer = "`{\"joined\": true, \"from\", \"into\"}`, both as they were."},
 	{"admin.start", "accepts submissions", .right = RIGHT_ADMIN, .kind = COMMAND_WRITE, .run = cmd_admin_start,
 		.view = {.sentence = ACCEPTING}, .answer = "`{\"status\": \"ok\", \"accepts_jobs\"}`."},
 	{"admin.stop", "accepts no more submissions", .right = RIGHT_ADMIN, .kind = COMMAND_WRITE, .run = cmd_admin_stop,
 		.view = {.sentence = ACCEPTING},
-		.details = "Until `admin start`, over restarts too. What was accepted goes on.",
+		.details = "Until `admin start`, over restarts too. Accepted submissions still run.",
 		.answer = "`{\"status\": \"ok\", \"accepts_jobs\"}`."},
 	{"admin.stats", "shows how much is used", .right = RIGHT_ADMIN, .kind = COMMAND_READ, .slow = true,
 		ARGUMENTS({FLAG("last_day"), .help = "only of the last 24 hours"}, {BOARD, .help = "only of this leaderboard"}),
@@ -414,7 +414,8 @@ const struct command commands[] = {
 		.details = "Leaderboards, users, submissions, jobs and runs, a file each, and the code of submissions by its "
 				   "hash. Seeds, tokens, invite codes and identities are left out.",
 		.answer = "`{\"path\", \"files\": {name: rows}}`."},
-	{"admin.gc", "frees what need not be kept", .right = RIGHT_ADMIN, .kind = COMMAND_ENGINE, .engine = cmd_admin_gc,
+	{"admin.gc", "removes what is no longer needed", .right = RIGHT_ADMIN, .kind = COMMAND_ENGINE,
+		.engine = cmd_admin_gc,
 		.details = "Files that jobs left, logs and events older than the configuration says (retention), codes that "
 				   "have expired, contents that nothing uses, free pages of the database and its log. A server does it "
 				   "by itself once a day. Nothing of a submission that is marked as a cheat goes.",

@@ -336,7 +336,8 @@ test_invites(void **arg)
 		json_pack(
 			"{s:s, s:b, s:s, s:[s]}", "code", "abc", "was_claimed", 1, "user_name", "alice", "leaderboards", "a"));
 	assert_int_equal(RUN(state, "invite", "revoke", "abc"), 0);
-	assert_string_equal(state->out, "The invite is revoked: alice may see a no more, unless by another one.\n");
+	assert_string_equal(
+		state->out, "The invite is revoked: alice no longer sees a, unless another invite allows it.\n");
 	cli_host_answer(&state->host, "leaderboard.join", json_pack("{s:s, s:[s]}", "status", "ok", "leaderboards", "a"));
 	assert_int_equal(RUN(state, "leaderboard", "join", "abc"), 0);
 	assert_string_equal(state->out, "You may see a now.\n");
