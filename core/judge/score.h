@@ -17,7 +17,9 @@ struct score {
  * either side, else none; errors of several benchmarks add up in squares, and none reaches further than to half and to
  * twice the mean. EINVAL: a mean is missing, no number, not finite or not above zero; low and high are not two such
  * numbers around it; the calibrator, ratio, calibrator-ns or raw-mean are there and are none; with a calibrator, a
- * mean below half of the best call. The sentence goes on from "the … run is void: ". An err that is no number is
+ * mean below half of the best call, and what the run itself measured (ratio times calibrator-ns) is so too or missing.
+ * EUNAVAIL: only the calibrated mean is below that half, so the machine is not as it was when it was calibrated. The
+ * sentence goes on from "the … run is void: ", of EUNAVAIL from "The machine could not time the … run: ". An err that is no number is
  * passed over: in KernelBot a single call has such a one. [any]
  */
 int score_read(

@@ -325,7 +325,11 @@ read_passed_run(const struct reader *reader)
 	struct kettle_error inner = {0};
 	struct score score = {0};
 	const char *ranking = member_string(reader->task, "ranking_by");
-	if (score_read(reader->outcome->result, reader->step->cases, ranking ? ranking : "last", &score, &inner))
+	int rc = score_read(reader->outcome->result, reader->step->cases, ranking ? ranking : "last", &score, &inner);
+	if (rc == KETTLE_EUNAVAIL)
+		kettle_fail(read_as(reader, VERDICT_ERROR, machine, true), KETTLE_EUNAVAIL, "The machine could not time %s: %s",
+			reader->name, inner.message);
+	else if (rc)
 		FAIL(reader, "%s is void: %s", reader->name,
 			reader->step->secret ? "the times that its harness reported make no score." : inner.message);
 	else if (strcmp(mode, "leaderboard") == 0)

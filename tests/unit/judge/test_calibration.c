@@ -277,7 +277,8 @@ test_bad_intervals(void **state)
 		"{\"low\": \"1001\", \"high\": \"1010\"}", "{\"low\": \"990\", \"high\": \"999\"}",
 		"{\"low\": \"990\", \"high\": \"1010 \"}", "{\"ratio\": \"0\"}", "{\"ratio\": \"nan\"}",
 		"{\"calibrator-ns\": \"-5\"}", "{\"raw-mean\": \"\"}", "{\"calibrator\": \"a b\"}", "{\"calibrator\": \"\"}",
-		"{\"calibrator\": \"cpu-c-1\", \"best\": \"2001\"}"};
+		"{\"calibrator\": \"cpu-c-1\", \"best\": \"2001\"}",
+		"{\"calibrator\": \"cpu-c-1\", \"best\": \"2001\", \"ratio\": \".01\", \"calibrator-ns\": \"1e5\"}"};
 	static const char *const good[] = {"{\"calibrator\": \"cpu-c-1\", \"best\": \"1999\"}", "{\"best\": \"2001\"}",
 		"{\"calibrator\": \"cpu-c-1\", \"calibrator-ns\": \"1e5\", \"ratio\": \".01\", \"raw-mean\": \"1100\"}"};
 	struct score score = {.value = 7};
@@ -286,6 +287,18 @@ test_bad_intervals(void **state)
 	assert_true(close_to(score.value, 7));
 	for (size_t i = 0; i < ARRAY_SIZE(good); i++)
 		assert_int_equal(score_of(good[i], &score), 0);
+}
+
+/* Calls and calibrator took three times as long as on the quiet device: no score, and nothing to reproach. */
+static void
+test_slow_machine(void **state)
+{
+	(void)state;
+	struct score score = {.value = 7};
+	static const char slow[] = "{\"calibrator\": \"cpu-c-1\", \"best\": \"2900\", \"ratio\": \".1\", "
+							   "\"calibrator-ns\": \"30000\", \"raw-mean\": \"3000\"}";
+	assert_int_equal(score_of(slow, &score), KETTLE_EUNAVAIL);
+	assert_true(close_to(score.value, 7));
 }
 
 /* Errors of several benchmarks add up in squares; one without an interval leaves none. */
@@ -323,6 +336,7 @@ main(void)
 		cmocka_unit_test(test_spreads),
 		cmocka_unit_test(test_intervals),
 		cmocka_unit_test(test_bad_intervals),
+		cmocka_unit_test(test_slow_machine),
 		cmocka_unit_test(test_combined),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

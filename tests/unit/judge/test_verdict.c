@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -296,6 +297,27 @@ test_bad_times(void **state)
 		"It passed the public runs, but not the secret ones: the secret leaderboard run is void: the times that its "
 		"harness reported make no score.",
 		"participant", false);
+}
+
+/* A machine that is slower than when it was calibrated is tried again: nothing of that is the participant's. */
+static void
+test_slow_machine(void **state)
+{
+	(void)state;
+	static const char *const runs[] = {"leaderboard", "secret-leaderboard"};
+	for (size_t i = 0; i < ARRAY_SIZE(runs); i++) {
+		AUTO_JOB struct job job = make_job("ranked", "mean");
+		char sentence[200];
+		(void)snprintf(sentence, sizeof(sentence),
+			"The machine could not time the %sleaderboard run: the calibrator took far longer than when the device was "
+			"calibrated, so benchmark 2 has no score.",
+			i > 0 ? "secret " : "");
+		change_result(&job, runs[i], "benchmark.1.calibrator", "cpu-c-1");
+		change_result(&job, runs[i], "benchmark.1.ratio", "40");
+		change_result(&job, runs[i], "benchmark.1.calibrator-ns", "3e5");
+		change_result(&job, runs[i], "benchmark.1.best", "11e6");
+		expect(&job, "error", sentence, "machine", true);
+	}
 }
 
 /* ---- failing ---- */
@@ -612,6 +634,7 @@ main(void)
 		cmocka_unit_test(test_last),
 		cmocka_unit_test(test_numbers),
 		cmocka_unit_test(test_bad_times),
+		cmocka_unit_test(test_slow_machine),
 		cmocka_unit_test(test_failed_test),
 		cmocka_unit_test(test_exits),
 		cmocka_unit_test(test_limits),
