@@ -538,5 +538,46 @@ def lease(folder):
     server.close()
 
 
+def home(folder):
+    """Imports find an empty HOME of their own, and nothing of it is left"""
+    place = os.path.join(folder, "modules")
+    os.mkdir(place)
+    with open(os.path.join(place, "looks.py"), "w", encoding="utf-8") as file:
+        file.write("import os, sys\nhome = os.environ['HOME']\nkept = os.path.join(home, 'x')\n"
+                   "found = (home, os.stat(home).st_mode & 0o777, os.listdir(home), sys.flags.no_user_site)\n"
+                   "os.mkdir(kept)\n")
+    source = "import json, os, site, looks\nprint(json.dumps([looks.found, looks.home, looks.kept, " \
+             "os.environ['HOME'], site.getuserbase(), sorted(os.environ)]))\n"
+    with Exec(folder, config={"read": [place]}) as server:
+        outcome = run(server, source, ["looks"], env=dict(ENVIRONMENT, PYTHONPATH=place))
+        equal((outcome["state"], outcome.get("warm")), ("passed", True))
+        (path, *found), own, kept, *now, names = json.loads(outcome["stdout"]["text"])
+        equal((found, own, kept, now), ([0o700, [], 1], "/tmp/home", "/tmp/home/x", ["/tmp/home", "/tmp/home/.local"]))
+        assert path.startswith(folder) and not os.path.exists(path), path
+        assert not [name for name in names if name.startswith("KETTLE_WARM")], names
+
+
+def writable(folder):
+    """A virtual environment that others may write to is not imported with"""
+    place = os.path.join(folder, "venv")
+    python = os.path.join(place, "bin", "python3")
+    os.makedirs(os.path.dirname(python))
+    os.symlink(PYTHON, python)
+    with open(os.path.join(place, "pyvenv.cfg"), "w", encoding="utf-8") as file:
+        file.write("home = %s\n" % os.path.dirname(PYTHON))
+    for mode, warm in ((0o777, None), (0o775, None), (0o755, True)):
+        os.chmod(place, mode)
+        with Exec(folder) as server:
+            outcome = run(server, "print('x')\n", python=python)
+            equal((outcome["state"], outcome.get("warm")), ("passed", warm))
+            equal(["chmod go-w" in line for line in warnings(server)], [] if warm else [True])
+        config = os.path.join(folder, "doctor.yml")
+        with open(config, "w", encoding="utf-8") as file:
+            json.dump({"report": [python]}, file)
+        answer = subprocess.run([PROGRAM, "--doctor", "--state", os.path.join(folder, "state"), "--config", config],
+                                stdout=subprocess.PIPE, text=True, check=False)
+        equal("Others may write to `%s`" % place in answer.stdout, not warm)
+
+
 if __name__ == "__main__":
-    sys.exit(main([equality, libraries, randomness, secrets, shadows, failures, hostile, soak, renewal, parked, waiting, cleaned, upgrade, off, several, lease]))
+    sys.exit(main([home, writable, equality, libraries, randomness, secrets, shadows, failures, hostile, soak, renewal, parked, waiting, cleaned, upgrade, off, several, lease]))

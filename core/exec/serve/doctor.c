@@ -148,7 +148,21 @@ profilers_describe(struct toolchain *toolchain)
 
 /* ---- the report ---- */
 
-/* {"tools", "paths", "packages", "parts", "profilers"}. New reference. */
+/* {name: why its runs begin cold} of interpreters that others may write to. New reference. */
+static json_t *
+check_interpreters(const json_t *paths)
+{
+	json_t *cold = json_object(), *path;
+	const char *name;
+	json_object_foreach((json_t *)paths, name, path) {
+		struct kettle_error error = {0};
+		if (interpreter_is(json_string_value(path)) && interpreter_check(json_string_value(path), &error) != 0)
+			json_object_set_new(cold, name, json_string(error.message));
+	}
+	return cold;
+}
+
+/* {"tools", "paths", "packages", "parts", "profilers", "cold"}. New reference. */
 static json_t *
 look_for_tools(const struct execconfig *config)
 {
@@ -158,8 +172,9 @@ look_for_tools(const struct execconfig *config)
 	for (size_t i = 0; toolchain_known[i]; i++)
 		if (!json_object_get(report.versions, toolchain_known[i]))
 			json_object_set_new(report.versions, toolchain_known[i], json_null());
-	json_t *found = json_pack("{s:O, s:O, s:O, s:O, s:o}", "tools", report.versions, "paths", report.paths, "packages",
-		report.packages, "parts", report.parts, "profilers", profilers_describe(toolchain));
+	json_t *found = json_pack("{s:O, s:O, s:O, s:O, s:o, s:o}", "tools", report.versions, "paths", report.paths,
+		"packages", report.packages, "parts", report.parts, "profilers", profilers_describe(toolchain), "cold",
+		check_interpreters(report.paths));
 	tool_report_free(&report);
 	toolchain_free(toolchain);
 	return found;
@@ -292,6 +307,9 @@ print_report(const json_t *report)
 		const char *path = member_text(json_object_get(report, "paths"), name);
 		(void)printf("  %-8s %-14s %s%s%s\n", json_is_null(value) ? "no" : "yes", name,
 			json_is_null(value) ? "" : json_string_value(value), path[0] ? "  " : "", path);
+		const char *cold = member_text(json_object_get(report, "cold"), name);
+		if (cold[0])
+			(void)printf("  %-8s %-14s   its runs begin cold: %s\n", "", "", cold);
 		print_packages(json_object_get(json_object_get(report, "packages"), name));
 		print_parts(json_object_get(json_object_get(report, "parts"), name));
 	}

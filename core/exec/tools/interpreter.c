@@ -4,7 +4,11 @@
 
 #include "exec/tools/tools.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -63,7 +67,8 @@ interpreter_copies(const char *path, const json_t *environment)
 {
 	const char *seed = member_string(environment, "PYTHONHASHSEED");
 	return strncmp(basename(path), "python", strlen("python")) == 0 && seed && seed[0] &&
-		   strspn(seed, "0123456789") == strlen(seed) && !json_object_get(environment, "PYTHONINSPECT");
+		   strspn(seed, "0123456789") == strlen(seed) && json_object_get(environment, "PYTHONNOUSERSITE") &&
+		   !json_object_get(environment, "PYTHONINSPECT");
 }
 
 bool
@@ -85,6 +90,51 @@ interpreter_of_wrapper(const char *path)
 	char *behind = line[0] == '/' && access(line, X_OK) == 0 ? xstrdup(line) : NULL;
 	buf_free(&command.output);
 	return behind;
+}
+
+/* Who else may write to this file or folder, or in one above; of those above, sticky ones keep what others own. */
+static int
+check_owners(const char *path, struct kettle_error *err)
+{
+	char real[PATH_MAX];
+	if (!realpath(path, real))
+		return errno == ENOENT ? 0
+							   : kettle_fail(err, KETTLE_EIO, "`%s` cannot be looked at: %s.", path, strerror(errno));
+	for (bool above = false;; above = true) {
+		struct stat st;
+		const char *at = real[0] ? real : "/";
+		if (stat(at, &st) != 0)
+			return kettle_fail(err, KETTLE_EIO, "`%s` cannot be looked at: %s.", at, strerror(errno));
+		if (st.st_uid != 0 && st.st_uid != geteuid())
+			return kettle_fail(err, KETTLE_EACCES,
+				"`%s` belongs to user %u, who could put code into `%s`: `chown` it to root or to kettle-exec's user.",
+				at, (unsigned)st.st_uid, path);
+		if ((st.st_mode & 022) != 0 && !(above && (st.st_mode & S_ISVTX)))
+			return kettle_fail(err, KETTLE_EACCES,
+				"Others may write to `%s` and could put code into `%s`: `chmod go-w` it.", at, path);
+		if (!real[0])
+			return 0;
+		*strrchr(real, '/') = '\0';
+	}
+}
+
+int
+interpreter_check(const char *path, struct kettle_error *err)
+{
+	AUTO_FREE char *prefix = path_above(path, 2);
+	AUTO_FREE char *beside = path_above(path, 1);
+	AUTO_FREE char *pattern = xasprintf("%s/lib/python*/site-packages", prefix);
+	glob_t found = {0};
+	int rc = check_owners(path, err);
+	if (rc == 0)
+		rc = check_owners(beside[0] ? beside : "/", err);
+	if (rc == 0)
+		rc = check_owners(prefix[0] ? prefix : "/", err);
+	if (rc == 0 && glob(pattern, 0, NULL, &found) == 0)
+		for (size_t i = 0; rc == 0 && i < found.gl_pathc; i++)
+			rc = check_owners(found.gl_pathv[i], err);
+	globfree(&found);
+	return rc;
 }
 
 /* The value of `home = FOLDER` in the text of a pyvenv.cfg; ends the line. */

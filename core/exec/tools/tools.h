@@ -147,10 +147,15 @@ char *interpreter_of_wrapper(const char *path);
  */
 char *interpreter_base(const char *path);
 /*
- * Whether a copy of a running one is as good as a fresh one with this environment: not where each draws new hashes, nor
- * where it would go on after its script. [any]
+ * Whether a copy of a running one is as good as a fresh one with this environment: not where each draws new hashes, where
+ * it would go on after its script, nor where it would import a user's packages. [any]
  */
 bool interpreter_copies(const char *path, const json_t *environment);
+/*
+ * Whether only root and this process's user may write to an interpreter and its installation or virtual environment:
+ * itself, its folders, those of packages, and all above. KETTLE_EACCES with a sentence. [any, blocks]
+ */
+int interpreter_check(const char *path, struct kettle_error *err);
 /* What to start it with (`-c`, the extension, a descriptor, names of modules) to make it a warm process; see warm.h. */
 extern const char interpreter_loader[];
 /* The question to an interpreter, for `-I -c`: it prints the object that interpreter_facts takes. */

@@ -14,6 +14,10 @@
  * afterwards. Its output is a pipe, as a step's is; what it prints while it imports would be missing in the copies'
  * output, so one that prints does not serve.
  *
+ * It imports with kettle-exec's rights and outside of a sandbox. HOME of a sandbox is a path below /tmp, where anybody on
+ * the machine could put code or settings that imports read; so it imports with an empty folder of its own as HOME, and
+ * without a user's packages. Afterwards it says that of the sandbox, as a fresh interpreter would.
+ *
  * Before it serves it writes its memory to a file (image.h). Sandboxes of its copies show that file, and in the place of
  * the interpreter a program that begins with it: so all that a run starts under the interpreter's name begins warm. The
  * interpreter itself, for whatever that program cannot do, is shown at another place, within its whole installation,
@@ -78,6 +82,7 @@ struct warm_process {
 	uint64_t memory; /* bytes when it was ready */
 	struct image image;
 	char *real, *home; /* the interpreter's file, and the folder that holds its installation */
+	char *private;     /* its HOME while it imports, below the spool; NULL: it is gone */
 	unsigned copies;
 	struct warm_waiter *waits;
 };
@@ -120,9 +125,19 @@ warm_open(const struct warm_setup *setup)
 	return warm;
 }
 
+/* Where nothing may have been written to it, or on a thread of the pool. */
+static void
+remove_private(struct warm_process *process)
+{
+	if (process->private)
+		(void)file_remove_tree(process->private, NULL);
+	free(STEAL(process->private));
+}
+
 static void
 free_process(struct warm_process *process)
 {
+	remove_private(process);
 	LIST_REMOVE(process->pool->list, process);
 	json_decref(process->paths);
 	free(process->lines);
@@ -271,20 +286,6 @@ take_output(struct warm_process *process)
 }
 
 static void
-on_ended(uv_process_t *child, int64_t status, int signal)
-{
-	struct warm_process *process = child->data;
-	(void)status;
-	(void)signal;
-	process->running = false;
-	take_output(process);
-	warm_fail(process, "the interpreter ended while it imported");
-	if (process->state == READY_TO_COPY)
-		warm_end(process, ENDING);
-	close_handles(process);
-}
-
-static void
 on_output(uv_poll_t *poll, int status, int events)
 {
 	(void)status;
@@ -334,6 +335,21 @@ work_stamp(void *arg)
 		if (*path && json_array_size(process->paths) < PATHS_MAX)
 			json_array_append_new(process->paths, json_pack("[s, I]", path, stamp_of(path)));
 	process->memory = memory_of(process->child.pid);
+	remove_private(process);
+}
+
+static void
+work_remove(void *arg)
+{
+	remove_private(arg);
+}
+
+static void
+remove_done(void *arg)
+{
+	struct warm_process *process = arg;
+	process->looking = false;
+	warm_release(process);
 }
 
 static void
@@ -370,6 +386,23 @@ warm_look(struct warm_process *process, void (*run)(void *process), void (*done)
 	process->looking = true;
 	process->handles++;
 	work_start(&process->work, process->pool->setup.loop, run, done, process);
+}
+
+static void
+on_ended(uv_process_t *child, int64_t status, int signal)
+{
+	struct warm_process *process = child->data;
+	(void)status;
+	(void)signal;
+	process->running = false;
+	take_output(process);
+	warm_fail(process, "the interpreter ended while it imported");
+	if (process->state == READY_TO_COPY)
+		warm_end(process, ENDING);
+	/* What its imports wrote may be much. */
+	if (!process->looking && process->private)
+		warm_look(process, work_remove, remove_done);
+	close_handles(process);
 }
 
 /* ---- ready ---- */
@@ -503,11 +536,14 @@ spawn(struct warm_process *process, const struct warm_key *key, int socket, int 
 	if (nothing < 0 || key->modules->count > MODULES_MAX)
 		return -1;
 	const char *const words[] = {
-		key->tool->path, "-c", interpreter_loader, process->pool->module, "3", image >= 0 ? "4" : "-1"};
+		key->tool->path, "-s", "-c", interpreter_loader, process->pool->module, "3", image >= 0 ? "4" : "-1"};
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
 		strings_add(&arguments, words[i]);
 	strings_add_all(&arguments, key->modules);
-	environment_list(key->environment, &environment);
+	AUTO_JSON json_t *own = json_copy((json_t *)key->environment);
+	json_object_set(own, "KETTLE_WARM_HOME", json_object_get(own, "HOME"));
+	json_object_set_new(own, "HOME", json_string(process->private));
+	environment_list(own, &environment);
 	uv_stdio_container_t stdio[] = {{UV_INHERIT_FD, {.fd = nothing}}, {UV_INHERIT_FD, {.fd = output}},
 		{UV_INHERIT_FD, {.fd = output}}, {UV_INHERIT_FD, {.fd = socket}}, {.flags = UV_IGNORE}};
 	if (image >= 0)
@@ -522,6 +558,26 @@ spawn(struct warm_process *process, const struct warm_key *key, int socket, int 
 	return spawn_with(process->pool->setup.loop, &process->child, &options, key->cores);
 }
 
+/* Makes its HOME. False: it must not be started, and its steps have been told. */
+static bool
+prepare_private(struct warm_process *process, const struct tool *tool)
+{
+	struct kettle_error error = {0};
+	AUTO_FREE char *folder = xasprintf("%s/home-XXXXXX", process->pool->setup.spool);
+	remove_private(process);
+	if (interpreter_check(tool->path, &error) != 0) {
+		buf_printf(&process->printed, "%s", error.message);
+		warm_fail(process, "its interpreter is not safe to import with");
+		return false;
+	}
+	if (!mkdtemp(folder)) {
+		warm_fail(process, "no folder could be made for its HOME");
+		return false;
+	}
+	process->private = STEAL(folder);
+	return true;
+}
+
 /* Starts the interpreter of an entry of the list. */
 static void
 warm_start(struct warm_process *process, const struct warm_key *parts)
@@ -532,6 +588,8 @@ warm_start(struct warm_process *process, const struct warm_key *parts)
 	memset(&process->child, 0, sizeof(process->child));
 	process->copies = 0;
 	json_decref(STEAL(process->paths));
+	if (!prepare_private(process, parts->tool))
+		return;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0 || pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) {
 		if (pair[0] >= 0) {
 			close(pair[0]);

@@ -42,6 +42,16 @@ def libraries():
         return set()
 
 
+def leave_home(private, home):
+    """Ends the import's own HOME: what modules remember of it becomes what they would remember in a sandbox."""
+    os.environ["HOME"] = home
+    for module in list(sys.modules.values()):
+        scope = getattr(module, "__dict__", None)
+        for name, value in list(scope.items()) if isinstance(scope, dict) else ():
+            if type(value) is str and (value + "/").startswith(private + "/"):
+                scope[name] = home + value[len(private):]
+
+
 def load(names, be_alone):
     """
     Imports the names, except those that are not installed; returns the paths that reveal a change, one a line.
@@ -49,6 +59,7 @@ def load(names, be_alone):
     """
     global loaded, packages, requested
     requested = names
+    private, home = os.environ["HOME"], os.environ.pop("KETTLE_WARM_HOME")
     for name in sys.modules.keys() - before:
         del sys.modules[name]
     be_alone("site")
@@ -59,6 +70,7 @@ def load(names, be_alone):
         except ModuleNotFoundError as error:
             if error.name != name.partition(".")[0]:
                 raise
+    leave_home(private, home)
     loaded = frozenset(sys.modules)
     packages = frozenset(name.partition(".")[0] for name in loaded)
     watched = {os.path.realpath(sys.executable), *sys.path, *libraries()}
